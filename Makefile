@@ -1,5 +1,5 @@
-# `make help` lists the targets. Everything that a target needs and that is not
-# in go.mod goes to .tmp, which git ignores.
+# `make help` lists the targets. Tools that are not in go.mod are installed in
+# .tmp, which git ignores.
 SHELL := bash
 .SHELLFLAGS := -eu -o pipefail -c
 .DELETE_ON_ERROR:
@@ -9,76 +9,88 @@ MAKEFLAGS += --warn-undefined-variables --no-builtin-rules --no-print-directory
 GO ?= go
 ARGS ?=
 DIST ?= $(CURDIR)/dist
+PLATFORMS ?=
 TMP := $(CURDIR)/.tmp
 BIN := $(TMP)/bin
 VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo devel)
 LDFLAGS := -X main.version=$(VERSION)
-# The linter is pinned here and not in go.mod, whose graph it would treble.
+# The linter is pinned here, because in go.mod it would triple the module graph.
 GOLANGCI_LINT_VERSION := v2.15.0
 GOLANGCI_LINT := $(BIN)/golangci-lint-$(GOLANGCI_LINT_VERSION)
-# So is the check for known vulnerabilities; its database is that of the Go project.
+# So is the check for known vulnerabilities, with the database of the Go project.
 GOVULNCHECK_VERSION := v1.1.4
 GOVULNCHECK := $(BIN)/govulncheck-$(GOVULNCHECK_VERSION)
 VULN_DB ?= https://vuln.go.dev
-# And Helm, for its chart.
+# So is Helm, which tests the chart.
 HELM_VERSION := v3.18.4
 HELM := $(BIN)/helm-$(HELM_VERSION)
 BENCH ?= .
 BEFORE ?=
+DOCS ?=
 CONTRACT ?=
 SOAK ?= 10m
 LIVES ?= 10000
+ROUNDS ?= 20
+KILLS ?= 200
 N ?= 1000000
 TIMES ?= 10
 NIGHTLY_TIMES ?= 5
 
 .PHONY: help
 help: ## List the targets
-	@awk 'BEGIN {FS = ":.*## "} /^[a-z-]+:.*## / {printf "  %-10s %s\n", $$1, $$2}' $(firstword $(MAKEFILE_LIST))
+	@awk 'BEGIN {FS = ":.*## "} /^[a-z-]+:.*## / {printf "  %-20s %s\n", $$1, $$2}' $(firstword $(MAKEFILE_LIST))
 
 .PHONY: build
 build: ## Build bin/understudy and bin/understudy-conform
 	$(GO) build -trimpath -ldflags '$(LDFLAGS)' -o bin/ ./cmd/...
 
 .PHONY: binaries
-binaries: ## The programs for all platforms in dist, from which all packages are made
+binaries: ## Build the programs for all platforms into dist; all packages are made from them
 	$(GO) run ./packaging/build --out '$(DIST)' --version '$(VERSION)'
 
 .PHONY: release
-release: ## The same with archives, checksums and bills of materials
-	$(GO) run ./packaging/build --out '$(DIST)' --version '$(VERSION)' --archives
+release: ## Build programs, archives, checksums and bills of materials into dist; PLATFORMS=linux/arm64,windows/amd64 builds some
+	$(GO) run ./packaging/build --out '$(DIST)' --platform '$(PLATFORMS)' --version '$(VERSION)' --archives
 
-# Each package has a line here that makes it, and one below that tries it.
+# Each package has a target that builds it and a target that tests it. `local`
+# builds from this checkout what the registries offer after a release.
+HERE = $(shell $(GO) env GOOS)-$(shell $(GO) env GOARCH)
+
+.PHONY: local
+local: ## Build the npm packages and the wheel for this machine into dist (the wheel needs python3)
+	@rm -f '$(DIST)'/npm/*.tgz '$(DIST)'/wheels/*.whl
+	$(GO) run ./packaging/build --out '$(DIST)' --platform '$(subst -,/,$(HERE))' --version '$(VERSION)'
+	$(GO) run ./packaging/npm --dist '$(DIST)' --out '$(DIST)/npm' --platform '$(subst -,/,$(HERE))' --version '$(VERSION)'
+	python3 packaging/pypi/wheels.py --binaries '$(DIST)' --platform '$(HERE)' --out '$(DIST)/wheels' --version '$(VERSION)'
+
 .PHONY: package
-package: ## Everything that a release publishes, in dist
+package: ## Build everything that a release publishes into dist
 	@$(MAKE) release
 	@$(MAKE) tarballs
 	@$(MAKE) wheels
 	@$(MAKE) image
 
 .PHONY: packages
-packages: ## Build for all platforms, and try each package as its users do
+packages: ## Build for all platforms or PLATFORMS, then install and test each package like a user
 	@echo '== packages'
 	@$(MAKE) release
-	DIST='$(DIST)' $(GO) test -count=1 -timeout 15m -run '^TestPackaging' ./packaging/build
-	@DIST='$(DIST)' $(MAKE) npm
-	@DIST='$(DIST)' $(MAKE) pypi
-	@DIST='$(DIST)' $(MAKE) image-test
+	DIST='$(DIST)' $(GO) test -count=1 -timeout 25m -run '^TestPackaging' ./packaging/build
+	@DIST='$(DIST)' $(MAKE) -j2 npm pypi image-test
 
 .PHONY: image
-image: ## Container images for amd64 and arm64 in dist/image, from the binaries in dist
+image: ## Build container images for amd64 and arm64 into dist/image, from the binaries in dist
 	cd packaging/oci && $(GO) run . --dist '$(DIST)' --version '$(VERSION:v%=%)' --out '$(DIST)/image'
 
 .PHONY: image-test
-image-test: ## The images, and what CI services, Compose and Kubernetes read
+image-test: ## Test the images, and the files for CI services, Compose and Kubernetes
 	@echo '== image'
-	cd packaging/oci && $(GO) vet . && $(GO) test -count=1 .
+	cd packaging/oci && $(GO) vet . && $(GO) test -count=1 -timeout 20m .
 	@echo '== recipes'
-	$(GO) test -count=1 -run '^TestPackaging' ./packaging
+	$(GO) test -count=1 -timeout 20m -run '^TestPackaging' ./packaging
 
 .PHONY: helm
-helm: $(HELM) ## The chart against Helm itself, which takes minutes to build
-	HELM='$(HELM)' $(GO) test -count=1 -v -run '^TestPackagingHelm$$' ./packaging
+helm: $(HELM) ## Test the chart with Helm itself, which takes minutes to build
+	HELM='$(HELM)' $(GO) test -count=1 -timeout 20m -v -run '^TestPackagingHelm$$' ./packaging
 
 $(HELM):
 	@mkdir -p $(BIN)
@@ -89,23 +101,28 @@ $(HELM):
 run: build ## Run the stand-in; ARGS='--clock manual' adds flags
 	exec bin/understudy serve $(ARGS)
 
+# This one, and the other systems with the largest programs: each takes a minute to compile.
+SOME_PLATFORMS = $(subst -,/,$(HERE)),darwin/amd64,windows/arm64
+
 .PHONY: test
-test: ## Everything that must pass, fast checks first
+test: ## Run everything that must pass, fast checks first
 	@$(MAKE) fmt vet check
 	@$(MAKE) house
 	@$(MAKE) vuln
 	@$(MAKE) tools
 	@$(MAKE) race
-	@$(MAKE) simulate
+	@$(MAKE) apart
+	@$(MAKE) simulate LIVES=4000 N=400000
 	@$(MAKE) conform
 	@$(MAKE) memory TIMES=4
-	@$(MAKE) clients
-	@$(MAKE) contract
-	@$(MAKE) packages
+	@$(MAKE) crash KILLS=20
+	@$(MAKE) fleet
+	@$(MAKE) -j2 clients contract
+	@$(MAKE) packages PLATFORMS='$(SOME_PLATFORMS)'
 
-# Without network nothing fails: one line says that nothing was checked.
+# Without network the check is skipped with a message and does not fail.
 .PHONY: vuln
-vuln: ## Known vulnerabilities in what the code calls, if the database can be reached
+vuln: ## Check the called code for known vulnerabilities, if the database is reachable
 	@echo '== known vulnerabilities'
 	@if ! curl -sSf --max-time 5 -o /dev/null '$(VULN_DB)/index/modules.json' 2>/dev/null; then echo 'not checked: the vulnerability database cannot be reached ($(VULN_DB))'; exit 0; fi; \
 	if [ ! -x $(GOVULNCHECK) ]; then mkdir -p $(BIN); \
@@ -124,7 +141,7 @@ fmt: ## Fail if a file is not formatted
 	if [ -n "$$stale" ]; then echo "not formatted, run gofmt -w on:"; echo "$$stale"; exit 1; fi
 
 .PHONY: vet
-vet: ## go vet
+vet: ## Run go vet
 	@echo '== go vet'
 	$(GO) vet ./...
 
@@ -132,92 +149,122 @@ vet: ## go vet
 check: ## Fail if a generated file is stale
 	@echo '== generated files'
 	@mkdir -p $(TMP)
-	@grep -rl --include='*.go' --include='*.py' --include='*.d.ts' --exclude-dir=node_modules --exclude-dir=.tmp '^\(//\|#\) Code generated .* DO NOT EDIT' . | cat - <(ls spec/openapi.json spec/control.json README.md docs/operations.md docs/steps.md) | sort -u | xargs sha256sum > $(TMP)/generated.sum
+	@grep -rl --include='*.go' --include='*.py' --include='*.d.ts' --exclude-dir=node_modules --exclude-dir=.tmp '^\(//\|#\) Code generated .* DO NOT EDIT' . | cat - <(ls spec/openapi.json spec/control.json docs/operations.md docs/control.md docs/commands.md docs/files.md docs/steps.md docs/life-of-a-message.svg docs/life-of-a-run.svg spec/config.schema.json spec/stubs.schema.json) | sort -u | xargs sha256sum > $(TMP)/generated.sum
 	$(GO) generate ./...
-	@sha256sum --check --quiet $(TMP)/generated.sum || { echo 'these were stale; they are fresh now: commit them'; exit 1; }
+	@sha256sum --check --quiet $(TMP)/generated.sum || { echo 'these files were stale and are now up to date: commit them'; exit 1; }
 
 .PHONY: generate
-generate: ## Write all generated files anew
+generate: ## Regenerate all generated files
 	$(GO) generate ./...
 
 .PHONY: house
-house: ## The house rules: imports, locks, goroutines, clock, names, sizes
+house: ## Check the house rules: imports, locks, goroutines, clock, names, sizes
 	@echo '== house rules'
 	$(GO) test ./internal/house
 
 .PHONY: unit
-unit: ## Go tests without the race detector and without the real clients
+unit: ## Run the Go tests without the race detector and without the real clients
 	@echo '== go test'
 	$(GO) test -skip '^(TestHouse|TestClient|TestContract|TestPackaging|TestMutants$$|TestLatitudes|TestIndependent$$|TestMemoryStays)' ./...
 
+# Packages that test separate processes, or the page in a browser: there the race
+# detector would check only the test itself.
+APART = ./cmd/understudy ./mockserver/ui ./packaging/...
+
 .PHONY: race
-race: ## Go tests under the race detector, without the real clients
+race: ## Run the Go tests with the race detector, without the real clients
 	@echo '== go test -race'
-	$(GO) test -race -timeout 15m -skip '^(TestHouse|TestClient|TestContract|TestPackaging|TestMutants$$|TestLatitudes|TestIndependent$$|TestConformProcess)' ./...
+	$(GO) test -race -timeout 25m -skip '^(TestHouse|TestClient|TestContract|TestPackaging|TestMutants$$|TestLatitudes|TestIndependent$$|TestConform)' $$($(GO) list ./... | grep -vxF "$$($(GO) list $(APART))")
+
+.PHONY: apart
+apart: ## Run the Go tests of programs, packages and the page, which use separate processes
+	@echo '== go test of separate processes'
+	$(GO) test -timeout 25m -skip '^(TestClient|TestContract|TestPackaging|TestMemoryStays|TestCrash|TestDamagedFolder|TestFullDisk|TestSyncComesFirst|TestFleet)' $(APART)
 
 .PHONY: soak
-soak: ## Random traffic under the race detector; SOAK=1h takes longer than 10m
+soak: ## Send random traffic under the race detector; SOAK=1h runs longer than 10m
 	@echo '== soak, $(SOAK)'
 	SOAK=$(SOAK) $(GO) test -race -count=1 -v -timeout 24h -run '^TestSoak$$' ./mockserver
 
 .PHONY: simulate
-simulate: ## Random lives, replayed to the same bytes, cut and continued; N=10000000 commands with faults
+simulate: ## Run random sequences of commands, compare their replays; N=10000000 commands with faults
 	@echo '== simulation, $(LIVES) lives and $(N) commands'
 	LIVES=$(LIVES) N=$(N) $(GO) test -count=1 -v -timeout 24h -run '^TestSimulate' ./engine
 
+.PHONY: crash
+crash: ## Kill a busy server with --data KILLS=200 times at random moments, and damage its data at 100 places
+	@echo '== $(KILLS) kills'
+	KILLS=$(KILLS) $(GO) test -count=1 -v -timeout 20m -run '^(TestCrash|TestDamagedFolder|TestFullDisk|TestSyncComesFirst)$$' ./cmd/understudy
+
+.PHONY: fleet
+fleet: ## Test three servers and a JetStream cluster of three, with ROUNDS=20 faults, and docs/fleet.md
+	@echo '== fleet, $(ROUNDS) rounds'
+	ROUNDS=$(ROUNDS) $(GO) test -count=1 -v -timeout 20m -run '^TestFleet' ./cmd/understudy
+
 .PHONY: memory
-memory: ## TIMES=10 times as much of everything as a server may keep, and its resident memory
+memory: ## Send a server TIMES=10 times as much data as it may keep, and check its resident memory
 	@echo '== memory'
 	TIMES=$(TIMES) $(GO) test -count=1 -v -timeout 30m -run '^TestMemoryStaysBelowItsBound$$' ./cmd/understudy
 
+# In parallel: the suite and the independent server wait in real time.
 .PHONY: conform
-conform: ## The suite against a stand-in of its own, then against a separate process
+conform: ## Run the suite against the built-in stand-in, a separate process, mutants and an independent server
+	@$(MAKE) -j3 conform-own conform-mutants conform-independent
+
+.PHONY: conform-own
+conform-own: ## Run the suite against the built-in stand-in and against a separate process
 	@echo '== conformance'
-	$(GO) test -count=1 -run '^TestConform' ./cmd/understudy-conform
+	$(GO) test -count=1 -timeout 20m -run '^TestConform' ./cmd/understudy-conform
+
+.PHONY: conform-mutants
+conform-mutants: ## Run parts of the suite against broken and unusual implementations
 	@echo '== mutants and latitudes'
-	$(GO) test -count=1 -parallel 8 -run '^(TestMutants|TestLatitudes)' ./cmd/understudy-conform
+	$(GO) test -count=1 -timeout 20m -parallel 8 -run '^(TestMutants|TestLatitudes)' ./cmd/understudy-conform
+
+.PHONY: conform-independent
+conform-independent: ## Run the suite against an independent server (needs python3)
 	@echo '== an independent server'
-	$(GO) test -count=1 -run '^TestIndependent$$' ./cmd/understudy-conform
+	$(GO) test -count=1 -timeout 20m -run '^TestIndependent$$' ./cmd/understudy-conform
 
 .PHONY: mutants
-mutants: ## Every broken and every unusual implementation against the whole suite, as a table
-	@cd cmd/understudy-conform && MUTANTS=full $(GO) test -count=1 -parallel 8 -timeout 20m -run '^(TestMutants|TestLatitudes)' # in its folder, go test prints the table
+mutants: ## Run the whole suite against every broken and every unusual implementation, and print a table
+	@cd cmd/understudy-conform && MUTANTS=full $(GO) test -count=1 -parallel 8 -timeout 20m -run '^(TestMutants|TestLatitudes)' # in the directory of the package, go test prints the table
 	MUTANTS=full $(GO) test -count=1 -parallel 4 -timeout 90m -run '^TestIndependent$$' ./cmd/understudy-conform
 
 .PHONY: nightly
-nightly: ## Every broken implementation in real time, NIGHTLY_TIMES=5 times each; all verdicts must agree
+nightly: ## Run every broken implementation in real time, NIGHTLY_TIMES=5 times each; all verdicts must agree
 	@cd cmd/understudy-conform && MUTANTS=profile LIVE=1 TIMES=$(NIGHTLY_TIMES) $(GO) test -count=1 -parallel 12 -timeout 6h -run '^TestMutants$$'
 
 .PHONY: clients
-clients: ## The published client packages against the stand-in (needs node and python3)
+clients: ## Run the published client packages against the stand-in (needs node and python3)
 	@echo '== real clients'
-	$(GO) test -count=1 -v -run '^TestClient' ./cmd/understudy ./mockserver/kv
+	$(GO) test -count=1 -timeout 20m -v -run '^TestClient' ./cmd/understudy ./mockserver/kv
 
 .PHONY: tarballs
-tarballs: ## The npm packages in dist/npm, from the binaries in dist
+tarballs: ## Build the npm packages into dist/npm, from the binaries in dist
 	$(GO) run ./packaging/npm --dist '$(DIST)' --out '$(DIST)/npm' --version '$(VERSION)'
 
 .PHONY: npm
-npm: ## The npm packages, installed without network and used (needs node)
+npm: ## Install the npm packages without network and test them (needs node)
 	@echo '== npm packages'
-	$(GO) test -count=1 -timeout 15m -run '^TestPackaging' ./packaging/npm
+	$(GO) test -count=1 -timeout 25m -run '^TestPackaging' ./packaging/npm
 
 .PHONY: wheels
-wheels: ## The PyPI packages in dist/wheels, from the binaries in dist (needs python3)
+wheels: ## Build the PyPI packages into dist/wheels, from the binaries in dist (needs python3)
 	python3 packaging/pypi/wheels.py --binaries '$(DIST)' --out '$(DIST)/wheels' --version '$(VERSION)'
 
 .PHONY: pypi
-pypi: ## The PyPI package: its wheel, installed without an index and used (needs python3)
+pypi: ## Install the wheel of the PyPI package without an index and test it (needs python3)
 	@echo '== PyPI package'
-	$(GO) test -count=1 -timeout 15m -run '^TestPackaging' ./packaging/pypi
+	$(GO) test -count=1 -timeout 25m -run '^TestPackaging' ./packaging/pypi
 
 .PHONY: contract
-contract: ## The server against its own documents, by schemathesis (needs python3); CONTRACT=200 makes more examples
+contract: ## Test the server against its own documents with schemathesis (needs python3); CONTRACT=200 tries more examples
 	@echo '== contract'
 	CONTRACT=$(CONTRACT) $(GO) test -count=1 -v -timeout 2h -run '^TestContract' ./cmd/understudy
 
 .PHONY: lint
-lint: $(GOLANGCI_LINT) ## golangci-lint, see .golangci.yml
+lint: $(GOLANGCI_LINT) ## Run golangci-lint, see .golangci.yml
 	$(GOLANGCI_LINT) run ./...
 
 $(GOLANGCI_LINT):
@@ -226,22 +273,43 @@ $(GOLANGCI_LINT):
 	@mv $(BIN)/golangci-lint $@
 
 .PHONY: bench
-bench: ## Benchmarks; BENCH=Publish picks some
+bench: ## Run benchmarks; BENCH=Publish selects some
 	$(GO) test -run '^$$' -bench '$(BENCH)' -benchmem -timeout 20m ./...
 
 .PHONY: bench-start
-bench-start: ## From the start of a server to its first answer; BEFORE=FILE compares with another build
+bench-start: ## Measure the time from the start of a server to its first answer; BEFORE=FILE compares with another build
 	BEFORE='$(BEFORE)' $(GO) test -run '^$$' -bench '^BenchmarkStart$$' -benchtime 15x ./cmd/understudy
 
+# Takes about two minutes; ROUNDS=3 runs fewer rounds, PEERS=no omits other programs.
+.PHONY: bench-http
+bench-http: ## Compare servers with a bare handler, a bare relay and other stand-ins, as processes; DOCS=docs/performance.md writes the table there
+	DOCS='$(if $(DOCS),$(abspath $(DOCS)))' $(GO) test -run '^$$' -bench '^BenchmarkHTTP$$' -benchtime 1x -timeout 30m ./cmd/understudy
+
+.PHONY: growth
+growth: ## Measure operations with 1,000 to N=1000000 stored messages; writes table and plot to docs/performance.md
+	DOCS='$(CURDIR)/docs/performance.md' N=$(N) $(GO) test -run '^$$' -bench '^BenchmarkGrowth$$' -benchtime 1x -timeout 30m ./cmd/understudy
+
+.PHONY: bench-data
+bench-data: ## Compare servers with --data and servers in memory, as processes; and their start with stored data
+	$(GO) test -run '^$$' -bench '^BenchmarkData' -benchtime 1x -timeout 30m ./cmd/understudy
+
+.PHONY: bench-paint
+bench-paint: ## Measure the time to the first paint of the page with 100,000 messages, in ms (needs chromium)
+	$(GO) test -run '^$$' -bench '^BenchmarkFirstPaint$$' -benchtime 20x -timeout 5m ./mockserver/ui
+
+.PHONY: bench-watched
+bench-watched: ## Compare the rate of deliveries with two open pages and without (needs chromium)
+	$(GO) test -run '^$$' -bench '^BenchmarkWatched$$' -benchtime 3x -timeout 10m ./mockserver/ui
+
 .PHONY: cover
-cover: ## Coverage of every package by all tests
+cover: ## Measure the coverage of every package by all tests
 	@mkdir -p $(TMP)
 	$(GO) test -skip '^(TestHouse|TestClient|TestContract|TestPackaging)' -coverpkg=./... -coverprofile=$(TMP)/cover.out ./...
 	@$(GO) tool cover -func=$(TMP)/cover.out | tail -1
 
-# chromium is large, and wanted only once a test of the page asks for it.
+# chromium is large, so it is installed only if a test uses it.
 .PHONY: tools
-tools: ## Install what some tests need beside Go and node (Debian, as root)
+tools: ## Install what some tests need besides Go and node (Debian, as root)
 	@echo '== tools'
 	@missing=''; \
 	command -v redis-server >/dev/null || missing="$$missing redis-server"; \
@@ -254,8 +322,18 @@ tools: ## Install what some tests need beside Go and node (Debian, as root)
 	{ apt-get update -q && apt-get install -qy --no-install-recommends $$missing; } >/dev/null || echo "could not install:$$missing"
 
 .PHONY: screenshot
-screenshot: ## Make the picture of the README anew (needs chromium)
-	SHOTS=$(CURDIR)/docs $(GO) test -count=1 -run '^TestScreenshot$$' ./mockserver/ui
+screenshot: ## Regenerate the screenshot of the README (needs chromium)
+	SHOTS=$(CURDIR)/docs $(GO) test -count=1 -timeout 20m -run '^TestScreenshot$$' ./mockserver/ui
+
+SITE_TOOLS := $(TMP)/site-tools
+.PHONY: site
+site: $(SITE_TOOLS)/.installed ## Build the documentation as a static site in dist/site, with search (needs python3)
+	PYTHONPATH='$(SITE_TOOLS)' NO_MKDOCS_2_WARNING=1 python3 -m mkdocs build --strict --quiet --config-file packaging/site/mkdocs.yml --site-dir '$(DIST)/site'
+
+$(SITE_TOOLS)/.installed: packaging/site/requirements.txt
+	rm -rf '$(SITE_TOOLS)'
+	python3 -m pip install --quiet --disable-pip-version-check --target '$(SITE_TOOLS)' --requirement packaging/site/requirements.txt
+	touch $@
 
 .PHONY: clean
 clean: ## Remove what was built or downloaded

@@ -8,12 +8,12 @@ import (
 	"github.com/understudy-mock/understudy/conformance/receiver"
 )
 
-// canaryHeader is what the canary asks to be forwarded, by each header prefix that
-// is known: the value that arrives names the prefix that the target takes.
+// canaryHeader is the name of a header that the canary asks to forward, once under
+// each known header prefix. The value that arrives is the prefix that the target supports.
 const canaryHeader = "X-Canary"
 
-// brandProbe are the headers of a canary that finds out the prefix, nil where the
-// target file names it.
+// brandProbe returns the headers of a canary that detects the prefix, nil if the
+// target file names the prefix.
 func (st *suite) brandProbe() http.Header {
 	if st.Target.Bindings.BrandPrefix != "" {
 		return nil
@@ -25,8 +25,8 @@ func (st *suite) brandProbe() http.Header {
 	return h
 }
 
-// findBrand takes the prefix from the canary that arrived, if any did. Without one
-// nothing that needs the prefix can be judged.
+// findBrand sets the prefix from the canary that arrived. Without one, the suite
+// cannot judge anything that needs the prefix.
 func (st *suite) findBrand(arrived []*receiver.Received) {
 	if st.Target.Bindings.BrandPrefix != "" {
 		return

@@ -5,8 +5,8 @@ import (
 	"sync"
 )
 
-// commit is the commit of the suite's source as the binary knows it, "" when it
-// was built elsewhere than in the repository.
+// commit is the commit of the suite's source according to the build information of
+// the binary, "" if it was built outside the repository.
 var commit = sync.OnceValue(func() string {
 	info, _ := debug.ReadBuildInfo()
 	if info == nil {

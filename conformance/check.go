@@ -19,21 +19,21 @@ import (
 	"github.com/understudy-mock/understudy/spec/header"
 )
 
-// Checked is one entry of a target file and what it did when it was tried once.
+// Checked is one entry of a target file and the result of trying it once.
 type Checked struct {
 	Entry  string // drivers.run, bindings.dlq.count ...
 	Works  bool
-	Tried  bool   // false: the target file lacks it, or nothing can be said without a verdict
+	Tried  bool   // false: the target file lacks it, or only a scenario can test it
 	Detail string // one line
 }
 
-// trial tries one entry of a target file. Its text is what was seen.
+// trial tries one entry of a target file. try returns a text for Checked.Detail.
 type trial struct {
 	entry string
 	try   func(*step.Scenario) (string, error)
 }
 
-// driverTrials try each driver, in the order in which one may need another.
+// driverTrials try each driver. Drivers that others depend on come first.
 var driverTrials = []trial{
 	{"drivers.clock", func(s *step.Scenario) (string, error) {
 		if _, err := s.Driver("clock"); err != nil {
@@ -115,7 +115,7 @@ var driverTrials = []trial{
 	}},
 }
 
-// notAccepted is an error when an answer is no success.
+// notAccepted returns an error unless the response is a success.
 func notAccepted(a *harness.Response) error {
 	if a == nil {
 		return nil
@@ -123,7 +123,7 @@ func notAccepted(a *harness.Response) error {
 	return a.Accepted()
 }
 
-// headerTrials are values to try configuration headers with. Sorted.
+// headerTrials are the values of configuration headers in a trial. Sorted.
 var headerTrials = map[string]func(*step.Scenario) string{
 	"failure_callback": func(s *step.Scenario) string { return s.Endpoint("callback").URL },
 	"flow_key":         func(s *step.Scenario) string { return s.Name("flow") },
@@ -132,15 +132,15 @@ var headerTrials = map[string]func(*step.Scenario) string{
 	"retry_delay":      func(*step.Scenario) string { return "1000" },
 }
 
-// filterTrials are values to try filters with, by the name of the binding.
+// filterTrials are the values of filters in a trial, by the name of the binding.
 var filterTrials = map[string]string{
 	"callback_state": "CALLBACK_FAIL", "caller_ip": "192.0.2.1", "count": "1", "created_at": "1767225600000", "from": "1767225600000",
 	"label": "none", "message_id": "none", "response_status": "500", "run_id": "none", "state": "RUN_STARTED", "to": "1767225600000",
 	"url": "https://none.example",
 }
 
-// CheckTarget tries every driver and binding of a target file once and says what
-// each did. It gives no verdict on the target. Errors are as of [Run].
+// CheckTarget tries every driver and binding of a target file once and reports the
+// results. It gives no verdict on the target. It returns the same errors as [Run].
 func CheckTarget(ctx context.Context, cfg Config) ([]Checked, error) {
 	st, err := newSuite(ctx, cfg)
 	if err != nil {
@@ -161,13 +161,13 @@ func CheckTarget(ctx context.Context, cfg Config) ([]Checked, error) {
 	return list, nil
 }
 
-// trials are those of the drivers, and of the bindings that the file has.
+// trials returns the trials of the drivers and of the bindings in the target file.
 func (st *suite) trials() []trial {
 	all := slices.Clone(driverTrials)
 	for _, name := range slices.Sorted(maps.Keys(st.Target.Drivers)) {
 		if entry := "drivers." + name; !slices.ContainsFunc(all, func(t trial) bool { return t.entry == entry }) {
 			all = append(all, trial{entry, func(*step.Scenario) (string, error) {
-				return "the target was prepared", nil // before the first trial, or there would be none
+				return "the target was prepared", nil // before the first trial: otherwise open returns an error
 			}})
 		}
 	}
@@ -206,7 +206,7 @@ func tryHeader(s *step.Scenario, name, header string) (string, error) {
 		return "", harness.Inconclusive(report.NotTried, "only a restart takes it")
 	}
 	configured := http.Header{}
-	if name == "flow_key" || name == "flow_value" { // one needs the other
+	if name == "flow_key" || name == "flow_value" { // neither works without the other
 		if s.Bound("headers", "flow_key") == "" || s.Bound("headers", "flow_value") == "" {
 			return "", harness.Inconclusive(report.NotTried, "headers.flow_key and headers.flow_value are tried together")
 		}
@@ -236,8 +236,8 @@ func tryPublish(s *step.Scenario, header, value string, others http.Header) (str
 	return fmt.Sprintf("a message with %s: %s arrived", header, value), s.Settled(e, 1)
 }
 
-// tryFilter reads a list with a filter. One that the target ignores looks as one
-// that it knows: the scenarios tell.
+// tryFilter reads a list with a filter. It cannot distinguish a filter that the
+// target ignores from one that it supports; scenarios do.
 func tryFilter(s *step.Scenario, operation, filter, name string) (string, error) {
 	value, known := filterTrials[filter]
 	if !known {
@@ -247,7 +247,7 @@ func tryFilter(s *step.Scenario, operation, filter, name string) (string, error)
 	return fmt.Sprintf("the list was read with %s=%s", name, value), errors.Join(err, notAccepted(a))
 }
 
-// fieldTrials look for property names in what a failed run leaves behind.
+// fieldTrials return trials that look for property names in the data of finished runs.
 func (st *suite) fieldTrials(fields map[string]map[string]string) []trial {
 	var all []trial
 	for _, section := range slices.Sorted(maps.Keys(fields)) {
@@ -273,8 +273,8 @@ func (st *suite) tryField(section, field string) (string, error) {
 	return "", harness.Inconclusive(report.NotTried, "no %s in what was left by a failed run and by a run with a step of every type", field)
 }
 
-// leave makes a run that fails and one that has a step of every type, and keeps
-// what they leave behind: DLQ entry, log events, and the steps in them.
+// leave makes a run that fails and one that has a step of every type. It returns
+// their DLQ entries, log events and steps, by section of bindings.fields.
 func (st *suite) leave(ctx context.Context) (map[string][]any, error) {
 	left := map[string][]any{}
 	for _, make := range []func(*step.Scenario) error{failForCheck, everyStepForCheck} {
@@ -294,7 +294,7 @@ func (st *suite) leave(ctx context.Context) (map[string][]any, error) {
 	return left, nil
 }
 
-// keepLeft gathers what the run of a scenario has left.
+// keepLeft adds the data of the run of a scenario to left.
 func keepLeft(s *step.Scenario, left map[string][]any) error {
 	entries, err := s.EntriesOf(s.Runs.Id)
 	if err != nil {
@@ -328,7 +328,7 @@ func keepLeft(s *step.Scenario, left map[string][]any) error {
 	return nil
 }
 
-// failForCheck is a run that fails, with all that can be configured.
+// failForCheck makes a run that fails, with every configuration that the bindings name.
 func failForCheck(s *step.Scenario) error {
 	if name := s.Bound("headers", "flow_key"); name != "" && s.Bound("headers", "flow_value") != "" {
 		s.Configure(name, s.Name("flow"))
@@ -346,7 +346,7 @@ func failForCheck(s *step.Scenario) error {
 	return s.Settled(s.Runs.Callback, 1)
 }
 
-// everyStepForCheck is a run that has a step of every type and succeeds.
+// everyStepForCheck makes a run that has a step of every type and succeeds.
 func everyStepForCheck(s *step.Scenario) error {
 	third := s.Endpoint("third party")
 	third.Aside = true
@@ -372,7 +372,7 @@ func everyStepForCheck(s *step.Scenario) error {
 	return s.RunSucceeds()
 }
 
-// try makes one trial in a scenario of its own.
+// try makes one trial in a separate scenario.
 func (st *suite) try(ctx context.Context, t trial) Checked {
 	s, err := st.start(ctx, report.Result{})
 	if s != nil {

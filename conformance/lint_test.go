@@ -1,7 +1,9 @@
 package conformance
 
 import (
+	"encoding/json"
 	"io"
+	"maps"
 	"regexp"
 	"slices"
 	"strings"
@@ -13,13 +15,14 @@ import (
 
 	"github.com/understudy-mock/understudy/conformance/report"
 	"github.com/understudy-mock/understudy/features"
+	"github.com/understudy-mock/understudy/internal/expect"
 	"github.com/understudy-mock/understudy/spec"
 )
 
-// tagFamilies is the closed list of tags.
+// tagFamilies matches every tag that is allowed.
 var tagFamilies = regexp.MustCompile(`^@(REQ-[A-Z]{3}-\d{3}|stated|implied|open|extension|area-[a-z-]+|cap-[a-z-]+|needs-[a-z-]+|time-(instant|delay|retries|window|long)|serial|exclusive|negative|race|paging|shape|not-scored|quarantined|selftest)$`)
 
-// TestFeatures holds the feature files to the rules of their style.
+// TestFeatures checks the style rules of the feature files.
 func TestFeatures(t *testing.T) {
 	t.Parallel()
 	parsed, err := godog.TestSuite{Name: "lint", Options: &godog.Options{Format: "progress", Output: io.Discard, FS: features.FS, Paths: []string{"."}}}.RetrieveFeatures()
@@ -31,14 +34,27 @@ func TestFeatures(t *testing.T) {
 		t.Fatal(err)
 	}
 	l := linter{t: t, register: register, covered: map[string]bool{}, titles: map[string]string{}, used: map[int]bool{}}
+	capabilities := map[string]bool{}
 	for _, f := range parsed {
 		for _, pickle := range f.Pickles {
 			picked := pick(f.Feature, f.Uri, pickle)
+			for _, name := range picked.needs {
+				capabilities[name] = true
+			}
 			l.tags(&picked.result, picked.area)
 			l.title(picked.result.Location, pickle.Name)
 			l.steps(picked.result.Location, pickle.Steps)
 		}
 	}
+	var schema struct {
+		Properties struct {
+			Capabilities struct{ Properties map[string]any }
+		}
+	}
+	if err := json.Unmarshal(spec.TargetSchema, &schema); err != nil {
+		t.Fatal(err)
+	}
+	expect.Equal(t, "capabilities of the target file", slices.Sorted(maps.Keys(schema.Properties.Capabilities.Properties)), slices.Sorted(maps.Keys(capabilities)))
 	for _, q := range register.Requirements {
 		if q.Excluded != "" || q.Basis == spec.Open {
 			continue
@@ -63,7 +79,7 @@ var expressions = sync.OnceValue(func() []*regexp.Regexp {
 	return list
 })
 
-// linter checks one scenario after the other.
+// linter checks scenarios one by one.
 type linter struct {
 	t        *testing.T
 	register *spec.Register
@@ -72,8 +88,8 @@ type linter struct {
 	used     map[int]bool      // rows of the step table
 }
 
-// tags checks the tags of a scenario: all known, one basis, requirements that
-// exist and are no weaker than the scenario says.
+// tags checks the tags of a scenario: all known, exactly one basis, and requirements
+// that exist and are not weaker than the basis of the scenario.
 func (l *linter) tags(r *report.Result, area string) {
 	bases := 0
 	for _, tag := range r.Tags {
@@ -104,10 +120,10 @@ func (l *linter) tags(r *report.Result, area string) {
 	}
 }
 
-// title checks that a title is short, states a fact, and names one scenario.
+// title checks that a title is short, states a fact, and is unique.
 func (l *linter) title(where, title string) {
 	if other := l.titles[title]; other != "" {
-		l.t.Errorf("%s: the title %q is that of %s as well", where, title, other)
+		l.t.Errorf("%s: the title %q is also used by %s", where, title, other)
 	}
 	l.titles[title] = where
 	if n := len(title); n > 110 {
@@ -118,7 +134,7 @@ func (l *linter) title(where, title string) {
 	}
 }
 
-// steps checks that each step is one of the table, in its place.
+// steps checks that each step matches one step of the table and has its keyword.
 func (l *linter) steps(where string, steps []*messages.PickleStep) {
 	if n := len(steps); n < 2 || n > 9 {
 		l.t.Errorf("%s: %d steps: must be 2 to 9", where, n)
@@ -136,7 +152,7 @@ func (l *linter) steps(where string, steps []*messages.PickleStep) {
 				whens++
 			}
 			if got := string(s.Type); got != map[string]string{"Given": "Context", "When": "Action", "Then": "Outcome"}[st.Keyword] {
-				l.t.Errorf("%s: %q stands as %s, its step is a %s", where, s.Text, got, st.Keyword)
+				l.t.Errorf("%s: %q is used as %s, its step is a %s", where, s.Text, got, st.Keyword)
 			}
 		}
 		if len(matches) != 1 {

@@ -16,11 +16,11 @@ import (
 	"github.com/understudy-mock/understudy/spec"
 )
 
-// probeLimit is how long an answer of the preflight may take.
+// probeLimit is the timeout of a response in the preflight.
 const probeLimit = 10 * time.Second
 
-// probes are harmless documented reads, one for each area that can be looked at
-// before anything is judged. Sorted by area.
+// probes are documented operations that only read, one for each area that the
+// preflight can check. Sorted by area.
 var probes = []struct {
 	area, op string
 }{
@@ -30,13 +30,15 @@ var probes = []struct {
 	{"vector", "getVectorInfo"},
 }
 
-// preflight finds out, before anything is judged, whether there is something to
-// judge: the receiver can be reached, something answers at the target, and it
-// lets us in. What does not exist there is named by area, with the reason; that
-// is no fault unless the target claims it.
+// preflight checks, before any scenario runs, that the receiver is reachable, the
+// target responds, and it accepts the credentials. It returns the areas that the
+// target lacks, with the reason: these are not failures unless the target claims them.
 func (st *suite) preflight(ctx context.Context) (absent map[string]string, err error) {
 	if err := st.reached(ctx); err != nil {
-		return nil, fmt.Errorf("receiver %s cannot be reached: %w; is receiver.public_url right, and does a firewall stand before it?", st.Receiver.Public, err)
+		return nil, fmt.Errorf("receiver %s cannot be reached: %w; check receiver.public_url, and whether a firewall blocks it", st.Receiver.Public, err)
+	}
+	if err := st.Unconnected(ctx, st.Target.Target.URLs.Base); err != nil {
+		return nil, err
 	}
 	s, err := st.start(ctx, report.Result{})
 	if s != nil {
@@ -47,7 +49,7 @@ func (st *suite) preflight(ctx context.Context) (absent map[string]string, err e
 	}
 	s.Patience = probeLimit
 	absent = map[string]string{}
-	refused := map[string]string{} // credential -> what refused it; "": it was let in
+	refused := map[string]string{} // credential -> the response that refused it; "": it was accepted
 	for _, probe := range probes {
 		op := st.Document.Operation(probe.op)
 		if op == nil {
@@ -55,7 +57,7 @@ func (st *suite) preflight(ctx context.Context) (absent map[string]string, err e
 		}
 		a, err := probeTarget(ctx, s.Scenario, op)
 		if i := (*harness.NoVerdict)(nil); errors.As(err, &i) && i.Reason == report.CredentialMissing {
-			continue // the scenarios that need it will say so
+			continue // the scenarios that need it report this
 		} else if err != nil {
 			return nil, err
 		}
@@ -87,18 +89,17 @@ func (st *suite) preflight(ctx context.Context) (absent map[string]string, err e
 		return nil, fmt.Errorf("the target refuses %s: are the credentials right?", strings.Join(no, ", "))
 	}
 	if len(st.Target.Profiles) > 0 || len(st.cfg.Profiles) > 0 {
-		absent = map[string]string{} // what is claimed is judged
+		absent = map[string]string{} // claimed profiles are judged also where an area is missing
 	}
 	return absent, nil
 }
 
-// reached finds out whether the receiver has the public address that the target
-// will be given.
+// reached checks that the receiver is reachable at the public URL that the target receives.
 func (st *suite) reached(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, probeLimit)
 	defer cancel()
 	err := st.Receiver.Reach(ctx, st.Client)
-	for n := 0; err != nil && st.Receiver.Tunneled() && n < 8; n++ { // a tunnel may name its URL before it works
+	for n := 0; err != nil && st.Receiver.Tunneled() && n < 8; n++ { // a tunnel may announce its URL before it works
 		if (&harness.Clock{}).Wait(ctx, time.Second) == nil {
 			err = st.Receiver.Reach(ctx, st.Client)
 		}
@@ -106,7 +107,7 @@ func (st *suite) reached(ctx context.Context) error {
 	return err
 }
 
-// tryStore tries the credential of the rate-limit plugin's store: with a wrong one
+// tryStore tries the credential of the rate-limit plugin's store: with a wrong one,
 // every scenario about limits would fail.
 func tryStore(s *harness.Scenario, refused map[string]string) error {
 	address, token := s.URLs.KV, string(s.Auth.KVBearer)
@@ -129,7 +130,7 @@ func tryStore(s *harness.Scenario, refused map[string]string) error {
 	return nil
 }
 
-// plainDetail is what went wrong, without the reason that a report gives beside it.
+// plainDetail is the error without the reason code that a report adds.
 func plainDetail(err error) error {
 	var i *harness.NoVerdict
 	if errors.As(err, &i) {
@@ -138,12 +139,12 @@ func plainDetail(err error) error {
 	return err
 }
 
-// tried records what came of a credential. One operation that lets it in is
-// enough: what others make of it is for the scenarios.
+// tried records the result for a credential. One operation that accepts it is enough:
+// the scenarios test the others.
 func (st *suite) tried(s *harness.Scenario, refused map[string]string, op *spec.Operation, a *harness.Response) {
 	key := s.Credential(op.Security[0]).Key
 	if claims := st.Target.Profiles; key != "auth.bearer" && len(claims) > 0 && !slices.Contains(claims, harness.OperationHomes[op.ID].Profile) {
-		return // nobody will use it
+		return // no scenario uses it
 	}
 	before, seen := refused[key]
 	switch no := a.Status == http.StatusUnauthorized || a.Status == http.StatusForbidden; {
@@ -154,8 +155,9 @@ func (st *suite) tried(s *harness.Scenario, refused map[string]string, op *spec.
 	}
 }
 
-// measureOffset learns from the Date of an answer how far the target's clock is
-// away; that clocks agree, the document does not say. Date counts whole seconds.
+// measureOffset sets the offset of the target's clock from the Date of a response,
+// because the document does not require that clocks agree. Date has a resolution of
+// seconds, so smaller offsets are ignored.
 func (st *suite) measureOffset(a *harness.Response) {
 	date, err := http.ParseTime(a.Header.Get("Date"))
 	if err != nil || st.Offset != 0 {
@@ -167,8 +169,8 @@ func (st *suite) measureOffset(a *harness.Response) {
 	}
 }
 
-// probeTarget asks for one harmless operation. No answer, a web page or a redirect say
-// that the address is wrong.
+// probeTarget calls one operation that only reads. No response, a web page or a
+// redirect mean that the address is wrong. A nil response means that there is nothing to call.
 func probeTarget(ctx context.Context, s *harness.Scenario, op *spec.Operation) (*harness.Response, error) {
 	host := s.Host(op)
 	if host == "" {
@@ -212,8 +214,8 @@ func probeTarget(ctx context.Context, s *harness.Scenario, op *spec.Operation) (
 	return a, nil
 }
 
-// shaped reports whether an answer has at least one of the fields that the
-// operation's answer is made of; anything else comes from another service.
+// shaped reports whether a response has at least one field of the operation's
+// response; otherwise it comes from another service.
 func shaped(op *spec.Operation, a *harness.Response) bool {
 	object, ok := a.JSON.(map[string]any)
 	fields := map[string][]string{
@@ -227,11 +229,11 @@ func shaped(op *spec.Operation, a *harness.Response) bool {
 			return true
 		}
 	}
-	return !ok || len(object) > 0 // an array, or other names: for the scenarios to judge
+	return !ok || len(object) > 0 // the scenarios judge arrays and other names
 }
 
-// canary publishes to the receiver and waits: when nothing comes, no scenario
-// with a destination could say anything.
+// canary publishes to the receiver and waits for the message. If none arrives, no
+// scenario with a destination can be judged.
 func (st *suite) canary(s *harness.Scenario, refused map[string]string) error {
 	if st.cfg.SkipCanary {
 		return nil
@@ -241,28 +243,28 @@ func (st *suite) canary(s *harness.Scenario, refused map[string]string) error {
 	op := st.Document.Operation("publishMessage")
 	a, err := s.Do(harness.Request{Operation: op.ID, Vars: map[string]string{"destination": e.URL}, Method: s.PublishMethod(), Header: st.brandProbe(), Body: []byte("canary")})
 	if i := (*harness.NoVerdict)(nil); errors.As(err, &i) && i.Reason == report.CredentialMissing {
-		return nil // the scenarios will say so
+		return nil // the scenarios report this
 	} else if err != nil {
 		return fmt.Errorf("publish: %w", plainDetail(err))
 	}
 	if st.tried(s, refused, op, a); !a.OK() {
 		st.findBrand(nil)
-		return nil // the scenarios will say what is wrong with it
+		return nil // the scenarios report the error
 	}
 	if err := s.Settled(e, 1); err != nil {
-		return fmt.Errorf("the target accepted a message to %s, but nothing arrived there within %s: a firewall stands between, the target refuses to call local addresses, or receiver.public_url names a host that it cannot reach",
+		return fmt.Errorf("the target accepted a message to %s, but nothing arrived there within %s: a firewall blocks it, the target refuses to call local addresses, or receiver.public_url names a host that it cannot reach",
 			e.URL, s.Clock.Scaled(st.Target.Timing.DeliveryBudget))
 	}
 	st.findBrand(e.Look())
 	return nil
 }
 
-// preparing are the drivers that act once, before anything is asked of a target,
-// in their order: one brings it into a known state, one makes the vector index
-// whose address the target file has.
+// preparing are the drivers that run once before the first request, in this order:
+// reset brings the target into a known state, index creates the vector index whose
+// address the target file contains.
 var preparing = []string{"reset", "index"}
 
-// prepare calls the drivers of a target that act once.
+// prepare calls these drivers.
 func (st *suite) prepare(ctx context.Context) error {
 	s, err := st.start(ctx, report.Result{})
 	if err != nil {

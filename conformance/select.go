@@ -15,14 +15,15 @@ import (
 	"github.com/understudy-mock/understudy/spec"
 )
 
-// picked is a scenario that is to run.
+// picked is a selected scenario.
 type picked struct {
 	key    string
 	file   string
 	area   string // publish, dlq ...
 	serial bool
 	done   bool
-	result report.Result // what is known before it runs
+	needs  []string      // capabilities
+	result report.Result // as far as it is known before the run
 }
 
 // Listed is a scenario as `conform --list` prints it.
@@ -32,7 +33,8 @@ type Listed struct {
 	Basis                         spec.Basis
 }
 
-// selection is what less than all that the target claims was asked for.
+// selection describes, for the report, options that select less than what the target
+// claims; nil for none.
 func (c *Config) selection() []string {
 	var words []string
 	add := func(name string, values []string) {
@@ -59,7 +61,7 @@ func (c *Config) selection() []string {
 	return words
 }
 
-// flags are what changes how results are judged or made.
+// flags are the options that change how results are made or judged, for the report.
 func (c *Config) flags() []string {
 	var words []string
 	for _, f := range []struct {
@@ -81,7 +83,7 @@ func (c *Config) flags() []string {
 	return words
 }
 
-// List is every scenario that a configuration picks.
+// List returns every scenario that a configuration selects.
 func List(cfg Config) ([]Listed, error) {
 	selection, err := choose(cfg)
 	if err != nil {
@@ -95,7 +97,7 @@ func List(cfg Config) ([]Listed, error) {
 	return list, nil
 }
 
-// choose picks scenarios; none is an error.
+// choose selects the scenarios of a configuration. An empty selection is an error.
 func choose(cfg Config) ([]picked, error) {
 	if cfg.FS == nil {
 		cfg.FS = features.FS
@@ -144,7 +146,7 @@ func choose(cfg Config) ([]picked, error) {
 	}
 	for _, p := range profiles {
 		if !slices.Contains(target.ProfileNames, p) {
-			return nil, fmt.Errorf("%w: profile %q: accepted are %s", ErrUsage, p, strings.Join(target.ProfileNames, ", "))
+			return nil, fmt.Errorf("%w: profile: invalid value %q: must be one of %s", ErrUsage, p, strings.Join(target.ProfileNames, ", "))
 		}
 	}
 	if len(all) == 0 {
@@ -157,7 +159,7 @@ func overlap(a, b []string) bool {
 	return slices.ContainsFunc(a, func(x string) bool { return slices.Contains(b, x) })
 }
 
-// pick reads what a pickle says about itself.
+// pick reads the tags and names of a pickle.
 func pick(f *messages.Feature, uri string, pickle *messages.Pickle) picked {
 	file := uri[strings.LastIndex(uri, "/")+1:]
 	p := picked{key: pickleKey(pickle), file: file, result: report.Result{Feature: f.Name, Name: pickle.Name}}
@@ -176,6 +178,8 @@ func pick(f *messages.Feature, uri string, pickle *messages.Pickle) picked {
 			}
 		case strings.HasPrefix(name, "@area-"):
 			p.area = name[len("@area-"):]
+		case strings.HasPrefix(name, "@cap-"):
+			p.needs = append(p.needs, name[len("@cap-"):])
 		case name == "@serial":
 			p.serial = true
 		case basis == spec.Stated || basis == spec.Implied || basis == spec.Open || basis == spec.Extension:
@@ -185,8 +189,7 @@ func pick(f *messages.Feature, uri string, pickle *messages.Pickle) picked {
 	return p
 }
 
-// place finds the rule and the line of a pickle: that of its example, if it has
-// one.
+// place finds the rule and the line of a pickle. With an example, the line is that of the row.
 func place(f *messages.Feature, pickle *messages.Pickle) (rule string, line int64) {
 	id := pickle.AstNodeIds[0]
 	last := pickle.AstNodeIds[len(pickle.AstNodeIds)-1]
@@ -220,7 +223,7 @@ func place(f *messages.Feature, pickle *messages.Pickle) (rule string, line int6
 	return "", 0
 }
 
-// pickleKey tells scenarios apart across two readings of the features.
+// pickleKey identifies a scenario when the features are parsed again.
 func pickleKey(p *messages.Pickle) string {
 	var b strings.Builder
 	b.WriteString(p.Uri + "\x00" + p.Name)

@@ -59,7 +59,7 @@ func TestSelect(t *testing.T) {
 		{"an expression over tags", Config{Tags: "not @negative and not @serial"}, []string{"it arrives"}},
 		{"a profile", Config{Profiles: []string{"WF-RECOVER"}}, []string{"it is empty"}},
 		{"the profiles that the target claims", Config{Target: target.Target{Profiles: []string{"MSG"}}}, []string{"it arrives", "it arrives as text", "it arrives as JSON"}},
-		{"a profile that is asked for comes before what is claimed", Config{Profiles: []string{"WF-RECOVER"}, Target: target.Target{Profiles: []string{"MSG"}}}, []string{"it is empty"}},
+		{"a selected profile overrides what the target claims", Config{Profiles: []string{"WF-RECOVER"}, Target: target.Target{Profiles: []string{"MSG"}}}, []string{"it is empty"}},
 	} {
 		t.Run(c.fact, func(t *testing.T) {
 			t.Parallel()
@@ -79,7 +79,7 @@ func TestSelect(t *testing.T) {
 	}
 }
 
-// TestSelectNothing refuses what would prove nothing, and names it.
+// TestSelectNothing checks the errors for selections that would judge nothing.
 func TestSelectNothing(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
@@ -105,7 +105,7 @@ func TestSelectNothing(t *testing.T) {
 	}
 }
 
-// TestListed has what a feature file says of a scenario, and where.
+// TestListed checks the tags, names and locations from a feature file.
 func TestListed(t *testing.T) {
 	t.Parallel()
 	list, err := List(Config{FS: selectable, Names: []string{"it arrives as JSON", "it is empty"}})
@@ -161,9 +161,9 @@ func TestTagExpressions(t *testing.T) {
 func TestTagFaults(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct{ text, want string }{
-		{"@a @b", "\"@b\" stands where `and` or `or` is expected"},
-		{"a", `"a" stands where a tag such as @stated is expected`},
-		{"@a &&", "\"&\" stands where `and` or `or` is expected"},
+		{"@a @b", "\"@b\": must be `and` or `or`"},
+		{"a", `invalid value "a": must be a tag such as @stated`},
+		{"@a &&", "\"&\": must be `and` or `or`"},
 		{"(@a", "a parenthesis is not closed"},
 		{"@a or", "it ends where a tag is expected"},
 	} {

@@ -5,5 +5,5 @@ import "github.com/understudy-mock/understudy/conformance/step"
 // Step is one step that a scenario can use.
 type Step = step.Listed
 
-// Steps lists every step that there is, area by area.
+// Steps returns all steps, area by area.
 func Steps() []Step { return step.List() }

@@ -23,7 +23,7 @@ import (
 	"github.com/understudy-mock/understudy/spec"
 )
 
-// Version is that of the suite, as requests and reports say it.
+// Version is the version of the suite in requests and reports.
 var Version = "devel"
 
 // Config says what to run and against what. Target is required.
@@ -32,16 +32,16 @@ type Config struct {
 
 	Profiles     []string           // empty: those of the target
 	Basis        []spec.Basis       // empty: stated and implied
-	Strict       bool               // an implied requirement that does not hold fails
-	Accept       bool               // a partial result is no failure
+	Strict       bool               // a failed implied requirement fails the target
+	Accept       bool               // a partial result is not a failure
 	Tags         string             // boolean expression over tags
-	Areas        []string           // only scenarios of these: publish, dlq ...
-	Requirements []string           // only scenarios of these
+	Areas        []string           // only scenarios of these areas: publish, dlq ...
+	Requirements []string           // only scenarios of these requirements
 	Names        []string           // only these scenarios
 	Concurrency  int                // 0: that of the target file
 	Plugin       harness.PluginHost // runs the rate-limit plugin; nil: the driver of the target file
-	SelfTest     bool               // our own server: anything that no step looked at fails
-	SkipCanary   bool               // no preflight publish
+	SelfTest     bool               // for the stand-in: deliveries and failed requests that no step checked fail
+	SkipCanary   bool               // preflight without a publish
 
 	// Progress is called, one call at a time, when a scenario ends.
 	Progress func(done, total int, running []string, last *report.Result)
@@ -51,10 +51,10 @@ type Config struct {
 // PluginHost starts a host application with the rate-limit plugin.
 type PluginHost = harness.PluginHost
 
-// ErrUsage wraps errors in what was asked for: exit code 2.
+// ErrUsage marks errors in the configuration: exit code 2.
 var ErrUsage = errors.New("wrong usage")
 
-// ErrPreflight wraps errors before the first scenario: exit code 3.
+// ErrPreflight marks errors before the first scenario: exit code 3.
 var ErrPreflight = errors.New("preflight failed")
 
 // suite is one run.
@@ -63,7 +63,7 @@ type suite struct {
 	*harness.Suite
 
 	started   time.Time                        // of the preflight
-	leftovers func() (map[string][]any, error) // of a failed run, by section of bindings.fields; made when first asked for
+	leftovers func() (map[string][]any, error) // data of finished runs, by section of bindings.fields; made on first use
 
 	mu      sync.Mutex
 	picked  map[string]*picked // by key of a pickle
@@ -72,14 +72,14 @@ type suite struct {
 	running []string
 }
 
-// start begins a scenario that steps can be made in. It is there even with an
-// error, which is then its result.
+// start begins a scenario with steps. The scenario is not nil even with an error,
+// which is then its result.
 func (st *suite) start(ctx context.Context, known report.Result) (*step.Scenario, error) {
 	s, err := st.Begin(ctx, known)
 	return step.New(s), err
 }
 
-// newSuite is a run that has not begun.
+// newSuite returns a run that has not started.
 func newSuite(ctx context.Context, cfg Config) (*suite, error) {
 	doc, err := spec.Load()
 	if err != nil {
@@ -94,8 +94,8 @@ func newSuite(ctx context.Context, cfg Config) (*suite, error) {
 	return st, nil
 }
 
-// open gets everything ready for the first scenario: the receiver and the target.
-// It gives the areas that the target lacks; its errors wrap ErrPreflight.
+// open starts the receiver and prepares and checks the target. It returns the areas
+// that the target lacks. Its errors wrap ErrPreflight.
 func (st *suite) open(ctx context.Context) (absent map[string]string, err error) {
 	defer func() {
 		if err != nil {
@@ -112,7 +112,7 @@ func (st *suite) open(ctx context.Context) (absent map[string]string, err error)
 	return st.preflight(st.Context)
 }
 
-// close ends everything that the run has started.
+// close stops everything that the run has started.
 func (st *suite) close() {
 	if st.Receiver != nil {
 		st.Receiver.Close()
@@ -121,9 +121,8 @@ func (st *suite) close() {
 	st.Stop(nil)
 }
 
-// Run runs the scenarios that are asked for and judges the target by them. An
-// error means that there is no verdict: it wraps ErrUsage or ErrPreflight, or is
-// the suite's own fault.
+// Run runs the selected scenarios and judges the target by them. An error means that
+// there is no verdict: it wraps ErrUsage or ErrPreflight, or is an error of the suite itself.
 func Run(ctx context.Context, cfg Config) (*report.Report, error) {
 	if cfg.FS == nil {
 		cfg.FS = features.FS
@@ -154,7 +153,7 @@ func Run(ctx context.Context, cfg Config) (*report.Report, error) {
 	st.Context = ctx
 	for i := range selection {
 		p := &selection[i]
-		if reason, gone := st.Absent[p.area]; gone {
+		if reason, gone := st.lacks(p); gone {
 			p.result.Verdict, p.result.Detail = report.NotApplicable, reason
 			st.results = append(st.results, p.result)
 			continue
@@ -175,7 +174,18 @@ func Run(ctx context.Context, cfg Config) (*report.Report, error) {
 	return report, nil
 }
 
-// cut gives the scenarios that the end of the run came before their result.
+// lacks returns why the target does not have what a scenario needs.
+func (st *suite) lacks(p *picked) (reason string, gone bool) {
+	for _, name := range p.needs {
+		if st.Target.Capabilities[name] == "false" {
+			return "the target file says: capabilities." + name + ": false", true
+		}
+	}
+	reason, gone = st.Absent[p.area]
+	return reason, gone
+}
+
+// cut sets the results of scenarios that had none when the run ended early.
 func (st *suite) cut(selection []picked) {
 	cause := st.Over()
 	if cause == nil {
@@ -192,7 +202,7 @@ func (st *suite) cut(selection []picked) {
 	}
 }
 
-// pass runs the scenarios that are serial, or those that are not.
+// pass runs either the serial scenarios or the others.
 func (st *suite) pass(ctx context.Context, serial bool) error {
 	var files []string
 	n := 0
@@ -220,7 +230,7 @@ func (st *suite) pass(ctx context.Context, serial bool) error {
 			Format: "progress", Output: io.Discard, NoColors: true, Strict: true, FS: st.cfg.FS, Paths: files,
 			Concurrency: concurrency, DefaultContext: ctx,
 		},
-	}.Run() // its exit code counts skips as passed; ours comes from the results
+	}.Run() // ignore the exit code: it counts skipped scenarios as passed
 	for _, p := range st.picked {
 		if p.serial == serial && !p.done && context.Cause(ctx) == nil {
 			return fmt.Errorf("%s: the scenario was not run", p.result.Location)
@@ -229,8 +239,8 @@ func (st *suite) pass(ctx context.Context, serial bool) error {
 	return nil
 }
 
-// hooks surround each scenario. Those that were not picked are skipped and leave
-// no trace.
+// hooks registers what runs before and after each scenario and step. Scenarios that
+// were not selected are skipped and have no result.
 func (st *suite) hooks(sc *godog.ScenarioContext, serial bool) {
 	sc.Before(func(ctx context.Context, pickle *godog.Scenario) (context.Context, error) {
 		st.mu.Lock()
@@ -270,7 +280,7 @@ func (st *suite) hooks(sc *godog.ScenarioContext, serial bool) {
 	})
 }
 
-// ended takes a scenario's result.
+// ended records the result of a scenario.
 func (st *suite) ended(key string, s *harness.Scenario) {
 	if s.Result.Verdict == "" {
 		s.Result.Verdict = report.Pass
@@ -280,7 +290,7 @@ func (st *suite) ended(key string, s *harness.Scenario) {
 	}
 	if s.Result.Failure != nil {
 		f := s.Result.Failure
-		for _, text := range []*string{&f.Message, &f.Want, &f.Got, &s.Result.Detail} { // in the names that the target uses
+		for _, text := range []*string{&f.Message, &f.Want, &f.Got, &s.Result.Detail} { // with the header names of the target
 			*text = s.Masked(string(st.Dialect.BrandText([]byte(*text))))
 		}
 	}
@@ -312,7 +322,7 @@ func (c *Config) concurrency() int {
 	return 8
 }
 
-// report puts the results together, in the order of the features.
+// report combines the results, in the order of the features.
 func (st *suite) report(ctx context.Context, selection []picked) *report.Report {
 	order := map[string]int{}
 	for i := range selection {

@@ -7,13 +7,13 @@ import (
 	"slices"
 )
 
-// A tag expression is @a, not X, X and Y, X or Y, or (X); not binds closest,
-// then and.
+// A tagExpression is @a, not X, X and Y, X or Y, or (X). not has the highest
+// precedence, then and.
 type tagExpression func(tags []string) bool
 
 var tagToken = regexp.MustCompile(`\s*(@[\w-]+|[()]|\w+|\S)`)
 
-// parseTags reads an expression; the empty one holds for everything.
+// parseTags parses an expression; the empty one is always true.
 func parseTags(text string) (tagExpression, error) {
 	p := &tagParser{}
 	for _, m := range tagToken.FindAllStringSubmatch(text, -1) {
@@ -24,12 +24,12 @@ func parseTags(text string) (tagExpression, error) {
 	}
 	e, err := p.or()
 	if err == nil && len(p.tokens) > 0 {
-		err = fmt.Errorf("%q stands where `and` or `or` is expected", p.tokens[0])
+		err = fmt.Errorf("%q: must be `and` or `or`", p.tokens[0])
 	}
 	return e, err
 }
 
-// namesIn are the tags that an expression names.
+// namesIn returns the tags in an expression.
 func namesIn(text string) []string { return regexp.MustCompile(`@[\w-]+`).FindAllString(text, -1) }
 
 type tagParser struct{ tokens []string }
@@ -82,7 +82,7 @@ func (p *tagParser) not() (tagExpression, error) {
 	}
 	tag := p.tokens[0]
 	if tag[0] != '@' {
-		return nil, fmt.Errorf("%q stands where a tag such as @stated is expected", tag)
+		return nil, fmt.Errorf("invalid value %q: must be a tag such as @stated", tag)
 	}
 	p.tokens = p.tokens[1:]
 	return func(tags []string) bool { return slices.Contains(tags, tag) }, nil

@@ -2,6 +2,7 @@ package engine
 
 import (
 	"context"
+	cryptorand "crypto/rand"
 	"log/slog"
 	"math/rand/v2"
 	"sync"
@@ -16,92 +17,97 @@ import (
 	"github.com/understudy-mock/understudy/engine/vector"
 )
 
-// DefaultParallel is how many attempts an account makes at once.
+// DefaultParallel is the default of Config.Parallel: the largest number of
+// concurrent attempts of an account.
 const DefaultParallel = 256
 
-// DefaultMaxCreated is how many messages one request may create: a batch counts
-// each endpoint of the URL groups that it names.
+// DefaultMaxCreated is the default of Config.MaxCreated: the largest number of messages that
+// one request may create. A batch counts each endpoint of the URL groups that it names.
 const DefaultMaxCreated = 10_000
 
-// Config is what an account is made of. Clock, Deliver and Wire are required.
+// Config configures an account. Clock, Deliver and Wire are required.
 type Config struct {
 	ID    string
 	Clock clock.Clock
-	Auto  bool // with a Manual clock: move on to the next timer whenever nothing runs
+	Auto  bool // with a Manual clock: advance to the next timer whenever nothing runs
 
 	// Deliver makes one attempt. It is called with no lock held, from a goroutine
 	// that the account owns, and returns when ctx ends.
 	Deliver func(ctx context.Context, a Attempt) Outcome
 
 	Wire       Wire
-	Seed       uint64 // 0: random ids, else the same commands give the same ids
-	Parallel   int    // attempts at once; 0: DefaultParallel, or 1 when seeded so that the log repeats
+	Seed       uint64 // 0: random ids; otherwise the same commands give the same ids
+	Parallel   int    // largest number of concurrent attempts; 0: DefaultParallel, or 1 when seeded, so that the log repeats
 	MaxCreated int    // messages that one request may create; 0: DefaultMaxCreated
-	CurrentKey string // signing keys; "": made from the seed
+	CurrentKey string // signing keys; "": derived from the seed
 	NextKey    string
 	Log        *slog.Logger
-	Failed     func(FailedAttempt) // sees each failure, in their order; calls no method of the account; nil: nobody
-	Journal    journal.Journal     // keeps the commands; nil: nothing does
+	Failed     func(FailedAttempt) // receives each failed attempt, in order; must not call the account; nil: none
+	Journal    journal.Journal     // records the commands; nil: none
 
-	HeaderName func(dialect, name string) string        // the header with this neutral name as clients of the dialect know it, for texts; nil: as it is
-	InDialect  func(dialect string, json []byte) []byte // the body of a callback with the dialect's names; nil: as it is
+	HeaderName func(dialect, name string) string        // name of a header in a dialect, from its neutral name, for texts; nil: the neutral name
+	InDialect  func(dialect string, json []byte) []byte // body of a callback with the names of a dialect; nil: unchanged
 
 	PricePerMessage float64       // billing, decided: 30
 	VectorLag       time.Duration // decided: 33
 	VectorIndexes   []vector.Config
 
 	Memory *memory.Ledger // shared by the accounts of a process; nil: without bounds
-	Strict bool           // for tests: panic where a promise of the engine breaks, in place of logging it
+	Strict bool           // for tests: panic on an internal error, instead of logging it
 }
 
-// Account is one token's world: data, timers, clock, lock. Exported methods
-// lock and defer unlock, unexported methods never lock.
+// Account is the data, timers, clock and lock behind one token. It is safe for concurrent use:
+// exported methods lock and defer unlock, unexported methods never lock.
 type Account struct {
 	cfg  Config
 	ctx  context.Context
 	stop context.CancelFunc
 	wg   sync.WaitGroup // attempts in flight, and the auto clock
 
-	mu         sync.Mutex
-	quiet      *sync.Cond // something may have come to rest
-	attempts   int        // attempts ever begun
-	outbox     outbox
-	advancing  bool // an Advance is under way
-	skipping   bool // the auto clock is under way
-	closed     bool
-	mode       string        // of the clock: real, manual or auto
-	replaying  bool          // it follows a journal: no attempt is made, nobody is notified
-	turned     bool          // a command has set the time: the clock follows
-	random     bool          // the seed was drawn: a Reset draws another one
-	otherZones bool          // a record was written with other time-zone data
-	zoned      bool          // a schedule has a time zone
-	restored   int           // how often a snapshot or a clock has replaced the state
-	replaced   int           // how often anything has
-	lsn        uint64        // of the last record
-	behind     atomic.Uint64 // the last record that could not be made durable, 0 for none
-	more       chan struct{} // closed by the next change; nil while nobody follows
-	ledger     ledger
-	observed   atomic.Int64     // as in ledger, for readers without the lock
-	saves      sync.Mutex       // one snapshot at a time
-	saving     *snapshot.Writer // the one that is being written, nil for none
-	saveEpoch  uint32           // counts them
-	state      state.State
+	mu        sync.Mutex
+	quiet     *sync.Cond                      // something may have come to rest
+	cancels   map[*Message]context.CancelFunc // of the attempts in flight
+	attempts  int                             // attempts started since the process began
+	ending    bool                            // an attempt is ending: its goroutine is free
+	next      *flight                         // the attempt that it continues with, nil for none
+	outbox    outbox
+	advancing bool // an Advance is in progress
+	skipping  bool // a step of the auto clock is in progress
+	closed    bool
+	mode      string        // of the clock: real, manual or auto
+	replaying bool          // applies a journal: makes no attempts, notifies no followers
+	turned    bool          // a command has set the time, and unlock must set the clock
+	random    bool          // the seed is random: a Reset draws another one
+	settings  begin         // what the next commands depend on, as recorded
+	relies    bool          // records after the last snapshot depend on the versions of libraries
+	unlike    error         // why this version cannot replay a record
+	restored  int           // how often a snapshot, a reset or a clock has replaced the state
+	replaced  int           // how often the state was replaced for any reason
+	lsn       uint64        // of the last record
+	behind    atomic.Uint64 // the last record that could not be made durable, 0 for none
+	more      chan struct{} // closed by the next change; nil without followers
+	ledger    ledger
+	observed  atomic.Int64     // as in ledger, for readers without the lock
+	saves     sync.Mutex       // one snapshot at a time
+	saving    *snapshot.Writer // the snapshot that is being written, nil for none
+	saveEpoch uint32           // number of snapshots so far
+	state     state.State
 }
 
 // New starts an empty account.
 func New(cfg Config) *Account {
-	a, _ := Open(cfg, nil, nil) // nothing is replayed that could be refused
+	a, _ := Open(cfg, nil, nil) // without records, Open cannot fail
 	return a
 }
 
-// lock begins a command: one lock, one instant. Time is cut to the
-// millisecond, the unit of everything on the wire, and never runs backwards.
+// lock begins a command: it takes the lock and the time of the command. Time is
+// truncated to milliseconds, the unit of the interface, and never goes back.
 func (a *Account) lock() {
 	a.mu.Lock()
 	a.stamp()
 }
 
-// stamp takes the time from the clock.
+// stamp sets the time of the command from the clock.
 func (a *Account) stamp() {
 	if a.replaying {
 		return
@@ -111,8 +117,9 @@ func (a *Account) stamp() {
 	}
 }
 
-// unlock ends a command: it signals that something may have come to rest, and does
-// without the lock what the command has left to do.
+// unlock ends a command: when nothing is ready or in flight, it wakes the
+// waiters of Settle and Advance and lets an auto clock continue. After
+// releasing the lock, it does what the command left in the outbox.
 func (a *Account) unlock() {
 	if !a.busy() {
 		a.quiet.Broadcast()
@@ -130,15 +137,15 @@ func (a *Account) tick() {
 	defer a.unlock()
 	a.outbox.alarm.due = time.Time{}
 	if due, ok := a.state.Timers.Next(); ok && !due.After(a.state.Now) {
-		_, _ = applyCommand(a, tick{}) // closed meanwhile, or done
+		_, _ = applyCommand(a, tick{}) // an error means that the account was closed meanwhile
 	}
 }
 
-// tick fires what is due; an Advance records it as well where that is nothing, as
-// the time that it has moved to.
+// tick fires all due timers. An Advance also records one when no timer is due,
+// because the record has the time that the clock moved to.
 type tick struct{}
 
-// apply wakes all that is due and gives the number of timers.
+// apply fires all due timers and returns their number.
 func (tick) apply(a *Account) (int, error) {
 	fired := 0
 	for {
@@ -151,7 +158,7 @@ func (tick) apply(a *Account) (int, error) {
 	}
 }
 
-// wake takes the earliest timer and hands it to what it is for.
+// wake removes the earliest timer and calls the handler of its kind.
 func (a *Account) wake() {
 	a.touch(a.state.Timers.Heap[0].Owner)
 	owner, kind := a.state.Timers.Pop()
@@ -187,26 +194,31 @@ func (a *Account) Keys() (current, next string) {
 
 // RotateKeys makes the next signing key current and draws a new next one.
 func (a *Account) RotateKeys() (current, next string, err error) {
-	return splitPair(runCommand(a, rotateKeys{}))
+	return splitPair(runCommand(a, rotateKeys{a.freshKey()}))
 }
 
-type rotateKeys struct{}
+// rotateKeys contains the new key, which must not follow from the seed of the
+// ids: an exported journal contains that seed. "" means that it is derived from
+// the seed, so that a seeded account repeats.
+type rotateKeys struct{ Next string }
 
-// apply draws the new key from the ids of the account, so that a replay rotates to the
-// same one.
-func (rotateKeys) apply(a *Account) (pair[string, string], error) {
-	a.state.CurrentKey, a.state.NextKey = a.state.NextKey, a.state.IDs.NewKey()
+func (c rotateKeys) apply(a *Account) (pair[string, string], error) {
+	if c.Next == "" {
+		c.Next = a.state.IDs.NewKey()
+	}
+	a.state.CurrentKey, a.state.NextKey = a.state.NextKey, c.Next
 	return pair[string, string]{a.state.CurrentKey, a.state.NextKey}, nil
 }
 
-// Reset forgets everything but configuration and signing keys; attempts in flight
-// are cut off, and their outcomes ignored. It begins with another clock, whose time
-// may be behind: nothing is left that remembers it. Without one, the clock stays.
+// Reset removes everything except configuration and signing keys. Attempts in flight are
+// cancelled and their outcomes ignored. A non-nil c replaces the clock, also by one with an
+// earlier time: no data with the old time is left. Otherwise the clock stays.
 func (a *Account) Reset(c clock.Clock, auto bool) error {
 	return errorOnly(runEither(a, c == nil, reset{a.freshSeed()}, resetTo(a.freshSeed(), c, auto)))
 }
 
-// reset keeps the clock. Its seed is part of the record: a drawn one must be drawn once.
+// reset keeps the clock. Its seed is part of the record, so that a random one
+// is the same in replay.
 type reset struct{ Seed uint64 }
 
 func (c reset) apply(a *Account) (nothing, error) {
@@ -214,8 +226,8 @@ func (c reset) apply(a *Account) (nothing, error) {
 	return nothing{}, nil
 }
 
-// resetClock begins with another clock. The record has where that one stood; replay has
-// no clock, and takes the time from there.
+// resetClock replaces the clock. The record contains the time of the new clock,
+// because a replay has no clock.
 type resetClock struct {
 	Seed  uint64
 	Mode  string
@@ -223,8 +235,7 @@ type resetClock struct {
 	clock clock.Clock
 }
 
-// resetTo is a value even where there is no clock: runEither evaluates both commands and
-// runs one.
+// resetTo must work without a clock too: runEither evaluates both commands and runs one.
 func resetTo(seed uint64, c clock.Clock, auto bool) resetClock {
 	if c == nil {
 		return resetClock{}
@@ -235,12 +246,12 @@ func resetTo(seed uint64, c clock.Clock, auto bool) resetClock {
 func (c resetClock) apply(a *Account) (nothing, error) {
 	a.begun(c.Seed)
 	a.state.Now = c.Now
-	a.restored++ // ends an advance of the old clock
+	a.restored++ // makes an Advance of the old clock return
 	a.follow(c.Mode, c.clock)
 	return nothing{}, nil
 }
 
-// freshSeed is what a reset begins with.
+// freshSeed is the seed after a reset.
 func (a *Account) freshSeed() uint64 {
 	if a.random {
 		return rand.Uint64()
@@ -248,8 +259,17 @@ func (a *Account) freshSeed() uint64 {
 	return a.cfg.Seed
 }
 
-// Close cuts off the attempts in flight, waits for them, and logs what stays
-// undelivered.
+// freshKey is a new random signing key; "" in an account with a configured
+// seed, which derives it.
+func (a *Account) freshKey() string {
+	if a.random {
+		return state.NewKey(cryptorand.Reader)
+	}
+	return ""
+}
+
+// Close cancels the attempts in flight, waits for them and for a step of the auto clock, and
+// logs how many messages stay undelivered. A second call returns at once.
 func (a *Account) Close() error {
 	a.lock()
 	if a.closed {
@@ -263,6 +283,9 @@ func (a *Account) Close() error {
 	}
 	a.unweigh()
 	a.stop()
+	for _, cancel := range a.cancels {
+		cancel()
+	}
 	a.quiet.Broadcast()
 	a.free()
 	a.wg.Wait()

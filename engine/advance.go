@@ -12,33 +12,34 @@ import (
 	"github.com/understudy-mock/understudy/engine/refusal"
 )
 
-// Progress is what an Advance did.
+// Progress reports what an Advance did.
 type Progress struct {
 	Now         time.Time
 	TimersFired int
 	Attempts    int
 }
 
-// Advance moves a manual clock to the given time. Every timer on the way fires
-// at its own instant, and the clock stands still while anything is ready or in
-// flight, so that what a timer causes happens at that timer's time. It returns
-// early, with the error of ctx, when ctx ends.
+// Advance moves a manual clock to the given time. Every timer on the way fires at its own
+// instant. The clock stops while an attempt is ready or in flight, so that what a timer causes
+// happens at the time of the timer. When ctx ends, Advance returns early with the error of ctx.
+// It returns ErrInvalid for a clock in real time or a time in the past, and ErrEnded when a
+// reset, a snapshot or another clock replaces the clock meanwhile.
 func (a *Account) Advance(ctx context.Context, to time.Time) (Progress, error) {
 	return runDurably(a, func() (Progress, error) { return a.advance(ctx, to) })
 }
 
-// AdvanceUntil moves a manual clock to the next timer, or, when idle is set, from
-// timer to timer until none is left but those of schedules.
+// AdvanceUntil moves a manual clock to the next timer, or, when idle is set,
+// from timer to timer until only timers of schedules are left.
 func (a *Account) AdvanceUntil(ctx context.Context, idle bool) (Progress, error) {
 	return runDurably(a, func() (Progress, error) { return a.advanceUntil(ctx, idle) })
 }
 
-// advanceUntil moves on step by step, since each timer may book others that come before
-// those that were there.
+// advanceUntil advances one timer at a time, because each may set timers that
+// are due before the existing ones.
 func (a *Account) advanceUntil(ctx context.Context, idle bool) (Progress, error) {
 	sum, err := a.advance(ctx, a.state.Now)
 	for err == nil {
-		due, ok := a.state.Timers.Next()
+		due, ok := a.nextDue()
 		if !ok || idle && a.onlySchedules() {
 			break
 		}
@@ -52,9 +53,8 @@ func (a *Account) advanceUntil(ctx context.Context, idle bool) (Progress, error)
 	return sum, err
 }
 
-// advance gives up the lock while it waits for attempts. So it looks again whether the
-// state is still the one that it began with, and only one advance is under way at a time:
-// another caller waits for its end.
+// advance releases the lock while it waits for attempts. After each wait it checks that the
+// state was not replaced. Only one advance runs at a time; other callers wait for its end.
 func (a *Account) advance(ctx context.Context, to time.Time) (Progress, error) {
 	manual, ok := a.cfg.Clock.(*clock.Manual)
 	if !ok {
@@ -65,7 +65,7 @@ func (a *Account) advance(ctx context.Context, to time.Time) (Progress, error) {
 		return Progress{Now: a.state.Now}, refusal.OfValue("time", strconv.FormatInt(to.UnixMilli(), 10), "out of range", fmt.Sprintf("from 0 to %d in Unix ms, the years 1970 to 9999", clock.LastTime))
 	}
 	if to.Before(a.state.Now) {
-		return Progress{Now: a.state.Now}, refusal.Of(ErrInvalid, "time", to.UTC().Format(time.RFC3339Nano), "is before now, "+a.state.Now.UTC().Format(time.RFC3339Nano)+"; time only goes forward, and a reset takes it back")
+		return Progress{Now: a.state.Now}, refusal.Of(ErrInvalid, "time", to.UTC().Format(time.RFC3339Nano), "is before now, "+a.state.Now.UTC().Format(time.RFC3339Nano)+"; a clock only moves forward, except by a reset")
 	}
 	defer a.wakeOn(ctx)()
 	for a.advancing {
@@ -81,10 +81,13 @@ func (a *Account) advance(ctx context.Context, to time.Time) (Progress, error) {
 		if a.restored != restored {
 			return Progress{Now: a.state.Now}, refusal.Of(ErrEnded, "clock", "", "the state was replaced by a snapshot or a reset meanwhile")
 		}
-		if err == nil && ctx.Err() != nil { // nothing to rest for: timers alone may take for ever
+		if a.cfg.Clock != clock.Clock(manual) {
+			return Progress{Now: a.state.Now}, refusal.Of(ErrEnded, "clock", "", "another clock was set meanwhile, at "+a.state.Now.UTC().Format(time.RFC3339))
+		}
+		if err == nil && ctx.Err() != nil { // timers without attempts never wait, so check ctx here: there may be endlessly many
 			err = refusal.Of(ctx.Err(), "clock", "", fmt.Sprintf("stopped at %s, after %d timers", a.state.Now.UTC().Format(time.RFC3339), fired))
 		}
-		due, ok := a.state.Timers.Next()
+		due, ok := a.nextDue()
 		last := err != nil || !ok || due.After(to)
 		if err == nil && last {
 			due = to
@@ -102,6 +105,16 @@ func (a *Account) advance(ctx context.Context, to time.Time) (Progress, error) {
 	}
 }
 
+// nextDue is when the next timer fires. An overdue timer is due now; a snapshot
+// of a real clock may contain one.
+func (a *Account) nextDue() (time.Time, bool) {
+	due, ok := a.state.Timers.Next()
+	if due.Before(a.state.Now) {
+		due = a.state.Now
+	}
+	return due, ok
+}
+
 // Settle waits until nothing is ready or in flight.
 func (a *Account) Settle(ctx context.Context) error {
 	a.lock()
@@ -110,7 +123,7 @@ func (a *Account) Settle(ctx context.Context) error {
 	return a.settled(ctx)
 }
 
-// settled waits until all that is ready has ended, and has been told.
+// settled waits until all ready attempts have ended and were reported.
 func (a *Account) settled(ctx context.Context) error {
 	for a.busy() || a.outbox.telling {
 		if err := a.rest(ctx); err != nil {
@@ -120,7 +133,8 @@ func (a *Account) settled(ctx context.Context) error {
 	return nil
 }
 
-// rest waits for a sign that something has come to rest; wakeOn must be in force.
+// rest waits for a signal that attempts may have ended. wakeOn must be active,
+// so that the end of ctx ends the wait.
 func (a *Account) rest(ctx context.Context) error {
 	if a.closed {
 		return refusal.Of(ErrClosed, "account", a.cfg.ID, "closed")
@@ -132,8 +146,7 @@ func (a *Account) rest(ctx context.Context) error {
 	return nil
 }
 
-// wakeOn makes the end of ctx a sign as well. The function that it returns
-// takes this back.
+// wakeOn makes the end of ctx wake rest. The returned function undoes this.
 func (a *Account) wakeOn(ctx context.Context) func() {
 	stop := context.AfterFunc(ctx, func() {
 		a.mu.Lock()
@@ -143,18 +156,18 @@ func (a *Account) wakeOn(ctx context.Context) func() {
 	return func() { stop() }
 }
 
-// onlySchedules reports whether no timer is left but those of schedules.
+// onlySchedules reports whether only timers of schedules are left.
 func (a *Account) onlySchedules() bool { return len(a.state.Timers.Heap) <= a.state.Timers.Cron }
 
-// skip moves an auto clock to the next timer. Schedules alone do not count:
-// they come again for ever.
+// skip moves an auto clock to the next timer. It stops when only schedules are
+// left: their timers never end.
 func (a *Account) skip() {
 	if !a.cfg.Auto || a.skipping || a.advancing || a.closed || a.onlySchedules() {
 		return
 	}
-	due, _ := a.state.Timers.Next()
+	due, _ := a.nextDue()
 	if !clock.Valid(due) {
-		return // no clock gets there
+		return // beyond the last time of a clock
 	}
 	a.skipping = true
 	a.wg.Add(1)
@@ -173,33 +186,35 @@ func (a *Account) skipTo(due time.Time) {
 	}
 }
 
-// SetClock replaces the clock. One that is behind the account's time goes on
-// from there: time never runs backwards: a real clock keeps its distance
-// from the wall, so that delays take as long as they say, until a reset.
+// SetClock replaces the clock. Time never goes back: a clock that is behind the account's time
+// continues from that time. A real clock then keeps its offset to the wall clock until a reset,
+// so that delays still take their real duration.
 func (a *Account) SetClock(c clock.Clock, auto bool) error {
 	return errorOnly(runCommand(a, setClock{modeOf(c, auto), c.Now().Truncate(time.Millisecond), c}))
 }
 
-// setClock has the name and the time of a clock for the record, and the clock itself for
-// the account that is live.
+// setClock has the mode and the time of a clock for the record, and the clock
+// itself for a live account.
 type setClock struct {
 	Mode  string    // real, manual or auto
-	Now   time.Time // where the clock is
+	Now   time.Time // the time of the clock
 	clock clock.Clock
 }
 
-// apply takes the time of the new clock only if it is ahead: time never runs backwards,
-// and timers are booked against it.
+// apply takes the time of the new clock only if it is ahead: time never goes
+// back, and timers depend on it. It fires at once what is due by then, because
+// the alarm of the old clock is gone and a manual clock has none.
 func (c setClock) apply(a *Account) (nothing, error) {
 	if c.Now.After(a.state.Now) {
 		a.state.Now = c.Now
 	}
 	a.follow(c.Mode, c.clock)
-	return nothing{}, nil
+	_, err := tick{}.apply(a)
+	return nothing{}, err
 }
 
-// follow takes a clock, nil for the one that is there. It is set to the time of the
-// account when the command has been recorded.
+// follow installs a clock; nil keeps the current one. The clock is set to the
+// account's time after the command has been recorded.
 func (a *Account) follow(mode string, c clock.Clock) {
 	a.mode, a.turned = mode, true
 	if c != nil {

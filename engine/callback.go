@@ -2,14 +2,14 @@ package engine
 
 import "github.com/understudy-mock/understudy/engine/internal/state"
 
-// report sends the callback that an attempt with a response calls for.
+// report sends the callback for an attempt that got a response, if the message has one.
 func (a *Account) report(m *Message, o *Outcome) {
 	if cb := m.Options.Callback; cb != nil && cb.URL != "" && o.Status != 0 {
 		a.callback(RoleCallback, m, cb, a.newReport(m, o, ""))
 	}
 }
 
-// reportFailure sends the failure callback of a message that failed for good.
+// reportFailure sends the failure callback of a message that failed permanently.
 func (a *Account) reportFailure(e *DLQEntry, m *Message, o *Outcome) {
 	cb := m.Options.FailureCallback
 	if cb == nil || cb.URL == "" {
@@ -17,12 +17,12 @@ func (a *Account) reportFailure(e *DLQEntry, m *Message, o *Outcome) {
 	}
 	sent := a.callback(RoleFailureCallback, m, cb, a.newReport(m, o, e.ID))
 	a.touch(e)
-	e.Callback = &CallbackInfo{MessageID: sent.ID, State: CallbackInProgress, RequestHeader: sent.Forward}
+	e.Callback = &CallbackInfo{MessageID: sent.ID, State: CallbackInProgress, RequestHeader: sent.Headers.Forward().Header()}
 	a.state.Reports[sent.ID] = e.ID
 }
 
-// newReport takes what the source is now. A failure of a run reports the payload of the
-// trigger and not the step list that the last call carried.
+// newReport copies the current state of the source. A failed run reports the
+// payload of its trigger, not the step list of its last call.
 func (a *Account) newReport(m *Message, o *Outcome, dlqID string) *Report {
 	r := &Report{Source: *m, Outcome: o, DLQID: dlqID}
 	if run := a.state.Runs[m.RunID]; run != nil {
@@ -34,15 +34,15 @@ func (a *Account) newReport(m *Message, o *Outcome, dlqID string) *Report {
 	return r
 }
 
-// callback creates the message that carries a report. It shares the turn of its
-// source in a queue.
+// callback creates the message that carries a report. In a queue it shares the
+// turn of its source, so that the next message waits for the callback too.
 func (a *Account) callback(role Role, source *Message, cb *Callback, r *Report) *Message {
 	body := a.cfg.Wire.CallbackBody(r)
 	if dialect := source.Options.Dialect; dialect != "" && a.cfg.InDialect != nil {
 		body = a.cfg.InDialect(dialect, body)
 	}
-	from, retries := *source.Options, source.MaxRetries
-	from.Retries = &retries // the default as well, which within a run would be the run's
+	from, retries := *source.Options, int(source.MaxRetries)
+	from.Retries = &retries // also the default, because within a run the default is that of the run
 	opts := cb.Options.Following(state.CallbackFollower, &from)
 	if source.Slot != nil {
 		source.Slot.Open++
@@ -55,20 +55,14 @@ func (a *Account) callback(role Role, source *Message, cb *Callback, r *Report) 
 			step = &state.StepItem{CallType: "fromCallback", Step: a.cfg.Wire.ReadStep(opts.Forward)}
 		}
 	}
-	return a.create(&Message{
-		Role:       role,
-		URL:        cb.URL,
-		Header:     state.MergeHeader(opts.Forward, jsonHeader),
-		Forward:    state.MergeHeader(jsonHeader, forward),
-		Step:       step,
-		Body:       body,
-		Options:    &opts,
-		CallerIP:   source.CallerIP,
-		SourceID:   source.ID,
-		RunID:      source.RunID,
-		ScheduleID: source.ScheduleID,
-		Slot:       source.Slot,
-	})
+	return a.create(Message{
+		URL:     cb.URL,
+		Headers: a.state.Headers.Pair(state.TextOf(state.MergeHeader(opts.Forward, jsonHeader)), jsonHeader, forward),
+		Step:    step,
+		Body:    body,
+		Options: &opts,
+		Slot:    source.Slot,
+	}, state.Origin{Role: role, CallerIP: source.CallerIP, SourceID: source.ID, RunID: source.RunID, ScheduleID: source.ScheduleID})
 }
 
 var jsonHeader = Header{"Content-Type": {"application/json"}}
@@ -82,7 +76,7 @@ func (a *Account) failureReported(m *Message) {
 	if e == nil || e.Callback == nil || e.Callback.MessageID != m.ID {
 		return
 	}
-	info := *e.Callback // the old value may be in the hands of a reader
+	info := *e.Callback // readers may hold the old value
 	info.EndedAt = a.state.Now
 	if m.Last != nil {
 		info.Status, info.Body, info.Header = m.Last.Status, m.Last.Body, m.Last.Header

@@ -45,13 +45,13 @@ func TestTimeNeverRunsBackwards(t *testing.T) {
 			t.Errorf("time is %s, and was %s", now, before)
 		}
 	})
-	t.Run("and goes on from there at the pace of the wall", func(t *testing.T) {
+	t.Run("and continues from there at the pace of the wall", func(t *testing.T) {
 		t.Parallel()
 		w, _ := ahead(t)
 		w.SetClock(clock.NewReal(), false)
 		w.wait(w.publish(engine.Options{Delay: 20 * time.Millisecond}), "DELIVERED")
 	})
-	t.Run("a rate-limited key goes on", func(t *testing.T) {
+	t.Run("a rate-limited key continues", func(t *testing.T) {
 		t.Parallel()
 		w, _ := ahead(t)
 		flow := &engine.FlowControl{Key: "k", Rate: 1, Period: 20 * time.Millisecond}
@@ -101,6 +101,63 @@ func TestTimeNeverRunsBackwards(t *testing.T) {
 		if now := w.Now(); !now.Before(before) {
 			t.Errorf("time is %s, and was %s", now, before)
 		}
+	})
+}
+
+// TestOverdueTimers fire at the time that it is, whatever clock comes next.
+func TestOverdueTimers(t *testing.T) {
+	t.Parallel()
+	// overdue is an account with a message that was due ten seconds ago: the wall's alarm
+	// has not come yet.
+	overdue := func(t *testing.T) (w *world, id string) {
+		wall := &settable{now: epoch}
+		w = setup(t, func(c *engine.Config) { c.Clock = wall })
+		id = w.publish(engine.Options{Delay: time.Minute})
+		wall.set(epoch.Add(70 * time.Second))
+		return w, id
+	}
+	fires := func(t *testing.T, w *world, id string) {
+		t.Helper()
+		w.wait(id, "DELIVERED")
+		if at := w.made()[0].At.Sub(epoch); at != 70*time.Second {
+			t.Errorf("the attempt is made after %s, want 70 s", at)
+		}
+	}
+	for name, auto := range map[string]bool{"a manual clock takes over": false, "an auto clock takes over": true} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w, id := overdue(t)
+			w.must(w.SetClock(clock.NewManual(w.Now()), auto))
+			fires(t, w, id)
+		})
+	}
+	for name, proceed := range map[string]func(*world) error{
+		"a snapshot in an account whose clock is advanced":            func(w *world) error { return changed(w.Advance(context.Background(), w.Now())) },
+		"a snapshot in an account whose clock goes to the next timer": func(w *world) error { return changed(w.AdvanceUntil(context.Background(), false)) },
+		"a snapshot in an account that becomes idle":                  func(w *world) error { return changed(w.AdvanceUntil(context.Background(), true)) },
+		"a snapshot in an account whose clock is auto":                func(w *world) error { return w.SetClock(clock.NewManual(w.Now()), true) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			from, id := overdue(t)
+			var journal tape
+			w := setup(t, func(c *engine.Config) { c.Journal = &journal })
+			w.load(from.document())
+			w.must(proceed(w))
+			fires(t, w, id)
+			for i, r := range journal.copied()[2:] {
+				if at := r.At.Sub(epoch); at != 70*time.Second {
+					t.Errorf("record %d, %s, is of %s, want 70 s", i+2, r.Kind, at)
+				}
+			}
+		})
+	}
+	t.Run("a snapshot in an account whose clock was auto before", func(t *testing.T) {
+		t.Parallel()
+		from, id := overdue(t)
+		w := setup(t, func(c *engine.Config) { c.Auto = true })
+		w.load(from.document())
+		fires(t, w, id)
 	})
 }
 

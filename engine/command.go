@@ -12,42 +12,41 @@ import (
 	"github.com/understudy-mock/understudy/engine/refusal"
 )
 
-// change is a command: one thing that changes an account, and gives an R. It is
-// plain data, so that it can be recorded, and a value, so that it costs no
-// allocation.
+// change is a command, which changes an account and returns an R. It is plain data, so that it
+// can be recorded, and a value, so that it costs no allocation.
 type change[R any] interface {
-	// apply changes the state. It sees neither the clock, but a.now, nor a lock, nor
-	// anything outside of the account, so that it does the same again in replay. A
-	// command that is refused has changed nothing, ids included (changesState names the
-	// one exception), and is not recorded.
+	// apply changes the state. It uses no clock except the stamped time of the account, takes
+	// no lock, and reads nothing outside of the account, so that a replay has the same result.
+	// A command that is refused has changed nothing, ids included (changesState names the one
+	// exception), and is not recorded.
 	apply(a *Account) (R, error)
 }
 
-// nothing is what a command gives that has nothing to give.
+// nothing is the result of a command without a result.
 type nothing = struct{}
 
-// errorOnly leaves out what a command gives.
+// errorOnly drops the result of a command.
 func errorOnly[R any](_ R, err error) error { return err }
 
-// resultOnly leaves out why a command was refused.
+// resultOnly drops the error of a command.
 func resultOnly[R any](r R, _ error) R { return r }
 
-// pair is what a command gives that gives two things.
+// pair is the result of a command with two results.
 type pair[T, U any] struct {
 	first  T
 	second U
 }
 
-// splitPair takes a pair apart.
+// splitPair returns the two results of a command.
 func splitPair[T, U any](p pair[T, U], err error) (T, U, error) { return p.first, p.second, err }
 
-// runCommand is the door: it stamps, applies and records a command, starts what may
-// start, and returns when the record is durable.
+// runCommand is the only way to change an account: it stamps, applies and records a command,
+// starts the attempts that may start, and returns when the record is durable.
 func runCommand[R any, C change[R]](a *Account, c C) (R, error) {
 	return runDurably(a, func() (R, error) { return applyCommand(a, c) })
 }
 
-// runEither does the first of two commands, or the second.
+// runEither runs the first of two commands, or the second.
 func runEither[R any, C, D change[R]](a *Account, first bool, c C, d D) (R, error) {
 	if first {
 		return runCommand(a, c)
@@ -55,8 +54,8 @@ func runEither[R any, C, D change[R]](a *Account, first bool, c C, d D) (R, erro
 	return runCommand(a, d)
 }
 
-// runDurably runs steps under the lock and waits, without it, until their records are
-// durable. While records of earlier commands are not, it runs nothing.
+// runDurably runs steps under the lock, releases it, and waits until their records are durable.
+// While records of earlier commands are not durable, it refuses to run.
 func runDurably[R any](a *Account, steps func() (R, error)) (R, error) {
 	var zero R
 	if err := a.caughtUp(); err != nil {
@@ -72,8 +71,7 @@ func runDurably[R any](a *Account, steps func() (R, error)) (R, error) {
 	return r, err
 }
 
-// runLocked gives the sequence of the last record too, 0 when there is nothing to
-// wait for.
+// runLocked also returns the sequence number of the last record; 0 when nothing was recorded.
 func runLocked[R any](a *Account, steps func() (R, error)) (r R, lsn uint64, err error) {
 	a.lock()
 	defer a.unlock()
@@ -108,7 +106,7 @@ func applyCommand[R any, C change[R]](a *Account, c C) (R, error) {
 // kind is one kind of command.
 type kind struct {
 	name  string
-	brief bool // about something that no snapshot has: it may be gone in replay
+	brief bool // about something that snapshots leave out, and that may be missing in replay
 	body  reflect.Type
 	form  *journal.Form
 	apply func(a *Account, body []byte) error
@@ -130,13 +128,13 @@ func commandKind[C change[R], R any](name string) kind {
 	return k
 }
 
-// ofBrief is a kind of commands on what lives only as long as the process.
+// ofBrief marks commands on data that exists only as long as the process.
 func ofBrief(k kind) kind {
 	k.brief = true
 	return k
 }
 
-// encode is a command as JSON.
+// encode returns a command as JSON.
 func (k *kind) encode(c any) []byte { return k.form.Encode(c) }
 
 // decode reads what encode has written; c points at a command.
@@ -218,6 +216,7 @@ var commandTable = []kind{
 	commandKind[retryDLQ]("retryDLQ"),
 	commandKind[retryDLQs]("retryDLQs"),
 	commandKind[rotateKeys]("rotateKeys"),
+	commandKind[runSchedule]("runSchedule"),
 	commandKind[setClock]("setClock"),
 	commandKind[changeVectors[vector.Started, vector.StartCommand]]("startResumable"),
 	commandKind[tick]("tick"),

@@ -13,6 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/understudy-mock/understudy/engine/formula"
+	"github.com/understudy-mock/understudy/engine/internal/state"
 	"github.com/understudy-mock/understudy/engine/vector"
 )
 
@@ -87,7 +88,7 @@ func TestADamagedCommandIsRefused(t *testing.T) {
 	t.Parallel()
 	k, ok := kindNamed("pauseFlow")
 	if !ok {
-		t.Fatal("pauseFlow is no command")
+		t.Fatal("pauseFlow is not a command")
 	}
 	for _, body := range []string{``, `{`, `[]`, `{"Key":1}`, `{"Name":"k"}`, `{"Key":{"base64":"?"}}`, `{"Key":{"hex":"00"}}`} {
 		var c pauseFlow
@@ -116,6 +117,11 @@ func (f filler) fill(v reflect.Value, depth int) {
 			panic(err)
 		}
 		v.Set(reflect.ValueOf(*formula))
+		return
+	case state.HeaderText:
+		header := state.Header{}
+		f.fill(reflect.ValueOf(&header).Elem(), depth)
+		v.Set(reflect.ValueOf(state.TextOf(header)))
 		return
 	case vector.Filter:
 		filter, err := vector.ParseFilter(fmt.Sprintf("a = %d OR b GLOB 'x*'", f.IntN(9)))

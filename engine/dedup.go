@@ -2,19 +2,21 @@ package engine
 
 import (
 	"crypto/sha256"
+	"maps"
+	"strings"
 	"time"
 
 	"github.com/understudy-mock/understudy/engine/internal/state"
 )
 
-// dedupWindow is how long a message keeps others like it away (decided: 39). It
-// ends exactly that long after the first was accepted.
+// dedupWindow is how long after a message its duplicates are not delivered (decided: 39). It
+// begins when the first message is accepted; duplicates do not extend it.
 const dedupWindow = 10 * time.Minute
 
-// dedupKeys are the names under which a message is known: its id, its content,
-// or both. An id counts across destinations; content only for one destination.
-// Each endpoint of a group counts for itself.
-func dedupKeys(r *PublishRequest, e Endpoint, opts *Options, forward Header) []string {
+// dedupKeys are the keys that duplicates of a message share: its deduplication
+// id, its content, or both. An id applies to all destinations, content to one
+// destination only. Each endpoint of a group has its own keys.
+func dedupKeys(r *PublishRequest, e Endpoint, opts *Options, headers state.HeaderPair) []string {
 	var keys []string
 	if opts.DedupID != "" {
 		key := "id\x00" + opts.DedupID
@@ -25,7 +27,7 @@ func dedupKeys(r *PublishRequest, e Endpoint, opts *Options, forward Header) []s
 	}
 	if opts.DedupContent {
 		h := sha256.New()
-		for _, part := range []string{opts.Method, r.Group, e.URL, state.HeaderKey(forward)} {
+		for _, part := range []string{opts.Method, r.Group, e.URL, state.HeaderKey(headers.Forward().Header())} {
 			h.Write([]byte(part))
 			h.Write([]byte{0})
 		}
@@ -45,7 +47,7 @@ func (a *Account) seen(keys []string) (string, bool) {
 	return "", false
 }
 
-// forgetMarks lets go of what was published before the window.
+// forgetMarks removes the keys of messages that were published before the window.
 func (a *Account) forgetMarks() {
 	d := &a.state.Dedup
 	for d.Order.Len() > 0 && !d.Order.Items[d.Order.Head].Until.After(a.state.Now) {
@@ -57,7 +59,7 @@ func (a *Account) forgetMarks() {
 	}
 }
 
-// expiredMarks is the bytes that forgetMarks frees.
+// expiredMarks is how many bytes forgetMarks frees.
 func (a *Account) expiredMarks() (bytes int64) {
 	d := &a.state.Dedup
 	for _, m := range d.Order.Items[d.Order.Head:] {
@@ -81,5 +83,34 @@ func (a *Account) remember(keys []string, id string) {
 		d.First[key] = m
 		d.Order.Push(m)
 		a.addWork(m.Weight())
+	}
+}
+
+// rekey computes the keys of a snapshot again from its messages. An exported
+// snapshot has placeholders instead of secrets, so that its messages have other
+// keys than those saved; for any other snapshot nothing changes.
+func (a *Account) rekey() {
+	d, known := &a.state.Dedup, map[string]*Message{}
+	for _, e := range a.state.Log.Created {
+		known[e.Message.ID] = e.Message
+	}
+	maps.Copy(known, a.state.Messages)
+	marks := d.Order.Items[d.Order.Head:]
+	for i := range marks {
+		m := known[marks[i].ID]
+		if m == nil || m.Dropped > 0 {
+			continue
+		}
+		kind, _, _ := strings.Cut(marks[i].Key, "\x00")
+		for _, key := range dedupKeys(&PublishRequest{Group: m.Group, Body: m.Body}, Endpoint{URL: m.URL}, m.Options, m.Headers) {
+			if !strings.HasPrefix(key, kind+"\x00") || key == marks[i].Key {
+				continue
+			}
+			if d.First[marks[i].Key].ID == m.ID {
+				delete(d.First, marks[i].Key)
+				d.First[key] = state.DedupMark{Key: key, ID: m.ID, Until: marks[i].Until}
+			}
+			marks[i].Key = key
+		}
 	}
 }

@@ -11,7 +11,7 @@ import (
 // deadLetter puts a failed message into the DLQ.
 func (a *Account) deadLetter(m *Message, o *Outcome) *DLQEntry { return a.deadLetterAs("", m, o) }
 
-// deadLetterAs gives the entry an id; "" asks for a new one.
+// deadLetterAs is deadLetter with an id for the entry; "" draws a new one.
 func (a *Account) deadLetterAs(id string, m *Message, o *Outcome) *DLQEntry {
 	a.state.Seq++
 	if id == "" {
@@ -25,7 +25,7 @@ func (a *Account) deadLetterAs(id string, m *Message, o *Outcome) *DLQEntry {
 		Last:    *o,
 	}
 	e.Message.State = Failed
-	e.Message.Slot, e.Message.Cancel, e.Message.Last = nil, nil, nil
+	e.Message.Slot, e.Message.InFlight, e.Message.Last = nil, false, nil
 	a.state.DLQ.Add(e.ID, e)
 	a.reweighEntry(e)
 	return e
@@ -38,7 +38,7 @@ func (a *Account) DLQ(f Filter) (Page[DLQEntry], error) {
 	return a.view().Entries(f)
 }
 
-// DLQEntry is one entry.
+// DLQEntry returns one entry, or ErrNotFound.
 func (a *Account) DLQEntry(id string) (DLQEntry, error) {
 	a.lock()
 	defer a.unlock()
@@ -49,8 +49,8 @@ func (a *Account) DLQEntry(id string) (DLQEntry, error) {
 	return a.view().Entry(e), nil
 }
 
-// entry names what may have become of it: clients retry entries that others have dealt
-// with.
+// entry finds an entry. Its error says what may have happened to a missing one:
+// another client may have retried or deleted it.
 func (a *Account) entry(id string) (*DLQEntry, error) {
 	if e := a.state.DLQ.Get(id); e != nil {
 		return e, nil
@@ -58,7 +58,7 @@ func (a *Account) entry(id string) (*DLQEntry, error) {
 	return nil, refusal.Of(ErrNotFound, "DLQ entry", id, "not found; it may have been retried, restarted or deleted")
 }
 
-// DeleteDLQ removes one entry.
+// DeleteDLQ removes one entry, or returns ErrNotFound.
 func (a *Account) DeleteDLQ(id string) error { return errorOnly(runCommand(a, deleteDLQ{id})) }
 
 type deleteDLQ struct{ ID string }
@@ -72,16 +72,16 @@ func (c deleteDLQ) apply(a *Account) (nothing, error) {
 	return nothing{}, nil
 }
 
-// DeleteDLQs removes what matches and says how many that were. A cursor means
-// that more may match.
+// DeleteDLQs removes the entries that match, one page at a time, and returns
+// their number. A cursor means that more may match.
 func (a *Account) DeleteDLQs(f Filter) (int, string, error) {
 	return splitPair(runCommand(a, deleteDLQs{f}))
 }
 
 type deleteDLQs struct{ Filter Filter }
 
-// apply takes one page. The cursor goes by position, from the newest down: entries that
-// come meanwhile are above it and stay.
+// apply deletes one page. The cursor is a position and moves from the newest
+// entry down, so that entries that arrive between two calls stay.
 func (c deleteDLQs) apply(a *Account) (pair[int, string], error) {
 	entries, cursor, err := a.entries(c.Filter)
 	for _, e := range entries {
@@ -97,20 +97,20 @@ func (a *Account) entries(f Filter) ([]*DLQEntry, string, error) {
 	return p.Items, p.Cursor, err
 }
 
-// RetryDLQ publishes the message of an entry again, with over on top of its
-// options, and removes the entry.
+// RetryDLQ publishes the message of an entry again, with the set fields of over
+// replacing its options, and removes the entry.
 func (a *Account) RetryDLQ(id string, over Options) (Receipt, error) {
 	return runCommand(a, retryDLQ{id, over})
 }
 
-// retryDLQ has what the request sets itself; what the message had follows from the entry.
+// retryDLQ contains what the request sets; the rest comes from the entry.
 type retryDLQ struct {
 	ID   string
 	Over Options
 }
 
-// apply makes the overrides before it changes anything, so that a retry that is
-// refused leaves the entry as it was.
+// apply checks the overrides before it changes anything, so that a refused
+// retry leaves the entry unchanged.
 func (c retryDLQ) apply(a *Account) (Receipt, error) {
 	e, err := a.entry(c.ID)
 	if err != nil {
@@ -126,7 +126,7 @@ func (c retryDLQ) apply(a *Account) (Receipt, error) {
 	return a.republish(e, opts), nil
 }
 
-// RetryDLQs does the same for all that match: all of them or none.
+// RetryDLQs is RetryDLQ for all entries that match: it retries all of them or none.
 func (a *Account) RetryDLQs(f Filter, over Options) ([]Receipt, string, error) {
 	return splitPair(runCommand(a, retryDLQs{f, over}))
 }
@@ -136,7 +136,8 @@ type retryDLQs struct {
 	Over   Options
 }
 
-// apply checks the options of all entries before it publishes the first: all or none.
+// apply checks the options of all entries before it publishes the first, so
+// that an error changes nothing.
 func (c retryDLQs) apply(a *Account) (p pair[[]Receipt, string], err error) {
 	c.Filter.MessagesOnly = true
 	var entries []*DLQEntry
@@ -157,22 +158,12 @@ func (c retryDLQs) apply(a *Account) (p pair[[]Receipt, string], err error) {
 	return p, nil
 }
 
-// republish publishes the message of an entry once more.
+// republish publishes the message of an entry again.
 func (a *Account) republish(e *DLQEntry, opts *Options) Receipt {
 	m := e.Message
 	a.dropDLQ(e)
-	sent := a.create(&Message{
-		Role:         m.Role,
-		URL:          m.URL,
-		Header:       m.Header,
-		Forward:      m.Forward,
-		Body:         m.Body,
-		Options:      opts,
-		CallerIP:     m.CallerIP,
-		Group:        m.Group,
-		EndpointName: m.EndpointName,
-		ScheduleID:   m.ScheduleID,
-		SourceID:     m.SourceID,
-	})
+	of := *m.Origin
+	of.RetryOf = m.ID
+	sent := a.create(Message{URL: m.URL, Headers: m.Headers, Body: m.Body, Options: opts}, of)
 	return Receipt{MessageID: sent.ID, URL: sent.URL}
 }

@@ -2,8 +2,8 @@ package engine
 
 import "github.com/understudy-mock/understudy/engine/refusal"
 
-// The errors of the engine. Each is wrapped with what was wrong, which value,
-// and what is accepted.
+// The errors of the engine, for errors.Is. Each is wrapped with a text that
+// says what is wrong, with which value, and what it must be.
 var (
 	ErrNotFound = refusal.NotFound
 	ErrExists   = refusal.Exists

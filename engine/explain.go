@@ -1,6 +1,7 @@
 package engine
 
-// Explain explains what has that id.
+// Explain reports why the message, run, DLQ entry or flow-control key with this id is in its
+// state, and what it waits for. It returns ErrNotFound for an unknown id.
 func (a *Account) Explain(id string) (Explanation, error) {
 	a.lock()
 	defer a.unlock()

@@ -14,12 +14,13 @@ import (
 	"github.com/understudy-mock/understudy/engine/vector"
 )
 
-// Fixture is what a fixture file puts into an account: things as if they had happened.
+// Fixture is the contents of a fixture file: current and past objects that are
+// added to an account.
 type Fixture struct {
-	Groups    []Group // names, endpoints, default headers and what they mean
+	Groups    []Group // names, endpoints, default headers and their options; made now unless they say when
 	Queues    []Queue // names, parallelism, pauses
 	FlowKeys  []FlowKey
-	Schedules []Schedule // ids, cron lines, requests, pauses
+	Schedules []Schedule // ids, cron lines, requests, pauses; made now unless they say when
 	Messages  []PublishRequest
 	DLQ       []Failure
 	Runs      []PastRun
@@ -28,9 +29,9 @@ type Fixture struct {
 	Vectors   []FixtureVectors
 }
 
-// Failure is a message that failed for good before now.
+// Failure is a message whose last attempt failed before now.
 type Failure struct {
-	ID       string // of the DLQ entry; "" for a made one
+	ID       string // of the DLQ entry; "" draws one
 	At       time.Time
 	Request  PublishRequest // to a URL
 	Retried  int            // retries that were made
@@ -38,9 +39,8 @@ type Failure struct {
 	Callback *CallbackInfo  // of the failure callback that the request asks for
 }
 
-// PastRun is a workflow run with the steps that its endpoint has reported. One
-// that has not ended goes on: it waits for its events, or else its endpoint is
-// called at NextAt.
+// PastRun is a workflow run with the steps that its endpoint has reported. A run that has not
+// ended continues: it waits for its events, or otherwise its endpoint is called at NextAt.
 type PastRun struct {
 	ID        string
 	State     RunState
@@ -54,15 +54,14 @@ type PastRun struct {
 	Failure   Failure // of a run that failed: id of the entry, retries, outcome, callback
 }
 
-// FixtureVectors is vectors of one namespace. The index is made if it is missing
-// and Type is set.
+// FixtureVectors are the vectors of one namespace. A missing index is created if Type is set.
 type FixtureVectors struct {
 	vector.Config
 	Namespace string
 	Vectors   []vector.Vector
 }
 
-// AddFixture puts all of a fixture into the account, or nothing.
+// AddFixture adds a fixture to the account: all of it, or nothing when it returns an error.
 func (a *Account) AddFixture(s Fixture) error { return errorOnly(runCommand(a, s)) }
 
 // apply checks again what the caller may have checked: the account may have changed since.
@@ -75,7 +74,7 @@ func (s Fixture) apply(a *Account) (nothing, error) {
 	return nothing{}, nil
 }
 
-// CheckFixture says why AddFixture would refuse. It changes nothing.
+// CheckFixture returns the error that AddFixture would return. It changes nothing.
 func (a *Account) CheckFixture(s Fixture) error {
 	a.lock()
 	defer a.unlock()
@@ -83,7 +82,7 @@ func (a *Account) CheckFixture(s Fixture) error {
 	return err
 }
 
-// checkedFixture is a fixture with what checking has found in it.
+// checkedFixture is a fixture with the values that checking has parsed.
 type checkedFixture struct {
 	*Fixture
 	crons    []state.CronLine // of its schedules
@@ -91,10 +90,10 @@ type checkedFixture struct {
 	waits    [][]waitStep // of its runs
 }
 
-// once refuses names that stand twice or exist already.
+// once refuses names that a fixture has twice or the account has already.
 type once map[string]bool
 
-// take leaves out entries without an id, which get one of their own.
+// take checks one name. Entries without an id always pass: they get a new one.
 func (o once) take(kind string, i int, id string, exists bool) error {
 	switch {
 	case o[kind+"\x00"+id]:
@@ -106,7 +105,7 @@ func (o once) take(kind string, i int, id string, exists bool) error {
 	return nil
 }
 
-// fixturePlace puts the place in the fixture before an error.
+// fixturePlace adds the place in the fixture to an error.
 func fixturePlace(kind string, i int, err error) error {
 	if err == nil {
 		return nil
@@ -114,7 +113,7 @@ func fixturePlace(kind string, i int, err error) error {
 	return refusal.At(fmt.Sprintf("/%s/%d", kind, i), err)
 }
 
-// checkFixture looks at everything. Its groups stand in for those to come.
+// checkFixture checks a whole fixture. Messages may use the groups of the fixture.
 func (a *Account) checkFixture(s *Fixture) (*checkedFixture, error) {
 	c := &checkedFixture{Fixture: s, crons: make([]state.CronLine, len(s.Schedules)), messages: make([]accepted, len(s.Messages)), waits: make([][]waitStep, len(s.Runs))}
 	if a.closed {
@@ -131,7 +130,7 @@ func (a *Account) checkFixture(s *Fixture) (*checkedFixture, error) {
 	}
 	for i, q := range s.Queues {
 		if q.Parallelism < 1 {
-			return nil, fixturePlace("queues", i, refusal.OfValue("parallelism", strconv.Itoa(q.Parallelism), "", "an integer from 1 up"))
+			return nil, fixturePlace("queues", i, refusal.OfValue("parallelism", strconv.Itoa(q.Parallelism), "", "an integer of 1 or more"))
 		}
 	}
 	for i := range s.Schedules {
@@ -152,8 +151,8 @@ func (a *Account) checkFixture(s *Fixture) (*checkedFixture, error) {
 	return c, a.checkHistory(c)
 }
 
-// checkHistory looks at what is to have happened: its ids must be free in the account and
-// in the fixture, since later requests find it by them.
+// checkHistory checks past objects. Their ids must be unique in the account and
+// in the fixture, because later requests find the objects by id.
 func (a *Account) checkHistory(s *checkedFixture) (err error) {
 	ids := once{}
 	for i := range s.DLQ {
@@ -193,8 +192,8 @@ func (a *Account) checkHistory(s *checkedFixture) (err error) {
 	return nil
 }
 
-// checkFailure wants a time that is not ahead: the DLQ is a list by time, and what fails
-// later goes to its end.
+// checkFailure requires a time that is not in the future: the DLQ is sorted by
+// time, and later failures are appended.
 func (a *Account) checkFailure(f *Failure, r PublishRequest) error {
 	if r.URL == "" {
 		return refusal.OfValue("destination", "", "", "a URL")
@@ -209,7 +208,7 @@ func (a *Account) checkFailure(f *Failure, r PublishRequest) error {
 	return err
 }
 
-// checkRun gives the waits of a run as they will be.
+// checkRun checks a run and returns its parsed waits.
 func (a *Account) checkRun(r *PastRun) (waits []waitStep, err error) {
 	switch r.State {
 	case RunStarted, RunSuccess, RunFailed, RunCanceled:
@@ -237,7 +236,8 @@ func (a *Account) checkRun(r *PastRun) (waits []waitStep, err error) {
 	return waits, a.checkFailure(&f, r.Request)
 }
 
-// indexFor is the index of a fixture: known, configured, or made by it.
+// indexFor is the vector index of a fixture: an existing or configured one, or
+// one that the fixture creates.
 func (a *Account) indexFor(s *FixtureVectors) (*vector.Index, error) {
 	if x := a.state.Vectors[s.Name]; x != nil {
 		return x, nil
@@ -252,7 +252,7 @@ func (a *Account) indexFor(s *FixtureVectors) (*vector.Index, error) {
 	return nil, refusal.Of(ErrNotFound, "vector index", s.Name, "not found; a type creates it")
 }
 
-// checkVectors looks at an index that may not exist yet; addVectors keeps it.
+// checkVectors may check against an index that does not exist yet; addVectors stores it.
 func (a *Account) checkVectors(s *FixtureVectors) error {
 	x, err := a.indexFor(s)
 	if err != nil {
@@ -264,11 +264,14 @@ func (a *Account) checkVectors(s *FixtureVectors) error {
 	return x.Check(s.Vectors)
 }
 
-// addChecked puts in what checkFixture has looked at. Histories come in the order of
-// their time, and at it.
+// addChecked adds what checkFixture has checked. Past objects are added in the
+// order of their times.
 func (a *Account) addChecked(s *checkedFixture) {
 	for _, g := range s.Groups {
-		g.CreatedAt, g.UpdatedAt = a.state.Now, a.state.Now
+		if g.CreatedAt.IsZero() {
+			g.CreatedAt = a.state.Now
+		}
+		g.UpdatedAt = a.state.Now
 		if old := a.state.Groups[g.Name]; old != nil {
 			g.CreatedAt = old.CreatedAt
 		}
@@ -296,8 +299,11 @@ func (a *Account) addChecked(s *checkedFixture) {
 		if one.ID == "" {
 			one.ID = a.state.IDs.New("scd_", a.state.Now)
 		}
-		one.CreatedAt, one.Line = a.state.Now, s.crons[i]
-		next, _ := one.Line.Next(a.state.Now) // none: it stays without one
+		if one.CreatedAt.IsZero() {
+			one.CreatedAt = a.state.Now
+		}
+		one.Line = s.crons[i]
+		next, _ := a.nextTime(one.ID, one.Line) // on an error, the schedule has no next time
 		a.setSchedule(&one, next)
 	}
 	for i := range s.Messages {
@@ -305,7 +311,7 @@ func (a *Account) addChecked(s *checkedFixture) {
 	}
 }
 
-// addFlow sets limits without a message, which pins nothing unless the fixture says so.
+// addFlow sets limits without a message. They are pinned only if the fixture says so.
 func (a *Account) addFlow(f *FlowKey) {
 	k := a.key(f.Key)
 	k.Parallelism, k.Rate, k.PinnedParallelism, k.PinnedRate = f.Parallelism, f.Rate, f.PinnedParallelism, f.PinnedRate
@@ -319,7 +325,7 @@ func (a *Account) addFlow(f *FlowKey) {
 	a.retime(k)
 }
 
-// addVectors puts the index into the map as well: it may be one that the fixture makes.
+// addVectors stores the index too, because the fixture may have created it.
 func (a *Account) addVectors(s *FixtureVectors) {
 	x, err := a.indexFor(s)
 	if err != nil {
@@ -331,8 +337,8 @@ func (a *Account) addVectors(s *FixtureVectors) {
 	a.addWork(x.Bytes() - was)
 }
 
-// addHistory moves the time of the account back for each event, and sorts the lists
-// afterwards: they are kept in the order of arrival otherwise.
+// addHistory sets the account's time to the past for each event, and sorts the
+// lists afterwards, which are otherwise in order of arrival.
 func (a *Account) addHistory(s *checkedFixture) {
 	type past struct {
 		at  time.Time
@@ -357,11 +363,10 @@ func (a *Account) addHistory(s *checkedFixture) {
 	a.state.Log.Sort()
 }
 
-// attempted logs a message and its attempts without making any.
+// attempted logs a message and its attempts without making the attempts.
 func (a *Account) attempted(m *Message, o *Outcome, retried int) {
 	o.Answer = a.cfg.Wire.ReadAnswer(o)
-	a.compose(m)
-	m.NotBefore, m.NextAt = m.CreatedAt, time.Time{}
+	m.NotBefore, m.NextAt = m.CreatedAt, 0
 	a.move(m, Created, state.LogEntry{Next: m.NotBefore.UnixMilli()})
 	for ; ; m.Retried++ {
 		a.move(m, Active, state.LogEntry{})
@@ -372,14 +377,14 @@ func (a *Account) attempted(m *Message, o *Outcome, retried int) {
 		}
 		a.move(m, Errored, state.LogEntry{LogDetail: &state.LogDetail{Outcome: o, Error: state.FailureText(o)}})
 		m.Answered(o, a.state.Now)
-		if m.Retried >= retried {
+		if int(m.Retried) >= retried {
 			return
 		}
 		a.move(m, Retry, state.LogEntry{Next: a.state.Now.UnixMilli(), LogDetail: &state.LogDetail{Rule: "fixture"}})
 	}
 }
 
-// reported is what became of the failure callback, as the fixture says.
+// reported sets the result of the failure callback that the fixture states.
 func (a *Account) reported(e *DLQEntry, info *CallbackInfo) {
 	if info == nil {
 		return
@@ -389,21 +394,21 @@ func (a *Account) reported(e *DLQEntry, info *CallbackInfo) {
 	e.Callback = &told
 }
 
-// addFailure goes through the same states as a real failure, so that the log and the
-// statistics tell of it in the same way.
+// addFailure passes through the states of a real failure, so that the log and
+// the statistics show the same.
 func (a *Account) addFailure(f *Failure) {
-	opts := a.state.Options.Share(f.Request.Options)
-	m := &Message{Role: RoleMessage, URL: f.Request.URL, Header: f.Request.Header, Forward: f.Request.Forwarded(opts), Body: f.Request.Body,
-		Options: opts, CallerIP: f.Request.CallerIP}
+	opts := a.state.Options.Share(&f.Request.Options)
+	m := &Message{URL: f.Request.URL, Headers: f.Request.Headers(&a.state.Headers, opts, nil), Body: f.Request.Body, Options: opts}
+	a.compose(m, state.Origin{Role: RoleMessage, CallerIP: f.Request.CallerIP})
 	a.attempted(m, &f.Last, f.Retried)
 	e := a.deadLetterAs(f.ID, m, &f.Last)
 	a.move(m, Failed, state.LogEntry{LogDetail: &state.LogDetail{Outcome: &f.Last, Error: state.FailureText(&f.Last), DLQID: e.ID}})
 	a.reported(e, f.Callback)
 }
 
-// addPastRun writes the history of a run and ends it, or lets it go on.
+// addPastRun writes the history of a run and ends it, or lets it continue.
 func (a *Account) addPastRun(r *PastRun, waits []waitStep) {
-	opts := a.state.Options.Share(r.Request.Options)
+	opts := a.state.Options.Share(&r.Request.Options)
 	run := &Run{RunRef: RunRef{ID: r.ID, URL: r.Request.URL, CreatedAt: a.state.Now}, State: RunStarted, Payload: r.Request.Body,
 		Header: r.Request.Header, Forward: r.Request.Forwarded(opts), Options: opts, CallerIP: r.Request.CallerIP, Proven: true}
 	if run.ID == "" {
@@ -424,9 +429,9 @@ func (a *Account) addPastRun(r *PastRun, waits []waitStep) {
 	case r.State != RunStarted:
 		a.endPast(run, items[last], r)
 	case len(waits) == 0:
-		opts := *run.StepOptions(Options{})
+		opts := *run.StepOptions(&Options{})
 		opts.NotBefore = r.NextAt
-		a.carry(run, items[last], &opts)
+		a.carry(run, items[last], &opts, nil)
 	default:
 		a.called(run, items[last], &Outcome{Status: 200}, 0)
 		for _, w := range waits {
@@ -435,18 +440,20 @@ func (a *Account) addPastRun(r *PastRun, waits []waitStep) {
 	}
 }
 
-// called logs the call to the endpoint that carried an entry of the list.
+// called logs the call to the endpoint that delivered an entry of the step list.
 func (a *Account) called(run *Run, it *state.StepItem, o *Outcome, retried int) *Message {
 	run.Items = append(run.Items, it)
-	m := &Message{Role: RoleStep, URL: run.URL, Header: run.Header, Forward: state.MergeHeader(a.runHeader(run), run.Forward), Body: it.Body,
-		Options: run.StepOptions(Options{}), CallerIP: run.CallerIP, RunID: run.ID, Step: it, Cut: len(run.Items)}
+	m := &Message{URL: run.URL, Headers: a.state.Headers.Pair(run.Header, a.runHeader(run), run.Forward), Body: it.Body,
+		Options: run.StepOptions(&Options{}), Step: it, Cut: int32(len(run.Items))}
+	a.compose(m, state.Origin{Role: RoleStep, CallerIP: run.CallerIP, RunID: run.ID})
 	a.attempted(m, o, retried)
 	it.MessageID, it.Ended = m.ID, m.State
+	a.reweighItem(run, it)
 	return m
 }
 
-// endPast ends a run at its own time, and leaves alone what a real end would start:
-// failure callbacks have been sent, as the fixture says.
+// endPast ends a run at its own time, without what a real end would start: its
+// failure callback has been sent, as the fixture states.
 func (a *Account) endPast(run *Run, it *state.StepItem, r *PastRun) {
 	o := &Outcome{Status: 200}
 	if r.State == RunFailed {

@@ -9,7 +9,7 @@ import (
 	"github.com/understudy-mock/understudy/engine/refusal"
 )
 
-// key finds or makes a flow-control key.
+// key finds or creates a flow-control key.
 func (a *Account) key(name string) *state.FlowGate {
 	k := a.state.Flows[name]
 	if k == nil {
@@ -17,12 +17,12 @@ func (a *Account) key(name string) *state.FlowGate {
 		a.state.Flows[name] = k
 		a.addWork(state.FlowCost + int64(len(name)))
 	}
-	a.touch(k) // its caller changes it
+	a.touch(k) // the caller changes it
 	return k
 }
 
-// hold puts a due message at the end of its key's waiting list. The limits of
-// the newest message hold for the key, unless pinned.
+// hold appends a due message to the waiting list of its key. The limits of the
+// newest message apply to the key, unless they are pinned.
 func (a *Account) hold(m *Message) {
 	f := m.Options.Flow
 	k := a.key(f.Key)
@@ -32,7 +32,7 @@ func (a *Account) hold(m *Message) {
 	a.offer(k)
 }
 
-// offer gives the key a turn, once, when it has something waiting.
+// offer queues one turn for the key if messages wait for it and it has no turn yet.
 func (a *Account) offer(k *state.FlowGate) {
 	if !k.Offered && k.Waiting > 0 && !k.Paused {
 		a.touch(k)
@@ -41,8 +41,9 @@ func (a *Account) offer(k *state.FlowGate) {
 	}
 }
 
-// take is the message that may start in this turn, nil for none. A key that
-// could start another one gets another turn, behind all others.
+// take returns the message that may start in this turn, nil for none. If the
+// key could start another message, it gets another turn at the end of the
+// queue, so that one key cannot starve others.
 func (a *Account) take(t state.ReadyTurn) *Message {
 	if t.Key == nil {
 		if t.Message.State == Canceled {
@@ -73,8 +74,8 @@ func (a *Account) take(t state.ReadyTurn) *Message {
 	return nil
 }
 
-// mayStart asks the key's limits. A spent rate books the moment at which it
-// allows a start again.
+// mayStart checks the limits of the key. When the rate is used up, it sets a
+// timer for the next allowed start.
 func (a *Account) mayStart(k *state.FlowGate) bool {
 	if k.Paused || k.Waiting == 0 || k.Parallelism > 0 && k.InFlight >= k.Parallelism {
 		return false
@@ -93,7 +94,7 @@ func (a *Account) mayStart(k *state.FlowGate) bool {
 	return false
 }
 
-// releaseFlow gives back the place of an ended attempt.
+// releaseFlow frees the slot of an attempt that has ended.
 func (a *Account) releaseFlow(m *Message) {
 	if m.Options.Flow == nil {
 		return
@@ -103,7 +104,7 @@ func (a *Account) releaseFlow(m *Message) {
 	a.offer(k)
 }
 
-// unhold takes a cancelled message off the count of its key.
+// unhold removes a cancelled message from the count of its key.
 func (a *Account) unhold(m *Message) {
 	if m.Options.Flow != nil {
 		k := a.key(m.Options.Flow.Key)
@@ -112,7 +113,7 @@ func (a *Account) unhold(m *Message) {
 	}
 }
 
-// calm takes the timer of a key back that has nothing to start.
+// calm removes the timer of a key that has nothing to start.
 func (a *Account) calm(k *state.FlowGate) {
 	if k.Waiting == 0 || k.Paused {
 		a.state.Timers.Remove(k)
@@ -131,7 +132,7 @@ func (a *Account) FlowKeys() []FlowKey {
 	return list
 }
 
-// FlowKey is one key.
+// FlowKey returns one key, or ErrNotFound.
 func (a *Account) FlowKey(key string) (FlowKey, error) {
 	a.lock()
 	defer a.unlock()
@@ -142,7 +143,8 @@ func (a *Account) FlowKey(key string) (FlowKey, error) {
 	return k.View(a.state.Now), nil
 }
 
-// knownKey marks the key for a snapshot that is being written: most callers change it.
+// knownKey finds a key, or returns ErrNotFound. It saves the key for a snapshot
+// that is being written, because most callers change it.
 func (a *Account) knownKey(key string) (*state.FlowGate, error) {
 	if k := a.state.Flows[key]; k != nil {
 		a.touch(k)
@@ -151,16 +153,16 @@ func (a *Account) knownKey(key string) (*state.FlowGate, error) {
 	return nil, refusal.Of(ErrNotFound, "flow-control key", key, "not found: no message and no setting has named it")
 }
 
-// SetFlowPaused keeps the key's messages back, or delivers them again in order of
-// arrival, within its limits ("Resume a flow-control key"). Attempts in flight end
-// normally. A key may be paused before its first message (decided: 6).
+// SetFlowPaused holds the messages of a key, or starts them again in order of
+// arrival, within its limits ("Resume a flow-control key"). Attempts in flight
+// end normally. A key may be paused before its first message (decided: 6).
 func (a *Account) SetFlowPaused(key string, paused bool) error {
 	return errorOnly(runEither(a, paused, pauseFlow{key}, resumeFlow{key}))
 }
 
 type pauseFlow struct{ Key string }
 
-// apply keeps the time of the first pause when a key is paused twice: explain shows it.
+// apply keeps the time of the first pause when a key is paused twice, because Explain shows it.
 func (c pauseFlow) apply(a *Account) (nothing, error) {
 	k := a.key(c.Key)
 	if !k.Paused {
@@ -172,7 +174,8 @@ func (c pauseFlow) apply(a *Account) (nothing, error) {
 
 type resumeFlow struct{ Key string }
 
-// apply wants a key that exists. A pause creates one, since it may come first (decided: 6).
+// apply refuses an unknown key. Only a pause creates one, because it may come
+// before the first message (decided: 6).
 func (c resumeFlow) apply(a *Account) (nothing, error) {
 	k, err := a.knownKey(c.Key)
 	if err != nil {
@@ -183,7 +186,7 @@ func (c resumeFlow) apply(a *Account) (nothing, error) {
 	return nothing{}, nil
 }
 
-// PinFlow fixes the limits that f sets, whatever later messages say.
+// PinFlow fixes the limits that f sets, so that later messages do not change them.
 func (a *Account) PinFlow(key string, f FlowControl) error {
 	return errorOnly(runCommand(a, pinFlow{key, f}))
 }
@@ -193,7 +196,7 @@ type pinFlow struct {
 	Flow FlowControl
 }
 
-// apply looks at what waits under the new limits at once: a higher one lets it start.
+// apply checks the waiting messages at once, because a higher limit may let them start.
 func (c pinFlow) apply(a *Account) (nothing, error) {
 	k := a.key(c.Key)
 	if c.Flow.Parallelism > 0 {
@@ -220,7 +223,7 @@ type unpinFlow struct {
 	Rate        bool
 }
 
-// apply leaves the limits as they are until the next message with others.
+// apply keeps the current limits until a message sets others.
 func (c unpinFlow) apply(a *Account) (nothing, error) {
 	k, err := a.knownKey(c.Key)
 	if err != nil {
@@ -231,12 +234,12 @@ func (c unpinFlow) apply(a *Account) (nothing, error) {
 	return nothing{}, nil
 }
 
-// ResetFlow forgets the starts of the current period.
+// ResetFlow sets the count of starts in the current period to zero.
 func (a *Account) ResetFlow(key string) error { return errorOnly(runCommand(a, resetFlow{key})) }
 
 type resetFlow struct{ Key string }
 
-// apply takes the booked start back as well, since it was booked for the old count.
+// apply removes the timer too, because it was set for the old count.
 func (c resetFlow) apply(a *Account) (nothing, error) {
 	k, err := a.knownKey(c.Key)
 	if err != nil {
@@ -247,7 +250,7 @@ func (c resetFlow) apply(a *Account) (nothing, error) {
 	return nothing{}, nil
 }
 
-// retime looks at the key again under changed limits.
+// retime sets the timer of the key again after its limits have changed.
 func (a *Account) retime(k *state.FlowGate) {
 	a.state.Timers.Remove(k)
 	a.offer(k)

@@ -48,8 +48,8 @@ func FuzzRetryAfter(f *testing.F) {
 			return // no time to wait, so that all retries are over
 		}
 		expect.Nil(t, "error", err)
-		expect.True(t, "a next attempt from the present on", !m.NextAt.Before(epoch))
-		expect.True(t, "a next attempt within 24 hours", !m.NextAt.After(epoch.Add(24*time.Hour)))
+		expect.True(t, "a next attempt from the present on", !m.NextAt.Time().Before(epoch))
+		expect.True(t, "a next attempt within 24 hours", !m.NextAt.Time().After(epoch.Add(24*time.Hour)))
 	})
 }
 
@@ -97,7 +97,7 @@ func FuzzStep(f *testing.F) {
 			}
 		}
 		if steps, err := w.Steps("run"); err == nil && !json.Valid(wire.StepList(steps)) {
-			t.Errorf("step list is no JSON: %s", steps)
+			t.Errorf("step list is not JSON: %s", steps)
 		}
 	})
 }

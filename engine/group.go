@@ -13,8 +13,8 @@ var groupName = regexp.MustCompile(`^[A-Za-z0-9_.-]{1,256}$`)
 // ValidGroupName reports whether a URL group may have this name.
 func ValidGroupName(name string) bool { return groupName.MatchString(name) }
 
-// group finds or makes a group. Groups are values: a change replaces the old
-// one, which may be in the hands of a reader.
+// group finds or creates a group. Groups are values: a change replaces the old
+// one, because readers may hold it.
 func (a *Account) group(name string) (Group, error) {
 	if g := a.state.Groups[name]; g != nil {
 		return *g, nil
@@ -25,7 +25,7 @@ func (a *Account) group(name string) (Group, error) {
 	return Group{Name: name, CreatedAt: a.state.Now}, nil
 }
 
-// putGroup refuses a group that needs more room than there is.
+// putGroup stores a group, or refuses one that exceeds the memory bound.
 func (a *Account) putGroup(g Group) (Group, error) {
 	g.UpdatedAt = a.state.Now
 	if err := a.roomForBytes(g.Weight() - a.state.Groups[g.Name].Weight()); err != nil {
@@ -35,20 +35,20 @@ func (a *Account) putGroup(g Group) (Group, error) {
 	return g, nil
 }
 
-// setGroup counts the difference, so that a changed group is not counted twice.
+// setGroup counts only the difference in bytes, so that a changed group is not counted twice.
 func (a *Account) setGroup(g *Group) {
 	a.addWork(g.Weight() - a.state.Groups[g.Name].Weight())
 	a.state.Groups[g.Name] = g
 }
 
-// dropGroup takes a group that does not exist: its weight is 0.
+// dropGroup also works for a group that does not exist, whose weight is 0.
 func (a *Account) dropGroup(name string) {
 	a.addWork(-a.state.Groups[name].Weight())
 	delete(a.state.Groups, name)
 }
 
 // UpdateGroup sets the default headers of a group and creates it when it is
-// new. opts and forward are what the headers mean.
+// new. opts and forward are the parsed form of the headers.
 func (a *Account) UpdateGroup(name string, headers, forward Header, opts Options) (Group, error) {
 	return runCommand(a, updateGroup{name, headers, forward, opts})
 }
@@ -101,8 +101,7 @@ func (c addEndpoints) apply(a *Account) (Group, error) {
 	return a.putGroup(g)
 }
 
-// RemoveEndpoints removes endpoints by name or URL; removing the last removes
-// the group.
+// RemoveEndpoints removes endpoints by name or URL; removing the last one removes the group.
 func (a *Account) RemoveEndpoints(name string, endpoints []Endpoint) error {
 	return errorOnly(runCommand(a, removeEndpoints{name, endpoints}))
 }
@@ -136,10 +135,10 @@ func (a *Account) knownGroup(name string) (*Group, error) {
 	if g := a.state.Groups[name]; g != nil {
 		return g, nil
 	}
-	return nil, refusal.Of(ErrNotFound, "topic "+name+" not found", "", "") // the words that clients look for
+	return nil, refusal.Of(ErrNotFound, "topic "+name+" not found", "", "") // clients match this text
 }
 
-// Group is one group.
+// Group returns one group, or ErrNotFound.
 func (a *Account) Group(name string) (Group, error) {
 	a.lock()
 	defer a.unlock()
@@ -162,8 +161,8 @@ func (a *Account) Groups() []Group {
 	return list
 }
 
-// DeleteGroup removes a group; messages on their way stay. A group that does
-// not exist is deleted as well: clients clean up so.
+// DeleteGroup removes a group. Its messages are still delivered. Deleting a group that does not
+// exist succeeds, because clients delete without checking when they clean up.
 func (a *Account) DeleteGroup(name string) error { return errorOnly(runCommand(a, deleteGroup{name})) }
 
 type deleteGroup struct{ Name string }

@@ -88,7 +88,7 @@ func (l *life) publishOne(t *rapid.T) {
 		opts.FailureCallback = &engine.Callback{URL: fmt.Sprintf("https://fcb.test/%d", n), Options: engine.Options{Callback: opts.Callback}}
 	}
 	r := l.send(engine.PublishRequest{URL: fmt.Sprintf("https://app.test/%d", n), Options: opts})
-	l.ids = append(l.ids, r.List[0].MessageID)
+	l.ids = append(l.ids, r.One.MessageID)
 }
 
 func (l *life) pass(t *rapid.T) {
@@ -227,7 +227,7 @@ func checkOne(t tester, log []engine.Event, buried int) {
 		}
 	}
 	m := log[0].Message
-	if attempts > 1+m.MaxRetries {
+	if attempts > 1+int(m.MaxRetries) {
 		t.Fatalf("message %s had %d attempts with %d retries", m.ID, attempts, m.MaxRetries)
 	}
 	if want := map[string]int{"DELIVERED": 0, "CANCELED": 0, "FAILED": 1}; buried != want[state] || following[state] != "" {

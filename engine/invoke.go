@@ -27,19 +27,18 @@ func (a *Account) acceptableInvoke(c *accepted) error {
 	return nil
 }
 
-// invokedBy makes run the child of its invoker, and takes its payload from
-// there ("INVOKED").
+// invokedBy makes run the child of its invoker, which supplies the payload ("INVOKED").
 func (a *Account) invokedBy(run *Run, by *state.InvokerCall) {
 	s := &by.Item.Step
 	s.CreatedAt, s.Invoked, s.InvokedHeader = a.state.Now, &run.RunRef, run.Forward
 	a.touch(by.Run)
 	by.Run.Open = append(by.Run.Open, by.Item)
 	run.Payload, run.Invoker, run.Invoked = []byte(s.InvokedBody), &by.Run.RunRef, by
-	a.append(state.LogEntry{State: string(Invoked), Run: by.Run, LogDetail: &state.LogDetail{Step: by.Item}})
+	a.append(&state.LogEntry{State: string(Invoked), Run: by.Run, LogDetail: &state.LogDetail{Step: by.Item}})
 }
 
-// tellInvoker appends the outcome of an ended run to its invoker. One that has
-// ended meanwhile is not called again.
+// tellInvoker appends the outcome of an ended run to the run that invoked it,
+// unless that run has ended.
 func (a *Account) tellInvoker(run *Run) {
 	inv := run.Invoked
 	if inv == nil {
@@ -55,5 +54,5 @@ func (a *Account) tellInvoker(run *Run) {
 		return
 	}
 	inv.Run.RemoveOpen(it)
-	a.carry(inv.Run, it, inv.Run.StepOptions(Options{}), inv.Headers)
+	a.carry(inv.Run, it, inv.Run.StepOptions(&Options{}), inv.Headers)
 }

@@ -10,16 +10,15 @@ import (
 	"github.com/understudy-mock/understudy/engine/refusal"
 )
 
-// record leaves a command to the journal.
+// record passes a command to the journal.
 func (a *Account) record(at time.Time, c any) {
 	k := kindsByType[reflect.TypeOf(c)]
 	a.lsn++
 	a.cfg.Journal.Append(journal.Record{LSN: a.lsn, At: at, Kind: k.name, Body: k.encode(c)})
 }
 
-// caughtUp refuses a command while records of earlier ones are not durable: so at
-// most the commands that were under way when the journal failed are applied
-// without being durable.
+// caughtUp refuses a command while earlier records are not durable. Only commands that were in
+// progress when the journal failed can therefore be applied without being durable.
 func (a *Account) caughtUp() error {
 	if lsn := a.behind.Load(); lsn > 0 {
 		return a.commit(lsn)
@@ -27,11 +26,10 @@ func (a *Account) caughtUp() error {
 	return nil
 }
 
-// commit waits until everything up to a record is durable. A command whose record
-// is not stays applied: taking it back would contradict what has followed from it.
-// Its caller learns that it is not known to be accepted; no attempt is made for
-// it; it becomes durable with the next commit that succeeds, or is gone with the
-// process, as a whole in any case.
+// commit waits until everything up to a record is durable. When that fails, the command stays
+// applied: undoing it would contradict its consequences. The caller receives ErrNotDurable, and
+// no attempt is made for the command. It becomes durable with the next commit that succeeds, or
+// is lost with the process, never in part.
 func (a *Account) commit(lsn uint64) error {
 	err := a.cfg.Journal.Commit(a.ctx, lsn)
 	if err == nil {
@@ -44,11 +42,10 @@ func (a *Account) commit(lsn uint64) error {
 	return refusal.Of(ErrNotDurable, "journal", "", "cannot be written: "+err.Error()+"; whether the request takes effect is not known, repeat it later")
 }
 
-// journalPause is how long an attempt waits before it asks a journal that has
-// failed again.
+// journalPause is how long an attempt waits before it tries a failed journal again.
 const journalPause = time.Second
 
-// durable waits until a record is durable, however long that takes.
+// durable waits until a record is durable, without a time limit, or until ctx ends.
 func (a *Account) durable(ctx context.Context, lsn uint64) error {
 	if a.cfg.Journal == nil {
 		return nil

@@ -6,6 +6,7 @@ import (
 	"maps"
 	"os"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -15,7 +16,7 @@ import (
 
 // The golden journal has commands of every kind. A journal that this version cannot
 // replay to the golden snapshot needs higher journalRules, and the reason in the commit.
-// UPDATE=1 writes both anew.
+// UPDATE=1 rewrites both.
 const (
 	goldenJournal  = "testdata/journal-1.jsonl"
 	goldenSnapshot = "testdata/journal-1.snapshot"
@@ -104,4 +105,26 @@ func complete(t *testing.T, seed uint64) *simulation {
 	}
 	_ = s.Close()
 	return nil
+}
+
+// TestAJournalHasTheHeadersOfAMessageAsAnObject reads a record that an earlier version wrote:
+// headers are objects with lists of texts, whatever a message keeps.
+func TestAJournalHasTheHeadersOfAMessageAsAnObject(t *testing.T) {
+	t.Parallel()
+	text, err := os.ReadFile(goldenJournal)
+	if err != nil {
+		t.Fatal(err)
+	}
+	begin, _, _ := bytes.Cut(text, []byte("\n"))
+	const publish = `{"lsn":2,"at":1800000000000,"kind":"publish","body":{"URL":"https://app.test/8","Options":{"Delay":"1h"},"Header":{"Content-Type":["text/plain"],"X-Two":["a","b"]},"Body":"x"}}`
+	s := begun(t, 4, 3)
+	defer s.Close()
+	a, err := engine.Replay(s.config(4, 3), nil, journal.Read(strings.NewReader(string(begin)+"\n"+publish+"\n")))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer a.Close()
+	if got := string((&world{Account: a, t: t}).document()); !strings.Contains(got, `"header":{"Content-Type":["text/plain"],"X-Two":["a","b"]}`) {
+		t.Errorf("the headers are not in the snapshot: %s", got)
+	}
 }

@@ -7,11 +7,14 @@ import (
 	"github.com/understudy-mock/understudy/engine/internal/state"
 )
 
-// keepEvents is how many log events an account keeps; the oldest go first.
+// keepEvents is how many log events an account keeps; the oldest are dropped first.
 const keepEvents = 500_000
 
 // move takes a message to its next state and logs it.
-func (a *Account) move(m *Message, to MessageState, e state.LogEntry) {
+func (a *Account) move(m *Message, to MessageState, e state.LogEntry) { a.moveWith(m, to, &e) }
+
+// moveWith is move for an event that the caller has allocated; it does not copy it.
+func (a *Account) moveWith(m *Message, to MessageState, e *state.LogEntry) {
 	if !state.MayFollow(m.State, to) {
 		a.broken("illegal transition", "message", m.ID, "from", m.State, "to", to)
 	}
@@ -25,7 +28,7 @@ func (a *Account) move(m *Message, to MessageState, e state.LogEntry) {
 	a.append(e)
 }
 
-// broken reports a fault of the engine itself.
+// broken reports an internal error of the engine: it logs, or panics with Config.Strict.
 func (a *Account) broken(what string, attrs ...any) {
 	if a.cfg.Strict {
 		panic(fmt.Sprint("engine: ", what, " ", attrs))
@@ -33,14 +36,15 @@ func (a *Account) broken(what string, attrs ...any) {
 	a.note(slog.LevelError, what, attrs...)
 }
 
-// append logs an event and tells the followers.
-func (a *Account) append(e state.LogEntry) {
+// append adds an event to the log and wakes the followers. The caller must not
+// change the event afterwards.
+func (a *Account) append(e *state.LogEntry) {
 	l := &a.state.Log
 	l.Issued++
 	e.Seq, e.At = l.Issued, a.state.Now.UnixMilli()
-	l.Events = append(l.Events, &e)
+	l.Events = append(l.Events, e)
 	if l.EventsByTime != nil {
-		l.EventsByTime = append(l.EventsByTime, &e)
+		l.EventsByTime = append(l.EventsByTime, e)
 	}
 	a.addObserved(e.Size())
 	if e.Ends() {
@@ -50,12 +54,12 @@ func (a *Account) append(e state.LogEntry) {
 	case e.Message == nil:
 		a.state.Tally.Run(RunState(e.State))
 	case e.State == string(Created):
-		l.Created = append(l.Created, &e)
+		l.Created = append(l.Created, e)
 		if l.CreatedByTime != nil {
-			l.CreatedByTime = append(l.CreatedByTime, &e)
+			l.CreatedByTime = append(l.CreatedByTime, e)
 		}
 	}
-	a.countUsage(&e)
+	a.countUsage(e)
 	if len(l.Events) > keepEvents {
 		a.forget(keepEvents / 4)
 	}
@@ -69,9 +73,9 @@ func (a *Account) Events(f Filter) (Page[Event], error) {
 	return a.view().Events(f)
 }
 
-// Follow gives the events after a position, at most as many as asked for (0:
-// all), and a channel that is closed when there are more. A position that lies
-// ahead, as after a Reset, means all.
+// Follow returns the events after a sequence number, at most most of them (0:
+// all), and a channel that is closed when there are more. A number beyond the
+// last event, as after a Reset, means all events.
 func (a *Account) Follow(after uint64, most int) ([]Event, <-chan struct{}) {
 	a.lock()
 	defer a.unlock()
@@ -89,7 +93,7 @@ func (a *Account) Follow(after uint64, most int) ([]Event, <-chan struct{}) {
 	return events, more
 }
 
-// atOnce is for a follower that has not had all that there is.
+// atOnce is a closed channel, for a follower that has not received all existing events.
 var atOnce = func() <-chan struct{} {
 	c := make(chan struct{})
 	close(c)

@@ -65,7 +65,7 @@ func (w *world) Deliver(_ context.Context, at engine.Attempt) engine.Outcome {
 // publish publishes to the sink and gives the message id.
 func (w *world) publish(opts engine.Options) string {
 	w.t.Helper()
-	return w.send(engine.PublishRequest{URL: sink, Options: opts}).List[0].MessageID
+	return w.send(engine.PublishRequest{URL: sink, Options: opts}).One.MessageID
 }
 
 func (w *world) send(r engine.PublishRequest) engine.Receipts {

@@ -2,36 +2,37 @@ package engine
 
 import (
 	"fmt"
+	"math"
 	"slices"
 
 	"github.com/understudy-mock/understudy/engine/internal/state"
 	"github.com/understudy-mock/understudy/engine/refusal"
 )
 
-// ledger is an account's share of the memory.Ledger of its process.
+// ledger is the account's share, in bytes and messages, of the memory.Ledger of its process.
 type ledger struct{ work, messages, observed int64 }
 
-// addWork counts what must be kept: refusing publishes is the only way to bound it.
+// addWork counts bytes that must be kept; only refusing publishes bounds them.
 func (a *Account) addWork(bytes int64) {
 	a.ledger.work += bytes
 	a.cfg.Memory.AddWork(bytes)
 }
 
-// addObserved counts what may be dropped. Observed reads the sum without the lock, to find
-// the largest of many accounts.
+// addObserved counts bytes that may be dropped. The sum is atomic, because
+// Observed reads it without the lock.
 func (a *Account) addObserved(bytes int64) {
 	a.ledger.observed += bytes
 	a.observed.Store(a.ledger.observed)
 	a.cfg.Memory.AddObserved(bytes)
 }
 
-// addMessage counts messages beside their bytes, since a bound may be set for either.
+// addMessage counts messages, in addition to their bytes: each has its own bound.
 func (a *Account) addMessage(n int64) {
 	a.ledger.messages += n
 	a.cfg.Memory.AddMessages(n)
 }
 
-// weigh counts a state that has just been put in place of another one.
+// weigh counts a state that has replaced another one.
 func (a *Account) weigh() {
 	for _, m := range a.state.Messages {
 		a.addMessage(1)
@@ -79,7 +80,7 @@ func (a *Account) weigh() {
 	}
 }
 
-// unweigh takes back what the account has counted.
+// unweigh subtracts what the account has counted.
 func (a *Account) unweigh() {
 	was := a.ledger
 	a.addWork(-was.work)
@@ -87,10 +88,11 @@ func (a *Account) unweigh() {
 	a.addObserved(-was.observed)
 }
 
-// Observed is the bytes of this account's observations. It takes no lock.
+// Observed is the size of this account's observations in bytes. It takes no
+// lock, so that the largest of many accounts is found without stopping them.
 func (a *Account) Observed() int64 { return a.observed.Load() }
 
-// roomFor says why requests cannot be accepted now: the bounds of the ledger.
+// roomFor refuses requests that exceed the bounds of the ledger.
 func (a *Account) roomFor(rs ...PublishRequest) error {
 	ledger := a.cfg.Memory
 	if a.replaying || ledger.MaxWork == 0 && ledger.MaxMessages == 0 {
@@ -103,7 +105,7 @@ func (a *Account) roomFor(rs ...PublishRequest) error {
 			n = int64(len(g.Endpoints))
 		}
 		messages += n
-		bytes += n*state.MessageCost + int64(len(rs[i].Body)) + state.HeaderBytes(rs[i].Header) + state.HeaderBytes(rs[i].Forward)
+		bytes += n*state.MessageCost + int64(len(rs[i].Body)) + rs[i].Header.Size() + state.HeaderBytes(rs[i].Forward)
 	}
 	held, waiting := ledger.Work()
 	if ledger.MaxWork > 0 && held+bytes > ledger.MaxWork {
@@ -118,8 +120,8 @@ func (a *Account) roomFor(rs ...PublishRequest) error {
 	return nil
 }
 
-// roomForBytes says why what clients keep here, such as vectors and URL groups,
-// cannot grow now.
+// roomForBytes refuses growth of stored data, such as vectors and URL groups,
+// beyond the bounds of the ledger.
 func (a *Account) roomForBytes(bytes int64) error {
 	if held, _ := a.cfg.Memory.Work(); bytes > 0 && !a.replaying && a.cfg.Memory.MaxWork > 0 && held+bytes > a.cfg.Memory.MaxWork {
 		return refusal.Of(ErrFull, "backlog", "", fmt.Sprintf("vectors, URL groups, messages, the DLQ and open workflow runs hold %d bytes, the limit is %d (--max-backlog): delete some", held, a.cfg.Memory.MaxWork))
@@ -127,12 +129,12 @@ func (a *Account) roomForBytes(bytes int64) error {
 	return nil
 }
 
-// needed reports whether a run may still go on, by itself or from the DLQ.
+// needed reports whether a run may still continue, by itself or from the DLQ.
 func (a *Account) needed(run *Run) bool {
 	return !run.Ended() || a.state.DLQ.Get(run.DLQID) != nil
 }
 
-// reweigh counts what a run that is still needed has gained.
+// reweigh counts the growth of a run that is still needed.
 func (a *Account) reweigh(run *Run) {
 	if run == nil || !a.needed(run) {
 		return
@@ -142,7 +144,18 @@ func (a *Account) reweigh(run *Run) {
 	a.addWork(run.Weight - was)
 }
 
-// release makes an observation of a run that nothing needs any more.
+// reweighItem counts an entry that was added to the step list of a run. Unlike reweigh, its
+// cost does not grow with the list.
+func (a *Account) reweighItem(run *Run, it *state.StepItem) {
+	if !a.needed(run) {
+		return
+	}
+	size := it.Size()
+	run.Weight += size
+	a.addWork(size)
+}
+
+// release counts a run that nothing needs any more as an observation, which may be dropped.
 func (a *Account) release(run *Run) {
 	a.addWork(-run.Weight)
 	a.addObserved(run.Weight)
@@ -155,7 +168,7 @@ func (a *Account) reweighEntry(e *DLQEntry) {
 	a.addWork(e.Counted - was)
 }
 
-// dropDLQ takes an entry out of the DLQ, and lets go of its run.
+// dropDLQ removes an entry from the DLQ, and releases its run.
 func (a *Account) dropDLQ(e *DLQEntry) {
 	a.addWork(-e.Counted)
 	a.state.DLQ.Remove(e.ID)
@@ -167,30 +180,29 @@ func (a *Account) dropDLQ(e *DLQEntry) {
 	}
 }
 
-// Forget drops observations of at least the given size, the oldest first: first
-// the bodies and headers of messages, answers and runs that have ended, then,
-// once there are none left, whole events. It returns the bytes that it dropped.
+// Forget drops observations of at least the given number of bytes, the oldest first: first the
+// bodies and headers of ended messages, answers and runs, then whole events. It returns how
+// many bytes it dropped, 0 when nothing is left to drop.
 func (a *Account) Forget(bytes int64) int64 {
 	return resultOnly(runCommand(a, forget{&forgotten{bytes: bytes}}))
 }
 
-// forget drops observations. How many depends on what the process counts, so the
-// record says how far it went.
+// forget drops observations. How many depends on the counts of the process, so
+// the record contains how far it went.
 type forget struct{ Gone *forgotten }
 
-// forgotten is filled in by apply of the live account and read by that of a replay: only
-// the process knows how many bytes its accounts had to give up.
+// forgotten is written by apply in a live account and read by apply in a
+// replay, because only the live process has the byte counts.
 type forgotten struct {
-	bytes int64  // to drop; 0 in replay, which drops what follows
-	Bare  uint64 // events below this sequence are without bodies
+	bytes int64  // to drop; 0 in replay, which uses the fields below
+	Bare  uint64 // events below this sequence number have no bodies
 	First uint64 // of the events that are left
 	Runs  bool   // the runs that ended before these are gone as well
 }
 
-// apply forgets bodies first, the oldest first, since they are large and the log
-// stays readable without them; then the oldest quarter of the events and the runs
-// that have ended. What was forgotten is recorded by its bounds, so that a replay
-// forgets the same.
+// apply drops the oldest bodies first, because they are large and the log stays readable
+// without them; then the oldest quarter of the events and the ended runs. The record contains
+// the bounds of what was dropped, so that a replay drops the same.
 func (c forget) apply(a *Account) (int64, error) {
 	before, l, to := a.ledger.observed, &a.state.Log, c.Gone
 	gone := func() int64 { return before - a.ledger.observed }
@@ -212,7 +224,7 @@ func (c forget) apply(a *Account) (int64, error) {
 	return gone(), nil
 }
 
-// forgetTo drops what was dropped before.
+// forgetTo drops, in a replay, what the live account dropped.
 func (a *Account) forgetTo(to *forgotten) {
 	l := &a.state.Log
 	for i := l.Index(l.Bare); i < len(l.Events) && l.Events[i].Seq < to.Bare; i++ {
@@ -226,51 +238,59 @@ func (a *Account) forgetTo(to *forgotten) {
 	}
 }
 
-// stripEvent drops the bodies and headers that an event holds; what can still be
-// delivered keeps them.
+// stripEvent drops the bodies and headers of an event. Messages that can still
+// be delivered keep them.
 func (a *Account) stripEvent(e *state.LogEntry) {
 	a.touch(e)
 	if e.Message != nil {
 		a.touch(e.Message)
 	}
 	a.state.Log.Bare = max(a.state.Log.Bare, e.Seq+1)
+	var was *Outcome
 	if e.LogDetail != nil && e.Outcome.Size() > 0 {
-		a.addObserved(-e.Outcome.Size())
-		d := *e.LogDetail // readers may hold the old one
-		d.Outcome, e.LogDetail = e.Outcome.Bare(), &d
+		was = e.Outcome
+		a.addObserved(-was.Size())
+		bare := &answered{was.Bare(), *e.LogDetail} // a copy: readers may hold the old one
+		bare.detail.Outcome, e.LogDetail = &bare.outcome, &bare.detail
 	}
-	if m := e.Message; e.Ends() && m.Last != nil {
-		m.Last = m.Last.Bare()
+	switch m := e.Message; {
+	case !e.Ends() || m.Last == nil:
+	case m.Last == was:
+		m.Last = e.Outcome
+	default:
+		last := m.Last.Bare()
+		m.Last = &last
 	}
 	if m := e.Message; e.Ends() {
 		a.addObserved(-int64(m.Weight))
 		m.Weight = 0
 	}
 	if m := e.Message; e.Ends() && m.Size() > 0 {
-		m.Dropped = m.Size()
-		m.Body, m.Header, m.Forward, m.Options = nil, nil, nil, m.Options.Bare()
+		m.Dropped = int32(min(m.Size(), math.MaxInt32))
+		m.Body, m.Headers, m.Options = nil, "", a.state.Options.Share(m.Options.Bare())
 	}
 	if e.EndsRun() && !a.needed(e.Run) {
 		a.strip(e.Run)
 	}
 }
 
-// strip drops what an ended run carried from step to step. Entries of the list
-// are the run's own; third-party calls may be shared with a run that resumed it.
+// strip drops the payloads and results of the steps of an ended run. It may
+// change the entries of the list, which belong to the run alone, but not
+// third-party calls, which a run that resumed it may share.
 func (a *Account) strip(run *Run) {
 	if run.Dropped > 0 {
 		return
 	}
 	a.touch(run)
-	carried := run.Size() // not its weight, which may lag behind: what is shown follows from the state alone
+	carried := run.Size() // computed, not the counted weight, which may lag behind and differ in a replay
 	run.Payload, run.Result, run.Calls, run.Early = nil, nil, nil, nil
-	run.Header, run.Forward, run.Options = nil, nil, run.Options.Bare()
+	run.Header, run.Forward, run.Options = "", nil, a.state.Options.Share(run.Options.Bare())
 	for _, it := range run.Items {
 		a.touch(it)
 		it.Body = nil
 		it.Step.Out, it.Step.CallBody, it.Step.CallResponseBody, it.Step.InvokedBody = "", "", "", ""
 		it.Step.CallHeader, it.Step.CallResponseHeader, it.Step.InvokedHeader = nil, nil, nil
-		it.Errors = slices.Clone(it.Errors) // a run that resumed this one shares them
+		it.Errors = slices.Clone(it.Errors) // a copy: a run that resumed this one shares them
 		for i := range it.Errors {
 			it.Errors[i].Body, it.Errors[i].Header = "", nil
 		}
@@ -281,7 +301,7 @@ func (a *Account) strip(run *Run) {
 	run.Weight = left
 }
 
-// forget lets go of the oldest n events.
+// forget drops the oldest n events.
 func (a *Account) forget(n int) {
 	for _, e := range a.state.Log.Events[:n] {
 		a.stripEvent(e)
@@ -293,7 +313,7 @@ func (a *Account) forget(n int) {
 	a.state.Log.Forget(n)
 }
 
-// forgetRuns lets go of the runs that ended before the log begins.
+// forgetRuns drops the runs that ended before the first event of the log.
 func (a *Account) forgetRuns() {
 	begins := a.state.Log.Issued - uint64(len(a.state.Log.Events)) + 1
 	for _, run := range slices.Clone(a.state.RunList.Items) {
@@ -303,7 +323,7 @@ func (a *Account) forgetRuns() {
 	}
 }
 
-// forgetRun lets go of an ended run, and of the knowledge of its id.
+// forgetRun drops an ended run and its id, so that a new run may have that id.
 func (a *Account) forgetRun(run *Run) {
 	a.addObserved(-run.Weight)
 	a.state.RunList.Remove(run.ID)

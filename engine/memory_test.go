@@ -41,7 +41,7 @@ func TestAnyLifeEndsWithNothingCounted(t *testing.T) {
 		w.settle()
 		w.clear()
 		bytes, messages := memory.Work()
-		w.load(w.document()) // counts anew
+		w.load(w.document()) // counts again
 		if again, _ := memory.Work(); bytes != again || messages != 0 {
 			t.Fatalf("work: %d bytes and %d messages are counted, and there are %d and none", bytes, messages, again)
 		}
@@ -96,7 +96,7 @@ func TestForgettingLosesNoWork(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		started := map[int]bool{}
 		life := slices.DeleteFunc(commands().Draw(t, "life"), func(c command) bool {
-			again := c.Kind == 5 && started[c.A%4] // the id of a run is forgotten with the run: it would start anew
+			again := c.Kind == 5 && started[c.A%4] // the id of a run is forgotten with the run: it would start again
 			started[c.A%4] = started[c.A%4] || c.Kind == 5
 			return again
 		})

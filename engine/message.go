@@ -9,14 +9,14 @@ import (
 	"github.com/understudy-mock/understudy/engine/refusal"
 )
 
-// DeliverNow makes the next attempt of a message due now, as the tester, where it
-// waits for a time; queues and flow control hold it as ever.
+// DeliverNow makes a message that waits for a time due now, on behalf of the tester. Queues and
+// flow control still apply. It returns ErrInvalid for a message that waits for something else.
 func (a *Account) DeliverNow(id string) error { return errorOnly(runCommand(a, deliverNow{id})) }
 
 type deliverNow struct{ ID string }
 
-// apply lets a message pass that waits for its time and nothing else: one that is held
-// would overtake those before it.
+// apply refuses a message that a queue or a flow-control key holds, because it
+// would overtake the messages before it.
 func (c deliverNow) apply(a *Account) (nothing, error) {
 	m := a.state.Messages[c.ID]
 	if m == nil {
@@ -27,13 +27,14 @@ func (c deliverNow) apply(a *Account) (nothing, error) {
 	}
 	a.touch(m)
 	a.state.Timers.Remove(m)
-	m.NextAt = a.state.Now
+	m.NextAt = state.TimestampOf(a.state.Now)
 	a.due(m)
 	a.changed()
 	return nothing{}, nil
 }
 
-// Message is a message that has not ended yet. A delivered one is gone.
+// Message returns a message that has not ended, or ErrNotFound: ended messages
+// are in the log only.
 func (a *Account) Message(id string) (Message, error) {
 	a.lock()
 	defer a.unlock()
@@ -44,13 +45,13 @@ func (a *Account) Message(id string) (Message, error) {
 	return *m, nil
 }
 
-// unknownMessage says what may have happened: an account forgets a message that has
-// ended, and clients ask for it by the id that they were given.
+// unknownMessage explains why a message may be missing: the account drops a
+// message that has ended, while clients still have its id.
 func unknownMessage(id string) error {
 	return refusal.Of(ErrNotFound, "message", id, "not found; it may have been delivered, cancelled or moved to the DLQ")
 }
 
-// Cancel stops a message: at once when it waits, else when its attempt ends.
+// Cancel stops a message: at once when it waits, otherwise when its attempt ends.
 func (a *Account) Cancel(id string) error { return errorOnly(runCommand(a, cancel{id})) }
 
 type cancel struct{ ID string }
@@ -64,12 +65,12 @@ func (c cancel) apply(a *Account) (nothing, error) {
 	return nothing{}, nil
 }
 
-// CancelMessages cancels what matches and says how many that were.
+// CancelMessages cancels the messages that match and returns their number.
 func (a *Account) CancelMessages(f Filter) (int, error) { return runCommand(a, cancelMessages{f}) }
 
 type cancelMessages struct{ Filter Filter }
 
-// apply goes in order of creation, so that a limit cuts off the same messages in replay.
+// apply cancels in order of creation, so that the limit excludes the same messages in replay.
 func (c cancelMessages) apply(a *Account) (int, error) {
 	if err := c.Filter.Check(); err != nil {
 		return 0, err
@@ -79,7 +80,7 @@ func (c cancelMessages) apply(a *Account) (int, error) {
 		if n == c.Filter.Limit(maxBulk) {
 			break
 		}
-		if m.State != CancelRequested && m.RunID == "" && c.Filter.MatchesMessage(m, m.CreatedAt) {
+		if m.State != CancelRequested && m.RunID == "" && c.Filter.MatchesMessage(m, m.CreatedAt.Time()) {
 			a.cancel(m)
 			n++
 		}
@@ -92,14 +93,16 @@ func (a *Account) cancel(m *Message) {
 	if m.State == CancelRequested {
 		return
 	}
-	inFlight, active, held := m.Cancel != nil, m.State == Active, m.Timer.Place == 0
+	inFlight, active, held := m.InFlight, m.State == Active, m.Timer.Place == 0
 	a.move(m, CancelRequested, state.LogEntry{})
 	m.Canceled = true
 	switch {
 	case inFlight:
-		m.Cancel()
+		if stop := a.cancels[m]; stop != nil { // none in replay
+			stop()
+		}
 		return
-	case active: // a stub's outcome is on its way, or a snapshot cut the attempt off
+	case active: // a stub's outcome is pending, or a snapshot interrupted the attempt
 		a.releaseFlow(m)
 	case held && m.Options.Flow != nil && !(m.Options.Queue != "" && m.Slot == nil):
 		a.unhold(m)
@@ -109,14 +112,14 @@ func (a *Account) cancel(m *Message) {
 	a.end(m)
 }
 
-// sortedMessages is in order of creation.
+// sortedMessages returns the messages in order of creation.
 func sortedMessages(all map[string]*Message) []*Message {
 	list := make([]*Message, 0, len(all))
 	for _, m := range all {
 		list = append(list, m)
 	}
 	slices.SortFunc(list, func(x, y *Message) int {
-		return cmp.Or(x.CreatedAt.Compare(y.CreatedAt), strings.Compare(x.ID, y.ID))
+		return cmp.Or(cmp.Compare(x.CreatedAt, y.CreatedAt), strings.Compare(x.ID, y.ID))
 	})
 	return list
 }

@@ -4,9 +4,11 @@ import (
 	"bytes"
 	"context"
 	"log/slog"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
+	"unsafe"
 
 	"github.com/understudy-mock/understudy/engine/clock"
 	"github.com/understudy-mock/understudy/engine/internal/state"
@@ -22,7 +24,7 @@ func TestAnIllegalTransition(t *testing.T) {
 		defer func() { _ = a.Close() }()
 		a.lock()
 		defer a.unlock()
-		m := a.create(&Message{Role: RoleMessage, URL: "https://app.test/", Options: &Options{Delay: time.Hour}})
+		m := a.create(Message{URL: "https://app.test/", Options: &Options{Delay: time.Hour}}, state.Origin{Role: RoleMessage})
 		defer func() { panicked = recover() }()
 		a.move(m, Delivered, state.LogEntry{})
 		return nil
@@ -43,4 +45,13 @@ func TestAnIllegalTransition(t *testing.T) {
 			t.Errorf("log %q, want the transition", line)
 		}
 	})
+}
+
+// An account holds a million messages in 800 MiB, so a message and its first event must
+// stay within a size class of the allocator.
+func TestAMessageIsSmall(t *testing.T) {
+	t.Parallel()
+	if size := unsafe.Sizeof(created{}); size > 256 && strconv.IntSize == 64 {
+		t.Errorf("a message and its first event: got %d bytes, want at most 256", size)
+	}
 }

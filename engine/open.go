@@ -5,12 +5,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"hash/fnv"
 	"iter"
 	"log/slog"
 	"math/rand/v2"
 	"reflect"
-	"runtime/debug"
 	"slices"
 	"strings"
 	"sync"
@@ -25,24 +23,22 @@ import (
 	"github.com/understudy-mock/understudy/engine/refusal"
 )
 
-// journalRules counts the changes of what commands do to the state: a journal of
-// other rules would be replayed to another state.
-const journalRules = 1
-
-// begin is the header of a journal, and the record of each later start: what the
-// commands that follow depend on. What was in flight is ready again.
+// begin is the first record of a journal, and the record of each later start of
+// the process. It contains what the following commands depend on, and makes
+// attempts that were in flight ready again.
 type begin struct {
 	Rules   int
 	Program string // version, for people
-	Cron    string // versions of what computes the times of schedules
-	Formula string // and the waits before retries
+	Cron    string // version of the library that computes the times of schedules
+	Formula string // version of the library that computes retry delays
 	Zones   string // fingerprint of the time-zone data
 	Clock   string // real, manual or auto
 
 	Parallel        int
+	PerHost         int // 0: no limit, in journals of versions without one
 	MaxCreated      int
 	Seed            uint64
-	Random          bool // the seed was drawn
+	Random          bool // the seed is random
 	CurrentKey      string
 	NextKey         string
 	PricePerMessage float64
@@ -50,98 +46,53 @@ type begin struct {
 	VectorIndexes   []vector.Config
 }
 
-// apply is also the record of a later start of the process: the configuration that it had
-// holds for the commands that follow, and attempts that were cut off are ready again.
+// apply also replays later starts of the process: the configuration of that start applies to
+// the commands after it, and interrupted attempts are ready again.
 func (c begin) apply(a *Account) (nothing, error) {
 	if err := c.readable(); err != nil {
 		return nothing{}, err
 	}
-	a.otherZones = a.otherZones || c.Zones != "" && c.Zones != zoneVersion()
-	a.cfg.Parallel, a.cfg.MaxCreated, a.cfg.Seed, a.random = c.Parallel, c.MaxCreated, c.Seed, c.Random
-	a.cfg.PricePerMessage, a.cfg.VectorLag, a.cfg.VectorIndexes = c.PricePerMessage, c.VectorLag, c.VectorIndexes
+	a.configure(c)
 	if a.state.IDs.Source == nil {
 		a.cfg.CurrentKey, a.cfg.NextKey = c.CurrentKey, c.NextKey
 		a.begun(c.Seed)
 	}
-	a.cfg.CurrentKey = cmp.Or(a.cfg.CurrentKey, a.state.CurrentKey) // these outlive a Reset
+	a.cfg.CurrentKey = cmp.Or(a.cfg.CurrentKey, a.state.CurrentKey) // signing keys survive a Reset
 	a.cfg.NextKey = cmp.Or(a.cfg.NextKey, a.state.NextKey)
 	a.follow(c.Clock, nil)
 	a.putBack()
 	return nothing{}, nil
 }
 
-// readable refuses what was written by other rules.
-func (c *begin) readable() error {
-	if c.Rules != journalRules {
-		return refusal.Of(ErrInvalid, "journal", "", fmt.Sprintf("written by version %q of the program with rules %d; this version has rules %d: start that version and save a snapshot", c.Program, c.Rules, journalRules))
-	}
-	for _, l := range []struct{ what, theirs, ours string }{{"cron expressions", c.Cron, moduleVersion(cronModule)}, {"formulas", c.Formula, moduleVersion(formulaModule)}} {
-		if c.Cron != "" && l.theirs != l.ours {
-			return refusal.Of(ErrInvalid, "journal", "", fmt.Sprintf("written by version %q of the program, which computes %s by %s; this version does by %s: start that version and save a snapshot", c.Program, l.what, l.theirs, l.ours))
-		}
-	}
-	return nil
+// configure applies the settings that the next commands depend on.
+func (a *Account) configure(c begin) {
+	a.settings = c
+	a.cfg.Parallel, a.cfg.MaxCreated, a.cfg.Seed, a.random = c.Parallel, c.MaxCreated, c.Seed, c.Random
+	a.cfg.PricePerMessage, a.cfg.VectorLag, a.cfg.VectorIndexes = c.PricePerMessage, c.VectorLag, c.VectorIndexes
 }
 
-// The modules whose versions a journal depends on.
-const (
-	cronModule    = "github.com/adhocore/gronx"
-	formulaModule = "github.com/expr-lang/expr"
-	programModule = "github.com/understudy-mock/understudy"
-)
-
-// moduleVersion is a module and its version in this program.
-func moduleVersion(path string) string { return path + " " + cmp.Or(moduleVersions()[path], "(devel)") }
-
-var moduleVersions = sync.OnceValue(func() map[string]string {
-	versions := map[string]string{}
-	if info, ok := debug.ReadBuildInfo(); ok {
-		for _, m := range append(info.Deps, &info.Main) {
-			versions[m.Path] = m.Version
-		}
-	}
-	return versions
-})
-
-// zoneVersion is a fingerprint of the time-zone data: the offsets of zones whose rules
-// have often changed, each quarter from 1970 to 2040.
-var zoneVersion = sync.OnceValue(func() string {
-	h := fnv.New64a()
-	for _, name := range strings.Fields("Africa/Cairo Africa/Casablanca America/Mexico_City America/New_York America/Sao_Paulo Asia/Amman Asia/Gaza Asia/Tehran Europe/Berlin Europe/Istanbul Europe/Moscow Pacific/Apia") {
-		zone, err := time.LoadLocation(name)
-		if err != nil {
-			continue
-		}
-		for at := time.Unix(0, 0).In(zone); at.Year() < 2040; at = at.AddDate(0, 3, 0) {
-			_, offset := at.Zone()
-			_, _ = fmt.Fprintln(h, name, at.Unix(), offset) // never fails
-		}
-	}
-	return fmt.Sprintf("%016x", h.Sum64())
-})
-
-// begun puts in place what an account begins with; time stays.
+// begun sets the initial state of an account, except the time.
 func (a *Account) begun(seed uint64) {
 	now := a.state.Now
 	a.replace(state.New(seed, a.cfg.CurrentKey, a.cfg.NextKey))
 	a.state.Now = now
 }
 
-// putBack makes ready again what was in flight, in the order of creation and
-// before all else that is ready. What was being cancelled is cancelled.
+// putBack makes attempts that were in flight ready again, in order of creation and before
+// everything else that is ready. Messages with a pending cancel request are cancelled.
 func (a *Account) putBack() {
 	var cut []*Message
 	for _, m := range a.state.Messages {
-		if m.Cancel != nil {
+		if m.InFlight {
 			cut = append(cut, m)
 		}
 	}
 	slices.SortFunc(cut, func(x, y *Message) int {
-		return cmp.Or(x.CreatedAt.Compare(y.CreatedAt), strings.Compare(x.ID, y.ID))
+		return cmp.Or(cmp.Compare(x.CreatedAt, y.CreatedAt), strings.Compare(x.ID, y.ID))
 	})
 	var ready state.FIFO[state.ReadyTurn]
 	for _, m := range cut {
-		if m.Cancel = nil; !m.Canceled {
+		if m.InFlight = false; !m.Canceled {
 			ready.Push(state.ReadyTurn{Message: m})
 		}
 	}
@@ -162,13 +113,12 @@ func (a *Account) cutOff(m *Message) {
 	a.end(m)
 }
 
-// Open continues the account of a journal: the state of a snapshot, nil for none,
-// then that of the records which follow it. Records behind a snapshot that begin
-// without a header are replayed with what cfg says. It makes the attempts again that were
-// in flight, and appends further records to cfg.Journal. The configuration may be
-// another one than that of the records: it holds from now on.
+// Open continues the account of a journal: the state of a snapshot (nil: empty), and then the
+// records after it. They are replayed with the settings in the snapshot, or with those of cfg
+// if it has none. It repeats the attempts that were in flight, and appends new records to
+// cfg.Journal. The configuration may differ from that of the records: it applies from now on.
 func Open(cfg Config, from *Snapshot, records iter.Seq2[journal.Record, error]) (*Account, error) {
-	a, err := replayedAccount(cfg, from, records)
+	a, err := replayedAccount(cfg, from, records, func(*Account) {})
 	if err != nil {
 		return nil, err
 	}
@@ -177,7 +127,7 @@ func Open(cfg Config, from *Snapshot, records iter.Seq2[journal.Record, error]) 
 	a.replaying = false
 	a.stamp()
 	c := begin{Rules: journalRules, Clock: modeOf(cfg.Clock, cfg.Auto),
-		Parallel: parallelOf(cfg), MaxCreated: cmp.Or(cfg.MaxCreated, DefaultMaxCreated), Seed: cfg.Seed, CurrentKey: cfg.CurrentKey, NextKey: cfg.NextKey,
+		Parallel: parallelOf(cfg), PerHost: maxPerHost, MaxCreated: cmp.Or(cfg.MaxCreated, DefaultMaxCreated), Seed: cfg.Seed, CurrentKey: cfg.CurrentKey, NextKey: cfg.NextKey,
 		PricePerMessage: cfg.PricePerMessage, VectorLag: cfg.VectorLag, VectorIndexes: cfg.VectorIndexes}
 	if c.Seed == 0 {
 		c.Seed, c.Random = rand.Uint64(), true
@@ -189,25 +139,35 @@ func Open(cfg Config, from *Snapshot, records iter.Seq2[journal.Record, error]) 
 	return a, err
 }
 
-// replayOnly is the account of a journal as it was after the last record. It stands
-// still: it can be read and closed, and no command changes it.
-func replayOnly(cfg Config, from *Snapshot, records iter.Seq2[journal.Record, error]) (*Account, error) {
-	a, err := replayedAccount(cfg, from, records)
+// Replay returns the account of a journal as it was after the last record. It
+// is read-only: only ReplayNext changes it.
+func Replay(cfg Config, from *Snapshot, records iter.Seq2[journal.Record, error]) (*Account, error) {
+	a, err := replayedAccount(cfg, from, records, (*Account).rekey)
 	if err == nil && a.state.IDs.Source == nil {
 		return nil, refusal.Of(ErrInvalid, "journal", "", "empty: must begin with its header")
 	}
 	return a, err
 }
 
-// replayedAccount refuses schedules with time zones where the zones may differ from those
-// of the writer: their next times would, and with them every later state.
-func replayedAccount(cfg Config, from *Snapshot, records iter.Seq2[journal.Record, error]) (*Account, error) {
+// ReplayNext applies the next record to an account of Replay.
+func (a *Account) ReplayNext(r journal.Record) error {
+	a.lock()
+	defer a.unlock()
+	if !a.replaying {
+		return refusal.Of(ErrInvalid, "account", a.cfg.ID, "follows no journal")
+	}
+	return a.replay(r)
+}
+
+// replayedAccount is the account after the last of the records.
+func replayedAccount(cfg Config, from *Snapshot, records iter.Seq2[journal.Record, error], begun func(*Account)) (*Account, error) {
 	a := newAccount(cfg)
 	a.replaying = true
 	if from != nil {
 		if err := a.standAt(from); err != nil {
 			return nil, err
 		}
+		begun(a)
 	}
 	if records == nil {
 		return a, nil
@@ -220,14 +180,11 @@ func replayedAccount(cfg Config, from *Snapshot, records iter.Seq2[journal.Recor
 			return nil, err
 		}
 	}
-	if a.otherZones && a.zoned {
-		return nil, refusal.Of(ErrInvalid, "journal", "", "its schedules have time zones, and it was written with other time-zone data: start it where that is, and save a snapshot")
-	}
 	return a, nil
 }
 
-// standAt puts the account where it was when a snapshot was written: what was in
-// flight then is so again, until the record of its outcome.
+// standAt sets the account to the state of a snapshot. Attempts that were in
+// flight are in flight again, until the record of their outcome.
 func (a *Account) standAt(from *Snapshot) error {
 	restored, err := from.Take()
 	if err != nil {
@@ -239,12 +196,15 @@ func (a *Account) standAt(from *Snapshot) error {
 	a.cfg.NextKey = cmp.Or(a.cfg.NextKey, restored.NextKey)
 	restored.ReadAnswers(a.cfg.Wire.ReadAnswer)
 	a.replace(restored)
+	if err := a.resumeSettings(from.Settings); err != nil {
+		return err
+	}
 	a.mode, a.lsn = from.Clock, from.LSN
 	for range from.InFlight {
 		a.state.Ready.Pop()
 	}
 	for _, m := range slices.Concat(from.InFlight, from.Canceling) {
-		m.Cancel = func() {}
+		m.InFlight = true
 		a.state.Running++
 		a.state.Shares.Count(a.state.Shares.Of(m), 1)
 	}
@@ -252,7 +212,7 @@ func (a *Account) standAt(from *Snapshot) error {
 	return nil
 }
 
-// parallelOf is how many attempts are made at once.
+// parallelOf is the largest number of concurrent attempts.
 func parallelOf(cfg Config) int {
 	switch {
 	case cfg.Parallel > 0:
@@ -263,8 +223,8 @@ func parallelOf(cfg Config) int {
 	return DefaultParallel
 }
 
-// replay applies one record. What it starts is in flight until the record of its
-// outcome.
+// replay applies one record. Attempts that it starts are in flight until the
+// record of their outcome.
 func (a *Account) replay(r journal.Record) error {
 	k, ok := kindNamed(r.Kind)
 	switch {
@@ -278,6 +238,9 @@ func (a *Account) replay(r journal.Record) error {
 	a.state.Now, a.lsn = r.At, r.LSN
 	if err := k.apply(a, r.Body); err != nil && !(k.brief && errors.Is(err, ErrNotFound)) {
 		return refusal.At(fmt.Sprintf("journal: record %d, %s", r.LSN, r.Kind), err)
+	}
+	if a.unlike != nil {
+		return a.unlike
 	}
 	a.turned = false
 	a.launch()
@@ -295,7 +258,7 @@ func modeOf(c clock.Clock, auto bool) string {
 	return "manual"
 }
 
-// newAccount has no state yet.
+// newAccount returns an account without state.
 func newAccount(cfg Config) *Account {
 	a := &Account{cfg: cfg}
 	if cfg.Log == nil {

@@ -8,32 +8,32 @@ import (
 	"github.com/understudy-mock/understudy/engine/clock"
 )
 
-// maxNotes is how many lines wait for a log that is slower than what happens;
-// takeLarger are dropped and counted.
+// maxNotes is how many lines wait for a slow log; further ones are dropped and counted.
 const maxNotes = 1024
 
-// outbox is what commands leave to be done when the lock is free: whatever is
-// outside of the account may be slow.
+// outbox is what commands leave to do after the lock is released, because
+// everything outside of the account may be slow.
 type outbox struct {
-	notes   []func() // log lines and reports of failed attempts, in the order of what they tell
+	notes   []func() // log lines and reports of failed attempts, in order of the events
 	dropped int      // notes beyond maxNotes
-	telling bool     // somebody works through notes
-	alarm   alarm    // as it was set last
-	arming  bool     // somebody sets it
+	telling bool     // a goroutine is working through notes
+	alarm   alarm    // the alarm that was set last
+	arming  bool     // a goroutine is setting it
 }
 
-// alarm is when a clock rings; the zero time is never.
+// alarm is when a clock calls the account; the zero time means never.
 type alarm struct {
 	clock clock.Clock
 	due   time.Time
 }
 
-// note leaves a log line.
+// note adds a log line to the outbox.
 func (a *Account) note(level slog.Level, text string, attrs ...any) {
 	a.later(func() { a.cfg.Log.Log(context.Background(), level, text, attrs...) })
 }
 
-// later leaves something to be done without the lock. It must not call the account.
+// later adds a function to the outbox, which runs without the lock. It must not
+// call the account.
 func (a *Account) later(do func()) {
 	if a.replaying {
 		return
@@ -45,8 +45,8 @@ func (a *Account) later(do func()) {
 	a.outbox.notes = append(a.outbox.notes, do)
 }
 
-// free gives the lock back and does what commands have left to do. One caller at a
-// time sets the alarm and one works through the notes, so that both keep their order.
+// free releases the lock and empties the outbox. One caller at a time sets the
+// alarm, and one works through the notes, so that both keep their order.
 func (a *Account) free() {
 	o := &a.outbox
 	for {
@@ -83,7 +83,7 @@ func (a *Account) alarmDue() alarm {
 	return alarm{a.cfg.Clock, due}
 }
 
-// ring sets an alarm in place of another one.
+// ring replaces an alarm by another one.
 func (a *Account) ring(was, now alarm) {
 	if was.clock != now.clock && !was.due.IsZero() {
 		was.clock.Alarm(time.Time{}, nil)
@@ -95,7 +95,7 @@ func (a *Account) ring(was, now alarm) {
 	}
 }
 
-// tell runs without the lock, one caller at a time.
+// tell runs notes without the lock, one caller at a time.
 func (a *Account) tell(notes []func(), dropped int) {
 	for _, do := range notes {
 		do()

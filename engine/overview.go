@@ -1,17 +1,16 @@
 package engine
 
-// Overview tells how things stand, and gives a channel that is closed when
-// that may have changed. It costs the same however many messages there are.
+// Overview summarizes the account, and returns a channel that is closed when the summary may
+// have changed. Its cost does not depend on the number of messages.
 func (a *Account) Overview() (Overview, <-chan struct{}) {
 	a.lock()
 	defer a.unlock()
 	o := a.view().Overview()
-	o.Attempts = a.attempts
+	o.Attempts, o.NeedsVersion = a.attempts, a.relies && !a.replaying
 	return o, a.changes()
 }
 
-// Touch tells whoever follows the account that something has changed that the
-// log does not show.
+// Touch notifies the followers of the account of a change that is not in the log.
 func (a *Account) Touch() {
 	a.lock()
 	defer a.unlock()
@@ -26,8 +25,8 @@ func (a *Account) changes() <-chan struct{} {
 	return a.more
 }
 
-// changed closes the channel and makes no new one: that is for the next follower, so that
-// commands pay nothing while nobody follows.
+// changed closes the channel. The next follower creates a new one, so that
+// commands cost nothing without followers.
 func (a *Account) changed() {
 	if a.more != nil {
 		close(a.more)

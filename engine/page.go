@@ -1,4 +1,4 @@
 package engine
 
-// maxBulk is how many messages one bulk cancel takes.
+// maxBulk is the largest number of messages that one bulk cancel cancels.
 const maxBulk = 10000

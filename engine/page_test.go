@@ -104,7 +104,7 @@ func TestAGroupFansOutOncePerEndpoint(t *testing.T) {
 		if _, err := w.AddEndpoints("g", endpoints); err != nil {
 			t.Fatalf("the endpoints of the group: got %v, want no error", err)
 		}
-		if got := len(w.send(engine.PublishRequest{Group: "g"}).List); got != n {
+		if got := len(w.send(engine.PublishRequest{Group: "g"}).Group); got != n {
 			t.Fatalf("%d messages for %d endpoints", got, n)
 		}
 		w.advance(48 * time.Hour)

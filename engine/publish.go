@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"cmp"
 	"fmt"
 	"time"
 
@@ -8,7 +9,7 @@ import (
 	"github.com/understudy-mock/understudy/engine/refusal"
 )
 
-// Receipt names a created message, or the one that stands for it.
+// Receipt names a created message, or the earlier message that it duplicates.
 type Receipt struct {
 	MessageID    string
 	URL          string
@@ -17,20 +18,27 @@ type Receipt struct {
 	RunCreatedAt time.Time
 }
 
-// Receipts are what one publish created: one receipt, or one for each endpoint.
+// Receipts are what one publish created: one message, or one for each endpoint of a URL group.
 type Receipts struct {
-	List  []Receipt
-	Group bool
+	One   Receipt   // of a publish to a URL
+	Group []Receipt // of a publish to a URL group, in the order of its endpoints; else nil
 }
 
-// Publish accepts a message and returns at once; delivery follows.
+func (r Receipts) all() []Receipt {
+	if r.Group != nil {
+		return r.Group
+	}
+	return []Receipt{r.One}
+}
+
+// Publish creates the messages of a request and returns without waiting for their delivery.
 func (a *Account) Publish(r PublishRequest) (Receipts, error) { return runCommand(a, publishOne(r)) }
 
 // publishOne is a request as a command: its record has the same members.
 type publishOne PublishRequest
 
-// apply fails the run whose step cannot be read, although the request is refused:
-// its endpoint would repeat the same bytes for ever.
+// apply fails a run whose step cannot be read, although the request is refused:
+// its endpoint would repeat the same bytes endlessly.
 func (o publishOne) apply(a *Account) (Receipts, error) {
 	r := PublishRequest(o)
 	c, err := a.acceptable(r)
@@ -44,8 +52,8 @@ func (o publishOne) apply(a *Account) (Receipts, error) {
 	return a.publish(&c), nil
 }
 
-// PublishBatch accepts all of the messages or none; the error names the first
-// that is not acceptable by its index. A refused batch changes nothing.
+// PublishBatch publishes all of the requests or none; the error names the index
+// of the first invalid one. A refused batch changes nothing.
 func (a *Account) PublishBatch(rs []PublishRequest) ([]Receipts, error) {
 	return runCommand(a, publishBatch{rs})
 }
@@ -53,8 +61,8 @@ func (a *Account) PublishBatch(rs []PublishRequest) ([]Receipts, error) {
 // publishBatch is one command and not several: a record has all of its messages or none.
 type publishBatch struct{ Requests []PublishRequest }
 
-// apply checks all of the requests before it publishes the first. Room is asked for in one
-// go: each request alone might fit.
+// apply checks all of the requests before it publishes the first. Memory is
+// checked for all of them together: each alone might fit.
 func (c publishBatch) apply(a *Account) ([]Receipts, error) {
 	rs := c.Requests
 	created, all := 0, make([]accepted, len(rs))
@@ -78,14 +86,14 @@ func (c publishBatch) apply(a *Account) ([]Receipts, error) {
 	return receipts, nil
 }
 
-// accepted is a request that was checked, with what checking has found. It
-// holds within the command that has checked it.
+// accepted holds a checked request and the objects that the check has found. It
+// is valid only within the command that has checked it.
 type accepted struct {
-	PublishRequest                    // its options are laid over those of the group
+	PublishRequest                    // its options are merged with those of the group
 	group          *Group             // nil: it goes to a URL
-	run            *Run               // that it belongs to
-	step           *Step              // that it submits to the run
-	invoked        *state.InvokerCall // by which a run starts it
+	run            *Run               // the run that it belongs to
+	item           *state.StepItem    // the step that it submits to the run
+	invoked        *state.InvokerCall // the call by which a run starts it
 }
 
 // creates is how many messages the request creates.
@@ -104,8 +112,8 @@ func (a *Account) mayCreate(n int) error {
 	return nil
 }
 
-// acceptable checks a request, or says why it cannot be published. It changes
-// nothing.
+// acceptable checks a request and returns the reason if it cannot be published.
+// It changes nothing.
 func (a *Account) acceptable(r PublishRequest) (accepted, error) {
 	c := accepted{PublishRequest: r}
 	if a.closed {
@@ -125,8 +133,8 @@ func (a *Account) acceptable(r PublishRequest) (accepted, error) {
 	return c, a.acceptableStep(&c)
 }
 
-// acceptableGroup lays the options of the request over those of the group before they are
-// checked, since only together they are complete.
+// acceptableGroup merges the options of the request with those of the group
+// before they are checked, because only the merged options are complete.
 func (a *Account) acceptableGroup(c *accepted) error {
 	c.group = a.state.Groups[c.Group]
 	switch {
@@ -145,86 +153,99 @@ func (a *Account) acceptableGroup(c *accepted) error {
 // publish creates the messages of a request.
 func (a *Account) publish(c *accepted) Receipts {
 	if c.group == nil {
-		return Receipts{List: []Receipt{a.publishOne(c)}}
+		return Receipts{One: a.publishOne(c)}
 	}
-	opts := a.state.Options.Share(c.Options)
-	forward := state.MergeHeader(c.Forwarded(opts), c.group.Forward)
+	opts := a.state.Options.Share(&c.Options)
+	headers := c.Headers(&a.state.Headers, opts, c.group.Forward)
 	list := make([]Receipt, len(c.group.Endpoints))
 	for i, e := range c.group.Endpoints {
-		list[i] = a.publishTo(&c.PublishRequest, e, opts, forward)
+		list[i] = a.publishTo(&c.PublishRequest, e, opts, headers)
 	}
-	return Receipts{List: list, Group: true}
+	return Receipts{Group: list}
 }
 
-// publishOne takes a message to a URL, which may belong to a run.
+// publishOne publishes to a URL; the message may belong to a run.
 func (a *Account) publishOne(c *accepted) Receipt {
 	w := c.Options.Workflow
 	switch {
 	case c.Trigger || w != nil && w.Init != nil && *w.Init:
 		return a.trigger(c)
 	case c.run == nil:
-		opts := a.state.Options.Share(c.Options)
-		return a.publishTo(&c.PublishRequest, Endpoint{URL: c.URL}, opts, c.Forwarded(opts))
-	case c.step == nil:
+		opts := a.state.Options.Share(&c.Options)
+		return a.publishTo(&c.PublishRequest, Endpoint{URL: c.URL}, opts, c.Headers(&a.state.Headers, opts, nil))
+	case c.item == nil:
 		return a.callOut(c)
 	}
 	return a.submit(c)
 }
 
-// publishTo creates the message for one endpoint, unless it repeats another.
-func (a *Account) publishTo(r *PublishRequest, e Endpoint, opts *Options, forward Header) Receipt {
-	keys := dedupKeys(r, e, opts, forward)
+// publishTo creates the message for one endpoint, unless it is a duplicate.
+func (a *Account) publishTo(r *PublishRequest, e Endpoint, opts *Options, headers state.HeaderPair) Receipt {
+	keys := dedupKeys(r, e, opts, headers)
 	if id, ok := a.seen(keys); ok {
 		return Receipt{MessageID: id, URL: e.URL, Deduplicated: true}
 	}
-	m := a.create(&Message{
-		Role:         RoleMessage,
-		URL:          e.URL,
-		Header:       r.Header,
-		Forward:      forward,
-		Body:         r.Body,
-		Options:      opts,
-		CallerIP:     r.CallerIP,
-		Group:        r.Group,
-		EndpointName: e.Name,
-		ScheduleID:   r.ScheduleID,
-	})
+	m := a.create(Message{URL: e.URL, Headers: headers, Body: r.Body, Options: opts},
+		state.Origin{Role: RoleMessage, CallerIP: r.CallerIP, Group: r.Group, EndpointName: e.Name, ScheduleID: r.ScheduleID})
 	a.remember(keys, m.ID)
 	return Receipt{MessageID: m.ID, URL: e.URL}
 }
 
-// create fills in what follows from the options, logs CREATED and admits the
-// message: into its queue, else to wait for its time.
-func (a *Account) create(m *Message) *Message {
-	a.compose(m)
+// created is a message and its first event in one allocation: both live equally long.
+type created struct {
+	message Message
+	event   state.LogEntry
+}
+
+// create sets the fields that follow from the options, logs CREATED, and puts
+// the message into its queue, or otherwise makes it wait for its time.
+func (a *Account) create(like Message, of state.Origin) *Message {
+	c := &created{message: like}
+	m := &c.message
+	a.compose(m, of)
 	a.state.Messages[m.ID] = m
 	a.addMessage(1)
 	a.addWork(state.MessageCost + int64(m.Weight))
-	a.move(m, Created, state.LogEntry{Next: m.NotBefore.UnixMilli()})
+	c.event.Next = m.NotBefore.UnixMilli()
+	a.moveWith(m, Created, &c.event)
 	if m.Slot == nil && m.Options.Queue != "" {
 		a.enqueue(m)
 	} else {
-		a.waitUntil(m, m.NotBefore)
+		a.waitUntil(m, m.NotBefore.Time())
 	}
 	return m
 }
 
-// compose fills in what follows from the options.
-func (a *Account) compose(m *Message) {
+// compose sets the fields that follow from the options.
+func (a *Account) compose(m *Message, of state.Origin) {
 	a.isNew(m)
 	m.ID = a.state.IDs.New("msg_", a.state.Now)
-	m.Method = m.Options.Method
-	if m.Method == "" {
-		m.Method = "POST"
-	}
-	m.Weight = state.ClampWeight(int64(len(m.Body)) + m.Options.Size() + a.state.Headers.Share(&m.Header) + a.state.Headers.Share(&m.Forward))
-	m.MaxRetries = m.Options.EffectiveRetries()
-	m.CreatedAt, m.NotBefore = a.state.Now, a.state.Now.Add(m.Options.Delay)
+	of.Method = cmp.Or(m.Options.Method, "POST")
+	a.share(m, of)
+	m.MaxRetries = int32(m.Options.EffectiveRetries())
+	first := a.state.Now.Add(m.Options.Delay)
 	if at := m.Options.NotBefore; !at.IsZero() {
-		m.NotBefore = at
+		first = at
 	}
-	if m.NotBefore.Before(a.state.Now) {
-		m.NotBefore = a.state.Now
+	if first.Before(a.state.Now) {
+		first = a.state.Now
 	}
+	m.CreatedAt, m.NotBefore = state.TimestampOf(a.state.Now), state.TimestampOf(first)
 	m.NextAt = m.NotBefore
+}
+
+// share lets a message use values that other messages have, and sets its weight. A call to
+// the endpoint of a run has those of the call before it, whatever other runs do meanwhile.
+func (a *Account) share(m *Message, of state.Origin) {
+	run := a.state.Runs[of.RunID]
+	if !of.Role.Conduct().CarriesSteps {
+		run = nil
+	}
+	if run.SharesCall(m, &of) {
+		m.Weight = state.ClampWeight(int64(len(m.Body)))
+		return
+	}
+	m.Origin = a.state.Origins.Share(of)
+	m.Weight = state.ClampWeight(int64(len(m.Body)) + m.Options.Size() + state.ShareText(&a.state.Headers, &m.Headers))
+	run.Called(m)
 }

@@ -9,7 +9,7 @@ import (
 	"github.com/understudy-mock/understudy/engine/refusal"
 )
 
-// queue finds or makes a queue: publishing to one that nobody has configured creates it.
+// queue finds or creates a queue: publishing to an unknown queue creates it.
 func (a *Account) queue(name string) *state.QueueBacklog {
 	q := a.state.Queues[name]
 	if q == nil {
@@ -17,11 +17,11 @@ func (a *Account) queue(name string) *state.QueueBacklog {
 		a.state.Queues[name] = q
 		a.addWork(state.QueueCost + int64(len(name)))
 	}
-	a.touch(q) // its caller changes it
+	a.touch(q) // the caller changes it
 	return q
 }
 
-// enqueue puts a new message at the end of its queue.
+// enqueue appends a new message to its queue.
 func (a *Account) enqueue(m *Message) {
 	q := a.queue(m.Options.Queue)
 	q.Waiting.Push(m)
@@ -41,11 +41,12 @@ func (a *Account) pump(q *state.QueueBacklog) {
 		q.Active++
 		a.touch(m)
 		m.Slot = &state.QueueSlot{Queue: q, Open: 1}
-		a.waitUntil(m, m.NotBefore)
+		a.waitUntil(m, m.NotBefore.Time())
 	}
 }
 
-// leave is called when a message, or a callback, that shares a turn has ended.
+// leave is called when a message or callback that shares a turn has ended. The
+// turn ends with the last of them.
 func (a *Account) leave(m *Message) {
 	switch {
 	case m.Slot != nil:
@@ -60,8 +61,8 @@ func (a *Account) leave(m *Message) {
 	}
 }
 
-// UpsertQueue creates a queue or changes its settings; nil leaves one as it is.
-// Parallelism must be 1 or more, and is 1 of a new queue.
+// UpsertQueue creates a queue or changes its settings; nil keeps a setting. The
+// parallelism must be at least 1, and is 1 by default.
 func (a *Account) UpsertQueue(name string, parallelism *int, paused *bool) (Queue, error) {
 	return runCommand(a, upsertQueue{name, queueSettings{parallelism, paused}})
 }
@@ -71,7 +72,7 @@ type upsertQueue struct {
 	Set  queueSettings
 }
 
-// queueSettings are nil where the request does not say.
+// queueSettings are the settings of a request; nil means unchanged.
 type queueSettings struct {
 	Parallelism *int
 	Paused      *bool
@@ -80,7 +81,7 @@ type queueSettings struct {
 // apply pumps afterwards: a higher parallelism or the end of a pause gives turns at once.
 func (c upsertQueue) apply(a *Account) (Queue, error) {
 	if c.Set.Parallelism != nil && *c.Set.Parallelism < 1 {
-		return Queue{}, refusal.OfValue("parallelism", strconv.Itoa(*c.Set.Parallelism), "", "an integer from 1 up")
+		return Queue{}, refusal.OfValue("parallelism", strconv.Itoa(*c.Set.Parallelism), "", "an integer of 1 or more")
 	}
 	if a.state.Queues[c.Name] == nil {
 		if err := a.roomForBytes(state.QueueCost); err != nil {
@@ -111,7 +112,7 @@ func (a *Account) Queues() []Queue {
 	return list
 }
 
-// Queue is one queue.
+// Queue returns one queue, or ErrNotFound.
 func (a *Account) Queue(name string) (Queue, error) {
 	a.lock()
 	defer a.unlock()
@@ -130,12 +131,13 @@ func (a *Account) knownQueue(name string) (*state.QueueBacklog, error) {
 	return nil, refusal.Of(ErrNotFound, "queue", name, "not found")
 }
 
-// DeleteQueue removes a queue; what still waits in it is cancelled.
+// DeleteQueue removes a queue and cancels the messages that wait in it.
 func (a *Account) DeleteQueue(name string) error { return errorOnly(runCommand(a, deleteQueue{name})) }
 
 type deleteQueue struct{ Name string }
 
-// apply lets messages that have their turn finish: they hold the queue by their slots.
+// apply lets messages that have their turn finish. They refer to the queue by
+// their slots, so removing it is safe.
 func (c deleteQueue) apply(a *Account) (nothing, error) {
 	q, err := a.knownQueue(c.Name)
 	if err != nil {
@@ -151,7 +153,7 @@ func (c deleteQueue) apply(a *Account) (nothing, error) {
 	return nothing{}, nil
 }
 
-// SetQueuePaused keeps the queue's messages back, or lets them continue.
+// SetQueuePaused holds the messages of a queue, or lets them continue.
 func (a *Account) SetQueuePaused(name string, paused bool) error {
 	return errorOnly(runEither(a, paused, pauseQueue{name}, resumeQueue{name}))
 }
@@ -168,8 +170,7 @@ func (c resumeQueue) apply(a *Account) (nothing, error) {
 	return nothing{}, a.setPaused(c.Name, false)
 }
 
-// setPaused offers the next message also when it pauses, which does nothing then:
-// one path for both.
+// setPaused calls pump in both cases; for a paused queue it does nothing.
 func (a *Account) setPaused(name string, paused bool) error {
 	q, err := a.knownQueue(name)
 	if err != nil {

@@ -86,6 +86,13 @@ var reading = map[string]func(*world){
 			_, _ = engine.ReadVectors(w.Account, index, vector.QueryRead{Namespace: ns, Query: vector.Query{Values: []float32{1, 2}, TopK: 3}})
 		})
 	},
+	"Search": func(w *world) {
+		items := make([]engine.SearchItem, 3)
+		for _, list := range []string{"message", "run", "dlq", "log", "answers", "none"} {
+			_, _, _ = w.Search(list, &engine.Filter{}, items)
+		}
+	},
+	"SaveTo":          func(w *world) { _, _ = w.SaveTo(io.Discard) },
 	"SearchIndexes":   func(w *world) { w.SearchIndexes() },
 	"Settle":          func(w *world) { _ = w.Settle(context.Background()) }, // nothing runs
 	"SnapshotMembers": func(w *world) { codec.NewWriter(io.Discard).Document(w.SnapshotMembers) },
@@ -106,8 +113,8 @@ var reading = map[string]func(*world){
 }
 
 var writing = strings.Fields(`AddEndpoints AddFixture Advance AdvanceUntil Cancel CancelCallback CancelMessages CancelRun CancelRuns Close DeleteDLQ
-	DeleteDLQs DeleteGroup DeleteQueue DeleteSchedule FinishRun Forget DeliverNow Notify PinFlow Publish PublishBatch PutSchedule RemoveEndpoints RepeatCallback Reset ResetFlow
-	Restart RestartAll Restore RetryDLQ RetryDLQs RotateKeys SetClock SetFlowPaused SetQueuePaused SetSchedulePaused
+	DeleteDLQs DeleteGroup DeleteQueue DeleteSchedule FinishRun Forget DeliverNow Notify PinFlow Publish PublishBatch PutSchedule RemoveEndpoints RepeatCallback ReplayNext Reset ResetFlow
+	Restart RestartAll Restore RetryDLQ RetryDLQs RotateKeys RunSchedule SetClock SetFlowPaused SetQueuePaused SetSchedulePaused
 	UnpinFlow UpdateGroup UpsertQueue Wait`)
 
 var someRuns = []string{"run0", "run1", "run2", "run3", "none"}

@@ -16,7 +16,7 @@ import (
 	"github.com/understudy-mock/understudy/engine/vector"
 )
 
-// unreadable submits to a run what is no step.
+// unreadable submits to a run what is not a step.
 var unreadable = engine.PublishRequest{URL: "https://app.test/wf", Body: []byte("no step"),
 	Options: engine.Options{Workflow: &engine.Workflow{Init: new(false), RunID: "run0", URL: "https://app.test/wf"}}}
 
@@ -26,18 +26,18 @@ var refusals = map[string]func(*world) error{
 		_, err := w.PublishBatch([]engine.PublishRequest{{URL: sink}, {Group: "none"}})
 		return err
 	},
-	"a batch whose last item is no step": func(w *world) error {
+	"a batch whose last item is not a step": func(w *world) error {
 		_, err := w.PublishBatch([]engine.PublishRequest{{URL: sink}, unreadable})
 		return err
 	},
-	"a fixture whose last message is no step": func(w *world) error {
+	"a fixture whose last message is not a step": func(w *world) error {
 		return w.AddFixture(engine.Fixture{Groups: []engine.Group{{Name: "new"}}, Messages: []engine.PublishRequest{{URL: sink}, unreadable}})
 	},
-	"a fixture with a wait that is no step": func(w *world) error {
+	"a fixture with a wait that is not a step": func(w *world) error {
 		return w.AddFixture(engine.Fixture{Messages: []engine.PublishRequest{{URL: sink}}, Runs: []engine.PastRun{{State: engine.RunStarted, CreatedAt: epoch, EndedAt: epoch,
 			Request: engine.PublishRequest{URL: sink}, Waits: []engine.WaitRequest{{EventID: "e", Step: []byte("no step")}}}}})
 	},
-	"a schedule that is no step": func(w *world) error {
+	"a schedule that is not a step": func(w *world) error {
 		_, err := w.PutSchedule("s0", "* * * * *", unreadable)
 		return err
 	},
@@ -52,7 +52,7 @@ var refusals = map[string]func(*world) error{
 	"vectors of two dimensions": func(w *world) error {
 		return w.upsert("unused", "new", []vector.Vector{{ID: "a", Values: []float32{1}}, {ID: "b", Values: []float32{1, 2}}})
 	},
-	"a wait that is no step": func(w *world) error {
+	"a wait that is not a step": func(w *world) error {
 		return w.Wait(engine.WaitRequest{RunID: "run0", EventID: "e", Step: []byte("no step")})
 	},
 	"a queue without places": func(w *world) error {

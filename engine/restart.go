@@ -10,10 +10,10 @@ import (
 	"github.com/understudy-mock/understudy/engine/refusal"
 )
 
-// Restart creates a new run from the configuration and payload of a failed
-// one, with over on top, and removes the DLQ entry ("Restart a failed workflow
-// run"; decided: 15). Earlier step results are discarded.
-// over.Workflow.RunID is the id of the new run, "" for a fresh one.
+// Restart creates a new run from the configuration and payload of a failed one,
+// with the set fields of over replacing its options, and removes the DLQ entry
+// ("Restart a failed workflow run"; decided: 15). Earlier step results are
+// discarded. over.Workflow.RunID is the id of the new run; "" draws one.
 //
 // With resume set, the new run keeps the finished steps and continues at the one
 // that failed (extension).
@@ -27,8 +27,8 @@ type restartRun struct {
 	Resume bool
 }
 
-// apply checks the overrides before the entry is used up, so that a refused restart
-// can be repeated.
+// apply checks the overrides before it removes the entry, so that a refused
+// restart can be repeated.
 func (c restartRun) apply(a *Account) (RunRef, error) {
 	e, err := a.entry(c.ID)
 	if err != nil {
@@ -53,8 +53,8 @@ type restartAll struct {
 	Resume bool
 }
 
-// apply refuses entries that were named and are no runs; those that a filter finds beside
-// are left out instead.
+// apply refuses entries of plain messages that the request names by id, and
+// skips those that the filter matches.
 func (c restartAll) apply(a *Account) (p pair[[]RunRef, string], err error) {
 	for _, id := range c.Filter.DLQIDs {
 		if e, err := a.entry(id); err != nil {
@@ -85,17 +85,18 @@ func (c restartAll) apply(a *Account) (p pair[[]RunRef, string], err error) {
 	return p, nil
 }
 
-// noRun is the refusal of run operations on a plain message, with the one that fits.
+// noRun is the refusal of a run operation on a plain message; its text names
+// the operation for messages.
 func noRun(id string) error {
 	return refusal.Of(ErrInvalid, "DLQ entry", id, "is a failed message, not a workflow run; retry it instead")
 }
 
-// restart is an entry whose run is to start again, and what the new run has of
-// its own. It holds within the command that has checked it.
+// restart is an entry whose run will start again, with the parts in which the
+// new run differs. It is valid only within the command that has checked it.
 type restart struct {
 	entry  *DLQEntry
-	id     string // of the new run, "" for a fresh one
-	header Header // in place of those of the failed run
+	id     string // of the new run; "" draws one
+	header Header // replaces those of the failed run
 	opts   *Options
 }
 
@@ -116,15 +117,15 @@ func (a *Account) restartable(e *DLQEntry, over Options) (restart, error) {
 	return r, err
 }
 
-// restart drops the entry last: while it is there, the old run is needed and keeps what the
-// new one takes over.
+// restart removes the entry last: until then the old run counts as needed, and
+// keeps the data that the new run takes over.
 func (a *Account) restart(r *restart, resume bool) RunRef {
 	old := r.entry.FailedRun
 	run := &Run{
 		RunRef:   RunRef{ID: cmp.Or(r.id, a.state.IDs.New("wfr_", a.state.Now)), URL: old.URL, CreatedAt: a.state.Now},
 		State:    RunStarted,
 		Payload:  old.Payload,
-		Header:   state.MergeHeader(r.header, old.Header),
+		Header:   state.TextOf(state.MergeHeader(r.header, old.Header.Header())),
 		Forward:  old.Forward,
 		Options:  r.opts,
 		CallerIP: old.CallerIP,
@@ -141,11 +142,11 @@ func (a *Account) restart(r *restart, resume bool) RunRef {
 	return run.RunRef
 }
 
-// continueAs starts run with the finished steps of old: every entry that has
-// not led on yet is delivered again.
+// continueAs starts run with the finished steps of old. Each entry of the step
+// list whose call had not ended is delivered again.
 func (a *Account) continueAs(run, old *Run, e *DLQEntry) {
 	a.enlist(run)
-	run.Calls = maps.Clone(old.Calls) // each run has calls of its own
+	run.Calls = maps.Clone(old.Calls) // a copy: each run has its own calls
 	done := map[int]bool{}
 	for _, it := range old.Items {
 		if it.Step.TargetStep == 0 {
@@ -154,7 +155,7 @@ func (a *Account) continueAs(run, old *Run, e *DLQEntry) {
 	}
 	failed := e.Message.Step
 	if !slices.Contains(old.Items, failed) {
-		failed = nil // an answer could not be brought: its step is made again
+		failed = nil // the result of a call could not be delivered: its step is repeated
 	}
 	run.Kept = len(old.Items)
 	a.logRun(run, RunStarted, state.LogDetail{})
@@ -163,21 +164,21 @@ func (a *Account) continueAs(run, old *Run, e *DLQEntry) {
 		run.Items = append(run.Items, &again)
 		open := it.Step.TargetStep > 0 && !done[it.Step.TargetStep]
 		if it == failed || open || failed == nil && i == len(old.Items)-1 {
-			again.Errors = nil // they are attempts of the old run
-			a.deliverItem(run, &again, run.StepOptions(Options{}))
+			again.Errors = nil // these errors belong to the old run
+			a.deliverItem(run, &again, run.StepOptions(&Options{}), nil)
 		}
 	}
 	a.reweigh(run)
 }
 
-// RepeatCallback sends the failure callback of an entry again, after it failed.
+// RepeatCallback sends the failure callback of an entry again, if it has failed.
 func (a *Account) RepeatCallback(dlqID string) (RunRef, error) {
 	return runCommand(a, repeatCallback{dlqID})
 }
 
 type repeatCallback struct{ ID string }
 
-// apply repeats only what has failed: a callback under way would reach its endpoint twice.
+// apply refuses a callback that has not ended: its endpoint would receive it twice.
 func (c repeatCallback) apply(a *Account) (RunRef, error) {
 	e, err := a.entry(c.ID)
 	if err != nil {
@@ -193,21 +194,21 @@ func (c repeatCallback) apply(a *Account) (RunRef, error) {
 	return *e.Run, nil
 }
 
-// CancelCallback cancels the failure callback of an entry while it is under way.
+// CancelCallback cancels the failure callback of an entry that has not ended.
 func (a *Account) CancelCallback(dlqID string) error {
 	return errorOnly(runCommand(a, cancelCallback{dlqID}))
 }
 
 type cancelCallback struct{ ID string }
 
-// apply needs a callback under way: one that has ended has nothing to cancel.
+// apply refuses a callback that has ended.
 func (c cancelCallback) apply(a *Account) (nothing, error) {
 	e, err := a.entry(c.ID)
 	if err != nil {
 		return nothing{}, err
 	}
 	if e.Callback == nil || a.state.Messages[e.Callback.MessageID] == nil {
-		return nothing{}, refusal.Of(ErrInvalid, "DLQ entry", c.ID, "has no failure callback under way")
+		return nothing{}, refusal.Of(ErrInvalid, "DLQ entry", c.ID, "has no failure callback in progress")
 	}
 	a.cancel(a.state.Messages[e.Callback.MessageID])
 	return nothing{}, nil

@@ -11,11 +11,11 @@ import (
 	"github.com/understudy-mock/understudy/engine/internal/state"
 )
 
-// minWait is the minimum interval between two attempts of a message, in which
-// the server does something else.
+// minWait is the minimum interval between two attempts of a message, so that a
+// wait of 0 does not keep the server busy.
 const minWait = time.Millisecond
 
-// retry books the next attempt.
+// retry sets the timer for the next attempt.
 func (a *Account) retry(m *Message, o *Outcome) {
 	wait, rule := a.retryWait(m, o)
 	wait = max(wait, minWait)
@@ -37,7 +37,8 @@ func defaultBackoff(n int) time.Duration {
 	return time.Duration(seconds) * time.Second
 }
 
-// headerName is a header in texts about a message or run with these options.
+// headerName is the name of a header for texts about a message or run with
+// these options: that of its dialect.
 func (a *Account) headerName(o *Options, name string) string {
 	if a.cfg.HeaderName == nil {
 		return name
@@ -45,23 +46,25 @@ func (a *Account) headerName(o *Options, name string) string {
 	return a.cfg.HeaderName(o.Dialect, name)
 }
 
-// retryWait says how long to wait before the next attempt of m, and by which
-// rule. m.Retried counts the retries made so far.
+// retryWait returns the wait before the next attempt of m, and the rule that it
+// comes from, for the log. m.Retried is the number of retries so far.
 func (a *Account) retryWait(m *Message, o *Outcome) (wait time.Duration, rule string) {
 	if name, wait, ok := retryAfter(o.Header, a.state.Now); ok {
 		return wait, name
 	}
 	if f := m.Options.RetryDelay; f != nil {
-		return f.Delay(m.Retried), a.headerName(m.Options, "Retry-Delay") + " " + f.String()
+		a.rely(formulaLibrary, "message", m.ID, f.String())
+		return f.Delay(int(m.Retried)), a.headerName(m.Options, "Retry-Delay") + " " + f.String()
 	}
-	return defaultBackoff(m.Retried + 1), "backoff"
+	return defaultBackoff(int(m.Retried) + 1), "backoff"
 }
 
-// resetHeaders may set the wait, the first that does wins (wire.md, "Retries").
+// resetHeaders are the headers of a response that may set the wait, in order of
+// precedence (wire.md, "Retries").
 var resetHeaders = []string{"Retry-After", "X-Ratelimit-Reset", "X-Ratelimit-Reset-Requests", "X-Ratelimit-Reset-Tokens"}
 
-// retryAfter reads the wait that a destination asks for: seconds, a duration
-// such as 6m5s, or an HTTP date. A wait beyond one day does not count.
+// retryAfter reads the wait that a destination requests: seconds, a duration
+// such as 6m5s, or an HTTP date. It ignores a wait of more than one day.
 func retryAfter(h Header, now time.Time) (name string, wait time.Duration, ok bool) {
 	for _, name := range resetHeaders {
 		v := h[textproto.CanonicalMIMEHeaderKey(name)]
@@ -75,8 +78,8 @@ func retryAfter(h Header, now time.Time) (name string, wait time.Duration, ok bo
 	return "", 0, false
 }
 
-// parseWait does not count what is negative; a date in the past is a wait that is over. The
-// comparison is negated so that NaN, which ParseFloat reads, fails it.
+// parseWait refuses a negative wait; a date in the past is a wait of 0. The comparison is
+// negated because ParseFloat accepts NaN, for which every comparison is false.
 func parseWait(s string, now time.Time) (time.Duration, bool) {
 	if seconds, err := strconv.ParseFloat(s, 64); err == nil {
 		if !(seconds >= 0 && seconds <= 10*formula.MaxWait.Seconds()) {

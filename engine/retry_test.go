@@ -18,7 +18,7 @@ import (
 func (w *world) starts() []time.Duration {
 	var at []time.Duration
 	for _, a := range w.made() {
-		at = append(at, a.At.Sub(a.Message.CreatedAt))
+		at = append(at, a.At.Sub(a.Message.CreatedAt.Time()))
 	}
 	return at
 }

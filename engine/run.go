@@ -28,7 +28,7 @@ func (a *Account) trigger(c *accepted) Receipt {
 		}
 		return Receipt{MessageID: known.Items[0].MessageID, URL: r.URL, Deduplicated: true, RunID: id, RunCreatedAt: known.CreatedAt}
 	}
-	opts := a.state.Options.Share(r.Options)
+	opts := a.state.Options.Share(&r.Options)
 	run := &Run{
 		RunRef:   RunRef{ID: id, URL: cmp.Or(w.URL, r.URL), CreatedAt: a.state.Now},
 		State:    RunStarted,
@@ -45,8 +45,8 @@ func (a *Account) trigger(c *accepted) Receipt {
 	return a.begin(run)
 }
 
-// keepRuns is how many runs an account remembers; beyond it the oldest that
-// have ended go, and with them the knowledge of their ids.
+// keepRuns is how many runs an account keeps. Beyond it the oldest ended runs
+// are dropped, and their ids are free again.
 const keepRuns = 100_000
 
 // enlist registers a run.
@@ -69,20 +69,19 @@ func (a *Account) enlist(run *Run) {
 func (a *Account) begin(run *Run) Receipt {
 	a.enlist(run)
 	first := &state.StepItem{Body: run.Payload, CallType: "step", Step: Step{Name: "init", Type: "Initial", Concurrent: 1, Out: string(run.Payload)}}
-	m := a.carry(run, first, run.Options) // the only call that the trigger's delay holds for
+	m := a.carry(run, first, run.Options, nil) // the only call that the delay of the trigger applies to
 	a.logRun(run, RunStarted, state.LogDetail{Invoker: run.Invoker})
 	return Receipt{MessageID: m.ID, URL: run.URL, RunID: run.ID, RunCreatedAt: run.CreatedAt}
 }
 
-// adoptable reports whether the endpoint was asked to configure and start the
-// run, and has not done so yet.
+// adoptable reports whether the run still waits for its endpoint to configure and start it.
 func (a *Account) adoptable(r *Run) bool {
 	_, asked := a.cfg.Wire.TakeStart(r.Forward)
 	return (r.Bare || asked) && len(r.Items) == 1 && !r.Ended()
 }
 
 // adopt lets the trigger of the client library configure and start a run that
-// came without one (wire.md, "Triggers without a client").
+// was created without it (wire.md, "Triggers without a client").
 func (a *Account) adopt(run *Run, r *PublishRequest) Receipt {
 	opts := r.Options.Over(*run.Options)
 	a.touch(run)
@@ -92,17 +91,19 @@ func (a *Account) adopt(run *Run, r *PublishRequest) Receipt {
 	first := run.Items[0]
 	run.Items = nil
 	again := *first
-	m := a.carry(run, &again, run.StepOptions(Options{}))
+	run.Forwarded(nil, "") // the earlier call was for other options
+	m := a.carry(run, &again, run.StepOptions(&Options{}), nil)
+	a.reweigh(run)
 	return Receipt{MessageID: m.ID, URL: run.URL, RunID: run.ID, RunCreatedAt: run.CreatedAt}
 }
 
 // logRun records a run-level event.
 func (a *Account) logRun(run *Run, to RunState, d state.LogDetail) {
-	a.append(state.LogEntry{State: string(to), Run: run, LogDetail: &d})
+	a.append(&state.LogEntry{State: string(to), Run: run, LogDetail: &d})
 }
 
 // FinishRun ends a run with the response of its workflow. Finishing a run that
-// has ended is fine: its endpoint may ask twice.
+// has ended succeeds, because its endpoint may report the end twice.
 func (a *Account) FinishRun(id string, result []byte, createdAt time.Time) error {
 	return errorOnly(runCommand(a, finishRun{id, result, createdAt}))
 }
@@ -113,8 +114,8 @@ type finishRun struct {
 	CreatedAt time.Time
 }
 
-// apply ignores a run that has ended or began again under its id (createdAt): the endpoint
-// reports each end at least once, and must not see an error for it.
+// apply ignores a run that has ended, or whose id belongs to a newer run (createdAt): the
+// endpoint reports each end at least once, and must not receive an error for a repetition.
 func (c finishRun) apply(a *Account) (nothing, error) {
 	run := a.state.Runs[c.ID]
 	if run == nil {
@@ -129,7 +130,7 @@ func (c finishRun) apply(a *Account) (nothing, error) {
 	return nothing{}, nil
 }
 
-// unknownRun is one text for all operations on runs.
+// unknownRun is the refusal of an unknown run, the same for all operations.
 func unknownRun(id string) error {
 	return refusal.Of(ErrNotFound, "workflow run", id, "not found")
 }
@@ -139,8 +140,7 @@ func (a *Account) CancelRun(id string) error { return errorOnly(runCommand(a, ca
 
 type cancelRun struct{ ID string }
 
-// apply takes a run that has ended for one that is not there, as the service does
-// (decided: 12).
+// apply treats a run that has ended as not found, as the service does (decided: 12).
 func (c cancelRun) apply(a *Account) (nothing, error) {
 	run := a.state.Runs[c.ID]
 	if run == nil {
@@ -153,15 +153,15 @@ func (c cancelRun) apply(a *Account) (nothing, error) {
 	return nothing{}, nil
 }
 
-// maxRunBulk is how many runs one bulk cancel takes.
+// maxRunBulk is the largest number of runs that one bulk cancel cancels.
 const maxRunBulk = 100
 
-// CancelRuns cancels what matches and has not ended, and says how many that were.
+// CancelRuns cancels the runs that match and have not ended, and returns their number.
 func (a *Account) CancelRuns(f Filter) (int, error) { return runCommand(a, cancelRuns{f}) }
 
 type cancelRuns struct{ Filter Filter }
 
-// apply takes at least as many runs as were named by id: a list of ids is never cut.
+// apply raises the limit to the number of ids in the filter: a list of ids is never truncated.
 func (c cancelRuns) apply(a *Account) (int, error) {
 	p, err := view.List(&a.state.IDs, "run", c.Filter, max(maxRunBulk, len(c.Filter.RunIDs)), a.state.RunList.Newest,
 		func(r *Run) bool { return !r.Ended() && c.Filter.MatchesRun(r) }, func(r *Run) *Run { return r })
@@ -171,19 +171,20 @@ func (c cancelRuns) apply(a *Account) (int, error) {
 	return len(p.Items), err
 }
 
-// endRun takes a run to its last state: what it still had to do is dropped,
-// and whoever invoked it is told.
+// endRun takes a run to a final state: its pending messages and waits are
+// dropped, and the run that invoked it is notified.
 func (a *Account) endRun(run *Run, last RunState, d state.LogDetail) {
 	a.reweigh(run)
 	a.touch(run)
 	run.State, run.EndedAt = last, a.state.Now
+	run.ForgetCall()
 	a.logRun(run, last, d)
 	if run.EndSeq = a.state.Log.Issued; !a.needed(run) {
 		a.release(run)
 	}
 	a.dropWaiters(run)
 	for _, m := range a.state.RunMessages(run) {
-		if m.Cancel == nil && !m.Role.Conduct().ReportsFailed { // what is in flight ends by itself
+		if !m.InFlight && !m.Role.Conduct().ReportsFailed { // attempts in flight end by themselves
 			if a.state.Asleep(m.Step) {
 				a.touch(m)
 				m.Step.Settled = state.StepCanceled
@@ -194,8 +195,8 @@ func (a *Account) endRun(run *Run, last RunState, d state.LogDetail) {
 	a.tellInvoker(run)
 }
 
-// stepEnded is called when a call to a workflow endpoint has ended: if it
-// failed for good, so has the run.
+// stepEnded is called when a call to a workflow endpoint has ended. If its last
+// attempt failed, the run fails.
 func (a *Account) stepEnded(m *Message) {
 	run := a.state.Runs[m.RunID]
 	if run == nil || run.Ended() || m.State != Failed {
@@ -218,11 +219,14 @@ func (a *Account) failRun(run *Run, m *Message, o *Outcome) {
 	a.failed(FailedAttempt{Message: m, Outcome: o, DLQID: entry.ID, Run: run.Ref()})
 }
 
-// deadLetterRun puts a run for which m failed into the DLQ; "" asks for a new id.
+// deadLetterRun puts a run for which m failed into the DLQ; id "" draws a new one.
 func (a *Account) deadLetterRun(id string, run *Run, m *Message, o *Outcome) *DLQEntry {
 	entry := a.deadLetterAs(id, m, o)
 	entry.Run, entry.Payload, entry.FailedRun = run.Ref(), run.Payload, run
-	entry.Message.Header, entry.Message.URL, entry.Message.CallerIP = run.Header, run.URL, run.CallerIP
+	entry.Message.Headers, entry.Message.URL = state.PairOf(run.Header, m.Headers.Forward()), run.URL
+	of := *m.Origin
+	of.CallerIP = run.CallerIP
+	entry.Message.Origin = a.state.Origins.Share(of)
 	if m.Options.FailureCallback == nil {
 		opts := *m.Options
 		opts.FailureCallback = run.Options.FailureCallback
@@ -234,7 +238,7 @@ func (a *Account) deadLetterRun(id string, run *Run, m *Message, o *Outcome) *DL
 	return entry
 }
 
-// Run is one run.
+// Run returns one run, or ErrNotFound.
 func (a *Account) Run(id string) (RunView, error) {
 	a.lock()
 	defer a.unlock()
@@ -245,8 +249,8 @@ func (a *Account) Run(id string) (RunView, error) {
 	return a.view().Run(run), nil
 }
 
-// Steps is the raw step list of a run that has not ended, as its endpoint gets
-// it (wire.md, "Steps in a call").
+// Steps is the raw step list of a run that has not ended, as its endpoint
+// receives it (wire.md, "Steps in a call").
 func (a *Account) Steps(id string) ([]StepEntry, error) {
 	a.lock()
 	defer a.unlock()

@@ -188,7 +188,7 @@ func (e *endpoint) trigger(id string, opts engine.Options) string {
 	if err != nil {
 		panic(err)
 	}
-	return receipts.List[0].RunID
+	return receipts.One.RunID
 }
 
 func (e *endpoint) advance(d time.Duration) {
@@ -321,7 +321,7 @@ func TestRandomWorkflowsFollowTheStateTable(t *testing.T) {
 		if r.State != engine.RunFailed {
 			return
 		}
-		// What failed for good is well now: the restart must equal a first run
+		// What failed permanently is well now: the restart must equal a first run
 		// of a workflow that never failed.
 		e.mu.Lock()
 		for i := range e.nodes {

@@ -7,7 +7,7 @@ func (a *Account) RunSummaries(f Filter) (Page[RunSummary], error) {
 	return a.view().RunSummaries(f)
 }
 
-// RunTrace follows a run through its steps.
+// RunTrace returns the steps of a run on a time axis, or ErrNotFound.
 func (a *Account) RunTrace(id string) (RunTrace, error) {
 	a.lock()
 	defer a.unlock()

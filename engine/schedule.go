@@ -6,14 +6,14 @@ import (
 	"slices"
 	"strings"
 	"time"
-	_ "time/tzdata" // time zones of schedules, on machines without them
+	_ "time/tzdata" // time zones of schedules, for machines without time-zone data
 
 	"github.com/understudy-mock/understudy/engine/internal/state"
 	"github.com/understudy-mock/understudy/engine/refusal"
 )
 
-// PutSchedule creates a schedule, or replaces the one with that id; an empty
-// id asks for a new one.
+// PutSchedule creates a schedule, or replaces the one with that id; an empty id draws a new
+// one. It returns ErrInvalid for an invalid cron expression or request.
 func (a *Account) PutSchedule(id, cron string, r PublishRequest) (Schedule, error) {
 	return runCommand(a, putSchedule{id, cron, r})
 }
@@ -24,14 +24,14 @@ type putSchedule struct {
 	Request PublishRequest
 }
 
-// apply tries the request as if it were published now, and keeps the history and the pause
-// of the schedule that it replaces.
+// apply checks the request as if it were published now, and keeps the history
+// and the pause of the schedule that it replaces.
 func (c putSchedule) apply(a *Account) (Schedule, error) {
 	line, err := state.ParseCron(c.Cron)
 	if err != nil {
 		return Schedule{}, err
 	}
-	next, err := line.Next(a.state.Now)
+	next, err := a.nextTime(c.ID, line)
 	if err != nil {
 		return Schedule{}, err
 	}
@@ -52,7 +52,7 @@ func (c putSchedule) apply(a *Account) (Schedule, error) {
 	return *s, nil
 }
 
-// setSchedule puts a schedule in place of the one with its id.
+// setSchedule stores a schedule, in place of one with the same id.
 func (a *Account) setSchedule(s *Schedule, next time.Time) {
 	if old := a.state.Schedules[s.ID]; old != nil {
 		a.addWork(-int64(old.Weight()))
@@ -67,32 +67,63 @@ func (a *Account) setSchedule(s *Schedule, next time.Time) {
 // book sets the timer for the schedule's next time, unless it is paused.
 func (a *Account) book(s *Schedule, next time.Time) {
 	a.state.Timers.Remove(s)
-	s.Next, a.zoned = time.Time{}, a.zoned || s.Line.Zone != time.UTC
+	s.Next = time.Time{}
 	if !s.Paused && !next.IsZero() {
 		s.Next = next
 		a.state.Timers.Add(next, state.WakeSchedule, s)
 	}
 }
 
-// fireSchedule publishes and books the next time. A schedule whose request is
-// no longer acceptable, because its group is gone, skips this time.
-func (a *Account) fireSchedule(s *Schedule) {
+// publishSchedule publishes the request of a schedule, and records the time and the messages.
+func (a *Account) publishSchedule(s *Schedule) (ids []string, err error) {
 	s.Last, s.LastStates = a.state.Now, map[string]string{}
-	if c, err := a.acceptable(s.Request); err != nil {
-		a.note(slog.LevelWarn, "schedule could not publish", "schedule", s.ID, "error", err)
-	} else {
-		for _, r := range a.publish(&c).List {
-			s.LastStates[r.MessageID] = "IN_PROGRESS"
-		}
+	c, err := a.acceptable(s.Request)
+	if err != nil {
+		return nil, err
 	}
-	next, err := s.Line.Next(a.state.Now)
+	for _, r := range a.publish(&c).all() {
+		s.LastStates[r.MessageID] = "IN_PROGRESS"
+		ids = append(ids, r.MessageID)
+	}
+	return ids, nil
+}
+
+// RunSchedule publishes the request of a schedule now, on behalf of the tester, also while it
+// is paused. Its next time does not change. It returns the ids of the messages.
+func (a *Account) RunSchedule(id string) ([]string, error) { return runCommand(a, runSchedule{id}) }
+
+type runSchedule struct{ ID string }
+
+// apply checks the request first: a schedule that cannot publish keeps its last time.
+func (c runSchedule) apply(a *Account) ([]string, error) {
+	s, err := a.knownSchedule(c.ID)
+	if err != nil {
+		return nil, err
+	}
+	if _, err := a.acceptable(s.Request); err != nil {
+		return nil, err
+	}
+	if err := a.roomFor(s.Request); err != nil {
+		return nil, err
+	}
+	a.touch(s)
+	return a.publishSchedule(s)
+}
+
+// fireSchedule publishes and sets the timer for the next time. A schedule whose
+// request is no longer acceptable, because its group is gone, skips this time.
+func (a *Account) fireSchedule(s *Schedule) {
+	if _, err := a.publishSchedule(s); err != nil {
+		a.note(slog.LevelWarn, "schedule could not publish", "schedule", s.ID, "error", err)
+	}
+	next, err := a.nextTime(s.ID, s.Line)
 	if err != nil {
 		a.note(slog.LevelWarn, "schedule ended", "schedule", s.ID, "error", err)
 	}
 	a.book(s, next)
 }
 
-// viewSchedule is the schedule as lists show it: with the states as they are now.
+// viewSchedule is the schedule as lists show it, with the current states of its messages.
 func (a *Account) viewSchedule(s *Schedule) Schedule {
 	v := *s
 	v.LastStates = maps.Clone(s.LastStates)
@@ -121,7 +152,7 @@ func (a *Account) Schedules() []Schedule {
 	return list
 }
 
-// Schedule is one schedule.
+// Schedule returns one schedule, or ErrNotFound.
 func (a *Account) Schedule(id string) (Schedule, error) {
 	a.lock()
 	defer a.unlock()
@@ -139,14 +170,14 @@ func (a *Account) knownSchedule(id string) (*Schedule, error) {
 	return nil, refusal.Of(ErrNotFound, "schedule", id, "not found")
 }
 
-// DeleteSchedule removes a schedule; messages on their way stay.
+// DeleteSchedule removes a schedule, or returns ErrNotFound. Messages that it
+// has published are still delivered.
 func (a *Account) DeleteSchedule(id string) error {
 	return errorOnly(runCommand(a, deleteSchedule{id}))
 }
 
 type deleteSchedule struct{ ID string }
 
-// apply leaves messages on their way: they are no part of the schedule any more.
 func (c deleteSchedule) apply(a *Account) (nothing, error) {
 	s, err := a.knownSchedule(c.ID)
 	if err != nil {
@@ -158,8 +189,8 @@ func (c deleteSchedule) apply(a *Account) (nothing, error) {
 	return nothing{}, nil
 }
 
-// SetSchedulePaused keeps a schedule from publishing, or lets it publish again from
-// its next time on. Times that pass meanwhile are lost.
+// SetSchedulePaused pauses a schedule, or resumes it from its next time. Times
+// that pass during a pause are skipped.
 func (a *Account) SetSchedulePaused(id string, paused bool) error {
 	return errorOnly(runEither(a, paused, pauseSchedule{id}, resumeSchedule{id}))
 }
@@ -176,14 +207,13 @@ func (c resumeSchedule) apply(a *Account) (nothing, error) {
 	return nothing{}, a.pauseSchedule(c.ID, false)
 }
 
-// pauseSchedule computes the next time from now, so that times during a pause are lost
-// and not made up for.
+// pauseSchedule computes the next time from now, so that times during a pause are skipped.
 func (a *Account) pauseSchedule(id string, paused bool) error {
 	s, err := a.knownSchedule(id)
 	if err != nil || s.Paused == paused {
 		return err
 	}
-	next, err := s.Line.Next(a.state.Now)
+	next, err := a.nextTime(s.ID, s.Line)
 	if err != nil && !paused {
 		return err
 	}

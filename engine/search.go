@@ -9,19 +9,17 @@ func (a *Account) SearchIndexes() search.Indexes {
 	return a.state.Search.Clone()
 }
 
-// ChangeSearch runs a command on the search indexes, and gives the index that it
-// has changed.
+// ChangeSearch runs a command on the search indexes, and returns the index that it has changed.
 func ChangeSearch[C search.Change](a *Account, c C) (search.Index, error) {
 	return runCommand(a, changeSearch[C]{c})
 }
 
-// changeSearch is one command type for all changes of indexes: the package search knows
-// what they are.
+// changeSearch is the command for all changes of indexes, which package search defines.
 type changeSearch[C search.Change] struct{ Change C }
 
 func (c changeSearch[C]) apply(a *Account) (search.Index, error) {
 	return c.Change.Apply(a.state.Search, a.newID, a.state.Now)
 }
 
-// newID draws an id at the account's time.
+// newID draws an id with the account's time.
 func (a *Account) newID(prefix string) string { return a.state.IDs.New(prefix, a.state.Now) }

@@ -2,9 +2,16 @@ package engine
 
 import "github.com/understudy-mock/understudy/engine/internal/state"
 
+// maxPerHost is the largest number of concurrent attempts to one host. More
+// connections to one host deliver no faster.
+const maxPerHost = 64
+
 // nextTurn is the oldest turn whose destination may start an attempt.
 func (a *Account) nextTurn() (state.ReadyTurn, bool) {
 	free := a.cfg.Parallel - a.state.Running
+	if most := a.settings.PerHost; most > 0 {
+		free = min(free, most)
+	}
 	for {
 		t, ok := a.state.Shares.Next(free)
 		if !ok {
@@ -15,7 +22,7 @@ func (a *Account) nextTurn() (state.ReadyTurn, bool) {
 		}
 		m := t.Front()
 		if m == nil {
-			return t, true // nothing will start
+			return t, true // a turn without a message: nothing will start
 		}
 		h := a.state.Shares.Of(m)
 		if h.Running < free {

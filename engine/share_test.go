@@ -87,9 +87,11 @@ func (p *places) order(host string) (urls []string) {
 }
 
 // eightPlaces is an account that makes eight attempts at once.
-func eightPlaces(t *testing.T, slow ...string) (*world, *places) {
+func eightPlaces(t *testing.T, slow ...string) (*world, *places) { return manyPlaces(t, 8, slow...) }
+
+func manyPlaces(t *testing.T, n int, slow ...string) (*world, *places) {
 	p := newPlaces(slow...)
-	w := setup(t, func(c *engine.Config) { c.Parallel, c.Deliver = 8, p.Deliver })
+	w := setup(t, func(c *engine.Config) { c.Parallel, c.Deliver = n, p.Deliver })
 	return w, p
 }
 
@@ -111,6 +113,22 @@ func TestASlowDestinationLeavesPlaces(t *testing.T) {
 		p.wait("slow.test", 4)
 		if o, _ := w.Overview(); o.InFlight != 4 {
 			t.Errorf("%d attempts in flight, want 4", o.InFlight)
+		}
+	})
+	t.Run("one has at most 64, and eight slow ones leave places for another", func(t *testing.T) {
+		t.Parallel()
+		slow := []string{"a.test", "b.test", "c.test", "d.test", "e.test", "f.test", "g.test", "h.test"}
+		w, p := manyPlaces(t, 1024, slow...)
+		for _, host := range slow {
+			w.sendAll("https://"+host+"/", 100, engine.Options{})
+			p.wait(host, 64)
+		}
+		w.sendAll("https://quick.test/", 50, engine.Options{})
+		p.reach("quick.test", 50)
+		for _, host := range slow {
+			if n := len(p.order(host)); n != 64 {
+				t.Errorf("%d attempts to %s, want 64", n, host)
+			}
 		}
 	})
 	t.Run("another is delivered to at once", func(t *testing.T) {
@@ -172,10 +190,10 @@ func TestWhatWaitsForAPlaceIsKept(t *testing.T) {
 		w, p := eightPlaces(t, "slow.test")
 		w.sendAll("https://slow.test/", 5, engine.Options{})
 		p.wait("slow.test", 4)
-		id := w.send(engine.PublishRequest{URL: "https://slow.test/last"}).List[0].MessageID
+		id := w.send(engine.PublishRequest{URL: "https://slow.test/last"}).One.MessageID
 		why, err := w.Explain(id)
 		w.must(err)
-		if text := why.Reasons[0].Text; !strings.Contains(text, "slow.test has its share of the attempts, 4 of at most 8") {
+		if text := why.Reasons[0].Text; !strings.Contains(text, "slow.test has reached its share of the attempts in flight, 4 of at most 8") {
 			t.Errorf("why: %s", text)
 		}
 		w.must(w.Cancel(id))

@@ -101,7 +101,7 @@ func some[T any](list func(engine.Filter) (engine.Page[T], error), id func(T) st
 }
 
 func (s *simulation) message() string {
-	return pick(s, some(s.Messages, func(m engine.Message) string { return m.ID }))
+	return pick(s, some(s.Messages, func(m engine.MessageSummary) string { return m.ID }))
 }
 
 func (s *simulation) entry() string {
@@ -239,9 +239,10 @@ var acts = map[string]func(*simulation) error{
 		_, err := s.RetryDLQ(s.entry(), engine.Options{Retries: new(1)})
 		return err
 	},
-	"retryDLQs":  func(s *simulation) error { _, _, err := s.RetryDLQs(s.filter(), engine.Options{}); return err },
-	"rotateKeys": func(s *simulation) error { _, _, err := s.RotateKeys(); return err },
-	"setClock":   (*simulation).turn,
+	"retryDLQs":   func(s *simulation) error { _, _, err := s.RetryDLQs(s.filter(), engine.Options{}); return err },
+	"rotateKeys":  func(s *simulation) error { _, _, err := s.RotateKeys(); return err },
+	"runSchedule": func(s *simulation) error { _, err := s.RunSchedule(s.name("s", 2)); return err },
+	"setClock":    (*simulation).turn,
 	"startResumable": func(s *simulation) error {
 		started, err := engine.ChangeVectors(s.Account, "v", vector.StartCommand{Query: vector.ResumableQuery{Query: vector.Query{Values: []float32{1, 2}, TopK: 1, Filter: s.filterOfVectors()}, MaxIdle: time.Minute}})
 		s.queries = append(s.queries, started.ID)
@@ -268,7 +269,7 @@ var acts = map[string]func(*simulation) error{
 	},
 }
 
-// passTime lets time pass, or, seldom, forgets everything.
+// passTime lets time pass, or, rarely, forgets everything.
 func (s *simulation) passTime() (err error) {
 	switch s.IntN(120) {
 	case 0:

@@ -54,10 +54,17 @@ func (t *tape) all(n int) func(func(journal.Record, error) bool) {
 	}
 }
 
+// copied is the records so far.
+func (t *tape) copied() []journal.Record {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return slices.Clone(t.records)
+}
+
 // after gives the records behind the first n.
 func (t *tape) after(n int) iter.Seq2[journal.Record, error] {
 	return func(yield func(journal.Record, error) bool) {
-		for _, r := range t.records[n:] {
+		for _, r := range t.copied()[n:] {
 			if !yield(r, nil) {
 				return
 			}
@@ -177,7 +184,7 @@ func (s *simulation) settleAll() { s.opened(func(ctx context.Context) { s.must(s
 
 // Deliver waits at the gate, and then does what depends on the attempt alone.
 func (s *simulation) Deliver(ctx context.Context, at engine.Attempt) engine.Outcome {
-	if at.Number > at.Message.MaxRetries {
+	if at.Number > int(at.Message.MaxRetries) {
 		s.broken.Store(new(fmt.Sprintf("%s: attempt %d of at most %d", at.Message.ID, at.Number+1, at.Message.MaxRetries+1)))
 	}
 	select {
@@ -349,7 +356,7 @@ func (s *simulation) ended(memory *memory.Ledger) error {
 		}
 	}
 	work, messages := memory.Work()
-	s.load(s.document()) // counts anew
+	s.load(s.document()) // counts again
 	if again, _ := memory.Work(); work != again || messages != 0 {
 		return fmt.Errorf("%d bytes of work and %d messages are counted, and there are %d and none", work, messages, again)
 	}

@@ -8,71 +8,82 @@ import (
 	"github.com/understudy-mock/understudy/engine/internal/state"
 )
 
-// WriteSnapshot writes the whole state as it is when the call begins, as one
-// JSON object (docs/state.md). Attempts and commands continue meanwhile. The
-// same state gives the same bytes.
+// WriteSnapshot writes the whole state at the beginning of the call as one JSON object
+// (docs/state.md), while attempts and commands continue. The same state gives the same bytes.
 //
-// An attempt in flight is kept as ready: a restored account makes it again,
-// under the same number, and logs no second ACTIVE. One that was being
-// cancelled is cancelled by Restore.
+// An attempt in flight is saved as ready: a restored account repeats it under the same number,
+// and logs no second ACTIVE. Restore cancels messages with a pending cancel request.
 func (a *Account) WriteSnapshot(to io.Writer) error {
 	c := codec.NewWriter(to)
 	c.Document(a.SnapshotMembers)
 	return c.Close()
 }
 
-// SnapshotMembers writes the members of the object that WriteSnapshot writes.
-func (a *Account) SnapshotMembers(c *codec.Codec) { a.save(snapshot.NewWriter(&a.mu, &a.state), c) }
+// SaveTo is WriteSnapshot for a journal: it also writes the settings that later records depend
+// on, and returns the sequence number of the last record that the snapshot contains.
+func (a *Account) SaveTo(to io.Writer) (lsn uint64, err error) {
+	w, c := snapshot.NewWriter(&a.mu, &a.state), codec.NewWriter(to)
+	c.Document(func(c *codec.Codec) {
+		a.save(w, c, func(at *snapshot.Instant) { at.Settings, a.relies = a.savedSettings(), false })
+	})
+	return w.LSN(), c.Close()
+}
 
-// save writes one snapshot after the other: an object has one mark, and so a place in
-// one snapshot at a time.
-func (a *Account) save(w *snapshot.Writer, c *codec.Codec) {
+// SnapshotMembers writes the members of the object that WriteSnapshot writes.
+func (a *Account) SnapshotMembers(c *codec.Codec) {
+	a.save(snapshot.NewWriter(&a.mu, &a.state), c, func(*snapshot.Instant) {})
+}
+
+// save writes one snapshot at a time, because each object of the state has one mark for the
+// snapshot that is being written. begun completes the instant, under the lock.
+func (a *Account) save(w *snapshot.Writer, c *codec.Codec, begun func(*snapshot.Instant)) {
 	a.saves.Lock()
 	defer a.saves.Unlock()
 	a.briefly(func() {
 		a.saveEpoch++
 		a.saving = w
 		a.stamp()
-		w.Begin(snapshot.Instant{Epoch: a.saveEpoch, Account: a.cfg.ID, Clock: a.mode, LSN: a.lsn})
+		at := snapshot.Instant{Epoch: a.saveEpoch, Account: a.cfg.ID, Clock: a.mode, LSN: a.lsn}
+		begun(&at)
+		w.Begin(at)
 	})
 	defer a.briefly(func() { a.saving = nil })
 	w.Members(c)
 }
 
-// briefly holds the lock for a part of a snapshot, which is no command.
+// briefly runs a part of a snapshot under the lock, without the time stamp of a command.
 func (a *Account) briefly(part func()) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	part()
 }
 
-// touch is called before an object of the state changes, so that a snapshot that is being
-// written has it as it was.
+// touch must be called before an object of the state changes, so that a
+// snapshot that is being written contains the old value.
 func (a *Account) touch(v any) {
 	if a.saving != nil {
 		a.saving.Touch(v)
 	}
 }
 
-// isNew keeps a message that is created now out of a snapshot that is being written.
+// isNew excludes a new message from a snapshot that is being written.
 func (a *Account) isNew(m *Message) {
 	if a.saving != nil {
 		a.saving.MarkNew(m)
 	}
 }
 
-// Restore replaces the state by that of a snapshot, which can be used once; a
-// manual clock goes to its time, a real one that is behind continues from there.
-// Attempts in flight are cut off, their outcomes ignored; an Advance under way
-// ends with an error.
+// Restore replaces the state by that of a snapshot; s can be used once. A manual clock is set
+// to the time of the snapshot; a real clock that is behind continues from that time. Attempts
+// in flight are cancelled and their outcomes ignored; an Advance in progress returns ErrEnded.
 func (a *Account) Restore(s *Snapshot) error {
 	return errorOnly(runCommand(a, restore{s.Recorded(a.cfg.Journal != nil)}))
 }
 
 type restore struct{ Snapshot *snapshot.Recorded }
 
-// apply keeps the time of a real clock where that is ahead, and cancels what was being
-// cancelled when the snapshot was written: no attempt is left that could end it.
+// apply keeps the time of a real clock that is ahead, and cancels messages with
+// a pending cancel request: no attempt is left that could end them.
 func (c restore) apply(a *Account) (nothing, error) {
 	restored, err := (*Snapshot)(c.Snapshot).Take()
 	if err != nil {
@@ -92,17 +103,16 @@ func (c restore) apply(a *Account) (nothing, error) {
 	return nothing{}, nil
 }
 
-// ReadSnapshot reads what WriteSnapshot has written, or an earlier version. An
-// error names the place at which the document is damaged.
+// ReadSnapshot reads a document of WriteSnapshot, of this version or an earlier
+// one. Its error names the damaged place.
 func ReadSnapshot(from io.Reader) (*Snapshot, error) { return snapshot.Read(from) }
 
-// replace puts another state in place of what was.
+// replace installs another state and cancels the attempts of the old one.
 func (a *Account) replace(s state.State) {
-	for _, m := range a.state.Messages {
-		if m.Cancel != nil {
-			m.Cancel()
-		}
+	for _, stop := range a.cancels {
+		stop()
 	}
+	clear(a.cancels)
 	a.unweigh()
 	if a.saving != nil {
 		a.saving.Detach()

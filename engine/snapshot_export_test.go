@@ -13,6 +13,6 @@ func WriteSnapshotInParts(a *Account, to io.Writer, most int, between func()) er
 	w := snapshot.NewWriter(&a.mu, &a.state)
 	w.Most, w.Between = most, between
 	c := codec.NewWriter(to)
-	c.Document(func(c *codec.Codec) { a.save(w, c) })
+	c.Document(func(c *codec.Codec) { a.save(w, c, func(*snapshot.Instant) {}) })
 	return c.Close()
 }

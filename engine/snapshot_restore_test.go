@@ -40,7 +40,7 @@ func publishLater(t *testing.T, a *engine.Account) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return r.List[0].MessageID
+	return r.One.MessageID
 }
 
 func documentOf(t *testing.T, a *engine.Account) []byte {

@@ -150,7 +150,7 @@ func stored(c *engine.Config) {
 	c.VectorIndexes = []vector.Config{{Name: "v", Type: vector.Dense, Similarity: vector.Cosine}}
 }
 
-// document is the snapshot as it lies on a disk.
+// document is the snapshot as it is on a disk.
 func (w *world) document() []byte {
 	w.t.Helper()
 	var text bytes.Buffer
@@ -179,7 +179,7 @@ func (w *world) everything() map[string]any {
 	events := w.events(engine.Filter{})
 	for i := range events {
 		if m := events[i].Message; m != nil {
-			events[i].Message = &engine.Message{ID: m.ID, State: m.State, URL: m.URL, Forward: m.Forward, Body: m.Body, Retried: m.Retried}
+			events[i].Message = &engine.Message{ID: m.ID, State: m.State, URL: m.URL, Headers: m.Headers, Body: m.Body, Retried: m.Retried}
 		}
 	}
 	dlq := w.dlq()
@@ -192,9 +192,10 @@ func (w *world) everything() map[string]any {
 	current, next := w.Keys()
 	overview, _ := w.Overview()
 	overview.Attempts = 0 // those of this process
-	messages := walk(w.t, engine.Filter{}, w.Messages)
-	for i := range messages {
-		messages[i] = engine.Message{ID: messages[i].ID, State: messages[i].State}
+	summaries := walk(w.t, engine.Filter{}, w.Messages)
+	messages := make([]engine.Message, len(summaries))
+	for i := range summaries {
+		messages[i] = engine.Message{ID: summaries[i].ID, State: summaries[i].State}
 	}
 	return map[string]any{
 		"overview": overview, "messages": messages,
@@ -229,7 +230,8 @@ func TestALifeContinuesFromASnapshotAsIfItHadNeverStopped(t *testing.T) {
 			first.settle()
 			second.settle()
 		}
-		if d := cmp.Diff(first.everything(), second.everything(), cmp.Comparer(time.Time.Equal), cmp.AllowUnexported(engine.Outcome{}), cmpopts.IgnoreUnexported(engine.Message{}, engine.Run{})); d != "" {
+		// NeedsVersion is about the records behind the snapshot, which differ.
+		if d := cmp.Diff(first.everything(), second.everything(), cmp.Comparer(time.Time.Equal), cmp.AllowUnexported(engine.Outcome{}), cmpopts.IgnoreUnexported(engine.Message{}, engine.Run{}), cmpopts.IgnoreFields(engine.Overview{}, "NeedsVersion")); d != "" {
 			t.Fatalf("never stopped (-), restored (+):\n%s", d)
 		}
 		if x, y := first.document(), second.document(); !bytes.Equal(x, y) {
@@ -339,30 +341,38 @@ func TestARestoredScheduleDoesNotDriveAnAutoClock(t *testing.T) {
 	}
 }
 
-func TestARestoreEndsAnAdvance(t *testing.T) {
+func TestAnAdvanceEnds(t *testing.T) {
 	t.Parallel()
-	w := setup(t, stored)
-	held, release := make(chan struct{}), make(chan struct{})
-	w.answer = func(engine.Attempt) engine.Outcome {
-		held <- struct{}{}
-		<-release
-		return engine.Outcome{Status: 200}
-	}
-	empty := w.document()
-	w.publish(engine.Options{Delay: time.Second})
-	ended := make(chan error)
-	go func() {
-		_, err := w.Advance(context.Background(), epoch.Add(time.Hour))
-		ended <- err
-	}()
-	<-held
-	w.load(empty)
-	close(release)
-	if err := <-ended; !errors.Is(err, engine.ErrEnded) {
-		t.Errorf("advance: %v", err)
-	}
-	if now := w.Now(); !now.Equal(epoch) {
-		t.Errorf("now is %s", now)
+	for when, replace := range map[string]func(w *world, empty []byte){
+		"when a snapshot is restored": func(w *world, empty []byte) { w.load(empty) },
+		"when another clock is set":   func(w *world, _ []byte) { w.must(w.SetClock(clock.NewManual(w.Now()), false)) },
+		"when the account is reset":   func(w *world, _ []byte) { w.must(w.Reset(clock.NewManual(epoch), false)) },
+	} {
+		t.Run(when, func(t *testing.T) {
+			t.Parallel()
+			w := setup(t, stored)
+			held, release := make(chan struct{}), make(chan struct{})
+			w.answer = func(engine.Attempt) engine.Outcome {
+				held <- struct{}{}
+				<-release
+				return engine.Outcome{Status: 200}
+			}
+			empty := w.document()
+			w.publish(engine.Options{Delay: time.Second})
+			ended := make(chan error)
+			go func() {
+				_, err := w.Advance(context.Background(), epoch.Add(time.Hour))
+				ended <- err
+			}()
+			<-held
+			replace(w, empty)
+			at := w.Now()
+			close(release)
+			if err := <-ended; !errors.Is(err, engine.ErrEnded) {
+				t.Errorf("advance: %v", err)
+			}
+			expect.Equal(t, "the time", w.Now().UnixMilli(), at.UnixMilli())
+		})
 	}
 }
 

@@ -43,7 +43,8 @@ func (a *Account) countUsage(e *state.LogEntry) {
 	}
 }
 
-// Usage computes the statistics of a period, "" for the default one.
+// Usage returns the statistics of a period; "" means the default one. An
+// unknown period is an error.
 func (a *Account) Usage(period string) (usage.Statistics, error) {
 	a.lock()
 	defer a.unlock()

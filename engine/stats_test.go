@@ -32,7 +32,7 @@ func TestAScriptedMonthGivesExactlyItsPoints(t *testing.T) {
 	}
 	var script []happening
 	dead := 0
-	// Whatever stands at a border is sent at the last second before it, and at it.
+	// What is at a border is sent at the last second before it, and at it.
 	borders := []time.Time{
 		time.Date(2028, 2, 10, 0, 0, 0, 0, time.UTC), time.Date(2028, 2, 29, 0, 0, 0, 0, time.UTC),
 		time.Date(2028, 3, 1, 0, 0, 0, 0, time.UTC), time.Date(2028, 3, 10, 12, 0, 0, 0, time.UTC),

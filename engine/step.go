@@ -10,8 +10,8 @@ import (
 	"github.com/understudy-mock/understudy/engine/refusal"
 )
 
-// acceptableStep refuses what is meant for a run that is not there or has
-// ended: clients take exactly this refusal as "the run is over".
+// acceptableStep refuses steps of an unknown or ended run. Clients interpret
+// exactly this refusal as the end of the run.
 func (a *Account) acceptableStep(c *accepted) (err error) {
 	w := c.Options.Workflow
 	starts := c.Trigger || w != nil && w.Init != nil && *w.Init
@@ -28,27 +28,27 @@ func (a *Account) acceptableStep(c *accepted) (err error) {
 	if err != nil {
 		return &unreadableStep{c.run, err}
 	}
-	c.step = &step
+	c.item = &state.StepItem{Body: c.Body, CallType: cmp.Or(w.CallType, "step"), Step: step}
 	return nil
 }
 
-// unreadableStep is the refusal of a step that its run cannot go on without.
+// unreadableStep is the refusal of an invalid step, without which its run cannot continue.
 type unreadableStep struct {
 	run *Run
 	error
 }
 
-// Unwrap is the fault of the step.
+// Unwrap returns what is wrong with the step.
 func (e *unreadableStep) Unwrap() error { return e.error }
 
-// changesState reports whether a refused command has changed the state all the same.
+// changesState reports whether a command has changed the state although it returned an error.
 func changesState(err error) bool {
 	_, failed := errors.AsType[*unreadableStep](err)
 	return failed
 }
 
-// failUnreadable fails the run whose endpoint has submitted a step that cannot
-// be read: it takes the refusal as the end of the run, and submits nothing more.
+// failUnreadable fails the run of an invalid step: its endpoint interprets the
+// refusal as the end of the run, and submits nothing more.
 func (a *Account) failUnreadable(err error) {
 	var refused *unreadableStep
 	if !errors.As(err, &refused) {
@@ -56,17 +56,18 @@ func (a *Account) failUnreadable(err error) {
 	}
 	run := refused.run
 	last := run.Items[len(run.Items)-1]
-	m := &Message{ID: last.MessageID, Role: RoleStep, State: Failed, URL: run.URL, Method: "POST", Options: run.Options,
-		MaxRetries: run.Options.EffectiveRetries(), CreatedAt: a.state.Now, NotBefore: a.state.Now, CallerIP: run.CallerIP, RunID: run.ID, Step: last}
+	now := state.TimestampOf(a.state.Now)
+	m := &Message{ID: last.MessageID, State: Failed, URL: run.URL, Options: run.Options, MaxRetries: int32(run.Options.EffectiveRetries()), CreatedAt: now, NotBefore: now, Step: last,
+		Origin: &state.Origin{Role: RoleStep, Method: "POST", CallerIP: run.CallerIP, RunID: run.ID}}
 	o := &Outcome{Err: "the endpoint submitted a step that cannot be read: " + refused.Error()}
 	a.touch(last)
 	last.Ended = Failed
 	last.Failed(o.Err, o, a.state.Now)
-	a.append(state.LogEntry{State: string(Errored), Message: m, Run: run, LogDetail: &state.LogDetail{Error: o.Err, Outcome: o}})
+	a.append(&state.LogEntry{State: string(Errored), Message: m, Run: run, LogDetail: &state.LogDetail{Error: o.Err, Outcome: o}})
 	a.failRun(run, m, o)
 }
 
-// openRun is a run that has not ended.
+// openRun finds a run that has not ended.
 func (a *Account) openRun(id string, createdAt time.Time) (*Run, error) {
 	run := a.state.Runs[id]
 	switch {
@@ -79,59 +80,49 @@ func (a *Account) openRun(id string, createdAt time.Time) (*Run, error) {
 	return run, nil
 }
 
-// submit appends a step that the endpoint reports, and carries the list on.
+// submit appends a step that the endpoint reports, and calls the endpoint with the new list.
 func (a *Account) submit(c *accepted) Receipt {
 	run := c.run
-	it := &state.StepItem{Body: c.Body, CallType: cmp.Or(c.Options.Workflow.CallType, "step"), Step: *c.step}
-	if call := run.Calls[c.step.ID]; c.step.Type == "Call" && c.step.TargetStep == 0 && call != nil {
+	it := c.item
+	if call := run.Calls[it.Step.ID]; it.Step.Type == "Call" && it.Step.TargetStep == 0 && call != nil {
 		it.Step.Answered(&call.Step)
 	}
-	m := a.carry(run, it, run.StepOptions(c.Options), c.Forward)
+	m := a.carry(run, it, run.StepOptions(&c.Options), c.Forward)
 	return Receipt{MessageID: m.ID, URL: m.URL}
 }
 
-// carry appends an entry to the list of a run and calls the endpoint with the
-// list up to it.
-func (a *Account) carry(run *Run, it *state.StepItem, opts *Options, extra ...Header) *Message {
+// carry appends an entry to the step list of a run, and calls the endpoint with
+// the list up to this entry. extra are headers for this call only.
+func (a *Account) carry(run *Run, it *state.StepItem, opts *Options, extra Header) *Message {
 	a.touch(run)
 	a.touch(it)
 	run.Items = append(run.Items, it)
 	if it.Step.CreatedAt.IsZero() {
 		it.Step.CreatedAt = a.state.Now
 	}
-	return a.deliverItem(run, it, opts, extra...)
+	return a.deliverItem(run, it, opts, extra)
 }
 
-// deliverItem calls the endpoint with the list as it stands.
-func (a *Account) deliverItem(run *Run, it *state.StepItem, opts *Options, extra ...Header) *Message {
-	forward := a.runHeader(run)
-	for _, h := range extra {
-		forward = state.MergeHeader(forward, h)
+// deliverItem calls the endpoint with the current step list.
+func (a *Account) deliverItem(run *Run, it *state.StepItem, opts *Options, extra Header) *Message {
+	headers := run.ForwardAgain(extra)
+	if headers == "" {
+		headers = a.state.Headers.Pair(run.Header, a.runHeader(run), extra, run.Forward)
+		run.Forwarded(extra, headers)
 	}
-	forward = state.MergeHeader(forward, run.Forward)
-	m := a.create(&Message{
-		Role:     RoleStep,
-		URL:      run.URL,
-		Header:   run.Header,
-		Forward:  forward,
-		Body:     it.Body,
-		Options:  opts,
-		CallerIP: run.CallerIP,
-		RunID:    run.ID,
-		Step:     it,
-		Cut:      len(run.Items),
-	})
+	m := a.create(Message{URL: run.URL, Headers: headers, Body: it.Body, Options: opts, Step: it, Cut: int32(len(run.Items))},
+		state.Origin{Role: RoleStep, CallerIP: run.CallerIP, RunID: run.ID})
 	a.touch(it)
 	it.MessageID = m.ID
-	a.reweigh(run)
+	a.reweighItem(run, it)
 	return m
 }
 
-// runHeader is what every call to the endpoint of a run carries.
+// runHeader is the header of every call to the endpoint of a run.
 func (a *Account) runHeader(run *Run) Header { return a.cfg.Wire.RunHeader(run, run.Bare) }
 
-// lazyLimit is the size of a step list beyond which an endpoint that can fetch
-// it gets none (wire.md, "Lazy fetch").
+// lazyLimit is the size of a step list, in bytes, beyond which an endpoint that
+// can fetch the list is called without it (wire.md, "Lazy fetch").
 const lazyLimit = 3 << 20
 
 // payloadOf is what an attempt sends: a body, or the step list.
@@ -141,7 +132,7 @@ func (a *Account) payloadOf(m *Message) ([]byte, []StepEntry) {
 		return m.Body, nil
 	}
 	size := 0
-	items := run.Items[:min(m.Cut, len(run.Items))]
+	items := run.Items[:min(int(m.Cut), len(run.Items))]
 	for _, it := range items {
 		size += len(it.Body)
 	}
@@ -151,7 +142,7 @@ func (a *Account) payloadOf(m *Message) ([]byte, []StepEntry) {
 	return nil, stepEntries(items)
 }
 
-// stepEntries is the step list that an endpoint gets.
+// stepEntries is the step list that an endpoint receives.
 func stepEntries(items []*state.StepItem) []StepEntry {
 	list := make([]StepEntry, len(items))
 	for i, it := range items {
@@ -169,43 +160,35 @@ func (a *Account) callOut(c *accepted) Receipt {
 	}
 	it.Step.Type = "Call"
 	it.Step.CallURL, it.Step.CallMethod = r.URL, cmp.Or(r.Options.Method, "POST")
-	opts := a.state.Options.Share(r.Options)
+	opts := a.state.Options.Share(&r.Options)
 	it.Step.CallHeader, it.Step.CallBody, it.Step.CreatedAt = r.Forwarded(opts), string(r.Body), a.state.Now
 	if run.Calls == nil {
 		run.Calls = map[int]*state.StepItem{}
 	}
 	run.Calls[it.Step.ID] = it
-	m := a.create(&Message{
-		Role:     RoleCall,
-		URL:      r.URL,
-		Header:   r.Header,
-		Forward:  it.Step.CallHeader,
-		Body:     r.Body,
-		Options:  opts,
-		CallerIP: r.CallerIP,
-		RunID:    run.ID,
-		Step:     it,
-	})
+	m := a.create(Message{URL: r.URL, Headers: a.state.Headers.Pair(r.Header, it.Step.CallHeader), Body: r.Body, Options: opts, Step: it},
+		state.Origin{Role: RoleCall, CallerIP: r.CallerIP, RunID: run.ID})
 	it.MessageID = m.ID
 	a.reweigh(run)
 	return Receipt{MessageID: m.ID, URL: r.URL}
 }
 
-// runReport configures a callback within a run: as the trigger asked, with the
-// user's headers, but without the mark of a step call (wire.md, "Third-party calls" and "Failure of a run").
+// runReport configures a callback within a run: with the options of the trigger
+// and the user's headers, but without the header that marks a step call
+// (wire.md, "Third-party calls" and "Failure of a run").
 func (a *Account) runReport(run *Run, role Role, own Options) (Options, Header) {
 	opts := own.Following(state.RunCallbackFollower, run.Options)
 	return opts, state.MergeHeader(own.Forward, a.cfg.Wire.ReportHeader(run, run.Bare, role.Conduct().BringsAnswer))
 }
 
-// The verdicts on an endpoint, in the words that client libraries expect.
+// The verdicts on an endpoint, with the texts that client libraries expect.
 const (
 	verdictNoSDK      = "trigger rest api is only usable with sdk versions after v1.0.0 major version"
 	verdictNoWorkflow = "detected a non-workflow destination for trigger/invoke. make sure you are sending the request to the correct endpoint"
 )
 
-// disproved says why the first answer of an endpoint shows that it cannot
-// execute the run, and what to do about it; "" when it may.
+// disproved returns why the first answer of an endpoint shows that it cannot
+// execute the run, and what to do about it; "" when it can.
 func (a *Account) disproved(r *Run, m *Message, o *Outcome) (verdict, help string) {
 	if r == nil || r.Proven || !m.Role.Conduct().CarriesSteps || !o.OK() {
 		return "", ""

@@ -1,14 +1,14 @@
 package engine
 
-// Messages lists messages by their creation, newest first, as far back as the
-// log goes: those that have ended too, in the state that they ended in.
-func (a *Account) Messages(f Filter) (Page[Message], error) {
+// Messages lists all messages in the log, including those that have ended, with
+// their last state. Without an order in the filter, the newest come first.
+func (a *Account) Messages(f Filter) (Page[MessageSummary], error) {
 	a.lock()
 	defer a.unlock()
 	return a.view().Messages(f)
 }
 
-// Trace follows a message through its life, as far back as the log goes.
+// Trace returns everything that the log has of one message, or ErrNotFound.
 func (a *Account) Trace(id string) (Trace, error) {
 	a.lock()
 	defer a.unlock()

@@ -72,6 +72,76 @@ func TestRunTrace(t *testing.T) {
 	}
 }
 
+// TestRunTraceOfACall follows a step that calls a third party: it has one span, with the
+// attempts of the call. What the endpoint did before and after has no number.
+func TestRunTraceOfACall(t *testing.T) {
+	t.Parallel()
+	const url, third = "https://app.test/wf", "https://bank.test/rate"
+	var w *world
+	asked, called, init := 0, 0, false
+	step := func(kind string) []byte {
+		return fmt.Appendf(nil, `{"stepId":1,"stepName":"ask","stepType":%q,"out":"1","concurrent":1}`, kind)
+	}
+	deliver := func(at engine.Attempt) engine.Outcome {
+		within := engine.Workflow{Init: &init, RunID: at.Message.RunID, URL: url}
+		switch {
+		case at.Message.URL == third:
+			if called++; called == 1 {
+				return engine.Outcome{Err: "connection was refused"}
+			}
+			return engine.Outcome{Status: 200, Body: []byte("1.08")}
+		case at.Message.Role == engine.RoleCallback:
+			w.send(engine.PublishRequest{URL: url, Body: step("Call"), Options: engine.Options{Workflow: &within}})
+		case len(at.Steps) == 1:
+			if asked++; asked == 1 {
+				return engine.Outcome{Status: 503}
+			}
+			within.CallType = "toCallback"
+			w.send(engine.PublishRequest{URL: third, Body: []byte("rate?"), Options: engine.Options{Retries: new(3), Workflow: &within,
+				Callback: &engine.Callback{URL: url, Options: engine.Options{Forward: engine.Header{"Svc-Workflow-Stepid": {"1"}, "Svc-Workflow-Stepname": {"ask"}, "Svc-Workflow-Steptype": {"Call"}, "Svc-Workflow-Concurrent": {"1"}}}}}})
+		default:
+			if err := w.FinishRun(at.Message.RunID, nil, time.Time{}); err != nil {
+				t.Error(err)
+			}
+		}
+		return engine.Outcome{Status: 200, Header: sdkAnswer}
+	}
+	w = setup(t)
+	w.answer = deliver
+	w.send(engine.PublishRequest{URL: url, Options: engine.Options{Retries: new(3), Workflow: &engine.Workflow{Init: new(true), RunID: "wfr_1", URL: url}}})
+	for range 3 {
+		w.advance(time.Hour)
+	}
+	trace, err := w.RunTrace("wfr_1")
+	if err != nil {
+		t.Fatal(err)
+	}
+	spans := []engine.Span{}
+	for _, s := range trace.Spans {
+		if s.Step.Name == "ask" {
+			spans = append(spans, s)
+		}
+	}
+	if trace.Run.State != engine.RunSuccess || len(spans) != 1 {
+		t.Fatalf("the run is %s, the step has %d spans, want 1: %+v", trace.Run.State, len(spans), trace.Spans)
+	}
+	tried := []string{}
+	for _, p := range spans[0].Parts {
+		if p.Attempt > 0 {
+			tried = append(tried, fmt.Sprint(p.Attempt, p.Kind, p.Status, p.Cause))
+		}
+	}
+	if want := []string{"1failed0got no answer: connection was refused", "2running200"}; !slices.Equal(tried, want) {
+		t.Errorf("attempts: got %q, want %q", tried, want)
+	}
+	if !slices.ContainsFunc(spans[0].Parts, func(p engine.Part) bool { return p.Kind == "failed" && p.Attempt == 0 }) {
+		t.Errorf("the parts %+v miss the attempt of the endpoint that failed", spans[0].Parts)
+	}
+	if !slices.ContainsFunc(w.made(), func(at engine.Attempt) bool { return at.Message.ID == spans[0].Message && at.Message.URL == third }) {
+		t.Errorf("the span is that of %s, want the message that calls", spans[0].Message)
+	}
+}
+
 // TestTrace follows a message that fails once, and its callback.
 func TestTrace(t *testing.T) {
 	t.Parallel()
@@ -103,7 +173,7 @@ func TestTrace(t *testing.T) {
 	}
 }
 
-// TestOverviewTellsOfChanges: a change is told, looking is none.
+// TestOverviewTellsOfChanges: a change is reported, and reading is not a change.
 func TestOverviewTellsOfChanges(t *testing.T) {
 	t.Parallel()
 	w := setup(t)

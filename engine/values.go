@@ -6,35 +6,35 @@ import (
 	"github.com/understudy-mock/understudy/engine/internal/view"
 )
 
-// The values of an account, as callers see them. What an account knows is in the
-// package state, which only the engine imports; here is what goes in and comes out.
-// Fields that a value has for the engine alone say so there.
+// The values of an account, as callers see them. Package state, which only the
+// engine imports, defines them; these are the ones that callers pass and
+// receive. Fields for the engine alone are marked there.
 type (
 	// Header is a set of named values.
 	Header = state.Header
 	// Options configure one message.
 	Options = state.Options
-	// Callback is where and how the outcome of a message is reported.
+	// Callback is the destination and the options of a report on the outcome of a message.
 	Callback = state.Callback
 	// FlowControl puts a message under a flow-control key.
 	FlowControl = state.FlowControl
-	// Redaction says what logs and DLQ show as REDACTED:<sha256>.
+	// Redaction selects what logs and the DLQ show as REDACTED:<sha256>.
 	Redaction = state.Redaction
 	// Workflow holds the protocol fields of a message that belongs to a run.
 	Workflow = state.Workflow
-	// PublishRequest asks for one message, or one for each endpoint of a group.
+	// PublishRequest describes one message, or one for each endpoint of a group.
 	PublishRequest = state.PublishRequest
 	// Message is one body on its way to one destination URL.
 	Message = state.Message
 	// MessageState is a message-level log state.
 	MessageState = state.MessageState
-	// Role says what a message is for.
+	// Role is the purpose of a message, such as a callback or a call to a workflow endpoint.
 	Role = state.Role
-	// Outcome is what came of an attempt.
+	// Outcome is the result of an attempt: a response or an error.
 	Outcome = state.Outcome
-	// Answer is what a destination's answer says beside its status.
+	// Answer is what the engine reads from a response besides its status.
 	Answer = state.Answer
-	// CallbackInfo is what became of a failure callback.
+	// CallbackInfo is the state and the result of a failure callback.
 	CallbackInfo = state.CallbackInfo
 	// DLQEntry is a failed message or run.
 	DLQEntry = state.DLQEntry
@@ -50,7 +50,7 @@ type (
 	Step = state.Step
 	// StepError is a failed attempt in the run view.
 	StepError = state.StepError
-	// StepEntry is an entry of the step list that an endpoint gets.
+	// StepEntry is an entry of the step list that an endpoint receives.
 	StepEntry = state.StepEntry
 	// Waiter is a run that waits for an event.
 	Waiter = state.Waiter
@@ -62,24 +62,27 @@ type (
 	Queue = state.Queue
 	// FlowKey is the state of a flow-control key.
 	FlowKey = state.FlowKey
-	// Schedule publishes again and again.
+	// Schedule publishes its request at the times of a cron expression.
 	Schedule = state.Schedule
 
-	// Filter says what to list.
+	// Filter selects what to list. Different fields must all match; of several
+	// values of one field, any.
 	Filter = view.Filter
-	// Page is a part of a list; an empty cursor means that it was the last.
+	// Page is a part of a list; an empty cursor means that it is the last one.
 	Page[T any] = view.Page[T]
 	// Event is one recorded state of a message or run.
 	Event = view.Event
-	// Trace is all that is known of one message.
+	// Trace is everything that the log has of one message.
 	Trace = view.Trace
+	// MessageSummary is a message in a list, with its state and what it waits for.
+	MessageSummary = view.MessageSummary
 	// RunView is a run as the run view shows it.
 	RunView = view.RunView
 	// StepGroup is one step, the steps of a parallel branch, or the next call.
 	StepGroup = view.StepGroup
 	// StepView is a step with its progress.
 	StepView = view.StepView
-	// RunSummary is a run without its steps, and what goes on in it.
+	// RunSummary is a run without its steps, with its state and what it waits for.
 	RunSummary = view.RunSummary
 	// RunTrace is a run on a time axis.
 	RunTrace = view.RunTrace
@@ -87,12 +90,19 @@ type (
 	Span = view.Span
 	// Part is what happened during a part of a span.
 	Part = view.Part
-	// Reason is one reason for the state of something, and until when it holds.
+	// Reason is one reason for the state of an object, and until when it applies.
 	Reason = view.Reason
-	// Explanation says why a message, a run or a flow-control key is as it is.
+	// Explanation lists the reasons for the state of a message, run, DLQ entry
+	// or flow-control key.
 	Explanation = view.Explanation
-	// Overview is an account at a glance.
+	// Link refers from a message or run to its origin, or to one that it caused.
+	Link = view.Link
+	// LastFailure is the latest failed attempt of a message or run.
+	LastFailure = view.LastFailure
+	// Overview is a summary of an account: counts, the time, and the next timer.
 	Overview = view.Overview
+	// SearchItem is one object as a search sees it.
+	SearchItem = view.SearchItem
 
 	// Snapshot is a state that was read and checked.
 	Snapshot = snapshot.Snapshot
@@ -143,7 +153,7 @@ const (
 	CallbackCanceled   = state.CallbackCanceled
 )
 
-// What holds for a message whose options do not say it.
+// Defaults of a message's options.
 const (
 	DefaultRetries = state.DefaultRetries
 	DefaultTimeout = state.DefaultTimeout

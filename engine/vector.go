@@ -13,7 +13,7 @@ func ChangeVectors[R any, C vector.Change[R]](a *Account, index string, c C) (R,
 	return runCommand(a, changeVectors[R, C]{index, c})
 }
 
-// ReadVectors asks a vector index.
+// ReadVectors runs a query on a vector index.
 func ReadVectors[R any, Q vector.Read[R]](a *Account, index string, q Q) (R, error) {
 	a.lock()
 	defer a.unlock()
@@ -25,8 +25,8 @@ func ReadVectors[R any, Q vector.Read[R]](a *Account, index string, q Q) (R, err
 	return q.Read(x, a.state.Now)
 }
 
-// vectorIndex is the index with that name, as it was configured if it was never
-// used. changeVectors keeps one that a command has changed.
+// vectorIndex is the index with this name; one that was never used is created
+// from its configuration, and stored only when a command changes it.
 func (a *Account) vectorIndex(name string) (*vector.Index, error) {
 	if x := a.state.Vectors[name]; x != nil {
 		return x, nil
@@ -38,14 +38,14 @@ func (a *Account) vectorIndex(name string) (*vector.Index, error) {
 	return vector.New(a.cfg.VectorIndexes[i]), nil
 }
 
-// changeVectors is a command on an index. It counts what the index has gained.
+// changeVectors is a command on an index. It counts the growth of the index in bytes.
 type changeVectors[R any, C vector.Change[R]] struct {
 	Index  string
 	Change C
 }
 
-// apply keeps an index only once a command has changed it: asking for one that was never
-// used must not create it.
+// apply stores an index only when a command has changed it: reading one that
+// was never used must not create it.
 func (c changeVectors[R, C]) apply(a *Account) (r R, err error) {
 	x, err := a.vectorIndex(c.Index)
 	if err != nil {

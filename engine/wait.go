@@ -13,8 +13,7 @@ import (
 	"github.com/understudy-mock/understudy/engine/refusal"
 )
 
-// DefaultWait is how long a run waits for an event that says nothing else
-// (wire.md, "Waits, events and hooks").
+// DefaultWait is the default of WaitRequest.Timeout (wire.md, "Waits, events and hooks").
 const DefaultWait = 7 * 24 * time.Hour
 
 // WaitRequest makes a run wait for an event.
@@ -30,17 +29,17 @@ type WaitRequest struct {
 	Step          []byte // as its endpoint submits it
 }
 
-// Notified is a waiter that was woken, and the message that carries it on.
+// Notified is a waiter that was woken, and the message that continues its run.
 type Notified struct {
 	Waiter    Waiter
 	MessageID string
 }
 
-// Wait registers a waiter ("WAITER_ADDED"). A notification that was kept for
-// the run wakes it at once.
+// Wait registers a waiter ("WAITER_ADDED"). An event that was kept for the run
+// wakes it at once.
 func (a *Account) Wait(r WaitRequest) error { return errorOnly(runCommand(a, r)) }
 
-// apply refuses a run that has ended with the refusal that clients take for its end.
+// apply refuses a run that has ended with the error that clients interpret as its end.
 func (r WaitRequest) apply(a *Account) (nothing, error) {
 	run, err := a.openRun(r.RunID, time.Time{})
 	if err != nil {
@@ -61,7 +60,7 @@ type waitStep struct {
 	step  Step
 }
 
-// parseWaitStep changes nothing, since fixtures check their waits before anything else.
+// parseWaitStep must not change anything: fixtures check all waits before they add anything.
 func (a *Account) parseWaitStep(r WaitRequest) (w waitStep, err error) {
 	w = waitStep{WaitRequest: r, limit: DefaultWait}
 	if r.Timeout != "" {
@@ -94,7 +93,7 @@ func (a *Account) await(run *Run, r waitStep) {
 	run.Open = append(run.Open, w.Item)
 	a.state.Waiters[w.WaiterID] = w
 	a.state.Timers.Add(w.Deadline, state.WakeWaiter, w)
-	a.append(state.LogEntry{State: string(WaiterAdded), Run: run, LogDetail: &state.LogDetail{Step: w.Item}})
+	a.append(&state.LogEntry{State: string(WaiterAdded), Run: run, LogDetail: &state.LogDetail{Step: w.Item}})
 	if kept := run.Early[r.EventID]; len(kept) > 0 {
 		run.Early[r.EventID] = kept[1:]
 		a.notify(w, kept[0])
@@ -112,13 +111,13 @@ func (a *Account) notify(w *state.PendingWait, data []byte) Notified {
 	return Notified{Waiter: w.Waiter, MessageID: m.ID}
 }
 
-// expire wakes a waiter whose time is over.
+// expire wakes a waiter whose timeout has passed.
 func (a *Account) expire(w *state.PendingWait) {
 	a.resumeWaiter(w, true)
 }
 
-// resumeWaiter ends a wait by its event or by its timeout. The waiter goes first,
-// so that nothing wakes it again.
+// resumeWaiter ends a wait by its event or by its timeout. It removes the
+// waiter first, so that nothing wakes it again.
 func (a *Account) resumeWaiter(w *state.PendingWait, timedOut bool) *Message {
 	a.dropWaiter(w)
 	it := w.Item
@@ -128,21 +127,21 @@ func (a *Account) resumeWaiter(w *state.PendingWait, timedOut bool) *Message {
 	it.Step.WaitTimedOut = &timedOut
 	it.Body = a.cfg.Wire.FinishStep(w.Raw, &it.Step)
 	w.Run.RemoveOpen(it)
-	return a.carry(w.Run, it, w.Run.StepOptions(Options{}), w.TimeoutHeader)
+	return a.carry(w.Run, it, w.Run.StepOptions(&Options{}), w.TimeoutHeader)
 }
 
-// Notification is what came of an event.
+// Notification is the result of an event.
 type Notification struct {
 	Woken  []Notified
-	Kept   bool     // for a later wait of the run
-	Waited []string // if no run was woken: the first events that runs wait for, sorted
+	Kept   bool     // the event is kept for a later wait of the run
+	Waited []string // if no run was woken: the first of the events that runs wait for, sorted
 }
 
-// maxWaited is how many events a Notification names.
+// maxWaited is the largest number of events that a Notification names.
 const maxWaited = 10
 
-// Notify wakes one run, or keeps the event for its later wait. With runID "" it
-// wakes every run that waits for the event, which is lost when none does.
+// Notify wakes one run, or keeps the event for a later wait of that run. With runID "" it wakes
+// every run that waits for the event; if none does, the event has no effect.
 func (a *Account) Notify(runID, eventID string, data []byte) (Notification, error) {
 	return runEither(a, runID == "", notify{eventID, data}, notifyRun{runID, eventID, data})
 }
@@ -170,8 +169,8 @@ type notifyRun struct {
 	Data  []byte
 }
 
-// apply keeps the event for a run that does not wait for it yet: the notification may be
-// faster than the endpoint that is about to wait.
+// apply keeps the event for a run that does not wait for it yet: the
+// notification may arrive before the endpoint has registered its wait.
 func (c notifyRun) apply(a *Account) (Notification, error) {
 	n := Notification{Woken: []Notified{}}
 	run := a.state.Runs[c.Run]
@@ -194,7 +193,7 @@ func (c notifyRun) apply(a *Account) (Notification, error) {
 	return n, nil
 }
 
-// waited are the first events that runs wait for.
+// waited are the first events, sorted, that runs wait for.
 func (a *Account) waited() []string {
 	events := map[string]bool{}
 	for _, w := range a.state.Waiters {
@@ -221,7 +220,8 @@ func (a *Account) Waiters(eventID string) []Waiter {
 	return list
 }
 
-// waitersOf sorts what a map has, since ids of messages are drawn in this order.
+// waitersOf sorts the waiters, because the ids of their messages are drawn in
+// this order and must be the same in replay.
 func (a *Account) waitersOf(eventID string) []*state.PendingWait {
 	var list []*state.PendingWait
 	for _, w := range a.state.Waiters {
@@ -233,19 +233,19 @@ func (a *Account) waitersOf(eventID string) []*state.PendingWait {
 	return list
 }
 
-// inOrder sorts waiters by when they came.
+// inOrder sorts waiters by the time of their registration.
 func (a *Account) inOrder(list []*state.PendingWait) {
 	slices.SortFunc(list, func(x, y *state.PendingWait) int { return cmp.Compare(a.state.Timers.Seq(x), a.state.Timers.Seq(y)) })
 }
 
-// dropWaiter takes the timer back with the waiter: a waiter whose time comes later would
-// resume a run twice.
+// dropWaiter removes a waiter and its timer: a timer that fires later would
+// resume the run twice.
 func (a *Account) dropWaiter(w *state.PendingWait) {
 	delete(a.state.Waiters, w.WaiterID)
 	a.state.Timers.Remove(w)
 }
 
-// dropWaiters forgets the waiters of an ended run.
+// dropWaiters removes the waiters of an ended run.
 func (a *Account) dropWaiters(run *Run) {
 	for _, w := range a.state.Waiters {
 		if w.Run == run {

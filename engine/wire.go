@@ -1,54 +1,54 @@
 package engine
 
-// A Wire writes what the service itself sends, and reads what comes back to it,
-// in the names and bytes of the interface: the engine has plain values only. Its
-// methods are pure functions of their arguments, since what they return becomes
-// part of the state: the same commands must give the same state again.
+// A Wire writes what the service itself sends, and reads the responses, in the names and bytes
+// of the interface: the engine has plain values only. Its methods must be pure functions of
+// their arguments, because their results become part of the state: a replay of the same
+// commands must give the same state.
 type Wire interface {
-	// CallbackBody is what a callback delivers.
+	// CallbackBody is the body of a callback.
 	CallbackBody(r *Report) []byte
-	// ReadAnswer finds what a destination's answer says beside its status.
+	// ReadAnswer reads what a response says besides its status.
 	ReadAnswer(o *Outcome) Answer
-	// PublishedName is the name under which a publisher sends a header that is for
-	// the destination.
+	// PublishedName is the name under which a publisher sends a header for the destination.
 	PublishedName(name string) string
 
-	// RunHeader is what every call to the endpoint of a run carries. starts asks
-	// the endpoint to start the run itself.
+	// RunHeader is the header of every call to the endpoint of a run. starts
+	// makes it request that the endpoint starts the run itself.
 	RunHeader(run *Run, starts bool) Header
-	// ReportHeader is what a callback of a run carries: RunHeader, and what the
-	// user has configured. answers marks the answer of a third-party call.
+	// ReportHeader is the header of a callback of a run: RunHeader, and the headers that the
+	// user has configured. answers marks the result of a third-party call.
 	ReportHeader(run *Run, starts, answers bool) Header
-	// TakeStart is a header without the request to start a run that it may carry.
+	// TakeStart returns a header without the request to start a run, and
+	// whether it contained that request.
 	TakeStart(h Header) (rest Header, starts bool)
 
-	// ParseStep reads a step that an endpoint submits, ReadStep the step that a
-	// callback is for, from the headers that it forwards.
+	// ParseStep reads a step that an endpoint submits; ReadStep reads the step
+	// of a callback from the headers that the callback forwards.
 	ParseStep(body []byte) (Step, error)
 	ReadStep(h Header) Step
-	// StepBody is a step as an endpoint submits it, FinishStep one that it has
-	// submitted, with its result.
+	// StepBody is a step in the form in which endpoints submit it; FinishStep
+	// adds a result to a submitted step.
 	StepBody(s *Step) []byte
 	FinishStep(body []byte, s *Step) []byte
-	// ParseInvocation reads the request of an endpoint to start another run,
-	// InvocationResult is what the endpoint learns when that run has ended.
+	// ParseInvocation reads the request of an endpoint to start another run;
+	// InvocationResult is what the endpoint receives when that run has ended.
 	ParseInvocation(body []byte) (Invocation, error)
 	InvocationResult(run *Run) string
 }
 
-// Report is what a callback reports.
+// Report is the content of a callback.
 type Report struct {
-	Source  Message // whose MaxRetries and Body are those to be reported
+	Source  Message // with the MaxRetries and Body to report
 	Outcome *Outcome
 	DLQID   string
-	Run     *RunRef // that the source belongs to
+	Run     *RunRef // the run of the source, nil for none
 }
 
 // Invocation is the request of an endpoint to start another run.
 type Invocation struct {
-	RunID    string // of the run that asks
+	RunID    string // of the requesting run
 	Body     string // the payload
-	Header   Header // of the later call to the endpoint that asks
-	Step     Step   // of the run that asks
-	StepBody []byte // as it was submitted
+	Header   Header // of the later call to the requesting endpoint
+	Step     Step   // of the requesting run
+	StepBody []byte // the step as it was submitted
 }

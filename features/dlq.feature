@@ -126,7 +126,7 @@ Feature: The dead letter queue of workflow runs
     Scenario Outline: The time <field> is in Unix ms
       Given a dead-lettered run
       When the dead letter queue is read
-      Then the time "<field>" of the entry lies between the trigger and now
+      Then the time "<field>" of the entry is between the trigger and now
 
       Examples: all times
         | field             |
@@ -134,7 +134,7 @@ Feature: The dead letter queue of workflow runs
         | workflowCreatedAt |
         | notBefore         |
 
-  Rule: an entry tells of the run and its configuration
+  Rule: an entry shows the run and its configuration
 
     @REQ-DLQ-014 @stated
     Scenario Outline: The entry reflects the <what> of the run
@@ -219,7 +219,7 @@ Feature: The dead letter queue of workflow runs
 
     @REQ-DLQ-017 @implied
     Scenario: A payload that is not UTF-8 is carried in base64
-      Given the payload of the run is no UTF-8
+      Given the payload of the run is not UTF-8
       And a dead-lettered run
       When the dead letter queue is read
       Then the entry carries the binary payload of the run
@@ -244,7 +244,7 @@ Feature: The dead letter queue of workflow runs
       Then the entry reflects the failure callback of the run
 
     @REQ-DLQ-012 @implied @negative
-    Scenario: A failure callback that fails is no success
+    Scenario: A failure callback that fails is not a success
       Given a dead-lettered run with a failure callback that fails
       When the failure callback has been answered
       Then the entry does not say that the failure callback succeeded

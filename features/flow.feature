@@ -1,4 +1,4 @@
-@area-flow
+@area-flow @cap-flow-resume
 Feature: Resuming a flow-control key
 
   Rule: a resume lets the messages that a key holds be delivered
@@ -10,7 +10,7 @@ Feature: Resuming a flow-control key
       When the key is resumed
       Then all held messages arrive
 
-    @REQ-PUB-005 @stated
+    @REQ-PUB-005 @stated @cap-publish-query-config
     Scenario: The flow-control key of a message is configured by the query
       Given a paused flow-control key that holds 1 message
       And no held message has arrived when a sentinel without a key does

@@ -62,7 +62,7 @@ Feature: Publishing to a URL group
 
   Rule: the configuration of a message holds for every endpoint of the group
 
-    @REQ-PUB-005 @stated
+    @REQ-PUB-005 @stated @cap-publish-query-config
     Scenario: Configuration in the query holds for a group
       Given a URL group with the endpoints "alpha" and "beta"
       And the endpoint "alpha" always answers 503

@@ -157,22 +157,22 @@ Feature: Limiting the rate of a host application
   Rule: requests with the same identifier share one limit
 
     @REQ-RLP-006 @stated
-    Scenario: The value of a header tells clients apart
+    Scenario: Clients are identified by the value of a header
       Given a route limited to 1 requests per "1h" by the "fixed-window" algorithm
       When two clients send 1 request each
       Then the first 2 requests reach the application
 
     @REQ-RLP-006 @stated
-    Scenario: The header that tells clients apart may have any name
+    Scenario: The header that identifies clients may have any name
       Given a route limited to 1 requests per "1h" by the "fixed-window" algorithm
-      And clients are told apart by "header.X-Api-Key"
+      And clients are identified by "header.X-Api-Key"
       When two clients send 1 request each
       Then the first 2 requests reach the application
 
     @REQ-RLP-006 @stated
-    Scenario: The address tells clients apart, whatever their headers say
+    Scenario: Clients are identified by their address, whatever their headers say
       Given a route limited to 1 requests per "1h" by the "fixed-window" algorithm
-      And clients are told apart by "ip"
+      And clients are identified by "ip"
       When two clients send 1 request each
       Then the first 1 requests reach the application
       And the last request is denied
@@ -185,7 +185,7 @@ Feature: Limiting the rate of a host application
       Then the last 2 requests reach the application
 
     @REQ-RLP-007 @stated
-    Scenario: Clients whose identifiers differ in case are told apart
+    Scenario: Clients whose identifiers differ in case are different clients
       Given a route limited to 1 requests per "1h" by the "fixed-window" algorithm
       And one client has used up its limit
       When a client of the same name in capitals sends 1 request
@@ -201,7 +201,7 @@ Feature: Limiting the rate of a host application
       And the last request is denied
 
     @REQ-RLP-010 @stated @time-window @serial
-    Scenario: A fixed window begins anew
+    Scenario: A fixed window starts again
       Given a route limited to 2 requests per "800ms" by the "fixed-window" algorithm
       And one client has used up its limit
       When the same client sends 1 request 900 milliseconds later

@@ -79,13 +79,13 @@ Feature: Reading the message logs of workflows
       When the message logs are read
       Then all events of the run have the same creation time and address
 
-  Rule: step information stands on message-level events only
+  Rule: step information is on message-level events only
 
     @REQ-LOG-005 @stated
     Scenario Outline: Events of <kind> and step information
       Given <kind>
       When the message logs are read
-      Then step information stands on message-level events and on no others
+      Then step information is on message-level events and on no others
 
       Examples: runs of every end
         | kind                |
@@ -150,7 +150,7 @@ Feature: Reading the message logs of workflows
     @REQ-LOG-003 @implied @paging @race
     Scenario: Events that are added while pages are read make none vanish
       Given a finished run
-      When the message logs of the run are read 3 at a time while another run goes on
+      When the message logs of the run are read 3 at a time while another run continues
       Then every event of the run is seen exactly once
 
   Rule: filters narrow the list

@@ -55,7 +55,7 @@ Feature: Deduplication, batches, queues, schedules and the life of a message
       When 3 messages are enqueued
       Then they arrive in the order of their publication, the first one twice
 
-  Rule: a callback tells what came of a delivery
+  Rule: a callback reports the result of a delivery
 
     @REQ-CBK-001 @extension
     Scenario: A callback carries the response of the destination
@@ -99,7 +99,7 @@ Feature: Deduplication, batches, queues, schedules and the life of a message
   Rule: a message can be looked at and cancelled while it waits
 
     @REQ-MSG-001 @extension
-    Scenario: A delayed message tells its destination and its body
+    Scenario: A delayed message shows its destination and its body
       Given a destination
       And the message is delayed by 60 seconds by a header
       When the message is published

@@ -88,14 +88,14 @@ Feature: Publishing a message
       When a message is published with the token in the query only
       Then the message arrives
 
-    @REQ-PUB-003 @stated
+    @REQ-PUB-003 @stated @cap-publish-query-config
     Scenario: The token in the header counts beside configuration in the query
       Given a destination
       And the message is allowed 0 retries by a query parameter
       When a message is published with the token in the header only
       Then the message arrives
 
-    @REQ-PUB-004 @stated
+    @REQ-PUB-004 @stated @cap-publish-query-config
     Scenario: The token in the query counts beside configuration in the query
       Given a destination
       And the message is allowed 0 retries by a query parameter
@@ -104,14 +104,14 @@ Feature: Publishing a message
 
   Rule: each configuration header has an equivalent lowercase query parameter
 
-    @REQ-PUB-005 @stated
+    @REQ-PUB-005 @stated @cap-publish-query-config
     Scenario: Retries are configured by the query
       Given a destination that always answers 503
       And the message is allowed 0 retries by a query parameter
       When the message is published
       Then exactly 1 attempt is made
 
-    @REQ-PUB-005 @stated
+    @REQ-PUB-005 @stated @cap-publish-query-config
     Scenario: A query parameter counts beside a configuration header
       Given a destination that always answers 503
       And the message is allowed 0 retries by a query parameter
@@ -121,14 +121,14 @@ Feature: Publishing a message
       Then exactly 1 attempt is made
       And the destination receives the header "X-Order" with the value "order-71"
 
-    @REQ-PUB-005 @stated @time-retries
+    @REQ-PUB-005 @stated @time-retries @cap-publish-query-config
     Scenario: The number of retries in the query counts
       Given a destination that answers 503 once and then 200
       And the message is allowed 1 retry by a query parameter
       When the message is published
       Then exactly 2 attempts are made
 
-    @REQ-PUB-005 @implied
+    @REQ-PUB-005 @implied @cap-publish-query-config
     Scenario: A failure callback is configured by the query
       Given a destination that always answers 503
       And the message is allowed 0 retries by a query parameter
@@ -137,7 +137,7 @@ Feature: Publishing a message
       Then exactly 1 attempt is made
       And the callback for its failure is called
 
-    @REQ-PUB-005 @REQ-PUB-010 @stated @time-delay
+    @REQ-PUB-005 @REQ-PUB-010 @stated @time-delay @cap-publish-query-config
     Scenario: A delay is configured by the query
       Given a destination
       And the message is delayed by 3 seconds by a query parameter

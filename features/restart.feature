@@ -117,7 +117,7 @@ Feature: Restarting a failed run
 
   Rule: headers of the restart override the original configuration
 
-    @REQ-RST-005 @stated
+    @REQ-RST-005 @stated @cap-restart-custom-run-id
     Scenario: The caller chooses the id of the new run
       Given a dead-lettered run
       When its entry is restarted with a chosen run id

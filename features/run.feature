@@ -119,7 +119,7 @@ Feature: Running workflows
       Given a workflow whose only step always fails with status 503
       When the workflow is triggered
       Then the run fails
-      And the error details stand on the events "ERROR" and on no others
+      And the error details are on the events "ERROR" and on no others
 
     @REQ-LOG-026 @implied
     Scenario: The response of an ERROR event is that of the workflow server

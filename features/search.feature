@@ -1,7 +1,7 @@
-@area-search
+@area-search @cap-search-delete
 Feature: Deleting a search index
 
-  Rule: a delete removes the index and all its data for good
+  Rule: a delete removes the index and all its data permanently
 
     @REQ-SRC-001 @stated @shape
     Scenario: The answer of a delete is 200 with a JSON string

@@ -1,7 +1,7 @@
 @area-vector
 Feature: Information about a vector index
 
-  Rule: the information stands under result
+  Rule: the information is under result
 
     @REQ-VEC-001 @stated @shape
     Scenario: The answer is 200 with an object "result"

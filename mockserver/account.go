@@ -11,11 +11,12 @@ import (
 	"github.com/understudy-mock/understudy/spec"
 )
 
-// authenticate finds the account by the operation's security schemes. A
-// credential that is given must be right, even beside another that is.
+// authenticate finds the account by the operation's security schemes. Every
+// credential that the request has must be valid: a wrong one is refused even
+// when another one is right.
 func (s *Server) authenticate(c *call.Call) (*tenant.Tenant, error) {
 	op := c.Op
-	if len(op.Security) == 0 || op.Area == "kv_url" { // the store has its own rules for tokens
+	if len(op.Security) == 0 || op.Area == "kv_url" { // the key-value store checks its token itself
 		return nil, nil
 	}
 	var found *tenant.Tenant
@@ -24,7 +25,7 @@ func (s *Server) authenticate(c *call.Call) (*tenant.Tenant, error) {
 		if err != nil {
 			return nil, err
 		}
-		if given && found != nil && found != w {
+		if given && found != nil && found.ID != w.ID {
 			return nil, unauthorizedFor(op, "two credentials that belong to different accounts")
 		}
 		if given {
@@ -37,7 +38,8 @@ func (s *Server) authenticate(c *call.Call) (*tenant.Tenant, error) {
 	return found, nil
 }
 
-// credentialForms names the credentials of the schemes.
+// credentialForms lists the credentials that the security schemes require, for
+// error texts.
 func credentialForms(schemes []string) string {
 	words := map[string]string{
 		"bearer":       "Authorization: Bearer TOKEN",
@@ -63,7 +65,10 @@ func (s *Server) credential(scheme string, c *call.Call) (w *tenant.Tenant, give
 		if len(token) == 0 {
 			return nil, false, nil
 		}
-		if w = s.tenants.ByToken(token[0]); w == nil || len(token) > 1 {
+		if w, err = s.tenants.ByToken(token[0]); err != nil {
+			return nil, true, err
+		}
+		if w == nil || len(token) > 1 {
 			return nil, true, response.Unauthorized("Bearer", "query parameter svc_token: not a token of this server; "+whereTokens)
 		}
 	case "basic":
@@ -79,7 +84,9 @@ func (s *Server) credential(scheme string, c *call.Call) (w *tenant.Tenant, give
 		}
 		holds := func(w *tenant.Tenant) bool { return w.Opens(value) != "" }
 		if scheme == "bearer" {
-			w = s.tenants.ByToken(value)
+			if w, err = s.tenants.ByToken(value); err != nil {
+				return nil, true, err
+			}
 		} else {
 			w = s.tenants.Find(holds)
 		}
@@ -90,10 +97,12 @@ func (s *Server) credential(scheme string, c *call.Call) (w *tenant.Tenant, give
 	return w, true, nil
 }
 
-// whereTokens is for those who have none, or that of another server.
+// whereTokens ends the errors for requests without a token, or with the token
+// of another server.
 const whereTokens = "`understudy env` prints the credentials"
 
-// wrongToken is the text for a wrong token; clients of vector indexes know theirs.
+// wrongToken is the error text for a wrong token. Clients of vector indexes
+// compare it with the text of the service.
 func wrongToken(scheme string) string {
 	if scheme == "vectorBearer" {
 		return "Unauthorized: Invalid auth token; " + whereTokens
@@ -101,7 +110,7 @@ func wrongToken(scheme string) string {
 	return "Authorization: not a token of this server: must be " + credentialForms([]string{scheme}) + "; " + whereTokens
 }
 
-// byBasic splits at the first colon: a password may hold others.
+// byBasic splits at the first colon: a password may contain more.
 func (s *Server) byBasic(kind, value string) *tenant.Tenant {
 	text, err := base64.StdEncoding.DecodeString(value)
 	user, password, ok := strings.Cut(string(text), ":")
@@ -111,8 +120,8 @@ func (s *Server) byBasic(kind, value string) *tenant.Tenant {
 	return s.tenants.Find(func(w *tenant.Tenant) bool { return w.Username() == user && tenant.SameSecret(w.Password, password) })
 }
 
-// unauthorizedFor names the operation, except on the vector host, whose clients
-// compare the text with that of the service.
+// unauthorizedFor names the operation, except on the vector host: its clients
+// compare the text with the text of the service.
 func unauthorizedFor(op *spec.Operation, text string) error {
 	challenge := "Bearer"
 	if slices.Contains(op.Security, "basic") {

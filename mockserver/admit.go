@@ -15,8 +15,8 @@ import (
 	"github.com/understudy-mock/understudy/mockserver/tenant"
 )
 
-// admitControl lets loopback in; others need the control token. It finds the
-// account that the call acts on.
+// admitControl admits calls from loopback; all others need the control token.
+// It sets the account that the call acts on.
 func (s *Server) admitControl(c *call.Call) error {
 	if len(c.Op.Security) > 0 && !s.mayControl(c) {
 		return unauthorizedFor(c.Op, "the control API is open on loopback only; elsewhere it takes Authorization: Bearer with the token of --control-token")
@@ -39,11 +39,11 @@ func (s *Server) admitControl(c *call.Call) error {
 	return nil
 }
 
-// mayControl reports whether a call comes from this machine, by its address and by
-// the name that it used, or carries the control token.
+// mayControl reports whether a call comes from this machine, by its address and
+// its Host header, or carries the control token.
 func (s *Server) mayControl(c *call.Call) bool {
 	kind, token, _ := strings.Cut(c.Header.Get("Authorization"), " ")
-	if _, password, ok := c.Request.BasicAuth(); ok { // what a browser asks its user for
+	if _, password, ok := c.Request.BasicAuth(); ok { // browsers prompt for Basic credentials
 		kind, token = "Bearer", password
 	}
 	if kind == "Bearer" && s.cfg.ControlToken != "" && tenant.SameSecret(token, s.cfg.ControlToken) {
@@ -52,9 +52,9 @@ func (s *Server) mayControl(c *call.Call) bool {
 	return origin.LocalAddr(c.Request.RemoteAddr) && origin.LocalHost(c.Request.Host)
 }
 
-// hostNames are the names, beside those of loopback, under which clients on this
-// machine reach a server: that of the machine, those of its listeners, and the
-// advertised one.
+// hostNames are the host names, besides those of loopback, that clients on this
+// machine may use: the name of the machine, the hosts of the listeners, and the
+// advertised host.
 func hostNames(cfg *Config) []string {
 	var names []string
 	if name, err := os.Hostname(); err == nil {
@@ -69,22 +69,27 @@ func hostNames(cfg *Config) []string {
 	return names
 }
 
-// knownHost reports whether no page of another site can be behind a Host
-// header on loopback. Names below internal, such as host.docker.internal, are
-// reserved: no public name server answers for them.
+// knownHost reports whether a Host header rules out DNS rebinding, where a page
+// of another site makes its name resolve to loopback. Names below internal,
+// such as host.docker.internal, are reserved: no public name server answers for
+// them.
 func (s *Server) knownHost(host string) bool {
+	if host == "" || origin.LocalHost(host) {
+		return true
+	}
 	name := origin.HostName(host)
 	_, err := netip.ParseAddr(name)
-	return host == "" || err == nil || origin.LocalHost(host) || strings.HasSuffix(name, ".internal") || slices.Contains(s.hostNames, name)
+	return err == nil || strings.HasSuffix(name, ".internal") || slices.Contains(s.hostNames, name)
 }
 
-// isVisit reports whether somebody follows a link to the page.
+// isVisit reports whether a browser navigates to the page, as opposed to a
+// script that fetches it.
 func isVisit(c *call.Call) bool {
 	mode := c.Header.Get("Sec-Fetch-Mode")
 	return c.Op.Method == http.MethodGet && c.Op.Tag == "page" && (mode == "" || mode == "navigate")
 }
 
-// admitPublic guards an account whose token everybody knows: any web page could
+// admitPublic guards an account whose token is published: any web page could
 // send it.
 func (s *Server) admitPublic(c *call.Call) error {
 	if origin.LocalAddr(c.Request.RemoteAddr) && !s.knownHost(c.Request.Host) {
@@ -93,10 +98,10 @@ func (s *Server) admitPublic(c *call.Call) error {
 	return origin.RefuseCrossSite(c.Request, isVisit(c))
 }
 
-// admitSink lets in what may try a destination out: programs on this machine,
-// deliveries of this server, and who holds a token.
+// admitSink admits requests to the built-in destinations from programs on this
+// machine, from deliveries of this server, and with the token of an account.
 func (s *Server) admitSink(c *call.Call) error {
-	if c.Op.Tag != "sink" || origin.LocalAddr(c.Request.RemoteAddr) || s.delivery.Made(c.Request) || s.mayControl(c) || s.tenants.ByToken(call.BearerToken(c.Header)) != nil {
+	if c.Op.Tag != "sink" || origin.LocalAddr(c.Request.RemoteAddr) || s.made(c) || s.mayControl(c) || s.tenants.Owner(call.BearerToken(c.Header)) != nil {
 		return nil
 	}
 	return response.Unauthorized("Bearer", c.Op.ID+": off loopback, a sink is open to deliveries of this server, and to others with Authorization: Bearer and a token of an account")

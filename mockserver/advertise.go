@@ -25,8 +25,8 @@ func ParseAdvertise(text string) (*url.URL, error) {
 	return nil, fmt.Errorf("invalid value %q: must be the address that clients use, such as http://understudy:8080: http or https, a host, and nothing behind the port", text)
 }
 
-// url is the address of a listener as clients write it. A listener of its own
-// has the advertised name with its own port.
+// url is the address of a listener as clients write it. An advertised host
+// replaces the host of every listener; a separate listener keeps its own port.
 func (s *Server) url(i int) string {
 	if i >= len(s.listeners) {
 		return ""
@@ -34,7 +34,7 @@ func (s *Server) url(i int) string {
 	at, l := s.cfg.Advertise, s.listeners[i]
 	switch {
 	case at == nil:
-		return "http://" + Reachable(l.Addr())
+		return s.cfg.scheme() + "://" + Reachable(l.Addr())
 	case l == s.listeners[0]:
 		return at.String()
 	}
@@ -42,12 +42,23 @@ func (s *Server) url(i int) string {
 	return at.Scheme + "://" + net.JoinHostPort(at.Hostname(), port)
 }
 
-// ListensAt is the messaging API as programs on this machine reach it, whatever
-// is advertised.
-func (s *Server) ListensAt() string { return "http://" + Reachable(s.listeners[0].Addr()) }
+// ListensAt is the URL of the messaging API for programs on this machine;
+// Config.Advertise does not change it.
+func (s *Server) ListensAt() string {
+	return s.cfg.scheme() + "://" + Reachable(s.listeners[0].Addr())
+}
 
-// EveryInterface reports whether other machines can reach the messaging API at
-// all addresses of this one, not only at that of URL.
+// scheme is the URL scheme of the listeners.
+func (c *Config) scheme() string {
+	if c.TLS != nil {
+		return "https"
+	}
+	return "http"
+}
+
+// EveryInterface reports whether the messaging API listens on all network
+// interfaces, so that other machines reach it at addresses that URL does not
+// show.
 func (s *Server) EveryInterface() bool {
 	tcp, ok := s.listeners[0].Addr().(*net.TCPAddr)
 	return ok && tcp.IP.IsUnspecified()

@@ -12,16 +12,18 @@ import (
 	"github.com/understudy-mock/understudy/mockserver/vectors"
 )
 
-// What a test states and reads, by the names that it knows.
+// Types of other packages that tests in Go use, so that they import this
+// package only.
 type (
 	// Condition is what a caller waits for, see control.Condition.
 	Condition = control.Condition
-	// Delivery is one attempt, as it went over the wire.
+	// Delivery is one attempt: the request as it was sent, and the answer.
 	Delivery = journal.Delivery
 	// Exchange is one request to the interface and its answer.
 	Exchange = journal.Exchange
-	// Fault is a rule that makes something go wrong: on our own API, or on the
-	// deliveries of an account. The first rule that fits and is due decides.
+	// Fault is a rule that injects failures into the API of the stand-in or
+	// into the deliveries of an account. The first rule that matches and is due
+	// applies.
 	Fault = fault.Rule
 	// Message is one half of an exchange.
 	Message = journal.Message
@@ -29,15 +31,16 @@ type (
 	Stub = stub.Stub
 	// Answer is one scripted answer of a stub.
 	Answer = stub.Answer
-	// StubStatus is a status, or text with captures that becomes one.
+	// StubStatus is an HTTP status, or a text with captures of the URL, such as
+	// ${1}, that yields one.
 	StubStatus = stub.Status
 )
 
-// ParseStub reads URL=STATUS[:BODY]; the URL may hold = itself.
+// ParseStub reads URL=STATUS[:BODY]; the URL may itself contain =.
 func ParseStub(text string) (Stub, error) { return stub.Parse(text) }
 
-// Reachable is an address that a client on this machine can use: a listener on
-// all interfaces has none of its own, but takes those of IPv4 loopback.
+// Reachable is the address, host:port, at which clients on this machine reach a
+// listener. For a listener on all interfaces it is IPv4 loopback.
 func Reachable(addr net.Addr) string { return listener.Reachable(addr) }
 
 // EmbedHash is the value of Config.Embed that turns texts into vectors by

@@ -19,9 +19,9 @@ var _ = registerHandlers(map[string]handler{
 	"asPut":    (*Server).as,
 })
 
-// as calls an operation of the interface as an account, as the tester: no
-// credentials are needed, faults leave it alone, and the journal of requests,
-// which is for what clients do, does not see it.
+// as calls an operation of the interface as an account on behalf of the tester:
+// it needs no credentials, no faults apply, and the journal of requests does
+// not record it, because that journal is for what clients do.
 func (s *Server) as(c *call.Call) (response.Response, error) {
 	w := s.tenants.ByID(c.Vars["account"])
 	if w == nil {
@@ -37,9 +37,9 @@ func (s *Server) as(c *call.Call) (response.Response, error) {
 		return response.Response{}, response.Invalid("path " + response.Shorten(escaped) + ": must be the path of an operation, such as v2/dlq")
 	}
 	r.URL, r.Body, r.ContentLength = &u, io.NopCloser(bytes.NewReader(c.Body)), int64(len(c.Body))
-	probe := &call.Call{Request: r}
-	s.neutralise(probe)
-	found, _, err := s.match(probe.Request)
+	probe := &visit{call: call.Call{Request: r}}
+	s.neutralise(&probe.call)
+	found, _, err := s.match(probe)
 	if err != nil {
 		return response.Response{}, err
 	}
@@ -51,9 +51,10 @@ func (s *Server) as(c *call.Call) (response.Response, error) {
 			r.Header.Del(name)
 		}
 	}
-	r.Header.Set("Authorization", w.Authorization(found.op.Area, probe.Asked))
-	inner := &call.Call{Request: r, AsTester: true}
-	out, err := s.respond(nil, inner, &Exchange{})
+	r.Header.Set("Authorization", w.Authorization(found.op.Area, probe.call.Asked))
+	visit := &visit{call: call.Call{Request: r, AsTester: true}}
+	inner := &visit.call
+	out, err := s.respond(nil, visit)
 	c.Dialect, c.Warnings = inner.Dialect, inner.Warnings
 	if inner.Op != nil && out.Status == 0 {
 		out.Status = inner.Op.Success

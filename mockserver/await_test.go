@@ -89,8 +89,8 @@ func TestAwaitNamesItsKeys(t *testing.T) {
 	u := mockserver.RunT(t)
 	c := newClient(t, u)
 	for name, row := range map[string]struct{ body, want string }{
-		"unknown":                 {`{"on":"events","messageID":"m"}`, "the properties are advance, count, messageId, on, operation, state, status, timeout, url, workflowRunId"},
-		"missing":                 {`{}`, "the properties are advance, count"},
+		"unknown":                 {`{"on":"events","messageID":"m"}`, `body /messageID: unknown property: must be one of advance, count, messageId, on, operation, state, status, timeout, url, workflowRunId; did you mean "messageId"?`},
+		"missing":                 {`{}`, "body /on: missing: must be one of "},
 		"of another kind":         {`{"on":"requests","messageId":"m"}`, "/messageId: does not apply to requests; conditions of requests: operation, status"},
 		"of another kind, status": {`{"on":"events","status":200}`, "/status: does not apply to events; conditions of events: messageId, state, url, workflowRunId"},
 	} {

@@ -7,17 +7,12 @@ import (
 	"net"
 	"net/http"
 	"net/http/httptest"
-	"slices"
 	"strings"
-	"sync"
+	"syscall"
 	"testing"
-	"time"
 
 	"github.com/understudy-mock/understudy/mockserver"
 )
-
-// The ratios that the server must hold: each compares a
-// bare server with the stand-in within one benchmark, in one process.
 
 func newServer(b *testing.B, cfg mockserver.Config) *mockserver.Server {
 	b.Helper()
@@ -27,144 +22,6 @@ func newServer(b *testing.B, cfg mockserver.Config) *mockserver.Server {
 	}
 	b.Cleanup(func() { _ = u.Close() })
 	return u
-}
-
-// bare reads the body and writes 22 bytes.
-func bare(w http.ResponseWriter, r *http.Request) {
-	_, _ = io.Copy(io.Discard, r.Body)
-	_, _ = io.WriteString(w, `{"messageId":"msg_12"}`)
-}
-
-// load sends b.N publishes over so many connections and returns the time that
-// one took.
-func load(b *testing.B, n, connections int, url, token string) time.Duration {
-	b.Helper()
-	transport := &http.Transport{MaxIdleConnsPerHost: connections}
-	defer transport.CloseIdleConnections()
-	body := bytes.Repeat([]byte("x"), 128)
-	start := b.Elapsed()
-	var wg sync.WaitGroup
-	for i := range connections {
-		share := n / connections
-		if i < n%connections {
-			share++
-		}
-		wg.Go(func() {
-			for range share {
-				r, err := http.NewRequest("POST", url, bytes.NewReader(body))
-				if err != nil {
-					b.Error(err)
-					return
-				}
-				r.Header.Set("Authorization", "Bearer "+token)
-				r.Header.Set("Content-Type", "application/json")
-				response, err := transport.RoundTrip(r)
-				if err != nil {
-					b.Error(err)
-					return
-				}
-				_, _ = io.Copy(io.Discard, response.Body)
-				_ = response.Body.Close()
-				if response.StatusCode != http.StatusOK {
-					b.Errorf("status %d", response.StatusCode)
-					return
-				}
-			}
-		})
-	}
-	wg.Wait()
-	return b.Elapsed() - start
-}
-
-// BenchmarkAccepted: publish accepted, validation and journal on, against the
-// bare handler. At least 0.65.
-func BenchmarkAccepted(b *testing.B) {
-	u := newServer(b, mockserver.Config{Clock: "manual"})
-	plain := httptest.NewServer(http.HandlerFunc(bare))
-	defer plain.Close()
-	ours, theirs := u.URL()+"/v2/publish/https://e.test/hook?svc-delay=1h", plain.URL+"/v2/publish/https://e.test/hook"
-	load(b, 2000, 16, theirs, "t")
-	load(b, 2000, 16, ours, u.Token())
-	b.ResetTimer()
-	compare(b, "publishes/s", 1000,
-		func(n int) time.Duration { return load(b, n, 16, theirs, "t") },
-		func(n int) time.Duration { return load(b, n, 16, ours, u.Token()) })
-}
-
-// compare runs both in turns, so that noise hits both, and reports the ratio
-// of the medians of their times.
-func compare(b *testing.B, unit string, slice int, theirs, ours func(n int) time.Duration) {
-	b.Helper()
-	var t, o []time.Duration
-	for done := 0; done < b.N; done += slice {
-		t, o = append(t, theirs(slice)), append(o, ours(slice))
-	}
-	slices.Sort(t)
-	slices.Sort(o)
-	median := o[len(o)/2]
-	b.ReportMetric(float64(t[len(t)/2])/float64(median), "ratio")
-	b.ReportMetric(float64(slice)/median.Seconds(), unit)
-	b.ReportMetric(0, "ns/op") // it would count both
-}
-
-// BenchmarkDelivered: accepted and delivered to a local sink, signed and
-// logged, against a relay: handler, channel, 64 workers, tuned transport. At
-// least 0.65.
-func BenchmarkDelivered(b *testing.B) {
-	var arrived sync.WaitGroup
-	sink := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		_, _ = io.Copy(io.Discard, r.Body)
-		arrived.Done()
-	}))
-	defer sink.Close()
-	u := newServer(b, mockserver.Config{Clock: "real"})
-	relay := newRelay(b, sink.URL)
-	measure := func(n int, url, token string) time.Duration {
-		arrived.Add(n)
-		start := b.Elapsed()
-		load(b, n, 16, url, token)
-		arrived.Wait()
-		return b.Elapsed() - start
-	}
-	ours := u.URL() + "/v2/publish/" + sink.URL + "/hook"
-	measure(2000, relay, "t")
-	measure(2000, ours, u.Token())
-	b.ResetTimer()
-	compare(b, "deliveries/s", 1000,
-		func(n int) time.Duration { return measure(n, relay, "t") },
-		func(n int) time.Duration { return measure(n, ours, u.Token()) })
-}
-
-func newRelay(b *testing.B, target string) string {
-	b.Helper()
-	transport := &http.Transport{MaxIdleConnsPerHost: 256}
-	jobs := make(chan []byte, 1<<16)
-	var wg sync.WaitGroup
-	for range 64 {
-		wg.Go(func() {
-			for body := range jobs {
-				r, err := http.NewRequest("POST", target, bytes.NewReader(body))
-				if err != nil {
-					b.Error(err)
-					return
-				}
-				response, err := transport.RoundTrip(r)
-				if err != nil {
-					b.Error(err)
-					return
-				}
-				_, _ = io.Copy(io.Discard, response.Body)
-				_ = response.Body.Close()
-			}
-		})
-	}
-	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		body, _ := io.ReadAll(r.Body)
-		jobs <- body
-		_, _ = io.WriteString(w, `{"messageId":"msg_12"}`)
-	}))
-	b.Cleanup(func() { s.Close(); close(jobs); wg.Wait(); transport.CloseIdleConnections() })
-	return s.URL
 }
 
 // BenchmarkStart: New and listen, until the first 200.
@@ -231,6 +88,29 @@ func BenchmarkDLQPage(b *testing.B) {
 	for b.Loop() {
 		request(b, u, "GET", "/v2/dlq?count=100", "")
 	}
+}
+
+// BenchmarkSearch: a word that none of 100,000 delivered messages has, each with its own URL,
+// headers and body. At most 100 ms.
+func BenchmarkSearch(b *testing.B) {
+	u := newServer(b, mockserver.Config{Clock: "auto", SkipResponseCheck: true, Stubs: []mockserver.Stub{{URL: "*", Answers: []mockserver.Answer{{Body: "ok"}}}}})
+	const crowd, batch = 100_000, 500
+	for i := 0; i < crowd; i += batch {
+		var items []string
+		for n := i; n < i+batch; n++ {
+			items = append(items, fmt.Sprintf(`{"destination":"https://app.test/orders/%d","body":"{\"order\":\"order-%[1]d\",\"items\":[\"sku-%[1]d\",\"blue shoes\"]}",`+
+				`"headers":{"Content-Type":"application/json","Svc-Label":"shop-%[1]d","Svc-Forward-X-One":"one-%[1]d","Svc-Forward-X-Two":"two-%[1]d","Svc-Forward-X-Three":"three-%[1]d"}}`, n))
+		}
+		request(b, u, "POST", "/v2/batch", "["+strings.Join(items, ",")+"]")
+	}
+	request(b, u, "POST", "/_understudy/settle", `{"timeout":"1m"}`)
+	var before, after syscall.Rusage
+	_ = syscall.Getrusage(syscall.RUSAGE_SELF, &before)
+	for b.Loop() {
+		request(b, u, "GET", "/_understudy/search?q=zzznothing", "")
+	}
+	_ = syscall.Getrusage(syscall.RUSAGE_SELF, &after)
+	b.ReportMetric(float64(after.Utime.Nano()+after.Stime.Nano()-before.Utime.Nano()-before.Stime.Nano())/1e6/float64(b.N), "cpu-ms/op")
 }
 
 func request(b *testing.B, u *mockserver.Server, method, path, body string) {

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/understudy-mock/understudy/internal/expect"
 	"github.com/understudy-mock/understudy/mockserver"
 	"github.com/understudy-mock/understudy/spec"
 )
@@ -58,12 +59,13 @@ func TestBulkOperationsRefuseWhatTheyCannotRead(t *testing.T) {
 		name, query, body string
 		texts             []string
 	}{
-		{"an unknown filter", "labeel=zzz", "", []string{"query labeel", "unknown filter", "did you mean label?"}},
-		{"an unknown filter in another case", "Label=kept", "", []string{"query Label", "did you mean label?"}},
+		{"an unknown filter", "labeel=zzz", "", []string{"query labeel", "unknown filter", `did you mean "label"?`}},
+		{"an unknown filter in another case", "Label=kept", "", []string{"query Label", `did you mean "label"?`}},
+		{"a status that is not a number", "responseStatus=ok", "", []string{"query responseStatus: "}},
 		{"an unknown filter beside a known one", "label=kept&nonsense=1", "", []string{"query nonsense"}},
 		{"an unknown filter without a value", "labeel", "", []string{"query labeel"}},
-		{"an unknown member of the body", "", `{"labeel":"zzz"}`, []string{"body /labeel", "did you mean label?"}},
-		{"an unknown member with an empty list", "", `{"labeel":[]}`, []string{"body /labeel", "did you mean label?"}},
+		{"an unknown member of the body", "", `{"labeel":"zzz"}`, []string{"body /labeel", `did you mean "label"?`}},
+		{"an unknown member with an empty list", "", `{"labeel":[]}`, []string{"body /labeel", `did you mean "label"?`}},
 		{"an unknown member beside a known filter in the query", "label=kept", `{"all":true}`, []string{"body /all"}},
 		{"a broken escape", "label=%zz", "", []string{"query label", `"%zz"`}},
 		{"a broken escape in a name", "%zz=a", "", []string{"query %zz"}},
@@ -301,12 +303,11 @@ func TestAnIgnoredFilterOfAListIsNamed(t *testing.T) {
 	t.Parallel()
 	c := newClient(t, mockserver.RunT(t))
 	for path, want := range map[string]string{
-		"/v2/dlq?labeel=a":                  "query labeel: unknown filter, ignored; did you mean label?",
-		"/v2/logs?mesageId=a":               "query mesageId: unknown filter, ignored; did you mean messageId?",
-		"/v2/events?labl=a":                 "query labl: unknown filter, ignored; did you mean label?",
-		"/v2/logs?label=a&count=1":          "",
-		"/_understudy/messages?stat=FAILED": "query stat: unknown filter, ignored; did you mean state?",
-		"/v2/logs?svc_token=" + c.token:     "",
+		"/v2/dlq?labeel=a":              "query labeel: unknown filter, ignored; did you mean \"label\"?",
+		"/v2/logs?mesageId=a":           "query mesageId: unknown filter, ignored; did you mean \"messageId\"?",
+		"/v2/events?labl=a":             "query labl: unknown filter, ignored; did you mean \"label\"?",
+		"/v2/logs?label=a&count=1":      "",
+		"/v2/logs?svc_token=" + c.token: "",
 	} {
 		t.Run(path, func(t *testing.T) {
 			t.Parallel()
@@ -315,4 +316,43 @@ func TestAnIgnoredFilterOfAListIsNamed(t *testing.T) {
 			}
 		})
 	}
+}
+
+// A call of the control API comes from a tester: with a name that the server does not know
+// it would list more than intended, or reset another account.
+func TestTheControlAPIRefusesUnknownParameters(t *testing.T) {
+	t.Parallel()
+	u := mockserver.RunT(t)
+	u.Stub("*")
+	u.Publish("https://app.test/kept", nil)
+	for call, want := range map[string]string{
+		"GET messages?statee=FAILED": `query statee: unknown filter: must be one of sort, account, cursor, count, source, state, url`,
+		"GET deliveries?mesageId=a":  `did you mean "messageId"?`,
+		"GET flow?kee=a":             `query kee: unknown parameter: must be one of account, count, key; did you mean "key"?`,
+		"GET clock?acount=b":         `query acount: unknown parameter: must be account; did you mean "account"?`,
+		"POST reset?acount=b":        `query acount: unknown parameter: must be account; did you mean "account"?`,
+		"DELETE limits?keey=b":       `query keey: unknown parameter: must be one of account, key; did you mean "key"?`,
+		"DELETE stubs?":              "",
+		"POST reset?account=":        `query account: invalid value "": must be an account id, or * for all`,
+		"GET messages?account=":      `query account: invalid value "": must be the id of one account`,
+		"GET deliveries?status=0":    `query status: invalid value "0": must be an HTTP status such as 503`,
+		"GET health?verbose=1":       `query verbose: unknown parameter: must be left out: this operation has no parameters`,
+		"GET sink/status/200?a=b":    "",
+		"GET ui/messages?own=1":      "",
+	} {
+		t.Run(call, func(t *testing.T) {
+			t.Parallel()
+			method, path, _ := strings.Cut(call, " ")
+			a := newClient(t, u).do(method, "/_understudy/"+path, "")
+			if want == "" {
+				a.ok()
+				return
+			}
+			a.refused(400, want)
+		})
+	}
+	t.Run("nothing is reset", func(t *testing.T) {
+		t.Parallel()
+		expect.Equal(t, "messages", len(newClient(t, u).do("GET", "/_understudy/messages", "").ok().list("messages")), 1)
+	})
 }

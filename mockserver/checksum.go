@@ -8,8 +8,9 @@ import (
 	"io"
 )
 
-// A snapshot ends with the checksum of itself without the checksum, layout left
-// out. Both sides work on a stream.
+// A snapshot ends with the SHA-256 checksum of its JSON without the checksum
+// and without insignificant white space. Writing and reading both work on a
+// stream.
 
 const (
 	checksumBegin = `,"checksum":"sha256:`
@@ -17,24 +18,24 @@ const (
 	checksumSize  = len(checksumBegin) + 2*sha256.Size + len(checksumEnd)
 )
 
-// checksumMember is the end of a document that has a checksum, in place of the
-// brace at its end. The sum is that of the document without.
+// checksumMember is the end of a document with a checksum: it replaces the
+// closing brace. The sum covers the document with the brace in its place.
 func checksumMember(sum []byte) []byte {
 	return []byte(checksumBegin + hex.EncodeToString(sum) + checksumEnd)
 }
 
-// checksummed writes a document and puts the checksum at its end.
+// checksummed passes a document through and adds the checksum at its end.
 type checksummed struct {
 	to   io.Writer
 	sum  hash.Hash
 	last []byte // the byte that is held back
 }
 
-// newChecksummed keeps no more of the document than its last byte, whatever its
-// size.
+// newChecksummed buffers only the last byte of the document, whatever its size.
 func newChecksummed(to io.Writer) *checksummed { return &checksummed{to: to, sum: sha256.New()} }
 
-// Write holds the last byte back: at the end, it is the brace.
+// Write holds the last byte back: at the end of the document it is the closing
+// brace, which end replaces.
 func (w *checksummed) Write(p []byte) (int, error) {
 	if len(p) == 0 {
 		return 0, nil
@@ -48,26 +49,27 @@ func (w *checksummed) Write(p []byte) (int, error) {
 	return n + 1, err
 }
 
-// end writes the checksum.
+// end writes the checksum and the closing brace.
 func (w *checksummed) end() error {
 	_, err := w.to.Write(checksumMember(w.sum.Sum(nil)))
 	return err
 }
 
-// verified reads a document and sums it up, layout left out.
+// verified passes a document through and computes its checksum without
+// insignificant white space.
 type verified struct {
 	from            io.Reader
 	sum             hash.Hash
-	text            bool // within a text
-	escaped         bool // behind a backslash there
+	text            bool // inside a JSON string
+	escaped         bool // after a backslash in that string
 	compact, behind []byte
 }
 
-// newVerified holds back as many bytes as a checksum takes, since nothing announces
-// the end of the document.
+// newVerified holds back as many bytes as a checksum takes, because only the
+// end of the stream shows which bytes are the checksum.
 func newVerified(from io.Reader) *verified { return &verified{from: from, sum: sha256.New()} }
 
-// Read passes on what it sums up.
+// Read passes on the bytes of the document and adds them to the sum.
 func (r *verified) Read(p []byte) (int, error) {
 	n, err := r.from.Read(p)
 	r.compact = append(r.compact[:0], r.behind...)

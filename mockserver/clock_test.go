@@ -82,7 +82,7 @@ func TestResetBringsTimeBack(t *testing.T) {
 		u.Stub("*", 200)
 		return u, newClient(t, u)
 	}
-	t.Run("a manual clock stands where the configuration says", func(t *testing.T) {
+	t.Run("a manual clock shows the configured time", func(t *testing.T) {
 		t.Parallel()
 		u, c := setup(t, "manual")
 		u.Publish("https://e.test/", nil, "Svc-Delay: 30d")

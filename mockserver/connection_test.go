@@ -12,6 +12,7 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/understudy-mock/understudy/mockserver"
 )
@@ -76,7 +77,7 @@ func (r *restarting) stop() {
 }
 
 // A destination that was restarted since the last delivery has closed the
-// connections that the server keeps. The delivery is made again on a fresh one,
+// connections that the server keeps. The delivery is repeated on a fresh one,
 // within the same attempt.
 func TestRestartedDestination(t *testing.T) {
 	t.Parallel()
@@ -186,5 +187,40 @@ func TestABrokenAnswerIsNotRepeated(t *testing.T) {
 				t.Errorf("second attempt: status %d, error %q; want a failure", d[1].Response.Status, d[1].Error)
 			}
 		})
+	}
+}
+
+// The headers and the body of a delivery leave in one write, which is half of the system
+// calls. Over TLS each write is a record of its own, and a read returns one record.
+func TestADeliveryIsOneWrite(t *testing.T) {
+	t.Parallel()
+	certified := httptest.NewUnstartedServer(nil)
+	certified.StartTLS()
+	t.Cleanup(certified.Close)
+	l, err := tls.Listen("tcp", "127.0.0.1:0", certified.TLS)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = l.Close() })
+	u := mockserver.RunT(t, mockserver.Config{Clock: "real", Transport: func(rt http.RoundTripper) http.RoundTripper {
+		rt.(*http.Transport).TLSClientConfig = certified.Client().Transport.(*http.Transport).TLSClientConfig
+		return rt
+	}})
+	u.Publish("https://"+l.Addr().String(), []byte("the body"), "Svc-Retries: 0")
+	conn, err := l.Accept()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = conn.Close() }()
+	_ = conn.SetDeadline(time.Now().Add(time.Minute)) // a failure shows below
+	buffer := make([]byte, 8<<10)
+	n, err := conn.Read(buffer)
+	if err != nil || !bytes.HasSuffix(buffer[:n], []byte("\r\n\r\nthe body")) {
+		t.Errorf("first read: got %q, %v; want a whole request", buffer[:n], err)
+	}
+	_, _ = io.WriteString(conn, "HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n") // a failure shows below
+	u.Settle()
+	if d := u.Deliveries(); len(d) != 1 || d[0].Response.Status != http.StatusOK {
+		t.Errorf("deliveries: got %+v, want one with status 200", d)
 	}
 }

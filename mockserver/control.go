@@ -1,7 +1,9 @@
 package mockserver
 
 import (
+	"context"
 	"github.com/understudy-mock/understudy/engine"
+	"github.com/understudy-mock/understudy/engine/refusal"
 	"github.com/understudy-mock/understudy/mockserver/call"
 	"github.com/understudy-mock/understudy/mockserver/control"
 	"github.com/understudy-mock/understudy/mockserver/fault"
@@ -9,20 +11,22 @@ import (
 	"github.com/understudy-mock/understudy/mockserver/tenant"
 )
 
-// Version is what the server says of itself; the build sets it.
+// Version is the version that the server reports; the release build sets it by
+// -ldflags.
 var Version = "0.1.0-dev"
 
-// NotReady makes the server report that it is not ready, and why, until it is
+// NotReady makes the readiness check fail with the reason, until NotReady is
 // called with "".
 func (s *Server) NotReady(reason string) { s.trouble.Store(&reason) }
 
-// Explain says why a message, a run or a flow-control key of the default account
-// is as it is.
+// Explain reports why a message, run, DLQ entry or flow-control key of the
+// default account is in its state, and what it waits for.
 func (s *Server) Explain(id string) (engine.Explanation, error) {
 	return s.tenants.First().Account.Explain(id)
 }
 
-// faulty lets a rule answer in place of the operation.
+// faulty answers by the first API fault that matches the call; false means that
+// none does. The control API never has faults: it is how a tester removes them.
 func (s *Server) faulty(c *call.Call) (response.Response, bool) {
 	if c.Op.Area == "control_url" || c.Tenant == nil {
 		return response.Response{}, false
@@ -30,17 +34,18 @@ func (s *Server) faulty(c *call.Call) (response.Response, bool) {
 	return c.Tenant.Faults.Respond(c.Request.Context(), c.Op.ID, c.Request.URL.Path, c.Header)
 }
 
-// Fault adds a rule to those of the default account.
+// Fault adds a rule to the default account, after its other rules.
 func (s *Server) Fault(rule fault.Rule) error {
 	compiled, err := rule.Compile(s.knownOperation)
 	if err != nil {
-		return err
+		return refusal.At("fault", err)
 	}
 	s.tenants.First().Faults.Add(compiled)
-	return nil
+	return s.tenants.Keep(context.Background(), s.tenants.First())
 }
 
-// knownOperation reports whether the document has an operation.
+// knownOperation reports whether the OpenAPI document has an operation with
+// this id.
 func (s *Server) knownOperation(id string) bool { return s.doc.Operation(id) != nil }
 
 // reason is why the server is not ready; "" when it is.
@@ -51,7 +56,8 @@ func (s *Server) reason() string {
 	return ""
 }
 
-// access is how clients reach an account.
+// access describes how clients reach an account: URLs, credentials and
+// environment.
 func (s *Server) access(w *tenant.Tenant) control.Access {
 	env := []map[string]string{}
 	for _, v := range s.env(w) {

@@ -53,7 +53,7 @@ func TestAdvance(t *testing.T) {
 		`{"to":1}`:            {"forward"},
 		`{"to":"1"}`:          {"/to"},
 		`{"by":"1h","x":1}`:   {"x"},
-		`{"by":`:              {"line 1, column 6"},
+		`{"by":`:              {"line 1, column 7"},
 		`{"by":"1h"} x`:       {"line 1, column"},
 		``:                    {"empty"},
 	} {
@@ -76,7 +76,7 @@ func TestAnAutoClockSkipsTheWaiting(t *testing.T) {
 	u.Stub("*", 503)
 	c := newClient(t, u)
 	u.Publish("https://e.test/", nil)
-	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
 	for len(c.do("GET", "/v2/dlq", "").ok().list("messages")) == 0 {
 		if ctx.Err() != nil {
@@ -191,10 +191,39 @@ func TestJournals(t *testing.T) {
 		}
 	}
 	c.do("GET", "/_understudy/deliveries?limit=0", "").refused(400, "limit", "1 to 10000")
+	c.do("PUT", "/_understudy/faults", `[{"on":"api","status":503,"times":1}]`).ok()
+	c.do("GET", "/v2/queues", "")
+	for query, want := range map[string]int{"?refused=true&status=503": 1, "?refused=false&status=503": 0, "?refused=true&status=400": 1, "?refused=false&status=200": 2} {
+		if got := len(c.do("GET", "/_understudy/requests"+query, "").ok().list("entries")); got != want {
+			t.Errorf("requests%s: got %d, want %d", query, got, want)
+		}
+	}
 	c.do("DELETE", "/_understudy/requests", "").ok()
 	c.do("DELETE", "/_understudy/deliveries", "").ok()
 	if n := len(c.do("GET", "/_understudy/deliveries", "").ok().list("entries")); n != 0 {
 		t.Errorf("deliveries after clearing: got %d, want 0", n)
+	}
+}
+
+// TestListsAreNarrowedByEachFilterTheyHave tries filters that lists of another kind have as well.
+func TestListsAreNarrowedByEachFilterTheyHave(t *testing.T) {
+	t.Parallel()
+	u := mockserver.RunT(t)
+	u.Stub("https://app.test/*", 200)
+	c := newClient(t, u)
+	for _, name := range []string{"orders", "mails"} {
+		c.do("POST", "/v2/trigger/https://app.test/"+name, "{}").ok()
+	}
+	t.Run("runs by the start of their URL", func(t *testing.T) {
+		t.Parallel()
+		runs := c.do("GET", "/_understudy/runs?url=https://app.test/ord", "").ok().list("runs")
+		expect.Equal(t, "number of runs", len(runs), 1)
+	})
+	for path, filter := range map[string]string{"runs?queueName=a": "queueName", "runs?source=message": "source", "runs?topicName=a": "topicName", "runs?scheduleId=a": "scheduleId", "dlq?state=FAILED": "state"} {
+		t.Run(path+" is refused", func(t *testing.T) {
+			t.Parallel()
+			c.do("GET", "/_understudy/"+path, "").refused(400, "query "+filter, "unknown filter")
+		})
 	}
 }
 
@@ -326,7 +355,7 @@ func TestEventsAreStreamed(t *testing.T) {
 	t.Parallel()
 	u := mockserver.RunT(t)
 	u.Stub("*")
-	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
 	r, err := http.NewRequestWithContext(ctx, "GET", u.URL()+"/_understudy/events", nil)
 	if err != nil {

@@ -9,9 +9,9 @@ import (
 	"github.com/understudy-mock/understudy/mockserver/response"
 )
 
-// options answers OPTIONS with the methods of the path, and a preflight of a
-// page of this machine with what it asks for. A preflight of an unknown path
-// passes too, so that the page receives the error of its request.
+// options answers OPTIONS with the methods of the path. A CORS preflight from a
+// page of this machine is granted what it requests. A preflight of an unknown
+// path passes too, so that the page receives the error of its request.
 func (s *Server) options(c *call.Call) (response.Response, error) {
 	allowed := s.allowed(c.Request)
 	in, out := c.Request.Header, http.Header{}

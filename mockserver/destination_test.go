@@ -13,7 +13,7 @@ import (
 	"github.com/understudy-mock/understudy/mockserver"
 )
 
-// rawPublish writes the request target to a socket as it stands: no client
+// rawPublish writes the request target to a socket as it is: no client
 // tidies it up.
 func rawPublish(t *testing.T, u *mockserver.TestServer, target string) int {
 	t.Helper()
@@ -137,7 +137,7 @@ func TestImpossibleDestinationsAreRefused(t *testing.T) {
 		{"unknown scheme", "ftp://e.test/a", []string{"ftp", "http(s)://"}},
 		{"empty", "", []string{"destination", "http(s) URL"}},
 		{"bad port", "http://e.test:99999/", []string{"99999", "65535"}},
-		{"port that is no number", "http://e.test:http/", []string{"port"}},
+		{"port that is not a number", "http://e.test:http/", []string{"port"}},
 		{"empty port", "http://e.test:/", []string{"port"}},
 		{"no host", "https:///a", []string{"host"}},
 		{"illegal group name", "no%20group", []string{"no group", "URL group"}},

@@ -2,6 +2,7 @@ package mockserver
 
 import (
 	"fmt"
+	"net/url"
 	"slices"
 	"strings"
 
@@ -11,11 +12,12 @@ import (
 	"github.com/understudy-mock/understudy/spec/header"
 )
 
-// HeaderPrefix begins the configuration headers of a server that nobody has
-// spoken to.
+// HeaderPrefix is the prefix of configuration headers in the dialect that the
+// server uses before the first request.
 func (s *Server) HeaderPrefix() string { return s.tenants.Home().HeaderPrefix }
 
-// neutralise finds the dialect of a request and takes its names out.
+// neutralise finds the dialect of a request and replaces its names by the
+// neutral ones (Svc-), which all code behind it uses.
 func (s *Server) neutralise(c *call.Call) {
 	c.Sent, c.SentQuery = c.Request.Header, c.Request.URL.RawQuery
 	c.Named, c.Mixed = s.tenants.Dialects().OfRequest(c.Request.Header, c.Request.URL.RawQuery)
@@ -26,20 +28,43 @@ func (s *Server) neutralise(c *call.Call) {
 	d := c.Dialect
 	h, query := d.NeutralHeader(c.Request.Header), d.NeutralQuery(c.Request.URL.RawQuery)
 	if d.HeaderPrefix != header.Prefix || query != c.Request.URL.RawQuery {
-		r, u := *c.Request, *c.Request.URL
-		u.RawQuery = query
-		r.URL, r.Header = &u, h
+		r := *c.Request
+		r.Header = h
+		if query != r.URL.RawQuery {
+			u := *r.URL
+			u.RawQuery = query
+			r.URL = &u
+		}
 		c.Request = &r
 	}
 	indexPath(c)
-	c.Header, c.Raw, c.Query = h, query, noQuery
-	if query != "" {
-		c.Query = c.Request.URL.Query()
-	}
+	c.Header, c.Raw, c.Query = h, query, parseQuery(c.Query, query)
 }
 
-// foreign refuses names that the server does not speak, or that do not belong
-// together. Control calls show names of clients as they were sent.
+// shortQuery is the largest size, in bytes, of queries for which a map is used again.
+const shortQuery = 1 << 10
+
+// parseQuery is url.ParseQuery without its error, and uses a map again if it is not nil.
+func parseQuery(again url.Values, query string) url.Values {
+	switch {
+	case query == "":
+		return noQuery
+	case again == nil || len(query) > shortQuery || strings.ContainsAny(query, "%+;"):
+		q, _ := url.ParseQuery(query) // the rest of a query with an invalid part is used
+		return q
+	}
+	clear(again)
+	for pair := range strings.SplitSeq(query, "&") {
+		if name, value, _ := strings.Cut(pair, "="); pair != "" {
+			again[name] = append(again[name], value)
+		}
+	}
+	return again
+}
+
+// foreign refuses names of a dialect that the server does not serve, and names
+// of two dialects in one request. Control calls are exempt: they show the names
+// of clients as they were sent.
 func (s *Server) foreign(c *call.Call) error {
 	if c.Op.Area == "control_url" {
 		return nil
@@ -54,11 +79,11 @@ func (s *Server) foreign(c *call.Call) error {
 	return nil
 }
 
-// speak settles the dialect of an admitted call: the account remembers the
-// first that was spoken, and a call without names follows the account.
+// speak fixes the dialect of an admitted call. The account keeps the dialect of
+// its first call; a call without names has the dialect of its account.
 func (s *Server) speak(c *call.Call) {
 	if c.Op.Area == "control_url" {
-		c.Dialect = s.neutral // its names are its own
+		c.Dialect = s.neutral // the control API has no dialects
 		return
 	}
 	if !s.tenants.Auto() {
@@ -66,13 +91,14 @@ func (s *Server) speak(c *call.Call) {
 	}
 	if c.Named.Dialect == nil {
 		c.Dialect = s.unnamed(c)
-	} else if !c.AsTester && c.Op.Area != "kv_url" { // whose store checks its token itself
+	} else if !c.AsTester && c.Op.Area != "kv_url" { // the key-value store checks its token itself
 		c.Tenant.Speak(c.Named.Dialect)
 	}
 }
 
-// queryToken is the token in the query, also under the name that another
-// dialect has for it: such a call is refused for the name, in its account.
+// queryToken is the token in the query, under its name in any dialect. A name
+// of the wrong dialect still authenticates, so that the refusal for the name is
+// recorded in the journal of the account.
 func (s *Server) queryToken(c *call.Call) []string {
 	token := c.Query[s.neutral.TokenQuery]
 	for _, d := range s.tenants.Dialects() {
@@ -83,8 +109,9 @@ func (s *Server) queryToken(c *call.Call) []string {
 	return token
 }
 
-// unnamed is the dialect of a call without names: that of its path or its
-// development token where only one has them, else that of the account.
+// unnamed is the dialect of a call without names: a dialect besides the default
+// one that has its path or development token, otherwise the dialect of the
+// account.
 func (s *Server) unnamed(c *call.Call) *spec.Dialect {
 	if c.AsTester {
 		return s.tenants.Usual(c.Tenant)
@@ -98,14 +125,15 @@ func (s *Server) unnamed(c *call.Call) *spec.Dialect {
 	return s.tenants.Usual(c.Tenant)
 }
 
-// namesHeaders reports whether bodies of the operation may name headers; those
-// of the vector index and the key-value store are the client's own.
+// namesHeaders reports whether bodies of the operation may name headers; bodies
+// of the vector index and the key-value store are data of the client, which
+// must not be renamed.
 func namesHeaders(c *call.Call) bool {
 	return c.Op == nil || c.Op.Area != "vector_url" && c.Op.Area != "kv_url"
 }
 
-// neutraliseBody takes the dialect's names out of the headers in a JSON body,
-// which may be the first to tell the dialect.
+// neutraliseBody replaces the dialect's header names in a JSON body. The body
+// may be the first part of the request that shows the dialect.
 func (s *Server) neutraliseBody(c *call.Call) error {
 	if !c.Op.BodyJSON || c.Op.Area == "control_url" || !namesHeaders(c) {
 		return nil

@@ -47,12 +47,18 @@ func TestEachRequestSpeaksItsDialect(t *testing.T) {
 		second := u.Publish("https://app.test/b", nil, d.HeaderPrefix+"Delay: 2h", d.HeaderPrefix+"Retries: 5", d.HeaderPrefix+"Flow-Control-Key: k", d.HeaderPrefix+"Flow-Control-Value: rate=1")
 		m := u.Message(first)
 		expect.Equal(t, "retries", m.MaxRetries, 7)
-		expect.Equal(t, "delay", m.NotBefore.Sub(m.CreatedAt), time.Hour)
+		expect.Equal(t, "delay", m.NotBefore.Time().Sub(m.CreatedAt.Time()), time.Hour)
 		expect.Equal(t, "label", m.Options.Labels[0], "one")
 		m = u.Message(second)
 		expect.Equal(t, "retries", m.MaxRetries, 5)
-		expect.Equal(t, "delay", m.NotBefore.Sub(m.CreatedAt), 2*time.Hour)
+		expect.Equal(t, "delay", m.NotBefore.Time().Sub(m.CreatedAt.Time()), 2*time.Hour)
 		expect.Equal(t, "flow control key", m.FlowKey(), "k")
+	})
+	t.Run("the journal names what was refused as it was sent", func(t *testing.T) {
+		for _, prefix := range []string{"Svc-", d.HeaderPrefix} {
+			c.do("POST", "/v2/publish/https://app.test/c", "", prefix+"Delay: soon").refused(400, prefix+"Delay")
+			expect.Contains(t, "journal", string(c.do("GET", "/_understudy/requests?refused=true&limit=1", "").raw), `"header `+prefix+"Delay: invalid value")
+		}
 	})
 	u.Advance(3 * time.Hour)
 	t.Run("a delivery speaks the dialect of its publish", func(t *testing.T) {

@@ -22,14 +22,14 @@ var _ = registerHandlers(map[string]handler{
 	"retryDLQMessages":   (*Server).retryDLQMessages,
 })
 
-// listBody is a page on the wire; the cursor is absent at the end.
+// listBody is a page of a list as JSON; the last page has no cursor.
 type listBody[T any] struct {
 	Cursor   string `json:"cursor,omitempty"`
 	Messages []T    `json:"messages"`
 }
 
-// listDLQ lists entries of both kinds, in the form of a message: what only a run has
-// is left out.
+// listDLQ lists entries of both kinds, in the form of a message: fields that
+// only runs have are left out.
 func (s *Server) listDLQ(c *call.Call) (response.Response, error) {
 	p, err := c.Account.DLQ(c.Filter())
 	out := listBody[api.DLQMessage]{Cursor: p.Cursor, Messages: []api.DLQMessage{}}
@@ -65,7 +65,8 @@ func (s *Server) getDLQMessage(c *call.Call) (response.Response, error) {
 	return response.Response{Body: out}, nil
 }
 
-// getWorkflowDLQ refuses the entry of a plain message, and says where it is shown.
+// getWorkflowDLQ refuses the entry of a plain message with the path that shows
+// it.
 func (s *Server) getWorkflowDLQ(c *call.Call) (response.Response, error) {
 	e, err := c.Account.DLQEntry(c.Vars["dlqId"])
 	if err != nil {
@@ -93,9 +94,9 @@ func (s *Server) deleteWorkflowDLQs(c *call.Call) (response.Response, error) {
 	return deleteEntries(c, func(f *engine.Filter) { f.WorkflowOnly = true })
 }
 
-// deleteEntries takes filters from the query and from the body, since clients
-// differ. An answer with a cursor means that more may match: clients ask until there
-// is none.
+// deleteEntries reads filters from the query and from the body, because clients
+// use either. A response with a cursor means that more entries may match:
+// clients repeat the call until a response has none.
 func deleteEntries(c *call.Call, narrow func(*engine.Filter)) (response.Response, error) {
 	if err := c.MergeBody(); err != nil {
 		return response.Response{}, err
@@ -109,8 +110,8 @@ func deleteEntries(c *call.Call, narrow func(*engine.Filter)) (response.Response
 	}{n, cursor}}, err
 }
 
-// retryDLQMessage publishes the message again, with what the headers of this call
-// override.
+// retryDLQMessage publishes the message again, with the options that the
+// headers of this call override.
 func (s *Server) retryDLQMessage(c *call.Call) (response.Response, error) {
 	over, err := s.overrides(c)
 	if err != nil {
@@ -121,7 +122,7 @@ func (s *Server) retryDLQMessage(c *call.Call) (response.Response, error) {
 }
 
 // retryDLQMessages retries all that match or none; overrides are read before
-// anything is looked up, so that a refused one changes nothing.
+// anything is looked up, so that an invalid one changes nothing.
 func (s *Server) retryDLQMessages(c *call.Call) (response.Response, error) {
 	if err := c.MergeBody(); err != nil {
 		return response.Response{}, err
@@ -141,15 +142,14 @@ func (s *Server) retryDLQMessages(c *call.Call) (response.Response, error) {
 	return response.Response{Body: out}, err
 }
 
-// overrides reads the headers that a restart or retry lays over the original
-// configuration; key and value of flow control each stand for themselves.
+// overrides reads the headers by which a restart or retry replaces parts of the
+// original configuration. The key and the value of flow control are replaced
+// independently of each other.
 func (s *Server) overrides(c *call.Call) (engine.Options, error) {
 	set := request.SettingsOf(c.Header)
-	key, hasKey := set["Flow-Control-Key"]
-	value, hasValue := set["Flow-Control-Value"]
-	delete(set, "Flow-Control-Key")
-	delete(set, "Flow-Control-Value")
-	over, unknown, problems := set.Parse()
+	key, hasKey := set.Find("Flow-Control-Key")
+	value, hasValue := set.Find("Flow-Control-Value")
+	over, unknown, problems := set.Without("Flow-Control-Key", "Flow-Control-Value").Parse()
 	problems = append(problems, s.unknownOptions(c, unknown)...)
 	over.Hops = c.Hops
 	if hasKey {
@@ -173,6 +173,6 @@ func (s *Server) overrides(c *call.Call) (engine.Options, error) {
 	return over, nil
 }
 
-// overridingHeaders are the headers of a restart that the new run is listed with in
-// place of the original ones ("Restart a failed workflow run"; decided: 20).
+// overridingHeaders are the headers of a restart that lists of runs show
+// instead of the original ones ("Restart a failed workflow run"; decided: 20).
 var overridingHeaders = []string{"Svc-Flow-Control-Key", "Svc-Flow-Control-Value", "Svc-Retries", "Svc-Retry-Delay"}

@@ -53,7 +53,7 @@ func TestADLQRetryLaysFlowControlOverPartByPart(t *testing.T) {
 		ids := failing(t, u, c, nil)
 		c.do("POST", "/v2/dlq/retry/"+ids[0], "", "Svc-Flow-Control-Key: k").refused(400, "flow control", "rate")
 	})
-	t.Run("a bulk retry of which one is refused changes nothing", func(t *testing.T) {
+	t.Run("a bulk retry with one refused entry changes nothing", func(t *testing.T) {
 		t.Parallel()
 		u := mockserver.RunT(t)
 		c := newClient(t, u)

@@ -5,17 +5,18 @@
 //
 // # A request
 //
-// Routes come from the OpenAPI document and from nowhere else. Each request
-// passes, in this order: recover, make the names of the request's dialect neutral, journal,
+// All routes come from the OpenAPI documents. Each request passes, in this
+// order: recover, make the names of the request's dialect neutral, journal,
 // route, authenticate (as the operation's security says), check the request,
-// handler, check the response. A handler reads, calls the engine once, and
-// returns; pipeline.go writes the answer, package response chooses a failing status.
+// handler, check the response. A handler reads the call, calls the engine once
+// (a second call would not be atomic with the first), and returns. pipeline.go
+// writes the answer; package response maps errors to statuses.
 //
 // # A delivery
 //
-// The engine hands over an Attempt with no lock held: package delivery adds headers
-// and signature, asks the stubs, applies rewrites, calls over HTTP, and gives
-// the Outcome back. The delivery journal keeps both.
+// The engine passes an Attempt without holding its lock: package delivery adds
+// headers and signature, looks for a stub, applies rewrites, sends the request,
+// and returns the Outcome. The delivery journal keeps both.
 //
 // # A look
 //
@@ -23,5 +24,6 @@
 // testers; package ui is the web page over it, and as.go lets both call the
 // interface without credentials.
 //
-// It keeps nothing on disk and decides nothing: behaviour is in package engine.
+// The package writes nothing to disk itself (Config.Store does) and has no
+// rules of the service: behaviour is in package engine.
 package mockserver

@@ -6,11 +6,11 @@ import (
 	"github.com/understudy-mock/understudy/mockserver/stub"
 )
 
-// lookAround is how long a public host takes to answer, so that a message can
-// be looked at before it is delivered.
+// lookAround is the delay of an answer of a public host, so that a client can
+// read a message before it is delivered.
 const lookAround = "300ms"
 
-// The hosts, each up to the path.
+// Regular expressions for the hosts, each up to the path.
 const (
 	statusHosts    = `^https?://(?i:(?:mock\.)?httpstat(?:us\.io|\.us|\.io))(?::\d+)?`
 	exampleHosts   = `^https?://(?i:(?:[\w-]+\.)*example\.(?:com|org|net))(?:[:/?#]|$)`
@@ -22,12 +22,13 @@ const (
 )
 
 // EchoHosts are the public hosts that clients' own tests publish to (wire.md,
-// "What the published suites assert"): those that answer the status in their path, an echo of
-// requests, one that catches them, and the example hosts, which fail slowly.
+// "What the published suites assert"): those that answer the status in their
+// path, that echo requests, that accept everything, and the example hosts,
+// which fail slowly.
 var EchoHosts = echoHosts()
 
-// echoHosts is in the order in which stubs are asked: the first that matches
-// answers, so a path comes before its host as a whole.
+// echoHosts returns the stubs in matching order: the first match answers, so a
+// path comes before its whole host.
 func echoHosts() []stub.Stub {
 	list := []stub.Stub{
 		echoHost("", statusHosts+`/(\d{3})[^?]*\?(?:.*&)?sleep=(\d+)`, stub.Answer{Status: "$1", Body: "$1 $reason", Delay: "${2}ms"}),
@@ -49,8 +50,8 @@ func echoHosts() []stub.Stub {
 		echoHost("", binHosts+`(?:[/?#]|$)`, stub.Answer{Status: "404", Body: "Not Found"}))
 }
 
-// echoHost answers what matches, after the time of a public host unless the
-// answer says another.
+// echoHost is a stub for one pattern, with the delay lookAround unless the
+// answer has its own.
 func echoHost(method, pattern string, a stub.Answer) stub.Stub {
 	if a.Delay == "" {
 		a.Delay = lookAround

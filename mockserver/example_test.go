@@ -57,7 +57,7 @@ func ExampleRun() {
 	// 400 {"error":"header Svc-Retries: invalid value \"many\": must be an integer from 0 to 1000000000"}
 }
 
-// run stands in for go test.
+// run takes the place of go test.
 func run(test func(testing.TB)) {
 	t := &exampleT{}
 	defer t.end()

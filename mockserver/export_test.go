@@ -62,3 +62,6 @@ func NotBuilt() (left []string) {
 
 // CopyFields copies what two response bodies share.
 func CopyFields(to, from any) { response.CopyFields(to, from) }
+
+// ParseQuery is parseQuery.
+var ParseQuery = parseQuery

@@ -92,17 +92,20 @@ func TestFaultsThatCannotBe(t *testing.T) {
 	t.Parallel()
 	c := newClient(t, mockserver.RunT(t))
 	for rules, want := range map[string]string{
-		`[{"on":"moon","status":500}]`:                      "on",
-		`[{"on":"api"}]`:                                    "at least one of",
-		`[{"on":"api","status":99}]`:                        "status",
-		`[{"on":"api","operation":"nothing","status":500}]`: "an operationId",
-		`[{"on":"api","url":"x","status":500}]`:             "they are for deliveries",
-		`[{"on":"delivery","status":500}]`:                  "a stub answers deliveries",
-		`[{"on":"delivery","delay":"soon"}]`:                "a duration",
-		`[{"on":"api","status":500,"probability":2}]`:       "probability",
-		`[{"on":"api","status":500,"sometimes":1}]`:         "sometimes",
-		`{"on":"api"}`:                                      "array",
-		`[{"on":"delivery","preset":"rate-limit-daily"}]`:   "on api",
+		`[{"on":"moon","status":500}]`:                                `body /0/on: invalid value "moon": must be one of api, delivery`,
+		`[{"on":"api"}]`:                                              "body /0: must be an object with at least one of status, delay",
+		`[{"on":"api","status":99}]`:                                  "body /0/status: invalid value",
+		`[{"on":"api","status":700}]`:                                 "body /0/status: invalid value",
+		`[{"on":"api","operation":"nothing","status":500}]`:           `body /0/operation: invalid value "nothing": must be an operationId`,
+		`[{"on":"api","url":"x","status":500}]`:                       `body /0/on: invalid value "api": must be delivery with url, duplicate or reorder`,
+		`[{"on":"delivery","status":500}]`:                            `body /0/on: invalid value "delivery": must be api with operation, status, headers or body; a stub answers deliveries`,
+		`[{"on":"api","drop":true},{"on":"delivery","delay":"soon"}]`: `body /1/delay: invalid value "soon": must be a duration such as 3s`,
+		`[{"on":"api","status":500,"probability":2}]`:                 "body /0/probability: invalid value 2: must be",
+		`[{"on":"api","status":500,"times":-1}]`:                      "body /0/times: invalid value -1: must be",
+		`[{"on":"api","status":500,"sometimes":1}]`:                   "sometimes",
+		`{"on":"api"}`: "array",
+		`[{"on":"api","status":500,"headers":{"a:":"x"}}]`: `body /0/headers: invalid value "a:": must be names of headers`,
+		`[{"on":"delivery","preset":"rate-limit-daily"}]`:  `body /0/preset: invalid value "rate-limit-daily": must be rate-limit-daily or rate-limit-burst, with on: api`,
 	} {
 		c.do("PUT", "/_understudy/faults", rules, "Content-Type: application/json").refused(http.StatusBadRequest, want)
 	}
@@ -111,8 +114,8 @@ func TestFaultsThatCannotBe(t *testing.T) {
 func TestOutboundPolicy(t *testing.T) {
 	t.Parallel()
 	for policy, want := range map[string][2]string{
-		"stub-only":     {"no stub stands for it", "no stub stands for it"},
-		"loopback-only": {"no address of this machine", ""},
+		"stub-only":     {"no stub matches it", "no stub matches it"},
+		"loopback-only": {"not an address of this machine", ""},
 	} {
 		u := mockserver.RunT(t, mockserver.Config{Outbound: policy})
 		u.Publish("http://app.invalid/", []byte("x"), "Svc-Retries: 0")
@@ -130,5 +133,5 @@ func TestOutboundPolicy(t *testing.T) {
 	if err == nil {
 		t.Fatal("an unknown policy: got no error, want one")
 	}
-	expect.Contains(t, "error of an unknown policy", err.Error(), "must be allow")
+	expect.Contains(t, "error of an unknown policy", err.Error(), "must be one of allow")
 }

@@ -4,11 +4,12 @@ import (
 	"bytes"
 	"cmp"
 	"encoding/json"
+	"errors"
 	"fmt"
-	"maps"
 	"net/http"
 	"net/url"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/understudy-mock/understudy/engine"
@@ -28,21 +29,21 @@ var _ = registerHandlers(map[string]handler{
 })
 
 // Fixture is a fixture file: YAML or JSON, described by
-// spec/fixture.schema.json. Its name is for errors.
+// spec/fixture.schema.json. Errors begin with its name.
 type Fixture struct {
 	Name string
 	Text []byte
 }
 
-// Load puts a fixture into the server. One with a mistake changes nothing; the
-// error names its line and key.
+// Load adds the contents of a fixture to the server. An invalid fixture changes
+// nothing; the error names the line and the key.
 func (s *Server) Load(f Fixture) error {
 	_, err := s.addFixture(s.tenants.First(), cmp.Or(f.Name, "fixture"), f.Text)
 	return err
 }
 
-// controlFixtures loads a fixture into the account of the call. The name is for
-// errors only.
+// controlFixtures loads a fixture into the account of the call. The name in the
+// query is used in errors only.
 func (s *Server) controlFixtures(c *call.Call) (response.Response, error) {
 	name := c.Query.Get("name")
 	if name == "" {
@@ -52,7 +53,7 @@ func (s *Server) controlFixtures(c *call.Call) (response.Response, error) {
 	return response.Response{Body: map[string]int{"accounts": n}}, err
 }
 
-// fixtureTarget is what one account gets.
+// fixtureTarget is one account with the parts of the fixture that it receives.
 type fixtureTarget struct {
 	tenant  *tenant.Tenant
 	pointer string
@@ -60,8 +61,8 @@ type fixtureTarget struct {
 	stubs   []stub.Stub
 }
 
-// addFixture reads and checks all of a file, then puts it in. It says how many
-// accounts got something.
+// addFixture reads and checks the whole file before it changes anything. It
+// returns how many accounts received a part of it.
 func (s *Server) addFixture(w *tenant.Tenant, name string, text []byte) (int, error) {
 	f, plain, err := fixture.Read(name, text)
 	if err != nil {
@@ -75,7 +76,7 @@ func (s *Server) addFixture(w *tenant.Tenant, name string, text []byte) (int, er
 	var trials []*tenant.Tenant
 	defer func() {
 		for _, w := range trials {
-			_, _ = w.Account.Close(), w.KV.Close() // nothing runs in them
+			_, _ = w.Account.Close(), w.KV.Close() // trial accounts make no attempts
 		}
 	}()
 	all := []fixtureTarget{{tenant: w, stubs: file.Stubs}}
@@ -90,9 +91,12 @@ func (s *Server) addFixture(w *tenant.Tenant, name string, text []byte) (int, er
 		if err := s.mayMake(known, a, seen); err != nil {
 			return 0, f.At(pointer, err)
 		}
+		if known != nil && known.Elsewhere() {
+			return 0, f.At(pointer, errElsewhere(known))
+		}
 		if known == nil {
 			made = append(made, a)
-			known = s.tenants.Trial(a) // on trial: nobody can reach it yet
+			known = s.tenants.Trial(a) // not registered: no request reaches it yet
 			trials = append(trials, known)
 		}
 		things, err := s.fixtureOf(f, pointer, known.Account.Now(), &one.Things)
@@ -107,12 +111,17 @@ func (s *Server) addFixture(w *tenant.Tenant, name string, text []byte) (int, er
 		}
 	}
 	for _, a := range made {
-		s.tenants.Put(a)
+		if _, err := s.tenants.Put(a); err != nil {
+			return 0, err
+		}
 	}
 	for _, one := range all {
 		target := s.tenants.Find(func(w *tenant.Tenant) bool { return w.ID == one.tenant.ID })
-		target.Stubs.AddLast(one.stubs)                               // before the first message leaves
-		if err := target.Account.AddFixture(one.things); err != nil { // what was checked went since
+		if target.Elsewhere() {
+			return 0, f.At(one.pointer, errElsewhere(target))
+		}
+		target.Stubs.AddLast(one.stubs)                               // before the first message is delivered
+		if err := target.Account.AddFixture(one.things); err != nil { // the account changed after the check
 			return 0, f.At(one.pointer, err)
 		}
 		for i := range one.things.Vectors {
@@ -122,22 +131,23 @@ func (s *Server) addFixture(w *tenant.Tenant, name string, text []byte) (int, er
 	return len(all), nil
 }
 
-// mayMake refuses an account whose credentials are those of another.
+// mayMake refuses an account whose id or token is given twice, or whose token
+// opens another account.
 func (s *Server) mayMake(known *tenant.Tenant, a Account, seen map[string]bool) error {
 	owner := s.tenants.Owner(a.Token)
 	switch {
 	case seen[a.ID] || seen["\x00"+a.Token]:
 		return response.Invalid("account " + strconv.Quote(a.ID) + ": id and token: must be given once each")
 	case known != nil && a.Token != known.Token && a.Token != tenant.DerivedSecret(a.ID, "token"):
-		return response.Invalid("token: the account is there with another")
+		return response.Invalid("token: the account exists with another token: must be that one, or absent")
 	case known == nil && owner != nil:
-		return response.Invalid("token: it opens account " + strconv.Quote(owner.ID))
+		return response.Invalid("token: account " + strconv.Quote(owner.ID) + " has it: must be unique")
 	}
 	seen[a.ID], seen["\x00"+a.Token] = true, true
 	return nil
 }
 
-// fixtureOf is what the things of a fixture mean to the engine.
+// fixtureOf converts one account's part of a fixture into values of the engine.
 func (s *Server) fixtureOf(f *fixture.Source, pointer string, now time.Time, t *fixture.Things) (engine.Fixture, error) {
 	r := &fixtureReader{server: s, file: f, now: now}
 	var things engine.Fixture
@@ -186,8 +196,8 @@ func (s *Server) fixtureOf(f *fixture.Source, pointer string, now time.Time, t *
 	return things, r.err
 }
 
-// fixtureReader turns the things of a fixture into those of the engine. Its
-// first error counts.
+// fixtureReader converts the contents of a fixture into values of the engine,
+// and keeps the first error.
 type fixtureReader struct {
 	server  *Server
 	file    *fixture.Source
@@ -199,11 +209,17 @@ type fixtureReader struct {
 // fail keeps the first error: later ones often follow from it.
 func (r *fixtureReader) fail(key string, err error) {
 	if r.err == nil && err != nil {
+		if known, ok := errors.AsType[*response.Error](err); ok && len(known.Problems) == 1 && known.Problems[0].In == "body" {
+			value := known.Problems[0]
+			value.In, value.Name = "", "" // the file has another place for it
+			err = errors.New(strings.TrimPrefix(value.String(), ": "))
+		}
 		r.err = r.file.At(r.pointer+key, err)
 	}
 }
 
-// time is a moment, zero when it is not given. The schema has looked at it.
+// time parses a time; an absent one is the zero time. The schema has checked
+// the form.
 func (r *fixtureReader) time(key string, raw json.RawMessage) (t time.Time) {
 	var text string
 	var n int64
@@ -219,17 +235,18 @@ func (r *fixtureReader) time(key string, raw json.RawMessage) (t time.Time) {
 	return t.Truncate(time.Millisecond)
 }
 
-// optionalDuration is a duration that the schema has looked at; 0 when it is not given.
+// optionalDuration parses a duration that the schema has checked; an absent one
+// is 0.
 func optionalDuration(text string) time.Duration {
 	d, _ := response.Duration(text)
 	return d
 }
 
-// headers are those of a call, with the names of any dialect.
+// headers builds a call from header fields with the names of any dialect.
 func (r *fixtureReader) headers(fields fixture.Headers) *call.Call {
 	texts := make(map[string]json.RawMessage, len(fields))
 	for name, raw := range fields {
-		if raw[0] != '"' && raw[0] != '[' { // a number or a boolean as its text
+		if raw[0] != '"' && raw[0] != '[' { // numbers and booleans: their JSON text
 			raw = json.RawMessage(strconv.Quote(string(raw)))
 		}
 		texts[name] = raw
@@ -242,38 +259,48 @@ func (r *fixtureReader) headers(fields fixture.Headers) *call.Call {
 	return c
 }
 
-// request is a publish with these headers, read as the server reads them.
+// request is a publish with these headers, read by the code that reads
+// requests.
 func (r *fixtureReader) request(fields fixture.Headers, body []byte) engine.PublishRequest {
 	c := r.headers(fields)
 	h := c.Header
-	out := engine.PublishRequest{Header: request.RememberedHeader(h), Forward: engine.Header{}, All: request.PlainHeaders(h), Body: body, CallerIP: "127.0.0.1"}
-	maps.Copy(out.Forward, request.ContentHeader(h))
-	r.fail("/headers", r.server.configure(c, &out, request.SettingsOf(h)))
+	out := engine.PublishRequest{All: request.PlainHeaders(h), Body: body, CallerIP: "127.0.0.1"}
+	request.KeepHeaders(&out, h)
+	r.configure(c, &out)
 	if c.Named.Dialect == nil {
-		out.Options.Dialect = "" // it follows the account
+		out.Options.Dialect = "" // the account decides
 	}
 	return out
 }
 
-// message is a publish as a client would send it, read by the same code, so that a
-// fixture cannot hold what the interface refuses.
+// configure reads the options in the headers. An unknown option, for which a publish only
+// returns a warning, is an error here: the file is written for this server.
+func (r *fixtureReader) configure(c *call.Call, out *engine.PublishRequest) {
+	r.fail("/headers", r.server.configure(c, out, request.SettingsOf(c.Header)))
+	if len(c.Warnings) > 0 {
+		r.fail("/headers", errors.New(c.Warnings[0]))
+	}
+}
+
+// message is a publish, read by the code that reads requests, so that a fixture
+// cannot contain what the interface refuses.
 func (r *fixtureReader) message(m *fixture.Message) engine.PublishRequest {
 	out := r.request(m.Headers, m.Bytes())
 	r.fail("/destination", request.SetDestination(&out, "body", m.Destination))
 	if m.Queue != "" {
 		if err := request.ReadName(&out.Options.Queue, m.Queue); err != nil {
-			r.fail("/queue", fmt.Errorf("%q: %w", response.Shorten(m.Queue), err))
+			r.fail("/queue", fmt.Errorf("invalid value %q: %w", response.Shorten(m.Queue), err))
 		}
 	}
 	return out
 }
 
-// group reads default headers like an update of the group.
+// group reads the default headers like the operation that updates a group.
 func (r *fixtureReader) group(g fixture.Group) engine.Group {
 	c := r.headers(g.Headers)
 	h := c.Header
 	defaults := engine.PublishRequest{}
-	r.fail("/headers", r.server.configure(c, &defaults, request.SettingsOf(h)))
+	r.configure(c, &defaults)
 	for i, e := range g.Endpoints {
 		if err := request.CheckURL("body", "url", e.URL); err != nil {
 			r.fail(fmt.Sprint("/endpoints/", i, "/url"), err)
@@ -282,11 +309,11 @@ func (r *fixtureReader) group(g fixture.Group) engine.Group {
 	return engine.Group{Name: g.Name, Endpoints: g.Endpoints, Headers: engine.Header(h), Forward: request.PlainHeaders(h), Options: defaults.Options}
 }
 
-// usualFailure is what a destination answered unless the fixture says.
+// usualFailure is the default status of a failed delivery in a fixture.
 const usualFailure = 500
 
-// outcome is what a destination answered, and must be a failure: the engine keeps no
-// entry of a message that arrived.
+// outcome is the answer of a destination. It must be a failure: a delivered
+// message has no DLQ entry.
 func (r *fixtureReader) outcome(o *fixture.Outcome) engine.Outcome {
 	out := engine.Outcome{Status: usualFailure, Header: engine.Header(r.headers(o.Headers).Header), Body: o.Bytes(), Err: o.Error}
 	if o.Status != nil {
@@ -298,12 +325,12 @@ func (r *fixtureReader) outcome(o *fixture.Outcome) engine.Outcome {
 		out.Err = "connection refused"
 	}
 	if out.Cause() == "" {
-		r.fail("/response/status", fmt.Errorf("%d: not a failure: must be 0 for no answer, or a status below 200 or from 300 up", out.Status))
+		r.fail("/response/status", fmt.Errorf("invalid value %d: not a failure: must be 0 for no answer, or a status below 200 or of 300 and more", out.Status))
 	}
 	return out
 }
 
-// callback is what became of a failure callback; nil for none.
+// callback is the result of a failure callback; nil for none.
 func (r *fixtureReader) callback(cb *fixture.Callback) *engine.CallbackInfo {
 	if cb == nil {
 		return nil
@@ -311,7 +338,8 @@ func (r *fixtureReader) callback(cb *fixture.Callback) *engine.CallbackInfo {
 	return &engine.CallbackInfo{State: cb.State, Status: cb.Status, Header: engine.Header(r.headers(cb.Headers).Header), Body: response.BodyBytes(cb.Body)}
 }
 
-// retriesOf is how many retries were made: all, unless the fixture says.
+// retriesOf is how many retries were made: by default, all that the options
+// allow.
 func retriesOf(given *int, o engine.Options) int {
 	switch {
 	case given != nil:
@@ -322,7 +350,8 @@ func retriesOf(given *int, o engine.Options) int {
 	return engine.DefaultRetries
 }
 
-// failure is a DLQ entry. Without a time it failed just now.
+// failure is a DLQ entry. The default time of the failure is the account's
+// current time.
 func (r *fixtureReader) failure(e *fixture.Entry) engine.Failure {
 	out := engine.Failure{ID: e.ID, At: r.time("at", e.At), Request: r.message(&e.Message), Last: r.outcome(&e.Response), Callback: r.callback(e.Callback)}
 	if out.At.IsZero() {
@@ -333,7 +362,7 @@ func (r *fixtureReader) failure(e *fixture.Entry) engine.Failure {
 	return out
 }
 
-// run is a run of the past. Its end is that of its creation unless the fixture says.
+// run is a finished run. By default it ended at the time of its creation.
 func (r *fixtureReader) run(x *fixture.Run) engine.PastRun {
 	out := engine.PastRun{ID: x.ID, State: engine.RunState(x.State), CreatedAt: r.time("createdAt", x.CreatedAt), EndedAt: r.time("endedAt", x.EndedAt),
 		NextAt: r.time("nextAt", x.NextAt), Request: r.request(x.Headers, x.Bytes()), Result: response.BodyBytes(x.Result)}
@@ -357,10 +386,12 @@ func (r *fixtureReader) run(x *fixture.Run) engine.PastRun {
 	return out
 }
 
-// maxPoints bounds what one entry of the statistics may spread over.
+// maxPoints is the largest number of points that one statistics entry may
+// expand to.
 const maxPoints = 100_000
 
-// usage is one point of the statistics, or one for each step of a span.
+// usage is one point of the statistics, or, for a span, one point for each of
+// its steps.
 func (r *fixtureReader) usage(u *fixture.Usage) []usage.Point {
 	counts := usage.Counts{Requests: u.Requests, Bytes: u.Bytes, Created: u.Created, Delivered: u.Delivered, Retried: u.Retried, Failed: u.Failed, Canceled: u.Canceled,
 		Steps: u.Steps, Started: u.Started, Succeeded: u.Succeeded, RunsFailed: u.RunsFailed, RunsEnded: u.RunsEnded}
@@ -368,8 +399,12 @@ func (r *fixtureReader) usage(u *fixture.Usage) []usage.Point {
 	if until.IsZero() {
 		return []usage.Point{{At: at, Counts: counts}}
 	}
+	if u.Every == "" {
+		r.fail("/every", errors.New("missing: must be a duration of at least 1m, because until is set"))
+		return nil
+	}
 	if every < time.Minute || until.Sub(at)/every > maxPoints {
-		r.fail("/every", fmt.Errorf("%s: must be a duration of at least 1m, at most %d times between at and until", every, maxPoints))
+		r.fail("/every", fmt.Errorf("invalid value %q: must be a duration of at least 1m, at most %d times between at and until", u.Every, maxPoints))
 		return nil
 	}
 	var list []usage.Point

@@ -76,7 +76,7 @@ func TestAFixtureWithEverything(t *testing.T) {
 	expect.Equal(t, "parallelismMax of the key", key.number("parallelismMax"), 3)
 	expect.Equal(t, "waitListSize of the key", key.number("waitListSize"), 1)
 	c.do("POST", "/v2/flowControl/billing/resume", "").ok()
-	expect.Contains(t, "deliveries", told(u.Deliveries()), "charge")
+	expect.Contains(t, "deliveries", delivered(u.Deliveries()), "charge")
 }
 
 func logged(c *client, id string) string {
@@ -116,23 +116,25 @@ func TestAFixtureWithAMistakeChangesNothing(t *testing.T) {
 		"no YAML":                   {"groups: [", "f.yaml:1: "},
 		"nothing":                   {" \n", ""},
 		"a second document":         {"version: 1\n---\nversion: 1\n", "second document"},
-		"an unknown key":            {"groups:\n- name: g\n  endpoints: [{url: 'https://e.test/'}]\n  colour: red\n", "f.yaml:2: /groups/0"},
-		"a key twice":               {"version: 1\nversion: 1\n", "f.yaml:2: "},
-		"another version":           {"version: 2\n", "f.yaml:1: /version"},
-		"a missing key":             {"groups:\n- name: g\n", "f.yaml:2: /groups/0"},
-		"a wrong type":              {"\nqueues:\n- name: q\n  parallelism: many\n", `f.yaml:4: /queues/0/parallelism: "many"`},
-		"an unknown state":          {strings.Replace(whole, "RUN_CANCELED", "RUN_LOST", 1), "/runs/"},
-		"a time":                    {"usage:\n- at: yesterday\n  created: 1\n", "f.yaml:2: /usage/0/at"},
-		"an option":                 {"messages:\n- destination: https://e.test/\n  headers:\n    Svc-Retries: many\n", "f.yaml:4: /messages/0/headers"},
-		"a destination":             {"messages:\n- destination: 'ftp://e.test/'\n", "f.yaml:2: /messages/0/destination"},
-		"a group that is not there": {"messages:\n- destination: https://e.test/\n- destination: nobody\n", "f.yaml:3: /messages/1"},
-		"a cron":                    {"schedules:\n- cron: whenever\n  destination: https://e.test/\n", "f.yaml:2: /schedules/0"},
-		"a second account":          {"queues: [{name: q}]\naccounts:\n- id: b\n  queues: [{name: q}]\n  dlq:\n  - destination: https://e.test/\n    id: x\n  - destination: https://e.test/\n    id: x\n", "f.yaml:8: /accounts/0/dlq/1"},
-		"a new account":             {"accounts:\n- {id: new}\n- id: b\n  vectors: [{index: none}]\n", "f.yaml:4: /accounts/1/vectors/0"},
-		"a token of another":        {"accounts:\n- {id: new, token: token-a}\n", "f.yaml:2: /accounts/0"},
-		"a vector":                  {"vectors:\n- vectors:\n  - {id: a, vector: [1, 2]}\n  - {id: b, vector: [1]}\n", "f.yaml:2: /vectors/0"},
-		"a run that ends too early": {"runs:\n- {url: 'https://e.test/', state: RUN_SUCCESS, createdAt: -1h, endedAt: -2h}\n", "f.yaml:2: /runs/0"},
-		"a success in the DLQ":      {"dlq:\n- destination: https://e.test/\n  response: {status: 200}\n", "f.yaml:3: /dlq/0/response/status"},
+		"an unknown key":            {"groups:\n- name: g\n  endpoints: [{url: 'https://e.test/'}]\n  colour: red\n", "f.yaml:4: groups[0].colour: unknown key: must be one of endpoints, headers, name"},
+		"a key twice":               {"version: 1\nversion: 1\n", "f.yaml:2: version: duplicate key: the first is on line 1"},
+		"another version":           {"version: 2\n", "f.yaml:1: version: invalid value 2: must be 1"},
+		"a missing key":             {"groups:\n- name: g\n", "f.yaml:2: groups[0].endpoints: missing: must be a list of at least one"},
+		"a wrong type":              {"\nqueues:\n- name: q\n  parallelism: many\n", `f.yaml:4: queues[0].parallelism: invalid value "many": must be an integer of 1 or more`},
+		"an unknown state":          {strings.Replace(whole, "RUN_CANCELED", "RUN_LOST", 1), "runs["},
+		"a time":                    {"usage:\n- at: yesterday\n  created: 1\n", "f.yaml:2: usage[0].at"},
+		"an option":                 {"messages:\n- destination: https://e.test/\n  headers:\n    Svc-Retries: many\n", "f.yaml:4: messages[0].headers"},
+		"an unknown option":         {"messages:\n- destination: https://e.test/\n  headers:\n    Svc-Retrys: 3\n", "f.yaml:4: messages[0].headers: header Svc-Retrys: unknown option; did you mean Svc-Retries?"},
+		"an unknown default":        {"groups:\n- name: g\n  endpoints: [{url: https://e.test/}]\n  headers: {Svc-Dealy: 3s}\n", "f.yaml:4: groups[0].headers: header Svc-Dealy: unknown option; did you mean Svc-Delay?"},
+		"a destination":             {"messages:\n- destination: 'ftp://e.test/'\n", `f.yaml:2: messages[0].destination: invalid value "ftp://e.test/": unknown scheme "ftp": must be http(s)://`},
+		"a group that is not there": {"messages:\n- destination: https://e.test/\n- destination: nobody\n", "f.yaml:3: messages[1]"},
+		"a cron":                    {"schedules:\n- cron: whenever\n  destination: https://e.test/\n", "f.yaml:2: schedules[0]"},
+		"a second account":          {"queues: [{name: q}]\naccounts:\n- id: b\n  queues: [{name: q}]\n  dlq:\n  - destination: https://e.test/\n    id: x\n  - destination: https://e.test/\n    id: x\n", "f.yaml:8: accounts[0].dlq[1]"},
+		"a new account":             {"accounts:\n- {id: new}\n- id: b\n  vectors: [{index: none}]\n", "f.yaml:4: accounts[1].vectors[0]"},
+		"a token of another":        {"accounts:\n- {id: new, token: token-a}\n", "f.yaml:2: accounts[0]"},
+		"a vector":                  {"vectors:\n- vectors:\n  - {id: a, vector: [1, 2]}\n  - {id: b, vector: [1]}\n", "f.yaml:2: vectors[0]"},
+		"a run that ends too early": {"runs:\n- {url: 'https://e.test/', state: RUN_SUCCESS, createdAt: -1h, endedAt: -2h}\n", "f.yaml:2: runs[0]"},
+		"a success in the DLQ":      {"dlq:\n- destination: https://e.test/\n  response: {status: 200}\n", "f.yaml:3: dlq[0].response.status"},
 	} {
 		a := c.do("POST", "/_understudy/fixtures?name=f.yaml", row.text)
 		if refused := []int{400, 404, 409}; !slices.Contains(refused, a.status) {
@@ -349,5 +351,5 @@ func TestStubsOfAFixture(t *testing.T) {
 	if n := len(c.do("GET", "/_understudy/stubs", "").ok().list()); n != 3 {
 		t.Errorf("stubs after loading twice: got %d, want 3", n)
 	}
-	c.do("POST", "/_understudy/fixtures?name=f.yaml", "version: 1\nstubs:\n- {url: '/(/'}\n").refused(400, "f.yaml:3: /stubs/0")
+	c.do("POST", "/_understudy/fixtures?name=f.yaml", "version: 1\nstubs:\n- {url: '/(/'}\n").refused(400, "f.yaml:3: stubs[0]")
 }

@@ -20,7 +20,6 @@ var _ = registerHandlers(map[string]handler{
 	"unpinFlowControlKey":  (*Server).unpinFlowControlKey,
 })
 
-// resumeFlowControlKey is one of the few operations of the document.
 func (s *Server) resumeFlowControlKey(c *call.Call) (response.Response, error) {
 	return response.Empty, c.Account.SetFlowPaused(c.Vars["flowControlKey"], false)
 }
@@ -35,17 +34,17 @@ func (s *Server) pauseFlowControlKey(c *call.Call) (response.Response, error) {
 	return response.Empty, c.Account.SetFlowPaused(key, true)
 }
 
-// pinFlowControlKey fixes limits whatever later messages say. Zero means that the
-// limit is not pinned, so a call without any limit is refused.
+// pinFlowControlKey fixes limits, so that later messages cannot change them.
+// Zero means that a limit is not pinned, so a call without a limit is refused.
 func (s *Server) pinFlowControlKey(c *call.Call) (response.Response, error) {
 	f := engine.FlowControl{Parallelism: c.Number("parallelism"), Rate: c.Number("rate")}
 	if period := c.Query.Get("period"); period != "" {
 		if err := request.ReadDuration(&f.Period, period); err != nil || f.Period <= 0 {
-			return response.Response{}, response.RefusedValue("query", "period", period, response.Unfit("", "a duration from 1s up, such as 30s or 1m, or seconds"))
+			return response.Response{}, response.RefusedValue("query", "period", period, response.Unfit("", "a duration of 1s or more, such as 30s or 1m, or seconds"))
 		}
 	}
 	if f == (engine.FlowControl{}) {
-		return response.Response{}, response.Invalid("pin: nothing to pin: must have at least one of parallelism, rate and period")
+		return response.Response{}, response.Invalid("query: must have at least one of parallelism, rate, period")
 	}
 	key, err := flowKeyIn(c)
 	if err != nil {
@@ -62,8 +61,8 @@ func flowKeyIn(c *call.Call) (key string, err error) {
 	return key, nil
 }
 
-// unpinFlowControlKey names the limits to give back; a call that names none would do
-// nothing, so it is refused.
+// unpinFlowControlKey unpins the limits that the call names. A call that names
+// none would have no effect and is refused.
 func (s *Server) unpinFlowControlKey(c *call.Call) (response.Response, error) {
 	parallelism, rate := c.Flag("parallelism", false), c.Flag("rate", false)
 	if !parallelism && !rate {
@@ -72,8 +71,8 @@ func (s *Server) unpinFlowControlKey(c *call.Call) (response.Response, error) {
 	return response.Empty, c.Account.UnpinFlow(c.Vars["flowControlKey"], parallelism, rate)
 }
 
-// resetFlowControlRate forgets what was started in the current period, and nothing
-// else.
+// resetFlowControlRate sets the count of the current period to zero;
+// parallelism, pins and pauses stay.
 func (s *Server) resetFlowControlRate(c *call.Call) (response.Response, error) {
 	return response.Empty, c.Account.ResetFlow(c.Vars["flowControlKey"])
 }
@@ -93,7 +92,8 @@ func (s *Server) listFlowControlKeys(c *call.Call) (response.Response, error) {
 	return response.Response{Body: list}, nil
 }
 
-// getGlobalParallelism is that of the account, which is all that a client can see.
+// getGlobalParallelism reports the parallelism of the account: clients do not
+// see other accounts.
 func (s *Server) getGlobalParallelism(c *call.Call) (response.Response, error) {
 	o, _ := c.Account.Overview()
 	return response.Response{Body: api.GlobalParallelism{ParallelismMax: o.Parallel, ParallelismCount: o.InFlight}}, nil

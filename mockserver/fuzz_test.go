@@ -70,7 +70,7 @@ func FuzzRequest(f *testing.F) {
 			return
 		}
 		var refused struct{ Error string }
-		_ = json.Unmarshal(w.Body.Bytes(), &refused) // what is no JSON has no error text
+		_ = json.Unmarshal(w.Body.Bytes(), &refused) // what is not JSON has no error text
 		if strings.ContainsAny(refused.Error, "\r\n") {
 			t.Errorf("%s: error: got %q, want one line", op.ID, refused.Error)
 		}

@@ -21,8 +21,9 @@ var _ = registerHandlers(map[string]handler{
 	"updateURLGroup":          (*Server).updateURLGroup,
 })
 
-// updateURLGroup sets default headers. Configuration among them is read by the
-// same table as that of a publish; the others go on every request to the group.
+// updateURLGroup sets default headers. Configuration headers are read by the
+// option table of a publish; all others are sent with every request to the
+// group.
 func (s *Server) updateURLGroup(c *call.Call) (response.Response, error) {
 	var body struct {
 		Headers map[string]json.RawMessage `json:"headers"`
@@ -38,7 +39,7 @@ func (s *Server) updateURLGroup(c *call.Call) (response.Response, error) {
 	if err := s.configure(c, &r, request.SettingsOf(headers)); err != nil {
 		return response.Response{}, err
 	}
-	r.Options.Hops = 0 // the defaults of a group are for the publishes of all
+	r.Options.Hops = 0 // defaults apply to every publish, not only to those caused by a delivery
 	g, err := c.Account.UpdateGroup(c.Vars["urlGroupName"], engine.Header(headers), request.PlainHeaders(headers), r.Options)
 	return response.Response{Body: view.Group(g)}, err
 }
@@ -54,8 +55,8 @@ func (s *Server) addURLGroupEndpoints(c *call.Call) (response.Response, error) {
 	return response.Response{Body: view.Group(g)}, err
 }
 
-// removeURLGroupEndpoints knows an endpoint by its name or its URL; the last one
-// takes the group with it.
+// removeURLGroupEndpoints finds endpoints by name or URL. Removing the last
+// endpoint deletes the group.
 func (s *Server) removeURLGroupEndpoints(c *call.Call) (response.Response, error) {
 	endpoints, err := readEndpoints(c, false)
 	if err != nil {
@@ -73,6 +74,9 @@ func readEndpoints(c *call.Call, needURL bool) ([]engine.Endpoint, error) {
 		return nil, response.Invalid("body: " + err.Error())
 	}
 	for i, e := range body.Endpoints {
+		if needURL && e.URL == "" {
+			return nil, response.Invalid(fmt.Sprintf("body /endpoints/%d/url: missing: must be http(s)://host[:port]/path", i))
+		}
 		if needURL {
 			if err := request.CheckURL("body", fmt.Sprintf("/endpoints/%d/url", i), e.URL); err != nil {
 				return nil, err
@@ -98,7 +102,8 @@ func (s *Server) getURLGroup(c *call.Call) (response.Response, error) {
 	return response.Response{Body: view.Group(g)}, err
 }
 
-// deleteURLGroup succeeds for a group that does not exist: clients clean up so.
+// deleteURLGroup succeeds for a group that does not exist: clients delete
+// without checking first when they clean up.
 func (s *Server) deleteURLGroup(c *call.Call) (response.Response, error) {
 	return response.Empty, c.Account.DeleteGroup(c.Vars["urlGroupName"])
 }

@@ -11,16 +11,17 @@ import (
 	"github.com/understudy-mock/understudy/spec/header"
 )
 
-// maxHops is the longest chain of messages of which each is created by the
+// maxHops is the longest chain of messages where each is created by the
 // delivery of the one before. A longer one is a loop.
 const maxHops = 16
 
-// admitDelivery lets deliveries to this server in: to the sinks and to the
-// interface, never to the control API or the page, and not without end.
+// admitDelivery admits deliveries of this server to itself: to the sinks and to
+// the interface, never to the control API or the page, and at most maxHops in a
+// chain.
 func (s *Server) admitDelivery(c *call.Call) error {
 	if c.Op.Area == "control_url" && c.Op.Tag != "sink" {
 		const advice = "a delivery must not call the control API; deliver to a sink, such as /_understudy/sink/status/200, or call the control API "
-		if s.delivery.Made(c.Request) {
+		if s.made(c) {
 			return response.Forbidden(advice + "directly")
 		}
 		if name := s.deliveryHeader(c.Header); name != "" {
@@ -29,7 +30,7 @@ func (s *Server) admitDelivery(c *call.Call) error {
 		return nil
 	}
 	carried := c.Header.Get(wire.HopsHeader)
-	if carried == "" || !s.delivery.Made(c.Request) {
+	if carried == "" || !s.made(c) {
 		return nil
 	}
 	c.Hops, _ = strconv.Atoi(carried)
@@ -41,8 +42,22 @@ func (s *Server) admitDelivery(c *call.Call) error {
 	return nil
 }
 
-// deliveryHeader is a header by which deliveries in any dialect are known; ""
-// when there is none. It also finds those that came through somebody else.
+// made reports whether the request is a delivery of this server or of another
+// server of its fleet.
+func (s *Server) made(c *call.Call) bool { return c.Made || s.delivery.Made(c.Request) }
+
+// signDelivery marks a request as a delivery for other servers of the fleet.
+func (s *Server) signDelivery(r *http.Request, hops int) {
+	if s.fleet == nil || !s.fleet.Reaches(r.URL) {
+		return
+	}
+	r.Header = r.Header.Clone() // a copy: the journal of deliveries must not contain the signature
+	s.fleet.Sign(r.Header, strconv.Itoa(hops))
+}
+
+// deliveryHeader is the name of a header that only deliveries have, in any
+// dialect; "" when there is none. It also finds deliveries that another server
+// or a proxy passed on.
 func (s *Server) deliveryHeader(h http.Header) string {
 	for _, d := range s.tenants.Dialects() {
 		for _, name := range wire.DeliveryHeaders {

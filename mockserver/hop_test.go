@@ -88,7 +88,7 @@ func TestADeliveryCannotControlItsServer(t *testing.T) {
 	})
 }
 
-// A control request that carries what only deliveries carry is refused, whoever
+// A control request that carries what only deliveries carry is refused, regardless of who
 // sends it: it may be a delivery that came through a proxy.
 func TestAControlRequestWithTheHeadersOfADelivery(t *testing.T) {
 	t.Parallel()

@@ -38,7 +38,7 @@ func TestAThousandAccountsStayApart(t *testing.T) {
 		call("GET", "/v2/keys", fmt.Sprintf("token%d", i), "")
 	}
 	if each := (heap() - before) / accounts; each > 20<<10 {
-		t.Errorf("an idle account costs %d bytes; accepted are 20 KiB", each)
+		t.Errorf("an idle account costs %d bytes; must be at most 20 KiB", each)
 	}
 	for i := range accounts {
 		id := fmt.Sprintf("own%d", i)

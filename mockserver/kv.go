@@ -23,31 +23,38 @@ var _ = registerHandlers(map[string]handler{
 	"kvTransaction": (*Server).kvCall,
 })
 
-// kvPath is where the store of the rate-limit plugin is.
+// kvPath is the path of the key-value store of the rate-limit plugin.
 const kvPath = "/kv"
 
-// kvPrefix and an account's id are in front of its keys in a real server, which
-// accounts and other applications may share.
+// kvPrefix and the id of an account precede its keys in a real server
+// (Config.KVURL), because other accounts and applications may share that
+// server.
 const kvPrefix = "understudy:"
 
-// clockHeader tells the rate-limit plugin that the account's time is not that of
-// the wall; its value is the mode of the clock.
+// clockHeader informs the rate-limit plugin that the account's clock is not the
+// wall clock; its value is the mode of the clock.
 const clockHeader = "Understudy-Clock"
 
-// kvPatience is how long the start waits for a real server to answer.
+// kvPatience is how long the start of the server waits for an answer of the
+// real store.
 const kvPatience = 2 * time.Second
 
-// greetStore says so when the real server behind the store does not answer.
+// greetStore logs a warning when the real server behind the store does not
+// answer.
 func (s *Server) greetStore() {
 	ctx, cancel := context.WithTimeout(context.Background(), kvPatience)
 	defer cancel()
-	if err := s.tenants.First().KV.Ping(ctx); err != nil {
+	first := s.tenants.First()
+	if first.Elsewhere() {
+		return
+	}
+	if err := first.KV.Ping(ctx); err != nil {
 		s.cfg.Log.Warn("key-value store unreachable; /kv answers 503 until it answers", "error", err)
 	}
 }
 
-// kvCall lets the account's store answer: it has its own rules for tokens,
-// statuses and bodies.
+// kvCall passes the call to the account's store, which has its own rules for
+// tokens, statuses and bodies.
 func (s *Server) kvCall(c *call.Call) (response.Response, error) {
 	path := "/" + strings.TrimPrefix(strings.TrimPrefix(c.Op.Path, kvPath), "/")
 	if command, ok := c.Vars["command"]; ok {
@@ -67,8 +74,8 @@ func (s *Server) kvCall(c *call.Call) (response.Response, error) {
 	return response.Response{Status: answer.status, Header: answer.header, Body: answer.body.Bytes()}, nil
 }
 
-// kvTenant is the account whose store a request opens. Its token stands in the
-// header or in the query; a wrong one is the store's to refuse.
+// kvTenant is the account whose store a request addresses, by the token in the
+// header or in the query. The store itself refuses a wrong token.
 func (s *Server) kvTenant(c *call.Call) *tenant.Tenant {
 	token := c.Query.Get("_token")
 	if c.Header.Get("Authorization") != "" {
@@ -77,7 +84,8 @@ func (s *Server) kvTenant(c *call.Call) *tenant.Tenant {
 	return s.tenants.Find(func(w *tenant.Tenant) bool { return tenant.SameSecret(w.KVToken, token) })
 }
 
-// captured is an answer that has not been sent.
+// captured is an answer that is kept instead of sent, so that the pipeline can
+// check and record it.
 type captured struct {
 	header http.Header
 	status int

@@ -10,14 +10,16 @@ import (
 	"time"
 
 	"github.com/understudy-mock/understudy/engine"
+	"github.com/understudy-mock/understudy/mockserver/journal"
 	"github.com/understudy-mock/understudy/mockserver/origin"
 	"github.com/understudy-mock/understudy/mockserver/response"
 	"github.com/understudy-mock/understudy/mockserver/tenant"
 )
 
-// Run starts a stand-in and listens. Close stops it.
+// Run starts a stand-in that listens on Config.Addr. Close stops it. The error
+// wraps ErrSnapshot when Config.Snapshot cannot be restored.
 func Run(cfg Config) (*Server, error) {
-	s, err := New(cfg)
+	s, err := prepareServer(cfg)
 	if err != nil {
 		return nil, err
 	}
@@ -25,27 +27,38 @@ func Run(cfg Config) (*Server, error) {
 	if addr == "" {
 		addr = "127.0.0.1:0"
 	}
-	for _, a := range []string{addr, cfg.RegionAddr, cfg.ManagementAddr, cfg.VectorAddr} {
-		if err := s.listen(a); err != nil {
+	for _, a := range [][2]string{{"addr", addr}, {"listen-region", cfg.RegionAddr}, {"listen-management", cfg.ManagementAddr}, {"listen-vector", cfg.VectorAddr}} {
+		if err := s.listen(a[0], a[1]); err != nil {
 			_ = s.Close() // the first error counts
 			return nil, err
 		}
+	}
+	if err := s.join(); err != nil {
+		_ = s.Close() // the first error counts
+		return nil, err
 	}
 	if err := s.begin(cfg); err != nil {
 		_ = s.Close() // the first error counts
 		return nil, err
 	}
+	if s.fleet != nil {
+		s.fleet.Serve()
+	}
 	s.greetStore()
+	s.tenants.Begin()
 	for i, srv := range s.servers {
 		s.serveOn(srv, s.own[i])
 	}
 	return s, nil
 }
 
-// begin restores the state to begin with, or else loads the fixtures, before
-// the first request is read. A
-// clock that the configuration names wins over that of the snapshot.
+// begin restores the initial state, or otherwise loads the fixtures, before the
+// first request is read. A clock mode in the configuration takes precedence
+// over that of the snapshot.
 func (s *Server) begin(cfg Config) error {
+	if s.tenants.Resumed() {
+		return nil
+	}
 	if cfg.Snapshot == nil {
 		for _, f := range cfg.Fixtures {
 			if err := s.Load(f); err != nil {
@@ -71,15 +84,18 @@ func (s *Server) begin(cfg Config) error {
 	return err
 }
 
-// listen takes an address; an empty one shares the first listener. Requests
-// wait until serveOn.
-func (s *Server) listen(addr string) error {
+// listen opens a listener; an empty address shares the first one. Connections
+// wait in the backlog until serveOn accepts them. An error has the name of the setting.
+func (s *Server) listen(setting, addr string) error {
 	if addr == "" {
 		s.listeners = append(s.listeners, s.listeners[0])
 		return nil
 	}
 	l, err := net.Listen("tcp", addr)
 	if err != nil {
+		if wrong, ok := errors.AsType[*net.AddrError](err); ok {
+			return fmt.Errorf("%s: invalid value %q: must be HOST:PORT, with port 0 for a free one (%s)", setting, addr, wrong.Err)
+		}
 		return fmt.Errorf("cannot listen on %s: %w", addr, err)
 	}
 	srv := s.cfg.pace.Server(s)
@@ -88,18 +104,17 @@ func (s *Server) listen(addr string) error {
 	return nil
 }
 
-// serveOn answers what comes in.
+// serveOn serves the connections of a listener until Close.
 func (s *Server) serveOn(srv *http.Server, l net.Listener) {
 	s.serving.Go(func() {
-		if err := srv.Serve(s.cfg.pace.Listener(l, s.cfg.Log)); err != nil && !errors.Is(err, http.ErrServerClosed) {
+		if err := srv.Serve(s.cfg.pace.Listener(l, s.cfg.TLS, s.cfg.Log)); err != nil && !errors.Is(err, http.ErrServerClosed) {
 			s.cfg.Log.Error("listener ended", "address", l.Addr().String(), "error", err)
 		}
 	})
 }
 
-// Warnings are what the person who starts the server should know, each in one
-// line: which listeners other machines reach, while a public token opens an
-// account.
+// Warnings are one-line security warnings for the person who starts the server:
+// listeners that other machines reach while a published token opens an account.
 func (s *Server) Warnings() []string {
 	var list []string
 	for _, l := range s.own {
@@ -118,43 +133,45 @@ func (s *Server) Warnings() []string {
 // Duration reads a duration of the interface (1d12h) or of Go (1h30m, 250ms).
 func Duration(s string) (time.Duration, error) { return response.Duration(s) }
 
-// URL is where clients reach the messaging API.
+// URL is the base URL of the messaging API for clients, without a slash at its
+// end.
 func (s *Server) URL() string { return s.url(0) }
 
-// RegionURL, ManagementURL and VectorURL are the other hosts.
+// RegionURL is the base URL of the host that serves a region. It is that of URL
+// unless Config.RegionAddr has its own listener.
 func (s *Server) RegionURL() string { return s.url(1) }
 
-// ManagementURL is where statistics and search indexes are.
+// ManagementURL is the base URL of statistics and search indexes.
 func (s *Server) ManagementURL() string { return s.url(2) }
 
-// VectorURL is where the vector index is.
+// VectorURL is the base URL of the vector index; the token selects the index.
 func (s *Server) VectorURL() string { return s.url(3) }
 
-// Now is the time of the default account, which Advance moves. The rate-limit
-// plugin counts by it when it is the plugin's Config.Now.
+// Now is the time of the default account's clock, which Advance moves. Pass it
+// as Config.Now of the rate-limit plugin to make the plugin use that clock.
 func (s *Server) Now() time.Time { return s.tenants.First().Account.Now() }
 
 // Token is the access token of the default account.
 func (s *Server) Token() string { return s.tenants.First().Token }
 
-// KVURL is where the key-value store of the rate-limit plugin is.
+// KVURL is the URL of the key-value store of the rate-limit plugin.
 func (s *Server) KVURL() string { return s.URL() + kvPath }
 
-// KVToken opens the key-value store of the default account.
+// KVToken is the token of the default account's key-value store.
 func (s *Server) KVToken() string { return s.tenants.First().KVToken }
 
 // EnvVar is an environment variable for clients.
 type EnvVar struct{ Name, Value string }
 
-// Env is what clients of the default account need, under our names and then
-// under those of each dialect that the server speaks, with the development
-// token and keys of that dialect.
+// Env is the environment for clients of the default account: the variables of
+// Understudy, then those that the clients of each dialect read, with the
+// development token and keys of that dialect.
 func (s *Server) Env() []EnvVar { return s.env(s.tenants.First()) }
 
-// env is the environment for clients of an account: names of ours first, then those
+// env is the environment for clients of an account: this server's names first, then those
 // that the published clients of each dialect read.
 func (s *Server) env(w *tenant.Tenant) []EnvVar {
-	current, next := w.Account.Keys()
+	current, next := s.tenants.Keys(w)
 	neutral := []EnvVar{
 		{"URL", s.URL()},
 		{"TOKEN", w.Token},
@@ -171,6 +188,9 @@ func (s *Server) env(w *tenant.Tenant) []EnvVar {
 		{"KV_TOKEN", w.KVToken},
 	}
 	neutral = append(neutral, s.vectorEnv(w)...)
+	if s.cfg.CAFile != "" {
+		neutral = append(neutral, EnvVar{"CA_FILE", s.cfg.CAFile})
+	}
 	var all, brands []EnvVar
 	for _, v := range neutral {
 		all = append(all, EnvVar{"UNDERSTUDY_" + v.Name, s.tenants.Home().SigningKey(v.Value)})
@@ -189,15 +209,16 @@ func (s *Server) env(w *tenant.Tenant) []EnvVar {
 	return append(all, brands...)
 }
 
-// TestServer is a stand-in inside a test. Its helpers fail the test instead of
+// TestServer is a stand-in for one test. Its methods fail the test instead of
 // returning errors.
 type TestServer struct {
 	*Server
 	t TB
 }
 
-// TB is what a TestServer needs of a test. *testing.T has it; the package does
-// not import testing, so that no program that embeds the server does.
+// TB is the part of testing.TB that a TestServer uses; *testing.T implements
+// it. The package does not import testing, so that programs that embed the
+// server do not link it.
 type TB interface {
 	Helper()
 	Cleanup(do func())
@@ -205,11 +226,12 @@ type TB interface {
 	Fatalf(format string, args ...any)
 }
 
-// testLimit is the real time that a helper of a test may take.
+// testLimit is the real time after which a method of TestServer fails the test.
 const testLimit = 30 * time.Second
 
-// RunT starts a stand-in for one test: a port of its own, a manual clock. It is
-// closed by t.Cleanup, and fails the test if an answer broke the document.
+// RunT starts a stand-in for one test, on a free port and with a manual clock
+// unless cfg names another. t.Cleanup closes it, and fails the test if an
+// answer of the stand-in violated the OpenAPI document.
 func RunT(t TB, cfg ...Config) *TestServer {
 	t.Helper()
 	c := Config{}
@@ -234,8 +256,8 @@ func RunT(t TB, cfg ...Config) *TestServer {
 	return &TestServer{Server: s, t: t}
 }
 
-// Advance moves the clock of the default account, and returns when all that
-// this caused has settled.
+// Advance moves the clock of the default account, and returns when all
+// deliveries that become due have ended.
 func (u *TestServer) Advance(d time.Duration) {
 	u.t.Helper()
 	a := u.tenants.First().Account
@@ -246,7 +268,7 @@ func (u *TestServer) Advance(d time.Duration) {
 	}
 }
 
-// Settle waits until nothing is ready or in flight.
+// Settle waits until no attempt of the default account is ready or in flight.
 func (u *TestServer) Settle() {
 	u.t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), testLimit)
@@ -256,22 +278,23 @@ func (u *TestServer) Settle() {
 	}
 }
 
-// Deliveries are all attempts so far, oldest first, once nothing is in flight.
+// Deliveries waits until nothing is in flight, and returns all attempts so far,
+// oldest first.
 func (u *TestServer) Deliveries() []Delivery {
 	u.t.Helper()
 	u.Settle()
-	list, _ := u.tenants.First().Deliveries.List(0, func(*Delivery) bool { return true })
+	list, _ := u.tenants.First().Deliveries.List(0, journal.Filter{})
 	return list
 }
 
 // Requests are all requests to the interface so far, oldest first.
 func (u *TestServer) Requests() []Exchange {
-	list, _ := u.tenants.First().Requests.List(0, func(*Exchange) bool { return true })
+	list, _ := u.tenants.First().Requests.List(0, journal.Filter{})
 	return list
 }
 
-// Stub lets a URL, in which * stands for anything, answer with the statuses in
-// turn; the last repeats.
+// Stub makes a URL, in which * matches any text, answer with the statuses in
+// order; the last one repeats.
 func (u *TestServer) Stub(url string, statuses ...int) {
 	u.t.Helper()
 	script := Stub{URL: url}
@@ -281,16 +304,22 @@ func (u *TestServer) Stub(url string, statuses ...int) {
 	u.Script(script)
 }
 
-// Script adds a stub with full answers, before those that are there.
+// Script adds a stub with complete answers. It takes precedence over the stubs
+// that exist.
 func (u *TestServer) Script(script Stub) {
 	u.t.Helper()
-	if err := u.tenants.First().Stubs.Add(script); err != nil {
+	first := u.tenants.First()
+	err := first.Stubs.Add(script)
+	if err == nil {
+		err = u.tenants.Keep(context.Background(), first)
+	}
+	if err != nil {
 		u.t.Fatalf("understudy: %v", err)
 	}
 }
 
-// Publish publishes over HTTP, as a client does, with "Name: value" headers,
-// and returns the message id.
+// Publish publishes over HTTP, as a client does, with headers in the form
+// "Name: value", and returns the message id.
 func (u *TestServer) Publish(destination string, body []byte, header ...string) string {
 	u.t.Helper()
 	h := http.Header{"Authorization": {"Bearer " + u.Token()}}
@@ -298,14 +327,15 @@ func (u *TestServer) Publish(destination string, body []byte, header ...string) 
 		name, value, _ := strings.Cut(line, ":")
 		h.Add(strings.TrimSpace(name), strings.TrimSpace(value))
 	}
-	id, err := postPublish(u.ListensAt()+"/v2/publish/"+destination, h, body)
+	id, err := postPublish(localClient(u.Server), u.ListensAt()+"/v2/publish/"+destination, h, body)
 	if err != nil {
 		u.t.Fatalf("understudy: publish to %s: %v", destination, err)
 	}
 	return id
 }
 
-// Message is a message that has not been delivered yet, as the engine has it.
+// Message returns the engine's record of a message that has not ended; for an
+// unknown id, or after the end, it fails the test.
 func (u *TestServer) Message(id string) engine.Message {
 	u.t.Helper()
 	m, err := u.tenants.First().Account.Message(id)

@@ -16,8 +16,8 @@ var _ = registerHandlers(map[string]handler{
 	"listWorkflowMessageLogs": (*Server).listWorkflowMessageLogs,
 })
 
-// listLogs and listEvents differ in the name of the list only: older clients know it
-// as events.
+// listLogs and listEvents differ only in the name of the list: older clients
+// read it as events.
 func (s *Server) listLogs(c *call.Call) (response.Response, error) {
 	cursor, events, err := messageLog(c)
 	return response.Response{Body: struct {
@@ -35,8 +35,8 @@ func (s *Server) listEvents(c *call.Call) (response.Response, error) {
 	}{cursor, events}}, err
 }
 
-// messageLog is the log of plain messages. Bodies are base64 here even where they
-// are text: clients decode them without asking.
+// messageLog is the log of plain messages. Bodies are base64 even where they
+// are text, because clients always decode them.
 func messageLog(c *call.Call) (cursor string, events []api.LogEvent, err error) {
 	f, err := c.LogFilter(call.MessageStates)
 	if err != nil {
@@ -47,12 +47,12 @@ func messageLog(c *call.Call) (cursor string, events []api.LogEvent, err error) 
 	events = make([]api.LogEvent, len(p.Items))
 	for i := range p.Items {
 		events[i] = view.LogEvent(&p.Items[i])
-		events[i].Body, events[i].BodyBase64 = response.Optional(base64.StdEncoding.EncodeToString(p.Items[i].Message.Body)), nil // clients decode it
+		events[i].Body, events[i].BodyBase64 = response.Optional(base64.StdEncoding.EncodeToString(p.Items[i].Message.Body)), nil // clients always decode it
 	}
 	return p.Cursor, events, err
 }
 
-// listWorkflowMessageLogs has the events of runs as a whole and those of their
+// listWorkflowMessageLogs lists the events of runs and the events of their
 // messages in one order.
 func (s *Server) listWorkflowMessageLogs(c *call.Call) (response.Response, error) {
 	f, err := c.LogFilter(append(slices.Clone(call.MessageStates), call.RunStates...))

@@ -71,7 +71,7 @@ func (c *client) do(method, path, body string, headers ...string) answer {
 	}
 	a := answer{t: c.t, status: response.StatusCode, header: response.Header, raw: raw}
 	if len(bytes.TrimSpace(raw)) > 0 {
-		_ = json.Unmarshal(raw, &a.json) // what is no JSON shows as nil
+		_ = json.Unmarshal(raw, &a.json) // what is not JSON shows as nil
 	}
 	return a
 }

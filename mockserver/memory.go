@@ -16,16 +16,17 @@ import (
 	"github.com/understudy-mock/understudy/mockserver/request"
 )
 
-// The bounds that a server has unless its configuration says otherwise, in bytes.
+// Default bounds, in bytes.
 const (
 	defaultMemory  = 512 << 20 // of observations
-	defaultBacklog = 2 << 30   // of work that is not done yet
+	defaultBacklog = 2 << 30   // of messages, DLQ entries, open runs and schedules
 )
 
 // relief keeps the observations of all accounts below the bound of the server.
+// The lock makes one request at a time drop observations; others skip it.
 type relief struct{ busy sync.Mutex }
 
-// forgetful is a store of observations: what is in it may be dropped, the oldest
+// forgetful is a store of observations, which can drop its contents, the oldest
 // bodies first.
 type forgetful interface {
 	Observed() int64
@@ -40,16 +41,21 @@ func ofMemory(bound int64) int64 { return bound / 8 * 5 }
 // ofKV is how much of the bound the key-value stores of all accounts may hold.
 func ofKV(bound int64) int64 { return bound / 4 }
 
-// relieve drops observations once they have grown beyond the bound, from
-// whichever store is the largest, until an eighth of their room is free. It is
-// called with no lock held.
+// ofWork is how many bytes less observations may take because of those that work takes:
+// a server that holds a million messages keeps fewer old requests.
+func ofWork(bound, work int64) int64 { return min(work/3, ofMemory(bound)*3/4) }
+
+// relieve drops observations once they exceed the bound, always from the
+// largest store, until an eighth of the bound is free. The caller must not hold
+// a lock: the stores take their own.
 func (s *Server) relieve() {
-	most := ofMemory(s.cfg.Memory)
+	work, _ := s.memory.Work()
+	most := ofMemory(s.cfg.Memory) - ofWork(s.cfg.Memory, work)
 	if s.memory.Observed() <= most || !s.relief.busy.TryLock() {
 		return
 	}
 	defer s.relief.busy.Unlock()
-	for range 64 { // stores grow meanwhile: whoever comes next continues
+	for range 64 { // bounded, because stores grow meanwhile: the next caller continues
 		over := s.memory.Observed() - most/8*7
 		if over <= 0 {
 			return
@@ -60,7 +66,7 @@ func (s *Server) relieve() {
 	}
 }
 
-// largest is the store that holds most.
+// largest is the store with the most bytes.
 func (s *Server) largest() (found forgetful) {
 	most := int64(0)
 	for _, w := range s.tenants.All() {
@@ -73,20 +79,21 @@ func (s *Server) largest() (found forgetful) {
 	return found
 }
 
-// inTransit is how many bytes the larger bodies on their way in may take at
-// once, and how many those of answers.
+// inTransit is the bound, in bytes, for large request bodies that are being
+// read at one time, and again for large answers.
 func inTransit(bound int64) int64 { return max(bound/8, 4*request.SmallBody) }
 
-// largeResponses is how many answers of lists may be made or sent at once while
-// they are large, and listPatience how long one more waits for its turn. Without
-// a bound, clients that ask for the whole log and never read would hold a copy of
-// it each.
+// largeResponses is how many large lists may be built or sent at one time, and
+// listPatience is how long a further one waits for its turn. Without a bound,
+// each client that requests the whole log and does not read the response would
+// hold a copy of it.
 const (
 	largeResponses = 8
 	listPatience   = 5 * time.Second
 )
 
-// takeTurn waits until the answer of a list may be made.
+// takeTurn waits until the server may build the response of a large list.
+// endTurn must follow.
 func (s *Server) takeTurn(c *call.Call) error {
 	if c.Op.Method != http.MethodGet || !c.Op.List {
 		return nil
@@ -100,7 +107,7 @@ func (s *Server) takeTurn(c *call.Call) error {
 	return nil
 }
 
-// endTurn lets the next list be answered.
+// endTurn lets the next waiting list continue.
 func (s *Server) endTurn(c *call.Call) {
 	if c.Turn {
 		c.Turn = false
@@ -108,8 +115,9 @@ func (s *Server) endTurn(c *call.Call) {
 	}
 }
 
-// metered takes room for what it reads, beyond the first free bytes. It never
-// waits for room: who sends slowly must not keep out everybody else.
+// metered reserves memory for the bytes that it reads beyond the first free
+// ones. It fails instead of waiting when no memory is free: a client that sends
+// slowly must not block all others.
 type metered struct {
 	from  io.Reader
 	room  *semaphore.Weighted
@@ -121,7 +129,7 @@ func (m *metered) Read(p []byte) (int, error) {
 	n, err := m.from.Read(p)
 	if m.free -= int64(n); m.free < 0 {
 		if !m.room.TryAcquire(-m.free) {
-			return 0, refusal.Of(refusal.Full, "body", "", "the bodies of requests that are being handled take all the room there is for them (an eighth of --memory)")
+			return 0, refusal.Of(refusal.Full, "body", "", "the bodies of requests in progress use all the memory for them (an eighth of --memory)")
 		}
 		*m.taken -= m.free
 		m.free = 0
@@ -129,7 +137,7 @@ func (m *metered) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// memoryUse is what the server holds now.
+// memoryUse is the memory that the server uses now, by kind.
 func (s *Server) memoryUse() control.Memory {
 	bytes, messages := s.memory.Work()
 	return control.Memory{
@@ -140,9 +148,10 @@ func (s *Server) memoryUse() control.Memory {
 	}
 }
 
-// MemoryBound is how many bytes the server may hold now: its bound for
-// observations, bodies in transit, and the data and the backlog that there are.
+// MemoryBound is how many bytes the server may hold now: the bounds for
+// observations and for bodies in transit, and the current size of data, undo
+// points and backlog.
 func (s *Server) MemoryBound() int64 {
 	bytes, _ := s.memory.Work()
-	return ofMemory(s.cfg.Memory) + inTransit(s.cfg.Memory) + s.kvCapacity.Used() + bytes
+	return ofMemory(s.cfg.Memory) - ofWork(s.cfg.Memory, bytes) + inTransit(s.cfg.Memory) + s.kvCapacity.Used() + s.undo.Used() + bytes
 }

@@ -15,25 +15,27 @@ var _ = registerHandlers(map[string]handler{
 	"rotateSigningKeys": (*Server).rotateSigningKeys,
 })
 
-// getMessage shows a message that has not ended; the log knows it after that.
+// getMessage shows a message that has not ended; after its end only the log has
+// it.
 func (s *Server) getMessage(c *call.Call) (response.Response, error) {
 	m, err := c.Account.Message(c.Vars["messageId"])
 	if err != nil {
 		return response.Response{}, err
 	}
 	state := api.MessageState(m.State)
-	out := api.Message{State: &state, Retried: response.Optional(m.Retried), NextDeliveryTime: response.Millis(m.NextAt)}
+	out := api.Message{State: &state, Retried: response.Optional(int(m.Retried)), NextDeliveryTime: response.Millis(m.NextAt.Time())}
 	response.CopyFields(&out, view.Message(&m))
 	return response.Response{Body: out}, nil
 }
 
-// cancelMessage answers with a count, as the bulk form does: clients read either.
+// cancelMessage answers with a count, as the bulk operation does: clients read
+// the same field of both.
 func (s *Server) cancelMessage(c *call.Call) (response.Response, error) {
 	return response.Response{Body: map[string]int{"cancelled": 1}}, c.Account.Cancel(c.Vars["messageId"])
 }
 
 // cancelMessages cancels what matches when it runs: a message that is published
-// meanwhile may be left.
+// at the same time may stay.
 func (s *Server) cancelMessages(c *call.Call) (response.Response, error) {
 	if err := c.MergeBody(); err != nil {
 		return response.Response{}, err
@@ -48,7 +50,7 @@ func (s *Server) getSigningKeys(c *call.Call) (response.Response, error) {
 }
 
 // rotateSigningKeys makes the next key current. Receivers that check both keys
-// notice nothing.
+// keep working.
 func (s *Server) rotateSigningKeys(c *call.Call) (response.Response, error) {
 	current, next, err := c.Account.RotateKeys()
 	return signingKeys(c, current, next), err

@@ -394,7 +394,7 @@ func TestFlowControlKeys(t *testing.T) {
 	if g := c.do("GET", "/v2/globalParallelism", "").ok(); g.number("parallelismMax") == 0 {
 		t.Errorf("the global parallelism: got %s, want a parallelismMax above 0", g.raw)
 	}
-	c.do("POST", "/v2/flowControl/k/pin", "").refused(400, "nothing to pin")
+	c.do("POST", "/v2/flowControl/k/pin", "").refused(400, "query: must have at least one of parallelism, rate, period")
 	c.do("POST", "/v2/flowControl/k/pin?rate=0", "").refused(400, "rate")
 	c.do("POST", "/v2/flowControl/k/pin?rate=1&period=1y", "").refused(400, "period")
 	c.do("POST", "/v2/flowControl/k/unpin", "").refused(400, "unpin")

@@ -15,8 +15,8 @@ import (
 	"github.com/understudy-mock/understudy/spec/mask"
 )
 
-// tellFailure logs a failed attempt and what follows from it. Attempts that are
-// repeated are of level info, what has failed for good is a warning.
+// tellFailure logs a failed attempt and what follows from it. An attempt that
+// will be retried has the level info, a final failure has the level warn.
 func (s *Server) tellFailure(w *tenant.Tenant, f engine.FailedAttempt) {
 	level, text := slog.LevelWarn, "delivery failed, no retries left: message is in the DLQ"
 	switch {
@@ -28,7 +28,7 @@ func (s *Server) tellFailure(w *tenant.Tenant, f engine.FailedAttempt) {
 		text = "call of a workflow run failed, no retries left"
 	}
 	log := s.cfg.Log
-	if !log.Enabled(context.Background(), level) { // most of a load of failures
+	if !log.Enabled(context.Background(), level) { // skips the work for the text under a load of failures
 		return
 	}
 	m, view := f.Message, "messages/"+f.Message.ID
@@ -41,7 +41,7 @@ func (s *Server) tellFailure(w *tenant.Tenant, f engine.FailedAttempt) {
 		attrs = append(attrs, slog.String("run", m.RunID))
 	}
 	if !f.NextAt.IsZero() {
-		attrs = append(attrs, slog.String("retry", strconv.Itoa(m.Retried)+" of "+strconv.Itoa(m.MaxRetries)),
+		attrs = append(attrs, slog.String("retry", strconv.Itoa(int(m.Retried))+" of "+strconv.Itoa(int(m.MaxRetries))),
 			slog.Time("at", f.NextAt.UTC()), slog.Duration("in", f.Wait))
 	}
 	if f.DLQID != "" {
@@ -64,7 +64,7 @@ func outcomeText(o *engine.Outcome) string {
 	return text
 }
 
-// pageURL is a view of the web page.
+// pageURL is the URL of a view of the web page.
 func (s *Server) pageURL(w *tenant.Tenant, view string) string {
 	at := s.URL() + "/_understudy/ui/" + view
 	if w.ID != s.cfg.Accounts[0].ID {
@@ -73,25 +73,26 @@ func (s *Server) pageURL(w *tenant.Tenant, view string) string {
 	return at
 }
 
-// tellRequest logs a request that was refused, or whose answer has a warning.
+// tellRequest logs a request that was refused, or whose answer has a warning, except for the
+// page's own calls.
 func (s *Server) tellRequest(c *call.Call, x *Exchange, err error) {
 	text, reason, status := "request accepted with a warning", c.Warning(), 0
 	if err != nil {
 		e := response.Branded(c.Dialect, response.Failure(err))
 		text, reason, status = "request refused", e.Error(), e.Status
 		if !e.Refusal() {
-			return // the server's own are logged as such
+			return // failures of the server itself are logged elsewhere
 		}
 	}
 	log := s.cfg.Log
-	if reason == "" || !log.Enabled(context.Background(), slog.LevelWarn) {
+	if reason == "" || !log.Enabled(context.Background(), slog.LevelWarn) || c.Request.Context().Value(forPage{}) != nil {
 		return
 	}
 	attrs := []slog.Attr{slog.String("reason", reason), slog.String("method", x.Method), slog.String("path", response.Shorten(x.Path))}
 	if status > 0 {
 		attrs = append(attrs, slog.Int("status", status))
 	}
-	if c.Op == nil || c.Op.Area != "control_url" { // whose calls the page does not list
+	if c.Op == nil || c.Op.Area != "control_url" { // the page does not list calls of the control API
 		w := c.Tenant
 		if w == nil {
 			w = s.tenants.First()

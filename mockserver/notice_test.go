@@ -109,6 +109,15 @@ func TestLogOfRequests(t *testing.T) {
 		t.Errorf("reason %s", reason)
 	}
 	book.want(t, "with a warning", map[string]any{"level": "WARN"})
+	t.Run("without those of the page", func(t *testing.T) {
+		_, c, book := withLog(t)
+		for _, path := range []string{"", "ui/messages", "ui/messages/none", "ui/runs/none", "ui/keys"} {
+			c.do("GET", "/_understudy/"+path, "")
+		}
+		if got := book.lines(t, "request refused"); len(got) != 0 {
+			t.Errorf("%d lines, the first %v; want none, because the page shows what its calls return", len(got), got[0])
+		}
+	})
 }
 
 // A client that speaks TLS to a plain port is named.

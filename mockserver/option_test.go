@@ -24,27 +24,27 @@ func TestEveryOptionReachesTheMessage(t *testing.T) {
 		"Svc-Callback-Flow-Control-Value: rate=1", "Svc-Failure-Callback: https://fcb.test/", "Svc-Failure-Callback-Method: PATCH",
 		"Svc-Callback-Failure-Callback: https://cbf.test/", "Svc-Label: a, b", "Svc-Flow-Control-Key: k",
 		"Svc-Flow-Control-Value: parallelism=5 , rate = 10,period=1m", "Svc-Redact-Fields: body, header[Authorization]",
-		"Svc-Forward-Authorization: theirs", "Svc-Header-Forward: true", "X-Own: 1", "Content-Type: text/plain")
+		"Svc-Forward-Authorization: forwarded", "Svc-Header-Forward: true", "X-Own: 1", "Content-Type: text/plain")
 	m := u.Message(id)
 	o := m.Options
 	checks := map[string]bool{
-		"method":               m.Method == "PUT",
-		"delay":                m.NotBefore.Sub(m.CreatedAt) == 34*time.Hour+30*time.Minute,
-		"retries":              m.MaxRetries == 7,
-		"retry delay":          o.RetryDelay.Delay(3) == 8*time.Second,
-		"timeout":              o.Timeout == 30*time.Second,
-		"callback":             o.Callback.URL == "https://cb.test/",
-		"callback retries":     *o.Callback.Options.Retries == 1,
-		"callback forward":     o.Callback.Options.Forward.Get("X") == "y",
-		"callback flow":        *o.Callback.Options.Flow == engine.FlowControl{Key: "cb", Rate: 1},
-		"callback's failure":   o.Callback.Options.FailureCallback.URL == "https://cbf.test/",
-		"failure callback":     o.FailureCallback.URL == "https://fcb.test/" && o.FailureCallback.Options.Method == "PATCH",
-		"labels":               slices.Equal(m.Options.Labels, []string{"a", "b"}),
-		"flow":                 *o.Flow == engine.FlowControl{Key: "k", Parallelism: 5, Rate: 10, Period: time.Minute},
-		"redaction":            o.Redact.Body && slices.Equal(o.Redact.Names, []string{"Authorization"}),
-		"forwarded credential": m.Forward.Get("Authorization") == "theirs",
-		"header forward":       m.Forward.Get("X-Own") == "1" && m.Forward.Get("Content-Type") == "text/plain",
-		"nothing of ours":      m.Forward.Get("Svc-Method") == "" && m.Header.Get("Authorization") == "",
+		"method":                 m.Method == "PUT",
+		"delay":                  m.NotBefore.Time().Sub(m.CreatedAt.Time()) == 34*time.Hour+30*time.Minute,
+		"retries":                m.MaxRetries == 7,
+		"retry delay":            o.RetryDelay.Delay(3) == 8*time.Second,
+		"timeout":                o.Timeout == 30*time.Second,
+		"callback":               o.Callback.URL == "https://cb.test/",
+		"callback retries":       *o.Callback.Options.Retries == 1,
+		"callback forward":       o.Callback.Options.Forward.Get("X") == "y",
+		"callback flow":          *o.Callback.Options.Flow == engine.FlowControl{Key: "cb", Rate: 1},
+		"callback's failure":     o.Callback.Options.FailureCallback.URL == "https://cbf.test/",
+		"failure callback":       o.FailureCallback.URL == "https://fcb.test/" && o.FailureCallback.Options.Method == "PATCH",
+		"labels":                 slices.Equal(m.Options.Labels, []string{"a", "b"}),
+		"flow":                   *o.Flow == engine.FlowControl{Key: "k", Parallelism: 5, Rate: 10, Period: time.Minute},
+		"redaction":              o.Redact.Body && slices.Equal(o.Redact.Names, []string{"Authorization"}),
+		"forwarded credential":   m.Headers.Forward().Header().Get("Authorization") == "forwarded",
+		"header forward":         m.Headers.Forward().Header().Get("X-Own") == "1" && m.Headers.Forward().Header().Get("Content-Type") == "text/plain",
+		"nothing of the service": m.Headers.Forward().Header().Get("Svc-Method") == "" && m.Headers.Published().Header().Get("Authorization") == "",
 	}
 	for name, ok := range checks {
 		if !ok {
@@ -71,10 +71,10 @@ func TestAHeaderWinsOverTheQueryAndTheQueryOverTheGroup(t *testing.T) {
 	for _, row := range cases {
 		a := c.do("POST", "/v2/publish/g"+row.query, "x", strings.Split(row.header, "\n")...).ok()
 		m := u.Message(a.text(0, "messageId"))
-		expect.Equal(t, row.name+": retries", m.MaxRetries, row.want)
+		expect.Equal(t, row.name+": retries", int(m.MaxRetries), row.want)
 		expect.Equal(t, row.name+": delay", m.Options.Delay, time.Hour)
-		expect.Equal(t, row.name+": default header X-Default", m.Forward["X-Default"], []string{"a", "b"})
-		expect.Equal(t, row.name+": default header Authorization", m.Forward.Get("Authorization"), "group")
+		expect.Equal(t, row.name+": default header X-Default", m.Headers.Forward().Header()["X-Default"], []string{"a", "b"})
+		expect.Equal(t, row.name+": default header Authorization", m.Headers.Forward().Header().Get("Authorization"), "group")
 	}
 }
 

@@ -2,14 +2,19 @@ package mockserver
 
 import (
 	"bytes"
+	"context"
 	"io"
 	"net/http"
 
 	"github.com/understudy-mock/understudy/mockserver/call"
+	"github.com/understudy-mock/understudy/mockserver/help"
 	"github.com/understudy-mock/understudy/mockserver/response"
 )
 
 var _ = registerHandlers(map[string]handler{
+	"docsHome":       showHelp,
+	"docsPage":       showHelp,
+	"docsRoot":       showHelp,
 	"page":           (*Server).showPage,
 	"pageAction":     (*Server).showPage,
 	"pageHome":       (*Server).showPage,
@@ -19,9 +24,18 @@ var _ = registerHandlers(map[string]handler{
 	"pageView":       (*Server).showPage,
 })
 
-// showPage hands a call to the web page, which is a client of the control API.
+// forPage marks the context of the page's own calls, whose errors the page shows.
+type forPage struct{}
+
+// showPage passes a call to the web page, which is a client of the control API.
 func (s *Server) showPage(c *call.Call) (response.Response, error) {
-	r := c.Request.Clone(c.Request.Context())
+	r := c.Request.Clone(context.WithValue(c.Request.Context(), forPage{}, true))
 	r.Body = io.NopCloser(bytes.NewReader(c.Body))
 	return response.Response{Stream: func(w http.ResponseWriter, _ *http.Request) { s.page.ServeHTTP(w, r) }}, nil
+}
+
+// showHelp passes a call to the documentation, which needs nothing of the
+// server.
+func showHelp(_ *Server, c *call.Call) (response.Response, error) {
+	return response.Response{Stream: func(w http.ResponseWriter, _ *http.Request) { help.Handler{}.ServeHTTP(w, c.Request) }}, nil
 }

@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"net/url"
+	"regexp"
 	"strings"
 	"testing"
 	"time"
@@ -21,7 +22,7 @@ func TestOverview(t *testing.T) {
 	u := mockserver.RunT(t)
 	u.Stub("https://e.test/*", 200)
 	c := newClient(t, u)
-	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
 	r, err := http.NewRequestWithContext(ctx, "GET", u.URL()+"/_understudy/overview?follow=true", nil)
 	if err != nil {
@@ -98,7 +99,7 @@ func TestMessagesOfTheControlAPI(t *testing.T) {
 	}
 }
 
-// TestAs calls operations by hand: without credentials, without the faults that
+// TestAs calls operations as the page does: without credentials, without the faults that
 // are meant for clients, and unseen by the journal.
 func TestAs(t *testing.T) {
 	t.Parallel()
@@ -144,7 +145,7 @@ func TestLimits(t *testing.T) {
 	kv(fmt.Sprintf(`["EVAL","return redis.call('INCRBY', KEYS[1], 4)","1","fixed:alice:%d","10","%d","1"]`, now/window, window))
 	kv(fmt.Sprintf(`["EVAL","%s","1","bucket:bob","5","%d","1","%d","1"]`, script, window, now))
 	kv(`["EVAL","return 1","1","nothing of a limiter","x"]`)
-	kv(`["EVAL","return 2","1","bucket:bob","5"]`) // asks what is left, and tells no limit
+	kv(`["EVAL","return 2","1","bucket:bob","5"]`) // asks what is left, and reports no limit
 	kv(fmt.Sprintf(`["EVAL","return 3","2","sliding:eve:1","sliding:eve:0","7","%d","60000"]`, now))
 	a := c.do("GET", "/_understudy/limits", "").ok()
 	for _, text := range []string{`"key":"fixed:alice","algorithm":"fixed-window","limit":10,"windowMs":1000000000000,"left":6`, `"key":"bucket:bob","algorithm":"token-bucket","limit":5,"windowMs":1000000000000,"left":3`} {
@@ -204,7 +205,7 @@ func TestThePageIsClosedOff(t *testing.T) {
 		{"far away", "GET", "/_understudy/", far, nil, 401},
 		{"far away, a view", "GET", "/_understudy/ui/messages", far, nil, 401},
 		{"far away, a button", "POST", "/_understudy/ui/do/reset", far, nil, 401},
-		{"far away, by hand", "GET", "/_understudy/as/svcUser/v2/dlq", far, nil, 401},
+		{"far away, as an account", "GET", "/_understudy/as/svcUser/v2/dlq", far, nil, 401},
 		{"the token as the password", "GET", "/_understudy/", far, password("secret"), 200},
 		{"and for the stream", "GET", "/_understudy/overview", far, password("secret"), 200},
 		{"a wrong password", "GET", "/_understudy/", far, password("guess"), 401},
@@ -299,4 +300,59 @@ func TestFlowKeysOfTheControlAPI(t *testing.T) {
 	a = c.do("GET", "/_understudy/flow?key=y-24&count=3", "").ok()
 	expect.Equal(t, "number of keys of the filter's first page", len(a.list("keys")), 3)
 	expect.Equal(t, "number of all keys of the filter", a.number("all"), 10)
+}
+
+// TestDocs reads the documentation from a server, as the page and the control API
+// may be read: from this machine, or with the control token.
+func TestDocs(t *testing.T) {
+	t.Parallel()
+	u := mockserver.RunT(t)
+	c := newClient(t, u)
+	for path, want := range map[string]string{
+		"/_understudy/docs":                  "<h1 id=\"documentation\">",
+		"/_understudy/docs/":                 "<h1 id=\"documentation\">",
+		"/_understudy/docs/durability.md":    "<h1 id=",
+		"/_understudy/docs/?q=signatures":    "<mark>",
+		"/_understudy/docs/help.css?account": ".book",
+	} {
+		t.Run("GET "+path, func(t *testing.T) {
+			t.Parallel()
+			expect.Contains(t, "body", string(c.do("GET", path, "").ok().raw), want)
+		})
+	}
+	t.Run("a page finds its styles, scripts and pictures", func(t *testing.T) {
+		t.Parallel()
+		found := regexp.MustCompile(`<(?:link|script|img)[^>]* (?:href|src)="([^"]+)"`).FindAllStringSubmatch(string(c.do("GET", "/_understudy/docs/page", "").ok().raw), -1)
+		expect.Equal(t, "files", len(found) >= 5, true)
+		for _, m := range found {
+			c.do("GET", m[1], "").ok()
+		}
+	})
+	t.Run("a page that does not exist is 404 with a hint", func(t *testing.T) {
+		t.Parallel()
+		a := c.do("GET", "/_understudy/docs/securty", "")
+		expect.Equal(t, "status", a.status, http.StatusNotFound)
+		expect.Contains(t, "body", string(a.raw), `Did you mean <a href="/_understudy/docs/security">`)
+	})
+	t.Run("nothing can be written", func(t *testing.T) {
+		t.Parallel()
+		expect.Equal(t, "status", c.do("POST", "/_understudy/docs/security", "").status, http.StatusMethodNotAllowed)
+	})
+	public := quiet(t, mockserver.Config{ControlToken: "secret"})
+	for fact, c := range map[string]struct {
+		from   string
+		header []string
+		want   int
+	}{
+		"from this machine it needs no token":             {"127.0.0.1:5000", nil, http.StatusOK},
+		"from another machine it needs the control token": {"192.0.2.7:5000", nil, http.StatusUnauthorized},
+		"with the control token it is there":              {"192.0.2.7:5000", []string{"Authorization: Bearer secret"}, http.StatusOK},
+		"a wrong token does not open it":                  {"192.0.2.7:5000", []string{"Authorization: Bearer wrong"}, http.StatusUnauthorized},
+		"a page of another site may not show it":          {"127.0.0.1:5000", []string{"Sec-Fetch-Site: cross-site", "Sec-Fetch-Mode: no-cors"}, http.StatusForbidden},
+	} {
+		t.Run(fact, func(t *testing.T) {
+			t.Parallel()
+			expect.Equal(t, "status", visitor{"GET", "/_understudy/docs/security", c.from, "localhost:8080", c.header}.ask(public).Code, c.want)
+		})
+	}
 }

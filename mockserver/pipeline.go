@@ -12,27 +12,79 @@ import (
 	"runtime/debug"
 	"slices"
 	"strings"
+	"sync"
+
+	"github.com/gorilla/mux"
 
 	"github.com/understudy-mock/understudy/engine"
+	"github.com/understudy-mock/understudy/engine/refusal"
 	"github.com/understudy-mock/understudy/mockserver/call"
+	"github.com/understudy-mock/understudy/mockserver/help"
 	"github.com/understudy-mock/understudy/mockserver/origin"
 	"github.com/understudy-mock/understudy/mockserver/request"
 	"github.com/understudy-mock/understudy/mockserver/response"
+	"github.com/understudy-mock/understudy/mockserver/tenant"
 	"github.com/understudy-mock/understudy/spec"
 	"github.com/understudy-mock/understudy/spec/mask"
 )
 
-// serve takes a request through all stations.
+// visit is a request on its way through the pipeline. Later requests use its memory
+// again: whatever keeps a part of a request must not keep the visit or its maps.
+type visit struct {
+	call     call.Call
+	exchange Exchange
+	route    mux.RouteMatch
+
+	vars   map[string]string
+	query  url.Values
+	buffer [128]byte // for a short response
+}
+
+var visitPool = sync.Pool{New: func() any { return &visit{vars: map[string]string{}, query: url.Values{}} }}
+
+func newVisit(r *http.Request) *visit {
+	v := visitPool.Get().(*visit)
+	v.call = call.Call{Request: r, Arrived: r, Query: v.query, Buffer: v.buffer[:0]}
+	v.exchange = Exchange{Method: r.Method, Path: mask.URL(requestURI(r))}
+	v.route.Vars = v.vars
+	return v
+}
+
+// free empties the visit for another request.
+func (v *visit) free() {
+	clear(v.vars)
+	clear(v.query)
+	*v = visit{vars: v.vars, query: v.query}
+	visitPool.Put(v)
+}
+
+// requestURI is r.URL.RequestURI without its allocation, if the client sent the same text.
+func requestURI(r *http.Request) string {
+	path, query, ok := strings.Cut(r.RequestURI, "?")
+	if ok && query != "" && query == r.URL.RawQuery && path == r.URL.EscapedPath() {
+		return r.RequestURI
+	}
+	return r.URL.RequestURI()
+}
+
+// serve takes a request through the pipeline (see the package comment).
 func (s *Server) serve(w http.ResponseWriter, r *http.Request) {
-	x := &Exchange{Method: r.Method, Path: mask.URL(r.URL.RequestURI())}
-	c := &call.Call{Request: r}
+	v := newVisit(r)
+	defer v.free()
+	c, x := &v.call, &v.exchange
 	origin.Allow(w.Header(), r)
-	out, err := s.respond(w, c, x)
+	defer s.leave(c)
+	out, err := s.respond(w, v)
 	if err != nil {
 		out = s.failed(c, err, x)
 	}
-	defer func() { s.incoming.Release(c.Taken) }() // by now the body is counted by whoever keeps it
+	if c.Elsewhere {
+		s.incoming.Release(c.Taken)
+		return
+	}
+	defer func() { s.incoming.Release(c.Taken) }() // whatever keeps the body has counted it by now
 	defer s.endTurn(c)
+	s.partFrom(w, c)
 	s.touch(c)
 	s.write(w, c, out, x)
 	s.record(c, x)
@@ -40,49 +92,65 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request) {
 	s.relieve()
 }
 
-// touch tells whoever follows the accounts of a command that they have changed;
-// the log tells of messages itself.
+// touch notifies followers of the accounts of a command that they have changed;
+// the log reports messages itself.
 func (s *Server) touch(c *call.Call) {
 	if c.Op == nil || c.Tenant == nil || c.Op.Method == http.MethodGet || c.Op.Hot {
 		return
 	}
 	for _, w := range c.Chosen(s.tenants) {
-		w.Account.Touch()
+		if !w.Elsewhere() {
+			w.Account.Touch()
+		}
 	}
 }
 
 // respond finds the operation and runs its handler.
-func (s *Server) respond(w http.ResponseWriter, c *call.Call, x *Exchange) (out response.Response, err error) {
+func (s *Server) respond(w http.ResponseWriter, v *visit) (out response.Response, err error) {
+	c, x := &v.call, &v.exchange
 	defer func() {
-		if fault := recover(); fault != nil {
+		fault := recover()
+		if fault == http.ErrAbortHandler { // another server of the fleet did not complete its response
+			panic(fault)
+		}
+		if fault != nil {
 			s.cfg.Log.Error("handler panicked", "operation", x.OperationID, "panic", fault, "stack", string(debug.Stack()))
 			out, err = response.Response{}, fmt.Errorf("panic: %v", fault)
 		}
 	}()
+	arrived := s.arrive(c)
 	s.neutralise(c)
+	if arrived != nil {
+		return response.Response{}, arrived
+	}
 	if c.Request.Method == http.MethodOptions {
 		return s.options(c)
 	}
-	found, vars, err := s.match(c.Request)
+	found, vars, err := s.match(v)
 	if err != nil {
 		return response.Response{}, err
 	}
 	c.Op, c.Vars = found.op, vars
-	if c.Request.Method == http.MethodHead { // its body is dropped by net/http
-		r := *c.Request
-		r.Method = http.MethodGet
-		c.Request, c.Head = &r, true
-	}
+	answerHead(c)
 	x.OperationID = c.Op.ID
+	if err := s.mayChange(c); err != nil {
+		return response.Response{}, err
+	}
 	if err := s.admitDelivery(c); err != nil {
 		return response.Response{}, err
 	}
 	admitted := s.admit(c)
-	if err := s.foreign(c); err != nil { // first: the credential may have a name of another dialect
+	if admitted != nil && s.catchUp(c) { // the account may be new
+		admitted = s.admit(c)
+	}
+	if err := s.foreign(c); err != nil { // before the result of admit: the credential may have a name of another dialect
 		return response.Response{}, err
 	}
 	if admitted != nil {
 		return response.Response{}, admitted
+	}
+	if elsewhere, err := s.place(w, c); elsewhere || err != nil {
+		return response.Response{}, err
 	}
 	s.speak(c)
 	if !c.AsTester {
@@ -91,11 +159,7 @@ func (s *Server) respond(w http.ResponseWriter, c *call.Call, x *Exchange) (out 
 		}
 		s.serialize(c)
 	}
-	limit := s.cfg.MaxBody
-	if c.Op.Large {
-		limit = max(limit, maxDocument)
-	}
-	if c.Body, err = s.read(w, c, limit); err != nil {
+	if err := s.readBody(w, c); err != nil {
 		return response.Response{}, err
 	}
 	c.SentBody = c.Body
@@ -105,8 +169,11 @@ func (s *Server) respond(w http.ResponseWriter, c *call.Call, x *Exchange) (out 
 	if c.Op.BodyJSON {
 		c.Body = c.Op.WithoutNulls(c.Body)
 	}
-	if problems := c.Op.CheckRequest(c.Request, c.Vars, c.Body); len(problems) > 0 {
+	if problems := c.Op.CheckRequest(c.Request, c.Vars, c.Query, c.Body); len(problems) > 0 {
 		return response.Response{}, response.Refused(problems)
+	}
+	if err := c.CheckStatuses(); err != nil {
+		return response.Response{}, err
 	}
 	for _, p := range c.Op.IgnoredFilters(c.Query) {
 		c.Warnings = append(c.Warnings, response.BrandedProblem(c.Dialect, p).String())
@@ -114,13 +181,43 @@ func (s *Server) respond(w http.ResponseWriter, c *call.Call, x *Exchange) (out 
 	if err := s.takeTurn(c); err != nil {
 		return response.Response{}, err
 	}
-	return found.handler(s, c)
+	if out, err = found.handler(s, c); err == nil && c.Op.Area == "control_url" && c.Op.Method != http.MethodGet {
+		err = s.keep(c)
+	}
+	return out, err
 }
 
-// noQuery is never written to.
+// answerHead answers HEAD as GET; net/http drops the body.
+func answerHead(c *call.Call) {
+	if c.Request.Method == http.MethodHead {
+		r := *c.Request
+		r.Method = http.MethodGet
+		c.Request, c.Head = &r, true
+	}
+}
+
+// keep makes changes of a control call durable that are not part of the state
+// of an account, such as stubs and faults.
+func (s *Server) keep(c *call.Call) error {
+	var changed []*tenant.Tenant
+	switch {
+	case c.Op.Large: // a document of all accounts
+		changed = s.tenants.All()
+	case c.Tenant != nil:
+		changed = c.Chosen(s.tenants)
+	}
+	for _, t := range changed {
+		if err := s.tenants.Keep(c.Request.Context(), t); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// noQuery is shared by all requests without a query, and must not be changed.
 var noQuery = url.Values{}
 
-// admit authenticates the call.
+// admit authenticates the call by the rules of its area.
 func (s *Server) admit(c *call.Call) error {
 	if c.Op.Area == "control_url" {
 		return s.admitControl(c)
@@ -150,10 +247,25 @@ func (s *Server) admit(c *call.Call) error {
 // maxDocument is the largest snapshot or fixture file, in bytes.
 const maxDocument = 4 << 30
 
-// trustedLength is up to which claimed length room is made at once.
+// trustedLength is the largest Content-Length, in bytes, for which the whole
+// buffer is allocated at once. A longer body grows its buffer as it arrives, so
+// that a false length costs nothing.
 const trustedLength = 16 << 20
 
-// read takes the body, up to the limit.
+// readBody reads the body of a call, at most once.
+func (s *Server) readBody(w http.ResponseWriter, c *call.Call) (err error) {
+	if c.Body != nil {
+		return nil
+	}
+	limit := s.cfg.MaxBody
+	if c.Op.Large {
+		limit = max(limit, maxDocument)
+	}
+	c.Body, err = s.read(w, c, limit)
+	return err
+}
+
+// read reads the body, at most limit bytes.
 func (s *Server) read(w http.ResponseWriter, c *call.Call, limit int64) ([]byte, error) {
 	r := c.Request
 	if r.ContentLength == 0 || r.Body == nil {
@@ -163,7 +275,10 @@ func (s *Server) read(w http.ResponseWriter, c *call.Call, limit int64) ([]byte,
 	if length > trustedLength {
 		length = -1
 	}
-	var from io.Reader = http.MaxBytesReader(w, r.Body, limit)
+	var from io.Reader = r.Body
+	if r.ContentLength < 0 || r.ContentLength > limit { // otherwise net/http stops at the announced length
+		from = http.MaxBytesReader(w, r.Body, limit)
+	}
 	if !c.Op.Large && (length < 0 || length > request.SmallBody) {
 		from = &metered{from, s.incoming, &c.Taken, request.SmallBody}
 	}
@@ -183,22 +298,46 @@ func (s *Server) read(w http.ResponseWriter, c *call.Call, limit int64) ([]byte,
 	return body, nil
 }
 
-// failed makes the answer to an error.
+// failed builds the response to an error, and records it in the exchange.
 func (s *Server) failed(c *call.Call, err error, x *Exchange) response.Response {
-	e := response.Failure(err)
+	e := response.Failure(inQuery(c, err))
 	if e.Internal() {
 		s.cfg.Log.Error("request failed", "operation", x.OperationID, "error", err)
 	}
+	e = response.Branded(c.Dialect, e)
 	for _, p := range e.Problems {
 		x.Problems = append(x.Problems, strings.TrimSpace(e.Place+" "+p.String()))
 	}
 	if len(x.Problems) == 0 {
 		x.Problems = []string{e.Error()}
 	}
-	return response.Branded(c.Dialect, e).Response(c.Request, c.Asked != "" || c.Op != nil && c.Op.Area == "vector_url")
+	out := e.Response(c.Request, c.Asked != "" || c.Op != nil && c.Op.Area == "vector_url")
+	linkHelp(out.Header, e.Error())
+	return out
 }
 
-// write sends the answer, in the dialect's names, after holding it to the document.
+// inQuery names the place of a value that the engine has refused: a parameter of the
+// query, such as cursor.
+func inQuery(c *call.Call, err error) error {
+	if wrong, ok := err.(*refusal.Error); ok && wrong.Place == "" && wrong.Want != "" && c.Query.Has(wrong.What) { //nolint:errorlint // what is wrapped has a place
+		placed := *wrong
+		placed.Place = "query " + wrong.What
+		placed.What = ""
+		return &placed
+	}
+	return err
+}
+
+// linkHelp links the section of the documentation that explains a text, if there
+// is one (RFC 8288): the page and the commands show the link beside the text.
+func linkHelp(h http.Header, text string) {
+	if section := help.Explains(text); section != "" {
+		h.Set("Link", "<"+section+`>; rel="help"`)
+	}
+}
+
+// write checks the response against the OpenAPI document, and sends it with the
+// names of the dialect.
 func (s *Server) write(w http.ResponseWriter, c *call.Call, out response.Response, x *Exchange) {
 	if out.Stream != nil {
 		s.endTurn(c)
@@ -206,7 +345,7 @@ func (s *Server) write(w http.ResponseWriter, c *call.Call, out response.Respons
 		ctx, cancel := context.WithCancel(c.Request.Context())
 		defer cancel()
 		if c.Head {
-			cancel() // a stream that follows something ends after its headers
+			cancel() // ends a stream of events after its headers
 		}
 		out.Stream(w, c.Request.WithContext(ctx))
 		return
@@ -214,8 +353,8 @@ func (s *Server) write(w http.ResponseWriter, c *call.Call, out response.Respons
 	if out.Status == 0 && c.Op != nil {
 		out.Status = c.Op.Success
 	}
-	out.Status = cmp.Or(out.Status, http.StatusOK) // the document names none
-	body, err := response.Encode(out.Body)
+	out.Status = cmp.Or(out.Status, http.StatusOK) // the document declares no status
+	body, err := out.Encode()
 	if err != nil {
 		s.cfg.Log.Error("answer cannot be encoded", "operation", x.OperationID, "error", err)
 		out.Status, body = response.Unencodable()
@@ -223,10 +362,11 @@ func (s *Server) write(w http.ResponseWriter, c *call.Call, out response.Respons
 	h := w.Header()
 	maps.Copy(h, c.Dialect.BrandHeader(out.Header))
 	if h.Get("Content-Type") == "" && len(body) > 0 {
-		h.Set("Content-Type", "application/json")
+		h["Content-Type"] = jsonType
 	}
 	if len(c.Warnings) > 0 {
 		h.Set(c.Dialect.HeaderPrefix+"Warning", c.Warning())
+		linkHelp(h, c.Warning())
 	}
 	if c.Op != nil && !s.cfg.SkipResponseCheck && !out.Scripted {
 		problems := c.Op.CheckResponse(out.Status, h, body)
@@ -248,20 +388,24 @@ func (s *Server) write(w http.ResponseWriter, c *call.Call, out response.Respons
 	}
 	x.Response = Message{Status: out.Status, Header: h, Body: body}
 	w.WriteHeader(out.Status)
-	_, _ = w.Write(body) // the client may be gone
+	_, _ = w.Write(body) // the client may have disconnected
 }
 
-// unmaskedOperations are the answers of the control API that hold credentials on purpose: to
-// hand them out, to be changed and written back, or because the interface itself
-// answers. Those of journals hold none, see hide. Sorted.
+// jsonType is shared by all responses, and must not be changed.
+var jsonType = []string{"application/json"}
+
+// unmaskedOperations are the control operations whose responses contain
+// credentials on purpose: they hand them out, the caller writes them back, or
+// the interface itself answers. In all other responses credentials are masked;
+// journals contain none, see hide. Sorted.
 var unmaskedOperations = []string{
 	"asDelete", "asGet", "asPatch", "asPost", "asPut",
 	"controlAccount", "controlAddStub", "controlAwait", "controlDeliveries", "controlFaults", "controlPutAccount", "controlRequests", "controlRewrites",
 	"controlSetFaults", "controlSetRewrites", "controlSetStubs", "controlStubs",
 }
 
-// payloadAreas are the areas whose documents are what clients store, and no
-// documents of the interface: they are shown as they are.
+// payloadAreas are the areas whose bodies are data of clients: they are shown
+// unchanged.
 var payloadAreas = []string{"kv_url", "vector_url"}
 
 // record puts the exchange into the journal of its account.
@@ -273,13 +417,16 @@ func (s *Server) record(c *call.Call, x *Exchange) {
 	if home == nil {
 		home = s.tenants.First()
 	}
+	if home.Elsewhere() {
+		return // the server that has the account records it
+	}
 	x.At, x.Account = s.tenants.Stamp(home), home.ID
-	x.Request = Message{Header: c.Sent, Body: c.SentBody} // the names that were sent
+	x.Request = Message{Header: c.Sent, Body: c.SentBody} // with the names that the client sent
 	for i, text := range x.Problems {
 		x.Problems[i] = mask.Text(text)
 	}
 	if op := c.Op; op == nil || !slices.Contains(payloadAreas, op.Area) {
 		x.MarkDocuments(op != nil && op.BodyJSON, true)
 	}
-	home.Requests.Add(*x)
+	home.Requests.Add(x)
 }

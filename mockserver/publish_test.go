@@ -94,8 +94,8 @@ func TestBatch(t *testing.T) {
 	m := u.Message(a.text(0, "messageId"))
 	expect.Equal(t, "m.Body", string(m.Body), "text")
 	expect.Equal(t, "m.Options.Delay", m.Options.Delay, time.Hour)
-	if expect.Equal(t, "number of m.Forward[\"X\"]", len(m.Forward["X"]), 2) {
-		expect.Equal(t, "m.Forward.Get(\"Content-Type\")", m.Forward.Get("Content-Type"), "text/plain")
+	if expect.Equal(t, "number of m.Forward[\"X\"]", len(m.Headers.Forward().Header()["X"]), 2) {
+		expect.Equal(t, "m.Headers.Forward().Header().Get(\"Content-Type\")", m.Headers.Forward().Header().Get("Content-Type"), "text/plain")
 	}
 	list := u.Deliveries()
 	if len(list) != 3 {

@@ -18,8 +18,8 @@ var _ = registerHandlers(map[string]handler{
 	"upsertQueue": (*Server).upsertQueue,
 })
 
-// upsertQueue changes only what the body has: absent members are pointers that are
-// nil, so that false and 1 can be told from nothing.
+// upsertQueue changes only the members that the body has: pointers distinguish
+// an absent member from false and 0.
 func (s *Server) upsertQueue(c *call.Call) (response.Response, error) {
 	var body api.QueueUpsert
 	if err := json.Unmarshal(c.Body, &body); err != nil {
@@ -43,7 +43,7 @@ func (s *Server) getQueue(c *call.Call) (response.Response, error) {
 	return response.Response{Body: view.Queue(q)}, err
 }
 
-// deleteQueue cancels what still waits in the queue.
+// deleteQueue cancels the messages that still wait in the queue.
 func (s *Server) deleteQueue(c *call.Call) (response.Response, error) {
 	return response.Empty, c.Account.DeleteQueue(c.Vars["queueName"])
 }

@@ -7,10 +7,11 @@ import (
 	"github.com/understudy-mock/understudy/mockserver/tenant"
 )
 
-// serialize lets a server that repeats answer a request only when what the ones
-// before have caused is done. It does not wait for a call to a real
-// destination, which may be what made this request: between commands that must
-// not meet such a call stands a settle.
+// serialize makes a seeded server deterministic: a request is handled only
+// after everything that earlier requests caused has ended. It does not wait for
+// a call to a real destination, because that destination may have made this
+// request: tests call settle between commands that must not overlap with that
+// call.
 func (s *Server) serialize(c *call.Call) {
 	tenants := []*tenant.Tenant{c.Tenant}
 	if c.Op.Area == "control_url" {
@@ -22,7 +23,7 @@ func (s *Server) serialize(c *call.Call) {
 		}
 		ctx, cancel := context.WithCancel(c.Request.Context())
 		if w.Outside.Tell(cancel) {
-			_ = w.Account.Settle(ctx) // an attempt that leaves ends the wait
+			_ = w.Account.Settle(ctx) // ends early when an attempt calls a real destination
 		}
 		w.Outside.Forget()
 		cancel()

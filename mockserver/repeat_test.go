@@ -37,7 +37,7 @@ func session(t *testing.T, seed uint64) map[string][]byte {
 	c.do("POST", "/v2/publish/orders", "to the group").ok()
 	c.do("POST", "/v2/trigger/https://wf.test/run", "start").ok()
 	c.do("POST", "/v2/publish/https://e.test/", "", "Svc-Retries: many").refused(400)
-	c.do("POST", "/v2/publish/https://app.test/", "other", "Authorization: Bearer somebody").ok()
+	c.do("POST", "/v2/publish/https://app.test/", "other", "Authorization: Bearer somebody", "Svc-Delay: 90d").ok() // this account has no stubs: an attempt would need the network
 	c.do("POST", "/v2/keys/rotate", "").ok()
 	c.do("GET", "/v2/logs?count=7", "").ok()
 	u.Advance(30 * time.Hour)

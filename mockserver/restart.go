@@ -18,7 +18,7 @@ var _ = registerHandlers(map[string]handler{
 	"resumeWorkflowRuns":      (*Server).resumeWorkflowRuns,
 })
 
-// restartWorkflowRun starts the run anew, from its first step.
+// restartWorkflowRun starts the run again, from its first step.
 func (s *Server) restartWorkflowRun(c *call.Call) (response.Response, error) {
 	return s.restart(c, false)
 }
@@ -28,8 +28,8 @@ func (s *Server) resumeWorkflowRun(c *call.Call) (response.Response, error) {
 	return s.restart(c, true)
 }
 
-// restart reads overrides before it looks for the entry, so that a wrong header is
-// refused whatever the id.
+// restart reads overrides before it looks for the entry, so that an invalid
+// header is refused for every id.
 func (s *Server) restart(c *call.Call, resume bool) (response.Response, error) {
 	over, err := s.overrides(c)
 	if err != nil {
@@ -47,8 +47,8 @@ func (s *Server) resumeWorkflowRuns(c *call.Call) (response.Response, error) {
 	return s.restartAll(c, true)
 }
 
-// restartAll restarts all that match or none; an answer with a cursor means that
-// more may match.
+// restartAll restarts all that match or none; a response with a cursor means
+// that more may match.
 func (s *Server) restartAll(c *call.Call, resume bool) (response.Response, error) {
 	if err := c.MergeBody(); err != nil {
 		return response.Response{}, err

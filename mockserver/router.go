@@ -9,6 +9,7 @@ import (
 
 	"github.com/gorilla/mux"
 
+	"github.com/understudy-mock/understudy/internal/similar"
 	"github.com/understudy-mock/understudy/mockserver/call"
 	"github.com/understudy-mock/understudy/mockserver/response"
 	"github.com/understudy-mock/understudy/spec"
@@ -18,8 +19,8 @@ import (
 // documents. Each area adds its own rows.
 var handlerTable = map[string]handler{}
 
-// registerHandlers adds an area's rows; the same operation twice is a mistake of ours
-// that must not go unnoticed.
+// registerHandlers adds an area's rows; the same operation twice is a
+// programming error, and panics.
 func registerHandlers(rows map[string]handler) map[string]handler {
 	for id, h := range rows {
 		if handlerTable[id] != nil {
@@ -73,20 +74,24 @@ func literalPaths(docs []*spec.Document) map[string]bool {
 	return paths
 }
 
-// pathMatcher compares the path as it was sent: cleaning it would redirect // in a
-// destination away, and unescaping it would lose %2F. A path of its own is no
-// value of a variable, whatever the method: GET /v2/dlq/retry asks for no entry
-// named retry, and Allow says POST.
+// pathMatcher compares the path as it was sent: cleaning it would redirect //
+// in a destination away, and unescaping it would lose %2F. A literal path is
+// never a value of a variable, whatever the method: GET /v2/dlq/retry does not
+// look for an entry named retry, but is answered 405 with Allow: POST.
 func pathMatcher(op *spec.Operation, literal map[string]bool) mux.MatcherFunc {
-	return func(r *http.Request, m *mux.RouteMatch) (ok bool) {
+	return func(r *http.Request, m *mux.RouteMatch) bool {
 		path := r.URL.EscapedPath()
-		m.Vars, ok = op.Match(path)
-		return ok && (len(m.Vars) == 0 || !literal[strings.ToLower(path)])
+		vars, ok := op.MatchInto(m.Vars, path)
+		if !ok {
+			return false
+		}
+		m.Vars = vars
+		return len(vars) == 0 || !literal[strings.ToLower(path)]
 	}
 }
 
-// route is what the router finds: an operation and its handler. It is never
-// called as a handler; the pipeline takes it apart.
+// route is what the router finds: an operation and its handler. It implements
+// http.Handler for the router only, and is never called as one.
 type route struct {
 	op      *spec.Operation
 	handler handler
@@ -95,9 +100,9 @@ type route struct {
 func (route) ServeHTTP(http.ResponseWriter, *http.Request) {}
 
 // match finds the operation of a request and its path variables.
-func (s *Server) match(r *http.Request) (route, map[string]string, error) {
-	var m mux.RouteMatch
-	if s.router.Match(r, &m) && m.MatchErr == nil {
+func (s *Server) match(v *visit) (route, map[string]string, error) {
+	r, m := v.call.Request, &v.route
+	if s.router.Match(r, m) && m.MatchErr == nil {
 		if found, ok := m.Handler.(route); ok {
 			return found, unescapeVars(found.op, m.Vars), nil
 		}
@@ -111,8 +116,8 @@ func (s *Server) match(r *http.Request) (route, map[string]string, error) {
 	return route{}, nil, s.errPath(r.URL.Path)
 }
 
-// matchEmpty finds the operation whose greedy variable is empty, so that it is
-// told what is missing instead of "no such operation".
+// matchEmpty finds the operation whose greedy variable is empty, so that the
+// error names the missing part instead of "operation not found".
 func (s *Server) matchEmpty(r *http.Request) (route, map[string]string, bool) {
 	if !strings.HasSuffix(r.URL.Path, "/") {
 		return route{}, nil, false
@@ -134,8 +139,8 @@ func (s *Server) matchEmpty(r *http.Request) (route, map[string]string, bool) {
 	return route{}, nil, false
 }
 
-// unescapeVars decodes path variables; greedy ones stay as they stood, since only
-// their reader knows what is part of a URL in them.
+// unescapeVars decodes path variables. Greedy ones stay escaped: they contain
+// URLs, in which an escaped slash differs from a slash.
 func unescapeVars(op *spec.Operation, vars map[string]string) map[string]string {
 	for name, v := range vars {
 		if op.Greedy(name) || !strings.ContainsRune(v, '%') {
@@ -171,8 +176,8 @@ func (s *Server) errPath(path string) error {
 	return response.UnknownPath(path, s.nearestPath(path))
 }
 
-// firstSegments are in front of the paths of the messaging and the control API,
-// and are forgotten; the likelier first.
+// firstSegments are the first path segments of the messaging and the control
+// API, which users often omit; the more likely one first.
 var firstSegments = []string{"v2", "_understudy"}
 
 // nearestPath is the path of the operation that most resembles an unknown path,
@@ -180,7 +185,7 @@ var firstSegments = []string{"v2", "_understudy"}
 func (s *Server) nearestPath(path string) string {
 	var segments []string
 	for segment := range strings.SplitSeq(strings.ToLower(path), "/") {
-		if segment != "" && !(len(segments) == 1 && segment == segments[0]) { // twice: the base URL has it too
+		if segment != "" && !(len(segments) == 1 && segment == segments[0]) { // a client whose base URL ends with the segment sends it twice
 			segments = append(segments, segment[:min(len(segment), 40)])
 		}
 	}
@@ -207,25 +212,26 @@ func (s *Server) nearestPath(path string) string {
 	return best
 }
 
-// endEdits tells operations with the same fixed text apart: by the number of
-// their segments, then by the last one.
+// endEdits ranks operations with the same fixed text: by the difference in the
+// number of segments, then by the edit distance of the last one.
 func endEdits(segments []string, path string) int {
 	own := strings.Split(strings.ToLower(strings.Trim(path, "/")), "/")
 	last := ""
 	if len(segments) > 0 {
 		last = segments[len(segments)-1]
 	}
-	return 100*max(len(own)-len(segments), len(segments)-len(own)) + spec.Distance(last, own[len(own)-1])
+	return 100*max(len(own)-len(segments), len(segments)-len(own)) + similar.Distance(last, own[len(own)-1])
 }
 
-// editsOf is how much a path differs from the fixed text of an operation; behind
-// the text of an open one a variable takes the rest.
+// editsOf is the edit distance between a path and the fixed text of an
+// operation. When the operation is open, a variable takes the segments after
+// that text, and they do not count.
 func editsOf(segments []string, fixed string, open bool) int {
 	if n := strings.Count(fixed, "/") + 1; open && n < len(segments) {
 		segments = segments[:n]
 	}
-	return spec.Distance(strings.Join(segments[:min(len(segments), 8)], "/"), fixed)
+	return similar.Distance(strings.Join(segments[:min(len(segments), 8)], "/"), fixed)
 }
 
-// handler reads a call, asks the engine once, and returns.
+// handler reads a call, calls the engine once, and returns a response.
 type handler func(*Server, *call.Call) (response.Response, error)

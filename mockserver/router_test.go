@@ -157,7 +157,7 @@ func TestOptions(t *testing.T) {
 		expect.Equal(t, "status", a.status, http.StatusNoContent)
 		expect.Equal(t, "header Allow", a.header.Get("Allow"), "DELETE, GET, HEAD, OPTIONS, PATCH")
 	})
-	t.Run("a path of its own is no value of a variable", func(t *testing.T) {
+	t.Run("a path of its own is not a value of a variable", func(t *testing.T) {
 		for _, path := range []string{"/v2/dlq/retry", "/v2/workflows/dlq/restart", "/v2/workflows/dlq/resume", "/kv/pipeline", "/kv/Multi-Exec"} {
 			if a := c.do("OPTIONS", path, "", "Authorization:"); a.header.Get("Allow") != "OPTIONS, POST" {
 				t.Errorf("%s: Allow: %s", path, a.header.Get("Allow"))

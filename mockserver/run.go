@@ -43,11 +43,11 @@ func (s *Server) triggerWorkflow(c *call.Call) (response.Response, error) {
 	if err != nil {
 		return response.Response{}, err
 	}
-	return response.Response{Body: view.Triggered(receipts.List[0])}, nil
+	return response.Response{Body: view.Triggered(receipts.One)}, nil
 }
 
-// asTrigger makes a publish start a run. Without a client library it has the
-// failure callback that the library would have asked for.
+// asTrigger makes a publish start a run. A request without a client library
+// gets the failure callback that the library would request.
 func asTrigger(r *engine.PublishRequest) {
 	r.Trigger = true
 	w := r.Options.Workflow
@@ -77,12 +77,13 @@ func (s *Server) triggerWorkflows(c *call.Call) (response.Response, error) {
 	}
 	list := make([]api.WorkflowTriggered, len(results))
 	for i, rs := range results {
-		list[i] = view.Triggered(rs.List[0])
+		list[i] = view.Triggered(rs.One)
 	}
 	return response.Response{Body: list}, nil
 }
 
-// getWorkflowSteps is the lazy fetch of an endpoint.
+// getWorkflowSteps returns the steps of a run to its endpoint, for an
+// invocation whose body does not contain them all.
 func (s *Server) getWorkflowSteps(c *call.Call) (response.Response, error) {
 	steps, err := c.Account.Steps(c.Vars["workflowRunId"])
 	if err != nil {
@@ -106,8 +107,8 @@ func (s *Server) endWorkflowRun(c *call.Call) (response.Response, error) {
 	return response.Empty, c.Account.FinishRun(id, c.Body, createdAt)
 }
 
-// cancelWorkflowRuns takes the URL as a prefix unless the call says otherwise: one
-// endpoint serves many paths.
+// cancelWorkflowRuns takes the URL as a prefix unless the call says otherwise:
+// one endpoint may serve many paths.
 func (s *Server) cancelWorkflowRuns(c *call.Call) (response.Response, error) {
 	if err := c.MergeBody(); err != nil {
 		return response.Response{}, err
@@ -121,7 +122,8 @@ func (s *Server) cancelWorkflowRuns(c *call.Call) (response.Response, error) {
 	return response.Response{Body: map[string]int{"cancelled": n}}, err
 }
 
-// listWorkflowEvents is the flat log, or the run view when grouped.
+// listWorkflowEvents lists the log of runs, event by event or, when grouped,
+// run by run.
 func (s *Server) listWorkflowEvents(c *call.Call) (response.Response, error) {
 	if c.Query.Get("groupBy") == "" {
 		return s.listWorkflowMessageLogs(c)
@@ -129,8 +131,8 @@ func (s *Server) listWorkflowEvents(c *call.Call) (response.Response, error) {
 	return s.listWorkflowRuns(c)
 }
 
-// listWorkflowRuns is the log grouped by run; two paths lead here, since older
-// clients know another one.
+// listWorkflowRuns is the log grouped by run; two paths lead here, because
+// older clients use another one.
 func (s *Server) listWorkflowRuns(c *call.Call) (response.Response, error) {
 	f, err := c.LogFilter(call.RunStates)
 	if err != nil {
@@ -190,8 +192,8 @@ func (s *Server) waitForEvent(c *call.Call) (response.Response, error) {
 	})
 }
 
-// canonicalHeader gives names in a body the form of those in a header, so that
-// lookups find them.
+// canonicalHeader brings header names in a body to the canonical form of
+// net/http, so that lookups find them.
 func canonicalHeader(m map[string][]string) engine.Header {
 	h := engine.Header{}
 	for name, values := range m {
@@ -200,13 +202,15 @@ func canonicalHeader(m map[string][]string) engine.Header {
 	return h
 }
 
-// notifyEvent wakes every run that waits for the event; it is lost when none does.
+// notifyEvent wakes every run that waits for the event. If none waits, the
+// event has no effect.
 func (s *Server) notifyEvent(c *call.Call) (response.Response, error) {
 	woken, err := c.Account.Notify("", c.Vars["eventId"], c.Body)
 	return notifiedRuns(c, woken, err)
 }
 
-// notifyRun wakes one run, or keeps the event for its later wait.
+// notifyRun wakes one run; if the run does not wait yet, the event is kept for
+// its later wait.
 func (s *Server) notifyRun(c *call.Call) (response.Response, error) {
 	woken, err := c.Account.Notify(c.Vars["workflowRunId"], c.Vars["eventId"], c.Body)
 	return notifiedRuns(c, woken, err)
@@ -228,7 +232,7 @@ func notifiedRuns(c *call.Call, n engine.Notification, err error) (response.Resp
 	return response.Response{Body: out}, nil
 }
 
-// unawaitedText is ASCII: it is sent in a header.
+// unawaitedText must be ASCII: it is sent in a header.
 func unawaitedText(runID, eventID string, n engine.Notification) string {
 	text := "event " + strconv.QuoteToASCII(response.Shorten(eventID)) + ": no run waits for it"
 	switch {
@@ -257,7 +261,7 @@ func (s *Server) listWaiters(c *call.Call) (response.Response, error) {
 }
 
 // callHook turns the call of a third party into an event (wire.md, "Waits,
-// events and hooks"). The user in the path says whose run it is.
+// events and hooks"). The user id in the path selects the account.
 func (s *Server) callHook(c *call.Call) (response.Response, error) {
 	w := s.tenants.ByID(c.Vars["userId"])
 	if w == nil {

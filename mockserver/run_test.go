@@ -374,7 +374,7 @@ func TestInvokedRunOutlivesItsParent(t *testing.T) {
 				}
 			}
 		}
-		t.Fatalf("no such step: %s", view.raw)
+		t.Fatalf("step not found: %s", view.raw)
 		return ""
 	}
 	c.report("wfr_parent", `{"stepId":0,"stepName":"ask","stepType":"Invoke","concurrent":2,"targetStep":1}`).ok()

@@ -1,6 +1,9 @@
 package mockserver
 
 import (
+	"errors"
+
+	"github.com/understudy-mock/understudy/engine/refusal"
 	"github.com/understudy-mock/understudy/mockserver/call"
 	"github.com/understudy-mock/understudy/mockserver/request"
 	"github.com/understudy-mock/understudy/mockserver/response"
@@ -20,8 +23,8 @@ var _ = registerHandlers(map[string]handler{
 	"resumeSchedulePatch": (*Server).resumeSchedule,
 })
 
-// createSchedule replaces a schedule with the same id. All that is wrong is reported
-// at once, what a publish would refuse as well.
+// createSchedule replaces a schedule with the same id. One error reports all
+// problems, including those that a publish would have.
 func (s *Server) createSchedule(c *call.Call) (response.Response, error) {
 	r, err := s.publishRequest(c, "destinationOrId")
 	if err != nil {
@@ -30,18 +33,22 @@ func (s *Server) createSchedule(c *call.Call) (response.Response, error) {
 	set := request.SettingsOf(c.Header).WithQuery(c.Query)
 	var problems []spec.Problem
 	cron, id := "", ""
-	if given, ok := set["Cron"]; ok {
+	if given, ok := set.Find("Cron"); ok {
 		problems = given.Read(problems, func(v string) error { return request.ReadText(&cron, v, 512) })
 	} else {
-		problems = append(problems, spec.Problem{In: "header", Name: "Svc-Cron", Rule: "required", Message: "missing", Accepted: "five cron fields behind an optional CRON_TZ=Zone"})
+		problems = append(problems, spec.Problem{In: "header", Name: "Svc-Cron", Rule: "required", Message: "missing", Accepted: "five cron fields after an optional CRON_TZ=Zone"})
 	}
-	if given, ok := set["Schedule-Id"]; ok {
+	if given, ok := set.Find("Schedule-Id"); ok {
 		problems = given.Read(problems, func(v string) error { return request.ReadText(&id, v, 256) })
 	}
 	if len(problems) > 0 {
 		return response.Response{}, response.Refused(problems)
 	}
 	schedule, err := c.Account.PutSchedule(id, cron, r)
+	if wrong, ok := errors.AsType[*refusal.Error](err); ok && wrong.What == "cron" {
+		given, _ := set.Find("Cron")
+		err = response.RefusedValue(given.In, given.Name, cron, wrong)
+	}
 	return response.Response{Body: map[string]string{"scheduleId": schedule.ID}}, err
 }
 
@@ -63,7 +70,8 @@ func (s *Server) deleteSchedule(c *call.Call) (response.Response, error) {
 	return response.Empty, c.Account.DeleteSchedule(c.Vars["destinationOrId"])
 }
 
-// pauseSchedule skips the times that pass meanwhile; they are not made up for.
+// pauseSchedule makes the schedule skip the times that pass while it is paused;
+// a resume does not repeat them.
 func (s *Server) pauseSchedule(c *call.Call) (response.Response, error) {
 	return response.Empty, c.Account.SetSchedulePaused(c.Vars["scheduleId"], true)
 }

@@ -60,7 +60,8 @@ func (s *Server) resetSearchIndexTokens(c *call.Call) (response.Response, error)
 	return okText, err
 }
 
-// deleteSearchIndex is the one operation on search indexes that the document has.
+// deleteSearchIndex is the only operation on search indexes in the interface
+// document.
 func (s *Server) deleteSearchIndex(c *call.Call) (response.Response, error) {
 	_, err := engine.ChangeSearch(c.Account, search.DeleteCommand{ID: c.Vars["id"]})
 	return okText, err

@@ -2,6 +2,7 @@ package mockserver
 
 import (
 	"cmp"
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"io"
@@ -20,58 +21,68 @@ import (
 	"github.com/understudy-mock/understudy/engine"
 	"github.com/understudy-mock/understudy/engine/clock"
 	"github.com/understudy-mock/understudy/engine/memory"
+	"github.com/understudy-mock/understudy/engine/refusal"
+	"github.com/understudy-mock/understudy/engine/store"
 	"github.com/understudy-mock/understudy/engine/vector"
 	"github.com/understudy-mock/understudy/mockserver/control"
 	"github.com/understudy-mock/understudy/mockserver/delivery"
+	"github.com/understudy-mock/understudy/mockserver/fleet"
 	"github.com/understudy-mock/understudy/mockserver/kv"
 	"github.com/understudy-mock/understudy/mockserver/listener"
+	"github.com/understudy-mock/understudy/mockserver/replay"
 	"github.com/understudy-mock/understudy/mockserver/stub"
 	"github.com/understudy-mock/understudy/mockserver/tenant"
 	"github.com/understudy-mock/understudy/mockserver/ui"
+	"github.com/understudy-mock/understudy/mockserver/undo"
 	"github.com/understudy-mock/understudy/mockserver/vectors"
 	"github.com/understudy-mock/understudy/spec"
 	"github.com/understudy-mock/understudy/spec/mask"
 )
 
-// Account is a credential and the account that it opens.
+// Account is an account with its credentials.
 type Account = tenant.Credentials
 
-// Config is what a stand-in is made of. The zero value is a stand-in with one
-// account, in real time, on a free port of the loopback interface.
+// Config configures a stand-in. The zero value is a stand-in with one account,
+// in real time, on a free port of the loopback interface.
 type Config struct {
 	Addr           string // where Run listens; "": 127.0.0.1:0
-	RegionAddr     string // own listeners of the other hosts; "": Addr
+	RegionAddr     string // separate listeners of the other hosts; "": Addr
 	ManagementAddr string
 	VectorAddr     string
-	Advertise      *url.URL // how clients reach Addr, see ParseAdvertise; nil: the address of the listener
+	Advertise      *url.URL    // how clients reach Addr, see ParseAdvertise; nil: the address of the listener
+	TLS            *tls.Config // of all listeners; nil: plain HTTP
+	CAFile         string      // the CA that clients must trust, named in Env; "": none beside their own
 
 	Dialect    *spec.Dialect     // nil: every built-in one, each request by its own names
 	Clock      string            // real (default), manual, auto
-	Start      time.Time         // where a manual clock begins; zero: now, or 2026-01-01 when seeded
-	Seed       uint64            // 0: random ids; else the same commands repeat to the byte
-	Parallel   int               // deliveries at once per account; 0: the engine's default
+	Start      time.Time         // initial time of a manual clock; zero: now, or 2026-01-01 when seeded
+	Seed       uint64            // 0: random ids; otherwise the same commands give the same bytes
+	Parallel   int               // largest number of concurrent deliveries of an account; 0: the engine's default
 	Accounts   []Account         // empty: the dialect's development account
 	AnyAccount bool              // every unknown token gets an account of its own
 	Rewrites   map[string]string // URL prefix -> URL prefix, for deliveries
 	Stubs      []stub.Stub
-	Snapshot   io.Reader // the state that Run begins with, see Server.Snapshot; nil: none
-	Fixtures   []Fixture // what Run loads when it begins without a snapshot
+	Fleet      *fleet.Fleet  // shares the accounts of Store with other servers; nil: a single server
+	Store      store.Store   // makes the accounts durable; the caller closes it after Close; nil: memory only
+	Replay     *replay.Until // shows the accounts of Store at this instant, read-only and without deliveries; nil: a normal server
+	Snapshot   io.Reader     // initial state for Run, see Server.Snapshot; nil: none
+	Fixtures   []Fixture     // loaded by Run, unless there is a snapshot
 
 	MaxBody         int64 // bytes of a request body; 0: 1 MiB
 	MaxAnswer       int64 // bytes of a destination's answer that are kept; 0: 10 MiB
-	MaxMessages     int   // that one request may create; 0: the engine's default
-	Memory          int64 // bytes of journals, log and answers; the oldest bodies go first; 0: 512 MiB
-	MaxBacklog      int64 // messages not delivered yet, beyond which publishes are refused with 429; 0: no bound
+	MaxMessages     int   // largest number of messages that one request may create; 0: the engine's default
+	Memory          int64 // bytes of journals, logs and answers; the oldest bodies are dropped first; 0: 512 MiB
+	MaxBacklog      int64 // undelivered messages; publishes beyond are refused with 429; 0: no bound
 	MaxBacklogBytes int64 // the same in bytes, with DLQ, open runs and schedules; 0: 2 GiB
 
 	Outbound string // deliveries that no stub answers: allow ("" as well), loopback-only, stub-only
 
-	// Transport puts something between the stand-in and its destinations, such as
-	// what a test makes fail; nil: nothing.
+	// Transport wraps the transport of deliveries, for example with one that
+	// fails in a test; nil: no wrapper.
 	Transport func(http.RoundTripper) http.RoundTripper
 
 	KVURL             string // redis:// of a real server behind the key-value store; "": embedded
-	SkipResponseCheck bool   // do not hold our own answers to the document
+	SkipResponseCheck bool   // do not check the server's own answers against the OpenAPI document
 	StrictOptions     bool   // unknown configuration names are errors
 	ControlToken      string
 	PricePerMessage   float64         // 0: 0.00001
@@ -89,7 +100,7 @@ const defaultMaxBody = 1 << 20
 // Server is a stand-in. It is an http.Handler.
 type Server struct {
 	cfg        Config
-	neutral    *spec.Dialect // in which everything behind the edge speaks
+	neutral    *spec.Dialect // the names that all code behind the pipeline uses
 	doc        *spec.Document
 	controlDoc *spec.Document
 	control    *control.Service
@@ -100,30 +111,43 @@ type Server struct {
 	memory     *memory.Ledger
 	relief     relief
 	kvCapacity *kv.Capacity        // of the embedded stores of all accounts
-	incoming   *semaphore.Weighted // bytes of request bodies that are being handled
+	undo       *undo.Store         // states of accounts before something was removed
+	incoming   *semaphore.Weighted // bytes of large request bodies in progress
 	turns      *semaphore.Weighted // of lists, see takeTurn
-	responses  *semaphore.Weighted // bytes of answers that are being read
+	responses  *semaphore.Weighted // bytes of large answers in progress
 	started    time.Time
 
 	hostNames []string               // see knownHost
 	trouble   atomic.Pointer[string] // why the server is not ready; nil, "": it is
 
 	tenants *tenant.Registry
+	fleet   *fleet.Fleet // nil: this server is alone
+	leaving atomic.Bool  // the server hands its accounts to the others
 
 	mu         sync.Mutex // guards violations
-	violations []string   // answers of ours that broke the document
+	violations []string   // answers of the server that violated the document
 
 	listeners []net.Listener
 	servers   []*http.Server
-	own       []net.Listener // of each server its own
+	own       []net.Listener // the listener of each of servers
 	done      chan struct{}  // closed by Close: ends the event streams
 	serving   sync.WaitGroup
 	closing   sync.Once
 }
 
-// New prepares a stand-in. It refuses a document whose operations and handlers
-// do not match, and names them.
+// New prepares a stand-in that does not listen; use it as an http.Handler. The
+// error names operations of the OpenAPI documents without a handler, and
+// handlers without an operation.
 func New(cfg Config) (*Server, error) {
+	s, err := prepareServer(cfg)
+	if err == nil {
+		s.tenants.Begin()
+	}
+	return s, err
+}
+
+// prepareServer creates a stand-in whose accounts do not deliver yet.
+func prepareServer(cfg Config) (*Server, error) {
 	doc, err := spec.Load()
 	if err != nil {
 		return nil, err
@@ -132,13 +156,14 @@ func New(cfg Config) (*Server, error) {
 	if err != nil {
 		return nil, err
 	}
-	shared := cfg.Dialect == nil && len(cfg.Accounts) == 0
+	shared, clockGiven := cfg.Dialect == nil && len(cfg.Accounts) == 0, cfg.Clock != ""
 	if err := cfg.complete(); err != nil {
 		return nil, err
 	}
-	s := &Server{cfg: cfg, doc: doc, controlDoc: controlDoc, wall: clock.NewReal(), done: make(chan struct{})}
+	s := &Server{cfg: cfg, fleet: cfg.Fleet, doc: doc, controlDoc: controlDoc, wall: clock.NewReal(), done: make(chan struct{})}
 	s.neutral = spec.BuiltInDialects()[0]
 	s.kvCapacity = kv.NewCapacity(ofKV(cfg.Memory))
+	s.undo = undo.New(ofUndo(cfg.Memory))
 	s.turns = semaphore.NewWeighted(largeResponses)
 	s.memory = &memory.Ledger{MaxWork: cfg.MaxBacklogBytes, MaxMessages: cfg.MaxBacklog}
 	s.incoming, s.responses = semaphore.NewWeighted(max(inTransit(cfg.Memory), 2*cfg.MaxBody)), semaphore.NewWeighted(inTransit(cfg.Memory))
@@ -148,13 +173,16 @@ func New(cfg Config) (*Server, error) {
 	if s.router, err = s.routes(doc, controlDoc); err != nil {
 		return nil, err
 	}
-	if s.page, err = ui.New(s); err != nil {
-		return nil, err
-	}
+	s.page = ui.New(s)
 	if _, err := kv.New(kv.Config{Token: "-", URL: cfg.KVURL}); err != nil {
 		return nil, err
 	}
-	s.tenants = tenant.New(s.tenantConfig())
+	if s.tenants, err = tenant.New(s.tenantConfig(clockGiven)); err != nil {
+		return nil, err
+	}
+	if s.fleet != nil {
+		s.fleet.SetAccounts(s.tenants)
+	}
 	s.control = control.New(s.controlled())
 	if shared {
 		s.tenants.ShareDevelopmentAccount()
@@ -162,12 +190,13 @@ func New(cfg Config) (*Server, error) {
 	return s, nil
 }
 
-// deliveries is what deliveries need of the server.
+// deliveries is the configuration of package delivery.
 func (s *Server) deliveries() delivery.Config {
 	cfg := &s.cfg
 	return delivery.Config{
 		Own:         func() []net.Listener { return s.own },
 		Advertise:   cfg.Advertise,
+		Scheme:      cfg.scheme(),
 		Outbound:    cfg.Outbound,
 		Transport:   cfg.Transport,
 		MaxResponse: cfg.MaxAnswer,
@@ -176,15 +205,19 @@ func (s *Server) deliveries() delivery.Config {
 		Wall:        s.wall,
 		Log:         cfg.Log,
 		After:       s.relieve,
+		Sign:        s.signDelivery,
 	}
 }
 
-// controlled is what the control API needs of the server.
+// controlled is the part of the server that package control uses.
 func (s *Server) controlled() control.Server {
 	return control.Server{
 		Tenants:    s.tenants,
+		Store:      s.cfg.Store,
+		Fleet:      s.fleet,
 		Known:      s.knownOperation,
 		Wall:       s.wall,
+		Log:        s.cfg.Log,
 		Done:       s.done,
 		Access:     s.access,
 		Memory:     s.memoryUse,
@@ -194,27 +227,31 @@ func (s *Server) controlled() control.Server {
 	}
 }
 
-// tenantConfig is what the accounts of the server are made of.
-func (s *Server) tenantConfig() tenant.Config {
+// tenantConfig is the configuration of package tenant.
+func (s *Server) tenantConfig(clockGiven bool) tenant.Config {
 	cfg := &s.cfg
 	dialects := spec.BuiltInDialects()
 	if cfg.Dialect != nil {
 		dialects = dialects.With(cfg.Dialect)
 	}
-	return tenant.Config{
-		Accounts:   cfg.Accounts,
-		AnyAccount: cfg.AnyAccount,
-		Dialects:   dialects,
-		Auto:       cfg.Dialect == nil,
-		Clock:      cfg.Clock,
-		Start:      cfg.Start,
-		Seed:       cfg.Seed,
-		Wall:       s.wall,
-		Stubs:      cfg.Stubs,
-		Rewrites:   cfg.Rewrites,
-		KVURL:      cfg.KVURL,
-		KVCapacity: s.kvCapacity,
-		Memory:     s.memory,
+	out := tenant.Config{
+		Accounts:       cfg.Accounts,
+		AnyAccount:     cfg.AnyAccount,
+		Dialects:       dialects,
+		Auto:           cfg.Dialect == nil,
+		ClockGiven:     clockGiven,
+		Clock:          cfg.Clock,
+		Start:          cfg.Start,
+		Seed:           cfg.Seed,
+		Wall:           s.wall,
+		Stubs:          cfg.Stubs,
+		Rewrites:       cfg.Rewrites,
+		Store:          cfg.Store,
+		Replay:         cfg.Replay,
+		KnownOperation: s.knownOperation,
+		KVURL:          cfg.KVURL,
+		KVCapacity:     s.kvCapacity,
+		Memory:         s.memory,
 		Engine: engine.Config{
 			Parallel:        cfg.Parallel,
 			MaxCreated:      cfg.MaxMessages,
@@ -227,19 +264,44 @@ func (s *Server) tenantConfig() tenant.Config {
 		Deliver: s.delivery.To,
 		Failed:  s.tellFailure,
 	}
+	if s.fleet != nil {
+		out.Fleet = s.fleet
+	}
+	return out
 }
 
-// strictEngine makes faults of the engine panic; the tests of this package set it.
+// strictEngine makes internal errors of the engine panic instead of logging
+// them; the tests of this package set it.
 var strictEngine = false
 
-// complete fills in the defaults and refuses what makes no sense.
+// checkNumbers refuses negative numbers.
+func (c *Config) checkNumbers() error {
+	for _, one := range []struct {
+		name     string
+		value    any
+		negative bool
+	}{
+		{"vector-lag", c.VectorLag, c.VectorLag < 0},
+		{"price-per-message", c.PricePerMessage, c.PricePerMessage < 0},
+		{"memory", c.Memory, c.Memory < 0},
+		{"max-answer", c.MaxAnswer, c.MaxAnswer < 0},
+		{"max-backlog", min(c.MaxBacklog, c.MaxBacklogBytes), c.MaxBacklog < 0 || c.MaxBacklogBytes < 0},
+	} {
+		if one.negative {
+			return fmt.Errorf("%s: invalid value %v: must be 0 or more", one.name, one.value)
+		}
+	}
+	return nil
+}
+
+// complete fills in the defaults and refuses invalid values.
 func (c *Config) complete() error {
 	switch c.Clock {
 	case "":
 		c.Clock = "real"
 	case "real", "manual", "auto":
 	default:
-		return fmt.Errorf("clock: invalid value %q: must be real, manual or auto", c.Clock)
+		return fmt.Errorf("clock: invalid value %q: must be one of real, manual, auto", c.Clock)
 	}
 	if len(c.Accounts) == 0 {
 		home := cmp.Or(c.Dialect, spec.BuiltInDialects()[0])
@@ -247,28 +309,28 @@ func (c *Config) complete() error {
 	}
 	seen := map[string]bool{}
 	for _, a := range c.Accounts {
-		if a.ID == "" || a.Token == "" || seen[a.ID] || seen["\x00"+a.Token] {
-			return fmt.Errorf("account %q: id and token are needed, each once", a.ID)
+		if a.ID == "" || a.Token == "" && c.Replay == nil || seen[a.ID] || a.Token != "" && seen["\x00"+a.Token] {
+			return fmt.Errorf("account: invalid value %q: must have an id and a token that no other account has", a.ID)
 		}
 		seen[a.ID], seen["\x00"+a.Token] = true, true
 	}
-	for _, stub := range c.Stubs {
-		if err := stub.Check(); err != nil {
-			return err
+	for i := range c.Stubs {
+		if err := c.Stubs[i].Check(); err != nil {
+			return refusal.At(fmt.Sprint("stubs/", i), err)
 		}
 	}
 	names := map[string]bool{}
 	for _, x := range c.VectorIndexes {
 		if x.Name == "" || names[x.Name] {
-			return fmt.Errorf("vector index %q: a name is needed, each once", x.Name)
+			return fmt.Errorf("vector-index: invalid value %q: must be a name that no other index has", x.Name)
 		}
 		names[x.Name] = true
 	}
 	if !c.Start.IsZero() && !clock.Valid(c.Start) {
-		return fmt.Errorf("start %s: must be within the years 1970 to 9999", c.Start.UTC())
+		return fmt.Errorf("start: invalid value %s: must be within the years 1970 to 9999", c.Start.UTC())
 	}
-	if c.VectorLag < 0 || c.PricePerMessage < 0 {
-		return fmt.Errorf("vector lag %s, price per message %g: must be 0 or more", c.VectorLag, c.PricePerMessage)
+	if err := c.checkNumbers(); err != nil {
+		return err
 	}
 	if len(c.VectorIndexes) == 0 {
 		c.VectorIndexes = []vector.Config{tenant.DefaultIndex}
@@ -285,8 +347,8 @@ func (c *Config) complete() error {
 	if err := delivery.CheckOutbound(c.Outbound); err != nil {
 		return err
 	}
-	if c.Memory < 0 || c.MaxAnswer < 0 || c.MaxBacklog < 0 || c.MaxBacklogBytes < 0 {
-		return fmt.Errorf("memory %d, answer %d, backlog %d messages and %d bytes: must be 0 or more", c.Memory, c.MaxAnswer, c.MaxBacklog, c.MaxBacklogBytes)
+	if c.TLS != nil && c.Advertise != nil && c.Advertise.Scheme != "https" {
+		return fmt.Errorf("advertise: invalid value %q: must be https, because the listeners speak TLS", c.Advertise)
 	}
 	c.Memory = cmp.Or(c.Memory, defaultMemory)
 	c.MaxAnswer = cmp.Or(c.MaxAnswer, delivery.DefaultMaxResponse)
@@ -310,15 +372,17 @@ func (c *Config) complete() error {
 // ServeHTTP answers every operation of all four hosts and the control API.
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) { s.serve(w, r) }
 
-// Close stops listening, ends the streams, cuts off what is in flight, and
-// waits for all of it. What stays undelivered is logged.
+// Close stops listening, ends event streams, cancels deliveries in flight, and
+// waits for their goroutines. It logs what stays undelivered.
 func (s *Server) Close() error {
 	var errs []error
 	s.closing.Do(func() {
+		s.leaveFleet()
 		close(s.done)
+		s.finish()
 		for i, srv := range s.servers {
 			errs = append(errs, srv.Close())
-			_ = s.own[i].Close() // in case it never served
+			_ = s.own[i].Close() // serveOn may not have started
 		}
 		s.serving.Wait()
 		errs = append(errs, s.tenants.Close())
@@ -327,7 +391,7 @@ func (s *Server) Close() error {
 	return errors.Join(errs...)
 }
 
-// violation keeps an answer of ours that broke the document.
+// violation records an answer of the server that violated the OpenAPI document.
 func (s *Server) violation(op string, problems []spec.Problem) {
 	for _, p := range problems {
 		s.cfg.Log.Error("answer breaks the document", "operation", op, "problem", p.String())
@@ -337,8 +401,8 @@ func (s *Server) violation(op string, problems []spec.Problem) {
 	}
 }
 
-// Violations are the answers of this stand-in that broke the document: bugs of
-// ours. There should be none.
+// Violations lists the answers of this stand-in that violated the OpenAPI
+// document. Each one is a bug of the server.
 func (s *Server) Violations() []string {
 	s.mu.Lock()
 	defer s.mu.Unlock()

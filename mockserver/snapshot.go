@@ -25,9 +25,9 @@ var _ = registerHandlers(map[string]handler{
 	"controlSnapshot": (*Server).controlSnapshot,
 })
 
-// snapshot is the state of a server as one document: of each account the
-// credentials, what surrounds it, and its state. Journals and the key-value
-// store are no part of it. It has the version of the states in it.
+// snapshot is the state of a server as one document: for each account its
+// credentials, its stubs, faults and settings, and its state. Journals and the
+// key-value store are not part of it. Its version is that of the states in it.
 type snapshot struct {
 	version  int
 	savedAt  int64 // Unix ms, see Server.stamp
@@ -36,7 +36,7 @@ type snapshot struct {
 	checksum string         // last, see checksumMember; "": not checked
 }
 
-// members names what is in the file, apart from the checksum, which
+// members lists the members of the document, except the checksum, which
 // checksummed writes.
 func (d *snapshot) members(c *codec.Codec) {
 	codec.Int(c, "version", &d.version)
@@ -54,36 +54,37 @@ func (d *snapshot) members(c *codec.Codec) {
 	codec.Text(c, "checksum", &d.checksum)
 }
 
-// ErrSnapshot is what an error of Run is when the state that it begins with
-// cannot be restored.
+// ErrSnapshot is wrapped by the error of Run when Config.Snapshot cannot be
+// restored.
 var ErrSnapshot = errors.New("snapshot")
 
-// snapshotError is an ErrSnapshot without its words.
+// snapshotError matches ErrSnapshot, and has only the text of the error that it
+// wraps.
 type snapshotError struct{ error }
 
-// Is reports what the error is, beside what it wraps.
+// Is makes the error match ErrSnapshot, in addition to what it wraps.
 func (e snapshotError) Is(target error) bool { return target == ErrSnapshot }
 
-// Unwrap is the refusal.
+// Unwrap returns the error with the reason.
 func (e snapshotError) Unwrap() error { return e.error }
 
-// errVersion begins the refusal of a later version.
+// errVersion is wrapped by the refusal of a snapshot of a later version.
 var errVersion = errors.New("snapshot of version")
 
 type savedAccount struct {
 	id, token, password string
 	stubs               []stub.Saved
 	rewrites            map[string]string
-	faults              []fault.Rule          // with what is left of their times
-	dialect             string                // that its clients spoke first
-	account             *engine.Account       // whose state is written
+	faults              []fault.Rule          // with the number of times that remain
+	dialect             string                // of its first call
+	account             *engine.Account       // when writing
 	reader              engine.SnapshotReader // of a state
 	hasState            bool
-	state               *engine.Snapshot // that was read
+	state               *engine.Snapshot // the state that was read
 }
 
-// members names what is kept of an account, for both directions: reading and writing
-// cannot differ.
+// members lists the members of an account. Reading and writing share the list,
+// so that they cannot differ.
 func (a *savedAccount) members(c *codec.Codec) {
 	codec.Text(c, "id", &a.id)
 	codec.Text(c, "token", &a.token)
@@ -102,29 +103,30 @@ func (a *savedAccount) members(c *codec.Codec) {
 	})
 }
 
-// Restored says what a snapshot was.
+// Restored describes a snapshot that was restored.
 type Restored struct {
 	SavedAt  time.Time
 	Accounts []RestoredAccount
 }
 
-// RestoredAccount is an account that was restored, and where its clock stands.
+// RestoredAccount is an account that was restored, and the time of its clock.
 type RestoredAccount struct {
 	ID    string    `json:"id"`
 	Clock string    `json:"clock"`
 	Now   time.Time `json:"-"`
 }
 
-// Snapshot is the state of all accounts as one JSON document. It may be taken
-// at any time, also after Close.
+// Snapshot returns the state of all accounts as one JSON document. It works at
+// any time, also after Close.
 func (s *Server) Snapshot() ([]byte, error) {
 	var text bytes.Buffer
 	err := s.WriteSnapshot(&text)
 	return text.Bytes(), err
 }
 
-// WriteSnapshot writes what Snapshot gives. Each account is in the state that it
-// has when its turn comes, and is at work meanwhile.
+// WriteSnapshot writes the document of Snapshot as a stream. Accounts continue
+// to work: each one is written as it is when its turn comes, so that the states
+// of two accounts can be from different instants.
 func (s *Server) WriteSnapshot(to io.Writer) error { return s.save(to, s.tenants.All()) }
 
 func (s *Server) save(to io.Writer, tenants []*tenant.Tenant) error {
@@ -146,12 +148,12 @@ func (s *Server) save(to io.Writer, tenants []*tenant.Tenant) error {
 	return out.end()
 }
 
-// Restore replaces the state of the accounts in a snapshot, and makes those
-// that are missing; other accounts stay as they are. A snapshot that cannot be
-// changes nothing.
+// Restore replaces the state of each account in a snapshot, and creates the
+// missing ones; other accounts stay as they are. An invalid snapshot changes
+// nothing.
 func (s *Server) Restore(text []byte) (Restored, error) { return s.RestoreFrom(bytes.NewReader(text)) }
 
-// RestoreFrom does what Restore does, and reads the document as a stream.
+// RestoreFrom is Restore for a document that is read as a stream.
 func (s *Server) RestoreFrom(from io.Reader) (Restored, error) {
 	in, err := s.readSnapshot(from)
 	if err != nil {
@@ -160,7 +162,7 @@ func (s *Server) RestoreFrom(from io.Reader) (Restored, error) {
 	return s.restore(in)
 }
 
-// readSnapshot reads and checks all of a document.
+// readSnapshot reads and checks a whole document.
 func (s *Server) readSnapshot(from io.Reader) (*snapshot, error) {
 	var in snapshot
 	verified := newVerified(from)
@@ -199,7 +201,8 @@ func (s *Server) readSnapshot(from io.Reader) (*snapshot, error) {
 	return &in, nil
 }
 
-// acceptable says why an account cannot be restored here.
+// acceptable returns the reason why an account cannot be restored; nil when it
+// can.
 func (s *Server) acceptable(a *savedAccount) error {
 	owner := s.tenants.Owner(a.token)
 	if owner != nil && owner.ID != a.id && owner.Token == a.token {
@@ -207,29 +210,35 @@ func (s *Server) acceptable(a *savedAccount) error {
 	}
 	for i := range a.stubs {
 		if err := a.stubs[i].Check(); err != nil {
-			return err
+			return refusal.At(fmt.Sprint("stubs/", i), err)
 		}
 	}
 	if _, err := fault.CompileAll(a.faults, s.knownOperation); err != nil {
-		return err
+		return refusal.At("faults", err)
 	}
 	return nil
 }
 
-// restore puts a checked document in place.
+// restore applies a document that has been checked.
 func (s *Server) restore(in *snapshot) (Restored, error) {
 	out := Restored{SavedAt: time.UnixMilli(in.savedAt), Accounts: []RestoredAccount{}}
 	for i := range in.accounts {
 		a := in.accounts[i]
-		w := s.tenants.Put(Account{ID: a.id, Token: a.token, Password: a.password})
+		w, err := s.tenants.Put(Account{ID: a.id, Token: a.token, Password: a.password})
+		if err != nil {
+			return out, err
+		}
+		if w.Elsewhere() {
+			return out, errElsewhere(w)
+		}
 		w.Stubs.Load(a.stubs)
 		w.Rewrites.Set(a.rewrites)
 		faults, err := fault.CompileAll(a.faults, s.knownOperation)
 		if err != nil {
-			return out, err // acceptable has tried
+			return out, err // does not happen: acceptable has checked
 		}
 		w.Faults.Set(faults, s.tenants.Seed(w.ID))
-		err = s.tenants.SetMode(w, "manual") // so that no timer of the old state rings on a clock of the new one
+		err = s.tenants.SetMode(w, "manual") // so that no timer of the old state fires on the clock of the new one
 		if err == nil {
 			err = w.Account.Restore(a.state)
 		}
@@ -250,8 +259,8 @@ func (s *Server) restore(in *snapshot) (Restored, error) {
 	return out, nil
 }
 
-// controlSnapshot writes the document past the checks of answers: it is large,
-// and no dialect may rename what is in it.
+// controlSnapshot writes the document without the checks of answers: it is
+// large, and names in it must stay neutral.
 func (s *Server) controlSnapshot(c *call.Call) (response.Response, error) {
 	tenants := s.tenants.All()
 	if id := c.Query.Get("account"); id != "" && id != "*" {
@@ -263,7 +272,7 @@ func (s *Server) controlSnapshot(c *call.Call) (response.Response, error) {
 			return
 		}
 		if err := s.save(w, tenants); err != nil {
-			panic(http.ErrAbortHandler) // what was sent must not look complete
+			panic(http.ErrAbortHandler) // aborts the connection, so that the part that was sent does not look complete
 		}
 		_, _ = w.Write([]byte{'\n'}) // the client may be gone
 	}}, nil
@@ -306,14 +315,14 @@ func onlyAccount(accounts []*savedAccount, id string) []*savedAccount {
 	return nil
 }
 
-// damagedSnapshot is the refusal of a snapshot that cannot be loaded.
+// damagedSnapshot is the error for a snapshot that cannot be loaded.
 func damagedSnapshot(why string) error {
 	return refusal.Of(refusal.Invalid, "snapshot is damaged", "", why)
 }
 
-// settleDialects completes saved accounts of a server that spoke one dialect
-// only: the development account of a dialect is the shared one here, and speaks
-// that dialect.
+// settleDialects adapts accounts saved by a server with a single dialect: the
+// development account of that dialect becomes the shared development account,
+// and keeps the dialect.
 func (s *Server) settleDialects(accounts []*savedAccount) {
 	for _, d := range s.tenants.Dialects() {
 		i := slices.IndexFunc(accounts, func(a *savedAccount) bool { return a.id == d.UserID && a.token == d.Token })

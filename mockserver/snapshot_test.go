@@ -13,8 +13,8 @@ import (
 	"github.com/understudy-mock/understudy/mockserver"
 )
 
-// told is what was delivered, in one line: path, status, clock.
-func told(list []mockserver.Delivery) string {
+// delivered is what was delivered, in one line: path, status, clock.
+func delivered(list []mockserver.Delivery) string {
 	var out []string
 	for _, d := range list {
 		out = append(out, fmt.Sprint(strings.TrimPrefix(d.URL, "https://app.test/"), " ", d.Response.Status, " at ", d.At))
@@ -33,7 +33,7 @@ func TestASnapshotGoesOnInAnotherServer(t *testing.T) {
 	text := c.do("GET", "/_understudy/snapshot", "").ok().raw
 	before := len(u.Deliveries())
 	u.Advance(24 * time.Hour)
-	want := told(u.Deliveries()[before:])
+	want := delivered(u.Deliveries()[before:])
 	expect.Equal(expect.Now(t), "before", before, 1)
 	expect.Equal(expect.Now(t), "number of failed deliveries", strings.Count(want, " 500 "), 2)
 	expect.Equal(expect.Now(t), "number of successful deliveries", strings.Count(want, " 200 "), 2)
@@ -49,7 +49,7 @@ func TestASnapshotGoesOnInAnotherServer(t *testing.T) {
 			t.Errorf("%s: loaded and saved again:\n%s\nwas:\n%s", clock, again.raw, text)
 		}
 		v.Advance(24 * time.Hour)
-		if got := told(v.Deliveries()); got != want {
+		if got := delivered(v.Deliveries()); got != want {
 			t.Errorf("%s: after the snapshot %s, want %s", clock, got, want)
 		}
 	}
@@ -139,7 +139,7 @@ func TestADamagedSnapshotIsRefusedAndChangesNothing(t *testing.T) {
 		"an account without state":     {`{"version":1,"accounts":[{"id":"a","token":"t"}]}`, "state"},
 		"an account twice":             {strings.Replace(text, `"id":"b"`, `"id":"a"`, 1), "once"},
 		"a token of another":           {strings.Replace(text, `"token-b"`, `"token-a"`, 1), "token"},
-		"a stub that cannot be":        {strings.Replace(text, `"url":"https://app.test/*"`, `"url":"/(/"`, 1), "stub"},
+		"a stub that cannot be":        {strings.Replace(text, `"url":"https://app.test/*"`, `"url":"/(/"`, 1), "stubs/0/url: invalid value"},
 		"a clock that is none":         {last(`"clock":"manual"`, `"clock":"sun"`), "sun"},
 	} {
 		a := c.do("PUT", "/_understudy/snapshot", row.text)

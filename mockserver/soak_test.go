@@ -33,7 +33,7 @@ func soakTime(t *testing.T) time.Duration {
 	}
 	d, err := time.ParseDuration(text)
 	if err != nil {
-		t.Fatalf("SOAK: %v; accepted is a duration such as 10m", err)
+		t.Fatalf("SOAK: %v; must be a duration such as 10m", err)
 	}
 	return d
 }

@@ -11,8 +11,8 @@ var _ = registerHandlers(map[string]handler{
 	"getUsageStatistics": (*Server).getUsageStatistics,
 })
 
-// getUsageStatistics knows one account, that of the credentials: any other id is not
-// found.
+// getUsageStatistics reports on the account of the credentials; any other id is
+// not found.
 func (s *Server) getUsageStatistics(c *call.Call) (response.Response, error) {
 	if id := c.Vars["id"]; id != c.Tenant.ID {
 		return response.Response{}, refusal.Of(refusal.NotFound, "messaging user", id, "not found: must be the id of the account that the credentials belong to")

@@ -97,14 +97,17 @@ func TestStubsThatCannotBe(t *testing.T) {
 	t.Parallel()
 	c := newClient(t, mockserver.RunT(t))
 	for body, text := range map[string]string{
-		`[{"url":"/(/"}]`:                            "stub",
-		`[{"answers":[]}]`:                           "url",
-		`[{"url":"x","answers":[{"status":99}]}]`:    "status",
-		`[{"url":"x","answers":[{"delay":"soon"}]}]`: "soon",
-		`[{"url":"x","answers":[{"stauts":200}]}]`:   "stauts",
-		`{"url":"x"}`:                                "array",
-		`[{"url":"x"`:                                "line 1, column",
-		"[\n{\"url\":\"x\"},\n{\"url\": nope}]":      "line 3, column",
+		`[{"url":"/(/"}]`:                                    `body /0/url: invalid value "/(/": must be a URL in which`,
+		`[{"answers":[]}]`:                                   "url",
+		`[{"url":"x","method":"G ET"}]`:                      `body /0/method: invalid value "G ET": must be an HTTP method such as POST`,
+		`[{"url":"x","answers":[{"status":99}]}]`:            "status",
+		`[{"url":"x","answers":[{"delay":"soon"}]}]`:         `body /0/answers/0/delay: invalid value "soon": must be a duration such as 3s`,
+		`[{"url":"x","answers":[{"stauts":200}]}]`:           `body /0/answers/0/stauts: unknown property: must be one of body, delay, drop, fail, headers, status; did you mean "status"?`,
+		`{"url":"x"}`:                                        "array",
+		`[{"url":"x","answers":[{"headers":{"a b":"x"}}]}]`:  `body /0/answers/0/headers: invalid value "a b": must be names of headers`,
+		`[{"url":"x","answers":[{"headers":{"a":"x\ny"}}]}]`: `body /0/answers/0/headers/a: invalid value "x\ny": must be one line of text`,
+		`[{"url":"x"`:                                        "line 1, column",
+		"[\n{\"url\":\"x\"},\n{\"url\": nope}]":              "line 3, column",
 	} {
 		c.do("PUT", "/_understudy/stubs", body).refused(400, text)
 	}
@@ -194,7 +197,7 @@ func TestStubsFailAsNetworksDo(t *testing.T) {
 			}
 		}
 	}
-	if _, err := mockserver.New(mockserver.Config{Stubs: []mockserver.Stub{{URL: "*", Answers: []mockserver.Answer{{Fail: "badly"}}}}}); err == nil || !strings.Contains(err.Error(), "must be refused") {
+	if _, err := mockserver.New(mockserver.Config{Stubs: []mockserver.Stub{{URL: "*", Answers: []mockserver.Answer{{Fail: "badly"}}}}}); err == nil || !strings.Contains(err.Error(), `stubs/0/answers/0/fail: invalid value "badly": must be one of refused`) {
 		t.Errorf("an unknown failure: %v", err)
 	}
 }

@@ -38,6 +38,8 @@ func TestUnknownOptionNamesTheNearest(t *testing.T) {
 	u.Stub("*")
 	for _, x := range []struct{ name, path, body, header, want string }{
 		{"a header", "publish/https://e.test/", "", "P-Dealy: 1h", "header P-Dealy: unknown option; did you mean P-Delay?"},
+		{"another form of the word", "publish/https://e.test/", "", "P-Retry: 1", "header P-Retry: unknown option; did you mean P-Retries?"},
+		{"an option of schedules", "publish/https://e.test/", "", "P-Cron: * * * * *", "header P-Cron: ignored by this operation; schedules are created by POST /v2/schedules/{destination}"},
 		{"an option of a callback", "publish/https://e.test/", "", "P-Callback-Retires: 1", "header P-Callback-Retires: unknown option; did you mean P-Callback-Retries?"},
 		{"an option of a failure callback", "publish/https://e.test/", "", "P-Failure-Callback-Timout: 1s", "header P-Failure-Callback-Timout: unknown option; did you mean P-Failure-Callback-Timeout?"},
 		{"a callback itself", "publish/https://e.test/", "", "P-Failure-Calback: https://e.test/", "header P-Failure-Calback: unknown option; did you mean P-Failure-Callback?"},
@@ -100,5 +102,24 @@ func TestUnknownOptionNamesTheNearest(t *testing.T) {
 		if got := a.header.Get("Svc-Warning"); got != "header Svc-Dealy: unknown option; did you mean Svc-Delay?" {
 			t.Errorf("warning %q", got)
 		}
+	})
+}
+
+func TestUnknownMembersOfABatchAreNamed(t *testing.T) {
+	t.Parallel()
+	u := mockserver.RunT(t)
+	strict := mockserver.RunT(t, mockserver.Config{StrictOptions: true})
+	u.Stub("*")
+	const items = `[{"destination":"https://e.test/","Queue":"q"},{"destination":"https://e.test/","bodyy":"x"}]`
+	t.Run("by a warning", func(t *testing.T) {
+		t.Parallel()
+		a := newClient(t, u).do("POST", "/v2/batch", items).ok()
+		if got, want := a.header.Get("Svc-Warning"), `body /1/bodyy: unknown member, ignored; did you mean "body"?`; got != want {
+			t.Errorf("warning %q, want %q", got, want)
+		}
+	})
+	t.Run("by an error of a strict server", func(t *testing.T) {
+		t.Parallel()
+		newClient(t, strict).do("POST", "/v2/batch", items).refused(400, `body /1/bodyy: unknown member: must be one of body, destination, headers, queue; did you mean "body"?`)
 	})
 }

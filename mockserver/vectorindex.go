@@ -12,11 +12,11 @@ import (
 	"github.com/understudy-mock/understudy/mockserver/vectors"
 )
 
-// indexRoot is where vector indexes have URLs of their own: /index/NAME takes
-// the place of the vector host's root.
+// indexRoot is the prefix of URLs of single vector indexes: /index/NAME
+// replaces the root of the vector host.
 const indexRoot = "/index/"
 
-// indexPath takes the index out of the path.
+// indexPath removes the prefix and the name of the index from the path.
 func indexPath(c *call.Call) {
 	escaped := c.Request.URL.EscapedPath()
 	if len(escaped) < len(indexRoot) || !strings.EqualFold(escaped[:len(indexRoot)], indexRoot) {
@@ -35,8 +35,8 @@ func indexPath(c *call.Call) {
 	r.URL, c.Request, c.Asked = &u, &r, plain
 }
 
-// VectorIndexURL is the URL of one vector index; clients take it in place of
-// VectorURL, whose index the token picks.
+// VectorIndexURL is the URL of one vector index; clients use it instead of
+// VectorURL, where the token selects the index.
 func (s *Server) VectorIndexURL(name string) string {
 	return s.VectorURL() + indexRoot + url.PathEscape(name)
 }
@@ -59,8 +59,8 @@ func (s *Server) vectorEnv(w *tenant.Tenant) (vars []EnvVar) {
 	return vars
 }
 
-// openVector lets a request in at the index that its token opens. A URL that
-// names an index has to name that one.
+// openVector authenticates a request to the index of its token. A URL that
+// names an index must name the same one.
 func (s *Server) openVector(c *call.Call) error {
 	c.Index = c.Tenant.Opens(call.BearerToken(c.Header))
 	if c.Asked == "" || c.Asked == c.Index {

@@ -10,7 +10,7 @@ import (
 	"testing"
 )
 
-// action is a composite action as its file describes it.
+// action is the definition of a composite action.
 type action struct {
 	Inputs map[string]struct{ Default string }
 	Runs   struct {
@@ -21,12 +21,12 @@ type action struct {
 	}
 }
 
-// runner is what a runner keeps between the steps of a job.
+// runner is the state that a CI runner keeps between the steps of a job.
 type runner struct {
 	temp, workspace string
 	env             map[string]string // of the job
 	outputs         map[string]string // of the last action
-	path            string            // what was put on the PATH
+	path            string            // added to the PATH
 	log             string
 }
 
@@ -40,8 +40,8 @@ var (
 	inputCondition  = regexp.MustCompile(`inputs\.(\w+) (==|!=) '(\w*)'`)
 )
 
-// use runs the steps of the action with inputs, as a runner does, up to the
-// first that fails.
+// use runs the steps of the action with inputs, as a CI runner does, up to the first step
+// that fails.
 func (r *runner) use(t *testing.T, inputs map[string]string) error {
 	t.Helper()
 	var a action
@@ -119,12 +119,12 @@ func TestPackagingAction(t *testing.T) {
 	}
 	url := r.outputs["url"]
 
-	t.Run("the environment is that of the clients, without quotes", func(t *testing.T) {
+	t.Run("the environment has the variables of clients, without quotes", func(t *testing.T) {
 		if r.env["UNDERSTUDY_URL"] != url || r.env["UNDERSTUDY_TOKEN"] != `to ken$"'` {
 			t.Errorf("environment %q", r.env)
 		}
 	})
-	t.Run("the flags arrive", func(t *testing.T) {
+	t.Run("the server receives the flags", func(t *testing.T) {
 		var health struct{ Clock struct{ Mode string } }
 		if call(t, "GET", url+"/_understudy/health", "", "", &health); health.Clock.Mode != "manual" {
 			t.Errorf("health %+v", health)
@@ -142,7 +142,7 @@ func TestPackagingAction(t *testing.T) {
 			t.Errorf("healthcheck of a stopped server: %v\n%s", err, out)
 		}
 	})
-	t.Run("stop without start is no error", func(t *testing.T) {
+	t.Run("stop without start is not an error", func(t *testing.T) {
 		if err := r.use(t, map[string]string{"command": "stop"}); err != nil {
 			t.Error(err)
 		}
@@ -156,7 +156,7 @@ func TestPackagingActionFails(t *testing.T) {
 		inputs map[string]string
 		want   string
 	}{
-		{"for a server that does not start", map[string]string{"version": "none", "port": "0", "flags": "--clock=sideways"}, `--clock must be one of`},
+		{"for a server that does not start", map[string]string{"version": "none", "port": "0", "flags": "--clock=sideways"}, `--clock: invalid value "sideways"`},
 		{"for an unknown command", map[string]string{"version": "none", "command": "begin"}, `invalid command "begin": must be start, stop or conform`},
 		{"for a target that does not exist", map[string]string{"version": "none", "command": "conform", "target": "none.yaml"}, "none.yaml"},
 	} {
@@ -170,7 +170,7 @@ func TestPackagingActionFails(t *testing.T) {
 	}
 }
 
-// TestPackagingActionConforms judges a stand-in of the suite's own by a few scenarios.
+// TestPackagingActionConforms runs a few scenarios against a stand-in that the suite starts.
 func TestPackagingActionConforms(t *testing.T) {
 	t.Parallel()
 	r := newRunner(t)

@@ -14,18 +14,17 @@ import (
 	"github.com/understudy-mock/understudy/internal/programs"
 )
 
-// composeService is what a test needs of a service.
+// composeService has the keys of a service that the tests use.
 type composeService struct {
 	Command     []string
 	Environment map[string]string
 	Volumes     []string
 }
 
-// defaulted is a variable of a Compose file with its default.
+// defaulted matches a variable with a default in a Compose file.
 var defaulted = regexp.MustCompile(`\$\{\w+:-([^}]*)\}`)
 
-// start runs a service as a process of this machine until the test ends, and
-// returns what it prints.
+// start runs a service as a process until the test ends, and returns its output.
 func (s *composeService) start(t *testing.T, command string, args []string, env ...string) *bufio.Scanner {
 	t.Helper()
 	run := exec.Command(command, args...)
@@ -33,7 +32,7 @@ func (s *composeService) start(t *testing.T, command string, args []string, env 
 	for name, value := range s.Environment {
 		run.Env = append(run.Env, name+"="+defaulted.ReplaceAllString(value, "$1"))
 	}
-	run.Env = append(run.Env, env...) // the last wins
+	run.Env = append(run.Env, env...) // the last value applies
 	out, err := run.StdoutPipe()
 	if err != nil {
 		t.Fatal(err)
@@ -52,7 +51,7 @@ func (s *composeService) start(t *testing.T, command string, args []string, env 
 	return bufio.NewScanner(out)
 }
 
-// found is the first match in what a process prints.
+// found is the first match in the output of a process.
 func found(t *testing.T, lines *bufio.Scanner, pattern string) string {
 	t.Helper()
 	for wanted := regexp.MustCompile(pattern); lines.Scan(); {
@@ -64,9 +63,9 @@ func found(t *testing.T, lines *bufio.Scanner, pattern string) string {
 	return ""
 }
 
-// TestPackagingCompose runs the services of examples/compose as processes, with
-// the environment of the file. What Compose does beside it stays: the names of
-// services lead to them, here by a rewrite and by the address.
+// TestPackagingCompose runs the services of examples/compose as processes with the
+// environment of the file. A rewrite and an address replace the host names of the services,
+// which Compose would resolve.
 func TestPackagingCompose(t *testing.T) {
 	t.Parallel()
 	if _, err := exec.LookPath("node"); err != nil {
@@ -76,7 +75,7 @@ func TestPackagingCompose(t *testing.T) {
 	read(t, "../examples/compose/compose.yaml", &file)
 	stand, shop := file.Services["understudy"], file.Services["shop"]
 	banner := stand.start(t, filepath.Join(binaries(t), "understudy"), []string{"serve", "--addr", "127.0.0.1:0", "--log-level", "error"},
-		"UNDERSTUDY_SNAPSHOT="+filepath.Join(t.TempDir(), "state.json"))
+		"UNDERSTUDY_DATA="+filepath.Join(t.TempDir(), "state"))
 	at := found(t, banner, `It listens at (http://[\d.:]+), and these are the addresses of --advertise`)
 	for name, value := range shop.Environment {
 		shop.Environment[name] = strings.ReplaceAll(value, stand.Environment["UNDERSTUDY_ADVERTISE"], at)

@@ -13,10 +13,10 @@ import (
 	"github.com/understudy-mock/understudy/internal/programs"
 )
 
-// devcontainerVersion is that of the tool that packs features.
+// devcontainerVersion is the version of the tool that packs features.
 const devcontainerVersion = "0.89.0"
 
-// feature has the keys of the specification that the feature uses.
+// feature has the keys of the specification that the file uses.
 type feature struct {
 	ID, Version, Name, Description, DocumentationURL, LicenseURL string
 
@@ -26,8 +26,8 @@ type feature struct {
 	}
 }
 
-// TestPackagingFeature holds the description of the feature to the
-// specification: the tool that packs it looks at three keys only.
+// TestPackagingFeature checks the description of the feature against the specification: the
+// tool that packs it checks only three keys.
 func TestPackagingFeature(t *testing.T) {
 	t.Parallel()
 	text, err := os.ReadFile("devcontainer/understudy/devcontainer-feature.json")
@@ -45,8 +45,8 @@ func TestPackagingFeature(t *testing.T) {
 	expect.Equal(t, "the default of the option version", f.Options["version"].Default, "latest")
 }
 
-// TestPackagingDevcontainer packs the feature with the tool of the development
-// container specification, and installs from the package as an engine does.
+// TestPackagingDevcontainer packs the feature with the tool of the development container
+// specification, and installs from the package as an engine does.
 func TestPackagingDevcontainer(t *testing.T) {
 	t.Parallel()
 	if _, err := exec.LookPath("npm"); err != nil {

@@ -33,7 +33,35 @@ func TestPackagingShell(t *testing.T) {
 	})
 }
 
-// replaced is a recipe with one part replaced, which must be there.
+// TestPackagingSharedServer runs the recipes of docs/shared-server.md, on a free port.
+func TestPackagingSharedServer(t *testing.T) {
+	t.Parallel()
+	recipes := fenced(t, "../docs/shared-server.md", "sh")
+	if len(recipes) != 2 {
+		t.Fatalf("%d recipes", len(recipes))
+	}
+	t.Run("a server with everything", func(t *testing.T) {
+		t.Parallel()
+		script := replaced(t, recipes[0], "--addr :8443", "--addr 127.0.0.1:0 --ready-file ready.json")
+		script = strings.TrimSpace(replaced(t, script, "/var/lib/understudy", "state")) + " &\n"
+		s := step{dir: t.TempDir(), script: "set -m\nexport TEAM_TOKEN=one CONTROL_TOKEN=two\nunderstudy run --tls-self-signed --advertise https://queue.example.com --tls-dir . -- true\n" +
+			"cp server.pem tls.crt\ncp server.pem tls.key\n" + script + "while test ! -e ready.json; do sleep 0.1; done\n" +
+			`understudy ctl --ca-file ca.pem --url "$(sed 's/.*"listensAt":"\([^"]*\)".*/\1/' ready.json)" health` + "\nkill %1\nwait\n"}
+		out, err := s.bash(t)
+		if err != nil || !strings.Contains(out, `"status": "ok"`) || !strings.Contains(out, "messaging   https://queue.example.com:8443") || strings.Contains(out, "WARNING") {
+			t.Errorf("%v\n%s", err, out)
+		}
+	})
+	t.Run("a command with a self-signed certificate", func(t *testing.T) {
+		t.Parallel()
+		s := step{dir: t.TempDir(), script: recipes[1]}
+		if out, err := s.bash(t); err != nil || !strings.Contains(out, `"status":"ok"`) {
+			t.Errorf("%v\n%s", err, out)
+		}
+	})
+}
+
+// replaced is a recipe with one part replaced. It must contain that part.
 func replaced(t *testing.T, recipe, from, to string) string {
 	t.Helper()
 	if !strings.Contains(recipe, from) {
@@ -42,11 +70,11 @@ func replaced(t *testing.T, recipe, from, to string) string {
 	return strings.Replace(recipe, from, to, 1)
 }
 
-// otherVariables are those in recipes that are no flags of serve: of Compose and
-// of examples, of the install script, and those that clients read.
-var otherVariables = []string{"UNDERSTUDY_IMAGE", "UNDERSTUDY_RELEASES", "UNDERSTUDY_VERSION"}
+// otherVariables are the variables in recipes that are not flags of serve: of Compose, of
+// examples, of the install script, of `ctl`, and variables for clients.
+var otherVariables = []string{"UNDERSTUDY_CA_FILE", "UNDERSTUDY_IMAGE", "UNDERSTUDY_RELEASES", "UNDERSTUDY_URL", "UNDERSTUDY_VERSION"}
 
-// TestPackagingVariables holds every variable that a recipe sets to the flags of serve.
+// TestPackagingVariables checks that every variable in a recipe is a flag of serve.
 func TestPackagingVariables(t *testing.T) {
 	t.Parallel()
 	help := step{dir: t.TempDir(), script: "understudy serve --help"}
@@ -57,7 +85,7 @@ func TestPackagingVariables(t *testing.T) {
 	known := append(regexp.MustCompile(`UNDERSTUDY_[A-Z_]+`).FindAllString(flags, -1), otherVariables...)
 	for _, path := range []string{
 		"../docs/containers.md", "../examples/compose/compose.yaml", "../examples/testcontainers-go/understudy.go", "../examples/testcontainers-go/orders_test.go",
-		"../examples/testcontainers-node/understudy.mjs", "../examples/testcontainers-node/orders.test.mjs", "helm/understudy/templates/statefulset.yaml", "oci/image.go",
+		"../examples/testcontainers-node/understudy.mjs", "../examples/testcontainers-node/orders.test.mjs", "helm/understudy/templates/_helpers.tpl", "../docs/shared-server.md", "oci/image.go",
 	} {
 		text, err := os.ReadFile(path)
 		if err != nil {
@@ -65,7 +93,7 @@ func TestPackagingVariables(t *testing.T) {
 		}
 		for _, name := range regexp.MustCompile(`UNDERSTUDY_[A-Z_]+`).FindAllString(string(text), -1) {
 			if !slices.Contains(known, name) {
-				t.Errorf("%s: %s is no flag of understudy serve", path, name)
+				t.Errorf("%s: %s is not a flag of understudy serve", path, name)
 			}
 		}
 	}

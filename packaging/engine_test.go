@@ -22,19 +22,19 @@ import (
 	"github.com/understudy-mock/understudy/internal/programs"
 )
 
-// engine is a container engine as Testcontainers sees it: as much of the API of
-// Docker as it uses, and containers that are processes of the real binary.
+// engine imitates a container engine for Testcontainers: it has the part of the Docker API
+// that Testcontainers uses, and its containers are processes of the real program.
 type engine struct {
 	binary string
 	t      *testing.T
 
 	mu         sync.Mutex
 	containers map[string]*container
-	unknown    []string // requests that it does not answer
+	unknown    []string // requests without a handler
 	started    int
 }
 
-// container is a process with the settings with which it was created.
+// container is a process with the settings of its creation.
 type container struct {
 	ID     string
 	Config struct {
@@ -112,7 +112,7 @@ func (e *engine) answer(w http.ResponseWriter, status int, answer any) {
 	w.Header().Set("Ostype", "linux")
 	if text, ok := answer.(string); ok {
 		w.WriteHeader(status)
-		_, _ = io.WriteString(w, text) // the client may have gone
+		_, _ = io.WriteString(w, text) // the client may have disconnected
 		return
 	}
 	w.Header().Set("Content-Type", "application/json")
@@ -122,7 +122,7 @@ func (e *engine) answer(w http.ResponseWriter, status int, answer any) {
 	}
 }
 
-// image is one that needs no pull.
+// image describes an image that need not be pulled.
 func (e *engine) image(*http.Request) (int, any) {
 	return 200, fields{"Id": "sha256:" + strings.Repeat("0", 64), "RepoTags": []string{}, "Os": "linux", "Architecture": "amd64", "Config": fields{}}
 }
@@ -140,8 +140,8 @@ func (e *engine) create(r *http.Request) (int, any) {
 	return 201, fields{"Id": c.ID, "Warnings": []string{}}
 }
 
-// start starts the entrypoint and the default command of the image, with the
-// environment of the container, on a free port.
+// start starts the entrypoint and the default command of the image on a free port, with the
+// environment of the container.
 func (e *engine) start(r *http.Request) (int, any) {
 	c := e.find(r)
 	if c == nil {
@@ -165,7 +165,7 @@ func (e *engine) start(r *http.Request) (int, any) {
 	for {
 		select {
 		case <-c.ended:
-			return 204, nil // an engine has started it, whatever becomes of it
+			return 204, nil // an engine also reports success when the process ends at once
 		case <-time.After(5 * time.Millisecond):
 		}
 		if text, err := os.ReadFile(ready); err == nil {
@@ -248,7 +248,7 @@ func (e *engine) find(r *http.Request) *container {
 
 func missing() (int, any) { return 404, fields{"message": "no such container"} }
 
-// TestPackagingTestcontainers runs the examples against the engine, as they are.
+// TestPackagingTestcontainers runs the unchanged examples against the engine.
 func TestPackagingTestcontainers(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {

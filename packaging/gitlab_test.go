@@ -17,7 +17,7 @@ type gitlabJob struct {
 	AfterScript  []string `yaml:"after_script"`
 }
 
-// gitlab is a job of the template, and the variables that it sees.
+// gitlab returns a job of the template, its environment and its project folder.
 func gitlab(t *testing.T, name string, variables map[string]string) (job gitlabJob, env []string, project string) {
 	t.Helper()
 	var file map[string]yaml.Node
@@ -33,7 +33,7 @@ func gitlab(t *testing.T, name string, variables map[string]string) (job gitlabJ
 	}
 	project = t.TempDir()
 	env = append(env, "CI_PROJECT_DIR="+project)
-	for _, set := range []map[string]string{common, job.Variables, variables} { // the last wins
+	for _, set := range []map[string]string{common, job.Variables, variables} { // the last value applies
 		for name, value := range set {
 			env = append(env, name+"="+value)
 		}
@@ -41,7 +41,7 @@ func gitlab(t *testing.T, name string, variables map[string]string) (job gitlabJ
 	return job, env, project
 }
 
-// lines are the commands of a job in the one shell that runs them.
+// lines joins the commands of a job, which one shell runs.
 func lines(parts ...[]string) string {
 	var all []string
 	for _, part := range parts {
@@ -50,8 +50,8 @@ func lines(parts ...[]string) string {
 	return strings.Join(all, "\n")
 }
 
-// TestPackagingGitLab runs a job in both shells that GitLab uses: sh, where the
-// image of the job has no bash.
+// TestPackagingGitLab runs a job in both shells that GitLab uses: bash, and sh if the image
+// of the job has no bash.
 func TestPackagingGitLab(t *testing.T) {
 	t.Parallel()
 	for _, shell := range []string{"bash", "sh"} {
@@ -80,7 +80,7 @@ func TestPackagingGitLab(t *testing.T) {
 		t.Parallel()
 		job, env, project := gitlab(t, ".understudy", map[string]string{"UNDERSTUDY_VERSION": "none", "UNDERSTUDY_SERVE": "--clock sideways"})
 		main := step{dir: project, env: env, script: lines(job.BeforeScript)}
-		if out, err := main.run(t, "sh", "-e"); err == nil || !strings.Contains(out, "--clock must be one of") {
+		if out, err := main.run(t, "sh", "-e"); err == nil || !strings.Contains(out, "--clock: invalid value") {
 			t.Errorf("%v\n%s", err, out)
 		}
 	})

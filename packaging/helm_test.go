@@ -15,29 +15,37 @@ import (
 	"gopkg.in/yaml.v3"
 )
 
-// update writes the manifests anew: `go test ./packaging -run Kubernetes -update`.
-var update = flag.Bool("update", false, "write packaging/kubernetes/understudy.yaml anew")
+// update rewrites the manifests: `go test ./packaging -run Kubernetes -update`.
+var update = flag.Bool("update", false, "rewrite packaging/kubernetes/understudy.yaml")
 
 const (
 	chart = "helm/understudy"
-	// kubernetesVersion is one whose schemas kubernetes-validate has.
+	// kubernetesVersion is a version with schemas in kubernetes-validate.
 	kubernetesVersion = "1.33"
 )
 
 // values are the settings of a chart.
 type values = map[string]any
 
-// charts are settings that are rendered and held to the schemas of Kubernetes.
+// charts are settings for which the chart is rendered and checked against the schemas of
+// Kubernetes.
 var charts = []struct {
 	name   string
 	values values
 	want   []string // in the manifests
 }{
-	{"defaults", nil, []string{"--advertise=http://understudy.default.svc:8080", "--snapshot=/data/state.json", "volumeClaimTemplates"}},
+	{"defaults", nil, []string{"--advertise=http://understudy.default.svc:8080", "--data=/data/state", "volumeClaimTemplates"}},
 	{"a control token", values{"controlToken": "t"}, []string{"kind: Secret", `control-token: "t"`, "UNDERSTUDY_CONTROL_TOKEN"}},
 	{"a secret that exists", values{"existingSecret": "mine"}, []string{"name: mine"}},
-	{"without storage", values{"storage": values{"enabled": false, "size": "1Gi", "flags": []any{}}}, []string{"emptyDir"}},
-	{"another flag for the state", values{"storage": values{"enabled": true, "size": "5Gi", "className": "fast", "flags": []any{"--data=/data"}}}, []string{`"--data=/data"`, "storageClassName: fast"}},
+	{"without storage", values{"storage": values{"enabled": false, "size": "1Gi"}}, []string{"emptyDir"}},
+	{"another volume", values{"storage": values{"enabled": true, "size": "5Gi", "className": "fast"}}, []string{"--data=/data/state", "storageClassName: fast", "storage: 5Gi"}},
+	{"a certificate", values{"tls": values{"secretName": "cert"}}, []string{"--advertise=https://understudy.default.svc:8080", "--tls-cert=/tls/tls.crt", "scheme: HTTPS", "secretName: cert"}},
+	{"a fleet", values{"fleet": values{"nats": "nats://a:4222,b:4222", "replicas": 5, "secret": "s"}}, []string{
+		"kind: Deployment", "replicas: 5", `"--data=nats://a:4222,b:4222"`, "--advertise=http://$(POD_IP):8080", `fleet-secret: "s"`, "UNDERSTUDY_FLEET_SECRET", "status.podIP",
+	}},
+	{"a fleet with a secret that exists and a certificate", values{"fleet": values{"nats": "nats://a:4222", "replicas": 2, "secret": ""}, "existingSecret": "mine", "tls": values{"secretName": "cert"}}, []string{
+		"--advertise=https://$(POD_IP):8080", "name: mine", "key: fleet-secret",
+	}},
 	{"everything else", values{
 		"advertise": "https://understudy.example", "flags": []any{"--clock=manual"}, "nodeSelector": values{"disk": "ssd"},
 		"tolerations": []any{values{"key": "ci", "operator": "Exists"}}, "service": values{"type": "NodePort", "port": 80},
@@ -67,7 +75,7 @@ func TestPackagingKubernetes(t *testing.T) {
 			t.Errorf("nothing was found\n%s", out)
 		}
 	})
-	t.Run("the manifests are those of the chart", func(t *testing.T) {
+	t.Run("the manifests equal the rendered chart", func(t *testing.T) {
 		t.Parallel()
 		const path = "kubernetes/understudy.yaml"
 		want := "# The chart in packaging/helm with its defaults: kubectl apply -f packaging/kubernetes/understudy.yaml\n" +
@@ -87,7 +95,7 @@ func TestPackagingKubernetes(t *testing.T) {
 	})
 }
 
-// TestPackagingHelm holds the chart to Helm itself, whose path is in HELM: `make helm`.
+// TestPackagingHelm compares the rendered charts with Helm, whose path is in HELM: `make helm`.
 func TestPackagingHelm(t *testing.T) {
 	t.Parallel()
 	helm := os.Getenv("HELM")
@@ -116,9 +124,9 @@ func TestPackagingHelm(t *testing.T) {
 	}
 }
 
-// rendered is the chart with settings over its defaults, as `helm template
-// understudy` prints it. Helm itself takes three minutes to build, so that the
-// few functions which the templates use are here; `make helm` compares.
+// rendered is the output of `helm template understudy` for settings that override the
+// defaults. Building Helm takes three minutes, so the few functions that the templates use
+// are implemented here; `make helm` compares the results.
 func rendered(t *testing.T, more values) string {
 	t.Helper()
 	settings := values{}
@@ -151,7 +159,7 @@ func rendered(t *testing.T, more values) string {
 		"Release": values{"Name": "understudy", "Namespace": "default", "Service": "Helm"},
 	}
 	var all strings.Builder
-	for _, name := range []string{"secret.yaml", "service.yaml", "statefulset.yaml"} {
+	for _, name := range []string{"secret.yaml", "service.yaml", "deployment.yaml", "statefulset.yaml"} {
 		var one strings.Builder
 		if err := templates.ExecuteTemplate(&one, name, data); err != nil {
 			t.Fatal(err)
@@ -166,7 +174,7 @@ func rendered(t *testing.T, more values) string {
 	return all.String()
 }
 
-// helmFunctions are those of Helm that the templates use.
+// helmFunctions are the functions of Helm that the templates use.
 func helmFunctions(templates *template.Template) template.FuncMap {
 	return template.FuncMap{
 		"contains": func(part, text string) bool { return strings.Contains(text, part) },

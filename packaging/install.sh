@@ -1,11 +1,11 @@
 #!/bin/sh
-# Installs the binaries of a release, after comparing their checksum:
+# Installs the binaries of a release after checking their checksum:
 #
 #   VERSION=1.2.3 INSTALL_DIR=$HOME/bin sh install.sh
 #
-# VERSION is latest unless given, INSTALL_DIR /usr/local/bin. It needs curl or
-# wget, tar, and sha256sum or shasum. The development container feature has a
-# copy, for it consists of the files in its folder; a test compares the two.
+# VERSION defaults to latest, INSTALL_DIR to /usr/local/bin. The script needs curl
+# or wget, tar, and sha256sum or shasum. The development container feature needs a
+# copy in its folder; a test compares the two.
 set -eu
 
 version=${VERSION:-latest}

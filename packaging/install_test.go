@@ -17,8 +17,8 @@ import (
 	"github.com/understudy-mock/understudy/internal/expect"
 )
 
-// released serves a release that has one archive for this machine, with the
-// given checksum or the right one, and counts nothing else.
+// released serves a release with one archive for this machine, with the given checksum or the
+// correct one.
 func released(t *testing.T, sum string) string {
 	t.Helper()
 	binary, err := os.ReadFile(filepath.Join(binaries(t), "understudy"))
@@ -106,7 +106,7 @@ func TestPackagingInstall(t *testing.T) {
 			t.Errorf("%v\n%s", err, out)
 		}
 	})
-	t.Run("the action installs with it and puts the folder on the PATH", func(t *testing.T) {
+	t.Run("the action installs with it and adds the folder to the PATH", func(t *testing.T) {
 		t.Parallel()
 		r := newRunner(t)
 		r.env["UNDERSTUDY_RELEASES"] = right

@@ -10,8 +10,8 @@ import (
 	"github.com/understudy-mock/understudy/internal/programs"
 )
 
-// schemas are the files and the schemas that they are held to: those of
-// check-jsonschema by name, ours by path. Sorted by file.
+// schemas are the files with the schemas to check them against: built-in schemas of
+// check-jsonschema by name, the schemas of this repository by path. Sorted by file.
 var schemas = []struct{ file, schema string }{
 	{"../examples/compose/compose.yaml", "vendor.compose-spec"},
 	{"action/action.yml", "vendor.github-actions"},
@@ -19,12 +19,12 @@ var schemas = []struct{ file, schema string }{
 	{"helm/understudy/values.yaml", "helm/understudy/values.schema.json"},
 }
 
-// validate holds a file to a schema.
+// validate checks a file against a schema.
 func validate(t *testing.T, schema, file string) (string, error) {
 	t.Helper()
 	switch {
 	case schema == "vendor.gitlab-ci":
-		return python(t, "check_jsonschema", "--data-transform", "gitlab-ci", "--builtin-schema", schema, file) // it knows !reference
+		return python(t, "check_jsonschema", "--data-transform", "gitlab-ci", "--builtin-schema", schema, file) // the transform supports !reference
 	case strings.HasPrefix(schema, "vendor."):
 		return python(t, "check_jsonschema", "--builtin-schema", schema, file)
 	}
@@ -58,9 +58,9 @@ func TestPackagingSchemas(t *testing.T) {
 
 const actionlintVersion = "v1.7.7"
 
-// TestPackagingWorkflows holds the recipes of docs/ci.md to their schemas, and
-// those for GitHub, which use the action of this repository, to actionlint: it
-// compares their inputs with those of the action.
+// TestPackagingWorkflows checks the recipes of docs/ci.md against their schemas. It also
+// checks the recipes for GitHub with actionlint, which compares their inputs with those of
+// the action.
 func TestPackagingWorkflows(t *testing.T) {
 	t.Parallel()
 	lint := actionlint(t)
@@ -68,7 +68,7 @@ func TestPackagingWorkflows(t *testing.T) {
 	if err := os.CopyFS(filepath.Join(repository, "packaging/action"), os.DirFS("action")); err != nil {
 		t.Fatal(err)
 	}
-	if err := os.MkdirAll(filepath.Join(repository, ".git"), 0o755); err != nil { // actionlint looks for it
+	if err := os.MkdirAll(filepath.Join(repository, ".git"), 0o755); err != nil { // actionlint searches for it
 		t.Fatal(err)
 	}
 	workflows, jobs := 0, 0
@@ -96,7 +96,7 @@ func TestPackagingWorkflows(t *testing.T) {
 	}
 }
 
-// actionlint is the path of the tool, installed when it is not there.
+// actionlint is the path of the tool, which is installed if necessary.
 func actionlint(t *testing.T) string {
 	t.Helper()
 	folder, err := filepath.Abs("../.tmp/actionlint-" + actionlintVersion)

@@ -1,6 +1,5 @@
-// Package packaging holds what CI services, Compose, Kubernetes and development
-// containers read to the schemas of those, and runs what is in it with the real
-// binary.
+// Package packaging checks the files for CI services, Compose, Kubernetes and development
+// containers against their schemas, and runs them with the real program.
 package packaging
 
 import (
@@ -24,10 +23,10 @@ import (
 	"github.com/understudy-mock/understudy/internal/programs"
 )
 
-// limit is the time that anything here may take on a busy machine.
+// limit is the time limit of all tests here, on a busy machine.
 const limit = 5 * time.Minute
 
-// binaries is the folder with the commands: that of a release in DIST, or built here.
+// binaries is the folder of the commands: from a release in DIST, or built here.
 func binaries(t *testing.T) string {
 	t.Helper()
 	folder, err := built()
@@ -54,15 +53,15 @@ var built = sync.OnceValues(func() (string, error) {
 	return folder, nil
 })
 
-// modules is the folder with the Python packages of requirements.txt.
+// modules is the folder of the Python packages in requirements.txt.
 func modules(t *testing.T) string {
 	t.Helper()
 	if _, err := exec.LookPath("python3"); err != nil {
-		programs.SkipLoud(t, "python3 is not installed: the files are NOT held to their schemas")
+		programs.SkipLoud(t, "python3 is not installed: the files are NOT checked against their schemas")
 	}
 	folder, err := installed()
 	if err != nil {
-		programs.SkipLoud(t, err.Error()+": the files are NOT held to their schemas")
+		programs.SkipLoud(t, err.Error()+": the files are NOT checked against their schemas")
 	}
 	return folder
 }
@@ -90,7 +89,7 @@ var installed = sync.OnceValues(func() (string, error) {
 	return folder, os.WriteFile(stamp, wanted, 0o600)
 })
 
-// python runs a module and returns what it prints.
+// python runs a module and returns its output.
 func python(t *testing.T, module string, args ...string) (string, error) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), limit)
@@ -101,19 +100,19 @@ func python(t *testing.T, module string, args ...string) (string, error) {
 	return string(out), err
 }
 
-// step is one step of a job or an action that a shell runs.
+// step is a step of a job or an action that runs in a shell.
 type step struct {
 	dir, script string
-	env         []string // beside PATH
+	env         []string // in addition to PATH
 }
 
-// bash runs it in the shell that most CI services use, with the binaries on the PATH.
+// bash runs the step in the shell of most CI services, with the programs on the PATH.
 func (s *step) bash(t *testing.T) (string, error) {
 	t.Helper()
 	return s.run(t, "bash", "--noprofile", "--norc", "-e", "-o", "pipefail")
 }
 
-// run runs it in any shell.
+// run runs the step in a shell.
 func (s *step) run(t *testing.T, shell string, options ...string) (string, error) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), limit)
@@ -122,7 +121,7 @@ func (s *step) run(t *testing.T, shell string, options ...string) (string, error
 	run.Dir, run.Env = s.dir, append([]string{"PATH=" + binaries(t) + ":" + os.Getenv("PATH"), "HOME=" + os.Getenv("HOME")}, s.env...)
 	var out bytes.Buffer
 	run.Stdout, run.Stderr = &out, &out
-	run.WaitDelay = time.Second // a server that a step leaves behind has files of its own, and no pipe
+	run.WaitDelay = time.Second // a server that outlives the step writes to files, not to this pipe
 	err := run.Run()
 	return out.String(), err
 }
@@ -139,7 +138,7 @@ func read(t *testing.T, path string, into any) {
 	}
 }
 
-// write puts a file into a folder of the test and returns its path.
+// write writes a file into a temporary folder and returns its path.
 func write(t *testing.T, name, text string) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), name)
@@ -149,7 +148,7 @@ func write(t *testing.T, name, text string) string {
 	return path
 }
 
-// variables are the NAME=VALUE lines of a file.
+// variables reads the NAME=VALUE lines of a file.
 func variables(t *testing.T, path string) map[string]string {
 	t.Helper()
 	text, err := os.ReadFile(path)
@@ -164,7 +163,7 @@ func variables(t *testing.T, path string) map[string]string {
 	return found
 }
 
-// call makes a request and decodes the answer.
+// call sends a request and decodes the answer.
 func call(t *testing.T, method, url, token, body string, into any) (status int) {
 	t.Helper()
 	request, err := http.NewRequestWithContext(t.Context(), method, url, strings.NewReader(body))
@@ -188,7 +187,7 @@ func call(t *testing.T, method, url, token, body string, into any) (status int) 
 	return answer.StatusCode
 }
 
-// fenced are the code blocks of a page in a language.
+// fenced returns the code blocks of a page in a language.
 func fenced(t *testing.T, page, language string) []string {
 	t.Helper()
 	text, err := os.ReadFile(page)

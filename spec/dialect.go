@@ -2,25 +2,29 @@ package spec
 
 import (
 	"bytes"
+	_ "embed" // the schema
 	"encoding/json"
-	"errors"
 	"fmt"
-	"io"
 	"net/http"
 	"net/textproto"
 	"net/url"
 	"os"
 	"path/filepath"
-	"regexp"
+	"slices"
 	"strings"
+	"sync"
 
-	"gopkg.in/yaml.v3"
+	"github.com/go-faster/jx"
+
+	"github.com/understudy-mock/understudy/internal/similar"
+	"github.com/understudy-mock/understudy/internal/yamlfile"
+	"github.com/understudy-mock/understudy/spec/header"
 )
 
-// Dialect is the naming of one brand of the interface. It is applied once at
-// the edge: inbound names are made neutral, outbound names get the brand's.
-// Neutral names and the brand's change places, so that the way back restores
-// every name, also one of the other kind that a client forwards.
+// Dialect is the set of names of one brand of the interface. It is applied only at
+// the edge: requests get neutral names, responses and deliveries get the brand's.
+// Each direction swaps the two prefixes, so that both together restore every name,
+// also a neutral one that a client of the brand forwards.
 type Dialect struct {
 	Name              string            `yaml:"name"`
 	HeaderPrefix      string            `yaml:"headerPrefix"` // Svc-
@@ -29,13 +33,29 @@ type Dialect struct {
 	Issuer            string            `yaml:"issuer"`       // iss of signatures
 	UserAgent         string            `yaml:"userAgent"`    // of deliveries
 	PluginPrefix      string            `yaml:"pluginPrefix"` // default prefix of rate-limit keys
-	Paths             []string          `yaml:"paths"`        // beginnings of paths that only clients of the brand call
+	Paths             []string          `yaml:"paths"`        // prefixes of paths that only clients of the brand call
 	Fields            map[string]string `yaml:"fields"`       // neutral JSON field -> brand's
 	Env               map[string]string `yaml:"env"`          // neutral name without UNDERSTUDY_ -> brand's variable
 	Token             string            `yaml:"token"`
 	CurrentSigningKey string            `yaml:"currentSigningKey"`
 	NextSigningKey    string            `yaml:"nextSigningKey"`
 	UserID            string            `yaml:"userID"`
+
+	names map[string]string // documented headers: neutral to brand and brand to neutral; see named
+}
+
+// named returns the dialect with the table of documented headers, so that a request
+// does not compute their names.
+func (d Dialect) named() *Dialect {
+	if d.isNeutral() {
+		return &d
+	}
+	d.names = make(map[string]string, 2*len(header.All))
+	for _, name := range header.All {
+		brand := textproto.CanonicalMIMEHeaderKey(swap(name, d.HeaderPrefix, neutral.HeaderPrefix))
+		d.names[name], d.names[brand] = brand, name
+	}
+	return &d
 }
 
 var neutral = Dialect{
@@ -78,93 +98,82 @@ var upstash = Dialect{
 	UserID:            "defaultUser",
 }
 
-// DevelopmentToken reports whether a token is that of a built-in dialect, which
-// everybody knows.
+// DevelopmentToken reports whether a token is that of a built-in dialect. These
+// tokens are published.
 func DevelopmentToken(token string) bool { return token == neutral.Token || token == upstash.Token }
 
 // BuiltInDialects are svc and upstash.
 func BuiltInDialects() Dialects {
-	svc, brand := neutral, upstash
-	return Dialects{&svc, &brand}
+	return Dialects{neutral.named(), upstash.named()}
 }
 
-// Auto stands for every built-in dialect, see Dialects.OfRequest.
+// Auto selects a built-in dialect for each request; see Dialects.OfRequest.
 const Auto = "auto"
 
-// LoadDialect finds a dialect: svc, upstash, or a YAML file whose keys are
-// those of Dialect. What a file leaves out is as in svc, but its name is that of the file; what needs one dialect
-// has the names of svc under auto.
+// LoadDialect returns a dialect: svc, upstash, or the one in a YAML file with the
+// keys of Dialect. Keys that the file omits have the values of svc; the default name
+// is that of the file. "" and auto return svc, for callers that need one dialect.
 func LoadDialect(nameOrFile string) (*Dialect, error) {
 	switch nameOrFile {
 	case "", Auto, neutral.Name:
-		d := neutral
-		return &d, nil
+		return neutral.named(), nil
 	case upstash.Name:
-		d := upstash
-		return &d, nil
+		return upstash.named(), nil
 	}
 	text, err := os.ReadFile(nameOrFile)
 	if err != nil {
-		return nil, fmt.Errorf("dialect %q: must be auto, svc, upstash or a YAML file: %w", nameOrFile, err)
+		names := []string{Auto, neutral.Name, upstash.Name}
+		return nil, fmt.Errorf("invalid value %q: must be one of %s, or a YAML file (%w)%s", nameOrFile, strings.Join(names, ", "), err, similar.DidYouMean(nameOrFile, names))
+	}
+	file, err := yamlfile.Parse(nameOrFile, text)
+	if err != nil {
+		return nil, err
+	}
+	if file.Root == nil {
+		return nil, file.Empty()
+	}
+	schema, err := dialectSchema()
+	if err != nil {
+		return nil, err
+	}
+	if err := file.Check(schema); err != nil {
+		return nil, err
 	}
 	d := neutral
-	decoder := yaml.NewDecoder(bytes.NewReader(text))
-	decoder.KnownFields(true)
-	if err := decoder.Decode(&d); errors.Is(err, io.EOF) {
-		return nil, fmt.Errorf("dialect %s: the file is empty", nameOrFile)
-	} else if err != nil {
-		return nil, fmt.Errorf("dialect %s: %w", nameOrFile, err)
+	if err := file.Decode(&d); err != nil {
+		return nil, err
 	}
 	if d.Name == neutral.Name && d.HeaderPrefix != neutral.HeaderPrefix {
 		base := filepath.Base(nameOrFile)
 		d.Name = strings.TrimSuffix(base, filepath.Ext(base))
 	}
-	if err := d.check(); err != nil {
-		return nil, fmt.Errorf("dialect %s: %w", nameOrFile, err)
-	}
-	d.HeaderPrefix = textproto.CanonicalMIMEHeaderKey(d.HeaderPrefix + "x")[:len(d.HeaderPrefix)]
-	return &d, nil
-}
-
-// What prefixes and names that a file gives look like.
-var (
-	prefixForm = regexp.MustCompile(`^[A-Za-z0-9]+(-[A-Za-z0-9]+)*-$`)
-	nameForm   = regexp.MustCompile(`^[\w.-]+$`)
-)
-
-// check refuses names that no request could have, or that belong to another
-// dialect.
-func (d *Dialect) check() error {
-	for _, field := range []struct {
-		name, value string
-		form        *regexp.Regexp
-		rule        string
-	}{
-		{"name", d.Name, nameForm, "letters, digits, _, . and -"},
-		{"headerPrefix", d.HeaderPrefix, prefixForm, "letters, digits and hyphens, with a hyphen at the end, such as Acme-"},
-		{"queryPrefix", d.QueryPrefix, prefixForm, "letters, digits and hyphens, with a hyphen at the end, such as acme-"},
-		{"tokenQuery", d.TokenQuery, nameForm, "letters, digits, _, . and -"},
-	} {
-		if !field.form.MatchString(field.value) {
-			return fmt.Errorf("%s %q: must be %s", field.name, field.value, field.rule)
-		}
-	}
 	for _, own := range BuiltInDialects() {
 		if own.Name == d.Name && !strings.EqualFold(own.HeaderPrefix, d.HeaderPrefix) || d.Name == Auto {
-			return fmt.Errorf("name %q: must not be that of a built-in dialect", d.Name)
+			return nil, file.Fault(yamlfile.Child(file.Root, "name"), "name", fmt.Sprintf("invalid value %q: must not be the name of a built-in dialect", d.Name))
 		}
 	}
-	return nil
+	d.HeaderPrefix = textproto.CanonicalMIMEHeaderKey(d.HeaderPrefix + "x")[:len(d.HeaderPrefix)]
+	return d.named(), nil
 }
 
-// isNeutral reports whether names need no change.
+// DialectSchema is the JSON Schema (2020-12) of a dialect file. Its keyword x-accepted
+// describes valid values in words.
+//
+//go:embed dialect.schema.json
+var DialectSchema []byte
+
+var dialectSchema = sync.OnceValues(func() (*yamlfile.Schema, error) {
+	return yamlfile.NewSchema("dialect.schema.json", DialectSchema, nil)
+})
+
+// isNeutral reports whether header names need no change.
 func (d *Dialect) isNeutral() bool { return d.HeaderPrefix == neutral.HeaderPrefix }
 
-// forwarded marks what follows as the name of a header for the destination.
+// forwarded precedes the name of a header for the destination.
 const forwarded = "Forward-"
 
-// swap exchanges the prefixes a and b at the start of a name, and wherever a
-// nested name begins: after Forward-. Applied twice, it changes nothing.
+// swap exchanges the prefixes a and b at the start of a name, and at the start of a
+// nested name after Forward-. Swapping twice restores the name.
 func swap(name, a, b string) string {
 	head, rest := "", name
 	switch {
@@ -180,27 +189,27 @@ func swap(name, a, b string) string {
 	return head + rest
 }
 
-func foldPrefix(s, prefix string) bool {
-	return len(s) >= len(prefix) && strings.EqualFold(s[:len(prefix)], prefix)
+func foldPrefix[T string | []byte](s T, prefix string) bool {
+	return len(s) >= len(prefix) && foldEqual(s[:len(prefix)], prefix)
 }
 
 func foldIndex(s, part string) int {
 	for i := 0; i+len(part) <= len(s); i++ {
-		if strings.EqualFold(s[i:i+len(part)], part) {
+		if foldEqual(s[i:i+len(part)], part) {
 			return i
 		}
 	}
 	return -1
 }
 
-// NeutralHeader takes the brand's names out of a header.
+// NeutralHeader replaces the brand's names in a header by neutral ones.
 func (d *Dialect) NeutralHeader(h http.Header) http.Header {
 	if d.isNeutral() {
 		return h
 	}
 	changed := false
 	for name := range h {
-		if foldIndex(name, d.HeaderPrefix) >= 0 || foldIndex(name, neutral.HeaderPrefix) >= 0 {
+		if holdsPrefix(name, d.HeaderPrefix) || holdsPrefix(name, neutral.HeaderPrefix) {
 			changed = true
 			break
 		}
@@ -210,17 +219,24 @@ func (d *Dialect) NeutralHeader(h http.Header) http.Header {
 	}
 	out := make(http.Header, len(h))
 	for name, values := range h {
-		name = textproto.CanonicalMIMEHeaderKey(swap(name, d.HeaderPrefix, neutral.HeaderPrefix))
-		out[name] = append(out[name], values...)
+		if other, known := d.names[name]; known {
+			name = other
+		} else {
+			name = textproto.CanonicalMIMEHeaderKey(swap(name, d.HeaderPrefix, neutral.HeaderPrefix))
+		}
+		if earlier := out[name]; earlier != nil {
+			values = slices.Concat(earlier, values)
+		}
+		out[name] = values
 	}
 	return out
 }
 
-// BrandHeader puts the brand's names into a header.
+// BrandHeader replaces neutral names in a header by the brand's.
 func (d *Dialect) BrandHeader(h http.Header) http.Header { return d.NeutralHeader(h) }
 
-// SigningKey is a key as the dialect knows it: each has development keys of its
-// own, which stand for one another.
+// SigningKey returns the development key of the dialect for a neutral one, and any
+// other key unchanged.
 func (d *Dialect) SigningKey(key string) string {
 	switch key {
 	case neutral.CurrentSigningKey:
@@ -231,8 +247,8 @@ func (d *Dialect) SigningKey(key string) string {
 	return key
 }
 
-// NeutralQuery takes the brand's names out of a raw query; order and escapes
-// of everything else stay.
+// NeutralQuery replaces the brand's names in a raw query by neutral ones. The order
+// and the escapes of everything else do not change.
 func (d *Dialect) NeutralQuery(raw string) string {
 	if raw == "" || d.QueryPrefix == neutral.QueryPrefix && d.TokenQuery == neutral.TokenQuery {
 		return raw
@@ -259,106 +275,142 @@ func (d *Dialect) NeutralQuery(raw string) string {
 	return strings.Join(pairs, "&")
 }
 
-// NeutralJSON takes the brand's names out of the headers in a JSON body, which
-// are the objects that a member such as headers or timeoutHeaders holds; all
-// else stays as it is, and so does what is not JSON.
+// NeutralJSON replaces the brand's names in the headers of a JSON body by neutral
+// ones. Headers are the objects in members such as headers or timeoutHeaders.
+// Everything else is unchanged, also a body that is not JSON.
 func (d *Dialect) NeutralJSON(body []byte) []byte {
-	escaped := bytes.Contains(body, []byte(`\u`)) // a key may hold the prefix in escapes
-	if d.isNeutral() || !escaped && foldIndex(string(body), d.HeaderPrefix) < 0 && foldIndex(string(body), neutral.HeaderPrefix) < 0 {
+	if d.isNeutral() || !d.mayName(body) {
 		return body
 	}
-	return renameKeys(body, func(key string, ofHeader bool) string {
-		if !ofHeader {
-			return key
-		}
-		return swap(key, d.HeaderPrefix, neutral.HeaderPrefix)
-	})
+	return renameKeys(body, d.swapKey)
 }
 
-// BrandJSON puts the brand's names into a JSON body that the server wrote: into
-// its headers, and the fields that the brand calls otherwise.
+// swapKey is the name of a key for renameKeys: that of a header in the other brand.
+func (d *Dialect) swapKey(key []byte, ofHeader bool) (renamed string, changed bool) {
+	if !ofHeader {
+		return "", false
+	}
+	name := string(key)
+	renamed = swap(name, d.HeaderPrefix, neutral.HeaderPrefix)
+	return renamed, renamed != name
+}
+
+// mayName reports whether a JSON text may contain a name that the dialect replaces.
+func (d *Dialect) mayName(body []byte) bool {
+	for field := range d.Fields {
+		if bytes.Contains(body, []byte(field)) {
+			return true
+		}
+	}
+	return bytes.Contains(body, []byte(`\u`)) || holdsPrefix(body, d.HeaderPrefix) || holdsPrefix(body, neutral.HeaderPrefix)
+}
+
+// holdsPrefix reports whether a text contains a prefix, ignoring case. The prefix
+// ends with a hyphen.
+func holdsPrefix[T string | []byte](text T, prefix string) bool {
+	word := len(prefix) - 1
+	for i := word; i < len(text); i++ {
+		if text[i] == '-' && foldEqual(text[i-word:i], prefix[:word]) {
+			return true
+		}
+	}
+	return false
+}
+
+// foldEqual compares two texts of the same length, ignoring the case of ASCII letters.
+func foldEqual[T string | []byte](text T, word string) bool {
+	for i := range len(word) {
+		a, b := text[i], word[i]
+		if a != b && (a|0x20 != b|0x20 || b|0x20 < 'a' || b|0x20 > 'z') {
+			return false
+		}
+	}
+	return true
+}
+
+// BrandJSON replaces neutral names in a JSON body that the server wrote by the
+// brand's: names of headers, and fields that the brand names differently.
 func (d *Dialect) BrandJSON(body []byte) []byte {
-	if d.isNeutral() && len(d.Fields) == 0 {
+	if d.isNeutral() && len(d.Fields) == 0 || !d.mayName(body) {
 		return body
 	}
-	return renameKeys(body, func(key string, ofHeader bool) string {
-		if field, ok := d.Fields[key]; ok {
-			return field
+	return renameKeys(body, func(key []byte, ofHeader bool) (renamed string, changed bool) {
+		if field, ok := d.Fields[string(key)]; ok {
+			return field, field != string(key)
 		}
-		if !ofHeader {
-			return key
-		}
-		return swap(key, d.HeaderPrefix, neutral.HeaderPrefix)
+		return d.swapKey(key, ofHeader)
 	})
 }
 
-// holdsHeader reports whether a JSON member holds a header, by its name.
-func holdsHeader(member string) bool {
-	member = strings.ToLower(member)
-	return strings.HasSuffix(member, "header") || strings.HasSuffix(member, "headers")
+// holdsHeader reports whether a JSON member with this name contains headers.
+func holdsHeader(member []byte) bool {
+	for _, end := range [...]string{"header", "headers"} {
+		if n := len(member) - len(end); n >= 0 && foldEqual(member[n:], end) {
+			return true
+		}
+	}
+	return false
 }
 
-// renameKeys rewrites the keys of all objects in a JSON text and nothing else:
-// numbers, spacing inside strings and the order of keys stay. The name function
-// also receives whether the object is a header.
-func renameKeys(body []byte, name func(key string, ofHeader bool) string) []byte {
-	if !json.Valid(body) {
+// renameKeys rewrites the keys of all objects in a JSON text and nothing else: numbers,
+// spacing and the order of keys stay. The function rename also receives whether the object
+// contains headers. It must not keep the key.
+func renameKeys(body []byte, rename func(key []byte, ofHeader bool) (renamed string, changed bool)) []byte {
+	if !validJSON(body) {
 		return body
 	}
-	out := make([]byte, 0, len(body)+64)
-	var within []bool // of each open object and list: whether it is a header
-	member := ""      // whose value comes next
-	for i := 0; i < len(body); {
+	var out []byte
+	copied := 0                   // bytes of body that are in out
+	within := make([]bool, 0, 16) // for each open object and list: whether it contains headers
+	var member []byte             // name of the member whose value comes next
+	for i := 0; i < len(body); i++ {
 		switch body[i] {
 		case '{', '[':
-			within, member = append(within, body[i] == '{' && holdsHeader(member)), ""
+			within, member = append(within, body[i] == '{' && holdsHeader(member)), nil
 		case '}', ']':
 			within = within[:len(within)-1]
 		case ',':
-			member = ""
-		}
-		if body[i] != '"' {
-			out = append(out, body[i])
-			i++
-			continue
-		}
-		end := i + 1
-		for body[end] != '"' {
-			if body[end] == '\\' {
-				end++
+			member = nil
+		case '"':
+			begin := i
+			i = skipString(body, i) - 1
+			if next := skipBlanks(body, i+1); next < len(body) && body[next] == ':' {
+				member = plainString(body[begin : i+1])
+				if renamed, changed := rename(member, within[len(within)-1]); changed {
+					out = append(append(out, body[copied:begin]...), quoted(renamed)...)
+					copied = i + 1
+				}
 			}
-			end++
 		}
-		end++
-		text := body[i:end]
-		if next := bytes.TrimLeft(body[end:], " \t\r\n"); len(next) > 0 && next[0] == ':' {
-			_ = json.Unmarshal(text, &member) // the whole is valid
-			text = renamedKey(text, func(key string) string { return name(key, within[len(within)-1]) })
-		}
-		out = append(out, text...)
-		i = end
 	}
-	return out
+	if out == nil {
+		return body
+	}
+	return append(out, body[copied:]...)
 }
 
-func renamedKey(text []byte, name func(string) string) []byte {
-	var key string
-	if err := json.Unmarshal(text, &key); err != nil {
-		return text
+// validJSON is json.Valid, three times as fast: encoding/json only decides on texts that jx
+// refuses.
+func validJSON(text []byte) bool { return jx.Valid(text) || json.Valid(text) }
+
+// plainString is the value of a valid JSON string, which may be a part of the text.
+func plainString(text []byte) []byte {
+	if inner := text[1 : len(text)-1]; isPlain(inner) {
+		return inner
 	}
-	renamed := name(key)
-	if renamed == key {
-		return text
-	}
-	b, err := json.Marshal(renamed)
-	if err != nil {
-		return text
-	}
+	var value string
+	_ = json.Unmarshal(text, &value) // it is valid
+	return []byte(value)
+}
+
+// quoted is a text as a JSON string.
+func quoted(text string) []byte {
+	b, _ := json.Marshal(text) // a string always encodes
 	return b
 }
 
-// BrandText puts the brand's names into a text about the interface, such as
-// the document itself.
+// BrandText replaces neutral names in a text about the interface, such as the OpenAPI
+// document, by the brand's.
 func (d *Dialect) BrandText(text []byte) []byte {
 	pairs := []string{neutral.HeaderPrefix, d.HeaderPrefix, neutral.QueryPrefix, d.QueryPrefix, neutral.TokenQuery, d.TokenQuery}
 	for field, brand := range d.Fields {

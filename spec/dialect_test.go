@@ -12,6 +12,8 @@ import (
 	"testing"
 
 	"pgregory.net/rapid"
+
+	"github.com/understudy-mock/understudy/internal/drift"
 )
 
 func brand(t testing.TB) *Dialect {
@@ -78,7 +80,7 @@ func TestJSONKeysAreRenamedAndNothingElse(t *testing.T) {
 		t.Errorf("got  %s\nwant %s", got, want)
 	}
 	if got, want := string(d.NeutralJSON([]byte(`{"he\u0061der":{"\u0055pstash-Label":["x"]}}`))), `{"he\u0061der":{"Svc-Label":["x"]}}`; got != want {
-		t.Errorf("a key in escapes: got %s, want %s", got, want)
+		t.Errorf("an escaped key: got %s, want %s", got, want)
 	}
 	out := string(d.BrandJSON([]byte(`{"daily_svc_messages":[],"header":{"Svc-Label":["Svc-Label"]}}`)))
 	if want := `{"daily_qstash_messages":[],"header":{"Upstash-Label":["Svc-Label"]}}`; out != want {
@@ -107,13 +109,16 @@ func TestNeutralNamesCostNothing(t *testing.T) { //nolint:paralleltest // counts
 func TestDialectFiles(t *testing.T) {
 	t.Parallel()
 	cases := []struct{ name, text, want string }{
-		{"a brand of one's own", "name: acme\nheaderPrefix: Acme-\nqueryPrefix: acme-\ntokenQuery: acme_token\n", ""},
-		{"an unknown key", "headerprefix: X-\n", "field headerprefix not found"},
-		{"a prefix without hyphen", "headerPrefix: Acme\n", `headerPrefix "Acme": must be letters, digits and hyphens, with a hyphen at the end`},
-		{"a prefix that is no header name", "headerPrefix: Acme Inc-\n", `headerPrefix "Acme Inc-": must be`},
-		{"a query prefix without hyphen", "headerPrefix: Acme-\nqueryPrefix: acme\n", `queryPrefix "acme": must be`},
-		{"no name for the token", "headerPrefix: Acme-\ntokenQuery: ''\n", `tokenQuery "": must be`},
-		{"the name of a built-in dialect", "name: upstash\nheaderPrefix: Acme-\n", `name "upstash": must not be that of a built-in dialect`},
+		{"a new brand", "name: acme\nheaderPrefix: Acme-\nqueryPrefix: acme-\ntokenQuery: acme_token\n", ""},
+		{"an unknown key", "headerprefix: X-\n", `dialect.yaml:1: headerprefix: unknown key: must be one of currentSigningKey, env, fields, headerPrefix, issuer`},
+		{"a prefix without hyphen", "headerPrefix: Acme\n", `dialect.yaml:1: headerPrefix: invalid value "Acme": must be letters, digits and hyphens, with a hyphen at the end`},
+		{"a prefix that is not a header name", "headerPrefix: Acme Inc-\n", `dialect.yaml:1: headerPrefix: invalid value "Acme Inc-": must be`},
+		{"a query prefix without hyphen", "headerPrefix: Acme-\nqueryPrefix: acme\n", `dialect.yaml:2: queryPrefix: invalid value "acme": must be`},
+		{"no name for the token", "headerPrefix: Acme-\ntokenQuery: ''\n", `dialect.yaml:2: tokenQuery: invalid value "": must be`},
+		{"the name of a built-in dialect", "name: upstash\nheaderPrefix: Acme-\n", `dialect.yaml:1: name: invalid value "upstash": must not be the name of a built-in dialect`},
+		{"a list in place of a text", "headerPrefix: [Acme-]\n", "dialect.yaml:1: headerPrefix: invalid value [Acme-]: must be letters"},
+		{"a list in place of the names", "- Acme-\n", "dialect.yaml:1: invalid value [Acme-]: must be a mapping with the names of a dialect"},
+		{"two documents", "name: acme\n---\nname: b\n", "dialect.yaml:2: second document: the file must have one"},
 		{"nothing", "", "the file is empty"},
 	}
 	for _, c := range cases {
@@ -132,8 +137,16 @@ func TestDialectFiles(t *testing.T) {
 			}
 		})
 	}
-	if _, err := LoadDialect("nonsense"); err == nil || !strings.Contains(err.Error(), "must be auto, svc, upstash or a YAML file") {
+	if _, err := LoadDialect("nonsense"); err == nil || !strings.Contains(err.Error(), "must be one of auto, svc, upstash, or a YAML file") {
 		t.Error(err)
+	}
+}
+
+// TestDialectSchemaHasTheKeysOfDialect compares the schema of dialect files with their type.
+func TestDialectSchemaHasTheKeysOfDialect(t *testing.T) {
+	t.Parallel()
+	for _, problem := range drift.Between(DialectSchema, reflect.TypeFor[Dialect](), "yaml") {
+		t.Error(problem)
 	}
 }
 

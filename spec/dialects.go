@@ -3,15 +3,17 @@ package spec
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"net/http"
 	"net/url"
+	"slices"
 	"strings"
 )
 
-// Dialects are namings that can be told apart by the names that a request uses.
+// Dialects are the dialects of a server, recognized by the names in a request.
 type Dialects []*Dialect
 
-// With puts a dialect in front. Those that share its header prefix go.
+// With returns ds with d first and without others that have its header prefix.
 func (ds Dialects) With(d *Dialect) Dialects {
 	out := Dialects{d}
 	for _, other := range ds {
@@ -22,7 +24,7 @@ func (ds Dialects) With(d *Dialect) Dialects {
 	return out
 }
 
-// Named is the dialect with that name, nil when there is none.
+// Named returns the dialect with that name, nil for none.
 func (ds Dialects) Named(name string) *Dialect {
 	for _, d := range ds {
 		if d.Name == name {
@@ -32,8 +34,8 @@ func (ds Dialects) Named(name string) *Dialect {
 	return nil
 }
 
-// Spoken is a dialect, and the name that shows that somebody speaks it. The
-// zero value stands for no such name.
+// Spoken is the dialect of a request, or of a part of it, and the name that shows it.
+// The zero value means that no name shows a dialect.
 type Spoken struct {
 	Dialect *Dialect
 	In      string // header, query parameter, or body header
@@ -49,6 +51,9 @@ func (ds Dialects) OfRequest(h http.Header, rawQuery string) (found Spoken, err 
 				found, err = found.and(Spoken{d, "header", name}, err)
 			}
 		}
+	}
+	if err != nil {
+		err = ds.mixedHeader(h) // iterates in sorted order, so that the error is always the same
 	}
 	for rest := rawQuery; rest != ""; {
 		var pair string
@@ -66,27 +71,41 @@ func (ds Dialects) OfRequest(h http.Header, rawQuery string) (found Spoken, err 
 	return found, err
 }
 
+// mixedHeader is the error for a header with names of two dialects: it names the
+// first of each in alphabetical order.
+func (ds Dialects) mixedHeader(h http.Header) (err error) {
+	var found Spoken
+	for _, name := range slices.Sorted(maps.Keys(h)) {
+		for _, d := range ds {
+			if foldPrefix(name, d.HeaderPrefix) {
+				found, err = found.and(Spoken{d, "header", name}, err)
+			}
+		}
+	}
+	return err
+}
+
 // OfBody finds the dialect by the names of the headers in a JSON body.
 func (ds Dialects) OfBody(body []byte) (found Spoken, err error) {
-	text, named := string(body), false
+	named := false
 	for _, d := range ds {
-		named = named || foldIndex(text, d.HeaderPrefix) >= 0
+		named = named || holdsPrefix(body, d.HeaderPrefix)
 	}
 	if !named {
 		return found, nil
 	}
-	renameKeys(body, func(key string, ofHeader bool) string {
+	renameKeys(body, func(key []byte, ofHeader bool) (string, bool) {
 		for _, d := range ds {
-			if ofHeader && foldPrefix(key, d.HeaderPrefix) {
-				found, err = found.and(Spoken{d, "body header", key}, err)
+			if ofHeader && foldPrefix(key, d.HeaderPrefix) && !(found.Dialect == d && found.Name <= string(key)) { // otherwise the same is found
+				found, err = found.and(Spoken{d, "body header", string(key)}, err)
 			}
 		}
-		return key
+		return "", false
 	})
 	return found, err
 }
 
-// And joins what two parts of a request show; an error when they differ.
+// And combines the dialects of two parts of a request. Two different ones are an error.
 func (s Spoken) And(other Spoken) (Spoken, error) { return s.and(other, nil) }
 
 func (s Spoken) and(other Spoken, err error) (Spoken, error) {
@@ -96,7 +115,7 @@ func (s Spoken) and(other Spoken, err error) (Spoken, error) {
 	case other.Dialect == nil || err != nil:
 		return s, err
 	case other.Dialect == s.Dialect:
-		if cmp.Or(cmp.Compare(other.In, s.In), cmp.Compare(other.Name, s.Name)) < 0 { // the same one every time
+		if cmp.Or(cmp.Compare(other.In, s.In), cmp.Compare(other.Name, s.Name)) < 0 { // independent of the order of the map
 			return other, nil
 		}
 		return s, nil
@@ -108,7 +127,7 @@ func (s Spoken) and(other Spoken, err error) (Spoken, error) {
 // String is the place and the name.
 func (s Spoken) String() string { return s.In + " " + s.Name }
 
-// As is the name as another dialect has it.
+// As returns the name in another dialect.
 func (s Spoken) As(d *Dialect) string {
 	switch {
 	case s.Name == s.Dialect.TokenQuery:

@@ -4,20 +4,21 @@
 //
 //	doc, err := spec.Load()
 //	op := doc.Operation("publishMessage")
-//	problems := op.CheckRequest(r, vars, body)
+//	problems := op.CheckRequest(r, vars, r.URL.Query(), body)
 //
-// # What is law
+// # Origin of operations
 //
-// Every operation says where it comes from: x-origin documented (the interface
-// document says so), decided (it leaves it open, and this project settled it),
-// extension (it lacks it). The suite fails nobody for the latter two.
+// Every operation declares its origin in x-origin: documented (the interface document
+// describes it), decided (the document leaves it open and this project decided), or
+// extension (the document lacks it). The suite fails no implementation because of the latter two.
 //
 // # How to add an operation
 //
 // Put it into openapi.yaml with an operationId, a tag, an x-origin and $refs to
-// parameters and schemas; mark a parameter that swallows slashes x-greedy and
-// describe what it takes in x-accepted. Run `make generate`. The server then
-// refuses to start until a handler of that operationId stands in its table.
+// parameters and schemas. Mark a parameter whose value may contain slashes with
+// x-greedy, and describe valid values in x-accepted. Run `make generate`. The server
+// then refuses to start until its table has a handler for the operationId.
 //
-// The package imports nothing of ours, routes nothing and knows no server.
+// The package imports only its sub-packages of this repository. It does no routing
+// and does not depend on a server.
 package spec

@@ -9,15 +9,14 @@ import (
 	"github.com/getkin/kin-openapi/openapi3"
 )
 
-// WithoutNulls takes the null members out of the body of an extension: clients
-// send them for what is absent. Members that the document describes are looked
-// at, nested ones included; free-form content, such as the body of a message,
-// stays as it is, byte by byte.
+// WithoutNulls removes null members from the body of an extension, because clients
+// send null for absent values. It descends into the members that the document
+// describes. Free-form content, such as the body of a message, stays unchanged.
 func (o *Operation) WithoutNulls(body []byte) []byte {
 	if o.Origin != "extension" || !bytes.Contains(body, null) {
 		return body
 	}
-	return withoutNulls(o.rules().body, body)
+	return withoutNulls(o.rules().body.schema, body)
 }
 
 var null = []byte("null")

@@ -6,28 +6,37 @@ import (
 	"net/url"
 	"slices"
 	"strings"
+
+	"github.com/understudy-mock/understudy/internal/similar"
 )
 
-// checkQuery says what is wrong with the text of a query, beyond the values of
-// single parameters. What cannot be read would be dropped in silence, and a
-// filter that is dropped selects too much; a bulk operation refuses unknown and
-// empty filters for the same reason.
+// checkQuery lists errors in the text of a query and in its names. Text that cannot
+// be parsed would otherwise be dropped silently, and a bulk operation without the
+// filter would select too much.
 func (o *Operation) checkQuery(raw string, query url.Values) []Problem {
 	return append(o.unreadable(raw), o.CheckFilters(query)...)
 }
 
-// CheckFilters says which filters of a bulk operation are unknown or empty.
+// closed reports whether an operation refuses the parameters that it does not know: a
+// bulk operation would act on more than intended, and a call of the control API on
+// another account (acount=b) or on more entries. The service's own lists are open,
+// since clients send names of their own.
+func (o *Operation) closed() bool {
+	return o.Bulk || o.Tag == "control" && len(o.greedy) == 0
+}
+
+// CheckFilters lists the unknown parameters of an operation that is closed, and the
+// empty filters of a bulk operation.
 func (o *Operation) CheckFilters(query url.Values) (problems []Problem) {
-	if !o.Bulk {
+	if len(query) == 0 || !o.closed() {
 		return nil
 	}
-	known := o.QueryParameters()
 	for name, values := range query {
 		switch {
-		case !slices.Contains(known, name):
-			near, _ := Nearest(name, known)
-			problems = append(problems, Problem{In: "query", Name: name, Rule: "known", Message: "unknown filter, did you mean " + near + "? The filters are " + strings.Join(known, ", ")})
-		case name != "cursor" && slices.ContainsFunc(values, blank): // no cursor is the first page
+		case o.common(name):
+		case !slices.Contains(o.queries, name):
+			problems = append(problems, Problem{In: "query", Name: name, Rule: "known", Message: "unknown " + o.kindOfQuery(), Accepted: o.acceptedQuery(name)})
+		case o.Bulk && name != "cursor" && slices.ContainsFunc(values, blank): // an empty cursor selects the first page
 			problems = append(problems, Problem{In: "query", Name: name, Rule: "empty", Message: "empty filter: must have a value"})
 		}
 	}
@@ -35,33 +44,54 @@ func (o *Operation) CheckFilters(query url.Values) (problems []Problem) {
 	return problems
 }
 
-// IgnoredFilters says which names in the query of a reading operation mean
-// nothing to it: a list is then longer than was wanted. A bulk operation refuses them.
+// common reports whether every call of the control API accepts a parameter.
+func (o *Operation) common(name string) bool { return o.Area == "control_url" && name == "account" }
+
+// kindOfQuery is the word for a parameter of the operation.
+func (o *Operation) kindOfQuery() string {
+	if o.Bulk || o.isList() {
+		return "filter"
+	}
+	return "parameter"
+}
+
+// acceptedQuery lists the parameters of the operation for the name of an unknown one.
+func (o *Operation) acceptedQuery(unknown string) string {
+	switch len(o.queries) {
+	case 0:
+		return "left out: this operation has no parameters"
+	case 1:
+		return o.queries[0] + similar.DidYouMean(unknown, o.queries)
+	}
+	return "one of " + strings.Join(o.queries, ", ") + similar.DidYouMean(unknown, o.queries)
+}
+
+// IgnoredFilters lists the query parameters that a GET operation ignores, so that its
+// list is longer than intended. An operation that is closed refuses them.
 func (o *Operation) IgnoredFilters(query url.Values) (problems []Problem) {
-	if o.Bulk || o.Method != http.MethodGet || len(query) == 0 || len(o.greedy) > 0 {
+	if o.closed() || o.Method != http.MethodGet || len(query) == 0 || len(o.greedy) > 0 {
 		return nil
 	}
-	known := o.QueryParameters()
+	known := o.queries
 	if len(known) == 0 {
 		return nil
 	}
 	for _, name := range slices.Sorted(maps.Keys(query)) {
 		if !slices.Contains(known, name) && name != neutral.TokenQuery {
-			near, _ := Nearest(name, known)
-			problems = append(problems, Problem{In: "query", Name: name, Rule: "known", Message: "unknown filter, ignored; did you mean " + near + "?"})
+			problems = append(problems, Problem{In: "query", Name: name, Rule: "known", Message: "unknown filter, ignored" + similar.DidYouMean(name, known)})
 		}
 	}
 	return problems
 }
 
-// blank reports whether a list of values, separated by commas, has none.
+// blank reports whether a comma-separated list has no values.
 func blank(value string) bool { return strings.Trim(value, ", \t") == "" }
 
-// unreadable lists the parts of a query with a broken escape or a semicolon. A
-// query behind a destination in the path is the destination's, but for the
-// configuration in it.
+// unreadable lists the parts of a query with an invalid escape or a semicolon. A
+// query after a destination in the path belongs to the destination, except for
+// configuration parameters.
 func (o *Operation) unreadable(raw string) (problems []Problem) {
-	if len(o.QueryParameters()) == 0 {
+	if len(o.queries) == 0 || !strings.ContainsAny(raw, "%;") {
 		return nil
 	}
 	ours := len(o.greedy) == 0
@@ -75,8 +105,8 @@ func (o *Operation) unreadable(raw string) (problems []Problem) {
 	return problems
 }
 
-// isList reports whether an operation answers with many things at once.
+// isList reports whether an operation returns a list.
 func (o *Operation) isList() bool {
-	known := o.QueryParameters()
+	known := o.queries
 	return slices.Contains(known, "cursor") || slices.Contains(known, "limit")
 }

@@ -11,10 +11,10 @@ import (
 	"gopkg.in/yaml.v3"
 )
 
-// Basis says how firmly a requirement stands in the interface document.
+// Basis says how explicit a requirement is in the interface document.
 type Basis string
 
-// The bases. Only what is stated fails an implementation by default.
+// The bases. Only stated requirements fail an implementation by default.
 const (
 	Stated    Basis = "stated"    // the document says so
 	Implied   Basis = "implied"   // it follows from the document
@@ -24,7 +24,7 @@ const (
 
 // Requirement is one testable sentence.
 type Requirement struct {
-	ID       string `yaml:"id" json:"id"` // REQ-<AREA>-<nnn>, never used again
+	ID       string `yaml:"id" json:"id"` // REQ-<AREA>-<nnn>, never reused
 	Basis    Basis  `yaml:"basis" json:"basis"`
 	Text     string `yaml:"text" json:"text"`
 	Where    Where  `yaml:"where" json:"where"`
@@ -35,19 +35,19 @@ type Requirement struct {
 
 // Handling of open points.
 const (
-	Bind     = "bind"     // the target file says what it is
+	Bind     = "bind"     // the target file sets the behaviour
 	Tolerate = "tolerate" // any behaviour passes
 	Observe  = "observe"  // recorded, never judged
-	Exclude  = "exclude"  // not looked at, with a reason
+	Exclude  = "exclude"  // not tested; Excluded says why
 )
 
-// Where is a place in the interface document, with the words that stand there.
+// Where is a place in the interface document, with a quotation from it.
 type Where struct {
 	Heading string `yaml:"heading" json:"heading"`
 	Quote   string `yaml:"quote" json:"quote"`
 }
 
-// Register is all requirements of one revision of the document, in their order.
+// Register contains all requirements of one revision of the document, in order.
 type Register struct {
 	Revision string `yaml:"revision"`
 	Document struct {
@@ -62,15 +62,15 @@ type Register struct {
 //go:embed requirements.yaml
 var requirementsYAML []byte
 
-// LoadRequirements is the register, read once per process.
+// LoadRequirements returns the register, which is parsed once per process.
 var LoadRequirements = sync.OnceValues(func() (*Register, error) { return parseRegister(requirementsYAML) })
 
-// ByID is the requirement with that id, nil for none.
+// ByID returns the requirement with that id, nil for none.
 func (r *Register) ByID(id string) *Requirement { return r.byID[id] }
 
 var requirementID = regexp.MustCompile(`^REQ-[A-Z]{3}-\d{3}$`)
 
-// parseRegister refuses, out loud, what is no register.
+// parseRegister parses a register and refuses invalid requirements.
 func parseRegister(text []byte) (*Register, error) {
 	r := &Register{byID: map[string]*Requirement{}}
 	decoder := yaml.NewDecoder(bytes.NewReader(text))
@@ -82,19 +82,19 @@ func parseRegister(text []byte) (*Register, error) {
 		q := &r.Requirements[i]
 		switch {
 		case !requirementID.MatchString(q.ID):
-			return nil, fmt.Errorf("requirement %q: accepted are ids such as REQ-PUB-001", q.ID)
+			return nil, fmt.Errorf("requirement %q: invalid id: must be of the form REQ-PUB-001", q.ID)
 		case r.byID[q.ID] != nil:
-			return nil, fmt.Errorf("requirement %s: the id is there twice", q.ID)
+			return nil, fmt.Errorf("requirement %s: duplicate id", q.ID)
 		case !slices.Contains([]Basis{Stated, Implied, Open, Extension}, q.Basis):
-			return nil, fmt.Errorf("requirement %s: basis %q: accepted are stated, implied, open and extension", q.ID, q.Basis)
+			return nil, fmt.Errorf("requirement %s: basis: invalid value %q: must be stated, implied, open or extension", q.ID, q.Basis)
 		case q.Text == "" || q.Profile == "":
-			return nil, fmt.Errorf("requirement %s: text and profile are needed", q.ID)
+			return nil, fmt.Errorf("requirement %s: must have text and profile", q.ID)
 		case q.Basis != Extension && (q.Where.Heading == "" || q.Where.Quote == ""):
-			return nil, fmt.Errorf("requirement %s: where it stands is needed", q.ID)
+			return nil, fmt.Errorf("requirement %s: must have where.heading and where.quote", q.ID)
 		case (q.Basis == Open) != slices.Contains([]string{Bind, Tolerate, Observe, Exclude}, q.Handling):
-			return nil, fmt.Errorf("requirement %s: handling %q: an open point has one of bind, tolerate, observe and exclude", q.ID, q.Handling)
+			return nil, fmt.Errorf("requirement %s: handling: invalid value %q: must be bind, tolerate, observe or exclude for an open point, else empty", q.ID, q.Handling)
 		case q.Handling == Exclude && q.Excluded == "":
-			return nil, fmt.Errorf("requirement %s: a reason is needed", q.ID)
+			return nil, fmt.Errorf("requirement %s: excluded: missing: must be the reason", q.ID)
 		}
 		r.byID[q.ID] = q
 	}

@@ -21,14 +21,14 @@ func TestRequirementsQuoteTheDocument(t *testing.T) {
 		}
 	}
 	if judged < 120 {
-		t.Errorf("%d stated or implied requirements; 120 are the least", judged)
+		t.Errorf("%d stated or implied requirements, want at least 120", judged)
 	}
 	text, err := os.ReadFile("../" + register.Document.File)
 	if err != nil {
 		t.Fatal(err)
 	}
 	if sum := sha256.Sum256(text); hex.EncodeToString(sum[:]) != register.Document.SHA256 {
-		t.Error("the register is of another revision of the document")
+		t.Error("the register belongs to another revision of the document")
 	}
 	for _, q := range register.Requirements {
 		if !strings.Contains(string(text), q.Where.Quote) || !strings.Contains(string(text), q.Where.Heading) {
@@ -44,14 +44,14 @@ func TestRegistersThatAreRefused(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, c := range []struct{ from, to, want string }{
-		{"REQ-PUB-001", "PUB-1", "accepted are ids such as"},
-		{"stated", "said", `basis "said"`},
+		{"REQ-PUB-001", "PUB-1", "must be of the form"},
+		{"stated", "said", `basis: invalid value "said"`},
 		{"text: a", "text: ''", "text and profile"},
-		{"quote: q", "quote: ''", "where it stands"},
-		{"profile: MSG", "profile: MSG, handling: bind", "an open point has one of"},
-		{"stated", "open", "an open point has one of"},
-		{"stated", "open, handling: exclude", "a reason is needed"},
-		{"requirements:\n", "requirements:\n- {id: REQ-PUB-001, basis: stated, text: a, where: {heading: h, quote: q}, profile: MSG}\n", "twice"},
+		{"quote: q", "quote: ''", "must have where.heading"},
+		{"profile: MSG", "profile: MSG, handling: bind", "must be bind, tolerate, observe or exclude"},
+		{"stated", "open", "must be bind, tolerate, observe or exclude"},
+		{"stated", "open, handling: exclude", "must be the reason"},
+		{"requirements:\n", "requirements:\n- {id: REQ-PUB-001, basis: stated, text: a, where: {heading: h, quote: q}, profile: MSG}\n", "duplicate id"},
 		{"profile: MSG", "profil: MSG", "field profil not found"},
 	} {
 		if _, err := parseRegister([]byte(strings.Replace(good, c.from, c.to, 1))); err == nil || !strings.Contains(err.Error(), c.want) {

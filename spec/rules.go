@@ -10,16 +10,24 @@ import (
 	"github.com/getkin/kin-openapi/openapi3"
 )
 
-// rules are the schemas that an operation holds requests and answers to.
+// rules are the schemas of the requests and responses of an operation.
 type rules struct {
-	parameters []*openapi3.Schema // in the order of the operation's
-	body       *openapi3.Schema   // of a JSON request
-	responses  map[int]*openapi3.Schema
-	fallback   *openapi3.Schema // of an error whose status is not declared
-	open       bool             // the default response takes any body
+	parameters []rule // in the order of Operation.parameters
+	body       rule   // of a JSON request
+	responses  map[int]rule
+	fallback   rule // of errors with an undeclared status
+	open       bool // the default response accepts any body
 }
 
-// source is the text of a document and where its components are in it.
+// rule is a schema, nil if the document has none, and its compiled form.
+type rule struct {
+	schema *openapi3.Schema
+	fast   *compiled
+}
+
+func newRule(schema *openapi3.Schema) rule { return rule{schema, compile(schema)} }
+
+// source is the text of a document and the positions of its components.
 type source struct {
 	text       *[]byte
 	components []component
@@ -31,25 +39,25 @@ type component struct {
 	at         span
 }
 
-// span is a part of a text: the bytes from and up to.
+// span is a part of a text: from is its first byte, to the byte after it.
 type span struct{ from, to int }
 
-// place is where an operation is in its document, and which components it needs,
-// directly or not, by their index and sorted.
+// place is the position of an operation in its document, and the sorted indexes of
+// the components that it needs, directly or indirectly.
 type place struct {
 	operation  span
 	parameters span // of the path
 	components []int
 }
 
-// rules reads the part of the document that the operation needs, on the first
-// request for it: the whole document takes longer than all else that a server does
-// until it listens.
+// rules parses the part of the document that the operation needs, on the first
+// request for it. Parsing the whole document would take longer than everything else
+// at the start of a server.
 func (o *Operation) rules() *rules {
 	o.ruled.Do(func() {
 		r, err := o.from.rules(o)
 		if err != nil {
-			panic(fmt.Sprintf("operation %s: %v", o.ID, err)) // the text is generated; a test reads all of it
+			panic(fmt.Sprintf("operation %s: %v", o.ID, err)) // the text is generated, and a test parses all of it
 		}
 		o.loaded = r
 	})
@@ -65,7 +73,7 @@ func (s *source) rules(o *Operation) (*rules, error) {
 	return newRules(item, item.GetOperation(o.Method))
 }
 
-// extract is a document with one operation and its components.
+// extract builds a document with only this operation and its components.
 func (s *source) extract(o *Operation) []byte {
 	text := *s.text
 	var b bytes.Buffer
@@ -95,8 +103,8 @@ func (s *source) extract(o *Operation) []byte {
 	return b.Bytes()
 }
 
-// jsonBody is the JSON body of a request that the document describes and the
-// handler leaves to it, nil for none.
+// jsonBody is the JSON request body that is checked by the document, nil if there is
+// none or the handler checks it.
 func jsonBody(op *openapi3.Operation) *openapi3.MediaType {
 	if op.RequestBody == nil || op.RequestBody.Value == nil || checkedByHandler(op.RequestBody.Value.Extensions) {
 		return nil
@@ -105,30 +113,30 @@ func jsonBody(op *openapi3.Operation) *openapi3.MediaType {
 }
 
 func newRules(item *openapi3.PathItem, op *openapi3.Operation) (*rules, error) {
-	r := &rules{responses: map[int]*openapi3.Schema{}}
+	r := &rules{responses: map[int]rule{}}
 	for _, ref := range slices.Concat(item.Parameters, op.Parameters) {
-		r.parameters = append(r.parameters, ref.Value.Schema.Value)
+		r.parameters = append(r.parameters, newRule(ref.Value.Schema.Value))
 	}
 	if media := jsonBody(op); media != nil && media.Schema != nil {
-		r.body = media.Schema.Value
+		r.body = newRule(media.Schema.Value)
 	}
 	for status, ref := range op.Responses.Map() {
-		var schema *openapi3.Schema
+		var held rule
 		media := ref.Value.Content["application/json"]
 		if media != nil && media.Schema != nil {
-			schema = media.Schema.Value
+			held = newRule(media.Schema.Value)
 		}
 		if status == "default" {
-			r.fallback, r.open = schema, media == nil
+			r.fallback, r.open = held, media == nil
 			continue
 		}
 		code, err := strconv.Atoi(status)
 		if err != nil {
-			return nil, fmt.Errorf("response status %q is no number", status)
+			return nil, fmt.Errorf("response status %q is not a number", status)
 		}
-		r.responses[code] = schema
+		r.responses[code] = held
 		if code == http.StatusBadRequest {
-			r.fallback = schema
+			r.fallback = held
 		}
 	}
 	return r, nil

@@ -12,8 +12,8 @@ import (
 	"time"
 )
 
-// What the two mistakes look like to a client: in the text of its error, or in
-// the body of an answer with status 400.
+// How a client sees the wrong scheme: in the text of its error, or in the body of a
+// response with status 400.
 var (
 	plainAnswers = []string{"server gave HTTP response to HTTPS client", "first record does not look like a TLS handshake"}
 	tlsAnswers   = []string{
@@ -22,9 +22,9 @@ var (
 	}
 )
 
-// WrongScheme says in words that a call to a URL used http for a port that
-// speaks TLS, or https for one that does not; "" for any other text of an error
-// or an answer.
+// WrongScheme explains that a call to a URL used http for a port that speaks TLS, or
+// https for one that does not. It looks for the cause in the text of an error or
+// response, and returns "" if there is none.
 func WrongScheme(address, text string) string {
 	contains := func(part string) bool { return strings.Contains(text, part) }
 	host := hostOf(address)
@@ -46,18 +46,18 @@ func hostOf(address string) string {
 	return u.Host
 }
 
-// Closed reports whether a server ended the connection without an answer, as
-// most that speak TLS do when they receive plain HTTP.
+// Closed reports whether a server closed the connection without a response, as most
+// servers with TLS do when they receive plain HTTP.
 func Closed(err error) bool {
-	text := err.Error() // reports keep the text only
+	text := err.Error() // errors from reports have only the text
 	return strings.HasSuffix(text, io.EOF.Error()) || strings.Contains(text, syscall.ECONNRESET.Error())
 }
 
-// probeLimit is how long the handshake of WrongSchemeOf may take.
+// probeLimit is the timeout of the TLS handshake in WrongSchemeOf.
 const probeLimit = 2 * time.Second
 
-// WrongSchemeOf is WrongScheme for the error of a call. When the server has
-// closed the connection, it tries whether a TLS handshake succeeds there.
+// WrongSchemeOf is WrongScheme for the error of a call. When the server closed the
+// connection, it also tries a TLS handshake.
 func WrongSchemeOf(ctx context.Context, address string, err error) string {
 	if why := WrongScheme(address, err.Error()); why != "" || !strings.HasPrefix(address, "http:") || !Closed(err) {
 		return why

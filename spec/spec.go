@@ -11,7 +11,6 @@ import (
 	"slices"
 	"strings"
 	"sync"
-	"unicode"
 
 	"github.com/getkin/kin-openapi/openapi3"
 )
@@ -30,7 +29,7 @@ var (
 )
 
 // Document is an OpenAPI document with its operations prepared for routing and
-// checking. It never changes, so all servers of a process share it.
+// checking. It is immutable, so all servers of a process share it.
 type Document struct {
 	yaml       []byte
 	whole      func() (*openapi3.T, error)
@@ -38,10 +37,10 @@ type Document struct {
 	byID       map[string]*Operation
 }
 
-// Load is the document of the interface, prepared once per process.
+// Load returns the document of the interface, which is prepared once per process.
 func Load() (*Document, error) { return loadOpenAPI(), nil }
 
-// LoadControl is the document of the control API, prepared once per process.
+// LoadControl returns the document of the control API, which is prepared once per process.
 func LoadControl() (*Document, error) { return loadControl(), nil }
 
 var (
@@ -49,8 +48,8 @@ var (
 	loadControl = sync.OnceValue(func() *Document { return prepared(&controlSource, controlOperations[:], controlYAML) })
 )
 
-// prepared is a document from the generated table of its operations: nothing of
-// it is parsed before the first request that needs it.
+// prepared builds a document from the generated table of its operations. It parses
+// nothing: that happens on the first request that needs it.
 func prepared(from *source, operations []Operation, yaml []byte) *Document {
 	d := &Document{yaml: yaml, byID: make(map[string]*Operation, len(operations)), operations: make([]*Operation, len(operations))}
 	d.whole = sync.OnceValues(func() (*openapi3.T, error) { return openapi3.NewLoader().LoadFromData(*from.text) })
@@ -62,8 +61,8 @@ func prepared(from *source, operations []Operation, yaml []byte) *Document {
 	return d
 }
 
-// Parse prepares a document. It does not validate it against OpenAPI itself:
-// Validate does, for documents that are not ours.
+// Parse prepares a document. It does not validate it against OpenAPI: call Validate
+// for documents from outside.
 func Parse(yaml []byte) (*Document, error) { return parse(yaml, yaml) }
 
 func parse(text, yaml []byte) (*Document, error) {
@@ -79,7 +78,7 @@ func parse(text, yaml []byte) (*Document, error) {
 				return nil, err
 			}
 			if d.byID[o.ID] != nil {
-				return nil, fmt.Errorf("operationId %q stands twice in the document", o.ID)
+				return nil, fmt.Errorf("operationId %q is used twice in the document", o.ID)
 			}
 			d.byID[o.ID] = o
 			d.operations = append(d.operations, o)
@@ -101,14 +100,14 @@ func (d *Document) Validate() error {
 	return doc.Validate(context.Background())
 }
 
-// Operations are in the order in which routes are to be registered: hot ones
-// first, then literal before variable before greedy.
+// Operations returns the operations in the order for registering routes: hot ones
+// first, then those with literal paths, variables and greedy variables.
 func (d *Document) Operations() []*Operation { return d.operations }
 
-// Operation is the operation with that id, nil for none.
+// Operation returns the operation with that id, nil for none.
 func (d *Document) Operation(id string) *Operation { return d.byID[id] }
 
-// YAML is the document as it stands in the repository.
+// YAML is the document as it is in the repository.
 func (d *Document) YAML() []byte { return d.yaml }
 
 // JSON is the document as JSON.
@@ -125,33 +124,31 @@ type Operation struct {
 	ID       string
 	Method   string
 	Path     string // the template, such as /v2/publish/{destination}
-	Area     string // which host serves it: base_url, region_base_url, dev_api_url, vector_url, kv_url, control_url
-	Origin   string // documented, decided or extension
-	Tag      string // the area of the features
+	Area     string // host that serves it: base_url, region_base_url, dev_api_url, vector_url, kv_url, control_url
+	Origin   string // documented or extension
+	Tag      string // area of the feature files
 	Summary  string
-	Success  int      // the documented status of success, 0 where the document names none
-	Security []string // schemes, any of which will do; empty for none
+	Success  int      // first documented status below 300, 0 for none
+	Security []string // security schemes; one is enough; empty for none
 	BodyJSON bool     // the request body is declared as JSON
 	Hot      bool
-	Large    bool // takes a body beyond the limit for messages
-	Bulk     bool // does something to all that its filters match, so it takes none that it does not know
+	Large    bool // accepts a body above the limit for messages
+	Bulk     bool // acts on everything that its filters match, so it refuses unknown ones
 
-	List bool // answers with many things at once
+	List bool // returns a list
 
 	parameters []parameter
-	greedy     []string // the variables of the path that take slashes
-	vars       []string // the variables of the path, in order
+	greedy     []string // path variables whose values may contain slashes
+	vars       []string // names of the path variables, in order
+	queries    []string // names of the query parameters
 	needsBody  bool
-	statuses   []int // that the document declares
-	open       bool  // the default response takes any body
+	statuses   []int // declared by the document
+	open       bool  // the default response accepts any body
 
-	from   *source // where its rules are
+	from   *source // document that contains its rules
 	at     place
 	ruled  sync.Once
 	loaded *rules // see rules
-
-	routed sync.Once
-	path   *regexp.Regexp // see Match
 }
 
 func newOperation(doc *openapi3.T, path string, item *openapi3.PathItem, method string, op *openapi3.Operation) (*Operation, error) {
@@ -179,12 +176,18 @@ func newOperation(doc *openapi3.T, path string, item *openapi3.PathItem, method 
 	for _, ref := range slices.Concat(item.Parameters, op.Parameters) {
 		p := newParameter(ref.Value)
 		o.parameters = append(o.parameters, p)
+		if p.in == "query" {
+			o.queries = append(o.queries, p.name)
+		}
 		if p.greedy {
 			o.greedy = append(o.greedy, p.name)
 		}
 	}
 	o.List = o.isList()
 	o.vars = o.variables()
+	if err := o.checkVariables(); err != nil {
+		return nil, err
+	}
 	if media := jsonBody(op); media != nil {
 		o.BodyJSON, o.needsBody = true, op.RequestBody.Value.Required
 	}
@@ -204,7 +207,8 @@ func newOperation(doc *openapi3.T, path string, item *openapi3.PathItem, method 
 
 var serverName = regexp.MustCompile(`^\{(\w+)\}`)
 
-// area is the name of the server variable: operation over path over document.
+// area is the name of the server variable. Servers of the operation override those of
+// the path, which override those of the document.
 func area(doc *openapi3.T, item *openapi3.PathItem, op *openapi3.Operation) string {
 	servers := doc.Servers
 	if len(item.Servers) > 0 {
@@ -234,9 +238,9 @@ func (o *Operation) rank() int {
 	return 1
 }
 
-// pattern is the expression for an escaped path of the operation. The fixed
-// segments match in any case, since clients differ in it; a greedy variable
-// takes the rest of the path, slashes included.
+// pattern is the regular expression for an escaped path of the operation. Fixed
+// segments ignore case, because clients differ; a greedy variable takes the rest of
+// the path, slashes included.
 func (o *Operation) pattern() *regexp.Regexp {
 	fixed := variable.Split(o.Path, -1)
 	expression := "^" + o.fixed(fixed[0])
@@ -251,8 +255,8 @@ func (o *Operation) pattern() *regexp.Regexp {
 	return regexp.MustCompile(expression + "$")
 }
 
-// fixed is the expression for text of the template. The control API is not the
-// service's: its paths are written in one way.
+// fixed is the expression for fixed text of the template. It ignores case except in
+// the control API, which is not part of the service.
 func (o *Operation) fixed(text string) string {
 	if o.Area == "control_url" {
 		return regexp.QuoteMeta(text)
@@ -269,31 +273,80 @@ func (o *Operation) variables() []string {
 	return names
 }
 
-// Match finds the variables of an escaped path, as they are written there, and
-// reports whether the path is one of the operation.
+// Match reports whether an escaped path belongs to the operation, and returns its
+// variables without unescaping them. Fixed text ignores case, because clients differ,
+// except in the control API, which is not part of the service. A greedy variable
+// takes the rest of the path, slashes included.
 func (o *Operation) Match(path string) (vars map[string]string, ok bool) {
-	if fixed, _, _ := strings.Cut(o.Path, "{"); !foldPrefix(path, fixed) && isASCII(path) {
-		return nil, false // most operations: their expressions are never needed
+	return o.MatchInto(nil, path)
+}
+
+// MatchInto is Match, and reuses a map if it is not nil.
+func (o *Operation) MatchInto(vars map[string]string, path string) (found map[string]string, ok bool) {
+	var values [maxVariables]string
+	template, rest := o.Path, path
+	for i, name := range o.vars {
+		var fixed string
+		fixed, template, _ = strings.Cut(template, "{")
+		template = template[len(name)+len("}"):]
+		if rest, ok = o.cutFixed(rest, fixed); !ok {
+			return nil, false
+		}
+		value := rest
+		if !o.Greedy(name) {
+			value, _, _ = strings.Cut(rest, "/")
+		}
+		if value == "" {
+			return nil, false
+		}
+		values[i], rest = value, rest[len(value):]
 	}
-	o.routed.Do(func() { o.path = o.pattern() })
-	values := o.path.FindStringSubmatch(path)
-	if values == nil {
+	if rest, ok = o.cutFixed(rest, template); !ok || rest != "" {
 		return nil, false
 	}
-	vars = make(map[string]string, len(values)-1)
+	if vars == nil {
+		vars = make(map[string]string, len(o.vars))
+	}
+	clear(vars)
 	for i, name := range o.vars {
-		vars[name] = values[i+1]
+		vars[name] = values[i]
 	}
 	return vars, true
 }
 
-// isASCII reports whether cases fold byte by byte.
-func isASCII(text string) bool {
-	return strings.IndexFunc(text, func(r rune) bool { return r > unicode.MaxASCII }) < 0
+// cutFixed cuts fixed text of the template from the start of a path.
+func (o *Operation) cutFixed(path, fixed string) (rest string, ok bool) {
+	if len(path) < len(fixed) {
+		return "", false
+	}
+	head := path[:len(fixed)]
+	return path[len(fixed):], head == fixed || o.Area != "control_url" && foldEqual(head, fixed)
 }
 
-// URL is the path with its variables filled in, greedy ones as they are, the
-// others escaped, and the query behind it.
+// maxVariables is the largest number of variables in a path.
+const maxVariables = 8
+
+// checkVariables refuses a path template that Match does not support.
+func (o *Operation) checkVariables() error {
+	if len(o.vars) > maxVariables {
+		return fmt.Errorf("path %s: %d variables: must be at most %d", o.Path, len(o.vars), maxVariables)
+	}
+	segments := strings.Split(o.Path, "/")
+	for i, segment := range segments {
+		plain := strings.Trim(segment, "{}")
+		switch {
+		case !strings.Contains(segment, "{"):
+		case segment != "{"+plain+"}" || strings.Contains(plain, "{"):
+			return fmt.Errorf("path %s: segment %s: a variable must be a whole segment", o.Path, segment)
+		case o.Greedy(plain) && i != len(segments)-1:
+			return fmt.Errorf("path %s: variable %s: what takes slashes must come last", o.Path, plain)
+		}
+	}
+	return nil
+}
+
+// URL returns the path with its variables filled in, followed by the query. Greedy
+// variables are inserted as they are, the others escaped.
 func (o *Operation) URL(vars map[string]string, query url.Values) string {
 	path := o.eachVariable(func(name string) string {
 		if o.Greedy(name) {
@@ -313,12 +366,11 @@ func (o *Operation) eachVariable(fill func(name string) string) string {
 	return variable.ReplaceAllStringFunc(o.Path, func(v string) string { return fill(v[1 : len(v)-1]) })
 }
 
-// Greedy reports whether the path variable takes slashes, so that its value
-// comes as it stood in the path.
+// Greedy reports whether a path variable may contain slashes, so that its value is
+// taken from the path unchanged.
 func (o *Operation) Greedy(name string) bool { return slices.Contains(o.greedy, name) }
 
-// ConfigParameters are the names of the configuration headers that the
-// operation takes.
+// ConfigParameters returns the names of the configuration headers of the operation.
 func (o *Operation) ConfigParameters() []string {
 	var names []string
 	for _, p := range o.parameters {
@@ -329,13 +381,5 @@ func (o *Operation) ConfigParameters() []string {
 	return names
 }
 
-// QueryParameters are the names of the query parameters that the operation takes.
-func (o *Operation) QueryParameters() []string {
-	var names []string
-	for _, p := range o.parameters {
-		if p.in == "query" {
-			names = append(names, p.name)
-		}
-	}
-	return names
-}
+// QueryParameters returns the names of the query parameters of the operation.
+func (o *Operation) QueryParameters() []string { return slices.Clone(o.queries) }

@@ -10,11 +10,15 @@ import (
 	"net/http"
 	"net/textproto"
 	"net/url"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 
 	"github.com/getkin/kin-openapi/openapi3"
+
+	"github.com/understudy-mock/understudy/internal/jsonsyntax"
+	"github.com/understudy-mock/understudy/internal/similar"
 )
 
 // Problem is one violation of the document.
@@ -27,7 +31,7 @@ type Problem struct {
 	Accepted string `json:"accepted,omitempty"` // what the value must be
 }
 
-// InvalidValue is the message of a problem where Accepted says the rest.
+// InvalidValue is the message of a problem when Accepted says the rest.
 const InvalidValue = "invalid value"
 
 // String is the problem in one line:
@@ -50,17 +54,21 @@ func (p Problem) String() string {
 // parameter is a parameter of an operation, prepared for checking.
 type parameter struct {
 	name, in string
+	key      string // canonical name of a header
 	required bool
 	greedy   bool
-	handled  bool // the handler checks the value and says more; the schema is for readers
+	handled  bool // the handler checks the value, with a better error; the schema is documentation
 	accepted string
-	anyText  bool   // its schema takes any text
-	empty    string // what to say when it is empty, "" for what its schema says
+	anyText  bool   // its schema accepts any text
+	empty    string // error text for an empty value, "" for that of the schema
 }
 
 func newParameter(p *openapi3.Parameter) parameter {
 	schema := p.Schema.Value
 	out := parameter{name: p.Name, in: p.In, required: p.Required}
+	if p.In == "header" {
+		out.key = textproto.CanonicalMIMEHeaderKey(p.Name)
+	}
 	out.greedy, _ = p.Extensions["x-greedy"].(bool)
 	out.handled = checkedByHandler(p.Extensions) || foldPrefix(p.Name, neutral.HeaderPrefix)
 	out.accepted, _ = p.Extensions["x-accepted"].(string)
@@ -72,40 +80,52 @@ func newParameter(p *openapi3.Parameter) parameter {
 	return out
 }
 
-// checkedByHandler reports whether x-check names the handler.
+// checkedByHandler reports whether x-check is handler.
 func checkedByHandler(extensions map[string]any) bool { return extensions["x-check"] == "handler" }
 
-// accepts describes what a schema takes.
+// accepts describes the values that a schema accepts.
 func accepts(s *openapi3.Schema) string {
 	switch {
-	case s == nil || s.Type == nil:
+	case s == nil:
 		return ""
 	case s.Extensions["x-accepted"] != nil:
 		return fmt.Sprint(s.Extensions["x-accepted"])
+	case len(s.AnyOf) > 0:
+		var list []string
+		for _, one := range s.AnyOf {
+			if text := accepts(one.Value); text != "" && !slices.Contains(list, text) {
+				list = append(list, text)
+			}
+		}
+		return strings.Join(list, " or ")
+	case s.Type == nil:
+		return ""
 	case len(s.Enum) > 0:
 		values := make([]string, len(s.Enum))
 		for i, v := range s.Enum {
 			values[i] = fmt.Sprint(v)
 		}
 		return "one of " + strings.Join(values, ", ")
-	case s.Min != nil && s.Max != nil:
-		return decimal(*s.Min) + " to " + decimal(*s.Max)
-	case s.Min != nil:
-		return fmt.Sprintf("a %s from %s up", s.Type.Slice()[0], decimal(*s.Min))
 	case s.Type.Is("string") && s.MinLength > 0:
 		return "a non-empty string"
 	}
-	article := "a "
-	if t := s.Type.Slice()[0]; strings.ContainsRune("aio", rune(t[0])) {
-		article = "an "
+	kind := "a " + s.Type.Slice()[0]
+	if strings.ContainsRune("aio", rune(kind[2])) {
+		kind = "an" + kind[1:]
 	}
-	return article + s.Type.Slice()[0]
+	switch {
+	case s.Min != nil && s.Max != nil:
+		return kind + " from " + decimal(*s.Min) + " to " + decimal(*s.Max)
+	case s.Min != nil:
+		return kind + " of " + decimal(*s.Min) + " or more"
+	}
+	return kind
 }
 
-// decimal is a number without an exponent: what people write.
+// decimal formats a number without an exponent.
 func decimal(n float64) string { return strconv.FormatFloat(n, 'f', -1, 64) }
 
-// values finds what a request says for a parameter.
+// values returns the values of the parameter in a request.
 func (p *parameter) values(r *http.Request, vars map[string]string, query url.Values) []string {
 	switch p.in {
 	case "path":
@@ -115,48 +135,58 @@ func (p *parameter) values(r *http.Request, vars map[string]string, query url.Va
 	case "query":
 		return query[p.name]
 	case "header":
-		return r.Header[textproto.CanonicalMIMEHeaderKey(p.name)]
+		return r.Header[p.key]
 	}
 	return nil
 }
 
-// check says what is wrong with the values, nil for nothing.
-func (p *parameter) check(values []string, rule func() *openapi3.Schema) *Problem {
-	problem := Problem{In: p.in, Name: p.name, Accepted: p.accepted}
+// takesAll reports whether the document accepts any value of the parameter, or none.
+func (p *parameter) takesAll() bool {
+	return (p.handled || p.anyText) && !p.required && p.empty == ""
+}
+
+// checkParameter returns the problem with the values of a parameter, nil for none.
+func (o *Operation) checkParameter(i int, values []string) *Problem {
+	p := &o.parameters[i]
 	if len(values) == 0 {
 		if !p.required {
 			return nil
 		}
-		problem.Rule, problem.Message = "required", "missing"
-		return &problem
+		return &Problem{In: p.in, Name: p.name, Rule: "required", Message: "missing", Accepted: p.accepted}
 	}
 	if values[0] == "" && p.empty != "" {
 		return &Problem{In: p.in, Name: p.name, Rule: "minLength", Message: p.empty}
 	}
 	if p.handled || p.anyText {
-		return nil // any text; repeated filters mean any of them
+		return nil // repeated filters are alternatives
 	}
-	problem.Received = quote(values[0])
 	if len(values) > 1 {
-		problem.Rule, problem.Message, problem.Accepted = "single", "given "+strconv.Itoa(len(values))+" times", "one value, "+problem.Accepted
-		return &problem
+		return &Problem{In: p.in, Name: p.name, Rule: "single", Message: "given " + strconv.Itoa(len(values)) + " times", Received: quote(values[0]), Accepted: "one value, " + p.accepted}
 	}
-	schema := rule()
-	v, err := parseValue(schema, values[0])
+	held := o.rules().parameters[i]
+	if held.fast.acceptsText(values[0]) {
+		return nil
+	}
+	return p.judge(values[0], held.schema)
+}
+
+// judge checks a value against the schema and returns the problem, nil for none.
+func (p *parameter) judge(value string, schema *openapi3.Schema) *Problem {
+	v, err := parseValue(schema, value)
 	if err == nil {
 		err = schema.VisitJSON(v)
 	}
 	if err == nil {
 		return nil
 	}
-	problem.Rule, problem.Message = "type", InvalidValue
+	problem := &Problem{In: p.in, Name: p.name, Rule: "type", Message: InvalidValue, Received: quote(value), Accepted: p.accepted}
 	if fault, ok := errors.AsType[*openapi3.SchemaError](err); ok {
 		problem.Rule = fault.SchemaField
-		if p.accepted == accepts(schema) { // else the document says all of it
+		if p.accepted == accepts(schema) { // otherwise x-accepted describes it
 			problem.Message = reason(fault)
 		}
 	}
-	return &problem
+	return problem
 }
 
 func parseValue(schema *openapi3.Schema, s string) (any, error) {
@@ -167,7 +197,7 @@ func parseValue(schema *openapi3.Schema, s string) (any, error) {
 	case schema.Type.Is("number"):
 		return strconv.ParseFloat(s, 64)
 	case schema.Type.Is("boolean"):
-		if s == "" { // a bare name in a query means yes
+		if s == "" { // a name without a value in a query means true
 			return true, nil
 		}
 		return strconv.ParseBool(s)
@@ -175,11 +205,11 @@ func parseValue(schema *openapi3.Schema, s string) (any, error) {
 	return s, nil
 }
 
-// reason is what a schema fault says beyond what accepts does, without its value
-// and schema.
+// reason is the message of a schema error, without its value and schema: InvalidValue
+// where accepts describes the rule.
 func reason(e *openapi3.SchemaError) string {
 	switch {
-	case e.Schema.Extensions["x-accepted"] != nil, e.SchemaField == "type", e.SchemaField == "enum", e.SchemaField == "minimum",
+	case e.Schema.Extensions["x-accepted"] != nil, e.SchemaField == "type", e.SchemaField == "nullable", e.SchemaField == "format" && e.Schema.Type.Is("integer"), e.SchemaField == "anyOf", e.SchemaField == "enum", e.SchemaField == "minimum",
 		e.SchemaField == "maximum" && e.Schema.Min != nil, e.SchemaField == "minLength" && e.Schema.MinLength == 1:
 		return InvalidValue
 	case e.SchemaField == "pattern":
@@ -198,19 +228,18 @@ func quote(s string) string {
 	return strconv.Quote(s)
 }
 
-// CheckRequest says what is wrong with a request to the operation; security is
-// not looked at. vars are the unescaped path variables.
-func (o *Operation) CheckRequest(r *http.Request, vars map[string]string, body []byte) []Problem {
-	var problems []Problem
-	var query url.Values
-	if r.URL.RawQuery != "" {
-		query = r.URL.Query()
-		problems = o.checkQuery(r.URL.RawQuery, query)
-	}
+// CheckRequest lists the problems of a request to the operation, except for security.
+// vars are the unescaped path variables. query is the part of the request's query
+// that could be parsed, with parameters that the caller adds.
+func (o *Operation) CheckRequest(r *http.Request, vars map[string]string, query url.Values, body []byte) []Problem {
+	problems := o.checkQuery(r.URL.RawQuery, query)
 	for i := range o.parameters {
 		p := &o.parameters[i]
+		if p.takesAll() {
+			continue
+		}
 		if values := p.values(r, vars, query); len(values) > 0 || p.required {
-			if problem := p.check(values, func() *openapi3.Schema { return o.rules().parameters[i] }); problem != nil {
+			if problem := o.checkParameter(i, values); problem != nil {
 				problems = append(problems, *problem)
 			}
 		}
@@ -226,51 +255,42 @@ func (o *Operation) checkBody(body []byte) []Problem {
 		if !o.needsBody {
 			return nil
 		}
-		return []Problem{{In: "body", Rule: "required", Message: "empty", Accepted: "JSON, " + accepts(o.rules().body)}}
+		return []Problem{{In: "body", Rule: "required", Message: "empty", Accepted: "JSON, " + accepts(o.rules().body.schema)}}
 	}
-	v, problem := decode(body)
-	if problem != nil {
-		problem.In = "body"
-		return []Problem{*problem}
-	}
-	return visit("body", o.rules().body, v)
+	return o.rules().body.check("body", body)
 }
 
-// decode reads JSON and says at which position it breaks.
+// check lists the problems of a JSON text.
+func (r rule) check(in string, text []byte) []Problem {
+	if r.fast.acceptsJSON(text) {
+		return nil
+	}
+	v, problem := decode(text)
+	if problem != nil {
+		problem.In = in
+		return []Problem{*problem}
+	}
+	return visit(in, r.schema, v)
+}
+
+// decode parses JSON. The problem contains line and column.
 func decode(body []byte) (any, *Problem) {
 	var v any
 	if json.Unmarshal(body, &v) == nil {
 		return v, nil
 	}
-	d := json.NewDecoder(bytes.NewReader(body)) // slower, but it knows the position
+	d := json.NewDecoder(bytes.NewReader(body)) // slower, but reports the position
 	err := d.Decode(&v)
 	if err == nil {
 		if _, err = d.Token(); errors.Is(err, io.EOF) {
 			return v, nil
 		}
-		line, column := position(body, d.InputOffset())
-		return nil, &Problem{Rule: "json", Message: fmt.Sprintf("JSON goes on after its end at line %d, column %d", line, column), Accepted: "one JSON value"}
+		return nil, &Problem{Rule: "json", Message: "more text after the JSON at " + jsonsyntax.At(body, int(d.InputOffset())-1), Accepted: "one JSON value"}
 	}
-	offset := int64(len(body))
-	if syntax, ok := errors.AsType[*json.SyntaxError](err); ok {
-		offset = syntax.Offset
-	}
-	line, column := position(body, offset)
-	what := strings.TrimPrefix(err.Error(), "json: ")
-	if errors.Is(err, io.ErrUnexpectedEOF) {
-		what = "the text ends too early"
-	}
-	return nil, &Problem{Rule: "json", Message: fmt.Sprintf("invalid JSON at line %d, column %d: %s", line, column, what)}
+	return nil, &Problem{Rule: "json", Message: "invalid JSON at " + jsonsyntax.Explain(body, err)}
 }
 
-// position is the line and column, from 1, of a byte offset.
-func position(body []byte, offset int64) (line, column int) {
-	before := body[:min(max(offset-1, 0), int64(len(body)))]
-	line = 1 + bytes.Count(before, []byte{'\n'})
-	return line, len(before) - bytes.LastIndexByte(before, '\n')
-}
-
-// visit lists the faults of a value, in the order of their pointers.
+// visit lists the schema errors of a value, sorted by JSON pointer.
 func visit(in string, schema *openapi3.Schema, v any) []Problem {
 	if schema == nil {
 		return nil
@@ -282,12 +302,18 @@ func visit(in string, schema *openapi3.Schema, v any) []Problem {
 	var problems []Problem
 	collect(err, func(e *openapi3.SchemaError) {
 		p := Problem{In: in, Name: "/" + strings.Join(e.JSONPointer(), "/"), Rule: e.SchemaField, Message: reason(e), Accepted: accepts(e.Schema)}
-		if e.SchemaField == "required" || e.SchemaField == "properties" {
-			p.Accepted = ""
-			p.Message += properties(e.Schema)
-		}
-		if received, err := json.Marshal(e.Value); err == nil && e.SchemaField != "required" && len(received) < 200 {
-			p.Received = string(received)
+		switch e.SchemaField {
+		case "required":
+			p.Message, p.Accepted = "missing", ""
+			if property := e.Schema.Properties[p.Name[strings.LastIndex(p.Name, "/")+1:]]; property != nil {
+				p.Accepted = accepts(property.Value)
+			}
+		case "properties":
+			p.unknown(e)
+		default:
+			if received, err := json.Marshal(e.Value); err == nil && len(received) < 200 {
+				p.Received = string(received)
+			}
 		}
 		problems = append(problems, p)
 	})
@@ -296,15 +322,25 @@ func visit(in string, schema *openapi3.Schema, v any) []Problem {
 		problems = append(problems, Problem{In: in, Rule: "schema", Message: text})
 	}
 	slices.SortStableFunc(problems, func(a, b Problem) int { return strings.Compare(a.Name, b.Name) })
-	return problems
+	return slices.CompactFunc(problems, func(a, b Problem) bool { return a.String() == b.String() }) // format and maximum
 }
 
-// properties names the properties of an object that has no others.
-func properties(s *openapi3.Schema) string {
-	if s == nil || s.AdditionalProperties.Has == nil || *s.AdditionalProperties.Has || len(s.Properties) == 0 {
-		return ""
+// unknownProperty matches the reason of a schema error for a property that its object must
+// not have.
+var unknownProperty = regexp.MustCompile(`^property (".*") is unsupported$`)
+
+// unknown completes the problem with a property that its object must not have.
+func (p *Problem) unknown(e *openapi3.SchemaError) {
+	name := ""
+	if m := unknownProperty.FindStringSubmatch(e.Reason); m != nil {
+		name, _ = strconv.Unquote(m[1])
 	}
-	return "; the properties are " + strings.Join(slices.Sorted(maps.Keys(s.Properties)), ", ")
+	known := slices.Sorted(maps.Keys(e.Schema.Properties))
+	p.Name = strings.TrimSuffix(p.Name, "/") + "/" + name
+	p.Message, p.Accepted = "unknown property", "one of "+strings.Join(known, ", ")+similar.DidYouMean(name, known)
+	if len(known) == 0 {
+		p.Accepted = "absent"
+	}
 }
 
 func collect(err error, found func(*openapi3.SchemaError)) {
@@ -318,32 +354,26 @@ func collect(err error, found func(*openapi3.SchemaError)) {
 	}
 }
 
-// Declares reports whether the document names a status for the operation.
+// Declares reports whether the document declares a status for the operation.
 func (o *Operation) Declares(status int) bool {
 	return slices.Contains(o.statuses, status) || o.open
 }
 
-// CheckResponse says how an answer of the operation breaks the document. An
-// error may have a status that is not declared: the interface document leaves
-// these open. Declares is for those who promise more.
+// CheckResponse lists the problems of a response. An error status may be undeclared,
+// because the interface document leaves these open; stricter callers use Declares.
 func (o *Operation) CheckResponse(status int, h http.Header, body []byte) []Problem {
-	schema, declared := o.rules().responses[status]
+	held, declared := o.rules().responses[status]
 	if !declared {
 		if status < 400 && !o.open {
 			return []Problem{{In: "response", Rule: "status", Message: fmt.Sprintf("status %d is not declared for %s", status, o.ID), Accepted: fmt.Sprint(o.Success)}}
 		}
-		schema = o.rules().fallback
+		held = o.rules().fallback
 	}
-	if schema == nil {
+	if held.schema == nil {
 		return nil
 	}
 	if ct := h.Get("Content-Type"); !strings.HasPrefix(ct, "application/json") && !strings.HasPrefix(ct, "application/problem+json") {
 		return []Problem{{In: "response", Name: "Content-Type", Rule: "type", Message: InvalidValue, Received: quote(ct), Accepted: "application/json"}}
 	}
-	v, problem := decode(body)
-	if problem != nil {
-		problem.In = "response"
-		return []Problem{*problem}
-	}
-	return visit("response", schema, v)
+	return held.check("response", body)
 }

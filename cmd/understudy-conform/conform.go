@@ -18,7 +18,7 @@ import (
 	"github.com/understudy-mock/understudy/spec"
 )
 
-// Run judges the target; its exit code is the verdict.
+// run judges the target; the verdict is the exit code.
 func (c conformRun) run(e *env) error {
 	if c.Explain != "" {
 		return explainRequirement(e.out, c.Explain)
@@ -62,7 +62,7 @@ func (c conformRun) run(e *env) error {
 	return publishReport(e.out, judged, c.Report)
 }
 
-// noVerdict gives an error of the suite its exit code.
+// noVerdict adds the exit code to an error of the suite.
 func noVerdict(err error) error {
 	switch {
 	case err == nil:
@@ -75,7 +75,7 @@ func noVerdict(err error) error {
 	return command.Fail(report.ExitHarness, err)
 }
 
-// writeCoverage prints the requirements, and what a run has judged of them.
+// writeCoverage prints the requirements, with the verdicts of a run unless judged is nil.
 func (c conformRun) writeCoverage(w io.Writer, judged *report.Report) error {
 	rows, err := coverageRows()
 	if err != nil {
@@ -87,8 +87,12 @@ func (c conformRun) writeCoverage(w io.Writer, judged *report.Report) error {
 	return writeCoverage(w, rows)
 }
 
-// config reads the target file, or starts a stand-in to be judged.
+// config reads the target file, or starts a stand-in to be judged. The function that it
+// returns stops the stand-in.
 func (c conformRun) config(e *env) (conformance.Config, func(), error) {
+	if c.Concurrency < 0 {
+		return conformance.Config{}, nil, usageError("--concurrency: invalid value %d: must be an integer of 0 or more", c.Concurrency)
+	}
 	cfg := conformance.Config{
 		Profiles: c.Profile, Basis: c.Basis, Strict: c.Strict, Accept: c.AcceptPartial, Tags: c.Tags,
 		Areas: c.Area, Requirements: c.Requirement, Names: c.Scenario, Concurrency: c.Concurrency,
@@ -106,7 +110,7 @@ func (c conformRun) config(e *env) (conformance.Config, func(), error) {
 	if len(c.Basis) == 0 {
 		cfg.Basis = []spec.Basis{spec.Stated, spec.Implied, spec.Open, spec.Extension}
 	}
-	if _, err := conformance.List(cfg); err != nil || c.List || c.DryRun { // before anything starts
+	if _, err := conformance.List(cfg); err != nil || c.List || c.DryRun { // checks the selection before anything starts
 		return cfg, nothing, noVerdict(err)
 	}
 	started, stop, err := startOwn(e, c.Clock)
@@ -129,7 +133,7 @@ func (c conformRun) list(w io.Writer, cfg conformance.Config) error {
 		_, _ = fmt.Fprintf(t, "%s\t%s\t%s\t%s\n", l.Location, l.Basis, strings.Join(l.Requirements, ","), l.Name)
 	}
 	_, _ = fmt.Fprintf(t, "%d scenarios\n", len(list))
-	return t.Flush() // tells of all
+	return t.Flush() // reports all errors
 }
 
 // listSteps prints every step that a scenario can use.
@@ -146,8 +150,8 @@ var reportFiles = map[string]string{
 	"badge": "badge.svg", "cucumber": "cucumber.json", "html": "report.html", "json": "report.json", "junit": "junit.xml", "yaml": "report.yaml",
 }
 
-// addReports adds what the target file asks for: reports in a folder, all of
-// them when it names no formats.
+// addReports adds the reports that the target file requests: files in a folder, of all
+// formats when it names none.
 func (c conformRun) addReports(t target.Target) error {
 	dir := t.Report.Dir
 	if dir == "" || c.List || c.DryRun {
@@ -166,8 +170,8 @@ func (c conformRun) addReports(t target.Target) error {
 	return nil
 }
 
-// publishReport prints a report for people and writes those of FORMAT=FILE; the
-// exit code is its verdict.
+// publishReport prints a report to w and writes the files of FORMAT=FILE. Its error has the
+// exit code of the verdict; nil for a conformant target.
 func publishReport(w io.Writer, r *report.Report, files []string) error {
 	if err := report.Write("terminal", w, r); err != nil {
 		return err

@@ -23,10 +23,10 @@ import (
 	"github.com/understudy-mock/understudy/spec"
 )
 
-// everything is all that the suite has, extensions included.
+// everything lists all bases, including extensions.
 var everything = []spec.Basis{spec.Stated, spec.Implied, spec.Open, spec.Extension}
 
-// judge runs the suite and reports each scenario as a test of its own.
+// judge runs the suite and reports an error for each scenario that does not pass.
 func judge(t testing.TB, cfg conformance.Config) *report.Report {
 	t.Helper()
 	judged, err := conformance.Run(t.Context(), cfg)
@@ -36,10 +36,10 @@ func judge(t testing.TB, cfg conformance.Config) *report.Report {
 	for i := range judged.Results {
 		r := &judged.Results[i]
 		if r.Reason == report.DriverMissing && cfg.Target.Drivers["clock"].Kind == "" && slices.Contains(r.Tags, "@needs-driver-clock") {
-			continue // what takes minutes needs a clock that is moved
+			continue // scenarios that take minutes need a clock driver
 		}
 		if r.Reason == report.BudgetExhausted && slices.Contains(r.Tags, "@time-window") {
-			t.Logf("%s: %s", r.Name, r.Detail) // a machine that is too busy for windows of a second
+			t.Logf("%s: %s", r.Name, r.Detail) // the machine is too busy for windows of a second
 			continue
 		}
 		if r.Verdict != report.Pass && r.Verdict != report.Observed {
@@ -49,8 +49,7 @@ func judge(t testing.TB, cfg conformance.Config) *report.Report {
 	return judged
 }
 
-// ownSuite is the whole suite against a stand-in in this process, with a manual
-// clock.
+// ownSuite is the whole suite against a stand-in in this process, with a manual clock.
 func ownSuite(t testing.TB) conformance.Config {
 	u := mockserver.RunT(t)
 	return conformance.Config{Target: ownTarget(environment(u), true), Basis: everything, SelfTest: true, Plugin: pluginInProcess}
@@ -59,15 +58,14 @@ func ownSuite(t testing.TB) conformance.Config {
 // Every scenario passes against a stand-in whose clock the suite moves.
 func TestConformOwn(t *testing.T) {
 	cfg := ownSuite(t)
-	if raced { // what is left is what may race, and takes no time of the world
+	if raced { // the others take real time
 		cfg.Tags = "not @time-window and not @time-long"
 	}
 	judged := judge(t, cfg)
 	t.Logf("%d scenarios in %s", len(judged.Results), judged.Duration.Round(time.Millisecond))
 }
 
-// BenchmarkConformOwn measures the whole suite; the goal is 10 s on an idle
-// machine with 2 cores.
+// BenchmarkConformOwn measures the whole suite; the goal is 10 s on an idle machine with 2 cores.
 func BenchmarkConformOwn(b *testing.B) {
 	for b.Loop() {
 		judged := judge(b, ownSuite(b))
@@ -75,13 +73,13 @@ func BenchmarkConformOwn(b *testing.B) {
 	}
 }
 
-// The same scenarios pass against a separate process in real time, run twice at
-// once with one account.
+// The same scenarios pass in real time against a separate process with a data folder, in
+// two concurrent runs that share an account.
 func TestConformProcess(t *testing.T) {
 	if raced {
 		t.Skip("it takes real time; TestConformOwn looks for races")
 	}
-	server := serve(t, build(t))
+	server := serve(t, build(t), "--data", t.TempDir())
 	vars := map[string]string{}
 	for _, v := range server.Env {
 		name, value, _ := strings.Cut(v, "=")
@@ -97,7 +95,7 @@ func TestConformProcess(t *testing.T) {
 	wg.Wait()
 }
 
-// A selection that is empty, or a typing error in it, is never green.
+// An empty or misspelled selection is an error, never a pass.
 func TestConformSelectsNothing(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
@@ -106,8 +104,8 @@ func TestConformSelectsNothing(t *testing.T) {
 	}{
 		{[]string{"--tags", "@sttaed"}, "no scenario has @sttaed"},
 		{[]string{"--tags", "@stated and"}, "it ends where a tag is expected"},
-		{[]string{"--tags", "stated"}, `"stated" stands where a tag such as @stated is expected`},
-		{[]string{"--profile", "MGS"}, `profile "MGS": accepted are MSG, GROUP`},
+		{[]string{"--tags", "stated"}, `"stated": must be a tag such as @stated`},
+		{[]string{"--profile", "MGS"}, `profile: invalid value "MGS": must be one of MSG, GROUP`},
 		{[]string{"--scenario", "Nothing of the kind"}, "no scenario is selected"},
 		{[]string{"--requirement", "REQ-XXX-001"}, "no scenario is selected"},
 	} {
@@ -131,8 +129,8 @@ func TestConformList(t *testing.T) {
 	}
 }
 
-// Servers that are no target: the exit code and the first line say so, and
-// it is never green.
+// A server that is not a target is an error, never a pass: the exit code and the first line
+// report it.
 func TestConformAgainstWhatIsNoTarget(t *testing.T) {
 	t.Parallel()
 	hang := make(chan struct{})
@@ -179,8 +177,31 @@ func TestConformAgainstWhatIsNoTarget(t *testing.T) {
 	}
 }
 
-// A partial implementation, here one that only publishes, gets a report of what
-// it has and not a wall of failures; what it claims and does not have fails.
+func TestConcurrencyIsNotNegative(t *testing.T) {
+	t.Parallel()
+	var out, errs bytes.Buffer
+	code := runProgram(t.Context(), []string{"conform", "--concurrency=-1"}, &out, &errs)
+	expect.Equal(t, "exit code", code, report.ExitUsage)
+	expect.Equal(t, "standard error", errs.String(), "understudy: --concurrency: invalid value -1: must be an integer of 0 or more\n")
+}
+
+// Without credentials the suite has no request to send, so it tries a connection.
+func TestConformAgainstNobody(t *testing.T) {
+	t.Parallel()
+	const address = "127.0.0.1:1" // without a server
+	file := filepath.Join(t.TempDir(), "target.yaml")
+	text := "apiVersion: conformance/v1\ntarget: {name: x, urls: {base: 'http://" + address + "'}}\n"
+	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	var out, errs bytes.Buffer
+	code := runProgram(t.Context(), []string{"conform", "--target", file}, &out, &errs)
+	expect.Equal(t, "exit code", code, report.ExitPreflight)
+	expect.Equal(t, "standard error", errs.String(), "understudy: preflight failed: http://"+address+" does not answer: dial tcp "+address+": connect: connection refused\n")
+}
+
+// A partial implementation, here one that only publishes, does not fail for what it does
+// not claim. What it claims and lacks fails.
 func TestConformAgainstAPart(t *testing.T) {
 	t.Parallel()
 	u := mockserver.RunT(t)
@@ -212,7 +233,7 @@ func TestConformAgainstAPart(t *testing.T) {
 			t.Errorf("%s %s fails, though the target does not claim it: %s", r.Location, r.Name, r.Detail)
 		}
 	}
-	own.Profiles = []string{"MSG", "WF-READ"}
+	own.Profiles, own.Capabilities = []string{"MSG", "WF-READ"}, map[string]string{"publish-query-config": "false", "flow-resume": "true"}
 	claimed, err := conformance.Run(t.Context(), conformance.Config{Target: own})
 	if err != nil {
 		t.Fatal(err)
@@ -220,11 +241,16 @@ func TestConformAgainstAPart(t *testing.T) {
 	if code := claimed.ExitCode(); code != report.ExitFailed {
 		t.Errorf("what is claimed and missing: exit %d; want 1", code)
 	}
+	for i := range claimed.Results {
+		r := &claimed.Results[i]
+		if denied := slices.Contains(r.Tags, "@cap-publish-query-config"); denied != (r.Detail == "the target file says: capabilities.publish-query-config: false") || denied && r.Verdict != report.NotApplicable {
+			t.Errorf("%s %s: %s %s", r.Location, r.Name, r.Verdict, r.Detail)
+		}
+	}
 }
 
-// Without a target, the programs of a release judge each other: the suite starts
-// the server, and the rate-limit plugin, as processes. Reports can be written to
-// files, and are refused before anything runs.
+// Without a target, the suite starts the server and the rate-limit plugin as processes.
+// Reports are written to files, and unknown formats are refused before anything runs.
 func TestConformReports(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -239,7 +265,7 @@ func TestConformReports(t *testing.T) {
 		text, err := os.ReadFile(filepath.Join(dir, format))
 		expect.Nil(t, "reading the report "+format, err)
 		if slices.Contains([]string{"badge", "terminal", "yaml"}, format) {
-			continue // these do not name what has passed
+			continue // these formats do not name passed requirements
 		}
 		if want := "RTY-004"; !bytes.Contains(text, []byte(want)) {
 			t.Errorf("report %s: got %.200s, want it to contain %s", format, text, want)
@@ -251,8 +277,7 @@ func TestConformReports(t *testing.T) {
 	}
 }
 
-// A tunnel is any command that prints the public URL; here one that needs no
-// network.
+// A tunnel is any command that prints the public URL; this one needs no network.
 func TestConformThroughATunnel(t *testing.T) {
 	t.Parallel()
 	u := mockserver.RunT(t)
@@ -270,7 +295,7 @@ func TestConformThroughATunnel(t *testing.T) {
 	}
 }
 
-// Through a relay, the suite is reached by nobody: it asks.
+// With a relay, nothing connects to the suite: it polls the relay.
 func TestConformThroughARelay(t *testing.T) {
 	t.Parallel()
 	u := mockserver.RunT(t)

@@ -11,29 +11,30 @@ import (
 	"github.com/understudy-mock/understudy/conformance"
 	"github.com/understudy-mock/understudy/conformance/mutant"
 	"github.com/understudy-mock/understudy/conformance/report"
+	"github.com/understudy-mock/understudy/internal/similar"
 	"github.com/understudy-mock/understudy/spec"
 )
 
-// allBases are all of them, in the order of the tables.
+// allBases lists all bases, in the order of the tables.
 var allBases = []spec.Basis{spec.Stated, spec.Implied, spec.Open, spec.Extension}
 
-// proven is a requirement with what proves it.
+// proven is a requirement with its scenarios, its mutants and the result.
 type proven struct {
 	spec.Requirement
 	scenarios []conformance.Listed
 	mutants   []mutant.Mutant
-	verdict   report.Verdict // of a run; "": none was made
-	reason    string         // why it is not judged; "": it is
+	verdict   report.Verdict // of a run; "": no run
+	reason    string         // why it is not judged; "": it is judged
 }
 
-// unjudgedReasons says why an open point is not judged, by its handling.
+// unjudgedReasons maps the handling of an open point to the reason why it is not judged.
 var unjudgedReasons = map[string]string{
 	spec.Bind:     "open point: the target file says what it is",
 	spec.Tolerate: "open point: any behaviour passes",
 	spec.Observe:  "open point: recorded, never judged",
 }
 
-// coverageRows is every requirement of the register, in its order.
+// coverageRows returns all requirements of the register, in its order.
 func coverageRows() ([]proven, error) {
 	register, err := spec.LoadRequirements()
 	if err != nil {
@@ -65,7 +66,7 @@ func coverageRows() ([]proven, error) {
 	return rows, nil
 }
 
-// applyVerdicts puts the verdicts of a run into the rows.
+// applyVerdicts sets the verdicts of a run in the rows.
 func applyVerdicts(rows []proven, r *report.Report) {
 	for i := range rows {
 		p := &rows[i]
@@ -161,8 +162,8 @@ func writeArea(w io.Writer, area string, rows []proven) {
 	_, _ = fmt.Fprintf(w, "\t%d\t%d\n", len(scenarios), mutants)
 }
 
-// explainRequirement prints a requirement: the sentence of the document, the
-// scenarios that judge it, and the mutants that prove that they do.
+// explainRequirement prints a requirement: the sentence of the document, the scenarios that
+// judge it, and the mutants that test these scenarios.
 func explainRequirement(w io.Writer, id string) error {
 	rows, err := coverageRows()
 	if err != nil {
@@ -179,7 +180,7 @@ func explainRequirement(w io.Writer, id string) error {
 			return writeRequirement(w, &rows[i])
 		}
 	}
-	near, _ := spec.Nearest(wanted, ids)
+	near, _ := similar.Nearest(wanted, ids)
 	return usageError("--explain: unknown requirement %q: must be an id such as REQ-PUB-001; did you mean %s? `conform --coverage` lists all", id, near)
 }
 

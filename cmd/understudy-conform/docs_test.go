@@ -18,12 +18,12 @@ import (
 	"github.com/understudy-mock/understudy/conformance/target"
 )
 
-// update writes the page of steps anew: `make generate`.
+// update makes TestStepsPage write the page of steps, for `make generate`.
 var update = flag.Bool("update", false, "write docs/steps.md")
 
 var fencedYAML = regexp.MustCompile("(?ms)^```yaml\n(.*?)^```$")
 
-// The target file of docs/target.md is one that the suite takes, key for key.
+// The suite accepts the target file of docs/target.md.
 func TestDocumentedTargetFileLoads(t *testing.T) {
 	text, err := os.ReadFile("../../docs/target.md")
 	if err != nil {
@@ -49,11 +49,10 @@ func TestDocumentedTargetFileLoads(t *testing.T) {
 	}
 }
 
-// The page docs/validating-your-implementation.md, as it stands, against the partial
-// server: exactly its real gap is found.
+// The target file of docs/conformance.md finds exactly the known gap of the partial server.
 func TestDocumentedValidation(t *testing.T) {
 	t.Parallel()
-	text, err := os.ReadFile("../../docs/validating-your-implementation.md")
+	text, err := os.ReadFile("../../docs/conformance.md")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -97,7 +96,7 @@ func TestDocumentedValidation(t *testing.T) {
 		switch {
 		case r.Verdict == report.Fail && !gap:
 			t.Errorf("%s %s fails: %s", r.Location, r.Name, r.Detail)
-		case r.Verdict != report.Fail && gap && r.Verdict != report.NotApplicable: // it claims no groups
+		case r.Verdict != report.Fail && gap && r.Verdict != report.NotApplicable: // the target file claims no groups
 			t.Errorf("%s %s: %s; the gap was not found", r.Location, r.Name, r.Verdict)
 		case r.Verdict == report.HarnessError:
 			t.Errorf("%s %s: %s", r.Location, r.Name, r.Detail)
@@ -105,7 +104,7 @@ func TestDocumentedValidation(t *testing.T) {
 	}
 }
 
-// TestStepsPage holds the page of steps to the table of steps.
+// TestStepsPage compares the page of steps with the table of steps.
 func TestStepsPage(t *testing.T) {
 	t.Parallel()
 	const path = "../../docs/steps.md"
@@ -127,8 +126,8 @@ func TestStepsPage(t *testing.T) {
 // stepsPage lists the steps by area, in Markdown.
 func stepsPage(steps []conformance.Step) string {
 	var b strings.Builder
-	b.WriteString("# Steps\n\nEvery step that a scenario can use, written by `make generate` from the table of steps; `understudy conform --list-steps` prints the same.\n" +
-		"A pattern is a regular expression of the whole line. [writing-scenarios.md](writing-scenarios.md) says how to use them and how to add one.\n")
+	b.WriteString("# Steps\n\nThis page lists every step that a scenario can use. It is generated from the table of steps; `understudy conform --list-steps` prints the same list.\n" +
+		"A pattern is a regular expression that matches the whole line. [writing-scenarios.md](writing-scenarios.md) describes how to use steps and how to add one.\n")
 	area := ""
 	for _, s := range steps {
 		if s.Area != area {

@@ -26,11 +26,11 @@ import (
 	"github.com/understudy-mock/understudy/spec"
 )
 
-// independent is the server that was written from the interface document alone.
+// independent is a server that was written from the interface document alone.
 const independent = "../../conformance/testdata/independent/server.py"
 
-// startIndependent starts the independent server with its switches, and gives the
-// target file that it has filled in.
+// startIndependent starts the independent server with switches and returns the target file
+// that the server writes.
 func startIndependent(t *testing.T, switches ...string) (targetFile string) {
 	t.Helper()
 	targetFile = filepath.Join(t.TempDir(), "target.yaml")
@@ -54,8 +54,8 @@ func startIndependent(t *testing.T, switches ...string) (targetFile string) {
 	return targetFile
 }
 
-// proxied puts a proxy before each host of a target file. It gives the file with
-// their addresses, and what they find.
+// proxied starts a proxy in front of each host of a target file. It returns a target file
+// with the URLs of the proxies, and a function that returns their findings.
 func proxied(t *testing.T, targetFile string) (file string, found func() []proxy.Finding) {
 	t.Helper()
 	loaded, err := target.Load(targetFile)
@@ -94,8 +94,8 @@ func proxied(t *testing.T, targetFile string) (file string, found func() []proxy
 	}
 }
 
-// conformAgainst runs the binary against a target as a user does: another process, in real
-// time. It gives the exit code and what was printed.
+// conformAgainst runs the binary against a target as users do: as a process, in real time.
+// It returns the exit code and the output.
 func conformAgainst(t *testing.T, binary, targetFile string, flags ...string) (int, string) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), 15*time.Minute)
@@ -108,9 +108,9 @@ func conformAgainst(t *testing.T, binary, targetFile string, flags ...string) (i
 	return run.ProcessState.ExitCode(), string(out)
 }
 
-// TestIndependent: the independent server is innocent, whatever it does where the
-// interface document is silent. Each of its switches is legal by a silence that
-// oddities.py names. MUTANTS=full tries every switch alone, and slow suites.
+// TestIndependent checks that the independent server passes, whatever it does where the
+// interface document says nothing. oddities.py names the gap in the document that allows
+// each switch. MUTANTS=full tries every switch alone, and slow runs.
 func TestIndependent(t *testing.T) {
 	if raced {
 		t.Skip("it looks for verdicts, not for races")
@@ -131,7 +131,7 @@ func TestIndependent(t *testing.T) {
 		variants = append(variants, []string{"--rps=20"}, []string{"--all", "--rps=20"})
 	}
 	for _, switches := range variants {
-		t.Run(fmt.Sprintf("is innocent with %q", switches), func(t *testing.T) {
+		t.Run(fmt.Sprintf("the server passes with %q", switches), func(t *testing.T) {
 			t.Parallel()
 			file, found := proxied(t, startIndependent(t, switches...))
 			if code, out := conformAgainst(t, binary, file); code != 0 {
@@ -144,7 +144,7 @@ func TestIndependent(t *testing.T) {
 	}
 }
 
-// TestIndependentOddities: there are enough of them, and each names its silence.
+// TestIndependentOddities checks that the independent server has at least 25 switches.
 func TestIndependentOddities(t *testing.T) {
 	t.Parallel()
 	if _, err := exec.LookPath("python3"); err != nil {
@@ -164,8 +164,8 @@ func TestIndependentOddities(t *testing.T) {
 	}
 }
 
-// withoutPrefix is the target file of an independent server of a brand, without
-// the prefix.
+// withoutPrefix returns the target file of an independent server with a brand, without its
+// header prefix.
 func withoutPrefix(t *testing.T, brand string) target.Target {
 	t.Helper()
 	if _, err := exec.LookPath("python3"); err != nil {
@@ -180,8 +180,8 @@ func withoutPrefix(t *testing.T, brand string) target.Target {
 	return *loaded
 }
 
-// TestBrandPrefixIsFound: a prefix that the target file does not name is found by
-// one probe, or nothing that needs it is judged.
+// TestBrandPrefixIsFound checks that a probe finds a known header prefix that the target
+// file does not name, and that scenarios are inconclusive with an unknown one.
 func TestBrandPrefixIsFound(t *testing.T) {
 	t.Parallel()
 	type outcome struct {
@@ -212,15 +212,14 @@ func TestBrandPrefixIsFound(t *testing.T) {
 	}
 }
 
-// TestDriverAnswers: what a driver answers is looked at before anything is made
-// of it.
+// TestDriverAnswers checks that the suite validates the answers of drivers before it uses them.
 func TestDriverAnswers(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct{ name, made, want string }{
 		{"an empty id addresses nothing", `{"id": ""}`, "driver search: the answer has no text at /id"},
 		{"a missing id addresses nothing", `{}`, "driver search: the answer has no text at /id"},
 		{"an id that is an object addresses nothing", `{"id": {}}`, "driver search: the answer has no text at /id"},
-		{"a look that fails is no proof of absence", `{"id": "one"}`, "driver search_look"},
+		{"a failed lookup does not prove absence", `{"id": "one"}`, "driver search_look"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()

@@ -3,8 +3,8 @@
 //
 //	understudy-conform conform --target target.yaml
 //
-// It shares nothing with the server that it may judge: without a target it starts
-// the command understudy as a process.
+// It shares no state with the server that it judges: without a target it starts the command
+// understudy as a process.
 package main
 
 import (
@@ -33,14 +33,14 @@ func main() {
 
 // cli is the whole command line.
 type cli struct {
-	Config string `placeholder:"FILE" help:"YAML file whose keys are the flags of the command; the command line and the environment win over it."` // taken out before parsing
+	Config string `placeholder:"FILE" help:"YAML file whose keys are the flags of the command; the command line and the environment take precedence."` // taken out before parsing
 
 	ShowVersion kong.VersionFlag `name:"version" env:"-" help:"Print the version."`
 
 	command.SuiteCommands
 }
 
-// env is what commands get of the process that they run in.
+// env is the context and the output streams of a command.
 type env struct {
 	ctx      context.Context
 	out, err io.Writer
@@ -49,14 +49,14 @@ type env struct {
 // programName is the name of this program.
 const programName = "understudy-conform"
 
-// All parts say the version of the build. It is set once, before anything runs.
+// All packages report the version of the build. init sets it before anything runs.
 func init() { conformance.Version = command.Version(version) }
 
 // runProgram is the whole program; tests call it with their own streams.
 func runProgram(ctx context.Context, args []string, out, errs io.Writer) int {
 	name := programName
 	if caller := command.Caller(); caller != "" {
-		name = "understudy" // of which these are commands
+		name = "understudy" // started by understudy, which has the same commands
 		if warning := command.OtherVersion(caller, programName, conformance.Version); warning != "" {
 			_, _ = fmt.Fprintln(errs, warning)
 		}
@@ -73,5 +73,5 @@ func runProgram(ctx context.Context, args []string, out, errs io.Writer) int {
 	return program.Run(args, out, errs)
 }
 
-// usageError is an error of the caller.
+// usageError returns an error in the arguments, which has its own exit code.
 func usageError(format string, args ...any) error { return command.Usage(format, args...) }

@@ -18,7 +18,7 @@ import (
 	"github.com/understudy-mock/understudy/mockserver/ratelimit"
 )
 
-// What tests of both programs use.
+// Helpers that the tests of both programs use.
 var (
 	build    = programs.Build
 	serve    = programs.Serve
@@ -40,7 +40,7 @@ func TestScripts(t *testing.T) {
 	testscript.Run(t, params)
 }
 
-// environment is what a server in this process gives to its clients.
+// environment returns the variables that a server in this process prints for its clients.
 func environment(s interface{ Env() []mockserver.EnvVar }) map[string]string {
 	vars := map[string]string{}
 	for _, v := range s.Env() {
@@ -60,7 +60,7 @@ func pluginInProcess(_ context.Context, config []byte, upstream string) (string,
 	if err != nil {
 		return "", nil, err
 	}
-	cfg.Log, cfg.Timeout = quietLog(), 20*time.Second // as hostPlugin
+	cfg.Log, cfg.Timeout = quietLog(), 20*time.Second // as in hostPlugin
 	limit, err := ratelimit.New(cfg)
 	if err != nil {
 		return "", nil, err
@@ -69,5 +69,5 @@ func pluginInProcess(_ context.Context, config []byte, upstream string) (string,
 	return server.URL, server.Close, nil
 }
 
-// quietLog keeps what a judged server logs out of the test's output.
+// quietLog discards the log of a judged server.
 func quietLog() *slog.Logger { return slog.New(slog.DiscardHandler) }

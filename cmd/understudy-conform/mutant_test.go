@@ -31,21 +31,20 @@ import (
 	"github.com/understudy-mock/understudy/spec"
 )
 
-// trial is one run of the suite against a changed stand-in: how much of the suite,
-// and whether time is moved or that of the world.
+// trial is a run of the suite against a changed stand-in: how much of the suite, and
+// whether it runs in real time (live) or with a moved clock.
 type trial struct {
-	scope string // requirement: scenarios of what the mutant breaks; profile: those of its profile; full: all
+	scope string // requirement: scenarios of the broken requirement; profile: scenarios of its profile; full: all
 	live  bool
 }
 
-// trialOf is what the environment asks for. MUTANTS is the scope, and LIVE=1
-// takes the time of the world.
+// trialOf reads the environment: MUTANTS is the scope, and LIVE=1 selects real time.
 func trialOf() trial {
 	return trial{scope: cmp.Or(os.Getenv("MUTANTS"), "requirement"), live: os.Getenv("LIVE") != ""}
 }
 
-// mutated runs the suite through a proxy against a stand-in that is changed. It
-// counts how often something else went over the wire, and gives what the proxy found.
+// mutated runs the suite through a proxy against a changed stand-in. It returns the report, how
+// often the traffic differed from that of the correct stand-in, and the findings of the proxy.
 func mutated(t *testing.T, m *mutant.Mutant, how trial) (*report.Report, int64, []proxy.Finding) {
 	t.Helper()
 	var hits atomic.Int64
@@ -91,7 +90,7 @@ func mutated(t *testing.T, m *mutant.Mutant, how trial) (*report.Report, int64, 
 	}
 	judged, err := conformance.Run(t.Context(), cfg)
 	if errors.Is(err, conformance.ErrPreflight) && m.Breaks() == "AUT-004" && strings.Contains(err.Error(), "are the credentials right?") {
-		// From outside, a credential that is never taken is a wrong one.
+		// The preflight cannot distinguish a credential that is never accepted from a wrong one.
 		return &report.Report{Results: []report.Result{{Name: "the preflight", Verdict: report.Fail, Requirements: []string{"REQ-AUT-004"}}}}, hits.Load(), nil
 	}
 	if err != nil {
@@ -100,7 +99,7 @@ func mutated(t *testing.T, m *mutant.Mutant, how trial) (*report.Report, int64, 
 	return judged, hits.Load(), watcher.Findings()
 }
 
-// watching is a proxy before a server.
+// watching starts a proxy in front of a server and returns its URL.
 func watching(t *testing.T, upstream string, bindings target.Bindings) (*proxy.Proxy, string) {
 	t.Helper()
 	u, err := url.Parse(upstream)
@@ -116,7 +115,7 @@ func watching(t *testing.T, upstream string, bindings target.Bindings) (*proxy.P
 	return p, front.URL
 }
 
-// requirement is that of the register.
+// requirement returns a requirement of the register.
 func requirement(t *testing.T, id string) *spec.Requirement {
 	t.Helper()
 	register, err := spec.LoadRequirements()
@@ -130,7 +129,7 @@ func requirement(t *testing.T, id string) *spec.Requirement {
 	return q
 }
 
-// aboutPages says for whom pages are filled, which takes a while.
+// aboutPages reports whether a mutant needs the slow scenarios that fill pages.
 func aboutPages(m *mutant.Mutant) bool {
 	return slices.Contains([]string{"DLQ-002", "LOG-002"}, m.Breaks()) || slices.Contains([]string{"L07", "L12", "L13", "L21", "L22"}, m.ID)
 }
@@ -157,7 +156,7 @@ func mutatedPlugin(parts mutant.Parts) conformance.PluginHost {
 		if err != nil {
 			return "", nil, err
 		}
-		cfg.Log, cfg.Timeout = quietLog(), 20*time.Second // as hostPlugin
+		cfg.Log, cfg.Timeout = quietLog(), 20*time.Second // as in hostPlugin
 		if parts.Storage != nil {
 			cfg.Client = &http.Client{Transport: parts.Storage(http.DefaultTransport)}
 		}
@@ -178,7 +177,7 @@ func mutatedPlugin(parts mutant.Parts) conformance.PluginHost {
 	}
 }
 
-// failed are the requirements that did not hold, and the scenarios that said so.
+// failed returns the names of the scenarios that did not pass, by requirement.
 func failed(r *report.Report) map[string][]string {
 	out := map[string][]string{}
 	for i := range r.Results {
@@ -193,7 +192,7 @@ func failed(r *report.Report) map[string][]string {
 	return out
 }
 
-// notPassed says what did not pass, and why, one line each.
+// notPassed lists the scenarios that did not pass, one line each, with the reason.
 func notPassed(r *report.Report) (lines string) {
 	for i := range r.Results {
 		if x := &r.Results[i]; x.Verdict != report.Pass {
@@ -203,7 +202,7 @@ func notPassed(r *report.Report) (lines string) {
 	return lines
 }
 
-// named checks that the proxy names a mutant that is visible in traffic, once.
+// named checks that the proxy has exactly one finding for a mutant that is visible in traffic.
 func named(t *testing.T, m *mutant.Mutant, found []proxy.Finding) {
 	t.Helper()
 	visible := slices.Contains(inTraffic, m.ID)
@@ -219,7 +218,7 @@ func named(t *testing.T, m *mutant.Mutant, found []proxy.Finding) {
 	}
 }
 
-// inTraffic are the mutants that one exchange shows. Sorted.
+// inTraffic lists the mutants that a single exchange shows. Sorted.
 var inTraffic = []string{
 	"DLQ-001.1", "DLQ-001.2", "DLQ-001.3", "DLQ-001.4", "DLQ-001.5", "DLQ-002.1", "DLQ-002.2", "DLQ-003.2", "DLQ-003.6", "DLQ-004.1", "DLQ-004.2", "DLQ-004.3",
 	"DLQ-004.4", "DLQ-004.5", "DLQ-004.6", "DLQ-004.7", "DLQ-006.1", "DLQ-006.2", "DLQ-006.3", "DLQ-007.1", "DLQ-007.2", "DLQ-007.3", "DLQ-008.1", "DLQ-008.2",
@@ -241,10 +240,9 @@ func tooBusy(r *report.Report) bool {
 	return slices.ContainsFunc(r.Results, func(x report.Result) bool { return x.Reason == report.BudgetExhausted })
 }
 
-// TestMutants: each broken implementation is caught by the requirement that it
-// breaks. It runs the scenarios of that requirement; MUTANTS=full runs all. With
-// LIVE=1 time is that of the world; TIMES=5 runs each so often, and all verdicts
-// must agree.
+// TestMutants checks that each broken implementation fails the requirement that it breaks.
+// It runs the scenarios of that requirement; MUTANTS=full runs all. LIVE=1 runs in real
+// time; TIMES=5 repeats each mutant five times, and all runs must agree.
 func TestMutants(t *testing.T) {
 	if raced {
 		t.Skip("it looks for survivors, not for races")
@@ -267,11 +265,11 @@ func TestMutants(t *testing.T) {
 					killers := broken[m.Breaks()]
 					switch {
 					case len(killers) == 0 && hits == 0:
-						t.Errorf("%s is no mutant: nothing else went over the wire: %s", m.ID, m.Text)
+						t.Errorf("%s is not a mutant: the traffic did not change: %s", m.ID, m.Text)
 					case len(killers) == 0:
 						t.Errorf("%s survives: %s%s", m.ID, m.Text, notPassed(judged))
 					case hits == 0:
-						t.Errorf("%s is no mutant, yet %q fails", m.ID, killers[0])
+						t.Errorf("%s is not a mutant: the traffic did not change, but %q fails", m.ID, killers[0])
 					}
 					named(t, m, found)
 					delete(broken, m.Breaks())
@@ -285,8 +283,7 @@ func TestMutants(t *testing.T) {
 	}
 }
 
-// Each requirement that the document states is broken in at least three ways, and
-// the tables are in order.
+// Each stated requirement is broken in at least three ways, and the tables are in order.
 func TestMutantsOfEveryStatedRequirement(t *testing.T) {
 	t.Parallel()
 	register, err := spec.LoadRequirements()
@@ -311,10 +308,11 @@ func TestMutantsOfEveryStatedRequirement(t *testing.T) {
 	}
 }
 
-// usualLatitudes are what our server does anyway, or does at another time.
+// usualLatitudes lists the latitudes that the stand-in itself takes, so that its traffic
+// does not change.
 var usualLatitudes = []string{"L01", "L11", "L13", "L14", "L15", "L17", "L22", "L25", "L26", "L34"}
 
-// TestLatitudes: each legal variation passes everything that is stated.
+// TestLatitudes checks that no legal variation fails.
 func TestLatitudes(t *testing.T) {
 	if raced {
 		t.Skip("it looks for verdicts, not for races")
@@ -332,7 +330,7 @@ func TestLatitudes(t *testing.T) {
 				t.Errorf("%s (%s): the proxy found %s", m.ID, m.Text, found[i].String())
 			}
 			if usual := slices.Contains(usualLatitudes, m.ID); usual != (hits == 0) {
-				t.Errorf("%s: something else went over the wire %d times; as our server does anyway: %v", m.ID, hits, usual)
+				t.Errorf("%s: the traffic changed %d times; listed in usualLatitudes: %v", m.ID, hits, usual)
 			}
 			for j := range judged.Results {
 				if r := &judged.Results[j]; r.Verdict == report.Fail || r.Verdict == report.HarnessError {

@@ -21,28 +21,27 @@ import (
 	"github.com/understudy-mock/understudy/internal/command"
 )
 
-// serverProgram has the stand-in.
+// serverProgram is the program that contains the stand-in.
 const serverProgram = "understudy"
 
-// process is a running stand-in, or plugin in front of an application.
+// process is a running stand-in or rate-limit plugin.
 type process struct {
 	announced string // its first line
 	stop      func()
 }
 
-// errRefused is an exit with a status other than 0 before the first line.
+// errRefused means that the process ended before its first line.
 var errRefused = errors.New("refused")
 
-// startProcess starts the server program and waits for its first line: it is up
-// then. Variables that would configure it are those of this command, and are left
-// out. Without input, its standard input ends when it is stopped, or with this
-// process.
+// startProcess starts the server program and waits for its first line, which it prints when it is
+// ready. UNDERSTUDY_ variables are not passed on: they configure this command. Without input,
+// standard input is a pipe that closes when the process is stopped or this one ends.
 func startProcess(ctx context.Context, input io.Reader, args ...string) (*process, error) {
 	path, err := command.Sibling(serverProgram)
 	if err != nil {
 		return nil, err
 	}
-	ctx, cancel := context.WithCancel(context.WithoutCancel(ctx)) // what is judged outlives an interrupt until the reports are written
+	ctx, cancel := context.WithCancel(context.WithoutCancel(ctx)) // after an interrupt, the server runs until the reports are written
 	c := exec.CommandContext(ctx, path, args...)
 	c.Stdin = input
 	for _, v := range os.Environ() {
@@ -71,7 +70,7 @@ func startProcess(ctx context.Context, input io.Reader, args ...string) (*proces
 	}
 	return &process{strings.TrimSpace(line), func() {
 		cancel()
-		_ = c.Wait() // it was ended
+		_ = c.Wait() // the error is that it was killed
 	}}, nil
 }
 
@@ -116,7 +115,7 @@ func ownTarget(vars map[string]string, manual bool) target.Target {
 	decoder := yaml.NewDecoder(bytes.NewReader(ownTargetFile))
 	decoder.KnownFields(true)
 	if err := decoder.Decode(&t); err != nil {
-		panic(fmt.Sprintf("target.yaml: %v", err)) // a test reads it
+		panic(fmt.Sprintf("target.yaml: %v", err)) // the file is embedded, and tests read it
 	}
 	of := func(name string) string { return vars["UNDERSTUDY_"+name] }
 	secret := func(name string) target.Secret { return target.Secret(of(name)) }
@@ -131,9 +130,9 @@ func ownTarget(vars map[string]string, manual bool) target.Target {
 	return t
 }
 
-// hostPlugin runs the rate-limit plugin in front of an application, as a process. The
-// plugin admits what its store does not decide in time: on a busy machine that would
-// look like a limit that does not hold, so that it has more time than by default.
+// hostPlugin runs the rate-limit plugin as a process in front of an application. Its
+// timeout is longer than the default: the plugin admits requests that its store does not
+// decide in time, which on a busy machine would look like a limit that is not enforced.
 func hostPlugin(ctx context.Context, config []byte, upstream string) (string, func(), error) {
 	p, err := startProcess(ctx, bytes.NewReader(config), "ratelimit", "serve", "-", "--addr", "127.0.0.1:0", "--upstream", upstream, "--timeout", "20s", "--log-level", "error")
 	if err != nil {

@@ -22,8 +22,8 @@ import (
 
 const pluginHost = "../../conformance/testdata/ratelimit/host.py"
 
-// A plugin in another language is judged through the driver of the target file,
-// be it a command or a service.
+// A plugin in another language is judged through the driver of the target file, which is a
+// command or a service.
 func TestConformPluginOfAnotherLanguage(t *testing.T) {
 	if raced {
 		t.Skip("it takes real time")
@@ -63,7 +63,7 @@ func TestConformPluginOfAnotherLanguage(t *testing.T) {
 	}
 }
 
-// A window that ends between two requests of a scenario is no fault of the plugin.
+// A window that ends between two requests of a scenario is not a fault of the plugin.
 func TestConformWindowEndsWithinAScenario(t *testing.T) {
 	t.Parallel()
 	u := mockserver.RunT(t)
@@ -103,7 +103,7 @@ func endingWindow(ctx context.Context, config []byte, upstream string) (string, 
 	return server.URL, func() { server.Close(); stop() }, nil
 }
 
-// A trial of the target file tells a plugin driver that works from one that does not.
+// CheckTarget distinguishes a plugin driver that works from one that does not.
 func TestCheckTargetTriesThePlugin(t *testing.T) {
 	t.Parallel()
 	python, err := exec.LookPath("python3")
@@ -140,7 +140,7 @@ func TestCheckTargetTriesThePlugin(t *testing.T) {
 	}
 }
 
-// startPluginService starts the service that starts hosts.
+// startPluginService starts the service that runs plugin hosts, and returns its URL.
 func startPluginService(t *testing.T, python string) string {
 	t.Helper()
 	c := exec.CommandContext(t.Context(), python, pluginHost, "--admin", "0")

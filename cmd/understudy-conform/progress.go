@@ -9,7 +9,7 @@ import (
 	"github.com/understudy-mock/understudy/internal/command"
 )
 
-// progressPrinter tells how far a run is: on a terminal one line that is written anew,
+// progressPrinter reports the progress of a run: on a terminal one line that is rewritten,
 // elsewhere a plain line for each tenth and for each scenario that does not pass.
 func progressPrinter(w io.Writer) func(done, total int, running []string, last *report.Result) {
 	terminal := command.IsTerminal(w)

@@ -10,8 +10,7 @@ import (
 	"github.com/understudy-mock/understudy/mockserver"
 )
 
-// The suite passes through the proxy as it passes without, and nothing of ours
-// breaks the document.
+// The suite passes through the proxy as it does without, and the proxy has no findings.
 func TestProxyIsTransparent(t *testing.T) {
 	t.Parallel()
 	u := mockserver.RunT(t)

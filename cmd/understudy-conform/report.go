@@ -12,7 +12,7 @@ import (
 	"github.com/understudy-mock/understudy/internal/command"
 )
 
-// Run prints the merged report; its exit code is that of the merged verdict.
+// run prints the merged report; the exit code is that of the merged verdict.
 func (c mergeRun) run(e *env) error {
 	if err := checkReports(c.Report); err != nil {
 		return err
@@ -41,7 +41,7 @@ func (c mergeRun) run(e *env) error {
 	return publishReport(e.out, merged, c.Report)
 }
 
-// Run prints what changed.
+// run prints the differences between two reports. It fails when the later one is worse.
 func (c diffRun) run(e *env) error {
 	before, err := readReport(c.Before)
 	if err != nil {
@@ -79,7 +79,7 @@ func readReport(file string) (*report.Report, error) {
 	return read, nil
 }
 
-// checkReports refuses, before anything runs, what --report cannot write.
+// checkReports checks the values of --report before anything runs.
 func checkReports(reports []string) error {
 	for _, one := range reports {
 		if format, file, ok := strings.Cut(one, "="); !ok || file == "" || !slices.Contains(report.Formats(), format) {

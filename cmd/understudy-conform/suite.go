@@ -5,14 +5,14 @@ import "github.com/understudy-mock/understudy/internal/command"
 // suite runs the commands of the suite.
 type suite struct{ *env }
 
-// The commands with what runs them.
+// The commands with their run methods.
 type (
 	conformRun struct{ *command.Conform }
 	mergeRun   struct{ *command.Merge }
 	diffRun    struct{ *command.Diff }
 )
 
-// Conform runs it.
+// Conform runs the suite.
 func (s suite) Conform(c *command.Conform) error { return conformRun{c}.run(s.env) }
 
 // Merge merges reports.

@@ -9,11 +9,12 @@ import (
 	"github.com/understudy-mock/understudy/conformance/report"
 	"github.com/understudy-mock/understudy/conformance/survey"
 	"github.com/understudy-mock/understudy/internal/command"
+	"github.com/understudy-mock/understudy/spec"
 )
 
-// surveyTarget asks a target a few harmless questions and writes a target file:
-// to file, or to standard output when that is "". The credentials come from the
-// variables that the target file names as well.
+// surveyTarget probes a target with a few harmless requests and writes a target file: to
+// file, with its schema next to it, or to standard output if file is "". The credentials
+// come from the variables that the target file names.
 func surveyTarget(e *env, base, file string) error {
 	found, err := survey.Ask(e.ctx, base, survey.Credentials{
 		Bearer: os.Getenv("TARGET_TOKEN"), VectorBearer: os.Getenv("TARGET_VECTOR_TOKEN"),
@@ -28,7 +29,7 @@ func surveyTarget(e *env, base, file string) error {
 	if file == "" {
 		return found.WriteTarget(e.out)
 	}
-	f, err := os.OpenFile(file, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600) // it may get credentials
+	f, err := os.OpenFile(file, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600) // users may add credentials
 	if err != nil {
 		return usageError("--init: %w", err)
 	}
@@ -36,12 +37,15 @@ func surveyTarget(e *env, base, file string) error {
 	if err := found.WriteTarget(f); err != nil {
 		return usageError("--init: %w", err)
 	}
-	_, err = fmt.Fprintf(e.err, "\n%s is written. Next: fill in what it asks for, then `understudy conform --check-target --target %s`\n", file, file)
+	if err := command.WriteSchema(file, "target", spec.TargetSchema); err != nil {
+		return usageError("--init: %w", err)
+	}
+	_, err = fmt.Fprintf(e.err, "\n%s is written, and target.schema.json beside it, for editors. Next: fill in what it asks for, then `understudy conform --check-target --target %s`\n", file, file)
 	return err
 }
 
-// checkTarget tries what a target file names and prints a line for each; exit 1
-// when something that it names does not work.
+// checkTarget tries the entries of a target file and prints a line for each. The exit code
+// is 1 when an entry does not work.
 func checkTarget(e *env, cfg conformance.Config) error {
 	list, err := conformance.CheckTarget(e.ctx, cfg)
 	if err != nil {

@@ -18,10 +18,11 @@ import (
 	"github.com/understudy-mock/understudy/conformance/target"
 	"github.com/understudy-mock/understudy/internal/expect"
 	"github.com/understudy-mock/understudy/mockserver"
+	"github.com/understudy-mock/understudy/spec/header"
 )
 
-// fronted runs the suite against a stand-in in real time behind something that
-// changes its traffic. change may alter the configuration.
+// fronted runs the suite in real time against a stand-in behind a handler that changes its
+// traffic. change, if not nil, changes the configuration.
 func fronted(t *testing.T, front func(http.ResponseWriter, *http.Request, http.Handler), change func(*conformance.Config, *httptest.Server)) *report.Report {
 	t.Helper()
 	s, err := mockserver.Run(mockserver.Config{Log: quietLog()})
@@ -44,7 +45,7 @@ func fronted(t *testing.T, front func(http.ResponseWriter, *http.Request, http.H
 	return judged
 }
 
-// none checks that nothing failed.
+// none checks that no result has one of the verdicts.
 func none(t *testing.T, judged *report.Report, verdicts ...report.Verdict) {
 	t.Helper()
 	for i := range judged.Results {
@@ -63,7 +64,7 @@ func reasons(judged *report.Report) map[report.Reason]int {
 	return count
 }
 
-// A target that asks to wait is waited for, by steps and by drivers.
+// Steps and drivers wait when the target asks them to.
 func TestConformWaitsWhenItIsAskedTo(t *testing.T) {
 	t.Parallel()
 	var asked atomic.Int64
@@ -83,7 +84,7 @@ func TestConformWaitsWhenItIsAskedTo(t *testing.T) {
 	}
 }
 
-// A target that goes away ends the run with what was judged so far.
+// When the target becomes unreachable, the run ends with what was judged so far.
 func TestConformEndsWithItsTarget(t *testing.T) {
 	t.Parallel()
 	for name, away := range map[string]func(*httptest.Server, http.ResponseWriter){
@@ -116,7 +117,7 @@ func TestConformEndsWithItsTarget(t *testing.T) {
 	}
 }
 
-// A connection that breaks is no failure of the target, and ends nothing.
+// A broken connection is not a failure of the target and does not end the run.
 func TestConformDoesNotJudgeTransport(t *testing.T) {
 	t.Parallel()
 	judged := fronted(t, func(w http.ResponseWriter, r *http.Request, next http.Handler) {
@@ -133,7 +134,7 @@ func TestConformDoesNotJudgeTransport(t *testing.T) {
 	}
 }
 
-// A set-up object that cannot be made is no failure of the target.
+// A set-up object that cannot be created is not a failure of the target.
 func TestConformDoesNotJudgeSetUp(t *testing.T) {
 	t.Parallel()
 	judged := fronted(t, func(w http.ResponseWriter, r *http.Request, next http.Handler) {
@@ -151,7 +152,7 @@ func TestConformDoesNotJudgeSetUp(t *testing.T) {
 	}
 }
 
-// A wrong credential is found before anything is judged, each by itself.
+// Each wrong credential is found separately, before anything is judged.
 func TestConformTriesEachCredential(t *testing.T) {
 	t.Parallel()
 	u := mockserver.RunT(t)
@@ -175,7 +176,7 @@ func TestConformTriesEachCredential(t *testing.T) {
 	}
 }
 
-// A limit ends the run, and what it interrupts is no failure.
+// A limit ends the run, and the scenarios that it interrupts do not fail.
 func TestConformEndsAtItsLimits(t *testing.T) {
 	t.Parallel()
 	for name, limit := range map[string]func(*target.Limits){
@@ -195,8 +196,24 @@ func TestConformEndsAtItsLimits(t *testing.T) {
 	}
 }
 
-// An operation that is not where the document has it fails at once: nobody waits
-// for it to come.
+// The waits between retries may grow without bound: a late retry after the first one is
+// inconclusive.
+func TestConformDoesNotJudgeALaterRetryThatIsSlow(t *testing.T) {
+	t.Parallel()
+	judged := fronted(t, func(w http.ResponseWriter, r *http.Request, next http.Handler) {
+		r.Header.Set(header.RetryDelay, "100 * pow(600, retried)") // 100 ms, one minute
+		next.ServeHTTP(w, r)
+	}, func(cfg *conformance.Config, _ *httptest.Server) {
+		cfg.Requirements = []string{"REQ-RTY-002"}
+		cfg.Target.Timing.RetryBudget = 2 * time.Second
+		delete(cfg.Target.Bindings.Headers, "retry_delay")
+	})
+	none(t, judged, report.Fail, report.Warn, report.HarnessError)
+	expect.Equal(t, "scenarios that passed", reasons(judged)[""], 1)
+	expect.Equal(t, "scenarios that ran out of time", reasons(judged)[report.BudgetExhausted], 1)
+}
+
+// A missing operation fails at once: the suite does not wait for it.
 func TestConformDoesNotWaitForAnOperationThatIsMissing(t *testing.T) {
 	t.Parallel()
 	var asked atomic.Int64
@@ -219,8 +236,8 @@ func TestConformDoesNotWaitForAnOperationThatIsMissing(t *testing.T) {
 	}
 }
 
-// A failure shows the exchange that was judged, as it was on the wire, and a
-// command that repeats it after the run.
+// A failure shows the exchange that was judged, as it was sent, and a command that repeats
+// it after the run.
 func TestConformShowsWhatWasJudged(t *testing.T) {
 	t.Parallel()
 	var server atomic.Pointer[httptest.Server]
@@ -269,7 +286,7 @@ func TestConformShowsWhatWasJudged(t *testing.T) {
 	}
 }
 
-// A run that is cut short still writes its reports.
+// A run that a limit ends early still writes its reports.
 func TestConformWritesReportsOfWhatWasJudged(t *testing.T) {
 	t.Parallel()
 	u := mockserver.RunT(t)

@@ -15,22 +15,22 @@ import (
 	"github.com/understudy-mock/understudy/internal/programs"
 )
 
-// clientLimit is the real time that the tests of one package may take.
+// clientLimit is the time limit for the tests of one package, in real time.
 const clientLimit = 3 * time.Minute
 
-// needs names what a stand-in must offer for the tests of a folder.
+// needs has the variable that the stand-in must provide for the tests of a folder.
 var needs = map[string]string{"ratelimit": "UNDERSTUDY_KV_URL"}
 
-// flags are what the tests of a folder ask of the server.
+// flags are the flags of the server for the tests of a folder.
 var flags = map[string][]string{"vector": {
 	"--clock", "manual", "--vector-lag", "2s",
 	"--embed", "hash", "--vector-index", "docs=DENSE:3:COSINE", "--vector-index", "text=DENSE:64:COSINE", "--vector-index", "words=SPARSE", "--vector-index", "both=HYBRID:2:DOT_PRODUCT",
 }}
 
-// TestClients runs the tests of the published client packages, each folder of
-// conformance/clients with a package.json against a server process of its own.
-// They are written in the clients' language and know nothing but the
-// environment that `understudy serve` prints.
+// TestClients runs the tests of the published client packages: each folder of
+// conformance/clients with a package.json, against a separate server process. They are
+// written in the language of the client and use only the environment that `understudy serve`
+// prints.
 func TestClients(t *testing.T) {
 	t.Parallel()
 	for _, tool := range []string{"node", "npm"} {
@@ -57,8 +57,8 @@ func TestClients(t *testing.T) {
 	}
 }
 
-// TestClientsPython runs the tests of the published Python packages in the same
-// way: the messaging client, and the workflow client in a Flask application.
+// TestClientsPython runs the tests of the published Python packages in the same way: the
+// messaging client, and the workflow client in a Flask application.
 func TestClientsPython(t *testing.T) {
 	t.Parallel()
 	const dir = "../../conformance/clients/python"
@@ -71,7 +71,7 @@ func TestClientsPython(t *testing.T) {
 	runClient(t, dir, env, "python3", "-m", "unittest", "discover", "--verbose", "--buffer")
 }
 
-// runClient runs the tests of a folder in their own language.
+// runClient runs the tests of a folder with a command.
 func runClient(t *testing.T, dir string, env []string, command string, args ...string) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), clientLimit)
@@ -86,8 +86,8 @@ func runClient(t *testing.T, dir string, env []string, command string, args ...s
 	}
 }
 
-// TestGoClient runs the published Go client, a module of its own, against a
-// server process that was started without flags.
+// TestGoClient runs the tests of the published Go client, which are a separate module,
+// against a server process without flags.
 func TestGoClient(t *testing.T) {
 	t.Parallel()
 	const dir = "../../conformance/clients/qstash-go"
@@ -107,17 +107,17 @@ func TestGoClient(t *testing.T) {
 	}
 }
 
-// What tests of both programs use.
+// Functions for tests of both programs.
 var (
 	build    = programs.Build
 	serve    = programs.Serve
 	skipLoud = programs.SkipLoud
 )
 
-// installing lets one test fetch packages at a time.
+// installing makes tests fetch packages one at a time.
 var installing sync.Mutex
 
-// install fetches a client's packages unless they are there.
+// install fetches a client's packages unless they are installed.
 func install(t *testing.T, dir string) {
 	t.Helper()
 	installing.Lock()
@@ -140,9 +140,8 @@ func install(t *testing.T, dir string) {
 	}
 }
 
-// installPython fetches a client's packages unless they are there, and returns
-// the folder that holds them: one of its own, so that nothing of the machine
-// changes.
+// installPython fetches a client's packages unless they are installed, and returns their
+// folder. It is separate, so that the machine's packages do not change.
 func installPython(t *testing.T, dir string) string {
 	t.Helper()
 	wanted, err := os.ReadFile(filepath.Join(dir, "requirements.txt"))

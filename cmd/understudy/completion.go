@@ -8,14 +8,14 @@ import (
 	"github.com/alecthomas/kong"
 )
 
-// CompletionCmd prints what a shell needs to complete commands and flags:
+// CompletionCmd prints the completion script for a shell:
 //
 //	source <(understudy completion bash)
 type CompletionCmd struct {
 	Shell string `arg:"" enum:"bash,zsh,fish" help:"bash, zsh or fish."`
 }
 
-// Run prints it. zsh reads the script for bash.
+// Run prints the script. zsh reads the script for bash.
 func (c *CompletionCmd) Run(e *env, k *kong.Kong) error {
 	var b strings.Builder
 	switch c.Shell {
@@ -33,8 +33,8 @@ func (c *CompletionCmd) Run(e *env, k *kong.Kong) error {
 	return err
 }
 
-// bashCompletion writes a case for each command, the longer paths first, since
-// the first that matches counts.
+// bashCompletion writes a case for each command, longer paths first, because the first match
+// applies.
 func bashCompletion(b *strings.Builder, node *kong.Node, path []string) {
 	for _, child := range visibleCommands(node) {
 		bashCompletion(b, child, append(path, child.Name))
@@ -42,7 +42,7 @@ func bashCompletion(b *strings.Builder, node *kong.Node, path []string) {
 	fmt.Fprintf(b, "    %s*) words='%s' ;;\n", strings.Join(append(path, ""), `\ `), strings.Join(completionWords(node), " "))
 }
 
-// visibleCommands are those that people use.
+// visibleCommands are the commands that are not hidden.
 func visibleCommands(node *kong.Node) []*kong.Node {
 	return slices.DeleteFunc(slices.Clone(node.Children), func(child *kong.Node) bool { return child.Hidden })
 }

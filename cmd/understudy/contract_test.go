@@ -16,19 +16,19 @@ import (
 	"github.com/understudy-mock/understudy/spec"
 )
 
-// contractFlags make a server whose credentials never change, which delivers
-// nothing to anybody and keeps every message.
+// contractFlags start a server whose credentials never change, which delivers only to stubs
+// and keeps every message.
 var contractFlags = []string{
 	"--dialect", "svc", "--seed", "1", "--account", "contract:contract-token", "--control-token", "contract-control",
 	"--stub", "*=200", "--embed", "hash", "--max-backlog", "10000000", "--log-level", "error",
 }
 
-// contractLimit is the real time that one document may take; with CONTRACT, a
-// number of examples for each operation, it may take as long as it needs.
+// contractLimit is the time limit for one document, in real time. There is no limit when
+// CONTRACT sets a number of examples for each operation.
 const contractLimit = 10 * time.Minute
 
-// contracts are the documents, and the operations that are left out of each,
-// with the reason.
+// contracts are the documents, with the operations that are excluded from each and the
+// reason.
 var contracts = []struct {
 	name     string
 	flags    []string
@@ -39,8 +39,8 @@ var contracts = []struct {
 	{"interface", nil, spec.Load, "10", nil},
 }
 
-// TestContract holds a server process to its own documents, as they are printed:
-// schemathesis makes valid and invalid requests of them and checks the answers.
+// TestContract checks a server process against the documents that it prints: schemathesis
+// makes valid and invalid requests from them and checks the answers.
 func TestContract(t *testing.T) {
 	t.Parallel()
 	if _, err := exec.LookPath("python3"); err != nil {
@@ -86,7 +86,7 @@ func TestContract(t *testing.T) {
 	}
 }
 
-// contractReport is what is read of the report of a run.
+// contractReport is the part of the report of a run that is read.
 type contractReport struct {
 	Operations struct{ Tested int }
 	TestCases  struct {
@@ -95,8 +95,8 @@ type contractReport struct {
 	} `json:"test_cases"`
 }
 
-// schemathesis runs it in a folder of its own, and fails the test with what it
-// has found.
+// schemathesis runs the tool in a temporary folder. It fails the test with the problems that
+// the tool finds.
 func schemathesis(t *testing.T, modules, config string, env []string, args ...string) (found contractReport) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), contractLimit)
@@ -119,8 +119,7 @@ func schemathesis(t *testing.T, modules, config string, env []string, args ...st
 	return found
 }
 
-// kvCommands are commands with meaning, in an order in which each finds what it
-// needs, and the result of each.
+// kvCommands are commands that depend on each other in this order, with the result of each.
 var kvCommands = []struct{ command, result string }{
 	{`["SET","greeting","hello","EX",60]`, `"OK"`},
 	{`["GET","greeting"]`, `"hello"`},
@@ -145,9 +144,8 @@ var kvCommands = []struct{ command, result string }{
 	{`["DEL","counter","none"]`, `1`},
 }
 
-// TestContractCommands sends commands with meaning to the key-value store, one
-// by one, in the path, as a pipeline and as a transaction, and holds every
-// answer to the document.
+// TestContractCommands sends kvCommands to the key-value store: one by one, in the path, as a
+// pipeline and as a transaction. It checks every answer against the document.
 func TestContractCommands(t *testing.T) {
 	t.Parallel()
 	doc, err := spec.Load()

@@ -15,16 +15,16 @@ import (
 type (
 	ctlPublish struct {
 		Destination string   `arg:"" help:"A URL, or the name of a URL group."`
-		Body        string   `arg:"" optional:"" help:"The body."`
+		Body        string   `arg:"" optional:"" mayempty:"" help:"Body of the message."`
 		Method      string   `env:"-" placeholder:"METHOD" help:"Method of the delivery. Default: POST."`
 		Delay       string   `env:"-" placeholder:"DURATION" help:"Time before the first attempt, such as 1h."`
-		Retries     *int     `env:"-" placeholder:"N" help:"Retries. Default: that of the service."`
-		Header      []string `short:"H" sep:"none" env:"-" placeholder:"'NAME: VALUE'" help:"A further header of the request; repeatable."`
+		Retries     *int     `env:"-" placeholder:"N" help:"Number of retries. Default: that of the service."`
+		Header      []string `short:"H" sep:"none" env:"-" placeholder:"'NAME: VALUE'" help:"Add this header to the request; repeatable."`
 	}
 	ctlNotify struct {
 		Event string `arg:"" help:"Id of the event."`
-		Data  string `arg:"" optional:"" help:"Data of the event."`
-		RunID string `name:"run" placeholder:"ID" env:"-" help:"Only this workflow run, which keeps the event for a later wait."`
+		Data  string `arg:"" optional:"" mayempty:"" help:"Data of the event."`
+		RunID string `name:"run" placeholder:"ID" env:"-" help:"Notify only this workflow run, which keeps the event if it does not wait for it yet."`
 	}
 	ctlRestart struct {
 		ctlFailed `embed:""`
@@ -37,11 +37,11 @@ type (
 	}
 )
 
-// tester is the account that a command acts as.
+// tester calls operations of the interface as an account.
 type tester struct {
 	*CtlCmd
 	id     string
-	prefix string // of its configuration headers
+	prefix string // prefix of the account's configuration headers
 }
 
 func (c *CtlCmd) tester(e *env) (*tester, error) {
@@ -56,11 +56,11 @@ func (c *CtlCmd) tester(e *env) (*tester, error) {
 	if err := c.call(e, http.MethodGet, "accounts/"+url.PathEscape(id), nil, nil, &account); err != nil {
 		return nil, err
 	}
-	c.Account = "" // it is in the paths
+	c.Account = "" // the paths contain it
 	return &tester{c, id, account.HeaderPrefix}, nil
 }
 
-// accountID is the account that was asked for, or else the first.
+// accountID is the account of --account, otherwise the first account.
 func (c *remote) accountID(e *env) (string, error) {
 	if c.Account != "" {
 		return c.Account, nil
@@ -75,7 +75,7 @@ func (t *tester) post(e *env, path string, body []byte, answer any) error {
 	return t.call(e, http.MethodPost, "as/"+url.PathEscape(t.id)+path, nil, body, answer)
 }
 
-// Run publishes.
+// Run publishes a message.
 func (k *ctlPublish) Run(e *env, c *cli) error {
 	t, err := c.Ctl.tester(e)
 	if err != nil {
@@ -97,7 +97,7 @@ func (k *ctlPublish) Run(e *env, c *cli) error {
 	for _, line := range k.Header {
 		name, value, ok := strings.Cut(line, ":")
 		if !ok || strings.TrimSpace(name) == "" {
-			return usageError("--header %q: must be NAME: VALUE", line)
+			return usageError("--header: invalid value %q: must be NAME: VALUE", line)
 		}
 		t.header.Add(strings.TrimSpace(name), strings.TrimSpace(value))
 	}
@@ -108,7 +108,7 @@ func (k *ctlPublish) Run(e *env, c *cli) error {
 	return c.Ctl.print(e, answer, &publishTable)
 }
 
-// Run notifies.
+// Run notifies an event.
 func (k *ctlNotify) Run(e *env, c *cli) error {
 	t, err := c.Ctl.tester(e)
 	if err != nil {
@@ -159,7 +159,7 @@ func (k *ctlFailed) startAgain(e *env, c *CtlCmd, how route.Route) error {
 	return errors.Join(failed, err)
 }
 
-// dlqID is the DLQ entry of a failed run; other ids are those of entries.
+// dlqID is the id of the DLQ entry of a failed run. It returns ids of entries unchanged.
 func (t *tester) dlqID(e *env, id string) (string, error) {
 	if !strings.HasPrefix(id, "wfr_") {
 		return id, nil

@@ -10,10 +10,10 @@ import (
 
 // ctlList has the flags of all lists.
 type ctlList struct {
-	Destination string `placeholder:"PREFIX" env:"-" help:"Only those whose URL starts with this."`
+	Destination string `placeholder:"PREFIX" env:"-" help:"Only those whose URL starts with this text."`
 	Label       string `env:"-" help:"Only those with this label."`
-	Count       int    `default:"20" aliases:"limit" env:"-" help:"How many, the newest first, up to 1000."`
-	Cursor      string `env:"-" help:"Continue a list, with the cursor at its end."`
+	Count       int    `default:"20" aliases:"limit" env:"-" help:"Number of entries, newest first, up to 1000."`
+	Cursor      string `env:"-" help:"Continue a list at the cursor that it ended with."`
 }
 
 type (
@@ -34,7 +34,7 @@ type (
 	}
 )
 
-// query are the filters, those of the command included.
+// query returns the filters, including those of the command.
 func (l *ctlList) query(states []string, run string) url.Values {
 	q := url.Values{"count": {fmt.Sprint(l.Count)}}
 	for name, value := range map[string]string{
@@ -68,7 +68,7 @@ func (k *ctlDLQ) Run(e *env, c *cli) error {
 	return c.Ctl.table(e, "dlq", k.query(nil, k.RunID), &dlqTable)
 }
 
-// table lists something.
+// table fetches a list and prints it.
 func (c *CtlCmd) table(e *env, path string, q url.Values, l *listing) error {
 	var answer json.RawMessage
 	if err := c.call(e, http.MethodGet, path, q, nil, &answer); err != nil {

@@ -5,13 +5,13 @@ import (
 	"testing"
 )
 
-// The JavaScript test of docs/ runs as its first lines say.
+// The JavaScript test of examples/outage runs with the command in its first lines.
 func TestClientOutage(t *testing.T) {
 	t.Parallel()
 	if _, err := exec.LookPath("node"); err != nil {
-		skipLoud(t, "node is not installed: docs/outage/outage.test.mjs is NOT run")
+		skipLoud(t, "node is not installed: examples/outage/outage.test.mjs is NOT run")
 	}
-	c := exec.CommandContext(t.Context(), build(t), "run", "--clock", "manual", "--", "node", "--test", "../../docs/outage/outage.test.mjs")
+	c := exec.CommandContext(t.Context(), build(t), "run", "--clock", "manual", "--", "node", "--test", "../../examples/outage/outage.test.mjs")
 	if out, err := c.CombinedOutput(); err != nil {
 		t.Errorf("%v\n%s", err, out)
 	} else {

@@ -21,7 +21,7 @@ type EnvCmd struct {
 	JSON   bool `name:"json" xor:"format" env:"-" help:"Print one JSON object."`
 }
 
-// Run prints it.
+// Run prints the variables.
 func (c *EnvCmd) Run(e *env) error {
 	vars, err := c.environment(e)
 	if err != nil {
@@ -51,8 +51,8 @@ func (c *EnvCmd) Run(e *env) error {
 	return err
 }
 
-// environment asks the server. Its addresses are written as --url reaches them,
-// such as through a mapped port, unless the server advertises others.
+// environment asks the server for the variables. It replaces the server's URL by --url, which
+// may be a mapped port, unless the server advertises a URL.
 func (c *EnvCmd) environment(e *env) ([]mockserver.EnvVar, error) {
 	id, err := c.accountID(e)
 	if err != nil {
@@ -63,7 +63,7 @@ func (c *EnvCmd) environment(e *env) ([]mockserver.EnvVar, error) {
 		Advertised bool
 		Env        []mockserver.EnvVar
 	}
-	c.Account = "" // it is in the path
+	c.Account = "" // the path contains it
 	if err := c.call(e, http.MethodGet, "accounts/"+url.PathEscape(id), nil, nil, &account); err != nil {
 		return nil, err
 	}
@@ -79,7 +79,7 @@ func (c *EnvCmd) environment(e *env) ([]mockserver.EnvVar, error) {
 	return account.Env, nil
 }
 
-// dotenvValue is a value as readers of .env files take it: bare where they agree.
+// dotenvValue is a value for a .env file: unquoted if all readers of them agree on it.
 func dotenvValue(text string) string {
 	if plainWord.MatchString(text) {
 		return text

@@ -8,42 +8,41 @@ import (
 	"os"
 )
 
-// untilEOF ends the command, as SIGTERM does, when standard input ends: a parent
-// that is killed has no time to end its children, but its pipes are closed.
-// What comes before is ignored.
+// untilEOF ends the command, as SIGTERM does, when standard input ends: a killed parent
+// cannot end its children, but its pipes are closed. The input itself is ignored.
 func (e *env) untilEOF(log *slog.Logger) error {
 	given, err := os.Stdin.Stat()
 	empty, nowhere := os.Stat(os.DevNull)
-	if err != nil || nowhere == nil && os.SameFile(given, empty) { // what Go opens in place of a closed one
+	if err != nil || nowhere == nil && os.SameFile(given, empty) { // Go opens it for a closed standard input
 		return usageError("--until-eof: standard input is closed or %s: must be a pipe that the parent process keeps open", os.DevNull)
 	}
 	e.endWith(os.Stdin, func() { log.Info("standard input ended: stopping (--until-eof)") })
 	return nil
 }
 
-// untilEOFOf does so with another file descriptor: standard input stays that of
-// the command of `run`, which may need the terminal.
+// untilEOFOf does the same with another file descriptor: the command of `run` may need the
+// terminal as its standard input.
 func (e *env) untilEOFOf(fd int, log *slog.Logger) error {
 	held := os.NewFile(uintptr(fd), fmt.Sprintf("file descriptor %d", fd))
 	if held == nil || fd <= 2 {
-		return usageError("--until-eof-of %d: must be a file descriptor from 3 up", fd)
+		return usageError("--until-eof-of: invalid value %d: must be a file descriptor of 3 or more", fd)
 	}
 	given, err := held.Stat()
 	if err != nil || given.Mode()&(os.ModeNamedPipe|os.ModeSocket) == 0 {
-		return usageError("--until-eof-of %d: must be a pipe that the parent process keeps open", fd)
+		return usageError("--until-eof-of: invalid value %d: must be a pipe that the parent process keeps open", fd)
 	}
 	keepFromChildren(fd)
 	e.endWith(held, func() { log.Info("file descriptor ended: stopping (--until-eof-of)", "fd", fd) })
 	return nil
 }
 
-// endWith ends the command when a file does.
+// endWith ends the command when held ends. It calls say before.
 func (e *env) endWith(held io.Reader, say func()) {
 	ctx, end := context.WithCancel(e.ctx)
 	e.ctx = ctx
-	go func() { // ends with the file or with the process: a read of a file cannot be cut off
+	go func() { // ends with the file or with the process: a read of a file cannot be interrupted
 		defer end()
-		_, _ = io.Copy(io.Discard, held) // an error is an end as well
+		_, _ = io.Copy(io.Discard, held) // an error counts as the end
 		say()
 	}()
 }

@@ -14,8 +14,8 @@ import (
 	"time"
 )
 
-// runner is a command of the tests: it starts a command, holds the other end of
-// its standard input open, and never ends by itself.
+// runner is a command of the tests: it starts a command, keeps the other end of its standard
+// input open, and never ends by itself.
 func runner() {
 	child := exec.Command(os.Args[1], os.Args[2:]...)
 	child.Stdout, child.Stderr = os.Stdout, os.Stderr
@@ -31,14 +31,14 @@ func runner() {
 	select {}
 }
 
-// A killed process leaves nothing behind: neither the server that it started nor
-// the command of `understudy run`.
+// When a parent process is killed, neither the server that it has started nor the command of
+// `understudy run` survives.
 func TestNothingSurvivesItsParent(t *testing.T) {
 	t.Parallel()
 	const sleeper = `echo "running at $UNDERSTUDY_URL"; exec sleep 1000`
 	for name, test := range map[string]struct {
 		args []string
-		only string // where it is true
+		only string // the only system on which it applies; "": all
 	}{
 		"serve":          {args: []string{"runner", "understudy", "serve", "--addr", "127.0.0.1:0", "--until-eof"}},
 		"run":            {args: []string{"runner", "understudy", "run", "--until-eof", "--", "sh", "-c", sleeper}},
@@ -62,7 +62,7 @@ func TestNothingSurvivesItsParent(t *testing.T) {
 			if err := parent.Start(); err != nil {
 				t.Fatal(err)
 			}
-			_ = write.Close() // the rest of this test reads until nobody else can write
+			_ = write.Close() // reads end when no other process can write
 			if deadline, ok := ctx.Deadline(); ok {
 				if err := read.SetReadDeadline(deadline); err != nil {
 					t.Fatal(err)
@@ -91,7 +91,7 @@ func TestNothingSurvivesItsParent(t *testing.T) {
 	}
 }
 
-// The end of standard input is a clean stop: exit code 0, and the state is saved.
+// The end of standard input causes a clean stop: exit code 0, and the state is saved.
 func TestUntilEOFStopsCleanly(t *testing.T) {
 	t.Parallel()
 	state := filepath.Join(t.TempDir(), "state.json")
@@ -119,15 +119,15 @@ func TestUntilEOFStopsCleanly(t *testing.T) {
 		t.Errorf("ended with %v: %s", err, log.String())
 	}
 	if !strings.Contains(log.String(), "standard input ended") {
-		t.Errorf("the log says %q", log.String())
+		t.Errorf("got the log %q", log.String())
 	}
 	if _, err := os.Stat(state); err != nil {
 		t.Errorf("the state is not saved: %v", err)
 	}
 }
 
-// The end of another file descriptor stops the command and the server, and
-// standard input stays that of the command.
+// The end of another file descriptor stops the command and the server. The command keeps its
+// standard input.
 func TestUntilEOFOfAnotherDescriptor(t *testing.T) {
 	t.Parallel()
 	if runtime.GOOS == "windows" {
@@ -148,7 +148,7 @@ func TestUntilEOFOfAnotherDescriptor(t *testing.T) {
 	if err := run.Start(); err != nil {
 		t.Fatal(err)
 	}
-	_ = read.Close() // the process has it
+	_ = read.Close() // the process has its own copy
 	line, err := bufio.NewReader(out).ReadString('\n')
 	if err != nil || line != "text\n" {
 		t.Errorf("the command read %q: %v", line, err)
@@ -156,8 +156,8 @@ func TestUntilEOFOfAnotherDescriptor(t *testing.T) {
 	if err := held.Close(); err != nil {
 		t.Fatal(err)
 	}
-	_ = run.Wait() // with the exit code of the command
+	_ = run.Wait() // it returns the exit code of the command as an error
 	if code := run.ProcessState.ExitCode(); code != 5 {
-		t.Errorf("exit code %d, want that of the command, 5", code)
+		t.Errorf("exit code %d, want 5, the code of the command", code)
 	}
 }

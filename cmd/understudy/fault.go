@@ -5,25 +5,25 @@ import (
 	"net/http"
 )
 
-// ctlFault lists, adds and clears the rules that make things go wrong.
+// ctlFault lists, adds and clears faults.
 type ctlFault struct {
-	On          string            `arg:"" optional:"" enum:"api,delivery," default:"" help:"api or delivery; without it the rules are listed."`
-	Preset      string            `placeholder:"NAME" help:"Ready-made answers of the api: rate-limit-daily, rate-limit-burst."`
-	Operation   string            `placeholder:"ID" help:"Only this operation of the api."`
-	URL         string            `name:"destination" placeholder:"URL" help:"Only deliveries to this URL, with *."`
+	On          string            `arg:"" optional:"" enum:"api,delivery," default:"" help:"api or delivery. Without it, the faults are listed."`
+	Preset      string            `placeholder:"NAME" help:"Predefined answers of the API: rate-limit-daily, rate-limit-burst."`
+	Operation   string            `placeholder:"ID" help:"Only this operation of the API."`
+	URL         string            `name:"destination" placeholder:"URL" help:"Only deliveries to this URL; * matches any characters."`
 	Header      map[string]string `placeholder:"NAME=VALUE" help:"Only requests with this header; repeatable."`
-	Status      int               `help:"What the api answers."`
-	Body        string            `help:"With which body."`
-	Delay       string            `placeholder:"D" help:"How late: real time for the api, the clock for deliveries."`
-	Drop        bool              `help:"The connection breaks off."`
-	Duplicate   bool              `help:"The delivery is made twice."`
-	Reorder     bool              `help:"The next delivery overtakes it."`
-	Times       int               `help:"How often; 0 for always."`
-	Probability float64           `help:"0 to 1, drawn from the seed; 0 for always."`
-	Clear       bool              `help:"Remove all rules."`
+	Status      int               `help:"Status that the API answers with."`
+	Body        string            `help:"Body that the API answers with."`
+	Delay       string            `placeholder:"D" help:"Delay of the answer: in real time for the API, on the clock for deliveries."`
+	Drop        bool              `help:"Close the connection without an answer."`
+	Duplicate   bool              `help:"Deliver twice."`
+	Reorder     bool              `help:"Let the next delivery overtake this one."`
+	Times       int               `help:"How often the fault applies; 0 for always."`
+	Probability float64           `help:"Probability from 0 to 1, drawn from the seed; 0 for always."`
+	Clear       bool              `help:"Remove all faults."`
 }
 
-// Run acts on the rules of an account.
+// Run lists, adds or clears the faults of an account.
 func (k *ctlFault) Run(e *env, c *cli) error {
 	switch {
 	case k.Clear:

@@ -7,19 +7,21 @@ import (
 	"os"
 
 	"github.com/understudy-mock/understudy/fixtures"
+	"github.com/understudy-mock/understudy/internal/command"
+	"github.com/understudy-mock/understudy/spec"
 )
 
-// FixturesCmd makes fixture files.
+// FixturesCmd generates fixture files.
 type FixturesCmd struct {
-	Generate fixturesGenerate `cmd:"" help:"Write a fixture file made from a seed: the same seed gives the same bytes."`
+	Generate fixturesGenerate `cmd:"" help:"Generate a fixture file from a seed; the same seed gives the same bytes."`
 }
 
 type fixturesGenerate struct {
-	Seed     int64  `default:"1" help:"Where the data comes from."`
-	Messages int    `default:"100" help:"How many messages."`
-	DLQ      int    `default:"-1" help:"How many DLQ entries; -1: one for each 100 messages."`
-	Runs     int    `default:"-1" help:"How many workflow runs; -1: one for each 100 messages."`
-	Output   string `short:"o" placeholder:"FILE" help:"Where to; default: standard output."`
+	Seed     int64  `default:"1" help:"Seed of the data."`
+	Messages int    `default:"100" help:"Number of messages."`
+	DLQ      int    `default:"-1" help:"Number of DLQ entries; -1 for one per 100 messages."`
+	Runs     int    `default:"-1" help:"Number of workflow runs; -1 for one per 100 messages."`
+	Output   string `short:"o" placeholder:"FILE" help:"Output file, with fixture.schema.json beside it for editors. Default: standard output."`
 }
 
 // Run writes the file.
@@ -31,7 +33,7 @@ func (k *fixturesGenerate) Run(e *env) error {
 		}
 	}
 	if size.Messages < 0 || size.DLQ < 0 || size.Runs < 0 {
-		return usageError("fixtures generate: accepted are numbers from 0 up")
+		return usageError("fixtures generate: numbers must be 0 or more")
 	}
 	write := func(w io.Writer) error { return fixtures.New(k.Seed).WriteFile(w, size) }
 	if k.Output == "" {
@@ -44,6 +46,9 @@ func (k *fixturesGenerate) Run(e *env) error {
 	err = write(file)
 	if closed := file.Close(); err == nil {
 		err = closed
+	}
+	if err == nil {
+		err = command.WriteSchema(k.Output, "fixture", spec.FixtureSchema)
 	}
 	return err
 }

@@ -16,7 +16,8 @@ import (
 	"github.com/understudy-mock/understudy/internal/command"
 )
 
-// flagFiles are the options of the packages for tests, and what writes them.
+// flagFiles are the files with the options of the packages for tests, and the functions that
+// generate them.
 var flagFiles = []struct {
 	path  string
 	types func([]*kong.Flag) string
@@ -25,7 +26,7 @@ var flagFiles = []struct {
 	{"../../packaging/pypi/src/understudy_mock/serve_flags.py", pythonFlagTypes},
 }
 
-// TestFlagTypes holds the options of the packages for tests to the flags of serve.
+// TestFlagTypes compares the options of the packages for tests with the flags of serve.
 func TestFlagTypes(t *testing.T) {
 	t.Parallel()
 	parser, err := kong.New(&cli{}, kong.Vars{"version": ""})
@@ -53,7 +54,7 @@ func TestFlagTypes(t *testing.T) {
 	}
 }
 
-// flagTypes are the flags as an interface of TypeScript, sorted by name.
+// flagTypes are the flags as a TypeScript interface, sorted by name.
 func flagTypes(flags []*kong.Flag) string {
 	var rows []string
 	for _, f := range flags {
@@ -100,10 +101,10 @@ func typeOf(f *kong.Flag) string {
 	return one
 }
 
-// notForPython are the flags that the helper gives itself.
+// notForPython are the flags that the helper sets itself.
 var notForPython = []string{"ready-file", "until-eof", "until-eof-of"}
 
-// pythonFlagTypes are the flags as a TypedDict of Python, sorted by name.
+// pythonFlagTypes are the flags as a Python TypedDict, sorted by name.
 func pythonFlagTypes(flags []*kong.Flag) string {
 	var rows []string
 	for _, f := range flags {

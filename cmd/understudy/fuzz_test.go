@@ -27,7 +27,7 @@ func FuzzSize(f *testing.F) {
 	})
 }
 
-// FuzzSettings: a settings file is refused in one line, with its name, or read.
+// FuzzSettings: a settings file is read, or refused in one line with its name.
 func FuzzSettings(f *testing.F) {
 	for _, seed := range []string{"", "clock: manual", "- a", "a: [", "clok: x", "? {a: b}\n: c", "format: [1, 2]", "format: {a: 1}", "\xff"} {
 		f.Add(seed)
@@ -42,7 +42,7 @@ func FuzzSettings(f *testing.F) {
 		code := runProgram(context.Background(), []string{"version", "--config", name}, &out, &errs)
 		if code != command.ExitFine {
 			expect.Equal(t, "exit code", code, command.ExitUsage)
-			expect.Equal(t, "lines of errs", strings.Count(errs.String(), "\n"), 1)
+			expect.Equal(t, "lines of standard error", strings.Count(errs.String(), "\n"), 1)
 		}
 	})
 }

@@ -12,11 +12,10 @@ import (
 	"strings"
 	"time"
 
-	"github.com/understudy-mock/understudy/internal/command"
 	"github.com/understudy-mock/understudy/mockserver"
 )
 
-// follow prints the entries of a journal as they come.
+// follow prints the entries of a journal as they arrive.
 func (c *CtlCmd) follow(e *env, name string, q url.Values) error {
 	q.Set("follow", "true")
 	if c.Account != "" {
@@ -29,9 +28,9 @@ func (c *CtlCmd) follow(e *env, name string, q url.Values) error {
 	if c.Token != "" {
 		r.Header.Set("Authorization", "Bearer "+c.Token)
 	}
-	response, err := http.DefaultClient.Do(r)
+	response, err := c.do(r)
 	if err != nil {
-		return command.Fail(command.ExitUnreachable, urlCause(err))
+		return err
 	}
 	defer response.Body.Close()
 	if response.StatusCode != http.StatusOK {
@@ -45,12 +44,12 @@ func (c *CtlCmd) follow(e *env, name string, q url.Values) error {
 		}
 	}
 	if e.ctx.Err() != nil {
-		return nil // interrupted, as one does
+		return nil // interrupted by the user
 	}
 	return lines.Err()
 }
 
-// The parts of an HTTP archive, version 1.2, that we have something to say to.
+// The parts of an HTTP archive, version 1.2, that ctl writes.
 type (
 	harEntry struct {
 		Started  string      `json:"startedDateTime"`
@@ -162,7 +161,7 @@ func (m *journalMessage) content() harBody {
 	return b
 }
 
-// headerPairs lists a header in the order of its names.
+// headerPairs lists a header, sorted by name.
 func headerPairs(h http.Header) []harPair {
 	list := []harPair{}
 	for name, values := range h {

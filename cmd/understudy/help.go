@@ -8,12 +8,12 @@ import (
 	"github.com/understudy-mock/understudy/internal/command"
 )
 
-// HelpCmd prints the help of a command, as --help behind it does.
+// HelpCmd prints the help of a command, as the flag --help does.
 type HelpCmd struct {
-	Command []string `arg:"" optional:"" help:"Such as: ctl, or ctl stub."`
+	Command []string `arg:"" optional:"" help:"A command, such as ctl or ctl stub."`
 }
 
-// Run prints it.
+// Run prints the help.
 func (c *HelpCmd) Run(k *kong.Kong) error {
 	node, rest := command.Find(k.Model.Node, c.Command)
 	if len(rest) > 0 {

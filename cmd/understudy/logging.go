@@ -19,22 +19,21 @@ import (
 	"github.com/understudy-mock/understudy/internal/command"
 )
 
-// The bounds of the log: a load of failures must neither flood the terminal nor
-// wait for it.
+// The limits of the log: many failures must neither flood the terminal nor wait for it.
 const (
-	linesPerSecond = 20  // of each level; how many were left out is logged afterwards
+	linesPerSecond = 20  // of each level; the number of lines left out is logged afterwards
 	maxLogText     = 300 // bytes of one attribute
 	maxLogStack    = 8 << 10
-	linesQueued    = 256         // that a blocked terminal or pipe leaves unwritten; more are dropped
-	flushLimit     = time.Second // how long the end of the process waits for them
+	linesQueued    = 256         // lines that wait for a blocked terminal or pipe; more are dropped
+	flushLimit     = time.Second // how long the process waits for these lines at its end
 )
 
-// logger writes log lines to stderr: in colour for people, on a terminal only.
-// The end of the command writes what is left of them.
+// logger returns a logger that writes to stderr, in colour on a terminal only. The end of the
+// command writes the lines that are still queued.
 func (e *env) logger(level, format string) (*slog.Logger, error) {
 	var l slog.Level
 	if err := l.UnmarshalText([]byte(level)); err != nil {
-		return nil, usageError("--log-level %q: must be one of debug, info, warn, error", level)
+		return nil, usageError("--log-level: invalid value %q: must be one of debug, info, warn, error", level)
 	}
 	out := &logQueue{lines: make(chan []byte, linesQueued), ended: make(chan struct{})}
 	go out.writeTo(e.err)
@@ -59,7 +58,7 @@ func logHandler(w io.Writer, terminal bool, level slog.Level, format string) slo
 // hasColours reports whether a terminal may have colours (https://no-color.org).
 func hasColours() bool { return os.Getenv("NO_COLOR") == "" && os.Getenv("TERM") != "dumb" }
 
-// clipAttr shortens what somebody else has written.
+// clipAttr shortens texts, which may come from clients or destinations.
 func clipAttr(_ []string, a slog.Attr) slog.Attr {
 	text := ""
 	switch a.Value.Kind() {
@@ -89,8 +88,8 @@ func clipAttr(_ []string, a slog.Attr) slog.Attr {
 	return a
 }
 
-// terminalAttr also takes the control characters out, with which a text of
-// somebody else could write anywhere on a terminal.
+// terminalAttr also escapes control characters: with them, a text of a client or a
+// destination could write anywhere on the terminal.
 func terminalAttr(groups []string, a slog.Attr) slog.Attr {
 	a = clipAttr(groups, a)
 	if a.Value.Kind() == slog.KindString && strings.ContainsFunc(a.Value.String(), unicode.IsControl) {
@@ -99,36 +98,36 @@ func terminalAttr(groups []string, a slog.Attr) slog.Attr {
 	return a
 }
 
-// paced is a handler that passes linesPerSecond of each level. What comes
-// beyond that costs a caller that asks Enabled first no more than a counter.
+// paced is a handler that passes linesPerSecond of each level. For a caller that asks Enabled
+// first, a line above the rate costs only a counter.
 type paced struct {
 	slog.Handler
 	pace *pace
 }
 
-// Enabled also says no to what is beyond the rate.
+// Enabled is also false for lines above the rate.
 func (h paced) Enabled(ctx context.Context, level slog.Level) bool {
 	return h.Handler.Enabled(ctx, level) && h.pace.room(level)
 }
 
-// Handle passes a line on.
+// Handle counts a line and passes it on.
 func (h paced) Handle(ctx context.Context, r slog.Record) error {
 	h.pace.take(r.Level)
 	return h.Handler.Handle(ctx, r)
 }
 
-// WithAttrs keeps the pace.
+// WithAttrs shares the pace.
 func (h paced) WithAttrs(attrs []slog.Attr) slog.Handler {
 	return paced{h.Handler.WithAttrs(attrs), h.pace}
 }
 
-// WithGroup keeps the pace.
+// WithGroup shares the pace.
 func (h paced) WithGroup(name string) slog.Handler { return paced{h.Handler.WithGroup(name), h.pace} }
 
 // pace counts the lines of the current second.
 type pace struct {
 	clock   *clock.Real
-	handler slog.Handler // for the line about those left out
+	handler slog.Handler // for the line about lines left out
 
 	mu      sync.Mutex
 	until   time.Time // when the second ends
@@ -136,8 +135,8 @@ type pace struct {
 	leftOut int
 }
 
-// room reports whether another line fits into the second, and counts those that
-// do not.
+// room reports whether another line fits into the current second. It counts the lines that do
+// not fit.
 func (p *pace) room(level slog.Level) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -164,7 +163,7 @@ func (p *pace) take(level slog.Level) {
 	}
 }
 
-// begin begins a second.
+// begin starts a new second.
 func (p *pace) begin(now time.Time) {
 	p.until = now.Add(time.Second)
 	clear(p.spent)
@@ -186,7 +185,7 @@ func (p *pace) say() {
 	r := slog.NewRecord(p.clock.Now(), slog.LevelWarn, "log lines left out: too many in one second", 0)
 	r.AddAttrs(slog.Int("lines", p.leftOut))
 	p.leftOut = 0
-	_ = p.handler.Handle(context.Background(), r) // into a queue
+	_ = p.handler.Handle(context.Background(), r) // only queued: never fails
 }
 
 func (p *pace) stop() {
@@ -194,8 +193,8 @@ func (p *pace) stop() {
 	p.ring()
 }
 
-// logQueue lets nobody wait for a terminal that is paused or a pipe that nobody
-// reads: what does not fit any more is dropped.
+// logQueue decouples the callers from a paused terminal or an unread pipe: lines that do not
+// fit into the queue are dropped.
 type logQueue struct {
 	ended chan struct{}
 
@@ -221,11 +220,11 @@ func (q *logQueue) Write(line []byte) (int, error) {
 func (q *logQueue) writeTo(w io.Writer) {
 	defer close(q.ended)
 	for line := range q.lines {
-		_, _ = w.Write(line) // nobody may be reading
+		_, _ = w.Write(line) // there may be no reader
 	}
 }
 
-// close waits until the queue is written, but not for ever.
+// close waits until the queue is written, at most flushLimit.
 func (q *logQueue) close() {
 	q.mu.Lock()
 	if !q.closed {

@@ -32,7 +32,7 @@ func TestLogOnATerminal(t *testing.T) {
 		t.Setenv("TERM", "dumb")
 		expect.Lacks(t, "the line", line(true), "\x1b")
 	})
-	t.Run("elsewhere it has none", func(t *testing.T) {
+	t.Run("has none elsewhere", func(t *testing.T) {
 		expect.Lacks(t, "the line", line(false), "\x1b")
 	})
 }
@@ -80,12 +80,12 @@ func TestLogIsBounded(t *testing.T) {
 	}
 }
 
-// blocked is a terminal that is paused.
+// blocked is a paused terminal.
 type blocked chan struct{}
 
 func (b blocked) Write(p []byte) (int, error) { <-b; return len(p), nil }
 
-// A log that nobody reads holds nobody up.
+// A log without a reader does not block the program.
 func TestLogOfABlockedTerminal(t *testing.T) {
 	t.Parallel()
 	terminal := make(blocked)

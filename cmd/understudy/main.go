@@ -1,5 +1,5 @@
-// Command understudy is the stand-in server, its control client and the
-// contract test suite in one binary.
+// Command understudy is the stand-in server and its control client. It starts the contract
+// test suite, which is a separate program.
 //
 //	understudy serve
 //	understudy conform --target target.yaml

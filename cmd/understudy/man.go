@@ -9,26 +9,26 @@ import (
 	"github.com/understudy-mock/understudy/mockserver"
 )
 
-// ManCmd prints the manual page, which archives have.
+// ManCmd prints the manual page, which release archives contain.
 type ManCmd struct{}
 
-// Run prints it. It has no date: the same source gives the same page.
+// Run prints the page. It has no date, so that the same source gives the same page.
 func (*ManCmd) Run(e *env, k *kong.Kong) error {
 	var b strings.Builder
 	app := k.Model
 	fmt.Fprintf(&b, ".TH %s 1 \"\" \"%s %s\" \"User commands\"\n", strings.ToUpper(app.Name), app.Name, manText(mockserver.Version))
 	fmt.Fprintf(&b, ".SH NAME\n%s \\- %s\n.SH SYNOPSIS\n.B %s\n.I COMMAND\n[\\fIFLAGS\\fR]\n", app.Name, manText(app.Help), app.Name)
 	b.WriteString(".SH DESCRIPTION\nEach flag is also the environment variable that is named with it, and a key of the YAML file of\n.BR \\-\\-config .\n" +
-		"The command line wins over the environment, and that over the file.\n.SH FLAGS OF EVERY COMMAND\n")
+		"The command line takes precedence over the environment, and the environment over the file.\n.SH FLAGS OF EVERY COMMAND\n")
 	manFlags(&b, app.Node)
 	b.WriteString(".SH COMMANDS\n")
 	manCommands(&b, app.Node)
-	b.WriteString(".SH EXIT STATUS\n.TP\n0\nNo problem.\n.TP\n1\nThe thing asked about failed.\n.TP\n2\nWrong usage or configuration.\n.TP\n3\nServer unreachable.\n")
+	b.WriteString(".SH EXIT STATUS\n.TP\n0\nNo problem.\n.TP\n1\nThe requested operation or check failed.\n.TP\n2\nWrong usage or configuration.\n.TP\n3\nServer unreachable.\n")
 	_, err := fmt.Fprint(e.out, b.String())
 	return err
 }
 
-// manCommands describes the commands that do something, each by its whole path.
+// manCommands describes the commands without subcommands, each by its full path.
 func manCommands(b *strings.Builder, node *kong.Node) {
 	for _, child := range visibleCommands(node) {
 		if child.Leaf() {
@@ -62,7 +62,7 @@ func manFlags(b *strings.Builder, node *kong.Node) {
 	}
 }
 
-// manText is a line of text that troff reads as it is.
+// manText escapes a line of text for troff.
 func manText(text string) string {
 	text = strings.NewReplacer(`\`, `\e`, "-", `\-`, "\n", " ").Replace(text)
 	if strings.HasPrefix(text, ".") || strings.HasPrefix(text, "'") {

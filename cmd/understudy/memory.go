@@ -6,52 +6,70 @@ import (
 	"runtime"
 	"runtime/debug"
 	"runtime/metrics"
+	"sync"
 	"sync/atomic"
+
+	"github.com/KimMachineGun/automemlimit/memlimit"
 
 	"github.com/understudy-mock/understudy/mockserver"
 )
 
-// A stand-in that holds a million messages must fit beside the application that
-// is developed: 1 GiB. By default the heap may double between two collections,
-// which is the cheapest while it is small; a large one may grow by less.
+// A stand-in with a million messages must fit into 800 MiB, next to the application under
+// development. A heap grows by at least heapRoom before a collection, because each collection
+// has a fixed cost. It may grow to usualFactor times its live bytes, up to largeHeap. A
+// larger heap grows by largeGrowth only.
 const (
-	largeHeap   = 512 << 20 // bytes that live
-	usualGrowth = 100       // percent, as GOGC
-	largeGrowth = 30
-	startGrowth = 400 // until the first collection: a start leaves little behind, and a collection is a tenth of it
+	heapRoom    = 128 << 20 // bytes
+	largeHeap   = 640 << 20 // bytes
+	usualFactor = 3
+	largeGrowth = 12  // percent, as GOGC
+	startGrowth = 400 // percent, until the first collection: a start leaves little garbage, and a collection takes a tenth of its time
 )
 
-// heapGrowth is by how much a heap may grow, in percent.
+// heapGrowth is the value of GOGC, in percent, for a heap with this number of live bytes.
 func heapGrowth(live uint64) int {
-	if live > largeHeap {
-		return largeGrowth
-	}
-	return usualGrowth
+	live = max(live, 1<<20)
+	next := min(max(live+heapRoom, live*usualFactor), largeHeap)
+	return int((max(next, live+live*largeGrowth/100) - live) * 100 / live)
 }
 
-// restOfMemory is what the process takes beside what the server counts, in bytes.
+// otherGrowth reports whether two values of GOGC differ by more than a tenth. A smaller
+// change is not worth stopping the world.
+func otherGrowth(next, now int) bool { return max(next, now)-min(next, now) > now/10 }
+
+// restOfMemory is the memory of the process that the server does not count, in bytes.
 const restOfMemory = 24 << 20
 
-// memoryCeiling is the soft limit of the heap, in bytes: what the server may hold, and
-// a part more as room between two collections. --memory bounds what is held;
-// without a ceiling the process could take twice that.
+// memoryCeiling is the soft limit of the heap, in bytes: what the server may hold, and a
+// sixteenth more as room between two collections. --memory limits only what is held: without
+// a ceiling, the process could take twice that. The ceiling does not exceed containerLimit.
 func memoryCeiling(held int64) int64 {
 	if held > math.MaxInt64/2 {
-		return math.MaxInt64
+		return containerLimit()
 	}
-	return restOfMemory + held + held/16
+	return min(restOfMemory+held+held/16, containerLimit())
 }
 
-// delayCollection lets the heap grow while a command starts a server; keepLean ends
-// that after the first collection.
+// containerLimit is the part of a container's memory that the heap may use, in bytes: nine
+// tenths of its limit. Without a limit it is math.MaxInt64.
+var containerLimit = sync.OnceValue(func() int64 {
+	limit, err := memlimit.ApplyRatio(memlimit.FromCgroupHybrid, 0.9)()
+	if err != nil || limit == 0 || limit > math.MaxInt64 {
+		return math.MaxInt64
+	}
+	return int64(limit)
+})
+
+// delayCollection lets the heap grow while a command starts a server. keepLean ends that
+// after the first collection.
 func delayCollection(args []string) {
 	if starts := len(args) > 0 && (args[0] == "serve" || args[0] == "run"); starts && os.Getenv("GOGC") == "" && os.Getenv("GOMEMLIMIT") == "" {
 		debug.SetGCPercent(startGrowth)
 	}
 }
 
-// keepLean sets the growth and the ceiling of the heap after each collection,
-// unless the environment sets them. The server is nil until it has started.
+// keepLean sets the growth and the ceiling of the heap after each collection, unless the
+// environment sets GOGC or GOMEMLIMIT. server contains nil until the server has started.
 func keepLean(server *atomic.Pointer[mockserver.Server]) {
 	if os.Getenv("GOGC") != "" || os.Getenv("GOMEMLIMIT") != "" {
 		return
@@ -61,18 +79,18 @@ func keepLean(server *atomic.Pointer[mockserver.Server]) {
 	var watch func(struct{})
 	watch = func(struct{}) {
 		metrics.Read(live)
-		if next := heapGrowth(live[0].Value.Uint64()); next != percent {
+		if next := heapGrowth(live[0].Value.Uint64()); otherGrowth(next, percent) {
 			percent = next
 			debug.SetGCPercent(next)
 		}
 		if s := server.Load(); s != nil {
-			// Each change stops the world for a moment: small ones wait.
+			// Each change stops the world for a moment, so small changes are skipped.
 			if next := memoryCeiling(s.MemoryBound()); max(next, limit)-min(next, limit) > limit/50 {
 				limit = next
 				debug.SetMemoryLimit(next)
 			}
 		}
-		runtime.AddCleanup(new([64]byte), watch, struct{}{}) // is called after the next collection
+		runtime.AddCleanup(new([64]byte), watch, struct{}{}) // the object is unreachable: watch runs after the next collection
 	}
 	runtime.AddCleanup(new([64]byte), watch, struct{}{})
 }

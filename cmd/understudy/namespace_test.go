@@ -8,8 +8,7 @@ import (
 	"testing"
 )
 
-// neighbour asks a server over an IPv6 link-local address, in a network
-// namespace of its own.
+// neighbour calls a server at an IPv6 link-local address, in a separate network namespace.
 const neighbour = `
 set -e
 ip link set lo up
@@ -31,7 +30,7 @@ wait $! || true
 grep -c 'WARNING: \[::\]' log
 `
 
-// TestALinkLocalNeighbourIsNotLocal: its address has a zone, and is not that of
+// TestALinkLocalNeighbourIsNotLocal: a link-local address has a zone and is not an address of
 // loopback.
 func TestALinkLocalNeighbourIsNotLocal(t *testing.T) {
 	t.Parallel()

@@ -5,8 +5,8 @@ import (
 	"syscall"
 )
 
-// endWithParent has the kernel ask a command to end when the thread that starts
-// it does, however this process ends.
+// endWithParent makes the kernel send SIGTERM to a command when the thread that started it
+// ends, however this process ends.
 func endWithParent(c *exec.Cmd) {
 	c.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGTERM}
 }

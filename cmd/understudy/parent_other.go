@@ -4,5 +4,5 @@ package main
 
 import "os/exec"
 
-// endWithParent does nothing: only Linux tells a process of its parent's end.
+// endWithParent does nothing: only Linux signals the end of a parent to its child.
 func endWithParent(*exec.Cmd) {}

@@ -10,7 +10,7 @@ import (
 // askToEnd asks a process to end by itself.
 func askToEnd(p *os.Process) error { return p.Signal(syscall.SIGTERM) }
 
-// exitCode is that of a command, or 128 and the signal, as in shells.
+// exitCode is the exit code of a command, or 128 plus the signal that ended it, as in shells.
 func exitCode(ended *os.ProcessState) int {
 	if status, ok := ended.Sys().(syscall.WaitStatus); ok && status.Signaled() {
 		return 128 + int(status.Signal())
@@ -18,5 +18,5 @@ func exitCode(ended *os.ProcessState) int {
 	return ended.ExitCode()
 }
 
-// keepFromChildren closes a file descriptor in the processes that this one starts.
+// keepFromChildren prevents child processes from inheriting a file descriptor.
 func keepFromChildren(fd int) { syscall.CloseOnExec(fd) }

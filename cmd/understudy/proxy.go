@@ -20,22 +20,22 @@ import (
 	"github.com/understudy-mock/understudy/spec/mask"
 )
 
-// ProxyCmd runs a proxy that holds an implementation to the document.
+// ProxyCmd runs a proxy that checks an implementation against the OpenAPI document.
 type ProxyCmd struct {
-	Upstream  string     `placeholder:"URL" help:"The implementation behind the proxy; default: target.urls.base of --target."`
-	Target    string     `placeholder:"FILE" help:"Target file: its bindings name what the document does not."`
-	Addr      string     `default:"127.0.0.1:8081" help:"Where to listen; port 0 takes a free one."`
-	Report    string     `placeholder:"FILE" help:"When it stops, write each kind of violation as a line of JSON: count and first exchange."`
-	Record    string     `placeholder:"FILE" help:"Write requests, and stubs that play the upstream, as YAML when it stops; secrets are masked."`
-	FailOn    spec.Basis `default:"stated" enum:"stated,implied" help:"What makes exit code 1: stated, or implied as well."`
-	Enforce   bool       `help:"Answer 502 instead of passing on an answer that breaks what --fail-on names."`
+	Upstream  string     `placeholder:"URL" help:"The implementation behind the proxy. Default: target.urls.base of --target."`
+	Target    string     `placeholder:"FILE" help:"Target file, whose bindings name what the document leaves open."`
+	Addr      string     `default:"127.0.0.1:8081" help:"Address to listen on; port 0 takes a free port."`
+	Report    string     `placeholder:"FILE" help:"On exit, write each kind of violation as a line of JSON, with its count and first exchange."`
+	Record    string     `placeholder:"FILE" help:"On exit, write the requests, and stubs that replay the upstream, as YAML; secrets are masked."`
+	FailOn    spec.Basis `default:"stated" enum:"stated,implied" help:"Which violations cause exit code 1: stated, or implied as well."`
+	Enforce   bool       `help:"Answer 502 in place of an answer that violates what --fail-on names."`
 	Dialect   string     `default:"auto" help:"Naming of the interface: auto (the target file's, or each request by its own names), svc, upstash, or a YAML file."`
 	LogLevel  string     `default:"info" help:"debug, info, warn, error."`
 	LogFormat string     `default:"text" enum:"text,json" help:"text or json."`
 }
 
-// Run passes traffic through until it is told to stop; exit code 1 says that
-// something broke the document.
+// Run passes traffic through until a signal stops it. Exit code 1 means that something
+// violated the document.
 func (c *ProxyCmd) Run(e *env) error {
 	cfg, err := c.config(e)
 	if err != nil {
@@ -50,7 +50,7 @@ func (c *ProxyCmd) Run(e *env) error {
 		if err != nil {
 			return usageError("--%s: %w", flag, err)
 		}
-		defer func() { _ = f.Close() }() // what was written is told by the writer
+		defer func() { _ = f.Close() }() // the writer reports errors
 		files[flag] = f
 	}
 	cfg.Record = files["record"] != nil
@@ -65,7 +65,7 @@ func (c *ProxyCmd) Run(e *env) error {
 	server := &http.Server{Handler: p, ReadHeaderTimeout: 30 * time.Second}
 	stop := context.AfterFunc(e.ctx, func() { _ = server.Close() }) // Serve returns then
 	defer stop()
-	_, _ = fmt.Fprintf(e.out, "A proxy before %s is running at http://%s\n", mask.URL(cfg.Upstream.String()), mockserver.Reachable(listener.Addr())) // nobody may be reading
+	_, _ = fmt.Fprintf(e.out, "A proxy before %s is running at http://%s\n", mask.URL(cfg.Upstream.String()), mockserver.Reachable(listener.Addr())) // there may be no reader
 	if err := server.Serve(listener); !errors.Is(err, http.ErrServerClosed) {
 		return fmt.Errorf("proxy: %w", err)
 	}
@@ -99,7 +99,7 @@ func (c *ProxyCmd) config(e *env) (proxy.Config, error) {
 	}
 	var err error
 	if cfg.Upstream, err = url.Parse(c.Upstream); err != nil || cfg.Upstream.Host == "" || cfg.Upstream.Scheme != "http" && cfg.Upstream.Scheme != "https" {
-		return cfg, usageError("--upstream %q: must be an http(s) URL", mask.URL(c.Upstream))
+		return cfg, usageError("--upstream: invalid value %q: must be an http(s) URL", mask.URL(c.Upstream))
 	}
 	if cfg.Dialect, err = dialectNamed(c.Dialect); err != nil {
 		return cfg, usageError("--dialect: %w", err)

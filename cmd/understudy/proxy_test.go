@@ -39,7 +39,7 @@ func (s *synced) String() string {
 	return s.b.String()
 }
 
-// behind starts a proxy before a handler.
+// behind starts a proxy in front of a handler.
 func behind(t *testing.T, upstream http.Handler, change func(*proxy.Config)) (p *proxy.Proxy, address string) {
 	t.Helper()
 	server := httptest.NewServer(upstream)
@@ -94,13 +94,13 @@ func TestProxyReportsViolations(t *testing.T) {
 			t.Errorf("the answer was changed: %d %s", status, body)
 		}
 	}
-	ask(t, "GET", address+"/v2/nothing", "", "") // the document does not say that there is nothing else
+	ask(t, "GET", address+"/v2/nothing", "", "") // the document does not exclude other paths
 	var lines bytes.Buffer
 	if err := p.WriteReport(&lines); err != nil {
 		t.Fatal(err)
 	}
 	var f proxy.Finding
-	if err := json.Unmarshal(lines.Bytes(), &f); err != nil { // one line, so that it is one kind
+	if err := json.Unmarshal(lines.Bytes(), &f); err != nil { // a single line: all are of one kind
 		t.Fatalf("%v:\n%s", err, lines.String())
 	}
 	expect.Equal(t, "requirement", f.Requirement, "REQ-DLQ-001")
@@ -123,9 +123,9 @@ func TestProxyReportsViolations(t *testing.T) {
 		}
 	}
 	if strings.Contains(text.String()+lines.String(), "secret-token") {
-		t.Errorf("a secret shows:\n%s\n%s", text.String(), lines.String())
+		t.Errorf("a secret is not masked:\n%s\n%s", text.String(), lines.String())
 	}
-	// The stubs are of the form that the stand-in takes: they play the upstream.
+	// The stubs have the form that the stand-in accepts, and replay the upstream.
 	u := mockserver.RunT(t)
 	stub := recording.Stubs[0]
 	u.Script(mockserver.Stub{Method: stub.Method, URL: stub.URL, Answers: []mockserver.Answer{{Status: mockserver.StubStatus(fmt.Sprint(stub.Answers[0].Status)), Body: stub.Answers[0].Body}}})
@@ -138,7 +138,7 @@ func TestProxyReportsViolations(t *testing.T) {
 	}
 }
 
-// TestProxyShowsNoCredential: neither the report nor the recording nor the log.
+// TestProxyShowsNoCredential checks the report, the recording and the log.
 func TestProxyShowsNoCredential(t *testing.T) {
 	t.Parallel()
 	const planted = "PLANTED0123456789"
@@ -183,7 +183,7 @@ func TestProxyShowsNoCredential(t *testing.T) {
 	}
 	for name, text := range map[string]string{"the report": lines.String(), "the recording": recording.String(), "the log": log.String()} {
 		if at := strings.Index(text, planted); at >= 0 || len(text) < 200 {
-			t.Errorf("%s, of %d bytes, shows it: ...%s", name, len(text), text[max(0, at-300):min(len(text), at+30)])
+			t.Errorf("%s of %d bytes has the credential: ...%s", name, len(text), text[max(0, at-300):min(len(text), at+30)])
 		}
 	}
 }

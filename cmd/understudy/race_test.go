@@ -2,5 +2,5 @@
 
 package main
 
-// raced tells tests that measure time that the race detector slows them down.
+// raced reports whether the race detector is on. It slows down tests that measure time.
 const raced = true

@@ -23,7 +23,7 @@ import (
 // RatelimitCmd is about the rate-limit plugin.
 type RatelimitCmd struct {
 	Check RatelimitCheckCmd `cmd:"" help:"Check a plugin configuration."`
-	Serve RatelimitServeCmd `cmd:"" help:"Run a small application behind the plugin, to try a configuration on."`
+	Serve RatelimitServeCmd `cmd:"" help:"Run a small application behind the plugin, to try out a configuration."`
 }
 
 // RatelimitCheckCmd checks a configuration.
@@ -31,7 +31,7 @@ type RatelimitCheckCmd struct {
 	File string `arg:"" help:"The configuration, as JSON; - for standard input."`
 }
 
-// Run prints every problem of the file, a line each.
+// Run prints every problem of the file, one per line.
 func (c *RatelimitCheckCmd) Run(e *env) error {
 	cfg, err := readPlugin(c.File, e.out)
 	if err != nil {
@@ -41,7 +41,7 @@ func (c *RatelimitCheckCmd) Run(e *env) error {
 	return err
 }
 
-// readPlugin reads a configuration. What is wrong with it goes to out.
+// readPlugin reads a configuration. It prints its problems to out.
 func readPlugin(file string, out io.Writer) (ratelimit.Config, error) {
 	read := func() ([]byte, error) { return os.ReadFile(file) }
 	if file == "-" {
@@ -53,7 +53,7 @@ func readPlugin(file string, out io.Writer) (ratelimit.Config, error) {
 	}
 	cfg, err := ratelimit.Parse(text)
 	if invalid, ok := errors.AsType[*ratelimit.Invalid](err); ok {
-		_, _ = fmt.Fprintln(out, invalid) // the exit code tells it too
+		_, _ = fmt.Fprintln(out, invalid) // the exit code reports it too
 		return cfg, command.Fail(command.ExitFailed, fmt.Errorf("%s: %d problems", file, len(invalid.Problems)))
 	}
 	if err != nil {
@@ -65,11 +65,11 @@ func readPlugin(file string, out io.Writer) (ratelimit.Config, error) {
 // RatelimitServeCmd runs an application behind the plugin.
 type RatelimitServeCmd struct {
 	File         string         `arg:"" help:"The configuration, as JSON; - for standard input."`
-	Addr         string         `default:"127.0.0.1:8090" help:"Where to listen; port 0 takes a free one."`
-	Upstream     *url.URL       `placeholder:"URL" help:"An application of your own behind the plugin, in place of one that answers with what was asked."`
-	Embedded     bool           `help:"Keep the counters in this process, whatever url and token of the file say."`
-	TrustedProxy []netip.Prefix `placeholder:"CIDR" help:"Believe the X-Forwarded-For of these addresses; repeatable."`
-	Timeout      time.Duration  `default:"1s" help:"How long a request waits for the store before it passes."`
+	Addr         string         `default:"127.0.0.1:8090" help:"Address to listen on; port 0 takes a free port."`
+	Upstream     *url.URL       `placeholder:"URL" help:"Your own application behind the plugin. Default: one that echoes the request."`
+	Embedded     bool           `help:"Keep the counters in this process, and ignore url and token of the file."`
+	TrustedProxy []netip.Prefix `placeholder:"CIDR" help:"Trust the X-Forwarded-For header from these addresses; repeatable."`
+	Timeout      time.Duration  `default:"1s" help:"How long a request waits for the store before it is let through."`
 	LogLevel     string         `default:"debug" help:"debug, info, warn, error."`
 	LogFormat    string         `default:"text" enum:"text,json" help:"text or json."`
 }
@@ -81,7 +81,7 @@ func (c *RatelimitServeCmd) Run(e *env) error {
 		return usageError("ratelimit serve: %w", err)
 	}
 	if c.Upstream != nil && (c.Upstream.Host == "" || c.Upstream.Scheme != "http" && c.Upstream.Scheme != "https") {
-		return usageError("--upstream %q: must be an http(s) URL", c.Upstream)
+		return usageError("--upstream: invalid value %q: must be an http(s) URL", c.Upstream)
 	}
 	if cfg.Log, err = e.logger(c.LogLevel, c.LogFormat); err != nil {
 		return err
@@ -98,7 +98,7 @@ func (c *RatelimitServeCmd) Run(e *env) error {
 		if err != nil {
 			return err
 		}
-		defer func() { _ = embedded.Close() }() // it keeps nothing
+		defer func() { _ = embedded.Close() }() // it stores nothing
 		store.Handle(storePath, http.StripPrefix(storePath, embedded))
 		store.Handle(storePath+"/", http.StripPrefix(storePath, embedded))
 		cfg.URL = address + storePath
@@ -124,12 +124,10 @@ func (c *RatelimitServeCmd) Run(e *env) error {
 	return nil
 }
 
-// storePath is where the embedded store of the application is: no strategy
-// limits it.
+// storePath is the path of the embedded store. No strategy limits it.
 const storePath = "/_store"
 
-// application is what the plugin protects: every path of echo answers with what
-// was asked.
+// application is the handler behind the plugin: --upstream, or echoRequest without one.
 func (c *RatelimitServeCmd) application() http.Handler {
 	if c.Upstream == nil {
 		return http.HandlerFunc(echoRequest)
@@ -137,8 +135,8 @@ func (c *RatelimitServeCmd) application() http.Handler {
 	return &httputil.ReverseProxy{Rewrite: func(r *httputil.ProxyRequest) { r.SetURL(c.Upstream) }}
 }
 
-// echoRequest is the application when there is no other.
+// echoRequest answers with the method, the path and the address of the request.
 func echoRequest(w http.ResponseWriter, r *http.Request) {
 	w.Header().Set("Content-Type", "application/json")
-	_ = json.NewEncoder(w).Encode(map[string]string{"method": r.Method, "path": r.URL.Path, "from": r.RemoteAddr}) // the client may be gone
+	_ = json.NewEncoder(w).Encode(map[string]string{"method": r.Method, "path": r.URL.Path, "from": r.RemoteAddr}) // the client may have disconnected
 }

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"encoding/json"
 	"flag"
 	"fmt"
 	"os"
@@ -16,7 +15,7 @@ import (
 	"github.com/understudy-mock/understudy/spec"
 )
 
-// update writes the tables of operations anew: `make generate`.
+// update rewrites the tables of operations: `make generate`.
 var update = flag.Bool("update", false, "write the generated parts of README.md and docs")
 
 const (
@@ -24,16 +23,15 @@ const (
 	tableEnd   = "<!-- end -->\n"
 )
 
-// TestReadmeOperations holds the tables of operations to the document.
+// TestReadmeOperations compares the tables of operations with the document.
 func TestReadmeOperations(t *testing.T) {
 	t.Parallel()
 	doc, err := spec.Load()
 	if err != nil {
 		t.Fatal(err)
 	}
-	inDocument := func(o *spec.Operation) bool { return o.Origin != "extension" }
 	all := func(*spec.Operation) bool { return true }
-	for file, picked := range map[string]func(*spec.Operation) bool{"README.md": inDocument, "docs/operations.md": all} {
+	for file, picked := range map[string]func(*spec.Operation) bool{"docs/operations.md": all} {
 		path := filepath.Join("../..", file)
 		text, err := os.ReadFile(path)
 		if err != nil {
@@ -58,7 +56,7 @@ func TestReadmeOperations(t *testing.T) {
 	}
 }
 
-// operationTable is a table in Markdown, by area.
+// operationTable is a Markdown table, ordered by area.
 func operationTable(doc *spec.Document, picked func(*spec.Operation) bool) string {
 	var rows []string
 	for _, o := range doc.Operations() {
@@ -70,128 +68,106 @@ func operationTable(doc *spec.Document, picked func(*spec.Operation) bool) strin
 	return "\n| area | operation | operationId | origin |\n|---|---|---|---|\n" + strings.Join(rows, "") + "\n"
 }
 
-// blocks are the code blocks of README.md, and of further files, in a language.
-func blocks(t *testing.T, language string, files ...string) []string {
-	t.Helper()
-	var text []byte
-	for _, file := range append([]string{"README.md"}, files...) {
-		part, err := os.ReadFile(filepath.Join("../..", file))
-		if err != nil {
-			t.Fatal(err)
-		}
-		text = append(text, part...)
-	}
-	var list []string
-	for _, m := range regexp.MustCompile("(?ms)^```(\\w*)\n(.*?)^```$").FindAllStringSubmatch(string(text), -1) {
-		if m[1] == language {
-			list = append(list, m[2])
-		}
-	}
-	if len(list) == 0 {
-		t.Fatalf("README.md has no block in %s", language)
-	}
-	return list
-}
-
-// TestReadmeCommands runs every command of the README and of docs/terminal.md, against a server whose
-// address replaces the one in the text. Those of make must exist. The shell is
-// empty: all that a command knows of the server comes from the eval before it.
-func TestReadmeCommands(t *testing.T) {
-	t.Parallel()
-	if _, err := exec.LookPath("curl"); err != nil {
-		skipLoud(t, "curl is not installed: the commands of the README are NOT tested")
-	}
-	binary, scratch := build(t), t.TempDir() // what commands write goes there
-	server := serve(t, binary)
-	if err := os.Symlink(filepath.Dir(binary), filepath.Join(scratch, "bin")); err != nil {
-		t.Fatal(err)
-	}
-	environment := "" // the line of the README that sets it
-	makefile, err := os.ReadFile("../../Makefile")
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, block := range blocks(t, "sh", "docs/terminal.md") {
-		for line := range strings.Lines(block) {
-			line = strings.TrimSpace(line)
-			if target, ok := strings.CutPrefix(line, "make "); ok {
-				target, _, _ = strings.Cut(target, " ")
-				if !strings.Contains(string(makefile), "\n"+target+": ") {
-					t.Errorf("%s: no such target", line)
-				}
-				continue
-			}
-			line = strings.ReplaceAll(line, "http://127.0.0.1:8080", server.URL)
-			if strings.HasPrefix(line, "eval ") {
-				environment = line + "\n"
-			}
-			command := exec.CommandContext(t.Context(), "sh", "-c", environment+line)
-			command.Env = []string{"UNDERSTUDY_URL=" + server.URL, "HOME=" + scratch, "PATH=" + filepath.Dir(binary) + ":" + os.Getenv("PATH")}
-			command.Dir = scratch
-			out, err := command.CombinedOutput()
-			if err != nil {
-				t.Errorf("%s: got %v, want exit status 0\n%s", line, err, out)
-			}
-			if strings.Contains(line, "/v2/publish/") {
-				expect.Contains(t, line, string(out), `"messageId"`)
-			}
-		}
-	}
-}
-
-// TestReadmeGo runs the Go test of the README as a package of this module, in a
-// folder where it exists for the compiler only.
-func TestReadmeGo(t *testing.T) {
-	t.Parallel()
-	root, err := filepath.Abs("../..")
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, block := range blocks(t, "go") {
-		dir := t.TempDir()
-		file := filepath.Join(dir, "shop_test.go")
-		if err := os.WriteFile(file, []byte(block), 0o600); err != nil {
-			t.Fatal(err)
-		}
-		overlay, err := json.Marshal(map[string]any{"Replace": map[string]string{filepath.Join(root, "docs", "shop_test.go"): file}})
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(filepath.Join(dir, "overlay.json"), overlay, 0o600); err != nil {
-			t.Fatal(err)
-		}
-		test := exec.CommandContext(t.Context(), "go", "test", "-vet=off", "-overlay", filepath.Join(dir, "overlay.json"), "./docs")
-		test.Dir = root
-		if out, err := test.CombinedOutput(); err != nil || !strings.HasPrefix(string(out), "ok") {
-			t.Errorf("%v\n%s", err, out)
-		}
-	}
-}
-
-// TestClientReadme runs the JavaScript test of the README with the published
-// client, by the command that stands below it.
+// TestClientReadme runs the tests of the README in a clone of this checkout, with the
+// commands of the README. They need the package registries.
 func TestClientReadme(t *testing.T) {
 	t.Parallel()
-	if _, err := exec.LookPath("npm"); err != nil {
-		skipLoud(t, "npm is not installed: the JavaScript of the README is NOT tested")
+	for _, tool := range []string{"git", "make", "npm", "python3"} {
+		if _, err := exec.LookPath(tool); err != nil {
+			skipLoud(t, tool+" is not installed: the tests of the README are NOT run")
+		}
 	}
-	client, err := filepath.Abs("../../conformance/clients/qstash")
+	dir := t.TempDir()
+	script := "git clone --quiet 'file://" + abs(t, "../..") + "' understudy\ncd understudy\n"
+	languages := map[string]bool{}
+	for _, b := range pageBlocks(t, "README.md") {
+		languages[b.language] = true
+		switch {
+		case b.mark == "run by TestClientReadme" && b.language == "sh":
+			script += b.text
+		case b.language != "sh" && b.mark == "":
+			t.Errorf("README.md:%d: the test in %s is not part of a file in examples/first", b.line, b.language)
+		}
+	}
+	if !languages["go"] || !languages["js"] || !languages["python"] {
+		t.Errorf("the README has tests in %v, want Go, JavaScript and Python", languages)
+	}
+	c := exec.CommandContext(t.Context(), "bash", "-euxo", "pipefail", "-c", script)
+	c.Dir = dir
+	out, err := c.CombinedOutput()
+	if err != nil && regexp.MustCompile(`npm error network|No matching distribution found for hatchling`).Match(out) {
+		skipLoud(t, fmt.Sprintf("the registries cannot be reached: the tests of the README are NOT run: %s", out))
+	}
+	for _, want := range []string{"ok  \tgithub.com/understudy-mock/understudy/examples/first", "# pass 1", "1 passed"} {
+		if err != nil || !strings.Contains(strings.ReplaceAll(string(out), "ℹ", "#"), want) {
+			t.Fatalf("%v: %q is not printed:\n%s", err, want, out)
+		}
+	}
+}
+
+// TestReadmeCounts counts the commands from the clone to the first delivery and to a green
+// test, which the README promises.
+func TestReadmeCounts(t *testing.T) {
+	t.Parallel()
+	text, err := os.ReadFile("../../README.md")
 	if err != nil {
 		t.Fatal(err)
 	}
-	install(t, client)
-	dir := t.TempDir()
-	if err := os.Symlink(filepath.Join(client, "node_modules"), filepath.Join(dir, "node_modules")); err != nil {
+	var commands []string
+	for _, b := range pageBlocks(t, "README.md") {
+		for line := range strings.Lines(b.text) {
+			if b.language == "sh" {
+				commands = append(commands, strings.Split(strings.TrimSpace(line), " && ")...)
+			}
+		}
+	}
+	// count counts the commands that a reader types to get to last, without those of others.
+	count := func(last string, others ...string) (n int) {
+		for _, c := range commands {
+			if slices.ContainsFunc(others, func(other string) bool { return strings.Contains(c, other) }) {
+				continue
+			}
+			if n++; strings.HasPrefix(c, last) {
+				return n
+			}
+		}
+		t.Errorf("the README has no command %s", last)
+		return n
+	}
+	delivery := []string{"make run", "bin/understudy", "curl "} // of the first section
+	want := fmt.Sprintf("From the clone to a green test, these are %d commands in Go, %d in JavaScript and %d in Python",
+		count("go test", delivery...), count("node --test", append(delivery, "go test")...), count("pytest", append(delivery, "go test", "npm install", "node --test")...))
+	expect.Contains(t, "README.md", string(text), want)
+	expect.Contains(t, "README.md", string(text), fmt.Sprintf("From the clone to the first delivery, these are %d commands", count("bin/understudy ctl publish")))
+}
+
+// walkRow is a row of the walk in docs/architecture.md.
+var walkRow = regexp.MustCompile("(?m)^\\| [^|]+ \\| `([^`]+\\.go)` \\| `(\\w+)` \\|$")
+
+// Each function of the walk from publish to delivery is in the file that the page names.
+func TestArchitectureWalk(t *testing.T) {
+	t.Parallel()
+	page, err := os.ReadFile("../../docs/architecture.md")
+	if err != nil {
 		t.Fatal(err)
 	}
-	if err := os.WriteFile(filepath.Join(dir, "order.test.mjs"), []byte(blocks(t, "js")[0]), 0o600); err != nil {
+	rows := walkRow.FindAllStringSubmatch(string(page), -1)
+	if len(rows) < 10 {
+		t.Fatalf("rows of the walk: got %d, want 10 or more", len(rows))
+	}
+	for _, row := range rows {
+		source, err := os.ReadFile(filepath.Join("../..", row[1]))
+		if err != nil || !regexp.MustCompile(`(?m)^func (\([^)]*\) )?`+row[2]+`[\[(]`).Match(source) {
+			t.Errorf("docs/architecture.md: %s has no function %s: %v", row[1], row[2], err)
+		}
+	}
+}
+
+func abs(t *testing.T, path string) string {
+	t.Helper()
+	path, err := filepath.Abs(path)
+	if err != nil {
 		t.Fatal(err)
 	}
-	line := regexp.MustCompile(`(?m)^understudy run .*order\.test\.mjs$`).FindString(strings.Join(blocks(t, ""), "\n"))
-	command := exec.CommandContext(t.Context(), "sh", "-c", line)
-	command.Dir = dir
-	command.Env = append(os.Environ(), "PATH="+filepath.Dir(build(t))+":"+os.Getenv("PATH"))
-	if out, err := command.CombinedOutput(); err != nil || !strings.Contains(string(out), "pass 1") {
-		t.Errorf("%q: %v\n%s", line, err, out)
-	}
+	return path
 }

@@ -13,13 +13,15 @@ import (
 	"github.com/understudy-mock/understudy/internal/command"
 )
 
-// stopLimit is how long the command may take to stop after a signal.
+// stopLimit is the time limit for the command to stop after a signal.
 const stopLimit = 10 * time.Second
 
-// RunCmd starts a stand-in, runs a command with its environment, and stops. Its
-// flags are those of serve. With --until-eof, the end of standard input stops
-// the command as SIGTERM does, and then the stand-in; the command's own standard
-// input is empty.
+// nodeCA is the environment variable with a file of CAs that Node.js also trusts.
+const nodeCA = "NODE_EXTRA_CA_CERTS"
+
+// RunCmd starts a stand-in, runs a command with its environment, and stops. It has the flags
+// of serve. With --until-eof, the end of standard input stops the command as SIGTERM does,
+// and then the stand-in; the standard input of the command is empty.
 type RunCmd struct {
 	ServeCmd `embed:""`
 
@@ -41,7 +43,7 @@ func (c *RunCmd) Run(e *env) error {
 	}
 	child := exec.CommandContext(e.ctx, words[0], words[1:]...)
 	child.Stdout, child.Stderr = e.out, e.err
-	if !c.UntilEOF { // which reads it
+	if !c.UntilEOF { // --until-eof reads standard input
 		child.Stdin = os.Stdin
 	}
 	endWithParent(child)
@@ -51,13 +53,16 @@ func (c *RunCmd) Run(e *env) error {
 	for _, v := range s.Env() {
 		child.Env = append(child.Env, v.Name+"="+v.Value)
 	}
-	ended, end := context.WithCancel(context.WithoutCancel(e.ctx)) // a command may take its time to stop
+	if _, set := os.LookupEnv(nodeCA); c.ca != "" && !set { // Node.js adds it to the CAs of the system; variables of other clients replace these
+		child.Env = append(child.Env, nodeCA+"="+c.ca)
+	}
+	ended, end := context.WithCancel(context.WithoutCancel(e.ctx)) // a command may need time to stop
 	var waiting sync.WaitGroup
 	waiting.Add(1)
 	go func() {
 		defer waiting.Done()
 		defer end()
-		runtime.LockOSThread() // endWithParent takes the thread for the parent
+		runtime.LockOSThread() // endWithParent regards this thread as the parent
 		defer runtime.UnlockOSThread()
 		err = child.Run()
 	}()
@@ -68,7 +73,7 @@ func (c *RunCmd) Run(e *env) error {
 	case child.ProcessState == nil:
 		return usageError("run: %w", err)
 	case !child.ProcessState.Success():
-		return command.Fail(exitCode(child.ProcessState), errors.New("")) // the command has said why
+		return command.Fail(exitCode(child.ProcessState), errors.New("")) // the command has printed the reason
 	case closed != nil:
 		return fmt.Errorf("stop: %w", closed)
 	}

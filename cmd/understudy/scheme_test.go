@@ -15,8 +15,8 @@ import (
 	"github.com/understudy-mock/understudy/internal/command"
 )
 
-// alerting is a TLS server that answers plain HTTP with a TLS alert, as OpenSSL
-// does; Go's own answers with status 400.
+// alerting is a TLS server that answers plain HTTP with a TLS alert, as OpenSSL does. Servers
+// of net/http answer with status 400.
 func alerting(t *testing.T) string {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
@@ -67,7 +67,7 @@ func (c *silentConn) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// Each command says in words that a URL has the wrong scheme for its port.
+// Each command reports that a URL has the wrong scheme for its port.
 func TestWrongSchemeIsNamed(t *testing.T) {
 	t.Parallel()
 	plain := httptest.NewServer(http.NotFoundHandler())
@@ -97,7 +97,7 @@ func TestWrongSchemeIsNamed(t *testing.T) {
 				c := exec.CommandContext(t.Context(), binary, args...)
 				var errs bytes.Buffer
 				c.Stderr = &errs
-				_ = c.Run() // its exit code is looked at
+				_ = c.Run() // the exit code is checked below
 				if code := c.ProcessState.ExitCode(); code != command.ExitUnreachable || !strings.Contains(errs.String(), at.want) {
 					t.Errorf("exit code %d, %q; want 3 and %q", code, errs.String(), at.want)
 				}

@@ -12,7 +12,7 @@ func TestMain(m *testing.M) {
 	testscript.Main(programs.Main{M: m}, map[string]func(){"understudy": main, "runner": runner})
 }
 
-// TestScripts runs testdata/*.txtar: what the commands print, and how they end.
+// TestScripts runs testdata/*.txtar, which check output and exit codes of the commands.
 func TestScripts(t *testing.T) {
 	t.Parallel()
 	testscript.Run(t, programs.Script("testdata"))

@@ -15,50 +15,61 @@ import (
 
 	"github.com/gofrs/flock"
 
+	"github.com/understudy-mock/understudy/engine/store"
 	"github.com/understudy-mock/understudy/mockserver"
+	"github.com/understudy-mock/understudy/mockserver/fleet"
 	"github.com/understudy-mock/understudy/spec"
 	"github.com/understudy-mock/understudy/spec/route"
 )
 
 // ServeCmd runs the stand-in.
 type ServeCmd struct {
-	Addr              string            `default:"${addr}" help:"Where to listen; port 0 takes a free one."`
+	Addr              string            `default:"${addr}" help:"Address to listen on; port 0 takes a free port."`
 	Dialect           string            `default:"auto" help:"Naming of the interface: auto (each request by its own names), svc, upstash, or a YAML file."`
-	Clock             string            `help:"real (default), manual (moves by ctl advance), auto (skips to the next timer)."`
-	Seed              uint64            `default:"0" help:"Repeat ids, signatures and logs; 0 for random."`
+	Clock             string            `help:"real (default), manual (moved with ctl advance) or auto (skips to the next timer)."`
+	Seed              uint64            `default:"0" help:"The same seed repeats ids, signatures and logs; 0 for random."`
 	Account           []string          `placeholder:"ID:TOKEN" help:"An account; repeatable. Default: the dialect's development account."`
-	Accounts          string            `default:"fixed" enum:"fixed,any" help:"any gives every unknown token an account of its own."`
-	Rewrite           map[string]string `placeholder:"FROM=TO" help:"Deliver to TO what is meant for FROM; repeatable."`
-	Stub              []string          `sep:"none" placeholder:"URL=STATUS[:BODY]" help:"Answer deliveries to URL (with *) without network; repeatable."`
-	StubPreset        []string          `enum:"echo-hosts" placeholder:"NAME" help:"Ready-made stubs: echo-hosts."`
+	Accounts          string            `default:"fixed" enum:"fixed,any" help:"fixed, or any: every unknown token gets its own account."`
+	Rewrite           map[string]string `placeholder:"FROM=TO" help:"Send deliveries for FROM to TO; repeatable."`
+	Stub              []string          `sep:"none" placeholder:"URL=STATUS[:BODY]" help:"Answer deliveries to URL (* matches any characters) without network access; repeatable."`
+	StubPreset        []string          `enum:"echo-hosts" placeholder:"NAME" help:"Predefined stubs: echo-hosts."`
 	MaxBody           string            `default:"1MiB" help:"Largest request body, such as 512KiB or 4MiB."`
-	MaxMessages       int               `default:"10000" placeholder:"N" help:"Most messages that one request may create: a batch counts each endpoint of its URL groups."`
-	Memory            string            `default:"512MiB" help:"Bytes of journals, log and answers to keep; the oldest bodies go first."`
-	MaxBacklog        string            `default:"2GiB" placeholder:"N|SIZE" help:"Refuse publishes with 429 when N messages, or SIZE bytes of messages, DLQ entries and runs, are not done: 100000 or 2GiB."`
-	ValidateResponses bool              `default:"true" negatable:"" help:"Hold our own answers to the document."`
-	ControlToken      string            `placeholder:"T" help:"Token of the control API; without one it is open on loopback only."`
-	Outbound          string            `default:"allow" enum:"allow,loopback-only,stub-only" help:"What deliveries that no stub answers may reach: allow, loopback-only, stub-only."`
+	MaxMessages       int               `default:"10000" placeholder:"N" help:"Maximum number of messages that one request may create; a batch counts each endpoint of its URL groups."`
+	Memory            string            `default:"512MiB" help:"Memory for journals, log and answers; the oldest bodies are dropped first."`
+	MaxBacklog        string            `default:"2GiB" placeholder:"N|SIZE" help:"Refuse publishes with 429 when N messages, or SIZE bytes of messages, DLQ entries and runs, are open; for example 100000 or 2GiB."`
+	ValidateResponses bool              `default:"true" negatable:"" help:"Check the server's own answers against the OpenAPI document."`
+	ControlToken      string            `placeholder:"T" help:"Token of the control API. Without it, the API is open on loopback only."`
+	Outbound          string            `default:"allow" enum:"allow,loopback-only,stub-only" help:"Where deliveries without a stub may go: allow (anywhere), loopback-only or stub-only (nowhere)."`
 	StrictOptions     bool              `help:"Refuse unknown configuration names."`
-	PricePerMessage   float64           `default:"0.00001" help:"For the billing figures of the statistics."`
+	PricePerMessage   float64           `default:"0.00001" help:"Price of a message, for the cost figures of the statistics."`
 	VectorLag         time.Duration     `default:"0s" help:"How long a vector change stays pending."`
-	KVURL             string            `name:"kv-url" aliases:"kv-server" env:"UNDERSTUDY_KV_SERVER" placeholder:"redis://..." help:"A real server behind the key-value store; embedded without."` // UNDERSTUDY_KV_URL is what the banner gives to clients
-	VectorIndex       []string          `sep:"none" placeholder:"NAME=TYPE:DIM:FUNCTION" help:"A vector index, such as docs=DENSE:1536:COSINE; repeatable. Default: one whose first vector decides."`
-	Embed             string            `placeholder:"hash" help:"hash: make vectors of texts by hashing their words, for tests; without it, texts are refused."`
-	ListenRegion      string            `placeholder:"ADDR" help:"Own address of the region host."`
-	ListenManagement  string            `placeholder:"ADDR" help:"Own address of the management host."`
-	ListenVector      string            `placeholder:"ADDR" help:"Own address of the vector host."`
-	Advertise         string            `placeholder:"URL" help:"How clients reach this server, such as http://understudy:8080: what the banner, the ready file, env and the page print. Default: the address it listens at."`
-	ReadyFile         string            `placeholder:"FILE" help:"Write one JSON line with addresses, credentials and environment when ready."`
-	Snapshot          string            `placeholder:"FILE" help:"Begin with the state in FILE, if it is there, and save it there at a clean stop."`
-	Fixture           []string          `placeholder:"FILE" help:"Load a fixture file when beginning without a snapshot; repeatable."`
-	SnapshotEvery     time.Duration     `placeholder:"DURATION" help:"Save it so often as well."`
-	UntilEOF          bool              `name:"until-eof" help:"Stop, as by SIGTERM, when standard input ends: a server whose parent process is killed ends as well."`
-	UntilEOFOf        int               `name:"until-eof-of" env:"-" placeholder:"FD" help:"As --until-eof, but of the file descriptor FD: standard input stays that of the command of run."`
-	Quiet             bool              `help:"Log only errors of the stand-in itself, as with --log-level error."`
-	LogLevel          string            `default:"${loglevel}" help:"debug, info (attempts that are retried), warn (failed messages and runs, refused requests), error."`
+	KVURL             string            `name:"kv-url" aliases:"kv-server" env:"UNDERSTUDY_KV_SERVER" placeholder:"redis://..." help:"Use this server for the key-value store. Default: an embedded store."` // the banner prints UNDERSTUDY_KV_URL for clients
+	VectorIndex       []string          `sep:"none" placeholder:"NAME=TYPE:DIM:FUNCTION" help:"A vector index, such as docs=DENSE:1536:COSINE; repeatable. Default: one index, whose type and dimension come from the first vector."`
+	Embed             string            `placeholder:"hash" help:"hash: compute vectors from texts by hashing their words, for tests. Without it, texts are refused."`
+	ListenRegion      string            `placeholder:"ADDR" help:"Separate address for the region host."`
+	ListenManagement  string            `placeholder:"ADDR" help:"Separate address for the management host."`
+	ListenVector      string            `placeholder:"ADDR" help:"Separate address for the vector host."`
+	Advertise         string            `placeholder:"URL" help:"URL at which clients and the other servers of a fleet reach this server, such as http://understudy:8080. Banner, ready file, env and page print it. Default: the address it listens on."`
+	ReadyFile         string            `placeholder:"FILE" help:"When ready, write a JSON line with addresses, credentials and environment variables."`
+	Snapshot          string            `placeholder:"FILE" help:"Start with the state in FILE if it exists, and save the state there at a clean stop."`
+	Data              dataPlace         `placeholder:"DIR|nats://A,B,C" help:"Keep the state in this folder, or in this JetStream cluster, which several servers can share. Accepted requests survive a crash of the process or the machine."`
+	DataAcceptLoss    bool              `help:"Start from a damaged folder: skip what cannot be read, and keep the damaged files."`
+	DataReplicas      int               `placeholder:"N" help:"Number of copies of the data in a JetStream cluster. Default: 3, or 1 if the cluster has fewer than 3 servers."`
+	FleetURL          string            `name:"fleet-url" placeholder:"URL" help:"URL at which clients reach the fleet as a whole, such as that of a load balancer. Deliveries to it count as deliveries to the fleet itself."`
+	FleetSecret       string            `env:"UNDERSTUDY_FLEET_SECRET" placeholder:"TEXT" help:"Secret that all servers of a fleet share; required unless they listen on loopback only."`
+	Fixture           []string          `placeholder:"FILE" help:"Load a fixture file when starting without a snapshot; repeatable."`
+	SnapshotEvery     time.Duration     `placeholder:"DURATION" help:"Save the snapshot at this interval as well."`
+	UntilEOF          bool              `name:"until-eof" help:"Stop, as with SIGTERM, when standard input ends, so that the server does not outlive a killed parent process."`
+	UntilEOFOf        int               `name:"until-eof-of" env:"-" placeholder:"FD" help:"As --until-eof, for the file descriptor FD: standard input is left to the command of run."`
+	Quiet             bool              `help:"Log only errors of the stand-in itself; same as --log-level error."`
+	LogLevel          string            `default:"${loglevel}" help:"debug, info (retried attempts), warn (failed messages and runs, refused requests) or error."`
 	LogFormat         string            `default:"text" enum:"text,json" help:"text or json."`
 
-	lock *flock.Flock // on the snapshot file; nil: none
+	tlsFlags `embed:""`
+
+	store store.Store  // nil: in memory
+	fleet *fleet.Fleet // nil: no fleet
+	lock  *flock.Flock // on the snapshot file; nil: none
 }
 
 // Run serves until it receives a signal to stop, or its standard input ends.
@@ -67,16 +78,19 @@ func (c *ServeCmd) Run(e *env) error {
 	if err != nil {
 		return err
 	}
-	printBanner(e.out, s, c.Embed) // last: who sees it finds the ready file written
+	printBanner(e.out, s, c.Embed, c.ca) // last, so that programs that wait for it find the ready file
 	c.saveUntil(e.ctx, s, cfg.Log)
 	return c.stop(s)
 }
 
-// start starts the stand-in that the flags describe, for a command.
+// start starts the stand-in that the flags describe. command is the name in errors. After an
+// error, it releases what it has opened.
 func (c *ServeCmd) start(e *env, command string) (s *mockserver.Server, cfg mockserver.Config, err error) {
 	defer func() {
 		if err != nil {
-			_ = c.release() // the first error counts
+			_ = c.closeTLS() // the first error is reported
+			_ = c.closeData()
+			_ = c.release()
 		}
 	}()
 	var running atomic.Pointer[mockserver.Server]
@@ -94,6 +108,9 @@ func (c *ServeCmd) start(e *env, command string) (s *mockserver.Server, cfg mock
 			return nil, cfg, err
 		}
 	}
+	if err := c.dataFlags(); err != nil {
+		return nil, cfg, err
+	}
 	saved, err := c.state(cfg.Log)
 	if err != nil {
 		return nil, cfg, err
@@ -101,6 +118,13 @@ func (c *ServeCmd) start(e *env, command string) (s *mockserver.Server, cfg mock
 	if saved != nil {
 		defer saved.Close()
 		cfg.Snapshot = saved
+	}
+	if c.store, err = c.openData(e.ctx, cfg.Log, e.warn); err != nil {
+		return nil, cfg, err
+	}
+	cfg.Store, cfg.Fleet = c.store, c.fleet
+	if err = c.openTLS(&cfg); err != nil {
+		return nil, cfg, err
 	}
 	for _, name := range c.Fixture {
 		text, err := os.ReadFile(name)
@@ -110,28 +134,36 @@ func (c *ServeCmd) start(e *env, command string) (s *mockserver.Server, cfg mock
 		cfg.Fixtures = append(cfg.Fixtures, mockserver.Fixture{Name: name, Text: text})
 	}
 	if c.ReadyFile != "" {
-		_ = os.Remove(c.ReadyFile) // one from before says nothing about this server; writing it tells of errors
+		_ = os.Remove(c.ReadyFile) // a file of an earlier server is wrong for this one; writing it reports errors
 	}
 	switch s, err = mockserver.Run(cfg); {
 	case errors.Is(err, mockserver.ErrSnapshot):
 		return nil, cfg, usageError("--snapshot %s: %w", c.Snapshot, err)
+	case err != nil && configError.MatchString(err.Error()):
+		return nil, cfg, usageError("--%w", err)
 	case err != nil:
 		return nil, cfg, usageError("%s: %w", command, err)
 	}
 	running.Store(s)
 	for _, text := range s.Warnings() {
-		_, _ = fmt.Fprintln(e.err, "understudy: WARNING: "+text) // whatever the level of the log
+		e.warn(text)
 	}
+	c.warnOfName(e.err, s)
 	if err := c.ready(s); err != nil {
-		_ = s.Close() // the first error counts
+		_ = s.Close() // the first error is reported
 		return nil, cfg, usageError("--ready-file: %w", err)
 	}
 	return s, cfg, nil
 }
 
-// stop ends the stand-in and saves its state.
+// configError matches errors of the server about a value of its configuration, which they
+// name like the flag.
+var configError = regexp.MustCompile(`^[a-z]+(-[a-z]+)*: invalid value `)
+
+// stop closes the stand-in, saves its state, and releases what start has opened, also after
+// an error.
 func (c *ServeCmd) stop(s *mockserver.Server) error {
-	return errors.Join(s.Close(), c.save(s), c.release())
+	return errors.Join(s.Close(), c.save(s), c.closeTLS(), c.closeData(), c.release())
 }
 
 func (c *ServeCmd) config(e *env) (mockserver.Config, error) {
@@ -148,7 +180,7 @@ func (c *ServeCmd) config(e *env) (mockserver.Config, error) {
 		return mockserver.Config{}, usageError("--dialect: %w", err)
 	}
 	if clocks := []string{"", "real", "manual", "auto"}; !slices.Contains(clocks, c.Clock) {
-		return mockserver.Config{}, usageError("--clock must be one of %q, %q, %q but got %q", clocks[1], clocks[2], clocks[3], c.Clock)
+		return mockserver.Config{}, usageError("--clock: invalid value %q: must be one of %s, %s, %s", c.Clock, clocks[1], clocks[2], clocks[3])
 	}
 	cfg := mockserver.Config{
 		Addr: c.Addr, RegionAddr: c.ListenRegion, ManagementAddr: c.ListenManagement, VectorAddr: c.ListenVector,
@@ -162,7 +194,7 @@ func (c *ServeCmd) config(e *env) (mockserver.Config, error) {
 		}
 	}
 	if cfg.MaxMessages = c.MaxMessages; c.MaxMessages < 1 {
-		return cfg, usageError("--max-messages %d: must be an integer from 1 up", c.MaxMessages)
+		return cfg, usageError("--max-messages: invalid value %d: must be an integer of 1 or more", c.MaxMessages)
 	}
 	if cfg.MaxBody, err = byteCount(c.MaxBody); err != nil {
 		return cfg, usageError("--max-body: %w", err)
@@ -176,7 +208,7 @@ func (c *ServeCmd) config(e *env) (mockserver.Config, error) {
 	for _, text := range c.Account {
 		id, token, ok := strings.Cut(text, ":")
 		if !ok || id == "" || token == "" {
-			return cfg, usageError("--account %q: accepted is ID:TOKEN", id)
+			return cfg, usageError("--account: invalid value %q: must be ID:TOKEN", id)
 		}
 		cfg.Accounts = append(cfg.Accounts, mockserver.Account{ID: id, Token: token})
 	}
@@ -208,7 +240,7 @@ func dialectNamed(name string) (*spec.Dialect, error) {
 	return spec.LoadDialect(name)
 }
 
-// parseBacklog reads a number of messages, or a size.
+// parseBacklog reads a number of messages or a size. The other result is 0.
 func parseBacklog(text string) (messages, bytes int64, err error) {
 	if n, err := strconv.ParseInt(text, 10, 64); err == nil && n > 0 {
 		return n, 0, nil
@@ -219,7 +251,7 @@ func parseBacklog(text string) (messages, bytes int64, err error) {
 	return 0, bytes, nil
 }
 
-// byteCount reads a size such as 512KiB.
+// byteCount reads a size such as 512KiB, from 1 byte to 1 TiB.
 func byteCount(text string) (int64, error) {
 	factor := int64(1)
 	number := text
@@ -234,18 +266,18 @@ func byteCount(text string) (int64, error) {
 	}
 	var n int64
 	if _, err := fmt.Sscanf(number, "%d", &n); err != nil || n <= 0 || fmt.Sprint(n) != number || n > 1<<40/factor {
-		return 0, fmt.Errorf("%q: accepted is a size such as 65536, 512KiB or 4MiB", text)
+		return 0, fmt.Errorf("invalid value %q: must be a size of at least 1 byte, such as 65536, 512KiB or 4MiB", text)
 	}
 	return n * factor, nil
 }
 
-// printBanner says once how to use the server.
-func printBanner(w io.Writer, s *mockserver.Server, embedding string) {
+// printBanner prints how to use the server, in one write.
+func printBanner(w io.Writer, s *mockserver.Server, embedding, ca string) {
 	var b strings.Builder
 	fmt.Fprintf(&b, "Understudy %s is running at %s\n\n", mockserver.Version, s.URL())
 	fmt.Fprintf(&b, "  messaging   %s\n  region      %s\n  management  %s\n  vector      %s\n  key-value   %s\n", s.URL(), s.RegionURL(), s.ManagementURL(), s.VectorURL(), s.KVURL())
 	if embedding != "" {
-		fmt.Fprintf(&b, "  embedding   %s: vectors for tests, which know words and no meaning\n", embedding)
+		fmt.Fprintf(&b, "  embedding   %s: vectors for tests, based on words and not on meaning\n", embedding)
 	}
 	b.WriteString("\n")
 	switch at := s.ListensAt(); {
@@ -254,20 +286,25 @@ func printBanner(w io.Writer, s *mockserver.Server, embedding string) {
 	case s.EveryInterface():
 		b.WriteString("It listens on every interface: other machines use an address of this one in place of 127.0.0.1; --advertise URL prints it.\n\n")
 	}
+	curl := "curl"
+	if ca != "" {
+		curl += " --cacert " + shellQuoted(ca)
+		fmt.Fprintf(&b, "It serves TLS with a generated certificate. Clients must trust its CA, %s: NODE_EXTRA_CA_CERTS (Node.js), SSL_CERT_FILE (Python, Go), --cacert (curl), --ca-file (understudy ctl).\n\n", ca)
+	}
 	for _, v := range s.Env() {
 		fmt.Fprintf(&b, "export %s=%s\n", v.Name, shellQuoted(v.Value))
 	}
-	fmt.Fprintf(&b, "\nTry it:\n  curl -X POST '%s' -H 'Authorization: Bearer %s' -H '%sRetries: 1' -d '{\"hello\":\"world\"}'\n",
-		s.URL()+route.PublishMessage.Path(s.URL()+"/_understudy/sink/status/200"), s.Token(), s.HeaderPrefix())
-	fmt.Fprintf(&b, "  curl '%s/_understudy/deliveries'\n", s.URL())
+	fmt.Fprintf(&b, "\nTry it:\n  %s -X POST '%s' -H 'Authorization: Bearer %s' -H '%sRetries: 1' -d '{\"hello\":\"world\"}'\n",
+		curl, s.URL()+route.PublishMessage.Path(s.URL()+"/_understudy/sink/status/200"), s.Token(), s.HeaderPrefix())
+	fmt.Fprintf(&b, "  %s '%s/_understudy/deliveries'\n", curl, s.URL())
 	fmt.Fprintf(&b, "\nWatch it: %s/_understudy/\n", s.URL())
-	_, _ = io.WriteString(w, b.String()) // nobody may be reading
+	_, _ = io.WriteString(w, b.String()) // there may be no reader
 }
 
-// plainWord needs no quotes in a shell.
+// plainWord matches texts that need no quotes in a shell.
 var plainWord = regexp.MustCompile(`^[\w@%+=:,./-]*$`)
 
-// shellQuoted is a text as a shell reads it.
+// shellQuoted quotes a text for a shell.
 func shellQuoted(text string) string {
 	if plainWord.MatchString(text) {
 		return text
@@ -275,8 +312,8 @@ func shellQuoted(text string) string {
 	return "'" + strings.ReplaceAll(text, "'", `'\''`) + "'"
 }
 
-// ready writes the one line that scripts wait for. It appears whole or not at
-// all.
+// ready writes the file that scripts wait for. It renames a complete file, so that no script
+// reads a part.
 func (c *ServeCmd) ready(s *mockserver.Server) error {
 	if c.ReadyFile == "" {
 		return nil
@@ -285,10 +322,14 @@ func (c *ServeCmd) ready(s *mockserver.Server) error {
 	for _, v := range s.Env() {
 		vars[v.Name] = v.Value
 	}
-	line, err := json.Marshal(map[string]any{
+	state := map[string]any{
 		"pid": os.Getpid(), "url": s.URL(), "regionUrl": s.RegionURL(), "managementUrl": s.ManagementURL(), "vectorUrl": s.VectorURL(), "kvUrl": s.KVURL(),
 		"controlUrl": s.URL() + "/_understudy", "listensAt": s.ListensAt(), "token": s.Token(), "env": vars,
-	})
+	}
+	if c.ca != "" {
+		state["caFile"] = c.ca
+	}
+	line, err := json.Marshal(state)
 	if err != nil {
 		return err
 	}

@@ -11,14 +11,14 @@ import (
 	"testing"
 )
 
-// outsideCall is a system call that reaches for an address of the internet.
+// outsideCall matches a system call that connects or sends to an internet address.
 var outsideCall = regexp.MustCompile(`(?:connect|sendto|sendmsg)\(.*sa_family=AF_INET6?,.*`)
 
-// loopbackAddress is an address that stays on this machine, as strace writes it.
+// loopbackAddress matches an address of this machine in the output of strace.
 var loopbackAddress = regexp.MustCompile(`inet_addr\("127\.[0-9.]+"\)|"::1"|"::ffff:127\.[0-9.]+"`)
 
-// Nothing phones home (docs/install.md): a server opens no connection of its own
-// accord, and afterwards those only that a user has asked for.
+// Nothing phones home (docs/install.md): a server opens only connections that a user has
+// requested.
 func TestNothingPhonesHome(t *testing.T) {
 	t.Parallel()
 	if _, err := exec.LookPath("strace"); err != nil {
@@ -63,11 +63,11 @@ func TestNothingPhonesHome(t *testing.T) {
 		}
 	}
 	end()
-	_ = server.Wait() // strace ends by the same signal
+	_ = server.Wait() // strace ends with the same signal
 	asked := false
 	for _, call := range outsideCalls(t, trace) {
 		if !loopbackAddress.MatchString(call) {
-			t.Errorf("a connection that nobody asked for: %s", call)
+			t.Errorf("an unexpected connection: %s", call)
 		}
 		asked = true
 	}
@@ -75,11 +75,11 @@ func TestNothingPhonesHome(t *testing.T) {
 		t.Error("the delivery is not in the trace: the test does not see connections")
 	}
 	if whole, err := os.ReadFile(trace); err != nil || strings.Count(string(whole), "execve(") != 1 {
-		t.Errorf("it starts programs: %v\n%s", err, regexp.MustCompile(`.*execve\(.*`).FindAllString(string(whole), -1))
+		t.Errorf("the server starts programs: %v\n%s", err, regexp.MustCompile(`.*execve\(.*`).FindAllString(string(whole), -1))
 	}
 }
 
-// outsideCalls are the lines of a trace that reach for the internet.
+// outsideCalls returns the lines of a trace that match outsideCall.
 func outsideCalls(t *testing.T, trace string) []string {
 	t.Helper()
 	text, err := os.ReadFile(trace)

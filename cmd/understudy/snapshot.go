@@ -20,12 +20,11 @@ import (
 	"github.com/understudy-mock/understudy/mockserver"
 )
 
-// own takes the snapshot file for this process, until release or the end of the
-// process, however that comes. Another server on the same file would overwrite
-// what this one saves.
+// own locks the snapshot file until release or the end of the process, even a crash.
+// Another server with the same file would overwrite what this one saves.
 func (c *ServeCmd) own() error {
 	if target, err := filepath.EvalSymlinks(c.Snapshot); err == nil {
-		c.Snapshot = target // the file is replaced, a link to it is not
+		c.Snapshot = target // saving replaces the file, and must not replace a link to it
 	}
 	if _, err := os.Stat(filepath.Dir(c.Snapshot)); err != nil {
 		return usageError("--snapshot: %w", err)
@@ -41,7 +40,7 @@ func (c *ServeCmd) own() error {
 	return nil
 }
 
-// release gives the snapshot file to others.
+// release unlocks the snapshot file.
 func (c *ServeCmd) release() error {
 	if c.lock == nil {
 		return nil
@@ -49,12 +48,12 @@ func (c *ServeCmd) release() error {
 	return c.lock.Close()
 }
 
-// state is the snapshot to begin with, nil when there is none yet. What an
-// earlier process left of a save that it did not complete is removed.
+// state opens the snapshot to start with, nil when there is none yet. It removes what an
+// earlier process has left of an incomplete save.
 func (c *ServeCmd) state(log *slog.Logger) (*os.File, error) {
 	switch {
 	case c.SnapshotEvery < 0 || c.SnapshotEvery > 0 && c.Snapshot == "":
-		return nil, usageError("--snapshot-every %s: accepted is a duration such as 30s, beside --snapshot FILE", c.SnapshotEvery)
+		return nil, usageError("--snapshot-every: invalid value %s: must be a duration such as 30s, and must be used with --snapshot FILE", c.SnapshotEvery)
 	case c.Snapshot == "":
 		return nil, nil
 	}
@@ -66,7 +65,7 @@ func (c *ServeCmd) state(log *slog.Logger) (*os.File, error) {
 	}
 	saved, err := os.Open(c.Snapshot)
 	if errors.Is(err, fs.ErrNotExist) {
-		log.Info("no snapshot yet: beginning empty", "file", c.Snapshot)
+		log.Info("no snapshot yet: starting empty", "file", c.Snapshot)
 		return nil, nil
 	}
 	if err != nil {
@@ -75,8 +74,8 @@ func (c *ServeCmd) state(log *slog.Logger) (*os.File, error) {
 	return saved, nil
 }
 
-// saveUntil saves every so often until ctx ends. A snapshot that cannot be
-// written is logged, and the server is not ready until one is: it continues.
+// saveUntil saves at the interval SnapshotEvery until ctx ends. After a failed save it
+// continues, but the server is not ready until a save succeeds.
 func (c *ServeCmd) saveUntil(ctx context.Context, s *mockserver.Server, log *slog.Logger) {
 	clock, rings := clock.NewReal(), make(chan struct{}, 1)
 	failed := false
@@ -113,11 +112,12 @@ func (c *ServeCmd) save(s *mockserver.Server) error {
 	return nil
 }
 
-// partialSuffix is behind the name of a file that is being written.
+// partialSuffix ends the name of a file that is being written.
 const partialSuffix = ".part"
 
-// replaceFile puts what write writes, and a line end, in place of a file: whole,
-// or not at all, whenever the process or the machine ends. It holds credentials, so only its owner reads it.
+// replaceFile replaces a file by the output of write and a line end: completely or not at
+// all, even if the process or the machine fails meanwhile. Only the owner may read it,
+// because it contains credentials.
 func replaceFile(name string, write func(io.Writer) error) error {
 	part, err := os.OpenFile(name+partialSuffix, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600)
 	if err != nil {
@@ -133,7 +133,7 @@ func replaceFile(name string, write func(io.Writer) error) error {
 		err = os.Rename(name+partialSuffix, name)
 	}
 	if err != nil {
-		_ = os.Remove(name + partialSuffix) // the first error counts
+		_ = os.Remove(name + partialSuffix) // the first error is reported
 	}
 	return err
 }
@@ -141,17 +141,17 @@ func replaceFile(name string, write func(io.Writer) error) error {
 type (
 	ctlSnapshot struct {
 		Save ctlSave `cmd:"" help:"Write the state of all accounts, or of --account, to a file."`
-		Load ctlLoad `cmd:"" help:"Replace the state by that in a file."`
+		Load ctlLoad `cmd:"" help:"Replace the state with that in a file."`
 	}
 	ctlSave struct {
-		File string `arg:"" help:"The file."`
+		File string `arg:"" help:"File to write to."`
 	}
 	ctlLoad struct {
-		File string `arg:"" help:"The file." type:"path"`
+		File string `arg:"" help:"File to read." type:"path"`
 	}
 )
 
-// Run saves.
+// Run saves the state.
 func (k *ctlSave) Run(e *env, c *cli) error {
 	size := int64(0)
 	err := replaceFile(k.File, func(to io.Writer) error {
@@ -170,7 +170,7 @@ func (k *ctlSave) Run(e *env, c *cli) error {
 	return err
 }
 
-// withoutEnd leaves out the line end of an answer, which replaceFile writes.
+// withoutEnd drops the line end of an answer, because replaceFile writes one.
 type withoutEnd struct {
 	to   io.Writer
 	size int64
@@ -184,7 +184,7 @@ func (w *withoutEnd) Write(p []byte) (int, error) {
 	return n + len(p) - len(text), err
 }
 
-// Run loads.
+// Run loads the state.
 func (k *ctlLoad) Run(e *env, c *cli) error {
 	saved, err := os.Open(k.File)
 	if err != nil {

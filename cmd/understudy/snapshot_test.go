@@ -17,7 +17,7 @@ import (
 	"github.com/understudy-mock/understudy/internal/expect"
 )
 
-// crashing is a server process that may be killed at any time.
+// crashing is a server process that can be killed at any time.
 type crashing struct {
 	cmd  *exec.Cmd
 	url  string
@@ -40,7 +40,7 @@ func start(t *testing.T, binary string, flags ...string) *crashing {
 	}
 	if line, err := bufio.NewReader(out).ReadString('\n'); err != nil {
 		_ = c.cmd.Wait()
-		t.Fatalf("serve said %q: %v: %s", line, err, c.log.String())
+		t.Fatalf("serve printed %q: %v: %s", line, err, c.log.String())
 	}
 	text, err := os.ReadFile(ready)
 	var state struct {
@@ -58,7 +58,7 @@ func start(t *testing.T, binary string, flags ...string) *crashing {
 	return c
 }
 
-// kill ends the process as a power cut does.
+// kill ends the process as a power failure does.
 func (c *crashing) kill() {
 	_ = c.cmd.Process.Kill()
 	_ = c.cmd.Wait()
@@ -80,9 +80,9 @@ func (c *crashing) publish(client *http.Client, n int) bool {
 	return answer.StatusCode == http.StatusOK
 }
 
-// A kill -9 during traffic, and a restart from the last snapshot, three times
-// over: the server starts, says from when its state is, and has what was
-// accepted before the snapshot.
+// The server is killed during traffic and restarted from the last snapshot, three times. It
+// starts, reports the time of its state, and has everything that was accepted before the
+// snapshot.
 func TestKillAndRestart(t *testing.T) {
 	t.Parallel()
 	began := time.Now()
@@ -133,14 +133,14 @@ func TestKillAndRestart(t *testing.T) {
 	}
 	saved, err := time.Parse(time.RFC3339, line.Saved)
 	expect.Nil(t, "reading the time of saving", err)
-	expect.True(t, "a time of saving from the start of the test on", !saved.Before(began.Truncate(time.Second)))
-	expect.True(t, "a time of saving that has passed", !saved.After(time.Now()))
+	expect.True(t, "a time of saving after the start of the test", !saved.Before(began.Truncate(time.Second)))
+	expect.True(t, "a time of saving in the past", !saved.After(time.Now()))
 	expect.True(t, "an account that is not empty", line.Account != "")
 	expect.True(t, "a time of the clock that is not empty", line.At != "")
 }
 
-// saves waits until the snapshot was replaced so many times, and gives the
-// number of log events in the latest.
+// saves waits until the snapshot was replaced a number of times, and returns the number of
+// log events in the latest one.
 func saves(t *testing.T, file string, times int) (events int) {
 	t.Helper()
 	last := time.Time{}
@@ -168,7 +168,7 @@ func saves(t *testing.T, file string, times int) (events int) {
 	return len(saved.Accounts[0].State.Events)
 }
 
-// events is how many log events there are.
+// events is the number of log events of a server.
 func (c *crashing) events(t *testing.T) (n int) {
 	t.Helper()
 	for cursor := ""; ; {
@@ -197,8 +197,8 @@ func (c *crashing) events(t *testing.T) (n int) {
 	}
 }
 
-// TestSnapshotFileHasOneOwner: of two servers on one file, the second does not
-// start; a killed one leaves nothing that is in the way.
+// TestSnapshotFileHasOneOwner: the second of two servers with one file does not start. A
+// killed server does not block the next one.
 func TestSnapshotFileHasOneOwner(t *testing.T) {
 	t.Parallel()
 	binary, file := build(t), filepath.Join(t.TempDir(), "state.json")
@@ -212,7 +212,7 @@ func TestSnapshotFileHasOneOwner(t *testing.T) {
 		var errs strings.Builder
 		cmd := exec.Command(binary, "serve", "--addr", "127.0.0.1:0", "--snapshot", name)
 		cmd.Stderr = &errs
-		_ = cmd.Run() // the code says it
+		_ = cmd.Run() // the exit code is returned
 		return cmd.ProcessState.ExitCode(), errs.String()
 	}
 	for _, name := range []string{file, link, filepath.Join(filepath.Dir(file), ".", "..", filepath.Base(filepath.Dir(file)), "state.json")} {
@@ -227,7 +227,7 @@ func TestSnapshotFileHasOneOwner(t *testing.T) {
 	}
 	third := start(t, binary, "--snapshot", file, "--snapshot-every", "1h")
 	if _, err := os.Stat(file + ".part"); !os.IsNotExist(err) {
-		t.Errorf("the part file is still there: %v", err)
+		t.Errorf("the partial file still exists: %v", err)
 	}
 	t.Run("a damaged file", func(t *testing.T) {
 		text, err := os.ReadFile(file)
@@ -241,8 +241,8 @@ func TestSnapshotFileHasOneOwner(t *testing.T) {
 		}
 		code, said := second(broken)
 		expect.Equal(t, "exit code", code, 2)
-		expect.Contains(t, "said", said, "damaged")
-		expect.Equal(t, "lines of said", strings.Count(said, "\n"), 1)
+		expect.Contains(t, "the error", said, "damaged")
+		expect.Equal(t, "lines of text", strings.Count(said, "\n"), 1)
 	})
 	_ = third.cmd.Process.Signal(os.Interrupt)
 	if err := third.cmd.Wait(); err != nil {
@@ -253,7 +253,7 @@ func TestSnapshotFileHasOneOwner(t *testing.T) {
 	}
 }
 
-// TestAFailedSaveShows: in readiness and on the terminal, until a save succeeds.
+// TestAFailedSaveShows: readiness and the log report it until a save succeeds.
 func TestAFailedSaveShows(t *testing.T) {
 	t.Parallel()
 	binary, file := build(t), filepath.Join(t.TempDir(), "state.json")
@@ -261,7 +261,7 @@ func TestAFailedSaveShows(t *testing.T) {
 	saves(t, file, 1)
 	ready := func(want int) string {
 		t.Helper()
-		for ended := time.Now().Add(20 * time.Second); ; {
+		for ended := time.Now().Add(time.Minute); ; {
 			answer, err := http.Get(server.url + "/_understudy/readyz")
 			if err != nil {
 				t.Fatal(err)
@@ -276,7 +276,7 @@ func TestAFailedSaveShows(t *testing.T) {
 			}
 		}
 	}
-	if err := os.Mkdir(file+".part", 0o700); err != nil && !os.IsExist(err) { // nobody, not even root, can write a file there
+	if err := os.Mkdir(file+".part", 0o700); err != nil && !os.IsExist(err) { // no user, not even root, can write a file with the name of a folder
 		t.Fatal(err)
 	}
 	for os.MkdirAll(filepath.Join(file+".part", "full"), 0o700) != nil { //nolint:revive // a save may be about to succeed

@@ -12,15 +12,24 @@ import (
 	"github.com/understudy-mock/understudy/spec"
 )
 
-// SpecCmd prints the OpenAPI document.
+// SpecCmd prints the OpenAPI document, or a JSON Schema.
 type SpecCmd struct {
 	Format  string `default:"yaml" enum:"yaml,json" help:"yaml or json."`
 	Dialect string `default:"svc" help:"Naming: svc, upstash, or a YAML file."`
-	Control bool   `help:"The document of the control API instead."`
+	Control bool   `xor:"document" help:"Print the document of the control API instead."`
+	Schema  string `xor:"document" placeholder:"NAME" help:"Print a JSON Schema instead, for editors: config, dialect, fixture, plugin, stubs or target."`
 }
 
-// Run prints it.
+// Run prints the document or the schema.
 func (c *SpecCmd) Run(e *env) error {
+	if c.Schema != "" {
+		text, err := schemaNamed(c.Schema)
+		if err != nil {
+			return err
+		}
+		_, err = e.out.Write(text)
+		return err
+	}
 	load := spec.Load
 	if c.Control {
 		load = spec.LoadControl
@@ -52,7 +61,7 @@ func (c *SpecCmd) Run(e *env) error {
 // VersionCmd prints the versions of both programs.
 type VersionCmd struct{}
 
-// Run prints them, and warns when they differ.
+// Run prints both versions, and warns when they differ.
 func (*VersionCmd) Run(e *env) error {
 	if _, err := fmt.Fprintln(e.out, "understudy", mockserver.Version); err != nil {
 		return err

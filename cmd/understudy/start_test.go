@@ -3,7 +3,6 @@ package main
 import (
 	"bufio"
 	"cmp"
-	"fmt"
 	"io"
 	"net/http"
 	"os"
@@ -17,24 +16,24 @@ import (
 	"github.com/understudy-mock/understudy/spec/route"
 )
 
-// first is what a server took from its start to its first answer.
+// first is what a server needs from its start to its first answer.
 type first struct {
 	elapsed time.Duration
-	work    time.Duration // of the processor, until the process was ended
-	memory  int64         // resident, in bytes; 0: not known
+	work    time.Duration // CPU time until the process was ended
+	memory  int64         // resident, in bytes; 0: unknown
 }
 
-// startFlags make a server that delivers nothing to anybody, and that ends with
-// its standard input even when what is killed is a program around it.
+// startFlags start a server that delivers only to stubs. It ends with its standard input,
+// also when the killed process is a program around it.
 var startFlags = []string{"serve", "--until-eof", "--addr", "127.0.0.1:0", "--dialect", "svc", "--account", "start:start-token", "--stub", "*=200"}
 
-// The requests that are measured: the one of a probe, and the one of a client.
+// The measured requests: that of a probe, and that of a client.
 const (
 	health  = http.MethodGet
 	publish = http.MethodPost
 )
 
-// answered starts a server, sends it one request, and ends it.
+// answered starts a server, sends one request to it, and ends it.
 func answered(t testing.TB, method, program string, args ...string) first {
 	t.Helper()
 	begin := time.Now()
@@ -49,7 +48,7 @@ func answered(t testing.TB, method, program string, args ...string) first {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer func() { _ = c.Process.Kill() }() // a test that fails leaves it running
+	defer func() { _ = c.Process.Kill() }() // after a failure it still runs
 	line, err := bufio.NewReader(out).ReadString('\n')
 	if err != nil {
 		t.Fatalf("%s: %q: %v", program, line, err)
@@ -70,9 +69,9 @@ func answered(t testing.TB, method, program string, args ...string) first {
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, _ = io.Copy(io.Discard, response.Body) // the status says enough
+	_, _ = io.Copy(io.Discard, response.Body) // only the status matters
 	_ = response.Body.Close()
-	took := first{elapsed: time.Since(begin), memory: resident(c.Process.Pid)}
+	took := first{elapsed: time.Since(begin), memory: memoryOf(c.Process.Pid, "VmRSS")}
 	if response.StatusCode != http.StatusOK {
 		t.Fatalf("%s %s: %s", method, path, response.Status)
 	}
@@ -82,19 +81,7 @@ func answered(t testing.TB, method, program string, args ...string) first {
 	return took
 }
 
-// resident is the memory of a process, where the system tells.
-func resident(pid int) int64 {
-	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
-	if err != nil {
-		return 0
-	}
-	_, rest, _ := strings.Cut(string(text), "VmRSS:")
-	var kib int64
-	_, _ = fmt.Sscan(rest, &kib)
-	return kib << 10
-}
-
-// bareServer builds the server that the others are measured by.
+// bareServer builds the server that is the baseline.
 func bareServer(t testing.TB) string {
 	t.Helper()
 	file := filepath.Join(t.TempDir(), "bare")
@@ -104,8 +91,8 @@ func bareServer(t testing.TB) string {
 	return file
 }
 
-// The start takes a small multiple of the work of a bare server: 7 when this was
-// written, and 36 when the documents were parsed at the start.
+// A start takes a small multiple of the CPU time of a bare server: 7 when this was written,
+// and 36 when the documents were parsed at the start.
 func TestStartIsCheap(t *testing.T) {
 	t.Parallel()
 	const times, most = 5, 18
@@ -130,7 +117,7 @@ func TestStartIsCheap(t *testing.T) {
 	}
 }
 
-// A server executes no other program at its start, such as the go of the PATH.
+// A server executes no other program at its start, such as the go command of the PATH.
 func TestStartRunsNoOtherProgram(t *testing.T) {
 	dir := t.TempDir()
 	ran := filepath.Join(dir, "ran")
@@ -138,11 +125,11 @@ func TestStartRunsNoOtherProgram(t *testing.T) {
 		t.Fatal(err)
 	}
 	binary := build(t)
-	t.Run("the go of the PATH", func(t *testing.T) {
+	t.Run("the go command of the PATH", func(t *testing.T) {
 		t.Setenv("PATH", dir+string(os.PathListSeparator)+os.Getenv("PATH"))
 		answered(t, publish, binary, startFlags...)
 		if text, err := os.ReadFile(ran); err == nil {
-			t.Errorf("it ran %s", text)
+			t.Errorf("the server ran %s", text)
 		}
 	})
 	t.Run("any program", func(t *testing.T) {
@@ -157,13 +144,13 @@ func TestStartRunsNoOtherProgram(t *testing.T) {
 			t.Fatal(err)
 		}
 		if n := strings.Count(string(text), "execve"); n != 1 {
-			t.Errorf("%d programs were executed, want the server alone:\n%s", n, text)
+			t.Errorf("%d programs were executed, want only the server:\n%s", n, text)
 		}
 	})
 }
 
-// BenchmarkStart measures servers as processes in turns, from the start to the
-// first answer. BEFORE names another build of understudy to compare with.
+// BenchmarkStart measures server processes alternately, from the start to the first answer.
+// BEFORE is the path of another build of understudy to compare with.
 func BenchmarkStart(b *testing.B) {
 	programs := map[string]string{"now": build(b), "bare": bareServer(b)}
 	if before := os.Getenv("BEFORE"); before != "" {

@@ -14,8 +14,7 @@ import (
 	"time"
 )
 
-// A script that never ends must not keep the server from stopping, nor from
-// saving its state.
+// A script that never ends must not prevent the server from stopping and saving its state.
 func TestStopDuringAScript(t *testing.T) {
 	t.Parallel()
 	file := filepath.Join(t.TempDir(), "state.json")
@@ -36,9 +35,9 @@ func TestStopDuringAScript(t *testing.T) {
 	}
 	var scripts sync.WaitGroup
 	for range 3 { // the second and third wait for the first
-		scripts.Go(func() { _ = ask(t.Context(), `["EVAL","while true do end",0]`) }) // the stop cuts it off
+		scripts.Go(func() { _ = ask(t.Context(), `["EVAL","while true do end",0]`) }) // canceled by the stop
 	}
-	for running := false; !running; { // until another command has to wait
+	for running := false; !running; { // until another command must wait
 		ctx, cancel := context.WithTimeout(t.Context(), 200*time.Millisecond)
 		running = errors.Is(ask(ctx, `["PING"]`), context.DeadlineExceeded)
 		cancel()

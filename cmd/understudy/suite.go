@@ -5,20 +5,20 @@ import (
 	"github.com/understudy-mock/understudy/mockserver"
 )
 
-// suiteProgram has the contract test suite. It is a program of its own, so that
-// the judge shares nothing with the server, nor the server's start with the judge.
+// suiteProgram is the program with the contract test suite. It is separate, so that the suite
+// does not contain the server that it judges, and does not slow down the server's start.
 const suiteProgram = "understudy-conform"
 
-// suite starts that program in place of this one, with the same arguments.
+// suite hands over to that program, with the same arguments.
 type suite struct{ args []string }
 
-// Conform starts it.
+// Conform hands over to the suite.
 func (s suite) Conform(*command.Conform) error { return s.start() }
 
-// Merge starts it.
+// Merge hands over to the suite.
 func (s suite) Merge(*command.Merge) error { return s.start() }
 
-// Diff starts it.
+// Diff hands over to the suite.
 func (s suite) Diff(*command.Diff) error { return s.start() }
 
 func (s suite) start() error { return command.HandOver(suiteProgram, mockserver.Version, s.args) }

@@ -15,7 +15,7 @@ import (
 	"github.com/understudy-mock/understudy/internal/expect"
 )
 
-// copied puts a program into another folder.
+// copied copies or links a program into another folder.
 func copied(t *testing.T, program, folder string) string {
 	t.Helper()
 	file := filepath.Join(folder, filepath.Base(program))
@@ -32,7 +32,7 @@ func copied(t *testing.T, program, folder string) string {
 	return file
 }
 
-// fake writes a suite program that is a script.
+// fake writes a script as the suite program.
 func fake(t *testing.T, folder, script string) {
 	t.Helper()
 	if runtime.GOOS == "windows" {
@@ -43,7 +43,7 @@ func fake(t *testing.T, folder, script string) {
 	}
 }
 
-// runs runs a program in an environment with one PATH.
+// runs runs a program with no variables except PATH and HOME.
 func runs(t *testing.T, path string, stdin string, program string, args ...string) (code int, out, errs string) {
 	t.Helper()
 	c := exec.CommandContext(t.Context(), program, args...)
@@ -65,17 +65,17 @@ func TestSuiteIsAProgramOfItsOwn(t *testing.T) {
 	t.Parallel()
 	binary := build(t)
 	const echo = `echo "$0|$*"; cat; echo problem >&2; exit 7`
-	t.Run("beside this program, with its arguments, streams and exit code", func(t *testing.T) {
+	t.Run("next to this program, with its arguments, streams and exit code", func(t *testing.T) {
 		t.Parallel()
 		dir := t.TempDir()
 		fake(t, dir, echo)
 		code, out, errs := runs(t, system, "typed", copied(t, binary, dir), "conform", "--list", "--tags", "@a and @b")
 		want := filepath.Join(dir, suiteProgram) + "|conform --list --tags @a and @b\ntyped"
 		expect.Equal(t, "exit code", code, 7)
-		expect.True(t, "out that ends with want", strings.HasSuffix(out, want))
+		expect.True(t, "standard output that ends with the arguments and the input", strings.HasSuffix(out, want))
 		expect.Equal(t, "standard error", errs, "problem\n")
 	})
-	t.Run("beside the program that a link names", func(t *testing.T) {
+	t.Run("next to the program that a link points to", func(t *testing.T) {
 		t.Parallel()
 		dir, link := t.TempDir(), filepath.Join(t.TempDir(), "us")
 		fake(t, dir, echo)
@@ -86,7 +86,7 @@ func TestSuiteIsAProgramOfItsOwn(t *testing.T) {
 			t.Errorf("exit %d, %s; want 7", code, errs)
 		}
 	})
-	t.Run("else on the PATH", func(t *testing.T) {
+	t.Run("otherwise on the PATH", func(t *testing.T) {
 		t.Parallel()
 		dir := t.TempDir()
 		fake(t, dir, echo)
@@ -94,17 +94,17 @@ func TestSuiteIsAProgramOfItsOwn(t *testing.T) {
 			t.Errorf("exit %d, %s; want 7", code, errs)
 		}
 	})
-	t.Run("without it, one line says what to install", func(t *testing.T) {
+	t.Run("if it is missing, one line names what to install", func(t *testing.T) {
 		t.Parallel()
 		code, out, errs := runs(t, system, "", copied(t, binary, t.TempDir()), "report", "diff", "a", "b")
 		expect.Equal(t, "exit code", code, 2)
 		expect.Equal(t, "standard output", out, "")
-		expect.Equal(t, "lines of errs", strings.Count(errs, "\n"), 1)
-		if expect.True(t, "errs that starts with \"understudy: understudy-conform not found in \"", strings.HasPrefix(errs, "understudy: understudy-conform not found in ")) {
+		expect.Equal(t, "lines of standard error", strings.Count(errs, "\n"), 1)
+		if expect.True(t, "standard error that starts with \"understudy: understudy-conform not found in \"", strings.HasPrefix(errs, "understudy: understudy-conform not found in ")) {
 			expect.Contains(t, "standard error", errs, "install")
 		}
 	})
-	t.Run("without it, help and completions still list its flags", func(t *testing.T) {
+	t.Run("if it is missing, help and completions still list its flags", func(t *testing.T) {
 		t.Parallel()
 		alone := copied(t, binary, t.TempDir())
 		for _, args := range [][]string{{"conform", "--help"}, {"help", "conform"}, {"completion", "bash"}} {
@@ -113,16 +113,16 @@ func TestSuiteIsAProgramOfItsOwn(t *testing.T) {
 			}
 		}
 	})
-	t.Run("a server without it is not started by it", func(t *testing.T) {
+	t.Run("the suite alone cannot start a server", func(t *testing.T) {
 		t.Parallel()
 		code, _, errs := runs(t, system, "", copied(t, filepath.Join(filepath.Dir(binary), suiteProgram), t.TempDir()), "conform", "--requirement", "REQ-GRP-001")
 		expect.Equal(t, "exit code", code, 2)
-		expect.Equal(t, "lines of errs", strings.Count(errs, "\n"), 1)
-		expect.True(t, "errs that starts with \"understudy: understudy not found in \"", strings.HasPrefix(errs, "understudy: understudy not found in "))
+		expect.Equal(t, "lines of standard error", strings.Count(errs, "\n"), 1)
+		expect.True(t, "standard error that starts with \"understudy: understudy not found in \"", strings.HasPrefix(errs, "understudy: understudy not found in "))
 	})
 }
 
-// A signal for this program is one for the suite, which may want to end in order.
+// A signal to this program reaches the suite, which can then end cleanly.
 func TestSuiteReceivesSignals(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -143,7 +143,7 @@ func TestSuiteReceivesSignals(t *testing.T) {
 			t.Fatalf("%q: %v", said.String(), err)
 		}
 	}
-	_ = c.Process.Signal(syscall.SIGTERM) // Wait tells
+	_ = c.Process.Signal(syscall.SIGTERM) // Wait reports errors
 	_, _ = said.ReadFrom(out)
 	if _ = c.Wait(); c.ProcessState.ExitCode() != 9 || !strings.HasSuffix(said.String(), "stopped\n") {
 		t.Errorf("exit %d, %q; want 9 and \"stopped\"", c.ProcessState.ExitCode(), said.String())
@@ -162,16 +162,16 @@ func TestVersionsOfBothPrograms(t *testing.T) {
 		if expect.Equal(t, "number of lines", len(lines), 4) {
 			expect.Equal(t, "name of the first program", lines[0], "understudy")
 			expect.Equal(t, "name of the second program", lines[2], suiteProgram)
-			expect.Equal(t, "version of the first program, as of the second", lines[1], lines[3])
+			expect.Equal(t, "version of the first program", lines[1], lines[3])
 		}
 	})
-	t.Run("version says that one is missing", func(t *testing.T) {
+	t.Run("version reports that one is missing", func(t *testing.T) {
 		t.Parallel()
 		if code, out, _ := runs(t, system, "", copied(t, binary, t.TempDir()), "version"); code != 0 || !strings.HasSuffix(out, "\nunderstudy-conform is not installed\n") {
 			t.Errorf("exit %d, %q; want 0 and a line about %s", code, out, suiteProgram)
 		}
 	})
-	t.Run("two versions are one line of warning", func(t *testing.T) {
+	t.Run("different versions give one line of warning", func(t *testing.T) {
 		t.Parallel()
 		dir := t.TempDir()
 		copied(t, filepath.Join(filepath.Dir(binary), suiteProgram), dir)
@@ -183,8 +183,8 @@ func TestVersionsOfBothPrograms(t *testing.T) {
 		for _, args := range [][]string{{"version"}, {"conform", "--list", "--requirement", "REQ-RTY-004"}} {
 			code, _, errs := runs(t, system, "", other, args...)
 			expect.Equal(t, fmt.Sprintf("%q: exit code", args), code, 0)
-			expect.Equal(t, fmt.Sprintf("%q: lines of errs", args), strings.Count(errs, "\n"), 1)
-			expect.True(t, fmt.Sprintf("%q: errs that starts with want", args), strings.HasPrefix(errs, want))
+			expect.Equal(t, fmt.Sprintf("%q: lines of standard error", args), strings.Count(errs, "\n"), 1)
+			expect.True(t, fmt.Sprintf("%q: standard error that starts with the warning", args), strings.HasPrefix(errs, want))
 		}
 	})
 }

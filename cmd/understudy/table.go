@@ -13,7 +13,7 @@ import (
 	"github.com/understudy-mock/understudy/internal/command"
 )
 
-// row is an entry of a list, as the control API has it.
+// row is an entry of a list of the control API.
 type row map[string]any
 
 // column is a column of a table.
@@ -22,9 +22,9 @@ type column struct {
 	of    func(row) string
 }
 
-// listing is how the answer of a call becomes a table.
+// listing describes the table for the answer of a call.
 type listing struct {
-	key     string // of the entries in the answer; "": the answer is the list, or its only entry
+	key     string // member with the entries; "": the answer is the list, or its only entry
 	columns []column
 }
 
@@ -61,7 +61,7 @@ var (
 	restartTable = listing{"", []column{{"RUN", memberText("workflowRunId")}, {"CREATED (UTC)", memberTime("workflowCreatedAt")}}}
 )
 
-// memberText is a member as text.
+// memberText returns a member as text.
 func memberText(name string) func(row) string {
 	return func(r row) string {
 		switch v := r[name].(type) {
@@ -79,7 +79,7 @@ func memberText(name string) func(row) string {
 	}
 }
 
-// memberTime is a member in Unix ms as a time.
+// memberTime returns a member in Unix ms as a time.
 func memberTime(name string) func(row) string {
 	return func(r row) string {
 		n, ok := r[name].(json.Number)
@@ -93,7 +93,7 @@ func memberTime(name string) func(row) string {
 
 func retryCount(r row) string { return memberText("retried")(r) + "/" + memberText("maxRetries")(r) }
 
-// resultOf is the status of a response, or why there is none.
+// resultOf is the error of an entry, otherwise the status of its response.
 func resultOf(r row) string {
 	if why := memberText("error")(r); why != "" {
 		return why
@@ -102,7 +102,7 @@ func resultOf(r row) string {
 	return memberText("status")(response)
 }
 
-// stubAnswers are those of a stub, in the form in which ctl stub takes them.
+// stubAnswers are the answers of a stub, in the form that ctl stub accepts.
 func stubAnswers(r row) string {
 	list, _ := r["answers"].([]any)
 	parts := make([]string, len(list))
@@ -117,9 +117,14 @@ func stubAnswers(r row) string {
 	return strings.Join(parts, " ")
 }
 
+// asTable reports whether lists are printed as tables.
+func (c *CtlCmd) asTable(e *env) bool {
+	return c.Output == "table" || c.Output == "auto" && command.IsTerminal(e.out)
+}
+
 // print writes an answer: a table for people on a terminal, JSON for scripts.
 func (c *CtlCmd) print(e *env, answer json.RawMessage, l *listing) error {
-	if l != nil && (c.Output == "table" || c.Output == "auto" && command.IsTerminal(e.out)) {
+	if l != nil && c.asTable(e) {
 		return l.write(e.out, answer)
 	}
 	var pretty bytes.Buffer
@@ -130,7 +135,7 @@ func (c *CtlCmd) print(e *env, answer json.RawMessage, l *listing) error {
 	return err
 }
 
-// rows are the entries of an answer, and the cursor of the next ones.
+// rows returns the entries of an answer, and the cursor of the next page.
 func (l *listing) rows(answer json.RawMessage) (list []row, cursor string, err error) {
 	if l.key != "" {
 		var body map[string]json.RawMessage
@@ -175,9 +180,9 @@ func (l *listing) write(w io.Writer, answer json.RawMessage) error {
 	var text bytes.Buffer
 	aligned := tabwriter.NewWriter(&text, 0, 0, 2, ' ', 0)
 	for i := range lines {
-		_, _ = fmt.Fprintln(aligned, strings.TrimSuffix(lines[i].String(), "\t")) // into memory
+		_, _ = fmt.Fprintln(aligned, strings.TrimSuffix(lines[i].String(), "\t")) // never fails: in memory
 	}
-	_ = aligned.Flush() // into memory
+	_ = aligned.Flush() // never fails: in memory
 	for i, line := range strings.Split(strings.TrimSpace(text.String()), "\n") {
 		if line = strings.TrimRight(line, " "); i == 0 && command.IsTerminal(w) && hasColours() {
 			line = "\x1b[1m" + line + "\x1b[0m"
@@ -192,7 +197,7 @@ func (l *listing) write(w io.Writer, answer json.RawMessage) error {
 	return err
 }
 
-// oneLine is a text of somebody else in one line, without control characters.
+// oneLine is a text without control characters, in one line.
 func oneLine(text string) string {
 	return strings.Map(func(r rune) rune {
 		if unicode.IsControl(r) {

@@ -15,7 +15,7 @@ type WhyCmd struct {
 	ID string `arg:"" help:"Message id, run id, DLQ id or flow-control key."`
 }
 
-// Run prints the reasons, the first to go away first, and where the page shows more.
+// Run prints the reasons in the order in which they end, and links to the page.
 func (c *WhyCmd) Run(e *env) error {
 	var x struct {
 		Kind, State string
@@ -24,7 +24,12 @@ func (c *WhyCmd) Run(e *env) error {
 			Reason, Rule string
 			Until        int64
 		}
-		Pages []string
+		Pages   []string
+		Failure struct {
+			Stack     struct{ Own string }
+			Signature struct{ Checks []string }
+		}
+		Lineage []struct{ Relation, ID, State string }
 	}
 	if err := c.call(e, http.MethodGet, "explain/"+url.PathEscape(c.ID), nil, nil, &x); err != nil {
 		return err
@@ -39,6 +44,15 @@ func (c *WhyCmd) Run(e *env) error {
 			line += " (" + r.Rule + ")"
 		}
 		_, _ = fmt.Fprintln(e.out, line)
+	}
+	if own := x.Failure.Stack.Own; own != "" {
+		_, _ = fmt.Fprintln(e.out, "  "+own)
+	}
+	for _, check := range x.Failure.Signature.Checks {
+		_, _ = fmt.Fprintln(e.out, "  check: "+check)
+	}
+	for _, l := range x.Lineage {
+		_, _ = fmt.Fprintln(e.out, strings.TrimRight("  "+l.Relation+" "+l.ID+" "+l.State, " "))
 	}
 	for _, page := range x.Pages {
 		if c.Account != "" {

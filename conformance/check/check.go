@@ -1,14 +1,14 @@
-// Package check holds the sentences of the interface document that one exchange
-// can break, whoever made it: the suite looks at all of its exchanges with them,
-// and the proxy at all traffic that passes.
+// Package check contains the requirements of the interface document that one exchange
+// can violate. The suite applies them to all of its exchanges, the proxy to all
+// traffic that passes.
 //
 //	for _, b := range check.Breaches(&check.Exchange{Operation: "listWorkflowDLQ", Status: 200, Body: v}, bindings) {
 //		fmt.Println(b.Requirement, b.Pointer, b.Message)
 //	}
 //
-// What the document leaves open breaks nothing: further properties and states,
-// statuses that it does not name, the bodies of errors, other operations. It has
-// no memory: what takes several exchanges to see is for the scenarios.
+// What the document leaves open is not a breach: additional properties and states,
+// undocumented statuses, bodies of errors, other operations. The package keeps no
+// state: scenarios test requirements that need several exchanges.
 package check
 
 import (
@@ -21,35 +21,35 @@ import (
 	"github.com/understudy-mock/understudy/conformance/target"
 )
 
-// Exchange is a request and the answer to it, in neutral names.
+// Exchange is a request and its response, in neutral names.
 type Exchange struct {
 	Operation string // operationId
 	Header    http.Header
 	Query     url.Values
 	Status    int
-	MediaType string // of the answer, as it came; "": none
-	Body      any    // the JSON of the answer, with json.Number; nil: none
+	MediaType string // of the response, unchanged; "": none
+	Body      any    // JSON of the response, with json.Number; nil: none
 }
 
-// ok reports whether the answer is a success.
+// ok reports whether the response is a success.
 func (x *Exchange) ok() bool { return x.Status >= 200 && x.Status < 300 }
 
-// Breach is a sentence that an exchange breaks.
+// Breach is a violated requirement.
 type Breach struct {
 	Requirement string // REQ-...
-	Pointer     string // JSON pointer into the answer
+	Pointer     string // JSON pointer into the response
 	Message     string
 	Want, Got   string
 }
 
-// looking is an exchange that is looked at, and what was found in it.
+// looking is an exchange that is being checked, with the breaches found so far.
 type looking struct {
 	*Exchange
 	bindings target.Bindings
 	found    []Breach
 }
 
-// breaks records a breach. Of one kind the first is enough.
+// breaks records a breach, unless there is one of the same kind.
 func (l *looking) breaks(id, pointer, message, want, got string) {
 	b := Breach{"REQ-" + id, pointer, message, want, got}
 	for i := range l.found {
@@ -60,15 +60,15 @@ func (l *looking) breaks(id, pointer, message, want, got string) {
 	l.found = append(l.found, b)
 }
 
-// Messages of breaches that are of one kind wherever they are.
+// Messages of breaches that are of one kind at any pointer.
 const (
 	wrongDistance = "the distance of the points"
 	wrongNumber   = "the number of points"
 	unfitting     = "the item does not fit the filter"
 )
 
-// Kind tells breaches apart that are not of one kind: a sentence, what is wrong, and
-// the name of the field, in whatever item of a list it is.
+// Kind is equal for breaches with the same requirement, message and field name, in
+// any item of a list.
 func (b *Breach) Kind() string {
 	name := b.Pointer[strings.LastIndex(b.Pointer, "/")+1:]
 	if strings.Trim(name, "0123456789") == "" || slices.Contains([]string{wrongDistance, wrongNumber, unfitting}, b.Message) {
@@ -77,8 +77,7 @@ func (b *Breach) Kind() string {
 	return b.Requirement + " " + name + " " + b.Message
 }
 
-// operations are the looks at the answers of each operation that the document
-// describes.
+// operations are the checks of the responses of each operation that the document describes.
 var operations = map[string]func(*looking){
 	"deleteSearchIndex":       deletion,
 	"getUsageStatistics":      statistics,
@@ -89,8 +88,8 @@ var operations = map[string]func(*looking){
 	"resumeFlowControlKey":    resume,
 }
 
-// Breaches are the sentences that an exchange breaks, each kind once. Bindings name
-// what the document does not; without one, nothing is said about it.
+// Breaches returns the breaches of an exchange, one of each kind. Bindings contain
+// names that the document leaves open; what needs a missing binding is not checked.
 func Breaches(x *Exchange, bindings target.Bindings) []Breach {
 	look := operations[x.Operation]
 	if look == nil {
@@ -101,13 +100,13 @@ func Breaches(x *Exchange, bindings target.Bindings) []Breach {
 	return l.found
 }
 
-// field is a row of a table of the document.
+// field is a row of a table in the document.
 type field struct {
 	name, kind string
 	required   bool
 }
 
-// has checks the value at a pointer: it is there, and of that kind.
+// has checks that there is a value at a pointer and that it has this kind.
 func (l *looking) has(id, pointer, kind string) (any, bool) {
 	v, there := At(l.Body, pointer)
 	switch {
@@ -121,7 +120,7 @@ func (l *looking) has(id, pointer, kind string) (any, bool) {
 	return nil, false
 }
 
-// may checks the value at a pointer where there is one; null is none.
+// may checks the value at a pointer, if there is one; null counts as none.
 func (l *looking) may(id, pointer, kind string) {
 	if v, there := At(l.Body, pointer); there && v != nil {
 		l.has(id, pointer, kind)
@@ -139,8 +138,8 @@ func (l *looking) fields(id, pointer string, table []field) {
 	}
 }
 
-// millis checks that a number is a time in milliseconds: those of this century and
-// of the next are of 13 digits.
+// millis checks that a number is a time in milliseconds. In this century and the next
+// these have 13 digits.
 func (l *looking) millis(id, pointer string) {
 	n, ok := Integer(l.Body, pointer)
 	if ok && (n < 1e12 || n >= 1e13) {
@@ -148,8 +147,7 @@ func (l *looking) millis(id, pointer string) {
 	}
 }
 
-// json checks the media type that the document names, without regard to case and
-// parameters.
+// json checks that the media type is JSON, ignoring case and parameters.
 func (l *looking) json(id string) {
 	if l.MediaType == "" {
 		return
@@ -159,7 +157,7 @@ func (l *looking) json(id string) {
 	}
 }
 
-// answers200 checks the one status that the document names for an operation.
+// answers200 checks the status of an operation that documents only 200.
 func (l *looking) answers200(id string) bool {
 	if l.ok() && l.Status != http.StatusOK {
 		l.breaks(id, "", "the status", "200", Shown(l.Status))

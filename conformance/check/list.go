@@ -13,8 +13,8 @@ const (
 	maxEvents      = 1000
 )
 
-// entryFields are the fields of a DLQ entry. What is present only if something was
-// set, or if an attempt had an answer, is not required.
+// entryFields are the fields of a DLQ entry. Fields that exist only if something was
+// set, or if an attempt had a response, are not required.
 var entryFields = []field{
 	{"dlqId", "string", true},
 	{"messageId", "string", true},
@@ -53,14 +53,15 @@ var stepFields = []field{
 	{"createdAt", "integer", true},
 }
 
-// What the document lists by name.
+// Values that the document lists.
 var (
 	stepTypes     = []string{"Initial", "Run", "Call", "SleepFor", "SleepUntil", "Wait", "Notify", "Invoke"}
 	runStates     = []string{"RUN_STARTED", "RUN_SUCCESS", "RUN_FAILED", "RUN_CANCELED", "WAITER_ADDED", "INVOKED"}
 	messageStates = []string{"CREATED", "DELIVERED", "ERROR"}
 )
 
-// page is what lists have in common: an array, a cursor that moves, and a size.
+// page checks what all lists have in common: an array, its largest size, and a cursor
+// that differs from that of the request.
 func (l *looking) page(shape, size, paging, array string, most int, names map[string]string) []any {
 	if !l.answers200(shape) {
 		return nil
@@ -82,7 +83,7 @@ func (l *looking) page(shape, size, paging, array string, most int, names map[st
 	return items
 }
 
-// asked is the value of a query parameter that the bindings name.
+// asked is the value of a query parameter that the bindings name, "" for none.
 func (l *looking) asked(names map[string]string, filter string) string {
 	if names[filter] == "" {
 		return ""
@@ -90,7 +91,7 @@ func (l *looking) asked(names map[string]string, filter string) string {
 	return l.Query.Get(names[filter])
 }
 
-// filtered checks that an item fits what was asked for.
+// filtered checks that an item matches a filter of the request.
 func (l *looking) filtered(id string, names map[string]string, filter, item, name string) {
 	want := l.asked(names, filter)
 	if want == "" || name == "" {
@@ -102,7 +103,7 @@ func (l *looking) filtered(id string, names map[string]string, filter, item, nam
 	}
 }
 
-// deadLetters looks at a page of the dead letter queue.
+// deadLetters checks a page of the dead letter queue.
 func deadLetters(l *looking) {
 	names := l.bindings.DLQ
 	items := l.page("DLQ-001", "DLQ-002", "DLQ-003", "messages", maxDeadLetters, names)
@@ -122,7 +123,7 @@ func deadLetters(l *looking) {
 			l.millis("DLQ-007", item+"/"+name)
 		}
 		if ip, ok := Text(l.Body, item+"/callerIP"); ok && !address(ip) {
-			l.breaks("DLQ-004", item+"/callerIP", "the field is no IP address", "an IP address", ip)
+			l.breaks("DLQ-004", item+"/callerIP", "the field is not an IP address", "an IP address", ip)
 		}
 		if callback, ok := Text(l.Body, item+"/failureCallback"); ok && callback == "" {
 			l.breaks("DLQ-011", item+"/failureCallback", "the field is empty", "a URL, or no field when none was set", `""`)
@@ -152,7 +153,7 @@ func address(text string) bool {
 	return err == nil
 }
 
-// logs looks at a page of the log.
+// logs checks a page of the log.
 func logs(l *looking) {
 	names := l.bindings.Logs
 	for i := range l.page("LOG-001", "LOG-002", "LOG-003", "events", maxEvents, names) {
@@ -173,8 +174,8 @@ func logs(l *looking) {
 	}
 }
 
-// step looks at the step information of an event. Which level a state has that the
-// document does not name, it does not say.
+// step checks the step information of an event. The document does not say whether
+// states that it does not name are of runs or messages, so those may have it.
 func (l *looking) step(event, state string) {
 	info, there := At(l.Body, event+"/stepInfo")
 	switch {
@@ -190,7 +191,7 @@ func (l *looking) step(event, state string) {
 	l.fields("LOG-004", event+"/stepInfo", stepFields)
 	l.millis("LOG-022", event+"/stepInfo/createdAt")
 	if kind, ok := Text(l.Body, event+"/stepInfo/stepType"); ok && !slices.Contains(stepTypes, kind) {
-		l.breaks("LOG-013", event+"/stepInfo/stepType", "the step type is none of the list", fmt.Sprint(stepTypes), kind)
+		l.breaks("LOG-013", event+"/stepInfo/stepType", "the step type is not in the list", fmt.Sprint(stepTypes), kind)
 	}
 	if state == "CREATED" {
 		l.has("LOG-006", event+"/nextDeliveryTime", "integer")
@@ -198,8 +199,8 @@ func (l *looking) step(event, state string) {
 	}
 }
 
-// onlyStates are the values that the document describes without a name and allows
-// for one state only.
+// onlyStates are values that the document describes without naming the field, and
+// allows for one state only.
 var onlyStates = []struct {
 	id, state string
 	names     []string // in the bindings of log fields
@@ -209,7 +210,7 @@ var onlyStates = []struct {
 	{"LOG-027", "RUN_STARTED", []string{"invoker_created_at", "invoker_run_id", "invoker_url"}},
 }
 
-// onlyOn checks that those values are on no other event.
+// onlyOn checks that these values are on no event with another state.
 func (l *looking) onlyOn(event, state string) {
 	if !slices.Contains(runStates, state) && !slices.Contains(messageStates, state) {
 		return

@@ -13,7 +13,7 @@ import (
 	"github.com/understudy-mock/understudy/spec/header"
 )
 
-// restart looks at the answer to the restart of a run.
+// restart checks the response to the restart of a run.
 func restart(l *looking) {
 	if !l.ok() {
 		return
@@ -30,21 +30,21 @@ func restart(l *looking) {
 	}
 }
 
-// transportStatuses may come from something before the target, or say that the
-// caller is not let in, whose body the document leaves open.
+// transportStatuses are statuses of proxies, or of failed authentication. The
+// document leaves their bodies open.
 var transportStatuses = []int{
 	http.StatusUnauthorized, http.StatusForbidden, http.StatusTooManyRequests,
 	http.StatusBadGateway, http.StatusServiceUnavailable, http.StatusGatewayTimeout,
 }
 
-// resume looks at the error of the resumption of a flow-control key.
+// resume checks the error of resuming a flow-control key.
 func resume(l *looking) {
 	if l.Status >= 400 && !slices.Contains(transportStatuses, l.Status) {
 		l.has("FLC-002", "/error", "string")
 	}
 }
 
-// deletion looks at the answer to the deletion of a search index.
+// deletion checks the response to the deletion of a search index.
 func deletion(l *looking) {
 	if l.answers200("SRC-001") {
 		l.json("SRC-001")
@@ -52,7 +52,7 @@ func deletion(l *looking) {
 	}
 }
 
-// information looks at what a vector index says about itself.
+// information checks the description of a vector index.
 func information(l *looking) {
 	if !l.answers200("VEC-001") {
 		return
@@ -80,30 +80,30 @@ func information(l *looking) {
 	for _, name := range slices.Sorted(maps.Keys(namespaces)) {
 		for _, count := range []string{"vectorCount", "pendingVectorCount"} {
 			if n, there := At(namespaces[name], "/"+count); !there || !Fits(n, "number") {
-				l.breaks("VEC-007", "/result/namespaces/*/"+count, "a namespace has no such number", "a number", KindOf(n))
+				l.breaks("VEC-007", "/result/namespaces/*/"+count, "a namespace lacks the count", "a number", KindOf(n))
 				return
 			}
 		}
 	}
 }
 
-// oneOf checks a text that is one of a list.
+// oneOf checks that a text is in a list.
 func (l *looking) oneOf(id, pointer string, list ...string) {
 	v, ok := l.has(id, pointer, "string")
 	if text, _ := v.(string); ok && !slices.Contains(list, text) {
-		l.breaks(id, pointer, "the value is none of the list", strings.Join(list, ", "), text)
+		l.breaks(id, pointer, "the value is not in the list", strings.Join(list, ", "), text)
 	}
 }
 
-// spread is how points are spread over a period.
+// spread is the number of points in a period and the distance between them.
 type spread struct {
 	points   int
 	distance time.Duration
-	spacing  string // the requirement on the distance
+	spacing  string // the requirement about the distance
 }
 
-// periods are the points that each period has, and the distance between them. Only
-// those of the first and of the last does the document name; the others follow.
+// periods has the points of each period. The document specifies only the first and
+// the last; the others follow from these.
 var periods = map[string]spread{
 	"1h":  {60, time.Minute, "STA-005"},
 	"3h":  {60, 3 * time.Minute, "STA-006"},
@@ -114,7 +114,7 @@ var periods = map[string]spread{
 	"30d": {240, 3 * time.Hour, "STA-004"},
 }
 
-// statistics looks at the usage statistics.
+// statistics checks the usage statistics.
 func statistics(l *looking) {
 	if !l.answers200("STA-001") {
 		return
@@ -141,21 +141,21 @@ func statistics(l *looking) {
 	}
 }
 
-// series is an array of points, and where it is.
+// series is an array of points and its JSON pointer.
 type series struct {
 	where string
 	items []any
 }
 
-// array is the array at a pointer.
+// array checks and returns the array at a pointer.
 func (l *looking) array(pointer string) series {
 	v, _ := l.has("STA-001", pointer, "array")
 	items, _ := v.([]any)
 	return series{pointer, items}
 }
 
-// points looks at each point of a series, and gives their times, sorted: their
-// order is not shown.
+// points checks each point of a series and returns their times. It sorts them,
+// because the document does not specify an order.
 func (l *looking) points(s series) []time.Time {
 	var times []time.Time
 	for i, p := range s.items {
@@ -175,8 +175,8 @@ func (l *looking) points(s series) []time.Time {
 	return times
 }
 
-// period looks at a series of the period that was asked for. A metric that nothing
-// was counted for may have no points.
+// period checks a series of the requested period. Unless always is set, the series
+// may be empty: that of a metric without data.
 func (l *looking) period(s series, always bool) {
 	times := l.points(s)
 	asked := l.Query.Get("period")
@@ -185,7 +185,7 @@ func (l *looking) period(s series, always bool) {
 		return
 	}
 	wrong := len(s.items) != p.points
-	if number := "STA-003"; wrong && p.distance != time.Minute { // of the last hour the distance says more
+	if number := "STA-003"; wrong && p.distance != time.Minute { // for 1h check the distance first: it distinguishes more
 		if asked == "30d" {
 			number = "STA-004"
 		}
@@ -203,8 +203,8 @@ func (l *looking) period(s series, always bool) {
 	}
 }
 
-// about is the requirement that a distance breaks. Without a period in the request,
-// the distance of another one says that the default is another.
+// about is the requirement that a wrong distance breaks. If the request had no period
+// and the distance is that of another period, the default period is wrong.
 func (p spread) about(asked string, distance time.Duration) string {
 	if asked == "" {
 		for _, other := range periods {

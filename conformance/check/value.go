@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-// At is the value at a JSON pointer.
+// At returns the value at a JSON pointer.
 func At(v any, pointer string) (any, bool) {
 	if pointer == "" {
 		return v, v != nil
@@ -36,14 +36,14 @@ func At(v any, pointer string) (any, bool) {
 	return v, true
 }
 
-// Text is the text at a pointer.
+// Text returns the string at a pointer.
 func Text(v any, pointer string) (string, bool) {
 	found, ok := At(v, pointer)
 	t, isText := found.(string)
 	return t, ok && isText
 }
 
-// Integer is the whole number at a pointer.
+// Integer returns the integer at a pointer.
 func Integer(v any, pointer string) (int64, bool) {
 	found, ok := At(v, pointer)
 	n, isNumber := found.(json.Number)
@@ -57,7 +57,7 @@ func Integer(v any, pointer string) (int64, bool) {
 	return int64(f), err == nil && f == math.Trunc(f)
 }
 
-// KindOf names the JSON type of a value, as failures say it.
+// KindOf names the JSON type of a value, for texts of failures.
 func KindOf(v any) string {
 	switch x := v.(type) {
 	case nil:
@@ -79,7 +79,7 @@ func KindOf(v any) string {
 	return fmt.Sprintf("%T", v)
 }
 
-// Fits reports whether a value is of a kind that a feature names.
+// Fits reports whether a value has a kind that a feature file names.
 func Fits(v any, kind string) bool {
 	switch kind {
 	case "integer":
@@ -114,7 +114,7 @@ func headerMap(v any) bool {
 	return ok
 }
 
-// Article is a kind with its article.
+// Article prefixes a kind with its article.
 func Article(kind string) string {
 	if strings.HasPrefix(kind, "a") || strings.HasPrefix(kind, "i") || strings.HasPrefix(kind, "o") {
 		return "an " + kind
@@ -122,10 +122,10 @@ func Article(kind string) string {
 	return "a " + kind
 }
 
-// maxShown is how much of a value a breach shows, in bytes.
+// maxShown is how much of a value a breach contains, in bytes.
 const maxShown = 200
 
-// Shown is a value as a breach shows it.
+// Shown is the JSON of a value, shortened to maxShown.
 func Shown(v any) string {
 	text, err := json.Marshal(v)
 	if err != nil {
@@ -137,15 +137,15 @@ func Shown(v any) string {
 	return string(text)
 }
 
-// statsTime is the form of a point's time. What separates date and time is not
-// shown: a space or a T.
+// statsTime matches the time of a point. The document does not show what separates
+// date and time: a space or a T.
 var statsTime = regexp.MustCompile(`^(\d{4}-\d\d-\d\d)([ T])(\d\d:\d\d:\d\d\.\d+) \+0000 UTC$`)
 
 // StatsTimeExample is a time of the statistics as the document describes it.
 const StatsTimeExample = "2025-10-01 11:33:05.585757103 +0000 UTC"
 
-// StatsTime reads the time x of a point of the statistics, and what separates its
-// date and its time.
+// StatsTime parses the time x of a point of the statistics. It also returns the
+// separator of date and time.
 func StatsTime(point any) (at time.Time, separator string, ok bool) {
 	x, _ := Text(point, "/x")
 	parts := statsTime.FindStringSubmatch(x)

@@ -12,7 +12,7 @@ import (
 	"github.com/understudy-mock/understudy/spec/route"
 )
 
-// Bound is a binding of the target file, "" when it has none.
+// Bound returns a binding of the target file, "" when it is missing.
 func (s *Scenario) Bound(section, name string) string {
 	b := s.Suite.Target.Bindings
 	if section == "headers" && name == "flow_value" && b.Headers[name] == "" {
@@ -24,7 +24,7 @@ func (s *Scenario) Bound(section, name string) string {
 	}[section][name]
 }
 
-// Binding is a binding, or the reason why the scenario cannot judge.
+// Binding returns a binding. Without one, the error makes the scenario inconclusive.
 func (s *Scenario) Binding(section, name string) (string, error) {
 	if v := s.Bound(section, name); v != "" {
 		return v, nil
@@ -32,11 +32,11 @@ func (s *Scenario) Binding(section, name string) (string, error) {
 	return "", Inconclusive(report.BindingMissing, "%s.%s: the interface document does not show the name; say in the target file what it is", section, name)
 }
 
-// PublishMethod is POST unless the target file says otherwise.
+// PublishMethod returns the method of a publish, a binding with the default POST.
 func (s *Scenario) PublishMethod() string { return s.Suite.Target.Bindings.Publish["method"] }
 
-// StatsPath is where the target has its statistics: the document contradicts
-// itself about it.
+// StatsPath returns the path of the statistics. It is a binding, because the document
+// contradicts itself about it.
 func (s *Scenario) StatsPath() string {
 	path := s.Bound("stats", "path")
 	if path == "" {
@@ -45,8 +45,7 @@ func (s *Scenario) StatsPath() string {
 	return strings.ReplaceAll(path, "{id}", url.PathEscape(s.User))
 }
 
-// OperationHomes are the profile and the area of the operations that scenarios about
-// signing in ask for.
+// OperationHomes maps operations of scenarios about credentials to their profile and area.
 var OperationHomes = map[string]struct{ Profile, area string }{
 	"getUsageStatistics":      {"USAGE", "stats"},
 	"getVectorInfo":           {"INDEX", "vector"},
@@ -59,7 +58,8 @@ var OperationHomes = map[string]struct{ Profile, area string }{
 	"updateURLGroup":          {"GROUP", "group"},
 }
 
-// Claimed is an error for an operation that the target neither claims nor has.
+// Claimed returns nil for an operation that the target has. The error is NotApplicable: the
+// target does not claim the profile, or the probes did not find the area.
 func (s *Scenario) Claimed(op string) error {
 	home, claims := OperationHomes[op], s.Suite.Target.Profiles
 	if len(claims) > 0 && !slices.Contains(claims, home.Profile) {
@@ -71,12 +71,12 @@ func (s *Scenario) Claimed(op string) error {
 	return nil
 }
 
-// Name makes a name that no other scenario and no other run has.
+// Name returns a name that is unique to this scenario and run.
 func (s *Scenario) Name(kind string) string {
 	return s.Suite.Target.Isolation.Prefix + "-" + s.Key + "-" + kind
 }
 
-// Prefixes are those of the neutral and the built-in dialects.
+// Prefixes returns the header prefixes of the neutral and the built-in dialects.
 func Prefixes() []string {
 	list := []string{header.Prefix}
 	for _, d := range spec.BuiltInDialects() {
@@ -87,8 +87,8 @@ func Prefixes() []string {
 	return list
 }
 
-// NeedsBrand is why a request with these names cannot be sent: nobody knows the
-// prefix on the wire.
+// NeedsBrand returns an error for a request with names that depend on the header prefix of
+// the target, if that prefix is unknown.
 func (st *Suite) NeedsBrand(names ...string) error {
 	branded := func(name string) bool {
 		return strings.HasPrefix(strings.ToLower(name), header.Query(header.Prefix)) || strings.EqualFold(name, "svc_token")
@@ -99,7 +99,8 @@ func (st *Suite) NeedsBrand(names ...string) error {
 	return Inconclusive(report.BindingMissing, "bindings.brand_prefix: the target takes none of the known header prefixes (%s); say in the target file what it is", strings.Join(Prefixes(), ", "))
 }
 
-// Disposable gives away an index of the target file, each once.
+// Disposable returns a search index of the target file that may be deleted, each only once;
+// "" when none is left.
 func (st *Suite) Disposable() string {
 	st.mu.Lock()
 	defer st.mu.Unlock()
@@ -112,5 +113,5 @@ func (st *Suite) Disposable() string {
 	return id
 }
 
-// Skew is what the target's clock may differ.
+// Skew is the largest allowed difference between the target's clock and the suite's.
 func (s *Scenario) Skew() time.Duration { return s.Suite.Target.Timing.ClockSkewMax }

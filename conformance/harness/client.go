@@ -21,7 +21,7 @@ import (
 	"github.com/understudy-mock/understudy/spec/mask"
 )
 
-// maxShown is how much of a body a report holds, in bytes.
+// maxShown is the largest part of a body in a report, in bytes.
 const maxShown = 4 << 10
 
 // Request is a request to the target, in neutral names.
@@ -36,10 +36,10 @@ type Request struct {
 	Raw       string // appended to the path as it is
 	Auth      string // instead of the operation's: none, query, or a scheme
 	Token     string // instead of the target's
-	Aside     bool   // not what the scenario is about: of a workflow endpoint, or a sentinel
+	Aside     bool   // not judged by steps: a request of a workflow endpoint, or a sentinel
 }
 
-// names are those of a request that may have the brand's prefix.
+// names returns the names in the request that may have the brand's prefix.
 func (q Request) names() []string {
 	list := slices.Concat(slices.Collect(maps.Keys(q.Header)), slices.Collect(maps.Keys(q.Query)))
 	if q.Auth == "query" {
@@ -48,7 +48,8 @@ func (q Request) names() []string {
 	return list
 }
 
-// Do sends a request. An error means that no answer came.
+// Do sends a request. It returns an error when there is no answer, or when the request
+// cannot be sent.
 func (s *Scenario) Do(q Request) (*Response, error) {
 	op := s.Suite.Document.Operation(q.Operation)
 	if op == nil {
@@ -101,10 +102,11 @@ func (s *Scenario) Do(q Request) (*Response, error) {
 	return a, err
 }
 
-// credential is a way to sign in: its key in the target file, and its value.
+// credential is a credential with its key in the target file.
 type credential struct{ Key, value string }
 
-// Credential is that of a scheme of the document.
+// Credential returns the credential for a security scheme of the document; the zero value
+// for others.
 func (s *Scenario) Credential(scheme string) credential {
 	basic := s.Auth.Basic
 	switch scheme {
@@ -121,7 +123,7 @@ func (s *Scenario) Credential(scheme string) credential {
 	return credential{}
 }
 
-// authorize adds the credential of the operation's first scheme.
+// authorize adds the credential of q.Auth, or of the operation's first scheme.
 func (s *Scenario) authorize(r *http.Request, op *spec.Operation, q Request) error {
 	scheme := q.Auth
 	if scheme == "" && len(op.Security) > 0 {
@@ -149,11 +151,11 @@ func (s *Scenario) authorize(r *http.Request, op *spec.Operation, q Request) err
 	return nil
 }
 
-// Exchange makes an exchange, keeps it, and holds it to the document.
+// Exchange sends a request, records the exchange, and checks the answer against the document.
 func (s *Scenario) Exchange(r *http.Request, body []byte, op *spec.Operation) (*Response, error) {
 	r.Body, r.ContentLength = http.NoBody, int64(len(body))
 	if len(body) > 0 {
-		r.Body = io.NopCloser(bytes.NewReader(body)) // anew, since it may be a repetition
+		r.Body = io.NopCloser(bytes.NewReader(body)) // a repeated request has consumed its body
 	}
 	if s.Patience > 0 {
 		ctx, cancel := context.WithTimeout(r.Context(), s.Patience)
@@ -204,7 +206,7 @@ func (s *Scenario) Exchange(r *http.Request, body []byte, op *spec.Operation) (*
 	return a, nil
 }
 
-// Host is the address that serves an operation.
+// Host returns the base URL of an operation.
 func (s *Scenario) Host(op *spec.Operation) string {
 	u := s.URLs
 	switch op.Area {
@@ -220,7 +222,7 @@ func (s *Scenario) Host(op *spec.Operation) string {
 	return u.Base
 }
 
-// brandQuery puts the brand's names into a query.
+// brandQuery converts the neutral names of a query to the brand's names.
 func brandQuery(d *spec.Dialect, q url.Values) url.Values {
 	out := url.Values{}
 	for name, values := range q {
@@ -234,14 +236,13 @@ func brandQuery(d *spec.Dialect, q url.Values) url.Values {
 	return out
 }
 
-// secrets are what no report may hold.
+// secrets returns the texts that no report may contain.
 func (s *Scenario) secrets() []string {
 	a := s.Auth
 	return append([]string{string(a.Bearer), string(a.VectorBearer), string(a.KVBearer), string(a.Basic.Password)}, s.Hidden...)
 }
 
-// Masked is a text for a report: without the secrets of the target, and without what
-// looks like one.
+// Masked removes the known secrets, and texts that look like secrets, from a text for a report.
 func (s *Scenario) Masked(text string) string {
 	for _, secret := range s.secrets() {
 		if len(secret) >= 4 {
@@ -252,7 +253,7 @@ func (s *Scenario) Masked(text string) string {
 	return mask.Value(text)
 }
 
-// MaskedHeader is a header for a report.
+// MaskedHeader masks a header for a report.
 func (s *Scenario) MaskedHeader(h http.Header) map[string][]string {
 	out := map[string][]string{}
 	for name, values := range mask.Header(h) {
@@ -263,10 +264,10 @@ func (s *Scenario) MaskedHeader(h http.Header) map[string][]string {
 	return out
 }
 
-// maskedBody is a body for a report.
+// maskedBody masks and shortens a body for a report.
 func (s *Scenario) maskedBody(body []byte) string { return s.Masked(Clip(string(mask.JSON(body)))) }
 
-// Clip shortens a text for a report.
+// Clip shortens a text for a report to 4 KiB, and replaces invalid UTF-8.
 func Clip(text string) string {
 	text = strings.ToValidUTF8(text, "\uFFFD")
 	if len(text) <= maxShown {
@@ -275,5 +276,5 @@ func Clip(text string) string {
 	return strings.ToValidUTF8(text[:maxShown], "") + fmt.Sprintf("... (%d bytes)", len(text))
 }
 
-// ReadAll reads an answer, at most 32 MiB of it.
+// ReadAll reads an answer, at most the first 32 MiB.
 func ReadAll(r io.Reader) ([]byte, error) { return io.ReadAll(io.LimitReader(r, 32<<20)) }

@@ -15,30 +15,29 @@ import (
 	"github.com/understudy-mock/understudy/conformance/target"
 )
 
-// Clock is how a scenario lets time pass: by moving the target's clock, where a
-// driver can, or by waiting with a deadline. It is the only place that reads the
-// time of the world.
+// Clock lets time pass for a scenario: it moves the target's clock if a driver can, otherwise it
+// waits in real time. No other file of this package reads the local time directly.
 type Clock struct {
 	control string // base of the control API, "" to wait in real time
 	Account string // whose clock it moves
 	header  http.Header
 	http    *http.Client
 	timing  target.Timing
-	Offset  time.Duration          // of the target's clock, as its answers say; 0 below what the target file allows
-	arrived func() <-chan struct{} // closed when a delivery comes
-	waited  func() time.Duration   // how long the target has made requests wait; nil: never
-	idle    *Stopwatch             // of the run; nil: nobody measures
+	Offset  time.Duration          // of the target's clock, from its answers; 0 if at most 2 s and within timing.clock_skew_max
+	arrived func() <-chan struct{} // closed when a delivery arrives
+	waited  func() time.Duration   // how long the target has delayed requests; nil: never
+	idle    *Stopwatch             // of the run; nil: not measured
 }
 
-// Stopwatch measures how long at least one of many is waiting.
+// Stopwatch measures how long at least one of several concurrent waits lasts.
 type Stopwatch struct {
 	mu      sync.Mutex
 	waiting int
-	begun   time.Time // while somebody waits
+	begun   time.Time // start of the current waits
 	total   time.Duration
 }
 
-// start begins a wait, and gives what ends it.
+// start starts a wait and returns the function that ends it.
 func (w *Stopwatch) start() (stop func()) {
 	if w == nil {
 		return func() {}
@@ -59,24 +58,24 @@ func (w *Stopwatch) stop() {
 	}
 }
 
-// Measured is the time of all waits that have ended; those that overlap count once.
+// Measured returns the time of all waits that have ended; overlapping waits count once.
 func (w *Stopwatch) Measured() time.Duration {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return w.total
 }
 
-// Now is the time of the world.
+// Now returns the local time.
 func Now() time.Time { return time.Now() }
 
-// timerOf is a timer of the world.
+// timerOf returns a timer in real time.
 func timerOf(d time.Duration) *time.Timer { return time.NewTimer(d) }
 
-// Since is the time of the world that has passed.
+// Since returns the real time since t.
 func Since(t time.Time) time.Duration { return time.Since(t) }
 
-// within ends a context after d, and later by as long as the target has made
-// requests wait in the meantime.
+// within returns a context that ends after d, extended by the time that the target has
+// delayed requests meanwhile.
 func within(ctx context.Context, d time.Duration, waited func() time.Duration, cause error) (context.Context, context.CancelFunc) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	paid, set := waited(), make(chan struct{})
@@ -97,15 +96,15 @@ func within(ctx context.Context, d time.Duration, waited func() time.Duration, c
 	}
 }
 
-// Virtual reports whether time is moved.
+// Virtual reports whether the clock is moved by a driver.
 func (c *Clock) Virtual() bool { return c.control != "" }
 
-// strides are how far time is moved while something is awaited: all of them
-// together pass every wait of the default backoff and every retention.
+// strides are the steps by which Eventually moves time. Together they exceed every wait of
+// the default backoff and every retention.
 var strides = []time.Duration{0, time.Second, 15 * time.Second, 3 * time.Minute, time.Hour, 12 * time.Hour, 24 * time.Hour, 72 * time.Hour}
 
-// Eventually runs check until it returns nil, and gives its last error when the
-// budget is spent.
+// Eventually calls check until it returns nil or a final error. When the budget is spent it
+// returns the last error. With a moved clock it advances by strides instead.
 func (c *Clock) Eventually(ctx context.Context, budget time.Duration, check func() error) error {
 	if c.Virtual() {
 		var err error
@@ -145,7 +144,7 @@ func (c *Clock) Eventually(ctx context.Context, budget time.Duration, check func
 	}
 }
 
-// held is how long the target has made requests wait so far.
+// held returns how long the target has delayed requests so far.
 func (c *Clock) held() time.Duration {
 	if c.waited == nil {
 		return 0
@@ -153,8 +152,8 @@ func (c *Clock) held() time.Duration {
 	return c.waited()
 }
 
-// final reports whether an error stays whatever the target does later: a missing
-// operation, or something that is no verdict on the target.
+// final reports whether waiting cannot change an error: a missing operation, or an error
+// that is not a verdict on the target.
 func final(err error) bool {
 	var i *NoVerdict
 	if errors.As(err, &i) {
@@ -164,7 +163,7 @@ func final(err error) bool {
 	return errors.As(err, &missing)
 }
 
-// Pass lets d go by; with a driver everything that it causes has happened then.
+// Pass lets d pass. With a driver, everything that is due has happened when it returns.
 func (c *Clock) Pass(ctx context.Context, d time.Duration) error {
 	if c.Virtual() {
 		if d == 0 {
@@ -175,7 +174,7 @@ func (c *Clock) Pass(ctx context.Context, d time.Duration) error {
 	return c.Wait(ctx, d)
 }
 
-// Wait lets d of the world's time go by: what a driver's clock does not move.
+// Wait waits for d in real time, also when the clock is moved.
 func (c *Clock) Wait(ctx context.Context, d time.Duration) error {
 	defer c.idle.start()()
 	timer := time.NewTimer(d)
@@ -188,12 +187,12 @@ func (c *Clock) Wait(ctx context.Context, d time.Duration) error {
 	}
 }
 
-// Scaled is a budget as the target file wants it.
+// Scaled returns a budget multiplied by timing.scale of the target file.
 func (c *Clock) Scaled(budget time.Duration) time.Duration {
 	return time.Duration(float64(budget) * c.timing.Scale)
 }
 
-// Target is the target's time where it can be asked for, else the world's.
+// Target returns the target's time: from its clock driver, or the local time plus Offset.
 func (c *Clock) Target(ctx context.Context) (time.Time, error) {
 	if !c.Virtual() {
 		return Now().Add(c.Offset), nil
@@ -207,7 +206,7 @@ func (c *Clock) post(ctx context.Context, path string, body any) error {
 	return c.call(ctx, http.MethodPost, path, body, nil)
 }
 
-// call speaks the control API; what goes wrong is the harness's fault.
+// call sends a request to the control API. Its errors are driver failures.
 func (c *Clock) call(ctx context.Context, method, path string, body, into any) error {
 	u := c.control + "/" + path
 	if c.Account != "" {
@@ -215,7 +214,7 @@ func (c *Clock) call(ctx context.Context, method, path string, body, into any) e
 	}
 	var text []byte
 	if body != nil {
-		text, _ = json.Marshal(body) // of maps of texts
+		text, _ = json.Marshal(body) // maps of strings always encode
 	}
 	r, err := http.NewRequestWithContext(ctx, method, u, bytes.NewReader(text))
 	if err != nil {

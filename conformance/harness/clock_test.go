@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// TestPace keeps requests apart, and saves nothing up while there are none.
+// TestPace checks the distance of requests, and that idle time is not saved up.
 func TestPace(t *testing.T) {
 	t.Parallel()
 	var p pace
@@ -32,15 +32,15 @@ func TestPace(t *testing.T) {
 	}
 }
 
-// TestWithin ends a context in its time, to which is added what the target made
-// requests wait.
+// TestWithin checks that the context ends in time, extended by the time that the target
+// delays requests.
 func TestWithin(t *testing.T) {
 	t.Parallel()
 	cause := errors.New("too long")
 	for _, held := range []time.Duration{0, 20 * time.Millisecond} {
 		asked := false
 		ctx, cancel := within(t.Context(), time.Millisecond, func() time.Duration {
-			if !asked { // at the start nothing was held
+			if !asked { // no delay at the start
 				asked = true
 				return 0
 			}

@@ -14,17 +14,17 @@ import (
 	"github.com/understudy-mock/understudy/spec/mask"
 )
 
-// shellVariable surrounds the name of a shell variable in a text that is not
-// quoted yet. No text of a request holds it.
+// shellVariable marks the name of a shell variable on both sides in a text that is not
+// quoted yet. It cannot occur in the text of a request.
 const shellVariable = "\x00"
 
-// variables are the shell variables of a repeated request, with what they are.
+// variables are the shell variables of a command, with notes on their values.
 type variables struct {
 	notes []string
 	seen  map[string]string // value -> name
 }
 
-// name gives a value a variable; the note says what to put there.
+// name returns the marked variable for a value; note says which value to set.
 func (v *variables) name(value, name, note string) string {
 	known, ok := v.seen[value]
 	if !ok {
@@ -37,8 +37,8 @@ func (v *variables) name(value, name, note string) string {
 	return shellVariable + known + shellVariable
 }
 
-// curl is a command that repeats a request after the run, and what to put in place
-// of its variables: credentials, and addresses of the receiver, which is gone then.
+// curl returns a command that repeats a request after the run, and notes on its variables.
+// They replace the credentials, and the addresses of the receiver, which ends with the run.
 func (s *Scenario) curl(r *http.Request, body []byte) (string, []string) {
 	v := &variables{seen: map[string]string{}}
 	text := func(t string) string { return shellText(s.Masked(s.parameters(t, v))) }
@@ -77,7 +77,7 @@ func (s *Scenario) basic() string {
 	return r.Header.Get("Authorization")
 }
 
-// parameters puts variables in place of credentials and of receivers.
+// parameters replaces credentials and receiver addresses with variables.
 func (s *Scenario) parameters(text string, v *variables) string {
 	for _, c := range []struct{ value, name, key string }{
 		{string(s.Auth.Bearer), "TARGET_TOKEN", "auth.bearer"}, {string(s.Auth.VectorBearer), "TARGET_VECTOR_TOKEN", "auth.vector_bearer"},
@@ -98,10 +98,10 @@ func (s *Scenario) parameters(text string, v *variables) string {
 	})
 }
 
-// minSecret is how long a text must be to be looked for as a secret.
+// minSecret is the minimum length of a text to be treated as a secret.
 const minSecret = 4
 
-// receivers finds the addresses of endpoints, also inside a query.
+// receivers matches the addresses of endpoints, also in a query.
 func (st *Suite) receivers() *regexp.Regexp {
 	st.receiverOnce.Do(func() {
 		base := st.Receiver.Public + "/r"
@@ -110,7 +110,7 @@ func (st *Suite) receivers() *regexp.Regexp {
 	return st.receiverURLs
 }
 
-// shellText quotes a text for a shell, but for its variables.
+// shellText quotes a text for a shell, except its variables.
 func shellText(text string) string {
 	var b strings.Builder
 	for i, part := range strings.Split(text, shellVariable) {

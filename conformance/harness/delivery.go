@@ -27,12 +27,12 @@ func (s *Scenario) FirstDelivery(name string) (*receiver.Received, error) {
 	return got, err
 }
 
-// Failure is one about what came to the receiver.
+// Failure returns a failure that refers to the exchange that the step judges.
 func (s *Scenario) Failure(message, want, got string) error {
 	return &report.Failure{Message: message, Want: want, Got: Clip(got), Exchange: s.judged()}
 }
 
-// Carrying names a header of a delivery that holds a value.
+// Carrying returns the name of a header of a delivery that contains value, "" for none.
 func Carrying(got *receiver.Received, value string) string {
 	for name, values := range got.Header {
 		if slices.ContainsFunc(values, func(v string) bool { return strings.Contains(v, value) }) {
@@ -42,7 +42,7 @@ func Carrying(got *receiver.Received, value string) string {
 	return ""
 }
 
-// ValuesOf are the values of a header, which may have been joined on the way.
+// ValuesOf returns the values of a header, split at commas: a proxy may have joined them.
 func ValuesOf(got *receiver.Received, name string) []string {
 	var out []string
 	for _, v := range got.Header.Values(name) {
@@ -70,9 +70,9 @@ func (s *Scenario) Settled(e *receiver.Endpoint, n int) error {
 	return s.Within(check)
 }
 
-// Absent proves that something has not happened: a sentinel is published on a
-// route that nothing holds, and what should not have come would have come before
-// it (or soon after: the longer of one second and three times its way).
+// Absent proves that something has not happened: it publishes a sentinel on a route that
+// nothing delays, and calls check when it has arrived. In real time it first waits three
+// times as long as the sentinel took, at least one second.
 func (s *Scenario) Absent(check func() error) error {
 	e := s.Endpoint(fmt.Sprintf("sentinel %d", len(s.Endpoints)))
 	started := Now()
@@ -94,29 +94,29 @@ func (s *Scenario) Absent(check func() error) error {
 	return check()
 }
 
-// Within waits for a check with the budget for deliveries.
+// Within repeats check within the budget for deliveries.
 func (s *Scenario) Within(check func() error) error {
 	return s.Clock.Eventually(s.Context, s.Suite.Target.Timing.DeliveryBudget, check)
 }
 
-// Eventually waits for a check with the budget for what is read later.
+// Eventually repeats check within the budget for data that is read after a delay.
 func (s *Scenario) Eventually(check func() error) error {
 	return s.Clock.Eventually(s.Context, s.Suite.Target.Timing.SettleBudget, check)
 }
 
-// AfterRetries waits for a check with the budget of one retry.
+// AfterRetries repeats check within the budget of one retry.
 func (s *Scenario) AfterRetries(check func() error) error {
 	return s.Clock.Eventually(s.Context, s.Suite.Target.Timing.RetryBudget, check)
 }
 
-// AfterRun waits for what is read of a run: its retries, and then the reading.
+// AfterRun repeats check within the budget of one retry and of reading the result.
 func (s *Scenario) AfterRun(check func() error) error {
 	t := &s.Suite.Target.Timing
 	return s.Clock.Eventually(s.Context, t.RetryBudget+t.SettleBudget, check)
 }
 
-// Longer gives a nickname to another endpoint, whose URL begins with that of the
-// one which had it.
+// Longer assigns a nickname to a new endpoint, whose URL begins with the URL of the
+// endpoint that had the nickname before.
 func (s *Scenario) Longer(name string) {
 	e := s.Suite.Receiver.Longer(s.Named[name], name)
 	e.Wake = s.wake
@@ -124,7 +124,7 @@ func (s *Scenario) Longer(name string) {
 	s.Endpoints = append(s.Endpoints, e)
 }
 
-// Endpoint is the destination with that nickname, made when first named.
+// Endpoint returns the destination with a nickname, and creates it at the first call.
 func (s *Scenario) Endpoint(name string, script ...receiver.Reply) *receiver.Endpoint {
 	if e := s.Named[name]; e != nil {
 		return e
@@ -136,7 +136,7 @@ func (s *Scenario) Endpoint(name string, script ...receiver.Reply) *receiver.End
 	return e
 }
 
-// wake tells who waits that a delivery came.
+// wake signals the waits of this scenario that a delivery has arrived.
 func (s *Scenario) wake() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -150,21 +150,21 @@ func (s *Scenario) arrivals() <-chan struct{} {
 	return s.arrived
 }
 
-// afterSuccess is the requirement that a delivery that succeeded is not repeated.
+// afterSuccess is the requirement that a successful delivery is not repeated.
 const afterSuccess = "REQ-RTY-003"
 
-// Tries are the deliveries to an endpoint. Repeating one that succeeded is legal,
-// if unusual: all but the scenarios about it judge without such repeats.
+// Tries returns the deliveries to an endpoint. It leaves out repeats of a successful
+// delivery, which are legal, unless the scenario is about them.
 func (s *Scenario) Tries(e *receiver.Endpoint) []*receiver.Received {
 	all := e.Look()
 	if slices.Contains(s.Result.Requirements, afterSuccess) {
 		return all
 	}
 	var out []*receiver.Received
-	done := map[string]bool{} // bodies that were taken
+	done := map[string]bool{} // bodies that were accepted
 	for _, got := range all {
 		if done[string(got.Body)] {
-			s.Observe("delivery.after-success", "made again")
+			s.Observe("delivery.after-success", "repeated")
 			continue
 		}
 		out = append(out, got)
@@ -175,9 +175,9 @@ func (s *Scenario) Tries(e *receiver.Endpoint) []*receiver.Received {
 	return out
 }
 
-// AwaitQuiet lets as much time pass as a further retry would have taken: two days of a
-// moved clock, or, in real time, twice the longest wait between two attempts that
-// was measured, and at least a sentinel's way.
+// AwaitQuiet waits until a further retry would have happened: two days of a moved clock or,
+// in real time, twice the longest measured wait between two attempts, and at least the
+// delivery of a sentinel.
 func (s *Scenario) AwaitQuiet(attempts []*receiver.Received) error {
 	if s.Clock.Virtual() {
 		return s.Clock.Pass(s.Context, 48*time.Hour)
@@ -195,9 +195,9 @@ func (s *Scenario) AwaitQuiet(attempts []*receiver.Received) error {
 	return s.Clock.Pass(s.Context, min(2*wait, s.Clock.Scaled(s.Suite.Target.Timing.RetryBudget)))
 }
 
-// retryWait is how long the target waits before it tries a delivery again, which
-// the document does not show: it is measured, once in a run. It is 0 where no
-// retry comes within its budget; another scenario says so.
+// retryWait returns how long the target waits before a retry. The document does not define
+// it, so it is measured once per run. It is 0 when no retry comes within its budget;
+// another scenario reports that.
 func (st *Suite) retryWait(s *Scenario) (time.Duration, error) {
 	st.measuring.Lock()
 	defer st.measuring.Unlock()

@@ -18,14 +18,14 @@ import (
 	"github.com/understudy-mock/understudy/conformance/target"
 )
 
-// driverLimit is the time that one call of a driver may take.
+// driverLimit is the time limit of one run of a driver command.
 const driverLimit = 30 * time.Second
 
-// jsonValues are the placeholders whose value is JSON already.
+// jsonValues are the placeholders whose values are JSON.
 var jsonValues = []string{"body", "config", "endpoints", "headers", "vectors"}
 
-// expand fills the placeholders of a driver's text. Each value passes through
-// escape, which makes it fit for where the text is used.
+// expand replaces the placeholders in a text of a driver. escape, if not nil, encodes each
+// value of vars for its place in the text.
 func (s *Scenario) expand(text string, vars map[string]string, escape func(name, value string) string) (string, error) {
 	values := target.Placeholders(s.URLs, s.Auth)
 	values["receiver"], values["account"], values["run"] = s.Suite.Receiver.Public, s.Clock.Account, s.Suite.ID
@@ -49,20 +49,20 @@ func (s *Scenario) expandHeader(from map[string]target.Secret, vars map[string]s
 	return h, nil
 }
 
-// Driver is the driver with that name; without one the scenario cannot judge.
+// Driver returns the named driver. Without one the error makes the scenario inconclusive.
 func (s *Scenario) Driver(name string) (target.Driver, error) {
 	d, ok := s.Suite.Target.Drivers[name]
 	switch {
 	case !ok || d.Kind == "" || d.Kind == "none":
 		return d, Inconclusive(report.DriverMissing, "the target file names no driver %q", name)
 	case d.Kind == "manual":
-		return d, Inconclusive(report.DriverMissing, "driver %q is manual, and nobody is here to be asked", name)
+		return d, Inconclusive(report.DriverMissing, "driver %q is manual, and there is no terminal to ask on", name)
 	}
 	return d, nil
 }
 
-// Drive makes a target do what the interface document does not show. That a
-// driver fails is no verdict on the target.
+// Drive runs the named driver, for actions without an operation in the interface document.
+// A failing driver is not a verdict on the target.
 func (s *Scenario) Drive(name string, vars map[string]string) (*Response, error) {
 	d, err := s.Driver(name)
 	if err != nil {
@@ -71,7 +71,7 @@ func (s *Scenario) Drive(name string, vars map[string]string) (*Response, error)
 	return s.Run(name, d, vars, nil)
 }
 
-// Run carries out one driver; header is added to that of the driver.
+// Run runs a driver; header is added to the headers of an HTTP driver.
 func (s *Scenario) Run(name string, d target.Driver, vars map[string]string, header http.Header) (*Response, error) {
 	if d.Kind == "exec" {
 		return s.execute(name, d, vars)
@@ -103,7 +103,7 @@ func (s *Scenario) Run(name string, d target.Driver, vars map[string]string, hea
 	return a, nil
 }
 
-// driverRequest is the request of a driver of the kind http.
+// driverRequest builds the request of an HTTP driver.
 func (s *Scenario) driverRequest(method string, d target.Driver, vars map[string]string) (*http.Request, []byte, error) {
 	text, err := s.expand(d.Body, vars, inJSON(d.Body))
 	if err != nil {
@@ -124,8 +124,8 @@ func (s *Scenario) driverRequest(method string, d target.Driver, vars map[string
 	return r, []byte(text), err
 }
 
-// inURL makes a value fit for a path and for a query alike. Addresses stay as
-// they are, so that one may follow a path.
+// inURL encodes a value for a path or a query. URLs are not encoded, so that they can
+// follow a path.
 func inURL(_, value string) string {
 	if strings.HasPrefix(value, "http://") || strings.HasPrefix(value, "https://") {
 		return value
@@ -133,7 +133,8 @@ func inURL(_, value string) string {
 	return strings.ReplaceAll(url.QueryEscape(value), "+", "%20")
 }
 
-// inJSON makes values fit for the texts of a JSON body.
+// inJSON returns the function that encodes values for strings of a JSON body; nil when the
+// body is not JSON.
 func inJSON(body string) func(name, value string) string {
 	if !strings.HasPrefix(body, "{") && !strings.HasPrefix(body, "[") {
 		return nil
@@ -142,12 +143,12 @@ func inJSON(body string) func(name, value string) string {
 		if slices.Contains(jsonValues, name) {
 			return value
 		}
-		text, _ := json.Marshal(value) // of a text
+		text, _ := json.Marshal(value) // a string always encodes
 		return string(text[1 : len(text)-1])
 	}
 }
 
-// Arguments are a command with its placeholders filled.
+// Arguments returns the command of a driver with its placeholders replaced.
 func (s *Scenario) Arguments(name string, d target.Driver, vars map[string]string) ([]string, error) {
 	if len(d.Command) == 0 {
 		return nil, Fault(report.DriverFailed, "driver %s: no command", name)
@@ -163,7 +164,7 @@ func (s *Scenario) Arguments(name string, d target.Driver, vars map[string]strin
 	return args, nil
 }
 
-// execute runs a command; what it prints is its answer.
+// execute runs a command; its output is the answer. Exit code 1 means "not found", as status 404.
 func (s *Scenario) execute(name string, d target.Driver, vars map[string]string) (*Response, error) {
 	if err := s.paced(); err != nil {
 		return nil, err
@@ -177,10 +178,10 @@ func (s *Scenario) execute(name string, d target.Driver, vars map[string]string)
 	var out, errs bytes.Buffer
 	c := exec.CommandContext(ctx, args[0], args[1:]...)
 	c.Stdout, c.Stderr = &out, &errs
-	c.WaitDelay = time.Second // what it has started may hold its output open
+	c.WaitDelay = time.Second // child processes may keep the output open
 	if err := c.Run(); err != nil {
 		exit := (*exec.ExitError)(nil)
-		if !errors.As(err, &exit) { // it could not be run at all
+		if !errors.As(err, &exit) { // the command did not start
 			return nil, Fault(report.DriverFailed, "driver %s: %s: %v", name, args[0], err)
 		}
 		failed := Inconclusive(report.DriverFailed, "driver %s: %s: %v: %s", name, args[0], err, s.Masked(Clip(strings.TrimSpace(errs.String()))))

@@ -11,24 +11,24 @@ import (
 	"github.com/understudy-mock/understudy/conformance/report"
 )
 
-// Listing is what a list operation answered, page after page.
+// Listing is a list that was read page by page.
 type Listing struct {
 	Operation string
 	pages     [][]any
 	Items     []any
-	Cursors   []string // that of each page; "-" for none
+	Cursors   []string // cursor of each page; "-" for none
 	Responses []*Response
-	Fits      func(any) bool // what a filter asked for
+	Fits      func(any) bool // reports whether an item matches the filter
 }
 
-// ListField is the field of a list operation's answer.
+// ListField is the field of the answer that contains the list, by operation.
 var ListField = map[string]string{"listWorkflowDLQ": "messages", "listWorkflowMessageLogs": "events"}
 
-// MaxPages guards against a cursor that never ends.
+// MaxPages limits the pages of a list, in case its cursor never ends.
 const MaxPages = 3000
 
-// ReadList reads a list to its end. filters are by the names of the bindings; those
-// that are not bound cannot be used. between runs after each page.
+// ReadList reads a list to its end. filters has values by the names of their bindings; a
+// filter that is not bound is an error. between is called after each page except the last.
 func (s *Scenario) ReadList(op, section string, size int, filters map[string]string, between ...func() error) (Listing, error) {
 	l := Listing{Operation: op}
 	query := map[string][]string{}
@@ -57,7 +57,7 @@ func (s *Scenario) ReadList(op, section string, size int, filters map[string]str
 		list, ok := check.At(a.JSON, "/"+ListField[op])
 		items, isArray := list.([]any)
 		if !ok || !isArray {
-			return l, a.Fails("/"+ListField[op], "the list is no array", "an array", check.KindOf(list))
+			return l, a.Fails("/"+ListField[op], "the list is not an array", "an array", check.KindOf(list))
 		}
 		cursor, has := check.Text(a.JSON, "/cursor")
 		if !has {
@@ -68,7 +68,7 @@ func (s *Scenario) ReadList(op, section string, size int, filters map[string]str
 			return l, nil
 		}
 		if slices.Contains(l.Cursors[:len(l.Cursors)-1], cursor) {
-			return l, a.Fails("/cursor", "the cursor comes again, so the list never ends", "another cursor, or none", cursor)
+			return l, a.Fails("/cursor", "the cursor repeats, so the list never ends", "another cursor, or none", cursor)
 		}
 		param, err := s.Binding(section, "cursor")
 		if err != nil {
@@ -84,14 +84,14 @@ func (s *Scenario) ReadList(op, section string, size int, filters map[string]str
 	return l, s.Failure("the list does not end", fmt.Sprintf("at most %d pages", MaxPages), "more")
 }
 
-// EndlessCursor reports whether a list was read whole, but for a cursor that never
-// ends: only scenarios about cursors mind.
+// EndlessCursor reports whether err says only that the cursor repeats. The items are then
+// complete: only scenarios about cursors fail.
 func EndlessCursor(err error) bool {
 	f, ok := err.(*report.Failure) //nolint:errorlint // as it was made
 	return ok && f.Pointer == "/cursor"
 }
 
-// ListedOnce demands that every wanted item is in a list exactly once, known by key.
+// ListedOnce requires that each wanted item is in a list exactly once; key identifies an item.
 func (s *Scenario) ListedOnce(l *Listing, want []any, key func(any) string) error {
 	seen := map[string]int{}
 	for _, item := range l.Items {
@@ -105,7 +105,7 @@ func (s *Scenario) ListedOnce(l *Listing, want []any, key func(any) string) erro
 	return nil
 }
 
-// EventKey is the identity of an event: all of it.
+// EventKey identifies an event by all its fields.
 func EventKey(e any) string {
 	text, err := json.Marshal(e)
 	if err != nil {
@@ -114,7 +114,7 @@ func EventKey(e any) string {
 	return string(bytes.TrimSpace(text))
 }
 
-// EventsOf are those of a run, in the order of the list.
+// EventsOf returns the events of a run, in the order of the list.
 func (s *Scenario) EventsOf(run string) ([]any, error) {
 	l, err := s.ReadList("listWorkflowMessageLogs", "logs", 0, map[string]string{"run_id": run})
 	if err != nil && !EndlessCursor(err) {
@@ -129,7 +129,7 @@ func (s *Scenario) EventsOf(run string) ([]any, error) {
 	return own, nil
 }
 
-// EntriesOf are the entries of a run.
+// EntriesOf returns the entries of a run in the dead letter queue.
 func (s *Scenario) EntriesOf(run string) ([]any, error) {
 	filters := map[string]string{}
 	if s.Bound("dlq", "run_id") != "" {

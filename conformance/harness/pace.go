@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net"
 	"net/http"
 	"net/url"
 	"strconv"
@@ -15,25 +16,25 @@ import (
 	"github.com/understudy-mock/understudy/spec"
 )
 
-// What is between the suite and the target is never a verdict: requests keep the
-// pace that the target asks for, and a target that is gone ends the run.
+// Errors between the suite and the target are never a verdict: requests follow the pace
+// that the target asks for, and an unreachable target ends the run.
 
 // Exhausted ends a run at a limit of the target file.
 type Exhausted struct{ Limit string }
 
 func (e *Exhausted) Error() string { return e.Limit }
 
-// unreachable ends a run whose target is gone.
+// unreachable ends a run whose target no longer answers.
 type unreachable struct{ why string }
 
 func (u *unreachable) Error() string { return u.why }
 
-// Over is why the run has ended before its last scenario, nil while it goes on.
+// Over returns why the run has ended before its last scenario, nil while it continues.
 func (st *Suite) Over() error {
 	return context.Cause(st.Context)
 }
 
-// CutOff is what becomes of a scenario that the end of the run interrupts.
+// CutOff returns the result of a scenario that the end of the run interrupts.
 func CutOff(cause error) *NoVerdict {
 	reason := report.Interrupted
 	var limit *Exhausted
@@ -47,16 +48,15 @@ func CutOff(cause error) *NoVerdict {
 	return &NoVerdict{Verdict: report.Inconclusive, Reason: reason, Detail: "the run ended early: " + cause.Error()}
 }
 
-// pace keeps requests apart: by "limits.rps" of the target file, and while the
-// target asks to wait.
+// pace delays requests: by limits.rps of the target file, and while the target asks to wait.
 type pace struct {
 	mu    sync.Mutex
-	next  time.Time     // when the next request may go
+	next  time.Time     // when the next request may be sent
 	until time.Time     // the target has asked to wait until then
-	held  time.Duration // how long it has asked for so far
+	held  time.Duration // total time that it has asked for
 }
 
-// reserve takes the next turn, and says how long it is away.
+// reserve takes the next turn and returns the time until then.
 func (p *pace) reserve(at time.Time, rps float64) time.Duration {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -73,7 +73,7 @@ func (p *pace) reserve(at time.Time, rps float64) time.Duration {
 	return wait
 }
 
-// hold keeps all requests back for d.
+// hold delays all requests until d has passed.
 func (p *pace) hold(at time.Time, d time.Duration) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -86,15 +86,15 @@ func (p *pace) hold(at time.Time, d time.Duration) {
 	}
 }
 
-// waited is how long requests have been held back so far, which no budget of a
-// scenario pays for.
+// waited returns how long requests have been delayed so far. Budgets of scenarios do not
+// include this time.
 func (p *pace) waited() time.Duration {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return p.held
 }
 
-// Wait lets a request go when it is its turn; 0 stands for no limit.
+// wait waits for the turn of a request. An rps of 0 means no limit.
 func (p *pace) wait(ctx context.Context, rps float64) error {
 	wait := p.reserve(Now(), rps)
 	if wait <= 0 {
@@ -121,8 +121,7 @@ func (s *Scenario) paced() error {
 	return nil
 }
 
-// Send makes an exchange with the target, in its turn. While the target asks to
-// wait, the request is repeated.
+// Send sends a request in its turn, and repeats it while the target asks to wait.
 func (s *Scenario) Send(r *http.Request, body []byte, op *spec.Operation) (*Response, error) {
 	budget := s.Clock.Scaled(s.Suite.Target.Timing.RetryBudget)
 	for tries := 0; ; tries++ {
@@ -148,7 +147,7 @@ func (s *Scenario) Send(r *http.Request, body []byte, op *spec.Operation) (*Resp
 	}
 }
 
-// asksToWait is how long the target wants the request to wait; 0 is an answer.
+// asksToWait returns how long the target asks to wait before a repetition; 0 if it does not ask.
 func (a *Response) asksToWait(tries int) time.Duration {
 	after := a.Header.Get("Retry-After")
 	if a.Status != http.StatusTooManyRequests && (a.Status != http.StatusServiceUnavailable || after == "") {
@@ -163,13 +162,13 @@ func (a *Response) asksToWait(tries int) time.Duration {
 	return min(time.Second<<min(tries, 3), 8*time.Second) / 2
 }
 
-// gateway reports whether a status may come from something before the target.
+// gateway reports whether a status may come from a gateway in front of the target.
 func gateway(status int) bool {
 	return status == http.StatusBadGateway || status == http.StatusServiceUnavailable || status == http.StatusGatewayTimeout
 }
 
-// unanswered is what it means that no answer came: nothing about the target,
-// unless it is gone.
+// unanswered returns the result of a request without an answer: inconclusive, unless the
+// run has ended or the target is unreachable.
 func (s *Scenario) unanswered(r *http.Request, err error) error {
 	if s.Context.Err() != nil {
 		if cause := s.Suite.Over(); cause != nil {
@@ -183,16 +182,16 @@ func (s *Scenario) unanswered(r *http.Request, err error) error {
 	return i
 }
 
-// looksGone is how often in a row a host must not answer to be gone, and how long
-// each look may take.
+// looksGone is the number of probes in a row that must fail before a host counts as
+// unreachable; lookLimit is the time limit of each, lookPause the time between them.
 const (
 	looksGone = 3
 	lookLimit = 2 * time.Second
 	lookPause = 200 * time.Millisecond
 )
 
-// gone finds out whether a host is there at all, and ends the run when it is not.
-// Any answer will do, but that of a gateway that cannot reach it.
+// gone reports whether a host is unreachable, and ends the run if so. Any answer proves
+// that it is reachable, except that of a gateway.
 func (st *Suite) gone(ctx context.Context, u *url.URL) bool {
 	root := u.Scheme + "://" + u.Host + "/"
 	why := ""
@@ -214,7 +213,17 @@ func (st *Suite) gone(ctx context.Context, u *url.URL) bool {
 	return true
 }
 
-// look asks a host for its root on a new connection.
+// Unconnected returns why no connection to a URL can be opened; nil also means that
+// the server is slow, or that it answers something unexpected.
+func (st *Suite) Unconnected(ctx context.Context, address string) error {
+	_, err := st.look(ctx, address)
+	if wrong, ok := errors.AsType[*net.OpError](err); ok && wrong.Op == "dial" && !wrong.Timeout() {
+		return fmt.Errorf("%s does not answer: %w", address, wrong)
+	}
+	return nil
+}
+
+// look requests the root of a host on a new connection.
 func (st *Suite) look(ctx context.Context, root string) (int, error) {
 	ctx, cancel := context.WithTimeout(ctx, lookLimit)
 	defer cancel()
@@ -227,11 +236,12 @@ func (st *Suite) look(ctx context.Context, root string) (int, error) {
 	if err != nil {
 		return 0, err
 	}
-	_, _ = io.Copy(io.Discard, io.LimitReader(response.Body, 64<<10)) // what it says is of no interest
+	_, _ = io.Copy(io.Discard, io.LimitReader(response.Body, 64<<10)) // only the status matters
 	return response.StatusCode, response.Body.Close()
 }
 
-// plainError is what went wrong, without the request that is named beside it.
+// plainError returns the cause of a request's error, without the request: callers name it
+// themselves.
 func plainError(err error) error {
 	if wrapped, ok := errors.AsType[*url.Error](err); ok {
 		return wrapped.Err

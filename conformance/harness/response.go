@@ -12,21 +12,21 @@ import (
 	"github.com/understudy-mock/understudy/spec"
 )
 
-// Response is what came back, in neutral names.
+// Response is an answer of the target, in neutral names.
 type Response struct {
 	Operation *spec.Operation
 	Exchange  int // index in the scenario's exchanges
 	Status    int
 	Header    http.Header
 	Body      []byte
-	JSON      any // the decoded body, nil when it is no JSON
+	JSON      any // the decoded body, nil when it is not JSON
 	scenario  *Scenario
 }
 
-// OK reports whether the target accepted.
+// OK reports whether the status is 2xx.
 func (a *Response) OK() bool { return a.Status >= 200 && a.Status < 300 }
 
-// Accepted is nil for a 2xx, and a failure otherwise.
+// Accepted returns nil for a 2xx status, otherwise a failure.
 func (a *Response) Accepted() error {
 	a.scenario.Looked(a.Exchange)
 	if a.OK() {
@@ -39,15 +39,15 @@ func (a *Response) Accepted() error {
 	return f
 }
 
-// missingOperation is the failure of an operation that is not where the document
-// has it. Waiting changes nothing about it.
+// missingOperation is the failure of an operation that the target does not have at the
+// documented path. Waiting does not help.
 type missingOperation struct{ *report.Failure }
 
-// Unwrap gives the failure.
+// Unwrap returns the failure.
 func (m *missingOperation) Unwrap() error { return m.Failure }
 
-// Missing reports whether an answer says that the operation is not there: its
-// path names nothing that might come later.
+// Missing reports whether an answer means that the target does not have the operation. It
+// is false for a path with an id, which may just not exist yet.
 func (a *Response) Missing() bool {
 	if a.Operation == nil || a.Operation.ID != "getUsageStatistics" && strings.Contains(a.Operation.Path, "{") {
 		return false
@@ -55,7 +55,7 @@ func (a *Response) Missing() bool {
 	return a.Status == http.StatusNotFound || a.Status == http.StatusMethodNotAllowed || a.Status == http.StatusNotImplemented
 }
 
-// Refused is nil for anything but a 2xx.
+// Refused returns nil for any status except 2xx.
 func (a *Response) Refused() error {
 	a.scenario.Looked(a.Exchange)
 	if !a.OK() {
@@ -64,14 +64,14 @@ func (a *Response) Refused() error {
 	return &report.Failure{Message: "the request was accepted", Want: "a refusal: any status but 2xx", Got: fmt.Sprintf("%d %s", a.Status, http.StatusText(a.Status)), Exchange: a.Exchange}
 }
 
-// Fails is a failure of this answer at a JSON pointer.
+// Fails returns a failure at a JSON pointer of this answer.
 func (a *Response) Fails(pointer, message, want, got string) error {
 	a.scenario.Looked(a.Exchange)
 	return &report.Failure{Message: message, Pointer: pointer, Want: want, Got: Clip(got), Exchange: a.Exchange}
 }
 
-// Result is what a driver answers, by its JSON pointer; without one its whole
-// text. It names something, so it is never empty.
+// Result returns the result of a driver at the JSON pointer of its configuration, or the
+// whole text without one. An empty result is an error.
 func (a *Response) Result(name string, d target.Driver) (string, error) {
 	if d.Result == "" {
 		if text := strings.TrimSpace(string(a.Body)); text != "" {
@@ -91,7 +91,7 @@ func (a *Response) Result(name string, d target.Driver) (string, error) {
 	return "", Fault(report.DriverFailed, "driver %s: the answer has no text at %s: %s", name, d.Result, a.scenario.Masked(Clip(string(a.Body))))
 }
 
-// CheckField judges a field of an item.
+// CheckField checks that an item has a field of a type.
 func (s *Scenario) CheckField(item any, pointer, kind string) error {
 	v, ok := check.At(item, pointer)
 	switch {

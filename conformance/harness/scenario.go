@@ -13,20 +13,20 @@ import (
 	"github.com/understudy-mock/understudy/conformance/target"
 )
 
-// Scenario is what one scenario knows whatever it is about: its names, its
-// endpoints, and what was sent and received. Nothing of it is shared.
+// Scenario is the state of one scenario that does not depend on its area: its names, its
+// endpoints, and what it sent and received. Scenarios share none of it.
 type Scenario struct {
 	Context context.Context
 	Suite   *Suite
-	Key     string // names what it creates: letters, digits and hyphens
+	Key     string // part of the names of what it creates: letters, digits and hyphens
 	Result  report.Result
 	Auth    target.Auth
-	Hidden  []string // further secrets
+	Hidden  []string // further secrets that reports must mask
 	URLs    target.URLs
-	Alone   bool   // nobody else uses the account
+	Alone   bool   // no other scenario uses the account
 	User    string // id of the messaging user
 
-	Patience time.Duration // how long one answer may take; 0: as long as the scenario
+	Patience time.Duration // time limit of one answer; 0: that of the scenario
 	Clock    Clock
 	Limit    context.CancelFunc
 	Cleanup  []func() // run when the scenario ends
@@ -34,16 +34,17 @@ type Scenario struct {
 	Endpoints []*receiver.Endpoint
 	Named     map[string]*receiver.Endpoint
 	Asked     *Response    // the last request that a When step made
-	unlooked  map[int]bool // exchanges that no step has judged
-	latest    atomic.Int64 // the last exchange that a step made; some make several at once
+	unlooked  map[int]bool // exchanges that no step has judged yet
+	latest    atomic.Int64 // the last exchange that a step made; atomic, since some steps make several at once
 	Before    int          // the last exchange before the step that runs
 
 	mu      sync.Mutex
 	over    bool
-	arrived chan struct{} // closed and replaced when a delivery comes
+	arrived chan struct{} // closed and replaced when a delivery arrives
 }
 
-// OwnAccount lets the account driver make an account for this scenario alone.
+// OwnAccount creates an account for this scenario by the driver "account" and switches to
+// its credentials. An answer without a token is a driver failure.
 func (s *Scenario) OwnAccount(password string) error {
 	made, err := s.Drive("account", map[string]string{"name": s.Key, "password": password})
 	if err != nil {
@@ -78,11 +79,11 @@ func (s *Scenario) OwnAccount(password string) error {
 	return nil
 }
 
-// Finish gathers the evidence and lets the endpoints answer 200 from now on.
+// Finish collects the evidence, runs Cleanup, and makes the endpoints answer 200 from now on.
 func (s *Scenario) Finish() {
 	defer s.Limit()
 	s.mu.Lock()
-	for i := range s.Result.Exchanges { // a driver may have told secrets that were not known then
+	for i := range s.Result.Exchanges { // mask secrets that a driver returned later
 		x := &s.Result.Exchanges[i]
 		x.URL, x.Body, x.Answer, x.Curl = s.Masked(x.URL), s.Masked(x.Body), s.Masked(x.Answer), s.Masked(x.Curl)
 	}
@@ -104,12 +105,12 @@ func (s *Scenario) Finish() {
 	s.Result.Duration = Since(s.Result.Started)
 }
 
-// keep adds an exchange and gives its index. Workflow endpoints of the suite send
-// from the receiver's goroutines.
+// keep adds an exchange and returns its index, -1 after the end of the scenario. It locks,
+// because workflow endpoints of the suite send requests from goroutines of the receiver.
 func (s *Scenario) keep(x report.Exchange) int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.over { // a late call of a workflow endpoint is no part of the evidence
+	if s.over { // a late call of a workflow endpoint is not evidence
 		return -1
 	}
 	s.Result.Exchanges = append(s.Result.Exchanges, x)
@@ -118,15 +119,15 @@ func (s *Scenario) keep(x report.Exchange) int {
 	return i
 }
 
-// Last is the index of the last exchange, -1 before the first.
+// Last returns the index of the last exchange, -1 before the first.
 func (s *Scenario) Last() int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return len(s.Result.Exchanges) - 1
 }
 
-// judged is the exchange that a failure is about: the last that the step itself
-// made, else the last request that the scenario is about.
+// judged returns the index of the exchange that a failure is about: the last one that the
+// current step made, otherwise the request in Asked, otherwise the last exchange.
 func (s *Scenario) judged() int {
 	switch latest := int(s.latest.Load()); {
 	case latest > s.Before:
@@ -137,7 +138,7 @@ func (s *Scenario) judged() int {
 	return s.Last()
 }
 
-// Looked says that a step has judged an exchange.
+// Looked marks an exchange as judged by a step.
 func (s *Scenario) Looked(i int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

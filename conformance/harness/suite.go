@@ -20,16 +20,16 @@ import (
 	"github.com/understudy-mock/understudy/spec"
 )
 
-// Config are what the scenarios of a run need to know of what was asked for.
+// Config configures a run for its scenarios.
 type Config struct {
 	Target      target.Target
-	Concurrency int        // scenarios at once
+	Concurrency int        // largest number of concurrent scenarios
 	Plugin      PluginHost // runs the rate-limit plugin; nil: the driver of the target file
-	SelfTest    bool       // anything that no step looked at fails
-	Version     string     // of the suite, as requests say it
+	SelfTest    bool       // an exchange or delivery that no step has judged fails
+	Version     string     // of the suite, for the User-Agent
 }
 
-// Suite is what the scenarios of one run share.
+// Suite is the state that the scenarios of a run share.
 type Suite struct {
 	Config
 
@@ -37,8 +37,8 @@ type Suite struct {
 	Document  *spec.Document
 	Dialect   *spec.Dialect
 	Offset    time.Duration     // of the target's clock; set before the first scenario
-	Unbranded bool              // the target file names no prefix, and the probe found none; set before the first scenario
-	Absent    map[string]string // areas that the target lacks, and how that was seen; set before the first scenario
+	Unbranded bool              // no header prefix is known, from the target file or the probe; set before the first scenario
+	Absent    map[string]string // areas that the target lacks, with the evidence; set before the first scenario
 	Receiver  *receiver.Receiver
 	Client    *http.Client
 	number    atomic.Int64
@@ -48,7 +48,7 @@ type Suite struct {
 	Idle      Stopwatch // of all scenarios
 
 	measuring sync.Mutex    // held while the wait before a retry is measured
-	measured  bool          // it was
+	measured  bool          // whether it has been measured
 	wait      time.Duration // before a retry, in real time
 
 	receiverOnce sync.Once
@@ -61,7 +61,7 @@ type Suite struct {
 	observations map[string][]string
 }
 
-// NewSuite is what the scenarios of a run share before it has begun.
+// NewSuite returns the state of a run before its first scenario.
 func NewSuite(ctx context.Context, with Config, doc *spec.Document) *Suite {
 	st := &Suite{
 		Config: with, ID: "cf" + strings.ToLower(rand.Text()[:5]), Document: doc, Dialect: with.Target.Bindings.Dialect(),
@@ -71,12 +71,12 @@ func NewSuite(ctx context.Context, with Config, doc *spec.Document) *Suite {
 	return st
 }
 
-// PluginHost starts a host application with the rate-limit plugin, configured by
-// the JSON of the interface document; what the plugin lets through goes on to
-// upstream. An error means that the configuration was refused.
+// PluginHost starts a host application with the rate-limit plugin, which forwards admitted
+// requests to upstream. config is the JSON of the interface document. An error means that
+// the plugin refused the configuration.
 type PluginHost func(ctx context.Context, config []byte, upstream string) (url string, stop func(), err error)
 
-// spend counts a request and holds to the limits of the target file.
+// spend counts a request and ends the run when it exceeds a limit of the target file.
 func (st *Suite) spend(op *spec.Operation) error {
 	limits := st.Target.Limits
 	for _, l := range []struct {
@@ -107,7 +107,7 @@ func (st *Suite) Observe(point, value string) {
 	}
 }
 
-// newHTTP is a client that follows no redirect: an answer is judged as it is.
+// newHTTP returns a client that follows no redirects: scenarios judge the answer itself.
 func newHTTP(ctx context.Context, parallel int) *http.Client {
 	_ = ctx
 	return &http.Client{
@@ -116,8 +116,9 @@ func newHTTP(ctx context.Context, parallel int) *http.Client {
 	}
 }
 
-// Begin prepares a scenario: credentials, addresses and a clock; where a clock is
-// moved and a driver can make one, an account of its own to move it for.
+// Begin prepares a scenario: credentials, addresses and a clock. With a moved clock, or the
+// tag @exclusive, it creates an account for the scenario if a driver can. Even with an
+// error it returns a scenario, which then records the error.
 func (st *Suite) Begin(ctx context.Context, known report.Result) (*Scenario, error) {
 	ctx, cancel := within(ctx, st.timeout(), st.pace.waited, errors.New("the scenario took too long"))
 	t := &st.Target
@@ -152,13 +153,13 @@ func (st *Suite) Begin(ctx context.Context, known report.Result) (*Scenario, err
 func (st *Suite) timeout() time.Duration {
 	t := st.Target.Timing
 	budget := time.Duration(float64(2*t.RetryBudget+t.StatsBudget+2*t.SettleBudget) * t.Scale)
-	if limits := st.Target.Limits; limits.RPS > 0 { // requests wait for their turn, however long
+	if limits := st.Target.Limits; limits.RPS > 0 { // limits.rps delays requests without bound
 		return max(budget, limits.Wall)
 	}
 	return budget
 }
 
-// Observed is what was observed so far.
+// Observed returns the observations so far, by open point.
 func (st *Suite) Observed() map[string][]string {
 	st.mu.Lock()
 	defer st.mu.Unlock()

@@ -9,15 +9,15 @@ import (
 	"github.com/understudy-mock/understudy/conformance/check"
 )
 
-// Given is the value at a pointer, if it is set: of a value that the document
-// describes without a name it does not say how its absence looks, so null is none.
+// Given returns the value at a pointer and whether it is set. A null counts as not set: the
+// document describes these values without a name, and does not define how a target omits them.
 func Given(v any, pointer string) (any, bool) {
 	found, ok := check.At(v, pointer)
 	return found, ok && found != nil
 }
 
-// Plain is a value as a query or a comparison writes it: a whole number in digits,
-// however the target writes it.
+// Plain formats a value for queries and comparisons. A whole number is formatted in digits,
+// in whatever form the target writes it.
 func Plain(v any) string {
 	if n, ok := check.Integer(v, ""); ok {
 		return strconv.FormatInt(n, 10)
@@ -25,7 +25,7 @@ func Plain(v any) string {
 	return fmt.Sprint(v)
 }
 
-// Shown is a value as a failure prints it.
+// Shown formats a value for a failure, as JSON of limited length.
 func Shown(v any) string {
 	text, err := json.Marshal(v)
 	if err != nil {
@@ -34,7 +34,7 @@ func Shown(v any) string {
 	return Clip(string(text))
 }
 
-// QuotedNames are the texts in quotes.
+// QuotedNames returns the texts between double quotes.
 func QuotedNames(list string) []string {
 	var out []string
 	for i, part := range strings.Split(list, `"`) {

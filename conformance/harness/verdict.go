@@ -14,31 +14,31 @@ type NoVerdict struct {
 	Verdict report.Verdict // Inconclusive, NotApplicable or HarnessError
 	Reason  report.Reason
 	Detail  string
-	failure *report.Failure // what was seen, if that is the evidence
-	cause   error           // nil unless something else went wrong first
+	failure *report.Failure // the failure that is the evidence, if any
+	cause   error           // the original error, nil for none
 }
 
 func (i *NoVerdict) Error() string { return string(i.Reason) + ": " + i.Detail }
 
-// Unwrap gives what went wrong first.
+// Unwrap returns the original error, nil for none.
 func (i *NoVerdict) Unwrap() error { return i.cause }
 
-// Is makes it godog's skip.
+// Is matches godog.ErrSkip, so that godog skips the rest of the scenario.
 func (i *NoVerdict) Is(target error) bool { return target == godog.ErrSkip }
 
-// Inconclusive says why a scenario cannot judge the target.
+// Inconclusive returns the reason why a scenario cannot judge the target.
 func Inconclusive(reason report.Reason, format string, args ...any) error {
 	return &NoVerdict{Verdict: report.Inconclusive, Reason: reason, Detail: fmt.Sprintf(format, args...)}
 }
 
-// Fault says that the suite or a driver is at fault, not the target.
+// Fault returns an error of the suite or a driver, not of the target.
 func Fault(reason report.Reason, format string, args ...any) error {
 	return &NoVerdict{Verdict: report.HarnessError, Reason: reason, Detail: fmt.Sprintf(format, args...)}
 }
 
-// Unasserted says what no step has looked at: a scenario that passes by not
-// looking proves nothing. It counts with a moved clock only, where nothing comes
-// late.
+// Unasserted returns an error for a failed exchange or a delivery that no step has judged,
+// and for an answer that breaks the document: a scenario that ignores them proves nothing.
+// It checks only self-tests with a moved clock, where nothing arrives late.
 func (s *Scenario) Unasserted() error {
 	if !s.Suite.SelfTest || !s.Clock.Virtual() {
 		return nil
@@ -69,12 +69,12 @@ func (s *Scenario) Observe(point, value string) {
 	s.Suite.Observe(point, value)
 }
 
-// Stepped records a step; the first that does not pass decides.
+// Stepped records a step. The first step that does not pass decides the verdict.
 func (s *Scenario) Stepped(text string, status godog.StepResultStatus, err error) {
 	st := report.Step{Text: text, Verdict: report.Pass}
 	switch {
 	case s.Result.Verdict != "":
-		st.Verdict = report.NotSelected // behind the one that decided
+		st.Verdict = report.NotSelected // after the step that decided
 	case status == godog.StepUndefined || status == godog.StepAmbiguous || status == godog.StepPending:
 		err = Fault("", "no single step matches %q", text)
 	}
@@ -97,7 +97,7 @@ func (s *Scenario) Note(err error) {
 	var f *report.Failure
 	var i *NoVerdict
 	if cause := s.Suite.Over(); cause != nil && !errors.As(err, &i) {
-		err = CutOff(cause) // what the end of the run interrupts fails for that reason only
+		err = CutOff(cause) // the end of the run has interrupted it
 	}
 	switch {
 	case errors.As(err, &i):
@@ -117,8 +117,8 @@ func (s *Scenario) Note(err error) {
 	}
 }
 
-// Prerequisite turns a failure of what a scenario starts from into its being
-// inconclusive: that it fails is another scenario's verdict.
+// Prerequisite converts a failure of a precondition to an inconclusive verdict: another
+// scenario judges the precondition.
 func Prerequisite(err error) error {
 	if err == nil {
 		return nil

@@ -16,7 +16,7 @@ import (
 	"github.com/understudy-mock/understudy/conformance/target"
 )
 
-// realClock waits in real time, and hears of no delivery.
+// realClock returns a clock that waits in real time and receives no deliveries.
 func realClock() *Clock {
 	c := &Clock{arrived: func() <-chan struct{} { return nil }}
 	c.timing.Scale = 1
@@ -24,7 +24,7 @@ func realClock() *Clock {
 	return c
 }
 
-// movedClock is a clock of a target that lists what it was asked for.
+// movedClock returns the clock of a target that appends the requests of its control API to calls.
 func movedClock(t *testing.T, status int, calls *[]string) *Clock {
 	t.Helper()
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -41,17 +41,17 @@ func movedClock(t *testing.T, status int, calls *[]string) *Clock {
 func TestEventually(t *testing.T) {
 	t.Parallel()
 	notYet := errors.New("not yet")
-	t.Run("a check that holds is asked once", func(t *testing.T) {
+	t.Run("a check that passes is called once", func(t *testing.T) {
 		t.Parallel()
 		n := 0
 		if err := realClock().Eventually(t.Context(), time.Hour, func() error { n++; return nil }); err != nil {
 			t.Fatal(err)
 		}
 		if n != 1 {
-			t.Errorf("asked %d times, want 1", n)
+			t.Errorf("called %d times, want 1", n)
 		}
 	})
-	t.Run("a check is asked until it holds", func(t *testing.T) {
+	t.Run("a check is repeated until it passes", func(t *testing.T) {
 		t.Parallel()
 		n := 0
 		err := realClock().Eventually(t.Context(), time.Hour, func() error {
@@ -64,23 +64,23 @@ func TestEventually(t *testing.T) {
 			t.Errorf("error %v, want none", err)
 		}
 	})
-	t.Run("its last error is given when the budget is spent", func(t *testing.T) {
+	t.Run("the last error is returned when the budget is spent", func(t *testing.T) {
 		t.Parallel()
 		if err := realClock().Eventually(t.Context(), time.Millisecond, func() error { return notYet }); !errors.Is(err, notYet) {
 			t.Errorf("error %v, want %v", err, notYet)
 		}
 	})
-	t.Run("waiting changes nothing about an operation that is missing", func(t *testing.T) {
+	t.Run("a missing operation ends the wait at once", func(t *testing.T) {
 		t.Parallel()
 		n, missing := 0, &missingOperation{&report.Failure{Message: "the request was refused"}}
 		if err := realClock().Eventually(t.Context(), time.Hour, func() error { n++; return missing }); !errors.Is(err, missing) {
 			t.Errorf("error %v, want %v", err, missing)
 		}
 		if n != 1 {
-			t.Errorf("asked %d times, want 1", n)
+			t.Errorf("called %d times, want 1", n)
 		}
 	})
-	t.Run("a prerequisite that fails may still come", func(t *testing.T) {
+	t.Run("a failed prerequisite is checked again", func(t *testing.T) {
 		t.Parallel()
 		n := 0
 		err := realClock().Eventually(t.Context(), time.Hour, func() error {
@@ -114,7 +114,7 @@ func TestWaitsEndEarly(t *testing.T) {
 			t.Errorf("error %v, want none", err)
 		}
 	})
-	t.Run("the end of the run ends the wait, and is named", func(t *testing.T) {
+	t.Run("the end of the run ends the wait, and the error names it", func(t *testing.T) {
 		t.Parallel()
 		ctx, cancel := context.WithCancelCause(t.Context())
 		cancel(&Exhausted{Limit: "limits.wall: 1m0s"})
@@ -137,10 +137,10 @@ func TestMovedClock(t *testing.T) {
 		use  func(*Clock) error
 		want []string
 	}{
-		{"time passes by moving the clock of the account", func(c *Clock) error { return c.Pass(t.Context(), time.Minute) }, []string{"POST /control/clock/advance?account=one 1m0s"}},
-		{"no time at all is a wait for what is due", func(c *Clock) error { return c.Pass(t.Context(), 0) }, []string{"POST /control/settle?account=one"}},
-		{"a check that holds moves nothing", func(c *Clock) error { return c.Eventually(t.Context(), time.Hour, func() error { return nil }) }, []string{"POST /control/settle?account=one"}},
-		{"a check that does not hold moves it on", func(c *Clock) error {
+		{"time passes by advancing the clock of the account", func(c *Clock) error { return c.Pass(t.Context(), time.Minute) }, []string{"POST /control/clock/advance?account=one 1m0s"}},
+		{"a duration of 0 waits for what is due", func(c *Clock) error { return c.Pass(t.Context(), 0) }, []string{"POST /control/settle?account=one"}},
+		{"a check that passes does not advance the clock", func(c *Clock) error { return c.Eventually(t.Context(), time.Hour, func() error { return nil }) }, []string{"POST /control/settle?account=one"}},
+		{"a check that fails advances the clock", func(c *Clock) error {
 			n := 0
 			return c.Eventually(t.Context(), time.Hour, func() error {
 				if n++; n < 3 {
@@ -168,7 +168,7 @@ func TestMovedClock(t *testing.T) {
 			}
 		})
 	}
-	t.Run("a driver that fails is no verdict on the target", func(t *testing.T) {
+	t.Run("a failing driver is not a verdict on the target", func(t *testing.T) {
 		t.Parallel()
 		var calls []string
 		err := movedClock(t, http.StatusInternalServerError, &calls).Pass(t.Context(), time.Second)

@@ -7,7 +7,7 @@ import (
 	"sync"
 )
 
-// pool are all credentials that a server has accepted.
+// pool stores all credentials that a server has accepted.
 type pool struct {
 	mu   sync.Mutex
 	seen []string
@@ -37,8 +37,8 @@ func refusalStatus(status int) bool {
 	return status == http.StatusUnauthorized || status == http.StatusForbidden || status == http.StatusNotFound
 }
 
-// poolCredentials is middleware that learns credentials; refused runs for what is refused,
-// with a way to ask again with another credential.
+// poolCredentials is middleware that collects valid credentials. It calls refused for accepted and
+// refused requests; again, nil for accepted ones, repeats the request with another credential.
 func poolCredentials(hit func(), refused func(r *http.Request, a answer, all []string, again func(credential string) answer) answer) Parts {
 	p := &pool{}
 	everything := func(r *http.Request) bool { return !hostingPath(r) }
@@ -62,7 +62,7 @@ func poolCredentials(hit func(), refused func(r *http.Request, a answer, all []s
 	})
 }
 
-// letIn lets requests that fit in, with whichever credential opens.
+// letIn accepts matching requests by the first stored credential that works.
 func letIn(m matching, fits func(*http.Request) bool) func(func()) Parts {
 	return func(hit func()) Parts {
 		return poolCredentials(hit, func(r *http.Request, a answer, all []string, again func(string) answer) answer {
@@ -79,7 +79,7 @@ func letIn(m matching, fits func(*http.Request) bool) func(func()) Parts {
 	}
 }
 
-// refusedYet answers a refusal, and does what was asked all the same.
+// refusedYet answers with a refusal but executes the request.
 func refusedYet(m matching) func(func()) Parts {
 	return func(hit func()) Parts {
 		return poolCredentials(hit, func(r *http.Request, a answer, all []string, again func(string) answer) answer {
@@ -95,7 +95,7 @@ func refusedYet(m matching) func(func()) Parts {
 	}
 }
 
-// likeRight takes a Bearer token for a right one that it is like.
+// likeRight accepts a Bearer token that is similar to a valid one.
 func likeRight(like func(given, right string) bool) func(func()) Parts {
 	return func(hit func()) Parts {
 		return poolCredentials(hit, func(r *http.Request, a answer, all []string, again func(string) answer) answer {
@@ -115,8 +115,7 @@ func likeRight(like func(given, right string) bool) func(func()) Parts {
 	}
 }
 
-// asEverybody does what is asked for every account that is known, and joins the
-// lists.
+// asEverybody executes a request for every known account and joins the lists.
 func asEverybody(m matching) func(func()) Parts {
 	return func(hit func()) Parts {
 		p := &pool{}
@@ -146,7 +145,7 @@ func asEverybody(m matching) func(func()) Parts {
 	}
 }
 
-// joinAnswers is an answer with the items of another one.
+// joinAnswers adds the items of one answer to another.
 func joinAnswers(a, b answer) answer {
 	if a.status >= 300 {
 		return b

@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// authMutants break signing in. Sorted by id.
+// authMutants break authentication. Sorted by id.
 var authMutants = []Mutant{
 	{ID: "AUT-001.1", Text: "a publish without credentials is accepted", Build: withRight(publishingMessage, func(r *http.Request) bool {
 		return r.Header.Get("Authorization") == "" && !r.URL.Query().Has("svc_token")
@@ -57,8 +57,7 @@ var authMutants = []Mutant{
 	{ID: "AUT-005.6", Text: "the statistics of another account are shown", Build: letIn(readingStats, func(*http.Request) bool { return true })},
 }
 
-// withRight lets requests that fit in: with the last right credential of their
-// operation.
+// withRight accepts matching requests with the last valid credential of the operation.
 func withRight(m matching, fits func(*http.Request) bool) func(func()) Parts {
 	return func(hit func()) Parts {
 		last := &remembered{}
@@ -82,7 +81,7 @@ func withRight(m matching, fits func(*http.Request) bool) func(func()) Parts {
 	}
 }
 
-// statisticsByName lets in whoever knows the name.
+// statisticsByName accepts any password for a username that has signed in before.
 func statisticsByName(hit func()) Parts {
 	name := func(r *http.Request) string {
 		_, text, _ := strings.Cut(r.Header.Get("Authorization"), " ")
@@ -102,7 +101,7 @@ func statisticsByName(hit func()) Parts {
 	})
 }
 
-// refusedYetDone delivers what it refuses.
+// refusedYetDone refuses a publish but delivers its message.
 func refusedYetDone(hit func()) Parts {
 	last := &remembered{}
 	return wrapMatching(publishingMessage, hit, func(w http.ResponseWriter, r *http.Request, next http.Handler) {

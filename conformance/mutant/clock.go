@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// waitFor lets d go by, or what is left until ctx ends.
+// waitFor waits for d or until ctx ends.
 func waitFor(ctx context.Context, d time.Duration) {
 	timer := time.NewTimer(d)
 	defer timer.Stop()
@@ -16,7 +16,7 @@ func waitFor(ctx context.Context, d time.Duration) {
 	}
 }
 
-// recent remembers, by place, what came last and when.
+// recent stores the last id and its time for each place.
 type recent struct {
 	within time.Duration
 
@@ -25,7 +25,7 @@ type recent struct {
 	when map[string]time.Time
 }
 
-// follows reports whether something else came to a place shortly before.
+// follows reports whether another id came to a place within the last period r.within.
 func (r *recent) follows(place, id string) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -39,5 +39,5 @@ func (r *recent) follows(place, id string) bool {
 	return false
 }
 
-// nowMs is the time of the world in Unix ms.
+// nowMs returns the local time in Unix ms.
 func nowMs() int64 { return time.Now().UnixMilli() }

@@ -15,8 +15,8 @@ import (
 
 // dlqMutants break the dead letter queue of runs. Sorted by id.
 var dlqMutants = []Mutant{
-	{ID: "DLQ-001.1", Text: "the list stands under entries", Build: renameField(listingDLQ, "messages", "entries")},
-	{ID: "DLQ-001.2", Text: "the list stands under items", Build: renameField(listingDLQ, "messages", "items")},
+	{ID: "DLQ-001.1", Text: "the list is under entries", Build: renameField(listingDLQ, "messages", "entries")},
+	{ID: "DLQ-001.2", Text: "the list is under items", Build: renameField(listingDLQ, "messages", "items")},
 	{ID: "DLQ-001.3", Text: "the cursor of the last page is null", Build: changeReply(listingDLQ, func(_ *http.Request, v map[string]any) {
 		if v["cursor"] == nil {
 			v["cursor"] = nil
@@ -45,7 +45,7 @@ var dlqMutants = []Mutant{
 			v["cursor"] = ""
 		}
 	})},
-	{ID: "DLQ-004.1", Text: "dlqId is missing, id stands in its place", Build: changeItems(listingDLQ, "messages", func(e map[string]any) {
+	{ID: "DLQ-004.1", Text: "dlqId is missing, id takes its place", Build: changeItems(listingDLQ, "messages", func(e map[string]any) {
 		e["id"] = e["dlqId"]
 		delete(e, "dlqId")
 	})},
@@ -149,7 +149,7 @@ var dlqMutants = []Mutant{
 			setBody(list, nil)
 			v, _ := decodeJSON(serverAnswer(next, list).body).(map[string]any)
 			items, _ := v["messages"].([]any)
-			for _, item := range items { // runs that fail at once are in any order
+			for _, item := range items { // the order of runs that fail concurrently is undefined
 				entry, _ := item.(map[string]any)
 				if other, _ := entry["dlqId"].(string); !strings.HasSuffix(r.URL.Path, "/"+other) {
 					r.URL.Path = route.RestartWorkflowRun.Path() + other
@@ -210,7 +210,7 @@ var dlqMutants = []Mutant{
 	{ID: "DLQ-017.2", Text: "the label is missing", Build: changeEntries(func(e map[string]any) { delete(e, "label") })},
 	{ID: "DLQ-017.3", Text: "the flow-control key is missing", Build: changeEntries(func(e map[string]any) { delete(e, "flowControlKey") })},
 	{ID: "DLQ-017.4", Text: "a payload that is not UTF-8 is missing", Build: changeEntries(func(e map[string]any) { delete(e, "bodyBase64") })},
-	{ID: "DLQ-018.1", Text: "responseBody stands beside the base64 form", Build: changeEntries(func(e map[string]any) {
+	{ID: "DLQ-018.1", Text: "responseBody is given together with the base64 form", Build: changeEntries(func(e map[string]any) {
 		if e["responseBodyBase64"] != nil {
 			e["responseBody"] = "?"
 		}
@@ -224,7 +224,7 @@ var dlqMutants = []Mutant{
 	{ID: "DLQ-019.3", Text: "the headers of the callback's answer are plain texts", Build: inOutcome(func(info map[string]any) { flattenHeader(info, "responseHeaders") })},
 }
 
-// renameField gives a field of the answer another name.
+// renameField renames a field of the answer.
 func renameField(m matching, from, to string) func(func()) Parts {
 	return changeReply(m, func(_ *http.Request, v map[string]any) {
 		v[to] = v[from]
@@ -232,7 +232,7 @@ func renameField(m matching, from, to string) func(func()) Parts {
 	})
 }
 
-// flattenHeader makes texts of the arrays of a header map.
+// flattenHeader replaces the arrays of a header map with their first values.
 func flattenHeader(e map[string]any, field string) {
 	m, _ := e[field].(map[string]any)
 	for name, values := range m {
@@ -242,13 +242,13 @@ func flattenHeader(e map[string]any, field string) {
 	}
 }
 
-// attempts remembers what workflow endpoints answered first, by run.
+// attempts stores the first answer of a workflow endpoint, by run.
 type attempts struct {
 	mu    sync.Mutex
 	first map[string]*http.Response
 }
 
-// firstAttempt lists what the first attempt of a run was answered.
+// firstAttempt lists the answer to the first attempt of a run, instead of the last.
 func firstAttempt(field string) func(func()) Parts {
 	return func(hit func()) Parts {
 		seen := &attempts{first: map[string]*http.Response{}}
@@ -298,7 +298,7 @@ func overlapPages(m matching, list string) func(func()) Parts {
 	}
 }
 
-// endlessCursor gives the last page a cursor that leads to the first one.
+// endlessCursor adds a cursor to the last page that leads to the first page.
 func endlessCursor(m matching) func(func()) Parts {
 	return func(hit func()) Parts {
 		return wrapMatching(m, hit, func(w http.ResponseWriter, r *http.Request, next http.Handler) {
@@ -317,7 +317,7 @@ func endlessCursor(m matching) func(func()) Parts {
 	}
 }
 
-// shiftDate moves a date of the filter by ms.
+// shiftDate moves a date filter by a number of ms.
 func shiftDate(m matching, name string, by int64) func(func()) Parts {
 	return changeRequest(m, func(r *http.Request) {
 		if v := r.URL.Query().Get(name); v != "" {
@@ -329,7 +329,7 @@ func shiftDate(m matching, name string, by int64) func(func()) Parts {
 	})
 }
 
-// oneFilterOf drops the second filter where both are given.
+// oneFilterOf ignores the filter a when both filters are given.
 func oneFilterOf(m matching, a, b string) func(func()) Parts {
 	return changeRequest(m, func(r *http.Request) {
 		if q := r.URL.Query(); q.Has(a) && q.Has(b) {
@@ -338,8 +338,7 @@ func oneFilterOf(m matching, a, b string) func(func()) Parts {
 	})
 }
 
-// everyRun makes entries of runs that did not fail: of those that the logs of
-// the same account name.
+// everyRun lists an entry for any requested run that has none.
 func everyRun(hit func()) Parts {
 	return wrapMatching(listingDLQ, hit, func(w http.ResponseWriter, r *http.Request, next http.Handler) {
 		run := r.URL.Query().Get("workflowRunId")
@@ -354,7 +353,7 @@ func everyRun(hit func()) Parts {
 	})
 }
 
-// joinPages joins pages when more is asked for than a page may hold.
+// joinPages joins two pages when the count is larger than a page may be.
 func joinPages(m matching, list string, most int) func(func()) Parts {
 	return func(hit func()) Parts {
 		return wrapMatching(m, hit, func(w http.ResponseWriter, r *http.Request, next http.Handler) {
@@ -384,7 +383,7 @@ func joinPages(m matching, list string, most int) func(func()) Parts {
 	}
 }
 
-// smallPage asks for less than the default.
+// smallPage sets the count of requests that have none.
 func smallPage(m matching, count string) func(func()) Parts {
 	return changeRequest(m, func(r *http.Request) {
 		if !strings.Contains(r.URL.RawQuery, "count=") {

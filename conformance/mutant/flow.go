@@ -31,7 +31,7 @@ var flowMutants = []Mutant{
 		return next.RoundTrip(r)
 	})},
 	{ID: "FLC-001.5", Text: "keys that are resumed at once free the last one only", Build: lastOfMany},
-	{ID: "FLC-002.1", Text: "the error of a resume stands under message", Build: changeResponse(resumingKey, func(_ *http.Request, a *answer) {
+	{ID: "FLC-002.1", Text: "the error of a resume is under message", Build: changeResponse(resumingKey, func(_ *http.Request, a *answer) {
 		if a.status >= 300 {
 			a.body = []byte(`{"message":"no such key"}`)
 		}
@@ -74,7 +74,7 @@ var flowMutants = []Mutant{
 	})},
 }
 
-// heldBack never delivers what was held behind the first message.
+// heldBack delivers only the first of the held messages of a destination.
 func heldBack(hit func()) Parts {
 	var mu sync.Mutex
 	seen := map[string]bool{}
@@ -92,7 +92,7 @@ func heldBack(hit func()) Parts {
 	})(hit)
 }
 
-// resumedOnce resumes each key once.
+// resumedOnce ignores every resume of a key after the first one.
 func resumedOnce(hit func()) Parts {
 	var mu sync.Mutex
 	seen := map[string]bool{}
@@ -115,7 +115,7 @@ func resumedOnce(hit func()) Parts {
 	})
 }
 
-// lastOfMany resumes the last of the keys that are resumed at once.
+// lastOfMany resumes only the last of the keys that are resumed concurrently.
 func lastOfMany(hit func()) Parts {
 	var mu sync.Mutex
 	latest := map[string]string{} // credential -> key
@@ -136,7 +136,7 @@ func lastOfMany(hit func()) Parts {
 	})
 }
 
-// freesLonger resumes the keys that begin with the wanted one as well.
+// freesLonger also resumes the keys that begin with the requested one.
 func freesLonger(hit func()) Parts {
 	var mu sync.Mutex
 	var paused []string

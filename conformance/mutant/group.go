@@ -95,7 +95,7 @@ func changedUpdate(change func(headers map[string]any)) func(func()) Parts {
 	})
 }
 
-// order gives each endpoint of a group its place, in the order of deliveries.
+// order numbers the endpoints of each scenario in the order of their first deliveries.
 type order struct {
 	mu    sync.Mutex
 	place map[string]int
@@ -121,16 +121,15 @@ func (o *order) of(r *http.Request) (scenario string, n int) {
 	return parts[3], n
 }
 
-// ofGroup reports whether a delivery is one of a fan-out.
+// ofGroup reports whether a delivery belongs to a message to a group.
 func ofGroup(r *http.Request) bool { return r.Header.Get(header.TopicName) != "" }
 
-// fakeDelivery is the answer of a destination that was never called.
+// fakeDelivery is a 200 response for a destination that is not called.
 func fakeDelivery() *http.Response {
 	return &http.Response{StatusCode: http.StatusOK, Header: http.Header{}, Body: http.NoBody, ProtoMajor: 1, ProtoMinor: 1}
 }
 
-// fanOut sends the delivery to the endpoint at place n to that at another place;
-// -1 for none.
+// fanOut sends the delivery to endpoint n to endpoint to(n) instead; -1 drops it.
 func fanOut(to func(n int) int) func(func()) Parts {
 	return func(hit func()) Parts {
 		o := &order{}
@@ -154,8 +153,8 @@ func fanOut(to func(n int) int) func(func()) Parts {
 	}
 }
 
-// headersOf keeps default headers for some endpoints only. They are those that
-// tests set: X-Team, and what header forwarding brings.
+// headersOf keeps default headers for some endpoints only. It drops the headers that tests
+// set: X-Team, and X-Order from header forwarding.
 func headersOf(keeps func(n int) bool) func(func()) Parts {
 	return func(hit func()) Parts {
 		o := &order{}
@@ -169,7 +168,7 @@ func headersOf(keeps func(n int) bool) func(func()) Parts {
 	}
 }
 
-// headersOnce drops the default header from the second message on.
+// headersOnce drops the default header from the second message.
 func headersOnce(hit func()) Parts {
 	return changeDelivery(false, func(r *http.Request, next http.RoundTripper) (*http.Response, error) {
 		if ofGroup(r) && strings.HasPrefix(string(readBody(r)), "message 2") {

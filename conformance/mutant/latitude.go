@@ -11,8 +11,8 @@ import (
 	"github.com/understudy-mock/understudy/spec/header"
 )
 
-// Latitudes is the catalogue of legal variations: what the interface document
-// leaves open, done in another way. Sorted by id.
+// Latitudes returns the catalogue of legal variations: points that the interface document
+// leaves open, implemented differently. Sorted by id.
 func Latitudes() []Mutant { return latitudeRows }
 
 var latitudeRows = []Mutant{
@@ -80,7 +80,7 @@ var latitudeRows = []Mutant{
 		r.Header.Set("Traceparent", "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01")
 		return next.RoundTrip(r)
 	})},
-	{ID: "L28", Text: "a delivery that succeeded is made once more", Build: deliverTwice},
+	{ID: "L28", Text: "a delivery that succeeded is repeated once", Build: deliverTwice},
 	{ID: "L29", Text: "a resume answers 204", Build: changeResponse(resumingKey, func(_ *http.Request, a *answer) {
 		if a.status < 300 {
 			a.status, a.body = http.StatusNoContent, nil
@@ -106,15 +106,15 @@ var latitudeRows = []Mutant{
 			})
 		}}
 	}},
-	{ID: "L34", Text: "a sliding window is weighted", Build: changePlugin(func(map[string]any) {})}, // ours is
+	{ID: "L34", Text: "a sliding window is weighted", Build: changePlugin(func(map[string]any) {})}, // as in the server
 }
 
-// documentedAnswers are the operations whose answers the document shows.
+// documentedAnswers matches the operations whose answers the document shows.
 func documentedAnswers(r *http.Request) bool {
 	return listingDLQ(r) || listingLog(r) || restartingRun(r) || readingStats(r) || readingInfo(r)
 }
 
-// changeStatus changes the status of success.
+// changeStatus changes the status of successful answers.
 func changeStatus(m matching, code int) func(func()) Parts {
 	return changeResponse(m, func(_ *http.Request, a *answer) {
 		if a.status < 300 {
@@ -123,7 +123,8 @@ func changeStatus(m matching, code int) func(func()) Parts {
 	})
 }
 
-// changeRefusal changes what a refusal looks like.
+// changeRefusal changes the status of a refusal and, if page is not empty, the body. It
+// does not change status 401.
 func changeRefusal(m matching, code int, page string) func(func()) Parts {
 	return changeResponse(m, func(_ *http.Request, a *answer) {
 		if a.status < 400 || a.status == http.StatusUnauthorized {
@@ -145,7 +146,7 @@ func changeUnauthorized(code int) func(func()) Parts {
 	})
 }
 
-// extendObjects adds a field to every object, in data that has a fixed shape.
+// extendObjects adds a field to every object with a fixed shape.
 func extendObjects(v any) any {
 	switch x := v.(type) {
 	case map[string]any:
@@ -165,7 +166,7 @@ func extendObjects(v any) any {
 	return v
 }
 
-// repeatEvents repeats events under a state that nobody knows. Their time stays.
+// repeatEvents adds a copy of each event of a state under an unknown state, at the same time.
 func repeatEvents(name, like string, step bool) func(func()) Parts {
 	return changeReply(listingLog, func(r *http.Request, v map[string]any) {
 		if r.URL.Query().Has("state") {
@@ -191,7 +192,7 @@ func repeatEvents(name, like string, step bool) func(func()) Parts {
 	})
 }
 
-// reversePages turns each page around; the pages follow one another as before.
+// reversePages reverses the items of each page; the order of the pages does not change.
 func reversePages(m matching, list string) func(func()) Parts {
 	return changeReply(m, func(_ *http.Request, v map[string]any) {
 		items, _ := v[list].([]any)
@@ -218,7 +219,7 @@ func sortPages(m matching, list, field string) func(func()) Parts {
 	})
 }
 
-// keptEntry lists an entry on after its restart.
+// keptEntry continues to list an entry after its restart.
 func keptEntry(hit func()) Parts {
 	var mu sync.Mutex
 	entries := map[string]any{} // run -> entry
@@ -243,7 +244,7 @@ func keptEntry(hit func()) Parts {
 	return watch(hit)
 }
 
-// clampCount asks for no more than a page may hold.
+// clampCount reduces the count to the largest page.
 func clampCount(m matching, most int) func(func()) Parts {
 	return changeRequest(m, func(r *http.Request) {
 		if n, _ := strconv.Atoi(r.URL.Query().Get("count")); n > most {
@@ -252,7 +253,7 @@ func clampCount(m matching, most int) func(func()) Parts {
 	})
 }
 
-// ownBackoff gives every message a wait of its own between retries.
+// ownBackoff sets the delay between retries of every message.
 func ownBackoff(formula string) func(func()) Parts {
 	return changeRequest(publishingMessage, func(r *http.Request) { r.Header.Set(header.RetryDelay, formula) })
 }
@@ -269,8 +270,7 @@ func moveTimes(e map[string]any, ms int64) {
 	}
 }
 
-// threeAhead is a list whose times, and those of whose filters, are 3 seconds
-// ahead.
+// threeAhead moves the times of a list 3 seconds ahead, and the times of its filters back.
 func threeAhead(m matching, list string) func(func()) Parts {
 	return joinChanges(changeItems(m, list, func(e map[string]any) { moveTimes(e, 3000) }), changeRequest(m, func(r *http.Request) {
 		setQuery(r, func(q map[string][]string) {

@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// strategyOf is the first strategy of a plugin configuration.
+// strategyOf returns the first strategy of a plugin configuration.
 func strategyOf(c map[string]any) map[string]any {
 	list, _ := c["strategy"].([]any)
 	if len(list) == 0 {
@@ -25,7 +25,7 @@ func limiterOf(c map[string]any) map[string]any {
 	return l
 }
 
-// changePlugin changes the configuration before the plugin reads it.
+// changePlugin changes the configuration before the plugin parses it.
 func changePlugin(change func(c map[string]any)) func(func()) Parts {
 	return func(hit func()) Parts {
 		return Parts{Plugin: func(c map[string]any) {
@@ -52,7 +52,7 @@ func changeStorage(change func(r *http.Request)) func(func()) Parts {
 	}
 }
 
-// setDefault puts a value where there is none.
+// setDefault sets a value if the key has none.
 func setDefault(object map[string]any, key string, v any) {
 	if object[key] == nil {
 		object[key] = v
@@ -172,7 +172,7 @@ var limitMutants = []Mutant{
 			limiterOf(c)["tokens"] = n + 1
 		}
 	})},
-	{ID: "RLP-010.2", Text: "a fixed window never begins anew", Build: changePlugin(func(c map[string]any) {
+	{ID: "RLP-010.2", Text: "a fixed window never starts again", Build: changePlugin(func(c map[string]any) {
 		if limiterOf(c)["algorithm"] == "fixed-window" && strings.HasSuffix(textOf(limiterOf(c)["window"]), "ms") {
 			limiterOf(c)["window"] = "1h"
 		}
@@ -234,10 +234,10 @@ func textOf(v any) string {
 	return t
 }
 
-// prefixOfKey is the beginning of the key of a counter, before the method.
+// prefixOfKey matches the prefix of a counter's key, before the method.
 var prefixOfKey = regexp.MustCompile(`[A-Za-z0-9]+:((?:GET|POST|PUT|PATCH|DELETE):)`)
 
-// changeUser changes who a client is.
+// changeUser changes the identifier of a client.
 func changeUser(change func(name string) string) func(func()) Parts {
 	return func(hit func()) Parts {
 		return Parts{Host: func(next http.Handler) http.Handler {

@@ -12,7 +12,7 @@ import (
 	"github.com/understudy-mock/understudy/spec/route"
 )
 
-// itemsOf are the objects of a list.
+// itemsOf returns the objects of a list.
 func itemsOf(v map[string]any, list string) []map[string]any {
 	items, _ := v[list].([]any)
 	var out []map[string]any
@@ -42,8 +42,8 @@ func inOutcome(change func(info map[string]any)) func(func()) Parts {
 	})
 }
 
-// restartedRun reports whether an item is of a run that a restart made: the suite
-// did not choose its id.
+// restartedRun reports whether an item belongs to a run that a restart created: all others
+// have an id that the suite chose.
 func restartedRun(e map[string]any) bool {
 	return !strings.HasPrefix(textOf(e["workflowRunId"]), "wfr_cf")
 }
@@ -57,7 +57,7 @@ func ofRestarted(change func(e map[string]any)) func(func()) Parts {
 	})
 }
 
-// emptyIs puts a value in the place of an empty list.
+// emptyIs replaces an empty list with a value.
 func emptyIs(m matching, list string, value any) func(func()) Parts {
 	return changeReply(m, func(_ *http.Request, v map[string]any) {
 		if items, ok := v[list].([]any); ok && len(items) == 0 {
@@ -66,7 +66,7 @@ func emptyIs(m matching, list string, value any) func(func()) Parts {
 	})
 }
 
-// forgetQuery drops everything but the page from a query with a cursor.
+// forgetQuery removes the filters from a query with a cursor.
 func forgetQuery(m matching) func(func()) Parts {
 	return changeRequest(m, func(r *http.Request) {
 		if r.URL.Query().Has("cursor") {
@@ -80,7 +80,7 @@ func ignoreFilter(m matching, filter string) func(func()) Parts {
 	return changeRequest(m, func(r *http.Request) { dropQuery(r, func(name string) bool { return name == filter }) })
 }
 
-// withoutValue ignores a filter that asks for a value.
+// withoutValue ignores a filter with one particular value.
 func withoutValue(m matching, filter, value string) func(func()) Parts {
 	return changeRequest(m, func(r *http.Request) {
 		if r.URL.Query().Get(filter) == value {
@@ -89,8 +89,7 @@ func withoutValue(m matching, filter, value string) func(func()) Parts {
 	})
 }
 
-// narrowFilter takes a filter away and keeps the items that fit its value in another
-// way.
+// narrowFilter removes a filter from the request and filters the answer by fits instead.
 func narrowFilter(m matching, list, filter string, fits func(item map[string]any, value string) bool) func(func()) Parts {
 	return func(hit func()) Parts {
 		return wrapMatching(m, hit, func(w http.ResponseWriter, r *http.Request, next http.Handler) {
@@ -124,7 +123,7 @@ var statusClass = narrowFilter(listingDLQ, "messages", "responseStatus", func(it
 	return strings.HasPrefix(strconv.FormatInt(integerOf(item, "responseStatus"), 10), value[:1])
 })
 
-// unfilteredWhenEmpty asks again without filters that nothing fits.
+// unfilteredWhenEmpty repeats the request without the filters when the list is empty.
 func unfilteredWhenEmpty(m matching, list string, filters ...string) func(func()) Parts {
 	return func(hit func()) Parts {
 		return wrapMatching(m, hit, func(w http.ResponseWriter, r *http.Request, next http.Handler) {
@@ -166,7 +165,7 @@ func highestStatus(hit func()) Parts {
 	}))(hit)
 }
 
-// changingID gives an entry another id at each reading.
+// changingID returns a different id of an entry at each reading.
 func changingID(hit func()) Parts {
 	var mu sync.Mutex
 	n := 0
@@ -181,7 +180,7 @@ func changingID(hit func()) Parts {
 	}))(hit)
 }
 
-// savedRun lists a run that failed once and then succeeded.
+// savedRun lists an entry for a run that succeeded after a failed attempt.
 func savedRun(hit func()) Parts {
 	return wrapMatching(listingDLQ, hit, func(w http.ResponseWriter, r *http.Request, next http.Handler) {
 		run := r.URL.Query().Get("workflowRunId")
@@ -203,7 +202,7 @@ func hasFailedAttempt(log map[string]any) bool {
 	return countEvents(log, "ERROR")+countEvents(log, "RETRY") > 0
 }
 
-// countEvents is how many events have a state.
+// countEvents returns the number of events with a state.
 func countEvents(log map[string]any, state string) (n int) {
 	for _, e := range itemsOf(log, "events") {
 		if e["state"] == state {
@@ -213,7 +212,7 @@ func countEvents(log map[string]any, state string) (n int) {
 	return n
 }
 
-// withoutOf leaves out the events of one state where there is one of another.
+// withoutOf removes the events with state drop of runs that have an event with state where.
 func withoutOf(log map[string]any, drop, where string) {
 	runs := map[any]bool{}
 	for _, e := range itemsOf(log, "events") {
@@ -230,14 +229,14 @@ func withoutOf(log map[string]any, drop, where string) {
 	log["events"] = kept
 }
 
-// startedAtEnd leaves out RUN_STARTED of runs that have not ended.
+// startedAtEnd removes RUN_STARTED of runs that have not ended.
 func startedAtEnd(_ *http.Request, log map[string]any) {
 	if countEvents(log, "RUN_SUCCESS")+countEvents(log, "RUN_FAILED")+countEvents(log, "RUN_CANCELED") == 0 {
 		withoutOf(log, "RUN_STARTED", "RUN_STARTED")
 	}
 }
 
-// repeatAs repeats the run-level events of one state under another.
+// repeatAs adds a copy of each event with one state under another state.
 func repeatAs(log map[string]any, state, as string) {
 	if _, ok := log["events"]; !ok {
 		return
@@ -254,15 +253,14 @@ func repeatAs(log map[string]any, state, as string) {
 	log["events"] = out
 }
 
-// failedThoughSaved adds RUN_FAILED to runs that a retry saved.
+// failedThoughSaved adds RUN_FAILED to runs that succeeded after a retry.
 func failedThoughSaved(_ *http.Request, log map[string]any) {
 	if hasFailedAttempt(log) {
 		repeatAs(log, "RUN_SUCCESS", "RUN_FAILED")
 	}
 }
 
-// movedToInvoked takes INVOKED from the run that invokes, and gives it to that
-// which was invoked.
+// movedToInvoked moves INVOKED from the invoking run to the invoked one.
 func movedToInvoked(log map[string]any) {
 	withoutOf(log, "INVOKED", "INVOKED")
 	for _, e := range itemsOf(log, "events") {
@@ -273,7 +271,7 @@ func movedToInvoked(log map[string]any) {
 	}
 }
 
-// firstAddress gives every run the address of the first one that was listed.
+// firstAddress sets the address of every run to that of the first listed event.
 func firstAddress(hit func()) Parts {
 	var mu sync.Mutex
 	var first any
@@ -287,7 +285,7 @@ func firstAddress(hit func()) Parts {
 	})(hit)
 }
 
-// firstAnswer repeats the first success for all that follow.
+// firstAnswer answers every successful request with the first successful answer.
 func firstAnswer(m matching) func(func()) Parts {
 	return func(hit func()) Parts {
 		var mu sync.Mutex

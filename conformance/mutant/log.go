@@ -12,7 +12,7 @@ func changeEvents(change func(e map[string]any)) func(func()) Parts {
 	return changeItems(listingLog, "events", change)
 }
 
-// keepEvents keeps the events that fit.
+// keepEvents keeps only the events that match.
 func keepEvents(fits func(e map[string]any) bool) func(func()) Parts {
 	return filterItems(listingLog, "events", fits)
 }
@@ -34,7 +34,7 @@ func inStep(change func(e, info map[string]any)) func(func()) Parts {
 
 // logMutants break the logs of workflows. Sorted by id.
 var logMutants = []Mutant{
-	{ID: "LOG-001.1", Text: "the list stands under logs", Build: renameField(listingLog, "events", "logs")},
+	{ID: "LOG-001.1", Text: "the list is under logs", Build: renameField(listingLog, "events", "logs")},
 	{ID: "LOG-001.2", Text: "a list without events is null", Build: emptyIs(listingLog, "events", nil)},
 	{ID: "LOG-001.3", Text: "the cursor is a number", Build: changeReply(listingLog, func(_ *http.Request, v map[string]any) {
 		if v["cursor"] != nil {
@@ -71,7 +71,7 @@ var logMutants = []Mutant{
 			delete(e, "workflowCreatedAt")
 		}
 	})},
-	{ID: "LOG-005.1", Text: "stepInfo stands on run-level events", Build: changeEvents(func(e map[string]any) {
+	{ID: "LOG-005.1", Text: "stepInfo is on run-level events", Build: changeEvents(func(e map[string]any) {
 		if e["stepInfo"] == nil {
 			e["stepInfo"] = map[string]any{"stepName": "init", "stepType": "Initial", "callType": "step", "messageId": "msg_1", "concurrent": jsonNumber(1), "createdAt": e["time"]}
 		}
@@ -93,7 +93,7 @@ var logMutants = []Mutant{
 			e["nextDeliveryTime"] = jsonNumber(integerOf(e, "nextDeliveryTime") / 1000)
 		}
 	})},
-	{ID: "LOG-006.3", Text: "nextDeliveryTime stands on the first message only", Build: changeEvents(func(e map[string]any) {
+	{ID: "LOG-006.3", Text: "nextDeliveryTime is on the first message only", Build: changeEvents(func(e map[string]any) {
 		if stepType(e) != "Initial" {
 			delete(e, "nextDeliveryTime")
 		}
@@ -112,7 +112,7 @@ var logMutants = []Mutant{
 	{ID: "LOG-008.3", Text: "RUN_SUCCESS is written for a run that failed as well", Build: changeReply(listingLog, func(_ *http.Request, v map[string]any) { repeatAs(v, "RUN_FAILED", "RUN_SUCCESS") })},
 	{ID: "LOG-008.4", Text: "DELIVERED is written for the first message only", Build: keepEvents(func(e map[string]any) bool { return e["state"] != "DELIVERED" || stepType(e) == "Initial" })},
 	{ID: "LOG-008.5", Text: "RUN_SUCCESS is written when the run begins", Build: changeReply(listingLog, func(_ *http.Request, v map[string]any) { repeatAs(v, "RUN_STARTED", "RUN_SUCCESS") })},
-	{ID: "LOG-009.1", Text: "RUN_FAILED stands in the log at the first failure", Build: changeReply(listingLog, failedAtOnce)},
+	{ID: "LOG-009.1", Text: "RUN_FAILED is in the log at the first failure", Build: changeReply(listingLog, failedAtOnce)},
 	{ID: "LOG-009.2", Text: "RUN_FAILED is never written", Build: keepEvents(func(e map[string]any) bool { return e["state"] != "RUN_FAILED" })},
 	{ID: "LOG-009.3", Text: "RUN_FAILED is written for a run that a retry saved", Build: changeReply(listingLog, failedThoughSaved)},
 	{ID: "LOG-009.4", Text: "RUN_FAILED is missing when there were retries", Build: changeReply(listingLog, func(_ *http.Request, v map[string]any) {
@@ -249,14 +249,14 @@ var logMutants = []Mutant{
 		}
 	})},
 	{ID: "LOG-025.1", Text: "the response of the workflow is not recorded", Build: changeEvents(func(e map[string]any) { delete(e, "workflowRunResponse") })},
-	{ID: "LOG-025.2", Text: "the response stands on every event", Build: changeEvents(func(e map[string]any) { setDefault(e, "workflowRunResponse", "") })},
-	{ID: "LOG-026.1", Text: "error details stand on every event", Build: changeEvents(func(e map[string]any) {
+	{ID: "LOG-025.2", Text: "the response is on every event", Build: changeEvents(func(e map[string]any) { setDefault(e, "workflowRunResponse", "") })},
+	{ID: "LOG-026.1", Text: "error details are on every event", Build: changeEvents(func(e map[string]any) {
 		if e["error"] == nil {
 			e["error"] = ""
 		}
 	})},
 	{ID: "LOG-026.2", Text: "the body of the answer is missing on ERROR", Build: changeEvents(func(e map[string]any) { delete(e, "responseBody") })},
-	{ID: "LOG-027.1", Text: "the invoker stands on every RUN_STARTED", Build: changeEvents(func(e map[string]any) {
+	{ID: "LOG-027.1", Text: "the invoker is on every RUN_STARTED", Build: changeEvents(func(e map[string]any) {
 		if e["state"] == "RUN_STARTED" && e["invokerWorkflowRunId"] == nil {
 			e["invokerWorkflowRunId"] = ""
 		}
@@ -281,7 +281,7 @@ var logMutants = []Mutant{
 	})},
 }
 
-// failedAtOnce adds RUN_FAILED where there is an ERROR and no end.
+// failedAtOnce adds RUN_FAILED to runs with an ERROR that have not ended.
 func failedAtOnce(_ *http.Request, v map[string]any) {
 	items, _ := v["events"].([]any)
 	ended := map[any]bool{}
@@ -303,7 +303,7 @@ func failedAtOnce(_ *http.Request, v map[string]any) {
 	v["events"] = items
 }
 
-// byOffset pages by position, so that what is new shifts what is old.
+// byOffset pages by position, so that new items shift the old ones.
 func byOffset(m matching, list string) func(func()) Parts {
 	return func(hit func()) Parts {
 		return wrapMatching(m, hit, func(w http.ResponseWriter, r *http.Request, next http.Handler) {

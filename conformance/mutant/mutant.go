@@ -1,14 +1,14 @@
-// Package mutant is the catalogue of broken and of unusual implementations that
-// the suite is proven by: middleware around a correct server. A mutant breaks one
-// requirement, and the suite must catch it by that requirement; a latitude varies
-// what the interface document leaves open, and the suite must not mind.
+// Package mutant is the catalogue of broken and of unusual implementations that test the
+// suite. Each is middleware around a correct server. A mutant breaks one requirement, and
+// the suite must report a failure of that requirement. A latitude varies what the interface
+// document leaves open, and the suite must accept it.
 //
 //	m := mutant.All()[0]
 //	parts := m.Build(func() { hits++ })
 //	server := httptest.NewServer(parts.API(correct))
 //
-// It knows no server: it speaks HTTP on both sides, and so works in front of
-// anybody's. To add one, add a row to the table of its area.
+// It does not depend on a server: it speaks HTTP on both sides, so it works in front of any
+// implementation. To add a mutant, add a row to the table of its area.
 package mutant
 
 import (
@@ -30,15 +30,15 @@ import (
 // Mutant is one broken implementation, or one latitude.
 type Mutant struct {
 	ID   string // PUB-002.1: a requirement, and a number; L01 for a latitude
-	Text string // what is different, one line
+	Text string // the difference, in one line
 
-	// Build makes one instance with state of its own. It calls hit whenever what
-	// goes over the wire differs from what the correct implementation sends, so
-	// that a mutant that changes nothing is noticed.
+	// Build makes an instance with separate state. The instance calls hit whenever its
+	// traffic differs from that of the correct implementation, so that tests find a mutant
+	// that changes nothing.
 	Build func(hit func()) Parts
 }
 
-// Breaks is the requirement that has to fail, such as PUB-002; "" for a latitude.
+// Breaks returns the requirement that must fail, such as PUB-002; "" for a latitude.
 func (m *Mutant) Breaks() string {
 	requirement, _, _ := strings.Cut(m.ID, ".")
 	if requirement == m.ID {
@@ -47,17 +47,17 @@ func (m *Mutant) Breaks() string {
 	return requirement
 }
 
-// Parts are where an implementation is changed; nil leaves it as it is.
+// Parts are the places where an implementation can be changed; nil leaves one unchanged.
 type Parts struct {
 	API      func(http.Handler) http.Handler           // around the server
-	Delivery func(http.RoundTripper) http.RoundTripper // around what the server sends to destinations
-	Plugin   func(config map[string]any)               // the configuration of the rate-limit plugin, before it is read
+	Delivery func(http.RoundTripper) http.RoundTripper // around the server's client for deliveries
+	Plugin   func(config map[string]any)               // changes the configuration of the rate-limit plugin before it is parsed
 	Host     func(http.Handler) http.Handler           // around the plugin in its host application
 	App      func(limited, app http.Handler) http.Handler
-	Storage  func(http.RoundTripper) http.RoundTripper // around what the plugin sends to its storage
+	Storage  func(http.RoundTripper) http.RoundTripper // around the plugin's client for its storage
 }
 
-// All is the catalogue of mutants, by area.
+// All returns all mutants, by area.
 func All() []Mutant {
 	var all []Mutant
 	for _, area := range [][]Mutant{publishMutants, retryMutants, authMutants, groupMutants, dlqMutants, restartMutants, logMutants, flowMutants, statsMutants, searchMutants, vectorMutants, limitMutants} {
@@ -66,10 +66,11 @@ func All() []Mutant {
 	return all
 }
 
-// hostingPath is the control API and the machinery of tests, which nothing changes.
+// hostingPath reports whether a request is for the control API or test support, which
+// mutants do not change.
 func hostingPath(r *http.Request) bool { return strings.HasPrefix(r.URL.Path, "/_understudy") }
 
-// matching says which requests a change is about.
+// matching reports whether a change applies to a request.
 type matching func(*http.Request) bool
 
 // matchPath matches a method ("" for all) and a path.
@@ -80,10 +81,10 @@ func matchPath(method, path string) matching {
 	}
 }
 
-// matchOperation matches one operation.
+// matchOperation matches the method and path of an operation.
 func matchOperation(r route.Route) matching { return matchPath(r.Method(), r.Pattern()) }
 
-// The operations that mutants are about.
+// Operations that mutants change.
 var (
 	publishingMessage = matchPath("", route.PublishMessage.Pattern())
 	updatingGroup     = matchOperation(route.UpdateURLGroup)
@@ -96,9 +97,8 @@ var (
 	readingInfo       = matchPath("", "/info")
 )
 
-// wrapMatching is middleware for matching requests. It calls hit when the server was
-// asked another thing than the client asked, not exactly once, or when the client
-// gets another answer than the server gave.
+// wrapMatching is middleware for matching requests. It calls hit unless the server receives
+// exactly the client's request, once, and the client receives the server's answer.
 func wrapMatching(m matching, hit func(), f func(w http.ResponseWriter, r *http.Request, next http.Handler)) Parts {
 	return Parts{API: func(next http.Handler) http.Handler { return compareExchange(m, hit, next, f) }}
 }
@@ -127,17 +127,17 @@ func compareExchange(m matching, hit func(), next http.Handler, f func(w http.Re
 	})
 }
 
-// wireText is a request as it goes over the wire.
+// wireText formats a request as it is sent, for comparisons.
 func wireText(r *http.Request) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s %s%s\n", r.Method, r.URL.Host, r.URL.RequestURI())
-	_ = r.Header.Write(&b) // a builder takes everything
+	_ = r.Header.Write(&b) // a builder returns no errors
 	b.WriteByte('\n')
 	b.Write(readBody(r))
 	return b.String()
 }
 
-// changeRequest changes matching requests before the server sees them.
+// changeRequest changes matching requests before the server receives them.
 func changeRequest(m matching, change func(r *http.Request)) func(func()) Parts {
 	return func(hit func()) Parts {
 		return wrapMatching(m, hit, func(w http.ResponseWriter, r *http.Request, next http.Handler) {
@@ -147,20 +147,20 @@ func changeRequest(m matching, change func(r *http.Request)) func(func()) Parts 
 	}
 }
 
-// answer is what a server has answered.
+// answer is the response of a server.
 type answer struct {
 	status int
 	header http.Header
 	body   []byte
 }
 
-// serverAnswer asks the server and keeps its answer.
+// serverAnswer calls the server and records its answer.
 func serverAnswer(next http.Handler, r *http.Request) answer {
 	rec := recorder.Serve(next, r)
 	return answer{rec.Status, rec.Header(), rec.Body.Bytes()}
 }
 
-// equals compares what a client can tell apart: JSON by its values.
+// equals compares what clients can distinguish; JSON is compared by its values.
 func (a answer) equals(b answer) bool {
 	if a.status != b.status || a.header.Get("Content-Type") != b.header.Get("Content-Type") {
 		return false
@@ -176,10 +176,10 @@ func (a answer) write(w http.ResponseWriter) {
 	maps.Copy(w.Header(), a.header)
 	w.Header().Set("Content-Length", strconv.Itoa(len(a.body)))
 	w.WriteHeader(a.status)
-	_, _ = w.Write(a.body) // the client may be gone
+	_, _ = w.Write(a.body) // the client may have disconnected
 }
 
-// decodeJSON is a body as JSON, nil when it is none.
+// decodeJSON decodes a body; nil when it is not JSON.
 func decodeJSON(body []byte) any {
 	d := json.NewDecoder(bytes.NewReader(body))
 	d.UseNumber()
@@ -193,12 +193,12 @@ func decodeJSON(body []byte) any {
 func encodeJSON(v any) []byte {
 	text, err := json.Marshal(v)
 	if err != nil {
-		panic(err) // it was JSON
+		panic(err) // decoded JSON always encodes
 	}
 	return text
 }
 
-// changeReply changes the JSON of matching answers of success.
+// changeReply changes the JSON object of matching answers with status below 300.
 func changeReply(m matching, change func(r *http.Request, v map[string]any)) func(func()) Parts {
 	return replyAny(m, func(r *http.Request, v any) any {
 		if object, ok := v.(map[string]any); ok {
@@ -220,7 +220,7 @@ func replyAny(m matching, change func(r *http.Request, v any) any) func(func()) 
 	}
 }
 
-// changeResponse changes matching answers, whatever they are.
+// changeResponse changes matching answers of any status.
 func changeResponse(m matching, change func(r *http.Request, a *answer)) func(func()) Parts {
 	return func(hit func()) Parts {
 		return wrapMatching(m, hit, func(w http.ResponseWriter, r *http.Request, next http.Handler) {
@@ -243,7 +243,7 @@ func changeItems(m matching, list string, change func(item map[string]any)) func
 	})
 }
 
-// filterItems keeps the objects of a list that fit.
+// filterItems keeps only the objects of a list that match.
 func filterItems(m matching, list string, fits func(item map[string]any) bool) func(func()) Parts {
 	return changeReply(m, func(_ *http.Request, v map[string]any) {
 		items, _ := v[list].([]any)
@@ -261,8 +261,8 @@ type tripper func(*http.Request) (*http.Response, error)
 
 func (t tripper) RoundTrip(r *http.Request) (*http.Response, error) { return t(r) }
 
-// changeDelivery changes what goes to destinations. Calls of workflow endpoints are
-// left alone unless all is true: they are a protocol of their own.
+// changeDelivery changes requests to destinations. It leaves calls of workflow endpoints
+// unchanged unless all is true, because they have a separate protocol.
 func changeDelivery(all bool, change func(r *http.Request, next http.RoundTripper) (*http.Response, error)) func(func()) Parts {
 	return func(hit func()) Parts {
 		return Parts{Delivery: func(next http.RoundTripper) http.RoundTripper {
@@ -276,7 +276,7 @@ func changeDelivery(all bool, change func(r *http.Request, next http.RoundTrippe
 	}
 }
 
-// comparedTrip is compareExchange for what the server itself sends.
+// comparedTrip is compareExchange for requests of the server itself.
 func comparedTrip(r *http.Request, next http.RoundTripper, hit func(), change func(r *http.Request, next http.RoundTripper) (*http.Response, error)) (*http.Response, error) {
 	asked := wireText(r)
 	trips, status, same := 0, 0, true
@@ -295,12 +295,12 @@ func comparedTrip(r *http.Request, next http.RoundTripper, hit func(), change fu
 	return response, err
 }
 
-// readBody takes the body of a request, which can be put back.
+// readBody returns the body of a request, and sets it again.
 func readBody(r *http.Request) []byte {
 	if r.Body == nil {
 		return nil
 	}
-	text, _ := io.ReadAll(r.Body) // it is in memory
+	text, _ := io.ReadAll(r.Body) // the body is in memory
 	setBody(r, text)
 	return text
 }
@@ -312,7 +312,7 @@ func setBody(r *http.Request, text []byte) {
 	}
 }
 
-// joinChanges joins two changes of different parts.
+// joinChanges combines two changes of the API, the deliveries, or both.
 func joinChanges(a, b func(func()) Parts) func(func()) Parts {
 	return func(hit func()) Parts {
 		x, y := a(hit), b(hit)
@@ -336,7 +336,7 @@ func setQuery(r *http.Request, change func(q map[string][]string)) {
 	r.URL.RawQuery = q.Encode()
 }
 
-// integerOf is a number of an item, 0 when it has none.
+// integerOf returns an integer field of an item, 0 when it is missing.
 func integerOf(item map[string]any, field string) int64 {
 	n, _ := item[field].(json.Number)
 	i, _ := n.Int64()

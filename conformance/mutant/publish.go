@@ -197,7 +197,7 @@ var publishMutants = []Mutant{
 			next.ServeHTTP(w, r)
 		})
 	}},
-	{ID: "PUB-011.1", Text: "a JSON body is written anew", Build: changeDelivery(false, func(r *http.Request, next http.RoundTripper) (*http.Response, error) {
+	{ID: "PUB-011.1", Text: "a JSON body is rewritten", Build: changeDelivery(false, func(r *http.Request, next http.RoundTripper) (*http.Response, error) {
 		var v any
 		if text := readBody(r); json.Unmarshal(text, &v) == nil {
 			setBody(r, encodeJSON(v))
@@ -288,7 +288,7 @@ var retryMutants = []Mutant{
 		return n
 	})},
 	{ID: "RTY-002.4", Text: "retries are doubled", Build: changeRetries(func(n int) int { return 2 * n })},
-	{ID: "RTY-003.1", Text: "a delivery that succeeded is made again", Build: deliverTwice},
+	{ID: "RTY-003.1", Text: "a delivery that succeeded is repeated", Build: deliverTwice},
 	{ID: "RTY-004.1", Text: "retries 0 are taken for the default", Build: changeRetries(func(n int) int {
 		if n == 0 {
 			return 3
@@ -297,7 +297,7 @@ var retryMutants = []Mutant{
 	})},
 }
 
-// changeRetries changes the number of retries wherever it is given.
+// changeRetries changes the number of retries in headers, queries and group defaults.
 func changeRetries(change func(int) int) func(func()) Parts {
 	one := func(text string) string {
 		var n int
@@ -348,7 +348,7 @@ func toTheFirst(hit func()) Parts {
 	})(hit)
 }
 
-// onlyTheFirst keeps one of the headers that are forwarded.
+// onlyTheFirst forwards only the first of the headers, by name.
 func onlyTheFirst(hit func()) Parts {
 	return changeRequest(publishingMessage, func(r *http.Request) {
 		forwarding := r.Header.Get(header.HeaderForward) == "true" || strings.Contains(r.URL.RawQuery, header.Query(header.HeaderForward)+"=true")
@@ -370,7 +370,7 @@ func onlyTheFirst(hit func()) Parts {
 	})(hit)
 }
 
-// refuseMatching answers 415 to what fits.
+// refuseMatching answers 415 to requests that match.
 func refuseMatching(m matching, fits func(*http.Request) bool) func(func()) Parts {
 	return func(hit func()) Parts {
 		return wrapMatching(m, hit, func(w http.ResponseWriter, r *http.Request, next http.Handler) {
@@ -391,7 +391,7 @@ func dropHeader(h http.Header, fits func(name string) bool) {
 	}
 }
 
-// dropQuery removes parameters and leaves the others as they stand.
+// dropQuery removes parameters; the encoding of the others does not change.
 func dropQuery(r *http.Request, fits func(name string) bool) {
 	var kept []string
 	for part := range strings.SplitSeq(r.URL.RawQuery, "&") {
@@ -402,7 +402,7 @@ func dropQuery(r *http.Request, fits func(name string) bool) {
 	r.URL.RawQuery = strings.Join(kept, "&")
 }
 
-// deliverTwice makes a delivery that succeeded once more.
+// deliverTwice repeats each successful delivery.
 func deliverTwice(hit func()) Parts {
 	return changeDelivery(false, func(r *http.Request, next http.RoundTripper) (*http.Response, error) {
 		text := readBody(r)

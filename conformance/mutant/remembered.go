@@ -5,10 +5,9 @@ import (
 	"sync"
 )
 
-// remembered are credentials that were right: the last one, or the last for each
-// key.
+// remembered stores the last valid credential, or the last one for each key.
 type remembered struct {
-	by func(*http.Request) string // nil: the last one counts
+	by func(*http.Request) string // nil: one credential for all requests
 
 	mu   sync.Mutex
 	seen map[string]string
@@ -32,7 +31,7 @@ func (k *remembered) keep(r *http.Request) {
 	}
 }
 
-// use puts the credential in and reports whether there was one.
+// use sets the stored credential on a request and reports whether there is one.
 func (k *remembered) use(r *http.Request) bool {
 	k.mu.Lock()
 	defer k.mu.Unlock()

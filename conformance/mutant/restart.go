@@ -41,7 +41,7 @@ var restartMutants = []Mutant{
 		delete(e, "failureCallback")
 		delete(e, "failureCallbackInfo")
 	})},
-	{ID: "RST-003.6", Text: "the payload is written anew by a restart", Build: restartedCalls(func(r *http.Request) {
+	{ID: "RST-003.6", Text: "a restart rewrites the payload", Build: restartedCalls(func(r *http.Request) {
 		inPayload(r, func(plain []byte) []byte {
 			if v := decodeJSON(plain); v != nil {
 				return encodeJSON(v)
@@ -51,7 +51,7 @@ var restartMutants = []Mutant{
 	})},
 	{ID: "RST-003.7", Text: "the flow-control key is lost by a restart", Build: ofRestarted(func(e map[string]any) { delete(e, "flowControlKey") })},
 	{ID: "RST-003.8", Text: "a restarted run is called by POST, whatever the method was", Build: restartedCalls(func(r *http.Request) { r.Method = http.MethodPost })},
-	{ID: "RST-004.1", Text: "a restart goes on at the failed step", Build: resumeInstead},
+	{ID: "RST-004.1", Text: "a restart continues at the failed step", Build: resumeInstead},
 	{ID: "RST-004.2", Text: "the first call of the new run carries a result", Build: restartedCalls(func(r *http.Request) {
 		if list, ok := decodeJSON(readBody(r)).([]any); ok && len(list) == 1 {
 			step := base64.StdEncoding.EncodeToString([]byte(`{"stepId":1,"stepName":"reserve","stepType":"Run","out":"\"old\"","concurrent":1}`))
@@ -98,7 +98,7 @@ var restartMutants = []Mutant{
 	{ID: "RST-011.1", Text: "an entry that does not exist is restarted as another one", Build: likeEntry},
 }
 
-// oldRun puts a value of the failed run into the answer of its restart.
+// oldRun answers a restart with a value of the failed run.
 func oldRun(field string) func(func()) Parts {
 	return func(hit func()) Parts {
 		return wrapMatching(restartingRun, hit, func(w http.ResponseWriter, r *http.Request, next http.Handler) {
@@ -116,7 +116,7 @@ func oldRun(field string) func(func()) Parts {
 	}
 }
 
-// resumeInstead keeps the finished steps.
+// resumeInstead resumes the run, so that it keeps its finished steps.
 func resumeInstead(hit func()) Parts {
 	return changeRequest(restartingRun, func(r *http.Request) {
 		r.URL.Path, r.URL.RawPath = strings.Replace(r.URL.Path, route.RestartWorkflowRun.Path(), route.ResumeWorkflowRunAlias.Path(), 1), ""
@@ -132,8 +132,8 @@ func withOverride(name, value string) func(func()) Parts {
 	})
 }
 
-// restartedCalls changes the calls of runs that a restart made: those whose id
-// the trigger of the suite did not choose.
+// restartedCalls changes the calls of runs that a restart created: their ids do not begin
+// with the prefix of the suite.
 func restartedCalls(change func(r *http.Request)) func(func()) Parts {
 	return changeDelivery(true, func(r *http.Request, next http.RoundTripper) (*http.Response, error) {
 		if run := r.Header.Get(header.WorkflowRunID); run != "" && !strings.HasPrefix(run, "wfr_cf") {
@@ -158,7 +158,7 @@ func inPayload(r *http.Request, change func(plain []byte) []byte) {
 	setBody(r, encodeJSON(list))
 }
 
-// chosenInName answers the id that was chosen for a run that has another.
+// chosenInName answers with the chosen id, but the new run has another one.
 func chosenInName(hit func()) Parts {
 	return wrapMatching(restartingRun, hit, func(w http.ResponseWriter, r *http.Request, next http.Handler) {
 		chosen := r.Header.Get(header.WorkflowRunID)
@@ -172,8 +172,7 @@ func chosenInName(hit func()) Parts {
 	})
 }
 
-// likeEntry restarts an entry whose id is the beginning of the wanted one, or the
-// other way around.
+// likeEntry restarts an entry whose id is a prefix of the requested one, or the reverse.
 func likeEntry(hit func()) Parts {
 	return wrapMatching(restartingRun, hit, func(w http.ResponseWriter, r *http.Request, next http.Handler) {
 		id := r.URL.Path[strings.LastIndex(r.URL.Path, "/")+1:]

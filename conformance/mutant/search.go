@@ -59,7 +59,7 @@ var searchMutants = []Mutant{
 	}},
 }
 
-// hiddenOnce deletes nothing, and says once that the index is gone.
+// hiddenOnce deletes nothing, but answers 404 to the first reading after a deletion.
 func hiddenOnce(hit func()) Parts {
 	var mu sync.Mutex
 	hidden := map[string]bool{}

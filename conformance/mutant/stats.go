@@ -35,7 +35,7 @@ func walkPoints(v any, change func(p map[string]any)) {
 
 var perPeriod = []string{"daily_used", "daily_used_workflow", "daily_bandwidth_used"}
 
-// keepLast keeps the last n points of the series of a period.
+// keepLast keeps only the last n points of the series of a period.
 func keepLast(v map[string]any, n int) {
 	for _, name := range perPeriod {
 		if list, ok := v[name].([]any); ok && len(list) > n {
@@ -198,7 +198,7 @@ var statsMutants = []Mutant{
 	{ID: "STA-015.1", Text: "cancelled runs are not counted", Build: changeStats(func(_ *http.Request, v map[string]any) { stopSeries(v, "daily_workflow_messages", "canceled") })},
 }
 
-// stopSeries makes a series that never moves.
+// stopSeries sets all points of a series to 0.
 func stopSeries(v map[string]any, list, id string) {
 	series, _ := v[list].([]any)
 	for _, one := range series {
@@ -209,7 +209,7 @@ func stopSeries(v map[string]any, list, id string) {
 	}
 }
 
-// cutSeries keeps the last n points of each series of a list.
+// cutSeries keeps only the last n points of each series of a list.
 func cutSeries(v map[string]any, list string, n int) {
 	for _, s := range itemsOf(v, list) {
 		if points, ok := s["data_points"].([]any); ok && len(points) > n {
@@ -218,19 +218,19 @@ func cutSeries(v map[string]any, list string, n int) {
 	}
 }
 
-// pointTime is the time of a point.
+// pointTime returns the time of a point.
 func pointTime(p map[string]any) time.Time {
 	t, _ := time.Parse("2006-01-02 15:04:05.999999999 -0700 UTC", textOf(p["x"]))
 	return t
 }
 
-// ofLastHour reports whether a request is about the last hour.
+// ofLastHour reports whether a request is for the last hour.
 func ofLastHour(r *http.Request) bool {
 	p := r.URL.Query().Get("period")
 	return p == "" || p == "1h"
 }
 
-// spacePoints puts the points of a period at another distance.
+// spacePoints changes the distance of the points of a period.
 func spacePoints(period string, distance time.Duration) func(r *http.Request, v map[string]any) {
 	return func(r *http.Request, v map[string]any) {
 		if r.URL.Query().Get("period") != period {
@@ -245,7 +245,7 @@ func spacePoints(period string, distance time.Duration) func(r *http.Request, v 
 	}
 }
 
-// movePoints moves the points of the last hour.
+// movePoints moves the points of the last hour back by an hour.
 func movePoints(r *http.Request, v map[string]any) {
 	if !ofLastHour(r) {
 		return
@@ -255,7 +255,7 @@ func movePoints(r *http.Request, v map[string]any) {
 	}
 }
 
-// changeZone writes all times in another zone.
+// changeZone writes all times in another time zone.
 func changeZone(_ *http.Request, v map[string]any) {
 	walkPoints(v, func(p map[string]any) {
 		p["x"] = pointTime(p).In(time.FixedZone("UTC", 7200)).Format("2006-01-02 15:04:05.000000000 -0700 UTC")

@@ -27,8 +27,7 @@ func forwardsByQuery(r *http.Request) bool {
 	return r.URL.Query().Get(header.Query(header.HeaderForward)) == "true"
 }
 
-// ordinaryHeader reports whether a header is one of an application without the prefix
-// X-.
+// ordinaryHeader reports whether a header is an application header without the prefix X-.
 func ordinaryHeader(name string) bool {
 	for _, prefix := range []string{"X-", header.Prefix, "Content-", "Accept", "Authorization", "User-Agent"} {
 		if strings.HasPrefix(name, prefix) {
@@ -53,7 +52,7 @@ func inPath(change func(path string) string) func(r *http.Request) {
 	}
 }
 
-// dropAllButFirst keeps one of the headers that fit: the first by name.
+// dropAllButFirst keeps only the first matching header, by name.
 func dropAllButFirst(h http.Header, fits func(name string) bool) {
 	kept := false
 	for _, name := range slices.Sorted(maps.Keys(h)) {
@@ -66,7 +65,7 @@ func dropAllButFirst(h http.Header, fits func(name string) bool) {
 	}
 }
 
-// firstValues keeps the first value of headers that begin with a prefix.
+// firstValues keeps only the first value of each header that begins with a prefix.
 func firstValues(prefix string) func(r *http.Request) {
 	return func(r *http.Request) {
 		for name, values := range r.Header {
@@ -77,7 +76,7 @@ func firstValues(prefix string) func(r *http.Request) {
 	}
 }
 
-// prefixHeaders gives the headers of the application other names.
+// prefixHeaders adds a prefix to the names of the application's headers.
 func prefixHeaders(h http.Header) {
 	for name, values := range maps.Clone(h) {
 		if strings.HasPrefix(name, "X-") {
@@ -87,8 +86,8 @@ func prefixHeaders(h http.Header) {
 	}
 }
 
-// droppedSoonAfter drops a message that follows another one to its destination
-// within half a second.
+// droppedSoonAfter drops a message that is delivered to a destination within half a second
+// of another one.
 func droppedSoonAfter(fits func(r *http.Request) bool) func(func()) Parts {
 	return func(hit func()) Parts {
 		last := &recent{within: 500 * time.Millisecond}
@@ -101,7 +100,7 @@ func droppedSoonAfter(fits func(r *http.Request) bool) func(func()) Parts {
 	}
 }
 
-// droppedTwin drops a message whose destination and body are those of another.
+// droppedTwin drops a message with the destination and body of an earlier one.
 func droppedTwin(hit func()) Parts {
 	var mu sync.Mutex
 	first := map[string]string{} // destination and body -> message
@@ -120,7 +119,8 @@ func droppedTwin(hit func()) Parts {
 	})(hit)
 }
 
-// crossBodies keeps the body of a request where the next request puts its own.
+// crossBodies stores request bodies in one variable, so that concurrent requests overwrite
+// each other's.
 func crossBodies(m matching) func(func()) Parts {
 	return func(hit func()) Parts {
 		var mu sync.Mutex
@@ -140,7 +140,7 @@ func crossBodies(m matching) func(func()) Parts {
 	}
 }
 
-// crossedAnswers keeps an answer where the next one is put as well.
+// crossedAnswers stores all answers in one variable, so that concurrent ones overwrite each other.
 func crossedAnswers(m matching) func(func()) Parts {
 	return func(hit func()) Parts {
 		var mu sync.Mutex
@@ -163,13 +163,13 @@ func crossedAnswers(m matching) func(func()) Parts {
 	}
 }
 
-// topics are the groups that each credential has made.
+// topics stores the names of the groups that each credential has created.
 type topics struct {
 	mu    sync.Mutex
 	names map[string][]string
 }
 
-// of gives the names that a credential knows, with that of the request.
+// of returns the group of a request and all group names of its credential.
 func (t *topics) of(r *http.Request) (name string, all []string) {
 	parts := strings.SplitN(r.URL.Path, "/", 5)
 	t.mu.Lock()
@@ -207,7 +207,7 @@ func updateOfAll(hit func()) Parts {
 	})
 }
 
-// shorterName publishes to the group whose name begins the wanted one.
+// shorterName publishes to a group whose name is a prefix of the requested one.
 func shorterName(hit func()) Parts {
 	var known topics
 	return wrapMatching(aboutGroups, hit, func(w http.ResponseWriter, r *http.Request, next http.Handler) {
@@ -241,7 +241,7 @@ func firstUpdate(hit func()) Parts {
 	})(hit)
 }
 
-// defaultsUnless leaves default headers out of messages that fit.
+// defaultsUnless removes the default headers from messages that match.
 func defaultsUnless(fits func(r *http.Request) bool) func(func()) Parts {
 	return joinChanges(changeRequest(onGroups, func(r *http.Request) {
 		if fits(r) {
@@ -256,8 +256,7 @@ func defaultsUnless(fits func(r *http.Request) bool) func(func()) Parts {
 	}))
 }
 
-// neighboursSilenced calls the other endpoints of a group no more once one of
-// them has failed.
+// neighboursSilenced stops calling the other endpoints of a group after one of them has failed.
 func neighboursSilenced(hit func()) Parts {
 	var mu sync.Mutex
 	bad := map[string]string{} // group -> the endpoint that failed

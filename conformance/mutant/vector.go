@@ -5,7 +5,7 @@ import (
 	"net/http"
 )
 
-// changeInfo changes the information about an index.
+// changeInfo changes the answer about an index.
 func changeInfo(change func(v map[string]any)) func(func()) Parts {
 	return changeReply(readingInfo, func(_ *http.Request, v map[string]any) {
 		if result, ok := v["result"].(map[string]any); ok {

@@ -1,12 +1,12 @@
-// Package proxy passes traffic through to an implementation and holds its answers
-// to the sentences of the interface document, as package check has them.
+// Package proxy forwards traffic to an implementation and checks the responses
+// against the interface document, with package check.
 //
 //	p, err := proxy.New(proxy.Config{Upstream: upstream, Bindings: t.Bindings})
 //	http.ListenAndServe(addr, p)
 //
-// Violations are counted by kind, each with the exchange that it was first seen in.
-// It changes nothing that passes, except in enforcing mode, where an answer that
-// breaks a sentence is answered with an error instead.
+// Violations are counted by kind, each with its first exchange. The proxy changes
+// nothing that passes, except in enforcing mode: then it replaces a response with a
+// violation by an error.
 package proxy
 
 import (
@@ -36,26 +36,25 @@ import (
 	"github.com/understudy-mock/understudy/spec/mask"
 )
 
-// Config is what a proxy is made of. Upstream is required.
+// Config configures a proxy. Upstream is required.
 type Config struct {
 	Upstream *url.URL
-	Bindings target.Bindings // names that the document does not show: dialect, filters, fields, the path of the statistics
-	Dialect  *spec.Dialect   // nil: that of the bindings, or without one each request by its own names
-	FailOn   spec.Basis      // what counts: stated, or implied as well; "" is stated
-	Enforce  bool            // answer what counts instead of passing it on
-	Record   bool            // keep the exchanges for WriteRecording, secrets masked
+	Bindings target.Bindings // names that the document leaves open: dialect, filters, fields, the path of the statistics
+	Dialect  *spec.Dialect   // nil: that of the bindings; without one, recognized by the names in each request
+	FailOn   spec.Basis      // which violations count: stated, or implied too; "" is stated
+	Enforce  bool            // replace responses with violations that count
+	Record   bool            // record the exchanges for WriteRecording, secrets masked
 	Log      *slog.Logger    // nil: slog.Default()
 }
 
-// Finding is one kind of violation: a sentence of the document, and where answers
-// break it.
+// Finding is one kind of violation: a requirement, and where responses violate it.
 type Finding struct {
 	Requirement string     `json:"requirement"`
 	Basis       spec.Basis `json:"basis"`
-	Heading     string     `json:"heading"` // of the interface document
+	Heading     string     `json:"heading"` // section of the interface document
 	Quote       string     `json:"quote"`   // verbatim
 	Operation   string     `json:"operation"`
-	Pointer     string     `json:"pointer,omitempty"` // JSON pointer into the first answer
+	Pointer     string     `json:"pointer,omitempty"` // JSON pointer into the first response
 	Message     string     `json:"message"`
 	Expected    string     `json:"expected"`
 	Actual      string     `json:"actual"`
@@ -63,7 +62,7 @@ type Finding struct {
 	First       First      `json:"first"`
 }
 
-// First is the exchange that a kind of violation was first seen in, secrets masked.
+// First is the first exchange with a kind of violation, secrets masked.
 type First struct {
 	Method string `json:"method"`
 	Path   string `json:"path"`
@@ -77,15 +76,14 @@ func (f *Finding) String() string {
 		f.Requirement, f.Basis, strings.TrimSpace(f.Operation+" "+f.Pointer), f.Message, f.Expected, f.Actual, f.Count, f.First.Method, f.First.Path, f.First.Status)
 }
 
-// Largest bodies, in bytes: larger ones are passed on and not looked at, and of a
-// first answer so much is kept.
+// Sizes in bytes: larger bodies are forwarded without a check, and a first response is cut.
 const (
 	maxChecked = 8 << 20
 	maxFirst   = 4 << 10
 )
 
-// Proxy passes traffic through and holds it to the document. It is an
-// http.Handler, and safe for concurrent use.
+// Proxy forwards traffic and checks the responses. It is an http.Handler and safe for
+// concurrent use.
 type Proxy struct {
 	cfg      Config
 	dialects spec.Dialects // the configured one first
@@ -93,13 +91,13 @@ type Proxy struct {
 	router   *mux.Router
 	next     *httputil.ReverseProxy
 
-	mu        sync.Mutex // guards what follows
+	mu        sync.Mutex // guards the fields below
 	exchanges int
 	kinds     map[string]*Finding
 	recording Recording
 }
 
-// New prepares a proxy.
+// New creates a proxy. It does not connect to the upstream.
 func New(cfg Config) (*Proxy, error) {
 	doc, err := spec.Load()
 	if err != nil {
@@ -123,7 +121,7 @@ func New(cfg Config) (*Proxy, error) {
 	if cfg.Dialect != nil {
 		p.dialects = p.dialects.With(cfg.Dialect)
 	}
-	if path := cfg.Bindings.Stats["path"]; path != "" { // the document contradicts itself about it
+	if path := cfg.Bindings.Stats["path"]; path != "" { // the document is inconsistent about this path
 		p.router.Methods(http.MethodGet).MatcherFunc(boundPath(path)).Handler(operation{doc.Operation("getUsageStatistics")})
 	}
 	for _, op := range doc.Operations() {
@@ -135,7 +133,7 @@ func New(cfg Config) (*Proxy, error) {
 	p.next = &httputil.ReverseProxy{
 		Rewrite: func(r *httputil.ProxyRequest) {
 			r.SetURL(cfg.Upstream)
-			r.Out.URL.RawPath = r.In.URL.EscapedPath() // a destination in the path stays as it was written
+			r.Out.URL.RawPath = r.In.URL.EscapedPath() // keep the escapes of a destination in the path
 			if prefix := strings.TrimRight(cfg.Upstream.EscapedPath(), "/"); prefix != "" {
 				r.Out.URL.RawPath = prefix + r.Out.URL.RawPath
 			}
@@ -154,19 +152,19 @@ func New(cfg Config) (*Proxy, error) {
 	return p, nil
 }
 
-// operation is what the router finds; it is never called.
+// operation is the handler of a route; it is never called.
 type operation struct{ *spec.Operation }
 
 func (operation) ServeHTTP(http.ResponseWriter, *http.Request) {}
 
-// enforced is an answer that is not passed on.
+// enforced is a response that is not forwarded.
 type enforced struct{ problem string }
 
 func (e *enforced) Error() string { return e.problem }
 
 type proxiedKey struct{}
 
-// proxied is what the way back needs to know of a request.
+// proxied is what answered needs from the request.
 type proxied struct {
 	op      *spec.Operation
 	dialect *spec.Dialect
@@ -176,7 +174,8 @@ type proxied struct {
 	body    []byte
 }
 
-// ServeHTTP passes a request on. What a client may send the document leaves open.
+// ServeHTTP forwards a request. It does not check it, because the document leaves
+// open what clients may send.
 func (p *Proxy) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	d := p.speaks(r)
 	neutral, u := *r, *r.URL
@@ -201,7 +200,7 @@ func (p *Proxy) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	p.next.ServeHTTP(w, r.WithContext(contextWith(r, x)))
 }
 
-// speaks is the dialect of a request: the configured one, else that of its names.
+// speaks is the dialect of a request: the configured one, otherwise that of its names.
 func (p *Proxy) speaks(r *http.Request) *spec.Dialect {
 	if p.cfg.Dialect == nil {
 		if named, err := p.dialects.OfRequest(r.Header, r.URL.RawQuery); err == nil && named.Dialect != nil {
@@ -211,7 +210,7 @@ func (p *Proxy) speaks(r *http.Request) *spec.Dialect {
 	return p.dialects[0]
 }
 
-// body reads what can be checked and puts it back.
+// body reads a request body up to maxChecked and restores it. whole is false for a longer one.
 func (p *Proxy) body(r *http.Request) (body []byte, whole bool, err error) {
 	if r.Body == nil || r.Body == http.NoBody {
 		return nil, true, nil
@@ -231,11 +230,11 @@ type readCloser struct {
 	io.Closer
 }
 
-// answered looks at an answer on its way back.
+// answered checks a response.
 func (p *Proxy) answered(response *http.Response) error {
 	x, _ := response.Request.Context().Value(proxiedKey{}).(proxied)
 	if kind, _, err := mime.ParseMediaType(response.Header.Get("Content-Type")); err == nil && kind == "text/event-stream" {
-		return nil // it never ends
+		return nil // the stream never ends
 	}
 	body, err := io.ReadAll(io.LimitReader(response.Body, maxChecked+1))
 	if err != nil {
@@ -263,8 +262,7 @@ func (p *Proxy) answered(response *http.Response) error {
 	return nil
 }
 
-// decoded is a body without its content coding; one that is not known is not
-// looked at.
+// decoded is a body without its content coding; ok is false for an unknown coding.
 func decoded(coding string, body []byte) ([]byte, bool) {
 	switch strings.ToLower(strings.TrimSpace(coding)) {
 	case "", "identity":
@@ -280,7 +278,7 @@ func decoded(coding string, body []byte) ([]byte, bool) {
 	return nil, false
 }
 
-// value is the JSON of a body, nil when it is none.
+// value is the JSON of a body, nil if it is not JSON.
 func value(body []byte) any {
 	var v any
 	decoder := json.NewDecoder(bytes.NewReader(body))
@@ -291,7 +289,7 @@ func value(body []byte) any {
 	return v
 }
 
-// found counts what was found, and logs each kind once. It gives the first that
+// found counts breaches and logs each kind once. It returns the first finding that
 // counts, nil for none.
 func (p *Proxy) found(response *http.Response, x proxied, body []byte, breaches []check.Breach) (counts *Finding) {
 	p.mu.Lock()
@@ -313,9 +311,9 @@ func (p *Proxy) found(response *http.Response, x proxied, body []byte, breaches 
 	return counts
 }
 
-// finding is a new kind of violation.
+// finding returns a new kind of violation.
 func (p *Proxy) finding(response *http.Response, x proxied, body []byte, b *check.Breach) *Finding {
-	in := func(text string) string { return mask.Text(mask.Value(string(x.dialect.BrandText([]byte(text))))) } // the target's own names
+	in := func(text string) string { return mask.Text(mask.Value(string(x.dialect.BrandText([]byte(text))))) } // with the names of the target
 	answer := recorded(body)
 	if len(answer) > maxFirst {
 		answer = strings.ToValidUTF8(answer[:maxFirst], "") + fmt.Sprintf("... (%d bytes)", len(body))
@@ -330,12 +328,12 @@ func (p *Proxy) finding(response *http.Response, x proxied, body []byte, b *chec
 	return f
 }
 
-// counts reports whether a finding makes the proxy fail.
+// counts reports whether a finding makes the result of the proxy a failure.
 func (p *Proxy) counts(f *Finding) bool {
 	return f.Basis == spec.Stated || p.cfg.FailOn == spec.Implied && f.Basis == spec.Implied
 }
 
-// Findings are the kinds of violations so far, by requirement.
+// Findings returns the kinds of violations so far, sorted by requirement.
 func (p *Proxy) Findings() []Finding {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -359,29 +357,29 @@ func (p *Proxy) WriteReport(w io.Writer) error {
 	return nil
 }
 
-// Recording is what a live implementation was asked and answered: requests, and
-// stubs that play it, in the form that the control API takes.
+// Recording contains exchanges with an implementation: the requests, and stubs with
+// the responses, in the form of the control API.
 type Recording struct {
 	Upstream string            `yaml:"upstream"`
 	Stubs    []RecordedStub    `yaml:"stubs"`
 	Requests []RecordedRequest `yaml:"requests"`
 }
 
-// RecordedStub answers a method and a URL as the implementation did, in turn.
+// RecordedStub contains the responses to a method and URL, in order.
 type RecordedStub struct {
 	Method  string           `yaml:"method"`
 	URL     string           `yaml:"url"`
 	Answers []RecordedAnswer `yaml:"answers"`
 }
 
-// RecordedAnswer is one answer.
+// RecordedAnswer is one response.
 type RecordedAnswer struct {
 	Status  int               `yaml:"status"`
 	Headers map[string]string `yaml:"headers,omitempty"`
 	Body    string            `yaml:"body,omitempty"`
 }
 
-// RecordedRequest is one request, with its secrets masked.
+// RecordedRequest is one request, secrets masked.
 type RecordedRequest struct {
 	Operation string              `yaml:"operation"`
 	Method    string              `yaml:"method"`
@@ -390,14 +388,14 @@ type RecordedRequest struct {
 	Body      string              `yaml:"body,omitempty"`
 }
 
-// recorded is a body in a recording, which leaves the machine: credentials are
-// taken out of what a message carries, too.
+// recorded is a body for a recording. Recordings are shared, so credentials in the
+// body of a message are masked too.
 func recorded(body []byte) string { return mask.Text(string(mask.JSON(body))) }
 
-// maxRecorded bounds a recording; what comes later is counted only.
+// maxRecorded is the largest number of requests in a recording; later ones are only counted.
 const maxRecorded = 20_000
 
-// record keeps an exchange.
+// record adds an exchange to the recording.
 func (p *Proxy) record(response *http.Response, x proxied, body []byte) {
 	r := response.Request
 	address := strings.TrimRight(mask.URL(p.cfg.Upstream.String()), "/") + x.path
@@ -424,7 +422,7 @@ func (p *Proxy) record(response *http.Response, x proxied, body []byte) {
 	p.recording.Stubs = append(p.recording.Stubs, RecordedStub{r.Method, address, []RecordedAnswer{a}})
 }
 
-// WriteRecording writes what was recorded so far, as YAML.
+// WriteRecording writes the recording so far as YAML.
 func (p *Proxy) WriteRecording(w io.Writer) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -437,7 +435,7 @@ func (p *Proxy) WriteRecording(w io.Writer) error {
 	return encoder.Close()
 }
 
-// Summary is what passed so far: a line for each kind of violation, and the totals.
+// Summary is a line for each kind of violation, and the totals.
 func (p *Proxy) Summary() string {
 	var b strings.Builder
 	list, all := p.Findings(), 0
@@ -451,7 +449,7 @@ func (p *Proxy) Summary() string {
 	return b.String()
 }
 
-// Failed reports whether something that counts broke the document.
+// Failed reports whether there is a finding that counts.
 func (p *Proxy) Failed() bool {
 	return slices.ContainsFunc(p.Findings(), func(f Finding) bool { return p.counts(&f) })
 }
@@ -460,7 +458,7 @@ func refuseProxy(w http.ResponseWriter, status int, text string) {
 	body, _ := json.Marshal(map[string]string{"error": text}) // a string always encodes
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(status)
-	_, _ = w.Write(body) // the client may be gone
+	_, _ = w.Write(body) // the client may have disconnected
 }
 
 // boundPath matches a path of the target file, such as /v2/stats/{id}.

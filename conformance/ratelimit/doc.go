@@ -1,6 +1,6 @@
-// Package ratelimit is the steps about the rate-limit plugin: a host application
-// that carries it, the application behind it, and the storage, which is read along.
+// Package ratelimit contains the steps about the rate-limit plugin: a host
+// application with the plugin, the application behind it, and the storage, whose
+// requests the suite records.
 //
-// Windows of a limit pass in real time, whatever drivers the target has: the plugin
-// reads the clock of its own host.
+// Windows of a limit always pass in real time, because the plugin uses the clock of its host.
 package ratelimit

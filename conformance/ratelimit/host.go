@@ -15,9 +15,9 @@ import (
 	"github.com/understudy-mock/understudy/conformance/target"
 )
 
-// hostPlugin starts the host application: by the function of the configuration,
-// else by the driver "plugin". refused is the refusal of the plugin's
-// configuration, and err what went wrong with the driver.
+// hostPlugin starts the host application by the function in the configuration,
+// otherwise by the driver "plugin". refused is the error with which the plugin
+// refused its configuration; err is a failure of the driver.
 func (s *Scenario) hostPlugin(config []byte, upstream string) (url string, stop func(), refused, err error) {
 	if f := s.Suite.Plugin; f != nil {
 		url, stop, refused = f(s.Context, config, upstream)
@@ -42,15 +42,14 @@ func (s *Scenario) hostPlugin(config []byte, upstream string) (url string, stop 
 	return strings.TrimRight(url, "/"), nil, nil, err
 }
 
-// hostCommand starts a command that prints the address of the host on a line,
-// serves until it is ended, and exits with a status other than 0 when it refuses
-// the configuration.
+// hostCommand starts a command that prints the URL of the host on one line and serves
+// until it is killed. If it refuses the configuration, it exits with a status other than 0.
 func (s *Scenario) hostCommand(d target.Driver, vars map[string]string) (url string, stop func(), refused, err error) {
 	args, err := s.Arguments("plugin", d, vars)
 	if err != nil {
 		return "", nil, nil, err
 	}
-	ctx, cancel := context.WithCancel(s.Context) // the time of the scenario bounds the wait
+	ctx, cancel := context.WithCancel(s.Context) // the timeout of the scenario limits the wait
 	var errs bytes.Buffer
 	c := exec.CommandContext(ctx, args[0], args[1:]...)
 	c.Stderr, c.WaitDelay = &errs, time.Second
@@ -62,9 +61,9 @@ func (s *Scenario) hostCommand(d target.Driver, vars map[string]string) (url str
 		cancel()
 		return "", nil, nil, harness.Fault(report.DriverFailed, "driver plugin: %s: %v", args[0], err)
 	}
-	line, _ := bufio.NewReader(out).ReadString('\n') // an end without a line is looked at below
+	line, _ := bufio.NewReader(out).ReadString('\n') // an end without a line is handled below
 	if url = strings.TrimSpace(line); strings.HasPrefix(url, "http") {
-		return strings.TrimRight(url, "/"), func() { cancel(); _ = c.Wait() }, nil, nil // it was ended
+		return strings.TrimRight(url, "/"), func() { cancel(); _ = c.Wait() }, nil, nil // it was killed
 	}
 	err = c.Wait()
 	cancel()

@@ -23,13 +23,13 @@ type Scenario struct {
 	plugin hostState
 }
 
-// New is a scenario of which no step has been made.
+// New returns a scenario before its first step.
 func New(s *harness.Scenario) *Scenario { return &Scenario{Scenario: s} }
 
 // step is a row of the table.
 type step harness.Step
 
-// Steps are the steps about the plugin.
+// Steps returns the steps about the plugin.
 func Steps() []harness.Step {
 	list := make([]harness.Step, len(limitSteps))
 	for i, st := range limitSteps {
@@ -43,20 +43,20 @@ type hostState struct {
 	config  map[string]any
 	url     string
 	refused error
-	sent    []string // marks of the requests, in order
+	sent    []string // X-Mark headers of the requests, in order
 	asked   []asked  // the requests, in the same order
-	since   int      // those before do not count for "those requests"
+	since   int      // index in sent of the first of "those requests"
 	window  time.Duration
 	tokens  int
 	path    string
-	began   time.Time // of the burst that used the limit up
-	last    time.Time // of the last burst
+	began   time.Time // start of the burst that used up the limit
+	last    time.Time // start of the last burst
 }
 
 // asked is a request that was sent to the host application.
 type asked struct {
 	method, path, client string
-	pause                time.Duration // after it
+	pause                time.Duration // after the request
 }
 
 var limitSteps = []step{
@@ -66,7 +66,7 @@ var limitSteps = []step{
 	{"Given", `the strategy is for the methods "(\w+)"`, (*Scenario).forMethods},
 	{"Given", `the strategy is for the methods "(\w+)" and "(\w+)"`, (*Scenario).forTwoMethods},
 	{"Given", `the strategy is for the path "([^"]+)"`, (*Scenario).forPath},
-	{"Given", `clients are told apart by "([\w.-]+)"`, (*Scenario).toldApartBy},
+	{"Given", `clients are identified by "([\w.-]+)"`, (*Scenario).identifiedBy},
 	{"Given", `the keys begin with "(\w+)"`, (*Scenario).keysBegin},
 	{"Given", `the bucket is refilled by (\d+)`, (*Scenario).refilledBy},
 	{"Given", `one client has used up its limit( late in a window)?`, (*Scenario).usedUp},
@@ -91,16 +91,16 @@ var limitSteps = []step{
 	{"Then", `every request to the storage carried the configured token`, (*Scenario).tokenCarried},
 }
 
-// The endpoints behind the plugin: the application, and the storage, which the
-// suite passes on and reads along.
+// The endpoints behind the plugin: the application, and the storage, whose requests
+// the suite records and forwards.
 const (
 	application = "the application"
 	storage     = "the storage"
 	user        = "X-User"
 )
 
-// LimitedRoute is a configuration with one strategy for all routes. The storage is
-// an endpoint that passes everything on, so that the requests to it can be judged.
+// LimitedRoute makes a configuration with one strategy for all routes. The storage is
+// an endpoint that forwards everything, so that the requests to it can be checked.
 func (s *Scenario) LimitedRoute(tokens int, window, algorithm string) error {
 	if _, err := s.Driver("plugin"); err != nil && s.Suite.Plugin == nil {
 		return err
@@ -122,7 +122,7 @@ func (s *Scenario) LimitedRoute(tokens int, window, algorithm string) error {
 	return nil
 }
 
-// passOn sends a request to the storage on to the real one.
+// passOn forwards a request to the real storage.
 func (s *Scenario) passOn(got *receiver.Received) receiver.Reply {
 	r, err := http.NewRequestWithContext(s.Context, got.Method, s.URLs.KV+got.Path, bytes.NewReader(got.Body))
 	if err != nil {
@@ -190,7 +190,7 @@ func (s *Scenario) forPath(path string) error {
 	return nil
 }
 
-func (s *Scenario) toldApartBy(source string) error {
+func (s *Scenario) identifiedBy(source string) error {
 	s.strategy()["identifierSource"] = source
 	return nil
 }
@@ -205,13 +205,13 @@ func (s *Scenario) refilledBy(n int) error {
 	return nil
 }
 
-// startHost starts the application once.
+// startHost starts the host application once.
 func (s *Scenario) startHost() error {
 	if s.plugin.url != "" || s.plugin.refused != nil {
 		return nil //nolint:nilerr // a refused configuration is for the steps to judge
 	}
 	if s.limiter() != nil && s.limiter()["algorithm"] == "token-bucket" && s.limiter()["refillRate"] == nil {
-		s.limiter()["refillRate"] = 1 // optional, yet needed: always sent
+		s.limiter()["refillRate"] = 1 // optional in the document, but the plugin needs it
 	}
 	text, err := json.Marshal(s.plugin.config)
 	if err != nil {
@@ -247,7 +247,7 @@ func (s *Scenario) AskHost(method, path, client string) error {
 	}
 	r.Header.Set("X-Mark", mark)
 	s.plugin.sent, s.plugin.asked = append(s.plugin.sent, mark), append(s.plugin.asked, asked{method: method, path: path, client: client})
-	a, err := s.Exchange(r, nil, nil) // a denial is what is looked for
+	a, err := s.Exchange(r, nil, nil) // a denial is not an error: steps check it
 	if err != nil {
 		return err
 	}
@@ -310,8 +310,8 @@ func (s *Scenario) sendsPausing(n, pause int) error {
 	return nil
 }
 
-// usedUp sends until a request is denied. Late in a window means in its second
-// half, so that a window that is fixed has begun anew half a window later.
+// usedUp sends requests until the limit is used up. Late in a window means in its
+// second half, so that half a window later a new fixed window has started.
 func (s *Scenario) usedUp(late string) error {
 	if late != "" {
 		w := s.plugin.window.Milliseconds()
@@ -351,7 +351,7 @@ func (s *Scenario) configurationIs(what string) error {
 	return nil
 }
 
-// reached are the marks of the requests that the application saw.
+// reached returns the marks of the requests that the application received.
 func (s *Scenario) reached() []string {
 	var marks []string
 	for _, got := range s.Endpoint(application).Look() {
@@ -387,11 +387,11 @@ func (s *Scenario) lastDenied() error {
 	return s.Failure("the last request reached the application", "a denial", "request "+s.plugin.sent[len(s.plugin.sent)-1])
 }
 
-// sendAgain sends the requests of the scenario once more, from other clients.
-// Windows begin at fixed times, which are the plugin's own: one may have ended
-// between two of the requests, and then each window admitted a part of them. The
-// windows of these scenarios are so long that this cannot happen twice in a row.
-// A bucket has no windows: nothing is sent, and the answer is false.
+// sendAgain repeats the requests of the scenario from other clients. The plugin's
+// windows start at fixed times: one may have ended between two of the requests, so
+// that each window admitted a part. The windows of these scenarios are so long that
+// this cannot happen twice in a row. A token bucket has no windows: sendAgain sends
+// nothing and returns false.
 func (s *Scenario) sendAgain() (bool, error) {
 	if s.limiter()["algorithm"] == "token-bucket" {
 		return false, nil
@@ -407,7 +407,7 @@ func (s *Scenario) sendAgain() (bool, error) {
 	return true, nil
 }
 
-// those are how many of the last burst reached the application.
+// those returns how many requests of the last burst reached the application.
 func (s *Scenario) those() (n int) {
 	seen := s.reached()
 	for _, mark := range s.plugin.sent[s.plugin.since:] {

@@ -5,10 +5,10 @@ import (
 	"time"
 )
 
-// now is the time of the world: a delivery arrives when it arrives.
+// now is the real time: deliveries arrive in real time.
 func now() time.Time { return time.Now() }
 
-// pause lets d go by, or less when the context ends.
+// pause waits for d, or until the context ends.
 func pause(ctx context.Context, d time.Duration) {
 	timer := time.NewTimer(d)
 	defer timer.Stop()

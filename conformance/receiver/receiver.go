@@ -1,14 +1,14 @@
-// Package receiver is where a target delivers to: one listener for a whole run,
-// on which each endpoint of each scenario has a path and a script of answers.
+// Package receiver is the destination of a target's deliveries: one listener for a
+// run, with a path and a script of responses for each endpoint of each scenario.
 //
 //	r, err := receiver.New(ctx, cfg.Receiver, dialect)
 //	e := r.Endpoint(run, scenario, "the destination", receiver.Reply{Status: 503})
 //
-// A target on the same host or network calls the listener; another one comes
-// through a public URL, a tunnel (a command that prints its URL), or a [Relay] on
-// a public host, which the suite asks for calls.
+// A target on the same host or network calls the listener directly. Others use a
+// public URL, a tunnel (a command that prints its URL), or a [Relay] on a public
+// host, from which the suite fetches the calls.
 //
-// It judges nothing: it keeps what arrives and answers by the script.
+// It makes no verdicts: it records deliveries and responds by the script.
 package receiver
 
 import (
@@ -31,18 +31,17 @@ import (
 	"github.com/understudy-mock/understudy/spec"
 )
 
-// What the receiver takes at most.
+// Limits of the receiver.
 const (
 	maxReceivedBody = 2 << 20 // bytes
-	maxPerEndpoint  = 2000    // deliveries that are kept
+	maxPerEndpoint  = 2000    // recorded deliveries
 )
 
-// Receiver is the one listener of a run. Each endpoint of each scenario has a
-// path of its own below it, and a script of answers; when the script has ended,
-// and when the scenario is over, it answers 200, so that a target neither
-// retries for ever nor black-lists the host.
+// Receiver is the listener of a run. Each endpoint of each scenario has a path and a
+// script of responses. After the script, and after the scenario, it responds with
+// 200, so that a target neither retries forever nor blocks the host.
 type Receiver struct {
-	Public  string // what targets are told
+	Public  string // URL that targets receive
 	dialect *spec.Dialect
 	server  *http.Server
 	serving sync.WaitGroup
@@ -51,47 +50,47 @@ type Receiver struct {
 
 	mu        sync.Mutex
 	endpoints map[string]*Endpoint // by nonce
-	unknown   int                  // calls to paths that nobody has
+	unknown   int                  // calls to unknown paths
 }
 
-// Reply is what an endpoint answers.
+// Reply is a response of an endpoint.
 type Reply struct {
 	Status int // 0 is 200
 	Header http.Header
 	Body   string
-	Hold   <-chan struct{} // answers once it is closed
-	Reset  bool            // breaks the connection instead
+	Hold   <-chan struct{} // delays the response until it is closed
+	Reset  bool            // breaks the connection instead of responding
 }
 
 // Endpoint is a destination of a scenario.
 type Endpoint struct {
 	Name, URL string
 	dialect   *spec.Dialect
-	Wake      func()                // called when a delivery has come; nil: nobody waits
+	Wake      func()                // called after each delivery; nil: none
 	Respond   func(*Received) Reply // nil: the script
-	Aside     bool                  // what comes here is judged by what the target says of it
+	Aside     bool                  // no step has to check its deliveries
 
 	mu     sync.Mutex
 	script []Reply
-	always *Reply // after the script; nil: 200
+	always *Reply // response after the script; nil: 200
 	got    []*Received
-	lost   int // beyond what is kept
+	lost   int // number of deliveries that were not recorded
 	over   bool
 }
 
-// Received is one delivery, whole.
+// Received is one complete delivery.
 type Received struct {
-	Method, Path string      // what followed the endpoint's url, with query
+	Method, Path string      // rest of the path after the endpoint's URL, with query
 	Header       http.Header // in neutral names
-	Wire         http.Header // as it came
+	Wire         http.Header // unchanged
 	Body         []byte
-	Status       atomic.Int64 // answered
+	Status       atomic.Int64 // of the response
 	At           time.Time
-	Looked       atomic.Bool // a step has judged it
+	Looked       atomic.Bool // a step has checked it
 }
 
-// New listens as the target file wants it. What arrives gets the neutral
-// names of the dialect.
+// New listens as the target file specifies. Headers of deliveries are converted to
+// the neutral names of the dialect.
 func New(ctx context.Context, cfg target.Receiver, d *spec.Dialect) (*Receiver, error) {
 	addr := cfg.Listen
 	if addr == "" {
@@ -113,9 +112,9 @@ func New(ctx context.Context, cfg target.Receiver, d *spec.Dialect) (*Receiver, 
 	r.server = &http.Server{Handler: r, ReadHeaderTimeout: 10 * time.Second, MaxHeaderBytes: 1 << 20}
 	r.serving.Go(func() {
 		if cfg.TLS.Cert != "" {
-			_ = r.server.ServeTLS(l, cfg.TLS.Cert, cfg.TLS.Key) // whether it serves, the preflight tells
+			_ = r.server.ServeTLS(l, cfg.TLS.Cert, cfg.TLS.Key) // the preflight shows whether it serves
 		} else {
-			_ = r.server.Serve(l) // until it is closed
+			_ = r.server.Serve(l) // returns when it is closed
 		}
 	})
 	if cfg.Mode == "tunnel" {
@@ -135,15 +134,14 @@ func New(ctx context.Context, cfg target.Receiver, d *spec.Dialect) (*Receiver, 
 	return r, nil
 }
 
-// Speak changes the dialect whose names are made neutral, for endpoints that are
-// made from now on.
+// Speak sets the dialect of deliveries to endpoints that are created from now on.
 func (r *Receiver) Speak(d *spec.Dialect) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.dialect = d
 }
 
-// Close ends the tunnel and the listener, and waits for them.
+// Close stops the tunnel, the relay client and the listener, and waits for them.
 func (r *Receiver) Close() {
 	if r.tunnel != nil {
 		r.tunnel.stop()
@@ -151,22 +149,22 @@ func (r *Receiver) Close() {
 	if r.relay != nil {
 		r.relay.close()
 	}
-	_ = r.server.Close() // what is still coming is late
+	_ = r.server.Close() // late deliveries fail
 	r.serving.Wait()
 }
 
-// Endpoint makes a destination of a scenario of a run.
+// Endpoint creates a destination of a scenario.
 func (r *Receiver) Endpoint(run, scenario, name string, script ...Reply) *Endpoint {
 	nonce := strings.ToLower(rand.Text()[:12])
 	return r.add(&Endpoint{Name: name, script: script, URL: fmt.Sprintf("%s/r/%s/%s/%s", r.Public, run, scenario, nonce)})
 }
 
-// Longer makes an endpoint whose URL begins with that of another one.
+// Longer creates an endpoint whose URL starts with that of another one.
 func (r *Receiver) Longer(e *Endpoint, name string) *Endpoint {
 	return r.add(&Endpoint{Name: name, URL: e.URL + "2"})
 }
 
-// add serves an endpoint by the last segment of its URL.
+// add registers an endpoint by the last segment of its URL.
 func (r *Receiver) add(e *Endpoint) *Endpoint {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -175,13 +173,13 @@ func (r *Receiver) add(e *Endpoint) *Endpoint {
 	return e
 }
 
-// ServeHTTP answers /r/RUN/SCENARIO/NONCE and all below it.
+// ServeHTTP responds to /r/RUN/SCENARIO/NONCE and all paths below it.
 func (r *Receiver) ServeHTTP(w http.ResponseWriter, q *http.Request) {
 	raw := q.URL.EscapedPath()
 	parts := strings.SplitN(raw, "/", 6)
 	if len(parts) < 5 || parts[1] != "r" {
 		if raw == "/" {
-			return // the preflight's look at the public address
+			return // Reach checks the public URL
 		}
 		http.NotFound(w, q)
 		return
@@ -223,10 +221,10 @@ func (r *Receiver) ServeHTTP(w http.ResponseWriter, q *http.Request) {
 	}
 	maps.Copy(w.Header(), e.dialect.BrandHeader(answer.Header))
 	w.WriteHeader(int(got.Status.Load()))
-	_, _ = w.Write([]byte(answer.Body)) // the target may have gone
+	_, _ = w.Write([]byte(answer.Body)) // the target may have disconnected
 }
 
-// take keeps a delivery and chooses the answer.
+// take records a delivery and selects the response.
 func (e *Endpoint) take(got *Received) Reply {
 	e.mu.Lock()
 	answer := Reply{}
@@ -250,7 +248,7 @@ func (e *Endpoint) take(got *Received) Reply {
 	if respond != nil {
 		answer = respond(got)
 	}
-	if !answer.Reset { // what breaks is not answered
+	if !answer.Reset { // a broken connection has no status
 		got.Status.Store(int64(cmp.Or(answer.Status, http.StatusOK)))
 	}
 	if e.Wake != nil {
@@ -259,14 +257,14 @@ func (e *Endpoint) take(got *Received) Reply {
 	return answer
 }
 
-// Deliveries are what has come so far.
+// Deliveries returns the deliveries so far.
 func (e *Endpoint) Deliveries() []*Received {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	return slices.Clone(e.got)
 }
 
-// Look marks all that has come as judged, and gives it.
+// Look marks all deliveries so far as checked and returns them.
 func (e *Endpoint) Look() []*Received {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -276,25 +274,24 @@ func (e *Endpoint) Look() []*Received {
 	return slices.Clone(e.got)
 }
 
-// Answer sets the script.
+// Answer replaces the script. always is the response after it; nil is 200.
 func (e *Endpoint) Answer(always *Reply, script ...Reply) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	e.always, e.script = always, script
 }
 
-// End makes the endpoint answer 200 from now on.
+// End makes the endpoint respond with 200 from now on.
 func (e *Endpoint) End() {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	e.over = true
 }
 
-// Tunneled reports whether a tunnel stands before the receiver: it may name its
-// URL before it works.
+// Tunneled reports whether the receiver uses a tunnel, which may announce its URL before it works.
 func (r *Receiver) Tunneled() bool { return r.tunnel != nil }
 
-// Reach asks for the receiver's public address, as a target would.
+// Reach requests the public URL, as a target would.
 func (r *Receiver) Reach(ctx context.Context, c *http.Client) error {
 	q, err := http.NewRequestWithContext(ctx, http.MethodGet, r.Public+"/", nil)
 	if err != nil {

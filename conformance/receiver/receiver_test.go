@@ -15,7 +15,7 @@ import (
 	"github.com/understudy-mock/understudy/spec/header"
 )
 
-// listen starts a receiver for targets that speak the neutral dialect.
+// listen starts a receiver for targets with the neutral dialect.
 func listen(t *testing.T, cfg target.Receiver) *Receiver {
 	t.Helper()
 	r, err := New(t.Context(), cfg, target.Bindings{}.Dialect())
@@ -26,7 +26,7 @@ func listen(t *testing.T, cfg target.Receiver) *Receiver {
 	return r
 }
 
-// deliver posts a body as a target would, and gives status and body of the response.
+// deliver posts a body as a target would, and returns status and body of the response.
 func deliver(t *testing.T, url, body string, with http.Header) (status int, text string) {
 	t.Helper()
 	q, err := http.NewRequestWithContext(t.Context(), http.MethodPost, url, strings.NewReader(body))
@@ -58,7 +58,7 @@ func TestScript(t *testing.T) {
 	}{
 		{"without a script it answers 200", nil, nil, []int{200, 200}},
 		{"a script is followed by 200", nil, []Reply{{Status: 503}, {Status: 404}}, []int{503, 404, 200}},
-		{"a script is followed by what is always answered", &Reply{Status: 500}, []Reply{{Status: 202}}, []int{202, 500, 500}},
+		{"a script is followed by the permanent reply", &Reply{Status: 500}, []Reply{{Status: 202}}, []int{202, 500, 500}},
 		{"a reply without a status is a success", nil, []Reply{{Body: "made"}}, []int{200}},
 	} {
 		t.Run(c.fact, func(t *testing.T) {
@@ -94,9 +94,9 @@ func TestDelivery(t *testing.T) {
 	for _, c := range []struct{ fact, got, want string }{
 		{"the body is kept", string(got.Body), "message"},
 		{"the method is kept", got.Method, http.MethodPost},
-		{"the path is what follows the URL, with the query", got.Path, "/below/it?a=1"},
+		{"the path is the rest after the URL, with the query", got.Path, "/below/it?a=1"},
 		{"names of the brand become neutral", got.Header.Get(header.Prefix + "Message-Id"), "msg_1"},
-		{"the header is kept as it came", got.Wire.Get(brand.HeaderPrefix + "Message-Id"), "msg_1"},
+		{"the original header is kept", got.Wire.Get(brand.HeaderPrefix + "Message-Id"), "msg_1"},
 		{"the status of the script is answered", http.StatusText(status), "Created"},
 		{"the body of the script is answered", body, "made"},
 	} {
@@ -107,32 +107,32 @@ func TestDelivery(t *testing.T) {
 			}
 		})
 	}
-	t.Run("whoever waits is woken once", func(t *testing.T) {
+	t.Run("each waiter is woken once", func(t *testing.T) {
 		t.Parallel()
 		if got := woken.Load(); got != 1 {
 			t.Errorf("woken %d times, want 1", got)
 		}
 	})
-	t.Run("the status that was answered is kept", func(t *testing.T) {
+	t.Run("the status of the response is kept", func(t *testing.T) {
 		t.Parallel()
 		if got := got.Status.Load(); got != http.StatusCreated {
 			t.Errorf("status %d, want %d", got, http.StatusCreated)
 		}
 	})
-	t.Run("a delivery counts as judged when a step has looked", func(t *testing.T) {
+	t.Run("Look marks a delivery as checked", func(t *testing.T) {
 		t.Parallel()
 		if got.Looked.Load() {
-			t.Fatal("it counts as judged before a step has looked")
+			t.Fatal("checked before Look, want unchecked")
 		}
 		if e.Look(); !got.Looked.Load() {
-			t.Error("it does not count as judged, though a step has looked")
+			t.Error("unchecked after Look, want checked")
 		}
 	})
 }
 
 func TestEndpoint(t *testing.T) {
 	t.Parallel()
-	t.Run("after its end it answers 200, whatever the script says", func(t *testing.T) {
+	t.Run("after its end it answers 200 instead of the script", func(t *testing.T) {
 		t.Parallel()
 		e := listen(t, target.Receiver{}).Endpoint("run", "scenario", "destination", Reply{Status: 503})
 		e.Respond = func(*Received) Reply { return Reply{Status: 500} }
@@ -141,7 +141,7 @@ func TestEndpoint(t *testing.T) {
 			t.Errorf("status %d, want 200", status)
 		}
 	})
-	t.Run("a function answers in place of the script", func(t *testing.T) {
+	t.Run("a function answers instead of the script", func(t *testing.T) {
 		t.Parallel()
 		e := listen(t, target.Receiver{}).Endpoint("run", "scenario", "destination", Reply{Status: 503})
 		e.Respond = func(got *Received) Reply { return Reply{Body: strings.ToUpper(string(got.Body))} }
@@ -162,7 +162,7 @@ func TestEndpoint(t *testing.T) {
 			t.Errorf("the second got %d deliveries, want 1", n)
 		}
 	})
-	t.Run("a reset breaks the connection, and answers nothing", func(t *testing.T) {
+	t.Run("a reset breaks the connection without a response", func(t *testing.T) {
 		t.Parallel()
 		e := listen(t, target.Receiver{}).Endpoint("run", "scenario", "destination", Reply{Reset: true})
 		q, err := http.NewRequestWithContext(t.Context(), http.MethodPost, e.URL, http.NoBody)
@@ -219,7 +219,7 @@ func TestRelay(t *testing.T) {
 	t.Cleanup(public.Close)
 	cfg := target.Receiver{Mode: "relay"}
 	cfg.Relay.URL = public.URL
-	t.Run("a call that the relay takes is answered by the script", func(t *testing.T) {
+	t.Run("a call through the relay is answered by the script", func(t *testing.T) {
 		t.Parallel()
 		cfg := cfg
 		cfg.Relay.Token = "secret"

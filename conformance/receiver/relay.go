@@ -18,11 +18,11 @@ import (
 	"github.com/understudy-mock/understudy/internal/recorder"
 )
 
-// Relay stands on a public host for suites that nobody can reach: it hands the
-// calls of a target to the suite, which asks for them, and gives back what the
-// suite answers. It is an http.Handler, and safe for concurrent use.
+// Relay runs on a public host for suites that targets cannot reach. It queues the
+// calls of targets until the suite fetches them, and returns the suite's responses.
+// It is an http.Handler and safe for concurrent use.
 type Relay struct {
-	Token string // what a suite has to know
+	Token string // bearer token of the suite
 
 	mu      sync.Mutex
 	waiting map[string]*relayed
@@ -30,17 +30,17 @@ type Relay struct {
 	once    sync.Once
 }
 
-// relayPath is below what suites ask; everything else is a target's call.
+// relayPath is the prefix of the suite's requests. Every other path is a call of a target.
 const relayPath = "/_relay/"
 
-// Limits of a relay, in real time: how long a suite's question stays open, and
-// how long a target waits for the suite.
+// Limits of a relay, in real time: how long a suite's request for a call stays open,
+// and how long a target waits for the response.
 const (
 	relayPoll   = 20 * time.Second
 	relayAnswer = 30 * time.Second
 )
 
-// relayed is a call on its way, and the answer to it.
+// relayed is a call of a target in the relay.
 type relayed struct {
 	ID     string              `json:"id"`
 	Method string              `json:"method"`
@@ -53,7 +53,7 @@ type relayed struct {
 }
 
 type relayAnswerBody struct {
-	Status int                 `json:"status"` // 0: the connection is broken off
+	Status int                 `json:"status"` // 0: break the connection
 	Header map[string][]string `json:"header"`
 	Body   []byte              `json:"body"`
 }
@@ -62,7 +62,7 @@ func (r *Relay) start() {
 	r.once.Do(func() { r.waiting, r.calls = map[string]*relayed{}, make(chan *relayed, 1024) })
 }
 
-// ServeHTTP serves both sides.
+// ServeHTTP serves targets and the suite.
 func (r *Relay) ServeHTTP(w http.ResponseWriter, q *http.Request) {
 	r.start()
 	rest, asks := strings.CutPrefix(q.URL.Path, relayPath)
@@ -82,16 +82,16 @@ func (r *Relay) ServeHTTP(w http.ResponseWriter, q *http.Request) {
 	defer cancel()
 	select {
 	case c := <-r.calls:
-		_ = json.NewEncoder(w).Encode(c) // a suite that is gone loses the call, and the target retries
+		_ = json.NewEncoder(w).Encode(c) // if the suite disconnects, the call is lost and the target retries
 	case <-ctx.Done():
 		w.WriteHeader(http.StatusNoContent)
 	}
 }
 
-// take keeps a target waiting until the suite has answered.
+// take queues the call of a target and waits for the suite's response.
 func (r *Relay) take(w http.ResponseWriter, q *http.Request) {
 	if q.URL.Path == "/" {
-		return // the preflight's look
+		return // Reach checks the public URL
 	}
 	body, err := io.ReadAll(http.MaxBytesReader(w, q.Body, maxReceivedBody))
 	if err != nil {
@@ -122,7 +122,7 @@ func (r *Relay) take(w http.ResponseWriter, q *http.Request) {
 		}
 		maps.Copy(w.Header(), a.Header)
 		w.WriteHeader(a.Status)
-		_, _ = w.Write(a.Body) // the target may be gone
+		_, _ = w.Write(a.Body) // the target may have disconnected
 	case <-ctx.Done():
 		http.Error(w, "relay: the suite did not answer", http.StatusGatewayTimeout)
 	}
@@ -144,7 +144,7 @@ func (r *Relay) answer(w http.ResponseWriter, q *http.Request, id string) {
 	c.answered <- a
 }
 
-// relayClient asks a relay for calls and answers them with a handler.
+// relayClient fetches calls from a relay and responds with a handler.
 type relayClient struct {
 	address string
 	token   string
@@ -154,11 +154,11 @@ type relayClient struct {
 	asking  sync.WaitGroup
 }
 
-// relayAskers is how many questions are open at a time.
+// relayAskers is how many requests for calls are open at a time.
 const relayAskers = 16
 
-// connect asks once, so that a wrong address or token is told at once, and then
-// keeps asking.
+// connect first sends a probe, so that a wrong address or token is reported at once,
+// and then starts to fetch calls.
 func connect(ctx context.Context, url, token string, handler http.Handler) (*relayClient, error) {
 	c := &relayClient{address: strings.TrimRight(url, "/"), token: token, http: &http.Client{Transport: &http.Transport{Proxy: http.ProxyFromEnvironment, MaxIdleConnsPerHost: relayAskers}}, handler: handler}
 	ctx, c.stop = context.WithCancel(ctx)
@@ -176,7 +176,7 @@ func connect(ctx context.Context, url, token string, handler http.Handler) (*rel
 		c.asking.Go(func() {
 			for ctx.Err() == nil {
 				if err := c.serveOne(ctx); err != nil && ctx.Err() == nil {
-					pause(ctx, time.Second) // the relay is away for a moment
+					pause(ctx, time.Second) // the relay may be restarting
 				}
 			}
 		})
@@ -193,7 +193,7 @@ func (c *relayClient) send(ctx context.Context, path string, body []byte) (*http
 	return c.http.Do(q)
 }
 
-// serveOne asks for a call and answers it.
+// serveOne fetches a call and sends the response.
 func (c *relayClient) serveOne(ctx context.Context) error {
 	response, err := c.send(ctx, "next", nil)
 	if err != nil {
@@ -222,10 +222,10 @@ func (c *relayClient) serveOne(ctx context.Context) error {
 	return done.Body.Close()
 }
 
-// play lets the receiver answer a call as if it had come directly.
+// play runs the handler with a call as if it had arrived directly.
 func (c *relayClient) play(ctx context.Context, call *relayed) (a relayAnswerBody) {
 	defer func() {
-		if recover() != nil { // the receiver breaks the connection off
+		if recover() != nil { // the receiver breaks the connection
 			a = relayAnswerBody{}
 		}
 	}()
@@ -233,7 +233,7 @@ func (c *relayClient) play(ctx context.Context, call *relayed) (a relayAnswerBod
 	if err != nil {
 		return relayAnswerBody{}
 	}
-	q.Header, q.Host, q.RequestURI = call.Header, call.Host, call.URI // as a server has it
+	q.Header, q.Host, q.RequestURI = call.Header, call.Host, call.URI // as in a server
 	w := recorder.Serve(c.handler, q)
 	return relayAnswerBody{w.Status, w.Header(), w.Body.Bytes()}
 }

@@ -12,13 +12,13 @@ import (
 	"time"
 )
 
-// tunnelLimit is how long a tunnel may take to name its public URL and to work.
+// tunnelLimit is how long a tunnel may take to print its public URL.
 const tunnelLimit = 60 * time.Second
 
 // tunnel is a command of the target file that makes the receiver reachable.
 type tunnel struct {
 	cmd  *exec.Cmd
-	done chan struct{} // closed when nothing more is read from it
+	done chan struct{} // closed at the end of its output
 }
 
 // startTunnel starts the command and waits until it prints its public URL.
@@ -41,7 +41,7 @@ func startTunnel(ctx context.Context, command, pattern string, port int) (*tunne
 			if address := expression.FindString(lines.Text()); address != "" {
 				select {
 				case found <- address:
-				default: // it was said before
+				default: // only the first URL counts
 				}
 			}
 		}
@@ -50,7 +50,7 @@ func startTunnel(ctx context.Context, command, pattern string, port int) (*tunne
 	exited := make(chan error, 1)
 	go func() {
 		err := t.cmd.Wait()
-		_ = in.Close() // ends the reader
+		_ = in.Close() // so that the reader ends
 		exited <- err
 	}()
 	limit, cancel := context.WithTimeout(ctx, tunnelLimit)
@@ -66,7 +66,7 @@ func startTunnel(ctx context.Context, command, pattern string, port int) (*tunne
 	}
 }
 
-// stop ends the command and what it has started, and waits for its output to end.
+// stop ends the command and its children, and waits for its output to end.
 func (t *tunnel) stop() {
 	endTree(t.cmd)
 	<-t.done

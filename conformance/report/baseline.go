@@ -9,7 +9,7 @@ import (
 	"github.com/understudy-mock/understudy/conformance/target"
 )
 
-// about reports whether an entry is about a result.
+// about reports whether a baseline entry names a result, by scenario or requirement.
 func about(k *target.Known, x *Result) bool {
 	if k.ID == x.Name {
 		return true
@@ -17,7 +17,7 @@ func about(k *target.Known, x *Result) bool {
 	return slices.Contains(x.Requirements, k.ID)
 }
 
-// Apply marks what a baseline expected, and says what of it is stale.
+// Apply marks expected failures in the results, and records the stale entries of the baseline.
 func (r *Report) Apply(b *target.Baseline, today time.Time) {
 	for i := range b.Known {
 		k := &b.Known[i]

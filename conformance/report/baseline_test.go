@@ -22,7 +22,7 @@ func TestBaseline(t *testing.T) {
 		text  string
 		flaky bool
 		exit  int
-		want  string // of an error, or of what is stale
+		want  string // part of the error, or the stale entries
 	}{
 		{"", false, 1, ""},
 		{"- {id: REQ-PUB-001, reason: being fixed}", false, 0, ""},
@@ -30,11 +30,11 @@ func TestBaseline(t *testing.T) {
 		{"- {id: two}\n- {id: one}", false, 5, "b.yaml:1: two: it was expected to fail, and passes"},
 		{"- {id: one, issue: 'https://x.test/1', expires: 2026-12-31}", true, 0, ""},
 		{"- {id: one, issue: 'https://x.test/1', expires: 2026-01-31}", true, 5, "b.yaml:1: one: expired on 2026-01-31"},
-		{"- {id: one, expires: 2026-12-31}", true, -1, "b.yaml:1: issue: the key is missing"},
-		{"- {id: one, issue: x, expires: soon}", true, -1, "b.yaml:1: expires: \"soon\": accepted is a date"},
-		{"- {reason: x}", false, -1, "b.yaml:1: id: the key is missing"},
-		{"- {id: one, resaon: x}", false, -1, "b.yaml:1: resaon: unknown key"},
-		{"id: one", false, -1, "b.yaml:1: accepted is a list"},
+		{"- {id: one, expires: 2026-12-31}", true, -1, "b.yaml:1: [0].issue: missing: must be"},
+		{"- {id: one, issue: x, expires: soon}", true, -1, "b.yaml:1: [0].expires: invalid value \"soon\": must be a date"},
+		{"- {reason: x}", false, -1, "b.yaml:1: [0].id: missing: must be"},
+		{"- {id: one, resaon: x}", false, -1, "b.yaml:1: [0].resaon: unknown key: must be one of id, reason, issue; did you mean"},
+		{"id: one", false, -1, "b.yaml:1: must be a list"},
 		{"- {", false, -1, "b.yaml:"},
 	} {
 		b := &target.Baseline{File: "b.yaml", Flaky: c.flaky}
@@ -50,6 +50,6 @@ func TestBaseline(t *testing.T) {
 		r := report()
 		r.Apply(b, today)
 		expect.Equal(t, "the exit code with "+c.text, r.ExitCode(), c.exit)
-		expect.Equal(t, "what is stale with "+c.text, strings.Join(r.Stale, ""), c.want)
+		expect.Equal(t, "the stale entries with "+c.text, strings.Join(r.Stale, ""), c.want)
 	}
 }

@@ -12,7 +12,7 @@ type cucumberFeature struct {
 	ID       string            `json:"id"`
 	Keyword  string            `json:"keyword"`
 	Name     string            `json:"name"`
-	About    string            `json:"description"` // of the run, since the format has no other place
+	About    string            `json:"description"` // facts about the run, because the format has no other place for them
 	Elements []cucumberElement `json:"elements"`
 }
 
@@ -43,13 +43,13 @@ type cucumberResult struct {
 	Message string `json:"error_message,omitempty"`
 }
 
-// cucumberStatus is how Cucumber JSON says a verdict.
+// cucumberStatus maps verdicts to those of Cucumber JSON.
 var cucumberStatus = map[Verdict]string{
 	Pass: "passed", Observed: "passed", Warn: "passed", Fail: "failed", HarnessError: "failed", Inconclusive: "skipped", NotApplicable: "skipped", NotSelected: "skipped",
 }
 
-// writeCucumber writes Cucumber JSON, one feature for each file. What has no
-// steps, because it was decided before the first, says so in one of its own.
+// writeCucumber writes Cucumber JSON, one feature for each file. A scenario that was
+// decided before its first step has one step with its verdict.
 func writeCucumber(w io.Writer, r *Report) error {
 	features := []cucumberFeature{}
 	var about strings.Builder
@@ -88,7 +88,7 @@ func writeCucumber(w io.Writer, r *Report) error {
 	return encoder.Encode(features)
 }
 
-// slug is a name as ids are written.
+// slug is a name in the form of an id.
 func slug(name string) string {
 	return strings.Trim(strings.Map(func(c rune) rune {
 		switch {

@@ -9,7 +9,7 @@ import (
 	"text/tabwriter"
 )
 
-// Change is how the verdict on a scenario differs between two reports.
+// Change is a scenario with different verdicts in two reports.
 type Change struct {
 	Name         string   `json:"name"`
 	Requirements []string `json:"requirements"`
@@ -18,20 +18,18 @@ type Change struct {
 	Detail       string   `json:"detail,omitempty"`
 }
 
-// Difference is what changed between two reports. Each list has the order of the
-// features.
+// Difference contains the changes between two reports. Each list has the order of the features.
 type Difference struct {
 	Before      string   `json:"before"`      // the older report in one line
 	After       string   `json:"after"`       // the newer report in one line
-	Regressions []Change `json:"regressions"` // what passed, and no longer does
-	Repaired    []Change `json:"repaired"`    // what did not pass, and does now
+	Regressions []Change `json:"regressions"` // passed before, and no longer does
+	Repaired    []Change `json:"repaired"`    // did not pass before, and does now
 	Other       []Change `json:"other"`       // other changes of the verdict
 	Added       []Change `json:"added"`       // only in the newer report
 	Removed     []Change `json:"removed"`     // only in the older report
 }
 
-// good reports whether a verdict says that the requirement holds as far as it
-// was judged.
+// good reports whether the requirement holds, as far as it was judged.
 func (v Verdict) good() bool { return v == Pass || v == Observed }
 
 // Diff compares two reports, scenario by scenario.
@@ -72,8 +70,7 @@ func Diff(before, after *Report) *Difference {
 	return d
 }
 
-// Worse reports whether something that held no longer does, or a scenario that is
-// new does not hold.
+// Worse reports whether there is a regression or a new scenario that fails.
 func (d *Difference) Worse() bool {
 	return len(d.Regressions) > 0 || slices.ContainsFunc(d.Added, func(c Change) bool { return c.After == Fail || c.After == HarnessError })
 }

@@ -9,17 +9,17 @@ import (
 	"time"
 )
 
-// fact is a line about a run: every report carries all of them.
+// fact is a line about a run. Every report contains all of them.
 type fact struct{ Name, Value string }
 
-// took is how long the run took, and how much of that were waits: for time that
-// the interface document demands, and for the target.
+// took is the duration of the run and how much of it was spent waiting: for time that
+// the interface document requires, and for the target.
 func (r *Report) took() string {
 	return fmt.Sprintf("%s: %s of waits, %s of the suite's own", r.Duration.Round(time.Millisecond), r.Waited.Round(time.Millisecond), (r.Duration - r.Waited).Round(time.Millisecond))
 }
 
-// facts say what was judged, how much of the suite was asked for, and by which
-// versions, so that a report can be read without the command that made it.
+// facts describes what was judged, what was selected, and the versions, so that a
+// report is complete without the command that made it.
 func (r *Report) facts() []fact {
 	t := &r.Target
 	urls := []string{}
@@ -34,7 +34,7 @@ func (r *Report) facts() []fact {
 		{"verdict", r.verdictLine()},
 		{"target", strings.TrimSpace(t.Name + " " + t.Version)},
 		{"urls", strings.Join(urls, " ")},
-		{"claims", cmp.Or(strings.Join(r.Claimed, ", "), "no profiles: what the target lacks is no failure")},
+		{"claims", cmp.Or(strings.Join(r.Claimed, ", "), "no profiles: what the target lacks is not a failure")},
 		{"selection", cmp.Or(strings.Join(r.Selection, "; "), "none: all that the target claims")},
 		{"flags", cmp.Or(strings.Join(r.Flags, " "), "none")},
 		{"bindings", cmp.Or(strings.Join(bindings, " "), "none")},

@@ -16,10 +16,10 @@ var reportTemplate string
 
 var htmlReport = template.Must(template.New("report").Funcs(template.FuncMap{"shorten": shorten}).Parse(reportTemplate))
 
-// evidenceSize is how much of a body of a scenario that passed is shown, in bytes.
+// evidenceSize is how much of a body is shown for a scenario that passed, in bytes.
 const evidenceSize = 512
 
-// shorten cuts a body of a scenario that passed, and says so.
+// shorten cuts a body of a scenario that passed and adds its full size.
 func shorten(v Verdict, body string) string {
 	if v != Pass || len(body) <= evidenceSize {
 		return body
@@ -36,10 +36,10 @@ type htmlRow struct {
 type htmlResult struct {
 	*Result
 	Explained string
-	Evidence  string // what there is of it; "": none
+	Evidence  string // summary of the evidence; "": none
 }
 
-// evidence says what there is to look at.
+// evidence counts the exchanges and received calls.
 func evidence(x *Result) string {
 	switch {
 	case len(x.Deliveries) > 0:
@@ -50,8 +50,8 @@ func evidence(x *Result) string {
 	return ""
 }
 
-// writeHTML writes one file that needs no network: the matrix of requirements,
-// with filters; it reads on a phone, on paper, and without script.
+// writeHTML writes one file that needs no network: the matrix of requirements, with
+// filters. It is readable on a phone, on paper, and without script.
 func writeHTML(w io.Writer, r *Report) error {
 	page := struct {
 		*Report
@@ -75,7 +75,7 @@ func writeHTML(w io.Writer, r *Report) error {
 	if !slices.Contains(page.Verdicts, NotSelected) {
 		page.Verdicts = append(page.Verdicts, NotSelected)
 	}
-	if register, err := spec.LoadRequirements(); err == nil { // what was not judged is listed as well
+	if register, err := spec.LoadRequirements(); err == nil { // also list requirements that were not judged
 		for _, q := range register.Requirements {
 			if !slices.ContainsFunc(r.Requirements, func(c Covered) bool { return c.ID == q.ID }) {
 				page.Rows = append(page.Rows, htmlRow{Covered: Covered{Requirement: q, Verdict: NotSelected}})

@@ -54,9 +54,9 @@ type junitText struct {
 	Text    string `xml:",cdata"`
 }
 
-// writeJUnit writes what CI systems read: a failure for what fails the run, an
-// error for faults of the harness only, and everything else that was not judged
-// as skipped, with the reason. A warning passes unless the run is strict.
+// writeJUnit writes the report for CI systems: a failure for what fails the run, an
+// error for harness errors only, and everything else without a verdict as skipped,
+// with the reason. A warning passes unless the run is strict.
 func writeJUnit(w io.Writer, r *Report) error {
 	all := junitSuites{Name: "understudy conformance of " + r.Target.Name, Time: r.Duration.Seconds()}
 	index := map[string]int{}
@@ -114,7 +114,7 @@ func writeJUnit(w io.Writer, r *Report) error {
 	return err
 }
 
-// xmlText takes out what XML cannot hold, and what a terminal would obey.
+// xmlText replaces characters that are invalid in XML or control a terminal.
 func xmlText(text string) string {
 	return strings.Map(func(c rune) rune {
 		if c == '\t' || c == '\n' || c >= 0x20 && c != 0xFFFE && c != 0xFFFF {

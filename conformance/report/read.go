@@ -10,13 +10,19 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/understudy-mock/understudy/internal/jsonsyntax"
 )
 
-// Read reads a report of the format json.
+// Read parses a report in the format json.
 func Read(r io.Reader) (*Report, error) {
+	text, err := io.ReadAll(r)
+	if err != nil {
+		return nil, err
+	}
 	var read Report
-	if err := json.NewDecoder(r).Decode(&read); err != nil {
-		return nil, fmt.Errorf("not a JSON report of the suite: %w", err)
+	if err := json.Unmarshal(text, &read); err != nil {
+		return nil, errors.New("not a JSON report of the suite: " + jsonsyntax.Explain(text, err))
 	}
 	if read.Run == "" || read.Results == nil {
 		return nil, errors.New("not a JSON report of the suite: run and results must be present (--report json=FILE writes them)")
@@ -24,11 +30,11 @@ func Read(r io.Reader) (*Report, error) {
 	return &read, nil
 }
 
-// Merge puts reports of one target together, such as one of each profile. Where
-// several reports judge a scenario, the worst verdict counts, so that a failure
-// cannot be merged away. Reports of different targets, claims, suites or revisions
-// are refused. When all reports are of selections, the merged one is as well, until
-// [Report.Complete] says otherwise.
+// Merge combines reports of one target, such as one for each profile. Where several
+// reports judge a scenario, the worst verdict counts, so that merging cannot hide a
+// failure. Reports of different targets, claims, suites or revisions are refused. If
+// all reports are of selections, so is the merged one, until [Report.Complete] finds
+// nothing missing.
 func Merge(reports ...*Report) (*Report, error) {
 	if len(reports) == 0 {
 		return nil, errors.New("merge: at least one report is needed")
@@ -84,8 +90,8 @@ func Merge(reports ...*Report) (*Report, error) {
 	return &merged, nil
 }
 
-// Complete makes the report one of a whole run when it has a result of each of the
-// named scenarios, which are those of all that the target claims.
+// Complete marks the report as that of a whole run if it has a result for each of the
+// named scenarios. These must be all that the target claims.
 func (r *Report) Complete(scenarios []string) {
 	has := map[string]bool{}
 	for i := range r.Results {
@@ -96,7 +102,7 @@ func (r *Report) Complete(scenarios []string) {
 	}
 }
 
-// sameTarget refuses reports that do not belong together.
+// sameTarget returns an error for reports that cannot be merged.
 func sameTarget(a, b *Report) error {
 	for _, is := range []struct{ what, a, b string }{
 		{"target", a.Target.Name + " " + a.Target.Version, b.Target.Name + " " + b.Target.Version},
@@ -120,7 +126,7 @@ func byLocation(a, b Result) int {
 	return cmp.Or(strings.Compare(fileA, fileB), cmp.Compare(numberA, numberB))
 }
 
-// profilesOf are the profiles that results belong to.
+// profilesOf returns the profiles of results.
 func profilesOf(results []Result) []string {
 	var names []string
 	for i := range results {
@@ -129,7 +135,7 @@ func profilesOf(results []Result) []string {
 	return names
 }
 
-// union adds to a list what it lacks.
+// union adds the items of more that list lacks.
 func union(list, more []string) []string {
 	for _, one := range more {
 		if !slices.Contains(list, one) {

@@ -41,7 +41,7 @@ func renderOf(t *testing.T, format string, r *Report) string {
 	return b.String()
 }
 
-// small is a report of one scenario for each verdict, named by the caller.
+// small is a report with the given verdicts, by the name of the scenario: a, b or c.
 func small(run string, verdicts map[string]Verdict) *Report {
 	r := &Report{Run: run, Suite: "1", Revision: "2025-r1", Target: Target{Name: "acme"}}
 	for _, name := range []string{"a", "b", "c"} {
@@ -81,7 +81,7 @@ func TestMerge(t *testing.T) {
 			}
 		}
 	})
-	t.Run("selections stay a selection until nothing is missing", func(t *testing.T) {
+	t.Run("merged selections remain a selection until they are complete", func(t *testing.T) {
 		t.Parallel()
 		one, two := small("one", map[string]Verdict{"a": Pass}), small("two", map[string]Verdict{"b": Pass})
 		one.Selection, two.Selection = []string{"--profile MSG"}, []string{"--profile GROUP"}
@@ -104,7 +104,7 @@ func TestMerge(t *testing.T) {
 		other := small("two", map[string]Verdict{"a": Pass})
 		other.Target.Name = "other"
 		if _, err := Merge(small("one", map[string]Verdict{"a": Pass}), other); err == nil {
-			t.Error("they were merged")
+			t.Error("got no error, want one")
 		}
 	})
 }
@@ -124,7 +124,7 @@ func TestDiff(t *testing.T) {
 		{"what failed and can no longer be judged is another change", Fail, Inconclusive, "other", false},
 		{"a scenario that is new and passes is added", "", Pass, "added", false},
 		{"a scenario that is new and fails is worse", "", Fail, "added", true},
-		{"a scenario that is gone is removed", Pass, "", "removed", false},
+		{"a scenario that was deleted is removed", Pass, "", "removed", false},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
@@ -172,7 +172,7 @@ func TestABadgeIsAnImageWithoutScript(t *testing.T) {
 			t.Fatalf("not XML: %v\n%s", err, text)
 		}
 		if start, ok := token.(xml.StartElement); ok && start.Name.Local == "script" {
-			t.Errorf("a script:\n%s", text)
+			t.Errorf("the badge contains a script:\n%s", text)
 		}
 	}
 }

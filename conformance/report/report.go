@@ -1,14 +1,14 @@
-// Package report holds what a run of the suite found, and writes it: for people
-// (terminal, html), for CI (junit, cucumber), and for programs (json, yaml).
+// Package report contains the results of a run of the suite, and writes them: for
+// people (terminal, html), for CI (junit, cucumber), and for programs (json, yaml).
 //
 //	err := report.Write("junit", file, result)
 //	os.Exit(result.ExitCode())
 //
-// A [Result] is one scenario with its evidence: the exchanges with the target and
-// the calls that it made to the receiver. A [Report] is all results, the verdicts
-// of requirements and profiles that follow from them, and the exit code.
+// A [Result] is one scenario with its evidence: the exchanges with the target and the
+// calls of the target to the receiver. A [Report] contains all results, the verdicts
+// on requirements and profiles that follow from them, and the exit code.
 //
-// It judges nothing: verdicts come from package conformance.
+// It makes no verdicts: these come from package conformance.
 package report
 
 import (
@@ -42,7 +42,7 @@ func Write(format string, w io.Writer, r *Report) error {
 	return write(w, r)
 }
 
-// Formats are the formats that there are, sorted.
+// Formats returns the names of all formats, sorted.
 func Formats() []string { return slices.Sorted(maps.Keys(renderers)) }
 
 func writeJSON(w io.Writer, r *Report) error {
@@ -55,10 +55,10 @@ func writeJSON(w io.Writer, r *Report) error {
 	}{r.Verdict(), r.ExitCode(), r})
 }
 
-// bad are the verdicts that are explained one by one, what decides first.
+// bad are the verdicts whose results are explained one by one, the most important first.
 var bad = []Verdict{Fail, HarnessError, Warn}
 
-// byVerdict are the results with a verdict, in order.
+// byVerdict returns the results with a verdict, in order.
 func (r *Report) byVerdict(v Verdict) []*Result {
 	var list []*Result
 	for i := range r.Results {
@@ -69,7 +69,7 @@ func (r *Report) byVerdict(v Verdict) []*Result {
 	return list
 }
 
-// verdictLine is the whole report in one line.
+// verdictLine summarises the report in one line.
 func (r *Report) verdictLine() string {
 	words := []string{}
 	for _, v := range []Verdict{Pass, Fail, Warn, HarnessError, Inconclusive, Observed, NotApplicable} {
@@ -84,7 +84,7 @@ func (r *Report) verdictLine() string {
 	return line
 }
 
-// requirement is that of the report with an id.
+// requirement returns the requirement with an id.
 func (r *Report) requirement(id string) *Covered {
 	for i := range r.Requirements {
 		if r.Requirements[i].ID == id {

@@ -15,7 +15,7 @@ import (
 	"github.com/understudy-mock/understudy/spec"
 )
 
-// hostile is text that a report must neither break on nor execute.
+// hostile is text that must neither break a report nor run in it.
 const hostile = "</script><script>alert(1)</script> ]]> \x00\x1b[31m \xff & \u2028 \"'"
 
 // sample is a report with every verdict.
@@ -113,7 +113,7 @@ func TestOtherReportsAreWellFormed(t *testing.T) {
 	}
 	for _, address := range []string{"src=", "href=", "@import", "url("} {
 		if strings.Contains(page, address) {
-			t.Errorf("html: it wants something from elsewhere: %s", address)
+			t.Errorf("html: it refers to another file: %s", address)
 		}
 	}
 	if err := Write("pdf", io.Discard, sample()); err == nil || !strings.Contains(err.Error(), "must be one of badge, cucumber, html, json, junit, terminal, yaml") {

@@ -9,22 +9,22 @@ import (
 	"github.com/understudy-mock/understudy/spec"
 )
 
-// Verdict is what came of a scenario.
+// Verdict is the result of a scenario.
 type Verdict string
 
 // The verdicts, from best to worst.
 const (
 	NotSelected   Verdict = "not-selected"
 	Pass          Verdict = "pass"
-	NotApplicable Verdict = "not-applicable" // the target does not claim the capability
+	NotApplicable Verdict = "not-applicable" // the target does not claim the profile or the capability
 	Observed      Verdict = "observed"       // open point: recorded, never judged
 	Inconclusive  Verdict = "inconclusive"   // could not be judged; Reason says why
 	Warn          Verdict = "warn"           // an implied requirement does not hold
 	Fail          Verdict = "fail"
-	HarnessError  Verdict = "harness-error" // ours, or a driver's
+	HarnessError  Verdict = "harness-error" // of the suite, or of a driver
 )
 
-// Reason is why something is inconclusive. The list is closed.
+// Reason is why a result is inconclusive. The constants below are all reasons.
 type Reason string
 
 // The reasons. Those marked * are harness errors.
@@ -39,14 +39,14 @@ const (
 	ClockSkew           Reason = "clock-skew"
 	PrerequisiteFailed  Reason = "prerequisite-failed"
 	CredentialMissing   Reason = "credential-missing"
-	TransportFailed     Reason = "transport-failed" // no answer, though the target is there
+	TransportFailed     Reason = "transport-failed" // no response, although the target is reachable
 	TargetUnreachable   Reason = "target-unreachable"
 	Interrupted         Reason = "interrupted"
 	TriggerNotObserved  Reason = "trigger-not-observed"
-	NotTried            Reason = "not-tried" // of --check-target: nothing can be said by trying it once
+	NotTried            Reason = "not-tried" // of --check-target: one try cannot test it
 )
 
-// Result is what came of one scenario.
+// Result is the result of one scenario.
 type Result struct {
 	Feature      string        `json:"feature" yaml:"feature"` // title
 	Rule         string        `json:"rule,omitempty" yaml:"rule,omitempty"`
@@ -59,7 +59,7 @@ type Result struct {
 	Verdict      Verdict       `json:"verdict" yaml:"verdict"`
 	Reason       Reason        `json:"reason,omitempty" yaml:"reason,omitempty"`
 	Detail       string        `json:"detail,omitempty" yaml:"detail,omitempty"`                   // one line
-	Expected     bool          `json:"expectedFailure,omitempty" yaml:"expectedFailure,omitempty"` // it is in the baseline
+	Expected     bool          `json:"expectedFailure,omitempty" yaml:"expectedFailure,omitempty"` // the baseline expects the failure
 	Failure      *Failure      `json:"failure,omitempty" yaml:"failure,omitempty"`
 	Steps        []Step        `json:"steps" yaml:"steps"`
 	Exchanges    []Exchange    `json:"exchanges,omitempty" yaml:"exchanges,omitempty"`
@@ -68,7 +68,7 @@ type Result struct {
 	Duration     time.Duration `json:"duration" yaml:"duration"` // ns
 }
 
-// Step is one line of a scenario and what came of it.
+// Step is one line of a scenario and its result.
 type Step struct {
 	Text     string        `json:"text" yaml:"text"` // with its keyword
 	Verdict  Verdict       `json:"verdict" yaml:"verdict"`
@@ -76,11 +76,11 @@ type Step struct {
 	Duration time.Duration `json:"duration" yaml:"duration"` // ns
 }
 
-// Failure is a check that did not hold.
+// Failure is a failed check.
 type Failure struct {
 	Step     string `json:"step" yaml:"step"`
 	Message  string `json:"message" yaml:"message"`
-	Pointer  string `json:"pointer,omitempty" yaml:"pointer,omitempty"` // JSON pointer into the answer
+	Pointer  string `json:"pointer,omitempty" yaml:"pointer,omitempty"` // JSON pointer into the response
 	Want     string `json:"expected,omitempty" yaml:"expected,omitempty"`
 	Got      string `json:"actual,omitempty" yaml:"actual,omitempty"`
 	Exchange int    `json:"exchange" yaml:"exchange"` // index in Exchanges; -1: none
@@ -97,68 +97,68 @@ func (f *Failure) Error() string {
 	return text
 }
 
-// Exchange is one request of the suite and its answer. Secrets are masked.
+// Exchange is one request of the suite and its response. Secrets are masked.
 type Exchange struct {
-	Operation string              `json:"operation" yaml:"operation"` // operationId, "" for a driver's
+	Operation string              `json:"operation" yaml:"operation"` // operationId, "" for the request of a driver
 	Method    string              `json:"method" yaml:"method"`
 	URL       string              `json:"url" yaml:"url"`
 	Header    map[string][]string `json:"header" yaml:"header"`
 	Body      string              `json:"body,omitempty" yaml:"body,omitempty"`     // at most 4 KiB
-	Status    int                 `json:"status" yaml:"status"`                     // 0: no answer
+	Status    int                 `json:"status" yaml:"status"`                     // 0: no response
 	Answer    string              `json:"answer,omitempty" yaml:"answer,omitempty"` // at most 4 KiB
 	AnswerHdr map[string][]string `json:"answerHeader,omitempty" yaml:"answerHeader,omitempty"`
 	Error     string              `json:"error,omitempty" yaml:"error,omitempty"`
-	Problems  []string            `json:"problems,omitempty" yaml:"problems,omitempty"` // sentences that the answer breaks, and against the OpenAPI document
-	At        time.Duration       `json:"at" yaml:"at"`                                 // since the scenario began, ns
+	Problems  []string            `json:"problems,omitempty" yaml:"problems,omitempty"` // violated requirements, and violations of the OpenAPI document
+	At        time.Duration       `json:"at" yaml:"at"`                                 // since the start of the scenario, ns
 	Took      time.Duration       `json:"took" yaml:"took"`                             // ns
-	Curl      string              `json:"curl" yaml:"curl"`                             // repeats it, from a shell
-	Notes     []string            `json:"notes,omitempty" yaml:"notes,omitempty"`       // what to put in place of the variables of Curl
+	Curl      string              `json:"curl" yaml:"curl"`                             // shell command that repeats the request
+	Notes     []string            `json:"notes,omitempty" yaml:"notes,omitempty"`       // values for the variables in Curl
 }
 
 // Delivery is one call that the target made to the receiver.
 type Delivery struct {
 	Endpoint string              `json:"endpoint" yaml:"endpoint"` // nickname in the scenario
 	Method   string              `json:"method" yaml:"method"`
-	Path     string              `json:"path" yaml:"path"` // what followed the endpoint's own URL, with query
+	Path     string              `json:"path" yaml:"path"` // rest of the path after the URL of the endpoint, with query
 	Header   map[string][]string `json:"header" yaml:"header"`
 	Body     string              `json:"body" yaml:"body"`         // at most 4 KiB
 	Answered int                 `json:"answered" yaml:"answered"` // status
-	At       time.Duration       `json:"at" yaml:"at"`             // since the scenario began, ns
+	At       time.Duration       `json:"at" yaml:"at"`             // since the start of the scenario, ns
 }
 
-// Report is what a run of the suite found.
+// Report contains the results of a run of the suite.
 type Report struct {
 	Suite        string              `json:"suite" yaml:"suite"`       // version
 	Commit       string              `json:"commit" yaml:"commit"`     // of the suite's source; "": unknown
 	Document     string              `json:"document" yaml:"document"` // SHA-256 of the interface document
 	Revision     string              `json:"revision" yaml:"revision"` // of the requirements
 	Target       Target              `json:"target" yaml:"target"`
-	TargetFile   string              `json:"targetFile" yaml:"targetFile"`                   // as it was understood, secrets masked
+	TargetFile   string              `json:"targetFile" yaml:"targetFile"`                   // with defaults filled in, secrets masked
 	Bindings     map[string]string   `json:"bindings" yaml:"bindings"`                       // section.name -> value
 	Claimed      []string            `json:"claimed" yaml:"claimed"`                         // profiles of the target file
-	Absent       []string            `json:"absent,omitempty" yaml:"absent,omitempty"`       // what the target lacks and does not claim
-	Selection    []string            `json:"selection,omitempty" yaml:"selection,omitempty"` // what less than all that is claimed was asked for
+	Absent       []string            `json:"absent,omitempty" yaml:"absent,omitempty"`       // areas that the target lacks and does not claim
+	Selection    []string            `json:"selection,omitempty" yaml:"selection,omitempty"` // options that select less than what is claimed
 	Flags        []string            `json:"flags,omitempty" yaml:"flags,omitempty"`
-	Run          string              `json:"run" yaml:"run"`   // id: names of everything that was created begin with it
+	Run          string              `json:"run" yaml:"run"`   // id; prefix of the names of everything that was created
 	Seed         int64               `json:"seed" yaml:"seed"` // of the order
 	Started      time.Time           `json:"started" yaml:"started"`
 	Duration     time.Duration       `json:"duration" yaml:"duration"` // ns
-	Waited       time.Duration       `json:"waited" yaml:"waited"`     // of it: while a scenario let time pass or waited for the target; ns
+	Waited       time.Duration       `json:"waited" yaml:"waited"`     // part of Duration in which scenarios waited for time to pass or for the target; ns
 	Profiles     []Profile           `json:"profiles" yaml:"profiles"`
 	Results      []Result            `json:"results" yaml:"results"` // in the order of the features
 	Requirements []Covered           `json:"requirements" yaml:"requirements"`
-	Observations map[string][]string `json:"observations" yaml:"observations"`               // open point -> what was seen
+	Observations map[string][]string `json:"observations" yaml:"observations"`               // open point -> observed values
 	Stale        []string            `json:"stale,omitempty" yaml:"stale,omitempty"`         // expected failures that passed, expired flaky entries
-	Leftovers    []string            `json:"leftovers,omitempty" yaml:"leftovers,omitempty"` // created and not removed
+	Leftovers    []string            `json:"leftovers,omitempty" yaml:"leftovers,omitempty"` // resources that were created and not removed
 	Interrupted  bool                `json:"interrupted,omitempty" yaml:"interrupted,omitempty"`
 	Exhausted    string              `json:"exhausted,omitempty" yaml:"exhausted,omitempty"`     // the limit that ended the run early
-	Unreachable  string              `json:"unreachable,omitempty" yaml:"unreachable,omitempty"` // why the target is gone
+	Unreachable  string              `json:"unreachable,omitempty" yaml:"unreachable,omitempty"` // why the target became unreachable
 
-	Strict        bool `json:"strict" yaml:"strict"`               // what is implied fails as well
-	AcceptPartial bool `json:"acceptPartial" yaml:"acceptPartial"` // a partial result is no failure
+	Strict        bool `json:"strict" yaml:"strict"`               // a failed implied requirement fails the target
+	AcceptPartial bool `json:"acceptPartial" yaml:"acceptPartial"` // a partial result is not a failure
 }
 
-// Target says what was judged.
+// Target describes what was judged.
 type Target struct {
 	Name     string            `json:"name" yaml:"name"`
 	Version  string            `json:"version" yaml:"version"`
@@ -178,16 +178,15 @@ type Profile struct {
 	Errors       int    `json:"errors" yaml:"errors"` // of the suite or a driver
 }
 
-// Covered is a requirement and what its scenarios say about it.
+// Covered is a requirement and the results of its scenarios.
 type Covered struct {
 	spec.Requirement `yaml:",inline"`
 	Verdict          Verdict  `json:"verdict" yaml:"verdict"` // the worst of its scenarios; not-selected: none ran
 	Scenarios        []string `json:"scenarios" yaml:"scenarios"`
 }
 
-// Exit codes of a run (design of the suite). When several apply, the first of
-// 2, 130, 3, 1, 7, 5, 6, 4, 0 counts; 2 is an error of Run, and so is 3 before the
-// first scenario.
+// Exit codes of a run. If several apply, the first of 2, 130, 3, 1, 7, 5, 6, 4, 0
+// counts. 2 is an error of Run, and so is 3 before the first scenario.
 const (
 	ExitConformant    = 0
 	ExitFailed        = 1
@@ -200,7 +199,8 @@ const (
 	ExitInterrupted   = 130
 )
 
-// counted is how often each verdict was given; expected failures apart.
+// counted counts the verdicts, expected failures separately. judged excludes
+// scenarios that were not selected or not applicable.
 func (r *Report) counted() (count map[Verdict]int, expected, judged int) {
 	count = map[Verdict]int{}
 	for i := range r.Results {
@@ -217,7 +217,7 @@ func (r *Report) counted() (count map[Verdict]int, expected, judged int) {
 	return count, expected, judged
 }
 
-// unjudged is what of the claims no scenario has judged.
+// unjudged returns the areas and claimed profiles that no scenario has judged.
 func (r *Report) unjudged() []string {
 	missing := slices.Clone(r.Absent)
 	if len(r.Selection) > 0 {
@@ -232,7 +232,7 @@ func (r *Report) unjudged() []string {
 	return missing
 }
 
-// ExitCode is the verdict as a process tells it.
+// ExitCode is the exit code of the process for the verdict.
 func (r *Report) ExitCode() int {
 	_, code := r.verdict()
 	if code == ExitPartial && r.AcceptPartial {
@@ -241,8 +241,8 @@ func (r *Report) ExitCode() int {
 	return code
 }
 
-// Verdict is the word for the whole run. Only a run of all that the target claims,
-// in which everything was judged, is conformant, whatever the exit code.
+// Verdict is the verdict on the whole run, as text. A run is conformant only if it
+// covers all that the target claims and everything was judged, whatever the exit code.
 func (r *Report) Verdict() string {
 	word, _ := r.verdict()
 	return word
@@ -268,7 +268,7 @@ func (r *Report) verdict() (string, int) {
 		return "the baseline is stale", ExitStaleBaseline
 	case r.Exhausted != "":
 		return "a limit ended the run: " + r.Exhausted, ExitBudget
-	case judged == 0: // never green by absence
+	case judged == 0: // an empty run must not pass
 		return "partial: nothing was judged", ExitPartial
 	case count[Inconclusive] > 0:
 		return selected + "partial: not everything could be judged", ExitPartial

@@ -2,8 +2,7 @@ package report
 
 import "testing"
 
-// TestExitCode goes through the table of the design: nothing that was not judged
-// is ever green.
+// TestExitCode checks the order of the exit codes: nothing passes without being judged.
 func TestExitCode(t *testing.T) {
 	t.Parallel()
 	results := func(vs ...Verdict) []Result {

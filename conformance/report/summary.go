@@ -7,11 +7,10 @@ import (
 	"github.com/understudy-mock/understudy/spec"
 )
 
-// worse orders verdicts.
+// worse orders verdicts: a larger number is worse.
 var worse = map[Verdict]int{NotSelected: 0, NotApplicable: 1, Pass: 2, Observed: 3, Inconclusive: 4, Warn: 5, Fail: 6, HarnessError: 7}
 
-// Summarise fills the report's figures from its results.
-// profiles are those that were asked for.
+// Summarise fills Profiles and Requirements from the results. profiles are the selected ones.
 func (r *Report) Summarise(profiles []string) {
 	names := slices.Clone(profiles)
 	slices.SortFunc(names, func(a, b string) int {
@@ -43,8 +42,7 @@ func (r *Report) Summarise(profiles []string) {
 	}
 }
 
-// profile is conformant when all that is stated passed and nothing is
-// inconclusive.
+// profile summarises one profile. It is conformant when nothing failed and nothing is inconclusive.
 func (r *Report) profile(name string) Profile {
 	p := Profile{Name: name}
 	for i := range r.Results {
@@ -80,7 +78,8 @@ func (r *Report) profile(name string) Profile {
 	return p
 }
 
-// requirement is the row of the register.
+// requirement returns the requirement from the register. An unknown one has the basis
+// of the scenario.
 func requirement(id string, x *Result) spec.Requirement {
 	if register, err := spec.LoadRequirements(); err == nil && register.ByID(id) != nil {
 		return *register.ByID(id)

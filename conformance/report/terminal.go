@@ -12,14 +12,14 @@ import (
 	"time"
 )
 
-// maxDetailed is how many results of one verdict are printed with their evidence,
-// so that those of one kind leave room for those of another.
+// maxDetailed is how many results of one verdict are printed with their evidence, so
+// that results of the other verdicts are not lost.
 const maxDetailed = 20
 
-// maxShownDeliveries is how many calls to the receiver a result is printed with.
+// maxShownDeliveries is how many calls to the receiver are printed for a result.
 const maxShownDeliveries = 10
 
-// writeTerminal writes for people: failures first, each with what to act on.
+// writeTerminal writes for people: failures first, each with what is needed to fix it.
 func writeTerminal(w io.Writer, r *Report) error {
 	var b bytes.Buffer
 	for _, v := range bad {
@@ -39,7 +39,7 @@ func writeTerminal(w io.Writer, r *Report) error {
 	for _, f := range r.facts()[1:] {
 		f.Value = xmlText(f.Value)
 		if f.Name == "bindings" && r.TargetFile != "" {
-			continue // they are below, and long
+			continue // the target file below contains them
 		}
 		if !strings.Contains(f.Value, "\n") {
 			_, _ = fmt.Fprintf(t, "%s\t%s\n", f.Name, f.Value) // to a buffer
@@ -55,12 +55,12 @@ func writeTerminal(w io.Writer, r *Report) error {
 	}
 	_ = t.Flush()
 	fmt.Fprintf(&b, "\n%s in %s\n", r.verdictLine(), r.took())
-	_, err := io.WriteString(w, xmlText(b.String())) // no answer of a target gives orders to a terminal
+	_, err := io.WriteString(w, xmlText(b.String())) // a response of the target must not control the terminal
 	return err
 }
 
-// groupInconclusive prints what could not be judged, by its reason: what is done
-// about one is done about all.
+// groupInconclusive prints inconclusive results by reason: those with the same reason
+// usually have the same fix.
 func (r *Report) groupInconclusive(b *bytes.Buffer) {
 	groups := map[Reason]map[string][]*Result{}
 	for _, x := range r.byVerdict(Inconclusive) {
@@ -86,8 +86,8 @@ func (r *Report) groupInconclusive(b *bytes.Buffer) {
 	}
 }
 
-// explain prints one scenario that did not hold: what the document says, what was
-// expected, what came, and the exchange that it is about.
+// explain prints one scenario that did not hold: the text of the requirement, the
+// expected and the actual value, and the exchange. whole adds the evidence.
 func (r *Report) explain(b *bytes.Buffer, x *Result, whole bool) {
 	fmt.Fprintf(b, "%s  %s  %s\n", strings.ToUpper(string(x.Verdict)), x.Location, x.Name)
 	for _, id := range x.Requirements {
@@ -126,7 +126,7 @@ func (r *Report) explain(b *bytes.Buffer, x *Result, whole bool) {
 	b.WriteByte('\n')
 }
 
-// print writes the exchange as it was on the wire.
+// print writes the exchange as it was sent and received.
 func (e *Exchange) print(b *bytes.Buffer) {
 	fmt.Fprintf(b, "    request:  %s %s\n", e.Method, e.URL)
 	printHeader(b, e.Header)

@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// said is what every report must say, whatever its format.
+// said is the text that every format except badge must contain.
 func said(r *Report) map[string]string {
 	return map[string]string{
 		"the verdict": r.Verdict(), "the selection": "requirement REQ-PUB-001", "a flag": "--accept-partial", "a binding": "Svc-Flow-Control-Key",
@@ -14,11 +14,11 @@ func said(r *Report) map[string]string {
 	}
 }
 
-// Every report carries what it needs to be read without the command that made it.
+// Every report contains what is needed to read it without the command that made it.
 func TestReportsSayWhatWasAskedFor(t *testing.T) {
 	t.Parallel()
 	for _, format := range Formats() {
-		if format == "badge" { // it has room for the verdict only
+		if format == "badge" { // a badge contains the verdict only
 			continue
 		}
 		t.Run(format, func(t *testing.T) {
@@ -47,8 +47,7 @@ func TestReportsSayWhatWasAskedFor(t *testing.T) {
 	}
 }
 
-// Only a whole run in which everything was judged is conformant, whatever the
-// exit code.
+// A run is conformant only if it is whole and everything was judged, whatever the exit code.
 func TestVerdictWords(t *testing.T) {
 	t.Parallel()
 	whole := func(change func(*Report), verdicts ...Verdict) *Report {
@@ -69,7 +68,7 @@ func TestVerdictWords(t *testing.T) {
 		code int
 	}{
 		{"everything passes", whole(nil, Pass, Observed), "conformant", 0},
-		{"something implied does not hold", whole(nil, Pass, Warn), "conformant with warnings", 0},
+		{"an implied requirement fails", whole(nil, Pass, Warn), "conformant with warnings", 0},
 		{"a selection passes", whole(func(r *Report) { r.Selection = []string{"tags @stated"} }, Pass), "selection: all of it holds", 0},
 		{"a selection fails", whole(func(r *Report) { r.Selection = []string{"tags @stated"} }, Fail), "selection: NOT conformant", 1},
 		{"a partial run", whole(nil, Pass, Inconclusive), "partial: not everything could be judged", 4},
@@ -80,7 +79,7 @@ func TestVerdictWords(t *testing.T) {
 		{"a failure and harness errors", whole(nil, Fail, HarnessError), "NOT conformant", 1},
 		{"a harness error", whole(nil, Pass, HarnessError), "no verdict: the suite or a driver failed", 7},
 		{"an expected failure", whole(func(r *Report) { r.Results[0].Expected = true }, Fail, Pass), "NOT conformant, as expected: 1 in the baseline", 0},
-		{"the target is gone", whole(func(r *Report) { r.Unreachable = "http://a does not answer" }, Pass, Fail), "no verdict: http://a does not answer", 3},
+		{"the target became unreachable", whole(func(r *Report) { r.Unreachable = "http://a does not answer" }, Pass, Fail), "no verdict: http://a does not answer", 3},
 		{"a limit", whole(func(r *Report) { r.Exhausted = "limits.wall: 3s" }, Pass, Inconclusive), "a limit ended the run: limits.wall: 3s", 6},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -95,7 +94,7 @@ func TestVerdictWords(t *testing.T) {
 	}
 }
 
-// What is not shown is said, and results of one verdict leave room for another.
+// The report says how much it omits, and the results of one verdict do not displace others.
 func TestTerminalReportCutsNothingSilently(t *testing.T) {
 	t.Parallel()
 	r := &Report{}

@@ -9,8 +9,7 @@ import (
 	"github.com/understudy-mock/understudy/spec"
 )
 
-// published is the short form of a report: what a registry of implementations
-// keeps.
+// published is the short form of a report, for a registry of implementations.
 type published struct {
 	Kind string `yaml:"kind"`
 	Spec struct {

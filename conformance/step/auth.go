@@ -32,7 +32,7 @@ var authSteps = []step{
 	{"Then", `the answer does not name the run`, (*Scenario).runNotNamed},
 }
 
-// example is a request to an operation that has no consequences to speak of.
+// example returns a harmless request to an operation.
 func (s *Scenario) example(op string) (harness.Request, error) {
 	q := harness.Request{Operation: op}
 	if err := s.Claimed(op); err != nil {
@@ -57,9 +57,8 @@ func (s *Scenario) example(op string) (harness.Request, error) {
 	return q, nil
 }
 
-// requestOperation sends an example of the operation with the credentials of the
-// scenario. Whether it was accepted is left to the steps that follow: many scenarios
-// want a refusal.
+// requestOperation sends an example of the operation with the credentials of the scenario.
+// Later steps judge the answer: many scenarios expect a refusal.
 func (s *Scenario) requestOperation(op string) error {
 	q, err := s.example(op)
 	if err != nil {
@@ -72,19 +71,19 @@ func (s *Scenario) requestOperation(op string) error {
 	return err
 }
 
-// endpointsLooked waits for what a request may have delivered; whether it did is
-// another scenario's question.
+// endpointsLooked marks the deliveries that a request may have caused as judged: other
+// scenarios check them.
 func (s *Scenario) endpointsLooked() {
 	if s.Clock.Virtual() {
-		_ = s.Clock.Pass(s.Context, 0) // a clock that fails says so at the next step
+		_ = s.Clock.Pass(s.Context, 0) // a failing clock fails the next step as well
 	}
 	for _, e := range s.Endpoints {
 		e.Look()
 	}
 }
 
-// operationAccepted is inconclusive where the target refuses good credentials: what
-// it does with wrong ones would then prove nothing.
+// operationAccepted is inconclusive when the target refuses valid credentials: a refusal of
+// wrong ones would then prove nothing.
 func (s *Scenario) operationAccepted(op string) error {
 	if err := s.requestOperation(op); err != nil {
 		return err
@@ -156,8 +155,8 @@ func (s *Scenario) publishWrongQuery() error {
 	return s.publishTo(s.Endpoint(theDestination).URL, "query", "wrong"+s.Key)
 }
 
-// accountWithColon needs an account of its own, whose password the suite chooses:
-// HTTP splits the pair at the first colon, so that a password may hold others.
+// accountWithColon creates an account with a colon in its password: HTTP Basic splits the
+// pair at the first colon, so that passwords may contain colons.
 func (s *Scenario) accountWithColon() error {
 	if _, err := s.Driver("account"); err != nil {
 		return err
@@ -172,8 +171,8 @@ func (s *Scenario) accountWithColon() error {
 	return nil
 }
 
-// requestCut sends the password up to its colon only, which a server accepts that
-// splits at the last one.
+// requestCut sends the password only up to its colon. A server that cuts passwords at a
+// colon accepts it.
 func (s *Scenario) requestCut(op string) error {
 	q, err := s.example(op)
 	if err != nil {
@@ -189,7 +188,7 @@ func (s *Scenario) accepted() error { return s.Asked.Accepted() }
 
 func (s *Scenario) refused() error { return s.Asked.Refused() }
 
-// stranger are the credentials of another account.
+// stranger creates another account and returns its credentials.
 func (s *Scenario) stranger() (target.Auth, error) {
 	mine, hidden, user, account := s.Auth, s.Hidden, s.User, s.Clock.Account
 	key := s.Key
@@ -204,8 +203,7 @@ func (s *Scenario) stranger() (target.Auth, error) {
 	return other, err
 }
 
-// as gives a request other credentials. What is wrong has the form of what is
-// right.
+// as sets other credentials on a request. Wrong credentials have the form of valid ones.
 func (s *Scenario) as(who string, q harness.Request) (harness.Request, error) {
 	basic := q.Operation == "deleteSearchIndex" || q.Operation == "getUsageStatistics"
 	switch who {
@@ -229,7 +227,7 @@ func (s *Scenario) as(who string, q harness.Request) (harness.Request, error) {
 	return q, nil
 }
 
-// doAs makes a request with other credentials.
+// doAs sends a request with other credentials.
 func (s *Scenario) doAs(who string, q harness.Request) error {
 	q, err := s.as(who, q)
 	if err != nil {
@@ -260,7 +258,7 @@ func (s *Scenario) readAsStranger(list string) error {
 	return s.doAs("with the credentials of another account", harness.Request{Operation: op})
 }
 
-// noNewRun demands that the workflow was not called again.
+// noNewRun requires that the workflow was not called again.
 func (s *Scenario) noNewRun() error {
 	return s.Absent(func() error {
 		if n := len(s.Runs.peer.Endpoint.Look()) - s.Runs.restarted.calls; n > 0 {
@@ -285,7 +283,7 @@ func (s *Scenario) runNotNamed() error {
 	return nil
 }
 
-// accountInBase64 has credentials whose base64 holds what a decoder may refuse.
+// accountInBase64 creates an account whose credentials contain padding, or + and /, in base64.
 func (s *Scenario) accountInBase64(what string) error {
 	if _, err := s.Driver("account"); err != nil {
 		return err

@@ -44,7 +44,7 @@ var dlqSteps = []step{
 	{"Then", `the entry does not say that the failure callback succeeded`, (*Scenario).callbackNotSucceeded},
 	{"Then", `the date is inclusive`, (*Scenario).dateIsInclusive},
 	{"Then", `the entry has no field "(\w+)"`, (*Scenario).entryLacks},
-	{"Then", `the time "(\w+)" of the entry lies between the trigger and now`, (*Scenario).entryTime},
+	{"Then", `the time "(\w+)" of the entry is between the trigger and now`, (*Scenario).entryTime},
 	{"Then", `the entry reflects the (address|method|retries|forwarded headers|id|failure callback) of the run`, (*Scenario).entryReflects},
 	{"Then", `the (status|headers|body) of the entry is that of the last attempt`, (*Scenario).entryOfLast},
 	{"Then", `the entry carries the (payload|label|flow-control key|binary payload) of the run`, (*Scenario).entryCarries},
@@ -57,13 +57,13 @@ var dlqSteps = []step{
 	{"Then", `the queue holds all entries that fit, and no other`, (*Scenario).queueFits},
 }
 
-// entryID is the identity of an entry.
+// entryID returns the id of an entry, "" when it has none.
 func entryID(e any) string {
 	id, _ := check.Text(e, "/dlqId")
 	return id
 }
 
-// buried waits until a run is in the queue.
+// buried waits until a run is in the dead letter queue and returns its entry.
 func (s *Scenario) buried(run string) (any, error) {
 	var entry any
 	err := s.AfterRun(func() error {
@@ -105,8 +105,8 @@ func (s *Scenario) deadRun() error {
 	return s.Die()
 }
 
-// DeadRunWithCallback is a run that fails and whose failure callback is accepted, so
-// that what its entry stores is known.
+// DeadRunWithCallback makes a dead-lettered run whose failure callback is accepted with a
+// known answer, which its entry must contain.
 func (s *Scenario) DeadRunWithCallback() error {
 	name, err := s.Binding("headers", "failure_callback")
 	if err != nil {
@@ -119,8 +119,7 @@ func (s *Scenario) DeadRunWithCallback() error {
 	return s.deadRun()
 }
 
-// deadRuns triggers all runs before it waits for the first failure, so that their
-// retries pass at the same time.
+// deadRuns triggers all runs before it waits for the first failure, so that they fail concurrently.
 func (s *Scenario) deadRuns(n int) error {
 	if most := s.Suite.Target.Limits.MaxDLQEntries; most > 0 && n > most {
 		return harness.Inconclusive(report.BudgetExhausted, "limits.max_dlq_entries: %d (it needs %d)", most, n)
@@ -147,7 +146,8 @@ func (s *Scenario) deadRuns(n int) error {
 	return nil
 }
 
-// twoDeadRuns differ in workflow, status, label and failure callback.
+// twoDeadRuns makes two dead-lettered runs that differ in workflow, status, label and
+// failure callback.
 func (s *Scenario) twoDeadRuns() error {
 	if err := s.DeadRunWithCallback(); err != nil {
 		return err
@@ -172,8 +172,8 @@ func (s *Scenario) twoDeadRuns() error {
 	return s.Die()
 }
 
-// readQueue reads the entries of the scenario's run where there is one. Without a
-// run it reads the queue as it is, which belongs to others as well.
+// readQueue reads the entries of the scenario's run. Without a run it reads the first page
+// of the queue, which may have entries of other scenarios.
 func (s *Scenario) readQueue() error {
 	if s.Runs.Id == "" {
 		return s.readFirstEntries()
@@ -197,7 +197,7 @@ func (s *Scenario) readEntriesPaged(size int) error {
 	return err
 }
 
-// ofScenario filters the queue by the workflow of this scenario, where it can.
+// ofScenario is a filter for the workflow of the scenario; nil when the filter is not bound.
 func (s *Scenario) ofScenario() map[string]string {
 	if s.Bound("dlq", "url") == "" {
 		return nil
@@ -205,8 +205,8 @@ func (s *Scenario) ofScenario() map[string]string {
 	return map[string]string{"url": s.Runs.peer.Endpoint.URL}
 }
 
-// readEntriesRacing adds an entry after the first page: a cursor has to go on behind
-// the entry where it stands, not at a number that a newer entry has moved.
+// readEntriesRacing adds an entry after the first page: the next page must continue after
+// the last entry, not at an offset that the new entry shifts.
 func (s *Scenario) readEntriesRacing(size int) error {
 	added := false
 	l, err := s.ReadList("listWorkflowDLQ", "dlq", size, s.ofScenario(), func() error {
@@ -234,8 +234,8 @@ func (s *Scenario) callbackAnswered() error {
 	})
 }
 
-// deadAfter counts executions of the step and not deliveries: a target may deliver
-// once more than it has to, at least once is all that is promised.
+// deadAfter counts executions of the step, not deliveries: delivery is at least once, so
+// that a repeated one is legal.
 func (s *Scenario) deadAfter(n int) error {
 	entry, err := s.buried(s.Runs.Id)
 	if err != nil {
@@ -248,8 +248,8 @@ func (s *Scenario) deadAfter(n int) error {
 	return nil
 }
 
-// entriesOfRun waits for the first entry before it counts, since the queue may
-// follow the failure by a moment.
+// entriesOfRun waits for the first entry before it counts, since entries may appear shortly
+// after the failure.
 func (s *Scenario) entriesOfRun(n int) error {
 	if _, err := s.buried(s.Runs.Id); err != nil {
 		return err
@@ -274,7 +274,7 @@ func (s *Scenario) entryHas(field, kind string) error {
 }
 
 func (s *Scenario) entryLacks(field string) error {
-	if v, has := check.At(s.Runs.entry, "/"+field); has { // an empty text is not absent
+	if v, has := check.At(s.Runs.entry, "/"+field); has { // an empty text counts as present
 		return s.Failure("the entry has "+field, "nothing", harness.Shown(v))
 	}
 	return nil
@@ -282,9 +282,8 @@ func (s *Scenario) entryLacks(field string) error {
 
 func (s *Scenario) entryTime(field string) error { return s.between(s.Runs.entry, "/"+field) }
 
-// entryReflects compares a field of the entry with what the run was triggered with.
-// Header names are not compared: the document leaves open how forwarded headers are
-// called there.
+// entryReflects compares a field of the entry with what the run was triggered with. It does not
+// compare header names: the document does not define the names of forwarded headers in an entry.
 func (s *Scenario) entryReflects(what string) error {
 	want, pointer := "", ""
 	switch what {
@@ -318,8 +317,7 @@ func (s *Scenario) entryReflects(what string) error {
 	return nil
 }
 
-// entryOfLast tells the last answer of the endpoint from the ones before, each of
-// which was another.
+// entryOfLast requires the answer to the last attempt, which differs from all earlier ones.
 func (s *Scenario) entryOfLast(what string) error {
 	entry, err := s.buried(s.Runs.Id)
 	if err != nil {
@@ -369,8 +367,7 @@ func (s *Scenario) entryCarries(what string) error {
 	return nil
 }
 
-// entryBase64 has the endpoint answer with bytes that are no UTF-8, which a text in
-// JSON could not hold.
+// entryBase64 checks a response body that is not UTF-8, so that a JSON string cannot contain it.
 func (s *Scenario) entryBase64() error {
 	field, err := s.Binding("fields.dlq", "response_body_base64")
 	if err != nil {
@@ -390,7 +387,7 @@ func (s *Scenario) entryBase64() error {
 	return nil
 }
 
-// callbackStored waits for an outcome that is final.
+// callbackStored waits until the entry has the final outcome of the failure callback.
 func (s *Scenario) callbackStored() error {
 	return s.Eventually(func() error {
 		entry, err := s.buried(s.Runs.Id)
@@ -421,8 +418,7 @@ func (s *Scenario) outcomeHas(field, kind string) error {
 	return s.CheckField(s.Runs.entry, "/failureCallbackInfo/"+field, kind)
 }
 
-// idsDiffer counts an empty id as a repeated one: neither can be used to fetch or
-// delete an entry.
+// idsDiffer treats an empty id as a repeated one: neither can be used to fetch or delete an entry.
 func (s *Scenario) idsDiffer() error {
 	seen := map[string]bool{}
 	for _, e := range s.Runs.entries {
@@ -447,8 +443,8 @@ func (s *Scenario) endsWithoutCursor() error {
 	return nil
 }
 
-// queueFits knows each entry by its id from the lists of single runs, so that a
-// filter that answers less than fits is found as well as one that answers more.
+// queueFits reads the entries of each run separately, so that it finds filters that list
+// too few entries as well as filters that list too many.
 func (s *Scenario) queueFits() error {
 	var known []any
 	for _, id := range s.Runs.ids {

@@ -13,8 +13,8 @@ import (
 	"github.com/understudy-mock/understudy/spec/header"
 )
 
-// deadConfigured has everything that a run can be configured with and the target
-// file names.
+// deadConfigured makes a dead-lettered run with every configuration header that the target
+// file binds.
 func (s *Scenario) deadConfigured() error {
 	for _, c := range [][2]string{{"flow_key", s.Name("key")}, {"flow_value", s.FlowValue(FlowValues[0])}, {"method", http.MethodPut}} {
 		if name := s.Bound("headers", c[0]); name != "" {
@@ -27,7 +27,8 @@ func (s *Scenario) deadConfigured() error {
 	return s.DeadRunWithCallback()
 }
 
-// deadOfAnother is a run of another workflow, which the scenario is not about.
+// deadOfAnother makes a dead-lettered run of another workflow and then restores the
+// scenario's own run.
 func (s *Scenario) deadOfAnother() error {
 	runs, named := s.Runs, s.Named["the workflow"]
 	delete(s.Named, "the workflow")
@@ -38,8 +39,8 @@ func (s *Scenario) deadOfAnother() error {
 	return err
 }
 
-// deadWithFailingCallback lets the endpoint of the callback fail as well: the state
-// of the callback stands in the entry, which must stay.
+// deadWithFailingCallback makes a dead-lettered run whose failure callback fails too. Its
+// entry contains the state of the callback and must stay in the queue.
 func (s *Scenario) deadWithFailingCallback() error {
 	name, err := s.Binding("headers", "failure_callback")
 	if err != nil {
@@ -52,7 +53,7 @@ func (s *Scenario) deadWithFailingCallback() error {
 	return s.deadRun()
 }
 
-// callbackNotSucceeded reads on for a while: what is stored may come late.
+// callbackNotSucceeded reads the entry three times, a second apart: the state may be stored late.
 func (s *Scenario) callbackNotSucceeded() error {
 	for range 3 {
 		entry, err := s.buried(s.Runs.Id)
@@ -69,7 +70,7 @@ func (s *Scenario) callbackNotSucceeded() error {
 	return nil
 }
 
-// entryKinds are the fields of the table, with their types.
+// entryKinds lists the fields of an entry in the interface document, with their types.
 var entryKinds = [][2]string{
 	{"dlqId", "string"}, {"messageId", "string"}, {"url", "string"}, {"method", "string"}, {"header", "header map"}, {"maxRetries", "integer"},
 	{"notBefore", "integer"}, {"createdAt", "integer"}, {"callerIP", "string"}, {"workflowRunId", "string"}, {"workflowCreatedAt", "integer"},
@@ -99,8 +100,8 @@ func (s *Scenario) readQueueAgain() error {
 	return s.readQueue()
 }
 
-// entryIsSame compares the fields that no event changes; counters and the state of
-// the callback may move between two readings.
+// entryIsSame compares the fields that no event changes; counters and the state of the
+// callback may change between two readings.
 func (s *Scenario) entryIsSame() error {
 	for _, field := range []string{"dlqId", "messageId", "createdAt", "workflowCreatedAt", "notBefore"} {
 		was, _ := check.At(s.Runs.entries[0], "/"+field)
@@ -121,7 +122,8 @@ func (s *Scenario) onlyOwnEntries() error {
 	return nil
 }
 
-// entryConfiguration looks for the retries, by whichever case of their name.
+// entryConfiguration looks for the number of retries in the header of the entry, ignoring
+// the case of the header's name.
 func (s *Scenario) entryConfiguration() error {
 	sent, _ := check.At(s.Runs.entry, "/header")
 	m, _ := sent.(map[string]any)

@@ -10,9 +10,9 @@ import (
 	"github.com/understudy-mock/understudy/conformance/report"
 )
 
-// filterQueue takes the value from one of two entries that differ in the field. The
-// start of the scenario bounds the list where the target has such a filter, so that
-// a shared account with a long past can be judged.
+// filterQueue filters by a value of the first of two entries, which differ in the field.
+// The list starts at the trigger where the target has this filter, to skip older entries of
+// a shared account.
 func (s *Scenario) filterQueue(filter string) error {
 	sample, other := s.Runs.entries[0], s.Runs.entries[1]
 	equal := func(pointer string) (string, func(any) bool) {
@@ -53,7 +53,7 @@ func (s *Scenario) filterQueue(filter string) error {
 	return s.readFiltered("listWorkflowDLQ", "dlq", filters, fits)
 }
 
-// filterQueueByNobody asks for what no entry of the account has.
+// filterQueueByNobody filters by a value that no entry has.
 func (s *Scenario) filterQueueByNobody(filter string) error {
 	nobody := map[string]struct{ binding, value string }{
 		"run id": {"run_id", s.Runs.Id + "nobody"}, "workflow url": {"url", s.Runs.peer.Endpoint.URL + "/nobody"}, "response status": {"response_status", "418"},
@@ -71,8 +71,8 @@ func (s *Scenario) filterQueueByNobody(filter string) error {
 	return err
 }
 
-// times are what a date filter may mean: which time of an entry it is, is not
-// shown.
+// times returns the times, in Unix ms, that a date filter may compare: the document does
+// not say which time of an entry it is.
 func (s *Scenario) times(entry any) ([]int64, error) {
 	var all []int64
 	for _, field := range []string{"createdAt", "workflowCreatedAt", "notBefore"} {
@@ -97,7 +97,7 @@ func (s *Scenario) times(entry any) ([]int64, error) {
 	return slices.Compact(all), nil
 }
 
-// listedBy reports whether the queue holds an entry when it is filtered by a date.
+// listedBy reports whether the queue lists an entry when it is filtered by a date.
 func (s *Scenario) listedBy(entry any, param string, t int64) (bool, error) {
 	filters := map[string]string{param: strconv.FormatInt(t, 10)}
 	if s.Bound("dlq", "run_id") != "" {
@@ -116,10 +116,10 @@ func (s *Scenario) filterQueueByDate(end string) error {
 	return err
 }
 
-// dateIsInclusive asks with dates at, just before and just after each time that
-// the filter may mean. An hour away the answer is the same for all of them.
+// dateIsInclusive filters by dates at and next to each time that the filter may compare,
+// and by dates an hour away, which give the same result for all of these times.
 func (s *Scenario) dateIsInclusive() error {
-	param, outward := s.Runs.dated, int64(1) // a later end lets more in
+	param, outward := s.Runs.dated, int64(1) // a later end date lists more
 	if param == "from" {
 		outward = -1
 	}
@@ -138,7 +138,7 @@ func (s *Scenario) dateIsInclusive() error {
 			want bool
 		}
 		probes := []probe{{outer + hour*outward, true}, {inner - hour*outward, false}}
-		if param == "to" { // nothing of an entry is before its first time
+		if param == "to" { // an entry has no time before the first
 			probes = append(probes, probe{inner - 1, false})
 		}
 		for _, p := range probes {
@@ -157,7 +157,8 @@ func (s *Scenario) dateIsInclusive() error {
 	return nil
 }
 
-// boundary looks for the time that lets an entry in, and not just before it.
+// boundary fails when a date equal to a time of the entry does not list it, but the next
+// date outward does.
 func (s *Scenario) boundary(entry any, param string, outward int64, times []int64) error {
 	for _, t := range times {
 		listed, err := s.listedBy(entry, param, t)

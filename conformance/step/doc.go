@@ -1,14 +1,14 @@
-// Package step is what the lines of the feature files do: one method for each, in
-// a file for each area, with the table of their patterns at its top.
+// Package step implements the steps of the feature files: one method per step, one or more
+// files per area. A table in the first file of each area maps patterns to methods.
 //
 //	suite := godog.TestSuite{TestSuiteInitializer: func(c *godog.TestSuiteContext) { step.Register(c.ScenarioContext()) }}
 //
-// A Scenario is a harness.Scenario and what its steps remember from one line to the
-// next. A Given prepares and judges nothing: what fails there makes the scenario
-// inconclusive. A When acts, and keeps the response. A Then judges what came of it.
+// A Scenario is a harness.Scenario with the state that its steps share. A Given step
+// prepares; an error there usually makes the scenario inconclusive (harness.Prerequisite).
+// A When step acts and keeps the response. A Then step judges the result.
 //
 // # What it does not do
 //
-// It sends nothing itself and reads no clock: that is for the harness. It does not
-// know which scenarios run, nor what a result means for a profile.
+// It sends no requests and reads no clock itself: the harness does. It does not select
+// scenarios, and does not derive the verdict of a profile from their results.
 package step

@@ -17,13 +17,13 @@ func eventState(e any) string {
 	return t
 }
 
-// runLevel are the states of runs; all others are of messages.
+// runLevel lists the states of runs; all others are states of messages.
 var runLevel = []string{"INVOKED", "RUN_CANCELED", "RUN_FAILED", "RUN_STARTED", "RUN_SUCCESS", "WAITER_ADDED"}
 
-// messageLevel are the states of messages that the document names.
+// messageLevel lists the states of messages that the document names.
 var messageLevel = []string{"CREATED", "DELIVERED", "ERROR"}
 
-// endStates are the states in which a run is over.
+// endStates lists the states in which a run has ended.
 var endStates = []string{"RUN_CANCELED", "RUN_FAILED", "RUN_SUCCESS"}
 
 func eventStates(events []any) string {
@@ -50,7 +50,7 @@ func (s *Scenario) eventuallyEvent(what string, fits func(any) bool) error {
 	})
 }
 
-// RunRecorded waits for a state in the log of the run, wherever it stands there.
+// RunRecorded waits for a state in the log of the run, at any position.
 func (s *Scenario) RunRecorded(want string) error {
 	return s.eventuallyEvent("the event "+want, func(e any) bool { return eventState(e) == want })
 }
@@ -62,7 +62,7 @@ func (s *Scenario) messageRecorded(want string) error {
 	})
 }
 
-// ended waits until the run is over, and demands how.
+// ended waits until the log of the run has the end state want.
 func (s *Scenario) ended(want string) error {
 	return s.AfterRun(func() error {
 		events, err := s.EventsOf(s.Runs.Id)
@@ -78,8 +78,8 @@ func (s *Scenario) ended(want string) error {
 	})
 }
 
-// RunSucceeds waits for the end of the run. Any other end is a failure at the end of
-// the budget only, since a log may show it late.
+// RunSucceeds waits until the log shows the success of the run. Another end fails only when
+// the budget is spent, since events may be logged late.
 func (s *Scenario) RunSucceeds() error { return s.ended("RUN_SUCCESS") }
 
 func (s *Scenario) runFails() error { return s.ended("RUN_FAILED") }
@@ -93,7 +93,7 @@ func (s *Scenario) check(judge func(events []any) error) error {
 	return judge(events)
 }
 
-// count gives all states as a text beside the number, for the failure's evidence.
+// count returns the number of events whose state fits, and all states as a text for failures.
 func (s *Scenario) count(fits func(string) bool) (n int, seen string, err error) {
 	err = s.check(func(events []any) error {
 		for _, e := range events {
@@ -123,8 +123,8 @@ func (s *Scenario) oneEnd() error {
 	return err
 }
 
-// createdBeforeDelivered compares times and not positions in the list: the order of
-// events of one millisecond is open.
+// createdBeforeDelivered compares times, not positions in the list: the order of events of
+// the same millisecond is not defined.
 func (s *Scenario) createdBeforeDelivered() error {
 	return s.check(func(events []any) error {
 		created := map[string]int64{}
@@ -144,8 +144,8 @@ func (s *Scenario) createdBeforeDelivered() error {
 	})
 }
 
-// responseOnSuccess asks for the response on the event of success and for its
-// absence on all others, which is what "only" in the sentence means.
+// responseOnSuccess requires the response on RUN_SUCCESS and none on all other events,
+// which is what "only" in the step means.
 func (s *Scenario) responseOnSuccess() error {
 	field, err := s.Binding("fields.log", "response")
 	if err != nil {
@@ -156,7 +156,7 @@ func (s *Scenario) responseOnSuccess() error {
 			v, has := harness.Given(e, "/"+field)
 			switch {
 			case eventState(e) != "RUN_SUCCESS" && has && v != "":
-				return s.Failure("the response stands on another event", "only on RUN_SUCCESS", harness.Shown(e))
+				return s.Failure("the response is on another event", "only on RUN_SUCCESS", harness.Shown(e))
 			case eventState(e) == "RUN_SUCCESS" && fmt.Sprint(v) != s.Runs.peer.Result:
 				return s.Failure("the response of the workflow", s.Runs.peer.Result, harness.Shown(v))
 			}
@@ -165,8 +165,8 @@ func (s *Scenario) responseOnSuccess() error {
 	})
 }
 
-// triedBeforeFailed compares with the receiver's clock only in real time: a clock
-// that is moved says nothing about the time of this machine.
+// triedBeforeFailed compares times in real time only: the receiver uses the local clock,
+// which is not comparable with a moved one.
 func (s *Scenario) triedBeforeFailed(n int) error {
 	if got := s.Runs.peer.Executions(onlyStep); got != n {
 		return s.Failure("tries of the step", strconv.Itoa(n), strconv.Itoa(got))
@@ -183,11 +183,11 @@ func (s *Scenario) triedBeforeFailed(n int) error {
 	})
 }
 
-// errorNames are the described values of ERROR events.
+// errorNames lists the bindings of the values that the document describes for ERROR events.
 var errorNames = []string{"error", "headers", "response_body", "response_headers", "response_status"}
 
-// errorDetails treats the error and its status as one fact: an event ERROR without
-// either does not say what went wrong.
+// errorDetails allows error details on ERROR events only, and requires the error and the
+// response status there.
 func (s *Scenario) errorDetails() error {
 	if _, err := s.Binding("fields.log", "error"); err != nil {
 		return err
@@ -201,7 +201,7 @@ func (s *Scenario) errorDetails() error {
 				}
 				_, has := harness.Given(e, "/"+field)
 				if has && eventState(e) != "ERROR" {
-					return s.Failure(field+" stands on an event "+eventState(e), "only on ERROR", harness.Shown(e))
+					return s.Failure(field+" is on an event "+eventState(e), "only on ERROR", harness.Shown(e))
 				}
 				if !has && eventState(e) == "ERROR" && (name == "error" || name == "response_status") {
 					return s.Failure("an event ERROR lacks "+field, field, harness.Shown(e))
@@ -212,8 +212,7 @@ func (s *Scenario) errorDetails() error {
 	})
 }
 
-// errorResponse looks at every event ERROR of the run, since each attempt was
-// answered in the same way.
+// errorResponse checks every ERROR event of the run, since all attempts got the same answer.
 func (s *Scenario) errorResponse(status int) error {
 	statusField, err := s.Binding("fields.log", "response_status")
 	if err != nil {
@@ -238,8 +237,8 @@ func (s *Scenario) errorResponse(status int) error {
 	})
 }
 
-// neverExecuted waits until nothing more can come; that something has not happened
-// yet would prove nothing.
+// neverExecuted waits until no further execution can follow, since a step may be executed
+// late.
 func (s *Scenario) neverExecuted(name string) error {
 	if err := s.AwaitQuiet(nil); err != nil {
 		return err
@@ -272,7 +271,7 @@ func (s *Scenario) namesInvoker() error {
 	for _, e := range events {
 		got, has := check.Text(e, "/"+field)
 		if has && eventState(e) != "RUN_STARTED" {
-			return s.Failure(field+" stands on an event "+eventState(e), "only on RUN_STARTED", harness.Shown(e))
+			return s.Failure(field+" is on an event "+eventState(e), "only on RUN_STARTED", harness.Shown(e))
 		}
 		if eventState(e) == "RUN_STARTED" && got != s.Runs.Id {
 			return s.Failure("the invoker of the run", s.Runs.Id, got)
@@ -291,7 +290,7 @@ func (s *Scenario) typeRecorded(kind string) error {
 	})
 }
 
-// stepTypes is the documented list.
+// stepTypes lists the documented step types.
 var stepTypes = []string{"Initial", "Run", "Call", "SleepFor", "SleepUntil", "Wait", "Notify", "Invoke"}
 
 func (s *Scenario) documentedTypes() error {
@@ -319,7 +318,8 @@ func (s *Scenario) firstType(want string) error {
 		if kind, _ := check.Text(first, "/stepInfo/stepType"); kind == want {
 			return nil
 		}
-		// Messages of one millisecond may stand in any order: one of them will do.
+		// Messages of the same millisecond may be in any order: any of them may have the
+		// type.
 		for _, e := range events {
 			created, _ := check.Integer(e, "/stepInfo/createdAt")
 			if kind, _ := check.Text(e, "/stepInfo/stepType"); created == when && kind == want {
@@ -373,7 +373,7 @@ func (s *Scenario) concurrentSteps() error {
 		for _, e := range events {
 			name, _ := check.Text(e, "/stepInfo/stepName")
 			n, has := check.Integer(e, "/stepInfo/concurrent")
-			alone := int64(0) // "alongside this step": n and n-1 are both readings
+			alone := int64(0) // "alongside this step" may mean n or n-1
 			switch name {
 			case "prepare":
 			case "reserve", "charge", "ship":
@@ -393,8 +393,8 @@ func (s *Scenario) concurrentSteps() error {
 	})
 }
 
-// described are the bindings and the expected values of what a step of a type
-// carries.
+// described returns the binding of a value in step information, and a predicate for the
+// expected value. The predicate is nil when the value is unknown.
 func (s *Scenario) described(value string) (name string, want func(any) bool) {
 	number := func(f func(int64) bool) func(any) bool {
 		return func(v any) bool { n, ok := check.Integer(v, ""); return ok && f(n) }
@@ -462,8 +462,8 @@ func (s *Scenario) stepHolds(kind, value string) error {
 	})
 }
 
-// waitSays accepts any event of the wait that says so: a target may record the wait
-// when it begins and again when it ends.
+// waitSays passes when any event of the wait has the expected outcome: a target may record
+// the wait when it begins and again when it ends.
 func (s *Scenario) waitSays(what string) error {
 	field, err := s.Binding("fields.step", "wait_timeout")
 	if err != nil {

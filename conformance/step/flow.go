@@ -12,7 +12,7 @@ import (
 	"github.com/understudy-mock/understudy/conformance/report"
 )
 
-// flowing are the flow-control keys of a scenario.
+// flowing holds the flow-control keys of a scenario.
 type flowing struct {
 	key    string
 	held   int
@@ -64,11 +64,11 @@ func (s *Scenario) hold(key, endpoint string, n int) error {
 	return nil
 }
 
-// FlowValues are what scenarios call two flow-control values: their syntax is not
-// shown, so the target file may say what they are for the target.
+// FlowValues are the names of two flow-control values in scenarios. The document does not
+// define their syntax, so that the target file may replace them.
 var FlowValues = []string{"parallelism=5", "parallelism=2"}
 
-// FlowValue is a value as the target writes it.
+// FlowValue returns a value in the syntax of the target.
 func (s *Scenario) FlowValue(value string) string {
 	bound := s.Suite.Target.Bindings.FlowValues
 	if i := slices.Index(FlowValues, value); i >= 0 && i < len(bound) {
@@ -77,8 +77,8 @@ func (s *Scenario) FlowValue(value string) string {
 	return value
 }
 
-// flowRefused turns the refusal of a flow-control value whose syntax nobody has
-// named into a lack of the binding.
+// flowRefused converts the refusal of a flow-control value to a missing binding when the
+// target file does not define the syntax.
 func (s *Scenario) flowRefused(err error) error {
 	if err == nil || len(s.Suite.Target.Bindings.FlowValues) > 0 || s.Asked == nil || s.Asked.Status < 400 || s.Asked.Status >= 500 {
 		return err
@@ -94,8 +94,7 @@ func (s *Scenario) pausedKeyOf(kind string, n int) error {
 	return s.hold(s.flow.key, theDestination, n)
 }
 
-// resumedBefore resumes once before the scenario begins: the second resume of a key
-// meets a state that the first one left.
+// resumedBefore pauses and resumes the key once, so that the scenario checks a second resume.
 func (s *Scenario) resumedBefore() error {
 	s.flow.key = s.Name("key")
 	if err := s.hold(s.flow.key, "the earlier destination", 1); err != nil {
@@ -113,8 +112,7 @@ func (s *Scenario) longerPausedKey(n int) error {
 	return s.hold(s.flow.key+"2", "the other destination", n)
 }
 
-// manyPausedKeys holds one message below each key, so that resuming one key too many
-// is seen at another destination.
+// manyPausedKeys pauses n keys with one held message each, all for different destinations.
 func (s *Scenario) manyPausedKeys(n int) error {
 	for i := range n {
 		if err := s.hold(s.Name(fmt.Sprintf("key%d", i)), fmt.Sprintf("destination %d", i), 1); err != nil {
@@ -125,8 +123,8 @@ func (s *Scenario) manyPausedKeys(n int) error {
 	return nil
 }
 
-// resumeAllAtOnce sends the requests at the same time, since held messages are lost
-// or doubled where two resumes share a list.
+// resumeAllAtOnce resumes all keys concurrently: a target whose resumes share a list may
+// lose or repeat messages.
 func (s *Scenario) resumeAllAtOnce() error {
 	return atOnce(s.flow.held, func(i int) error {
 		a, err := s.Do(harness.Request{Operation: "resumeFlowControlKey", Vars: map[string]string{"flowControlKey": s.Name(fmt.Sprintf("key%d", i))}})
@@ -166,8 +164,7 @@ func (s *Scenario) noneArrived() error {
 	})
 }
 
-// resume notes the status without judging it: any 2xx is an acceptance in the
-// document.
+// resume records the status without judging it: in the document, any 2xx is an acceptance.
 func (s *Scenario) resume() error {
 	a, err := s.Do(harness.Request{Operation: "resumeFlowControlKey", Vars: map[string]string{"flowControlKey": s.flow.key}})
 	s.Asked = a
@@ -184,8 +181,7 @@ func (s *Scenario) resumeUnknown() error {
 	return err
 }
 
-// allArrive wants at least the number of held messages, since a delivery may be
-// repeated.
+// allArrive requires at least the number of held messages, since a delivery may be repeated.
 func (s *Scenario) allArrive() error {
 	e := s.Endpoint(theDestination)
 	return s.Within(func() error {
@@ -196,10 +192,9 @@ func (s *Scenario) allArrive() error {
 	})
 }
 
-// ownBodies compares bodies to find a message that was delivered twice in place of
-// another.
+// ownBodies compares bodies to find a message that was delivered twice instead of another one.
 func (s *Scenario) ownBodies() error {
-	return s.Within(func() error { // a repeat of one may come before another
+	return s.Within(func() error { // one message may be repeated before another arrives
 		var bodies []string
 		for _, got := range s.Endpoint(theDestination).Look() {
 			bodies = append(bodies, string(got.Body))
@@ -231,7 +226,7 @@ func (s *Scenario) errorShape() error {
 		return nil
 	}
 	if _, err := s.Driver("pause"); err != nil && s.Asked.JSON == nil && s.Asked.Status == http.StatusNotFound && len(s.Suite.Target.Profiles) == 0 {
-		return harness.Inconclusive(report.DriverMissing, "without a driver \"pause\" it cannot be told whether the target has the operation at all")
+		return harness.Inconclusive(report.DriverMissing, "without a driver \"pause\" the suite cannot find out whether the target has the operation at all")
 	}
 	return s.CheckField(s.Asked.JSON, "/error", "string")
 }

@@ -13,7 +13,7 @@ import (
 	"github.com/understudy-mock/understudy/spec/header"
 )
 
-// grouping is the URL group of a scenario.
+// grouping holds the URL groups of a scenario.
 type grouping struct {
 	Name   string
 	other  string
@@ -44,7 +44,7 @@ var groupSteps = []step{
 	{"Then", `the endpoints? (".+") receive nothing before the delay has passed`, (*Scenario).nothingBeforeDelay},
 }
 
-// newGroup lets the driver make a URL group.
+// newGroup creates a URL group by the driver.
 func (s *Scenario) newGroup(name, endpoints string) error {
 	if err := s.Claimed("updateURLGroup"); err != nil {
 		return err
@@ -64,14 +64,14 @@ func (s *Scenario) newGroup(name, endpoints string) error {
 	return err
 }
 
-// MakeGroup lets the driver make a URL group of endpoints with these nicknames.
+// MakeGroup creates the URL group of the scenario from the quoted nicknames of its endpoints.
 func (s *Scenario) MakeGroup(endpoints string) error {
 	s.Group.Name = s.Name("group")
 	return s.newGroup(s.Group.Name, endpoints)
 }
 
-// ownGroup is a group to update: one that the driver makes, or that of the target
-// file, once.
+// ownGroup makes sure that there is a group to update: one that the driver creates, or the
+// one of the target file.
 func (s *Scenario) ownGroup() error {
 	if s.Group.Name != "" {
 		return nil
@@ -89,7 +89,7 @@ func (s *Scenario) anotherGroup(endpoints string) error {
 	return s.newGroup(s.Group.other, endpoints)
 }
 
-// longerGroup has a name that begins with that of the other group.
+// longerGroup creates a group whose name begins with the name of the scenario's first group.
 func (s *Scenario) longerGroup(endpoints string) error {
 	s.Group.other = s.Group.Name + "2"
 	return s.newGroup(s.Group.other, endpoints)
@@ -129,9 +129,8 @@ func (s *Scenario) update(headers map[string]any) error {
 	return a.Accepted()
 }
 
-// A default header is that of a request to the group. Whether one without the
-// forward prefix goes on to the endpoints depends on header forwarding, so that is
-// among the defaults as well.
+// updateForwarded adds header forwarding to the defaults: a default header is a header of the
+// request, so that without the forward prefix it reaches the endpoints only with forwarding.
 func (s *Scenario) updateForwarded(name string, value any) error {
 	return s.update(map[string]any{name: value, header.HeaderForward: "true"})
 }
@@ -146,9 +145,8 @@ func (s *Scenario) updateTwo(name, value, other, further string) error {
 	return s.update(map[string]any{name: value, other: further, header.HeaderForward: "true"})
 }
 
-// updateConfiguration names the settings by the headers that the document gives
-// them; a short retry delay is added where the target has one, or a failing endpoint
-// would cost minutes.
+// updateConfiguration sets defaults by the headers of the document. It adds a short retry
+// delay where the target has one; otherwise a failing endpoint takes minutes.
 func (s *Scenario) updateConfiguration(what string) error {
 	switch what {
 	case "header forwarding":
@@ -200,7 +198,8 @@ func (s *Scenario) publishTwice() error {
 	return s.publishToGroup()
 }
 
-// each waits until every endpoint has n deliveries, and then looks at them.
+// each waits until every endpoint has n deliveries, and calls look with each. More
+// deliveries are a failure.
 func (s *Scenario) each(endpoints string, n int, look func(name string, got *receiver.Received) error) error {
 	for _, name := range harness.QuotedNames(endpoints) {
 		e := s.Endpoint(name)
@@ -235,8 +234,7 @@ func (s *Scenario) eachReceivesOnce(endpoints string) error {
 	})
 }
 
-// endpointReceivesNothing waits for as long as a delivery could take before it says
-// so.
+// endpointReceivesNothing checks after the time that a delivery could take.
 func (s *Scenario) endpointReceivesNothing(name string) error {
 	e := s.Endpoint(name)
 	return s.Absent(func() error {
@@ -247,9 +245,8 @@ func (s *Scenario) endpointReceivesNothing(name string) error {
 	})
 }
 
-// eachReceivesHeader compares all values of the header in their order: a default
-// that is added beside the value of the request is a second value, not another
-// header.
+// eachReceivesHeader compares all values of the header in order: a default that is added to
+// the value of the request is a second value.
 func (s *Scenario) eachReceivesHeader(endpoints, header, a, b, twice string) error {
 	want, n := []string{a}, 1
 	if b != "" {
@@ -270,13 +267,12 @@ func (s *Scenario) eachReceivesHeader(endpoints, header, a, b, twice string) err
 func (s *Scenario) triedTimes(name, times string) error {
 	err := s.attempts(name, map[string]int{"once": 1, "twice": 2}[times])
 	for _, e := range s.Endpoints {
-		e.Look() // what came to the others is not the question
+		e.Look() // marks deliveries to other endpoints as judged
 	}
 	return err
 }
 
-// eachReceivesBoth tells the messages apart by their bodies, since ids are the
-// target's choice.
+// eachReceivesBoth identifies the messages by their bodies, since ids are the target's choice.
 func (s *Scenario) eachReceivesBoth(endpoints string) error {
 	seen := map[string]bool{}
 	err := s.each(endpoints, 2, func(name string, got *receiver.Received) error {

@@ -18,7 +18,7 @@ var logSteps = []step{
 	{"When", `the message logs are read without a page size`, (*Scenario).readFirstLogs},
 	{"When", `the message logs are read with a page size of (\d+)`, (*Scenario).readLogsSized},
 	{"When", `the message logs of the run are read (\d+) at a time`, (*Scenario).readLogsPaged},
-	{"When", `the message logs of the run are read (\d+) at a time while another run goes on`, (*Scenario).readLogsRacing},
+	{"When", `the message logs of the run are read (\d+) at a time while another run continues`, (*Scenario).readLogsRacing},
 	{"When", `the message logs are filtered by (run id|workflow url|creation of the run|the state "\w+"|message id|an unknown run id|run id and the state "\w+")`, (*Scenario).filterLogs},
 	{"When", `the message logs are filtered by the (start|end) date (of|just before|just after) one of their events`, (*Scenario).filterLogsByDate},
 	{"Then", `the answer is 200 with an array "(\w+)"`, (*Scenario).answersArray},
@@ -28,7 +28,7 @@ var logSteps = []step{
 	{"Then", `the times of every event lie between the trigger and now`, (*Scenario).timesLie},
 	{"Then", `every event of the run names the address of the workflow`, (*Scenario).namesAddress},
 	{"Then", `all events of the run have the same creation time and address`, (*Scenario).eventsAgree},
-	{"Then", `step information stands on message-level events and on no others`, (*Scenario).stepInfoStands},
+	{"Then", `step information is on message-level events and on no others`, (*Scenario).stepInfoStands},
 	{"Then", `every event "CREATED" of the run has the field "(\w+)" as (\w+)`, (*Scenario).createdHas},
 	{"Then", `the next delivery time of the sleeping step is (\d+) seconds after its creation`, (*Scenario).nextDelivery},
 	{"Then", `every run-level state is one of the documented list`, (*Scenario).documentedStates},
@@ -41,13 +41,13 @@ var logSteps = []step{
 	{"Then", `the list is empty`, (*Scenario).listEmpty},
 }
 
-// readLogs lets a failed run reach the logs first: the queue and the logs may learn
-// of it one after the other.
+// readLogs reads the logs of the run. For a failed run it first waits until the logs show
+// the failure: the dead letter queue may show it earlier.
 func (s *Scenario) readLogs() error {
 	if s.Runs.Id == "" {
 		return s.readFirstLogs()
 	}
-	if s.Runs.entry != nil { // its failure is in the queue, and may not be in the logs yet
+	if s.Runs.entry != nil {
 		if err := harness.Prerequisite(s.runFails()); err != nil {
 			return err
 		}
@@ -76,8 +76,8 @@ func (s *Scenario) readLogsPaged(size int) error {
 	return err
 }
 
-// readLogsRacing triggers runs between the pages. Events that are newer than the
-// first page may be listed or not; the older ones must come once each.
+// readLogsRacing triggers runs between the pages. Events that are newer than the first page
+// may be listed or not; each older event must be listed once.
 func (s *Scenario) readLogsRacing(size int) error {
 	l, err := s.ReadList("listWorkflowMessageLogs", "logs", size, map[string]string{"url": s.Runs.peer.Endpoint.URL}, func() error {
 		if len(s.Runs.ids) > 3 {
@@ -90,8 +90,8 @@ func (s *Scenario) readLogsRacing(size int) error {
 	return err
 }
 
-// answersArray wants an array also where nothing is listed: null or a missing member
-// breaks clients that walk through the list.
+// answersArray requires an array even when the list is empty: null or a missing member
+// breaks clients that iterate over the list.
 func (s *Scenario) answersArray(name string) error {
 	if err := s.Asked.Accepted(); err != nil {
 		return err
@@ -101,7 +101,7 @@ func (s *Scenario) answersArray(name string) error {
 	}
 	list, _ := check.At(s.Asked.JSON, "/"+name)
 	if _, ok := list.([]any); !ok {
-		return s.Asked.Fails("/"+name, "the list is no array", "an array", check.KindOf(list))
+		return s.Asked.Fails("/"+name, "the list is not an array", "an array", check.KindOf(list))
 	}
 	return nil
 }
@@ -115,7 +115,7 @@ func (s *Scenario) cursorIsString() error {
 	return nil
 }
 
-// own are the listed events of the run.
+// own returns the listed events of the run. It is a failure when there are none.
 func (s *Scenario) own() ([]any, error) {
 	var list []any
 	for _, e := range s.Runs.listed.Items {
@@ -129,7 +129,7 @@ func (s *Scenario) own() ([]any, error) {
 	return list, nil
 }
 
-// all judges every listed event of the run.
+// all applies judge to every listed event of the run.
 func (s *Scenario) all(judge func(e any) error) error {
 	events, err := s.own()
 	if err != nil {
@@ -147,8 +147,8 @@ func (s *Scenario) everyEventHas(field, kind string) error {
 	return s.all(func(e any) error { return s.CheckField(e, "/"+field, kind) })
 }
 
-// everyStepHas judges the events that have step information, and fails where none
-// has, or it would pass on an empty list.
+// everyStepHas checks the events with step information. It fails when there are none:
+// otherwise it would pass on an empty list.
 func (s *Scenario) everyStepHas(field, kind string) error {
 	found := false
 	err := s.all(func(e any) error {
@@ -164,7 +164,7 @@ func (s *Scenario) everyStepHas(field, kind string) error {
 	return err
 }
 
-// between demands a Unix ms time since the trigger.
+// between requires a time in Unix ms from the trigger until now, within the clock skew.
 func (s *Scenario) between(item any, pointer string) error {
 	end, err := s.Clock.Target(s.Context)
 	if err != nil {
@@ -179,8 +179,7 @@ func (s *Scenario) between(item any, pointer string) error {
 	return nil
 }
 
-// timesLie allows for the difference between the target's clock and this one, which
-// the suite has measured.
+// timesLie checks the times of every event, within the skew of the clocks (see between).
 func (s *Scenario) timesLie() error {
 	return s.all(func(e any) error {
 		for _, field := range []string{"/time", "/workflowCreatedAt"} {
@@ -204,8 +203,7 @@ func (s *Scenario) namesAddress() error {
 	})
 }
 
-// eventsAgree takes the first event as the measure: which value is right is judged
-// elsewhere.
+// eventsAgree compares all events with the first one: other steps check which value is right.
 func (s *Scenario) eventsAgree() error {
 	var created, address string
 	return s.all(func(e any) error {
@@ -222,14 +220,14 @@ func (s *Scenario) eventsAgree() error {
 	})
 }
 
-// stepInfoStands knows the states of the document only: a target may have further
-// ones, of either level.
+// stepInfoStands checks only the states of the document: a target may have further ones, at
+// either level.
 func (s *Scenario) stepInfoStands() error {
 	return s.all(func(e any) error {
 		_, has := check.At(e, "/stepInfo")
 		run := slices.Contains(runLevel, eventState(e))
 		if !run && !slices.Contains(messageLevel, eventState(e)) {
-			return nil // further states are legal
+			return nil
 		}
 		if run == has {
 			want := "step information"
@@ -251,8 +249,8 @@ func (s *Scenario) createdHas(field, kind string) error {
 	})
 }
 
-// nextDelivery allows one and a half seconds to both sides, since whole seconds are
-// legal and the time may be cut or rounded.
+// nextDelivery allows a difference of 1.5 seconds either way: whole seconds are legal,
+// truncated or rounded.
 func (s *Scenario) nextDelivery(seconds int) error {
 	found := false
 	err := s.all(func(e any) error {
@@ -262,7 +260,7 @@ func (s *Scenario) nextDelivery(seconds int) error {
 		found = true
 		created, _ := check.Integer(e, "/stepInfo/createdAt")
 		next, _ := check.Integer(e, "/nextDeliveryTime")
-		if d := next - created; d < int64(seconds)*1000-1500 || d > int64(seconds)*1000+1500 { // whole seconds are legal
+		if d := next - created; d < int64(seconds)*1000-1500 || d > int64(seconds)*1000+1500 {
 			return &report.Failure{Message: "the next delivery", Pointer: "/nextDeliveryTime", Want: fmt.Sprintf("%d s after %d", seconds, created), Got: strconv.FormatInt(next, 10), Exchange: s.Last()}
 		}
 		return nil
@@ -273,8 +271,8 @@ func (s *Scenario) nextDelivery(seconds int) error {
 	return err
 }
 
-// documentedStates looks at run-level states only, whose list is closed in the
-// document; the other list is open.
+// documentedStates checks run-level states only: the document closes their list, and leaves
+// the list of message-level states open.
 func (s *Scenario) documentedStates() error {
 	return s.check(func(events []any) error {
 		for _, e := range events {
@@ -302,7 +300,8 @@ func (s *Scenario) endsOpenly() error {
 	return nil
 }
 
-// twoRuns are finished, one after the other; all their events are known.
+// twoRuns makes two finished runs, one after the other. The address of the second workflow
+// begins with the address of the first.
 func (s *Scenario) twoRuns() error {
 	if err := s.finishedRun(); err != nil {
 		return err
@@ -321,7 +320,7 @@ func (s *Scenario) twoRuns() error {
 	return nil
 }
 
-// known are the events of all runs of the scenario.
+// known returns the events of all runs of the scenario.
 func (s *Scenario) known() ([]any, error) {
 	var all []any
 	for _, id := range s.Runs.ids {
@@ -334,14 +333,14 @@ func (s *Scenario) known() ([]any, error) {
 	return all, nil
 }
 
-// filterLogs chooses values of one of two runs whose ids and addresses begin alike,
-// so that a filter that compares beginnings lists too much.
+// filterLogs filters by values of the first of two runs. The id and address of the second
+// begin with those of the first, so that a filter that compares prefixes lists too much.
 func (s *Scenario) filterLogs(filter string) error {
 	known, err := s.known()
 	if err != nil {
 		return err
 	}
-	sample := known[0] // of the run that came first, with whose id and address those of the other begin
+	sample := known[0] // an event of the first run
 	run, _ := check.Text(sample, "/workflowRunId")
 	filters := map[string]string{}
 	if s.Bound("logs", "from") != "" {
@@ -385,7 +384,7 @@ func (s *Scenario) filterLogs(filter string) error {
 	return s.readFiltered("listWorkflowMessageLogs", "logs", filters, fits)
 }
 
-// readFiltered reads a list by filters and remembers what fits.
+// readFiltered reads a filtered list and stores fits, which reports whether an item matches.
 func (s *Scenario) readFiltered(op, section string, filters map[string]string, fits func(any) bool) error {
 	l, err := s.ReadList(op, section, 0, filters)
 	l.Fits = fits
@@ -393,8 +392,8 @@ func (s *Scenario) readFiltered(op, section string, filters map[string]string, f
 	return err
 }
 
-// filterLogsByDate sets the bound to the very time of an event and just beside it:
-// both ends of the range include their instant.
+// filterLogsByDate filters by the exact time of an event, or 1 ms before or after: both
+// ends of the range are inclusive.
 func (s *Scenario) filterLogsByDate(end, side string) error {
 	known, err := s.known()
 	if err != nil {
@@ -406,15 +405,15 @@ func (s *Scenario) filterLogsByDate(end, side string) error {
 		name, fits = "to", func(e any) bool { x, _ := check.Integer(e, "/time"); return x <= t }
 	}
 	filters := map[string]string{name: strconv.FormatInt(t, 10)}
-	if end == "end" && s.Bound("logs", "from") != "" { // not the whole past of a shared account
+	if end == "end" && s.Bound("logs", "from") != "" { // skips older events of a shared account
 		start := s.Runs.triggered.Add(-s.Skew()).UnixMilli()
 		filters["from"] = strconv.FormatInt(start, 10)
 	}
 	return s.readFiltered("listWorkflowMessageLogs", "logs", filters, fits)
 }
 
-// edge is a date between the events of the first run and those of the second, or
-// at the edge of one of them.
+// edge returns the time, in Unix ms, of the first or last event of one of the two runs, or
+// 1 ms before or after it.
 func (s *Scenario) edge(known []any, end, side string) int64 {
 	run := s.Runs.ids[0]
 	if (end == "start") != (side == "just after") {
@@ -452,8 +451,8 @@ func (s *Scenario) logsFit() error {
 	return s.fitting(known, harness.EventKey)
 }
 
-// fitting demands that the list holds all known items that fit, once, and
-// nothing that does not.
+// fitting requires that the list contains each known item that matches the filter once, and
+// no item that does not match.
 func (s *Scenario) fitting(known []any, key func(any) string) error {
 	l := &s.Runs.listed
 	var want []any
@@ -473,7 +472,7 @@ func (s *Scenario) fitting(known []any, key func(any) string) error {
 	return s.ListedOnce(l, want, key)
 }
 
-// answersEmpty lets a target refuse what it knows cannot be.
+// answersEmpty accepts an empty list or a refusal: a target may reject a value that cannot exist.
 func (s *Scenario) answersEmpty(name string) error {
 	if !s.Asked.OK() {
 		s.Looked(s.Asked.Exchange)
@@ -482,7 +481,7 @@ func (s *Scenario) answersEmpty(name string) error {
 	list, _ := check.At(s.Asked.JSON, "/"+name)
 	items, ok := list.([]any)
 	if !ok {
-		return s.Asked.Fails("/"+name, "the list is no array", "an array", check.KindOf(list))
+		return s.Asked.Fails("/"+name, "the list is not an array", "an array", check.KindOf(list))
 	}
 	if len(items) > 0 {
 		return s.Asked.Fails("/"+name, "the filtered list holds an item that does not fit", "nothing", harness.Shown(items[0]))

@@ -12,7 +12,7 @@ import (
 	"github.com/understudy-mock/understudy/conformance/report"
 )
 
-// logScanSteps look at whole runs: of every end, with every event.
+// logScanSteps check complete runs: all their events, for every kind of end.
 var logScanSteps = []step{
 	{"When", `the message logs are filtered by a (workflow url|message id|creation of the run) that nobody has`, (*Scenario).filterLogsByNobody},
 	{"When", `the message logs are filtered by a (start|end) date an hour away`, (*Scenario).filterLogsFarAway},
@@ -25,8 +25,8 @@ var logScanSteps = []step{
 	{"Then", `no event of the run is listed`, (*Scenario).noEventOfRun},
 }
 
-// filterLogsByNobody asks for a value that nothing has: an unknown filter that is
-// ignored would list everything.
+// filterLogsByNobody filters by a value that no event has: a target that ignores the filter
+// lists everything.
 func (s *Scenario) filterLogsByNobody(filter string) error {
 	nobody := map[string]struct{ binding, value string }{
 		"workflow url": {"url", s.Runs.peer.Endpoint.URL + "/nobody"}, "message id": {"message_id", "msg_" + s.Key + "nobody"},
@@ -43,8 +43,8 @@ func (s *Scenario) filterLogsByNobody(filter string) error {
 	return err
 }
 
-// filterLogsFarAway asks for what begins an hour after the events of the run, or
-// ended an hour before.
+// filterLogsFarAway filters by a start date one hour after the last event of the run, or by
+// an end date one hour before the first.
 func (s *Scenario) filterLogsFarAway(end string) error {
 	events, err := s.EventsOf(s.Runs.Id)
 	if err != nil {
@@ -67,8 +67,8 @@ func (s *Scenario) filterLogsFarAway(end string) error {
 	return err
 }
 
-// everyCursorIsString looks at every page, the last one too, whose cursor may be
-// missing or empty and must not be null.
+// everyCursorIsString checks every page, including the last, whose cursor may be absent or
+// empty but not null.
 func (s *Scenario) everyCursorIsString() error {
 	for _, a := range s.Runs.listed.Responses {
 		s.Asked = a
@@ -97,7 +97,7 @@ func (s *Scenario) onlyOwnEvents() error {
 	return nil
 }
 
-// eventKinds and stepKinds are the fields of the tables, with their types.
+// eventKinds and stepKinds list the fields of events and of step information, with their types.
 var (
 	eventKinds = [][2]string{{"time", "integer"}, {"state", "string"}, {"workflowRunId", "string"}, {"workflowUrl", "string"}, {"workflowCreatedAt", "integer"}}
 	stepKinds  = [][2]string{
@@ -105,7 +105,7 @@ var (
 	}
 )
 
-// everyEventHasAll judges members of the step information only where there is some:
+// everyEventHasAll checks the fields of step information only where there is some:
 // run-level events have none.
 func (s *Scenario) everyEventHasAll() error {
 	return s.all(func(e any) error {
@@ -150,8 +150,8 @@ func (s *Scenario) everyMessageDelivered() error {
 	})
 }
 
-// oneMessageOfType follows a message through all its events: its step type is a fact
-// of the message and must not change.
+// oneMessageOfType collects the step types of each message over all its events: the type of
+// a message must not change.
 func (s *Scenario) oneMessageOfType(kind string) error {
 	return s.check(func(events []any) error {
 		types := map[string][]string{} // message -> its types
@@ -177,8 +177,7 @@ func (s *Scenario) oneMessageOfType(kind string) error {
 	})
 }
 
-// responseNowhereElse passes where the response is missing altogether, which another
-// scenario judges.
+// responseNowhereElse passes when no event has the response: another scenario checks that.
 func (s *Scenario) responseNowhereElse() error {
 	field, err := s.Binding("fields.log", "response")
 	if err != nil {

@@ -22,7 +22,7 @@ import (
 	"github.com/understudy-mock/understudy/spec/header"
 )
 
-// extending is what scenarios of the extensions know.
+// extending is the state of scenarios about extensions.
 type extending struct {
 	answers  []*harness.Response
 	schedule string
@@ -68,8 +68,8 @@ func (s *Scenario) byContent() error {
 	return s.carry("", header.ContentBasedDeduplication, "true")
 }
 
-// withCallback prefers the name that the target file binds: the extensions are not
-// in the document, and their headers are the target's own.
+// withCallback prefers the header that the target file binds: the document does not have
+// the extensions, so that targets may use their own headers.
 func (s *Scenario) withCallback(failure string) error {
 	binding, name := "callback", header.Callback
 	if failure != "" {
@@ -81,8 +81,7 @@ func (s *Scenario) withCallback(failure string) error {
 	return s.carry("", name, s.Endpoint("callback").URL)
 }
 
-// publishItTwice keeps both answers: that the second one names the first message is
-// what makes the two one message.
+// publishItTwice keeps both answers, since the second one must name the first message.
 func (s *Scenario) publishItTwice() error {
 	for range 2 {
 		if err := s.publishIt(); err != nil {
@@ -93,8 +92,8 @@ func (s *Scenario) publishItTwice() error {
 	return nil
 }
 
-// publishSame uses one body for all, so that deduplication by content would leave
-// one of them out.
+// publishSame uses one body for all endpoints, so that deduplication by content alone would
+// drop a message.
 func (s *Scenario) publishSame() error {
 	s.publish.body = []byte("the same for all of " + s.Key)
 	for _, e := range s.Endpoints {
@@ -105,8 +104,8 @@ func (s *Scenario) publishSame() error {
 	return nil
 }
 
-// publishBatch adds an item with a scheme that nobody can deliver to, where one bad
-// item is wanted, and leaves it to the steps whether the others are accepted.
+// publishBatch adds an item with an unsupported scheme if bad is set. It then leaves it to
+// the steps whether the other items are accepted.
 func (s *Scenario) publishBatch(bad string) error {
 	var items []map[string]any
 	for _, e := range s.Endpoints {
@@ -148,8 +147,8 @@ func (s *Scenario) namesFirst() error {
 	return nil
 }
 
-// enqueue publishes one after the other, each when the one before was answered: only
-// so has the queue an order that could be judged.
+// enqueue sends each message after the answer to the previous one: otherwise their order in
+// the queue is not defined.
 func (s *Scenario) enqueue(n int) error {
 	for i := range n {
 		a, err := s.Do(harness.Request{
@@ -168,8 +167,8 @@ func (s *Scenario) enqueue(n int) error {
 	return nil
 }
 
-// inOrder compares all attempts, so that a message that overtakes the repeat of the
-// one before is seen.
+// inOrder compares all attempts, so that it finds a message that overtakes the retry of the
+// previous one.
 func (s *Scenario) inOrder(twice string) error {
 	var want []string
 	for i := range s.extra.answers {
@@ -191,7 +190,7 @@ func (s *Scenario) inOrder(twice string) error {
 	})
 }
 
-// callback waits for the first one.
+// callback waits for the first callback and returns its body.
 func (s *Scenario) callback() (any, error) {
 	var body any
 	err := s.AfterRetries(func() error {
@@ -222,8 +221,8 @@ func (s *Scenario) callbackCarries() error {
 	return nil
 }
 
-// failureCallbackOnce waits for quiet before it counts, and looks up the entry that
-// the callback names: an id that leads nowhere helps nobody.
+// failureCallbackOnce waits until no second callback can follow before it counts, and
+// checks that the callback names the entry of the message.
 func (s *Scenario) failureCallbackOnce() error {
 	body, err := s.callback()
 	if err != nil {
@@ -253,8 +252,8 @@ func (s *Scenario) noFailureCallback() error {
 	})
 }
 
-// aSchedule needs a clock that is moved: the shortest schedule is a minute, and
-// several times are wanted.
+// aSchedule needs a clock driver: the shortest schedule runs once a minute, and steps need
+// several runs.
 func (s *Scenario) aSchedule(paused string) error {
 	if !s.Clock.Virtual() {
 		return harness.Inconclusive(report.DriverMissing, "a schedule takes minutes; a clock driver moves them")
@@ -287,14 +286,13 @@ func (s *Scenario) deliveriesBetween(low, high int) error {
 	return nil
 }
 
-// message is the id that the last publish answered.
+// message returns the message id of the last answer, "" without one.
 func (s *Scenario) message() string {
 	id, _ := check.Text(s.Asked.JSON, "/messageId")
 	return id
 }
 
-// messageReadable compares address and body only; what else a message shows is the
-// target's choice.
+// messageReadable compares address and body only; what else a message shows is the target's choice.
 func (s *Scenario) messageReadable() error {
 	a, err := s.Do(harness.Request{Operation: "getMessage", Vars: map[string]string{"messageId": s.message()}})
 	if err != nil {
@@ -330,7 +328,7 @@ func (s *Scenario) publishAndCancel() error {
 	return nil
 }
 
-// deadMessage is the entry of the message that was published.
+// deadMessage waits for the entry of the last message in the dead letter queue.
 func (s *Scenario) deadMessage() (entry any, err error) {
 	id := s.message()
 	err = s.AfterRetries(func() error {
@@ -350,8 +348,7 @@ func (s *Scenario) deadMessage() (entry any, err error) {
 	return entry, err
 }
 
-// messageDead looks at the destination before and after, so that the attempts are in
-// the evidence of a failure.
+// messageDead marks the attempts before and after the wait as judged.
 func (s *Scenario) messageDead(status int) error {
 	s.Endpoint(theDestination).Look()
 	entry, err := s.deadMessage()
@@ -365,8 +362,8 @@ func (s *Scenario) messageDead(status int) error {
 	return nil
 }
 
-// publishAndRetry takes the id from the queue: the answer of the publish names the
-// message, not its entry.
+// publishAndRetry reads the id of the entry from the queue: the answer of the publish has
+// only the message id.
 func (s *Scenario) publishAndRetry() error {
 	if err := s.publishIt(); err != nil {
 		return err
@@ -395,8 +392,7 @@ func (s *Scenario) messageNotDead() error {
 	return nil
 }
 
-// messageStates repeats the question until the states are those wanted: the log may
-// follow the delivery.
+// messageStates reads the log until it has the expected states: the log may be behind the delivery.
 func (s *Scenario) messageStates(want string) error {
 	id := s.message()
 	return s.AfterRetries(func() error {
@@ -414,8 +410,8 @@ func (s *Scenario) messageStates(want string) error {
 	})
 }
 
-// signed asks the target for its key unless the target file has it, verifies as a
-// receiver would, and hides both keys in the report.
+// signed verifies the signature with the key of the target file or, without one, of the
+// target. It hides the keys in the report.
 func (s *Scenario) signed() error {
 	got, err := s.FirstDelivery(theDestination)
 	if err != nil {

@@ -8,10 +8,10 @@ import (
 	"github.com/understudy-mock/understudy/conformance/harness"
 )
 
-// first asks for one page.
+// first requests the first page of a list.
 func (s *Scenario) first(op, section, size string) error { return s.next(op, section, size, "") }
 
-// next asks for the page of a cursor.
+// next requests the page of a cursor; "" is the first page.
 func (s *Scenario) next(op, section, size, cursor string) error {
 	query := map[string][]string{}
 	if cursor != "" {
@@ -40,15 +40,15 @@ func (s *Scenario) page() ([]any, string, error) {
 	list, _ := check.At(s.Asked.JSON, "/"+harness.ListField[s.Runs.listed.Operation])
 	items, ok := list.([]any)
 	if !ok {
-		return nil, "", s.Asked.Fails("/"+harness.ListField[s.Runs.listed.Operation], "the list is no array", "an array", check.KindOf(list))
+		return nil, "", s.Asked.Fails("/"+harness.ListField[s.Runs.listed.Operation], "the list is not an array", "an array", check.KindOf(list))
 	}
 	cursor, _ := check.Text(s.Asked.JSON, "/cursor")
 	return items, cursor, nil
 }
 
-// fullPage judges a page that was read without a size. One that holds less, and
-// has a cursor, is legal where pages of the largest size hold no more: nothing
-// says that a page is full, or that it is not empty.
+// fullPage judges a page that was read without a size. A page with fewer items and a cursor
+// is legal when a page of the largest size has no more: the document does not say that
+// pages are full, or not empty.
 func (s *Scenario) fullPage(n int) error {
 	items, cursor, err := s.filledPage("")
 	if err != nil {
@@ -75,7 +75,7 @@ func (s *Scenario) fullPage(n int) error {
 	return nil
 }
 
-// filledPage is the first page of a size that is not empty, and its cursor.
+// filledPage returns the items and the cursor of the first page that is not empty.
 func (s *Scenario) filledPage(size string) ([]any, string, error) {
 	op := s.Runs.listed.Operation
 	section := map[string]string{"listWorkflowDLQ": "dlq", "listWorkflowMessageLogs": "logs"}[op]

@@ -8,8 +8,7 @@ import (
 	"github.com/understudy-mock/understudy/conformance/harness"
 )
 
-// parallelSteps do many things at once: a server that keeps one message or one
-// answer in a shared place mixes them up.
+// parallelSteps send many requests concurrently, to find servers that mix up messages or answers.
 var parallelSteps = []step{
 	{"Given", `(\d+) destinations`, (*Scenario).manyDestinations},
 	{"When", `a message is published to each of them at once`, (*Scenario).publishToEachAtOnce},
@@ -19,7 +18,7 @@ var parallelSteps = []step{
 	{"Then", `the endpoints (".+") each receive the (\d+) messages of the (other )?group`, (*Scenario).eachReceivesMessages},
 }
 
-// atOnce does something n times in parallel and gives the first error.
+// atOnce calls do n times concurrently and returns the error with the lowest index.
 func atOnce(n int, do func(i int) error) error {
 	errs := make([]error, n)
 	var wg sync.WaitGroup
@@ -42,7 +41,7 @@ func (s *Scenario) manyDestinations(n int) error {
 	return nil
 }
 
-// publishBody publishes without touching what the scenario prepared.
+// publishBody publishes a body, regardless of the message that the scenario prepared.
 func (s *Scenario) publishBody(destination, body string) error {
 	a, err := s.Do(harness.Request{Operation: "publishMessage", Vars: map[string]string{"destination": destination}, Body: []byte(body), Method: s.PublishMethod()})
 	if err != nil {
@@ -72,8 +71,7 @@ func (s *Scenario) publishToGroupsAtOnce(n int) error {
 
 func messageOf(place string, i int) string { return fmt.Sprintf("message %d for %s", i, place) }
 
-// receivesAll waits until an endpoint has each of n messages, and demands that
-// it has no other.
+// receivesAll waits until an endpoint has received each of n messages and no others.
 func (s *Scenario) receivesAll(name, place string, n int) error {
 	e := s.Endpoint(name)
 	return s.Within(func() error {
@@ -82,7 +80,7 @@ func (s *Scenario) receivesAll(name, place string, n int) error {
 			want = append(want, messageOf(place, i))
 		}
 		for _, d := range e.Look() {
-			if body := string(d.Body); !slices.Contains(got, body) { // once more is legal
+			if body := string(d.Body); !slices.Contains(got, body) { // a repeated delivery is legal
 				got = append(got, body)
 			}
 		}

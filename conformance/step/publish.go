@@ -24,7 +24,7 @@ type publishing struct {
 	body    []byte
 	delay   time.Duration
 	started time.Time
-	call    fixtures.Webhook // a sender's, when there is one
+	call    fixtures.Webhook // request of a webhook sender, if any
 }
 
 var publishSteps = []step{
@@ -62,11 +62,10 @@ var publishSteps = []step{
 	{"Then", `nothing arrives at the destination`, (*Scenario).nothingArrives},
 }
 
-// fixtureSeed is that of what the suite makes up; it is the same for every run, so that
-// runs can be compared.
+// fixtureSeed is the seed of generated data. It is constant, so that runs are comparable.
 const fixtureSeed = 8675309
 
-// theDestination is the endpoint that most scenarios have one of.
+// theDestination is the name of the endpoint in scenarios with one destination.
 const theDestination = "the destination"
 
 func (s *Scenario) destination() error {
@@ -99,9 +98,8 @@ func (s *Scenario) twoDestinations(a, b string) error {
 	return nil
 }
 
-// theBodyIs has bodies that a target changes which parses and writes them again:
-// spaces and repeated names in JSON, the end of a line, bytes that are no text, the
-// order of a form.
+// theBodyIs sets a body that changes when a target decodes and re-encodes it: spacing and
+// repeated names in JSON, line ends, bytes that are not text, the order of a form.
 func (s *Scenario) theBodyIs(kind string) error {
 	switch kind {
 	case "JSON with odd spacing":
@@ -146,7 +144,7 @@ func (s *Scenario) option(how, name, value string) error {
 }
 
 func (s *Scenario) allowRetries(n int, how string) error {
-	if name := s.Bound("headers", "retry_delay"); name != "" { // a retry that must not come would come soon
+	if name := s.Bound("headers", "retry_delay"); name != "" { // an illegal retry then comes soon
 		if err := s.carry("", name, "1000"); err != nil {
 			return err
 		}
@@ -162,7 +160,7 @@ func (s *Scenario) delayMessage(seconds int, how string) error {
 	return s.option(how, header.Delay, value)
 }
 
-// delayed says how the target writes a delay, and remembers it.
+// delayed returns a delay in the target's format and stores it for later steps.
 func (s *Scenario) delayed(seconds int) (string, error) {
 	format := s.Bound("delay", "format")
 	if format == "" {
@@ -193,7 +191,7 @@ func (s *Scenario) callbackCalled() error {
 	})
 }
 
-// carry adds a value; a header that is given twice has two.
+// carry adds a header value to the message; a repeated name adds a second value.
 func (s *Scenario) carry(forward, name, value string) error {
 	if s.publish.header == nil {
 		s.publish.header = http.Header{}
@@ -212,7 +210,7 @@ func (s *Scenario) publishAddress(what string) error {
 	return s.forwardAll("query parameter")
 }
 
-// publishTo publishes what was prepared.
+// publishTo publishes the prepared message.
 func (s *Scenario) publishTo(destination, auth, token string) error {
 	if s.publish.body == nil {
 		s.publish.body = []byte("message of " + s.Key)
@@ -230,7 +228,7 @@ func (s *Scenario) publishTo(destination, auth, token string) error {
 	return err
 }
 
-// published publishes, and demands that the target accepts.
+// published publishes the prepared message and requires that the target accepts it.
 func (s *Scenario) published(destination, auth string) error {
 	if err := s.publishTo(destination, auth, ""); err != nil {
 		return err
@@ -245,8 +243,7 @@ func (s *Scenario) publishToPath(path string) error {
 	return s.published(s.Endpoint(theDestination).URL+path, "")
 }
 
-// publishToEach gives each message a body of its own, so that mixed-up messages are
-// seen.
+// publishToEach publishes a different body to each endpoint, so that mixed-up messages are found.
 func (s *Scenario) publishToEach() error {
 	for _, e := range s.Endpoints {
 		s.publish.body = []byte("message for " + e.Name)
@@ -287,8 +284,8 @@ func (s *Scenario) arrivesAt(path string) error {
 	return err
 }
 
-// eachReceivesItsOwn counts tries after the first delivery has come, so that one
-// message to two endpoints is found as well.
+// eachReceivesItsOwn also counts the deliveries, so that it finds a message that went to
+// two endpoints.
 func (s *Scenario) eachReceivesItsOwn() error {
 	for _, e := range s.Endpoints {
 		got, err := s.FirstDelivery(e.Name)
@@ -313,15 +310,15 @@ func (s *Scenario) bodyArrives() error {
 	return err
 }
 
-// senderHeadersArrive compares all headers that the suite has sent but User-Agent,
-// of which the document does not say whose it is.
+// senderHeadersArrive compares all headers of the sender except User-Agent: the document
+// does not say whose User-Agent a delivery has.
 func (s *Scenario) senderHeadersArrive() error {
 	got, err := s.FirstDelivery(theDestination)
 	if err != nil {
 		return err
 	}
 	for name, values := range s.publish.call.Header {
-		if name == "User-Agent" { // whose it is on a delivery is not shown
+		if name == "User-Agent" {
 			continue
 		}
 		if !slices.Equal(got.Header[name], values) {
@@ -331,13 +328,12 @@ func (s *Scenario) senderHeadersArrive() error {
 	return nil
 }
 
-// boundTolerance is what clocks and networks may take off a lower bound.
+// boundTolerance is subtracted from lower bounds for the inaccuracy of clocks and networks.
 const boundTolerance = 50 * time.Millisecond
 
 func (s *Scenario) notBeforeDelay() error { return s.delayedAt(theDestination) }
 
-// delayedAt demands that endpoints receive something, and not before the delay
-// has passed.
+// delayedAt requires that each endpoint receives a delivery, and none before the delay has passed.
 func (s *Scenario) delayedAt(names ...string) error {
 	early := func() error {
 		for _, name := range names {
@@ -384,8 +380,8 @@ func (s *Scenario) valuesReach(a, b, name string) error {
 	return err
 }
 
-// credentialStaysBehind looks for the token in every header of the delivery and not
-// in one: a target could pass it on under another name.
+// credentialStaysBehind looks for the token in every header of the delivery: a target may
+// forward it under another name.
 func (s *Scenario) credentialStaysBehind() error {
 	got, err := s.FirstDelivery(theDestination)
 	if err != nil {
@@ -397,8 +393,7 @@ func (s *Scenario) credentialStaysBehind() error {
 	return nil
 }
 
-// receivesBoth waits for two deliveries; that both have one body says nothing
-// about whether they are one message.
+// receivesBoth waits for two deliveries: messages with equal bodies are still two messages.
 func (s *Scenario) receivesBoth() error {
 	e := s.Endpoint(theDestination)
 	return s.Within(func() error {
@@ -425,7 +420,7 @@ func (s *Scenario) valueStaysBehind(value string) error {
 	return err
 }
 
-// nothingArrives waits for as long as a delivery could take before it says so.
+// nothingArrives checks after the time that a delivery could take.
 func (s *Scenario) nothingArrives() error {
 	e := s.Endpoint(theDestination)
 	return s.Absent(func() error {

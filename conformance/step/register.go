@@ -12,8 +12,7 @@ import (
 	"github.com/understudy-mock/understudy/conformance/vector"
 )
 
-// Scenario is one scenario with what its steps know, area by area. Steps are its
-// methods.
+// Scenario is the state of one scenario, by area. Its methods are the steps.
 type Scenario struct {
 	*harness.Scenario
 
@@ -30,23 +29,23 @@ type Scenario struct {
 
 type scenarioKey struct{}
 
-// Of is the scenario that a step belongs to.
+// Of returns the scenario in the context of a step.
 func Of(ctx context.Context) *Scenario {
 	s, _ := ctx.Value(scenarioKey{}).(*Scenario)
 	return s
 }
 
-// New is a scenario that no step has been made of.
+// New returns a scenario before its first step, and stores it in the context of s.
 func New(s *harness.Scenario) *Scenario {
 	own := &Scenario{Scenario: s, Limits: ratelimit.New(s), Vectors: vector.New(s)}
 	s.Context = context.WithValue(s.Context, scenarioKey{}, own)
 	return own
 }
 
-// step is a line of the step table.
+// step is a row of the step table.
 type step harness.Step
 
-// stepTable is every step there is, compiled once.
+// stepTable returns all steps with their compiled patterns. It compiles them once.
 var stepTable = sync.OnceValue(func() []compiledStep {
 	var all []compiledStep
 	for _, area := range stepAreas() {
@@ -62,8 +61,8 @@ type compiledStep struct {
 	expression *regexp.Regexp
 }
 
-// Register gives the table to godog. Steps stand at the level of the suite and
-// find their scenario in the context, so that they are compiled once.
+// Register registers all steps with godog. They are registered for the whole suite and find
+// their scenario in the context, so that their patterns are compiled once.
 func Register(sc *godog.ScenarioContext) {
 	for _, st := range stepTable() {
 		f := contextFirst(st.Do)
@@ -78,7 +77,7 @@ func Register(sc *godog.ScenarioContext) {
 	}
 }
 
-// receiver is the part of a scenario that a step is a method of.
+// receiver returns the value whose method a step is, by the type of the method's receiver.
 func (s *Scenario) receiver(t reflect.Type) reflect.Value {
 	switch t {
 	case reflect.TypeFor[*ratelimit.Scenario]():
@@ -89,8 +88,8 @@ func (s *Scenario) receiver(t reflect.Type) reflect.Value {
 	return reflect.ValueOf(s)
 }
 
-// contextFirst makes a function that godog calls out of a method: the context takes the
-// place of the receiver.
+// contextFirst converts a method into a function for godog: the first argument is a context
+// instead of the receiver.
 func contextFirst(method any) any {
 	m := reflect.ValueOf(method)
 	t := m.Type()

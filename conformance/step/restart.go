@@ -17,7 +17,7 @@ import (
 	"github.com/understudy-mock/understudy/spec/header"
 )
 
-// restart is what came of one.
+// restart holds what a scenario records before a restart, and the result.
 type restart struct {
 	answer *harness.Response
 	run    string // id of the new run
@@ -25,7 +25,7 @@ type restart struct {
 	calls  int // of the workflow, before the restart
 	done   map[string]int
 	chosen string
-	many   []*harness.Response // of restarts at once
+	many   []*harness.Response // answers of several restarts
 }
 
 var restartSteps = []step{
@@ -85,8 +85,8 @@ func (s *Scenario) deadRepaired() error {
 	return nil
 }
 
-// deadWithFlow is inconclusive where the target refuses the flow-control value and
-// the target file says nothing about its form, which the document leaves open.
+// deadWithFlow is inconclusive when the target refuses the flow-control value and the
+// target file does not define its syntax, which the document leaves open.
 func (s *Scenario) deadWithFlow(value string) error {
 	key, err := s.Binding("headers", "flow_key")
 	if err != nil {
@@ -122,7 +122,7 @@ func (s *Scenario) restart(entry any, header http.Header) error {
 	return nil
 }
 
-// restartOK demands that the target accepts.
+// restartOK restarts an entry and requires that the target accepts.
 func (s *Scenario) restartOK(entry any, header http.Header) error {
 	if err := s.restart(entry, header); err != nil {
 		return err
@@ -166,8 +166,7 @@ func (s *Scenario) restartUnknown() error {
 	return s.restart(map[string]any{"dlqId": entryID(s.Runs.entry) + "9"}, nil)
 }
 
-// namesNewRun checks that the creation time lies within the scenario, so that the
-// time of the old run is not taken for that of the new one.
+// namesNewRun requires a run id, and a creation time between the trigger of the first run and now.
 func (s *Scenario) namesNewRun() error {
 	if err := s.CheckField(s.Asked.JSON, "/workflowRunId", "string"); err != nil {
 		return err
@@ -192,7 +191,7 @@ func (s *Scenario) anotherID() error {
 	return nil
 }
 
-// newCalls waits for calls of the new run.
+// newCalls waits for calls of the new run. Calls that do not name their run count.
 func (s *Scenario) newCalls() ([]*receiver.Received, error) {
 	var calls []*receiver.Received
 	err := s.Within(func() error {
@@ -222,8 +221,8 @@ func (s *Scenario) executesAgain(name string) error {
 	})
 }
 
-// noEarlierResult looks at the first call of the new run, which is where a target
-// would hand over what the failed run had finished.
+// noEarlierResult checks the first call of the new run: a target that resumes the failed
+// run sends its results there.
 func (s *Scenario) noEarlierResult() error {
 	calls, err := s.newCalls()
 	if err != nil {
@@ -235,8 +234,7 @@ func (s *Scenario) noEarlierResult() error {
 	return nil
 }
 
-// calledWith reads the payload from the first call, whose first entry it is; later
-// calls may leave it out.
+// calledWith compares the payload in the first call of the new run; later calls may omit it.
 func (s *Scenario) calledWith(want string) error {
 	calls, err := s.newCalls()
 	if err != nil {
@@ -260,8 +258,7 @@ func (s *Scenario) originalHeaders() error {
 	return err
 }
 
-// triedExactly waits for the wanted number first and for quiet afterwards: too few
-// would be a matter of patience, too many are one try more.
+// triedExactly waits for n tries, and then until no further try can follow.
 func (s *Scenario) triedExactly(n int) error {
 	count := func() (int, error) {
 		calls, err := s.newCalls()
@@ -303,13 +300,13 @@ func (s *Scenario) newRunLogged() error {
 	})
 }
 
-// createdByRestart allows a second less in real time: whole seconds are legal, and
-// the clocks may differ by a little.
+// createdByRestart allows one second less in real time: whole seconds are legal, and the
+// clocks may differ slightly.
 func (s *Scenario) createdByRestart() error {
 	created, _ := check.Integer(s.Runs.restarted.answer.JSON, "/workflowCreatedAt")
 	low := s.Runs.restarted.asked
 	if !s.Clock.Virtual() {
-		low = low.Add(-time.Second) // whole seconds, and a little skew, are legal
+		low = low.Add(-time.Second)
 	}
 	if created < low.UnixMilli() {
 		return s.Asked.Fails("/workflowCreatedAt", "the new run was created before the restart", fmt.Sprintf("at least %d", low.UnixMilli()), strconv.FormatInt(created, 10))

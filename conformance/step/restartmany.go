@@ -13,8 +13,7 @@ import (
 	"github.com/understudy-mock/understudy/spec/header"
 )
 
-// restartMany restarts entries in parallel, or in turn; refusals are for the next
-// step.
+// restartMany restarts entries concurrently or one after another. It does not judge the answers.
 func (s *Scenario) restartMany(entries []any, parallel bool) error {
 	r := &s.Runs.restarted
 	r.calls = len(s.Runs.peer.Endpoint.Look())
@@ -37,7 +36,7 @@ func (s *Scenario) restartMany(entries []any, parallel bool) error {
 	return nil
 }
 
-// restartAll demands that every one of different entries is accepted.
+// restartAll restarts all entries of the scenario and requires that each restart is accepted.
 func (s *Scenario) restartAll(parallel bool) error {
 	if err := s.restartMany(s.Runs.entries, parallel); err != nil {
 		return err
@@ -59,7 +58,7 @@ func (s *Scenario) restartTwiceAtOnce() error {
 	return s.restartMany([]any{s.Runs.entry, s.Runs.entry}, true)
 }
 
-// differentRuns judges the answers that were accepted: a restart creates a
+// differentRuns requires a new run id in each accepted answer: a restart creates a
 // completely new run.
 func (s *Scenario) differentRuns() error {
 	seen := map[string]bool{}
@@ -73,9 +72,8 @@ func (s *Scenario) differentRuns() error {
 	return nil
 }
 
-// calledWithTheirPayloads holds the calls of each new run to the entry that it
-// was made from. A target whose calls do not name their run is judged by the
-// payloads alone.
+// calledWithTheirPayloads requires that each new run is called with the payload of its
+// entry. When calls do not name their run, it compares payloads only.
 func (s *Scenario) calledWithTheirPayloads() error {
 	return s.Within(func() error {
 		calls := s.Runs.peer.Endpoint.Look()[s.Runs.restarted.calls:]
@@ -95,8 +93,8 @@ func (s *Scenario) calledWithTheirPayloads() error {
 	})
 }
 
-// sameConfiguration compares the entries of a run and of its restart, which fails
-// in the same way. What the original shows, the new one has to show.
+// sameConfiguration compares the entries of a run and of its restart, which fails in the
+// same way. The new entry must have each value of the original.
 func (s *Scenario) sameConfiguration(what string) error {
 	pointer := map[string]string{"address": "/workflowUrl", "retries": "/maxRetries", "failure callback": "/failureCallback", "method": "/method"}[what]
 	if pointer == "" {
@@ -120,8 +118,8 @@ func (s *Scenario) sameConfiguration(what string) error {
 	return nil
 }
 
-// originalMethod notes that the method was POST where nothing else can be asked for:
-// the sentence is then true of any target.
+// originalMethod records the method POST when the target file binds no header for the
+// method: any target passes then.
 func (s *Scenario) originalMethod() error {
 	calls, err := s.newCalls()
 	if err != nil {
@@ -137,7 +135,7 @@ func (s *Scenario) originalMethod() error {
 	return nil
 }
 
-// namesHeader reports whether a header map has a name, in any case.
+// namesHeader reports whether a header map has a name, ignoring case.
 func (s *Scenario) namesHeader(header any, name string) bool {
 	m, _ := header.(map[string]any)
 	for given := range m {
@@ -148,8 +146,8 @@ func (s *Scenario) namesHeader(header any, name string) bool {
 	return false
 }
 
-// isHeader reports whether a name in a header map is a neutral one, in any case
-// and with the prefix of the target's brand.
+// isHeader reports whether given is the neutral name or the target's name of the same
+// header, ignoring case.
 func (s *Scenario) isHeader(given, neutral string) bool {
 	rest, ok := strings.CutPrefix(neutral, header.Prefix)
 	return strings.EqualFold(given, neutral) || ok && strings.EqualFold(given, s.Suite.Dialect.HeaderPrefix+rest)

@@ -18,13 +18,13 @@ import (
 	"github.com/understudy-mock/understudy/spec/header"
 )
 
-// running is the workflow of a scenario and its runs.
+// running is the workflow of a scenario with its runs.
 type running struct {
 	peer      *workflow.Peer
-	Child     *workflow.Peer // that an Invoke starts
+	Child     *workflow.Peer // the workflow that an Invoke starts
 	header    http.Header
 	payload   string
-	last      int    // status of the last attempt, where they differ
+	last      int    // status of the last attempt, when attempts fail with different ones
 	Id        string // of the run that the scenario is about
 	ids       []string
 	number    int       // of runs that were triggered
@@ -33,7 +33,7 @@ type running struct {
 	entry     any   // of the run in the dead letter queue
 	entries   []any // of all runs of the scenario
 	listed    harness.Listing
-	dated     string // the date filter that is asked with
+	dated     string // binding of the date filter: from or to
 	restarted restart
 }
 
@@ -44,7 +44,7 @@ var runSteps = []step{
 	{"Given", `a workflow whose only step always fails with status (\d+)`, (*Scenario).workflowFails},
 	{"Given", `a workflow whose only step fails once with status (\d+)`, (*Scenario).workflowFailsOnce},
 	{"Given", `the run is called by PUT`, (*Scenario).calledByPut},
-	{"Given", `the payload of the run is no UTF-8`, (*Scenario).binaryPayload},
+	{"Given", `the payload of the run is not UTF-8`, (*Scenario).binaryPayload},
 	{"Given", `a workflow whose only step fails with status (\d+) and then with status (\d+)`, (*Scenario).workflowFailsTwice},
 	{"Given", `a workflow whose only step always fails with a binary body`, (*Scenario).WorkflowFailsBinary},
 	{"Given", `a workflow whose steps (".+") run side by side after the step "([^"]+)"`, (*Scenario).workflowParallel},
@@ -67,7 +67,7 @@ var runSteps = []step{
 	{"Then", `each delivered message was created before`, (*Scenario).createdBeforeDelivered},
 	{"Then", `only the event "RUN_SUCCESS" holds the response of the workflow`, (*Scenario).responseOnSuccess},
 	{"Then", `its step was tried exactly (\d+) times before the run failed`, (*Scenario).triedBeforeFailed},
-	{"Then", `the error details stand on the events "ERROR" and on no others`, (*Scenario).errorDetails},
+	{"Then", `the error details are on the events "ERROR" and on no others`, (*Scenario).errorDetails},
 	{"Then", `the event "ERROR" holds the status (\d+) and the body of the workflow server`, (*Scenario).errorResponse},
 	{"Then", `the step "([^"]+)" is never executed`, (*Scenario).neverExecuted},
 	{"Then", `the start of the invoked run names the invoker`, (*Scenario).namesInvoker},
@@ -81,26 +81,26 @@ var runSteps = []step{
 	{"Then", `the step of the wait says that it (timed out|did not time out)`, (*Scenario).waitSays},
 }
 
-// onlyStep is the name of the step of a workflow that has but one.
+// onlyStep is the name of the step in workflows with one step.
 const onlyStep = "work"
 
-// sleepSeconds is how long steps sleep, in seconds, waitSeconds how long they wait:
-// long enough to be seen in progress.
+// sleepSeconds is how long steps sleep: long enough to be observed in progress.
 const sleepSeconds = 60
 
-// waitSeconds leaves time for the requests that come before the notification, which
-// wait for their turn below limits.rps.
+// waitSeconds is the timeout of waits. In real time it allows for the requests before the
+// notification, which limits.rps may delay.
 func (s *Scenario) waitSeconds() int {
 	if s.Clock.Virtual() {
 		return sleepSeconds
 	}
-	if rps := s.Suite.Target.Limits.RPS; rps > 0 { // requests before the notification wait for their turn
+	if rps := s.Suite.Target.Limits.RPS; rps > 0 {
 		return 8 + int(20*float64(s.Suite.Concurrency)/rps)
 	}
 	return 8
 }
 
-// NewWorkflow needs a driver that triggers it.
+// NewWorkflow makes a workflow with these steps. It returns an error without a driver that
+// triggers runs, or when the target has neither logs nor a dead letter queue.
 func (s *Scenario) NewWorkflow(steps ...workflow.Step) error {
 	if reads, recovers := s.Claimed("listWorkflowMessageLogs"), s.Claimed("listWorkflowDLQ"); reads != nil && recovers != nil {
 		return reads
@@ -112,7 +112,7 @@ func (s *Scenario) NewWorkflow(steps ...workflow.Step) error {
 	return nil
 }
 
-// Workflow is one with plain steps, whose quoted names are in the text.
+// Workflow makes a workflow of plain steps with the quoted names.
 func (s *Scenario) Workflow(names string) error {
 	var steps []workflow.Step
 	for _, name := range harness.QuotedNames(names) {
@@ -123,7 +123,8 @@ func (s *Scenario) Workflow(names string) error {
 
 func (s *Scenario) workflowOfType(kind string) error { return s.workflowBefore(kind, "") }
 
-// workflowBefore has a step of a type, and then perhaps a plain one.
+// workflowBefore makes a workflow with a step of a type, followed by a plain step unless
+// next is empty.
 func (s *Scenario) workflowBefore(kind, next string) error {
 	st := workflow.Step{Name: onlyStep, Kind: kind, Seconds: sleepSeconds, Event: s.Name("event")}
 	switch kind {
@@ -155,14 +156,14 @@ func (s *Scenario) workflowFailsOnce(status int) error {
 	return s.NewWorkflow(workflow.Step{Name: onlyStep, Kind: "Run", Fails: 1, Status: status})
 }
 
-// workflowFailsTwice answers each attempt differently, so that the entry in the dead
-// letter queue shows which answer it has kept.
+// workflowFailsTwice answers each attempt differently, so that the entry in the dead letter
+// queue shows which answer it contains.
 func (s *Scenario) workflowFailsTwice(first, second int) error {
 	if err := s.NewWorkflow(workflow.Step{Name: onlyStep, Kind: "Run"}); err != nil {
 		return err
 	}
 	p := s.Runs.peer
-	var mu sync.Mutex // the target may call at once
+	var mu sync.Mutex // the target may call concurrently
 	calls := 0
 	s.Runs.last = second
 	p.Endpoint.Respond = func(got *receiver.Received) receiver.Reply {
@@ -179,8 +180,8 @@ func (s *Scenario) workflowFailsTwice(first, second int) error {
 	return nil
 }
 
-// WorkflowFailsBinary fails with a body that is no UTF-8, which a DLQ entry can hold
-// in base64 only.
+// WorkflowFailsBinary fails with a body that is not UTF-8, which an entry can contain only
+// in base64.
 func (s *Scenario) WorkflowFailsBinary() error {
 	return s.NewWorkflow(workflow.Step{Name: onlyStep, Kind: "Run", Fails: -1, Status: http.StatusServiceUnavailable, Body: "\xff\xfe\x00\x80"})
 }
@@ -193,7 +194,7 @@ func (s *Scenario) workflowParallel(names, before string) error {
 	return s.NewWorkflow(steps...)
 }
 
-// calledByPut needs the header that sets the method of a run.
+// calledByPut sets the method of the run. It needs the header for this, which is a binding.
 func (s *Scenario) calledByPut() error {
 	name := s.Bound("headers", "method")
 	if name == "" {
@@ -224,8 +225,8 @@ func (s *Scenario) runRetries(n int) error {
 	return nil
 }
 
-// trigger starts a run of a workflow. Unless the scenario is about retries there
-// are none, so that failing takes no time.
+// trigger starts a run of a workflow and returns its id. Unless a step sets retries there
+// are none, so that runs fail without delay.
 func (s *Scenario) trigger(p *workflow.Peer, body string) (string, error) {
 	d, err := s.Driver("run")
 	if err != nil {
@@ -247,7 +248,7 @@ func (s *Scenario) trigger(p *workflow.Peer, body string) (string, error) {
 			return "", err
 		}
 	}
-	id := fmt.Sprintf("wfr_%sr%s", s.Key, strings.Repeat("1", s.Runs.number+1)) // each begins with the one before
+	id := fmt.Sprintf("wfr_%sr%s", s.Key, strings.Repeat("1", s.Runs.number+1)) // each id begins with the previous one
 	if s.Runs.number > 5 {
 		id = fmt.Sprintf("wfr_%sr2%d", s.Key, s.Runs.number)
 	}
@@ -266,19 +267,18 @@ func (s *Scenario) trigger(p *workflow.Peer, body string) (string, error) {
 	return id, nil
 }
 
-// triggerHeaders are the configuration of a run as JSON, for a driver that is a
-// command.
+// triggerHeaders returns the configuration of a run as JSON, for a driver that is a command.
 func (s *Scenario) triggerHeaders() string {
 	plain := map[string]string{}
 	for name, values := range s.Suite.Dialect.BrandHeader(s.Runs.header) {
 		plain[name] = strings.Join(values, ", ")
 	}
-	text, _ := json.Marshal(plain) // of texts
+	text, _ := json.Marshal(plain) // strings always encode
 	return string(text)
 }
 
-// TriggerRun starts a run of the workflow. Its payload has odd spacing and a number
-// that a decoder would write in another way, so that a copy differs.
+// TriggerRun starts a run of the workflow. The unusual spacing and numbers of its payload
+// reveal a target that decodes and re-encodes it.
 func (s *Scenario) TriggerRun() error {
 	if s.Runs.payload == "" {
 		s.Runs.payload = fmt.Sprintf(`{ "order" : "%s",  "café":[1.0, 2e3] }`, s.Key)
@@ -288,8 +288,8 @@ func (s *Scenario) TriggerRun() error {
 	return err
 }
 
-// inProgress waits for an event of a step after the first one: a run that was
-// triggered only has not begun its steps.
+// inProgress triggers a run and waits for an event of a step after the first: a run that
+// was just triggered has not started its steps.
 func (s *Scenario) inProgress() error {
 	if err := s.TriggerRun(); err != nil {
 		return err
@@ -300,8 +300,8 @@ func (s *Scenario) inProgress() error {
 	})
 }
 
-// triggerAndNotify waits until the run is recorded as waiting: a notification that
-// comes before the wait may be lost, which is legal.
+// triggerAndNotify notifies the event after the run is recorded as waiting: an earlier
+// notification may be lost, which is legal.
 func (s *Scenario) triggerAndNotify() error {
 	if err := s.TriggerRun(); err != nil {
 		return err
@@ -316,13 +316,14 @@ func (s *Scenario) triggerAndNotify() error {
 	return a.Accepted()
 }
 
-// CancelRun needs a driver: the interface document shows no operation for it.
+// CancelRun needs a driver: the interface document has no operation for it.
 func (s *Scenario) CancelRun() error {
 	_, err := s.Drive("cancel", map[string]string{"runId": s.Runs.Id})
 	return err
 }
 
-// finishedRun waits until the log is still, since later scenarios count its events.
+// finishedRun makes a run that has succeeded, and waits until its log no longer grows:
+// later steps count its events.
 func (s *Scenario) finishedRun() error {
 	if err := s.Workflow(`"reserve" and "charge"`); err != nil {
 		return err
@@ -336,8 +337,8 @@ func (s *Scenario) finishedRun() error {
 	return s.still()
 }
 
-// still waits until the log of the run grows no more: its last message may be
-// recorded after its end.
+// still waits until the log of the run no longer grows: its last message may be recorded
+// after its end.
 func (s *Scenario) still() error {
 	if s.Clock.Virtual() {
 		return s.Clock.Pass(s.Context, 0)
@@ -358,7 +359,7 @@ func (s *Scenario) still() error {
 	return nil
 }
 
-// WaitingRun is a run in progress: it is in its wait, as its log says.
+// WaitingRun makes a run whose log shows that it waits for an event.
 func (s *Scenario) WaitingRun() error {
 	if err := s.workflowOfType("Wait"); err != nil {
 		return err
@@ -369,8 +370,8 @@ func (s *Scenario) WaitingRun() error {
 	return harness.Prerequisite(s.RunRecorded("WAITER_ADDED"))
 }
 
-// longRun has steps for more events than a page of the log holds. It goes on waiting
-// for as long as the run moves, since a slow target is no wrong one.
+// longRun makes a run with more events than a page of the log contains. It waits as long as
+// the run makes progress, since slow targets are legal.
 func (s *Scenario) longRun() error {
 	var steps []workflow.Step
 	for i := range 345 {
@@ -384,7 +385,7 @@ func (s *Scenario) longRun() error {
 	}
 	for before := -1; ; {
 		err := s.RunSucceeds()
-		if n := s.Runs.peer.ExecutedSteps(); err != nil && n > before { // it takes its time, and moves
+		if n := s.Runs.peer.ExecutedSteps(); err != nil && n > before { // slow, but in progress
 			before = n
 			continue
 		}
@@ -395,7 +396,8 @@ func (s *Scenario) longRun() error {
 	}
 }
 
-// notEnded demands that a run is in progress while its step waits.
+// notEnded requires that the run has not ended. It is inconclusive when the wait may have
+// timed out.
 func (s *Scenario) notEnded() error {
 	n, seen, err := s.count(func(st string) bool { return slices.Contains(endStates, st) })
 	if err != nil || n == 0 {

@@ -8,7 +8,7 @@ import (
 	"github.com/understudy-mock/understudy/conformance/report"
 )
 
-// searching are the search indexes of a scenario.
+// searching holds the ids of the search indexes of a scenario.
 type searching struct{ id, other string }
 
 var searchSteps = []step{
@@ -20,7 +20,8 @@ var searchSteps = []step{
 	{"Then", `the other search index can still be found`, (*Scenario).searchStays},
 }
 
-// MakeSearchIndex lets a driver make one, or takes one that may be deleted.
+// MakeSearchIndex returns the id of an index that the driver creates, or of one of the
+// target file that may be deleted.
 func (s *Scenario) MakeSearchIndex(name string) (string, error) {
 	if err := s.Claimed("deleteSearchIndex"); err != nil {
 		return "", err
@@ -58,8 +59,7 @@ func (s *Scenario) deleteSearchIndex() error {
 	return a.Accepted()
 }
 
-// answersString accepts any text: the document gives the type of the answer and no
-// words.
+// answersString accepts any text: the document defines only the type of the answer.
 func (s *Scenario) answersString() error {
 	if s.Asked.Status != http.StatusOK {
 		return s.Asked.Fails("", "the status", "200", strconv.Itoa(s.Asked.Status))
@@ -70,8 +70,8 @@ func (s *Scenario) answersString() error {
 	return nil
 }
 
-// found asks the driver that looks at an index. Only 404 and 410 (of a command:
-// exit code 1) say that there is none; anything else is the driver's failure.
+// found looks up an index by the driver search_look. Only status 404 or 410, or exit code 1 of a
+// command, means that the index does not exist; anything else is a failure of the driver.
 func (s *Scenario) found(id string) (bool, error) {
 	a, err := s.Drive("search_look", map[string]string{"id": id})
 	if err != nil && a != nil && (a.Status == http.StatusNotFound || a.Status == http.StatusGone) {
@@ -80,20 +80,19 @@ func (s *Scenario) found(id string) (bool, error) {
 	return err == nil, err
 }
 
-// searchGone looks twice: what is gone for good does not come back.
+// searchGone looks the index up twice: a deleted index must not come back.
 func (s *Scenario) searchGone() error {
 	if err := s.searchHidden(); err != nil {
 		return err
 	}
 	found, err := s.found(s.searched.id)
 	if err == nil && found {
-		err = s.Failure("the deleted search index", "gone for good", "there again")
+		err = s.Failure("the deleted search index", "deleted permanently", "there again")
 	}
 	return err
 }
 
-// searchHidden repeats the question, since a deletion may take effect a little
-// later.
+// searchHidden repeats the lookup, since a deletion may take effect with a delay.
 func (s *Scenario) searchHidden() error {
 	return s.Eventually(func() error {
 		found, err := s.found(s.searched.id)
@@ -104,8 +103,8 @@ func (s *Scenario) searchHidden() error {
 	})
 }
 
-// searchStays looks for the index that was not named: a deletion by a part of the
-// name would take it as well.
+// searchStays looks up the index that was not deleted: a deletion by part of a name would
+// remove it too.
 func (s *Scenario) searchStays() error {
 	return s.Eventually(func() error {
 		found, err := s.found(s.searched.other)

@@ -15,11 +15,11 @@ import (
 	"github.com/understudy-mock/understudy/conformance/report"
 )
 
-// statistics are what a scenario has read.
+// statistics holds the readings of a scenario.
 type statistics struct {
 	before any
 	now    *harness.Response
-	at     time.Time // target's time of the reading
+	at     time.Time // target's time of the last reading
 }
 
 var statsSteps = []step{
@@ -45,15 +45,16 @@ var statsSteps = []step{
 	{"Then", `the workflow runs and messages of the day have risen`, (*Scenario).workflowDayRisen},
 }
 
-// The two families of arrays: those of the month, and those of the period.
+// The arrays of the statistics: one point per day of the month, points of the period, and
+// lists of series of the period by id.
 var (
 	monthlyArrays = []string{"daily_requests", "daily_billings", "daily_bandwidths"}
 	perPeriod     = []string{"daily_used", "daily_used_workflow", "daily_bandwidth_used"}
 	withID        = []string{"daily_svc_messages", "daily_workflow_messages"}
 )
 
-// GetStats reads the statistics, and remembers when: their newest point is judged by
-// the target's time of the reading.
+// GetStats reads the statistics and records the target's time, with which later steps
+// compare the newest point and the days.
 func (s *Scenario) GetStats(period string) (*harness.Response, error) {
 	if s.User == "" {
 		return nil, harness.Inconclusive(report.FixtureUnsatisfied, "fixtures.stats_user_id: whose statistics")
@@ -90,8 +91,8 @@ func (s *Scenario) readStatsFor(period string) error {
 	return err
 }
 
-// readStatsMoved reads until something differs from before, or the budget for
-// statistics is spent; what, is for the next step to say. Time is not moved.
+// readStatsMoved reads until any total differs from before or the budget for statistics is
+// spent; the next step checks which one. With a moved clock it reads once.
 func (s *Scenario) readStatsMoved() error {
 	was := statsTotals(s.stats.before)
 	moved := func() error {
@@ -107,7 +108,7 @@ func (s *Scenario) readStatsMoved() error {
 		return s.readStats()
 	}
 	err := s.Clock.Eventually(s.Context, s.Suite.Target.Timing.StatsBudget, moved)
-	if err == nil { // figures may follow one another
+	if err == nil { // other totals may change later
 		err = s.Clock.Pass(s.Context, s.Suite.Target.Timing.Poll.First)
 	}
 	if err != nil {
@@ -116,7 +117,7 @@ func (s *Scenario) readStatsMoved() error {
 	return s.readStats()
 }
 
-// statsTotals are the totals of all that the statistics count.
+// statsTotals returns the totals of all arrays and series, by name and field.
 func statsTotals(v any) map[string]float64 {
 	out := map[string]float64{}
 	sum := func(name string, points any) {
@@ -149,8 +150,8 @@ func statsTotals(v any) map[string]float64 {
 	return out
 }
 
-// statsHave looks into the items of an array as well: an array of the right length
-// may still hold something else.
+// statsHave checks a field, and the items of arrays too: an array may contain items of
+// another type.
 func (s *Scenario) statsHave(field, kind string) error {
 	inner := strings.TrimPrefix(kind, "array of ")
 	if inner != "point" && inner != "series" {
@@ -182,14 +183,14 @@ func (s *Scenario) statsHave(field, kind string) error {
 	return nil
 }
 
-// series are all arrays of points of the period, by name.
+// series returns all arrays of points of the period, by name.
 func (s *Scenario) series() (map[string][]any, error) {
 	out := map[string][]any{}
 	for _, name := range perPeriod {
 		list, _ := check.At(s.stats.now.JSON, "/"+name)
 		points, ok := list.([]any)
 		if !ok {
-			return nil, s.stats.now.Fails("/"+name, "the series is no array", "an array", check.KindOf(list))
+			return nil, s.stats.now.Fails("/"+name, "the series is not an array", "an array", check.KindOf(list))
 		}
 		out[name] = points
 	}
@@ -197,7 +198,7 @@ func (s *Scenario) series() (map[string][]any, error) {
 		list, _ := check.At(s.stats.now.JSON, "/"+name)
 		series, ok := list.([]any)
 		if !ok {
-			return nil, s.stats.now.Fails("/"+name, "the list of series is no array", "an array", check.KindOf(list))
+			return nil, s.stats.now.Fails("/"+name, "the list of series is not an array", "an array", check.KindOf(list))
 		}
 		for i, one := range series {
 			id, _ := check.Text(one, "/id")
@@ -213,7 +214,7 @@ func (s *Scenario) series() (map[string][]any, error) {
 	return out, nil
 }
 
-// points judges every point of the statistics, whatever array it is in.
+// points applies judge to every point of the statistics.
 func (s *Scenario) points(judge func(where string, p any) error) error {
 	all, err := s.series()
 	if err != nil {
@@ -233,7 +234,7 @@ func (s *Scenario) points(judge func(where string, p any) error) error {
 	return nil
 }
 
-// timesOf are the times of points, the oldest first: their order is not shown.
+// timesOf returns the times of points, oldest first: the document does not define their order.
 func (s *Scenario) timesOf(name string, points []any) ([]time.Time, error) {
 	times := make([]time.Time, len(points))
 	for i, p := range points {
@@ -247,8 +248,7 @@ func (s *Scenario) timesOf(name string, points []any) ([]time.Time, error) {
 	return times, nil
 }
 
-// timesInForm accepts both separators between date and time, and notes which one the
-// target uses.
+// timesInForm accepts both separators between date and time, and records which one the target uses.
 func (s *Scenario) timesInForm() error {
 	return s.points(func(where string, p any) error {
 		_, separator, ok := check.StatsTime(p)
@@ -260,8 +260,8 @@ func (s *Scenario) timesInForm() error {
 	})
 }
 
-// pointsInForm wants a text and a number in each point; what the text says is judged
-// by others.
+// pointsInForm requires a text and a number in each point; other steps check the content of
+// the text.
 func (s *Scenario) pointsInForm() error {
 	return s.points(func(where string, p any) error {
 		x, hasX := check.At(p, "/x")
@@ -274,7 +274,7 @@ func (s *Scenario) pointsInForm() error {
 	})
 }
 
-// requestsInForm fails on an empty array: the days so far are at least one, today.
+// requestsInForm fails on an empty array: it must have at least an item for today.
 func (s *Scenario) requestsInForm() error {
 	list, _ := check.At(s.stats.now.JSON, "/daily_requests")
 	days, _ := list.([]any)
@@ -291,9 +291,8 @@ func (s *Scenario) requestsInForm() error {
 	return nil
 }
 
-// eachSeries judges the points of every series of the period that is not empty:
-// which metrics a target has is not shown, and neither is that it always has
-// points of each.
+// eachSeries applies judge to the series of the period. Series with an id may be empty: the
+// document does not define which metrics a target has, nor that each has points.
 func (s *Scenario) eachSeries(judge func(name string, points []any) error) error {
 	all, err := s.series()
 	if err != nil {
@@ -321,8 +320,8 @@ func (s *Scenario) pointCount(n int) error {
 	})
 }
 
-// pointsApart sorts by time, since the document gives the distance of the points and
-// not their order, and allows a second of rounding.
+// pointsApart sorts by time, since the document defines the distance of the points and not
+// their order. It allows one second for rounding.
 func (s *Scenario) pointsApart(n int, distance string) error {
 	want, err := time.ParseDuration(distance)
 	if err != nil {
@@ -342,8 +341,7 @@ func (s *Scenario) pointsApart(n int, distance string) error {
 	})
 }
 
-// endsNow allows two minutes, the distance of two points and one more, beside the
-// difference of the clocks.
+// endsNow allows two minutes, twice the distance of the points of an hour, plus the clock skew.
 func (s *Scenario) endsNow() error {
 	return s.eachSeries(func(name string, points []any) error {
 		times, err := s.timesOf(name, points)
@@ -367,8 +365,8 @@ func (s *Scenario) days() (int, error) {
 	return len(days), nil
 }
 
-// daysOfMonth counts in UTC, by the clock at which the statistics were read: a run
-// over midnight at the end of a month would otherwise see another month.
+// daysOfMonth uses the UTC time of the reading: at midnight at the end of a month, the
+// current time may be in the next month.
 func (s *Scenario) daysOfMonth() error {
 	n, err := s.days()
 	if err != nil {
@@ -381,8 +379,8 @@ func (s *Scenario) daysOfMonth() error {
 	return nil
 }
 
-// arraysLineUp accepts arrays that end today as well as such that go on to the end
-// of the month: the document says of the array of days only that it has all of them.
+// arraysLineUp accepts arrays that end today or at the end of the month: the document says
+// only of the array of days that it covers the whole month.
 func (s *Scenario) arraysLineUp() error {
 	n, err := s.days()
 	if err != nil {
@@ -392,7 +390,7 @@ func (s *Scenario) arraysLineUp() error {
 	for _, name := range monthlyArrays {
 		list, _ := check.At(s.stats.now.JSON, "/"+name)
 		items, _ := list.([]any)
-		if len(items) < t.Day() || len(items) > n { // that there are items of the future is said of days alone
+		if len(items) < t.Day() || len(items) > n { // only the array days is documented to contain future days
 			return s.stats.now.Fails("/"+name, "the items of "+name, fmt.Sprintf("one for each day so far, %d to %d", t.Day(), n), strconv.Itoa(len(items)))
 		}
 		for i, item := range items {
@@ -405,8 +403,8 @@ func (s *Scenario) arraysLineUp() error {
 	return nil
 }
 
-// arraysComplete is the stricter reading of the same sentence, and a warning at
-// most.
+// arraysComplete is the stricter reading of the same sentence. Its requirement is implied,
+// so that a failure is a warning.
 func (s *Scenario) arraysComplete() error {
 	n, err := s.days()
 	if err != nil {
@@ -421,8 +419,8 @@ func (s *Scenario) arraysComplete() error {
 	return nil
 }
 
-// risen demands that a figure is above what it was. Others may have moved before
-// it, so in real time it is read again while the budget lasts.
+// risen requires that the totals are higher than before. In real time it reads them again
+// within the budget: other totals may have changed first.
 func (s *Scenario) risen(names ...string) error {
 	was := statsTotals(s.stats.before)
 	judge := func() error {
@@ -437,8 +435,8 @@ func (s *Scenario) risen(names ...string) error {
 	return s.judgedAgain(judge)
 }
 
-// judgedAgain reads the statistics again in real time while they are not as they
-// should be: they may be counted with a delay, for which they have a budget.
+// judgedAgain judges the statistics and, in real time, reads them again within their budget
+// until they pass: they may be counted with a delay.
 func (s *Scenario) judgedAgain(judge func() error) error {
 	if err := judge(); err == nil || s.Clock.Virtual() {
 		return err

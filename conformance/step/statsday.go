@@ -9,14 +9,14 @@ import (
 	"github.com/understudy-mock/understudy/conformance/report"
 )
 
-// statsDaySteps look at single days, and at all fields at once.
+// statsDaySteps check single days, and all fields together.
 var statsDaySteps = []step{
 	{"Then", `the statistics have all fields of the table`, (*Scenario).statsHaveAll},
 	{"Then", `"(\w+)" of today has risen in the daily requests`, (*Scenario).todayRisen},
 	{"Then", `the count of the dead letter queue has risen by (\d+)`, (*Scenario).dlqCountRisen},
 }
 
-// statsKinds are the fields of the table, with their types.
+// statsKinds lists the fields of the statistics, with their types.
 var statsKinds = [][2]string{
 	{"days", "array of string"}, {"daily_requests", "array"}, {"daily_billings", "array of point"}, {"daily_bandwidths", "array of point"},
 	{"daily_used", "array of point"}, {"daily_used_workflow", "array of point"}, {"daily_svc_messages", "array of series"},
@@ -32,7 +32,7 @@ func (s *Scenario) statsHaveAll() error {
 	return nil
 }
 
-// today is a figure of the daily requests on the day of the last reading.
+// today returns a field of the daily requests for the UTC day of the last reading.
 func (s *Scenario) today(v any, field string) (float64, error) {
 	list, _ := check.At(v, "/daily_requests")
 	days, _ := list.([]any)
@@ -62,7 +62,8 @@ func (s *Scenario) todayRisen(field string) error {
 	return s.judgedAgain(judge)
 }
 
-// dlqCountRisen is exact where nobody else uses the account.
+// dlqCountRisen requires the exact count if no other scenario uses the account, otherwise
+// at least it.
 func (s *Scenario) dlqCountRisen(n int64) error {
 	was, ok := check.Integer(s.stats.before, "/dlq_message_count")
 	if !ok {

@@ -8,18 +8,18 @@ import (
 
 // Listed is one step that a scenario can use.
 type Listed struct {
-	Area    string // as the feature files are divided
+	Area    string // topic of the step
 	Keyword string // Given, When or Then
 	Pattern string // a regular expression of the whole line
 }
 
-// stepArea is the steps of one area.
+// stepArea is an area with its steps.
 type stepArea struct {
 	name  string
 	steps []step
 }
 
-// stepAreas are all areas, in the order of the interface document.
+// stepAreas returns all areas, in the order of the interface document.
 func stepAreas() []stepArea {
 	return []stepArea{
 		{"publish", publishSteps},
@@ -42,7 +42,7 @@ func stepAreas() []stepArea {
 	}
 }
 
-// stepsOf takes the steps of another package into the table.
+// stepsOf converts the steps of another package.
 func stepsOf(list []harness.Step) []step {
 	table := make([]step, len(list))
 	for i, st := range list {
@@ -51,7 +51,7 @@ func stepsOf(list []harness.Step) []step {
 	return table
 }
 
-// List is every step that there is, area by area.
+// List returns all steps, by area.
 func List() []Listed {
 	var list []Listed
 	for _, area := range stepAreas() {

@@ -1,11 +1,11 @@
-// Package survey asks an implementation a few harmless questions and writes a
-// target file with what it found and what must be filled in.
+// Package survey sends a few harmless requests to an implementation and writes a
+// target file: with what it found, and with comments where a user must fill in values.
 //
 //	found, err := survey.Ask(ctx, "https://q.acme.example", survey.Credentials{Bearer: token})
 //	err = found.WriteTarget(file)
 //
-// It sends GET requests of documented operations only, so it creates and changes
-// nothing. It judges nothing: verdicts come from package conformance.
+// It sends only GET requests of documented operations, so it creates and changes
+// nothing. It makes no verdicts: these come from package conformance.
 package survey
 
 import (
@@ -26,37 +26,36 @@ import (
 	"github.com/understudy-mock/understudy/spec/route"
 )
 
-// Credentials are sent with the questions; an empty one is left out.
+// Credentials are sent with the requests; empty ones are omitted.
 type Credentials struct {
 	Bearer, VectorBearer, Username, Password, UserID string
 }
 
-// Finding is a question and what the target answered.
+// Finding is a question and the target's answer.
 type Finding struct {
 	Question, Answer string
 }
 
-// Survey is what is known of a target.
+// Survey is the result of a survey of a target.
 type Survey struct {
 	Base     string
-	Server   string // its header Server, "" for none
-	Prefix   string // header prefix, such as Svc; "" when it was not found out
+	Server   string // the response header Server, "" for none
+	Prefix   string // header prefix, such as Svc; "" if not found
 	Findings []Finding
-	Profiles []string                     // of which an operation answers
-	Filters  map[string]map[string]string // dlq and logs: filter -> query name that the target knows
+	Profiles []string                     // profiles with an operation that exists
+	Filters  map[string]map[string]string // dlq and logs: filter -> query name that the target accepts
 	Guarded  bool                         // a request without a token was refused
-	Let      bool                         // the given token was not refused
+	Let      bool                         // a request with the given credentials was not refused
 }
 
-// answerLimit is how long an answer may take, and answerSize how many bytes of it
-// are read.
+// answerLimit is the timeout of a request, and answerSize how many bytes of the
+// response are read.
 const (
 	answerLimit = 10 * time.Second
 	answerSize  = 1 << 20
 )
 
-// reads are the documented reads that are tried, with the profile that each
-// belongs to.
+// reads are the operations that the survey tries, with the profile of each.
 var reads = []struct {
 	operation, profile string
 	credential         func(Credentials) string // value of the header Authorization
@@ -84,14 +83,14 @@ func prefixed(prefix, value string) string {
 	return prefix + value
 }
 
-// reply is an answer to a question.
+// reply is a response of the target.
 type reply struct {
 	status int
 	header http.Header
 	body   []byte
 }
 
-// asking is one survey under way.
+// asking is one survey in progress.
 type asking struct {
 	Survey
 	credentials Credentials
@@ -99,8 +98,8 @@ type asking struct {
 	document    *spec.Document
 }
 
-// Ask asks the server at a base URL. An error says that nothing answers there, or
-// something else than this service.
+// Ask surveys the server at a base URL. An error means that nothing responds there,
+// or a service of another kind.
 func Ask(ctx context.Context, base string, c Credentials) (*Survey, error) {
 	u, err := url.Parse(base)
 	if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" || u.User != nil {
@@ -128,7 +127,7 @@ func (a *asking) askAll(ctx context.Context) error {
 		return err
 	}
 	a.Server = nowhere.header.Get("Server")
-	a.found("GET of a path that nobody has", "%d", nowhere.status)
+	a.found("GET of an unknown path", "%d", nowhere.status)
 	if kind := nowhere.header.Get("Content-Type"); nowhere.status < 300 && strings.HasPrefix(kind, "text/html") {
 		return fmt.Errorf("%s answers every path with a web page: this is another service", a.Base)
 	}
@@ -163,8 +162,7 @@ func (a *asking) askAll(ctx context.Context) error {
 	return a.filters(ctx, "logs", "listWorkflowMessageLogs", logFilters)
 }
 
-// filters finds out the names of filters, where a target refuses names that it
-// does not know; one that ignores them does not tell.
+// filters tries the names of filters. This works only with targets that refuse unknown names.
 func (a *asking) filters(ctx context.Context, section, operation string, candidates []candidate) error {
 	path := a.document.Operation(operation).Path
 	token := bearer(a.credentials)
@@ -197,15 +195,15 @@ func (a *asking) filters(ctx context.Context, section, operation string, candida
 	return nil
 }
 
-// found keeps a finding.
+// found adds a finding.
 func (a *asking) found(question, format string, args ...any) {
 	a.Findings = append(a.Findings, Finding{question, fmt.Sprintf(format, args...)})
 }
 
-// brandName is a configuration header in an answer or its text.
+// brandName matches a configuration header in a response.
 var brandName = regexp.MustCompile(`\b([A-Z][A-Za-z0-9]*)-(?:Retries|Delay|Forward|Header-Forward|Flow-Control-Key|Flow-Control-Value|Workflow-RunId|Failure-Callback)\b`)
 
-// look finds the header prefix in what the target says of itself.
+// look searches a response for the header prefix.
 func (a *asking) look(r *reply) {
 	texts := []string{string(r.body)}
 	for name, values := range r.header {
@@ -218,7 +216,7 @@ func (a *asking) look(r *reply) {
 	}
 }
 
-// get asks one question.
+// get sends one request.
 func (a *asking) get(ctx context.Context, path, authorization string) (*reply, error) {
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, a.Base+path, nil)
 	if err != nil {
@@ -250,12 +248,12 @@ func refused(status int) bool {
 	return status == http.StatusUnauthorized || status == http.StatusForbidden
 }
 
-// exists reports whether a status says that there is an operation.
+// exists reports whether a status means that the operation exists.
 func exists(status int) bool {
 	return status != http.StatusNotFound && status != http.StatusMethodNotAllowed && status != http.StatusNotImplemented && status < 500
 }
 
-// meaning is a status in words.
+// meaning explains a status.
 func meaning(status int) string {
 	switch {
 	case refused(status):
@@ -275,7 +273,7 @@ func orDash(text string) string {
 	return text
 }
 
-// quoted is a text as YAML and JSON write it.
+// quoted is a text as a JSON string, which is valid YAML.
 func quoted(text string) string {
 	plain, err := json.Marshal(text)
 	if err != nil {

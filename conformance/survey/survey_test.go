@@ -17,12 +17,12 @@ import (
 	"github.com/understudy-mock/understudy/conformance/target"
 )
 
-// implementation is a server that answers in one of the ways that are legal, and
-// remembers what it was asked.
+// implementation is a server with one of the allowed behaviours. It records the
+// methods of requests.
 type implementation struct {
-	token   string // "": everybody is let in
-	strict  bool   // an unknown filter is refused
-	brand   string // named in the text of refusals
+	token   string // "": no token is needed
+	strict  bool   // unknown filters are refused
+	brand   string // in the text of refusals
 	mu      sync.Mutex
 	methods map[string]bool
 }
@@ -72,33 +72,33 @@ func TestQuestionsAreReadsOnly(t *testing.T) {
 
 func TestFindings(t *testing.T) {
 	t.Parallel()
-	t.Run("what answers is proposed as a profile", func(t *testing.T) {
+	t.Run("a profile with an operation that answers is proposed", func(t *testing.T) {
 		t.Parallel()
 		found := ask(t, &implementation{token: "secret"}, "secret")
 		if diff := cmp.Diff([]string{"WF-RECOVER", "WF-READ"}, found.Profiles); diff != "" {
 			t.Errorf("profiles (-want +got):\n%s", diff)
 		}
 	})
-	t.Run("a header of the target names the brand", func(t *testing.T) {
+	t.Run("the prefix is that of a header in a response", func(t *testing.T) {
 		t.Parallel()
 		if got := ask(t, &implementation{token: "secret", brand: "Acme-Retries"}, "").Prefix; got != "Acme" {
 			t.Errorf("prefix: got %q, want Acme", got)
 		}
 	})
-	t.Run("a server that refuses unknown filters tells the names that it knows", func(t *testing.T) {
+	t.Run("the filters of a server that refuses unknown ones are found", func(t *testing.T) {
 		t.Parallel()
 		found := ask(t, &implementation{strict: true}, "")
 		if diff := cmp.Diff(map[string]string{"count": "count", "run_id": "runId"}, found.Filters["dlq"]); diff != "" {
 			t.Errorf("filters (-want +got):\n%s", diff)
 		}
 	})
-	t.Run("a server that ignores them does not", func(t *testing.T) {
+	t.Run("the filters of a server that ignores unknown ones are not found", func(t *testing.T) {
 		t.Parallel()
 		if got := ask(t, &implementation{}, "").Filters["dlq"]; len(got) != 0 {
 			t.Errorf("filters: got %v, want none", got)
 		}
 	})
-	t.Run("a web page is another service", func(t *testing.T) {
+	t.Run("a web page is refused as another service", func(t *testing.T) {
 		t.Parallel()
 		server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 			w.Header().Set("Content-Type", "text/html")
@@ -110,8 +110,8 @@ func TestFindings(t *testing.T) {
 	})
 }
 
-// TestTheFileIsATargetFile reads what was written, as it is and with each
-// suggestion taken.
+// TestTheFileIsATargetFile loads the written file, unchanged and with every
+// suggestion uncommented.
 func TestTheFileIsATargetFile(t *testing.T) {
 	for _, name := range []string{"TARGET_TOKEN", "TARGET_VECTOR_TOKEN", "TARGET_USERNAME", "TARGET_PASSWORD", "TARGET_USER_ID"} {
 		t.Setenv(name, "secret")

@@ -12,11 +12,11 @@ import (
 	"github.com/understudy-mock/understudy/spec"
 )
 
-// candidate is a filter of a list, and the query names that it commonly has.
+// candidate is a filter of a list and the query names that are common for it.
 type candidate struct {
 	filter string // key of bindings.dlq or bindings.logs
 	names  []string
-	value  string // that a filter of this kind takes
+	value  string // a valid value of the filter
 }
 
 // Sorted by filter.
@@ -55,7 +55,7 @@ var targetFile = template.Must(template.New("target").Funcs(template.FuncMap{"qu
 type (
 	filterSection struct {
 		Name  string
-		Known bool // it has a row that is known
+		Known bool // at least one row is known
 		Rows  []filterRow
 	}
 	filterRow struct {
@@ -64,8 +64,8 @@ type (
 	}
 )
 
-// WriteTarget writes a target file: what was found stands in it, and what could
-// not be found is a comment with an example.
+// WriteTarget writes a target file with what was found. What could not be found is a
+// comment with an example.
 func (s *Survey) WriteTarget(w io.Writer) error {
 	register, err := spec.LoadRequirements()
 	if err != nil {

@@ -1,30 +1,37 @@
 package target
 
 import (
+	"fmt"
 	"os"
+	"slices"
+	"strconv"
+	"strings"
 	"time"
 
 	"gopkg.in/yaml.v3"
+
+	"github.com/understudy-mock/understudy/internal/similar"
+	"github.com/understudy-mock/understudy/internal/yamlfile"
 )
 
 // Known is an entry of a file of expected failures, or of flaky scenarios.
 type Known struct {
 	ID      string `yaml:"id"`      // REQ-..., or the name of a scenario
-	Reason  string `yaml:"reason"`  // why
-	Issue   string `yaml:"issue"`   // where it is followed
+	Reason  string `yaml:"reason"`  // reason
+	Issue   string `yaml:"issue"`   // URL or number of the issue
 	Expires string `yaml:"expires"` // flaky only: 2026-12-31
-	Line    int    // of the file
+	Line    int    // line in the file
 }
 
-// Baseline is what a target is known to fail. A failure that is in it is no news;
-// an entry whose scenarios all pass is stale, and so is a flaky one past its date.
+// Baseline lists the known failures of a target. An expected failure does not fail
+// the run. An entry whose scenarios all pass is stale, and so is a flaky one after its date.
 type Baseline struct {
 	File  string
 	Known []Known
 	Flaky bool
 }
 
-// LoadBaseline reads a list of entries; "" is an empty one.
+// LoadBaseline reads a list of entries. For the file "" the list is empty.
 func LoadBaseline(file string, flaky bool) (*Baseline, error) {
 	b := &Baseline{File: file, Flaky: flaky}
 	if file == "" {
@@ -32,7 +39,7 @@ func LoadBaseline(file string, flaky bool) (*Baseline, error) {
 	}
 	text, err := os.ReadFile(file)
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("%s: %w", map[bool]string{true: "known_flaky", false: "expected_failures"}[flaky], err)
 	}
 	if err := b.Parse(text); err != nil {
 		return nil, err
@@ -41,42 +48,53 @@ func LoadBaseline(file string, flaky bool) (*Baseline, error) {
 }
 
 func (b *Baseline) Parse(text []byte) error {
-	var root yaml.Node
-	if err := yaml.Unmarshal(text, &root); err != nil {
-		return atLine(b.File, err)
+	file, err := yamlfile.Parse(b.File, text)
+	if err != nil || file.Root == nil {
+		return err
 	}
-	if len(root.Content) == 0 {
-		return nil
+	keys := []string{"id", "reason", "issue"}
+	if b.Flaky {
+		keys = append(keys, "expires")
 	}
-	list := root.Content[0]
-	if list.Kind != yaml.SequenceNode {
-		return fault(b.File, list, "", "accepted is a list of {id, reason, issue%s}", map[bool]string{true: ", expires"}[b.Flaky])
+	if file.Root.Kind != yaml.SequenceNode {
+		return file.Fault(file.Root, "", "must be a list of {"+strings.Join(keys, ", ")+"}")
 	}
-	for _, item := range list.Content {
+	for i, item := range file.Root.Content {
+		at := "[" + strconv.Itoa(i) + "]"
 		k := Known{Line: item.Line}
-		for i := 0; item.Kind == yaml.MappingNode && i+1 < len(item.Content); i += 2 {
-			fields := map[string]*string{"id": &k.ID, "reason": &k.Reason, "issue": &k.Issue}
-			if b.Flaky {
-				fields["expires"] = &k.Expires
-			}
-			into := fields[item.Content[i].Value]
-			if into == nil {
-				return fault(b.File, item.Content[i], item.Content[i].Value, "unknown key")
-			}
-			*into = item.Content[i+1].Value
+		if item.Kind != yaml.MappingNode {
+			return file.Fault(item, at, "invalid value "+yamlfile.Written(at, item)+": must be {"+strings.Join(keys, ", ")+"}")
 		}
-		if k.ID == "" {
-			return fault(b.File, item, "id", "the key is missing: a requirement such as REQ-DLQ-010, or the name of a scenario")
+		for j := 0; j+1 < len(item.Content); j += 2 {
+			name, value := item.Content[j], item.Content[j+1]
+			if !slices.Contains(keys, name.Value) {
+				return file.Fault(name, at+"."+name.Value, "unknown key: must be one of "+strings.Join(keys, ", ")+similar.DidYouMean(name.Value, keys))
+			}
+			if value.Kind != yaml.ScalarNode {
+				return file.Fault(value, at+"."+name.Value, "invalid value "+yamlfile.Written(at, value)+": must be a string")
+			}
+			*map[string]*string{"id": &k.ID, "reason": &k.Reason, "issue": &k.Issue, "expires": &k.Expires}[name.Value] = value.Value
 		}
-		if b.Flaky {
-			if k.Issue == "" {
-				return fault(b.File, item, "issue", "the key is missing: a flaky scenario links to where it is followed")
-			}
-			if _, err := time.Parse(time.DateOnly, k.Expires); err != nil {
-				return fault(b.File, item, "expires", "%q: accepted is a date such as 2026-12-31", k.Expires)
-			}
+		if err := b.check(file, item, at, k); err != nil {
+			return err
 		}
 		b.Known = append(b.Known, k)
+	}
+	return nil
+}
+
+// check refuses an entry without what it must have.
+func (b *Baseline) check(file *yamlfile.File, item *yaml.Node, at string, k Known) error {
+	switch {
+	case k.ID == "":
+		return file.Fault(item, at+".id", "missing: must be a requirement such as REQ-DLQ-010, or the name of a scenario")
+	case b.Flaky && k.Issue == "":
+		return file.Fault(item, at+".issue", "missing: must be the URL or number of the issue that the flaky scenario is followed in")
+	case b.Flaky && k.Expires == "":
+		return file.Fault(item, at+".expires", "missing: must be a date such as 2026-12-31")
+	}
+	if _, err := time.Parse(time.DateOnly, k.Expires); b.Flaky && err != nil {
+		return file.Fault(yamlfile.Child(item, "expires"), at+".expires", fmt.Sprintf("invalid value %q: must be a date such as 2026-12-31", k.Expires))
 	}
 	return nil
 }

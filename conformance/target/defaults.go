@@ -8,7 +8,7 @@ import (
 	"github.com/understudy-mock/understudy/spec/header"
 )
 
-// Fill gives what a target file leaves out its default.
+// Fill sets the defaults of what a target file omits.
 func (t *Target) Fill() {
 	tm := &t.Timing
 	for _, d := range []struct {
@@ -41,7 +41,7 @@ func (t *Target) Fill() {
 	t.Bindings.Neutral()
 }
 
-// Filled is URLs whose empty ones are the base, without trailing slashes.
+// Filled replaces empty URLs by the base, except for KV, and removes trailing slashes.
 func (u URLs) Filled() URLs {
 	u.Base = strings.TrimRight(u.Base, "/")
 	for _, p := range []*string{&u.Region, &u.Dev, &u.Vector} {
@@ -64,8 +64,8 @@ func (u URLs) ByName() map[string]string {
 	return out
 }
 
-// Neutral takes the brand's prefix out of bound header names: the suite works with
-// the neutral names and puts the prefix in when it sends.
+// Neutral replaces the brand's prefix of bound header names by the neutral one. The
+// suite works with neutral names and adds the prefix of the brand when it sends.
 func (b *Bindings) Neutral() {
 	d := b.Dialect()
 	headers := make(map[string]string, len(b.Headers))
@@ -78,7 +78,7 @@ func (b *Bindings) Neutral() {
 	b.Headers = headers
 }
 
-// Dialect is the naming that the target uses on the wire.
+// Dialect is the dialect that the target uses.
 func (b Bindings) Dialect() *spec.Dialect {
 	prefix := strings.Trim(b.BrandPrefix, "-")
 	if prefix == "" {

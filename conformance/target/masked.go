@@ -8,14 +8,14 @@ import (
 
 	"gopkg.in/yaml.v3"
 
+	"github.com/understudy-mock/understudy/internal/yamlfile"
 	"github.com/understudy-mock/understudy/spec/mask"
 )
 
-// Masked is the target file as it was understood, defaults included and secrets
-// masked, for reports. What is empty is left out.
+// Masked returns the target file for reports, with defaults and without secrets and empty values.
 func (t *Target) Masked() string {
 	var root yaml.Node
-	if err := root.Encode(t); err != nil { // it is made of texts, numbers and durations
+	if err := root.Encode(t); err != nil { // cannot happen with texts, numbers and durations
 		return "# " + err.Error()
 	}
 	a := t.Target.Auth
@@ -30,11 +30,11 @@ func (t *Target) Masked() string {
 	return b.String()
 }
 
-// prune takes out empty values, and secrets that stand where none is expected. It
-// reports whether anything is left.
+// prune removes empty values, and masks secrets anywhere in the file. It reports
+// whether anything is left.
 func prune(node *yaml.Node, hidden []string, depth int) bool {
 	if depth > 1 || node.Kind == yaml.SequenceNode {
-		node.Style |= yaml.FlowStyle // a line each, so that a report stays short
+		node.Style |= yaml.FlowStyle // one line each, so that a report stays short
 	}
 	switch node.Kind {
 	case yaml.ScalarNode:
@@ -63,17 +63,17 @@ func prune(node *yaml.Node, hidden []string, depth int) bool {
 	return len(node.Content) > 0
 }
 
-// inPlaceholders is a header value that holds no secret of its own.
+// inPlaceholders matches header values that only refer to a secret.
 var inPlaceholders = regexp.MustCompile(`^(Bearer |Basic )?\{\{\w+\}\}$`)
 
-// MarshalYAML shows those headers of a driver that are no credentials.
+// MarshalYAML masks the headers of a driver except for those that are not credentials.
 func (d Driver) MarshalYAML() (any, error) {
 	type plain Driver // without this method
 	var node yaml.Node
 	if err := node.Encode(plain(d)); err != nil {
 		return nil, err
 	}
-	if headers := child(&node, "headers"); headers != nil {
+	if headers := yamlfile.Child(&node, "headers"); headers != nil {
 		for i := 0; i+1 < len(headers.Content); i += 2 {
 			name := headers.Content[i].Value
 			if v := string(d.Headers[name]); !mask.Secret(name) || inPlaceholders.MatchString(v) {
@@ -84,10 +84,10 @@ func (d Driver) MarshalYAML() (any, error) {
 	return &node, nil
 }
 
-// minSecret is how long a text must be to be looked for as a secret.
+// minSecret is the length of the shortest secret that is searched for in other values.
 const minSecret = 4
 
-// ByName are the bindings by section and name, such as headers.flow_key.
+// ByName returns the bindings by section and name, such as headers.flow_key.
 func (b Bindings) ByName() map[string]string {
 	out := map[string]string{}
 	if b.BrandPrefix != "" {

@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// A report shows the target file, and no secret of it, wherever it stands.
+// A report contains the target file, but no secret of it in any place.
 func TestMaskedTargetFile(t *testing.T) {
 	t.Parallel()
 	text := strings.Replace(goodTarget, `{url: "{{base}}/run"}`, `{url: "{{base}}/run?token=secret-query", body: "key secret-token", headers: {Authorization: "Bearer secret-header"}}`, 1)
@@ -16,7 +16,7 @@ func TestMaskedTargetFile(t *testing.T) {
 	target.Fill()
 	shown := target.Masked()
 	if strings.Contains(shown, "secret-") {
-		t.Errorf("a secret shows:\n%s", shown)
+		t.Errorf("a secret is visible:\n%s", shown)
 	}
 	for _, want := range []string{"name: acme", "base: 'https://q.acme.example'", "method: POST", "scale: 1.5\n", "delivery_budget: 15s", "wall: 30m0s", "profiles: [MSG, WF-READ]", "bearer: '***'"} {
 		if !strings.Contains(shown, want) {
@@ -24,6 +24,6 @@ func TestMaskedTargetFile(t *testing.T) {
 		}
 	}
 	if strings.Contains(shown, "kv:") {
-		t.Errorf("what is empty shows:\n%s", shown)
+		t.Errorf("an empty value is visible:\n%s", shown)
 	}
 }

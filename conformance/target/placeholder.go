@@ -11,11 +11,12 @@ import (
 
 	"gopkg.in/yaml.v3"
 
-	"github.com/understudy-mock/understudy/spec"
+	"github.com/understudy-mock/understudy/internal/similar"
+	"github.com/understudy-mock/understudy/internal/yamlfile"
 )
 
-// driverPlaceholders are what the texts of each driver may hold beside the common
-// placeholders: what a call of it is about. Sorted by driver.
+// driverPlaceholders are the placeholders of each driver besides the common ones: the
+// arguments of a call. Sorted by driver.
 var driverPlaceholders = map[string][]string{
 	"account":     {"name", "password"},
 	"cancel":      {"runId"},
@@ -31,10 +32,10 @@ var driverPlaceholders = map[string][]string{
 	"vectors":     {"namespace", "vectors"},
 }
 
-// atRun are the common placeholders that have a value once the run begins.
+// atRun are the common placeholders whose values are known when the run begins.
 var atRun = []string{"account", "receiver", "run"}
 
-// fillers are the keys of the target file that give a common placeholder its value.
+// fillers are the keys of the target file that set the common placeholders.
 var fillers = map[string]string{
 	"base": "target.urls.base", "basic": "target.auth.basic", "dev": "target.urls.dev", "kv": "target.urls.kv", "password": "target.auth.basic",
 	"region": "target.urls.region", "token": "target.auth.bearer", "username": "target.auth.basic", "vector": "target.urls.vector", "vectorToken": "target.auth.vector_bearer",
@@ -42,8 +43,8 @@ var fillers = map[string]string{
 
 var placeholder = regexp.MustCompile(`\{\{\s*([^{}]*?)\s*\}\}`)
 
-// Placeholders are the values of the common placeholders of driver texts that the
-// addresses and credentials of a target give.
+// Placeholders returns the values of the common placeholders in the texts of drivers
+// that come from the URLs and credentials of a target.
 func Placeholders(u URLs, a Auth) map[string]string {
 	u = u.Filled()
 	out := map[string]string{
@@ -56,8 +57,8 @@ func Placeholders(u URLs, a Auth) map[string]string {
 	return out
 }
 
-// Expand fills the placeholders of a driver's text. One that is unknown or has no
-// value is an error: an empty text in its place could address something else.
+// Expand replaces the placeholders in a text of a driver. One that is unknown or has
+// no value is an error, because an empty text could address something else.
 func Expand(text string, values map[string]string) (string, error) {
 	var missing []string
 	out := placeholder.ReplaceAllStringFunc(text, func(match string) string {
@@ -73,7 +74,7 @@ func Expand(text string, values map[string]string) (string, error) {
 	return out, nil
 }
 
-// names reports whether a text of the driver holds a placeholder.
+// names reports whether a text of the driver contains a placeholder.
 func (d *Driver) names(name string) bool {
 	texts := append([]string{d.URL, d.Body}, d.Command...)
 	for _, v := range d.Headers {
@@ -84,8 +85,8 @@ func (d *Driver) names(name string) bool {
 	})
 }
 
-// checkPlaceholders refuses placeholders that nobody fills, with their line.
-func (t *Target) checkPlaceholders(file string, drivers *yaml.Node) error {
+// checkPlaceholders refuses placeholders without a value. Errors contain the line.
+func (t *Target) checkPlaceholders(file *yamlfile.File, drivers *yaml.Node) error {
 	common := Placeholders(t.Target.URLs, t.Target.Auth)
 	for i := 0; drivers != nil && i+1 < len(drivers.Content); i += 2 {
 		driver := drivers.Content[i].Value
@@ -97,9 +98,9 @@ func (t *Target) checkPlaceholders(file string, drivers *yaml.Node) error {
 				switch {
 				case slices.Contains(own, name) || common[name] != "":
 				case known || fillers[name] != "":
-					return fault(file, node, key, "placeholder {{%s}} has no value: set %s", name, cmp.Or(fillers[name], "it"))
+					return file.Fault(node, key, fmt.Sprintf("placeholder {{%s}} has no value: %s must be set", name, cmp.Or(fillers[name], "it")))
 				default:
-					return fault(file, node, key, "unknown placeholder {{%s}}%s", name, hint(name, slices.Sorted(maps.Keys(common)), own))
+					return file.Fault(node, key, fmt.Sprintf("unknown placeholder {{%s}}%s", name, hint(name, slices.Sorted(maps.Keys(common)), own)))
 				}
 			}
 			return nil
@@ -111,13 +112,13 @@ func (t *Target) checkPlaceholders(file string, drivers *yaml.Node) error {
 	return nil
 }
 
-// hint names the placeholder that is probably meant, and all that are known.
+// hint suggests a similar placeholder and lists all known ones.
 func hint(name string, common, own []string) string {
 	all := slices.Concat(common, own)
 	slices.Sort(all)
-	text := "; must be one of " + strings.Join(all, ", ")
-	if near, distance := spec.Nearest(name, all); distance < 3 {
-		return fmt.Sprintf("; did you mean {{%s}}?", near) + text
+	text := ": must be one of " + strings.Join(all, ", ")
+	if near, distance := similar.Nearest(name, all); distance < 3 {
+		text += fmt.Sprintf("; did you mean {{%s}}?", near)
 	}
 	return text
 }
@@ -135,7 +136,7 @@ func eachText(node *yaml.Node, key string, visit func(node *yaml.Node, key strin
 		}
 	case yaml.SequenceNode:
 		for i, item := range node.Content {
-			if err := eachText(item, fmt.Sprintf("%s.%d", key, i), visit); err != nil {
+			if err := eachText(item, fmt.Sprintf("%s[%d]", key, i), visit); err != nil {
 				return err
 			}
 		}

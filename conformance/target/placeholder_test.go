@@ -10,13 +10,14 @@ import (
 	"gopkg.in/yaml.v3"
 
 	"github.com/understudy-mock/understudy/internal/expect"
+	"github.com/understudy-mock/understudy/internal/yamlfile"
 )
 
 // driverRow is a row of the table of drivers in docs/target.md.
 var driverRow = regexp.MustCompile("(?m)^\\| `(\\w+)` \\|[^|]*\\|([^|]*)\\|")
 
-// TestDriversAreDocumented: the table names each driver with its placeholders, and
-// the examples are drivers that a target file may have.
+// TestDriversAreDocumented checks that the table contains each driver with its
+// placeholders, and that the examples are valid.
 func TestDriversAreDocumented(t *testing.T) {
 	t.Parallel()
 	text, err := os.ReadFile("../../docs/target.md")
@@ -52,7 +53,7 @@ func TestDriversAreDocumented(t *testing.T) {
 	}
 }
 
-// TestExpand: a placeholder never becomes an empty text.
+// TestExpand checks that a placeholder is never replaced by an empty text.
 func TestExpand(t *testing.T) {
 	t.Parallel()
 	values := map[string]string{"base": "http://x", "id": ""}
@@ -73,14 +74,14 @@ func TestExpand(t *testing.T) {
 	}
 }
 
-// TestPlaceholderLine: the line of a mistake is that of the text.
+// TestPlaceholderLine checks that an error has the line of the text.
 func TestPlaceholderLine(t *testing.T) {
 	t.Parallel()
 	var root yaml.Node
 	if err := yaml.Unmarshal([]byte("a: 1\nb:\n  url: '{{nobody}}'\n"), &root); err != nil {
 		t.Fatal(err)
 	}
-	err := (&Target{}).checkPlaceholders("t.yaml", root.Content[0])
+	err := (&Target{}).checkPlaceholders(&yamlfile.File{Name: "t.yaml"}, root.Content[0])
 	if err == nil || !strings.HasPrefix(err.Error(), "t.yaml:3: drivers.b.url: unknown placeholder {{nobody}}") {
 		t.Errorf("got %v", err)
 	}

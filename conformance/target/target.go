@@ -2,20 +2,19 @@
 //
 //	t, err := target.Load("target.yaml")
 //
-// The file says where the implementation is, how to sign in, which profiles it
-// claims, and what the interface document leaves open: names and forms
-// (bindings), and stimuli that no documented operation gives (drivers). Every
-// mistake in it is an error that names the file, the line and the key, and none
-// shows a secret: a [Secret] prints as stars everywhere.
+// The file says where the implementation is, how to authenticate, which profiles it
+// claims, and what the interface document leaves open: names and forms (bindings),
+// and actions without a documented operation (drivers). Every error names the file,
+// the line and the key, and none contains a secret: a [Secret] always prints as ***.
 //
-// It sends nothing: package conformance uses what is read here.
+// The package sends no requests: package conformance uses what it reads.
 package target
 
 import "time"
 
-// Target is an implementation under test: where it is, how to sign in, what it
-// claims, and the answers to what the interface document leaves open. Its file
-// is described by spec/target.schema.json.
+// Target is an implementation under test: where it is, how to authenticate, what it
+// claims, and what the interface document leaves open. spec/target.schema.json
+// describes its file.
 type Target struct {
 	APIVersion string `yaml:"apiVersion"`
 	Spec       string `yaml:"spec"` // revision of the requirements
@@ -28,15 +27,19 @@ type Target struct {
 		Auth    Auth     `yaml:"auth"`
 	} `yaml:"target"`
 
-	Profiles     []string          `yaml:"profiles"`     // empty: all
-	Capabilities map[string]string `yaml:"capabilities"` // name -> true, false or auto
-	Bindings     Bindings          `yaml:"bindings"`
-	Fixtures     Fixtures          `yaml:"fixtures"`
-	Drivers      map[string]Driver `yaml:"drivers"` // account, cancel, clock, group, index, pause, plugin, reset, run, search
-	Receiver     Receiver          `yaml:"receiver"`
-	Timing       Timing            `yaml:"timing"`
-	Limits       Limits            `yaml:"limits"`
-	Isolation    Isolation         `yaml:"isolation"`
+	Profiles []string `yaml:"profiles"` // empty: all
+
+	// Capabilities are the optional parts that the target has, by the name in the tag @cap-NAME
+	// of the scenarios that need them: true, false or auto, which means the same as no entry.
+	Capabilities map[string]string `yaml:"capabilities"`
+
+	Bindings  Bindings          `yaml:"bindings"`
+	Fixtures  Fixtures          `yaml:"fixtures"`
+	Drivers   map[string]Driver `yaml:"drivers"` // account, cancel, clock, group, index, pause, plugin, reset, run, search
+	Receiver  Receiver          `yaml:"receiver"`
+	Timing    Timing            `yaml:"timing"`
+	Limits    Limits            `yaml:"limits"`
+	Isolation Isolation         `yaml:"isolation"`
 
 	ExpectedFailures string `yaml:"expected_failures"` // file
 	KnownFlaky       string `yaml:"known_flaky"`       // file
@@ -46,8 +49,8 @@ type Target struct {
 	} `yaml:"report"`
 }
 
-// URLs are the four hosts of the interface document, and the store of the
-// rate-limit plugin. An empty one is Base, or does not exist.
+// URLs are the four hosts of the interface document, and the store of the rate-limit
+// plugin. An empty host is Base; without KV there is no store.
 type URLs struct {
 	Base   string `yaml:"base"`
 	Region string `yaml:"region"`
@@ -56,11 +59,10 @@ type URLs struct {
 	KV     string `yaml:"kv"`
 }
 
-// Secret is a text that is never printed. In a file it is a text, or
-// {env: NAME}.
+// Secret is a text that is never printed. In a file it is a text or {env: NAME}.
 type Secret string
 
-// String hides it.
+// String hides the secret.
 func (s Secret) String() string {
 	if s == "" {
 		return ""
@@ -68,10 +70,10 @@ func (s Secret) String() string {
 	return "***"
 }
 
-// GoString hides it as well.
+// GoString hides the secret.
 func (s Secret) GoString() string { return s.String() }
 
-// MarshalText hides it in every report.
+// MarshalText hides the secret in reports.
 func (s Secret) MarshalText() ([]byte, error) { return []byte(s.String()), nil }
 
 // Auth are the credentials.
@@ -79,17 +81,17 @@ type Auth struct {
 	Bearer       Secret `yaml:"bearer"`
 	VectorBearer Secret `yaml:"vector_bearer"`
 	KVBearer     Secret `yaml:"kv_bearer"`
-	SigningKey   Secret `yaml:"signing_key"` // of deliveries, for an extension; empty: the target is asked
+	SigningKey   Secret `yaml:"signing_key"` // of deliveries, for an extension; empty: the suite reads it from the target
 	Basic        struct {
 		Username Secret `yaml:"username"`
 		Password Secret `yaml:"password"`
 	} `yaml:"basic"`
 }
 
-// Bindings answer open points: names and forms that the interface document does
-// not show. What has no binding cannot be judged.
+// Bindings are names and forms that the interface document leaves open. What needs a
+// missing binding cannot be judged.
 type Bindings struct {
-	BrandPrefix string                       `yaml:"brand_prefix"` // header prefix on the wire, such as Svc; a known brand's brings its names
+	BrandPrefix string                       `yaml:"brand_prefix"` // header prefix of the target, such as Svc; a built-in dialect with this name applies in full
 	Publish     map[string]string            `yaml:"publish"`      // method
 	Stats       map[string]string            `yaml:"stats"`        // path, with {id}
 	Headers     map[string]string            `yaml:"headers"`      // flow_key, failure_callback, retry_delay, label ...
@@ -100,7 +102,7 @@ type Bindings struct {
 	Fields      map[string]map[string]string `yaml:"fields"`       // dlq, log, step -> described value -> property name
 }
 
-// Fixtures are data of a target that cannot be driven.
+// Fixtures are existing data of a target that has no drivers to create them.
 type Fixtures struct {
 	URLGroup struct {
 		Name                  string `yaml:"name"`
@@ -114,9 +116,8 @@ type Fixtures struct {
 	DisposableSearchIndexIDs []string `yaml:"disposable_search_index_ids"`
 }
 
-// Driver is a stimulus that the interface document does not show, such as
-// pausing a key. Texts may hold {{name}}: base, region, dev, vector, control,
-// token, receiver, and what the driver is for (key, runId, name, endpoints ...).
+// Driver is an action that has no documented operation, such as pausing a key. Texts
+// may contain placeholders {{name}}: see Placeholders and docs/target.md.
 type Driver struct {
 	Kind    string            `yaml:"kind"` // http, exec, manual, control (clock only), none
 	Method  string            `yaml:"method"`
@@ -124,15 +125,15 @@ type Driver struct {
 	Headers map[string]Secret `yaml:"headers"`
 	Body    string            `yaml:"body"`
 	Command []string          `yaml:"command"`
-	Result  string            `yaml:"result"` // JSON pointer to what it answers, such as an id
+	Result  string            `yaml:"result"` // JSON pointer to the result in the response, such as an id
 	Trigger *Driver           `yaml:"trigger"`
 }
 
-// ReceiverConfig says how the target reaches the suite.
+// Receiver says how the target reaches the suite.
 type Receiver struct {
 	Mode      string `yaml:"mode"`       // in-process, listen, advertised, tunnel, relay
 	Listen    string `yaml:"listen"`     // address
-	PublicURL string `yaml:"public_url"` // what the target is told
+	PublicURL string `yaml:"public_url"` // URL that the target receives
 	TLS       struct {
 		Cert string `yaml:"cert"`
 		Key  string `yaml:"key"`
@@ -147,7 +148,7 @@ type Receiver struct {
 	} `yaml:"relay"`
 }
 
-// Timing are budgets. Scale multiplies them, never lower bounds.
+// Timing contains budgets. Scale multiplies these, but never lower bounds.
 type Timing struct {
 	Scale          float64       `yaml:"scale"`
 	DeliveryBudget time.Duration `yaml:"delivery_budget"`
@@ -162,7 +163,7 @@ type Timing struct {
 	} `yaml:"poll"`
 }
 
-// Limits end a run that would cost too much.
+// Limits end a run that would cost too much. 0 means no limit, for Wall 30 minutes.
 type Limits struct {
 	MaxRequests   int           `yaml:"max_requests"`
 	MaxMessages   int           `yaml:"max_messages"`
@@ -171,9 +172,9 @@ type Limits struct {
 	RPS           float64       `yaml:"rps"`
 }
 
-// Isolation says how scenarios keep out of each other's way.
+// Isolation says how scenarios avoid affecting each other.
 type Isolation struct {
-	Prefix        string `yaml:"prefix"`         // of every name that is created
-	SharedAccount bool   `yaml:"shared_account"` // others use the account as well
+	Prefix        string `yaml:"prefix"`         // prefix of every name that is created
+	SharedAccount bool   `yaml:"shared_account"` // others use the account too
 	Parallel      int    `yaml:"parallel"`
 }

@@ -1,4 +1,4 @@
-// Package vector is the steps about vector indexes. They share nothing with those of
-// messages and workflows but the harness: an index is filled by a driver, and what is
-// judged is the information about it.
+// Package vector contains the steps about vector indexes. They share only the harness
+// with the steps about messages and workflows: a driver fills an index, and the steps
+// check the information about it.
 package vector

@@ -12,7 +12,7 @@ import (
 	"github.com/understudy-mock/understudy/conformance/harness"
 )
 
-// vectorizing is what a scenario knows of the vector index.
+// vectorizing is the state of a scenario about vectors.
 type vectorizing struct {
 	before any
 	ns     string
@@ -25,13 +25,13 @@ type Scenario struct {
 	vectors vectorizing
 }
 
-// New is a scenario of which no step has been made.
+// New returns a scenario before its first step.
 func New(s *harness.Scenario) *Scenario { return &Scenario{Scenario: s} }
 
 // step is a row of the table.
 type step harness.Step
 
-// Steps are the steps about vector indexes.
+// Steps returns the steps about vector indexes.
 func Steps() []harness.Step {
 	list := make([]harness.Step, len(vectorSteps))
 	for i, st := range vectorSteps {
@@ -77,7 +77,7 @@ func (s *Scenario) readInfo() error {
 	return err
 }
 
-// SomeVectors lets a driver put vectors of the index's dimension into a namespace.
+// SomeVectors calls the driver that puts vectors into a namespace, with the dimension of the index.
 func (s *Scenario) SomeVectors(names string) error {
 	if _, err := s.Driver("vectors"); err != nil {
 		return err
@@ -110,8 +110,7 @@ func (s *Scenario) SomeVectors(names string) error {
 	return err
 }
 
-// readInfoMoved waits until the counts differ from those before, and leaves it to
-// the next steps whether they are right.
+// readInfoMoved waits until the counts differ from those before. The next steps check the counts.
 func (s *Scenario) readInfoMoved() error {
 	was := s.total(s.vectors.before)
 	return s.Eventually(func() error {
@@ -123,7 +122,7 @@ func (s *Scenario) readInfoMoved() error {
 	})
 }
 
-// total is what an index holds, ready and pending.
+// total is the number of vectors in an index, ready and pending.
 func (s *Scenario) total(v any) int64 {
 	ready, _ := check.Integer(v, "/result/vectorCount")
 	pending, _ := check.Integer(v, "/result/pendingVectorCount")
@@ -149,8 +148,7 @@ func (s *Scenario) indexType() error {
 	return nil
 }
 
-// partsComplete judges the parts that are there: an index that is dense has no
-// sparse part, and the other way round.
+// partsComplete checks the parts that exist: a dense index has no sparse part, and vice versa.
 func (s *Scenario) partsComplete() error {
 	if _, has := check.At(s.Asked.JSON, "/result/denseIndex"); has {
 		for field, kind := range map[string]string{"dimension": "number", "similarityFunction": "string", "embeddingModel": "string"} {
@@ -178,8 +176,7 @@ func (s *Scenario) namespaces() (map[string]any, error) {
 	return m, nil
 }
 
-// defaultListed looks for the empty name, by which the document calls the default
-// namespace.
+// defaultListed looks for the empty name: in the document it is that of the default namespace.
 func (s *Scenario) defaultListed() error {
 	m, err := s.namespaces()
 	if err != nil {
@@ -197,8 +194,8 @@ func (s *Scenario) defaultListed() error {
 	return nil
 }
 
-// namespacesCount judges every namespace that is listed, those of others in a shared
-// index as well: the form is the same for all.
+// namespacesCount checks every namespace, also those of others in a shared index: all
+// have the same form.
 func (s *Scenario) namespacesCount() error {
 	m, err := s.namespaces()
 	if err != nil {
@@ -214,7 +211,7 @@ func (s *Scenario) namespacesCount() error {
 	return nil
 }
 
-// totalsAreSums waits until the index is quiet: changes show eventually.
+// totalsAreSums repeats the check until the index is idle, because changes become visible later.
 func (s *Scenario) totalsAreSums() error {
 	return s.Eventually(func() error {
 		if err := s.readInfo(); err != nil {
@@ -243,8 +240,8 @@ func (s *Scenario) totalsAreSums() error {
 	})
 }
 
-// holdsMore wants the exact number under a clock that is moved, where nobody else
-// uses the index; in real time others may add to it.
+// holdsMore requires the exact number with a virtual clock, because then no one else
+// uses the index. In real time others may add vectors.
 func (s *Scenario) holdsMore(n int64) error {
 	was, is := s.total(s.vectors.before), s.total(s.Asked.JSON)
 	if is < was+n || s.Clock.Virtual() && is != was+n {

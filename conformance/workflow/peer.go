@@ -19,27 +19,26 @@ import (
 	"github.com/understudy-mock/understudy/spec/header"
 )
 
-// Peer is a workflow endpoint: it speaks the protocol of published workflow
-// clients, does the steps of a script, and misbehaves on command. A target whose
-// workflows speak another protocol brings its own endpoint with the run driver.
+// Peer is a workflow endpoint: it uses the protocol of published workflow clients,
+// executes the steps of a script, and fails when a step says so.
 type Peer struct {
 	scenario *harness.Scenario
 	Endpoint *receiver.Endpoint
 	Steps    []Step
-	Result   string // what the workflow returns
+	Result   string // return value of the workflow
 
 	mu      sync.Mutex
 	done    map[string]int    // step name -> times executed
-	runs    map[string]string // run id -> created at, as the calls say it
-	garbage string            // answered instead of working
+	runs    map[string]string // run id -> creation time, as in the calls
+	garbage string            // the response instead of executing a step; "": none
 }
 
 // Step is one step of a workflow.
 type Step struct {
 	Name    string
 	Kind    string // Run, SleepFor, SleepUntil, Call, Wait, Notify, Invoke
-	Group   int    // steps with the same number above 0 run side by side
-	Fails   int    // times that it fails before it succeeds; -1: always
+	Group   int    // steps with the same number above 0 run in parallel
+	Fails   int    // number of failures before it succeeds; -1: always fails
 	Status  int    // of its failures
 	Body    string // of its failures
 	Header  http.Header
@@ -48,14 +47,14 @@ type Step struct {
 	Event   string // of a wait or a notification
 }
 
-// rawStep is an item of the list that a workflow endpoint is called with.
+// rawStep is an item of the list in a call of a workflow endpoint.
 type rawStep struct {
 	MessageID string `json:"messageId"`
 	Body      string `json:"body"`
 	CallType  string `json:"callType"`
 }
 
-// stepBody is a step's own JSON.
+// stepBody is the JSON of a step.
 type stepBody struct {
 	StepID     int     `json:"stepId"`
 	StepName   string  `json:"stepName"`
@@ -69,7 +68,7 @@ type stepBody struct {
 	Timeout    string  `json:"timeout,omitempty"`
 }
 
-// NewPeer makes a workflow endpoint with a nickname.
+// NewPeer creates a workflow endpoint with a nickname.
 func NewPeer(s *harness.Scenario, name string, steps ...Step) *Peer {
 	p := &Peer{scenario: s, Steps: steps, Result: `{"done":true}`, done: map[string]int{}, runs: map[string]string{}}
 	p.Endpoint = s.Endpoint(name)
@@ -77,14 +76,14 @@ func NewPeer(s *harness.Scenario, name string, steps ...Step) *Peer {
 	return p
 }
 
-// Executions are how often a step was executed.
+// Executions returns how often a step was executed.
 func (p *Peer) Executions(step string) int {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return p.done[step]
 }
 
-// ExecutedSteps is how many steps were executed.
+// ExecutedSteps returns how many steps were executed, repetitions included.
 func (p *Peer) ExecutedSteps() (n int) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -101,14 +100,14 @@ func (p *Peer) Heal() {
 	p.Steps[0].Fails = 0
 }
 
-// RunIDs are the runs that it was called for, with when they were created.
+// RunIDs returns the runs of the calls so far, with their creation times.
 func (p *Peer) RunIDs() map[string]string {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return maps.Clone(p.runs)
 }
 
-// call answers one call of the target.
+// call responds to one call of the target.
 func (p *Peer) call(got *receiver.Received) receiver.Reply {
 	got.Looked.Store(true)
 	p.mu.Lock()
@@ -134,11 +133,11 @@ func (p *Peer) call(got *receiver.Received) receiver.Reply {
 		text, err := base64.StdEncoding.DecodeString(item.Body)
 		last = stepBody{}
 		if err != nil || json.Unmarshal(text, &last) != nil {
-			return receiver.Reply{Status: http.StatusBadRequest, Body: "a step is no JSON"}
+			return receiver.Reply{Status: http.StatusBadRequest, Body: "a step is not JSON"}
 		}
 		if last.StepID > 0 {
 			if results[last.StepID] && last.TargetStep == 0 && item == raw[len(raw)-1] {
-				return p.Reply(receiver.Reply{}) // a duplicate is done already
+				return p.Reply(receiver.Reply{}) // a duplicate of a finished step
 			}
 			results[last.StepID] = true
 		}
@@ -159,7 +158,7 @@ func (p *Peer) call(got *receiver.Received) receiver.Reply {
 	return p.execute(got, next)
 }
 
-// Reply adds what every answer of a workflow endpoint has.
+// Reply adds the header of every response of a workflow endpoint.
 func (p *Peer) Reply(r receiver.Reply) receiver.Reply {
 	if r.Header == nil {
 		r.Header = http.Header{}
@@ -168,8 +167,8 @@ func (p *Peer) Reply(r receiver.Reply) receiver.Reply {
 	return r
 }
 
-// plan hands over a group of steps, once; while some of it are not finished, the
-// results of others are no reason to do anything.
+// plan submits a group of steps once. While some are unfinished, calls with the
+// results of others need no action.
 func (p *Peer) plan(got *receiver.Received, group int, results map[int]bool, started bool) receiver.Reply {
 	if started {
 		return p.Reply(receiver.Reply{})
@@ -196,9 +195,9 @@ type batchItem struct {
 	Body        string            `json:"body"`
 }
 
-// item is the submission of a step to the workflow's own URL.
+// item is the submission of a step to the URL of the workflow.
 func (p *Peer) item(got *receiver.Received, step stepBody) batchItem {
-	text, _ := json.Marshal(step) // of plain fields
+	text, _ := json.Marshal(step) // plain fields always encode
 	return batchItem{Destination: p.Endpoint.URL, Body: string(text), Headers: map[string]string{
 		header.WorkflowInit: "false", header.WorkflowRunID: got.Header.Get(header.WorkflowRunID), header.WorkflowURL: p.Endpoint.URL,
 		header.WorkflowSDKVersion: "1", header.ForwardPrefix + header.WorkflowSDKVersion: "1", header.FeatureSet: "InitialBody,WF_TriggerOnConfig",
@@ -206,7 +205,7 @@ func (p *Peer) item(got *receiver.Received, step stepBody) batchItem {
 	}}
 }
 
-// submit reports steps. That the run is over is no failure.
+// submit reports steps. If the run has already ended, that is not a failure.
 func (p *Peer) submit(items []batchItem) receiver.Reply {
 	sent := make([]batchItem, 0, len(items))
 	for _, item := range items {
@@ -228,7 +227,7 @@ func (p *Peer) submit(items []batchItem) receiver.Reply {
 	return p.tell(harness.Request{Operation: "publishBatch", Body: body})
 }
 
-// tell sends a request of the protocol and turns its answer into ours.
+// tell sends a request of the protocol and converts the response into that of the endpoint.
 func (p *Peer) tell(q harness.Request) receiver.Reply {
 	q.Aside = true
 	a, err := p.scenario.Do(q)
@@ -245,7 +244,7 @@ func (p *Peer) tell(q harness.Request) receiver.Reply {
 	return p.Reply(receiver.Reply{Status: http.StatusInternalServerError, Body: string(a.Body)})
 }
 
-// execute does one step and reports it.
+// execute runs one step and reports its result.
 func (p *Peer) execute(got *receiver.Received, id int) receiver.Reply {
 	st := &p.Steps[id-1]
 	p.mu.Lock()
@@ -302,7 +301,7 @@ func (p *Peer) execute(got *receiver.Received, id int) receiver.Reply {
 	return receiver.Reply{Status: http.StatusInternalServerError, Body: "no step is of type " + st.Kind}
 }
 
-// outgoing is the call of a third party through the target.
+// outgoing calls a third party through the target.
 func (p *Peer) outgoing(got *receiver.Received, st *Step, step stepBody) batchItem {
 	run := got.Header.Get(header.WorkflowRunID)
 	h := map[string]string{
@@ -318,7 +317,7 @@ func (p *Peer) outgoing(got *receiver.Received, st *Step, step stepBody) batchIt
 	return batchItem{Destination: st.URL, Headers: h, Body: `{"call":1}`}
 }
 
-// called takes the answer of a third party and reports it as a step.
+// called reports the response of a third party as the result of a step.
 func (p *Peer) called(got *receiver.Received) receiver.Reply {
 	var c struct {
 		Status int             `json:"status"`
@@ -393,7 +392,7 @@ func (p *Peer) finish(got *receiver.Received) receiver.Reply {
 	})
 }
 
-// InitialPayload is the initial payload that a run was called with.
+// InitialPayload is the initial payload of a run in a call, nil if there is none.
 func InitialPayload(got *receiver.Received) []byte {
 	var raw []rawStep
 	if json.Unmarshal(got.Body, &raw) != nil || len(raw) == 0 {
@@ -403,7 +402,7 @@ func InitialPayload(got *receiver.Received) []byte {
 	return bytes.TrimSpace(text)
 }
 
-// FinishedSteps are the names of the finished steps that a call carries.
+// FinishedSteps returns the names of the finished steps in a call.
 func FinishedSteps(got *receiver.Received) []string {
 	var raw []rawStep
 	var names []string

@@ -1,10 +1,10 @@
-// Package clock has the clocks of accounts: wall time, and time that moves by hand.
+// Package clock has the clocks of accounts: real time, and time that a test moves.
 //
 //	c := clock.NewManual(start)
 //	acct := engine.New(engine.Config{Clock: c, ...})
 //
-// It is also for whoever outside of the engine needs the time of the real world,
-// so that one file reads it. It knows no accounts.
+// Code outside the engine that needs the real time uses it too, so that only one file reads
+// the system clock. The package does not depend on accounts.
 package clock
 
 import (
@@ -14,37 +14,38 @@ import (
 	"time"
 )
 
-// A Clock tells the time and rings at most one alarm; the zero time disarms it.
+// A Clock has the time and at most one alarm. Alarm replaces the alarm; the zero time disarms it.
 type Clock interface {
 	Now() time.Time
 	Alarm(at time.Time, ring func())
 }
 
-// LastTime is the end of the year 9999, in Unix ms.
+// LastTime is the last millisecond of the year 9999, in Unix ms.
 const LastTime = 253_402_300_799_999
 
-// Valid reports whether a clock may show t: a time in the years 1970 to 9999,
-// which every format of a time can hold.
+// Valid reports whether a clock may show t: a time in the years 1970 to 9999, which every
+// time format can represent.
 func Valid(t time.Time) bool { return t.UnixMilli() >= 0 && t.UnixMilli() <= LastTime }
 
-// Real is wall time, or a time ahead of it that passes as fast, where an account
-// comes from a clock that was moved.
+// Real is the wall clock, plus a fixed offset if its account continues from a clock that is
+// ahead.
 type Real struct {
 	mu    sync.Mutex
 	timer *time.Timer
-	ahead atomic.Int64 // of the wall, a time.Duration
+	ahead atomic.Int64 // offset to the wall clock, a time.Duration
 }
 
-// NewReal returns wall time for one account.
+// NewReal returns the wall clock for one account.
 func NewReal() *Real { return &Real{} }
 
-// Now is the wall time.
+// Now returns the wall time plus the offset.
 func (r *Real) Now() time.Time { return time.Now().Add(time.Duration(r.ahead.Load())) }
 
-// StartFrom lets the clock go on from t, where that is ahead of the wall.
+// StartFrom makes the clock continue from t if t is ahead of the wall clock, and otherwise
+// removes the offset.
 func (r *Real) StartFrom(t time.Time) { r.ahead.Store(max(0, int64(time.Until(t)))) }
 
-// Alarm calls ring at the given time, in place of any alarm before.
+// Alarm calls ring at the given time and replaces the previous alarm.
 func (r *Real) Alarm(at time.Time, ring func()) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -57,35 +58,35 @@ func (r *Real) Alarm(at time.Time, ring func()) {
 	}
 }
 
-// Manual is time that moves only by Account.Advance.
+// Manual is a clock that moves only when its account sets it.
 type Manual struct {
 	mu  sync.Mutex
 	now time.Time
 }
 
-// NewManual returns a clock that stands at start, cut to the millisecond.
+// NewManual returns a clock that is stopped at start, truncated to milliseconds.
 func NewManual(start time.Time) *Manual {
 	return &Manual{now: start.Truncate(time.Millisecond)}
 }
 
-// Now is where the clock stands.
+// Now returns the time of the clock.
 func (m *Manual) Now() time.Time {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	return m.now
 }
 
-// Alarm does nothing: whoever moves the clock looks for due timers.
+// Alarm does nothing: the code that moves the clock fires the due timers.
 func (m *Manual) Alarm(time.Time, func()) {}
 
-// Set moves the clock; only an advance of its account calls it.
+// Set sets the time; only the account of the clock calls it.
 func (m *Manual) Set(t time.Time) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.now = t
 }
 
-// Pause waits a time of the wall, or until ctx ends.
+// Pause waits for d of real time. If ctx ends first, it returns the error of ctx.
 func Pause(ctx context.Context, d time.Duration) error {
 	timer := time.NewTimer(d)
 	defer timer.Stop()

@@ -11,50 +11,50 @@ import (
 	"github.com/go-faster/jx"
 )
 
-// Codec is a document that is being written, or one that is being read.
+// Codec writes or reads one document.
 type Codec struct {
 	to    io.Writer // nil while reading
 	out   jx.Writer
-	comma bool // something stands before in the object or list
+	comma bool // a comma must precede the next member or element
 
-	in     *jx.Decoder // of the document, or of the entry that is being read
-	entry  bool        // of an entry
+	in     *jx.Decoder // of the document, or of the current entry of a section
+	entry  bool        // in decodes an entry
 	object cursor
-	place  []step // the path to what is being read
+	place  []step // path of the value that is being read, for errors
 	err    error
 }
 
-// step is a part of a path: a member, or an element of a list.
+// step is one part of a path: a member of an object, or an element of a list.
 type step struct {
-	name string // "" for an element
+	name string // "" for an element of a list
 	at   int
 }
 
-// cursor is the member of the object that is read next.
+// cursor is the next member of the object that is being read.
 type cursor struct {
 	members jx.ObjIter
 	key     []byte
 	more    bool
 	seen    int      // members read
-	large   []string // names of members read that keep nothing where they are read to
+	large   []string // names of the sections read so far, to detect repeated ones
 }
 
-// flushAt is how much of the document is written at once, in bytes.
+// flushAt is the size of the buffer, in bytes, above which it is written out.
 const flushAt = 64 << 10
 
-// NewWriter begins a document. Nothing is sure to be written before Close.
+// NewWriter returns a codec that writes a document. Close writes the rest of it.
 func NewWriter(to io.Writer) *Codec { return &Codec{to: to} }
 
-// NewReader begins to read a document.
+// NewReader returns a codec that reads a document.
 func NewReader(from io.Reader) *Codec { return &Codec{in: jx.Decode(from, flushAt)} }
 
 // Writing reports whether the document is being written.
 func (c *Codec) Writing() bool { return c.to != nil }
 
-// Err is the first error. Later calls do nothing.
+// Err is the first error. After an error, all calls do nothing.
 func (c *Codec) Err() error { return c.err }
 
-// Failf is an error at the place that is being read.
+// Failf records an error at the current place of the document.
 func (c *Codec) Failf(format string, args ...any) { c.fail(fmt.Errorf(format, args...)) }
 
 func (c *Codec) fail(err error) {
@@ -76,8 +76,8 @@ func (c *Codec) fail(err error) {
 	}
 }
 
-// Close ends a document that was written, or looks whether one that was read
-// ends here.
+// Close writes the rest of a document, or, when reading, checks that nothing follows the
+// document. It returns the first error.
 func (c *Codec) Close() error {
 	if c.Writing() {
 		c.flush(0)
@@ -89,7 +89,7 @@ func (c *Codec) Close() error {
 	return c.err
 }
 
-// flush writes what has gathered, once it is more than that.
+// flush writes the buffer if it has more than most bytes.
 func (c *Codec) flush(most int) {
 	if c.err != nil || len(c.out.Buf) <= most {
 		return
@@ -98,12 +98,13 @@ func (c *Codec) flush(most int) {
 	c.out.Buf = c.out.Buf[:0]
 }
 
-// Document writes or reads the object that the document is.
+// Document writes or reads the object that is the whole document.
 func (c *Codec) Document(members func(*Codec)) {
 	c.value(members)
 }
 
-// value is an object without a name.
+// value writes or reads an object. When reading, it calls members until all members are
+// read, because they may come in any order.
 func (c *Codec) value(members func(*Codec)) {
 	if c.err != nil {
 		return
@@ -114,6 +115,10 @@ func (c *Codec) value(members func(*Codec)) {
 		members(c)
 		c.out.ObjEnd()
 		c.comma = true
+		return
+	}
+	if kind := c.in.Next(); kind != jx.Object && kind != jx.Invalid {
+		c.fail(fmt.Errorf("received %s: must be an object", kind))
 		return
 	}
 	outer := c.object
@@ -134,7 +139,7 @@ func (c *Codec) value(members func(*Codec)) {
 	c.object = outer
 }
 
-// next goes to the next member of the object that is being read.
+// next moves to the next member of the object that is being read.
 func (c *Codec) next() {
 	o := &c.object
 	if o.more = o.members.Next(); o.more {
@@ -144,8 +149,8 @@ func (c *Codec) next() {
 	}
 }
 
-// member writes or reads one member. isZero leaves it out; both functions are
-// called at most once.
+// member writes or reads one member. When writing, it leaves out a zero value. When
+// reading, a value that is not zero has been read before, which is an error.
 func (c *Codec) member(name string, isZero bool, write, read func()) {
 	switch {
 	case c.err != nil:
@@ -179,7 +184,7 @@ func (c *Codec) name(name string) {
 	c.comma = false
 }
 
-// at reports whether the next member has that name.
+// at reports whether the next member has this name.
 func (c *Codec) at(name string) bool {
 	key := c.object.key
 	if !c.object.more || len(key) != len(name) {
@@ -196,8 +201,8 @@ func (c *Codec) element() {
 	c.comma = false
 }
 
-// Section writes or reads a list of any length, entry by entry. take gets each
-// entry that is read; what it gets is used again.
+// Section writes or reads a list of any length, one entry at a time. When reading, take
+// receives each entry; the value it points to is reused for the next one.
 func Section[T any](c *Codec, name string, entries iter.Seq[*T], members func(*T, *Codec), take func(*T)) {
 	if c.Writing() {
 		c.writeList(name, func(element func(func(*Codec))) {
@@ -226,7 +231,7 @@ func Section[T any](c *Codec, name string, entries iter.Seq[*T], members func(*T
 	})
 }
 
-// Nested is a member that is an object with sections of its own.
+// Nested writes or reads a member that is an object with sections.
 func Nested(c *Codec, name string, members func(*Codec)) {
 	if c.Writing() {
 		c.member(name, false, func() { c.value(members) }, nil)
@@ -235,8 +240,8 @@ func Nested(c *Codec, name string, members func(*Codec)) {
 	}
 }
 
-// Stream is a list of few elements that may be long themselves. While reading,
-// n does not matter.
+// Stream writes or reads a list of few elements that may themselves be long. n is the
+// number of elements to write; reading ignores it.
 func Stream(c *Codec, name string, n int, element func(i int, c *Codec)) {
 	if c.Writing() {
 		c.writeList(name, func(write func(func(*Codec))) {
@@ -275,12 +280,12 @@ func (c *Codec) writeList(name string, all func(element func(func(*Codec)))) {
 	}
 }
 
-// readList reads a list, if it is next.
+// readList reads a list if it is the next member.
 func (c *Codec) readList(name string, element func(*jx.Decoder)) {
 	c.once(name, func() { c.elements(func() { element(c.in) }) })
 }
 
-// once reads a member, if it is next and was not read before.
+// once reads a member if it is next. A second one with the same name is an error.
 func (c *Codec) once(name string, read func()) {
 	c.member(name, !slices.Contains(c.object.large, name), nil, func() {
 		c.object.large = append(c.object.large, name)
@@ -288,7 +293,7 @@ func (c *Codec) once(name string, read func()) {
 	})
 }
 
-// elements reads the elements of the list that is next.
+// elements reads the list at the current place, one element at a time.
 func (c *Codec) elements(element func()) {
 	all, err := c.in.ArrIter()
 	if err != nil {
@@ -306,7 +311,7 @@ func (c *Codec) elements(element func()) {
 	}
 }
 
-// explain is an error of the decoder in words.
+// explain makes an error of the decoder readable.
 func (c *Codec) explain(err error) error {
 	switch {
 	case err == nil:

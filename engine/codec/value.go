@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"iter"
 	"maps"
 	"slices"
 	"strconv"
@@ -16,32 +17,32 @@ import (
 	"github.com/go-faster/jx"
 )
 
-// Text is a member that is a text.
+// Text writes or reads a string member.
 func Text[T ~string](c *Codec, name string, v *T) {
 	c.member(name, *v == "", func() { c.writeText(string(*v)) }, func() { *v = T(c.readText()) })
 }
 
-// Bytes is a member that is bytes, empty ones left out.
+// Bytes writes or reads a member of bytes; empty ones are left out.
 func Bytes[T ~[]byte](c *Codec, name string, v *T) {
 	c.member(name, len(*v) == 0, func() { c.writeBytes(*v) }, func() { *v = T(c.readBytes()) })
 }
 
-// Int is a member that is a whole number.
+// Int writes or reads an integer member.
 func Int[T ~int | ~int32 | ~int64 | ~uint64](c *Codec, name string, v *T) {
 	c.member(name, *v == 0, func() { writeInt(c, *v) }, func() { *v = readInt[T](c) })
 }
 
-// Bool is a member that is true or left out.
+// Bool writes or reads a boolean member; false is left out.
 func Bool(c *Codec, name string, v *bool) {
 	c.member(name, !*v, func() { c.out.Bool(*v) }, func() { *v = c.readBool() })
 }
 
-// Time is a member that is a time.
+// Time writes or reads a time; the zero time is left out.
 func Time(c *Codec, name string, v *time.Time) {
 	c.member(name, v.IsZero(), func() { c.writeTime(*v) }, func() { *v = c.readTime() })
 }
 
-// Duration is a member that is a duration.
+// Duration writes or reads a duration, as text.
 func Duration(c *Codec, name string, v *time.Duration) {
 	c.member(name, *v == 0, func() { c.out.Str(v.String()) }, func() {
 		d, err := time.ParseDuration(c.readText())
@@ -50,8 +51,7 @@ func Duration(c *Codec, name string, v *time.Duration) {
 	})
 }
 
-// OptionalInt, OptionalBool and OptionalText are written also when they are
-// zero; nil is left out.
+// OptionalInt writes or reads an integer; nil is left out, zero is not.
 func OptionalInt(c *Codec, name string, v **int) {
 	c.member(name, *v == nil, func() { writeInt(c, **v) }, func() { *v = new(readInt[int](c)) })
 }
@@ -66,7 +66,7 @@ func OptionalText(c *Codec, name string, v **string) {
 	c.member(name, *v == nil, func() { c.writeText(**v) }, func() { *v = new(c.readText()) })
 }
 
-// Parsed is a member that is the text of a value, nil for none.
+// Parsed writes a member as text and reads it by parse; nil is left out.
 func Parsed[T any](c *Codec, name string, v **T, text func(*T) string, parse func(string) (*T, error)) {
 	c.member(name, *v == nil, func() { c.writeText(text(*v)) }, func() {
 		var err error
@@ -75,7 +75,7 @@ func Parsed[T any](c *Codec, name string, v **T, text func(*T) string, parse fun
 	})
 }
 
-// JSON is a member that has a form of its own: that of encoding/json.
+// JSON writes or reads a member in the format of encoding/json. Reading refuses unknown fields.
 func JSON(c *Codec, name string, isZero bool, v any) {
 	c.member(name, isZero, func() {
 		raw, err := json.Marshal(v)
@@ -92,7 +92,7 @@ func JSON(c *Codec, name string, isZero bool, v any) {
 	})
 }
 
-// Object is a member that is an object, left out when nothing is in it.
+// Object writes or reads an object; it is left out when it has no members.
 func Object[T any](c *Codec, name string, v *T, members func(*T, *Codec)) {
 	if c.Writing() {
 		before, comma := len(c.out.Buf), c.comma
@@ -106,7 +106,7 @@ func Object[T any](c *Codec, name string, v *T, members func(*T, *Codec)) {
 	c.member(name, true, nil, func() { c.value(func(c *Codec) { members(v, c) }) })
 }
 
-// Optional is a member that is an object, nil for none.
+// Optional writes or reads an object; nil is left out.
 func Optional[T any](c *Codec, name string, v **T, members func(*T, *Codec)) {
 	c.member(name, *v == nil, func() { c.value(func(c *Codec) { members(*v, c) }) }, func() {
 		*v = new(T)
@@ -114,7 +114,7 @@ func Optional[T any](c *Codec, name string, v **T, members func(*T, *Codec)) {
 	})
 }
 
-// List is a member that is a list of objects.
+// List writes or reads a list of objects.
 func List[T any](c *Codec, name string, v *[]T, members func(*T, *Codec)) {
 	list(c, name, v, func(one *T) { c.value(func(c *Codec) { members(one, c) }) }, func() (one T) {
 		c.value(func(c *Codec) { members(&one, c) })
@@ -122,27 +122,27 @@ func List[T any](c *Codec, name string, v *[]T, members func(*T, *Codec)) {
 	})
 }
 
-// Texts is a member that is a list of texts.
+// Texts writes or reads a list of strings.
 func Texts(c *Codec, name string, v *[]string) {
 	list(c, name, v, func(s *string) { c.writeText(*s) }, c.readText)
 }
 
-// Blobs is a member that is a list of bytes.
+// Blobs writes or reads a list of byte slices.
 func Blobs(c *Codec, name string, v *[][]byte) {
 	list(c, name, v, func(b *[]byte) { c.writeBytes(*b) }, c.readBytes)
 }
 
-// Times is a member that is a list of times.
+// Times writes or reads a list of times.
 func Times(c *Codec, name string, v *[]time.Time) {
 	list(c, name, v, func(t *time.Time) { c.writeTime(*t) }, c.readTime)
 }
 
-// Ints is a member that is a list of whole numbers.
+// Ints writes or reads a list of integers.
 func Ints[T ~int | ~int32](c *Codec, name string, v *[]T) {
 	list(c, name, v, func(n *T) { writeInt(c, *n) }, func() T { return readInt[T](c) })
 }
 
-// Floats is a member that is a list of numbers.
+// Floats writes or reads a list of numbers.
 func Floats(c *Codec, name string, v *[]float32) {
 	list(c, name, v, func(f *float32) { c.out.Float32(*f) }, func() float32 {
 		f, err := c.in.Float32()
@@ -151,7 +151,7 @@ func Floats(c *Codec, name string, v *[]float32) {
 	})
 }
 
-// list is a member that is a list, left out when it is empty.
+// list writes or reads a list; an empty one is left out.
 func list[T any](c *Codec, name string, v *[]T, write func(*T), read func() T) {
 	c.member(name, len(*v) == 0, func() {
 		c.out.ArrStart()
@@ -165,24 +165,47 @@ func list[T any](c *Codec, name string, v *[]T, write func(*T), read func() T) {
 	}, func() { c.elements(func() { *v = append(*v, read()) }) })
 }
 
-// Header is a member whose names have several values each, sorted by name.
+// Header writes or reads an object with a list of strings per name, sorted by name.
 func Header[T ~map[string][]string](c *Codec, name string, v *T) {
-	dictionary(c, name, v, func(key string) {
-		values := (*v)[key]
-		list(c, key, &values, func(s *string) { c.writeText(*s) }, nil)
-		if len(values) == 0 {
-			c.name(key)
-			c.out.RawStr("[]")
-			c.comma = true
+	dictionary(c, name, v, func(key string) { writeValues(c, key, (*v)[key]) }, c.readTexts)
+}
+
+// writeValues writes a member with a list of texts, which may be empty.
+func writeValues(c *Codec, name string, values []string) {
+	list(c, name, &values, func(s *string) { c.writeText(*s) }, nil)
+	if len(values) == 0 {
+		c.name(name)
+		c.out.RawStr("[]")
+		c.comma = true
+	}
+}
+
+// readTexts reads a list of texts; an empty one is not nil.
+func (c *Codec) readTexts() []string {
+	values := []string{}
+	c.elements(func() { values = append(values, c.readText()) })
+	return values
+}
+
+// SortedHeader is Header for a header that is no map. fields yields its names in their order,
+// and read receives the header that was read.
+func SortedHeader[T ~map[string][]string](c *Codec, name string, fields iter.Seq2[string, []string], empty bool, read func(T)) {
+	c.member(name, empty, func() {
+		c.out.ObjStart()
+		c.comma = false
+		for key, values := range fields {
+			c.checkName(name, key)
+			writeValues(c, key, values)
 		}
-	}, func() (values []string) {
-		values = []string{}
-		c.elements(func() { values = append(values, c.readText()) })
-		return values
+		c.out.ObjEnd()
+	}, func() {
+		h := T{}
+		readDictionary(c, &h, c.readTexts)
+		read(h)
 	})
 }
 
-// TextMap is a member whose names have one text each, sorted by name.
+// TextMap writes or reads an object with one string per name, sorted by name.
 func TextMap(c *Codec, name string, v *map[string]string) {
 	dictionary(c, name, v, func(key string) {
 		c.name(key)
@@ -191,7 +214,7 @@ func TextMap(c *Codec, name string, v *map[string]string) {
 	}, c.readText)
 }
 
-// Counts is a member whose names have one number each, sorted by name.
+// Counts writes or reads an object with one integer per name, sorted by name.
 func Counts(c *Codec, name string, v *map[string]int) {
 	dictionary(c, name, v, func(key string) {
 		c.name(key)
@@ -200,30 +223,38 @@ func Counts(c *Codec, name string, v *map[string]int) {
 	}, func() int { return readInt[int](c) })
 }
 
-// dictionary is a member whose names are data.
+// dictionary writes or reads an object whose names are data, not fixed members.
 func dictionary[M ~map[string]V, V any](c *Codec, name string, v *M, write func(key string), read func() V) {
 	c.member(name, len(*v) == 0, func() {
 		c.out.ObjStart()
 		c.comma = false
 		for _, key := range slices.Sorted(maps.Keys(*v)) {
-			if !utf8.ValidString(key) {
-				c.Failf("%s: name %q is not UTF-8", name, key)
-			}
+			c.checkName(name, key)
 			write(key)
 		}
 		c.out.ObjEnd()
 	}, func() {
 		*v = M{}
-		all, err := c.in.ObjIter()
-		for err == nil && c.err == nil && all.Next() {
-			key := string(all.Key())
-			(*v)[key] = read()
-		}
-		if err == nil {
-			err = all.Err()
-		}
-		c.fail(c.explain(err))
+		readDictionary(c, v, read)
 	})
+}
+
+func readDictionary[M ~map[string]V, V any](c *Codec, v *M, read func() V) {
+	all, err := c.in.ObjIter()
+	for err == nil && c.err == nil && all.Next() {
+		key := string(all.Key())
+		(*v)[key] = read()
+	}
+	if err == nil {
+		err = all.Err()
+	}
+	c.fail(c.explain(err))
+}
+
+func (c *Codec) checkName(name, key string) {
+	if !utf8.ValidString(key) {
+		c.Failf("%s: name %q is not UTF-8", name, key)
+	}
 }
 
 func (c *Codec) writeText(s string) {
@@ -248,7 +279,8 @@ func (c *Codec) writeBase64(b []byte) {
 	c.out.ObjEnd()
 }
 
-// binary reads what is not UTF-8, or else gives the text.
+// binary reads bytes, or text. isBinary reports that they were written as base64; otherwise
+// the result is valid only until the next read.
 func (c *Codec) binary() (text []byte, isBinary bool) {
 	if c.err != nil {
 		return nil, false
@@ -313,7 +345,7 @@ func readInt[T ~int | ~int32 | ~int64 | ~uint64](c *Codec) (v T) {
 	return 0
 }
 
-// number is the text of a number.
+// number reads a number and returns its text.
 func (c *Codec) number() string {
 	if c.err != nil {
 		return "0"
@@ -329,7 +361,7 @@ func (c *Codec) number() string {
 	return string(n)
 }
 
-// writeTime writes Unix ms, with a fraction where there is one.
+// writeTime writes Unix ms, with a fraction for times more precise than 1 ms.
 func (c *Codec) writeTime(t time.Time) {
 	c.out.Int64(t.UnixMilli())
 	if rest := t.Nanosecond() % int(time.Millisecond); rest > 0 {

@@ -1,8 +1,8 @@
-// Package duration reads the durations of the interface.
+// Package duration parses the durations of the interface.
 //
 //	d, err := duration.Parse("1d10h30m")
 //
-// It knows no other units than s, m, h and d, and nothing below a second.
+// The units are s, m, h and d; the resolution is one second.
 package duration
 
 import (
@@ -15,8 +15,8 @@ import (
 // Max is the longest duration, such as a delay (decided: 8, 31).
 const Max = 365 * 24 * time.Hour
 
-// Parse reads a duration of the interface: numbers with the units s,
-// m, h, d, such as 1d10h30m, or whole seconds without a unit.
+// Parse reads a duration: numbers with the units s, m, h, d, such as 1d10h30m, or whole
+// seconds without a unit. The error for any other text is refusal.Invalid.
 func Parse(s string) (time.Duration, error) {
 	if d, ok := parse(s); ok {
 		return d, nil
@@ -24,7 +24,7 @@ func Parse(s string) (time.Duration, error) {
 	return 0, refusal.OfValue("duration", s, "", fmt.Sprintf("numbers with the units s, m, h, d, such as 50s or 1d10h30m, at most %dd", Max/(24*time.Hour)))
 }
 
-// unitOf is the length of a unit, 0 for none.
+// unitOf returns the length of a unit, 0 for an unknown one.
 func unitOf(c byte) time.Duration {
 	switch c {
 	case 's':
@@ -52,7 +52,7 @@ func parse(s string) (sum time.Duration, ok bool) {
 			return 0, false
 		}
 		sum += time.Duration(n) * unit
-		if n, digits = 0, 0; sum > Max { // here, since many parts could overflow
+		if n, digits = 0, 0; sum > Max { // check after each part, because many parts could overflow
 			return 0, false
 		}
 	}

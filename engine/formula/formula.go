@@ -3,8 +3,8 @@
 //	f, err := formula.Parse("1000 * pow(2, retried)")
 //	wait := f.Delay(3)
 //
-// A formula is arithmetic over the number of retries made so far; it calls
-// nothing, knows no time and always ends. As JSON it is its text.
+// A formula is arithmetic on the number of retries so far. It has no side effects, does not
+// depend on the time, and always terminates. In JSON, a formula is its text.
 package formula
 
 import (
@@ -32,16 +32,16 @@ type Formula struct {
 
 var formulaText = regexp.MustCompile(`^[0-9a-z+\-*/()., ]+$`)
 
-// foreignOperator is what the expression language knows beyond formulas: power
-// and comments.
+// foreignOperator matches operators of the expression language that formulas do not have:
+// power (**) and comments.
 var foreignOperator = regexp.MustCompile(`[*/][*/]`)
 
-// maxFormula bounds the text of a formula, in bytes.
+// maxFormula is the largest length of a formula, in bytes.
 const maxFormula = 512
 
 const formulaTerms = "numbers, retried, + - * / ( ), pow sqrt abs exp floor ceil round min max"
 
-// Parse compiles a formula and tries it for the first retry.
+// Parse compiles a formula and checks its value for the first retry.
 func Parse(text string) (*Formula, error) {
 	if len(text) > maxFormula || !formulaText.MatchString(text) || foreignOperator.MatchString(text) {
 		return nil, refusal.OfValue("retry delay", text, "", fmt.Sprintf("a formula in ms of at most %d characters over %s", maxFormula, formulaTerms))
@@ -91,11 +91,12 @@ func toFloat(v any) float64 {
 	return math.NaN()
 }
 
-// Check tries the formula for the given number of retries.
+// Check evaluates the formula for the given number of retries, at most 100, and returns an
+// error if a value is not a finite number of 0 or more.
 func (f *Formula) Check(retries int) error {
 	for n := range min(max(retries, 1), 100) {
 		if ms, err := f.eval(n); err != nil || math.IsNaN(ms) || math.IsInf(ms, 0) || ms < 0 {
-			return refusal.OfValue("retry delay", f.text, fmt.Sprintf("gives %v ms for retried=%d", ms, n), "a formula that gives a finite number from 0 up")
+			return refusal.OfValue("retry delay", f.text, fmt.Sprintf("gives %v ms for retried=%d", ms, n), "a formula that gives a finite number of 0 or more")
 		}
 	}
 	return nil
@@ -109,8 +110,8 @@ func (f *Formula) eval(retried int) (float64, error) {
 	return toFloat(v), nil
 }
 
-// Delay is the wait before the next retry after retried retries, at most
-// 24 h. A formula without a usable value there gives the longest wait.
+// Delay returns the wait before the next retry after retried retries, at most 24 h. If the
+// formula has no usable value for it, the wait is 24 h.
 func (f *Formula) Delay(retried int) time.Duration {
 	ms, err := f.eval(retried)
 	if err != nil || !(ms >= 0 && ms < float64(MaxWait.Milliseconds())) {
@@ -119,10 +120,10 @@ func (f *Formula) Delay(retried int) time.Duration {
 	return time.Duration(ms) * time.Millisecond
 }
 
-// String is the formula as given.
+// String returns the formula as given.
 func (f *Formula) String() string { return f.text }
 
-// MarshalText is the formula as given.
+// MarshalText returns the formula as given.
 func (f *Formula) MarshalText() ([]byte, error) { return []byte(f.text), nil }
 
 // UnmarshalText compiles a formula.

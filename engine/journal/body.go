@@ -6,7 +6,7 @@ import (
 	"encoding/base64"
 	"encoding/json"
 	"fmt"
-	"maps"
+	"iter"
 	"reflect"
 	"slices"
 	"strings"
@@ -16,34 +16,35 @@ import (
 	"github.com/go-faster/jx"
 )
 
-// Form is how values of a type are written in the body of a record and read again:
-// objects with the names of the exported fields, zero values left out; times are
-// Unix ms, durations Go's text; texts and bytes that are not UTF-8 are
-// {"base64": "..."}, so that nothing is lost. An unknown field is an error. A field
-// with the tag `journal:"-"` is left out: it follows from the others in replay.
+// Form writes and reads the values of a type in the body of a record. Structs are objects
+// with the names of the exported fields, zero values left out; times are Unix ms, durations
+// are text as in Go; text and bytes that are not UTF-8 are {"base64": "..."}, so that no
+// bytes are lost. An unknown field is an error. A field with the tag `journal:"-"` is left out,
+// because replay computes it from the others.
 type Form struct {
 	write func(*jx.Encoder, reflect.Value)
 	read  func(*jx.Decoder, reflect.Value) error
 }
 
-// knownForms has those of all types that commands consist of. FormOf is called while the
-// program initializes and never again, so that reading it takes no lock.
+// knownForms has the forms of all types in commands. FormOf is called only while the
+// program initializes, so reading the map needs no lock.
 var knownForms = map[reflect.Type]*Form{}
 
 // Encode writes a value of the type as JSON.
 func (f *Form) Encode(v any) []byte {
 	var e jx.Encoder
+	e.Grow(512) // enough for most commands
 	f.write(&e, reflect.ValueOf(v))
 	return e.Bytes()
 }
 
-// Decode reads what Encode has written; into points at a value of the type.
+// Decode reads the output of Encode; into points to a value of the type.
 func (f *Form) Decode(body []byte, into any) error {
 	return f.read(jx.DecodeBytes(body), reflect.ValueOf(into).Elem())
 }
 
-// FormOf finds or makes the form of a type. A type may contain itself, so that a form is
-// known before it is complete.
+// FormOf returns the form of a type. It is registered before it is complete, because a type
+// may contain itself.
 func FormOf(t reflect.Type) *Form {
 	if f := knownForms[t]; f != nil {
 		return f
@@ -58,6 +59,8 @@ func FormOf(t reflect.Type) *Form {
 		*f = Form{writeDuration, readDuration}
 	case pointer.Implements(reflect.TypeFor[json.Unmarshaler]()) && t.Kind() == reflect.Struct:
 		*f = Form{writeJSON, readJSON}
+	case pointer.Implements(reflect.TypeFor[fields]()):
+		*f = fieldsForm(FormOf(reflect.TypeFor[map[string][]string]()))
 	case pointer.Implements(reflect.TypeFor[encoding.TextUnmarshaler]()):
 		*f = Form{writeText, readText}
 	case t.Kind() == reflect.Slice && t.Elem().Kind() == reflect.Uint8:
@@ -94,7 +97,7 @@ func plainForm(t reflect.Type) Form {
 	panic(fmt.Sprintf("journal: a command contains a %s, which has no form in a journal", t))
 }
 
-// readWith reads a value by a method of the decoder.
+// readWith returns a function that reads a value by a method of the decoder.
 func readWith[T any](read func(*jx.Decoder) (T, error), set func(reflect.Value, T)) func(*jx.Decoder, reflect.Value) error {
 	return func(d *jx.Decoder, v reflect.Value) error {
 		x, err := read(d)
@@ -105,7 +108,8 @@ func readWith[T any](read func(*jx.Decoder) (T, error), set func(reflect.Value, 
 	}
 }
 
-// readFloat32 reads with its own precision: by way of a float64 it would be rounded twice.
+// readFloat32 reads a float32 directly, because rounding first to a float64 and then to a
+// float32 could give another value.
 func readFloat32(d *jx.Decoder, v reflect.Value) error {
 	x, err := d.Float32()
 	v.SetFloat(float64(x))
@@ -131,7 +135,7 @@ func pointerForm(of *Form) Form {
 	}
 }
 
-// listForm tells an empty list from none, which commands do as well.
+// listForm distinguishes an empty list from nil, as commands do.
 func listForm(of *Form) Form {
 	return Form{
 		func(e *jx.Encoder, v reflect.Value) {
@@ -159,8 +163,21 @@ func listForm(of *Form) Form {
 	}
 }
 
-// mapForm is for maps whose keys are texts; they are sorted. A key that is not
-// UTF-8 is base64 behind a NUL.
+// item is a member of a map.
+type item struct {
+	key   string
+	value reflect.Value
+}
+
+// mapKey is a key of a map as the name of a member: one that is not UTF-8 is base64 after a NUL.
+func mapKey(key string) string {
+	if !utf8.ValidString(key) || strings.HasPrefix(key, "\x00") {
+		return "\x00" + base64.StdEncoding.EncodeToString([]byte(key))
+	}
+	return key
+}
+
+// mapForm is for maps with string keys, which are sorted.
 func mapForm(t reflect.Type, of *Form) Form {
 	return Form{
 		func(e *jx.Encoder, v reflect.Value) {
@@ -168,18 +185,15 @@ func mapForm(t reflect.Type, of *Form) Form {
 				e.Null()
 				return
 			}
-			keys := map[string]reflect.Value{}
-			for k, item := range v.Seq2() {
-				key := k.String()
-				if !utf8.ValidString(key) || strings.HasPrefix(key, "\x00") {
-					key = "\x00" + base64.StdEncoding.EncodeToString([]byte(key))
-				}
-				keys[key] = item
+			members := make([]item, 0, v.Len())
+			for all := v.MapRange(); all.Next(); {
+				members = append(members, item{mapKey(all.Key().String()), all.Value()})
 			}
+			slices.SortFunc(members, func(a, b item) int { return strings.Compare(a.key, b.key) })
 			e.ObjStart()
-			for _, key := range slices.Sorted(maps.Keys(keys)) {
-				e.FieldStart(key)
-				of.write(e, keys[key])
+			for _, m := range members {
+				e.FieldStart(m.key)
+				of.write(e, m.value)
 			}
 			e.ObjEnd()
 		},
@@ -215,8 +229,8 @@ type member struct {
 	form *Form
 }
 
-// objectForm takes the fields in their order. A field that is gone makes old journals
-// unreadable, which the golden journal shows.
+// objectForm writes the fields in their order. Removing a field makes old journals
+// unreadable, which the test of the golden journal detects.
 func objectForm(t reflect.Type) Form {
 	var members []member
 	for i := range t.NumField() {
@@ -251,7 +265,7 @@ func objectForm(t reflect.Type) Form {
 	}
 }
 
-// eachMember reads an object; read takes the value of a member.
+// eachMember reads an object; read must read the value of each member.
 func eachMember(d *jx.Decoder, read func(key []byte) error) error {
 	all, err := d.ObjIter()
 	for err == nil && all.Next() {
@@ -260,7 +274,7 @@ func eachMember(d *jx.Decoder, read func(key []byte) error) error {
 	return cmp.Or(err, all.Err())
 }
 
-// eachElement reads a list; read takes an element.
+// eachElement reads a list; read must read each element.
 func eachElement(d *jx.Decoder, read func() error) error {
 	all, err := d.ArrIter()
 	for err == nil && all.Next() {
@@ -269,18 +283,22 @@ func eachElement(d *jx.Decoder, read func() error) error {
 	return cmp.Or(err, all.Err())
 }
 
-// base64Member holds what is not UTF-8.
+// base64Member is the name of the member for bytes that are not UTF-8.
 const base64Member = "base64"
 
-// writeString must lose nothing: JSON would replace bytes that are not UTF-8.
+// writeString keeps all bytes: JSON would replace those that are not UTF-8.
 func writeString(e *jx.Encoder, s string) {
 	if utf8.ValidString(s) {
 		e.Str(s)
 		return
 	}
+	writeBase64(e, []byte(s))
+}
+
+func writeBase64(e *jx.Encoder, raw []byte) {
 	e.ObjStart()
 	e.FieldStart(base64Member)
-	e.Base64([]byte(s))
+	e.Base64(raw)
 	e.ObjEnd()
 }
 
@@ -304,12 +322,47 @@ func readString(d *jx.Decoder, v reflect.Value) error {
 	return err
 }
 
+// fields is a header that is no map. In a journal it is an object with lists of texts, as a map.
+type fields interface {
+	Fields() iter.Seq2[string, []string]
+	SetFields(map[string][]string)
+}
+
+func fieldsForm(asMap *Form) Form {
+	return Form{writeFields, func(d *jx.Decoder, v reflect.Value) error {
+		var header map[string][]string
+		err := asMap.read(d, reflect.ValueOf(&header).Elem())
+		v.Addr().Interface().(fields).SetFields(header) //nolint:forcetypeassert // FormOf has checked it
+		return err
+	}}
+}
+
+func writeFields(e *jx.Encoder, v reflect.Value) {
+	header := v.Interface().(interface {
+		Fields() iter.Seq2[string, []string]
+	}) //nolint:forcetypeassert // FormOf has checked it
+	e.ObjStart()
+	for name, values := range header.Fields() {
+		e.FieldStart(mapKey(name))
+		e.ArrStart()
+		for _, value := range values {
+			writeString(e, value)
+		}
+		e.ArrEnd()
+	}
+	e.ObjEnd()
+}
+
 func writeBytes(e *jx.Encoder, v reflect.Value) {
 	if v.IsNil() {
 		e.Null()
 		return
 	}
-	writeString(e, string(v.Bytes()))
+	if text := v.Bytes(); utf8.Valid(text) {
+		e.ByteStr(text)
+	} else {
+		writeBase64(e, text)
+	}
 }
 
 func readBytes(d *jx.Decoder, v reflect.Value) error {
@@ -321,7 +374,7 @@ func readBytes(d *jx.Decoder, v reflect.Value) error {
 	return err
 }
 
-// writeTime writes Unix ms; where that loses something, Unix s and ns.
+// writeTime writes Unix ms, or Unix s and ns for times more precise than 1 ms.
 func writeTime(e *jx.Encoder, v reflect.Value) {
 	t := v.Interface().(time.Time) //nolint:errcheck // its form is chosen by type
 	if t.Nanosecond()%1e6 == 0 {
@@ -367,7 +420,7 @@ func readDuration(d *jx.Decoder, v reflect.Value) error {
 	return err
 }
 
-// writeText writes what has a text, such as a formula.
+// writeText writes a value by its MarshalText, such as a formula.
 func writeText(e *jx.Encoder, v reflect.Value) {
 	own, ok := v.Interface().(encoding.TextMarshaler)
 	if !ok {
@@ -378,12 +431,12 @@ func writeText(e *jx.Encoder, v reflect.Value) {
 	}
 	text, err := own.MarshalText()
 	if err != nil {
-		panic(fmt.Sprintf("journal: %s: %v", v.Type(), err)) // the text that it was read from
+		panic(fmt.Sprintf("journal: %s: %v", v.Type(), err)) // cannot fail: it is the text that was read
 	}
 	writeString(e, string(text))
 }
 
-// addressed is a pointer to a value, or to a copy of it.
+// addressed returns a pointer to a value, or to a copy of it.
 func addressed(v reflect.Value) any {
 	if v.CanAddr() {
 		return v.Addr().Interface()
@@ -401,7 +454,7 @@ func readText(d *jx.Decoder, v reflect.Value) error {
 	return v.Addr().Interface().(encoding.TextUnmarshaler).UnmarshalText(text) //nolint:errcheck // its form is chosen by type
 }
 
-// writeJSON writes what has a form of its own.
+// writeJSON writes a value by its MarshalJSON.
 func writeJSON(e *jx.Encoder, v reflect.Value) {
 	text, err := json.Marshal(addressed(v))
 	if err != nil {

@@ -1,9 +1,11 @@
-// Package journal is what an account leaves of its commands: records, and where they go.
+// Package journal defines the records of an account's commands and the interface for
+// keeping them.
 //
 //	err := journal.Write(file, record)
 //	acct, err := engine.Open(cfg, nil, journal.Read(file))
 //
-// It knows no commands: a record has the name and the bytes of one.
+// A record has the name and the encoded body of a command; the package does not depend on
+// the commands.
 package journal
 
 import (
@@ -11,63 +13,63 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"iter"
 	"time"
 
+	"github.com/go-faster/jx"
+
 	"github.com/understudy-mock/understudy/engine/refusal"
 )
 
-// Record is one command as a journal keeps it. As a line of text it is JSON:
-// {"lsn":1,"at":1800000000000,"kind":"publish","body":{...}}.
+// Record is one command in a journal. As a line of text it is JSON:
+//
+//	{"lsn":1,"at":1800000000000,"kind":"publish","body":{...}}
 type Record struct {
-	LSN  uint64          // from 1 on, without gaps
-	At   time.Time       // of the account's clock, whole milliseconds
+	LSN  uint64          // sequence number, from 1, without gaps
+	At   time.Time       // time of the account's clock, in whole milliseconds
 	Kind string          // of the command
-	Body json.RawMessage // the command: its fields by name, as in a snapshot
+	Body json.RawMessage // the command: its fields by name, see Form
 }
 
 // Journal keeps the records of an account in their order.
 type Journal interface {
-	// Append takes a record. It is called under the lock of the account, so it
-	// never waits.
+	// Append adds a record. The account calls it under its lock, so it must not wait. The
+	// record must become durable soon even if Commit is not called.
 	Append(r Record)
-	// Commit returns when all records up to lsn are durable, within bounded time: an
-	// error says that they are not yet. It may be called again for the same records,
-	// by several callers at once, and then tries again.
+	// Commit returns when all records up to lsn are durable, within bounded time. An error
+	// means that they are not durable yet. It may be called again for the same records,
+	// also concurrently, and then tries again.
 	Commit(ctx context.Context, lsn uint64) error
-}
-
-// line is a record as text.
-type line struct {
-	LSN  uint64          `json:"lsn"`
-	At   int64           `json:"at"` // Unix ms
-	Kind string          `json:"kind"`
-	Body json.RawMessage `json:"body"`
 }
 
 // Write writes a record as one line of JSON.
 func Write(w io.Writer, r Record) error {
-	text, err := json.Marshal(line{r.LSN, r.At.UnixMilli(), r.Kind, r.Body})
-	if err == nil {
-		_, err = w.Write(append(text, '\n'))
-	}
+	var e jx.Encoder
+	r.write(&e)
+	_, err := w.Write(append(e.Bytes(), '\n'))
 	return err
 }
 
-// Read reads lines of JSON.
+// Read reads the lines that Write writes. It ends after the first error.
 func Read(r io.Reader) iter.Seq2[Record, error] {
 	return func(yield func(Record, error) bool) {
 		for in := bufio.NewReader(r); ; {
 			text, err := in.ReadBytes('\n')
 			if text = bytes.TrimSpace(text); len(text) > 0 {
-				var l line
-				if bad := json.Unmarshal(text, &l); bad != nil {
+				var r Record
+				d := jx.DecodeBytes(text)
+				bad := r.read(d)
+				if bad == nil && d.Skip() != io.EOF {
+					bad = errors.New("more than one value in a line")
+				}
+				if bad != nil {
 					yield(Record{}, refusal.OfValue("journal", string(text), bad.Error(), "a record"))
 					return
 				}
-				if !yield(Record{l.LSN, time.UnixMilli(l.At), l.Kind, l.Body}, nil) {
+				if !yield(r, nil) {
 					return
 				}
 			}
@@ -80,4 +82,67 @@ func Read(r io.Reader) iter.Seq2[Record, error] {
 			}
 		}
 	}
+}
+
+// EncodeList returns records as a JSON array.
+func EncodeList(records []Record) []byte {
+	size := 0
+	for i := range records {
+		size += len(records[i].Body) + 64
+	}
+	var e jx.Encoder
+	e.Grow(size)
+	e.ArrStart()
+	for i := range records {
+		records[i].write(&e)
+	}
+	e.ArrEnd()
+	return e.Bytes()
+}
+
+// DecodeList reads the output of EncodeList. The bodies refer to the memory of text.
+func DecodeList(text []byte) (list []Record, err error) {
+	d := jx.DecodeBytes(text)
+	err = eachElement(d, func() error {
+		var r Record
+		err := r.read(d)
+		list = append(list, r)
+		return err
+	})
+	return list, err
+}
+
+func (r *Record) write(e *jx.Encoder) {
+	e.ObjStart()
+	e.FieldStart("lsn")
+	e.UInt64(r.LSN)
+	e.FieldStart("at")
+	e.Int64(r.At.UnixMilli())
+	e.FieldStart("kind")
+	e.Str(r.Kind)
+	e.FieldStart("body")
+	e.Raw(r.Body)
+	e.ObjEnd()
+}
+
+func (r *Record) read(d *jx.Decoder) error {
+	return eachMember(d, func(key []byte) (err error) {
+		switch string(key) {
+		case "lsn":
+			r.LSN, err = d.UInt64()
+		case "at":
+			var at int64
+			at, err = d.Int64()
+			r.At = time.UnixMilli(at)
+		case "kind":
+			r.Kind, err = d.Str()
+		case "body":
+			var body jx.Raw
+			body, err = d.Raw()
+			r.Body = json.RawMessage(body)
+		default:
+			err = fmt.Errorf("unknown member %.80q", key)
+		}
+		return err
+	})
 }

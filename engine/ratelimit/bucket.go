@@ -5,11 +5,11 @@ import "time"
 // Level is how full a bucket is.
 type Level struct {
 	Tokens     int64
-	RefilledAt int64 // Unix ms, of the last refill that was due
+	RefilledAt int64 // Unix ms of the last due refill
 }
 
-// TokenBucket decides on a request at now, with the bucket as it was left, and
-// says how it is left then. A request that is not allowed leaves it as it was.
+// TokenBucket decides on a request at now from the level of the bucket before it, and
+// returns the level after it. A refused request does not change the level.
 func TokenBucket(l Limit, now time.Time, before Level) (Decision, Level) {
 	level := refilled(l, now, before)
 	d := Decision{Limit: l.Tokens, Allowed: level.Tokens >= 1, Reset: time.UnixMilli(level.RefilledAt + l.window())}
@@ -22,21 +22,21 @@ func TokenBucket(l Limit, now time.Time, before Level) (Decision, Level) {
 	return d, level
 }
 
-// Full is a bucket that nobody has drawn from.
+// Full returns the level of a full bucket.
 func Full(l Limit, now time.Time) Level {
 	return Level{Tokens: l.Tokens, RefilledAt: now.UnixMilli()}
 }
 
-// refilled adds the refills since the last one, whole ones only, up to the size.
+// refilled adds all complete refills since the last one, up to the size of the bucket.
 func refilled(l Limit, now time.Time, b Level) Level {
-	b.Tokens = min(b.Tokens, l.Tokens) // the limit may have been lowered since
+	b.Tokens = min(b.Tokens, l.Tokens) // the limit may have been lowered
 	due := (now.UnixMilli() - b.RefilledAt) / l.window()
 	if due < 1 {
 		return b
 	}
 	b.RefilledAt += due * l.window()
 	if missing := l.Tokens - b.Tokens; due >= (missing+l.refill()-1)/l.refill() {
-		b.Tokens = l.Tokens // the product below could be larger than a number
+		b.Tokens = l.Tokens // avoids an overflow of the product below
 	} else {
 		b.Tokens += due * l.refill()
 	}

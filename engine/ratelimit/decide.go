@@ -11,25 +11,25 @@ import (
 	"time"
 )
 
-// A Store runs a script, with nothing in between, where the counters are.
-// The script's reply is a list of whole numbers.
+// A Store runs a script atomically on the counters. The reply of the script is a list of
+// integers.
 type Store interface {
 	Eval(ctx context.Context, s Script, keys, args []string) ([]int64, error)
 }
 
-// Script is a Lua script and the hash that stores know it by.
+// Script is a Lua script and its SHA-1 hash, by which stores cache it.
 type Script struct{ Text, SHA string }
 
-// Request asks for one token of a limit.
+// Request is a request for one token of a limit.
 type Request struct {
 	Limit Limit
-	Key   string // see Key; windows append their number
+	Key   string // made by Key; windows append their number
 	Count *Count // nil: no analytics
 }
 
-// Count says where the outcome is counted for analytics: in sorted sets per hour,
-// a member per identifier and outcome. Published readers of analytics find them
-// with the plugin's prefix, and those of one route with PREFIX:METHOD:ROUTE.
+// Count says where the outcome is counted for analytics: in sorted sets per hour, with a
+// member per identifier and outcome. Published readers of analytics look for the plugin's
+// prefix, and for one route for PREFIX:METHOD:ROUTE.
 type Count struct {
 	Prefix, Method, Route, Identifier string
 }
@@ -46,10 +46,9 @@ var bucketLua string
 //go:embed decide.lua
 var decideLua string
 
-// prelude is what the scripts share. slack is how long counters stay after they
-// have become meaningless, in ms: for hosts whose clocks differ, and for
-// decisions that reach the store late. Without it a late one would find the
-// counter gone, and a limit could be passed.
+// prelude is what the scripts share. slack is how long counters stay after they have no effect,
+// in ms: for hosts whose clocks differ, and for decisions that reach the store late. Without it,
+// a late decision would not find the counter, and a limit could be exceeded.
 const prelude = `local slack, longest, kept = 10000, 6307200000000, 7776000000 -- 10 s, 200 years, 90 days
 local function whole(n) return string.format("%.0f", n) end
 local algorithms = {}
@@ -62,8 +61,8 @@ func newScript(text string) Script {
 	return Script{Text: text, SHA: hex.EncodeToString(sum[:])}
 }
 
-// Decide charges one token to each request's limit if all of them allow it, and
-// none otherwise. Decisions stand in the order of the requests.
+// Decide charges one token to the limit of each request if all of them allow it, and none
+// otherwise. The decisions are in the order of the requests.
 func Decide(ctx context.Context, s Store, now time.Time, requests ...Request) ([]Decision, error) {
 	args := []string{strconv.FormatInt(now.UnixMilli(), 10)}
 	var keys []string
@@ -88,8 +87,8 @@ func Decide(ctx context.Context, s Store, now time.Time, requests ...Request) ([
 	return judge(now, requests, reply)
 }
 
-// judge makes decisions of the states that the script found. One that was
-// allowed, but not charged since another was refused, keeps its token.
+// judge makes decisions from the states that the script returned. A limit that allows the
+// request is not charged if another limit refuses it, so it keeps its token.
 func judge(now time.Time, requests []Request, reply []int64) ([]Decision, error) {
 	decisions, refused := make([]Decision, len(requests)), false
 	for i, r := range requests {
@@ -109,13 +108,13 @@ func judge(now time.Time, requests []Request, reply []int64) ([]Decision, error)
 	return decisions, nil
 }
 
-// algorithm ties a name to the keys of its script and to its pure function.
+// algorithm has the keys of an algorithm's counters and its pure function.
 type algorithm struct {
 	keys   func(l Limit, now time.Time, key string) []string
 	decide func(l Limit, now time.Time, x, y int64) Decision
 }
 
-// Sorted by name; the scripts have the same names.
+// algorithms is sorted by name; the scripts use the same names.
 var algorithms = map[Algorithm]*algorithm{
 	Fixed: {
 		keys: func(l Limit, now time.Time, key string) []string {
@@ -141,14 +140,13 @@ var algorithms = map[Algorithm]*algorithm{
 
 func windowKey(key string, n int64) string { return key + ":" + strconv.FormatInt(n, 10) }
 
-// keys are where the outcomes of the hour are counted: all, and those of the
-// route.
+// keys are the keys of the counts for the hour: of all routes, and of the route.
 func (c *Count) keys(now time.Time) []string {
 	hour := ":events:" + strconv.FormatInt(now.Truncate(time.Hour).UnixMilli(), 10)
 	return []string{c.Prefix + hour, c.Prefix + ":" + c.Method + ":" + c.Route + hour}
 }
 
-// member is what is counted, or "" for nothing.
+// member is the name under which an outcome is counted, "" without analytics.
 func (c *Count) member(success bool) string {
 	if c == nil {
 		return ""

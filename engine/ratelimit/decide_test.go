@@ -11,13 +11,13 @@ import (
 	"github.com/understudy-mock/understudy/internal/expect"
 )
 
-// ask is one request of a scenario, and what is expected of it.
+// ask is one request of a scenario and its expected decision.
 type ask struct {
 	ms        int64 // after origin
 	allowed   bool
 	remaining int64
 	reset     int64 // ms after origin
-	retry     int64 // ms after origin; of refused ones
+	retry     int64 // ms after origin, of refused requests
 }
 
 var scenarios = map[string]struct {
@@ -34,13 +34,13 @@ var scenarios = map[string]struct {
 	"a sliding window weighs the window before, rounded down": {
 		ratelimit.Limit{Algorithm: ratelimit.Sliding, Tokens: 10, Window: 10 * time.Second},
 		append(repeat(10, func(i int64) ask { return ask{1000, true, 9 - i, 10000, 0} }),
-			ask{9999, false, 0, 10000, 10001},  // full; a millisecond into the next, 9.999 weigh 9
+			ask{9999, false, 0, 10000, 10001},  // full; one millisecond into the next window, 9.999 is rounded to 9
 			ask{10000, false, 0, 20000, 10001}, // weight 10
 			ask{10001, true, 0, 20000, 0},      // weight 9
 			ask{11000, false, 0, 20000, 11001}, // weight 9, 1 charged
 			ask{15000, true, 3, 20000, 0},      // weight 5, 1 charged
 			ask{19000, true, 6, 20000, 0},      // weight 1, 2 charged: (1-0.9)x10 is 1, not 0.99
-			ask{20000, true, 6, 30000, 0},      // the 3 of the window before weigh 3
+			ask{20000, true, 6, 30000, 0},      // weight 3, of 3 in the previous window
 			ask{55000, true, 9, 60000, 0}),
 	},
 	"a bucket is refilled at whole intervals": {
@@ -49,7 +49,7 @@ var scenarios = map[string]struct {
 			{0, true, 2, 1000, 0}, {0, true, 1, 1000, 0}, {0, true, 0, 1000, 0}, {999, false, 0, 1000, 1000},
 			{1000, true, 1, 2000, 0}, {1000, true, 0, 2000, 0}, {1500, false, 0, 2000, 2000},
 			{2500, true, 1, 3000, 0},
-			{60500, true, 2, 61500, 0}, // forgotten when it must have been full for long, so begun anew
+			{60500, true, 2, 61500, 0}, // expired after it was full for long, so it starts again
 		},
 	},
 	"a bucket without refill rate gets all tokens back": {
@@ -127,7 +127,7 @@ func TestAnalyticsCountOutcomesByHourAndExpire(t *testing.T) {
 			t.Errorf("%s: got %v, %v; want %v", key, got, err, want)
 		}
 		if s.redis.TTL(key) != 90*24*time.Hour {
-			t.Errorf("%s stays %s, want 90 days", key, s.redis.TTL(key))
+			t.Errorf("%s expires in %s, want 90 days", key, s.redis.TTL(key))
 		}
 	}
 }
@@ -140,7 +140,7 @@ func TestNoCounterStaysForever(t *testing.T) {
 		s.ask(t, origin, ratelimit.Limit{Algorithm: a, Tokens: 5, Window: time.Minute})
 		for _, key := range s.redis.Keys() {
 			if ttl := s.redis.TTL(key); ttl < time.Minute || ttl > 3*time.Minute {
-				t.Errorf("%s: %s stays %s", a, key, ttl)
+				t.Errorf("%s: %s expires in %s", a, key, ttl)
 			}
 		}
 	}
@@ -159,10 +159,10 @@ func TestAStoreThatAnswersGarbageIsAnError(t *testing.T) {
 	t.Parallel()
 	r := ratelimit.Request{Limit: ratelimit.Limit{Algorithm: ratelimit.Fixed, Tokens: 1, Window: time.Minute}, Key: "k"}
 	for name, reply := range map[string]replies{
-		"none":                        nil,
-		"empty":                       {},
-		"too short":                   {1, 0},
-		"a verdict against its count": {0, 0, 0},
+		"none":                                  nil,
+		"empty":                                 {},
+		"too short":                             {1, 0},
+		"a decision that contradicts its count": {0, 0, 0},
 	} {
 		if d, err := ratelimit.Decide(context.Background(), reply, origin, r); err == nil {
 			t.Errorf("%s: got %+v, want an error", name, d)
@@ -174,13 +174,13 @@ func TestLimitsThatMakeNoSenseAreRefused(t *testing.T) {
 	t.Parallel()
 	good := ratelimit.Limit{Algorithm: ratelimit.Fixed, Tokens: 1, Window: time.Second}
 	for name, change := range map[string]func(*ratelimit.Limit){
-		"no algorithm":      func(l *ratelimit.Limit) { l.Algorithm = "" },
-		"unknown algorithm": func(l *ratelimit.Limit) { l.Algorithm = "tokenBucket" },
-		"no tokens":         func(l *ratelimit.Limit) { l.Tokens = 0 },
-		"too many tokens":   func(l *ratelimit.Limit) { l.Tokens = 1 << 53 },
-		"no window":         func(l *ratelimit.Limit) { l.Window = 0 },
-		"half milliseconds": func(l *ratelimit.Limit) { l.Window += time.Microsecond },
-		"negative refill":   func(l *ratelimit.Limit) { l.RefillRate = -1 },
+		"no algorithm":              func(l *ratelimit.Limit) { l.Algorithm = "" },
+		"unknown algorithm":         func(l *ratelimit.Limit) { l.Algorithm = "tokenBucket" },
+		"no tokens":                 func(l *ratelimit.Limit) { l.Tokens = 0 },
+		"too many tokens":           func(l *ratelimit.Limit) { l.Tokens = 1 << 53 },
+		"no window":                 func(l *ratelimit.Limit) { l.Window = 0 },
+		"fraction of a millisecond": func(l *ratelimit.Limit) { l.Window += time.Microsecond },
+		"negative refill":           func(l *ratelimit.Limit) { l.RefillRate = -1 },
 	} {
 		l := good
 		change(&l)
@@ -188,7 +188,7 @@ func TestLimitsThatMakeNoSenseAreRefused(t *testing.T) {
 			t.Errorf("%s: accepted", name)
 		}
 		if _, err := ratelimit.Decide(context.Background(), replies{1, 0, 0}, origin, ratelimit.Request{Limit: l}); err == nil {
-			t.Errorf("%s: decided on", name)
+			t.Errorf("%s: decided without an error", name)
 		}
 	}
 	if err := good.Check(); err != nil {

@@ -2,10 +2,9 @@
 //
 //	decisions, err := ratelimit.Decide(ctx, store, now, ratelimit.Request{Limit: limit, Key: key})
 //
-// The three algorithms stand here twice, and a property test holds the two
-// together: as pure functions of the state before the request (FixedWindow,
-// SlidingWindow, TokenBucket), which say everything about a decision; and as one
-// Lua script each (*.lua), which make it atomically where the state is kept.
+// Each of the three algorithms has two implementations, which a property test compares: a pure
+// function of the state before the request (FixedWindow, SlidingWindow, TokenBucket), which
+// computes the whole decision; and a Lua script (*.lua), which decides atomically in the store.
 //
 //	Decide ── one script: read all, charge all or none ──► Store
 //	   ▲                                                     │
@@ -13,6 +12,6 @@
 //
 // A request under several limits is charged to all of them or to none.
 //
-// Time is an argument: the package reads no clock. It knows no HTTP, no routes
-// and no accounts.
+// Time is an argument: the package reads no clock. It does not depend on HTTP, routes or
+// accounts.
 package ratelimit

@@ -8,49 +8,48 @@ import (
 	"time"
 )
 
-// Algorithm is how a limit counts. Names as in "Limiter object", interface
+// Algorithm is how a limit counts. The names are those of "Limiter object" in the interface
 // document.
 type Algorithm string
 
 // The algorithms.
 const (
-	Fixed   Algorithm = "fixed-window"   // the counter starts anew at each interval
-	Sliding Algorithm = "sliding-window" // the interval before counts in, less and less
+	Fixed   Algorithm = "fixed-window"   // the counter restarts with each window
+	Sliding Algorithm = "sliding-window" // the previous window counts with decreasing weight
 	Bucket  Algorithm = "token-bucket"   // a bucket that is refilled at a steady rate
 )
 
-// MaxTokens bounds Tokens and RefillRate: counters are doubles in Lua, which
-// are exact up to here.
+// MaxTokens limits Tokens and RefillRate: counters are doubles in Lua, which are exact up
+// to this number.
 const MaxTokens = 1<<53 - 1
 
 // Limit is how many requests are allowed.
 type Limit struct {
 	Algorithm  Algorithm
-	Tokens     int64         // per window; of a bucket: its size
-	Window     time.Duration // whole milliseconds; of a bucket: between two refills
-	RefillRate int64         // tokens per refill, of a bucket only; 0: Tokens
+	Tokens     int64         // requests per window; for a bucket: its size
+	Window     time.Duration // whole milliseconds; for a bucket: time between two refills
+	RefillRate int64         // tokens per refill, for a bucket only; 0: Tokens
 }
 
-// Check says what is wrong with a limit.
+// Check returns an error for an invalid limit.
 func (l Limit) Check() error {
 	switch {
 	case algorithms[l.Algorithm] == nil:
-		return fmt.Errorf("algorithm %q: accepted are fixed-window, sliding-window and token-bucket", l.Algorithm)
+		return fmt.Errorf("algorithm: invalid value %q: must be fixed-window, sliding-window or token-bucket", l.Algorithm)
 	case l.Tokens < 1 || l.Tokens > MaxTokens:
-		return fmt.Errorf("tokens %d: a whole number from 1 up", l.Tokens)
+		return fmt.Errorf("tokens: invalid value %d: must be an integer of 1 or more", l.Tokens)
 	case l.Window < time.Millisecond || l.Window%time.Millisecond != 0:
-		return fmt.Errorf("window %s: whole milliseconds from 1ms up", l.Window)
+		return fmt.Errorf("window: invalid value %s: must be whole milliseconds of 1ms or more", l.Window)
 	case l.RefillRate < 0 || l.RefillRate > MaxTokens:
-		return fmt.Errorf("refillRate %d: a whole number from 1 up", l.RefillRate)
+		return fmt.Errorf("refillRate: invalid value %d: must be an integer of 1 or more", l.RefillRate)
 	}
 	return nil
 }
 
 func (l Limit) window() int64 { return l.Window.Milliseconds() }
 
-// refill is the number of tokens that a refill adds.
-// Without refillRate, which the document does not require, a bucket gets all of
-// its tokens back each window (decided: 34).
+// refill is the number of tokens that a refill adds. Without refillRate, which the document
+// does not require, each refill fills the bucket (decided: 34).
 func (l Limit) refill() int64 {
 	if l.RefillRate == 0 {
 		return l.Tokens
@@ -63,36 +62,36 @@ var units = map[string]time.Duration{
 	"ms": time.Millisecond, "s": time.Second, "m": time.Minute, "h": time.Hour, "d": 24 * time.Hour,
 }
 
-// ParseWindow reads a window: a number followed by ms, s, m, h or d. One space
-// between the two is accepted, as published plugins accept it.
+// ParseWindow parses a window: a number followed by ms, s, m, h or d. One space between the
+// two is allowed, because published plugins allow it.
 func ParseWindow(text string) (time.Duration, error) {
 	digits := strings.TrimRight(text, "abcdefghijklmnopqrstuvwxyz")
 	unit, known := units[text[len(digits):]]
 	n, err := strconv.ParseUint(strings.TrimSuffix(digits, " "), 10, 63)
 	if errors.Is(err, strconv.ErrRange) && known || err == nil && known && n > uint64(maxWindow/unit) {
-		return 0, fmt.Errorf("window %q: accepted are windows up to %dd", text, maxWindow/units["d"])
+		return 0, fmt.Errorf("window: invalid value %q: must be at most %dd", text, maxWindow/units["d"])
 	}
 	if err != nil || !known || n == 0 {
-		return 0, fmt.Errorf("window %q: a number from 1 up followed by ms, s, m, h or d, such as 10s", text)
+		return 0, fmt.Errorf("window: invalid value %q: must be a number of 1 or more followed by ms, s, m, h or d, such as 10s", text)
 	}
 	return time.Duration(n) * unit, nil
 }
 
-// maxWindow is the longest window: two of them, and a time, stay exact numbers.
+// maxWindow is the longest window: the sum of two windows and a time is still an exact
+// number in Lua.
 const maxWindow = 36500 * 24 * time.Hour
 
-// Decision is what came of a request.
+// Decision is the result of a request.
 type Decision struct {
 	Allowed   bool
 	Limit     int64     // Tokens
-	Remaining int64     // what is left after this request
+	Remaining int64     // tokens left after this request
 	Reset     time.Time // when the window ends, or the bucket is next refilled
-	RetryAt   time.Time // first instant at which a request would pass if none came between; zero if allowed
+	RetryAt   time.Time // earliest time at which a request passes if there are no others; zero if allowed
 }
 
-// Key is the key form of the interface document. method and route are those of
-// the configured limit: a route is the pattern, so that all URLs which it
-// matches share one counter.
+// Key returns the key of a counter as in the interface document. method and route are those of
+// the configured limit: route is the pattern, so that all URLs matching it share one counter.
 func Key(prefix, method, route, identifier string) string {
 	return prefix + ":" + method + ":" + route + ":" + identifier
 }

@@ -49,8 +49,7 @@ func drawLimit(t *rapid.T, algorithms ...ratelimit.Algorithm) ratelimit.Limit {
 	}
 }
 
-// drawTimes makes instants that mostly follow each other closely and sometimes
-// leap over several windows.
+// drawTimes generates times that are mostly close together and sometimes several windows apart.
 func drawTimes(t *rapid.T, l ratelimit.Limit) []time.Time {
 	w := l.Window.Milliseconds()
 	now := origin.UnixMilli() + rapid.Int64Range(0, w).Draw(t, "start")
@@ -70,7 +69,7 @@ func TestScriptsAgreeWithThePureFunctions(t *testing.T) {
 		s.redis.FlushAll()
 		l := drawLimit(t, ratelimit.Fixed, ratelimit.Sliding, ratelimit.Bucket)
 		m := model{counts: map[int64]int64{}}
-		for i, now := range drawTimes(t, l) { // the store's clock stands: nothing expires
+		for i, now := range drawTimes(t, l) { // the store's clock is stopped, so that nothing expires
 			d, err := ratelimit.Decide(context.Background(), s, now, ratelimit.Request{Limit: l, Key: "k"})
 			if err != nil {
 				t.Fatal(err)
@@ -82,8 +81,8 @@ func TestScriptsAgreeWithThePureFunctions(t *testing.T) {
 	})
 }
 
-// passed runs the requests through the store, whose clock moves along, and
-// returns when requests were allowed.
+// passed sends the requests to the store, advances the store's clock, and returns the times
+// of the allowed requests.
 func passed(t *rapid.T, s *store, l ratelimit.Limit) (allowed []int64) {
 	s.redis.FlushAll()
 	for _, now := range drawTimes(t, l) {
@@ -102,7 +101,7 @@ func passed(t *rapid.T, s *store, l ratelimit.Limit) (allowed []int64) {
 	return allowed
 }
 
-// within counts those in [from, to).
+// within counts the times in [from, to).
 func within(times []int64, from, to int64) (n int64) {
 	for _, at := range times {
 		if at >= from && at < to {
@@ -145,7 +144,8 @@ func TestABucketNeverGivesMoreThanTokensAndRefill(t *testing.T) {
 		w, allowed := l.Window.Milliseconds(), passed(t, s, l)
 		for i, from := range allowed {
 			for j, to := range allowed[i:] {
-				// refills fall on whole intervals, so one more may lie in a span than fits into it
+				// refills happen at whole intervals, so an interval may contain one more
+				// than its length suggests
 				if most := l.Tokens + refill*((to-from)/w+1); int64(j+1) > most {
 					t.Fatalf("%+v: %d within %d ms, at most %d", l, j+1, to-from, most)
 				}

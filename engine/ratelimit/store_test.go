@@ -44,13 +44,13 @@ func (s *store) Eval(ctx context.Context, script ratelimit.Script, keys, args []
 	return reply.Int64Slice()
 }
 
-// origin is an instant that starts a window of every whole minute length.
+// origin is 2026-01-01 00:00 UTC, at which a window of each length used here begins.
 var origin = time.UnixMilli(1767225600000)
 
-// at is so many milliseconds after origin.
+// at is ms milliseconds after origin.
 func at(ms int64) time.Time { return origin.Add(time.Duration(ms) * time.Millisecond) }
 
-// ask makes one decision and moves the store's clock along.
+// ask makes one decision after setting the store's clock.
 func (s *store) ask(t testing.TB, now time.Time, l ratelimit.Limit) ratelimit.Decision {
 	t.Helper()
 	s.redis.SetTime(now)

@@ -1,10 +1,10 @@
-// Package refusal is how the packages of the engine refuse: as values that say
-// what is at fault, never as texts that somebody would have to take apart.
+// Package refusal has the errors by which the packages of the engine refuse a request. They
+// are structured values, so that no caller has to parse a text.
 //
 //	return refusal.Of(refusal.NotFound, "queue", name, "not found")
 //
-// Callers ask with errors.Is for the kind, with errors.AsType for the parts. The
-// package chooses no status and knows no wire.
+// Callers use errors.Is for the kind and errors.AsType for the parts. Package refusal is
+// independent of HTTP: callers map kinds to statuses.
 package refusal
 
 import (
@@ -14,7 +14,7 @@ import (
 	"strings"
 )
 
-// The kinds.
+// The kinds of errors.
 var (
 	NotFound = errors.New("not found")
 	Exists   = errors.New("exists already")
@@ -27,35 +27,35 @@ var (
 	NotDurable = errors.New("not durable") // the journal has failed
 )
 
-// Error is a refusal. With Want it is of a value that breaks a rule, without it
-// of a thing that is in no state for the request:
+// Error is a refusal. With Want, a value breaks a rule; without it, a thing is not in the
+// right state for the request:
 //
 //	header Svc-Retries: invalid value "many": must be an integer from 0 to 1000000000
 //	DLQ entry "1-1": not found; it may have been retried, restarted or deleted
 type Error struct {
-	Place string // where in a larger request, such as "item 3"; "" for all of it
-	What  string // what is at fault, such as "queue" or "header Svc-Retries"
+	Place string // location in a larger request, such as "item 3"; "" for the whole request
+	What  string // kind of thing or name of the field, such as "queue" or "header Svc-Retries"
 	Value string // its name or value, as given; "" for none
-	Why   string // what is wrong, "" where Want says it all
+	Why   string // what is wrong, "" if Want is enough
 	Want  string // what the value must be
 	Kind  error
 }
 
-// Of is the refusal of a thing by its name, "" for none.
+// Of returns the refusal of a thing by its name, "" for none.
 func Of(kind error, what, name, why string) error {
 	return &Error{What: what, Value: name, Why: why, Kind: kind}
 }
 
-// OfValue is the refusal of a value that breaks a rule; why is "" where the rule
-// says it all.
+// OfValue returns an Invalid error for a value that breaks a rule; why is "" if the rule is
+// enough.
 func OfValue(what, value, why, want string) error {
 	return &Error{What: what, Value: value, Why: why, Want: want, Kind: Invalid}
 }
 
-// maxValue is how much of a value a refusal repeats, in bytes.
+// maxValue is the largest part of a value in an error, in bytes.
 const maxValue = 80
 
-// Error is the refusal in one line.
+// Error returns the refusal as one line.
 func (e *Error) Error() string {
 	parts := make([]string, 0, 5)
 	add := func(part string) {
@@ -80,10 +80,10 @@ func (e *Error) Error() string {
 	return strings.Join(parts, ": ")
 }
 
-// Unwrap is the kind.
+// Unwrap returns the kind.
 func (e *Error) Unwrap() error { return e.Kind }
 
-// At is a refusal of a part of a larger request. Other errors are wrapped.
+// At adds the place in a larger request to a refusal. Other errors are wrapped.
 func At(place string, err error) error {
 	inner, ok := errors.AsType[*Error](err)
 	if !ok {
@@ -91,14 +91,14 @@ func At(place string, err error) error {
 	}
 	placed := *inner
 	placed.Place = place
-	if inner.Place != "" && !strings.HasPrefix(inner.Place, "/") { // else one pointer goes on with the other
+	if inner.Place != "" && !strings.HasPrefix(inner.Place, "/") { // a JSON pointer continues the place without a separator
 		placed.Place += ": "
 	}
 	placed.Place += inner.Place
 	return &placed
 }
 
-// Shorten is the beginning of a value: what a line has room for.
+// Shorten returns a value, cut to at most maxValue bytes with "..." after them.
 func Shorten(value string) string {
 	if len(value) <= maxValue {
 		return value

@@ -22,11 +22,11 @@ type Index struct {
 // Indexes are the indexes of an account by id.
 type Indexes map[string]*Index
 
-// NewID draws an id that begins with the prefix.
+// NewID generates an id that begins with the prefix.
 type NewID func(prefix string) string
 
-// Create adds an index. Its id and time of creation may be given, by a fixture;
-// otherwise they are drawn and now.
+// Create adds an index. A fixture may give the id and the time of creation; otherwise the
+// id is generated and the time is now. An existing id is an error.
 func (all Indexes) Create(x Index, draw NewID, now time.Time) (Index, error) {
 	if all[x.ID] != nil {
 		return Index{}, refusal.Of(refusal.Exists, "search index", x.ID, "exists already")
@@ -46,7 +46,7 @@ func (x *Index) drawTokens(draw NewID) {
 	x.Token, x.ReadOnlyToken = draw("srt_"), draw("srr_")
 }
 
-// List lists all indexes by id.
+// List returns all indexes, sorted by id.
 func (all Indexes) List() []Index {
 	list := make([]Index, 0, len(all))
 	for _, x := range all {
@@ -56,10 +56,10 @@ func (all Indexes) List() []Index {
 	return list
 }
 
-// Get is one index.
+// Get returns a copy of an index, or NotFound.
 func (all Indexes) Get(id string) (Index, error) { return all.change(id, func(*Index) {}) }
 
-// Clone is a copy that nothing changes.
+// Clone returns a deep copy.
 func (all Indexes) Clone() Indexes {
 	out := make(Indexes, len(all))
 	for id, x := range all {
@@ -74,12 +74,12 @@ func (all Indexes) Rename(id, name string) (Index, error) {
 	return all.change(id, func(x *Index) { x.Name = name })
 }
 
-// ResetTokens draws new tokens for an index.
+// ResetTokens generates new tokens for an index.
 func (all Indexes) ResetTokens(id string, draw NewID) (Index, error) {
 	return all.change(id, func(x *Index) { x.drawTokens(draw) })
 }
 
-// Delete removes an index for good ("Delete a search index").
+// Delete removes an index permanently and returns it ("Delete a search index").
 func (all Indexes) Delete(id string) (Index, error) {
 	return all.change(id, func(*Index) { delete(all, id) })
 }

@@ -12,7 +12,7 @@ import (
 
 var start = time.UnixMilli(1_700_000_000_000).UTC()
 
-// counter draws ids that count up.
+// counter returns a generator of consecutive ids.
 func counter() search.NewID {
 	n := 0
 	return func(prefix string) string {
@@ -23,7 +23,7 @@ func counter() search.NewID {
 
 func TestCreatingAnIndex(t *testing.T) {
 	t.Parallel()
-	t.Run("an id and tokens are drawn", func(t *testing.T) {
+	t.Run("an id and tokens are generated", func(t *testing.T) {
 		t.Parallel()
 		got, err := search.Indexes{}.Create(search.Index{Name: "docs"}, counter(), start)
 		want := search.Index{ID: "1", Name: "docs", CreatedAt: start, Token: "srt_2", ReadOnlyToken: "srr_3"}
@@ -31,9 +31,9 @@ func TestCreatingAnIndex(t *testing.T) {
 			t.Errorf("got %+v, %v, want %+v", got, err, want)
 		}
 	})
-	t.Run("a refused one draws nothing", func(t *testing.T) {
+	t.Run("a refused index generates nothing", func(t *testing.T) {
 		t.Parallel()
-		draw := func(string) string { t.Error("an id was drawn"); return "" }
+		draw := func(string) string { t.Error("an id was generated"); return "" }
 		_, err := search.Indexes{"a": {ID: "a"}}.Create(search.Index{ID: "a"}, draw, start)
 		if !errors.Is(err, refusal.Exists) {
 			t.Errorf("got %v, want %v", err, refusal.Exists)

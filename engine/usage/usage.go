@@ -1,11 +1,10 @@
-// Package usage counts what happens in each minute, and sums it up over the
-// periods of the interface.
+// Package usage counts what happens in each minute, and sums it for the periods of the interface.
 //
 //	var u usage.Minutes
 //	u.At(now).Created++
 //	s, err := u.Statistics("1h", now)
 //
-// It knows no messages and no runs: its caller says what to count.
+// It does not depend on messages and runs: its caller decides what to count.
 package usage
 
 import (
@@ -15,10 +14,10 @@ import (
 	"github.com/understudy-mock/understudy/engine/refusal"
 )
 
-// Counts are what is counted of one span of time.
+// Counts has the counts of an interval of time.
 type Counts struct {
 	Requests   int64 // delivery attempts
-	Bytes      int64 // of deliveries, requests and responses
+	Bytes      int64 // of requests and responses of deliveries
 	Created    int64 // messages, without those of workflows
 	Delivered  int64
 	Retried    int64
@@ -28,7 +27,7 @@ type Counts struct {
 	Started    int64 // runs
 	Succeeded  int64
 	RunsFailed int64
-	RunsEnded  int64 // by cancelling
+	RunsEnded  int64 // runs that were cancelled
 }
 
 // Add adds other counts to these.
@@ -47,10 +46,10 @@ func (c *Counts) Add(d *Counts) {
 	c.RunsEnded += d.RunsEnded
 }
 
-// messages is how many messages are billed.
+// messages is the number of billed messages.
 func (c *Counts) messages() int64 { return c.Created + c.Steps }
 
-// Minute counts one minute.
+// Minute has the counts of one minute.
 type Minute struct {
 	Number int64 // minutes since 1970
 	Counts
@@ -58,14 +57,14 @@ type Minute struct {
 
 func compareMinute(m Minute, number int64) int { return int(m.Number - number) }
 
-// Minutes has a minute only if something happened in it, in order of time.
+// Minutes has the minutes with at least one event, in order of time.
 type Minutes []Minute
 
-// keepMinutes is how far back statistics reach: a whole month and the longest
-// period.
+// keepMinutes is how far back statistics go: a whole month and the longest period.
 const keepMinutes = 32 * 24 * 60
 
-// At finds or makes the minute of t. It is valid until the next call.
+// At returns the minute of t and creates it if it does not exist. The pointer is valid
+// until the next call.
 func (u *Minutes) At(t time.Time) *Minute {
 	now := t.Unix() / 60
 	list := *u
@@ -87,7 +86,7 @@ func (u *Minutes) At(t time.Time) *Minute {
 	return &list[i]
 }
 
-// Period is a span of statistics: n points at a fixed distance ("Get usage
+// Period is an interval of statistics: Points points at a fixed distance ("Get usage
 // statistics"; wire.md, "Usage statistics").
 type Period struct {
 	Name   string
@@ -95,7 +94,7 @@ type Period struct {
 	Every  time.Duration
 }
 
-// Periods are those of the document; the first is the default.
+// Periods are the periods of the interface document; the first is the default.
 var Periods = []Period{
 	{"1h", 60, time.Minute},
 	{"3h", 60, 3 * time.Minute},
@@ -106,24 +105,24 @@ var Periods = []Period{
 	{"30d", 240, 3 * time.Hour},
 }
 
-// Point is what was counted in the span that begins at At.
+// Point has the counts of the interval that begins at At.
 type Point struct {
 	At time.Time
 	Counts
 }
 
-// Statistics are what an account has used.
+// Statistics is the usage of an account.
 type Statistics struct {
-	Days            []Point // of the current month, UTC, days to come included
+	Days            []Point // all days of the current month in UTC, also future ones
 	Points          []Point // of the period, oldest first; the last covers now
 	DLQ             int     // entries at this moment
 	PricePerMessage float64
 }
 
-// Bill is what the messages of a point cost.
+// Bill is the price of the messages of a point.
 func (s *Statistics) Bill(p *Point) float64 { return float64(p.messages()) * s.PricePerMessage }
 
-// Statistics sums a period up, "" for the default one. Points are aligned to
+// Statistics returns the usage for a period, "" for the default one. Points are aligned to
 // multiples of their distance.
 func (u Minutes) Statistics(period string, now time.Time) (Statistics, error) {
 	i := slices.IndexFunc(Periods, func(p Period) bool { return p.Name == period || period == "" })
@@ -146,7 +145,7 @@ func (u Minutes) Statistics(period string, now time.Time) (Statistics, error) {
 	return s, nil
 }
 
-// sum adds each minute to the point that it falls into.
+// sum adds each minute to the point whose interval contains it.
 func (u Minutes) sum(points []Point, every time.Duration) {
 	first := points[0].At.Unix() / 60
 	step := int64(every / time.Minute)

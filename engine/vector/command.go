@@ -2,48 +2,48 @@ package vector
 
 import "time"
 
-// A Change is a command on an index that gives an R. It is plain data, so that it
-// can be recorded and applied again.
+// A Change is a command on an index that returns an R. It is plain data, so that it can be
+// recorded and applied again.
 type Change[R any] interface {
 	Apply(x *Index, in Env) (R, error)
 }
 
-// A Read asks an index for an R, and changes nothing.
+// A Read reads an R from an index, and changes nothing.
 type Read[R any] interface {
 	Read(x *Index, now time.Time) (R, error)
 }
 
-// Env is what a change sees beside the index.
+// Env is the environment of a change, besides the index.
 type Env struct {
 	Now   time.Time
-	Lag   time.Duration           // from a change until the vector is found
-	Room  func(bytes int64) error // refuses what does not fit into memory
+	Lag   time.Duration           // time from a change until queries find the vector
+	Room  func(bytes int64) error // returns an error if there is no memory for this many bytes
 	NewID func() string
 }
 
-// Nothing is what a change gives that has nothing to give.
+// Nothing is the result of a change without a result.
 type Nothing = struct{}
 
 // The commands. Each is named after the method of Index that it calls.
 type (
-	// UpsertCommand stores vectors: all of them, or none when one does not fit.
+	// UpsertCommand stores vectors: all of them, or none if one is invalid.
 	UpsertCommand struct {
 		Namespace string
 		Vectors   []Vector
 	}
-	// UpdateCommand changes parts of a vector and gives whether there was one.
+	// UpdateCommand changes parts of a vector and returns whether it exists.
 	UpdateCommand struct {
 		Namespace string
 		Vector    Vector
 		Patch     bool
 	}
-	// DeleteCommand removes vectors and gives how many there were.
+	// DeleteCommand removes vectors and returns how many were removed.
 	DeleteCommand struct {
 		Namespace string
 		IDs       []string
 		Prefix    string
 	}
-	// DeleteWhereCommand removes vectors by their metadata and gives how many there were.
+	// DeleteWhereCommand removes vectors by their metadata and returns how many were removed.
 	DeleteWhereCommand struct {
 		Namespace string
 		Filter    Filter
@@ -55,7 +55,7 @@ type (
 	}
 	// DeleteNamespaceCommand removes a namespace.
 	DeleteNamespaceCommand struct{ Namespace string }
-	// RenameNamespaceCommand renames a namespace and gives whether there was one.
+	// RenameNamespaceCommand renames a namespace and returns whether it exists.
 	RenameNamespaceCommand struct {
 		From    string
 		To      string
@@ -84,10 +84,10 @@ type Started struct {
 // Further are the next results of a resumable query.
 type Further struct {
 	Results []Scored
-	Parts   Parts // to be shown
+	Parts   Parts // what to show of them
 }
 
-// Apply upserts.
+// Apply stores the vectors.
 func (c UpsertCommand) Apply(x *Index, in Env) (Nothing, error) {
 	if err := x.Check(c.Vectors); err != nil {
 		return Nothing{}, err
@@ -99,22 +99,22 @@ func (c UpsertCommand) Apply(x *Index, in Env) (Nothing, error) {
 	return Nothing{}, nil
 }
 
-// Apply updates.
+// Apply updates the vector.
 func (c UpdateCommand) Apply(x *Index, in Env) (bool, error) {
 	return x.Update(c.Namespace, c.Vector, c.Patch, in.Now, in.Lag)
 }
 
-// Apply deletes.
+// Apply deletes the vectors.
 func (c DeleteCommand) Apply(x *Index, _ Env) (int, error) {
 	return x.Delete(c.Namespace, c.IDs, c.Prefix), nil
 }
 
-// Apply deletes.
+// Apply deletes the vectors.
 func (c DeleteWhereCommand) Apply(x *Index, _ Env) (int, error) {
 	return x.DeleteWhere(c.Namespace, c.Filter), nil
 }
 
-// Apply resets.
+// Apply empties the namespaces.
 func (c ResetCommand) Apply(x *Index, _ Env) (Nothing, error) {
 	x.Reset(c.Namespace, c.All)
 	return Nothing{}, nil
@@ -136,7 +136,7 @@ func (c StartCommand) Apply(x *Index, in Env) (s Started, err error) {
 	return s, err
 }
 
-// Apply fetches.
+// Apply fetches the results.
 func (c NextCommand) Apply(x *Index, in Env) (f Further, err error) {
 	f.Results, f.Parts, err = x.Next(c.ID, c.Count, in.Now)
 	return f, err
@@ -147,24 +147,24 @@ func (c EndCommand) Apply(x *Index, in Env) (Nothing, error) { return Nothing{},
 
 // The reads. Each is named after the method of Index that it calls.
 type (
-	// InfoRead asks for the information about an index.
+	// InfoRead reads the information about an index.
 	InfoRead struct{}
-	// NamespacesRead asks for the namespaces in the order of their first upsert.
+	// NamespacesRead reads the namespaces in the order of their first upsert.
 	NamespacesRead struct{}
-	// FetchRead asks for vectors by id or by prefix.
+	// FetchRead reads vectors by id or by prefix.
 	FetchRead struct {
 		Namespace string
 		IDs       []string
 		Prefix    string
 	}
-	// RangeRead asks for a page of a namespace.
+	// RangeRead reads a page of a namespace.
 	RangeRead struct {
 		Namespace string
 		Prefix    string
 		From      int
 		Limit     int
 	}
-	// QueryRead asks for the nearest vectors.
+	// QueryRead finds the nearest vectors.
 	QueryRead struct {
 		Namespace string
 		Query     Query
@@ -177,24 +177,24 @@ type Page struct {
 	Next    int
 }
 
-// Read gives the information.
+// Read returns the information.
 func (InfoRead) Read(x *Index, now time.Time) (Info, error) { return x.Info(now), nil }
 
-// Read lists the namespaces.
+// Read returns the namespaces.
 func (NamespacesRead) Read(x *Index, _ time.Time) ([]string, error) { return x.Namespaces(), nil }
 
-// Read fetches.
+// Read returns the vectors.
 func (r FetchRead) Read(x *Index, _ time.Time) ([]*Vector, error) {
 	return x.Fetch(r.Namespace, r.IDs, r.Prefix), nil
 }
 
-// Read gives the page.
+// Read returns the page.
 func (r RangeRead) Read(x *Index, _ time.Time) (p Page, err error) {
 	p.Vectors, p.Next = x.Range(r.Namespace, r.Prefix, r.From, r.Limit)
 	return p, nil
 }
 
-// Read compares.
+// Read returns the nearest vectors.
 func (r QueryRead) Read(x *Index, now time.Time) ([]Scored, error) {
 	return x.Query(r.Namespace, r.Query, now)
 }

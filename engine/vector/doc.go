@@ -1,5 +1,5 @@
 // Package vector is a vector index as plain values: namespaces of vectors, exact
-// queries for the nearest ones, filters on metadata, and queries that resume.
+// nearest-neighbour queries, filters on metadata, and resumable queries.
 //
 //	x := vector.New(vector.Config{Name: "docs", Type: vector.Dense, Similarity: vector.Cosine})
 //	x.Upsert("", []vector.Vector{{ID: "a", Values: []float32{1, 2}}}, now, lag)
@@ -9,7 +9,7 @@
 //	  │                                 │
 //	Check                             Filter
 //
-// Time is an argument: the package reads no clock. It has no locks, so that its
-// caller, an account of the engine, decides what is one step; it knows no
-// accounts, no HTTP and no embedding models.
+// Time is an argument: the package reads no clock. It has no locks, so that its caller, an
+// account of the engine, decides what is atomic. It does not depend on accounts, HTTP or
+// embedding models.
 package vector

@@ -14,24 +14,24 @@ import (
 	"github.com/understudy-mock/understudy/engine/refusal"
 )
 
-// Filter is a condition on the metadata of a vector. The zero value holds
-// for all. As JSON it is its text.
+// Filter is a condition on the metadata of a vector. The zero value matches all vectors. In
+// JSON, a filter is its text.
 type Filter struct {
 	text  string
 	holds condition
 }
 
-// MarshalText is the text of the filter.
+// MarshalText returns the text of the filter.
 func (f Filter) MarshalText() ([]byte, error) { return []byte(f.text), nil }
 
-// UnmarshalText reads a filter as ParseFilter does.
+// UnmarshalText parses a filter as ParseFilter does.
 func (f *Filter) UnmarshalText(text []byte) (err error) {
 	*f, err = ParseFilter(string(text))
 	return err
 }
 
-// Holds reports whether the metadata of a vector fulfil the condition. A field
-// that is not there fulfils HAS NOT FIELD only; no metadata fulfil nothing.
+// Holds reports whether the metadata of a vector fulfil the condition. For a missing field,
+// only HAS NOT FIELD is true; missing metadata fulfil no condition.
 func (f Filter) Holds(metadata json.RawMessage) bool {
 	if f.holds == nil {
 		return true
@@ -40,14 +40,15 @@ func (f Filter) Holds(metadata json.RawMessage) bool {
 	return json.Unmarshal(metadata, &value) == nil && f.holds(value)
 }
 
-// maxFilter is how long a filter may be, in bytes: its parts nest.
+// maxFilter is the largest length of a filter in bytes. It limits the depth of nesting.
 const maxFilter = 8 << 10
 
-// filterSyntax is the whole language, for errors.
+// filterSyntax describes the whole language, for errors.
 const filterSyntax = "FIELD = != < <= > >= VALUE, FIELD [NOT] GLOB 'a*', FIELD [NOT] IN (VALUE, ...), FIELD [NOT] CONTAINS VALUE, HAS [NOT] FIELD NAME, joined by AND, OR and parentheses"
 
-// ParseFilter reads a filter such as
-// `population >= 1000 AND (geography.continent = 'Asia' OR tags CONTAINS 'x')`.
+// ParseFilter parses a filter. The empty text matches all vectors. An example:
+//
+//	population >= 1000 AND (geography.continent = 'Asia' OR tags CONTAINS 'x')
 func ParseFilter(text string) (Filter, error) {
 	if text == "" {
 		return Filter{}, nil
@@ -69,12 +70,13 @@ func ParseFilter(text string) (Filter, error) {
 	return Filter{text, holds}, nil
 }
 
-// filterToken is a text, a number, a field or word, or a sign.
+// filterToken matches a string, a number, a field or keyword, or an operator sign.
 var filterToken = regexp.MustCompile(`'[^']*'|"[^"]*"|-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?|[\pL_][\pL\d_]*(?:\.[\pL\d_]+|\[#?-?\d+\])*|<=|>=|!=|[=<>(),]`)
 
 type condition = func(metadata any) bool
 
-// filterParser goes down once: OR, AND, one condition.
+// filterParser is a recursive-descent parser: either parses OR, all parses AND, one parses
+// one condition.
 type filterParser struct{ rest []string }
 
 func (p *filterParser) next() string {
@@ -86,7 +88,7 @@ func (p *filterParser) next() string {
 	return token
 }
 
-// word takes a word that is there, whatever its case.
+// word removes the next token if it is this word in any case.
 func (p *filterParser) word(word string) bool {
 	if len(p.rest) > 0 && strings.EqualFold(p.rest[0], word) {
 		p.rest = p.rest[1:]
@@ -150,7 +152,7 @@ func (p *filterParser) one() (condition, error) {
 	}, err
 }
 
-// fieldStep is a name, or a place in a list; counted from the end with #-.
+// fieldStep matches a name, or an index of a list; #- counts from the end.
 var fieldStep = regexp.MustCompile(`[\pL\d_]+|\[#?-?\d+\]`)
 
 var fieldName = regexp.MustCompile(`^[\pL_]`)
@@ -163,7 +165,7 @@ func (p *filterParser) field() ([]string, error) {
 	return fieldStep.FindAllString(token, -1), nil
 }
 
-// values reads one value, or a list of them in parentheses.
+// values parses one value, or a list of values in parentheses.
 func (p *filterParser) values(many bool) (list []any, err error) {
 	if many && !p.word("(") {
 		return nil, errors.New("IN without parenthesis")
@@ -190,7 +192,7 @@ func (p *filterParser) values(many bool) (list []any, err error) {
 	}
 }
 
-// lookup follows a field into metadata; nil when it is not there.
+// lookup returns the value of a field in metadata; nil if it is missing.
 func lookup(value any, field []string) any {
 	for _, step := range field {
 		switch v := value.(type) {
@@ -213,7 +215,7 @@ func lookup(value any, field []string) any {
 	return value
 }
 
-// filterTests compare what is found with a value of the filter.
+// filterTests compare a value of the metadata with a value of the filter.
 var filterTests = map[string]func(found, value any) bool{
 	"=":  func(a, b any) bool { return a == b },
 	"!=": func(a, b any) bool { return a != b },
@@ -233,14 +235,14 @@ var filterTests = map[string]func(found, value any) bool{
 	},
 }
 
-// order compares numbers; nothing else has an order.
+// order compares numbers; other values have no order.
 func order(a, b any) (int, bool) {
 	x, ok1 := a.(float64)
 	y, ok2 := b.(float64)
 	return cmp.Compare(x, y), ok1 && ok2
 }
 
-// globbed matches *, ? and [classes]; a slash is no boundary.
+// globbed matches *, ? and [classes]; unlike in path.Match, * and ? also match a slash.
 func globbed(pattern, text string) bool {
 	const plain = "\x00"
 	ok, err := path.Match(strings.ReplaceAll(pattern, "/", plain), strings.ReplaceAll(text, "/", plain))

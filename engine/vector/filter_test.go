@@ -40,7 +40,7 @@ func TestFilters(t *testing.T) {
 		"HAS FIELD geo.continent":           true,
 		"HAS NOT FIELD mayor":               true,
 		"HAS FIELD mayor":                   false,
-		"mayor != 'x'":                      false, // a field that is not there
+		"mayor != 'x'":                      false, // a missing field
 		"mayor NOT IN ('x')":                false,
 		"people > 100 OR people > 1 AND city = 'Istanbul'":   true,
 		"(people > 100 OR people > 1) AND city = 'Istanbul'": true,

@@ -21,8 +21,7 @@ const (
 	DotProduct = "DOT_PRODUCT"
 )
 
-// Config describes an index. Dimension 0 means that the first
-// vector decides.
+// Config describes an index. If Dimension is 0, the first vector sets it.
 type Config struct {
 	Name           string
 	Type           string
@@ -31,7 +30,7 @@ type Config struct {
 	EmbeddingModel string
 }
 
-// Vector is an entry of an index. Metadata is JSON, kept as it came.
+// Vector is an entry of an index. Metadata is the JSON that the client sent.
 type Vector struct {
 	ID       string
 	Values   []float32
@@ -39,16 +38,16 @@ type Vector struct {
 	Metadata json.RawMessage
 	Data     *string
 
-	ready time.Time // from when on it counts and is found
+	ready time.Time // when it begins to count as ready and queries find it
 }
 
-// SparseVector has values at some indices only.
+// SparseVector is a vector with values at some indices only.
 type SparseVector struct {
 	Indices []int32   `json:"indices"`
 	Values  []float32 `json:"values"`
 }
 
-// Count is what a namespace holds: ready, and still being processed.
+// Count is the number of vectors in a namespace: ready, and still being processed.
 type Count struct {
 	Ready   int
 	Pending int
@@ -65,21 +64,21 @@ type Info struct {
 // Index is a vector index.
 type Index struct {
 	Config
-	namespaces map[string]*namespace // the default one, "", is always there
-	order      []string              // of their first upsert
+	namespaces map[string]*namespace // by name; the default one, "", always exists
+	order      []string              // names in the order of the first upsert
 	open       map[string]*resumable // queries by id
 	bytes      int64                 // of all namespaces
 }
 
-// New is an empty index.
+// New returns an empty index.
 func New(cfg Config) *Index {
 	return &Index{Config: cfg, namespaces: map[string]*namespace{"": newNamespace()}, order: []string{""}}
 }
 
-// Bytes is about how much memory the vectors of the index take.
+// Bytes is the approximate memory of the vectors of the index.
 func (x *Index) Bytes() int64 { return x.bytes }
 
-// Info is the information about the index ("Get vector index information").
+// Info returns the information about the index ("Get vector index information").
 func (x *Index) Info(now time.Time) Info {
 	info := Info{Config: x.Config, Namespaces: map[string]Count{}}
 	for name, n := range x.namespaces {
@@ -95,7 +94,7 @@ func (x *Index) Info(now time.Time) Info {
 // Namespaces lists the namespaces in the order of their first upsert.
 func (x *Index) Namespaces() []string { return slices.Clone(x.order) }
 
-// Check refuses vectors that the index cannot hold together.
+// Check returns an error for vectors that the index cannot store together.
 func (x *Index) Check(vectors []Vector) error {
 	dimension := x.dimensionWith(vectors)
 	for i := range vectors {
@@ -106,8 +105,8 @@ func (x *Index) Check(vectors []Vector) error {
 	return nil
 }
 
-// dimensionWith is the dimension once these vectors are stored: the first one
-// decides where none is configured.
+// dimensionWith returns the dimension after these vectors are stored: the first one sets it
+// if none is configured.
 func (x *Index) dimensionWith(vectors []Vector) int {
 	if x.Dimension == 0 && x.Type != Sparse && len(vectors) > 0 {
 		return len(vectors[0].Values)
@@ -115,7 +114,7 @@ func (x *Index) dimensionWith(vectors []Vector) int {
 	return x.Dimension
 }
 
-// fits refuses a vector that the index cannot hold.
+// fits returns an error for a vector that the index cannot store.
 func (x *Index) fits(v *Vector, dimension int) error {
 	switch {
 	case x.Type != Sparse && len(v.Values) == 0:
@@ -128,8 +127,8 @@ func (x *Index) fits(v *Vector, dimension int) error {
 	return v.Sparse.check()
 }
 
-// Upsert stores vectors that Check accepts. They count and are found after the
-// lag. A namespace is created by its first upsert.
+// Upsert stores vectors that Check accepts. They count as ready, and queries find them,
+// after the lag. The first upsert to a namespace creates it.
 func (x *Index) Upsert(ns string, vectors []Vector, now time.Time, lag time.Duration) {
 	x.Dimension = x.dimensionWith(vectors)
 	n := x.namespaces[ns]
@@ -144,8 +143,8 @@ func (x *Index) Upsert(ns string, vectors []Vector, now time.Time, lag time.Dura
 	}
 }
 
-// Update changes parts of a vector and reports whether there was one. patch
-// merges the metadata instead of replacing it (RFC 7396).
+// Update changes parts of a vector and reports whether it exists. patch merges the metadata
+// instead of replacing it (RFC 7396).
 func (x *Index) Update(ns string, v Vector, patch bool, now time.Time, lag time.Duration) (bool, error) {
 	n := x.namespaces[ns]
 	if n == nil || n.vectors[v.ID] == nil {
@@ -175,7 +174,7 @@ func (x *Index) Update(ns string, v Vector, patch bool, now time.Time, lag time.
 	return true, nil
 }
 
-// Delete removes vectors by id or by prefix and returns how many there were.
+// Delete removes vectors by id or by prefix and returns how many were removed.
 func (x *Index) Delete(ns string, ids []string, prefix string) int {
 	n := x.namespaces[ns]
 	if n == nil {
@@ -188,7 +187,7 @@ func (x *Index) Delete(ns string, ids []string, prefix string) int {
 	return n.remove(ids)
 }
 
-// DeleteWhere removes vectors by their metadata and returns how many there were.
+// DeleteWhere removes vectors by their metadata and returns how many were removed.
 func (x *Index) DeleteWhere(ns string, filter Filter) int {
 	n := x.namespaces[ns]
 	if n == nil {
@@ -198,8 +197,7 @@ func (x *Index) DeleteWhere(ns string, filter Filter) int {
 	return n.remove(slices.DeleteFunc(slices.Clone(n.order), func(id string) bool { return !filter.Holds(n.vectors[id].Metadata) }))
 }
 
-// Fetch gives the vectors with these ids, nil for an unknown one; or those with
-// a prefix.
+// Fetch returns the vectors with these ids, nil for an unknown one; or those with a prefix.
 func (x *Index) Fetch(ns string, ids []string, prefix string) []*Vector {
 	n := x.namespaces[ns]
 	if n == nil {
@@ -215,7 +213,7 @@ func (x *Index) Fetch(ns string, ids []string, prefix string) []*Vector {
 	return found
 }
 
-// Range walks a namespace in the order of insertion; next is -1 at the end.
+// Range returns a page of a namespace in the order of insertion; next is -1 at the end.
 func (x *Index) Range(ns, prefix string, from, limit int) (page []*Vector, next int) {
 	n := x.namespaces[ns]
 	if n == nil {
@@ -233,7 +231,7 @@ func (x *Index) Range(ns, prefix string, from, limit int) (page []*Vector, next 
 	return page, -1
 }
 
-// Reset empties a namespace, or all of them; they stay listed.
+// Reset empties a namespace, or all of them; they stay in the list.
 func (x *Index) Reset(ns string, all bool) {
 	for name, n := range x.namespaces {
 		if all || name == ns {
@@ -250,7 +248,7 @@ func (x *Index) DeleteNamespace(ns string) error {
 	case ns == "":
 		return refusal.Of(refusal.Invalid, "default namespace", "", "cannot be deleted")
 	case n == nil:
-		return refusal.Of(refusal.NotFound, "Namespace "+ns+" for the index "+x.Name+" does not exist", "", "") // the service's own words
+		return refusal.Of(refusal.NotFound, "Namespace "+ns+" for the index "+x.Name+" does not exist", "", "") // text of the service
 	}
 	x.bytes -= n.bytes()
 	delete(x.namespaces, ns)
@@ -258,8 +256,8 @@ func (x *Index) DeleteNamespace(ns string) error {
 	return nil
 }
 
-// RenameNamespace gives a namespace another name and reports whether there was
-// one. An existing target is an error unless it may be replaced.
+// RenameNamespace renames a namespace and reports whether it exists. An existing target is
+// an error unless replace is set.
 func (x *Index) RenameNamespace(from, to string, replace bool) (bool, error) {
 	switch {
 	case from == "":
@@ -283,13 +281,13 @@ func (x *Index) RenameNamespace(from, to string, replace bool) (bool, error) {
 	return true, nil
 }
 
-// addChange counts what a namespace has gained since it took was bytes.
+// addChange adds the difference to was, the bytes of a namespace before a change.
 func (x *Index) addChange(n *namespace, was int64) { x.bytes += n.bytes() - was }
 
-// maxSparse is how many indices a sparse vector may have.
+// maxSparse is the largest number of indices of a sparse vector.
 const maxSparse = 1000
 
-// check refuses what is no vector: every index has one value.
+// check returns an error unless every index has one value.
 func (s *SparseVector) check() error {
 	switch {
 	case s == nil:
@@ -302,7 +300,7 @@ func (s *SparseVector) check() error {
 	return nil
 }
 
-// mergePatch lays a patch over JSON: null removes, objects merge.
+// mergePatch applies a JSON merge patch (RFC 7396): null removes, objects merge.
 func mergePatch(doc, patch json.RawMessage) json.RawMessage {
 	var p map[string]json.RawMessage
 	if json.Unmarshal(patch, &p) != nil || p == nil {
@@ -326,5 +324,5 @@ func mergePatch(doc, patch json.RawMessage) json.RawMessage {
 	return b
 }
 
-// ownWords is a refusal in the words of the service, which clients read.
+// ownWords is an error with the text of the service, because clients compare it.
 func ownWords(text string) error { return refusal.Of(refusal.Unfit, text, "", "") }

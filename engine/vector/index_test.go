@@ -15,7 +15,7 @@ import (
 
 var start = time.UnixMilli(1_700_000_000_000).UTC()
 
-// plane is an index of vectors with two values.
+// plane returns an index of vectors with two values.
 func plane(t *testing.T, vectors ...vector.Vector) *vector.Index {
 	t.Helper()
 	x := vector.New(vector.Config{Name: "plane", Type: vector.Dense, Dimension: 2, Similarity: vector.Cosine})
@@ -71,7 +71,7 @@ func TestAFilterAsJSON(t *testing.T) {
 	})
 }
 
-// The bytes of an index are counted as it changes; loading counts them anew.
+// TestTheBytesOfAnIndex compares the bytes counted at each change with those counted by loading.
 func TestTheBytesOfAnIndex(t *testing.T) {
 	t.Parallel()
 	some := []vector.Vector{{ID: "a", Values: []float32{1, 2}}, {ID: "b", Values: []float32{3, 4}, Metadata: json.RawMessage(`{"n":1}`)}}

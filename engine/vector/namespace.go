@@ -8,17 +8,17 @@ import (
 
 type namespace struct {
 	vectors map[string]*Vector
-	order   []string  // of insertion
-	waiting []*Vector // those that were not ready at the latest change, by their time
+	order   []string  // ids in the order of insertion
+	waiting []*Vector // not ready at the latest change, by time
 	size    int64
 }
 
 func newNamespace() *namespace { return &namespace{vectors: map[string]*Vector{}} }
 
-// vectorCost is what a vector takes beside its parts, in bytes.
+// vectorCost is the memory of a vector besides its parts, in bytes.
 const vectorCost = 300
 
-// Bytes is about how much memory these vectors take in an index.
+// Bytes is the approximate memory of these vectors in an index.
 func Bytes(vectors []Vector) int64 {
 	n := int64(0)
 	for i := range vectors {
@@ -27,10 +27,10 @@ func Bytes(vectors []Vector) int64 {
 	return n
 }
 
-// bytes is what the vectors of the namespace take.
+// bytes is the memory of the vectors of the namespace.
 func (n *namespace) bytes() int64 { return n.size + vectorCost*int64(len(n.vectors)) }
 
-// pending visits the vectors that are not ready, in the order of their change.
+// pending calls visit for the vectors that are not ready, in the order of their change.
 func (n *namespace) pending(now time.Time, visit func(*Vector)) {
 	for _, v := range n.waiting {
 		if n.vectors[v.ID] == v && v.ready.After(now) {
@@ -56,7 +56,7 @@ func (v *Vector) size() int64 {
 	return int64(n)
 }
 
-// put stores a vector in place of the one with its id.
+// put stores a vector and replaces the one with the same id.
 func (n *namespace) put(v *Vector, now, ready time.Time) {
 	if old := n.vectors[v.ID]; old != nil {
 		n.take(old)
@@ -76,13 +76,13 @@ func (n *namespace) put(v *Vector, now, ready time.Time) {
 	}
 }
 
-// take removes a vector from the counts and the map; its place in the order stays.
+// take removes a vector from the size and the map, but not from the order.
 func (n *namespace) take(v *Vector) {
 	n.size -= v.size()
 	delete(n.vectors, v.ID)
 }
 
-// remove removes vectors by id and says how many there were.
+// remove removes vectors by id and returns how many were removed.
 func (n *namespace) remove(ids []string) (deleted int) {
 	for _, id := range ids {
 		if v := n.vectors[id]; v != nil {

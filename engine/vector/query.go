@@ -10,24 +10,24 @@ import (
 	"time"
 )
 
-// Query asks for the nearest vectors.
+// Query is a search for the nearest vectors.
 type Query struct {
 	Values []float32
 	Sparse *SparseVector
 	TopK   int
-	Mode   string // of a hybrid index: HYBRID (default), DENSE, SPARSE
+	Mode   string // for a hybrid index: HYBRID (default), DENSE, SPARSE
 	Fusion string // RRF (default) or DBSF
-	IDF    bool   // weight the sparse part by how rare its indices are
+	IDF    bool   // weight the sparse part by inverse document frequency
 	Filter Filter
 }
 
-// Scored is a vector and its score, best first: 0 to 1 for dense vectors.
+// Scored is a vector and its score, 0 to 1 for dense vectors.
 type Scored struct {
 	*Vector
 	Score float64
 }
 
-// Query compares with every ready vector: exact, no approximation.
+// Query compares with every ready vector, so the result is exact, and returns the best first.
 func (x *Index) Query(ns string, q Query, now time.Time) ([]Scored, error) {
 	mode, err := x.mode(&q)
 	if err != nil {
@@ -60,8 +60,8 @@ func (x *Index) Query(ns string, q Query, now time.Time) ([]Scored, error) {
 	return best(fuse(best(dense, len(dense)), best(sparse, len(sparse)), q.Fusion), q.TopK), nil
 }
 
-// mode is which parts of the vectors a query is about. A hybrid index answers a
-// query with one of its parts as an index of that kind does.
+// mode returns which parts of the vectors a query compares. If a query of a hybrid index
+// has one part only, the index acts as one of that type.
 func (x *Index) mode(q *Query) (string, error) {
 	mode := x.Type
 	if x.Type == Hybrid && q.Mode != "" {
@@ -84,7 +84,7 @@ func (x *Index) mode(q *Query) (string, error) {
 	return mode, q.Sparse.check()
 }
 
-// candidates are the vectors that a query may find, in the order of insertion.
+// candidates returns the vectors that a query may find, in the order of insertion.
 func (n *namespace) candidates(now time.Time, filter Filter) []*Vector {
 	var list []*Vector
 	for _, id := range n.order {
@@ -95,9 +95,9 @@ func (n *namespace) candidates(now time.Time, filter Filter) []*Vector {
 	return list
 }
 
-// weighted multiplies each value by ln(1+(N-n+0.5)/(n+0.5)): N vectors are there,
-// n of them have its index. (The service's page leaves out the 1; a client's
-// suite asserts scores that have it.)
+// weighted multiplies each value by ln(1+(N-n+0.5)/(n+0.5)): N is the number of vectors, n
+// the number of those with its index. (The page of the service has no 1 in the formula; a
+// client's test suite asserts scores computed with it.)
 func (s *SparseVector) weighted(all []*Vector) *SparseVector {
 	if s == nil {
 		return nil
@@ -118,7 +118,7 @@ func (s *SparseVector) weighted(all []*Vector) *SparseVector {
 	return out
 }
 
-// summed is the vector with each index once: values of the same index add up.
+// summed returns the vector with each index once: values of the same index are added.
 func (s *SparseVector) summed() *SparseVector {
 	if s == nil {
 		return nil
@@ -141,7 +141,7 @@ func best(list []Scored, k int) []Scored {
 	return list[:min(k, len(list))]
 }
 
-// similarity is within 0 to 1 (wire.md, "Vector indexes").
+// similarity is between 0 and 1 (wire.md, "Vector indexes").
 func similarity(function string, x, y []float32) float64 {
 	var dot, xx, yy, apart float64
 	for i := range min(len(x), len(y)) {
@@ -163,8 +163,8 @@ func similarity(function string, x, y []float32) float64 {
 	return (1 + dot/math.Sqrt(xx*yy)) / 2
 }
 
-// dot is the product over shared indices, and whether there are any. The sum has
-// the precision of its terms, as at the service: a client's suite asserts all digits.
+// dot returns the product over shared indices, and whether there are any. It sums float32
+// values, as the service does: a client's test suite asserts all digits.
 func (s *SparseVector) dot(t *SparseVector) (score float64, shared bool) {
 	if s == nil || t == nil {
 		return 0, false
@@ -176,15 +176,15 @@ func (s *SparseVector) dot(t *SparseVector) (score float64, shared bool) {
 	sum := float32(0)
 	for i, index := range s.Indices {
 		if v, ok := at[index]; ok {
-			sum += float32(s.Values[i] * v) // converted, so that no machine fuses the two
+			sum += float32(s.Values[i] * v) // the conversion prevents a fused multiply-add, which rounds differently
 			shared = true
 		}
 	}
 	return float64(sum), shared
 }
 
-// fuse joins two rankings: by reciprocal rank, 1/(rank+60) from rank 0, or by scores
-// brought to the distribution of their list.
+// fuse merges two rankings: by reciprocal rank, 1/(rank+60) from rank 0, or by scores
+// normalized to the distribution of their list.
 func fuse(dense, sparse []Scored, how string) []Scored {
 	scores := map[*Vector]float64{}
 	for _, list := range [][]Scored{dense, sparse} {
@@ -205,7 +205,7 @@ func fuse(dense, sparse []Scored, how string) []Scored {
 	return out
 }
 
-// distribution is the mean and the standard deviation, never 0.
+// distribution returns the mean and the standard deviation, which is never 0.
 func distribution(list []Scored) (mean, spread float64) {
 	for _, s := range list {
 		mean += s.Score / float64(len(list))

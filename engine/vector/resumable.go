@@ -8,11 +8,10 @@ import (
 	"github.com/understudy-mock/understudy/engine/refusal"
 )
 
-// maxResumable is how many resumable queries an index keeps open.
+// maxResumable is the largest number of open resumable queries of an index.
 const maxResumable = 1000
 
-// resumable is a query whose further results can be fetched. It keeps what it
-// found when it started; a snapshot does not have it.
+// resumable is an open query. It keeps its results from the start; snapshots do not include it.
 type resumable struct {
 	ResumableQuery
 	rest []Scored
@@ -22,15 +21,15 @@ type resumable struct {
 // ResumableQuery is a query whose further results can be fetched.
 type ResumableQuery struct {
 	Query
-	Parts                 // of its results
-	MaxIdle time.Duration // it ends when it is not used for longer
+	Parts                 // to show of its results
+	MaxIdle time.Duration // the query ends if it is not used for longer
 }
 
-// Parts says what of a vector is shown beside its id.
+// Parts says what to show of a vector besides its id.
 type Parts struct{ Vector, Metadata, Data bool }
 
-// Start runs a query and keeps its further results until it ends or is idle for
-// too long. An id is drawn only for a query that starts.
+// Start runs a query and keeps its further results until it ends or is idle for too long.
+// draw generates its id, only if the query starts.
 func (x *Index) Start(ns string, q ResumableQuery, draw func() string, now time.Time) (id string, first []Scored, err error) {
 	k := q.TopK
 	q.TopK = math.MaxInt
@@ -50,7 +49,7 @@ func (x *Index) Start(ns string, q ResumableQuery, draw func() string, now time.
 	return id, x.open[id].take(k), nil
 }
 
-// Next gives the next results of a resumable query.
+// Next returns the next results of a resumable query.
 func (x *Index) Next(id string, k int, now time.Time) ([]Scored, Parts, error) {
 	r, err := x.resumable(id, now)
 	if err != nil {
@@ -75,7 +74,7 @@ func (x *Index) resumable(id string, now time.Time) (*resumable, error) {
 	return x.open[id], nil
 }
 
-// dropIdle ends the queries that were idle for longer than they allow.
+// dropIdle ends the queries that were idle for longer than MaxIdle.
 func (x *Index) dropIdle(now time.Time) {
 	for id, r := range x.open {
 		if now.Sub(r.used) > r.MaxIdle {

@@ -8,7 +8,7 @@ import (
 	"github.com/understudy-mock/understudy/engine/codec"
 )
 
-// Saved is an index as a snapshot keeps it: everything but its open queries.
+// Saved is an index in a snapshot: everything except its open queries.
 type Saved struct {
 	Config
 	namespaces []savedNamespace // in the order of their first upsert
@@ -20,7 +20,7 @@ type savedNamespace struct {
 	pending []string  // ids, in the order of their change
 }
 
-// Save is the index as it is now, for Members.
+// Save returns the index as it is now, for Members.
 func (x *Index) Save(now time.Time) Saved {
 	s := Saved{Config: x.Config}
 	for _, name := range x.order {
@@ -40,7 +40,7 @@ func (n *namespace) saved(name string, now time.Time) savedNamespace {
 	return s
 }
 
-// Members writes the index, or reads one.
+// Members writes or reads the index.
 func (s *Saved) Members(c *codec.Codec) {
 	codec.Text(c, "name", &s.Name)
 	codec.Text(c, "type", &s.Type)
@@ -78,7 +78,7 @@ func (s *SparseVector) members(c *codec.Codec) {
 	codec.Floats(c, "values", &s.Values)
 }
 
-// Load is the index that was saved, or why it cannot be one.
+// Load returns the saved index, or an error if it is inconsistent.
 func Load(s *Saved) (*Index, error) {
 	x := &Index{Config: s.Config, namespaces: map[string]*namespace{}}
 	for _, space := range s.namespaces {

@@ -16,7 +16,7 @@ import (
 
 const (
 	port         = "8080/tcp"
-	controlToken = "control" // the control API is closed to other machines without one
+	controlToken = "control" // without a token, the control API is closed to other machines
 )
 
 // Understudy is the stand-in in a container.
@@ -32,8 +32,8 @@ type Delivery struct {
 	Request struct{ Body string }
 }
 
-// StartUnderstudy starts the stand-in. The environment has flags of `understudy
-// serve`, such as UNDERSTUDY_CLOCK.
+// StartUnderstudy starts the stand-in. environment sets flags of `understudy serve`, such
+// as UNDERSTUDY_CLOCK.
 func StartUnderstudy(ctx context.Context, image string, environment map[string]string) (*Understudy, error) {
 	u := &Understudy{Token: "test-token"}
 	env := map[string]string{"UNDERSTUDY_ACCOUNT": "test:" + u.Token, "UNDERSTUDY_CONTROL_TOKEN": controlToken}
@@ -51,7 +51,8 @@ func StartUnderstudy(ctx context.Context, image string, environment map[string]s
 	return u, err
 }
 
-// Advance moves the clock by a duration such as 1h; what is due is delivered when it returns.
+// Advance moves the clock by a duration such as 1h. When it returns, everything that was
+// due is delivered.
 func (u *Understudy) Advance(ctx context.Context, by string) error {
 	return u.control(ctx, http.MethodPost, "clock/advance", map[string]string{"by": by}, nil)
 }

@@ -1,9 +1,9 @@
-// Package command is what the programs of this repository share on the command
-// line: flags, settings files, exit codes, and how one program starts the other.
+// Package command is what the programs of this repository share on the command line: flags,
+// settings files, exit codes, and how one program starts another.
 //
 //	code := command.Program{Name: "understudy", CLI: &cli{}, Env: e}.Run(args, os.Stdout, os.Stderr)
 //
-// It knows no command of its own: those are in the folders of cmd.
+// The commands themselves are in the folders of cmd.
 package command
 
 import (
@@ -11,6 +11,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"reflect"
 	"runtime/debug"
 	"slices"
 	"strings"
@@ -22,12 +23,12 @@ import (
 // Exit codes of every command; conform has more.
 const (
 	ExitFine        = 0
-	ExitFailed      = 1 // the thing asked about failed
+	ExitFailed      = 1 // the operation or check failed
 	ExitUsage       = 2 // wrong usage or configuration
 	ExitUnreachable = 3
 )
 
-// Failure is an error that knows its exit code.
+// Failure is an error with an exit code.
 type Failure struct {
 	Code int
 	Err  error
@@ -36,13 +37,13 @@ type Failure struct {
 func (f *Failure) Error() string { return f.Err.Error() }
 func (f *Failure) Unwrap() error { return f.Err }
 
-// Fail gives an error an exit code. An empty error text prints nothing.
+// Fail gives an error an exit code. An error with an empty text prints nothing.
 func Fail(code int, err error) error { return &Failure{code, err} }
 
 // Usage is an error of the caller: wrong usage or configuration.
 func Usage(format string, args ...any) error { return Fail(ExitUsage, fmt.Errorf(format, args...)) }
 
-// Version is the version that the build has set, or that of the module for
+// Version is the version that the build has set, or the module's version in a program from
 // `go install`.
 func Version(set string) string {
 	if info, ok := debug.ReadBuildInfo(); ok && set == "devel" && info.Main.Version != "" {
@@ -51,7 +52,7 @@ func Version(set string) string {
 	return set
 }
 
-// Program is a command line.
+// Program is a program with a command line.
 type Program struct {
 	Name        string // in its help
 	Description string
@@ -59,7 +60,7 @@ type Program struct {
 	CLI         any    // the model that kong reads
 	Env         any    // what the commands receive
 	Suite       Suite  // runs the commands of the suite
-	End         func() // after the command, before its error is printed; nil: nothing
+	End         func() // called after the command, before its error is printed; nil: nothing
 }
 
 // Run parses the arguments and runs the command; it returns the exit code.
@@ -93,14 +94,35 @@ func (p *Program) Run(args []string, out, errs io.Writer) int {
 	if err == nil {
 		err = config.unknown(parsed)
 	}
-	if err != nil {
-		return failWith(errs, Usage("%w", err))
+	if err == nil {
+		err = emptyValue(parsed)
 	}
-	err = parsed.Run(p.Env)
+	if err == nil {
+		err = misspeltVariable(os.Environ(), parsed)
+	}
+	if err != nil {
+		return failWith(errs, config.placed(Usage("%w", plainError(err))))
+	}
+	err = config.placed(parsed.Run(p.Env))
 	if p.End != nil {
 		p.End()
 	}
 	return failWith(errs, err)
+}
+
+// emptyValue refuses an empty argument, and an empty value of a flag with the tag nonempty: it
+// is usually a shell variable that is not set, and would mean something else than none. The tag
+// mayempty allows it, as for a body.
+func emptyValue(parsed *kong.Context) error {
+	for _, given := range parsed.Path {
+		switch arg, flag := given.Positional, given.Flag; {
+		case arg != nil && arg.Target.Kind() == reflect.String && arg.Target.Len() == 0 && !arg.Tag.Has("mayempty"):
+			return Usage("argument %s: empty: must have a value", arg.Name)
+		case flag != nil && flag.Tag.Has("nonempty") && flag.Target.Len() == 0:
+			return Usage("--%s: empty: must have a value", flag.Name)
+		}
+	}
+	return nil
 }
 
 // failWith prints an error in one line and chooses the exit code.
@@ -118,7 +140,8 @@ func failWith(errs io.Writer, err error) int {
 	return coded.Code
 }
 
-// Find follows the names of commands as far as they go.
+// Find follows the names of commands from node. It returns the last command that it finds,
+// and the names after it.
 func Find(node *kong.Node, names []string) (found *kong.Node, rest []string) {
 	for i, name := range names {
 		at := slices.IndexFunc(node.Children, func(child *kong.Node) bool {
@@ -132,14 +155,14 @@ func Find(node *kong.Node, names []string) (found *kong.Node, rest []string) {
 	return node, nil
 }
 
-// asksForHelp reports whether the arguments are only the name of a group of
-// commands, or nothing: like common tools, that prints the help.
+// asksForHelp reports whether the arguments are empty or only name a group of commands
+// without a default. Like common tools, the program then prints the help.
 func asksForHelp(k *kong.Kong, args []string) bool {
 	node, rest := Find(k.Model.Node, args)
-	return len(rest) == 0 && len(node.Children) > 0
+	return len(rest) == 0 && len(node.Children) > 0 && node.DefaultCmd == nil
 }
 
-// IsTerminal reports whether people watch what is written to w.
+// IsTerminal reports whether w is a terminal.
 func IsTerminal(w io.Writer) bool {
 	f, ok := w.(*os.File)
 	return ok && term.IsTerminal(int(f.Fd()))

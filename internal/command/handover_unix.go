@@ -7,8 +7,8 @@ import (
 	"syscall"
 )
 
-// become replaces this process: the other program has its id, its streams and
-// its signals, and its exit code is the only one.
+// become replaces this process by another program, which keeps the process id, the streams
+// and the signals. It returns only when that fails.
 func become(path string, args, env []string) error {
 	return fmt.Errorf("start %s: %w", path, syscall.Exec(path, args, env))
 }

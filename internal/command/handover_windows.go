@@ -7,8 +7,8 @@ import (
 	"os/exec"
 )
 
-// become runs the other program as a child, since Windows replaces no process.
-// An interrupt of the console reaches both; this one waits for the other.
+// become runs the other program as a child, because Windows cannot replace a process. An
+// interrupt of the console reaches both; this process waits for the child.
 func become(path string, args, env []string) error {
 	child := &exec.Cmd{Path: path, Args: args, Env: env, Stdin: os.Stdin, Stdout: os.Stdout, Stderr: os.Stderr}
 	err := child.Run()
@@ -16,7 +16,7 @@ func become(path string, args, env []string) error {
 		return fmt.Errorf("start %s: %w", path, err)
 	}
 	if code := child.ProcessState.ExitCode(); code != ExitFine {
-		return Fail(code, errors.New("")) // the child has said why
+		return Fail(code, errors.New("")) // the child has printed the reason
 	}
 	return nil
 }

@@ -8,12 +8,12 @@ import (
 	"runtime"
 )
 
-// callerVersion is the variable with which a program tells the one that it starts
-// its own version.
+// callerVersion is the environment variable in which a program passes its version to the
+// program that it starts.
 const callerVersion = "UNDERSTUDY_CALLER_VERSION"
 
-// Sibling finds another program of this repository: beside this one, links
-// resolved, else on the PATH.
+// Sibling finds another program of this repository: in the folder of this one, with symbolic
+// links resolved, otherwise on the PATH.
 func Sibling(name string) (string, error) {
 	file := name
 	if runtime.GOOS == "windows" {
@@ -36,9 +36,9 @@ func Sibling(name string) (string, error) {
 	return found, nil
 }
 
-// HandOver replaces this process by another program, with the same streams. What
-// it returns is an error of the start, or, where processes cannot be replaced,
-// the exit code.
+// HandOver replaces this process by another program, with the same streams. It returns an
+// error when the start fails. Where processes cannot be replaced, it returns after the end of
+// the program, with its exit code.
 func HandOver(name, version string, args []string) error {
 	path, err := Sibling(name)
 	if err != nil {
@@ -47,8 +47,8 @@ func HandOver(name, version string, args []string) error {
 	return become(path, append([]string{path}, args...), append(os.Environ(), callerVersion+"="+version))
 }
 
-// OtherVersion is the line that warns of two programs of different versions; "":
-// they are of one.
+// OtherVersion is a warning that two programs have different versions, "" when they have the
+// same.
 func OtherVersion(version, sibling, other string) string {
 	if version == other {
 		return ""
@@ -56,6 +56,6 @@ func OtherVersion(version, sibling, other string) string {
 	return fmt.Sprintf("understudy: WARNING: understudy is version %s, but %s is version %s: install both from one release", version, sibling, other)
 }
 
-// Caller is the version of the program that has handed over; "": a user started
-// this one.
+// Caller is the version of the program that has started this one with HandOver, "" when a
+// user has started it.
 func Caller() string { return os.Getenv(callerVersion) }

@@ -1,10 +1,10 @@
-// Package expect is the checks of tests that are one condition each and say what
-// they got and wanted.
+// Package expect has checks for tests: one condition each, with a message that shows what the
+// check got and what it wanted.
 //
 //	expect.Equal(t, "status", response.Status, 200)
 //
-// A check reports whether it holds, so that those which need it can be made below
-// it. Structures are compared by cmp.Diff.
+// A check returns whether it holds, so that other checks can depend on it. Structures are
+// compared by cmp.Diff.
 package expect
 
 import (
@@ -13,14 +13,14 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// T is what a check needs of a test.
+// T is the part of testing.TB that checks need.
 type T interface {
 	Helper()
 	Errorf(format string, args ...any)
 	Fatalf(format string, args ...any)
 }
 
-// Now is a test that ends at the first check that does not hold.
+// Now returns a T whose first failing check ends the test.
 func Now(t T) T { return now{t} }
 
 type now struct{ T }
@@ -30,7 +30,7 @@ func (n now) Errorf(format string, args ...any) {
 	n.Fatalf(format, args...)
 }
 
-// Equal demands that two values are the same.
+// Equal checks that two values are equal.
 func Equal[V any](t T, what string, got, want V) bool {
 	t.Helper()
 	if diff := cmp.Diff(want, got); diff != "" {
@@ -40,8 +40,7 @@ func Equal[V any](t T, what string, got, want V) bool {
 	return true
 }
 
-// True demands that a statement holds. It is for what has no value to compare, such
-// as a bound.
+// True checks a condition. It is for conditions without a value to compare, such as a bound.
 func True(t T, what string, holds bool) bool {
 	t.Helper()
 	if !holds {
@@ -50,7 +49,7 @@ func True(t T, what string, holds bool) bool {
 	return holds
 }
 
-// Nil demands that there is no error.
+// Nil checks that err is nil.
 func Nil(t T, what string, err error) bool {
 	t.Helper()
 	if err != nil {
@@ -59,7 +58,7 @@ func Nil(t T, what string, err error) bool {
 	return err == nil
 }
 
-// Contains demands that a text has a part.
+// Contains checks that text contains part.
 func Contains(t T, what, text, part string) bool {
 	t.Helper()
 	holds := strings.Contains(text, part)
@@ -69,7 +68,7 @@ func Contains(t T, what, text, part string) bool {
 	return holds
 }
 
-// Lacks demands that a text does not have a part.
+// Lacks checks that text does not contain part.
 func Lacks(t T, what, text, part string) bool {
 	t.Helper()
 	lacks := !strings.Contains(text, part)

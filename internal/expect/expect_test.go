@@ -8,17 +8,17 @@ import (
 	"github.com/understudy-mock/understudy/internal/expect"
 )
 
-// told is a test that keeps what a check says.
-type told struct {
+// recorded is an expect.T that records what a check reports.
+type recorded struct {
 	text  string
 	fatal bool
 }
 
-func (o *told) Helper() {}
+func (o *recorded) Helper() {}
 
-func (o *told) Errorf(format string, args ...any) { o.text = fmt.Sprintf(format, args...) }
+func (o *recorded) Errorf(format string, args ...any) { o.text = fmt.Sprintf(format, args...) }
 
-func (o *told) Fatalf(format string, args ...any) {
+func (o *recorded) Fatalf(format string, args ...any) {
 	o.text, o.fatal = fmt.Sprintf(format, args...), true
 }
 
@@ -27,7 +27,7 @@ func TestChecks(t *testing.T) {
 	for _, c := range []struct {
 		fact string
 		make func(expect.T) bool
-		want string // what it says, "" when it holds
+		want string // the message, "" when the check holds
 	}{
 		{"equal values", func(t expect.T) bool { return expect.Equal(t, "status", 200, 200) }, ""},
 		{"other values", func(t expect.T) bool { return expect.Equal(t, "status", 404, 200) }, "status: got 404, want 200"},
@@ -43,15 +43,15 @@ func TestChecks(t *testing.T) {
 	} {
 		t.Run(c.fact, func(t *testing.T) {
 			t.Parallel()
-			var o told
+			var o recorded
 			if held := c.make(&o); held != (c.want == "") {
-				t.Errorf("it holds: %v, want %v", held, c.want == "")
+				t.Errorf("the check holds: %v, want %v", held, c.want == "")
 			}
 			if o.text != c.want {
-				t.Errorf("it says %q, want %q", o.text, c.want)
+				t.Errorf("message %q, want %q", o.text, c.want)
 			}
 			if c.make(expect.Now(&o)); o.fatal != (c.want != "") {
-				t.Errorf("with Now it ends the test: %v, want %v", o.fatal, c.want != "")
+				t.Errorf("with Now the check ends the test: %v, want %v", o.fatal, c.want != "")
 			}
 		})
 	}

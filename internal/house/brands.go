@@ -6,12 +6,12 @@ import (
 	"strings"
 )
 
-// brandFiles may name a brand: the dialect's data, and what speaks to the
-// brand's published clients.
-var brandFiles = regexp.MustCompile(`^spec/dialect(_test)?\.go$|^internal/house/brands\.go$|^conformance/clients/|^cmd/understudy/(clients?\w*_test\.go|readme_test\.go|testdata/)|^README\.md$|^docs/|^examples/|^packaging/(npm|pypi)/(\w+_test\.go$|README\.md$|test/)`)
+// brandFiles are the files that may name a brand: the data of the dialect, and files for
+// the published clients of the brand or about them.
+var brandFiles = regexp.MustCompile(`^spec/dialect(_test)?\.go$|^internal/house/brands\.go$|^conformance/clients/|^cmd/understudy/(clients?\w*_test\.go|readme_test\.go|testdata/)|^README\.md$|^docs/|^examples/|^conformance/testdata/independent/|^packaging/(npm|pypi)/(\w+_test\.go$|README\.md$|test/)`)
 
-// brandNames are what no other file may say. The path of the usage statistics
-// is the interface document's own; a dialect is picked by its name.
+// brandNames are the names that no other file may contain. brandAllowed are the
+// exceptions: a path of the interface document, and the name of the dialect in flags.
 var (
 	brandNames   = regexp.MustCompile(`(?i)upstash|qstash`)
 	brandAllowed = regexp.MustCompile(`/v2/qstash/stats|svc, upstash, or a YAML file|"upstash"`)
@@ -25,7 +25,7 @@ var brandRule = rule{"brands are named in the dialect only", brandProblems, []br
 	},
 }}
 
-// brandProblems finds the names of brands.
+// brandProblems finds names of brands in other files.
 func brandProblems(tree []source) []string {
 	var problems []string
 	for _, s := range tree {

@@ -6,7 +6,7 @@ import (
 	"slices"
 )
 
-// clockFiles may read the time of the world.
+// clockFiles are the files that may read or wait for real time.
 var clockFiles = []string{
 	"conformance/harness/clock.go",
 	"conformance/mutant/clock.go",
@@ -17,8 +17,8 @@ var clockFiles = []string{
 	"mockserver/ratelimit/clock.go",
 }
 
-// timeReaders read or wait for the time of the world. A test may read it, to
-// measure, but not wait for it.
+// timeReaders are the functions of package time that read or wait for real time. A test
+// may read it, to measure, but must not sleep.
 var timeReaders = []string{"After", "AfterFunc", "NewTicker", "NewTimer", "Now", "Since", "Sleep", "Tick", "Until"}
 
 var clockRule = rule{"only clocks read the time", clockProblems, []breach{
@@ -34,7 +34,7 @@ var clockRule = rule{"only clocks read the time", clockProblems, []breach{
 	},
 }}
 
-// clockProblems finds code that reads the time of the world, and tests that wait for it.
+// clockProblems finds code that reads real time, and tests that sleep.
 func clockProblems(tree []source) []string {
 	var problems []string
 	for _, s := range tree {

@@ -23,8 +23,8 @@ var commentRule = rule{"packages and exported names have comments", commentProbl
 	},
 }}
 
-// commentProblems wants a manual for every package, and a comment for 95 of 100
-// exported names.
+// commentProblems finds packages without a package comment. It lists exported names
+// without a comment when they are more than 5 in 100.
 func commentProblems(tree []source) []string {
 	manuals := map[string]bool{}
 	all := 0
@@ -58,8 +58,8 @@ func commentProblems(tree []source) []string {
 	return problems
 }
 
-// undocumented counts the exported names of a declaration and lists those
-// without a comment. A comment on a group holds for its members.
+// undocumented counts the exported names of a declaration and lists the ones without a
+// comment. A comment on a group applies to its members.
 func undocumented(d ast.Decl) (n int, without []*ast.Ident) {
 	count := func(id *ast.Ident, doc ...*ast.CommentGroup) {
 		if !id.IsExported() {

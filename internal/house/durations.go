@@ -18,8 +18,8 @@ var durationRule = rule{"no test asserts measured time", durationProblems, []bre
 	},
 }}
 
-// durationProblems finds tests that compare measured time: that of time.Since,
-// directly or by a variable, or the Duration of a report.
+// durationProblems finds tests that compare measured time: the result of time.Since,
+// directly or in a variable, or the Duration of a report.
 func durationProblems(tree []source) []string {
 	var problems []string
 	for _, s := range tree {

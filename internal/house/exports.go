@@ -11,14 +11,14 @@ import (
 	"strings"
 )
 
-// maxExported is how many names a package may export, for packages whose surface
-// is kept small. Methods and fields belong to their type and are not counted.
+// maxExported is the largest number of exported names, for packages whose API is kept
+// small. Methods and fields are not counted.
 var maxExported = map[string]int{
 	"conformance": 25,
 }
 
-// maxSurface is how many functions, types and methods of exported types a package
-// may export. The number may only fall.
+// maxSurface is the largest number of exported functions, types, and methods of exported
+// types of a package. It may only be lowered.
 var maxSurface = map[string]int{
 	"engine": 150,
 }
@@ -31,13 +31,13 @@ var surfaceRule = rule{"the surface of a package does not grow", surfaceProblems
 	},
 }}
 
-// surfaceProblems finds packages whose surface has grown.
+// surfaceProblems finds packages that exceed maxSurface.
 func surfaceProblems(tree []source) []string {
 	return overCount(tree, surface, maxSurface, "%s: exports %d functions, types and methods: must be at most %d")
 }
 
-// overCount finds packages whose declarations count for more than the package may
-// have.
+// overCount finds packages that exceed their limit: count counts in one declaration, form
+// formats the package, the number and the limit.
 func overCount(tree []source, count func(ast.Decl) int, most map[string]int, form string) []string {
 	counted := map[string]int{}
 	for _, s := range tree {
@@ -79,7 +79,7 @@ var exportRule = rule{"the surface of a package is small", exportProblems, []bre
 	},
 }}
 
-// exportProblems finds packages that export too much.
+// exportProblems finds packages that exceed maxExported.
 func exportProblems(tree []source) []string {
 	return overCount(tree, exported, maxExported, "%s: %d exported names: must be at most %d")
 }

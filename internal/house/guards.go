@@ -10,29 +10,36 @@ import (
 	"strings"
 )
 
-// guards are the locks of the server, outside of the engine, and what each of
-// them guards: package, type and field. The text of those that are taken before
-// others says so. While a method has one, it neither waits nor calls the engine.
+// guards maps the locks of the server, outside of the engine, to what they guard. A key
+// is a package, a type and a field. The text says which locks are taken before others.
+// Code that holds one neither waits nor calls the engine.
 var guards = map[string]string{
-	"mockserver/delivery connections mu": "open: the connections of this server to itself",
-	"mockserver/fault List mu":           "list, and how often each rule has applied; one for each account",
-	"mockserver relief busy":             "no data: one request at a time makes room",
-	"mockserver Server mu":               "violations",
-	"mockserver/control Sinks mu":        "seen: the attempts at the flaky sink",
-	"mockserver/journal Journal mu":      "entries and who waits for one; two for each account: requests and deliveries",
-	"mockserver/kv KV mu":                "backend, which starts when it is first needed",
-	"mockserver/kv embedded mu":          "no data: one command, transaction or script at a time; comes before the others of kv",
-	"mockserver/kv recent mu":            "the latest commands, for the page",
-	"mockserver/kv scripts mu":           "the scripts by their digests",
-	"mockserver/stub List mu":            "list, and what was used of each stub; one for each account",
-	"mockserver/tenant Meter mu":         "the rate of attempts; one for each account",
-	"mockserver/tenant Outside mu":       "attempts in the network and who waits for one; one for each account",
-	"mockserver/tenant Registry mu":      "the accounts by id and token, and the modes of their clocks; comes before all others",
-	"mockserver/tenant Tenant opening":   "indexes: the vector indexes that clients may open; one for each account",
+	"mockserver/certificate Certificate mu": "the certificate that is shown, and the versions of its files",
+	"mockserver/delivery connections mu":    "open: the connections of this server to itself",
+	"mockserver/fault List mu":              "list, and how often each rule has applied; one for each account",
+	"mockserver relief busy":                "no data: one request at a time makes room",
+	"mockserver Server mu":                  "violations",
+	"mockserver/control Sinks mu":           "seen: the attempts at the flaky sink",
+	"mockserver/fleet Fleet mu":             "who is in the fleet, who has which account, what is being done with it",
+	"mockserver/fleet feed mu":              "how far the bucket has been seen",
+	"mockserver/journal Journal mu":         "entries and who waits for one; two for each account: requests and deliveries",
+	"mockserver/listener freshConns mu":     "open: the connections on which no request has arrived",
+	"mockserver/listener lazyConn mu":       "want, have, passed, waiting",
+	"mockserver/kv KV mu":                   "backend, which starts when it is first needed",
+	"mockserver/kv embedded mu":             "no data: one command, transaction or script at a time; comes before the others of kv",
+	"mockserver/kv recent mu":               "the latest commands, for the page",
+	"mockserver/kv scripts mu":              "the scripts by their digests",
+	"mockserver/stub List mu":               "list, and what was used of each stub; one for each account",
+	"mockserver/tenant Meter mu":            "the rate of attempts; one for each account",
+	"mockserver/tenant Outside mu":          "attempts in the network and who waits for one; one for each account",
+	"mockserver/tenant Registry mu":         "the accounts by id and token, and the modes of their clocks; comes before all others",
+	"mockserver/tenant gate mu":             "who is inside; two for each account: requests and attempts",
+	"mockserver/undo Store mu":              "points of undo, and their bytes",
+	"mockserver/tenant Tenant opening":      "indexes: the vector indexes that clients may open; one for each account",
 }
 
-// engineFields are those by which the server calls the engine, whose lock is not
-// awaited with another one.
+// engineFields are the fields through which the server calls the engine. Its methods take
+// the lock of the account, so the caller must not hold another one.
 var engineFields = []string{"account", "Account"}
 
 var guardRule = rule{"locks of the server are named, and held in one block", guardProblems, []breach{
@@ -52,7 +59,7 @@ var guardRule = rule{"locks of the server are named, and held in one block", gua
 		"mockserver/queue.go:3: q.mu.Lock(): the next statement must be its deferred Unlock, or a later one of the block its Unlock",
 	},
 	{
-		"no return lies between taking a lock and giving it back",
+		"no return is between taking a lock and giving it back",
 		"mockserver/queue.go", "package mockserver\nfunc (q *queues) f() {\n q.mu.Lock()\n if q.done {\n  return\n }\n q.mu.Unlock()\n}",
 		"mockserver/queue.go:5: returns with q.mu",
 	},
@@ -73,7 +80,8 @@ var guardRule = rule{"locks of the server are named, and held in one block", gua
 	},
 }}
 
-// guardProblems holds the locks of the server to their table and to their blocks.
+// guardProblems finds locks without a row, rows without a lock, and wrong uses of locks
+// in blocks.
 func guardProblems(tree []source) []string {
 	var problems []string
 	found := map[string]bool{}
@@ -116,7 +124,7 @@ func guarded(s *source) bool {
 	return s.product() && (path.Dir(s.path) == "mockserver" || strings.HasPrefix(s.path, "mockserver/"))
 }
 
-// lockFields are the fields of a file's structs that are locks.
+// lockFields returns the mutex fields of a file's structs, by package, type and field.
 func lockFields(s *source) map[string]ast.Node {
 	fields := map[string]ast.Node{}
 	ast.Inspect(s.syntax, func(n ast.Node) bool {
@@ -140,7 +148,7 @@ func lockFields(s *source) map[string]ast.Node {
 	return fields
 }
 
-// lockTakers are the methods that take a lock of their receiver: "type method".
+// lockTakers returns the methods that take a lock of their receiver: "type method".
 func lockTakers(tree []source) map[string]bool {
 	takers := map[string]bool{}
 	for _, s := range tree {
@@ -162,7 +170,7 @@ func lockTakers(tree []source) map[string]bool {
 	return takers
 }
 
-// taken is the lock that a statement takes or gives back, "" for none.
+// taken is the lock whose method by (Lock or Unlock) a statement calls, "" for none.
 func taken(statement ast.Stmt, by string) string {
 	var call *ast.CallExpr
 	switch statement := statement.(type) {
@@ -180,7 +188,7 @@ func taken(statement ast.Stmt, by string) string {
 	return ""
 }
 
-// blockProblems looks at the locks that the statements of a block take.
+// blockProblems checks the locks that the statements of a block take.
 func blockProblems(s *source, f *ast.FuncDecl, block []ast.Stmt, takers map[string]bool) []string {
 	var problems []string
 	for i, statement := range block {
@@ -207,7 +215,7 @@ func blockProblems(s *source, f *ast.FuncDecl, block []ast.Stmt, takers map[stri
 	return problems
 }
 
-// heldProblems looks at a statement that runs with a lock.
+// heldProblems checks a statement that runs while a lock is held.
 func heldProblems(s *source, f *ast.FuncDecl, held ast.Stmt, lock string, deferred bool, takers map[string]bool) []string {
 	var problems []string
 	report := func(n ast.Node, what string) {
@@ -242,7 +250,8 @@ func heldProblems(s *source, f *ast.FuncDecl, held ast.Stmt, lock string, deferr
 	return problems
 }
 
-// receiverType is the name of the type of a method, without its parameters.
+// receiverType is the name of the receiver's type, without pointer and type parameters;
+// "" for a function.
 func receiverType(f *ast.FuncDecl) string {
 	if f.Recv == nil {
 		return ""

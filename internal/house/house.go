@@ -1,11 +1,11 @@
-// Package house holds the rules of this repository's source: who may import
-// whom, what locks, where goroutines start, who reads the clock, sizes, names
-// and comments. `make house` checks them.
+// Package house checks rules for the source of this repository: imports, locks, where
+// goroutines start, what may read the clock, sizes, names and comments. `make house` runs
+// it.
 //
-// A rule is a function over the source tree. Beside it is a file that breaks it,
-// so that the rule is seen failing. To add one, write a file like sizes.go and
-// add its rule to allRules. A convention that is not worth a rule is a matter of
-// taste: reviews leave it alone.
+// A rule is a function over the source tree. Next to it are files that break it:
+// TestHouseRules checks that they are reported. To add a rule, write a file like sizes.go
+// and add the rule to allRules. A convention without a rule is a matter of taste, which
+// reviews ignore.
 package house
 
 // rule is one house rule, with files that break it.
@@ -15,15 +15,15 @@ type rule struct {
 	breaks []breach
 }
 
-// breach is a file that breaks a rule, and what the rule then reports.
+// breach is a file that breaks a rule, and the problem that the rule must report.
 type breach struct {
 	name string
 	path string
 	text string
-	want string // begins one of the problems
+	want string // the beginning of one of the problems
 }
 
-// allRules are the rules over the source. Who imports whom is in imports.go.
+// allRules are the rules for source files. The rules for imports are in imports.go.
 var allRules = []rule{
 	brandRule,
 	clockRule,
@@ -37,6 +37,7 @@ var allRules = []rule{
 	nameRule,
 	packageSizeRule,
 	pageRule,
+	phraseRule,
 	referenceRule,
 	refusalRule,
 	roleRule,

@@ -10,10 +10,10 @@ import (
 	"testing/fstest"
 )
 
-// root is the folder of the repository.
+// root is the root folder of the repository.
 const root = "../.."
 
-// TestHouse holds the source to the rules.
+// TestHouse checks all rules on the source.
 func TestHouse(t *testing.T) {
 	t.Parallel()
 	tree, err := readTree(os.DirFS(root))
@@ -36,7 +36,7 @@ func TestHouse(t *testing.T) {
 	})
 }
 
-// TestHouseRules shows that each rule can fail.
+// TestHouseRules checks that each rule reports the files that break it.
 func TestHouseRules(t *testing.T) {
 	t.Parallel()
 	for _, rule := range allRules {
@@ -76,7 +76,7 @@ func TestHouseRules(t *testing.T) {
 	})
 }
 
-// listPackages lists the packages of the module with all that they reach.
+// listPackages lists the packages of the module with their direct and indirect imports.
 func listPackages(t *testing.T) []listed {
 	t.Helper()
 	list := exec.CommandContext(t.Context(), "go", "list", "-json=ImportPath,Deps", "./...")

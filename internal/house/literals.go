@@ -9,8 +9,8 @@ import (
 	"strings"
 )
 
-// clientFolders are the clients of the interface, and what speaks with
-// destinations: they take paths and header names from spec/route and spec/header.
+// clientFolders are the folders of the clients of the interface, and of code that calls
+// destinations. They must take paths and header names from spec/route and spec/header.
 var clientFolders = []string{
 	"cmd/understudy",
 	"cmd/understudy-conform",
@@ -50,11 +50,11 @@ var literalRule = rule{"clients take routes and header names from the constants"
 	},
 }}
 
-// wireNames are the beginnings of what clients do not state, and where it is.
+// wireNames matches the prefixes of paths (first group) and header names (second group).
 var wireNames = regexp.MustCompile(`(/v2/)|\b([Ss]vc-)`)
 
-// literalProblems finds paths and header names in clients. Their tests state
-// them, as a user would, and comments may.
+// literalProblems finds paths and header names in clients. Tests and comments may contain
+// them.
 func literalProblems(tree []source) []string {
 	var problems []string
 	for _, s := range tree {

@@ -7,23 +7,24 @@ import (
 	"slices"
 )
 
-// lockExceptions are exported methods of *Account that neither begin with lock
-// and defer unlock nor go through the door, with the reason.
+// lockExceptions are exported methods of *Account that neither begin with lock and defer
+// unlock nor return a call of exportedDoors, with the reason.
 var lockExceptions = map[string]string{
 	"Close":           "must not start anything any more, and waits outside the lock",
+	"SaveTo":          "has the lock for a few records at a time",
 	"SnapshotMembers": "has the lock for a few records at a time",
 	"WriteSnapshot":   "has the lock for a few records at a time",
-	"Observed":        "reads one atomic value, for whoever looks for the largest account",
+	"Observed":        "reads one atomic value, for the search for the largest account",
 }
 
-// exportedDoors lock for an exported method, and run its command.
+// exportedDoors are functions that lock for an exported method and run its command.
 var exportedDoors = []string{"runCommand", "runDurably", "runEither"}
 
-// lockers are unexported methods of *Account that do lock.
+// lockers are unexported methods of *Account that may lock, with the reason.
 var lockers = map[string]string{
-	"attempt": "body of an attempt's goroutine",
+	"attempt": "in an attempt's goroutine",
 	"lock":    "is the lock",
-	"briefly": "copies a part of a snapshot, which is no command",
+	"briefly": "copies a part of a snapshot, which is not a command",
 	"free":    "gives the lock back, and does without it what is left to do",
 	"save":    "lets one snapshot wait for another, and has the lock for a few records at a time",
 	"skipTo":  "body of the auto clock's goroutine",
@@ -50,7 +51,7 @@ var lockRule = rule{"methods of the account lock first or never", lockProblems, 
 	},
 }}
 
-// lockProblems holds the methods of *engine.Account to the lock discipline.
+// lockProblems finds methods of *engine.Account that break the lock discipline.
 func lockProblems(tree []source) []string {
 	var problems []string
 	for _, s := range tree {
@@ -110,7 +111,7 @@ func locksFirst(body *ast.BlockStmt) bool {
 	return locks == "lock" && unlocks == "unlock"
 }
 
-// throughDoor reports whether a body is one return of a door.
+// throughDoor reports whether a body is one return of a call of exportedDoors.
 func throughDoor(body *ast.BlockStmt) bool {
 	if len(body.List) != 1 {
 		return false

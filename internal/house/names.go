@@ -10,12 +10,12 @@ import (
 	"unicode"
 )
 
-// largePackage is above how many lines, without tests and generated files, a
-// private function, variable or constant of one word says too little: its reader
-// does not see the file that it is in. Types are nouns of the field.
+// largePackage is the number of lines, without tests and generated files, above which
+// unexported functions, variables and constants need two words: a reader does not see
+// which file a name is in. Types are exempt, because they are nouns of the field.
 const largePackage = 3000
 
-// cutPackages were cut out of large ones, and keep the rule. Sorted.
+// cutPackages were split from large packages and keep the rule. Sorted.
 var cutPackages = []string{
 	"engine/internal/snapshot",
 	"engine/internal/state",
@@ -52,7 +52,10 @@ var nameRule = rule{"names in large packages have two words", nameProblems, []br
 	},
 }}
 
-// nameProblems finds private names of one word at package level.
+// givenNames are given by the language, or by builds, which set main.version.
+var givenNames = []string{"_", "init", "main", "version"}
+
+// nameProblems finds unexported names of one word at package level in these packages.
 func nameProblems(tree []source) []string {
 	lines := map[string]int{}
 	for _, s := range tree {
@@ -66,7 +69,7 @@ func nameProblems(tree []source) []string {
 			continue
 		}
 		for _, id := range packageNames(s.syntax) {
-			if !id.IsExported() && id.Name != "_" && id.Name != "init" && id.Name != "main" && !strings.ContainsFunc(id.Name, unicode.IsUpper) {
+			if !id.IsExported() && !slices.Contains(givenNames, id.Name) && !strings.ContainsFunc(id.Name, unicode.IsUpper) {
 				problems = append(problems, fmt.Sprintf("%s: %s: a private name at package level has at least two words here", s.at(id), id.Name))
 			}
 		}

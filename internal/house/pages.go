@@ -11,7 +11,7 @@ var pageRule = rule{"tests that a page names exist", pageProblems, []breach{
 	{
 		"tests that a page names exist",
 		"docs/security.md", "Delivery to private addresses is refused.\n`TestEgress` shows it.\n",
-		"docs/security.md:2: TestEgress: no such test",
+		"docs/security.md:2: TestEgress: unknown test",
 	},
 }}
 
@@ -36,7 +36,7 @@ func pageProblems(tree []source) []string {
 		for i, line := range strings.Split(s.text, "\n") {
 			for _, found := range namedTest.FindAllStringSubmatch(line, -1) {
 				if !declared[found[1]] {
-					problems = append(problems, fmt.Sprintf("%s:%d: %s: no such test", s.path, i+1, found[1]))
+					problems = append(problems, fmt.Sprintf("%s:%d: %s: unknown test", s.path, i+1, found[1]))
 				}
 			}
 		}

@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-// Where references lead.
+// The pages that references lead to.
 const (
 	decisionsPage = "docs/decisions.md"
 	wirePage      = "docs/wire.md"
@@ -18,7 +18,7 @@ var referenceRule = rule{"references lead somewhere", referenceProblems, []breac
 	{
 		"a decision that a comment names exists",
 		"engine/retry.go", "package engine\n\n// maxWait is a day (decided:\n// 12, 99).\n",
-		"engine/retry.go: decided: 99: no such row in docs/decisions.md",
+		"engine/retry.go: decided: 99: unknown row of docs/decisions.md",
 	},
 	{
 		"a decision has a number",
@@ -28,12 +28,12 @@ var referenceRule = rule{"references lead somewhere", referenceProblems, []breac
 	{
 		"a section that a comment names exists",
 		"engine/retry.go", "package engine\n\n// maxWait is a day (wire.md,\n// \"Waits\").\n",
-		`engine/retry.go: wire.md, "Waits": no such section`,
+		`engine/retry.go: wire.md, "Waits": unknown section`,
 	},
 	{
 		"a document that is named exists",
 		"engine/retry.go", "package engine\n\n// See design.md.\n",
-		"engine/retry.go: design.md: no such document",
+		"engine/retry.go: design.md: unknown document",
 	},
 	{
 		"documents outside of the repository are not named",
@@ -48,7 +48,7 @@ var referenceRule = rule{"references lead somewhere", referenceProblems, []breac
 }}
 
 var (
-	continuation = regexp.MustCompile(`\s*\n\s*(?://|#)\s*`) // of a comment
+	continuation = regexp.MustCompile(`\s*\n\s*(?://|#)\s*`) // a line break within a comment
 	decided      = regexp.MustCompile(`\bdecided:(?: (\d+(?:, \d+)*))?`)
 	decisionRow  = regexp.MustCompile(`(?m)^\| (\d+) \|`)
 	wireSections = regexp.MustCompile(`wire\.md, ("[^"]+"(?: and "[^"]+")*)`)
@@ -59,13 +59,13 @@ var (
 	upward       = regexp.MustCompile(`(?:\.\./)+[\w.-]+`)
 )
 
-// references are what references may lead to.
+// references are the valid targets of references.
 type references struct {
 	pages, decisions, sections map[string]bool
 }
 
-// referenceProblems finds references that lead nowhere in a clone: to rows of
-// decisions, sections of the wire, documents, and files outside of the module.
+// referenceProblems finds references without a target in a clone: rows of decisions,
+// sections of the wire, documents, and files outside of the module.
 func referenceProblems(tree []source) []string {
 	known := references{map[string]bool{}, map[string]bool{}, map[string]bool{}}
 	for _, s := range tree {
@@ -91,15 +91,15 @@ func referenceProblems(tree []source) []string {
 	return problems
 }
 
-// broken are the references of one file that lead nowhere.
+// broken returns the references of one file that have no target.
 func (known references) broken(s *source) (problems []string) {
 	text := continuation.ReplaceAllString(s.text, " ")
 	for _, found := range elsewhere.FindAllString(text, -1) {
 		problems = append(problems, found+": in a document that a clone does not contain")
 	}
 	for _, name := range documentName.FindAllString(text, -1) {
-		if !known.pages[name] && s.path != wirePage { // which cites files of packages
-			problems = append(problems, name+": no such document")
+		if !known.pages[name] && s.path != wirePage { // wire.md cites files of packages
+			problems = append(problems, name+": unknown document")
 		}
 	}
 	for _, found := range upward.FindAllString(s.text, -1) {
@@ -117,21 +117,21 @@ func (known references) broken(s *source) (problems []string) {
 		}
 		for number := range strings.SplitSeq(found[1], ", ") {
 			if !known.decisions[number] {
-				problems = append(problems, fmt.Sprintf("decided: %s: no such row in %s", number, decisionsPage))
+				problems = append(problems, fmt.Sprintf("decided: %s: unknown row of %s", number, decisionsPage))
 			}
 		}
 	}
 	for _, found := range wireSections.FindAllStringSubmatch(text, -1) {
 		for _, title := range quoted.FindAllString(found[1], -1) {
 			if !known.sections[strings.Trim(title, `"`)] {
-				problems = append(problems, "wire.md, "+title+": no such section")
+				problems = append(problems, "wire.md, "+title+": unknown section")
 			}
 		}
 	}
 	return problems
 }
 
-// collect adds the first group of each match.
+// collect adds the first group of each match to a set.
 func collect(set map[string]bool, pattern *regexp.Regexp, text string) {
 	for _, found := range pattern.FindAllStringSubmatch(text, -1) {
 		set[found[1]] = true

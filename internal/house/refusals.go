@@ -30,10 +30,12 @@ var refusalRule = rule{"refusals are values", refusalProblems, []breach{
 	},
 }}
 
-// kindName is the name of a kind of refusal, in the engine's and in their own package.
+// kindName matches the kinds of refusals, as named in package engine and in package
+// refusal.
 var kindName = regexp.MustCompile(`^(engine\.)?Err(NotFound|Exists|Invalid|Ended|Full|Unfit|Closed|NotDurable)$|^refusal\.(NotFound|Exists|Invalid|Ended|Full|Unfit|Closed|NotDurable)$`)
 
-// refusalProblems finds refusals whose parts are lost in a text.
+// refusalProblems finds refusals that are formatted or read as text, which loses their
+// parts.
 func refusalProblems(tree []source) []string {
 	var problems []string
 	for _, s := range tree {
@@ -66,7 +68,7 @@ func readsKind(call *ast.CallExpr) bool {
 	return ok && kindName.MatchString(expression(selector.X))
 }
 
-// expression is a name, with its package.
+// expression is an identifier or a selector as source text, "" for any other expression.
 func expression(e ast.Expr) string {
 	switch e := e.(type) {
 	case *ast.Ident:

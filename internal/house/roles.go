@@ -17,7 +17,7 @@ var roleRule = rule{"roles are compared in their table", roleProblems, []breach{
 // roleTable is the file that compares roles.
 const roleTable = "engine/internal/state/role.go"
 
-// roleProblems keeps what follows from the role of a message in one table.
+// roleProblems finds comparisons of message roles outside of roleTable.
 func roleProblems(tree []source) []string {
 	var problems []string
 	role := regexp.MustCompile(`^Role([A-Z]|$)`)

@@ -23,7 +23,7 @@ var packageSizeRule = rule{"packages are of one subject", packageSizeProblems, [
 	},
 }}
 
-// packageSizeProblems finds packages that are too long.
+// packageSizeProblems finds packages longer than maxPackage.
 func packageSizeProblems(tree []source) []string {
 	lines := map[string]int{}
 	for _, s := range tree {
@@ -53,7 +53,7 @@ var sizeRule = rule{"files and functions are short", sizeProblems, []breach{
 	},
 }}
 
-// sizeProblems finds files and functions that are too long, those of tests included.
+// sizeProblems finds files and functions that are too long, including tests.
 func sizeProblems(tree []source) []string {
 	var problems []string
 	for _, s := range tree {

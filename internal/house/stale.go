@@ -29,13 +29,13 @@ var staleRule = rule{"comments name what exists", staleProblems, []breach{
 	},
 }}
 
-// codeName is a word that is a name of code, since no sentence has it.
+// codeName matches words that can only be names of code.
 var codeName = regexp.MustCompile(`\b(?:[a-z]+[A-Z]\w+|(?:Test|Fuzz|Benchmark|Example)[A-Z]\w*)\b`)
 
-// word is what a name in another file may be part of.
+// word matches words of other files: each may be a name.
 var word = regexp.MustCompile(`\w+`)
 
-// staleProblems finds comments that name what has another name by now.
+// staleProblems finds comments with names that no longer exist.
 func staleProblems(tree []source) []string {
 	known := map[string]bool{}
 	for _, s := range tree {
@@ -81,8 +81,8 @@ func collectWords(known map[string]bool, text string) {
 	}
 }
 
-// wrongNames finds comments that begin with a name, but not with that of the
-// declaration below them. A sentence begins with a capital.
+// wrongNames finds comments that begin with a name other than the declaration's. A
+// comment that begins with a capital is a sentence, and is not checked.
 func wrongNames(s *source) (problems []string) {
 	check := func(doc *ast.CommentGroup, names ...*ast.Ident) {
 		if doc == nil {

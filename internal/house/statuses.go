@@ -8,12 +8,12 @@ import (
 	"strings"
 )
 
-// statusFiles of mockserver may name failing statuses: the only place that
-// chooses one, and what plays somebody: the sink a destination, faults a service.
+// statusFiles are the files of mockserver that may name failing statuses: the first one
+// maps errors to statuses, the others imitate a failing service or destination.
 var statusFiles = []string{"mockserver/response/error.go", "mockserver/fault/fault.go", "mockserver/control/sink.go"}
 
-// ownStatuses are servers of their own below mockserver.
-var ownStatuses = []string{"mockserver/kv", "mockserver/ratelimit", "mockserver/ui"}
+// ownStatuses are packages below mockserver with their own HTTP handlers.
+var ownStatuses = []string{"mockserver/help", "mockserver/kv", "mockserver/ratelimit", "mockserver/ui"}
 
 // successes are statuses that a handler may name.
 var successes = []string{"StatusOK", "StatusCreated", "StatusAccepted", "StatusNoContent", "StatusText"}
@@ -26,7 +26,7 @@ var statusRule = rule{"one place chooses a status", statusProblems, []breach{
 	},
 }}
 
-// statusProblems finds handlers that choose a failing status themselves.
+// statusProblems finds other files that name a failing status.
 func statusProblems(tree []source) []string {
 	var problems []string
 	for _, s := range tree {

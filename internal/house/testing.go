@@ -6,7 +6,7 @@ import (
 	"strconv"
 )
 
-// testPackages are for tests: they register flags, or decide on a test's life.
+// testPackages are packages that only tests may import.
 var testPackages = []string{"net/http/httptest", "testing"}
 
 var testingRule = rule{"the product does not import what tests are made of", testingProblems, []breach{
@@ -17,7 +17,7 @@ var testingRule = rule{"the product does not import what tests are made of", tes
 	},
 }}
 
-// testingProblems finds imports of what tests are made of.
+// testingProblems finds imports of testPackages in the product.
 func testingProblems(tree []source) []string {
 	var problems []string
 	for _, s := range tree {

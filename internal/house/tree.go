@@ -22,24 +22,28 @@ type source struct {
 	test      bool
 }
 
-// at is file and line of a node.
+// at is the file and line of a node: file:line.
 func (s *source) at(n ast.Node) string {
 	return fmt.Sprintf("%s:%d", s.path, s.positions.Position(n.Pos()).Line)
 }
 
-// line is file and line.
+// line is file:line for a line number.
 func (s *source) line(n int) string { return fmt.Sprintf("%s:%d", s.path, n) }
 
-// lines is how many lines a node takes.
+// lines is the number of lines of a node.
 func (s *source) lines(n ast.Node) int {
 	return s.positions.Position(n.End()).Line - s.positions.Position(n.Pos()).Line + 1
 }
 
-// product reports whether a file is part of the product: Go, not generated, no test.
+// product reports whether a file is part of the product: Go, not generated, not a test.
 func (s *source) product() bool { return s.syntax != nil && !s.generated && !s.test }
 
-// textFiles are read beside Go, for the names in them.
-var textFiles = []string{".go", ".md", ".yaml", ".json", ".feature", ".html", ".css", ".js", ".mjs"}
+// textFiles are the extensions of the files that readTree reads.
+var textFiles = []string{".go", ".md", ".yaml", ".json", ".feature", ".html", ".css", ".js", ".mjs", ".tmpl", ".txtar", ".py", ".ts", ".mts"}
+
+// contractTests is a folder of test code that several packages run, in files without
+// _test.go.
+const contractTests = "engine/store/storetest/"
 
 // readTree reads and parses the source files below a folder.
 func readTree(root fs.FS) ([]source, error) {
@@ -61,7 +65,7 @@ func readTree(root fs.FS) ([]source, error) {
 		if err != nil {
 			return err
 		}
-		s := source{path: name, text: string(text), test: strings.HasSuffix(name, "_test.go")}
+		s := source{path: name, text: string(text), test: strings.HasSuffix(name, "_test.go") || strings.HasPrefix(name, contractTests)}
 		if path.Ext(name) == ".go" && !strings.Contains(name, "testdata/") {
 			s.positions = token.NewFileSet()
 			if s.syntax, err = parser.ParseFile(s.positions, name, text, parser.ParseComments); err != nil {
@@ -78,7 +82,7 @@ func readTree(root fs.FS) ([]source, error) {
 	return tree, err
 }
 
-// receiver is the type of a method's receiver, as written.
+// receiver is the pointer type of a method's receiver, such as *Account, "" for others.
 func receiver(f *ast.FuncDecl) string {
 	if f.Recv == nil || len(f.Recv.List) != 1 {
 		return ""
@@ -91,7 +95,7 @@ func receiver(f *ast.FuncDecl) string {
 	return ""
 }
 
-// method is receiver and name of x.name().
+// method splits a call x.name(). on is "" when x is not an identifier.
 func method(call *ast.CallExpr) (on, name string) {
 	selector, ok := call.Fun.(*ast.SelectorExpr)
 	if !ok {

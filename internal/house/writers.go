@@ -12,11 +12,11 @@ import (
 	"slices"
 )
 
-// doors run commands: what they call may change the state of an account, and whoever
-// calls them does so by a command.
+// doors are functions that run commands. What they call may change the state of an
+// account; their callers change it only through a command.
 var doors = []string{"applyCommand", "replay", "runCommand", "runDurably"}
 
-// writers change a state otherwise, with the reason.
+// writers are functions that change a state without a command, with the reason.
 var writers = map[string]string{
 	"Open":         "is the only one that knows a replayed account",
 	"Push":         "is for container/heap",
@@ -24,13 +24,14 @@ var writers = map[string]string{
 	"advance":      "takes the time of the tick that follows",
 	"checkFixture": "puts the groups of a fixture in place while it checks, and takes them back",
 	"init":         "makes the table of options",
+	"rekey":        "completes a snapshot in an account that nobody else knows",
 	"stamp":        "takes the time of the command that follows",
 	"standAt":      "puts a snapshot into an account that nobody else knows",
 	"sum":          "adds to the points of a view",
 }
 
-// loading is where a snapshot is made of copies, or becomes a state that no account
-// has yet.
+// loading matches the files that make a snapshot from copies, or a state that does not
+// belong to an account yet.
 var loading = regexp.MustCompile(`^engine/internal/snapshot/(entry|load|member|record|write)\.go:`)
 
 var writerRule = rule{"the state has one writer", writerProblems, []breach{
@@ -46,12 +47,12 @@ var writerRule = rule{"the state has one writer", writerProblems, []breach{
 	},
 }}
 
-// statePackages are those of the engine in the order of their imports. What the first
-// ones do to values is no change of an account until something calls it.
+// statePackages are the packages of the engine in the order of their imports. Functions
+// of the first one may change values: their callers are checked instead.
 var statePackages = []string{"engine/internal/state", "engine/internal/snapshot", "engine/internal/view", "engine"}
 
-// engineCode is the package engine and those below it: who writes the state, and who
-// calls whom.
+// engineCode is package engine and the packages below it: which functions write the
+// state, and which functions they call.
 type engineCode struct {
 	info   *types.Info
 	parts  map[string]*types.Package // by import path
@@ -63,7 +64,8 @@ type engineCode struct {
 	at     map[*types.Func]string
 }
 
-// Import knows the packages of the engine alone: types of others are no part of the rule.
+// Import returns the packages of the engine. Others are empty: the rule ignores their
+// types.
 func (c *engineCode) Import(name string) (*types.Package, error) {
 	if p := c.parts[name]; p != nil {
 		return p, nil
@@ -73,8 +75,8 @@ func (c *engineCode) Import(name string) (*types.Package, error) {
 	return p, nil
 }
 
-// writerProblems finds functions that change the state of an account, and are not
-// reached from the apply of a command alone.
+// writerProblems finds functions that change the state of an account without being called
+// by the apply of a command, and callers of those that are.
 func writerProblems(tree []source) []string {
 	code := readEngine(tree)
 	if code == nil {
@@ -105,7 +107,7 @@ func writerProblems(tree []source) []string {
 	return slices.Compact(problems)
 }
 
-// readEngine checks the types of the packages, nil when the engine is not in the tree.
+// readEngine type-checks the packages. It returns nil when the engine is not in the tree.
 func readEngine(tree []source) *engineCode {
 	code := &engineCode{
 		info:  &types.Info{Selections: map[*ast.SelectorExpr]*types.Selection{}, Uses: map[*ast.Ident]types.Object{}, Defs: map[*ast.Ident]types.Object{}, Types: map[ast.Expr]types.TypeAndValue{}},
@@ -116,14 +118,14 @@ func readEngine(tree []source) *engineCode {
 	for _, name := range statePackages {
 		for i := range tree {
 			if s := &tree[i]; path.Dir(s.path) == name && s.product() {
-				file, err := parser.ParseFile(positions, s.path, s.text, 0) // again: all in one set of positions
+				file, err := parser.ParseFile(positions, s.path, s.text, 0) // parsed again: types need one set of positions
 				if err != nil {
-					return nil // readTree has parsed it
+					return nil // cannot happen: readTree has parsed it
 				}
 				read[name] = append(read[name], file)
 			}
 		}
-		if pkg, _ := config.Check(module+"/"+name, positions, read[name], code.info); pkg != nil { // what is imported from elsewhere is missing
+		if pkg, _ := config.Check(module+"/"+name, positions, read[name], code.info); pkg != nil { // errors are expected: other packages are empty
 			pkg.MarkComplete()
 			code.parts[module+"/"+name] = pkg
 		}
@@ -140,7 +142,7 @@ func readEngine(tree []source) *engineCode {
 	return code
 }
 
-// stateOf is the type of the field state of an account, nil where there is none.
+// stateOf is the type of the field state of Account, nil when there is none.
 func stateOf(pkg *types.Package) *types.Named {
 	account := pkg.Scope().Lookup("Account")
 	if account == nil {
@@ -154,7 +156,7 @@ func stateOf(pkg *types.Package) *types.Named {
 	return named
 }
 
-// readFile notes what the functions of a file write and call.
+// readFile records what the functions of a file write and call.
 func (c *engineCode) readFile(file *ast.File, positions *token.FileSet) {
 	for _, d := range file.Decls {
 		if f, ok := d.(*ast.FuncDecl); ok && f.Body != nil {
@@ -167,7 +169,7 @@ func (c *engineCode) readFile(file *ast.File, positions *token.FileSet) {
 	}
 }
 
-// keep notes the types that a type consists of.
+// keep records the types that a type consists of.
 func (c *engineCode) keep(t types.Type) {
 	switch t := types.Unalias(t).(type) {
 	case *types.Named:
@@ -191,7 +193,7 @@ func (c *engineCode) keep(t types.Type) {
 	}
 }
 
-// read notes what a function writes and calls.
+// read records what a function writes and calls.
 func (c *engineCode) read(f *types.Func, decl *ast.FuncDecl) {
 	ast.Inspect(decl.Body, func(n ast.Node) bool {
 		switch n := n.(type) {
@@ -214,7 +216,8 @@ func (c *engineCode) read(f *types.Func, decl *ast.FuncDecl) {
 	})
 }
 
-// ofState reports whether an expression is a place behind a pointer to the state.
+// ofState reports whether an assignment to an expression changes the state behind a
+// pointer.
 func (c *engineCode) ofState(e ast.Expr) bool {
 	switch e := e.(type) {
 	case *ast.IndexExpr:
@@ -250,7 +253,7 @@ func (c *engineCode) owned(s *types.Selection) bool {
 	return types.Identical(t, c.root) // the state as a whole
 }
 
-// reached are the functions and all that they call.
+// reached returns the functions and all that they call, directly or indirectly.
 func (c *engineCode) reached(from []*types.Func) map[*types.Func]bool {
 	seen := map[*types.Func]bool{}
 	for len(from) > 0 {
@@ -264,7 +267,7 @@ func (c *engineCode) reached(from []*types.Func) map[*types.Func]bool {
 	return seen
 }
 
-// transitive are the functions that write, or call one that does.
+// transitive returns the functions that write, or call one that does.
 func (c *engineCode) transitive() map[*types.Func]bool {
 	all := maps.Clone(c.writes)
 	maps.DeleteFunc(all, func(f *types.Func, _ bool) bool { return writers[f.Name()] != "" })

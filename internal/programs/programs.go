@@ -29,10 +29,10 @@ type TB interface {
 	TempDir() string
 }
 
-// folder is where the programs are; "" until a test has asked for them.
+// folder is the folder of the programs, "" before the first build.
 var folder string
 
-// built builds them once for all tests of a package.
+// built builds the commands once for all tests of a package.
 var built = sync.OnceValue(func() (err error) {
 	if folder, err = os.MkdirTemp("", "understudy-programs-"); err != nil {
 		return err
@@ -44,8 +44,8 @@ var built = sync.OnceValue(func() (err error) {
 	return nil
 })
 
-// Build makes the programs and returns the path of understudy; the others are
-// beside it.
+// Build builds the programs and returns the path of understudy. The others are in the same
+// folder.
 func Build(t TB) string {
 	t.Helper()
 	if err := built(); err != nil {
@@ -54,8 +54,8 @@ func Build(t TB) string {
 	return filepath.Join(folder, "understudy")
 }
 
-// Main runs the tests of a package and removes what Build has made. It takes the
-// place of testing.M in TestMain.
+// Main runs the tests of a package and removes what Build has made. Use it instead of
+// testing.M in TestMain.
 type Main struct {
 	M interface{ Run() int }
 }
@@ -69,11 +69,11 @@ func (m Main) Run() int {
 	return code
 }
 
-// skipped are the reasons that were printed.
+// skipped are the reasons that were printed already.
 var skipped sync.Map
 
-// SkipLoud skips what a missing tool makes impossible, with one line for all tests
-// of a package; in continuous integration that is a failure.
+// SkipLoud skips a test that needs a missing tool. It prints the reason once for all tests of
+// a package; in continuous integration, it fails the test.
 func SkipLoud(t TB, why string) {
 	t.Helper()
 	if os.Getenv("CI") == "true" {
@@ -85,6 +85,14 @@ func SkipLoud(t TB, why string) {
 	t.Skip(why)
 }
 
+// SkipHere skips a test that this machine does not allow, also in continuous integration:
+// installing a tool would not help.
+func SkipHere(t TB, why string) {
+	t.Helper()
+	fmt.Fprintln(os.Stderr, "SKIPPED: "+why)
+	t.Skip(why)
+}
+
 // Served is a running server process.
 type Served struct {
 	URL string
@@ -92,8 +100,8 @@ type Served struct {
 	PID int
 }
 
-// Serve starts a server on a free port, and returns when it is ready. It gets a
-// signal to stop at the end of the test, and has to do so without an error.
+// Serve starts a server on a free port and returns when it is ready. At the end of the test,
+// it receives SIGTERM and must stop without an error.
 func Serve(t TB, binary string, flags ...string) *Served {
 	t.Helper()
 	ready := filepath.Join(t.TempDir(), "ready.json")
@@ -108,15 +116,17 @@ func Serve(t TB, binary string, flags ...string) *Served {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() {
-		_ = cmd.Process.Signal(syscall.SIGTERM) // it may have ended by itself, which Wait tells
-		if err := cmd.Wait(); err != nil {
+		_ = cmd.Process.Signal(syscall.SIGTERM) // it may have ended by itself, which Wait reports
+		late := hurry(cmd.Process)
+		if err := cmd.Wait(); err != nil || late() {
 			t.Errorf("serve: %v\n%s", err, log.String())
 		}
 		if t.Failed() {
 			t.Logf("log of the server:\n%s", log.String())
 		}
 	})
-	// The banner, which fits the pipe, is the sign that the ready file is there.
+	// The server prints the banner after it has written the ready file. The banner fits the
+	// pipe.
 	if line, err := bufio.NewReader(out).ReadString('\n'); err != nil {
 		t.Fatalf("serve said %q: %v", line, err)
 	}
@@ -138,7 +148,7 @@ func Serve(t TB, binary string, flags ...string) *Served {
 	return s
 }
 
-// Variable is a variable of the server's environment.
+// Variable is the value of a variable of the server's environment, "" when it is not set.
 func (s *Served) Variable(name string) string {
 	for _, v := range s.Env {
 		if value, ok := strings.CutPrefix(v, name+"="); ok {

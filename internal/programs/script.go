@@ -12,18 +12,20 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 )
 
-// Script runs the scripts of a folder. Beside the commands of testscript there
-// are
+// Script returns parameters that run the scripts of a folder. It adds these commands to the
+// commands of testscript:
 //
-//	serve FLAGS   starts a server on a free port; banner has what it prints, ready.json
-//	              its ready file, and the environment is that of its clients
-//	end           ends it with SIGTERM; log has its log
+//	serve FLAGS   starts a server on a free port, writes its output to banner and its
+//	              ready file to ready.json, and sets the environment of its clients
+//	end           ends the server with SIGTERM and writes its log to log
+//	crash         kills the server
 func Script(dir string) testscript.Params {
 	return testscript.Params{
 		Dir: dir,
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
 			"serve": scriptServe,
 			"end":   scriptEnd,
+			"crash": scriptCrash,
 		},
 		Setup: func(e *testscript.Env) error {
 			e.Values[serverKey] = &running{}
@@ -32,13 +34,13 @@ func Script(dir string) testscript.Params {
 	}
 }
 
-// serverKey is where a script keeps its server.
+// serverKey is the key of the server in the values of a script.
 const serverKey = "server"
 
 // running is the server of a script.
 type running struct {
 	cmd *exec.Cmd
-	log strings.Builder // of the one that runs, or ran last
+	log strings.Builder // of the current or last server
 }
 
 func scriptServe(ts *testscript.TestScript, neg bool, args []string) {
@@ -68,7 +70,7 @@ func scriptServe(ts *testscript.TestScript, neg bool, args []string) {
 			_ = cmd.Wait()
 		}
 	})
-	// The banner is written at once, and last.
+	// The server prints the banner in one write, after the ready file.
 	reader := bufio.NewReaderSize(out, 1<<16)
 	first, err := reader.ReadString('\n')
 	if err != nil {
@@ -88,7 +90,9 @@ func scriptServe(ts *testscript.TestScript, neg bool, args []string) {
 func scriptEnd(ts *testscript.TestScript, _ bool, _ []string) {
 	server, _ := ts.Value(serverKey).(*running)
 	ts.Check(server.cmd.Process.Signal(syscall.SIGTERM))
+	late := hurry(server.cmd.Process)
 	err := server.cmd.Wait()
+	late()
 	server.cmd = nil
 	ts.Check(os.WriteFile(ts.MkAbs("log"), []byte(server.log.String()), 0o600))
 	if err != nil {
@@ -96,7 +100,15 @@ func scriptEnd(ts *testscript.TestScript, _ bool, _ []string) {
 	}
 }
 
-// lookPath finds a command in a PATH that is not ours.
+// scriptCrash ends the server as a crash does.
+func scriptCrash(ts *testscript.TestScript, _ bool, _ []string) {
+	server, _ := ts.Value(serverKey).(*running)
+	ts.Check(server.cmd.Process.Kill())
+	_ = server.cmd.Wait() // it reports the kill
+	server.cmd = nil
+}
+
+// lookPath finds a command in another PATH than that of this process.
 func lookPath(list, name string) (string, error) {
 	for _, dir := range filepath.SplitList(list) {
 		file := filepath.Join(dir, name)

@@ -11,9 +11,9 @@ import (
 	"net/http"
 )
 
-// Recorder is a response that stays in memory.
+// Recorder is an http.ResponseWriter that keeps the response in memory.
 type Recorder struct {
-	Status int // 200 unless the handler says another
+	Status int // 0 until the handler sets one or writes; Serve sets 200 if it does neither
 	Body   bytes.Buffer
 	header http.Header
 }
@@ -21,10 +21,10 @@ type Recorder struct {
 // New returns a Recorder for one response.
 func New() *Recorder { return &Recorder{header: http.Header{}} }
 
-// Header is that of the response.
+// Header returns the header of the response.
 func (r *Recorder) Header() http.Header { return r.header }
 
-// WriteHeader keeps the first final status.
+// WriteHeader keeps the first final status. It ignores informational ones, except 101.
 func (r *Recorder) WriteHeader(status int) {
 	if status >= http.StatusOK || status == http.StatusSwitchingProtocols {
 		r.Status = cmp.Or(r.Status, status)

@@ -20,32 +20,39 @@ import (
 type Call struct {
 	Op       *spec.Operation
 	Request  *http.Request
-	Vars     map[string]string // path variables, unescaped; greedy ones as they stood
+	Vars     map[string]string // path variables, unescaped; greedy ones as received
 	Header   http.Header
 	Query    url.Values
 	Raw      string // the raw query
 	Body     []byte
+	Buffer   []byte // room for a short response, valid until the request has been recorded
 	Tenant   *tenant.Tenant
 	Account  *engine.Account
 	Index    string   // name of the vector index that the credentials open
 	Asked    string   // name of the vector index in the URL, "" for none
-	AsTester bool     // a tester's, see as
-	Hops     int      // deliveries to this server that led here, see admitDelivery
-	Head     bool     // HEAD: answered as GET, without the body
-	nothing  bool     // an empty list of ids or of values asks for nothing
-	Turn     bool     // it has taken its turn as a list
-	Taken    int64    // bytes of the server's room for bodies on their way in
-	Warnings []string // for the answer and the log, such as names that nobody knows
+	AsTester bool     // made for the tester, see as in package mockserver
+	Hops     int      // length of the chain of deliveries that led to this call, see admitDelivery
+	Head     bool     // the method is HEAD: handled as GET, without a body in the response
+	nothing  bool     // a filter is an empty list, which selects nothing
+	Turn     bool     // holds a turn to build a large list
+	Taken    int64    // bytes reserved of the server's memory for incoming bodies
+	Warnings []string // for the response and the log, such as unknown names
 
-	Sent      http.Header // as it came, with the names of its dialect
+	Arrived   *http.Request  // as received, to forward to another server
+	Forwarded bool           // by another server of the fleet
+	Made      bool           // a delivery of another server of the fleet
+	Elsewhere bool           // another server has sent the response
+	Entered   *tenant.Tenant // the account that the call has entered, see Tenant.Enter; nil: none
+
+	Sent      http.Header // as received, with the names of its dialect
 	SentQuery string
 	SentBody  []byte
-	Named     spec.Spoken // the dialect that the names of the request show
-	Mixed     error       // names of two dialects
+	Named     spec.Spoken // the dialect of the names in the request
+	Mixed     error       // error for names of two dialects
 	Dialect   *spec.Dialect
 }
 
-// list collects the values of a filter: repeated, or separated by commas.
+// list collects the values of a filter, repeated or separated by commas.
 func (c *Call) list(names ...string) []string {
 	var out []string
 	for _, name := range names {
@@ -60,10 +67,11 @@ func (c *Call) list(names ...string) []string {
 	return out
 }
 
-// urls collects URLs, which may hold commas themselves.
+// urls collects URLs. They are not split at commas, which a URL may contain.
 func (c *Call) urls(name string) []string { return c.Query[name] }
 
-// Number is an integer parameter that the document has checked; 0 when absent.
+// Number is an integer parameter, already checked against the OpenAPI document;
+// 0 when absent.
 func (c *Call) Number(name string) int {
 	n, _ := strconv.Atoi(c.Query.Get(name))
 	return n
@@ -75,11 +83,11 @@ func (c *Call) millis(name string) time.Time {
 	if v == "" {
 		return time.Time{}
 	}
-	ms, _ := strconv.ParseInt(v, 10, 64) // checked by the document
+	ms, _ := strconv.ParseInt(v, 10, 64) // already checked against the document
 	return time.UnixMilli(ms)
 }
 
-// Flag is a boolean parameter; a bare name means true.
+// Flag is a boolean parameter; a name without a value means true.
 func (c *Call) Flag(name string, absent bool) bool {
 	v, ok := c.Query[name]
 	if !ok {
@@ -106,16 +114,7 @@ func cutLast(s, sep string) (before, after string, ok bool) {
 	return s[:i], s[i+len(sep):], true
 }
 
-// withQuery is the request with the query as it was merged.
-func (c *Call) withQuery() *http.Request {
-	r := *c.Request
-	u := *r.URL
-	u.RawQuery = c.Query.Encode()
-	r.URL = &u
-	return &r
-}
-
-// Warning is what the answer warns of, in one line; "" for nothing.
+// Warning is the text of the warnings in one line; "" for none.
 func (c *Call) Warning() string { return strings.Join(c.Warnings, "; ") }
 
 // BearerToken is the token of an Authorization header.
@@ -124,14 +123,14 @@ func BearerToken(h http.Header) string {
 	return strings.TrimSpace(token)
 }
 
-// MessageStates and RunStates are the values of the filter state. IN_PROGRESS
-// stands for three of them.
+// MessageStates and RunStates are the accepted values of the filter state.
+// LogFilter also accepts IN_PROGRESS, for ACTIVE, RETRY and ERROR, and CANCELLED.
 var (
 	MessageStates = []string{"ACTIVE", "CANCELED", "CANCEL_REQUESTED", "CREATED", "DELIVERED", "ERROR", "FAILED", "RETRY"}
 	RunStates     = []string{"INVOKED", "RUN_CANCELED", "RUN_FAILED", "RUN_STARTED", "RUN_SUCCESS", "WAITER_ADDED"}
 )
 
-// LogFilter reads the filters of a log and refuses states that do not exist.
+// LogFilter reads the filters of a log. It refuses states that are not in states.
 func (c *Call) LogFilter(states []string) (engine.Filter, error) {
 	f := c.Filter()
 	var wanted []string
@@ -151,8 +150,8 @@ func (c *Call) LogFilter(states []string) (engine.Filter, error) {
 	return f, nil
 }
 
-// Filter reads the filters that lists and bulk operations share. Both
-// spellings of a name are read where clients differ.
+// Filter reads the filters that lists and bulk operations share. Where clients
+// use different names for a filter, it reads both.
 func (c *Call) Filter() engine.Filter {
 	f := engine.Filter{
 		IDs:            c.list("messageId", "messageIds"),
@@ -180,17 +179,25 @@ func (c *Call) Filter() engine.Filter {
 		Nothing:        c.nothing,
 	}
 	for _, status := range c.list("responseStatus") {
-		n, err := strconv.Atoi(status)
-		if err != nil {
-			n = -1 // matches nothing
-		}
+		n, _ := strconv.Atoi(status) // CheckStatuses refuses others
 		f.Statuses = append(f.Statuses, n)
 	}
 	return f
 }
 
-// MergeBody reads a JSON body of filters as if it stood in the query: older
-// clients send it so. An empty list asks for nothing, not for everything.
+// CheckStatuses refuses a filter by status that is not a number: it would match nothing.
+func (c *Call) CheckStatuses() error {
+	const name = "responseStatus"
+	for _, status := range c.list(name) {
+		if _, err := strconv.ParseUint(status, 10, 16); err != nil {
+			return response.RefusedValue("query", name, status, response.Unfit("", "an HTTP status such as 500, or a list of them separated by commas"))
+		}
+	}
+	return nil
+}
+
+// MergeBody adds the filters of a JSON body to the query, because older clients
+// send filters there. An empty list selects nothing, not everything.
 func (c *Call) MergeBody() error {
 	if len(c.Body) == 0 {
 		return nil
@@ -221,7 +228,7 @@ func (c *Call) MergeBody() error {
 		}
 	}
 	c.Query = merged
-	problems = append(problems, c.Op.CheckRequest(c.withQuery(), c.Vars, nil)...)
+	problems = append(problems, c.Op.CheckRequest(c.Request, c.Vars, c.Query, nil)...)
 	for i, p := range problems {
 		if _, ok := fields[p.Name]; ok && p.In == "query" {
 			problems[i].In, problems[i].Name = "body", "/"+p.Name
@@ -230,10 +237,10 @@ func (c *Call) MergeBody() error {
 	if len(problems) > 0 {
 		return response.Refused(problems)
 	}
-	return nil
+	return c.CheckStatuses()
 }
 
-// queryText is a value of JSON as it is written in a query.
+// queryText formats a JSON value as in a query; false for null, lists and objects.
 func queryText(v any) (text string, ok bool) {
 	switch v := v.(type) {
 	case string:
@@ -246,7 +253,7 @@ func queryText(v any) (text string, ok bool) {
 	return "", false
 }
 
-// Chosen are the accounts that a call of the control API acts on.
+// Chosen returns the accounts that a call of the control API acts on.
 func (c *Call) Chosen(r *tenant.Registry) []*tenant.Tenant {
 	if c.Query.Get("account") == "*" {
 		return r.All()

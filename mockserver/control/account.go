@@ -16,15 +16,11 @@ var _ = registerHandlers(map[string]Handler{
 })
 
 func (s *Service) accounts(*call.Call) (response.Response, error) {
-	ids := []string{}
-	for _, w := range s.Tenants.All() {
-		ids = append(ids, w.ID)
-	}
-	return response.Response{Body: map[string]any{"accounts": ids}}, nil
+	return response.Response{Body: map[string]any{"accounts": s.Tenants.IDs()}}, nil
 }
 
-// putAccount gives a test an account of its own: its token is made from the
-// id. An account that exists is shown as it is.
+// putAccount creates an account, for example one per test; its token is derived
+// from the id. An existing account is returned unchanged.
 func (s *Service) putAccount(c *call.Call) (response.Response, error) {
 	var body struct{ Password string }
 	if len(c.Body) > 0 {
@@ -33,20 +29,24 @@ func (s *Service) putAccount(c *call.Call) (response.Response, error) {
 		}
 	}
 	id := c.Vars["id"]
-	return response.Response{Body: s.credentials(s.Tenants.Put(tenant.Credentials{ID: id, Token: tenant.DerivedSecret(id, "token"), Password: body.Password}))}, nil
+	made, err := s.Tenants.Put(tenant.Credentials{ID: id, Token: tenant.DerivedSecret(id, "token"), Password: body.Password})
+	if err != nil {
+		return response.Response{}, err
+	}
+	return response.Response{Body: s.credentials(made)}, nil
 }
 
-// credentials are shown on purpose: the control API hands them to tests. Its answers
-// are not masked, see unmaskedOperations of the server.
+// credentials returns the credentials of an account unmasked, for tests to use, see
+// unmaskedOperations of the server.
 func (s *Service) credentials(w *tenant.Tenant) map[string]any {
-	current, next := w.Account.Keys()
+	current, next := s.Tenants.Keys(w)
 	return map[string]any{
 		"id": w.ID, "userId": w.ID, "token": w.Token, "currentSigningKey": current, "nextSigningKey": next,
 		"managementUsername": w.Username(), "managementPassword": w.Password, "vectorToken": w.VectorToken(), "kvToken": w.KVToken,
 	}
 }
 
-// account tells what a client of the account needs: its credentials, the
+// account returns what a client of the account needs: its credentials, the
 // environment, the prefix of configuration headers.
 func (s *Service) account(c *call.Call) (response.Response, error) {
 	w := s.Tenants.ByID(c.Vars["id"])

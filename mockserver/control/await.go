@@ -18,8 +18,8 @@ import (
 
 var _ = registerHandlers(map[string]Handler{"controlAwait": (*Service).await})
 
-// Condition is what a caller waits for: Count entries that match. The other
-// fields belong to some kinds of entries only, see awaitKeys.
+// Condition is what a caller waits for: Count entries that match. Most other
+// fields apply to some kinds of entries only, see awaitKeys.
 type Condition struct {
 	On        string `json:"on"`                  // deliveries, requests or events
 	MessageID string `json:"messageId,omitempty"` // of a delivery or an event
@@ -30,18 +30,18 @@ type Condition struct {
 	RunID     string `json:"workflowRunId,omitempty"`
 	Count     int    `json:"count"`             // at least; 0: 1
 	Timeout   string `json:"timeout,omitempty"` // real time; 5s by default
-	Advance   string `json:"advance,omitempty"` // how far a manual clock may be moved for it
+	Advance   string `json:"advance,omitempty"` // duration by which a manual clock may be moved
 }
 
-// awaitKeys are the conditions that each kind of entry has. Any other would be
-// ignored, so it is refused.
+// awaitKeys are the conditions for each kind of entry. Others are refused, because
+// they would have no effect.
 var awaitKeys = map[string][]string{
 	"deliveries": {"messageId", "status", "url"},
 	"events":     {"messageId", "state", "url", "workflowRunId"},
 	"requests":   {"operation", "status"},
 }
 
-// check refuses conditions that entries of this kind do not have.
+// check refuses conditions that do not apply to the kind of entry.
 func (w *Condition) check() error {
 	for key, given := range map[string]bool{
 		"messageId": w.MessageID != "", "operation": w.Operation != "", "state": w.State != "",
@@ -54,8 +54,8 @@ func (w *Condition) check() error {
 	return nil
 }
 
-// await answers as soon as the condition holds, and says what is missing
-// when it does not in time. Nothing polls: each new entry wakes it.
+// await answers as soon as the condition holds. After the timeout the error says how
+// many entries matched. It does not poll: each new entry wakes it.
 func (s *Service) await(c *call.Call) (response.Response, error) {
 	var want Condition
 	if err := json.Unmarshal(c.Body, &want); err != nil {
@@ -77,9 +77,14 @@ func (s *Service) await(c *call.Call) (response.Response, error) {
 		}
 	}
 	for stride := time.Second; ; stride *= 4 {
-		entries, more := s.matching(c.Tenant, &want)
-		if len(entries) >= want.Count {
-			return response.Response{Body: map[string]any{"count": len(entries), "entries": entries, "now": c.Account.Now().UnixMilli()}}, nil
+		n, entries, more := s.matching(c.Tenant, &want)
+		var list []any
+		if n >= want.Count {
+			list = entries() // fewer if the journal was cleared meanwhile
+			n = len(list)
+		}
+		if n >= want.Count {
+			return response.Response{Body: map[string]any{"count": n, "entries": list, "now": c.Account.Now().UnixMilli()}}, nil
 		}
 		if left > 0 {
 			if err := s.stride(ctx, c.Account, &left, stride); err != nil {
@@ -92,12 +97,12 @@ func (s *Service) await(c *call.Call) (response.Response, error) {
 		case <-s.Done:
 			return response.Response{}, refusal.Of(refusal.Closed, "await", "", "the server stops")
 		case <-ctx.Done():
-			return response.Response{}, refusal.Of(context.DeadlineExceeded, "await", "", fmt.Sprintf("%d of %d %s matched in time", len(entries), want.Count, want.On))
+			return response.Response{}, refusal.Of(context.DeadlineExceeded, "await", "", fmt.Sprintf("%d of %d %s matched in time", n, want.Count, want.On))
 		}
 	}
 }
 
-// stride moves a manual clock a part of what it may be moved.
+// stride moves a manual clock by at most left, and subtracts the move from left.
 func (s *Service) stride(ctx context.Context, a *engine.Account, left *time.Duration, by time.Duration) error {
 	by = min(by, *left)
 	*left -= by
@@ -105,40 +110,41 @@ func (s *Service) stride(ctx context.Context, a *engine.Account, left *time.Dura
 	return err
 }
 
-// matching is what matches now, and what tells of the next entry.
-func (s *Service) matching(w *tenant.Tenant, c *Condition) (entries []any, more <-chan struct{}) {
+// matching returns how many entries match now, a function that returns them, and a
+// channel that signals the next entry. It gets the channel first, so that no entry is
+// missed.
+func (s *Service) matching(w *tenant.Tenant, c *Condition) (n int, entries func() []any, more <-chan struct{}) {
 	switch c.On {
 	case "requests":
-		more = w.Requests.Next()
-		list, _ := w.Requests.List(0, func(x *journal.Exchange) bool {
-			return (c.Operation == "" || x.OperationID == c.Operation) && (c.Status == 0 || x.Response.Status == c.Status)
-		})
-		for _, x := range list {
-			entries = append(entries, x)
-		}
+		return matchingEntries(&w.Requests.Journal, journal.Filter{ID: c.Operation, Status: c.Status})
 	case "events":
-		events, wake := w.Account.Follow(0, 0)
-		more = wake
-		for i := range events {
-			e := &events[i]
-			if c.event(e) {
-				entries = append(entries, s.streamed(w, e))
+		events, more := w.Account.Follow(0, 0)
+		events = slices.DeleteFunc(events, func(e engine.Event) bool { return !c.event(&e) })
+		return len(events), func() (entries []any) {
+			for i := range events {
+				entries = append(entries, s.streamed(w, &events[i]))
 			}
-		}
-	default:
-		more = w.Deliveries.Next()
-		list, _ := w.Deliveries.List(0, func(d *journal.Delivery) bool {
-			return (c.MessageID == "" || d.MessageID == c.MessageID) && strings.HasPrefix(d.URL, c.URL) && (c.Status == 0 || d.Response.Status == c.Status)
-		})
-		for _, d := range list {
-			entries = append(entries, d)
-		}
+			return entries
+		}, more
 	}
-	return entries, more
+	return matchingEntries(&w.Deliveries.Journal, journal.Filter{ID: c.MessageID, URL: c.URL, Status: c.Status})
 }
 
-// event matches a log event. Those of a run as a whole have no message; their
-// URL is that of the workflow.
+// matchingEntries is matching for a journal. Between the count and the list, the journal
+// may drop entries.
+func matchingEntries[T any, E journal.Entry[T]](j *journal.Journal[T, E], f journal.Filter) (n int, entries func() []any, more <-chan struct{}) {
+	more = j.Next()
+	return j.Count(f), func() (entries []any) {
+		list, _ := j.List(0, f)
+		for i := range list {
+			entries = append(entries, list[i])
+		}
+		return entries
+	}, more
+}
+
+// event reports whether a log event matches. Events of a whole run have no message,
+// and the URL of the workflow.
 func (w *Condition) event(e *engine.Event) bool {
 	id, url := "", ""
 	switch {

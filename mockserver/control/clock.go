@@ -20,7 +20,7 @@ var _ = registerHandlers(map[string]Handler{
 	"controlSettle":   (*Service).settle,
 })
 
-// advanceLimit is the real time that an advance may take unless it says otherwise.
+// advanceLimit is the default limit for the real time of an advance.
 const advanceLimit = 60 * time.Second
 
 type clockBody struct {
@@ -29,6 +29,9 @@ type clockBody struct {
 }
 
 func (s *Service) clockBody(w *tenant.Tenant) clockBody {
+	if w.Elsewhere() {
+		return clockBody{s.Tenants.Mode(w), s.Wall.Now().UnixMilli()}
+	}
 	return clockBody{s.Tenants.Mode(w), w.Account.Now().UnixMilli()}
 }
 
@@ -68,7 +71,7 @@ func (s *Service) setClock(c *call.Call) (response.Response, error) {
 	return response.Response{Body: s.clockBody(c.Tenant)}, nil
 }
 
-// advance moves the clock and waits until all that this causes has settled.
+// advance moves the clock and waits until the resulting attempts have ended.
 func (s *Service) advance(c *call.Call) (response.Response, error) {
 	var body struct {
 		By, Until, Timeout string
@@ -103,7 +106,7 @@ func (s *Service) advance(c *call.Call) (response.Response, error) {
 	return response.Response{Body: map[string]int64{"now": sum.Now.UnixMilli(), "timersFired": int64(sum.TimersFired), "attempts": int64(sum.Attempts)}}, nil
 }
 
-// countGiven counts what is there.
+// countGiven counts the arguments that are true.
 func countGiven(there ...bool) (n int) {
 	for _, yes := range there {
 		if yes {
@@ -113,7 +116,7 @@ func countGiven(there ...bool) (n int) {
 	return n
 }
 
-// advanceTarget is a time of the account, whose clock may be far from the wall.
+// advanceTarget is a time on the clock of the account, which may differ from wall time.
 func advanceTarget(w *tenant.Tenant, by string, to *int64) (time.Time, error) {
 	if to != nil {
 		return time.UnixMilli(*to), nil
@@ -125,8 +128,8 @@ func advanceTarget(w *tenant.Tenant, by string, to *int64) (time.Time, error) {
 	return w.Account.Now().Add(d), nil
 }
 
-// withTimeLimit bounds a wait in real time, however far the clock of the account
-// moves.
+// withTimeLimit bounds a wait in real time, independent of the clock of the account.
+// usual applies when text is empty.
 func withTimeLimit(ctx context.Context, text string, usual time.Duration) (context.Context, context.CancelFunc, error) {
 	limit := usual
 	if text != "" {
@@ -140,8 +143,8 @@ func withTimeLimit(ctx context.Context, text string, usual time.Duration) (conte
 	return ctx, cancel, nil
 }
 
-// settle waits until nothing is ready or in flight. What waits for a time to come is
-// settled.
+// settle waits until no attempt is ready or in flight. Messages that wait for a time
+// count as settled.
 func (s *Service) settle(c *call.Call) (response.Response, error) {
 	var body struct{ Timeout string }
 	if len(c.Body) > 0 {

@@ -29,21 +29,24 @@ func (s *Service) events(c *call.Call) (response.Response, error) {
 	}), nil
 }
 
-// streamed is an event in the form of the log that it belongs to, without
-// credentials.
+// Event is an event of an account in the format of its log, of messages or of runs,
+// with masked credentials.
+func (s *Service) Event(w *tenant.Tenant, e *engine.Event) any { return s.streamed(w, e) }
+
+// streamed is Event for the handlers of this package.
 func (s *Service) streamed(w *tenant.Tenant, e *engine.Event) any {
 	body := s.eventOf(w, e)
 	text, err := json.Marshal(body)
 	if err != nil {
-		return body // and whoever encodes it reports the same
+		return body // encoding the answer reports the error
 	}
 	return json.RawMessage(mask.JSON(text))
 }
 
-// eventOf has the names of the dialect in which its message was published: the page
-// shows what clients would see.
+// eventOf is an event with the names of the dialect in which its message was
+// published, as clients see it.
 func (s *Service) eventOf(w *tenant.Tenant, e *engine.Event) any {
-	if e.Message == nil { // of a run, and without headers
+	if e.Message == nil { // events of a whole run have no headers to rename
 		return view.WorkflowEvent(e)
 	}
 	d := s.Tenants.Dialect(w, e.Message.Options.Dialect)

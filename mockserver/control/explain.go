@@ -22,31 +22,36 @@ func reasonOf(r engine.Reason) reasonBody {
 	return reasonBody{r.Kind, r.Text, r.Rule, response.Millis(r.Until)}
 }
 
-// explain says why something has not happened yet. A manual clock is the
-// last reason: nothing waits that it does not hold.
+// explain reports why something has not happened yet. A manual clock is the last
+// reason in the list.
 func (s *Service) explain(c *call.Call) (response.Response, error) {
 	x, err := c.Account.Explain(c.Vars["id"])
 	if err != nil {
 		return response.Response{}, err
 	}
 	clock := s.clockBody(c.Tenant)
-	return response.Response{Body: map[string]any{"id": x.ID, "kind": x.Kind, "state": x.State, "dlqId": x.DLQID, "now": clock.Now,
-		"reasons": reasonBodies(x.Reasons, clock.Mode), "pages": pagesOf(&x)}}, nil
+	body := map[string]any{"id": x.ID, "kind": x.Kind, "state": x.State, "dlqId": x.DLQID, "now": clock.Now,
+		"reasons": reasonBodies(x.Reasons, clock.Mode), "pages": pagesOf(&x), "lineage": lineageOf(x.Lineage)}
+	if f := s.failureOf(c.Tenant, x.Failure, x.DLQID); f != nil {
+		body["failure"] = f
+	}
+	return response.Response{Body: body}, nil
 }
 
-// viewOf is the view of the page for each kind of thing.
+// viewOf is the path of the view in the page for each kind of entity.
 var viewOf = map[string]string{"message": "messages/", "run": "runs/", "DLQ entry": "dlq/", "flow-control key": "flow?key="}
 
-// pagesOf are the views that show what has been explained, by their paths.
+// pagesOf returns the paths of the views that show the explained entity.
 func pagesOf(x *engine.Explanation) []string {
-	pages := []string{"/_understudy/ui/" + viewOf[x.Kind] + strings.ReplaceAll(url.QueryEscape(x.ID), "+", "%20")} // fits a path and a query
+	pages := []string{"/_understudy/ui/" + viewOf[x.Kind] + strings.ReplaceAll(url.QueryEscape(x.ID), "+", "%20")} // valid in a path and in a query
 	if x.DLQID != "" && x.DLQID != x.ID {
 		pages = append(pages, "/_understudy/ui/dlq/"+url.PathEscape(x.DLQID))
 	}
 	return pages
 }
 
-// reasonBodies are those of the engine and, with a manual clock, that one.
+// reasonBodies are the reasons of the engine. With a manual clock, it adds the clock
+// as a reason if one of them has a time.
 func reasonBodies(list []engine.Reason, clock string) []reasonBody {
 	out := []reasonBody{}
 	waits := false

@@ -3,6 +3,7 @@ package control
 import (
 	"encoding/json"
 
+	"github.com/understudy-mock/understudy/engine/refusal"
 	"github.com/understudy-mock/understudy/mockserver/call"
 	"github.com/understudy-mock/understudy/mockserver/fault"
 	"github.com/understudy-mock/understudy/mockserver/response"
@@ -18,8 +19,8 @@ func (s *Service) faults(c *call.Call) (response.Response, error) {
 	return response.Response{Body: c.Tenant.Faults.Get()}, nil
 }
 
-// setFaults checks every rule before one is replaced. Each account gets compiled
-// rules of its own, which count for themselves.
+// setFaults checks every rule before it replaces any. Each account gets its own
+// compiled rules, because they count matches.
 func (s *Service) setFaults(c *call.Call) (response.Response, error) {
 	var rules []fault.Rule
 	if err := json.Unmarshal(c.Body, &rules); err != nil {
@@ -28,14 +29,14 @@ func (s *Service) setFaults(c *call.Call) (response.Response, error) {
 	for _, w := range c.Chosen(s.Tenants) {
 		list, err := fault.CompileAll(rules, s.Known)
 		if err != nil {
-			return response.Response{}, err
+			return response.Response{}, refusal.At("body ", err)
 		}
 		w.Faults.Set(list, s.Tenants.Seed(w.ID))
 	}
 	return response.Response{Body: c.Tenant.Faults.Get()}, nil
 }
 
-// clearFaults also begins the draws of the seed anew, so that a test repeats.
+// clearFaults also restarts the random numbers of the seed, so that a test repeats.
 func (s *Service) clearFaults(c *call.Call) (response.Response, error) {
 	for _, w := range c.Chosen(s.Tenants) {
 		w.Faults.Set(nil, s.Tenants.Seed(w.ID))

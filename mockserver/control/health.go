@@ -23,13 +23,13 @@ func (s *Service) health(c *call.Call) (response.Response, error) {
 	}}, nil
 }
 
-// livez asks nothing: a server that is busy is alive.
+// livez checks nothing: a busy server is alive too.
 func (s *Service) livez(*call.Call) (response.Response, error) {
 	return response.Response{Body: map[string]string{"status": "ok"}}, nil
 }
 
-// readyz is for whoever sends traffic: a server that cannot save its state is alive
-// and not ready.
+// readyz is for load balancers: a server that cannot save its state is alive, but
+// not ready.
 func (s *Service) readyz(*call.Call) (response.Response, error) {
 	if reason := s.Trouble(); reason != "" {
 		return response.Response{}, response.NotReady(reason)
@@ -37,8 +37,8 @@ func (s *Service) readyz(*call.Call) (response.Response, error) {
 	return response.Response{Body: map[string]string{"status": "ok"}}, nil
 }
 
-// reset resets all that it can. A key-value store on another server may fail: the
-// rest is reset all the same, and the error says so.
+// reset resets the accounts and their key-value stores. If a store on another server
+// fails, it still resets the rest, and returns an error at the end.
 func (s *Service) reset(c *call.Call) (response.Response, error) {
 	var faults []error
 	for _, w := range c.Chosen(s.Tenants) {
@@ -48,7 +48,7 @@ func (s *Service) reset(c *call.Call) (response.Response, error) {
 		faults = append(faults, w.KV.Reset(c.Request.Context()))
 	}
 	if err := errors.Join(faults...); err != nil {
-		return response.Response{}, refusal.Of(refusal.Closed, "all is reset but the key-value store", "", err.Error())
+		return response.Response{}, refusal.Of(refusal.Closed, "everything was reset except the key-value store", "", err.Error())
 	}
 	return response.Response{Body: map[string]string{"status": "ok"}}, nil
 }

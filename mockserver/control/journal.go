@@ -1,8 +1,6 @@
 package control
 
 import (
-	"strings"
-
 	"github.com/understudy-mock/understudy/mockserver/call"
 	"github.com/understudy-mock/understudy/mockserver/journal"
 	"github.com/understudy-mock/understudy/mockserver/response"
@@ -17,57 +15,42 @@ var _ = registerHandlers(map[string]Handler{
 
 type journalBody[T any] struct {
 	Limit   int `json:"limit"`   // most entries that are kept
-	Dropped int `json:"dropped"` // older ones that the limit has cost
+	Dropped int `json:"dropped"` // older entries dropped by the limits
 	Entries []T `json:"entries"`
 }
 
-// requests shows the latest that match, oldest first. Bodies are cut on copies,
-// after the journal has been read: the lock of the journal is not held for it.
+// requests returns the latest requests that match, oldest first, or follows the journal.
 func (s *Service) requests(c *call.Call) (response.Response, error) {
-	id, path, status, most := c.Query.Get("operationId"), c.Query.Get("path"), c.Number("status"), c.Number("maxBody")
-	refused, asked := c.Flag("refused", false), c.Query.Has("refused")
-	fits := func(x *journal.Exchange) bool {
-		return (!asked || refused == (len(x.Problems) > 0)) && (id == "" || x.OperationID == id) && strings.HasPrefix(x.Path, path) && (status == 0 || x.Response.Status == status)
+	f := journal.Filter{ID: c.Query.Get("operationId"), URL: c.Query.Get("path"), Status: c.Number("status")}
+	if c.Query.Has("refused") {
+		f.Refused = new(c.Flag("refused", false))
 	}
-	if c.Flag("follow", false) {
-		return followJournal(s, &c.Tenant.Requests, func(x journal.Exchange) any {
-			if !fits(&x) {
-				return nil
-			}
-			x.Clip(most)
-			return x
-		}), nil
+	if c.Query.Has("position") {
+		f.Position = new(c.Number("position"))
 	}
-	entries, dropped := c.Tenant.Requests.List(c.Number("limit"), fits)
-	for i := range entries {
-		entries[i].Clip(most)
-	}
-	return response.Response{Body: journalBody[journal.Exchange]{journal.Limit, dropped, entries}}, nil
+	return listEntries(s, c, &c.Tenant.Requests.Journal, f), nil
 }
 
-// deliveries is requests for what was delivered.
+// deliveries is the same as requests for deliveries.
 func (s *Service) deliveries(c *call.Call) (response.Response, error) {
-	id, url, status, most := c.Query.Get("messageId"), c.Query.Get("url"), c.Number("status"), c.Number("maxBody")
-	fits := func(d *journal.Delivery) bool {
-		return (id == "" || d.MessageID == id) && strings.HasPrefix(d.URL, url) && (status == 0 || d.Response.Status == status)
-	}
-	if c.Flag("follow", false) {
-		return followJournal(s, &c.Tenant.Deliveries, func(d journal.Delivery) any {
-			if !fits(&d) {
-				return nil
-			}
-			d.Clip(most)
-			return d
-		}), nil
-	}
-	entries, dropped := c.Tenant.Deliveries.List(c.Number("limit"), fits)
-	for i := range entries {
-		entries[i].Clip(most)
-	}
-	return response.Response{Body: journalBody[journal.Delivery]{journal.Limit, dropped, entries}}, nil
+	f := journal.Filter{ID: c.Query.Get("messageId"), URL: c.Query.Get("url"), Status: c.Number("status")}
+	return listEntries(s, c, &c.Tenant.Deliveries.Journal, f), nil
 }
 
-// clearRequests leaves followers where they are: they go on with the next entry.
+// listEntries returns entries of a journal with clipped bodies, or a stream of the new ones.
+func listEntries[T any, E journal.Entry[T]](s *Service, c *call.Call, j *journal.Journal[T, E], f journal.Filter) response.Response {
+	most := c.Number("maxBody")
+	if c.Flag("follow", false) {
+		return followJournal(s, j, f, most)
+	}
+	list, dropped := j.List(c.Number("limit"), f)
+	for i := range list {
+		E(&list[i]).Clip(most)
+	}
+	return response.Response{Body: journalBody[T]{journal.Limit, dropped, list}}
+}
+
+// clearRequests clears the journal; followers continue with the next entry.
 func (s *Service) clearRequests(c *call.Call) (response.Response, error) {
 	for _, w := range c.Chosen(s.Tenants) {
 		w.Requests.Clear()
@@ -82,15 +65,15 @@ func (s *Service) clearDeliveries(c *call.Call) (response.Response, error) {
 	return response.Empty, nil
 }
 
-// followJournal streams the entries of a journal as they come. shown is nil for those
-// that nobody asked for.
-func followJournal[T any, E journal.Entry[T]](s *Service, j *journal.Journal[T, E], shown func(T) any) response.Response {
+// followJournal streams the new entries of a journal that match.
+func followJournal[T any, E journal.Entry[T]](s *Service, j *journal.Journal[T, E], f journal.Filter, most int) response.Response {
 	position := j.End()
 	return s.stream("entry", 0, func() (events []sent, more <-chan struct{}) {
-		entries, now, more := j.Since(position)
+		list, now, more := j.Since(position, f)
 		position = now
-		for _, e := range entries {
-			events = append(events, sent{0, func() any { return shown(e) }})
+		for i := range list {
+			E(&list[i]).Clip(most)
+			events = append(events, sent{0, func() any { return list[i] }})
 		}
 		return events, more
 	})

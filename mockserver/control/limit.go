@@ -31,9 +31,9 @@ type limitBody struct {
 	store     []string            // keys in the store
 }
 
-// limits lists what rate limiters count in the account's key-value store,
-// the latest first. The store knows counters only, so the limits are those that
-// a limiter last told; one that has told none is not listed.
+// limits lists the keys of rate limiters in the account's key-value store, the
+// latest first. The store contains only counters, so the limits are taken from the
+// last script that a limiter ran; without one a key is not listed.
 func (s *Service) limits(c *call.Call) (response.Response, error) {
 	list, err := s.countedLimits(c.Request.Context(), c.Tenant)
 	if err != nil {
@@ -42,11 +42,11 @@ func (s *Service) limits(c *call.Call) (response.Response, error) {
 	return response.Response{Body: map[string]any{"limits": list}}, nil
 }
 
-// maxLimits is how many keys are listed.
+// maxLimits is the maximum number of keys that are listed.
 const maxLimits = 500
 
-// countedLimits looks at each key once, in the order in which scripts ran, the
-// latest first.
+// countedLimits reads the counters of each key once, in the order of the latest script
+// runs, the newest first.
 func (s *Service) countedLimits(ctx context.Context, w *tenant.Tenant) ([]limitBody, error) {
 	list, seen := []limitBody{}, map[string]bool{}
 	now := s.Wall.Now()
@@ -70,16 +70,16 @@ func (s *Service) countedLimits(ctx context.Context, w *tenant.Tenant) ([]limitB
 	return list, nil
 }
 
-// askedLimit is a limit as a limiter told it, and where its counters are.
+// askedLimit is a limit from the arguments of a script, and the key of its counters.
 type askedLimit struct {
 	ratelimit.Limit
 	key    string
-	plugin bool // counts by the account's clock; published limiters have that of their process
+	plugin bool // uses the account's clock; published limiters use the clock of their process
 }
 
-// askedLimits reads the arguments of a limiter's script: those of the plugin
-// begin with a time and name their algorithms, those of the client libraries are
-// told apart by their number.
+// askedLimits reads the limits from the arguments of a limiter's script. The plugin
+// sends a time and the names of algorithms; the scripts of client libraries differ in
+// the number of their arguments.
 func askedLimits(run kv.ScriptRun) []askedLimit {
 	numbers := make([]int64, len(run.Args))
 	for i, text := range run.Args {
@@ -90,7 +90,7 @@ func askedLimits(run kv.ScriptRun) []askedLimit {
 	}
 	var l ratelimit.Limit
 	switch {
-	case len(numbers) == 3 && numbers[1] > longAgo: // asks what is left
+	case len(numbers) == 3 && numbers[1] > longAgo: // the script for the remaining tokens
 		l = ratelimit.Limit{Algorithm: ratelimit.Sliding, Tokens: numbers[0], Window: boundedMillis(numbers[2])}
 	case len(numbers) == 3:
 		l = ratelimit.Limit{Algorithm: ratelimit.Fixed, Tokens: numbers[0], Window: boundedMillis(numbers[1])}
@@ -105,14 +105,14 @@ func askedLimits(run kv.ScriptRun) []askedLimit {
 	return []askedLimit{{l, baseKey(l, run.Keys[0]), false}}
 }
 
-// longAgo tells an instant in Unix ms from the length of a window.
+// longAgo distinguishes an instant in Unix ms from the length of a window.
 const longAgo = 1_200_000_000_000
 
-// boundedMillis keeps a number that somebody wrote from overflowing a duration.
+// boundedMillis converts a client's number without overflow of the duration.
 func boundedMillis(n int64) time.Duration { return time.Duration(min(n, 1<<40)) * time.Millisecond }
 
-// pluginLimits reads six arguments for each limit behind the time. A sliding window
-// has two keys, and a limit that counts under two identifiers as many more.
+// pluginLimits reads six arguments for each limit after the time. A sliding window
+// has two keys, and a limit with analytics has two more.
 func pluginLimits(run kv.ScriptRun, numbers []int64) (list []askedLimit) {
 	used := 0
 	for a := 1; a < len(run.Args) && used < len(run.Keys); a += 6 {
@@ -128,14 +128,14 @@ func pluginLimits(run kv.ScriptRun, numbers []int64) (list []askedLimit) {
 		if l.Algorithm == ratelimit.Sliding {
 			used++
 		}
-		if run.Args[a+4] != "" { // it counts under two keys
+		if run.Args[a+4] != "" { // analytics count under two keys
 			used += 2
 		}
 	}
 	return list
 }
 
-// baseKey is a key without the number of its window.
+// baseKey removes the number of the window from a key.
 func baseKey(l ratelimit.Limit, key string) string {
 	if end := strings.LastIndex(key, ":"); end >= 0 && l.Algorithm != ratelimit.Bucket {
 		return key[:end]
@@ -143,7 +143,7 @@ func baseKey(l ratelimit.Limit, key string) string {
 	return key
 }
 
-// keys are those in the store at a time: of this window and of the one before.
+// keys are the keys in the store at a time: of the current window and the previous one.
 func (l askedLimit) keys(now time.Time) []string {
 	if l.Algorithm == ratelimit.Bucket {
 		return []string{l.key}
@@ -152,7 +152,7 @@ func (l askedLimit) keys(now time.Time) []string {
 	return []string{l.key + ":" + strconv.FormatInt(n, 10), l.key + ":" + strconv.FormatInt(n-1, 10)}
 }
 
-// look reads the counters and asks the algorithm what they leave.
+// look reads the counters and computes the remaining tokens.
 func (l askedLimit) look(ctx context.Context, store *kv.KV, now time.Time) (limitBody, error) {
 	keys := l.keys(now)
 	command := append([]string{"MGET"}, keys...)
@@ -179,12 +179,12 @@ func (l askedLimit) look(ctx context.Context, store *kv.KV, now time.Time) (limi
 	}
 	left := d.Remaining
 	if d.Allowed {
-		left++ // the decision is on one more request
+		left++ // the decision includes one more request
 	}
 	return limitBody{Key: l.key, Algorithm: l.Algorithm, Limit: l.Tokens, WindowMs: l.Window.Milliseconds(), Left: left, ResetAt: d.Reset.UnixMilli(), store: keys}, nil
 }
 
-// twoNumbers reads a reply of two numbers; what is not there is 0.
+// twoNumbers reads a reply of two numbers; a missing one is 0.
 func twoNumbers(reply any) (first, second int64, there bool) {
 	list, ok := reply.([]any)
 	if !ok || len(list) != 2 {
@@ -201,7 +201,7 @@ func twoNumbers(reply any) (first, second int64, there bool) {
 	return read(list[0]), read(list[1]), there
 }
 
-// clearLimits gives back what limiters have taken, of one key or of all.
+// clearLimits deletes the counters of the given keys, or of all keys.
 func (s *Service) clearLimits(c *call.Call) (response.Response, error) {
 	list, err := s.countedLimits(c.Request.Context(), c.Tenant)
 	if err != nil {

@@ -17,32 +17,38 @@ var _ = registerHandlers(map[string]Handler{
 
 // dlqRow is a DLQ entry in a list.
 type dlqRow struct {
-	ID       string   `json:"dlqId"`
-	At       int64    `json:"failedAt"` // Unix ms
-	Message  string   `json:"messageId"`
-	RunID    string   `json:"workflowRunId,omitempty"`
-	URL      string   `json:"url"`
-	Retried  int      `json:"retried"`
-	Status   int      `json:"responseStatus,omitempty"`
-	Cause    string   `json:"cause"`            // why it was given up, in words
-	Answer   string   `json:"answer,omitempty"` // what it answered or the error, the beginning of it
-	Labels   []string `json:"labels,omitempty"`
-	FlowKey  string   `json:"flowControlKey,omitempty"`
-	Callback string   `json:"failureFunctionState,omitempty"`
+	ID       string      `json:"dlqId"`
+	At       int64       `json:"failedAt"` // Unix ms
+	Message  string      `json:"messageId"`
+	Role     engine.Role `json:"role"`   // of the message
+	Source   string      `json:"source"` // workflow: a failed run; message: others, such as the failure callback of a run
+	RunID    string      `json:"workflowRunId,omitempty"`
+	URL      string      `json:"url"`
+	Retried  int         `json:"retried"`
+	Attempts int         `json:"attempts"` // started attempts
+	Status   int         `json:"responseStatus,omitempty"`
+	Cause    string      `json:"cause"`            // why the message failed, in words
+	Answer   string      `json:"answer,omitempty"` // start of the last answer, or the error
+	Labels   []string    `json:"labels,omitempty"`
+	FlowKey  string      `json:"flowControlKey,omitempty"`
+	Callback string      `json:"failureFunctionState,omitempty"`
 }
 
-// responseShown is how much of an answer a list shows, in bytes.
+// responseShown is how much of an answer or error a list shows, in bytes.
 const responseShown = 200
 
-// dlqRowOf has the beginning of what the destination answered: enough to tell
-// failures apart in a list.
+// dlqRowOf includes the start of the last answer, so that the failures in a list can
+// be distinguished.
 func dlqRowOf(e *engine.DLQEntry) dlqRow {
 	m := &e.Message
 	row := dlqRow{
-		ID: e.ID, At: e.At.UnixMilli(), Message: m.ID, RunID: m.RunID, URL: m.URL, Retried: m.Retried, Status: e.Last.Status,
+		ID: e.ID, At: e.At.UnixMilli(), Message: m.ID, Role: m.Role, Source: "message", RunID: m.RunID, URL: m.URL, Retried: int(m.Retried), Attempts: m.Attempts(), Status: e.Last.Status,
 		Labels: m.Options.Labels, FlowKey: m.FlowKey(), Cause: m.Cause(),
 	}
-	row.Answer = cmp.Or(e.Last.Err, string(e.Last.Body[:min(len(e.Last.Body), responseShown)])) // JSON makes bytes that are no text harmless
+	row.Answer = cmp.Or(e.Last.Err, string(e.Last.Body[:min(len(e.Last.Body), responseShown)])) // the JSON encoder replaces invalid UTF-8
+	if e.Run != nil {
+		row.Source = "workflow"
+	}
 	if e.Callback != nil {
 		row.Callback = e.Callback.State
 	}
@@ -52,7 +58,7 @@ func dlqRowOf(e *engine.DLQEntry) dlqRow {
 // dlq lists the DLQ without bodies and headers.
 func (s *Service) dlq(c *call.Call) (response.Response, error) {
 	f := c.Filter()
-	f.URLPrefix, f.CountAll = true, true
+	f.URLPrefix, f.CountAll, f.Sort = true, true, c.Query.Get("sort")
 	p, err := c.Account.DLQ(f)
 	out := pageOfRows(p, "entries", dlqRowOf)
 	out.Body.(map[string]any)["all"] = p.All
@@ -75,8 +81,8 @@ type logRow struct {
 	NextAt  *int64 `json:"nextDeliveryTime,omitempty"` // Unix ms
 }
 
-// logRowOf names the step that was tried where an attempt failed, since the message
-// still carries the result of the one before.
+// logRowOf names the step that was tried if an attempt failed, because the message
+// still carries the result of the previous step.
 func logRowOf(e *engine.Event) logRow {
 	row := logRow{Seq: e.Seq, At: e.Time.UnixMilli(), State: e.State, Error: strings.ToValidUTF8(e.Error[:min(len(e.Error), responseShown)], "?"), NextAt: response.Millis(e.NextAt)}
 	if e.Message != nil {
@@ -92,7 +98,7 @@ func logRowOf(e *engine.Event) logRow {
 		row.Status, row.Cause = e.Outcome.Status, e.Outcome.Cause()
 	}
 	if row.Cause != "" && e.Step != nil {
-		row.Step = e.Tried // and not the one whose result the message carries
+		row.Step = e.Tried
 	}
 	return row
 }

@@ -15,8 +15,7 @@ var _ = registerHandlers(map[string]Handler{
 	"controlMessages": (*Service).messages,
 })
 
-// messageRow is a message in a list: without its body and headers, which may be
-// large.
+// messageRow is a message in a list. It has no body and headers, which may be large.
 type messageRow struct {
 	ID         string              `json:"messageId"`
 	Role       engine.Role         `json:"role"`
@@ -25,7 +24,7 @@ type messageRow struct {
 	URL        string              `json:"url"`
 	CreatedAt  int64               `json:"createdAt"`                  // Unix ms
 	NextAt     *int64              `json:"nextDeliveryTime,omitempty"` // Unix ms
-	Attempts   int                 `json:"attempts"`                   // that have begun
+	Attempts   int                 `json:"attempts"`                   // started attempts
 	Retried    int                 `json:"retried"`
 	MaxRetries int                 `json:"maxRetries"`
 	Bytes      int                 `json:"bytes"`                 // of its body
@@ -37,25 +36,38 @@ type messageRow struct {
 	Schedule   string              `json:"scheduleId,omitempty"`
 	RunID      string              `json:"workflowRunId,omitempty"`
 	Source     string              `json:"sourceMessageId,omitempty"` // the message that a callback reports on
-	Asleep     bool                `json:"asleep,omitempty"`          // it carries a sleep of its run
+	Asleep     bool                `json:"asleep,omitempty"`          // it waits for the end of a sleep of its run
 	Cause      string              `json:"cause,omitempty"`           // why its latest attempt failed
+	Carries    string              `json:"carries,omitempty"`         // the step of its run that it carries
+	Why        *reasonBody         `json:"why,omitempty"`             // the first reason why it has not ended; in lists
 }
 
-// rowOf shows the time of the next attempt only while there is one.
-func rowOf(m *engine.Message) messageRow {
-	row := messageRow{
-		ID: m.ID, Role: m.Role, State: m.State, Method: m.Method, URL: m.URL, CreatedAt: m.CreatedAt.UnixMilli(), Attempts: m.Attempts(),
-		Retried: m.Retried, MaxRetries: m.MaxRetries, Bytes: len(m.Body) + m.Dropped, Dropped: m.Dropped > 0, Labels: m.Options.Labels, FlowKey: m.FlowKey(),
-		Group: m.Group, Queue: m.Options.Queue, Schedule: m.ScheduleID, RunID: m.RunID, Source: m.SourceID,
-		Asleep: m.Asleep(), Cause: m.Cause(),
-	}
-	if m.State == engine.Created || m.State == engine.Retry {
-		row.NextAt = response.Millis(m.NextAt)
+// summaryOf is a row of a list, with the reason why the message has not ended.
+func summaryOf(m *engine.MessageSummary) messageRow {
+	row := rowOf(&m.Message)
+	row.Carries = m.Carries
+	if m.Why != nil {
+		why := reasonOf(*m.Why)
+		row.Why = &why
 	}
 	return row
 }
 
-// pageOfRows makes a page of an account into one on the wire.
+// rowOf includes the time of the next attempt only if the message waits for one.
+func rowOf(m *engine.Message) messageRow {
+	row := messageRow{
+		ID: m.ID, Role: m.Role, State: m.State, Method: m.Method, URL: m.URL, CreatedAt: m.CreatedAt.UnixMilli(), Attempts: m.Attempts(),
+		Retried: int(m.Retried), MaxRetries: int(m.MaxRetries), Bytes: len(m.Body) + int(m.Dropped), Dropped: m.Dropped > 0, Labels: m.Options.Labels, FlowKey: m.FlowKey(),
+		Group: m.Group, Queue: m.Options.Queue, Schedule: m.ScheduleID, RunID: m.RunID, Source: m.SourceID,
+		Asleep: m.Asleep(), Cause: m.Cause(),
+	}
+	if m.State == engine.Created || m.State == engine.Retry {
+		row.NextAt = response.Millis(m.NextAt.Time())
+	}
+	return row
+}
+
+// pageOfRows converts a page of an account into a response.
 func pageOfRows[T, R any](p engine.Page[T], name string, row func(*T) R) response.Response {
 	list := make([]R, len(p.Items))
 	for i := range p.Items {
@@ -68,19 +80,19 @@ func pageOfRows[T, R any](p engine.Page[T], name string, row func(*T) R) respons
 	return response.Response{Body: body}
 }
 
-// messages lists messages in the state that they are in, ended ones too.
+// messages lists messages with their current states, including ended ones.
 func (s *Service) messages(c *call.Call) (response.Response, error) {
 	f, err := c.LogFilter(call.MessageStates)
 	if err != nil {
 		return response.Response{}, err
 	}
-	f.URLPrefix = true
+	f.URLPrefix, f.Sort = true, c.Query.Get("sort")
 	p, err := c.Account.Messages(f)
-	return pageOfRows(p, "messages", rowOf), err
+	return pageOfRows(p, "messages", summaryOf), err
 }
 
-// message tells all that is known of a message: the log's events, the
-// attempts as they went over the wire, its callbacks, and why it is as it is.
+// message returns the details of a message: its log events, its attempts from the
+// journal, its callbacks, and the reasons for its state.
 func (s *Service) message(c *call.Call) (response.Response, error) {
 	id := c.Vars["messageId"]
 	t, err := c.Account.Trace(id)
@@ -97,30 +109,31 @@ func (s *Service) message(c *call.Call) (response.Response, error) {
 		if o := t.Events[i].Outcome; o != nil {
 			events[i].Cause = o.Cause()
 		}
-		events[i].Body, events[i].BodyBase64, events[i].Header = nil, nil, nil // they stand in the message
+		events[i].Body, events[i].BodyBase64, events[i].Header = nil, nil, nil // they repeat those of the message
 	}
 	reports := make([]messageRow, len(t.Reports))
 	for i := range t.Reports {
 		reports[i] = rowOf(&t.Reports[i])
 	}
 	most := c.Number("maxBody")
-	deliveries, _ := c.Tenant.Deliveries.List(0, func(d *journal.Delivery) bool { return d.MessageID == id })
+	deliveries, _ := c.Tenant.Deliveries.List(0, journal.Filter{ID: id})
 	for i := range deliveries {
 		deliveries[i].Clip(most)
 	}
 	clock := s.clockBody(c.Tenant)
 	state := api.MessageState(t.Message.State)
-	m := api.Message{State: &state, Retried: &t.Message.Retried, NextDeliveryTime: response.Millis(t.Message.NextAt)}
+	m := api.Message{State: &state, Retried: new(int(t.Message.Retried)), NextDeliveryTime: response.Millis(t.Message.NextAt.Time())}
 	content := journal.Message{Body: t.Message.Body}
 	content.Clip(most)
 	row := rowOf(&t.Message)
 	t.Message.Body = content.Body
 	response.CopyFields(&m, view.Message(&t.Message))
-	m.NextDeliveryTime = response.Millis(t.Message.NextAt)
+	m.NextDeliveryTime = response.Millis(t.Message.NextAt.Time())
 	d := s.Tenants.Dialect(c.Tenant, t.Message.Options.Dialect)
 	return response.Response{Body: map[string]any{
-		"message": inDialect(d, m), "row": row, "published": response.HeaderMap(brandHeader(d, t.Message.Header)), "events": inDialect(d, events), "deliveries": deliveries,
+		"message": inDialect(d, m), "row": row, "published": response.HeaderMap(brandHeader(d, t.Message.Headers.Published().Header())), "events": inDialect(d, events), "deliveries": deliveries,
 		"callbacks": reports, "reasons": reasonBodies(t.Reasons, clock.Mode), "dlqId": t.DLQID, "now": clock.Now,
+		"failure": s.failureOf(c.Tenant, t.Failure, t.DLQID), "lineage": lineageOf(t.Lineage),
 	}}, nil
 }
 

@@ -9,7 +9,7 @@ import (
 
 var _ = registerHandlers(map[string]Handler{"controlOverview": (*Service).overview})
 
-// overviewBody is an account at a glance.
+// overviewBody is a summary of an account.
 type overviewBody struct {
 	Account   string                      `json:"account"`
 	Clock     clockBody                   `json:"clock"`
@@ -17,8 +17,8 @@ type overviewBody struct {
 	NextDue   *int64                      `json:"nextDue,omitempty"` // Unix ms
 	Messages  map[engine.MessageState]int `json:"messages"`
 	Runs      map[engine.RunState]int     `json:"runs"`
-	Attempts  int                         `json:"attempts"`  // ever begun
-	PerSecond float64                     `json:"perSecond"` // attempts, of late
+	Attempts  int                         `json:"attempts"`  // started attempts
+	PerSecond float64                     `json:"perSecond"` // recent rate of attempts
 	InFlight  int                         `json:"inFlight"`
 	Parallel  int                         `json:"parallel"`
 	DLQ       int                         `json:"dlq"`
@@ -30,10 +30,10 @@ type overviewBody struct {
 	Waiters   int                         `json:"waiters"`
 	Stubs     int                         `json:"stubs"`
 	Faults    int                         `json:"faults"`
+	Journal   bool                        `json:"journal,omitempty"` // the server has a store with journals
 }
 
-// overviewOf reads the account first: what changes after that wakes the follower
-// once more.
+// overviewOf reads the account first, so that later changes wake the follower again.
 func (s *Service) overviewOf(w *tenant.Tenant) (overviewBody, <-chan struct{}) {
 	o, more := w.Account.Overview()
 	clock := s.clockBody(w)
@@ -43,13 +43,13 @@ func (s *Service) overviewOf(w *tenant.Tenant) (overviewBody, <-chan struct{}) {
 		Messages: o.Messages, Runs: o.Runs, Attempts: o.Attempts, PerSecond: w.Meter.Read(wall, o.Attempts),
 		InFlight: o.InFlight, Parallel: o.Parallel, DLQ: o.DLQ, FlowKeys: o.FlowKeys, Paused: o.Paused,
 		Groups: o.Groups, Queues: o.Queues, Schedules: o.Schedules, Waiters: o.Waiters,
-		Stubs: len(w.Stubs.Get()), Faults: len(w.Faults.Get()),
+		Stubs: len(w.Stubs.Get()), Faults: len(w.Faults.Get()), Journal: s.Store != nil,
 	}, more
 }
 
-// overview tells how an account stands, once or whenever that changes: at
-// once after a rest, and not more often than tenant.MeterSpan, so that looking on
-// costs the same whatever the traffic.
+// overview summarizes an account, once or whenever it changes. The minimum interval
+// between two summaries is tenant.MeterSpan, so that the cost of a follower does not
+// depend on the traffic.
 func (s *Service) overview(c *call.Call) (response.Response, error) {
 	if !c.Flag("follow", false) {
 		body, _ := s.overviewOf(c.Tenant)
@@ -58,13 +58,13 @@ func (s *Service) overview(c *call.Call) (response.Response, error) {
 	return s.stream("overview", tenant.MeterSpan, func() ([]sent, <-chan struct{}) {
 		body, more := s.overviewOf(c.Tenant)
 		if body.PerSecond > 0 {
-			more = givenSign // the rate falls although nothing happens
+			more = givenSign // the rate falls without further changes
 		}
 		return []sent{{0, func() any { return body }}}, more
 	}), nil
 }
 
-// givenSign is a sign that has been given.
+// givenSign is a closed channel: it signals at once.
 var givenSign = func() <-chan struct{} {
 	sign := make(chan struct{})
 	close(sign)

@@ -20,27 +20,29 @@ var _ = registerHandlers(map[string]Handler{
 
 // runRow is a run in a list.
 type runRow struct {
-	ID        string          `json:"workflowRunId"`
-	URL       string          `json:"workflowUrl"`
-	State     engine.RunState `json:"workflowState"`
-	CreatedAt int64           `json:"workflowRunCreatedAt"`             // Unix ms
-	EndedAt   *int64          `json:"workflowRunCompletedAt,omitempty"` // Unix ms
-	Labels    []string        `json:"labels,omitempty"`
-	FlowKey   string          `json:"flowControlKey,omitempty"`
-	DLQID     string          `json:"dlqId,omitempty"`
-	Invoker   string          `json:"invokerWorkflowRunId,omitempty"`
-	Why       *reasonBody     `json:"why,omitempty"`         // the first of its reasons
-	RestartOf *relationBody   `json:"predecessor,omitempty"` // the failed run that it restarts or resumes
-	Restarted *relationBody   `json:"successor,omitempty"`   // the run that restarts or resumes it
+	ID          string          `json:"workflowRunId"`
+	URL         string          `json:"workflowUrl"`
+	State       engine.RunState `json:"workflowState"`
+	CreatedAt   int64           `json:"workflowRunCreatedAt"`             // Unix ms
+	EndedAt     *int64          `json:"workflowRunCompletedAt,omitempty"` // Unix ms
+	Labels      []string        `json:"labels,omitempty"`
+	FlowKey     string          `json:"flowControlKey,omitempty"`
+	DLQID       string          `json:"dlqId,omitempty"`
+	Invoker     string          `json:"invokerWorkflowRunId,omitempty"`
+	Why         *reasonBody     `json:"why,omitempty"`         // the first reason for its state
+	Attempts    int             `json:"attempts,omitempty"`    // of the message that the run waits for or failed with; in lists
+	MaxAttempts int             `json:"maxAttempts,omitempty"` // most attempts of this message
+	RestartOf   *relationBody   `json:"predecessor,omitempty"` // the failed run that it restarts or resumes
+	Restarted   *relationBody   `json:"successor,omitempty"`   // the run that restarts or resumes it
 }
 
 // relationBody is a run that another one restarts or resumes.
 type relationBody struct {
 	ID      string `json:"workflowRunId"`
-	Resumed bool   `json:"resumed"` // with the steps that had finished
+	Resumed bool   `json:"resumed"` // resumed with the finished steps, not restarted
 }
 
-// relationOf is nil for a run that has none, so that its member is absent.
+// relationOf is nil if there is no relation, so that the JSON member is absent.
 func relationOf(r *engine.Relation) *relationBody {
 	if r == nil {
 		return nil
@@ -50,7 +52,7 @@ func relationOf(r *engine.Relation) *relationBody {
 
 func runSummaryOf(r *engine.RunSummary) runRow {
 	row, why := runRowOf(&r.Run), reasonOf(r.Why)
-	row.Why = &why
+	row.Why, row.Attempts, row.MaxAttempts = &why, r.Attempts, r.MaxAttempts
 	return row
 }
 
@@ -71,7 +73,7 @@ func (s *Service) runs(c *call.Call) (response.Response, error) {
 	if err != nil {
 		return response.Response{}, err
 	}
-	f.URLPrefix = true
+	f.URLPrefix, f.RunURLs, f.Sort = true, append(f.RunURLs, f.URLs...), c.Query.Get("sort")
 	p, err := c.Account.RunSummaries(f)
 	return pageOfRows(p, "runs", runSummaryOf), err
 }
@@ -80,34 +82,38 @@ func (s *Service) runs(c *call.Call) (response.Response, error) {
 type spanBody struct {
 	Step    api.StepInfo `json:"step"`
 	Type    string       `json:"type"`
-	Message string       `json:"messageId,omitempty"` // whose delivery ran it
+	Message string       `json:"messageId,omitempty"` // the message whose delivery ran it
 	Invoked string       `json:"invokedWorkflowRunId,omitempty"`
-	From    int64        `json:"from"`           // Unix ms
-	To      *int64       `json:"to,omitempty"`   // Unix ms
-	Kept    bool         `json:"kept,omitempty"` // it ran in the run that this one resumes
+	From    int64        `json:"from"`               // Unix ms
+	To      *int64       `json:"to,omitempty"`       // Unix ms
+	Kept    bool         `json:"kept,omitempty"`     // it ran in the run that this one resumes
+	Decides bool         `json:"critical,omitempty"` // it is on the critical path
 	Parts   []partBody   `json:"parts"`
 }
 
 type partBody struct {
-	Kind string `json:"kind"`
-	From int64  `json:"from"`         // Unix ms
-	To   *int64 `json:"to,omitempty"` // Unix ms
+	Kind    string `json:"kind"`
+	From    int64  `json:"from"`                     // Unix ms
+	To      *int64 `json:"to,omitempty"`             // Unix ms
+	Attempt int    `json:"attempt,omitempty"`        // from 1
+	Status  int    `json:"responseStatus,omitempty"` // of the attempt
+	Cause   string `json:"cause,omitempty"`          // why the attempt failed
 }
 
-// spanOf leaves open ends open: a step that runs has no end yet.
+// spanOf omits the ends of steps and parts that have not ended.
 func spanOf(s *engine.Span) spanBody {
-	out := spanBody{Step: view.Step(&s.Step), Type: s.Step.Type, Message: s.Message, From: s.From.UnixMilli(), To: response.Millis(s.To), Kept: s.Kept, Parts: []partBody{}}
+	out := spanBody{Step: view.Step(&s.Step), Type: s.Step.Type, Message: s.Message, From: s.From.UnixMilli(), To: response.Millis(s.To), Kept: s.Kept, Decides: s.Decides, Parts: []partBody{}}
 	if s.Step.Invoked != nil {
 		out.Invoked = s.Step.Invoked.ID
 	}
 	for _, p := range s.Parts {
-		out.Parts = append(out.Parts, partBody{p.Kind, p.From.UnixMilli(), response.Millis(p.To)})
+		out.Parts = append(out.Parts, partBody{p.Kind, p.From.UnixMilli(), response.Millis(p.To), p.Attempt, p.Status, p.Cause})
 	}
 	return out
 }
 
-// run tells all that is known of a run: its steps, when each of them ran,
-// the log's events, what it waits for.
+// run returns the details of a run: its steps and their times, its log events, and
+// what it waits for.
 func (s *Service) run(c *call.Call) (response.Response, error) {
 	t, err := c.Account.RunTrace(c.Vars["workflowRunId"])
 	if err != nil {
@@ -120,8 +126,9 @@ func (s *Service) run(c *call.Call) (response.Response, error) {
 	type eventRow struct {
 		api.WorkflowEvent
 		MessageID string `json:"messageId,omitempty"`
-		Cause     string `json:"cause,omitempty"`  // the error in words
-		Asleep    bool   `json:"asleep,omitempty"` // the step sleeps until nextDeliveryTime
+		Cause     string `json:"cause,omitempty"`         // the error in words
+		Asleep    bool   `json:"asleep,omitempty"`        // the step sleeps until nextDeliveryTime
+		Tried     string `json:"triedStepName,omitempty"` // the step that a failed attempt was for; stepInfo is the one that the message carries
 	}
 	events := make([]eventRow, len(t.Events))
 	for i := range t.Events {
@@ -132,7 +139,7 @@ func (s *Service) run(c *call.Call) (response.Response, error) {
 		if o := t.Events[i].Outcome; o != nil {
 			events[i].Cause = o.Cause()
 		}
-		events[i].Asleep = t.Events[i].Asleep()
+		events[i].Asleep, events[i].Tried = t.Events[i].Asleep(), t.Events[i].Tried
 	}
 	waits := make([]waitBody, len(t.Waits))
 	for i := range t.Waits {
@@ -143,8 +150,9 @@ func (s *Service) run(c *call.Call) (response.Response, error) {
 	payload, payloadBase64 := response.BodyText(run.Payload)
 	d := s.Tenants.Dialect(c.Tenant, run.Options.Dialect)
 	return response.Response{Body: map[string]any{
-		"run": inDialect(d, view.Run(&t.Run)), "row": row, "payload": payload, "payloadBase64": payloadBase64, "headers": response.HeaderMap(brandHeader(d, run.Header)),
+		"run": inDialect(d, view.Run(&t.Run)), "row": row, "payload": payload, "payloadBase64": payloadBase64, "headers": response.HeaderMap(brandHeader(d, run.Header.Header())),
 		"spans": inDialect(d, spans), "events": inDialect(d, events), "waiters": waits, "reasons": reasonBodies(t.Why, clock.Mode), "now": clock.Now,
+		"failure": s.failureOf(c.Tenant, t.Failure, run.DLQID), "lineage": lineageOf(t.Lineage),
 	}}, nil
 }
 
@@ -157,7 +165,7 @@ type waitBody struct {
 
 func waitOf(w *engine.Waiter) waitBody { return waitBody{w.EventID, w.ID, w.Deadline.UnixMilli()} }
 
-// waiters lists what waits for any event, the next to time out first.
+// waiters lists the runs that wait for any event, the next to time out first.
 func (s *Service) waiters(c *call.Call) (response.Response, error) {
 	list := c.Account.Waiters("")
 	slices.SortFunc(list, func(x, y engine.Waiter) int {

@@ -7,32 +7,36 @@ import (
 
 	"github.com/understudy-mock/understudy/engine"
 	"github.com/understudy-mock/understudy/mockserver/call"
+	"github.com/understudy-mock/understudy/mockserver/cronwords"
 	"github.com/understudy-mock/understudy/mockserver/response"
 	"github.com/understudy-mock/understudy/mockserver/view"
 	"github.com/understudy-mock/understudy/spec/api"
 )
 
 var _ = registerHandlers(map[string]Handler{
-	"controlFlowKeys":  (*Service).flowKeys,
-	"controlSchedules": (*Service).schedules,
+	"controlFlowKeys":    (*Service).flowKeys,
+	"controlRunSchedule": (*Service).runSchedule,
+	"controlSchedules":   (*Service).schedules,
 })
 
-// scheduleTimes is how many times of a schedule are told in advance.
+// scheduleTimes is how many next times of a schedule are listed.
 const scheduleTimes = 5
 
 // scheduleRow is a schedule in a list.
 type scheduleRow struct {
 	ID          string            `json:"scheduleId"`
 	Cron        string            `json:"cron"`
+	Words       string            `json:"words"`    // the cron expression in words, without the zone
+	Zone        string            `json:"timeZone"` // IANA name
 	Destination string            `json:"destination"`
 	Paused      bool              `json:"isPaused"`
 	NextTimes   []int64           `json:"nextTimes"` // Unix ms
 	LastAt      *int64            `json:"lastScheduleTime,omitempty"`
-	LastStates  map[string]string `json:"lastScheduleStates,omitempty"` // message id -> its state
+	LastStates  map[string]string `json:"lastScheduleStates,omitempty"` // state by message id
 }
 
 func scheduleRowOf(s *engine.Schedule) scheduleRow {
-	row := scheduleRow{ID: s.ID, Cron: s.Cron, Destination: cmp.Or(s.Request.URL, s.Request.Group), Paused: s.Paused, NextTimes: []int64{}, LastAt: response.Millis(s.Last), LastStates: s.LastStates}
+	row := scheduleRow{ID: s.ID, Cron: s.Cron, Words: cronwords.Of(s.Line.Expression()), Zone: s.Line.Zone.String(), Destination: cmp.Or(s.Request.URL, s.Request.Group), Paused: s.Paused, NextTimes: []int64{}, LastAt: response.Millis(s.Last), LastStates: s.LastStates}
 	for _, t := range s.NextTimes(scheduleTimes) {
 		row.NextTimes = append(row.NextTimes, t.UnixMilli())
 	}
@@ -44,12 +48,17 @@ func (s *Service) schedules(c *call.Call) (response.Response, error) {
 	return pageOfRows(engine.Page[engine.Schedule]{Items: c.Account.Schedules()}, "schedules", scheduleRowOf), nil
 }
 
-// maxFlowKeys is how many flow-control keys are told at once unless count says
-// otherwise.
+// runSchedule publishes the message of a schedule now.
+func (s *Service) runSchedule(c *call.Call) (response.Response, error) {
+	ids, err := c.Account.RunSchedule(c.Vars["scheduleId"])
+	return response.Response{Body: map[string][]string{"messageIds": append([]string{}, ids...)}}, err
+}
+
+// maxFlowKeys is the default for the maximum number of flow-control keys in a response.
 const maxFlowKeys = 200
 
-// flowKeys lists flow-control keys, those that hold something back first:
-// the paused ones, then by what waits. The interface lists all of them always.
+// flowKeys lists flow-control keys: the paused ones first, then those with the most
+// waiting messages. The interface, in contrast, always lists all keys.
 func (s *Service) flowKeys(c *call.Call) (response.Response, error) {
 	part := c.Query.Get("key")
 	keys := slices.DeleteFunc(c.Account.FlowKeys(), func(k engine.FlowKey) bool { return !strings.Contains(k.Key, part) })

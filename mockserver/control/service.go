@@ -1,66 +1,74 @@
 package control
 
 import (
+	"log/slog"
+
 	"github.com/understudy-mock/understudy/engine/clock"
+	"github.com/understudy-mock/understudy/engine/store"
 	"github.com/understudy-mock/understudy/mockserver/call"
+	"github.com/understudy-mock/understudy/mockserver/fleet"
+	"github.com/understudy-mock/understudy/mockserver/replay"
 	"github.com/understudy-mock/understudy/mockserver/response"
 	"github.com/understudy-mock/understudy/mockserver/tenant"
 )
 
-// Server is what the control API needs of the server that it controls.
+// Server is the dependencies of the control API on the server that it controls.
 type Server struct {
 	Tenants    *tenant.Registry
-	Known      func(operation string) bool // that faults may name
+	Store      store.Store                 // keeps the accounts; nil: in memory only
+	Fleet      *fleet.Fleet                // the servers that share the accounts; nil: only this one
+	Known      func(operation string) bool // reports whether faults may name an operation
 	Wall       *clock.Real
+	Log        *slog.Logger
 	Done       <-chan struct{}             // closed when the server stops: ends streams and waits
 	Access     func(*tenant.Tenant) Access // how clients reach an account
-	Memory     func() Memory               // what the server holds now
-	Trouble    func() string               // why the server is not ready; "": it is
-	Version    func() string               // what the server says of itself
-	Violations func() int                  // answers that broke the document
+	Memory     func() Memory               // current memory use
+	Trouble    func() string               // why the server is not ready; "": it is ready
+	Version    func() string               // version of the server
+	Violations func() int                  // number of answers that violated the document
 }
 
-// Access is how clients reach an account, and what their environment should say.
+// Access is the URL of an account, and the environment variables for its clients.
 type Access struct {
 	URL        string
 	Advertised bool // the URL was given by the configuration
 	Env        []map[string]string
 }
 
-// Memory is what health says of the memory, in bytes. Bodies that several
-// entries share count for each, so that the sums are upper bounds.
+// Memory is the memory use of the server in bytes. Bodies shared by several entries
+// count for each of them, so the sums are upper bounds.
 type Memory struct {
 	Observations int64   `json:"observations"` // journals, log, answers
-	Limit        int64   `json:"limit"`        // of --memory; what is counted stays below five eighths of it
+	Limit        int64   `json:"limit"`        // value of --memory; observations stay below five eighths of it
 	KeyValue     int64   `json:"keyValue"`     // data of the embedded key-value stores; up to a quarter of the limit
 	Backlog      Backlog `json:"backlog"`
 }
 
-// Backlog is the work that is not done yet.
+// Backlog is the size of the work that is not done yet.
 type Backlog struct {
-	Messages      int64 `json:"messages"`                // not delivered yet
-	MessagesLimit int64 `json:"messagesLimit,omitempty"` // 0: none
-	Bytes         int64 `json:"bytes"`                   // of them, of the DLQ, of runs that have not ended, of schedules and vectors
-	Limit         int64 `json:"limit"`                   // of bytes
+	Messages      int64 `json:"messages"`                // messages not yet delivered
+	MessagesLimit int64 `json:"messagesLimit,omitempty"` // 0: no limit
+	Bytes         int64 `json:"bytes"`                   // of these messages, the DLQ, open runs, schedules and vectors
+	Limit         int64 `json:"limit"`                   // limit of Bytes
 }
 
-// Service answers the operations of the control API.
+// Service handles the operations of the control API.
 type Service struct {
 	Server
 	Sinks Sinks
+	walk  *replay.Walk
 }
 
-// New controls a server.
-func New(s Server) *Service { return &Service{Server: s} }
+// New returns the control API of a server.
+func New(s Server) *Service { return &Service{Server: s, walk: replay.NewWalk()} }
 
-// Handler answers an operation.
+// Handler handles an operation.
 type Handler func(*Service, *call.Call) (response.Response, error)
 
-// handlerTable has the rows of all nouns; each file adds its own.
+// handlerTable is all handlers by operation; each file adds its own.
 var handlerTable = map[string]Handler{}
 
-// registerHandlers adds the rows of a noun; the same operation twice is a mistake that must
-// not go unnoticed.
+// registerHandlers adds the handlers of a file. It panics if an operation already has one.
 func registerHandlers(rows map[string]Handler) map[string]Handler {
 	for id, h := range rows {
 		if handlerTable[id] != nil {
@@ -71,5 +79,5 @@ func registerHandlers(rows map[string]Handler) map[string]Handler {
 	return rows
 }
 
-// Handlers are all of them, by operation.
+// Handlers returns all handlers by operation.
 func Handlers() map[string]Handler { return handlerTable }

@@ -30,11 +30,10 @@ type Sinks struct {
 	seen map[string]int
 }
 
-// maxSeen bounds what the flaky sink remembers; then it starts afresh.
+// maxSeen is the maximum number of counts; beyond it all counts start again.
 const maxSeen = 100_000
 
-// count counts by the id of the message, so that attempts of other messages between
-// them do not matter.
+// count adds one to the count of a message and returns it.
 func (s *Sinks) count(id string) int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -45,13 +44,13 @@ func (s *Sinks) count(id string) int {
 	return s.seen[id]
 }
 
-// sinkStatus answers with the status asked for.
+// sinkStatus answers with the status in the path.
 func (s *Service) sinkStatus(c *call.Call) (response.Response, error) {
 	status, _ := strconv.Atoi(c.Vars["code"]) // checked by the document
 	return sinkResponse(status, map[string]int{"status": status}), nil
 }
 
-// sinkResponse is the answer of a sink; some statuses cannot carry a body.
+// sinkResponse is the answer of a sink; 204 and 304 must not have a body.
 func sinkResponse(status int, body any) response.Response {
 	if status == http.StatusNoContent || status == http.StatusNotModified {
 		body = nil
@@ -59,7 +58,7 @@ func sinkResponse(status int, body any) response.Response {
 	return response.Response{Status: status, Body: body}
 }
 
-// sinkSlow answers after a while of real time.
+// sinkSlow answers after a duration in real time.
 func (s *Service) sinkSlow(c *call.Call) (response.Response, error) {
 	d, err := time.ParseDuration(c.Vars["duration"])
 	if err != nil || d < 0 || d > time.Hour {
@@ -77,7 +76,7 @@ func (s *Service) sinkSlow(c *call.Call) (response.Response, error) {
 	return sinkResponse(http.StatusOK, map[string]string{"slow": c.Vars["duration"]}), nil
 }
 
-// sinkFlaky fails that many attempts of a message, then accepts.
+// sinkFlaky fails the given number of attempts of a message, then succeeds.
 func (s *Service) sinkFlaky(c *call.Call) (response.Response, error) {
 	failures, _ := strconv.Atoi(c.Vars["failures"]) // checked by the document
 	attempt := s.Sinks.count(s.deliveredID(c))
@@ -87,8 +86,7 @@ func (s *Service) sinkFlaky(c *call.Call) (response.Response, error) {
 	return sinkResponse(http.StatusOK, map[string]int{"attempt": attempt}), nil
 }
 
-// deliveredID is the id of the message that a delivery brings, in whatever
-// dialect.
+// deliveredID is the message id in the headers of a delivery, in any dialect.
 func (s *Service) deliveredID(c *call.Call) string {
 	for _, d := range s.Tenants.Dialects() {
 		if id := c.Sent.Get(d.HeaderPrefix + "Message-Id"); id != "" {
@@ -98,14 +96,14 @@ func (s *Service) deliveredID(c *call.Call) string {
 	return ""
 }
 
-// Save is how many attempts of each message there were.
+// Save returns a copy of the counts by message id.
 func (s *Sinks) Save() map[string]int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return maps.Clone(s.seen)
 }
 
-// Load replaces what Save gives.
+// Load replaces the counts by those of Save.
 func (s *Sinks) Load(seen map[string]int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -10,15 +10,17 @@ import (
 	"github.com/understudy-mock/understudy/mockserver/response"
 )
 
-// sent is one server-sent event; id 0 is not sent. What it shows is made when
-// its turn comes, so that a client who does not read keeps one; nil: nothing.
+// sent is one server-sent event; an id of 0 is omitted. show is called just before
+// the event is sent, so that only one value is in memory for a slow client. If it
+// returns nil, the event is skipped.
 type sent struct {
 	id   uint64
 	show func() any
 }
 
-// stream sends what next gives, and asks again whenever there is more, until the
-// client or the server goes. Nothing polls. Two answers are so far apart at least.
+// stream sends the events of next, and calls next again when more is closed, until
+// the client disconnects or the server stops. apart is the minimum interval between
+// two calls.
 func (s *Service) stream(name string, apart time.Duration, next func() (events []sent, more <-chan struct{})) response.Response {
 	return response.Response{Stream: func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Content-Type", "text/event-stream")

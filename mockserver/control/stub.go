@@ -2,7 +2,9 @@ package control
 
 import (
 	"encoding/json"
+	"fmt"
 
+	"github.com/understudy-mock/understudy/engine/refusal"
 	"github.com/understudy-mock/understudy/mockserver/call"
 	"github.com/understudy-mock/understudy/mockserver/request"
 	"github.com/understudy-mock/understudy/mockserver/response"
@@ -23,7 +25,7 @@ func (s *Service) stubs(c *call.Call) (response.Response, error) {
 	return response.Response{Body: c.Tenant.Stubs.Get()}, nil
 }
 
-// setStubs checks every stub before one is replaced: a refused list changes nothing.
+// setStubs checks every stub before it replaces any: a refused list changes nothing.
 func (s *Service) setStubs(c *call.Call) (response.Response, error) {
 	var list []stub.Stub
 	if err := json.Unmarshal(c.Body, &list); err != nil {
@@ -31,7 +33,7 @@ func (s *Service) setStubs(c *call.Call) (response.Response, error) {
 	}
 	for i := range list {
 		if err := list[i].Check(); err != nil {
-			return response.Response{}, err
+			return response.Response{}, refusal.At(fmt.Sprint("body /", i), err)
 		}
 	}
 	for _, w := range c.Chosen(s.Tenants) {
@@ -40,8 +42,8 @@ func (s *Service) setStubs(c *call.Call) (response.Response, error) {
 	return response.Response{Body: c.Tenant.Stubs.Get()}, nil
 }
 
-// addStub puts one stub before the others, so that callers at the same
-// time do not undo each other's.
+// addStub adds one stub before the others, so that concurrent callers do not
+// overwrite each other's stubs.
 func (s *Service) addStub(c *call.Call) (response.Response, error) {
 	var one stub.Stub
 	if err := json.Unmarshal(c.Body, &one); err != nil {
@@ -49,7 +51,7 @@ func (s *Service) addStub(c *call.Call) (response.Response, error) {
 	}
 	for _, w := range c.Chosen(s.Tenants) {
 		if err := w.Stubs.Add(one); err != nil {
-			return response.Response{}, err
+			return response.Response{}, refusal.At("body ", err)
 		}
 	}
 	return response.Response{Body: c.Tenant.Stubs.Get()}, nil
@@ -66,7 +68,7 @@ func (s *Service) rewrites(c *call.Call) (response.Response, error) {
 	return response.Response{Body: c.Tenant.Rewrites.Get()}, nil
 }
 
-// setRewrites checks both sides of each rewrite before one is replaced.
+// setRewrites checks both URLs of each rewrite before it replaces any.
 func (s *Service) setRewrites(c *call.Call) (response.Response, error) {
 	var m map[string]string
 	if err := json.Unmarshal(c.Body, &m); err != nil {

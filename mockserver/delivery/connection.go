@@ -1,8 +1,10 @@
 package delivery
 
 import (
+	"bytes"
 	"context"
 	"crypto/tls"
+	"io"
 	"net"
 	"net/http"
 	"net/http/httptrace"
@@ -19,10 +21,10 @@ import (
 	"github.com/understudy-mock/understudy/mockserver/wire"
 )
 
-// connections are those that deliveries are made over. Both ends of one to a
-// listener of this server are in this process: by its addresses, the server
-// tells a request of its own delivery from any other, whatever the name,
-// rewrite or interface that led there.
+// connections are the open connections of deliveries, by their addresses. When one
+// leads to a listener of this server, both ends are in this process: the server
+// recognizes its own deliveries by the addresses of their connection, whatever host
+// name, rewrite or interface led there.
 type connections struct {
 	mu   sync.Mutex
 	open map[ends]bool
@@ -31,7 +33,7 @@ type connections struct {
 // ends are a connection's pair of addresses.
 type ends struct{ client, server netip.AddrPort }
 
-// connection is one of them.
+// connection is a connection of deliveries.
 type connection struct {
 	net.Conn
 	of   *connections
@@ -39,7 +41,7 @@ type connection struct {
 	own  bool // leads to a listener of this server
 }
 
-// Close closes the connection and forgets it.
+// Close closes the connection and removes it from the open ones.
 func (c *connection) Close() error {
 	c.of.mu.Lock()
 	delete(c.of.open, c.ends)
@@ -62,7 +64,7 @@ func (c *connections) made(r *http.Request) bool {
 	return c.open[ends{plainAddress(client), addressOf(local)}]
 }
 
-// addressOf is a TCP address in the one form that compares; zero for others.
+// addressOf returns a TCP address in a form that can be compared; zero for others.
 func addressOf(a net.Addr) netip.AddrPort {
 	t, ok := a.(*net.TCPAddr)
 	if !ok {
@@ -71,13 +73,14 @@ func addressOf(a net.Addr) netip.AddrPort {
 	return plainAddress(t.AddrPort())
 }
 
-// plainAddress leaves out what one end sees and the other does not.
+// plainAddress removes the zone and the IPv6 form of IPv4, which only one end may have.
 func plainAddress(a netip.AddrPort) netip.AddrPort {
 	return netip.AddrPortFrom(a.Addr().Unmap().WithZone(""), a.Port())
 }
 
-// dial opens a connection for deliveries. The advertised address may be one that
-// this machine does not know, such as that of a mapped port.
+// dial opens a connection for deliveries. For the advertised address it connects to
+// the listener: this machine may not be able to use that address, for example with a
+// mapped port.
 func (d *Deliverer) dial(ctx context.Context, network, address string) (net.Conn, error) {
 	if d.advertises(address) {
 		address = listener.Reachable(d.cfg.Own()[0].Addr())
@@ -94,7 +97,7 @@ func (d *Deliverer) dial(ctx context.Context, network, address string) (net.Conn
 	return c, nil
 }
 
-// listensAt reports whether an address is one of this server's listeners.
+// listensAt reports whether an address is that of a listener of this server.
 func (d *Deliverer) listensAt(a netip.AddrPort) bool {
 	for _, l := range d.cfg.Own() {
 		at := addressOf(l.Addr())
@@ -105,12 +108,12 @@ func (d *Deliverer) listensAt(a netip.AddrPort) bool {
 	return false
 }
 
-// ofThisMachine reports whether an address belongs to one of its interfaces.
+// ofThisMachine reports whether an address belongs to an interface of this machine.
 func ofThisMachine(a netip.Addr) bool {
 	if a.IsLoopback() {
 		return true
 	}
-	list, _ := net.InterfaceAddrs() // without it, no address but loopback is known
+	list, _ := net.InterfaceAddrs() // on an error, only loopback is known
 	for _, one := range list {
 		if n, ok := one.(*net.IPNet); ok {
 			if ip, ok := netip.AddrFromSlice(n.IP); ok && ip.Unmap() == a {
@@ -121,48 +124,107 @@ func ofThisMachine(a netip.Addr) bool {
 	return false
 }
 
-// newTransport is what deliveries go through; once: each on a connection of its own.
+// newTransport returns a transport for deliveries; once: a new connection for each.
 func (d *Deliverer) newTransport(once bool) *http.Transport {
-	return &http.Transport{
+	t := &http.Transport{
 		DisableKeepAlives:   once,
 		DialContext:         d.dial,
 		TLSHandshakeTimeout: 10 * time.Second,
 		MaxIdleConns:        1024,
 		MaxIdleConnsPerHost: engine.DefaultParallel,
 		IdleConnTimeout:     30 * time.Second,
-		DisableCompression:  true, // the answer is passed on as it came
+		DisableCompression:  true, // the response is passed on unchanged
 	}
+	if d.cfg.Scheme == "https" {
+		t.DialTLSContext = func(ctx context.Context, network, address string) (net.Conn, error) {
+			return d.dialTLS(ctx, t, network, address)
+		}
+	}
+	return t
 }
 
-// exchange makes the request of a delivery. A kept connection may turn out to
-// have been closed by the destination while it was idle. When it ends before the
-// first byte of an answer, the request is made again, once, on a fresh
-// connection. net/http repeats some methods only, not after the first part of a
-// body, and on every kept connection in turn.
-func (d *Deliverer) exchange(r *http.Request, hops int) (*http.Response, error) {
-	response, again, err := d.try(d.trip, r, hops)
-	if again {
-		response, _, err = d.try(d.fresh, r, hops)
+// dialTLS opens a connection over TLS. A certificate of this server is not verified,
+// so that deliveries to it need neither its CA nor a name in the certificate.
+func (d *Deliverer) dialTLS(ctx context.Context, t *http.Transport, network, address string) (net.Conn, error) {
+	conn, err := d.dial(ctx, network, address)
+	if err != nil {
+		return nil, err
+	}
+	config := t.TLSClientConfig.Clone()
+	if config == nil {
+		config = &tls.Config{MinVersion: tls.VersionTLS12}
+	}
+	if config.ServerName == "" {
+		config.ServerName, _, _ = net.SplitHostPort(address) // as the transport would
+	}
+	if c, ok := conn.(*connection); ok && c.own {
+		config.InsecureSkipVerify = true //nolint:gosec // both ends are this process
+	}
+	ctx, cancel := context.WithTimeout(ctx, t.TLSHandshakeTimeout)
+	defer cancel()
+	secure := tls.Client(conn, config)
+	if err := secure.HandshakeContext(ctx); err != nil {
+		_ = conn.Close() // the handshake has failed
+		return nil, err
+	}
+	return secure, nil
+}
+
+// exchange sends the request of a delivery. The destination may have closed a kept
+// connection while it was idle. If a kept connection ends before the first byte of
+// a response, the request is repeated once, on a new connection. net/http repeats
+// only some methods, not after it has sent part of a body, and on every kept
+// connection in turn.
+func (d *Deliverer) exchange(first *try, r *http.Request, body []byte) (*http.Response, error) {
+	response, err := first.send(d.trip, r, body)
+	if err != nil && first.mayHeal() {
+		again := &try{hops: first.hops}
+		return again.send(d.fresh, r.WithContext(again.traced(first.ctx)), body)
 	}
 	return response, err
 }
 
-// try makes the request once. again reports whether it failed in a way that a
-// fresh connection may heal.
-func (d *Deliverer) try(trip http.RoundTripper, r *http.Request, hops int) (response *http.Response, again bool, err error) {
-	var reused, answered atomic.Bool
-	traced := r.WithContext(httptrace.WithClientTrace(r.Context(), &httptrace.ClientTrace{
-		GotConn: func(c httptrace.GotConnInfo) {
-			reused.Store(c.Reused)
-			markHops(r.Header, c.Conn, hops)
-		},
-		GotFirstResponseByte: func() { answered.Store(true) },
-	}))
-	if r.GetBody != nil { // the transport closes the body of each try
-		traced.Body, _ = r.GetBody() // of bytes in memory: never fails
+// try is one request of a delivery, and what is known about its connection. The trace
+// and the body are part of it, so that a try costs one allocation.
+type try struct {
+	ctx      context.Context // without the trace
+	header   http.Header     // of the request
+	hops     int
+	reused   atomic.Bool
+	answered atomic.Bool
+
+	trace httptrace.ClientTrace
+	body  bytes.Reader
+}
+
+// traced returns a context that reports the connection of a request to t.
+func (t *try) traced(ctx context.Context) context.Context {
+	t.ctx, t.trace = ctx, httptrace.ClientTrace{GotConn: t.gotConn, GotFirstResponseByte: t.gotFirstByte}
+	return httptrace.WithClientTrace(ctx, &t.trace)
+}
+
+// send sends a request with a context of traced. Each try has its own reader of the
+// body, because the transport closes it. The transport must recognize the reader as one
+// of memory: it then writes headers and body to the connection at once.
+func (t *try) send(trip http.RoundTripper, r *http.Request, body []byte) (*http.Response, error) {
+	t.header = r.Header
+	if r.Body = http.NoBody; len(body) > 0 {
+		t.body.Reset(body)
+		r.Body = io.NopCloser(&t.body)
 	}
-	response, err = trip.RoundTrip(traced) // never follows a redirect
-	return response, err != nil && reused.Load() && !answered.Load() && r.Context().Err() == nil, err
+	return trip.RoundTrip(r) // never follows a redirect
+}
+
+func (t *try) gotConn(c httptrace.GotConnInfo) {
+	t.reused.Store(c.Reused)
+	markHops(t.header, c.Conn, t.hops)
+}
+
+func (t *try) gotFirstByte() { t.answered.Store(true) }
+
+// mayHeal reports whether a failed request may succeed on a new connection.
+func (t *try) mayHeal() bool {
+	return t.reused.Load() && !t.answered.Load() && t.ctx.Err() == nil
 }
 
 // underlyingConn is the connection under TLS.
@@ -173,25 +235,25 @@ func underlyingConn(c net.Conn) net.Conn {
 	return c
 }
 
-// advertises reports whether plain requests to a host are meant for the first
-// listener of this server. Those of HTTPS go through whatever speaks it.
+// advertises reports whether a host is the advertised address of the first listener
+// of this server. It is false if the schemes differ: when a server without TLS
+// advertises HTTPS, requests must go through the proxy that speaks it.
 func (d *Deliverer) advertises(host string) bool {
-	at := d.cfg.Advertise
-	return at != nil && len(d.cfg.Own()) > 0 && at.Scheme == "http" && withPort(host) == withPort(at.Host)
+	at, scheme := d.cfg.Advertise, d.cfg.Scheme
+	return at != nil && len(d.cfg.Own()) > 0 && at.Scheme == scheme && withPort(scheme, host) == withPort(scheme, at.Host)
 }
 
-// withPort is the host of a plain request with its port, in the one form that
-// compares.
-func withPort(host string) string {
+// withPort returns the host of a request with its port, in a form that can be compared.
+func withPort(scheme, host string) string {
 	port := (&url.URL{Host: host}).Port()
 	if port == "" {
-		port = "80"
+		port = map[string]string{"http": "80", "https": "443"}[scheme]
 	}
 	return net.JoinHostPort(origin.HostName(host), port)
 }
 
-// markHops puts the count into the header of a delivery that is about to leave
-// over a connection, if that leads to this server.
+// markHops sets the number of hops in the header of a delivery, if its connection
+// leads to this server.
 func markHops(h http.Header, conn net.Conn, hops int) {
 	delete(h, wire.HopsHeader)
 	if c, ok := underlyingConn(conn).(*connection); ok && c.own {

@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
-	"maps"
 	"net"
 	"net/http"
 	"net/url"
@@ -27,19 +26,25 @@ import (
 	"github.com/understudy-mock/understudy/mockserver/tenant"
 	"github.com/understudy-mock/understudy/mockserver/wire"
 	"github.com/understudy-mock/understudy/spec"
+	"github.com/understudy-mock/understudy/spec/header"
 	"github.com/understudy-mock/understudy/spec/mask"
 )
 
-// Config is what deliveries need of a server.
+// Config configures deliveries.
 type Config struct {
-	Own       func() []net.Listener                     // the listeners of this server, the first one that of the messaging API
-	Advertise *url.URL                                  // how clients reach the first one; nil: by its address
+	Own       func() []net.Listener                     // the listeners of this server, first that of the messaging API
+	Advertise *url.URL                                  // URL at which clients reach the first one; nil: its address
+	Scheme    string                                    // what the listeners speak: http or https
 	Outbound  string                                    // deliveries that no stub answers: allow ("" as well), loopback-only, stub-only
-	Transport func(http.RoundTripper) http.RoundTripper // between the server and its destinations; nil: nothing
+	Transport func(http.RoundTripper) http.RoundTripper // wraps the transport of deliveries; nil: no wrapper
+
+	// Sign marks a request to another server of the fleet as a delivery, in a copy of its
+	// headers; nil: no fleet.
+	Sign func(r *http.Request, hops int)
 
 	MaxResponse int64               // bytes of an answer that are kept
-	Room        *semaphore.Weighted // bytes of large answers that are being read
-	MaxRoom     int64               // of Room: what one answer may take
+	Room        *semaphore.Weighted // bounds the bytes of large answers that are read at the same time
+	MaxRoom     int64               // largest part of Room that one answer takes, in bytes
 
 	Wall  *clock.Real
 	Log   *slog.Logger
@@ -56,14 +61,14 @@ type Deliverer struct {
 	fresh       http.RoundTripper // keeps none
 }
 
-// New makes the deliverer of a server. It opens no connection yet.
+// New returns the deliverer of a server. It opens no connections.
 func New(cfg Config) *Deliverer {
 	d := &Deliverer{cfg: cfg, dialer: net.Dialer{Timeout: 10 * time.Second}, connections: connections{open: map[ends]bool{}}}
 	d.trip, d.fresh = d.through(d.newTransport(false)), d.through(d.newTransport(true))
 	return d
 }
 
-// through is a transport with what the configuration puts around it.
+// through applies Config.Transport to a transport.
 func (d *Deliverer) through(t *http.Transport) http.RoundTripper {
 	d.transports = append(d.transports, t)
 	if d.cfg.Transport != nil {
@@ -72,21 +77,20 @@ func (d *Deliverer) through(t *http.Transport) http.RoundTripper {
 	return t
 }
 
-// Close closes the connections that are kept. What is in flight ends with the
-// accounts.
+// Close closes idle connections. Attempts in flight end when their accounts close.
 func (d *Deliverer) Close() {
 	for _, t := range d.transports {
 		t.CloseIdleConnections()
 	}
 }
 
-// To is the deliverer of one account.
+// To returns the function that makes the attempts of one account.
 func (d *Deliverer) To(r *tenant.Registry, w *tenant.Tenant) func(context.Context, engine.Attempt) engine.Outcome {
 	return func(ctx context.Context, a engine.Attempt) engine.Outcome { return d.deliver(ctx, r, w, a) }
 }
 
-// deliver makes one attempt: stub or network, then the journal. The engine calls it
-// without its lock, and attempts of one account run side by side.
+// deliver makes one attempt, by a stub or over the network, and records it in the
+// journal. The engine calls it without its lock, concurrently.
 func (d *Deliverer) deliver(ctx context.Context, r *tenant.Registry, w *tenant.Tenant, a engine.Attempt) engine.Outcome {
 	m := a.Message
 	dialect := r.Dialect(w, m.Options.Dialect)
@@ -97,7 +101,7 @@ func (d *Deliverer) deliver(ctx context.Context, r *tenant.Registry, w *tenant.T
 	if m.Options.Dialect == "" && (m.Role == engine.RoleCallback || m.Role == engine.RoleFailureCallback) {
 		body = dialect.BrandJSON(body) // JSON that the engine wrote
 	}
-	header, err := deliveryHeader(dialect, a, body, r.SignedAt(a.At))
+	headers, err := deliveryHeader(dialect, a, body, r.SignedAt(a.At))
 	if err != nil {
 		return engine.Outcome{Err: err.Error()}
 	}
@@ -106,8 +110,8 @@ func (d *Deliverer) deliver(ctx context.Context, r *tenant.Registry, w *tenant.T
 		limit = engine.DefaultTimeout
 	}
 	stubbed, nearMiss := false, ""
-	out := w.Faults.Attempt(ctx, m.URL, header, func() (out engine.Outcome) {
-		asked := &stub.Request{Message: m.ID, Method: m.Method, URL: m.URL, Header: header, Body: body}
+	out := w.Faults.Attempt(ctx, m.URL, headers, func() (out engine.Outcome) {
+		asked := &stub.Request{Message: m.ID, Method: m.Method, URL: m.URL, Header: headers, Body: body}
 		if out, stubbed = w.Stubs.Answer(asked, limit); stubbed {
 			return out
 		}
@@ -119,19 +123,20 @@ func (d *Deliverer) deliver(ctx context.Context, r *tenant.Registry, w *tenant.T
 		if why := d.mayLeave(target); why != "" {
 			return engine.Outcome{Err: "delivery to " + target + " was not made: " + why}
 		}
-		defer w.Outside.Leave()()
+		w.Outside.Leave()
+		defer w.Outside.Return()
 		start := d.cfg.Wall.Now()
-		out = d.call(ctx, &m, target, header, body, limit)
+		out = d.call(ctx, &m, target, headers, body, limit)
 		if !r.Repeats(w) {
 			out.Took = d.cfg.Wall.Now().Sub(start)
 		}
 		return out
 	})
-	out.BytesUp = len(body) + journal.HeaderSize(header)
+	out.BytesUp = len(body) + journal.HeaderSize(headers)
 	out.BytesIn = len(out.Body) + journal.HeaderSize(http.Header(out.Header))
-	w.Deliveries.Add(journal.Delivery{
+	w.Deliveries.Add(&journal.Delivery{
 		At: a.At.UnixMilli(), RealAt: r.RealTime(w), MessageID: m.ID, Role: string(m.Role), Attempt: a.Number, URL: mask.URL(m.URL), Method: m.Method,
-		Request:  journal.Message{Header: header, Body: body},
+		Request:  journal.Message{Header: headers, Body: body},
 		Response: journal.Message{Status: out.Status, Header: http.Header(out.Header), Body: out.Body},
 		Error:    mask.Text(out.Err), Note: out.Note, Stubbed: stubbed, NearMiss: mask.Text(nearMiss), DurationMs: float64(out.Took.Microseconds()) / 1000,
 	})
@@ -140,49 +145,53 @@ func (d *Deliverer) deliver(ctx context.Context, r *tenant.Registry, w *tenant.T
 	return out
 }
 
-// deliveryHeader is what the destination gets: what was forwarded, what delivery adds
-// (wire.md, "Deliveries"), the signature; in the dialect's names.
+// deliveryHeader returns the headers of a delivery: the forwarded ones, those that a
+// delivery adds (wire.md, "Deliveries"), and the signature, in the names of a dialect.
 func deliveryHeader(dialect *spec.Dialect, a engine.Attempt, body []byte, signed time.Time) (http.Header, error) {
 	m := a.Message
-	h := make(http.Header, len(m.Forward)+10)
-	maps.Copy(h, m.Forward)
-	delete(h, wire.HopsHeader) // a publisher's own says nothing
-	retried := []string{strconv.Itoa(a.Number)}
-	h["Svc-Message-Id"] = []string{m.ID}
-	h["Svc-Retried"] = retried
+	const most = 8 // headers that are added below to most messages, with one value each
+	forward := m.Headers.Forward()
+	names := forward.Len()
+	h, values := make(http.Header, names+most), make([]string, 0, names+most)
+	values = forward.CopyTo(engine.Header(h), values)
+	delete(h, wire.HopsHeader) // one from the publisher means nothing
+	add := func(name, value string) {
+		values = append(values, value)
+		n := len(values)
+		h[name] = values[n-1 : n : n]
+	}
+	add(header.MessageID, m.ID)
+	add(header.Retried, strconv.Itoa(a.Number))
 	if m.RunID != "" && m.Role != engine.RoleCall {
-		ofRun(h, a)
+		ofRun(add, a)
 	}
-	added := map[string]string{
-		"Svc-Topic-Name":  m.Group,
-		"Svc-Schedule-Id": m.ScheduleID,
-		"Svc-Caller-Ip":   m.CallerIP,
-	}
-	for name, v := range added {
-		if v != "" {
-			h[name] = []string{v}
+	for _, one := range [...]struct{ name, value string }{{header.TopicName, m.Group}, {header.ScheduleID, m.ScheduleID}, {header.CallerIP, m.CallerIP}} {
+		if one.value != "" {
+			add(one.name, one.value)
 		}
 	}
 	if h.Get("User-Agent") == "" {
-		h["User-Agent"] = []string{dialect.UserAgent}
+		add("User-Agent", dialect.UserAgent)
 	}
 	token, err := signDelivery(dialect, a, body, signed)
 	if err != nil {
 		return nil, fmt.Errorf("signature: %w", err)
 	}
-	h["Svc-Signature"] = []string{token}
+	add(header.Signature, token)
 	return dialect.BrandHeader(h), nil
 }
 
 // ofRun adds the effective configuration to a call of a workflow endpoint
 // (wire.md, "Calls to a workflow endpoint").
-func ofRun(h http.Header, a engine.Attempt) {
-	h["Svc-Retries"], h["Svc-Max-Retries"] = []string{strconv.Itoa(a.Number)}, []string{strconv.Itoa(a.Message.MaxRetries)}
+func ofRun(add func(name, value string), a engine.Attempt) {
+	add("Svc-Retries", strconv.Itoa(a.Number))
+	add("Svc-Max-Retries", strconv.Itoa(int(a.Message.MaxRetries)))
 	if f := a.Message.Options.RetryDelay; f != nil {
-		h["Svc-Retry-Delay"] = []string{f.String()}
+		add("Svc-Retry-Delay", f.String())
 	}
 	if f := a.Message.Options.Flow; f != nil {
-		h["Svc-Flow-Control-Key"], h["Svc-Flow-Control-Value"] = []string{f.Key}, []string{request.FlowText(f)}
+		add("Svc-Flow-Control-Key", f.Key)
+		add("Svc-Flow-Control-Value", request.FlowText(f))
 	}
 }
 
@@ -190,14 +199,12 @@ func ofRun(h http.Header, a engine.Attempt) {
 func (d *Deliverer) call(ctx context.Context, m *engine.Message, target string, header http.Header, body []byte, timeout time.Duration) engine.Outcome {
 	limited, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
-	request, err := http.NewRequestWithContext(limited, m.Method, target, bytes.NewReader(body))
+	first := &try{hops: m.Options.Hops + 1}
+	request, err := http.NewRequestWithContext(first.traced(limited), m.Method, target, nil)
 	if err != nil {
 		return engine.Outcome{Err: "request cannot be made: " + err.Error()}
 	}
-	request.Header = header
-	if len(body) == 0 {
-		request.Body, request.ContentLength = http.NoBody, 0
-	}
+	request.Header, request.ContentLength = header, int64(len(body))
 	if host := header.Get("Host"); host != "" {
 		request.Host = host
 	}
@@ -205,7 +212,10 @@ func (d *Deliverer) call(ctx context.Context, m *engine.Message, target string, 
 		password, _ := user.Password()
 		request.SetBasicAuth(user.Username(), password)
 	}
-	response, err := d.exchange(request, m.Options.Hops+1)
+	if d.cfg.Sign != nil {
+		d.cfg.Sign(request, first.hops)
+	}
+	response, err := d.exchange(first, request, body)
 	if err != nil {
 		return engine.Outcome{Err: cmp.Or(spec.WrongScheme(target, err.Error()), whyNot(ctx, err, timeout)+maybeTLS(target, err))}
 	}
@@ -222,13 +232,15 @@ func (d *Deliverer) call(ctx context.Context, m *engine.Message, target string, 
 	return engine.Outcome{Status: response.StatusCode, Header: engine.Header(response.Header), Body: answer, Note: note}
 }
 
-// read takes an answer. A large one waits until there is room for it, so that
-// those of all attempts at once are bounded; the second value is the room that it
-// has taken.
+// read reads an answer. A large one waits for room, so that the answers of all
+// concurrent attempts are bounded. The caller must release the taken room.
 func (d *Deliverer) read(ctx context.Context, response *http.Response) (answer []byte, taken int64, err error) {
 	limit := d.cfg.MaxResponse
-	body := io.LimitReader(response.Body, limit)
+	var body io.Reader = response.Body
 	length := min(response.ContentLength, limit)
+	if length < 0 || length < response.ContentLength { // otherwise the body ends by itself
+		body = io.LimitReader(body, limit)
+	}
 	if length < 0 {
 		start, err := request.ReadAll(io.LimitReader(body, request.SmallBody), -1)
 		if err != nil || len(start) < request.SmallBody {
@@ -255,7 +267,7 @@ func maybeTLS(target string, err error) string {
 	return ""
 }
 
-// whyNot says in one line at which station a call failed.
+// whyNot describes in one line at which stage a call failed.
 func whyNot(ctx context.Context, err error, timeout time.Duration) string {
 	var dns *net.DNSError
 	var op *net.OpError

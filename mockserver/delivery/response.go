@@ -12,13 +12,13 @@ import (
 const (
 	// DefaultMaxResponse is how much of a destination's answer is kept, in bytes.
 	DefaultMaxResponse = 10 << 20
-	// countedTimes is how many times as much of an answer of unknown length is read, to
-	// count it.
+	// countedTimes limits how much of an answer of unknown length is read to count its
+	// bytes, as a multiple of what is kept.
 	countedTimes = 10
 )
 
-// cutResponse looks at the beginning of an answer, as far as it is kept. The note
-// says how long the answer is when that is not all of it. It counts in any case.
+// cutResponse returns the part of an answer that is kept. If the answer is longer,
+// the note says how long; the attempt counts as answered all the same.
 func cutResponse(r *http.Response, kept []byte, limit int64) (body []byte, note string) {
 	if int64(len(kept)) < limit {
 		return kept, ""
@@ -36,7 +36,7 @@ func cutResponse(r *http.Response, kept []byte, limit int64) (body []byte, note 
 	return wholeCharacters(kept), fmt.Sprintf("answer is %s%d bytes long; the limit is %d (%s), and the rest is not kept", more, length, limit, response.ByteSize(limit))
 }
 
-// wholeCharacters leaves out the beginning of a character at the end of a text.
+// wholeCharacters removes an incomplete UTF-8 character at the end of a text.
 func wholeCharacters(text []byte) []byte {
 	for i := 1; i < utf8.UTFMax && i <= len(text); i++ {
 		if last := text[len(text)-i:]; utf8.RuneStart(last[0]) {

@@ -1,12 +1,12 @@
-// Package fault makes something go wrong on purpose: with answers of the
-// interface, or with the deliveries of an account.
+// Package fault injects failures by rules: into the responses of the interface,
+// or into the deliveries of an account.
 //
 //	var faults fault.List
 //	rule, err := (&fault.Rule{On: "delivery", URL: "*", Drop: true, Times: 2}).Compile(known)
 //	faults.Add(rule)
 //	outcome := faults.Attempt(ctx, url, header, deliver) // the connection ends, twice
 //
-// The first rule that fits and is due decides; the same seed draws the same. Where
-// a rule says nothing, all goes as it would without: Respond has no response, and
-// Attempt makes the delivery.
+// The first rule that matches and is due applies. Rules with a probability draw
+// from a seed, so that a test can repeat them. Without a matching rule, Respond
+// returns no response, and Attempt makes the delivery.
 package fault

@@ -11,25 +11,26 @@ import (
 	"time"
 
 	"github.com/understudy-mock/understudy/engine"
+	"github.com/understudy-mock/understudy/engine/refusal"
 	"github.com/understudy-mock/understudy/mockserver/pause"
 	"github.com/understudy-mock/understudy/mockserver/response"
 	"github.com/understudy-mock/understudy/mockserver/stub"
 )
 
-// Rule is a rule that makes something go wrong: on our own API, or on the
-// deliveries of an account. The first rule that fits and is due decides.
+// Rule injects failures into the API of the server or into the deliveries of an
+// account. The first rule that matches and is due applies.
 type Rule struct {
 	On        string            `json:"on"`                  // api, or delivery
-	Preset    string            `json:"preset,omitempty"`    // of an api: rate-limit-daily, rate-limit-burst
-	Operation string            `json:"operation,omitempty"` // operationId, api only; "": any but those of the control API
+	Preset    string            `json:"preset,omitempty"`    // api only: rate-limit-daily or rate-limit-burst
+	Operation string            `json:"operation,omitempty"` // operationId, api only; "": any except those of the control API
 	URL       string            `json:"url,omitempty"`       // delivery only, as in a stub; "": any
-	Header    map[string]string `json:"header,omitempty"`    // of the request; all must be there with these values
+	Header    map[string]string `json:"header,omitempty"`    // of the request; all must be present with these values
 
-	Status    int               `json:"status,omitempty"`  // api: answered instead
-	Headers   map[string]string `json:"headers,omitempty"` // of that answer
+	Status    int               `json:"status,omitempty"`  // api: of the response that replaces the normal one
+	Headers   map[string]string `json:"headers,omitempty"` // of that response
 	Body      string            `json:"body,omitempty"`
 	Delay     string            `json:"delay,omitempty"`     // api: real time; delivery: on the account's clock
-	Drop      bool              `json:"drop,omitempty"`      // api: the answer breaks off; delivery: the connection ends without one
+	Drop      bool              `json:"drop,omitempty"`      // api: the response breaks off; delivery: the connection closes without one
 	Duplicate bool              `json:"duplicate,omitempty"` // delivery: it is made twice
 	Reorder   bool              `json:"reorder,omitempty"`   // delivery: the next one overtakes it
 
@@ -37,7 +38,7 @@ type Rule struct {
 	Probability float64 `json:"probability,omitempty"` // 0 to 1, drawn from the seed; 0: always
 }
 
-// presetRules are answers that clients know, ready-made (wire.md, "Rate-limit responses").
+// presetRules are responses that clients handle specially (wire.md, "Rate-limit responses").
 var presetRules = map[string]Rule{
 	"rate-limit-burst": {Status: http.StatusTooManyRequests, Body: `{"error":"burst rate limit exceeded"}`, Headers: map[string]string{
 		"Burst-RateLimit-Limit": "100", "Burst-RateLimit-Remaining": "0", "Burst-RateLimit-Reset": "1",
@@ -47,7 +48,7 @@ var presetRules = map[string]Rule{
 	}},
 }
 
-// Compiled is a rule in force.
+// Compiled is a rule that Compile has checked and prepared.
 type Compiled struct {
 	Rule
 	match *stub.Compiled
@@ -55,43 +56,47 @@ type Compiled struct {
 	left  int
 }
 
-// Compile refuses a rule that cannot be, and says why. known says which
-// operations there are.
+// Compile checks and prepares a rule. The error for an invalid rule has a place such as
+// /delay. known reports whether an operation exists.
 func (f *Rule) Compile(known func(operation string) bool) (*Compiled, error) {
-	refuse := func(key, accepted string) (*Compiled, error) {
-		return nil, response.Invalid(fmt.Sprintf("fault: %s: must be %s", key, accepted))
+	refuse := func(key, value, want string) (*Compiled, error) { // key is a JSON pointer in the rule
+		return nil, &refusal.Error{Place: key, Value: value, Want: want, Kind: refusal.Invalid}
 	}
 	out := &Compiled{Rule: *f, left: f.Times}
 	if f.Preset != "" {
 		p, ok := presetRules[f.Preset]
 		if !ok || f.On != "api" {
-			return refuse("preset "+strconv.Quote(f.Preset), "rate-limit-daily or rate-limit-burst, on api")
+			return refuse("/preset", f.Preset, "rate-limit-daily or rate-limit-burst, with on: api")
 		}
 		out.Status, out.Body, out.Headers = p.Status, p.Body, p.Headers
 	}
 	switch {
 	case f.On != "api" && f.On != "delivery":
-		return refuse("on "+strconv.Quote(f.On), "api or delivery")
+		return refuse("/on", f.On, "api or delivery")
 	case f.On == "api" && (f.URL != "" || f.Duplicate || f.Reorder):
-		return refuse("url, duplicate and reorder", "nothing: they are for deliveries")
+		return refuse("/on", f.On, "delivery with url, duplicate or reorder")
 	case f.On == "delivery" && (f.Operation != "" || f.Status != 0 || f.Body != "" || f.Headers != nil):
-		return refuse("operation, status, headers and body", "nothing: they are for the api; a stub answers deliveries")
+		return refuse("/on", f.On, "api with operation, status, headers or body; a stub answers deliveries")
 	case f.Operation != "" && !known(f.Operation):
-		return refuse("operation "+strconv.Quote(f.Operation), "an operationId; `understudy spec` lists them")
+		return refuse("/operation", f.Operation, "an operationId; `understudy spec` lists them")
 	case out.Status != 0 && (out.Status < 200 || out.Status > 599):
-		return refuse("status "+strconv.Itoa(out.Status), "200 to 599")
+		return refuse("/status", strconv.Itoa(out.Status), "an integer from 200 to 599")
 	case f.Probability < 0 || f.Probability > 1:
-		return refuse("probability", "0 to 1")
+		return refuse("/probability", strconv.FormatFloat(f.Probability, 'g', -1, 64), "a number from 0 to 1")
 	case f.Times < 0:
-		return refuse("times", "a whole number from 0 up")
+		return refuse("/times", strconv.Itoa(f.Times), "an integer of 0 or more")
 	case out.Status == 0 && f.Delay == "" && !f.Drop && !f.Duplicate && !f.Reorder:
-		return refuse("the rule", "at least one of status, delay, drop, duplicate and reorder, or a preset")
+		return refuse("", "", "an object with at least one of status, delay, drop, duplicate, reorder, preset")
 	}
 	var err error
 	if f.Delay != "" {
 		if out.delay, err = response.Duration(f.Delay); err != nil || out.delay < 0 {
-			return refuse("delay "+strconv.Quote(f.Delay), "a duration such as 3s")
+			return refuse("/delay", f.Delay, "a duration such as 3s")
 		}
+	}
+	answer := stub.Answer{Headers: f.Headers}
+	if err := answer.CheckHeaders(""); err != nil {
+		return nil, err
 	}
 	url := f.URL
 	if url == "" {
@@ -101,15 +106,16 @@ func (f *Rule) Compile(known func(operation string) bool) (*Compiled, error) {
 	return out, err
 }
 
-// List are the rules of one account.
+// List holds the rules of one account. It is safe for concurrent use.
 type List struct {
 	mu    sync.Mutex
 	list  []*Compiled
 	draw  *rand.Rand
-	ahead chan struct{} // closed when a delivery overtakes the one that waits
+	ahead chan struct{} // closed when a delivery overtakes the waiting one; nil: none waits
 }
 
-// Set replaces all rules; the same seed draws the same again.
+// Set replaces all rules. The same seed repeats the same draws; 0 means a random
+// seed.
 func (f *List) Set(list []*Compiled, seed uint64) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -120,7 +126,7 @@ func (f *List) Set(list []*Compiled, seed uint64) {
 	f.draw = rand.New(rand.NewPCG(seed, 1))
 }
 
-// Get lists the rules that are still due.
+// Get lists the rules that still apply, with the number of times left.
 func (f *List) Get() []Rule {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -135,7 +141,7 @@ func (f *List) Get() []Rule {
 	return out
 }
 
-// due is the rule for an operation or a URL, nil for none.
+// due returns the rule for an operation or a URL, and counts its use; nil for none.
 func (f *List) due(on, operation, url string, h http.Header) *Compiled {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -152,7 +158,7 @@ func (f *List) due(on, operation, url string, h http.Header) *Compiled {
 	return nil
 }
 
-// breakOff begins an answer and ends the connection in the middle of it.
+// breakOff begins a response and closes the connection in the middle of it.
 func breakOff(w http.ResponseWriter, _ *http.Request) {
 	w.Header().Set("Content-Type", "application/json")
 	w.Header().Set("Content-Length", "4096")
@@ -161,10 +167,10 @@ func breakOff(w http.ResponseWriter, _ *http.Request) {
 	panic(http.ErrAbortHandler) // net/http closes the connection
 }
 
-// Attempt makes a delivery as the rules want it.
+// Attempt makes a delivery, with the failure of the matching rule if there is one.
 func (f *List) Attempt(ctx context.Context, url string, h http.Header, deliver func() engine.Outcome) engine.Outcome {
 	f.mu.Lock()
-	if f.ahead != nil { // this one overtakes
+	if f.ahead != nil { // this delivery overtakes the waiting one
 		close(f.ahead)
 		f.ahead = nil
 	}
@@ -191,31 +197,32 @@ func (f *List) Attempt(ctx context.Context, url string, h http.Header, deliver f
 	return out
 }
 
-// reorderLimit is the real time that a delivery waits to be overtaken.
+// reorderLimit is how long, in real time, a delivery waits to be overtaken.
 const reorderLimit = 200 * time.Millisecond
 
-// CompileAll compiles rules, or says which of them cannot be.
+// CompileAll compiles rules. It returns the error of the first invalid one, with
+// a place such as /0/delay.
 func CompileAll(rules []Rule, known func(operation string) bool) ([]*Compiled, error) {
 	list := make([]*Compiled, len(rules))
 	for i := range rules {
 		compiled, err := rules[i].Compile(known)
 		if err != nil {
-			return nil, err
+			return nil, refusal.At(fmt.Sprint("/", i), err)
 		}
 		list[i] = compiled
 	}
 	return list, nil
 }
 
-// Add puts a rule behind those that are there.
+// Add appends a rule.
 func (f *List) Add(one *Compiled) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.list = append(f.list, one)
 }
 
-// Respond lets a rule answer in place of an operation. A rule that only delays
-// has let its time go by when this returns.
+// Respond returns the response of the rule that matches a call; false for none,
+// and for a rule that only delays. It returns after the delay.
 func (f *List) Respond(ctx context.Context, operation, path string, h http.Header) (out response.Response, scripted bool) {
 	rule := f.due("api", operation, path, h)
 	if rule == nil {
@@ -228,7 +235,7 @@ func (f *List) Respond(ctx context.Context, operation, path string, h http.Heade
 		return response.Response{Stream: breakOff}, true
 	}
 	if rule.Status == 0 {
-		return response.Response{}, false // only late
+		return response.Response{}, false // the rule only delays
 	}
 	header := http.Header{}
 	for name, v := range rule.Headers {

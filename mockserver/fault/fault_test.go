@@ -54,7 +54,7 @@ func TestAttempt(t *testing.T) {
 		made  int
 		after time.Duration
 	}{
-		"no rule fits":                {fault.Rule{On: "delivery", URL: "https://other.test/*", Drop: true}, 1, 0},
+		"no rule matches":             {fault.Rule{On: "delivery", URL: "https://other.test/*", Drop: true}, 1, 0},
 		"dropped":                     {fault.Rule{On: "delivery", Drop: true}, 0, 0},
 		"duplicated":                  {fault.Rule{On: "delivery", Duplicate: true}, 2, 0},
 		"late on the account's clock": {fault.Rule{On: "delivery", Delay: "1h"}, 1, time.Hour},
@@ -79,18 +79,18 @@ func TestAttempt(t *testing.T) {
 func TestRulesThatCannotBe(t *testing.T) {
 	t.Parallel()
 	for name, rule := range map[string]fault.Rule{
-		"no place":               {Drop: true},
-		"unknown operation":      {On: "api", Operation: "nothing", Status: 500},
-		"a status for delivery":  {On: "delivery", Status: 500},
-		"a URL for the api":      {On: "api", URL: "*", Status: 500},
-		"nothing goes wrong":     {On: "api"},
-		"probability above 1":    {On: "api", Status: 500, Probability: 2},
-		"a delay without a unit": {On: "api", Delay: "soon"},
+		"neither api nor delivery": {Drop: true},
+		"unknown operation":        {On: "api", Operation: "nothing", Status: 500},
+		"a status for delivery":    {On: "delivery", Status: 500},
+		"a URL for the api":        {On: "api", URL: "*", Status: 500},
+		"no failure":               {On: "api"},
+		"probability above 1":      {On: "api", Status: 500, Probability: 2},
+		"a delay without a unit":   {On: "api", Delay: "soon"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			if _, err := rule.Compile(func(string) bool { return false }); err == nil {
-				t.Error("it is accepted")
+				t.Error("got no error, want one")
 			}
 		})
 	}

@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// bitField is BITFIELD: integers of any width inside a string.
+// bitField implements BITFIELD: integers of any width inside a string.
 func bitField(e *embedded, c *connection, args []string) any {
 	value := c.look("GET", args[0])
 	if f, failed := value.(failure); failed {
@@ -66,7 +66,7 @@ func bitField(e *embedded, c *connection, args []string) any {
 	return replies
 }
 
-// bits is a string as bits, and the place of one integer in it.
+// bits is a string as bits, and the position of one integer in it.
 type bits struct {
 	data   []byte
 	offset int
@@ -74,8 +74,8 @@ type bits struct {
 	signed bool
 }
 
-// place goes to an integer: its type such as u8 or i16, and its offset in bits,
-// or after # in integers of that width.
+// place sets the position by a type, such as u8 or i16, and an offset in bits or,
+// after #, in integers of that width. It returns an error text, "" for none.
 func (b *bits) place(kind, offset string) string {
 	width, err := strconv.Atoi(kind[min(1, len(kind)):])
 	b.signed = strings.HasPrefix(strings.ToLower(kind), "i")
@@ -94,8 +94,8 @@ func (b *bits) place(kind, offset string) string {
 	return ""
 }
 
-// get reads bit by bit: a field may begin within a byte. What lies behind the data
-// is 0.
+// get reads bit by bit, because a field may begin within a byte. Bits after the data
+// are 0.
 func (b *bits) get() int64 {
 	n := uint64(0)
 	for i := b.offset; i < b.offset+b.width; i++ {
@@ -110,7 +110,7 @@ func (b *bits) get() int64 {
 	return int64(n)
 }
 
-// set makes the data long enough first; bits beside the field stay.
+// set extends the data if necessary. Bits outside the field do not change.
 func (b *bits) set(value int64) {
 	if need := (b.offset + b.width + 7) / 8; need > len(b.data) {
 		b.data = append(b.data, make([]byte, need-len(b.data))...)
@@ -125,7 +125,7 @@ func (b *bits) set(value int64) {
 	}
 }
 
-// fit brings a number into the range of the type; not ok: overflow forbids it.
+// fit converts a number to the range of the type; false if overflow is FAIL.
 func (b *bits) fit(n *big.Int, overflow string) (int64, bool) {
 	size := new(big.Int).Lsh(big.NewInt(1), uint(b.width))
 	low, high := new(big.Int), new(big.Int).Sub(size, big.NewInt(1))

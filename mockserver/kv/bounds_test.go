@@ -9,7 +9,7 @@ import (
 	"github.com/understudy-mock/understudy/mockserver/kv"
 )
 
-// bombs are commands that would end the process, or never end.
+// bombs are commands that would crash the process or never return.
 var bombs = []struct {
 	name, want string
 	commands   [][]any
@@ -58,6 +58,9 @@ var bombs = []struct {
 	{"recursion", "stack overflow", eval(`local function f() return 1 + f() end return f()`)},
 	{"recursion by tail calls", "stack overflow", eval(`local function f() return f() end return f()`)},
 	{"recursion by tail calls in pcall", "stack overflow", eval(`local function f() return f() end local _, why = pcall(f) return why`)},
+	{"a loop in each of many nested calls of pcall", "script killed", eval(`local n=0 local function f() n=n+1 if n<1900 then pcall(f) end while true do end end f()`)},
+	{"a loop in each of many nested calls of xpcall", "script killed", eval(`local n=0 local function f() n=n+1 if n<1900 then xpcall(f, function() while true do end end) end while true do end end f()`)},
+	{"nested coroutines with deep stacks", "script killed", eval(`local n=0 local function g() n=n+1 if n<300 then coroutine.resume(coroutine.create(function() local function f(i) if i<700 then return 1+f(i+1) end g() return 1 end f(0) end)) end while true do end end g()`)},
 	{"recursion by pcall", "after all", eval(`local function f() return pcall(f) end f() return {err = 'after all'}`)},
 	{"a reply that contains itself", "nest too deep", eval(`local t={} t[1]=t return t`)},
 	{"a reply that doubles", "reply is over", eval(`local t={1} for i=1,60 do t={t,t} end return t`)},
@@ -124,7 +127,11 @@ func TestTheStoreIsBoundedAsAWhole(t *testing.T) {
 		"zero-filled strings": func(i int) []any { return []any{"SETRANGE", fmt.Sprint("k", i), 50 << 20, "x"} },
 	} {
 		t.Run(name, func(t *testing.T) {
-			store := newKV(t, kv.Config{Token: "secret"})
+			cfg := kv.Config{Token: "secret", Capacity: kv.NewCapacity(32 << 20)} // the default would need hundreds of requests
+			if command(0)[0] == "SETRANGE" {
+				cfg.Capacity = nil
+			}
+			store := newKV(t, cfg)
 			refused := ""
 			for i := 0; i < 400 && refused == ""; i++ {
 				if got := send(t, store, "/", command(i)); strings.Contains(got, "error") {
@@ -146,8 +153,8 @@ func TestTheStoreIsBoundedAsAWhole(t *testing.T) {
 
 func TestAValueThatIsWrittenAgainTakesNoMore(t *testing.T) {
 	t.Parallel()
-	store := newKV(t, kv.Config{Token: "secret"})
-	for i := range 300 {
+	store := newKV(t, kv.Config{Token: "secret", Capacity: kv.NewCapacity(10 << 20)})
+	for i := range 20 {
 		if got := send(t, store, "/", []any{"SET", "k", strings.Repeat("x", 1<<20)}); got != `{"result":"OK"}` {
 			t.Fatalf("SET number %d: %s", i, got)
 		}

@@ -9,30 +9,29 @@ import (
 	"sync/atomic"
 )
 
-// Bounds of the embedded store in bytes. Those of keys, values and requests are
-// the service's published ones; so is the capacity, which is that of its free
-// databases.
+// Limits of the embedded store in bytes. Those of keys and values are the limits
+// that the service publishes; the capacity is that of its free databases.
 const (
 	maxKey          = 32 << 10
 	maxRecord       = 100 << 20 // a value with all of its elements
-	defaultCapacity = 256 << 20 // everything
-	maxReplies      = 32 << 20  // what one request may answer
-	maxRepeats      = 1_000_000 // members that one command may pick, the same one repeatedly
+	defaultCapacity = 256 << 20 // all data
+	maxReplies      = 32 << 20  // all replies to one request
+	maxRepeats      = 1_000_000 // members that one command may pick with repetition
 )
 
-// Capacity is what embedded stores may hold together.
+// Capacity limits the memory that embedded stores use together.
 type Capacity struct {
 	limit int64
 	used  atomic.Int64
 }
 
-// NewCapacity is a capacity of limit bytes, for one store or for several.
+// NewCapacity returns a capacity of limit bytes, for one or several stores.
 func NewCapacity(limit int64) *Capacity { return &Capacity{limit: limit} }
 
-// Used is how many bytes the stores hold at most.
+// Used returns an upper bound of the bytes that the stores use.
 func (c *Capacity) Used() int64 { return c.used.Load() }
 
-// full is the refusal of a command for which there is no room.
+// full returns the error text for a command that exceeds the capacity.
 func (c *Capacity) full() string {
 	return fmt.Sprintf("ERR DB capacity quota exceeded. Limit: %d bytes", c.limit)
 }
@@ -42,7 +41,7 @@ const (
 	errRecordTooLarge = "ERR max single record size exceeded. Limit: 104857600 bytes"
 )
 
-// What is needed beside the bytes that a command brings.
+// Overhead in addition to the bytes of a command.
 const (
 	keyOverhead     = 512      // of a key
 	elementOverhead = 64       // of an element of a list, set, ...
@@ -50,23 +49,23 @@ const (
 )
 
 // growingCommands are the commands that may need more memory; they are refused when
-// there is none. Sorted by name.
+// the capacity is used up. Sorted by name.
 var growingCommands = wordSet(`APPEND BITOP COPY DECR DECRBY GEOADD GEORADIUS GEORADIUSBYMEMBER GETSET HINCRBY HINCRBYFLOAT HMSET HSET
 	HSETEX HSETNX INCR INCRBY INCRBYFLOAT LINSERT LMOVE LPUSH LPUSHX LSET MSET MSETNX PFADD PFMERGE PSETEX PUBLISH RENAME RENAMENX
 	RESTORE RPOPLPUSH RPUSH RPUSHX SADD SDIFFSTORE SET SETBIT SETEX SETNX SETRANGE SINTERSTORE SMOVE SUNIONSTORE XADD
 	XAUTOCLAIM XCLAIM XGROUP XREADGROUP ZADD ZINCRBY ZINTERSTORE ZUNIONSTORE`)
 
-// copyingCommands are the growing commands that copy what other keys hold.
+// copyingCommands are the growing commands that copy the values of other keys.
 var copyingCommands = wordSet(`COPY GEORADIUS GEORADIUSBYMEMBER SDIFFSTORE SINTERSTORE SUNIONSTORE ZINTERSTORE ZUNIONSTORE`)
 
-// usage is how much memory the data need at most, in bytes.
+// usage is an upper bound of the memory that the data need, in bytes.
 type usage struct {
 	used  int64
 	stale bool // something has changed since it was measured
 }
 
-// admit says why a command has to be refused, or "". Growth is counted by what
-// the command brings; only when that reaches a bound, the data are measured.
+// admit returns why a command must be refused, or "". It estimates growth from the
+// size of the command; only when that reaches a limit, it measures the data.
 func (e *embedded) admit(c *connection, name string, args []string) string {
 	if check := boundChecks[name]; check != nil {
 		if text := check(c, args); text != "" {
@@ -95,16 +94,16 @@ func (e *embedded) admit(c *connection, name string, args []string) string {
 	return ""
 }
 
-// count takes note of what the data need now.
+// count records the current usage, here and in the capacity.
 func (e *embedded) count(now usage) {
-	if e.stop.Err() == nil { // else all of it has been given back
+	if e.stop.Err() == nil { // otherwise close has released all of it
 		e.counted.Add(now.used - e.usage.used)
 		e.capacity.used.Add(now.used - e.usage.used)
 	}
 	e.usage = now
 }
 
-// growthOf is by how much a command may enlarge the data, at most.
+// growthOf returns the largest number of bytes by which a command may grow the data.
 func growthOf(c *connection, name string, args []string) int64 {
 	total := int64(0)
 	for _, a := range args[1:] {
@@ -126,7 +125,7 @@ func growthOf(c *connection, name string, args []string) int64 {
 	case (name == "SETRANGE" || name == "SETBIT") && len(args) > 1:
 		n, err := strconv.ParseInt(args[1], 10, 64)
 		if err != nil || n < 0 {
-			return total // the command says so
+			return total // the command reports the error
 		}
 		if name == "SETBIT" {
 			n /= 8
@@ -137,13 +136,13 @@ func growthOf(c *connection, name string, args []string) int64 {
 	return total
 }
 
-// size is what one key needs.
+// size returns the bytes that one key needs; 0 if it does not exist.
 func (c *connection) size(key string) int64 {
-	n, _ := c.look("MEMORY", "USAGE", key).(int64) // null: there is none
+	n, _ := c.look("MEMORY", "USAGE", key).(int64) // null if it does not exist
 	return n
 }
 
-// look runs a command for this side: it takes none of the client's room.
+// look runs a command for internal use. Its reply takes none of the client's room.
 func (c *connection) look(command ...string) any {
 	room := c.out.left
 	defer func() { c.out.left = room }()
@@ -151,7 +150,7 @@ func (c *connection) look(command ...string) any {
 	return c.dispatch(command)
 }
 
-// measure looks at all keys.
+// measure returns the bytes that all keys need.
 func (e *embedded) measure(c *connection) (total int64) {
 	for _, key := range e.redis.DB(0).Keys() {
 		total += c.size(key) + int64(len(key)) + keyOverhead
@@ -159,7 +158,7 @@ func (e *embedded) measure(c *connection) (total int64) {
 	return total
 }
 
-// boundChecks refuse what the library would try without a bound. Sorted by name.
+// boundChecks refuse what the library would do without a limit. Sorted by name.
 var boundChecks = map[string]func(c *connection, args []string) string{
 	"APPEND":       checkAppend,
 	"COPY":         checkCopy,
@@ -171,7 +170,7 @@ var boundChecks = map[string]func(c *connection, args []string) string{
 	"ZRANDMEMBER":  checkRepeats,
 }
 
-// checkAppend refuses a value that becomes too long.
+// checkAppend refuses a value that would become too long.
 func checkAppend(c *connection, args []string) string {
 	if len(args) == 2 {
 		if n, _ := c.look("STRLEN", args[0]).(int64); n+int64(len(args[1])) > maxRecord {
@@ -181,7 +180,7 @@ func checkAppend(c *connection, args []string) string {
 	return ""
 }
 
-// checkCopy refuses another database: there is one.
+// checkCopy refuses another database: there is only one.
 func checkCopy(_ *connection, args []string) string {
 	if len(args) > 2 && !(len(args) == 3 && strings.EqualFold(args[2], "REPLACE")) {
 		return "ERR COPY takes a source, a destination and REPLACE; there is one database only"
@@ -189,8 +188,8 @@ func checkCopy(_ *connection, args []string) string {
 	return ""
 }
 
-// checkRepeats refuses a negative count, which may pick one member repeatedly,
-// beyond the bound.
+// checkRepeats refuses a negative count, which picks members with repetition,
+// beyond maxRepeats.
 func checkRepeats(_ *connection, args []string) string {
 	if len(args) > 1 {
 		if n, err := strconv.ParseInt(args[1], 10, 64); err == nil && n < -maxRepeats {
@@ -200,8 +199,8 @@ func checkRepeats(_ *connection, args []string) string {
 	return ""
 }
 
-// checkFloat refuses numbers whose exponent makes them many megabytes long when
-// they are written out: the increment, and the value that is there.
+// checkFloat refuses an increment or a stored value with an exponent so large that
+// the number would be written with many megabytes of digits.
 func checkFloat(c *connection, read string, args []string) string {
 	if len(args) < 2 {
 		return ""
@@ -217,6 +216,5 @@ func checkFloat(c *connection, read string, args []string) string {
 	return ""
 }
 
-// maxExponent is the largest binary exponent of the numbers of the original
-// server.
+// maxExponent is the largest binary exponent of numbers in the original server.
 const maxExponent = 16384

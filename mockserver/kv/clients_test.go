@@ -16,12 +16,11 @@ import (
 	"github.com/understudy-mock/understudy/spec"
 )
 
-// clientTests are tests in the language of the published clients.
+// clientTests has tests in the language of the published clients.
 const clientTests = "../../conformance/clients/ratelimit"
 
-// TestPublishedPackages runs the published packages against the store alone, over both
-// backends. What the dialect does at the edge of the stand-in is done here by
-// a few lines.
+// TestPublishedPackages runs the published packages against the store alone, with both
+// backends. neutral replaces the handling of dialects in the server.
 func TestPublishedPackages(t *testing.T) {
 	t.Parallel()
 	for _, tool := range []string{"node", "npm"} {
@@ -55,7 +54,7 @@ func TestPublishedPackages(t *testing.T) {
 	}
 }
 
-// neutral renames headers as the edge of the stand-in does.
+// neutral renames headers as the server does.
 func neutral(dialect *spec.Dialect, next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		r.Header = dialect.NeutralHeader(r.Header)
@@ -63,8 +62,8 @@ func neutral(dialect *spec.Dialect, next http.Handler) http.Handler {
 	})
 }
 
-// installed is a folder with the tests and their packages: where they stand if
-// the packages are there, else a copy, so that tests leave nothing behind.
+// installed returns a folder with the tests and their packages: clientTests if the
+// packages are installed there, otherwise a temporary copy.
 func installed(t *testing.T) string {
 	t.Helper()
 	if _, err := os.Stat(filepath.Join(clientTests, "node_modules")); err == nil {
@@ -82,8 +81,8 @@ func installed(t *testing.T) string {
 	return dir
 }
 
-// pluginEvents lets the plugin count three requests of which it allows one, now,
-// and returns its prefix.
+// pluginEvents sends three requests through the plugin, which allows one, and returns
+// the prefix of its events.
 func pluginEvents(t *testing.T, url string) string {
 	t.Helper()
 	cfg := strategyOf(url, "fixed-window", 1, time.Now)

@@ -2,6 +2,6 @@ package kv
 
 import "time"
 
-// wallTime is the time of a store whose owner gave no clock; the only place of
-// this package that reads it.
+// wallTime is the default of Config.Now. It is the only place in this package that
+// reads the wall clock.
 func wallTime() time.Time { return time.Now() }

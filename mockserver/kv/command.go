@@ -9,29 +9,31 @@ import (
 	"net/http"
 	"net/url"
 	"strings"
+
+	"github.com/understudy-mock/understudy/internal/jsonsyntax"
 )
 
-// kind is what a request asks for.
+// kind is the kind of a request.
 type kind int
 
 const (
 	singleRequest      kind = iota // one command
-	pipelineRequest                // several, each for itself
+	pipelineRequest                // several, independent of each other
 	transactionRequest             // several, all or nothing
 )
 
-// call is a request, read.
+// call is a parsed request.
 type call struct {
 	kind     kind
 	commands [][]string
 }
 
-// readCall reads a request; the status goes with the error.
+// readCall reads a request. The status is for the error.
 func readCall(w http.ResponseWriter, r *http.Request) (call, int, error) {
 	switch r.Method {
 	case http.MethodGet, http.MethodHead, http.MethodPost, http.MethodPut:
 	default:
-		return call{}, http.StatusMethodNotAllowed, fmt.Errorf("ERR method %s: accepted are GET, HEAD, POST and PUT", r.Method)
+		return call{}, http.StatusMethodNotAllowed, fmt.Errorf("ERR method %s: must be GET, HEAD, POST or PUT", r.Method)
 	}
 	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxRequest))
 	if err != nil {
@@ -43,7 +45,7 @@ func readCall(w http.ResponseWriter, r *http.Request) (call, int, error) {
 	path := strings.Trim(r.URL.EscapedPath(), "/")
 	lists := map[string]kind{"pipeline": pipelineRequest, "multi-exec": transactionRequest}
 	if kind, ok := lists[path]; ok && r.Method != http.MethodPost {
-		return call{}, http.StatusMethodNotAllowed, fmt.Errorf("ERR method %s: /%s accepts POST", r.Method, path)
+		return call{}, http.StatusMethodNotAllowed, fmt.Errorf("ERR method %s: must be POST for /%s", r.Method, path)
 	} else if ok {
 		commands, err := readCommands(body)
 		return call{kind, commands}, http.StatusBadRequest, err
@@ -57,8 +59,8 @@ func readCall(w http.ResponseWriter, r *http.Request) (call, int, error) {
 	return call{singleRequest, [][]string{command}}, http.StatusBadRequest, err
 }
 
-// readPath reads /COMMAND/ARGUMENT/...: a body is the argument after those of
-// the path, and the query follows as names and values.
+// readPath reads /COMMAND/ARGUMENT/... A body is appended as an argument, and then
+// the query as names and values.
 func readPath(path, query string, body []byte) ([]string, error) {
 	var command []string
 	for segment := range strings.SplitSeq(path, "/") {
@@ -110,7 +112,7 @@ func readCommands(body []byte) ([][]string, error) {
 }
 
 // readCommand reads one command, a JSON array. Numbers keep the digits that the
-// client sent: a timestamp that went through a float would come out otherwise.
+// client sent, because a float would change some, for example timestamps.
 func readCommand(body []byte) ([]string, error) {
 	var items []any
 	if err := decodeOne(body, &items); err != nil {
@@ -130,7 +132,7 @@ func readCommand(body []byte) ([]string, error) {
 			text, _ := json.Marshal(v) // true, false, null
 			command[i] = string(text)
 		default:
-			return nil, fmt.Errorf("ERR argument %d is an object or array: accepted are strings, numbers, booleans and null", i)
+			return nil, fmt.Errorf("ERR argument %d is an object or array: must be a string, a number, a boolean or null", i)
 		}
 	}
 	return command, nil
@@ -141,7 +143,7 @@ func decodeOne(body []byte, into any) error {
 	decoder := json.NewDecoder(bytes.NewReader(body))
 	decoder.UseNumber()
 	if err := decoder.Decode(into); err != nil {
-		return err
+		return errors.New(jsonsyntax.Explain(body, err))
 	}
 	if _, err := decoder.Token(); !errors.Is(err, io.EOF) {
 		return errors.New("something follows the array")

@@ -9,17 +9,17 @@ import (
 	"time"
 )
 
-// composedCommands are commands that the library lacks, or has without some options, each
-// made of others that it has. The caller holds the lock, so the parts run as one. Sorted by name.
+// composedCommands are commands that the library lacks, or has without some options. They run
+// commands that it has, atomically, because the caller holds the lock. Sorted by name.
 var composedCommands map[string]composition
 
-// A composition runs a command; its arguments are those after the name.
+// A composition implements a command. args are the arguments after its name.
 type composition struct {
-	least int // arguments
+	least int // number of arguments
 	run   func(e *embedded, c *connection, args []string) any
 }
 
-func init() { // they run commands, which may be composed
+func init() { // breaks a cycle: composed commands may run others
 	composedCommands = map[string]composition{
 		"BITFIELD":       {1, bitField},
 		"GEOADD":         {4, geoAdd},
@@ -50,8 +50,8 @@ func init() { // they run commands, which may be composed
 	}
 }
 
-// do counts the reply like that of a single command, so that a composed one cannot
-// go around the bound of replies.
+// do counts the reply like that of a single command, so that composed commands cannot
+// bypass the limit of replies.
 func (k composition) do(e *embedded, c *connection, name string, args []string) any {
 	if len(args) < k.least {
 		return failure(fmt.Sprintf("ERR wrong number of arguments for '%s' command", strings.ToLower(name)))
@@ -63,7 +63,7 @@ func (k composition) do(e *embedded, c *connection, name string, args []string) 
 	return reply
 }
 
-// replySize is how many bytes a reply has at least.
+// replySize returns the minimum number of bytes of a reply.
 func replySize(reply any) (n int) {
 	switch v := reply.(type) {
 	case string:
@@ -81,8 +81,8 @@ const (
 	errInteger = failure("ERR value is not an integer or out of range")
 )
 
-// fieldsOf are the names after FIELDS n, which end the arguments; options is
-// what stands before.
+// fieldsOf returns the names after FIELDS n, which are the last arguments, and the
+// options before it.
 func fieldsOf(args []string) (options, fields []string, err any) {
 	at := slices.IndexFunc(args, func(s string) bool { return strings.EqualFold(s, "FIELDS") })
 	if at < 0 || at+1 >= len(args) {
@@ -95,8 +95,8 @@ func fieldsOf(args []string) (options, fields []string, err any) {
 	return args[:at], args[at+2:], nil
 }
 
-// expireFields is HEXPIRE and its relatives: a time for fields of a hash, from
-// now or absolute, under a condition.
+// expireFields implements HEXPIRE and its variants: it sets the expiry of fields of a
+// hash, relative to now or absolute, under a condition.
 func expireFields(unit time.Duration, absolute bool) func(*embedded, *connection, []string) any {
 	return func(e *embedded, c *connection, args []string) any {
 		options, fields, err := fieldsOf(args[2:])
@@ -126,8 +126,8 @@ func expireFields(unit time.Duration, absolute bool) func(*embedded, *connection
 	}
 }
 
-// expireField gives one field milliseconds to live: 1 done, 2 it is gone at
-// once, 0 the condition does not hold, -2 there is no such field.
+// expireField sets the time to live of one field, in milliseconds. The reply is 1 for
+// done, 2 for deleted at once, 0 if the condition does not hold, -2 if the field is missing.
 func (e *embedded) expireField(c *connection, key, field string, left int64, condition string) any {
 	value, ok := c.look("HGET", key, field).(string)
 	if !ok {
@@ -148,7 +148,7 @@ func (e *embedded) expireField(c *connection, key, field string, left int64, con
 	return int64(1)
 }
 
-// fieldMissing is -2, or why the key has no fields.
+// fieldMissing returns -2, or the failure if the key is not a hash.
 func fieldMissing(read any) any {
 	if f, failed := read.(failure); failed {
 		return f
@@ -156,7 +156,7 @@ func fieldMissing(read any) any {
 	return int64(-2)
 }
 
-// fieldLifetime is the milliseconds that a field has left: -1 for ever, -2 there is none.
+// fieldLifetime returns the milliseconds until a field expires: -1 never, -2 if the field is missing.
 func fieldLifetime(c *connection, key, field string) int64 {
 	if list, ok := c.look("HPTTL", key, "FIELDS", "1", field).([]any); ok && len(list) == 1 {
 		if n, ok := list[0].(int64); ok {
@@ -166,7 +166,7 @@ func fieldLifetime(c *connection, key, field string) int64 {
 	return -2
 }
 
-// fieldExpiry is HEXPIRETIME: when fields end.
+// fieldExpiry implements HEXPIRETIME and HPEXPIRETIME: the time when fields expire.
 func fieldExpiry(unit time.Duration) func(*embedded, *connection, []string) any {
 	return func(e *embedded, c *connection, args []string) any {
 		_, fields, err := fieldsOf(args[1:])
@@ -186,7 +186,7 @@ func fieldExpiry(unit time.Duration) func(*embedded, *connection, []string) any 
 	}
 }
 
-// getFieldsAnd reads fields of a hash, then does something to them.
+// getFieldsAnd reads fields of a hash, calls then, and replies with the values.
 func getFieldsAnd(then func(e *embedded, c *connection, key string, options, fields []string) any) func(*embedded, *connection, []string) any {
 	return func(e *embedded, c *connection, args []string) any {
 		options, fields, err := fieldsOf(args[1:])
@@ -204,8 +204,7 @@ func getFieldsAnd(then func(e *embedded, c *connection, key string, options, fie
 	}
 }
 
-// deleteFields answers nothing of its own: the fields were read before, and their
-// values are the reply.
+// deleteFields is what HGETDEL does after reading.
 func deleteFields(_ *embedded, c *connection, key string, options, fields []string) any {
 	if len(options) > 0 {
 		return errSyntax
@@ -234,7 +233,7 @@ func expireRead(e *embedded, c *connection, key string, options, fields []string
 	return nil
 }
 
-// storeDifference is ZDIFFSTORE.
+// storeDifference implements ZDIFFSTORE.
 func storeDifference(e *embedded, c *connection, args []string) any {
 	n, err := strconv.Atoi(args[1])
 	if err != nil || n < 1 || n != len(args)-2 {
@@ -258,7 +257,7 @@ func storeDifference(e *embedded, c *connection, args []string) any {
 }
 
 // storeScores replaces a sorted set by members, each followed by its score, and
-// says how many there are.
+// returns their number.
 func (e *embedded) storeScores(c *connection, key string, members []any) any {
 	c.look("DEL", key)
 	if len(members) == 0 {
@@ -271,7 +270,7 @@ func (e *embedded) storeScores(c *connection, key string, members []any) any {
 	return e.do(c, add)
 }
 
-// scanTypes is SCAN; by WITHTYPE each key is followed by its type.
+// scanTypes implements SCAN; with WITHTYPE, each key is followed by its type.
 func scanTypes(_ *embedded, c *connection, args []string) any {
 	at := slices.IndexFunc(args, func(s string) bool { return strings.EqualFold(s, "WITHTYPE") })
 	if at < 1 {

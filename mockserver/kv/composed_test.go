@@ -8,8 +8,8 @@ import (
 	"github.com/understudy-mock/understudy/mockserver/kv"
 )
 
-// compositions are facts about commands of the embedded store that its library
-// lacks: requests one after the other, each with the reply.
+// compositions are sequences of requests and their replies, for commands that the
+// library of the embedded store lacks.
 var compositions = []struct {
 	name  string
 	steps [][2]string
@@ -27,7 +27,7 @@ var compositions = []struct {
 		{`["JSON.SET","n","$.h.x","1"]`, `null`},
 		{`["JSON.GET","n","$"]`, `"[{\"f\":{\"x\":1},\"g\":{}}]"`},
 	}},
-	{"conditions and the place of a new document", [][2]string{
+	{"NX and XX are conditions, and a new document must be at the root", [][2]string{
 		{`["JSON.SET","c","$","1","XX"]`, `null`},
 		{`["JSON.SET","c","$.a","1"]`, `"ERR new objects must be created at the root"`},
 		{`["JSON.SET","c","$","1","NX"]`, `"OK"`},
@@ -74,10 +74,10 @@ var compositions = []struct {
 		{`["JSON.OBJKEYS","m1"]`, `["a"]`},
 		{`["JSON.RESP","m1"]`, `["{","a",1]`},
 	}},
-	{"a key of another kind is no document", [][2]string{
+	{"a key of another type is not a document", [][2]string{
 		{`["HSET","kind","f","v"]`, `1`},
 		{`["JSON.GET","kind"]`, `"WRONGTYPE Operation against a key holding the wrong kind of value"`},
-		{`["JSON.SET","kind2","$","{"]`, `"ERR invalid JSON: unexpected EOF"`},
+		{`["JSON.SET","kind2","$","{"]`, `"ERR invalid JSON: line 1, column 2: the text ends too early"`},
 	}},
 	{"a document keeps its time to live", [][2]string{
 		{`["JSON.SET","e","$","{\"a\":1}"]`, `"OK"`},
@@ -105,13 +105,13 @@ var compositions = []struct {
 		{`["HGETDEL","g","FIELDS",2,"a","b"]`, `["1","2"]`},
 		{`["EXISTS","g"]`, `0`},
 	}},
-	{"integers live in bits", [][2]string{
+	{"bits of a string are integers", [][2]string{
 		{`["BITFIELD","b","SET","u8","#0",255,"INCRBY","u8","#0",10]`, `[0,9]`},
 		{`["BITFIELD","b","OVERFLOW","SAT","INCRBY","i8",100,200,"OVERFLOW","FAIL","INCRBY","i8",100,1]`, `[127,null]`},
 		{`["BITFIELD","b","SET","i5",3,-3,"GET","i5",3,"GET","u4",4]`, `[9,-3,13]`},
 		{`["BITFIELD","b","GET","u64",0]`, `"ERR Invalid bitfield type. Use something like i16 u8. Note that u64 is not supported but i64 is."`},
 	}},
-	{"places have all their digits", [][2]string{
+	{"positions have all their digits", [][2]string{
 		{`["GEOADD","s","CH",13.361389,38.115556,"Palermo",15.087269,37.502669,"Catania"]`, `2`},
 		{`["GEOADD","s","NX",1,1,"Palermo"]`, `0`},
 		{`["GEOPOS","s","Palermo","x"]`, `[["13.361389338970184","38.115556395496299"],null]`},
@@ -163,7 +163,7 @@ func TestComposedCommands(t *testing.T) {
 			}
 		})
 	}
-	t.Run("a transaction takes them", func(t *testing.T) {
+	t.Run("a transaction may contain them", func(t *testing.T) {
 		t.Parallel()
 		store := newKV(t, kv.Config{Token: "secret"})
 		got := post(store, "/multi-exec", `[["JSON.SET","d","$","1"],["JSON.GET","d"]]`).Body.String()
@@ -171,7 +171,7 @@ func TestComposedCommands(t *testing.T) {
 			t.Errorf("got %s, want %s", got, want)
 		}
 	})
-	t.Run("a script takes them", func(t *testing.T) {
+	t.Run("a script may call them", func(t *testing.T) {
 		t.Parallel()
 		store := newKV(t, kv.Config{Token: "secret"})
 		got := post(store, "/", `["EVAL","redis.call('JSON.SET',KEYS[1],'$','[1]') return redis.call('JSON.ARRLEN',KEYS[1],'$')",1,"d"]`).Body.String()
@@ -181,24 +181,24 @@ func TestComposedCommands(t *testing.T) {
 	})
 }
 
-// TestDocumentBounds asks for what would need much memory or time.
+// TestDocumentBounds sends commands that would need much memory or time.
 func TestDocumentBounds(t *testing.T) {
 	t.Parallel()
 	wide := "[" + strings.Repeat("0,", 200_000) + "0]"
 	for name, commands := range map[string][][]any{
-		"a large document":          {{"JSON.SET", "d", "$", `"` + strings.Repeat("x", 1<<20) + `"`}},
-		"a deep document":           {{"JSON.SET", "d", "$", strings.Repeat("[", 200) + strings.Repeat("]", 200)}},
-		"a very deep document":      {{"JSON.SET", "d", "$", strings.Repeat("[", 500_000)}},
-		"a document that grows":     {{"JSON.SET", "d", "$", `["` + strings.Repeat("x", 1<<19) + `"]`}, {"JSON.ARRAPPEND", "d", "$", `"` + strings.Repeat("x", 1<<19) + `"`}},
-		"many matches":              {{"JSON.SET", "d", "$", wide}, {"JSON.TYPE", "d", "$[*]"}},
-		"a value for many places":   {{"JSON.SET", "d", "$", "[" + strings.Repeat("0,", 9_000) + "0]"}, {"JSON.SET", "d", "$[*]", `"` + strings.Repeat("x", 1000) + `"`}},
-		"two descents":              {{"JSON.SET", "d", "$", "1"}, {"JSON.GET", "d", "$..*..*"}},
-		"a union of wildcards":      {{"JSON.SET", "d", "$", "[1]"}, {"JSON.GET", "d", "$[*,*]"}},
-		"a filter that looks again": {{"JSON.SET", "d", "$", "[1]"}, {"JSON.GET", "d", "$[?(@ == $[0])]"}},
-		"a long path":               {{"JSON.SET", "d", "$", "[1]"}, {"JSON.GET", "d", "$" + strings.Repeat(".a", 1000)}},
-		"one path many times":       {{"JSON.SET", "d", "$", `"` + strings.Repeat("x", 1<<19) + `"`}, append([]any{"JSON.GET", "d"}, repeated("$", "$", 99)...)},
-		"a bit far away":            {{"BITFIELD", "b", "SET", "u8", "100000000000", 1}},
-		"a number without end":      {{"JSON.SET", "d", "$", "1e308"}, {"JSON.NUMMULTBY", "d", "$", "1e308"}},
+		"a large document":        {{"JSON.SET", "d", "$", `"` + strings.Repeat("x", 1<<20) + `"`}},
+		"a deep document":         {{"JSON.SET", "d", "$", strings.Repeat("[", 200) + strings.Repeat("]", 200)}},
+		"a very deep document":    {{"JSON.SET", "d", "$", strings.Repeat("[", 500_000)}},
+		"a document that grows":   {{"JSON.SET", "d", "$", `["` + strings.Repeat("x", 1<<19) + `"]`}, {"JSON.ARRAPPEND", "d", "$", `"` + strings.Repeat("x", 1<<19) + `"`}},
+		"many matches":            {{"JSON.SET", "d", "$", wide}, {"JSON.TYPE", "d", "$[*]"}},
+		"a value for many places": {{"JSON.SET", "d", "$", "[" + strings.Repeat("0,", 9_000) + "0]"}, {"JSON.SET", "d", "$[*]", `"` + strings.Repeat("x", 1000) + `"`}},
+		"two descents":            {{"JSON.SET", "d", "$", "1"}, {"JSON.GET", "d", "$..*..*"}},
+		"a union of wildcards":    {{"JSON.SET", "d", "$", "[1]"}, {"JSON.GET", "d", "$[*,*]"}},
+		"a filter with the root":  {{"JSON.SET", "d", "$", "[1]"}, {"JSON.GET", "d", "$[?(@ == $[0])]"}},
+		"a long path":             {{"JSON.SET", "d", "$", "[1]"}, {"JSON.GET", "d", "$" + strings.Repeat(".a", 1000)}},
+		"one path many times":     {{"JSON.SET", "d", "$", `"` + strings.Repeat("x", 1<<19) + `"`}, append([]any{"JSON.GET", "d"}, repeated("$", "$", 99)...)},
+		"a bit at a large offset": {{"BITFIELD", "b", "SET", "u8", "100000000000", 1}},
+		"a number that overflows": {{"JSON.SET", "d", "$", "1e308"}, {"JSON.NUMMULTBY", "d", "$", "1e308"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

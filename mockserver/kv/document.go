@@ -12,24 +12,26 @@ import (
 	"strings"
 
 	"github.com/ohler55/ojg/jp"
+
+	"github.com/understudy-mock/understudy/internal/jsonsyntax"
 )
 
-// Bounds of documents. One path may match every value of a document, so these
-// also bound what one command needs.
+// Limits of documents. One path may match every value of a document, so these
+// also limit what one command needs.
 const (
 	maxDocument = 1 << 20 // bytes
-	maxDepth    = 128     // levels, as at the original server
+	maxDepth    = 128     // levels, as in the original server
 	maxMatches  = 100_000 // of one path
 	maxPath     = 1 << 10 // bytes
 )
 
-// A document is a JSON value that a string of the store holds.
+// A document is a JSON value that is stored as a string.
 type document struct {
 	e    *embedded
 	c    *connection
 	key  string
 	root any
-	is   bool // there is one
+	is   bool // the key exists
 }
 
 // open reads the document of a key.
@@ -64,7 +66,7 @@ func (d *document) save() any {
 
 var errDepth = fmt.Errorf("ERR document too deep: at most %d levels", maxDepth)
 
-// readDocument reads one JSON value; whole numbers stay whole.
+// readDocument reads one JSON value; integers stay integers.
 func readDocument(text string) (any, error) {
 	if len(text) > maxDocument {
 		return nil, fmt.Errorf("ERR document too large: %d bytes; the embedded store takes at most %d", len(text), maxDocument)
@@ -73,7 +75,7 @@ func readDocument(text string) (any, error) {
 	decoder.UseNumber()
 	var v any
 	if err := decoder.Decode(&v); err != nil {
-		return nil, fmt.Errorf("ERR invalid JSON: %w", err)
+		return nil, errors.New("ERR invalid JSON: " + jsonsyntax.Explain([]byte(text), err))
 	}
 	if _, err := decoder.Token(); !errors.Is(err, io.EOF) {
 		return nil, errors.New("ERR invalid JSON: something follows the value")
@@ -84,7 +86,7 @@ func readDocument(text string) (any, error) {
 	return comparableNumbers(v), nil
 }
 
-// comparableNumbers has the numbers that paths compare: int64 and float64.
+// comparableNumbers converts numbers to the types that paths compare: int64, float64.
 func comparableNumbers(v any) any {
 	switch v := v.(type) {
 	case map[string]any:
@@ -106,7 +108,7 @@ func comparableNumbers(v any) any {
 	return v
 }
 
-// deeperThan reports whether a value has more levels.
+// deeperThan reports whether a value has more than the given number of levels.
 func deeperThan(v any, levels int) bool {
 	if levels < 0 {
 		return true
@@ -121,7 +123,7 @@ func deeperThan(v any, levels int) bool {
 	return false
 }
 
-// writeDocument keeps <, > and & as they are: clients compare texts.
+// writeDocument does not escape <, > and &, because clients compare the text.
 func writeDocument(v any) string {
 	var out bytes.Buffer
 	encoder := json.NewEncoder(&out)
@@ -130,16 +132,15 @@ func writeDocument(v any) string {
 	return strings.TrimSuffix(out.String(), "\n")
 }
 
-// A path is a JSONPath, or one of the older form: .a.b, a.b or just a dot. That
-// means one value, and replies are not in a list.
+// A path is a JSONPath, or a path of the older form: .a.b, a.b or just a dot. The
+// older form means one value, which replies contain without a list.
 type path struct {
 	jp.Expr
 	older bool
 }
 
-// readDocumentPath takes both spellings of paths: those that begin with $ answer a
-// list for each match, the older ones a single value. It bounds what a path can
-// cost: each further descent multiplies the places that are looked at.
+// readDocumentPath reads both forms of paths; a JSONPath starts with $. It limits the
+// cost of a path: each further descent multiplies the number of places to visit.
 func readDocumentPath(text string) (path, any) {
 	older := !strings.HasPrefix(text, "$")
 	switch {
@@ -161,8 +162,8 @@ func readDocumentPath(text string) (path, any) {
 	return path{expression, older}, nil
 }
 
-// matches are the places of a path, the inner before the outer, as the service
-// lists them.
+// matches returns the places of a path, inner before outer ones, in the order of the
+// service.
 func (d *document) matches(p path) ([]jp.Expr, any) {
 	found := d.locate(p.Expr)
 	if len(found) > maxMatches {
@@ -172,16 +173,16 @@ func (d *document) matches(p path) ([]jp.Expr, any) {
 	return found, nil
 }
 
-// locate is at most one place more than a path may match.
+// locate returns the places of a path, at most maxMatches+1.
 func (d *document) locate(p jp.Expr) []jp.Expr {
 	if len(p) < 2 {
-		return []jp.Expr{p} // the root: the library finds it nowhere
+		return []jp.Expr{p} // the root, which the library does not find
 	}
 	return p.Locate(d.root, maxMatches+1)
 }
 
-// innerFirst orders places by their containers: what is in a value before what
-// stands beside that value; else by name and index.
+// innerFirst orders places by their containers: those inside a value before that
+// value and its siblings; otherwise by name and index.
 func innerFirst(a, b jp.Expr) int {
 	upA, upB := a[:max(len(a)-1, 0)], b[:max(len(b)-1, 0)]
 	for i := 0; i < len(upA) && i < len(upB); i++ {
@@ -195,8 +196,8 @@ func innerFirst(a, b jp.Expr) int {
 	return comparePlace(a[len(a)-1], b[len(b)-1])
 }
 
-// comparePlace orders places by their index or name: the matches in an object come
-// in no order of their own.
+// comparePlace orders places by their index or name, because the matches in an object
+// have no order.
 func comparePlace(a, b jp.Frag) int {
 	n, isIndex := a.(jp.Nth)
 	m, isIndex2 := b.(jp.Nth)
@@ -208,8 +209,8 @@ func comparePlace(a, b jp.Frag) int {
 	return strings.Compare(string(name), string(name2))
 }
 
-// lastFirst orders places so that taking one away leaves the later ones where
-// they are: what is in a value before it, and lists from their end.
+// lastFirst orders places so that removing one does not move those that follow: inner
+// before outer ones, and the items of a list from the end.
 func lastFirst(a, b jp.Expr) int {
 	for i := 0; i < len(a) && i < len(b); i++ {
 		if order := comparePlace(b[i], a[i]); order != 0 {
@@ -219,7 +220,7 @@ func lastFirst(a, b jp.Expr) int {
 	return len(b) - len(a)
 }
 
-// at is the value at a place.
+// at returns the value at a place.
 func (d *document) at(place jp.Expr) any {
 	value := d.root
 	for _, step := range place {
@@ -254,7 +255,7 @@ func (d *document) put(place jp.Expr, value any) {
 	}
 }
 
-// remove takes the value at a place away.
+// remove removes the value at a place.
 func (d *document) remove(place jp.Expr) {
 	if len(place) < 2 {
 		d.root, d.is = nil, false
@@ -273,7 +274,7 @@ func (d *document) remove(place jp.Expr) {
 	}
 }
 
-// create adds a member where a path ends in a name that its objects lack.
+// create adds a member if a path ends in a name that its objects lack; false if not.
 func (d *document) create(p path, value any) bool {
 	name, ok := p.Expr[len(p.Expr)-1].(jp.Child)
 	if !ok {
@@ -289,7 +290,7 @@ func (d *document) create(p path, value any) bool {
 	return created
 }
 
-// copyValue is a value that shares nothing with the original.
+// copyValue returns a deep copy.
 func copyValue(v any) any {
 	switch v := v.(type) {
 	case map[string]any:
@@ -308,7 +309,7 @@ func copyValue(v any) any {
 	return v
 }
 
-// kindOfValue is a value's type in the words of JSON.TYPE.
+// kindOfValue returns a value's type as JSON.TYPE names it.
 func kindOfValue(v any) string {
 	switch v.(type) {
 	case nil:
@@ -327,7 +328,7 @@ func kindOfValue(v any) string {
 	return "number"
 }
 
-// respOf is a value as nested replies: a list begins with [, an object with {.
+// respOf converts a value to nested replies: a list begins with [, an object with {.
 func respOf(v any) any {
 	switch v := v.(type) {
 	case nil, string, int64:

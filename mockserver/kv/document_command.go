@@ -43,8 +43,8 @@ const (
 	errNewRoot    = failure("ERR new objects must be created at the root")
 )
 
-// opened is the document and the places of a command's path, which is "." when
-// it is left out.
+// opened returns the document, path and matching places of a command. The default path
+// is ".".
 func (e *embedded) opened(c *connection, args []string) (*document, path, []jp.Expr, any) {
 	d, err := e.open(c, args[0])
 	if err != nil {
@@ -62,7 +62,7 @@ func (e *embedded) opened(c *connection, args []string) (*document, path, []jp.E
 	return d, p, places, err
 }
 
-// listed is the replies as a list; a path of the older form has one, its first.
+// listed returns the replies as a list; for a path of the older form, only the first.
 func (p path) listed(replies []any) any {
 	switch {
 	case !p.older:
@@ -73,7 +73,7 @@ func (p path) listed(replies []any) any {
 	return replies[0]
 }
 
-// inspectValues answers something about each value; null where there is no document.
+// inspectValues replies with about of each value; null without a document.
 func inspectValues(pathAt int, about func(v any, rest []string) any) func(*embedded, *connection, []string) any {
 	return func(e *embedded, c *connection, args []string) any {
 		d, p, places, err := e.opened(c, args)
@@ -110,7 +110,7 @@ func keysOf(v any, _ []string) any {
 	return names
 }
 
-// indexItem is JSON.ARRINDEX: where a list has a value, or -1.
+// indexItem implements JSON.ARRINDEX: the index of a value in a list, or -1.
 func indexItem(v any, rest []string) any {
 	wanted, err := readDocument(rest[0])
 	if err != nil {
@@ -140,7 +140,7 @@ func indexItem(v any, rest []string) any {
 	return int64(-1)
 }
 
-// clampIndex brings an index, from the end if negative, into 0 to n.
+// clampIndex limits an index, from the end if negative, to the range 0 to n.
 func clampIndex(i, n int) int {
 	if i < 0 {
 		i += n
@@ -148,7 +148,7 @@ func clampIndex(i, n int) int {
 	return min(max(i, 0), n)
 }
 
-// changeValues replaces each value, or leaves it, and answers about each.
+// changeValues replaces each value by the result of how, and replies for each.
 func changeValues(pathAt int, how func(v any, rest []string) (next, reply any)) func(*embedded, *connection, []string) any {
 	return func(e *embedded, c *connection, args []string) any {
 		d, p, places, err := e.opened(c, args)
@@ -181,7 +181,7 @@ func changeValues(pathAt int, how func(v any, rest []string) (next, reply any)) 
 	}
 }
 
-// onList is a change of lists; the reply is null for others.
+// onList applies a change to lists only; for other values, the reply is null.
 func onList(how func(list []any, rest []string) (next []any, reply any)) func(any, []string) (any, any) {
 	return func(v any, rest []string) (any, any) {
 		list, ok := v.([]any)
@@ -192,7 +192,7 @@ func onList(how func(list []any, rest []string) (next []any, reply any)) func(an
 	}
 }
 
-// readValues reads values; failure: one is no JSON.
+// readValues reads JSON values; err is a failure.
 func readValues(texts []string) (list []any, err any) {
 	for _, text := range texts {
 		v, err := readDocument(text)
@@ -212,8 +212,8 @@ func appendItems(list []any, rest []string) ([]any, any) {
 	return append(list, more...), int64(len(list) + len(more))
 }
 
-// insertItems refuses an index outside of the list, where trimming and popping move
-// it to the end: the original does so.
+// insertItems refuses an index outside the list, as the original does. Trimming and
+// popping limit the index instead.
 func insertItems(list []any, rest []string) ([]any, any) {
 	at, parse := strconv.Atoi(rest[0])
 	more, err := readValues(rest[1:])
@@ -244,7 +244,7 @@ func popItem(list []any, rest []string) ([]any, any) {
 	return slices.Delete(slices.Clone(list), at, at+1), writeDocument(list[at])
 }
 
-// trimItems leaves an empty list for bounds that cross, and no error.
+// trimItems returns an empty list, not an error, for bounds that cross.
 func trimItems(list []any, rest []string) ([]any, any) {
 	from, err := strconv.Atoi(rest[0])
 	to, err2 := strconv.Atoi(rest[1])
@@ -268,7 +268,7 @@ func toggleValue(v any, _ []string) (any, any) {
 	return v, nil
 }
 
-// changeNumbers changes numbers; its reply is JSON.
+// changeNumbers replaces numbers by the result of how; the reply is JSON.
 func changeNumbers(how func(a, b float64) float64) func(*embedded, *connection, []string) any {
 	return func(e *embedded, c *connection, args []string) any {
 		operand, err := strconv.ParseFloat(args[2], 64)
@@ -301,7 +301,7 @@ func changeNumbers(how func(a, b float64) float64) func(*embedded, *connection, 
 	}
 }
 
-// appendText is JSON.STRAPPEND, whose path may be left out before the value.
+// appendText implements JSON.STRAPPEND, whose path is optional.
 func appendText(e *embedded, c *connection, args []string) any {
 	if len(args) == 2 {
 		args = []string{args[0], ".", args[1]}
@@ -320,7 +320,7 @@ func appendText(e *embedded, c *connection, args []string) any {
 	})(e, c, args)
 }
 
-// deleteValues is JSON.DEL: how many values are gone.
+// deleteValues implements JSON.DEL. It replies with the number of deleted values.
 func deleteValues(e *embedded, c *connection, args []string) any {
 	d, _, places, err := e.opened(c, args)
 	if err != nil {
@@ -342,7 +342,7 @@ func deleteValues(e *embedded, c *connection, args []string) any {
 	return gone
 }
 
-// clearValues is JSON.CLEAR: it empties objects and lists and zeroes numbers.
+// clearValues implements JSON.CLEAR: it empties objects and lists, and zeroes numbers.
 func clearValues(e *embedded, c *connection, args []string) any {
 	d, _, places, err := e.opened(c, args)
 	if err != nil {

@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// setDocument is JSON.SET.
+// setDocument implements JSON.SET.
 func setDocument(e *embedded, c *connection, args []string) any {
 	condition := strings.ToUpper(strings.Join(args[3:], " "))
 	if condition != "" && condition != "NX" && condition != "XX" {
@@ -46,7 +46,8 @@ func setDocument(e *embedded, c *connection, args []string) any {
 	return d.save()
 }
 
-// setDocuments is JSON.MSET: all or nothing is what can be known before.
+// setDocuments implements JSON.MSET. It writes nothing if a value is invalid; after
+// another failure, the documents before it stay written.
 func setDocuments(e *embedded, c *connection, args []string) any {
 	if len(args)%3 != 0 {
 		return failure("ERR wrong number of arguments for 'json.mset' command")
@@ -64,7 +65,7 @@ func setDocuments(e *embedded, c *connection, args []string) any {
 	return status("OK")
 }
 
-// mergeDocument is JSON.MERGE, by RFC 7396.
+// mergeDocument implements JSON.MERGE, by RFC 7396.
 func mergeDocument(e *embedded, c *connection, args []string) any {
 	patch, parse := readDocument(args[2])
 	if parse != nil {
@@ -117,8 +118,8 @@ func mergePatch(target, patch any) any {
 	return object
 }
 
-// getDocument is JSON.GET. INDENT, NEWLINE and SPACE ask for white space, which
-// means nothing in JSON: the reply has none.
+// getDocument implements JSON.GET. It ignores INDENT, NEWLINE and SPACE, which ask
+// for insignificant white space.
 func getDocument(e *embedded, c *connection, args []string) any {
 	d, err := e.open(c, args[0])
 	if err != nil || !d.is {
@@ -160,7 +161,7 @@ func getDocument(e *embedded, c *connection, args []string) any {
 	return writeDocument(object)
 }
 
-// getDocuments is JSON.MGET: null for a key without a document.
+// getDocuments implements JSON.MGET: null for a key without a document.
 func getDocuments(e *embedded, c *connection, args []string) any {
 	replies := make([]any, len(args)-1)
 	for i, key := range args[:len(args)-1] {

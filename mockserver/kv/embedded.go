@@ -15,9 +15,9 @@ import (
 	"github.com/alicebob/miniredis/v2/server"
 )
 
-// embedded is a miniredis in this process. Commands are dispatched to it
-// directly: no socket, no listener. What the library does without a bound (the
-// size of values, of replies and of the whole, scripts) is bounded here.
+// embedded is a miniredis in this process. Commands are dispatched to it directly,
+// without a socket. It adds the limits that the library lacks: of values, replies,
+// all data and scripts.
 type embedded struct {
 	redis  *miniredis.Miniredis
 	server *server.Server
@@ -26,10 +26,10 @@ type embedded struct {
 	cancel context.CancelFunc
 
 	mu       sync.Mutex // one command, transaction or script at a time
-	told     time.Time  // the time that the store was given last
+	told     time.Time  // the time that was last set in the store
 	usage    usage
 	capacity *Capacity
-	counted  atomic.Int64 // what it has taken of its capacity
+	counted  atomic.Int64 // bytes that it uses of its capacity
 	scripts  scriptCache
 }
 
@@ -49,7 +49,7 @@ func newEmbedded(now func() time.Time, capacity *Capacity) (*embedded, error) {
 	return e, nil
 }
 
-// close ends a script that is running; it does not wait for longer than that.
+// close stops a running script, and releases the data and the capacity.
 func (e *embedded) close() error {
 	e.cancel()
 	e.redis.Close()
@@ -57,8 +57,8 @@ func (e *embedded) close() error {
 	return nil
 }
 
-// tick tells the store the time. Whole milliseconds, the finest that commands
-// can name: each new time costs the store a look at all keys that expire.
+// tick sets the time of the store, in milliseconds, the finest unit of commands: at
+// each new time, the store checks all keys that expire.
 func (e *embedded) tick() {
 	now := e.now().Truncate(time.Millisecond)
 	if now.Equal(e.told) {
@@ -81,7 +81,7 @@ func (e *embedded) run(ctx context.Context, commands [][]string) []any {
 	return replies
 }
 
-// alone runs one command while no other runs.
+// alone runs one command with the lock.
 func (e *embedded) alone(c *connection, command []string) any {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -89,7 +89,7 @@ func (e *embedded) alone(c *connection, command []string) any {
 	return e.do(c, command)
 }
 
-// transact runs commands as one. A command that cannot be queued discards all.
+// transact runs commands atomically. If one cannot be queued, it runs none.
 func (e *embedded) transact(ctx context.Context, commands [][]string) []any {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -105,7 +105,7 @@ func (e *embedded) transact(ctx context.Context, commands [][]string) []any {
 			broken = reply
 		}
 	}
-	c.dispatch([]string{"DISCARD"}) // it was asked only which commands it would take
+	c.dispatch([]string{"DISCARD"}) // MULTI has only checked the commands
 	if broken != nil {
 		return []any{failure(fmt.Sprintf("EXECABORT Transaction discarded because of: %v", broken))}
 	}
@@ -116,7 +116,7 @@ func (e *embedded) transact(ctx context.Context, commands [][]string) []any {
 	return replies
 }
 
-// do runs one command within the bounds. The caller holds the lock.
+// do runs one command within the limits. The caller holds the lock.
 func (e *embedded) do(c *connection, command []string) any {
 	if err := context.Cause(c.ctx); err != nil {
 		return failure("ERR command not run: the client is gone")
@@ -140,8 +140,8 @@ func (e *embedded) do(c *connection, command []string) any {
 	return c.dispatch(command)
 }
 
-// connection is a client of the embedded store for one request; MULTI belongs
-// to it, and so does the room that is left for replies.
+// connection is a client of the embedded store for one request. It has the state of
+// MULTI and the room that is left for replies.
 type connection struct {
 	ctx   context.Context
 	redis *miniredis.Miniredis
@@ -157,7 +157,7 @@ func (e *embedded) connect(ctx context.Context) *connection {
 	return c
 }
 
-// open begins afresh with room for replies.
+// open resets the connection, with room for replies in bytes.
 func (c *connection) open(room int) {
 	c.out = &bounded{left: room}
 	c.peer = server.NewPeer(bufio.NewWriter(c.out))
@@ -165,8 +165,8 @@ func (c *connection) open(room int) {
 }
 
 // dispatch runs one command of the library and reads its reply. A command that
-// panics, or is stopped because its reply has no room, leaves the library
-// locked; as commands run one at a time, the lock is that command's.
+// panics, for example because its reply has no room, leaves the library locked.
+// Commands run one at a time, so dispatch can release that lock.
 func (c *connection) dispatch(command []string) (reply any) {
 	defer func() {
 		fault := recover()
@@ -191,7 +191,7 @@ func (c *connection) dispatch(command []string) (reply any) {
 	return reply
 }
 
-// bounded holds the bytes of replies, as long as there is room.
+// bounded is a buffer for replies of limited size.
 type bounded struct {
 	bytes.Buffer
 	left int
@@ -199,8 +199,8 @@ type bounded struct {
 
 var errNoRoom = errors.New("no room for the reply")
 
-// Write panics when there is no room: a command that repeats a value without
-// end ignores errors, and would go on.
+// Write panics when there is no room: a command that repeats a value endlessly
+// ignores errors, and would continue.
 func (b *bounded) Write(p []byte) (int, error) {
 	if b.left -= len(p); b.left < 0 {
 		panic(errNoRoom)

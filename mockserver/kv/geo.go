@@ -11,15 +11,15 @@ import (
 )
 
 const (
-	mercatorLimit = 85.05112878    // where the places of the store end, in degrees of latitude
-	earthRadius   = 6372797.560856 // metres, as the original server has it
+	mercatorLimit = 85.05112878    // largest latitude of a position, in degrees
+	earthRadius   = 6372797.560856 // metres, as in the original server
 	geoBits       = 52
 )
 
-// metresPerUnit are the units of distances.
+// metresPerUnit are the units of distances in metres.
 var metresPerUnit = map[string]float64{"FT": 0.3048, "KM": 1000, "M": 1, "MI": 1609.34}
 
-// geoAdd is GEOADD with its options: a place is a score.
+// geoAdd implements GEOADD with its options. Positions are stored as scores.
 func geoAdd(e *embedded, c *connection, args []string) any {
 	add := []string{"ZADD", args[0]}
 	rest := args[1:]
@@ -43,7 +43,8 @@ func geoAdd(e *embedded, c *connection, args []string) any {
 	return e.do(c, add)
 }
 
-// memberPosition is where a member is.
+// memberPosition returns the position of a member. If it has none, reply is not a
+// string but the reply of the command.
 func memberPosition(c *connection, key, member string) (long, lat float64, reply any) {
 	score := c.look("ZSCORE", key, member)
 	text, ok := score.(string)
@@ -54,25 +55,25 @@ func memberPosition(c *connection, key, member string) (long, lat float64, reply
 	if err != nil || n < 0 {
 		return 0, 0, failure("ERR score of a member is not a place")
 	}
-	box := geohash.BoundingBoxIntWithPrecision(uint64(n), geoBits) // its upper ends are not exact
+	box := geohash.BoundingBoxIntWithPrecision(uint64(n), geoBits) // its upper bounds are not exact
 	return cellCentre(box.MinLng, 180), cellCentre(box.MinLat, mercatorLimit), text
 }
 
-// cellCentre is the middle of the cell that begins at low, by the steps of the
-// original server: clients' suites assert all digits.
+// cellCentre returns the centre of the cell that begins at low, calculated as in the
+// original server: tests of clients compare all digits.
 func cellCentre(low, limit float64) float64 {
 	const cells = 1 << (geoBits / 2)
 	cell := math.Round((low + limit) / (2 * limit) * cells)
 	return (-limit + cell/cells*(2*limit) + -limit + (cell+1)/cells*(2*limit)) / 2
 }
 
-// geoPositions is GEOPOS, with all digits.
+// geoPositions implements GEOPOS, with all digits.
 func geoPositions(_ *embedded, c *connection, args []string) any {
 	return eachPlace(c, args, func(long, lat float64) any { return []any{formatDigits(long), formatDigits(lat)} })
 }
 
-// eachPlace replies with what shown makes of the place of each member, null for
-// an unknown one.
+// eachPlace replies with shown of the position of each member, null for an unknown
+// member.
 func eachPlace(c *connection, args []string, shown func(long, lat float64) any) any {
 	replies := make([]any, len(args)-1)
 	for i, member := range args[1:] {
@@ -89,7 +90,7 @@ func eachPlace(c *connection, args []string, shown func(long, lat float64) any) 
 
 func formatDigits(f float64) string { return strconv.FormatFloat(f, 'g', 17, 64) }
 
-// geoDistance is GEODIST.
+// geoDistance implements GEODIST.
 func geoDistance(_ *embedded, c *connection, args []string) any {
 	unit := "M"
 	if len(args) > 3 {
@@ -108,7 +109,7 @@ func geoDistance(_ *embedded, c *connection, args []string) any {
 	return strconv.FormatFloat(haversineDistance(long, lat, long2, lat2)/metresPerUnit[unit], 'f', 4, 64)
 }
 
-// haversineDistance is by the haversine formula, in metres.
+// haversineDistance returns the distance in metres.
 func haversineDistance(long, lat, long2, lat2 float64) float64 {
 	radians := func(degrees float64) float64 { return degrees * math.Pi / 180 }
 	u := math.Sin((radians(lat2) - radians(lat)) / 2)
@@ -116,14 +117,14 @@ func haversineDistance(long, lat, long2, lat2 float64) float64 {
 	return 2 * earthRadius * math.Asin(math.Sqrt(u*u+math.Cos(radians(lat))*math.Cos(radians(lat2))*v*v))
 }
 
-// geoHash names places in the 11 letters of geohash.org, whose latitudes end at 90.
+// geoHash implements GEOHASH: 11 characters, as in geohash.org, where latitudes end at 90.
 func geoHash(_ *embedded, c *connection, args []string) any {
 	return eachPlace(c, args, func(long, lat float64) any {
-		return geohash.EncodeWithPrecision(lat*mercatorLimit/90, long, 10) + "0" // 52 bits fill no eleventh letter
+		return geohash.EncodeWithPrecision(lat*mercatorLimit/90, long, 10) + "0" // 52 bits are not enough for 11 characters
 	})
 }
 
-// geoSearch is GEOSEARCH, whose coordinates have all digits.
+// geoSearch implements GEOSEARCH, with all digits of coordinates.
 func geoSearch(_ *embedded, c *connection, args []string) any {
 	reply := c.look(append([]string{"GEOSEARCH"}, args...)...)
 	found, _ := reply.([]any)
@@ -142,8 +143,8 @@ func geoSearch(_ *embedded, c *connection, args []string) any {
 	return reply
 }
 
-// geoSearchStore stores what GEOSEARCH finds: with the places as scores, or, by
-// STOREDIST, with the distances.
+// geoSearchStore implements GEOSEARCHSTORE. The scores are positions or, with
+// STOREDIST, distances.
 func geoSearchStore(e *embedded, c *connection, args []string) any {
 	search, byDistance := []string{"GEOSEARCH"}, false
 	for _, a := range args[1:] {

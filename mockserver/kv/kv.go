@@ -17,21 +17,21 @@ import (
 // maxRequest is the largest request body in bytes (wire.md, "Key-value REST interface": 10 MB).
 const maxRequest = 10 << 20
 
-// Texts that clients of the interface look for or show.
+// Error texts that clients of the interface compare or show.
 const (
 	errAuth     = "WRONGPASS invalid or missing auth token; `understudy env` prints the credentials"
 	errTooLarge = "ERR max request size exceeded"
 	errClosed   = "ERR the store is closed"
 )
 
-// Config is what a store is made of. Token is required.
+// Config configures a store. Token is required.
 type Config struct {
-	Token         string           // opens everything
-	ReadOnlyToken string           // opens reading commands only; "": there is none
+	Token         string           // allows all commands
+	ReadOnlyToken string           // allows reading commands only; "": none
 	URL           string           // redis://, rediss:// or unix:// of a real server; "": embedded
-	Prefix        string           // in front of all keys in a real server, which stores may share
+	Prefix        string           // of all keys in a real server, which stores may share
 	Capacity      *Capacity        // of the embedded store; nil: 256 MiB of its own
-	Now           func() time.Time // moves TIME and expiry of the embedded store; nil: wall time
+	Now           func() time.Time // time of the embedded store, for TIME and expiry; nil: wall time
 }
 
 // KV is a store behind its REST interface. It is an http.Handler, and safe for
@@ -47,22 +47,22 @@ type KV struct {
 	backend backend
 }
 
-// A backend runs commands. What it cannot run becomes a failure in the place of
-// the reply, so that there is one reply for each command.
+// A backend runs commands. The reply to a command that it cannot run is a failure, so
+// that there is one reply for each command.
 type backend interface {
 	run(ctx context.Context, commands [][]string) []any
-	transact(ctx context.Context, commands [][]string) []any // one failure alone: all discarded
+	transact(ctx context.Context, commands [][]string) []any // a single failure: all were discarded
 	close() error
 }
 
-// New prepares a store. Nothing is started and nothing is connected before the
-// first command, so a store per account costs nothing while it is not used.
+// New prepares a store. It starts or connects nothing before the first command, so
+// that an unused store of an account costs nothing.
 func New(cfg Config) (*KV, error) {
 	if cfg.Token == "" {
-		return nil, errors.New("kv: Token is empty; a store needs one")
+		return nil, errors.New("kv: Token is empty: must be set")
 	}
 	if cfg.Token == cfg.ReadOnlyToken {
-		return nil, errors.New("kv: Token and ReadOnlyToken are the same; accepted are two different ones")
+		return nil, errors.New("kv: Token and ReadOnlyToken are the same: must be different")
 	}
 	if cfg.Now == nil {
 		cfg.Now = wallTime
@@ -81,8 +81,8 @@ func New(cfg Config) (*KV, error) {
 	return k, nil
 }
 
-// Close lets go of the data or of the connections. It waits for nothing but
-// them: commands under way end by themselves, later ones are refused.
+// Close releases the data or the connections. It does not wait for commands in
+// progress; later ones are refused.
 func (k *KV) Close() error {
 	k.closed.Store(true)
 	k.mu.Lock()
@@ -95,8 +95,8 @@ func (k *KV) Close() error {
 	return b.close()
 }
 
-// Reset forgets all data; in a real server those with the prefix, and without a
-// prefix it leaves that alone.
+// Reset removes all data. In a real server it removes the keys with the prefix;
+// without a prefix, it removes nothing there.
 func (k *KV) Reset(ctx context.Context) error {
 	k.recent.clear()
 	k.mu.Lock()
@@ -111,13 +111,13 @@ func (k *KV) Reset(ctx context.Context) error {
 		return nil
 	}
 	if k.backend != nil {
-		_ = k.backend.close() // it was memory
+		_ = k.backend.close() // only memory: cannot fail
 		k.backend = nil
 	}
 	return nil
 }
 
-// Ping reports whether the real server answers; an embedded store always does.
+// Ping returns an error if the real server does not answer; nil for an embedded store.
 func (k *KV) Ping(ctx context.Context) error {
 	k.mu.Lock()
 	b := k.backend
@@ -128,7 +128,7 @@ func (k *KV) Ping(ctx context.Context) error {
 	return nil
 }
 
-// started is the backend, started if this is the first command.
+// started returns the backend, and starts it for the first command.
 func (k *KV) started() (backend, error) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -146,7 +146,7 @@ func (k *KV) started() (backend, error) {
 }
 
 // ServeHTTP answers POST / with one command, POST /pipeline and /multi-exec
-// with several, and /COMMAND/ARGUMENT/... for those who only have a URL.
+// with several, and /COMMAND/ARGUMENT/... for clients that only have a URL.
 func (k *KV) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	w.Header().Set("Svc-Sync-Token", strconv.FormatInt(k.calls.Add(1), 10))
 	readOnly, ok := k.admit(r)
@@ -179,7 +179,7 @@ func (k *KV) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	format.write(w, c.kind, replies)
 }
 
-// admit reports whether the token is known, and whether it only reads.
+// admit reports whether the token is valid, and whether it is read-only.
 func (k *KV) admit(r *http.Request) (readOnly, ok bool) {
 	token := r.URL.Query().Get("_token")
 	if header := r.Header.Get("Authorization"); header != "" {
@@ -197,8 +197,8 @@ func (k *KV) admit(r *http.Request) (readOnly, ok bool) {
 
 func sameSecret(a, b string) bool { return subtle.ConstantTimeCompare([]byte(a), []byte(b)) == 1 }
 
-// perform runs the commands that are allowed, and puts a failure in the place
-// of those that are not. A transaction with one of them is discarded as a whole.
+// perform runs the allowed commands. The reply to any other is a failure, and
+// a transaction with one is discarded as a whole.
 func (k *KV) perform(ctx context.Context, b backend, c call, readOnly bool) []any {
 	replies := make([]any, len(c.commands))
 	var run [][]string
@@ -230,7 +230,7 @@ func (k *KV) perform(ctx context.Context, b backend, c call, readOnly bool) []an
 	return replies
 }
 
-// refuseRequest answers a request that did not become a command.
+// refuseRequest responds with an error to the whole request.
 func refuseRequest(w http.ResponseWriter, status int, text string) {
 	body, _ := json.Marshal(fault{text}) // a string always encodes
 	h := w.Header()
@@ -239,5 +239,5 @@ func refuseRequest(w http.ResponseWriter, status int, text string) {
 		h.Set("Allow", "GET, HEAD, POST, PUT")
 	}
 	w.WriteHeader(status)
-	_, _ = w.Write(body) // the client may be gone
+	_, _ = w.Write(body) // the client may have disconnected
 }

@@ -25,7 +25,7 @@ func digestOf(text string) string {
 	return hex.EncodeToString(sum[:])
 }
 
-// strategyOf is a configuration with one strategy over a store.
+// strategyOf returns a configuration with one strategy that uses a store.
 func strategyOf(url, algorithm string, tokens int64, now func() time.Time) ratelimit.Config {
 	return ratelimit.Config{
 		URL: url, Token: "secret", Now: now, Timeout: time.Minute, Stats: &ratelimit.Stats{}, Client: &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: 64}},
@@ -36,7 +36,8 @@ func strategyOf(url, algorithm string, tokens int64, now func() time.Time) ratel
 	}
 }
 
-// limiterScenarios are times in ms and what is answered then, of 4 per 10 s.
+// limiterScenarios are times in ms and whether a request passes then (1) or not (0),
+// with a limit of 4 per 10 s.
 var limiterScenarios = map[string]string{
 	"fixed-window":   "0:1 0:1 5000:1 9999:1 9999:0 10000:1 19999:1 20000:1 65000:1",
 	"sliding-window": "0:1 0:1 5000:1 9999:1 9999:0 10000:0 10001:1 10002:0 12501:1 15001:1 30000:1",
@@ -90,8 +91,8 @@ const (
 	allowed   = 101
 )
 
-// TestManyHostsNeverPassTheLimit runs 8 processes, each an application with the
-// plugin and a store interface of its own, over one server and one limit.
+// TestManyHostsNeverPassTheLimit runs 8 processes, each an application with its own
+// plugin and store interface, with one real server and one limit.
 func TestManyHostsNeverPassTheLimit(t *testing.T) {
 	t.Parallel()
 	for _, algorithm := range []string{"fixed-window", "sliding-window", "token-bucket"} {
@@ -104,7 +105,7 @@ func TestManyHostsNeverPassTheLimit(t *testing.T) {
 				wg.Go(func() {
 					cmd := exec.CommandContext(t.Context(), os.Args[0])
 					cmd.Env = append(os.Environ(), "KV_TEST_HOST="+url, "KV_TEST_ALGORITHM="+algorithm)
-					outs[i], _ = cmd.CombinedOutput() // what it says is checked
+					outs[i], _ = cmd.CombinedOutput() // the output is checked below
 				})
 			}
 			wg.Wait()
@@ -112,7 +113,7 @@ func TestManyHostsNeverPassTheLimit(t *testing.T) {
 			for _, out := range outs {
 				n, err := strconv.Atoi(strings.TrimSpace(string(out)))
 				if err != nil {
-					t.Fatalf("a host says %s", out)
+					t.Fatalf("host: got output %s, want a number", out)
 				}
 				total += n
 			}

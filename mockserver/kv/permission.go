@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// unavailableCommands are commands that need a connection of the client's own, wait, or
-// belong to whoever runs the server. Sorted by name.
+// unavailableCommands are commands that need a connection of the client, block, or are
+// for operators of the server. Sorted by name.
 var unavailableCommands = wordSet(`ACL AUTH BGREWRITEAOF BGSAVE BLMOVE BLMPOP BLPOP BRPOP BRPOPLPUSH BZMPOP
 	BZPOPMAX BZPOPMIN CLIENT CLUSTER CONFIG DEBUG DISCARD EXEC FAILOVER HELLO MIGRATE MODULE MONITOR
 	MULTI PSUBSCRIBE PSYNC PUNSUBSCRIBE QUIT READONLY READWRITE REPLICAOF RESET SAVE SELECT SHUTDOWN
@@ -32,7 +32,7 @@ func wordSet(text string) map[string]bool {
 	return set
 }
 
-// refusalOf is why a command must not run, or "".
+// refusalOf returns why a command must not run, or "".
 func refusalOf(command []string, readOnly bool) string {
 	name := strings.ToUpper(command[0])
 	blocks := (name == "XREAD" || name == "XREADGROUP") &&

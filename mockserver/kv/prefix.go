@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// Where the keys of commands are. A command that is in none of these has one
-// key, its first argument. Sorted by name.
+// The positions of the keys in commands. A command in none of these sets has one key,
+// its first argument. Sorted by name.
 var (
 	keylessCommands = wordSet(`COMMAND ECHO INFO LASTSAVE PING SCRIPT TIME`)
 	allKeys         = wordSet(`DEL EXISTS MGET PFCOUNT PFMERGE SDIFF SDIFFSTORE SINTER SINTERSTORE SUNION SUNIONSTORE TOUCH UNLINK`)
@@ -19,15 +19,15 @@ var (
 	foreignCommands = wordSet(`FCALL FCALL_RO FUNCTION LATENCY MOVE RANDOMKEY SLOWLOG`)
 )
 
-// countedKeys are commands that say how many keys they have: the place of the
-// number among the arguments. Sorted by name.
+// countedKeys are commands with an argument that is the number of keys: the position
+// of that argument. Sorted by name.
 var countedKeys = map[string]int{
 	"EVAL": 1, "EVALSHA": 1, "EVALSHA_RO": 1, "EVAL_RO": 1, "LMPOP": 0, "SINTERCARD": 0, "ZDIFF": 0, "ZDIFFSTORE": 1,
 	"ZINTER": 0, "ZINTERCARD": 0, "ZINTERSTORE": 1, "ZMPOP": 0, "ZUNION": 0, "ZUNIONSTORE": 1,
 }
 
-// prefixCommand is a command with the prefix in front of its keys. ok is false for
-// one whose keys are not known, or that is about the server as a whole.
+// prefixCommand returns a command with the prefix before its keys. ok is false for a
+// command whose keys are unknown, or that concerns the whole server.
 func prefixCommand(prefix string, command []string) (out []string, ok bool) {
 	name := strings.ToUpper(command[0])
 	if foreignCommands[name] {
@@ -48,7 +48,7 @@ func prefixCommand(prefix string, command []string) (out []string, ok bool) {
 	return out, true
 }
 
-// keyPlaces are the arguments of a command that are keys.
+// keyPlaces returns the positions of the keys in a command.
 func keyPlaces(name string, command []string) (places []int) {
 	from, to, step := 1, 2, 1
 	number, counted := countedKeys[name]
@@ -88,7 +88,7 @@ func keyPlaces(name string, command []string) (places []int) {
 		}
 		n, err := strconv.Atoi(command[number+1])
 		if err != nil || n < 0 || n > len(command)-number-2 {
-			return nil // the server says so
+			return nil // the server reports the error
 		}
 		from, to = number+2, number+2+n
 	case storeKeys[name]:
@@ -104,7 +104,7 @@ func keyPlaces(name string, command []string) (places []int) {
 	return places
 }
 
-// scanWithin is SCAN for what begins with the prefix.
+// scanWithin limits SCAN to keys with the prefix.
 func scanWithin(prefix string, command []string) []string {
 	out, matched := slices.Clone(command), false
 	for i := 2; i+1 < len(out); i += 2 {
@@ -118,12 +118,12 @@ func scanWithin(prefix string, command []string) []string {
 	return out
 }
 
-// globQuoted is a text as a pattern that matches it alone.
+// globQuoted returns a pattern that matches only the text.
 func globQuoted(text string) string {
 	return strings.NewReplacer(`\`, `\\`, "*", `\*`, "?", `\?`, "[", `\[`, "]", `\]`).Replace(text)
 }
 
-// stripPrefix is a reply without the prefix, where it names keys.
+// stripPrefix removes the prefix from the keys in a reply.
 func stripPrefix(prefix string, command []string, reply any) any {
 	list, ok := reply.([]any)
 	if !ok || prefix == "" {

@@ -7,7 +7,7 @@ import (
 	"github.com/understudy-mock/understudy/mockserver/kv"
 )
 
-// shared are two stores with a prefix each over one real server.
+// shared returns two stores with different prefixes in one real server.
 func shared(t *testing.T) (a, b *kv.KV) {
 	t.Helper()
 	url := realRedis(t)
@@ -46,7 +46,7 @@ func TestStoresOverOneServerAreApart(t *testing.T) {
 				t.Errorf("got %s, want %s", got, x.want)
 			}
 			if got := post(a, "/", `["DBSIZE"]`).Body.String(); got != `{"result":6}` {
-				t.Errorf("the other has %s", got)
+				t.Errorf("keys of the other store: got %s, want 6", got)
 			}
 		})
 	}
@@ -95,10 +95,10 @@ func TestResetRemovesOnlyThePrefix(t *testing.T) {
 		t.Fatal(err)
 	}
 	if got := post(a, "/", `["GET","k"]`).Body.String(); got != `{"result":null}` {
-		t.Errorf("it kept %s", got)
+		t.Errorf("after the reset: got %s, want null", got)
 	}
 	if got := post(b, "/", `["GET","k"]`).Body.String(); got != `{"result":"v"}` {
-		t.Errorf("the other has %s", got)
+		t.Errorf("the other store: got %s, want v", got)
 	}
 }
 
@@ -111,9 +111,9 @@ func TestADeadServerIs503(t *testing.T) {
 		}
 	}
 	if err := store.Ping(t.Context()); err == nil {
-		t.Error("it answers a ping")
+		t.Error("Ping: got no error, want one")
 	}
 	if err := store.Reset(t.Context()); err == nil {
-		t.Error("it was reset")
+		t.Error("Reset: got no error, want one")
 	}
 }

@@ -9,20 +9,20 @@ import (
 	"sync"
 )
 
-// ScriptRun is what a script was last given with a first key.
+// ScriptRun is the arguments of the last run of a script with a first key.
 type ScriptRun struct {
 	Keys, Args []string
 }
 
-// maxRecent bounds how many runs are remembered; the older half goes. A run with
-// longer arguments than maxRecentText bytes is that of another script.
+// maxRecent limits the number of recorded runs; beyond it, the older half is removed.
+// Runs of limiters have at most maxRecentText bytes; longer ones are not recorded.
 const (
 	maxRecent     = 10_000
 	maxRecentText = 4096
 )
 
-// recent remembers the runs of scripts: limiters keep only counters in the
-// store, and tell their limits with each call.
+// recent records the runs of scripts: limiters store only counters, and pass their
+// limits in each call.
 type recent struct {
 	mu   sync.Mutex
 	runs map[string]recentRun // by script and first key
@@ -34,7 +34,7 @@ type recentRun struct {
 	number int
 }
 
-// note keeps a command if it runs a script on keys.
+// note records a command if it runs a script with keys.
 func (r *recent) note(command []string) {
 	if len(command) < 4 || !strings.HasPrefix(strings.ToUpper(command[0]), "EVAL") {
 		return
@@ -75,7 +75,7 @@ func (r *recent) clear() {
 	r.runs = nil
 }
 
-// ScriptRuns are the last runs, one for each script and first key, latest first.
+// ScriptRuns returns the last run for each script and first key, latest first.
 func (k *KV) ScriptRuns() []ScriptRun {
 	k.recent.mu.Lock()
 	defer k.recent.mu.Unlock()
@@ -91,8 +91,8 @@ func (k *KV) ScriptRuns() []ScriptRun {
 	return out
 }
 
-// Do runs commands; a failed one has an error in the place of its reply. A store
-// that nobody has used yet starts for it.
+// Do runs commands, and starts the store if necessary. The reply to a command that
+// fails is its error.
 func (k *KV) Do(ctx context.Context, commands ...[]string) ([]any, error) {
 	b, err := k.started()
 	if err != nil {

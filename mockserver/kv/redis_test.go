@@ -24,8 +24,8 @@ func TestMain(m *testing.M) {
 	goleak.VerifyTestMain(m)
 }
 
-// realRedis starts a redis-server on a free port for one test and returns its
-// URL. Where there is none, the test is skipped, out loud; in continuous
+// realRedis starts a redis-server with a socket for one test and returns its URL. If
+// redis-server is not installed, the test is skipped with a warning; in continuous
 // integration it fails.
 func realRedis(t testing.TB) string {
 	t.Helper()
@@ -48,7 +48,7 @@ func realRedis(t testing.TB) string {
 	}
 	t.Cleanup(func() {
 		_ = cmd.Process.Kill()
-		_ = cmd.Wait() // it was killed, and says so
+		_ = cmd.Wait() // the error says that it was killed
 		_ = os.RemoveAll(socket)
 	})
 	said := make([]byte, 4096)
@@ -67,7 +67,7 @@ func realRedis(t testing.TB) string {
 	return "unix://" + path
 }
 
-// clock is a time that a test moves.
+// clock is a clock that a test advances.
 type clock struct {
 	mu  sync.Mutex
 	now time.Time
@@ -87,7 +87,7 @@ func (c *clock) pass(d time.Duration) {
 	c.now = c.now.Add(d)
 }
 
-// eachBackend runs a test over the embedded store and over a real server.
+// eachBackend runs a test with the embedded store and with a real server.
 func eachBackend(t *testing.T, test func(t *testing.T, store *kv.KV)) {
 	t.Helper()
 	for _, name := range []string{"embedded", "redis"} {
@@ -116,7 +116,7 @@ func newKV(t testing.TB, cfg kv.Config) *kv.KV {
 	return store
 }
 
-// post sends a body with the token, and header names and values.
+// post sends a body with the token; header has names and values in turn.
 func post(store http.Handler, path, body string, header ...string) *httptest.ResponseRecorder {
 	return ask(store, http.MethodPost, path, body, append([]string{"Authorization", "Bearer secret"}, header...)...)
 }

@@ -14,14 +14,14 @@ import (
 	"github.com/gomodule/redigo/redis"
 )
 
-// remote is a real server of the same commands.
+// remote is a backend that uses a real server.
 type remote struct {
 	pool    *redis.Pool
 	address string
 	prefix  string // in front of all keys
 }
 
-// The bounds of what a real server may take.
+// The timeouts and the number of connections of a real server.
 const (
 	dialTimeout    = 5 * time.Second
 	replyTimeout   = 3 * time.Second
@@ -29,11 +29,11 @@ const (
 	maxConnections = 20
 )
 
-// newRemote prepares the connections; they are made when they are needed.
+// newRemote prepares a pool of connections, which are opened on demand.
 func newRemote(text, prefix string) (*remote, error) {
 	network, address, options, err := parseServer(text)
 	if err != nil {
-		return nil, fmt.Errorf("kv: URL %q: must be redis://[user:password@]host:port[/db], rediss:// or unix://: %w", text, err)
+		return nil, fmt.Errorf("kv-url: invalid value %q: must be redis://[user:password@]host:port[/db], rediss:// or unix://: %w", text, err)
 	}
 	options = append(options, redis.DialConnectTimeout(dialTimeout), redis.DialReadTimeout(replyTimeout), redis.DialWriteTimeout(replyTimeout))
 	return &remote{address: address, prefix: prefix, pool: &redis.Pool{
@@ -41,7 +41,7 @@ func newRemote(text, prefix string) (*remote, error) {
 			return redis.DialContext(ctx, network, address, options...)
 		},
 		TestOnBorrowContext: func(ctx context.Context, c redis.Conn, _ time.Time) error {
-			_, err := redis.DoContext(c, ctx, "PING") // a command that was lost on the way may have been run: none is sent again
+			_, err := redis.DoContext(c, ctx, "PING") // test first: a command whose connection broke may have run, so none is repeated
 			return err
 		},
 		MaxIdle:     maxConnections,
@@ -96,12 +96,12 @@ func (r *remote) do(ctx context.Context, command string, arguments ...any) (any,
 	return redis.DoContext(conn, ctx, command, arguments...)
 }
 
-// silence says that the server does not answer, and where it should be.
+// silence returns the error text for a server that does not answer, with its address.
 func (r *remote) silence(err error) string {
 	return fmt.Sprintf("the key-value server at %s does not answer: %v", r.address, err)
 }
 
-// run sends commands in one go.
+// run sends commands in one batch.
 func (r *remote) run(ctx context.Context, commands [][]string) []any {
 	return r.execute(ctx, false, commands)
 }
@@ -125,7 +125,8 @@ func (r *remote) transact(ctx context.Context, commands [][]string) []any {
 	return replies
 }
 
-// whole is how a command about all keys is answered for those with the prefix.
+// whole returns an implementation of a command on all keys, for the keys with the
+// prefix; false if the command is none or there is no prefix.
 func (r *remote) whole(command []string) (answer func(ctx context.Context) any, ok bool) {
 	if r.prefix == "" {
 		return nil, false
@@ -148,7 +149,7 @@ func (r *remote) clear(ctx context.Context) error {
 	return r.each(ctx, func(keys []any) error { _, err := r.do(ctx, "UNLINK", keys...); return err })
 }
 
-// each calls f with the keys that have the prefix, some at a time.
+// each calls f with the keys that have the prefix, in batches.
 func (r *remote) each(ctx context.Context, f func(keys []any) error) error {
 	const batch = 1000
 	for cursor := "0"; ; {
@@ -166,11 +167,11 @@ func (r *remote) each(ctx context.Context, f func(keys []any) error) error {
 	}
 }
 
-// execute sends commands, in a transaction or one after the other. Each has its
-// own outcome.
+// execute sends commands, in a transaction or independently, and returns one reply
+// for each.
 func (r *remote) execute(ctx context.Context, transaction bool, commands [][]string) []any {
 	replies := make([]any, len(commands))
-	var sent []int // which of them
+	var sent []int // their indexes in commands
 	var send [][]string
 	for i, command := range commands {
 		if answer, ok := r.whole(command); ok {
@@ -200,7 +201,7 @@ func (r *remote) execute(ctx context.Context, transaction bool, commands [][]str
 	return replies
 }
 
-// pipeline sends commands in one go and reads a reply to each.
+// pipeline sends commands in one batch and reads a reply to each.
 func (r *remote) pipeline(ctx context.Context, commands [][]string) (values []any, errs []error) {
 	values, errs = make([]any, len(commands)), make([]error, len(commands))
 	conn, err := r.pool.GetContext(ctx)
@@ -227,8 +228,8 @@ func (r *remote) pipeline(ctx context.Context, commands [][]string) (values []an
 	return values, errs
 }
 
-// transactionOutcomes are the outcomes of the commands between MULTI and EXEC, of which the
-// reply to EXEC has all, or none.
+// transactionOutcomes returns the outcomes of the commands between MULTI and EXEC: the
+// reply to EXEC has all of them, or none.
 func transactionOutcomes(values []any, errs []error) ([]any, []error) {
 	last := len(values) - 1
 	results, _ := values[last].([]any)
@@ -242,7 +243,7 @@ func transactionOutcomes(values []any, errs []error) ([]any, []error) {
 	return outcomes, failures
 }
 
-// neutral makes a value of the client library one of ours.
+// neutral converts a value or error of the client library to a reply.
 func (r *remote) neutral(value any, err error) any {
 	var answered redis.Error
 	switch {
@@ -252,7 +253,7 @@ func (r *remote) neutral(value any, err error) any {
 		return outage("ERR " + r.silence(err))
 	}
 	switch v := value.(type) {
-	case string: // the library reads values as bytes
+	case string: // a status: values are []byte in the library
 		return status(v)
 	case []byte:
 		return string(v)

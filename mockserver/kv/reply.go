@@ -13,11 +13,11 @@ import (
 type (
 	status  string // OK, PONG, ...
 	failure string // an error text
-	outage  string // says why nothing answers: the request as a whole has failed
+	outage  string // why the server does not answer: the whole request fails
 )
 
-// Envelopes of the interface. result is always there, null included: clients
-// take its absence for a fault.
+// Envelopes of the interface. result is always present, also as null: clients treat
+// its absence as an error.
 type (
 	result struct {
 		Result any `json:"result"`
@@ -27,14 +27,14 @@ type (
 	}
 )
 
-// format is how the client wants its answer.
+// format is the format of a response.
 type format struct {
-	base64 bool // strings in base64, so that bytes that are no text survive
+	base64 bool // strings in base64, so that bytes that are not UTF-8 are preserved
 	resp2  bool // the bytes of the wire protocol
 }
 
-// readFormat reads how clients want replies. Base64 keeps bytes that are no text
-// whole; RESP needs no such help, so both together are refused.
+// readFormat reads the requested format. Base64 is for binary data in JSON; RESP2 does
+// not need it, so both together are refused.
 func readFormat(h http.Header) (format, error) {
 	var f format
 	switch v := h.Get("Svc-Encoding"); v {
@@ -42,12 +42,12 @@ func readFormat(h http.Header) (format, error) {
 	case "base64":
 		f.base64 = true
 	default:
-		return f, fmt.Errorf("ERR encoding %q: accepted is base64", v)
+		return f, fmt.Errorf("ERR encoding %q: must be base64", v)
 	}
 	switch v := h.Get("Svc-Response-Format"); {
 	case v == "" || v == "json":
 	case v != "resp2":
-		return f, fmt.Errorf("ERR response format %q: accepted are json and resp2", v)
+		return f, fmt.Errorf("ERR response format %q: must be json or resp2", v)
 	case f.base64:
 		return f, fmt.Errorf("ERR response format %q does not go together with the encoding base64", v)
 	default:
@@ -56,8 +56,8 @@ func readFormat(h http.Header) (format, error) {
 	return f, nil
 }
 
-// write sends the replies. Only a request that failed as a whole has a failing
-// status: clients drop all results of a list at anything but 2xx.
+// write sends the replies. Only a request that failed as a whole has an error status:
+// clients discard all results of a list unless the status is 2xx.
 func (f format) write(w http.ResponseWriter, k kind, replies []any) {
 	var whole any = replies
 	if _, failed := firstReply(replies).(failure); k == singleRequest || k == transactionRequest && failed && len(replies) == 1 {
@@ -75,7 +75,7 @@ func (f format) write(w http.ResponseWriter, k kind, replies []any) {
 	}
 	w.Header().Set("Content-Type", kindOfBody)
 	w.WriteHeader(code)
-	_, _ = w.Write(body) // the client may be gone
+	_, _ = w.Write(body) // the client may have disconnected
 }
 
 func firstReply(replies []any) any {
@@ -85,7 +85,7 @@ func firstReply(replies []any) any {
 	return replies[0]
 }
 
-// json wraps the reply, or each of several, into its envelope.
+// json encodes the reply, or each of several, in an envelope.
 func (f format) json(k kind, whole any) []byte {
 	var document any
 	if list, ok := whole.([]any); ok && k != singleRequest {
@@ -112,8 +112,8 @@ func (f format) envelope(reply any) any {
 	return result{f.plain(reply)}
 }
 
-// plain is a reply in JSON's terms. In base64 everything textual is encoded but
-// the status OK and error texts.
+// plain converts a reply to a value for JSON. With base64, all strings are encoded
+// except the status OK and error texts.
 func (f format) plain(reply any) any {
 	switch v := reply.(type) {
 	case status:

@@ -9,9 +9,9 @@ import (
 	"strings"
 )
 
-// readReply reads one reply of the wire protocol. RESP3's kinds are read too,
-// into the flat ones of RESP2: a script may ask for them. (The embedded store's
-// own reader gives up a whole list at the first error in it.)
+// readReply reads one reply of the wire protocol. Types of RESP3, which a script may
+// request, are converted to those of RESP2. (The reader of the library discards a
+// whole list at the first error in it.)
 func readReply(r *bufio.Reader) (any, error) {
 	line, err := r.ReadString('\n')
 	if err != nil {
@@ -51,17 +51,17 @@ func readReply(r *bufio.Reader) (any, error) {
 // maxBulk is the longest text of the protocol, in bytes.
 const maxBulk = 512 << 20
 
-// readBulk reads a text whose length was announced. Room is made as bytes come: a
-// length alone costs nothing.
+// readBulk reads a string of the announced length. Memory grows with the bytes that
+// arrive: a large length alone allocates nothing.
 func readBulk(r *bufio.Reader, length string) (any, error) {
 	n, err := strconv.Atoi(length)
 	if err != nil || n < 0 {
 		return nil, err
 	}
 	if n > maxBulk {
-		return nil, fmt.Errorf("text of %d bytes; accepted are %d", n, maxBulk)
+		return nil, fmt.Errorf("text of %d bytes: must be at most %d", n, maxBulk)
 	}
-	var b strings.Builder // which grows with what comes, not with what was announced
+	var b strings.Builder
 	if _, err := io.CopyN(&b, r, int64(n)); err != nil {
 		return nil, err
 	}
@@ -71,7 +71,7 @@ func readBulk(r *bufio.Reader, length string) (any, error) {
 	return b.String(), nil
 }
 
-// readList reads length times each replies; a length below zero is null.
+// readList reads a list of length times each replies; a negative length means null.
 func readList(r *bufio.Reader, length string, each int) (any, error) {
 	n, err := strconv.Atoi(length)
 	if err != nil || n < 0 {

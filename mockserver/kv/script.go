@@ -7,16 +7,16 @@ import (
 	"sync"
 )
 
-// scripts runs scripts whose first line names their language ("#!lua
-// flags=..."), as newer clients send them. Neither backend takes that line, so
-// it becomes a Lua comment; and as the client asks by the hash of what it sent,
-// the hash that the backend knows stands beside it here.
+// scripts supports scripts whose first line names their language ("#!lua
+// flags=..."), as newer clients send them. No backend accepts that line, so it
+// becomes a Lua comment. Clients use the hash of the text that they sent; scripts
+// maps it to the hash in the backend.
 type scripts struct {
 	mu     sync.Mutex
-	hashes map[string]string // of the text as sent -> of the text as run
+	hashes map[string]string // hash in the backend, by the hash of the text as sent
 }
 
-// out is the command as the backend gets it.
+// out converts a command for the backend.
 func (s *scripts) out(command []string) []string {
 	if len(command) < 2 {
 		return command
@@ -32,8 +32,7 @@ func (s *scripts) out(command []string) []string {
 	return command
 }
 
-// outScript marks what a client loads or asks for, so that accounts which share a
-// server have scripts of their own.
+// outScript converts the text of SCRIPT LOAD and the hashes of SCRIPT EXISTS.
 func (s *scripts) outScript(command []string) []string {
 	switch strings.ToUpper(command[1]) {
 	case "LOAD":
@@ -48,8 +47,8 @@ func (s *scripts) outScript(command []string) []string {
 	return command
 }
 
-// in is the reply as the client gets it: SCRIPT LOAD names the hash of the text
-// that the client sent.
+// in converts a reply for the client: SCRIPT LOAD returns the hash of the text that
+// the client sent.
 func (s *scripts) in(command []string, value any) any {
 	hash, ok := value.(string)
 	if ok && len(command) == 3 && strings.EqualFold(command[0], "SCRIPT") && strings.EqualFold(command[1], "LOAD") && len(hash) == sha1.Size*2 {
@@ -58,7 +57,7 @@ func (s *scripts) in(command []string, value any) any {
 	return value
 }
 
-// comment makes the first line a comment, and remembers both hashes.
+// comment makes the first line a comment, and records both hashes.
 func (s *scripts) comment(text string) string {
 	if !strings.HasPrefix(text, "#!") {
 		return text
@@ -66,16 +65,15 @@ func (s *scripts) comment(text string) string {
 	run := "--" + text
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.hashes == nil || len(s.hashes) >= maxScripts*2 { // clients send the text of an unknown hash
+	if s.hashes == nil || len(s.hashes) >= maxScripts*2 { // clients send the text again for an unknown hash
 		s.hashes = map[string]string{}
 	}
 	s.hashes[scriptDigest(text)] = scriptDigest(run)
 	return run
 }
 
-// hash is the hash that the backend knows a script by. One that was never seen
-// here stays as it is: the backend then answers NOSCRIPT and the client sends
-// the text.
+// hash returns the hash of a script in the backend. An unknown hash is unchanged: the
+// backend replies NOSCRIPT, and the client sends the text.
 func (s *scripts) hash(sent string) string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -90,7 +88,7 @@ func scriptDigest(text string) string {
 	return hex.EncodeToString(sum[:])
 }
 
-// replaceArgument is the command with another argument in place i; the original stays.
+// replaceArgument returns a command with argument i replaced; it does not change command.
 func replaceArgument(command []string, i int, argument string) []string {
 	if command[i] == argument {
 		return command

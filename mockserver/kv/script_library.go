@@ -9,11 +9,11 @@ import (
 	"github.com/yuin/gopher-lua/pm"
 )
 
-// withheldFunctions are functions of the base library that scripts do not get: they read
-// files, write to the terminal, or lead around the bounds.
+// withheldFunctions are functions of the base library that scripts cannot use: they read
+// files, write to the terminal, or bypass the limits.
 var withheldFunctions = []string{"_printregs", "collectgarbage", "dofile", "getfenv", "load", "loadfile", "module", "newproxy", "print", "require", "setfenv"}
 
-// open gives a script its libraries.
+// open loads the libraries of a script.
 func (r *scriptRun) open(meter *scriptMeter) {
 	l := r.state
 	for _, library := range []struct {
@@ -38,7 +38,7 @@ func (r *scriptRun) open(meter *scriptMeter) {
 	}
 	system := l.NewTable()
 	system.RawSetString("clock", l.NewFunction(func(l *lua.LState) int {
-		l.Push(lua.LNumber(float64(meter.steps) / 1e7)) // moves on as the script does
+		l.Push(lua.LNumber(float64(meter.steps) / 1e7)) // advances with the steps of the script
 		return 1
 	}))
 	l.SetGlobal("os", system)
@@ -48,9 +48,12 @@ func (r *scriptRun) open(meter *scriptMeter) {
 	for _, name := range []string{"create", "wrap"} {
 		meterCoroutine(l, name, meter)
 	}
+	for _, name := range []string{"pcall", "xpcall"} {
+		meterProtected(l, name, meter)
+	}
 }
 
-// protect makes unknown globals errors.
+// protect makes unknown globals an error.
 func (r *scriptRun) protect() {
 	l := r.state
 	meta := l.NewTable()
@@ -65,7 +68,7 @@ func (r *scriptRun) protect() {
 	l.SetMetatable(l.Get(lua.GlobalsIndex), meta)
 }
 
-// module is the library of the store.
+// module returns the library redis, which is also named server.
 func (r *scriptRun) module() *lua.LTable {
 	l := r.state
 	module := l.NewTable()
@@ -118,7 +121,7 @@ func (r *scriptRun) module() *lua.LTable {
 	return module
 }
 
-// loadString compiles a text as a function, as scripts are.
+// loadString implements loadstring: it compiles a text with the limits of scripts.
 func loadString(l *lua.LState) int {
 	proto, err := compileScript(l.CheckString(1))
 	if err != nil {
@@ -130,7 +133,7 @@ func loadString(l *lua.LState) int {
 	return 1
 }
 
-// concatenateOperands is the operator .. on its operands, the last ones first.
+// concatenateOperands implements the operator .., from right to left.
 func concatenateOperands(l *lua.LState) int {
 	rest := l.Get(l.GetTop())
 	for i := l.GetTop() - 1; i > 0; i-- {
@@ -163,14 +166,14 @@ func concatenateOperands(l *lua.LState) int {
 	return 1
 }
 
-// checkText refuses a text that becomes too long.
+// checkText raises an error for a string that would become too long.
 func checkText(l *lua.LState, length float64) {
 	if length > maxScriptText {
 		l.RaiseError("resulting string too large: must have at most %d bytes", maxScriptText)
 	}
 }
 
-// argumentGuards check the arguments of functions whose work or result has no bound.
+// argumentGuards check the arguments of functions whose work or result has no limit.
 // Sorted by library and name.
 var argumentGuards = []struct {
 	library, name string
@@ -191,7 +194,7 @@ var argumentGuards = []struct {
 	{"table", "concat", guardJoin},
 }
 
-// guardFunction runs a check in front of a function of a library.
+// guardFunction makes a library function run a check first.
 func guardFunction(l *lua.LState, library, name string, check func(l *lua.LState)) {
 	table := l.GetGlobal(library).(*lua.LTable)
 	original := table.RawGetString(name).(*lua.LFunction)
@@ -203,8 +206,8 @@ func guardFunction(l *lua.LState, library, name string, check func(l *lua.LState
 	}))
 }
 
-// meterCoroutine lets the meter of the script count in its coroutines too, and
-// each of them as the memory that it takes.
+// meterCoroutine makes the meter of a script count in its coroutines too, and limits
+// their number.
 func meterCoroutine(l *lua.LState, name string, meter *scriptMeter) {
 	table := l.GetGlobal(lua.CoroutineLibName).(*lua.LTable)
 	original := table.RawGetString(name).(*lua.LFunction)
@@ -216,7 +219,7 @@ func meterCoroutine(l *lua.LState, name string, meter *scriptMeter) {
 		l.Push(l.CheckFunction(1))
 		l.Call(1, 1)
 		created := l.Get(-1)
-		if f, ok := created.(*lua.LFunction); ok { // made by wrap, which keeps the coroutine
+		if f, ok := created.(*lua.LFunction); ok { // from wrap: its upvalue is the coroutine
 			created = f.Upvalues[0].Value()
 		}
 		created.(*lua.LState).SetContext(meter)
@@ -227,8 +230,43 @@ func meterCoroutine(l *lua.LState, name string, meter *scriptMeter) {
 // maxCoroutines is how many coroutines a script can create; each takes 100 kB.
 const maxCoroutines = 1000
 
-// guardPattern checks the pattern before the library tries it, which it would do
-// without a bound.
+// maxProtected is how many calls of pcall and xpcall can be nested, as in Redis.
+const maxProtected = 200
+
+// meterProtected makes pcall or xpcall return only while the script may continue, and
+// limits how deep they nest. The interpreter describes the stack for each error that it
+// catches; for a killed script with thousands of nested calls, that would take minutes.
+// An error that has a description keeps it.
+func meterProtected(l *lua.LState, name string, meter *scriptMeter) {
+	original := l.GetGlobal(name)
+	l.SetGlobal(name, l.NewFunction(func(l *lua.LState) int {
+		if meter.protected == maxProtected {
+			l.RaiseError("C stack overflow: more than %d calls of pcall and xpcall are nested", maxProtected)
+		}
+		meter.protected++
+		defer func() { meter.protected-- }()
+		l.CheckAny(1)
+		if name == "xpcall" {
+			l.CheckFunction(1)
+			handler := l.CheckFunction(2)
+			l.Replace(2, l.NewFunction(func(l *lua.LState) int {
+				if meter.Err() == nil {
+					l.Insert(handler, 1)
+					l.Call(1, 1)
+				}
+				return 1
+			}))
+		}
+		l.Insert(original, 1)
+		l.Call(l.GetTop()-1, lua.MultRet)
+		if err := meter.Err(); err != nil {
+			panic(&lua.ApiError{Type: lua.ApiErrorRun, Object: lua.LString(err.Error()), StackTrace: err.Error()})
+		}
+		return l.GetTop()
+	}))
+}
+
+// guardPattern checks a pattern before the library matches it without a limit.
 func guardPattern(l *lua.LState) {
 	if err := checkPattern(l.CheckString(2), l.CheckString(1)); err != nil {
 		l.RaiseError("%s", err.Error())
@@ -238,8 +276,7 @@ func guardPattern(l *lua.LState) {
 // wideFormat is a width or precision of three digits, or one that an argument gives.
 var wideFormat = regexp.MustCompile(`%[-+ #0.\d]*(?:\d{3}|[*\[])`)
 
-// guardFormat sums up how long the result can become, as an upper bound, before it
-// is made.
+// guardFormat checks an upper bound of the length of the result.
 func guardFormat(l *lua.LState) {
 	format := l.CheckString(1)
 	if wideFormat.MatchString(format) {
@@ -256,8 +293,8 @@ func guardFormat(l *lua.LState) {
 // the text for each match.
 const maxReplaceWork = 4 << 30
 
-// guardReplace finds the matches first, since their number decides how long the
-// result becomes.
+// guardReplace finds the matches first, because their number determines the length
+// of the result.
 func guardReplace(l *lua.LState) {
 	guardPattern(l)
 	text := l.CheckString(1)
@@ -268,7 +305,7 @@ func guardReplace(l *lua.LState) {
 	n := float64(len(found))
 	length := float64(len(text))
 	switch with := l.Get(3).(type) {
-	case lua.LString: // what a match captures is in the text; matches do not overlap
+	case lua.LString: // captures are parts of the text; matches do not overlap
 		length += n*float64(len(with)) + length*float64(strings.Count(string(with), "%"))
 	case *lua.LTable:
 		longest := 0
@@ -290,7 +327,7 @@ func guardReplace(l *lua.LState) {
 	}
 }
 
-// guardJoin adds up the parts before they are joined.
+// guardJoin checks the length of the result before the parts are joined.
 func guardJoin(l *lua.LState) {
 	table, separator := l.CheckTable(1), float64(len(l.OptString(2, "")))
 	length := 0.0
@@ -300,16 +337,16 @@ func guardJoin(l *lua.LState) {
 	checkText(l, length)
 }
 
-// maxJSONDepth is how deep the tables may nest that become JSON.
+// maxJSONDepth is the largest depth of tables that are encoded as JSON.
 const maxJSONDepth = 1000
 
-// checkNesting refuses tables that nest too deep to be encoded.
+// checkNesting refuses tables that are nested too deeply to be encoded.
 func checkNesting(l *lua.LState, value lua.LValue, seen map[lua.LValue]bool, depth int) {
 	if depth > maxJSONDepth {
 		l.RaiseError("Cannot serialise, excessive depth (%d)", depth)
 	}
 	table, ok := value.(*lua.LTable)
-	if !ok || seen[value] { // the encoder refuses what is there twice
+	if !ok || seen[value] { // the encoder refuses repeated tables
 		return
 	}
 	seen[value] = true

@@ -8,25 +8,26 @@ import (
 	"time"
 )
 
-// Bounds of a running script.
+// Limits of a running script.
 const (
 	maxScriptSteps = 50_000_000 // instructions
 	maxScriptTime  = 5 * time.Second
 	maxScriptHeap  = 256 << 20 // bytes by which the heap of the process may grow
-	maxScriptText  = 16 << 20  // bytes of one text that a script makes
-	heapInterval   = 16        // instructions between two looks at the heap
+	maxScriptText  = 16 << 20  // bytes of one string that a script creates
+	heapInterval   = 16        // instructions between two checks of the heap
 )
 
-// scriptMeter is the context of a running script. The interpreter asks it
-// before each instruction whether to go on, so it counts them.
+// scriptMeter is the context of a running script. The interpreter calls Done before
+// each instruction, so that the meter can count them.
 type scriptMeter struct {
 	context.Context
 	steps int
 	heap  []metrics.Sample
-	most  uint64 // the size of the heap at which the script is stopped
+	most  uint64 // the script is stopped when the heap is larger, in bytes
 	why   error
 
-	coroutines int
+	coroutines int // created so far
+	protected  int // nested calls of pcall and xpcall
 }
 
 var closedChannel = func() <-chan struct{} {
@@ -35,15 +36,15 @@ var closedChannel = func() <-chan struct{} {
 	return c
 }()
 
-// newScriptMeter begins with the heap as it is: a script pays for its own growth
-// only, as far as the process can tell.
+// newScriptMeter limits the growth of the heap from its current size. Memory that
+// other goroutines allocate meanwhile counts too.
 func newScriptMeter(ctx context.Context) *scriptMeter {
 	m := &scriptMeter{Context: ctx, heap: []metrics.Sample{{Name: "/memory/classes/heap/objects:bytes"}}}
 	m.most = m.heapSize() + maxScriptHeap
 	return m
 }
 
-// heapSize reads a metric of the runtime, which stops no goroutine.
+// heapSize reads a metric of the runtime, without stopping any goroutine.
 func (m *scriptMeter) heapSize() uint64 {
 	metrics.Read(m.heap)
 	return m.heap[0].Value.Uint64()
@@ -66,7 +67,7 @@ func (m *scriptMeter) Done() <-chan struct{} {
 	return m.Context.Done()
 }
 
-// Err says why the script is stopped.
+// Err returns why the script is stopped.
 func (m *scriptMeter) Err() error {
 	if m.why != nil {
 		return m.why

@@ -7,8 +7,8 @@ import (
 	"github.com/yuin/gopher-lua/pm"
 )
 
-// Bounds of matching a pattern, which backtracks and cannot be interrupted: the
-// bytes of the subject, the steps, and how deep it recurses.
+// Limits of matching a pattern, which backtracks and cannot be interrupted: bytes of
+// the subject, steps, and depth of recursion.
 const (
 	maxSubject      = 1 << 20
 	maxPatternSteps = 50_000_000
@@ -16,8 +16,8 @@ const (
 )
 
 // checkPattern refuses a pattern that may take too long on a subject. Each
-// repetition can be as long as the longest run of its characters, so the steps
-// are at most the product of these runs for each place to begin at.
+// repetition can be as long as the longest run of its characters, so the number of
+// steps is at most the product of these runs for each start position.
 func checkPattern(pattern, subject string) error {
 	if len(subject) > maxSubject {
 		return fmt.Errorf("string of %d bytes is too long for a pattern: must have at most %d", len(subject), maxSubject)
@@ -44,7 +44,7 @@ func checkPattern(pattern, subject string) error {
 			}
 		}
 		if pattern[i] == '%' && i+1 < len(pattern) && (pattern[i+1] == 'b' || pattern[i+1] >= '0' && pattern[i+1] <= '9') {
-			steps *= float64(len(subject) + 1) // compares a text of its own
+			steps *= float64(len(subject) + 1) // may compare the whole subject
 		}
 		i = end
 	}
@@ -54,7 +54,7 @@ func checkPattern(pattern, subject string) error {
 	return nil
 }
 
-// patternItem is where the item that begins at i ends: a character, a class or
+// patternItem returns the end of the item that begins at i: a character, a class or
 // a set.
 func patternItem(pattern string, i int) int {
 	switch {
@@ -76,7 +76,7 @@ func patternItem(pattern string, i int) int {
 	return min(end+1, len(pattern))
 }
 
-// longestRun is the longest run of characters that an item matches.
+// longestRun returns the length of the longest run of characters that an item matches.
 func longestRun(item, subject string) (longest float64, err error) {
 	if item == "(" || item == ")" {
 		return 0, nil

@@ -11,12 +11,12 @@ import (
 	lua "github.com/yuin/gopher-lua"
 )
 
-// scriptCommands are answered here and not by the library, whose scripts have
-// no bound.
+// scriptCommands are implemented here and not by the library, whose scripts have no
+// limits.
 var scriptCommands map[string]func(e *embedded, c *connection, name string, args []string) any
 
-// maxTableIndex is up to where tables are arrays, which fill the room before an
-// index: one assignment must not take a gigabyte.
+// maxTableIndex is the largest index of tables that are stored as arrays. An array has
+// room for all smaller indexes: one assignment must not take a gigabyte.
 const maxTableIndex = 1 << 22
 
 func init() {
@@ -27,13 +27,13 @@ func init() {
 	}
 }
 
-// Bounds of the scripts that are kept: clients send a text again that is gone.
+// Limits of the cached scripts. Clients send the text of a removed script again.
 const (
 	maxScripts     = 500
 	maxScriptBytes = 16 << 20
 )
 
-// scriptCache keeps compiled scripts by the hash of their text.
+// scriptCache has compiled scripts by the hash of their text.
 type scriptCache struct {
 	compiled map[string]*lua.FunctionProto
 	sizes    map[string]int
@@ -41,7 +41,7 @@ type scriptCache struct {
 	bytes    int
 }
 
-// add keeps a script; the oldest ones go when there are too many.
+// add caches a script, and removes the oldest ones beyond the limits.
 func (s *scriptCache) add(hash, text string, proto *lua.FunctionProto) {
 	if s.compiled[hash] != nil {
 		return
@@ -60,7 +60,7 @@ func (s *scriptCache) add(hash, text string, proto *lua.FunctionProto) {
 	}
 }
 
-// scriptCommand is SCRIPT LOAD, EXISTS, FLUSH and KILL.
+// scriptCommand implements SCRIPT LOAD, EXISTS, FLUSH and KILL.
 func (e *embedded) scriptCommand(c *connection, _ string, args []string) any {
 	switch sub := strings.ToUpper(args[0]); {
 	case sub == "LOAD" && len(args) == 2:
@@ -80,14 +80,14 @@ func (e *embedded) scriptCommand(c *connection, _ string, args []string) any {
 		return found
 	case sub == "FLUSH":
 		e.scripts = scriptCache{}
-		return c.dispatch(append([]string{"SCRIPT"}, args...)) // checks the rest
+		return c.dispatch(append([]string{"SCRIPT"}, args...)) // checks the other arguments
 	case sub == "KILL" && len(args) == 1:
 		return failure("NOTBUSY No scripts in execution right now.")
 	}
-	return c.dispatch(append([]string{"SCRIPT"}, args...)) // says what is wrong
+	return c.dispatch(append([]string{"SCRIPT"}, args...)) // reports the error
 }
 
-// compiled is a script, compiled now or before.
+// compiled returns the hash of a script and the script, cached or compiled now.
 func (e *embedded) compiled(text string) (string, *lua.FunctionProto, error) {
 	hash := scriptDigest(text)
 	if proto := e.scripts.compiled[hash]; proto != nil {
@@ -131,9 +131,9 @@ func (e *embedded) eval(c *connection, name string, args []string) any {
 	return run.run(proto, args[2:2+keys], args[2+keys:])
 }
 
-// Bounds of the stack of a script.
+// Limits of the stack of a script.
 const (
-	maxScriptCalls  = 4096    // functions that call each other
+	maxScriptCalls  = 4096    // nested function calls
 	maxScriptValues = 1 << 17 // arguments and local variables
 )
 
@@ -146,7 +146,7 @@ type scriptRun struct {
 	state    *lua.LState
 }
 
-// run runs a script within its bounds.
+// run runs a script within its limits.
 func (r *scriptRun) run(proto *lua.FunctionProto, keys, args []string) (reply any) {
 	ctx, cancel := context.WithTimeout(r.c.ctx, maxScriptTime)
 	defer cancel()
@@ -180,7 +180,7 @@ func (r *scriptRun) run(proto *lua.FunctionProto, keys, args []string) (reply an
 	return reply
 }
 
-// failed is the reply to a script that ended with an error.
+// failed returns the reply to a script that ended with an error.
 func (r *scriptRun) failed(err error) any {
 	text := err.Error()
 	if fault, ok := errors.AsType[*lua.ApiError](err); ok {
@@ -194,13 +194,13 @@ func (r *scriptRun) failed(err error) any {
 	return failure(fmt.Sprintf("ERR Error running script (call to f_%s): %s", r.hash, oneLine(text)))
 }
 
-// oneLine is a text without line breaks, shortened.
+// oneLine removes line breaks from a text and shortens it.
 func oneLine(text string) string {
 	const longest = 4096
 	return strings.Join(strings.Fields(text[:min(len(text), longest)]), " ")
 }
 
-// call is redis.call and redis.pcall: the result of a command.
+// call runs the command of redis.call or redis.pcall; fault is an error text.
 func (r *scriptRun) call(l *lua.LState) (value lua.LValue, fault string) {
 	command := make([]string, l.GetTop())
 	for i := range command {
@@ -231,7 +231,7 @@ func (r *scriptRun) call(l *lua.LState) (value lua.LValue, fault string) {
 	return toLua(l, reply), ""
 }
 
-// toLua is a reply as scripts see it: null is false, a status is a table.
+// toLua converts a reply for scripts: null becomes false, a status becomes a table.
 func toLua(l *lua.LState, reply any) lua.LValue {
 	switch v := reply.(type) {
 	case int64:
@@ -252,17 +252,17 @@ func toLua(l *lua.LState, reply any) lua.LValue {
 	return lua.LFalse
 }
 
-// tableWith is a table with one field.
+// tableWith returns a table with one field.
 func tableWith(l *lua.LState, name, value string) *lua.LTable {
 	table := l.CreateTable(0, 1)
 	table.RawSetString(name, lua.LString(value))
 	return table
 }
 
-// maxReplyDepth is how deep the tables of a script's reply may nest.
+// maxReplyDepth is the largest depth of the tables of a script's reply.
 const maxReplyDepth = 128
 
-// fromLua is what a script returns as a reply; size counts its bytes.
+// fromLua converts the result of a script to a reply; size counts its bytes.
 func fromLua(value lua.LValue, depth int, size *int) (any, error) {
 	if *size += 16; *size > maxReplies {
 		return nil, errors.New("the reply is over 33554432 bytes")
@@ -286,7 +286,7 @@ func fromLua(value lua.LValue, depth int, size *int) (any, error) {
 	return nil, nil
 }
 
-// tableReply is a table as a reply: an error, a status, or a list up to the
+// tableReply converts a table to a reply: an error, a status, or a list up to the
 // first nil.
 func tableReply(table *lua.LTable, depth int, size *int) (any, error) {
 	if text, ok := table.RawGetString("err").(lua.LString); ok {

@@ -10,18 +10,18 @@ import (
 	"github.com/yuin/gopher-lua/parse"
 )
 
-// Bounds of a script's text: its bytes, and how deep its parts nest. Compiling
+// Limits of a script's text: its bytes, and the depth of its parts, because compiling
 // is recursive.
 const (
 	maxScript        = 1 << 20
 	maxScriptNesting = 1000
 )
 
-// concatName is the global function that the operator .. becomes, so that its
-// result can be bounded. No script can write that name.
+// concatName is the global function that replaces the operator .., so that its result
+// can be limited. No script can contain that name.
 const concatName = "\x00concat"
 
-// compileScript compiles a script of the store.
+// compileScript compiles a script, with the operator .. replaced.
 func compileScript(text string) (*lua.FunctionProto, error) {
 	if len(text) > maxScript {
 		return nil, fmt.Errorf("script of %d bytes: must have at most %d", len(text), maxScript)
@@ -42,9 +42,9 @@ func compileScript(text string) (*lua.FunctionProto, error) {
 	return proto, err
 }
 
-// plainCalls makes plain calls of tail calls. The interpreter writes a line for
-// each of those when a script fails: recursion without end took a gigabyte, and
-// 25 s after the script had been killed.
+// plainCalls replaces tail calls by plain calls. When a script fails, the interpreter
+// writes a line for each tail call: after endless recursion, this took a gigabyte and
+// 25 s.
 func plainCalls(proto *lua.FunctionProto) {
 	const operands = 1<<26 - 1 // of an instruction; the operation is above them
 	for i, instruction := range proto.Code {
@@ -57,11 +57,11 @@ func plainCalls(proto *lua.FunctionProto) {
 	}
 }
 
-// rewriter replaces concatenations, and finds out whether parts nest too deep.
+// rewriter replaces concatenations, and detects parts that are nested too deeply.
 type rewriter struct{ deep bool }
 
-// block gives up beyond maxScriptNesting: whatever reads the program recurses as
-// deep.
+// block stops beyond maxScriptNesting, because the compiler recurses as deeply as the
+// parts are nested.
 func (r *rewriter) block(list []ast.Stmt, depth int) {
 	if r.deep = r.deep || depth > maxScriptNesting; r.deep {
 		return
@@ -155,11 +155,11 @@ func (r *rewriter) expression(at *ast.Expr, depth int) {
 	}
 }
 
-// maxOperands is how many arguments one call of the concatenation takes: the
-// registers of a function are limited.
+// maxOperands is the largest number of arguments of one concatenation: the registers
+// of a function are limited.
 const maxOperands = 32
 
-// concatenation is a call in place of a..b..c.
+// concatenation returns a call that replaces a..b..c.
 func (r *rewriter) concatenation(x *ast.StringConcatOpExpr, depth int) ast.Expr {
 	name := &ast.IdentExpr{Value: concatName}
 	call := &ast.FuncCallExpr{Func: name, AdjustRet: true}
@@ -178,7 +178,7 @@ func (r *rewriter) concatenation(x *ast.StringConcatOpExpr, depth int) ast.Expr 
 	}
 	call.Args = append(call.Args, rest)
 	r.list(call.Args, depth)
-	switch last := call.Args[len(call.Args)-1].(type) { // gives one value, as an operand does
+	switch last := call.Args[len(call.Args)-1].(type) { // must give one value, as an operand does
 	case *ast.FuncCallExpr:
 		last.AdjustRet = true
 	case *ast.Comma3Expr:

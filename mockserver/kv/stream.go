@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// entryIDs are the arguments after IDS n; keep is the option before it.
+// entryIDs returns the arguments after IDS n, and the option before it.
 func entryIDs(args []string) (keep string, ids []string, err any) {
 	keep = "KEEPREF"
 	if len(args) > 0 && !strings.EqualFold(args[0], "IDS") {
@@ -22,8 +22,8 @@ func entryIDs(args []string) (keep string, ids []string, err any) {
 	return keep, args[2:], nil
 }
 
-// deleteEntries is XDELEX: 1 deleted, 2 kept because a group has not
-// acknowledged it, -1 there is none.
+// deleteEntries implements XDELEX. The replies are 1 for deleted, 2 for kept because a
+// group has not acknowledged the entry, -1 for a missing entry.
 func deleteEntries(_ *embedded, c *connection, args []string) any {
 	keep, ids, err := entryIDs(args[1:])
 	if err != nil {
@@ -32,7 +32,7 @@ func deleteEntries(_ *embedded, c *connection, args []string) any {
 	return eachEntry(ids, func(id string) any { return deleteEntry(c, args[0], id, keep) })
 }
 
-// ackDelete is XACKDEL: it acknowledges first.
+// ackDelete implements XACKDEL: it acknowledges entries and deletes them.
 func ackDelete(_ *embedded, c *connection, args []string) any {
 	keep, ids, err := entryIDs(args[2:])
 	if err != nil {
@@ -46,14 +46,14 @@ func ackDelete(_ *embedded, c *connection, args []string) any {
 			if reply := deleteEntry(c, args[0], id, keep); reply != int64(-1) {
 				return reply
 			}
-			return int64(1) // it was pending, but its entry is gone
+			return int64(1) // it was pending, but the entry was already deleted
 		default:
 			return n
 		}
 	})
 }
 
-// eachEntry ends at the first failure, which is then the reply as a whole.
+// eachEntry stops at the first failure, which becomes the whole reply.
 func eachEntry(ids []string, do func(id string) any) any {
 	replies := make([]any, len(ids))
 	for i, id := range ids {
@@ -65,8 +65,7 @@ func eachEntry(ids []string, do func(id string) any) any {
 	return replies
 }
 
-// deleteEntry answers as the command does: 1 for deleted, -1 for not there, 2 for an
-// entry that a group has not acknowledged.
+// deleteEntry deletes one entry; its replies are those of deleteEntries.
 func deleteEntry(c *connection, key, id, keep string) any {
 	for _, group := range groupNames(c, key) {
 		switch keep {
@@ -84,7 +83,7 @@ func deleteEntry(c *connection, key, id, keep string) any {
 	return int64(-1)
 }
 
-// groupNames are the names of the groups of a stream.
+// groupNames returns the names of the groups of a stream.
 func groupNames(c *connection, key string) (names []string) {
 	list, _ := c.look("XINFO", "GROUPS", key).([]any)
 	for _, item := range list {
@@ -95,13 +94,13 @@ func groupNames(c *connection, key string) (names []string) {
 	return names
 }
 
-// indexOfWord is where a word stands among arguments, or -1.
+// indexOfWord returns the position of a word among arguments, or -1.
 func indexOfWord(args []string, word string) int {
 	return slices.IndexFunc(args, func(s string) bool { return strings.EqualFold(s, word) })
 }
 
-// addEntry is XADD. The LIMIT of an approximate trim bounds work; the trim here is
-// exact and needs none.
+// addEntry implements XADD. It removes the LIMIT of an approximate trim, because the
+// library trims exactly.
 func addEntry(_ *embedded, c *connection, args []string) any {
 	if at := indexOfWord(args, "LIMIT"); at == 4 && args[2] == "~" { // key MAXLEN ~ n LIMIT n
 		args = slices.Delete(slices.Clone(args), at, at+2)
@@ -111,8 +110,8 @@ func addEntry(_ *embedded, c *connection, args []string) any {
 	return c.dispatch(append([]string{"XADD"}, args...))
 }
 
-// autoClaim is XAUTOCLAIM without the list of deleted entries that later servers
-// add to the reply; the service has none.
+// autoClaim implements XAUTOCLAIM without the list of deleted entries in the reply,
+// which later servers add and the service does not have.
 func autoClaim(_ *embedded, c *connection, args []string) any {
 	reply := c.dispatch(append([]string{"XAUTOCLAIM"}, args...))
 	if list, ok := reply.([]any); ok && len(list) == 3 {
@@ -121,8 +120,8 @@ func autoClaim(_ *embedded, c *connection, args []string) any {
 	return reply
 }
 
-// changeGroup is XGROUP. To move a group it is made again, which needs that
-// nothing is pending in it.
+// changeGroup implements XGROUP. It moves a group by recreating it, which requires
+// that the group has no pending entries.
 func changeGroup(e *embedded, c *connection, args []string) any {
 	if !strings.EqualFold(args[0], "SETID") || len(args) < 4 {
 		return c.dispatch(append([]string{"XGROUP"}, args...))
@@ -145,7 +144,7 @@ func changeGroup(e *embedded, c *connection, args []string) any {
 	return status("OK")
 }
 
-// consumerNames are the names of the consumers of a group.
+// consumerNames returns the names of the consumers of a group.
 func consumerNames(c *connection, key, group string) (names []string) {
 	list, _ := c.look("XINFO", "CONSUMERS", key, group).([]any)
 	for _, item := range list {
@@ -156,8 +155,8 @@ func consumerNames(c *connection, key, group string) (names []string) {
 	return names
 }
 
-// readGroup is XREADGROUP. With NOACK nothing is pending, and the service then
-// knows no consumer.
+// readGroup implements XREADGROUP. With NOACK nothing becomes pending, and the service
+// then creates no consumer.
 func readGroup(_ *embedded, c *connection, args []string) any {
 	at, streams := indexOfWord(args, "NOACK"), indexOfWord(args, "STREAMS")
 	silent := at > 2 && at < streams && strings.EqualFold(args[0], "GROUP")

@@ -9,7 +9,7 @@ import (
 )
 
 // BenchmarkSweep reads a key among many that expire: at each new millisecond
-// the embedded store looks at all of them.
+// the embedded store checks all of them.
 func BenchmarkSweep(b *testing.B) {
 	for _, keys := range []int{100, 10_000} {
 		b.Run(fmt.Sprint(keys), func(b *testing.B) {

@@ -5,14 +5,13 @@ import (
 	"errors"
 	"net"
 	"strconv"
-	"strings"
 )
 
-// strictListener refuses requests with two lengths, Content-Length and
-// Transfer-Encoding: what stands before the server may have gone by the other
-// one, and take for part of a body what the server takes for a request (RFC
-// 9112, section 11.2). net/http drops Content-Length there before anybody can
-// see it, so the bytes themselves are looked at.
+// strictListener refuses requests with both Content-Length and
+// Transfer-Encoding: a proxy in front of the server may use the other one, so that
+// both disagree on where a request ends (request smuggling, RFC 9112, section
+// 11.2). net/http removes Content-Length from such requests before handlers see
+// them, so the bytes of the connection are examined.
 type strictListener struct{ net.Listener }
 
 // Accept waits for a connection.
@@ -24,31 +23,34 @@ func (l strictListener) Accept() (net.Conn, error) {
 	return &strictConn{Conn: conn}, nil
 }
 
-// strictConn follows the requests on a connection. Only the one that reads may
-// use it.
+// strictConn tracks the framing of the requests on a connection. Its state belongs
+// to the goroutine that reads.
 type strictConn struct {
 	net.Conn
 	part    part
-	left    int64  // bytes of a body or a chunk
-	line    []byte // the beginning of a line that is not complete, at most maxLine of it
+	left    int64  // bytes left of a body or a chunk
+	line    []byte // the line so far, at most its first maxLine bytes
 	length  int64  // Content-Length of this head; -1: none
 	coded   bool   // this head has a Transfer-Encoding
-	started bool   // this head has had a line
-	refused bool   // nothing is read any more
+	started bool   // the request line of this head has been read
+	refused bool   // Read always fails
 }
 
-// part is what the next byte belongs to.
+// part is the part of a request that the next byte belongs to.
 type part int
 
 const (
 	inHead part = iota
 	inBody
 	inSize    // of a chunk
-	inChunk   // with the line end behind it
-	inTrailer // behind the last chunk
+	inChunk   // and the line end after it
+	inTrailer // after the last chunk
 )
 
-// maxLine is how much of a line decides; no name and no length is longer.
+// afterPart is the part that follows a part of known length.
+var afterPart = [...]part{inBody: inHead, inChunk: inSize}
+
+// maxLine is how many bytes of a line are examined: enough for the two headers.
 const maxLine = 256
 
 var errTwoLengths = errors.New("request with both Content-Length and Transfer-Encoding")
@@ -64,7 +66,7 @@ func (c *strictConn) Read(p []byte) (int, error) {
 			skip := min(c.left, int64(len(rest)))
 			rest, c.left = rest[skip:], c.left-skip
 			if c.left == 0 {
-				c.part = map[part]part{inBody: inHead, inChunk: inSize}[c.part]
+				c.part = afterPart[c.part]
 				c.begin()
 			}
 			continue
@@ -84,7 +86,7 @@ func (c *strictConn) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// CloseWrite lets net/http end a connection so that its last answer arrives.
+// CloseWrite lets net/http close a connection without losing its last response.
 func (c *strictConn) CloseWrite() error { return closeWrite(c.Conn) }
 
 func closeWrite(c net.Conn) error {
@@ -98,57 +100,57 @@ func (c *strictConn) keep(b []byte) {
 	c.line = append(c.line, b[:min(len(b), maxLine-len(c.line))]...)
 }
 
-// begin prepares for the head of a request, if one is next.
+// begin resets the state if the next part is the head of a request.
 func (c *strictConn) begin() {
 	if c.part == inHead {
 		c.length, c.coded, c.started = -1, false, false
 	}
 }
 
-// finish takes a complete line; false: it gives the request a second length.
+// finish processes a complete line; false when it gives the request a second length.
 func (c *strictConn) finish() bool {
-	line := strings.TrimRight(string(c.line), "\r")
+	line := bytes.TrimRight(c.line, "\r")
 	c.line = c.line[:0]
 	switch {
 	case c.part == inSize:
-		text, _, _ := strings.Cut(line, ";")
-		size, err := strconv.ParseInt(strings.TrimSpace(text), 16, 64)
+		text, _, _ := bytes.Cut(line, []byte(";"))
+		size, err := strconv.ParseInt(string(bytes.TrimSpace(text)), 16, 64)
 		c.part, c.left = inChunk, size+2
-		if err != nil || size <= 0 { // net/http refuses what is no number
+		if err != nil || size <= 0 { // net/http refuses an invalid number
 			c.part = inTrailer
 		}
-	case c.part == inTrailer && line == "":
+	case c.part == inTrailer && len(line) == 0:
 		c.part = inHead
 		c.begin()
 	case c.part == inTrailer:
-	case line == "" && c.started:
+	case len(line) == 0 && c.started:
 		c.body()
-	case line != "":
+	case len(line) > 0:
 		return c.head(line)
 	}
 	return true
 }
 
-// head takes a line of a head.
-func (c *strictConn) head(line string) bool {
+// head processes a line of a head; false as in finish.
+func (c *strictConn) head(line []byte) bool {
 	if !c.started {
 		c.started, c.length, c.coded = true, -1, false
 		return true // the request line
 	}
-	name, value, _ := strings.Cut(line, ":")
-	switch strings.ToLower(strings.TrimSpace(name)) {
-	case "content-length":
+	name, value, _ := bytes.Cut(line, []byte(":"))
+	switch name = bytes.TrimSpace(name); {
+	case bytes.EqualFold(name, []byte("Content-Length")):
 		c.length = 0
-		if n, err := strconv.ParseInt(strings.TrimSpace(value), 10, 64); err == nil && n > 0 {
+		if n, err := strconv.ParseInt(string(bytes.TrimSpace(value)), 10, 64); err == nil && n > 0 {
 			c.length = n
 		}
-	case "transfer-encoding":
+	case bytes.EqualFold(name, []byte("Transfer-Encoding")):
 		c.coded = true
 	}
 	return !c.coded || c.length < 0
 }
 
-// body begins what follows a head.
+// body selects the part that follows a head.
 func (c *strictConn) body() {
 	switch {
 	case c.coded:

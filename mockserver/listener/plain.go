@@ -6,7 +6,7 @@ import (
 	"sync"
 )
 
-// plainListener tells the log when a client speaks TLS to a port that does not.
+// plainListener logs clients that speak TLS to a port for plain HTTP.
 type plainListener struct {
 	net.Listener
 	log *slog.Logger
@@ -21,14 +21,14 @@ func (l plainListener) Accept() (net.Conn, error) {
 	return conn, err
 }
 
-// plainConn looks at the first bytes of a connection.
+// plainConn examines the first bytes of a connection.
 type plainConn struct {
 	*net.TCPConn
 	log   *slog.Logger
 	first sync.Once
 }
 
-// Read reads, and names a TLS handshake (RFC 8446, section 5.1).
+// Read logs a connection that starts with a TLS handshake (RFC 8446, section 5.1).
 func (c *plainConn) Read(p []byte) (int, error) {
 	n, err := c.TCPConn.Read(p)
 	c.first.Do(func() {

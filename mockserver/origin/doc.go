@@ -1,10 +1,11 @@
-// Package origin tells where a request comes from: from this machine or another,
-// and from which web page.
+// Package origin determines where a request comes from: from this machine or
+// another one, and from which web page.
 //
 //	if err := origin.RefuseCrossSite(r, false); err != nil { ... } // a page of another site
 //
-// A server on loopback is reached by every page that a browser on this machine
-// shows. Pages of loopback and of the server itself are let in, those of other
-// sites are not, whatever name they have given to loopback (DNS rebinding).
-// Programs that are no browser send none of what is looked at here, and pass.
+// Every page that a browser on this machine shows can send requests to a server
+// on loopback. Pages of loopback and of the server itself are admitted. Pages of
+// other sites are refused, also when their host name resolves to loopback (DNS
+// rebinding). Programs other than browsers send neither Origin, Referer nor
+// Sec-Fetch-Site, and pass.
 package origin

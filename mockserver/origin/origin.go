@@ -11,17 +11,17 @@ import (
 	"github.com/understudy-mock/understudy/mockserver/response"
 )
 
-// LocalAddr reports whether an address of a connection, such as 127.0.0.1:5000,
-// is on loopback. What cannot be parsed is not.
+// LocalAddr reports whether the address of a connection, such as 127.0.0.1:5000,
+// is on loopback. It is false for an address that cannot be parsed.
 func LocalAddr(address string) bool {
 	from, err := netip.ParseAddrPort(address)
 	return err == nil && from.Addr().Unmap().IsLoopback()
 }
 
 // HostName is the name in a Host header: in lower case, without port, brackets
-// and the dot of a full domain name.
+// and the trailing dot of a fully qualified name.
 func HostName(host string) string {
-	if name, _, err := net.SplitHostPort(host); err == nil {
+	if name, ok := cutPort(host); ok {
 		host = name
 	} else if inner, ok := strings.CutPrefix(host, "["); ok {
 		host, _ = strings.CutSuffix(inner, "]")
@@ -29,12 +29,25 @@ func HostName(host string) string {
 	return strings.TrimSuffix(strings.ToLower(host), ".")
 }
 
-// LocalHost reports whether a Host header names loopback. It keeps out web
-// pages that reach loopback by a name of their own (DNS rebinding).
+// cutPort removes the port of a host. The usual case is a host without a port,
+// for which SplitHostPort would allocate an error.
+func cutPort(host string) (name string, ok bool) {
+	if !strings.Contains(host, ":") {
+		return host, true
+	}
+	name, _, err := net.SplitHostPort(host)
+	return name, err == nil
+}
+
+// LocalHost reports whether a Host header names loopback. It is false for the
+// host of a web page that resolves to loopback (DNS rebinding).
 func LocalHost(host string) bool {
 	name := HostName(host)
+	if name == "localhost" || strings.HasSuffix(name, ".localhost") {
+		return true
+	}
 	address, err := netip.ParseAddr(name)
-	return name == "localhost" || strings.HasSuffix(name, ".localhost") || err == nil && address.Unmap().IsLoopback()
+	return err == nil && address.Unmap().IsLoopback()
 }
 
 // welcomeOrigin reports whether an Origin header names a page of loopback or of
@@ -64,11 +77,12 @@ func welcomeOrigin(origin, host string) bool {
 	return HostName(at) == HostName(host) && wanted == given
 }
 
-// RefuseCrossSite refuses what a web page of another site has sent. Browsers name the
-// page in Origin or Referer; where they name none, Sec-Fetch-Site tells, on
-// HTTPS and loopback. Clients that are no browser send none of these.
+// RefuseCrossSite refuses requests of web pages of other sites. Browsers name the
+// page in Origin or Referer; without these, Sec-Fetch-Site says whether it has the
+// same origin, on HTTPS and loopback. Other clients send none of these headers.
 //
-// Following a link to the page is no call: visit lets it pass without Origin.
+// visit is set for requests that open a page: a link from another site has no
+// Origin, and passes.
 func RefuseCrossSite(r *http.Request, visit bool) error {
 	h := r.Header
 	for _, origin := range h.Values("Origin") {
@@ -98,8 +112,8 @@ func Loopback(origin string) bool {
 	return err == nil && (u.Scheme == "http" || u.Scheme == "https") && u.Host != "" && LocalHost(u.Host)
 }
 
-// Allow lets pages of this machine read every answer, with all of its
-// headers. Pages of other sites are left to the browser, which stops them.
+// Allow sets the CORS headers that let pages of this machine read a response and
+// all its headers. Pages of other sites get none, so the browser stops them.
 func Allow(h http.Header, r *http.Request) {
 	origin := r.Header.Get("Origin")
 	if origin == "" {

@@ -29,7 +29,7 @@ func TestCrossSite(t *testing.T) {
 		header, value string
 		visit, passes bool
 	}{
-		"no browser":                            {"X-None", "", false, true},
+		"not a browser":                         {"X-None", "", false, true},
 		"a page of loopback":                    {"Origin", "http://localhost:3000", false, true},
 		"a page of the server":                  {"Origin", "http://queue.test:8080", false, true},
 		"another port of the server's name":     {"Origin", "http://queue.test:9090", false, false},

@@ -14,8 +14,8 @@ import (
 
 func bare(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, "app") }
 
-// limited is the bare application behind the plugin, over an embedded store
-// behind HTTP, as in production.
+// limited is the plugin in front of an application, with an embedded store that it
+// reaches over HTTP, as in production.
 func limited(b *testing.B, algorithm string) http.Handler {
 	b.Helper()
 	store, err := kv.New(kv.Config{Token: "secret"})
@@ -25,7 +25,7 @@ func limited(b *testing.B, algorithm string) http.Handler {
 	server := httptest.NewServer(store)
 	b.Cleanup(func() {
 		server.Close()
-		_ = store.Close() // it keeps nothing
+		_ = store.Close() // a store in memory
 	})
 	transport := &http.Transport{MaxIdleConnsPerHost: 256}
 	b.Cleanup(transport.CloseIdleConnections)
@@ -47,8 +47,8 @@ func limited(b *testing.B, algorithm string) http.Handler {
 	return limit(http.HandlerFunc(bare))
 }
 
-// BenchmarkDecisions: how many requests a second one host decides on, by as
-// many at once as there are processors.
+// BenchmarkDecisions measures the decisions per second of one host, with one
+// concurrent client per processor.
 func BenchmarkDecisions(b *testing.B) {
 	for _, algorithm := range []string{"fixed-window", "sliding-window", "token-bucket"} {
 		b.Run(algorithm, func(b *testing.B) {
@@ -65,8 +65,8 @@ func BenchmarkDecisions(b *testing.B) {
 	}
 }
 
-// BenchmarkLatency asks a bare application and one behind the plugin in turn,
-// over HTTP: what the plugin adds, and how many times as long an answer takes.
+// BenchmarkLatency compares an application with and without the plugin, over HTTP, in
+// turns: the added latency, and the ratio of the latencies.
 func BenchmarkLatency(b *testing.B) {
 	ask := func(url string, client *http.Client) time.Duration {
 		start := time.Now()

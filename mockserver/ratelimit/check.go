@@ -16,33 +16,36 @@ import (
 	"github.com/santhosh-tekuri/jsonschema/v5"
 
 	"github.com/understudy-mock/understudy/engine/ratelimit"
+	"github.com/understudy-mock/understudy/internal/jsonsyntax"
 	"github.com/understudy-mock/understudy/spec"
 )
 
-// Invalid is a configuration that breaks the rules; it names all breaches.
+// Invalid is the error for an invalid configuration; it lists all problems.
 type Invalid struct{ Problems []Problem }
 
-// Problem is one breach of the rules.
+// Problem is one invalid value of a configuration.
 type Problem struct {
-	Key      string // strategy[0].limiter.window
-	Value    string // as JSON, shortened; "" when it is missing
-	Fault    string // what is wrong, when the value alone does not say it
-	Accepted string // what is allowed
+	Key      string // such as strategy[0].limiter.window
+	Value    string // as JSON, shortened; "" if it is missing
+	Fault    string // what is wrong; "" if the value shows it
+	Accepted string // what the value must be
 }
 
-// String is one line.
+// String is the problem in one line:
+//
+//	strategy[0].limiter.tokens: invalid value 0: must be an integer from 1 to 9007199254740991
 func (p Problem) String() string {
-	text := p.Key + ": "
+	text := p.Key
 	if p.Value != "" {
-		text += p.Value
-		if p.Fault != "" {
-			text += ", "
-		}
+		text += ": " + spec.InvalidValue + " " + p.Value
 	}
-	return text + p.Fault + ": accepted is " + p.Accepted
+	if p.Fault != "" {
+		text += ": " + p.Fault
+	}
+	return text + ": must be " + p.Accepted
 }
 
-// Error is a line per problem, sorted by key.
+// Error has one line per problem, sorted by key.
 func (i *Invalid) Error() string {
 	lines := make([]string, len(i.Problems))
 	for n, p := range i.Problems {
@@ -51,7 +54,7 @@ func (i *Invalid) Error() string {
 	return strings.Join(lines, "\n")
 }
 
-// pluginSchema is the schema, compiled for the verdict and plain for the words.
+// pluginSchema is the schema, compiled for validation and plain for error texts.
 type pluginSchema struct {
 	compiled *jsonschema.Schema
 	plain    map[string]any
@@ -76,14 +79,14 @@ var loadSchema = sync.OnceValues(func() (pluginSchema, error) {
 func isWindow(v any) bool {
 	text, ok := v.(string)
 	if !ok {
-		return true // its type is a breach already
+		return true // the schema already refuses the type
 	}
 	_, err := ratelimit.ParseWindow(text)
 	return err == nil
 }
 
-// check holds the text of a configuration to the schema, and to what a schema
-// cannot say.
+// check validates the text of a configuration with the schema, and with the rules
+// that a schema cannot express.
 func check(text []byte) error {
 	s, err := loadSchema()
 	if err != nil {
@@ -96,7 +99,7 @@ func check(text []byte) error {
 		return syntax(text, err)
 	}
 	if _, err := decoder.Token(); !errors.Is(err, io.EOF) {
-		return syntax(text, errors.New("something follows the configuration"))
+		return fmt.Errorf("rate-limit configuration: %s: unexpected text after the object: must be one JSON object", jsonsyntax.At(text, int(decoder.InputOffset())-1))
 	}
 	var problems []Problem
 	var breach *jsonschema.ValidationError
@@ -115,17 +118,15 @@ func check(text []byte) error {
 	return &Invalid{slices.Compact(problems)}
 }
 
-// syntax says where a text stops being JSON.
+// syntax is the error for invalid JSON, with its line and column.
 func syntax(text []byte, err error) error {
-	if at, ok := errors.AsType[*json.SyntaxError](err); ok {
-		before := text[:min(int(at.Offset), len(text))]
-		line := 1 + bytes.Count(before, []byte("\n"))
-		return fmt.Errorf("rate-limit configuration: line %d: %w: accepted is one JSON object", line, err)
+	if len(bytes.TrimSpace(text)) == 0 {
+		return errors.New("rate-limit configuration: empty: must be one JSON object")
 	}
-	return fmt.Errorf("rate-limit configuration: %w: accepted is one JSON object", err)
+	return errors.New("rate-limit configuration: " + jsonsyntax.Explain(text, err))
 }
 
-// problems makes one of each leaf of a breach.
+// problems converts the leaves of a validation error into problems.
 func (s pluginSchema) problems(document any, e *jsonschema.ValidationError) (out []Problem) {
 	if len(e.Causes) > 0 {
 		for _, cause := range e.Causes {
@@ -148,10 +149,10 @@ func (s pluginSchema) problems(document any, e *jsonschema.ValidationError) (out
 			}
 		}
 	case strings.HasSuffix(e.KeywordLocation, "/additionalProperties"):
-		for name, value := range object {
+		for name := range object {
 			if keys[name] == nil {
 				known := slices.Sorted(maps.Keys(keys))
-				out = append(out, Problem{Key: keyPath(append(pointer, name)), Value: shown(value), Fault: "unknown key", Accepted: "one of " + strings.Join(known, ", ")})
+				out = append(out, Problem{Key: keyPath(append(pointer, name)), Fault: "unknown key", Accepted: "one of " + strings.Join(known, ", ")})
 			}
 		}
 	default:
@@ -160,7 +161,7 @@ func (s pluginSchema) problems(document any, e *jsonschema.ValidationError) (out
 	return out
 }
 
-// walk follows a pointer through the document and the schema at once.
+// walk follows a JSON pointer through the document and the schema in parallel.
 func walk(value any, rules map[string]any, pointer []string) (any, map[string]any) {
 	for _, name := range pointer {
 		switch v := value.(type) {
@@ -169,7 +170,7 @@ func walk(value any, rules map[string]any, pointer []string) (any, map[string]an
 			value = v[name]
 			rules, _ = keys[name].(map[string]any)
 		case []any:
-			i, _ := strconv.Atoi(name) // the validator's own pointer
+			i, _ := strconv.Atoi(name) // the pointer comes from the validator
 			value = v[i]
 			rules, _ = rules["items"].(map[string]any)
 		}
@@ -183,8 +184,8 @@ func accepted(rules any) string {
 	return text
 }
 
-// hint names the accepted spelling of a value that only differs in case, spaces
-// and hyphens: tokenBucket, which an example of the document has.
+// hint suggests the valid spelling of a value that differs only in case, spaces and
+// hyphens, such as tokenBucket in an example of the document.
 func hint(value any, rules map[string]any) string {
 	text, _ := value.(string)
 	names, _ := rules["enum"].([]any)
@@ -200,10 +201,10 @@ func letters(text string) string {
 	return strings.NewReplacer("-", "", "_", "", " ", "").Replace(strings.ToLower(text))
 }
 
-// keyPath writes a pointer as one writes it in code: strategy[0].limiter.
+// keyPath writes a JSON pointer in the syntax of code: strategy[0].limiter.
 func keyPath(pointer []string) string {
 	if len(pointer) == 0 {
-		return "(the configuration)"
+		return "configuration"
 	}
 	var path strings.Builder
 	for _, name := range pointer {

@@ -7,26 +7,26 @@ import (
 	"time"
 )
 
-// wall is the time of a host that gave no clock; the only place of this package
-// that reads it.
+// wall is the time of a host without Config.Now. It is the only function of this
+// package that reads the wall clock.
 func wall() time.Time { return time.Now() }
 
-// clockHeader is in each answer of a store whose time is not that of the wall:
-// a stand-in whose clock a test moves.
+// clockHeader is in each answer of a store that does not use the wall clock: a
+// stand-in whose clock a test moves.
 const clockHeader = "Understudy-Clock"
 
-// clock knows whose time counts.
+// clock records whether the store has answered, and whether its clock is moved.
 type clock struct{ asked, moved atomic.Bool }
 
-// learn remembers what the store's answer says of its time.
+// learn reads the clock header of an answer of the store.
 func (c *clock) learn(h http.Header) {
 	c.asked.Store(true)
 	c.moved.Store(h.Get(clockHeader) != "")
 }
 
-// now is the time by which requests count: that of the configuration, or that of
-// a store whose clock is moved, else that of the wall. Only a store whose clock
-// is moved is asked for the time again, once for each request.
+// now is the time at which a request counts: the configured time, the time of a
+// store whose clock is moved, or the wall time. The first request, and every request
+// to a store whose clock is moved, asks the store for its time.
 func (p *plugin) now(ctx context.Context) time.Time {
 	if p.cfg.Now != nil {
 		return p.cfg.Now()
@@ -38,7 +38,7 @@ func (p *plugin) now(ctx context.Context) time.Time {
 	defer cancel()
 	parts, err := p.store.numbers(ctx, []string{"TIME"})
 	if err != nil || len(parts) != 2 || !p.store.clock.moved.Load() {
-		return wall() // the decision, which asks the store as well, says what is wrong
+		return wall() // the decision also asks the store and reports the error
 	}
 	return time.Unix(parts[0], parts[1]*1000)
 }

@@ -12,14 +12,14 @@ import (
 	"github.com/understudy-mock/understudy/engine/ratelimit"
 )
 
-// DefaultPrefix begins keys when a configuration names no prefix.
+// DefaultPrefix is the prefix of keys if the configuration has none.
 const DefaultPrefix = "@svc"
 
-// defaultTimeout is how long a request waits for the store before it passes.
+// defaultTimeout is how long a request waits for the store before it is admitted.
 const defaultTimeout = time.Second
 
-// Config is the plugin's configuration: the keys of the interface document
-// ("Rate-limit plugin configuration"), and what only a host application knows.
+// Config is the configuration of the plugin: the keys of the interface document
+// ("Rate-limit plugin configuration"), and settings of the host application.
 type Config struct {
 	Enabled   *bool      `json:"enabled,omitempty"` // nil: true
 	Token     string     `json:"token"`
@@ -28,11 +28,11 @@ type Config struct {
 	Analytics bool       `json:"analytics,omitempty"`
 	Strategy  []Strategy `json:"strategy"`
 
-	TrustedProxies []netip.Prefix   `json:"-"` // whose X-Forwarded-For counts; empty: nobody's
+	TrustedProxies []netip.Prefix   `json:"-"` // proxies whose X-Forwarded-For is trusted; empty: none
 	Timeout        time.Duration    `json:"-"` // for the store, per request; 0: 1 s
-	Client         *http.Client     `json:"-"` // nil: one of its own
+	Client         *http.Client     `json:"-"` // for the store; nil: a new client
 	Log            *slog.Logger     `json:"-"` // nil: slog.Default()
-	Now            func() time.Time `json:"-"` // nil: wall time, or that of a stand-in whose clock is moved
+	Now            func() time.Time `json:"-"` // nil: wall time, or the time of a stand-in whose clock is moved
 	Stats          *Stats           `json:"-"` // nil: not counted
 }
 
@@ -45,15 +45,15 @@ type Strategy struct {
 	Limiter          Limiter  `json:"limiter"`
 }
 
-// Limiter says how a strategy counts.
+// Limiter is the algorithm and the limit of a strategy.
 type Limiter struct {
 	Algorithm  ratelimit.Algorithm `json:"algorithm"`
 	Tokens     int64               `json:"tokens"`
-	Window     string              `json:"window"`               // 20s; see ratelimit.ParseWindow
-	RefillRate int64               `json:"refillRate,omitempty"` // of a token bucket; 0: Tokens
+	Window     string              `json:"window"`               // such as 20s; see ratelimit.ParseWindow
+	RefillRate int64               `json:"refillRate,omitempty"` // tokens per window of a token bucket; 0: Tokens
 }
 
-// UnmarshalJSON reads whole numbers in every spelling of JSON, 1e3 too.
+// UnmarshalJSON accepts whole numbers in every spelling of JSON, including 1e3.
 func (l *Limiter) UnmarshalJSON(text []byte) error {
 	var plain struct {
 		Algorithm          ratelimit.Algorithm
@@ -65,8 +65,8 @@ func (l *Limiter) UnmarshalJSON(text []byte) error {
 	return err
 }
 
-// Debug is on for every text but "" and "false": the document has a string,
-// typed configurations a boolean.
+// Debug is on unless it is "" or "false". The document has a string, typed
+// configurations have a boolean.
 type Debug string
 
 // UnmarshalJSON reads a string or a boolean.
@@ -77,8 +77,8 @@ func (d *Debug) UnmarshalJSON(text []byte) error {
 
 func (d Debug) on() bool { return d != "" && d != "false" }
 
-// Parse reads a configuration. Its error is an *Invalid with every problem of
-// the text, or says where the text is not JSON.
+// Parse reads a configuration in JSON. The error is an *Invalid with all problems,
+// or names the line with invalid JSON.
 func Parse(text []byte) (Config, error) {
 	if err := check(text); err != nil {
 		return Config{}, err
@@ -90,8 +90,8 @@ func Parse(text []byte) (Config, error) {
 	return c, nil
 }
 
-// complete fills in the defaults, after holding a configuration that was made
-// in Go to the same rules as one in JSON.
+// complete validates a configuration that was made in Go with the rules for JSON,
+// and fills in the defaults.
 func (c *Config) complete() error {
 	text, err := json.Marshal(c)
 	if err != nil {
@@ -114,13 +114,13 @@ func (c *Config) complete() error {
 	}
 	if c.Client == nil {
 		transport := http.DefaultTransport.(*http.Transport).Clone()
-		transport.MaxIdleConnsPerHost = 256 // one per request that waits for a decision
+		transport.MaxIdleConnsPerHost = 256 // each request that waits for a decision needs a connection
 		c.Client = &http.Client{Transport: transport}
 	}
 	return nil
 }
 
-// limit is the limiter as the algorithms take it; the text has been checked.
+// limit converts the limiter for the algorithms.
 func (l Limiter) limit() (ratelimit.Limit, error) {
 	window, err := ratelimit.ParseWindow(l.Window)
 	limit := ratelimit.Limit{Algorithm: l.Algorithm, Tokens: l.Tokens, Window: window}

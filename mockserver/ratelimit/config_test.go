@@ -37,8 +37,8 @@ func TestAConfigurationWithEveryKeyIsRead(t *testing.T) {
 	}
 }
 
-// change is the whole configuration with the value under a path of keys
-// replaced; without a value it is removed.
+// change is the configuration whole with another value at a path of keys; without a
+// value, the key is removed.
 func change(t *testing.T, path string, value ...any) []byte {
 	t.Helper()
 	var document any
@@ -78,48 +78,48 @@ var breaches = []struct {
 	value []any // none: the key is missing
 	want  string
 }{
-	{"token", nil, "token: missing: accepted is the token of the key-value store, not empty"},
-	{"url", nil, "url: missing: accepted is the http(s) URL of a key-value REST interface"},
-	{"strategy", nil, "strategy: missing: accepted is an array of strategies, each with identifierSource, limiter, methods and path"},
-	{"strategy.0.methods", nil, "strategy[0].methods: missing: accepted is an array of GET, POST, DELETE, PUT, PATCH, ALL"},
-	{"strategy.0.path", nil, "strategy[0].path: missing: accepted is * for all routes, or a path beginning with / that may hold * and :name"},
-	{"strategy.0.identifierSource", nil, "strategy[0].identifierSource: missing: accepted is ip, or header.NAME"},
-	{"strategy.0.limiter", nil, "strategy[0].limiter: missing: accepted is an object with algorithm, tokens and window"},
-	{"strategy.1.limiter.algorithm", nil, "strategy[1].limiter.algorithm: missing: accepted is fixed-window, sliding-window or token-bucket"},
-	{"strategy.1.limiter.tokens", nil, "strategy[1].limiter.tokens: missing: accepted is a whole number from 1 to 9007199254740991"},
-	{"strategy.1.limiter.window", nil, "strategy[1].limiter.window: missing: accepted is a number from 1 up followed by ms, s, m, h or d, such as 10s, up to 36500d"},
-	{"enabled", []any{"yes"}, `enabled: "yes": accepted is true or false`},
-	{"analytics", []any{1}, `analytics: 1: accepted is true or false`},
-	{"token", []any{""}, `token: "": accepted is the token of the key-value store, not empty`},
-	{"token", []any{7}, `token: 7: accepted is the token of the key-value store, not empty`},
-	{"url", []any{"redis://h"}, `url: "redis://h": accepted is the http(s) URL of a key-value REST interface`},
-	{"url", []any{"http://a host/"}, `url: "http://a host/": accepted is the http(s) URL of a key-value REST interface`},
-	{"prefix", []any{nil}, `prefix: null: accepted is a text that keys begin with, not empty`},
-	{"strategy", []any{map[string]any{}}, `strategy: {}: accepted is an array of strategies, each with identifierSource, limiter, methods and path`},
-	{"strategy.0", []any{"x"}, `strategy[0]: "x": accepted is an object with identifierSource, limiter, methods and path`},
-	{"strategy.0.methods", []any{"GET"}, `strategy[0].methods: "GET": accepted is an array of GET, POST, DELETE, PUT, PATCH, ALL`},
-	{"strategy.0.methods", []any{[]any{}}, `strategy[0].methods: []: accepted is an array of GET, POST, DELETE, PUT, PATCH, ALL`},
-	{"strategy.0.methods.1", []any{"get"}, `strategy[0].methods[1]: "get", did you mean "GET"?: accepted is GET, POST, DELETE, PUT, PATCH or ALL`},
-	{"strategy.0.methods.1", []any{"OPTIONS"}, `strategy[0].methods[1]: "OPTIONS": accepted is GET, POST, DELETE, PUT, PATCH or ALL`},
-	{"strategy.0.methods.1", []any{"GET"}, `strategy[0].methods[1]: "GET", stands twice: accepted is each method once`},
-	{"strategy.0.path", []any{"api"}, `strategy[0].path: "api": accepted is * for all routes, or a path beginning with / that may hold * and :name`},
-	{"strategy.0.path", []any{"/a/:/b"}, `strategy[0].path: "/a/:/b": accepted is * for all routes, or a path beginning with / that may hold * and :name`},
-	{"strategy.0.path", []any{"/a/:b?"}, `strategy[0].path: "/a/:b?": accepted is * for all routes, or a path beginning with / that may hold * and :name`},
-	{"strategy.0.identifierSource", []any{"cookie"}, `strategy[0].identifierSource: "cookie": accepted is ip, or header.NAME`},
-	{"strategy.0.identifierSource", []any{"header."}, `strategy[0].identifierSource: "header.": accepted is ip, or header.NAME`},
-	{"strategy.0.debug", []any{3}, `strategy[0].debug: 3: accepted is a text such as "true"`},
-	{"strategy.0.limiter.algorithm", []any{"tokenBucket"}, `strategy[0].limiter.algorithm: "tokenBucket", did you mean "token-bucket"?: accepted is fixed-window, sliding-window or token-bucket`},
-	{"strategy.0.limiter.algorithm", []any{"leaky"}, `strategy[0].limiter.algorithm: "leaky": accepted is fixed-window, sliding-window or token-bucket`},
-	{"strategy.0.limiter.tokens", []any{0}, `strategy[0].limiter.tokens: 0: accepted is a whole number from 1 to 9007199254740991`},
-	{"strategy.0.limiter.tokens", []any{json.Number("1e30")}, `strategy[0].limiter.tokens: 1e30: accepted is a whole number from 1 to 9007199254740991`},
-	{"strategy.0.limiter.tokens", []any{1.5}, `strategy[0].limiter.tokens: 1.5: accepted is a whole number from 1 to 9007199254740991`},
-	{"strategy.0.limiter.tokens", []any{"10"}, `strategy[0].limiter.tokens: "10": accepted is a whole number from 1 to 9007199254740991`},
-	{"strategy.0.limiter.window", []any{"10w"}, `strategy[0].limiter.window: "10w": accepted is a number from 1 up followed by ms, s, m, h or d, such as 10s, up to 36500d`},
-	{"strategy.0.limiter.window", []any{"40000d"}, `strategy[0].limiter.window: "40000d": accepted is a number from 1 up followed by ms, s, m, h or d, such as 10s, up to 36500d`},
-	{"strategy.0.limiter.window", []any{10}, `strategy[0].limiter.window: 10: accepted is a number from 1 up followed by ms, s, m, h or d, such as 10s, up to 36500d`},
-	{"strategy.0.limiter.refillRate", []any{0}, `strategy[0].limiter.refillRate: 0: accepted is a whole number from 1 to 9007199254740991`},
-	{"strategy.0.limiter.burst", []any{2}, `strategy[0].limiter.burst: 2, unknown key: accepted is one of algorithm, refillRate, tokens, window`},
-	{"tokens", []any{2}, `tokens: 2, unknown key: accepted is one of analytics, enabled, prefix, strategy, token, url`},
+	{"token", nil, "token: missing: must be the token of the key-value store, a non-empty string"},
+	{"url", nil, "url: missing: must be the http(s) URL of a key-value REST interface"},
+	{"strategy", nil, "strategy: missing: must be an array of strategies, each with identifierSource, limiter, methods and path"},
+	{"strategy.0.methods", nil, "strategy[0].methods: missing: must be an array of GET, POST, DELETE, PUT, PATCH, ALL"},
+	{"strategy.0.path", nil, "strategy[0].path: missing: must be * for all routes, or a path that starts with /, with any * and :name"},
+	{"strategy.0.identifierSource", nil, "strategy[0].identifierSource: missing: must be ip, or header.NAME"},
+	{"strategy.0.limiter", nil, "strategy[0].limiter: missing: must be an object with algorithm, tokens and window"},
+	{"strategy.1.limiter.algorithm", nil, "strategy[1].limiter.algorithm: missing: must be fixed-window, sliding-window or token-bucket"},
+	{"strategy.1.limiter.tokens", nil, "strategy[1].limiter.tokens: missing: must be an integer from 1 to 9007199254740991"},
+	{"strategy.1.limiter.window", nil, "strategy[1].limiter.window: missing: must be a number of 1 or more followed by ms, s, m, h or d, such as 10s, up to 36500d"},
+	{"enabled", []any{"yes"}, `enabled: invalid value "yes": must be true or false`},
+	{"analytics", []any{1}, `analytics: invalid value 1: must be true or false`},
+	{"token", []any{""}, `token: invalid value "": must be the token of the key-value store, a non-empty string`},
+	{"token", []any{7}, `token: invalid value 7: must be the token of the key-value store, a non-empty string`},
+	{"url", []any{"redis://h"}, `url: invalid value "redis://h": must be the http(s) URL of a key-value REST interface`},
+	{"url", []any{"http://a host/"}, `url: invalid value "http://a host/": must be the http(s) URL of a key-value REST interface`},
+	{"prefix", []any{nil}, `prefix: invalid value null: must be a non-empty string, with which keys start`},
+	{"strategy", []any{map[string]any{}}, `strategy: invalid value {}: must be an array of strategies, each with identifierSource, limiter, methods and path`},
+	{"strategy.0", []any{"x"}, `strategy[0]: invalid value "x": must be an object with identifierSource, limiter, methods and path`},
+	{"strategy.0.methods", []any{"GET"}, `strategy[0].methods: invalid value "GET": must be an array of GET, POST, DELETE, PUT, PATCH, ALL`},
+	{"strategy.0.methods", []any{[]any{}}, `strategy[0].methods: invalid value []: must be an array of GET, POST, DELETE, PUT, PATCH, ALL`},
+	{"strategy.0.methods.1", []any{"get"}, `strategy[0].methods[1]: invalid value "get": did you mean "GET"?: must be GET, POST, DELETE, PUT, PATCH or ALL`},
+	{"strategy.0.methods.1", []any{"OPTIONS"}, `strategy[0].methods[1]: invalid value "OPTIONS": must be GET, POST, DELETE, PUT, PATCH or ALL`},
+	{"strategy.0.methods.1", []any{"GET"}, `strategy[0].methods[1]: invalid value "GET": given twice: must be given once`},
+	{"strategy.0.path", []any{"api"}, `strategy[0].path: invalid value "api": must be * for all routes, or a path that starts with /, with any * and :name`},
+	{"strategy.0.path", []any{"/a/:/b"}, `strategy[0].path: invalid value "/a/:/b": must be * for all routes, or a path that starts with /, with any * and :name`},
+	{"strategy.0.path", []any{"/a/:b?"}, `strategy[0].path: invalid value "/a/:b?": must be * for all routes, or a path that starts with /, with any * and :name`},
+	{"strategy.0.identifierSource", []any{"cookie"}, `strategy[0].identifierSource: invalid value "cookie": must be ip, or header.NAME`},
+	{"strategy.0.identifierSource", []any{"header."}, `strategy[0].identifierSource: invalid value "header.": must be ip, or header.NAME`},
+	{"strategy.0.debug", []any{3}, `strategy[0].debug: invalid value 3: must be a string such as "true"`},
+	{"strategy.0.limiter.algorithm", []any{"tokenBucket"}, `strategy[0].limiter.algorithm: invalid value "tokenBucket": did you mean "token-bucket"?: must be fixed-window, sliding-window or token-bucket`},
+	{"strategy.0.limiter.algorithm", []any{"leaky"}, `strategy[0].limiter.algorithm: invalid value "leaky": must be fixed-window, sliding-window or token-bucket`},
+	{"strategy.0.limiter.tokens", []any{0}, `strategy[0].limiter.tokens: invalid value 0: must be an integer from 1 to 9007199254740991`},
+	{"strategy.0.limiter.tokens", []any{json.Number("1e30")}, `strategy[0].limiter.tokens: invalid value 1e30: must be an integer from 1 to 9007199254740991`},
+	{"strategy.0.limiter.tokens", []any{1.5}, `strategy[0].limiter.tokens: invalid value 1.5: must be an integer from 1 to 9007199254740991`},
+	{"strategy.0.limiter.tokens", []any{"10"}, `strategy[0].limiter.tokens: invalid value "10": must be an integer from 1 to 9007199254740991`},
+	{"strategy.0.limiter.window", []any{"10w"}, `strategy[0].limiter.window: invalid value "10w": must be a number of 1 or more followed by ms, s, m, h or d, such as 10s, up to 36500d`},
+	{"strategy.0.limiter.window", []any{"40000d"}, `strategy[0].limiter.window: invalid value "40000d": must be a number of 1 or more followed by ms, s, m, h or d, such as 10s, up to 36500d`},
+	{"strategy.0.limiter.window", []any{10}, `strategy[0].limiter.window: invalid value 10: must be a number of 1 or more followed by ms, s, m, h or d, such as 10s, up to 36500d`},
+	{"strategy.0.limiter.refillRate", []any{0}, `strategy[0].limiter.refillRate: invalid value 0: must be an integer from 1 to 9007199254740991`},
+	{"strategy.0.limiter.burst", []any{2}, `strategy[0].limiter.burst: unknown key: must be one of algorithm, refillRate, tokens, window`},
+	{"tokens", []any{2}, `tokens: unknown key: must be one of analytics, enabled, prefix, strategy, token, url`},
 }
 
 func TestEveryBreachNamesKeyValueAndWhatIsAccepted(t *testing.T) {
@@ -138,13 +138,13 @@ func TestAllBreachesComeAtOnceAndSorted(t *testing.T) {
 		{"methods": ["GET"], "path": "/a/:id", "identifierSource": "ip", "limiter": {"algorithm": "tokenBucket", "tokens": 0, "window": "10w"}},
 		{"methods": ["POST", "GET"], "path": "/A/:name/", "identifierSource": "ip"}]}`)
 	want := strings.Join([]string{
-		`strategy[0].limiter.algorithm: "tokenBucket", did you mean "token-bucket"?: accepted is fixed-window, sliding-window or token-bucket`,
-		`strategy[0].limiter.tokens: 0: accepted is a whole number from 1 to 9007199254740991`,
-		`strategy[0].limiter.window: "10w": accepted is a number from 1 up followed by ms, s, m, h or d, such as 10s, up to 36500d`,
-		`strategy[1]: limits GET /A/:name/ by ip as strategy[0] does: accepted is one strategy for a method, path and identifierSource`,
-		`strategy[1].limiter: missing: accepted is an object with algorithm, tokens and window`,
-		`token: missing: accepted is the token of the key-value store, not empty`,
-		`url: "ftp://x": accepted is the http(s) URL of a key-value REST interface`,
+		`strategy[0].limiter.algorithm: invalid value "tokenBucket": did you mean "token-bucket"?: must be fixed-window, sliding-window or token-bucket`,
+		`strategy[0].limiter.tokens: invalid value 0: must be an integer from 1 to 9007199254740991`,
+		`strategy[0].limiter.window: invalid value "10w": must be a number of 1 or more followed by ms, s, m, h or d, such as 10s, up to 36500d`,
+		`strategy[1]: limits GET /A/:name/ by ip as strategy[0] does: must be the only strategy for its methods, path and identifierSource`,
+		`strategy[1].limiter: missing: must be an object with algorithm, tokens and window`,
+		`token: missing: must be the token of the key-value store, a non-empty string`,
+		`url: invalid value "ftp://x": must be the http(s) URL of a key-value REST interface`,
 	}, "\n")
 	for range 10 {
 		_, err := ratelimit.Parse(text)
@@ -158,11 +158,11 @@ func TestAllBreachesComeAtOnceAndSorted(t *testing.T) {
 func TestTextThatIsNoConfiguration(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]string{
-		"":                         "rate-limit configuration: EOF: accepted is one JSON object",
+		"":                         "rate-limit configuration: empty: must be one JSON object",
 		"{\n\"url\": 'x'}":         "line 2",
-		"{} {}":                    "something follows",
-		"[]":                       "(the configuration): []: accepted is an object",
-		"null":                     "(the configuration): null: accepted is an object",
+		"{} {}":                    "unexpected text after the object",
+		"[]":                       "configuration: invalid value []: must be an object",
+		"null":                     "configuration: invalid value null: must be an object",
 		strings.Repeat("[", 20000): "rate-limit configuration: ",
 	} {
 		if _, err := ratelimit.Parse([]byte(text)); err == nil || !strings.Contains(err.Error(), want) {
@@ -175,8 +175,8 @@ func TestAConfigurationMadeInGoIsHeldToTheSameRules(t *testing.T) {
 	t.Parallel()
 	_, err := ratelimit.New(ratelimit.Config{URL: "http://x", Strategy: []ratelimit.Strategy{{Methods: []string{"GET"}, Path: "*", IdentifierSource: "ip"}}})
 	if expect.True(t, "an error", err != nil) {
-		expect.Contains(t, "error", err.Error(), `strategy[0].limiter.window: ""`)
-		expect.Contains(t, "error", err.Error(), `token: ""`)
+		expect.Contains(t, "error", err.Error(), `strategy[0].limiter.window: invalid value ""`)
+		expect.Contains(t, "error", err.Error(), `token: invalid value ""`)
 	}
 }
 

@@ -1,5 +1,5 @@
-// Package ratelimit is the rate-limit plugin: middleware that holds any
-// net/http application to the limits of a configuration.
+// Package ratelimit is the rate-limit plugin: middleware that limits the requests
+// to any net/http application.
 //
 //	config, err := ratelimit.Parse(text)      // the JSON of the interface document
 //	limit, err := ratelimit.New(config)
@@ -7,31 +7,31 @@
 //
 // # A request
 //
-//	route.go: which strategies match ── identifier.go: who asks
+//	route.go: which strategies match ── identifier.go: which client
 //	        │
 //	        └── engine/ratelimit.Decide ── store.go ── POST, one script ──► KV REST
 //	        ▼
 //	middleware.go: the application, or 429
 //
-// decided, where the interface document says nothing:
+// Decisions where the interface document is silent:
 //
-//   - Several strategies that match a request must all allow it. It is charged
-//     to all of them or, if one refuses, to none.
+//   - If several strategies match a request, all of them must allow it. The request
+//     counts in all of them or, if one refuses, in none.
 //   - Over the limit: 429, {"error": ...}, Retry-After and RateLimit-Limit,
 //     -Remaining and -Reset in seconds, of the strategy that refuses longest
-//     (decided: 24). A request that passes carries RateLimit-* of the one with least
-//     left.
-//   - A missing identifier header: 400 that names it. A store that is down, slow
-//     or answers garbage: the request passes, an error is logged and counted
-//     (decided: 25).
-//   - The method in a key is the request's; under ALL, which shares one counter, it
-//     is ALL. GET limits HEAD too, else HEAD would be a way around it. The route in
-//     a key is the pattern, so that one counter serves all URLs that it matches.
-//   - Paths match whatever their case, and with or without a slash at the end.
-//   - Strategies that share method and path but not identifierSource are told apart
-//     in keys: there the identifier is header.NAME=VALUE or ip=ADDRESS.
-//   - An identifier of more than 512 bytes stands in keys as its SHA-256.
+//     (decided: 24). An admitted request gets the RateLimit-* headers of the strategy
+//     with the least remaining.
+//   - A missing identifier header: 400 that names it. If the store is down, slow or
+//     gives an invalid answer, the request is admitted, and an error is logged and
+//     counted (decided: 25).
+//   - The method in a key is that of the request, or ALL for a strategy with ALL, whose
+//     methods share one counter. GET also limits HEAD, which would bypass the limit
+//     otherwise. The route in a key is the pattern: all its URLs share one counter.
+//   - Paths match regardless of case and of a trailing slash.
+//   - If strategies share method and path but not identifierSource, the identifier in
+//     their keys is header.NAME=VALUE or ip=ADDRESS.
+//   - Keys contain the SHA-256 of an identifier of more than 512 bytes.
 //
-// It reaches its store by the KV REST interface only, and keeps no counter of
-// its own: any number of hosts with one store share the limits.
+// The package uses the store only through the KV REST interface and keeps no counters:
+// any number of hosts with one store share the limits.
 package ratelimit

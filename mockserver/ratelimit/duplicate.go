@@ -2,9 +2,9 @@ package ratelimit
 
 import "fmt"
 
-// duplicates finds strategies that would count the same requests twice: one per
-// method, path and source is accepted. It takes the document as it came, so
-// that it finds them whatever else is wrong.
+// duplicates finds strategies that would count the same requests twice: each method,
+// path and source may have only one. It takes the raw document, so that it finds
+// duplicates also in an invalid configuration.
 func duplicates(document any) (out []Problem) {
 	object, _ := document.(map[string]any)
 	strategies, _ := object["strategy"].([]any)
@@ -27,11 +27,11 @@ func duplicates(document any) (out []Problem) {
 			}
 			key, fault := fmt.Sprintf("strategy[%d]", i), fmt.Sprintf("limits %s %s by %s as strategy[%d] does", name, path, source, first)
 			if first == i {
-				key, fault = fmt.Sprintf("strategy[%d].methods[%d]", i, j), "stands twice"
+				key, fault = fmt.Sprintf("strategy[%d].methods[%d]", i, j), "given twice"
 			}
-			p := Problem{Key: key, Fault: fault, Accepted: "one strategy for a method, path and identifierSource"}
+			p := Problem{Key: key, Fault: fault, Accepted: "the only strategy for its methods, path and identifierSource"}
 			if first == i {
-				p.Value, p.Accepted = shown(method), "each method once"
+				p.Value, p.Accepted = shown(method), "given once"
 			}
 			out = append(out, p)
 		}

@@ -27,7 +27,7 @@ func FuzzIdentifier(f *testing.F) {
 	})
 }
 
-// FuzzNumbers: a store may answer anything.
+// FuzzNumbers reads any answer of a store: it must not panic, nor return both numbers and an error.
 func FuzzNumbers(f *testing.F) {
 	for _, seed := range []string{`{"result":[1,2]}`, `{"result":["1","x"]}`, `{"error":"no"}`, `[]`, `{"result":[1e300]}`, `{"result":null}`, "\xff"} {
 		f.Add(200, []byte(seed))

@@ -10,13 +10,13 @@ import (
 	"strings"
 )
 
-// maxIdentifier is how many bytes of an identifier are kept as they are: the
-// client chooses it, and it becomes part of a key.
+// maxIdentifier is the maximum length of an identifier in a key, in bytes. Clients
+// choose identifiers; longer ones are hashed.
 const maxIdentifier = 512
 
-// source is where a strategy finds who asks.
+// source is the part of a request that identifies the client.
 type source struct {
-	header  string // canonical; "": the address
+	header  string // canonical name; "": the address
 	trusted []netip.Prefix
 }
 
@@ -29,7 +29,7 @@ func newSource(text string, trusted []netip.Prefix) source {
 	return source{trusted: trusted}
 }
 
-// canonicalSource is equal for spellings of one source.
+// canonicalSource is equal for all spellings of a source.
 func canonicalSource(text string) string { return newSource(text, nil).String() }
 
 func (s source) String() string {
@@ -39,21 +39,21 @@ func (s source) String() string {
 	return headerSource + strings.ToLower(s.header)
 }
 
-// errMissing is a request without the header that says who asks.
+// errMissing is the error for a request without the identifier header.
 type errMissing struct{ header string }
 
 func (e errMissing) Error() string {
 	return fmt.Sprintf("header %s is missing: it says whose requests these are, and must not be empty", e.header)
 }
 
-// of is the identifier of a request.
+// of returns the identifier of a request, or errMissing.
 func (s source) of(r *http.Request) (string, error) {
 	if s.header == "" {
 		return s.address(r), nil
 	}
 	value := strings.TrimSpace(r.Header.Get(s.header))
 	if s.header == "Host" {
-		value = r.Host // net/http keeps it apart
+		value = r.Host // net/http removes Host from the header
 	}
 	if value == "" {
 		return "", errMissing{s.header}
@@ -69,13 +69,13 @@ func bounded(value string) string {
 	return "sha256-" + hex.EncodeToString(sum[:])
 }
 
-// address is the client's address. X-Forwarded-For counts only as far as
-// trusted proxies wrote it: from its end back to the first address that is not
-// one of theirs. Anybody can write what stands before.
+// address is the client's address. Of X-Forwarded-For it reads only what trusted
+// proxies wrote: from the end back to the first address that is not a trusted proxy.
+// Clients can forge the entries before it.
 func (s source) address(r *http.Request) string {
 	remote, err := netip.ParseAddrPort(r.RemoteAddr)
 	if err != nil {
-		return bounded(r.RemoteAddr) // no TCP: one identifier for all
+		return bounded(r.RemoteAddr) // not TCP: all clients share one identifier
 	}
 	client := plainAddr(remote.Addr())
 	hops := strings.Split(strings.Join(r.Header.Values("X-Forwarded-For"), ","), ",")
@@ -89,7 +89,7 @@ func (s source) address(r *http.Request) string {
 	return client.String()
 }
 
-// readHop reads an address, which some proxies write with a port.
+// readHop parses an address; some proxies add a port.
 func readHop(text string) (netip.Addr, error) {
 	if withPort, err := netip.ParseAddrPort(text); err == nil {
 		return plainAddr(withPort.Addr()), nil
@@ -109,7 +109,7 @@ func (s source) trusts(a netip.Addr) bool {
 	return false
 }
 
-// logged is an identifier as log lines may have it: nothing secret.
+// logged is the identifier for log lines: a hash if the header may contain a secret.
 func (s source) logged(identifier string) string {
 	name := strings.ToLower(s.header)
 	for _, secret := range []string{"authorization", "cookie", "key", "token", "secret", "session"} {

@@ -12,33 +12,33 @@ import (
 	"github.com/understudy-mock/understudy/engine/ratelimit"
 )
 
-// plugin holds requests to the strategies of a configuration.
+// plugin applies the strategies of a configuration to requests.
 type plugin struct {
 	cfg        Config
 	store      store
 	strategies []strategy
 }
 
-// strategy is a Strategy, made ready.
+// strategy is a Strategy prepared for matching.
 type strategy struct {
 	methods map[string]bool
 	route   route
 	source  source
-	label   string // before the identifier in keys; "" unless another source counts there too
+	label   string // precedes the identifier in keys; "" unless a strategy with another source shares them
 	limit   ratelimit.Limit
 	window  string
 	debug   bool
 }
 
-// match is a strategy that covers a request.
+// match is a strategy that applies to a request.
 type match struct {
 	strategy
 	method     string
 	identifier string
 }
 
-// New makes the middleware. A configuration that is not enabled makes one that
-// does nothing.
+// New returns the middleware. If the configuration is not enabled, it does nothing.
+// The error for an invalid configuration is an *Invalid.
 func New(cfg Config) (func(http.Handler) http.Handler, error) {
 	if err := cfg.complete(); err != nil {
 		return nil, err
@@ -74,9 +74,9 @@ func New(cfg Config) (func(http.Handler) http.Handler, error) {
 	}, nil
 }
 
-// labelSources keeps the identifiers of two sources apart that would meet in
-// the same keys: an address that somebody sends as a header must not use up the
-// limit of that address.
+// labelSources separates the identifiers of different sources that would use the
+// same keys: a client that sends an address in a header must not use up the limit
+// of that address.
 func (p *plugin) labelSources() {
 	for i := range p.strategies {
 		for j := range p.strategies {
@@ -93,7 +93,7 @@ func (p *plugin) labelSources() {
 	}
 }
 
-// admit decides on a request. If it must not pass, the answer is written.
+// admit reports whether a request is admitted. If not, it has written the answer.
 func (p *plugin) admit(w http.ResponseWriter, r *http.Request) bool {
 	matches, err := p.matching(r)
 	if err != nil {
@@ -127,7 +127,7 @@ func (p *plugin) admit(w http.ResponseWriter, r *http.Request) bool {
 	return false
 }
 
-// matching is every strategy that covers a request, and by whom it is asked.
+// matching returns all strategies that apply to a request, with the identifiers.
 func (p *plugin) matching(r *http.Request) ([]match, error) {
 	var segments []string
 	var matches []match
@@ -151,8 +151,8 @@ func (p *plugin) matching(r *http.Request) ([]match, error) {
 	return matches, nil
 }
 
-// decide asks the store, once for all. A client that goes away meanwhile does
-// not stop it: its request has been counted or not, but never half.
+// decide asks the store once for all matches. A client that disconnects does not
+// cancel it: either all strategies count the request, or none does.
 func (p *plugin) decide(ctx context.Context, now time.Time, matches []match) ([]ratelimit.Decision, error) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), p.cfg.Timeout)
 	defer cancel()
@@ -166,7 +166,7 @@ func (p *plugin) decide(ctx context.Context, now time.Time, matches []match) ([]
 	return ratelimit.Decide(ctx, p.store, now, requests...)
 }
 
-// explain logs what strategies in debug mode decided.
+// explain logs the decisions of strategies in debug mode.
 func (p *plugin) explain(matches []match, decisions []ratelimit.Decision) {
 	for i, m := range matches {
 		if m.debug {
@@ -177,8 +177,8 @@ func (p *plugin) explain(matches []match, decisions []ratelimit.Decision) {
 	}
 }
 
-// tightest is the decision that the client should know of: of those that
-// refuse, the one that does so longest; else the one with least left.
+// tightest is the index of the decision to report to the client: the one that
+// refuses longest or, if all allow, the one with the least remaining.
 func tightest(decisions []ratelimit.Decision) (n int) {
 	for i, d := range decisions {
 		best := decisions[n]
@@ -194,14 +194,14 @@ func tightest(decisions []ratelimit.Decision) (n int) {
 	return n
 }
 
-// announce tells the client where it stands (decided: 24).
+// announce sets the RateLimit headers (decided: 24).
 func announce(h http.Header, now time.Time, d ratelimit.Decision) {
 	h.Set("RateLimit-Limit", strconv.FormatInt(d.Limit, 10))
 	h.Set("RateLimit-Remaining", strconv.FormatInt(d.Remaining, 10))
 	h.Set("RateLimit-Reset", seconds(now, d.Reset))
 }
 
-// seconds from now until at, rounded up: nobody should come too early.
+// seconds is the time from now until at, rounded up, so that clients do not retry early.
 func seconds(now, at time.Time) string {
 	return strconv.FormatInt(int64((at.Sub(now)+time.Second-1)/time.Second), 10)
 }
@@ -210,5 +210,5 @@ func refuse(w http.ResponseWriter, status int, text string) {
 	body, _ := json.Marshal(map[string]string{"error": text}) // strings always encode
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(status)
-	_, _ = w.Write(body) // the client may be gone
+	_, _ = w.Write(body) // fails if the client has disconnected
 }

@@ -46,8 +46,8 @@ func (h *host) pass(d time.Duration) {
 	h.now = h.now.Add(d)
 }
 
-// newHost runs strategies, given as JSON, over an embedded store; change may
-// alter the rest of the configuration.
+// newHost runs strategies, given as JSON, with an embedded store. change may modify
+// the rest of the configuration.
 func newHost(t *testing.T, strategies string, change ...func(*ratelimit.Config)) *host {
 	t.Helper()
 	h := &host{t: t, now: time.UnixMilli(1767225600000), log: &bytes.Buffer{}}
@@ -104,7 +104,7 @@ func (h *host) want(status int, method, path string, header ...string) *httptest
 	return w
 }
 
-// keys are the keys of the store.
+// keys returns the keys of the store.
 func (h *host) keys() string {
 	h.t.Helper()
 	r, err := http.NewRequestWithContext(h.t.Context(), http.MethodPost, h.cfg.URL, strings.NewReader(`["KEYS", "*"]`))
@@ -160,8 +160,8 @@ func TestTheThreeAlgorithmsDiffer(t *testing.T) {
 	// 4 requests at the end of a window, then at the start of the next.
 	for algorithm, want := range map[limiter.Algorithm]string{
 		limiter.Fixed:   "1111 1111",
-		limiter.Sliding: "1111 1000", // of 4 before, 3 still weigh
-		limiter.Bucket:  "1111 0000", // the bucket began at 9 s, and is refilled at 19 s
+		limiter.Sliding: "1111 1000", // 3 of the 4 earlier requests still count
+		limiter.Bucket:  "1111 0000", // the bucket starts at 9 s and is refilled at 19 s
 	} {
 		h := newHost(t, `[{"methods": ["ALL"], "path": "*", "identifierSource": "ip", "limiter": {"algorithm": "`+string(algorithm)+`", "tokens": 4, "window": "10s"}}]`)
 		h.pass(9 * time.Second)
@@ -186,8 +186,8 @@ func TestWhoSharesACounter(t *testing.T) {
 	h.want(200, "GET", "/a", "X-User", "me")
 	h.want(429, "GET", "/a", "X-User", "me")
 	h.want(200, "GET", "/a", "X-User", "you")
-	h.want(200, "POST", "/a", "X-User", "me") // a method of its own
-	h.want(200, "GET", "/b", "X-User", "me")  // charged once, though listed twice
+	h.want(200, "POST", "/a", "X-User", "me") // methods have separate counters
+	h.want(200, "GET", "/b", "X-User", "me")  // counted once, although ALL and GET match
 	h.want(200, "DELETE", "/b", "X-User", "me")
 	h.want(429, "PATCH", "/b", "X-User", "me") // one counter for all methods
 	missing := h.want(400, "GET", "/a")
@@ -207,10 +207,10 @@ func TestSeveralStrategiesMustAllAllow(t *testing.T) {
 	h.want(200, "GET", "/a", "X-User", "192.0.2.1")
 	over := h.want(429, "GET", "/a", "X-User", "192.0.2.1")
 	if got := over.Header().Get("RateLimit-Limit"); got != "1" {
-		t.Errorf("limit %s, want that of the strategy that refuses", got)
+		t.Errorf("got limit %s, want the limit of the strategy that refuses", got)
 	}
 	if w := h.want(200, "GET", "/b"); w.Header().Get("RateLimit-Remaining") != "3" {
-		t.Errorf("the refused request was charged: %v", w.Header())
+		t.Errorf("the refused request was counted: %v", w.Header())
 	}
 	if h.calls != 4 { // one of them EVAL after NOSCRIPT
 		t.Errorf("%d calls of the store for 3 decisions", h.calls)
@@ -277,13 +277,13 @@ func TestAStoreThatCannotDecideLetsRequestsPass(t *testing.T) {
 			_, _ = io.WriteString(w, `{"error":"WRONGPASS"}`)
 		},
 		"a server error":  func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(502) },
-		"no JSON":         func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, "<html>") },
+		"invalid JSON":    func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, "<html>") },
 		"no result":       func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, "{}") },
 		"a text":          func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, `{"result":"OK"}`) },
 		"too few numbers": func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, `{"result":[0]}`) },
 		"too many":        func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, `{"result":[0,9,0,1]}`) },
 		"a contradiction": func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, `{"result":[0,0,0]}`) },
-		"never a script": func(w http.ResponseWriter, _ *http.Request) {
+		"no scripts": func(w http.ResponseWriter, _ *http.Request) {
 			w.WriteHeader(400)
 			_, _ = io.WriteString(w, `{"error":"NOSCRIPT"}`)
 		},
@@ -322,7 +322,7 @@ func TestManyAtOnceNeverPassTheLimit(t *testing.T) {
 	for _, algorithm := range []string{"fixed-window", "sliding-window", "token-bucket"} {
 		h := newHost(t, `[{"methods": ["ALL"], "path": "*", "identifierSource": "ip", "limiter": {"algorithm": "`+algorithm+`", "tokens": 25, "window": "1h"}}]`,
 			func(c *ratelimit.Config) { c.Timeout = time.Minute })
-		h.ask("GET", "/") // makes the script known
+		h.ask("GET", "/") // caches the script in the store
 		var wg sync.WaitGroup
 		for range 8 {
 			wg.Go(func() {

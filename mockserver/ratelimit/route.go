@@ -8,11 +8,11 @@ import (
 	"strings"
 )
 
-// route is the path of a strategy, taken apart. Segments are literal text in
-// which * stands for any characters, or :name for any one segment; a * that ends
-// the path stands for whatever follows, nothing included.
+// route is the parsed path of a strategy. A segment is literal text in which * matches
+// any characters, or :name, which matches any one segment. A final segment * matches
+// any rest of a path, also an empty one.
 type route struct {
-	pattern  string // as configured, for keys
+	pattern  string // as configured; part of keys
 	segments []*regexp.Regexp
 	rest     bool // anything may follow
 }
@@ -33,7 +33,7 @@ func newRoute(pattern string) route {
 	return r
 }
 
-// segment is the expression for one segment, whatever its case.
+// segment is the case-insensitive expression for one segment.
 func segment(part string) *regexp.Regexp {
 	text := strings.ReplaceAll(regexp.QuoteMeta(part), `\*`, ".*")
 	if strings.HasPrefix(part, ":") && len(part) > 1 {
@@ -42,7 +42,7 @@ func segment(part string) *regexp.Regexp {
 	return regexp.MustCompile(`(?is)^` + text + `$`)
 }
 
-// shape is equal for routes that match the same paths.
+// shape is a key that is equal for routes that match the same paths.
 func (r route) shape() string {
 	var shape strings.Builder
 	for _, s := range r.segments {
@@ -54,7 +54,7 @@ func (r route) shape() string {
 	return shape.String()
 }
 
-// match reports whether the route covers these segments of a path.
+// match reports whether the route matches the segments of a path.
 func (r route) match(segments []string) bool {
 	if len(segments) < len(r.segments) || len(segments) > len(r.segments) && !r.rest {
 		return false
@@ -67,9 +67,9 @@ func (r route) match(segments []string) bool {
 	return true
 }
 
-// segmentsOf takes the path of a request apart as a host application routes it:
-// without . and .., without empty segments, and unescaped only then, so that an
-// escaped slash stays inside its segment.
+// segmentsOf splits the path of a request as a host application routes it: without
+// . and .. and empty segments. It unescapes after splitting, so that an escaped slash
+// stays inside its segment.
 func segmentsOf(u *url.URL) []string {
 	segments := split(path.Clean("/" + u.EscapedPath()))
 	for i, s := range segments {
@@ -84,8 +84,8 @@ func split(text string) []string {
 	return strings.FieldsFunc(text, func(c rune) bool { return c == '/' })
 }
 
-// methodOf is the method under which a strategy counts a request, "" if it
-// leaves it alone. GET limits HEAD too.
+// methodOf is the method in the key of a request; "" if the strategy does not apply.
+// HEAD counts as GET.
 func methodOf(methods map[string]bool, r *http.Request) string {
 	method := r.Method
 	if method == http.MethodHead {

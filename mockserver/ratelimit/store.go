@@ -13,18 +13,18 @@ import (
 	"github.com/understudy-mock/understudy/engine/ratelimit"
 )
 
-// maxReply is how many bytes of the store's answer are read; a few numbers are
-// expected.
+// maxReply is how many bytes of the store's answer are read; it should be a few
+// numbers.
 const maxReply = 64 << 10
 
-// store is the key-value REST interface that keeps the counters.
+// store is a client of the key-value REST interface that keeps the counters.
 type store struct {
 	url, token string
 	client     *http.Client
 	clock      *clock
 }
 
-// Eval runs a script by its hash; a store that does not know it gets the text.
+// Eval runs a script by its hash, and sends the text if the store has not cached it.
 func (s store) Eval(ctx context.Context, script ratelimit.Script, keys, args []string) ([]int64, error) {
 	reply, err := s.command(ctx, "EVALSHA", script.SHA, keys, args)
 	if err != nil && strings.Contains(err.Error(), "NOSCRIPT") {
@@ -38,7 +38,7 @@ func (s store) command(ctx context.Context, name, script string, keys, args []st
 	return s.numbers(ctx, append(command, args...))
 }
 
-// numbers is the answer to a command that answers with whole numbers.
+// numbers runs a command whose answer is a list of whole numbers.
 func (s store) numbers(ctx context.Context, command []string) ([]int64, error) {
 	body, err := json.Marshal(command)
 	if err != nil {
@@ -54,7 +54,7 @@ func (s store) numbers(ctx context.Context, command []string) ([]int64, error) {
 	if err != nil {
 		return nil, err
 	}
-	defer func() { _ = answer.Body.Close() }() // it has been read
+	defer func() { _ = answer.Body.Close() }() // only read
 	s.clock.learn(answer.Header)
 	text, err := io.ReadAll(io.LimitReader(answer.Body, maxReply))
 	if err != nil {
@@ -63,7 +63,7 @@ func (s store) numbers(ctx context.Context, command []string) ([]int64, error) {
 	return readNumbers(answer.StatusCode, text)
 }
 
-// readNumbers reads the store's answer: a list of whole numbers as result.
+// readNumbers parses the store's answer, whose result is a list of whole numbers.
 func readNumbers(status int, text []byte) ([]int64, error) {
 	var answer struct {
 		Result []number `json:"result"`
@@ -85,7 +85,7 @@ func readNumbers(status int, text []byte) ([]int64, error) {
 	return numbers, nil
 }
 
-// number is a whole number, or a text of one, as TIME answers.
+// number is a whole number, or a text with one, as in the answer to TIME.
 type number int64
 
 // UnmarshalJSON reads either form.

@@ -10,10 +10,11 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/understudy-mock/understudy/internal/jsonsyntax"
 	"github.com/understudy-mock/understudy/mockserver/response"
 )
 
-// OneOf refuses a word that is given and not in the list.
+// OneOf returns an error if value is neither empty nor in accepted.
 func OneOf(name, value string, accepted []string) error {
 	if value == "" || slices.Contains(accepted, value) {
 		return nil
@@ -40,7 +41,7 @@ func OneOrMany[T any](body []byte) ([]T, error) {
 	return []T{one}, err
 }
 
-// Unmarshal reads JSON and says where it breaks.
+// Unmarshal reads JSON. Its error says where the body is wrong.
 func Unmarshal(body []byte, to any) error {
 	if bytes.Equal(bytes.TrimSpace(body), []byte("null")) {
 		return response.Invalid("body: invalid value null: must be an object, or what else the operation takes")
@@ -52,30 +53,30 @@ func Unmarshal(body []byte, to any) error {
 	if wrong, ok := errors.AsType[*json.UnmarshalTypeError](err); ok {
 		return response.Invalid("body /" + strings.ReplaceAll(wrong.Field, ".", "/") + ": received " + wrong.Value + ": must be " + jsonKinds[wrong.Type.Kind()])
 	}
-	if broken, ok := errors.AsType[*json.SyntaxError](err); ok {
-		return response.Invalid(fmt.Sprintf("body: invalid JSON: byte %d: %v", broken.Offset, broken))
+	if _, ok := errors.AsType[*json.SyntaxError](err); ok {
+		return response.Invalid("body: invalid JSON at " + jsonsyntax.Explain(body, err))
 	}
 	return response.Invalid("body: " + err.Error())
 }
 
-// jsonKinds is what a value must be to be read.
+// jsonKinds is the JSON that each kind of Go value accepts, for errors.
 var jsonKinds = map[reflect.Kind]string{
 	reflect.Bool:    "true or false",
 	reflect.Float32: "a finite number of 32 bits",
-	reflect.Int:     "a whole number",
-	reflect.Int32:   "a whole number of 32 bits",
+	reflect.Int:     "an integer",
+	reflect.Int32:   "an integer of 32 bits",
 	reflect.Map:     "an object",
 	reflect.Slice:   "a list",
 	reflect.String:  "a string",
 	reflect.Struct:  "an object",
 }
 
-// SmallBody is the size up to which bodies on their way in or out are not
-// counted, in bytes.
+// SmallBody is the largest size, in bytes, of bodies that are not counted against
+// the memory for incoming requests or responses.
 const SmallBody = 64 << 10
 
-// ReadAll reads to the end, at once where the length is known; -1 stands for
-// an unknown one.
+// ReadAll reads to the end. If the length is known, it allocates once; -1 means
+// that it is unknown.
 func ReadAll(r io.Reader, length int64) ([]byte, error) {
 	switch length {
 	case -1:
@@ -83,7 +84,7 @@ func ReadAll(r io.Reader, length int64) ([]byte, error) {
 	case 0:
 		return nil, nil
 	}
-	body := make([]byte, length+1) // the byte more sees the end, or what is too long
+	body := make([]byte, length+1) // the extra byte detects the end, or more than length
 	n, err := io.ReadFull(r, body)
 	switch {
 	case err == nil:

@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"net/url"
-	"regexp"
 	"strconv"
 	"strings"
 
@@ -13,15 +12,17 @@ import (
 	"github.com/understudy-mock/understudy/spec"
 )
 
-// ParseDestination reads what a publish names from the rest of its path and its raw
-// query. A value that holds a literal :// is the URL as it stands: its escapes
-// and slashes belong to the destination. Any other value is unescaped once and
-// is then a URL or the name of a URL group. What the query says beyond
-// configuration belongs to the destination in either form.
+// ParseDestination reads the destination of a publish from the rest of its path and
+// its raw query. A value with a literal :// is the URL as is: its escapes and
+// slashes belong to the destination. Any other value is unescaped once; the result
+// is a URL or the name of a URL group. Query parameters other than configuration
+// are added to the URL in either form.
 func ParseDestination(path, rawQuery string) (urlOrGroup string, err error) {
 	target := path
-	if m := collapsedScheme.FindStringIndex(target); m != nil { // a proxy made one slash of two
-		target = target[:m[1]-1] + "/" + target[m[1]-1:]
+	for _, scheme := range [...]string{"http:/", "https:/"} { // a proxy has merged the two slashes
+		if rest, ok := strings.CutPrefix(target, scheme); ok && rest != "" && rest[0] != '/' {
+			target = scheme + "/" + rest
+		}
 	}
 	if !strings.Contains(target, "://") {
 		if target, err = url.PathUnescape(path); err != nil {
@@ -38,9 +39,7 @@ func ParseDestination(path, rawQuery string) (urlOrGroup string, err error) {
 	return target + "?" + own, nil
 }
 
-var collapsedScheme = regexp.MustCompile(`^https?:/[^/]`)
-
-// ownQuery is the query without configuration and token.
+// ownQuery removes configuration and the token from a raw query.
 func ownQuery(raw string) string {
 	if raw == "" {
 		return ""
@@ -58,8 +57,8 @@ func ownQuery(raw string) string {
 	return strings.Join(kept, "&")
 }
 
-// providerPrefix begins the name of a model provider, such as api/llm, that the
-// service calls by itself. Here only a stub can answer in its place.
+// providerPrefix starts the name of a model provider, such as api/llm, which the
+// service calls itself. In this server, only a stub can answer for it.
 const providerPrefix = "api/"
 
 // IsProvider reports whether a destination is the name of a model provider.
@@ -68,13 +67,13 @@ func IsProvider(target string) bool {
 	return ok && engine.ValidGroupName(name)
 }
 
-// NoProvider says how to deliver to a model provider.
+// NoProvider returns the error text for a model provider without a stub.
 func NoProvider(target string) string {
 	return "no stub answers for the model provider " + strconv.Quote(target) + "; add one with `understudy ctl stub " + target + ` '200:{"choices":[]}'` + "`, or start the server with --stub " + target + "=200"
 }
 
-// SetDestination puts a destination into a request: as a URL, as the name of a group, or as
-// that of a model provider.
+// SetDestination sets the destination of a request: a URL, the name of a URL group, or the name
+// of a model provider. in is the place of the value, for errors.
 func SetDestination(r *engine.PublishRequest, in, target string) error {
 	if target == "" {
 		return response.Refused([]spec.Problem{response.Problem(in, "destination", "", "a non-empty destination must be provided: an http(s) URL or the name of a URL group", "")})
@@ -95,7 +94,7 @@ func SetDestination(r *engine.PublishRequest, in, target string) error {
 	return nil
 }
 
-// CheckURL refuses what cannot be called.
+// CheckURL returns an error if target is not a URL that can be called.
 func CheckURL(in, name, target string) error {
 	err := urlFault(target)
 	if err == nil {
@@ -104,8 +103,15 @@ func CheckURL(in, name, target string) error {
 	return response.RefusedValue(in, name, target, err)
 }
 
-// urlFault says why a URL cannot be called.
+// urlFault returns why a URL cannot be called; nil if it can.
 func urlFault(target string) error {
+	if isPlainURL(target) {
+		return nil
+	}
+	return parsedURLFault(target)
+}
+
+func parsedURLFault(target string) error {
 	const accepted = "http(s)://host[:port]/path"
 	u, err := url.Parse(target)
 	if err != nil {
@@ -115,6 +121,8 @@ func urlFault(target string) error {
 		return response.Unfit(err.Error(), accepted)
 	}
 	switch {
+	case u.Scheme == "":
+		return response.Unfit("no scheme", accepted)
 	case u.Scheme != "http" && u.Scheme != "https":
 		return response.Unfit(fmt.Sprintf("unknown scheme %q", u.Scheme), accepted)
 	case u.Hostname() == "":
@@ -126,4 +134,25 @@ func urlFault(target string) error {
 		}
 	}
 	return nil
+}
+
+// isPlainURL reports whether a URL can certainly be called: a host of letters, digits,
+// dots and hyphens without a port or with one of at most five digits, and a rest of
+// visible characters without escapes. It spares most URLs the parser.
+func isPlainURL(target string) bool {
+	rest, ok := strings.CutPrefix(target, "https://")
+	if !ok {
+		rest, ok = strings.CutPrefix(target, "http://")
+	}
+	host, path := rest, ""
+	if i := strings.IndexAny(rest, "/?#"); i >= 0 {
+		host, path = rest[:i], rest[i:]
+	}
+	host, port, hasPort := strings.Cut(host, ":")
+	if !ok || host == "" || hasPort && (port == "" || len(port) > 5 || len(port) == 5 && port > "65535" || port[0] == '0') {
+		return false
+	}
+	return !strings.ContainsFunc(host, func(r rune) bool { return notInName(r) || r == '_' }) &&
+		!strings.ContainsFunc(port, func(r rune) bool { return r < '0' || r > '9' }) &&
+		!strings.ContainsFunc(path, func(r rune) bool { return r <= ' ' || r > '~' || r == '%' })
 }

@@ -28,12 +28,12 @@ func OptionNames() []string {
 
 // ParseOption reads one configuration header.
 func ParseOption(name, value string) (engine.Options, []spec.Problem) {
-	set := Settings{textproto.CanonicalMIMEHeaderKey(name): {"header", header.Prefix + name, []string{value}}}
+	set := Settings{{"header", header.Prefix + name, textproto.CanonicalMIMEHeaderKey(name), []string{value}}}
 	o, _, problems := set.Parse()
 	return o, problems
 }
 
-// Shown is what answers show of options, by the name of the option.
+// Shown returns the fields of responses that show options, by the name of the option.
 func Shown(o engine.Options) map[string]any {
 	shown := map[string]any{}
 	for _, row := range optionTable {
@@ -43,3 +43,9 @@ func Shown(o engine.Options) map[string]any {
 	}
 	return shown
 }
+
+// The two checks of a URL.
+var (
+	IsPlainURL     = isPlainURL
+	ParsedURLFault = parsedURLFault
+)

@@ -20,16 +20,16 @@ import (
 	"github.com/understudy-mock/understudy/mockserver/response"
 )
 
-// option is one configuration value on the wire. What the engine does with it is
-// a row of its own table.
+// option says how a configuration value is read and shown. The engine has a table
+// with the effect of each.
 type option struct {
 	name  string
 	parse func(o *engine.Options, value string) error
-	show  func(o *engine.Options) any // the fields of answers that show it, nil for none
+	show  func(o *engine.Options) any // the fields of responses that show it; nil: none
 }
 
-// optionTable is every configuration name that stands for one value. Sorted;
-// option_test.go compares it with the document and with the engine's options.
+// optionTable has all configuration names with one value, sorted. option_test.go
+// compares it with the document and with the options of the engine.
 var optionTable = []option{
 	{
 		"Callback", func(o *engine.Options, v string) error { return callbackURL(&o.Callback, v) },
@@ -52,7 +52,7 @@ var optionTable = []option{
 	{"Header-Forward", func(o *engine.Options, v string) error { return parseBool(&o.HeaderForward, v) }, nil},
 	{"Label", parseLabels, showLabels},
 	{"Method", parseMethod, func(o *engine.Options) any { return struct{ Method string }{cmp.Or(o.Method, http.MethodPost)} }},
-	{"Not-Before", notBefore, nil}, // answers show the time that follows from it and the delay
+	{"Not-Before", notBefore, nil}, // responses show the time that results from it and the delay
 	{
 		"Queue-Name", func(o *engine.Options, v string) error { return ReadName(&o.Queue, v) },
 		func(o *engine.Options) any { return struct{ QueueName *string }{response.Optional(o.Queue)} },
@@ -68,7 +68,7 @@ var optionTable = []option{
 	},
 }
 
-// ShowOptions fills the fields of an answer that show options.
+// ShowOptions sets the fields of a response body that show options.
 func ShowOptions(o *engine.Options, answer any) {
 	for i := range optionTable {
 		if show := optionTable[i].show; show != nil {
@@ -93,8 +93,8 @@ var workflowOptions = []struct {
 	{"Workflow-Url", func(w *engine.Workflow, v string) error { w.URL = v; return urlFault(v) }},
 }
 
-// parseBool takes an empty value as true: a header that is only named switches its
-// option on.
+// parseBool accepts an empty value as true: a header without a value enables its
+// option.
 func parseBool(to *bool, v string) error {
 	switch strings.ToLower(v) {
 	case "true", "1", "":
@@ -107,7 +107,7 @@ func parseBool(to *bool, v string) error {
 	return nil
 }
 
-// ReadText reads text of 1 to most bytes.
+// ReadText accepts text of 1 to most bytes.
 func ReadText(to *string, v string, most int) error {
 	if v == "" || len(v) > most {
 		return response.Unfit(fmt.Sprintf("%d bytes", len(v)), fmt.Sprintf("text of 1 to %d bytes", most))
@@ -131,7 +131,7 @@ func parseTimeout(o *engine.Options, v string) error {
 		return err
 	}
 	if o.Timeout == 0 {
-		return response.Unfit("", "a duration from 1s up")
+		return response.Unfit("", "a duration of 1s or more")
 	}
 	return nil
 }
@@ -143,14 +143,13 @@ func callbackOf(c *engine.Callback) *string {
 	return response.Optional(c.URL)
 }
 
-// callbackURL keeps the URL even where it is refused, so that the problem can show
-// it.
+// callbackURL sets the URL of a callback and checks it.
 func callbackURL(to **engine.Callback, v string) error {
 	*to = &engine.Callback{URL: v}
 	return urlFault(v)
 }
 
-// wholeNumber reads digits and nothing else.
+// wholeNumber reads an integer without a sign.
 func wholeNumber(v string, least, most int) (int, error) {
 	n, err := strconv.Atoi(v)
 	if err != nil || n < least || n > most || v[0] == '+' || v[0] == '-' {
@@ -162,7 +161,7 @@ func wholeNumber(v string, least, most int) (int, error) {
 // maxNumber is the largest number of retries, parallelism or rate.
 const maxNumber = 1_000_000_000
 
-// parseRetries leaves nil for "not given", which a group or the default may fill.
+// parseRetries sets a pointer, because nil means that a group or the default decides.
 func parseRetries(o *engine.Options, v string) error {
 	n, err := wholeNumber(v, 0, maxNumber)
 	o.Retries = &n
@@ -192,7 +191,7 @@ func showRetryDelay(o *engine.Options) any {
 
 var unixSeconds = regexp.MustCompile(`^\d{1,11}(\.\d+)?$`)
 
-// notBefore takes fractions of a second, which some clients send.
+// notBefore accepts fractions of a second, which some clients send.
 func notBefore(o *engine.Options, v string) error {
 	n, err := strconv.ParseFloat(v, 64)
 	if err != nil || !unixSeconds.MatchString(v) {
@@ -214,7 +213,7 @@ func ReadUnixMilli(to *time.Time, v string) error {
 
 var deliveryMethods = []string{http.MethodGet, http.MethodPost, http.MethodPut, http.MethodPatch, http.MethodDelete}
 
-// parseMethod takes any case, as clients send it.
+// parseMethod accepts upper and lower case.
 func parseMethod(o *engine.Options, v string) error {
 	o.Method = strings.ToUpper(v)
 	if !slices.Contains(deliveryMethods, o.Method) {
@@ -223,11 +222,15 @@ func parseMethod(o *engine.Options, v string) error {
 	return nil
 }
 
-var plainName = regexp.MustCompile(`^[A-Za-z0-9_.-]{1,256}$`)
+// notInName reports characters that are not allowed in names of queues and labels.
+func notInName(r rune) bool {
+	letter := 'a' <= r|0x20 && r|0x20 <= 'z'
+	return !letter && (r < '0' || r > '9') && r != '_' && r != '.' && r != '-'
+}
 
-// ReadName reads what names queues and labels.
+// ReadName reads the name of a queue or a label.
 func ReadName(to *string, v string) error {
-	if !plainName.MatchString(v) {
+	if v == "" || len(v) > 256 || strings.ContainsFunc(v, notInName) {
 		return response.Unfit("", "1 to 256 letters, digits, _, - and .")
 	}
 	*to = v
@@ -242,7 +245,7 @@ func parseLabels(o *engine.Options, v string) error {
 	for label := range strings.SplitSeq(v, ",") {
 		o.Labels = append(o.Labels, "")
 		if err := ReadName(&o.Labels[len(o.Labels)-1], strings.TrimSpace(label)); err != nil {
-			return response.Unfit(fmt.Sprintf("label %q", refusal.Shorten(label)), "labels of 1 to 256 letters, digits, _, - and ., separated by commas")
+			return response.Unfit("", "labels of 1 to 256 letters, digits, _, - and ., separated by commas")
 		}
 	}
 	if n := len(o.Labels); n > maxLabels {
@@ -251,7 +254,7 @@ func parseLabels(o *engine.Options, v string) error {
 	return nil
 }
 
-// showLabels shows the first alone as well, as one label does.
+// showLabels shows all labels, and the first one also in a field of its own.
 func showLabels(o *engine.Options) any {
 	if len(o.Labels) == 0 {
 		return struct{}{}
@@ -269,20 +272,20 @@ func flowOf(o *engine.Options) *engine.FlowControl {
 	return o.Flow
 }
 
-// SetFlowKey reads the key of an option, which may stand without a value in the
-// overrides of a restart.
+// SetFlowKey reads a flow-control key. The overrides of a restart may have a key
+// without a value.
 func SetFlowKey(o *engine.Options, v string) error { return ReadFlowKey(&flowOf(o).Key, v) }
 
 // SetFlowValue reads parallelism=5, rate=10, period=1m in any order.
 func SetFlowValue(o *engine.Options, v string) error {
 	f := flowOf(o)
-	const accepted = "parallelism=N, rate=N, period=DURATION, each once, N and the period from 1 up, at least one of parallelism and rate"
+	const accepted = "parallelism=N, rate=N and period=DURATION, separated by commas, each at most once; N is an integer of 1 or more, and one of parallelism and rate is required"
 	seen := map[string]bool{}
 	for part := range strings.SplitSeq(v, ",") {
 		name, value, _ := strings.Cut(part, "=")
 		name, value = strings.ToLower(strings.TrimSpace(name)), strings.TrimSpace(value)
 		if seen[name] {
-			return response.Unfit(name+" is given twice", accepted)
+			return response.Unfit("duplicate "+name, accepted)
 		}
 		seen[name] = true
 		var err error
@@ -299,7 +302,7 @@ func SetFlowValue(o *engine.Options, v string) error {
 			return response.Unfit(fmt.Sprintf("unknown part %q", refusal.Shorten(name)), accepted)
 		}
 		if err != nil {
-			return response.Unfit(fmt.Sprintf("%s %q", name, refusal.Shorten(value)), accepted)
+			return response.Unfit(fmt.Sprintf("invalid %s %q", name, refusal.Shorten(value)), accepted)
 		}
 	}
 	if f.Rate == 0 && f.Parallelism == 0 {
@@ -324,8 +327,8 @@ func showFlowValue(o *engine.Options) any {
 	return struct{ Rate, RatePerSecond, Parallelism, Period *int }{rate, rate, response.Optional(o.Flow.Parallelism), &period}
 }
 
-// redactFields replaces what an earlier value said; names of headers are compared in
-// canonical form.
+// redactFields replaces an earlier value. It stores header names in canonical form,
+// for comparison.
 func redactFields(o *engine.Options, v string) error {
 	o.Redact = &engine.Redaction{}
 	for field := range strings.SplitSeq(v, ",") {
@@ -349,7 +352,12 @@ func splitAll(values []string) []string {
 	var out []string
 	for _, v := range values {
 		for part := range strings.SplitSeq(v, ",") {
-			if part = strings.TrimSpace(part); part != "" {
+			part = strings.TrimSpace(part)
+			switch {
+			case part == "":
+			case out == nil:
+				out = append(make([]string, 0, 1+strings.Count(v, ",")), part)
+			default:
 				out = append(out, part)
 			}
 		}
@@ -357,7 +365,7 @@ func splitAll(values []string) []string {
 	return out
 }
 
-// FlowText is a flow-control value: without blanks, the period in seconds.
+// FlowText formats a flow-control value: without blanks, the period in seconds.
 func FlowText(f *engine.FlowControl) string {
 	var parts []string
 	if f.Parallelism > 0 {
@@ -369,8 +377,8 @@ func FlowText(f *engine.FlowControl) string {
 	return strings.Join(append(parts, "period="+strconv.Itoa(int(max(f.Period, time.Second)/time.Second))), ",")
 }
 
-// ReadFlowKey reads a flow-control key: any string, since the document knows no
-// limit ("Flow-control key"), but one that a header can carry.
+// ReadFlowKey reads a flow-control key: any text that a header can carry, of at most
+// 256 bytes. The document gives no limit ("Flow-control key").
 func ReadFlowKey(to *string, v string) error {
 	if v == "" || len(v) > 256 || !utf8.ValidString(v) || strings.ContainsFunc(v, unicode.IsControl) {
 		return response.Unfit("", "1 to 256 bytes of text without control characters")

@@ -16,7 +16,7 @@ import (
 	"github.com/understudy-mock/understudy/spec/api"
 )
 
-// The table of options and the parameters of the document are the same list.
+// The tables of options have the configuration parameters of the document, and no others.
 func TestOptionsAreThoseOfTheDocument(t *testing.T) {
 	t.Parallel()
 	doc, err := spec.Load()
@@ -38,7 +38,7 @@ func TestOptionsAreThoseOfTheDocument(t *testing.T) {
 	}
 }
 
-// values has one for each option; none is the default.
+// values has a value for each option, other than its default.
 var values = map[string]string{
 	"Callback":                    "https://e.test/",
 	"Content-Based-Deduplication": "true",
@@ -76,8 +76,8 @@ var noOption = map[string]string{
 	"Workflow.Header": "of a restart, read with its overrides",
 }
 
-// TestTheTablesOfOptionsCoverEachOther: the engine knows what an option does,
-// this package how it is written and shown.
+// TestTheTablesOfOptionsCoverEachOther checks that each option of the engine, which
+// defines its effect, has a row here, which defines how it is read and shown.
 func TestTheTablesOfOptionsCoverEachOther(t *testing.T) {
 	t.Parallel()
 	setBy := map[string]string{}
@@ -102,7 +102,8 @@ func TestTheTablesOfOptionsCoverEachOther(t *testing.T) {
 	}
 }
 
-// TestShownOptionsAreFieldsOfAnswers: copying by name would pass over others.
+// TestShownOptionsAreFieldsOfAnswers is needed because copying by name ignores
+// unknown fields.
 func TestShownOptionsAreFieldsOfAnswers(t *testing.T) {
 	t.Parallel()
 	known := map[string]bool{}

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 
 	"github.com/understudy-mock/understudy/engine"
 	"github.com/understudy-mock/understudy/mockserver/response"
@@ -14,30 +15,60 @@ import (
 	"github.com/understudy-mock/understudy/spec/header"
 )
 
-// Setting is one configuration value and where it stood.
+// Setting is one configuration value and its place in the request.
 type Setting struct {
 	In, Name string // header Svc-Retries, query svc-retries
+	option   string // canonical name without Svc-
 	values   []string
 }
 
-// Settings are the configuration of one publish, by canonical name without
-// Svc-.
-type Settings map[string]Setting
+// Settings are the configuration of one publish, each option once. A publish has
+// few: a list costs less than a map.
+type Settings []Setting
 
-// SettingsOf collects configuration from headers.
-func SettingsOf(h http.Header) Settings {
-	set := Settings{}
+// usualSettings is a capacity that suffices for most publishes.
+const usualSettings = 8
+
+// SettingsOf collects configuration from headers. It is short, so that the compiler
+// keeps the list in the frame of the caller.
+func SettingsOf(h http.Header) Settings { return make(Settings, 0, usualSettings).withHeader(h) }
+
+func (set Settings) withHeader(h http.Header) Settings {
+	count := 0
+	for name := range h {
+		if strings.HasPrefix(name, header.Prefix) {
+			count++
+		}
+	}
+	if count > cap(set) { // calls of workflows have more
+		set = make(Settings, 0, count)
+	}
 	for name, values := range h {
 		if rest, ok := strings.CutPrefix(name, header.Prefix); ok && len(values) > 0 {
-			set[rest] = Setting{"header", name, values}
+			set = append(set, Setting{"header", name, rest, values})
 		} else if misspeltPrefix(name) != "" {
-			set[name] = Setting{"header", name, values} // which no option has
+			set = append(set, Setting{"header", name, name, values}) // no option has this name
 		}
 	}
 	return set
 }
 
-// WithQuery adds what the query says; a header wins (decided: 10).
+// Find returns the setting of an option.
+func (set Settings) Find(option string) (s Setting, ok bool) {
+	for i := range set {
+		if set[i].option == option {
+			return set[i], true
+		}
+	}
+	return Setting{}, false
+}
+
+// Without removes the settings of options. It changes set.
+func (set Settings) Without(options ...string) Settings {
+	return slices.DeleteFunc(set, func(s Setting) bool { return slices.Contains(options, s.option) })
+}
+
+// WithQuery adds the settings of a query; headers take precedence (decided: 10).
 func (set Settings) WithQuery(q url.Values) Settings {
 	for name, values := range q {
 		if !strings.EqualFold(name[:min(len(name), len(header.Prefix))], header.Prefix) {
@@ -45,50 +76,70 @@ func (set Settings) WithQuery(q url.Values) Settings {
 		}
 		key := textproto.CanonicalMIMEHeaderKey(name)
 		rest, ok := strings.CutPrefix(key, header.Prefix)
-		if _, taken := set[rest]; ok && !taken {
-			set[rest] = Setting{"query", name, values}
+		if _, taken := set.Find(rest); ok && !taken {
+			set = append(set, Setting{"query", name, rest, values})
 		}
 	}
 	return set
 }
 
-// below is the part of the settings that configures a callback.
-func (set Settings) below(prefix string) Settings {
-	sub := Settings{}
-	for name, s := range set {
-		if rest, ok := strings.CutPrefix(name, prefix); ok {
-			sub[rest] = s
+// below returns the settings whose names start with a prefix, and removes the prefix.
+func (set Settings) below(prefix string) (sub Settings) {
+	for _, s := range set {
+		if rest, ok := strings.CutPrefix(s.option, prefix); ok {
+			s.option = rest
+			sub = append(sub, s)
 		}
 	}
 	return sub
 }
 
-// elsewhereNames are names that mean something, but not here.
+// elsewhereNames are names that other parts of the server read.
 var elsewhereNames = []string{"Cron", "Schedule-Id", "Warning"}
 
-// Parse reads settings into options. It returns the names that nobody knows,
-// and every value that is refused.
-func (set Settings) Parse() (o engine.Options, unknown []Setting, problems []spec.Problem) {
+// optionsPool has empty options in which Parse collects values.
+var optionsPool = sync.Pool{New: func() any { return &engine.Options{} }}
+
+// Parse reads settings into options. It also returns the unknown names, sorted, and
+// a problem for each invalid value.
+func (set Settings) Parse() (parsed engine.Options, unknown []Setting, problems []spec.Problem) {
+	o := optionsPool.Get().(*engine.Options)
+	defer func() {
+		*o = engine.Options{}
+		optionsPool.Put(o)
+	}()
 	known := 0
 	for _, row := range optionTable {
-		s, ok := set[row.name]
+		s, ok := set.Find(row.name)
 		if !ok {
 			continue
 		}
 		known++
 		if row.name == "Label" {
+			if o.Labels = s.oneLabel(); o.Labels != nil {
+				continue
+			}
 			s.values = []string{strings.Join(s.values, ",")}
 		}
-		problems = s.Read(problems, func(v string) error { return row.parse(&o, v) })
+		problems = s.Read(problems, func(v string) error { return row.parse(o, v) })
 	}
 	if known < len(set) {
-		problems = set.parseWorkflow(&o, problems)
-		unknown, problems = set.parseFamilies(&o, problems)
+		problems = set.parseWorkflow(o, problems)
+		unknown, problems = set.parseFamilies(o, problems)
 	}
-	return o, unknown, set.paired(problems)
+	return *o, unknown, set.paired(problems)
 }
 
-// Read hands the value to a parser; a value given twice is refused.
+// oneLabel returns the values of a setting that is one valid label, else nil.
+func (s Setting) oneLabel() []string {
+	var label string
+	if len(s.values) != 1 || ReadName(&label, s.values[0]) != nil {
+		return nil
+	}
+	return s.values[:1:1]
+}
+
+// Read parses the value, and adds a problem if it is invalid or given twice.
 func (s Setting) Read(problems []spec.Problem, parse func(string) error) []spec.Problem {
 	if len(s.values) > 1 {
 		return append(problems, s.problem(response.Unfit("given "+strconv.Itoa(len(s.values))+" times", "one value")))
@@ -99,18 +150,18 @@ func (s Setting) Read(problems []spec.Problem, parse func(string) error) []spec.
 	return problems
 }
 
-// parseWorkflow reads the protocol of workflow clients, which is present in calls of
-// theirs only.
+// parseWorkflow reads the protocol fields, which only workflow clients send. Without
+// them, o.Workflow stays nil.
 func (set Settings) parseWorkflow(o *engine.Options, problems []spec.Problem) []spec.Problem {
 	for _, row := range workflowOptions {
-		s, ok := set[row.name]
+		s, ok := set.Find(row.name)
 		if !ok {
 			continue
 		}
 		if o.Workflow == nil {
 			o.Workflow = &engine.Workflow{}
 		}
-		if row.name == "Feature-Set" { // some clients send one line for each
+		if row.name == "Feature-Set" && len(s.values) > 1 { // some clients send one header line for each feature
 			s.values = []string{strings.Join(s.values, ",")}
 		}
 		problems = s.Read(problems, func(v string) error { return row.parse(o.Workflow, v) })
@@ -118,11 +169,12 @@ func (set Settings) parseWorkflow(o *engine.Options, problems []spec.Problem) []
 	return problems
 }
 
-// parseFamilies reads the names that go on after a prefix: Forward-NAME,
+// parseFamilies reads the names that follow a prefix: Forward-NAME,
 // Callback-OPTION, Failure-Callback-OPTION.
 func (set Settings) parseFamilies(o *engine.Options, problems []spec.Problem) ([]Setting, []spec.Problem) {
 	var unknown []Setting
-	for name, s := range set {
+	for _, s := range set {
+		name := s.option
 		if rest, ok := strings.CutPrefix(name, "Forward-"); ok && rest != "" {
 			if o.Forward == nil {
 				o.Forward = engine.Header{}
@@ -153,7 +205,8 @@ func (set Settings) parseFamilies(o *engine.Options, problems []spec.Problem) ([
 	return unknown, problems
 }
 
-// knownName knows names of families by their beginning: clients add to them.
+// knownName reports whether a name is known. Families are known by their prefix:
+// clients add names to them.
 func knownName(name string) bool {
 	return slices.ContainsFunc(optionTable, func(o option) bool { return o.name == name }) ||
 		slices.Contains(elsewhereNames, name) || name == "Feature-Set" ||
@@ -161,15 +214,15 @@ func knownName(name string) bool {
 		strings.HasPrefix(name, "Callback-") || strings.HasPrefix(name, "Failure-Callback-")
 }
 
-// problem says which value of which name is wrong.
+// problem returns the problem with the first value of a setting.
 func (s Setting) problem(err error) spec.Problem {
 	return response.Value(s.In, s.Name, s.values[0], err)
 }
 
 // paired refuses a flow-control key without value and a value without key.
 func (set Settings) paired(problems []spec.Problem) []spec.Problem {
-	key, hasKey := set["Flow-Control-Key"]
-	value, hasValue := set["Flow-Control-Value"]
+	key, hasKey := set.Find("Flow-Control-Key")
+	value, hasValue := set.Find("Flow-Control-Value")
 	if hasKey == hasValue {
 		return problems
 	}
@@ -181,5 +234,5 @@ func (set Settings) paired(problems []spec.Problem) []spec.Problem {
 		have, want = strings.ToLower(have), strings.ToLower(want)
 	}
 	missing := strings.TrimSuffix(given.Name, have) + want
-	return append(problems, spec.Problem{In: given.In, Name: missing, Rule: "required", Message: "missing beside " + given.Name + ": flow control needs a key and a value"})
+	return append(problems, spec.Problem{In: given.In, Name: missing, Rule: "required", Message: "missing", Accepted: "set together with " + given.Name})
 }

@@ -5,14 +5,15 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/understudy-mock/understudy/internal/similar"
 	"github.com/understudy-mock/understudy/spec"
 	"github.com/understudy-mock/understudy/spec/header"
 )
 
-// forwardFamily begins the names whose rest is the client's own.
+// forwardFamily starts the names that end with a header name of the client.
 const forwardFamily = "Forward"
 
-// callbackFamilies begin the names of options within options.
+// callbackFamilies are the prefixes of options that configure a callback.
 var callbackFamilies = []string{"Callback-", "Failure-Callback-"}
 
 // optionNames are all configuration names with a fixed spelling, without
@@ -32,8 +33,8 @@ var optionNames = func() (names []string) {
 	return append(names, "Cron", "Schedule-Id")
 }()
 
-// prefixWords begin the headers of the built-in dialects. Those that are short
-// are near too many words.
+// prefixWords are the header prefixes of the built-in dialects, except short ones,
+// which too many words resemble.
 var prefixWords = func() (words []string) {
 	for _, d := range spec.BuiltInDialects() {
 		if word := strings.TrimSuffix(d.HeaderPrefix, "-"); len(word) > 4 {
@@ -43,46 +44,60 @@ var prefixWords = func() (words []string) {
 	return words
 }()
 
-// misspeltPrefix is the header that somebody meant who wrote an option behind a
-// prefix that is not quite right, "" for all other headers.
+// misspeltPrefix returns the intended header for the name of an option after a
+// misspelt prefix; "" for all other headers.
 func misspeltPrefix(name string) string {
 	i := strings.IndexAny(name, "-_")
 	if i < 0 {
 		return ""
 	}
+	rest := strings.ReplaceAll(name[i+1:], "_", "-")
+	at := slices.IndexFunc(optionNames, func(option string) bool { return len(option) == len(rest) && strings.EqualFold(option, rest) })
+	if at < 0 {
+		return ""
+	}
 	for _, word := range prefixWords {
-		if max(i-len(word), len(word)-i) > 2 || spec.Distance(strings.ToLower(name[:i]), strings.ToLower(word)) > 2 {
-			continue
-		}
-		for _, option := range optionNames {
-			if strings.EqualFold(option, strings.ReplaceAll(name[i+1:], "_", "-")) {
-				return word + "-" + option
-			}
+		if max(i-len(word), len(word)-i) <= 2 && similar.Distance(strings.ToLower(name[:i]), strings.ToLower(word)) <= 2 {
+			return word + "-" + optionNames[at]
 		}
 	}
 	return ""
 }
 
-// misspeltProtocol reports whether a name is almost one of a workflow message.
-// Others pass: client libraries add to them.
+// misspeltProtocol reports whether a name nearly equals a protocol field of workflow
+// messages. Other unknown fields are accepted: client libraries add some.
 func misspeltProtocol(name string) bool {
-	if !strings.HasPrefix(name, "Workflow-") {
+	if !strings.HasPrefix(name, "Workflow-") || slices.Contains(optionNames, name) { // the usual case: saves the search
 		return false
 	}
-	_, least := spec.Nearest(name, optionNames)
+	_, least := similar.Nearest(name, optionNames)
 	return least > 0 && least <= 2
 }
 
-// NearestName is the configuration name that an unknown one resembles, in the
-// spelling of where it was given; "" when none comes close.
+// sameStart returns the options that start with the first four letters of a name: retry may
+// be one more change away from retries than other words.
+func sameStart(given string) (names []string) {
+	const letters = 4
+	for _, name := range optionNames {
+		if len(given) >= letters && strings.HasPrefix(strings.ToLower(name), given[:letters]) {
+			names = append(names, name)
+		}
+	}
+	return names
+}
+
+// NearestName returns the configuration name that resembles an unknown one, in the
+// spelling of its place, header or query; "" when none is similar.
 func NearestName(name string) string {
 	if meant := misspeltPrefix(name); meant != "" {
 		return meant
 	}
 	given := strings.ToLower(name[len(header.Prefix):])
-	best, least := spec.Nearest(given, optionNames)
+	best, least := similar.Nearest(given, optionNames)
 	if most := max(2, len(given)/3); least > most {
-		best, least = "", most+1
+		if best, least = similar.Nearest(given, sameStart(given)); least > most+1 {
+			best, least = "", most+1
+		}
 	}
 	for _, family := range append([]string{""}, callbackFamilies...) {
 		rest, ok := strings.CutPrefix(given, strings.ToLower(family))
@@ -90,7 +105,7 @@ func NearestName(name string) string {
 		if !ok || !nested || own == "" {
 			continue
 		}
-		if d := spec.Distance(word, strings.ToLower(forwardFamily)); d > 0 && d < least && d <= 2 {
+		if d := similar.Distance(word, strings.ToLower(forwardFamily)); d > 0 && d < least && d <= 2 {
 			best, least = family+forwardFamily+"-"+own, d
 		}
 	}

@@ -1,7 +1,7 @@
-// Package response is what handlers of operations return, and how values look
-// in it: responses, errors with their statuses, times, bodies and texts.
+// Package response defines what handlers of operations return: responses, and
+// errors with their statuses. It also formats times, bodies and texts for them.
 //
 //	return response.Response{}, response.Invalid("body: " + err.Error())
 //
-// It is the only place that chooses a failing status, and knows no server.
+// Only this package chooses the statuses of errors. It does not depend on a server.
 package response

@@ -19,8 +19,8 @@ import (
 	"github.com/understudy-mock/understudy/spec/header"
 )
 
-// Error is a failure that knows its status; the engine's know only their kind.
-// What it says is a text, or follows from the problems or the cause.
+// Error is an error with an HTTP status; errors of the engine have only a kind. Its
+// message is Text, or is made from Problems or the cause.
 type Error struct {
 	Status    int
 	Text      string
@@ -30,10 +30,10 @@ type Error struct {
 	challenge string // WWW-Authenticate
 	allow     string // Allow
 	header    http.Header
-	literal   bool // the text names headers as they are in more than one dialect
+	literal   bool // the text has header names of several dialects, and Branded leaves them
 }
 
-// Error is the failure in one line, all problems in it.
+// Error returns the message in one line, with all problems.
 func (e *Error) Error() string {
 	text := e.Text
 	switch {
@@ -59,7 +59,7 @@ var refusalStatuses = []struct {
 }{
 	{engine.ErrNotFound, http.StatusNotFound},
 	{engine.ErrExists, http.StatusBadRequest},
-	{engine.ErrNotDurable, http.StatusServiceUnavailable}, // before what the journal says
+	{engine.ErrNotDurable, http.StatusServiceUnavailable}, // before the kinds that an error of the journal may have
 	{engine.ErrInvalid, http.StatusBadRequest},
 	{engine.ErrEnded, http.StatusBadRequest},
 	{engine.ErrFull, http.StatusTooManyRequests},
@@ -69,8 +69,8 @@ var refusalStatuses = []struct {
 	{context.Canceled, http.StatusServiceUnavailable},
 }
 
-// Failure makes the answer to an error: the only place that chooses a failing
-// status. The text is one line.
+// Failure converts an error to an Error, with the status of its kind and a text in
+// one line. Errors of no known kind become 500, without details.
 func Failure(err error) *Error {
 	if known, ok := errors.AsType[*Error](err); ok {
 		return known
@@ -83,20 +83,20 @@ func Failure(err error) *Error {
 		out.cause, _ = err.(*refusal.Error) //nolint:errorlint // what is wrapped says more than the refusal in it
 		return out
 	}
-	return &Error{Status: http.StatusInternalServerError, Text: "internal fault; the server's log has more"}
+	return &Error{Status: http.StatusInternalServerError, Text: "internal error; see the server's log"}
 }
 
-// Invalid is a refused request.
+// Invalid returns an error with status 400.
 func Invalid(text string) error { return &Error{Status: http.StatusBadRequest, Text: text} }
 
-// Refused turns problems of a request into an error: all in the text, each on
-// its own for clients that accept application/problem+json.
+// Refused returns an error with status 400 for the problems of a request. Its text
+// has all of them; application/problem+json lists them one by one.
 func Refused(problems []spec.Problem) error {
 	return &Error{Status: http.StatusBadRequest, Problems: problems}
 }
 
-// Value is the refusal of one value of a request, which a parser of values has
-// found.
+// Value returns the problem with one value of a request, from the error of its
+// parser.
 func Value(in, name, value string, err error) spec.Problem {
 	why, want := err.Error(), ""
 	if r, ok := errors.AsType[*refusal.Error](err); ok {
@@ -105,7 +105,8 @@ func Value(in, name, value string, err error) spec.Problem {
 	return Problem(in, name, strconv.Quote(Shorten(value)), why, want)
 }
 
-// JoinRefused joins two refusals, so that the client learns of all at once.
+// JoinRefused joins the problems of two errors, so that one response reports all.
+// Either may be nil. It returns first if one of them has no problems.
 func JoinRefused(first, second error) error {
 	if first == nil || second == nil {
 		return cmp.Or(first, second)
@@ -118,16 +119,16 @@ func JoinRefused(first, second error) error {
 }
 
 func TooLarge(limit int64) error {
-	return &Error{Status: http.StatusRequestEntityTooLarge, Text: "body: larger than the limit of " + ByteSize(limit) + "; --max-body raises it"}
+	return &Error{Status: http.StatusRequestEntityTooLarge, Text: "body: larger than the limit of " + ByteSize(limit) + "; raise it with --max-body"}
 }
 
-// Loop ends a message that was delivered to this server. Its status and
-// header are those by which a destination asks for no further attempt.
+// Loop returns the error for a delivery loop. With its status and header, a
+// destination asks for no further attempt, so the message ends.
 func Loop(text string) error {
 	return &Error{Status: statusNonRetryable, Text: text, header: http.Header{"Svc-Nonretryable-Error": {"true"}}}
 }
 
-// statusNonRetryable is the status of such a destination (wire.md, "Retries").
+// statusNonRetryable is the status of a destination that asks for no retry (wire.md, "Retries").
 const statusNonRetryable = 489
 
 func Unauthorized(challenge, text string) error {
@@ -138,12 +139,12 @@ func Forbidden(text string) error {
 	return &Error{Status: http.StatusForbidden, Text: text}
 }
 
-// MixedDialects refuses names of another dialect, as they were sent.
+// MixedDialects refuses names of another dialect. Its text has the names as sent.
 func MixedDialects(text string) error {
 	return &Error{Status: http.StatusBadRequest, Text: text, literal: true}
 }
 
-// Refusal reports whether the request is at fault.
+// Refusal reports whether the request is at fault, not the server.
 func (e *Error) Refusal() bool { return e.Status < http.StatusInternalServerError }
 
 func SlowBody(rate int64, grace time.Duration) error {
@@ -156,7 +157,7 @@ func NotReady(reason string) error {
 	return &Error{Status: http.StatusServiceUnavailable, Text: "not ready: " + OneLine(reason)}
 }
 
-// Internal reports whether the fault is ours.
+// Internal reports whether the error is a fault of the server.
 func (e *Error) Internal() bool { return Internal(e.Status) }
 
 func Internal(status int) bool { return status == http.StatusInternalServerError }
@@ -166,7 +167,11 @@ func UnknownPath(path, nearest string) error {
 	if nearest != "" {
 		text += "; did you mean " + nearest + "?"
 	}
-	return &Error{Status: http.StatusNotFound, Text: text + " (`understudy spec` lists all)"}
+	list := "understudy spec"
+	if strings.HasPrefix(path, "/_understudy/") {
+		list += " --control"
+	}
+	return &Error{Status: http.StatusNotFound, Text: text + " (`" + list + "` lists all)"}
 }
 
 func WrongMethod(method, path string, allowed []string) error {
@@ -174,8 +179,8 @@ func WrongMethod(method, path string, allowed []string) error {
 	return &Error{Status: http.StatusMethodNotAllowed, allow: list, Text: "method " + method + " on " + Shorten(path) + ": must be one of " + list}
 }
 
-// Branded puts the dialect's names into an error. A value stays as the client
-// has sent it.
+// Branded replaces the neutral names in an error by those of a dialect. Values stay
+// as the client sent them.
 func Branded(d *spec.Dialect, e *Error) *Error {
 	if d.HeaderPrefix == header.Prefix || e.literal {
 		return e
@@ -194,14 +199,14 @@ func Branded(d *spec.Dialect, e *Error) *Error {
 	return &out
 }
 
-// BrandedProblem puts the dialect's names into a problem.
+// BrandedProblem replaces the neutral names in a problem by those of a dialect.
 func BrandedProblem(d *spec.Dialect, p spec.Problem) spec.Problem {
 	names := BrandNames(d)
 	p.Name, p.Message, p.Accepted = names.Replace(p.Name), names.Replace(p.Message), names.Replace(p.Accepted)
 	return p
 }
 
-// BrandNames puts the dialect's names into a text of the server.
+// BrandNames returns the replacer of neutral names by those of a dialect.
 func BrandNames(d *spec.Dialect) *strings.Replacer {
 	return strings.NewReplacer(header.Prefix, d.HeaderPrefix, "svc_token", d.TokenQuery, strings.ToLower(header.Prefix), d.QueryPrefix)
 }
@@ -216,7 +221,8 @@ type problemBody struct {
 	Problems []spec.Problem `json:"problems"`
 }
 
-// Response is the error as an answer in the form that the client accepts.
+// Response returns the response for the error, in a form that the client accepts.
+// vector selects the form of the vector API.
 func (e *Error) Response(r *http.Request, vector bool) Response {
 	out := Response{Status: e.Status, Header: http.Header{}}
 	maps.Copy(out.Header, e.header)
@@ -249,24 +255,24 @@ func (e *Error) Response(r *http.Request, vector bool) Response {
 	return out
 }
 
-// Problem is a violation that a handler found itself; no message where accepted
-// says all.
+// Problem returns a violation that a handler has found. An empty message means that
+// the value is invalid, and accepted says the rest.
 func Problem(in, name, received, message, accepted string) spec.Problem {
 	return spec.Problem{In: in, Name: name, Rule: "value", Message: cmp.Or(OneLine(message), spec.InvalidValue), Received: received, Accepted: accepted}
 }
 
-// Unencodable is the answer when ours cannot be written as JSON.
+// Unencodable returns the response for a body that cannot be encoded as JSON.
 func Unencodable() (status int, body []byte) {
-	return http.StatusInternalServerError, []byte(`{"error":"internal fault; the server's log has more"}`)
+	return http.StatusInternalServerError, []byte(`{"error":"internal error; see the server's log"}`)
 }
 
-// Unfit is the refusal of a value whose name and place the caller knows: why it
-// does not fit, and what would.
+// Unfit returns an error that says why a value is invalid and what is accepted. The
+// caller adds the name and the place of the value.
 func Unfit(why, want string) error {
 	return &refusal.Error{Why: why, Want: want, Kind: refusal.Invalid}
 }
 
-// RefusedValue is the refusal of one value of a request.
+// RefusedValue returns an error with status 400 for one value of a request.
 func RefusedValue(in, name, value string, err error) error {
 	return Refused([]spec.Problem{Value(in, name, value, err)})
 }

@@ -5,27 +5,31 @@ import (
 	"net/http"
 )
 
-// Response is what a handler returns. Status 0 is the operation's documented
-// success; body is marshalled, bytes are written as they are.
+// Response is the result of a handler. Status 0 means the documented success of the
+// operation. Body is encoded as JSON, except that []byte is written as is.
 type Response struct {
 	Status int
 	Header http.Header
 	Body   any
-	Stream func(http.ResponseWriter, *http.Request) // instead of a body
+	JSON   []byte                                   // the body, already encoded; nil: Body is used
+	Stream func(http.ResponseWriter, *http.Request) // writes the body instead; nil: none
 
-	Scripted bool // a fault's: not held to the document
+	Scripted bool // made by a fault: not checked against the document
 }
 
-// Empty is what an operation returns that has nothing to say: an empty object.
+// Empty is the response of operations without a result: an empty JSON object.
 var Empty = Response{Body: struct{}{}}
 
-// Encode is the body of an answer as JSON; raw bytes stay as they are.
-func Encode(body any) ([]byte, error) {
-	switch b := body.(type) {
+// Encode returns the body as JSON, or as is when it is []byte; nil for none.
+func (r *Response) Encode() ([]byte, error) {
+	if r.JSON != nil {
+		return r.JSON, nil
+	}
+	switch b := r.Body.(type) {
 	case nil:
 		return nil, nil
 	case []byte:
 		return b, nil
 	}
-	return json.Marshal(body)
+	return json.Marshal(r.Body)
 }

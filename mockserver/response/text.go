@@ -9,15 +9,15 @@ import (
 	"github.com/understudy-mock/understudy/engine/refusal"
 )
 
-// OneLine is a text with blanks instead of line ends.
+// OneLine replaces each run of white space by one blank, line ends included.
 func OneLine(s string) string { return strings.Join(strings.Fields(s), " ") }
 
-// Shorten is the beginning of a long text, for errors.
+// Shorten cuts a long text, for errors.
 func Shorten(s string) string {
 	return refusal.Shorten(s)
 }
 
-// ByteSize is a number of bytes as people read it.
+// ByteSize formats a number of bytes for people, such as 10 MiB.
 func ByteSize(n int64) string {
 	switch {
 	case n >= 1<<20 && n%(1<<20) == 0:

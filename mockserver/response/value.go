@@ -12,7 +12,7 @@ import (
 	"github.com/understudy-mock/understudy/spec/api"
 )
 
-// Millis is a time on the wire: Unix ms, nothing for the zero time.
+// Millis converts a time to Unix ms; nil for the zero time.
 func Millis(t time.Time) *int64 {
 	if t.IsZero() {
 		return nil
@@ -21,7 +21,7 @@ func Millis(t time.Time) *int64 {
 	return &v
 }
 
-// Optional is a value on the wire, nothing for the zero value: absent rather than empty.
+// Optional returns a pointer to v; nil for the zero value, so that JSON omits it.
 func Optional[T comparable](v T) *T {
 	var zero T
 	if v == zero {
@@ -31,8 +31,8 @@ func Optional[T comparable](v T) *T {
 }
 
 // CopyFields copies the fields of one response body into another by name, so
-// that what messages, DLQ entries and logs share is mapped once. A field may be
-// optional in one of the two; what only one has stays as it is.
+// that the common fields of messages, DLQ entries and logs are mapped once. A field
+// may be optional in one of the two. Fields that only one has are left alone.
 func CopyFields(to, from any) {
 	source, target := reflect.ValueOf(from), reflect.ValueOf(to).Elem()
 	for i := range source.NumField() {
@@ -56,7 +56,7 @@ func CopyFields(to, from any) {
 	}
 }
 
-// BodyText is a body as text, or as base64 when it is not UTF-8.
+// BodyText returns a body as text, or as base64 when it is not UTF-8; nil for empty.
 func BodyText(b []byte) (text, encoded *string) {
 	if len(b) == 0 {
 		return nil, nil
@@ -67,7 +67,7 @@ func BodyText(b []byte) (text, encoded *string) {
 	return nil, Optional(base64.StdEncoding.EncodeToString(b))
 }
 
-// HeaderMap are headers on the wire, nothing for none.
+// HeaderMap converts headers; nil for none.
 func HeaderMap(h engine.Header) *api.HeaderMap {
 	if len(h) == 0 {
 		return nil
@@ -76,7 +76,8 @@ func HeaderMap(h engine.Header) *api.HeaderMap {
 	return &m
 }
 
-// BodyBytes is the body of a batch item: a string's text, else the JSON itself.
+// BodyBytes returns the body of a batch item: the text of a JSON string, otherwise
+// the JSON itself; nil for null or no JSON.
 func BodyBytes(raw json.RawMessage) []byte {
 	var one string
 	if len(raw) == 0 || bytes.Equal(raw, []byte("null")) {

@@ -2,6 +2,7 @@ package stub
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"maps"
 	"net/http"
@@ -14,36 +15,39 @@ import (
 	"sync"
 	"time"
 
+	"golang.org/x/net/http/httpguts"
+
 	"github.com/understudy-mock/understudy/engine"
+	"github.com/understudy-mock/understudy/engine/refusal"
 	"github.com/understudy-mock/understudy/mockserver/response"
 )
 
-// Stub is a scripted destination: what a delivery to a matching URL gets
-// instead of the network. The last of its answers repeats; none means 200.
+// Stub is a scripted destination: it answers deliveries to a matching URL instead
+// of the network. The last of its answers repeats; no answers means 200.
 type Stub struct {
 	Method  string            `json:"method,omitempty"` // "": any
-	URL     string            `json:"url"`              // * stands for anything; between slashes: a regular expression
-	Header  map[string]string `json:"header,omitempty"` // all must be there with these values
+	URL     string            `json:"url"`              // * matches any text; between slashes: a regular expression
+	Header  map[string]string `json:"header,omitempty"` // all must be present with these values
 	Answers []Answer          `json:"answers,omitempty"`
 
-	PerMessage bool `json:"perMessage,omitempty"` // each message begins with the first answer
+	PerMessage bool `json:"perMessage,omitempty"` // each message starts with the first answer
 }
 
-// Answer is one scripted answer. Captures of a regular expression may be used
-// as $1 in status, headers, body and delay; $reason is the text of the status. In
-// headers and body, {{body}}, {{url}}, {{method}} and {{header NAME}} echo the
-// request, with json before the name as a JSON string; {{headers}} and {{args}},
-// those of the query, as JSON objects; {{jsonBody}} a body that is JSON, else null.
+// Answer is one scripted answer. Status, headers, body and delay may contain
+// captures of the URL, such as $1; $reason is the text of the status. In headers
+// and body, {{body}}, {{url}}, {{method}} and {{header NAME}} echo the request, with
+// json before the name as a JSON string. {{headers}} and {{args}}, the query, are
+// JSON objects; {{jsonBody}} is the body if it is JSON, otherwise null.
 type Answer struct {
 	Status  Status            `json:"status,omitempty"`
 	Headers map[string]string `json:"headers,omitempty"`
 	Body    string            `json:"body,omitempty"`
 	Delay   string            `json:"delay,omitempty"` // on the account's clock, such as 3s
-	Drop    bool              `json:"drop,omitempty"`  // the connection ends without an answer
+	Drop    bool              `json:"drop,omitempty"`  // the connection closes without an answer
 	Fail    string            `json:"fail,omitempty"`  // no answer at all: refused, reset, timeout, tls
 }
 
-// failureTexts are what happens when an answer fails, as a delivery would tell it.
+// failureTexts are the delivery errors for the values of Answer.Fail.
 var failureTexts = map[string]string{
 	"refused": "connection was refused (stub)",
 	"reset":   "connection was reset by the destination (stub)",
@@ -51,10 +55,10 @@ var failureTexts = map[string]string{
 	"tls":     "TLS handshake failed: certificate is not trusted (stub)",
 }
 
-// Status is a status, or text with captures that becomes one.
+// Status is an HTTP status, or a text with captures, such as $1, that yields one.
 type Status string
 
-// UnmarshalJSON takes a number or a string.
+// UnmarshalJSON accepts a number or a string.
 func (s *Status) UnmarshalJSON(b []byte) error {
 	var n int
 	if json.Unmarshal(b, &n) == nil {
@@ -67,7 +71,7 @@ func (s *Status) UnmarshalJSON(b []byte) error {
 	return err
 }
 
-// MarshalJSON writes a number where it is one.
+// MarshalJSON writes a number if the status is one, otherwise a string.
 func (s Status) MarshalJSON() ([]byte, error) {
 	if n, err := strconv.Atoi(string(s)); err == nil {
 		return json.Marshal(n)
@@ -75,13 +79,14 @@ func (s Status) MarshalJSON() ([]byte, error) {
 	return json.Marshal(string(s))
 }
 
-// Check refuses a stub that cannot be.
+// Check returns why a stub is invalid, with a place such as /answers/0/delay; nil when it
+// is valid.
 func (s *Stub) Check() error {
 	_, err := s.Compile()
 	return err
 }
 
-// Compile prepares a stub for matching, and says why it cannot be one.
+// Compile checks a stub and prepares it for matching.
 func (s *Stub) Compile() (*Compiled, error) {
 	pattern := s.URL
 	if len(pattern) > 2 && pattern[0] == '/' && strings.HasSuffix(pattern, "/") {
@@ -95,49 +100,74 @@ func (s *Stub) Compile() (*Compiled, error) {
 	}
 	expression, err := regexp.Compile(pattern)
 	if err != nil || s.URL == "" {
-		return nil, response.Invalid(fmt.Sprintf("stub URL: invalid value %q: must be a URL in which * stands for anything, or a regular expression between slashes", s.URL))
+		return nil, invalidMember("/url", s.URL, "a URL in which * matches any text, or a regular expression between slashes")
+	}
+	if s.Method != "" && !httpguts.ValidHeaderFieldName(s.Method) { // both are tokens
+		return nil, invalidMember("/method", s.Method, "an HTTP method such as POST")
 	}
 	out := &Compiled{Stub: *s, url: expression}
-	for _, a := range s.Answers {
+	for i, a := range s.Answers {
+		at := fmt.Sprintf("/answers/%d/", i)
 		delay := time.Duration(0)
 		if a.Delay != "" && !strings.Contains(a.Delay, "$") {
 			if delay, err = response.Duration(a.Delay); err != nil || delay < 0 {
-				return nil, response.Invalid(fmt.Sprintf("stub %q: delay: invalid value %q: must be a duration such as 3s", s.URL, a.Delay))
+				return nil, invalidMember(at+"delay", a.Delay, "a duration such as 3s")
 			}
 		}
 		if n, err := strconv.Atoi(string(a.Status)); a.Status != "" && !strings.Contains(string(a.Status), "$") && (err != nil || n < 100 || n > 999) {
-			return nil, response.Invalid(fmt.Sprintf("stub %q: status: invalid value %q: must be 100 to 999, or a capture such as $1", s.URL, a.Status))
+			return nil, invalidMember(at+"status", string(a.Status), "an integer from 100 to 999, or a capture such as $1")
+		}
+		if err := a.CheckHeaders(strings.TrimSuffix(at, "/")); err != nil {
+			return nil, err
 		}
 		if a.Fail != "" && failureTexts[a.Fail] == "" {
-			return nil, response.Invalid(fmt.Sprintf("stub %q: fail: invalid value %q: must be refused, reset, timeout or tls", s.URL, a.Fail))
+			return nil, invalidMember(at+"fail", a.Fail, "one of refused, reset, timeout, tls")
 		}
 		out.delays = append(out.delays, delay)
 	}
 	return out, nil
 }
 
-// Compiled is a stub that deliveries are compared with.
+// CheckHeaders refuses headers that no server can send; place is the JSON pointer of the answer.
+func (a *Answer) CheckHeaders(place string) error {
+	for _, name := range slices.Sorted(maps.Keys(a.Headers)) {
+		if !httpguts.ValidHeaderFieldName(name) {
+			return invalidMember(place+"/headers", name, "names of headers: letters, digits and - without spaces")
+		}
+		if !httpguts.ValidHeaderFieldValue(a.Headers[name]) {
+			return invalidMember(place+"/headers/"+name, a.Headers[name], "one line of text without control characters")
+		}
+	}
+	return nil
+}
+
+// invalidMember refuses a value of a stub; place is its JSON pointer in the stub.
+func invalidMember(place, value, want string) error {
+	return &refusal.Error{Place: place, Value: value, Want: want, Kind: refusal.Invalid}
+}
+
+// Compiled is a stub that is ready for matching. A List guards its use.
 type Compiled struct {
 	Stub
 	url    *regexp.Regexp
 	delays []time.Duration
-	used   map[string]int // answers given: by message, or "" for all
+	used   map[string]int // number of answers given, by message; by "" unless PerMessage is set
 }
 
-// Request is what a stub gets to see of a delivery.
+// Request is the part of a delivery that stubs match and echo.
 type Request struct {
 	Message, Method, URL string
 	Header               http.Header
 	Body                 []byte
 }
 
-// List are those of one account; the first that matches answers.
+// List holds the stubs of one account. The first that matches answers.
 type List struct {
-	mu   sync.Mutex // guards list, and what was used of each stub
+	mu   sync.Mutex // guards list, and Compiled.used of each stub
 	list []*Compiled
 }
 
-// Set replaces all stubs; those that cannot be are left out, see Stub.Check.
+// Set replaces all stubs; invalid ones are left out, see Stub.Check.
 func (s *List) Set(list []Stub) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -161,7 +191,7 @@ func (s *List) Add(one Stub) error {
 	return nil
 }
 
-// AddLast puts stubs after all others, unless the same one is there.
+// AddLast puts stubs after all others, except those that the list already has.
 func (s *List) AddLast(list []Stub) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -184,7 +214,8 @@ func (s *List) Get() []Stub {
 	return out
 }
 
-// Answer plays the destination, if a stub stands for it.
+// Answer returns the outcome of the first stub that matches; false for none. limit
+// is the timeout of the message.
 func (s *List) Answer(d *Request, limit time.Duration) (engine.Outcome, bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -196,15 +227,15 @@ func (s *List) Answer(d *Request, limit time.Duration) (engine.Outcome, bool) {
 	return engine.Outcome{}, false
 }
 
-// StandsFor reports whether a stub answers for a URL, whatever else it asks for.
+// StandsFor reports whether the URL of a stub matches, for any method and header.
 func (s *List) StandsFor(url string) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return slices.ContainsFunc(s.list, func(one *Compiled) bool { return one.url.MatchString(url) })
 }
 
-// Nearest says which stub came closest to a delivery that none matched, and what
-// was missing; "" when there is none.
+// Nearest describes the stub that is closest to a delivery that none matched, and
+// what differs; "" when no stub is similar.
 func (s *List) Nearest(d *Request) string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -218,7 +249,7 @@ func (s *List) Nearest(d *Request) string {
 	return why
 }
 
-// compare counts what fits, and says what does not: the URL counts most.
+// compare scores how well a delivery matches, mainly its URL, and lists what differs.
 func (s *Compiled) compare(d *Request) (score int, why string) {
 	if s.url.FindStringIndex(d.URL) != nil {
 		score += 1000
@@ -245,8 +276,8 @@ func commonPrefix(a, b string) string {
 	return a[:n]
 }
 
-// inTime holds a stub to the time limit of the message. Both pass on the
-// account's clock.
+// inTime applies the timeout of the message to the delay of a stub. Both run on
+// the account's clock.
 func inTime(o engine.Outcome, limit time.Duration) engine.Outcome {
 	if o.After > limit {
 		o = engine.Outcome{Err: fmt.Sprintf("no answer within the timeout of %s", limit), After: limit}
@@ -255,8 +286,8 @@ func inTime(o engine.Outcome, limit time.Duration) engine.Outcome {
 	return o
 }
 
-// Match is where the parts of the URL match; nil when the stub is for another
-// delivery.
+// Match returns the indexes of the captures in the URL, as in package regexp; nil
+// when the stub does not match.
 func (s *Compiled) Match(method, target string, h http.Header) []int {
 	if s.Method != "" && !strings.EqualFold(s.Method, method) {
 		return nil
@@ -269,7 +300,7 @@ func (s *Compiled) Match(method, target string, h http.Header) []int {
 	return s.url.FindStringSubmatchIndex(target)
 }
 
-// next is the answer whose turn it is.
+// next returns the outcome of the next answer, and counts it. The caller has the lock.
 func (s *Compiled) next(d *Request, captures []int, limit time.Duration) engine.Outcome {
 	whose := ""
 	if s.PerMessage {
@@ -301,10 +332,10 @@ func (s *Compiled) next(d *Request, captures []int, limit time.Duration) engine.
 		return d.echo(text)
 	}
 	if a.Status != "" {
-		status, _ = strconv.Atoi(fill(string(a.Status))) // what is no number is no answer
+		status, _ = strconv.Atoi(fill(string(a.Status))) // 0, no answer, for what is not a number
 	}
 	if strings.Contains(a.Delay, "$") {
-		after, _ = response.Duration(fill(a.Delay)) // what is no duration takes no time
+		after, _ = response.Duration(fill(a.Delay)) // 0 for what is not a duration
 	}
 	h := engine.Header{}
 	for name, v := range a.Headers {
@@ -315,7 +346,7 @@ func (s *Compiled) next(d *Request, captures []int, limit time.Duration) engine.
 
 var echoedParts = regexp.MustCompile(`\{\{\s*(json\s+)?(body|url|method|headers|args|jsonBody|header\s+([\w-]+))\s*\}\}`)
 
-// echo puts parts of the request into a text.
+// echo replaces {{NAME}} in a text by parts of the request.
 func (d *Request) echo(text string) string {
 	if !strings.Contains(text, "{{") {
 		return text
@@ -329,7 +360,7 @@ func (d *Request) echo(text string) string {
 	})
 }
 
-// part is what a name of an echo stands for; header is that of {{header NAME}}.
+// part returns the value of a name in {{}}; header is the NAME of {{header NAME}}.
 func (d *Request) part(name, header string) string {
 	switch name {
 	case "body":
@@ -355,7 +386,7 @@ func (d *Request) part(name, header string) string {
 	return d.Header.Get(header)
 }
 
-// joinedValues is one text for each name.
+// joinedValues joins the values of each name with commas.
 func joinedValues(values map[string][]string) map[string]string {
 	out := make(map[string]string, len(values))
 	for name, list := range values {
@@ -365,17 +396,17 @@ func joinedValues(values map[string][]string) map[string]string {
 }
 
 func asJSON(v any) string {
-	b, _ := json.Marshal(v) // texts and maps of texts always marshal
+	b, _ := json.Marshal(v) // strings and maps of strings always marshal
 	return string(b)
 }
 
-// Saved is a stub and how many of its answers have been used.
+// Saved is a stub and the number of answers used, by message as in Compiled.
 type Saved struct {
 	Stub
 	Used map[string]int `json:"used,omitempty"`
 }
 
-// Save is what a snapshot keeps of the stubs.
+// Save returns the stubs for a snapshot.
 func (s *List) Save() []Saved {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -386,7 +417,7 @@ func (s *List) Save() []Saved {
 	return out
 }
 
-// Load replaces all stubs; they have been checked.
+// Load replaces all stubs by the result of Save. All must be valid.
 func (s *List) Load(list []Saved) {
 	plain := make([]Stub, len(list))
 	for i, one := range list {
@@ -400,14 +431,18 @@ func (s *List) Load(list []Saved) {
 	}
 }
 
-// Parse reads URL=STATUS[:BODY]; the URL may hold = itself.
+// Parse reads URL=STATUS[:BODY]; the URL may itself contain =.
 func Parse(text string) (Stub, error) {
 	m := stubText.FindStringSubmatch(text)
 	if m == nil {
 		return Stub{}, response.Invalid(fmt.Sprintf("invalid value %q: must be URL=STATUS or URL=STATUS:BODY, such as https://app.test/*=503", text))
 	}
 	s := Stub{URL: m[1], Answers: []Answer{{Status: Status(m[2]), Body: m[4]}}}
-	return s, s.Check()
+	err := s.Check()
+	if r, ok := errors.AsType[*refusal.Error](err); ok {
+		r.Place = "" // of the members, which the text does not have
+	}
+	return s, err
 }
 
 var stubText = regexp.MustCompile(`^(.+)=(\d{3})(:(?s:(.*)))?$`)

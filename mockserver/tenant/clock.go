@@ -21,14 +21,15 @@ func (r *Registry) newClock(mode string) clock.Clock {
 	return clock.NewManual(start)
 }
 
-// Mode is that of the account's clock: real, manual or auto.
+// Mode returns the mode of the account's clock: real, manual or auto.
 func (r *Registry) Mode(t *Tenant) string {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return t.mode
 }
 
-// SetMode gives an account another clock, which begins at the account's time.
+// SetMode replaces the clock of an account if the mode changes. A manual or auto
+// clock starts at the account's time.
 func (r *Registry) SetMode(t *Tenant, mode string) error {
 	r.mu.Lock()
 	same := t.mode == mode
@@ -44,9 +45,8 @@ func (r *Registry) SetMode(t *Tenant, mode string) error {
 	return t.Account.SetClock(next, mode == "auto")
 }
 
-// Reset forgets the state of an account, its journals and what tests have told it,
-// and gives it the clock that the configuration says: one that was moved or
-// replaced is back where it began. The key-value store is left alone.
+// Reset removes the state of an account, its journals and its faults, and restores
+// the configured stubs, rewrites and clock. The key-value store is left alone.
 func (r *Registry) Reset(t *Tenant) error {
 	r.mu.Lock()
 	t.mode = r.cfg.Clock
@@ -67,16 +67,16 @@ func (r *Registry) Repeats(t *Tenant) bool {
 	return r.cfg.Seed != 0 && r.Mode(t) != "real"
 }
 
-// Stamp is the time of the wall, in Unix ms; in a server that repeats, the
-// account's time instead.
+// Stamp returns the wall-clock time in Unix ms, or the time of the account when
+// Repeats is true.
 func (r *Registry) Stamp(t *Tenant) int64 {
-	if r.Repeats(t) {
+	if r.Repeats(t) && !t.Elsewhere() {
 		return t.Account.Now().UnixMilli()
 	}
 	return r.cfg.Wall.Now().UnixMilli()
 }
 
-// RealTime is the time of the wall in Unix ms, 0 in a server that repeats.
+// RealTime returns the wall-clock time in Unix ms; 0 when Repeats is true.
 func (r *Registry) RealTime(t *Tenant) int64 {
 	if r.Repeats(t) {
 		return 0
@@ -84,9 +84,9 @@ func (r *Registry) RealTime(t *Tenant) int64 {
 	return r.cfg.Wall.Now().UnixMilli()
 }
 
-// SignedAt is when a delivery is signed: wall time, since receivers verify against
-// the wall, however far a manual clock has been advanced; under a seed the account's
-// time instead, so that runs repeat to the byte.
+// SignedAt returns the time of the signature of a delivery: wall-clock time, because
+// receivers verify it by their own clocks. With a seed it is the time of the attempt,
+// so that runs repeat byte for byte.
 func (r *Registry) SignedAt(attempt time.Time) time.Time {
 	if r.cfg.Seed != 0 {
 		return attempt

@@ -7,21 +7,21 @@ import (
 	"github.com/understudy-mock/understudy/spec/header"
 )
 
-// A registry whose configuration names no dialect speaks every built-in one. The
-// names of a request tell its dialect, and what the request creates speaks the same
-// for as long as it lives. A request without such names follows the account: the
-// dialect of the first request that had some, the neutral one before that.
+// A registry without a configured dialect accepts every known one. The names in a
+// request determine its dialect, and everything that the request creates keeps it. A
+// request without such names has the dialect of the account, which is that of its
+// first request with names; before that, it is the home dialect.
 
 // Auto reports whether requests choose the dialect.
 func (r *Registry) Auto() bool { return r.cfg.Auto }
 
-// Dialects are all that are known, the home dialect first.
+// Dialects returns all known dialects, the home dialect first.
 func (r *Registry) Dialects() spec.Dialects { return r.cfg.Dialects }
 
-// Home is the dialect of a server that nobody has spoken to.
+// Home returns the dialect that applies before the first request.
 func (r *Registry) Home() *spec.Dialect { return r.cfg.Dialects[0] }
 
-// DialectName is what the server says of itself.
+// DialectName returns the name of the configured dialect, or spec.Auto.
 func (r *Registry) DialectName() string {
 	if r.Auto() {
 		return spec.Auto
@@ -29,7 +29,7 @@ func (r *Registry) DialectName() string {
 	return r.Home().Name
 }
 
-// Spoken are the dialects of the server: the configured one, or all.
+// Spoken returns the accepted dialects: the configured one, or all.
 func (r *Registry) Spoken() spec.Dialects {
 	if r.Auto() {
 		return r.cfg.Dialects
@@ -37,7 +37,7 @@ func (r *Registry) Spoken() spec.Dialects {
 	return r.cfg.Dialects[:1]
 }
 
-// Usual is the dialect of an account, for what has no names of its own.
+// Usual returns the dialect of an account, for requests and data without their own.
 func (r *Registry) Usual(t *Tenant) *spec.Dialect {
 	if first := t.Spoken(); first != nil && r.Auto() {
 		return first
@@ -45,8 +45,8 @@ func (r *Registry) Usual(t *Tenant) *spec.Dialect {
 	return r.Home()
 }
 
-// Dialect is the dialect of what an account holds, by the name that is kept
-// with it.
+// Dialect returns the dialect of data of an account, by the name that is stored with
+// the data; the usual one for "" or an unknown name.
 func (r *Registry) Dialect(t *Tenant, name string) *spec.Dialect {
 	if d := r.cfg.Dialects.Named(name); name != "" && d != nil {
 		return d
@@ -54,29 +54,29 @@ func (r *Registry) Dialect(t *Tenant, name string) *spec.Dialect {
 	return r.Usual(t)
 }
 
-// headerName is a header of the account as clients of a dialect know it.
+// headerName returns the function that converts a neutral header name to a dialect.
 func (r *Registry) headerName(t *Tenant) func(dialect, name string) string {
 	return func(dialect, name string) string {
 		return r.Dialect(t, dialect).HeaderPrefix + strings.TrimPrefix(name, header.Prefix)
 	}
 }
 
-// ShareDevelopmentAccount lets the development token of every dialect open the
-// default account. Its signing keys are those of each dialect, see
+// ShareDevelopmentAccount makes the development token of every dialect open the
+// default account. Its signing keys depend on the dialect, see
 // spec.Dialect.SigningKey.
 func (r *Registry) ShareDevelopmentAccount() {
 	first := r.First()
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	for _, d := range r.cfg.Dialects {
-		r.tokens[digestOf(d.Token)] = first
+		r.tokens[digestOf(d.Token)] = first.ID
 	}
 }
 
-// TokenOf is the token of an account in a dialect: its own, or the development
-// token that opens it as well.
+// TokenOf returns the token of an account in a dialect: the development token of the
+// dialect if it opens the account, otherwise its own.
 func (r *Registry) TokenOf(t *Tenant, d *spec.Dialect) string {
-	if r.Owner(d.Token) == t {
+	if owner := r.Owner(d.Token); owner != nil && owner.ID == t.ID {
 		return d.Token
 	}
 	return t.Token

@@ -1,16 +1,16 @@
-// Package tenant keeps the accounts of a server, each with what surrounds it:
-// credentials, journals, stubs, faults, key-value store, clock and dialect.
+// Package tenant manages the accounts of a server, each with its credentials,
+// journals, stubs, faults, key-value store, clock and dialect.
 //
-//	tenants := tenant.New(tenant.Config{Accounts: accounts, ...})
-//	t := tenants.ByToken("token") // nil: no account
+//	tenants, err := tenant.New(tenant.Config{Accounts: accounts, ...})
+//	t, err := tenants.ByToken("token") // nil: no account
 //	receipts, err := t.Account.Publish(request)
 //
 //	credential ──► Registry ──► Tenant ──► Account: all behaviour (package engine)
 //	                               ├─ Requests, Deliveries: what went over the wire
-//	                               ├─ Stubs, Faults, Rewrites: what deliveries meet
-//	                               └─ KV, vector indexes: further doors, each with a token
+//	                               ├─ Stubs, Faults, Rewrites: rules for deliveries
+//	                               └─ KV, vector indexes: further APIs, each with a token
 //
-// The registry decides which account a credential opens, and nothing else: who
-// may use it is up to the server. Its lock comes before all others; no account is
-// called while it is held.
+// The registry finds the account of a credential; the server decides what a caller
+// may do. The lock of the registry comes before all others, and no method of an
+// account is called while it is held.
 package tenant

@@ -5,11 +5,11 @@ import (
 	"time"
 )
 
-// MeterSpan is how often a rate is told at most, and after how long without
-// attempts it is told to be nothing.
+// MeterSpan is the minimum interval between reports of a rate, and the time without
+// attempts after which it is reported as 0.
 const MeterSpan = time.Second
 
-// Meter measures attempts per second between the times that it is asked.
+// Meter measures the attempts per second between calls of Read.
 type Meter struct {
 	mu       sync.Mutex
 	at       time.Time
@@ -17,7 +17,8 @@ type Meter struct {
 	rate     float64
 }
 
-// Read is the rate; a span shorter than half of MeterSpan tells nothing new.
+// Read returns the rate; attempts is their total number so far. A call less than half
+// of MeterSpan after the previous one returns the same rate.
 func (m *Meter) Read(now time.Time, attempts int) float64 {
 	m.mu.Lock()
 	defer m.mu.Unlock()

@@ -2,7 +2,7 @@ package tenant
 
 import "sync"
 
-// Outside counts the attempts that are under way in the network.
+// Outside counts the attempts in progress over the network.
 type Outside struct {
 	mu      sync.Mutex
 	running int
@@ -10,8 +10,8 @@ type Outside struct {
 	cancels []func()
 }
 
-// Tell has the function called when an attempt leaves, and reports whether
-// none is outside already.
+// Tell registers a function to call when an attempt starts, and reports whether
+// none is in progress now. Forget must follow.
 func (o *Outside) Tell(cancel func()) bool {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -20,8 +20,8 @@ func (o *Outside) Tell(cancel func()) bool {
 	return o.running == 0
 }
 
-// Forget ends a wait; the last one drops the functions, which may be called
-// twice.
+// Forget ends the wait after a Tell; the last one removes all functions. Until then,
+// a function may be called more than once.
 func (o *Outside) Forget() {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -30,17 +30,19 @@ func (o *Outside) Forget() {
 	}
 }
 
-// Leave counts an attempt until the function that it returns is called.
-func (o *Outside) Leave() func() {
+// Leave counts an attempt until Return, and calls the functions of Tell.
+func (o *Outside) Leave() {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	o.running++
 	for _, cancel := range o.cancels {
 		cancel()
 	}
-	return func() {
-		o.mu.Lock()
-		defer o.mu.Unlock()
-		o.running--
-	}
+}
+
+// Return ends the attempt.
+func (o *Outside) Return() {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.running--
 }

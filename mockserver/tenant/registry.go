@@ -1,10 +1,12 @@
 package tenant
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
+	"fmt"
 	"hash/fnv"
 	"slices"
 	"strings"
@@ -14,33 +16,47 @@ import (
 	"github.com/understudy-mock/understudy/engine"
 	"github.com/understudy-mock/understudy/engine/clock"
 	"github.com/understudy-mock/understudy/engine/memory"
+	"github.com/understudy-mock/understudy/engine/refusal"
+	"github.com/understudy-mock/understudy/engine/store"
 	"github.com/understudy-mock/understudy/mockserver/kv"
+	"github.com/understudy-mock/understudy/mockserver/replay"
 	"github.com/understudy-mock/understudy/mockserver/stub"
 	"github.com/understudy-mock/understudy/mockserver/wire"
 	"github.com/understudy-mock/understudy/spec"
+	"golang.org/x/sync/semaphore"
+	"golang.org/x/sync/singleflight"
 )
 
-// Config is what the accounts of a server are made of.
+// Config configures the accounts of a server.
 type Config struct {
 	Accounts   []Credentials // the first is the default account
-	AnyAccount bool          // every unknown token gets an account of its own
-	Dialects   spec.Dialects // all that are known; the configured one first
+	AnyAccount bool          // every unknown token creates an account
+	Dialects   spec.Dialects // all known ones, the configured one first
 	Auto       bool          // none is configured: requests choose the dialect
 
-	Clock string // mode of each account's clock: real, manual, auto
-	Start time.Time
-	Seed  uint64
-	Wall  *clock.Real
+	ClockGiven bool   // Clock was set explicitly: it also applies to accounts of the store
+	Clock      string // mode of each account's clock: real, manual, auto
+	Start      time.Time
+	Seed       uint64
+	Wall       *clock.Real
 
 	Stubs    []stub.Stub
 	Rewrites map[string]string
+
+	// Store keeps the accounts permanently; nil: they are in memory only.
+	Store          store.Store
+	KnownOperation func(operation string) bool // checks the operations of stored faults
+	Replay         *replay.Until               // the accounts are replayed up to this point and do not change; nil: they work normally
+
+	// Fleet decides which accounts of the store are here; nil: all of them.
+	Fleet Fleet
 
 	KVURL      string
 	KVCapacity *kv.Capacity
 	Memory     *memory.Ledger
 
-	// Engine is what all accounts have in common; the registry adds what is the
-	// account's own.
+	// Engine is the common configuration of all accounts; the registry adds the
+	// settings of each account.
 	Engine  engine.Config
 	Deliver func(*Registry, *Tenant) func(context.Context, engine.Attempt) engine.Outcome
 	Failed  func(*Tenant, engine.FailedAttempt)
@@ -49,42 +65,138 @@ type Config struct {
 // Registry finds accounts by their credentials.
 type Registry struct {
 	cfg     Config
-	mu      sync.Mutex         // guards the maps and the modes of clocks; comes before all others
+	mu      sync.Mutex         // guards the maps, resumed and the modes of clocks; taken before all others
+	opening singleflight.Group // opens each account once: that may wait for the store
 	tenants map[string]*Tenant // by account id
-	tokens  map[digest]*Tenant // by access token
+	tokens  map[digest]string  // account id, by access token
+
+	begun   chan struct{} // closed by Begin
+	resumed bool          // the store had accounts
+
+	stop func() // ends compact
+	work sync.WaitGroup
 }
 
-// New has the configured accounts.
-func New(cfg Config) *Registry {
-	r := &Registry{cfg: cfg, tenants: map[string]*Tenant{}, tokens: map[digest]*Tenant{}}
+// New opens the accounts of the store and the configured ones. They make no attempts
+// before Begin.
+func New(cfg Config) (*Registry, error) {
+	r := &Registry{cfg: cfg, tenants: map[string]*Tenant{}, tokens: map[digest]string{}, begun: make(chan struct{})}
+	ctx, stop := context.WithCancel(context.Background())
+	r.stop = stop
+	var err error
 	for _, a := range cfg.Accounts {
-		r.Put(a)
+		switch {
+		case cfg.Fleet != nil:
+			r.place(r.remote(a, nil)) // until EnsureConfigured
+		case err == nil:
+			_, err = r.Put(a)
+		}
 	}
-	return r
+	if err == nil && cfg.Fleet == nil {
+		err = r.loaded(ctx)
+	}
+	if err != nil {
+		return nil, errors.Join(err, r.Close())
+	}
+	if cfg.Store != nil && cfg.Replay == nil {
+		r.work.Go(func() { r.compact(ctx) })
+	}
+	return r, nil
 }
+
+// Begin starts the attempts of all accounts. It must be called at most once.
+func (r *Registry) Begin() { close(r.begun) }
+
+// Resumed reports whether the store had accounts.
+func (r *Registry) Resumed() bool { return r.resumed }
 
 // seededStart is where a seeded manual clock begins, so that runs repeat.
 var seededStart = time.Date(2026, time.January, 1, 0, 0, 0, 0, time.UTC)
 
-// kvPrefix and an account's id are in front of its keys in a real server, which
-// accounts and other applications may share.
+// kvPrefix and the id of an account precede its keys in a real server, because
+// accounts and other applications may share that server.
 const kvPrefix = "understudy:"
 
-// Put finds or makes the home of an account.
-func (r *Registry) Put(a Credentials) *Tenant {
+// Put returns the tenant of an account, and creates the account if there is none.
+func (r *Registry) Put(a Credentials) (*Tenant, error) {
+	ctx := context.Background()
+	switch {
+	case r.cfg.Fleet == nil:
+		return r.opened(ctx, a)
+	case r.Known(a.ID):
+		return r.byID(a.ID), nil
+	}
+	return r.create(ctx, a)
+}
+
+// opened is Put for an account in this server. It opens the account if necessary.
+func (r *Registry) opened(ctx context.Context, a Credentials) (*Tenant, error) {
+	t, err, _ := r.opening.Do(a.ID, func() (any, error) {
+		if t := r.byID(a.ID); t != nil && !t.Elsewhere() {
+			return t, nil
+		}
+		t, err := r.load(ctx, a)
+		if err != nil {
+			return t, err
+		}
+		r.mu.Lock()
+		defer r.mu.Unlock()
+		r.place(t)
+		return t, nil
+	})
+	found, _ := t.(*Tenant) // nil with an error
+	return found, err
+}
+
+// load creates a tenant, with its data in the store if there are any.
+func (r *Registry) load(ctx context.Context, a Credentials) (*Tenant, error) {
+	kept, about, err := r.keptOf(ctx, &a)
+	if err != nil {
+		return nil, ofData(a.ID, err)
+	}
+	if a.Token == "" {
+		return nil, cmp.Or(ofData(a.ID, fmt.Errorf("%w: its credentials are missing", store.ErrDamaged)), kept.Close())
+	}
+	t, cfg := r.furnished(a)
+	t.kept = kept
+	if err := r.open(ctx, t, cfg, about); err != nil {
+		return nil, cmp.Or(ofData(a.ID, err), t.close())
+	}
+	r.complete(t)
+	if err := r.Keep(ctx, t); err != nil {
+		return nil, cmp.Or(err, t.close())
+	}
+	return t, nil
+}
+
+// ofData adds the account to an error of the store. If the disk does not answer or is
+// full, the server is not at fault: the error says that the request may be repeated.
+func ofData(id string, err error) error {
+	place := fmt.Sprintf("data of account %q", id)
+	if errors.Is(err, store.ErrUnanswered) || errors.Is(err, store.ErrFull) {
+		return refusal.Of(refusal.NotDurable, place, "", err.Error()+"; repeat the request later")
+	}
+	return refusal.At(place, err)
+}
+
+func (r *Registry) byID(id string) *Tenant {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if t := r.tenants[a.ID]; t != nil {
-		return t
-	}
-	t := r.Trial(a)
-	r.tenants[a.ID], r.tokens[digestOf(a.Token)] = t, t
+	return r.tenants[id]
+}
+
+// Trial returns a tenant that no request reaches and no store keeps. The caller must
+// close it.
+func (r *Registry) Trial(a Credentials) *Tenant {
+	t, cfg := r.furnished(a)
+	t.Account = engine.New(cfg)
+	r.complete(t)
 	return t
 }
 
-// Trial makes a tenant that nobody can reach. It is the caller's to close.
-func (r *Registry) Trial(a Credentials) *Tenant {
-	t := &Tenant{Credentials: a, mode: r.cfg.Clock, Public: r.public(a)}
+// furnished returns a tenant without an account, and the configuration for its account.
+func (r *Registry) furnished(a Credentials) (*Tenant, engine.Config) {
+	t := &Tenant{Credentials: a, mode: r.cfg.Clock, Public: r.public(a), opened: make(chan struct{}), keeping: semaphore.NewWeighted(1), requests: newGate(), attempts: newGate(), reading: semaphore.NewWeighted(maxReaders)}
 	if t.Password == "" {
 		t.Password = DerivedSecret(a.Token, "management")
 	}
@@ -96,28 +208,87 @@ func (r *Registry) Trial(a Credentials) *Tenant {
 	t.Stubs.Set(r.cfg.Stubs)
 	t.Rewrites.Set(r.cfg.Rewrites)
 	cfg := r.cfg.Engine
-	cfg.ID, cfg.Clock, cfg.Auto, cfg.Seed = a.ID, r.newClock(r.cfg.Clock), r.cfg.Clock == "auto", r.Seed(a.ID)
-	cfg.Wire, cfg.Memory, cfg.Deliver = wire.Format{}, r.cfg.Memory, r.cfg.Deliver(r, t)
-	cfg.CurrentKey, cfg.NextKey = r.signingKeys(a)
-	cfg.HeaderName = r.headerName(t)
-	cfg.InDialect = func(dialect string, json []byte) []byte { return r.Dialect(t, dialect).BrandJSON(json) }
-	cfg.Failed = func(f engine.FailedAttempt) { r.cfg.Failed(t, f) }
-	t.Account = engine.New(cfg)
-	t.KVToken = DerivedSecret(a.Token, "kv")
-	t.KV, _ = kv.New(kv.Config{Token: t.KVToken, URL: r.cfg.KVURL, Prefix: kvPrefix + a.ID + ":", Capacity: r.cfg.KVCapacity, Now: t.Account.Now}) // the server has tried the URL
-	return t
-}
-
-// Close ends all accounts, and waits for what is in flight.
-func (r *Registry) Close() error {
-	var errs []error
-	for _, t := range r.All() {
-		errs = append(errs, t.Account.Close(), t.KV.Close())
+	cfg.Clock, cfg.Auto, cfg.Seed = r.newClock(r.cfg.Clock), r.cfg.Clock == "auto", r.Seed(a.ID)
+	cfg.Memory = r.cfg.Memory
+	deliver := r.cfg.Deliver(r, t)
+	cfg.Deliver = func(ctx context.Context, a engine.Attempt) engine.Outcome {
+		select { // an account of a store may start attempts before its tenant is complete
+		case <-t.opened:
+		case <-ctx.Done():
+			return engine.Outcome{Err: "the server has stopped"}
+		}
+		select {
+		case <-r.begun:
+		case <-ctx.Done():
+			return engine.Outcome{Err: "the server has stopped"}
+		}
+		if !t.attempts.enter() { // the next server of the account makes the attempt
+			t.held.Add(1)
+			<-ctx.Done()
+			return engine.Outcome{Err: "the account has left"}
+		}
+		defer t.attempts.exit()
+		return deliver(ctx, a)
 	}
-	return errors.Join(errs...)
+	cfg.CurrentKey, cfg.NextKey = r.signingKeys(a)
+	cfg = r.named(t, cfg)
+	cfg.Failed = func(f engine.FailedAttempt) { r.cfg.Failed(t, f) }
+	return t, cfg
 }
 
-// Seed is that of an account: each has a sequence of its own; 0 without a seed.
+// named sets the names that an account uses on the wire. Some become part of its
+// state.
+func (r *Registry) named(t *Tenant, cfg engine.Config) engine.Config {
+	cfg.ID, cfg.Wire, cfg.HeaderName = t.ID, wire.Format{}, r.headerName(t)
+	cfg.InDialect = func(dialect string, json []byte) []byte { return r.Dialect(t, dialect).BrandJSON(json) }
+	return cfg
+}
+
+// complete adds the parts of a tenant that need its account.
+func (r *Registry) complete(t *Tenant) {
+	t.KVToken = DerivedSecret(t.Token, "kv")
+	t.KV, _ = kv.New(kv.Config{Token: t.KVToken, URL: r.cfg.KVURL, Prefix: kvPrefix + t.ID + ":", Capacity: r.cfg.KVCapacity, Now: t.Account.Now}) // the server has checked the URL
+	close(t.opened)
+}
+
+// closeWithin is how long Close waits until the data of all accounts are durable.
+const closeWithin = 10 * time.Second
+
+// Close closes all accounts and waits for the attempts in flight. It closes them
+// concurrently, so that it waits only once for a disk that hangs.
+func (r *Registry) Close() error {
+	r.stop()
+	r.work.Wait()
+	ctx, cancel := context.WithTimeout(context.Background(), closeWithin)
+	defer cancel()
+	all := r.All()
+	errs := make([]error, len(all))
+	var closing sync.WaitGroup
+	for i, t := range all {
+		closing.Go(func() {
+			kept := r.Keep(ctx, t)
+			if err := cmp.Or(kept, t.leave(ctx)); err != nil {
+				errs[i] = fmt.Errorf("account %q: closing it: %w", t.ID, err)
+			}
+		})
+	}
+	closing.Wait()
+	return oneLine(errs)
+}
+
+// oneLine returns the first error, with the number of the others; nil for none.
+func oneLine(errs []error) error {
+	errs = slices.DeleteFunc(errs, func(err error) bool { return err == nil })
+	switch len(errs) {
+	case 0:
+		return nil
+	case 1:
+		return errs[0]
+	}
+	return fmt.Errorf("%w; and %d more accounts", errs[0], len(errs)-1)
+}
+
+// Seed returns the seed of an account, which differs by id; 0 without a configured one.
 func (r *Registry) Seed(id string) uint64 {
 	if r.cfg.Seed == 0 {
 		return 0
@@ -127,9 +298,9 @@ func (r *Registry) Seed(id string) uint64 {
 	return max(1, r.cfg.Seed^h.Sum64())
 }
 
-// signingKeys are those that an account begins with: the dialect's own for its
-// development account, and others, which follow from the token, for any other,
-// so that no account can sign as another one.
+// signingKeys returns the initial signing keys of an account: those of the dialect for
+// its development token, otherwise keys derived from id and token, so that no account
+// can sign as another one.
 func (r *Registry) signingKeys(a Credentials) (current, next string) {
 	if d := r.Home(); a.Token == d.Token {
 		return d.CurrentSigningKey, d.NextSigningKey
@@ -142,37 +313,45 @@ func signingKey(a Credentials, purpose string) string {
 	return "sig_" + hex.EncodeToString(sum[:14])
 }
 
-// public reports whether a token is known to everybody, or can be made by
-// everybody: a development token, one that is derived from the account's id, or
-// any token where each opens an account.
+// public reports whether anyone may know or derive a token: a development token, one
+// that is derived from the account's id, or any token with Config.AnyAccount.
 func (r *Registry) public(a Credentials) bool {
 	return r.cfg.AnyAccount || spec.DevelopmentToken(a.Token) || a.Token == DerivedSecret(a.ID, "token")
 }
 
-// digest stands for a token in a map: what a lookup takes says nothing about
-// the token.
+// digest is the key of a token in a map. It is a hash, so that the time of a lookup
+// reveals nothing about the token.
 type digest [sha256.Size]byte
 
-func digestOf(token string) digest { return sha256.Sum256([]byte(token)) }
+func digestOf(token string) digest {
+	const usual = 256 // longer tokens need an allocation
+	return sha256.Sum256(append(make([]byte, 0, usual), token...))
+}
 
-// All lists the tenants by id.
+// All lists the tenants of this server by id.
 func (r *Registry) All() []*Tenant {
+	return r.sorted(func(t *Tenant) bool { return !t.Elsewhere() })
+}
+
+func (r *Registry) sorted(want func(*Tenant) bool) []*Tenant {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	list := make([]*Tenant, 0, len(r.tenants))
 	for _, t := range r.tenants {
-		list = append(list, t)
+		if want(t) {
+			list = append(list, t)
+		}
 	}
 	slices.SortFunc(list, func(a, b *Tenant) int { return strings.Compare(a.ID, b.ID) })
 	return list
 }
 
-// First is the default account: the one that the control API acts on.
-func (r *Registry) First() *Tenant { return r.Put(r.cfg.Accounts[0]) }
+// First returns the default account, on which the control API acts.
+func (r *Registry) First() *Tenant { return r.byID(r.cfg.Accounts[0].ID) }
 
-// Find is the tenant for which a credential holds; nil for none.
+// Find returns the tenant, here or elsewhere, for which holds is true; nil for none.
 func (r *Registry) Find(holds func(*Tenant) bool) *Tenant {
-	for _, t := range r.All() {
+	for _, t := range r.Everywhere() {
 		if holds(t) {
 			return t
 		}
@@ -180,31 +359,32 @@ func (r *Registry) Find(holds func(*Tenant) bool) *Tenant {
 	return nil
 }
 
-// Owner is the account that an access token opens now; nil for none.
+// Owner returns the account of an access token; nil for none.
 func (r *Registry) Owner(token string) *Tenant {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	return r.tokens[digestOf(token)]
+	return r.tenants[r.tokens[digestOf(token)]]
 }
 
-// ByToken is the account of an access token; with AnyAccount a new one.
-func (r *Registry) ByToken(token string) *Tenant {
+// ByToken returns the account of an access token; nil for none. With AnyAccount, it
+// creates an account for an unknown token.
+func (r *Registry) ByToken(token string) (*Tenant, error) {
 	t := r.Owner(token)
 	if t != nil || !r.cfg.AnyAccount || token == "" {
-		return t
+		return t, nil
 	}
 	return r.Put(Credentials{ID: DerivedSecret(token, "account"), Token: token})
 }
 
-// ByUser is the account of a user of the management API.
+// ByUser returns the account of a user of the management API; nil for none.
 func (r *Registry) ByUser(name, password string) *Tenant {
 	return r.Find(func(t *Tenant) bool { return t.Username() == name && SameSecret(t.Password, password) })
 }
 
-// ByID is the account with an id, or with the user id in the development token
-// of a dialect, which clients read.
+// ByID returns the account with an id, or with the user id that clients read in the
+// development token of a dialect; nil for none.
 func (r *Registry) ByID(id string) *Tenant {
-	if t := r.Find(func(t *Tenant) bool { return t.ID == id }); t != nil {
+	if t := r.byID(id); t != nil {
 		return t
 	}
 	for _, d := range r.Spoken() {

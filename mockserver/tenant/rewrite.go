@@ -6,8 +6,8 @@ import (
 	"sync/atomic"
 )
 
-// Rewrites map URL prefixes of deliveries, the longest first. They are replaced
-// as a whole and never changed, so that they need no lock.
+// Rewrites replace URL prefixes of deliveries; the longest one applies. The map is
+// replaced as a whole and never changed, so that it needs no lock.
 type Rewrites struct {
 	from atomic.Pointer[map[string]string]
 }
@@ -19,7 +19,7 @@ func (r *Rewrites) Set(m map[string]string) {
 	r.from.Store(&from)
 }
 
-// Get is never nil: clients read an object.
+// Get returns a map that is never nil: clients read a JSON object.
 func (r *Rewrites) Get() map[string]string {
 	if from := r.from.Load(); from != nil {
 		return *from
@@ -27,7 +27,7 @@ func (r *Rewrites) Get() map[string]string {
 	return map[string]string{}
 }
 
-// Apply replaces the longest prefix that ends where a part of the URL ends.
+// Apply replaces the longest prefix that ends at the end of a part of the URL.
 func (r *Rewrites) Apply(target string) string {
 	prefixes := r.Get()
 	best := ""

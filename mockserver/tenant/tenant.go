@@ -1,31 +1,37 @@
 package tenant
 
 import (
+	"cmp"
+	"context"
 	"crypto/sha256"
 	"crypto/subtle"
 	"encoding/base64"
 	"encoding/hex"
+	"errors"
 	"slices"
 	"sync"
 	"sync/atomic"
 
 	"github.com/understudy-mock/understudy/engine"
+	"github.com/understudy-mock/understudy/engine/store"
 	"github.com/understudy-mock/understudy/engine/vector"
 	"github.com/understudy-mock/understudy/mockserver/fault"
 	"github.com/understudy-mock/understudy/mockserver/journal"
 	"github.com/understudy-mock/understudy/mockserver/kv"
+	"github.com/understudy-mock/understudy/mockserver/replay"
 	"github.com/understudy-mock/understudy/mockserver/stub"
 	"github.com/understudy-mock/understudy/spec"
+	"golang.org/x/sync/semaphore"
 )
 
-// Credentials are those of an account: the token opens it.
+// Credentials are the credentials of an account.
 type Credentials struct {
 	ID       string
 	Token    string
 	Password string // of the management API; "": derived from the token
 }
 
-// Tenant is an account with what surrounds it.
+// Tenant is an account with its credentials, journals, rules and further APIs.
 type Tenant struct {
 	Credentials
 	Account    *engine.Account
@@ -38,15 +44,50 @@ type Tenant struct {
 	Meter      Meter
 	KV         *kv.KV
 	KVToken    string
-	Public     bool // everybody knows its token, see Config.Public
+	Public     bool            // anyone may know its token, see Registry.public
+	Position   replay.Position // of a journal that is replayed
 
-	mode    string     // of the clock; guarded by Registry.mu
-	opening sync.Mutex // guards indexes
-	indexes []VectorAccess
-	spoken  atomic.Pointer[spec.Dialect] // that clients of the account spoke first; a reset keeps it, since they stay the same
+	opened   chan struct{}       // closed when Account is set
+	kept     store.Log           // nil without a store
+	keeping  *semaphore.Weighted // held while about is written, which may wait for the store
+	about    []byte              // the surroundings in the store, encoded
+	reading  *semaphore.Weighted // held by readers of the journal; all of it while a snapshot replaces the journal
+	settings replay.Settings     // of the engine
+	mode     string              // of the clock; guarded by Registry.mu
+	opening  sync.Mutex          // guards indexes
+	indexes  []VectorAccess
+	requests *gate                        // in progress
+	attempts *gate                        // in flight
+	held     atomic.Int64                 // attempts that started after the gate was shut
+	spoken   atomic.Pointer[spec.Dialect] // dialect of the first client of the account; a reset keeps it, because clients stay the same
 }
 
-// DerivedSecret is a further development credential of an account.
+// leave is close for an account that another version of the program may open next: a
+// snapshot replaces records that only this version can replay. ctx limits its time.
+func (t *Tenant) leave(ctx context.Context) error {
+	ended, saved := t.Account.Close(), error(nil)
+	if o, _ := t.Account.Overview(); t.kept != nil && o.NeedsVersion {
+		saved = t.save(ctx)
+	}
+	return cmp.Or(ended, t.close(), saved)
+}
+
+// close closes the account, waits for what is in flight, and releases the store.
+func (t *Tenant) close() error {
+	var errs []error
+	if t.Account != nil {
+		errs = append(errs, t.Account.Close())
+	}
+	if t.KV != nil {
+		errs = append(errs, t.KV.Close())
+	}
+	if t.kept != nil {
+		errs = append(errs, t.kept.Close())
+	}
+	return errors.Join(errs...)
+}
+
+// DerivedSecret derives a credential for a purpose from the token of an account.
 func DerivedSecret(token, purpose string) string {
 	sum := sha256.Sum256([]byte(purpose + " " + token))
 	return purpose + "_" + hex.EncodeToString(sum[:12])
@@ -56,7 +97,7 @@ func DerivedSecret(token, purpose string) string {
 func SameSecret(a, b string) bool { return subtle.ConstantTimeCompare([]byte(a), []byte(b)) == 1 }
 
 // DefaultIndex is the vector index that every account has unless others are
-// configured; the first vector decides on its dimension.
+// configured; its first vector determines the dimension.
 var DefaultIndex = vector.Config{Name: "default", Type: vector.Dense, Similarity: vector.Cosine}
 
 // VectorAccess is a vector index and the token that opens it.
@@ -69,7 +110,7 @@ func vectorToken(token, index string) string {
 	return DerivedSecret(token, "vector_"+index)
 }
 
-// Opens is the name of the vector index that a token opens, "" for none.
+// Opens returns the name of the vector index that a token opens, "" for none.
 func (t *Tenant) Opens(token string) string {
 	t.opening.Lock()
 	defer t.opening.Unlock()
@@ -84,7 +125,7 @@ func (t *Tenant) Opens(token string) string {
 // VectorToken is the token of the first vector index.
 func (t *Tenant) VectorToken() string { return t.Indexes()[0].Token }
 
-// OpenIndex gives a vector index that was not configured its token.
+// OpenIndex adds the token of a vector index that is not configured.
 func (t *Tenant) OpenIndex(name string) {
 	t.opening.Lock()
 	defer t.opening.Unlock()
@@ -93,7 +134,7 @@ func (t *Tenant) OpenIndex(name string) {
 	}
 }
 
-// Indexes are the vector indexes that clients may open, the configured ones first.
+// Indexes returns the vector indexes of the account, the configured ones first.
 func (t *Tenant) Indexes() []VectorAccess {
 	t.opening.Lock()
 	defer t.opening.Unlock()
@@ -105,10 +146,11 @@ func (t *Tenant) HasIndex(name string) bool {
 	return slices.ContainsFunc(t.Indexes(), func(x VectorAccess) bool { return x.Name == name })
 }
 
-// Username is that of the management API.
+// Username is the user name for the management API.
 func (t *Tenant) Username() string { return t.ID + "@understudy.test" }
 
-// Authorization is the credential of the account on a host of the interface.
+// Authorization is the Authorization header of the account for an area of the
+// interface. index is a vector index, "" for the first one.
 func (t *Tenant) Authorization(area, index string) string {
 	switch area {
 	case "dev_api_url":
@@ -124,17 +166,16 @@ func (t *Tenant) Authorization(area, index string) string {
 	return "Bearer " + t.Token
 }
 
-// Speak remembers the first dialect that clients of the account speak.
+// Speak records the dialect of the first client of the account.
 func (t *Tenant) Speak(d *spec.Dialect) { t.spoken.CompareAndSwap(nil, d) }
 
-// Spoken is the dialect that clients of the account spoke first; nil for none.
+// Spoken returns the dialect of the first client of the account; nil for none.
 func (t *Tenant) Spoken() *spec.Dialect { return t.spoken.Load() }
 
-// SetSpoken puts another dialect in the place of the one that was spoken first.
+// SetSpoken replaces the dialect of the first client.
 func (t *Tenant) SetSpoken(d *spec.Dialect) { t.spoken.Store(d) }
 
-// Forget empties the journals, and what was configured for tests since the start
-// is the registry's to put back.
+// Forget empties the journals. Registry.Reset also restores the configuration.
 func (t *Tenant) Forget() {
 	t.Requests.Clear()
 	t.Deliveries.Clear()

@@ -3,6 +3,7 @@ package tenant_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"testing"
 	"time"
 
@@ -30,7 +31,10 @@ func newRegistry(t *testing.T, change func(*tenant.Config)) *tenant.Registry {
 		Failed: func(*tenant.Tenant, engine.FailedAttempt) {},
 	}
 	change(&cfg)
-	r := tenant.New(cfg)
+	r, err := tenant.New(cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
 	t.Cleanup(func() {
 		if err := r.Close(); err != nil {
 			t.Error(err)
@@ -40,6 +44,31 @@ func newRegistry(t *testing.T, change func(*tenant.Config)) *tenant.Registry {
 }
 
 func unchanged(*tenant.Config) {}
+
+func ofToken(t *testing.T, r *tenant.Registry, token string) *tenant.Tenant {
+	t.Helper()
+	found, err := r.ByToken(token)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return found
+}
+
+// A lookup by id must not search all accounts: a fleet makes one for each request.
+func TestByIDDoesNotSearch(t *testing.T) {
+	r := newRegistry(t, unchanged)
+	for i := range 1000 {
+		if err := r.Know(fmt.Sprintf("shop-%d", i), fmt.Appendf(nil, `{"token":"token-%d"}`, i)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if got := nameOf(r.ByID("shop-999")); got != "shop-999" {
+		t.Errorf("got %q, want shop-999", got)
+	}
+	if n := testing.AllocsPerRun(10, func() { r.ByID("shop-500") }); n > 0 {
+		t.Errorf("%v allocations, want 0", n)
+	}
+}
 
 func nameOf(t *tenant.Tenant) string {
 	if t == nil {
@@ -53,9 +82,9 @@ func TestCredentials(t *testing.T) {
 	r := newRegistry(t, unchanged)
 	for name, c := range map[string]struct{ got, want string }{
 		"the first account is the default one": {nameOf(r.First()), "a"},
-		"a token opens its account":            {nameOf(r.ByToken("token-b")), "b"},
-		"an unknown token opens none":          {nameOf(r.ByToken("token-c")), ""},
-		"an empty token opens none":            {nameOf(r.ByToken("")), ""},
+		"a token opens its account":            {nameOf(ofToken(t, r, "token-b")), "b"},
+		"an unknown token opens none":          {nameOf(ofToken(t, r, "token-c")), ""},
+		"an empty token opens none":            {nameOf(ofToken(t, r, "")), ""},
 		"a user and a password":                {nameOf(r.ByUser("b@understudy.test", "secret")), "b"},
 		"a user and a wrong password":          {nameOf(r.ByUser("b@understudy.test", "wrong")), ""},
 		"an id":                                {nameOf(r.ByID("b")), "b"},
@@ -71,11 +100,11 @@ func TestCredentials(t *testing.T) {
 	t.Run("with AnyAccount an unknown token opens an account of its own, always the same", func(t *testing.T) {
 		t.Parallel()
 		open := newRegistry(t, func(cfg *tenant.Config) { cfg.AnyAccount = true })
-		one := open.ByToken("token-c")
+		one := ofToken(t, open, "token-c")
 		if one == nil {
 			t.Fatal("no account")
 		}
-		if again := open.ByToken("token-c"); again != one {
+		if again := ofToken(t, open, "token-c"); again != one {
 			t.Errorf("then account %q, want %q", nameOf(again), nameOf(one))
 		}
 	})

@@ -1,6 +1,7 @@
 package ui
 
 import (
+	"errors"
 	"fmt"
 	"net/http"
 	"net/textproto"
@@ -11,29 +12,46 @@ import (
 	"github.com/understudy-mock/understudy/spec/route"
 )
 
-// action is what a button does: one call, made of the fields of its form.
+// action is the effect of a button: usually one call, built from the fields of its form.
 type action struct {
-	as           route.Route                          // an operation of the interface, as the account
-	vars         string                               // the fields for the variables of its path, in their order
-	method, path string                               // or one of the control API; names in braces stand for fields
-	body         func(form) any                       // nil: none
-	header       func(form, http.Header)              // nil: none; names without the prefix of configuration
-	query        []string                             // fields that go into the query when they are there
-	run          func(*visit, form) error             // instead of one call
-	ask          func(*visit, form) (question, error) // what is asked before it is done; nil: nothing
-	said         string                               // names in braces stand for fields
+	as           route.Route                          // an operation of the interface, called as the account
+	vars         string                               // names of the fields for the path variables, in order
+	method, path string                               // or an operation of the control API; {name} is replaced by the field
+	body         func(form) any                       // nil: no body
+	header       func(form, http.Header)              // nil: none; names without the prefix of configuration headers
+	query        []string                             // fields that are added to the query unless empty
+	run          func(*visit, form) error             // replaces the call
+	ask          func(*visit, form) (question, error) // asks for confirmation; nil: no question
+	seldom       bool                                 // ask may have no question
+	said         string                               // message after success; {name} is replaced by the field
+	undo         string                               // label of the undo point that is kept first, such as "reset"; "": none
+	rules        bool                                 // the undo point has only stubs, faults and rewrites
+	thing        string                               // the undo point has only one group, queue or schedule: its kind, and the field with its id
 }
 
-// question is what the page asks before it does what cannot be undone.
+// question is a request for confirmation.
 type question struct {
 	Text, Yes string
-	None      string // why there is nothing to do; then nothing is asked
+	None      string // why there is nothing to do; replaces the question
 }
 
-// form is what a button sends.
+// form is the fields that a button sends.
 type form struct{ url.Values }
 
-// fieldsObject takes the named fields that are there into a JSON object.
+// idField is the name of the field id in the HTML of forms. With a field named id, scripts
+// could not read the id of the form, and each update would replace the form and what a user
+// has typed into it.
+const idField = "entry-id"
+
+// fieldName is the name of a field in the HTML of a form.
+func fieldName(name string) string {
+	if name == "id" {
+		return idField
+	}
+	return name
+}
+
+// fieldsObject returns a function that puts the named fields, unless empty, into a JSON object.
 func fieldsObject(names ...string) func(form) any {
 	return func(f form) any {
 		body := doc{}
@@ -51,56 +69,67 @@ var allActions map[string]action
 
 func init() {
 	allActions = map[string]action{
-		"account.put":     {method: "PUT", path: "accounts/{id}", said: "The account {id} is there."},
-		"clock.advance":   {method: "POST", path: "clock/advance", body: fieldsObject("by", "until"), said: "Time has moved."},
-		"clock.mode":      {method: "PUT", path: "clock", body: fieldsObject("mode"), said: "The clock is {mode} now."},
-		"dlq.callback":    {as: route.RepeatFailureCallback, vars: "id", said: "The failure callback of {id} is made again."},
-		"dlq.delete":      {as: route.DeleteDLQMessage, vars: "id", said: "DLQ entry {id} is deleted."},
-		"dlq.deleteAll":   {run: everyEntry(route.DeleteDLQMessages), ask: askEntries("Delete", "", "entry", "entries"), said: "Deleted: {n}."},
-		"dlq.restart":     {run: startAgain(route.RestartWorkflowRunAlias), said: "The run starts again from its beginning."},
-		"dlq.resume":      {run: startAgain(route.ResumeWorkflowRunAlias), said: "The run goes on from the step that failed."},
-		"dlq.retry":       {as: route.RetryDLQMessage, vars: "id", header: readOverrides, said: "The message of {id} is delivered again."},
-		"dlq.retryAll":    {run: everyEntry(route.RetryDLQMessages), ask: askEntries("Retry", "message", "message", "messages"), said: "Delivered again: {n}."},
-		"event.notify":    {as: route.NotifyEvent, vars: "event", body: rawField("data"), said: "The runs that waited for {event} go on."},
-		"fault.add":       {run: addFault, said: "The fault is in force."},
-		"fault.clear":     {method: "DELETE", path: "faults", ask: askRules("faults", "fault"), said: "No fault is in force."},
-		"fault.remove":    {run: removeRule("faults"), said: "The fault is switched off."},
-		"flow.pause":      {as: route.PauseFlowControlKey, vars: "key", said: "The key {key} is paused."},
-		"flow.pin":        {as: route.PinFlowControlKey, vars: "key", query: []string{"parallelism", "rate", "period"}, said: "The key {key} is pinned."},
-		"flow.reset":      {as: route.ResetFlowControlRate, vars: "key", said: "The rate of {key} begins anew."},
-		"flow.resume":     {as: route.ResumeFlowControlKey, vars: "key", said: "The key {key} goes on."},
-		"flow.unpin":      {as: route.UnpinFlowControlKey, vars: "key", query: []string{"parallelism", "rate"}, said: "The key {key} is unpinned."},
-		"group.add":       {as: route.AddURLGroupEndpoints, vars: "name", body: endpointField, said: "The group {name} has the endpoint {url}."},
-		"group.delete":    {as: route.DeleteURLGroup, vars: "name", said: "The group {name} is deleted."},
-		"group.remove":    {as: route.RemoveURLGroupEndpoints, vars: "name", body: endpointField, said: "The endpoint {url} is removed."},
-		"limit.clear":     {method: "DELETE", path: "limits", query: []string{"key"}, said: "Nothing is counted any more."},
-		"message.cancel":  {as: route.CancelMessage, vars: "id", said: "Message {id} is cancelled."},
-		"message.hurry":   {method: "POST", path: "messages/{id}/hurry", said: "Message {id} is attempted now."},
-		"message.publish": {run: publishMessage},
-		"queue.delete":    {as: route.DeleteQueue, vars: "name", said: "The queue {name} is deleted."},
-		"queue.pause":     {as: route.PauseQueue, vars: "name", said: "The queue {name} is paused."},
-		"queue.put":       {run: putQueue, said: "The queue {name} is there."},
-		"queue.resume":    {as: route.ResumeQueue, vars: "name", said: "The queue {name} goes on."},
-		"requests.clear":  {method: "DELETE", path: "requests", ask: askRequests, said: "The journal is empty."},
-		"reset":           {method: "POST", path: "reset", ask: askReset, said: "The account is as new."},
-		"rewrite.add":     {run: addRewrite, said: "Deliveries to {from} go to {to}."},
-		"rewrite.remove":  {run: removeRewrite, said: "Deliveries to {from} go there again."},
-		"run.cancel":      {as: route.EndWorkflowRun, vars: "id", said: "The run is cancelled."},
-		"run.notify":      {as: route.NotifyRun, vars: "id event", body: rawField("data"), said: "The run was told of {event}."},
-		"schedule.delete": {as: route.DeleteSchedule, vars: "id", said: "The schedule {id} is deleted."},
-		"schedule.pause":  {as: route.PauseSchedule, vars: "id", said: "The schedule {id} is paused."},
-		"schedule.put":    {run: putSchedule, said: "The schedule is there."},
-		"schedule.resume": {as: route.ResumeSchedule, vars: "id", said: "The schedule {id} goes on."},
-		"search.create":   {as: route.CreateSearchIndex, body: fieldsObject("name", "region", "type"), said: "The search index {name} is there."},
-		"search.delete":   {as: route.DeleteSearchIndex, vars: "id", said: "The search index is deleted."},
-		"stub.add":        {run: addStub, said: "The stub answers {url}."},
-		"stub.clear":      {method: "DELETE", path: "stubs", ask: askRules("stubs", "stub"), said: "No stub answers any more."},
-		"stub.remove":     {run: removeRule("stubs"), said: "The stub is switched off."},
-		"vector.reset":    {run: resetVectors, ask: askVectors, said: "The index {name} is empty."},
+		"account.put":        {method: "PUT", path: "accounts/{id}", said: "The account {id} exists."},
+		"clock.advance":      {method: "POST", path: "clock/advance", body: fieldsObject("by", "until"), said: "The clock was moved."},
+		"clock.mode":         {method: "PUT", path: "clock", body: fieldsObject("mode"), said: "The clock mode is now {mode}."},
+		"dlq.callback":       {as: route.RepeatFailureCallback, vars: "id", said: "The failure callback of {id} is being repeated."},
+		"dlq.delete":         {as: route.DeleteDLQMessage, vars: "id", said: "DLQ entry {id} was deleted.", undo: "delete DLQ entry {id}"},
+		"dlq.deleteAll":      {run: everyEntry(route.DeleteDLQMessages), ask: askEntries("Delete", "", "entry", "entries"), said: "Deleted: {n}.", undo: "delete DLQ entries"},
+		"dlq.deleteSome":     deleteMatching.action("delete DLQ entries"),
+		"dlq.restart":        {run: startAgain(route.RestartWorkflowRunAlias), said: "The run was restarted from its beginning."},
+		"dlq.restartSome":    restartMatching.action("restart runs"),
+		"dlq.resume":         {run: startAgain(route.ResumeWorkflowRunAlias), said: "The run continues at the step that failed."},
+		"dlq.resumeSome":     resumeMatching.action("resume runs"),
+		"dlq.retry":          {as: route.RetryDLQMessage, vars: "id", header: readOverrides, said: "The message of {id} was published again."},
+		"dlq.retryAll":       {run: everyEntry(route.RetryDLQMessages), ask: askEntries("Retry", "message", "message", "messages"), said: "Published again: {n}.", undo: "retry messages"},
+		"dlq.retrySome":      retryMatching.action("retry messages"),
+		"event.notify":       {as: route.NotifyEvent, vars: "event", body: rawField("data"), said: "The runs that waited for {event} continue."},
+		"fault.add":          {run: addFault, said: "The fault is on."},
+		"fault.change":       {run: changeRule("faults"), said: "The fault was changed.", undo: "change the fault", rules: true},
+		"fault.clear":        {method: "DELETE", path: "faults", ask: askRules("faults", "fault"), said: "All faults were switched off.", undo: "remove all faults", rules: true},
+		"fault.remove":       {run: removeRule("faults"), said: "The fault was switched off.", undo: "switch off the fault", rules: true},
+		"flow.pause":         {as: route.PauseFlowControlKey, vars: "key", said: "The key {key} was paused."},
+		"flow.pin":           {as: route.PinFlowControlKey, vars: "key", query: []string{"parallelism", "rate", "period"}, said: "The key {key} was pinned."},
+		"flow.reset":         {as: route.ResetFlowControlRate, vars: "key", said: "The rate of {key} was reset."},
+		"flow.resume":        {as: route.ResumeFlowControlKey, vars: "key", said: "The key {key} was resumed."},
+		"flow.unpin":         {as: route.UnpinFlowControlKey, vars: "key", query: []string{"parallelism", "rate"}, said: "The key {key} was unpinned."},
+		"group.add":          {as: route.AddURLGroupEndpoints, vars: "name", body: endpointField, said: "The group {name} now has the endpoint {url}."},
+		"group.delete":       {as: route.DeleteURLGroup, vars: "name", said: "The group {name} was deleted.", undo: "delete the group {name}", thing: "group name"},
+		"group.remove":       {as: route.RemoveURLGroupEndpoints, vars: "name", body: endpointField, said: "The endpoint {url} was removed.", undo: "remove {url}", thing: "group name"},
+		"limit.clear":        {method: "DELETE", path: "limits", query: []string{"key"}, ask: askCounters, said: "The counters were reset."},
+		"message.cancel":     {as: route.CancelMessage, vars: "id", said: "Message {id} was cancelled.", undo: "cancel message {id}"},
+		"message.cancelSome": cancelMatching.action("cancel messages"),
+		"message.hurry":      {method: "POST", path: "messages/{id}/hurry", said: "Message {id} is being attempted."},
+		"message.publish":    {run: sendMessage(route.PublishMessage)},
+		"queue.delete":       {as: route.DeleteQueue, vars: "name", said: "The queue {name} was deleted.", undo: "delete the queue {name}", thing: "queue name"},
+		"queue.pause":        {as: route.PauseQueue, vars: "name", said: "The queue {name} was paused."},
+		"queue.put":          {run: putQueue, said: "The queue {name} was saved."},
+		"queue.resume":       {as: route.ResumeQueue, vars: "name", said: "The queue {name} was resumed."},
+		"requests.clear":     {method: "DELETE", path: "requests", ask: askRequests, said: "The journal is empty."},
+		"reset":              {method: "POST", path: "reset", ask: askReset, said: "The account was reset.", undo: "reset"},
+		"rewrite.add":        {run: addRewrite, said: "Deliveries to {from} are sent to {to}."},
+		"rewrite.remove":     {run: removeRewrite, said: "Deliveries to {from} are no longer rewritten.", undo: "remove the rewrite", rules: true},
+		"run.cancel":         {as: route.EndWorkflowRun, vars: "id", said: "The run was cancelled.", undo: "cancel run {id}"},
+		"run.cancelSome":     endMatching.action("cancel runs"),
+		"run.notify":         {as: route.NotifyRun, vars: "id event", body: rawField("data"), said: "The run received {event}."},
+		"run.trigger":        {run: sendMessage(route.TriggerWorkflow)},
+		"schedule.delete":    {as: route.DeleteSchedule, vars: "id", said: "The schedule {id} was deleted.", undo: "delete the schedule {id}", thing: "schedule id"},
+		"schedule.pause":     {as: route.PauseSchedule, vars: "id", said: "The schedule {id} was paused."},
+		"schedule.put":       {run: putSchedule, said: "The schedule was saved."},
+		"schedule.resume":    {as: route.ResumeSchedule, vars: "id", said: "The schedule {id} was resumed."},
+		"schedule.run":       {run: runSchedule, said: "The schedule {id} was run."},
+		"search.create":      {as: route.CreateSearchIndex, body: fieldsObject("name", "region", "type"), said: "The search index {name} exists."},
+		"search.delete":      {as: route.DeleteSearchIndex, vars: "id", said: "The search index was deleted.", undo: "delete the search index"},
+		"stub.add":           {run: addStub, said: "The stub answers {url}."},
+		"stub.change":        {run: changeRule("stubs"), said: "The stub was changed.", undo: "change the stub", rules: true},
+		"stub.clear":         {method: "DELETE", path: "stubs", ask: askRules("stubs", "stub"), said: "All stubs were switched off.", undo: "remove all stubs", rules: true},
+		"stub.remove":        {run: removeRule("stubs"), said: "The stub was switched off.", undo: "switch off the stub", rules: true},
+		"undo":               {method: "POST", path: "undo/{id}", ask: askUndo, seldom: true, said: "Undone: {label}.", undo: "going back"},
+		"vector.reset":       {run: resetVectors, ask: askVectors, said: "The index {name} is empty.", undo: "empty the index {name}"},
 	}
 }
 
-// rawField sends a field as it is.
+// rawField returns a function that sends a field unchanged as the body.
 func rawField(name string) func(form) any {
 	return func(f form) any { return []byte(f.Get(name)) }
 }
@@ -113,7 +142,7 @@ func endpointField(f form) any {
 	return doc{"endpoints": []any{one}}
 }
 
-// readOverrides reads the fields that a restart lays over the original configuration.
+// readOverrides reads the fields with which a restart overrides the original configuration.
 func readOverrides(f form, h http.Header) {
 	for field, name := range map[string]string{"retries": "Retries", "retryDelay": "Retry-Delay", "flowKey": "Flow-Control-Key", "flowValue": "Flow-Control-Value", "label": "Label"} {
 		if v := f.Get(field); v != "" {
@@ -122,8 +151,8 @@ func readOverrides(f form, h http.Header) {
 	}
 }
 
-// configuration is the header of a call that sets options, with the names that
-// the account's clients use.
+// configuration is the header of a call with options, with the header names of the
+// account's clients.
 func (v *visit) configuration(options http.Header) (http.Header, error) {
 	var known access
 	if err := v.get(&known, "accounts/"+url.PathEscape(v.account), nil); err != nil {
@@ -136,15 +165,19 @@ func (v *visit) configuration(options http.Header) (http.Header, error) {
 	return h, nil
 }
 
-// fieldBraces stand for fields in paths and texts.
+// fieldBraces matches a field name in braces, in paths and texts.
 var fieldBraces = regexp.MustCompile(`\{(\w+)\}`)
 
-// act does what a button says, then shows the view that it stood in.
+// act runs the action of a button, then redirects to the view of the button.
 func (p *Page) act(w http.ResponseWriter, r *http.Request, name string) {
-	const most = 64 << 20 // the API has a limit of its own
+	const most = 64 << 20 // the API also has a limit
 	r.Body = http.MaxBytesReader(w, r.Body, most)
 	back := controlRoot
 	err := r.ParseForm()
+	if ids, ok := r.PostForm[idField]; ok {
+		r.PostForm["id"] = ids
+		delete(r.PostForm, idField)
+	}
 	f := form{r.PostForm}
 	if to := f.Get("back"); onPage(to) {
 		back = to
@@ -155,22 +188,26 @@ func (p *Page) act(w http.ResponseWriter, r *http.Request, name string) {
 	case err != nil:
 	case !known:
 		err = fmt.Errorf("button %s: not found", name)
-	case a.ask != nil && f.Get("sure") == "":
-		pairs := []string{"back", back}
-		for field := range f.Values {
-			if field != "back" {
-				pairs = append(pairs, field, f.Get(field))
-			}
-		}
-		http.Redirect(w, r, (&frame{Account: v.account, query: v.query}).Link("ask/"+name, pairs...), http.StatusSeeOther)
+	case a.asks(v, f):
+		p.question(w, r, v, name, f)
 		return
 	default:
-		err = a.do(v, f)
+		var said saying
+		if f.Get("undo") != "no" {
+			said, err = a.keepUndo(v, f)
+			if no, ok := errors.AsType[*failure](err); ok && no.status == http.StatusTooManyRequests {
+				f.Set("undo", "no")
+				p.question(w, r, v, name, f)
+				return
+			}
+		}
+		if err = a.do(v, f); err == nil {
+			said.Text = f.filled(a.said)
+			keepSaying(w, said)
+		}
 	}
 	if err != nil {
-		keepSaying(w, err.Error(), true)
-	} else if text := fieldBraces.ReplaceAllStringFunc(a.said, func(s string) string { return f.Get(s[1 : len(s)-1]) }); text != "" {
-		keepSaying(w, text, false)
+		keepSaying(w, saying{Text: err.Error(), Bad: true})
 	}
 	if to := f.Get("then"); err == nil && onPage(to) {
 		back = to
@@ -178,7 +215,55 @@ func (p *Page) act(w http.ResponseWriter, r *http.Request, name string) {
 	http.Redirect(w, r, back, http.StatusSeeOther)
 }
 
-// onPage reports whether an address leads to a view and nowhere else.
+// asks reports whether a button asks for confirmation now.
+func (a *action) asks(v *visit, f form) bool {
+	if a.ask == nil || f.Get("sure") != "" {
+		return false
+	}
+	if !a.seldom {
+		return true
+	}
+	q, err := a.ask(v, f)
+	return err != nil || q.Text != ""
+}
+
+// question redirects to the view that asks for confirmation.
+func (p *Page) question(w http.ResponseWriter, r *http.Request, v *visit, name string, f form) {
+	var pairs []string
+	for field := range f.Values {
+		if field != "sure" {
+			pairs = append(pairs, field, f.Get(field))
+		}
+	}
+	http.Redirect(w, r, (&frame{Account: v.account, query: v.query}).Link("ask/"+name, pairs...), http.StatusSeeOther)
+}
+
+// filled replaces the names in braces by the fields of a form.
+func (f form) filled(text string) string {
+	return fieldBraces.ReplaceAllStringFunc(text, func(s string) string { return f.Get(s[1 : len(s)-1]) })
+}
+
+// keepUndo keeps the account, or the part of it that a button changes, as an undo point, and
+// returns a message that names the point. It fails if the point cannot be kept.
+func (a *action) keepUndo(v *visit, f form) (saying, error) {
+	scope := f.Get("scope") // of the undo point that the button restores
+	if a.undo == "" || scope != "" && scope != "account" && scope != "rules" {
+		return saying{}, nil
+	}
+	const most = 200 // of a label
+	body := doc{"label": clipText(f.filled(a.undo), most)}
+	if kind, field, ok := strings.Cut(a.thing, " "); ok {
+		body["scope"], body["id"] = kind, f.Get(field)
+	}
+	if a.rules || scope == "rules" {
+		body["scope"] = "rules"
+	}
+	var kept struct{ ID, Label, Scope string }
+	err := v.do(&kept, request{method: http.MethodPost, path: "undo", body: body})
+	return saying{Undo: kept.ID, Label: kept.Label, Scope: kept.Scope}, err
+}
+
+// onPage reports whether an address is a path on the page, so that it is safe to redirect to.
 func onPage(address string) bool {
 	return strings.HasPrefix(address, controlRoot) && !strings.ContainsAny(address, "\\\r\n")
 }
@@ -216,7 +301,7 @@ func (a *action) do(v *visit, f form) error {
 	return v.do(nil, r)
 }
 
-// request is method and path of the call.
+// request returns the method and path of the call; an error if a field for the path is missing.
 func (a *action) request(v *visit, f form) (request, error) {
 	missing := ""
 	field := func(name string) string {
@@ -242,7 +327,7 @@ func (a *action) request(v *visit, f form) (request, error) {
 	return r, nil
 }
 
-// headerLines reads "Name: value", a line each.
+// headerLines reads header lines in the form "Name: value".
 func headerLines(text string, h http.Header) error {
 	for line := range strings.Lines(text) {
 		line = strings.TrimSpace(line)

@@ -29,17 +29,17 @@ type api struct {
 	account string
 }
 
-// request is one call; a body that is not bytes is sent as JSON.
+// request is one call. A body that is not []byte is sent as JSON.
 type request struct {
 	method string // "": GET
 	path   string // below root
 	query  url.Values
-	raw    string // a query as it stands, instead
+	raw    string // an encoded query that replaces query
 	header http.Header
 	body   any
 }
 
-// failure is an answer that says no.
+// failure is the error for a response with a status of 400 or more.
 type failure struct {
 	status int
 	text   string
@@ -52,12 +52,12 @@ func (a api) get(to any, path string, query url.Values) error {
 	return a.do(to, request{path: path, query: query})
 }
 
-// as is the path of an operation of the interface, as the account.
+// as is the path of an operation of the interface, called as the account.
 func (a api) as(r route.Route, values ...string) string {
 	return "as/" + url.PathEscape(a.account) + r.Path(values...)
 }
 
-// index is the path of an operation of a vector index, as the account.
+// index is the path of an operation of a vector index, called as the account.
 func (a api) index(name string, r route.Route) string {
 	return "as/" + url.PathEscape(a.account) + "/index/" + url.PathEscape(name) + r.Path()
 }
@@ -91,7 +91,7 @@ func (a api) do(to any, r request) error {
 	if r.body != nil && !isBytes {
 		asked.Header.Set("Content-Type", "application/json")
 	}
-	asked.Host, asked.RemoteAddr = "localhost", "127.0.0.1:0" // whoever may see the page may ask
+	asked.Host, asked.RemoteAddr = "localhost", "127.0.0.1:0" // the request for the page was already authorized
 	answer := recorder.Serve(a.handler, asked)
 	if answer.Status >= http.StatusBadRequest {
 		return refusalOf(answer)
@@ -100,7 +100,7 @@ func (a api) do(to any, r request) error {
 		return nil
 	}
 	body := answer.Body.Bytes()
-	if strings.HasPrefix(r.path, "as/") { // the interface itself shows its account's owner everything
+	if strings.HasPrefix(r.path, "as/") { // the interface does not mask credentials
 		body = mask.JSON(body)
 	}
 	if err := json.Unmarshal(body, to); err != nil {
@@ -109,7 +109,7 @@ func (a api) do(to any, r request) error {
 	return nil
 }
 
-// refusalOf is a response that says no, as an error.
+// refusalOf converts an error response into a failure.
 func refusalOf(r *recorder.Recorder) error {
 	var said struct{ Error string }
 	if json.Unmarshal(r.Body.Bytes(), &said) != nil || said.Error == "" {

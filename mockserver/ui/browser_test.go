@@ -16,6 +16,7 @@ import (
 	"github.com/chromedp/cdproto/cdp"
 	"github.com/chromedp/cdproto/emulation"
 	"github.com/chromedp/cdproto/input"
+	"github.com/chromedp/cdproto/inspector"
 	cdplog "github.com/chromedp/cdproto/log"
 	"github.com/chromedp/cdproto/runtime"
 	"github.com/chromedp/chromedp"
@@ -24,10 +25,10 @@ import (
 	"github.com/understudy-mock/understudy/mockserver"
 )
 
-// patience is the real time that one thing on the page may take.
-const patience = 20 * time.Second
+// patience is the maximum real time of one step on the page.
+const patience = time.Minute
 
-// browser is one headless browser for all tests; each has a tab of its own.
+// browser is one headless browser for all tests; each test has its own tab.
 var browser struct {
 	sync.Once
 	context.Context
@@ -65,19 +66,22 @@ func startBrowser() {
 	}
 }
 
-// tab is a page that somebody looks at. What the console says is wrong fails
-// the test: errors, and what the content security policy has stopped.
+// tab is a tab of the browser. Errors in its console fail the test, including violations
+// of the content security policy.
 type tab struct {
-	t   testing.TB
-	ctx context.Context
-	url string
+	t     testing.TB
+	ctx   context.Context
+	url   string
+	rests bool // the page pauses after each update, as for users; in other tests it does not
 
+	crashed   context.Context // ends when the tab crashes
+	crash     context.CancelFunc
 	listening sync.WaitGroup
 	mu        sync.Mutex
 	faults    []string
 }
 
-// look opens a view in a tab of its own.
+// look opens a view in a new tab.
 func look(t testing.TB, u *mockserver.TestServer, path string) *tab {
 	t.Helper()
 	browser.Do(startBrowser)
@@ -86,11 +90,14 @@ func look(t testing.TB, u *mockserver.TestServer, path string) *tab {
 	}
 	ctx, closeTab := chromedp.NewContext(browser.Context)
 	b := &tab{t: t, ctx: ctx, url: u.URL()}
+	b.crashed, b.crash = context.WithCancel(ctx)
 	t.Cleanup(func() {
-		closeTab()
+		closeTab() // ends the listeners
 		b.listening.Wait()
+		b.mu.Lock()
+		defer b.mu.Unlock()
 		for _, fault := range b.faults {
-			t.Errorf("the console says: %s", fault)
+			t.Errorf("error in the console: %s", fault)
 		}
 	})
 	if err := chromedp.Do(ctx, chromedp.Func(b.listen)); err != nil { // the tab lives as long as this context
@@ -101,10 +108,17 @@ func look(t testing.TB, u *mockserver.TestServer, path string) *tab {
 	return b
 }
 
-// listen collects what the console says until the tab is closed.
+// listen collects the messages of the console until the tab is closed.
 func (b *tab) listen(_ context.Context, target *chromedp.Target) error {
 	thrown := cdp.Events(b.ctx, target, runtime.ExceptionThrown)
 	logged := cdp.Events(b.ctx, target, cdplog.EntryAdded)
+	crashed := cdp.Events(b.ctx, target, inspector.TargetCrashed)
+	b.listening.Go(func() {
+		for range crashed {
+			b.crash()
+			return
+		}
+	})
 	b.listening.Go(func() {
 		for event, err := range thrown {
 			if err != nil {
@@ -123,6 +137,9 @@ func (b *tab) listen(_ context.Context, target *chromedp.Target) error {
 			}
 		}
 	})
+	if _, err := cdp.Call(b.ctx, target, inspector.Enable, cdp.Empty{}); err != nil {
+		return err
+	}
 	_, err := cdp.Call(b.ctx, target, cdplog.Enable, cdp.Empty{})
 	return err
 }
@@ -133,19 +150,34 @@ func (b *tab) fault(text string) {
 	b.faults = append(b.faults, text)
 }
 
-// do runs actions, and says what was asked for when that fails.
+// do runs actions; what describes them in failures.
 func (b *tab) do(what string, actions ...chromedp.Action[chromedp.Void]) {
 	b.t.Helper()
 	ctx, cancel := context.WithTimeout(b.ctx, patience)
 	defer cancel()
+	stopWatching := context.AfterFunc(b.crashed, cancel) // a tab that has crashed answers nothing
+	defer stopWatching()
 	err := chromedp.Do(ctx, actions...)
-	for err != nil && strings.Contains(err.Error(), "Could not find node") { // following has just replaced it
+	for err != nil && (strings.Contains(err.Error(), "Could not find node") || strings.Contains(err.Error(), "Cannot find context") || strings.Contains(err.Error(), "target navigated")) { // an update or a link has just replaced the page
 		err = chromedp.Do(ctx, actions...)
 	}
-	if err != nil {
-		text, _ := chromedp.Run(b.ctx, chromedp.Evaluate[string](`document.body?.innerText ?? ""`))
-		b.t.Fatalf("%s: %v; the page shows:\n%.3000s", what, err, text)
+	switch {
+	case err != nil && b.crashed.Err() != nil:
+		b.t.Fatalf("%s: the tab has crashed", what)
+	case err != nil:
+		b.t.Fatalf("%s: %v; the page shows:\n%.3000s", what, err, b.shown())
 	}
+}
+
+// shown is the text of the page, or the error if the tab does not respond.
+func (b *tab) shown() string {
+	ctx, cancel := context.WithTimeout(b.ctx, patience)
+	defer cancel()
+	text, err := chromedp.Run(ctx, chromedp.Evaluate[string](`document.body?.innerText ?? ""`))
+	if err != nil {
+		return "nothing: " + err.Error()
+	}
+	return text
 }
 
 // ask evaluates an expression.
@@ -160,9 +192,21 @@ func ask[T any](b *tab, expression string) T {
 	return value
 }
 
+// visit opens a view, and waits until its scripts have run, which is after the first paint.
 func (b *tab) visit(path string) {
 	b.t.Helper()
 	b.do("open "+path, chromedp.Navigate(b.url+"/_understudy/"+path), chromedp.WaitReady(chromedp.CSS("#view")))
+	b.holds("the scripts have run", `typeof follower === "object"`)
+	if !b.rests {
+		b.do("follow at once", evaluate(`follower.restFactor = 0; follower.rested = 0`))
+	}
+}
+
+// settled waits until no response is pending, so that the next click does not hit an element
+// that is replaced.
+func (b *tab) settled() {
+	b.t.Helper()
+	b.holds("nothing is in progress", `typeof follower === "object" && !follower.busy && !follower.leaving()`)
 }
 
 func (b *tab) size(width, height int64) {
@@ -178,7 +222,7 @@ func (b *tab) theme(name string) {
 	}))
 }
 
-// named finds what has a text and can be clicked.
+// named is the XPath of the buttons, links and summaries with a text.
 func named(text string) string {
 	quoted := strconv.Quote(text)
 	return fmt.Sprintf(`(//button[normalize-space()=%[1]s] | //a[normalize-space()=%[1]s] | //summary[normalize-space()=%[1]s])`, quoted)
@@ -187,21 +231,25 @@ func named(text string) string {
 // click clicks the first button, link or heading of that name, with the mouse.
 func (b *tab) click(text string) {
 	b.t.Helper()
+	b.settled()
 	b.do("click "+text, chromedp.Click(named(text)+"[1]", chromedp.NodeVisible))
 }
 
 // clickIn clicks inside the element with a selector.
 func (b *tab) clickIn(selector, text string) {
 	b.t.Helper()
+	b.settled()
 	b.do("click "+text+" in "+selector, chromedp.Click(fmt.Sprintf(`//*[@id=%q]//button[normalize-space()=%q]`, selector, text), chromedp.NodeVisible))
 }
 
-// clickRow opens what the first row of a list shows.
-func clickRow() chromedp.Action[chromedp.Void] {
-	return chromedp.Click(chromedp.CSS("[data-rows] [data-open]"), chromedp.NodeVisible)
+// clickRow opens the first row of a list.
+func (b *tab) clickRow() {
+	b.t.Helper()
+	b.settled()
+	b.do("open the first row", chromedp.Click(chromedp.CSS("[data-rows] [data-open]"), chromedp.NodeVisible))
 }
 
-// fill types into the first visible field of a label.
+// fill types into the first visible field with a label.
 func (b *tab) fill(label, value string) {
 	b.t.Helper()
 	found := ask[bool](b, `(() => {
@@ -212,7 +260,7 @@ func (b *tab) fill(label, value string) {
 		return !!field;
 	})()`)
 	if !found {
-		b.t.Fatalf("no visible field is called %s", label)
+		b.t.Fatalf("no visible field has the label %s", label)
 	}
 	b.do("type into "+label, chromedp.Func(func(ctx context.Context, target *chromedp.Target) error {
 		_, err := cdp.Call(ctx, target, input.InsertText, input.InsertTextParams{Text: value})
@@ -232,19 +280,19 @@ func (b *tab) see(text string) {
 	b.holds("see "+text, fmt.Sprintf(`document.body.innerText.replace(/\s+/g, " ").includes(%s)`, quote(text)))
 }
 
-// state waits until something is in a state.
+// state waits until the page shows a state.
 func (b *tab) state(name string) {
 	b.t.Helper()
 	b.holds("state "+name, `[...document.querySelectorAll("#view .state")].some((s) => s.textContent === `+quote(name)+`)`)
 }
 
-// lands waits until a view is shown, by the beginning of its title.
+// lands waits until a view is shown whose title starts with a text.
 func (b *tab) lands(title string) {
 	b.t.Helper()
 	b.holds("land on "+title, "document.title.startsWith("+quote(title)+")")
 }
 
-// holds waits until an expression holds.
+// holds waits until an expression is true.
 func (b *tab) holds(what, expression string) {
 	b.t.Helper()
 	b.do(what, chromedp.Poll[chromedp.Void](expression, chromedp.WithPollingInterval(20*time.Millisecond), chromedp.WithPollingTimeout(patience)))
@@ -255,16 +303,18 @@ func quote(text string) string {
 	return string(b)
 }
 
-// shoot takes a picture; those of a run lie in the folder that SHOTS names.
+// shoot takes a picture and saves it in the folder of the variable SHOTS, if it is set.
 func (b *tab) shoot(name string) {
 	b.t.Helper()
-	picture, err := chromedp.Run(b.ctx, chromedp.CaptureScreenshot())
-	if err != nil || len(picture) < 1000 {
-		b.t.Errorf("the picture %s has %d bytes: %v", name, len(picture), err)
-	}
 	dir := os.Getenv("SHOTS")
 	if dir == "" {
 		return
+	}
+	ctx, cancel := context.WithTimeout(b.ctx, patience)
+	defer cancel()
+	picture, err := chromedp.Run(ctx, chromedp.CaptureScreenshot())
+	if err != nil || len(picture) < 1000 {
+		b.t.Errorf("the picture %s has %d bytes: %v", name, len(picture), err)
 	}
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		b.t.Fatal(err)
@@ -272,4 +322,9 @@ func (b *tab) shoot(name string) {
 	if err := os.WriteFile(filepath.Join(dir, name+".png"), picture, 0o644); err != nil {
 		b.t.Fatal(err)
 	}
+}
+
+// evaluate runs a script and ignores its result.
+func evaluate(script string) chromedp.Action[chromedp.Void] {
+	return chromedp.Evaluate[chromedp.Void](script)
 }

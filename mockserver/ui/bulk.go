@@ -5,25 +5,30 @@ import (
 	"net/http"
 	"net/url"
 	"strconv"
+	"strings"
 
 	"github.com/understudy-mock/understudy/spec/route"
 )
 
-// asking is a question with the way back.
+// asking is a question, the address to return to, and the fields of the button.
 type asking struct {
 	question
 	Back   string
-	Fields map[string]string // of the button
+	Fields map[string]string
 }
 
-// confirmText is what a button asks before it does what it says.
+// confirmText loads the question of a button.
 func confirmText(v *visit, name string) (any, error) {
 	a, ok := allActions[name]
-	if !ok || a.ask == nil {
+	f := form{v.query}
+	forGood := f.Get("undo") == "no" && a.undo != ""
+	if !ok || a.ask == nil && !forGood {
 		return nil, &failure{http.StatusNotFound, "button " + name + ": not found"}
 	}
-	f := form{v.query}
-	q, err := a.ask(v, f)
+	q, err := a.askFirst(v, f)
+	if forGood {
+		q.Text += " It cannot be undone: the account needs more memory than undo points may have."
+	}
 	fields := map[string]string{}
 	for field := range f.Values {
 		if field != "back" && field != "account" {
@@ -37,7 +42,17 @@ func confirmText(v *visit, name string) (any, error) {
 	return &asking{q, back, fields}, err
 }
 
-// pluralText is a number of things in words.
+// askFirst is the question of a button. A button without one gets the label of its undo point.
+func (a *action) askFirst(v *visit, f form) (question, error) {
+	if a.ask != nil {
+		return a.ask(v, f)
+	}
+	label := f.filled(a.undo)
+	label = strings.ToUpper(label[:1]) + label[1:]
+	return question{Text: label + "?", Yes: label}, nil
+}
+
+// pluralText is a number with its noun in the singular or plural.
 func pluralText(n int, one, many string) string {
 	if n == 1 {
 		return "1 " + one
@@ -45,7 +60,7 @@ func pluralText(n int, one, many string) string {
 	return groupedNumber(n) + " " + many
 }
 
-// askEntries asks before all entries of the DLQ are taken, or those of a source.
+// askEntries asks before an action on all entries of the DLQ, or all of a source.
 func askEntries(verb, source, one, many string) func(*visit, form) (question, error) {
 	return func(v *visit, _ form) (question, error) {
 		var d struct{ All int }
@@ -63,8 +78,8 @@ func askEntries(verb, source, one, many string) func(*visit, form) (question, er
 	}
 }
 
-// everyEntry makes a bulk call for all entries that there are now, page by page,
-// and counts them.
+// everyEntry makes a bulk call for all entries, page by page, and sets the field n to
+// their number.
 func everyEntry(r route.Route) func(*visit, form) error {
 	return func(v *visit, f form) error {
 		n, query := 0, url.Values{}
@@ -87,7 +102,7 @@ func everyEntry(r route.Route) func(*visit, form) error {
 	}
 }
 
-// startAgain restarts or resumes a failed run, and leads to the new one.
+// startAgain restarts or resumes a failed run, and redirects to the new one.
 func startAgain(how route.Route) func(*visit, form) error {
 	return func(v *visit, f form) error {
 		if f.Get("id") == "" {
@@ -117,13 +132,13 @@ func askRules(list, one string) func(*visit, form) (question, error) {
 	}
 }
 
-// askRequests counts what will go. Bodies are cut to a byte: only the number is
-// wanted.
+// askRequests counts the requests in the journal. It cuts their bodies to one byte,
+// because it needs only the number.
 func askRequests(v *visit, _ form) (question, error) {
 	var journal struct{ Entries []doc }
 	err := v.get(&journal, "requests", url.Values{"maxBody": {"1"}})
 	things := pluralText(len(journal.Entries), "request", "requests")
-	q := question{Text: "Remove " + things + " from the journal?", Yes: "Remove " + things}
+	q := question{Text: "Remove " + things + " from the journal? That cannot be undone.", Yes: "Remove " + things}
 	if len(journal.Entries) == 0 {
 		q.None = "The journal is empty."
 	}
@@ -154,7 +169,7 @@ func askVectors(v *visit, f form) (question, error) {
 	return q, err
 }
 
-// askReset names what is lost, so that nobody resets the wrong account.
+// askReset lists what will be lost, so that the user notices a wrong account.
 func askReset(v *visit, _ form) (question, error) {
 	var now overview
 	err := v.get(&now, "overview", nil)
@@ -167,4 +182,37 @@ func askReset(v *visit, _ form) (question, error) {
 	}
 	return question{Yes: "Reset the account", Text: fmt.Sprintf("Forget %s, %s, %s of the DLQ and all journals of the account %s?",
 		pluralText(messages, "message", "messages"), pluralText(runs, "run", "runs"), pluralText(now.DLQ, "entry", "entries"), now.Account)}, err
+}
+
+// askUndo asks before something else is lost with what is undone: what happened since.
+func askUndo(v *visit, f form) (q question, err error) {
+	var kept struct {
+		Points []struct {
+			ID, Label string
+			Later     int
+		}
+	}
+	if err := v.get(&kept, "undo", nil); err != nil {
+		return q, err
+	}
+	for _, p := range kept.Points {
+		if p.ID == f.Get("id") && p.Later > 0 {
+			const most = 100 // events that are counted
+			events := pluralText(p.Later, "event", "events")
+			if p.Later == most {
+				events = "at least " + events
+			}
+			q = question{Yes: "Undo " + p.Label, Text: fmt.Sprintf("Undo %s, and take back everything since? The log has %s since then. What was sent stays sent. The page then offers to undo this, too.", p.Label, events)}
+		}
+	}
+	return q, nil
+}
+
+// askCounters asks before the counters of rate limits are reset.
+func askCounters(_ *visit, f form) (question, error) {
+	of := "all counters"
+	if key := f.Get("key"); key != "" {
+		of = "the counters of " + key
+	}
+	return question{Yes: "Reset the counters", Text: "Reset " + of + "? That cannot be undone."}, nil
 }

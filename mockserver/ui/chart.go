@@ -12,7 +12,7 @@ import (
 	"github.com/understudy-mock/understudy/spec/route"
 )
 
-// statisticsPeriods of the statistics ("Get usage statistics").
+// statisticsPeriods are the periods of "Get usage statistics".
 var statisticsPeriods = []string{"1h", "3h", "12h", "1d", "3d", "7d", "30d"}
 
 // point is one value of a series, at a UTC time.
@@ -28,11 +28,11 @@ type series struct {
 	Total  string
 }
 
-// chart is a picture of some series.
+// chart is a bar chart of some series.
 type chart struct {
 	Title  string
 	Unit   string
-	Total  string // of one series; several have their own
+	Total  string // of a single series; "" for several
 	Series []series
 }
 
@@ -58,7 +58,7 @@ func statisticsView(v *visit) (any, error) {
 	return doc{"period": period, "periods": statisticsPeriods, "charts": charts, "dlq": u["dlq_message_count"], "bill": u["total_monthly_billing"]}, nil
 }
 
-// messageSeries is the one field that brands call otherwise.
+// messageSeries finds the series of messages: the name of this field depends on the brand.
 func messageSeries(u map[string]any) any {
 	for name, v := range u {
 		if strings.HasPrefix(name, "daily_") && strings.HasSuffix(name, "_messages") && !strings.Contains(name, "workflow") {
@@ -70,8 +70,7 @@ func messageSeries(u map[string]any) any {
 
 func oneSeries(name string, v any) []series { return []series{{Name: name, Points: pointsOf(v)}} }
 
-// manySeries reads series as the interface answers them; what has another form is
-// left out.
+// manySeries reads a list of series from a response of the interface.
 func manySeries(v any) (out []series) {
 	list, _ := v.([]any)
 	for _, one := range list {
@@ -93,8 +92,8 @@ func pointsOf(v any) (out []point) {
 	return out
 }
 
-// newChart has one total only where there is one series: totals of different things
-// do not add up.
+// newChart computes the totals of the series. Only a chart with one series has a total,
+// because totals of different things must not be added.
 func newChart(title, unit string, list []series) chart {
 	c := chart{Title: title, Unit: unit, Series: list}
 	for i := range c.Series {
@@ -120,15 +119,15 @@ func (c *chart) number(n float64) string {
 	return groupedNumber(n)
 }
 
-// The chart, in the units of its view box.
+// Heights in a chart, in pixels. Its width is that of its card, and positions are in percent,
+// so that texts have the same size in each.
 const (
-	chartWidth  = 480
 	chartHeight = 130
 	chartFoot   = 18
 	chartHead   = 16
 )
 
-// Draw draws bars: of several series, one upon the other.
+// Draw draws bars; those of several series are stacked.
 func (c chart) Draw() template.HTML {
 	d := drawing{}
 	n := 0
@@ -145,22 +144,30 @@ func (c chart) Draw() template.HTML {
 	if n > 0 {
 		most = slices.Max(sums)
 	}
-	d.open("chart", "img", chartWidth, chartHeight, c.told(most))
+	d.printf(`<svg class="chart" height="%d" role="img" aria-label="%s">`, chartHeight, escapeHTML(c.inWords(most)))
 	base := chartHeight - chartFoot
-	d.printf(`<line class="grid" x1="0" x2="%d" y1="%d" y2="%d"/>`, chartWidth, base, base)
+	d.printf(`<line class="grid" x1="0" x2="100%%" y1="%d" y2="%d"/>`, base, base)
 	if most > 0 {
-		d.printf(`<line class="grid" x1="0" x2="%d" y1="%d" y2="%d"/><text class="axis" x="2" y="%d">%s</text>`, chartWidth, chartHead, chartHead, chartHead-4, escapeHTML(c.number(most)))
+		d.printf(`<line class="grid" x1="0" x2="100%%" y1="%d" y2="%d"/><text class="axis" y="%d">%s</text>`, chartHead, chartHead, chartHead-4, escapeHTML(c.number(most)))
 		c.bars(&d, n, most)
 	}
 	if n > 0 {
 		x := c.Series[0].Points
-		d.printf(`<text class="axis" x="2" y="%d">%s</text><text class="axis end" x="%d" y="%d">%s</text>`, chartHeight-5, escapeHTML(shortTime(x[0].X)), chartWidth-2, chartHeight-5, escapeHTML(shortTime(x[len(x)-1].X)))
+		d.printf(`<text class="axis" y="%d"%s</text><text class="axis end" x="100%%" y="%d"%s</text>`, chartHeight-5, labelledTime(x[0].X), chartHeight-5, labelledTime(x[len(x)-1].X))
 	}
 	return d.close()
 }
 
-// told is the chart in words.
-func (c *chart) told(most float64) string {
+// tone is the colour of a series: the colour of its state if there are several series.
+func (c *chart) tone(name string) string {
+	if len(c.Series) == 1 {
+		return "one"
+	}
+	return stateTone(name)
+}
+
+// inWords describes the chart for screen readers.
+func (c *chart) inWords(most float64) string {
 	parts := []string{}
 	for _, s := range c.Series {
 		parts = append(parts, s.Name+" "+s.Total)
@@ -168,31 +175,44 @@ func (c *chart) told(most float64) string {
 	return fmt.Sprintf("%s: %s; at most %s at once", c.Title, strings.Join(parts, ", "), c.number(most))
 }
 
-// bars stacks the series of an interval. A bar that would be thinner than half a
-// pixel is still drawn.
+// bars stacks the series of each interval.
 func (c *chart) bars(d *drawing, n int, most float64) {
-	width := float64(chartWidth) / float64(n)
+	width := 100 / float64(n)
 	height := float64(chartHeight - chartFoot - chartHead)
 	for i := range n {
 		y := float64(chartHeight - chartFoot)
-		for k, s := range c.Series {
+		for _, s := range c.Series {
 			if i >= len(s.Points) || s.Points[i].Y <= 0 {
 				continue
 			}
 			h := height * s.Points[i].Y / most
 			y -= h
-			d.printf(`<rect class="series s%d" x="%.2f" y="%.2f" width="%.2f" height="%.2f"><title>%s</title></rect>`,
-				k, float64(i)*width, y, max(0.5, width-0.6), h, escapeHTML(shortTime(s.Points[i].X)+": "+c.number(s.Points[i].Y)+" "+s.Name))
+			d.printf(`<rect class="series %s" x="%.3f%%" y="%.2f" width="%.3f%%" height="%.2f"><title>%s</title></rect>`,
+				c.tone(s.Name), float64(i)*width, y, width*0.9, h, escapeHTML(shortTime(s.Points[i].X)+": "+c.number(s.Points[i].Y)+" "+s.Name))
 		}
 	}
 }
 
-// shortTime is a time of the statistics, short.
+// statisticsTime parses a time of the statistics.
+func statisticsTime(x string) (time.Time, error) {
+	return time.Parse("2006-01-02 15:04:05.000000000 +0000 UTC", x)
+}
+
+// shortTime is a short form of a time of the statistics.
 func shortTime(x string) string {
-	const form = "2006-01-02 15:04:05.000000000 +0000 UTC"
-	t, err := time.Parse(form, x)
+	t, err := statisticsTime(x)
 	if err != nil {
 		return x
 	}
-	return t.Format("02 Jan 15:04")
+	return t.Format("2 Jan 15:04")
+}
+
+// labelledTime is the rest of a tag and its text: a time that the script converts to the
+// chosen time zone.
+func labelledTime(x string) string {
+	t, err := statisticsTime(x)
+	if err != nil {
+		return ">" + escapeHTML(x)
+	}
+	return fmt.Sprintf(` data-instant="%d">%s`, t.UnixMilli(), shortTime(x))
 }

@@ -1,8 +1,8 @@
-// Package ui is the web page of the stand-in: what happened to each message and
-// run, why something waits, and buttons that move time, restart, resume and break
-// things.
+// Package ui is the web page of the stand-in. It shows what happened to each message
+// and run and why something waits, and has buttons to move the clock, to restart and
+// resume, and to inject faults.
 //
-//	page, err := ui.New(server) // any handler of the control API
+//	page := ui.New(server) // any handler of the control API
 //	http.Handle("/_understudy/", page)
 //
 // # A view
@@ -10,18 +10,17 @@
 //	GET /_understudy/ui/messages ── view.go: the table of views ── message.go: asks the API ── templates/messages.html
 //	POST /_understudy/ui/do/message.cancel ── action.go: the table of buttons ── asks the API ── back to the view
 //
-// It is a client of the control API like any other: it knows neither the engine
-// nor the server, and shows JSON. Operations of the interface itself it reaches
-// through /_understudy/as/ACCOUNT, so that it needs no credentials.
+// The page is a client of the control API like any other: it imports neither the engine
+// nor the server, and displays JSON. It calls operations of the interface through
+// /_understudy/as/ACCOUNT, so that it needs no credentials.
 //
-// Views are plain HTML with links and forms, and work without scripts. With them,
-// app.js follows the overview of the account (server-sent events), and htmx
-// fetches the view anew and changes what has changed. Nothing of it comes from
-// another host, and nothing inline is run: the content security policy forbids
-// both. Whatever is shown goes through html/template.
+// Views are plain HTML with links and forms, and work without scripts. With scripts,
+// app.js follows the overview of the account (server-sent events), and htmx fetches
+// the view again and updates the parts that differ. The content security policy
+// forbids other hosts and inline scripts. html/template escapes all data.
 //
-// static/htmx.min.js is htmx 4.0.1 as it is published (Zero-Clause BSD); a newer one
-// takes its place as a file.
+// static/htmx.min.js is the unmodified htmx 4.0.1 (Zero-Clause BSD). To update it,
+// replace the file.
 //
-// It keeps nothing: what a reload loses, the API does not know.
+// The server keeps no state for the page.
 package ui

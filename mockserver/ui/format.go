@@ -2,6 +2,7 @@ package ui
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/base64"
 	"encoding/hex"
 	"encoding/json"
@@ -15,30 +16,48 @@ import (
 	"strings"
 	"time"
 
+	"github.com/understudy-mock/understudy/mockserver/encoded"
 	"github.com/understudy-mock/understudy/spec/route"
 )
 
-// templateFunctions are what templates may call.
+// templateFunctions are the functions of the templates.
 var templateFunctions = template.FuncMap{
-	"between": spanBetween,
-	"bytes":   sizeText,
-	"count":   groupedNumber,
-	"cut":     cutText,
-	"dict":    dictOf,
-	"headers": listedHeaders,
-	"json":    asJSON,
-	"lower":   strings.ToLower,
-	"later":   isLater,
-	"list":    func(items ...string) []string { return items },
-	"match":   func(text, pattern string) (bool, error) { return regexp.MatchString(pattern, text) },
-	"ms":      durationText,
-	"quoted":  shellQuoted,
-	"route":   routeOf,
-	"round":   math.Round,
-	"shape":   stateShape,
-	"show":    showBody,
-	"took":    tookText,
-	"tries":   triesText,
+	"between":    spanBetween,
+	"idparts":    splitID,
+	"plain":      plainURL,
+	"reason":     withoutSubject,
+	"resumes":    canResume,
+	"brief":      briefReason,
+	"answerless": answerlessReason,
+	"bytes":      sizeText,
+	"chain":      chainOf,
+	"columns":    func(list string) []column { return listColumns[list] },
+	"count":      groupedNumber,
+	"cut":        cutText,
+	"dict":       dictOf,
+	"field":      fieldName,
+	"headers":    listedHeaders,
+	"icon":       iconDrawing,
+	"instants":   withInstants,
+	"json":       asJSON,
+	"lower":      strings.ToLower,
+	"later":      isLater,
+	"link":       linkAddress,
+	"parts":      inParts,
+	"list":       func(items ...string) []string { return items },
+	"match":      func(text, pattern string) (bool, error) { return regexp.MatchString(pattern, text) },
+	"members":    ruleFields,
+	"ms":         durationText,
+	"quoted":     shellQuoted,
+	"route":      routeOf,
+	"round":      math.Round,
+	"ruleform":   formOfRule,
+	"seconds":    secondsText,
+	"shape":      stateTone,
+	"show":       showBody,
+	"static":     staticAddress,
+	"took":       tookText,
+	"tries":      triesText,
 }
 
 // routeOf is the path of an operation, for the commands that the page suggests.
@@ -50,7 +69,7 @@ func routeOf(operationID string, values ...string) (string, error) {
 	return r.Path(values...), nil
 }
 
-// readNumber reads what JSON or Go gives.
+// readNumber reads a number that was decoded from JSON or set in Go.
 func readNumber(v any) (float64, bool) {
 	switch v := v.(type) {
 	case float64:
@@ -63,10 +82,23 @@ func readNumber(v any) (float64, bool) {
 	return 0, false
 }
 
-// instantForm is how an instant in UTC is written for machines.
-const instantForm = "2006-01-02T15:04:05.000Z"
+// Layouts of times in UTC: for machines, for people, and for people with milliseconds.
+const (
+	instantForm = "2006-01-02T15:04:05.000Z"
+	clockForm   = "2 Jan 2006 15:04:05 UTC"
+	fullForm    = "2 Jan 2006 15:04:05.000 UTC"
+)
 
-// stampedTime is an instant in Unix ms, with how far it is from now.
+// utcText formats a time in Unix ms with its zone; "" for 0.
+func utcText(ms int64) string {
+	if ms == 0 {
+		return ""
+	}
+	return time.UnixMilli(ms).UTC().Format(fullForm)
+}
+
+// stampedTime is an element with a time in Unix ms and its distance from now; kind is
+// clock or real.
 func stampedTime(v any, now int64, kind string) template.HTML {
 	n, ok := readNumber(v)
 	if !ok || n == 0 {
@@ -85,7 +117,7 @@ func stampedTime(v any, now int64, kind string) template.HTML {
 		full, full, map[string]string{"clock": "on the clock of the account", "real": "real time"}[kind], at.Format(form), int64(n), kind, timeAway(int64(n)-now)))
 }
 
-// timeAway is how far something is from now, in ms.
+// timeAway describes a distance from now in ms, such as "in 5 s" or "5 s ago".
 func timeAway(d int64) string {
 	switch {
 	case d > 0:
@@ -96,10 +128,22 @@ func timeAway(d int64) string {
 	return durationText(-d) + " ago"
 }
 
-// maxDuration is the longest span that Go has, in ms: 292 years.
+// shortAway is timeAway with only the largest unit, for columns.
+func shortAway(d int64) string {
+	words := strings.Fields(timeAway(d))
+	switch n := len(words); {
+	case d > 0 && n > 3: // in 1 h 5 m
+		words = words[:3]
+	case n > 3: // 1 h 5 m ago
+		words = append(words[:2], words[n-1])
+	}
+	return strings.Join(words, " ")
+}
+
+// maxDuration is the largest time.Duration, in ms: 292 years.
 const maxDuration = float64(math.MaxInt64 / int64(time.Millisecond))
 
-// durationText is a span of ms in its two largest units.
+// durationText formats a duration in ms with its two largest units.
 func durationText(v any) string {
 	n, _ := readNumber(v)
 	d := time.Duration(min(n, maxDuration)) * time.Millisecond
@@ -118,6 +162,15 @@ func durationText(v any) string {
 	return unitPair(int(d/(24*time.Hour)), "d", int(d%(24*time.Hour)/time.Hour), "h")
 }
 
+// secondsText formats a whole number of seconds, such as the period of a rate.
+func secondsText(v any) string {
+	n, _ := readNumber(v)
+	if n < 60 {
+		return groupedNumber(v) + " s"
+	}
+	return durationText(n * 1000)
+}
+
 func unitPair(large int, unit string, small int, smaller string) string {
 	text := strconv.Itoa(large) + " " + unit
 	if small > 0 {
@@ -126,7 +179,7 @@ func unitPair(large int, unit string, small int, smaller string) string {
 	return text
 }
 
-// spanBetween is the span from one instant to another in Unix ms, nothing without both.
+// spanBetween is the duration between two times in Unix ms; "" if the second is missing.
 func spanBetween(from, to any) string {
 	a, _ := readNumber(from)
 	b, ok := readNumber(to)
@@ -136,21 +189,21 @@ func spanBetween(from, to any) string {
 	return durationText(b - a)
 }
 
-// isLater reports whether an instant lies behind another.
+// isLater reports whether the number a is greater than b.
 func isLater(a, b any) bool {
 	x, _ := readNumber(a)
 	y, _ := readNumber(b)
 	return x > y
 }
 
-// triesText says how many attempts a message has had, and how many it may have.
+// triesText is the number of attempts of a message, and their maximum.
 func triesText(row doc) string {
 	had, _ := readNumber(row["attempts"])
 	most, _ := readNumber(row["maxRetries"])
 	return fmt.Sprintf("%d of %d", int(had), int(most)+1)
 }
 
-// tookText is a duration in ms with a part of one.
+// tookText is a duration in ms, with decimals below 10 ms.
 func tookText(ms float64) string {
 	if ms < 10 {
 		return strconv.FormatFloat(ms, 'f', 2, 64) + " ms"
@@ -158,7 +211,7 @@ func tookText(ms float64) string {
 	return durationText(ms)
 }
 
-// groupedNumber is a number with its thousands apart.
+// groupedNumber formats a number with separators between thousands.
 func groupedNumber(v any) string {
 	n, _ := readNumber(v)
 	text := strconv.FormatFloat(n, 'f', -1, 64)
@@ -185,34 +238,36 @@ func sizeText(v any) string {
 	return strconv.Itoa(int(n)) + " B"
 }
 
-// stateShape is which of a few colours a state, or an HTTP status, has.
-func stateShape(v any) string {
+// stateTones are the colours of states and activities, by the names that lists, timelines,
+// waterfalls and charts use.
+var stateTones = map[string]string{
+	"DELIVERED": "good", "RUN_SUCCESS": "good", "CALLBACK_SUCCESS": "good", "SUCCESS": "good", "STEP_SUCCESS": "good", "delivered": "good", "success": "good", "serving": "good",
+	"FAILED": "bad", "RUN_FAILED": "bad", "CALLBACK_FAIL": "bad", "FAIL": "bad", "STEP_FAILED": "bad", "failed": "bad", "no answer": "bad", "refused": "bad",
+	"RETRY": "warn", "ERROR": "warn", "STEP_RETRY": "warn", "CANCEL_REQUESTED": "warn", "retrying": "warn", "retried": "warn", "paused": "warn", "leaving": "warn",
+	"ACTIVE": "busy", "RUN_STARTED": "busy", "STEP_PROGRESS": "busy", "IN_PROGRESS": "busy", "CALLBACK_INPROGRESS": "busy", "running": "busy", "started": "busy", "in flight": "busy", "in progress": "busy",
+	"CREATED": "idle", "created": "idle", "sleeping": "idle", "delayed": "idle", "held": "idle",
+	"WAITER_ADDED": "wait", "INVOKED": "wait", "waiting": "wait",
+}
+
+// stateTone is the colour of a state or of an HTTP status; "gone" for others.
+func stateTone(v any) string {
 	if n, ok := readNumber(v); ok {
 		switch {
 		case n >= 200 && n < 300:
 			return "good"
-		case n == 0:
-			return "bad"
-		case n < 400:
-			return "soft"
+		case n != 0 && n < 400:
+			return "gone"
 		}
 		return "bad"
 	}
 	text, _ := v.(string)
-	switch text {
-	case "DELIVERED", "RUN_SUCCESS", "CALLBACK_SUCCESS", "SUCCESS", "STEP_SUCCESS":
-		return "good"
-	case "FAILED", "RUN_FAILED", "CALLBACK_FAIL", "FAIL", "STEP_FAILED":
-		return "bad"
-	case "RETRY", "ERROR", "STEP_RETRY", "CANCEL_REQUESTED":
-		return "warn"
-	case "ACTIVE", "RUN_STARTED", "STEP_PROGRESS", "IN_PROGRESS", "CALLBACK_INPROGRESS":
-		return "busy"
+	if n, err := strconv.Atoi(text); err == nil {
+		return stateTone(n)
 	}
-	return "soft"
+	return cmp.Or(stateTones[text], "gone")
 }
 
-// dictOf makes a map of pairs, for templates that take several values.
+// dictOf makes a map of names and values, for templates with several arguments.
 func dictOf(pairs ...any) doc {
 	d := doc{}
 	for i := 0; i+1 < len(pairs); i += 2 {
@@ -225,15 +280,15 @@ func dictOf(pairs ...any) doc {
 // field is a header line.
 type field struct{ Name, Value string }
 
-// fieldsShown is a header, at most so many lines of it.
+// fieldsShown is at most mostFields lines of a header.
 type fieldsShown struct {
 	Fields []field
-	Hidden int
+	Hidden int // number of omitted lines
 }
 
 const mostFields = 100
 
-// listedHeaders lists a header by name, whichever form it has.
+// listedHeaders lists a header by name. It accepts a typed header or decoded JSON.
 func listedHeaders(v any) fieldsShown {
 	var all []field
 	switch h := v.(type) {
@@ -260,7 +315,7 @@ func listedHeaders(v any) fieldsShown {
 	return fieldsShown{all[:min(len(all), mostFields)], max(0, len(all)-mostFields)}
 }
 
-// clipText cuts a text at a whole character.
+// clipText shortens a text to at most most bytes, at a character boundary.
 func clipText(text string, most int) string {
 	if len(text) <= most {
 		return text
@@ -268,25 +323,31 @@ func clipText(text string, most int) string {
 	return strings.ToValidUTF8(text[:most], "") + "…"
 }
 
-// content is a body as it is shown.
+// content is a body prepared for display.
 type content struct {
 	Text   string
-	Kind   string // text, json, binary
-	Size   int
-	Hidden int // bytes that are not shown
+	Kind   string // text, json, binary, dropped
+	Size   int    // bytes of the whole body
+	Hidden int    // bytes that are not shown
+
+	Tree    template.HTML // JSON as foldable lines; "" for other content
+	Folds   bool          // some lines of the tree can be folded
+	Partial bool          // the tree has only some levels of the JSON
+	Decoded *content      // the decoded text, if it is base64
+	Link    string        // address of the whole body in parts
 }
 
-// mostContent is how much of a body is shown, in bytes.
+// mostContent is the maximum size of the shown part of a body, in bytes.
 const mostContent = 16 << 10
 
-// showBody prepares a body, given as text or as base64, and how long the whole of it
-// is where this is its beginning.
+// showBody prepares a body for display. It is given as text or as base64; whole is the
+// size of the whole body if this is only its start.
 func showBody(text, encoded any, whole ...any) content {
 	c := bodyBeginning(text, encoded)
 	if len(whole) > 0 {
 		if n, ok := readNumber(whole[0]); ok && int(n) > c.Size {
 			if c.Size == 0 {
-				return content{fmt.Sprintf("dropped to make room: %d bytes; --memory keeps more", int(n)), "dropped", int(n), 0}
+				return content{Text: fmt.Sprintf("dropped to make room: %d bytes; --memory keeps more", int(n)), Kind: "dropped", Size: int(n)}
 			}
 			c.Hidden, c.Size = c.Hidden+int(n)-c.Size, int(n)
 		}
@@ -294,9 +355,9 @@ func showBody(text, encoded any, whole ...any) content {
 	return c
 }
 
-// bodyBeginning is what a page shows of a body: JSON with indentation, text as it
-// is, bytes as a dump. A long text is cut before it is looked at, so that a page
-// costs the same whatever the body.
+// bodyBeginning prepares the start of a body: JSON as a tree, text unchanged, bytes as
+// a hex dump. A long text is cut before it is parsed, so that the cost of a page does
+// not depend on the size of the body.
 func bodyBeginning(text, encoded any) content {
 	plain, _ := text.(string)
 	if b64, _ := encoded.(string); b64 != "" {
@@ -305,18 +366,36 @@ func bodyBeginning(text, encoded any) content {
 			raw = []byte(b64)
 		}
 		const most = 512
-		return content{hex.Dump(raw[:min(len(raw), most)]), "binary", len(raw), max(0, len(raw)-most)}
+		return content{Text: hex.Dump(raw[:min(len(raw), most)]), Kind: "binary", Size: len(raw), Hidden: max(0, len(raw)-most)}
 	}
-	c := content{plain, "text", len(plain), 0}
 	if len(plain) > mostContent {
-		c.Text, c.Hidden = strings.ToValidUTF8(plain[:mostContent], ""), len(plain)-mostContent
-	} else if p := prettyJSON(plain); p != plain {
-		c.Text, c.Kind = p, "json"
+		return content{Text: strings.ToValidUTF8(plain[:mostContent], ""), Kind: "text", Size: len(plain), Hidden: len(plain) - mostContent}
+	}
+	return readableContent(plain)
+}
+
+// readableContent prepares a whole text: JSON as foldable lines, and base64 also decoded.
+func readableContent(plain string) content {
+	c := content{Text: plain, Kind: "text", Size: len(plain)}
+	trimmed := strings.TrimSpace(plain)
+	if trimmed == "" {
+		return c
+	}
+	if strings.ContainsRune("{[\"", rune(trimmed[0])) {
+		if n, err := parseJSON(trimmed); err == nil {
+			c.Tree, c.Kind, c.Folds = jsonLines(&n), "json", len(n.children) > 0
+			return c
+		}
+		c.Text = prettyJSON(plain)
+	}
+	if held, ok := encoded.Decode(trimmed); ok {
+		inner := readableContent(held)
+		c.Decoded = &inner
 	}
 	return c
 }
 
-// prettyJSON is JSON with indentation; anything else stays.
+// prettyJSON indents JSON objects and arrays; it returns other texts unchanged.
 func prettyJSON(text string) string {
 	trimmed := strings.TrimSpace(text)
 	if trimmed == "" || trimmed[0] != '{' && trimmed[0] != '[' {

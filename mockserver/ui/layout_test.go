@@ -10,11 +10,13 @@ import (
 	"testing"
 	"time"
 
+	"github.com/chromedp/chromedp"
+
 	"github.com/understudy-mock/understudy/internal/programs"
 	"github.com/understudy-mock/understudy/mockserver"
 )
 
-// busy is an account in which something has happened everywhere.
+// busy is a server whose account has entries in every view.
 func busy(t testing.TB) *mockserver.TestServer {
 	t.Helper()
 	u := mockserver.RunT(t, mockserver.Config{Start: time.Date(2026, time.March, 2, 9, 0, 0, 0, time.UTC)})
@@ -60,7 +62,7 @@ func account(t testing.TB, u *mockserver.TestServer) string {
 	return o.Account
 }
 
-// addresses are all that the page has, with an account that is busy.
+// addresses are the addresses of all views for the account of busy, by name.
 func addresses(t testing.TB, u *mockserver.TestServer) map[string]string {
 	t.Helper()
 	var list struct {
@@ -72,7 +74,12 @@ func addresses(t testing.TB, u *mockserver.TestServer) map[string]string {
 			t.Fatal(err)
 		}
 	}
-	retried := ""
+	retried, answered := "", ""
+	for _, m := range list.Messages {
+		if strings.HasSuffix(m.URL, "app.test/order") {
+			answered = m.MessageID // a message with a callback
+		}
+	}
 	for _, m := range list.Messages {
 		if strings.HasPrefix(m.URL, "https://down.test") {
 			retried = m.MessageID
@@ -80,49 +87,112 @@ func addresses(t testing.TB, u *mockserver.TestServer) map[string]string {
 		}
 	}
 	return map[string]string{
-		"now": "", "messages": "ui/messages", "message": "ui/messages/" + retried, "runs": "ui/runs", "run": "ui/runs/wfr_order-1",
+		"now": "", "messages": "ui/messages", "message": "ui/messages/" + retried, "message-with-callback": "ui/messages/" + answered, "runs": "ui/runs", "run": "ui/runs/wfr_order-1",
 		"dlq": "ui/dlq", "dlq-entry": "ui/dlq/" + list.Entries[0].DlqID, "flow": "ui/flow", "groups": "ui/groups", "queues": "ui/queues",
 		"schedules": "ui/schedules", "statistics": "ui/statistics?period=3h", "indexes": "ui/indexes", "limits": "ui/limits",
-		"requests": "ui/requests", "stubs": "ui/stubs", "nothing": "ui/nothing",
+		"requests": "ui/requests", "stubs": "ui/stubs", "body": "ui/body/messages/" + retried, "search": "ui/search?q=order", "nothing": "ui/nothing",
+		"nothing-found": "ui/search?q=no-such-word", "ask": "ui/ask/reset?back=/_understudy/", "compare-attempts": "ui/compare/" + retried + "?first=1&second=3", "compare-runs": "ui/compare/wfr_order-1?with=wfr_order-2",
 	}
 }
 
-// sizes are those that the page is looked at in: a telephone, a notebook, a wide screen.
+// sizes are the tested screens: a phone, a laptop, a wide screen.
 var sizes = []struct {
 	name          string
 	width, height int64
-}{{"360", 360, 740}, {"1280", 1280, 900}, {"1920", 1920, 1080}}
+}{{"390", 390, 844}, {"1280", 1280, 900}, {"1920", 1920, 1080}}
 
-// TestLayout looks at each view in each size and theme: nothing is wider than the
-// screen, the axe finds no serious fault, and there is a picture.
+var themes = []string{"light", "dark"}
+
+// TestLayout checks each view in each size and theme: nothing is wider than the screen, and
+// axe-core finds no serious problem, also with all forms and menus open. It takes pictures if
+// SHOTS names a folder.
 func TestLayout(t *testing.T) {
 	t.Parallel()
 	axe := axeSource(t)
 	u := busy(t)
 	b := look(t, u, "")
-	for name, path := range addresses(t, u) {
+	views := addresses(t, u)
+	views["fleet"] = "ui/fleet"
+	alone, together := b.url, fleetServer(t, u).URL
+	for name, path := range views {
+		b.url = map[bool]string{true: together, false: alone}[name == "fleet"]
 		b.visit(path)
 		for _, size := range sizes {
 			b.size(size.width, size.height)
-			if width := ask[int64](b, `document.documentElement.scrollWidth`); width > size.width {
-				t.Errorf("%s is %d wide on a screen of %d", name, width, size.width)
+			if over := ask[string](b, ticksOver); over != "" {
+				t.Errorf("%s, %s: times of the axis overlap: %s", name, size.name, over)
 			}
-			for _, theme := range []string{"light", "dark"} {
+			if small := ask[string](b, smallTexts); small != "" {
+				t.Errorf("%s, %s: texts of pictures are smaller than 11 px: %s", name, size.name, small)
+			}
+			if width := ask[int64](b, `document.documentElement.scrollWidth`); width > size.width {
+				t.Errorf("%s is %d px wide on a screen of %d px", name, width, size.width)
+			}
+			for _, theme := range themes {
 				b.theme(theme)
 				b.shoot(name + "-" + size.name + "-" + theme)
-				if size.name == "1920" {
-					continue // as the notebook, for an axe
-				}
+			}
+			b.do("open forms and menus", evaluate(`document.querySelectorAll("details:not([open])").forEach((d) => { d.open = true; d.dataset.opened = "yes"; })`))
+			if width := ask[int64](b, `document.documentElement.scrollWidth`); width > size.width {
+				t.Errorf("%s with open forms is %d px wide on a screen of %d px", name, width, size.width)
+			}
+			for _, theme := range themes {
+				b.theme(theme)
 				for _, fault := range judged(b, axe) {
 					t.Errorf("%s in %s, %s: %s", name, size.name, theme, fault)
 				}
 			}
+			b.do("close them", evaluate(`document.querySelectorAll("[data-opened]").forEach((d) => { d.open = false; })`))
 		}
 		b.theme("light")
 	}
 }
 
-// judged are the serious faults that the axe finds.
+// ticksOver lists the times of a waterfall's axis that overlap.
+const ticksOver = `(() => {
+	const texts = [...document.querySelectorAll("svg.ticks text")].filter((x) => x.checkVisibility({ visibilityProperty: true })).map((x) => [x.textContent, x.getBoundingClientRect()]);
+	texts.sort((a, b) => a[1].left - b[1].left);
+	return texts.filter(([, r], i) => i > 0 && r.left < texts[i - 1][1].right + 4).map(([x]) => x).join(", ");
+})()`
+
+// smallTexts lists the texts of pictures that are scaled down too far.
+const smallTexts = `[...document.querySelectorAll("svg text")].filter((x) => x.checkVisibility() && 11 * x.getScreenCTM().a < 10.9).map((x) => x.textContent).join(", ")`
+
+// TestIdsStayWhereTheyAre checks that an id is unique in each view, and at the same depth in
+// all views: a merge of two views moves elements by their ids, and hangs if an element would
+// be moved into itself.
+func TestIdsStayWhereTheyAre(t *testing.T) {
+	t.Parallel()
+	u := busy(t)
+	type place struct {
+		depth int
+		view  string
+	}
+	known := map[string]place{}
+	for name, path := range addresses(t, u) {
+		once := map[string]bool{}
+		for _, one := range read(t, u, path).all("", "") {
+			id := one.is("id")
+			if id == "" {
+				continue
+			}
+			if once[id] {
+				t.Errorf("%s: the id %s occurs twice", name, id)
+			}
+			once[id] = true
+			depth := 0
+			for range one.Ancestors() {
+				depth++
+			}
+			if other, ok := known[id]; ok && other.depth != depth {
+				t.Errorf("the id %s is at depth %d in %s and at depth %d in %s", id, depth, name, other.depth, other.view)
+			}
+			known[id] = place{depth, name}
+		}
+	}
+}
+
+// judged returns the serious problems that axe-core finds.
 func judged(b *tab, axe string) []string {
 	b.t.Helper()
 	if !ask[bool](b, `typeof axe === "object"`) {
@@ -133,7 +203,7 @@ func judged(b *tab, axe string) []string {
 		.flatMap((v) => v.nodes.map((n) => v.id + ": " + n.target.join(" ") + ": " + n.failureSummary.replace(/\s+/g, " ") + " " + n.html.slice(0, 200))))`)
 }
 
-// axeSource is the text of the axe, from its published package.
+// axeSource is the source of axe-core, from its published package.
 func axeSource(t *testing.T) string {
 	t.Helper()
 	const dir = "testdata/axe"
@@ -155,7 +225,7 @@ func axeSource(t *testing.T) string {
 	return string(text)
 }
 
-// request calls the server and returns what it answers, whatever the status.
+// request calls the server and returns the body of the answer for any status.
 func request(t testing.TB, u *mockserver.TestServer, method, path, body string, header ...string) string {
 	t.Helper()
 	r, err := http.NewRequestWithContext(t.Context(), method, u.URL()+path, strings.NewReader(body))
@@ -171,7 +241,7 @@ func request(t testing.TB, u *mockserver.TestServer, method, path, body string, 
 	return text(t, r)
 }
 
-// TestScreenshot makes the picture of the README, which make screenshot keeps.
+// TestScreenshot takes the picture of the README, which make screenshot saves.
 func TestScreenshot(t *testing.T) {
 	t.Parallel()
 	u := mockserver.RunT(t, mockserver.Config{Start: time.Date(2026, time.March, 2, 9, 0, 0, 0, time.UTC)})
@@ -182,13 +252,29 @@ func TestScreenshot(t *testing.T) {
 	w.send(http.MethodPost, "/v2/notify/paid-wfr_order-7", map[string]bool{"paid": true})
 	u.Advance(time.Minute)
 	b := look(t, u, "ui/runs/wfr_order-7")
-	b.size(1180, 720)
+	b.do("be as wide as a README shows it, and sharp", chromedp.EmulateViewport(1000, 685, chromedp.EmulateScale(1.5)))
 	b.state("RUN_FAILED")
 	b.shoot("page")
 	if readme, err := os.ReadFile("../../README.md"); err != nil || !strings.Contains(string(readme), "docs/page.png") {
 		t.Errorf("the README does not show docs/page.png: %v", err)
 	}
 	if picture, err := os.Stat("../../docs/page.png"); err != nil || picture.Size() < 10_000 {
-		t.Errorf("docs/page.png: %v; make screenshot makes it", err)
+		t.Errorf("docs/page.png: %v; run make screenshot", err)
+	}
+}
+
+// TestTimesOfTheAxisStayApart zooms into a run with long texts for times, at many widths.
+func TestTimesOfTheAxisStayApart(t *testing.T) {
+	t.Parallel()
+	b := look(t, busy(t), "")
+	for _, zoom := range []string{"", "?zoom=0.1234-0.1321&folds=off", "?zoom=0.5123-0.5125", "?zoom=0.9831-0.98331&folds=off"} {
+		b.visit("ui/runs/wfr_order-1" + zoom)
+		for _, width := range []int64{390, 560, 800, 1280, 1700, 1920} {
+			b.size(width, 900)
+			b.holds("the axis is spaced", `new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(() => done(true))))`)
+			if over := ask[string](b, ticksOver); over != "" {
+				t.Errorf("%s at %d px: times of the axis overlap: %s", zoom, width, over)
+			}
+		}
 	}
 }

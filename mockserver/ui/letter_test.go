@@ -11,8 +11,8 @@ import (
 	"github.com/understudy-mock/understudy/mockserver"
 )
 
-// TestMessageStatements compares what the page says of messages in every state with
-// the log of the interface.
+// TestMessageStatements compares the page for messages in every state with the log of
+// the interface.
 func TestMessageStatements(t *testing.T) {
 	t.Parallel()
 	u := mockserver.RunT(t, mockserver.Config{Start: time.Date(2026, time.March, 2, 9, 0, 0, 0, time.UTC)})
@@ -88,7 +88,7 @@ func TestMessageStatements(t *testing.T) {
 	}
 }
 
-// cutBefore is what comes before a word.
+// cutBefore is the text before a word.
 func cutBefore(text, word string) string {
 	before, _, _ := strings.Cut(text, word)
 	return before

@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/understudy-mock/understudy/spec/mask"
 	"github.com/understudy-mock/understudy/spec/route"
@@ -20,28 +21,37 @@ func dlqView(v *visit) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	var messages struct{ All int }
-	err = v.get(&messages, "dlq", url.Values{"count": {"1"}, "source": {"message"}})
-	d["messages"] = messages.All
-	return d, err
+	for member, source := range map[string]string{"messages": "message", "runs": "workflow"} {
+		var counted struct{ All int }
+		if err := v.get(&counted, "dlq", url.Values{"count": {"1"}, "source": {source}}); err != nil {
+			return nil, err
+		}
+		d[member] = counted.All
+	}
+	return d, nil
 }
 
-// kept is a DLQ entry, and why it is one.
+// kept is a DLQ entry, and the reasons for it.
 type kept struct {
 	Entry   doc
 	Reasons []doc
+	Failure doc
+	Lineage []doc
 }
 
-// dlqEntry joins the entry of the interface with why it is there.
+// dlqEntry combines the entry of the interface with the explanation of the control API.
 func dlqEntry(v *visit, id string) (any, error) {
 	var e kept
 	if err := v.get(&e.Entry, v.as(route.GetDLQMessage, id), nil); err != nil {
 		return nil, err
 	}
+	if label, _ := e.Entry["label"].(string); label != "" {
+		e.Entry["labels"] = []string{label}
+	}
 	return &e, v.get(&e, "explain/"+url.PathEscape(id), nil)
 }
 
-// flowKeys shows beside the keys what the account as a whole may do at once.
+// flowKeys loads the flow-control keys and the global parallelism of the account.
 func flowKeys(v *visit) (any, error) {
 	var d, whole doc
 	if err := v.get(&d, "flow", url.Values{"key": {strings.TrimSpace(v.query.Get("key"))}}); err != nil {
@@ -64,7 +74,7 @@ func queuesView(v *visit) (any, error) {
 	return list, err
 }
 
-// putQueue makes a queue or sets its parallelism.
+// putQueue creates a queue or sets its parallelism.
 func putQueue(v *visit, f form) error {
 	n, err := strconv.Atoi(cmp.Or(f.Get("parallelism"), "1"))
 	if err != nil {
@@ -73,14 +83,61 @@ func putQueue(v *visit, f form) error {
 	return v.do(nil, request{method: http.MethodPost, path: v.as(route.UpsertQueue), body: doc{"queueName": f.Get("name"), "parallelism": n}})
 }
 
-func schedulesView(v *visit) (any, error) {
-	var d doc
-	err := v.get(&d, "schedules", nil)
-	return d["schedules"], err
+// schedule is a schedule with its next times.
+type schedule struct {
+	ScheduleID, Cron, Words, TimeZone, Destination string
+	IsPaused                                       bool
+	NextTimes                                      []int64 // Unix ms
+	LastScheduleTime                               int64
+	LastScheduleStates                             map[string]string
 }
 
-// putSchedule keeps the query of the destination out of the path, where it would be
-// escaped.
+// nextShown is how many of the next times are shown.
+const nextShown = 3
+
+// Next returns the next times, with their texts in the zone of the schedule.
+func (s *schedule) Next() (list []zonedTime) {
+	zone, err := time.LoadLocation(s.TimeZone)
+	if err != nil {
+		zone = time.UTC
+	}
+	for _, ms := range s.NextTimes[:min(len(s.NextTimes), nextShown)] {
+		list = append(list, zonedTime{ms, time.UnixMilli(ms).In(zone).Format("Mon 2 Jan 2006 15:04 MST")})
+	}
+	return list
+}
+
+// zonedTime is a time, and its text in a time zone.
+type zonedTime struct {
+	At    int64 // Unix ms
+	There string
+}
+
+func schedulesView(v *visit) (any, error) {
+	var d struct{ Schedules []schedule }
+	err := v.get(&d, "schedules", nil)
+	return d.Schedules, err
+}
+
+// runSchedule publishes now, and redirects to the message, or to the messages of the schedule.
+func runSchedule(v *visit, f form) error {
+	if f.Get("id") == "" {
+		return fmt.Errorf("id is missing")
+	}
+	var run struct{ MessageIDs []string }
+	if err := v.do(&run, request{method: http.MethodPost, path: "schedules/" + url.PathEscape(f.Get("id")) + "/run"}); err != nil {
+		return err
+	}
+	at := &frame{Account: v.account, query: v.query}
+	f.Set("then", at.Link("messages", "scheduleId", f.Get("id")))
+	if len(run.MessageIDs) == 1 {
+		f.Set("then", at.Of("messages", run.MessageIDs[0]))
+	}
+	return nil
+}
+
+// putSchedule creates or replaces a schedule. It sends the query of the destination as the
+// query of the call, because it would be escaped in the path.
 func putSchedule(v *visit, f form) error {
 	options := http.Header{"Cron": {f.Get("cron")}}
 	if id := f.Get("id"); id != "" {
@@ -122,7 +179,8 @@ func limitsView(v *visit) (any, error) {
 
 // called is a request in the journal.
 type called struct {
-	At          int64 // Unix ms of the wall
+	Position    int
+	At          int64 // Unix ms of the wall clock
 	OperationID string
 	Method      string
 	Path        string
@@ -131,7 +189,7 @@ type called struct {
 	Problems    []string
 }
 
-// Warnings are what the answer warns of, such as an option that nobody knows.
+// Warnings returns the warnings of the answer, such as for an unknown option.
 func (c *called) Warnings() (list []string) {
 	for _, name := range slices.Sorted(maps.Keys(c.Response.Headers)) {
 		if strings.HasSuffix(name, "-Warning") {
@@ -141,7 +199,18 @@ func (c *called) Warnings() (list []string) {
 	return list
 }
 
-// requestsView shows the latest of those that were refused, then of the others.
+// Help is the address of the documentation that explains the error or the
+// warning of the answer; "" when there is none.
+func (c *called) Help() string {
+	for _, link := range c.Response.Headers["Link"] {
+		if to, ok := strings.CutSuffix(link, `>; rel="help"`); ok && strings.HasPrefix(to, "<"+controlRoot+"docs/") {
+			return to[1:]
+		}
+	}
+	return ""
+}
+
+// requestsView loads the latest refused requests and the latest others.
 func requestsView(v *visit) (any, error) {
 	query := url.Values{"limit": {rowsShown}, "maxBody": {mostBody}}
 	for _, name := range []string{"operationId", "status", "path"} {
@@ -165,8 +234,8 @@ func requestsView(v *visit) (any, error) {
 	return out, nil
 }
 
-// stubsView hides credentials itself: the control API answers stubs whole, so that
-// they can be written back.
+// stubsView masks credentials itself: the control API returns stubs, faults and rewrites
+// unmasked, so that clients can write them back.
 func stubsView(v *visit) (any, error) {
 	d := doc{}
 	for _, name := range []string{"stubs", "faults"} {
@@ -189,7 +258,7 @@ func stubsView(v *visit) (any, error) {
 	return d, err
 }
 
-// changed puts a changed list of rules into force.
+// changed replaces a list of rules by the result of change.
 func (v *visit) changed(list string, change func([]json.RawMessage) ([]json.RawMessage, error)) error {
 	var rules []json.RawMessage
 	if err := v.get(&rules, list, nil); err != nil {
@@ -205,13 +274,12 @@ func (v *visit) changed(list string, change func([]json.RawMessage) ([]json.RawM
 	return v.do(nil, request{method: http.MethodPut, path: list, body: rules})
 }
 
-// removeRule switches off the rule that a button stands beside; if the rules have
-// changed meanwhile, nothing happens.
+// removeRule removes the rule of a button. It fails if the rule has changed meanwhile.
 func removeRule(list string) func(*visit, form) error {
 	return func(v *visit, f form) error {
 		return v.changed(list, func(rules []json.RawMessage) ([]json.RawMessage, error) {
 			for i, rule := range rules {
-				if string(mask.JSON(rule)) == f.Get("rule") { // as the page shows it
+				if string(mask.JSON(rule)) == f.Get("rule") { // the page shows masked rules
 					return slices.Delete(rules, i, i+1), nil
 				}
 			}
@@ -220,7 +288,7 @@ func removeRule(list string) func(*visit, form) error {
 	}
 }
 
-// rule makes a rule of the fields of a form. Numbers stay numbers.
+// rule makes a rule from the fields of a form: texts, numbers and flags.
 func (f form) rule(texts, numbers, flags []string) (doc, error) {
 	out := doc{}
 	for _, name := range texts {
@@ -245,7 +313,7 @@ func (f form) rule(texts, numbers, flags []string) (doc, error) {
 	return out, nil
 }
 
-// adding puts a rule before all others.
+// adding adds a rule before all others.
 func (v *visit) adding(list string, rule doc) error {
 	text, err := json.Marshal(rule)
 	if err != nil {
@@ -278,8 +346,7 @@ func addStub(v *visit, f form) error {
 	return v.adding("stubs", stub)
 }
 
-// addFault reads only the fields that rules of this place have; the others would be
-// refused.
+// addFault reads only the fields for the chosen kind of fault: the API refuses others.
 func addFault(v *visit, f form) error {
 	texts, numbers, flags := []string{"on", "url", "delay"}, []string{"times", "probability"}, []string{"drop", "duplicate", "reorder"}
 	if f.Get("on") == "api" {
@@ -298,12 +365,12 @@ func addRewrite(v *visit, f form) error {
 
 func removeRewrite(v *visit, f form) error {
 	return v.rewrite(func(m map[string]string) {
-		maps.DeleteFunc(m, func(from, _ string) bool { return mask.URL(from) == f.Get("from") }) // as the page shows it
+		maps.DeleteFunc(m, func(from, _ string) bool { return mask.URL(from) == f.Get("from") }) // the page shows masked URLs
 	})
 }
 
-// rewrite changes the whole map, since the control API replaces it. Two people who
-// change it at once may lose one of the changes.
+// rewrite reads and replaces all rewrites, because the control API has no other change.
+// Concurrent changes may be lost.
 func (v *visit) rewrite(change func(map[string]string)) error {
 	m := map[string]string{}
 	if err := v.get(&m, "rewrites", nil); err != nil {

@@ -14,10 +14,10 @@ import (
 	"github.com/understudy-mock/understudy/spec/route"
 )
 
-// rowsShown is how many rows a list shows at once.
-const rowsShown = "50"
+// rowsShown is how many rows a page of a list has.
+const rowsShown = "40"
 
-// narrowed is the query of a list: its filters, as the view was asked.
+// narrowed is the query for a list with the named filters of the view's query.
 func (v *visit) narrowed(names ...string) (url.Values, error) {
 	query := url.Values{"count": {rowsShown}}
 	for _, name := range names {
@@ -42,10 +42,10 @@ func (v *visit) narrowed(names ...string) (url.Values, error) {
 	return query, nil
 }
 
-// filterFields are the fields of a list's filter that name a value.
-var filterFields = []string{"cursor", "source", "state", "url", "label", "flowControlKey", "topicName", "queueName", "scheduleId", "workflowRunId"}
+// filterFields are the query fields of a list, without the times from and to.
+var filterFields = []string{"cursor", "sort", "source", "state", "url", "label", "flowControlKey", "topicName", "queueName", "scheduleId", "workflowRunId"}
 
-// list loads a list with its filters.
+// list loads a list with the filters of the view.
 func (v *visit) list(path string) (doc, error) {
 	query, err := v.narrowed(filterFields...)
 	if err != nil {
@@ -56,23 +56,26 @@ func (v *visit) list(path string) (doc, error) {
 }
 
 func nowView(v *visit) (any, error) {
-	var log doc
-	err := v.get(&log, "log", url.Values{"count": {"15"}})
-	return log["events"], err
+	var log, undo doc
+	if err := v.get(&log, "log", url.Values{"count": {"15"}}); err != nil {
+		return nil, err
+	}
+	err := v.get(&undo, "undo", nil)
+	return doc{"events": log["events"], "undo": undo["points"]}, err
 }
 
 func messagesView(v *visit) (any, error) { return v.list("messages") }
 
-// exchange is one half of what went over the wire.
+// exchange is a request or its response.
 type exchange struct {
 	Status     int
 	Headers    map[string][]string
 	Body       string
 	BodyBase64 string
-	BodyBytes  int // of the whole body, 0 when this is it
+	BodyBytes  int // of the whole body; 0 if Body is complete
 }
 
-// attempt is a delivery as the journal has it.
+// attempt is a delivery from the journal.
 type attempt struct {
 	At, RealAt int64 // Unix ms
 	Attempt    int
@@ -94,6 +97,7 @@ type logged struct {
 	Cause            string // the error in words
 	ResponseStatus   int
 	ResponseBody     string
+	ResponseHeaders  map[string][]string
 	NextDeliveryTime int64
 	RetryRule        string
 	DlqID            string
@@ -104,13 +108,46 @@ type moment struct {
 	logged
 	Kind    string   // created, attempt, waits, end
 	Number  int      // of an attempt, from 1
-	Wire    *attempt // nil when the journal has let go of it
+	Wire    *attempt // nil if the journal has dropped it
 	Signed  *signature
-	Ended   int64  // Unix ms, 0 while it is in flight
-	Outcome string // DELIVERED, ERROR, "" in flight
+	Ended   int64  // Unix ms; 0 in flight
+	Outcome string // DELIVERED, ERROR; "" in flight
 }
 
-// letter is a message with all that is known of it.
+// Comparable reports whether the journal has the attempt, or the log its outcome.
+func (m *moment) Comparable() bool { return m.Kind == "attempt" && (m.Wire != nil || m.Outcome != "") }
+
+// answer is the response to an attempt: from the journal or, without the request, from the log.
+func (m *moment) answer() *exchange {
+	if m.Wire != nil {
+		return &m.Wire.Response
+	}
+	return &exchange{Status: m.ResponseStatus, Headers: m.ResponseHeaders, Body: m.ResponseBody}
+}
+
+// Tone is the colour of the moment: that of its outcome, or of the state in which the message
+// ended; "" for others.
+func (m *moment) Tone() string {
+	switch {
+	case m.Kind == "end":
+		return stateTone(m.State)
+	case m.Outcome != "":
+		return stateTone(m.Outcome)
+	}
+	return ""
+}
+
+// canResume reports whether a failure offers to resume a run. The failure callback of a run
+// belongs to the run, but is only a message.
+func canResume(failure doc) bool {
+	can, _ := failure["can"].([]any)
+	return slices.ContainsFunc(can, func(one any) bool {
+		remedy, _ := one.(doc)
+		return remedy["do"] == "resume"
+	})
+}
+
+// letter is the data of the view of a message.
 type letter struct {
 	Message struct {
 		URL, Method      string
@@ -125,24 +162,28 @@ type letter struct {
 	Callbacks  []doc
 	Reasons    []doc
 	DlqID      string
+	Failure    doc
+	Lineage    []doc
 	Timeline   []moment
-	Hidden     int // moments that are not shown
+	Attempts   []int // that can be compared; nil if fewer than two
+	Hidden     int   // number of omitted moments
 	Curl       string
 	Form       *publishForm
-	Waits      bool // it has not ended
+	Waits      bool // the message has not ended
 }
 
-// mostMoments is how long a timeline is.
+// mostMoments is the maximum length of a timeline.
 const mostMoments = 60
 
-// messageView shows the first moment and the latest ones of a long life: what lies
-// between is counted.
+// messageView loads a message. Of a long timeline it keeps the first moment and the
+// latest ones, and counts the others.
 func messageView(v *visit, id string) (any, error) {
 	var l letter
 	if err := v.get(&l, "messages/"+url.PathEscape(id), url.Values{"maxBody": {mostBody}}); err != nil {
 		return nil, err
 	}
 	l.Timeline = timelineOf(l.Events, l.Deliveries)
+	l.Attempts = comparableAttempts(l.Timeline)
 	if n := len(l.Timeline) - mostMoments; n > 0 {
 		l.Timeline, l.Hidden = slices.Concat(l.Timeline[:1], l.Timeline[n+1:]), n
 	}
@@ -153,8 +194,8 @@ func messageView(v *visit, id string) (any, error) {
 	return &l, nil
 }
 
-// timelineOf puts events and deliveries together: an attempt is what lies between
-// ACTIVE and what follows.
+// timelineOf combines events and deliveries: an attempt lasts from the event ACTIVE to
+// the next ERROR or DELIVERED.
 func timelineOf(events []logged, deliveries []attempt) []moment {
 	var line []moment
 	number := 0
@@ -188,7 +229,7 @@ func timelineOf(events []logged, deliveries []attempt) []moment {
 	return line
 }
 
-// signature is the token by which a destination knows that a delivery is genuine.
+// signature is the token with which a destination verifies a delivery.
 type signature struct {
 	Name   string
 	Token  string
@@ -196,7 +237,7 @@ type signature struct {
 	Claims string
 }
 
-// decodeSignature decodes the signature among the headers of a delivery, nil for none.
+// decodeSignature decodes the signature in the headers of a delivery; nil if there is none.
 func decodeSignature(headers map[string][]string) *signature {
 	for name, values := range headers {
 		if !strings.HasSuffix(name, "-Signature") || len(values) == 0 {
@@ -211,7 +252,7 @@ func decodeSignature(headers map[string][]string) *signature {
 	return nil
 }
 
-// decodedPart shows a part of a signature as JSON, or as it is where it is none.
+// decodedPart decodes a part of a signature, and indents JSON; invalid base64 stays unchanged.
 func decodedPart(part string) string {
 	text, err := base64.RawURLEncoding.DecodeString(strings.TrimRight(part, "="))
 	if err != nil {
@@ -220,23 +261,23 @@ func decodedPart(part string) string {
 	return prettyJSON(string(text))
 }
 
-// publishForm is what a message is published with.
+// publishForm is the form to publish a message.
 type publishForm struct {
 	Destination string
 	Method      string
-	Headers     string // a line each
+	Headers     string // one per line
 	Body        string
 	Binary      bool // the body is base64
 }
 
-// mostForm is the largest body that is offered for a change, in bytes. mostBody is
-// how much of a body is asked for, in bytes: a little more, so that it shows.
+// mostForm is the largest body that can be edited on the page, in bytes. mostBody is
+// how much of a body is requested: slightly more, so that a larger body is noticed.
 const (
 	mostForm = 64 << 10
 	mostBody = "65540"
 )
 
-// formOf is the request that published a message.
+// formOf fills the form with the request that published a message.
 func formOf(l *letter, a access) *publishForm {
 	f := &publishForm{Destination: l.Message.URL, Method: l.Message.Method, Body: l.Message.Body}
 	if l.Message.BodyBase64 != "" {
@@ -262,10 +303,10 @@ func formOf(l *letter, a access) *publishForm {
 	return f
 }
 
-// Large reports whether the body is too large to be changed on the page.
+// Large reports whether the body is too large to be edited on the page.
 func (f *publishForm) Large() bool { return len(f.Body) > mostForm }
 
-// curlCommand is the command that publishes the same.
+// curlCommand is the curl command that publishes the same message.
 func curlCommand(a access, f *publishForm) string {
 	var b strings.Builder
 	data := "--data-raw " + shellQuoted(f.Body)
@@ -288,17 +329,21 @@ func curlCommand(a access, f *publishForm) string {
 	return b.String()
 }
 
-// shellQuoted is a text as a shell reads it.
+// shellQuoted quotes a text for a shell.
 func shellQuoted(text string) string { return "'" + strings.ReplaceAll(text, "'", `'\''`) + "'" }
 
-// publishMessage sends a message, by the button, and goes to it.
-func publishMessage(v *visit, f form) error {
+// sendMessage publishes a message or triggers a run, and redirects to it.
+func sendMessage(how route.Route) func(*visit, form) error {
+	return func(v *visit, f form) error { return v.send(how, f) }
+}
+
+func (v *visit) send(how route.Route, f form) error {
 	destination := strings.TrimSpace(f.Get("destination"))
 	if destination == "" {
 		return fmt.Errorf("destination is missing: must be a URL or the name of a URL group")
 	}
 	destination, query, _ := strings.Cut(destination, "?")
-	r := request{method: http.MethodPost, path: v.as(route.PublishMessage, destination), raw: query, header: http.Header{}, body: []byte(f.Get("body"))}
+	r := request{method: http.MethodPost, path: v.as(how, destination), raw: query, header: http.Header{}, body: []byte(f.Get("body"))}
 	if err := headerLines(f.Get("headers"), r.header); err != nil {
 		return err
 	}
@@ -317,7 +362,8 @@ func publishMessage(v *visit, f form) error {
 	return nil
 }
 
-// landingView is the view of what was published: the message, or the list of all.
+// landingView is the address to show after a publish: the message, the run, or the list of
+// messages.
 func landingView(v *visit, receipts []byte) string {
 	var one struct{ MessageID, WorkflowRunID string }
 	at := &frame{Account: v.account, query: v.query}

@@ -7,11 +7,12 @@ import (
 
 	"github.com/chromedp/chromedp"
 
+	"github.com/understudy-mock/understudy/internal/expect"
 	"github.com/understudy-mock/understudy/mockserver"
 )
 
-// TestNavigation does what a person does: publish, watch it fail, see why, move the
-// clock, see it reach the DLQ, restart it, pause and resume a key.
+// TestNavigation acts like a user: it publishes a message that fails, reads why, moves the
+// clock until the message is in the DLQ, retries it, and pauses and resumes a key.
 func TestNavigation(t *testing.T) {
 	t.Parallel()
 	u := mockserver.RunT(t)
@@ -42,33 +43,34 @@ func TestNavigation(t *testing.T) {
 	b.see("Why did it fail?")
 	b.see("kept as DLQ entry")
 	b.click("DLQ 1")
-	b.see("https://app.test/hook")
+	b.lands("DLQ · ")
+	b.see("app.test/hook")
 	b.click("Retry")
-	b.see("is delivered again")
-	b.see("Nothing has failed for good")
+	b.see("was published again")
+	b.see("Nothing has failed permanently")
 	b.click("Messages")
 	b.state("DELIVERED")
 
 	b.click("Flow control 1")
 	b.clickIn("key-customer-7", "Pause")
-	b.see("The key customer-7 is paused.")
+	b.see("The key customer-7 was paused.")
 	u.Publish("https://app.test/hook", []byte("held"), "Svc-Flow-Control-Key: customer-7", "Svc-Flow-Control-Value: parallelism=1")
 	b.see("1 waiting") // without a reload
 	b.click("1 waiting")
 	b.state("CREATED")
-	b.do("open the first row", clickRow())
+	b.clickRow()
 	b.see(`flow-control key "customer-7" is paused since`)
 	b.click("Flow control 1")
 	b.clickIn("key-customer-7", "Resume")
-	b.see("The key customer-7 goes on.")
+	b.see("The key customer-7 was resumed.")
 	b.see("0 waiting")
 	if n := len(u.Deliveries()); n != 4 {
 		t.Errorf("%d deliveries, want 4: two that failed, the retry, and the one that was held", n)
 	}
 }
 
-// TestAskingInTheBrowser deletes all entries, after the page has asked and somebody
-// has thought again.
+// TestAskingInTheBrowser deletes all entries: it cancels the first confirmation and accepts
+// the second.
 func TestAskingInTheBrowser(t *testing.T) {
 	t.Parallel()
 	u := mockserver.RunT(t)
@@ -86,10 +88,10 @@ func TestAskingInTheBrowser(t *testing.T) {
 	b.see("Delete 2 entries of the DLQ?")
 	b.click("Delete 2 entries")
 	b.see("Deleted: 2.")
-	b.see("Nothing has failed for good")
+	b.see("Nothing has failed permanently")
 }
 
-// TestRunOnThePage follows a run through its steps, lets it fail, and restarts it.
+// TestRunOnThePage watches a run through its steps, makes it fail, and restarts it.
 func TestRunOnThePage(t *testing.T) {
 	t.Parallel()
 	u := mockserver.RunT(t)
@@ -109,7 +111,7 @@ func TestRunOnThePage(t *testing.T) {
 	b.see("waits for the event")
 	b.fill("Data", `{"paid":true}`)
 	b.click("Notify")
-	b.see("was told of paid-wfr_order-7")
+	b.see("received paid-wfr_order-7")
 	b.click("Until idle")
 	b.state("RUN_FAILED")
 	b.see("Open the DLQ entry")
@@ -117,16 +119,16 @@ func TestRunOnThePage(t *testing.T) {
 
 	w.broken.Store(false)
 	b.click("Resume")
-	b.see("goes on from the step that failed")
+	b.see("continues at the step that failed")
 	b.click("Runs")
 	b.state("RUN_SUCCESS")
-	b.do("open the first row", clickRow())
+	b.clickRow()
 	b.see(`"shipped"`)
 	b.shoot("run")
 	whole(t, u, "wfr_order-7")
 }
 
-// whole holds the time axis of an ended run to be without overlaps and open ends.
+// whole checks that the time axis of an ended run has no overlaps and no open ends.
 func whole(t *testing.T, u *mockserver.TestServer, id string) {
 	t.Helper()
 	var trace struct {
@@ -162,7 +164,7 @@ func whole(t *testing.T, u *mockserver.TestServer, id string) {
 	}
 }
 
-// TestKeys goes through the page without a mouse.
+// TestKeys uses the page without a mouse.
 func TestKeys(t *testing.T) {
 	t.Parallel()
 	u := mockserver.RunT(t)
@@ -179,8 +181,11 @@ func TestKeys(t *testing.T) {
 	b.keys("gm")
 	b.lands("Messages · Understudy")
 	b.keys("/")
-	b.holds("the filter has the focus", `document.activeElement.closest(".filter") !== null`)
-	b.keys("gd") // is typed into the field
+	b.holds("the search has the focus", `document.activeElement.closest("form.search") !== null`)
+	b.do("open a view, and do not wait for its scripts", chromedp.Navigate(b.url+"/_understudy/ui/messages"))
+	b.keys("/")
+	expect.Equal(t, "what has the focus", ask[string](b, `document.activeElement.id`), "search")
+	b.keys("gd") // typed into the field
 	b.holds("nothing was opened", `document.activeElement.value.endsWith("gd") && location.pathname.endsWith("/messages")`)
 	b.do("leave the field", chromedp.Evaluate[chromedp.Void](`document.activeElement.blur()`))
 	b.keys("?")
@@ -189,8 +194,8 @@ func TestKeys(t *testing.T) {
 	b.holds("it is closed", `!document.querySelector("#keys").open`)
 }
 
-// TestFollowing sees what happens without a reload, leaves alone what somebody
-// does meanwhile, and stops when it is asked to.
+// TestFollowing checks that the page updates without a reload, does not disturb the user,
+// and stops on request.
 func TestFollowing(t *testing.T) {
 	t.Parallel()
 	u := mockserver.RunT(t)
@@ -199,26 +204,54 @@ func TestFollowing(t *testing.T) {
 	b.click("Publish a message")
 	b.fill("Destination", "https://app.test/half-writ")
 	u.Publish("https://app.test/first", nil)
-	b.see("https://app.test/first")
+	b.see("app.test/first")
 	if got := ask[string](b, `document.activeElement.value`); got != "https://app.test/half-writ" {
-		t.Errorf("the field that somebody writes in has %q", got)
+		t.Errorf("the field with user input has %q", got)
 	}
-	b.click("Live")
-	b.see("Paused")
+	b.click("Pause updates")
+	b.see("Resume updates")
 	u.Publish("https://app.test/second", nil)
 	u.Settle()
-	if ask[bool](b, `document.body.innerText.includes("https://app.test/second")`) {
-		t.Error("a paused page goes on")
+	if ask[bool](b, `document.body.innerText.includes("app.test/second")`) {
+		t.Error("a paused page continues")
 	}
-	b.click("Paused")
-	b.see("https://app.test/second")
-	_ = u.Close() // once more by the cleanup, which then has nothing to do
+	b.click("Resume updates")
+	b.see("app.test/second")
+	_ = u.Close() // the second call, in the cleanup, does nothing
 	b.see("Server lost")
 	b.theme("dark")
 	dark := ask[string](b, `getComputedStyle(document.body).backgroundColor`)
-	b.click("Theme")
+	b.click("Use light theme")
 	if light := ask[string](b, `getComputedStyle(document.body).backgroundColor`); light == dark {
 		t.Errorf("the theme stays %s", dark)
 	}
 	b.do("forget the theme", chromedp.Evaluate[chromedp.Void](`localStorage.clear(); sessionStorage.clear()`))
+}
+
+// TestFormsInTheBrowser fills a form during updates, reads the error at the refused field,
+// corrects it, and finds the form empty after that.
+func TestFormsInTheBrowser(t *testing.T) {
+	t.Parallel()
+	u := mockserver.RunT(t)
+	b := look(t, u, "ui/schedules")
+	b.fill("Destination", "https://app.test/tick")
+	b.fill("Cron", "61 * * * *")
+	b.fill("Id", "mine")
+	request(t, u, http.MethodPost, "/v2/schedules/https://app.test/other", "", "Svc-Cron", "0 9 * * *", "Svc-Schedule-Id", "somebody-elses")
+	b.see("somebody-elses")
+	const values = `[...document.querySelectorAll("main > form input:not([type=hidden])")].map((field) => field.value).join("|")`
+	if got := ask[string](b, values); got != "https://app.test/tick|61 * * * *|mine|" {
+		t.Errorf("the form after an update: got %s", got)
+	}
+	b.click("Make the schedule")
+	b.see(`Cron: invalid value "61 * * * *": must be five fields`)
+	b.holds("the error is at the field", `document.activeElement.name === "cron" && document.activeElement.validationMessage.startsWith("invalid value \"61")`)
+	if got := ask[string](b, values); got != "https://app.test/tick|61 * * * *|mine|" {
+		t.Errorf("the form after an error: got %s", got)
+	}
+	b.fill("Cron", "*/5 * * * *")
+	b.holds("the error is gone after a change", `document.querySelector("main > form").checkValidity()`)
+	b.click("Make the schedule")
+	b.see("every 5 minutes")
+	b.holds("the form is empty", values+` === "|||"`)
 }

@@ -7,8 +7,7 @@ import (
 	"strings"
 )
 
-// runsView has what waits for events beside the runs: that is what people look for
-// when a run stands still.
+// runsView loads the runs and the waiters for events, because a run often waits for one.
 func runsView(v *visit) (any, error) {
 	d, err := v.list("runs")
 	if err != nil {
@@ -26,8 +25,9 @@ type span struct {
 	Type      string
 	MessageID string
 	Invoked   string `json:"invokedWorkflowRunId"`
-	From, To  int64  // Unix ms; To is 0 while it is not over
+	From, To  int64  // Unix ms; To is 0 until the end
 	Kept      bool   // it ran in the run that this one resumes
+	Critical  bool   // it is on the critical path
 	Parts     []part
 	Errors    []doc
 }
@@ -45,7 +45,7 @@ type stepInfo struct {
 	MessageID                                    string
 }
 
-// WaitEnd is how the wait for an event ended, "" while it lasts.
+// WaitEnd is how the wait for an event ended; "" while it lasts.
 func (s *stepInfo) WaitEnd() string {
 	switch {
 	case s.WaitTimeout == nil:
@@ -57,11 +57,14 @@ func (s *stepInfo) WaitEnd() string {
 }
 
 type part struct {
-	Kind     string // running, failed, retrying, sleeping, waiting
-	From, To int64
+	Kind           string // running, failed, canceled, retrying, sleeping, waiting
+	From, To       int64
+	Attempt        int // from 1; 0: not an attempt
+	ResponseStatus int
+	Cause          string
 }
 
-// Name is what the row is called.
+// Name is the title of the row.
 func (s *span) Name() string {
 	switch {
 	case s.Step.StepName != "":
@@ -74,7 +77,7 @@ func (s *span) Name() string {
 	return "next step"
 }
 
-// flow is a run with all that is known of it.
+// flow is the data of the view of a run.
 type flow struct {
 	Run           doc
 	Row           doc
@@ -85,17 +88,56 @@ type flow struct {
 	Events        []doc
 	Waiters       []doc
 	Reasons       []doc
+	Failure       doc
+	Others        []string // ids of runs of the same workflow, for comparison
+	Lineage       []doc
 	Now           int64
-	Runs          bool // it has not ended
+	Runs          bool // the run has not ended
 	Failed        bool
 }
 
-// Asleep reports whether a step sleeps now.
-func (f *flow) Asleep(s *span) bool {
-	return f.Runs && s.To > f.Now && (s.Type == "SleepFor" || s.Type == "SleepUntil")
+// Kept returns the names of the steps that ran in the run that this one resumes.
+func (f *flow) Kept() (names []string) {
+	for i := range f.Spans {
+		if s := &f.Spans[i]; s.Kept && s.Type != "Initial" {
+			names = append(names, s.Name())
+		}
+	}
+	return names
 }
 
-// runView shows the latest events of a long run; its steps are always whole.
+// Condition is the state of a step whose times alone would mislead: sleeping or delayed until
+// a time in the future, cancelled, or not finished because the run failed; "" for others.
+func (f *flow) Condition(s *span) string {
+	switch {
+	case f.Runs && s.To > f.Now && s.Type == "Initial":
+		return "delayed"
+	case f.Runs && s.To > f.Now && strings.HasPrefix(s.Type, "Sleep"):
+		return "sleeping"
+	case f.Runs || !f.cut(s):
+		return ""
+	case f.Row["workflowState"] == "RUN_CANCELED":
+		return "cancelled"
+	}
+	return "not finished"
+}
+
+// cut reports whether the end of the run ended the step before its own end.
+func (f *flow) cut(s *span) bool {
+	if len(s.Parts) == 0 || f.instant("workflowRunCompletedAt") != utcText(s.To) {
+		return false
+	}
+	last := &s.Parts[len(s.Parts)-1]
+	switch last.Kind {
+	case "sleeping":
+		return s.Type == "Initial" || max(last.From+s.Step.SleepFor, s.Step.SleepUntil) > s.To
+	case "waiting":
+		return s.Step.WaitTimeout == nil && s.Step.Out == ""
+	}
+	return last.Kind == "retrying" || last.Kind == "canceled"
+}
+
+// runView loads a run with all its steps and its latest events.
 func runView(v *visit, id string) (any, error) {
 	var f flow
 	if err := v.get(&f, "runs/"+url.PathEscape(id), nil); err != nil {
@@ -106,13 +148,13 @@ func runView(v *visit, id string) (any, error) {
 		f.Events = f.Events[n:]
 	}
 	f.blame()
-	return &f, nil
+	return &f, f.compareWith(v, id)
 }
 
-// mostEvents is how many events of a run are shown, the last ones.
+// mostEvents is how many of the latest events of a run are shown.
 const mostEvents = 500
 
-// blame gives each span the errors of its calls.
+// blame assigns the error events to the spans of their messages.
 func (f *flow) blame() {
 	for _, e := range f.Events {
 		if e["state"] != "ERROR" {
@@ -129,96 +171,19 @@ func (f *flow) blame() {
 	}
 }
 
-// The waterfall, in the units of its view box.
-const (
-	rowHeight  = 26
-	labelWidth = 190
-	axisWidth  = 760
-	axisHeight = 22
-)
-
-// Waterfall draws the spans on the time axis.
-func (f *flow) Waterfall() template.HTML {
-	if len(f.Spans) == 0 {
-		return ""
-	}
-	started, _ := readNumber(f.Row["workflowRunCreatedAt"])
-	first := min(int64(started), f.Spans[0].From) // spans are in the order in which they begin
-	last := first
-	for _, s := range f.Spans {
-		last = max(last, s.From, s.To)
-		for _, p := range s.Parts {
-			last = max(last, p.From, p.To)
-		}
-	}
-	if f.Runs {
-		last = max(last, f.Now)
-	}
-	d := drawing{first: first, length: max(1, last-first)}
-	height := axisHeight + rowHeight*len(f.Spans)
-	d.open("waterfall", "group", labelWidth+axisWidth+10, height, fmt.Sprintf("Waterfall of %d steps over %s", len(f.Spans), durationText(d.length)))
-	for i := range 5 {
-		if d.length < 5 && i > 0 { // the clock stood still
-			break
-		}
-		x := labelWidth + axisWidth*i/4
-		d.printf(`<line class="grid" x1="%d" x2="%d" y1="%d" y2="%d"/><text class="axis%s" x="%d" y="14">%s</text>`, x, x, axisHeight, height,
-			[]string{"", " middle", " middle", " middle", " end"}[i], x, escapeHTML("+"+durationText(d.length*int64(i)/4)))
-	}
-	for i := range f.Spans {
-		d.row(i, &f.Spans[i], f.Now)
-	}
-	return d.close()
-}
-
-// drawing writes SVG; everything that is not ours goes through escaped.
-type drawing struct {
-	strings.Builder
-	first, length int64
-}
+// drawing writes SVG. Callers must pass all data through escapeHTML.
+type drawing struct{ strings.Builder }
 
 func (d *drawing) printf(format string, args ...any) { _, _ = fmt.Fprintf(d, format, args...) }
 
-// open begins a picture; one with links in it is a group to those who cannot see it.
-func (d *drawing) open(class, role string, width, height int, title string) {
-	d.printf(`<svg class="%s" viewBox="0 0 %d %d" role="%s" aria-label="%s">`, class, width, height, role, escapeHTML(title))
-}
-
 func (d *drawing) close() template.HTML {
 	d.WriteString("</svg>")
-	return template.HTML(d.String()) //nolint:gosec // built of numbers, constants, and escaped text
-}
-
-func (d *drawing) x(at int64) int {
-	return labelWidth + int(int64(axisWidth)*(at-d.first)/d.length)
-}
-
-func (d *drawing) row(i int, s *span, now int64) {
-	y := axisHeight + rowHeight*i
-	name := s.Name()
-	d.printf(`<a href="#step-%d"><rect class="row" x="0" y="%d" width="%d" height="%d"/><text class="label" x="6" y="%d">%s</text>`,
-		i, y, labelWidth+axisWidth+10, rowHeight, y+17, escapeHTML(cutText(name, 26)))
-	for _, p := range s.Parts {
-		to := p.To
-		if to == 0 {
-			to = now
-		}
-		if p.Kind == "waiting" && to == p.From {
-			continue // it did not wait
-		}
-		x := d.x(p.From)
-		d.printf(`<rect class="part %s" x="%d" y="%d" width="%d" height="14" rx="2"><title>%s</title></rect>`,
-			escapeHTML(p.Kind), x, y+6, max(3, d.x(to)-x), escapeHTML(fmt.Sprintf("%s: %s for %s", name, p.Kind, durationText(to-p.From))))
-	}
-	if len(s.Parts) == 0 {
-		d.printf(`<rect class="part point" x="%d" y="%d" width="4" height="14" rx="2"/>`, d.x(s.From), y+6)
-	}
-	d.WriteString("</a>")
+	return template.HTML(d.String()) //nolint:gosec // numbers, constants and escaped text
 }
 
 func escapeHTML(text string) string { return template.HTMLEscapeString(text) }
 
-// cutText shortens a text to so many characters; what is not there is empty.
+// cutText shortens a text to at most most characters; "" for a value that is not a string.
 func cutText(v any, most int) string {
 	text, _ := v.(string)
 	runes := []rune(text)

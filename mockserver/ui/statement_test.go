@@ -15,20 +15,26 @@ import (
 	"github.com/understudy-mock/understudy/mockserver"
 )
 
-// reading is a part of a view, as somebody without scripts gets it.
+// reading is a part of a view, as a browser without scripts gets it.
 type reading struct{ *html.Node }
 
 // read gets a view.
 func read(t testing.TB, u *mockserver.TestServer, path string) reading {
 	t.Helper()
-	page, err := html.Parse(strings.NewReader(request(t, u, http.MethodGet, "/_understudy/"+path, "")))
+	return parsed(t, request(t, u, http.MethodGet, "/_understudy/"+path, ""))
+}
+
+// parsed parses a page.
+func parsed(t testing.TB, text string) reading {
+	t.Helper()
+	page, err := html.Parse(strings.NewReader(text))
 	if err != nil {
 		t.Fatal(err)
 	}
 	return reading{page}
 }
 
-// all are the elements of a tag that have a class; both may be empty.
+// all returns the elements with a tag and a class; "" matches any.
 func (r reading) all(tag, class string) (list []reading) {
 	if r.Node == nil {
 		return nil
@@ -42,7 +48,7 @@ func (r reading) all(tag, class string) (list []reading) {
 	return list
 }
 
-// first is the first of them; one that is not there is empty.
+// first is the first element of all; empty if there is none.
 func (r reading) first(tag, class string) reading {
 	if list := r.all(tag, class); len(list) > 0 {
 		return list[0]
@@ -60,7 +66,17 @@ func (r reading) at(id string) reading {
 	return reading{}
 }
 
-// is the value of an attribute.
+// column is the cell of a row in a column.
+func (r reading) column(name string) reading {
+	for _, cell := range r.all("td", "") {
+		if cell.is("data-col") == name {
+			return cell
+		}
+	}
+	return reading{}
+}
+
+// is returns the value of an attribute.
 func (r reading) is(name string) string {
 	if r.Node == nil {
 		return ""
@@ -73,7 +89,7 @@ func (r reading) is(name string) string {
 	return ""
 }
 
-// text is what stands in it, with single spaces.
+// text is the text content with single spaces.
 func (r reading) text() string {
 	if r.Node == nil {
 		return ""
@@ -87,7 +103,7 @@ func (r reading) text() string {
 	return strings.Join(strings.Fields(b.String()), " ")
 }
 
-// texts are those of a list.
+// texts returns the texts of a list of elements.
 func texts(list []reading) (out []string) {
 	for _, one := range list {
 		out = append(out, one.text())
@@ -105,7 +121,7 @@ func fetch[T any](t testing.TB, u *mockserver.TestServer, path string) (to T) {
 	return to
 }
 
-// runTruth is what the interface says of a run, in its run view.
+// runTruth is a run in the interface.
 type runTruth struct {
 	WorkflowRunID          string
 	WorkflowState          string
@@ -133,12 +149,12 @@ func truthOf(t testing.TB, u *mockserver.TestServer, id string) runTruth {
 	t.Helper()
 	found := fetch[struct{ Runs []runTruth }](t, u, "/v2/workflows/logs?groupBy=workflowRunId&workflowRunId="+id)
 	if len(found.Runs) != 1 {
-		t.Fatalf("%d runs are called %s", len(found.Runs), id)
+		t.Fatalf("%d runs have the id %s", len(found.Runs), id)
 	}
 	return found.Runs[0]
 }
 
-// instants are the times in a part of a view, in Unix ms.
+// instants returns the times in a part of a view, in Unix ms.
 func (r reading) instants(t testing.TB) (list []int64) {
 	t.Helper()
 	for _, one := range r.all("time", "") {
@@ -156,7 +172,7 @@ var (
 	firstSpan = regexp.MustCompile(`^[\d.]+ (ms|s|m|h|d)\b( \d+ [smh]\b)?`)
 )
 
-// spanned is a span as the page writes it, such as 1 h 20 m.
+// spanned parses a duration of the page, such as 1 h 20 m.
 func spanned(t testing.TB, text string) (sum time.Duration) {
 	t.Helper()
 	units := map[string]time.Duration{"ms": time.Millisecond, "s": time.Second, "m": time.Minute, "h": time.Hour, "d": 24 * time.Hour}
@@ -170,13 +186,12 @@ func spanned(t testing.TB, text string) (sum time.Duration) {
 	return sum
 }
 
-// near reports whether a span is the one that the page writes in two units.
+// near reports whether two durations are equal after rounding to two units.
 func near(written, real time.Duration) bool {
 	return written <= real && real-written <= max(time.Duration(float64(real)*0.05), time.Millisecond)
 }
 
-// statements compares what the page says of a run, and of what belongs to it, with
-// what the interface says.
+// statements compares the page of a run, and its row in the list, with the interface.
 func statements(t *testing.T, u *mockserver.TestServer, id string) {
 	t.Helper()
 	truth := truthOf(t, u, id)
@@ -196,7 +211,7 @@ func statements(t *testing.T, u *mockserver.TestServer, id string) {
 	if got := row.first("", "state").text(); got != truth.WorkflowState {
 		t.Errorf("the list says %s, want %s", got, truth.WorkflowState)
 	}
-	if got := row.instants(t); len(got) == 0 || got[0] != truth.WorkflowRunCreatedAt {
+	if got := row.column("created").instants(t); len(got) == 0 || got[0] != truth.WorkflowRunCreatedAt {
 		t.Errorf("the list says that it started at %v, want %d", got, truth.WorkflowRunCreatedAt)
 	}
 	_, took, _ := strings.Cut(text, "took ")
@@ -208,8 +223,11 @@ func statements(t *testing.T, u *mockserver.TestServer, id string) {
 		t.Errorf("the page says that it took %q, want %s", took, real)
 	}
 	first, last := int64(1)<<62, int64(0)
-	for _, at := range (reading{page.at("h-fall").Parent}).instants(t) {
-		first, last = min(first, at), max(last, at)
+	steps := shownSteps(t, u, id)
+	for _, one := range steps {
+		for _, at := range one.pane.instants(t) {
+			first, last = min(first, at), max(last, at)
+		}
 	}
 	if first < truth.WorkflowRunCreatedAt {
 		t.Errorf("the first step starts: got %d, want at least %d, when the run starts", first, truth.WorkflowRunCreatedAt)
@@ -217,63 +235,13 @@ func statements(t *testing.T, u *mockserver.TestServer, id string) {
 	if ended && last > end {
 		t.Errorf("the last step ends: got %d, want at most %d, when the run ends", last, end)
 	}
-	stepStatements(t, page, &truth)
+	stepStatements(t, steps, &truth)
+	spanStatements(t, u, id, steps)
+	lineageStatements(t, page, id, u)
 	buttonStatements(t, u, page, &truth)
 }
 
-// stepStatements compares the list of steps.
-func stepStatements(t *testing.T, page reading, truth *runTruth) {
-	t.Helper()
-	shown := map[string]reading{}
-	var order []string
-	for _, li := range page.first("ol", "steps").all("li", "") {
-		name := li.first("b", "").text()
-		shown[name] = li
-		order = append(order, name)
-	}
-	at := -1
-	for _, group := range truth.Steps {
-		if group.Type == "next" {
-			continue
-		}
-		for _, s := range group.Steps {
-			li, there := shown[s.StepName]
-			if !there {
-				t.Errorf("the page does not show the step %s, only %v", s.StepName, order)
-				continue
-			}
-			if group.Type == "sequential" {
-				if i := slices.Index(order, s.StepName); i < at {
-					t.Errorf("the page shows the step %s too early: %v", s.StepName, order)
-				} else {
-					at = i
-				}
-			}
-			text := li.text()
-			if asleep := s.State == "STEP_PROGRESS" && s.StepType == "SleepFor"; asleep != slices.Contains(texts(li.all("", "state")), "sleeping") {
-				t.Errorf("the page says of the step %s: %s; asleep is %v", s.StepName, text, asleep)
-			}
-			for word, want := range map[string]bool{
-				": timed out": s.WaitTimeout != nil && *s.WaitTimeout,
-				": notified":  s.WaitTimeout != nil && !*s.WaitTimeout,
-				"under way":   s.State == "STEP_PROGRESS" && s.StepType != "SleepFor" || s.State == "STEP_RETRY",
-			} {
-				if strings.Contains(text, word) != want {
-					t.Errorf("the page says of the step %s: %s; %q should be there: %v", s.StepName, text, word, want)
-				}
-			}
-			if s.SleepFor > 0 && s.State == "STEP_SUCCESS" {
-				slept := spanned(t, strings.TrimPrefix(li.first("summary", "").text(), s.StepName))
-				want := time.Duration(s.SleepFor) * time.Millisecond
-				if !near(slept, want) && !strings.Contains(text, "kept") {
-					t.Errorf("the page says of the sleep %s: got %s in %q, want %s", s.StepName, slept, text, want)
-				}
-			}
-		}
-	}
-}
-
-// buttonStatements holds the buttons to what they can do.
+// buttonStatements checks that the page has exactly the buttons that apply to the run.
 func buttonStatements(t *testing.T, u *mockserver.TestServer, page reading, truth *runTruth) {
 	t.Helper()
 	entries := fetch[struct{ Messages []struct{ DlqID string } }](t, u, "/v2/workflows/dlq?workflowRunId="+truth.WorkflowRunID).Messages
@@ -284,7 +252,7 @@ func buttonStatements(t *testing.T, u *mockserver.TestServer, page reading, trut
 		"Resume":         len(entries) > 0,
 	} {
 		if slices.Contains(buttons, name) != want {
-			t.Errorf("the button %s is there: %v, want %v", name, !want, want)
+			t.Errorf("the button %s exists: %v, want %v", name, !want, want)
 		}
 	}
 }

@@ -12,7 +12,7 @@ import (
 	"github.com/understudy-mock/understudy/mockserver"
 )
 
-// failed lets a run of the orders fail at its last step.
+// failed makes a run of the orders fail at its last step.
 func failed(w *orders, id string) {
 	w.broken.Store(true)
 	w.trigger(id)
@@ -20,6 +20,15 @@ func failed(w *orders, id string) {
 	w.send(http.MethodPost, "/v2/notify/paid-"+id, map[string]bool{"paid": true})
 	w.u.Advance(time.Hour)
 	w.broken.Store(false)
+}
+
+// cancelledAfter makes a run that is cancelled after a time.
+func cancelledAfter(d time.Duration) func(*testing.T, *orders) {
+	return func(_ *testing.T, w *orders) {
+		w.trigger("r")
+		w.u.Advance(d)
+		w.send(http.MethodDelete, "/v2/workflows/runs/r", nil)
+	}
 }
 
 // newest is the run that was created last.
@@ -30,8 +39,8 @@ func newest(t testing.TB, u *mockserver.TestServer) string {
 	}](t, u, "/_understudy/runs").Runs[0].WorkflowRunID
 }
 
-// TestStatements brings runs into every state, and compares what the page says of
-// them with the interface. says is what the page must say besides.
+// TestStatements brings runs into every state, and compares their pages with the
+// interface. says is further texts that the page must contain.
 func TestStatements(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
@@ -52,13 +61,11 @@ func TestStatements(t *testing.T) {
 		}, "r", []string{"RUN_SUCCESS", "notified", "it ended at"}, []string{"timed out"}},
 		"timed out, then successful": {func(_ *testing.T, w *orders) { w.trigger("r"); w.u.Advance(100 * time.Hour) }, "r",
 			[]string{"RUN_SUCCESS", "timed out"}, []string{"notified"}},
-		"cancelled while it sleeps": {func(_ *testing.T, w *orders) { w.trigger("r"); w.send(http.MethodDelete, "/v2/workflows/runs/r", nil) }, "r",
-			[]string{"RUN_CANCELED", "it was cancelled at"}, []string{"failed:"}},
-		"cancelled while it waits": {func(_ *testing.T, w *orders) {
-			w.trigger("r")
-			w.u.Advance(time.Hour)
-			w.send(http.MethodDelete, "/v2/workflows/runs/r", nil)
-		}, "r", []string{"RUN_CANCELED"}, []string{"timed out", "notified"}},
+		"cancelled while it sleeps": {cancelledAfter(30 * time.Minute), "r", []string{"RUN_CANCELED", "it was cancelled at", "30 m cancelled"}, []string{"failed:"}},
+		"cancelled while it waits":  {cancelledAfter(90 * time.Minute), "r", []string{"RUN_CANCELED", "30 m cancelled"}, []string{"timed out", "notified"}},
+		"delayed": {func(_ *testing.T, w *orders) {
+			w.send(http.MethodPost, "/v2/trigger/"+w.app.URL, nil, "Svc-Workflow-RunId", "r", "Svc-Delay", "2d")
+		}, "r", []string{"RUN_STARTED delayed", "its first attempt is not due yet", "2 d delayed"}, []string{"Attempt 1"}},
 		"retrying": {func(_ *testing.T, w *orders) {
 			w.broken.Store(true)
 			w.trigger("r")
@@ -67,24 +74,23 @@ func TestStatements(t *testing.T) {
 			w.u.Settle()
 		}, "r", []string{"RUN_STARTED retrying", `step "print the label" failed: attempt 1 of 2 was answered 500: the printer is on fire; the next attempt is not due yet`}, nil},
 		"failed": {func(_ *testing.T, w *orders) { failed(w, "r") }, "r",
-			// Two branches wait for the same event: the row is that of either call.
-			[]string{`RUN_FAILED`, "print the label 12 s", `step "print the label" failed: attempt 2 of 2 was answered 500: the printer is on fire`, "it is kept as DLQ entry"}, nil},
-		"failed, then restarted: the old one": {func(t *testing.T, w *orders) { failed(w, "r"); again(t, w, "restart") }, "r",
+			[]string{`RUN_FAILED`, "print the label, attempt 2: failed for 0 ms; was answered 500: the printer is on fire 12 s", `step "print the label" failed: attempt 2 of 2 was answered 500: the printer is on fire`, "kept as DLQ entry", "ERROR print the label msg_"}, nil},
+		"failed, then restarted: the old run": {func(t *testing.T, w *orders) { failed(w, "r"); again(t, w, "restart") }, "r",
 			[]string{"restarted as wfr_"}, []string{"kept as DLQ entry", "Restart or resume with overrides"}},
-		"failed, then restarted: the new one": {func(t *testing.T, w *orders) { failed(w, "r"); again(t, w, "restart") }, "",
-			[]string{"restarts r", "RUN_STARTED sleeping"}, []string{"kept"}},
-		"failed, then resumed: the old one": {func(t *testing.T, w *orders) { failed(w, "r"); again(t, w, "resume") }, "r",
+		"failed, then restarted: the new run": {func(t *testing.T, w *orders) { failed(w, "r"); again(t, w, "restart") }, "",
+			[]string{"r RUN_FAILED restarted as this run", "RUN_STARTED sleeping"}, []string{"kept"}},
+		"failed, then resumed: the old run": {func(t *testing.T, w *orders) { failed(w, "r"); again(t, w, "resume") }, "r",
 			[]string{"resumed as wfr_"}, []string{"kept as DLQ entry"}},
-		"failed, then resumed: the new one": {func(t *testing.T, w *orders) { failed(w, "r"); again(t, w, "resume") }, "",
-			[]string{"resumes r", "RUN_SUCCESS", "check the order Run 0 ms kept"}, nil},
-		"invoking":           {invoke, "parent", []string{"RUN_STARTED waiting", `its step "delegate" waits for the run child that it invoked`}, nil},
-		"invoked":            {invoke, "child", []string{"RUN_STARTED sleeping", "invoked by parent"}, nil},
-		"seeded, successful": {seed, "s-ok", []string{"RUN_SUCCESS", "took 2 h"}, nil},
-		"seeded, failed":     {seed, "s-bad", []string{"RUN_FAILED", `step after "pay" failed: attempt 3 of 3 was answered 500: no paper`}, nil},
-		"seeded, cancelled":  {seed, "s-gone", []string{"RUN_CANCELED"}, nil},
-		"seeded, waiting":    {seed, "s-waits", []string{"RUN_STARTED waiting", `waits for the event "go"`}, nil},
-		"seeded, on its way": {seed, "s-later", []string{"RUN_STARTED"}, nil},
-		"run before a seed":  {func(t *testing.T, w *orders) { failed(w, "r"); seed(t, w) }, "r", []string{"RUN_FAILED", "cool down SleepFor 1 h"}, []string{"no longer knows"}},
+		"failed, then resumed: the new run": {func(t *testing.T, w *orders) { failed(w, "r"); again(t, w, "resume") }, "",
+			[]string{"r RUN_FAILED resumed as this run", "RUN_SUCCESS", "steps were kept from the run that this one resumes: check the order", "check the order kept 0 ms"}, nil},
+		"invoking":            {invoke, "parent", []string{"RUN_STARTED waiting", `its step "delegate" waits for the run child that it invoked`}, nil},
+		"invoked":             {invoke, "child", []string{"RUN_STARTED sleeping", "parent RUN_STARTED invoked this run"}, nil},
+		"seeded, successful":  {seed, "s-ok", []string{"RUN_SUCCESS", "took 2 h"}, nil},
+		"seeded, failed":      {seed, "s-bad", []string{"RUN_FAILED", `step after "pay" failed: attempt 3 of 3 was answered 500: no paper`}, nil},
+		"seeded, cancelled":   {seed, "s-gone", []string{"RUN_CANCELED"}, nil},
+		"seeded, waiting":     {seed, "s-waits", []string{"RUN_STARTED waiting", `waits for the event "go"`}, nil},
+		"seeded, in progress": {seed, "s-later", []string{"RUN_STARTED"}, nil},
+		"run before a seed":   {func(t *testing.T, w *orders) { failed(w, "r"); seed(t, w) }, "r", []string{"RUN_FAILED", "cool down: sleeps for 1 h 1 h"}, []string{"no longer knows"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -97,6 +103,9 @@ func TestStatements(t *testing.T) {
 			}
 			statements(t, u, id)
 			page := read(t, u, "ui/runs/"+id).at("view").text()
+			for _, one := range shownSteps(t, u, id) {
+				page += " " + one.pane.text()
+			}
 			for _, text := range c.says {
 				if !strings.Contains(page, text) {
 					t.Errorf("the page does not say %q:\n%s", text, page)
@@ -138,7 +147,7 @@ func invoke(t *testing.T, w *orders) {
 	w.u.Settle()
 }
 
-// seed puts runs of a fixture into the account, older ones than those of now.
+// seed adds runs of a fixture to the account, older than the existing ones.
 func seed(t *testing.T, w *orders) {
 	fixture := `{"version": 1, "runs": [
 		{"id": "s-ok", "url": "https://app.test/w", "state": "RUN_SUCCESS", "createdAt": "-3h", "endedAt": "-1h", "steps": [{"name": "pay"}, {"name": "ship"}], "result": "done"},
@@ -151,8 +160,8 @@ func seed(t *testing.T, w *orders) {
 	}
 }
 
-// TestListsAreSortedByTime looks at every list after a fixture has put older things
-// beside newer ones.
+// TestListsAreSortedByTime checks the order of every list after a fixture has added older
+// entries.
 func TestListsAreSortedByTime(t *testing.T) {
 	t.Parallel()
 	u := mockserver.RunT(t, mockserver.Config{Start: time.Date(2026, time.March, 2, 9, 0, 0, 0, time.UTC)})
@@ -203,7 +212,7 @@ func TestListsAreSortedByTime(t *testing.T) {
 				}
 			}
 			if !slices.Equal(whole, paged) {
-				t.Errorf("pages give other rows, or in another order, than the whole list: %d and %d", len(paged), len(whole))
+				t.Errorf("the pages differ from the whole list in rows or order: got %d rows, want %d", len(paged), len(whole))
 			}
 		})
 	}

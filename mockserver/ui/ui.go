@@ -4,9 +4,7 @@ import (
 	"bytes"
 	"embed"
 	"errors"
-	"fmt"
 	"html/template"
-	"io/fs"
 	"net/http"
 	"net/url"
 	"strings"
@@ -16,46 +14,36 @@ import (
 //go:embed static templates
 var embeddedFiles embed.FS
 
-// Page is the web page. It is an http.Handler for /_understudy/ and what is
+// Page is the web page. It is an http.Handler for /_understudy/ and all paths
 // below /_understudy/ui/.
 type Page struct {
-	api    http.Handler
-	static http.Handler
+	api http.Handler
 }
 
-// New makes the page of a control API.
-func New(api http.Handler) (*Page, error) {
-	static, err := fs.Sub(embeddedFiles, "static")
-	if err != nil {
-		return nil, fmt.Errorf("page: %w", err)
-	}
-	return &Page{api: api, static: http.StripPrefix(controlRoot+"ui/static", http.FileServerFS(static))}, nil
-}
+// New returns the page for a control API.
+func New(api http.Handler) *Page { return &Page{api: api} }
 
-// pageTemplates are parsed for the first view of a process: a server that nobody
-// watches starts without them. A test parses them.
+// pageTemplates returns the templates. The first view parses them, so that they do not
+// slow down the start of the server.
 var pageTemplates = sync.OnceValue(func() *template.Template {
 	return template.Must(template.New("").Funcs(templateFunctions).ParseFS(embeddedFiles, "templates/*.html"))
 })
 
-// contentPolicy forbids everything that does not come from this server, and whatever
-// stands inside the page itself.
+// contentPolicy forbids content of other servers, and inline scripts and styles.
 const contentPolicy = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
 
-// ServeHTTP shows a view, does what a button says, or gives a file.
+// ServeHTTP shows a view, runs the action of a button, or serves a file.
 func (p *Page) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	h := w.Header()
 	h.Set("Content-Security-Policy", contentPolicy)
 	h.Set("X-Content-Type-Options", "nosniff")
 	h.Set("Referrer-Policy", "same-origin")
-	h.Set("Cross-Origin-Opener-Policy", "same-origin")
 	name, id, _ := strings.Cut(strings.TrimPrefix(strings.TrimPrefix(r.URL.EscapedPath(), controlRoot), "ui/"), "/")
 	switch {
 	case r.URL.Path == "/" || r.URL.Path+"/" == controlRoot || strings.TrimSuffix(r.URL.Path, "/") == controlRoot+"ui":
 		http.Redirect(w, r, controlRoot, http.StatusSeeOther)
 	case name == "static":
-		h.Set("Cache-Control", "no-cache") // it changes with the server
-		p.static.ServeHTTP(w, r)
+		serveStatic(w, r, id)
 	case name == "do" && r.Method == http.MethodPost:
 		p.act(w, r, id)
 	default:
@@ -70,13 +58,15 @@ type visit struct {
 	access access
 }
 
-// view shows a view. What the API refuses is said on the page.
+// view shows a view. Errors of the API are shown on the page.
 func (p *Page) view(w http.ResponseWriter, r *http.Request, name, id string) {
 	f := &frame{Name: name, query: r.URL.Query(), path: r.URL.EscapedPath()}
 	if name == "" {
 		f.Name = "now"
 	}
-	err := p.fill(f, r, id)
+	_, err := r.Cookie("understudy-look")
+	f.Settings = err == nil
+	err = p.fill(f, r, id)
 	status := http.StatusOK
 	if err != nil {
 		f.Fault, f.template, status = err.Error(), "fault", http.StatusInternalServerError
@@ -85,11 +75,17 @@ func (p *Page) view(w http.ResponseWriter, r *http.Request, name, id string) {
 		}
 	}
 	f.Said = takeSaying(w, r)
-	var body, page bytes.Buffer
+	var body, beside, page bytes.Buffer
+	if f.List != nil && f.Fault == "" {
+		if err := pageTemplates().ExecuteTemplate(&beside, f.Name+".beside", f); err != nil {
+			beside.Reset()
+		}
+	}
+	f.Aside = template.HTML(beside.String()) //nolint:gosec // html/template has made it
 	if err := pageTemplates().ExecuteTemplate(&body, f.template, f); err != nil {
 		f.Fault, status = "page: "+err.Error(), http.StatusInternalServerError
 		body.Reset()
-		_ = pageTemplates().ExecuteTemplate(&body, "fault", f) // has nothing that can fail
+		_ = pageTemplates().ExecuteTemplate(&body, "fault", f) // this template cannot fail
 	}
 	f.Body = template.HTML(body.String()) //nolint:gosec // html/template has made it
 	if err := pageTemplates().ExecuteTemplate(&page, "layout", f); err != nil {
@@ -99,10 +95,10 @@ func (p *Page) view(w http.ResponseWriter, r *http.Request, name, id string) {
 	w.Header().Set("Content-Type", "text/html; charset=utf-8")
 	w.Header().Set("Cache-Control", "no-store")
 	w.WriteHeader(status)
-	_, _ = page.WriteTo(w) // the browser may be gone
+	_, _ = page.WriteTo(w) // fails if the browser has disconnected
 }
 
-// fill asks the API for what a view shows.
+// fill loads the data of a view from the API.
 func (p *Page) fill(f *frame, r *http.Request, id string) error {
 	v := &visit{api: api{handler: p.api, ctx: r.Context(), account: f.query.Get("account")}, query: f.query}
 	if err := v.get(&f.Now, "overview", nil); err != nil {
@@ -117,7 +113,7 @@ func (p *Page) fill(f *frame, r *http.Request, id string) error {
 	if err := v.get(&v.access, "accounts/"+url.PathEscape(v.account), nil); err != nil {
 		return err
 	}
-	f.Access = v.access
+	f.Access, f.Fleet = v.access, hasFleet(v)
 	at := viewNamed(f.Name)
 	if at == nil {
 		return &failure{http.StatusNotFound, "view " + f.Name + ": not found; the navigation lists all views"}
@@ -134,6 +130,9 @@ func (p *Page) fill(f *frame, r *http.Request, id string) error {
 	f.Title, f.ID = at.title+" · "+id, id
 	if at.load != nil {
 		f.template = at.name + ".one"
+	}
+	if pageTemplates().Lookup(at.name+".beside") != nil {
+		f.List, _ = at.load(v) // the entry is shown even if its list fails
 	}
 	f.Data, err = at.one(v, id)
 	return err

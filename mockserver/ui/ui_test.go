@@ -23,7 +23,7 @@ func text(t testing.TB, r *http.Request) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer func() { _ = response.Body.Close() }() // read to its end
+	defer func() { _ = response.Body.Close() }() // only read
 	body, err := io.ReadAll(response.Body)
 	if err != nil {
 		t.Fatal(err)
@@ -31,8 +31,8 @@ func text(t testing.TB, r *http.Request) string {
 	return string(body)
 }
 
-// press presses a button, as a browser without scripts does, and returns the
-// view that it leads to.
+// press presses a button, as a browser without scripts does, and returns the resulting
+// view.
 func press(t testing.TB, u *mockserver.TestServer, action string, fields ...string) string {
 	t.Helper()
 	form := url.Values{"back": {"/_understudy/"}}
@@ -86,14 +86,14 @@ func TestButtons(t *testing.T) {
 	}
 }
 
-// buttonPress is one press of a button, and what the page then shows.
+// buttonPress is one press of a button, and a text of the resulting page.
 type buttonPress struct {
 	action string
 	fields []string
 	want   string
 }
 
-// buttonPresses are presses in their order: two messages wait, three have failed.
+// buttonPresses are presses in order, when two messages wait and three have failed.
 func buttonPresses(early, waits string, failed []string) []buttonPress {
 	return []buttonPress{
 		{"message.publish", []string{"destination", "https://app.test/a?b=1&c=2", "body", "hello", "headers", "Svc-Label: by-hand"}, "https://app.test/a?b=1&c=2"},
@@ -101,70 +101,70 @@ func buttonPresses(early, waits string, failed []string) []buttonPress {
 		{"message.publish", []string{"destination", "https://app.test/a", "headers", "Svc-Retries: many"}, `Svc-Retries: invalid value "many"`},
 		{"message.publish", []string{"destination", "https://app.test/a", "body", "!", "binary", "yes"}, "invalid base64"},
 		{"message.publish", nil, "destination is missing"},
-		{"message.hurry", []string{"id", early}, "is attempted now"},
+		{"message.hurry", []string{"id", early}, "is being attempted"},
 		{"message.hurry", []string{"id", "msg_none"}, "msg_none"},
-		{"message.cancel", []string{"id", waits}, "is cancelled"},
+		{"message.cancel", []string{"id", waits}, "was cancelled"},
 		{"message.cancel", []string{"id", "msg_none"}, "msg_none"},
-		{"dlq.retry", []string{"id", failed[0], "retries", "1"}, "is delivered again"},
+		{"dlq.retry", []string{"id", failed[0], "retries", "1"}, "was published again"},
 		{"dlq.retry", []string{"id", failed[1], "retries", "many"}, "many"},
-		{"dlq.delete", []string{"id", failed[1]}, "is deleted"},
+		{"dlq.delete", []string{"id", failed[1]}, "was deleted"},
 		{"dlq.retryAll", nil, "Retry 1 message of the DLQ?"},
 		{"dlq.deleteAll", nil, "Delete 1 entry of the DLQ?"},
 		{"dlq.deleteAll", []string{"sure", "yes"}, "Deleted: 1."},
 		{"dlq.deleteAll", nil, "The DLQ has no entries."},
 		{"dlq.retryAll", nil, "The DLQ has no messages."},
-		{"dlq.retryAll", []string{"sure", "yes"}, "Delivered again: 0."},
-		{"flow.pause", []string{"key", "a/b c"}, "The key a/b c is paused."},
-		{"flow.resume", []string{"key", "a/b c"}, "The key a/b c goes on."},
-		{"flow.pin", []string{"key", "k", "parallelism", "3"}, "The key k is pinned."},
-		{"flow.pin", []string{"key", "k"}, "nothing to pin"},
-		{"flow.unpin", []string{"key", "k", "parallelism", "true"}, "The key k is unpinned."},
-		{"flow.reset", []string{"key", "k"}, "begins anew"},
+		{"dlq.retryAll", []string{"sure", "yes"}, "Published again: 0."},
+		{"flow.pause", []string{"key", "a/b c"}, "The key a/b c was paused."},
+		{"flow.resume", []string{"key", "a/b c"}, "The key a/b c was resumed."},
+		{"flow.pin", []string{"key", "k", "parallelism", "3"}, "The key k was pinned."},
+		{"flow.pin", []string{"key", "k"}, "must have at least one of parallelism"},
+		{"flow.unpin", []string{"key", "k", "parallelism", "true"}, "The key k was unpinned."},
+		{"flow.reset", []string{"key", "k"}, "was reset"},
 		{"group.add", []string{"name", "team", "url", "https://app.test/1", "endpoint", "one"}, "has the endpoint https://app.test/1"},
-		{"group.remove", []string{"name", "team", "url", "https://app.test/1"}, "is removed"},
+		{"group.remove", []string{"name", "team", "url", "https://app.test/1"}, "was removed"},
 		{"group.add", []string{"name", "team", "url", "https://app.test/2"}, "has the endpoint https://app.test/2"},
-		{"group.delete", []string{"name", "team"}, "is deleted"},
-		{"queue.put", []string{"name", "mails", "parallelism", "2"}, "The queue mails is there."},
+		{"group.delete", []string{"name", "team"}, "was deleted"},
+		{"queue.put", []string{"name", "mails", "parallelism", "2"}, "The queue mails was saved."},
 		{"queue.put", []string{"name", "mails", "parallelism", "two"}, "must be an integer"},
-		{"queue.pause", []string{"name", "mails"}, "is paused"},
-		{"queue.resume", []string{"name", "mails"}, "goes on"},
-		{"queue.delete", []string{"name", "mails"}, "is deleted"},
-		{"schedule.put", []string{"destination", "https://app.test/tick", "cron", "*/5 * * * *", "id", "tick"}, "The schedule is there."},
+		{"queue.pause", []string{"name", "mails"}, "was paused"},
+		{"queue.resume", []string{"name", "mails"}, "was resumed"},
+		{"queue.delete", []string{"name", "mails"}, "was deleted"},
+		{"schedule.put", []string{"destination", "https://app.test/tick", "cron", "*/5 * * * *", "id", "tick"}, "The schedule was saved."},
 		{"schedule.put", []string{"destination", "https://app.test/tick", "cron", "soon"}, "soon"},
-		{"schedule.pause", []string{"id", "tick"}, "is paused"},
-		{"schedule.resume", []string{"id", "tick"}, "goes on"},
-		{"schedule.delete", []string{"id", "tick"}, "is deleted"},
-		{"search.create", []string{"name", "products", "region", "eu-west-1", "type", "free"}, "is there"},
+		{"schedule.pause", []string{"id", "tick"}, "was paused"},
+		{"schedule.resume", []string{"id", "tick"}, "was resumed"},
+		{"schedule.delete", []string{"id", "tick"}, "was deleted"},
+		{"search.create", []string{"name", "products", "region", "eu-west-1", "type", "free"}, "exists"},
 		{"vector.reset", []string{"name", "default", "all", "true"}, "The index default is empty."},
 		{"vector.reset", []string{"name", "default", "all", "true", "sure", "yes"}, "is empty"},
 		{"stub.add", []string{"url", "https://x.test/*", "status", "503, 200 timeout", "delay", "1s"}, "The stub answers https://x.test/*."},
 		{"stub.add", []string{"url", "https://x.test/*", "status", "sometimes"}, "sometimes"},
-		{"fault.add", []string{"on", "api", "operation", "listDLQ", "status", "503", "times", "1"}, "The fault is in force."},
-		{"fault.add", []string{"on", "delivery", "url", "https://x.test/*", "drop", "yes", "probability", "0.5"}, "The fault is in force."},
+		{"fault.add", []string{"on", "api", "operation", "listDLQ", "status", "503", "times", "1"}, "The fault is on."},
+		{"fault.add", []string{"on", "delivery", "url", "https://x.test/*", "drop", "yes", "probability", "0.5"}, "The fault is on."},
 		{"fault.add", []string{"on", "delivery", "times", "often"}, "must be a number"},
-		{"rewrite.add", []string{"from", "https://a.test", "to", "http://localhost:3000"}, "Deliveries to https://a.test go to http://localhost:3000."},
-		{"rewrite.remove", []string{"from", "https://a.test"}, "go there again"},
+		{"rewrite.add", []string{"from", "https://a.test", "to", "http://localhost:3000"}, "Deliveries to https://a.test are sent to http://localhost:3000."},
+		{"rewrite.remove", []string{"from", "https://a.test"}, "no longer rewritten"},
 		{"fault.remove", []string{"rule", "{}"}, "no longer there"},
 		{"fault.clear", nil, "Remove 2 faults?"},
-		{"fault.clear", []string{"sure", "yes"}, "No fault is in force."},
+		{"fault.clear", []string{"sure", "yes"}, "All faults were switched off."},
 		{"stub.clear", nil, "Remove 3 stubs?"},
-		{"stub.clear", []string{"sure", "yes"}, "No stub answers any more."},
-		{"limit.clear", nil, "Nothing is counted any more."},
+		{"stub.clear", []string{"sure", "yes"}, "All stubs were switched off."},
+		{"limit.clear", nil, "Reset all counters? That cannot be undone."},
 		{"requests.clear", nil, "from the journal?"},
 		{"requests.clear", []string{"sure", "yes"}, "The journal is empty."},
-		{"event.notify", []string{"event", "paid", "data", "{}"}, "go on"},
+		{"event.notify", []string{"event", "paid", "data", "{}"}, "continue"},
 		{"run.cancel", []string{"id", "wfr_none"}, "wfr_none"},
-		{"clock.advance", []string{"by", "1m"}, "Time has moved."},
+		{"clock.advance", []string{"by", "1m"}, "The clock was moved."},
 		{"clock.advance", []string{"by", "soon"}, "soon"},
-		{"clock.mode", []string{"mode", "auto"}, "The clock is auto now."},
+		{"clock.mode", []string{"mode", "auto"}, "The clock mode is now auto."},
 		{"reset", nil, "of the DLQ and all journals of the account"},
-		{"reset", []string{"sure", "yes"}, "The account is as new."},
+		{"reset", []string{"sure", "yes"}, "The account was reset."},
 		{"unheard-of", nil, "unheard-of: not found"},
 	}
 }
 
-// TestRetryAll retries more messages than one call of the interface takes, once
-// each, and only after it has been confirmed.
+// TestRetryAll retries more messages than one call of the interface accepts, once each,
+// and only after confirmation.
 func TestRetryAll(t *testing.T) {
 	t.Parallel()
 	u := mockserver.RunT(t)
@@ -183,8 +183,8 @@ func TestRetryAll(t *testing.T) {
 	if got := len(u.Deliveries()); got != n {
 		t.Errorf("got %d deliveries before the answer, want %d", got, n)
 	}
-	if page := press(t, u, "dlq.retryAll", "sure", "yes"); !strings.Contains(page, "Delivered again: 230.") {
-		t.Errorf("it does not say how many: %s", page)
+	if page := press(t, u, "dlq.retryAll", "sure", "yes"); !strings.Contains(page, "Published again: 230.") {
+		t.Errorf("the page does not show the number of messages: %s", page)
 	}
 	u.Settle()
 	if got := len(u.Deliveries()); got != 2*n {
@@ -192,7 +192,7 @@ func TestRetryAll(t *testing.T) {
 	}
 }
 
-// TestAskingKeepsTheFields answers what the page asks about one of several things.
+// TestAskingKeepsTheFields confirms an action on one of several entries.
 func TestAskingKeepsTheFields(t *testing.T) {
 	t.Parallel()
 	u := mockserver.RunT(t)
@@ -205,7 +205,7 @@ func TestAskingKeepsTheFields(t *testing.T) {
 	}
 }
 
-// TestWarnings shows an option that nobody knows beside its request.
+// TestWarnings checks that the warning about an unknown option is shown with its request.
 func TestWarnings(t *testing.T) {
 	t.Parallel()
 	u := mockserver.RunT(t)
@@ -216,35 +216,31 @@ func TestWarnings(t *testing.T) {
 	expect.Contains(t, "the warning, which names the nearest option", warning, "Svc-Delay")
 }
 
-// TestClockInTheHeader shows the date of the clock.
+// TestClockInTheHeader checks that the header shows the date of the clock.
 func TestClockInTheHeader(t *testing.T) {
 	t.Parallel()
 	u := mockserver.RunT(t, mockserver.Config{Start: time.Date(2026, time.March, 2, 9, 0, 0, 0, time.UTC)})
 	u.Advance(30 * 24 * time.Hour)
 	if got := read(t, u, "").at("top").text(); !strings.Contains(got, "manual clock 1 Apr 2026 09:00:00 UTC") {
-		t.Errorf("the header says %q", got)
+		t.Errorf("the header shows %q", got)
 	}
 }
 
-// TestRulesAreSwitchedOffOneByOne presses what stands beside a rule.
+// TestRulesAreSwitchedOffOneByOne checks that the button of a rule removes only that rule.
 func TestRulesAreSwitchedOffOneByOne(t *testing.T) {
 	t.Parallel()
 	u := mockserver.RunT(t)
 	press(t, u, "stub.add", "url", "https://one.test/*", "status", "503 200")
 	press(t, u, "stub.add", "url", "https://two.test/*", "body", `"<b>"`)
-	page := request(t, u, http.MethodGet, "/_understudy/ui/stubs", "")
-	rules := regexp.MustCompile(`name="rule" value="([^"]*)"`).FindAllStringSubmatch(page, -1)
-	if len(rules) != 2 {
-		t.Fatalf("%d rules on the page", len(rules))
-	}
-	press(t, u, "stub.remove", "rule", html.UnescapeString(rules[0][1]))
+	first := formOf(read(t, u, "ui/stubs"), "stub.remove", 0)
+	press(t, u, "stub.remove", first...)
 	if left := request(t, u, http.MethodGet, "/_understudy/stubs", ""); left != `[{"url":"https://one.test/*","answers":[{"status":503},{"status":200}]}]` {
-		t.Errorf("left is %s", left)
+		t.Errorf("got %s after the removal", left)
 	}
 }
 
-// TestCommandsOfEmptyViews runs each command that an empty view offers: it works
-// as it stands, and the view is not empty any more.
+// TestCommandsOfEmptyViews runs each command that an empty view suggests: it works
+// unchanged, and then the view is not empty.
 func TestCommandsOfEmptyViews(t *testing.T) {
 	t.Parallel()
 	if _, err := exec.LookPath("curl"); err != nil {
@@ -275,7 +271,7 @@ func TestCommandsOfEmptyViews(t *testing.T) {
 	}
 }
 
-// TestAccountsOfThePage shows one account and not the other.
+// TestAccountsOfThePage checks that the page shows only the selected account.
 func TestAccountsOfThePage(t *testing.T) {
 	t.Parallel()
 	u := mockserver.RunT(t, mockserver.Config{Accounts: []mockserver.Account{{ID: "one", Token: "t1"}, {ID: "two/x", Token: "t2"}}})
@@ -288,11 +284,11 @@ func TestAccountsOfThePage(t *testing.T) {
 	expect.Contains(t, "page", page, "/_understudy/ui/runs?account=two%2Fx")
 	expect.Contains(t, "page", page, "Bearer t2")
 	if page := request(t, u, http.MethodGet, "/_understudy/ui/messages?account=three", ""); !strings.Contains(page, "not found") {
-		t.Errorf("an account that is not there:\n%s", page)
+		t.Errorf("an unknown account:\n%s", page)
 	}
 }
 
-// TestFilters narrows the list of messages down, by times of the clock too.
+// TestFilters filters the list of messages, also by times on the clock.
 func TestFilters(t *testing.T) {
 	t.Parallel()
 	u := mockserver.RunT(t, mockserver.Config{Start: time.Date(2026, time.March, 2, 9, 0, 0, 0, time.UTC)})
@@ -320,7 +316,7 @@ func TestFilters(t *testing.T) {
 			t.Errorf("%s shows %v, want %v", query, got, want)
 		}
 		if empty := !want[0] && !want[1]; empty != strings.Contains(page, "No message is like that") {
-			t.Errorf("%s: what an empty list says", query)
+			t.Errorf("%s: the empty list has no hint", query)
 		}
 	}
 	for _, query := range []string{"from=yesterday", "state=LOST", "cursor=7"} {

@@ -1,28 +1,29 @@
 package ui
 
 import (
+	"encoding/json"
 	"fmt"
 	"html/template"
 	"maps"
 	"net/http"
 	"net/url"
-	"strings"
+	"slices"
 	"time"
 )
 
-// view is one view: what it asks for, and what one of its things asks for. Its
-// templates are called as it is, and with .one behind it.
+// view is one view: load loads its data, one loads the data of one of its entries. Its
+// templates are name and name.one.
 type view struct {
 	name, title string
-	key         string // behind g on the keyboard
+	key         string // key to press after g
 	load        func(*visit) (any, error)
 	one         func(*visit, string) (any, error)
 }
 
-// allViews in the order of the navigation; empty lines there are between groups.
+// allViews are the views in the order of the navigation.
 var allViews []view
 
-// The functions of the table look at the table, so it is made at the start.
+// The table is set in init because its functions refer to it.
 func init() {
 	allViews = []view{
 		{"now", "Now", "n", nowView, nil},
@@ -37,17 +38,22 @@ func init() {
 		{"indexes", "Search & vector", "i", indexesView, nil},
 		{"limits", "Rate limits", "l", limitsView, nil},
 		{"requests", "Requests", "a", requestsView, nil},
+		{"history", "History", "h", historyView, nil},
 		{"stubs", "Stubs & faults", "b", stubsView, nil},
 	}
 }
 
-// askView asks before a button does what cannot be undone. The navigation does
-// not lead there.
+// searchView shows the results of the search box above every view.
+var searchView = view{name: "search", title: "Search", load: searchResults}
+
+// askView asks for confirmation of a button. It is not in the navigation.
 var askView = view{name: "ask", title: "Confirm", one: confirmText}
 
 func viewNamed(name string) *view {
-	if name == askView.name {
-		return &askView
+	for _, v := range []*view{&askView, &bodyView, &compareView, &fleetView, &searchView} {
+		if v.name == name {
+			return v
+		}
 	}
 	for i := range allViews {
 		if allViews[i].name == name {
@@ -57,12 +63,12 @@ func viewNamed(name string) *view {
 	return nil
 }
 
-// overview is what the control API says of an account at a glance.
+// overview is the summary of an account from the control API.
 type overview struct {
 	Account   string
 	Clock     clock
 	Real      int64 // Unix ms
-	NextDue   int64 // Unix ms, 0 for never
+	NextDue   int64 // Unix ms; 0: never
 	Messages  map[string]int
 	Runs      map[string]int
 	PerSecond float64
@@ -77,6 +83,7 @@ type overview struct {
 	Waiters   int
 	Stubs     int
 	Faults    int
+	Journal   bool // the server has a store with journals
 }
 
 type clock struct {
@@ -84,7 +91,7 @@ type clock struct {
 	Now  int64 // Unix ms
 }
 
-// access is what clients of the account need.
+// access is the settings for clients of the account.
 type access struct {
 	ID            string
 	URL           string
@@ -94,27 +101,31 @@ type access struct {
 	VectorIndexes []string
 }
 
-// frame is what the layout shows around a view.
+// frame is the data of the layout around a view.
 type frame struct {
 	Name     string // of the view
-	ID       string // of the thing that it shows, "" for a list
+	ID       string // of the entry; "" for a list
 	Title    string
 	Account  string
 	Accounts []string
+	Fleet    bool // the server belongs to a fleet
 	Access   access
 	Now      overview
 	Said     *saying
-	Fault    string // why there is nothing to see
+	Fault    string // error that replaces the view
+	Settings bool   // the browser has settings that affect the look, see theme.js
 	Data     any
+	List     any // the data of the list next to an entry
 
-	Body template.HTML // the view
+	Body  template.HTML // the view
+	Aside template.HTML // the list next to it; "": none
 
 	template string
 	path     string // of the view, escaped
 	query    url.Values
 }
 
-// Views are those of the navigation.
+// Views returns the links of the navigation.
 func (f *frame) Views() []navigation {
 	counts := map[string]int{
 		"dlq": f.Now.DLQ, "flow": f.Now.FlowKeys, "groups": f.Now.Groups, "queues": f.Now.Queues, "schedules": f.Now.Schedules,
@@ -123,22 +134,28 @@ func (f *frame) Views() []navigation {
 	for _, state := range []string{"CREATED", "ACTIVE", "RETRY", "ERROR"} {
 		counts["messages"] += f.Now.Messages[state]
 	}
-	list := make([]navigation, len(allViews))
-	for i, v := range allViews {
-		list[i] = navigation{v.title, f.Link(v.name), v.key, counts[v.name], v.name == f.Name}
+	list := make([]navigation, 0, len(allViews))
+	for _, v := range allViews {
+		if v.name == "history" && !f.Now.Journal {
+			continue
+		}
+		list = append(list, navigation{v.title, f.Link(v.name), v.key, counts[v.name], v.name == f.Name})
+	}
+	if f.Fleet {
+		list = append(list, navigation{fleetView.title, f.Link(fleetView.name), fleetView.key, 0, f.Name == fleetView.name})
 	}
 	return list
 }
 
-// navigation is a link to a view. Of messages and runs it counts those under way.
+// navigation is a link to a view. For messages and runs, Count has only those in progress.
 type navigation struct {
 	Title, Link, Key string
 	Count            int
 	Here             bool
 }
 
-// Link is the address of a view, or of one of its things, in the same account;
-// pairs are its query.
+// Link is the address of a view or an entry in the same account; pairs are names and
+// values of its query.
 func (f *frame) Link(view string, pairs ...string) string {
 	path := controlRoot + "ui/" + view
 	if view == "now" {
@@ -147,17 +164,17 @@ func (f *frame) Link(view string, pairs ...string) string {
 	return path + f.search(pairs)
 }
 
-// Of is the address of one thing.
+// Of is the address of an entry.
 func (f *frame) Of(view, id string) string { return f.Link(view + "/" + url.PathEscape(id)) }
 
-// Search is the query that names the account, where it must be named.
+// Search is the query with the account, if the current address names one; else "".
 func (f *frame) Search() string { return f.search(nil) }
 
-// Do is the address of a button.
+// Do is the address of the action of a button.
 func (f *frame) Do(action string) string { return f.Link("do/" + action) }
 
-// search keeps the account that the address names, so that links stay within it;
-// empty values are left out.
+// search builds a query. It keeps the account of the current address, and omits empty
+// values.
 func (f *frame) search(pairs []string) string {
 	query := url.Values{}
 	if f.query.Get("account") != "" {
@@ -174,7 +191,7 @@ func (f *frame) search(pairs []string) string {
 	return "?" + query.Encode()
 }
 
-// Here is the address of the view that is shown.
+// Here is the address of the current view.
 func (f *frame) Here() string {
 	if len(f.query) == 0 {
 		return f.path
@@ -182,11 +199,11 @@ func (f *frame) Here() string {
 	return f.path + "?" + f.query.Encode()
 }
 
-// Bare is the address of the view without a query, for filters.
+// Bare is the address of the current view without its query, for filter forms.
 func (f *frame) Bare() string { return f.path }
 
-// Switch is the address of the view for another account: of the list, since its
-// things are those of this one.
+// Switch is the address for a change of the account: the list of the view, because its
+// entries belong to this account.
 func (f *frame) Switch() string {
 	if f.Name == "now" {
 		return controlRoot
@@ -194,18 +211,18 @@ func (f *frame) Switch() string {
 	return controlRoot + "ui/" + f.Name
 }
 
-// SomeAccounts are enough of them to choose from.
+// SomeAccounts returns the first 200 accounts for the selection.
 func (f *frame) SomeAccounts() []string { return f.Accounts[:min(len(f.Accounts), 200)] }
 
-// Raw is the address of what the view shows in the control API.
+// Raw is the address of the entry in the control API.
 func (f *frame) Raw(list string) string {
 	return controlRoot + list + "/" + url.PathEscape(f.ID) + f.search(nil)
 }
 
-// Blank is a message that nobody has written yet.
+// Blank is an empty form for a new message.
 func (f *frame) Blank() *publishForm { return &publishForm{} }
 
-// More is the address of the view's next page.
+// More is the address of the next page of the view.
 func (f *frame) More(cursor any) string {
 	query := url.Values{}
 	maps.Copy(query, f.query)
@@ -214,32 +231,67 @@ func (f *frame) More(cursor any) string {
 	return f.path + "?" + query.Encode()
 }
 
-// Asked is what the query says of a filter.
+// With is the address of the view with a changed query; an empty value removes the name.
+func (f *frame) With(pairs ...string) string {
+	query := url.Values{}
+	maps.Copy(query, f.query)
+	for i := 0; i+1 < len(pairs); i += 2 {
+		if query.Del(pairs[i]); pairs[i+1] != "" {
+			query.Set(pairs[i], pairs[i+1])
+		}
+	}
+	if len(query) == 0 {
+		return f.path
+	}
+	return f.path + "?" + query.Encode()
+}
+
+// Query is the query of the address.
+func (f *frame) Query() url.Values { return f.query }
+
+// Asked is the value of a filter in the query.
 func (f *frame) Asked(name string) string { return f.query.Get(name) }
 
-// Filtered reports whether the list is narrowed down.
+// AskedAny reports whether the query has any of these filters.
+func (f *frame) AskedAny(names ...string) bool {
+	return slices.ContainsFunc(names, func(name string) bool { return f.query.Get(name) != "" })
+}
+
+// Filtered reports whether the list has filters.
 func (f *frame) Filtered() bool {
 	for name, values := range f.query {
-		if name != "account" && len(values) > 0 && values[0] != "" {
+		if name != "account" && name != "sort" && len(values) > 0 && values[0] != "" {
 			return true
 		}
 	}
 	return false
 }
 
-// Manual reports whether the clock moves by hand.
+// Manual reports whether the account has a manual clock.
 func (f *frame) Manual() bool { return f.Now.Clock.Mode == "manual" }
 
-// Time shows an instant of the account's clock in Unix ms, and how far it is from now.
+// Time shows a time on the account's clock, in Unix ms, and its distance from now.
 func (f *frame) Time(ms any) template.HTML {
 	return stampedTime(ms, f.Now.Clock.Now, "clock")
 }
 
-// Real shows an instant of the wall clock in Unix ms.
+// Away shows only the distance from now of a time on the account's clock; the time is in
+// the title attribute.
+func (f *frame) Away(ms any) template.HTML {
+	n, ok := readNumber(ms)
+	if !ok || n == 0 {
+		return ""
+	}
+	full := time.UnixMilli(int64(n)).UTC().Format(instantForm)
+	return template.HTML(fmt.Sprintf(`<time datetime="%s" title="%s"><small data-at="%d" data-of="clock" data-short>%s</small></time>`, //nolint:gosec // numbers and constants
+		full, full, int64(n), shortAway(int64(n)-f.Now.Clock.Now)))
+}
+
+// Real shows a time on the wall clock, in Unix ms.
 func (f *frame) Real(ms any) template.HTML { return stampedTime(ms, f.Now.Real, "real") }
 
-// Clock shows an instant in Unix ms with its date, for the header. The page lets
-// one of a clock that runs go on.
+// Clock shows a time in Unix ms with its date, for the header. The script updates it
+// for a clock that runs.
 func (f *frame) Clock(ms int64, kind string) template.HTML {
 	at := time.UnixMilli(ms).UTC()
 	runs := ""
@@ -247,29 +299,35 @@ func (f *frame) Clock(ms int64, kind string) template.HTML {
 		runs = fmt.Sprintf(` data-runs="%d"`, ms-f.Now.Real)
 	}
 	return template.HTML(fmt.Sprintf(`<time datetime="%s"%s>%s</time>`, //nolint:gosec // numbers and constants
-		at.Format(instantForm), runs, at.Format("2 Jan 2006 15:04:05 UTC")))
+		at.Format(instantForm), runs, at.Format(clockForm)))
 }
 
-// saying is what the page says of the last button.
+// saying is the message after the action of a button.
 type saying struct {
-	Text string
-	Bad  bool
+	Text  string
+	Bad   bool   `json:",omitempty"`
+	Undo  string `json:",omitempty"` // id of the undo point; "": none
+	Label string `json:",omitempty"` // of the undo point
+	Scope string `json:",omitempty"`
 }
 
 const cookieName = "understudy-said"
 
-// keepSaying keeps a text for the next view; a bad one begins with an exclamation mark.
-func keepSaying(w http.ResponseWriter, text string, bad bool) {
-	const most = 1000 // a cookie holds 4 KB, and escaping trebles
-	text = clipText(text, most)
-	if bad {
-		text = "!" + text
+// keepSaying stores the message for the next view in a cookie.
+func keepSaying(w http.ResponseWriter, said saying) {
+	const most = 1000 // a cookie has at most 4 KB, and escaping may triple the size
+	if said.Text = clipText(said.Text, most); said.Text == "" {
+		return
 	}
-	http.SetCookie(w, &http.Cookie{Name: cookieName, Value: url.QueryEscape(text), Path: controlRoot, HttpOnly: true, SameSite: http.SameSiteStrictMode}) //nolint:gosec // not Secure: it is served over http
+	text, err := json.Marshal(said)
+	if err != nil {
+		return // texts always encode
+	}
+	http.SetCookie(w, &http.Cookie{Name: cookieName, Value: url.QueryEscape(string(text)), Path: controlRoot, HttpOnly: true, SameSite: http.SameSiteStrictMode}) //nolint:gosec // not Secure: it is served over http
 }
 
-// takeSaying takes the text that was kept. A view that only follows the account leaves
-// it: the text stands outside of what is followed.
+// takeSaying reads the message and deletes its cookie. Updates of a view do not take it,
+// because the message is outside the part that they replace.
 func takeSaying(w http.ResponseWriter, r *http.Request) *saying {
 	kept, err := r.Cookie(cookieName)
 	if err != nil || r.Header.Get("Follow") != "" {
@@ -277,9 +335,9 @@ func takeSaying(w http.ResponseWriter, r *http.Request) *saying {
 	}
 	http.SetCookie(w, &http.Cookie{Name: cookieName, Path: controlRoot, MaxAge: -1, HttpOnly: true, SameSite: http.SameSiteStrictMode}) //nolint:gosec // not Secure: it is served over http
 	text, err := url.QueryUnescape(kept.Value)
-	if err != nil || text == "" {
+	var said saying
+	if err != nil || json.Unmarshal([]byte(text), &said) != nil || said.Text == "" {
 		return nil
 	}
-	plain, bad := strings.CutPrefix(text, "!")
-	return &saying{plain, bad}
+	return &said
 }

@@ -13,9 +13,8 @@ import (
 	"github.com/understudy-mock/understudy/mockserver"
 )
 
-// orders is a workflow of all kinds of steps: check, a sleep of an hour, two
-// steps side by side, a wait for an event, and a last one that fails while broken
-// is set.
+// orders is a workflow with all kinds of steps: check, a sleep of an hour, two parallel
+// steps, a wait for an event, and a last step that fails while broken is set.
 type orders struct {
 	u      *mockserver.TestServer
 	app    *httptest.Server
@@ -29,13 +28,13 @@ func runOrders(t testing.TB, u *mockserver.TestServer) *orders {
 	return w
 }
 
-// entry is one of the steps that a call of the endpoint brings.
+// entry is one of the steps in a call of the endpoint.
 type entry struct {
 	Body     string
 	CallType string
 }
 
-// ServeHTTP does the next step, as a client library does: it counts the results.
+// ServeHTTP runs the next step. Like a client library, it counts the results.
 func (w *orders) ServeHTTP(out http.ResponseWriter, r *http.Request) {
 	out.Header().Set("Svc-Workflow-Sdk-Version", "1")
 	if r.Header.Get("Svc-Workflow-Is-Failure") != "" {
@@ -84,7 +83,7 @@ func (w *orders) next(out http.ResponseWriter, run string, done map[int]bool, pl
 
 type step map[string]any
 
-// decode reads a step, which may come as base64.
+// decode decodes a step, which may be base64.
 func decode(body string) []byte {
 	var raw []byte
 	if json.Unmarshal([]byte(`"`+body+`"`), &raw) == nil && len(raw) > 0 && raw[0] == '{' {

@@ -9,11 +9,11 @@ import (
 	"github.com/understudy-mock/understudy/mockserver"
 )
 
-// markup would run a script if it came into the page as it is.
+// markup would run a script if the page contained it unescaped.
 const markup = `"'><script>window.owned = 1</script><img src=x onerror="window.owned = 1"></textarea><svg onload="window.owned=1">{{.}}<a href="javascript:window.owned=1">x</a><form hx-get="/" hx-trigger="load"><hx-partial hx-target="body">owned`
 
-// TestMarkupIsShownAsText looks at messages that carry markup, a megabyte, bytes, text from
-// right to left, and 10,000 headers: none of it runs or breaks the page.
+// TestMarkupIsShownAsText shows messages with markup, a megabyte, binary data, right-to-left
+// text, and 10,000 headers: none of them runs or breaks the page.
 func TestMarkupIsShownAsText(t *testing.T) {
 	t.Parallel()
 	u := mockserver.RunT(t, mockserver.Config{MaxBody: 4 << 20})
@@ -54,7 +54,7 @@ func TestMarkupIsShownAsText(t *testing.T) {
 	b.see(markup[:40])
 	b.visit("ui/messages/" + ids["arabic"])
 	if got := ask[string](b, `getComputedStyle(document.querySelector("pre.content")).direction`); got != "rtl" {
-		t.Errorf("text from right to left is shown %s", got)
+		t.Errorf("the direction of right-to-left text: got %s", got)
 	}
 	for _, path := range []string{"", "ui/messages", "ui/dlq", "ui/flow", "ui/requests", "ui/stubs", "ui/messages?label=" + "%22%3E%3Cscript%3Ewindow.owned=1%3C/script%3E", "ui/nope%3Cscript%3Ewindow.owned=1%3C%2Fscript%3E"} {
 		b.visit(path)
@@ -67,12 +67,12 @@ func TestMarkupIsShownAsText(t *testing.T) {
 	b.visit("ui/dlq/" + entry)
 	b.unharmed("the DLQ entry")
 	b.see("onerror=")
-	b.click("Retry") // by a fetch, whose answer is put into the page
-	b.see("is delivered again")
+	b.click("Retry") // a fetch whose response is merged into the page
+	b.see("was published again")
 	b.unharmed("after a button")
 }
 
-// unharmed fails when something of a message has run.
+// unharmed fails the test if a script of a message has run.
 func (b *tab) unharmed(where string) {
 	b.t.Helper()
 	if ask[bool](b, `"owned" in window`) {

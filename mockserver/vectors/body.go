@@ -12,8 +12,8 @@ import (
 	"github.com/understudy-mock/understudy/mockserver/response"
 )
 
-// numbers are components on the wire. A null, which is how JavaScript writes
-// NaN and infinity, is no number.
+// numbers are the components of a vector in JSON. They refuse null, which
+// JavaScript writes for NaN and infinity.
 type numbers []float32
 
 func (n *numbers) UnmarshalJSON(raw []byte) error {
@@ -23,7 +23,7 @@ func (n *numbers) UnmarshalJSON(raw []byte) error {
 	return json.Unmarshal(raw, (*[]float32)(n))
 }
 
-// indices are those of a sparse vector on the wire; a null is none.
+// indices are the indexes of a sparse vector in JSON. They refuse null.
 type indices []int32
 
 func (n *indices) UnmarshalJSON(raw []byte) error {
@@ -33,7 +33,7 @@ func (n *indices) UnmarshalJSON(raw []byte) error {
 	return json.Unmarshal(raw, (*[]int32)(n))
 }
 
-// sparseBody is a sparse vector on the wire.
+// sparseBody is a sparse vector in JSON.
 type sparseBody struct {
 	Indices indices `json:"indices"`
 	Values  numbers `json:"values"`
@@ -46,8 +46,7 @@ func (v *sparseBody) vector() *vector.SparseVector {
 	return &vector.SparseVector{Indices: v.Indices, Values: v.Values}
 }
 
-// vectorBody is a vector on the wire. An id may be a number; it comes back as
-// a string.
+// vectorBody is a vector in JSON. Its id may be a number; responses have a string.
 type vectorBody struct {
 	ID       vectorID        `json:"id"`
 	Vector   numbers         `json:"vector"`
@@ -64,10 +63,10 @@ func (v *vectorBody) vector() vector.Vector {
 	return vector.Vector{ID: string(v.ID), Values: v.Vector, Sparse: v.Sparse.vector(), Metadata: v.Metadata, Data: v.Data}
 }
 
-// vectorID is an id on the wire, which may be a number.
+// vectorID is an id of a vector, which may be a number in JSON.
 type vectorID string
 
-// UnmarshalJSON reads a string or a number, and nothing else.
+// UnmarshalJSON accepts only a non-empty string or a number.
 func (id *vectorID) UnmarshalJSON(raw []byte) error {
 	*id = vectorID(idText(raw))
 	if *id == "" || !strings.ContainsAny(string(raw[:1]), `"-0123456789`) {
@@ -76,7 +75,7 @@ func (id *vectorID) UnmarshalJSON(raw []byte) error {
 	return nil
 }
 
-// vectorBodies reads one vector or a list, each of which has an id.
+// vectorBodies reads one vector or a list, each with an id.
 func vectorBodies(text []byte) ([]vectorBody, error) {
 	list, err := request.OneOrMany[vectorBody](text)
 	if err == nil {
@@ -85,7 +84,7 @@ func vectorBodies(text []byte) ([]vectorBody, error) {
 	return list, err
 }
 
-// missingID refuses vectors of which one has no id.
+// missingID returns an error if a vector has no id.
 func missingID(list []vectorBody) error {
 	for i := range list {
 		if list[i].ID == "" {
@@ -95,7 +94,7 @@ func missingID(list []vectorBody) error {
 	return nil
 }
 
-// idText is a string's text, or the digits of a number.
+// idText returns the text of a JSON string, or any other JSON as is.
 func idText(raw json.RawMessage) string {
 	var s string
 	if json.Unmarshal(raw, &s) == nil {

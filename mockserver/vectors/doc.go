@@ -1,10 +1,10 @@
-// Package vectors answers the operations of vector indexes: what to store, to
-// find and to delete is read from bodies, and done by the account in one step.
+// Package vectors implements the operations of vector indexes: handlers read the
+// request body, and call the engine once to store, find or delete vectors.
 //
 //	api := &vectors.API{Embed: vectors.EmbedHash}
 //	for id, handle := range vectors.Handlers() { ... handle(api, c) ... } // c: *call.Call
 //
-// The account of the call and the index that its token opens are settled before. An
-// embedding turns texts into vectors for tests: the same text gives the same vector,
-// and no model is behind it. The words of some refusals are the service's own.
+// The caller sets the account of the call and the index of its token. For tests, an
+// embedding without a model turns texts into vectors: the same text gives the same
+// vector. Some error texts are those of the service.
 package vectors

@@ -14,35 +14,36 @@ import (
 	"github.com/understudy-mock/understudy/mockserver/response"
 )
 
-// EmbedHash is the value of Config.Embed that turns texts into vectors by
-// hashing their words: no model, no meaning, but the same vector for the same
-// text, and near ones for texts that share words.
+// EmbedHash is the value of API.Embed that turns texts into vectors by hashing
+// their words. There is no model, but the same text gives the same vector, and
+// texts that share words give near ones.
 const EmbedHash = "hash"
 
-// HashModel is the name of that embedding in the information about an index.
+// HashModel is the name of this embedding in the information about an index.
 const HashModel = "UNDERSTUDY_TEST_HASH"
 
-// undecidedDimension is that of hashed vectors in an index whose dimension
-// nothing has decided yet.
+// undecidedDimension is the dimension of hashed vectors in an index that has no
+// dimension yet.
 const undecidedDimension = 384
 
-// CheckEmbed refuses an embedding that does not exist.
+// CheckEmbed returns an error for an unknown embedding.
 func CheckEmbed(name string) error {
 	if name == "" || name == EmbedHash {
 		return nil
 	}
-	return fmt.Errorf("embedding %q: must be hash", name)
+	return fmt.Errorf("embed: invalid value %q: must be hash", name)
 }
 
-// takesData reports whether an operation is one on texts.
+// takesData reports whether an operation takes texts instead of vectors.
 func takesData(c *call.Call) bool { return strings.Contains(c.Op.ID, "Data") }
 
-// embed makes the vectors of a text, as the index needs them.
+// embed returns the vectors of a text: dense, sparse or both, as the index needs. It
+// refuses a request that also has vectors.
 func (a *API) embed(c *call.Call, text *string, vectors bool) (vector.Vector, error) {
 	var v vector.Vector
 	switch {
 	case a.Embed == "":
-		return v, refusal.Of(refusal.Unfit, "Embedding data for this index is not allowed. The index must be created with an embedding model to use it. "+ // the service's own words
+		return v, refusal.Of(refusal.Unfit, "Embedding data for this index is not allowed. The index must be created with an embedding model to use it. "+ // the text of the service
 			"For tests, start the server with --embed hash", "", "")
 	case vectors:
 		return v, response.Invalid("body: vector and sparseVector are not allowed together with data; the path of vectors has no -data")
@@ -77,8 +78,8 @@ func hashOf(feature string) uint64 {
 	return h.Sum64()
 }
 
-// hashDense is a vector of length 1: each word counts, and less each three
-// letters in a row, so that forms of a word are near each other.
+// hashDense returns a vector of length 1 of the words of a text and, with less
+// weight, each three letters in a row, so that forms of a word are near each other.
 func hashDense(text string, dimension int) []float32 {
 	sums := make([]float64, dimension)
 	add := func(feature string, weight float64) {
@@ -109,8 +110,8 @@ func hashDense(text string, dimension int) []float32 {
 	return values
 }
 
-// Constants of BM25, without the rarity of words, which is a weighting of
-// queries.
+// Constants of BM25, without the inverse document frequency, which is a weighting
+// of queries.
 const (
 	termSaturation      = 1.2
 	lengthNormalization = 0.75
@@ -118,7 +119,7 @@ const (
 	maxTerms            = 1000
 )
 
-// hashSparse has a value for each word, by BM25.
+// hashSparse returns a sparse vector with the BM25 weight of each word.
 func hashSparse(text string) *vector.SparseVector {
 	words := textWords(text)
 	count, order := map[int32]float64{}, []int32{}

@@ -20,28 +20,28 @@ func ParseIndex(text string) (vector.Config, error) {
 	parts := strings.Split(kind, ":")
 	x := vector.Config{Name: name, Type: parts[0], Similarity: vector.Cosine}
 	if !ok || request.ReadName(new(string), name) != nil || len(parts) > 3 || !slices.Contains([]string{vector.Dense, vector.Sparse, vector.Hybrid}, x.Type) {
-		return x, fmt.Errorf("vector index %q: %s", text, accepted)
+		return x, fmt.Errorf("invalid value %q: %s", text, accepted)
 	}
 	if len(parts) > 1 {
 		n, err := strconv.Atoi(parts[1])
 		if err != nil || n < 1 || n > 1<<16 {
-			return x, fmt.Errorf("vector index %q: dimension %q: a whole number from 1 to 65536", text, parts[1])
+			return x, fmt.Errorf("invalid value %q: dimension %q: must be an integer from 1 to 65536", text, parts[1])
 		}
 		x.Dimension = n
 	}
 	if len(parts) > 2 {
 		if x.Similarity = parts[2]; !slices.Contains([]string{vector.Cosine, vector.Euclidean, vector.DotProduct}, x.Similarity) {
-			return x, fmt.Errorf("vector index %q: function %q: %s", text, parts[2], accepted)
+			return x, fmt.Errorf("invalid value %q: function %q: %s", text, parts[2], accepted)
 		}
 	}
 	if x.Type == vector.Sparse && len(parts) > 1 {
-		return x, fmt.Errorf("vector index %q: a SPARSE index has neither dimension nor function", text)
+		return x, fmt.Errorf("invalid value %q: a SPARSE index must have neither dimension nor function", text)
 	}
 	return x, nil
 }
 
-// namespaceOf is the one in the path, "" for the default one. Clients write it as
-// it is, or percent-encoded.
+// namespaceOf is the namespace in the path, "" for the default one. Some clients
+// percent-encode it.
 func namespaceOf(c *call.Call) string {
 	name := c.Vars["namespace"]
 	if plain, err := url.PathUnescape(name); err == nil {

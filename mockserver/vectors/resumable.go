@@ -17,8 +17,8 @@ const (
 	longestMaxIdle = 86400 * 365
 )
 
-// startResumableQuery keeps the query in the account, which drops it when it is not
-// used for longer than maxIdle.
+// startResumableQuery keeps the query in the account, which drops it after maxIdle
+// without use.
 func (a *API) startResumableQuery(c *call.Call) (response.Response, error) {
 	var q selection
 	if err := request.Unmarshal(c.Body, &q); err != nil {
@@ -51,15 +51,15 @@ type resumption struct {
 	AdditionalK *int   `json:"additionalK"`
 }
 
-// nextResumableQuery shows of each vector what the query asked for when it was
-// started.
+// nextResumableQuery shows the parts of each vector that were requested when the
+// query was started.
 func (a *API) nextResumableQuery(c *call.Call) (response.Response, error) {
 	var body resumption
 	if err := request.Unmarshal(c.Body, &body); err != nil {
 		return response.Response{}, err
 	}
 	if body.AdditionalK == nil || *body.AdditionalK < 1 {
-		return response.Response{}, response.Invalid("body /additionalK: must be an integer from 1")
+		return response.Response{}, response.Invalid("body /additionalK: must be an integer of 1 or more")
 	}
 	more, err := engine.ChangeVectors(c.Account, c.Index, vector.NextCommand{ID: body.UUID, Count: *body.AdditionalK})
 	q := selection{IncludeVectors: more.Parts.Vector, IncludeMetadata: more.Parts.Metadata, IncludeData: more.Parts.Data}

@@ -14,15 +14,16 @@ import (
 	"github.com/understudy-mock/understudy/mockserver/response"
 )
 
-// API answers the operations of vector indexes.
+// API implements the operations of vector indexes.
 type API struct {
-	Embed string // EmbedHash: texts become vectors; "": they are refused
+	Embed string // EmbedHash, or "": texts are refused
 }
 
-// Handler answers an operation.
+// Handler implements an operation.
 type Handler func(*API, *call.Call) (response.Response, error)
 
-// Handlers has a row for each method and for the form with a namespace.
+// Handlers returns the handlers by operation id: one for each method, and one for
+// the path with a namespace.
 func Handlers() map[string]Handler {
 	rows := map[string]Handler{
 		"deleteVectorNamespace":       (*API).deleteVectorNamespace,
@@ -35,7 +36,7 @@ func Handlers() map[string]Handler {
 	}
 	for _, row := range []struct {
 		id      string
-		methods []string // beside the first
+		methods []string // in addition to the first
 		h       Handler
 	}{
 		{"deleteVectors", []string{"Delete"}, (*API).deleteVectors},
@@ -63,7 +64,7 @@ func Handlers() map[string]Handler {
 	return rows
 }
 
-// vectorResult is the envelope of every answer of the vector host.
+// vectorResult wraps a result in the envelope of all responses of the vector host.
 func vectorResult(v any) response.Response {
 	return response.Response{Body: map[string]any{"result": v}}
 }
@@ -76,7 +77,7 @@ func (a *API) getVectorInfo(c *call.Call) (response.Response, error) {
 	return vectorResult(infoBody(&info)), nil
 }
 
-// infoBody is the table "Vector index information".
+// infoBody is the information about an index ("Vector index information").
 func infoBody(v *vector.Info) map[string]any {
 	namespaces := map[string]any{}
 	for name, n := range v.Namespaces {
@@ -95,7 +96,7 @@ func infoBody(v *vector.Info) map[string]any {
 	return out
 }
 
-// upsertVectors reads all vectors before the first is stored.
+// upsertVectors reads all vectors before it stores the first.
 func (a *API) upsertVectors(c *call.Call) (response.Response, error) {
 	list, err := vectorBodies(c.Body)
 	if err != nil {
@@ -109,7 +110,7 @@ func (a *API) upsertVectors(c *call.Call) (response.Response, error) {
 	return vectorResult("Success"), err
 }
 
-// upsertVectorData stores texts with the vectors that are made of them.
+// upsertVectorData stores texts with their embedded vectors.
 func (a *API) upsertVectorData(c *call.Call) (response.Response, error) {
 	list, err := vectorBodies(c.Body)
 	if err != nil {
@@ -128,8 +129,8 @@ func (a *API) upsertVectorData(c *call.Call) (response.Response, error) {
 	return vectorResult("Success"), err
 }
 
-// updateVector answers how many were updated, 0 or 1, since an unknown id is no
-// error.
+// updateVector responds with the number of updated vectors, 0 or 1: an unknown id is
+// not an error.
 func (a *API) updateVector(c *call.Call) (response.Response, error) {
 	var body vectorBody
 	err := request.Unmarshal(c.Body, &body)
@@ -143,7 +144,7 @@ func (a *API) updateVector(c *call.Call) (response.Response, error) {
 		return response.Response{}, err
 	}
 	changed := body.vector()
-	if a.Embed != "" && body.Data != nil && changed.Values == nil && changed.Sparse == nil { // an index with a model makes the vector of the new text
+	if a.Embed != "" && body.Data != nil && changed.Values == nil && changed.Sparse == nil { // an index with a model embeds the new text
 		embedded, err := a.embed(c, body.Data, false)
 		if err != nil {
 			return response.Response{}, err
@@ -158,7 +159,7 @@ func (a *API) updateVector(c *call.Call) (response.Response, error) {
 	return vectorResult(map[string]int{"updated": n}), err
 }
 
-// selection is which vectors an operation is about, and what it shows of them.
+// selection selects the vectors of an operation, and the parts to show.
 type selection struct {
 	IDs             []vectorID      `json:"ids"`
 	Prefix          string          `json:"prefix"`
@@ -186,7 +187,7 @@ func (q *selection) ids() []string {
 	return ids
 }
 
-// shown is a vector as an answer has it: absent rather than empty.
+// shown returns the requested parts of a vector; empty parts are absent.
 func (q *selection) shown(v *vector.Vector) map[string]any {
 	out := map[string]any{"id": v.ID}
 	if q.IncludeVectors {
@@ -206,8 +207,8 @@ func (q *selection) shown(v *vector.Vector) map[string]any {
 	return out
 }
 
-// deleteVectors takes its three forms: an object, a list of ids, the bare text
-// of one id (wire.md, "Vector indexes").
+// deleteVectors accepts three forms of body: an object, a list of ids, and one id
+// as bare text (wire.md, "Vector indexes").
 func (a *API) deleteVectors(c *call.Call) (response.Response, error) {
 	var q selection
 	body := bytes.TrimSpace(c.Body)
@@ -251,11 +252,11 @@ func (a *API) deleteVectors(c *call.Call) (response.Response, error) {
 	return vectorResult(map[string]int{"deleted": n}), err
 }
 
-// maxPrefix is how many vectors a prefix fetches at most.
+// maxPrefix is the largest number of vectors that a prefix fetches.
 const maxPrefix = 1000
 
-// fetchVectors has a null in the place of each id that is not there, so that answers
-// keep the order of the question.
+// fetchVectors returns null for each id that does not exist, so that the vectors
+// have the order of the ids in the request.
 func (a *API) fetchVectors(c *call.Call) (response.Response, error) {
 	var q selection
 	if err := request.Unmarshal(c.Body, &q); err != nil {
@@ -276,16 +277,16 @@ func (a *API) fetchVectors(c *call.Call) (response.Response, error) {
 	return vectorResult(list), err
 }
 
-// defaultTopK is how many vectors a query finds unless it says otherwise.
+// defaultTopK is the default number of vectors that a query finds.
 const defaultTopK = 10
 
-// askable completes a query, or says why it cannot be answered.
+// askable sets the defaults of a query and checks its values.
 func (q *selection) askable() error {
 	if q.TopK == nil {
 		q.TopK = new(defaultTopK)
 	}
 	if *q.TopK < 1 {
-		return response.Invalid(fmt.Sprintf("body /topK: invalid value %d: must be an integer from 1 up", *q.TopK))
+		return response.Invalid(fmt.Sprintf("body /topK: invalid value %d: must be an integer of 1 or more", *q.TopK))
 	}
 	if err := request.OneOf("weightingStrategy", q.Weighting, []string{"IDF"}); err != nil {
 		return err
@@ -299,8 +300,8 @@ func (q *selection) askable() error {
 	return nil
 }
 
-// queryVectors answers one query with its results, and several with a list of them.
-// A list of one query is answered like the query.
+// queryVectors returns the results of one query, or a list with the results of each
+// of several. A list of one query is treated as one query.
 func (a *API) queryVectors(c *call.Call) (response.Response, error) {
 	queries, err := request.OneOrMany[selection](c.Body)
 	if err != nil {
@@ -324,7 +325,7 @@ func (a *API) queryVectors(c *call.Call) (response.Response, error) {
 	return vectorResult(all), nil
 }
 
-// vectorQuery is a query as the engine takes it; a text becomes vectors.
+// vectorQuery converts a query for the engine, and embeds its text.
 func (a *API) vectorQuery(c *call.Call, q *selection) (vector.Query, error) {
 	var query vector.Query
 	if err := q.askable(); err != nil {
@@ -346,7 +347,7 @@ func (a *API) vectorQuery(c *call.Call, q *selection) (vector.Query, error) {
 	return query, err
 }
 
-// scored are the vectors that a query has found.
+// scored returns the vectors that a query has found, with their scores.
 func (q *selection) scored(found []vector.Scored) []any {
 	list := make([]any, len(found))
 	for i, f := range found {
@@ -357,7 +358,7 @@ func (q *selection) scored(found []vector.Scored) []any {
 	return list
 }
 
-// rangeVectors keeps nothing between calls: the cursor is a position.
+// rangeVectors keeps no state between calls: the cursor is a position.
 func (a *API) rangeVectors(c *call.Call) (response.Response, error) {
 	var q selection
 	if len(bytes.TrimSpace(c.Body)) > 0 {
@@ -374,7 +375,7 @@ func (a *API) rangeVectors(c *call.Call) (response.Response, error) {
 		from = n
 	}
 	if q.Limit < 0 {
-		return response.Response{}, response.Invalid(fmt.Sprintf("body /limit: invalid value %d: must be an integer from 1 up", q.Limit))
+		return response.Response{}, response.Invalid(fmt.Sprintf("body /limit: invalid value %d: must be an integer of 1 or more", q.Limit))
 	}
 	if q.Limit == 0 {
 		q.Limit = maxPrefix
@@ -391,8 +392,7 @@ func (a *API) rangeVectors(c *call.Call) (response.Response, error) {
 	return vectorResult(map[string]any{"nextCursor": cursor, "vectors": list}), err
 }
 
-// randomVector is the first vector: any would do, and a test gets the same one
-// again.
+// randomVector returns the first vector, so that tests repeat; null for none.
 func (a *API) randomVector(c *call.Call) (response.Response, error) {
 	page, err := engine.ReadVectors(c.Account, c.Index, vector.RangeRead{Namespace: namespaceOf(c), Limit: 1})
 	if err != nil || len(page.Vectors) == 0 {
@@ -417,8 +417,7 @@ func (a *API) deleteVectorNamespace(c *call.Call) (response.Response, error) {
 	return vectorResult("Success"), err
 }
 
-// renameVectorNamespace refuses a name that is taken unless the call says that it
-// may be replaced.
+// renameVectorNamespace refuses an existing name unless deleteExisting is set.
 func (a *API) renameVectorNamespace(c *call.Call) (response.Response, error) {
 	var body struct {
 		Namespace      string `json:"namespace"`

@@ -1,10 +1,10 @@
-// Package view shows values of the engine as the interface writes them: bodies of
-// responses, with each field where the document has it.
+// Package view converts values of the engine into response bodies, with the fields
+// that the interface document defines.
 //
 //	page, err := account.DLQ(filter)
 //	for i := range page.Items { list = append(list, view.DLQEntry(&page.Items[i])) }
 //
-// Fields are absent rather than empty, times are Unix ms, and bodies are text, or
-// base64 where they are none. Options are shown by the table of package request.
-// Names are the neutral ones; credentials are the caller's to hide.
+// Empty fields are absent and times are Unix ms. Bodies are text, or base64 if they
+// are not valid UTF-8. The table of package request writes the options. Names are the
+// neutral ones, without the brand of a dialect. Callers mask the credentials.
 package view

@@ -2,6 +2,7 @@ package view
 
 import (
 	"cmp"
+	"encoding/json"
 	"maps"
 	"strings"
 
@@ -15,15 +16,15 @@ import (
 func DLQEntry(e *engine.DLQEntry) api.WorkflowDLQEntry {
 	out := api.WorkflowDLQEntry{DlqId: e.ID}
 	response.CopyFields(&out, Message(&e.Message))
-	out.Header = api.HeaderMap(notNil(e.Message.Header))
+	out.Header = api.HeaderMap(notNil(e.Message.Headers.Published().Header()))
 	if e.Run == nil {
-		out.Header = api.HeaderMap(notNil(e.Message.Forward))
+		out.Header = api.HeaderMap(notNil(e.Message.Headers.Forward().Header()))
 	} else {
 		out.WorkflowRunId, out.WorkflowUrl = e.Run.ID, e.Run.URL
 		out.WorkflowCreatedAt = e.Run.CreatedAt.UnixMilli()
 		out.Body, out.BodyBase64 = response.BodyText(e.Payload)
 	}
-	// The Python client reads no entry without a status: 0 if nothing answered.
+	// The Python client requires a status: 0 if there was no response.
 	out.ResponseStatus, out.ResponseHeader = new(e.Last.Status), response.HeaderMap(e.Last.Header)
 	out.ResponseBody, out.ResponseBodyBase64 = response.BodyText(e.Last.Body)
 	out.ResponseBodyNote = response.Optional(e.Last.Note)
@@ -40,7 +41,7 @@ func DLQEntry(e *engine.DLQEntry) api.WorkflowDLQEntry {
 	return out
 }
 
-// notNil is for members that the document requires, even when they are empty.
+// notNil replaces nil by an empty header, for members that the document requires.
 func notNil(h engine.Header) engine.Header {
 	if h == nil {
 		return engine.Header{}
@@ -56,7 +57,7 @@ func LogEvent(e *engine.Event) api.LogEvent {
 	out.Time = e.Time.UnixMilli()
 	out.State = api.MessageState(e.State)
 	out.NextDeliveryTime = response.Millis(e.NextAt)
-	out.RetryDelayExpr = out.RetryDelayExpression // clients differ in the name
+	out.RetryDelayExpr = out.RetryDelayExpression // clients use different names
 	out.Error, out.DlqId, out.RetryRule = response.Optional(e.Error), response.Optional(e.DLQID), response.Optional(e.Rule)
 	if e.Outcome != nil {
 		out.ResponseStatus, out.ResponseHeaders = response.Optional(e.Outcome.Status), response.HeaderMap(e.Outcome.Header)
@@ -69,19 +70,19 @@ func LogEvent(e *engine.Event) api.LogEvent {
 	return out
 }
 
-// Message is what every view of a message shows: absent rather than empty.
+// Message has the fields that all views of a message share; empty fields are absent.
 func Message(m *engine.Message) api.Message {
 	var out api.Message
 	request.ShowOptions(m.Options, &out)
-	out.MessageId, out.Url, out.Method, out.Header = m.ID, m.URL, m.Method, response.HeaderMap(m.Forward)
-	out.MaxRetries, out.NotBefore, out.CreatedAt = &m.MaxRetries, response.Millis(m.NotBefore), m.CreatedAt.UnixMilli()
+	out.MessageId, out.Url, out.Method, out.Header = m.ID, m.URL, m.Method, response.HeaderMap(m.Headers.Forward().Header())
+	out.MaxRetries, out.NotBefore, out.CreatedAt = new(int(m.MaxRetries)), response.Millis(m.NotBefore.Time()), m.CreatedAt.UnixMilli()
 	out.TopicName, out.EndpointName, out.ScheduleId = response.Optional(m.Group), response.Optional(m.EndpointName), response.Optional(m.ScheduleID)
 	out.CallerIP, out.WorkflowRunId = response.Optional(m.CallerIP), response.Optional(m.RunID)
 	out.Body, out.BodyBase64 = response.BodyText(m.Body)
 	return out
 }
 
-// mergeHeaders lays one header over another.
+// mergeHeaders copies both headers into a new one; values of over take precedence.
 func mergeHeaders(over, under engine.Header) engine.Header {
 	out := engine.Header{}
 	maps.Copy(out, under)
@@ -89,20 +90,43 @@ func mergeHeaders(over, under engine.Header) engine.Header {
 	return out
 }
 
-// Receipts is one receipt, or for a group a list of them.
-func Receipts(rs engine.Receipts) any {
-	if !rs.Group {
-		return oneReceipt(&rs.List[0])
+// AppendReceipt appends the receipt of one new message outside a run, as JSON. It avoids the
+// encoder because it is the most frequent answer. Ids need no escapes in JSON.
+func AppendReceipt(to []byte, id string) []byte {
+	return append(append(append(to, `{"messageId":"`...), id...), `"}`...)
+}
+
+// AppendReceipts appends the JSON of the receipts of a batch.
+func AppendReceipts(to []byte, all []engine.Receipts) []byte {
+	to = append(to, '[')
+	for i := range all {
+		if i > 0 {
+			to = append(to, ',')
+		}
+		if rs := &all[i]; rs.Group == nil && !rs.One.Deduplicated && rs.One.RunID == "" {
+			to = AppendReceipt(to, rs.One.MessageID)
+			continue
+		}
+		text, _ := json.Marshal(Receipts(all[i])) // texts, numbers and booleans always encode
+		to = append(to, text...)
 	}
-	list := make([]api.PublishReceipt, len(rs.List))
-	for i := range rs.List {
-		list[i] = oneReceipt(&rs.List[i])
-		list[i].Url = &rs.List[i].URL
+	return append(to, ']')
+}
+
+// Receipts is one receipt, or a list of receipts for a URL group.
+func Receipts(rs engine.Receipts) any {
+	if rs.Group == nil {
+		return oneReceipt(&rs.One)
+	}
+	list := make([]api.PublishReceipt, len(rs.Group))
+	for i := range rs.Group {
+		list[i] = oneReceipt(&rs.Group[i])
+		list[i].Url = &rs.Group[i].URL
 	}
 	return list
 }
 
-// oneReceipt has deduplicated only when it is true.
+// oneReceipt omits deduplicated when it is false.
 func oneReceipt(r *engine.Receipt) api.PublishReceipt {
 	out := api.PublishReceipt{MessageId: r.MessageID, Deduplicated: response.Optional(r.Deduplicated)}
 	if r.RunID != "" {
@@ -111,7 +135,7 @@ func oneReceipt(r *engine.Receipt) api.PublishReceipt {
 	return out
 }
 
-// Schedule is a schedule with what it publishes.
+// Schedule is a schedule with the request that it publishes.
 func Schedule(s engine.Schedule) api.Schedule {
 	r := s.Request
 	out := api.Schedule{

@@ -9,7 +9,7 @@ import (
 	"github.com/understudy-mock/understudy/spec/api"
 )
 
-// FlowKey is a flow-control key; the fields of a rate are absent without one.
+// FlowKey is a flow-control key. Without a rate, the fields of the rate are absent.
 func FlowKey(k engine.FlowKey) api.FlowControlKey {
 	out := api.FlowControlKey{
 		FlowControlKey:      k.Key,
@@ -42,7 +42,7 @@ func Group(g engine.Group) api.URLGroup {
 	}
 }
 
-// Queue is a queue with how many of its messages wait.
+// Queue is a queue with the number of its messages that wait.
 func Queue(q engine.Queue) api.Queue {
 	return api.Queue{
 		Name:        q.Name,
@@ -54,7 +54,7 @@ func Queue(q engine.Queue) api.Queue {
 	}
 }
 
-// SearchIndex is a search index of a customer, by whose user name it is asked for.
+// SearchIndex is a search index; customer is the user name of the management API.
 func SearchIndex(i search.Index, customer string) api.SearchIndex {
 	created := int(i.CreatedAt.Unix())
 	return api.SearchIndex{

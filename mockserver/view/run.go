@@ -10,8 +10,8 @@ import (
 	"github.com/understudy-mock/understudy/spec/api"
 )
 
-// WorkflowEvent is an event of a run on the wire ("Workflow log event"): each
-// field exactly when the document says so.
+// WorkflowEvent is an event of a run on the wire. "Workflow log event" in the
+// document defines the fields of each state.
 func WorkflowEvent(e *engine.Event) api.WorkflowEvent {
 	out := api.WorkflowEvent{
 		Time:              e.Time.UnixMilli(),
@@ -33,7 +33,7 @@ func WorkflowEvent(e *engine.Event) api.WorkflowEvent {
 	switch e.State {
 	case string(engine.Errored):
 		out.Error = response.Optional(e.Error)
-		out.Headers = response.HeaderMap(e.Message.Forward)
+		out.Headers = response.HeaderMap(e.Message.Headers.Forward().Header())
 		if o := e.Outcome; o != nil {
 			out.ResponseStatus, out.ResponseHeaders = response.Optional(o.Status), response.HeaderMap(o.Header)
 			out.ResponseBody, _ = response.BodyText(o.Body)
@@ -96,14 +96,14 @@ func RunCreated(run engine.RunRef) api.WorkflowRunCreated {
 	return api.WorkflowRunCreated{WorkflowRunId: run.ID, WorkflowCreatedAt: run.CreatedAt.UnixMilli()}
 }
 
-// Triggered is the receipt of a trigger, which may have found the run of an
-// earlier one.
+// Triggered is the receipt of a trigger. If the trigger was deduplicated, the run is
+// that of the earlier one.
 func Triggered(r engine.Receipt) api.WorkflowTriggered {
 	return api.WorkflowTriggered{WorkflowRunId: r.RunID, WorkflowCreatedAt: r.RunCreatedAt.UnixMilli(), Deduplicated: response.Optional(r.Deduplicated)}
 }
 
-// Run is the run view: a run with its steps, grouped as they ran, and what came
-// of its failure function ("List workflow runs").
+// Run is a run with its steps, grouped as they ran, and the result of its failure
+// function ("List workflow runs").
 func Run(v *engine.RunView) api.WorkflowRun {
 	out := api.WorkflowRun{
 		WorkflowRunId:          v.ID,
@@ -142,7 +142,7 @@ func Run(v *engine.RunView) api.WorkflowRun {
 	return out
 }
 
-// runStepBody is a step with what its attempts came to; the fields that it shares
+// runStepBody is a step with the results of its attempts. The fields that it shares
 // with stepInfo are copied by name.
 func runStepBody(v *engine.StepView) api.RunStep {
 	var out api.RunStep
@@ -163,8 +163,8 @@ func runStepBody(v *engine.StepView) api.RunStep {
 	return out
 }
 
-// Waiter is a run that waits for an event. The headers tell whose run it is,
-// since clients read the id there.
+// Waiter is a run that waits for an event. The headers include the id of the run,
+// because clients read it there.
 func Waiter(w *engine.Waiter) api.Waiter {
 	deadline := w.Deadline.Unix()
 	headers := mergeHeaders(w.Header, engine.Header{"Svc-Workflow-Runid": {w.ID}})

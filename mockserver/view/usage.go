@@ -7,11 +7,11 @@ import (
 	"github.com/understudy-mock/understudy/spec/api"
 )
 
-// statsTime is the form of timestamps: a UTC date and time with a
-// fractional-second part ("Time-series shapes").
+// statsTime is the layout of timestamps: a UTC date and time with nanoseconds
+// ("Time-series shapes").
 const statsTime = "2006-01-02 15:04:05.000000000 +0000 UTC"
 
-// Usage is the table "Usage statistics".
+// Usage is the response of "Usage statistics".
 func Usage(u *usage.Statistics) api.UsageStatistics {
 	out := api.UsageStatistics{
 		Days:                  make([]string, len(u.Days)),
@@ -46,7 +46,7 @@ func pointSeries(points []usage.Point, y func(*usage.Point) float64) []api.TimeS
 	return out
 }
 
-// metric is one series under its id (decided: 1).
+// metric is one time series and its id (decided: 1).
 type metric struct {
 	id string
 	of func(*usage.Point) int64

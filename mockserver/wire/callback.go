@@ -8,16 +8,16 @@ import (
 	"github.com/understudy-mock/understudy/spec/header"
 )
 
-// Format is the wire of the service.
+// Format implements engine.Wire with the format of the service.
 type Format struct{}
 
 // callback is the body of a callback (decided: 26; wire.md, "Callbacks").
-// Byte strings travel as base64.
+// Bytes are encoded as base64.
 type callback struct {
 	Status          int                 `json:"status"`
 	Header          map[string][]string `json:"header"`
 	Body            []byte              `json:"body"`
-	BodyNote        string              `json:"bodyNote,omitempty"` // why body is not the whole answer
+	BodyNote        string              `json:"bodyNote,omitempty"` // why body is not the whole response
 	Retried         int                 `json:"retried"`
 	MaxRetries      int                 `json:"maxRetries"`
 	DLQID           string              `json:"dlqId,omitempty"`
@@ -36,23 +36,23 @@ type callback struct {
 	RunCreatedAt    int64               `json:"workflowCreatedAt,omitempty"`
 }
 
-// CallbackBody is what a callback delivers.
+// CallbackBody returns the body of a callback.
 func (Format) CallbackBody(r *engine.Report) []byte {
 	m := &r.Source
 	body := callback{
 		Status:          r.Outcome.Status,
 		Header:          presentHeader(r.Outcome.Header),
-		Body:            append([]byte{}, r.Outcome.Body...), // "" in place of null
+		Body:            append([]byte{}, r.Outcome.Body...), // never nil: "" instead of null
 		BodyNote:        r.Outcome.Note,
-		Retried:         m.Retried,
-		MaxRetries:      m.MaxRetries,
+		Retried:         int(m.Retried),
+		MaxRetries:      int(m.MaxRetries),
 		DLQID:           r.DLQID,
 		SourceMessageID: m.ID,
 		TopicName:       m.Group,
 		EndpointName:    m.EndpointName,
 		URL:             m.URL,
 		Method:          m.Method,
-		SourceHeader:    presentHeader(m.Forward),
+		SourceHeader:    presentHeader(m.Headers.Forward().Header()),
 		SourceBody:      append([]byte{}, m.Body...),
 		NotBefore:       m.NotBefore.UnixMilli(),
 		CreatedAt:       m.CreatedAt.UnixMilli(),
@@ -65,7 +65,7 @@ func (Format) CallbackBody(r *engine.Report) []byte {
 	return mustMarshal(body)
 }
 
-// presentHeader is a header that is an object in JSON even if there is none.
+// presentHeader returns h, or an empty map for nil: JSON has an object, not null.
 func presentHeader(h engine.Header) map[string][]string {
 	if h == nil {
 		return map[string][]string{}
@@ -73,7 +73,7 @@ func presentHeader(h engine.Header) map[string][]string {
 	return h
 }
 
-// mustMarshal writes what holds only strings, numbers, booleans and bytes.
+// mustMarshal encodes values of strings, numbers, booleans and bytes.
 func mustMarshal(v any) []byte {
 	b, err := json.Marshal(v)
 	if err != nil {
@@ -82,15 +82,15 @@ func mustMarshal(v any) []byte {
 	return b
 }
 
-// statusNonRetryable, with its header set to true, ends a message at once
-// (wire.md, "Retries").
+// statusNonRetryable, together with the header NonRetryableError set to true, ends a
+// message without retries (wire.md, "Retries").
 const statusNonRetryable = 489
 
-// errorStepHeader is where the JavaScript client names the step that threw; the
-// interface document does not have it.
+// errorStepHeader is the header with the step that failed, from the JavaScript
+// client. It is not in the interface document.
 const errorStepHeader = header.Prefix + "Error-Step-Name"
 
-// ReadAnswer finds what a destination's answer says beside its status.
+// ReadAnswer reads what a destination's response says in addition to its status.
 func (Format) ReadAnswer(o *engine.Outcome) engine.Answer {
 	library := firstValue(o.Header, libraryHeader)
 	return engine.Answer{
@@ -101,7 +101,7 @@ func (Format) ReadAnswer(o *engine.Outcome) engine.Answer {
 	}
 }
 
-// firstValue is the first value of a header, whose name is in canonical form.
+// firstValue returns the first value of a header; name is in canonical form.
 func firstValue(h engine.Header, name string) string {
 	if v := h[name]; len(v) > 0 {
 		return v[0]
@@ -109,6 +109,6 @@ func firstValue(h engine.Header, name string) string {
 	return ""
 }
 
-// PublishedName is the name under which a publisher sends a header that is for
-// the destination.
+// PublishedName is the name of the header in a publish that is forwarded to the
+// destination as name.
 func (Format) PublishedName(name string) string { return header.ForwardPrefix + name }

@@ -1,6 +1,6 @@
-// Package wire is the names and bytes by which the service talks with
-// destinations: bodies of callbacks, steps and invocations, and the headers of
-// workflow runs, as pure functions between them and the engine's plain values.
+// Package wire defines the format of the data that the service exchanges with
+// destinations: bodies of callbacks, steps and invocations, and headers of workflow
+// runs. Its pure functions convert between this format and values of the engine.
 //
 //	account := engine.New(engine.Config{Wire: wire.Format{}, ...})
 //
@@ -8,6 +8,6 @@
 //	       ▲                                                │
 //	       └────────────────── Format ◄─────────────────────┘
 //
-// Names are the neutral ones; the server puts those of a dialect in their place.
-// The package makes no request, keeps nothing and reads no clock.
+// Names are the neutral ones; the server replaces them by those of a dialect. The
+// package makes no requests, keeps no state and reads no clock.
 package wire

@@ -2,13 +2,13 @@ package wire
 
 import "github.com/understudy-mock/understudy/spec/header"
 
-// HopsHeader counts the deliveries of a server to itself that led to a request.
-// Deliveries to its own listeners carry it, no others; from anyone else it says
-// nothing.
+// HopsHeader has the number of deliveries of a server to itself that led to a
+// request. Only deliveries to listeners of the server itself carry it; in requests
+// of others it is ignored.
 const HopsHeader = "Understudy-Hops"
 
-// DeliveryHeaders are what only deliveries carry, without prefix, and
-// AddedHeaders all that a delivery adds (wire.md, "Deliveries").
+// DeliveryHeaders are headers, without prefix, that only deliveries have.
+// AddedHeaders are all headers that a delivery adds (wire.md, "Deliveries").
 var (
 	DeliveryHeaders = []string{"Signature", "Message-Id", "Retried"}
 	AddedHeaders    = []string{header.CallerIP, header.MessageID, header.Retried, header.ScheduleID, header.Signature, header.TopicName}

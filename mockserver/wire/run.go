@@ -8,12 +8,12 @@ import (
 	"github.com/understudy-mock/understudy/spec/header"
 )
 
-// libraryHeader is where the client library of an endpoint names its version; the
-// interface document does not have it (wire.md, "Feature flags").
+// libraryHeader is the header with the version of an endpoint's client library. It
+// is not in the interface document (wire.md, "Feature flags").
 const libraryHeader = header.Prefix + "Workflow-Sdk"
 
-// RunHeader is what every call to the endpoint of a run carries (wire.md, "Calls to a
-// workflow endpoint"). starts asks the endpoint to start the run itself.
+// RunHeader returns the headers of every call to the endpoint of a run (wire.md,
+// "Calls to a workflow endpoint"). starts asks the endpoint to start the run itself.
 func (Format) RunHeader(run *engine.Run, starts bool) engine.Header {
 	h := engine.Header{
 		header.WorkflowRunID:     {run.ID},
@@ -33,9 +33,9 @@ func (Format) RunHeader(run *engine.Run, starts bool) engine.Header {
 	return h
 }
 
-// ReportHeader is what a callback of a run carries: RunHeader, and the user's
-// headers without the mark of a step call (wire.md, "Third-party calls" and
-// "Failure of a run"). answers marks the answer of a third-party call.
+// ReportHeader returns the headers of a callback of a run: RunHeader, and the
+// headers of the user without WorkflowSDKVersion, which marks a step call (wire.md,
+// "Third-party calls", "Failure of a run"). answers marks a third-party response.
 func (f Format) ReportHeader(run *engine.Run, starts, answers bool) engine.Header {
 	h := f.RunHeader(run, starts)
 	if answers {
@@ -49,7 +49,7 @@ func (f Format) ReportHeader(run *engine.Run, starts, answers bool) engine.Heade
 	return h
 }
 
-// TakeStart is a header without the request to start a run that it may carry.
+// TakeStart removes the request to start a run, and reports whether there was one.
 func (Format) TakeStart(h engine.Header) (rest engine.Header, starts bool) {
 	if firstValue(h, header.WorkflowUnknownSDK) == "" {
 		return h, false
@@ -59,16 +59,16 @@ func (Format) TakeStart(h engine.Header) (rest engine.Header, starts bool) {
 	return rest, true
 }
 
-// FailureHeader is what the failure callback of a run carries that was triggered
-// without a client library, as the library would have asked for.
+// FailureHeader returns the headers of the failure callback for a run that was
+// triggered without a client library: those that the library would request.
 func FailureHeader() engine.Header {
 	return engine.Header{header.WorkflowIsFailure: {"true"}, header.Prefix + "Workflow-Failure-Callback": {"true"}}
 }
 
-// ReadStep reads the step that a callback is for from the headers it forwards.
+// ReadStep reads the step of a callback from its forwarded headers.
 func (Format) ReadStep(h engine.Header) engine.Step {
 	number := func(name string) int {
-		n, _ := strconv.Atoi(firstValue(h, name)) // 0 for what is not a number
+		n, _ := strconv.Atoi(firstValue(h, name)) // 0 for an invalid number
 		return n
 	}
 	return engine.Step{ID: number(header.WorkflowStepID), Name: firstValue(h, header.WorkflowStepName), Type: firstValue(h, header.WorkflowStepType),

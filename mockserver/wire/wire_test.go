@@ -26,7 +26,7 @@ func TestAFinishedStep(t *testing.T) {
 			`{"stepId":1,"stepType":"Invoke"}`, engine.Step{Type: "Invoke", Out: `{"isFailed":false}`},
 			`{"out":"{\"isFailed\":false}","stepId":1,"stepType":"Invoke"}`,
 		},
-		"it keeps no target of its plan": {
+		"it has no target step": {
 			`{"stepId":1,"targetStep":2}`, engine.Step{Type: "Invoke", Out: "x"},
 			`{"out":"x","stepId":1}`,
 		},
@@ -34,7 +34,7 @@ func TestAFinishedStep(t *testing.T) {
 			`{"stepId":1,"stepType":"Wait"}`, engine.Step{Type: "Wait", WaitEventID: "e", WaitTimedOut: &no},
 			`{"stepId":1,"stepType":"Wait","waitEventId":"e","waitTimeout":false}`,
 		},
-		"what the endpoint submitted stays as it was": {
+		"the rest of the submitted step is unchanged": {
 			`{"stepId":1,"big":12345678901234567890,"out":{"a":1}}`, engine.Step{Type: "Invoke", Out: `{"a":1}`},
 			`{"big":12345678901234567890,"out":{"a":1},"stepId":1}`,
 		},
@@ -114,7 +114,7 @@ func TestTheHeadersOfARun(t *testing.T) {
 			t.Errorf("want (-), got (+):\n%s", d)
 		}
 	})
-	t.Run("the request to start a run can be taken off", func(t *testing.T) {
+	t.Run("the request to start a run can be removed", func(t *testing.T) {
 		t.Parallel()
 		asks := format.RunHeader(run, true)
 		rest, starts := format.TakeStart(asks)
@@ -129,8 +129,10 @@ func TestTheHeadersOfARun(t *testing.T) {
 
 func TestACallbackOfAnEmptyAnswerHasNoNulls(t *testing.T) {
 	t.Parallel()
+	report := engine.Report{Outcome: &engine.Outcome{Status: 204}}
+	setNew(&report.Source.Origin)
 	var body map[string]any
-	if err := json.Unmarshal(format.CallbackBody(&engine.Report{Outcome: &engine.Outcome{Status: 204}}), &body); err != nil {
+	if err := json.Unmarshal(format.CallbackBody(&report), &body); err != nil {
 		t.Fatal(err)
 	}
 	for name, v := range body {
@@ -140,13 +142,16 @@ func TestACallbackOfAnEmptyAnswerHasNoNulls(t *testing.T) {
 	}
 }
 
+// setNew sets a pointer whose type only the engine can name.
+func setNew[T any](to **T) { *to = new(T) }
+
 func TestAStepListIsJSON(t *testing.T) {
 	t.Parallel()
 	var list []struct {
 		MessageID, CallType string
 		Body                []byte
 	}
-	if err := json.Unmarshal(wire.StepList([]engine.StepEntry{{MessageID: "msg_1", CallType: "step", Body: []byte{0xff, 0}}, {}}), &list); err != nil {
+	if err := json.Unmarshal(wire.StepList([]engine.StepEntry{{MessageID: "msg_1", CallType: "step", Body: []byte{0xff, 0}}, {MessageID: "\"\\\x01<é"}}), &list); err != nil {
 		t.Fatal(err)
 	}
 	if got, want := len(list), 2; got != want {
@@ -154,5 +159,8 @@ func TestAStepListIsJSON(t *testing.T) {
 	}
 	if got, want := list[0].Body, []byte{0xff, 0}; string(got) != string(want) {
 		t.Errorf("body: got %v, want %v", got, want)
+	}
+	if got, want := list[1].MessageID, "\"\\\x01<é"; got != want {
+		t.Errorf("message id: got %q, want %q", got, want)
 	}
 }

@@ -20,11 +20,12 @@ import (
 	"time"
 )
 
-// stamp is the time of every file in an archive: the oldest that zip has.
+// stamp is the modification time of every file in an archive: the earliest time that zip
+// supports.
 var stamp = time.Date(1980, 1, 1, 0, 0, 0, 0, time.UTC)
 
-// texts are what archives have beside the programs: taken from the repository,
-// or printed by the first program. Sorted.
+// texts are the other files of an archive: copied from the repository, or printed by the
+// first program. Sorted.
 var texts = []struct {
 	name  string
 	print []string // arguments; none: a file of the repository
@@ -75,8 +76,8 @@ func (o *options) release(out io.Writer) error {
 	return o.write(sums, out)
 }
 
-// write writes the files and the list of their checksums, in place of those of
-// another version.
+// write replaces the files of another version by new ones, and writes the list of their
+// checksums.
 func (o *options) write(files map[string][]byte, out io.Writer) error {
 	for _, suffix := range []string{".tar.gz", ".zip", ".cdx.json"} {
 		old, err := filepath.Glob(filepath.Join(o.out, "understudy-*"+suffix))
@@ -91,19 +92,19 @@ func (o *options) write(files map[string][]byte, out io.Writer) error {
 	}
 	var list bytes.Buffer
 	for _, name := range slices.Sorted(maps.Keys(files)) {
-		_, _ = fmt.Fprintf(&list, "%x  %s\n", sha256.Sum256(files[name]), name) // into memory
+		_, _ = fmt.Fprintf(&list, "%x  %s\n", sha256.Sum256(files[name]), name) // never fails: in memory
 	}
 	files["SHA256SUMS"] = list.Bytes()
 	for _, name := range slices.Sorted(maps.Keys(files)) {
 		if err := os.WriteFile(filepath.Join(o.out, name), files[name], 0o644); err != nil {
 			return err
 		}
-		_, _ = fmt.Fprintf(out, "%s  %.1f MB\n", filepath.Join(o.out, name), float64(len(files[name]))/1e6) // nobody may be reading
+		_, _ = fmt.Fprintf(out, "%s  %.1f MB\n", filepath.Join(o.out, name), float64(len(files[name]))/1e6) // there may be no reader
 	}
 	return nil
 }
 
-// shared are the files that every archive has.
+// shared returns the files that every archive has.
 func (o *options) shared() ([]entry, error) {
 	folder, err := os.MkdirTemp("", "understudy-build-")
 	if err != nil {
@@ -134,8 +135,7 @@ func (o *options) shared() ([]entry, error) {
 	return list, nil
 }
 
-// tarball packs files below a folder. Nothing of this machine is in it: neither
-// time nor owner.
+// tarball packs files below a folder. It contains neither times nor owners of this machine.
 func tarball(folder string, entries []entry) ([]byte, error) {
 	var b bytes.Buffer
 	z, err := gzip.NewWriterLevel(&b, gzip.BestCompression)

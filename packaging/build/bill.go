@@ -11,7 +11,7 @@ import (
 	"strings"
 )
 
-// bill is a bill of materials, with those parts of CycloneDX 1.6 that are used.
+// bill is a bill of materials: the used parts of CycloneDX 1.6.
 type bill struct {
 	Format     string      `json:"bomFormat"`
 	Spec       string      `json:"specVersion"`
@@ -44,9 +44,8 @@ type property struct {
 	Value string `json:"value"`
 }
 
-// bill lists the modules in a binary as the binary itself says (`go version -m`):
-// the standard library and each module that is linked in, with its checksum in
-// go.sum.
+// bill lists the modules in a program, as `go version -m` does: the standard library and each
+// linked module, with its checksum from go.sum.
 func (o *options) bill(program string, p platform, binary []byte) ([]byte, error) {
 	info, err := buildinfo.Read(bytes.NewReader(binary))
 	if err != nil {
@@ -69,7 +68,7 @@ func (o *options) bill(program string, p platform, binary []byte) ([]byte, error
 	return append(text, '\n'), err
 }
 
-// module is a component. Its package URL has the form of
+// module returns a module as a component. The form of its package URL is that of
 // https://github.com/package-url/purl-spec.
 func module(kind string, m debug.Module) component {
 	purl := "pkg:golang/" + strings.ToLower(m.Path) + "@" + url.QueryEscape(m.Version)

@@ -24,13 +24,13 @@ import (
 	processes "github.com/understudy-mock/understudy/internal/programs"
 )
 
-// limit is the time that one command may take on a busy machine.
+// limit is the time limit for one command on a busy machine.
 const limit = 10 * time.Minute
 
 // here is the platform of the tests.
 var here = platform{runtime.GOOS, runtime.GOARCH}
 
-// release is a folder with a release: that in DIST, or one for this platform only.
+// release is a folder with a release: the one in DIST, or a new one for this platform only.
 func release(t *testing.T) string {
 	t.Helper()
 	folder, err := released()
@@ -54,7 +54,7 @@ var released = sync.OnceValues(func() (string, error) {
 	return folder, run([]string{"--source", "../..", "--out", folder, "--platform", here.os + "/" + here.arch, "--version", "v0.0.1", "--archives"}, io.Discard, os.Stderr)
 })
 
-// archive is that for this platform, and the folder inside of it.
+// archive returns the archive for this platform, and the folder in it.
 func archive(t *testing.T) (file, folder string) {
 	t.Helper()
 	found, err := filepath.Glob(filepath.Join(release(t), "understudy-*-"+here.String()+".tar.gz"))
@@ -64,7 +64,7 @@ func archive(t *testing.T) (file, folder string) {
 	return found[0], strings.TrimSuffix(filepath.Base(found[0]), ".tar.gz")
 }
 
-// command runs a command in a folder with nothing of this shell's environment.
+// command runs a command in a folder, without the environment of this shell.
 func command(t *testing.T, dir, name string, args ...string) string {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), limit)
@@ -78,7 +78,7 @@ func command(t *testing.T, dir, name string, args ...string) string {
 	return string(out)
 }
 
-// An archive, unpacked into an empty folder, has everything.
+// An archive is complete: it works after unpacking into an empty folder.
 func TestPackagingArchive(t *testing.T) {
 	t.Parallel()
 	file, folder := archive(t)
@@ -115,7 +115,7 @@ func TestPackagingArchive(t *testing.T) {
 			t.Errorf("completed: %q", out)
 		}
 	})
-	t.Run("the licence and the README are in it", func(t *testing.T) {
+	t.Run("it contains the licence and the README", func(t *testing.T) {
 		t.Parallel()
 		for _, name := range []string{"LICENSE", "README.md"} {
 			if info, err := os.Stat(filepath.Join(root, name)); err != nil || info.Size() == 0 {
@@ -123,7 +123,7 @@ func TestPackagingArchive(t *testing.T) {
 			}
 		}
 	})
-	t.Run("nothing of the machine is in it", func(t *testing.T) {
+	t.Run("it contains nothing of this machine", func(t *testing.T) {
 		t.Parallel()
 		packed, err := os.ReadFile(file)
 		if err != nil {
@@ -149,7 +149,7 @@ func TestPackagingArchive(t *testing.T) {
 	})
 }
 
-// The checksums are those of the files, and every file of the release has one.
+// The list has the right checksum of every file of the release.
 func TestPackagingChecksums(t *testing.T) {
 	t.Parallel()
 	folder := release(t)
@@ -176,12 +176,12 @@ func TestPackagingChecksums(t *testing.T) {
 		}
 	}
 	if len(listed) > 0 {
-		t.Errorf("listed and not there: %v", listed)
+		t.Errorf("listed but missing: %v", listed)
 	}
 }
 
-// A bill of materials has every module that `go version -m` prints, and
-// satisfies the schema of CycloneDX.
+// A bill of materials has every module that `go version -m` prints, and is valid for the
+// schema of CycloneDX.
 func TestPackagingBill(t *testing.T) {
 	t.Parallel()
 	folder := release(t)
@@ -211,7 +211,7 @@ func TestPackagingBill(t *testing.T) {
 		t.Parallel()
 		python, err := cyclonedx()
 		if err != nil {
-			processes.SkipLoud(t, err.Error()+": the bills of materials are NOT held to their schema")
+			processes.SkipLoud(t, err.Error()+": the bills of materials are NOT checked against their schema")
 		}
 		bills, err := filepath.Glob(filepath.Join(folder, "*.cdx.json"))
 		if err != nil || len(bills) < len(programs) {
@@ -257,7 +257,7 @@ var cyclonedx = sync.OnceValues(func() (string, error) {
 // The same source in another folder gives the same bytes.
 func TestPackagingSameBytes(t *testing.T) {
 	t.Parallel()
-	files := command(t, "../..", "git", "ls-files", "--", "*.go", "go.mod", "go.sum", "LICENSE", "README.md", "cmd", "conformance", "engine", "features", "fixtures", "internal", "mockserver", "spec")
+	files := command(t, "../..", "git", "ls-files", "--", "*.go", "go.mod", "go.sum", "LICENSE", "README.md", "cmd", "conformance", "docs", "engine", "features", "fixtures", "internal", "mockserver", "spec")
 	if t.Failed() {
 		t.Skip("not a checkout")
 	}
@@ -266,7 +266,7 @@ func TestPackagingSameBytes(t *testing.T) {
 		name = strings.TrimSuffix(name, "\n")
 		text, err := os.ReadFile(filepath.Join("../..", name))
 		if errors.Is(err, fs.ErrNotExist) {
-			continue // removed and not committed
+			continue // deleted, but not committed
 		}
 		if err == nil {
 			err = os.MkdirAll(filepath.Dir(filepath.Join(copied, name)), 0o755)
@@ -298,7 +298,7 @@ func TestPackagingSameBytes(t *testing.T) {
 	}
 }
 
-// What cannot be built is refused before anything is.
+// Invalid arguments are refused before anything is built.
 func TestPackagingArguments(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {

@@ -11,11 +11,11 @@ import (
 	processes "github.com/understudy-mock/understudy/internal/programs"
 )
 
-// fencedCommands are blocks of commands in a page.
+// fencedCommands matches the blocks of commands in a page.
 var fencedCommands = regexp.MustCompile("(?ms)^```sh\n(.*?)^```$")
 
-// Every command of docs/install.md works, in the order of the page. The release
-// is the one that has just been built, and the module is this checkout.
+// Every command of docs/install.md works, in the order of the page. The release is the
+// tested one, and the module is this checkout.
 func TestPackagingInstallPage(t *testing.T) {
 	t.Parallel()
 	if here.String() != "linux-amd64" {
@@ -50,7 +50,7 @@ func TestPackagingInstallPage(t *testing.T) {
 		}
 	}
 	if n := strings.Count(script, "\n"); n < 9 {
-		t.Fatalf("%d lines; the page has more", n)
+		t.Fatalf("%d lines, want more", n)
 	}
 	out := command(t, empty, "bash", "-e", "-o", "pipefail", "-c", script)
 	for _, want := range []string{filepath.Base(file) + ": OK", "http://127.0.0.1:", "USER COMMANDS", "running at"} {
@@ -63,7 +63,7 @@ func TestPackagingInstallPage(t *testing.T) {
 	}
 }
 
-// goEnv is a setting of Go, which the empty environment of a command lacks.
+// goEnv is a setting of Go, which is missing in the empty environment of a command.
 func goEnv(t *testing.T, name string) string {
 	t.Helper()
 	out, err := exec.CommandContext(t.Context(), "go", "env", name).Output()

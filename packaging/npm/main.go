@@ -1,10 +1,10 @@
-// Command npm writes the npm packages: understudy-mock with the launcher and the
-// helper for tests, and one package for each platform with its binaries.
+// Command npm writes the npm packages: understudy-mock with the launcher and the helper for
+// tests, and a package with the programs for each platform.
 //
 //	go run ./packaging/npm --dist dist --out dist/npm --version 1.2.3
 //
-// The binaries are those that packaging/build wrote to the folder of --dist. The
-// same input gives the same bytes.
+// The programs come from packaging/build, in the folder of --dist. The same input gives the
+// same bytes.
 package main
 
 import (
@@ -23,10 +23,11 @@ import (
 	"time"
 )
 
-// name is that of the launcher's package; those of the platforms begin with it.
+// name is the name of the launcher's package, and the prefix of the packages of the
+// platforms.
 const name = "understudy-mock"
 
-// platforms have a package each: the names of Go and of Node. Sorted.
+// platforms are the platforms with a package: the names of Go and of Node. Sorted.
 var platforms = []platform{
 	{"darwin", "amd64", "darwin", "x64"},
 	{"darwin", "arm64", "darwin", "arm64"},
@@ -38,10 +39,10 @@ var platforms = []platform{
 
 type platform struct{ goos, goarch, os, cpu string }
 
-// name is that of the package.
+// name is the name of the package.
 func (p *platform) name() string { return name + "-" + p.os + "-" + p.cpu }
 
-// folder is where the binaries are, below --dist.
+// folder is the folder of the programs below --dist.
 func (p *platform) folder() string { return p.goos + "-" + p.goarch }
 
 func (p *platform) exe() string {
@@ -51,7 +52,7 @@ func (p *platform) exe() string {
 	return ""
 }
 
-// binaries are in the package of every platform.
+// binaries are the programs in the package of every platform.
 var binaries = []string{"understudy", "understudy-conform"}
 
 func main() {
@@ -68,14 +69,14 @@ func main() {
 		log.Fatal(err)
 	}
 	for _, file := range written {
-		_, _ = fmt.Fprintln(os.Stdout, file) // nobody may be reading
+		_, _ = fmt.Fprintln(os.Stdout, file) // there may be no reader
 	}
 }
 
-// order is what to build.
+// order describes what to build.
 type order struct{ root, dist, out, version, only string }
 
-// build writes the packages, the launcher first, and names the files.
+// build writes the packages, the launcher first, and returns the names of the files.
 func build(o *order) (written []string, err error) {
 	if err := os.MkdirAll(o.out, 0o750); err != nil {
 		return nil, err
@@ -110,10 +111,10 @@ func build(o *order) (written []string, err error) {
 	return written, nil
 }
 
-// plainVersion is a version as npm wants it.
+// plainVersion matches the versions that npm accepts.
 var plainVersion = regexp.MustCompile(`^\d+\.\d+\.\d+(-[0-9A-Za-z.-]+)?$`)
 
-// semver makes a version of what `git describe` says.
+// semver turns the output of `git describe` into a version.
 func semver(version string) string {
 	version = strings.TrimPrefix(version, "v")
 	if plainVersion.MatchString(version) {
@@ -122,14 +123,15 @@ func semver(version string) string {
 	return "0.0.0-dev." + "g" + regexp.MustCompile(`[^0-9A-Za-z-]+`).ReplaceAllString(version, "-")
 }
 
-// file is one of a package.
+// file is a file of a package.
 type file struct {
 	path string
 	mode int64
 	text []byte
 }
 
-// launcher is the package without binaries, with the version and all platforms.
+// launcher returns the files of the package without programs. It adds the version and the
+// platforms to package.json.
 func (o *order) launcher() ([]file, error) {
 	content := os.DirFS(filepath.Join(o.root, "packaging/npm", name))
 	manifest, err := fs.ReadFile(content, "package.json")
@@ -173,7 +175,7 @@ func (o *order) launcher() ([]file, error) {
 	return files, nil
 }
 
-// mode is that of the files of a part of the package.
+// mode is the mode of the files in a part of the package.
 func mode(part string) int64 {
 	if part == "bin" {
 		return 0o755
@@ -191,10 +193,10 @@ type manifest struct {
 	Repository      map[string]string `json:"repository"`
 	OS              []string          `json:"os"`
 	CPU             []string          `json:"cpu"`
-	PreferUnplugged bool              `json:"preferUnplugged"` // a file in an archive cannot be executed
+	PreferUnplugged bool              `json:"preferUnplugged"` // the package must be unpacked: a file in an archive cannot be executed
 }
 
-// platform is the package of one platform.
+// platform returns the files of the package for one platform.
 func (o *order) platform(p *platform) ([]file, error) {
 	about, err := json.MarshalIndent(manifest{
 		p.name(), o.version, fmt.Sprintf("The binaries of %s for %s on %s.", name, p.os, p.cpu), "Apache-2.0", "commonjs",
@@ -219,10 +221,10 @@ func (o *order) platform(p *platform) ([]file, error) {
 	return files, nil
 }
 
-// packed is the time of every file, as npm itself writes it.
+// packed is the modification time of every file, the same as npm writes.
 var packed = time.Date(1985, time.October, 26, 8, 15, 0, 0, time.UTC)
 
-// pack writes an archive as npm does: everything below package/.
+// pack writes an archive in the form of npm: every file is below package/.
 func pack(target string, files []file) (err error) {
 	w, err := os.Create(target)
 	if err != nil {

@@ -12,7 +12,7 @@ import (
 	"github.com/understudy-mock/understudy/internal/expect"
 )
 
-// fake writes packages from binaries that are no programs.
+// fake writes packages from files that are not programs.
 func fake(t *testing.T, only string) []string {
 	t.Helper()
 	dist := t.TempDir()
@@ -38,7 +38,7 @@ func TestTarballs(t *testing.T) {
 	t.Parallel()
 	files := fake(t, "")
 	launcher := manifestOf(t, files[0])
-	t.Run("there is one for the launcher and one for each platform", func(t *testing.T) {
+	t.Run("the launcher and each platform have one", func(t *testing.T) {
 		if got, want := len(files), 1+len(platforms); got != want {
 			t.Errorf("tarballs: got %d, want %d: %v", got, want, files)
 		}
@@ -76,7 +76,7 @@ func TestTarballs(t *testing.T) {
 			expect.True(t, filepath.Base(other)+" with the same bytes both times", bytes.Equal(a, b))
 		}
 	})
-	t.Run("one platform alone", func(t *testing.T) {
+	t.Run("only one platform", func(t *testing.T) {
 		files := fake(t, "windows/arm64")
 		expect.Equal(expect.Now(t), "the number of tarballs", len(files), 2)
 		expect.Equal(t, "the tarball of the platform", filepath.Base(files[1]), "understudy-mock-win32-arm64-1.2.3.tgz")
@@ -93,7 +93,7 @@ func TestTarballs(t *testing.T) {
 	})
 }
 
-// What `git describe` says is a version of npm.
+// The output of `git describe` becomes a version that npm accepts.
 func TestVersions(t *testing.T) {
 	t.Parallel()
 	valid := regexp.MustCompile(`^\d+\.\d+\.\d+(-[0-9A-Za-z-]+(\.[0-9A-Za-z-]+)*)?$`)

@@ -23,12 +23,12 @@ import (
 
 const (
 	root = "../.."
-	// commandLimit is the real time that one command may take.
+	// commandLimit is the time limit for one command, in real time.
 	commandLimit = 3 * time.Minute
 )
 
-// TestPackaging installs the packages into an empty folder, without network,
-// and uses them as somebody does who knows nothing but their names.
+// TestPackaging installs the packages into an empty folder without network access, and uses
+// them by their names only.
 func TestPackaging(t *testing.T) {
 	t.Parallel()
 	for _, tool := range []string{"node", "npm"} {
@@ -43,14 +43,14 @@ func TestPackaging(t *testing.T) {
 	for _, pattern := range []string{root + "/examples/javascript/*.*", "test/*.m*"} {
 		copyFiles(t, pattern, app)
 	}
-	if err := os.WriteFile(filepath.Join(app, "docs.test.ts"), []byte(block(t, root+"/docs/javascript.md", "ts")), 0o600); err != nil {
+	if err := os.WriteFile(filepath.Join(app, "docs.test.ts"), []byte(block(t, root+"/docs/testing.md", "ts")), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	t.Run("commands", func(t *testing.T) { t.Parallel(); testCommands(t, app, tools, made) })
 	t.Run("exit codes", func(t *testing.T) { t.Parallel(); testExitCodes(t, app) })
 	t.Run("signals", func(t *testing.T) { t.Parallel(); testSignals(t, app) })
 	t.Run("a killed runner leaves no server", func(t *testing.T) { t.Parallel(); testKills(t, app) })
-	t.Run("types are those of a running server", func(t *testing.T) { t.Parallel(); testTypes(t, app, tools) })
+	t.Run("the types match a running server", func(t *testing.T) { t.Parallel(); testTypes(t, app, tools) })
 	t.Run("the package of the platform is missing", func(t *testing.T) { t.Parallel(); testMissing(t, app) })
 	t.Run("documented variables", func(t *testing.T) { t.Parallel(); testVariables(t, app) })
 	t.Run("a registry", func(t *testing.T) { t.Parallel(); testRegistry(t, made) })
@@ -63,7 +63,7 @@ func TestPackaging(t *testing.T) {
 	})
 }
 
-// testCommands runs what the documentation names.
+// testCommands runs the commands of the documentation.
 func testCommands(t *testing.T, app string, tools toolbox, made product) {
 	for name, line := range map[string][]string{
 		"node:test":                   {"node", "--test", "node.test.mjs"},
@@ -116,8 +116,8 @@ func testExitCodes(t *testing.T, app string) {
 	}
 }
 
-// testSignals sends a signal to the launcher and to npx. Both end cleanly, and
-// the server is gone.
+// testSignals sends a signal to the launcher and to npx. Both end cleanly, and the server
+// ends.
 func testSignals(t *testing.T, app string) {
 	for name, s := range map[string]struct {
 		command []string
@@ -127,7 +127,7 @@ func testSignals(t *testing.T, app string) {
 		"SIGTERM":        {[]string{"node", "node_modules/.bin/understudy"}, syscall.SIGTERM, true},
 		"SIGINT":         {[]string{"node", "node_modules/.bin/understudy"}, syscall.SIGINT, true},
 		"SIGKILL":        {[]string{"node", "node_modules/.bin/understudy"}, syscall.SIGKILL, false},
-		"SIGTERM to npx": {[]string{"npx", "understudy-mock"}, syscall.SIGTERM, false}, // its own exit code
+		"SIGTERM to npx": {[]string{"npx", "understudy-mock"}, syscall.SIGTERM, false}, // npx has its own exit code
 		"SIGKILL to npx": {[]string{"npx", "understudy-mock"}, syscall.SIGKILL, false},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -147,7 +147,7 @@ func testSignals(t *testing.T, app string) {
 	}
 }
 
-// testKills kills runners of tests whose test never ends.
+// testKills kills test runners whose tests never end.
 func testKills(t *testing.T, app string) {
 	for name, line := range map[string][]string{
 		"Vitest":              {"node", "node_modules/vitest/vitest.mjs", "run", "hang.test.mjs"},
@@ -178,7 +178,7 @@ func testTypes(t *testing.T, app string, tools toolbox) {
 		"--target", "es2022", "--module", "nodenext", "--types", "node", "--typeRoots", tools.path("@types"), "live.mts", "usage.mts")
 }
 
-// testMissing runs the launcher without the package that has the binary.
+// testMissing runs the launcher without the package with the programs.
 func testMissing(t *testing.T, app string) {
 	alone := filepath.Join(t.TempDir(), "node_modules/understudy-mock")
 	if err := os.CopyFS(alone, os.DirFS(filepath.Join(app, "node_modules/understudy-mock"))); err != nil {
@@ -192,15 +192,15 @@ func testMissing(t *testing.T, app string) {
 		want string
 		code int
 	}{
-		"not installed":      {[]string{"bin/understudy.js", "version"}, "is not installed\n  Install without --omit=optional", 2},
-		"unknown platform":   {as("freebsd", "require('./bin/understudy.js')"), "no binary for freebsd-" + cpus[runtime.GOARCH] + "; the package has binaries for darwin-x64, ", 2},
-		"the helper says so": {[]string{"-e", "require('./index.js').startUnderstudy().catch((error) => { console.error(error.message); process.exit(5) })"}, "is not installed", 5},
+		"not installed":         {[]string{"bin/understudy.js", "version"}, "is not installed\n  Install without --omit=optional", 2},
+		"unknown platform":      {as("freebsd", "require('./bin/understudy.js')"), "no binary for freebsd-" + cpus[runtime.GOARCH] + "; the package has binaries for darwin-x64, ", 2},
+		"the helper reports it": {[]string{"-e", "require('./index.js').startUnderstudy().catch((error) => { console.error(error.message); process.exit(5) })"}, "is not installed", 5},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			out, err := run(t, alone, "node", c.args...)
 			if !strings.Contains(out, c.want) || strings.Contains(out, "    at ") {
-				t.Errorf("said %s", out)
+				t.Errorf("printed %s", out)
 			}
 			if code := codeOf(err); code != c.code {
 				t.Errorf("exit code %d, want %d", code, c.code)
@@ -209,8 +209,8 @@ func testMissing(t *testing.T, app string) {
 	}
 }
 
-// testVariables holds the variables that the examples and the documentation name
-// to those that a server prints.
+// testVariables compares the variables in the examples and the documentation with the
+// variables that a server prints.
 func testVariables(t *testing.T, app string) {
 	printed := must(t, app, "npx", "understudy-mock", "run", "--", "env")
 	name := regexp.MustCompile(`\b(QSTASH|UNDERSTUDY|UPSTASH)_[A-Z_]+[A-Z]\b`)
@@ -222,7 +222,7 @@ func testVariables(t *testing.T, app string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, file := range append(files, root+"/docs/javascript.md", "understudy-mock/README.md") {
+	for _, file := range append(files, root+"/docs/testing.md", "understudy-mock/README.md") {
 		text, err := os.ReadFile(file)
 		if err != nil {
 			t.Fatal(err)
@@ -235,13 +235,13 @@ func testVariables(t *testing.T, app string) {
 	}
 }
 
-// toolbox is where the tools for tests are.
+// toolbox is the folder of the tools for tests.
 type toolbox struct{ folder, cache string }
 
 func (b *toolbox) path(name string) string { return filepath.Join(b.folder, "node_modules", name) }
 func (b *toolbox) bin(name string) string  { return b.path(".bin/" + name) }
 
-// installTools fetches what test/package.json names, unless it is there.
+// installTools installs the tools of test/package.json unless they are installed.
 func installTools(t *testing.T) toolbox {
 	t.Helper()
 	temporary, err := filepath.Abs(root + "/.tmp")
@@ -272,18 +272,18 @@ func installTools(t *testing.T) toolbox {
 	return tools
 }
 
-// cpus are the names of Node.
+// cpus are the names of Go's architectures in Node.
 var cpus = map[string]string{"amd64": "x64", "arm64": "arm64"}
 
-// product is what is tested: the packages, the launcher first, their version, and
-// what the binaries print as theirs.
+// product is the tested product: the packages, the launcher first, their version, and the
+// version that the programs print.
 type product struct {
 	packages         []string
 	version, printed string
 }
 
-// packForTests packs the binaries of this platform: those of a release, if DIST
-// says where, or new ones.
+// packForTests packs the programs of this platform: those of a release if DIST is set,
+// otherwise new ones.
 func packForTests(t *testing.T) product {
 	t.Helper()
 	here := platform{goos: runtime.GOOS, goarch: runtime.GOARCH}
@@ -302,7 +302,7 @@ func packForTests(t *testing.T) product {
 	return made
 }
 
-// must runs a command that succeeds, and returns what it prints.
+// must runs a command that must succeed, and returns its output.
 func must(t *testing.T, dir, command string, args ...string) string {
 	t.Helper()
 	out, err := run(t, dir, command, args...)
@@ -312,7 +312,7 @@ func must(t *testing.T, dir, command string, args ...string) string {
 	return out
 }
 
-// run runs a command, and returns its standard output; when it fails, all output.
+// run runs a command and returns its standard output; if it fails, all output.
 func run(t *testing.T, dir, command string, args ...string) (string, error) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), commandLimit)
@@ -328,7 +328,7 @@ func run(t *testing.T, dir, command string, args ...string) (string, error) {
 	return out.String(), nil
 }
 
-// outside is the environment without what a runner around this test has set.
+// outside is the environment without the variables of a runner around this test.
 func outside() []string {
 	return append(slices.DeleteFunc(os.Environ(), func(v string) bool {
 		return strings.HasPrefix(v, "npm_lifecycle_") || strings.HasPrefix(v, "NODE_") || strings.HasPrefix(v, "UNDERSTUDY_")
@@ -344,7 +344,7 @@ func start(t *testing.T, dir string, env []string, command string, args ...strin
 	if err := c.Start(); err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { _ = syscall.Kill(-c.Process.Pid, syscall.SIGKILL) }) // what a killed runner leaves behind
+	t.Cleanup(func() { _ = syscall.Kill(-c.Process.Pid, syscall.SIGKILL) }) // children of a killed runner
 	return c
 }
 
@@ -366,8 +366,8 @@ func pidIn(t *testing.T, file, pattern string) int {
 	return 0
 }
 
-// untilGone waits until a process has ended. One that nobody has waited for yet
-// is still listed, as a zombie.
+// untilGone waits until a process has ended. A zombie counts as ended: its parent has not
+// waited for it yet.
 func untilGone(t *testing.T, pid int) {
 	t.Helper()
 	for deadline := time.Now().Add(time.Minute); time.Now().Before(deadline); <-time.After(10 * time.Millisecond) {
@@ -386,7 +386,7 @@ func codeOf(err error) int {
 	return 0
 }
 
-// block is the first block of code of a language in a document.
+// block is the first code block of a language in a document.
 func block(t *testing.T, file, language string) string {
 	t.Helper()
 	text, err := os.ReadFile(file)
@@ -413,7 +413,7 @@ func copyFiles(t *testing.T, pattern, to string) {
 			t.Fatal(err)
 		}
 		if filepath.Base(file) == "package.json" {
-			continue // the folder has its own
+			continue // the folder has another one
 		}
 		if err := os.WriteFile(filepath.Join(to, filepath.Base(file)), text, 0o600); err != nil {
 			t.Fatal(err)

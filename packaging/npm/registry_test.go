@@ -21,18 +21,18 @@ import (
 	"github.com/understudy-mock/understudy/internal/programs"
 )
 
-// testRegistry installs by name, as users do: a registry on loopback has the
-// packages, and sends for all others to the usual one.
+// testRegistry installs by name, as users do: a registry on loopback has the packages, and
+// redirects requests for others to the configured one.
 func testRegistry(t *testing.T, made product) {
 	usual := strings.TrimSpace(must(t, t.TempDir(), "npm", "config", "get", "registry"))
 	registry := httptest.NewServer(serveRegistry(t, usual, made))
 	t.Cleanup(registry.Close)
-	// The cache is a new one: addresses on loopback are used again.
+	// The cache is new, because loopback addresses are reused.
 	env := "export npm_config_registry=" + registry.URL + " npm_config_cache='" + t.TempDir() + "' npm_config_yes=true npm_config_audit=false npm_config_fund=false; "
 	t.Run("npx in an empty folder", func(t *testing.T) {
 		t.Parallel()
 		if out := must(t, t.TempDir(), "sh", "-c", env+"npx understudy-mock version"); !strings.Contains(out, "understudy "+made.printed) {
-			t.Errorf("said %s", out)
+			t.Errorf("printed %s", out)
 		}
 	})
 	t.Run("without optional dependencies", func(t *testing.T) {
@@ -44,23 +44,23 @@ func testRegistry(t *testing.T, made product) {
 			t.Errorf("%v: %s", err, out)
 		}
 	})
-	t.Run("the commands of the README, from an empty folder to a green test", func(t *testing.T) {
+	t.Run("the commands of docs/testing.md, from an empty folder to a passing test", func(t *testing.T) {
 		t.Parallel()
-		readme, err := os.ReadFile(root + "/README.md")
+		page, err := os.ReadFile(root + "/docs/testing.md")
 		if err != nil {
 			t.Fatal(err)
 		}
-		lines := regexp.MustCompile("(?m)^npm install understudy-mock .*\nnode .*$").FindString(string(readme))
+		lines := regexp.MustCompile("(?m)^npm install understudy-mock .*\nnode .*$").FindString(string(page))
 		if strings.Count(lines, "\n") != 1 {
-			t.Fatal("the README has no two commands")
+			t.Fatal("docs/testing.md has no two commands")
 		}
 		install, test, _ := strings.Cut(lines, "\n")
 		empty := t.TempDir()
 		if out, err := run(t, empty, "sh", "-c", env+install); err != nil {
-			programs.SkipLoud(t, "the packages of the README cannot be installed: "+out)
+			programs.SkipLoud(t, "the packages of docs/testing.md cannot be installed: "+out)
 		}
 		if out := must(t, empty, "sh", "-c", test); !regexp.MustCompile(`(?m)^(#|ℹ) fail 0$`).MatchString(out) {
-			t.Errorf("said %s", out)
+			t.Errorf("printed %s", out)
 		}
 	})
 }
@@ -69,7 +69,7 @@ func testRegistry(t *testing.T, made product) {
 func serveRegistry(t *testing.T, usual string, made product) http.Handler {
 	t.Helper()
 	about, archives := map[string]map[string]any{}, map[string]string{}
-	for _, p := range platforms { // those of others are not fetched
+	for _, p := range platforms { // npm does not fetch packages of other platforms
 		about[p.name()] = map[string]any{"name": p.name(), "version": made.version, "os": []string{p.os}, "cpu": []string{p.cpu}, "dist": map[string]string{}}
 	}
 	for _, file := range made.packages {
@@ -99,18 +99,18 @@ func serveRegistry(t *testing.T, usual string, made product) http.Handler {
 		one := maps.Clone(manifest)
 		one["dist"] = map[string]string{"integrity": dist["integrity"], "tarball": "http://" + r.Host + "/" + name + "/-/" + name + "-" + version + ".tgz"}
 		w.Header().Set("Content-Type", "application/json")
-		_ = json.NewEncoder(w).Encode(map[string]any{"name": name, "dist-tags": map[string]string{"latest": version}, "versions": map[string]any{version: one}}) // the client may be gone
+		_ = json.NewEncoder(w).Encode(map[string]any{"name": name, "dist-tags": map[string]string{"latest": version}, "versions": map[string]any{version: one}}) // the client may have disconnected
 	})
 }
 
-// manifestOf is the package.json of an archive.
+// manifestOf reads package.json from an archive.
 func manifestOf(t *testing.T, file string) map[string]any {
 	t.Helper()
 	f, err := os.Open(file)
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer func() { _ = f.Close() }() // it was only read
+	defer func() { _ = f.Close() }() // only read
 	z, err := gzip.NewReader(f)
 	if err != nil {
 		t.Fatal(err)

@@ -26,10 +26,10 @@ import (
 	"github.com/google/go-containerregistry/pkg/v1/mutate"
 )
 
-// containerVariable asks the test binary to be the first process of a container.
+// containerVariable makes the test binary act as the first process of a container.
 const containerVariable = "OCI_TEST_CONTAINER"
 
-// limit is the time that anything in the container may take.
+// limit is the time limit for everything in the container.
 const limit = 60 * time.Second
 
 func TestMain(m *testing.M) {
@@ -43,14 +43,14 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// incompressible are bytes that no compression makes fewer, the same every time.
+// incompressible returns n bytes that do not compress, the same every time.
 func incompressible(n int) []byte {
 	content := make([]byte, n)
 	_, _ = rand.NewChaCha8([32]byte{}).Read(content) // never fails
 	return content
 }
 
-// unpack writes the files of an image to a folder, and says who owns them.
+// unpack writes the files of an image to a folder, and returns their owners.
 func unpack(t *testing.T, image v1.Image) (root string, owners map[string]int) {
 	t.Helper()
 	root, owners = t.TempDir(), map[string]int{}
@@ -77,14 +77,14 @@ func unpack(t *testing.T, image v1.Image) (root string, owners map[string]int) {
 			}
 			put(t, path, content)
 		}
-		if err := os.Chmod(path, header.FileInfo().Mode()); err != nil { // without the umask
+		if err := os.Chmod(path, header.FileInfo().Mode()); err != nil { // independent of the umask
 			t.Fatal(err)
 		}
 	}
 }
 
-// actual is a folder with the binaries of this platform, from a release in DIST or
-// built here. The other platform has files that only look like binaries.
+// actual is a folder with the programs of this platform, from a release in DIST or built
+// here. The programs of the other platform are fakes.
 func actual(t *testing.T) string {
 	t.Helper()
 	dist := pretended(t)
@@ -106,9 +106,8 @@ func actual(t *testing.T) string {
 	return dist
 }
 
-// isolated is how the first process of a container starts: as the user of the
-// image, in namespaces of its own, where it may do two things before it gives up
-// all rights: set up the network and change the root.
+// isolated starts the first process of a container as the user of the image, in separate
+// namespaces. Until it drops its capabilities, it may set up the network and change the root.
 func isolated() *syscall.SysProcAttr {
 	const netAdmin, sysChroot = 12, 18
 	return &syscall.SysProcAttr{
@@ -120,8 +119,8 @@ func isolated() *syscall.SysProcAttr {
 	}
 }
 
-// TestContainer unpacks the image and starts its entrypoint in it as an engine
-// does: own root, own network, the user of the image, no capabilities.
+// TestContainer unpacks the image and starts its entrypoint as an engine does: with a
+// separate root and network, the user of the image, and no capabilities.
 func TestContainer(t *testing.T) {
 	t.Parallel()
 	if runtime.GOOS != "linux" {
@@ -129,7 +128,7 @@ func TestContainer(t *testing.T) {
 	}
 	probe := exec.CommandContext(t.Context(), "true")
 	probe.SysProcAttr = isolated()
-	if err := probe.Run(); err != nil { // a kernel or an outer container that refuses this refuses it to every user
+	if err := probe.Run(); err != nil { // a kernel or an outer container refuses it to all users
 		why := fmt.Sprintf("namespaces cannot be made here (%v): the image is NOT started", err)
 		fmt.Fprintln(os.Stderr, "SKIPPED: "+why)
 		t.Skip(why)
@@ -162,7 +161,7 @@ func TestContainer(t *testing.T) {
 	})
 }
 
-// start starts the entrypoint of an image, beside files of the test, and waits for its end.
+// start unpacks an image with additional files, starts its entrypoint, and waits for the end.
 func start(t *testing.T, image v1.Image, files map[string]string) (root, out string, err error) {
 	t.Helper()
 	root, _ = unpack(t, image)
@@ -190,7 +189,7 @@ func start(t *testing.T, image v1.Image, files map[string]string) (root, out str
 	return root, string(printed), err
 }
 
-// container is what the first process needs to know.
+// container is the data for the first process.
 type container struct {
 	Root   string
 	Config v1.Config
@@ -198,24 +197,24 @@ type container struct {
 	nothing *os.File // standard input of every process
 }
 
-// inContainer is the life of the first process.
+// inContainer is the main function of the first process.
 func inContainer(text string) error {
 	var c container
 	if err := json.Unmarshal([]byte(text), &c); err != nil {
 		return err
 	}
-	runtime.LockOSThread()                 // rights belong to a thread, and children get those of theirs
-	processes, err := os.OpenRoot("/proc") // the image has none
+	runtime.LockOSThread()                 // capabilities belong to a thread, and child processes inherit those of their thread
+	processes, err := os.OpenRoot("/proc") // the image has no /proc
 	if err != nil {
 		return err
 	}
-	if c.nothing, err = os.Open(os.DevNull); err != nil { // nor this, which an engine adds
+	if c.nothing, err = os.Open(os.DevNull); err != nil { // the image has no devices; an engine adds them
 		return err
 	}
 	if err := c.enter(); err != nil {
 		return err
 	}
-	if c.Config.Healthcheck == nil { // it ends by itself
+	if c.Config.Healthcheck == nil { // the process ends by itself
 		out, err := c.command(c.Config.Cmd...).CombinedOutput()
 		fmt.Printf("%s", out)
 		return err
@@ -239,13 +238,13 @@ func inContainer(text string) error {
 	}
 	fmt.Println(log.String())
 	health := c.healthcheck()
-	if out, _ := health.CombinedOutput(); health.ProcessState == nil || health.ProcessState.ExitCode() != 3 { // an error has no exit code
+	if out, _ := health.CombinedOutput(); health.ProcessState == nil || health.ProcessState.ExitCode() != 3 { // ProcessState is nil when the command was not started
 		return fmt.Errorf("healthcheck of a stopped server: %v, want exit code 3: %s", health.ProcessState, out)
 	}
 	return nil
 }
 
-// enter sets up the network, changes the root, and gives up all rights.
+// enter sets up the network, changes the root, and drops the capabilities of child processes.
 func (c *container) enter() error {
 	socket, err := syscall.Socket(syscall.AF_INET, syscall.SOCK_DGRAM, 0)
 	if err != nil {
@@ -262,7 +261,7 @@ func (c *container) enter() error {
 	if err := syscall.Chroot(c.Root); err != nil {
 		return fmt.Errorf("chroot: %w", err)
 	}
-	const ambient, clearAll = 47, 4 // PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL: children have no rights
+	const ambient, clearAll = 47, 4 // PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL: children have no capabilities
 	if _, _, err := syscall.Syscall6(syscall.SYS_PRCTL, ambient, clearAll, 0, 0, 0, 0); err != 0 {
 		return fmt.Errorf("capabilities: %w", err)
 	}
@@ -274,7 +273,7 @@ func (c *container) command(args ...string) *exec.Cmd {
 	return c.process(append(slices.Clone(c.Config.Entrypoint), args...))
 }
 
-// healthcheck is the command by which an engine asks whether the server is well.
+// healthcheck is the command with which an engine checks the server.
 func (c *container) healthcheck() *exec.Cmd { return c.process(c.Config.Healthcheck.Test[1:]) }
 
 func (c *container) process(words []string) *exec.Cmd {

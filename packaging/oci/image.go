@@ -24,11 +24,11 @@ import (
 const (
 	repository = "understudy-mock/understudy"
 	source     = "https://github.com/understudy-mock/understudy"
-	binaries   = "/usr/local/bin" // where they are in the image
-	nonroot    = 65532            // the user and group that the process has, as in distroless images
+	binaries   = "/usr/local/bin" // folder of the programs in the image
+	nonroot    = 65532            // user and group of the process, as in distroless images
 )
 
-// architectures are those of the images. Sorted.
+// architectures are the architectures of the images. Sorted.
 var architectures = []string{"amd64", "arm64"}
 
 // recipe is one image: a tag, the binaries in it, and how it starts.
@@ -42,15 +42,15 @@ type recipe struct {
 	healthTest []string
 }
 
-// recipes are the images. The suite is one of its own: both binaries in one
-// image exceed maxImage.
+// recipes are the images. The suite has a separate one: both programs in one image exceed
+// maxImage.
 var recipes = []recipe{
 	{
 		title:    "Understudy: a stand-in for an HTTP messaging and workflow service",
 		binaries: []string{"understudy"},
 		command:  []string{"serve"},
-		// In a container, loopback is reachable by nobody else. As variables, both
-		// remain when the arguments are replaced.
+		// In a container, no other machine reaches loopback. Variables stay in effect when
+		// the arguments are replaced.
 		env:        []string{"UNDERSTUDY_ADDR=:8080", "TMPDIR=/tmp"},
 		ports:      []string{"8080/tcp"},
 		healthTest: []string{"CMD", binaries + "/understudy", "healthcheck"},
@@ -64,7 +64,7 @@ var recipes = []recipe{
 	},
 }
 
-// image is a recipe on one platform.
+// image builds a recipe for one platform.
 func (r *recipe) image(dist, version, arch string) (v1.Image, error) {
 	files, err := baseFiles()
 	if err != nil {
@@ -100,7 +100,7 @@ func (r *recipe) image(dist, version, arch string) (v1.Image, error) {
 	return mutate.ConfigFile(image, config)
 }
 
-// config is what an engine reads to start a container.
+// config is the configuration with which an engine starts a container.
 func (r *recipe) config(version string) v1.Config {
 	config := v1.Config{
 		User:       fmt.Sprintf("%d:%d", nonroot, nonroot),
@@ -120,7 +120,7 @@ func (r *recipe) config(version string) v1.Config {
 	for _, port := range r.ports {
 		config.ExposedPorts = map[string]struct{}{port: {}}
 	}
-	if r.healthTest != nil { // Docker and Podman read it; the OCI specification has no such field
+	if r.healthTest != nil { // Docker and Podman read it; the OCI specification does not have this field
 		config.Healthcheck = &v1.HealthConfig{
 			Test: r.healthTest, Interval: 10 * time.Second, Timeout: 5 * time.Second, StartPeriod: 5 * time.Second, Retries: 3,
 		}
@@ -128,7 +128,7 @@ func (r *recipe) config(version string) v1.Config {
 	return config
 }
 
-// created is the time in the image: that of SOURCE_DATE_EPOCH, else 1970.
+// created is the time in the image: SOURCE_DATE_EPOCH, or 1970 without it.
 func created() time.Time {
 	var seconds int64
 	if _, err := fmt.Sscan(os.Getenv("SOURCE_DATE_EPOCH"), &seconds); err != nil {
@@ -145,14 +145,14 @@ type file struct {
 	content []byte
 }
 
-// baseFiles are what a process needs beside its binary: names for its user, a
-// folder to keep things in, one for temporary files, and the certificates by
-// which deliveries to https destinations are verified.
+// baseFiles are the files that a process needs besides its program: the name of its user,
+// folders for data and for temporary files, and the root certificates for deliveries to https
+// destinations.
 func baseFiles() ([]file, error) {
 	var roots bytes.Buffer
 	for root := range bundle.Roots() {
 		if root.Constraint != nil {
-			continue // a constraint is code, which a file of certificates cannot say
+			continue // a constraint is code, which a PEM file cannot contain
 		}
 		if err := pem.Encode(&roots, &pem.Block{Type: "CERTIFICATE", Bytes: root.Certificate}); err != nil {
 			return nil, err
@@ -167,7 +167,7 @@ func baseFiles() ([]file, error) {
 	}, nil
 }
 
-// newLayer packs files, and the folders that lead to them, in the same way every time.
+// newLayer packs files and their parent folders, with the same bytes every time.
 func newLayer(files []file) (v1.Layer, error) {
 	var packed bytes.Buffer
 	w := tar.NewWriter(&packed)
@@ -200,7 +200,7 @@ func newLayer(files []file) (v1.Layer, error) {
 	return tarball.LayerFromOpener(open, tarball.WithCompressedCaching, tarball.WithCompressionLevel(gzip.BestCompression), tarball.WithMediaType(types.OCILayer))
 }
 
-// leading are the folders above a path, the outermost first.
+// leading returns the folders above a path, the outermost first.
 func leading(path string) (folders []file) {
 	for i, c := range strings.TrimSuffix(path, "/") {
 		if c == '/' {
@@ -210,7 +210,7 @@ func leading(path string) (folders []file) {
 	return folders
 }
 
-// writeDocker writes the file that `docker load` reads.
+// writeDocker writes an archive for `docker load`.
 func writeDocker(path, tag string, image v1.Image) error {
 	reference, err := name.NewTag(tag)
 	if err != nil {

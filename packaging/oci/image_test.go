@@ -20,7 +20,7 @@ import (
 	"github.com/google/go-containerregistry/pkg/v1/validate"
 )
 
-// pretended is a folder with small files in place of the binaries.
+// pretended is a folder with small files instead of programs.
 func pretended(t *testing.T) string {
 	t.Helper()
 	dist := t.TempDir()
@@ -44,7 +44,7 @@ func put(t *testing.T, path string, content []byte) {
 	}
 }
 
-// made is the folder with the images of pretended binaries.
+// made builds the images from a folder of programs and returns the output folder.
 func made(t *testing.T, dist string) string {
 	t.Helper()
 	out := t.TempDir()
@@ -54,7 +54,7 @@ func made(t *testing.T, dist string) string {
 	return out
 }
 
-// images are the images in a layout by tag and architecture, such as 0.0.1 amd64.
+// images returns the images in a layout by tag and architecture, such as 0.0.1 amd64.
 func images(t *testing.T, out string) map[string]v1.Image {
 	t.Helper()
 	top, err := layout.ImageIndexFromPath(filepath.Join(out, "layout"))
@@ -114,7 +114,7 @@ func TestLayout(t *testing.T) {
 	out := made(t, dist)
 	found := images(t, out)
 
-	t.Run("there is one image for each recipe and platform", func(t *testing.T) {
+	t.Run("each recipe has an image for each platform", func(t *testing.T) {
 		t.Parallel()
 		if got, want := len(found), len(recipes)*len(architectures); got != want {
 			t.Errorf("got %d images, want %d", got, want)
@@ -214,7 +214,7 @@ func TestFiles(t *testing.T) {
 			}
 		}
 	})
-	t.Run("everybody may write temporary files", func(t *testing.T) {
+	t.Run("all users may write temporary files", func(t *testing.T) {
 		t.Parallel()
 		info, err := os.Stat(filepath.Join(root, "tmp"))
 		if err != nil {

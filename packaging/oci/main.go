@@ -1,4 +1,4 @@
-// Command oci makes the container images from the raw binaries of a release:
+// Command oci builds the container images from the programs of a release:
 //
 //	go run . --dist ../../dist --version 1.0.0 --out ../../dist/image
 //
@@ -7,8 +7,8 @@
 //	OUT/layout/                              an OCI layout with one index per image, each for every platform
 //	OUT/understudy-1.0.0-linux-amd64.tar     for `docker load`, one per image and platform
 //
-// The same binaries and version give the same bytes. It needs no container
-// engine, and pushes nothing: `skopeo copy oci:OUT/layout:1.0.0 docker://...` does.
+// The same programs and version give the same bytes. It needs no container engine and pushes
+// nothing: use `skopeo copy oci:OUT/layout:1.0.0 docker://...`.
 package main
 
 import (
@@ -25,10 +25,11 @@ import (
 	"github.com/google/go-containerregistry/pkg/v1/types"
 )
 
-// maxImage is how many bytes an image may have, compressed, on one platform.
-const maxImage = 13_000_000
+// maxImage is the largest compressed size of an image on one platform, in bytes: the largest
+// program that package build allows, and the certificates.
+const maxImage = 14_500_000
 
-// referenceName is the annotation by which tools find an image in a layout.
+// referenceName is the annotation with the tag of an image in a layout.
 const referenceName = "org.opencontainers.image.ref.name"
 
 func main() {
@@ -57,10 +58,10 @@ func run(args []string, out, errs io.Writer) error {
 	return write(o, out)
 }
 
-// write makes every image and prints one line for each file and tag.
+// write builds every image and prints one line for each file and tag.
 func write(o options, out io.Writer) error {
 	folder := filepath.Join(o.out, "layout")
-	if err := os.RemoveAll(folder); err != nil { // blobs of another version
+	if err := os.RemoveAll(folder); err != nil { // it may have blobs of another version
 		return err
 	}
 	if err := os.MkdirAll(folder, 0o755); err != nil { //nolint:gosec // others read it
@@ -97,12 +98,12 @@ func write(o options, out io.Writer) error {
 		if err := path.AppendIndex(index, layout.WithAnnotations(map[string]string{referenceName: tag})); err != nil {
 			return err
 		}
-		_, _ = fmt.Fprintf(out, "%s  %s:%s  %d platforms\n", folder, repository, tag, len(architectures)) // nobody may be reading
+		_, _ = fmt.Fprintf(out, "%s  %s:%s  %d platforms\n", folder, repository, tag, len(architectures)) // there may be no reader
 	}
 	return nil
 }
 
-// compressed is how many bytes a machine downloads for an image.
+// compressed is the download size of an image, in bytes.
 func compressed(image v1.Image) (int64, error) {
 	manifest, err := image.Manifest()
 	if err != nil {

@@ -22,7 +22,7 @@ const (
 	limit = 5 * time.Minute // for each command, in real time
 )
 
-// TestPackagingPyPI installs the wheel of this platform as its users do, and uses it.
+// TestPackagingPyPI installs the wheel of this platform as users do, and uses it.
 func TestPackagingPyPI(t *testing.T) {
 	t.Parallel()
 	if out, err := exec.CommandContext(t.Context(), "python3", "-c", "import pip, venv, ensurepip").CombinedOutput(); err != nil {
@@ -33,10 +33,10 @@ func TestPackagingPyPI(t *testing.T) {
 	t.Run("the same binaries give the same wheel", func(t *testing.T) {
 		t.Parallel()
 		if again := p.wheel(t); sum(t, p.file) != sum(t, again) {
-			t.Errorf("%s: built twice: two different files", filepath.Base(again))
+			t.Errorf("%s: two builds gave different files", filepath.Base(again))
 		}
 	})
-	t.Run("each platform has a wheel that PyPI takes", func(t *testing.T) {
+	t.Run("each platform has a wheel that PyPI accepts", func(t *testing.T) {
 		t.Parallel()
 		files := p.wheels(t)
 		platforms, err := filepath.Glob(p.binaries + "/*-*/understudy*")
@@ -61,15 +61,15 @@ func TestPackagingPyPI(t *testing.T) {
 		p.run(t, root+"/examples/python", "pytest", "-q", "-p", "no:cacheprovider", "--rootdir=.")
 		p.run(t, root+"/examples/python", "pytest", "-n", "2", "-q", "-p", "no:cacheprovider", "--rootdir=.", "test_orders.py")
 	})
-	for _, page := range []string{"README.md", "docs/python.md", "packaging/pypi/README.md"} {
-		t.Run("from an empty folder to a green test, as "+page+" says", func(t *testing.T) {
+	for _, page := range []string{"docs/testing.md", "packaging/pypi/README.md"} {
+		t.Run("from an empty folder to a passing test, with the commands of "+page, func(t *testing.T) {
 			t.Parallel()
 			p.follow(t, page)
 		})
 	}
 }
 
-// pythonPackage is a wheel and the tools that try it.
+// pythonPackage is a wheel, and the tools that test it.
 type pythonPackage struct {
 	dir      string // of the wheel
 	file     string // the wheel
@@ -78,10 +78,10 @@ type pythonPackage struct {
 	fetched  string // wheels of the tools, for environments without an index
 }
 
-// build makes the wheel, and installs it beside the tools of the tests.
+// build builds the wheel, and installs it together with the tools of the tests.
 func build(t *testing.T) *pythonPackage {
 	t.Helper()
-	p := &pythonPackage{binaries: os.Getenv("DIST")} // those of a release, if it says where
+	p := &pythonPackage{binaries: os.Getenv("DIST")} // the programs of a release, "" to build them
 	p.tools, p.fetched = installTools(t)
 	if p.binaries == "" {
 		p.binaries = t.TempDir()
@@ -97,7 +97,7 @@ func build(t *testing.T) *pythonPackage {
 	return p
 }
 
-// wheel builds the wheel of this platform into a folder of its own.
+// wheel builds the wheel of this platform into a temporary folder.
 func (p *pythonPackage) wheel(t *testing.T) string {
 	t.Helper()
 	files := p.wheels(t, "--platform", runtime.GOOS+"-"+runtime.GOARCH)
@@ -107,7 +107,7 @@ func (p *pythonPackage) wheel(t *testing.T) string {
 	return files[0]
 }
 
-// wheels builds wheels into a folder of their own.
+// wheels builds wheels into a temporary folder.
 func (p *pythonPackage) wheels(t *testing.T, args ...string) []string {
 	t.Helper()
 	dir := t.TempDir()
@@ -119,7 +119,7 @@ func (p *pythonPackage) wheels(t *testing.T, args ...string) []string {
 	return files
 }
 
-// run runs a command of the tools in a folder, which finds the wheel and nothing else of its name.
+// run runs a command of the tools in a folder. It finds the wheel, and no other package of this name.
 func (p *pythonPackage) run(t *testing.T, dir, command string, args ...string) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), limit)
@@ -134,27 +134,33 @@ func (p *pythonPackage) run(t *testing.T, dir, command string, args ...string) {
 }
 
 var (
-	pythonTest = regexp.MustCompile("(?ms)^```python\n# (test_\\w+\\.py)\n(.*?)^```$")
+	pythonTest = regexp.MustCompile("(?ms)^```python\n(?:# (test_\\w+\\.py)\n)?([^`]*?^def test_.*?)^```$")
 	commands   = regexp.MustCompile("(?m)^(?:pip install .*understudy-mock.*|pytest.*)$")
 )
 
-// follow does what a page says, in an empty folder and a fresh virtual
-// environment: the first test in Python, and the two commands that run it, as
-// they are written.
+// follow does what a page describes, in an empty folder and a new virtual environment: it
+// saves the tests in Python and runs the two commands unchanged. A test without a file name
+// is saved next to the first one.
 func (p *pythonPackage) follow(t *testing.T, page string) {
 	t.Helper()
 	text, err := os.ReadFile(filepath.Join(root, page))
 	if err != nil {
 		t.Fatal(err)
 	}
-	test := pythonTest.FindSubmatch(text)
+	tests := pythonTest.FindAllSubmatch(text, -1)
 	typed := commands.FindAllString(string(text), 2)
-	if test == nil || len(typed) != 2 {
+	if tests == nil || len(typed) != 2 {
 		t.Fatalf("%s: no test in Python with two commands: got the commands %q", page, typed)
 	}
 	folder, fresh := t.TempDir(), filepath.Join(t.TempDir(), "venv")
-	if err := os.WriteFile(filepath.Join(folder, string(test[1])), test[2], 0o600); err != nil {
-		t.Fatal(err)
+	for i, test := range tests {
+		name := string(test[1])
+		if name == "" {
+			name = fmt.Sprintf("test_%d.py", i)
+		}
+		if err := os.WriteFile(filepath.Join(folder, name), test[2], 0o600); err != nil {
+			t.Fatal(err)
+		}
 	}
 	p.run(t, folder, "python", "-m", "venv", fresh)
 	ctx, cancel := context.WithTimeout(t.Context(), limit)
@@ -162,12 +168,12 @@ func (p *pythonPackage) follow(t *testing.T, page string) {
 	shell := exec.CommandContext(ctx, "sh", "-euxc", strings.Join(typed, "\n"))
 	shell.Dir = folder
 	shell.Env = append(os.Environ(), "PATH="+filepath.Join(fresh, "bin")+":"+os.Getenv("PATH"), "PIP_NO_INDEX=1", "PIP_FIND_LINKS="+p.dir+" "+p.fetched)
-	if out, err := shell.CombinedOutput(); err != nil || !bytes.Contains(out, []byte("1 passed")) {
-		t.Errorf("%v: got no green test:\n%s", err, out)
+	if out, err := shell.CombinedOutput(); err != nil || !bytes.Contains(out, fmt.Appendf(nil, "%d passed", len(tests))) {
+		t.Errorf("%v: the test has not passed:\n%s", err, out)
 	}
 }
 
-// installTools fetches what the tests need unless it is there.
+// installTools installs what the tests need unless it is installed.
 func installTools(t *testing.T) (tools, fetched string) {
 	t.Helper()
 	wanted, err := os.ReadFile("test/requirements.txt")

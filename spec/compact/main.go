@@ -1,5 +1,5 @@
-// Command compact writes a YAML document as compact JSON, which loads in two
-// thirds of the time: the stand-in embeds that.
+// Command compact writes a YAML document as compact JSON, which loads in two thirds
+// of the time. The stand-in embeds the JSON.
 //
 //	go run ./compact openapi.yaml openapi.json
 package main

@@ -1,5 +1,5 @@
-// Command constants writes the routes and the header names of the documents as
-// Go constants, so that code outside of the server states neither.
+// Command constants writes the routes and the header names of the documents as Go
+// constants, so that other code does not repeat them.
 //
 //	go run ./constants openapi.json control.json
 package main
@@ -17,7 +17,7 @@ import (
 	"strings"
 )
 
-// document is what constants are made of.
+// document is the part of an OpenAPI document that the constants come from.
 type document struct {
 	Paths      map[string]map[string]json.RawMessage `json:"paths"` // operations by method, and parameters
 	Components struct {
@@ -47,7 +47,7 @@ func main() {
 		for path, methods := range d.Paths {
 			for method, text := range methods {
 				var o struct{ OperationID string }
-				if json.Unmarshal(text, &o) == nil { // a list holds parameters
+				if json.Unmarshal(text, &o) == nil { // parameters are a list, not an object
 					routes[o.OperationID] = operation{strings.ToUpper(method), path}
 				}
 			}
@@ -94,7 +94,13 @@ func headersOf(headers map[string]bool) string {
 	for _, name := range names {
 		fmt.Fprintf(&b, "%s = %q\n", constant(name), canonical(name))
 	}
-	fmt.Fprintln(&b, ")")
+	fmt.Fprintln(&b, ")\n\n// All are the names that stand for one header.\nvar All = []string{")
+	for _, name := range names {
+		if !strings.HasSuffix(name, "-") {
+			fmt.Fprintf(&b, "%s,\n", constant(name))
+		}
+	}
+	fmt.Fprintln(&b, "}")
 	return b.String()
 }
 

@@ -4,53 +4,61 @@ import (
 	"bytes"
 	"encoding/base64"
 	"encoding/json"
+	"regexp"
 	"strings"
 )
 
-// JSON is a JSON document of the interface without credentials: values of
-// members whose names are those of credentials, and what URLs and texts hold.
-// A string that is a document itself, or base64 of one, is treated as one. All else stays as it is,
-// to the byte. What is no JSON is treated as a text.
-func JSON(text []byte) []byte {
+// JSON hides credentials in a JSON document of the interface: values of members whose
+// names are those of credentials, and credentials in URLs and texts. A string that
+// contains a document, or base64 of one, is treated as a document. All other bytes
+// stay the same. A text that is not JSON is treated as by Text.
+func JSON(text []byte) []byte { return hiding.JSON(text) }
+
+// JSON hides credentials in a document.
+func (m Masker) JSON(text []byte) []byte {
 	if len(text) == 0 {
 		return text
 	}
 	if !json.Valid(text) {
-		return []byte(Text(string(text)))
+		return []byte(m.Text(string(text)))
 	}
-	w := walker{in: text, out: make([]byte, 0, len(text))}
+	w := walker{mask: m, in: text, out: make([]byte, 0, len(text))}
 	w.value(false)
 	w.copy(len(text))
 	if bytes.Equal(w.out, text) {
-		return text // and let go of the copy
+		return text // so that the copy can be freed
 	}
 	return w.out
 }
 
-// walker copies a valid document, and hides what it must on the way.
+// walker copies a valid document and hides credentials.
 type walker struct {
+	mask     Masker
 	in, out  []byte
-	at, done int // what has been read, and copied
+	at, done int // positions in the input: read and copied so far
 }
 
-// copy copies what has been read up to here.
+// copy copies the input up to a position.
 func (w *walker) copy(to int) {
 	w.out = append(w.out, w.in[w.done:to]...)
 	w.done = to
 }
 
-// put writes a value in place of what has been read since from.
+// escapedHTML matches escapes of HTML characters as Go writes them in JSON.
+var escapedHTML = regexp.MustCompile(`\\u00(26|3[ce])`)
+
+// put writes a value instead of the input since from.
 func (w *walker) put(from int, value string) {
 	w.copy(from)
 	var b bytes.Buffer
 	encoder := json.NewEncoder(&b)
-	encoder.SetEscapeHTML(false)
-	_ = encoder.Encode(value) // a string always encodes
+	encoder.SetEscapeHTML(escapedHTML.Match(w.in[from:w.at])) // escape as in the input
+	_ = encoder.Encode(value)                                 // a string always encodes
 	w.out = append(w.out, bytes.TrimSpace(b.Bytes())...)
 	w.done = w.at
 }
 
-// next is the next character that is no blank.
+// next skips white space and returns the next character, 0 at the end.
 func (w *walker) next() byte {
 	for w.at < len(w.in) && strings.IndexByte(" \t\r\n", w.in[w.at]) >= 0 {
 		w.at++
@@ -61,7 +69,7 @@ func (w *walker) next() byte {
 	return w.in[w.at]
 }
 
-// value reads a value; all of it is hidden when it is secret.
+// value reads a value and hides all of it when it is secret.
 func (w *walker) value(secret bool) {
 	switch w.next() {
 	case '{', '[':
@@ -69,7 +77,7 @@ func (w *walker) value(secret bool) {
 	case '"':
 		from := w.at
 		plain := w.text()
-		if shown := shownString(plain, secret); shown != plain {
+		if shown := w.mask.shownString(plain, secret); shown != plain {
 			w.put(from, shown)
 		}
 	default:
@@ -78,7 +86,7 @@ func (w *walker) value(secret bool) {
 			w.at++
 		}
 		if secret && string(w.in[from:w.at]) != "null" {
-			w.put(from, Hidden)
+			w.put(from, w.mask.Replace(string(w.in[from:w.at])))
 		}
 	}
 }
@@ -120,20 +128,20 @@ func (w *walker) text() string {
 	return s
 }
 
-func shownString(s string, secret bool) string {
+func (m Masker) shownString(s string, secret bool) string {
 	trimmed := strings.TrimSpace(s)
 	switch {
 	case secret:
-		return credential(s)
+		return m.Credential(s)
 	case len(trimmed) > 1 && (trimmed[0] == '{' || trimmed[0] == '[') && json.Valid([]byte(trimmed)):
-		return string(JSON([]byte(s)))
-	case len(s) > 8 && (s[0] == 'e' || s[0] == 'W'): // how base64 of an object and of an array begins
+		return string(m.JSON([]byte(s)))
+	case len(s) > 8 && (s[0] == 'e' || s[0] == 'W'): // first characters of the base64 of an object or array
 		if document, err := base64.StdEncoding.DecodeString(s); err == nil && json.Valid(document) {
-			if shown := JSON(document); !bytes.Equal(shown, document) {
+			if shown := m.JSON(document); !bytes.Equal(shown, document) {
 				return base64.StdEncoding.EncodeToString(shown)
 			}
 			return s
 		}
 	}
-	return Value(s)
+	return m.Value(s)
 }

@@ -1,16 +1,15 @@
-// Package mask takes credentials out of what is shown or saved: journals,
-// archives, logs, events, reports and recordings.
+// Package mask hides credentials in what is shown or saved: journals, archives, logs,
+// events, reports and recordings.
 //
 //	shown := mask.Header(request.Header) // Authorization: Bearer ***
 //	path := mask.URL(request.RequestURI) // /v2/publish/https://***@host/?token=***
 //	body := mask.JSON(document)          // {"headers": {"Cookie": "***"}}
 //
-// What counts as a credential is one table of names, which header names, names
-// of query parameters and names of JSON members are held to, whatever comes
-// before them: X-Api-Key, Svc-Forward-X-Api-Key and apiKey are the same. Of a
-// URL, user and password are taken out as well, also of a URL inside another.
+// One table of names defines credentials. Names of headers, query parameters and JSON
+// members match it by their ends: X-Api-Key, Svc-Forward-X-Api-Key and apiKey are the
+// same. User and password of a URL are hidden too, also in a URL inside another.
 //
-// It does not look for credentials in what people send as the body of a message.
+// It does not look for credentials in what clients send as the body of a message.
 package mask
 
 import (
@@ -22,10 +21,17 @@ import (
 	"unicode"
 )
 
-// Hidden stands for a credential.
+// Hidden replaces a credential.
 const Hidden = "***"
 
-// names are the words that a name of a credential ends with. Sorted.
+// Masker replaces credentials by the results of Replace. The functions of the package
+// replace them by Hidden. The replacement of a part of a URL or text must not contain
+// a character that ends the part.
+type Masker struct{ Replace func(secret string) string }
+
+var hiding = Masker{func(string) string { return Hidden }}
+
+// names are the last words of names of credentials. Sorted.
 var names = []string{
 	"access-key",
 	"amz-signature",
@@ -61,16 +67,22 @@ var names = []string{
 	"token",
 }
 
-// glued are those that words without a hyphen end with, too: Xauthtoken.
+// glued are the names that also match within a word: Xauthtoken.
 var glued = []string{"apikey", "authorization", "cookie", "password", "secret", "sessionid", "token"}
 
-// stems are in every name of a credential: looking for them is fast, and few
-// names have one.
+// stems make a fast first check: every name of a credential contains one, and few other names do.
 var stems = []string{"auth", "cook", "cred", "csrf", "jwt", "key", "pass", "pwd", "secret", "session", "sig", "token"}
 
-// holds reports whether a text has one of the parts, in upper or lower case.
+// holds reports whether a text contains one of the parts, ignoring case.
 func holds(text string, parts ...string) bool {
+	var first uint32 // a bit for each first letter of a part
+	for _, part := range parts {
+		first |= 1 << (part[0] & 31)
+	}
 	for i := range len(text) {
+		if first>>(text[i]&31)&1 == 0 {
+			continue
+		}
 		for _, part := range parts {
 			if text[i]|0x20 == part[0] && len(text)-i >= len(part) && strings.EqualFold(text[i:i+len(part)], part) {
 				return true
@@ -80,8 +92,8 @@ func holds(text string, parts ...string) bool {
 	return false
 }
 
-// Secret reports whether a name is that of a credential, in whatever spelling:
-// upper or lower case, with hyphens, underscores or capitals between words.
+// Secret reports whether a name is that of a credential, in any spelling: upper or
+// lower case, with hyphens, underscores or capitals between words.
 func Secret(name string) bool {
 	if !holds(name, stems...) {
 		return false
@@ -115,17 +127,20 @@ func spelled(name string) string {
 	return strings.Trim(b.String(), "-") // token[]
 }
 
-// Header is a header without credentials. The one that is given stays as it is.
-func Header(h http.Header) http.Header {
+// Header returns a header without credentials. It does not change h.
+func Header(h http.Header) http.Header { return hiding.Header(h) }
+
+// Header returns a header without credentials. It does not change h.
+func (m Masker) Header(h http.Header) http.Header {
 	var out http.Header // a copy, once something differs
 	for name, values := range h {
 		secret := Secret(name)
 		for i, v := range values {
 			shown := ""
 			if secret {
-				shown = credential(v)
+				shown = m.Credential(v)
 			} else {
-				shown = Value(v)
+				shown = m.Value(v)
 			}
 			if shown == v {
 				continue
@@ -142,44 +157,47 @@ func Header(h http.Header) http.Header {
 	return out
 }
 
-// credential hides the value of a header, but not the scheme before it.
-func credential(value string) string {
+// Credential hides the value of a header, except for its scheme, Bearer or Basic.
+func (m Masker) Credential(value string) string {
 	for _, scheme := range []string{"Bearer", "Basic"} {
-		if kind, _, ok := strings.Cut(value, " "); ok && strings.EqualFold(kind, scheme) {
-			return kind + " " + Hidden
+		if kind, secret, ok := strings.Cut(value, " "); ok && strings.EqualFold(kind, scheme) {
+			return kind + " " + m.Replace(secret)
 		}
 	}
 	if value == "" {
 		return ""
 	}
-	return Hidden
+	return m.Replace(value)
 }
 
-// Value is the value of something that is no credential by its name: a URL
-// without credentials, or a text without.
-func Value(v string) string {
+// Value hides credentials in a value whose name is not that of a credential: in a
+// URL, a JSON Web Token or a text.
+func Value(v string) string { return hiding.Value(v) }
+
+// Value hides credentials in a value whose name is not that of a credential.
+func (m Masker) Value(v string) string {
 	switch {
 	case isURL(v):
-		return URL(v)
+		return m.URL(v)
 	case strings.HasPrefix(v, "eyJ") && strings.Count(v, ".") == 2:
-		return signed(v)
+		return m.signed(v)
 	}
-	return Text(v)
+	return m.Text(v)
 }
 
-// signed is a JSON Web Token, such as a signature, whose claims hold no
-// credentials: its subject is the URL of a destination.
-func signed(token string) string {
+// signed hides credentials in the claims of a JSON Web Token, such as a signature:
+// its subject is the URL of a destination.
+func (m Masker) signed(token string) string {
 	parts := strings.Split(token, ".")
 	claims, err := base64.RawURLEncoding.DecodeString(parts[1])
 	if err != nil {
-		return Text(token)
+		return m.Text(token)
 	}
-	shown := JSON(claims)
+	shown := m.JSON(claims)
 	if bytes.Equal(shown, claims) {
 		return token
 	}
-	return parts[0] + "." + base64.RawURLEncoding.EncodeToString(shown) + "." + Hidden
+	return parts[0] + "." + base64.RawURLEncoding.EncodeToString(shown) + "." + m.Replace(parts[2])
 }
 
 func isURL(v string) bool {

@@ -146,7 +146,7 @@ var spellings = []func(string) string{
 var secretNames = []string{"Authorization", "authorization", "COOKIE", "Set-Cookie", "X-Api-Key", "x-api-key", "Proxy-Authorization", "Svc-Forward-Authorization", "svc-forward-cookie", "Brand-Forward-X-Api-Key",
 	"Svc-Callback-Forward-Authorization", "_token", "svc_token", "Svc_Token", "brand_token", "access_token", "apiKey", "X-Auth-Token"}
 
-// FuzzNothingShows plants a secret in every place where one may be.
+// FuzzNothingShows puts a secret into every place where one can occur.
 func FuzzNothingShows(f *testing.F) {
 	for i := range 40 {
 		f.Add("s3cr3tvalue", "e.test/path", i, i/3, i/5)
@@ -180,7 +180,7 @@ func FuzzNothingShows(f *testing.F) {
 			"a batch in a doc": string(mask.JSON(marshal(t, map[string]any{"body": string(marshal(t, map[string]any{param: secret, "url": user}))}))),
 		} {
 			if strings.Contains(shown, "PLANTED") {
-				t.Errorf("%s shows it: %s", what, shown)
+				t.Errorf("%s shows the secret: %s", what, shown)
 			}
 		}
 	})
@@ -203,17 +203,17 @@ func marshal(t *testing.T, v any) []byte {
 	return b
 }
 
-// FuzzJSON holds that all else stays as it is.
+// FuzzJSON checks that masked JSON is valid, and that masking again changes nothing.
 func FuzzJSON(f *testing.F) {
 	f.Add([]byte(`{"a":[1,{"b":null}],"c":"\u0041","d":true}`))
 	f.Add([]byte(`{"cookie":[[]],"x":"{\"token\":1}"}`))
 	f.Fuzz(func(t *testing.T, text []byte) {
 		shown := mask.JSON(text)
 		if json.Valid(text) && !json.Valid(shown) {
-			t.Errorf("no JSON any more: %q, from %q", shown, text)
+			t.Errorf("invalid JSON %q, from %q", shown, text)
 		}
 		if again := mask.JSON(shown); json.Valid(text) && !bytes.Equal(again, shown) {
-			t.Errorf("twice is not once: %q, then %q", shown, again)
+			t.Errorf("masking again changes it: %q, then %q", shown, again)
 		}
 	})
 }

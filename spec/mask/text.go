@@ -8,43 +8,49 @@ import (
 	"strings"
 )
 
-// The forms in which texts hold credentials beside URLs.
+// Patterns of credentials in texts, besides URLs.
 var (
 	schemes     = regexp.MustCompile(`(?i)\b(bearer|basic)( +|%20|\+)([^\s"',;&]+)`)
 	signingKeys = regexp.MustCompile(`\bsig_\w{8,}`)
-	quoted      = regexp.MustCompile(`(?i)([\w-]*(?:` + strings.ReplaceAll(strings.Join(names, "|"), "-", "[-_]?") + `))((?:\\?"? *[:=] *\[? *(?:invalid value )?| +)\\?)"(?:[^"\\]|\\[^"]|\\")*`)
+	quoted      = regexp.MustCompile(`(?i)([\w-]*(?:` + strings.ReplaceAll(strings.Join(names, "|"), "-", "[-_]?") + `))((?:\\?"? *[:=] *\[? *(?:invalid value )?| +)\\?)"((?:[^"\\]|\\[^"]|\\")*)`)
 )
 
-// placeholders stand behind a scheme where a text explains it. Sorted.
+// placeholders follow Bearer or Basic in explanations and are not credentials. Sorted.
 var placeholders = []string{"CONTROL_TOKEN", "TOKEN", "VECTOR_TOKEN", "and", "base64(USERNAME:PASSWORD)", "token", "with"}
 
-// Text is a text, such as a line of a log or an error, without credentials.
-func Text(s string) string {
-	s = located(s, edges)
+// Text hides credentials in a text, such as a log line or an error.
+func Text(s string) string { return hiding.Text(s) }
+
+// Text hides credentials in a text.
+func (m Masker) Text(s string) string {
+	s = m.located(s, edges)
 	if holds(s, "bearer", "basic") {
 		s = schemes.ReplaceAllStringFunc(s, func(found string) string {
 			parts := schemes.FindStringSubmatch(found)
 			if slices.Contains(placeholders, parts[3]) {
 				return found
 			}
-			return parts[1] + parts[2] + Hidden
+			return parts[1] + parts[2] + m.Replace(parts[3])
 		})
 	}
 	if strings.Contains(s, "sig_") {
-		s = signingKeys.ReplaceAllString(s, Hidden)
+		s = signingKeys.ReplaceAllStringFunc(s, m.Replace)
 	}
 	if strings.Contains(s, `"`) && holds(s, stems...) {
-		s = quoted.ReplaceAllString(s, `$1$2"`+Hidden)
+		s = quoted.ReplaceAllStringFunc(s, func(found string) string {
+			parts := quoted.FindStringSubmatch(found)
+			return parts[1] + parts[2] + `"` + m.Replace(parts[3])
+		})
 	}
 	return s
 }
 
-// Handler takes credentials out of log lines before another handler writes them.
+// Handler returns a handler that hides credentials in log records and passes them to next.
 func Handler(next slog.Handler) slog.Handler { return handler{next} }
 
 type handler struct{ slog.Handler }
 
-// Handle is part of slog.Handler.
+// Handle implements slog.Handler.
 func (h handler) Handle(ctx context.Context, r slog.Record) error {
 	out := slog.NewRecord(r.Time, r.Level, Text(r.Message), r.PC)
 	r.Attrs(func(a slog.Attr) bool {
@@ -54,7 +60,7 @@ func (h handler) Handle(ctx context.Context, r slog.Record) error {
 	return h.Handler.Handle(ctx, out)
 }
 
-// WithAttrs is part of slog.Handler.
+// WithAttrs implements slog.Handler.
 func (h handler) WithAttrs(attrs []slog.Attr) slog.Handler {
 	shown := make([]slog.Attr, len(attrs))
 	for i, a := range attrs {
@@ -63,7 +69,7 @@ func (h handler) WithAttrs(attrs []slog.Attr) slog.Handler {
 	return handler{h.Handler.WithAttrs(shown)}
 }
 
-// WithGroup is part of slog.Handler.
+// WithGroup implements slog.Handler.
 func (h handler) WithGroup(name string) slog.Handler { return handler{h.Handler.WithGroup(name)} }
 
 func attr(a slog.Attr) slog.Attr {

@@ -1,15 +1,21 @@
 package mask
 
-import "strings"
+import (
+	"strings"
+	"sync"
+)
 
-// URL is a URL, or a path with its query, without credentials: those of its
-// authority, of its query, and of a URL inside it, encoded however often.
-func URL(u string) string { return located(u, "") }
+// URL hides the credentials in a URL, or in a path with a query: user and password,
+// query parameters, and those of a URL inside it, also if it is escaped several times.
+func URL(u string) string { return hiding.URL(u) }
 
-// edges end a URL in a text.
+// URL hides the credentials in a URL, or in a path with a query.
+func (m Masker) URL(u string) string { return m.located(u, "") }
+
+// edges are the characters that end a URL in a text.
 const edges = " \t\r\n\"'<>`"
 
-// char is a character of a URL after all escapes are undone: where it stands in
+// char is a character of a URL after all escapes are undone: its position in
 // the text, and how many times it was escaped.
 type char struct {
 	c        byte
@@ -17,14 +23,21 @@ type char struct {
 	level    int
 }
 
-// maxLevel is how many times what is escaped may be escaped again.
+// maxLevel is the largest number of nested escapes that are undone.
 const maxLevel = 8
 
-// unescaped undoes escapes until none is left.
-func unescaped(text string) []char {
-	list := make([]char, len(text))
+// maxKept is the largest capacity of a buffer that is kept for reuse, in characters:
+// enough for a long URL.
+const maxKept = 1 << 12
+
+// chars are buffers for reuse.
+var chars = sync.Pool{New: func() any { return new([]char) }}
+
+// unescaped appends the characters of a text to an empty list, and undoes escapes
+// until none is left.
+func unescaped(list []char, text string) []char {
 	for i := range len(text) {
-		list[i] = char{text[i], i, i + 1, 0}
+		list = append(list, char{text[i], i, i + 1, 0})
 	}
 	for level := 1; level <= maxLevel; level++ {
 		n, changed := 0, false
@@ -63,16 +76,20 @@ type span struct{ from, to int }
 
 // located hides the credentials of the URLs in a text; stops are characters at
 // which a URL ends.
-func located(text, stops string) string {
-	if !strings.ContainsAny(text, "=@%") {
+func (m Masker) located(text, stops string) string {
+	if !strings.ContainsAny(text, "@%") && !namesSecret(text) {
 		return text
 	}
-	list := unescaped(text)
+	room, _ := chars.Get().(*[]char)
+	list := unescaped((*room)[:0], text)
+	if *room = list; cap(list) <= maxKept {
+		defer chars.Put(room)
+	}
 	var hide []span
 	for i, c := range list {
 		switch {
 		case c.c == '=':
-			if name := nameBefore(list[:i]); Secret(name) {
+			if name := nameBefore(text, list[:i]); Secret(name) {
 				if to := end(list, i+1, c.level, "&#"+stops); to > i+1 {
 					hide = append(hide, span{list[i+1].from, list[to-1].to})
 				}
@@ -87,14 +104,37 @@ func located(text, stops string) string {
 			}
 		}
 	}
-	return covered(text, hide)
+	return m.covered(text, hide)
 }
 
-// nameBefore is the name of a parameter that ends here.
-func nameBefore(list []char) string {
+// namesSecret reports whether a parameter of a text without escapes is a credential.
+func namesSecret(text string) bool {
+	for {
+		name, rest, ok := strings.Cut(text, "=")
+		if !ok {
+			return false
+		}
+		if Secret(name[strings.LastIndexAny(name, delimiters)+1:]) {
+			return true
+		}
+		text = rest
+	}
+}
+
+// delimiters precede the name of a parameter.
+const delimiters = "?&#;,/" + edges
+
+// nameBefore is the name of the parameter at the end of list.
+func nameBefore(text string, list []char) string {
 	from := len(list)
-	for from > 0 && !strings.ContainsRune("?&#;,/"+edges, rune(list[from-1].c)) {
+	for from > 0 && !strings.ContainsRune(delimiters, rune(list[from-1].c)) {
 		from--
+	}
+	if from == len(list) {
+		return ""
+	}
+	if first, last := list[from].from, list[len(list)-1].to; last-first == len(list)-from {
+		return text[first:last] // nothing was escaped
 	}
 	name := make([]byte, 0, len(list)-from)
 	for _, c := range list[from:] {
@@ -103,8 +143,8 @@ func nameBefore(list []char) string {
 	return string(name)
 }
 
-// end is where what begins at from ends: at one of the characters, unless it was
-// escaped more often than what it is part of.
+// end is the position of the first stop at or after from. Characters that are escaped
+// more often than level are part of the value, not stops.
 func end(list []char, from, level int, stops string) int {
 	for i := from; i < len(list); i++ {
 		if list[i].level <= level && strings.IndexByte(stops, list[i].c) >= 0 {
@@ -114,7 +154,7 @@ func end(list []char, from, level int, stops string) int {
 	return len(list)
 }
 
-// lastAt is where the user and the password of an authority end, -1 without.
+// lastAt is the position of the @ after user and password of an authority, -1 for none.
 func lastAt(list []char, from, level int, stops string) int {
 	to := end(list, from, level, "/?#\\"+stops)
 	for i := to - 1; i >= from; i-- {
@@ -125,9 +165,9 @@ func lastAt(list []char, from, level int, stops string) int {
 	return -1
 }
 
-// covered puts Hidden in place of parts of a text, which are in the order of
-// their beginnings and may hold each other.
-func covered(text string, hide []span) string {
+// covered replaces parts of a text. They are sorted by their start and may overlap:
+// only the first of overlapping parts counts.
+func (m Masker) covered(text string, hide []span) string {
 	if len(hide) == 0 {
 		return text
 	}
@@ -135,10 +175,10 @@ func covered(text string, hide []span) string {
 	at := 0
 	for _, s := range hide {
 		if s.from < at {
-			continue // part of what is hidden
+			continue // already hidden
 		}
 		b.WriteString(text[at:s.from])
-		b.WriteString(Hidden)
+		b.WriteString(m.Replace(text[s.from:s.to]))
 		at = s.to
 	}
 	b.WriteString(text[at:])

@@ -24,6 +24,7 @@ const (
 	ControlAddStub              Route = "POST /_understudy/stubs"
 	ControlAdvance              Route = "POST /_understudy/clock/advance"
 	ControlAwait                Route = "POST /_understudy/await"
+	ControlBody                 Route = "GET /_understudy/bodies/{kind}/{id}"
 	ControlClearDeliveries      Route = "DELETE /_understudy/deliveries"
 	ControlClearFaults          Route = "DELETE /_understudy/faults"
 	ControlClearLimits          Route = "DELETE /_understudy/limits"
@@ -35,11 +36,15 @@ const (
 	ControlDeliveries           Route = "GET /_understudy/deliveries"
 	ControlEvents               Route = "GET /_understudy/events"
 	ControlExplain              Route = "GET /_understudy/explain/{id}"
+	ControlExportJournal        Route = "GET /_understudy/journal/export"
 	ControlFaults               Route = "GET /_understudy/faults"
 	ControlFixtures             Route = "POST /_understudy/fixtures"
+	ControlFleet                Route = "GET /_understudy/fleet"
 	ControlFlowKeys             Route = "GET /_understudy/flow"
 	ControlHealth               Route = "GET /_understudy/health"
 	ControlHurry                Route = "POST /_understudy/messages/{messageId}/hurry"
+	ControlJournal              Route = "GET /_understudy/journal"
+	ControlKeepUndo             Route = "POST /_understudy/undo"
 	ControlLimits               Route = "GET /_understudy/limits"
 	ControlLivez                Route = "GET /_understudy/livez"
 	ControlLog                  Route = "GET /_understudy/log"
@@ -54,8 +59,10 @@ const (
 	ControlRestore              Route = "PUT /_understudy/snapshot"
 	ControlRewrites             Route = "GET /_understudy/rewrites"
 	ControlRun                  Route = "GET /_understudy/runs/{workflowRunId}"
+	ControlRunSchedule          Route = "POST /_understudy/schedules/{scheduleId}/run"
 	ControlRuns                 Route = "GET /_understudy/runs"
 	ControlSchedules            Route = "GET /_understudy/schedules"
+	ControlSearch               Route = "GET /_understudy/search"
 	ControlSetClock             Route = "PUT /_understudy/clock"
 	ControlSetFaults            Route = "PUT /_understudy/faults"
 	ControlSetRewrites          Route = "PUT /_understudy/rewrites"
@@ -63,6 +70,8 @@ const (
 	ControlSettle               Route = "POST /_understudy/settle"
 	ControlSnapshot             Route = "GET /_understudy/snapshot"
 	ControlStubs                Route = "GET /_understudy/stubs"
+	ControlUndo                 Route = "POST /_understudy/undo/{id}"
+	ControlUndos                Route = "GET /_understudy/undo"
 	ControlWaiters              Route = "GET /_understudy/waiters"
 	CreateSchedule              Route = "POST /v2/schedules/{destinationOrId}"
 	CreateSearchIndex           Route = "POST /v2/search"
@@ -80,6 +89,9 @@ const (
 	DeleteVectorsInDelete       Route = "DELETE /delete/{namespace}"
 	DeleteWorkflowDLQ           Route = "DELETE /v2/workflows/dlq/{dlqId}"
 	DeleteWorkflowDLQs          Route = "DELETE /v2/workflows/dlq"
+	DocsHome                    Route = "GET /_understudy/docs/"
+	DocsPage                    Route = "GET /_understudy/docs/{file}"
+	DocsRoot                    Route = "GET /_understudy/docs"
 	EndResumableQuery           Route = "POST /resumable-query-end"
 	EndResumableQueryIn         Route = "POST /resumable-query-end/{namespace}"
 	EndWorkflowRun              Route = "DELETE /v2/workflows/runs/{workflowRunId}"
@@ -239,6 +251,7 @@ var byOperation = map[string]Route{
 	"controlAddStub":              ControlAddStub,
 	"controlAdvance":              ControlAdvance,
 	"controlAwait":                ControlAwait,
+	"controlBody":                 ControlBody,
 	"controlClearDeliveries":      ControlClearDeliveries,
 	"controlClearFaults":          ControlClearFaults,
 	"controlClearLimits":          ControlClearLimits,
@@ -250,11 +263,15 @@ var byOperation = map[string]Route{
 	"controlDeliveries":           ControlDeliveries,
 	"controlEvents":               ControlEvents,
 	"controlExplain":              ControlExplain,
+	"controlExportJournal":        ControlExportJournal,
 	"controlFaults":               ControlFaults,
 	"controlFixtures":             ControlFixtures,
+	"controlFleet":                ControlFleet,
 	"controlFlowKeys":             ControlFlowKeys,
 	"controlHealth":               ControlHealth,
 	"controlHurry":                ControlHurry,
+	"controlJournal":              ControlJournal,
+	"controlKeepUndo":             ControlKeepUndo,
 	"controlLimits":               ControlLimits,
 	"controlLivez":                ControlLivez,
 	"controlLog":                  ControlLog,
@@ -269,8 +286,10 @@ var byOperation = map[string]Route{
 	"controlRestore":              ControlRestore,
 	"controlRewrites":             ControlRewrites,
 	"controlRun":                  ControlRun,
+	"controlRunSchedule":          ControlRunSchedule,
 	"controlRuns":                 ControlRuns,
 	"controlSchedules":            ControlSchedules,
+	"controlSearch":               ControlSearch,
 	"controlSetClock":             ControlSetClock,
 	"controlSetFaults":            ControlSetFaults,
 	"controlSetRewrites":          ControlSetRewrites,
@@ -278,6 +297,8 @@ var byOperation = map[string]Route{
 	"controlSettle":               ControlSettle,
 	"controlSnapshot":             ControlSnapshot,
 	"controlStubs":                ControlStubs,
+	"controlUndo":                 ControlUndo,
+	"controlUndos":                ControlUndos,
 	"controlWaiters":              ControlWaiters,
 	"createSchedule":              CreateSchedule,
 	"createSearchIndex":           CreateSearchIndex,
@@ -295,6 +316,9 @@ var byOperation = map[string]Route{
 	"deleteVectorsInDelete":       DeleteVectorsInDelete,
 	"deleteWorkflowDLQ":           DeleteWorkflowDLQ,
 	"deleteWorkflowDLQs":          DeleteWorkflowDLQs,
+	"docsHome":                    DocsHome,
+	"docsPage":                    DocsPage,
+	"docsRoot":                    DocsRoot,
 	"endResumableQuery":           EndResumableQuery,
 	"endResumableQueryIn":         EndResumableQueryIn,
 	"endWorkflowRun":              EndWorkflowRun,

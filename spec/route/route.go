@@ -1,10 +1,10 @@
-// Package route has the routes of the interface and of the control API as
+// Package route contains the routes of the interface and of the control API as
 // constants, generated from their documents:
 //
 //	path := route.GetDLQMessage.Path(id) // "/v2/dlq/" and the escaped id
 //
-// A client of the server, such as the page or the suite, states no path of its
-// own. The package routes nothing and imports nothing of ours.
+// Clients of the server, such as the page and the suite, use them instead of literal
+// paths. The package does no routing and imports nothing of this repository.
 package route
 
 import (
@@ -17,13 +17,13 @@ import (
 // "GET /v2/dlq/{dlqId}".
 type Route string
 
-// Lookup is the route of an operation.
+// Lookup returns the route of an operation.
 func Lookup(operationID string) (r Route, ok bool) {
 	r, ok = byOperation[operationID]
 	return r, ok
 }
 
-// Method is the method.
+// Method is the HTTP method.
 func (r Route) Method() string {
 	method, _, _ := strings.Cut(string(r), " ")
 	return method
@@ -38,7 +38,7 @@ func (r Route) Template() string {
 // variables are in braces.
 var variables = regexp.MustCompile(`\{(\w+)\}`)
 
-// Variables are the names of the variables, in their order.
+// Variables returns the names of the variables, in order.
 func (r Route) Variables() []string {
 	var names []string
 	for _, found := range variables.FindAllStringSubmatch(r.Template(), -1) {
@@ -47,9 +47,9 @@ func (r Route) Variables() []string {
 	return names
 }
 
-// Path is the path with values for the variables in their order, escaped. A
-// variable that may hold slashes, such as a destination, is taken as it is. A
-// variable without a value stays empty.
+// Path returns the path with values for the variables in order, escaped. The value of
+// a variable that may contain slashes, such as a destination, is inserted as it is. A
+// variable without a value is empty.
 func (r Route) Path(values ...string) string {
 	return variables.ReplaceAllStringFunc(r.Template(), func(name string) string {
 		if len(values) == 0 {
@@ -64,7 +64,7 @@ func (r Route) Path(values ...string) string {
 	})
 }
 
-// Pattern is a regular expression of the paths.
+// Pattern is a regular expression that matches the paths.
 func (r Route) Pattern() string {
 	return variables.ReplaceAllStringFunc(r.Template(), func(name string) string {
 		if greedy[name[1:len(name)-1]] {

@@ -1,6 +1,5 @@
-// Package client runs the published Go client against a server that
-// `understudy serve` started without flags; it knows nothing but the
-// environment that the server prints.
+// Package client runs the published Go client against a server that `understudy
+// serve` started without flags. It uses only the environment variables that the server prints.
 package client
 
 import (
@@ -22,7 +21,7 @@ type arrived struct {
 	body   string
 }
 
-// destination collects what is delivered to it.
+// destination starts a server that collects deliveries.
 func destination(t *testing.T) (url string, deliveries chan arrived) {
 	t.Helper()
 	deliveries = make(chan arrived, 10)

@@ -1,6 +1,6 @@
 // The client's automatic development mode: QSTASH_DEV=true and nothing else.
 // It looks on port 8080 unless QSTASH_DEV_PORT says otherwise, probes with the
-// brand's development credentials, and only when nobody answers so would it
+// brand's development credentials, and only when no server answers there would it
 // download a server.
 import assert from "node:assert/strict";
 import { test } from "node:test";

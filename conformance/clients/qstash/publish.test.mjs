@@ -101,7 +101,7 @@ test("retries, then the failure callback and the DLQ", async () => {
   assert.equal(messages[0].dlqId, failed.dlqId);
 });
 
-test("a duplicate is told so", async () => {
+test("a duplicate is reported as one", async () => {
   const request = { url: `${app.url}/once`, body: "x", deduplicationId: "order-1" };
   const first = await client.publish(request);
   const second = await client.publish(request);

@@ -66,7 +66,7 @@ test("queue: upsert, enqueue in order, pause, resume, delete", async () => {
   await assert.rejects(queue.get(), gone);
 });
 
-test("queue: the next waits until the one before has failed for good", async () => {
+test("queue: the next waits until the one before has failed permanently", async () => {
   const queue = client.queue({ queueName: "fifo" });
   broken = true;
   await queue.enqueue({ url: `${app.url}/first`, body: "1", retries: 1 });

@@ -32,8 +32,8 @@ for (const [name, limiter] of Object.entries(algorithms)) {
     assert.equal((await limit.limit("somebody else")).success, true);
   });
 
-  test(`${name}: what is left, and starting anew`, async () => {
-    const limit = make(limiter, `${name} anew`);
+  test(`${name}: what is left, and starting again`, async () => {
+    const limit = make(limiter, `${name} again`);
     await limit.limit("me");
     assert.equal((await limit.getRemaining("me")).remaining, 2);
     await limit.resetUsedTokens("me");

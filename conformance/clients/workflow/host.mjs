@@ -28,7 +28,7 @@ export async function host(workflows, plain = {}) {
         return;
       }
       const found = Object.keys(handlers).find((p) => path === p || path.startsWith(p + "/"));
-      if (!found) return void res.writeHead(404).end("no such route");
+      if (!found) return void res.writeHead(404).end("route not found");
       const request = new Request(`http://${req.headers.host}${req.url}`, {
         method: req.method,
         headers: Object.entries(req.headers).flatMap(([k, v]) => [].concat(v).map((x) => [k, x])),

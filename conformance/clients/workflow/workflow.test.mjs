@@ -180,7 +180,7 @@ test("a call goes through the service, is retried, and its answer comes back", a
   assert.equal(call.callResponseStatus, 200);
 });
 
-test("a call that fails for good is an answer too", async () => {
+test("a call that fails permanently is an answer too", async () => {
   apiFailures = 99;
   const id = await start("/call");
   await advance("2d");

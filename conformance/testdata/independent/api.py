@@ -60,7 +60,7 @@ class Api:
             for where, method, pattern, operation in self.routes():
                 if where == area and method == request.method and (values := _match(pattern, segments)) is not None:
                     return operation(self.authenticate(request, area), request, *values)
-        raise Refused(404, "no such operation")
+        raise Refused(404, "operation not found")
 
     def routes(self):
         return (
@@ -150,7 +150,7 @@ class Api:
         return 200 if code == 204 else code
 
     def success(self, value):
-        """A success of which neither the code nor the body is shown."""
+        """A success whose code and body the document does not show."""
         if self.odd.success == "204":
             return Answer(204)
         if self.odd.bare_answers:

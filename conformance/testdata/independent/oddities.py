@@ -49,7 +49,7 @@ ODDITIES = [
     Oddity("delete-unknown", "Deletion of an unknown index: not shown. It succeeds."),
     Oddity("delete-answer", "The string that a deletion answers: not shown. Any text, here empty.", ""),
     # Addresses and names.
-    Oddity("base-paths", "{base_url} and the other addresses are hosts of which nothing more is said; here each has a path."),
+    Oddity("base-paths", "{base_url} and the other addresses are hosts, and nothing more is said; here each has a path."),
     Oddity("hosts", "The four addresses may be four hosts; here each has its own port."),
     Oddity("brand", "The brand prefix is written Svc in the document; a service has its own.", "Zebra"),
     Oddity("other-names", "Names of filters, headers and fields that are described without a name: not shown. A second set of names."),
@@ -97,7 +97,7 @@ ODDITIES = [
     Oddity("newest-first", "Order of the points of a series: not shown. The newest comes first."),
     Oddity("days-so-far", "Daily arrays other than days: one object per day, up to today only."),
     Oddity("day-names", "Form of day names: not shown. date, long (1 November) or weekday (Sunday 1).", "long"),
-    Oddity("more-metrics", "Full set of metric ids: not shown. Further ids stand before and after the known ones."),
+    Oddity("more-metrics", "Full set of metric ids: not shown. Further ids are before and after the known ones."),
     Oddity("aligned", "Times of the points: intervals of the period; here on whole intervals of the clock."),
     # The vector index.
     Oddity("vector-type", "Type of the index: DENSE, SPARSE or HYBRID, with the object that belongs to it.", "HYBRID"),

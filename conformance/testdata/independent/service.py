@@ -148,7 +148,7 @@ class Service:
             headers = headers + [(n, v) for n, vs in group["headers"].items() if n.lower() not in given for v in vs]
             urls = list(group["endpoints"])
         else:
-            raise Refused(404, f"no such destination: {destination}")
+            raise Refused(404, f"destination not found: {destination}")
 
         def get(name):
             return next((v for n, v in headers if n.lower() == name.lower()), None)
@@ -231,7 +231,7 @@ class Service:
         return answer
 
     async def call_back(self, url, message, last):
-        """Tells a callback address how a message ended."""
+        """Reports to a callback address how a message ended."""
         body = json.dumps({"messageId": message.id, "status": last[0] if last else 0, "body": base64.b64encode(last[2] if last else b"").decode()}).encode()
         return await self.client.send("POST", url, [("Content-Type", "application/json")], body, 30)
 
@@ -239,7 +239,7 @@ class Service:
 
     def set_default_headers(self, name, body):
         if name not in self.groups:
-            raise Refused(404, f"no such group: {name}")
+            raise Refused(404, f"group not found: {name}")
         headers = body.get("headers") if isinstance(body, dict) else None
         if not isinstance(headers, dict):
             raise Refused(400, "headers must be an object")
@@ -259,7 +259,7 @@ class Service:
 
     def delete_index(self, name):
         if self.indices.pop(name, None) is None and not self.odd.delete_unknown:
-            raise Refused(404, f"no such index: {name}")
+            raise Refused(404, f"index not found: {name}")
 
     # The dead letter queue.
 

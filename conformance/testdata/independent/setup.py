@@ -77,7 +77,7 @@ class Setup:
 
     def get_index(self, account, request, query):
         if query["id"] not in account.service.indices:
-            raise Refused(404, "no such index")
+            raise Refused(404, "index not found")
         return {}
 
     def post_vectors(self, account, request, query):

@@ -25,10 +25,10 @@ class Statistics:
         step, now = PERIODS[period] / points, self.service.now()
         sums = [0] * points
         if self.odd.aligned:
-            end = (now // step + 1) * step  # a point stands at the start of its interval
+            end = (now // step + 1) * step  # a point is at the start of its interval
             first = end - points * step
         else:
-            first = now - (points - 1) * step  # a point stands at the end of its interval
+            first = now - (points - 1) * step  # a point is at the end of its interval
         for at, n in self.events(what) if what else ():
             index = int((at - first) // step) if self.odd.aligned else int(-(-(at - first) // step))
             if 0 <= index < points:

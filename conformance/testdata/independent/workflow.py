@@ -75,7 +75,7 @@ class Workflows:
         """A new run of the original configuration and payload, with what the headers overwrite."""
         entry = next((e for e in self.service.dlq if e["id"] == dlq_id), None)
         if not entry:
-            raise Refused(404, f"no such entry: {dlq_id}")
+            raise Refused(404, f"entry not found: {dlq_id}")
         brand, old = self.names.brand, entry["run"]
         replaced = {
             self.names.header("flow_key"): header(self.names.header("restart_flow_key")),
@@ -105,7 +105,7 @@ class Workflows:
     def running(self, run_id):
         run = self.runs.get(run_id)
         if not run or run.over:
-            raise Refused(404, f"no such run: {run_id}")
+            raise Refused(404, f"run not found: {run_id}")
         return run
 
     def end(self, run, state, answer=None):
@@ -194,15 +194,15 @@ class Workflows:
         brand = self.names.brand
         back = f"{brand}-callback-forward-".lower()
         prefix = f"{brand}-forward-".lower()
-        told = {n.lower()[len(back):]: v for n, v in header.pairs if n.lower().startswith(back)}
+        returned = {n.lower()[len(back):]: v for n, v in header.pairs if n.lower().startswith(back)}
         own = f"{brand}-workflow-".lower()
         sent = [(n[len(prefix):], v) for n, v in header.pairs if n.lower().startswith(prefix)]
-        identity = ("call", told[own + "stepid"])
+        identity = ("call", returned[own + "stepid"])
         if identity in run.submitted:
             return
         run.submitted.add(identity)
-        values = {"id": int(told[own + "stepid"]), "call_url": destination, "call_method": "POST", "call_body": body.decode(), "call_headers": dict(sent)}
-        step = Step(run, told[own + "stepname"], "Call", "toCallback", int(told[own + "concurrent"]), values)
+        values = {"id": int(returned[own + "stepid"]), "call_url": destination, "call_method": "POST", "call_body": body.decode(), "call_headers": dict(sent)}
+        step = Step(run, returned[own + "stepname"], "Call", "toCallback", int(returned[own + "concurrent"]), values)
         message = Message(self.service, "POST", destination, sent, body, run.config, run.caller, step)
         message.not_before, message.retries = message.created, 0
 
@@ -210,13 +210,13 @@ class Workflows:
             status, headers, text = last or (0, [], b"")
             values.update(call_status=status, call_response_body=text.decode("utf-8", "replace"), call_response_headers=self.service.header_map(headers))
             outcome = {"status": status, "body": base64.b64encode(text).decode(), "header": self.service.header_map(headers)}
-            headers = [(n, v) for n, v in told.items()] + [("Content-Type", "application/json"), (brand + "-Workflow-RunId", run.id)]
+            headers = [(n, v) for n, v in returned.items()] + [("Content-Type", "application/json"), (brand + "-Workflow-RunId", run.id)]
             await self.service.client.send("POST", run.url, headers, json.dumps(outcome).encode(), 30)
 
         self.launch(message, run, answered)
 
     def invoke(self, destination, header, body, caller):
-        """Starts another run, whose end is told to this one."""
+        """Starts another run, whose end is reported to this one."""
         asked = json.loads(body)
         parent, item = self.running(asked["workflowRunId"]), asked["step"]
         child = header(self.names.brand + "-Workflow-RunId")

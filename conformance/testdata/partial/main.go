@@ -1,6 +1,5 @@
-// Command partial is a deliberately partial implementation: it publishes and has
-// an empty log of workflows. It forgets that header forwarding can be asked for
-// in the query. docs/validating-your-implementation.md judges it.
+// Command partial is a deliberately partial implementation: it publishes, has an
+// empty workflow log, and ignores header forwarding in the query. docs/conformance.md tests it.
 package main
 
 import (
@@ -56,7 +55,7 @@ func serve(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// option is a configuration header, or its query parameter.
+// option is the value of a configuration header or of its query parameter.
 func option(r *http.Request, name string) string {
 	if v := r.Header.Get("Svc-" + name); v != "" {
 		return v

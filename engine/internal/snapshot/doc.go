@@ -1,4 +1,4 @@
-// Package snapshot writes the state of an account as a document, and reads it again.
+// Package snapshot writes the state of an account as a document, and reads it.
 //
 //	w := snapshot.NewWriter(lock, s)
 //	w.Begin(snapshot.Instant{Epoch: epoch, Account: id, Clock: "manual"})
@@ -6,24 +6,23 @@
 //
 //	read, err := snapshot.Read(file)
 //
-// A snapshot is the state of one instant, and commands continue while it is written. At
-// that instant, Begin notes what there is: lists of pointers, and whole what is small.
-// Then the writer copies record after record, a few of them each time that it has the
-// lock, and writes them without it. A command that changes an object calls Touch before:
-// if the object belongs to the instant and is not copied yet, its record is made there
-// and then, and kept until its turn. What is new since then is marked so that it is left
-// out.
+// A snapshot is the state at one instant, but commands continue while it is written. At
+// that instant, Begin notes the objects of the state: it keeps lists of pointers to large
+// ones and copies small ones. The writer then takes the lock several times, copies a few
+// records each time, and writes them without the lock. A command calls Touch before it
+// changes an object. If the object is part of the snapshot and not copied yet, Touch makes
+// its record at once, and the writer keeps it until its turn. MarkNew marks objects created
+// later, which the snapshot leaves out.
 //
-// Objects have their place in the mark that they carry, so that no map of a million
-// messages is needed. What records point at is never changed: bodies, headers, options,
-// outcomes. So an object is in one snapshot at a time, and each snapshot has an epoch of
-// its own.
+// Each object has its place in the document in its SnapshotMark, so that no map of a million
+// messages is needed. An object is therefore in one snapshot at a time, and each snapshot has its
+// own epoch. Values that records point to never change: bodies, headers, options, outcomes.
 //
-// Reading checks as much as writing promises: the first contradiction is the error, with
-// the place of the entry. It makes a state that no account has yet; what follows from the
-// rest, such as sizes and tallies, is not in the document and is found again.
+// Reading checks all that writing guarantees. The first contradiction is the error, with the
+// place of the entry. The result is a state that belongs to no account yet. Values that follow
+// from others, such as sizes and tallies, are not in the document; reading computes them.
 //
-// The names of members are written in member.go and record.go and nowhere else: no name
-// of a Go field reaches the file. Version says which form a document has; this package
-// reads all forms that it has ever written.
+// The names of members are in member.go and record.go only: no name of a Go field reaches
+// the file. Version is the format of a document; this package reads all formats that it has
+// ever written.
 package snapshot

@@ -4,23 +4,24 @@ import (
 	"github.com/understudy-mock/understudy/engine/internal/state"
 )
 
-// What the loader does with each entry of a document.
+// The methods of the loader for each entry of a document.
 
-// sharedOptions shares the options of what is loaded; there must be some.
+// sharedOptions shares equal options among the loaded objects. Missing options are an error.
 func (l *loader) sharedOptions(o *state.Options, what, id string) *state.Options {
 	if !l.want(o != nil, "%s %q: no options", what, id) {
 		return &state.Options{}
 	}
-	return l.state.Options.Share(*o)
+	return l.state.Options.Share(o)
 }
 
-// message trusts no reference: places are checked once all of the document is read. A
-// message that has ended is reached by the log alone.
+// message loads a message. What it refers to may come later in the document, so the loader checks
+// for missing places at the end. A message that has ended is reachable from the log only.
 func (l *loader) message(s *savedMessage) {
 	m := l.messages.next()
 	*m = s.Message
+	m.Origin = l.state.Origins.Share(*m.Origin)
 	m.Options = l.sharedOptions(m.Options, "message", m.ID)
-	m.Weight = state.ClampWeight(int64(len(m.Body)) + m.Options.Size() + l.state.Headers.Share(&m.Header) + l.state.Headers.Share(&m.Forward))
+	m.Weight = state.ClampWeight(int64(len(m.Body)) + m.Options.Size() + state.ShareText(&l.state.Headers, &m.Headers))
 	m.Step, m.Slot = l.items.at(s.itemPlace), l.slots.at(s.slotPlace)
 	l.want(m.ID != "" && m.Cut >= 0 && s.itemPlace >= 0 && s.slotPlace >= 0, "message %q: no id, or a negative number", m.ID)
 	if !s.live {
@@ -39,7 +40,8 @@ func (l *loader) message(s *savedMessage) {
 	}
 }
 
-// queue keeps one that was deleted out of the account: messages still have a turn in it.
+// queue loads a queue. A deleted queue stays out of the account, but messages may still
+// have a turn in it.
 func (l *loader) queue(s *savedQueue) {
 	q := l.queues.next()
 	q.Queue, q.Active = s.Queue, s.Active
@@ -52,7 +54,8 @@ func (l *loader) queue(s *savedQueue) {
 	}
 }
 
-// flow compares the count with what is held: a key that counts more would wait for ever.
+// flow loads a flow-control key. The count of waiting messages must match the list: a key
+// with a higher count would wait forever.
 func (l *loader) flow(s *savedFlow) {
 	k := new(s.FlowGate)
 	for _, place := range s.places {
@@ -67,11 +70,11 @@ func (l *loader) flow(s *savedFlow) {
 	l.waits(k, s.wake, state.WakeFlow)
 }
 
-// run keeps one that was forgotten out of the account: events still name it.
+// run loads a run. A forgotten run stays out of the account, but events still refer to it.
 func (l *loader) run(s *savedRun) {
 	run := l.runs.next()
 	*run = s.Run
-	l.state.Headers.Share(&run.Header)
+	state.ShareText(&l.state.Headers, &run.Header)
 	l.state.Headers.Share(&run.Forward)
 	run.Options = l.sharedOptions(run.Options, "run", run.ID)
 	for _, place := range s.itemPlaces {
@@ -104,7 +107,7 @@ func (l *loader) run(s *savedRun) {
 	l.known = append(l.known, run)
 }
 
-// waiter takes the names of its run from the run, once that has been read.
+// waiter loads a waiter. It gets the identity of its run in finish, when the run has been read.
 func (l *loader) waiter(s *savedWaiter) {
 	w := new(s.PendingWait)
 	w.Item, w.Run = objectAt(l, &l.items, s.itemPlace, "waiter", w.WaiterID), objectAt(l, &l.runs, s.runPlace, "waiter", w.WaiterID)
@@ -112,14 +115,16 @@ func (l *loader) waiter(s *savedWaiter) {
 	l.waits(w, s.wake, state.WakeWaiter)
 }
 
-// entry wants both names of a run or none, and a callback only with its options: either
-// would be followed later without another look.
+// entry loads a DLQ entry. It requires both references to a run or neither, and options for
+// a failure callback, because later code relies on them without checking.
 func (l *loader) entry(s *savedEntry) {
 	e := new(s.DLQEntry)
 	m := &e.Message
+	if l.want(m.Origin != nil, "DLQ entry %q: no message", e.ID) {
+		m.Origin = l.state.Origins.Share(*m.Origin)
+	}
 	m.Options = l.sharedOptions(m.Options, "DLQ entry", e.ID)
-	l.state.Headers.Share(&m.Header)
-	l.state.Headers.Share(&m.Forward)
+	state.ShareText(&l.state.Headers, &m.Headers)
 	m.Step, e.FailedRun = l.items.at(s.itemPlace), l.runs.at(s.runPlace)
 	l.want((e.FailedRun == nil) == (e.Run == nil), "DLQ entry %q: its run is named in one place only", e.ID)
 	l.want(e.Callback == nil || m.Options.FailureCallback != nil, "DLQ entry %q: a failure callback without its options", e.ID)
@@ -127,7 +132,7 @@ func (l *loader) entry(s *savedEntry) {
 	l.state.DLQ.Add(e.ID, e)
 }
 
-// event leaves details out that have nothing, as in the state: most events have none.
+// event loads a log entry. Empty details are left out, as in the state: most events have none.
 func (l *loader) event(s *savedEvent) {
 	e := new(s.LogEntry)
 	e.Message, e.Run = l.messages.at(s.messagePlace), l.runs.at(s.runPlace)
@@ -138,7 +143,7 @@ func (l *loader) event(s *savedEvent) {
 	l.events = append(l.events, e)
 }
 
-// schedule reads the cron line again: the file has its text.
+// schedule loads a schedule. The file has only the text of the cron line, which is parsed again.
 func (l *loader) schedule(s *savedSchedule) {
 	one := new(s.Schedule)
 	var err error
@@ -149,7 +154,7 @@ func (l *loader) schedule(s *savedSchedule) {
 	l.waits(one, s.wake, state.WakeSchedule)
 }
 
-// mark fills the list and the map, of which the file has the list.
+// mark loads a deduplication key into the list and the map; the file has the list only.
 func (l *loader) mark(s *savedMark) {
 	if l.state.Dedup.First == nil {
 		l.state.Dedup.First = map[string]state.DedupMark{}

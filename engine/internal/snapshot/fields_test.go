@@ -10,10 +10,10 @@ import (
 	"github.com/understudy-mock/understudy/engine/usage"
 )
 
-// recordFields are the fields of types that callers do not see: a snapshot has
-// records for these, or leaves them out on purpose.
+// recordFields lists the fields of internal types: a snapshot has a record for each, or
+// leaves it out on purpose.
 var recordFields = map[reflect.Type]string{
-	reflect.TypeFor[state.State]():        "Now IDs Seq Timers Ready Messages Dedup Groups Flows Queues Schedules Log DLQ Reports Runs RunList Waiters Usage Search Vectors CurrentKey NextKey, left out: Running Shares Headers Options Tally",
+	reflect.TypeFor[state.State]():        "Now IDs Seq Timers Ready Messages Dedup Groups Flows Queues Schedules Log DLQ Reports Runs RunList Waiters Usage Search Vectors CurrentKey NextKey, left out: Running Shares Headers Options Origins Tally",
 	reflect.TypeFor[state.IDs]():          "Source Secret",
 	reflect.TypeFor[state.Timers]():       "Heap Issued, left out: Cron",
 	reflect.TypeFor[state.TimerPlace]():   "Place Kind",
@@ -32,12 +32,12 @@ var recordFields = map[reflect.Type]string{
 	reflect.TypeFor[usage.Minute]():       "Number",
 }
 
-// sharedValues are types that callers see as well. A snapshot has their fields as they
-// are, which TestASnapshotHasEveryExportedField holds it to, but for those with a tag.
+// sharedValues lists types that callers of the engine use too. A snapshot has their fields
+// unchanged, which TestASnapshotHasEveryExportedField checks, except those with a tag.
 var sharedValues = map[reflect.Type]string{
 	reflect.TypeFor[state.Message]():        "",
 	reflect.TypeFor[state.Schedule]():       "timer",
-	reflect.TypeFor[state.Run]():            "",
+	reflect.TypeFor[state.Run]():            "left out: call extra headers own from effective",
 	reflect.TypeFor[state.DLQEntry]():       "",
 	reflect.TypeFor[state.Group]():          "",
 	reflect.TypeFor[state.Options]():        "",
@@ -46,7 +46,8 @@ var sharedValues = map[reflect.Type]string{
 	reflect.TypeFor[state.Step]():           "",
 }
 
-// A field that is new must be saved, or left out for a reason: here it is asked.
+// TestASnapshotKnowsEveryField fails for a new field until a snapshot saves it or leaves it
+// out for a reason.
 func TestASnapshotKnowsEveryField(t *testing.T) {
 	t.Parallel()
 	for typ, text := range recordFields {
@@ -62,7 +63,7 @@ func TestASnapshotKnowsEveryField(t *testing.T) {
 	}
 }
 
-// checkFields compares the fields of a type with a text that names them.
+// checkFields compares the fields of a type with a list of names.
 func checkFields(t *testing.T, typ reflect.Type, text string, covered func(reflect.StructField) bool) {
 	t.Helper()
 	known := map[string]bool{}
@@ -77,7 +78,7 @@ func checkFields(t *testing.T, typ reflect.Type, text string, covered func(refle
 	}
 	for name := range known {
 		if name != "left" && name != "out" {
-			t.Errorf("%s.%s is gone", typ.Name(), name)
+			t.Errorf("%s.%s does not exist", typ.Name(), name)
 		}
 	}
 }

@@ -3,6 +3,7 @@ package snapshot
 import (
 	"bytes"
 	"encoding/base64"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"maps"
@@ -19,9 +20,8 @@ import (
 	"github.com/understudy-mock/understudy/engine/vector"
 )
 
-// loader makes a state of a document, entry by entry. What an entry points at
-// may come later in the document. The first contradiction that it finds is its
-// error; from then on it only has to be robust.
+// loader builds a state from a document, entry by entry. An entry may refer to objects later in
+// the document. The first contradiction is the error; after it, the loader only must not panic.
 type loader struct {
 	state     state.State
 	head      header
@@ -30,33 +30,34 @@ type loader struct {
 	runs      places[state.Run]
 	slots     places[state.QueueSlot]
 	queues    places[state.QueueBacklog]
-	known     []*state.Run // those that the account knows
+	known     []*state.Run // without forgotten ones
 	ready     []savedTurn
 	events    []*state.LogEntry
-	waiting   map[uint64]state.Sleeper // version 1: by the sequence of their timer
+	waiting   map[uint64]state.Sleeper // version 1: by sequence of the timer
 	bookings  []savedBooking           // version 1: all timers
 	canceling []*state.Message
-	inFlight  []*state.Message // ready in the document
+	inFlight  []*state.Message // attempts to repeat, listed under ready in the document
 	err       error
 }
 
-// errVersion begins the refusal of a later version.
+// errVersion begins the error for a later version.
 var errVersion = errors.New("snapshot of version")
 
-// header is what a snapshot begins with.
+// header is the beginning of a snapshot.
 type header struct {
 	version             int
 	account, clock      string
 	now                 time.Time
 	currentKey, nextKey string
-	source, secret      string // of ids: the state of the source in base64, and the mark of cursors
+	source, secret      string // of the generator of ids: its random source in base64, and the secret for cursors
 	sequence            uint64 // of DLQ entries and runs
 	timers, events      uint64 // issued so far
-	stripped            uint64 // events below this sequence have lost their bodies
-	lsn                 uint64 // of the last record of the journal, 0 without one
+	stripped            uint64 // bodies of events below this sequence were dropped
+	lsn                 uint64 // sequence number of the last journal record, 0 for none
+	settings            json.RawMessage
 }
 
-// members stops at a later version before anything else is read.
+// members refuses a later version before it reads anything else.
 func (h *header) members(c *codec.Codec) {
 	codec.Int(c, "version", &h.version)
 	if h.version > Version {
@@ -73,21 +74,22 @@ func (h *header) members(c *codec.Codec) {
 	codec.Int(c, "eventsIssued", &h.events)
 	codec.Int(c, "strippedBelow", &h.stripped)
 	codec.Int(c, "lsn", &h.lsn)
+	codec.JSON(c, "settings", len(h.settings) == 0, &h.settings)
 }
 
 func (h *header) generatorMembers(c *codec.Codec) {
 	codec.Text(c, "source", &h.source)
-	codec.Text(c, "secret", &h.secret) // beyond what other readers of JSON keep exact
+	codec.Text(c, "secret", &h.secret) // as text, because it exceeds the integers that other JSON readers keep exact
 }
 
-// places are the objects of a kind by their place in the document.
+// places has the objects of a kind by their place in the document.
 type places[T any] struct {
 	list  []*T
-	ahead map[int]*T // beyond the list
-	read  int        // entries of the document
+	ahead map[int]*T // by place, for places beyond the list
+	read  int        // number of entries read
 }
 
-// at is the object at a place, nil for 0.
+// at returns the object at a place and creates it if it was not read yet; nil for place 0.
 func (p *places[T]) at(place int) *T {
 	switch {
 	case place <= 0:
@@ -107,7 +109,7 @@ func (p *places[T]) at(place int) *T {
 	return p.list[place-1]
 }
 
-// next is the object of the entry that has been read.
+// next returns the object for the entry that has just been read.
 func (p *places[T]) next() *T {
 	p.read++
 	v := p.at(p.read)
@@ -118,7 +120,7 @@ func (p *places[T]) next() *T {
 	return v
 }
 
-// missing is a place that something points at and that is not there, or 0.
+// missing returns a place that something refers to and that has no entry, or 0.
 func (p *places[T]) missing() int {
 	if len(p.list) > p.read {
 		return p.read + 1
@@ -129,13 +131,13 @@ func (p *places[T]) missing() int {
 	return 0
 }
 
-// newLoader gives keys that no document has, so that none are drawn; a missing key is an
-// error at the end.
+// newLoader sets placeholder signing keys, so that state.New draws none. Missing keys in
+// the document are an error at the end.
 func newLoader() *loader {
 	return &loader{state: state.New(0, "-", "-")}
 }
 
-// members reads the document. Lists that others point at come in any order.
+// members reads the document. Sections may come in any order, also those that others refer to.
 func (l *loader) members(c *codec.Codec) {
 	l.head.members(c)
 	readSection(l, c, "events", (*savedEvent).members, l.event)
@@ -166,7 +168,7 @@ func (l *loader) members(c *codec.Codec) {
 	}
 }
 
-// readSection reads a section. A contradiction ends it, with the place of the entry.
+// readSection reads a section. A contradiction ends it; the error has the place of the entry.
 func readSection[T any](l *loader, c *codec.Codec, name string, members func(*T, *codec.Codec), take func(*T)) {
 	codec.Section(c, name, nil, members, func(v *T) {
 		if take(v); l.err != nil {
@@ -191,7 +193,7 @@ func (l *loader) vectorMembers(c *codec.Codec) {
 	}
 }
 
-// firstVersion reads what version 1 has in other places.
+// firstVersion reads the members that version 1 has in other places.
 func (l *loader) firstVersion(c *codec.Codec) {
 	codec.Object(c, "log", l, func(l *loader, c *codec.Codec) {
 		codec.Int(c, "issued", &l.head.events)
@@ -204,7 +206,7 @@ func (l *loader) firstVersion(c *codec.Codec) {
 	readSection(l, c, "reports", (*savedReport).members, func(s *savedReport) { l.state.Reports[s.callback] = s.entry })
 }
 
-// snapshot is what was read, once all of it fits together.
+// snapshot checks that all parts of the document are consistent and returns the result.
 func (l *loader) snapshot(c *codec.Codec) (*Snapshot, error) {
 	if err := c.Err(); errors.Is(err, errVersion) {
 		return nil, refusal.Of(refusal.Invalid, err.Error(), "", "")
@@ -230,10 +232,11 @@ func (l *loader) snapshot(c *codec.Codec) (*Snapshot, error) {
 	if l.err != nil {
 		return nil, damagedError(l.err)
 	}
-	return &Snapshot{Account: h.account, Clock: h.clock, Now: h.now, VectorIndexes: slices.Sorted(maps.Keys(l.state.Vectors)), state: &l.state, Canceling: l.canceling, InFlight: l.inFlight, LSN: h.lsn}, nil
+	return &Snapshot{Account: h.account, Clock: h.clock, Now: h.now, VectorIndexes: slices.Sorted(maps.Keys(l.state.Vectors)), state: &l.state, Canceling: l.canceling, InFlight: l.inFlight, LSN: h.lsn, Settings: h.settings}, nil
 }
 
-// loadSource puts the source of ids back. Its decoder panics at some texts.
+// loadSource restores the random source of ids. It recovers, because UnmarshalBinary panics
+// for some invalid texts.
 func loadSource(to *rand.ChaCha8, text string) (err error) {
 	defer func() {
 		if why := recover(); why != nil {
@@ -247,13 +250,13 @@ func loadSource(to *rand.ChaCha8, text string) (err error) {
 	if err != nil {
 		return err
 	}
-	if again, _ := to.MarshalBinary(); !bytes.Equal(again, source) { // it never fails
+	if again, _ := to.MarshalBinary(); !bytes.Equal(again, source) { // never fails
 		return errors.New("must be what the server wrote")
 	}
 	return nil
 }
 
-// want fails unless ok holds.
+// want records an error unless ok is true, and returns ok.
 func (l *loader) want(ok bool, format string, args ...any) bool {
 	if !ok && l.err == nil {
 		l.err = fmt.Errorf(format, args...)
@@ -261,15 +264,17 @@ func (l *loader) want(ok bool, format string, args ...any) bool {
 	return ok
 }
 
-// objectAt is what is at a place; what and id name the object that points there.
+// objectAt returns the object at a place; what and id name the object that refers to it,
+// for errors.
 func objectAt[T any](l *loader, p *places[T], place int, what, id string) *T {
-	if v := p.at(place); l.want(v != nil, "%s %q: place %d: must be from 1 up", what, id, place) {
+	if v := p.at(place); l.want(v != nil, "%s %q: place %d: must be 1 or more", what, id, place) {
 		return v
 	}
 	return new(T)
 }
 
-// waits books the timer of an owner.
+// waits sets the timer of an owner. Version 1 has only the sequence of the timer here;
+// finishTimers sets it.
 func (l *loader) waits(owner state.Sleeper, t savedTimer, otherwise state.TimerKind) {
 	if t.seq == 0 {
 		return
@@ -290,7 +295,7 @@ func (l *loader) waits(owner state.Sleeper, t savedTimer, otherwise state.TimerK
 	}
 }
 
-// finish puts together what needs all of the document.
+// finish does what needs the whole document.
 func (l *loader) finish() {
 	l.finishTimers()
 	l.finishLog()
@@ -313,7 +318,7 @@ func (l *loader) finish() {
 		}
 	}
 	for _, w := range l.state.Waiters {
-		w.Item.Waiter, w.RunRef = w, w.Run.RunRef // its URL has the name of the waiter's own
+		w.Item.Waiter, w.RunRef = w, w.Run.RunRef // RunRef.URL is not in the file: the member url is Waiter.URL
 	}
 	slices.SortFunc(l.known, state.ByPosition[*state.Run])
 	for _, run := range l.known {
@@ -323,8 +328,8 @@ func (l *loader) finish() {
 	l.state.Recount()
 }
 
-// finishTimers books the timers of version 1 that have an owner. Others are in
-// snapshots of servers that never removed one.
+// finishTimers sets the timers of version 1 that have an owner. Old servers never removed a
+// timer, so their snapshots may have timers without one.
 func (l *loader) finishTimers() {
 	for _, t := range l.bookings {
 		kind := state.TimerKind(max(0, slices.Index(timerKinds, t.of)))
@@ -333,7 +338,7 @@ func (l *loader) finishTimers() {
 			continue
 		}
 		delete(l.waiting, t.seq)
-		if !l.want(timerKinds[kind] == t.of && kind.Wakes(owner), "timer %d: of kind %q, but %q has no such timer, or its outcome is missing", t.seq, t.of, t.subject) {
+		if !l.want(timerKinds[kind] == t.of && kind.Wakes(owner), "timer %d: of kind %q, which %q does not have, or its outcome is missing", t.seq, t.of, t.subject) {
 			return
 		}
 		l.state.Timers.Load(state.Booking{Due: t.due, Seq: t.seq, Owner: owner}, kind)
@@ -347,8 +352,8 @@ func (l *loader) finishTimers() {
 	l.state.Timers.Issued = l.head.timers
 }
 
-// finishLog numbers the events backwards from the last: the file has no gaps and so needs
-// no numbers.
+// finishLog numbers the events backwards from the last one: the log has no gaps, so the
+// file does not have the numbers.
 func (l *loader) finishLog() {
 	issued := l.head.events
 	if !l.want(uint64(len(l.events)) <= issued, "log: %d events, %d issued", len(l.events), issued) {
@@ -362,7 +367,7 @@ func (l *loader) finishLog() {
 			continue
 		}
 		if e.LogDetail != nil && e.LogDetail.Outcome != nil && l.state.Messages[e.Message.ID] != e.Message {
-			e.Message.Last = e.LogDetail.Outcome // a message that has ended does not have it itself
+			e.Message.Last = e.LogDetail.Outcome // the outcome of an ended message is in its events only
 		}
 		if e.State == string(state.Created) {
 			l.state.Log.Created = append(l.state.Log.Created, e)

@@ -7,33 +7,50 @@ import (
 	"github.com/understudy-mock/understudy/engine/usage"
 )
 
-// messageMembers are those that an entry of the DLQ has as well; the rest of a message is
-// in its record.
+// messageMembers has the members that messages and DLQ entries share; savedMessage has the rest.
 func messageMembers(m *state.Message, c *codec.Codec) {
+	if m.Origin == nil {
+		m.Origin = &state.Origin{}
+	}
 	codec.Text(c, "id", &m.ID)
 	codec.Text(c, "role", &m.Role)
 	codec.Text(c, "state", &m.State)
 	codec.Text(c, "url", &m.URL)
 	codec.Text(c, "method", &m.Method)
-	codec.Header(c, "header", &m.Header)
-	codec.Header(c, "forward", &m.Forward)
+	published, forward := m.Headers.Published(), m.Headers.Forward()
+	headerText(c, "header", &published)
+	headerText(c, "forward", &forward)
+	if published != m.Headers.Published() || forward != m.Headers.Forward() {
+		m.Headers = state.PairOf(published, forward)
+	}
 	codec.Bytes(c, "body", &m.Body)
 	codec.Optional(c, "options", &m.Options, optionsMembers)
 	codec.Int(c, "maxRetries", &m.MaxRetries)
 	codec.Int(c, "retried", &m.Retried)
-	codec.Time(c, "createdAt", &m.CreatedAt)
-	codec.Time(c, "notBefore", &m.NotBefore)
-	codec.Time(c, "nextAt", &m.NextAt)
+	timestampMember(c, "createdAt", &m.CreatedAt)
+	timestampMember(c, "notBefore", &m.NotBefore)
+	timestampMember(c, "nextAt", &m.NextAt)
 	codec.Text(c, "callerIp", &m.CallerIP)
 	codec.Text(c, "group", &m.Group)
 	codec.Text(c, "endpointName", &m.EndpointName)
 	codec.Text(c, "scheduleId", &m.ScheduleID)
 	codec.Text(c, "sourceId", &m.SourceID)
+	codec.Text(c, "retryOf", &m.RetryOf)
 	codec.Text(c, "runId", &m.RunID)
 	codec.Int(c, "dropped", &m.Dropped)
 }
 
-// optionsMembers has every option: one that is missing here is lost by a restart.
+func timestampMember(c *codec.Codec, name string, v *state.Timestamp) {
+	t := v.Time()
+	codec.Time(c, name, &t)
+	*v = state.TimestampOf(t)
+}
+
+func headerText(c *codec.Codec, name string, t *state.HeaderText) {
+	codec.SortedHeader(c, name, t.Fields(), *t == "", func(h state.Header) { *t = state.TextOf(h) })
+}
+
+// optionsMembers must have every option: a restart loses one that is missing here.
 func optionsMembers(o *state.Options, c *codec.Codec) {
 	codec.Text(c, "method", &o.Method)
 	codec.Duration(c, "delay", &o.Delay)
@@ -87,7 +104,7 @@ func workflowMembers(w *state.Workflow, c *codec.Codec) {
 	codec.Time(c, "createdAt", &w.CreatedAt)
 }
 
-// outcomeMembers leave out what the wire reads in the headers: it is read again.
+// outcomeMembers leaves out Answer, which is computed from the headers again.
 func outcomeMembers(o *state.Outcome, c *codec.Codec) {
 	codec.Int(c, "status", &o.Status)
 	codec.Header(c, "header", &o.Header)
@@ -149,7 +166,7 @@ func endpointMembers(e *state.Endpoint, c *codec.Codec) {
 	codec.Text(c, "url", &e.URL)
 }
 
-// scheduleMembers leave out the parsed cron line.
+// scheduleMembers leaves out the parsed cron line.
 func scheduleMembers(s *state.Schedule, c *codec.Codec) {
 	codec.Text(c, "id", &s.ID)
 	codec.Text(c, "cron", &s.Cron)
@@ -161,12 +178,12 @@ func scheduleMembers(s *state.Schedule, c *codec.Codec) {
 	codec.TextMap(c, "lastStates", &s.LastStates)
 }
 
-// requestMembers leave out the schedule that publishes, which sets it.
+// requestMembers leaves out ScheduleID: loading sets it to the id of the schedule.
 func requestMembers(r *state.PublishRequest, c *codec.Codec) {
 	codec.Text(c, "url", &r.URL)
 	codec.Text(c, "group", &r.Group)
 	codec.Object(c, "options", &r.Options, optionsMembers)
-	codec.Header(c, "header", &r.Header)
+	headerText(c, "header", &r.Header)
 	codec.Header(c, "forward", &r.Forward)
 	codec.Header(c, "all", &r.All)
 	codec.Bytes(c, "body", &r.Body)
@@ -191,7 +208,7 @@ func runMembers(r *state.Run, c *codec.Codec) {
 	codec.Text(c, "state", &r.State)
 	codec.Time(c, "endedAt", &r.EndedAt)
 	codec.Bytes(c, "payload", &r.Payload)
-	codec.Header(c, "header", &r.Header)
+	headerText(c, "header", &r.Header)
 	codec.Header(c, "forward", &r.Forward)
 	codec.Optional(c, "options", &r.Options, optionsMembers)
 	codec.Text(c, "callerIp", &r.CallerIP)
@@ -205,8 +222,7 @@ func runMembers(r *state.Run, c *codec.Codec) {
 	codec.Int(c, "keptItems", &r.Kept)
 }
 
-// stepMembers are flat, as the fields are: most steps use few of them, and zero values are
-// left out.
+// stepMembers is flat, like the fields: most steps use few of them, and zero values are left out.
 func stepMembers(s *state.Step, c *codec.Codec) {
 	codec.Int(c, "id", &s.ID)
 	codec.Text(c, "name", &s.Name)
@@ -243,7 +259,7 @@ func stepErrorMembers(e *state.StepError, c *codec.Codec) {
 	codec.Time(c, "time", &e.Time)
 }
 
-// waiterMembers leave out the URL of the run, which the run has.
+// waiterMembers leaves out the URL of the run, which is in the run.
 func waiterMembers(w *state.Waiter, c *codec.Codec) {
 	codec.Text(c, "id", &w.ID)
 	codec.Time(c, "createdAt", &w.CreatedAt)

@@ -19,8 +19,8 @@ import (
 	"github.com/understudy-mock/understudy/engine/vector"
 )
 
-// A field that is new must be in the file: every exported field of every type of
-// the state is filled, written, read and compared.
+// TestASnapshotHasEveryExportedField fills, writes, reads and compares every exported field
+// of every type of the state, so that a new field cannot be missing in the file.
 func TestASnapshotHasEveryExportedField(t *testing.T) {
 	t.Parallel()
 	t.Run("message", mapped(messageMembers))
@@ -41,7 +41,7 @@ func TestASnapshotHasEveryExportedField(t *testing.T) {
 	t.Run("relation", mapped(relationMembers))
 	t.Run("step", mapped(stepMembers))
 	t.Run("step error", mapped(stepErrorMembers))
-	t.Run("waiter", mapped(waiterMembers, "Waiter.RunRef.URL")) // it is that of its run
+	t.Run("waiter", mapped(waiterMembers, "Waiter.RunRef.URL")) // it is in the run
 	t.Run("counts", mapped(countsMembers))
 	t.Run("search index", mapped((*search.Index).Members))
 	t.Run("vector index", mapped((*vector.Saved).Members))
@@ -52,7 +52,7 @@ func TestASnapshotHasEveryExportedField(t *testing.T) {
 	}))
 }
 
-// mapped fills a value of the type and holds what is read to what was written.
+// mapped fills a value of the type, writes and reads it, and compares the result.
 func mapped[T any](members func(*T, *codec.Codec), but ...string) func(*testing.T) {
 	return func(t *testing.T) {
 		t.Parallel()
@@ -81,10 +81,10 @@ func mapped[T any](members func(*T, *codec.Codec), but ...string) func(*testing.
 	}
 }
 
-// isSaved reports whether a snapshot has the field as it is.
+// isSaved reports whether a snapshot has the field unchanged.
 func isSaved(f reflect.StructField) bool { return f.IsExported() && f.Tag.Get("saved") == "" }
 
-// fieldAt is the field that a path ends with.
+// fieldAt returns the field at the end of a path.
 func fieldAt(p cmp.Path) (f reflect.StructField, ok bool) {
 	if _, ok := p.Last().(cmp.StructField); !ok {
 		return f, false
@@ -92,7 +92,7 @@ func fieldAt(p cmp.Path) (f reflect.StructField, ok bool) {
 	return p.Index(-2).Type().FieldByName(p.Last().(cmp.StructField).Name())
 }
 
-// typeless is a path such as Waiter.RunRef.URL.
+// typeless returns a path without types, such as Waiter.RunRef.URL.
 func typeless(p cmp.Path) string {
 	var names []string
 	for _, step := range p {
@@ -109,12 +109,18 @@ func sameFormula(x, y *formula.Formula) bool {
 	return (x == nil) == (y == nil) && (x == nil || x.String() == y.String())
 }
 
-// fill puts values that are not zero, and differ, into exported fields.
+// fill sets exported fields to distinct values that are not zero.
 func fill(v reflect.Value, n *int, depth int) {
 	*n++
 	switch v.Interface().(type) {
 	case time.Time:
 		v.Set(reflect.ValueOf(time.UnixMilli(int64(1_800_000_000_000 + *n))))
+		return
+	case state.HeaderText:
+		v.Set(reflect.ValueOf(state.TextOf(state.Header{fmt.Sprint("Name ", *n): {"a", ""}, "None": {}})))
+		return
+	case state.HeaderPair:
+		v.Set(reflect.ValueOf(state.PairOf(state.TextOf(state.Header{fmt.Sprint("Name ", *n): {"b"}}), state.TextOf(state.Header{"Sent": {"c", "d"}}))))
 		return
 	case *formula.Formula:
 		parsed, err := formula.Parse(fmt.Sprint(*n, " * retried"))

@@ -8,29 +8,28 @@ import (
 	"github.com/understudy-mock/understudy/engine/usage"
 )
 
-// What follows are the records of a snapshot: an object of the state, as it was
-// at the instant of the snapshot, with places for what it points at. Messages,
-// items, runs, slots and queues are named elsewhere by their place in the list
-// of their kind, from 1 on; 0 is none.
+// The records of a snapshot. Each is an object of the state as it was at the instant of the
+// snapshot, with places instead of pointers. Messages, items, runs, slots and queues are
+// referred to by their place in the list of their kind, from 1; 0 is none.
 
-// savedTimer is what an object waits for.
+// savedTimer is the timer of an object.
 type savedTimer struct {
-	seq  uint64 // 0: it waits for no time
+	seq  uint64 // 0: no timer
 	due  int64  // Unix ms
 	kind state.TimerKind
 }
 
-// savedMessage is a message with the places of what it points at. Only a live one has a
-// timer and a turn.
+// savedMessage is a message with places instead of pointers. Only a live one has a timer
+// and a turn.
 type savedMessage struct {
 	state.Message
 	live      bool // not ended
 	wake      savedTimer
 	slotPlace int
 	itemPlace int
-	inFlight  bool   // not in the file: its place is in the list of what is ready
-	canceling bool   // its attempt is in flight, and cancelling was asked for
-	reportsOn string // DLQ entry whose failure callback it is
+	inFlight  bool   // not in the file: the ready list has its place
+	canceling bool   // its attempt is in flight, and cancellation was requested
+	reportsOn string // id of the DLQ entry whose failure callback it is
 }
 
 func (s *savedMessage) members(c *codec.Codec) {
@@ -46,8 +45,8 @@ func (s *savedMessage) members(c *codec.Codec) {
 	codec.Text(c, "reportsOn", &s.reportsOn)
 }
 
-// members are those of what waits for a time. Version 1 has the sequence alone,
-// and a list of all timers beside.
+// members has the timer of an object. Version 1 has only the sequence here, and a separate
+// list of all timers.
 func (t *savedTimer) members(c *codec.Codec) {
 	codec.Int(c, "timer", &t.seq)
 	codec.Int(c, "due", &t.due)
@@ -64,7 +63,7 @@ func (t *savedTimer) members(c *codec.Codec) {
 	}
 }
 
-// savedItem leaves out the waiter, which names its item.
+// savedItem leaves out the waiter, which refers to the item.
 type savedItem struct{ state.StepItem }
 
 func (s *savedItem) members(c *codec.Codec) {
@@ -77,7 +76,7 @@ func (s *savedItem) members(c *codec.Codec) {
 	codec.Text(c, "settled", &s.Settled)
 }
 
-// savedSlot is a turn, which a message shares with its callbacks.
+// savedSlot is a turn in a queue, which a message shares with its callbacks.
 type savedSlot struct {
 	state.QueueSlot
 	queuePlace int
@@ -88,10 +87,11 @@ func (s *savedSlot) members(c *codec.Codec) {
 	codec.Int(c, "open", &s.Open)
 }
 
-// savedQueue has what waits; what has its turn names the queue by its slot.
+// savedQueue has the waiting messages. Messages that have their turn refer to the queue by
+// their slot.
 type savedQueue struct {
 	state.QueueBacklog
-	held   []*state.Message // that wait in it
+	held   []*state.Message // messages that wait in it
 	places []int            // the same
 	gone   bool             // deleted, but messages still have a turn in it
 }
@@ -103,11 +103,11 @@ func (s *savedQueue) members(c *codec.Codec) {
 	codec.Bool(c, "gone", &s.gone)
 }
 
-// savedFlow has the times of the latest starts, without which a rate would begin anew.
+// savedFlow has the times of the latest starts, so that the rate limit continues after loading.
 type savedFlow struct {
 	state.FlowGate
 	wake   savedTimer
-	held   []*state.Message // that wait for it
+	held   []*state.Message // messages that wait for it
 	places []int            // the same
 	times  []time.Time
 }
@@ -131,11 +131,11 @@ func (s *savedSchedule) members(c *codec.Codec) {
 	s.wake.members(c)
 }
 
-// savedTurn names a message by place and a key by name, as the ready list has either.
+// savedTurn is an entry of the ready list: a message by its place, or a key by its name.
 type savedTurn struct {
 	message  int
 	flowKey  string
-	inFlight bool // the message has an attempt in flight, which is made again
+	inFlight bool // the message has an attempt in flight, which is repeated after loading
 }
 
 func (t *savedTurn) members(c *codec.Codec) {
@@ -160,7 +160,7 @@ type savedRun struct {
 	callPlaces []savedCall
 	early      []savedEarly
 	invocation *savedInvocation
-	gone       bool // forgotten, but still in the log
+	gone       bool // removed from the account, but still in the log
 }
 
 func (s *savedRun) members(c *codec.Codec) {
@@ -168,7 +168,7 @@ func (s *savedRun) members(c *codec.Codec) {
 	codec.Ints(c, "items", &s.itemPlaces)
 	codec.Ints(c, "open", &s.openPlaces)
 	codec.List(c, "calls", &s.callPlaces, (*savedCall).members)
-	codec.List(c, "kept", &s.early, (*savedEarly).members) // the number is "keptItems"
+	codec.List(c, "kept", &s.early, (*savedEarly).members) // the member "keptItems" is Run.Kept
 	codec.Optional(c, "invoked", &s.invocation, (*savedInvocation).members)
 	codec.Bool(c, "bare", &s.Bare)
 	codec.Bool(c, "proven", &s.Proven)
@@ -182,7 +182,7 @@ func (s *savedCall) members(c *codec.Codec) {
 	codec.Int(c, "item", &s.item)
 }
 
-// savedEarly are notifications that came before their wait.
+// savedEarly has the notifications for an event that arrived before the wait.
 type savedEarly struct {
 	event string
 	data  [][]byte
@@ -193,7 +193,7 @@ func (s *savedEarly) members(c *codec.Codec) {
 	codec.Blobs(c, "data", &s.data)
 }
 
-// savedInvocation is what an invoked run reports to.
+// savedInvocation is the call that an invoked run reports to.
 type savedInvocation struct {
 	state.InvokerCall
 	runPlace, itemPlace int
@@ -206,7 +206,8 @@ func (s *savedInvocation) members(c *codec.Codec) {
 	codec.Header(c, "header", &s.Headers)
 }
 
-// savedWaiter is sorted by the sequence of its timer: the map of waiters has no order.
+// savedWaiter is a waiter. They are sorted by the sequence of their timers, because the map
+// has no order.
 type savedWaiter struct {
 	state.PendingWait
 	wake                savedTimer
@@ -222,7 +223,7 @@ func (s *savedWaiter) members(c *codec.Codec) {
 	codec.Int(c, "ofRun", &s.runPlace)
 }
 
-// savedEntry has the message as it failed, as a copy: the entry is no reference to it.
+// savedEntry is a DLQ entry with a copy of the message as it failed.
 type savedEntry struct {
 	state.DLQEntry
 	runPlace, itemPlace int
@@ -241,7 +242,7 @@ func (s *savedEntry) members(c *codec.Codec) {
 	codec.Int(c, "ofRun", &s.runPlace)
 }
 
-// savedEvent has the details in itself, which the state has behind a pointer.
+// savedEvent is a log entry. Its details are a value; in the state they are behind a pointer.
 type savedEvent struct {
 	state.LogEntry
 	detail                            state.LogDetail
@@ -269,8 +270,7 @@ func (s *savedMinute) members(c *codec.Codec) {
 	countsMembers(&s.Counts, c)
 }
 
-// savedReport is a failure callback of version 1; since then, its message says
-// on what it reports.
+// savedReport is a failure callback of version 1. Version 2 has reportsOn in its message instead.
 type savedReport struct{ callback, entry string }
 
 func (s *savedReport) members(c *codec.Codec) {
@@ -291,5 +291,5 @@ func (s *savedBooking) members(c *codec.Codec) {
 	codec.Text(c, "subject", &s.subject)
 }
 
-// timerKinds are the names of the kinds.
+// timerKinds are the names of the kinds of timers.
 var timerKinds = []string{state.WakeMessage: "message", state.WakeFlow: "flowKey", state.WakeSchedule: "schedule", state.WakeOutcome: "outcome", state.WakeWaiter: "waiter"}

@@ -2,6 +2,7 @@ package snapshot
 
 import (
 	"bytes"
+	"encoding/json"
 	"io"
 	"math"
 	"time"
@@ -11,28 +12,29 @@ import (
 	"github.com/understudy-mock/understudy/engine/refusal"
 )
 
-// Version is the form of snapshots that this package writes. It reads this one and
-// those before it (docs/state.md).
+// Version is the format of snapshots that this package writes. It also reads all earlier
+// ones (docs/state.md).
 const Version = 2
 
-// Snapshot is a state that was read and checked. An account takes it once.
+// Snapshot is a state that was read and checked. Only one account can take it.
 type Snapshot struct {
-	Account string    // whose state it is
+	Account string    // id of the account
 	Clock   string    // real, manual or auto
-	Now     time.Time // where the clock is
+	Now     time.Time // time of the clock
 
-	VectorIndexes []string // their names, sorted
+	VectorIndexes []string // names, sorted
 
-	Canceling []*state.Message // attempts in flight that were being cancelled
-	InFlight  []*state.Message // attempts in flight, the first of what is ready
-	LSN       uint64           // of the last record of the journal
+	Canceling []*state.Message // messages whose attempt in flight was being cancelled
+	InFlight  []*state.Message // messages with an attempt in flight, which start first
+	LSN       uint64           // sequence number of the last journal record
+	Settings  json.RawMessage  // settings that the following records depend on; nil for none
 
-	state *state.State // nil once an account has it
-	text  []byte       // its document, where it was asked for
+	state *state.State // nil after Take
+	text  []byte       // the document, once Document has made it
 }
 
-// Recorded is the snapshot as a command has it. For a journal it keeps its document,
-// since the record is written once the state is given away.
+// Recorded returns the snapshot as part of a command. For a journal it makes the document
+// now, because the record is written after the state was taken.
 func (s *Snapshot) Recorded(forJournal bool) *Recorded {
 	if forJournal && s.state != nil {
 		_ = s.Document()
@@ -40,10 +42,10 @@ func (s *Snapshot) Recorded(forJournal bool) *Recorded {
 	return (*Recorded)(s)
 }
 
-// Recorded is a snapshot as a journal has it: its document.
+// Recorded is a snapshot in a journal. Its JSON is the document.
 type Recorded Snapshot
 
-// Take gives the state away.
+// Take returns the state, which then belongs to the caller. A second call returns an error.
 func (s *Snapshot) Take() (state.State, error) {
 	if s.state == nil {
 		return state.State{}, refusal.Of(refusal.Invalid, "snapshot of account", s.Account, "used already")
@@ -53,20 +55,20 @@ func (s *Snapshot) Take() (state.State, error) {
 	return taken, nil
 }
 
-// documentEpoch is that of documents. No account reaches it: writing leaves its marks in
-// the state, and an account that takes the state would mistake those of its next epoch
-// for its own.
+// documentEpoch is the epoch of Document. No account reaches it. Writing marks the objects
+// of the state with the epoch; an account that takes the state would mistake marks with one
+// of its later epochs for marks of its own snapshot.
 const documentEpoch = math.MaxUint32
 
-// noLock is for a state that belongs to no account.
+// noLock is the lock of a state that belongs to no account.
 type noLock struct{}
 
 func (noLock) Lock() {}
 
 func (noLock) Unlock() {}
 
-// Document is the snapshot as an account writes it. It is written once, since its epoch
-// is used up then.
+// Document returns the snapshot in the format that an account writes. It is made only once,
+// because a second pass would need another epoch.
 func (s *Snapshot) Document() []byte {
 	if s.text == nil {
 		var text bytes.Buffer
@@ -75,18 +77,18 @@ func (s *Snapshot) Document() []byte {
 			w.Begin(Instant{Epoch: documentEpoch, Account: s.Account, Clock: s.Clock})
 			w.Members(c)
 		})
-		_ = c.Close() // a buffer takes everything
+		_ = c.Close() // a buffer never fails
 		s.text = text.Bytes()
 	}
 	return s.text
 }
 
-// MarshalJSON gives the document.
+// MarshalJSON returns the document.
 func (s *Recorded) MarshalJSON() ([]byte, error) {
 	return (*Snapshot)(s).Document(), nil
 }
 
-// UnmarshalJSON reads what MarshalJSON has written.
+// UnmarshalJSON reads the document that MarshalJSON returns.
 func (s *Recorded) UnmarshalJSON(text []byte) error {
 	read, err := Read(bytes.NewReader(text))
 	if err == nil {
@@ -95,31 +97,30 @@ func (s *Recorded) UnmarshalJSON(text []byte) error {
 	return err
 }
 
-// damagedError is the error of a snapshot that contradicts itself.
+// damagedError returns the error for an inconsistent snapshot.
 func damagedError(err error) error {
 	return refusal.Of(refusal.Invalid, "snapshot is damaged", "", err.Error())
 }
 
-// Read reads what a Writer has written, or an earlier version. An error names the place
-// at which the document is damaged.
+// Read reads a document of a Writer, of this version or an earlier one. An error names the
+// place where the document is damaged.
 func Read(from io.Reader) (*Snapshot, error) {
 	c, r := codec.NewReader(from), Reader{}
 	c.Document(r.Members)
-	_ = c.Close() // an error of the document is that of the snapshot
+	_ = c.Close() // r.Snapshot returns the error of the document
 	return r.Snapshot(c)
 }
 
-// Reader reads a snapshot that is part of a larger document. The zero
-// value begins with nothing.
+// Reader reads a snapshot that is part of a larger document. The zero value is ready to use.
 type Reader struct{ loader *loader }
 
 // Members reads the members of the snapshot.
 func (r *Reader) Members(c *codec.Codec) { r.begun().members(c) }
 
-// Snapshot is what was read, once it is complete.
+// Snapshot checks and returns the snapshot after all members have been read.
 func (r *Reader) Snapshot(c *codec.Codec) (*Snapshot, error) { return r.begun().snapshot(c) }
 
-// begun lets the zero value work.
+// begun returns the loader, creating it first so that the zero value works.
 func (r *Reader) begun() *loader {
 	if r.loader == nil {
 		r.loader = newLoader()

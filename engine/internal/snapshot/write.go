@@ -16,8 +16,8 @@ import (
 	"github.com/understudy-mock/understudy/engine/vector"
 )
 
-// NewWriter writes a state. The lock is that of its account: whenever it is free, commands
-// continue.
+// NewWriter returns a writer for a state. The lock is the lock of its account; commands run
+// while the writer does not hold it.
 func NewWriter(lock locker, from *state.State) *Writer {
 	w := &Writer{lock: lock, from: from, Most: recordBatch, Between: func() {}, details: map[*state.LogEntry]*state.LogDetail{}, callbacks: map[*state.DLQEntry]*state.CallbackInfo{}, flows: map[*state.FlowGate]savedFlow{}}
 	w.messages = table[state.Message, savedMessage]{at: func(m *state.Message) *state.SnapshotMark { return &m.Saved }, copy: w.copyMessage}
@@ -28,7 +28,7 @@ func NewWriter(lock locker, from *state.State) *Writer {
 	return w
 }
 
-// briefly holds the lock for a part of a snapshot, and lets commands have it afterwards.
+// briefly holds the lock for one part of a snapshot.
 func (w *Writer) briefly(part func()) {
 	func() {
 		w.lock.Lock()
@@ -38,15 +38,18 @@ func (w *Writer) briefly(part func()) {
 	w.Between()
 }
 
-// Begin notes the state of this instant. It is called under the lock.
+// LSN is the sequence number of the last journal record that the snapshot includes.
+func (w *Writer) LSN() uint64 { return w.head.lsn }
+
+// Begin notes the state of this instant. The caller holds the lock.
 func (w *Writer) Begin(at Instant) {
 	s := w.from
 	w.epoch = at.Epoch
 	source, _ := s.IDs.Source.MarshalBinary() // never fails
 	w.head = header{version: Version, account: at.Account, clock: at.Clock, now: s.Now, currentKey: s.CurrentKey, nextKey: s.NextKey,
 		source: base64.StdEncoding.EncodeToString(source), secret: strconv.FormatUint(s.IDs.Secret, 10),
-		sequence: s.Seq, timers: s.Timers.Issued, events: s.Log.Issued, stripped: s.Log.Bare, lsn: at.LSN}
-	w.events, w.live = s.Log.Events, s.Messages // the log is only added to
+		sequence: s.Seq, timers: s.Timers.Issued, events: s.Log.Issued, stripped: s.Log.Bare, lsn: at.LSN, settings: at.Settings}
+	w.events, w.live = s.Log.Events, s.Messages // commands only append to the log
 	w.entries, w.runList = slices.Clone(s.DLQ.Items), slices.Clone(s.RunList.Items)
 	w.turns = make([]state.ReadyTurn, 0, s.WaitingTurns())
 	s.Shares.All(func(t state.ReadyTurn) { w.turns = append(w.turns, t) })
@@ -70,14 +73,14 @@ func (w *Writer) Begin(at Instant) {
 	}
 }
 
-// Detach keeps the state that another one is about to replace: nothing changes it from
-// then on.
+// Detach makes the writer keep the state when another one is about to replace it in the
+// account. The old state no longer changes then.
 func (w *Writer) Detach() {
 	old := *w.from
 	w.from, w.detached = &old, true
 }
 
-// timer is what an owner waits for.
+// timer returns the timer of an owner.
 func (w *Writer) timer(owner state.Sleeper) savedTimer {
 	t := owner.Timed()
 	if t.Place == 0 {
@@ -87,15 +90,15 @@ func (w *Writer) timer(owner state.Sleeper) savedTimer {
 	return savedTimer{b.Seq, b.Due, t.Kind}
 }
 
-// copyMessage keeps the latest outcome of a live message alone: that of one that has ended
-// is in the log.
+// copyMessage keeps the latest outcome of a live message only: for an ended message, the
+// log has it.
 func (w *Writer) copyMessage(m *state.Message) savedMessage {
 	s := savedMessage{Message: *m, wake: w.timer(m), live: w.from.Messages[m.ID] == m}
 	if s.live {
-		s.inFlight, s.canceling = m.State == state.Active && m.Cancel != nil, m.State == state.CancelRequested
+		s.inFlight, s.canceling = m.State == state.Active && m.InFlight, m.State == state.CancelRequested
 		s.reportsOn = w.from.Reports[m.ID]
 	} else {
-		s.Last = nil // it is in the log
+		s.Last = nil // the log has it
 	}
 	return s
 }
@@ -104,13 +107,13 @@ func (w *Writer) copyQueue(q *state.QueueBacklog) savedQueue {
 	return savedQueue{QueueBacklog: *q, held: slices.Clone(q.Waiting.Items[q.Waiting.Head:]), gone: w.from.Queues[q.Name] != q}
 }
 
-// copyFlow clones the lists: commands push and pop in place.
+// copyFlow clones the lists, because commands push and pop in place.
 func (w *Writer) copyFlow(k *state.FlowGate) savedFlow {
 	return savedFlow{FlowGate: *k, wake: w.timer(k), held: slices.Clone(k.Held.Items[k.Held.Head:]), times: slices.Clone(k.Starts.Items[k.Starts.Head:])}
 }
 
-// copyRun clones what commands change in place. The step list only grows, so its header
-// is copy enough.
+// copyRun clones what commands change in place. The step list only grows, so a copy of its
+// slice header is enough.
 func (w *Writer) copyRun(run *state.Run) savedRun {
 	s := savedRun{Run: *run, gone: w.from.Runs[run.ID] != run}
 	s.Open, s.Calls = slices.Clone(run.Open), maps.Clone(run.Calls)
@@ -122,8 +125,8 @@ func (w *Writer) copyRun(run *state.Run) savedRun {
 	return s
 }
 
-// Members writes the sections in an order in which each object has its place
-// before the section of its kind begins.
+// Members writes the sections. Each object has its place before the section of its kind
+// begins.
 func (w *Writer) Members(c *codec.Codec) {
 	w.Between()
 	w.head.members(c)
@@ -146,10 +149,10 @@ func (w *Writer) Members(c *codec.Codec) {
 	w.small(c)
 }
 
-// small writes what begin has copied.
+// small writes the sections that Begin has copied.
 func (w *Writer) small(c *codec.Codec) {
 	slices.SortFunc(w.groups, func(x, y *state.Group) int { return strings.Compare(x.Name, y.Name) })
-	codec.Section(c, "groups", slices.Values(w.groups), groupMembers, nil) // a group is a value: a change replaces it
+	codec.Section(c, "groups", slices.Values(w.groups), groupMembers, nil) // safe without the lock: a change replaces the group
 	slices.SortFunc(w.schedules, func(x, y savedSchedule) int { return strings.Compare(x.ID, y.ID) })
 	codec.Section(c, "schedules", eachElement(w.schedules), (*savedSchedule).members, nil)
 	codec.Section(c, "dedup", copiedRecords(w, w.marks, func(m state.DedupMark) savedMark { return savedMark{m} }), (*savedMark).members, nil)
@@ -160,7 +163,7 @@ func (w *Writer) small(c *codec.Codec) {
 	codec.Stream(c, "vectors", len(w.vectors), func(i int, c *codec.Codec) { w.vectors[i].Members(c) })
 }
 
-// eachElement visits the elements of a list where they are.
+// eachElement yields pointers to the elements of a list.
 func eachElement[T any](list []T) iter.Seq[*T] {
 	return func(yield func(*T) bool) {
 		for i := range list {
@@ -171,8 +174,8 @@ func eachElement[T any](list []T) iter.Seq[*T] {
 	}
 }
 
-// inParts visits the records that next makes: it has the lock, and gives at
-// most as many as it is asked for, none at the end.
+// inParts yields the records that next makes. next runs under the lock and appends at most
+// the given number of records, none at the end.
 func inParts[S any](w *Writer, next func(most int, part []S) []S) iter.Seq[*S] {
 	return func(yield func(*S) bool) {
 		var part []S
@@ -190,7 +193,7 @@ func inParts[S any](w *Writer, next func(most int, part []S) []S) iter.Seq[*S] {
 	}
 }
 
-// copiedRecords makes records of what begin has listed.
+// copiedRecords yields the records of a list that Begin has copied.
 func copiedRecords[T, S any](w *Writer, list []T, record func(T) S) iter.Seq[*S] {
 	return inParts(w, func(most int, part []S) []S {
 		n := min(most, len(list))
@@ -202,7 +205,7 @@ func copiedRecords[T, S any](w *Writer, list []T, record func(T) S) iter.Seq[*S]
 	})
 }
 
-// tableRecords makes those of a table; refer puts in the places of others.
+// tableRecords yields the records of a table; refer sets the places that a record refers to.
 func tableRecords[T, S any](w *Writer, t *table[T, S], refer func(*T, *S)) iter.Seq[*S] {
 	return inParts(w, func(most int, part []S) []S {
 		for len(part) < most && t.copied < len(t.list) {
@@ -215,7 +218,7 @@ func tableRecords[T, S any](w *Writer, t *table[T, S], refer func(*T, *S)) iter.
 	})
 }
 
-// assignPlaces gives places to the objects of a list.
+// assignPlaces gives a place to each object of a list.
 func assignPlaces[T, S any](w *Writer, t *table[T, S], list []*T) {
 	for part := range slices.Chunk(list, 16*w.Most) {
 		w.briefly(func() {
@@ -226,15 +229,14 @@ func assignPlaces[T, S any](w *Writer, t *table[T, S], list []*T) {
 	}
 }
 
-// unlogged are the messages that had not ended and are not in the log, in order
-// of creation.
+// unlogged returns the messages that had not ended and are not in the log, in order of creation.
 func (w *Writer) unlogged() []*state.Message {
 	var found []*state.Message
 	known := func(m *state.Message) bool { return m.Saved.Epoch == w.epoch }
 	w.briefly(func() {
 		n := 0
 		for _, m := range w.live {
-			if n++; n%(16*w.Most) == 0 { // what comes and goes meanwhile does no harm
+			if n++; n%(16*w.Most) == 0 { // changes meanwhile do no harm: new messages have this epoch, ended ones are in earlier
 				w.lock.Unlock()
 				w.Between()
 				w.lock.Lock()
@@ -243,19 +245,19 @@ func (w *Writer) unlogged() []*state.Message {
 				found = append(found, m)
 			}
 		}
-		for m, s := range w.messages.earlier { // those that have ended since
+		for m, s := range w.messages.earlier { // messages that have ended since Begin
 			if s.live && !known(m) {
 				found = append(found, m)
 			}
 		}
 	})
 	slices.SortFunc(found, func(x, y *state.Message) int {
-		return cmp.Or(x.CreatedAt.Compare(y.CreatedAt), strings.Compare(x.ID, y.ID))
+		return cmp.Or(cmp.Compare(x.CreatedAt, y.CreatedAt), strings.Compare(x.ID, y.ID))
 	})
 	return slices.Compact(found)
 }
 
-// event prefers the details that were noted when they changed.
+// event uses the details noted by Touch, if they have changed.
 func (w *Writer) event(e *state.LogEntry) savedEvent {
 	s := savedEvent{LogEntry: *e, messagePlace: w.messages.place(w.epoch, e.Message), runPlace: w.runs.place(w.epoch, e.Run)}
 	d, changed := w.details[e]
@@ -281,8 +283,8 @@ func (w *Writer) entry(e *state.DLQEntry) savedEntry {
 	return s
 }
 
-// run gives places to steps in the order of the document, which is the same for the same
-// state.
+// run gives places to steps in the order of the document, so that equal states give equal
+// documents.
 func (w *Writer) run(_ *state.Run, s *savedRun) {
 	for _, it := range s.Run.Items {
 		s.itemPlaces = append(s.itemPlaces, w.items.place(w.epoch, it))
@@ -298,10 +300,10 @@ func (w *Writer) run(_ *state.Run, s *savedRun) {
 	}
 }
 
-// message notes which attempts are in flight: they are made again before all
-// that is ready.
+// message notes which attempts are in flight: after loading they are repeated before others
+// start.
 func (w *Writer) message(m *state.Message, s *savedMessage) {
-	m.Saved.Live = s.live
+	m.WasLive = s.live
 	s.itemPlace = w.items.place(w.epoch, s.Step)
 	if s.live {
 		s.slotPlace = w.slots.place(w.epoch, s.Message.Slot)
@@ -311,7 +313,8 @@ func (w *Writer) message(m *state.Message, s *savedMessage) {
 	}
 }
 
-// ready are the turns, without those of messages that were cancelled meanwhile.
+// ready returns the turns of the ready list, without messages that were cancelled in the
+// meantime.
 func (w *Writer) ready() []savedTurn {
 	list := w.inFlight
 	w.briefly(func() {
@@ -342,11 +345,11 @@ func (w *Writer) slot(_ *state.QueueSlot, s *savedSlot) {
 
 func (w *Writer) queue(_ *state.QueueBacklog, s *savedQueue) { s.places = w.waitingPlaces(s.held) }
 
-// waits reports whether a message in a list of the state has not ended. What was
-// cancelled while it waited stays in its list, with the place of an earlier snapshot.
-func (w *Writer) waits(m *state.Message) bool { return m.Saved.Live && m.Saved.Epoch == w.epoch }
+// waits reports whether a message in a list of the state has not ended. A message cancelled
+// while waiting stays in its list, with a mark of an earlier snapshot.
+func (w *Writer) waits(m *state.Message) bool { return m.WasLive && m.Saved.Epoch == w.epoch }
 
-// waitingPlaces leave out what was cancelled while it waited.
+// waitingPlaces returns the places of messages, without those cancelled while waiting.
 func (w *Writer) waitingPlaces(list []*state.Message) (places []int) {
 	for _, m := range list {
 		if w.waits(m) {

@@ -1,23 +1,25 @@
 package snapshot
 
 import (
+	"encoding/json"
+
 	"github.com/understudy-mock/understudy/engine/internal/state"
 	"github.com/understudy-mock/understudy/engine/search"
 	"github.com/understudy-mock/understudy/engine/usage"
 	"github.com/understudy-mock/understudy/engine/vector"
 )
 
-// recordBatch is how many records are copied at once under the lock, well within a
-// millisecond.
+// recordBatch is how many records are copied at once under the lock; this takes well under
+// a millisecond.
 const recordBatch = 256
 
-// table has the objects of a kind, in the order in which they were met.
+// table has the objects of a kind, in the order in which the writer met them.
 type table[T, S any] struct {
 	at      func(*T) *state.SnapshotMark
 	copy    func(*T) S
 	list    []*T
-	copied  int      // of the list, from its beginning
-	earlier map[*T]S // records of objects that have changed since
+	copied  int      // number of objects at the beginning of the list that are copied
+	earlier map[*T]S // records of objects that have changed since Begin
 }
 
 // locker is the lock of an account.
@@ -26,31 +28,33 @@ type locker interface {
 	Unlock()
 }
 
-// Instant says whose state a snapshot has, beside the state itself.
+// Instant describes a snapshot apart from the state itself.
 type Instant struct {
-	Epoch   uint32 // differs from those of all other snapshots of the same objects
+	Epoch   uint32 // different for each snapshot of the same objects
 	Account string
 	Clock   string // real, manual or auto
-	LSN     uint64 // of the last record of the journal
+	LSN     uint64 // sequence number of the last journal record
+
+	Settings json.RawMessage // settings that the following records depend on; nil for none
 }
 
 // Writer writes a snapshot.
 type Writer struct {
 	lock     locker
-	from     *state.State // that of the account until it is detached
+	from     *state.State // the state of the account; after Detach, a copy
 	epoch    uint32
-	detached bool   // another state has taken its place
+	detached bool   // another state has replaced this one in the account
 	Most     int    // records copied at once under the lock
-	Between  func() // called whenever the lock is free; for tests
+	Between  func() // called after each release of the lock; for tests
 
 	head      header
 	events    []*state.LogEntry
-	details   map[*state.LogEntry]*state.LogDetail // of events that have changed since
+	details   map[*state.LogEntry]*state.LogDetail // of events that have changed since Begin
 	entries   []*state.DLQEntry
-	callbacks map[*state.DLQEntry]*state.CallbackInfo // of entries that have changed since
+	callbacks map[*state.DLQEntry]*state.CallbackInfo // of entries that have changed since Begin
 	waiters   []savedWaiter
 	flowKeys  []*state.FlowGate
-	flows     map[*state.FlowGate]savedFlow // keys that have changed since
+	flows     map[*state.FlowGate]savedFlow // of keys that have changed since Begin
 	turns     []state.ReadyTurn
 	runList   []*state.Run
 	live      map[string]*state.Message
@@ -69,7 +73,7 @@ type Writer struct {
 	queues   table[state.QueueBacklog, savedQueue]
 }
 
-// place is where v is in the list of its kind.
+// place returns the place of v in the list of its kind, and appends v if it has none; 0 for nil.
 func (t *table[T, S]) place(epoch uint32, v *T) int {
 	if v == nil {
 		return 0
@@ -82,10 +86,11 @@ func (t *table[T, S]) place(epoch uint32, v *T) int {
 	return int(at.Place)
 }
 
-// keep makes the record of an object that is about to change.
+// keep makes the record of an object that is about to change, unless it is already copied
+// or was created after Begin.
 func (t *table[T, S]) keep(epoch uint32, v *T) {
 	if at := t.at(v); at.Epoch == epoch && int(at.Place) <= t.copied {
-		return // new since then, or copied
+		return // created after Begin, or copied
 	}
 	if _, ok := t.earlier[v]; ok {
 		return
@@ -96,7 +101,7 @@ func (t *table[T, S]) keep(epoch uint32, v *T) {
 	t.earlier[v] = t.copy(v)
 }
 
-// record is an object as it was.
+// record returns an object as it was at Begin.
 func (t *table[T, S]) record(v *T) S {
 	s, ok := t.earlier[v]
 	if !ok {
@@ -106,14 +111,14 @@ func (t *table[T, S]) record(v *T) S {
 	return s
 }
 
-// Touch is called, under the lock, before an object of the account changes. Once the
-// state is detached, what changes is no part of it: its timers, for one, are elsewhere.
+// Touch must be called, under the lock, before an object of the account changes. After
+// Detach it does nothing, because the objects that change belong to another state.
 func (w *Writer) Touch(v any) {
 	if w.detached {
 		return
 	}
 	switch v := v.(type) {
-	case *state.Message: // what it stands for changes with it
+	case *state.Message: // the objects it refers to change with it
 		w.messages.keep(w.epoch, v)
 		if v.Step != nil {
 			w.Touch(v.Step)
@@ -148,5 +153,5 @@ func (w *Writer) Touch(v any) {
 	}
 }
 
-// MarkNew marks a message that is created now: it is no part of the snapshot.
+// MarkNew marks a message created after Begin, so that the snapshot leaves it out.
 func (w *Writer) MarkNew(m *state.Message) { m.Saved = state.SnapshotMark{Epoch: w.epoch} }

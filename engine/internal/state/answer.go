@@ -1,16 +1,16 @@
 package state
 
-// Answer is what a destination's answer says beside its status.
+// Answer is what the response of a destination says besides its status.
 type Answer struct {
-	Final    bool   // it asks for no further attempt
-	Step     string // the step that failed there
-	Workflow bool   // it executes workflows
-	Library  bool   // by a client library that can start a run itself
+	Step     string // name of the step that failed at the destination
+	Final    bool   // the destination asks for no further attempt
+	Workflow bool   // the destination executes workflows
+	Library  bool   // it has a client library that can start a run itself
 }
 
-// StepEntry is an entry of the step list that an endpoint gets.
+// StepEntry is an entry of the step list that an endpoint receives.
 type StepEntry struct {
 	MessageID string
 	CallType  string // step, toCallback, fromCallback
-	Body      []byte // the payload, or one step
+	Body      []byte // payload, or one step
 }

@@ -4,8 +4,7 @@ import (
 	"time"
 )
 
-// The states of a failure callback; CALLBACK_SUCCESS is documented, the others
-// decided: 16.
+// The states of a failure callback. CALLBACK_SUCCESS is documented; for the others, decided: 16.
 const (
 	CallbackInProgress = "CALLBACK_INPROGRESS"
 	CallbackSuccess    = "CALLBACK_SUCCESS"
@@ -13,8 +12,7 @@ const (
 	CallbackCanceled   = "CALLBACK_CANCELED"
 )
 
-// CallbackInfo is what became of a failure callback ("DLQ entry",
-// failureCallbackInfo).
+// CallbackInfo is the state of a failure callback ("DLQ entry", failureCallbackInfo).
 type CallbackInfo struct {
 	MessageID     string
 	State         string

@@ -10,21 +10,25 @@ import (
 	"unicode/utf8"
 )
 
-// causeLength is how much of an answer a cause quotes, in bytes.
+// causeLength is the largest part of a response that a cause quotes, in bytes.
 const causeLength = 200
 
-// reasonLength is how much of a reason of our own is shown, in bytes: it ends
-// with what to do.
+// reasonLength is the limit for a text of this program, in bytes. It is larger than
+// causeLength, because these texts end with what to do.
 const reasonLength = 1000
 
-// Cause says in words why an attempt failed: the status and the message of the
-// answer, or why there is no answer. It is empty after a success.
+// Cause describes why an attempt failed: the status and the message of the response, or why
+// there is no response. It is empty after a success.
 func (o *Outcome) Cause() string {
 	switch {
 	case o.Status == 0 && o.Err == "":
 		return "got no answer"
 	case o.Status == 0:
-		return "got no answer: " + headlineWithin([]byte(o.Err), reasonLength)
+		text := headlineWithin([]byte(o.Err), reasonLength)
+		if strings.HasPrefix(text, "no answer") {
+			return "got " + text
+		}
+		return "got no answer: " + text
 	case o.Err != "":
 		return "failed: " + headlineWithin([]byte(o.Err), reasonLength)
 	case o.OK():
@@ -40,20 +44,20 @@ func (o *Outcome) Cause() string {
 	return text
 }
 
-// Attempts is how many attempts of a message have begun.
+// Attempts is the number of attempts of a message that have begun.
 func (m *Message) Attempts() int {
 	switch {
 	case m.State == Created:
 		return 0
-	case m.State == Retry, m.State == Canceled && !m.NextAt.IsZero(): // it waited
-		return m.Retried
+	case m.State == Retry, m.State == Canceled && !m.NextAt.IsZero(): // cancelled while waiting for a retry
+		return int(m.Retried)
 	case m.State == Canceled && m.Last == nil:
 		return 0
 	}
-	return m.Retried + 1
+	return int(m.Retried) + 1
 }
 
-// Cause says why the latest attempt of a message failed, "" if it did not.
+// Cause describes why the latest attempt of a message failed, "" if it did not.
 func (m *Message) Cause() string {
 	if m.Last != nil && (m.State == Retry || m.State == Errored || m.State == Failed) {
 		return m.CauseOf(m.Last)
@@ -61,8 +65,8 @@ func (m *Message) Cause() string {
 	return ""
 }
 
-// CauseOf names the step, where one is known, and the attempt. The retry that is
-// booked has been counted already.
+// CauseOf describes the failure o of an attempt, with the step, if known, and the number of
+// the attempt. In state Retry, Retried already counts the next attempt.
 func (m *Message) CauseOf(o *Outcome) string {
 	why := o.Cause()
 	if why == "" {
@@ -85,8 +89,8 @@ func (m *Message) CauseOf(o *Outcome) string {
 	return text
 }
 
-// AttemptedStep is the name of the step that an attempt was for, "" while nobody
-// has told: that of the plan or the call, or the one that the endpoint says threw.
+// AttemptedStep is the name of the step that an attempt was for: the step of the plan or of
+// the call, otherwise the step that the endpoint reported as failed. It is "" if unknown.
 func (m *Message) AttemptedStep(o *Outcome) string {
 	if it := m.Step; it != nil && (m.Role.Conduct().CallsOut || it.Step.TargetStep > 0) {
 		return it.Step.Name
@@ -97,19 +101,19 @@ func (m *Message) AttemptedStep(o *Outcome) string {
 	return ""
 }
 
-// Asleep reports whether a message carries a sleep of its run that is not over.
+// Asleep reports whether a message carries a sleep of its run that has not ended.
 func (m *Message) Asleep() bool {
 	return m.Role.Conduct().CarriesSteps && m.State == Created && !m.NextAt.IsZero() && m.Step != nil &&
 		(m.Step.Step.Type == "SleepFor" || m.Step.Step.Type == "SleepUntil")
 }
 
-// answerHeadline is the line of an answer that says what went wrong: the message of a
-// JSON error, the heading of an error page, the last line of a Python traceback,
-// the first line of any other text.
+// answerHeadline returns the line of a response that says what went wrong: the message of a
+// JSON error, the heading of an error page, the last line of a Python traceback, the first
+// line of any other text.
 func answerHeadline(body []byte) string { return headlineWithin(body, causeLength) }
 
-// headlineWithin looks at what the body is and not at its content type, which error pages
-// of frameworks often lack.
+// headlineWithin detects the format from the body, not from the content type, which error
+// pages of frameworks often lack.
 func headlineWithin(body []byte, most int) string {
 	if !utf8.Valid(body) {
 		return fmt.Sprintf("%d bytes that are not text", len(body))
@@ -137,12 +141,12 @@ func headlineWithin(body []byte, most int) string {
 	return line
 }
 
-// errorFields are the members in which services put what went wrong, the most
-// telling first (RFC 9457 has detail and title).
+// errorFields are the members in which services put the error message, the most specific
+// first (RFC 9457 has detail and title).
 var errorFields = []string{"message", "detail", "error", "errors", "error_description", "reason", "title", "msg"}
 
-// errorText finds the message of a JSON error. A class of its own, such as
-// TypeError, precedes it.
+// errorText finds the message of a JSON error. It adds the class of the error, such as
+// TypeError, in front.
 func errorText(v any, depth int) string {
 	const deepest = 4
 	switch v := v.(type) {
@@ -176,7 +180,7 @@ var (
 	pageParts     = regexp.MustCompile(`(?is)<(?:script|style|head)\b.*?</(?:script|style|head)>|<[^>]*>`)
 )
 
-// pageHeading is what an error page says: the beginning of its preformatted text,
+// pageHeading returns the message of an error page: the beginning of its preformatted text,
 // its heading or its title, in this order.
 func pageHeading(page string) string {
 	best := ""
@@ -194,7 +198,7 @@ func pageHeading(page string) string {
 	return best
 }
 
-// plainText is for showing, never for markup.
+// plainText removes markup. The result is text, not safe HTML.
 func plainText(markup string) string {
 	return strings.TrimSpace(html.UnescapeString(pageParts.ReplaceAllString(markup, " ")))
 }

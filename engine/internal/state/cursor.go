@@ -9,27 +9,27 @@ import (
 	"github.com/understudy-mock/understudy/engine/refusal"
 )
 
-// Sequenced is what lists hold: entries in the order of their position.
+// Sequenced is an entry of a list. Lists are in the order of Position.
 type Sequenced interface {
 	comparable
 	Position() Position
 }
 
-// Cursor names the entry after which a list goes on. It carries a mark of the
-// account and the list, so that a foreign or damaged one is recognised.
+// Cursor refers to the entry after which a list continues. It contains a mark of the
+// account and the list, so that a foreign or damaged cursor is recognised.
 func (g *IDs) Cursor(list string, p Position) string {
 	return strconv.FormatInt(p.at, 10) + "-" + strconv.FormatUint(p.seq, 10) + "-" + strconv.FormatUint(g.mark(list, p), 36)
 }
 
-// mark binds a cursor to its list and account by a secret. It is no protection of data,
-// which the account has anyway: it finds mistakes of clients.
+// mark is a keyed checksum that ties a cursor to its list and account. It detects mistakes
+// of clients and protects no data: the account can read its lists anyway.
 func (g *IDs) mark(list string, p Position) uint64 {
 	h := fnv.New64a()
 	_, _ = fmt.Fprintf(h, "%s %d %d %d", list, p.at, p.seq, g.Secret) // never fails
 	return h.Sum64() >> 24
 }
 
-// Position is what a cursor stands for; an empty one for the newest.
+// Position returns the position that a cursor stands for; NewestPosition for an empty cursor.
 func (g *IDs) Position(list, cursor string) (Position, error) {
 	if cursor == "" {
 		return NewestPosition, nil

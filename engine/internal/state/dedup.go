@@ -4,13 +4,13 @@ import (
 	"time"
 )
 
-// Dedup remembers what was published within the window.
+// Dedup has the deduplication keys of the messages published within the window.
 type Dedup struct {
 	First map[string]DedupMark
 	Order FIFO[DedupMark]
 }
 
-// DedupMark is one key under which a message is known. A message may have two.
+// DedupMark is one deduplication key of a message. A message may have two.
 type DedupMark struct {
 	Key, ID string
 	Until   time.Time

@@ -16,9 +16,9 @@ type DLQEntry struct {
 	Run      *RunRef // the failed run, nil for a plain message
 	Payload  []byte  // of the run
 
-	FailedRun *Run  `saved:"apart"` // that Run names
-	Counted   int64 `saved:"no"`    // bytes, as work: what its weight was when it was counted last
+	FailedRun *Run  `saved:"apart"` // the run that Run refers to
+	Counted   int64 `saved:"no"`    // bytes counted as work: the weight at the last count
 }
 
-// Position is its place in the DLQ, which goes by the time of the failure.
+// Position is its place in the DLQ, which is ordered by the time of the failure.
 func (e *DLQEntry) Position() Position { return Position{e.At.UnixMilli(), e.Seq} }

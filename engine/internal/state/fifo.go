@@ -1,18 +1,18 @@
 package state
 
-// FIFO is a queue whose push, pop and unpop cost the same however long it is.
+// FIFO is a queue. The cost of push and pop does not depend on its length.
 type FIFO[T any] struct {
 	Items []T
 	Head  int
 }
 
-// Len is how many wait.
+// Len is the number of entries.
 func (f *FIFO[T]) Len() int { return len(f.Items) - f.Head }
 
-// Push puts one at the end.
+// Push adds an entry at the end.
 func (f *FIFO[T]) Push(v T) { f.Items = append(f.Items, v) }
 
-// Pop takes the oldest; the caller has looked at len.
+// Pop removes and returns the oldest entry. The queue must not be empty.
 func (f *FIFO[T]) Pop() T {
 	var zero T
 	v := f.Items[f.Head]
@@ -26,7 +26,7 @@ func (f *FIFO[T]) Pop() T {
 	return v
 }
 
-// All visits what waits, oldest first.
+// All calls visit for each entry, oldest first.
 func (f *FIFO[T]) All(visit func(T)) {
 	for _, v := range f.Items[f.Head:] {
 		visit(v)

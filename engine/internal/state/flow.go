@@ -9,9 +9,9 @@ import (
 type FlowKey struct {
 	Key               string
 	Waiting           int
-	Parallelism       int // most attempts in flight, 0 for no limit
+	Parallelism       int // largest number of attempts in flight, 0 for no limit
 	InFlight          int
-	Rate              int // most starts within a period, 0 for no limit
+	Rate              int // largest number of starts within a period, 0 for no limit
 	RateCount         int // starts within the period that ends now
 	Period            time.Duration
 	PeriodStart       time.Time // the oldest of these starts, or now
@@ -20,15 +20,15 @@ type FlowKey struct {
 	PinnedRate        bool
 }
 
-// FlowGate holds messages until its limits let them start. No span of one
-// period ever sees more than rate starts: Starts remembers the times of the
-// latest ones, so that each start costs the same however many messages wait.
+// FlowGate holds messages until its limits let them start. No interval of one period has
+// more than Rate starts. Starts has the times of the latest ones, so that the cost of a
+// start does not depend on how many messages wait.
 type FlowGate struct {
 	FlowKey
 	Held     FIFO[*Message]
 	Starts   FIFO[time.Time] // within the last period before the latest start, oldest first
-	Offered  bool            // has a turn in ready
-	Timer    TimerPlace      // when its rate allows a start again; only while something waits
+	Offered  bool            // it has a turn in State.Ready
+	Timer    TimerPlace      // when its rate allows the next start; only while messages wait
 	PausedAt time.Time
 }
 
@@ -39,7 +39,7 @@ type ReadyTurn struct {
 	Key     *FlowGate
 }
 
-// Limit takes over the limits of a message, those that are not pinned.
+// Limit sets the limits that a message has for the key, except those that are pinned.
 func (k *FlowGate) Limit(f *FlowControl) {
 	if !k.PinnedParallelism {
 		k.Parallelism = f.Parallelism
@@ -52,7 +52,7 @@ func (k *FlowGate) Limit(f *FlowControl) {
 	}
 }
 
-// recent is the starts within the period that ends now, oldest first.
+// recent returns the starts within the period that ends now, oldest first.
 func (k *FlowGate) recent(now time.Time) []time.Time {
 	starts := k.Starts.Items[k.Starts.Head:]
 	old, _ := slices.BinarySearchFunc(starts, now.Add(-k.Period), func(start, limit time.Time) int {
@@ -64,14 +64,14 @@ func (k *FlowGate) recent(now time.Time) []time.Time {
 	return starts[old:]
 }
 
-// ForgetStarts drops the starts that are a period or more ago.
+// ForgetStarts removes the starts that are at least one period old.
 func (k *FlowGate) ForgetStarts(now time.Time) {
 	for n := len(k.recent(now)); k.Starts.Len() > n; {
 		k.Starts.Pop()
 	}
 }
 
-// View is the key as lists show it: its period ends now.
+// View returns the key as lists show it, with the period that ends now.
 func (k *FlowGate) View(now time.Time) FlowKey {
 	v := k.FlowKey
 	recent := k.recent(now)

@@ -18,6 +18,6 @@ type Group struct {
 	UpdatedAt time.Time
 	Endpoints []Endpoint
 	Headers   Header  // default headers as given
-	Options   Options // the configuration among them
-	Forward   Header  // the others: on every request to the group
+	Options   Options // configuration from Headers
+	Forward   Header  // the other headers: sent with every request to the group
 }

@@ -1,25 +1,19 @@
 package state
 
 import (
+	"maps"
 	"slices"
-	"strings"
 )
 
-// HeaderKey is equal for equal headers.
+// HeaderKey returns a string that is equal for equal headers.
 func HeaderKey(h Header) string {
-	names := make([]string, 0, len(h))
-	for name := range h {
-		names = append(names, name)
-	}
-	slices.Sort(names)
-	var b strings.Builder
-	for _, name := range names {
-		b.WriteString(name)
+	var key []byte
+	for _, name := range slices.Sorted(maps.Keys(h)) {
+		key = append(key, name...)
 		for _, v := range h[name] {
-			b.WriteByte(0)
-			b.WriteString(v)
+			key = append(append(key, 0), v...)
 		}
-		b.WriteByte('\n')
+		key = append(key, '\n')
 	}
-	return b.String()
+	return string(key)
 }

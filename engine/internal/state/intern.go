@@ -1,138 +1,287 @@
 package state
 
 import (
-	"cmp"
+	"hash/maphash"
 	"reflect"
 	"slices"
-	"strconv"
 	"time"
-
-	"github.com/understudy-mock/understudy/engine/formula"
 )
 
-// maxInterned bounds what the interners remember; then they start afresh. A
-// missed share costs memory, never truth.
+// maxInterned is the largest number of values that an interner remembers; then it starts
+// again empty. A value that is not shared only costs memory.
 const maxInterned = 4096
 
-// maxInternedBytes bounds the headers that the interner alone may keep alive.
+// maxInternedBytes limits the headers that only the interner keeps in memory.
 const maxInternedBytes = 4 << 20
 
-// HeaderInterner lets messages with equal headers share one map.
+// sumSeed is the hash seed of this process.
+var sumSeed = maphash.MakeSeed()
+
+// HeaderInterner lets equal headers share one map, and equal texts of headers one text.
 type HeaderInterner struct {
-	known map[string]Header
+	known map[uint64]Header // by hash
 	bytes int64
+
+	texts     map[string]string
+	textBytes int64
 }
 
-// Share puts an equal map in the place of h, and returns the bytes of h when it
-// is the first of its kind, else 0.
+// Pair is PairOf for a forwarded header that is made of several; the first one that has a name
+// counts. It returns an equal pair if there is one.
+func (in *HeaderInterner) Pair(published HeaderText, forward ...Header) HeaderPair {
+	var few [2 * usualText]byte
+	out := appendHeaders(appendText(few[:0], string(published)), forward...)
+	if known, ok := in.texts[string(out)]; ok {
+		return HeaderPair(known)
+	}
+	if len(out) == 1 { // only the length of no text
+		return ""
+	}
+	return HeaderPair(out)
+}
+
+// ShareText replaces t by an equal text if there is one. It returns the bytes of t if t is the
+// first of its kind, otherwise 0.
+func ShareText[T HeaderText | HeaderPair](in *HeaderInterner, t *T) int64 {
+	if *t == "" {
+		return 0
+	}
+	if known, ok := in.texts[string(*t)]; ok {
+		*t = T(known)
+		return 0
+	}
+	if in.texts == nil {
+		in.texts = map[string]string{}
+	}
+	if len(in.texts) >= maxInterned || in.textBytes > maxInternedBytes {
+		clear(in.texts)
+		in.textBytes = 0
+	}
+	in.texts[string(*t)] = string(*t)
+	in.textBytes += int64(len(*t))
+	return int64(len(*t))
+}
+
+// Share replaces h by an equal map if there is one. It returns the bytes of h if h is the
+// first of its kind, otherwise 0.
 func (in *HeaderInterner) Share(h *Header) int64 {
 	if len(*h) == 0 {
 		*h = nil
 		return 0
 	}
-	key := HeaderKey(*h)
-	if known, ok := in.known[key]; ok {
+	sum := sumOfHeader(*h)
+	if known := in.known[sum]; equalHeaders(known, *h) {
 		*h = known
 		return 0
 	}
 	bytes := HeaderBytes(*h)
-	if in.known == nil || len(in.known) >= maxInterned || in.bytes > maxInternedBytes {
-		in.known, in.bytes = map[string]Header{}, 0
+	if in.known == nil {
+		in.known = map[uint64]Header{}
 	}
-	in.known[key] = *h
+	if len(in.known) >= maxInterned || in.bytes > maxInternedBytes {
+		clear(in.known)
+		in.bytes = 0
+	}
+	in.known[sum] = *h
 	in.bytes += bytes
 	return bytes
 }
 
-// maxSharedOptions is the longest canonical form, in bytes, of options that are
-// shared. Larger ones are rare.
+// sumOfHeader returns a hash that does not depend on the order of the names.
+func sumOfHeader(h Header) (sum uint64) {
+	for name, values := range h {
+		sum += thenSum(maphash.String(sumSeed, name), sumOfTexts(values))
+	}
+	return sum
+}
+
+func sumOfTexts(texts []string) (sum uint64) {
+	for _, text := range texts {
+		sum = thenSum(sum, maphash.String(sumSeed, text))
+	}
+	return sum
+}
+
+// thenSum returns the hash of two values in their order.
+func thenSum(sum, next uint64) uint64 { return sum*1099511628211 + next }
+
+// equalHeaders is fast for two headers that are one map, as those of the calls of a run are.
+func equalHeaders(a, b Header) bool {
+	if reflect.ValueOf(a).UnsafePointer() == reflect.ValueOf(b).UnsafePointer() {
+		return true
+	}
+	if len(a) != len(b) {
+		return false
+	}
+	for name, values := range a {
+		if others, ok := b[name]; !ok || !slices.Equal(values, others) {
+			return false
+		}
+	}
+	return true
+}
+
+// maxSharedOptions is the largest length of options that are shared. Larger ones are rare.
 const maxSharedOptions = 1 << 10
+
+// length is approximately how many bytes of text options have.
+func (o *Options) length() int64 {
+	n := o.Size() + int64(len(o.DedupID))
+	if o.Redact != nil {
+		n += lengthOf(o.Redact.Names)
+	}
+	if o.Workflow != nil {
+		n += int64(len(o.Workflow.URL)) + lengthOf(o.Workflow.Features)
+	}
+	return n
+}
+
+func lengthOf(texts []string) (n int64) {
+	for _, text := range texts {
+		n += int64(len(text))
+	}
+	return n
+}
 
 // OptionInterner lets messages with equal options share one value.
 type OptionInterner struct {
-	known map[string]*Options // by canonical form
-	bytes int                 // of the forms
-	one   Options             // whose form is made, and
-	form  []byte              // the form: here they take no memory for each message
+	known map[uint64]*Options // by hash
 }
 
-// Share is o on the heap, or an equal one that is there already.
-func (in *OptionInterner) Share(o Options) *Options {
-	in.one = o
-	in.form = appendCanonical(in.form[:0], reflect.ValueOf(&in.one).Elem())
-	in.one = Options{} // it keeps nothing alive
-	form := in.form
-	if cap(form) > 4*maxSharedOptions {
-		in.form = nil
-	}
-	if known := in.known[string(form)]; known != nil {
+// Share returns a copy of o on the heap, or an equal value that is already there.
+func (in *OptionInterner) Share(o *Options) *Options {
+	sum := o.sum()
+	if known := in.known[sum]; known != nil && known.equal(o) {
 		return known
 	}
-	kept := o
-	if len(form) > maxSharedOptions {
-		return &kept
+	kept := new(*o)
+	if o.length() > maxSharedOptions {
+		return kept
 	}
-	if in.known == nil || len(in.known) >= maxInterned || in.bytes > maxInternedBytes {
-		in.known, in.bytes = map[string]*Options{}, 0
+	if in.known == nil {
+		in.known = map[uint64]*Options{}
 	}
-	in.known[string(form)] = &kept
-	in.bytes += len(form)
-	return &kept
+	if len(in.known) >= maxInterned {
+		clear(in.known)
+	}
+	in.known[sum] = kept
+	return kept
 }
 
-// appendCanonical appends the canonical form of a value: equal for equal values,
-// different for different ones. It reads every field that there is, so that none
-// can be forgotten.
-func appendCanonical(b []byte, v reflect.Value) []byte {
-	if v.IsZero() {
-		return append(b, 0)
+// OriginInterner lets messages of equal origin share one value.
+type OriginInterner struct{ known map[Origin]*Origin }
+
+// Share returns a copy of o on the heap, or an equal value that is already there. The
+// origin of a callback or of a repetition is that of one message: it is not remembered.
+func (in *OriginInterner) Share(o Origin) *Origin {
+	if known := in.known[o]; known != nil {
+		return known
 	}
-	b = append(b, 1)
-	switch v.Kind() {
-	case reflect.Bool: // not zero: true
-	case reflect.Int, reflect.Int64:
-		b = appendNumber(b, v.Int())
-	case reflect.String:
-		b = appendText(b, v.String())
-	case reflect.Pointer:
-		b = appendCanonical(b, v.Elem())
-	case reflect.Slice:
-		b = appendNumber(b, int64(v.Len()))
-		for i := range v.Len() {
-			b = appendCanonical(b, v.Index(i))
-		}
-	case reflect.Map:
-		keys := v.MapKeys()
-		slices.SortFunc(keys, func(x, y reflect.Value) int { return cmp.Compare(x.String(), y.String()) })
-		b = appendNumber(b, int64(len(keys)))
-		for _, key := range keys {
-			b = appendCanonical(appendText(b, key.String()), v.MapIndex(key))
-		}
-	case reflect.Struct:
-		b = appendStruct(b, v)
-	default:
-		panic("options: no canonical form of " + v.Type().String())
+	kept := new(o)
+	if o.SourceID != "" || o.RetryOf != "" {
+		return kept
 	}
-	return b
+	if in.known == nil || len(in.known) >= maxInterned {
+		in.known = map[Origin]*Origin{}
+	}
+	in.known[o] = kept
+	return kept
 }
 
-// appendStruct appends the form of a struct: its fields, or the one value that
-// stands for them.
-func appendStruct(b []byte, v reflect.Value) []byte {
-	switch one := v.Addr().Interface().(type) {
-	case *time.Time:
-		return appendNumber(b, one.UnixNano())
-	case *formula.Formula:
-		return appendText(b, one.String())
-	}
-	for i := range v.NumField() {
-		b = appendCanonical(b, v.Field(i))
-	}
-	return b
+// plainOptions has the fields of Options that == can compare. A pointer is its value and a
+// flag that says whether it is set.
+type plainOptions struct {
+	method, dedupID, queue, dialect, retryDelay string
+
+	delay, timeout              time.Duration
+	notBefore                   int64
+	headerForward, dedupContent bool
+	hops, retries               int
+	flow                        FlowControl
+
+	redactBody, redactHeaders bool
+
+	hasRetries, hasRetryDelay, hasFlow, hasRedact, hasWorkflow bool
 }
 
-// appendText puts the length first, so that no two texts read alike in a row.
-func appendText(b []byte, s string) []byte { return append(appendNumber(b, int64(len(s))), s...) }
+func (o *Options) plain() plainOptions {
+	p := plainOptions{
+		method: o.Method, dedupID: o.DedupID, queue: o.Queue, dialect: o.Dialect,
+		delay: o.Delay, timeout: o.Timeout, notBefore: o.NotBefore.UnixNano(),
+		headerForward: o.HeaderForward, dedupContent: o.DedupContent, hops: o.Hops,
+		hasRetries: o.Retries != nil, hasRetryDelay: o.RetryDelay != nil, hasFlow: o.Flow != nil, hasRedact: o.Redact != nil, hasWorkflow: o.Workflow != nil,
+	}
+	if p.hasRetries {
+		p.retries = *o.Retries
+	}
+	if p.hasRetryDelay {
+		p.retryDelay = o.RetryDelay.String()
+	}
+	if p.hasFlow {
+		p.flow = *o.Flow
+	}
+	if p.hasRedact {
+		p.redactBody, p.redactHeaders = o.Redact.Body, o.Redact.Headers
+	}
+	return p
+}
 
-// appendNumber ends with a blank, so that numbers in a row stay apart.
-func appendNumber(b []byte, n int64) []byte { return append(strconv.AppendInt(b, n, 10), ' ') }
+// equal compares every field (TestSharingTakesEveryField).
+func (o *Options) equal(p *Options) bool {
+	return o == p || o.plain() == p.plain() &&
+		slices.Equal(o.Labels, p.Labels) &&
+		(o.Redact == nil || slices.Equal(o.Redact.Names, p.Redact.Names)) &&
+		equalHeaders(o.Forward, p.Forward) &&
+		(o.Workflow == nil || o.Workflow.equal(p.Workflow)) &&
+		o.Callback.equal(p.Callback) && o.FailureCallback.equal(p.FailureCallback)
+}
+
+// sum is a hash: equal options have equal sums.
+func (o *Options) sum() uint64 {
+	sum := thenSum(maphash.Comparable(sumSeed, o.plain()), sumOfTexts(o.Labels))
+	if o.Redact != nil {
+		sum = thenSum(sum, sumOfTexts(o.Redact.Names))
+	}
+	sum = thenSum(sum, sumOfHeader(o.Forward))
+	if o.Workflow != nil {
+		sum = thenSum(sum, o.Workflow.sum())
+	}
+	return thenSum(thenSum(sum, o.Callback.sum()), o.FailureCallback.sum())
+}
+
+// plainWorkflow has the fields of Workflow that == can compare.
+type plainWorkflow struct {
+	init, hasInit, invoke, triggerBySDK bool
+	runID, url, callType, sdkVersion    string
+	createdAt                           int64
+}
+
+func (w *Workflow) plain() plainWorkflow {
+	return plainWorkflow{
+		w.Init != nil && *w.Init, w.Init != nil, w.Invoke, w.TriggerBySDK,
+		w.RunID, w.URL, w.CallType, w.SDKVersion,
+		w.CreatedAt.UnixNano(),
+	}
+}
+
+func (w *Workflow) equal(v *Workflow) bool {
+	return w.plain() == v.plain() && slices.Equal(w.Features, v.Features) && equalHeaders(w.Header, v.Header)
+}
+
+func (w *Workflow) sum() uint64 {
+	return thenSum(thenSum(maphash.Comparable(sumSeed, w.plain()), sumOfTexts(w.Features)), sumOfHeader(w.Header))
+}
+
+func (c *Callback) equal(d *Callback) bool {
+	if c == nil || d == nil {
+		return c == d
+	}
+	return c.URL == d.URL && c.Options.equal(&d.Options)
+}
+
+func (c *Callback) sum() uint64 {
+	if c == nil {
+		return 0
+	}
+	return thenSum(maphash.String(sumSeed, c.URL), c.Options.sum())
+}

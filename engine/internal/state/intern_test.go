@@ -11,9 +11,8 @@ import (
 	"github.com/understudy-mock/understudy/engine/formula"
 )
 
-// TestSharingTakesEveryField changes every field of Options, and every field of
-// what it points at, in turn: a field that sharing forgets would come back with
-// the value of another message.
+// TestSharingTakesEveryField changes every field of Options, and every field of what it
+// points to, in turn: if equal misses a field, a message gets the value of another message.
 func TestSharingTakesEveryField(t *testing.T) {
 	t.Parallel()
 	for _, path := range fieldPaths(reflect.TypeFor[Options](), nil) {
@@ -28,39 +27,39 @@ func TestSharingTakesEveryField(t *testing.T) {
 			values := []Options{{}, with(1), with(2)}
 			shared := make([]*Options, len(values))
 			for i, o := range values {
-				if shared[i] = in.Share(o); !reflect.DeepEqual(*shared[i], o) {
+				if shared[i] = in.Share(&o); !reflect.DeepEqual(*shared[i], o) {
 					t.Errorf("value %d: got %+v, want %+v", i, *shared[i], o)
 				}
 			}
 			for i, o := range []Options{{}, with(1), with(2)} {
-				if in.Share(o) != shared[i] {
-					t.Errorf("value %d, made again, is not shared", i)
+				if in.Share(&o) != shared[i] {
+					t.Errorf("value %d, the second time, is not shared", i)
 				}
 			}
-			path.set(t, reflect.ValueOf(&values[1]).Elem(), 2) // no two fields of a value in one form
-			if in.Share(values[1]) != shared[2] {
+			path.set(t, reflect.ValueOf(&values[1]).Elem(), 2) // now equal to another value
+			if in.Share(&values[1]) != shared[2] {
 				t.Error("a value that was changed to another is not shared with it")
 			}
 		})
 	}
 }
 
-// TestSharedOptionsAreBounded shows that the interner lets go of what it knows.
+// TestSharedOptionsAreBounded checks that the interner does not grow without limit.
 func TestSharedOptionsAreBounded(t *testing.T) {
 	t.Parallel()
 	t.Run("large options share nothing", func(t *testing.T) {
 		t.Parallel()
 		var in OptionInterner
-		in.Share(Options{DedupID: strings.Repeat("x", maxSharedOptions)})
+		in.Share(&Options{DedupID: strings.Repeat("x", maxSharedOptions+1)})
 		if len(in.known) != 0 {
 			t.Errorf("%d values are known", len(in.known))
 		}
 	})
-	t.Run("many forms start afresh", func(t *testing.T) {
+	t.Run("many different values empty the interner", func(t *testing.T) {
 		t.Parallel()
 		var in OptionInterner
 		for n := range 3 * maxInterned {
-			in.Share(Options{DedupID: strconv.Itoa(n)})
+			in.Share(&Options{DedupID: strconv.Itoa(n)})
 			if len(in.known) > maxInterned {
 				t.Fatalf("%d values are known", len(in.known))
 			}
@@ -68,14 +67,14 @@ func TestSharedOptionsAreBounded(t *testing.T) {
 	})
 }
 
-// fieldPath is a field of Options, or of what one points at.
+// fieldPath is a field of Options, or of a struct that a field points to.
 type fieldPath struct {
 	Name  string
 	index []int
 }
 
-// fieldPaths are those of a struct, those of the structs that it points at as
-// well; a callback has options again, whose fields are not followed.
+// fieldPaths returns the fields of a struct and of the structs that it points to. It does
+// not follow the options of a callback.
 func fieldPaths(typ reflect.Type, within []int) (paths []fieldPath) {
 	for f := range typ.Fields() {
 		index := append(slices.Clone(within), f.Index...)
@@ -90,7 +89,7 @@ func fieldPaths(typ reflect.Type, within []int) (paths []fieldPath) {
 	return paths
 }
 
-// set gives the field the n-th of its values.
+// set sets the field to its n-th test value.
 func (p fieldPath) set(t *testing.T, v reflect.Value, n int) {
 	t.Helper()
 	for _, i := range p.index {
@@ -107,7 +106,8 @@ func (p fieldPath) set(t *testing.T, v reflect.Value, n int) {
 	v.Set(filled(t, v.Type(), n))
 }
 
-// What only one side sets is there after merging.
+// TestMergedOptionsKeepEveryField checks that a field set on one side only is in the merged
+// options.
 func TestMergedOptionsKeepEveryField(t *testing.T) {
 	t.Parallel()
 	for f := range reflect.TypeFor[Options]().Fields() {
@@ -124,7 +124,8 @@ func TestMergedOptionsKeepEveryField(t *testing.T) {
 	}
 }
 
-// filled is a value of a type that is not its zero value; n distinguishes two.
+// filled returns a value of a type that is not its zero value; n chooses between different
+// values.
 func filled(t *testing.T, typ reflect.Type, n int) reflect.Value {
 	v := reflect.New(typ).Elem()
 	switch {
@@ -147,7 +148,7 @@ func filled(t *testing.T, typ reflect.Type, n int) reflect.Value {
 	case typ.Kind() == reflect.Pointer:
 		v.Set(reflect.New(typ.Elem()))
 		if v.Elem().CanInt() {
-			v.Elem().SetInt(int64(n - 1)) // 0 differs from not set
+			v.Elem().SetInt(int64(n - 1)) // 0 differs from nil
 		} else {
 			v.Elem().Set(filled(t, typ.Elem(), n))
 		}

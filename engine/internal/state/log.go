@@ -6,7 +6,7 @@ import (
 	"slices"
 )
 
-// LogEntry is a log entry as it is kept: small, since there are many.
+// LogEntry is an event of the log as it is kept: small, because there are many.
 type LogEntry struct {
 	Seq     uint64
 	At      int64 // Unix ms
@@ -17,37 +17,37 @@ type LogEntry struct {
 	*LogDetail
 }
 
-// LogDetail is what only some events have.
+// LogDetail has the fields that only some events have.
 type LogDetail struct {
 	Outcome *Outcome
 	Error   string
-	Rule    string // by which the next attempt was booked
+	Rule    string // that set the time of the next attempt
 	DLQID   string
 	Invoker *RunRef
 	Step    *StepItem
 }
 
-// Position is its place among the events, which go by time.
+// Position is its place among the events, which are ordered by time.
 func (e *LogEntry) Position() Position { return Position{e.At, e.Seq} }
 
-// EventLog keeps events in the order of their sequence, without gaps.
+// EventLog has the events in the order of their sequence numbers, without gaps.
 type EventLog struct {
 	Events  []*LogEntry
-	Created []*LogEntry // those of them that tell of a new message
+	Created []*LogEntry // those in state CREATED
 	Issued  uint64
-	Bare    uint64 // below this sequence, bodies and headers have been dropped
+	Bare    uint64 // bodies and headers of events below this sequence were dropped
 
-	// The same in the order of their time. Until a fixture brings a past, that is
-	// the order of their sequence, and these are nil.
+	// The same lists in the order of time; nil while that is the order of sequence, which
+	// only a fixture with events in the past changes.
 	EventsByTime, CreatedByTime []*LogEntry
 }
 
-// Sort follows events that were logged with a time in the past.
+// Sort must be called after events with a time in the past were added.
 func (l *EventLog) Sort() {
 	l.EventsByTime, l.CreatedByTime = byTime(l.Events), byTime(l.Created)
 }
 
-// byTime is the list in the order of time, nil if it is in that order.
+// byTime returns the list in the order of time; nil if it already is.
 func byTime(list []*LogEntry) []*LogEntry {
 	if slices.IsSortedFunc(list, ByPosition[*LogEntry]) {
 		return nil
@@ -55,7 +55,7 @@ func byTime(list []*LogEntry) []*LogEntry {
 	return slices.SortedFunc(slices.Values(list), ByPosition[*LogEntry])
 }
 
-// Forget lets go of the oldest n events.
+// Forget removes the oldest n events.
 func (l *EventLog) Forget(n int) {
 	first := l.Events[n-1].Seq + 1
 	l.Events = append(make([]*LogEntry, 0, len(l.Events)), l.Events[n:]...)
@@ -64,7 +64,7 @@ func (l *EventLog) Forget(n int) {
 	l.Sort()
 }
 
-// NewestCreated walks through the CREATED events below the given position.
+// NewestCreated yields the CREATED events below the given position, newest first.
 func (l *EventLog) NewestCreated(below Position) iter.Seq[*LogEntry] {
 	if l.CreatedByTime != nil {
 		return newestBelow(l.CreatedByTime, below)
@@ -72,7 +72,7 @@ func (l *EventLog) NewestCreated(below Position) iter.Seq[*LogEntry] {
 	return newestBelow(l.Created, below)
 }
 
-// Newest walks from the newest event below the given position to the oldest.
+// Newest yields the events below the given position, newest first.
 func (l *EventLog) Newest(below Position) iter.Seq[*LogEntry] {
 	if l.EventsByTime != nil {
 		return newestBelow(l.EventsByTime, below)
@@ -80,7 +80,7 @@ func (l *EventLog) Newest(below Position) iter.Seq[*LogEntry] {
 	return newestBelow(l.Events, below)
 }
 
-// newestBelow walks down a list that is in the order of time.
+// newestBelow yields the entries of a list in the order of time, from the end.
 func newestBelow(list []*LogEntry, below Position) iter.Seq[*LogEntry] {
 	return func(yield func(*LogEntry) bool) {
 		n, _ := slices.BinarySearchFunc(list, below, func(e *LogEntry, p Position) int { return e.Position().compare(p) })
@@ -92,7 +92,7 @@ func newestBelow(list []*LogEntry, below Position) iter.Seq[*LogEntry] {
 	}
 }
 
-// Index is the index of the first event at or above the sequence.
+// Index returns the index of the first event at or above the sequence number.
 func (l *EventLog) Index(seq uint64) int {
 	if len(l.Events) == 0 || seq <= l.Events[0].Seq {
 		return 0

@@ -1,8 +1,7 @@
 package state
 
-// SnapshotMark is where an object is in the snapshot of an epoch.
+// SnapshotMark is the place of an object in the snapshot of an epoch.
 type SnapshotMark struct {
 	Epoch uint32
-	Place uint32 // 0: it is new since then
-	Live  bool   // of a message: it had not ended
+	Place uint32 // 0: created after the snapshot began
 }

@@ -21,7 +21,7 @@ const (
 	Canceled        MessageState = "CANCELED"
 )
 
-// Transitions says where a message may go from each state.
+// Transitions lists the states that may follow each state.
 var Transitions = map[MessageState][]MessageState{
 	"":              {Created},
 	Created:         {Active, CancelRequested},
@@ -34,42 +34,76 @@ var Transitions = map[MessageState][]MessageState{
 // MayFollow reports whether a message in state from may enter state to.
 func MayFollow(from, to MessageState) bool { return slices.Contains(Transitions[from], to) }
 
-// Message is one body on its way to one destination URL.
+// Message is one body to be delivered to one destination URL. It is small, because an
+// account may hold a million: what many messages have in common is behind pointers.
 type Message struct {
-	ID           string
-	Role         Role
-	State        MessageState
-	URL          string
-	Method       string
-	Header       Header // as published, configuration included, credentials left out
-	Forward      Header // what the destination gets
-	Body         []byte
-	Options      *Options // effective: request over group default; never nil, never changed
-	MaxRetries   int
-	Retried      int // retries done so far; 0 during the first attempt
-	CreatedAt    time.Time
-	NotBefore    time.Time // earliest first attempt
-	NextAt       time.Time // next attempt, while it waits for one
-	CallerIP     string
-	Group        string // URL group it was published to
-	EndpointName string // its endpoint there
-	ScheduleID   string
-	SourceID     string // message that a callback reports on
-	RunID        string // workflow run it belongs to
-	Dropped      int    // bytes of body and headers that were dropped to make room, after it had ended
+	ID         string
+	State      MessageState
+	URL        string
+	*Origin               // never nil, never changed
+	Headers    HeaderPair // as published, and those that the destination receives
+	Body       []byte
+	Options    *Options // effective: of the request over the defaults of the group; never nil, never changed
+	MaxRetries int32
+	Retried    int32 // retries done so far; 0 during the first attempt
+	CreatedAt  Timestamp
+	NotBefore  Timestamp // earliest first attempt
+	NextAt     Timestamp // next attempt, while the message waits for one
+	Dropped    int32     // bytes of body and headers that were dropped after its end to free memory
 
-	Timer    TimerPlace   `saved:"apart"` // of its next attempt, or of the outcome of this one
+	Cut      int32        `saved:"apart"` // workflow: how many entries of the list it carries
+	Timer    TimerPlace   `saved:"apart"` // for its next attempt, or for the delayed outcome of the current one
 	Slot     *QueueSlot   `saved:"apart"` // its place in a queue, shared with its callbacks
-	Canceled bool         `saved:"apart"` // cancel was asked for while an attempt ran
-	Weight   uint32       `saved:"no"`    // bytes of its body and of headers that it shares with no other message
-	Cancel   func()       `saved:"no"`    // ends the running attempt; nil: none runs
+	Canceled bool         `saved:"apart"` // cancelled while an attempt was in flight
+	InFlight bool         `saved:"no"`    // an attempt is in flight
+	WasLive  bool         `saved:"no"`    // it had not ended when the snapshot of the mark Saved began
+	Weight   uint32       `saved:"no"`    // bytes of its body and of headers not shared with other messages
 	Step     *StepItem    `saved:"apart"` // workflow: the list entry that this message carries
-	Cut      int          `saved:"apart"` // workflow: how much of the list it carries
 	Last     *Outcome     `saved:"apart"` // of the latest attempt, nil before it
 	Saved    SnapshotMark `saved:"no"`
 }
 
-// FlowKey is its flow-control key, "" for none.
+// Origin is where a message comes from and what it belongs to. Messages of one publisher
+// share it, and those of one run.
+type Origin struct {
+	Role         Role
+	Method       string
+	CallerIP     string
+	Group        string // URL group that it was published to
+	EndpointName string // its endpoint in that group
+	ScheduleID   string
+	SourceID     string // message that a callback reports on
+	RetryOf      string // failed message that it retries from the DLQ
+	RunID        string // workflow run it belongs to
+}
+
+// Timestamp is a time in whole milliseconds, a third as large as a time.Time. The zero
+// value is the zero time.
+type Timestamp int64 // Unix ms + 1
+
+// TimestampOf drops what is smaller than a millisecond.
+func TimestampOf(t time.Time) Timestamp {
+	if t.IsZero() {
+		return 0
+	}
+	return Timestamp(t.UnixMilli() + 1)
+}
+
+// Time returns the time.
+func (t Timestamp) Time() time.Time {
+	if t == 0 {
+		return time.Time{}
+	}
+	return time.UnixMilli(int64(t) - 1)
+}
+
+// IsZero reports whether it is the zero time.
+func (t Timestamp) IsZero() bool { return t == 0 }
+
+// UnixMilli returns the Unix time in ms.
+func (t Timestamp) UnixMilli() int64 { return t.Time().UnixMilli() }
+
+// FlowKey returns the flow-control key of the message, "" for none.
 func (m *Message) FlowKey() string {
 	if m.Options.Flow == nil {
 		return ""

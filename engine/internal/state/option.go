@@ -11,16 +11,16 @@ import (
 
 // Limits of the options (decided: 8, 31).
 const (
-	DefaultRetries = 3 // so four attempts
+	DefaultRetries = 3 // four attempts in all
 	DefaultTimeout = 15 * time.Minute
 )
 
-// Options configure one message. The zero value of a field means "not set", so
-// that a group's defaults can stand in.
+// Options configure one message. The zero value of a field means "not set", so that a
+// default of a group can replace it.
 type Options struct {
 	Method          string
 	Delay           time.Duration
-	NotBefore       time.Time // wins over Delay
+	NotBefore       time.Time // takes precedence over Delay
 	Retries         *int
 	RetryDelay      *formula.Formula
 	Timeout         time.Duration
@@ -35,19 +35,19 @@ type Options struct {
 	Queue           string
 	Forward         Header    // of a callback or a group: headers for the destination
 	Workflow        *Workflow // protocol fields of a workflow message
-	Hops            int       // deliveries of this server to itself that led to the message
-	Dialect         string    // of the publisher: what is sent speaks it; "": the account's
+	Hops            int       // how many deliveries of this server to itself led to the message
+	Dialect         string    // of the publisher, used for what is sent; "": that of the account
 }
 
-// Callback is where and how the outcome of a message is reported. URL may be
-// empty in options that only refine a callback set elsewhere.
+// Callback is where and how the outcome of a message is reported. URL may be empty in
+// options that only change a callback set elsewhere.
 type Callback struct {
 	URL     string
 	Options Options
 }
 
 // FlowControl puts a message under a flow-control key. Zero Parallelism or
-// Rate means no such limit; Period is 1 s when not given.
+// Rate means no limit; Period is 1 s when not given.
 type FlowControl struct {
 	Key         string
 	Parallelism int
@@ -55,11 +55,11 @@ type FlowControl struct {
 	Period      time.Duration
 }
 
-// Redaction says what logs and DLQ show as REDACTED:<sha256>.
+// Redaction lists what logs and the DLQ show as REDACTED:<sha256>.
 type Redaction struct {
 	Body    bool
-	Headers bool     // all of them
-	Names   []string // these, canonical
+	Headers bool     // all headers
+	Names   []string // names of headers in canonical form
 }
 
 // Workflow holds the protocol fields of a message that belongs to a run
@@ -67,17 +67,17 @@ type Redaction struct {
 type Workflow struct {
 	Init         *bool
 	RunID        string
-	Header       Header // of a restart: configuration headers that take the place of the original's
+	Header       Header // of a restart: configuration headers that replace the original ones
 	URL          string
 	CallType     string // step, toCallback, fromCallback, failureCall
 	Invoke       bool
 	Features     []string
 	SDKVersion   string
 	TriggerBySDK bool
-	CreatedAt    time.Time // the incarnation meant, zero for any
+	CreatedAt    time.Time // creation time of the run that is meant; zero for any
 }
 
-// Has reports whether the feature set names f.
+// Has reports whether the client supports a feature; case does not matter.
 func (w *Workflow) Has(f string) bool {
 	if w == nil {
 		return false
@@ -90,50 +90,48 @@ func (w *Workflow) Has(f string) bool {
 	return false
 }
 
-// follower is what has options of its own, and inherits others from the message
-// or run that it follows.
+// follower is a kind of message or run that inherits options from another one, its source.
 type follower int
 
 const (
-	stepFollower        follower = iota // a later call of a run, from the trigger
-	RetryFollower                       // the message of a DLQ retry, from the failed one
-	RestartFollower                     // the run of a restart or resume, from the failed one
-	CallbackFollower                    // a callback, from the message that it reports on
-	RunCallbackFollower                 // a callback within a run, from the trigger as well
+	stepFollower        follower = iota // later call of a run; source: the trigger
+	RetryFollower                       // message of a DLQ retry; source: the failed message
+	RestartFollower                     // run of a restart or resume; source: the failed run
+	CallbackFollower                    // callback; source: the message that it reports on
+	RunCallbackFollower                 // callback within a run; source: also the trigger
 	followerCount
 )
 
-// inheritance is what a follower does with one option.
+// inheritance says where a follower gets an option from.
 type inheritance int
 
 const (
-	ownValue       inheritance = iota // it has what it sets itself
-	inheritedValue                    // what it does not set itself comes from what it follows
-	imposedValue                      // it always has that of what it follows
-	noValue                           // it has none, whatever it sets
+	ownValue       inheritance = iota // its own value
+	inheritedValue                    // its own value, otherwise that of the source
+	imposedValue                      // always that of the source
+	noValue                           // always not set
 )
 
-// option is all that the engine does with an option, except what the option is
-// for. Groups, whose options are defaults, need no column: they use merge alone.
+// option says how one option is merged and inherited. Groups, whose options are defaults,
+// need no column: they use merge only.
 type option struct {
-	fields  string                     // of Options, separated by blanks
-	merge   func(o, d *Options)        // takes over from d what o does not set
-	clear   func(o *Options)           // sets nothing
-	follows [followerCount]inheritance // in the order of the followers
+	fields  string                     // fields of Options, separated by spaces
+	merge   func(o, d *Options)        // sets from d what o does not set
+	clear   func(o *Options)           // removes the option
+	follows [followerCount]inheritance // by follower
 }
 
-// optionTable has every field of Options exactly once (option_test.go). The columns
-// are the followers: step, DLQ retry, restart, callback, callback within a run.
-// Sorted.
+// optionTable has every field of Options exactly once (option_test.go), sorted by name. The
+// columns are the followers: step, DLQ retry, restart, callback, callback within a run.
 var optionTable []option
 
-// init, since the options of a callback are merged by the table as well.
+// init sets optionTable, because an initializer would be a cycle: mergeCallback refers to it.
 func init() {
 	optionTable = []option{
 		fieldOption("Callback", mergeCallback, func(o *Options) **Callback { return &o.Callback }, ownValue, inheritedValue, inheritedValue, ownValue, ownValue),
 		fieldOption("DedupContent", takeDefault, func(o *Options) *bool { return &o.DedupContent }, ownValue, inheritedValue, inheritedValue, ownValue, ownValue),
 		fieldOption("DedupID", takeDefault, func(o *Options) *string { return &o.DedupID }, ownValue, inheritedValue, inheritedValue, ownValue, ownValue),
-		{ // one option: what sets neither takes both
+		{ // one option of two fields: the default replaces both or neither
 			fields: "Delay NotBefore",
 			merge: func(o, d *Options) {
 				if o.Delay == 0 && o.NotBefore.IsZero() {
@@ -141,7 +139,7 @@ func init() {
 				}
 			},
 			clear:   func(o *Options) { o.Delay, o.NotBefore = 0, time.Time{} },
-			follows: [followerCount]inheritance{}, // the delay of what failed is long over
+			follows: [followerCount]inheritance{}, // the delay of the failed message has passed
 		},
 		fieldOption("Dialect", takeDefault, func(o *Options) *string { return &o.Dialect }, imposedValue, inheritedValue, inheritedValue, imposedValue, imposedValue),
 		fieldOption("FailureCallback", mergeCallback, func(o *Options) **Callback { return &o.FailureCallback }, inheritedValue, inheritedValue, inheritedValue, ownValue, ownValue),
@@ -160,7 +158,7 @@ func init() {
 	}
 }
 
-// fieldOption is the option that is one field.
+// fieldOption returns an option that is one field.
 func fieldOption[T any](field string, merge func(v *T, d T), at func(*Options) *T, follows ...inheritance) option {
 	return option{
 		fields:  field,
@@ -170,7 +168,7 @@ func fieldOption[T any](field string, merge func(v *T, d T), at func(*Options) *
 	}
 }
 
-// Over lays o over the defaults d: what o sets stays (decided: 10).
+// Over merges o with the defaults d; values of o take precedence (decided: 10).
 func (o Options) Over(d Options) Options {
 	for i := range optionTable {
 		optionTable[i].merge(&o, &d)
@@ -178,7 +176,7 @@ func (o Options) Over(d Options) Options {
 	return o
 }
 
-// Following are the options of a follower which sets o itself.
+// Following returns the options of a follower that sets o itself.
 func (o Options) Following(f follower, source *Options) Options {
 	for i := range optionTable {
 		row := &optionTable[i]
@@ -193,7 +191,7 @@ func (o Options) Following(f follower, source *Options) Options {
 	return o
 }
 
-// takeDefault takes the default where nothing is set.
+// takeDefault sets the default if nothing is set.
 func takeDefault[T comparable](v *T, d T) {
 	var zero T
 	if *v == zero {
@@ -201,20 +199,21 @@ func takeDefault[T comparable](v *T, d T) {
 	}
 }
 
-// takeDefaultList takes the default where the list is empty.
+// takeDefaultList sets the default if the list is empty.
 func takeDefaultList(v *[]string, d []string) {
 	if len(*v) == 0 {
 		*v = d
 	}
 }
 
-// takeLarger is for what adds up along the way of a message, such as its hops.
+// takeLarger keeps the larger value, for counts that grow along a chain of messages, such
+// as hops.
 func takeLarger(v *int, d int) { *v = max(*v, d) }
 
-// mergeForward merges by name: a header that is set keeps all of its values.
+// mergeForward merges by name: a header that is set keeps all its values.
 func mergeForward(h *Header, d Header) { *h = MergeHeader(*h, d) }
 
-// mergeCallback lays one callback over another. Neither is changed.
+// mergeCallback merges two callbacks. Neither is changed.
 func mergeCallback(c **Callback, d *Callback) {
 	if *c == nil || d == nil {
 		takeDefault(c, d)
@@ -225,8 +224,8 @@ func mergeCallback(c **Callback, d *Callback) {
 	*c = &merged
 }
 
-// mergeFlow lays flow control over another part by part: key, and value.
-// Neither is changed.
+// mergeFlow merges the key and the limits of flow control independently. Neither argument
+// is changed.
 func mergeFlow(f **FlowControl, d *FlowControl) {
 	if *f == nil || d == nil {
 		takeDefault(f, d)
@@ -240,7 +239,7 @@ func mergeFlow(f **FlowControl, d *FlowControl) {
 	*f = &merged
 }
 
-// MergeHeader lays h over d. Neither is changed.
+// MergeHeader merges headers by name; those of h take precedence. Neither is changed.
 func MergeHeader(h, d Header) Header {
 	if len(d) == 0 {
 		return h
@@ -254,13 +253,13 @@ func MergeHeader(h, d Header) Header {
 	return m
 }
 
-// Overriding lays o over the options of what failed.
+// Overriding returns the options of a retry or restart that sets o itself, and checks them.
 func (o Options) Overriding(f follower, failed *Options) (*Options, error) {
 	opts := o.Following(f, failed)
 	return &opts, opts.Check()
 }
 
-// Check refuses what only the merged options show.
+// Check finds errors that only the merged options show.
 func (o *Options) Check() error {
 	if f := o.Flow; f != nil && (f.Key == "" || f.Parallelism <= 0 && f.Rate <= 0) {
 		return refusal.OfValue("flow control", "", "incomplete", "a key and at least one of parallelism and rate")
@@ -271,7 +270,7 @@ func (o *Options) Check() error {
 	return nil
 }
 
-// EffectiveTimeout is how long an attempt may take.
+// EffectiveTimeout is the time limit of an attempt.
 func (o *Options) EffectiveTimeout() time.Duration {
 	if o.Timeout == 0 {
 		return DefaultTimeout

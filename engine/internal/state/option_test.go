@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// fullOptions sets every field.
+// fullOptions returns options with every field set.
 func fullOptions(t *testing.T, n int) Options {
 	t.Helper()
 	var o Options
@@ -17,7 +17,7 @@ func fullOptions(t *testing.T, n int) Options {
 	return o
 }
 
-// differing are the fields in which two options differ.
+// differing returns the fields in which two options differ.
 func differing(x, y Options) (fields []string) {
 	for f := range reflect.TypeFor[Options]().Fields() {
 		if !reflect.DeepEqual(reflect.ValueOf(x).FieldByIndex(f.Index).Interface(), reflect.ValueOf(y).FieldByIndex(f.Index).Interface()) {
@@ -47,7 +47,7 @@ func TestTheTableOfOptions(t *testing.T) {
 	t.Run("is sorted", func(t *testing.T) {
 		t.Parallel()
 		if !slices.IsSortedFunc(optionTable, func(x, y option) int { return strings.Compare(x.fields, y.fields) }) {
-			t.Error("it is not")
+			t.Error("optionTable is not sorted")
 		}
 	})
 	for _, row := range optionTable {
@@ -66,8 +66,7 @@ func TestTheTableOfOptions(t *testing.T) {
 	}
 }
 
-// What a follower has of a field: nothing, what it sets itself, or what it
-// follows sets.
+// TestFollowersInheritByTheTable checks each field of a follower against the table.
 func TestFollowersInheritByTheTable(t *testing.T) {
 	t.Parallel()
 	mine, theirs := fullOptions(t, 1), fullOptions(t, 2)
@@ -75,7 +74,7 @@ func TestFollowersInheritByTheTable(t *testing.T) {
 	for f := range followerCount {
 		unset, set := Options{}.Following(f, &theirs), mine.Following(f, &theirs)
 		for _, row := range optionTable {
-			var keptUnset, keptSet Options // what the follower has where it sets nothing, and where it sets its own
+			var keptUnset, keptSet Options // options of a follower that sets nothing, and of one that sets its own
 			row.merge(&keptUnset, &unset)
 			row.merge(&keptSet, &set)
 			var fromMine, fromTheirs, wantUnset, wantSet Options

@@ -7,8 +7,8 @@ import (
 	"slices"
 )
 
-// Position is the place of an entry in a list: lists go by time, and by
-// sequence within a millisecond.
+// Position is the place of an entry in a list. Lists are ordered by time, and within a
+// millisecond by sequence number.
 type Position struct {
 	at  int64 // Unix ms
 	seq uint64
@@ -17,7 +17,10 @@ type Position struct {
 // NewestPosition is the position above all others.
 var NewestPosition = Position{math.MaxInt64, math.MaxUint64}
 
-// compare goes by time first: a fixture brings entries with a time in the past.
+// At is the time of the entry in Unix ms.
+func (p Position) At() int64 { return p.at }
+
+// compare compares times first, because a fixture may add entries with a time in the past.
 func (p Position) compare(q Position) int {
 	return cmp.Or(cmp.Compare(p.at, q.at), cmp.Compare(p.seq, q.seq))
 }
@@ -25,15 +28,15 @@ func (p Position) compare(q Position) int {
 // ByPosition compares entries of a list.
 func ByPosition[E Sequenced](x, y E) int { return x.Position().compare(y.Position()) }
 
-// Ordered is a list by position with look-up by id. Removing leaves a gap;
-// gaps are closed when they outweigh what is left.
+// Ordered is a list in the order of Position with look-up by id. Removing an entry leaves a
+// gap; gaps are closed when at least half of the list is gaps.
 type Ordered[E Sequenced] struct {
 	Items []E
 	ids   []string
 	index map[string]int
 }
 
-// Add puts an entry at the end. One whose position belongs elsewhere needs a Sort.
+// Add appends an entry. An entry that belongs elsewhere by its position needs a Sort.
 func (o *Ordered[E]) Add(id string, e E) {
 	if o.index == nil {
 		o.index = map[string]int{}
@@ -42,7 +45,7 @@ func (o *Ordered[E]) Add(id string, e E) {
 	o.Items, o.ids = append(o.Items, e), append(o.ids, id)
 }
 
-// Get is the entry with that id, the zero value for none.
+// Get returns the entry with the id, or the zero value.
 func (o *Ordered[E]) Get(id string) (e E) {
 	if i, ok := o.index[id]; ok {
 		return o.Items[i]
@@ -50,10 +53,10 @@ func (o *Ordered[E]) Get(id string) (e E) {
 	return e
 }
 
-// Len leaves the gaps out.
+// Len is the number of entries, without gaps.
 func (o *Ordered[E]) Len() int { return len(o.index) }
 
-// Remove leaves a gap, so that the indexes of all others hold.
+// Remove leaves a gap, so that the indexes of all other entries stay valid.
 func (o *Ordered[E]) Remove(id string) {
 	var gap E
 	i, ok := o.index[id]
@@ -74,7 +77,7 @@ func (o *Ordered[E]) Remove(id string) {
 	*o = kept
 }
 
-// Sort puts entries in their place that were added with a time in the past.
+// Sort restores the order after entries with a time in the past were added.
 func (o *Ordered[E]) Sort() {
 	type named struct {
 		id    string
@@ -98,7 +101,7 @@ func (o *Ordered[E]) Sort() {
 	}
 }
 
-// Newest walks from the newest entry below the given position to the oldest.
+// Newest yields the entries below the given position, newest first.
 func (o *Ordered[E]) Newest(below Position) iter.Seq[E] {
 	return func(yield func(E) bool) {
 		var gap E
@@ -110,7 +113,7 @@ func (o *Ordered[E]) Newest(below Position) iter.Seq[E] {
 	}
 }
 
-// start is the index of the first entry at or above the position.
+// start returns the index of the first entry at or above the position.
 func (o *Ordered[E]) start(below Position) int {
 	var gap E
 	lo, hi := 0, len(o.Items)

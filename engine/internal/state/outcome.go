@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// FailureText is the error text of a failed attempt.
+// FailureText returns the error text of a failed attempt.
 func FailureText(o *Outcome) string {
 	if o.Err != "" {
 		return o.Err
@@ -18,26 +18,25 @@ func FailureText(o *Outcome) string {
 	return text
 }
 
-// Header is a set of named values. It converts to http.Header for free and
-// keeps canonical names. Headers that have entered the engine are never
-// changed again, so they may be shared.
+// Header is a set of named values with canonical names. It converts to http.Header at no
+// cost. Headers never change once they are in the engine, so they may be shared.
 type Header = textproto.MIMEHeader
 
-// Outcome is what came of an attempt. Status 0 means that no response came:
-// Err then says why (refused, timed out, name not found).
+// Outcome is the result of an attempt. Status 0 means that there was no response; Err then
+// says why (refused, timed out, name not found).
 type Outcome struct {
 	Status  int
 	Header  Header
 	Body    []byte
 	Err     string
-	Note    string        // why Body is not the whole answer, "" when it is
-	Took    time.Duration // how long the destination took
-	After   time.Duration // a stub's claim, on the account's clock: the outcome takes effect so much later
-	BytesUp int           // request size, headers included
-	BytesIn int           // response size, headers included
-	Dropped int           // bytes of body and headers that were dropped to make room
+	Note    string        // why Body is not the complete response, "" if it is
+	Took    time.Duration // response time of the destination
+	After   time.Duration // delay set by a stub, on the account's clock, before the outcome takes effect
+	BytesUp int           // size of the request, with headers
+	BytesIn int           // size of the response, with headers
+	Dropped int           // bytes of body and headers that were dropped to free memory
 
-	Answer Answer `journal:"-" saved:"no"` // what Wire reads in Status and Header; a snapshot leaves it out
+	Answer Answer `journal:"-" saved:"no"` // what Wire reads from Status and Header; a snapshot leaves it out
 }
 
 // OK reports whether the destination accepted the message.

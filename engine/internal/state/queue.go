@@ -11,7 +11,7 @@ type Queue struct {
 	UpdatedAt   time.Time
 	Parallelism int
 	Paused      bool
-	Lag         int // messages that wait for their turn
+	Lag         int // number of messages that wait for their turn
 }
 
 // QueueBacklog is a queue and the messages that wait for their turn in it.

@@ -5,7 +5,7 @@ import (
 	"encoding/hex"
 )
 
-// RedactedValue stands for a value that must not be shown, yet can be compared.
+// RedactedValue returns a hash of a value, so that values can be compared without being shown.
 func RedactedValue(v []byte) []byte {
 	sum := sha256.Sum256(v)
 	return []byte("REDACTED:" + hex.EncodeToString(sum[:]))

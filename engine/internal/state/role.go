@@ -1,7 +1,7 @@
 package state
 
-// Role says what a message is for. What follows from it is its row in roleConducts;
-// nothing else in the engine compares roles.
+// Role says what a message is for. Its effects are in its row of roleConducts; no other
+// code of the engine compares roles.
 type Role string
 
 // The roles of a message.
@@ -13,16 +13,16 @@ const (
 	RoleCall            Role = "call" // a third-party call of a workflow step
 )
 
-// Conduct is what a role does beyond being delivered.
+// Conduct says what a role does besides being delivered.
 type Conduct struct {
-	CarriesSteps  bool // to the endpoint of its run: it ends with the run, and the run fails with it
-	CallsOut      bool // for a step: the run sees its last answer alone
-	BringsAnswer  bool // of a third party to the endpoint, where it belongs to a run: that fails with it
-	ReportsFailed bool // to the failure callback: its DLQ entry learns of the end; it is no part of a run
+	CarriesSteps  bool // calls the endpoint of its run: it ends with the run, and the run fails with it
+	CallsOut      bool // makes a third-party call for a step: the run sees the last answer only
+	BringsAnswer  bool // if it belongs to a run: carries the answer of a third party to the endpoint, and the run fails with it
+	ReportsFailed bool // calls the failure callback: its end is noted in the DLQ entry; it is not part of a run
 }
 
-// roleConducts is sorted by role. It is asked several times for each message, and a
-// walk through five rows takes less time than a map.
+// roleConducts is sorted by role. It is a list, because it is read several times per
+// message and scanning five rows is faster than a map.
 var roleConducts = []struct {
 	role Role
 	Conduct
@@ -34,7 +34,7 @@ var roleConducts = []struct {
 	{RoleStep, Conduct{CarriesSteps: true}},
 }
 
-// Conduct is the row of a role.
+// Conduct returns the row of a role.
 func (r Role) Conduct() Conduct {
 	for i := range roleConducts {
 		if roleConducts[i].role == r {
@@ -47,8 +47,8 @@ func (r Role) Conduct() Conduct {
 // DecidesRun reports whether the run of the message fails with it.
 func (m *Message) DecidesRun() bool { return m.Role.Conduct().CarriesSteps || m.BearsAnswer() }
 
-// BearsAnswer reports whether the message brings the answer of a third-party
-// call to the endpoint: if it cannot be delivered, the run cannot go on.
+// BearsAnswer reports whether the message carries the answer of a third-party call to the
+// endpoint. If it cannot be delivered, the run cannot continue.
 func (m *Message) BearsAnswer() bool {
 	return m.Role.Conduct().BringsAnswer && m.RunID != "" && m.Step != nil
 }

@@ -9,7 +9,7 @@ import (
 // RunState is a run-level log state (interface document, "States and transitions").
 type RunState string
 
-// The run-level states. WaiterAdded and Invoked are only logged: the run stays
+// The run-level states. WaiterAdded and Invoked are only events: the run stays in
 // RunStarted (decided: 13).
 const (
 	RunStarted  RunState = "RUN_STARTED"
@@ -20,82 +20,129 @@ const (
 	Invoked     RunState = "INVOKED"
 )
 
-// RunRef names a run.
+// RunRef identifies a run.
 type RunRef struct {
 	ID        string
 	URL       string
 	CreatedAt time.Time
 }
 
-// Run is a workflow run: what triggered it, and the steps that its endpoint
-// has reported so far.
+// Run is a workflow run: its trigger, and the steps that its endpoint has reported so far.
 type Run struct {
 	RunRef
 	Seq      uint64
 	State    RunState
 	EndedAt  time.Time
 	Payload  []byte
-	Header   Header   // of the trigger, configuration included
-	Forward  Header   // user headers: on every call to the endpoint
-	Options  *Options // of the trigger: they hold for every later message
+	Header   HeaderText // of the trigger, with configuration
+	Forward  Header     // headers of the user, sent with every call to the endpoint
+	Options  *Options   // of the trigger; they apply to every later message
 	CallerIP string
 	Result   []byte // what the workflow returned
 	DLQID    string
 	Invoker  *RunRef // the run that started this one
-	Dropped  int     // bytes of what it carried that were dropped to make room, after it had ended
-	Cause    string  // why it failed, in words
+	Dropped  int     // bytes that were dropped after its end to free memory
+	Cause    string  // why it failed, as text
 
 	Predecessor *Relation // the failed run that this one restarts or resumes
 	Successor   *Relation // the run that restarts or resumes this one
-	Kept        int       // how many entries of the step list a resumed run has from its predecessor
+	Kept        int       // number of entries of the step list that come from the predecessor
 
 	Items   []*StepItem         `saved:"apart"` // the step list, in order of submission
-	Open    []*StepItem         `saved:"apart"` // waits and invocations that have not come back
+	Open    []*StepItem         `saved:"apart"` // waits and invocations without a result yet
 	Calls   map[int]*StepItem   `saved:"apart"` // step id -> third-party call of that step
-	Early   map[string][][]byte `saved:"apart"` // event id -> notifications that came before their wait
-	Invoked *InvokerCall        `saved:"apart"` // whom to tell at the end
-	Weight  int64               `saved:"no"`    // bytes, as counted; Size may be ahead of it
+	Early   map[string][][]byte `saved:"apart"` // event id -> notifications that arrived before the wait
+	Invoked *InvokerCall        `saved:"apart"` // the call to answer when the run ends
+	Weight  int64               `saved:"no"`    // bytes, as last counted; Size may be larger
 	EndSeq  uint64              `saved:"no"`    // of the event that ended it
-	Bare    bool                `saved:"apart"` // triggered without a client library; it has not shown itself yet
+	Bare    bool                `saved:"apart"` // triggered by a plain request, and no client library has answered yet
 	Proven  bool                `saved:"apart"` // the endpoint has shown that it speaks the protocol
 	Saved   SnapshotMark        `saved:"no"`
+
+	// A call to its endpoint, with values that the next one may share: the message, the
+	// headers that were only for it, and its headers.
+	call    *Message
+	extra   Header
+	headers HeaderPair
+
+	// The options of a step itself, and what follows from them and those of the run.
+	own, from, effective *Options
 }
 
-// Relation is a run that another one restarts or resumes.
+// Forwarded keeps the headers of a call to the endpoint for ForwardAgain.
+func (r *Run) Forwarded(extra Header, headers HeaderPair) { r.extra, r.headers = extra, headers }
+
+// ForwardAgain returns the headers of an earlier call to the endpoint, if there was one with
+// the same extra headers, otherwise "".
+func (r *Run) ForwardAgain(extra Header) HeaderPair {
+	if !equalHeaders(r.extra, extra) {
+		return ""
+	}
+	return r.headers
+}
+
+// ForgetCall drops what the next call could share: none follows.
+func (r *Run) ForgetCall() {
+	r.call, r.extra, r.headers, r.own, r.from, r.effective = nil, nil, "", nil, nil, nil
+}
+
+// Called keeps a call to the endpoint for SharesCall. The run may be nil. Its headers may
+// have been replaced by equal ones of other messages: the next call begins with these.
+func (r *Run) Called(m *Message) {
+	if r == nil {
+		return
+	}
+	r.call = m
+	if r.headers == m.Headers {
+		r.headers = m.Headers
+	}
+}
+
+// SharesCall lets a new call to the endpoint have the values of an earlier one, and reports
+// whether all of them are equal. The run may be nil.
+func (r *Run) SharesCall(m *Message, of *Origin) bool {
+	if r == nil || r.call == nil {
+		return false
+	}
+	c := r.call
+	if *c.Origin != *of || c.Headers != m.Headers || !c.Options.equal(m.Options) {
+		return false
+	}
+	m.Origin, m.Headers, m.Options = c.Origin, c.Headers, c.Options
+	return true
+}
+
+// Relation is the link between a run and the run that restarts or resumes it.
 type Relation struct {
 	RunRef
-	Resumed bool // with the steps that had finished
+	Resumed bool // the new run keeps the finished steps
 }
 
-// Verb says what was done.
-func (r *Relation) Verb() string {
-	if r.Resumed {
-		return "resumed"
-	}
-	return "restarted"
-}
-
-// Position is its place in the list of runs, which goes by creation.
+// Position is its place in the list of runs, which is ordered by creation.
 func (r *Run) Position() Position { return Position{r.CreatedAt.UnixMilli(), r.Seq} }
 
-// Ref names the run without a copy.
+// Ref returns the identity of the run without a copy.
 func (r *Run) Ref() *RunRef { return &r.RunRef }
 
-// Ended reports whether the run has reached its last state.
+// Ended reports whether the run is in a final state.
 func (r *Run) Ended() bool { return r.State != RunStarted }
 
-// StepOptions are those of every later call.
-func (r *Run) StepOptions(own Options) *Options {
-	opts := own.Following(stepFollower, r.Options)
-	return &opts
+// StepOptions returns the options of a later call of the run: a step may have some itself.
+// All steps that have the same share one value.
+func (r *Run) StepOptions(own *Options) *Options {
+	if r.own == nil || r.from != r.Options || !r.own.equal(own) {
+		opts := own.Following(stepFollower, r.Options)
+		r.own, r.from, r.effective = new(*own), r.Options, &opts
+	}
+	return r.effective
 }
 
-// RemoveOpen takes a wait or an invocation that has come back off the open ones.
+// RemoveOpen removes a wait or an invocation that has its result.
 func (r *Run) RemoveOpen(it *StepItem) {
 	r.Open = slices.DeleteFunc(r.Open, func(o *StepItem) bool { return o == it })
 }
 
-// RunMessages are the messages of a run that have not ended, in order.
+// RunMessages returns the messages of a run that have not ended, in the order of their ids.
 func (s *State) RunMessages(run *Run) []*Message {
 	var list []*Message
 	for _, it := range run.Items {

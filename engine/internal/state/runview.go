@@ -1,6 +1,6 @@
 package state
 
-// View is the step as logs show it.
+// View returns the step as logs show it.
 func (it *StepItem) View(r *Redaction) Step {
 	s := it.Step
 	s.MessageID, s.CallType = it.MessageID, it.CallType

@@ -4,14 +4,14 @@ import (
 	"fmt"
 	"strings"
 	"time"
-	_ "time/tzdata" // time zones of schedules, on machines without them
+	_ "time/tzdata" // time zones of schedules, for machines without a time zone database
 
 	"github.com/adhocore/gronx"
 
 	"github.com/understudy-mock/understudy/engine/refusal"
 )
 
-// Schedule publishes again and again (extension; wire.md, "Further operations").
+// Schedule publishes a message repeatedly (extension; wire.md, "Further operations").
 type Schedule struct {
 	ID         string
 	Cron       string // with its CRON_TZ prefix, as given
@@ -19,21 +19,21 @@ type Schedule struct {
 	Request    PublishRequest
 	Paused     bool
 	Next       time.Time         // zero while paused
-	Last       time.Time         // zero before the first
-	LastStates map[string]string // message of the last time -> its state
+	Last       time.Time         // zero before the first publish
+	LastStates map[string]string // id of each message of the last publish -> its state
 
 	timer TimerPlace
-	Line  CronLine `journal:"-" saved:"no"` // Cron, as it was read
+	Line  CronLine `journal:"-" saved:"no"` // Cron, parsed
 }
 
-// CronLine is a cron expression and the zone that it is read in.
+// CronLine is a cron expression and its time zone.
 type CronLine struct {
 	expression string
 	Zone       *time.Location
 }
 
-// ParseCron takes a cron line apart: five fields or @daily and the like,
-// behind an optional CRON_TZ=Zone.
+// ParseCron parses a cron line: an optional CRON_TZ=Zone, then five fields or a name such
+// as @daily.
 func ParseCron(cron string) (c CronLine, err error) {
 	c = CronLine{strings.TrimSpace(cron), time.UTC}
 	if rest, ok := strings.CutPrefix(c.expression, "CRON_TZ="); ok {
@@ -49,17 +49,19 @@ func ParseCron(cron string) (c CronLine, err error) {
 	return c, nil
 }
 
-// Next is the first time after the given one.
+// Expression is the line without its time zone.
+func (c CronLine) Expression() string { return c.expression }
+
+// Next returns the first time after the given one.
 func (c CronLine) Next(after time.Time) (time.Time, error) {
 	next, err := gronx.NextTickAfter(c.expression, after.In(c.Zone), false)
 	if err != nil {
-		return time.Time{}, refusal.Of(refusal.Invalid, "cron", c.expression, "no next time")
+		return time.Time{}, refusal.OfValue("cron", c.expression, "no next time", "a time that exists, unlike 31 February")
 	}
 	return next, nil
 }
 
-// NextTimes are the next times of a schedule, at most n of them; none while it
-// is paused.
+// NextTimes returns at most n next times of a schedule; none while it is paused.
 func (s *Schedule) NextTimes(n int) (list []time.Time) {
 	for at := s.Next; !at.IsZero() && len(list) < n; {
 		list = append(list, at)

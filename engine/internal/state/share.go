@@ -7,29 +7,28 @@ import (
 	"strings"
 )
 
-// HostShare is what one destination has of an account's attempts. A destination
-// starts another attempt while it has fewer in flight than places are free. So
-// none ever has more than half of the places, n busy ones come to have one in
-// n+1 each, and some stay free for a destination that comes later. Of 256
-// places, it takes eight destinations that never answer to fill them all.
+// HostShare is the part of an account's attempts that one destination uses. A destination
+// may start another attempt while it has fewer in flight than places are free. So no
+// destination ever has more than half of the places, n busy ones converge to one in n+1
+// each, and some places stay free for a new one. Of 256 places, it takes eight destinations
+// that never answer to fill them all. The account may limit a destination further.
 type HostShare struct {
 	Host    string
 	Running int             // attempts in flight
-	Held    FIFO[ReadyTurn] // ready, but beyond the share
-	since   uint64          // order of arrival among those with the same number in flight
-	place   int             // in the heap, while something is held
+	Held    FIFO[ReadyTurn] // ready, but over the share
+	since   uint64          // order of arrival among destinations with equal Running
+	place   int             // index in the heap, while turns are held
 }
 
-// HostShares are those of an account's destinations that have something in flight
-// or held.
+// HostShares has the destinations with attempts in flight or held turns.
 type HostShares struct {
 	Hosts   map[string]*HostShare
-	waiting shareHeap // those that hold something, the one with the fewest attempts first
-	Turns   int       // held by all of them
+	waiting shareHeap // destinations with held turns, the one with the fewest attempts first
+	Turns   int       // number of held turns
 	issued  uint64
 }
 
-// HostOf is the destination of a URL as far as shares go: its host and port.
+// HostOf returns the destination of a URL: its host and port in lower case.
 func HostOf(url string) string {
 	_, rest, ok := strings.Cut(url, "://")
 	if !ok {
@@ -41,7 +40,7 @@ func HostOf(url string) string {
 	return strings.ToLower(rest[strings.LastIndexByte(rest, '@')+1:])
 }
 
-// Of is the share of a message's destination.
+// Of returns the share of a message's destination.
 func (s *HostShares) Of(m *Message) *HostShare {
 	host := HostOf(m.URL)
 	if h := s.Hosts[host]; h != nil {
@@ -62,8 +61,8 @@ func (s *HostShares) Hold(h *HostShare, t ReadyTurn) {
 	}
 }
 
-// Next gives back a held turn whose destination may start while free places are
-// left. It costs the same however many turns and destinations wait.
+// Next returns a held turn whose destination may start while free places are left. Its cost
+// does not grow with the number of held turns.
 func (s *HostShares) Next(free int) (ReadyTurn, bool) {
 	if len(s.waiting) == 0 || s.waiting[0].Running >= free {
 		return ReadyTurn{}, false
@@ -82,7 +81,7 @@ func (s *HostShares) Next(free int) (ReadyTurn, bool) {
 	return t, true
 }
 
-// Count changes how many attempts a destination has in flight.
+// Count changes by how many attempts a destination has in flight.
 func (s *HostShares) Count(h *HostShare, by int) {
 	h.Running += by
 	if h.Held.Len() > 0 {
@@ -91,7 +90,7 @@ func (s *HostShares) Count(h *HostShare, by int) {
 	s.tidy(h)
 }
 
-// tidy remembers a destination while it has something in flight or held.
+// tidy keeps a destination in Hosts only while it has attempts in flight or held turns.
 func (s *HostShares) tidy(h *HostShare) {
 	switch {
 	case h.Running == 0 && h.Held.Len() == 0:
@@ -103,7 +102,7 @@ func (s *HostShares) tidy(h *HostShare) {
 	}
 }
 
-// All visits the held turns.
+// All calls visit for each held turn.
 func (s *HostShares) All(visit func(ReadyTurn)) {
 	for _, h := range slices.SortedFunc(slices.Values(s.waiting), func(x, y *HostShare) int { return cmp.Compare(x.since, y.since) }) {
 		h.Held.All(visit)
@@ -119,27 +118,28 @@ func (h shareHeap) Less(i, j int) bool {
 	return h[i].Running < h[j].Running || h[i].Running == h[j].Running && h[i].since < h[j].since
 }
 
-// Swap keeps the places that the shares know, for Fix and Remove.
+// Swap updates the indexes that Fix and Remove need.
 func (h shareHeap) Swap(i, j int) {
 	h[i], h[j] = h[j], h[i]
 	h[i].place, h[j].place = i, j
 }
 
-// Push is for container/heap.
+// Push implements heap.Interface.
 func (h *shareHeap) Push(x any) {
 	s := x.(*HostShare) //nolint:errcheck // hold pushes nothing else
 	s.place = len(*h)
 	*h = append(*h, s)
 }
 
-// Pop is for container/heap.
+// Pop implements heap.Interface.
 func (h *shareHeap) Pop() any {
 	last := (*h)[len(*h)-1]
 	*h = (*h)[:len(*h)-1]
 	return last
 }
 
-// Front is the message that a turn is for, nil when it is for none.
+// Front returns the message that a turn would start, nil for none. It drops cancelled
+// messages at the front of a key.
 func (t ReadyTurn) Front() *Message {
 	if t.Key == nil {
 		return t.Message
@@ -153,5 +153,5 @@ func (t ReadyTurn) Front() *Message {
 	return nil
 }
 
-// WaitingTurns is how many turns have not started.
+// WaitingTurns is the number of turns that have not started.
 func (s *State) WaitingTurns() int { return s.Ready.Len() + s.Shares.Turns }

@@ -5,11 +5,12 @@ import (
 	"slices"
 )
 
-// What the parts of the state take beside bodies and headers, in bytes. The test
-// TestMemoryStaysBelowItsBound of the command fails where they are too small.
+// The cost of the parts of the state besides bodies and headers, in bytes. The test
+// TestMemoryStaysBelowItsBound of the command fails if they are too small.
 const (
 	MessageCost = 700
 	eventCost   = 220
+	createdCost = 32 // of the first event of a message: the cost of the message covers the rest
 	outcomeCost = 160
 	itemCost    = 600
 	runCost     = 1200
@@ -20,7 +21,7 @@ const (
 	markCost    = 400
 )
 
-// HeaderBytes is about what a header takes.
+// HeaderBytes is approximately the memory of a header.
 func HeaderBytes(h Header) int64 {
 	n := 0
 	for name, values := range h {
@@ -32,8 +33,8 @@ func HeaderBytes(h Header) int64 {
 	return int64(n)
 }
 
-// Size is about what options take beside their fields; those without headers,
-// which most messages share, take nothing.
+// Size is approximately the memory of options besides their fields. It is 0 for options
+// without headers, labels and callbacks, which most messages have.
 func (o *Options) Size() int64 {
 	n := HeaderBytes(o.Forward)
 	for _, label := range o.Labels {
@@ -50,7 +51,7 @@ func (o *Options) Size() int64 {
 	return n
 }
 
-// Bare is options without what may be large.
+// Bare returns the options without the parts that may be large.
 func (o *Options) Bare() *Options {
 	out := *o
 	out.Forward, out.Workflow = nil, nil
@@ -62,15 +63,19 @@ func (o *Options) Bare() *Options {
 	return &out
 }
 
-// Size is the bytes of an event without its message and run.
+// Size is the bytes of an event, without its message and run.
 func (e *LogEntry) Size() int64 {
-	if e.LogDetail == nil {
+	switch {
+	case e.LogDetail != nil:
+	case e.State == string(Created):
+		return createdCost
+	default:
 		return eventCost
 	}
 	return eventCost + outcomeCost + e.Outcome.Size()
 }
 
-// Size is the bytes of its body and headers; 0 without an outcome.
+// Size is the bytes of the body and headers; 0 for nil.
 func (o *Outcome) Size() int64 {
 	if o == nil {
 		return 0
@@ -78,29 +83,29 @@ func (o *Outcome) Size() int64 {
 	return int64(len(o.Body)) + HeaderBytes(o.Header)
 }
 
-// Size is the bytes of a message, whether it shares them or not.
+// Size is the bytes of a message, including those that it shares.
 func (m *Message) Size() int {
-	return len(m.Body) + int(HeaderBytes(m.Header)+HeaderBytes(m.Forward)+m.Options.Size())
+	return len(m.Body) + int(m.Headers.Size()+m.Options.Size())
 }
 
-// Ends reports whether a message has reached its last state with this event.
+// Ends reports whether a message has reached a final state with this event.
 func (e *LogEntry) Ends() bool {
 	return e.Message != nil && (e.State == string(Delivered) || e.State == string(Failed) || e.State == string(Canceled))
 }
 
-// EndsRun reports the same of a run.
+// EndsRun reports whether a run has reached a final state with this event.
 func (e *LogEntry) EndsRun() bool {
 	return e.Message == nil && e.Run != nil && (e.State == string(RunSuccess) || e.State == string(RunFailed) || e.State == string(RunCanceled))
 }
 
-// ClampWeight fits the bytes of a message into its field.
+// ClampWeight limits the bytes of a message to the range of its field.
 func ClampWeight(bytes int64) uint32 { return uint32(min(bytes, math.MaxUint32)) }
 
-// waitingAnswer is how much of its latest answer a message keeps while it waits
-// for the next attempt, in bytes; the log has the whole.
+// waitingAnswer is the largest part of its latest response that a message keeps while it
+// waits for the next attempt, in bytes; the log has the complete response.
 const waitingAnswer = 4096
 
-// Brief is an outcome that takes little.
+// Brief returns o, or if it is large, a copy without headers and with a shorter body.
 func (o *Outcome) Brief() *Outcome {
 	if o.Size() <= waitingAnswer {
 		return o
@@ -110,20 +115,20 @@ func (o *Outcome) Brief() *Outcome {
 	return &out
 }
 
-// Bare is an outcome without its body and headers.
-func (o *Outcome) Bare() *Outcome {
+// Bare returns the outcome without its body and headers.
+func (o *Outcome) Bare() Outcome {
 	out := *o
 	out.Body, out.Header, out.Dropped, out.Answer = nil, nil, int(o.Size()), Answer{}
-	return &out
+	return out
 }
 
-// Weight counts its request, which each time shares.
+// Weight includes the request, which all messages of the schedule share.
 func (s *Schedule) Weight() int {
 	r := &s.Request
-	return MessageCost + len(r.Body) + int(HeaderBytes(r.Header)+HeaderBytes(r.Forward)+HeaderBytes(r.All)+r.Options.Size())
+	return MessageCost + len(r.Body) + int(r.Header.Size()+HeaderBytes(r.Forward)+HeaderBytes(r.All)+r.Options.Size())
 }
 
-// Weight is 0 of a group that does not exist.
+// Weight is 0 for nil.
 func (g *Group) Weight() int64 {
 	if g == nil {
 		return 0
@@ -135,29 +140,29 @@ func (g *Group) Weight() int64 {
 	return n
 }
 
-// Weight counts its key, a digest or the id that a client chose.
+// Weight includes the key, which is a digest or an id chosen by a client.
 func (m *DedupMark) Weight() int64 { return markCost + int64(len(m.Key)) }
 
-// Weight leaves the run out, which counts for itself.
+// Weight does not include the run, which is counted separately.
 func (e *DLQEntry) Weight() int64 {
 	m := &e.Message
-	return entryCost + int64(len(m.Body)) + HeaderBytes(m.Header) + HeaderBytes(m.Forward) + m.Options.Size() + e.Last.Size()
+	return entryCost + int64(len(m.Body)) + m.Headers.Size() + m.Options.Size() + e.Last.Size()
 }
 
-// Size is the bytes of the run and of its steps, as they are now.
+// Size is the current bytes of the run and of its steps.
 func (r *Run) Size() int64 {
-	n := int64(runCost+len(r.Payload)+len(r.Result)) + HeaderBytes(r.Header) + HeaderBytes(r.Forward) + r.Options.Size()
+	n := int64(runCost+len(r.Payload)+len(r.Result)) + r.Header.Size() + HeaderBytes(r.Forward) + r.Options.Size()
 	for _, it := range r.Items {
-		n += it.size()
+		n += it.Size()
 	}
 	for _, it := range r.Calls {
-		n += it.size()
+		n += it.Size()
 	}
 	return n
 }
 
-// size counts the errors as well, which hold the bodies of all failed attempts.
-func (it *StepItem) size() int64 {
+// Size includes the errors, which have the bodies of all failed attempts.
+func (it *StepItem) Size() int64 {
 	s := &it.Step
 	n := int64(itemCost + len(it.Body) + len(s.Out) + len(s.CallBody) + len(s.CallResponseBody) + len(s.InvokedBody))
 	n += HeaderBytes(s.CallHeader) + HeaderBytes(s.CallResponseHeader) + HeaderBytes(s.InvokedHeader)

@@ -2,6 +2,7 @@ package state
 
 import (
 	"encoding/hex"
+	"io"
 	"math/rand/v2"
 	"time"
 
@@ -12,14 +13,14 @@ import (
 	"github.com/understudy-mock/understudy/engine/vector"
 )
 
-// State is everything that an account knows: plain values, no locks, no
-// channels, so that it can be listed, saved and continued.
+// State is the data of an account: plain values without locks or channels, so that it can
+// be listed, saved and continued.
 type State struct {
-	Now                 time.Time  // of the running command, stamped by lock
+	Now                 time.Time  // time of the running command, set by lock
 	Running             int        // attempts in flight
-	Shares              HostShares // of them, by destination
+	Shares              HostShares // attempts by destination
 	IDs                 IDs
-	Seq                 uint64 // of events, DLQ entries and runs: the order of lists
+	Seq                 uint64 // last sequence number of DLQ entries and runs: the order of lists
 	Timers              Timers
 	Ready               FIFO[ReadyTurn]
 	Messages            map[string]*Message // not yet ended
@@ -40,10 +41,11 @@ type State struct {
 	Vectors             map[string]*vector.Index
 	Headers             HeaderInterner
 	Options             OptionInterner
+	Origins             OriginInterner
 	CurrentKey, NextKey string // signing keys
 }
 
-// New is the state of an account that has seen nothing. Keys that are "" are drawn.
+// New returns the state of a new account. Signing keys that are "" are generated.
 func New(seed uint64, currentKey, nextKey string) State {
 	s := State{
 		IDs:        newIDs(seed),
@@ -70,14 +72,15 @@ func New(seed uint64, currentKey, nextKey string) State {
 	return s
 }
 
-// IDs makes identifiers from a seed; it is part of the state, so that a
-// restored account continues the same sequence.
+// IDs generates identifiers from a seed. It is part of the state, so that a restored
+// account continues the same sequence.
 type IDs struct {
 	Source *rand.ChaCha8
-	Secret uint64 // marks the cursors of this account
+	Secret uint64 // key of the marks in cursors of this account
 }
 
-// newIDs draws the secret from the source too, so that the same seed gives the same cursors.
+// newIDs takes the secret from the source too, so that equal seeds give equal cursors. Seed
+// 0 means a random one.
 func newIDs(seed uint64) IDs {
 	if seed == 0 {
 		seed = rand.Uint64()
@@ -90,7 +93,7 @@ func newIDs(seed uint64) IDs {
 	return IDs{Source: source, Secret: source.Uint64()}
 }
 
-// New is prefix, then a ULID: sortable by time.
+// New returns the prefix followed by a ULID, so that ids sort by time.
 func (g *IDs) New(prefix string, now time.Time) string {
 	var u ulid.ULID
 	_ = u.SetTime(uint64(max(now.UnixMilli(), 0))) // fails only beyond the year 10889
@@ -98,15 +101,18 @@ func (g *IDs) New(prefix string, now time.Time) string {
 	return prefix + u.String()
 }
 
-// NewKey is a new signing key.
-func (g *IDs) NewKey() string {
+// NewKey returns a new signing key.
+func (g *IDs) NewKey() string { return NewKey(g.Source) }
+
+// NewKey returns a new signing key from a source of random bytes that never fails.
+func NewKey(source io.Reader) string {
 	var b [16]byte
-	_, _ = g.Source.Read(b[:]) // never fails
+	_, _ = io.ReadFull(source, b[:])
 	return "sig_" + hex.EncodeToString(b[:])
 }
 
-// ReadAnswers finds in a state that was loaded what answers say: a snapshot has
-// their headers.
+// ReadAnswers sets the field Answer of all outcomes in a loaded state: a snapshot has only
+// the headers from which it is computed.
 func (s *State) ReadAnswers(of func(*Outcome) Answer) {
 	read := func(o *Outcome) {
 		if o != nil {

@@ -14,7 +14,7 @@ type Step struct {
 	MessageID  string
 	Out        string
 	Concurrent int
-	TargetStep int // of a plan: the step that it is for
+	TargetStep int // of a plan: id of the step that it is for
 	CreatedAt  time.Time
 
 	SleepFor   time.Duration
@@ -24,12 +24,12 @@ type Step struct {
 	CallMethod         string
 	CallHeader         Header
 	CallBody           string
-	CallStatus         int // 0 until the answer came
+	CallStatus         int // 0 until the response arrives
 	CallResponseBody   string
 	CallResponseHeader Header
 
 	WaitEventID  string
-	WaitFor      string // the time limit as given, such as 120s
+	WaitFor      string // time limit as given, such as 120s
 	WaitDeadline time.Time
 	WaitTimedOut *bool // nil while it waits
 
@@ -38,27 +38,26 @@ type Step struct {
 	InvokedHeader Header
 }
 
-// StepItem is an entry of a run's step list, or a third-party call beside it.
+// StepItem is an entry of a run's step list, or a third-party call, which is in no list.
 type StepItem struct {
 	MessageID string
 	Body      []byte // the payload, or one step as JSON
 	CallType  string // step, toCallback, fromCallback
 	Step      Step
-	Waiter    *PendingWait // the wait that this entry stands for, while it lasts
-	Errors    []StepError  // of the attempts to deliver it
-	Ended     MessageState // of the call that carried it, once that is over
-	Settled   string       // state in the run view of a step whose result is in no list, "" otherwise
+	Waiter    *PendingWait // the wait of this entry, while it is pending
+	Errors    []StepError  // of failed attempts to deliver it
+	Ended     MessageState // final state of the call that carried it, "" before
+	Settled   string       // state of the step in the run view if its result is in no list, otherwise ""
 	Saved     SnapshotMark
 }
 
-// Answered takes over what is known of a finished third-party call.
+// Answered copies the request and response of a finished third-party call.
 func (s *Step) Answered(call *Step) {
 	s.CallURL, s.CallMethod, s.CallHeader, s.CallBody = call.CallURL, call.CallMethod, call.CallHeader, call.CallBody
 	s.CallStatus, s.CallResponseBody, s.CallResponseHeader = call.CallStatus, call.CallResponseBody, call.CallResponseHeader
 }
 
-// Answered keeps what the run view and the step of a third-party call need of
-// an outcome.
+// Answered records what the run view and the step of a third-party call need of an outcome.
 func (m *Message) Answered(o *Outcome, now time.Time) {
 	if m.Step == nil {
 		return
@@ -72,7 +71,7 @@ func (m *Message) Answered(o *Outcome, now time.Time) {
 	}
 }
 
-// Failed keeps a failed attempt for the run view.
+// Failed records a failed attempt for the run view.
 func (it *StepItem) Failed(why string, o *Outcome, now time.Time) {
 	it.Errors = append(it.Errors, StepError{Error: why, Body: string(o.Body), Header: o.Header, Status: o.Status, Time: now})
 }
@@ -95,8 +94,8 @@ const (
 	StepCanceled = "STEP_CANCELED"
 )
 
-// Asleep reports whether the entry is a sleep that is not over.
+// Asleep reports whether the entry is a sleep that has not ended.
 func (s *State) Asleep(it *StepItem) bool {
 	m := s.Messages[it.MessageID]
-	return m != nil && m.State == Created && m.NextAt.After(s.Now) && (it.Step.Type == "SleepFor" || it.Step.Type == "SleepUntil")
+	return m != nil && m.State == Created && m.NextAt.Time().After(s.Now) && (it.Step.Type == "SleepFor" || it.Step.Type == "SleepUntil")
 }

@@ -1,7 +1,7 @@
 package state
 
-// Tally counts messages and runs by the state that they are in now, those that
-// have ended included, since the account began or was reset.
+// Tally counts messages and runs by their current state, including ended ones, since the
+// account was created or reset.
 type Tally struct {
 	Messages map[MessageState]int
 	Runs     map[RunState]int
@@ -11,7 +11,7 @@ func newTally() Tally {
 	return Tally{Messages: map[MessageState]int{}, Runs: map[RunState]int{}}
 }
 
-// Message counts a message that goes from one state to another.
+// Message counts the transition of a message.
 func (t *Tally) Message(from, to MessageState) {
 	if from != "" {
 		t.Messages[from]--
@@ -19,7 +19,7 @@ func (t *Tally) Message(from, to MessageState) {
 	t.Messages[to]++
 }
 
-// Run counts a run-level event. What is only logged changes nothing.
+// Run counts a run-level event. States that are only events count nothing.
 func (t *Tally) Run(to RunState) {
 	switch to {
 	case RunStarted:
@@ -30,7 +30,7 @@ func (t *Tally) Run(to RunState) {
 	}
 }
 
-// Recount counts anew, after a snapshot was read.
+// Recount computes the tally again after a snapshot was loaded.
 func (s *State) Recount() {
 	s.Tally = newTally()
 	seen := map[*Message]bool{}

@@ -9,50 +9,50 @@ type TimerKind uint8
 
 // The kinds of timers.
 const (
-	WakeMessage  TimerKind = iota // its delay is over or its retry is due
+	WakeMessage  TimerKind = iota // its delay has ended or its retry is due
 	WakeFlow                      // a flow-control key may start again
 	WakeSchedule                  // a schedule publishes
-	WakeOutcome                   // the time that a stub claimed has passed
+	WakeOutcome                   // the delay of a stub has passed
 	WakeWaiter                    // a waiting run times out
 )
 
-// TimerPlace is the place in the heap of something that waits for a time.
+// TimerPlace is the timer of an object: its place in the heap and its kind.
 type TimerPlace struct {
-	Place int32 // from 1 on; 0: it waits for none
+	Place int32 // from 1; 0: no timer
 	Kind  TimerKind
 }
 
-// Sleeper is what a timer wakes. It has at most one.
+// Sleeper is an object with at most one timer.
 type Sleeper interface {
 	Timed() *TimerPlace
-	Name() string // among those of its kind
+	Name() string // unique among objects of its kind
 }
 
-// Timed is the place of its timer.
+// Timed returns its timer.
 func (m *Message) Timed() *TimerPlace { return &m.Timer }
 
-// Name is its id.
+// Name returns its id.
 func (m *Message) Name() string { return m.ID }
 
-// Timed is the place of its timer.
+// Timed returns its timer.
 func (k *FlowGate) Timed() *TimerPlace { return &k.Timer }
 
-// Name is its key.
+// Name returns its key.
 func (k *FlowGate) Name() string { return k.Key }
 
-// Timed is the place of its timer.
+// Timed returns its timer.
 func (s *Schedule) Timed() *TimerPlace { return &s.timer }
 
-// Name is its id.
+// Name returns its id.
 func (s *Schedule) Name() string { return s.ID }
 
-// Timed is the place of its timer.
+// Timed returns its timer.
 func (w *PendingWait) Timed() *TimerPlace { return &w.timer }
 
-// Name is the id of the waiter, since several may belong to one run.
+// Name returns the id of the waiter, because a run may have several.
 func (w *PendingWait) Name() string { return w.WaiterID }
 
-// Wakes reports whether a timer of that kind can wake the owner.
+// Wakes reports whether an object can have a timer of this kind.
 func (k TimerKind) Wakes(owner Sleeper) bool {
 	switch o := owner.(type) {
 	case *Message:
@@ -65,35 +65,36 @@ func (k TimerKind) Wakes(owner Sleeper) bool {
 	return k == WakeWaiter
 }
 
-// Booking is an entry of the heap.
+// Booking is a timer in the heap.
 type Booking struct {
 	Due   int64 // Unix ms
 	Seq   uint64
 	Owner Sleeper
 }
 
-// Timers is a 4-ary heap by due time, then by sequence. Owners know their place
-// in it, so that what nobody waits for any more is not there. Values, not
-// pointers, keep a million of them cheap.
+// Timers is a 4-ary heap by due time, then by sequence number. Owners have their place in
+// it, so that a timer can be removed when it is no longer needed. Entries are values, not
+// pointers, so that a million of them use little memory.
 type Timers struct {
 	Heap   []Booking
 	Issued uint64
-	Cron   int // how many of them belong to schedules
+	Cron   int // number of timers of schedules
 }
 
-// before keeps timers of the same instant in the order of booking, which replay repeats.
+// before orders timers of the same instant by sequence number, so that replay fires them in
+// the same order.
 func (b Booking) before(c Booking) bool {
 	return b.Due < c.Due || b.Due == c.Due && b.Seq < c.Seq
 }
 
-// Add books a timer in place of the one that its owner may have.
+// Add sets the timer of an owner and replaces the one it may have.
 func (h *Timers) Add(at time.Time, kind TimerKind, owner Sleeper) {
 	h.Remove(owner)
 	h.Issued++
 	h.Load(Booking{at.UnixMilli(), h.Issued, owner}, kind)
 }
 
-// Load puts a booking into the heap.
+// Load adds a timer to the heap with its sequence number unchanged.
 func (h *Timers) Load(b Booking, kind TimerKind) {
 	b.Owner.Timed().Kind = kind
 	if kind == WakeSchedule {
@@ -103,7 +104,7 @@ func (h *Timers) Load(b Booking, kind TimerKind) {
 	h.rise(len(h.Heap)-1, b)
 }
 
-// Remove takes the timer of its owner back, if there is one.
+// Remove removes the timer of an owner, if it has one.
 func (h *Timers) Remove(owner Sleeper) {
 	t := owner.Timed()
 	if t.Place == 0 {
@@ -126,7 +127,7 @@ func (h *Timers) Remove(owner Sleeper) {
 	}
 }
 
-// Next is when the earliest timer is due.
+// Next returns when the earliest timer is due; false if there is none.
 func (h *Timers) Next() (time.Time, bool) {
 	if len(h.Heap) == 0 {
 		return time.Time{}, false
@@ -134,14 +135,14 @@ func (h *Timers) Next() (time.Time, bool) {
 	return time.UnixMilli(h.Heap[0].Due), true
 }
 
-// Pop takes the earliest timer.
+// Pop removes the earliest timer. There must be one.
 func (h *Timers) Pop() (Sleeper, TimerKind) {
 	owner := h.Heap[0].Owner
 	h.Remove(owner)
 	return owner, owner.Timed().Kind
 }
 
-// Seq is the sequence of the timer of its owner, 0 for none.
+// Seq returns the sequence number of the timer of an owner, 0 for none.
 func (h *Timers) Seq(owner Sleeper) uint64 {
 	if t := owner.Timed(); t.Place > 0 {
 		return h.Heap[t.Place-1].Seq
@@ -149,13 +150,13 @@ func (h *Timers) Seq(owner Sleeper) uint64 {
 	return 0
 }
 
-// put is the only one that writes an entry: the owner must know its place.
+// put is the only function that writes an entry, because it must also set the place of the owner.
 func (h *Timers) put(i int, b Booking) {
 	h.Heap[i] = b
 	b.Owner.Timed().Place = int32(i + 1)
 }
 
-// rise puts a booking at a free place, or above it.
+// rise puts a timer at index i, which is free, or moves it up.
 func (h *Timers) rise(i int, b Booking) {
 	for i > 0 && b.before(h.Heap[(i-1)/4]) {
 		h.put(i, h.Heap[(i-1)/4])
@@ -164,7 +165,7 @@ func (h *Timers) rise(i int, b Booking) {
 	h.put(i, b)
 }
 
-// sink puts a booking at a free place, or below it.
+// sink puts a timer at index i, which is free, or moves it down.
 func (h *Timers) sink(i int, b Booking) {
 	for {
 		least, earliest := i, b

@@ -16,7 +16,8 @@ type Waiter struct {
 	TimeoutBody   []byte
 }
 
-// PendingWait is a waiter with what carries its run on. Its id is not that of its run.
+// PendingWait is a waiter with what is needed to continue its run. Its id is not the id of
+// the run.
 type PendingWait struct {
 	Waiter
 	WaiterID string

@@ -7,9 +7,9 @@ import (
 // MaxDLQPage is the largest and the default page ("Limits", interface document).
 const MaxDLQPage = 100
 
-// Entries lists entries of the DLQ, newest first.
+// Entries lists entries of the DLQ, newest first unless the filter has an order.
 func (a *Account) Entries(f Filter) (Page[state.DLQEntry], error) {
-	p, err := List(&a.State.IDs, "dlq", f, MaxDLQPage, a.State.DLQ.Newest, f.MatchesEntry, a.Entry)
+	p, err := Sorted(a, "dlq", f, MaxDLQPage, entrySorting, a.State.DLQ.Newest, f.MatchesEntry, a.Entry)
 	if f.CountAll {
 		for e := range a.State.DLQ.Newest(state.NewestPosition) {
 			if f.MatchesEntry(e) {
@@ -20,7 +20,7 @@ func (a *Account) Entries(f Filter) (Page[state.DLQEntry], error) {
 	return p, err
 }
 
-// Entry is the entry as lists show it.
+// Entry returns the entry as lists show it.
 func (a *Account) Entry(e *state.DLQEntry) state.DLQEntry {
 	v := *e
 	v.Message = a.redacted(&e.Message)

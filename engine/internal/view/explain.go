@@ -3,18 +3,19 @@ package view
 import (
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/understudy-mock/understudy/engine/internal/state"
 	"github.com/understudy-mock/understudy/engine/refusal"
 )
 
-// Reason is one reason for the state of something, and until when it holds.
+// Reason is one reason for the state of an object, and until when it applies.
 type Reason struct {
-	Kind  string // what goes on, see below; "" where none of these fits
+	Kind  string // one of the kinds below, or ""
 	Text  string
-	Rule  string    // by which an attempt was booked, "" for none
-	Until time.Time // zero: until something else happens
+	Rule  string    // that set Until, "" for none
+	Until time.Time // zero if no time ends it
 }
 
 // The kinds of a reason.
@@ -25,34 +26,37 @@ const (
 	Delayed  = "delayed"  // the first attempt is not due
 	Held     = "held"     // by a queue or a flow-control key
 	Running  = "running"  // an attempt is in flight
-	Broken   = "failed"   // why it has ended
+	Broken   = "failed"   // why it ended
 )
 
-// Explanation says why a message, a run or a flow-control key is as it is: the
-// reasons in the order in which they would have to go away.
+// Explanation says why a message, run, DLQ entry or flow-control key is in its state. The
+// reasons are in the order in which they must be resolved.
 type Explanation struct {
 	ID      string
 	Kind    string // message, run, DLQ entry, flow-control key
 	State   string
-	DLQID   string // where it is kept, "" for nowhere
+	DLQID   string // its DLQ entry, "" for none
 	Reasons []Reason
+	Lineage []Link
+	Failure *LastFailure // the latest failed attempt, nil for none
 }
 
-// Explain explains what has that id.
+// Explain explains the object with the id, or returns NotFound.
 func (a *Account) Explain(id string) (Explanation, error) {
 	switch {
 	case a.State.Messages[id] != nil:
 		m := a.State.Messages[id]
-		return Explanation{id, "message", string(m.State), "", a.explainMessage(m)}, nil
+		return Explanation{id, "message", string(m.State), "", a.explainMessage(m), a.messageLineage(m), messageFailure(m)}, nil
 	case a.State.Runs[id] != nil:
 		r := a.State.Runs[id]
-		return Explanation{id, "run", string(r.State), a.retained(r).DLQID, a.explainRun(r)}, nil
+		events := a.runEvents(r)
+		return Explanation{id, "run", string(r.State), a.retained(r).DLQID, a.explainRun(r), a.runLineage(r, events), a.runFailure(r, events)}, nil
 	case a.State.Flows[id] != nil:
 		k := a.State.Flows[id]
-		return Explanation{id, "flow-control key", fmt.Sprintf("%d waiting, %d in flight", k.Waiting, k.InFlight), "", a.explainFlowKey(k)}, nil
+		return Explanation{ID: id, Kind: "flow-control key", State: fmt.Sprintf("%d waiting, %d in flight", k.Waiting, k.InFlight), Reasons: a.explainFlowKey(k)}, nil
 	}
 	if e := a.State.DLQ.Get(id); e != nil {
-		return Explanation{id, "DLQ entry", string(e.Message.State), id, explainEntry(e)}, nil
+		return Explanation{id, "DLQ entry", string(e.Message.State), id, explainEntry(e), a.entryLineage(e), failureOf(&e.Message, &e.Last)}, nil
 	}
 	if x, ok := a.explainEnded(id); ok {
 		return x, nil
@@ -62,23 +66,19 @@ func (a *Account) Explain(id string) (Explanation, error) {
 
 // explainEntry says why a message or a run is in the DLQ.
 func explainEntry(e *state.DLQEntry) []Reason {
-	what := "message " + e.Message.ID
-	if e.Run != nil {
-		what = "run " + e.Run.ID
-	}
 	return []Reason{
 		{Kind: Broken, Text: e.Message.CauseOf(&e.Last)},
-		{Text: fmt.Sprintf("it keeps %s since %s", what, e.At.UTC().Format(time.RFC3339))},
+		{Text: fmt.Sprintf("it has been in the DLQ since %s", e.At.UTC().Format(time.RFC3339))}, // the lineage has what it keeps
 	}
 }
 
-// explainEnded explains a message that has ended, as its last event tells it.
+// explainEnded explains a message that has ended, from its last event.
 func (a *Account) explainEnded(id string) (Explanation, bool) {
 	e := a.lastEvent(id)
 	if e == nil {
 		return Explanation{}, false
 	}
-	x := Explanation{ID: id, Kind: "message", State: e.State}
+	x := Explanation{ID: id, Kind: "message", State: e.State, Lineage: a.messageLineage(e.Message), Failure: messageFailure(e.Message)}
 	if cause := e.Message.Cause(); cause != "" {
 		x.Reasons = append(x.Reasons, Reason{Kind: Broken, Text: cause})
 	}
@@ -86,14 +86,11 @@ func (a *Account) explainEnded(id string) (Explanation, bool) {
 	if o := e.Message.Last; o != nil && o.Note != "" {
 		x.Reasons = append(x.Reasons, Reason{Text: "its " + o.Note})
 	}
-	if entry := a.keptAs(id); entry != "" {
-		x.DLQID = entry
-		x.Reasons = append(x.Reasons, Reason{Text: "it is kept as DLQ entry " + entry})
-	}
+	x.DLQID = a.keptAs(id) // no reason needed: the lineage has it
 	return x, true
 }
 
-// lastEvent is the latest event of a message, nil when the log has none.
+// lastEvent returns the latest event of a message, nil if the log has none.
 func (a *Account) lastEvent(id string) *state.LogEntry {
 	for _, e := range slices.Backward(a.State.Log.Events) {
 		if e.Message != nil && e.Message.ID == id {
@@ -103,8 +100,8 @@ func (a *Account) lastEvent(id string) *state.LogEntry {
 	return nil
 }
 
-// explainMessage asks in the order in which a message passes: its queue, its time,
-// its flow-control key, a place among the attempts.
+// explainMessage checks in the order in which a message proceeds: queue, time, flow-control
+// key, limit of attempts in flight.
 func (a *Account) explainMessage(m *state.Message) (why []Reason) {
 	if m.State == state.Active {
 		return []Reason{{Kind: Running, Text: fmt.Sprintf("attempt %d of %d is in flight to %s", m.Retried+1, m.MaxRetries+1, m.URL)}}
@@ -116,16 +113,16 @@ func (a *Account) explainMessage(m *state.Message) (why []Reason) {
 		if q.Paused {
 			why = append(why, Reason{Kind: Held, Text: fmt.Sprintf("its queue %q is paused", q.Name)})
 		}
-		why = append(why, Reason{Kind: Held, Text: fmt.Sprintf("its queue %q delivers %d at a time, and %d are under way before it", q.Name, q.Parallelism, q.Active)})
+		why = append(why, Reason{Kind: Held, Text: fmt.Sprintf("its queue %q delivers %d at a time, and %d are in progress before it", q.Name, q.Parallelism, q.Active)})
 	}
-	if m.NextAt.After(a.State.Now) {
+	if m.NextAt.Time().After(a.State.Now) {
 		why = append(why, a.explainWait(m))
 	}
 	if k := a.State.Flows[m.FlowKey()]; k != nil && (k.Waiting > 0 || k.Paused) {
 		why = append(why, a.explainFlowKey(k)...)
 	}
 	if h := a.State.Shares.Hosts[state.HostOf(m.URL)]; len(why) == 0 && h != nil && h.Held.Len() > 0 {
-		return []Reason{{Text: fmt.Sprintf("it is ready; its destination %s has its share of the attempts, %d of at most %d, and it starts when one of them ends", h.Host, h.Running, a.Parallel)}}
+		return []Reason{{Text: fmt.Sprintf("it is ready; its destination %s has reached its share of the attempts in flight, %d of at most %d: it starts when one of them ends", h.Host, h.Running, a.Parallel)}}
 	}
 	if len(why) == 0 {
 		why = append(why, Reason{Text: fmt.Sprintf("it is ready, and starts when one of the %d attempts in flight ends", a.State.Running)})
@@ -137,11 +134,11 @@ func (a *Account) explainMessage(m *state.Message) (why []Reason) {
 func (a *Account) explainWait(m *state.Message) Reason {
 	switch {
 	case m.Asleep():
-		return Reason{Kind: Sleeping, Text: fmt.Sprintf("the run sleeps in step %q", m.Step.Step.Name), Until: m.NextAt}
+		return Reason{Kind: Sleeping, Text: fmt.Sprintf("the run sleeps in step %q", m.Step.Step.Name), Until: m.NextAt.Time()}
 	case m.State != state.Retry:
-		return Reason{Kind: Delayed, Text: "its first attempt is not due yet", Rule: a.HeaderName(m.Options, "Delay") + ", " + a.HeaderName(m.Options, "Not-Before") + ", or its schedule", Until: m.NextAt}
+		return Reason{Kind: Delayed, Text: "its first attempt is not due yet", Rule: a.HeaderName(m.Options, "Delay") + ", " + a.HeaderName(m.Options, "Not-Before") + ", or its schedule", Until: m.NextAt.Time()}
 	}
-	r := Reason{Kind: Retrying, Text: fmt.Sprintf("attempt %d of %d is not due yet", m.Retried+1, m.MaxRetries+1), Until: m.NextAt}
+	r := Reason{Kind: Retrying, Text: fmt.Sprintf("attempt %d of %d is not due yet", m.Retried+1, m.MaxRetries+1), Until: m.NextAt.Time()}
 	if m.Last != nil {
 		r.Text = m.CauseOf(m.Last) + "; the next attempt is not due yet"
 		_, r.Rule = a.RetryWait(m, m.Last)
@@ -149,7 +146,7 @@ func (a *Account) explainWait(m *state.Message) Reason {
 	return r
 }
 
-// explainFlowKey says what holds the messages of a key.
+// explainFlowKey explains what holds the messages of a key.
 func (a *Account) explainFlowKey(k *state.FlowGate) (why []Reason) {
 	if k.Paused {
 		why = append(why, Reason{Kind: Held, Text: fmt.Sprintf("flow-control key %q is paused since %s", k.Key, k.PausedAt.UTC().Format(time.RFC3339))})
@@ -159,7 +156,7 @@ func (a *Account) explainFlowKey(k *state.FlowGate) (why []Reason) {
 	}
 	if k.Rate > 0 && k.Starts.Len() >= k.Rate {
 		oldest := k.Starts.Items[k.Starts.Head]
-		why = append(why, Reason{Kind: Held, Text: fmt.Sprintf("flow-control key %q lets %d start in %s, and all of these have started", k.Key, k.Rate, k.Period), Until: oldest.Add(k.Period)})
+		why = append(why, Reason{Kind: Held, Text: fmt.Sprintf("flow-control key %q lets %d start in %s, and all of these have started", k.Key, k.Rate, shortDuration(k.Period)), Until: oldest.Add(k.Period)})
 	}
 	if len(why) == 0 {
 		why = append(why, Reason{Text: fmt.Sprintf("flow-control key %q holds nothing back", k.Key)})
@@ -167,7 +164,7 @@ func (a *Account) explainFlowKey(k *state.FlowGate) (why []Reason) {
 	return why
 }
 
-// explainRun says what a run waits for: its waits, its invocations, its messages.
+// explainRun lists what a run waits for: waits, invocations, messages.
 func (a *Account) explainRun(r *state.Run) (why []Reason) {
 	if r.Ended() {
 		return a.explainRunEnd(r)
@@ -190,12 +187,13 @@ func (a *Account) explainRun(r *state.Run) (why []Reason) {
 		}
 	}
 	if len(why) == 0 {
-		why = append(why, Reason{Text: "its endpoint has reported nothing that would go on: the run was left behind"})
+		why = append(why, Reason{Text: "its endpoint has reported no step that is still open: the run cannot continue"})
 	}
 	return why
 }
 
-// explainRunEnd says how a run has ended, and which run goes on in its place.
+// explainRunEnd explains how a run ended. The lineage has its DLQ entry, and the run that
+// restarts or resumes it.
 func (a *Account) explainRunEnd(r *state.Run) (why []Reason) {
 	ended := "ended"
 	switch {
@@ -204,12 +202,10 @@ func (a *Account) explainRunEnd(r *state.Run) (why []Reason) {
 	case r.State == state.RunCanceled:
 		ended = "was cancelled"
 	}
-	why = append(why, Reason{Text: fmt.Sprintf("it %s at %s", ended, r.EndedAt.UTC().Format(time.RFC3339Nano))})
-	if a.State.DLQ.Get(r.DLQID) != nil {
-		why = append(why, Reason{Text: "it is kept as DLQ entry " + r.DLQID})
-	}
-	if next := r.Successor; next != nil {
-		why = append(why, Reason{Text: fmt.Sprintf("it was %s as run %s", next.Verb(), next.ID)})
-	}
-	return why
+	return append(why, Reason{Text: fmt.Sprintf("it %s at %s", ended, r.EndedAt.UTC().Format(time.RFC3339Nano))})
+}
+
+// shortDuration leaves out units that are zero: 10m, not 10m0s.
+func shortDuration(d time.Duration) string {
+	return strings.Replace(strings.Replace(d.String(), "m0s", "m", 1), "h0m", "h", 1)
 }

@@ -14,23 +14,23 @@ func (e *Event) Asleep() bool {
 // maxLogPage is the largest and the default page ("Limits", interface document).
 const maxLogPage = 1000
 
-// Event is one recorded state of a message or run, immutable. Outcome and
-// Error belong to attempts that ended, NextAt to CREATED and RETRY.
+// Event is one recorded state of a message or run; it never changes. Attempts that ended
+// have Outcome and Error; CREATED and RETRY have NextAt.
 type Event struct {
 	Seq     uint64
 	Time    time.Time
 	State   string
-	Message *state.Message // as it stands now; nil on run-level events
+	Message *state.Message // in its current state; nil for run-level events
 	Outcome *state.Outcome
 	Error   string
-	Rule    string // by which NextAt was chosen
+	Rule    string // that set NextAt
 	NextAt  time.Time
 	DLQID   string
 	Run     *state.RunRef
 	Invoker *state.RunRef // RUN_STARTED of an invoked run
 	Step    *state.Step   // message-level events of a run
-	Waits   *state.Step   // WAITER_ADDED and INVOKED: the step that caused them; not on the wire
-	Tried   string        // ERROR and FAILED: the step that the attempt was for, "" where nothing tells it; not on the wire
+	Waits   *state.Step   // WAITER_ADDED and INVOKED: the step that caused it; not part of the interface
+	Tried   string        // ERROR and FAILED: the step that the attempt was for, "" if unknown; not part of the interface
 	Result  []byte        // RUN_SUCCESS: the response of the workflow
 }
 
@@ -57,7 +57,7 @@ func (f *Filter) event(e *state.LogEntry) bool {
 	return f.MatchesMessage(e.Message, at)
 }
 
-// Event is the event as lists show it.
+// Event returns the event as lists show it.
 func (a *Account) Event(e *state.LogEntry) Event {
 	v := Event{Seq: e.Seq, Time: time.UnixMilli(e.At), State: e.State}
 	if e.Next != 0 {

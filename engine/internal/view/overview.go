@@ -7,32 +7,37 @@ import (
 	"github.com/understudy-mock/understudy/engine/internal/state"
 )
 
-// nonZeroCounts leaves out the states that nothing is in.
+// nonZeroCounts leaves out the states with a count of 0.
 func nonZeroCounts[S comparable](counts map[S]int) map[S]int {
 	c := maps.Clone(counts)
 	maps.DeleteFunc(c, func(_ S, n int) bool { return n == 0 })
 	return c
 }
 
-// Overview is an account at a glance.
+// Overview is a summary of an account.
 type Overview struct {
-	Messages  map[state.MessageState]int // by the state that they are in, since the account began or was reset
-	Runs      map[state.RunState]int     // in the same way
+	Messages  map[state.MessageState]int // by current state, since the account was created or reset
+	Runs      map[state.RunState]int     // likewise
 	Now       time.Time
-	NextDue   time.Time // when the next timer rings; zero for never
-	InFlight  int       // attempts
-	Parallel  int       // most of them at once
-	Attempts  int       // ever begun by this process
-	DLQ       int       // entries
+	NextDue   time.Time // when the next timer fires; zero for never
+	InFlight  int       // attempts in flight
+	Parallel  int       // largest number of concurrent attempts
+	Attempts  int       // started since this process began
+	DLQ       int       // number of entries
 	FlowKeys  int
 	Paused    int // flow-control keys that are paused
 	Groups    int
 	Queues    int
 	Schedules int
-	Waiters   int // of events
+	Waiters   int // number of waits for events
+
+	// NeedsVersion reports that only a program with the same versions of libraries can
+	// replay the records after the last snapshot of the journal, because they depend on
+	// computed times of schedules or waits of formulas.
+	NeedsVersion bool
 }
 
-// Overview tells how things stand.
+// Overview summarizes the account.
 func (a *Account) Overview() Overview {
 	o := Overview{
 		Now: a.State.Now, InFlight: a.State.Running, Parallel: a.Parallel,

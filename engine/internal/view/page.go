@@ -13,14 +13,14 @@ import (
 	"github.com/understudy-mock/understudy/engine/refusal"
 )
 
-// Filter says what to list. Several values of one field: any matches;
-// different fields: all must match (decided: 17, 18).
+// Filter selects what to list. Several values of one field: any matches; different fields:
+// all must match (decided: 17, 18).
 type Filter struct {
 	IDs            []string // message ids
 	DLQIDs         []string
 	RunIDs         []string
 	URLs           []string
-	Hosts, Paths   []string // of the URL: of the workflow, for what belongs to a run
+	Hosts, Paths   []string // of the URL; for a run and its messages, the URL of the workflow
 	RunURLs        []string
 	Groups         []string
 	Schedules      []string
@@ -34,30 +34,31 @@ type Filter struct {
 	From, To       time.Time // inclusive
 	RunCreatedAt   time.Time
 	Cursor         string
-	Count          int  // 0: the default, which is the maximum
-	URLPrefix      bool // URLs and RunURLs are prefixes
+	Sort           string // a column, descending with a minus before it; "": newest first
+	Count          int    // page size; 0: the default, which is the maximum
+	URLPrefix      bool   // URLs and RunURLs are prefixes
 	WorkflowOnly   bool
 	MessagesOnly   bool
-	Nothing        bool // matches nothing, whatever else is said
-	CountAll       bool // the page of the DLQ says how many entries match, on all pages
+	Nothing        bool // matches nothing, whatever the other fields
+	CountAll       bool // for the DLQ: count the matching entries of all pages
 }
 
-// Page is a part of a list; an empty cursor means that it was the last.
+// Page is a part of a list; an empty cursor means that it is the last page.
 type Page[T any] struct {
 	Items  []T
 	Cursor string
-	All    int // of the DLQ, with CountAll
+	All    int // number of matching DLQ entries, with CountAll
 }
 
-// Check refuses a filter that makes no sense.
+// Check refuses an invalid filter.
 func (f *Filter) Check() error {
 	if f.Count < 0 {
-		return refusal.OfValue("count", strconv.Itoa(f.Count), "", "an integer from 1 up")
+		return refusal.OfValue("count", strconv.Itoa(f.Count), "", "an integer of 1 or more")
 	}
 	return nil
 }
 
-// Limit is the size of a page: a larger count is read as the most.
+// Limit is the page size; a larger count means most.
 func (f *Filter) Limit(most int) int {
 	if f.Count == 0 {
 		return most
@@ -65,7 +66,7 @@ func (f *Filter) Limit(most int) int {
 	return min(f.Count, most)
 }
 
-// List walks a list from the newest, below the cursor, and takes what matches.
+// List returns the matching entries of a list below the cursor, newest first.
 func List[E state.Sequenced, T any](ids *state.IDs, list string, f Filter, most int,
 	newest func(below state.Position) iter.Seq[E], matches func(E) bool, view func(E) T) (Page[T], error) {
 	if err := f.Check(); err != nil {
@@ -91,12 +92,12 @@ func List[E state.Sequenced, T any](ids *state.IDs, list string, f Filter, most 
 	return p, nil
 }
 
-// isWanted reports whether v is among the wanted values, or nothing is wanted.
+// isWanted reports whether want has v or is empty.
 func isWanted[T comparable](want []T, v T) bool {
 	return len(want) == 0 || slices.Contains(want, v)
 }
 
-// isAnyWanted matches one label of several.
+// isAnyWanted reports whether want has one of several labels or is empty.
 func isAnyWanted(want []string, have []string) bool {
 	if len(want) == 0 {
 		return true
@@ -104,7 +105,7 @@ func isAnyWanted(want []string, have []string) bool {
 	return slices.ContainsFunc(have, func(v string) bool { return slices.Contains(want, v) })
 }
 
-// wantedURL compares texts: clients filter by the URL that they have published to.
+// wantedURL compares URLs as text: clients filter by the URL that they published to.
 func (f *Filter) wantedURL(want []string, url string) bool {
 	if len(want) == 0 {
 		return true
@@ -130,17 +131,18 @@ func (f *Filter) place(raw string) bool {
 	return (len(f.Hosts) == 0 || slices.ContainsFunc(f.Hosts, host)) && (len(f.Paths) == 0 || slices.ContainsFunc(f.Paths, path))
 }
 
-// within matches the time that counts; whatever is matched has one.
+// within reports whether a time is in the range of the filter. Every match needs it, so it
+// checks Nothing too.
 func (f *Filter) within(t time.Time) bool {
 	return !f.Nothing && (f.From.IsZero() || !t.Before(f.From)) && (f.To.IsZero() || !t.After(f.To))
 }
 
-// MatchesMessage matches what a message itself says; at is the time that counts.
+// MatchesMessage matches the fields of a message; at is the time to compare.
 func (f *Filter) MatchesMessage(m *state.Message, at time.Time) bool {
 	return f.within(at) &&
 		isWanted(f.IDs, m.ID) &&
 		f.wantedURL(f.URLs, m.URL) &&
-		(m.RunID != "" && !m.Role.Conduct().ReportsFailed || f.place(m.URL)) && // of a run, the URL of the workflow counts
+		(m.RunID != "" && !m.Role.Conduct().ReportsFailed || f.place(m.URL)) && // for a message of a run, f.run compares the URL of the workflow
 		isWanted(f.Groups, m.Group) &&
 		isWanted(f.Schedules, m.ScheduleID) &&
 		isWanted(f.Queues, m.Options.Queue) &&
@@ -162,7 +164,7 @@ func (f *Filter) MatchesEntry(e *state.DLQEntry) bool {
 		f.run(e.Run) && f.MatchesMessage(&e.Message, e.At)
 }
 
-// run matches the run that something belongs to.
+// run matches the run of a message or event; nil for none.
 func (f *Filter) run(r *state.RunRef) bool {
 	if r == nil {
 		return len(f.RunIDs) == 0 && len(f.RunURLs) == 0 && f.RunCreatedAt.IsZero()
@@ -171,7 +173,7 @@ func (f *Filter) run(r *state.RunRef) bool {
 		(f.RunCreatedAt.IsZero() || f.RunCreatedAt.Equal(r.CreatedAt))
 }
 
-// MatchesRun matches a run by what it was triggered with.
+// MatchesRun matches a run by its trigger and state.
 func (f *Filter) MatchesRun(r *state.Run) bool {
 	key := ""
 	if r.Options.Flow != nil {

@@ -6,11 +6,11 @@ import (
 	"github.com/understudy-mock/understudy/engine/internal/state"
 )
 
-// redacted is a copy of the message as logs, lists and the DLQ show it. It is
-// delivered as it is.
+// redacted returns a copy of the message as logs, lists and the DLQ show it. Delivery uses
+// the original.
 func (a *Account) redacted(m *state.Message) state.Message {
 	v := *m
-	v.Slot, v.Cancel = nil, nil
+	v.Slot, v.InFlight = nil, false
 	r := m.Options.Redact
 	if r == nil {
 		return v
@@ -19,12 +19,12 @@ func (a *Account) redacted(m *state.Message) state.Message {
 		v.Body = state.RedactedValue(m.Body)
 	}
 	names := redactedNames(r, a.Wire)
-	v.Header, v.Forward = redactedHeader(r, m.Header, names), redactedHeader(r, m.Forward, names)
+	v.Headers = state.PairOf(redactedHeader(r, m.Headers.Published(), names), redactedHeader(r, m.Headers.Forward(), names))
 	return v
 }
 
-// redactedNames are the names of the redacted headers, for the destination and as the
-// publisher sends them.
+// redactedNames returns the names of the redacted headers, as the destination receives them
+// and as the publisher sends them.
 func redactedNames(r *state.Redaction, w Wire) []string {
 	names := slices.Clone(r.Names)
 	for _, name := range r.Names {
@@ -33,20 +33,19 @@ func redactedNames(r *state.Redaction, w Wire) []string {
 	return names
 }
 
-// redactedHeader keeps the names: that a header was sent may be seen.
-func redactedHeader(r *state.Redaction, h state.Header, names []string) state.Header {
+// redactedHeader redacts values only: the names of headers are not secret.
+func redactedHeader(r *state.Redaction, h state.HeaderText, names []string) state.HeaderText {
 	if !r.Headers && len(names) == 0 {
 		return h
 	}
-	shown := make(state.Header, len(h))
-	for name, values := range h {
+	shown := h.Header()
+	for name, values := range shown {
 		if !r.Headers && !slices.Contains(names, name) {
-			shown[name] = values
 			continue
 		}
-		for _, v := range values {
-			shown[name] = append(shown[name], string(state.RedactedValue([]byte(v))))
+		for i, v := range values {
+			values[i] = string(state.RedactedValue([]byte(v)))
 		}
 	}
-	return shown
+	return state.TextOf(shown)
 }

@@ -11,20 +11,40 @@ import (
 // maxRunSummaries is the largest and the default page of RunSummaries (extension).
 const maxRunSummaries = 100
 
-// RunSummary is a run without its steps, and what goes on in it.
+// RunSummary is a run without its steps, and its current reason.
 type RunSummary struct {
 	state.Run
-	Why Reason // the first of its reasons
+	Why         Reason // the first of its reasons
+	Attempts    int    // of the message that the run waits for or failed with
+	MaxAttempts int    // largest number for this message, 0 without one
 }
 
-// RunSummaries lists runs without their steps, newest first.
+// RunSummaries lists runs without their steps, newest first unless the filter has an order.
 func (a *Account) RunSummaries(f Filter) (Page[RunSummary], error) {
-	return List(&a.State.IDs, "run", f, maxRunSummaries, a.State.RunList.Newest, f.MatchesRun, func(r *state.Run) RunSummary {
-		return RunSummary{Run: a.retained(r), Why: a.explainRun(r)[0]}
+	return Sorted(a, "run", f, maxRunSummaries, runSorting, a.State.RunList.Newest, f.MatchesRun, func(r *state.Run) RunSummary {
+		had, most := a.runAttempts(r)
+		return RunSummary{a.retained(r), a.explainRun(r)[0], had, most}
 	})
 }
 
-// retained is a copy of a run that names its DLQ entry as long as it is there.
+// runAttempts returns the attempts of the message that a run waits for, or of the one that
+// it failed with while the DLQ has it.
+func (a *Account) runAttempts(r *state.Run) (had, most int) {
+	if e := a.State.DLQ.Get(r.DLQID); e != nil {
+		return e.Message.Attempts(), int(e.Message.MaxRetries) + 1
+	}
+	if r.Ended() {
+		return 0, 0
+	}
+	for _, m := range a.State.RunMessages(r) {
+		if !m.Asleep() {
+			return m.Attempts(), int(m.MaxRetries) + 1
+		}
+	}
+	return 0, 0
+}
+
+// retained returns a copy of a run, with the id of its DLQ entry only while the entry exists.
 func (a *Account) retained(r *state.Run) state.Run {
 	run := *r
 	if a.State.DLQ.Get(run.DLQID) == nil {
@@ -37,40 +57,49 @@ func (a *Account) retained(r *state.Run) state.Run {
 type RunTrace struct {
 	Run    RunView
 	Spans  []Span
-	Events []Event // oldest first, as far back as the log goes
+	Events []Event // oldest first; the log may not have the first ones any more
 	Waits  []state.Waiter
 	Why    []Reason
+
+	Lineage []Link
+	Failure *LastFailure // the latest failed attempt, nil for none
 }
 
-// Span is the time that a step took, from the call of the endpoint in which it
-// ran to its result.
+// Span is the duration of a step, from the call of the endpoint in which it ran to its result.
 type Span struct {
-	Step    state.Step // its name is empty for the call that goes on now
+	Step    state.Step // its name is empty for a call in progress
 	Message string     // the message whose delivery ran it, "" for none
 	From    time.Time
-	To      time.Time // zero: it is not over
-	Kept    bool      // it ran in the run that this one resumes
+	To      time.Time // zero: not ended
+	Kept    bool      // it ran in the predecessor, which this run resumes
+	Decides bool      // it is on the critical path, which determines the duration of the run
 	Parts   []Part
 }
 
-// Part is what happened during a part of a span.
+// Part is one phase of a span.
 type Part struct {
-	Kind string // running, failed, retrying, sleeping, waiting
-	From time.Time
-	To   time.Time // zero: until now
+	Kind    string // running, failed, canceled, retrying, sleeping, waiting
+	From    time.Time
+	To      time.Time // zero: not ended
+	Attempt int       // number of the attempt, from 1; 0 for other phases
+	Status  int       // of the response, 0 for none
+	Cause   string    // why the attempt failed
 }
 
-// RunTrace follows a run through its steps.
+// RunTrace returns the time axis of a run.
 func (a *Account) RunTrace(run *state.Run) RunTrace {
 	t := RunTrace{Run: a.Run(run), Why: a.explainRun(run)}
 	t.Run.Run = a.retained(run)
-	g := tracing{run: run, steps: map[int]*Span{}, plans: map[int]*carrier{}, carriers: map[*state.Message]*carrier{}}
-	for _, e := range a.runEvents(run) {
+	g := tracing{run: run, steps: map[int][]*Span{}, done: map[*Span]bool{}, calls: map[*Span]*carrier{}, before: map[*Span][]Part{}, plans: map[int]*carrier{}, carriers: map[*state.Message]*carrier{}}
+	entries := a.runEvents(run)
+	for _, e := range entries {
 		t.Events = append(t.Events, a.Event(e))
 		g.follow(e)
 	}
 	g.inherit()
 	t.Spans = g.close()
+	markCritical(t.Spans)
+	t.Lineage, t.Failure = a.runLineage(run, entries), a.runFailure(run, entries)
 	for _, w := range a.State.Waiters {
 		if w.Run == run {
 			t.Waits = append(t.Waits, w.Waiter)
@@ -80,8 +109,8 @@ func (a *Account) RunTrace(run *state.Run) RunTrace {
 	return t
 }
 
-// runEvents are the events of a run, oldest first. They are all that the log
-// has: a fixture may have brought events with any time since.
+// runEvents returns the events of a run, oldest first. It scans the whole log, because a
+// fixture may have added events with any time.
 func (a *Account) runEvents(run *state.Run) []*state.LogEntry {
 	var list []*state.LogEntry
 	for _, e := range a.State.Log.Events {
@@ -92,32 +121,34 @@ func (a *Account) runEvents(run *state.Run) []*state.LogEntry {
 	return list
 }
 
-// carrier is a message that calls the endpoint: what runs during its delivery is
+// carrier is a message that calls the endpoint. Which step runs during its delivery is
 // known only when the endpoint reports it.
 type carrier struct {
-	message *state.Message
-	parts   []Part
+	message  *state.Message
+	parts    []Part
+	attempts int
+	over     bool // no further attempt follows
 }
 
-// tracing turns the events of a run into spans.
+// tracing builds spans from the events of a run.
 type tracing struct {
 	run      *state.Run
 	spans    []*Span
-	steps    map[int]*Span    // by the id of the step
-	plans    map[int]*carrier // the call that runs a parallel step, by its id
+	steps    map[int][]*Span // by step id; two calls may run the same step, such as after a shared wait
+	done     map[*Span]bool  // the result has arrived
+	calls    map[*Span]*carrier
+	before   map[*Span][]Part // parts before the third-party call
+	plans    map[int]*carrier // the call that runs a parallel step, by step id
 	carriers map[*state.Message]*carrier
-	last     *carrier // the call that goes on with the sequence, nil when it has
+	loose    []*carrier // calls without a step so far, in the order in which they began
 }
 
-// follow takes an event of the run. The result of a step comes with the next message, so
-// what a call has done is known only when the endpoint has reported.
+// follow processes an event of the run. The result of a step comes with the next message,
+// so the step of a call is known only when the endpoint has reported it.
 func (g *tracing) follow(e *state.LogEntry) {
 	at := time.UnixMilli(e.At)
 	if e.Message == nil {
 		if it := e.StepItem(); it != nil { // a wait or an invocation begins
-			if g.steps[it.Step.ID] != nil { // again, as by two branches that end at once
-				return
-			}
 			s := g.begin(it, g.take(it.Step.ID), at)
 			s.Parts = append(s.Parts, Part{Kind: "waiting", From: at})
 		}
@@ -130,83 +161,121 @@ func (g *tracing) follow(e *state.LogEntry) {
 	if e.State == string(state.Created) {
 		g.created(e.Message, it, at)
 	}
-	asleep := e.State == string(state.Created) && e.Message.NotBefore.After(at) // that time is the sleep's
+	asleep := e.State == string(state.Created) && e.Message.NotBefore.Time().After(at) // this time belongs to the sleep
 	if c := g.carriers[e.Message]; c != nil && !asleep {
-		c.parts = growParts(c.parts, state.MessageState(e.State), at)
-		if s := g.steps[it.Step.ID]; e.Message.Role.Conduct().CallsOut && s != nil {
-			s.Parts = c.parts
+		c.grow(e, at)
+		if s := g.open(it.Step.ID); e.Message.Role.Conduct().CallsOut && s != nil {
+			s.Parts = slices.Concat(g.before[s], c.parts)
 		}
 	}
 }
 
-// created follows a new message: it carries a result, a plan, or a call of a
-// third party.
+// open returns the oldest span of a step without a result, nil for none.
+func (g *tracing) open(id int) *Span {
+	for _, s := range g.steps[id] {
+		if !g.done[s] {
+			return s
+		}
+	}
+	return nil
+}
+
+// created processes a new message, which carries a result, a plan, or a third-party call.
 func (g *tracing) created(m *state.Message, it *state.StepItem, at time.Time) {
 	c := &carrier{message: m}
 	g.carriers[m] = c
 	switch {
 	case m.Role.Conduct().CallsOut:
-		if g.steps[it.Step.ID] == nil {
-			g.begin(it, g.take(it.Step.ID), at).From = at
+		s := g.open(it.Step.ID)
+		if s == nil {
+			s = g.begin(it, g.take(it.Step.ID), at)
 		}
+		g.before[s], g.calls[s], s.Message = unnumberedParts(s.Parts), c, m.ID
+	case m.BearsAnswer() && g.open(it.Step.ID) != nil: // its delivery produces the result of the step
+		g.loose = append(g.loose, c)
 	case it.Step.TargetStep > 0:
-		if g.last != nil {
-			g.add(state.Step{Name: "plan", Type: "Plan"}, g.last, at).To = at
-			g.last = nil
+		if before := g.taken(g.running()); before != nil {
+			g.add(state.Step{Name: "plan", Type: "Plan"}, before, at).To = at
 		}
 		g.plans[it.Step.TargetStep] = c
-		if m.NotBefore.After(at) { // a sleep beside other steps; its result comes after it
+		if m.NotBefore.Time().After(at) { // a sleep in parallel with other steps; its result comes later
 			s := g.add(it.Step, nil, at)
-			s.Message, s.To, s.Parts = m.ID, m.NotBefore, []Part{{Kind: "sleeping", From: at, To: m.NotBefore}}
-			g.steps[it.Step.TargetStep] = s
+			s.Message, s.To, s.Parts = m.ID, m.NotBefore.Time(), []Part{{Kind: "sleeping", From: at, To: m.NotBefore.Time()}}
+			g.steps[it.Step.TargetStep] = append(g.steps[it.Step.TargetStep], s)
 		}
 	default:
 		g.result(it, at, m)
-		g.last = c
+		g.loose = append(g.loose, c)
 	}
 }
 
-// result ends the span of a step; that of a sleep goes on until the next call.
+// result ends the span of a step; the span of a sleep continues until the next call.
 func (g *tracing) result(it *state.StepItem, at time.Time, m *state.Message) {
-	s := g.steps[it.Step.ID]
+	s := g.open(it.Step.ID)
 	if s == nil {
 		s = g.begin(it, g.take(it.Step.ID), at)
 	} else if c := g.plans[it.Step.ID]; c != nil {
 		s.Parts = append(s.Parts, g.take(it.Step.ID).parts...)
+	} else if i := slices.IndexFunc(g.loose, func(c *carrier) bool { return c.message.BearsAnswer() && c.message.Step.Step.ID == it.Step.ID }); i >= 0 {
+		s.Parts = append(s.Parts, unnumberedParts(g.taken(i).parts)...)
 	}
-	s.Step = it.Step
+	s.Step, g.done[s] = it.Step, true
 	if len(s.Parts) == 0 {
 		s.From = at
 	}
 	closeParts(s.Parts, at)
 	s.To = at
-	if m.NotBefore.After(at) {
-		s.Parts, s.To = append(s.Parts, Part{Kind: "sleeping", From: at, To: m.NotBefore}), m.NotBefore
+	if m.NotBefore.Time().After(at) {
+		s.Parts, s.To = append(s.Parts, Part{Kind: "sleeping", From: at, To: m.NotBefore.Time()}), m.NotBefore.Time()
 	}
 }
 
-// take is the call in which a step ran.
+// take returns the call in which a step ran: the call of its plan, otherwise one without a
+// step so far. Of several, such as after parallel steps, it is the latest that the endpoint
+// has not answered, because the others were answered without a step.
 func (g *tracing) take(id int) *carrier {
 	if c := g.plans[id]; c != nil {
 		delete(g.plans, id)
 		return c
 	}
-	c := g.last
-	g.last = nil
+	if at := g.running(); at >= 0 {
+		return g.taken(at)
+	}
+	return g.taken(len(g.loose) - 1)
+}
+
+// running returns the index of the latest call without a step and without an answer, -1 for none.
+func (g *tracing) running() int {
+	for i, c := range slices.Backward(g.loose) {
+		if !c.over && len(c.parts) > 0 {
+			return i
+		}
+	}
+	return -1
+}
+
+// taken removes a call from loose; nil for index -1.
+func (g *tracing) taken(at int) *carrier {
+	if at < 0 {
+		return nil
+	}
+	c := g.loose[at]
+	g.loose = slices.Delete(g.loose, at, at+1)
 	return c
 }
 
 func (g *tracing) begin(it *state.StepItem, c *carrier, at time.Time) *Span {
 	s := g.add(it.Step, c, at)
-	g.steps[it.Step.ID] = s
+	g.steps[it.Step.ID] = append(g.steps[it.Step.ID], s)
 	return s
 }
 
-// add makes the span of what ran in a call until now: the call may last longer.
-// A step that no known call has led to begins now.
+// add creates the span of what ran in a call until now; the call itself may last longer.
+// Without a known call, the span begins now.
 func (g *tracing) add(step state.Step, c *carrier, now time.Time) *Span {
 	s := &Span{Step: step, From: now}
 	if c != nil {
+		g.calls[s] = c
 		s.Message, s.Parts = c.message.ID, slices.Clone(c.parts)
 		closeParts(s.Parts, now)
 	}
@@ -217,39 +286,48 @@ func (g *tracing) add(step state.Step, c *carrier, now time.Time) *Span {
 	return s
 }
 
-// inherit adds the steps that a resumed run has from the one that failed, and
-// those of which the log no longer knows, before all others.
+// inherit adds the steps that come from the predecessor of a resumed run, and those missing
+// in the log, before all others.
 func (g *tracing) inherit() {
 	var before []*Span
+	seen := map[int]int{}
 	for i, it := range g.run.Items {
 		if it.Step.TargetStep > 0 {
 			continue
 		}
-		s := g.steps[it.Step.ID]
-		if s == nil {
-			s = &Span{Step: it.Step, From: g.run.CreatedAt, To: g.run.CreatedAt}
-			g.steps[it.Step.ID] = s
+		n := seen[it.Step.ID]
+		seen[it.Step.ID]++
+		if n >= len(g.steps[it.Step.ID]) {
+			s := &Span{Step: it.Step, From: g.run.CreatedAt, To: g.run.CreatedAt}
+			g.steps[it.Step.ID] = append(g.steps[it.Step.ID], s)
 			before = append(before, s)
 		}
-		s.Kept = i < g.run.Kept
+		g.steps[it.Step.ID][n].Kept = i < g.run.Kept
 	}
 	g.spans = append(before, g.spans...)
 }
 
-// close adds the calls that have not led to a step, and copies the spans.
+// close adds the calls without a step, and copies the spans. It leaves out the calls behind
+// parallel steps except the last, because the endpoint answers them with an empty result.
 func (g *tracing) close() []Span {
 	open := []*carrier{}
 	for _, id := range slices.Sorted(maps.Keys(g.plans)) {
-		s, c := g.steps[id], g.plans[id]
+		s, c := g.open(id), g.plans[id]
 		switch {
 		case s == nil:
 			open = append(open, c)
-		case len(c.parts) > 0: // it has woken
+		case len(c.parts) > 0: // the sleep has ended
 			s.Parts, s.To = append(s.Parts, c.parts...), c.parts[len(c.parts)-1].To
 		}
 	}
-	if g.last != nil {
-		open = append(open, g.last)
+	for i, c := range g.loose {
+		if s := g.open(c.message.Step.Step.ID); s != nil && c.message.BearsAnswer() && !c.failed() { // the step is in progress
+			s.Parts = append(s.Parts, unnumberedParts(c.parts)...)
+			continue
+		}
+		if !c.answered() || c.message.Step.Step.Concurrent < 2 || i == len(g.loose)-1 {
+			open = append(open, c)
+		}
 	}
 	for _, c := range open {
 		if len(c.parts) > 0 {
@@ -261,6 +339,7 @@ func (g *tracing) close() []Span {
 	for i, s := range g.spans {
 		out[i] = *s
 		out[i].Parts = slices.Clone(s.Parts)
+		out[i].answer(g.calls[s])
 		if g.run.Ended() {
 			out[i].end(g.run.EndedAt)
 		}
@@ -269,7 +348,32 @@ func (g *tracing) close() []Span {
 	return out
 }
 
-// end lets nothing last longer than the run, such as a sleep that was cancelled.
+// answer adds the results of the attempts, which arrive after the result of the step.
+func (s *Span) answer(c *carrier) {
+	if c == nil {
+		return
+	}
+	for i := range s.Parts {
+		p := &s.Parts[i]
+		at := slices.IndexFunc(c.parts, func(known Part) bool { return p.Attempt > 0 && known.Attempt == p.Attempt })
+		if at >= 0 {
+			p.Status, p.Cause = c.parts[at].Status, c.parts[at].Cause
+		}
+	}
+}
+
+// answered reports whether the call was delivered.
+func (c *carrier) answered() bool {
+	last := len(c.parts) - 1
+	return c.over && last >= 0 && c.parts[last].Kind == "running"
+}
+
+// failed reports whether an attempt failed.
+func (c *carrier) failed() bool {
+	return slices.ContainsFunc(c.parts, func(p Part) bool { return p.Kind == "failed" })
+}
+
+// end limits the span to the end of the run, for example for a cancelled sleep.
 func (s *Span) end(at time.Time) {
 	closeParts(s.Parts, at)
 	for i := range s.Parts {
@@ -287,24 +391,56 @@ func earlierTime(x, y time.Time) time.Time {
 	return y
 }
 
-// growParts are the parts of a call after one more state of its message.
-func growParts(parts []Part, to state.MessageState, at time.Time) []Part {
-	closeParts(parts, at)
-	switch to {
+// grow adds a state of the message.
+func (c *carrier) grow(e *state.LogEntry, at time.Time) {
+	closeParts(c.parts, at)
+	last := len(c.parts) - 1
+	switch state.MessageState(e.State) {
 	case state.Created:
-		return append(parts, Part{Kind: "waiting", From: at})
+		c.parts = append(c.parts, Part{Kind: "waiting", From: at})
 	case state.Active:
-		return append(parts, Part{Kind: "running", From: at})
+		c.attempts++
+		c.parts = append(c.parts, Part{Kind: "running", From: at, Attempt: c.attempts})
 	case state.Errored:
-		parts[len(parts)-1].Kind = "failed"
+		c.ended(last, "failed", e)
+	case state.Delivered:
+		c.ended(last, "running", e)
+		c.over = true
+	case state.Failed:
+		c.over = true
 	case state.Retry:
-		return append(parts, Part{Kind: "retrying", From: at})
+		c.parts = append(c.parts, Part{Kind: "retrying", From: at})
+	case state.Canceled:
+		if c.over = true; last >= 0 && c.parts[last].Kind == "running" {
+			c.parts[last].Kind = "canceled"
+		}
 	}
-	return parts
 }
 
-// closeParts ends the last part if it is open; one that took no time stays, since
-// the clock may stand still.
+// ended records how an attempt ended.
+func (c *carrier) ended(last int, kind string, e *state.LogEntry) {
+	if last < 0 {
+		return // the event of its start was removed from the log
+	}
+	p := &c.parts[last]
+	p.Kind = kind
+	if e.LogDetail != nil && e.Outcome != nil {
+		p.Status, p.Cause = e.Outcome.Status, e.Outcome.Cause()
+	}
+}
+
+// unnumberedParts returns the parts of the endpoint's calls for a step with a third-party call,
+// without attempt numbers: its attempts are those of the third-party call.
+func unnumberedParts(parts []Part) []Part {
+	list := slices.Clone(parts)
+	for i := range list {
+		list[i].Attempt = 0
+	}
+	return list
+}
+
+// closeParts ends the last part if it is open. A part of zero length stays, because a
+// manual clock may not move.
 func closeParts(parts []Part, at time.Time) {
 	if n := len(parts); n > 0 && parts[n-1].To.IsZero() {
 		parts[n-1].To = at

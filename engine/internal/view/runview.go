@@ -12,7 +12,7 @@ import (
 type RunView struct {
 	state.Run
 	Groups  []StepGroup
-	Failure *state.DLQEntry // with a failure callback, nil without one
+	Failure *state.DLQEntry // DLQ entry with a failure callback; nil for none
 }
 
 // StepGroup is one step, the steps of a parallel branch, or the next call.
@@ -26,7 +26,7 @@ type StepView struct {
 	state.Step
 	State      string
 	Header     state.Header
-	Retries    int // limit
+	Retries    int // largest number of retries
 	RetryDelay string
 	NextAt     time.Time
 	Errors     []state.StepError
@@ -40,7 +40,7 @@ func (a *Account) RunViews(f Filter) (Page[RunView], error) {
 // maxRunViews is the largest and the default page of the run view.
 const maxRunViews = 10
 
-// Run is a run with its steps.
+// Run returns a run with its steps.
 func (a *Account) Run(run *state.Run) RunView {
 	v := RunView{Run: *run}
 	if e := a.State.DLQ.Get(run.DLQID); e != nil && e.Callback != nil {
@@ -56,7 +56,7 @@ func (a *Account) Run(run *state.Run) RunView {
 	for _, it := range run.Open {
 		g.pending(it)
 	}
-	for _, id := range slices.Sorted(maps.Keys(run.Calls)) { // the same view every time
+	for _, id := range slices.Sorted(maps.Keys(run.Calls)) { // sorted, so that the view is deterministic
 		if !g.done[id] {
 			g.pending(run.Calls[id])
 		}
@@ -69,14 +69,14 @@ func (a *Account) Run(run *state.Run) RunView {
 type grouping struct {
 	account *Account
 	run     *state.Run
-	header  state.Header // that every call to the endpoint carries
+	header  state.Header // of every call to the endpoint
 	groups  []StepGroup
-	slots   map[int]*StepView // step id -> its place in a parallel group
-	done    map[int]bool      // step ids with a result
+	slots   map[int]*StepView // step id -> its view in a parallel group
+	done    map[int]bool      // ids of steps with a result
 }
 
-// add takes the next entry of the list. Its step ran in the call that carried
-// the entry before it, and so do the failed attempts of that call belong to it.
+// add adds an entry of the step list. Its step ran in the call that carried the entry
+// before it, so the failed attempts of that call belong to the step.
 func (g *grouping) add(it, before *state.StepItem, last bool) {
 	s := it.Step
 	switch {
@@ -86,7 +86,7 @@ func (g *grouping) add(it, before *state.StepItem, last bool) {
 	case s.Concurrent > 1:
 		g.done[s.ID] = true
 		if slot := g.slots[s.ID]; slot != nil {
-			attempts := slot.Errors // those of its plan
+			attempts := slot.Errors // failed attempts of the call of its plan
 			*slot = g.view(it, state.StepSuccess)
 			slot.Errors = attempts
 		}
@@ -110,7 +110,7 @@ func (g *grouping) add(it, before *state.StepItem, last bool) {
 	}
 }
 
-// plan gives each step of a parallel branch its place.
+// plan adds a step of a parallel branch that has no result yet.
 func (g *grouping) plan(it *state.StepItem) {
 	s := it.Step
 	n := len(g.groups)
@@ -121,11 +121,11 @@ func (g *grouping) plan(it *state.StepItem) {
 	group := &g.groups[n-1]
 	v := g.view(it, g.progress(it))
 	v.ID, v.TargetStep = s.TargetStep, 0
-	group.Steps = append(group.Steps, v) // never beyond its capacity: slots stay where they are
+	group.Steps = append(group.Steps, v) // never reallocates, because g.slots has pointers to the elements
 	g.slots[s.TargetStep] = &group.Steps[len(group.Steps)-1]
 }
 
-// pending shows a wait, a call or an invocation that has not come back.
+// pending adds a wait, call or invocation without a result.
 func (g *grouping) pending(it *state.StepItem) {
 	now := state.StepProgress
 	m := g.account.State.Messages[it.MessageID]
@@ -134,7 +134,7 @@ func (g *grouping) pending(it *state.StepItem) {
 		now = it.Settled
 	case m != nil && m.Retried > 0:
 		now = state.StepRetry
-	case g.run.Ended() && it.Step.Type != "Invoke": // what was invoked continues
+	case g.run.Ended() && it.Step.Type != "Invoke": // the invoked run continues
 		now = state.StepCanceled
 	}
 	if slot := g.slots[it.Step.ID]; slot != nil {
@@ -147,7 +147,7 @@ func (g *grouping) pending(it *state.StepItem) {
 	g.groups = append(g.groups, StepGroup{Type: "sequential", Steps: []StepView{g.view(it, now)}})
 }
 
-// next shows the call that follows the last entry, unless it has led on.
+// next adds the call that carries the last entry, unless a step followed from it.
 func (g *grouping) next(it *state.StepItem) {
 	now := g.progress(it)
 	if now == state.StepSuccess || it.Settled != "" || g.account.State.Asleep(it) {
@@ -162,13 +162,13 @@ func (g *grouping) next(it *state.StepItem) {
 	g.groups = append(g.groups, StepGroup{Type: "next", Steps: []StepView{v}})
 }
 
-// progress is the state of the call that carries an entry.
+// progress returns the state of the call that carries an entry.
 func (g *grouping) progress(it *state.StepItem) string {
 	switch it.Ended {
 	case state.Delivered:
 		switch {
 		case it.Step.TargetStep > 0 && g.run.Ended():
-			return state.StepCanceled // its result was refused, or will be
+			return state.StepCanceled // its result was refused or will be
 		case it.Step.TargetStep > 0:
 			return state.StepProgress // the endpoint has not reported the result yet
 		}
@@ -184,7 +184,8 @@ func (g *grouping) progress(it *state.StepItem) string {
 	return state.StepProgress
 }
 
-// view shows the limits of the run and not of the message: that of a step may be gone.
+// view returns the view of an entry. Its retry limits are those of the run, because the
+// message may already be removed.
 func (g *grouping) view(it *state.StepItem, now string) StepView {
 	v := StepView{Step: it.View(g.run.Options.Redact), State: now, Header: g.header, Retries: g.run.Options.EffectiveRetries(), Errors: it.Errors}
 	if it.CallType == "toCallback" {
@@ -196,15 +197,15 @@ func (g *grouping) view(it *state.StepItem, now string) StepView {
 		v.RetryDelay = "min(86400, exp(2.5 * (retried + 1))) * 1000"
 	}
 	if m := g.account.State.Messages[it.MessageID]; m != nil {
-		v.NextAt = m.NextAt
+		v.NextAt = m.NextAt.Time()
 	}
-	if v.CreatedAt.IsZero() { // an entry of a snapshot from before it was kept
+	if v.CreatedAt.IsZero() { // old snapshots do not have it
 		v.CreatedAt = g.run.CreatedAt
 	}
 	return v
 }
 
-// viewEventRun fills in what an event says of its run.
+// viewEventRun sets the fields of an event that concern its run.
 func viewEventRun(e *state.LogEntry, v *Event) {
 	v.Run = &e.Run.RunRef
 	it := (*state.StepItem)(nil)
@@ -217,7 +218,7 @@ func viewEventRun(e *state.LogEntry, v *Event) {
 	if it != nil {
 		s := it.View(e.Run.Options.Redact)
 		if e.Message != nil {
-			s.CreatedAt, s.MessageID = e.Message.CreatedAt, e.Message.ID
+			s.CreatedAt, s.MessageID = e.Message.CreatedAt.Time(), e.Message.ID
 		}
 		v.Step = &s
 	}

@@ -10,12 +10,30 @@ import (
 // maxMessagePage is the largest and the default page of messages (extension).
 const maxMessagePage = 1000
 
-// Messages lists messages by their creation, newest first.
-func (a *Account) Messages(f Filter) (Page[state.Message], error) {
-	return List(&a.State.IDs, "message", f, maxMessagePage, a.State.Log.NewestCreated, f.created, func(e *state.LogEntry) state.Message { return a.redacted(e.Message) })
+// MessageSummary is a message in a list, and its current reason.
+type MessageSummary struct {
+	state.Message
+	Carries string  // name of the step whose result, call or sleep it carries
+	Why     *Reason // the first reason why it has not ended, nil if it has
 }
 
-// created matches the message of a CREATED event by what it is now.
+// Messages lists messages by creation, newest first unless the filter has an order.
+func (a *Account) Messages(f Filter) (Page[MessageSummary], error) {
+	return Sorted(a, "message", f, maxMessagePage, messageSorting, a.State.Log.NewestCreated, f.created, a.messageSummary)
+}
+
+func (a *Account) messageSummary(e *state.LogEntry) MessageSummary {
+	s := MessageSummary{Message: a.redacted(e.Message)}
+	if it := e.Message.Step; it != nil {
+		s.Carries = it.Step.Name
+	}
+	if a.State.Messages[s.ID] == e.Message {
+		s.Why = &a.explainMessage(e.Message)[0]
+	}
+	return s
+}
+
+// created matches the message of a CREATED event by its current state.
 func (f *Filter) created(e *state.LogEntry) bool {
 	m := e.Message
 	if f.WorkflowOnly && e.Run == nil || f.MessagesOnly && e.Run != nil {
@@ -25,19 +43,21 @@ func (f *Filter) created(e *state.LogEntry) bool {
 	if e.Run != nil {
 		run = e.Run.Ref()
 	}
-	return isWanted(f.States, string(m.State)) && f.run(run) && f.MatchesMessage(m, m.CreatedAt)
+	return isWanted(f.States, string(m.State)) && f.run(run) && f.MatchesMessage(m, m.CreatedAt.Time())
 }
 
-// Trace is all that is known of one message.
+// Trace is all information about one message.
 type Trace struct {
 	Message state.Message
 	Events  []Event         // oldest first
 	Reports []state.Message // its callbacks, oldest first
-	Reasons []Reason        // why it is as it is
-	DLQID   string          // where it is kept now, "" for nowhere
+	Reasons []Reason        // reasons for its state
+	DLQID   string          // its DLQ entry, "" for none
+	Lineage []Link
+	Failure *LastFailure // of its latest attempt, nil for none
 }
 
-// Trace follows a message through its life.
+// Trace returns the history of a message, or NotFound.
 func (a *Account) Trace(id string) (Trace, error) {
 	var t Trace
 	m := a.State.Messages[id]
@@ -66,19 +86,20 @@ func (a *Account) Trace(id string) (Trace, error) {
 	}
 	slices.Reverse(t.Reports)
 	t.Reasons, t.DLQID = a.explainNow(m), a.keptAs(id)
+	t.Lineage, t.Failure = a.messageLineage(m), messageFailure(m)
 	return t, nil
 }
 
-// explainNow says why a message is as it is, whether it has ended or not.
+// explainNow explains the state of a message, ended or not.
 func (a *Account) explainNow(m *state.Message) []Reason {
 	if a.State.Messages[m.ID] == m {
 		return a.explainMessage(m)
 	}
-	x, _ := a.explainEnded(m.ID) // it has events
+	x, _ := a.explainEnded(m.ID) // found: it has events
 	return x.Reasons
 }
 
-// keptAs is the DLQ entry of a message, "" for none.
+// keptAs returns the id of the DLQ entry of a message, "" for none.
 func (a *Account) keptAs(id string) string {
 	for entry := range a.State.DLQ.Newest(state.NewestPosition) {
 		if entry.Message.ID == id {

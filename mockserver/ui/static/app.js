@@ -1,24 +1,23 @@
-// What the page does beyond links and forms: it follows the account, copies
-// texts, switches the theme, and listens to keys. Everything works without it.
+// Updates of the view, copy buttons and keyboard shortcuts. The page also works without
+// scripts. Settings are in prefs.js.
 "use strict";
 
 const find = (selector) => document.querySelector(selector);
 
-// Following: whenever the overview of the account changes, the view is fetched
-// anew, and what is different in it is changed. That takes a small part of the
-// time only, whatever the traffic: after each change the page rests so many times
-// as long as the change took, so that it does not slow down what it shows.
-const restFactor = 50;
-
+// The follower fetches the view again whenever the overview of the account changes, and
+// updates the parts that differ. After each update it pauses restFactor times as long as
+// the update took, so that updates take a small part of the time at any traffic and do
+// not slow down the server.
 const follower = {
+  restFactor: 50,
   stream: null,
   account: null,
   paused: sessionStorage.getItem("understudy-paused") === "yes",
   busy: false,
   again: false,
-  lost: false, // whether the server does not answer; the browser tries again
-  rested: 0, // when the page has rested, in ms since it was opened
-  left: 0, // when a link or a button was pressed whose answer has not come
+  lost: false, // whether the server is unreachable; the browser reconnects
+  rested: 0, // when the pause ends, in ms since the page was opened
+  left: 0, // Unix ms of the last click on a link or button without a response yet
 
   connect() {
     const account = find("#live")?.dataset.account;
@@ -52,26 +51,27 @@ const follower = {
       const text = await answer.text();
       if (!this.leaving() && address === location.href && !selecting()) {
         await htmx.swap({ text, target: find("#live"), select: "#live", swap: "outerMorph", sourceElement: document.body });
+        show();
       }
     } catch {
-      // the server is gone; the stream tells when it is back
+      // the server is unreachable; the stream reports its return
     }
     this.busy = false;
-    this.rested = performance.now() + restFactor * (performance.now() - begun);
+    this.rested = performance.now() + this.restFactor * (performance.now() - begun);
     setTimeout(() => this.catchUp(), this.resting() + 1);
   },
 
-  // resting is how long the page still rests, in ms.
+  // resting returns the rest of the pause in ms.
   resting() {
     return this.rested - performance.now();
   },
 
-  // leaving tells whether the answer to a link or a button is awaited.
+  // leaving reports whether the response to a link or a button is pending, for at most 10 s.
   leaving() {
     return Date.now() - this.left < 10_000;
   },
 
-  // arrived goes on where a link or a button has led to.
+  // arrived resumes updates after the response to a link or a button.
   arrived() {
     this.left = 0;
     this.catchUp();
@@ -91,45 +91,39 @@ const follower = {
   },
 };
 
-// selecting tells whether somebody marks a text, which a change would undo.
+// selecting reports whether text is selected: an update would clear the selection.
 function selecting() {
   const selection = getSelection();
   return selection && !selection.isCollapsed && find("#view")?.contains(selection.anchorNode);
 }
 
-// show brings what only the browser knows into a page that has come anew.
+// show applies the state of the browser to a page after an update.
 function show() {
   const live = find("[data-live]");
   if (live) {
     live.setAttribute("aria-pressed", String(!follower.paused));
-    live.textContent = follower.paused ? "Paused" : follower.lost ? "Server lost" : "Live";
+    live.textContent = follower.paused ? "Resume updates" : follower.lost ? "Server lost" : "Pause updates";
   }
+  showPrefs();
+  const here = find("nav a[aria-current]");
+  if (here) here.parentElement.scrollLeft = here.offsetLeft - (here.parentElement.clientWidth - here.offsetWidth) / 2; // visible if the navigation is one scrolling line
 }
 
 const units = [["d", 86400], ["h", 3600], ["m", 60], ["s", 1]];
 
-// away writes how far an instant is from now, as the server does.
-function away(ms) {
+// away formats a distance from now in the same way as the server.
+function away(ms, short) {
   const seconds = Math.round(Math.abs(ms) / 1000);
   if (seconds < 1) return "now";
   const i = units.findIndex(([, length]) => seconds >= length);
   const [unit, length] = units[i];
   let text = Math.floor(seconds / length) + " " + unit;
   const rest = i + 1 < units.length ? Math.floor((seconds % length) / units[i + 1][1]) : 0;
-  if (rest > 0) text += " " + rest + " " + units[i + 1][0];
+  if (rest > 0 && !short) text += " " + rest + " " + units[i + 1][0];
   return ms > 0 ? "in " + text : text + " ago";
 }
 
-const months = ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"];
-
-// dated writes an instant in UTC with its date, as the server does.
-function dated(ms) {
-  const at = new Date(ms);
-  return `${at.getUTCDate()} ${months[at.getUTCMonth()]} ${at.getUTCFullYear()} ${at.toISOString().slice(11, 19)} UTC`;
-}
-
-// tick keeps clocks and distances true while nothing happens; a manual clock
-// stands still.
+// tick updates clocks and distances every second; those of a manual clock do not change.
 function tick() {
   if (document.hidden) return;
   const { mode, now, real } = find("#live")?.dataset ?? {};
@@ -138,7 +132,7 @@ function tick() {
   for (const part of document.querySelectorAll("small[data-at]")) {
     if (part.dataset.of === "clock" && mode !== "real") continue;
     const at = Number(part.dataset.at) - (part.dataset.of === "clock" ? skew : 0);
-    const text = away(at - Date.now());
+    const text = away(at - Date.now(), "short" in part.dataset);
     if (part.textContent !== text) part.textContent = text;
   }
 }
@@ -156,27 +150,28 @@ async function copy(button) {
   }
 }
 
-function switchTheme() {
-  const root = document.documentElement;
-  const dark = root.dataset.theme ? root.dataset.theme === "dark" : matchMedia("(prefers-color-scheme: dark)").matches;
-  root.dataset.theme = dark ? "light" : "dark";
-  localStorage.setItem("understudy-theme", root.dataset.theme);
-}
-
 document.addEventListener("click", (event) => {
   const button = event.target.closest("button");
   if (!button) return;
   if (button.dataset.copy) copy(button);
   if ("live" in button.dataset) follower.toggle();
   if ("themeSwitch" in button.dataset) switchTheme();
+  if ("zoneSwitch" in button.dataset) switchZone();
   if ("keys" in button.dataset) find("#keys").showModal();
+});
+
+// A click anywhere in a row opens it, unless it selects text.
+document.addEventListener("click", (event) => {
+  const target = event.target.closest("[data-rows] tbody tr");
+  if (!target || event.target.closest("a, button, input, label") || selecting()) return;
+  target.querySelector("[data-open]")?.click();
 });
 
 // Keys.
 let going = false;
 
 function row(step) {
-  const rows = [...document.querySelectorAll("[data-rows] [data-open]")];
+  const rows = [...document.querySelectorAll("[data-rows] [data-open]")].filter((link) => link.checkVisibility());
   if (rows.length === 0) return;
   const at = rows.indexOf(document.activeElement);
   rows[Math.min(rows.length - 1, Math.max(0, at + step))].focus();
@@ -186,33 +181,80 @@ const keys = {
   j: () => row(1),
   k: () => row(-1),
   p: () => follower.toggle(),
-  "/": () => find(".filter input:not([type=hidden])")?.focus(),
+  c: () => find("form.pick select")?.focus(),
+  "/": () => {
+    find("#search").focus();
+    find("#search").select();
+  },
   "?": () => find("#keys").showModal(),
 };
 
-document.addEventListener("keydown", (event) => {
-  if (event.ctrlKey || event.metaKey || event.altKey || event.target.closest("input, textarea, select, dialog")) return;
+// press does what a key stands for, and reports whether it stands for something.
+function press(key) {
   if (going) {
     going = false;
-    find(`nav a[data-key="${CSS.escape(event.key)}"]`)?.click();
-    return;
+    find(`nav a[data-key="${CSS.escape(key)}"]`)?.click();
+    return false;
   }
-  if (event.key === "g") {
+  if (key === "g") {
     going = true;
     setTimeout(() => (going = false), 1500);
-    return;
+    return false;
   }
-  if (keys[event.key]) {
-    event.preventDefault();
-    keys[event.key]();
-  }
+  keys[key]?.();
+  return key in keys;
+}
+
+document.addEventListener("keydown", (event) => {
+  if (isShortcut(event) && press(event.key)) event.preventDefault();
 });
+
+// Keys that were pressed before this script was there.
+document.removeEventListener("keydown", keepKey);
+for (const key of earlyKeys.splice(0)) press(key);
+
+// The form whose response is pending. If it is refused, the error is shown at the field that it
+// names, or that has the value that it quotes; the other fields keep their values.
+let submitted = null;
+
+function refusedField(form, error) {
+  const place = error.slice(0, error.indexOf(": ")).split(/[ /]/).at(-1).toLowerCase();
+  const quoted = /invalid value "?(.*?)"?: /.exec(error)?.[1];
+  const fields = [...form.elements].filter((field) => field.name && field.type !== "hidden" && field.type !== "submit");
+  const named = fields.filter((field) => ("-" + field.name.toLowerCase()).endsWith("-" + place) || place.endsWith("-" + field.name.toLowerCase()));
+  const has = (list, test) => quoted && list.find((field) => field.value && test(field.value));
+  return has(named, (value) => value === quoted) ?? named[0] ?? (has(fields, (value) => value === quoted) || has(fields, (value) => value.includes(quoted)));
+}
+
+function answerForm() {
+  const form = submitted;
+  submitted = null;
+  if (form?.matches(".search")) row(1); // the keys j, k and Enter continue from the first result
+  if (!form?.isConnected || form.getAttribute("method") !== "post") return;
+  const said = find("#said .bad");
+  if (!said) return form.reset();
+  const field = refusedField(form, said.textContent);
+  if (!field) return;
+  const rest = said.textContent.slice(said.textContent.indexOf(": ") + 2);
+  said.textContent = (field.labels?.[0]?.firstChild.textContent.trim() || field.ariaLabel || field.name) + ": " + rest;
+  field.setCustomValidity(rest);
+  field.reportValidity();
+}
+
+function forgive(form) {
+  for (const field of form?.elements ?? []) field.setCustomValidity?.("");
+}
+
+document.addEventListener("submit", ({ target }) => (submitted = target));
+document.addEventListener("input", ({ target }) => forgive(target.form));
+document.addEventListener("click", ({ target }) => forgive(target.closest("button")?.form)); // before the browser checks the form
 
 document.addEventListener("htmx:before:request", () => (follower.left = Date.now()));
 document.addEventListener("htmx:error", () => follower.arrived());
 document.addEventListener("visibilitychange", () => follower.connect());
 document.addEventListener("htmx:after:swap", () => {
   show();
+  answerForm();
   follower.connect();
   follower.arrived();
 });

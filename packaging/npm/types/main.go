@@ -1,5 +1,5 @@
-// Command types writes the control document as TypeScript: the schemas, and for
-// each operation its method, path, query, body and answer.
+// Command types writes the control document as TypeScript: its schemas, and the method, path,
+// query, body and answer of each operation.
 //
 //	go run ./packaging/npm/types spec/control.json packaging/npm/understudy-mock/control.d.ts
 package main
@@ -31,17 +31,17 @@ type schema struct {
 	Max         *int              `json:"maxProperties"`
 }
 
-// content is a body by its media type.
+// content has the schemas of a body by media type.
 type content map[string]struct{ Schema schema }
 
-// parameter is one of a query or a path.
+// parameter is a parameter of a query or a path.
 type parameter struct {
 	Ref, Name, In, Description string
 	Required                   bool
 	Schema                     schema
 }
 
-// UnmarshalJSON reads $ref, which no field name matches.
+// UnmarshalJSON also reads $ref, which no field name can match.
 func (p *parameter) UnmarshalJSON(text []byte) error {
 	type plain parameter
 	var ref struct {
@@ -68,7 +68,7 @@ type operation struct {
 	}
 }
 
-// document is what types are made of.
+// document is the part of the control document that becomes types.
 type document struct {
 	Paths      map[string]map[string]json.RawMessage
 	Components struct {
@@ -101,8 +101,8 @@ func main() {
 	}
 }
 
-// schemas are the named types: those of the document, and the answers that are
-// more than a reference to one of them.
+// schemas are the named types: the schemas of the document, and the answers that are not only
+// a reference to a schema.
 func (d *document) schemas() string {
 	named := maps.Clone(d.Components.Schemas)
 	for name, r := range d.Components.Responses {
@@ -123,14 +123,14 @@ func (d *document) schemas() string {
 	return b.String()
 }
 
-// operations is the type that has an entry for each operation of the control API
-// with an answer in JSON.
+// operations is the type with an entry for each operation of the control API that answers in
+// JSON.
 func (d *document) operations() string {
 	entries := map[string]string{}
 	for route, methods := range d.Paths {
 		for method, text := range methods {
 			var o operation
-			if json.Unmarshal(text, &o) != nil || !slices.Contains(o.Tags, "control") { // a list holds parameters
+			if json.Unmarshal(text, &o) != nil || !slices.Contains(o.Tags, "control") { // a path's list of parameters is not an operation
 				continue
 			}
 			if answer := d.answer(&o); answer != "" {
@@ -169,7 +169,7 @@ func (d *document) entry(o *operation, method, route, answer string) string {
 	return b.String()
 }
 
-// answer is the type of the answer 200, "" when it is no JSON.
+// answer is the type of the answer with status 200, "" when it is not JSON.
 func (d *document) answer(o *operation) string {
 	r, ok := o.Responses["200"]
 	if !ok {
@@ -193,7 +193,7 @@ func (d *document) answer(o *operation) string {
 
 var identifier = regexp.MustCompile(`^[A-Za-z_]\w*$`)
 
-// typescript is the schema as a type, whose lines after the first are indented.
+// typescript is the schema as a type. Lines after the first one are indented.
 func (s *schema) typescript(indent string) string {
 	switch {
 	case s.Ref != "":
@@ -259,7 +259,7 @@ func (s *schema) object(indent string) string {
 	return b.String() + indent + "}"
 }
 
-// comment writes a description.
+// comment writes a description as a comment, nothing for an empty one.
 func comment(b *strings.Builder, indent, text string) {
 	if text = strings.Join(strings.Fields(text), " "); text != "" {
 		fmt.Fprintf(b, "%s/** %s */\n", indent, strings.ReplaceAll(text, "*/", "* /"))

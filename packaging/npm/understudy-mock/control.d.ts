@@ -46,6 +46,19 @@ export interface Awaited {
   now: number;
 }
 
+export interface BodyPart {
+  body?: string;
+  bodyBase64?: string;
+  /** the byte after the part */
+  end: number;
+  /** bytes of the whole body */
+  size: number;
+  /** the first byte of the part */
+  start: number;
+  /** whether the whole body is text */
+  text: boolean;
+}
+
 export interface Clock {
   mode: "real" | "manual" | "auto";
   now: number;
@@ -55,7 +68,7 @@ export interface Clock {
 export interface Content {
   body?: string;
   bodyBase64?: string;
-  /** length of the whole body, when this is only its beginning or it was dropped */
+  /** length of the whole body, if it was cut or dropped */
   bodyBytes?: number;
   /** headers and body were dropped to make room (--memory) */
   bodyDropped?: boolean;
@@ -86,8 +99,10 @@ export interface DLQ {
 
 /** A DLQ entry without its body and headers. */
 export interface DLQRow {
-  /** the beginning of the last response, or the error */
+  /** the start of the last response, or the error */
   answer?: string;
+  /** that have begun */
+  attempts: number;
   /** why the message failed, in words */
   cause: string;
   dlqId: string;
@@ -99,6 +114,10 @@ export interface DLQRow {
   messageId: string;
   responseStatus?: number;
   retried: number;
+  /** of the message */
+  role: string;
+  /** workflow: a failed run; message: any other message, such as the failure callback of a run */
+  source: "message" | "workflow";
   url: string;
   workflowRunId?: string;
 }
@@ -107,7 +126,7 @@ export interface Deliveries {
   /** older entries that were dropped */
   dropped: number;
   entries: Delivery[];
-  /** most entries that are kept */
+  /** maximum number of entries that are kept */
   limit: number;
 }
 
@@ -118,7 +137,7 @@ export interface Delivery {
   /** 0 for the first */
   attempt: number;
   durationMs: number;
-  /** why no response came */
+  /** why there was no response */
   error?: string;
   messageId: string;
   method: string;
@@ -176,6 +195,8 @@ export interface Exchange {
   operationId?: string;
   /** with the query */
   path: string;
+  /** how many requests the account had before, also those that are no longer kept */
+  position: number;
   /** why the request was refused */
   problems?: string[];
   request: Content;
@@ -185,8 +206,10 @@ export interface Exchange {
 export interface Explanation {
   /** empty when it is not in the DLQ */
   dlqId: string;
+  failure?: LastFailure;
   id: string;
   kind: "message" | "run" | "DLQ entry" | "flow-control key";
+  lineage: LineageLink[];
   now: number;
   /** paths of the views that show it */
   pages: string[];
@@ -216,6 +239,35 @@ export interface Fault {
 
 export type Faults = Fault[];
 
+export interface Fleet {
+  accounts: ({
+    id: string;
+    /** id of its server; missing while it has none */
+    owner?: string;
+    reason?: string;
+    /** serving; waiting: no server has it; refused: its server cannot serve it, see reason; others: the answering server is working on it */
+    state: "claiming" | "dropping" | "moving" | "opening" | "refused" | "serving" | "waiting";
+    /** of its server */
+    url?: string;
+  })[];
+  members: {
+    /** number of accounts */
+    accounts: number;
+    /** of this start of the server; different after a restart */
+    id: string;
+    /** it is handing its accounts over to the others */
+    leaving?: boolean;
+    /** Unix ms */
+    since: number;
+    /** how the other servers reach it */
+    url: string;
+  }[];
+  /** how often an account moved to another server, as seen by the answering server since its start */
+  ownerChanges: number;
+  /** id of the server that answers */
+  self: string;
+}
+
 /** values by canonical name */
 export type Headers = Record<string, string[]>;
 
@@ -226,7 +278,7 @@ export interface Health {
   };
   dialect: string;
   journal: {
-    /** most entries that a journal keeps */
+    /** maximum number of entries that a journal keeps */
     limit: number;
   };
   /** bytes */
@@ -243,6 +295,103 @@ export interface Health {
   };
   status: "ok";
   version: string;
+}
+
+export interface JournalEnd {
+  /** of the account's clock, Unix ms */
+  at: number;
+  /** number of the record */
+  lsn: number;
+}
+
+export interface JournalStep {
+  account: string;
+  first: JournalEnd;
+  last: JournalEnd;
+  /** that was applied last */
+  record: {
+    /** of the command, short, without bodies and credentials */
+    arguments?: string;
+    at: number;
+    /** the command; missing where the state is that of the snapshot */
+    kind?: string;
+    lsn: number;
+  };
+  /** the journal begins with a snapshot: states before it are gone */
+  snapshot: boolean;
+  state: {
+    dlq: number;
+    flowKeys: number;
+    groups: number;
+    inFlight: number;
+    /** by state */
+    messages: Record<string, number>;
+    /** Unix ms of the next timer */
+    nextDue?: number;
+    /** flow-control keys that are paused */
+    paused: number;
+    queueCount: number;
+    /** the first 50 by name */
+    queues: {
+      lag: number;
+      name: string;
+      parallelism: number;
+      paused: boolean;
+    }[];
+    /** by state */
+    runs: Record<string, number>;
+    schedules: number;
+    waiters: number;
+  };
+}
+
+/** the latest attempt that failed, and what can be done; missing when none has */
+export interface LastFailure {
+  attempt: number;
+  /** maximum number */
+  attempts: number;
+  can: ({
+    do: "retry" | "resume" | "restart" | "hurry" | "open the answer";
+    method: string;
+    path: string;
+  })[];
+  /** why there was no answer */
+  error?: string;
+  messageId: string;
+  /** the step, the attempt, and the first line of the answer or of the error */
+  reason: string;
+  responseStatus?: number;
+  /** how the attempt was signed, after a 401 or 403 */
+  signature?: {
+    /** what to compare, in words */
+    checks: string[];
+    header: string;
+    key: "current" | "next" | "unknown";
+    /** environment variable that must have the key */
+    variable?: string;
+  };
+  /** the stack trace in the answer */
+  stack?: {
+    /** the innermost call in the code of the endpoint */
+    own?: string;
+    text: string;
+  };
+  stepName?: string;
+}
+
+/** what a message, run or DLQ entry came from, or what came from it */
+export interface LineageLink {
+  /** Unix ms */
+  at?: number;
+  /** whether it came before the message or run */
+  before: boolean;
+  id: string;
+  kind: "message" | "run" | "schedule" | "DLQ entry";
+  /** whether the account still has it */
+  known: boolean;
+  /** such as resumes */
+  relation: string;
+  state?: string;
 }
 
 export interface Loaded {
@@ -286,6 +435,8 @@ export interface MessageRow {
   bodyDropped?: boolean;
   /** of the body */
   bytes: number;
+  /** the step of its run whose result, call or sleep it carries */
+  carries?: string;
   /** why its latest attempt failed */
   cause?: string;
   /** Unix ms */
@@ -308,6 +459,7 @@ export interface MessageRow {
   /** URL group */
   topicName?: string;
   url: string;
+  why?: Reason;
   workflowRunId?: string;
 }
 
@@ -345,7 +497,7 @@ export interface Requests {
   /** older entries that were dropped */
   dropped: number;
   entries: Exchange[];
-  /** most entries that are kept */
+  /** maximum number of entries that are kept */
   limit: number;
 }
 
@@ -353,10 +505,14 @@ export type Rewrites = Record<string, string>;
 
 /** A workflow run without its steps. */
 export interface RunRow {
+  /** of the message that it waits for, or that it failed with */
+  attempts?: number;
   dlqId?: string;
   flowControlKey?: string;
   invokerWorkflowRunId?: string;
   labels?: string[];
+  /** that this message may have */
+  maxAttempts?: number;
   predecessor?: Relation;
   successor?: Relation;
   why?: Reason;
@@ -386,23 +542,87 @@ export interface ScheduleRow {
   /** Unix ms */
   nextTimes: number[];
   scheduleId: string;
+  /** IANA name */
+  timeZone: string;
+  /** when it is due, without the zone: at 09:30, on Monday to Friday */
+  words: string;
 }
 
 export interface Schedules {
   schedules: ScheduleRow[];
 }
 
+export interface Search {
+  /** the only cursor, if one kind was searched */
+  cursor?: string;
+  /** by kind, for kinds with more hits; each cursor continues its kind */
+  cursors: Record<string, string>;
+  hits: SearchHit[];
+  query: string;
+  tookMs: number;
+}
+
+/** Something that a search has found, without its body and headers. */
+export interface SearchHit {
+  dlqId?: string;
+  error?: string;
+  /** what was found there, and what is around it */
+  excerpt?: {
+    after: string;
+    before: string;
+    found: string;
+  };
+  /** of the message, the run or the DLQ entry; an event has none */
+  id?: string;
+  kind: "message" | "run" | "dlq" | "log";
+  labels?: string[];
+  messageId?: string;
+  method?: string;
+  /** where the first word was found, such as body or header X-Order */
+  place?: string;
+  /** of the latest answer */
+  responseStatus?: number;
+  /** of the event */
+  sequence?: number;
+  state: string;
+  stepName?: string;
+  /** Unix ms: of the creation, the failure or the event */
+  time: number;
+  url?: string;
+  workflowRunId?: string;
+}
+
 export interface Stub {
   answers?: Answer[];
   header?: Record<string, string>;
   method?: string;
-  /** each message begins with the first answer */
+  /** each message starts with the first answer */
   perMessage?: boolean;
-  /** a URL in which * stands for anything, or a regular expression between slashes */
+  /** a URL in which * matches any characters, or a regular expression between slashes */
   url: string;
 }
 
 export type Stubs = Stub[];
+
+export interface UndoPoint {
+  /** that it takes */
+  bytes: number;
+  id: string;
+  /** what followed it */
+  label: string;
+  /** events of the log since then that going back discards, without cancellations; 100 also for more, and 0 for a part of the account */
+  later: number;
+  /** what goes back; a queue that has messages is kept with the account */
+  scope: "account" | "group" | "queue" | "rules" | "schedule";
+  /** Unix ms on the clock of the account */
+  time: number;
+}
+
+export interface UndoPoints {
+  /** maximum bytes of all points */
+  limit: number;
+  points: UndoPoint[];
+}
 
 export interface Waiters {
   waiters: {
@@ -428,7 +648,7 @@ export interface Operations {
     query: Record<string, never>;
     response: AccountList;
   };
-  /** Put a stub before all others; answers all of them */
+  /** Add a stub before all others; returns all stubs */
   controlAddStub: {
     method: "POST";
     path: "/_understudy/stubs";
@@ -439,6 +659,7 @@ export interface Operations {
     body: Stub;
     response: Stubs;
   };
+  /** Advance a manual clock, and wait until everything that became due has happened */
   controlAdvance: {
     method: "POST";
     path: "/_understudy/clock/advance";
@@ -449,11 +670,11 @@ export interface Operations {
     body: {
       /** a duration, such as 24h or 1d12h */
       by?: string;
-      /** real time that it may take, 60s by default */
+      /** timeout in real time; 60s by default */
       timeout?: string;
       /** Unix ms, within the years 1970 to 9999 */
       to?: number;
-      /** the next timer, or until nothing but schedules is left */
+      /** the next timer, or until only schedules are left */
       until?: "next" | "idle";
     };
     response: Progress;
@@ -490,6 +711,23 @@ export interface Operations {
     };
     response: Awaited;
   };
+  /** A part of a body */
+  controlBody: {
+    method: "GET";
+    path: "/_understudy/bodies/{kind}/{id}";
+    query: {
+      /** an account id */
+      account?: string;
+      /** bytes of each body; longer bodies are cut */
+      maxBody?: number;
+      /** which of its bodies; without it, its content. Messages: request-1, response-1 and so on, by attempts; runs: output, step-0 and so on; DLQ entries: response; requests: request, response */
+      place?: string;
+      /** the first byte */
+      start?: number;
+    };
+    response: BodyPart;
+  };
+  /** Clear the list of deliveries */
   controlClearDeliveries: {
     method: "DELETE";
     path: "/_understudy/deliveries";
@@ -499,6 +737,7 @@ export interface Operations {
     };
     response: Empty;
   };
+  /** Remove all faults */
   controlClearFaults: {
     method: "DELETE";
     path: "/_understudy/faults";
@@ -508,7 +747,7 @@ export interface Operations {
     };
     response: Empty;
   };
-  /** Forget what rate limiters have counted */
+  /** Reset the counters of rate limiters */
   controlClearLimits: {
     method: "DELETE";
     path: "/_understudy/limits";
@@ -520,6 +759,7 @@ export interface Operations {
     };
     response: Empty;
   };
+  /** Clear the list of requests */
   controlClearRequests: {
     method: "DELETE";
     path: "/_understudy/requests";
@@ -529,6 +769,7 @@ export interface Operations {
     };
     response: Empty;
   };
+  /** Remove all rewrites */
   controlClearRewrites: {
     method: "DELETE";
     path: "/_understudy/rewrites";
@@ -538,6 +779,7 @@ export interface Operations {
     };
     response: Empty;
   };
+  /** Remove all stubs */
   controlClearStubs: {
     method: "DELETE";
     path: "/_understudy/stubs";
@@ -547,6 +789,7 @@ export interface Operations {
     };
     response: Empty;
   };
+  /** The time and the mode of the clock */
   controlClock: {
     method: "GET";
     path: "/_understudy/clock";
@@ -556,7 +799,7 @@ export interface Operations {
     };
     response: Clock;
   };
-  /** DLQ entries without bodies and headers, newest first */
+  /** DLQ entries without bodies and headers, newest first unless sorted */
   controlDLQ: {
     method: "GET";
     path: "/_understudy/dlq";
@@ -565,15 +808,17 @@ export interface Operations {
       account?: string;
       count?: number;
       cursor?: string;
+      dlqId?: string;
       flowControlKey?: string;
       /** Unix ms */
       fromDate?: number;
       label?: string;
+      messageId?: string;
       queueName?: string;
       scheduleId?: string;
+      /** of the whole list; a leading minus reverses the order; entries without a value come last */
+      sort?: "attempts" | "cause" | "dlqId" | "failedAt" | "label" | "responseStatus" | "url" | "-attempts" | "-cause" | "-dlqId" | "-failedAt" | "-label" | "-responseStatus" | "-url";
       source?: "message" | "workflow";
-      /** states, separated by commas */
-      state?: string;
       /** Unix ms */
       toDate?: number;
       /** URL group */
@@ -584,6 +829,7 @@ export interface Operations {
     };
     response: DLQ;
   };
+  /** Attempts of deliveries with request and response, oldest first */
   controlDeliveries: {
     method: "GET";
     path: "/_understudy/deliveries";
@@ -593,7 +839,7 @@ export interface Operations {
       /** stream new entries as server-sent events */
       follow?: boolean;
       limit?: number;
-      /** bytes of each body; of a longer one comes the beginning */
+      /** bytes of each body; longer bodies are cut */
       maxBody?: number;
       messageId?: string;
       status?: number;
@@ -612,6 +858,7 @@ export interface Operations {
     };
     response: Explanation;
   };
+  /** The faults that still apply */
   controlFaults: {
     method: "GET";
     path: "/_understudy/faults";
@@ -621,7 +868,7 @@ export interface Operations {
     };
     response: Faults;
   };
-  /** Load a fixture file (YAML or JSON); one with a mistake changes nothing */
+  /** Load a fixture file (YAML or JSON); an invalid file changes nothing */
   controlFixtures: {
     method: "POST";
     path: "/_understudy/fixtures";
@@ -634,7 +881,14 @@ export interface Operations {
     body: unknown;
     response: Loaded;
   };
-  /** Flow-control keys, those that hold something back first */
+  /** The servers of a fleet (--data nats://), and which server has each account; 404 for a single server */
+  controlFleet: {
+    method: "GET";
+    path: "/_understudy/fleet";
+    query: Record<string, never>;
+    response: Fleet;
+  };
+  /** Flow-control keys; those with waiting messages come first */
   controlFlowKeys: {
     method: "GET";
     path: "/_understudy/flow";
@@ -647,13 +901,14 @@ export interface Operations {
     };
     response: unknown;
   };
+  /** Whether the server is running, with its version and clock; 503 while it stops */
   controlHealth: {
     method: "GET";
     path: "/_understudy/health";
     query: Record<string, never>;
     response: Health;
   };
-  /** Make the next attempt of a message that waits for a time due now */
+  /** Make the next attempt of a waiting message due now */
   controlHurry: {
     method: "POST";
     path: "/_understudy/messages/{messageId}/hurry";
@@ -663,7 +918,39 @@ export interface Operations {
     };
     response: Empty;
   };
-  /** The keys of rate limiters with what is left of them */
+  /** The state of an account after a record of its journal, for a server with --data, and the ends of the journal; without lsn and time, after the last record */
+  controlJournal: {
+    method: "GET";
+    path: "/_understudy/journal";
+    query: {
+      /** an account id */
+      account?: string;
+      /** number of the record */
+      lsn?: number;
+      /** after the last record up to this time of the account's clock: Unix ms, or a time such as 2026-01-31T14:03:00Z */
+      time?: string;
+    };
+    response: JournalStep;
+  };
+  /** Create an undo point: keep the current state of an account in memory. The oldest points are dropped first. Journals and the key-value store are not included */
+  controlKeepUndo: {
+    method: "POST";
+    path: "/_understudy/undo";
+    query: {
+      /** an account id */
+      account?: string;
+    };
+    body: {
+      /** of the group, queue or schedule */
+      id?: string;
+      /** what follows, such as reset */
+      label: string;
+      /** account: everything, which is the default; rules: stubs, faults and rewrites only; group, queue, schedule: the one that id names */
+      scope?: "account" | "group" | "queue" | "rules" | "schedule";
+    };
+    response: UndoPoint;
+  };
+  /** Keys of rate limiters with their remaining tokens */
   controlLimits: {
     method: "GET";
     path: "/_understudy/limits";
@@ -673,6 +960,7 @@ export interface Operations {
     };
     response: unknown;
   };
+  /** 200 while the process runs */
   controlLivez: {
     method: "GET";
     path: "/_understudy/livez";
@@ -692,6 +980,7 @@ export interface Operations {
       /** Unix ms */
       fromDate?: number;
       label?: string;
+      messageId?: string;
       queueName?: string;
       scheduleId?: string;
       source?: "message" | "workflow";
@@ -707,19 +996,19 @@ export interface Operations {
     };
     response: Log;
   };
-  /** All that is known of a message: events, attempts, callbacks, and why it is as it is */
+  /** Everything that is known about a message: events, attempts, callbacks, and the reason for its state */
   controlMessage: {
     method: "GET";
     path: "/_understudy/messages/{messageId}";
     query: {
       /** an account id */
       account?: string;
-      /** bytes of each body; of a longer one comes the beginning */
+      /** bytes of each body; longer bodies are cut */
       maxBody?: number;
     };
     response: unknown;
   };
-  /** Messages in the state that they are in, newest first, those that have ended too */
+  /** Messages in their current state, including those that have ended; newest first unless sorted */
   controlMessages: {
     method: "GET";
     path: "/_understudy/messages";
@@ -732,8 +1021,11 @@ export interface Operations {
       /** Unix ms */
       fromDate?: number;
       label?: string;
+      messageId?: string;
       queueName?: string;
       scheduleId?: string;
+      /** of the whole list; a leading minus reverses the order; entries without a value come last */
+      sort?: "attempts" | "bytes" | "cause" | "createdAt" | "label" | "messageId" | "next" | "state" | "url" | "-attempts" | "-bytes" | "-cause" | "-createdAt" | "-label" | "-messageId" | "-next" | "-state" | "-url";
       source?: "message" | "workflow";
       /** states, separated by commas */
       state?: string;
@@ -747,7 +1039,7 @@ export interface Operations {
     };
     response: Messages;
   };
-  /** An account at a glance; with follow, again whenever it has changed, at most once a second */
+  /** A summary of an account; with follow, sent again whenever it changes, at most once a second */
   controlOverview: {
     method: "GET";
     path: "/_understudy/overview";
@@ -759,24 +1051,25 @@ export interface Operations {
     };
     response: unknown;
   };
-  /** Find or make an account, and tell its credentials */
+  /** Find or create an account, and return its credentials */
   controlPutAccount: {
     method: "PUT";
     path: "/_understudy/accounts/{id}";
     query: Record<string, never>;
     body: {
-      /** of the management API; made up if empty */
+      /** of the management API; generated if empty */
       password?: string;
     };
     response: Credentials;
   };
-  /** 200, or 503 with the reason, such as a snapshot that could not be saved */
+  /** Whether the server is ready: 200, or 503 with the reason, such as a snapshot that could not be saved */
   controlReadyz: {
     method: "GET";
     path: "/_understudy/readyz";
     query: Record<string, never>;
     response: Done;
   };
+  /** Requests that the server received, oldest first */
   controlRequests: {
     method: "GET";
     path: "/_understudy/requests";
@@ -786,18 +1079,20 @@ export interface Operations {
       /** stream new entries as server-sent events */
       follow?: boolean;
       limit?: number;
-      /** bytes of each body; of a longer one comes the beginning */
+      /** bytes of each body; longer bodies are cut */
       maxBody?: number;
       operationId?: string;
       /** a prefix */
       path?: string;
-      /** only those that were refused or only those that were not */
+      /** only the request at this position */
+      position?: number;
+      /** only requests that were refused or answered with an error, or only the others */
       refused?: boolean;
       status?: number;
     };
     response: Requests;
   };
-  /** Forget everything but configuration; the clock is again that of the configuration, at the time where it begins */
+  /** Remove everything except the configuration; the clock returns to its configured mode and start */
   controlReset: {
     method: "POST";
     path: "/_understudy/reset";
@@ -807,7 +1102,7 @@ export interface Operations {
     };
     response: Done;
   };
-  /** Replace the state by that of a snapshot, clocks included; journals are cleared */
+  /** Replace the state with that of a snapshot, clocks included; journals are cleared */
   controlRestore: {
     method: "PUT";
     path: "/_understudy/snapshot";
@@ -818,6 +1113,7 @@ export interface Operations {
     body: unknown;
     response: unknown;
   };
+  /** The rewrites of URLs */
   controlRewrites: {
     method: "GET";
     path: "/_understudy/rewrites";
@@ -827,7 +1123,7 @@ export interface Operations {
     };
     response: Rewrites;
   };
-  /** All that is known of a run: its steps on a time axis, events, waits, and why it is as it is */
+  /** Everything that is known about a run: its steps on a time axis, events, waits, and the reason for its state */
   controlRun: {
     method: "GET";
     path: "/_understudy/runs/{workflowRunId}";
@@ -837,7 +1133,19 @@ export interface Operations {
     };
     response: unknown;
   };
-  /** Workflow runs without their steps, newest first */
+  /** Publish the message of a schedule now, even if it is paused; its next time does not change */
+  controlRunSchedule: {
+    method: "POST";
+    path: "/_understudy/schedules/{scheduleId}/run";
+    query: {
+      /** an account id */
+      account?: string;
+    };
+    response: {
+      messageIds: string[];
+    };
+  };
+  /** Workflow runs without their steps, newest first unless sorted */
   controlRuns: {
     method: "GET";
     path: "/_understudy/runs";
@@ -850,22 +1158,19 @@ export interface Operations {
       /** Unix ms */
       fromDate?: number;
       label?: string;
-      queueName?: string;
-      scheduleId?: string;
-      source?: "message" | "workflow";
+      /** of the whole list; a leading minus reverses the order; entries without a value come last */
+      sort?: "attempts" | "cause" | "createdAt" | "duration" | "label" | "next" | "state" | "url" | "workflowRunId" | "-attempts" | "-cause" | "-createdAt" | "-duration" | "-label" | "-next" | "-state" | "-url" | "-workflowRunId";
       /** states, separated by commas */
       state?: string;
       /** Unix ms */
       toDate?: number;
-      /** URL group */
-      topicName?: string;
       /** a prefix */
       url?: string;
       workflowRunId?: string;
     };
     response: Runs;
   };
-  /** Schedules with their next times */
+  /** Schedules with their next run times */
   controlSchedules: {
     method: "GET";
     path: "/_understudy/schedules";
@@ -875,6 +1180,22 @@ export interface Operations {
     };
     response: Schedules;
   };
+  /** Search messages, runs, DLQ entries and events of the log by words and filters in one line, kind by kind and newest first, such as: "blue shoes" state:failed path:/orders label:shop since:1h */
+  controlSearch: {
+    method: "GET";
+    path: "/_understudy/search";
+    query: {
+      /** an account id */
+      account?: string;
+      /** number of hits of each kind; 20 by default */
+      count?: number;
+      cursor?: string;
+      /** words, which are searched in ids, URLs, labels, names, header values, bodies, answers and errors without regard to case, in base64 text of bodies decoded too, and filters as KEY:VALUE; all of them must match. Keys: body, error, flow, group, header, host, id, kind (message, run, dlq, log), label, method, path, queue, run, schedule, since, state, status, step, until, url. Commas separate alternatives; quotation marks keep blanks together */
+      q?: string;
+    };
+    response: Search;
+  };
+  /** Set the mode of the clock */
   controlSetClock: {
     method: "PUT";
     path: "/_understudy/clock";
@@ -883,14 +1204,14 @@ export interface Operations {
       account?: string;
     };
     body: {
-      /** real: time passes as on the wall; a clock that is ahead stays ahead, since time never runs backwards, until a reset */
+      /** real: wall time; a clock that is ahead stays ahead until a reset, since time never runs backwards */
       mode?: "real" | "manual" | "auto";
-      /** Unix ms, within the years 1970 to 9999; a manual clock only goes forward */
+      /** Unix ms, within the years 1970 to 9999; a manual clock only moves forward */
       now?: number;
     };
     response: Clock;
   };
-  /** Replace the rules that make things go wrong */
+  /** Replace the faults */
   controlSetFaults: {
     method: "PUT";
     path: "/_understudy/faults";
@@ -901,6 +1222,7 @@ export interface Operations {
     body: Fault[];
     response: Faults;
   };
+  /** Replace all rewrites */
   controlSetRewrites: {
     method: "PUT";
     path: "/_understudy/rewrites";
@@ -911,6 +1233,7 @@ export interface Operations {
     body: Record<string, string>;
     response: Rewrites;
   };
+  /** Replace all stubs */
   controlSetStubs: {
     method: "PUT";
     path: "/_understudy/stubs";
@@ -921,6 +1244,7 @@ export interface Operations {
     body: Stub[];
     response: Stubs;
   };
+  /** Wait until no attempt is ready or in flight */
   controlSettle: {
     method: "POST";
     path: "/_understudy/settle";
@@ -933,7 +1257,7 @@ export interface Operations {
     };
     response: Clock;
   };
-  /** The whole state as one document; of one account when it is named, else of all */
+  /** The whole state as one document; of the named account, else of all */
   controlSnapshot: {
     method: "GET";
     path: "/_understudy/snapshot";
@@ -943,6 +1267,7 @@ export interface Operations {
     };
     response: Record<string, unknown>;
   };
+  /** The stubs in their order */
   controlStubs: {
     method: "GET";
     path: "/_understudy/stubs";
@@ -951,6 +1276,26 @@ export interface Operations {
       account?: string;
     };
     response: Stubs;
+  };
+  /** Go back to an undo point: restore the account, or the part of it that the point contains. Later changes to it are discarded, and the point is removed */
+  controlUndo: {
+    method: "POST";
+    path: "/_understudy/undo/{id}";
+    query: {
+      /** an account id */
+      account?: string;
+    };
+    response: UndoPoint;
+  };
+  /** Undo points of an account, newest first */
+  controlUndos: {
+    method: "GET";
+    path: "/_understudy/undo";
+    query: {
+      /** an account id */
+      account?: string;
+    };
+    response: UndoPoints;
   };
   /** Runs that wait for an event */
   controlWaiters: {

@@ -4,71 +4,89 @@
 export interface ServeFlags {
   /** An account; repeatable. Default: the dialect's development account. */
   account?: string[];
-  /** any gives every unknown token an account of its own. */
+  /** fixed, or any: every unknown token gets its own account. */
   accounts?: "fixed" | "any";
-  /** Where to listen; port 0 takes a free one. */
+  /** Address to listen on; port 0 takes a free port. */
   addr?: string;
-  /** How clients reach this server, such as http://understudy:8080: what the banner, the ready file, env and the page print. Default: the address it listens at. */
+  /** URL at which clients and the other servers of a fleet reach this server, such as http://understudy:8080. Banner, ready file, env and page print it. Default: the address it listens on. */
   advertise?: string;
-  /** real (default), manual (moves by ctl advance), auto (skips to the next timer). */
+  /** real (default), manual (moved with ctl advance) or auto (skips to the next timer). */
   clock?: string;
-  /** Token of the control API; without one it is open on loopback only. */
+  /** Token of the control API. Without it, the API is open on loopback only. */
   controlToken?: string;
+  /** Keep the state in this folder, or in this JetStream cluster, which several servers can share. Accepted requests survive a crash of the process or the machine. */
+  data?: string;
+  /** Start from a damaged folder: skip what cannot be read, and keep the damaged files. */
+  dataAcceptLoss?: boolean;
+  /** Number of copies of the data in a JetStream cluster. Default: 3, or 1 if the cluster has fewer than 3 servers. */
+  dataReplicas?: number;
   /** Naming of the interface: auto (each request by its own names), svc, upstash, or a YAML file. */
   dialect?: string;
-  /** hash: make vectors of texts by hashing their words, for tests; without it, texts are refused. */
+  /** hash: compute vectors from texts by hashing their words, for tests. Without it, texts are refused. */
   embed?: string;
-  /** Load a fixture file when beginning without a snapshot; repeatable. */
+  /** Load a fixture file when starting without a snapshot; repeatable. */
   fixture?: string[];
-  /** A real server behind the key-value store; embedded without. */
+  /** Secret that all servers of a fleet share; required unless they listen on loopback only. */
+  fleetSecret?: string;
+  /** URL at which clients reach the fleet as a whole, such as that of a load balancer. Deliveries to it count as deliveries to the fleet itself. */
+  fleetUrl?: string;
+  /** Use this server for the key-value store. Default: an embedded store. */
   kvUrl?: string;
-  /** Own address of the management host. */
+  /** Separate address for the management host. */
   listenManagement?: string;
-  /** Own address of the region host. */
+  /** Separate address for the region host. */
   listenRegion?: string;
-  /** Own address of the vector host. */
+  /** Separate address for the vector host. */
   listenVector?: string;
   /** text or json. */
   logFormat?: "text" | "json";
-  /** debug, info (attempts that are retried), warn (failed messages and runs, refused requests), error. */
+  /** debug, info (retried attempts), warn (failed messages and runs, refused requests) or error. */
   logLevel?: string;
-  /** Refuse publishes with 429 when N messages, or SIZE bytes of messages, DLQ entries and runs, are not done: 100000 or 2GiB. */
+  /** Refuse publishes with 429 when N messages, or SIZE bytes of messages, DLQ entries and runs, are open; for example 100000 or 2GiB. */
   maxBacklog?: string;
   /** Largest request body, such as 512KiB or 4MiB. */
   maxBody?: string;
-  /** Most messages that one request may create: a batch counts each endpoint of its URL groups. */
+  /** Maximum number of messages that one request may create; a batch counts each endpoint of its URL groups. */
   maxMessages?: number;
-  /** Bytes of journals, log and answers to keep; the oldest bodies go first. */
+  /** Memory for journals, log and answers; the oldest bodies are dropped first. */
   memory?: string;
-  /** What deliveries that no stub answers may reach: allow, loopback-only, stub-only. */
+  /** Where deliveries without a stub may go: allow (anywhere), loopback-only or stub-only (nowhere). */
   outbound?: "allow" | "loopback-only" | "stub-only";
-  /** For the billing figures of the statistics. */
+  /** Price of a message, for the cost figures of the statistics. */
   pricePerMessage?: number;
-  /** Log only errors of the stand-in itself, as with --log-level error. */
+  /** Log only errors of the stand-in itself; same as --log-level error. */
   quiet?: boolean;
-  /** Write one JSON line with addresses, credentials and environment when ready. */
+  /** When ready, write a JSON line with addresses, credentials and environment variables. */
   readyFile?: string;
-  /** Deliver to TO what is meant for FROM; repeatable. */
+  /** Send deliveries for FROM to TO; repeatable. */
   rewrite?: Record<string, string>;
-  /** Repeat ids, signatures and logs; 0 for random. */
+  /** The same seed repeats ids, signatures and logs; 0 for random. */
   seed?: number;
-  /** Begin with the state in FILE, if it is there, and save it there at a clean stop. */
+  /** Start with the state in FILE if it exists, and save the state there at a clean stop. */
   snapshot?: string;
-  /** Save it so often as well. */
+  /** Save the snapshot at this interval as well. */
   snapshotEvery?: string;
   /** Refuse unknown configuration names. */
   strictOptions?: boolean;
-  /** Answer deliveries to URL (with *) without network; repeatable. */
+  /** Answer deliveries to URL (* matches any characters) without network access; repeatable. */
   stub?: string[];
-  /** Ready-made stubs: echo-hosts. */
+  /** Predefined stubs: echo-hosts. */
   stubPreset?: ("echo-hosts")[];
-  /** Stop, as by SIGTERM, when standard input ends: a server whose parent process is killed ends as well. */
+  /** Serve TLS with this certificate (PEM, with its chain). Renewed files are used without a restart. */
+  tlsCert?: string;
+  /** Folder for the certificate of --tls-self-signed and its CA. Default: tls in the folder of --data, else a temporary folder. */
+  tlsDir?: string;
+  /** Private key of --tls-cert (PEM). */
+  tlsKey?: string;
+  /** Serve TLS with a generated certificate for localhost and the names of this server. */
+  tlsSelfSigned?: boolean;
+  /** Stop, as with SIGTERM, when standard input ends, so that the server does not outlive a killed parent process. */
   untilEof?: boolean;
-  /** As --until-eof, but of the file descriptor FD: standard input stays that of the command of run. */
+  /** As --until-eof, for the file descriptor FD: standard input is left to the command of run. */
   untilEofOf?: number;
-  /** Hold our own answers to the document. */
+  /** Check the server's own answers against the OpenAPI document. */
   validateResponses?: boolean;
-  /** A vector index, such as docs=DENSE:1536:COSINE; repeatable. Default: one whose first vector decides. */
+  /** A vector index, such as docs=DENSE:1536:COSINE; repeatable. Default: one index, whose type and dimension come from the first vector. */
   vectorIndex?: string[];
   /** How long a vector change stays pending. */
   vectorLag?: string;

@@ -1,5 +1,5 @@
 "use strict";
-// Tells when the process that supervises this one was killed. The pipe to the
+// Reports when the process that supervises this one was killed. The pipe to the
 // server does not: it stays open as long as this process lives, and runners of
 // tests and npx leave their children behind when they are killed.
 

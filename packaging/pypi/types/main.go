@@ -1,11 +1,11 @@
-// Command types writes the answers of the control API as Python types, so that
-// the helper of the PyPI package states none of them.
+// Command types writes the answers of the control API as Python types, so that the helper of
+// the PyPI package does not repeat them.
 //
 //	go run ./packaging/pypi/types spec/control.json control_types.py
 //
-// A class is a TypedDict for each schema and for each successful response of
-// the document. Python 3.9 has no NotRequired: the required keys of a class that
-// has optional ones are in a base class.
+// Each schema and each successful response of the document becomes a TypedDict. Python 3.9
+// has no NotRequired: a class with required and optional keys has its required keys in a base
+// class.
 package main
 
 import (
@@ -19,7 +19,7 @@ import (
 	"strings"
 )
 
-// schema is the part of a JSON schema that the document uses for answers.
+// schema is the part of JSON Schema that the document uses for answers.
 type schema struct {
 	Ref         string            `json:"$ref"`
 	Type        string            `json:"type"`
@@ -78,12 +78,19 @@ func main() {
 	}
 }
 
-// writer writes each class after those that it uses.
+// writer writes each class after the classes that it uses.
 type writer struct {
 	known map[string]schema
 	done  map[string]bool
 	out   strings.Builder
 }
+
+var identifier = regexp.MustCompile(`^[a-zA-Z]\w*$`)
+
+// keywords are the words that Python does not allow as the name of a field of a class.
+var keywords = []string{"and", "as", "assert", "async", "await", "break", "class", "continue", "def", "del", "elif",
+	"else", "except", "finally", "for", "from", "global", "if", "import", "in", "is", "lambda", "nonlocal", "not", "or",
+	"pass", "raise", "return", "try", "while", "with", "yield", "False", "None", "True"}
 
 // define writes a schema under a name, once.
 func (w *writer) define(name string, s schema) {
@@ -97,8 +104,8 @@ func (w *writer) define(name string, s schema) {
 	}
 	var required, optional []string
 	for _, key := range slices.Sorted(maps.Keys(s.Properties)) {
-		if !regexp.MustCompile(`^[a-zA-Z]\w*$`).MatchString(key) {
-			log.Fatalf("%s: key %q: must be a Python identifier", name, key)
+		if !identifier.MatchString(key) || slices.Contains(keywords, key) {
+			log.Fatalf("%s: key %q: must be a letter, then letters, digits and _, and no keyword of Python", name, key)
 		}
 		p := s.Properties[key]
 		line := fmt.Sprintf("    %s: %s\n", key, w.typeOf(name+strings.ToUpper(key[:1])+key[1:], &p))
@@ -130,7 +137,7 @@ func (w *writer) class(name, base, description string, lines []string) {
 	w.out.WriteString(strings.Join(lines, "") + "\n")
 }
 
-// typeOf is a schema as a Python type; name is what an object in it is called.
+// typeOf is a schema as a Python type. Objects in it become classes with this name.
 func (w *writer) typeOf(name string, s *schema) string {
 	switch {
 	case s.Ref != "":
@@ -152,7 +159,7 @@ func (w *writer) typeOf(name string, s *schema) string {
 		return name
 	case s.Type == "object":
 		var values schema
-		if json.Unmarshal(s.Additional, &values) != nil { // true
+		if json.Unmarshal(s.Additional, &values) != nil { // additionalProperties is true
 			return "Dict[str, Any]"
 		}
 		return "Dict[str, " + w.typeOf(name, &values) + "]"

@@ -1,4 +1,4 @@
-// Command bare is a server with nothing but net/http: the measure of a start.
+// Command bare is a server with only net/http, the baseline for the time of a start.
 package main
 
 import (

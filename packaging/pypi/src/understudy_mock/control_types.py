@@ -57,7 +57,7 @@ class Content(TypedDict, total=False):
 
     body: str
     bodyBase64: str
-    # length of the whole body, when this is only its beginning or it was dropped
+    # length of the whole body, if it was cut or dropped
     bodyBytes: int
     # headers and body were dropped to make room (--memory)
     bodyDropped: bool
@@ -84,7 +84,7 @@ class _Delivery(TypedDict):
 class Delivery(_Delivery, total=False):
     """One attempt to deliver a message, as it went over the wire."""
 
-    # why no response came
+    # why there was no response
     error: str
     # no stub matched: the closest one, and what did not match
     nearMiss: str
@@ -103,6 +103,8 @@ class _Exchange(TypedDict):
     method: str
     # with the query
     path: str
+    # how many requests the account had before, also those that are no longer kept
+    position: int
     request: Content
     response: Content
 
@@ -143,6 +145,22 @@ class Awaited(TypedDict):
     now: int
 
 
+class _BodyPart(TypedDict):
+    # the byte after the part
+    end: int
+    # bytes of the whole body
+    size: int
+    # the first byte of the part
+    start: int
+    # whether the whole body is text
+    text: bool
+
+
+class BodyPart(_BodyPart, total=False):
+    body: str
+    bodyBase64: str
+
+
 class Clock(TypedDict):
     mode: Literal["real", "manual", "auto"]
     now: int
@@ -161,6 +179,8 @@ class Credentials(TypedDict):
 
 
 class _DLQRow(TypedDict):
+    # that have begun
+    attempts: int
     # why the message failed, in words
     cause: str
     dlqId: str
@@ -168,13 +188,17 @@ class _DLQRow(TypedDict):
     failedAt: int
     messageId: str
     retried: int
+    # of the message
+    role: str
+    # workflow: a failed run; message: any other message, such as the failure callback of a run
+    source: Literal["message", "workflow"]
     url: str
 
 
 class DLQRow(_DLQRow, total=False):
     """A DLQ entry without its body and headers."""
 
-    # the beginning of the last response, or the error
+    # the start of the last response, or the error
     answer: str
     failureFunctionState: str
     flowControlKey: str
@@ -198,7 +222,7 @@ class Deliveries(TypedDict):
     # older entries that were dropped
     dropped: int
     entries: List[Delivery]
-    # most entries that are kept
+    # maximum number of entries that are kept
     limit: int
 
 
@@ -208,6 +232,79 @@ class Done(TypedDict):
 
 class Error(TypedDict):
     error: str
+
+
+class LastFailureCan(TypedDict):
+    do: Literal["retry", "resume", "restart", "hurry", "open the answer"]
+    method: str
+    path: str
+
+
+class _LastFailureSignature(TypedDict):
+    # what to compare, in words
+    checks: List[str]
+    header: str
+    key: Literal["current", "next", "unknown"]
+
+
+class LastFailureSignature(_LastFailureSignature, total=False):
+    """how the attempt was signed, after a 401 or 403"""
+
+    # environment variable that must have the key
+    variable: str
+
+
+class _LastFailureStack(TypedDict):
+    text: str
+
+
+class LastFailureStack(_LastFailureStack, total=False):
+    """the stack trace in the answer"""
+
+    # the innermost call in the code of the endpoint
+    own: str
+
+
+class _LastFailure(TypedDict):
+    attempt: int
+    # maximum number
+    attempts: int
+    can: List[LastFailureCan]
+    messageId: str
+    # the step, the attempt, and the first line of the answer or of the error
+    reason: str
+
+
+class LastFailure(_LastFailure, total=False):
+    """the latest attempt that failed, and what can be done; missing when none has"""
+
+    # why there was no answer
+    error: str
+    responseStatus: int
+    # how the attempt was signed, after a 401 or 403
+    signature: LastFailureSignature
+    # the stack trace in the answer
+    stack: LastFailureStack
+    stepName: str
+
+
+class _LineageLink(TypedDict):
+    # whether it came before the message or run
+    before: bool
+    id: str
+    kind: Literal["message", "run", "schedule", "DLQ entry"]
+    # whether the account still has it
+    known: bool
+    # such as resumes
+    relation: str
+
+
+class LineageLink(_LineageLink, total=False):
+    """what a message, run or DLQ entry came from, or what came from it"""
+
+    # Unix ms
+    at: int
+    state: str
 
 
 class _Reason(TypedDict):
@@ -223,16 +320,21 @@ class Reason(_Reason, total=False):
     until: int
 
 
-class Explanation(TypedDict):
+class _Explanation(TypedDict):
     # empty when it is not in the DLQ
     dlqId: str
     id: str
     kind: Literal["message", "run", "DLQ entry", "flow-control key"]
+    lineage: List[LineageLink]
     now: int
     # paths of the views that show it
     pages: List[str]
     reasons: List[Reason]
     state: str
+
+
+class Explanation(_Explanation, total=False):
+    failure: LastFailure
 
 
 class _Fault(TypedDict):
@@ -261,13 +363,52 @@ class Fault(_Fault, total=False):
 Faults = List[Fault]
 
 
+class _FleetAccounts(TypedDict):
+    id: str
+    # serving; waiting: no server has it; refused: its server cannot serve it, see reason; others: the answering server is working on it
+    state: Literal["claiming", "dropping", "moving", "opening", "refused", "serving", "waiting"]
+
+
+class FleetAccounts(_FleetAccounts, total=False):
+    # id of its server; missing while it has none
+    owner: str
+    reason: str
+    # of its server
+    url: str
+
+
+class _FleetMembers(TypedDict):
+    # number of accounts
+    accounts: int
+    # of this start of the server; different after a restart
+    id: str
+    # Unix ms
+    since: int
+    # how the other servers reach it
+    url: str
+
+
+class FleetMembers(_FleetMembers, total=False):
+    # it is handing its accounts over to the others
+    leaving: bool
+
+
+class Fleet(TypedDict):
+    accounts: List[FleetAccounts]
+    members: List[FleetMembers]
+    # how often an account moved to another server, as seen by the answering server since its start
+    ownerChanges: int
+    # id of the server that answers
+    self: str
+
+
 class HealthClock(TypedDict):
     mode: Literal["real", "manual", "auto"]
     now: int
 
 
 class HealthJournal(TypedDict):
-    # most entries that a journal keeps
+    # maximum number of entries that a journal keeps
     limit: int
 
 
@@ -298,6 +439,68 @@ class Health(TypedDict):
     memory: HealthMemory
     status: Literal["ok"]
     version: str
+
+
+class JournalEnd(TypedDict):
+    # of the account's clock, Unix ms
+    at: int
+    # number of the record
+    lsn: int
+
+
+class _JournalStepRecord(TypedDict):
+    at: int
+    lsn: int
+
+
+class JournalStepRecord(_JournalStepRecord, total=False):
+    """that was applied last"""
+
+    # of the command, short, without bodies and credentials
+    arguments: str
+    # the command; missing where the state is that of the snapshot
+    kind: str
+
+
+class JournalStepStateQueues(TypedDict):
+    lag: int
+    name: str
+    parallelism: int
+    paused: bool
+
+
+class _JournalStepState(TypedDict):
+    dlq: int
+    flowKeys: int
+    groups: int
+    inFlight: int
+    # by state
+    messages: Dict[str, int]
+    # flow-control keys that are paused
+    paused: int
+    queueCount: int
+    # the first 50 by name
+    queues: List[JournalStepStateQueues]
+    # by state
+    runs: Dict[str, int]
+    schedules: int
+    waiters: int
+
+
+class JournalStepState(_JournalStepState, total=False):
+    # Unix ms of the next timer
+    nextDue: int
+
+
+class JournalStep(TypedDict):
+    account: str
+    first: JournalEnd
+    last: JournalEnd
+    # that was applied last
+    record: JournalStepRecord
+    # the journal begins with a snapshot: states before it are gone
+    snapshot: bool
+    state: JournalStepState
 
 
 class Loaded(TypedDict):
@@ -362,6 +565,8 @@ class MessageRow(_MessageRow, total=False):
     asleep: bool
     # body and headers were dropped to make room (--memory)
     bodyDropped: bool
+    # the step of its run whose result, call or sleep it carries
+    carries: str
     # why its latest attempt failed
     cause: str
     flowControlKey: str
@@ -374,6 +579,7 @@ class MessageRow(_MessageRow, total=False):
     sourceMessageId: str
     # URL group
     topicName: str
+    why: Reason
     workflowRunId: str
 
 
@@ -404,7 +610,7 @@ class Requests(TypedDict):
     # older entries that were dropped
     dropped: int
     entries: List[Exchange]
-    # most entries that are kept
+    # maximum number of entries that are kept
     limit: int
 
 
@@ -419,10 +625,14 @@ class _RunRow(TypedDict):
 class RunRow(_RunRow, total=False):
     """A workflow run without its steps."""
 
+    # of the message that it waits for, or that it failed with
+    attempts: int
     dlqId: str
     flowControlKey: str
     invokerWorkflowRunId: str
     labels: List[str]
+    # that this message may have
+    maxAttempts: int
     predecessor: Relation
     successor: Relation
     why: Reason
@@ -446,6 +656,10 @@ class _ScheduleRow(TypedDict):
     # Unix ms
     nextTimes: List[int]
     scheduleId: str
+    # IANA name
+    timeZone: str
+    # when it is due, without the zone: at 09:30, on Monday to Friday
+    words: str
 
 
 class ScheduleRow(_ScheduleRow, total=False):
@@ -459,8 +673,59 @@ class Schedules(TypedDict):
     schedules: List[ScheduleRow]
 
 
+class SearchHitExcerpt(TypedDict):
+    """what was found there, and what is around it"""
+
+    after: str
+    before: str
+    found: str
+
+
+class _SearchHit(TypedDict):
+    kind: Literal["message", "run", "dlq", "log"]
+    state: str
+    # Unix ms: of the creation, the failure or the event
+    time: int
+
+
+class SearchHit(_SearchHit, total=False):
+    """Something that a search has found, without its body and headers."""
+
+    dlqId: str
+    error: str
+    # what was found there, and what is around it
+    excerpt: SearchHitExcerpt
+    # of the message, the run or the DLQ entry; an event has none
+    id: str
+    labels: List[str]
+    messageId: str
+    method: str
+    # where the first word was found, such as body or header X-Order
+    place: str
+    # of the latest answer
+    responseStatus: int
+    # of the event
+    sequence: int
+    stepName: str
+    url: str
+    workflowRunId: str
+
+
+class _Search(TypedDict):
+    # by kind, for kinds with more hits; each cursor continues its kind
+    cursors: Dict[str, str]
+    hits: List[SearchHit]
+    query: str
+    tookMs: float
+
+
+class Search(_Search, total=False):
+    # the only cursor, if one kind was searched
+    cursor: str
+
+
 class _Stub(TypedDict):
-    # a URL in which * stands for anything, or a regular expression between slashes
+    # a URL in which * matches any characters, or a regular expression between slashes
     url: str
 
 
@@ -468,11 +733,31 @@ class Stub(_Stub, total=False):
     answers: List[Answer]
     header: Dict[str, str]
     method: str
-    # each message begins with the first answer
+    # each message starts with the first answer
     perMessage: bool
 
 
 Stubs = List[Stub]
+
+
+class UndoPoint(TypedDict):
+    # that it takes
+    bytes: int
+    id: str
+    # what followed it
+    label: str
+    # events of the log since then that going back discards, without cancellations; 100 also for more, and 0 for a part of the account
+    later: int
+    # what goes back; a queue that has messages is kept with the account
+    scope: Literal["account", "group", "queue", "rules", "schedule"]
+    # Unix ms on the clock of the account
+    time: int
+
+
+class UndoPoints(TypedDict):
+    # maximum bytes of all points
+    limit: int
+    points: List[UndoPoint]
 
 
 class WaitersWaiters(TypedDict):

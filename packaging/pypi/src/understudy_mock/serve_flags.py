@@ -11,64 +11,82 @@ class ServeFlags(TypedDict, total=False):
     account: Sequence[str]
     """An account; repeatable. Default: the dialect's development account."""
     accounts: Literal["fixed", "any"]
-    """any gives every unknown token an account of its own."""
+    """fixed, or any: every unknown token gets its own account."""
     addr: str
-    """Where to listen; port 0 takes a free one."""
+    """Address to listen on; port 0 takes a free port."""
     advertise: str
-    """How clients reach this server, such as http://understudy:8080: what the banner, the ready file, env and the page print. Default: the address it listens at."""
+    """URL at which clients and the other servers of a fleet reach this server, such as http://understudy:8080. Banner, ready file, env and page print it. Default: the address it listens on."""
     clock: str
-    """real (default), manual (moves by ctl advance), auto (skips to the next timer)."""
+    """real (default), manual (moved with ctl advance) or auto (skips to the next timer)."""
     control_token: str
-    """Token of the control API; without one it is open on loopback only."""
+    """Token of the control API. Without it, the API is open on loopback only."""
+    data: str
+    """Keep the state in this folder, or in this JetStream cluster, which several servers can share. Accepted requests survive a crash of the process or the machine."""
+    data_accept_loss: bool
+    """Start from a damaged folder: skip what cannot be read, and keep the damaged files."""
+    data_replicas: int
+    """Number of copies of the data in a JetStream cluster. Default: 3, or 1 if the cluster has fewer than 3 servers."""
     dialect: str
     """Naming of the interface: auto (each request by its own names), svc, upstash, or a YAML file."""
     embed: str
-    """hash: make vectors of texts by hashing their words, for tests; without it, texts are refused."""
+    """hash: compute vectors from texts by hashing their words, for tests. Without it, texts are refused."""
     fixture: Sequence[str]
-    """Load a fixture file when beginning without a snapshot; repeatable."""
+    """Load a fixture file when starting without a snapshot; repeatable."""
+    fleet_secret: str
+    """Secret that all servers of a fleet share; required unless they listen on loopback only."""
+    fleet_url: str
+    """URL at which clients reach the fleet as a whole, such as that of a load balancer. Deliveries to it count as deliveries to the fleet itself."""
     kv_url: str
-    """A real server behind the key-value store; embedded without."""
+    """Use this server for the key-value store. Default: an embedded store."""
     listen_management: str
-    """Own address of the management host."""
+    """Separate address for the management host."""
     listen_region: str
-    """Own address of the region host."""
+    """Separate address for the region host."""
     listen_vector: str
-    """Own address of the vector host."""
+    """Separate address for the vector host."""
     log_format: Literal["text", "json"]
     """text or json."""
     log_level: str
-    """debug, info (attempts that are retried), warn (failed messages and runs, refused requests), error."""
+    """debug, info (retried attempts), warn (failed messages and runs, refused requests) or error."""
     max_backlog: str
-    """Refuse publishes with 429 when N messages, or SIZE bytes of messages, DLQ entries and runs, are not done: 100000 or 2GiB."""
+    """Refuse publishes with 429 when N messages, or SIZE bytes of messages, DLQ entries and runs, are open; for example 100000 or 2GiB."""
     max_body: str
     """Largest request body, such as 512KiB or 4MiB."""
     max_messages: int
-    """Most messages that one request may create: a batch counts each endpoint of its URL groups."""
+    """Maximum number of messages that one request may create; a batch counts each endpoint of its URL groups."""
     memory: str
-    """Bytes of journals, log and answers to keep; the oldest bodies go first."""
+    """Memory for journals, log and answers; the oldest bodies are dropped first."""
     outbound: Literal["allow", "loopback-only", "stub-only"]
-    """What deliveries that no stub answers may reach: allow, loopback-only, stub-only."""
+    """Where deliveries without a stub may go: allow (anywhere), loopback-only or stub-only (nowhere)."""
     price_per_message: float
-    """For the billing figures of the statistics."""
+    """Price of a message, for the cost figures of the statistics."""
     quiet: bool
-    """Log only errors of the stand-in itself, as with --log-level error."""
+    """Log only errors of the stand-in itself; same as --log-level error."""
     rewrite: Mapping[str, str]
-    """Deliver to TO what is meant for FROM; repeatable."""
+    """Send deliveries for FROM to TO; repeatable."""
     seed: int
-    """Repeat ids, signatures and logs; 0 for random."""
+    """The same seed repeats ids, signatures and logs; 0 for random."""
     snapshot: str
-    """Begin with the state in FILE, if it is there, and save it there at a clean stop."""
+    """Start with the state in FILE if it exists, and save the state there at a clean stop."""
     snapshot_every: Union[str, timedelta]
-    """Save it so often as well."""
+    """Save the snapshot at this interval as well."""
     strict_options: bool
     """Refuse unknown configuration names."""
     stub: Sequence[str]
-    """Answer deliveries to URL (with *) without network; repeatable."""
+    """Answer deliveries to URL (* matches any characters) without network access; repeatable."""
     stub_preset: List[Literal["echo-hosts"]]
-    """Ready-made stubs: echo-hosts."""
+    """Predefined stubs: echo-hosts."""
+    tls_cert: str
+    """Serve TLS with this certificate (PEM, with its chain). Renewed files are used without a restart."""
+    tls_dir: str
+    """Folder for the certificate of --tls-self-signed and its CA. Default: tls in the folder of --data, else a temporary folder."""
+    tls_key: str
+    """Private key of --tls-cert (PEM)."""
+    tls_self_signed: bool
+    """Serve TLS with a generated certificate for localhost and the names of this server."""
     validate_responses: bool
-    """Hold our own answers to the document."""
+    """Check the server's own answers against the OpenAPI document."""
     vector_index: Sequence[str]
-    """A vector index, such as docs=DENSE:1536:COSINE; repeatable. Default: one whose first vector decides."""
+    """A vector index, such as docs=DENSE:1536:COSINE; repeatable. Default: one index, whose type and dimension come from the first vector."""
     vector_lag: Union[str, timedelta]
     """How long a vector change stays pending."""

@@ -1,0 +1,64 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/understudy-mock/understudy/engine/journal"
+	"github.com/understudy-mock/understudy/engine/store"
+	"github.com/understudy-mock/understudy/engine/store/jetstream"
+	"github.com/understudy-mock/understudy/internal/programs"
+)
+
+// While a member of the cluster hangs, the snapshots of accounts are read from the other
+// members. Otherwise an account would have no server until that member is back.
+func TestFleetSnapshotsWhileAMemberHangs(t *testing.T) {
+	if raced {
+		t.Skip("separate processes in real time")
+	}
+	const readers = 8
+	nodes := programs.Cluster(t, fleetNodes)
+	s, err := jetstream.Open(t.Context(), jetstream.Config{Servers: nodes[0].URL, MaxBytes: 1 << 28, Replicas: fleetNodes, Timeout: 30 * time.Second})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	var logs []store.Log
+	for i := range readers {
+		l, err := s.Open(t.Context(), fmt.Sprint("account", i))
+		if err != nil {
+			t.Fatal(err)
+		}
+		l.Append(journal.Record{LSN: 1, Kind: "k", Body: []byte(`{}`)})
+		if err := l.Save(t.Context(), func(to io.Writer) (uint64, error) {
+			_, err := to.Write(make([]byte, 1<<20))
+			return 1, err
+		}); err != nil {
+			t.Fatal(err)
+		}
+		logs = append(logs, l)
+	}
+	if err := nodes[2].Signal(syscall.SIGSTOP); err != nil {
+		t.Fatal(err)
+	}
+	var reading sync.WaitGroup
+	for i, l := range logs {
+		reading.Go(func() {
+			from, err := l.Snapshot(t.Context())
+			if err == nil {
+				_, err = io.Copy(io.Discard, from)
+			}
+			if err != nil {
+				t.Errorf("snapshot of account%d: %v", i, err)
+			}
+		})
+	}
+	reading.Wait()
+	if err := nodes[2].Signal(syscall.SIGCONT); err != nil {
+		t.Fatal(err)
+	}
+}

@@ -1,0 +1,68 @@
+package command
+
+import (
+	"errors"
+	"fmt"
+	"regexp"
+	"strings"
+
+	"github.com/alecthomas/kong"
+)
+
+// parserTexts rewrite the errors of the flag parser in the form of all other errors: the
+// place, the value, and what it must be. The first match applies; flagerrors_test.go has a
+// command line for each.
+var parserTexts = []struct {
+	of      *regexp.Regexp
+	instead string
+}{
+	{regexp.MustCompile(`^(\S+): expected .*? value but got "EOL" \(<EOL>\)$`), `$1: missing value`},
+	{regexp.MustCompile(`^(\S+): (?:expected .*?|bool value must be .*?) but got "(-[^"]*)" \(.*\); perhaps try (.*)\?$`), `$1: missing value before "$2": a value that starts with - must be written as $3`},
+	{regexp.MustCompile(`^(\S+): expected a valid \d+ bit uint but got ("[^"]*")$`), `$1: invalid value $2: must be an integer of 0 or more`},
+	{regexp.MustCompile(`^(\S+): expected a(?:n int|(?: valid \d+ bit int)) but got ("[^"]*")(?: \(.*\))?$`), `$1: invalid value $2: must be an integer`},
+	{regexp.MustCompile(`^(\S+): expected a float but got ("[^"]*")(?: \(.*\))?$`), `$1: invalid value $2: must be a number`},
+	{regexp.MustCompile(`^(\S+): expected duration but got ("[^"]*")(?:: .*)?$`), `$1: invalid value $2: must be a duration such as 500ms, 30s or 1h30m`},
+	{regexp.MustCompile(`^(\S+): expected "<key>=<value>" but got ("[^"]*")$`), `$1: invalid value $2: must be two values with = between them`},
+	{regexp.MustCompile(`^(\S+): bool value must be true, 1, yes, false, 0 or no but got ("[^"]*")$`), `$1: invalid value $2: must be true or false`},
+	{regexp.MustCompile(`^(--\S+) and (--\S+) can't be used together$`), `$1 and $2: must not be used together`},
+	{regexp.MustCompile(`^expected "<([\w-]+)>(?: \.\.\.)?"$`), `missing argument $1`},
+}
+
+// oneOfTexts matches the error for a value that is not in a list.
+var oneOfTexts = regexp.MustCompile(`(?s)^\[?(?:<(\w+)>|(--\S+))\]? must be one of (.+) but got ("[^"]*")$`)
+
+// fromVariable matches the error for the value of an environment variable: flag, error,
+// variable.
+var fromVariable = regexp.MustCompile(`(?s)^(--\S+): (.*) \(from envar (\w+)=".*"\)$`)
+
+// withoutPlace removes the flag from the start of an error.
+func withoutPlace(flag string, err error) error {
+	return errors.New(strings.TrimPrefix(err.Error(), flag+": "))
+}
+
+// plainError rewrites an error of the flag parser in the form of all other errors.
+func plainError(err error) error {
+	if refused, ok := errors.AsType[*Failure](err); ok {
+		return refused // an error of the settings file, behind the name of the flag
+	}
+	text := err.Error()
+	if m := fromVariable.FindStringSubmatch(text); m != nil { // without the value a second time: it may be a credential
+		return fmt.Errorf("environment variable %s: %w", m[3], withoutPlace(m[1], plainError(errors.New(m[1]+": "+m[2]))))
+	}
+	if m := oneOfTexts.FindStringSubmatch(text); m != nil {
+		values := strings.FieldsFunc(m[3], func(r rune) bool { return strings.ContainsRune("\", \n\t", r) })
+		return fmt.Errorf("%s: invalid value %s: must be one of %s", m[1]+m[2], m[4], strings.Join(values, ", "))
+	}
+	for _, row := range parserTexts {
+		if row.of.MatchString(text) {
+			return errors.New(row.of.ReplaceAllString(text, row.instead))
+		}
+	}
+	var parse *kong.ParseError
+	if rest, ok := strings.CutPrefix(text, "unexpected argument "); ok && errors.As(err, &parse) {
+		if at := parse.Context.Selected(); at == nil || len(at.Children) > 0 {
+			return errors.New("unknown command " + rest)
+		}
+	}
+	return err
+}

@@ -1,0 +1,59 @@
+package command
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/understudy-mock/understudy/internal/expect"
+)
+
+// TestFlagErrors runs command lines with one mistake each.
+func TestFlagErrors(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct{ args, want string }{
+		{"serve --seed x", `--seed: invalid value "x": must be an integer of 0 or more`},
+		{"serve --parallel 1.5", `--parallel: invalid value "1.5": must be an integer`},
+		{"serve --parallel -3", `--parallel: missing value before "-3": a value that starts with - must be written as --parallel="-3"`},
+		{"serve --price x", `--price: invalid value "x": must be a number`},
+		{"serve --lag soon", `--lag: invalid value "soon": must be a duration such as 500ms, 30s or 1h30m`},
+		{"serve --rewrite x", `--rewrite: invalid value "x": must be two values with = between them`},
+		{"serve --strict=perhaps", `--strict: invalid value "perhaps": must be true or false`},
+		{"serve --clock slow", `--clock: invalid value "slow": must be one of real, manual`},
+		{"serve --name", `--name: missing value`},
+		{"serve extra", `unexpected argument extra`},
+		{"serv", `unknown command serv, did you mean "serve"?`},
+		{"ctl mesages", `unknown command mesages, did you mean "messages"?`},
+		{"ctl advance", `missing argument by`},
+		{"ctl fault x", `on: invalid value "x": must be one of api, delivery`},
+	} {
+		t.Run(c.args, func(t *testing.T) {
+			t.Parallel()
+			var model struct {
+				Serve struct {
+					Seed     uint64
+					Parallel int
+					Price    float64
+					Lag      time.Duration
+					Rewrite  map[string]string
+					Strict   bool
+					Clock    string `enum:"real, manual" default:"real"`
+					Name     string
+				} `cmd:""`
+				Ctl struct {
+					Messages struct{} `cmd:""`
+					Advance  struct {
+						By string `arg:""`
+					} `cmd:""`
+					Fault struct {
+						On string `arg:"" optional:"" enum:"api,delivery," default:""`
+					} `cmd:""`
+				} `cmd:""`
+			}
+			var out, errs strings.Builder
+			code := (&Program{Name: "understudy", CLI: &model}).Run(strings.Fields(c.args), &out, &errs)
+			expect.Equal(t, "exit code", code, ExitUsage)
+			expect.Equal(t, "error", errs.String(), "understudy: "+c.want+"\n")
+		})
+	}
+}

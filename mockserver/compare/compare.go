@@ -1,0 +1,135 @@
+// Package compare compares two texts, two headers or two lists of steps.
+//
+//	for _, line := range compare.Lines(before, after) { fmt.Println(line.Kind, line.Text) }
+//
+// It does not depend on messages and runs: callers pass the texts and names to compare.
+package compare
+
+import (
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/rogpeppe/go-internal/diff"
+)
+
+// Line is a line of a difference.
+type Line struct {
+	Kind string // same, del: only in the first, add: only in the second, skip: equal lines are left out here
+	Text string
+}
+
+// Lines returns the lines in which two texts differ, with context; nil for equal texts.
+func Lines(first, second string) []Line {
+	if first == second {
+		return nil
+	}
+	text := diff.Diff("1", []byte(ended(first)), "2", []byte(ended(second)))
+	var lines []Line
+	for i, line := range strings.Split(strings.TrimSuffix(string(text), "\n"), "\n") {
+		switch {
+		case i < 3: // the header of the diff
+		case strings.HasPrefix(line, "@@"):
+			if len(lines) > 0 {
+				lines = append(lines, Line{"skip", "…"})
+			}
+		case strings.HasPrefix(line, "-"):
+			lines = append(lines, Line{"del", line[1:]})
+		case strings.HasPrefix(line, "+"):
+			lines = append(lines, Line{"add", line[1:]})
+		default:
+			lines = append(lines, Line{"same", strings.TrimPrefix(line, " ")})
+		}
+	}
+	return lines
+}
+
+// ended adds the final newline, because the diff marks a text without one.
+func ended(text string) string {
+	if text == "" || strings.HasSuffix(text, "\n") {
+		return text
+	}
+	return text + "\n"
+}
+
+// Pair is the values of both sides under one name.
+type Pair struct {
+	Name          string
+	First, Second string
+}
+
+// Same reports whether the values are equal.
+func (p Pair) Same() bool { return p.First == p.Second }
+
+// Headers compares two headers by name, sorted. Several values of a name are joined
+// with commas.
+func Headers(first, second map[string][]string) (different, same []Pair) {
+	names := map[string]bool{}
+	for name := range first {
+		names[name] = true
+	}
+	for name := range second {
+		names[name] = true
+	}
+	for _, name := range slices.Sorted(maps.Keys(names)) {
+		p := Pair{name, strings.Join(first[name], ", "), strings.Join(second[name], ", ")}
+		if p.Same() {
+			same = append(same, p)
+		} else {
+			different = append(different, p)
+		}
+	}
+	return different, same
+}
+
+// Align pairs the indexes of two lists of names in order: equal names form a pair, and
+// -1 means that the other list lacks the name. It finds the longest common subsequence,
+// in time and memory of the product of the lengths. So it aligns at most mostNames of
+// each, and pairs the rest by position.
+func Align(first, second []string) (pairs [][2]int) {
+	const mostNames = 1000
+	n, m := min(len(first), mostNames), min(len(second), mostNames)
+	longest := make([][]int, n+1)
+	for i := range longest {
+		longest[i] = make([]int, m+1)
+	}
+	for i := n - 1; i >= 0; i-- {
+		for k := m - 1; k >= 0; k-- {
+			longest[i][k] = max(longest[i+1][k], longest[i][k+1])
+			if first[i] == second[k] {
+				longest[i][k] = longest[i+1][k+1] + 1
+			}
+		}
+	}
+	i, k := 0, 0
+	for i < n && k < m {
+		switch {
+		case first[i] == second[k]:
+			pairs = append(pairs, [2]int{i, k})
+			i, k = i+1, k+1
+		case longest[i+1][k] >= longest[i][k+1]:
+			pairs = append(pairs, [2]int{i, -1})
+			i++
+		default:
+			pairs = append(pairs, [2]int{-1, k})
+			k++
+		}
+	}
+	for ; i < n; i++ {
+		pairs = append(pairs, [2]int{i, -1})
+	}
+	for ; k < m; k++ {
+		pairs = append(pairs, [2]int{-1, k})
+	}
+	for i, k = n, m; i < len(first) || k < len(second); i, k = i+1, k+1 {
+		p := [2]int{-1, -1}
+		if i < len(first) {
+			p[0] = i
+		}
+		if k < len(second) {
+			p[1] = k
+		}
+		pairs = append(pairs, p)
+	}
+	return pairs
+}

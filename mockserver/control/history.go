@@ -1,0 +1,163 @@
+package control
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"strconv"
+	"time"
+
+	"github.com/understudy-mock/understudy/engine"
+	"github.com/understudy-mock/understudy/engine/refusal"
+	"github.com/understudy-mock/understudy/mockserver/call"
+	"github.com/understudy-mock/understudy/mockserver/replay"
+	"github.com/understudy-mock/understudy/mockserver/response"
+	"github.com/understudy-mock/understudy/mockserver/tenant"
+	"github.com/understudy-mock/understudy/spec"
+)
+
+var _ = registerHandlers(map[string]Handler{
+	"controlExportJournal": (*Service).exportJournal,
+	"controlJournal":       (*Service).journalStep,
+})
+
+// The limits of a replay for a caller of the API: it needs the memory of a second
+// account next to the live one.
+const (
+	maxReplayed   = 256 << 20 // bytes of the snapshot and of the records after it
+	replayTimeout = 60 * time.Second
+)
+
+type (
+	journalEnd struct {
+		LSN uint64 `json:"lsn"`
+		At  int64  `json:"at"` // Unix ms
+	}
+	journalRecord struct {
+		journalEnd
+		Kind      string `json:"kind,omitempty"`
+		Arguments string `json:"arguments,omitempty"`
+	}
+	journalQueue struct {
+		Name        string `json:"name"`
+		Parallelism int    `json:"parallelism"`
+		Lag         int    `json:"lag"`
+		Paused      bool   `json:"paused"`
+	}
+	journalState struct {
+		Messages   map[engine.MessageState]int `json:"messages"`
+		Runs       map[engine.RunState]int     `json:"runs"`
+		DLQ        int                         `json:"dlq"`
+		InFlight   int                         `json:"inFlight"`
+		FlowKeys   int                         `json:"flowKeys"`
+		Paused     int                         `json:"paused"`
+		Groups     int                         `json:"groups"`
+		QueueCount int                         `json:"queueCount"`
+		Schedules  int                         `json:"schedules"`
+		Waiters    int                         `json:"waiters"`
+		NextDue    *int64                      `json:"nextDue,omitempty"`
+		Queues     []journalQueue              `json:"queues"`
+	}
+	journalStep struct {
+		Account  string        `json:"account"`
+		Snapshot bool          `json:"snapshot"`
+		First    journalEnd    `json:"first"`
+		Last     journalEnd    `json:"last"`
+		Record   journalRecord `json:"record"`
+		State    journalState  `json:"state"`
+	}
+)
+
+// journalStep returns the state of an account after a record of its journal. It reads
+// the journal and does not touch the live account.
+func (s *Service) journalStep(c *call.Call) (response.Response, error) {
+	until, err := untilOf(c)
+	if err != nil {
+		return response.Response{}, err
+	}
+	if b := s.Tenants.Behind(c.Tenant); b.Bytes+b.Snapshot > maxReplayed {
+		return response.Response{}, refusal.Of(refusal.Unfit, "journal", "", fmt.Sprintf("has %s: at most %s are replayed here; export it (understudy ctl journal export) and replay the file (understudy replay)",
+			response.ByteSize(b.Bytes+b.Snapshot), response.ByteSize(maxReplayed)))
+	}
+	ctx, cancel := context.WithTimeout(c.Request.Context(), replayTimeout)
+	defer cancel()
+	var body journalStep
+	err = s.Tenants.ReadJournal(ctx, c.Tenant, func(from replay.Account) error {
+		step, ends, err := s.walk.At(ctx, s.Tenants.JournalConfig(c.Tenant, from.Settings), from, until)
+		body = stepBody(from.ID, &step, &ends)
+		return err
+	})
+	return response.Response{Body: body}, err
+}
+
+// untilOf reads the parameter lsn or time. Without them it means the end of the journal.
+func untilOf(c *call.Call) (replay.Until, error) {
+	lsn, at := c.Query.Get("lsn"), c.Query.Get("time")
+	switch {
+	case lsn != "" && at != "":
+		return replay.Until{}, response.Invalid("query lsn and time: must not be used together")
+	case lsn != "":
+		n, err := strconv.ParseUint(lsn, 10, 63)
+		return replay.Until{LSN: n}, err
+	case at != "":
+		until, err := replay.ParseTime(at)
+		if err != nil {
+			return until, response.Refused([]spec.Problem{response.Value("query", "time", at, err)})
+		}
+		return until, nil
+	}
+	return replay.Until{}, nil
+}
+
+func stepBody(account string, s *replay.Step, ends *replay.Ends) journalStep {
+	o := &s.State
+	out := journalStep{
+		Account: account, Snapshot: ends.Snapshot,
+		First: journalEnd{ends.First, ends.FirstAt.UnixMilli()}, Last: journalEnd{ends.Last, ends.LastAt.UnixMilli()},
+		Record: journalRecord{journalEnd{s.LSN, s.At.UnixMilli()}, s.Kind, s.Arguments},
+		State: journalState{
+			Messages: o.Messages, Runs: o.Runs, DLQ: o.DLQ, InFlight: o.InFlight, FlowKeys: o.FlowKeys, Paused: o.Paused, Groups: o.Groups,
+			QueueCount: o.Queues, Schedules: o.Schedules, Waiters: o.Waiters, NextDue: response.Millis(o.NextDue), Queues: []journalQueue{},
+		},
+	}
+	for _, q := range s.Queues {
+		out.State.Queues = append(out.State.Queues, journalQueue{q.Name, q.Parallelism, q.Lag, q.Paused})
+	}
+	return out
+}
+
+// exportJournal streams a file for `understudy replay`. Streams are not validated
+// against the document.
+func (s *Service) exportJournal(c *call.Call) (response.Response, error) {
+	if s.Store == nil {
+		return response.Response{}, s.Tenants.ReadJournal(c.Request.Context(), c.Tenant, nil) // returns the error for a server without a store
+	}
+	list := []*tenant.Tenant{c.Tenant}
+	if id := c.Query.Get("account"); id == "" || id == "*" {
+		if s.Fleet != nil {
+			if err := s.Fleet.CatchUp(c.Request.Context()); err != nil {
+				return response.Response{}, refusal.Of(refusal.NotDurable, "journal", "", "the cluster does not answer: "+err.Error())
+			}
+		}
+		list = s.Tenants.Everywhere()
+	}
+	cfg := replay.Config{Program: s.Version(), At: s.Wall.Now(), Bodies: c.Flag("bodies", true)}
+	return response.Response{Stream: func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Content-Type", "application/x-ndjson")
+		if r.Method == http.MethodHead {
+			return
+		}
+		err := replay.Write(r.Context(), w, cfg, func(write func(replay.Account) error) error {
+			for _, t := range list {
+				if err := s.Tenants.ReadJournal(r.Context(), t, write); err != nil {
+					return err
+				}
+			}
+			return nil
+		})
+		if err != nil {
+			s.Log.Warn("a journal was not exported to its end", "error", err)
+			panic(http.ErrAbortHandler) // what was sent must not look complete
+		}
+	}}, nil
+}

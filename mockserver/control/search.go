@@ -1,0 +1,175 @@
+package control
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/understudy-mock/understudy/engine"
+	"github.com/understudy-mock/understudy/mockserver/call"
+	"github.com/understudy-mock/understudy/mockserver/query"
+	"github.com/understudy-mock/understudy/mockserver/response"
+	"github.com/understudy-mock/understudy/spec/header"
+	"github.com/understudy-mock/understudy/spec/mask"
+)
+
+var _ = registerHandlers(map[string]Handler{"controlSearch": (*Service).search})
+
+// searchPart is how many entries are read under one lock of the account, which takes a
+// fraction of a millisecond. defaultHits is the default limit of hits per kind. textShown
+// is how much of a URL or an error a hit includes, in bytes.
+const (
+	searchPart  = 500
+	defaultHits = 20
+	textShown   = 2000
+)
+
+// searchHit is a match of a search.
+type searchHit struct {
+	Kind    string         `json:"kind"`
+	ID      string         `json:"id,omitempty"` // of the message, the run or the DLQ entry
+	State   string         `json:"state"`
+	Time    int64          `json:"time"` // Unix ms
+	URL     string         `json:"url,omitempty"`
+	Method  string         `json:"method,omitempty"`
+	Message string         `json:"messageId,omitempty"`
+	RunID   string         `json:"workflowRunId,omitempty"`
+	DLQID   string         `json:"dlqId,omitempty"`
+	Seq     uint64         `json:"sequence,omitempty"` // of an event
+	Step    string         `json:"stepName,omitempty"`
+	Status  int            `json:"responseStatus,omitempty"` // of the latest answer
+	Error   string         `json:"error,omitempty"`
+	Labels  []string       `json:"labels,omitempty"`
+	Place   string         `json:"place,omitempty"` // where the first word was found
+	Excerpt *query.Excerpt `json:"excerpt,omitempty"`
+}
+
+// searchBody is the result of a search, kind by kind, each newest first.
+type searchBody struct {
+	Query   string            `json:"query"`
+	Hits    []searchHit       `json:"hits"`
+	Cursors map[string]string `json:"cursors"`          // by kind, for kinds that have more hits
+	Cursor  string            `json:"cursor,omitempty"` // the same cursor, if only one kind was searched
+	Millis  float64           `json:"tookMs"`
+}
+
+// search searches the lists of an account in parts, so that it holds the lock only briefly,
+// and only one part and the hits in memory. It may or may not see concurrent changes.
+func (s *Service) search(c *call.Call) (response.Response, error) {
+	begun := s.Wall.Now()
+	d := s.Tenants.Usual(c.Tenant)
+	neutral := func(name string) string {
+		if rest, ok := cutFold(name, d.HeaderPrefix); ok {
+			return header.Prefix + rest
+		}
+		return name
+	}
+	line := c.Query.Get("q")
+	q, err := query.Parse(line, query.Reader{Now: time.UnixMilli(s.clockBody(c.Tenant).Now), HeaderName: neutral})
+	if err != nil {
+		return response.Response{}, err
+	}
+	cursor, kinds := c.Query.Get("cursor"), q.Kinds
+	items, most := make([]engine.SearchItem, searchPart), cmp.Or(c.Number("count"), defaultHits)
+	if cursor != "" { // a cursor belongs to one list
+		kinds = slices.DeleteFunc(slices.Clone(kinds), func(kind string) bool {
+			_, _, err := c.Account.Search(kind, &engine.Filter{Cursor: cursor}, items[:1])
+			return err != nil
+		})
+		if len(kinds) == 0 {
+			return response.Response{}, response.RefusedValue("query", "cursor", cursor, response.Unfit("", "a cursor of an earlier page of this search"))
+		}
+	}
+	out := searchBody{Query: line, Hits: []searchHit{}, Cursors: map[string]string{}}
+	for _, kind := range kinds {
+		next, err := out.look(c, q, kind, cursor, most, items)
+		if err != nil {
+			return response.Response{}, err
+		}
+		if next != "" {
+			out.Cursors[kind] = next
+		}
+		if len(kinds) == 1 {
+			out.Cursor = next
+		}
+	}
+	for i := range out.Hits {
+		if rest, ok := strings.CutPrefix(out.Hits[i].Place, "header "+header.Prefix); ok {
+			out.Hits[i].Place = "header " + d.HeaderPrefix + rest
+		}
+	}
+	out.Millis = float64(s.Wall.Now().Sub(begun).Microseconds()) / 1000
+	return response.Response{Body: out}, nil
+}
+
+// look adds the hits of one list, and returns the cursor after them if there are more.
+func (out *searchBody) look(c *call.Call, q *query.Query, kind, cursor string, most int, items []engine.SearchItem) (more string, err error) {
+	list, last, found := kind, "", 0
+	if kind == "log" && q.HasWords() {
+		list = "answers" // words can match only these events of the log
+	}
+	for {
+		if err := c.Request.Context().Err(); err != nil {
+			return "", err // the client has disconnected
+		}
+		n, next, err := c.Account.Search(list, &engine.Filter{Cursor: cursor, States: q.States}, items)
+		if err != nil {
+			return "", err
+		}
+		for i := range items[:n] {
+			it := &items[i]
+			if !q.Since.IsZero() && it.Time < q.Since.UnixMilli() {
+				return "", nil // all others are older
+			}
+			if !q.Until.IsZero() && it.Time > q.Until.UnixMilli() {
+				continue
+			}
+			hit, ok := q.Match(it)
+			if !ok {
+				continue
+			}
+			if found == most {
+				return last, nil
+			}
+			out.Hits = append(out.Hits, hitOf(it, &hit))
+			found, last = found+1, it.Cursor()
+		}
+		if next == "" {
+			return "", nil
+		}
+		cursor = next
+	}
+}
+
+// hitOf omits bodies: the excerpt shows the match.
+func hitOf(it *engine.SearchItem, hit *query.Hit) searchHit {
+	h := searchHit{
+		Kind: it.List, State: it.State, Time: it.Time, URL: shortText(mask.URL(it.URL)), Method: it.Method, RunID: it.RunID, DLQID: it.DLQID, Seq: it.Seq,
+		Step: cmp.Or(it.Tried, it.Step), Status: it.Status, Error: shortText(it.Error), Labels: it.Labels, Place: hit.Place, Excerpt: hit.Excerpt,
+	}
+	switch it.List {
+	case "message":
+		h.ID = it.ID
+	case "run":
+		h.ID = it.RunID
+	case "dlq":
+		h.ID, h.Message = it.DLQID, it.ID
+	default:
+		h.Message = it.ID
+	}
+	return h
+}
+
+// shortText returns at most textShown bytes of a text.
+func shortText(text string) string {
+	return strings.ToValidUTF8(text[:min(len(text), textShown)], "?")
+}
+
+// cutFold cuts a prefix regardless of case.
+func cutFold(text, prefix string) (rest string, ok bool) {
+	if len(text) < len(prefix) || !strings.EqualFold(text[:len(prefix)], prefix) {
+		return text, false
+	}
+	return text[len(prefix):], true
+}

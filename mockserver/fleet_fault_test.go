@@ -1,0 +1,300 @@
+package mockserver_test
+
+import (
+	"bufio"
+	"context"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"net/http/httputil"
+	"net/url"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/nats-io/nats.go"
+	natsjs "github.com/nats-io/nats.go/jetstream"
+	"github.com/understudy-mock/understudy/engine/store/jetstream"
+	"github.com/understudy-mock/understudy/internal/natstest"
+	"github.com/understudy-mock/understudy/mockserver"
+	"github.com/understudy-mock/understudy/mockserver/fleet"
+	"github.com/understudy-mock/understudy/mockserver/replay"
+)
+
+// Without its cluster, a server refuses what it cannot make durable, reads continue, and it
+// recovers by itself.
+func TestFleetWithoutItsCluster(t *testing.T) {
+	t.Parallel()
+	way := newLink(t, natstest.Run(t))
+	st, err := jetstream.Open(t.Context(), jetstream.Config{Servers: "nats://" + way.l.Addr().String(), MaxBytes: 1 << 28, Timeout: 2 * time.Second})
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, err := mockserver.Run(mockserver.Config{Store: st, Fleet: fleet.New(fleet.Config{Store: st})})
+	if err != nil {
+		t.Fatal(err)
+	}
+	m := &member{Server: s, t: t, store: st}
+	t.Cleanup(m.stop)
+	token := m.account("shop")
+	m.ok("PUT", "/_understudy/clock?account=shop", "", `{"mode":"manual"}`)
+	m.ok("POST", "/v2/publish/https://app.test/one", token, "")
+	way.setCut(true)
+	r, err := http.NewRequestWithContext(context.Background(), http.MethodPost, m.URL()+"/v2/publish/https://app.test/two", http.NoBody)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.Header.Set("Authorization", "Bearer "+token)
+	refused, err := http.DefaultClient.Do(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_ = refused.Body.Close()
+	if refused.StatusCode != http.StatusServiceUnavailable {
+		t.Errorf("status %d, want %d", refused.StatusCode, http.StatusServiceUnavailable)
+	}
+	if refused.Header.Get("Retry-After") == "" {
+		t.Error("no Retry-After")
+	}
+	if status, text := m.do("PUT", "/_understudy/stubs?account=shop", "", `[]`); status != http.StatusOK { // it was empty before: nothing is written
+		t.Errorf("stubs that stay as they are: status %d: %s", status, text)
+	}
+	status, text := m.do("POST", "/_understudy/stubs?account=shop", "", `{"url":"https://x.test/*"}`)
+	if status != http.StatusServiceUnavailable || strings.Count(text, "\n") > 1 {
+		t.Errorf("a new stub: status %d: %s", status, text)
+	}
+	if got := m.ok("GET", "/v2/logs", token, ""); !strings.Contains(got, "/one") {
+		t.Errorf("a read gives %s", got)
+	}
+	way.setCut(false)
+	eventually(t, "publishes are accepted again", func() bool {
+		status, _ := m.do("POST", "/v2/publish/https://app.test/three", token, "")
+		return status < http.StatusBadRequest
+	})
+}
+
+// An account whose messages were lost in the cluster is refused, with the reason; others
+// are served.
+func TestFleetRefusesADamagedAccount(t *testing.T) {
+	t.Parallel()
+	cluster := natstest.Run(t)
+	a := joined(t, cluster, "a")
+	shop, other := a.account("shop"), a.account("other")
+	for i := range 5 {
+		a.ok("POST", fmt.Sprintf("/v2/publish/https://app.test/%d", i), shop, "")
+	}
+	a.stop()
+	nc, err := nats.Connect(cluster)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer nc.Close()
+	js, err := natsjs.New(nc)
+	if err != nil {
+		t.Fatal(err)
+	}
+	stream, err := js.Stream(t.Context(), "UNDERSTUDY")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := stream.Purge(t.Context(), natsjs.WithPurgeSubject("understudy."+jetstream.Key("shop")+".log"), natsjs.WithPurgeKeep(2)); err != nil {
+		t.Fatal(err)
+	}
+	b := joined(t, cluster, "b")
+	eventually(t, "the account is refused", func() bool {
+		v := b.fleet()
+		for _, one := range v.Accounts {
+			if one.ID == "shop" {
+				return one.State == "refused" && strings.Contains(one.Reason, "missing")
+			}
+		}
+		return false
+	})
+	status, text := b.do("GET", "/v2/logs", shop, "")
+	if status != http.StatusServiceUnavailable || !strings.Contains(text, "missing") {
+		t.Errorf("status %d: %s", status, text)
+	}
+	b.ok("GET", "/v2/logs", other, "")
+}
+
+// A header of the fleet from outside is refused, and says nothing about the client.
+func TestFleetHeaderFromOutside(t *testing.T) {
+	t.Parallel()
+	m := joined(t, natstest.Run(t), "a")
+	r, err := http.NewRequestWithContext(context.Background(), http.MethodGet, m.URL()+"/_understudy/clock", http.NoBody)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.Header.Set("Understudy-Fleet", "guess")
+	r.Header.Set("Understudy-Fleet-Client", "127.0.0.1:1")
+	response, err := http.DefaultClient.Do(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_ = response.Body.Close()
+	if response.StatusCode != http.StatusForbidden {
+		t.Errorf("status %d, want %d", response.StatusCode, http.StatusForbidden)
+	}
+}
+
+// Event streams flow through other servers.
+func TestFleetForwardsEvents(t *testing.T) {
+	t.Parallel()
+	cluster := natstest.Run(t)
+	a := joined(t, cluster, "a")
+	tokens := map[string]string{}
+	for i := range 3 {
+		id := fmt.Sprintf("shop-%d", i)
+		tokens[id] = a.account(id)
+	}
+	b := joined(t, cluster, "b")
+	eventually(t, "4 accounts on 2 servers", func() bool { v := b.fleet(); return v.spreadOver(2, 4) })
+	for id, token := range tokens {
+		for _, m := range []*member{a, b} {
+			ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+			defer cancel()
+			r, err := http.NewRequestWithContext(ctx, http.MethodGet, m.URL()+"/_understudy/events?account="+id, http.NoBody)
+			if err != nil {
+				t.Fatal(err)
+			}
+			response, err := http.DefaultClient.Do(r)
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer response.Body.Close()
+			b.ok("POST", "/v2/publish/https://app.test/"+id, token, "")
+			lines := bufio.NewScanner(response.Body)
+			seen := false
+			for !seen && lines.Scan() {
+				seen = strings.Contains(lines.Text(), "app.test/"+id)
+			}
+			if !seen {
+				t.Errorf("%s at %s: no event: %v", id, m.URL(), lines.Err())
+			}
+		}
+	}
+}
+
+// What acts on all accounts is refused, since no server has them.
+func TestFleetHasNoWholeServer(t *testing.T) {
+	t.Parallel()
+	m := joined(t, natstest.Run(t), "a")
+	m.account("shop")
+	for _, call := range []string{"POST /_understudy/reset?account=*", "GET /_understudy/snapshot"} {
+		method, path, _ := strings.Cut(call, " ")
+		if status, text := m.do(method, path, "", ""); status != http.StatusBadRequest || !strings.Contains(text, "one account") {
+			t.Errorf("%s: status %d: %s", call, status, text)
+		}
+	}
+	saved := m.ok("GET", "/_understudy/snapshot?account=shop", "", "")
+	m.ok("PUT", "/_understudy/snapshot?account=shop", "", saved)
+}
+
+// An export without an account has all accounts, whichever server is asked and whichever has them.
+func TestFleetExportsAllJournals(t *testing.T) {
+	t.Parallel()
+	cluster := natstest.Run(t)
+	a := joined(t, cluster, "a")
+	tokens := map[string]string{}
+	for _, id := range []string{"shop", "blog", "wiki"} {
+		tokens[id] = a.account(id)
+		a.ok("POST", "/_understudy/stubs?account="+id, "", `{"url":"https://app.test/*"}`)
+		a.ok("POST", "/v2/publish/https://app.test/"+id, tokens[id], "x")
+	}
+	b := joined(t, cluster, "b")
+	eventually(t, "both servers have accounts", func() bool { v := a.fleet(); return v.spreadOver(2, len(v.Accounts)) })
+	for name, m := range map[string]*member{"a": a, "b": b} {
+		for _, query := range []string{"", "?account=*"} {
+			t.Run("asked at "+name+" "+query, func(t *testing.T) {
+				file := filepath.Join(t.TempDir(), "j.jsonl")
+				if err := os.WriteFile(file, []byte(m.ok("GET", "/_understudy/journal/export"+query, "", "")), 0o600); err != nil {
+					t.Fatal(err)
+				}
+				from, err := replay.OpenFile(file)
+				if err != nil {
+					t.Fatal(err)
+				}
+				defer from.Close()
+				for id := range tokens {
+					s, err := mockserver.New(mockserver.Config{Store: from, Replay: &replay.Until{}, Accounts: []mockserver.Account{{ID: id}}})
+					if err != nil {
+						t.Errorf("replay of %s: %v", id, err)
+						continue
+					}
+					events := 0
+					if err := s.LogOf(id, func(l mockserver.LogLine) error { events += strings.Count(l.Text, "app.test/"+id); return nil }); err != nil || events == 0 {
+						t.Errorf("the log of %s has %d events of its message, %v", id, events, err)
+					}
+					if err := s.Close(); err != nil {
+						t.Error(err)
+					}
+				}
+			})
+		}
+	}
+}
+
+// Messages that create each other through any server of the fleet, or through what is in front of
+// all, end in the DLQ; and no delivery reaches the control API that way.
+func TestFleetCutsLoops(t *testing.T) {
+	t.Parallel()
+	cluster := natstest.Run(t)
+	var turn atomic.Int64
+	var behind [2]string
+	front := httptest.NewServer(&httputil.ReverseProxy{Rewrite: func(p *httputil.ProxyRequest) {
+		p.Out.URL.Scheme, p.Out.URL.Host = "http", strings.TrimPrefix(behind[turn.Add(1)%2], "http://")
+	}})
+	t.Cleanup(front.Close)
+	at, err := url.Parse(front.URL)
+	if err != nil {
+		t.Fatal(err)
+	}
+	withFront := func(c *mockserver.Config) {
+		c.Fleet = fleet.New(fleet.Config{Store: c.Store.(*jetstream.Store), Front: at})
+	}
+	a, b := joined(t, cluster, "a", withFront), joined(t, cluster, "b", withFront)
+	behind = [2]string{a.URL(), b.URL()}
+	for i, through := range []string{a.URL(), b.URL(), front.URL} {
+		id := fmt.Sprintf("shop-%d", i)
+		token := a.account(id)
+		a.ok("POST", "/v2/topics/g/endpoints", token, fmt.Sprintf(`{"endpoints":[{"url":"%s/v2/publish/g"}]}`, through))
+		a.ok("PATCH", "/v2/topics/g", token, fmt.Sprintf(`{"headers":{"Svc-Forward-Authorization":["Bearer %s"],"Svc-Retries":["0"]}}`, token))
+		a.ok("POST", "/v2/publish/g", token, "x")
+		eventually(t, "the loop is cut", func() bool { return strings.Contains(a.ok("GET", "/v2/dlq", token, ""), "the limit is 16") })
+		if got := a.ok("GET", "/_understudy/deliveries?account="+id, "", ""); strings.Contains(got, "Understudy-Fleet") {
+			t.Error("the journal shows a header of the fleet")
+		}
+		a.ok("POST", "/v2/publish/"+through+"/_understudy/reset", token, "x")
+		eventually(t, "the control API is refused", func() bool {
+			return strings.Contains(a.ok("GET", "/v2/logs", token, ""), "a delivery must not call the control API")
+		})
+	}
+}
+
+// Two servers with the same address are one too many: the second is refused with a line.
+func TestFleetRefusesASharedAddress(t *testing.T) {
+	t.Parallel()
+	cluster := natstest.Run(t)
+	at, err := url.Parse("http://fleet.test:8080")
+	if err != nil {
+		t.Fatal(err)
+	}
+	a := joined(t, cluster, "a", func(c *mockserver.Config) { c.Advertise = at })
+	st, err := jetstream.Open(t.Context(), jetstream.Config{Servers: cluster, Name: "b", MaxBytes: 1 << 28})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer st.Close()
+	b, err := mockserver.Run(mockserver.Config{Store: st, Fleet: fleet.New(fleet.Config{Store: st}), Advertise: at})
+	if err == nil {
+		t.Fatal("the second server starts: ", b.Close())
+	}
+	if text := err.Error(); !strings.Contains(text, "advertises http://fleet.test:8080 as well") || strings.Contains(text, "\n") {
+		t.Errorf("got %q", text)
+	}
+	a.stop()
+	joined(t, cluster, "c", func(c *mockserver.Config) { c.Advertise = at })
+}

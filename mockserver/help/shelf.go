@@ -1,0 +1,108 @@
+package help
+
+import (
+	"bytes"
+	"html/template"
+	"io/fs"
+	"path"
+	"strings"
+	"sync"
+
+	"github.com/understudy-mock/understudy/docs"
+	"github.com/understudy-mock/understudy/internal/markdown"
+)
+
+const (
+	home = "README" // the page that links to all others
+
+	// sourceHost is the base URL of linked files that are not pages.
+	sourceHost = "https://github.com/understudy-mock/understudy/blob/main/"
+)
+
+// page is a page and its rendered form.
+type page struct {
+	*markdown.Page
+	body  template.HTML
+	parts []part
+}
+
+// part is an entry of a table of contents.
+type part struct{ ID, Text string }
+
+// group is a group of pages in the menu.
+type group struct {
+	Title   string
+	Entries []entry
+}
+
+// entry is a page in the menu.
+type entry struct{ Name, Title string }
+
+// shelf returns all pages by name. The first request renders them, so that they do not
+// slow down the start of the server.
+var shelf = sync.OnceValue(func() map[string]*page {
+	pages := map[string]*page{}
+	files, err := fs.Glob(docs.Files, "*.md")
+	if err != nil {
+		panic(err) // only for a malformed pattern
+	}
+	for _, file := range files {
+		p := &page{Page: markdown.Parse(read(docs.Files.ReadFile(file)))}
+		var b bytes.Buffer
+		if err := p.HTML(&b, target); err != nil {
+			panic(err) // a test renders every page
+		}
+		p.body = template.HTML(b.String()) //nolint:gosec // the project's own pages
+		for _, s := range p.Sections {
+			if s.Level == 2 {
+				p.parts = append(p.parts, part{s.ID, s.Text})
+			}
+		}
+		pages[strings.TrimSuffix(file, ".md")] = p
+	}
+	return pages
+})
+
+// menu is the list of pages, grouped by the sections of the home page.
+var menu = sync.OnceValue(func() []group {
+	p := markdown.Parse(read(docs.Files.ReadFile(home + ".md")))
+	var groups []group
+	at := 0
+	for i, s := range p.Sections {
+		if s.Level != 2 {
+			continue
+		}
+		end := 1 << 30
+		if i+1 < len(p.Sections) {
+			end = p.Sections[i+1].Line
+		}
+		g := group{Title: s.Text}
+		for ; at < len(p.Links) && p.Links[at].Line < end; at++ {
+			link := p.Links[at]
+			if name, ok := strings.CutSuffix(link.To, ".md"); ok && link.Line > s.Line && !strings.Contains(name, "/") {
+				g.Entries = append(g.Entries, entry{name, link.Text})
+			}
+		}
+		if len(g.Entries) > 0 {
+			groups = append(groups, g)
+		}
+	}
+	return groups
+})
+
+// target converts a link of a page into its URL on the server.
+func target(to string) string {
+	file, fragment, _ := strings.Cut(to, "#")
+	switch {
+	case file == "" || strings.Contains(file, "://") || strings.HasPrefix(file, "mailto:"):
+		return to
+	case strings.HasPrefix(file, "../"):
+		to = sourceHost + path.Clean(strings.TrimPrefix(file, "../"))
+	default:
+		to = Root + strings.TrimSuffix(strings.TrimSuffix(file, ".md"), home)
+	}
+	if fragment != "" {
+		to += "#" + fragment
+	}
+	return to
+}

@@ -1,0 +1,127 @@
+package replay
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"github.com/go-faster/jx"
+
+	"github.com/understudy-mock/understudy/engine/journal"
+	"github.com/understudy-mock/understudy/engine/store"
+	"github.com/understudy-mock/understudy/spec/mask"
+)
+
+// The bounds of a description, in bytes.
+const (
+	maxDescription = 200
+	maxValue       = 80
+)
+
+// countedMembers are members that a description shows as their number of entries.
+var countedMembers = []string{"All", "Forward", "Header", "Headers"}
+
+// Describe formats the arguments of a command in one short line, without credentials
+// and bodies: URL=https://app.test/hook Options.Retries=3 Body=12 bytes.
+func Describe(r journal.Record) string {
+	d := &description{}
+	if err := d.value(jx.DecodeBytes(r.Body), "", 0); err != nil {
+		return "unreadable"
+	}
+	return strings.TrimSpace(clip(d.text.String(), maxDescription))
+}
+
+type description struct{ text bytes.Buffer }
+
+func (d *description) put(name, value string) {
+	if d.text.Len() <= maxDescription {
+		fmt.Fprintf(&d.text, " %s=%s", name, clip(value, maxValue))
+	}
+}
+
+func (d *description) value(in *jx.Decoder, name string, depth int) error {
+	last := name[strings.LastIndexByte(name, '.')+1:]
+	switch in.Next() {
+	case jx.Object:
+		if slices.Contains(countedMembers, last) {
+			n := 0
+			err := in.ObjBytes(func(in *jx.Decoder, _ []byte) error { n++; return in.Skip() })
+			d.put(name, fmt.Sprintf("[%d]", n))
+			return err
+		}
+		if depth > 2 || d.text.Len() > maxDescription {
+			d.put(name, "{…}")
+			return in.Skip()
+		}
+		return in.ObjBytes(func(in *jx.Decoder, key []byte) error {
+			return d.value(in, strings.TrimPrefix(name+"."+string(key), "."), depth+1)
+		})
+	case jx.Array:
+		n := 0
+		err := in.Arr(func(in *jx.Decoder) error { n++; return in.Skip() })
+		d.put(name, fmt.Sprintf("[%d]", n))
+		return err
+	case jx.String:
+		text, err := in.Str()
+		lower := strings.ToLower(last)
+		switch {
+		case contains(bodyMembers, lower):
+			text = fmt.Sprintf("%d bytes", len(text))
+		case contains(secretMembers, lower), last == "Next", mask.Secret(last):
+			text = mask.Hidden
+		default:
+			text = mask.Value(text)
+		}
+		d.put(name, text)
+		return err
+	case jx.Null:
+		return in.Null()
+	}
+	raw, err := in.Raw()
+	d.put(name, string(raw))
+	return err
+}
+
+// clip puts a text on one line, and cuts it after at most most bytes.
+func clip(text string, most int) string {
+	text = strings.Join(strings.Fields(text), " ")
+	if len(text) <= most {
+		return text
+	}
+	for most > 0 && !utf8.RuneStart(text[most]) {
+		most--
+	}
+	return text[:most] + "…"
+}
+
+// Listed is a record as a list shows it.
+type Listed struct {
+	LSN       uint64 `json:"lsn"`
+	At        int64  `json:"at"` // Unix ms
+	Kind      string `json:"kind"`
+	Arguments string `json:"arguments"`
+}
+
+// Time returns At as a time.
+func (l Listed) Time() time.Time { return time.UnixMilli(l.At) }
+
+// List calls each for the records of a journal up to until, without replaying them.
+func List(ctx context.Context, j store.Kept, until Until, each func(Listed) error) (Position, error) {
+	_, p, err := beginning(ctx, j, until)
+	if err != nil {
+		return p, err
+	}
+	for r, err := range until.records(j.Records(ctx), &p) {
+		if err == nil {
+			err = each(Listed{r.LSN, r.At.UnixMilli(), r.Kind, Describe(r)})
+		}
+		if err != nil {
+			return p, err
+		}
+	}
+	return p, until.behind(&p)
+}

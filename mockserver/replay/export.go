@@ -1,0 +1,150 @@
+package replay
+
+import (
+	"bufio"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"hash"
+	"io"
+	"time"
+
+	"github.com/understudy-mock/understudy/engine/journal"
+	"github.com/understudy-mock/understudy/engine/store"
+	"github.com/understudy-mock/understudy/engine/vector"
+)
+
+// Version is the version of the file format. Files of other versions are refused.
+const Version = 1
+
+// Name identifies a file of this format, in its first line.
+const Name = "understudy journal"
+
+// Settings are the settings of the account's engine that the records after a snapshot
+// depend on. Each later start of the server records its own.
+type Settings struct {
+	CurrentKey    string          `json:"currentKey,omitempty"` // initial signing keys
+	NextKey       string          `json:"nextKey,omitempty"`
+	Parallel      int             `json:"parallel,omitempty"`
+	VectorLag     time.Duration   `json:"vectorLag,omitempty"` // ns
+	VectorIndexes []vector.Config `json:"vectorIndexes,omitempty"`
+	Price         float64         `json:"pricePerMessage,omitempty"`
+}
+
+// Account is an account and its journal.
+type Account struct {
+	ID       string
+	Settings Settings
+	Journal  store.Kept
+}
+
+// Config configures Write.
+type Config struct {
+	Program string    // version of the program
+	At      time.Time // of the export
+	Bodies  bool      // write bodies as they are; otherwise dummies of the same length
+}
+
+// The lines of a file. All others are records, or the snapshot after the line of its
+// account.
+type (
+	header struct {
+		File    string `json:"file"` // Name
+		Version int    `json:"version"`
+		Program string `json:"program"`
+		At      int64  `json:"at"`     // Unix ms
+		Bodies  bool   `json:"bodies"` // bodies are not dummies
+	}
+	accountLine struct {
+		Account  string          `json:"account"`
+		Snapshot bool            `json:"snapshot"` // the next line is a snapshot
+		Settings Settings        `json:"settings"`
+		About    json.RawMessage `json:"about,omitempty"` // as in store.Kept
+	}
+	endLine struct {
+		Records int    `json:"records"`
+		Sum     string `json:"sum,omitempty"` // SHA-256 of all lines before; "": not checked, for edited files
+	}
+)
+
+// Write writes the journals of accounts to one file, with dummies instead of secrets. each
+// must call write for one account after the other. Only one record, or a part of a
+// snapshot, is in memory at a time.
+func Write(ctx context.Context, to io.Writer, cfg Config, each func(write func(Account) error) error) error {
+	w := &writer{sum: sha256.New(), dummies: newDummies(cfg.Bodies)}
+	buffered := bufio.NewWriterSize(to, copyBuffer)
+	w.to = io.MultiWriter(buffered, w.sum)
+	if err := w.line(header{Name, Version, cfg.Program, cfg.At.UnixMilli(), cfg.Bodies}); err != nil {
+		return err
+	}
+	err := each(func(a Account) error {
+		if err := w.account(ctx, &a); err != nil {
+			return fmt.Errorf("account %q: %w", a.ID, err)
+		}
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	if err := w.line(map[string]endLine{"end": {w.records, hex.EncodeToString(w.sum.Sum(nil))}}); err != nil {
+		return err
+	}
+	return buffered.Flush()
+}
+
+type writer struct {
+	to      io.Writer
+	sum     hash.Hash
+	dummies *dummies
+	records int
+}
+
+func (w *writer) line(v any) error {
+	text, err := json.Marshal(v)
+	if err == nil {
+		_, err = w.to.Write(append(text, '\n'))
+	}
+	return err
+}
+
+func (w *writer) account(ctx context.Context, a *Account) error {
+	about := a.Journal.About()
+	if len(about) > 0 {
+		var err error
+		if about, err = w.dummies.text(about, ""); err != nil {
+			return err
+		}
+	}
+	settings := a.Settings
+	settings.CurrentKey, settings.NextKey = w.dummies.of(settings.CurrentKey), w.dummies.of(settings.NextKey)
+	snapshot, err := a.Journal.Snapshot(ctx)
+	if err != nil {
+		return err
+	}
+	if err := w.line(accountLine{a.ID, snapshot != nil, settings, about}); err != nil {
+		return err
+	}
+	if snapshot != nil {
+		if err := w.dummies.document(snapshot, w.to, ""); err != nil {
+			return fmt.Errorf("snapshot: %w", err)
+		}
+		if _, err := w.to.Write([]byte{'\n'}); err != nil {
+			return err
+		}
+	}
+	for r, err := range a.Journal.Records(ctx) {
+		if err == nil {
+			r.Body, err = w.dummies.text(r.Body, r.Kind)
+		}
+		if err == nil {
+			err = journal.Write(w.to, r)
+		}
+		if err != nil {
+			return err
+		}
+		w.records++
+	}
+	return nil
+}

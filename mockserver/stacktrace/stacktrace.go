@@ -1,0 +1,152 @@
+// Package stacktrace finds the stack trace in the answer of an endpoint, and the
+// innermost call in the endpoint's own code.
+//
+//	trace, ok := stacktrace.Find(body)
+//	fmt.Println(trace.Own) // at charge (/app/src/charge.ts:12:9)
+//
+// It recognizes the traces of JavaScript, Python, Go, Java, Ruby, PHP and .NET, as text,
+// in a JSON document or on an HTML error page. It reads no files: a line is foreign if
+// its path shows that, such as a path below node_modules.
+package stacktrace
+
+import (
+	"encoding/json"
+	"html"
+	"maps"
+	"regexp"
+	"slices"
+	"strings"
+	"unicode/utf8"
+)
+
+// Trace is a stack trace.
+type Trace struct {
+	Text string // the whole trace, one call per line
+	Own  string // the innermost call in the endpoint's own code; "" if all are foreign
+}
+
+// Limits in bytes: how much of a body is searched, and how much of a trace is kept.
+const (
+	mostBody  = 256 << 10
+	mostTrace = 16 << 10
+)
+
+// language is the format of the calls of a runtime. If it writes the innermost call last,
+// the calls are read from the end.
+type language struct {
+	frame     *regexp.Regexp
+	innerLast bool
+}
+
+// allLanguages are tried in this order; the one that matches the most lines applies.
+var allLanguages = []language{
+	{regexp.MustCompile(`^\s*at (?:async )?(?:\S.* \()?(?:\S+:\d+(?::\d+)?|native|<anonymous>)\)?$`), false}, // JavaScript
+	{regexp.MustCompile(`^\s*File "[^"]+", line \d+`), true},                                                 // Python
+	{regexp.MustCompile(`^\s*\S+\.go:\d+(?: \+0x[0-9a-f]+)?$`), false},                                       // Go
+	{regexp.MustCompile(`^\s*at [\w.$/<>@-]+\([\w.$ ]*(?::\d+)?\)$`), false},                                 // Java
+	{regexp.MustCompile(`^\s*(?:from )?\S+\.rb:\d+:in `), false},                                             // Ruby
+	{regexp.MustCompile(`^\s*#\d+ (?:\S+\(\d+\): |\{main\})`), false},                                        // PHP
+	{regexp.MustCompile(`^\s*at \S.* in \S.*:line \d+$`), false},                                             // .NET
+}
+
+// foreignPlace matches calls outside the endpoint's own code: packages and the runtime.
+var foreignPlace = regexp.MustCompile(`node_modules|node:|\((?:internal/|native\))|<anonymous>|webpack-internal|site-packages|dist-packages|lib/python\d|<frozen |/pkg/mod/|/usr/(?:local|lib)/go|/go1?[\d.]*/src/(?:runtime|net|internal|testing|reflect|sync|io|os|encoding|crypto)/|/gems/|/ruby/\d|/vendor/|\bat (?:java|javax|jdk|sun|kotlin|scala|org\.springframework|org\.apache|io\.netty|System|Microsoft)\.|#\d+ \{main\}`)
+
+// Find returns the stack trace of a body with the most calls; false if there is none.
+func Find(body []byte) (Trace, bool) {
+	body = body[:min(len(body), mostBody)]
+	best, most := Trace{}, 0
+	for _, text := range textsOf(body) {
+		if trace, n := traceIn(text); n > most {
+			best, most = trace, n
+		}
+	}
+	return best, most > 0
+}
+
+// textsOf returns the texts of a body: the strings of a JSON document, the text of an
+// HTML page, or the body itself.
+func textsOf(body []byte) []string {
+	text := strings.TrimSpace(strings.ToValidUTF8(string(body), "\uFFFD"))
+	var v any
+	switch {
+	case text == "":
+		return nil
+	case strings.ContainsRune(`{["`, rune(text[0])) && json.Unmarshal([]byte(text), &v) == nil:
+		return jsonTexts(v, 0)
+	case text[0] == '<':
+		return []string{html.UnescapeString(markup.ReplaceAllString(lineBreak.ReplaceAllString(text, "\n"), ""))}
+	}
+	return []string{text}
+}
+
+var (
+	lineBreak = regexp.MustCompile(`(?i)<br\s*/?>|</(?:p|div|li|tr)>`)
+	markup    = regexp.MustCompile(`<[^>]*>`)
+)
+
+// jsonTexts returns the strings of a document. A list of strings is one text, a line each.
+func jsonTexts(v any, depth int) (texts []string) {
+	const deepest = 8
+	switch v := v.(type) {
+	case string:
+		return []string{v}
+	case []any:
+		lines := []string{}
+		for _, one := range v {
+			if line, ok := one.(string); ok {
+				lines = append(lines, strings.TrimSuffix(line, "\n"))
+			} else if depth < deepest {
+				texts = append(texts, jsonTexts(one, depth+1)...)
+			}
+		}
+		return append(texts, strings.Join(lines, "\n"))
+	case map[string]any:
+		for _, name := range slices.Sorted(maps.Keys(v)) {
+			if depth < deepest {
+				texts = append(texts, jsonTexts(v[name], depth+1)...)
+			}
+		}
+	}
+	return texts
+}
+
+// traceIn finds the trace in one text, and its number of calls. The trace extends from the
+// line before the first call to two lines after the last.
+func traceIn(text string) (best Trace, most int) {
+	lines := strings.Split(strings.ReplaceAll(text, "\r\n", "\n"), "\n")
+	for _, l := range allLanguages {
+		var calls []int
+		for i, line := range lines {
+			if l.frame.MatchString(strings.TrimRight(line, " ")) {
+				calls = append(calls, i)
+			}
+		}
+		if len(calls) <= most {
+			continue
+		}
+		most = len(calls)
+		best.Text = clipped(strings.Join(lines[max(0, calls[0]-1):min(len(lines), calls[len(calls)-1]+3)], "\n"))
+		if l.innerLast {
+			slices.Reverse(calls)
+		}
+		best.Own = ""
+		if i := slices.IndexFunc(calls, func(i int) bool { return !foreignPlace.MatchString(lines[i]) }); i >= 0 {
+			best.Own = strings.TrimSpace(lines[calls[i]])
+		}
+	}
+	return best, most
+}
+
+// clipped shortens a trace to mostTrace bytes, at a character boundary.
+func clipped(text string) string {
+	text = strings.TrimSpace(text)
+	if len(text) <= mostTrace {
+		return text
+	}
+	end := mostTrace
+	for !utf8.RuneStart(text[end]) {
+		end--
+	}
+	return text[:end] + "…"
+}

@@ -1,0 +1,93 @@
+package stacktrace_test
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+
+	"github.com/understudy-mock/understudy/internal/expect"
+	"github.com/understudy-mock/understudy/mockserver/stacktrace"
+)
+
+const nodeTrace = `TypeError: Cannot read properties of undefined (reading 'total')
+    at /app/node_modules/express/lib/router/layer.js:95:5
+    at Object.next (node:internal/process/task_queues:95:5)
+    at async charge (/app/src/orders/charge.ts:41:18)
+    at async /app/src/server.ts:12:3`
+
+const pythonTrace = `Traceback (most recent call last):
+  File "/usr/lib/python3.12/site-packages/flask/app.py", line 880, in full_dispatch_request
+    rv = self.dispatch_request()
+  File "/srv/shop/orders.py", line 17, in charge
+    total = order["total"]
+  File "/usr/lib/python3.12/json/__init__.py", line 346, in loads
+    return _default_decoder.decode(s)
+KeyError: 'total'`
+
+const goTrace = `goroutine 12 [running]:
+runtime/debug.Stack()
+	/usr/local/go/src/runtime/debug/stack.go:26 +0x5e
+main.charge({0x7f, 0x1})
+	/home/dev/shop/charge.go:33 +0x1c5
+net/http.HandlerFunc.ServeHTTP(0x0?)
+	/usr/local/go/src/net/http/server.go:2171 +0x29`
+
+const javaTrace = `java.lang.IllegalStateException: no paper
+	at java.base/java.util.Optional.orElseThrow(Optional.java:403)
+	at org.springframework.web.Dispatch.run(Dispatch.java:12)
+	at com.shop.Label.print(Label.java:27)`
+
+func TestFind(t *testing.T) {
+	t.Parallel()
+	inJSON, _ := json.Marshal(map[string]any{"error": "TypeError", "message": "no", "stack": nodeTrace})
+	asLines, _ := json.Marshal(map[string]any{"exception": map[string]any{"trace": strings.Split(pythonTrace, "\n")}})
+	for name, c := range map[string]struct{ body, own, lacks string }{
+		"JavaScript":              {nodeTrace, "at async charge (/app/src/orders/charge.ts:41:18)", ""},
+		"a member of JSON":        {string(inJSON), "at async charge (/app/src/orders/charge.ts:41:18)", "message"},
+		"an error page":           {"<html><pre>" + strings.ReplaceAll(strings.ReplaceAll(nodeTrace, "'", "&#39;"), "\n", "<br>") + "</pre></html>", "at async charge (/app/src/orders/charge.ts:41:18)", "<br>"},
+		"Python, innermost last":  {pythonTrace, `File "/srv/shop/orders.py", line 17, in charge`, ""},
+		"lines in a list of JSON": {string(asLines), `File "/srv/shop/orders.py", line 17, in charge`, ""},
+		"Go":                      {goTrace, "/home/dev/shop/charge.go:33 +0x1c5", ""},
+		"Java":                    {javaTrace, "at com.shop.Label.print(Label.java:27)", ""},
+		"Ruby":                    {"boom (RuntimeError)\n/var/gems/rack-3/lib/rack.rb:4:in `call'\n/app/label.rb:9:in `print'", "/app/label.rb:9:in `print'", ""},
+		"PHP":                     {"Error: boom\n#0 /app/vendor/x/y.php(3): f()\n#1 /app/label.php(12): g()\n#2 {main}", "#1 /app/label.php(12): g()", ""},
+		".NET":                    {"System.Exception: boom\n   at System.Linq.First() in /_/src/Linq.cs:line 3\n   at Shop.Label.Print() in /src/Label.cs:line 12", "at Shop.Label.Print() in /src/Label.cs:line 12", ""},
+		"only foreign calls":      {"Error: boom\n    at x (/app/node_modules/a/b.js:1:2)", "", ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			trace, ok := stacktrace.Find([]byte(c.body))
+			if !ok {
+				t.Fatal("got no trace, want one")
+			}
+			if trace.Own != c.own {
+				t.Errorf("first own line: got %q, want %q", trace.Own, c.own)
+			}
+			if c.lacks != "" {
+				expect.Lacks(t, "the trace", trace.Text, c.lacks)
+			}
+		})
+	}
+	for name, body := range map[string]string{
+		"nothing":            "",
+		"a text":             "the printer is on fire",
+		"bytes":              "\xff\xfe\x00",
+		"JSON without one":   `{"error":"no","at":"10:30"}`,
+		"a text that has at": "look at the printer (room 3:12)",
+	} {
+		t.Run("no trace in "+name, func(t *testing.T) {
+			t.Parallel()
+			if trace, ok := stacktrace.Find([]byte(body)); ok {
+				t.Errorf("got %q, want none", trace.Text)
+			}
+		})
+	}
+}
+
+func TestTracesAreBounded(t *testing.T) {
+	t.Parallel()
+	trace, _ := stacktrace.Find([]byte("Error: é\n" + strings.Repeat("    at é (/app/é.js:1:2)\n", 5000)))
+	if got, most := len(trace.Text), 17<<10; got > most {
+		t.Errorf("bytes of the trace: got %d, want at most %d", got, most)
+	}
+}

@@ -1,0 +1,142 @@
+package ui
+
+import (
+	"net/url"
+	"regexp"
+	"strings"
+)
+
+// column is one column of a list.
+type column struct {
+	Name   string // in the style sheet and in the settings of the browser
+	Title  string
+	Sort   string // name in the control API; "": not sortable
+	Latest bool   // descending order first, as for times and sizes
+}
+
+// listColumns are the columns of the lists that can be sorted. The columns by which people
+// recognize a row come first, the id last.
+var listColumns = map[string][]column{
+	"messages": {
+		{"state", "State", "state", false}, {"what", "What", "label", false}, {"where", "Where", "url", false}, {"why", "Now", "cause", false},
+		{"attempts", "Attempts", "attempts", true}, {"next", "Next", "next", false}, {"age", "Age", "createdAt", true},
+		{"belongs", "Belongs to", "", false}, {"created", "Created", "createdAt", true}, {"size", "Size", "bytes", true}, {"id", "Id", "messageId", false},
+	},
+	"runs": {
+		{"state", "State", "state", false}, {"what", "What", "label", false}, {"where", "Where", "url", false}, {"why", "Now", "cause", false},
+		{"attempts", "Attempts", "attempts", true}, {"next", "Next", "next", false}, {"age", "Age", "createdAt", true},
+		{"took", "Took", "duration", true}, {"belongs", "Belongs to", "", false}, {"created", "Started", "createdAt", true}, {"id", "Id", "workflowRunId", false},
+	},
+	"dlq": {
+		{"state", "Answer", "responseStatus", false}, {"what", "What", "label", false}, {"where", "Where", "url", false}, {"why", "Reason", "cause", false},
+		{"attempts", "Attempts", "attempts", true}, {"age", "Age", "failedAt", true}, {"do", "Do", "", false},
+		{"belongs", "Belongs to", "", false}, {"created", "Failed", "failedAt", true}, {"id", "Id", "dlqId", false},
+	},
+}
+
+// heading is the heading of a column.
+type heading struct {
+	column
+	Link  string // sorts by the column, or reverses its order
+	Order string // ascending, descending; "": the list is not sorted by the column
+}
+
+// Headings returns the headings of a list, with links that sort it and keep its filters.
+func (f *frame) Headings(list string) []heading {
+	asked := f.query.Get("sort")
+	headings := make([]heading, 0, len(listColumns[list]))
+	for _, c := range listColumns[list] {
+		h := heading{column: c}
+		up, down := c.Sort, "-"+c.Sort
+		switch {
+		case c.Sort == "":
+		case asked == up:
+			h.Order, h.Link = "ascending", f.With("cursor", "", "sort", down)
+		case asked == down:
+			h.Order, h.Link = "descending", f.With("cursor", "", "sort", up)
+		case c.Latest:
+			h.Link = f.With("cursor", "", "sort", down)
+		default:
+			h.Link = f.With("cursor", "", "sort", up)
+		}
+		headings = append(headings, h)
+	}
+	return headings
+}
+
+// listQuery is the part of the query for the list: its account, filters, order and page.
+func (f *frame) listQuery() string {
+	query := url.Values{}
+	for _, name := range append([]string{"account", "from", "to"}, filterFields...) {
+		if value := f.query.Get(name); value != "" {
+			query.Set(name, value)
+		}
+	}
+	if len(query) == 0 {
+		return ""
+	}
+	return "?" + query.Encode()
+}
+
+// Beside is the address of one entry of a list. It keeps the filters and the order, so that
+// the list next to the entry stays the same.
+func (f *frame) Beside(list, id string) string {
+	if f.Name != list { // the filters are those of another list
+		return f.Of(list, id)
+	}
+	return f.listPath(list) + "/" + url.PathEscape(id) + f.listQuery()
+}
+
+// Back is the address of the list that an entry was opened from.
+func (f *frame) Back() string { return f.listPath(f.Name) + f.listQuery() }
+
+func (f *frame) listPath(list string) string { return controlRoot + "ui/" + list }
+
+// idTail is how many last characters distinguish an id from others created at the same time.
+const idTail = 8
+
+// splitID splits a long id, so that a narrow column can omit its middle.
+func splitID(id string) (parts [2]string) {
+	if n := len(id) - idTail; n >= idTail {
+		return [2]string{id[:n], id[n:]}
+	}
+	return [2]string{id, ""}
+}
+
+// plainURL is a URL without its scheme, which rarely differs.
+func plainURL(v any) string {
+	text, _ := v.(string)
+	_, rest, found := strings.Cut(text, "://")
+	if !found {
+		return text
+	}
+	return rest
+}
+
+// withoutSubject removes the id of the message from a reason: lists show it in a column.
+func withoutSubject(v any) string {
+	text, _ := v.(string)
+	if rest, ok := strings.CutPrefix(text, "message "); ok {
+		if _, reason, ok := strings.Cut(rest, ": "); ok {
+			return reason
+		}
+	}
+	return text
+}
+
+// attemptCounts matches the number of attempts in a reason: lists show it in a column.
+var attemptCounts = regexp.MustCompile(`\battempt \d+ of \d+ (was )?`)
+
+// answerStatus matches the status of the endpoint's answer in a reason that says more.
+var answerStatus = regexp.MustCompile(`\banswered \d{3}: `)
+
+// answerlessReason is a brief reason without the status of the answer: the DLQ shows it in a
+// column.
+func answerlessReason(v any) string { return answerStatus.ReplaceAllString(briefReason(v), "") }
+
+// briefReason is a reason without the number of attempts, so that it starts with the cause
+// in a narrow column.
+func briefReason(v any) string {
+	text, _ := v.(string)
+	return attemptCounts.ReplaceAllString(text, "")
+}

@@ -1,0 +1,270 @@
+package ui
+
+import (
+	"fmt"
+	"net/http"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/understudy-mock/understudy/mockserver/compare"
+)
+
+// compareView shows two attempts of a message, or two runs of one workflow, side by side:
+// compare/MESSAGE?first=1&second=3, compare/RUN?with=RUN. It is not in the navigation.
+var compareView = view{name: "compare", title: "Compare", one: comparedThings}
+
+// compared is a comparison of two attempts or runs.
+type compared struct {
+	Kind    string // attempts, runs
+	Names   [2]string
+	Links   [2]string // paths of both, relative to the views
+	Anchors [2]string // fragments of the links; "": none
+	Facts   []compare.Pair
+	Texts   []comparedText
+	Headers []comparedHeaders
+	Steps   []comparedStep
+}
+
+// comparedText is the difference of a text of both sides.
+type comparedText struct {
+	Title string
+	Lines []compare.Line
+	Equal content // the text, if it is equal on both sides
+}
+
+type comparedHeaders struct {
+	Title           string
+	Different, Same []compare.Pair
+}
+
+// comparedStep is a step of both runs; nil for a run that does not have it.
+type comparedStep struct {
+	First, Second *span
+	Rows          [2]int
+	Out           []compare.Line
+}
+
+// Differs reports whether the step differs between the runs. It ignores the attempts of
+// a step that was kept from an earlier run, because it has none.
+func (s *comparedStep) Differs() bool {
+	if s.First == nil || s.Second == nil || len(s.Out) > 0 {
+		return true
+	}
+	kept := s.First.Kept || s.Second.Kept
+	return !kept && (s.First.Failures() != s.Second.Failures() || s.First.AttemptCount() != s.Second.AttemptCount())
+}
+
+// Name is the name of the step.
+func (s *comparedStep) Name() string {
+	if s.First == nil {
+		return s.Second.Name()
+	}
+	return s.First.Name()
+}
+
+// comparableAttempts returns the numbers of the attempts that can be compared; nil if there are
+// fewer than two.
+func comparableAttempts(line []moment) (numbers []int) {
+	for i := range line {
+		if line[i].Comparable() {
+			numbers = append(numbers, line[i].Number)
+		}
+	}
+	if len(numbers) < 2 {
+		return nil
+	}
+	return numbers
+}
+
+// compareWith finds the latest runs of the same workflow. Runs that this run restarts or
+// resumes, or that restart or resume it, come first.
+func (f *flow) compareWith(v *visit, id string) error {
+	for _, l := range f.Lineage {
+		if other, _ := l["id"].(string); slices.Contains([]any{"restarts", "restarted as", "resumes", "resumed as"}, l["relation"]) && l["known"] == true {
+			f.Others = append(f.Others, other)
+		}
+	}
+	var known struct {
+		Runs []struct{ WorkflowRunID, WorkflowURL string }
+	}
+	if err := v.get(&known, "runs", url.Values{"url": {f.field("workflowUrl")}, "count": {"20"}}); err != nil {
+		return err
+	}
+	for _, r := range known.Runs {
+		if r.WorkflowRunID != id && r.WorkflowURL == f.field("workflowUrl") && !slices.Contains(f.Others, r.WorkflowRunID) {
+			f.Others = append(f.Others, r.WorkflowRunID)
+		}
+	}
+	return nil
+}
+
+// comparedThings compares two runs if the address names another run, else two attempts.
+func comparedThings(v *visit, id string) (any, error) {
+	if id == "" {
+		return nil, &failure{http.StatusNotFound, "page not found: compare/ID names a message or a run"}
+	}
+	if with := strings.TrimSpace(v.query.Get("with")); with != "" {
+		return comparedRuns(v, id, with)
+	}
+	return comparedAttempts(v, id)
+}
+
+// notKept is what is shown for the parts of an attempt that only the journal has.
+const notKept = "not kept: the journal of deliveries is in memory"
+
+// comparedAttempts reads both attempts from the journal of deliveries. After a restart, or when
+// the journal has dropped an attempt, the log still has its outcome and its answer.
+func comparedAttempts(v *visit, id string) (any, error) {
+	var l letter
+	if err := v.get(&l, "messages/"+url.PathEscape(id), url.Values{"maxBody": {mostBody}}); err != nil {
+		return nil, err
+	}
+	line := timelineOf(l.Events, l.Deliveries)
+	var sides [2]*moment
+	for i, name := range []string{"first", "second"} {
+		text := v.query.Get(name)
+		n, err := strconv.Atoi(text)
+		at := slices.IndexFunc(line, func(m moment) bool { return m.Kind == "attempt" && m.Number == n })
+		switch {
+		case err != nil:
+			return nil, &failure{http.StatusBadRequest, fmt.Sprintf("%s: invalid value %q: must be the number of an attempt", name, text)}
+		case at < 0:
+			return nil, &failure{http.StatusNotFound, fmt.Sprintf("%s: attempt %d of message %s: not found in the log", name, n, id)}
+		case !line[at].Comparable():
+			return nil, &failure{http.StatusNotFound, fmt.Sprintf("%s: attempt %d of message %s: in flight, or cut short: the log has no outcome of it", name, n, id)}
+		}
+		sides[i] = &line[at]
+	}
+	c := compared{Kind: "attempts"}
+	for i, m := range sides {
+		c.Names[i], c.Links[i], c.Anchors[i] = fmt.Sprintf("Attempt %d", m.Number), "messages/"+url.PathEscape(id), fmt.Sprintf("attempt-%d", m.Number)
+	}
+	a, b := sides[0], sides[1]
+	c.fact("Began", utcText(a.Time), utcText(b.Time))
+	c.fact("Status", a.statusText(), b.statusText())
+	c.fact("What went wrong", a.Cause, b.Cause)
+	c.fact("Duration", a.wireText(func(w *attempt) string { return tookText(w.DurationMs) }), b.wireText(func(w *attempt) string { return tookText(w.DurationMs) }))
+	c.fact("Request", a.wireText(func(w *attempt) string { return w.Method + " " + w.URL }), b.wireText(func(w *attempt) string { return w.Method + " " + w.URL }))
+	if a.Wire != nil && b.Wire != nil {
+		c.header("Request headers", a.Wire.Request.Headers, b.Wire.Request.Headers)
+		c.body("Request body", &a.Wire.Request, &b.Wire.Request)
+	}
+	c.header("Response headers", a.answer().Headers, b.answer().Headers)
+	c.body("Response body", a.answer(), b.answer())
+	return &c, nil
+}
+
+// wireText is a text about an attempt that only the journal has.
+func (m *moment) wireText(text func(*attempt) string) string {
+	if m.Wire == nil {
+		return notKept
+	}
+	return text(m.Wire)
+}
+
+func (m *moment) statusText() string {
+	if status := m.answer().Status; status != 0 {
+		return strconv.Itoa(status)
+	}
+	return "no answer"
+}
+
+// fact adds the values of both sides, unless both are empty.
+func (c *compared) fact(name, first, second string) {
+	if first != "" || second != "" {
+		c.Facts = append(c.Facts, compare.Pair{Name: name, First: first, Second: second})
+	}
+}
+
+func (c *compared) header(title string, first, second map[string][]string) {
+	h := comparedHeaders{Title: title}
+	if h.Different, h.Same = compare.Headers(first, second); len(h.Different)+len(h.Same) > 0 {
+		c.Headers = append(c.Headers, h)
+	}
+}
+
+func (c *compared) body(title string, first, second *exchange) {
+	c.text(title, showBody(first.Body, first.BodyBase64, first.BodyBytes), showBody(second.Body, second.BodyBase64, second.BodyBytes))
+}
+
+// text compares the shown parts of two bodies; JSON is indented.
+func (c *compared) text(title string, first, second content) {
+	t := comparedText{Title: title, Lines: compare.Lines(prettyJSON(first.Text), prettyJSON(second.Text))}
+	if len(t.Lines) == 0 {
+		t.Equal = first
+	}
+	c.Texts = append(c.Texts, t)
+}
+
+// comparedRuns aligns the steps of two runs of one workflow by their names.
+func comparedRuns(v *visit, id, with string) (any, error) {
+	var runs [2]*flow
+	for i, one := range []string{id, with} {
+		data, err := runView(v, one)
+		if err != nil {
+			return nil, err
+		}
+		runs[i], _ = data.(*flow)
+	}
+	a, b := runs[0], runs[1]
+	if a.Row["workflowUrl"] != b.Row["workflowUrl"] {
+		return nil, &failure{http.StatusBadRequest, fmt.Sprintf("with: invalid value %q: must be a run of the same workflow, %v", with, a.Row["workflowUrl"])}
+	}
+	c := compared{Kind: "runs", Names: [2]string{id, with}, Links: [2]string{"runs/" + url.PathEscape(id), "runs/" + url.PathEscape(with)}}
+	c.fact("State", a.field("workflowState"), b.field("workflowState"))
+	c.fact("Started", a.instant("workflowRunCreatedAt"), b.instant("workflowRunCreatedAt"))
+	c.fact("Ended", a.instant("workflowRunCompletedAt"), b.instant("workflowRunCompletedAt"))
+	c.fact("Took", a.tookText(), b.tookText())
+	c.fact("What went wrong", a.why(), b.why())
+	c.text("Input", showBody(a.Payload, a.PayloadBase64), showBody(b.Payload, b.PayloadBase64))
+	c.text("Output", showBody(a.Run["workflowRunResponse"], ""), showBody(b.Run["workflowRunResponse"], ""))
+	c.header("Input headers", a.Headers, b.Headers)
+	for _, p := range compare.Align(a.stepNames(), b.stepNames()) {
+		s := comparedStep{Rows: p}
+		if p[0] >= 0 {
+			s.First = &a.Spans[p[0]]
+		}
+		if p[1] >= 0 {
+			s.Second = &b.Spans[p[1]]
+		}
+		if s.First != nil && s.Second != nil {
+			s.Out = compare.Lines(prettyJSON(showBody(s.First.Step.Out, "").Text), prettyJSON(showBody(s.Second.Step.Out, "").Text))
+		}
+		c.Steps = append(c.Steps, s)
+	}
+	return &c, nil
+}
+
+func (f *flow) field(name string) string {
+	text, _ := f.Row[name].(string)
+	return text
+}
+
+func (f *flow) instant(name string) string {
+	at, _ := readNumber(f.Row[name])
+	return utcText(int64(at))
+}
+
+func (f *flow) why() string {
+	reason, _ := f.Failure["reason"].(string)
+	return reason
+}
+
+// tookText is the duration of the run, so far if it has not ended.
+func (f *flow) tookText() string {
+	if f.Runs {
+		return spanBetween(f.Row["workflowRunCreatedAt"], f.Now) + " so far"
+	}
+	return spanBetween(f.Row["workflowRunCreatedAt"], f.Row["workflowRunCompletedAt"])
+}
+
+// stepNames are the names of the steps, in the order of the rows.
+func (f *flow) stepNames() []string {
+	names := make([]string, len(f.Spans))
+	for i := range f.Spans {
+		names[i] = f.Spans[i].Name()
+	}
+	return names
+}

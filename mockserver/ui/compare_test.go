@@ -1,0 +1,234 @@
+package ui_test
+
+import (
+	"fmt"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/chromedp/chromedp"
+	"github.com/chromedp/chromedp/kb"
+
+	"github.com/understudy-mock/understudy/internal/expect"
+	"github.com/understudy-mock/understudy/mockserver"
+)
+
+// failing publishes a message whose three attempts get different answers.
+func failing(t testing.TB, u *mockserver.TestServer) string {
+	t.Helper()
+	answer := func(status, body string) mockserver.Answer {
+		return mockserver.Answer{Status: mockserver.StubStatus(status), Body: body, Headers: map[string]string{"X-Try": status, "X-Same": "yes"}}
+	}
+	u.Script(mockserver.Stub{URL: "https://printer.test/*", Answers: []mockserver.Answer{
+		answer("500", `{"message":"no paper"}`),
+		answer("502", "<html><h1>Bad gateway</h1></html>"),
+		answer("503", `{"message":"out of ink","stack":"Error: out of ink\n    at x (/app/node_modules/y.js:1:2)\n    at print (/app/src/label.ts:9:3)"}`),
+	}})
+	id := u.Publish("https://printer.test/label", []byte(`{"order":7}`), "Svc-Retries: 2")
+	u.Advance(time.Hour)
+	return id
+}
+
+// rowsOf returns the rows of a table as "name: first | second", with a star if they differ.
+func rowsOf(table reading) (rows []string) {
+	for _, tr := range table.first("tbody", "").all("tr", "") {
+		cells := tr.all("td", "")
+		row := tr.first("th", "").text() + ": " + strings.Join(texts(cells), " | ")
+		if tr.is("class") == "other" {
+			row += " *"
+		}
+		rows = append(rows, row)
+	}
+	return rows
+}
+
+// TestCompareAttempts compares the view of two attempts with the journal.
+func TestCompareAttempts(t *testing.T) {
+	t.Parallel()
+	u := mockserver.RunT(t, mockserver.Config{Start: time.Date(2026, time.March, 2, 9, 0, 0, 0, time.UTC)})
+	id := failing(t, u)
+	view := read(t, u, "ui/compare/"+id+"?first=1&second=3").at("view")
+	deliveries := u.Deliveries()
+	rows := rowsOf(view.first("table", "pairs"))
+	for i, want := range []string{
+		"Began: 2 Mar 2026 09:00:00.000 UTC | 2 Mar 2026 09:02:40.000 UTC *",
+		"Status: 500 | 503 *",
+		"What went wrong: was answered 500: no paper | was answered 503: out of ink *",
+	} {
+		expect.Equal(t, "fact", rows[i], want)
+	}
+	expect.Equal(t, "the request", rows[len(rows)-1], "Request: POST https://printer.test/label | POST https://printer.test/label")
+	expect.Equal(t, "lines that only attempt 1 has", strings.Join(texts(view.all("", "del")), "; "), `− "message": "no paper"`)
+	expect.Equal(t, "lines that only attempt 3 has", strings.Join(texts(view.all("", "add")), "; "), `+ "message": "out of ink",; + "stack": "Error: out of ink\n at x (/app/node_modules/y.js:1:2)\n at print (/app/src/label.ts:9:3)"`)
+	headers := rowsOf(view.all("table", "headers")[0])
+	expect.Equal(t, "the signatures", headers[1], fmt.Sprintf("Svc-Signature: %s | %s *", deliveries[0].Request.Header.Get("Svc-Signature"), deliveries[2].Request.Header.Get("Svc-Signature")))
+	expect.Equal(t, "the number of the retry", headers[0], "Svc-Retried: 0 | 2 *")
+	expect.Contains(t, "the view", view.text(), "X-Try 500 503")
+	for path, want := range map[string]string{
+		"compare/" + id + "?first=1&second=9":     "second: attempt 9 of message " + id + ": not found in the log",
+		"compare/" + id + "?first=one&second=2":   `first: invalid value "one": must be the number of an attempt`,
+		"compare/msg_none?first=1&second=2":       "msg_none",
+		"compare/" + id + "?first=1&second=2":     "<h1>Compare attempts</h1>",
+		"compare":                                 "page not found",
+		"compare/wfr_none?with=wfr_other":         "wfr_none",
+		"messages/" + id + "?first=1&unheard=yes": "Compare attempt",
+	} {
+		expect.Contains(t, path, request(t, u, http.MethodGet, "/_understudy/ui/"+path, ""), strings.ReplaceAll(want, `"`, map[bool]string{true: "&#34;", false: `"`}[strings.Contains(want, "invalid")]))
+	}
+}
+
+// TestCompareRuns aligns the steps of a failed run and of the run that resumes it.
+func TestCompareRuns(t *testing.T) {
+	t.Parallel()
+	u := mockserver.RunT(t, mockserver.Config{Start: time.Date(2026, time.March, 2, 9, 0, 0, 0, time.UTC)})
+	w := runOrders(t, u)
+	failed(w, "r")
+	again(t, w, "resume")
+	next := newest(t, u)
+	expect.Contains(t, "the runs that the view offers", read(t, u, "ui/runs/r").first("form", "pick").text(), next)
+	view := read(t, u, "ui/compare/r?with="+next).at("view")
+	rows := rowsOf(view.all("table", "pairs")[0])
+	expect.Equal(t, "states with their colours", strings.Join(texts(view.all("table", "pairs")[0].all("", "state")), ", "), "RUN_FAILED, RUN_SUCCESS")
+	for i, want := range []string{
+		"State: RUN_FAILED | RUN_SUCCESS *",
+		"Started: 2 Mar 2026 09:00:00.000 UTC | 2 Mar 2026 11:00:00.000 UTC *",
+		"Ended: 2 Mar 2026 10:00:12.000 UTC | 2 Mar 2026 11:00:00.000 UTC *",
+		"Took: 1 h | 0 ms *",
+		`What went wrong: step "print the label" failed: attempt 2 of 2 was answered 500: the printer is on fire |  *`,
+	} {
+		expect.Equal(t, "fact", rows[i], want)
+	}
+	steps := strings.Join(rowsOf(view.all("table", "pairs")[1]), "\n")
+	for _, want := range []string{"init: 0 ms | 0 ms kept\n", "cool down: 1 h | 0 ms kept\n", "print the label: 12 s 2 attempts 2 failed | not in this run *", "end of the workflow: not in this run | 0 ms *"} {
+		expect.Contains(t, "the steps", steps, want)
+	}
+	w.trigger("sleeps")
+	sleeper := read(t, u, "ui/compare/r?with=sleeps").at("view")
+	expect.Contains(t, "a step that sleeps", strings.Join(rowsOf(sleeper.all("table", "pairs")[1]), "\n"), "cool down: 1 h | 1 h sleeping so far 0 ms")
+	invoke(t, w)
+	expect.Contains(t, "runs of different workflows", read(t, u, "ui/compare/r?with=parent").text(), "must be a run of the same workflow")
+}
+
+// TestWhyResumeAndCompareInTheBrowser opens the reason of a failed run in two clicks, resumes
+// the run, returns from the new run to the old one, and compares the runs and two attempts.
+func TestWhyResumeAndCompareInTheBrowser(t *testing.T) {
+	t.Parallel()
+	u := mockserver.RunT(t, mockserver.Config{Start: time.Date(2026, time.March, 2, 9, 0, 0, 0, time.UTC)})
+	w := runOrders(t, u)
+	failed(w, "wfr_old")
+	failing(t, u)
+	b := look(t, u, "")
+	b.click("Runs")
+	b.clickRow()
+	b.see("Why did it fail?")
+	b.holds("the reason is the first line", `document.querySelector("#view .reasons li").textContent === 'step "print the label" failed: attempt 2 of 2 was answered 500: the printer is on fire'`)
+	b.click("Resume")
+	b.see("resumed as this run")
+	b.see("steps were kept from the run that this one resumes")
+	b.state("RUN_SUCCESS")
+	b.click("wfr_old")
+	b.lands("Runs · wfr_old")
+	b.see("resumed as")
+	b.click("Compare runs")
+	b.see("Compare two runs")
+	b.see("not in this run")
+
+	b.visit("ui/messages?state=FAILED&url=https://printer.test")
+	b.keys("j\r")
+	b.see("at print (/app/src/label.ts:9:3)")
+	b.settled()
+	b.keys("c")
+	b.holds("the first attempt is chosen by keys", `document.activeElement.name === "first"`)
+	b.keys(kb.ArrowDown)
+	b.holds("the choice follows the keys", `document.activeElement.value === "2"`)
+	u.Publish("https://app.test/x", nil, "Svc-Delay: 1h") // the page follows
+	b.holds("the page has followed", `document.querySelector("nav a[data-key=m]").innerText.includes("1")`)
+	b.keys("\t\t\r")
+	b.see("Compare attempts")
+	b.see("out of ink")
+	expect.Contains(t, "address of the comparison", ask[string](b, `location.search`), "first=2&second=3")
+	b.click("Attempt 3")
+	b.holds("the attempt is open and in sight", `(() => {
+		const answer = document.getElementById("attempt-3");
+		return answer?.closest("details").open && answer.getBoundingClientRect().top < innerHeight;
+	})()`)
+}
+
+// TestWaterfallInTheBrowser zooms by buttons and the wheel, drags, and opens a step. The
+// address has the state, and updates of the page do not change it.
+func TestWaterfallInTheBrowser(t *testing.T) {
+	t.Parallel()
+	u := mockserver.RunT(t, mockserver.Config{Start: time.Date(2026, time.March, 2, 9, 0, 0, 0, time.UTC)})
+	w := runOrders(t, u)
+	failed(w, "wfr_old")
+	b := look(t, u, "ui/runs/wfr_old")
+	const box = `document.querySelector("svg.bars").getAttribute("viewBox")`
+	b.see("Unfold 1 h")
+	b.click("Zoom in")
+	b.holds("half of the axis is shown", box+` === "250.000 0 500.000 18"`)
+	b.do("drag", chromedp.Evaluate[chromedp.Void](`(() => {
+		const picture = document.querySelector("svg.bars"), at = picture.getBoundingClientRect();
+		const send = (kind, x) => picture.dispatchEvent(new PointerEvent(kind, {bubbles: true, clientX: at.left + x, clientY: at.top + 5, button: 0}));
+		send("pointerdown", at.width); send("pointermove", at.width / 2); send("pointerup", at.width / 2);
+		picture.dispatchEvent(new MouseEvent("click", {bubbles: true, cancelable: true}));
+	})()`))
+	b.holds("a drag moves the window", box+`.startsWith("500 0 500 ") && location.search.includes("zoom=0.50000-1.00000")`)
+	b.holds("the axis follows", `document.querySelector(".ticks text").textContent === "+1 h"`)
+	u.Publish("https://app.test/x", nil, "Svc-Delay: 1h") // the page follows
+	b.see("Messages 1")
+	b.holds("the window stays", `document.querySelector("svg.bars").viewBox.baseVal.x === 500`)
+	b.do("turn the wheel", chromedp.Evaluate[chromedp.Void](`(() => {
+		const picture = document.querySelector("svg.bars"), at = picture.getBoundingClientRect();
+		picture.dispatchEvent(new WheelEvent("wheel", {bubbles: true, cancelable: true, ctrlKey: true, deltaY: -10, clientX: at.left}));
+	})()`))
+	b.holds("the wheel zooms where the pointer is", `Math.abs(document.querySelector("svg.bars").viewBox.baseVal.width - 400) < 1 && Math.abs(document.querySelector("svg.bars").viewBox.baseVal.x - 500) < 1`)
+	b.do("scroll", chromedp.Evaluate[chromedp.Void](`scrollTo(0, 150)`))
+	b.do("open a step", chromedp.Click(chromedp.CSS("#step-2 .name"), chromedp.NodeVisible))
+	b.holds("the pane has the step", `document.querySelector("#h-pane").textContent.startsWith("cool down")`)
+	b.holds("the page does not jump", `Math.abs(scrollY - 150) < 5`)
+	b.holds("the window is kept", `location.search.includes("zoom=") && location.search.includes("step=2")`)
+	b.do("go back", chromedp.Evaluate[chromedp.Void](`history.back()`))
+	b.holds("the pane has the step before", `document.querySelector("#h-pane").textContent.startsWith("print the label")`)
+	b.do("go forward", chromedp.Evaluate[chromedp.Void](`history.forward()`))
+	b.holds("the pane has the step again", `document.querySelector("#h-pane").textContent.startsWith("cool down")`)
+	b.click("Show all of it")
+	b.holds("the whole axis is shown", box+` === "0.000 0 1000.000 18"`)
+	b.click("Unfold 1 h")
+	b.see("Fold long waits")
+	b.size(390, 844)
+	b.holds("names and pictures are not side by side on a telephone", `document.querySelector(".step .bars").getBoundingClientRect().top > document.querySelector(".step .name").getBoundingClientRect().bottom - 4`)
+	b.holds("the picture is as wide as the screen allows", `document.querySelector(".step .bars").getBoundingClientRect().width > 300`)
+	b.shoot("waterfall-390")
+}
+
+// TestCompareAttemptsOfAnEarlierProcess loads a snapshot into another server, which has the log
+// but not the journal of deliveries, as after a restart with a data folder.
+func TestCompareAttemptsOfAnEarlierProcess(t *testing.T) {
+	t.Parallel()
+	before := mockserver.RunT(t, mockserver.Config{Start: time.Date(2026, time.March, 2, 9, 0, 0, 0, time.UTC)})
+	id := failing(t, before)
+	u := mockserver.RunT(t)
+	request(t, u, http.MethodPut, "/_understudy/snapshot", request(t, before, http.MethodGet, "/_understudy/snapshot", ""))
+	t.Run("the message offers it", func(t *testing.T) {
+		page := read(t, u, "ui/messages/"+id).at("view").text()
+		expect.Contains(t, "page", page, "Compare attempt")
+		expect.Contains(t, "page", page, "a restart empties it")
+		expect.Contains(t, "page", page, "The log has the answer")
+	})
+	view := read(t, u, "ui/compare/"+id+"?first=1&second=3").at("view")
+	rows := strings.Join(rowsOf(view.first("table", "pairs")), "\n")
+	for _, want := range []string{
+		"Began: 2 Mar 2026 09:00:00.000 UTC | 2 Mar 2026 09:02:40.000 UTC *",
+		"Status: 500 | 503 *",
+		"What went wrong: was answered 500: no paper | was answered 503: out of ink *",
+		"Duration: not kept: the journal of deliveries is in memory | not kept: the journal of deliveries is in memory",
+	} {
+		t.Run(want[:8], func(t *testing.T) { expect.Contains(t, "facts", rows, want) })
+	}
+	t.Run("the answers of the log are compared", func(t *testing.T) {
+		expect.Contains(t, "page", view.text(), "no paper")
+		expect.Contains(t, "page", view.text(), "X-Try")
+		expect.Lacks(t, "page", view.text(), "Request body")
+	})
+}

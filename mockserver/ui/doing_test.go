@@ -1,0 +1,75 @@
+package ui_test
+
+import (
+	"net/http"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/understudy-mock/understudy/internal/expect"
+	"github.com/understudy-mock/understudy/mockserver"
+)
+
+// TestDoing triggers a run and runs a schedule with the forms of the page.
+func TestDoing(t *testing.T) {
+	t.Parallel()
+	u := mockserver.RunT(t, mockserver.Config{Start: time.Date(2026, time.March, 2, 9, 0, 0, 0, time.UTC)})
+	u.Stub("https://app.test/*", 200)
+	t.Run("trigger a run", func(t *testing.T) {
+		page := press(t, u, "run.trigger", "destination", "https://app.test/wf", "body", `{"order":7}`, "headers", "Svc-Workflow-RunId: wfr_order-7\nSvc-Label: shop")
+		expect.Contains(t, "page of the run", page, "wfr_order-7")
+		expect.Contains(t, "page of the run", page, "https://app.test/wf")
+		expect.Contains(t, "page without a URL", press(t, u, "run.trigger", "destination", ""), "destination is missing")
+	})
+	t.Run("run a schedule", func(t *testing.T) {
+		page := press(t, u, "schedule.put", "back", "/_understudy/ui/schedules", "destination", "https://app.test/tick", "cron", "CRON_TZ=Europe/Berlin 30 9 * * 1-5", "id", "work")
+		for _, text := range []string{"at 09:30, on Monday to Friday", "Europe/Berlin", "Tue 3 Mar 2026 09:30 CET", "Wed 4 Mar 2026 09:30 CET", "Thu 5 Mar 2026 09:30 CET", "Run now"} {
+			expect.Contains(t, "page of schedules", page, text)
+		}
+		page = press(t, u, "schedule.run", "id", "work")
+		expect.Contains(t, "page of the message", page, "The schedule work was run.")
+		expect.Contains(t, "page of the message", page, "https://app.test/tick")
+	})
+}
+
+// TestBulk checks that a bulk button shows the number of entries, asks for confirmation,
+// applies to them, and offers to undo that.
+func TestBulk(t *testing.T) {
+	t.Parallel()
+	u := mockserver.RunT(t)
+	u.Stub("https://down.test/*", 503)
+	for range 60 {
+		u.Publish("https://down.test/mail", nil, "Svc-Retries: 0", "Svc-Label: mail")
+		u.Publish("https://app.test/later", nil, "Svc-Delay: 1h", "Svc-Label: mail")
+	}
+	u.Publish("https://down.test/other", nil, "Svc-Retries: 0")
+	u.Publish("https://app.test/later", nil, "Svc-Delay: 1h")
+	u.Settle()
+	for _, row := range []struct{ action, label, ask, said, undo string }{
+		{"message.cancelSome", "mail", "Cancel 60 messages that the filters match?", "Cancel: 60.", "Undo cancel messages"},
+		{"message.cancelSome", "", "Cancel 1 message?", "Cancel: 1.", "Undo cancel messages"},
+		{"message.cancelSome", "", "There are no messages to do that with.", "", ""},
+		{"dlq.retrySome", "other", "There are no messages to do that with.", "", ""},
+		{"dlq.deleteSome", "mail", "Delete 60 entries that the filters match?", "Delete: 60.", "Undo delete DLQ entries"},
+		{"dlq.retrySome", "", "Retry 1 message?", "Retry: 1.", "Undo retry messages"},
+		{"dlq.resumeSome", "", "There are no runs to do that with.", "", ""},
+	} {
+		expect.Contains(t, "question of "+row.action, press(t, u, row.action, "label", row.label), row.ask)
+		if row.said != "" {
+			page := press(t, u, row.action, "label", row.label, "sure", "yes")
+			expect.Contains(t, "page after "+row.action, page, row.said)
+			expect.Contains(t, "page after "+row.action, page, row.undo)
+		}
+	}
+}
+
+func TestRulesAreShownInWords(t *testing.T) {
+	t.Parallel()
+	u := mockserver.RunT(t)
+	request(t, u, http.MethodPut, "/_understudy/stubs", `[{"url":"https://app.test/*","method":"PUT","perMessage":true,"answers":[{"status":503,"delay":"3s"},{"fail":"refused"},{"status":200,"body":"ok"}]}]`)
+	request(t, u, http.MethodPut, "/_understudy/faults", `[{"on":"delivery","url":"https://slow.test/*","delay":"30s","times":2}]`)
+	page := strings.Join(strings.Fields(regexp.MustCompile(`<[^>]*>`).ReplaceAllString(request(t, u, http.MethodGet, "/_understudy/ui/stubs", ""), " ")), " ")
+	expect.Contains(t, "page", page, "method PUT url https://app.test/* answers 503 delay 3s, then refused, then 200 body ok perMessage yes")
+	expect.Contains(t, "page", page, "on delivery url https://slow.test/* delay 30s times 2")
+}

@@ -1,0 +1,41 @@
+package ui
+
+import (
+	"fmt"
+	"html/template"
+	"regexp"
+	"strings"
+	"time"
+)
+
+// writtenInstant matches a UTC time in a sentence, in the layout of the control API or of utcText.
+var writtenInstant = regexp.MustCompile(`\b(?:\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?Z|\d{1,2} [A-Z][a-z]{2} \d{4} \d\d:\d\d:\d\d\.\d{3} UTC)\b`)
+
+// writtenCommand matches a command of Understudy in a sentence, as HTML.
+var writtenCommand = regexp.MustCompile("`(understudy [a-z0-9 -]+)`")
+
+// withInstants marks the times in a sentence, so that the script can convert them to another
+// zone, and the commands. It is only for sentences of the server: texts of users must not change.
+func withInstants(text string) template.HTML {
+	var b strings.Builder
+	from := 0
+	for _, place := range writtenInstant.FindAllStringIndex(text, -1) {
+		word := text[place[0]:place[1]]
+		at, err := time.Parse(time.RFC3339, word)
+		if err != nil {
+			at, err = time.Parse(fullForm, word)
+		}
+		if err != nil {
+			continue
+		}
+		b.WriteString(template.HTMLEscapeString(text[from:place[0]]))
+		form, precise := clockForm, ""
+		if strings.Contains(word, ".") {
+			form, precise = fullForm, " data-precise"
+		}
+		fmt.Fprintf(&b, `<time datetime="%s"%s>%s</time>`, at.Format(instantForm), precise, at.Format(form))
+		from = place[1]
+	}
+	b.WriteString(template.HTMLEscapeString(text[from:]))
+	return template.HTML(writtenCommand.ReplaceAllString(b.String(), "<code>$1</code>")) //nolint:gosec // all of it is escaped
+}

@@ -1,0 +1,144 @@
+package ui
+
+import (
+	"fmt"
+	"net/url"
+	"slices"
+	"strconv"
+
+	"github.com/understudy-mock/understudy/spec/route"
+)
+
+// bulk is the action of a button on all entries that match the filters of a list.
+type bulk struct {
+	list, member    string            // in the control API: the list, and the member with its entries
+	id, filter      string            // the member with the id, and the filter of the interface for ids
+	only            map[string]string // filters in addition to those of the view
+	states          []string          // states of the entries; empty: all
+	how             route.Route
+	verb, one, many string
+}
+
+// The bulk buttons above the lists.
+var (
+	cancelMatching  = bulk{"messages", "messages", "messageId", "messageIds", map[string]string{"source": "message"}, []string{"CREATED", "ACTIVE", "RETRY", "ERROR"}, route.CancelMessages, "Cancel", "message", "messages"}
+	endMatching     = bulk{"runs", "runs", "workflowRunId", "workflowRunIds", nil, []string{"RUN_STARTED"}, route.CancelWorkflowRuns, "Cancel", "run", "runs"}
+	deleteMatching  = bulk{"dlq", "entries", "dlqId", "dlqIds", nil, nil, route.DeleteDLQMessages, "Delete", "entry", "entries"}
+	retryMatching   = bulk{"dlq", "entries", "dlqId", "dlqIds", map[string]string{"source": "message"}, nil, route.RetryDLQMessages, "Retry", "message", "messages"}
+	restartMatching = bulk{"dlq", "entries", "dlqId", "dlqIds", map[string]string{"source": "workflow"}, nil, route.RestartWorkflowRuns, "Restart", "run", "runs"}
+	resumeMatching  = bulk{"dlq", "entries", "dlqId", "dlqIds", map[string]string{"source": "workflow"}, nil, route.ResumeWorkflowRuns, "Resume", "run", "runs"}
+)
+
+// mostMatching is the maximum number of entries per button, bulkPart per call.
+const (
+	mostMatching = 10_000
+	bulkPart     = 50
+)
+
+// matching returns the ids of the entries that match the filters in a form now, at most
+// mostMatching.
+func (b *bulk) matching(v *visit, f form) (ids []string, err error) {
+	asked := &visit{api: v.api, query: f.Values}
+	query, err := asked.narrowed(filterFields...)
+	if err != nil {
+		return nil, err
+	}
+	query.Set("count", "1000")
+	query.Del("cursor")
+	for name, value := range b.only {
+		if given := query.Get(name); given != "" && given != value {
+			return nil, nil
+		}
+		query.Set(name, value)
+	}
+	if len(b.states) > 0 && query.Get("state") == "" {
+		query["state"] = []string{b.states[0]}
+		for _, state := range b.states[1:] {
+			query.Set("state", query.Get("state")+","+state)
+		}
+	}
+	for {
+		var page doc
+		if err := v.get(&page, b.list, query); err != nil {
+			return nil, err
+		}
+		entries, _ := page[b.member].([]any)
+		for _, e := range entries {
+			entry, _ := e.(doc)
+			if id, ok := entry[b.id].(string); ok && (len(b.states) == 0 || slices.Contains(b.states, b.stateOf(entry))) && len(ids) < mostMatching {
+				ids = append(ids, id)
+			}
+		}
+		cursor, _ := page["cursor"].(string)
+		if cursor == "" || len(ids) == mostMatching {
+			return ids, nil
+		}
+		query.Set("cursor", cursor)
+	}
+}
+
+// stateOf is the state of an entry of the list.
+func (b *bulk) stateOf(entry doc) string {
+	if state, ok := entry["state"].(string); ok {
+		return state
+	}
+	state, _ := entry["workflowState"].(string)
+	return state
+}
+
+// action is the button. It applies to the entries that match after the confirmation: they
+// may differ from those in the question.
+func (b *bulk) action(undo string) action {
+	return action{undo: undo, said: b.verb + ": {n}.", ask: b.question, run: func(v *visit, f form) error {
+		ids, err := b.matching(v, f)
+		if err != nil {
+			return err
+		}
+		n := 0
+		for part := range slices.Chunk(ids, bulkPart) {
+			var done struct {
+				Cancelled, Deleted      int
+				Responses, WorkflowRuns []doc
+			}
+			if err := v.do(&done, request{method: b.how.Method(), path: v.as(b.how), query: url.Values{b.filter: part}}); err != nil {
+				return fmt.Errorf("after %s: %w", pluralText(n, b.one, b.many), err)
+			}
+			n += done.Cancelled + done.Deleted + len(done.Responses) + len(done.WorkflowRuns)
+		}
+		f.Set("n", strconv.Itoa(n))
+		return nil
+	}}
+}
+
+// question asks for confirmation with the number of entries.
+func (b *bulk) question(v *visit, f form) (question, error) {
+	ids, err := b.matching(v, f)
+	things := pluralText(len(ids), b.one, b.many)
+	if len(ids) == mostMatching {
+		things = "the first " + things
+	}
+	q := question{Text: b.verb + " " + things + "?", Yes: b.verb + " " + things}
+	if f.filters() {
+		q.Text = b.verb + " " + things + " that the filters match?"
+	}
+	if len(ids) == 0 {
+		q.None = "There are no " + b.many + " to do that with."
+	}
+	return q, err
+}
+
+// filters reports whether a form has filters.
+func (f form) filters() bool {
+	return slices.ContainsFunc(append([]string{"from", "to"}, filterFields...), func(name string) bool { return name != "cursor" && name != "sort" && f.Get(name) != "" })
+}
+
+// Filters returns the filters of a list as fields for a button.
+func (f *frame) Filters() map[string]string {
+	fields := map[string]string{}
+	for _, name := range append([]string{"from", "to"}, filterFields...) {
+		if value := f.query.Get(name); value != "" && name != "cursor" {
+			fields[name] = value
+		}
+	}
+	return fields
+}

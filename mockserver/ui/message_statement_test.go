@@ -1,0 +1,266 @@
+package ui_test
+
+import (
+	"fmt"
+	"net/http"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/understudy-mock/understudy/internal/expect"
+	"github.com/understudy-mock/understudy/mockserver"
+)
+
+// loggedEvent is an event of a message, in the log of the interface.
+type loggedEvent struct {
+	Time             int64
+	State            string
+	ResponseStatus   int
+	NextDeliveryTime int64
+	MaxRetries       int
+}
+
+// logOf returns the events of a message, oldest first.
+func logOf(t testing.TB, u *mockserver.TestServer, id string) []loggedEvent {
+	t.Helper()
+	found := fetch[struct{ Logs []loggedEvent }](t, u, "/v2/logs?messageId="+id)
+	slices.Reverse(found.Logs)
+	return found.Logs
+}
+
+// messageStatements compares the page of a message with the log.
+func messageStatements(t *testing.T, u *mockserver.TestServer, id string) {
+	t.Helper()
+	events := logOf(t, u, id)
+	if len(events) == 0 {
+		t.Fatalf("the log has no events of %s", id)
+	}
+	page := read(t, u, "ui/messages/"+id).at("view")
+	state := events[len(events)-1].State
+	if state == "ERROR" {
+		state = "RETRY"
+	}
+	expect.Equal(t, "state", page.first("h1", "").first("", "state").text(), state)
+	expect.Equal(t, "state in the list", read(t, u, "ui/messages").at("row-"+id).first("", "state").text(), state)
+
+	var began []int64
+	var answers, waits []string
+	for _, e := range events {
+		switch e.State {
+		case "ACTIVE":
+			began = append(began, e.Time)
+		case "ERROR", "DELIVERED":
+			answers = append(answers, strconv.Itoa(e.ResponseStatus))
+		case "RETRY":
+			waits = append(waits, fmt.Sprintf("%d %d", e.Time, e.NextDeliveryTime))
+		}
+	}
+	line := page.first("ol", "timeline")
+	attempts := line.all("li", "attempt")
+	expect.Equal(t, "attempts in the timeline", len(attempts), len(began))
+	for i, li := range attempts {
+		expect.Equal(t, "number of the attempt", li.first("b", "").text(), fmt.Sprintf("Attempt %d", i+1))
+		expect.Equal(t, "begin of the attempt", li.instants(t)[0], began[i])
+		status := li.first("p", "").first("", "state").text()
+		switch {
+		case i >= len(answers):
+			expect.Contains(t, "an attempt without an answer", li.first("p", "").text(), map[bool]string{true: "in flight"}[state == "ACTIVE"])
+		case answers[i] == "0":
+			expect.Equal(t, "an attempt that got no answer", status, "ERROR")
+		default:
+			expect.Equal(t, "status of the attempt", status, answers[i])
+		}
+	}
+	var shown []string
+	for _, li := range line.all("li", "waits") {
+		at := li.instants(t)
+		shown = append(shown, fmt.Sprintf("%d %d", at[0], at[1]))
+	}
+	expect.Equal(t, "waits and their ends", strings.Join(shown, ", "), strings.Join(waits, ", "))
+	messageActions(t, u, page, id, state)
+}
+
+// messageActions compares the buttons with the state, and the reason with the control API.
+func messageActions(t *testing.T, u *mockserver.TestServer, page reading, id, state string) {
+	t.Helper()
+	trace := fetch[struct {
+		DlqID   string
+		Failure struct{ Reason string }
+		Lineage []struct{ Kind, ID string }
+		Row     struct{ NextDeliveryTime int64 }
+		Now     int64
+	}](t, u, "/_understudy/messages/"+id)
+	buttons := texts(page.first("", "actions").all("button", ""))
+	for name, want := range map[string]bool{
+		"Attempt now":        trace.Row.NextDeliveryTime > trace.Now,
+		"Cancel":             slices.Contains([]string{"CREATED", "ACTIVE", "RETRY"}, state),
+		"Retry from the DLQ": trace.DlqID != "",
+	} {
+		expect.Equal(t, "the button "+name+" is there", slices.Contains(buttons, name), want)
+	}
+	reason := page.first("ul", "reasons").first("li", "").text()
+	if trace.Failure.Reason != "" {
+		expect.Contains(t, "the first reason", reason, trace.Failure.Reason)
+	}
+	expect.Equal(t, "the page says why it failed", page.at("h-why").text() == "Why did it fail?", state == "FAILED")
+	var links []string
+	for _, l := range trace.Lineage {
+		links = append(links, l.Kind+" "+l.ID)
+	}
+	var chain []string
+	for _, a := range page.first("", "chain").all("a", "") {
+		chain = append(chain, a.is("title"))
+	}
+	expect.Equal(t, "the chain", strings.Join(chain, ", "), strings.Join(links, ", "))
+}
+
+// TestStatementsOfMessages brings messages into every state, and compares their pages with
+// the log.
+func TestStatementsOfMessages(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		make func(testing.TB, *mockserver.TestServer) string
+		says []string
+		not  []string
+	}{
+		"delayed": {func(_ testing.TB, u *mockserver.TestServer) string {
+			return u.Publish("https://app.test/x", nil, "Svc-Delay: 1h")
+		}, []string{"Why is it waiting?", "its first attempt is not due yet, until 10:00:00.000 in 1 h", "Attempt now"}, []string{"Attempt 1"}},
+		"delivered": {func(_ testing.TB, u *mockserver.TestServer) string { return u.Publish("https://app.test/x", nil) },
+			[]string{"How it ended", "200"}, []string{"Why", "failed"}},
+		"retrying": {func(_ testing.TB, u *mockserver.TestServer) string {
+			return u.Publish("https://down.test/x", nil, "Svc-Retries: 2")
+		}, []string{"attempt 1 of 3 was answered 503; the next attempt is not due yet, until 09:00:12.000"}, []string{"attempt 2 of 3 was"}},
+		"failed": {func(_ testing.TB, u *mockserver.TestServer) string {
+			id := u.Publish("https://down.test/x", nil, "Svc-Retries: 2", "Svc-Failure-Callback: https://app.test/failed")
+			u.Advance(time.Hour)
+			return id
+		}, []string{"attempt 3 of 3 was answered 503", "kept as DLQ entry"}, []string{"not due"}},
+		"failed without an answer": {func(_ testing.TB, u *mockserver.TestServer) string {
+			u.Script(mockserver.Stub{URL: "https://gone.test/*", Answers: []mockserver.Answer{{Fail: "refused"}}})
+			return u.Publish("https://gone.test/x", nil, "Svc-Retries: 0")
+		}, []string{"attempt 1 of 1 got no answer"}, []string{"was answered"}},
+		"retried from the DLQ: the old message": {func(t testing.TB, u *mockserver.TestServer) string {
+			id := u.Publish("https://down.test/x", nil, "Svc-Retries: 0")
+			retryEntry(t, u)
+			return id
+		}, []string{"this message retried as msg_"}, []string{"it is kept as"}},
+		"retried from the DLQ: the new message": {func(t testing.TB, u *mockserver.TestServer) string {
+			u.Publish("https://down.test/x", nil, "Svc-Retries: 0")
+			return retryEntry(t, u)
+		}, []string{"FAILED retried as this message"}, nil},
+		"cancelled while it waits": {func(t testing.TB, u *mockserver.TestServer) string {
+			id := u.Publish("https://app.test/x", nil, "Svc-Delay: 1h")
+			request(t, u, http.MethodDelete, "/v2/messages/"+id, "")
+			return id
+		}, []string{"How it ended"}, []string{"Attempt 1", "Why"}},
+		"cancelled between attempts": {func(t testing.TB, u *mockserver.TestServer) string {
+			id := u.Publish("https://down.test/x", nil)
+			u.Settle()
+			request(t, u, http.MethodDelete, "/v2/messages/"+id, "")
+			return id
+		}, []string{"How it ended", "Attempt 1", "503"}, []string{"not due"}},
+		"held by a paused key": {func(t testing.TB, u *mockserver.TestServer) string {
+			request(t, u, http.MethodPost, "/v2/flowControl/k/pause", "")
+			return u.Publish("https://app.test/x", nil, "Svc-Flow-Control-Key: k", "Svc-Flow-Control-Value: parallelism=1")
+		}, []string{`flow-control key "k" is paused since`}, []string{"Attempt 1", "Attempt now"}},
+		"a callback": {func(t testing.TB, u *mockserver.TestServer) string {
+			id := u.Publish("https://app.test/x", nil, "Svc-Callback: https://app.test/back")
+			u.Settle()
+			return fetch[struct{ Callbacks []struct{ MessageID string } }](t, u, "/_understudy/messages/"+id).Callbacks[0].MessageID
+		}, []string{"DELIVERED reported by this message", "callback"}, nil},
+		"a message of a schedule": {func(t testing.TB, u *mockserver.TestServer) string {
+			request(t, u, http.MethodPost, "/v2/schedules/https://app.test/tick", "", "Svc-Cron", "*/5 * * * *", "Svc-Schedule-Id", "tick")
+			u.Advance(5 * time.Minute)
+			return fetch[struct{ Messages []struct{ MessageID string } }](t, u, "/_understudy/messages").Messages[0].MessageID
+		}, []string{"tick published this message"}, nil},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			u := mockserver.RunT(t, mockserver.Config{Start: time.Date(2026, time.March, 2, 9, 0, 0, 0, time.UTC)})
+			u.Stub("https://app.test/*", 200)
+			u.Stub("https://down.test/*", 503)
+			id := c.make(t, u)
+			u.Settle()
+			messageStatements(t, u, id)
+			page := read(t, u, "ui/messages/"+id).at("view").text()
+			for _, text := range c.says {
+				expect.Contains(t, "the page", page, text)
+			}
+			for _, text := range c.not {
+				expect.Lacks(t, "the page", page, text)
+			}
+		})
+	}
+}
+
+// retryEntry retries the only entry of the DLQ.
+func retryEntry(t testing.TB, u *mockserver.TestServer) string {
+	t.Helper()
+	u.Settle()
+	entries := fetch[struct{ Entries []struct{ DlqID string } }](t, u, "/_understudy/dlq").Entries
+	if len(entries) != 1 {
+		t.Fatalf("number of DLQ entries: got %d, want 1", len(entries))
+	}
+	text := request(t, u, http.MethodPost, "/v2/dlq/retry/"+entries[0].DlqID, "")
+	u.Settle()
+	_, id, _ := strings.Cut(text, `"messageId":"`)
+	id, _, _ = strings.Cut(id, `"`)
+	return id
+}
+
+// failedCallback makes a run fail, and then its failure callback, which is a second entry of
+// the DLQ.
+func failedCallback(w *orders) {
+	w.send(http.MethodPost, "/v2/trigger/https://down.test/workflow", nil, "Svc-Workflow-RunId", "unheard", "Svc-Retries", "0",
+		"Svc-Failure-Callback", "https://down.test/failed", "Svc-Failure-Callback-Retries", "0")
+	w.u.Settle()
+}
+
+// runEntries are the ids of the DLQ entries that can be resumed.
+func runEntries(t testing.TB, u *mockserver.TestServer) map[string]bool {
+	t.Helper()
+	ids := map[string]bool{}
+	for _, e := range fetch[struct{ Messages []struct{ DlqID string } }](t, u, "/v2/workflows/dlq").Messages {
+		ids[e.DlqID] = true
+	}
+	return ids
+}
+
+// TestStatementsOfEntries compares the pages of DLQ entries with the interface: of a message,
+// of a run, and of a run from a fixture.
+func TestStatementsOfEntries(t *testing.T) {
+	t.Parallel()
+	u := mockserver.RunT(t, mockserver.Config{Start: time.Date(2026, time.March, 2, 9, 0, 0, 0, time.UTC)})
+	w := runOrders(t, u)
+	u.Stub("https://down.test/*", 503)
+	u.Publish("https://down.test/x", []byte("gone"), "Svc-Retries: 1")
+	failed(w, "r")
+	seed(t, w)
+	failedCallback(w)
+	runs := runEntries(t, u)
+	entries := fetch[struct {
+		Messages []struct {
+			DlqID, MessageID, WorkflowRunID, URL, ResponseBody string
+			ResponseStatus, MaxRetries                         int
+			CreatedAt                                          int64
+		}
+	}](t, u, "/v2/dlq").Messages
+	expect.Equal(t, "number of entries", len(entries), 5)
+	for _, e := range entries {
+		page := read(t, u, "ui/dlq/"+e.DlqID).at("view")
+		reason := page.first("ul", "reasons").first("li", "").text()
+		expect.Contains(t, "the first reason", reason, fmt.Sprintf("attempt %d of %d was answered %d", e.MaxRetries+1, e.MaxRetries+1, e.ResponseStatus))
+		chain := page.first("", "chain").first("a", "").is("title")
+		expect.Equal(t, "the chain begins with", chain, map[bool]string{true: "run " + e.WorkflowRunID, false: "message " + e.MessageID}[runs[e.DlqID]])
+		text := page.text()
+		expect.Contains(t, "the page", text, e.URL)
+		buttons := texts(page.first("", "actions").all("button", ""))
+		expect.Equal(t, "the button Retry exists", slices.Contains(buttons, "Retry"), !runs[e.DlqID])
+		expect.Equal(t, "the button Resume exists", slices.Contains(buttons, "Resume"), runs[e.DlqID])
+		found := slices.Contains(texts(page.first("", "actions").all("a", "")), "Open the endpoint's answer")
+		expect.True(t, "the answer can be opened", found)
+	}
+}

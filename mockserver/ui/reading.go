@@ -1,0 +1,152 @@
+package ui
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"html/template"
+	"io"
+	"strings"
+
+	"github.com/understudy-mock/understudy/mockserver/encoded"
+)
+
+// Limits for JSON that is shown as foldable lines; larger JSON is shown as text.
+const (
+	mostNodes = 2000
+	mostDepth = 100
+)
+
+// JSON is folded initially from the depth foldedDepth on, and if an array or object has
+// more than foldedItems items.
+const (
+	foldedDepth = 4
+	foldedItems = 40
+)
+
+// jsonNode is a JSON value, with its members in their original order.
+type jsonNode struct {
+	key      string // in an object: the key as JSON
+	open     json.Delim
+	children []jsonNode
+	token    json.Token // of a value without members
+	link     string     // address of the members, if they are on another page
+	size     int        // bytes of a value that is not shown whole; 0 for others
+}
+
+var errLargeJSON = errors.New("more values than a page shows")
+
+// parseJSON parses one value and keeps the order of members. It fails if the value is
+// larger than the limits.
+func parseJSON(text string) (jsonNode, error) {
+	d := json.NewDecoder(strings.NewReader(text))
+	d.UseNumber()
+	left := mostNodes
+	n, err := parseNode(d, &left, 0)
+	if err != nil {
+		return n, err
+	}
+	if _, err := d.Token(); !errors.Is(err, io.EOF) {
+		return n, fmt.Errorf("more than one value")
+	}
+	return n, nil
+}
+
+func parseNode(d *json.Decoder, left *int, depth int) (n jsonNode, err error) {
+	if *left--; *left < 0 || depth > mostDepth {
+		return n, errLargeJSON
+	}
+	if n.token, err = d.Token(); err != nil {
+		return n, err
+	}
+	n.open, _ = n.token.(json.Delim)
+	if n.open == 0 {
+		return n, nil
+	}
+	for d.More() {
+		key := ""
+		if n.open == '{' {
+			name, err := d.Token()
+			if err != nil {
+				return n, err
+			}
+			key = plainJSON(name)
+		}
+		child, err := parseNode(d, left, depth+1)
+		if err != nil {
+			return n, err
+		}
+		child.key = key
+		n.children = append(n.children, child)
+	}
+	_, err = d.Token()
+	return n, err
+}
+
+// plainJSON encodes a value as JSON without the escapes for HTML.
+func plainJSON(v any) string {
+	var b strings.Builder
+	e := json.NewEncoder(&b)
+	e.SetEscapeHTML(false)
+	_ = e.Encode(v) // a token always encodes
+	return strings.TrimSuffix(b.String(), "\n")
+}
+
+// jsonLines writes a value as foldable lines. All its texts go through escapeHTML.
+func jsonLines(n *jsonNode) template.HTML {
+	var b strings.Builder
+	writeNode(&b, n, "", 0)
+	return template.HTML(b.String()) //nolint:gosec // constants and escaped text
+}
+
+func writeNode(b *strings.Builder, n *jsonNode, comma string, depth int) {
+	key := ""
+	if n.key != "" {
+		key = `<span class="k">` + escapeHTML(n.key) + `</span>: `
+	}
+	end := map[json.Delim]string{'{': "}", '[': "]"}[n.open]
+	switch {
+	case n.open == 0:
+		text, _ := n.token.(string)
+		class := map[bool]string{true: "s", false: "v"}[text != ""]
+		size := ""
+		if n.size > 0 {
+			size = fmt.Sprintf(` <span class="size">%s in all</span>`, sizeText(n.size))
+		}
+		fmt.Fprintf(b, `<div class="l">%s<span class="%s">%s</span>%s%s%s</div>`, key, class, escapeHTML(plainJSON(n.token)), comma, size, decodedLines(text))
+		return
+	case n.link != "":
+		fmt.Fprintf(b, `<div class="l">%s<a href="%s">%s … %s</a>%s <span class="size">%s</span></div>`, key, escapeHTML(n.link), n.open, end, comma, sizeText(n.size))
+		return
+	case len(n.children) == 0:
+		fmt.Fprintf(b, `<div class="l">%s%s%s%s</div>`, key, n.open, end, comma)
+		return
+	}
+	open := " open"
+	if depth >= foldedDepth || depth > 0 && len(n.children) > foldedItems {
+		open = ""
+	}
+	fmt.Fprintf(b, `<details%s><summary class="l" data-folded=" %d … %s%s">%s%s</summary><div class="in">`, open, len(n.children), end, comma, key, n.open)
+	for i := range n.children {
+		more := ","
+		if i == len(n.children)-1 {
+			more = ""
+		}
+		writeNode(b, &n.children[i], more, depth+1)
+	}
+	fmt.Fprintf(b, `</div><div class="l">%s%s</div></details>`, end, comma)
+}
+
+// decodedLines shows the decoded text of a base64 string, such as the data of events;
+// "" for other strings.
+func decodedLines(text string) string {
+	plain, ok := encoded.Decode(text)
+	if !ok {
+		return ""
+	}
+	inner := template.HTMLEscapeString(clipText(plain, 4000))
+	if n, err := parseJSON(plain); err == nil {
+		inner = string(jsonLines(&n))
+	}
+	return `<details class="decoded" open><summary>decoded from base64</summary><div class="in">` + inner + `</div></details>`
+}

@@ -1,0 +1,70 @@
+package ui
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+)
+
+// ruleField is a member of a stub or a fault as text.
+type ruleField struct{ Name, Value string }
+
+// ruleOrder is the members that are shown first, in this order; the others follow by name.
+var ruleOrder = []string{"on", "method", "url", "operation", "preset", "answers", "status"}
+
+// ruleFields returns all members of a rule, also ones that the page does not know.
+func ruleFields(rule json.RawMessage) ([]ruleField, error) {
+	var members doc
+	if err := json.Unmarshal(rule, &members); err != nil {
+		return nil, fmt.Errorf("rule: %w", err)
+	}
+	names := slices.Sorted(maps.Keys(members))
+	slices.SortStableFunc(names, func(x, y string) int { return rulePlace(x) - rulePlace(y) })
+	fields := make([]ruleField, len(names))
+	for i, name := range names {
+		fields[i] = ruleField{name, ruleValue(members[name])}
+	}
+	return fields, nil
+}
+
+// rulePlace is the rank of a member in the order.
+func rulePlace(name string) int {
+	if i := slices.Index(ruleOrder, name); i >= 0 {
+		return i
+	}
+	return len(ruleOrder)
+}
+
+// ruleValue is a value as text. The answers of a stub are joined with "then".
+func ruleValue(v any) string {
+	switch v := v.(type) {
+	case string:
+		return v
+	case bool:
+		return map[bool]string{true: "yes", false: "no"}[v]
+	case []any:
+		parts := make([]string, len(v))
+		for i := range v {
+			parts[i] = ruleValue(v[i])
+		}
+		return strings.Join(parts, ", then ")
+	case doc:
+		parts := []string{}
+		for _, name := range append([]string{"status", "fail"}, slices.Sorted(maps.Keys(v))...) {
+			value, ok := v[name]
+			switch {
+			case !ok:
+			case name == "status" || name == "fail":
+				parts = append(parts, ruleValue(value))
+			default:
+				parts = append(parts, name+" "+ruleValue(value))
+			}
+			delete(v, name)
+		}
+		return strings.Join(parts, " ")
+	}
+	text, _ := json.Marshal(v) // values that come from JSON always encode
+	return string(text)
+}

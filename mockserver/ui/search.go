@@ -1,0 +1,117 @@
+package ui
+
+import (
+	"errors"
+	"net/http"
+	"net/url"
+	"strings"
+)
+
+// found is the result of a search. Wrong is the error of an invalid query.
+type found struct {
+	Query   string
+	Hits    []searchHit
+	Cursors map[string]string
+	TookMs  float64
+	Wrong   string
+}
+
+// searchHit is a message, a run, a DLQ entry or an event.
+type searchHit struct {
+	Kind, ID, State, URL, Method    string
+	Time                            int64
+	MessageID, WorkflowRunID, DlqID string
+	StepName, Error, Place          string
+	ResponseStatus                  int
+	Labels                          []string
+	Excerpt                         *struct{ Before, Found, After string }
+}
+
+// searchResults runs the search. An invalid query stays in the box, so that it can be
+// corrected.
+func searchResults(v *visit) (any, error) {
+	line := strings.TrimSpace(v.query.Get("q"))
+	f := found{Query: line}
+	if line == "" {
+		return &f, nil
+	}
+	query := url.Values{"q": {line}}
+	if cursor := v.query.Get("cursor"); cursor != "" {
+		query.Set("cursor", cursor)
+	}
+	err := v.get(&f, "search", query)
+	if said, ok := errors.AsType[*failure](err); ok && said.status == http.StatusBadRequest {
+		f.Wrong = said.text
+		return &f, nil
+	}
+	return &f, err
+}
+
+// resultKind is a kind with its hits.
+type resultKind struct {
+	Kind, Title, Cursor string
+	Hits                []searchHit
+}
+
+// resultKinds are the kinds in display order.
+var resultKinds = []resultKind{{Kind: "message", Title: "Messages"}, {Kind: "run", Title: "Runs"}, {Kind: "dlq", Title: "DLQ entries"}, {Kind: "log", Title: "Log"}}
+
+// Kinds returns the kinds that have hits.
+func (f *found) Kinds() (list []resultKind) {
+	for _, k := range resultKinds {
+		for i := range f.Hits {
+			if f.Hits[i].Kind == k.Kind {
+				k.Hits = append(k.Hits, f.Hits[i])
+			}
+		}
+		if k.Cursor = f.Cursors[k.Kind]; len(k.Hits) > 0 {
+			list = append(list, k)
+		}
+	}
+	return list
+}
+
+// View is the view that shows the hit; for an event, the view of its message or run.
+func (h *searchHit) View() string {
+	switch {
+	case h.Kind == "dlq":
+		return "dlq"
+	case h.Kind == "run" || h.Kind == "log" && h.MessageID == "":
+		return "runs"
+	}
+	return "messages"
+}
+
+// Name is the id of the hit in the view.
+func (h *searchHit) Name() string {
+	switch {
+	case h.ID != "":
+		return h.ID
+	case h.MessageID != "":
+		return h.MessageID
+	}
+	return h.WorkflowRunID
+}
+
+// searchExample explains a part of the query syntax.
+type searchExample struct {
+	Examples []string
+	Text     string
+}
+
+// searchExamples explain the query syntax, the most useful first.
+var searchExamples = []searchExample{
+	{[]string{"order-7", `"blue shoes"`}, "a word, and words that belong together"},
+	{[]string{"state:failed", "state:retry,created"}, "a state; commas separate alternatives"},
+	{[]string{"kind:run"}, "only messages (message), runs (run), DLQ entries (dlq) or events (log)"},
+	{[]string{"since:1h", "until:2026-01-02T15:04"}, "a duration before now on the clock of the account, or a time in UTC"},
+	{[]string{"path:/orders", "host:app.test", "url:page=2"}, "a text in the path, the host, a text in the URL"},
+	{[]string{"label:shop", "queue:mails", "flow:customer-*", "group:team", "schedule:nightly", "step:charge"}, "a whole name; * stands for any characters"},
+	{[]string{"id:msg_01", "run:wfr_01"}, "how an id starts"},
+	{[]string{"header:X-Tenant=blue"}, "a text in the value of a header"},
+	{[]string{"body:4711", "error:refused"}, "a text only there"},
+	{[]string{"status:503", "status:5xx"}, "the status of the latest answer"},
+}
+
+// Help returns examples of the query syntax.
+func (f *found) Help() []searchExample { return searchExamples }

@@ -1,0 +1,90 @@
+package ui_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"net/url"
+	"testing"
+
+	"github.com/understudy-mock/understudy/internal/expect"
+	"github.com/understudy-mock/understudy/mockserver"
+)
+
+// many publishes n messages to a stub, each with a different number in the body.
+func many(t testing.TB, u *mockserver.TestServer, n int) {
+	t.Helper()
+	const most = 1000
+	for first := 0; first < n; first += most {
+		batch := make([]map[string]any, min(most, n-first))
+		for i := range batch {
+			batch[i] = map[string]any{"destination": "https://app.test/orders", "body": fmt.Sprintf(`{"order":"order-%d","customer":"Ann"}`, first+i),
+				"headers": map[string]string{"Svc-Label": "shop", "Content-Type": "application/json"}}
+		}
+		body, err := json.Marshal(batch)
+		if err != nil {
+			t.Fatal(err)
+		}
+		request(t, u, http.MethodPost, "/v2/batch", string(body))
+		u.Settle()
+	}
+}
+
+// TestSearchOnThePage finds one order by a word of its body among 100,000, and opens it.
+func TestSearchOnThePage(t *testing.T) {
+	t.Parallel()
+	all := 100_000
+	if testing.Short() {
+		all = 2000
+	}
+	u := mockserver.RunT(t, mockserver.Config{SkipResponseCheck: true})
+	u.Stub("https://app.test/*", 200)
+	many(t, u, all)
+	b := look(t, u, "ui/messages")
+	b.keys("/")
+	expect.Equal(t, "what has the focus after /", ask[string](b, `document.activeElement.id`), "search")
+	ask[bool](b, `document.activeElement.select() ?? true`) // the protocol also types the key into the box, unlike a keyboard
+	b.keys("order-1234\"")                                  // excludes order-12345
+	b.keys("\r")
+	b.lands("Search")
+	b.see("Messages 1")
+	b.holds("the first result has the focus", `document.activeElement.matches("[data-open]")`)
+	expect.Equal(t, "text that is marked", ask[string](b, `document.querySelector("mark").textContent`), `order-1234"`)
+	address := ask[string](b, `location.pathname + location.search`)
+	b.clickRow()
+	b.lands("Messages · ")
+	b.see("order-1234")
+
+	t.Run("the address of a search shows it again", func(t *testing.T) {
+		b.visit(address[len("/_understudy/"):])
+		b.see("Messages 1")
+		expect.Equal(t, "text in the box", ask[string](b, `document.querySelector("#search").value`), `order-1234"`)
+	})
+	t.Run("filters narrow a search", func(t *testing.T) {
+		b.visit("ui/search?q=" + url.QueryEscape(`order-1234" label:mail`))
+		b.see("Nothing is found by")
+	})
+	t.Run("a link shows the next hits", func(t *testing.T) {
+		b.visit("ui/search?q=" + url.QueryEscape(`kind:message label:shop ann`))
+		b.see("Messages 20, and more")
+		first := ask[string](b, `document.querySelector("[data-open]").textContent`)
+		b.click("Older ones")
+		b.holds("another first hit", `document.querySelector("[data-open]").textContent !== `+quote(first))
+		expect.Equal(t, "number of hits", ask[int](b, `document.querySelectorAll(".hits li").length`), 20)
+	})
+}
+
+func TestSearchSaysWhatIsWrong(t *testing.T) {
+	t.Parallel()
+	u := mockserver.RunT(t)
+	u.Stub("https://app.test/*", 200)
+	u.Publish("https://app.test/a", []byte("<b>bold</b>"))
+	page := func(q string) string {
+		return request(t, u, http.MethodGet, "/_understudy/ui/search?q="+url.QueryEscape(q), "")
+	}
+	expect.Contains(t, "page of an unknown key", page("lable:x"), "did you mean &#34;label&#34;?")
+	expect.Contains(t, "page of an unknown key", page("lable:x"), `value="lable:x"`)
+	expect.Contains(t, "page without a query", page(""), "customer-*")
+	expect.Contains(t, "page of markup", page("<b>bold"), "<mark>&lt;b&gt;bold</mark>")
+	expect.Contains(t, "page without hits", page("nobody"), "Nothing is found by")
+}

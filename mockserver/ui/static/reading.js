@@ -1,0 +1,89 @@
+// Bodies: find text, fold and copy JSON.
+"use strict";
+
+// bodyLines returns the lines of JSON, or other content as one element.
+function bodyLines(body) {
+  return body.matches(".json") ? [...body.querySelectorAll(".l")] : [body];
+}
+
+// bodyText returns a body that can be sent: indented JSON without the decoded texts.
+function bodyText(body) {
+  if (!body.matches(".json")) return body.textContent;
+  return bodyLines(body)
+    .filter((line) => !line.closest(".decoded"))
+    .map((line) => {
+      let depth = line.matches("summary") ? -1 : 0;
+      for (let at = line.closest("details"); at && body.contains(at); at = at.parentElement.closest("details")) depth++;
+      if (line.matches("details > div.l:last-child")) depth--;
+      const own = [...line.childNodes].filter((n) => !n.matches?.(".decoded"));
+      return "  ".repeat(depth) + own.map((n) => n.textContent).join("");
+    })
+    .join("\n");
+}
+
+// findInBody returns the ranges of a text in a body, and unfolds the lines around them.
+function findInBody(body, wanted) {
+  const ranges = [];
+  for (const line of wanted ? bodyLines(body) : []) {
+    const nodes = [];
+    const walker = document.createTreeWalker(line, NodeFilter.SHOW_TEXT, (n) => (n.parentElement.closest(".l") === line || line === body ? NodeFilter.FILTER_ACCEPT : NodeFilter.FILTER_REJECT));
+    let text = "";
+    while (walker.nextNode()) {
+      nodes.push([text.length, walker.currentNode]);
+      text += walker.currentNode.data;
+    }
+    const low = text.toLowerCase();
+    for (let at = low.indexOf(wanted); at >= 0; at = low.indexOf(wanted, at + wanted.length)) {
+      const place = (offset) => nodes.findLast(([from]) => from <= offset);
+      const range = new Range();
+      const [first, last] = [place(at), place(at + wanted.length - 1)];
+      range.setStart(first[1], at - first[0]);
+      range.setEnd(last[1], at + wanted.length - last[0]);
+      ranges.push(range);
+    }
+    if (ranges.length > 2000) break;
+  }
+  for (const range of ranges) for (let at = range.startContainer.parentElement.closest("details"); at && body.contains(at); at = at.parentElement.closest("details")) at.open = true;
+  return ranges;
+}
+
+let found = [];
+let shown = 0;
+
+document.addEventListener("input", ({ target }) => {
+  if (!("find" in target.dataset)) return;
+  const box = target.closest(".reading");
+  found = findInBody(box.querySelector(".content"), target.value.toLowerCase());
+  shown = 0;
+  globalThis.CSS.highlights?.set("found", new Highlight(...found));
+  box.querySelector("[data-found]").textContent = target.value ? `${found.length} found` : "";
+  found[0]?.startContainer.parentElement.scrollIntoView({ block: "nearest" });
+});
+
+document.addEventListener("keydown", (event) => {
+  if (event.key !== "Enter" || !("find" in (event.target.dataset ?? {}))) return;
+  event.preventDefault();
+  if (found.length === 0) return;
+  shown = (shown + (event.shiftKey ? -1 : 1) + found.length) % found.length;
+  found[shown].startContainer.parentElement.scrollIntoView({ block: "nearest" });
+});
+
+document.addEventListener("click", async ({ target }) => {
+  const button = target.closest(".tools button");
+  if (!button) return;
+  const body = button.closest(".reading").querySelector(".content");
+  if ("fold" in button.dataset) {
+    const fold = button.textContent === "Fold all";
+    for (const part of body.querySelectorAll("details:not(.decoded)")) part.open = !fold;
+    button.textContent = fold ? "Unfold all" : "Fold all";
+  }
+  if ("copyBody" in button.dataset) {
+    try {
+      await navigator.clipboard.writeText(bodyText(body));
+      button.textContent = "Copied";
+    } catch {
+      getSelection().selectAllChildren(body);
+      button.textContent = "Press Ctrl+C";
+    }
+  }
+});

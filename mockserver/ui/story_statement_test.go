@@ -1,0 +1,230 @@
+package ui_test
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/understudy-mock/understudy/internal/expect"
+	"github.com/understudy-mock/understudy/mockserver"
+)
+
+// shownStep is a step of a run on the page: its row, and the pane that the row opens.
+type shownStep struct {
+	name      string
+	row, pane reading
+}
+
+// shownSteps opens every row of a run.
+func shownSteps(t *testing.T, u *mockserver.TestServer, id string) (list []shownStep) {
+	t.Helper()
+	rows := read(t, u, "ui/runs/"+id).first("ol", "steps").all("li", "")
+	for i, row := range rows {
+		page := read(t, u, "ui/runs/"+id+"?step="+strconv.Itoa(i))
+		list = append(list, shownStep{row.first("b", "").text(), row, page.at("pane")})
+		if got := page.at("h-pane").first("span", "").text(); got != list[i].name {
+			t.Errorf("the pane of row %d is that of the step %q, want %q", i, got, list[i].name)
+		}
+	}
+	return list
+}
+
+// stepStatements compares the rows and their panes with the run in the interface. Steps with
+// the same name have separate rows.
+func stepStatements(t *testing.T, shown []shownStep, truth *runTruth) {
+	t.Helper()
+	at, seen := -1, map[string]int{}
+	for _, group := range truth.Steps {
+		if group.Type == "next" {
+			continue
+		}
+		for _, s := range group.Steps {
+			rows := []int{}
+			for i := range shown {
+				if shown[i].name == s.StepName {
+					rows = append(rows, i)
+				}
+			}
+			if seen[s.StepName] >= len(rows) {
+				t.Errorf("rows of the step %s: got %d, want more than %d", s.StepName, len(rows), seen[s.StepName])
+				continue
+			}
+			row := rows[seen[s.StepName]]
+			if seen[s.StepName]++; group.Type == "sequential" && seen[s.StepName] == 1 {
+				if row < at {
+					t.Errorf("the page shows the step %s too early, as row %d", s.StepName, row)
+				}
+				at = row
+			}
+			li, text := shown[row].row, shown[row].row.text()+" "+shown[row].pane.text()
+			if asleep := s.State == "STEP_PROGRESS" && s.StepType == "SleepFor"; asleep != slices.Contains(texts(li.all("", "state")), "sleeping") {
+				t.Errorf("the page says of the step %s: %s; asleep is %v", s.StepName, text, asleep)
+			}
+			for word, want := range map[string]bool{
+				": timed out": s.WaitTimeout != nil && *s.WaitTimeout,
+				": notified":  s.WaitTimeout != nil && !*s.WaitTimeout,
+				"in progress": s.State == "STEP_PROGRESS" && s.StepType != "SleepFor" || s.State == "STEP_RETRY",
+			} {
+				if strings.Contains(text, word) != want {
+					t.Errorf("the page says of the step %s: %s; %q should be there: %v", s.StepName, text, word, want)
+				}
+			}
+			if s.SleepFor > 0 && s.State == "STEP_SUCCESS" {
+				slept := spanned(t, li.first("", "took").text())
+				want := time.Duration(s.SleepFor) * time.Millisecond
+				if !near(slept, want) && !strings.Contains(text, "kept") {
+					t.Errorf("the page says of the sleep %s: got %s in %q, want %s", s.StepName, slept, text, want)
+				}
+			}
+		}
+	}
+}
+
+// runTrace is a run in the control API.
+type runTrace struct {
+	Now   int64
+	Spans []struct {
+		Type           string
+		MessageID      string
+		From, To       int64
+		Kept, Critical bool
+		Step           struct{ StepName string }
+		Parts          []struct {
+			Kind           string
+			From, To       int64
+			Attempt        int
+			ResponseStatus int
+		}
+	}
+	Events []struct {
+		MessageID, State string
+		Time             int64
+		ResponseStatus   int
+	}
+	Failure struct {
+		Reason, MessageID string
+		Attempt           int
+	}
+	Lineage []struct{ Relation, Kind, ID, State string }
+}
+
+// spanStatements compares each row and pane with its span, and the attempts of the span
+// with the log: their number, start times and failures.
+func spanStatements(t *testing.T, u *mockserver.TestServer, id string, shown []shownStep) {
+	t.Helper()
+	trace := fetch[runTrace](t, u, "/_understudy/runs/"+id)
+	if len(trace.Spans) != len(shown) {
+		t.Fatalf("rows of the waterfall: got %d, want %d", len(shown), len(trace.Spans))
+	}
+	began, failed := map[string][]int64{}, map[string][]int{}
+	for _, e := range trace.Events {
+		switch e.State {
+		case "ACTIVE":
+			began[e.MessageID] = append(began[e.MessageID], e.Time)
+		case "ERROR":
+			failed[e.MessageID] = append(failed[e.MessageID], e.ResponseStatus)
+		}
+	}
+	for i, s := range trace.Spans {
+		row, pane := shown[i].row, shown[i].pane
+		what := fmt.Sprintf("row %d, %s: ", i, shown[i].name)
+		if s.Step.StepName != "" {
+			expect.Equal(t, what+"name", shown[i].name, s.Step.StepName)
+		}
+		expect.Equal(t, what+"on the critical path", row.is("class") == "critical", s.Critical)
+		expect.Equal(t, what+"kept", slices.Contains(texts(row.all("", "tag")), "kept"), s.Kept)
+		var starts []int64
+		var answers []string
+		failures := 0
+		for _, p := range s.Parts {
+			if p.Attempt == 0 {
+				continue
+			}
+			starts = append(starts, p.From)
+			if p.Kind == "failed" {
+				failures++
+				answers = append(answers, strconv.Itoa(p.ResponseStatus))
+			}
+		}
+		if wire := began[s.MessageID]; !slices.Equal(starts, wire) {
+			t.Errorf("%sattempts of %s begin: got %v, want those of the log %v", what, s.MessageID, starts, wire)
+		}
+		if wire := failed[s.MessageID]; failures > len(wire) {
+			t.Errorf("%sfailed attempts: got %d, want at most %d, as the log has them", what, failures, len(wire))
+		}
+		tries := pane.first("ol", "tries").all("li", "")
+		expect.Equal(t, what+"attempts in the pane", len(tries), len(starts))
+		for k, li := range tries {
+			if got := li.instants(t); len(got) != 1 || got[0] != starts[k] {
+				t.Errorf("%sattempt %d begins: got %v, want %d", what, k+1, got, starts[k])
+			}
+		}
+		for _, answer := range answers {
+			expect.Contains(t, what+"the attempts", pane.first("ol", "tries").text(), answer)
+		}
+		if took := row.first("", "took").text(); s.To != 0 && !near(spanned(t, firstSpan.FindString(took)), time.Duration(s.To-s.From)*time.Millisecond) {
+			t.Errorf("%stook: got %q, want %s", what, took, time.Duration(s.To-s.From)*time.Millisecond)
+		}
+		times := pane.first("p", "").instants(t)
+		if want := []int64{s.From, s.To}; s.To != 0 && !slices.Equal(times, want) {
+			t.Errorf("%stimes of the pane: got %v, want %v", what, times, want)
+		}
+		pictureStatements(t, what, row, &trace, i)
+	}
+}
+
+// pictureStatements counts the rectangles of a row: one for each part that took time or
+// was an attempt.
+func pictureStatements(t *testing.T, what string, row reading, trace *runTrace, i int) {
+	t.Helper()
+	drawn, want := map[string]int{}, map[string]int{}
+	for _, rect := range row.first("svg", "bars").all("rect", "part") {
+		drawn[strings.TrimPrefix(rect.is("class"), "part ")]++
+	}
+	for _, p := range trace.Spans[i].Parts {
+		if p.To == 0 {
+			p.To = trace.Now
+		}
+		if p.Attempt > 0 || p.To > p.From {
+			want[p.Kind]++
+		}
+	}
+	if len(trace.Spans[i].Parts) == 0 {
+		want["point"] = 1
+	}
+	if fmt.Sprint(drawn) != fmt.Sprint(want) {
+		t.Errorf("%sdrawn: got %v, want %v", what, drawn, want)
+	}
+}
+
+// lineageStatements compares the chain with the control API, and checks that the linked
+// entities link back.
+func lineageStatements(t *testing.T, page reading, id string, u *mockserver.TestServer) {
+	t.Helper()
+	trace := fetch[runTrace](t, u, "/_understudy/runs/"+id)
+	links := page.first("", "chain").all("a", "")
+	expect.Equal(t, "number of links of the chain", len(links), len(trace.Lineage))
+	for i, l := range trace.Lineage {
+		expect.Equal(t, "the id that the chain names", links[i].is("title"), l.Kind+" "+l.ID)
+		there := read(t, u, strings.TrimPrefix(links[i].is("href"), "/_understudy/"))
+		expect.Contains(t, "the view that the chain leads to", there.at("view").text(), l.ID)
+		back := false
+		for _, one := range there.first("", "chain").all("a", "") {
+			back = back || one.is("title") == "run "+id
+		}
+		expect.True(t, "the chain of "+l.ID+" leads back to "+id, back)
+	}
+	if trace.Failure.Reason != "" {
+		expect.Contains(t, "the first reason", page.first("ul", "reasons").first("li", "").text(), trace.Failure.Reason)
+		answer := page.first("", "actions").all("a", "")
+		found := slices.ContainsFunc(answer, func(a reading) bool {
+			return a.is("href") == fmt.Sprintf("/_understudy/ui/messages/%s#attempt-%d", trace.Failure.MessageID, trace.Failure.Attempt)
+		})
+		expect.True(t, "the answer of the endpoint can be opened", found)
+		there := read(t, u, "ui/messages/"+trace.Failure.MessageID)
+		expect.True(t, "the attempt is in the view of its message", there.at("attempt-"+strconv.Itoa(trace.Failure.Attempt)).Node != nil)
+	}
+}

@@ -1,0 +1,467 @@
+package ui_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"net/http"
+	"net/http/httptest"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/understudy-mock/understudy/internal/expect"
+	"github.com/understudy-mock/understudy/mockserver"
+	"github.com/understudy-mock/understudy/mockserver/fleet"
+	"github.com/understudy-mock/understudy/mockserver/ui"
+	"github.com/understudy-mock/understudy/spec/route"
+)
+
+// tally counts the elements of a list by a key.
+func tally[T any](list []T, key func(T) string) map[string]int {
+	n := map[string]int{}
+	for _, one := range list {
+		n[key(one)]++
+	}
+	return n
+}
+
+// TestStatementsOfNow compares Now with the lists of the interface and of the control API.
+func TestStatementsOfNow(t *testing.T) {
+	t.Parallel()
+	u := busy(t)
+	page := read(t, u, "").at("view")
+	tile := func(id string) reading {
+		for _, section := range page.all("section", "") {
+			if section.is("aria-labelledby") == id {
+				return section
+			}
+		}
+		return reading{}
+	}
+	shown := func(id string) map[string]int {
+		counts := map[string]int{}
+		for _, li := range tile(id).all("li", "") {
+			n := 0
+			_, _ = fmt.Sscan(li.first("b", "").text(), &n)
+			if n > 0 {
+				counts[li.first("", "state").text()] = n
+			}
+		}
+		return counts
+	}
+	type entry struct{ State, WorkflowState string }
+	messages := fetch[struct{ Messages []entry }](t, u, "/_understudy/messages?count=1000").Messages
+	runs := fetch[struct{ Runs []entry }](t, u, "/v2/workflows/logs?groupBy=workflowRunId&count=1000").Runs
+	t.Run("messages by state", func(t *testing.T) {
+		expect.Equal(t, "counts", shown("t-messages"), tally(messages, func(e entry) string { return e.State }))
+	})
+	t.Run("runs by state", func(t *testing.T) {
+		expect.Equal(t, "counts", shown("t-runs"), tally(runs, func(e entry) string { return e.WorkflowState }))
+	})
+	t.Run("what holds messages back", func(t *testing.T) {
+		keys := fetch[[]struct{ IsPaused bool }](t, u, "/v2/flowControl")
+		paused := tally(keys, func(k struct{ IsPaused bool }) string { return fmt.Sprint(k.IsPaused) })["true"]
+		entries := len(fetch[struct{ Messages []any }](t, u, "/v2/dlq").Messages)
+		waiters := len(fetch[struct{ Waiters []any }](t, u, "/_understudy/waiters").Waiters)
+		expect.Equal(t, "text", tile("t-held").text(), fmt.Sprintf("Held %d in the DLQ %d flow-control keys, %d paused %d waits for events", entries, len(keys), paused, waiters))
+	})
+	t.Run("the pace and the next timer", func(t *testing.T) {
+		at := fetch[struct{ ParallelismCount, ParallelismMax int }](t, u, "/v2/globalParallelism")
+		expect.Contains(t, "text", tile("t-pace").text(), fmt.Sprintf("0 attempts/s %d of %d in flight next timer", at.ParallelismCount, at.ParallelismMax))
+		next := fetch[[]struct{ NextScheduleTime int64 }](t, u, "/v2/schedules")[0].NextScheduleTime // the earliest timer
+		expect.Equal(t, "the next timer", tile("t-pace").instants(t)[0], next)
+	})
+	t.Run("the last events", func(t *testing.T) {
+		events := fetch[struct {
+			Events []struct {
+				Time             int64
+				State, MessageID string
+				ResponseStatus   int
+			}
+		}](t, u, "/_understudy/log?count=200").Events
+		rows := tile("h-events").first("tbody", "").all("tr", "")
+		expect.Equal(t, "number of rows", len(rows), 15)
+		known := map[string]bool{}
+		for _, e := range events {
+			known[fmt.Sprintf("%d %s %s %d", e.Time, e.State, e.MessageID, e.ResponseStatus)] = true
+		}
+		for _, row := range rows {
+			cells := row.all("td", "")
+			id, status := "", "0"
+			for _, a := range cells[2].all("a", "") {
+				if strings.HasPrefix(a.text(), "msg_") {
+					id = a.text()
+				}
+			}
+			if chip := cells[3].first("", "state").text(); chip != "" {
+				status = chip
+			}
+			if said := fmt.Sprintf("%d %s %s %s", row.instants(t)[0], cells[1].text(), id, status); id != "" {
+				expect.True(t, "the log says "+said, known[said])
+			}
+		}
+	})
+}
+
+func TestStatementsOfFlowKeys(t *testing.T) {
+	t.Parallel()
+	u := busy(t)
+	request(t, u, http.MethodPost, "/v2/flowControl/customer-7/pin?parallelism=4&rate=5&period=60", "")
+	page := read(t, u, "ui/flow").at("view")
+	all := fetch[struct{ ParallelismCount, ParallelismMax int }](t, u, "/v2/globalParallelism")
+	expect.Contains(t, "all keys", page.text(), fmt.Sprintf("All keys together: %d of %d attempts in flight", all.ParallelismCount, all.ParallelismMax))
+	keys := fetch[[]struct {
+		FlowControlKey                                                                 string
+		IsPaused, IsPinnedParallelism, IsPinnedRate                                    bool
+		ParallelismCount, ParallelismMax, RateCount, RateMax, RatePeriod, WaitListSize int
+	}](t, u, "/v2/flowControl")
+	expect.Equal(t, "number of cards", len(page.all("section", "card")), len(keys))
+	for _, k := range keys {
+		t.Run(k.FlowControlKey, func(t *testing.T) {
+			card := page.at("key-" + k.FlowControlKey)
+			want := []string{k.FlowControlKey + map[bool]string{true: " paused"}[k.IsPaused], fmt.Sprintf("%d waiting", k.WaitListSize)}
+			pinned := func(yes bool) string { return map[bool]string{true: " pinned"}[yes] }
+			if k.ParallelismMax > 0 {
+				want = append(want, fmt.Sprintf("%d of %d in flight%s", k.ParallelismCount, k.ParallelismMax, pinned(k.IsPinnedParallelism)))
+			}
+			if k.RateMax > 0 {
+				period := fmt.Sprintf("%d s", k.RatePeriod)
+				if k.RatePeriod%60 == 0 {
+					period = fmt.Sprintf("%d m", k.RatePeriod/60)
+				}
+				want = append(want, fmt.Sprintf("%d of at most %d starts in %s%s", k.RateCount, k.RateMax, period, pinned(k.IsPinnedRate)))
+			} else {
+				want = append(want, "no limit of its rate")
+			}
+			got := append([]string{card.first("h2", "").text()}, texts(card.all("p", ""))...)
+			expect.Equal(t, "statements", got, want)
+			buttons := texts(card.all("button", ""))
+			for name, there := range map[string]bool{"Pause": !k.IsPaused, "Resume": k.IsPaused, "Reset the rate": k.RateMax > 0, "Unpin parallelism": k.IsPinnedParallelism, "Unpin rate": k.IsPinnedRate} {
+				expect.Equal(t, "the button "+name+" is there", slices.Contains(buttons, name), there)
+			}
+		})
+	}
+}
+
+func TestStatementsOfQueues(t *testing.T) {
+	t.Parallel()
+	u := busy(t)
+	request(t, u, http.MethodPost, "/v2/queues/mails/pause", "")
+	for range 3 {
+		request(t, u, http.MethodPost, "/v2/enqueue/mails/https://app.test/x", "x")
+	}
+	request(t, u, http.MethodPost, "/v2/queues", `{"queueName":"news","parallelism":7}`)
+	u.Settle()
+	page := read(t, u, "ui/queues").at("view")
+	queues := fetch[[]struct {
+		Name             string
+		Lag, Parallelism int
+		Paused           bool
+	}](t, u, "/v2/queues")
+	expect.Equal(t, "number of rows", len(page.first("tbody", "").all("tr", "")), len(queues))
+	for _, q := range queues {
+		row := page.at("queue-" + q.Name)
+		cells := row.all("td", "")
+		expect.Equal(t, q.Name+": name and state", cells[0].text(), q.Name+map[bool]string{true: " paused"}[q.Paused])
+		expect.Equal(t, q.Name+": waiting", cells[1].text(), fmt.Sprint(q.Lag))
+		expect.Equal(t, q.Name+": parallelism", cells[2].all("input", "")[2].is("value"), fmt.Sprint(q.Parallelism))
+		expect.Equal(t, q.Name+": the button Pause is there", slices.Contains(texts(row.all("button", "")), "Pause"), !q.Paused)
+		expect.Equal(t, q.Name+": the button Resume is there", slices.Contains(texts(row.all("button", "")), "Resume"), q.Paused)
+	}
+}
+
+func TestStatementsOfSchedules(t *testing.T) {
+	t.Parallel()
+	u := busy(t)
+	request(t, u, http.MethodPost, "/v2/schedules/https://app.test/night", "x", "Svc-Cron", "CRON_TZ=America/New_York 0 3 * * 1-5", "Svc-Schedule-Id", "night")
+	request(t, u, http.MethodPost, "/v2/schedules/https://app.test/held", "x", "Svc-Cron", "0 * * * *", "Svc-Schedule-Id", "held")
+	request(t, u, http.MethodPost, "/v2/schedules/held/pause", "")
+	page := read(t, u, "ui/schedules").at("view")
+	schedules := fetch[[]struct {
+		ScheduleID, Cron, Destination      string
+		IsPaused                           bool
+		NextScheduleTime, LastScheduleTime int64
+		LastScheduleStates                 map[string]string
+	}](t, u, "/v2/schedules")
+	expect.Equal(t, "number of rows", len(page.first("tbody", "").all("tr", "")), len(schedules))
+	for _, s := range schedules {
+		t.Run(s.ScheduleID, func(t *testing.T) {
+			row := page.at("schedule-" + s.ScheduleID)
+			cells := row.all("td", "")
+			expect.Equal(t, "what", cells[0].text(), s.ScheduleID+map[bool]string{true: " paused"}[s.IsPaused]+" "+s.Destination)
+			zone, cron, found := strings.Cut(strings.TrimPrefix(s.Cron, "CRON_TZ="), " ")
+			if !found || !strings.HasPrefix(s.Cron, "CRON_TZ=") {
+				zone, cron = "UTC", s.Cron
+			}
+			expect.Contains(t, "due", cells[1].text(), cron)
+			expect.Contains(t, "zone", cells[1].text(), zone)
+			next := cells[2].instants(t)
+			if s.IsPaused {
+				expect.Equal(t, "next times", cells[2].text(), "none: it is paused")
+			} else {
+				expect.Equal(t, "number of next times", len(next), 3)
+				expect.Equal(t, "the next time", next[0], s.NextScheduleTime)
+				expect.True(t, "the next times are in order", slices.IsSorted(next))
+				there := time.UnixMilli(next[0]).In(inZone(t, zone)).Format("15:04")
+				expect.Contains(t, "the next time in the zone of the schedule", cells[2].text(), there)
+			}
+			if s.LastScheduleTime == 0 {
+				expect.Equal(t, "last", cells[3].text(), "never")
+			} else {
+				expect.Equal(t, "last time", cells[3].instants(t)[0], s.LastScheduleTime)
+				for id, state := range s.LastScheduleStates {
+					expect.Contains(t, "last message", cells[3].first("a", "").is("href"), id)
+					expect.Equal(t, "its state", cells[3].first("", "state").text(), state)
+				}
+			}
+			expect.Equal(t, "the button Resume is there", slices.Contains(texts(row.all("button", "")), "Resume"), s.IsPaused)
+		})
+	}
+}
+
+func inZone(t *testing.T, name string) *time.Location {
+	t.Helper()
+	zone, err := time.LoadLocation(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return zone
+}
+
+// TestStatementsOfStatistics compares the totals and the bars of all periods with the
+// interface.
+func TestStatementsOfStatistics(t *testing.T) {
+	t.Parallel()
+	u := busy(t)
+	type points []struct{ Y float64 }
+	for _, period := range []string{"1h", "3h", "12h", "1d", "3d", "7d", "30d"} {
+		t.Run(period, func(t *testing.T) {
+			var truth map[string]json.RawMessage
+			if err := json.Unmarshal([]byte(request(t, u, http.MethodGet, "/_understudy/as/"+account(t, u)+route.GetUsageStatistics.Path(account(t, u))+"?period="+period, "")), &truth); err != nil {
+				t.Fatal(err)
+			}
+			page := read(t, u, "ui/statistics?period="+period).at("view")
+			cards := map[string]reading{}
+			for _, card := range page.all("section", "card") {
+				title := strings.TrimSuffix(card.first("h2", "").text(), " "+card.first("h2", "").first("", "soft").text())
+				cards[title] = card
+			}
+			for title, name := range map[string]string{"Delivery attempts": "daily_used", "Workflow messages": "daily_used_workflow", "Attempts a day, this month": "daily_requests"} {
+				var list points
+				if err := json.Unmarshal(truth[name], &list); err != nil {
+					t.Fatalf("%s: %v", name, err)
+				}
+				sum, bars := 0.0, 0
+				for _, p := range list {
+					sum += p.Y
+					if p.Y > 0 {
+						bars++
+					}
+				}
+				expect.Equal(t, "total of "+title, cards[title].first("h2", "").first("", "soft").text(), fmt.Sprint(sum))
+				expect.Equal(t, "bars of "+title, len(cards[title].all("rect", "series")), bars)
+			}
+			var runs []struct {
+				ID         string
+				DataPoints points `json:"data_points"`
+			}
+			if err := json.Unmarshal(truth["daily_workflow_messages"], &runs); err != nil {
+				t.Fatal(err)
+			}
+			legend := ""
+			for _, r := range runs {
+				sum := 0.0
+				for _, p := range r.DataPoints {
+					sum += p.Y
+				}
+				legend += fmt.Sprintf(" %s %v", r.ID, sum)
+			}
+			expect.Equal(t, "legend of runs", cards["Workflow runs"].first("p", "legend").text(), strings.TrimSpace(legend))
+			expect.Contains(t, "the first line", page.text(), fmt.Sprintf("%s message in the DLQ · this month $%s", truth["dlq_message_count"], truth["total_monthly_billing"]))
+		})
+	}
+}
+
+// TestStatementsOfTheDLQ compares the list with the interface; TestStatementsOfEntries does
+// so for single entries.
+func TestStatementsOfTheDLQ(t *testing.T) {
+	t.Parallel()
+	u := mockserver.RunT(t, mockserver.Config{Start: time.Date(2026, time.March, 2, 9, 0, 0, 0, time.UTC)})
+	w := runOrders(t, u)
+	u.Stub("https://down.test/*", 503)
+	u.Script(mockserver.Stub{URL: "https://gone.test/*", Answers: []mockserver.Answer{{Fail: "refused"}}})
+	u.Publish("https://down.test/x", []byte("gone"), "Svc-Retries: 1", "Svc-Label: shop")
+	u.Publish("https://gone.test/x", nil, "Svc-Retries: 0")
+	failed(w, "r")
+	failedCallback(w)
+	runs := runEntries(t, u)
+	page := read(t, u, "ui/dlq").at("view")
+	entries := fetch[struct {
+		Messages []struct {
+			DlqID, MessageID, WorkflowRunID, URL string
+			Label                                any
+			ResponseStatus, MaxRetries           int
+		}
+	}](t, u, "/v2/dlq").Messages
+	ofMessages := 0
+	for _, e := range entries {
+		t.Run(e.URL, func(t *testing.T) {
+			row := page.at("row-" + e.DlqID)
+			_, plain, _ := strings.Cut(e.URL, "://")
+			status := fmt.Sprint(e.ResponseStatus)
+			if e.ResponseStatus == 0 {
+				status = "no answer"
+			}
+			expect.Equal(t, "answer", row.column("state").text(), status)
+			expect.Lacks(t, "reason, beside the answer", row.column("why").text(), "answered "+status+":")
+			expect.Equal(t, "where", row.column("where").text(), plain)
+			expect.Equal(t, "attempts", row.column("attempts").text(), fmt.Sprint(e.MaxRetries+1))
+			expect.Contains(t, "what it belongs to", row.column("belongs").first("a", "").is("href"), e.MessageID)
+			wanted := []string{"Retry", "Delete"}
+			if runs[e.DlqID] {
+				wanted = []string{"Restart", "Resume", "Delete"}
+			}
+			expect.Equal(t, "buttons", texts(row.column("do").all("button", "")), wanted)
+			if e.Label != nil {
+				expect.Contains(t, "the page of the entry", read(t, u, "ui/dlq/"+e.DlqID).at("view").text(), fmt.Sprint(e.Label))
+			}
+			end := int64(0)
+			if logged := logOf(t, u, e.MessageID); len(logged) > 0 {
+				end = logged[len(logged)-1].Time
+			} else {
+				end = truthOf(t, u, e.WorkflowRunID).WorkflowRunCompletedAt
+			}
+			expect.Equal(t, "when it failed", row.column("created").instants(t)[0], end)
+		})
+		if !runs[e.DlqID] {
+			ofMessages++
+		}
+	}
+	buttons := texts(page.first("", "head").all("button", ""))
+	expect.True(t, "a button counts all entries: "+strings.Join(buttons, ", "), slices.Contains(buttons, fmt.Sprintf("Delete all (%d)", len(entries))))
+	expect.True(t, "a button counts messages: "+strings.Join(buttons, ", "), slices.Contains(buttons, fmt.Sprintf("Retry all messages (%d)", ofMessages)))
+}
+
+// TestStatementsOfRules checks that the page shows each value of the stubs, faults and
+// rewrites in the control API.
+func TestStatementsOfRules(t *testing.T) {
+	t.Parallel()
+	u := mockserver.RunT(t)
+	request(t, u, http.MethodPut, "/_understudy/stubs", `[{"url":"https://a.test/*","method":"PUT","perMessage":true,"answers":[{"status":503,"body":"{\"no\":1}","delay":"3s"},{"fail":"reset"}]},{"url":"*","answers":[{"status":204}]}]`)
+	request(t, u, http.MethodPut, "/_understudy/faults", `[{"on":"api","operation":"publishMessage","status":503,"times":2,"probability":0.5},{"on":"delivery","url":"https://b.test/*","delay":"30s","drop":true}]`)
+	request(t, u, http.MethodPut, "/_understudy/rewrites", `{"https://c.test":"http://localhost:3000"}`)
+	page := read(t, u, "ui/stubs").at("view")
+	rules := page.all("ol", "rules")
+	shown := func(list reading) (out []string) {
+		for _, li := range list.all("li", "") {
+			out = append(out, li.first("span", "").text())
+		}
+		return out
+	}
+	expect.Equal(t, "stubs, in their order", shown(rules[0]), []string{`method PUT url https://a.test/* answers 503 body {"no":1} delay 3s, then reset perMessage yes`, "url * answers 204"})
+	expect.Equal(t, "faults, in their order", shown(rules[1]), []string{"on api operation publishMessage status 503 probability 0.5 times 2", "on delivery url https://b.test/* delay 30s drop yes"})
+	expect.Contains(t, "rewrites", page.text(), "https://c.test → http://localhost:3000")
+}
+
+// TestStatementsOfTheFleet shows a fleet with known facts. The page is a client of the control
+// API, so the test answers in its place.
+func TestStatementsOfTheFleet(t *testing.T) {
+	t.Parallel()
+	page, facts := fleetPage(t, mockserver.RunT(t))
+	view := page.at("view")
+	expect.Contains(t, "text", view.text(), fmt.Sprintf("Accounts have come to another server %d times", facts.OwnerChanges))
+	rows := view.all("tbody", "")
+	for i, m := range facts.Members {
+		cells := texts(rows[0].all("tr", "")[i].all("td", ""))
+		state, self := map[bool]string{true: "leaving", false: "serving"}[m.Leaving], map[bool]string{true: " this server"}[m.ID == facts.Self]
+		expect.Equal(t, "server", []string{cells[0], cells[1], cells[3], cells[4]}, []string{m.ID + self, fmt.Sprint(m.Accounts), state, m.URL})
+		expect.Equal(t, "since", rows[0].all("tr", "")[i].instants(t)[0], m.Since)
+	}
+	for i, a := range facts.Accounts {
+		cells := texts(rows[1].all("tr", "")[i].all("td", ""))
+		owner := a.Owner
+		if owner == "" {
+			owner = "none"
+		}
+		expect.Equal(t, "account", cells, []string{a.ID, strings.TrimSpace(a.State + " " + a.Reason), owner})
+	}
+	found := slices.ContainsFunc(page.first("nav", "").all("a", ""), func(a reading) bool { return a.text() == "Fleet" })
+	expect.True(t, "the navigation leads to the fleet", found)
+}
+
+// fleetFacts is a fleet of three servers, one of them leaving.
+var fleetFacts = fleet.View{
+	Self: "one",
+	Members: []fleet.ViewOfMember{
+		{ID: "one", URL: "http://10.0.0.1:8080", Accounts: 2, Since: 1772442000000},
+		{ID: "two", URL: "http://10.0.0.2:8080", Accounts: 1, Since: 1772442060000},
+		{ID: "three", URL: "http://10.0.0.3:8080", Since: 1772442000000, Leaving: true},
+	},
+	Accounts: []fleet.ViewOfAccount{
+		{ID: "svcUser", Owner: "one", URL: "http://10.0.0.1:8080", State: "serving"},
+		{ID: "shop", Owner: "two", URL: "http://10.0.0.2:8080", State: "serving"},
+		{ID: "old", Owner: "one", URL: "http://10.0.0.1:8080", State: "refused", Reason: "the records were written by a later version"},
+		{ID: "lost", State: "waiting"},
+	},
+	OwnerChanges: 3,
+}
+
+// fleetServer is the page of a server that appears to be in a fleet.
+func fleetServer(t testing.TB, u *mockserver.TestServer) *httptest.Server {
+	t.Helper()
+	api := http.NewServeMux()
+	api.Handle("/", u)
+	api.HandleFunc("GET /_understudy/fleet", func(w http.ResponseWriter, _ *http.Request) { _ = json.NewEncoder(w).Encode(fleetFacts) })
+	page := ui.New(api)
+	all := http.NewServeMux()
+	all.Handle("/", u)
+	all.Handle("/_understudy/ui/", page)
+	all.Handle("/_understudy/{$}", page)
+	server := httptest.NewServer(all)
+	t.Cleanup(server.Close)
+	return server
+}
+
+func fleetPage(t testing.TB, u *mockserver.TestServer) (reading, fleet.View) {
+	t.Helper()
+	r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, fleetServer(t, u).URL+"/_understudy/ui/fleet", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return parsed(t, text(t, r)), fleetFacts
+}
+
+// TestCountsOfTheNavigation compares the numbers in the navigation with the lists.
+func TestCountsOfTheNavigation(t *testing.T) {
+	t.Parallel()
+	u := busy(t)
+	shown := map[string]string{}
+	for _, a := range read(t, u, "").first("nav", "").all("a", "") {
+		if n := a.first("", "count").text(); n != "" {
+			shown[strings.TrimSuffix(a.text(), " "+n)] = n
+		}
+	}
+	count := func(path string) string {
+		text := request(t, u, http.MethodGet, path, "")
+		var list []any
+		if json.Unmarshal([]byte(text), &list) == nil {
+			return fmt.Sprint(len(list))
+		}
+		var object map[string]json.RawMessage
+		if err := json.Unmarshal([]byte(text), &object); err != nil {
+			t.Fatalf("%s: %v", path, err)
+		}
+		for _, name := range slices.Sorted(maps.Keys(object)) {
+			if json.Unmarshal(object[name], &list) == nil {
+				return fmt.Sprint(len(list))
+			}
+		}
+		return "?"
+	}
+	expect.Equal(t, "counts", shown, map[string]string{
+		"Messages": count("/_understudy/messages?state=CREATED,ACTIVE,RETRY,ERROR"), "Runs": count("/_understudy/runs?state=RUN_STARTED"), "DLQ": count("/v2/dlq"),
+		"Flow control": count("/v2/flowControl"), "URL groups": count("/v2/topics"), "Queues": count("/v2/queues"), "Schedules": count("/v2/schedules"), "Stubs & faults": "3",
+	})
+}

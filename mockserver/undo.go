@@ -1,0 +1,222 @@
+package mockserver
+
+import (
+	"cmp"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+
+	"github.com/understudy-mock/understudy/engine"
+	"github.com/understudy-mock/understudy/mockserver/call"
+	"github.com/understudy-mock/understudy/mockserver/fault"
+	"github.com/understudy-mock/understudy/mockserver/response"
+	"github.com/understudy-mock/understudy/mockserver/stub"
+	"github.com/understudy-mock/understudy/mockserver/tenant"
+	"github.com/understudy-mock/understudy/mockserver/undo"
+)
+
+var _ = registerHandlers(map[string]handler{
+	"controlKeepUndo": (*Server).controlKeepUndo,
+	"controlUndo":     (*Server).controlUndo,
+	"controlUndos":    (*Server).controlUndos,
+})
+
+// ofUndo is the part of the memory bound, in bytes, that undo points may use.
+func ofUndo(bound int64) int { return int(bound / 16) }
+
+// The scopes of a point besides the things of undoThings.
+const (
+	undoAccount = "account" // everything
+	undoRules   = "rules"   // stubs, faults and rewrites
+)
+
+// undoThings read one thing of an account as a fixture that puts it back; nil where it is
+// more than that. This point is small, whatever else the account has, and going back to it
+// leaves everything else as it is.
+var undoThings = map[string]func(a *engine.Account, id string) (*engine.Fixture, error){
+	"group": func(a *engine.Account, id string) (*engine.Fixture, error) {
+		g, err := a.Group(id)
+		return &engine.Fixture{Groups: []engine.Group{g}}, err
+	},
+	"queue": func(a *engine.Account, id string) (*engine.Fixture, error) {
+		q, err := a.Queue(id)
+		if q.Lag > 0 {
+			return nil, err // its messages go with it
+		}
+		return &engine.Fixture{Queues: []engine.Queue{q}}, err
+	},
+	"schedule": func(a *engine.Account, id string) (*engine.Fixture, error) {
+		one, err := a.Schedule(id)
+		return &engine.Fixture{Schedules: []engine.Schedule{one}}, err
+	},
+}
+
+// undoBody is an undo point as JSON.
+type undoBody struct {
+	ID    string `json:"id"`
+	Label string `json:"label"`
+	Time  int64  `json:"time"` // Unix ms
+	Scope string `json:"scope"`
+	Bytes int    `json:"bytes"`
+	Later int    `json:"later"` // events of the log that going back forgets
+}
+
+func undoOf(p *undo.Point, later int) undoBody {
+	return undoBody{p.ID, p.Label, p.Time, p.Scope, p.Bytes, later}
+}
+
+// mostLater is the largest number of later events that is counted: what is beyond does not
+// change the question.
+const mostLater = 100
+
+// newestEvents returns the newest events of the log, at most as many as there is room for.
+func newestEvents(a *engine.Account, room []engine.SearchItem) []engine.SearchItem {
+	n, _, _ := a.Search("log", &engine.Filter{}, room) // no cursor that could be invalid
+	return room[:n]
+}
+
+// newestSeq is the sequence number of the newest event of the log, 0 for none.
+func newestSeq(a *engine.Account) uint64 {
+	for _, e := range newestEvents(a, make([]engine.SearchItem, 1)) {
+		return e.Seq
+	}
+	return 0
+}
+
+// laterThan counts the newest events of the log that a point of the whole account does not
+// have. Those of a cancellation do not count: it is what the point undoes. After a reset, the
+// numbers of events start again.
+func laterThan(p *undo.Point, newest []engine.SearchItem) (n int) {
+	if p.Scope != undoAccount {
+		return 0
+	}
+	for i := range newest {
+		if newest[i].Seq <= p.Seq && newest[0].Seq >= p.Seq {
+			break
+		}
+		switch newest[i].State {
+		case string(engine.CancelRequested), string(engine.Canceled), string(engine.RunCanceled):
+		default:
+			n++
+		}
+	}
+	return n
+}
+
+// savedRules are the stubs, faults and rewrites of an account.
+type savedRules struct {
+	Stubs    []stub.Saved
+	Rewrites map[string]string
+	Faults   []fault.Rule // with what is left of their times
+}
+
+// controlKeepUndo keeps an account as it is, or a part of it, before something is taken away.
+func (s *Server) controlKeepUndo(c *call.Call) (response.Response, error) {
+	var body struct{ Label, Scope, ID string }
+	if err := json.Unmarshal(c.Body, &body); err != nil {
+		return response.Response{}, response.Invalid("body: " + err.Error())
+	}
+	w := c.Tenant
+	point := undo.Point{Account: w.ID, Label: body.Label, Time: w.Account.Now().UnixMilli(), Scope: cmp.Or(body.Scope, undoAccount), Seq: newestSeq(w.Account)}
+	write := func(to io.Writer) error { return s.save(to, []*tenant.Tenant{w}) }
+	thing := undoThings[point.Scope]
+	switch {
+	case thing == nil && body.ID != "":
+		return response.Response{}, response.Invalid("body: id: must be without the scope " + point.Scope + ", which is of more than one thing")
+	case thing != nil && body.ID == "":
+		return response.Response{}, response.Invalid("body: id: must be the name or id of a " + point.Scope)
+	case thing != nil:
+		fixture, err := thing(w.Account, body.ID)
+		if err != nil {
+			return response.Response{}, err
+		}
+		if fixture == nil {
+			point.Scope = undoAccount
+			break
+		}
+		write = func(to io.Writer) error { return json.NewEncoder(to).Encode(fixture) }
+	case point.Scope == undoRules:
+		write = func(to io.Writer) error {
+			return json.NewEncoder(to).Encode(savedRules{w.Stubs.Save(), w.Rewrites.Get(), w.Faults.Get()})
+		}
+	}
+	point, err := s.undo.Keep(c.Request.Context(), point, write)
+	return response.Response{Body: undoOf(&point, 0)}, err
+}
+
+// controlUndos lists the undo points of an account, newest first.
+func (s *Server) controlUndos(c *call.Call) (response.Response, error) {
+	list, points := []undoBody{}, s.undo.List(c.Tenant.ID)
+	var newest []engine.SearchItem
+	if len(points) > 0 {
+		newest = newestEvents(c.Tenant.Account, make([]engine.SearchItem, mostLater))
+	}
+	for _, p := range points {
+		list = append(list, undoOf(&p, laterThan(&p, newest)))
+	}
+	return response.Response{Body: map[string]any{"points": list, "limit": s.undo.Limit()}}, nil
+}
+
+// controlUndo puts an account back, or what a point has of it; credentials stay as they are now.
+// The point is used up.
+func (s *Server) controlUndo(c *call.Call) (response.Response, error) {
+	w := c.Tenant
+	point, document, err := s.undo.Read(w.ID, c.Vars["id"])
+	if err != nil {
+		return response.Response{}, err
+	}
+	newest := newestEvents(w.Account, make([]engine.SearchItem, mostLater))
+	var upToDate []string // points that lose nothing but this undo
+	for _, p := range s.undo.List(w.ID) {
+		if laterThan(&p, newest) == 0 {
+			upToDate = append(upToDate, p.ID)
+		}
+	}
+	switch point.Scope {
+	case undoAccount:
+		err = s.putAccountBack(w, document)
+	case undoRules:
+		err = s.putRulesBack(w, document)
+	default:
+		err = putThingBack(w, document)
+	}
+	if err == nil {
+		s.undo.Drop(point.ID)
+		s.undo.Move(upToDate, newestSeq(w.Account))
+	}
+	return response.Response{Status: http.StatusOK, Body: undoOf(&point, laterThan(&point, newest))}, err
+}
+
+func (s *Server) putAccountBack(w *tenant.Tenant, document io.Reader) error {
+	in, err := s.readSnapshot(document)
+	if err != nil {
+		return err
+	}
+	in.accounts[0].token, in.accounts[0].password = w.Token, w.Password
+	_, err = s.restore(in)
+	return err
+}
+
+func putThingBack(w *tenant.Tenant, document io.Reader) error {
+	var thing engine.Fixture
+	if err := json.NewDecoder(document).Decode(&thing); err != nil {
+		return fmt.Errorf("undo: %w", err)
+	}
+	return w.Account.AddFixture(thing)
+}
+
+func (s *Server) putRulesBack(w *tenant.Tenant, document io.Reader) error {
+	var rules savedRules
+	if err := json.NewDecoder(document).Decode(&rules); err != nil {
+		return fmt.Errorf("undo: %w", err)
+	}
+	faults, err := fault.CompileAll(rules.Faults, s.knownOperation)
+	if err != nil {
+		return err
+	}
+	w.Stubs.Load(rules.Stubs)
+	w.Rewrites.Set(rules.Rewrites)
+	w.Faults.Set(faults, s.tenants.Seed(w.ID))
+	return nil
+}

@@ -1,0 +1,25 @@
+"""What MkDocs has no setting for: links to files that are no pages, and the menu."""
+
+import re
+from pathlib import Path
+
+HOST = "https://github.com/understudy-mock/understudy/blob/main/"
+GROUP = re.compile(r"^## (.+)$|\[([^\]]+)\]\(([\w-]+\.md)\)", re.MULTILINE)
+
+
+def on_config(config):
+    """The menu is the list of pages of the home page."""
+    nav, group = [{"Home": "README.md"}], None
+    for title, text, page in GROUP.findall((Path(config["docs_dir"]) / "README.md").read_text(encoding="utf-8")):
+        if title:
+            group = []
+            nav.append({title: group})
+        elif group is not None:
+            group.append({text: page})
+    config["nav"] = [entry for entry in nav if all(entry.values())]
+    return config
+
+
+def on_page_markdown(markdown, **_):
+    """Links that leave the folder lead to the source on its host."""
+    return re.sub(r"\]\(\.\./", f"]({HOST}", markdown)
