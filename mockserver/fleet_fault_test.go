@@ -11,12 +11,14 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
 
 	"github.com/nats-io/nats.go"
 	natsjs "github.com/nats-io/nats.go/jetstream"
+	"github.com/understudy-mock/understudy/engine/clock"
 	"github.com/understudy-mock/understudy/engine/store/jetstream"
 	"github.com/understudy-mock/understudy/internal/natstest"
 	"github.com/understudy-mock/understudy/mockserver"
@@ -74,6 +76,58 @@ func TestFleetWithoutItsCluster(t *testing.T) {
 		status, _ := m.do("POST", "/v2/publish/https://app.test/three", token, "")
 		return status < http.StatusBadRequest
 	})
+}
+
+// A request is forwarded again to a server that has not known yet that it has the account,
+// without a change that would wake the first server.
+func TestFleetForwardsAgain(t *testing.T) {
+	t.Parallel()
+	cluster := natstest.Run(t)
+	a := joined(t, cluster, "a")
+	token := a.account("shop")
+	var requests atomic.Int64
+	late := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		if requests.Add(1) == 1 {
+			fleet.Moved(w.Header())
+			w.WriteHeader(http.StatusServiceUnavailable)
+		}
+	}))
+	t.Cleanup(late.Close)
+	nc, err := nats.Connect(cluster)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer nc.Close()
+	js, err := natsjs.New(nc)
+	if err != nil {
+		t.Fatal(err)
+	}
+	members, err := js.KeyValue(t.Context(), "understudy-members")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var renewing sync.WaitGroup
+	ctx, end := context.WithCancel(t.Context())
+	defer renewing.Wait()
+	defer end()
+	renewing.Go(func() {
+		for ctx.Err() == nil {
+			_, _ = members.PutString(ctx, "late", fmt.Sprintf(`{"url":%q}`, late.URL)) // the next one follows soon
+			_ = clock.Pause(ctx, 100*time.Millisecond)
+		}
+	})
+	eventually(t, "the other server has the account", func() bool {
+		for _, one := range a.fleet().Accounts {
+			if one.ID == "shop" {
+				return one.Owner == "late" && one.State == "serving"
+			}
+		}
+		return false
+	})
+	a.ok("GET", "/v2/logs", token, "")
+	if n := requests.Load(); n != 2 {
+		t.Errorf("%d requests at the other server, want 2", n)
+	}
 }
 
 // An account whose messages were lost in the cluster is refused, with the reason; others

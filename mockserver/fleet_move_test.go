@@ -164,6 +164,40 @@ func TestFleetHandsOver(t *testing.T) {
 	t.Logf("%d messages, %d refused", sent.Load(), failed.Load())
 }
 
+// Requests that wait do not hold an account back: a stream ends, so that its client connects
+// again, and other waits continue at the next server.
+func TestFleetMovesWaitingRequests(t *testing.T) {
+	t.Parallel()
+	cluster := natstest.Run(t)
+	a := joined(t, cluster, "a")
+	token := a.account("shop")
+	a.ok("PUT", "/_understudy/clock?account=shop", "", `{"mode":"manual"}`)
+	a.ok("POST", "/_understudy/stubs?account=shop", "", `{"url":"https://app.test/*"}`)
+	a.ok("POST", "/v2/publish/https://app.test/first", token, "")
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	r, err := http.NewRequestWithContext(ctx, http.MethodGet, a.URL()+"/_understudy/overview?follow=true&account=shop", http.NoBody)
+	if err != nil {
+		t.Fatal(err)
+	}
+	stream, err := http.DefaultClient.Do(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer stream.Body.Close()
+	var waiting sync.WaitGroup
+	defer waiting.Wait()
+	waiting.Go(func() {
+		a.ok("POST", "/_understudy/await?account=shop", "", `{"on":"events","state":"CREATED","count":2,"timeout":"60s"}`)
+	})
+	b := joined(t, cluster, "b")
+	if _, err := io.Copy(io.Discard, stream.Body); err != nil {
+		t.Errorf("the stream does not end: %v", err)
+	}
+	eventually(t, "2 accounts on 2 servers", func() bool { v := b.fleet(); return v.spreadOver(2, 2) })
+	b.ok("POST", "/v2/publish/https://app.test/second", token, "")
+}
+
 // A client that uses a connection again and again, and does not look whether it is closed, learns
 // from a response that the server leaves.
 func TestFleetEndsConnectionsInUse(t *testing.T) {
@@ -194,8 +228,9 @@ func TestFleetEndsConnectionsInUse(t *testing.T) {
 		if err != nil {
 			t.Fatalf("request %d has no response: %v", n, err)
 		}
-		if _, err = io.Copy(io.Discard, response.Body); err != nil || response.StatusCode != http.StatusOK && response.StatusCode != http.StatusCreated {
-			t.Fatalf("request %d: status %d, %v", n, response.StatusCode, err)
+		text, err := io.ReadAll(response.Body)
+		if err != nil || response.StatusCode != http.StatusOK && response.StatusCode != http.StatusCreated {
+			t.Fatalf("request %d: status %d: %s, %v", n, response.StatusCode, text, err)
 		}
 		if n == 0 {
 			stopping.Go(a.stop)

@@ -149,9 +149,20 @@ func (s *Server) respond(w http.ResponseWriter, v *visit) (out response.Response
 	if admitted != nil {
 		return response.Response{}, admitted
 	}
-	if elsewhere, err := s.place(w, c); elsewhere || err != nil {
-		return response.Response{}, err
+	for {
+		if elsewhere, err := s.place(w, c); elsewhere || err != nil {
+			return response.Response{}, err
+		}
+		if out, err = s.act(w, c, found); !errors.Is(err, call.ErrLeaves) {
+			return out, err
+		}
+		s.leave(c)
+		c.Body = c.SentBody
 	}
+}
+
+// act checks the request and runs the handler.
+func (s *Server) act(w http.ResponseWriter, c *call.Call, found route) (out response.Response, err error) {
 	s.speak(c)
 	if !c.AsTester {
 		if out, faulty := s.faulty(c); faulty {

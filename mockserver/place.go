@@ -49,7 +49,7 @@ func (s *Server) join() error {
 }
 
 // leaveFleet hands the accounts to other servers while this one still forwards
-// requests, and then waits for the requests in progress.
+// requests.
 func (s *Server) leaveFleet() {
 	if s.fleet == nil {
 		return
@@ -63,8 +63,8 @@ func (s *Server) leaveFleet() {
 	_ = clock.Pause(ctx, partingTime-s.wall.Now().Sub(began))
 }
 
-// finish waits, at most lastWithin, for the requests in progress. Without a
-// fleet they are cut off.
+// finish waits, at most lastWithin, for the requests in progress, which may still be
+// forwarded, and ends the membership. Without a fleet they are cut off.
 func (s *Server) finish() {
 	if s.fleet == nil {
 		return
@@ -74,6 +74,7 @@ func (s *Server) finish() {
 	for _, srv := range s.servers {
 		_ = srv.Shutdown(ctx) // after the deadline, Close cuts them off
 	}
+	s.fleet.End()
 }
 
 // partFrom makes the client of a leaving server close its connection after this
@@ -138,6 +139,9 @@ func (s *Server) place(w http.ResponseWriter, c *call.Call) (elsewhere bool, err
 		default:
 			if done, err := s.forward(ctx, w, c, id, at.URL); done {
 				return true, err
+			}
+			if ctx.Err() == nil {
+				continue // the other server may have been the one that did not know yet: no change would follow here
 			}
 		}
 		select {
@@ -257,9 +261,10 @@ func (s *Server) catchUp(c *call.Call) bool {
 	return true
 }
 
-// leave releases the account for other servers, after the call has ended.
+// leave releases the account for other servers, after the call has ended here.
 func (s *Server) leave(c *call.Call) {
 	if c.Entered != nil {
 		c.Entered.Exit()
+		c.Entered = nil
 	}
 }

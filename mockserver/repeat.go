@@ -1,8 +1,6 @@
 package mockserver
 
 import (
-	"context"
-
 	"github.com/understudy-mock/understudy/mockserver/call"
 	"github.com/understudy-mock/understudy/mockserver/tenant"
 )
@@ -21,7 +19,7 @@ func (s *Server) serialize(c *call.Call) {
 		if !s.tenants.Repeats(w) {
 			continue
 		}
-		ctx, cancel := context.WithCancel(c.Request.Context())
+		ctx, cancel := c.WhileHere(c.Request.Context())
 		if w.Outside.Tell(cancel) {
 			_ = w.Account.Settle(ctx) // ends early when an attempt calls a real destination
 		}

@@ -1,7 +1,9 @@
 package call
 
 import (
+	"context"
 	"encoding/json"
+	"errors"
 	"maps"
 	"net/http"
 	"net/url"
@@ -50,6 +52,21 @@ type Call struct {
 	Named     spec.Spoken // the dialect of the names in the request
 	Mixed     error       // error for names of two dialects
 	Dialect   *spec.Dialect
+}
+
+// ErrLeaves is the error of a call that did not wait any longer, because its account moves
+// to another server of the fleet. The call had no effect, and can be made there.
+var ErrLeaves = errors.New("the account moves to another server")
+
+// WhileHere returns a context that ends with another one, or with the cause ErrLeaves when
+// the account leaves this server. Whatever waits for long needs it.
+func (c *Call) WhileHere(ctx context.Context) (context.Context, context.CancelFunc) {
+	ctx, cancel := context.WithCancelCause(ctx)
+	if c.Entered == nil {
+		return ctx, func() { cancel(nil) }
+	}
+	forget := context.AfterFunc(c.Entered.Staying(), func() { cancel(ErrLeaves) })
+	return ctx, func() { forget(); cancel(nil) }
 }
 
 // list collects the values of a filter, repeated or separated by commas.

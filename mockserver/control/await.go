@@ -65,7 +65,7 @@ func (s *Service) await(c *call.Call) (response.Response, error) {
 		return response.Response{}, err
 	}
 	want.Count = max(want.Count, 1)
-	ctx, cancel, err := withTimeLimit(c.Request.Context(), want.Timeout, 5*time.Second)
+	ctx, cancel, err := withTimeLimit(c, want.Timeout, 5*time.Second)
 	if err != nil {
 		return response.Response{}, err
 	}
@@ -88,7 +88,7 @@ func (s *Service) await(c *call.Call) (response.Response, error) {
 		}
 		if left > 0 {
 			if err := s.stride(ctx, c.Account, &left, stride); err != nil {
-				return response.Response{}, err
+				return response.Response{}, interrupted(ctx, c.Tenant.ID, err)
 			}
 			continue
 		}
@@ -97,7 +97,7 @@ func (s *Service) await(c *call.Call) (response.Response, error) {
 		case <-s.Done:
 			return response.Response{}, refusal.Of(refusal.Closed, "await", "", "the server stops")
 		case <-ctx.Done():
-			return response.Response{}, refusal.Of(context.DeadlineExceeded, "await", "", fmt.Sprintf("%d of %d %s matched in time", n, want.Count, want.On))
+			return response.Response{}, moved(ctx, refusal.Of(context.DeadlineExceeded, "await", "", fmt.Sprintf("%d of %d %s matched in time", n, want.Count, want.On)))
 		}
 	}
 }

@@ -3,11 +3,13 @@ package control
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"time"
 
 	"github.com/understudy-mock/understudy/engine"
 	"github.com/understudy-mock/understudy/engine/clock"
+	"github.com/understudy-mock/understudy/engine/refusal"
 	"github.com/understudy-mock/understudy/mockserver/call"
 	"github.com/understudy-mock/understudy/mockserver/response"
 	"github.com/understudy-mock/understudy/mockserver/tenant"
@@ -83,7 +85,7 @@ func (s *Service) advance(c *call.Call) (response.Response, error) {
 	if countGiven(body.By != "", body.To != nil, body.Until != "") != 1 {
 		return response.Response{}, response.Invalid(`body: must be one of {"by": "24h"}, {"to": Unix ms} and {"until": "next" or "idle"}`)
 	}
-	ctx, cancel, err := withTimeLimit(c.Request.Context(), body.Timeout, advanceLimit)
+	ctx, cancel, err := withTimeLimit(c, body.Timeout, advanceLimit)
 	if err != nil {
 		return response.Response{}, err
 	}
@@ -99,7 +101,7 @@ func (s *Service) advance(c *call.Call) (response.Response, error) {
 			p, err = w.Account.Advance(ctx, to)
 		}
 		if err != nil {
-			return response.Response{}, err
+			return response.Response{}, interrupted(ctx, w.ID, err)
 		}
 		sum = engine.Progress{Now: p.Now, TimersFired: sum.TimersFired + p.TimersFired, Attempts: sum.Attempts + p.Attempts}
 	}
@@ -130,7 +132,7 @@ func advanceTarget(w *tenant.Tenant, by string, to *int64) (time.Time, error) {
 
 // withTimeLimit bounds a wait in real time, independent of the clock of the account.
 // usual applies when text is empty.
-func withTimeLimit(ctx context.Context, text string, usual time.Duration) (context.Context, context.CancelFunc, error) {
+func withTimeLimit(c *call.Call, text string, usual time.Duration) (context.Context, context.CancelFunc, error) {
 	limit := usual
 	if text != "" {
 		d, err := response.Duration(text)
@@ -139,8 +141,27 @@ func withTimeLimit(ctx context.Context, text string, usual time.Duration) (conte
 		}
 		limit = d
 	}
-	ctx, cancel := context.WithTimeout(ctx, limit)
-	return ctx, cancel, nil
+	here, leave := c.WhileHere(c.Request.Context())
+	ctx, cancel := context.WithTimeout(here, limit)
+	return ctx, func() { cancel(); leave() }, nil
+}
+
+// moved returns the error of a wait without an effect: call.ErrLeaves if the account moves to
+// another server, which repeats the wait, otherwise err.
+func moved(ctx context.Context, err error) error {
+	if errors.Is(context.Cause(ctx), call.ErrLeaves) {
+		return call.ErrLeaves
+	}
+	return err
+}
+
+// interrupted is moved for a call that may have moved the clock: it is not repeated, because
+// the clock would move too far.
+func interrupted(ctx context.Context, account string, err error) error {
+	if errors.Is(moved(ctx, err), call.ErrLeaves) {
+		return refusal.Of(refusal.NotDurable, fmt.Sprintf("account %q", account), "", "it moved to another server of the fleet while its clock was moved; read the clock, and repeat the request for the rest")
+	}
+	return err
 }
 
 // settle waits until no attempt is ready or in flight. Messages that wait for a time
@@ -152,14 +173,14 @@ func (s *Service) settle(c *call.Call) (response.Response, error) {
 			return response.Response{}, response.Invalid("body: " + err.Error())
 		}
 	}
-	ctx, cancel, err := withTimeLimit(c.Request.Context(), body.Timeout, 5*time.Second)
+	ctx, cancel, err := withTimeLimit(c, body.Timeout, 5*time.Second)
 	if err != nil {
 		return response.Response{}, err
 	}
 	defer cancel()
 	for _, w := range c.Chosen(s.Tenants) {
 		if err := w.Account.Settle(ctx); err != nil {
-			return response.Response{}, err
+			return response.Response{}, moved(ctx, err)
 		}
 	}
 	return response.Response{Body: s.clockBody(c.Tenant)}, nil

@@ -19,7 +19,7 @@ var _ = registerHandlers(map[string]Handler{
 // events streams every log event as it happens.
 func (s *Service) events(c *call.Call) (response.Response, error) {
 	position := uint64(0)
-	return s.stream("log", 0, func() (list []sent, more <-chan struct{}) {
+	return s.stream(c, "log", 0, func() (list []sent, more <-chan struct{}) {
 		events, more := c.Account.Follow(position, journal.MaxBatch)
 		for i := range events {
 			position = events[i].Seq

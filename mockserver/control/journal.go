@@ -41,7 +41,7 @@ func (s *Service) deliveries(c *call.Call) (response.Response, error) {
 func listEntries[T any, E journal.Entry[T]](s *Service, c *call.Call, j *journal.Journal[T, E], f journal.Filter) response.Response {
 	most := c.Number("maxBody")
 	if c.Flag("follow", false) {
-		return followJournal(s, j, f, most)
+		return followJournal(s, c, j, f, most)
 	}
 	list, dropped := j.List(c.Number("limit"), f)
 	for i := range list {
@@ -66,9 +66,9 @@ func (s *Service) clearDeliveries(c *call.Call) (response.Response, error) {
 }
 
 // followJournal streams the new entries of a journal that match.
-func followJournal[T any, E journal.Entry[T]](s *Service, j *journal.Journal[T, E], f journal.Filter, most int) response.Response {
+func followJournal[T any, E journal.Entry[T]](s *Service, c *call.Call, j *journal.Journal[T, E], f journal.Filter, most int) response.Response {
 	position := j.End()
-	return s.stream("entry", 0, func() (events []sent, more <-chan struct{}) {
+	return s.stream(c, "entry", 0, func() (events []sent, more <-chan struct{}) {
 		list, now, more := j.Since(position, f)
 		position = now
 		for i := range list {

@@ -55,7 +55,7 @@ func (s *Service) overview(c *call.Call) (response.Response, error) {
 		body, _ := s.overviewOf(c.Tenant)
 		return response.Response{Body: body}, nil
 	}
-	return s.stream("overview", tenant.MeterSpan, func() ([]sent, <-chan struct{}) {
+	return s.stream(c, "overview", tenant.MeterSpan, func() ([]sent, <-chan struct{}) {
 		body, more := s.overviewOf(c.Tenant)
 		if body.PerSecond > 0 {
 			more = givenSign // the rate falls without further changes

@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"time"
 
+	"github.com/understudy-mock/understudy/mockserver/call"
 	"github.com/understudy-mock/understudy/mockserver/pause"
 	"github.com/understudy-mock/understudy/mockserver/response"
 )
@@ -19,13 +20,15 @@ type sent struct {
 }
 
 // stream sends the events of next, and calls next again when more is closed, until
-// the client disconnects or the server stops. apart is the minimum interval between
-// two calls.
-func (s *Service) stream(name string, apart time.Duration, next func() (events []sent, more <-chan struct{})) response.Response {
+// the client disconnects, the server stops or the account leaves it. apart is the minimum
+// interval between two calls.
+func (s *Service) stream(c *call.Call, name string, apart time.Duration, next func() (events []sent, more <-chan struct{})) response.Response {
 	return response.Response{Stream: func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Content-Type", "text/event-stream")
 		w.Header().Set("Cache-Control", "no-store")
 		out := http.NewResponseController(w)
+		here, leave := c.WhileHere(r.Context())
+		defer leave()
 		for {
 			events, more := next()
 			for _, e := range events {
@@ -49,11 +52,11 @@ func (s *Service) stream(name string, apart time.Duration, next func() (events [
 				return
 			}
 			if apart > 0 {
-				pause.Until(r.Context(), s.Done, apart)
+				pause.Until(here, s.Done, apart)
 			}
 			select {
 			case <-more:
-			case <-r.Context().Done():
+			case <-here.Done():
 				return
 			case <-s.Done:
 				return

@@ -4,6 +4,7 @@
 //	f.SetAccounts(registry)
 //	err := f.Join(ctx, "http://10.0.0.7:8080")
 //	f.Serve()
+//	defer f.End()
 //	defer f.Leave(ctx)
 //
 // The state is in two buckets of the cluster. In "members", each server has an entry
@@ -85,6 +86,7 @@ type Fleet struct {
 	ctx                        context.Context // ends with the membership
 	stop                       context.CancelFunc
 	work                       sync.WaitGroup
+	serving                    sync.Once
 
 	ran atomic.Int64 // last time at which this process was not suspended, Unix ns; 0 before it joins
 
@@ -218,44 +220,45 @@ func (f *Fleet) twin(url string) string {
 	return ""
 }
 
-// Serve starts taking and giving accounts, until Leave.
-func (f *Fleet) Serve() { f.work.Go(f.serve) }
+// Serve starts taking and giving accounts, until End.
+func (f *Fleet) Serve() { f.serving.Do(func() { f.work.Go(f.serve) }) }
 
-// Leave gives all accounts to the others, at most until ctx ends, and ends the membership.
+// Leave gives all accounts to the others, at most until ctx ends. Until End, this server still
+// finds the accounts, and passes on those that it gets from a server that does not know yet.
 func (f *Fleet) Leave(ctx context.Context) {
 	if f.members == nil {
 		return
 	}
 	f.mu.Lock()
 	f.self.Leaving = true
+	f.alive[f.id] = f.self
 	f.mu.Unlock()
+	f.Serve() // a server that could not start has accounts too
 	if err := f.renew(ctx); err == nil {
-		f.mu.Lock()
-		f.alive[f.id] = f.self
-		f.mu.Unlock()
 		f.note()
 		for f.held() > 0 && f.wait(ctx) {
 		}
 	}
+}
+
+// End ends the membership.
+func (f *Fleet) End() {
 	f.stop()
 	f.work.Wait()
+	f.transport.CloseIdleConnections()
+	if f.members == nil {
+		return
+	}
 	ctx, cancel := context.WithTimeout(context.Background(), renewWithin)
 	defer cancel()
 	_ = f.members.kv.Delete(ctx, f.id) // otherwise it expires
-	f.transport.CloseIdleConnections()
 }
 
 // held returns the number of accounts that this server still has to give away.
 func (f *Fleet) held() int {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	n := len(f.busy)
-	for id, c := range f.owner {
-		if c.member == f.id && f.accounts.Has(id) && len(f.staying()) > 0 {
-			n++
-		}
-	}
-	return n
+	return len(f.busy) + len(f.spread().farewell())
 }
 
 // staying returns the members that do not leave, sorted. The caller has the lock.

@@ -35,20 +35,26 @@ func (t *Tenant) Enter() bool { return !t.Elsewhere() && t.requests.enter() }
 // Exit must follow an Enter that returned true.
 func (t *Tenant) Exit() { t.requests.exit() }
 
-// Leaving is closed when the account is about to leave this server.
-func (t *Tenant) Leaving() <-chan struct{} { return t.requests.closing }
+// Staying ends when the account is about to leave this server: requests that wait must
+// end then, because the account leaves after them.
+func (t *Tenant) Staying() context.Context { return t.requests.open }
 
 // gate counts the requests or attempts inside, and admits no more once it is shut.
 type gate struct {
-	closing chan struct{} // closed by shut
-	empty   chan struct{} // closed when it is shut and nothing is inside
+	open  context.Context // until shut
+	end   context.CancelFunc
+	empty chan struct{} // closed when it is shut and nothing is inside
 
 	mu     sync.Mutex
 	inside int
 	isShut bool
 }
 
-func newGate() *gate { return &gate{closing: make(chan struct{}), empty: make(chan struct{})} }
+func newGate() *gate {
+	g := &gate{empty: make(chan struct{})}
+	g.open, g.end = context.WithCancel(context.Background())
+	return g
+}
 
 func (g *gate) enter() bool {
 	g.mu.Lock()
@@ -75,7 +81,7 @@ func (g *gate) shut() {
 		return
 	}
 	g.isShut = true
-	close(g.closing)
+	g.end()
 	if g.inside == 0 {
 		close(g.empty)
 	}
