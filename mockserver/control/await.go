@@ -88,7 +88,7 @@ func (s *Service) await(c *call.Call) (response.Response, error) {
 		}
 		if left > 0 {
 			if err := s.stride(ctx, c.Account, &left, stride); err != nil {
-				return response.Response{}, interrupted(ctx, c.Tenant.ID, err)
+				return response.Response{}, interruptedError(ctx, c.Tenant.ID, err)
 			}
 			continue
 		}
@@ -97,7 +97,7 @@ func (s *Service) await(c *call.Call) (response.Response, error) {
 		case <-s.Done:
 			return response.Response{}, refusal.Of(refusal.Closed, "await", "", "the server stops")
 		case <-ctx.Done():
-			return response.Response{}, moved(ctx, refusal.Of(context.DeadlineExceeded, "await", "", fmt.Sprintf("%d of %d %s matched in time", n, want.Count, want.On)))
+			return response.Response{}, movedError(ctx, refusal.Of(context.DeadlineExceeded, "await", "", fmt.Sprintf("%d of %d %s matched in time", n, want.Count, want.On)))
 		}
 	}
 }

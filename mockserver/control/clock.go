@@ -101,7 +101,7 @@ func (s *Service) advance(c *call.Call) (response.Response, error) {
 			p, err = w.Account.Advance(ctx, to)
 		}
 		if err != nil {
-			return response.Response{}, interrupted(ctx, w.ID, err)
+			return response.Response{}, interruptedError(ctx, w.ID, err)
 		}
 		sum = engine.Progress{Now: p.Now, TimersFired: sum.TimersFired + p.TimersFired, Attempts: sum.Attempts + p.Attempts}
 	}
@@ -146,19 +146,19 @@ func withTimeLimit(c *call.Call, text string, usual time.Duration) (context.Cont
 	return ctx, func() { cancel(); leave() }, nil
 }
 
-// moved returns the error of a wait without an effect: call.ErrLeaves if the account moves to
+// movedError returns the error of a wait without an effect: call.ErrLeaves if the account moves to
 // another server, which repeats the wait, otherwise err.
-func moved(ctx context.Context, err error) error {
+func movedError(ctx context.Context, err error) error {
 	if errors.Is(context.Cause(ctx), call.ErrLeaves) {
 		return call.ErrLeaves
 	}
 	return err
 }
 
-// interrupted is moved for a call that may have moved the clock: it is not repeated, because
+// interruptedError is movedError for a call that may have moved the clock: it is not repeated, because
 // the clock would move too far.
-func interrupted(ctx context.Context, account string, err error) error {
-	if errors.Is(moved(ctx, err), call.ErrLeaves) {
+func interruptedError(ctx context.Context, account string, err error) error {
+	if errors.Is(movedError(ctx, err), call.ErrLeaves) {
 		return refusal.Of(refusal.NotDurable, fmt.Sprintf("account %q", account), "", "it moved to another server of the fleet while its clock was moved; read the clock, and repeat the request for the rest")
 	}
 	return err
@@ -180,7 +180,7 @@ func (s *Service) settle(c *call.Call) (response.Response, error) {
 	defer cancel()
 	for _, w := range c.Chosen(s.Tenants) {
 		if err := w.Account.Settle(ctx); err != nil {
-			return response.Response{}, moved(ctx, err)
+			return response.Response{}, movedError(ctx, err)
 		}
 	}
 	return response.Response{Body: s.clockBody(c.Tenant)}, nil
