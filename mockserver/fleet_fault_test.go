@@ -78,6 +78,25 @@ func TestFleetWithoutItsCluster(t *testing.T) {
 	})
 }
 
+// bucket opens a bucket of the cluster.
+func bucket(t *testing.T, cluster, name string) natsjs.KeyValue {
+	t.Helper()
+	nc, err := nats.Connect(cluster)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(nc.Close)
+	js, err := natsjs.New(nc)
+	if err != nil {
+		t.Fatal(err)
+	}
+	kv, err := js.KeyValue(t.Context(), name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return kv
+}
+
 // A request is forwarded again to a server that has not known yet that it has the account,
 // without a change that would wake the first server.
 func TestFleetForwardsAgain(t *testing.T) {
@@ -93,19 +112,7 @@ func TestFleetForwardsAgain(t *testing.T) {
 		}
 	}))
 	t.Cleanup(late.Close)
-	nc, err := nats.Connect(cluster)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer nc.Close()
-	js, err := natsjs.New(nc)
-	if err != nil {
-		t.Fatal(err)
-	}
-	members, err := js.KeyValue(t.Context(), "understudy-members")
-	if err != nil {
-		t.Fatal(err)
-	}
+	members := bucket(t, cluster, "understudy-members")
 	var renewing sync.WaitGroup
 	ctx, end := context.WithCancel(t.Context())
 	defer renewing.Wait()
@@ -342,12 +349,28 @@ func TestFleetRefusesASharedAddress(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer st.Close()
+	members := bucket(t, cluster, "understudy-members")
+	announced, err := members.WatchAll(t.Context(), natsjs.UpdatesOnly())
+	if err != nil {
+		t.Fatal(err)
+	}
 	b, err := mockserver.Run(mockserver.Config{Store: st, Fleet: fleet.New(fleet.Config{Store: st}), Advertise: at})
 	if err == nil {
 		t.Fatal("the second server starts: ", b.Close())
 	}
 	if text := err.Error(); !strings.Contains(text, "advertises http://fleet.test:8080 as well") || strings.Contains(text, "\n") {
 		t.Errorf("got %q", text)
+	}
+	if _, err := members.PutString(t.Context(), "last", ""); err != nil {
+		t.Fatal(err)
+	}
+	for e := range announced.Updates() {
+		if strings.HasPrefix(e.Key(), "b-") {
+			t.Errorf("the refused server announces itself: %s %s", e.Operation(), e.Value())
+		}
+		if e.Key() == "last" {
+			break
+		}
 	}
 	a.stop()
 	joined(t, cluster, "c", func(c *mockserver.Config) { c.Advertise = at })

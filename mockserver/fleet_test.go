@@ -13,9 +13,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/nats-io/nats.go"
-	natsjetstream "github.com/nats-io/nats.go/jetstream"
-
 	"github.com/understudy-mock/understudy/engine/clock"
 	"github.com/understudy-mock/understudy/engine/store/jetstream"
 	"github.com/understudy-mock/understudy/internal/natstest"
@@ -161,19 +158,7 @@ func TestFleetAccountThatCameBack(t *testing.T) {
 	if !observed() {
 		t.Fatalf("no delivery of %s", published)
 	}
-	conn, err := nats.Connect(cluster)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer conn.Close()
-	js, err := natsjetstream.New(conn)
-	if err != nil {
-		t.Fatal(err)
-	}
-	owners, err := js.KeyValue(t.Context(), "understudy-owners")
-	if err != nil {
-		t.Fatal(err)
-	}
+	owners := bucket(t, cluster, "understudy-owners")
 	// The entry of the other server in between is not needed: the cluster keeps the last.
 	if _, err := owners.Put(t.Context(), jetstream.Key("shop"), []byte(a.fleet().Self)); err != nil {
 		t.Fatal(err)

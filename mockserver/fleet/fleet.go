@@ -226,7 +226,7 @@ func (f *Fleet) Serve() { f.serving.Do(func() { f.work.Go(f.serve) }) }
 // Leave gives all accounts to the others, at most until ctx ends. Until End, this server still
 // finds the accounts, and passes on those that it gets from a server that does not know yet.
 func (f *Fleet) Leave(ctx context.Context) {
-	if f.members == nil {
+	if !f.joined() {
 		return
 	}
 	f.mu.Lock()
@@ -246,12 +246,19 @@ func (f *Fleet) End() {
 	f.stop()
 	f.work.Wait()
 	f.transport.CloseIdleConnections()
-	if f.members == nil {
+	if !f.joined() {
 		return
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), renewWithin)
 	defer cancel()
 	_ = f.members.kv.Delete(ctx, f.id) // otherwise it expires
+}
+
+// joined reports whether this server has announced itself, so that the others expect it.
+func (f *Fleet) joined() bool {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.self.URL != ""
 }
 
 // held returns the number of accounts that this server still has to give away.
