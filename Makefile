@@ -104,21 +104,26 @@ run: build ## Run the stand-in; ARGS='--clock manual' adds flags
 # This one, and the other systems with the largest programs: each takes a minute to compile.
 SOME_PLATFORMS = $(subst -,/,$(HERE)),darwin/amd64,windows/arm64
 
+# Stages with processes, clusters and browsers: on a machine that is busy with something else,
+# a deadline may pass. Such a stage runs once more, and what passed in the first run is cached.
+# A test that passes only then is a defect of the test or of the product: the line names the stage.
+TWICE = twice() { $(MAKE) "$$@" || { echo "== FAILED ONCE: make $$*. It runs again; a test that passes now is unreliable and must be mended"; $(MAKE) "$$@"; }; }; twice
+
 .PHONY: test
 test: ## Run everything that must pass, fast checks first
 	@$(MAKE) fmt vet check
 	@$(MAKE) house
 	@$(MAKE) vuln
-	@$(MAKE) tools
-	@$(MAKE) race
-	@$(MAKE) apart
+	@$(TWICE) tools
+	@$(TWICE) race
+	@$(TWICE) apart
 	@$(MAKE) simulate LIVES=4000 N=400000
-	@$(MAKE) conform
-	@$(MAKE) memory TIMES=4
-	@$(MAKE) crash KILLS=20
-	@$(MAKE) fleet
-	@$(MAKE) -j2 clients contract
-	@$(MAKE) packages PLATFORMS='$(SOME_PLATFORMS)'
+	@$(TWICE) conform
+	@$(TWICE) memory TIMES=4
+	@$(TWICE) crash KILLS=20
+	@$(TWICE) fleet
+	@$(TWICE) -j2 clients contract
+	@$(TWICE) packages PLATFORMS='$(SOME_PLATFORMS)'
 
 # Without network the check is skipped with a message and does not fail.
 .PHONY: vuln
