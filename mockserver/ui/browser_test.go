@@ -274,10 +274,11 @@ func (b *tab) keys(text string) {
 	b.do("press "+text, chromedp.KeyEvent(text))
 }
 
-// see waits until the page shows a text.
+// see waits until the page shows a text, or has shown it as the message after a button, which
+// disappears after seconds.
 func (b *tab) see(text string) {
 	b.t.Helper()
-	b.holds("see "+text, fmt.Sprintf(`document.body.innerText.replace(/\s+/g, " ").includes(%s)`, quote(text)))
+	b.holds("see "+text, fmt.Sprintf(`(document.body.innerText + " " + document.querySelector("#said")?.textContent).replace(/\s+/g, " ").includes(%s)`, quote(text)))
 }
 
 // state waits until the page shows a state.
