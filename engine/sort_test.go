@@ -141,10 +141,21 @@ func TestSortedRuns(t *testing.T) {
 			t.Errorf("got %+v, %v, want the entry of wfr_failed", p.Items, err)
 		}
 	})
-	t.Run("the attempts of a run", func(t *testing.T) {
+	attempts := func(t *testing.T) {
 		p, err := e.account.RunSummaries(engine.Filter{Sort: "workflowRunId"})
 		if err != nil || p.Items[0].Attempts != 1 || p.Items[0].MaxAttempts != 1 || p.Items[1].Attempts != 1 || p.Items[1].MaxAttempts != 3 {
 			t.Errorf("got %+v, %v, want 1 of 1 and 1 of 3", p.Items, err)
 		}
+	}
+	t.Run("the attempts of a run", attempts)
+	t.Run("the attempts of a failed run after its DLQ entry is gone", func(t *testing.T) {
+		p, err := e.account.DLQ(engine.Filter{})
+		if err == nil && len(p.Items) == 1 {
+			err = e.account.DeleteDLQ(p.Items[0].ID)
+		}
+		if err != nil {
+			t.Fatalf("delete the only entry of %+v: %v", p.Items, err)
+		}
+		attempts(t)
 	})
 }

@@ -28,12 +28,15 @@ func (a *Account) RunSummaries(f Filter) (Page[RunSummary], error) {
 }
 
 // runAttempts returns the attempts of the message that a run waits for, or of the one that
-// it failed with while the DLQ has it.
+// it failed with, while the DLQ or the log has it.
 func (a *Account) runAttempts(r *state.Run) (had, most int) {
 	if e := a.State.DLQ.Get(r.DLQID); e != nil {
 		return e.Message.Attempts(), int(e.Message.MaxRetries) + 1
 	}
 	if r.Ended() {
+		if m := a.failedMessage(r); m != nil {
+			return m.Attempts(), int(m.MaxRetries) + 1
+		}
 		return 0, 0
 	}
 	for _, m := range a.State.RunMessages(r) {
@@ -42,6 +45,24 @@ func (a *Account) runAttempts(r *state.Run) (had, most int) {
 		}
 	}
 	return 0, 0
+}
+
+// mostEnding is how many of the events before the end of a run are searched for the reason:
+// the command that ends a run adds one for each of its open messages.
+const mostEnding = 1000
+
+// failedMessage returns the message with which a run failed; nil if the log does not have it.
+func (a *Account) failedMessage(r *state.Run) *state.Message {
+	if r.State != state.RunFailed {
+		return nil
+	}
+	end := a.State.Log.Index(r.EndSeq + 1)
+	for _, e := range slices.Backward(a.State.Log.Events[max(0, end-mostEnding):end]) {
+		if m := e.Message; e.Run == r && e.State == string(state.Failed) && m != nil && m.DecidesRun() {
+			return m
+		}
+	}
+	return nil
 }
 
 // retained returns a copy of a run, with the id of its DLQ entry only while the entry exists.
