@@ -161,4 +161,20 @@ func TestRefusedSignature(t *testing.T) {
 		expect.Equal(t, "key", a.text("failure", "signature", "key"), "unknown")
 		expect.Contains(t, "the checks", string(a.raw), "the keys have been rotated since")
 	})
+	t.Run("in a server that does not have the delivery, as after a restart", func(t *testing.T) {
+		id := u.Publish(app.URL+"/401", []byte("x"), "Svc-Retries: 0")
+		u.Settle()
+		key := allEnv(u.Server)["UNDERSTUDY_CURRENT_SIGNING_KEY"]
+		later := newClient(t, mockserver.RunT(t))
+		later.do("PUT", "/_understudy/snapshot", string(c.do("GET", "/_understudy/snapshot", "").ok().raw)).ok()
+		a := later.do("GET", "/_understudy/explain/"+id, "").ok()
+		expect.Equal(t, "key", a.text("failure", "signature", "key"), "dropped")
+		expect.Equal(t, "header", a.text("failure", "signature", "header"), "Svc-Signature")
+		expect.Equal(t, "variable", a.text("failure", "signature", "variable"), "UNDERSTUDY_CURRENT_SIGNING_KEY")
+		checks := string(a.raw)
+		expect.Contains(t, "the checks", checks, "UNDERSTUDY_CURRENT_SIGNING_KEY of the endpoint must be "+key[:8])
+		expect.Contains(t, "the checks", checks, "unless the keys have been rotated since the attempt")
+		expect.Contains(t, "the checks", checks, "the signature is for the URL "+app.URL+"/401")
+		expect.Contains(t, "the checks", checks, "after another attempt, this says which key signed it")
+	})
 }

@@ -3384,19 +3384,19 @@ var controlComponents = [...]component{
 	{"schemas", "Headers", span{23425, 23549}},
 	{"schemas", "JournalEnd", span{23563, 23799}},
 	{"schemas", "JournalStep", span{23814, 25622}},
-	{"schemas", "LastFailure", span{25637, 27197}},
-	{"schemas", "LineageLink", span{27212, 27817}},
-	{"schemas", "LogRow", span{27827, 28548}},
-	{"schemas", "MessageRow", span{28562, 30057}},
-	{"schemas", "Reason", span{30067, 30401}},
-	{"schemas", "Relation", span{30413, 30625}},
-	{"schemas", "RunRow", span{30635, 31582}},
-	{"schemas", "ScheduleRow", span{31597, 32319}},
-	{"schemas", "SearchHit", span{32332, 33557}},
-	{"schemas", "Stub", span{33565, 34039}},
-	{"schemas", "UndoPoint", span{34052, 34765}},
-	{"securitySchemes", "basic", span{34794, 34909}},
-	{"securitySchemes", "control", span{34920, 34953}},
+	{"schemas", "LastFailure", span{25637, 27373}},
+	{"schemas", "LineageLink", span{27388, 27993}},
+	{"schemas", "LogRow", span{28003, 28724}},
+	{"schemas", "MessageRow", span{28738, 30233}},
+	{"schemas", "Reason", span{30243, 30577}},
+	{"schemas", "Relation", span{30589, 30801}},
+	{"schemas", "RunRow", span{30811, 31758}},
+	{"schemas", "ScheduleRow", span{31773, 32495}},
+	{"schemas", "SearchHit", span{32508, 33733}},
+	{"schemas", "Stub", span{33741, 34215}},
+	{"schemas", "UndoPoint", span{34228, 34941}},
+	{"securitySchemes", "basic", span{34970, 35085}},
+	{"securitySchemes", "control", span{35096, 35129}},
 }
 
 var controlOperations = [...]Operation{
@@ -3417,7 +3417,7 @@ var controlOperations = [...]Operation{
 		queries:   []string{"account"},
 		needsBody: true,
 		statuses:  []int{200, 400, 401, 403, 404, 408, 413, 429, 503, 504},
-		at:        place{span{45233, 46489}, span{0, 0}, []int{0, 40, 41, 43, 45, 50, 51, 57, 58, 60, 61, 71}},
+		at:        place{span{45409, 46665}, span{0, 0}, []int{0, 40, 41, 43, 45, 50, 51, 57, 58, 60, 61, 71}},
 	},
 	{
 		ID:       "docsHome",
@@ -3429,7 +3429,7 @@ var controlOperations = [...]Operation{
 		Summary:  "The start of the documentation",
 		Security: []string{"control", "basic"},
 		open:     true,
-		at:       place{span{49971, 50250}, span{0, 0}, []int(nil)},
+		at:       place{span{50147, 50426}, span{0, 0}, []int(nil)},
 	},
 	{
 		ID:       "controlExportJournal",
@@ -3447,7 +3447,7 @@ var controlOperations = [...]Operation{
 		},
 		queries:  []string{"account", "bodies"},
 		statuses: []int{200, 400, 401, 403, 404, 408, 413, 422, 429, 503},
-		at:       place{span{58457, 59512}, span{0, 0}, []int{0, 40, 41, 43, 49, 50, 57, 58, 60, 61, 71}},
+		at:       place{span{58633, 59688}, span{0, 0}, []int{0, 40, 41, 43, 49, 50, 57, 58, 60, 61, 71}},
 	},
 	{
 		ID:      "pageViewsSlash",
@@ -3458,7 +3458,7 @@ var controlOperations = [...]Operation{
 		Tag:     "page",
 		Summary: "Redirect to the page",
 		open:    true,
-		at:      place{span{86042, 86234}, span{0, 0}, []int(nil)},
+		at:      place{span{86218, 86410}, span{0, 0}, []int(nil)},
 	},
 	{
 		ID:       "page",
@@ -3470,7 +3470,7 @@ var controlOperations = [...]Operation{
 		Summary:  "The page",
 		Security: []string{"control", "basic"},
 		open:     true,
-		at:       place{span{35514, 35727}, span{0, 0}, []int(nil)},
+		at:       place{span{35690, 35903}, span{0, 0}, []int(nil)},
 	},
 	{
 		ID:       "controlAccounts",
@@ -3483,7 +3483,7 @@ var controlOperations = [...]Operation{
 		Success:  200,
 		Security: []string{"control"},
 		statuses: []int{200, 400, 401, 403, 408, 413, 429, 503},
-		at:       place{span{35760, 36276}, span{0, 0}, []int{27, 40, 41, 43, 57, 58, 60, 61, 71}},
+		at:       place{span{35936, 36452}, span{0, 0}, []int{27, 40, 41, 43, 57, 58, 60, 61, 71}},
 	},
 	{
 		ID:       "controlAwait",
@@ -3502,7 +3502,7 @@ var controlOperations = [...]Operation{
 		queries:   []string{"account"},
 		needsBody: true,
 		statuses:  []int{200, 400, 401, 403, 404, 408, 413, 429, 503, 504},
-		at:        place{span{39644, 41760}, span{0, 0}, []int{11, 29, 40, 41, 43, 45, 50, 57, 58, 60, 61, 67, 70, 71, 72, 73, 76}},
+		at:        place{span{39820, 41936}, span{0, 0}, []int{11, 29, 40, 41, 43, 45, 50, 57, 58, 60, 61, 67, 70, 71, 72, 73, 76}},
 	},
 	{
 		ID:       "controlClock",
@@ -3519,7 +3519,7 @@ var controlOperations = [...]Operation{
 		},
 		queries:  []string{"account"},
 		statuses: []int{200, 400, 401, 403, 404, 408, 413, 429, 503},
-		at:       place{span{43466, 44091}, span{0, 0}, []int{0, 31, 40, 41, 43, 50, 57, 58, 60, 61, 71}},
+		at:       place{span{43642, 44267}, span{0, 0}, []int{0, 31, 40, 41, 43, 50, 57, 58, 60, 61, 71}},
 	},
 	{
 		ID:       "controlSetClock",
@@ -3538,7 +3538,7 @@ var controlOperations = [...]Operation{
 		queries:   []string{"account"},
 		needsBody: true,
 		statuses:  []int{200, 400, 401, 403, 404, 408, 413, 429, 503},
-		at:        place{span{44098, 45194}, span{0, 0}, []int{0, 31, 40, 41, 43, 50, 57, 58, 60, 61, 71}},
+		at:        place{span{44274, 45370}, span{0, 0}, []int{0, 31, 40, 41, 43, 50, 57, 58, 60, 61, 71}},
 	},
 	{
 		ID:       "controlClearDeliveries",
@@ -3555,7 +3555,7 @@ var controlOperations = [...]Operation{
 		},
 		queries:  []string{"account"},
 		statuses: []int{200, 400, 401, 403, 404, 408, 413, 429, 503},
-		at:       place{span{46527, 47156}, span{0, 0}, []int{0, 36, 40, 41, 43, 50, 57, 58, 60, 61, 71}},
+		at:       place{span{46703, 47332}, span{0, 0}, []int{0, 36, 40, 41, 43, 50, 57, 58, 60, 61, 71}},
 	},
 	{
 		ID:       "controlDeliveries",
@@ -3579,7 +3579,7 @@ var controlOperations = [...]Operation{
 		},
 		queries:  []string{"account", "limit", "messageId", "url", "status", "maxBody", "follow"},
 		statuses: []int{200, 400, 401, 403, 404, 408, 413, 429, 503},
-		at:       place{span{47163, 48081}, span{0, 0}, []int{5, 8, 9, 10, 11, 21, 24, 34, 40, 41, 43, 50, 57, 58, 60, 61, 67, 70, 71, 76}},
+		at:       place{span{47339, 48257}, span{0, 0}, []int{5, 8, 9, 10, 11, 21, 24, 34, 40, 41, 43, 50, 57, 58, 60, 61, 67, 70, 71, 76}},
 	},
 	{
 		ID:       "controlDLQ",
@@ -3612,7 +3612,7 @@ var controlOperations = [...]Operation{
 		},
 		queries:  []string{"sort", "account", "cursor", "count", "source", "url", "label", "flowControlKey", "topicName", "queueName", "scheduleId", "workflowRunId", "messageId", "dlqId", "fromDate", "toDate"},
 		statuses: []int{200, 400, 401, 403, 404, 408, 413, 429, 503},
-		at:       place{span{48109, 49666}, span{0, 0}, []int{1, 2, 3, 4, 6, 7, 10, 11, 15, 17, 18, 19, 22, 23, 25, 33, 40, 41, 43, 50, 57, 58, 60, 61, 69, 71}},
+		at:       place{span{48285, 49842}, span{0, 0}, []int{1, 2, 3, 4, 6, 7, 10, 11, 15, 17, 18, 19, 22, 23, 25, 33, 40, 41, 43, 50, 57, 58, 60, 61, 69, 71}},
 	},
 	{
 		ID:       "docsRoot",
@@ -3624,7 +3624,7 @@ var controlOperations = [...]Operation{
 		Summary:  "Redirect to the documentation",
 		Security: []string{"control", "basic"},
 		open:     true,
-		at:       place{span{49695, 49941}, span{0, 0}, []int(nil)},
+		at:       place{span{49871, 50117}, span{0, 0}, []int(nil)},
 	},
 	{
 		ID:       "controlEvents",
@@ -3641,7 +3641,7 @@ var controlOperations = [...]Operation{
 		},
 		queries:  []string{"account"},
 		statuses: []int{200, 400, 401, 403, 404, 408, 413, 503},
-		at:       place{span{50760, 51463}, span{0, 0}, []int{11, 40, 43, 50, 57, 58, 60, 61, 71}},
+		at:       place{span{50936, 51639}, span{0, 0}, []int{11, 40, 43, 50, 57, 58, 60, 61, 71}},
 	},
 	{
 		ID:       "controlClearFaults",
@@ -3658,7 +3658,7 @@ var controlOperations = [...]Operation{
 		},
 		queries:  []string{"account"},
 		statuses: []int{200, 400, 401, 403, 404, 408, 413, 429, 503},
-		at:       place{span{52273, 52887}, span{0, 0}, []int{0, 36, 40, 41, 43, 50, 57, 58, 60, 61, 71}},
+		at:       place{span{52449, 53063}, span{0, 0}, []int{0, 36, 40, 41, 43, 50, 57, 58, 60, 61, 71}},
 	},
 	{
 		ID:       "controlFaults",
@@ -3675,7 +3675,7 @@ var controlOperations = [...]Operation{
 		},
 		queries:  []string{"account"},
 		statuses: []int{200, 400, 401, 403, 404, 408, 413, 429, 503},
-		at:       place{span{52894, 53514}, span{0, 0}, []int{0, 38, 40, 41, 43, 50, 57, 58, 60, 61, 71, 74}},
+		at:       place{span{53070, 53690}, span{0, 0}, []int{0, 38, 40, 41, 43, 50, 57, 58, 60, 61, 71, 74}},
 	},
 	{
 		ID:       "controlSetFaults",
@@ -3694,7 +3694,7 @@ var controlOperations = [...]Operation{
 		queries:   []string{"account"},
 		needsBody: true,
 		statuses:  []int{200, 400, 401, 403, 404, 408, 413, 429, 503},
-		at:        place{span{53521, 54272}, span{0, 0}, []int{0, 38, 40, 41, 43, 50, 57, 58, 60, 61, 71, 74}},
+		at:        place{span{53697, 54448}, span{0, 0}, []int{0, 38, 40, 41, 43, 50, 57, 58, 60, 61, 71, 74}},
 	},
 	{
 		ID:       "controlFixtures",
@@ -3713,7 +3713,7 @@ var controlOperations = [...]Operation{
 		},
 		queries:  []string{"account", "name"},
 		statuses: []int{200, 400, 401, 403, 404, 408, 413, 429, 503},
-		at:       place{span{54306, 55158}, span{0, 0}, []int{0, 40, 41, 43, 46, 50, 57, 58, 60, 61, 71}},
+		at:       place{span{54482, 55334}, span{0, 0}, []int{0, 40, 41, 43, 46, 50, 57, 58, 60, 61, 71}},
 	},
 	{
 		ID:       "controlFleet",
@@ -3726,7 +3726,7 @@ var controlOperations = [...]Operation{
 		Success:  200,
 		Security: []string{"control"},
 		statuses: []int{200, 400, 401, 403, 404, 408, 413, 429, 503},
-		at:       place{span{55188, 55820}, span{0, 0}, []int{39, 40, 41, 43, 50, 57, 58, 60, 61, 71, 75}},
+		at:       place{span{55364, 55996}, span{0, 0}, []int{39, 40, 41, 43, 50, 57, 58, 60, 61, 71, 75}},
 	},
 	{
 		ID:       "controlFlowKeys",
@@ -3745,7 +3745,7 @@ var controlOperations = [...]Operation{
 		},
 		queries:  []string{"account", "count", "key"},
 		statuses: []int{200, 400, 401, 403, 404, 408, 413, 429, 503},
-		at:       place{span{55849, 56631}, span{0, 0}, []int{1, 11, 28, 40, 41, 43, 50, 57, 58, 60, 61, 71}},
+		at:       place{span{56025, 56807}, span{0, 0}, []int{1, 11, 28, 40, 41, 43, 50, 57, 58, 60, 61, 71}},
 	},
 	{
 		ID:       "controlHealth",
@@ -3757,7 +3757,7 @@ var controlOperations = [...]Operation{
 		Summary:  "Whether the server is running, with its version and clock; 503 while it stops",
 		Success:  200,
 		statuses: []int{200, 400, 403, 408, 413, 429, 503},
-		at:       place{span{56662, 57186}, span{0, 0}, []int{40, 41, 42, 43, 57, 58, 60, 71}},
+		at:       place{span{56838, 57362}, span{0, 0}, []int{40, 41, 42, 43, 57, 58, 60, 71}},
 	},
 	{
 		ID:       "controlJournal",
@@ -3776,7 +3776,7 @@ var controlOperations = [...]Operation{
 		},
 		queries:  []string{"account", "lsn", "time"},
 		statuses: []int{200, 400, 401, 403, 404, 408, 413, 422, 429, 503, 504},
-		at:       place{span{57218, 58418}, span{0, 0}, []int{11, 40, 41, 43, 44, 45, 49, 50, 57, 58, 60, 61, 71, 77, 78}},
+		at:       place{span{57394, 58594}, span{0, 0}, []int{11, 40, 41, 43, 44, 45, 49, 50, 57, 58, 60, 61, 71, 77, 78}},
 	},
 	{
 		ID:       "controlClearLimits",
@@ -3794,7 +3794,7 @@ var controlOperations = [...]Operation{
 		},
 		queries:  []string{"account", "key"},
 		statuses: []int{200, 400, 401, 403, 404, 408, 413, 429, 503},
-		at:       place{span{59546, 60263}, span{0, 0}, []int{0, 36, 40, 41, 43, 50, 57, 58, 60, 61, 71}},
+		at:       place{span{59722, 60439}, span{0, 0}, []int{0, 36, 40, 41, 43, 50, 57, 58, 60, 61, 71}},
 	},
 	{
 		ID:       "controlLimits",
@@ -3811,7 +3811,7 @@ var controlOperations = [...]Operation{
 		},
 		queries:  []string{"account"},
 		statuses: []int{200, 400, 401, 403, 404, 408, 413, 429, 503},
-		at:       place{span{60270, 60912}, span{0, 0}, []int{11, 28, 40, 41, 43, 50, 57, 58, 60, 61, 71}},
+		at:       place{span{60446, 61088}, span{0, 0}, []int{11, 28, 40, 41, 43, 50, 57, 58, 60, 61, 71}},
 	},
 	{
 		ID:       "controlLivez",
@@ -3823,7 +3823,7 @@ var controlOperations = [...]Operation{
 		Summary:  "200 while the process runs",
 		Success:  200,
 		statuses: []int{200, 400, 403, 408, 413, 429, 503},
-		at:       place{span{60942, 61412}, span{0, 0}, []int{35, 40, 41, 43, 57, 58, 60, 71}},
+		at:       place{span{61118, 61588}, span{0, 0}, []int{35, 40, 41, 43, 57, 58, 60, 71}},
 	},
 	{
 		ID:       "controlLog",
@@ -3855,7 +3855,7 @@ var controlOperations = [...]Operation{
 		},
 		queries:  []string{"account", "cursor", "count", "source", "state", "url", "label", "flowControlKey", "topicName", "queueName", "scheduleId", "workflowRunId", "messageId", "fromDate", "toDate"},
 		statuses: []int{200, 400, 401, 403, 404, 408, 413, 429, 503},
-		at:       place{span{61440, 62684}, span{0, 0}, []int{1, 2, 4, 6, 7, 10, 11, 15, 17, 18, 19, 20, 22, 23, 25, 40, 41, 43, 47, 50, 57, 58, 60, 61, 71, 81}},
+		at:       place{span{61616, 62860}, span{0, 0}, []int{1, 2, 4, 6, 7, 10, 11, 15, 17, 18, 19, 20, 22, 23, 25, 40, 41, 43, 47, 50, 57, 58, 60, 61, 71, 81}},
 	},
 	{
 		ID:       "controlMessages",
@@ -3888,7 +3888,7 @@ var controlOperations = [...]Operation{
 		},
 		queries:  []string{"sort", "account", "cursor", "count", "source", "state", "url", "label", "flowControlKey", "topicName", "queueName", "scheduleId", "workflowRunId", "messageId", "fromDate", "toDate"},
 		statuses: []int{200, 400, 401, 403, 404, 408, 413, 429, 503},
-		at:       place{span{62717, 64334}, span{0, 0}, []int{1, 2, 4, 6, 7, 10, 11, 15, 17, 18, 19, 20, 22, 23, 25, 40, 41, 43, 48, 50, 57, 58, 60, 61, 71, 82, 83}},
+		at:       place{span{62893, 64510}, span{0, 0}, []int{1, 2, 4, 6, 7, 10, 11, 15, 17, 18, 19, 20, 22, 23, 25, 40, 41, 43, 48, 50, 57, 58, 60, 61, 71, 82, 83}},
 	},
 	{
 		ID:       "controlMetrics",
@@ -3901,7 +3901,7 @@ var controlOperations = [...]Operation{
 		Success:  200,
 		Security: []string{"control"},
 		statuses: []int{200, 400, 401, 403, 408, 413, 429, 503},
-		at:       place{span{66023, 66607}, span{0, 0}, []int{40, 41, 43, 57, 58, 60, 61, 71}},
+		at:       place{span{66199, 66783}, span{0, 0}, []int{40, 41, 43, 57, 58, 60, 61, 71}},
 	},
 	{
 		ID:       "controlOverview",
@@ -3919,7 +3919,7 @@ var controlOperations = [...]Operation{
 		},
 		queries:  []string{"account", "follow"},
 		statuses: []int{200, 400, 401, 403, 404, 408, 413, 429, 503},
-		at:       place{span{66640, 67381}, span{0, 0}, []int{0, 5, 28, 40, 41, 43, 50, 57, 58, 60, 61, 71}},
+		at:       place{span{66816, 67557}, span{0, 0}, []int{0, 5, 28, 40, 41, 43, 50, 57, 58, 60, 61, 71}},
 	},
 	{
 		ID:       "controlReadyz",
@@ -3931,7 +3931,7 @@ var controlOperations = [...]Operation{
 		Summary:  "Whether the server is ready: 200, or 503 with the reason, such as a snapshot that could not be saved",
 		Success:  200,
 		statuses: []int{200, 400, 403, 408, 413, 429, 503},
-		at:       place{span{67412, 67957}, span{0, 0}, []int{35, 40, 41, 43, 57, 58, 60, 71}},
+		at:       place{span{67588, 68133}, span{0, 0}, []int{35, 40, 41, 43, 57, 58, 60, 71}},
 	},
 	{
 		ID:       "controlClearRequests",
@@ -3948,7 +3948,7 @@ var controlOperations = [...]Operation{
 		},
 		queries:  []string{"account"},
 		statuses: []int{200, 400, 401, 403, 404, 408, 413, 429, 503},
-		at:       place{span{67993, 68618}, span{0, 0}, []int{0, 36, 40, 41, 43, 50, 57, 58, 60, 61, 71}},
+		at:       place{span{68169, 68794}, span{0, 0}, []int{0, 36, 40, 41, 43, 50, 57, 58, 60, 61, 71}},
 	},
 	{
 		ID:       "controlRequests",
@@ -3974,7 +3974,7 @@ var controlOperations = [...]Operation{
 		},
 		queries:  []string{"account", "limit", "operationId", "status", "path", "refused", "position", "maxBody", "follow"},
 		statuses: []int{200, 400, 401, 403, 404, 408, 413, 429, 503},
-		at:       place{span{68625, 69614}, span{0, 0}, []int{5, 8, 9, 11, 12, 13, 14, 16, 21, 40, 41, 43, 50, 52, 57, 58, 60, 61, 67, 71, 73, 76}},
+		at:       place{span{68801, 69790}, span{0, 0}, []int{5, 8, 9, 11, 12, 13, 14, 16, 21, 40, 41, 43, 50, 52, 57, 58, 60, 61, 67, 71, 73, 76}},
 	},
 	{
 		ID:       "controlReset",
@@ -3991,7 +3991,7 @@ var controlOperations = [...]Operation{
 		},
 		queries:  []string{"account"},
 		statuses: []int{200, 400, 401, 403, 404, 408, 413, 429, 503},
-		at:       place{span{69645, 70329}, span{0, 0}, []int{0, 35, 40, 41, 43, 50, 57, 58, 60, 61, 71}},
+		at:       place{span{69821, 70505}, span{0, 0}, []int{0, 35, 40, 41, 43, 50, 57, 58, 60, 61, 71}},
 	},
 	{
 		ID:       "controlClearRewrites",
@@ -4008,7 +4008,7 @@ var controlOperations = [...]Operation{
 		},
 		queries:  []string{"account"},
 		statuses: []int{200, 400, 401, 403, 404, 408, 413, 429, 503},
-		at:       place{span{70365, 70983}, span{0, 0}, []int{0, 36, 40, 41, 43, 50, 57, 58, 60, 61, 71}},
+		at:       place{span{70541, 71159}, span{0, 0}, []int{0, 36, 40, 41, 43, 50, 57, 58, 60, 61, 71}},
 	},
 	{
 		ID:       "controlRewrites",
@@ -4025,7 +4025,7 @@ var controlOperations = [...]Operation{
 		},
 		queries:  []string{"account"},
 		statuses: []int{200, 400, 401, 403, 404, 408, 413, 429, 503},
-		at:       place{span{70990, 71607}, span{0, 0}, []int{0, 40, 41, 43, 50, 53, 57, 58, 60, 61, 71}},
+		at:       place{span{71166, 71783}, span{0, 0}, []int{0, 40, 41, 43, 50, 53, 57, 58, 60, 61, 71}},
 	},
 	{
 		ID:       "controlSetRewrites",
@@ -4044,7 +4044,7 @@ var controlOperations = [...]Operation{
 		queries:   []string{"account"},
 		needsBody: true,
 		statuses:  []int{200, 400, 401, 403, 404, 408, 413, 429, 503},
-		at:        place{span{71614, 72381}, span{0, 0}, []int{0, 40, 41, 43, 50, 53, 57, 58, 60, 61, 71}},
+		at:        place{span{71790, 72557}, span{0, 0}, []int{0, 40, 41, 43, 50, 53, 57, 58, 60, 61, 71}},
 	},
 	{
 		ID:       "controlRuns",
@@ -4072,7 +4072,7 @@ var controlOperations = [...]Operation{
 		},
 		queries:  []string{"sort", "account", "cursor", "count", "state", "url", "label", "flowControlKey", "workflowRunId", "fromDate", "toDate"},
 		statuses: []int{200, 400, 401, 403, 404, 408, 413, 429, 503},
-		at:       place{span{72410, 73789}, span{0, 0}, []int{1, 2, 4, 6, 7, 11, 17, 20, 22, 25, 40, 41, 43, 50, 54, 57, 58, 60, 61, 71, 83, 84, 85}},
+		at:       place{span{72586, 73965}, span{0, 0}, []int{1, 2, 4, 6, 7, 11, 17, 20, 22, 25, 40, 41, 43, 50, 54, 57, 58, 60, 61, 71, 83, 84, 85}},
 	},
 	{
 		ID:       "controlSchedules",
@@ -4089,7 +4089,7 @@ var controlOperations = [...]Operation{
 		},
 		queries:  []string{"account"},
 		statuses: []int{200, 400, 401, 403, 404, 408, 413, 429, 503},
-		at:       place{span{74659, 75296}, span{0, 0}, []int{11, 40, 41, 43, 50, 55, 57, 58, 60, 61, 71, 86}},
+		at:       place{span{74835, 75472}, span{0, 0}, []int{11, 40, 41, 43, 50, 55, 57, 58, 60, 61, 71, 86}},
 	},
 	{
 		ID:       "controlSearch",
@@ -4110,7 +4110,7 @@ var controlOperations = [...]Operation{
 		},
 		queries:  []string{"q", "account", "cursor", "count"},
 		statuses: []int{200, 400, 401, 403, 404, 408, 413, 429, 503},
-		at:       place{span{76327, 77917}, span{0, 0}, []int{2, 11, 40, 41, 43, 50, 56, 57, 58, 60, 61, 71, 87}},
+		at:       place{span{76503, 78093}, span{0, 0}, []int{2, 11, 40, 41, 43, 50, 56, 57, 58, 60, 61, 71, 87}},
 	},
 	{
 		ID:       "controlSettle",
@@ -4128,7 +4128,7 @@ var controlOperations = [...]Operation{
 		},
 		queries:  []string{"account"},
 		statuses: []int{200, 400, 401, 403, 404, 408, 413, 429, 503, 504},
-		at:       place{span{77949, 78777}, span{0, 0}, []int{0, 31, 40, 41, 43, 45, 50, 57, 58, 60, 61, 71}},
+		at:       place{span{78125, 78953}, span{0, 0}, []int{0, 31, 40, 41, 43, 45, 50, 57, 58, 60, 61, 71}},
 	},
 	{
 		ID:       "controlSnapshot",
@@ -4145,7 +4145,7 @@ var controlOperations = [...]Operation{
 		},
 		queries:  []string{"account"},
 		statuses: []int{200, 400, 401, 403, 404, 408, 413, 503},
-		at:       place{span{81593, 82274}, span{0, 0}, []int{0, 40, 43, 50, 57, 58, 60, 61, 71}},
+		at:       place{span{81769, 82450}, span{0, 0}, []int{0, 40, 43, 50, 57, 58, 60, 61, 71}},
 	},
 	{
 		ID:       "controlRestore",
@@ -4163,7 +4163,7 @@ var controlOperations = [...]Operation{
 		},
 		queries:  []string{"account"},
 		statuses: []int{200, 400, 401, 403, 404, 408, 413, 429, 503},
-		at:       place{span{82281, 83020}, span{0, 0}, []int{0, 28, 40, 41, 43, 50, 57, 58, 60, 61, 71}},
+		at:       place{span{82457, 83196}, span{0, 0}, []int{0, 28, 40, 41, 43, 50, 57, 58, 60, 61, 71}},
 	},
 	{
 		ID:       "controlClearStubs",
@@ -4180,7 +4180,7 @@ var controlOperations = [...]Operation{
 		},
 		queries:  []string{"account"},
 		statuses: []int{200, 400, 401, 403, 404, 408, 413, 429, 503},
-		at:       place{span{83053, 83665}, span{0, 0}, []int{0, 36, 40, 41, 43, 50, 57, 58, 60, 61, 71}},
+		at:       place{span{83229, 83841}, span{0, 0}, []int{0, 36, 40, 41, 43, 50, 57, 58, 60, 61, 71}},
 	},
 	{
 		ID:       "controlStubs",
@@ -4197,7 +4197,7 @@ var controlOperations = [...]Operation{
 		},
 		queries:  []string{"account"},
 		statuses: []int{200, 400, 401, 403, 404, 408, 413, 429, 503},
-		at:       place{span{83672, 84287}, span{0, 0}, []int{0, 40, 41, 43, 50, 57, 58, 59, 60, 61, 66, 71, 88}},
+		at:       place{span{83848, 84463}, span{0, 0}, []int{0, 40, 41, 43, 50, 57, 58, 59, 60, 61, 66, 71, 88}},
 	},
 	{
 		ID:       "controlAddStub",
@@ -4216,7 +4216,7 @@ var controlOperations = [...]Operation{
 		queries:   []string{"account"},
 		needsBody: true,
 		statuses:  []int{200, 400, 401, 403, 404, 408, 413, 429, 503},
-		at:        place{span{84295, 85046}, span{0, 0}, []int{0, 40, 41, 43, 50, 57, 58, 59, 60, 61, 66, 71, 88}},
+		at:        place{span{84471, 85222}, span{0, 0}, []int{0, 40, 41, 43, 50, 57, 58, 59, 60, 61, 66, 71, 88}},
 	},
 	{
 		ID:       "controlSetStubs",
@@ -4235,7 +4235,7 @@ var controlOperations = [...]Operation{
 		queries:   []string{"account"},
 		needsBody: true,
 		statuses:  []int{200, 400, 401, 403, 404, 408, 413, 429, 503},
-		at:        place{span{85053, 85800}, span{0, 0}, []int{0, 40, 41, 43, 50, 57, 58, 59, 60, 61, 66, 71, 88}},
+		at:        place{span{85229, 85976}, span{0, 0}, []int{0, 40, 41, 43, 50, 57, 58, 59, 60, 61, 66, 71, 88}},
 	},
 	{
 		ID:      "pageViews",
@@ -4246,7 +4246,7 @@ var controlOperations = [...]Operation{
 		Tag:     "page",
 		Summary: "Redirect to the page",
 		open:    true,
-		at:      place{span{85827, 86014}, span{0, 0}, []int(nil)},
+		at:      place{span{86003, 86190}, span{0, 0}, []int(nil)},
 	},
 	{
 		ID:       "controlUndos",
@@ -4263,7 +4263,7 @@ var controlOperations = [...]Operation{
 		},
 		queries:  []string{"account"},
 		statuses: []int{200, 400, 401, 403, 404, 408, 413, 429, 503},
-		at:       place{span{87028, 87666}, span{0, 0}, []int{11, 40, 41, 43, 50, 57, 58, 60, 61, 63, 71, 89}},
+		at:       place{span{87204, 87842}, span{0, 0}, []int{11, 40, 41, 43, 50, 57, 58, 60, 61, 63, 71, 89}},
 	},
 	{
 		ID:       "controlKeepUndo",
@@ -4282,7 +4282,7 @@ var controlOperations = [...]Operation{
 		queries:   []string{"account"},
 		needsBody: true,
 		statuses:  []int{200, 400, 401, 403, 404, 408, 413, 429, 503},
-		at:        place{span{87674, 88998}, span{0, 0}, []int{11, 40, 41, 43, 50, 57, 58, 60, 61, 62, 71, 89}},
+		at:        place{span{87850, 89174}, span{0, 0}, []int{11, 40, 41, 43, 50, 57, 58, 60, 61, 62, 71, 89}},
 	},
 	{
 		ID:       "controlWaiters",
@@ -4299,7 +4299,7 @@ var controlOperations = [...]Operation{
 		},
 		queries:  []string{"account"},
 		statuses: []int{200, 400, 401, 403, 404, 408, 413, 429, 503},
-		at:       place{span{89894, 90519}, span{0, 0}, []int{11, 40, 41, 43, 50, 57, 58, 60, 61, 64, 71}},
+		at:       place{span{90070, 90695}, span{0, 0}, []int{11, 40, 41, 43, 50, 57, 58, 60, 61, 64, 71}},
 	},
 	{
 		ID:      "pageHome",
@@ -4310,7 +4310,7 @@ var controlOperations = [...]Operation{
 		Tag:     "page",
 		Summary: "Redirect browsers to the page",
 		open:    true,
-		at:      place{span{35054, 35249}, span{0, 0}, []int(nil)},
+		at:      place{span{35230, 35425}, span{0, 0}, []int(nil)},
 	},
 	{
 		ID:       "pageRoot",
@@ -4322,7 +4322,7 @@ var controlOperations = [...]Operation{
 		Summary:  "Redirect to the page",
 		Security: []string{"control", "basic"},
 		open:     true,
-		at:       place{span{35273, 35489}, span{0, 0}, []int(nil)},
+		at:       place{span{35449, 35665}, span{0, 0}, []int(nil)},
 	},
 	{
 		ID:       "controlBody",
@@ -4345,7 +4345,7 @@ var controlOperations = [...]Operation{
 		vars:     []string{"kind", "id"},
 		queries:  []string{"account", "place", "start", "maxBody"},
 		statuses: []int{200, 400, 401, 403, 404, 408, 413, 429, 503},
-		at:       place{span{41803, 43436}, span{0, 0}, []int{9, 11, 30, 40, 41, 43, 50, 57, 58, 60, 61, 71}},
+		at:       place{span{41979, 43612}, span{0, 0}, []int{9, 11, 30, 40, 41, 43, 50, 57, 58, 60, 61, 71}},
 	},
 	{
 		ID:       "controlHurry",
@@ -4364,7 +4364,7 @@ var controlOperations = [...]Operation{
 		vars:     []string{"messageId"},
 		queries:  []string{"account"},
 		statuses: []int{200, 400, 401, 403, 404, 408, 413, 429, 503},
-		at:       place{span{65257, 65991}, span{0, 0}, []int{11, 36, 40, 41, 43, 50, 57, 58, 60, 61, 71}},
+		at:       place{span{65433, 66167}, span{0, 0}, []int{11, 36, 40, 41, 43, 50, 57, 58, 60, 61, 71}},
 	},
 	{
 		ID:       "controlRunSchedule",
@@ -4383,7 +4383,7 @@ var controlOperations = [...]Operation{
 		vars:     []string{"scheduleId"},
 		queries:  []string{"account"},
 		statuses: []int{200, 400, 401, 403, 404, 408, 413, 429, 503},
-		at:       place{span{75348, 76296}, span{0, 0}, []int{11, 40, 41, 43, 50, 57, 58, 60, 61, 71}},
+		at:       place{span{75524, 76472}, span{0, 0}, []int{11, 40, 41, 43, 50, 57, 58, 60, 61, 71}},
 	},
 	{
 		ID:      "sinkFlakyGet",
@@ -4398,7 +4398,7 @@ var controlOperations = [...]Operation{
 		},
 		vars: []string{"failures"},
 		open: true,
-		at:   place{span{78823, 79092}, span{79106, 79251}, []int(nil)},
+		at:   place{span{78999, 79268}, span{79282, 79427}, []int(nil)},
 	},
 	{
 		ID:      "sinkFlaky",
@@ -4413,7 +4413,7 @@ var controlOperations = [...]Operation{
 		},
 		vars: []string{"failures"},
 		open: true,
-		at:   place{span{79259, 79562}, span{79106, 79251}, []int(nil)},
+		at:   place{span{79435, 79738}, span{79282, 79427}, []int(nil)},
 	},
 	{
 		ID:      "sinkSlowGet",
@@ -4428,7 +4428,7 @@ var controlOperations = [...]Operation{
 		},
 		vars: []string{"duration"},
 		open: true,
-		at:   place{span{79607, 79807}, span{79821, 79934}, []int(nil)},
+		at:   place{span{79783, 79983}, span{79997, 80110}, []int(nil)},
 	},
 	{
 		ID:      "sinkSlow",
@@ -4443,7 +4443,7 @@ var controlOperations = [...]Operation{
 		},
 		vars: []string{"duration"},
 		open: true,
-		at:   place{span{79942, 80176}, span{79821, 79934}, []int(nil)},
+		at:   place{span{80118, 80352}, span{79997, 80110}, []int(nil)},
 	},
 	{
 		ID:      "sinkStatusDelete",
@@ -4458,7 +4458,7 @@ var controlOperations = [...]Operation{
 		},
 		vars: []string{"code"},
 		open: true,
-		at:   place{span{80222, 80462}, span{80683, 80826}, []int(nil)},
+		at:   place{span{80398, 80638}, span{80859, 81002}, []int(nil)},
 	},
 	{
 		ID:      "sinkStatusGet",
@@ -4473,7 +4473,7 @@ var controlOperations = [...]Operation{
 		},
 		vars: []string{"code"},
 		open: true,
-		at:   place{span{80469, 80669}, span{80683, 80826}, []int(nil)},
+		at:   place{span{80645, 80845}, span{80859, 81002}, []int(nil)},
 	},
 	{
 		ID:      "sinkStatusPatch",
@@ -4488,7 +4488,7 @@ var controlOperations = [...]Operation{
 		},
 		vars: []string{"code"},
 		open: true,
-		at:   place{span{80835, 81074}, span{80683, 80826}, []int(nil)},
+		at:   place{span{81011, 81250}, span{80859, 81002}, []int(nil)},
 	},
 	{
 		ID:      "sinkStatus",
@@ -4503,7 +4503,7 @@ var controlOperations = [...]Operation{
 		},
 		vars: []string{"code"},
 		open: true,
-		at:   place{span{81082, 81316}, span{80683, 80826}, []int(nil)},
+		at:   place{span{81258, 81492}, span{80859, 81002}, []int(nil)},
 	},
 	{
 		ID:      "sinkStatusPut",
@@ -4518,7 +4518,7 @@ var controlOperations = [...]Operation{
 		},
 		vars: []string{"code"},
 		open: true,
-		at:   place{span{81323, 81560}, span{80683, 80826}, []int(nil)},
+		at:   place{span{81499, 81736}, span{80859, 81002}, []int(nil)},
 	},
 	{
 		ID:       "controlAccount",
@@ -4535,7 +4535,7 @@ var controlOperations = [...]Operation{
 		},
 		vars:     []string{"id"},
 		statuses: []int{200, 400, 401, 403, 404, 408, 413, 429, 503},
-		at:       place{span{36314, 37030}, span{0, 0}, []int{26, 40, 41, 43, 50, 57, 58, 60, 61, 65, 71}},
+		at:       place{span{36490, 37206}, span{0, 0}, []int{26, 40, 41, 43, 50, 57, 58, 60, 61, 65, 71}},
 	},
 	{
 		ID:       "controlPutAccount",
@@ -4553,7 +4553,7 @@ var controlOperations = [...]Operation{
 		},
 		vars:     []string{"id"},
 		statuses: []int{200, 400, 401, 403, 404, 408, 413, 429, 503},
-		at:       place{span{37037, 37955}, span{0, 0}, []int{32, 40, 41, 43, 50, 57, 58, 60, 61, 68, 71}},
+		at:       place{span{37213, 38131}, span{0, 0}, []int{32, 40, 41, 43, 50, 57, 58, 60, 61, 68, 71}},
 	},
 	{
 		ID:       "controlExplain",
@@ -4572,7 +4572,7 @@ var controlOperations = [...]Operation{
 		vars:     []string{"id"},
 		queries:  []string{"account"},
 		statuses: []int{200, 400, 401, 403, 404, 408, 413, 429, 503},
-		at:       place{span{51500, 52239}, span{0, 0}, []int{11, 37, 40, 41, 43, 50, 57, 58, 60, 61, 71, 79, 80, 83}},
+		at:       place{span{51676, 52415}, span{0, 0}, []int{11, 37, 40, 41, 43, 50, 57, 58, 60, 61, 71, 79, 80, 83}},
 	},
 	{
 		ID:       "controlMessage",
@@ -4592,7 +4592,7 @@ var controlOperations = [...]Operation{
 		vars:     []string{"messageId"},
 		queries:  []string{"maxBody", "account"},
 		statuses: []int{200, 400, 401, 403, 404, 408, 413, 429, 503},
-		at:       place{span{64379, 65205}, span{0, 0}, []int{9, 11, 28, 40, 41, 43, 50, 57, 58, 60, 61, 71}},
+		at:       place{span{64555, 65381}, span{0, 0}, []int{9, 11, 28, 40, 41, 43, 50, 57, 58, 60, 61, 71}},
 	},
 	{
 		ID:       "controlRun",
@@ -4611,7 +4611,7 @@ var controlOperations = [...]Operation{
 		vars:     []string{"workflowRunId"},
 		queries:  []string{"account"},
 		statuses: []int{200, 400, 401, 403, 404, 408, 413, 429, 503},
-		at:       place{span{73834, 74625}, span{0, 0}, []int{11, 28, 40, 41, 43, 50, 57, 58, 60, 61, 71}},
+		at:       place{span{74010, 74801}, span{0, 0}, []int{11, 28, 40, 41, 43, 50, 57, 58, 60, 61, 71}},
 	},
 	{
 		ID:       "controlUndo",
@@ -4630,7 +4630,7 @@ var controlOperations = [...]Operation{
 		vars:     []string{"id"},
 		queries:  []string{"account"},
 		statuses: []int{200, 400, 401, 403, 404, 408, 413, 429, 503},
-		at:       place{span{89033, 89862}, span{0, 0}, []int{11, 40, 41, 43, 50, 57, 58, 60, 61, 62, 71, 89}},
+		at:       place{span{89209, 90038}, span{0, 0}, []int{11, 40, 41, 43, 50, 57, 58, 60, 61, 62, 71, 89}},
 	},
 	{
 		ID:       "asDelete",
@@ -4648,7 +4648,7 @@ var controlOperations = [...]Operation{
 		greedy: []string{"operation"},
 		vars:   []string{"account", "operation"},
 		open:   true,
-		at:     place{span{38007, 38261}, span{38496, 38747}, []int(nil)},
+		at:     place{span{38183, 38437}, span{38672, 38923}, []int(nil)},
 	},
 	{
 		ID:       "asGet",
@@ -4666,7 +4666,7 @@ var controlOperations = [...]Operation{
 		greedy: []string{"operation"},
 		vars:   []string{"account", "operation"},
 		open:   true,
-		at:     place{span{38268, 38482}, span{38496, 38747}, []int(nil)},
+		at:     place{span{38444, 38658}, span{38672, 38923}, []int(nil)},
 	},
 	{
 		ID:       "asPatch",
@@ -4684,7 +4684,7 @@ var controlOperations = [...]Operation{
 		greedy: []string{"operation"},
 		vars:   []string{"account", "operation"},
 		open:   true,
-		at:     place{span{38756, 39009}, span{38496, 38747}, []int(nil)},
+		at:     place{span{38932, 39185}, span{38672, 38923}, []int(nil)},
 	},
 	{
 		ID:       "asPost",
@@ -4702,7 +4702,7 @@ var controlOperations = [...]Operation{
 		greedy: []string{"operation"},
 		vars:   []string{"account", "operation"},
 		open:   true,
-		at:     place{span{39017, 39269}, span{38496, 38747}, []int(nil)},
+		at:     place{span{39193, 39445}, span{38672, 38923}, []int(nil)},
 	},
 	{
 		ID:       "asPut",
@@ -4720,7 +4720,7 @@ var controlOperations = [...]Operation{
 		greedy: []string{"operation"},
 		vars:   []string{"account", "operation"},
 		open:   true,
-		at:     place{span{39276, 39527}, span{38496, 38747}, []int(nil)},
+		at:     place{span{39452, 39703}, span{38672, 38923}, []int(nil)},
 	},
 	{
 		ID:       "docsPage",
@@ -4737,7 +4737,7 @@ var controlOperations = [...]Operation{
 		greedy: []string{"file"},
 		vars:   []string{"file"},
 		open:   true,
-		at:     place{span{50286, 50558}, span{50572, 50729}, []int(nil)},
+		at:     place{span{50462, 50734}, span{50748, 50905}, []int(nil)},
 	},
 	{
 		ID:       "pageView",
@@ -4754,7 +4754,7 @@ var controlOperations = [...]Operation{
 		greedy: []string{"view"},
 		vars:   []string{"view"},
 		open:   true,
-		at:     place{span{86268, 86526}, span{86540, 86694}, []int(nil)},
+		at:     place{span{86444, 86702}, span{86716, 86870}, []int(nil)},
 	},
 	{
 		ID:       "pageAction",
@@ -4771,6 +4771,6 @@ var controlOperations = [...]Operation{
 		greedy: []string{"view"},
 		vars:   []string{"view"},
 		open:   true,
-		at:     place{span{86702, 86999}, span{86540, 86694}, []int(nil)},
+		at:     place{span{86878, 87175}, span{86716, 86870}, []int(nil)},
 	},
 }

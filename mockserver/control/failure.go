@@ -14,6 +14,8 @@ import (
 	"github.com/understudy-mock/understudy/mockserver/response"
 	"github.com/understudy-mock/understudy/mockserver/stacktrace"
 	"github.com/understudy-mock/understudy/mockserver/tenant"
+	"github.com/understudy-mock/understudy/spec/header"
+	"github.com/understudy-mock/understudy/spec/mask"
 	"github.com/understudy-mock/understudy/spec/route"
 )
 
@@ -40,7 +42,7 @@ type stackBody struct {
 // 401 or 403.
 type signatureBody struct {
 	Header   string   `json:"header"`
-	Key      string   `json:"key"`                // current, next, unknown
+	Key      string   `json:"key"`                // current, next, unknown, dropped
 	Variable string   `json:"variable,omitempty"` // environment variable of the endpoint that must contain the key
 	Checks   []string `json:"checks"`             // what to compare, in words
 }
@@ -83,12 +85,14 @@ func remedyOf(do string, r route.Route, id string) remedyBody {
 	return remedyBody{do, r.Method(), r.Path(id)}
 }
 
-// signatureOf reads the signature from the journal of deliveries; nil if the attempt is
-// no longer in it or has no signature.
+// verifyUnparsed is the check for the most frequent mistake.
+const verifyUnparsed = "the endpoint must verify the body as it came, before it is parsed"
+
+// signatureOf reads the signature from the journal of deliveries; nil if the attempt has none.
 func (s *Service) signatureOf(w *tenant.Tenant, f *engine.LastFailure) *signatureBody {
 	list, _ := w.Deliveries.List(1, journal.Filter{ID: f.MessageID, Attempt: new(f.Attempt - 1), Status: f.Outcome.Status})
 	if len(list) == 0 {
-		return nil
+		return s.droppedSignature(w, f)
 	}
 	signed, ok := delivery.SignatureIn(list[0].Request.Header)
 	if !ok {
@@ -111,8 +115,23 @@ func (s *Service) signatureOf(w *tenant.Tenant, f *engine.LastFailure) *signatur
 	if at := time.UnixMilli(list[0].RealAt); list[0].RealAt != 0 && (at.Before(signed.NotBefore) || at.After(signed.Expires)) {
 		out.Checks = append(out.Checks, fmt.Sprintf("it is valid from %s to %s, and the attempt was made at %s of real time: the endpoint must allow for the clock of the account, or the clock must be real", clockTime(signed.NotBefore), clockTime(signed.Expires), clockTime(at)))
 	}
-	out.Checks = append(out.Checks, "the endpoint must verify the body as it came, before it is parsed")
+	out.Checks = append(out.Checks, verifyUnparsed)
 	return &out
+}
+
+// droppedSignature describes the signature of an attempt that the journal of deliveries does
+// not have, as after a restart: the log does not have the key.
+func (s *Service) droppedSignature(w *tenant.Tenant, f *engine.LastFailure) *signatureBody {
+	current, _ := w.Account.Keys()
+	d := s.Tenants.Dialect(w, f.Dialect)
+	key := d.SigningKey(current)
+	variable := s.variableOf(w, key)
+	return &signatureBody{Header: d.HeaderPrefix + strings.TrimPrefix(header.Signature, header.Prefix), Key: "dropped", Variable: variable, Checks: []string{
+		fmt.Sprintf("%s of the endpoint must be %s, the current signing key of this account, which signs all deliveries, unless the keys have been rotated since the attempt: compare it with what `understudy env` prints", variable, shortKey(key)),
+		"the signature is for the URL " + mask.URL(f.URL) + ": the endpoint must verify it with this URL and not with one that a proxy or a rewrite has put in its place",
+		verifyUnparsed,
+		"after another attempt, this says which key signed it",
+	}}
 }
 
 func clockTime(t time.Time) string { return t.UTC().Format(time.RFC3339) }

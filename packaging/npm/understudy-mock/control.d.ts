@@ -366,7 +366,8 @@ export interface LastFailure {
     /** what to compare, in words */
     checks: string[];
     header: string;
-    key: "current" | "next" | "unknown";
+    /** which signing key made the signature. unknown: one that the account no longer has; dropped: the server does not have the delivery, as after a restart */
+    key: "current" | "next" | "unknown" | "dropped";
     /** environment variable that must have the key */
     variable?: string;
   };

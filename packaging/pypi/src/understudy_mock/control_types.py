@@ -244,7 +244,8 @@ class _LastFailureSignature(TypedDict):
     # what to compare, in words
     checks: List[str]
     header: str
-    key: Literal["current", "next", "unknown"]
+    # which signing key made the signature. unknown: one that the account no longer has; dropped: the server does not have the delivery, as after a restart
+    key: Literal["current", "next", "unknown", "dropped"]
 
 
 class LastFailureSignature(_LastFailureSignature, total=False):
