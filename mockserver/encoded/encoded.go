@@ -1,7 +1,8 @@
 // Package encoded finds readable text that is written as base64, as a whole or within JSON,
-// such as the data of an event. The page shows it decoded, and a search looks through it.
+// such as the data of an event, or compressed with gzip. The page shows it decoded, and a
+// search looks through it.
 //
-//	plain, ok := encoded.Decode("b3JkZXIgNw==") // order 7
+//	plain, from := encoded.Decode("b3JkZXIgNw==") // order 7, base64
 //
 // It reads no other encoding, and no base64 with spaces or line ends.
 package encoded
@@ -19,14 +20,27 @@ import (
 // valid base64.
 const Least = 8
 
-// Decode decodes a text from base64, in any of its alphabets. It returns false unless the
-// result is readable: words that happen to be valid base64 rarely are.
-func Decode(text string) (string, bool) {
+// MostDecoded is how much of gzip data within base64 is decompressed, in bytes.
+const MostDecoded = 64 << 10
+
+// Decode decodes a text from base64, in any of its alphabets, or from base64 of gzip. from
+// names the encoding; it is "" unless the result is readable: words that happen to be valid
+// base64 rarely are. Of gzip data it returns the beginning.
+func Decode(text string) (plain, from string) {
 	if len(text) < Least || strings.ContainsAny(text, "\\ \t\r\n") || !startsReadable(text) {
-		return "", false
+		return "", ""
 	}
-	plain, ok := AppendPlain(nil, text)
-	return string(plain), ok && IsReadable(plain)
+	raw, ok := AppendPlain(nil, text)
+	if !ok {
+		return "", ""
+	}
+	if unzipped, _, ok := AppendUnzipped(nil, raw, MostDecoded); ok {
+		return string(unzipped), "base64 of gzip"
+	}
+	if IsReadable(raw) {
+		return string(raw), "base64"
+	}
+	return "", ""
 }
 
 // base64Bytes are the bytes of both alphabets. A backslash is one of them because JSON may
@@ -83,8 +97,8 @@ var base64Values = func() (values [256]byte) {
 	return values
 }()
 
-// startsReadable reports whether the first bytes that a text encodes are readable, so that
-// other texts need not be decoded.
+// startsReadable reports whether the first bytes that a text encodes are readable or those of
+// gzip, so that other texts need not be decoded.
 func startsReadable[T ~string | ~[]byte](text T) bool {
 	var plain [6]byte
 	ascii := true
@@ -96,6 +110,9 @@ func startsReadable[T ~string | ~[]byte](text T) bool {
 		}
 		plain[i] = high<<shift | low>>(6-shift)
 		ascii = ascii && ' ' <= plain[i] && plain[i] <= '~'
+	}
+	if string(plain[:len(gzipMark)]) == gzipMark {
+		return true
 	}
 	for rest := plain[:]; !ascii && utf8.FullRune(rest); {
 		r, size := utf8.DecodeRune(rest)

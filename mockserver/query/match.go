@@ -130,6 +130,11 @@ func (w *word) findBodies(it *engine.SearchItem) (Hit, bool) {
 		if hit, ok := findEncoded(w, f.place, body); ok {
 			return hit, true
 		}
+		if plain, ok := w.inGzip(body, mostUnzipped); ok {
+			if hit, ok := w.findDecoded(f.place+", decoded from gzip", plain); ok {
+				return hit, true
+			}
+		}
 	}
 	for _, text := range it.Texts {
 		if hit, ok := w.findText("step result", text, func(s string) string { return string(mask.JSON([]byte(s))) }); ok {
@@ -145,19 +150,24 @@ func (w *word) findBodies(it *engine.SearchItem) (Hit, bool) {
 // findEncoded looks for the word in the base64 of a text, which the page shows decoded, and
 // again after masking the credentials of the text and of what it encodes.
 func findEncoded[T ~string | ~[]byte](w *word, place string, text T) (Hit, bool) {
-	if _, ok := inEncoded(w, text, 0); !ok {
+	if _, from := inEncoded(w, text, 0); from == "" {
 		return Hit{}, false
 	}
-	plain, ok := inEncoded(w, mask.JSON([]byte(text)), 0)
-	if !ok {
+	plain, from := inEncoded(w, mask.JSON([]byte(text)), 0)
+	if from == "" {
 		return Hit{}, false
 	}
+	return w.findDecoded(place+", decoded from "+from, plain)
+}
+
+// findDecoded looks for the word in a decoded text after masking its credentials.
+func (w *word) findDecoded(place string, plain []byte) (Hit, bool) {
 	shown := string(mask.JSON(plain))
 	at, length := w.in(shown)
 	if at < 0 {
 		return Hit{}, false
 	}
-	return Hit{place + ", decoded from base64", excerptOf(shown, at, length)}, true
+	return Hit{place, excerptOf(shown, at, length)}, true
 }
 
 // findText looks for the word in one text, and again after masking its credentials.

@@ -1,6 +1,7 @@
 package query_test
 
 import (
+	"compress/gzip"
 	"encoding/base64"
 	"encoding/json"
 	"strings"
@@ -121,6 +122,49 @@ func TestWordsInBase64(t *testing.T) {
 	})
 }
 
+// zipped is gzip data with a text.
+func zipped(text string) string {
+	var b strings.Builder
+	w := gzip.NewWriter(&b)
+	_, _ = w.Write([]byte(text)) // a strings.Builder always accepts
+	_ = w.Close()
+	return b.String()
+}
+
+// TestWordsInGzip finds words in bodies that are compressed, also within base64.
+func TestWordsInGzip(t *testing.T) {
+	t.Parallel()
+	base := func(text string) string { return base64.StdEncoding.EncodeToString([]byte(text)) }
+	paid := `{"paid":"Invoice 99","password":"HIDDEN5"}`
+	for name, c := range map[string]struct {
+		body string
+		word string
+		want string // the place; "": not found
+	}{
+		"a body":                                  {zipped(paid), "invoice", "body, decoded from gzip"},
+		"a body that is cut off":                  {zipped(paid + strings.Repeat(" or more", 99) + " end")[:40], "invoice", "body, decoded from gzip"},
+		"a member":                                {`{"data":"` + base(zipped(paid)) + `"}`, "invoice", "body, decoded from base64 of gzip"},
+		"the whole body as base64":                {base(zipped(paid)), "invoice", "body, decoded from base64 of gzip"},
+		"a long word of few bytes":                {`{"data":"` + base(zipped(strings.Repeat("z", 200))) + `"}`, strings.Repeat("z", 200), "body, decoded from base64 of gzip"},
+		"a secret in it":                          {zipped(paid), "HIDDEN5", ""},
+		"bytes that are not readable":             {zipped("invoice \x00\x01"), "invoice", ""},
+		"a broken body":                           {"\x1f\x8b\x08 invoice, broken", "invoice", "body"},
+		"text within the first MiB":               {zipped(strings.Repeat("é", 1<<19-8) + "invoice"), "invoice", "body, decoded from gzip"},
+		"text after the first MiB, which is read": {zipped(strings.Repeat("é", 1<<19) + "invoice"), "invoice", ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			q, err := query.Parse(c.word, query.Reader{})
+			if !expect.Nil(t, "error", err) {
+				return
+			}
+			hit, ok := q.Match(&engine.SearchItem{List: "message", Body: []byte(c.body)})
+			expect.Equal(t, "found", ok, c.want != "")
+			expect.Equal(t, "place", hit.Place, c.want)
+		})
+	}
+}
+
 func TestExcerpt(t *testing.T) {
 	t.Parallel()
 	item := engine.SearchItem{List: "message", Body: []byte(strings.Repeat("é", 200) + "\nNEEDLE\x00\xff" + strings.Repeat("b", 200))}
@@ -201,7 +245,7 @@ func FuzzBase64(f *testing.F) {
 	f.Add("Jörg?>", "", "", uint8(0))
 	f.Fuzz(func(t *testing.T, word, before, after string, pad uint8) {
 		plain := before + word + after
-		if _, ok := encoded.Decode(base64.StdEncoding.EncodeToString([]byte(plain))); !ok || strings.TrimSpace(word) == "" || mask.Text(plain) != plain || json.Valid([]byte(plain)) {
+		if _, from := encoded.Decode(base64.StdEncoding.EncodeToString([]byte(plain))); from == "" || strings.TrimSpace(word) == "" || mask.Text(plain) != plain || json.Valid([]byte(plain)) {
 			return
 		}
 		q, err := query.Parse(`"`+strings.NewReplacer(`\`, `\\`, `"`, `\"`).Replace(word)+`"`, query.Reader{})
@@ -211,7 +255,7 @@ func FuzzBase64(f *testing.F) {
 		for _, form := range []*base64.Encoding{base64.StdEncoding, base64.RawStdEncoding, base64.URLEncoding, base64.RawURLEncoding} {
 			text := form.EncodeToString([]byte(plain))
 			body := `{"` + strings.Repeat("k", int(pad)) + `":"` + text + `"}`
-			if _, ok := encoded.Decode(text); !ok {
+			if _, from := encoded.Decode(text); from == "" {
 				continue // too short without padding
 			}
 			if _, ok := q.Match(&engine.SearchItem{List: "message", Body: []byte(body)}); !ok {

@@ -22,6 +22,7 @@ type word struct {
 
 	leastEncoded int                // length of the shortest base64 that may contain the word
 	decoded      [mostNested][]byte // what the latest base64 encodes, to reuse the memory
+	unzipped     []byte             // the latest decompressed text
 }
 
 // spelling is one spelling of a word, with its ASCII letters in lower case.
@@ -51,7 +52,7 @@ func newWord(text string) word {
 		w.spelling = append(w.spelling, spelling{s, rarestByte(s)})
 	}
 	shortest := slices.MinFunc(texts, func(x, y string) int { return len(x) - len(y) })
-	w.leastEncoded = max(encoded.Least, base64.RawStdEncoding.EncodedLen(len(shortest)))
+	w.leastEncoded = min(max(encoded.Least, base64.RawStdEncoding.EncodedLen(len(shortest))), encoded.LeastGzip)
 	return w
 }
 
@@ -127,11 +128,25 @@ func (w *word) inBytes(body []byte) (at, length int) {
 	return -1, 0
 }
 
-// inEncoded looks for the word in the readable base64 of a text, and returns the decoded text
-// with the word.
-func inEncoded[T ~string | ~[]byte](w *word, text T, nested int) (plain []byte, ok bool) {
-	if nested == mostNested {
+// mostUnzipped is how much of a compressed body is searched, in bytes.
+const mostUnzipped = 1 << 20
+
+// inGzip looks for the word in the first most bytes of the readable text of gzip data, and
+// returns this part of the text.
+func (w *word) inGzip(raw []byte, most int) (plain []byte, ok bool) {
+	text, _, ok := encoded.AppendUnzipped(w.unzipped[:0], raw, most)
+	w.unzipped = text[:0]
+	if at, _ := w.inBytes(text); !ok || at < 0 {
 		return nil, false
+	}
+	return bytes.Clone(text), true
+}
+
+// inEncoded looks for the word in the readable base64 of a text, and returns the decoded text
+// with the word, and the name of the encoding.
+func inEncoded[T ~string | ~[]byte](w *word, text T, nested int) (plain []byte, from string) {
+	if nested == mostNested {
+		return nil, ""
 	}
 	for text := range encoded.Texts(text, w.leastEncoded) {
 		decoded, ok := encoded.AppendPlain(w.decoded[nested][:0], text)
@@ -140,13 +155,16 @@ func inEncoded[T ~string | ~[]byte](w *word, text T, nested int) (plain []byte, 
 			continue
 		}
 		if at, _ := w.inBytes(decoded); at >= 0 && encoded.IsReadable(decoded) {
-			return bytes.Clone(decoded), true
+			return bytes.Clone(decoded), "base64"
 		}
-		if plain, ok := inEncoded(w, decoded, nested+1); ok {
-			return plain, true
+		if plain, ok := w.inGzip(decoded, encoded.MostDecoded); ok {
+			return plain, "base64 of gzip"
+		}
+		if plain, from := inEncoded(w, decoded, nested+1); from != "" {
+			return plain, from
 		}
 	}
-	return nil, false
+	return nil, ""
 }
 
 // byteRanks lists the most common bytes of texts, the most frequent first.

@@ -53,6 +53,9 @@ func bodyText(v *visit, path string) (any, error) {
 	switch {
 	case !about.Text:
 		p.content = content{Text: hexLines(part.BodyBase64, p.From), Kind: "binary", Size: about.Size}
+		if p.Parts == 1 {
+			p.unzip(part.BodyBase64)
+		}
 	case p.Parts == 1:
 		p.content = readableContent(part.Body)
 	default:

@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"github.com/understudy-mock/understudy/mockserver/encoded"
+	"github.com/understudy-mock/understudy/spec/mask"
 	"github.com/understudy-mock/understudy/spec/route"
 )
 
@@ -329,11 +330,13 @@ type content struct {
 	Kind   string // text, json, binary, dropped
 	Size   int    // bytes of the whole body
 	Hidden int    // bytes that are not shown
+	More   bool   // Size and Hidden may be larger
 
 	Tree    template.HTML // JSON as foldable lines; "" for other content
 	Folds   bool          // some lines of the tree can be folded
 	Partial bool          // the tree has only some levels of the JSON
-	Decoded *content      // the decoded text, if it is base64
+	Decoded *content      // the decoded text, if it is base64 or gzip
+	Coding  string        // what the decoded text was decoded from
 	Link    string        // address of the whole body in parts
 }
 
@@ -366,7 +369,9 @@ func bodyBeginning(text, encoded any) content {
 			raw = []byte(b64)
 		}
 		const most = 512
-		return content{Text: hex.Dump(raw[:min(len(raw), most)]), Kind: "binary", Size: len(raw), Hidden: max(0, len(raw)-most)}
+		c := content{Text: hex.Dump(raw[:min(len(raw), most)]), Kind: "binary", Size: len(raw), Hidden: max(0, len(raw)-most)}
+		c.unzip(raw)
+		return c
 	}
 	if len(plain) > mostContent {
 		return content{Text: strings.ToValidUTF8(plain[:mostContent], ""), Kind: "text", Size: len(plain), Hidden: len(plain) - mostContent}
@@ -388,12 +393,26 @@ func readableContent(plain string) content {
 		}
 		c.Text = prettyJSON(plain)
 	}
-	if held, ok := encoded.Decode(trimmed); ok {
-		inner := readableContent(held)
-		c.Decoded = &inner
+	if held, from := encoded.Decode(trimmed); from != "" {
+		inner := readableContent(maskedText(held))
+		c.Decoded, c.Coding = &inner, from
 	}
 	return c
 }
+
+// unzip adds the beginning of the text in gzip data.
+func (c *content) unzip(raw []byte) {
+	text, whole, ok := encoded.AppendUnzipped(nil, raw, encoded.MostDecoded)
+	if !ok {
+		return
+	}
+	inner := bodyBeginning(maskedText(string(text)), "")
+	inner.Size, inner.More = len(text), !whole
+	c.Decoded, c.Coding = &inner, "gzip"
+}
+
+// maskedText hides the credentials of a decoded text, which the API cannot see.
+func maskedText(plain string) string { return string(mask.JSON([]byte(plain))) }
 
 // prettyJSON indents JSON objects and arrays; it returns other texts unchanged.
 func prettyJSON(text string) string {

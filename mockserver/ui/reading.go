@@ -140,13 +140,14 @@ func writeNode(b *strings.Builder, n *jsonNode, comma string, depth int) {
 // decodedLines shows the decoded text of a base64 string, such as the data of events;
 // "" for other strings.
 func decodedLines(text string) string {
-	plain, ok := encoded.Decode(text)
-	if !ok {
+	plain, from := encoded.Decode(text)
+	if from == "" {
 		return ""
 	}
+	plain = maskedText(plain)
 	inner := template.HTMLEscapeString(clipText(plain, 4000))
 	if n, err := parseJSON(plain); err == nil {
 		inner = string(jsonLines(&n))
 	}
-	return `<details class="decoded" open><summary>decoded from base64</summary><div class="in">` + inner + `</div></details>`
+	return `<details class="decoded" open><summary>decoded from ` + from + `</summary><div class="in">` + inner + `</div></details>`
 }

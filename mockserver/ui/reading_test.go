@@ -1,6 +1,8 @@
 package ui_test
 
 import (
+	"bytes"
+	"compress/gzip"
 	"context"
 	"encoding/base64"
 	"encoding/json"
@@ -79,6 +81,47 @@ func TestReadingJSON(t *testing.T) {
 		b.see("decoded from base64")
 		b.see(`"paid": true`)
 	})
+}
+
+// TestReadingGzip reads bodies that are compressed, also within base64, and of large ones the
+// beginning. The credentials in them are hidden.
+func TestReadingGzip(t *testing.T) {
+	t.Parallel()
+	zipped := func(text string) []byte {
+		var b bytes.Buffer
+		w := gzip.NewWriter(&b)
+		_, _ = w.Write([]byte(text)) // a bytes.Buffer always accepts
+		_ = w.Close()
+		return b.Bytes()
+	}
+	base := func(raw []byte) string { return base64.StdEncoding.EncodeToString(raw) }
+	paid := zipped(`{"paid":true,"note":"<b>","password":"HIDDEN5"}`)
+	u := mockserver.RunT(t)
+	u.Stub("*", 200)
+	for name, c := range map[string]struct {
+		body []byte
+		says []string
+	}{
+		"a body":                 {paid, []string{"1f 8b 08", "binary decoded from gzip", `"paid" : true`, `"note" : "<b>"`, "47 B"}},
+		"a body as base64":       {[]byte(base(paid)), []string{"decoded from base64 of gzip", `"paid" : true`}},
+		"a member of JSON":       {[]byte(`{"data":"` + base(paid) + `"}`), []string{"decoded from base64 of gzip", `"paid" : true`}},
+		"a large body":           {zipped(strings.Repeat("x", 50<<10)), []string{"50.0 KiB; 34.0 KiB are not shown"}},
+		"a body that is larger":  {zipped(strings.Repeat("é", 1<<20)), []string{"at least 64.0 KiB; at least 48.0 KiB are not shown"}},
+		"bytes without any text": {zipped("\x00\x01\x02"), []string{"1f 8b 08"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			id := u.Publish("https://app.test/zip", c.body)
+			for _, path := range []string{"ui/messages/" + id, "ui/body/messages/" + id} {
+				page := read(t, u, path).at("view").text()
+				for _, text := range c.says {
+					expect.Contains(t, path, page, text)
+				}
+				expect.Lacks(t, path, page, "HIDDEN5")
+				expect.Equal(t, path+": has a decoded text", strings.Contains(page, "decoded from"), len(c.says) > 1 || strings.Contains(c.says[0], "not shown"))
+			}
+		})
+	}
 }
 
 // TestReadingInParts reads bodies that are too large for one page.
