@@ -128,7 +128,8 @@ func TestADamagedSnapshotIsRefusedAndChangesNothing(t *testing.T) {
 		return text[:i] + now + text[i+len(old):]
 	}
 	for name, row := range map[string]struct{ text, want string }{
-		"no JSON":                      {"snapshot", "damaged"},
+		"no JSON":                      {"snapshot", `snapshot is damaged: unexpected 's' at byte 1: must be "{"`},
+		"a text for a list":            {`{"version":2,"accounts":"x"}`, `snapshot is damaged: accounts: unexpected '"' at byte 25: must be "["`},
 		"nothing":                      {"", ""},
 		"cut off":                      {text[:len(text)/2], "damaged"},
 		"no version":                   {"{}", "no version"},
@@ -144,6 +145,9 @@ func TestADamagedSnapshotIsRefusedAndChangesNothing(t *testing.T) {
 	} {
 		a := c.do("PUT", "/_understudy/snapshot", row.text)
 		a.refused(400, row.want)
+		if strings.Contains(a.text("error"), "unexpected byte") {
+			t.Errorf("%s: the words of the decoder: %s", name, a.raw)
+		}
 		if strings.Contains(a.text("error"), "\n") {
 			t.Errorf("%s: more than one line: %s", name, a.raw)
 		}

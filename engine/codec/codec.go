@@ -5,7 +5,9 @@ import (
 	"fmt"
 	"io"
 	"iter"
+	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/go-faster/jx"
@@ -318,8 +320,22 @@ func (c *Codec) explain(err error) error {
 		return nil
 	case errors.Is(err, io.ErrUnexpectedEOF), errors.Is(err, io.EOF):
 		return errors.New("ends too early: it was cut off")
-	case c.entry:
-		return fmt.Errorf("%w, counted from the beginning of the entry", err)
 	}
-	return err
+	found := unexpectedByte.FindStringSubmatch(err.Error())
+	if found == nil {
+		return err
+	}
+	at, _ := strconv.Atoi(found[3])
+	text := fmt.Sprintf("unexpected %s at byte %d", found[2], at+1)
+	if c.entry {
+		text += " of the entry"
+	}
+	if want, ok := strings.CutSuffix(found[1], " expected: "); ok {
+		text += ": must be " + strings.TrimSpace(want[strings.LastIndex(want, ": ")+1:])
+	}
+	return errors.New(text)
 }
+
+// unexpectedByte matches an error of the decoder, which does not export its type: what the
+// decoder was doing, the character, and its position, from 0.
+var unexpectedByte = regexp.MustCompile(`(?s)^(.*)unexpected byte \d+ ('.*') at (\d+)$`)

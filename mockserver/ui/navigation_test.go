@@ -244,7 +244,7 @@ func TestFormsInTheBrowser(t *testing.T) {
 		t.Errorf("the form after an update: got %s", got)
 	}
 	b.click("Make the schedule")
-	b.see(`Cron: invalid value "61 * * * *": must be five fields`)
+	b.see(`Cron: invalid value "61 * * * *": minute "61": must be`)
 	b.holds("the error is at the field", `document.activeElement.name === "cron" && document.activeElement.validationMessage.startsWith("invalid value \"61")`)
 	if got := ask[string](b, values); got != "https://app.test/tick|61 * * * *|mine|" {
 		t.Errorf("the form after an error: got %s", got)

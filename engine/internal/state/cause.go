@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"html"
 	"regexp"
+	"strconv"
 	"strings"
 	"unicode/utf8"
 )
@@ -35,7 +36,8 @@ func (o *Outcome) Cause() string {
 		return ""
 	}
 	text := fmt.Sprintf("was answered %d", o.Status)
-	if line := answerHeadline(o.Body); line != "" {
+	line := strings.TrimPrefix(answerHeadline(o.Body)+" ", strconv.Itoa(o.Status)+" ") // as in "502 Bad Gateway"
+	if line = strings.TrimSpace(line); line != "" {
 		text += ": " + line
 	}
 	if o.Answer.Final {

@@ -50,3 +50,18 @@ func TestTheCauseOfAnAttemptWithoutAnAnswer(t *testing.T) {
 		}
 	}
 }
+
+func TestTheCauseNamesTheStatusOnce(t *testing.T) {
+	t.Parallel()
+	for body, want := range map[string]string{
+		"502 Bad Gateway":  "was answered 502: Bad Gateway",
+		"502":              "was answered 502",
+		"":                 "was answered 502",
+		"5021 orders wait": "was answered 502: 5021 orders wait",
+		"504 upstream":     "was answered 502: 504 upstream",
+	} {
+		if got := (&Outcome{Status: 502, Body: []byte(body)}).Cause(); got != want {
+			t.Errorf("cause of %q: got %q, want %q", body, got, want)
+		}
+	}
+}

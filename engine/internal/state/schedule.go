@@ -44,9 +44,35 @@ func ParseCron(cron string) (c CronLine, err error) {
 		c.expression = strings.TrimSpace(after)
 	}
 	if !strings.HasPrefix(c.expression, "@") && len(strings.Fields(c.expression)) != 5 || !gronx.IsValid(c.expression) {
-		return CronLine{}, refusal.OfValue("cron", cron, "", "five fields (minute hour day month weekday), for example */5 * * * *, after an optional CRON_TZ=Zone")
+		return CronLine{}, wrongCron(cron, c.expression)
 	}
 	return c, nil
+}
+
+// cronFields are the fields of an expression in order, with their numbers.
+var cronFields = []struct{ name, numbers string }{
+	{"minute", "0 to 59"},
+	{"hour", "0 to 23"},
+	{"day", "1 to 31"},
+	{"month", "1 to 12, or JAN to DEC"},
+	{"weekday", "0 to 7, or SUN to SAT"},
+}
+
+// wrongCron is the error for an invalid line. If one of its five fields is invalid, it
+// names the first of those.
+func wrongCron(cron, expression string) error {
+	given := strings.Fields(expression)
+	for i, field := range cronFields {
+		if len(given) != len(cronFields) {
+			break
+		}
+		alone := []string{"*", "*", "*", "*", "*"}
+		if alone[i] = given[i]; !gronx.IsValid(strings.Join(alone, " ")) {
+			return refusal.OfValue("cron", cron, fmt.Sprintf("%s %q", field.name, given[i]),
+				"*, numbers from "+field.numbers+", ranges such as 1-5 from the smaller to the larger, lists such as 1,3, or steps such as */2")
+		}
+	}
+	return refusal.OfValue("cron", cron, "", "five fields (minute hour day month weekday), for example */5 * * * *, after an optional CRON_TZ=Zone")
 }
 
 // Expression is the line without its time zone.
