@@ -93,6 +93,9 @@ func TestAwaitNamesItsKeys(t *testing.T) {
 		"missing":                 {`{}`, "body /on: missing: must be one of "},
 		"of another kind":         {`{"on":"requests","messageId":"m"}`, "/messageId: does not apply to requests; conditions of requests: operation, status"},
 		"of another kind, status": {`{"on":"events","status":200}`, "/status: does not apply to events; conditions of events: messageId, state, url, workflowRunId"},
+		"a state in other case":   {`{"on":"events","state":"delivered"}`, `body /state: invalid value "delivered": must be one of ACTIVE, CANCELED, `},
+		"an unknown operation":    {`{"on":"requests","operation":"Publish"}`, `body /operation: invalid value "Publish": must be an operationId`},
+		"no time to wait":         {`{"on":"events","timeout":"0s"}`, `body /timeout: invalid value "0s": must be a duration of more than 0, such as 5s`},
 	} {
 		t.Run(name, func(t *testing.T) {
 			c.do("POST", "/_understudy/await", row.body, "Content-Type: application/json").refused(http.StatusBadRequest, row.want)

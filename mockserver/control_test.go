@@ -338,7 +338,7 @@ func TestSettleAndSinks(t *testing.T) {
 	expect.Equal(t, "answers with status 503", got[503], 2)
 	expect.Equal(t, "attempts at the flaky sink", attempts, 3)
 	c.do("GET", "/_understudy/sink/status/99", "").refused(400, "99")
-	c.do("GET", "/_understudy/sink/slow/soon", "").refused(400, "soon")
+	c.do("GET", "/_understudy/sink/slow/soon", "").refused(400, `path duration: invalid value "soon": must be a duration such as 3s`)
 }
 
 func TestSettleGivesUp(t *testing.T) {

@@ -30,6 +30,7 @@ import (
 	"github.com/understudy-mock/understudy/mockserver/kv"
 	"github.com/understudy-mock/understudy/mockserver/listener"
 	"github.com/understudy-mock/understudy/mockserver/replay"
+	"github.com/understudy-mock/understudy/mockserver/request"
 	"github.com/understudy-mock/understudy/mockserver/stub"
 	"github.com/understudy-mock/understudy/mockserver/tenant"
 	"github.com/understudy-mock/understudy/mockserver/ui"
@@ -317,6 +318,13 @@ func (c *Config) complete() error {
 	for i := range c.Stubs {
 		if err := c.Stubs[i].Check(); err != nil {
 			return refusal.At(fmt.Sprint("stubs/", i), err)
+		}
+	}
+	for from, to := range c.Rewrites {
+		for _, u := range []string{from, to} {
+			if err := request.CheckURL("rewrite", "", u); err != nil {
+				return err
+			}
 		}
 	}
 	names := map[string]bool{}

@@ -13,6 +13,7 @@ import (
 	"net/url"
 	"os"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/understudy-mock/understudy/internal/command"
@@ -134,7 +135,11 @@ func (k *ctlClock) Run(e *env, c *cli) error {
 func (k *ctlAdvance) Run(e *env, c *cli) error {
 	body := map[string]any{"by": k.By, "timeout": k.Timeout}
 	if at, ok := strings.CutPrefix(k.By, "to:"); ok {
-		body = map[string]any{"to": json.Number(at), "timeout": k.Timeout}
+		to, err := strconv.ParseInt(at, 10, 64)
+		if err != nil {
+			return usageError("<by>: invalid value %q: must be to: with a time in Unix ms, such as to:1767225600000", k.By)
+		}
+		body = map[string]any{"to": to, "timeout": k.Timeout}
 	} else if k.By == "next" || k.By == "idle" {
 		body = map[string]any{"until": k.By, "timeout": k.Timeout}
 	}

@@ -8,6 +8,8 @@ import (
 	"strconv"
 	"strings"
 
+	"golang.org/x/net/http/httpguts"
+
 	"github.com/understudy-mock/understudy/internal/command"
 	"github.com/understudy-mock/understudy/spec/route"
 )
@@ -96,10 +98,11 @@ func (k *ctlPublish) Run(e *env, c *cli) error {
 	}
 	for _, line := range k.Header {
 		name, value, ok := strings.Cut(line, ":")
-		if !ok || strings.TrimSpace(name) == "" {
-			return usageError("--header: invalid value %q: must be NAME: VALUE", line)
+		name, value = strings.TrimSpace(name), strings.TrimSpace(value)
+		if !ok || !httpguts.ValidHeaderFieldName(name) || !httpguts.ValidHeaderFieldValue(value) {
+			return usageError("--header: invalid value %q: must be NAME: VALUE on one line, with a name without spaces", line)
 		}
-		t.header.Add(strings.TrimSpace(name), strings.TrimSpace(value))
+		t.header.Add(name, value)
 	}
 	var answer json.RawMessage
 	if err := t.post(e, route.PublishMessage.Path(url.PathEscape(k.Destination)), []byte(k.Body), &answer); err != nil {

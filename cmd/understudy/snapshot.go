@@ -191,6 +191,9 @@ func (k *ctlLoad) Run(e *env, c *cli) error {
 		return usageError("snapshot load: %w", err)
 	}
 	defer saved.Close()
+	if info, err := saved.Stat(); err == nil && info.IsDir() {
+		return usageError("snapshot load: %s is a folder: must be a file of `understudy ctl snapshot save`", k.File)
+	}
 	err = c.Ctl.show(e, http.MethodPut, "snapshot", nil, saved)
 	if refused, ok := errors.AsType[*command.Failure](err); ok && refused.Code == command.ExitUsage {
 		return usageError("snapshot load %s: %w", k.File, refused.Err)

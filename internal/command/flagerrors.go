@@ -1,6 +1,7 @@
 package command
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"regexp"
@@ -25,7 +26,8 @@ var parserTexts = []struct {
 	{regexp.MustCompile(`^(\S+): expected "<key>=<value>" but got ("[^"]*")$`), `$1: invalid value $2: must be two values with = between them`},
 	{regexp.MustCompile(`^(\S+): bool value must be true, 1, yes, false, 0 or no but got ("[^"]*")$`), `$1: invalid value $2: must be true or false`},
 	{regexp.MustCompile(`^(--\S+) and (--\S+) can't be used together$`), `$1 and $2: must not be used together`},
-	{regexp.MustCompile(`^expected "<([\w-]+)>(?: \.\.\.)?"$`), `missing argument $1`},
+	{regexp.MustCompile(`^expected "<([\w-]+)>(?: \.\.\.)?"$`), `missing argument <$1>`},
+	{regexp.MustCompile(`^unknown flag (-\d)(?:, did you mean .*)?$`), `unknown flag $1: an argument that starts with - must come after --`},
 }
 
 // oneOfTexts matches the error for a value that is not in a list.
@@ -58,11 +60,17 @@ func plainError(err error) error {
 			return errors.New(row.of.ReplaceAllString(text, row.instead))
 		}
 	}
-	var parse *kong.ParseError
-	if rest, ok := strings.CutPrefix(text, "unexpected argument "); ok && errors.As(err, &parse) {
-		if at := parse.Context.Selected(); at == nil || len(at.Children) > 0 {
-			return errors.New("unknown command " + rest)
-		}
+	parse, ok := errors.AsType[*kong.ParseError](err)
+	if !ok {
+		return err
 	}
-	return err
+	at := cmp.Or(parse.Context.Selected(), parse.Context.Model.Node)
+	lists := "flags"
+	if rest, ok := strings.CutPrefix(text, "unexpected argument "); ok && len(at.Children) > 0 {
+		text, lists = "unknown command "+rest, "commands"
+	}
+	if strings.HasPrefix(text, "unknown ") && !strings.Contains(text, ", did you mean ") {
+		text += fmt.Sprintf("; `%s --help` lists the %s", at.FullPath(), lists)
+	}
+	return errors.New(text)
 }

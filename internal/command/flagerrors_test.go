@@ -24,7 +24,11 @@ func TestFlagErrors(t *testing.T) {
 		{"serve extra", `unexpected argument extra`},
 		{"serv", `unknown command serv, did you mean "serve"?`},
 		{"ctl mesages", `unknown command mesages, did you mean "messages"?`},
-		{"ctl advance", `missing argument by`},
+		{"ctl advance", `missing argument <by>`},
+		{"ctl advance -5m", `unknown flag -5: an argument that starts with - must come after --`},
+		{"ctl advance --quickly", "unknown flag --quickly; `understudy ctl advance --help` lists the flags"},
+		{"ctl help", "unknown command help; `understudy ctl --help` lists the commands"},
+		{"help", "unknown command help; `understudy --help` lists the commands"},
 		{"ctl fault x", `on: invalid value "x": must be one of api, delivery`},
 	} {
 		t.Run(c.args, func(t *testing.T) {

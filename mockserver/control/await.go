@@ -41,8 +41,9 @@ var awaitKeys = map[string][]string{
 	"requests":   {"operation", "status"},
 }
 
-// check refuses conditions that do not apply to the kind of entry.
-func (w *Condition) check() error {
+// check refuses conditions that do not apply to the kind of entry, and states and
+// operations that no entry has.
+func (w *Condition) check(operation func(id string) bool) error {
 	for key, given := range map[string]bool{
 		"messageId": w.MessageID != "", "operation": w.Operation != "", "state": w.State != "",
 		"status": w.Status != 0, "url": w.URL != "", "workflowRunId": w.RunID != "",
@@ -50,6 +51,12 @@ func (w *Condition) check() error {
 		if given && !slices.Contains(awaitKeys[w.On], key) {
 			return response.Invalid(fmt.Sprintf("body /%s: does not apply to %s; conditions of %s: %s", key, w.On, w.On, strings.Join(awaitKeys[w.On], ", ")))
 		}
+	}
+	if states := slices.Concat(call.MessageStates, call.RunStates); w.State != "" && !slices.Contains(states, w.State) {
+		return response.RefusedValue("body", "/state", w.State, response.Unfit("", "one of "+strings.Join(states, ", ")))
+	}
+	if w.Operation != "" && !operation(w.Operation) {
+		return response.RefusedValue("body", "/operation", w.Operation, response.Unfit("", "an operationId; `understudy spec` lists them"))
 	}
 	return nil
 }
@@ -61,7 +68,7 @@ func (s *Service) await(c *call.Call) (response.Response, error) {
 	if err := json.Unmarshal(c.Body, &want); err != nil {
 		return response.Response{}, response.Invalid("body: " + err.Error())
 	}
-	if err := want.check(); err != nil {
+	if err := want.check(s.Known); err != nil {
 		return response.Response{}, err
 	}
 	want.Count = max(want.Count, 1)

@@ -125,7 +125,7 @@ func advanceTarget(w *tenant.Tenant, by string, to *int64) (time.Time, error) {
 	}
 	d, err := response.Duration(by)
 	if err != nil || d < 0 {
-		return time.Time{}, response.Invalid(fmt.Sprintf("body /by: invalid value %q: must be a duration such as 90s, 24h or 7d", by))
+		return time.Time{}, response.Invalid(fmt.Sprintf("body /by: invalid value %q: must be a duration of 0 or more, such as 90s, 24h or 7d, at most 365d", by))
 	}
 	return w.Account.Now().Add(d), nil
 }
@@ -137,7 +137,7 @@ func withTimeLimit(c *call.Call, text string, usual time.Duration) (context.Cont
 	if text != "" {
 		d, err := response.Duration(text)
 		if err != nil || d <= 0 {
-			return nil, nil, response.Invalid(fmt.Sprintf("body /timeout: invalid value %q: must be a duration such as 5s", text))
+			return nil, nil, response.Invalid(fmt.Sprintf("body /timeout: invalid value %q: must be a duration of more than 0, such as 5s", text))
 		}
 		limit = d
 	}

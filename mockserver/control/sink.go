@@ -10,6 +10,7 @@ import (
 	"github.com/understudy-mock/understudy/engine/clock"
 	"github.com/understudy-mock/understudy/mockserver/call"
 	"github.com/understudy-mock/understudy/mockserver/response"
+	"github.com/understudy-mock/understudy/spec"
 )
 
 var _ = registerHandlers(map[string]Handler{
@@ -62,7 +63,7 @@ func sinkResponse(status int, body any) response.Response {
 func (s *Service) sinkSlow(c *call.Call) (response.Response, error) {
 	d, err := time.ParseDuration(c.Vars["duration"])
 	if err != nil || d < 0 || d > time.Hour {
-		return response.Response{}, response.Invalid("path duration " + strconv.Quote(response.Shorten(c.Vars["duration"])) + ": must be a duration such as 3s, at most 1h")
+		return response.Response{}, response.Refused([]spec.Problem{response.Problem("path", "duration", strconv.Quote(response.Shorten(c.Vars["duration"])), "", "a duration such as 3s, at most 1h")})
 	}
 	woken := make(chan struct{})
 	clock := clock.NewReal()
