@@ -32,6 +32,7 @@ var templateFunctions = template.FuncMap{
 	"answerless": answerlessReason,
 	"bytes":      sizeText,
 	"chain":      chainOf,
+	"commands":   withCommands,
 	"columns":    func(list string) []column { return listColumns[list] },
 	"count":      groupedNumber,
 	"cut":        cutText,

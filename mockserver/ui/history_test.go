@@ -80,7 +80,7 @@ func TestHistory(t *testing.T) {
 		t.Parallel()
 		u := mockserver.RunT(t)
 		expect.Lacks(t, "navigation", request(t, u, http.MethodGet, "/_understudy/", ""), ">History")
-		expect.Contains(t, "page", request(t, u, http.MethodGet, "/_understudy/ui/history", ""), "has no journal")
+		expect.Contains(t, "page", request(t, u, http.MethodGet, "/_understudy/ui/history", ""), "has no journal: the server keeps it in memory; <code>understudy serve --data DIR</code> keeps one")
 	})
 }
 

@@ -12,7 +12,7 @@ import (
 var writtenInstant = regexp.MustCompile(`\b(?:\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?Z|\d{1,2} [A-Z][a-z]{2} \d{4} \d\d:\d\d:\d\d\.\d{3} UTC)\b`)
 
 // writtenCommand matches a command of Understudy in a sentence, as HTML.
-var writtenCommand = regexp.MustCompile("`(understudy [a-z0-9 -]+)`")
+var writtenCommand = regexp.MustCompile("`(understudy [a-zA-Z0-9 -]+)`")
 
 // withInstants marks the times in a sentence, so that the script can convert them to another
 // zone, and the commands. It is only for sentences of the server: texts of users must not change.
@@ -37,5 +37,13 @@ func withInstants(text string) template.HTML {
 		from = place[1]
 	}
 	b.WriteString(template.HTMLEscapeString(text[from:]))
-	return template.HTML(writtenCommand.ReplaceAllString(b.String(), "<code>$1</code>")) //nolint:gosec // all of it is escaped
+	return markedCommands(b.String())
+}
+
+// withCommands marks the commands in an error of the server. It leaves times alone, because
+// the error may quote the text of a user.
+func withCommands(text string) template.HTML { return markedCommands(template.HTMLEscapeString(text)) }
+
+func markedCommands(escaped string) template.HTML {
+	return template.HTML(writtenCommand.ReplaceAllString(escaped, "<code>$1</code>")) //nolint:gosec // all of it is escaped
 }
