@@ -399,6 +399,10 @@ func (r *fixtureReader) usage(u *fixture.Usage) []usage.Point {
 	if until.IsZero() {
 		return []usage.Point{{At: at, Counts: counts}}
 	}
+	if !until.After(at) {
+		r.fail("/until", fmt.Errorf("invalid value %s: must be a time after at", u.Until))
+		return nil
+	}
 	if u.Every == "" {
 		r.fail("/every", errors.New("missing: must be a duration of at least 1m, because until is set"))
 		return nil

@@ -123,6 +123,7 @@ func TestAFixtureWithAMistakeChangesNothing(t *testing.T) {
 		"a wrong type":              {"\nqueues:\n- name: q\n  parallelism: many\n", `f.yaml:4: queues[0].parallelism: invalid value "many": must be an integer of 1 or more`},
 		"an unknown state":          {strings.Replace(whole, "RUN_CANCELED", "RUN_LOST", 1), "runs["},
 		"a time":                    {"usage:\n- at: yesterday\n  created: 1\n", "f.yaml:2: usage[0].at"},
+		"a span that ends first":    {"usage:\n- at: -1h\n  until: -2h\n  every: 1m\n", `f.yaml:3: usage[0].until: invalid value "-2h": must be a time after at`},
 		"an option":                 {"messages:\n- destination: https://e.test/\n  headers:\n    Svc-Retries: many\n", "f.yaml:4: messages[0].headers"},
 		"an unknown option":         {"messages:\n- destination: https://e.test/\n  headers:\n    Svc-Retrys: 3\n", "f.yaml:4: messages[0].headers: header Svc-Retrys: unknown option; did you mean Svc-Retries?"},
 		"an unknown default":        {"groups:\n- name: g\n  endpoints: [{url: https://e.test/}]\n  headers: {Svc-Dealy: 3s}\n", "f.yaml:4: groups[0].headers: header Svc-Dealy: unknown option; did you mean Svc-Delay?"},

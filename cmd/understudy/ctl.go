@@ -189,6 +189,9 @@ func (k *ctlStub) Run(e *env, c *cli) error {
 	case k.URL == "":
 		return c.Ctl.table(e, "stubs", nil, &stubTable)
 	}
+	if _, err := strconv.Atoi(k.URL); err == nil {
+		return usageError("<url>: invalid value %q: must be a URL, and the statuses come after it", k.URL)
+	}
 	var list []any
 	if err := c.Ctl.call(e, http.MethodGet, "stubs", nil, nil, &list); err != nil {
 		return err

@@ -37,7 +37,7 @@ func (c *RatelimitCheckCmd) Run(e *env) error {
 	if err != nil {
 		return err
 	}
-	_, err = fmt.Fprintf(e.out, "%s: fine, %d strategies\n", c.File, len(cfg.Strategy))
+	_, err = fmt.Fprintf(e.out, "%s: valid; strategies: %d\n", c.File, len(cfg.Strategy))
 	return err
 }
 

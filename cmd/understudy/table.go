@@ -46,7 +46,7 @@ var (
 		{"TIME (UTC)", memberTime("time")}, {"STATE", memberText("state")}, {"NEXT (UTC)", memberTime("nextDeliveryTime")}, {"STATUS", memberText("responseStatus")}, {"ERROR", memberText("error")},
 	}}
 	deliveryTable = listing{"entries", []column{
-		{"TIME (UTC)", memberTime("at")}, {"MESSAGE", memberText("messageId")}, {"ATTEMPT", memberText("attempt")}, {"RESULT", resultOf}, {"METHOD", memberText("method")}, {"URL", memberText("url")},
+		{"TIME (UTC)", memberTime("at")}, {"MESSAGE", memberText("messageId")}, {"RETRIED", memberText("attempt")}, {"RESULT", resultOf}, {"METHOD", memberText("method")}, {"URL", memberText("url")},
 	}}
 	requestTable = listing{"entries", []column{
 		{"TIME (UTC)", memberTime("at")}, {"STATUS", resultOf}, {"METHOD", memberText("method")}, {"PATH", memberText("path")}, {"PROBLEMS", memberText("problems")},

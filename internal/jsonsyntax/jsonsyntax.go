@@ -32,9 +32,6 @@ var expected = []struct{ state, want string }{
 	{"after decimal point in numeric literal", "a digit"},
 	{"in exponent of numeric literal", "a digit"},
 	{"exceeded max depth", "a value of at most 10000 levels"},
-	{"in literal true", "true"},
-	{"in literal false", "false"},
-	{"in literal null", "null"},
 }
 
 // tooEarly describes a text that ends within a value.
@@ -66,8 +63,12 @@ func Explain(text []byte, err error) string {
 		return At(text, len(text)) + ": " + tooEarly
 	}
 	at := min(max(int(wrong.Offset)-1, 0), len(text))
-	place := At(text, at)
 	said, _, _ = strings.Cut(said, " (expecting")
+	if strings.Contains(said, "' in literal ") {
+		from, word := wordAt(text, at)
+		return At(text, from) + ": unexpected " + strconv.Quote(word) + ": must be " + value
+	}
+	place := At(text, at)
 	for _, e := range expected {
 		if strings.HasSuffix(said, "' "+e.state) {
 			return place + ": unexpected " + character(text[at:]) + ": must be " + e.want
@@ -89,6 +90,22 @@ func otherKind(wrong *json.UnmarshalTypeError) string {
 	}
 	return wrong.Field + ": received " + kind
 }
+
+// wordAt returns the beginning of a word and the word, cut after 40 bytes. The decoder stops at
+// a character within the word, or behind it.
+func wordAt(text []byte, at int) (from int, word string) {
+	from = at
+	for from > 0 && isLetter(text[from-1]) {
+		from--
+	}
+	to := at
+	for to < len(text) && to < from+40 && isLetter(text[to]) {
+		to++
+	}
+	return from, string(text[from:to])
+}
+
+func isLetter(c byte) bool { return 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z' }
 
 // character is the first character of a text in quotes.
 func character(text []byte) string {

@@ -70,7 +70,7 @@ type vectorID string
 func (id *vectorID) UnmarshalJSON(raw []byte) error {
 	*id = vectorID(idText(raw))
 	if *id == "" || !strings.ContainsAny(string(raw[:1]), `"-0123456789`) {
-		return fmt.Errorf("id %s: invalid value: must be a non-empty string or a number", response.Shorten(string(raw)))
+		return fmt.Errorf("id: invalid value %s: must be a non-empty string or a number", response.Shorten(string(raw)))
 	}
 	return nil
 }
