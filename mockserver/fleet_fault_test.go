@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"context"
 	"fmt"
+	"io"
 	"net/http"
 	"net/http/httptest"
 	"net/http/httputil"
@@ -97,6 +98,30 @@ func bucket(t *testing.T, cluster, name string) natsjs.KeyValue {
 	return kv
 }
 
+// gives makes a member give an account to another one, which answers by a function.
+func (m *member) gives(t *testing.T, cluster, account string, answer http.HandlerFunc) {
+	t.Helper()
+	late := httptest.NewServer(answer)
+	members := bucket(t, cluster, "understudy-members")
+	var renewing sync.WaitGroup
+	ctx, end := context.WithCancel(context.Background())
+	t.Cleanup(func() { end(); renewing.Wait(); late.Close() })
+	renewing.Go(func() {
+		for ctx.Err() == nil {
+			_, _ = members.PutString(ctx, "late", fmt.Sprintf(`{"url":%q}`, late.URL)) // the next one follows soon
+			_ = clock.Pause(ctx, 100*time.Millisecond)
+		}
+	})
+	eventually(t, "the other server has the account", func() bool {
+		for _, one := range m.fleet().Accounts {
+			if one.ID == account {
+				return one.Owner == "late" && one.State == "serving"
+			}
+		}
+		return false
+	})
+}
+
 // A request is forwarded again to a server that has not known yet that it has the account,
 // without a change that would wake the first server.
 func TestFleetForwardsAgain(t *testing.T) {
@@ -105,35 +130,73 @@ func TestFleetForwardsAgain(t *testing.T) {
 	a := joined(t, cluster, "a")
 	token := a.account("shop")
 	var requests atomic.Int64
-	late := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+	a.gives(t, cluster, "shop", func(w http.ResponseWriter, _ *http.Request) {
 		if requests.Add(1) == 1 {
 			fleet.Moved(w.Header())
 			w.WriteHeader(http.StatusServiceUnavailable)
 		}
-	}))
-	t.Cleanup(late.Close)
-	members := bucket(t, cluster, "understudy-members")
-	var renewing sync.WaitGroup
-	ctx, end := context.WithCancel(t.Context())
-	defer renewing.Wait()
-	defer end()
-	renewing.Go(func() {
-		for ctx.Err() == nil {
-			_, _ = members.PutString(ctx, "late", fmt.Sprintf(`{"url":%q}`, late.URL)) // the next one follows soon
-			_ = clock.Pause(ctx, 100*time.Millisecond)
-		}
-	})
-	eventually(t, "the other server has the account", func() bool {
-		for _, one := range a.fleet().Accounts {
-			if one.ID == "shop" {
-				return one.Owner == "late" && one.State == "serving"
-			}
-		}
-		return false
 	})
 	a.ok("GET", "/v2/logs", token, "")
 	if n := requests.Load(); n != 2 {
 		t.Errorf("%d requests at the other server, want 2", n)
+	}
+}
+
+// A request that has waited at another server until its account moved has its whole patience
+// again.
+func TestFleetForwardsAgainAfterAWait(t *testing.T) {
+	t.Parallel()
+	cluster := natstest.Run(t)
+	a := joined(t, cluster, "a", func(c *mockserver.Config) { *c = mockserver.Patient(*c, time.Second, time.Second) })
+	a.account("shop")
+	var requests atomic.Int64
+	a.gives(t, cluster, "shop", func(w http.ResponseWriter, r *http.Request) {
+		if requests.Add(1) == 1 {
+			_ = clock.Pause(r.Context(), 3*time.Second)
+			fleet.Moved(w.Header())
+			w.WriteHeader(http.StatusServiceUnavailable)
+		}
+	})
+	a.ok("POST", "/_understudy/settle?account=shop", "", "")
+	if n := requests.Load(); n != 2 {
+		t.Errorf("%d requests at the other server, want 2", n)
+	}
+}
+
+// A server that stops refuses requests that still wait at another server, and ends event streams
+// from there, which its clients see as complete.
+func TestFleetStopsWithoutCuts(t *testing.T) {
+	t.Parallel()
+	cluster := natstest.Run(t)
+	a := joined(t, cluster, "a", func(c *mockserver.Config) { *c = mockserver.Patient(*c, time.Minute, 100*time.Millisecond) })
+	a.account("shop")
+	waits := make(chan struct{}, 1)
+	a.gives(t, cluster, "shop", func(w http.ResponseWriter, r *http.Request) {
+		if r.Method == http.MethodGet {
+			w.Header().Set("Content-Type", "text/event-stream")
+			_, _ = io.WriteString(w, "event: log\ndata: {}\n\n")
+			_ = http.NewResponseController(w).Flush()
+		} else {
+			waits <- struct{}{}
+		}
+		<-r.Context().Done()
+	})
+	stream, err := http.Get(a.URL() + "/_understudy/events?account=shop")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer stream.Body.Close()
+	var waiting sync.WaitGroup
+	defer waiting.Wait()
+	waiting.Go(func() {
+		if status, text := a.do("POST", "/_understudy/settle?account=shop", "", ""); status != http.StatusServiceUnavailable || !strings.Contains(text, "this server stops") {
+			t.Errorf("status %d: %s, want 503 and the reason", status, text)
+		}
+	})
+	<-waits
+	a.stop()
+	if text, err := io.ReadAll(stream.Body); err != nil || len(text) == 0 {
+		t.Errorf("the stream has %d bytes, %v, want its events and a clean end", len(text), err)
 	}
 }
 

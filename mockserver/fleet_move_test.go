@@ -3,10 +3,12 @@ package mockserver_test
 import (
 	"bufio"
 	"context"
+	"encoding/json"
 	"fmt"
 	"io"
 	"net"
 	"net/http"
+	"net/http/httptest"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -196,6 +198,51 @@ func TestFleetMovesWaitingRequests(t *testing.T) {
 	}
 	eventually(t, "2 accounts on 2 servers", func() bool { v := b.fleet(); return v.spreadOver(2, 2) })
 	b.ok("POST", "/v2/publish/https://app.test/second", token, "")
+}
+
+// A move of the clock ends before its account leaves: another server could not continue it. One
+// that comes later is made by the next server.
+func TestFleetMovesClocksFirst(t *testing.T) {
+	t.Parallel()
+	cluster := natstest.Run(t)
+	a := joined(t, cluster, "a")
+	token := a.account("shop")
+	arrived, release := make(chan struct{}, 2), make(chan struct{})
+	endpoint := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {
+		arrived <- struct{}{}
+		<-release
+	}))
+	t.Cleanup(endpoint.Close)
+	var clock struct{ Now int64 }
+	if err := json.Unmarshal([]byte(a.ok("PUT", "/_understudy/clock?account=shop", "", `{"mode":"manual"}`)), &clock); err != nil {
+		t.Fatal(err)
+	}
+	a.ok("POST", "/v2/batch", token, fmt.Sprintf(`[{"destination":%[1]q,"headers":{"Svc-Delay":"1h"}},{"destination":%[1]q,"headers":{"Svc-Delay":"2h"}}]`, endpoint.URL))
+	var moving sync.WaitGroup
+	defer moving.Wait()
+	moving.Go(func() {
+		if text := a.ok("POST", "/_understudy/clock/advance?account=shop", "", `{"by":"3h"}`); !strings.Contains(text, `"attempts":2`) {
+			t.Errorf("got %s, want 2 attempts", text)
+		}
+	})
+	<-arrived
+	b := joined(t, cluster, "b")
+	eventually(t, "the account is about to leave", func() bool {
+		for _, one := range a.fleet().Accounts {
+			if one.ID == "shop" {
+				return one.State == "moving"
+			}
+		}
+		return false
+	})
+	moving.Go(func() { a.ok("POST", "/_understudy/clock/advance?account=shop", "", `{"by":"1h"}`) })
+	close(release)
+	moving.Wait()
+	eventually(t, "2 accounts on 2 servers", func() bool { v := b.fleet(); return v.spreadOver(2, 2) })
+	want := fmt.Sprintf(`"now":%d`, clock.Now+4*time.Hour.Milliseconds())
+	if text := b.ok("GET", "/_understudy/clock?account=shop", "", ""); !strings.Contains(text, want) {
+		t.Errorf("got %s, want %s", text, want)
+	}
 }
 
 // A client that uses a connection again and again, and does not look whether it is closed, learns

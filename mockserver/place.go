@@ -3,6 +3,7 @@ package mockserver
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"net/http"
 	"slices"
@@ -18,18 +19,25 @@ import (
 	"github.com/understudy-mock/understudy/mockserver/wire"
 )
 
+// patience is how long a member of a fleet waits.
+type patience struct {
+	place time.Duration // for an account to have a server
+	last  time.Duration // for the last responses to be sent
+}
+
+// usualPatience is the patience outside of tests. An account has a server again a little before:
+// that takes longest when a leader of the cluster dies with the server.
+var usualPatience = patience{place: 12 * time.Second, last: 5 * time.Second}
+
 const (
-	// placePatience is how long a request waits until its account has a server: a little
-	// more than it takes to replace one when a leader of the cluster dies with it.
-	placePatience = 12 * time.Second
-	// placePause is the wait before an unreachable server is tried again.
-	placePause = 100 * time.Millisecond
+	placePause  = 100 * time.Millisecond // before an unreachable server is tried again
+	waitedThere = 2 * time.Second        // a request that another server had for longer has waited there: a connection fails sooner
 )
 
 const (
 	joinWithin  = 30 * time.Second
 	leaveWithin = 20 * time.Second // time to hand all accounts to other servers
-	lastWithin  = 5 * time.Second  // time to send the last responses
+	cutWithin   = time.Second      // time to refuse requests that still wait
 	// partingTime is how long a connection may be idle and still get a response that says that
 	// the server leaves. A client that finds it closed may not know whether its request arrived.
 	partingTime = 500 * time.Millisecond
@@ -63,18 +71,36 @@ func (s *Server) leaveFleet() {
 	_ = clock.Pause(ctx, partingTime-s.wall.Now().Sub(began))
 }
 
-// finish waits, at most lastWithin, for the requests in progress, which may still be
-// forwarded, and ends the membership. Without a fleet they are cut off.
+// finish waits for the requests in progress, which may still be forwarded, and ends the
+// membership. It refuses requests that wait at another server for longer than the patience
+// of this one. Without a fleet all are cut off.
 func (s *Server) finish() {
+	defer s.cutWaits()
 	if s.fleet == nil {
 		return
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), lastWithin)
+	s.fleet.EndStreams()
+	s.shutdown(s.cfg.patience.last)
+	s.cutWaits()
+	s.shutdown(cutWithin)
+	s.fleet.End()
+}
+
+// shutdown closes the listeners, and waits for the requests in progress.
+func (s *Server) shutdown(within time.Duration) {
+	ctx, cancel := context.WithTimeout(context.Background(), within)
 	defer cancel()
 	for _, srv := range s.servers {
 		_ = srv.Shutdown(ctx) // after the deadline, Close cuts them off
 	}
-	s.fleet.End()
+}
+
+// whileWaiting returns a context that ends with another one, or when this server may not wait
+// for others any longer.
+func (s *Server) whileWaiting(ctx context.Context) (context.Context, context.CancelFunc) {
+	ctx, cancel := context.WithCancel(ctx)
+	forget := context.AfterFunc(s.waiting, cancel)
+	return ctx, func() { forget(); cancel() }
 }
 
 // partFrom makes the client of a leaving server close its connection after this
@@ -115,7 +141,9 @@ func (s *Server) place(w http.ResponseWriter, c *call.Call) (elsewhere bool, err
 	if id == "" {
 		return false, nil
 	}
-	ctx, cancel := context.WithTimeout(c.Request.Context(), placePatience)
+	waiting, end := s.whileWaiting(c.Request.Context())
+	defer end()
+	ctx, cancel := context.WithTimeout(waiting, s.cfg.patience.place)
 	defer cancel()
 	for {
 		at := s.fleet.Find(ctx, id)
@@ -137,8 +165,12 @@ func (s *Server) place(w http.ResponseWriter, c *call.Call) (elsewhere bool, err
 			fleet.Moved(w.Header())
 			return false, refusal.Of(refusal.NotDurable, fmt.Sprintf("account %q", id), "", "another server has it")
 		default:
-			if done, err := s.forward(ctx, w, c, id, at.URL); done {
+			asked := s.wall.Now()
+			if done, err := s.forward(waiting, w, c, id, at.URL); done {
 				return true, err
+			}
+			if s.wall.Now().Sub(asked) > waitedThere {
+				return s.place(w, c) // with its whole patience
 			}
 			if ctx.Err() == nil {
 				continue // the other server may have been the one that did not know yet: no change would follow here
@@ -163,9 +195,8 @@ func (s *Server) forward(ctx context.Context, w http.ResponseWriter, c *call.Cal
 	}
 	clear(w.Header()) // all headers come from the other server
 	s.partFrom(w, c)
-	r := c.Arrived
+	r := c.Arrived.WithContext(ctx)
 	if s.made(c) {
-		r = r.WithContext(r.Context())
 		r.Header = r.Header.Clone()
 		s.fleet.Sign(r.Header, r.Header.Get(wire.HopsHeader))
 	}
@@ -176,6 +207,8 @@ func (s *Server) forward(ctx context.Context, w http.ResponseWriter, c *call.Cal
 		return true, nil
 	case c.Request.Context().Err() != nil: // the client has disconnected
 		return true, c.Request.Context().Err()
+	case ctx.Err() != nil: // this server stops
+		err = errors.New("this server stops")
 	case became == fleet.NotDone && !c.Op.Large:
 		s.cfg.Log.Debug("request not forwarded yet", "account", id, "to", at, "error", err)
 		_ = clock.Pause(ctx, placePause)

@@ -2,6 +2,7 @@ package mockserver
 
 import (
 	"cmp"
+	"context"
 	"crypto/tls"
 	"errors"
 	"fmt"
@@ -92,7 +93,8 @@ type Config struct {
 	Embed             string          // EmbedHash: texts become vectors for tests; "": they are refused
 	Log               *slog.Logger
 
-	pace listener.Pace // of connections; zero: listener.DefaultPace
+	pace     listener.Pace // of connections; zero: listener.DefaultPace
+	patience patience      // of a member of a fleet; zero: usualPatience
 }
 
 // defaultMaxBody is the largest request body (decided: 27).
@@ -124,6 +126,9 @@ type Server struct {
 	tenants *tenant.Registry
 	fleet   *fleet.Fleet // nil: this server is alone
 	leaving atomic.Bool  // the server hands its accounts to the others
+
+	waiting  context.Context // ends when no request may wait for another server any longer
+	cutWaits context.CancelFunc
 
 	mu         sync.Mutex // guards violations
 	violations []string   // answers of the server that violated the document
@@ -162,6 +167,7 @@ func prepareServer(cfg Config) (*Server, error) {
 		return nil, err
 	}
 	s := &Server{cfg: cfg, fleet: cfg.Fleet, doc: doc, controlDoc: controlDoc, wall: clock.NewReal(), done: make(chan struct{})}
+	s.waiting, s.cutWaits = context.WithCancel(context.Background())
 	s.neutral = spec.BuiltInDialects()[0]
 	s.kvCapacity = kv.NewCapacity(ofKV(cfg.Memory))
 	s.undo = undo.New(ofUndo(cfg.Memory))
@@ -363,6 +369,9 @@ func (c *Config) complete() error {
 	c.MaxBacklogBytes = cmp.Or(c.MaxBacklogBytes, defaultBacklog)
 	if c.pace == (listener.Pace{}) {
 		c.pace = listener.DefaultPace
+	}
+	if c.patience == (patience{}) {
+		c.patience = usualPatience
 	}
 	if c.MaxBody == 0 {
 		c.MaxBody = defaultMaxBody

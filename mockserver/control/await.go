@@ -72,7 +72,11 @@ func (s *Service) await(c *call.Call) (response.Response, error) {
 		return response.Response{}, err
 	}
 	want.Count = max(want.Count, 1)
-	ctx, cancel, err := withTimeLimit(c, want.Timeout, 5*time.Second)
+	limit, errorOf := withTimeLimit, movedError
+	if want.Advance != "" {
+		limit, errorOf = moveLimit, func(ctx context.Context, err error) error { return interruptedError(ctx, c.Tenant.ID, err) }
+	}
+	ctx, cancel, err := limit(c, want.Timeout, 5*time.Second)
 	if err != nil {
 		return response.Response{}, err
 	}
@@ -95,7 +99,7 @@ func (s *Service) await(c *call.Call) (response.Response, error) {
 		}
 		if left > 0 {
 			if err := s.stride(ctx, c.Account, &left, stride); err != nil {
-				return response.Response{}, interruptedError(ctx, c.Tenant.ID, err)
+				return response.Response{}, errorOf(ctx, err)
 			}
 			continue
 		}
@@ -104,7 +108,7 @@ func (s *Service) await(c *call.Call) (response.Response, error) {
 		case <-s.Done:
 			return response.Response{}, refusal.Of(refusal.Closed, "await", "", "the server stops")
 		case <-ctx.Done():
-			return response.Response{}, movedError(ctx, refusal.Of(context.DeadlineExceeded, "await", "", fmt.Sprintf("%d of %d %s matched in time", n, want.Count, want.On)))
+			return response.Response{}, errorOf(ctx, refusal.Of(context.DeadlineExceeded, "await", "", fmt.Sprintf("%d of %d %s matched in time", n, want.Count, want.On)))
 		}
 	}
 }

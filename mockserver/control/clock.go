@@ -56,7 +56,10 @@ func (s *Service) setClock(c *call.Call) (response.Response, error) {
 	if body.Now != nil && !clock.Valid(time.UnixMilli(*body.Now)) { // before the mode is set
 		return response.Response{}, response.Invalid(fmt.Sprintf("body /now: invalid value %d: must be Unix ms within the years 1970 to 9999", *body.Now))
 	}
-	ctx, cancel := context.WithTimeout(c.Request.Context(), advanceLimit)
+	ctx, cancel, err := moveLimit(c, "", advanceLimit)
+	if err != nil {
+		return response.Response{}, err
+	}
 	defer cancel()
 	for _, w := range c.Chosen(s.Tenants) {
 		if body.Mode != "" {
@@ -66,7 +69,7 @@ func (s *Service) setClock(c *call.Call) (response.Response, error) {
 		}
 		if body.Now != nil {
 			if _, err := w.Account.Advance(ctx, time.UnixMilli(*body.Now)); err != nil {
-				return response.Response{}, err
+				return response.Response{}, interruptedError(ctx, w.ID, err)
 			}
 		}
 	}
@@ -85,7 +88,7 @@ func (s *Service) advance(c *call.Call) (response.Response, error) {
 	if countGiven(body.By != "", body.To != nil, body.Until != "") != 1 {
 		return response.Response{}, response.Invalid(`body: must be one of {"by": "24h"}, {"to": Unix ms} and {"until": "next" or "idle"}`)
 	}
-	ctx, cancel, err := withTimeLimit(c, body.Timeout, advanceLimit)
+	ctx, cancel, err := moveLimit(c, body.Timeout, advanceLimit)
 	if err != nil {
 		return response.Response{}, err
 	}
@@ -144,6 +147,22 @@ func withTimeLimit(c *call.Call, text string, usual time.Duration) (context.Cont
 	here, leave := c.WhileHere(c.Request.Context())
 	ctx, cancel := context.WithTimeout(here, limit)
 	return ctx, func() { cancel(); leave() }, nil
+}
+
+// moveLimit is withTimeLimit for a call that moves the clock. The account stays here until
+// the call has ended, unless that takes long. If the account is about to leave, moveLimit
+// waits until it does, and returns call.ErrLeaves.
+func moveLimit(c *call.Call, text string, usual time.Duration) (context.Context, context.CancelFunc, error) {
+	ctx, cancel, err := withTimeLimit(c, text, usual)
+	switch here := c.Entered; {
+	case err != nil || here == nil:
+		return ctx, cancel, err
+	case here.EnterMove():
+		return ctx, func() { cancel(); here.ExitMove() }, nil
+	}
+	<-ctx.Done()
+	cancel()
+	return nil, nil, movedError(ctx, refusal.Of(context.DeadlineExceeded, "clock", "", "the account is about to move to another server of the fleet"))
 }
 
 // movedError returns the error of a wait without an effect: call.ErrLeaves if the account moves to

@@ -85,6 +85,8 @@ type Fleet struct {
 	token                      string          // in the header of forwarded requests
 	ctx                        context.Context // ends with the membership
 	stop                       context.CancelFunc
+	streaming                  context.Context // until EndStreams
+	endStreams                 context.CancelFunc
 	work                       sync.WaitGroup
 	serving                    sync.Once
 
@@ -140,6 +142,7 @@ func New(cfg Config) *Fleet {
 	f := &Fleet{cfg: cfg, id: cfg.Store.ID(), wall: clock.NewReal(), turns: semaphore.NewWeighted(parallel), transport: newTransport(),
 		alive: map[string]member{}, gone: map[string]time.Time{}, owner: map[string]claim{}, taken: map[string]uint64{}, busy: map[string]string{}, refused: map[string]failure{}, changed: make(chan struct{})}
 	f.ctx, f.stop = context.WithCancel(context.Background())
+	f.streaming, f.endStreams = context.WithCancel(context.Background())
 	return f
 }
 
@@ -241,8 +244,12 @@ func (f *Fleet) Leave(ctx context.Context) {
 	}
 }
 
+// EndStreams ends the event streams that other members send through this one.
+func (f *Fleet) EndStreams() { f.endStreams() }
+
 // End ends the membership.
 func (f *Fleet) End() {
+	f.endStreams()
 	f.stop()
 	f.work.Wait()
 	f.transport.CloseIdleConnections()

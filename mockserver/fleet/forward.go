@@ -188,6 +188,8 @@ func (f *Fleet) Forward(w http.ResponseWriter, r *http.Request, body []byte, acc
 	var watching sync.WaitGroup
 	defer watching.Wait()
 	defer cancel()
+	forget := func() bool { return false }
+	defer func() { forget() }()
 	watching.Go(func() { f.cancelWhenMoved(ctx, account, at, cancel) })
 	out := r.WithContext(ctx)
 	if body != nil {
@@ -213,6 +215,10 @@ func (f *Fleet) Forward(w http.ResponseWriter, r *http.Request, body []byte, acc
 			if response.Header.Get(movedHeader) != "" {
 				return errMoved
 			}
+			if response.Header.Get("Content-Type") == "text/event-stream" {
+				forget = context.AfterFunc(f.streaming, cancel)
+				response.Body = stream{response.Body}
+			}
 			return nil
 		},
 		ErrorHandler: func(_ http.ResponseWriter, _ *http.Request, err error) { failed = err },
@@ -227,6 +233,18 @@ func (f *Fleet) Forward(w http.ResponseWriter, r *http.Request, body []byte, acc
 		return NotDone, failed
 	}
 	return Unknown, failed
+}
+
+// stream is an event stream of another member. Whatever ends it, its end is clean, and the
+// client connects again.
+type stream struct{ io.ReadCloser }
+
+func (s stream) Read(b []byte) (int, error) {
+	n, err := s.ReadCloser.Read(b)
+	if err != nil {
+		err = io.EOF
+	}
+	return n, err
 }
 
 // cancelWhenMoved cancels a request when its server no longer serves the account, because

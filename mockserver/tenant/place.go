@@ -39,6 +39,13 @@ func (t *Tenant) Exit() { t.requests.exit() }
 // end then, because the account leaves after them.
 func (t *Tenant) Staying() context.Context { return t.requests.open }
 
+// EnterMove keeps the account here while its clock is moved, until ExitMove: another server
+// could not continue. It returns false when the account is about to leave.
+func (t *Tenant) EnterMove() bool { return t.moves.enter() }
+
+// ExitMove must follow an EnterMove that returned true.
+func (t *Tenant) ExitMove() { t.moves.exit() }
+
 // gate counts the requests or attempts inside, and admits no more once it is shut.
 type gate struct {
 	open  context.Context // until shut
@@ -203,14 +210,18 @@ func (r *Registry) IDs() []string {
 	return ids
 }
 
-// Give releases an account for another server. It stops new attempts and then new
-// requests, waits for those in progress, at most until ctx ends, and makes all data
-// durable. Then the account is elsewhere. An error means that data are not durable.
+// Give releases an account for another server. It stops moves of the clock, which need
+// attempts, new attempts and then new requests, waits for those in progress, at most until
+// ctx ends, and makes all data durable. Then the account is elsewhere. An error means that data are not durable.
 func (r *Registry) Give(ctx context.Context, id string) error {
 	t := r.byID(id)
 	if t == nil || t.Elsewhere() {
 		return nil
 	}
+	t.moves.shut()
+	moving, cancel := context.WithTimeout(ctx, movesWithin)
+	t.moves.wait(moving)
+	cancel()
 	t.attempts.shut()
 	t.calm(ctx) // requests are still accepted: endpoints may send some during an attempt
 	t.requests.shut()
@@ -218,6 +229,9 @@ func (r *Registry) Give(ctx context.Context, id string) error {
 	err := r.Keep(ctx, t)
 	return errors.Join(err, r.drop(t, func() error { return t.leave(ctx) }))
 }
+
+// movesWithin is how long Give waits for moves of the clock.
+const movesWithin = 5 * time.Second
 
 // Drop closes an account that another server has taken.
 func (r *Registry) Drop(id string) {

@@ -196,7 +196,7 @@ func (r *Registry) Trial(a Credentials) *Tenant {
 
 // furnished returns a tenant without an account, and the configuration for its account.
 func (r *Registry) furnished(a Credentials) (*Tenant, engine.Config) {
-	t := &Tenant{Credentials: a, mode: r.cfg.Clock, Public: r.public(a), opened: make(chan struct{}), keeping: semaphore.NewWeighted(1), requests: newGate(), attempts: newGate(), reading: semaphore.NewWeighted(maxReaders)}
+	t := &Tenant{Credentials: a, mode: r.cfg.Clock, Public: r.public(a), opened: make(chan struct{}), keeping: semaphore.NewWeighted(1), moves: newGate(), requests: newGate(), attempts: newGate(), reading: semaphore.NewWeighted(maxReaders)}
 	if t.Password == "" {
 		t.Password = DerivedSecret(a.Token, "management")
 	}

@@ -56,6 +56,7 @@ type Tenant struct {
 	mode     string              // of the clock; guarded by Registry.mu
 	opening  sync.Mutex          // guards indexes
 	indexes  []VectorAccess
+	moves    *gate                        // of the clock, in progress
 	requests *gate                        // in progress
 	attempts *gate                        // in flight
 	held     atomic.Int64                 // attempts that started after the gate was shut
