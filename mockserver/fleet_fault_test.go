@@ -438,3 +438,30 @@ func TestFleetRefusesASharedAddress(t *testing.T) {
 	a.stop()
 	joined(t, cluster, "c", func(c *mockserver.Config) { c.Advertise = at })
 }
+
+// A server with another secret is refused as long as the others are there: they would refuse its
+// requests, and it theirs.
+func TestFleetRefusesAnotherSecret(t *testing.T) {
+	t.Parallel()
+	cluster := natstest.Run(t)
+	secret := func(c *mockserver.Config) {
+		c.Fleet = fleet.New(fleet.Config{Store: c.Store.(*jetstream.Store), Secret: "another"})
+	}
+	a := joined(t, cluster, "a")
+	st, err := jetstream.Open(t.Context(), jetstream.Config{Servers: cluster, Name: "b", MaxBytes: 1 << 28})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer st.Close()
+	cfg := mockserver.Config{Store: st}
+	secret(&cfg)
+	b, err := mockserver.Run(cfg)
+	if err == nil {
+		t.Fatal("the second server starts: ", b.Close())
+	}
+	if text := err.Error(); !strings.Contains(text, "at "+a.URL()+" has another --fleet-secret") || strings.Contains(text, "\n") {
+		t.Errorf("got %q", text)
+	}
+	a.stop()
+	joined(t, cluster, "c", secret)
+}

@@ -5,6 +5,7 @@ import (
 	"cmp"
 	"encoding/json"
 	"fmt"
+	"io"
 	"net/http"
 	"net/url"
 	"os"
@@ -12,10 +13,15 @@ import (
 	"strings"
 	"time"
 
+	"github.com/understudy-mock/understudy/engine/clock"
 	"github.com/understudy-mock/understudy/mockserver"
 )
 
-// follow prints the entries of a journal as they arrive.
+// followPause is the interval between two streams.
+const followPause = 200 * time.Millisecond
+
+// follow prints the entries of a journal as they arrive, until the server is gone. A stream
+// also ends when the account moves to another server of a fleet: then the next one starts.
 func (c *CtlCmd) follow(e *env, name string, q url.Values) error {
 	q.Set("follow", "true")
 	if c.Account != "" {
@@ -28,10 +34,25 @@ func (c *CtlCmd) follow(e *env, name string, q url.Values) error {
 	if c.Token != "" {
 		r.Header.Set("Authorization", "Bearer "+c.Token)
 	}
-	response, err := c.do(r)
-	if err != nil {
-		return err
+	for first := true; ; first = false {
+		response, err := c.do(r)
+		if err != nil && (!first || e.ctx.Err() != nil) {
+			return nil // stopped, or interrupted by the user
+		}
+		if err != nil {
+			return err
+		}
+		if err := printEvents(e.out, response, name); err != nil && e.ctx.Err() == nil {
+			return err
+		}
+		if clock.Pause(e.ctx, followPause) != nil {
+			return nil
+		}
 	}
+}
+
+// printEvents prints the data of an event stream until it ends.
+func printEvents(to io.Writer, response *http.Response, name string) error {
 	defer response.Body.Close()
 	if response.StatusCode != http.StatusOK {
 		return fmt.Errorf("%s answered %s", name, response.Status)
@@ -40,11 +61,8 @@ func (c *CtlCmd) follow(e *env, name string, q url.Values) error {
 	lines.Buffer(nil, 64<<20)
 	for lines.Scan() {
 		if data, ok := strings.CutPrefix(lines.Text(), "data: "); ok {
-			_, _ = fmt.Fprintln(e.out, data)
+			_, _ = fmt.Fprintln(to, data)
 		}
-	}
-	if e.ctx.Err() != nil {
-		return nil // interrupted by the user
 	}
 	return lines.Err()
 }

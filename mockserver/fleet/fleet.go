@@ -83,6 +83,7 @@ type Fleet struct {
 	turns                      *semaphore.Weighted // bounds concurrent jobs
 	transport                  *http.Transport
 	token                      string          // in the header of forwarded requests
+	mark                       string          // of the token, see markOf
 	ctx                        context.Context // ends with the membership
 	stop                       context.CancelFunc
 	streaming                  context.Context // until EndStreams
@@ -109,6 +110,7 @@ type member struct {
 	URL     string `json:"url"`
 	Since   int64  `json:"since"` // Unix ms
 	Leaving bool   `json:"leaving,omitempty"`
+	Secret  string `json:"secret,omitempty"` // mark of the token, see markOf
 }
 
 // claim is an entry of the bucket of owners.
@@ -150,7 +152,8 @@ func New(cfg Config) *Fleet {
 func (f *Fleet) SetAccounts(a Accounts) { f.accounts = a }
 
 // Join makes this server a member that the others reach at url. It returns when the server
-// has seen all members, owners and accounts. It refuses a url that another member has.
+// has seen all members, owners and accounts. It refuses a url that another member has, and
+// another secret than theirs.
 func (f *Fleet) Join(ctx context.Context, url string) error {
 	members, err := f.cfg.Store.Bucket(ctx, "members", memberTTL)
 	if err != nil {
@@ -175,11 +178,12 @@ func (f *Fleet) Join(ctx context.Context, url string) error {
 			return err
 		}
 	}
-	if err := f.alone(ctx, url); err != nil {
+	f.mark = markOf(f.token)
+	if err := f.fitting(ctx, url); err != nil {
 		return err
 	}
 	f.mu.Lock()
-	f.self = member{URL: url, Since: f.wall.Now().UnixMilli()}
+	f.self = member{URL: url, Since: f.wall.Now().UnixMilli(), Secret: f.mark}
 	f.mu.Unlock()
 	if err := f.renew(ctx); err != nil {
 		return err
@@ -190,38 +194,43 @@ func (f *Fleet) Join(ctx context.Context, url string) error {
 	return nil
 }
 
-// alone refuses an address that another member has, because requests for its accounts would
-// arrive here. It waits for the entry of a crashed server at that address to expire.
-func (f *Fleet) alone(ctx context.Context, url string) error {
+// fitting refuses an address that another member has, because requests for its accounts would
+// arrive here, and a secret that another member does not have, because the two would refuse each
+// other's requests. It waits for the entries of crashed servers to expire.
+func (f *Fleet) fitting(ctx context.Context, url string) error {
 	soon, cancel := context.WithTimeout(ctx, memberTTL+grace)
 	defer cancel()
 	for {
-		id, changed := f.twin(url), f.next()
-		if id == "" {
+		changed, err := f.next(), f.unfit(url)
+		if err == nil {
 			return nil
-		}
-		if f.twin(url) == "" {
-			continue // it left between the two calls
 		}
 		select {
 		case <-changed:
 		case <-soon.Done():
-			return fmt.Errorf("fleet: server %q advertises %s as well: each server of a fleet needs an address of its own, which --advertise URL names", id, url)
+			return err
 		}
 	}
 }
 
-// twin returns the id of another member with the same address, "" for none.
-func (f *Fleet) twin(url string) string {
+// unfit is the reason why this server cannot be a member at an address now; nil for none.
+func (f *Fleet) unfit(url string) error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	for _, id := range slices.Sorted(maps.Keys(f.alive)) {
-		if id != f.id && f.alive[id].URL == url {
-			return id
+		switch m := f.alive[id]; {
+		case id == f.id:
+		case m.URL == url:
+			return fmt.Errorf("fleet: server %q advertises %s as well: each server of a fleet needs an address of its own, which --advertise URL names", id, url)
+		case f.estranged(m):
+			return fmt.Errorf("fleet: server %q at %s has another --fleet-secret: all servers of a fleet must have the same; to change it, stop all of them first", id, m.URL)
 		}
 	}
-	return ""
+	return nil
 }
+
+// estranged reports whether a member has another secret. One of an older version does not say.
+func (f *Fleet) estranged(m member) bool { return m.Secret != "" && m.Secret != f.mark }
 
 // Serve starts taking and giving accounts, until End.
 func (f *Fleet) Serve() { f.serving.Do(func() { f.work.Go(f.serve) }) }
@@ -318,6 +327,9 @@ func (f *Fleet) seen(id string, m member) {
 		f.cfg.Log.Info("server is in the fleet", "server", id, "url", m.URL)
 		if id != f.id && m.URL == f.self.URL {
 			f.cfg.Log.Error("another server advertises the address of this one: each server of a fleet needs its own, which --advertise URL names", "server", id, "url", m.URL)
+		}
+		if f.estranged(m) {
+			f.cfg.Log.Error("another server has another --fleet-secret: all servers of a fleet must have the same", "server", id, "url", m.URL)
 		}
 	}
 	f.alive[id] = m

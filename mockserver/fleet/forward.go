@@ -72,6 +72,12 @@ func tokenOf(ctx context.Context, owners jetstream.KeyValue, secret string) (str
 	return hex.EncodeToString(sum[:]), nil
 }
 
+// markOf is a part of a hash of a token, by which members recognize that they have the same.
+func markOf(token string) string {
+	sum := sha256.Sum256([]byte("mark " + token))
+	return hex.EncodeToString(sum[:8])
+}
+
 // ErrWrongToken is the error for a request with the token of another fleet.
 var ErrWrongToken = errors.New("header " + tokenHeader + ": not that of this fleet: all its servers must have the same --fleet-secret")
 

@@ -107,6 +107,9 @@ func Open(ctx context.Context, cfg Config) (*Store, error) {
 	if errors.Is(err, jetstream.ErrJetStreamNotEnabled) {
 		err = fmt.Errorf("%w: start the servers with --jetstream", err)
 	}
+	if errors.Is(err, nats.ErrNoResponders) {
+		err = fmt.Errorf("%w: its servers run without --jetstream, or have not elected a leader in %v", err, startWithin)
+	}
 	if err != nil {
 		if s.conn != nil {
 			s.conn.Close()
@@ -124,13 +127,15 @@ func Open(ctx context.Context, cfg Config) (*Store, error) {
 const (
 	startWithin = 30 * time.Second
 	startPause  = 200 * time.Millisecond // minimum; random up to twice as long, because other servers may start too
+	// triesInSilence is how often a start may fail without a line in the log.
+	triesInSilence = 5
 )
 
 // patiently repeats a request until the cluster answers it.
 func (s *Store) patiently(ctx context.Context, ask func(context.Context) error) error {
 	ctx, cancel := context.WithTimeout(ctx, startWithin)
 	defer cancel()
-	for {
+	for tries := 1; ; tries++ {
 		once, cancel := context.WithTimeout(ctx, askTimeout) // some concurrent requests are never answered
 		err := ask(once)
 		cancel()
@@ -138,7 +143,11 @@ func (s *Store) patiently(ctx context.Context, ask func(context.Context) error) 
 		if err == nil || errors.Is(err, jetstream.ErrJetStreamNotEnabled) || errors.As(err, &refused) && !slices.Contains(passing, refused.ErrorCode) && !errors.Is(err, jetstream.ErrBucketExists) {
 			return err
 		}
-		s.cfg.Log.Debug("the cluster has not answered yet", "error", err)
+		level := slog.LevelDebug
+		if tries == triesInSilence {
+			level = slog.LevelInfo
+		}
+		s.cfg.Log.Log(ctx, level, "the cluster has not answered yet: waiting", "atMost", startWithin, "error", err)
 		if clock.Pause(ctx, startPause+time.Duration(mathrand.Int64N(int64(startPause)))) != nil {
 			return err
 		}
