@@ -440,7 +440,7 @@ func TestFleetRefusesASharedAddress(t *testing.T) {
 }
 
 // A server with another secret is refused as long as the others are there: they would refuse its
-// requests, and it theirs.
+// requests.
 func TestFleetRefusesAnotherSecret(t *testing.T) {
 	t.Parallel()
 	cluster := natstest.Run(t)

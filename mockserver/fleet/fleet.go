@@ -153,7 +153,7 @@ func (f *Fleet) SetAccounts(a Accounts) { f.accounts = a }
 
 // Join makes this server a member that the others reach at url. It returns when the server
 // has seen all members, owners and accounts. It refuses a url that another member has, and
-// another secret than theirs.
+// another secret than the other members have.
 func (f *Fleet) Join(ctx context.Context, url string) error {
 	members, err := f.cfg.Store.Bucket(ctx, "members", memberTTL)
 	if err != nil {
