@@ -367,12 +367,8 @@ func (c *Config) complete() error {
 	c.Memory = cmp.Or(c.Memory, defaultMemory)
 	c.MaxAnswer = cmp.Or(c.MaxAnswer, delivery.DefaultMaxResponse)
 	c.MaxBacklogBytes = cmp.Or(c.MaxBacklogBytes, defaultBacklog)
-	if c.pace == (listener.Pace{}) {
-		c.pace = listener.DefaultPace
-	}
-	if c.patience == (patience{}) {
-		c.patience = usualPatience
-	}
+	c.pace = cmp.Or(c.pace, listener.DefaultPace)
+	c.patience = cmp.Or(c.patience, usualPatience)
 	if c.MaxBody == 0 {
 		c.MaxBody = defaultMaxBody
 	}

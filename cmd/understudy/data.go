@@ -65,14 +65,14 @@ func (d *dataPlace) invalid() error {
 	scheme, _, _ := strings.Cut(string(*d), ":/")
 	shown, hint := mask.Text(string(*d)), similar.DidYouMean(scheme, []string{"nats", "tls"})
 	if strings.Contains(strings.ReplaceAll(shown, mask.Hidden+"@", ""), "@") { // a password that no URL may have
-		shown = userinfo.ReplaceAllString(shown, "${1}"+mask.Hidden+"@")
+		shown = serverCredentials.ReplaceAllString(shown, "${1}"+mask.Hidden+"@")
 		hint = "; special characters of a password must be percent-encoded, such as %2F for /"
 	}
 	return fmt.Errorf("invalid value %q: must be a folder, or the servers of a cluster, such as nats://a:4222,nats://b:4222 (tls:// with TLS)%s", shown, hint)
 }
 
-// userinfo matches the credentials of all servers, whatever their characters.
-var userinfo = regexp.MustCompile(`(/+).*@`)
+// serverCredentials matches the credentials of all servers, whatever their characters.
+var serverCredentials = regexp.MustCompile(`(/+).*@`)
 
 // dataFlags refuses flags that have no effect without --data, or contradict it.
 func (c *ServeCmd) dataFlags() error {
