@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"math"
 	"net/http"
 	"net/url"
 	"strings"
@@ -38,7 +39,11 @@ func (c *WhyCmd) Run(e *env) error {
 	for _, r := range x.Reasons {
 		line := "  " + r.Reason
 		if r.Until > 0 {
-			line += fmt.Sprintf("; in %s, at %s", time.Duration(r.Until-x.Now)*time.Millisecond, time.UnixMilli(r.Until).UTC().Format(time.RFC3339))
+			until := time.UnixMilli(r.Until)
+			if ahead := until.Sub(time.UnixMilli(x.Now)); ahead < math.MaxInt64 { // else more than a duration can say, 292 years
+				line += fmt.Sprintf("; in %s", ahead)
+			}
+			line += ", at " + until.UTC().Format(time.RFC3339)
 		}
 		if r.Rule != "" {
 			line += " (" + r.Rule + ")"

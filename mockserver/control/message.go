@@ -101,13 +101,16 @@ func (s *Service) message(c *call.Call) (response.Response, error) {
 	}
 	type eventRow struct {
 		api.LogEvent
-		Cause string `json:"cause,omitempty"` // the error in words
+		Cause   string  `json:"cause,omitempty"`              // the error in words
+		Base64  *string `json:"responseBodyBase64,omitempty"` // of an answer that is not UTF-8
+		Dropped int     `json:"responseDropped,omitempty"`    // bytes of the answer and its headers that were dropped to free memory
 	}
 	events := make([]eventRow, len(t.Events))
 	for i := range t.Events {
 		events[i].LogEvent = view.LogEvent(&t.Events[i])
 		if o := t.Events[i].Outcome; o != nil {
-			events[i].Cause = o.Cause()
+			events[i].Cause, events[i].Dropped = o.Cause(), o.Dropped
+			_, events[i].Base64 = response.BodyText(o.Body)
 		}
 		events[i].Body, events[i].BodyBase64, events[i].Header = nil, nil, nil // they repeat those of the message
 	}

@@ -232,3 +232,26 @@ func TestCompareAttemptsOfAnEarlierProcess(t *testing.T) {
 		expect.Lacks(t, "page", view.text(), "Request body")
 	})
 }
+
+// TestAnswersOfAnEarlierProcess reads answers that only the log has, as after a restart.
+func TestAnswersOfAnEarlierProcess(t *testing.T) {
+	t.Parallel()
+	before := mockserver.RunT(t)
+	answers := []string{"\x00\xff\x10\x80", "plain words"}
+	var ids []string
+	for i, body := range answers {
+		before.Script(mockserver.Stub{URL: fmt.Sprintf("https://app.test/%d", i), Answers: []mockserver.Answer{{Status: "500", Body: body}}})
+		ids = append(ids, before.Publish(fmt.Sprintf("https://app.test/%d", i), nil, "Svc-Retries: 0"))
+	}
+	before.Settle()
+	u := mockserver.RunT(t)
+	request(t, u, http.MethodPut, "/_understudy/snapshot", request(t, before, http.MethodGet, "/_understudy/snapshot", ""))
+	for i, want := range []string{"00 ff 10 80", "plain words"} {
+		t.Run(want, func(t *testing.T) {
+			attempt := read(t, u, "ui/messages/"+ids[i]).at("view").first("ol", "timeline").all("li", "attempt")[0]
+			expect.Contains(t, "the attempt", attempt.text(), "The log has the answer")
+			expect.Contains(t, "the attempt", attempt.text(), want)
+			expect.Lacks(t, "the attempt", attempt.text(), "empty")
+		})
+	}
+}

@@ -142,26 +142,24 @@ func shortAway(d int64) string {
 	return strings.Join(words, " ")
 }
 
-// maxDuration is the largest time.Duration, in ms: 292 years.
-const maxDuration = float64(math.MaxInt64 / int64(time.Millisecond))
-
 // durationText formats a duration in ms with its two largest units.
 func durationText(v any) string {
 	n, _ := readNumber(v)
-	d := time.Duration(min(n, maxDuration)) * time.Millisecond
-	switch {
-	case d < time.Second:
-		return strconv.Itoa(int(n)) + " ms"
-	case d < 10*time.Second:
-		return strconv.FormatFloat(d.Seconds(), 'f', 1, 64) + " s"
-	case d < time.Minute:
-		return strconv.Itoa(int(d.Seconds())) + " s"
-	case d < time.Hour:
-		return unitPair(int(d/time.Minute), "m", int(d%time.Minute/time.Second), "s")
-	case d < 24*time.Hour:
-		return unitPair(int(d/time.Hour), "h", int(d%time.Hour/time.Minute), "m")
+	const second, minute, hour, day = 1000, 60_000, 3_600_000, 86_400_000
+	switch ms := int64(n); {
+	case ms < second:
+		return strconv.FormatInt(ms, 10) + " ms"
+	case ms < 10*second:
+		return strconv.FormatFloat(n/second, 'f', 1, 64) + " s"
+	case ms < minute:
+		return strconv.FormatInt(ms/second, 10) + " s"
+	case ms < hour:
+		return unitPair(ms/minute, "m", ms%minute/second, "s")
+	case ms < day:
+		return unitPair(ms/hour, "h", ms%hour/minute, "m")
+	default:
+		return unitPair(ms/day, "d", ms%day/hour, "h")
 	}
-	return unitPair(int(d/(24*time.Hour)), "d", int(d%(24*time.Hour)/time.Hour), "h")
 }
 
 // secondsText formats a whole number of seconds, such as the period of a rate.
@@ -173,10 +171,10 @@ func secondsText(v any) string {
 	return durationText(n * 1000)
 }
 
-func unitPair(large int, unit string, small int, smaller string) string {
-	text := strconv.Itoa(large) + " " + unit
+func unitPair(large int64, unit string, small int64, smaller string) string {
+	text := strconv.FormatInt(large, 10) + " " + unit
 	if small > 0 {
-		text += " " + strconv.Itoa(small) + " " + smaller
+		text += " " + strconv.FormatInt(small, 10) + " " + smaller
 	}
 	return text
 }

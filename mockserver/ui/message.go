@@ -101,6 +101,9 @@ type logged struct {
 	NextDeliveryTime int64
 	RetryRule        string
 	DlqID            string
+
+	ResponseBodyBase64 string
+	ResponseDropped    int // bytes of the answer and its headers that were dropped
 }
 
 // moment is one point of a message's timeline.
@@ -122,7 +125,7 @@ func (m *moment) answer() *exchange {
 	if m.Wire != nil {
 		return &m.Wire.Response
 	}
-	return &exchange{Status: m.ResponseStatus, Headers: m.ResponseHeaders, Body: m.ResponseBody}
+	return &exchange{Status: m.ResponseStatus, Headers: m.ResponseHeaders, Body: m.ResponseBody, BodyBase64: m.ResponseBodyBase64, BodyBytes: m.ResponseDropped}
 }
 
 // Tone is the colour of the moment: that of its outcome, or of the state in which the message

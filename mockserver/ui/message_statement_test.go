@@ -156,6 +156,9 @@ func TestStatementsOfMessages(t *testing.T) {
 			request(t, u, http.MethodDelete, "/v2/messages/"+id, "")
 			return id
 		}, []string{"How it ended"}, []string{"Attempt 1", "Why"}},
+		"due in a thousand years": {func(t testing.TB, u *mockserver.TestServer) string {
+			return u.Publish("https://app.test/later", nil, "Svc-Not-Before: 99999999999")
+		}, []string{"first attempt 16 Nov 5138 09:46 in 1136893 d"}, nil},
 		"cancelled between attempts": {func(t testing.TB, u *mockserver.TestServer) string {
 			id := u.Publish("https://down.test/x", nil)
 			u.Settle()
