@@ -105,6 +105,22 @@ func TestStatementsOfNow(t *testing.T) {
 	})
 }
 
+// TestStatementOfAutoClock reads what Now says of an automatic clock that stops before a schedule.
+func TestStatementOfAutoClock(t *testing.T) {
+	t.Parallel()
+	u := mockserver.RunT(t, mockserver.Config{Clock: "auto"})
+	u.Stub("*", 200)
+	request(t, u, http.MethodPost, "/v2/schedules/https://app.test/night", "x", "Svc-Cron", "0 0 1 1 *")
+	u.Publish("https://app.test/later", nil, "Svc-Delay: 1m")
+	u.Settle()
+	now := fetch[struct {
+		Clock   struct{ Now int64 }
+		NextDue int64
+	}](t, u, "/_understudy/overview")
+	expect.True(t, "the clock is before the schedule", now.NextDue > now.Clock.Now)
+	expect.Contains(t, "the page", read(t, u, "").at("view").text(), "until only the timers of schedules are left")
+}
+
 func TestStatementsOfFlowKeys(t *testing.T) {
 	t.Parallel()
 	u := busy(t)
