@@ -12,6 +12,7 @@ import (
 	"github.com/understudy-mock/understudy/conformance/report"
 	"github.com/understudy-mock/understudy/conformance/target"
 	"github.com/understudy-mock/understudy/features"
+	"github.com/understudy-mock/understudy/internal/similar"
 	"github.com/understudy-mock/understudy/spec"
 )
 
@@ -122,13 +123,14 @@ func choose(cfg Config) ([]picked, error) {
 		return nil, fmt.Errorf("%w: features: %w", ErrUsage, err)
 	}
 	var all []picked
-	known := map[string]bool{}
+	known, judged := map[string]bool{}, []string{}
 	for _, f := range parsed {
 		for _, pickle := range f.Pickles {
 			p := pick(f.Feature, f.Uri, pickle)
 			for _, tag := range p.result.Tags {
 				known[tag] = true
 			}
+			judged = append(judged, p.result.Requirements...)
 			if len(cfg.Names) > 0 && !slices.Contains(cfg.Names, p.result.Name) ||
 				len(cfg.Requirements) > 0 && !overlap(cfg.Requirements, p.result.Requirements) ||
 				len(cfg.Areas) > 0 && !slices.Contains(cfg.Areas, p.area) ||
@@ -142,6 +144,11 @@ func choose(cfg Config) ([]picked, error) {
 	for _, tag := range namesIn(cfg.Tags) {
 		if !known[tag] {
 			return nil, fmt.Errorf("%w: tags: no scenario has %s; known are those of `conform --list`", ErrUsage, tag)
+		}
+	}
+	for _, id := range cfg.Requirements {
+		if !slices.Contains(judged, id) {
+			return nil, fmt.Errorf("%w: requirement: no scenario judges %s; known are those of `conform --coverage`%s", ErrUsage, id, similar.DidYouMean(id, judged))
 		}
 	}
 	for _, p := range profiles {

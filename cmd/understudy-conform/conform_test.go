@@ -107,7 +107,9 @@ func TestConformSelectsNothing(t *testing.T) {
 		{[]string{"--tags", "stated"}, `"stated": must be a tag such as @stated`},
 		{[]string{"--profile", "MGS"}, `profile: invalid value "MGS": must be one of MSG, GROUP`},
 		{[]string{"--scenario", "Nothing of the kind"}, "no scenario is selected"},
-		{[]string{"--requirement", "REQ-XXX-001"}, "no scenario is selected"},
+		{[]string{"--requirement", "REQ-XXX-001"}, "requirement: no scenario judges REQ-XXX-001; known are those of `conform --coverage`"},
+		{[]string{"--requirement", "req-pub-001"}, `did you mean "REQ-PUB-001"?`},
+		{[]string{"--init", "localhost"}, "--init: invalid URL: must be an http or https URL"},
 	} {
 		var out, errs bytes.Buffer
 		code := runProgram(t.Context(), append([]string{"conform"}, c.args...), &out, &errs)

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"text/tabwriter"
@@ -20,6 +21,9 @@ func surveyTarget(e *env, base, file string) error {
 		Bearer: os.Getenv("TARGET_TOKEN"), VectorBearer: os.Getenv("TARGET_VECTOR_TOKEN"),
 		Username: os.Getenv("TARGET_USERNAME"), Password: os.Getenv("TARGET_PASSWORD"), UserID: os.Getenv("TARGET_USER_ID"),
 	})
+	if errors.Is(err, survey.ErrURL) {
+		return usageError("--init: %w", err)
+	}
 	if err != nil {
 		return command.Fail(report.ExitPreflight, fmt.Errorf("--init: %w", err))
 	}

@@ -54,7 +54,11 @@ func readPlugin(file string, out io.Writer) (ratelimit.Config, error) {
 	cfg, err := ratelimit.Parse(text)
 	if invalid, ok := errors.AsType[*ratelimit.Invalid](err); ok {
 		_, _ = fmt.Fprintln(out, invalid) // the exit code reports it too
-		return cfg, command.Fail(command.ExitFailed, fmt.Errorf("%s: %d problems", file, len(invalid.Problems)))
+		count := fmt.Sprintf("%d problems", len(invalid.Problems))
+		if len(invalid.Problems) == 1 {
+			count = "1 problem"
+		}
+		return cfg, command.Fail(command.ExitFailed, fmt.Errorf("%s: %s", file, count))
 	}
 	if err != nil {
 		return cfg, command.Fail(command.ExitFailed, fmt.Errorf("%s: %w", file, err))

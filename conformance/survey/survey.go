@@ -98,12 +98,16 @@ type asking struct {
 	document    *spec.Document
 }
 
+// ErrURL is the error for a base URL that cannot be called. It does not contain the URL,
+// which may have a password.
+var ErrURL = errors.New("invalid URL: must be an http or https URL without user name, such as https://q.example.com")
+
 // Ask surveys the server at a base URL. An error means that nothing responds there,
 // or a service of another kind.
 func Ask(ctx context.Context, base string, c Credentials) (*Survey, error) {
 	u, err := url.Parse(base)
 	if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" || u.User != nil {
-		return nil, fmt.Errorf("invalid URL: must be an http or https URL without user name, such as https://q.example.com")
+		return nil, ErrURL
 	}
 	document, err := spec.Load()
 	if err != nil {
