@@ -5,6 +5,7 @@ import (
 	"errors"
 	"net/http"
 	"net/url"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -139,6 +140,9 @@ func (k *ctlResume) Run(e *env, c *cli) error {
 }
 
 func (k *ctlFailed) startAgain(e *env, c *CtlCmd, how route.Route) error {
+	if slices.Contains(k.IDs, "") {
+		return usageError("argument id: empty: must have a value")
+	}
 	t, err := c.tester(e)
 	if err != nil {
 		return err
