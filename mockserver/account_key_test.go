@@ -91,3 +91,9 @@ func TestWarnings(t *testing.T) {
 		})
 	}
 }
+
+func TestAnUnknownMemberOfAnAccountNamesTheOnlyKnownOne(t *testing.T) {
+	t.Parallel()
+	c := newClient(t, mockserver.RunT(t))
+	c.do("PUT", "/_understudy/accounts/made", `{"token":"x"}`).refused(400, "body /token: unknown property: must be password")
+}

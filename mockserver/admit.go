@@ -19,7 +19,7 @@ import (
 // It sets the account that the call acts on.
 func (s *Server) admitControl(c *call.Call) error {
 	if len(c.Op.Security) > 0 && !s.mayControl(c) {
-		return unauthorizedFor(c.Op, "the control API is open on loopback only; elsewhere it takes Authorization: Bearer with the token of --control-token")
+		return unauthorizedFor(c.Op, "the control API is open on loopback only: other callers must send Authorization: Bearer with the token of --control-token")
 	}
 	if err := s.admitSink(c); err != nil {
 		return err

@@ -337,10 +337,14 @@ func (p *Problem) unknown(e *openapi3.SchemaError) {
 	}
 	known := slices.Sorted(maps.Keys(e.Schema.Properties))
 	p.Name = strings.TrimSuffix(p.Name, "/") + "/" + name
-	p.Message, p.Accepted = "unknown property", "one of "+strings.Join(known, ", ")+similar.DidYouMean(name, known)
-	if len(known) == 0 {
+	p.Message, p.Accepted = "unknown property", "one of "+strings.Join(known, ", ")
+	switch len(known) {
+	case 0:
 		p.Accepted = "absent"
+	case 1:
+		p.Accepted = known[0]
 	}
+	p.Accepted += similar.DidYouMean(name, known)
 }
 
 func collect(err error, found func(*openapi3.SchemaError)) {

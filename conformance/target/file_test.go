@@ -111,7 +111,6 @@ func TestTargetMistakes(t *testing.T) {
 		{"pause: {kind: manual}", "pause: {kind: exec, command: [pause, '{{keys}}']}", "t.yaml:18: drivers.pause.command[1]: unknown placeholder {{keys}}: must be one of"},
 		{"pause: {kind: manual}", "pause: {kind: http, url: 'http://x', headers: {A: '{{tokn}}'}}", "t.yaml:18: drivers.pause.headers.A: unknown placeholder {{tokn}}: must be one of"},
 		{"mode: listen", "mode: liston", `t.yaml:21: receiver.mode: invalid value "liston": must be one of in-process, listen`},
-		{"apiVersion:", "expected_failures: [REQ-PUB-001]\napiVersion:", "t.yaml:1: expected_failures: must be the name of a file, such as baseline.yaml"},
 		{"mode: listen", "mode: advertised", "receiver.public_url: missing: must be set for mode advertised"},
 		{"mode: listen", "mode: tunnel", "receiver.tunnel: missing: must be"},
 		{"mode: listen", "mode: tunnel\n  tunnel: {command: 'x {port}', url_pattern: '('}", "receiver.tunnel.url_pattern"},
@@ -147,4 +146,12 @@ func TestAnotherRevisionIsRefused(t *testing.T) {
 	t.Parallel()
 	_, err := parseTarget("t.yaml", []byte(strings.Replace(goodTarget, "2025-r1", "2024-r9", 1)), testEnv)
 	expect.Equal(t, "error", fmt.Sprint(err), `t.yaml:2: spec: invalid value "2024-r9": must be 2025-r1, the revision that this program judges by`)
+}
+
+func TestAListInPlaceOfAFileOfKnownFailures(t *testing.T) {
+	t.Parallel()
+	_, err := parseTarget("t.yaml", []byte("apiVersion: conformance/v1\ntarget: {name: x, urls: {base: 'http://x'}}\nexpected_failures: [REQ-PUB-001]\n"), nil)
+	if want := "t.yaml:3: expected_failures: must be the name of a file, such as baseline.yaml"; err == nil || err.Error() != want {
+		t.Errorf("got %v, want %s", err, want)
+	}
 }

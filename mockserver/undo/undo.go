@@ -121,7 +121,7 @@ func (s *Store) Read(account, id string) (Point, io.Reader, error) {
 			return p, flate.NewReader(bytes.NewReader(p.document)), nil
 		}
 	}
-	return Point{}, nil, refusal.Of(refusal.NotFound, "undo", id, "not found: it was used, or dropped for newer points")
+	return Point{}, nil, refusal.Of(refusal.NotFound, "undo point", id, "not found: it was used, or dropped to make room for newer ones")
 }
 
 // Move sets the number of the newest event of points: a change of the whole account, which
