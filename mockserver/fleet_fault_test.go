@@ -2,9 +2,11 @@ package mockserver_test
 
 import (
 	"bufio"
+	"bytes"
 	"context"
 	"fmt"
 	"io"
+	"log/slog"
 	"net/http"
 	"net/http/httptest"
 	"net/http/httputil"
@@ -464,4 +466,12 @@ func TestFleetRefusesAnotherSecret(t *testing.T) {
 	}
 	a.stop()
 	joined(t, cluster, "c", secret)
+	var log bytes.Buffer
+	d := joined(t, cluster, "d", func(c *mockserver.Config) {
+		c.Fleet = fleet.New(fleet.Config{Store: c.Store.(*jetstream.Store), Secret: "another", Log: slog.New(slog.NewTextHandler(&log, nil))})
+	})
+	d.stop()
+	if strings.Contains(log.String(), "secret") {
+		t.Errorf("a server with the same secret warns: %s", log.String())
+	}
 }

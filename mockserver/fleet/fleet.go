@@ -166,6 +166,7 @@ func (f *Fleet) Join(ctx context.Context, url string) error {
 	if f.token, err = tokenOf(ctx, owners, f.cfg.Secret); err != nil {
 		return err
 	}
+	f.mark = markOf(f.token) // before members are seen
 	f.members = newFeed(members, f.seeMember, f.missMember)
 	f.owners = newFeed(owners, f.seeOwner, func(string) {})
 	f.directory = newFeed(f.cfg.Store.Directory(), f.seeAccount, func(string) {})
@@ -178,7 +179,6 @@ func (f *Fleet) Join(ctx context.Context, url string) error {
 			return err
 		}
 	}
-	f.mark = markOf(f.token)
 	if err := f.fitting(ctx, url); err != nil {
 		return err
 	}
