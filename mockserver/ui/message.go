@@ -84,6 +84,7 @@ type attempt struct {
 	Request    exchange
 	Response   exchange
 	Error      string
+	Note       string // why the body of the response is not the whole answer
 	Stubbed    bool
 	NearMiss   string
 	DurationMs float64
@@ -103,6 +104,7 @@ type logged struct {
 	DlqID            string
 
 	ResponseBodyBase64 string
+	ResponseBodyNote   string // why it is not the whole answer
 	ResponseDropped    int // bytes of the answer and its headers that were dropped
 }
 

@@ -3,6 +3,7 @@ package ui_test
 import (
 	"fmt"
 	"net/http"
+	"net/http/httptest"
 	"slices"
 	"strconv"
 	"strings"
@@ -265,5 +266,31 @@ func TestStatementsOfEntries(t *testing.T) {
 		expect.Equal(t, "the button Resume exists", slices.Contains(buttons, "Resume"), runs[e.DlqID])
 		found := slices.Contains(texts(page.first("", "actions").all("a", "")), "Open the endpoint's answer")
 		expect.True(t, "the answer can be opened", found)
+	}
+}
+
+// TestStatementOfCutAnswers reads an answer that is longer than the limit: the message, its DLQ
+// entry, and the message after a restart say that the rest is not kept.
+func TestStatementOfCutAnswers(t *testing.T) {
+	t.Parallel()
+	app := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		w.WriteHeader(http.StatusInternalServerError)
+		_, _ = w.Write([]byte(strings.Repeat("x", 1000))) // fails if the server has disconnected
+	}))
+	t.Cleanup(app.Close)
+	u := mockserver.RunT(t, mockserver.Config{MaxAnswer: 100})
+	id := u.Publish(app.URL, nil, "Svc-Retries: 0")
+	u.Settle()
+	entry := fetch[struct{ DlqID string }](t, u, "/_understudy/messages/"+id).DlqID
+	later := mockserver.RunT(t)
+	request(t, later, http.MethodPut, "/_understudy/snapshot", request(t, u, http.MethodGet, "/_understudy/snapshot", ""))
+	for name, page := range map[string]reading{
+		"the message":                 read(t, u, "ui/messages/"+id),
+		"its DLQ entry":               read(t, u, "ui/dlq/"+entry),
+		"the message after a restart": read(t, later, "ui/messages/"+id),
+	} {
+		t.Run(name, func(t *testing.T) {
+			expect.Contains(t, "the page", page.at("view").text(), "100 B answer is 1000 bytes long; the limit is 100 (100 bytes), and the rest is not kept")
+		})
 	}
 }
