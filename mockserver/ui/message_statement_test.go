@@ -294,3 +294,18 @@ func TestStatementOfCutAnswers(t *testing.T) {
 		})
 	}
 }
+
+// TestStatementOfNoAnswer reads the DLQ entry of a message that got no answer: the error is not
+// shown as an answer, with a size and headers.
+func TestStatementOfNoAnswer(t *testing.T) {
+	t.Parallel()
+	u := mockserver.RunT(t)
+	u.Script(mockserver.Stub{URL: "*", Answers: []mockserver.Answer{{Fail: "refused"}}})
+	id := u.Publish("https://app.test/down", nil, "Svc-Retries: 0")
+	u.Settle()
+	entry := fetch[struct{ DlqID string }](t, u, "/_understudy/messages/"+id).DlqID
+	answer := read(t, u, "ui/dlq/"+entry).at("view").first("section", "sides").all("div", "")[0].text()
+	expect.Contains(t, "the last answer", answer, "Last answer none: ")
+	expect.Contains(t, "the last answer", answer, "refused")
+	expect.Lacks(t, "the last answer", answer, "Headers")
+}
