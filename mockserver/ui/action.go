@@ -203,11 +203,11 @@ func (p *Page) act(w http.ResponseWriter, r *http.Request, name string) {
 		}
 		if err = a.do(v, f); err == nil {
 			said.Text = f.filled(a.said)
-			keepSaying(w, said)
+			keepSaying(w, r, said)
 		}
 	}
 	if err != nil {
-		keepSaying(w, saying{Text: err.Error(), Bad: true})
+		keepSaying(w, r, saying{Text: err.Error(), Bad: true})
 	}
 	if to := f.Get("then"); err == nil && onPage(to) {
 		back = to

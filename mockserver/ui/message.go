@@ -105,7 +105,7 @@ type logged struct {
 
 	ResponseBodyBase64 string
 	ResponseBodyNote   string // why it is not the whole answer
-	ResponseDropped    int // bytes of the answer and its headers that were dropped
+	ResponseDropped    int    // bytes of the answer and its headers that were dropped
 }
 
 // moment is one point of a message's timeline.

@@ -4,6 +4,7 @@ import (
 	"html"
 	"io"
 	"net/http"
+	"net/http/cookiejar"
 	"net/url"
 	"os/exec"
 	"regexp"
@@ -327,4 +328,32 @@ func TestFilters(t *testing.T) {
 			}
 		}
 	}
+}
+
+// TestMessagesOfTwoServers uses two servers at one host in one browser, which sends cookies to
+// all ports: the message of a button appears on the page of its server only.
+func TestMessagesOfTwoServers(t *testing.T) {
+	t.Parallel()
+	jar, err := cookiejar.New(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	pages := &http.Client{Jar: jar, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
+	u, other := mockserver.RunT(t), mockserver.RunT(t)
+	text := func(answer *http.Response, err error) string {
+		t.Helper()
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer answer.Body.Close()
+		body, err := io.ReadAll(answer.Body)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return string(body)
+	}
+	text(pages.PostForm(u.URL()+"/_understudy/ui/do/queue.put", url.Values{"name": {"mails"}, "parallelism": {"1"}}))
+	expect.Lacks(t, "the page of the other server", text(pages.Get(other.URL()+"/_understudy/")), "mails was saved")
+	expect.Contains(t, "the page of the server", text(pages.Get(u.URL()+"/_understudy/")), "mails was saved")
+	expect.Lacks(t, "the next page of the server", text(pages.Get(u.URL()+"/_understudy/")), "mails was saved")
 }

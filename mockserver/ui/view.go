@@ -5,9 +5,11 @@ import (
 	"fmt"
 	"html/template"
 	"maps"
+	"net"
 	"net/http"
 	"net/url"
 	"slices"
+	"strconv"
 	"time"
 )
 
@@ -311,10 +313,18 @@ type saying struct {
 	Scope string `json:",omitempty"`
 }
 
-const cookieName = "understudy-said"
+// cookieName is the name of the cookie with the message. It has the port, because browsers
+// send a cookie to all ports of a host: another server must not show the message.
+func cookieName(r *http.Request) string {
+	_, port, _ := net.SplitHostPort(r.Host)
+	if _, err := strconv.ParseUint(port, 10, 16); err != nil {
+		port = "default"
+	}
+	return "understudy-said-" + port
+}
 
 // keepSaying stores the message for the next view in a cookie.
-func keepSaying(w http.ResponseWriter, said saying) {
+func keepSaying(w http.ResponseWriter, r *http.Request, said saying) {
 	const most = 1000 // a cookie has at most 4 KB, and escaping may triple the size
 	if said.Text = clipText(said.Text, most); said.Text == "" {
 		return
@@ -323,17 +333,17 @@ func keepSaying(w http.ResponseWriter, said saying) {
 	if err != nil {
 		return // texts always encode
 	}
-	http.SetCookie(w, &http.Cookie{Name: cookieName, Value: url.QueryEscape(string(text)), Path: controlRoot, HttpOnly: true, SameSite: http.SameSiteStrictMode}) //nolint:gosec // not Secure: it is served over http
+	http.SetCookie(w, &http.Cookie{Name: cookieName(r), Value: url.QueryEscape(string(text)), Path: controlRoot, HttpOnly: true, SameSite: http.SameSiteStrictMode}) //nolint:gosec // not Secure: it is served over http
 }
 
 // takeSaying reads the message and deletes its cookie. Updates of a view do not take it,
 // because the message is outside the part that they replace.
 func takeSaying(w http.ResponseWriter, r *http.Request) *saying {
-	kept, err := r.Cookie(cookieName)
+	kept, err := r.Cookie(cookieName(r))
 	if err != nil || r.Header.Get("Follow") != "" {
 		return nil
 	}
-	http.SetCookie(w, &http.Cookie{Name: cookieName, Path: controlRoot, MaxAge: -1, HttpOnly: true, SameSite: http.SameSiteStrictMode}) //nolint:gosec // not Secure: it is served over http
+	http.SetCookie(w, &http.Cookie{Name: cookieName(r), Path: controlRoot, MaxAge: -1, HttpOnly: true, SameSite: http.SameSiteStrictMode}) //nolint:gosec // not Secure: it is served over http
 	text, err := url.QueryUnescape(kept.Value)
 	var said saying
 	if err != nil || json.Unmarshal([]byte(text), &said) != nil || said.Text == "" {
