@@ -386,6 +386,8 @@ func (st *suite) try(ctx context.Context, t trial) Checked {
 	switch {
 	case err == nil:
 		return Checked{t.entry, true, true, seen}
+	case errors.As(err, &without) && without.Verdict == report.NotApplicable: // a profile that the target does not claim
+		return Checked{t.entry, false, false, without.Detail}
 	case errors.As(err, &without) && without.Verdict == report.Inconclusive && without.Reason != report.DriverFailed && without.Reason != report.TransportFailed:
 		return Checked{t.entry, false, false, without.Detail}
 	}

@@ -140,6 +140,25 @@ func TestCheckTargetTriesThePlugin(t *testing.T) {
 	}
 }
 
+// A profile that the target does not claim is nothing that does not work.
+func TestCheckTargetDoesNotTryWhatIsNotClaimed(t *testing.T) {
+	t.Parallel()
+	to := ownTarget(environment(mockserver.RunT(t)), true)
+	to.Profiles = []string{"MSG", "WF-READ"}
+	list, err := conformance.CheckTarget(t.Context(), conformance.Config{Target: to})
+	if err != nil {
+		t.Fatal(err)
+	}
+	at := slices.IndexFunc(list, func(one conformance.Checked) bool { return one.Entry == "drivers.group" })
+	if at < 0 {
+		t.Fatal("drivers.group: missing")
+	}
+	want := conformance.Checked{Entry: "drivers.group", Detail: "the target does not claim the profile GROUP"}
+	if list[at] != want {
+		t.Errorf("got %+v, want %+v", list[at], want)
+	}
+}
+
 // startPluginService starts the service that runs plugin hosts, and returns its URL.
 func startPluginService(t *testing.T, python string) string {
 	t.Helper()
