@@ -183,6 +183,9 @@ const (
 // errMoved is the error for a response with movedHeader.
 var errMoved = errors.New("the account has moved")
 
+// errReplaced is the error for a request whose server has lost the account and has not responded.
+var errReplaced = errors.New("it is no longer the server of the account")
+
 // Forward sends a request to the member at a URL and passes its response on. It cancels
 // the request when the account moves meanwhile. A nil body means the body of r.
 func (f *Fleet) Forward(w http.ResponseWriter, r *http.Request, body []byte, account, at string) (Forwarded, error) {
@@ -190,10 +193,10 @@ func (f *Fleet) Forward(w http.ResponseWriter, r *http.Request, body []byte, acc
 	if err != nil {
 		return NotDone, fmt.Errorf("fleet: address %q of a server: %w", at, err)
 	}
-	ctx, cancel := context.WithCancel(r.Context())
+	ctx, cancel := context.WithCancelCause(r.Context())
 	var watching sync.WaitGroup
 	defer watching.Wait()
-	defer cancel()
+	defer cancel(nil)
 	forget := func() bool { return false }
 	defer func() { forget() }()
 	watching.Go(func() { f.cancelWhenMoved(ctx, account, at, cancel) })
@@ -222,7 +225,7 @@ func (f *Fleet) Forward(w http.ResponseWriter, r *http.Request, body []byte, acc
 				return errMoved
 			}
 			if response.Header.Get("Content-Type") == "text/event-stream" {
-				forget = context.AfterFunc(f.streaming, cancel)
+				forget = context.AfterFunc(f.streaming, func() { cancel(nil) })
 				response.Body = stream{response.Body}
 			}
 			return nil
@@ -230,6 +233,9 @@ func (f *Fleet) Forward(w http.ResponseWriter, r *http.Request, body []byte, acc
 		ErrorHandler: func(_ http.ResponseWriter, _ *http.Request, err error) { failed = err },
 	}
 	proxy.ServeHTTP(w, out)
+	if failed != nil && errors.Is(context.Cause(ctx), errReplaced) {
+		failed = errReplaced
+	}
 	// A member acts only on requests that it has read completely: a failed write had no effect.
 	var op *net.OpError
 	switch {
@@ -255,12 +261,18 @@ func (s stream) Read(b []byte) (int, error) {
 
 // cancelWhenMoved cancels a request when its server no longer serves the account, because
 // that server may never respond.
-func (f *Fleet) cancelWhenMoved(ctx context.Context, account, at string, cancel func()) {
+func (f *Fleet) cancelWhenMoved(ctx context.Context, account, at string, cancel context.CancelCauseFunc) {
 	for {
 		p := f.Find(ctx, account)
-		if p.URL != at {
+		switch {
+		case p.Unknown: // nothing follows from this server's own suspension
+			if clock.Pause(ctx, renewEvery) != nil {
+				return
+			}
+			continue
+		case p.URL != at:
 			_ = clock.Pause(ctx, lastWords)
-			cancel()
+			cancel(errReplaced)
 			return
 		}
 		select {
