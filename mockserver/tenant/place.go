@@ -212,7 +212,8 @@ func (r *Registry) IDs() []string {
 
 // Give releases an account for another server. It stops moves of the clock, which need
 // attempts, new attempts and then new requests, waits for those in progress, at most until
-// ctx ends, and makes all data durable. Then the account is elsewhere. An error means that data are not durable.
+// ctx ends, and makes all data durable. Then the account is elsewhere. An error means that
+// data are not durable.
 func (r *Registry) Give(ctx context.Context, id string) error {
 	t := r.byID(id)
 	if t == nil || t.Elsewhere() {
