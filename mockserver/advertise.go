@@ -7,6 +7,8 @@ import (
 	"net/url"
 	"strconv"
 	"strings"
+
+	"github.com/understudy-mock/understudy/spec/mask"
 )
 
 // ParseAdvertise reads the address under which clients reach a server that
@@ -22,7 +24,7 @@ func ParseAdvertise(text string) (*url.URL, error) {
 			return u, nil
 		}
 	}
-	return nil, fmt.Errorf("invalid value %q: must be the address that clients use, such as http://understudy:8080: http or https, a host, and nothing behind the port", text)
+	return nil, fmt.Errorf("invalid value %q: must be the address that clients use, such as http://understudy:8080: http or https, a host, and nothing else", mask.Text(text))
 }
 
 // url is the address of a listener as clients write it. An advertised host

@@ -2,6 +2,7 @@ package mockserver_test
 
 import (
 	"net/http"
+	"strings"
 	"testing"
 
 	"github.com/understudy-mock/understudy/internal/expect"
@@ -28,7 +29,7 @@ func TestParseAdvertise(t *testing.T) {
 		"http://a?b":                 "",
 		"http://a?":                  "",
 		"http://a#b":                 "",
-		"http://u:p@a":               "",
+		"http://u:hidden@a":          "",
 		"http://0.0.0.0:8080":        "",
 		"http://[::]:8080":           "",
 	} {
@@ -37,7 +38,10 @@ func TestParseAdvertise(t *testing.T) {
 			u, err := mockserver.ParseAdvertise(text)
 			if want == "" {
 				if err == nil {
-					t.Errorf("got %s, want an error", u)
+					t.Fatalf("got %s, want an error", u)
+				}
+				if strings.Contains(err.Error(), "hidden") {
+					t.Errorf("the error shows the password: %v", err)
 				}
 				return
 			}

@@ -18,6 +18,8 @@ import (
 
 	"github.com/alecthomas/kong"
 	"golang.org/x/term"
+
+	"github.com/understudy-mock/understudy/spec/mask"
 )
 
 // Exit codes of every command; conform has more.
@@ -125,7 +127,8 @@ func emptyValue(parsed *kong.Context) error {
 	return nil
 }
 
-// failWith prints an error in one line and chooses the exit code.
+// failWith prints an error in one line, without the credentials of a value that it quotes, and
+// chooses the exit code.
 func failWith(errs io.Writer, err error) int {
 	if err == nil {
 		return ExitFine
@@ -134,7 +137,7 @@ func failWith(errs io.Writer, err error) int {
 	if !errors.As(err, &coded) {
 		coded = &Failure{ExitFailed, err}
 	}
-	if text := strings.Join(strings.Fields(coded.Error()), " "); text != "" {
+	if text := mask.Text(strings.Join(strings.Fields(coded.Error()), " ")); text != "" {
 		_, _ = fmt.Fprintln(errs, "understudy: "+text)
 	}
 	return coded.Code
