@@ -48,15 +48,19 @@ func (d *dataPlace) UnmarshalText(text []byte) error {
 	if !urlScheme.MatchString(string(*d)) {
 		return nil
 	}
-	for server := range strings.SplitSeq(string(*d), ",") {
-		at, err := url.Parse(strings.TrimSpace(server))
-		if err == nil && at.Scheme == "" { // the client library adds the scheme
-			at, err = url.Parse("nats://" + strings.TrimSpace(server))
+	scheme, _, _ := strings.Cut(string(*d), "://")
+	servers := strings.Split(string(*d), ",")
+	for i, server := range servers {
+		if server = strings.TrimSpace(server); !strings.Contains(server, "://") { // as in nats://a:4222,b:4222
+			server = scheme + "://" + server
 		}
+		at, err := url.Parse(server)
 		if err != nil || !slices.Contains([]string{"nats", "tls"}, at.Scheme) || at.Hostname() == "" || strings.Trim(at.Path, "/") != "" || !isCluster(*d) {
 			return d.invalid()
 		}
+		servers[i] = server
 	}
+	*d = dataPlace(strings.Join(servers, ","))
 	return nil
 }
 
