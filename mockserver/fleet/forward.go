@@ -233,9 +233,6 @@ func (f *Fleet) Forward(w http.ResponseWriter, r *http.Request, body []byte, acc
 		ErrorHandler: func(_ http.ResponseWriter, _ *http.Request, err error) { failed = err },
 	}
 	proxy.ServeHTTP(w, out)
-	if failed != nil && errors.Is(context.Cause(ctx), errReplaced) {
-		failed = errReplaced
-	}
 	// A member acts only on requests that it has read completely: a failed write had no effect.
 	var op *net.OpError
 	switch {
@@ -243,6 +240,8 @@ func (f *Fleet) Forward(w http.ResponseWriter, r *http.Request, body []byte, acc
 		return Answered, nil
 	case errors.Is(failed, errMoved), errors.As(failed, &op) && (op.Op == "dial" || op.Op == "write"), r.Method == http.MethodGet, r.Method == http.MethodHead:
 		return NotDone, failed
+	case errors.Is(context.Cause(ctx), errReplaced):
+		return Unknown, errReplaced // the reason for the cancellation
 	}
 	return Unknown, failed
 }
