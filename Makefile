@@ -163,7 +163,7 @@ generate: ## Regenerate all generated files
 	$(GO) generate ./...
 
 .PHONY: house
-house: ## Check the house rules: imports, locks, goroutines, clock, names, sizes
+house: ## Check the house rules: imports, locks, goroutines, clock, names
 	@echo '== house rules'
 	$(GO) test ./internal/house
 
