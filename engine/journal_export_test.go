@@ -15,6 +15,7 @@ import (
 
 	"github.com/understudy-mock/understudy/engine"
 	"github.com/understudy-mock/understudy/engine/journal"
+	"github.com/understudy-mock/understudy/internal/effort"
 	"github.com/understudy-mock/understudy/internal/expect"
 	"github.com/understudy-mock/understudy/mockserver/replay"
 	"github.com/understudy-mock/understudy/mockserver/wire"
@@ -63,7 +64,7 @@ func withSecrets(s *simulation) {
 
 func TestAnExportedJournal(t *testing.T) {
 	t.Parallel()
-	lives := sized("LIVES", 60)
+	lives := effort.Amount(t, "LIVES", 60, 600)
 	for seed := range uint64(lives) {
 		s := begun(t, seed, parallels[seed%3])
 		s.some(20)

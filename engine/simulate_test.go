@@ -23,6 +23,7 @@ import (
 	"github.com/understudy-mock/understudy/engine/journal"
 	"github.com/understudy-mock/understudy/engine/memory"
 	"github.com/understudy-mock/understudy/engine/vector"
+	"github.com/understudy-mock/understudy/internal/effort"
 	"github.com/understudy-mock/understudy/mockserver/wire"
 )
 
@@ -404,14 +405,6 @@ func shortest(t *testing.T, seed uint64, commands int) string {
 	return "it does not fail again"
 }
 
-// sized is a size of the environment; `make simulate` sets them.
-func sized(name string, small int) int {
-	if n, err := strconv.Atoi(os.Getenv(name)); err == nil {
-		return n
-	}
-	return small
-}
-
 // simulateMany runs lives on all processors while more says so.
 func simulateMany(t *testing.T, first uint64, issue int, more func(lives, commands int64) bool, cuts func(seed uint64) int) {
 	var lives, commands atomic.Int64
@@ -432,12 +425,12 @@ func simulateMany(t *testing.T, first uint64, issue int, more func(lives, comman
 }
 
 func TestSimulateLives(t *testing.T) {
-	most := int64(sized("LIVES", 300))
+	most := int64(effort.Amount(t, "LIVES", 300, 4000))
 	simulateMany(t, 0, 25, func(lives, _ int64) bool { return lives < most }, func(seed uint64) int { return int(seed % 2) })
 }
 
 func TestSimulateCommands(t *testing.T) {
-	most := int64(sized("N", 5_000))
+	most := int64(effort.Amount(t, "N", 5_000, 400_000))
 	simulateMany(t, 1<<32, 1000, func(_, commands int64) bool { return commands < most }, func(uint64) int { return 0 })
 }
 

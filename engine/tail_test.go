@@ -7,16 +7,14 @@ import (
 
 	"github.com/understudy-mock/understudy/engine"
 	"github.com/understudy-mock/understudy/engine/clock"
+	"github.com/understudy-mock/understudy/internal/effort"
 )
 
 // TestASnapshotAndTheRecordsBehindItAreTheJournal takes a snapshot in the middle of
 // random lives, with attempts in flight, and replays what was recorded after it.
 func TestASnapshotAndTheRecordsBehindItAreTheJournal(t *testing.T) {
 	t.Parallel()
-	lives := 600
-	if testing.Short() {
-		lives = 60
-	}
+	lives := effort.Amount(t, "LIVES", 60, 600)
 	tried := 0
 	for seed := range uint64(lives) {
 		parallel := parallels[seed%3]
@@ -61,10 +59,7 @@ func TestARecordThatDoesNotFollowASnapshotIsRefused(t *testing.T) {
 // record by record, with commands of every kind between the records.
 func TestASnapshotOfABusyLifeIsTheStateOfItsRecord(t *testing.T) {
 	t.Parallel()
-	lives := 400
-	if testing.Short() {
-		lives = 40
-	}
+	lives := effort.Amount(t, "LIVES", 40, 400)
 	compared := 0
 	for seed := range uint64(lives) {
 		s := begun(t, seed, parallels[seed%3])

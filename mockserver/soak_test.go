@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/understudy-mock/understudy/internal/effort"
 	"github.com/understudy-mock/understudy/mockserver"
 )
 
@@ -44,6 +45,7 @@ const soakWorkers = 6
 // looks for those), and no answer breaks the document (RunT looks for those).
 func TestSoak(t *testing.T) {
 	t.Parallel()
+	effort.Long(t, "sends random traffic for ten seconds")
 	span := soakTime(t)
 	end := time.Now().Add(span)
 	u := mockserver.RunT(t, mockserver.Config{Parallel: 16, Stubs: []mockserver.Stub{

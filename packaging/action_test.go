@@ -8,6 +8,8 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+
+	"github.com/understudy-mock/understudy/internal/effort"
 )
 
 // action is the definition of a composite action.
@@ -112,6 +114,7 @@ func holds(t *testing.T, condition string, inputs map[string]string) bool {
 }
 
 func TestPackagingAction(t *testing.T) {
+	effort.Long(t, "builds or installs packages")
 	t.Parallel()
 	r := newRunner(t)
 	if err := r.use(t, map[string]string{"version": "none", "port": "0", "flags": "--clock=manual\n--account=odd:to ken$\"'\n"}); err != nil {
@@ -150,6 +153,7 @@ func TestPackagingAction(t *testing.T) {
 }
 
 func TestPackagingActionFails(t *testing.T) {
+	effort.Long(t, "builds or installs packages")
 	t.Parallel()
 	for _, c := range []struct {
 		name   string
@@ -172,6 +176,7 @@ func TestPackagingActionFails(t *testing.T) {
 
 // TestPackagingActionConforms runs a few scenarios against a stand-in that the suite starts.
 func TestPackagingActionConforms(t *testing.T) {
+	effort.Long(t, "builds or installs packages")
 	t.Parallel()
 	r := newRunner(t)
 	if err := r.use(t, map[string]string{"version": "none", "command": "conform", "flags": "--area=auth\n--accept-partial"}); err != nil {

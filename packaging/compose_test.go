@@ -11,6 +11,7 @@ import (
 	"syscall"
 	"testing"
 
+	"github.com/understudy-mock/understudy/internal/effort"
 	"github.com/understudy-mock/understudy/internal/programs"
 )
 
@@ -67,10 +68,9 @@ func found(t *testing.T, lines *bufio.Scanner, pattern string) string {
 // environment of the file. A rewrite and an address replace the host names of the services,
 // which Compose would resolve.
 func TestPackagingCompose(t *testing.T) {
+	effort.Long(t, "builds or installs packages")
 	t.Parallel()
-	if _, err := exec.LookPath("node"); err != nil {
-		programs.SkipLoud(t, "node is not installed: examples/compose is NOT run")
-	}
+	programs.Need(t, "examples/compose is NOT run", "node")
 	var file struct{ Services map[string]*composeService }
 	read(t, "../examples/compose/compose.yaml", &file)
 	stand, shop := file.Services["understudy"], file.Services["shop"]

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/understudy-mock/understudy/internal/effort"
 	"github.com/understudy-mock/understudy/internal/expect"
 	"github.com/understudy-mock/understudy/internal/programs"
 )
@@ -29,6 +30,7 @@ type feature struct {
 // TestPackagingFeature checks the description of the feature against the specification: the
 // tool that packs it checks only three keys.
 func TestPackagingFeature(t *testing.T) {
+	effort.Long(t, "builds or installs packages")
 	t.Parallel()
 	text, err := os.ReadFile("devcontainer/understudy/devcontainer-feature.json")
 	if err != nil {
@@ -48,10 +50,9 @@ func TestPackagingFeature(t *testing.T) {
 // TestPackagingDevcontainer packs the feature with the tool of the development container
 // specification, and installs from the package as an engine does.
 func TestPackagingDevcontainer(t *testing.T) {
+	effort.Long(t, "builds or installs packages")
 	t.Parallel()
-	if _, err := exec.LookPath("npm"); err != nil {
-		programs.SkipLoud(t, "npm is not installed: the development container feature is NOT packed")
-	}
+	programs.Need(t, "the development container feature is NOT packed", "npm")
 	tool, err := filepath.Abs("../.tmp/devcontainer-" + devcontainerVersion)
 	if err != nil {
 		t.Fatal(err)

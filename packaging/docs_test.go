@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/understudy-mock/understudy/internal/effort"
 )
 
 // TestPackagingShell runs the shell recipes of docs/ci.md, on free ports.
@@ -35,6 +37,7 @@ func TestPackagingShell(t *testing.T) {
 
 // TestPackagingSharedServer runs the recipes of docs/shared-server.md, on a free port.
 func TestPackagingSharedServer(t *testing.T) {
+	effort.Long(t, "builds or installs packages")
 	t.Parallel()
 	recipes := fenced(t, "../docs/shared-server.md", "sh")
 	if len(recipes) != 2 {

@@ -19,6 +19,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/understudy-mock/understudy/internal/effort"
 	"github.com/understudy-mock/understudy/internal/programs"
 )
 
@@ -250,6 +251,7 @@ func missing() (int, any) { return 404, fields{"message": "no such container"} }
 
 // TestPackagingTestcontainers runs the unchanged examples against the engine.
 func TestPackagingTestcontainers(t *testing.T) {
+	effort.Long(t, "builds or installs packages")
 	t.Parallel()
 	for _, c := range []struct {
 		name, tool string
@@ -260,9 +262,7 @@ func TestPackagingTestcontainers(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
-			if _, err := exec.LookPath(c.tool); err != nil {
-				programs.SkipLoud(t, c.tool+" is not installed: examples/"+c.name+" is NOT run")
-			}
+			programs.Need(t, "examples/"+c.name+" is NOT run", c.tool)
 			e, address := newEngine(t, filepath.Join(binaries(t), "understudy"))
 			for _, command := range c.commands {
 				ctx, cancel := context.WithTimeout(t.Context(), limit)

@@ -7,6 +7,8 @@ import (
 	"testing"
 
 	"gopkg.in/yaml.v3"
+
+	"github.com/understudy-mock/understudy/internal/effort"
 )
 
 // gitlabJob is a job of a GitLab template.
@@ -53,6 +55,7 @@ func lines(parts ...[]string) string {
 // TestPackagingGitLab runs a job in both shells that GitLab uses: bash, and sh if the image
 // of the job has no bash.
 func TestPackagingGitLab(t *testing.T) {
+	effort.Long(t, "builds or installs packages")
 	t.Parallel()
 	for _, shell := range []string{"bash", "sh"} {
 		t.Run(shell, func(t *testing.T) {
@@ -87,6 +90,7 @@ func TestPackagingGitLab(t *testing.T) {
 }
 
 func TestPackagingGitLabConforms(t *testing.T) {
+	effort.Long(t, "builds or installs packages")
 	t.Parallel()
 	job, env, project := gitlab(t, ".understudy-conform", map[string]string{
 		"UNDERSTUDY_VERSION": "none", "UNDERSTUDY_CONFORM": "--area auth --accept-partial",

@@ -13,6 +13,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"gopkg.in/yaml.v3"
+
+	"github.com/understudy-mock/understudy/internal/effort"
 )
 
 // update rewrites the manifests: `go test ./packaging -run Kubernetes -update`.
@@ -53,6 +55,7 @@ var charts = []struct {
 }
 
 func TestPackagingKubernetes(t *testing.T) {
+	effort.Long(t, "builds or installs packages")
 	t.Parallel()
 	for _, c := range charts {
 		t.Run(c.name, func(t *testing.T) {
@@ -97,6 +100,7 @@ func TestPackagingKubernetes(t *testing.T) {
 
 // TestPackagingHelm compares the rendered charts with Helm, whose path is in HELM: `make helm`.
 func TestPackagingHelm(t *testing.T) {
+	effort.Long(t, "builds or installs packages")
 	t.Parallel()
 	helm := os.Getenv("HELM")
 	if helm == "" {

@@ -14,6 +14,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/understudy-mock/understudy/internal/effort"
 	"github.com/understudy-mock/understudy/internal/expect"
 )
 
@@ -59,6 +60,7 @@ func released(t *testing.T, sum string) string {
 }
 
 func TestPackagingInstall(t *testing.T) {
+	effort.Long(t, "builds or installs packages")
 	t.Parallel()
 	script, err := filepath.Abs("install.sh")
 	if err != nil {

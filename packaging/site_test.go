@@ -12,6 +12,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/understudy-mock/understudy/internal/effort"
 	"github.com/understudy-mock/understudy/internal/programs"
 )
 
@@ -20,10 +21,9 @@ var siteLink = regexp.MustCompile(`(?:href|src)="?([^"\s>]+)`)
 // TestPackagingSite builds the site as `make site` does, follows all its links, and searches
 // for a word. The tools are installed before, because the build has no network access.
 func TestPackagingSite(t *testing.T) {
+	effort.Long(t, "builds or installs packages")
 	t.Parallel()
-	if _, err := exec.LookPath("python3"); err != nil {
-		programs.SkipLoud(t, "python3 is not installed: the site is NOT built")
-	}
+	programs.Need(t, "the site is NOT built", "python3")
 	root, err := filepath.Abs("..")
 	if err != nil {
 		t.Fatal(err)

@@ -56,9 +56,7 @@ var built = sync.OnceValues(func() (string, error) {
 // modules is the folder of the Python packages in requirements.txt.
 func modules(t *testing.T) string {
 	t.Helper()
-	if _, err := exec.LookPath("python3"); err != nil {
-		programs.SkipLoud(t, "python3 is not installed: the files are NOT checked against their schemas")
-	}
+	programs.Need(t, "the files are NOT checked against their schemas", "python3")
 	folder, err := installed()
 	if err != nil {
 		programs.SkipLoud(t, err.Error()+": the files are NOT checked against their schemas")

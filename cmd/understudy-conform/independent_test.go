@@ -23,6 +23,7 @@ import (
 	"github.com/understudy-mock/understudy/conformance/report"
 	"github.com/understudy-mock/understudy/conformance/target"
 	"github.com/understudy-mock/understudy/internal/expect"
+	"github.com/understudy-mock/understudy/internal/programs"
 	"github.com/understudy-mock/understudy/spec"
 )
 
@@ -115,9 +116,7 @@ func TestIndependent(t *testing.T) {
 	if raced {
 		t.Skip("it looks for verdicts, not for races")
 	}
-	if _, err := exec.LookPath("python3"); err != nil {
-		skipLoud(t, "python3 is not installed: the suite is NOT tried against the independent server")
-	}
+	programs.Need(t, "the suite is NOT tried against the independent server", "python3")
 	binary := build(t)
 	variants := [][]string{{}, {"--all"}}
 	if os.Getenv("MUTANTS") == "full" {
@@ -147,9 +146,7 @@ func TestIndependent(t *testing.T) {
 // TestIndependentOddities checks that the independent server has at least 25 switches.
 func TestIndependentOddities(t *testing.T) {
 	t.Parallel()
-	if _, err := exec.LookPath("python3"); err != nil {
-		skipLoud(t, "python3 is not installed: the oddities of the independent server are NOT counted")
-	}
+	programs.Need(t, "the oddities of the independent server are NOT counted", "python3")
 	list, err := exec.CommandContext(t.Context(), "python3", "-B", independent, "--list").Output()
 	if err != nil {
 		t.Fatal(err)
@@ -168,9 +165,7 @@ func TestIndependentOddities(t *testing.T) {
 // header prefix.
 func withoutPrefix(t *testing.T, brand string) target.Target {
 	t.Helper()
-	if _, err := exec.LookPath("python3"); err != nil {
-		skipLoud(t, "python3 is not installed: the search for a brand's prefix is NOT tested")
-	}
+	programs.Need(t, "the search for a brand's prefix is NOT tested", "python3")
 	loaded, err := target.Load(startIndependent(t, "--brand="+brand))
 	if err != nil {
 		t.Fatal(err)

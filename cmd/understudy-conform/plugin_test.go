@@ -16,6 +16,7 @@ import (
 	"github.com/understudy-mock/understudy/conformance/report"
 	"github.com/understudy-mock/understudy/conformance/target"
 	algorithm "github.com/understudy-mock/understudy/engine/ratelimit"
+	"github.com/understudy-mock/understudy/internal/programs"
 	"github.com/understudy-mock/understudy/mockserver"
 	"github.com/understudy-mock/understudy/mockserver/ratelimit"
 )
@@ -28,11 +29,8 @@ func TestConformPluginOfAnotherLanguage(t *testing.T) {
 	if raced {
 		t.Skip("it takes real time")
 	}
-	python, err := exec.LookPath("python3")
-	if err != nil {
-		skipLoud(t, "python3 is not installed: a plugin in another language is NOT tested")
-		return
-	}
+	const python = "python3"
+	programs.Need(t, "a plugin in another language is NOT tested", python)
 	u, err := mockserver.Run(mockserver.Config{Log: quietLog()})
 	if err != nil {
 		t.Fatal(err)
@@ -106,11 +104,8 @@ func endingWindow(ctx context.Context, config []byte, upstream string) (string, 
 // CheckTarget distinguishes a plugin driver that works from one that does not.
 func TestCheckTargetTriesThePlugin(t *testing.T) {
 	t.Parallel()
-	python, err := exec.LookPath("python3")
-	if err != nil {
-		skipLoud(t, "python3 is not installed: a plugin in another language is NOT tested")
-		return
-	}
+	const python = "python3"
+	programs.Need(t, "a plugin in another language is NOT tested", python)
 	u := mockserver.RunT(t)
 	for _, c := range []struct {
 		name   string

@@ -17,6 +17,7 @@ import (
 	"github.com/understudy-mock/understudy/conformance/report"
 	"github.com/understudy-mock/understudy/conformance/target"
 	"github.com/understudy-mock/understudy/internal/expect"
+	"github.com/understudy-mock/understudy/internal/programs"
 	"github.com/understudy-mock/understudy/mockserver"
 	"github.com/understudy-mock/understudy/spec/header"
 )
@@ -275,9 +276,7 @@ func TestConformShowsWhatWasJudged(t *testing.T) {
 			t.Errorf("no note explains %s: %q", name, x.Notes)
 		}
 	}
-	if _, err := exec.LookPath("curl"); err != nil {
-		skipLoud(t, "curl is not installed: the command of a failure is not run")
-	}
+	programs.Need(t, "the command of a failure is not run", "curl")
 	c := exec.CommandContext(t.Context(), "sh", "-c", x.Curl)
 	c.Env = append(os.Environ(), "RECEIVER_URL=http://127.0.0.1:9", "TARGET_TOKEN=any", "no_proxy=*")
 	out, err := c.CombinedOutput()

@@ -11,17 +11,15 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/understudy-mock/understudy/internal/programs"
 )
 
 // TestClientPages runs the code of the pages that use published clients and frameworks.
 func TestClientPages(t *testing.T) {
 	t.Parallel()
 	needNamespaces(t)
-	for _, tool := range []string{"npm", "python3"} {
-		if _, err := exec.LookPath(tool); err != nil {
-			skipLoud(t, tool+" is not installed: the pages with published clients are NOT tested")
-		}
-	}
+	programs.Need(t, "the pages with published clients are NOT tested", "npm", "python3")
 	const packages = "testdata/pages"
 	install(t, packages)
 	modules := installPython(t, packages)
@@ -67,9 +65,7 @@ func expectInstalled(t *testing.T, where, commands, installed string) {
 // of a request, so the package of Next.js is not needed.
 func TestClientPagesNext(t *testing.T) {
 	t.Parallel()
-	if _, err := exec.LookPath("npm"); err != nil {
-		skipLoud(t, "npm is not installed: the route of Next.js is NOT tested")
-	}
+	programs.Need(t, "the route of Next.js is NOT tested", "npm")
 	const packages = "testdata/pages"
 	install(t, packages)
 	dir, routes := t.TempDir(), 0

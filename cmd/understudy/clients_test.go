@@ -33,11 +33,7 @@ var flags = map[string][]string{"vector": {
 // prints.
 func TestClients(t *testing.T) {
 	t.Parallel()
-	for _, tool := range []string{"node", "npm"} {
-		if _, err := exec.LookPath(tool); err != nil {
-			skipLoud(t, tool+" is not installed: the published client packages are NOT tested")
-		}
-	}
+	programs.Need(t, "the published client packages are NOT tested", "node", "npm")
 	packages, err := filepath.Glob("../../conformance/clients/*/package.json")
 	if err != nil || len(packages) == 0 {
 		t.Fatalf("no clients found: %v", err)
@@ -62,9 +58,7 @@ func TestClients(t *testing.T) {
 func TestClientsPython(t *testing.T) {
 	t.Parallel()
 	const dir = "../../conformance/clients/python"
-	if _, err := exec.LookPath("python3"); err != nil {
-		skipLoud(t, "python3 is not installed: the published Python packages are NOT tested")
-	}
+	programs.Need(t, "the published Python packages are NOT tested", "python3")
 	modules := installPython(t, dir)
 	server := serve(t, build(t), "--clock", "manual")
 	env := append(server.Env, "PYTHONPATH="+modules, "PYTHONDONTWRITEBYTECODE=1")

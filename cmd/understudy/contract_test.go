@@ -13,6 +13,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/understudy-mock/understudy/internal/programs"
 	"github.com/understudy-mock/understudy/spec"
 )
 
@@ -43,9 +44,7 @@ var contracts = []struct {
 // makes valid and invalid requests from them and checks the answers.
 func TestContract(t *testing.T) {
 	t.Parallel()
-	if _, err := exec.LookPath("python3"); err != nil {
-		skipLoud(t, "python3 is not installed: the documents are NOT tested against the server")
-	}
+	programs.Need(t, "the documents are NOT tested against the server", "python3")
 	dir, err := filepath.Abs("../../conformance/contract")
 	if err != nil {
 		t.Fatal(err)

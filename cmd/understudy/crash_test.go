@@ -9,7 +9,6 @@ import (
 	"os/exec"
 	"path/filepath"
 	"slices"
-	"strconv"
 	"sync"
 	"syscall"
 	"testing"
@@ -17,6 +16,7 @@ import (
 
 	"github.com/understudy-mock/understudy/engine/clock"
 	"github.com/understudy-mock/understudy/internal/crash"
+	"github.com/understudy-mock/understudy/internal/effort"
 	"github.com/understudy-mock/understudy/spec"
 )
 
@@ -27,10 +27,7 @@ func TestCrash(t *testing.T) {
 	if raced {
 		t.Skip("separate processes in real time")
 	}
-	kills := 20 // make test; make crash: 200
-	if n, err := strconv.Atoi(os.Getenv("KILLS")); err == nil {
-		kills = n
-	}
+	kills := effort.Amount(t, "KILLS", 4, 20)
 	for _, c := range []struct {
 		clock string
 		kills int

@@ -14,6 +14,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/understudy-mock/understudy/internal/effort"
 	"github.com/understudy-mock/understudy/spec"
 )
 
@@ -37,7 +38,8 @@ func TestDamagedFolder(t *testing.T) {
 	h.end()
 	random := rand.New(rand.NewPCG(5, 6))
 	refused := 0
-	for i := range 100 {
+	folders := effort.Amount(t, "FOLDERS", 12, 100)
+	for i := range folders {
 		dir := t.TempDir()
 		copyFiles(t, []string{killed, whole}[i%4/3], dir) // most data is in the write-ahead log
 		what := damageFile(t, random, dir, i%2 == 0)
@@ -68,7 +70,7 @@ func TestDamagedFolder(t *testing.T) {
 			t.Errorf("%s: the next start serves %d messages, want %d: %s", what, len(again), len(got), line)
 		}
 	}
-	t.Logf("%d of 100 folders were refused", refused)
+	t.Logf("%d of %d folders were refused", refused, folders)
 }
 
 // dataServer starts a server with a manual clock on a folder.

@@ -141,10 +141,8 @@ func TestFolderOfAnotherUser(t *testing.T) {
 // traced returns the path of strace, or skips the test.
 func traced(t *testing.T) string {
 	t.Helper()
-	strace, err := exec.LookPath("strace")
-	if err != nil {
-		programs.SkipHere(t, "system calls: strace is not installed")
-	}
+	const strace = "strace"
+	programs.Need(t, "system calls are NOT traced", strace)
 	if text, err := exec.Command(strace, "-o", os.DevNull, "true").CombinedOutput(); err != nil {
 		programs.SkipHere(t, fmt.Sprintf("system calls: not allowed here: %s", text))
 	}

@@ -3,14 +3,14 @@ package main
 import (
 	"os/exec"
 	"testing"
+
+	"github.com/understudy-mock/understudy/internal/programs"
 )
 
 // The JavaScript test of examples/outage runs with the command in its first lines.
 func TestClientOutage(t *testing.T) {
 	t.Parallel()
-	if _, err := exec.LookPath("node"); err != nil {
-		skipLoud(t, "node is not installed: examples/outage/outage.test.mjs is NOT run")
-	}
+	programs.Need(t, "examples/outage/outage.test.mjs is NOT run", "node")
 	c := exec.CommandContext(t.Context(), build(t), "run", "--clock", "manual", "--", "node", "--test", "../../examples/outage/outage.test.mjs")
 	if out, err := c.CombinedOutput(); err != nil {
 		t.Errorf("%v\n%s", err, out)

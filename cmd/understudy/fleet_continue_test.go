@@ -9,11 +9,14 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/understudy-mock/understudy/internal/effort"
 )
 
 // A server that is stopped, replaced and then continues has an old state of its accounts. It
 // must not use that state for a request that has waited in its socket.
 func TestFleetServerThatContinues(t *testing.T) {
+	effort.Long(t, "starts a cluster")
 	if raced {
 		t.Skip("separate processes in real time")
 	}

@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/understudy-mock/understudy/internal/effort"
 	"github.com/understudy-mock/understudy/internal/expect"
 	"github.com/understudy-mock/understudy/internal/programs"
 )
@@ -26,12 +27,11 @@ type fleetPage struct {
 // Every command of docs/fleet.md runs: the fleet on one machine, and the fleet on several,
 // whose addresses are replaced by addresses of this machine.
 func TestFleetPage(t *testing.T) {
+	effort.Long(t, "starts a cluster")
 	if raced {
 		t.Skip("separate processes in real time")
 	}
-	if _, err := exec.LookPath("curl"); err != nil {
-		skipLoud(t, "curl is not installed: the commands of docs/fleet.md are NOT tested")
-	}
+	programs.Need(t, "the commands of docs/fleet.md are NOT tested", "curl")
 	text, err := os.ReadFile("../../docs/fleet.md")
 	if err != nil {
 		t.Fatal(err)
@@ -74,9 +74,7 @@ func TestDurabilityPage(t *testing.T) {
 		t.Skip("separate processes in real time")
 	}
 	t.Parallel()
-	if _, err := exec.LookPath("sqlite3"); err != nil {
-		programs.SkipHere(t, "sqlite3 is not installed: the commands of docs/durability.md are not tested")
-	}
+	programs.Need(t, "the commands of docs/durability.md are NOT tested", "sqlite3")
 	text, err := os.ReadFile("../../docs/durability.md")
 	if err != nil {
 		t.Fatal(err)

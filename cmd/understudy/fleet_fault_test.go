@@ -10,6 +10,8 @@ import (
 	"time"
 
 	"github.com/nats-io/nats.go/jetstream"
+
+	"github.com/understudy-mock/understudy/internal/effort"
 )
 
 // fleetFaults are the faults that are injected into a fleet, repeatedly in this order.
@@ -57,9 +59,10 @@ func middle(list []time.Duration) time.Duration {
 
 // testFaults injects one fault after the other.
 func (f *fleetTrial) testFaults(t *testing.T) {
-	random := rand.New(rand.NewPCG(uint64(rounds()), 11))
+	rounds := effort.Amount(f.t, "ROUNDS", 20, 20)
+	random := rand.New(rand.NewPCG(uint64(rounds), 11))
 	added := map[string][]time.Duration{}
-	for i := range rounds() {
+	for i := range rounds {
 		kind := fleetFaults[i%len(fleetFaults)]
 		pause(time.Duration(200+random.IntN(800)) * time.Millisecond)
 		h := kind.harm(f, random)

@@ -11,12 +11,14 @@ import (
 	"github.com/understudy-mock/understudy/engine/journal"
 	"github.com/understudy-mock/understudy/engine/store"
 	"github.com/understudy-mock/understudy/engine/store/jetstream"
+	"github.com/understudy-mock/understudy/internal/effort"
 	"github.com/understudy-mock/understudy/internal/programs"
 )
 
 // While a member of the cluster hangs, the snapshots of accounts are read from the other
 // members. Otherwise an account would have no server until that member is back.
 func TestFleetSnapshotsWhileAMemberHangs(t *testing.T) {
+	effort.Long(t, "starts a cluster")
 	if raced {
 		t.Skip("separate processes in real time")
 	}

@@ -9,7 +9,6 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"strconv"
 	"strings"
 	"syscall"
 	"testing"
@@ -19,6 +18,7 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 
 	"github.com/understudy-mock/understudy/internal/crash"
+	"github.com/understudy-mock/understudy/internal/effort"
 	"github.com/understudy-mock/understudy/internal/programs"
 )
 
@@ -252,14 +252,6 @@ func (f *fleetTrial) streams(so func(*jetstream.ClusterInfo) bool) bool {
 	return true
 }
 
-// rounds is the number of faults.
-func rounds() int {
-	if n, err := strconv.Atoi(os.Getenv("ROUNDS")); err == nil {
-		return n
-	}
-	return 20
-}
-
 // tokenPrefix and the id of an account are its token.
 const tokenPrefix = "token-of-"
 
@@ -280,6 +272,7 @@ func (f *fleetTrial) startLoad() {
 // One member at a time is killed or stopped. The fleet completes what it has accepted, and
 // soon accepts requests again.
 func TestFleet(t *testing.T) {
+	effort.Long(t, "starts a cluster")
 	if raced {
 		t.Skip("separate processes in real time")
 	}

@@ -12,6 +12,7 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/understudy-mock/understudy/internal/effort"
 	"github.com/understudy-mock/understudy/internal/programs"
 )
 
@@ -142,13 +143,11 @@ func TestMemoryStaysBelowItsBound(t *testing.T) {
 		t.Skip("needs the resident memory of a process, and no race detector")
 	}
 	const bound = 128 << 20
-	times := 4 // make memory: ten
-	if n, err := strconv.Atoi(os.Getenv("TIMES")); err == nil {
-		times = n
-	}
+	times := effort.Amount(t, "TIMES", 2, 4)
 	binary := build(t)
 	for name, load := range memoryLoads {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			server := serve(t, binary, "--memory", strconv.Itoa(bound), "--log-level", "error")
 			l := &loader{t: t, url: server.URL, token: server.Variable("UNDERSTUDY_TOKEN"), kvToken: server.Variable("UNDERSTUDY_KV_TOKEN"), answer: []byte("ok")}
 			destination := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

@@ -10,6 +10,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/understudy-mock/understudy/internal/programs"
 )
 
 // The code of README.md and docs/*.md runs as a reader types it: each page in order, in an
@@ -118,8 +120,9 @@ func usesClients(blocks []pageBlock) bool {
 
 func needNamespaces(t *testing.T) {
 	t.Helper()
+	programs.Need(t, "the commands of README and docs are NOT run", "unshare", "ip", "bash", "curl")
 	if out, err := exec.Command("unshare", "-rnp", "--fork", "--kill-child", "--mount-proc", "bash", "-c", "ip link set lo up && curl --version").CombinedOutput(); err != nil {
-		skipLoud(t, fmt.Sprintf("no network namespaces, ip, bash or curl here: the commands of README and docs are NOT run: %v: %s", err, out))
+		skipLoud(t, fmt.Sprintf("no network namespaces here: the commands of README and docs are NOT run: %v: %s", err, out))
 	}
 }
 

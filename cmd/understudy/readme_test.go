@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"github.com/understudy-mock/understudy/internal/expect"
+	"github.com/understudy-mock/understudy/internal/programs"
 	"github.com/understudy-mock/understudy/spec"
 )
 
@@ -72,11 +73,7 @@ func operationTable(doc *spec.Document, picked func(*spec.Operation) bool) strin
 // commands of the README. They need the package registries.
 func TestClientReadme(t *testing.T) {
 	t.Parallel()
-	for _, tool := range []string{"git", "make", "npm", "python3"} {
-		if _, err := exec.LookPath(tool); err != nil {
-			skipLoud(t, tool+" is not installed: the tests of the README are NOT run")
-		}
-	}
+	programs.Need(t, "the tests of the README are NOT run", "git", "make", "npm", "python3")
 	dir := t.TempDir()
 	script := "git clone --quiet 'file://" + abs(t, "../..") + "' understudy\ncd understudy\n"
 	languages := map[string]bool{}

@@ -9,6 +9,8 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+
+	"github.com/understudy-mock/understudy/internal/programs"
 )
 
 // outsideCall matches a system call that connects or sends to an internet address.
@@ -21,9 +23,7 @@ var loopbackAddress = regexp.MustCompile(`inet_addr\("127\.[0-9.]+"\)|"::1"|"::f
 // requested.
 func TestNothingPhonesHome(t *testing.T) {
 	t.Parallel()
-	if _, err := exec.LookPath("strace"); err != nil {
-		skipLoud(t, "strace is not installed: that nothing phones home is NOT tested")
-	}
+	programs.Need(t, "that nothing phones home is NOT tested", "strace")
 	dir := t.TempDir()
 	trace, ready := filepath.Join(dir, "trace"), filepath.Join(dir, "ready.json")
 	if out, err := exec.CommandContext(t.Context(), "strace", "-f", "-qq", "-o", trace, "true").CombinedOutput(); err != nil {

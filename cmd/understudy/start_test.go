@@ -133,12 +133,8 @@ func TestStartRunsNoOtherProgram(t *testing.T) {
 		}
 	})
 	t.Run("any program", func(t *testing.T) {
-		strace, err := exec.LookPath("strace")
-		if err != nil || exec.CommandContext(t.Context(), strace, "true").Run() != nil {
-			t.Skip("strace is not installed, or not allowed")
-		}
 		trace := filepath.Join(dir, "trace")
-		answered(t, publish, strace, append([]string{"-f", "-qq", "-e", "trace=execve,execveat", "-o", trace, binary}, startFlags...)...)
+		answered(t, publish, traced(t), append([]string{"-f", "-qq", "-e", "trace=execve,execveat", "-o", trace, binary}, startFlags...)...)
 		text, err := os.ReadFile(trace)
 		if err != nil {
 			t.Fatal(err)

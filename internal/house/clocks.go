@@ -12,6 +12,7 @@ var clockFiles = []string{
 	"conformance/mutant/clock.go",
 	"conformance/receiver/clock.go",
 	"engine/clock/clock.go",
+	"internal/effort/effort.go",
 	"mockserver/kv/clock.go",
 	"mockserver/pause/pause.go",
 	"mockserver/ratelimit/clock.go",

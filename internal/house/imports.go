@@ -60,6 +60,7 @@ var importRules = []importRule{
 	{"internal/command", []string{"spec/api", "engine", "mockserver", "conformance", "features", "fixtures"}},
 	{"internal/crash", []string{"engine", "mockserver", "conformance", "features", "fixtures"}},
 	{"internal/drift", []string{"spec", "engine", "mockserver", "conformance", "features", "fixtures"}},
+	{"internal/effort", []string{"spec", "engine", "mockserver", "conformance", "features", "fixtures"}},
 	{"internal/expect", []string{"spec", "engine", "mockserver", "conformance", "features", "fixtures"}},
 	{"internal/house", []string{"spec", "engine", "mockserver", "conformance", "features", "fixtures"}},
 	{"internal/natstest", []string{"spec", "engine", "mockserver", "conformance", "features", "fixtures"}},

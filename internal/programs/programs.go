@@ -14,6 +14,8 @@ import (
 	"strings"
 	"sync"
 	"syscall"
+
+	"github.com/understudy-mock/understudy/internal/effort"
 )
 
 // TB is the part of testing.TB that is needed here.
@@ -83,6 +85,18 @@ func SkipLoud(t TB, why string) {
 		fmt.Fprintln(os.Stderr, "SKIPPED: "+why)
 	}
 	t.Skip(why)
+}
+
+// Need skips a test in its short form, and when one of the tools that it needs is not
+// installed. The consequence completes the line, such as "the page is NOT tested".
+func Need(t TB, consequence string, tools ...string) {
+	t.Helper()
+	effort.Long(t, "needs "+strings.Join(tools, ", "))
+	for _, tool := range tools {
+		if _, err := exec.LookPath(tool); err != nil {
+			SkipLoud(t, tool+" is not installed: "+consequence)
+		}
+	}
 }
 
 // SkipHere skips a test that this machine does not allow, also in continuous integration:

@@ -23,11 +23,7 @@ const clientTests = "../../conformance/clients/ratelimit"
 // backends. neutral replaces the handling of dialects in the server.
 func TestPublishedPackages(t *testing.T) {
 	t.Parallel()
-	for _, tool := range []string{"node", "npm"} {
-		if _, err := exec.LookPath(tool); err != nil {
-			programs.SkipLoud(t, tool+" is not installed: the published client packages are NOT tested")
-		}
-	}
+	programs.Need(t, "the published client packages are NOT tested", "node", "npm")
 	modules := installed(t)
 	dialect, err := spec.LoadDialect("upstash")
 	if err != nil {

@@ -29,10 +29,8 @@ func TestMain(m *testing.M) {
 // integration it fails.
 func realRedis(t testing.TB) string {
 	t.Helper()
-	binary, err := exec.LookPath("redis-server")
-	if err != nil {
-		programs.SkipLoud(t, "redis-server is not installed: the store over a real server is NOT tested")
-	}
+	const binary = "redis-server"
+	programs.Need(t, "the store over a real server is NOT tested", binary)
 	socket, err := os.MkdirTemp("", "kv") // short: the length of a socket's path is limited
 	if err != nil {
 		t.Fatal(err)

@@ -21,6 +21,7 @@ import (
 	"github.com/chromedp/cdproto/runtime"
 	"github.com/chromedp/chromedp"
 
+	"github.com/understudy-mock/understudy/internal/effort"
 	"github.com/understudy-mock/understudy/internal/programs"
 	"github.com/understudy-mock/understudy/mockserver"
 )
@@ -84,6 +85,7 @@ type tab struct {
 // look opens a view in a new tab.
 func look(t testing.TB, u *mockserver.TestServer, path string) *tab {
 	t.Helper()
+	effort.Long(t, "needs chromium")
 	browser.Do(startBrowser)
 	if browser.why != "" {
 		programs.SkipLoud(t, browser.why)

@@ -209,9 +209,7 @@ func axeSource(t *testing.T) string {
 	const dir = "testdata/axe"
 	file := filepath.Join(dir, "node_modules/axe-core/axe.min.js")
 	if _, err := os.Stat(file); err != nil {
-		if _, err := exec.LookPath("npm"); err != nil {
-			programs.SkipLoud(t, "npm is not installed: the page is NOT checked for accessibility")
-		}
+		programs.Need(t, "the page is NOT checked for accessibility", "npm")
 		npm := exec.CommandContext(t.Context(), "npm", "install", "--no-package-lock", "--no-audit", "--no-fund", "--loglevel=error")
 		npm.Dir = dir
 		if out, err := npm.CombinedOutput(); err != nil {

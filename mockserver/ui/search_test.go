@@ -33,10 +33,7 @@ func many(t testing.TB, u *mockserver.TestServer, n int) {
 // TestSearchOnThePage finds one order by a word of its body among 100,000, and opens it.
 func TestSearchOnThePage(t *testing.T) {
 	t.Parallel()
-	all := 100_000
-	if testing.Short() {
-		all = 2000
-	}
+	const all = 100_000
 	u := mockserver.RunT(t, mockserver.Config{SkipResponseCheck: true})
 	u.Stub("https://app.test/*", 200)
 	many(t, u, all)

@@ -244,9 +244,7 @@ func TestRulesAreSwitchedOffOneByOne(t *testing.T) {
 // unchanged, and then the view is not empty.
 func TestCommandsOfEmptyViews(t *testing.T) {
 	t.Parallel()
-	if _, err := exec.LookPath("curl"); err != nil {
-		programs.SkipLoud(t, "curl is not installed: the commands of the page are NOT tried")
-	}
+	programs.Need(t, "the commands of the page are NOT tried", "curl")
 	commands := regexp.MustCompile(`(?s)<pre id="try[^"]*" tabindex="0">(curl.*?)</pre>`)
 	for _, view := range []string{"", "ui/messages", "ui/runs", "ui/dlq", "ui/flow", "ui/groups", "ui/queues", "ui/schedules", "ui/indexes", "ui/requests", "ui/stubs"} {
 		t.Run("view="+view, func(t *testing.T) {

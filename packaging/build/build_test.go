@@ -20,6 +20,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/understudy-mock/understudy/internal/effort"
 	"github.com/understudy-mock/understudy/internal/expect"
 	processes "github.com/understudy-mock/understudy/internal/programs"
 )
@@ -80,6 +81,7 @@ func command(t *testing.T, dir, name string, args ...string) string {
 
 // An archive is complete: it works after unpacking into an empty folder.
 func TestPackagingArchive(t *testing.T) {
+	effort.Long(t, "builds or installs packages")
 	t.Parallel()
 	file, folder := archive(t)
 	empty := t.TempDir()
@@ -151,6 +153,7 @@ func TestPackagingArchive(t *testing.T) {
 
 // The list has the right checksum of every file of the release.
 func TestPackagingChecksums(t *testing.T) {
+	effort.Long(t, "builds or installs packages")
 	t.Parallel()
 	folder := release(t)
 	list, err := os.ReadFile(filepath.Join(folder, "SHA256SUMS"))
@@ -183,6 +186,7 @@ func TestPackagingChecksums(t *testing.T) {
 // A bill of materials has every module that `go version -m` prints, and is valid for the
 // schema of CycloneDX.
 func TestPackagingBill(t *testing.T) {
+	effort.Long(t, "builds or installs packages")
 	t.Parallel()
 	folder := release(t)
 	for _, program := range programs {
@@ -256,6 +260,7 @@ var cyclonedx = sync.OnceValues(func() (string, error) {
 
 // The same source in another folder gives the same bytes.
 func TestPackagingSameBytes(t *testing.T) {
+	effort.Long(t, "builds or installs packages")
 	t.Parallel()
 	files := command(t, "../..", "git", "ls-files", "--", "*.go", "go.mod", "go.sum", "LICENSE", "README.md", "cmd", "conformance", "docs", "engine", "features", "fixtures", "internal", "mockserver", "spec")
 	if t.Failed() {

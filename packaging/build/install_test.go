@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/understudy-mock/understudy/internal/effort"
 	processes "github.com/understudy-mock/understudy/internal/programs"
 )
 
@@ -17,15 +18,12 @@ var fencedCommands = regexp.MustCompile("(?ms)^```sh\n(.*?)^```$")
 // Every command of docs/install.md works, in the order of the page. The release is the
 // tested one, and the module is this checkout.
 func TestPackagingInstallPage(t *testing.T) {
+	effort.Long(t, "builds or installs packages")
 	t.Parallel()
 	if here.String() != "linux-amd64" {
 		t.Skip("the page names the archive for linux-amd64")
 	}
-	for _, tool := range []string{"man", "sha256sum"} {
-		if _, err := exec.LookPath(tool); err != nil {
-			processes.SkipLoud(t, tool+" is not installed: the commands of docs/install.md are NOT tested")
-		}
-	}
+	processes.Need(t, "the commands of docs/install.md are NOT tested", "man", "sha256sum")
 	page, err := os.ReadFile("../../docs/install.md")
 	if err != nil {
 		t.Fatal(err)

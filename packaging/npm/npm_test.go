@@ -18,6 +18,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/understudy-mock/understudy/internal/effort"
 	"github.com/understudy-mock/understudy/internal/programs"
 )
 
@@ -30,12 +31,9 @@ const (
 // TestPackaging installs the packages into an empty folder without network access, and uses
 // them by their names only.
 func TestPackaging(t *testing.T) {
+	effort.Long(t, "builds or installs packages")
 	t.Parallel()
-	for _, tool := range []string{"node", "npm"} {
-		if _, err := exec.LookPath(tool); err != nil {
-			programs.SkipLoud(t, tool+" is not installed: the npm packages are NOT tested")
-		}
-	}
+	programs.Need(t, "the npm packages are NOT tested", "node", "npm")
 	tools := installTools(t)
 	made := packForTests(t)
 	app := t.TempDir()

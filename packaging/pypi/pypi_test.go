@@ -14,6 +14,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/understudy-mock/understudy/internal/effort"
 	"github.com/understudy-mock/understudy/internal/programs"
 )
 
@@ -24,6 +25,7 @@ const (
 
 // TestPackagingPyPI installs the wheel of this platform as users do, and uses it.
 func TestPackagingPyPI(t *testing.T) {
+	effort.Long(t, "builds or installs packages")
 	t.Parallel()
 	if out, err := exec.CommandContext(t.Context(), "python3", "-c", "import pip, venv, ensurepip").CombinedOutput(); err != nil {
 		programs.SkipLoud(t, fmt.Sprintf("python3 with pip and venv is not installed: the PyPI package is NOT tested: %s", out))
