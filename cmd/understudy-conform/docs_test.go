@@ -2,8 +2,6 @@ package main
 
 import (
 	"bufio"
-	"flag"
-	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -11,15 +9,10 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/understudy-mock/understudy/conformance"
 	"github.com/understudy-mock/understudy/conformance/report"
 	"github.com/understudy-mock/understudy/conformance/target"
 )
-
-// update makes TestStepsPage write the page of steps, for `make generate`.
-var update = flag.Bool("update", false, "write docs/steps.md")
 
 var fencedYAML = regexp.MustCompile("(?ms)^```yaml\n(.*?)^```$")
 
@@ -102,39 +95,4 @@ func TestDocumentedValidation(t *testing.T) {
 			t.Errorf("%s %s: %s", r.Location, r.Name, r.Detail)
 		}
 	}
-}
-
-// TestStepsPage compares the page of steps with the table of steps.
-func TestStepsPage(t *testing.T) {
-	t.Parallel()
-	const path = "../../docs/steps.md"
-	want := stepsPage(conformance.Steps())
-	if *update {
-		if err := os.WriteFile(path, []byte(want), 0o644); err != nil {
-			t.Fatal(err)
-		}
-	}
-	text, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if diff := cmp.Diff(want, string(text)); diff != "" {
-		t.Errorf("the page is stale: run `make generate` (want -, is +):\n%s", diff)
-	}
-}
-
-// stepsPage lists the steps by area, in Markdown.
-func stepsPage(steps []conformance.Step) string {
-	var b strings.Builder
-	b.WriteString("# Steps\n\nThis page lists every step that a scenario can use. It is generated from the table of steps; `understudy conform --list-steps` prints the same list.\n" +
-		"A pattern is a regular expression that matches the whole line. [writing-scenarios.md](writing-scenarios.md) describes how to use steps and how to add one.\n")
-	area := ""
-	for _, s := range steps {
-		if s.Area != area {
-			area = s.Area
-			fmt.Fprintf(&b, "\n## %s\n\n", strings.ToUpper(area[:1])+area[1:])
-		}
-		fmt.Fprintf(&b, "* %s `%s`\n", s.Keyword, s.Pattern)
-	}
-	return b.String()
 }

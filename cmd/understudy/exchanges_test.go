@@ -7,15 +7,13 @@ import (
 	"fmt"
 	"io"
 	"net/http"
-	"os"
 	"regexp"
 	"slices"
 	"strings"
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
-
+	"github.com/understudy-mock/understudy/internal/expect"
 	"github.com/understudy-mock/understudy/mockserver"
 	"github.com/understudy-mock/understudy/spec"
 )
@@ -365,8 +363,8 @@ func queries(op *spec.Operation) string {
 
 const exchangesBegin, exchangesEnd = "<!-- exchanges: written by `make generate` -->\n", "<!-- end of exchanges -->\n"
 
-// TestOperationPages compares the pages of operations with the answers of a server.
-func TestOperationPages(t *testing.T) {
+// TestGeneratedExchanges compares the pages of operations with the answers of a server.
+func TestGeneratedExchanges(t *testing.T) {
 	t.Parallel()
 	for path, load := range map[string]func() (*spec.Document, error){"../../docs/operations.md": spec.Load, "../../docs/control.md": spec.LoadControl} {
 		t.Run(path, func(t *testing.T) {
@@ -381,16 +379,7 @@ func TestOperationPages(t *testing.T) {
 			if !ok1 || !ok2 {
 				t.Fatalf("%s: no place for exchanges", path)
 			}
-			want := before + exchangesBegin + operationPage(t, doc) + "\n" + exchangesEnd + after
-			if *update {
-				if err := os.WriteFile(path, []byte(want), 0o644); err != nil {
-					t.Fatal(err)
-				}
-				return
-			}
-			if diff := cmp.Diff(want, text); diff != "" {
-				t.Errorf("%s is stale: run `make generate` (want -, got +):\n%s", path, diff)
-			}
+			expect.Generated(t, path, before+exchangesBegin+operationPage(t, doc)+"\n"+exchangesEnd+after)
 		})
 	}
 }

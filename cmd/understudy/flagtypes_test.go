@@ -2,7 +2,6 @@ package main
 
 import (
 	"fmt"
-	"os"
 	"path/filepath"
 	"reflect"
 	"slices"
@@ -11,9 +10,9 @@ import (
 	"time"
 
 	"github.com/alecthomas/kong"
-	"github.com/google/go-cmp/cmp"
 
 	"github.com/understudy-mock/understudy/internal/command"
+	"github.com/understudy-mock/understudy/internal/expect"
 )
 
 // flagFiles are the files with the options of the packages for tests, and the functions that
@@ -26,8 +25,8 @@ var flagFiles = []struct {
 	{"../../packaging/pypi/src/understudy_mock/serve_flags.py", pythonFlagTypes},
 }
 
-// TestFlagTypes compares the options of the packages for tests with the flags of serve.
-func TestFlagTypes(t *testing.T) {
+// TestGeneratedFlagTypes compares the options of the packages for tests with the flags of serve.
+func TestGeneratedFlagTypes(t *testing.T) {
 	t.Parallel()
 	parser, err := kong.New(&cli{}, kong.Vars{"version": ""})
 	if err != nil {
@@ -37,19 +36,7 @@ func TestFlagTypes(t *testing.T) {
 	for _, file := range flagFiles {
 		t.Run(filepath.Base(file.path), func(t *testing.T) {
 			t.Parallel()
-			want := file.types(serve.Flags)
-			if *update {
-				if err := os.WriteFile(file.path, []byte(want), 0o644); err != nil {
-					t.Fatal(err)
-				}
-			}
-			text, err := os.ReadFile(file.path)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if diff := cmp.Diff(want, string(text)); diff != "" {
-				t.Errorf("the types are stale: run `make generate` (want -, is +):\n%s", diff)
-			}
+			expect.Generated(t, file.path, file.types(serve.Flags))
 		})
 	}
 }

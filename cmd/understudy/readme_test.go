@@ -1,7 +1,6 @@
 package main
 
 import (
-	"flag"
 	"fmt"
 	"os"
 	"os/exec"
@@ -16,16 +15,13 @@ import (
 	"github.com/understudy-mock/understudy/spec"
 )
 
-// update rewrites the tables of operations: `make generate`.
-var update = flag.Bool("update", false, "write the generated parts of README.md and docs")
-
 const (
 	tableBegin = "<!-- operations: written by `make generate` -->\n"
 	tableEnd   = "<!-- end -->\n"
 )
 
-// TestReadmeOperations compares the tables of operations with the document.
-func TestReadmeOperations(t *testing.T) {
+// TestGeneratedOperationTable compares the tables of operations with the document.
+func TestGeneratedOperationTable(t *testing.T) {
 	t.Parallel()
 	doc, err := spec.Load()
 	if err != nil {
@@ -43,17 +39,7 @@ func TestReadmeOperations(t *testing.T) {
 		if !ok1 || !ok2 {
 			t.Fatalf("%s: no place for the table of operations", file)
 		}
-		want := before + tableBegin + operationTable(doc, picked) + tableEnd + after
-		if want == string(text) {
-			continue
-		}
-		if !*update {
-			t.Errorf("%s: the table of operations is stale: run `make generate`", file)
-			continue
-		}
-		if err := os.WriteFile(path, []byte(want), 0o644); err != nil {
-			t.Fatal(err)
-		}
+		expect.Generated(t, path, before+tableBegin+operationTable(doc, picked)+tableEnd+after)
 	}
 }
 

@@ -5,30 +5,22 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
-	"os"
 	"slices"
 	"strings"
 	"testing"
 
 	"github.com/alecthomas/kong"
-	gocmp "github.com/google/go-cmp/cmp"
+
+	"github.com/understudy-mock/understudy/internal/expect"
 )
 
-// TestReferencePages compares the pages on commands and files with the flags and schemas.
-func TestReferencePages(t *testing.T) {
+// TestGeneratedReferencePages compares the pages on commands and files with the flags and schemas.
+func TestGeneratedReferencePages(t *testing.T) {
 	t.Parallel()
 	for path, page := range map[string]func(*testing.T) string{"../../docs/commands.md": commandsPage, "../../docs/files.md": filesPage} {
 		t.Run(path, func(t *testing.T) {
 			t.Parallel()
-			want := page(t)
-			if *update {
-				if err := os.WriteFile(path, []byte(want), 0o644); err != nil {
-					t.Fatal(err)
-				}
-			}
-			if diff := gocmp.Diff(want, string(readFile(t, path))); diff != "" {
-				t.Errorf("%s is stale: run `make generate` (want -, got +):\n%s", path, diff)
-			}
+			expect.Generated(t, path, page(t))
 		})
 	}
 }

@@ -21,6 +21,7 @@ import (
 
 	"github.com/understudy-mock/understudy/internal/command"
 	"github.com/understudy-mock/understudy/internal/drift"
+	"github.com/understudy-mock/understudy/internal/expect"
 	"github.com/understudy-mock/understudy/internal/markdown"
 	"github.com/understudy-mock/understudy/mockserver"
 	"github.com/understudy-mock/understudy/mockserver/fixture"
@@ -130,8 +131,8 @@ func TestExampleFilesFollowTheirSchemas(t *testing.T) {
 	}
 }
 
-// TestSchemaFiles compares the schema files for editors with the output of `spec --schema`.
-func TestSchemaFiles(t *testing.T) {
+// TestGeneratedSchemas compares the schema files for editors with the output of `spec --schema`.
+func TestGeneratedSchemas(t *testing.T) {
 	t.Parallel()
 	for _, name := range []string{"config", "stubs"} {
 		path := "../../spec/" + name + ".schema.json"
@@ -139,14 +140,7 @@ func TestSchemaFiles(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if *update {
-			if err := os.WriteFile(path, want, 0o644); err != nil {
-				t.Fatal(err)
-			}
-		}
-		if diff := cmp.Diff(string(want), string(readFile(t, path))); diff != "" {
-			t.Errorf("%s is stale: run `make generate` (want -, got +):\n%s", path, diff)
-		}
+		expect.Generated(t, path, string(want))
 	}
 }
 

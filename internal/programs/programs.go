@@ -8,6 +8,7 @@ import (
 	"bufio"
 	"encoding/json"
 	"fmt"
+	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -43,8 +44,34 @@ var built = sync.OnceValue(func() (err error) {
 	if out, err := build.CombinedOutput(); err != nil {
 		return fmt.Errorf("%w\n%s", err, out)
 	}
-	return nil
+	return touchSources()
 })
+
+// touchSources looks at everything that the programs are built from, so that go test does not
+// take a result from its cache after one of these files has changed.
+func touchSources() error {
+	module, err := exec.Command("go", "env", "GOMOD").Output()
+	if err != nil {
+		return err
+	}
+	root := filepath.Dir(string(module))
+	for _, folder := range []string{"go.mod", "go.sum", "cmd", "conformance", "docs", "engine", "features", "fixtures", "internal", "mockserver", "spec"} {
+		err := filepath.WalkDir(filepath.Join(root, folder), func(path string, d fs.DirEntry, err error) error {
+			switch {
+			case err != nil:
+				return err
+			case d.IsDir() && d.Name() == "clients": // with node_modules
+				return fs.SkipDir
+			}
+			_, err = os.Stat(path)
+			return err
+		})
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
 
 // Build builds the programs and returns the path of understudy. The others are in the same
 // folder.

@@ -1,17 +1,14 @@
 package state
 
 import (
-	"flag"
 	"fmt"
 	"maps"
-	"os"
 	"slices"
 	"strings"
 	"testing"
-)
 
-// update draws the diagrams again (`make generate`).
-var update = flag.Bool("update", false, "write the diagrams of docs/architecture.md")
+	"github.com/understudy-mock/understudy/internal/expect"
+)
 
 // place is a cell of the grid on which a diagram is drawn.
 type place struct{ column, row int }
@@ -23,32 +20,20 @@ var runTransitions = map[RunState][]RunState{
 	RunStarted: {RunSuccess, RunFailed, RunCanceled},
 }
 
-// TestDiagrams compares the diagrams of docs/architecture.md with the tables of
+// TestGeneratedDiagrams compares the diagrams of docs/architecture.md with the tables of
 // transitions. Only the position of each state is set here.
-func TestDiagrams(t *testing.T) {
+func TestGeneratedDiagrams(t *testing.T) {
 	t.Parallel()
 	t.Run("the life of a message", func(t *testing.T) {
 		t.Parallel()
 		places := map[MessageState]place{"": {0, 0}, Created: {1, 0}, Active: {2, 0}, Delivered: {4, 0}, Errored: {2, 1}, Retry: {1, 1}, Failed: {4, 1}, CancelRequested: {2, 2}, Canceled: {4, 2}}
-		compareDiagram(t, "../../../docs/life-of-a-message.svg", drawn(t, Transitions, places))
+		expect.Generated(t, "../../../docs/life-of-a-message.svg", drawn(t, Transitions, places))
 	})
 	t.Run("the life of a run", func(t *testing.T) {
 		t.Parallel()
 		places := map[RunState]place{"": {0, 1}, RunStarted: {1, 1}, RunSuccess: {3, 0}, RunFailed: {3, 1}, RunCanceled: {3, 2}}
-		compareDiagram(t, "../../../docs/life-of-a-run.svg", drawn(t, runTransitions, places))
+		expect.Generated(t, "../../../docs/life-of-a-run.svg", drawn(t, runTransitions, places))
 	})
-}
-
-func compareDiagram(t *testing.T, path, want string) {
-	t.Helper()
-	if *update {
-		if err := os.WriteFile(path, []byte(want), 0o644); err != nil {
-			t.Fatal(err)
-		}
-	}
-	if got, err := os.ReadFile(path); err != nil || string(got) != want {
-		t.Errorf("%s is stale: run `make generate`: %v", path, err)
-	}
 }
 
 const (

@@ -1,4 +1,4 @@
-# Code generated from spec/control.yaml by packaging/pypi/types. DO NOT EDIT.
+# Code generated from spec/control.yaml by packaging/pypi/types_test.go. DO NOT EDIT.
 """The answers of the control API, as the server checks them before it sends them.
 
 A class whose name begins with an underscore has the keys that are always there.

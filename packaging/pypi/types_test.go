@@ -1,12 +1,4 @@
-// Command types writes the answers of the control API as Python types, so that the helper of
-// the PyPI package does not repeat them.
-//
-//	go run ./packaging/pypi/types spec/control.json control_types.py
-//
-// Each schema and each successful response of the document becomes a TypedDict. Python 3.9
-// has no NotRequired: a class with required and optional keys has its required keys in a base
-// class.
-package main
+package pypi
 
 import (
 	"encoding/json"
@@ -17,6 +9,9 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"testing"
+
+	"github.com/understudy-mock/understudy/internal/expect"
 )
 
 // schema is the part of JSON Schema that the document uses for answers.
@@ -39,7 +34,7 @@ type response struct {
 	} `json:"content"`
 }
 
-const header = `# Code generated from spec/control.yaml by packaging/pypi/types. DO NOT EDIT.
+const header = `# Code generated from spec/control.yaml by packaging/pypi/types_test.go. DO NOT EDIT.
 """The answers of the control API, as the server checks them before it sends them.
 
 A class whose name begins with an underscore has the keys that are always there.
@@ -49,10 +44,17 @@ from typing import Any, Dict, List, Literal, TypedDict, Union
 
 `
 
-func main() {
-	text, err := os.ReadFile(os.Args[1])
+// TestGeneratedTypes writes the answers of the control API as Python types, so that the helper
+// of the PyPI package does not repeat them.
+//
+// Each schema and each successful response of the document becomes a TypedDict. Python 3.9
+// has no NotRequired: a class with required and optional keys has its required keys in a base
+// class.
+func TestGeneratedTypes(t *testing.T) {
+	t.Parallel()
+	text, err := os.ReadFile("../../spec/control.json")
 	if err != nil {
-		log.Fatal(err)
+		t.Fatal(err)
 	}
 	var d struct {
 		Components struct {
@@ -61,7 +63,7 @@ func main() {
 		} `json:"components"`
 	}
 	if err := json.Unmarshal(text, &d); err != nil {
-		log.Fatalf("%s: %v", os.Args[1], err)
+		t.Fatal(err)
 	}
 	named := d.Components.Schemas
 	for name, r := range d.Components.Responses {
@@ -73,9 +75,7 @@ func main() {
 	for _, name := range slices.Sorted(maps.Keys(named)) {
 		w.define(name, named[name])
 	}
-	if err := os.WriteFile(os.Args[2], []byte(header+strings.TrimSuffix(w.out.String(), "\n")), 0o644); err != nil {
-		log.Fatal(err)
-	}
+	expect.Generated(t, "src/understudy_mock/control_types.py", header+strings.TrimSuffix(w.out.String(), "\n"))
 }
 
 // writer writes each class after the classes that it uses.

@@ -1,0 +1,32 @@
+package conformance_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/understudy-mock/understudy/conformance"
+	"github.com/understudy-mock/understudy/internal/expect"
+)
+
+// TestGeneratedSteps compares the page of steps with the table of steps.
+func TestGeneratedSteps(t *testing.T) {
+	t.Parallel()
+	expect.Generated(t, "../docs/steps.md", stepsPage(conformance.Steps()))
+}
+
+// stepsPage lists the steps by area, in Markdown.
+func stepsPage(steps []conformance.Step) string {
+	var b strings.Builder
+	b.WriteString("# Steps\n\nThis page lists every step that a scenario can use. It is generated from the table of steps; `understudy conform --list-steps` prints the same list.\n" +
+		"A pattern is a regular expression that matches the whole line. [writing-scenarios.md](writing-scenarios.md) describes how to use steps and how to add one.\n")
+	area := ""
+	for _, s := range steps {
+		if s.Area != area {
+			area = s.Area
+			fmt.Fprintf(&b, "\n## %s\n\n", strings.ToUpper(area[:1])+area[1:])
+		}
+		fmt.Fprintf(&b, "* %s `%s`\n", s.Keyword, s.Pattern)
+	}
+	return b.String()
+}
