@@ -262,7 +262,7 @@ func TestPackagingTestcontainers(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
-			programs.Need(t, "examples/"+c.name+" is NOT run", c.tool)
+			programs.Need(t, "examples/"+c.name+" is NOT run", "go", "npm")
 			e, address := newEngine(t, filepath.Join(binaries(t), "understudy"))
 			for _, command := range c.commands {
 				ctx, cancel := context.WithTimeout(t.Context(), limit)

@@ -98,13 +98,13 @@ func TestPackagingKubernetes(t *testing.T) {
 	})
 }
 
-// TestPackagingHelm compares the rendered charts with Helm, whose path is in HELM: `make helm`.
+// TestPackagingHelm compares the rendered charts with Helm, whose path is in HELM.
 func TestPackagingHelm(t *testing.T) {
 	effort.Long(t, "builds or installs packages")
 	t.Parallel()
 	helm := os.Getenv("HELM")
 	if helm == "" {
-		t.Skip("HELM is not set: make helm")
+		t.Skip("HELM is not set: it must be the path of helm")
 	}
 	for _, c := range charts {
 		t.Run(c.name, func(t *testing.T) {
@@ -130,7 +130,7 @@ func TestPackagingHelm(t *testing.T) {
 
 // rendered is the output of `helm template understudy` for settings that override the
 // defaults. Building Helm takes three minutes, so the few functions that the templates use
-// are implemented here; `make helm` compares the results.
+// are implemented here; TestPackagingHelm compares the results.
 func rendered(t *testing.T, more values) string {
 	t.Helper()
 	settings := values{}

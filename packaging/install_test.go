@@ -98,7 +98,7 @@ func TestPackagingInstall(t *testing.T) {
 		t.Parallel()
 		dist := os.Getenv("DIST")
 		if _, err := os.Stat(filepath.Join(dist, "SHA256SUMS")); err != nil {
-			t.Skip("DIST has none: make packages")
+			t.Skip("DIST has none: make verify")
 		}
 		server := httptest.NewServer(http.StripPrefix("/latest/download/", http.FileServer(http.Dir(dist))))
 		defer server.Close()

@@ -18,7 +18,7 @@ import (
 
 var siteLink = regexp.MustCompile(`(?:href|src)="?([^"\s>]+)`)
 
-// TestPackagingSite builds the site as `make site` does, follows all its links, and searches
+// TestPackagingSite builds the site as `make docs` does, follows all its links, and searches
 // for a word. The tools are installed before, because the build has no network access.
 func TestPackagingSite(t *testing.T) {
 	effort.Long(t, "builds or installs packages")
@@ -38,7 +38,7 @@ func TestPackagingSite(t *testing.T) {
 	build.Dir = root
 	build.Env = append(os.Environ(), "http_proxy=http://127.0.0.1:9", "https_proxy=http://127.0.0.1:9") // an address without a listener
 	if out, err := build.CombinedOutput(); err != nil {
-		t.Fatalf("make site: %v\n%s", err, out)
+		t.Fatalf("make docs: %v\n%s", err, out)
 	}
 	site := os.DirFS(filepath.Join(dist, "site"))
 	pages := map[string]string{}

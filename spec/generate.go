@@ -4,4 +4,4 @@ package spec
 // line reads the documents that the first one writes.
 //
 //go:generate go test -count=1 -run "^TestGenerated(Documents|Types)$" . -update
-//go:generate go test -count=1 -run ^TestGenerated . ../conformance ../engine/internal/state ../packaging/npm ../packaging/pypi ../cmd/understudy -update
+//go:generate go test -count=1 -run ^TestGenerated . ../conformance ../engine/internal/state ../internal/house ../packaging/npm ../packaging/pypi ../cmd/understudy -update

@@ -289,7 +289,7 @@ func TestMutants(t *testing.T) {
 			t.Errorf("%s survives: the machine is too busy for windows of a second", all[i].ID)
 		}
 	}
-	if os.Getenv("MUTANTS") != "" { // make mutants prints the table
+	if os.Getenv("MUTANTS") != "" { // to read
 		fmt.Printf("%-10s %-64s %-64s %s\n%s\n", "mutant", "how", "killed by", "what else fails", strings.Join(rows, "\n"))
 	}
 }

@@ -30,7 +30,7 @@ func TestConformPluginOfAnotherLanguage(t *testing.T) {
 		t.Skip("it takes real time")
 	}
 	const python = "python3"
-	programs.Need(t, "a plugin in another language is NOT tested", python)
+	programs.Need(t, "a plugin in another language is NOT tested", "python3")
 	u, err := mockserver.Run(mockserver.Config{Log: quietLog()})
 	if err != nil {
 		t.Fatal(err)
@@ -105,7 +105,7 @@ func endingWindow(ctx context.Context, config []byte, upstream string) (string, 
 func TestCheckTargetTriesThePlugin(t *testing.T) {
 	t.Parallel()
 	const python = "python3"
-	programs.Need(t, "a plugin in another language is NOT tested", python)
+	programs.Need(t, "a plugin in another language is NOT tested", "python3")
 	u := mockserver.RunT(t)
 	for _, c := range []struct {
 		name   string

@@ -142,7 +142,7 @@ func TestFolderOfAnotherUser(t *testing.T) {
 func traced(t *testing.T) string {
 	t.Helper()
 	const strace = "strace"
-	programs.Need(t, "system calls are NOT traced", strace)
+	programs.Need(t, "system calls are NOT traced", "strace")
 	if text, err := exec.Command(strace, "-o", os.DevNull, "true").CombinedOutput(); err != nil {
 		programs.SkipHere(t, fmt.Sprintf("system calls: not allowed here: %s", text))
 	}

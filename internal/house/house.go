@@ -1,5 +1,5 @@
 // Package house checks rules for the source of this repository: imports, locks, where
-// goroutines start, what may read the clock, names and comments. `make house` runs
+// goroutines start, what may read the clock, names and comments. `make test` runs
 // it.
 //
 // A rule is a function over the source tree. Next to it are files that break it:

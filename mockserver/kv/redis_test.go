@@ -30,7 +30,7 @@ func TestMain(m *testing.M) {
 func realRedis(t testing.TB) string {
 	t.Helper()
 	const binary = "redis-server"
-	programs.Need(t, "the store over a real server is NOT tested", binary)
+	programs.Need(t, "the store over a real server is NOT tested", "redis-server")
 	socket, err := os.MkdirTemp("", "kv") // short: the length of a socket's path is limited
 	if err != nil {
 		t.Fatal(err)

@@ -239,7 +239,7 @@ func request(t testing.TB, u *mockserver.TestServer, method, path, body string, 
 	return text(t, r)
 }
 
-// TestScreenshot takes the picture of the README, which make screenshot saves.
+// TestScreenshot takes the picture of the README, which SHOTS=DIR saves there.
 func TestScreenshot(t *testing.T) {
 	t.Parallel()
 	u := mockserver.RunT(t, mockserver.Config{Start: time.Date(2026, time.March, 2, 9, 0, 0, 0, time.UTC)})
@@ -257,7 +257,7 @@ func TestScreenshot(t *testing.T) {
 		t.Errorf("the README does not show docs/page.png: %v", err)
 	}
 	if picture, err := os.Stat("../../docs/page.png"); err != nil || picture.Size() < 10_000 {
-		t.Errorf("docs/page.png: %v; run make screenshot", err)
+		t.Errorf("docs/page.png: %v; run SHOTS=$PWD/docs go test -run TestScreenshot ./mockserver/ui", err)
 	}
 }
 

@@ -19,7 +19,7 @@ def variable(name: str) -> str:
     try:
         return os.environ[name]
     except KeyError:
-        raise SystemExit(f"{name} is not set: build wheels by `make wheels` in the root of the repository") from None
+        raise SystemExit(f"{name} is not set: build wheels by `make package WHAT=pypi` in the root of the repository") from None
 
 
 class Version(MetadataHookInterface):

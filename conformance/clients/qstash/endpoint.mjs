@@ -3,7 +3,7 @@
 import http from "node:http";
 
 export const base = process.env.UNDERSTUDY_URL;
-if (!base) throw new Error("UNDERSTUDY_URL is not set: run these tests by `make clients`, or under `understudy run --dialect upstash -- npm test`");
+if (!base) throw new Error("UNDERSTUDY_URL is not set: run these tests by `make verify`, or under `understudy run --dialect upstash -- npm test`");
 
 // endpoint listens on a free port. answer(request) gives [status, body, headers];
 // without one it answers 200.
