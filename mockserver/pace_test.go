@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/understudy-mock/understudy/internal/effort"
 	"github.com/understudy-mock/understudy/internal/expect"
 	"github.com/understudy-mock/understudy/mockserver"
 )
@@ -53,10 +54,12 @@ func closed(t *testing.T, conn net.Conn) string {
 
 const head = "POST /v2/publish/https://e.test/ HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer %s\r\n"
 
-// impatient is a server that waits a second for progress.
+// pace is how long an impatient server waits for progress: a second on a quiet machine.
+var pace = effort.Wait(time.Second)
+
 func impatient(t *testing.T) *mockserver.TestServer {
 	t.Helper()
-	u := mockserver.RunT(t, mockserver.Paced(mockserver.Config{}, time.Second, time.Second))
+	u := mockserver.RunT(t, mockserver.Paced(mockserver.Config{}, pace, pace))
 	u.Stub("*", 200)
 	return u
 }
@@ -119,7 +122,7 @@ func TestConnectionsThatMakeNoProgressEnd(t *testing.T) {
 		for range 12 { // more than the buffers of a connection hold
 			u.Publish("https://e.test/", bytes.Repeat([]byte("x"), 1<<20))
 		}
-		c.do("GET", "/_understudy/sink/slow/3s", "").ok()
+		c.do("GET", fmt.Sprintf("/_understudy/sink/slow/%dms", (3*pace).Milliseconds()), "").ok()
 		closed(t, conn)
 	})
 	t.Run("one whose client does not read its answer", func(t *testing.T) {
@@ -135,7 +138,7 @@ func TestConnectionsThatMakeNoProgressEnd(t *testing.T) {
 		took := time.Since(began) // until the answer is made and sent
 		conn := dialed(t, u)
 		write(t, conn, "GET /_understudy/deliveries HTTP/1.1\r\nHost: localhost\r\n\r\nGET /_understudy/livez HTTP/1.1\r\nHost: localhost\r\n\r\n")
-		c.do("GET", fmt.Sprintf("/_understudy/sink/slow/%dms", (6*time.Second+4*took).Milliseconds()), "").ok()
+		c.do("GET", fmt.Sprintf("/_understudy/sink/slow/%dms", (6*pace+4*took).Milliseconds()), "").ok()
 		text := closed(t, conn)
 		expect.Equal(t, "number of answers", strings.Count(text, "HTTP/1.1 200"), 1)
 		if strings.HasSuffix(text, `"}`) {
@@ -184,19 +187,18 @@ func TestLargeListsWaitForEachOther(t *testing.T) {
 // TestConnectionsThatMakeProgressStay: what takes longer than the deadlines.
 func TestConnectionsThatMakeProgressStay(t *testing.T) {
 	t.Parallel()
-	u := mockserver.RunT(t, mockserver.Paced(mockserver.Config{}, time.Second, time.Second))
-	u.Stub("*", 200)
-	c := newClient(t, u)
-	wait := func() { c.do("GET", "/_understudy/sink/slow/2500ms", "").ok() } // longer than each of them
+	u := impatient(t)
+	slow := fmt.Sprintf("/_understudy/sink/slow/%dms", (5 * pace / 2).Milliseconds()) // longer than each deadline
+	wait := func(t *testing.T) { newClient(t, u).do("GET", slow, "").ok() }
 	t.Run("a long body", func(t *testing.T) {
 		conn := dialed(t, u)
-		const parts, part = 5, 4 << 10 // each buys 4 s
+		parts, part := 5, int(4*pace.Milliseconds()) // each buys 4 paces, at 1,000 bytes/s
 		if _, err := fmt.Fprintf(conn, head+"Content-Length: %d\r\n\r\n", u.Token(), parts*part); err != nil {
 			t.Fatal(err)
 		}
 		for i := range parts {
 			if i > 0 && i < 3 {
-				wait()
+				wait(t)
 			}
 			if _, err := io.WriteString(conn, strings.Repeat("x", part)); err != nil {
 				t.Fatal(err)
@@ -208,26 +210,26 @@ func TestConnectionsThatMakeProgressStay(t *testing.T) {
 		}
 	})
 	t.Run("an event stream", func(t *testing.T) {
-		response, err := c.http.Get(u.URL() + "/_understudy/events")
+		response, err := http.Get(u.URL() + "/_understudy/events")
 		if err != nil {
 			t.Fatal(err)
 		}
 		defer response.Body.Close()
-		wait()
+		wait(t)
 		u.Publish("https://e.test/", nil)
 		line, err := bufio.NewReader(response.Body).ReadString('\n')
 		expect.Nil(t, "reading the stream", err)
 		expect.True(t, "a line of the stream", line != "")
 	})
 	t.Run("an answer that takes its time after a body", func(t *testing.T) {
-		c.do("POST", "/_understudy/sink/slow/2500ms", "a body").ok()
+		newClient(t, u).do("POST", slow, "a body").ok()
 	})
 	t.Run("await", func(t *testing.T) {
 		done := make(chan answer)
 		go func() {
-			done <- c.do("POST", "/_understudy/await", `{"on":"deliveries","url":"https://late.test/","timeout":"20s"}`)
+			done <- newClient(t, u).do("POST", "/_understudy/await", fmt.Sprintf(`{"on":"deliveries","url":"https://late.test/","timeout":"%dms"}`, (20*pace).Milliseconds()))
 		}()
-		wait()
+		wait(t)
 		u.Publish("https://late.test/", nil)
 		(<-done).ok()
 	})

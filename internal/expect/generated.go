@@ -11,7 +11,8 @@ import (
 var update = flag.Bool("update", false, "write the generated files")
 
 // Generated checks that a file in the repository is what the test generates. With -update,
-// it writes the file. The names of tests that call it begin with TestGenerated.
+// it writes the file. `make generate` runs the tests that call it by their names, which
+// begin like that of TestGeneratedTypes.
 func Generated(t T, path, want string) {
 	t.Helper()
 	have, err := os.ReadFile(path)

@@ -30,11 +30,6 @@ func (s *source) at(n ast.Node) string {
 // line is file:line for a line number.
 func (s *source) line(n int) string { return fmt.Sprintf("%s:%d", s.path, n) }
 
-// lines is the number of lines of a node.
-func (s *source) lines(n ast.Node) int {
-	return s.positions.Position(n.End()).Line - s.positions.Position(n.Pos()).Line + 1
-}
-
 // product reports whether a file is part of the product: Go, not generated, not a test.
 func (s *source) product() bool { return s.syntax != nil && !s.generated && !s.test }
 
