@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"sync"
 	"syscall"
@@ -27,6 +28,7 @@ func TestCrash(t *testing.T) {
 	if raced {
 		t.Skip("separate processes in real time")
 	}
+	t.Parallel()
 	kills := effort.Amount(t, "KILLS", 4, 20)
 	for _, c := range []struct {
 		clock string
@@ -34,7 +36,10 @@ func TestCrash(t *testing.T) {
 	}{{"real", kills - kills/4}, {"manual", kills / 4}} {
 		for first := 0; first < c.kills; first += killsOfAFolder {
 			n := min(killsOfAFolder, c.kills-first)
-			t.Run(fmt.Sprintf("%s clock, kills %d to %d", c.clock, first+1, first+n), func(t *testing.T) { crashed(t, c.clock, uint64(first), n) })
+			t.Run(fmt.Sprintf("%s clock, kills %d to %d", c.clock, first+1, first+n), func(t *testing.T) {
+				t.Parallel()
+				crashed(t, c.clock, uint64(first), n)
+			})
 		}
 	}
 }
@@ -54,6 +59,9 @@ func crashed(t *testing.T, clock string, seed uint64, kills int) {
 			life += 2 * time.Second // long enough for attempts that no kill can affect
 		}
 		h.liveFor(life)
+		if i == kills-1 {
+			load.Hold() // the other kills may find no attempt in progress
+		}
 		load.Cut()
 		h.kill()
 		if i%5 == 4 { // it is also killed while it starts
@@ -89,9 +97,15 @@ type mortal struct {
 	ended   chan struct{} // closed when the process has ended; nil unless something waits for it
 }
 
+// freeAddress is an address for a server that is killed and started again. On Linux no other
+// test takes its port meanwhile: they listen on 127.0.0.1.
 func freeAddress(t *testing.T) string {
 	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
+	host := "127.0.0.1"
+	if runtime.GOOS == "linux" {
+		host = "127.0.0.9"
+	}
+	l, err := net.Listen("tcp", host+":0")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -66,6 +66,7 @@ type Load struct {
 	over     []excess
 	answers  map[int]int // of the servers: number by status
 	problems []string
+	hold     chan struct{} // the next attempt is kept, and closes it; nil unless Hold waits
 }
 
 // promise is a message that a server has accepted: it must be delivered, or be in the DLQ if
@@ -137,6 +138,19 @@ func (l *Load) Cut() {
 	defer l.mu.Unlock()
 	now := wall.Now()
 	l.faults = append(l.faults, &fault{at: now, until: now})
+}
+
+// Hold makes the destination keep its next attempt until the server ends it, at most a minute.
+// It returns when that attempt has begun.
+func (l *Load) Hold() {
+	begun := make(chan struct{})
+	l.mu.Lock()
+	l.hold = begun
+	l.mu.Unlock()
+	select {
+	case <-begun:
+	case <-l.live.Done():
+	}
 }
 
 // Harm records that from now on attempts of some accounts may be cut, and that two servers

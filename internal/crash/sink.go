@@ -50,12 +50,19 @@ func (l *Load) answer(w http.ResponseWriter, r *http.Request, name string, then 
 		}
 	}
 	visits := len(l.seen[name])
+	held := l.hold
+	l.hold = nil
 	l.mu.Unlock()
 	sum := uint32(0)
 	for _, b := range []byte(name) {
 		sum = sum*31 + uint32(b)
 	}
-	cut := clock.Pause(r.Context(), time.Duration(sum%20)*time.Millisecond) != nil
+	delay := time.Duration(sum%20) * time.Millisecond
+	if held != nil {
+		close(held)
+		delay = time.Minute
+	}
+	cut := clock.Pause(r.Context(), delay) != nil
 	status := l.status(name, sum, visits)
 	if status == http.StatusOK && !then() {
 		status = http.StatusBadGateway
