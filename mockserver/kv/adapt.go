@@ -15,14 +15,18 @@ import (
 var realCommands = wordSet(`BITPOS COMMAND DELEX DUMP GEOADD GEODIST GEOPOS GEORADIUS GEORADIUSBYMEMBER GEORADIUSBYMEMBER_RO GEORADIUS_RO
 	GEOSEARCH HEXPIRE HPERSIST HPTTL HSETEX HTTL INFO MEMORY MOVE OBJECT PUBSUB RESTORE XAUTOCLAIM XINFO`)
 
-// realOptions are options that the library lacks, by command. Sorted by name.
-var realOptions = map[string]map[string]bool{
-	"BITCOUNT": wordSet("BIT BYTE"),
-	"COPY":     wordSet("DB"), // there is one database
-	"FLUSHALL": wordSet("SYNC"),
-	"FLUSHDB":  wordSet("SYNC"),
-	"SCRIPT":   wordSet("DEBUG KILL"),
-	"XGROUP":   wordSet("SETID"),
+// realOptions are options that the library lacks, by command: the arguments among which
+// they are, and their names. Sorted by name.
+var realOptions = map[string]struct {
+	from, to int
+	names    map[string]bool
+}{
+	"BITCOUNT": {3, 4, wordSet("BIT BYTE")},
+	"COPY":     {2, 4, wordSet("DB")}, // there is one database
+	"FLUSHALL": {0, 1, wordSet("SYNC")},
+	"FLUSHDB":  {0, 1, wordSet("SYNC")},
+	"SCRIPT":   {0, 1, wordSet("DEBUG KILL")},
+	"XGROUP":   {0, 1, wordSet("SETID")},
 }
 
 // lacks returns the refusal of a command or option that only a real server has, or "".
@@ -33,8 +37,11 @@ func (e *embedded) lacks(name string, args []string) string {
 	if i := slices.Index(args, "~"); name == "XADD" && i >= 2 && i <= 3 && len(args) > i+2 && strings.EqualFold(args[i+2], "LIMIT") {
 		return realOnly("option 'LIMIT' of XADD") // the library trims exactly
 	}
-	if i := slices.IndexFunc(args, func(s string) bool { return realOptions[name][strings.ToUpper(s)] }); i >= 0 {
-		return realOnly("option '" + args[i] + "' of " + name)
+	options := realOptions[name]
+	for i := options.from; i < min(options.to, len(args)); i++ {
+		if options.names[strings.ToUpper(args[i])] {
+			return realOnly("option '" + args[i] + "' of " + name)
+		}
 	}
 	return ""
 }

@@ -86,7 +86,7 @@ func keyPlaces(name string, command []string) (places []int) {
 	}
 	for i, word := range command {
 		switch upper := strings.ToUpper(word); {
-		case upper == "STREAMS" && (name == "XREAD" || name == "XREADGROUP"):
+		case upper == "STREAMS" && (name == "XREAD" || name == "XREADGROUP" && i > 3): // a group may have this name
 			for j := range (len(command) - i - 1) / 2 {
 				places = append(places, i+1+j)
 			}
