@@ -54,10 +54,12 @@ func realOnly(what string) string {
 // of a real server. Sorted by name.
 var adaptedCommands = map[string]func(c *connection, command []string) any{
 	"EXPIRETIME":  roundSeconds,
+	"GETEX":       getString,
 	"SDIFFSTORE":  storeNoneEmpty,
 	"SINTERSTORE": storeNoneEmpty,
 	"SUNIONSTORE": storeNoneEmpty,
 	"TTL":         roundSeconds,
+	"XADD":        addEntry,
 	"XRANGE":      readNoEntries,
 	"XREVRANGE":   readNoEntries,
 	"ZINTERSTORE": storeNoneEmpty,
@@ -79,7 +81,25 @@ func roundSeconds(c *connection, command []string) any {
 func storeNoneEmpty(c *connection, command []string) any {
 	reply := c.dispatch(command)
 	if reply == int64(0) {
-		c.dispatch([]string{"DEL", command[1]})
+		c.look("DEL", command[1])
+	}
+	return reply
+}
+
+// getString changes no expiry of a value that is not a string.
+func getString(c *connection, command []string) any {
+	if text, failed := c.look("GET", command[1]).(failure); failed {
+		return text
+	}
+	return c.dispatch(command)
+}
+
+// addEntry creates no stream if it fails.
+func addEntry(c *connection, command []string) any {
+	missing := c.look("EXISTS", command[1]) == int64(0)
+	reply := c.dispatch(command)
+	if _, failed := reply.(failure); failed && missing {
+		c.look("DEL", command[1])
 	}
 	return reply
 }

@@ -187,6 +187,8 @@ func (c *connection) dispatch(command []string) (reply any) {
 		}
 		c.open(room)
 	}()
+	c.out.Reset() // a command may have written more than one reply
+	c.in.Reset(c.out)
 	c.to.Dispatch(c.peer, command)
 	c.peer.Flush()
 	reply, err := readReply(c.in)
