@@ -90,7 +90,7 @@ type Config struct {
 	PricePerMessage   float64         // 0: 0.00001
 	VectorLag         time.Duration   // see engine.Config
 	VectorIndexes     []vector.Config // empty: one, named default
-	Embed             string          // EmbedHash: texts become vectors for tests; "": they are refused
+	Embed             string          // EmbedHash: texts become vectors for tests; NAME=hash: in one index; "": they are refused
 	Log               *slog.Logger
 
 	pace     listener.Pace // of connections; zero: listener.DefaultPace
@@ -349,14 +349,9 @@ func (c *Config) complete() error {
 	if len(c.VectorIndexes) == 0 {
 		c.VectorIndexes = []vector.Config{tenant.DefaultIndex}
 	}
-	if err := vectors.CheckEmbed(c.Embed); err != nil {
+	c.VectorIndexes = slices.Clone(c.VectorIndexes)
+	if err := vectors.SetEmbeddings(c.VectorIndexes, c.Embed); err != nil {
 		return err
-	}
-	if c.Embed == vectors.EmbedHash {
-		c.VectorIndexes = slices.Clone(c.VectorIndexes)
-		for i := range c.VectorIndexes {
-			c.VectorIndexes[i].EmbeddingModel = vectors.HashModel
-		}
 	}
 	if err := delivery.CheckOutbound(c.Outbound); err != nil {
 		return err

@@ -1,6 +1,7 @@
 package mockserver_test
 
 import (
+	"fmt"
 	"net/http"
 	"strings"
 	"testing"
@@ -103,6 +104,122 @@ func TestVectorScores(t *testing.T) {
 	}
 }
 
+// TestDistributionBasedFusion has the order and scores that two clients' suites assert.
+func TestDistributionBasedFusion(t *testing.T) {
+	t.Parallel()
+	u := mockserver.RunT(t, mockserver.Config{VectorIndexes: []vector.Config{{Name: "both", Type: vector.Hybrid, Dimension: 2, Similarity: vector.Cosine}, {Name: "other", Type: vector.Sparse}}})
+	both := opened(t, u, "BOTH")
+	both.do("POST", "/upsert/js", `[{"id":"id0","vector":[0.1,0.2],"sparseVector":{"indices":[0,1],"values":[0.1,0.2]}},
+		{"id":"id1","vector":[0.2,0.3],"sparseVector":{"indices":[1,2],"values":[0.2,0.3]}},
+		{"id":"id2","vector":[0.3,0.4],"sparseVector":{"indices":[2,3],"values":[0.3,0.4]}}]`).ok()
+	both.do("POST", "/upsert/go", `[{"id":"id0","vector":[0.8,0.9],"sparseVector":{"indices":[0,1],"values":[0.1,0.1]}},
+		{"id":"id1","vector":[0.9,0.9],"sparseVector":{"indices":[1,2],"values":[0.1,0.1]}},
+		{"id":"id2","vector":[0.3,0.9],"sparseVector":{"indices":[2,3],"values":[0.1,0.1]}}]`).ok()
+	query := `{"vector":[0.1,0.1],"sparseVector":{"indices":[0],"values":[0.1]},"topK":2,"weightingStrategy":"IDF","fusionAlgorithm":"DBSF"}`
+	rows := func(list any) (found []string) {
+		for _, item := range list.([]any) {
+			one := item.(map[string]any)
+			found = append(found, fmt.Sprintf("%s %.6f", one["id"], one["score"]))
+		}
+		return found
+	}
+	t.Run("a list has at most topK vectors, and the deviation is that of a sample", func(t *testing.T) {
+		got := rows(both.do("POST", "/query/js", query).ok().get("result"))
+		expect.Equal(t, "results", strings.Join(got, ", "), "id2 0.617851, id0 0.500000")
+	})
+	t.Run("a resumable query compares what is left", func(t *testing.T) {
+		first := both.do("POST", "/resumable-query/js", query).ok()
+		expect.Equal(t, "first results", strings.Join(rows(first.get("result", "scores")), ", "), "id2 0.617851, id0 0.500000")
+		next := both.do("POST", "/resumable-query-next", `{"uuid":"`+first.text("result", "uuid")+`","additionalK":1}`).ok()
+		expect.Equal(t, "next results", strings.Join(rows(next.get("result")), ", "), "id1 0.500000")
+	})
+	t.Run("a large score in one list does not win alone", func(t *testing.T) {
+		a := both.do("POST", "/query/go", `{"vector":[0.9,0.9],"sparseVector":{"indices":[0,1,3],"values":[0.1,0.1,100]},"fusionAlgorithm":"DBSF"}`).ok()
+		for i, id := range []string{"id1", "id2", "id0"} {
+			expect.Equal(t, fmt.Sprint("id of result ", i), a.text("result", i, "id"), id)
+		}
+	})
+}
+
+// TestAVectorWithoutID is what the namespace tests of the published Go client send.
+func TestAVectorWithoutID(t *testing.T) {
+	t.Parallel()
+	u := mockserver.RunT(t)
+	c := newClient(t, u)
+	c.url, c.token = u.VectorURL(), environment(u)["UNDERSTUDY_VECTOR_TOKEN"]
+	c.do("POST", "/upsert/ns", `{"id":"","vector":[0.1,0.1]}`).ok()
+	expect.Equal(t, "number of vectors", c.do("GET", "/info", "").ok().number("result", "namespaces", "ns", "vectorCount"), 1)
+	expect.Equal(t, "id of a query's result", c.do("POST", "/query/ns", `{"vector":[0.1,0.1]}`).ok().text("result", 0, "id"), "")
+	expect.Equal(t, "number of updated vectors", c.do("POST", "/update/ns", `{"id":"","vector":[1,0]}`).ok().number("result", "updated"), 1)
+	expect.True(t, "the fetched vector", c.do("POST", "/fetch/ns", `{"ids":[""]}`).ok().get("result", 0) != nil)
+	expect.Equal(t, "number of deleted vectors", c.do("POST", "/delete/ns", `{"ids":[""]}`).ok().number("result", "deleted"), 1)
+	c.do("POST", "/upsert/ns", `{"vector":[0.1,0.1]}`).refused(400, "id", "missing")
+	c.do("POST", "/upsert/ns", `{"id":null,"vector":[0.1,0.1]}`).refused(400, "id")
+}
+
+func TestAChangedVectorIsFoundAsItWasWhileTheChangeIsPending(t *testing.T) {
+	t.Parallel()
+	u := mockserver.RunT(t, three)
+	docs := opened(t, u, "DOCS")
+	found := func(name, metadata string) {
+		t.Helper()
+		a := docs.do("POST", "/query", `{"vector":[1,0,0],"includeMetadata":true}`).ok()
+		expect.Equal(t, name, a.text("result", 0, "metadata", "v"), metadata)
+	}
+	put := func(version string) {
+		t.Helper()
+		docs.do("POST", "/upsert", `{"id":"a","vector":[1,0,0],"metadata":{"v":"`+version+`"}}`).ok()
+	}
+	put("first")
+	u.Advance(2 * time.Second)
+	put("second")
+	found("while the second is pending", "first")
+	info := docs.do("GET", "/info", "").ok()
+	expect.Equal(t, "vectorCount", info.number("result", "vectorCount"), 1)
+	expect.Equal(t, "pendingVectorCount", info.number("result", "pendingVectorCount"), 1)
+	expect.Equal(t, "metadata that a fetch shows at once", docs.do("POST", "/fetch", `{"ids":["a"],"includeMetadata":true}`).ok().text("result", 0, "metadata", "v"), "second")
+	u.Advance(time.Second)
+	docs.do("POST", "/update", `{"id":"a","metadata":{"v":"third"}}`).ok()
+	u.Advance(time.Second)
+	found("when the second is ready", "second")
+	u.Advance(time.Second)
+	found("when the third is ready", "third")
+	for i := range 40 {
+		put(fmt.Sprint("many ", i))
+	}
+	found("while many are pending", "third")
+	u.Advance(2 * time.Second)
+	found("when all are ready", "many 39")
+	put("last")
+	expect.Equal(t, "number of deleted vectors", docs.do("POST", "/delete", `["a"]`).ok().number("result", "deleted"), 1)
+	expect.Equal(t, "results after the delete", len(docs.do("POST", "/query", `{"vector":[1,0,0]}`).ok().get("result").([]any)), 0)
+	expect.Equal(t, "indexSize", docs.do("GET", "/info", "").ok().number("result", "indexSize"), 0)
+}
+
+func TestTheEmbeddingOfOneIndex(t *testing.T) {
+	t.Parallel()
+	cfg := three
+	cfg.Embed, cfg.VectorLag = "words=hash,both=hash", 0
+	u := mockserver.RunT(t, cfg)
+	for name, model := range map[string]string{"WORDS": "sparseIndex", "BOTH": "denseIndex"} {
+		c := opened(t, u, name)
+		c.do("POST", "/upsert-data", `{"id":"a","data":"red apples"}`).ok()
+		expect.Equal(t, "embeddingModel of "+name, c.do("GET", "/info", "").ok().text("result", model, "embeddingModel"), "UNDERSTUDY_TEST_HASH")
+	}
+	docs := opened(t, u, "DOCS")
+	docs.do("POST", "/upsert-data", `{"id":"a","data":"red apples"}`).refused(422, "embedding model")
+	expect.Equal(t, "embeddingModel of an index without", docs.do("GET", "/info", "").ok().text("result", "denseIndex", "embeddingModel"), "")
+	for _, text := range []string{"none=hash", "words=glove", "glove", "words=hash,", "="} {
+		cfg.Embed = text
+		if s, err := mockserver.Run(cfg); err == nil {
+			_ = s.Close()
+			t.Errorf("embed %q: got no error, want one", text)
+		} else if !strings.Contains(err.Error(), "embed: invalid value") {
+			t.Errorf("embed %q: got %v, want embed: invalid value", text, err)
+		}
+	}
+}
+
 func TestVectorIndexesRefuse(t *testing.T) {
 	t.Parallel()
 	u := mockserver.RunT(t, three)
@@ -136,10 +253,8 @@ func TestVectorIndexesRefuse(t *testing.T) {
 		{docs, "/delete", "\xff\xfe", 400, []string{"UTF-8"}},
 		{docs, "/query", `null`, 400, []string{"null", "object"}},
 		{docs, "/upsert", `{"vector":[1,0,0]}`, 400, []string{"/id", "missing"}},
-		{docs, "/upsert", `[{"id":"","vector":[1,0,0]}]`, 400, []string{"id", "non-empty"}},
 		{docs, "/upsert", `{"id":{},"vector":[1,0,0]}`, 400, []string{"id: invalid value {}"}},
 		{docs, "/update", `{"vector":[1,0,0]}`, 400, []string{"/id", "missing"}},
-		{docs, "/delete", `""`, 400, []string{"id"}},
 		{docs, "/delete", `true`, 400, []string{"id: invalid value true"}},
 		{docs, "/delete", `{}`, 400, []string{"ids, prefix"}},
 		{docs, "/update", `{"id":"a","metadataUpdateMode":"MERGE"}`, 400, []string{"metadataUpdateMode", "MERGE", "PATCH"}},
@@ -187,6 +302,9 @@ func TestVectorIndexFlag(t *testing.T) {
 		"docs=DENSE":                {Name: "docs", Type: "DENSE", Similarity: "COSINE"},
 		"both=HYBRID:384:EUCLIDEAN": {Name: "both", Type: "HYBRID", Dimension: 384, Similarity: "EUCLIDEAN"},
 		"words=SPARSE":              {Name: "words", Type: "SPARSE", Similarity: "COSINE"},
+		"sparse=SPARSE:0:":          {Name: "sparse", Type: "SPARSE", Similarity: "COSINE"},
+		"docs=DENSE::EUCLIDEAN":     {Name: "docs", Type: "DENSE", Similarity: "EUCLIDEAN"},
+		"sparse=SPARSE:0:COSINE":    {},
 		"docs":                      {},
 		"=DENSE:3":                  {},
 		"docs=DENSE:0":              {},

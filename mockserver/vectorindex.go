@@ -2,10 +2,12 @@ package mockserver
 
 import (
 	"net/url"
+	"slices"
 	"strings"
 	"unicode"
 
 	"github.com/understudy-mock/understudy/engine/refusal"
+	"github.com/understudy-mock/understudy/engine/vector"
 	"github.com/understudy-mock/understudy/mockserver/call"
 	"github.com/understudy-mock/understudy/mockserver/response"
 	"github.com/understudy-mock/understudy/mockserver/tenant"
@@ -79,7 +81,8 @@ func vectorRows() map[string]handler {
 	rows := map[string]handler{}
 	for id, h := range vectors.Handlers() {
 		rows[id] = func(s *Server, c *call.Call) (response.Response, error) {
-			return h(&vectors.API{Embed: s.cfg.Embed}, c)
+			embeds := slices.ContainsFunc(s.cfg.VectorIndexes, func(x vector.Config) bool { return x.Name == c.Index && x.EmbeddingModel == vectors.HashModel })
+			return h(&vectors.API{Embeds: embeds}, c)
 		}
 	}
 	return rows

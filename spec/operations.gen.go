@@ -193,29 +193,29 @@ var openapiComponents = [...]component{
 	{"schemas", "VectorDataUpsert", span{44884, 45073}},
 	{"schemas", "VectorError", span{45088, 45233}},
 	{"schemas", "VectorFetch", span{45248, 45565}},
-	{"schemas", "VectorID", span{45577, 45684}},
-	{"schemas", "VectorIndexInfo", span{45703, 46779}},
-	{"schemas", "VectorQuery", span{46794, 47469}},
-	{"schemas", "VectorRange", span{47484, 47949}},
-	{"schemas", "VectorResult", span{47965, 48074}},
-	{"schemas", "VectorSelection", span{48093, 48346}},
-	{"schemas", "VectorUpdate", span{48362, 48766}},
-	{"schemas", "VectorUpsert", span{48782, 49094}},
-	{"schemas", "VectorValues", span{49110, 49168}},
-	{"schemas", "WaitRequest", span{49183, 49629}},
-	{"schemas", "Waiter", span{49639, 49945}},
-	{"schemas", "WorkflowDLQEntry", span{49965, 51598}},
-	{"schemas", "WorkflowEvent", span{51615, 52873}},
-	{"schemas", "WorkflowRun", span{52888, 53736}},
-	{"schemas", "WorkflowRunCreated", span{53758, 53958}},
-	{"schemas", "WorkflowRunsCreated", span{53981, 54188}},
-	{"schemas", "WorkflowTriggered", span{54209, 54443}},
-	{"securitySchemes", "basic", span{54472, 54504}},
-	{"securitySchemes", "bearer", span{54514, 54547}},
-	{"securitySchemes", "kvBearer", span{54559, 54592}},
-	{"securitySchemes", "kvToken", span{54603, 54649}},
-	{"securitySchemes", "queryToken", span{54663, 54712}},
-	{"securitySchemes", "vectorBearer", span{54728, 54761}},
+	{"schemas", "VectorID", span{45577, 45670}},
+	{"schemas", "VectorIndexInfo", span{45689, 46765}},
+	{"schemas", "VectorQuery", span{46780, 47455}},
+	{"schemas", "VectorRange", span{47470, 47935}},
+	{"schemas", "VectorResult", span{47951, 48060}},
+	{"schemas", "VectorSelection", span{48079, 48332}},
+	{"schemas", "VectorUpdate", span{48348, 48752}},
+	{"schemas", "VectorUpsert", span{48768, 49080}},
+	{"schemas", "VectorValues", span{49096, 49154}},
+	{"schemas", "WaitRequest", span{49169, 49615}},
+	{"schemas", "Waiter", span{49625, 49931}},
+	{"schemas", "WorkflowDLQEntry", span{49951, 51584}},
+	{"schemas", "WorkflowEvent", span{51601, 52859}},
+	{"schemas", "WorkflowRun", span{52874, 53722}},
+	{"schemas", "WorkflowRunCreated", span{53744, 53944}},
+	{"schemas", "WorkflowRunsCreated", span{53967, 54174}},
+	{"schemas", "WorkflowTriggered", span{54195, 54429}},
+	{"securitySchemes", "basic", span{54458, 54490}},
+	{"securitySchemes", "bearer", span{54500, 54533}},
+	{"securitySchemes", "kvBearer", span{54545, 54578}},
+	{"securitySchemes", "kvToken", span{54589, 54635}},
+	{"securitySchemes", "queryToken", span{54649, 54698}},
+	{"securitySchemes", "vectorBearer", span{54714, 54747}},
 }
 
 var openapiOperations = [...]Operation{
@@ -278,7 +278,7 @@ var openapiOperations = [...]Operation{
 		vars:     []string{"destination"},
 		queries:  []string{"svc-method", "svc-delay", "svc-not-before", "svc-retries", "svc-retry-delay", "svc-timeout", "svc-callback", "svc-failure-callback", "svc-header-forward", "svc-label", "svc-flow-control-key", "svc-flow-control-value", "svc-deduplication-id", "svc-content-based-deduplication", "svc-redact-fields", "svc-queue-name"},
 		statuses: []int{200, 202, 400, 401, 403, 404, 408, 413, 429, 489, 503},
-		at:       place{span{154163, 155126}, span{151021, 153192}, []int{7, 9, 10, 12, 13, 14, 15, 16, 17, 18, 19, 20, 21, 22, 23, 24, 25, 27, 28, 29, 30, 31, 32, 33, 34, 35, 79, 80, 82, 83, 84, 85, 86, 87, 88, 89, 90, 91, 92, 93, 94, 96, 114, 115, 116, 122, 123, 124, 125, 126, 127, 143, 156, 157, 158}},
+		at:       place{span{154149, 155112}, span{151007, 153178}, []int{7, 9, 10, 12, 13, 14, 15, 16, 17, 18, 19, 20, 21, 22, 23, 24, 25, 27, 28, 29, 30, 31, 32, 33, 34, 35, 79, 80, 82, 83, 84, 85, 86, 87, 88, 89, 90, 91, 92, 93, 94, 96, 114, 115, 116, 122, 123, 124, 125, 126, 127, 143, 156, 157, 158}},
 	},
 	{
 		ID:        "publishBatch",
@@ -294,7 +294,7 @@ var openapiOperations = [...]Operation{
 		Hot:       true,
 		needsBody: true,
 		statuses:  []int{200, 400, 401, 403, 404, 408, 413, 429, 489, 503},
-		at:        place{span{118020, 118921}, span{0, 0}, []int{114, 115, 116, 122, 123, 124, 125, 126, 127, 137, 143, 156, 157, 158}},
+		at:        place{span{118006, 118907}, span{0, 0}, []int{114, 115, 116, 122, 123, 124, 125, 126, 127, 137, 143, 156, 157, 158}},
 	},
 	{
 		ID:       "restartWorkflowRuns",
@@ -339,7 +339,7 @@ var openapiOperations = [...]Operation{
 		},
 		queries:  []string{"cursor", "count", "workflowRunId", "workflowUrl", "callerIp", "callerIP", "failureCallbackState", "failureFunctionState", "label", "flowControlKey", "url", "host", "path", "dlqIds", "responseStatus", "workflowCreatedAt", "fromDate", "toDate"},
 		statuses: []int{200, 400, 401, 403, 408, 413, 429, 503},
-		at:       place{span{187560, 189585}, span{0, 0}, []int{4, 37, 38, 39, 40, 41, 42, 43, 44, 55, 56, 58, 59, 60, 61, 62, 63, 65, 66, 70, 75, 97, 102, 103, 104, 108, 114, 115, 116, 124, 125, 126, 127, 143, 156, 202, 203}},
+		at:       place{span{187546, 189571}, span{0, 0}, []int{4, 37, 38, 39, 40, 41, 42, 43, 44, 55, 56, 58, 59, 60, 61, 62, 63, 65, 66, 70, 75, 97, 102, 103, 104, 108, 114, 115, 116, 124, 125, 126, 127, 143, 156, 202, 203}},
 	},
 	{
 		ID:       "resumeWorkflowRuns",
@@ -384,7 +384,7 @@ var openapiOperations = [...]Operation{
 		},
 		queries:  []string{"cursor", "count", "workflowRunId", "workflowUrl", "callerIp", "callerIP", "failureCallbackState", "failureFunctionState", "label", "flowControlKey", "url", "host", "path", "dlqIds", "responseStatus", "workflowCreatedAt", "fromDate", "toDate"},
 		statuses: []int{200, 400, 401, 403, 408, 413, 429, 503},
-		at:       place{span{190818, 192843}, span{0, 0}, []int{4, 37, 38, 39, 40, 41, 42, 43, 44, 55, 56, 58, 59, 60, 61, 62, 63, 65, 66, 70, 75, 97, 102, 103, 104, 108, 114, 115, 116, 124, 125, 126, 127, 143, 156, 202, 203}},
+		at:       place{span{190804, 192829}, span{0, 0}, []int{4, 37, 38, 39, 40, 41, 42, 43, 44, 55, 56, 58, 59, 60, 61, 62, 63, 65, 66, 70, 75, 97, 102, 103, 104, 108, 114, 115, 116, 124, 125, 126, 127, 143, 156, 202, 203}},
 	},
 	{
 		ID:       "listWorkflowRunsOld",
@@ -417,7 +417,7 @@ var openapiOperations = [...]Operation{
 		},
 		queries:  []string{"cursor", "count", "workflowRunId", "workflowUrl", "host", "path", "messageId", "label", "flowControlKey", "callerIp", "trimBody", "workflowRuns", "state", "workflowCreatedAt", "fromDate", "toDate"},
 		statuses: []int{200, 400, 401, 403, 408, 413, 429, 503},
-		at:       place{span{197088, 198587}, span{0, 0}, []int{3, 56, 58, 62, 63, 65, 66, 67, 70, 78, 97, 99, 103, 104, 106, 108, 114, 115, 116, 124, 125, 126, 127, 143, 145, 148, 156, 167, 169, 170, 177, 201}},
+		at:       place{span{197074, 198573}, span{0, 0}, []int{3, 56, 58, 62, 63, 65, 66, 67, 70, 78, 97, 99, 103, 104, 106, 108, 114, 115, 116, 124, 125, 126, 127, 143, 145, 148, 156, 167, 169, 170, 177, 201}},
 	},
 	{
 		ID:        "triggerWorkflows",
@@ -432,7 +432,7 @@ var openapiOperations = [...]Operation{
 		BodyJSON:  true,
 		needsBody: true,
 		statuses:  []int{201, 400, 401, 403, 404, 408, 413, 429, 489, 503},
-		at:        place{span{118951, 119848}, span{0, 0}, []int{114, 115, 116, 122, 123, 124, 125, 126, 127, 137, 143, 156, 204}},
+		at:        place{span{118937, 119834}, span{0, 0}, []int{114, 115, 116, 122, 123, 124, 125, 126, 127, 137, 143, 156, 204}},
 	},
 	{
 		ID:       "retryDLQMessages",
@@ -481,7 +481,7 @@ var openapiOperations = [...]Operation{
 		},
 		queries:  []string{"cursor", "count", "messageId", "url", "host", "path", "topicName", "scheduleId", "queueName", "callerIp", "callerIP", "label", "flowControlKey", "source", "dlqIds", "workflowRunId", "workflowUrl", "failureCallbackState", "failureFunctionState", "responseStatus", "fromDate", "toDate"},
 		statuses: []int{200, 400, 401, 403, 408, 413, 429, 503},
-		at:       place{span{124836, 127176}, span{0, 0}, []int{4, 37, 38, 39, 40, 41, 42, 43, 44, 55, 56, 58, 59, 60, 61, 62, 63, 65, 66, 67, 70, 73, 75, 76, 77, 97, 98, 102, 104, 108, 114, 115, 116, 124, 125, 126, 127, 143, 156, 157}},
+		at:       place{span{124822, 127162}, span{0, 0}, []int{4, 37, 38, 39, 40, 41, 42, 43, 44, 55, 56, 58, 59, 60, 61, 62, 63, 65, 66, 67, 70, 73, 75, 76, 77, 97, 98, 102, 104, 108, 114, 115, 116, 124, 125, 126, 127, 143, 156, 157}},
 	},
 	{
 		ID:       "rotateSigningKeys",
@@ -494,7 +494,7 @@ var openapiOperations = [...]Operation{
 		Success:  200,
 		Security: []string{"bearer"},
 		statuses: []int{200, 400, 401, 403, 408, 413, 429, 503},
-		at:       place{span{142066, 142686}, span{0, 0}, []int{114, 115, 116, 124, 125, 126, 127, 143, 156, 175}},
+		at:       place{span{142052, 142672}, span{0, 0}, []int{114, 115, 116, 124, 125, 126, 127, 143, 156, 175}},
 	},
 	{
 		ID:       "deleteWorkflowDLQs",
@@ -531,7 +531,7 @@ var openapiOperations = [...]Operation{
 		},
 		queries:  []string{"cursor", "count", "workflowRunId", "workflowUrl", "callerIp", "callerIP", "failureCallbackState", "failureFunctionState", "label", "flowControlKey", "url", "host", "path", "dlqIds", "responseStatus", "workflowCreatedAt", "fromDate", "toDate"},
 		statuses: []int{200, 400, 401, 403, 408, 413, 429, 503},
-		at:       place{span{183655, 184500}, span{185259, 186100}, []int{4, 55, 56, 58, 59, 60, 61, 62, 63, 65, 66, 70, 75, 97, 102, 103, 104, 108, 114, 115, 116, 124, 125, 126, 127, 143, 156}},
+		at:       place{span{183641, 184486}, span{185245, 186086}, []int{4, 55, 56, 58, 59, 60, 61, 62, 63, 65, 66, 70, 75, 97, 102, 103, 104, 108, 114, 115, 116, 124, 125, 126, 127, 143, 156}},
 	},
 	{
 		ID:       "listWorkflowDLQ",
@@ -566,7 +566,7 @@ var openapiOperations = [...]Operation{
 		},
 		queries:  []string{"cursor", "count", "workflowRunId", "workflowUrl", "callerIp", "callerIP", "failureCallbackState", "failureFunctionState", "label", "flowControlKey", "url", "host", "path", "dlqIds", "responseStatus", "workflowCreatedAt", "fromDate", "toDate"},
 		statuses: []int{200, 400, 401, 403, 408, 413, 429, 503},
-		at:       place{span{184507, 185245}, span{185259, 186100}, []int{4, 55, 56, 58, 59, 60, 61, 62, 63, 65, 66, 70, 75, 97, 102, 103, 104, 108, 114, 115, 116, 124, 125, 126, 127, 143, 144, 148, 156, 199}},
+		at:       place{span{184493, 185231}, span{185245, 186086}, []int{4, 55, 56, 58, 59, 60, 61, 62, 63, 65, 66, 70, 75, 97, 102, 103, 104, 108, 114, 115, 116, 124, 125, 126, 127, 143, 144, 148, 156, 199}},
 	},
 	{
 		ID:       "listWorkflowEvents",
@@ -600,7 +600,7 @@ var openapiOperations = [...]Operation{
 		},
 		queries:  []string{"cursor", "count", "workflowRunId", "workflowUrl", "host", "path", "messageId", "label", "flowControlKey", "callerIp", "trimBody", "workflowRuns", "state", "workflowCreatedAt", "fromDate", "toDate", "groupBy"},
 		statuses: []int{200, 400, 401, 403, 408, 413, 429, 503},
-		at:       place{span{195437, 197051}, span{0, 0}, []int{5, 56, 58, 62, 63, 64, 65, 66, 67, 70, 78, 97, 99, 103, 104, 106, 108, 114, 115, 116, 124, 125, 126, 127, 143, 145, 148, 156, 167, 169, 170, 177, 178, 200, 201}},
+		at:       place{span{195423, 197037}, span{0, 0}, []int{5, 56, 58, 62, 63, 64, 65, 66, 67, 70, 78, 97, 99, 103, 104, 106, 108, 114, 115, 116, 124, 125, 126, 127, 143, 145, 148, 156, 167, 169, 170, 177, 178, 200, 201}},
 	},
 	{
 		ID:       "listWorkflowRuns",
@@ -633,7 +633,7 @@ var openapiOperations = [...]Operation{
 		},
 		queries:  []string{"cursor", "count", "workflowRunId", "workflowUrl", "host", "path", "messageId", "label", "flowControlKey", "callerIp", "trimBody", "workflowRuns", "state", "workflowCreatedAt", "fromDate", "toDate"},
 		statuses: []int{200, 400, 401, 403, 408, 413, 429, 503},
-		at:       place{span{202456, 203940}, span{0, 0}, []int{3, 56, 58, 62, 63, 65, 66, 67, 70, 78, 97, 99, 103, 104, 106, 108, 114, 115, 116, 124, 125, 126, 127, 143, 145, 148, 156, 167, 169, 170, 177, 201}},
+		at:       place{span{202442, 203926}, span{0, 0}, []int{3, 56, 58, 62, 63, 65, 66, 67, 70, 78, 97, 99, 103, 104, 106, 108, 114, 115, 116, 124, 125, 126, 127, 143, 145, 148, 156, 167, 169, 170, 177, 201}},
 	},
 	{
 		ID:       "listWorkflowMessageLogs",
@@ -666,7 +666,7 @@ var openapiOperations = [...]Operation{
 		},
 		queries:  []string{"cursor", "count", "workflowRunId", "workflowUrl", "host", "path", "messageId", "label", "flowControlKey", "callerIp", "trimBody", "workflowRuns", "state", "workflowCreatedAt", "fromDate", "toDate"},
 		statuses: []int{200, 400, 401, 403, 408, 413, 429, 503},
-		at:       place{span{203977, 205460}, span{0, 0}, []int{5, 56, 58, 62, 63, 65, 66, 67, 70, 78, 97, 99, 103, 104, 106, 108, 114, 115, 116, 124, 125, 126, 127, 143, 148, 156, 178, 200}},
+		at:       place{span{203963, 205446}, span{0, 0}, []int{5, 56, 58, 62, 63, 65, 66, 67, 70, 78, 97, 99, 103, 104, 106, 108, 114, 115, 116, 124, 125, 126, 127, 143, 148, 156, 178, 200}},
 	},
 	{
 		ID:       "cancelWorkflowRuns",
@@ -698,7 +698,7 @@ var openapiOperations = [...]Operation{
 		},
 		queries:  []string{"count", "workflowRunIds", "workflowRunId", "workflowUrl", "host", "path", "label", "callerIp", "callerIP", "flowControlKey", "workflowState", "workflowUrlExactMatch", "fromDate", "toDate"},
 		statuses: []int{200, 400, 401, 403, 408, 413, 429, 503},
-		at:       place{span{205493, 206969}, span{0, 0}, []int{4, 55, 56, 62, 63, 65, 66, 70, 97, 104, 105, 107, 108, 109, 114, 115, 116, 124, 125, 126, 127, 143, 156}},
+		at:       place{span{205479, 206955}, span{0, 0}, []int{4, 55, 56, 62, 63, 65, 66, 70, 97, 104, 105, 107, 108, 109, 114, 115, 116, 124, 125, 126, 127, 143, 156}},
 	},
 	{
 		ID:       "kvTransaction",
@@ -711,7 +711,7 @@ var openapiOperations = [...]Operation{
 		Success:  200,
 		Security: []string{"kvBearer", "kvToken"},
 		statuses: []int{200, 400, 401, 403, 408, 413, 429, 503},
-		at:       place{span{68559, 69467}, span{0, 0}, []int{0, 114, 115, 117, 119, 120, 121, 124, 126, 143, 149, 150, 156}},
+		at:       place{span{68545, 69453}, span{0, 0}, []int{0, 114, 115, 117, 119, 120, 121, 124, 126, 143, 149, 150, 156}},
 	},
 	{
 		ID:       "kvPipeline",
@@ -724,7 +724,7 @@ var openapiOperations = [...]Operation{
 		Success:  200,
 		Security: []string{"kvBearer", "kvToken"},
 		statuses: []int{200, 400, 401, 403, 408, 413, 429, 503},
-		at:       place{span{69492, 70397}, span{0, 0}, []int{0, 114, 115, 117, 119, 120, 121, 124, 126, 143, 149, 150, 156}},
+		at:       place{span{69478, 70383}, span{0, 0}, []int{0, 114, 115, 117, 119, 120, 121, 124, 126, 143, 149, 150, 156}},
 	},
 	{
 		ID:       "deleteDLQMessages",
@@ -765,7 +765,7 @@ var openapiOperations = [...]Operation{
 		},
 		queries:  []string{"cursor", "count", "messageId", "url", "host", "path", "topicName", "scheduleId", "queueName", "callerIp", "callerIP", "label", "flowControlKey", "source", "dlqIds", "workflowRunId", "workflowUrl", "failureCallbackState", "failureFunctionState", "responseStatus", "fromDate", "toDate"},
 		statuses: []int{200, 400, 401, 403, 408, 413, 429, 503},
-		at:       place{span{119870, 120697}, span{121450, 122465}, []int{4, 55, 56, 58, 59, 60, 61, 62, 63, 65, 66, 67, 70, 73, 75, 76, 77, 97, 98, 102, 104, 108, 114, 115, 116, 124, 125, 126, 127, 143, 156}},
+		at:       place{span{119856, 120683}, span{121436, 122451}, []int{4, 55, 56, 58, 59, 60, 61, 62, 63, 65, 66, 67, 70, 73, 75, 76, 77, 97, 98, 102, 104, 108, 114, 115, 116, 124, 125, 126, 127, 143, 156}},
 	},
 	{
 		ID:       "listDLQ",
@@ -804,7 +804,7 @@ var openapiOperations = [...]Operation{
 		},
 		queries:  []string{"cursor", "count", "messageId", "url", "host", "path", "topicName", "scheduleId", "queueName", "callerIp", "callerIP", "label", "flowControlKey", "source", "dlqIds", "workflowRunId", "workflowUrl", "failureCallbackState", "failureFunctionState", "responseStatus", "fromDate", "toDate"},
 		statuses: []int{200, 400, 401, 403, 408, 413, 429, 503},
-		at:       place{span{120704, 121436}, span{121450, 122465}, []int{4, 55, 56, 58, 59, 60, 61, 62, 63, 65, 66, 67, 70, 73, 75, 76, 77, 97, 98, 102, 104, 108, 114, 115, 116, 124, 125, 126, 127, 138, 143, 144, 148, 156}},
+		at:       place{span{120690, 121422}, span{121436, 122451}, []int{4, 55, 56, 58, 59, 60, 61, 62, 63, 65, 66, 67, 70, 73, 75, 76, 77, 97, 98, 102, 104, 108, 114, 115, 116, 124, 125, 126, 127, 138, 143, 144, 148, 156}},
 	},
 	{
 		ID:       "listEvents",
@@ -838,7 +838,7 @@ var openapiOperations = [...]Operation{
 		},
 		queries:  []string{"cursor", "count", "messageId", "url", "host", "path", "topicName", "scheduleId", "queueName", "label", "flowControlKey", "callerIp", "trimBody", "messageIds", "state", "fromDate", "toDate"},
 		statuses: []int{200, 400, 401, 403, 408, 413, 429, 503},
-		at:       place{span{132949, 134462}, span{0, 0}, []int{5, 56, 58, 62, 63, 65, 66, 67, 68, 70, 73, 76, 78, 97, 98, 99, 102, 114, 115, 116, 124, 125, 126, 127, 143, 148, 151, 153, 156}},
+		at:       place{span{132935, 134448}, span{0, 0}, []int{5, 56, 58, 62, 63, 65, 66, 67, 68, 70, 73, 76, 78, 97, 98, 99, 102, 114, 115, 116, 124, 125, 126, 127, 143, 148, 151, 153, 156}},
 	},
 	{
 		ID:       "listFlowControlKeys",
@@ -851,7 +851,7 @@ var openapiOperations = [...]Operation{
 		Success:  200,
 		Security: []string{"bearer"},
 		statuses: []int{200, 400, 401, 403, 408, 413, 429, 503},
-		at:       place{span{134489, 135201}, span{0, 0}, []int{114, 115, 116, 124, 125, 126, 127, 143, 146, 156}},
+		at:       place{span{134475, 135187}, span{0, 0}, []int{114, 115, 116, 124, 125, 126, 127, 143, 146, 156}},
 	},
 	{
 		ID:       "getGlobalParallelism",
@@ -864,7 +864,7 @@ var openapiOperations = [...]Operation{
 		Success:  200,
 		Security: []string{"bearer"},
 		statuses: []int{200, 400, 401, 403, 408, 413, 429, 503},
-		at:       place{span{140695, 141433}, span{0, 0}, []int{114, 115, 116, 124, 125, 126, 127, 143, 147, 156}},
+		at:       place{span{140681, 141419}, span{0, 0}, []int{114, 115, 116, 124, 125, 126, 127, 143, 147, 156}},
 	},
 	{
 		ID:       "getSigningKeys",
@@ -877,7 +877,7 @@ var openapiOperations = [...]Operation{
 		Success:  200,
 		Security: []string{"bearer"},
 		statuses: []int{200, 400, 401, 403, 408, 413, 429, 503},
-		at:       place{span{141453, 142038}, span{0, 0}, []int{114, 115, 116, 124, 125, 126, 127, 143, 156, 175}},
+		at:       place{span{141439, 142024}, span{0, 0}, []int{114, 115, 116, 124, 125, 126, 127, 143, 156, 175}},
 	},
 	{
 		ID:       "listLogs",
@@ -911,7 +911,7 @@ var openapiOperations = [...]Operation{
 		},
 		queries:  []string{"cursor", "count", "messageId", "url", "host", "path", "topicName", "scheduleId", "queueName", "label", "flowControlKey", "callerIp", "trimBody", "messageIds", "state", "fromDate", "toDate"},
 		statuses: []int{200, 400, 401, 403, 408, 413, 429, 503},
-		at:       place{span{142706, 144194}, span{0, 0}, []int{5, 56, 58, 62, 63, 65, 66, 67, 68, 70, 73, 76, 78, 97, 98, 99, 102, 114, 115, 116, 124, 125, 126, 127, 143, 148, 151, 153, 156}},
+		at:       place{span{142692, 144180}, span{0, 0}, []int{5, 56, 58, 62, 63, 65, 66, 67, 68, 70, 73, 76, 78, 97, 98, 99, 102, 114, 115, 116, 124, 125, 126, 127, 143, 148, 151, 153, 156}},
 	},
 	{
 		ID:       "cancelMessages",
@@ -944,7 +944,7 @@ var openapiOperations = [...]Operation{
 		},
 		queries:  []string{"count", "messageIds", "messageId", "topicName", "url", "host", "path", "scheduleId", "queueName", "label", "flowControlKey", "callerIp", "callerIP", "fromDate", "toDate"},
 		statuses: []int{200, 400, 401, 403, 408, 413, 429, 503},
-		at:       place{span{144221, 145708}, span{0, 0}, []int{1, 55, 56, 62, 63, 65, 66, 67, 68, 70, 73, 76, 97, 98, 102, 114, 115, 116, 124, 125, 126, 127, 143, 156}},
+		at:       place{span{144207, 145694}, span{0, 0}, []int{1, 55, 56, 62, 63, 65, 66, 67, 68, 70, 73, 76, 97, 98, 102, 114, 115, 116, 124, 125, 126, 127, 143, 156}},
 	},
 	{
 		ID:       "listQueues",
@@ -957,7 +957,7 @@ var openapiOperations = [...]Operation{
 		Success:  200,
 		Security: []string{"bearer"},
 		statuses: []int{200, 400, 401, 403, 408, 413, 429, 503},
-		at:       place{span{157010, 157586}, span{0, 0}, []int{114, 115, 116, 124, 125, 126, 127, 143, 156, 159}},
+		at:       place{span{156996, 157572}, span{0, 0}, []int{114, 115, 116, 124, 125, 126, 127, 143, 156, 159}},
 	},
 	{
 		ID:        "upsertQueue",
@@ -972,7 +972,7 @@ var openapiOperations = [...]Operation{
 		BodyJSON:  true,
 		needsBody: true,
 		statuses:  []int{200, 400, 401, 403, 408, 413, 429, 503},
-		at:        place{span{157594, 158278}, span{0, 0}, []int{114, 115, 116, 124, 125, 126, 127, 143, 156, 159, 160}},
+		at:        place{span{157580, 158264}, span{0, 0}, []int{114, 115, 116, 124, 125, 126, 127, 143, 156, 159, 160}},
 	},
 	{
 		ID:       "listSchedules",
@@ -985,7 +985,7 @@ var openapiOperations = [...]Operation{
 		Success:  200,
 		Security: []string{"bearer"},
 		statuses: []int{200, 400, 401, 403, 408, 413, 429, 503},
-		at:       place{span{161140, 161728}, span{0, 0}, []int{114, 115, 116, 124, 125, 126, 127, 143, 148, 156, 171}},
+		at:       place{span{161126, 161714}, span{0, 0}, []int{114, 115, 116, 124, 125, 126, 127, 143, 148, 156, 171}},
 	},
 	{
 		ID:       "listSearchIndexes",
@@ -998,7 +998,7 @@ var openapiOperations = [...]Operation{
 		Success:  200,
 		Security: []string{"basic"},
 		statuses: []int{200, 400, 401, 403, 408, 413, 429, 503},
-		at:       place{span{169300, 169924}, span{0, 0}, []int{114, 115, 116, 124, 125, 126, 127, 143, 156, 173, 179}},
+		at:       place{span{169286, 169910}, span{0, 0}, []int{114, 115, 116, 124, 125, 126, 127, 143, 156, 173, 179}},
 	},
 	{
 		ID:        "createSearchIndex",
@@ -1013,7 +1013,7 @@ var openapiOperations = [...]Operation{
 		BodyJSON:  true,
 		needsBody: true,
 		statuses:  []int{200, 400, 401, 403, 408, 413, 429, 503},
-		at:        place{span{169932, 170658}, span{0, 0}, []int{114, 115, 116, 124, 125, 126, 127, 143, 156, 173, 174, 179}},
+		at:        place{span{169918, 170644}, span{0, 0}, []int{114, 115, 116, 124, 125, 126, 127, 143, 156, 173, 174, 179}},
 	},
 	{
 		ID:       "listURLGroups",
@@ -1026,7 +1026,7 @@ var openapiOperations = [...]Operation{
 		Success:  200,
 		Security: []string{"bearer"},
 		statuses: []int{200, 400, 401, 403, 408, 413, 429, 503},
-		at:       place{span{174106, 174692}, span{0, 0}, []int{114, 115, 116, 124, 125, 126, 127, 141, 143, 148, 156, 181}},
+		at:       place{span{174092, 174678}, span{0, 0}, []int{114, 115, 116, 124, 125, 126, 127, 141, 143, 148, 156, 181}},
 	},
 	{
 		ID:       "deleteVectorsDelete",
@@ -1039,7 +1039,7 @@ var openapiOperations = [...]Operation{
 		Success:  200,
 		Security: []string{"vectorBearer"},
 		statuses: []int{200, 400, 401, 403, 404, 408, 413, 422, 429, 503},
-		at:       place{span{55082, 56212}, span{0, 0}, []int{128, 129, 130, 131, 132, 133, 134, 135, 136, 156, 186, 188, 192, 193}},
+		at:       place{span{55068, 56198}, span{0, 0}, []int{128, 129, 130, 131, 132, 133, 134, 135, 136, 156, 186, 188, 192, 193}},
 	},
 	{
 		ID:       "deleteVectors",
@@ -1052,7 +1052,7 @@ var openapiOperations = [...]Operation{
 		Success:  200,
 		Security: []string{"vectorBearer"},
 		statuses: []int{200, 400, 401, 403, 404, 408, 413, 422, 429, 503},
-		at:       place{span{56220, 57344}, span{0, 0}, []int{128, 129, 130, 131, 132, 133, 134, 135, 136, 156, 186, 188, 192, 193}},
+		at:       place{span{56206, 57330}, span{0, 0}, []int{128, 129, 130, 131, 132, 133, 134, 135, 136, 156, 186, 188, 192, 193}},
 	},
 	{
 		ID:       "fetchVectorsGet",
@@ -1065,7 +1065,7 @@ var openapiOperations = [...]Operation{
 		Success:  200,
 		Security: []string{"vectorBearer"},
 		statuses: []int{200, 400, 401, 403, 404, 408, 413, 422, 429, 503},
-		at:       place{span{61718, 62605}, span{0, 0}, []int{128, 129, 130, 131, 132, 133, 134, 135, 136, 156, 186, 187, 188, 192}},
+		at:       place{span{61704, 62591}, span{0, 0}, []int{128, 129, 130, 131, 132, 133, 134, 135, 136, 156, 186, 187, 188, 192}},
 	},
 	{
 		ID:       "fetchVectors",
@@ -1078,7 +1078,7 @@ var openapiOperations = [...]Operation{
 		Success:  200,
 		Security: []string{"vectorBearer"},
 		statuses: []int{200, 400, 401, 403, 404, 408, 413, 422, 429, 503},
-		at:       place{span{62613, 63497}, span{0, 0}, []int{128, 129, 130, 131, 132, 133, 134, 135, 136, 156, 186, 187, 188, 192}},
+		at:       place{span{62599, 63483}, span{0, 0}, []int{128, 129, 130, 131, 132, 133, 134, 135, 136, 156, 186, 187, 188, 192}},
 	},
 	{
 		ID:       "getVectorInfo",
@@ -1091,7 +1091,7 @@ var openapiOperations = [...]Operation{
 		Success:  200,
 		Security: []string{"vectorBearer"},
 		statuses: []int{200, 400, 401, 403, 404, 408, 413, 422, 429, 503},
-		at:       place{span{65613, 66505}, span{0, 0}, []int{128, 129, 130, 131, 132, 133, 134, 135, 136, 156, 186, 189}},
+		at:       place{span{65599, 66491}, span{0, 0}, []int{128, 129, 130, 131, 132, 133, 134, 135, 136, 156, 186, 189}},
 	},
 	{
 		ID:       "getVectorInfoPost",
@@ -1104,7 +1104,7 @@ var openapiOperations = [...]Operation{
 		Success:  200,
 		Security: []string{"vectorBearer"},
 		statuses: []int{200, 400, 401, 403, 404, 408, 413, 422, 429, 503},
-		at:       place{span{66513, 67408}, span{0, 0}, []int{128, 129, 130, 131, 132, 133, 134, 135, 136, 156, 186, 189}},
+		at:       place{span{66499, 67394}, span{0, 0}, []int{128, 129, 130, 131, 132, 133, 134, 135, 136, 156, 186, 189}},
 	},
 	{
 		ID:       "kvCommand",
@@ -1117,7 +1117,7 @@ var openapiOperations = [...]Operation{
 		Success:  200,
 		Security: []string{"kvBearer", "kvToken"},
 		statuses: []int{200, 400, 401, 403, 408, 413, 429, 503},
-		at:       place{span{67522, 68532}, span{0, 0}, []int{0, 114, 115, 117, 118, 120, 121, 124, 126, 143, 149, 150, 156}},
+		at:       place{span{67508, 68518}, span{0, 0}, []int{0, 114, 115, 117, 118, 120, 121, 124, 126, 143, 149, 150, 156}},
 	},
 	{
 		ID:       "listVectorNamespaces",
@@ -1130,7 +1130,7 @@ var openapiOperations = [...]Operation{
 		Success:  200,
 		Security: []string{"vectorBearer"},
 		statuses: []int{200, 400, 401, 403, 404, 408, 413, 422, 429, 503},
-		at:       place{span{72441, 73300}, span{0, 0}, []int{128, 129, 130, 131, 132, 133, 134, 135, 136, 156, 186}},
+		at:       place{span{72427, 73286}, span{0, 0}, []int{128, 129, 130, 131, 132, 133, 134, 135, 136, 156, 186}},
 	},
 	{
 		ID:       "listVectorNamespacesPost",
@@ -1143,7 +1143,7 @@ var openapiOperations = [...]Operation{
 		Success:  200,
 		Security: []string{"vectorBearer"},
 		statuses: []int{200, 400, 401, 403, 404, 408, 413, 422, 429, 503},
-		at:       place{span{73308, 74171}, span{0, 0}, []int{128, 129, 130, 131, 132, 133, 134, 135, 136, 156, 186}},
+		at:       place{span{73294, 74157}, span{0, 0}, []int{128, 129, 130, 131, 132, 133, 134, 135, 136, 156, 186}},
 	},
 	{
 		ID:       "queryVectorsGet",
@@ -1156,7 +1156,7 @@ var openapiOperations = [...]Operation{
 		Success:  200,
 		Security: []string{"vectorBearer"},
 		statuses: []int{200, 400, 401, 403, 404, 408, 413, 422, 429, 503},
-		at:       place{span{74287, 75287}, span{0, 0}, []int{128, 129, 130, 131, 132, 133, 134, 135, 136, 156, 176, 186, 190, 192, 196}},
+		at:       place{span{74273, 75273}, span{0, 0}, []int{128, 129, 130, 131, 132, 133, 134, 135, 136, 156, 176, 186, 190, 192, 196}},
 	},
 	{
 		ID:       "queryVectors",
@@ -1169,7 +1169,7 @@ var openapiOperations = [...]Operation{
 		Success:  200,
 		Security: []string{"vectorBearer"},
 		statuses: []int{200, 400, 401, 403, 404, 408, 413, 422, 429, 503},
-		at:       place{span{75295, 76292}, span{0, 0}, []int{128, 129, 130, 131, 132, 133, 134, 135, 136, 156, 176, 186, 190, 192, 196}},
+		at:       place{span{75281, 76278}, span{0, 0}, []int{128, 129, 130, 131, 132, 133, 134, 135, 136, 156, 176, 186, 190, 192, 196}},
 	},
 	{
 		ID:       "queryVectorDataGet",
@@ -1182,7 +1182,7 @@ var openapiOperations = [...]Operation{
 		Success:  200,
 		Security: []string{"vectorBearer"},
 		statuses: []int{200, 400, 401, 403, 404, 408, 413, 422, 429, 503},
-		at:       place{span{76413, 77422}, span{0, 0}, []int{128, 129, 130, 131, 132, 133, 134, 135, 136, 156, 184, 186, 192}},
+		at:       place{span{76399, 77408}, span{0, 0}, []int{128, 129, 130, 131, 132, 133, 134, 135, 136, 156, 184, 186, 192}},
 	},
 	{
 		ID:       "queryVectorData",
@@ -1195,7 +1195,7 @@ var openapiOperations = [...]Operation{
 		Success:  200,
 		Security: []string{"vectorBearer"},
 		statuses: []int{200, 400, 401, 403, 404, 408, 413, 422, 429, 503},
-		at:       place{span{77430, 78436}, span{0, 0}, []int{128, 129, 130, 131, 132, 133, 134, 135, 136, 156, 184, 186, 192}},
+		at:       place{span{77416, 78422}, span{0, 0}, []int{128, 129, 130, 131, 132, 133, 134, 135, 136, 156, 184, 186, 192}},
 	},
 	{
 		ID:       "randomVector",
@@ -1208,7 +1208,7 @@ var openapiOperations = [...]Operation{
 		Success:  200,
 		Security: []string{"vectorBearer"},
 		statuses: []int{200, 400, 401, 403, 404, 408, 413, 422, 429, 503},
-		at:       place{span{83030, 83778}, span{0, 0}, []int{128, 129, 130, 131, 132, 133, 134, 135, 136, 156, 186, 192}},
+		at:       place{span{83016, 83764}, span{0, 0}, []int{128, 129, 130, 131, 132, 133, 134, 135, 136, 156, 186, 192}},
 	},
 	{
 		ID:       "randomVectorPost",
@@ -1221,7 +1221,7 @@ var openapiOperations = [...]Operation{
 		Success:  200,
 		Security: []string{"vectorBearer"},
 		statuses: []int{200, 400, 401, 403, 404, 408, 413, 422, 429, 503},
-		at:       place{span{83786, 84538}, span{0, 0}, []int{128, 129, 130, 131, 132, 133, 134, 135, 136, 156, 186, 192}},
+		at:       place{span{83772, 84524}, span{0, 0}, []int{128, 129, 130, 131, 132, 133, 134, 135, 136, 156, 186, 192}},
 	},
 	{
 		ID:       "rangeVectorsGet",
@@ -1234,7 +1234,7 @@ var openapiOperations = [...]Operation{
 		Success:  200,
 		Security: []string{"vectorBearer"},
 		statuses: []int{200, 400, 401, 403, 404, 408, 413, 422, 429, 503},
-		at:       place{span{86385, 87285}, span{0, 0}, []int{128, 129, 130, 131, 132, 133, 134, 135, 136, 156, 186, 191, 192}},
+		at:       place{span{86371, 87271}, span{0, 0}, []int{128, 129, 130, 131, 132, 133, 134, 135, 136, 156, 186, 191, 192}},
 	},
 	{
 		ID:       "rangeVectors",
@@ -1247,7 +1247,7 @@ var openapiOperations = [...]Operation{
 		Success:  200,
 		Security: []string{"vectorBearer"},
 		statuses: []int{200, 400, 401, 403, 404, 408, 413, 422, 429, 503},
-		at:       place{span{87293, 88190}, span{0, 0}, []int{128, 129, 130, 131, 132, 133, 134, 135, 136, 156, 186, 191, 192}},
+		at:       place{span{87279, 88176}, span{0, 0}, []int{128, 129, 130, 131, 132, 133, 134, 135, 136, 156, 186, 191, 192}},
 	},
 	{
 		ID:       "renameVectorNamespace",
@@ -1260,7 +1260,7 @@ var openapiOperations = [...]Operation{
 		Success:  200,
 		Security: []string{"vectorBearer"},
 		statuses: []int{200, 400, 401, 403, 404, 408, 413, 422, 429, 503},
-		at:       place{span{90353, 91353}, span{0, 0}, []int{128, 129, 130, 131, 132, 133, 134, 135, 136, 154, 156, 186, 192}},
+		at:       place{span{90339, 91339}, span{0, 0}, []int{128, 129, 130, 131, 132, 133, 134, 135, 136, 154, 156, 186, 192}},
 	},
 	{
 		ID:       "resetVectorsDelete",
@@ -1277,7 +1277,7 @@ var openapiOperations = [...]Operation{
 		},
 		queries:  []string{"all"},
 		statuses: []int{200, 400, 401, 403, 404, 408, 413, 422, 429, 503},
-		at:       place{span{91374, 92191}, span{92205, 92246}, []int{54, 128, 129, 130, 131, 132, 133, 134, 135, 136, 156, 186, 192}},
+		at:       place{span{91360, 92177}, span{92191, 92232}, []int{54, 128, 129, 130, 131, 132, 133, 134, 135, 136, 156, 186, 192}},
 	},
 	{
 		ID:       "resetVectors",
@@ -1294,7 +1294,7 @@ var openapiOperations = [...]Operation{
 		},
 		queries:  []string{"all"},
 		statuses: []int{200, 400, 401, 403, 404, 408, 413, 422, 429, 503},
-		at:       place{span{92254, 93065}, span{92205, 92246}, []int{54, 128, 129, 130, 131, 132, 133, 134, 135, 136, 156, 186, 192}},
+		at:       place{span{92240, 93051}, span{92191, 92232}, []int{54, 128, 129, 130, 131, 132, 133, 134, 135, 136, 156, 186, 192}},
 	},
 	{
 		ID:       "startResumableQuery",
@@ -1307,7 +1307,7 @@ var openapiOperations = [...]Operation{
 		Success:  200,
 		Security: []string{"vectorBearer"},
 		statuses: []int{200, 400, 401, 403, 404, 408, 413, 422, 429, 503},
-		at:       place{span{94933, 96128}, span{0, 0}, []int{128, 129, 130, 131, 132, 133, 134, 135, 136, 156, 164, 166, 172, 176, 186, 190, 196}},
+		at:       place{span{94919, 96114}, span{0, 0}, []int{128, 129, 130, 131, 132, 133, 134, 135, 136, 156, 164, 166, 172, 176, 186, 190, 196}},
 	},
 	{
 		ID:       "startResumableQueryData",
@@ -1320,7 +1320,7 @@ var openapiOperations = [...]Operation{
 		Success:  200,
 		Security: []string{"vectorBearer"},
 		statuses: []int{200, 400, 401, 403, 404, 408, 413, 422, 429, 503},
-		at:       place{span{96260, 97391}, span{0, 0}, []int{128, 129, 130, 131, 132, 133, 134, 135, 136, 156, 164, 165, 172, 184, 186}},
+		at:       place{span{96246, 97377}, span{0, 0}, []int{128, 129, 130, 131, 132, 133, 134, 135, 136, 156, 164, 165, 172, 184, 186}},
 	},
 	{
 		ID:       "endResumableQuery",
@@ -1333,7 +1333,7 @@ var openapiOperations = [...]Operation{
 		Success:  200,
 		Security: []string{"vectorBearer"},
 		statuses: []int{200, 400, 401, 403, 404, 408, 413, 422, 429, 503},
-		at:       place{span{98874, 99903}, span{0, 0}, []int{128, 129, 130, 131, 132, 133, 134, 135, 136, 156, 162, 186}},
+		at:       place{span{98860, 99889}, span{0, 0}, []int{128, 129, 130, 131, 132, 133, 134, 135, 136, 156, 162, 186}},
 	},
 	{
 		ID:       "nextResumableQuery",
@@ -1346,7 +1346,7 @@ var openapiOperations = [...]Operation{
 		Success:  200,
 		Security: []string{"vectorBearer"},
 		statuses: []int{200, 400, 401, 403, 404, 408, 413, 422, 429, 503},
-		at:       place{span{101284, 102392}, span{0, 0}, []int{128, 129, 130, 131, 132, 133, 134, 135, 136, 156, 163, 172, 186}},
+		at:       place{span{101270, 102378}, span{0, 0}, []int{128, 129, 130, 131, 132, 133, 134, 135, 136, 156, 163, 172, 186}},
 	},
 	{
 		ID:       "updateVector",
@@ -1359,7 +1359,7 @@ var openapiOperations = [...]Operation{
 		Success:  200,
 		Security: []string{"vectorBearer"},
 		statuses: []int{200, 400, 401, 403, 404, 408, 413, 422, 429, 503},
-		at:       place{span{105250, 106167}, span{0, 0}, []int{128, 129, 130, 131, 132, 133, 134, 135, 136, 156, 176, 186, 188, 192, 194, 196}},
+		at:       place{span{105236, 106153}, span{0, 0}, []int{128, 129, 130, 131, 132, 133, 134, 135, 136, 156, 176, 186, 188, 192, 194, 196}},
 	},
 	{
 		ID:       "updateVectorPut",
@@ -1372,7 +1372,7 @@ var openapiOperations = [...]Operation{
 		Success:  200,
 		Security: []string{"vectorBearer"},
 		statuses: []int{200, 400, 401, 403, 404, 408, 413, 422, 429, 503},
-		at:       place{span{106174, 107094}, span{0, 0}, []int{128, 129, 130, 131, 132, 133, 134, 135, 136, 156, 176, 186, 188, 192, 194, 196}},
+		at:       place{span{106160, 107080}, span{0, 0}, []int{128, 129, 130, 131, 132, 133, 134, 135, 136, 156, 176, 186, 188, 192, 194, 196}},
 	},
 	{
 		ID:       "upsertVectors",
@@ -1385,7 +1385,7 @@ var openapiOperations = [...]Operation{
 		Success:  200,
 		Security: []string{"vectorBearer"},
 		statuses: []int{200, 400, 401, 403, 404, 408, 413, 422, 429, 503},
-		at:       place{span{109280, 110257}, span{0, 0}, []int{128, 129, 130, 131, 132, 133, 134, 135, 136, 156, 176, 186, 188, 192, 195, 196}},
+		at:       place{span{109266, 110243}, span{0, 0}, []int{128, 129, 130, 131, 132, 133, 134, 135, 136, 156, 176, 186, 188, 192, 195, 196}},
 	},
 	{
 		ID:       "upsertVectorsPut",
@@ -1398,7 +1398,7 @@ var openapiOperations = [...]Operation{
 		Success:  200,
 		Security: []string{"vectorBearer"},
 		statuses: []int{200, 400, 401, 403, 404, 408, 413, 422, 429, 503},
-		at:       place{span{110264, 111244}, span{0, 0}, []int{128, 129, 130, 131, 132, 133, 134, 135, 136, 156, 176, 186, 188, 192, 195, 196}},
+		at:       place{span{110250, 111230}, span{0, 0}, []int{128, 129, 130, 131, 132, 133, 134, 135, 136, 156, 176, 186, 188, 192, 195, 196}},
 	},
 	{
 		ID:       "upsertVectorData",
@@ -1411,7 +1411,7 @@ var openapiOperations = [...]Operation{
 		Success:  200,
 		Security: []string{"vectorBearer"},
 		statuses: []int{200, 400, 401, 403, 404, 408, 413, 422, 429, 503},
-		at:       place{span{111367, 112391}, span{0, 0}, []int{128, 129, 130, 131, 132, 133, 134, 135, 136, 156, 185, 186, 188, 192}},
+		at:       place{span{111353, 112377}, span{0, 0}, []int{128, 129, 130, 131, 132, 133, 134, 135, 136, 156, 185, 186, 188, 192}},
 	},
 	{
 		ID:       "upsertVectorDataPut",
@@ -1424,7 +1424,7 @@ var openapiOperations = [...]Operation{
 		Success:  200,
 		Security: []string{"vectorBearer"},
 		statuses: []int{200, 400, 401, 403, 404, 408, 413, 422, 429, 503},
-		at:       place{span{112398, 113425}, span{0, 0}, []int{128, 129, 130, 131, 132, 133, 134, 135, 136, 156, 185, 186, 188, 192}},
+		at:       place{span{112384, 113411}, span{0, 0}, []int{128, 129, 130, 131, 132, 133, 134, 135, 136, 156, 185, 186, 188, 192}},
 	},
 	{
 		ID:      "callHookDelete",
@@ -1442,7 +1442,7 @@ var openapiOperations = [...]Operation{
 		},
 		vars:     []string{"userId", "workflowRunId", "eventId"},
 		statuses: []int{200, 400, 404, 408, 413, 429, 489, 503},
-		at:       place{span{198656, 199376}, span{200114, 200252}, []int{45, 52, 53, 115, 116, 122, 123, 124, 125, 126, 140, 143, 156}},
+		at:       place{span{198642, 199362}, span{200100, 200238}, []int{45, 52, 53, 115, 116, 122, 123, 124, 125, 126, 140, 143, 156}},
 	},
 	{
 		ID:      "callHookGet",
@@ -1460,7 +1460,7 @@ var openapiOperations = [...]Operation{
 		},
 		vars:     []string{"userId", "workflowRunId", "eventId"},
 		statuses: []int{200, 400, 404, 408, 413, 429, 489, 503},
-		at:       place{span{199383, 200100}, span{200114, 200252}, []int{45, 52, 53, 115, 116, 122, 123, 124, 125, 126, 140, 143, 156}},
+		at:       place{span{199369, 200086}, span{200100, 200238}, []int{45, 52, 53, 115, 116, 122, 123, 124, 125, 126, 140, 143, 156}},
 	},
 	{
 		ID:      "callHookPatch",
@@ -1478,7 +1478,7 @@ var openapiOperations = [...]Operation{
 		},
 		vars:     []string{"userId", "workflowRunId", "eventId"},
 		statuses: []int{200, 400, 404, 408, 413, 429, 489, 503},
-		at:       place{span{200261, 200980}, span{200114, 200252}, []int{45, 52, 53, 115, 116, 122, 123, 124, 125, 126, 140, 143, 156}},
+		at:       place{span{200247, 200966}, span{200100, 200238}, []int{45, 52, 53, 115, 116, 122, 123, 124, 125, 126, 140, 143, 156}},
 	},
 	{
 		ID:      "callHook",
@@ -1496,7 +1496,7 @@ var openapiOperations = [...]Operation{
 		},
 		vars:     []string{"userId", "workflowRunId", "eventId"},
 		statuses: []int{200, 400, 404, 408, 413, 429, 489, 503},
-		at:       place{span{200988, 201702}, span{200114, 200252}, []int{45, 52, 53, 115, 116, 122, 123, 124, 125, 126, 140, 143, 156}},
+		at:       place{span{200974, 201688}, span{200100, 200238}, []int{45, 52, 53, 115, 116, 122, 123, 124, 125, 126, 140, 143, 156}},
 	},
 	{
 		ID:      "callHookPut",
@@ -1514,7 +1514,7 @@ var openapiOperations = [...]Operation{
 		},
 		vars:     []string{"userId", "workflowRunId", "eventId"},
 		statuses: []int{200, 400, 404, 408, 413, 429, 489, 503},
-		at:       place{span{201709, 202426}, span{200114, 200252}, []int{45, 52, 53, 115, 116, 122, 123, 124, 125, 126, 140, 143, 156}},
+		at:       place{span{201695, 202412}, span{200100, 200238}, []int{45, 52, 53, 115, 116, 122, 123, 124, 125, 126, 140, 143, 156}},
 	},
 	{
 		ID:       "cancelFailureCallback",
@@ -1531,7 +1531,7 @@ var openapiOperations = [...]Operation{
 		},
 		vars:     []string{"dlqId"},
 		statuses: []int{200, 400, 401, 403, 404, 408, 413, 429, 503},
-		at:       place{span{186149, 186795}, span{186809, 186851}, []int{6, 114, 115, 116, 123, 124, 125, 126, 127, 140, 143, 156}},
+		at:       place{span{186135, 186781}, span{186795, 186837}, []int{6, 114, 115, 116, 123, 124, 125, 126, 127, 140, 143, 156}},
 	},
 	{
 		ID:       "repeatFailureCallback",
@@ -1548,7 +1548,7 @@ var openapiOperations = [...]Operation{
 		},
 		vars:     []string{"dlqId"},
 		statuses: []int{200, 400, 401, 403, 404, 408, 413, 429, 503},
-		at:       place{span{186859, 187522}, span{186809, 186851}, []int{6, 114, 115, 116, 123, 124, 125, 126, 127, 143, 156, 202}},
+		at:       place{span{186845, 187508}, span{186795, 186837}, []int{6, 114, 115, 116, 123, 124, 125, 126, 127, 143, 156, 202}},
 	},
 	{
 		ID:       "restartWorkflowRunAlias",
@@ -1573,7 +1573,7 @@ var openapiOperations = [...]Operation{
 		},
 		vars:     []string{"dlqId"},
 		statuses: []int{200, 400, 401, 403, 404, 408, 413, 429, 503},
-		at:       place{span{189631, 190781}, span{0, 0}, []int{6, 37, 38, 39, 40, 41, 42, 43, 44, 114, 115, 116, 123, 124, 125, 126, 127, 143, 156, 202}},
+		at:       place{span{189617, 190767}, span{0, 0}, []int{6, 37, 38, 39, 40, 41, 42, 43, 44, 114, 115, 116, 123, 124, 125, 126, 127, 143, 156, 202}},
 	},
 	{
 		ID:       "resumeWorkflowRunAlias",
@@ -1598,7 +1598,7 @@ var openapiOperations = [...]Operation{
 		},
 		vars:     []string{"dlqId"},
 		statuses: []int{200, 400, 401, 403, 404, 408, 413, 429, 503},
-		at:       place{span{192888, 194037}, span{0, 0}, []int{6, 37, 38, 39, 40, 41, 42, 43, 44, 114, 115, 116, 123, 124, 125, 126, 127, 143, 156, 202}},
+		at:       place{span{192874, 194023}, span{0, 0}, []int{6, 37, 38, 39, 40, 41, 42, 43, 44, 114, 115, 116, 123, 124, 125, 126, 127, 143, 156, 202}},
 	},
 	{
 		ID:       "restartWorkflowRun",
@@ -1623,7 +1623,7 @@ var openapiOperations = [...]Operation{
 		},
 		vars:     []string{"dlqId"},
 		statuses: []int{200, 400, 401, 403, 404, 408, 413, 429, 503},
-		at:       place{span{122501, 123617}, span{0, 0}, []int{6, 37, 38, 39, 40, 41, 42, 43, 44, 114, 115, 116, 123, 124, 125, 126, 127, 143, 156, 202}},
+		at:       place{span{122487, 123603}, span{0, 0}, []int{6, 37, 38, 39, 40, 41, 42, 43, 44, 114, 115, 116, 123, 124, 125, 126, 127, 143, 156, 202}},
 	},
 	{
 		ID:       "resumeWorkflowRun",
@@ -1648,7 +1648,7 @@ var openapiOperations = [...]Operation{
 		},
 		vars:     []string{"dlqId"},
 		statuses: []int{200, 400, 401, 403, 404, 408, 413, 429, 503},
-		at:       place{span{123652, 124810}, span{0, 0}, []int{6, 37, 38, 39, 40, 41, 42, 43, 44, 114, 115, 116, 123, 124, 125, 126, 127, 143, 156, 202}},
+		at:       place{span{123638, 124796}, span{0, 0}, []int{6, 37, 38, 39, 40, 41, 42, 43, 44, 114, 115, 116, 123, 124, 125, 126, 127, 143, 156, 202}},
 	},
 	{
 		ID:       "retryDLQMessage",
@@ -1673,7 +1673,7 @@ var openapiOperations = [...]Operation{
 		},
 		vars:     []string{"dlqId"},
 		statuses: []int{200, 400, 401, 403, 404, 408, 413, 429, 503},
-		at:       place{span{127210, 128337}, span{0, 0}, []int{6, 37, 38, 39, 40, 41, 42, 43, 44, 114, 115, 116, 123, 124, 125, 126, 127, 143, 156, 157}},
+		at:       place{span{127196, 128323}, span{0, 0}, []int{6, 37, 38, 39, 40, 41, 42, 43, 44, 114, 115, 116, 123, 124, 125, 126, 127, 143, 156, 157}},
 	},
 	{
 		ID:       "pauseFlowControlKey",
@@ -1690,7 +1690,7 @@ var openapiOperations = [...]Operation{
 		},
 		vars:     []string{"flowControlKey"},
 		statuses: []int{200, 400, 401, 403, 404, 408, 413, 429, 503},
-		at:       place{span{136144, 136963}, span{0, 0}, []int{46, 114, 115, 116, 123, 124, 125, 126, 127, 140, 143, 156}},
+		at:       place{span{136130, 136949}, span{0, 0}, []int{46, 114, 115, 116, 123, 124, 125, 126, 127, 140, 143, 156}},
 	},
 	{
 		ID:       "pinFlowControlKey",
@@ -1711,7 +1711,7 @@ var openapiOperations = [...]Operation{
 		vars:     []string{"flowControlKey"},
 		queries:  []string{"parallelism", "rate", "period"},
 		statuses: []int{200, 400, 401, 403, 404, 408, 413, 429, 503},
-		at:       place{span{137012, 137969}, span{0, 0}, []int{46, 69, 72, 74, 114, 115, 116, 123, 124, 125, 126, 127, 140, 143, 156}},
+		at:       place{span{136998, 137955}, span{0, 0}, []int{46, 69, 72, 74, 114, 115, 116, 123, 124, 125, 126, 127, 140, 143, 156}},
 	},
 	{
 		ID:       "resetFlowControlRate",
@@ -1728,7 +1728,7 @@ var openapiOperations = [...]Operation{
 		},
 		vars:     []string{"flowControlKey"},
 		statuses: []int{200, 400, 401, 403, 404, 408, 413, 429, 503},
-		at:       place{span{138024, 138830}, span{0, 0}, []int{46, 114, 115, 116, 123, 124, 125, 126, 127, 140, 143, 156}},
+		at:       place{span{138010, 138816}, span{0, 0}, []int{46, 114, 115, 116, 123, 124, 125, 126, 127, 140, 143, 156}},
 	},
 	{
 		ID:       "resumeFlowControlKey",
@@ -1745,7 +1745,7 @@ var openapiOperations = [...]Operation{
 		},
 		vars:     []string{"flowControlKey"},
 		statuses: []int{200, 400, 401, 403, 404, 408, 413, 429, 503},
-		at:       place{span{138882, 139695}, span{0, 0}, []int{46, 114, 115, 116, 123, 124, 125, 126, 127, 140, 143, 156}},
+		at:       place{span{138868, 139681}, span{0, 0}, []int{46, 114, 115, 116, 123, 124, 125, 126, 127, 140, 143, 156}},
 	},
 	{
 		ID:       "unpinFlowControlKey",
@@ -1765,7 +1765,7 @@ var openapiOperations = [...]Operation{
 		vars:     []string{"flowControlKey"},
 		queries:  []string{"parallelism", "rate"},
 		statuses: []int{200, 400, 401, 403, 404, 408, 413, 429, 503},
-		at:       place{span{139746, 140662}, span{0, 0}, []int{46, 100, 101, 114, 115, 116, 123, 124, 125, 126, 127, 140, 143, 156}},
+		at:       place{span{139732, 140648}, span{0, 0}, []int{46, 100, 101, 114, 115, 116, 123, 124, 125, 126, 127, 140, 143, 156}},
 	},
 	{
 		ID:       "notifyRun",
@@ -1783,7 +1783,7 @@ var openapiOperations = [...]Operation{
 		},
 		vars:     []string{"workflowRunId", "eventId"},
 		statuses: []int{200, 400, 401, 403, 404, 408, 413, 429, 489, 503},
-		at:       place{span{148114, 149053}, span{0, 0}, []int{45, 53, 114, 115, 116, 122, 123, 124, 125, 126, 127, 143, 148, 155, 156, 198}},
+		at:       place{span{148100, 149039}, span{0, 0}, []int{45, 53, 114, 115, 116, 122, 123, 124, 125, 126, 127, 143, 148, 155, 156, 198}},
 	},
 	{
 		ID:       "getUsageStatistics",
@@ -1802,7 +1802,7 @@ var openapiOperations = [...]Operation{
 		vars:     []string{"id"},
 		queries:  []string{"period"},
 		statuses: []int{200, 400, 401, 403, 404, 408, 413, 429, 503},
-		at:       place{span{156118, 156988}, span{0, 0}, []int{47, 71, 114, 115, 116, 123, 124, 125, 126, 127, 139, 143, 156, 179, 180, 183}},
+		at:       place{span{156104, 156974}, span{0, 0}, []int{47, 71, 114, 115, 116, 123, 124, 125, 126, 127, 139, 143, 156, 179, 180, 183}},
 	},
 	{
 		ID:       "pauseQueue",
@@ -1819,7 +1819,7 @@ var openapiOperations = [...]Operation{
 		},
 		vars:     []string{"queueName"},
 		statuses: []int{200, 400, 401, 403, 404, 408, 413, 429, 503},
-		at:       place{span{159680, 160380}, span{0, 0}, []int{50, 114, 115, 116, 123, 124, 125, 126, 127, 140, 143, 156}},
+		at:       place{span{159666, 160366}, span{0, 0}, []int{50, 114, 115, 116, 123, 124, 125, 126, 127, 140, 143, 156}},
 	},
 	{
 		ID:       "resumeQueue",
@@ -1836,7 +1836,7 @@ var openapiOperations = [...]Operation{
 		},
 		vars:     []string{"queueName"},
 		statuses: []int{200, 400, 401, 403, 404, 408, 413, 429, 503},
-		at:       place{span{160422, 161115}, span{0, 0}, []int{50, 114, 115, 116, 123, 124, 125, 126, 127, 140, 143, 156}},
+		at:       place{span{160408, 161101}, span{0, 0}, []int{50, 114, 115, 116, 123, 124, 125, 126, 127, 140, 143, 156}},
 	},
 	{
 		ID:       "pauseSchedulePatch",
@@ -1853,7 +1853,7 @@ var openapiOperations = [...]Operation{
 		},
 		vars:     []string{"scheduleId"},
 		statuses: []int{200, 400, 401, 403, 404, 408, 413, 429, 503},
-		at:       place{span{166673, 167290}, span{166616, 166664}, []int{51, 114, 115, 116, 123, 124, 125, 126, 127, 140, 143, 156}},
+		at:       place{span{166659, 167276}, span{166602, 166650}, []int{51, 114, 115, 116, 123, 124, 125, 126, 127, 140, 143, 156}},
 	},
 	{
 		ID:       "pauseSchedule",
@@ -1870,7 +1870,7 @@ var openapiOperations = [...]Operation{
 		},
 		vars:     []string{"scheduleId"},
 		statuses: []int{200, 400, 401, 403, 404, 408, 413, 429, 503},
-		at:       place{span{167298, 167910}, span{166616, 166664}, []int{51, 114, 115, 116, 123, 124, 125, 126, 127, 140, 143, 156}},
+		at:       place{span{167284, 167896}, span{166602, 166650}, []int{51, 114, 115, 116, 123, 124, 125, 126, 127, 140, 143, 156}},
 	},
 	{
 		ID:       "resumeSchedulePatch",
@@ -1887,7 +1887,7 @@ var openapiOperations = [...]Operation{
 		},
 		vars:     []string{"scheduleId"},
 		statuses: []int{200, 400, 401, 403, 404, 408, 413, 429, 503},
-		at:       place{span{168019, 168647}, span{167962, 168010}, []int{51, 114, 115, 116, 123, 124, 125, 126, 127, 140, 143, 156}},
+		at:       place{span{168005, 168633}, span{167948, 167996}, []int{51, 114, 115, 116, 123, 124, 125, 126, 127, 140, 143, 156}},
 	},
 	{
 		ID:       "resumeSchedule",
@@ -1904,7 +1904,7 @@ var openapiOperations = [...]Operation{
 		},
 		vars:     []string{"scheduleId"},
 		statuses: []int{200, 400, 401, 403, 404, 408, 413, 429, 503},
-		at:       place{span{168655, 169278}, span{167962, 168010}, []int{51, 114, 115, 116, 123, 124, 125, 126, 127, 140, 143, 156}},
+		at:       place{span{168641, 169264}, span{167948, 167996}, []int{51, 114, 115, 116, 123, 124, 125, 126, 127, 140, 143, 156}},
 	},
 	{
 		ID:       "renameSearchIndex",
@@ -1923,7 +1923,7 @@ var openapiOperations = [...]Operation{
 		vars:      []string{"id"},
 		needsBody: true,
 		statuses:  []int{200, 400, 401, 403, 404, 408, 413, 429, 503},
-		at:        place{span{172268, 173242}, span{0, 0}, []int{47, 114, 115, 116, 123, 124, 125, 126, 127, 143, 156}},
+		at:        place{span{172254, 173228}, span{0, 0}, []int{47, 114, 115, 116, 123, 124, 125, 126, 127, 143, 156}},
 	},
 	{
 		ID:       "resetSearchIndexTokens",
@@ -1940,7 +1940,7 @@ var openapiOperations = [...]Operation{
 		},
 		vars:     []string{"id"},
 		statuses: []int{200, 400, 401, 403, 404, 408, 413, 429, 503},
-		at:       place{span{173285, 174084}, span{0, 0}, []int{47, 114, 115, 116, 123, 124, 125, 126, 127, 143, 156}},
+		at:       place{span{173271, 174070}, span{0, 0}, []int{47, 114, 115, 116, 123, 124, 125, 126, 127, 143, 156}},
 	},
 	{
 		ID:       "removeURLGroupEndpoints",
@@ -1959,7 +1959,7 @@ var openapiOperations = [...]Operation{
 		vars:      []string{"urlGroupName"},
 		needsBody: true,
 		statuses:  []int{200, 400, 401, 403, 404, 408, 413, 429, 503},
-		at:        place{span{176874, 177667}, span{177681, 177730}, []int{112, 114, 115, 116, 123, 124, 125, 126, 127, 140, 141, 142, 143, 156}},
+		at:        place{span{176860, 177653}, span{177667, 177716}, []int{112, 114, 115, 116, 123, 124, 125, 126, 127, 140, 141, 142, 143, 156}},
 	},
 	{
 		ID:       "addURLGroupEndpoints",
@@ -1978,7 +1978,7 @@ var openapiOperations = [...]Operation{
 		vars:      []string{"urlGroupName"},
 		needsBody: true,
 		statuses:  []int{200, 400, 401, 403, 404, 408, 413, 429, 503},
-		at:        place{span{177738, 178509}, span{177681, 177730}, []int{112, 114, 115, 116, 123, 124, 125, 126, 127, 141, 142, 143, 148, 156, 181}},
+		at:        place{span{177724, 178495}, span{177667, 177716}, []int{112, 114, 115, 116, 123, 124, 125, 126, 127, 141, 142, 143, 148, 156, 181}},
 	},
 	{
 		ID:       "deleteWorkflowDLQ",
@@ -1995,7 +1995,7 @@ var openapiOperations = [...]Operation{
 		},
 		vars:     []string{"dlqId"},
 		statuses: []int{200, 400, 401, 403, 404, 408, 413, 429, 503},
-		at:       place{span{194077, 194708}, span{195363, 195405}, []int{6, 114, 115, 116, 123, 124, 125, 126, 127, 140, 143, 156}},
+		at:       place{span{194063, 194694}, span{195349, 195391}, []int{6, 114, 115, 116, 123, 124, 125, 126, 127, 140, 143, 156}},
 	},
 	{
 		ID:       "getWorkflowDLQ",
@@ -2012,7 +2012,7 @@ var openapiOperations = [...]Operation{
 		},
 		vars:     []string{"dlqId"},
 		statuses: []int{200, 400, 401, 403, 404, 408, 413, 429, 503},
-		at:       place{span{194715, 195349}, span{195363, 195405}, []int{6, 114, 115, 116, 123, 124, 125, 126, 127, 143, 144, 148, 156, 199}},
+		at:       place{span{194701, 195335}, span{195349, 195391}, []int{6, 114, 115, 116, 123, 124, 125, 126, 127, 143, 144, 148, 156, 199}},
 	},
 	{
 		ID:       "endWorkflowRun",
@@ -2032,7 +2032,7 @@ var openapiOperations = [...]Operation{
 		vars:     []string{"workflowRunId"},
 		queries:  []string{"cancel"},
 		statuses: []int{200, 400, 401, 403, 404, 408, 413, 429, 503},
-		at:       place{span{207018, 207942}, span{0, 0}, []int{8, 53, 57, 114, 115, 116, 123, 124, 125, 126, 127, 140, 143, 156}},
+		at:       place{span{207004, 207928}, span{0, 0}, []int{8, 53, 57, 114, 115, 116, 123, 124, 125, 126, 127, 140, 143, 156}},
 	},
 	{
 		ID:       "getWorkflowSteps",
@@ -2049,7 +2049,7 @@ var openapiOperations = [...]Operation{
 		},
 		vars:     []string{"workflowRunId"},
 		statuses: []int{200, 400, 401, 403, 404, 408, 413, 429, 503},
-		at:       place{span{207949, 208708}, span{0, 0}, []int{53, 114, 115, 116, 123, 124, 125, 126, 127, 143, 156, 161}},
+		at:       place{span{207935, 208694}, span{0, 0}, []int{53, 114, 115, 116, 123, 124, 125, 126, 127, 143, 156, 161}},
 	},
 	{
 		ID:       "deleteDLQMessage",
@@ -2066,7 +2066,7 @@ var openapiOperations = [...]Operation{
 		},
 		vars:     []string{"dlqId"},
 		statuses: []int{200, 400, 401, 403, 404, 408, 413, 429, 503},
-		at:       place{span{128367, 128979}, span{129644, 129686}, []int{6, 114, 115, 116, 123, 124, 125, 126, 127, 140, 143, 156}},
+		at:       place{span{128353, 128965}, span{129630, 129672}, []int{6, 114, 115, 116, 123, 124, 125, 126, 127, 140, 143, 156}},
 	},
 	{
 		ID:       "getDLQMessage",
@@ -2083,7 +2083,7 @@ var openapiOperations = [...]Operation{
 		},
 		vars:     []string{"dlqId"},
 		statuses: []int{200, 400, 401, 403, 404, 408, 413, 429, 503},
-		at:       place{span{128986, 129630}, span{129644, 129686}, []int{6, 114, 115, 116, 123, 124, 125, 126, 127, 138, 143, 144, 148, 156}},
+		at:       place{span{128972, 129616}, span{129630, 129672}, []int{6, 114, 115, 116, 123, 124, 125, 126, 127, 138, 143, 144, 148, 156}},
 	},
 	{
 		ID:       "getFlowControlKey",
@@ -2100,7 +2100,7 @@ var openapiOperations = [...]Operation{
 		},
 		vars:     []string{"flowControlKey"},
 		statuses: []int{200, 400, 401, 403, 404, 408, 413, 429, 503},
-		at:       place{span{135245, 136093}, span{0, 0}, []int{46, 114, 115, 116, 123, 124, 125, 126, 127, 143, 146, 156}},
+		at:       place{span{135231, 136079}, span{0, 0}, []int{46, 114, 115, 116, 123, 124, 125, 126, 127, 143, 146, 156}},
 	},
 	{
 		ID:       "cancelMessage",
@@ -2117,7 +2117,7 @@ var openapiOperations = [...]Operation{
 		},
 		vars:     []string{"messageId"},
 		statuses: []int{200, 400, 401, 403, 404, 408, 413, 429, 503},
-		at:       place{span{145747, 146464}, span{147114, 147161}, []int{48, 114, 115, 116, 123, 124, 125, 126, 127, 143, 156}},
+		at:       place{span{145733, 146450}, span{147100, 147147}, []int{48, 114, 115, 116, 123, 124, 125, 126, 127, 143, 156}},
 	},
 	{
 		ID:       "getMessage",
@@ -2134,7 +2134,7 @@ var openapiOperations = [...]Operation{
 		},
 		vars:     []string{"messageId"},
 		statuses: []int{200, 400, 401, 403, 404, 408, 413, 429, 503},
-		at:       place{span{146471, 147100}, span{147114, 147161}, []int{48, 114, 115, 116, 123, 124, 125, 126, 127, 143, 148, 152, 153, 156}},
+		at:       place{span{146457, 147086}, span{147100, 147147}, []int{48, 114, 115, 116, 123, 124, 125, 126, 127, 143, 148, 152, 153, 156}},
 	},
 	{
 		ID:       "notifyEvent",
@@ -2151,7 +2151,7 @@ var openapiOperations = [...]Operation{
 		},
 		vars:     []string{"eventId"},
 		statuses: []int{200, 400, 401, 403, 404, 408, 413, 429, 489, 503},
-		at:       place{span{147194, 148065}, span{0, 0}, []int{45, 114, 115, 116, 122, 123, 124, 125, 126, 127, 143, 148, 155, 156, 198}},
+		at:       place{span{147180, 148051}, span{0, 0}, []int{45, 114, 115, 116, 122, 123, 124, 125, 126, 127, 143, 148, 155, 156, 198}},
 	},
 	{
 		ID:       "deleteQueue",
@@ -2168,7 +2168,7 @@ var openapiOperations = [...]Operation{
 		},
 		vars:     []string{"queueName"},
 		statuses: []int{200, 400, 401, 403, 404, 408, 413, 429, 503},
-		at:       place{span{158315, 158920}, span{159592, 159639}, []int{50, 114, 115, 116, 123, 124, 125, 126, 127, 140, 143, 156}},
+		at:       place{span{158301, 158906}, span{159578, 159625}, []int{50, 114, 115, 116, 123, 124, 125, 126, 127, 140, 143, 156}},
 	},
 	{
 		ID:       "getQueue",
@@ -2185,7 +2185,7 @@ var openapiOperations = [...]Operation{
 		},
 		vars:     []string{"queueName"},
 		statuses: []int{200, 400, 401, 403, 404, 408, 413, 429, 503},
-		at:       place{span{158927, 159578}, span{159592, 159639}, []int{50, 114, 115, 116, 123, 124, 125, 126, 127, 143, 156, 159}},
+		at:       place{span{158913, 159564}, span{159578, 159625}, []int{50, 114, 115, 116, 123, 124, 125, 126, 127, 143, 156, 159}},
 	},
 	{
 		ID:       "deleteSchedule",
@@ -2202,7 +2202,7 @@ var openapiOperations = [...]Operation{
 		},
 		vars:     []string{"destinationOrId"},
 		statuses: []int{200, 400, 401, 403, 404, 408, 413, 429, 489, 503},
-		at:       place{span{161774, 162496}, span{0, 0}, []int{111, 114, 115, 116, 122, 123, 124, 125, 126, 127, 140, 143, 156}},
+		at:       place{span{161760, 162482}, span{0, 0}, []int{111, 114, 115, 116, 122, 123, 124, 125, 126, 127, 140, 143, 156}},
 	},
 	{
 		ID:       "getSchedule",
@@ -2219,7 +2219,7 @@ var openapiOperations = [...]Operation{
 		},
 		vars:     []string{"destinationOrId"},
 		statuses: []int{200, 400, 401, 403, 404, 408, 413, 429, 489, 503},
-		at:       place{span{162503, 163237}, span{0, 0}, []int{111, 114, 115, 116, 122, 123, 124, 125, 126, 127, 143, 148, 156, 171}},
+		at:       place{span{162489, 163223}, span{0, 0}, []int{111, 114, 115, 116, 122, 123, 124, 125, 126, 127, 143, 148, 156, 171}},
 	},
 	{
 		ID:       "deleteSearchIndex",
@@ -2236,7 +2236,7 @@ var openapiOperations = [...]Operation{
 		},
 		vars:     []string{"id"},
 		statuses: []int{200, 400, 401, 403, 404, 408, 413, 429, 503},
-		at:       place{span{170788, 171431}, span{172093, 172133}, []int{47, 114, 115, 116, 123, 124, 125, 126, 127, 143, 156}},
+		at:       place{span{170774, 171417}, span{172079, 172119}, []int{47, 114, 115, 116, 123, 124, 125, 126, 127, 143, 156}},
 	},
 	{
 		ID:       "getSearchIndex",
@@ -2253,7 +2253,7 @@ var openapiOperations = [...]Operation{
 		},
 		vars:     []string{"id"},
 		statuses: []int{200, 400, 401, 403, 404, 408, 413, 429, 503},
-		at:       place{span{171438, 172079}, span{172093, 172133}, []int{47, 114, 115, 116, 123, 124, 125, 126, 127, 143, 156, 173, 179}},
+		at:       place{span{171424, 172065}, span{172079, 172119}, []int{47, 114, 115, 116, 123, 124, 125, 126, 127, 143, 156, 173, 179}},
 	},
 	{
 		ID:       "deleteURLGroup",
@@ -2270,7 +2270,7 @@ var openapiOperations = [...]Operation{
 		},
 		vars:     []string{"urlGroupName"},
 		statuses: []int{200, 400, 401, 403, 404, 408, 413, 429, 503},
-		at:       place{span{174732, 175344}, span{176009, 176058}, []int{112, 114, 115, 116, 123, 124, 125, 126, 127, 140, 143, 156}},
+		at:       place{span{174718, 175330}, span{175995, 176044}, []int{112, 114, 115, 116, 123, 124, 125, 126, 127, 140, 143, 156}},
 	},
 	{
 		ID:       "getURLGroup",
@@ -2287,7 +2287,7 @@ var openapiOperations = [...]Operation{
 		},
 		vars:     []string{"urlGroupName"},
 		statuses: []int{200, 400, 401, 403, 404, 408, 413, 429, 503},
-		at:       place{span{175351, 175995}, span{176009, 176058}, []int{112, 114, 115, 116, 123, 124, 125, 126, 127, 141, 143, 148, 156, 181}},
+		at:       place{span{175337, 175981}, span{175995, 176044}, []int{112, 114, 115, 116, 123, 124, 125, 126, 127, 141, 143, 148, 156, 181}},
 	},
 	{
 		ID:       "updateURLGroup",
@@ -2306,7 +2306,7 @@ var openapiOperations = [...]Operation{
 		vars:      []string{"urlGroupName"},
 		needsBody: true,
 		statuses:  []int{200, 400, 401, 403, 404, 408, 413, 429, 503},
-		at:        place{span{176067, 176824}, span{176009, 176058}, []int{112, 114, 115, 116, 123, 124, 125, 126, 127, 141, 143, 148, 156, 181, 182}},
+		at:        place{span{176053, 176810}, span{175995, 176044}, []int{112, 114, 115, 116, 123, 124, 125, 126, 127, 141, 143, 148, 156, 181, 182}},
 	},
 	{
 		ID:       "waitForEvent",
@@ -2334,7 +2334,7 @@ var openapiOperations = [...]Operation{
 		vars:      []string{"eventId"},
 		needsBody: true,
 		statuses:  []int{200, 400, 401, 403, 404, 408, 413, 429, 503},
-		at:        place{span{181586, 182880}, span{0, 0}, []int{15, 28, 29, 30, 31, 32, 33, 34, 35, 45, 114, 115, 116, 123, 124, 125, 126, 127, 140, 143, 156, 197}},
+		at:        place{span{181572, 182866}, span{0, 0}, []int{15, 28, 29, 30, 31, 32, 33, 34, 35, 45, 114, 115, 116, 123, 124, 125, 126, 127, 140, 143, 156, 197}},
 	},
 	{
 		ID:       "listWaiters",
@@ -2351,7 +2351,7 @@ var openapiOperations = [...]Operation{
 		},
 		vars:     []string{"eventId"},
 		statuses: []int{200, 400, 401, 403, 404, 408, 413, 429, 503},
-		at:       place{span{182913, 183623}, span{0, 0}, []int{45, 114, 115, 116, 123, 124, 125, 126, 127, 143, 148, 156, 198}},
+		at:       place{span{182899, 183609}, span{0, 0}, []int{45, 114, 115, 116, 123, 124, 125, 126, 127, 143, 148, 156, 198}},
 	},
 	{
 		ID:       "enqueueMessage",
@@ -2412,7 +2412,7 @@ var openapiOperations = [...]Operation{
 		vars:     []string{"queue", "destination"},
 		queries:  []string{"svc-method", "svc-delay", "svc-not-before", "svc-retries", "svc-retry-delay", "svc-timeout", "svc-callback", "svc-failure-callback", "svc-header-forward", "svc-label", "svc-flow-control-key", "svc-flow-control-value", "svc-deduplication-id", "svc-content-based-deduplication", "svc-redact-fields", "svc-queue-name"},
 		statuses: []int{200, 202, 400, 401, 403, 404, 408, 413, 429, 489, 503},
-		at:       place{span{129732, 132927}, span{0, 0}, []int{7, 9, 10, 12, 13, 14, 15, 16, 17, 18, 19, 20, 21, 22, 23, 24, 25, 27, 28, 29, 30, 31, 32, 33, 34, 35, 49, 79, 80, 82, 83, 84, 85, 86, 87, 88, 89, 90, 91, 92, 93, 94, 96, 114, 115, 116, 122, 123, 124, 125, 126, 127, 143, 156, 157, 158}},
+		at:       place{span{129718, 132913}, span{0, 0}, []int{7, 9, 10, 12, 13, 14, 15, 16, 17, 18, 19, 20, 21, 22, 23, 24, 25, 27, 28, 29, 30, 31, 32, 33, 34, 35, 49, 79, 80, 82, 83, 84, 85, 86, 87, 88, 89, 90, 91, 92, 93, 94, 96, 114, 115, 116, 122, 123, 124, 125, 126, 127, 143, 156, 157, 158}},
 	},
 	{
 		ID:       "publishMessageDelete",
@@ -2472,7 +2472,7 @@ var openapiOperations = [...]Operation{
 		vars:     []string{"destination"},
 		queries:  []string{"svc-method", "svc-delay", "svc-not-before", "svc-retries", "svc-retry-delay", "svc-timeout", "svc-callback", "svc-failure-callback", "svc-header-forward", "svc-label", "svc-flow-control-key", "svc-flow-control-value", "svc-deduplication-id", "svc-content-based-deduplication", "svc-redact-fields", "svc-queue-name"},
 		statuses: []int{200, 202, 400, 401, 403, 404, 408, 413, 429, 489, 503},
-		at:       place{span{149093, 150048}, span{151021, 153192}, []int{7, 9, 10, 12, 13, 14, 15, 16, 17, 18, 19, 20, 21, 22, 23, 24, 25, 27, 28, 29, 30, 31, 32, 33, 34, 35, 79, 80, 82, 83, 84, 85, 86, 87, 88, 89, 90, 91, 92, 93, 94, 96, 114, 115, 116, 122, 123, 124, 125, 126, 127, 143, 156, 157, 158}},
+		at:       place{span{149079, 150034}, span{151007, 153178}, []int{7, 9, 10, 12, 13, 14, 15, 16, 17, 18, 19, 20, 21, 22, 23, 24, 25, 27, 28, 29, 30, 31, 32, 33, 34, 35, 79, 80, 82, 83, 84, 85, 86, 87, 88, 89, 90, 91, 92, 93, 94, 96, 114, 115, 116, 122, 123, 124, 125, 126, 127, 143, 156, 157, 158}},
 	},
 	{
 		ID:       "publishMessageGet",
@@ -2532,7 +2532,7 @@ var openapiOperations = [...]Operation{
 		vars:     []string{"destination"},
 		queries:  []string{"svc-method", "svc-delay", "svc-not-before", "svc-retries", "svc-retry-delay", "svc-timeout", "svc-callback", "svc-failure-callback", "svc-header-forward", "svc-label", "svc-flow-control-key", "svc-flow-control-value", "svc-deduplication-id", "svc-content-based-deduplication", "svc-redact-fields", "svc-queue-name"},
 		statuses: []int{200, 202, 400, 401, 403, 404, 408, 413, 429, 489, 503},
-		at:       place{span{150055, 151007}, span{151021, 153192}, []int{7, 9, 10, 12, 13, 14, 15, 16, 17, 18, 19, 20, 21, 22, 23, 24, 25, 27, 28, 29, 30, 31, 32, 33, 34, 35, 79, 80, 82, 83, 84, 85, 86, 87, 88, 89, 90, 91, 92, 93, 94, 96, 114, 115, 116, 122, 123, 124, 125, 126, 127, 143, 156, 157, 158}},
+		at:       place{span{150041, 150993}, span{151007, 153178}, []int{7, 9, 10, 12, 13, 14, 15, 16, 17, 18, 19, 20, 21, 22, 23, 24, 25, 27, 28, 29, 30, 31, 32, 33, 34, 35, 79, 80, 82, 83, 84, 85, 86, 87, 88, 89, 90, 91, 92, 93, 94, 96, 114, 115, 116, 122, 123, 124, 125, 126, 127, 143, 156, 157, 158}},
 	},
 	{
 		ID:       "publishMessagePatch",
@@ -2592,7 +2592,7 @@ var openapiOperations = [...]Operation{
 		vars:     []string{"destination"},
 		queries:  []string{"svc-method", "svc-delay", "svc-not-before", "svc-retries", "svc-retry-delay", "svc-timeout", "svc-callback", "svc-failure-callback", "svc-header-forward", "svc-label", "svc-flow-control-key", "svc-flow-control-value", "svc-deduplication-id", "svc-content-based-deduplication", "svc-redact-fields", "svc-queue-name"},
 		statuses: []int{200, 202, 400, 401, 403, 404, 408, 413, 429, 489, 503},
-		at:       place{span{153201, 154155}, span{151021, 153192}, []int{7, 9, 10, 12, 13, 14, 15, 16, 17, 18, 19, 20, 21, 22, 23, 24, 25, 27, 28, 29, 30, 31, 32, 33, 34, 35, 79, 80, 82, 83, 84, 85, 86, 87, 88, 89, 90, 91, 92, 93, 94, 96, 114, 115, 116, 122, 123, 124, 125, 126, 127, 143, 156, 157, 158}},
+		at:       place{span{153187, 154141}, span{151007, 153178}, []int{7, 9, 10, 12, 13, 14, 15, 16, 17, 18, 19, 20, 21, 22, 23, 24, 25, 27, 28, 29, 30, 31, 32, 33, 34, 35, 79, 80, 82, 83, 84, 85, 86, 87, 88, 89, 90, 91, 92, 93, 94, 96, 114, 115, 116, 122, 123, 124, 125, 126, 127, 143, 156, 157, 158}},
 	},
 	{
 		ID:       "publishMessagePut",
@@ -2652,7 +2652,7 @@ var openapiOperations = [...]Operation{
 		vars:     []string{"destination"},
 		queries:  []string{"svc-method", "svc-delay", "svc-not-before", "svc-retries", "svc-retry-delay", "svc-timeout", "svc-callback", "svc-failure-callback", "svc-header-forward", "svc-label", "svc-flow-control-key", "svc-flow-control-value", "svc-deduplication-id", "svc-content-based-deduplication", "svc-redact-fields", "svc-queue-name"},
 		statuses: []int{200, 202, 400, 401, 403, 404, 408, 413, 429, 489, 503},
-		at:       place{span{155133, 156085}, span{151021, 153192}, []int{7, 9, 10, 12, 13, 14, 15, 16, 17, 18, 19, 20, 21, 22, 23, 24, 25, 27, 28, 29, 30, 31, 32, 33, 34, 35, 79, 80, 82, 83, 84, 85, 86, 87, 88, 89, 90, 91, 92, 93, 94, 96, 114, 115, 116, 122, 123, 124, 125, 126, 127, 143, 156, 157, 158}},
+		at:       place{span{155119, 156071}, span{151007, 153178}, []int{7, 9, 10, 12, 13, 14, 15, 16, 17, 18, 19, 20, 21, 22, 23, 24, 25, 27, 28, 29, 30, 31, 32, 33, 34, 35, 79, 80, 82, 83, 84, 85, 86, 87, 88, 89, 90, 91, 92, 93, 94, 96, 114, 115, 116, 122, 123, 124, 125, 126, 127, 143, 156, 157, 158}},
 	},
 	{
 		ID:       "createSchedule",
@@ -2716,7 +2716,7 @@ var openapiOperations = [...]Operation{
 		vars:     []string{"destinationOrId"},
 		queries:  []string{"svc-cron", "svc-schedule-id", "svc-method", "svc-delay", "svc-not-before", "svc-retries", "svc-retry-delay", "svc-timeout", "svc-callback", "svc-failure-callback", "svc-header-forward", "svc-label", "svc-flow-control-key", "svc-flow-control-value", "svc-deduplication-id", "svc-content-based-deduplication", "svc-redact-fields", "svc-queue-name"},
 		statuses: []int{200, 400, 401, 403, 404, 408, 413, 429, 489, 503},
-		at:       place{span{163245, 166565}, span{0, 0}, []int{9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20, 21, 22, 23, 24, 25, 26, 27, 28, 29, 30, 31, 32, 33, 34, 35, 79, 80, 81, 82, 83, 84, 85, 86, 87, 88, 89, 90, 91, 92, 93, 94, 95, 96, 110, 114, 115, 116, 122, 123, 124, 125, 126, 127, 143, 156}},
+		at:       place{span{163231, 166551}, span{0, 0}, []int{9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20, 21, 22, 23, 24, 25, 26, 27, 28, 29, 30, 31, 32, 33, 34, 35, 79, 80, 81, 82, 83, 84, 85, 86, 87, 88, 89, 90, 91, 92, 93, 94, 95, 96, 110, 114, 115, 116, 122, 123, 124, 125, 126, 127, 143, 156}},
 	},
 	{
 		ID:       "triggerWorkflow",
@@ -2776,7 +2776,7 @@ var openapiOperations = [...]Operation{
 		vars:     []string{"workflowUrl"},
 		queries:  []string{"svc-method", "svc-delay", "svc-not-before", "svc-retries", "svc-retry-delay", "svc-timeout", "svc-callback", "svc-failure-callback", "svc-header-forward", "svc-label", "svc-flow-control-key", "svc-flow-control-value", "svc-deduplication-id", "svc-content-based-deduplication", "svc-redact-fields", "svc-queue-name"},
 		statuses: []int{200, 400, 401, 403, 404, 408, 413, 429, 489, 503},
-		at:       place{span{178547, 181555}, span{0, 0}, []int{9, 10, 12, 13, 14, 15, 16, 17, 18, 19, 20, 21, 22, 23, 24, 25, 27, 28, 29, 30, 31, 32, 33, 34, 35, 79, 80, 82, 83, 84, 85, 86, 87, 88, 89, 90, 91, 92, 93, 94, 96, 113, 114, 115, 116, 122, 123, 124, 125, 126, 127, 143, 156, 204}},
+		at:       place{span{178533, 181541}, span{0, 0}, []int{9, 10, 12, 13, 14, 15, 16, 17, 18, 19, 20, 21, 22, 23, 24, 25, 27, 28, 29, 30, 31, 32, 33, 34, 35, 79, 80, 82, 83, 84, 85, 86, 87, 88, 89, 90, 91, 92, 93, 94, 96, 113, 114, 115, 116, 122, 123, 124, 125, 126, 127, 143, 156, 204}},
 	},
 	{
 		ID:       "deleteVectorNamespaceDelete",
@@ -2794,7 +2794,7 @@ var openapiOperations = [...]Operation{
 		greedy:   []string{"namespace"},
 		vars:     []string{"namespace"},
 		statuses: []int{200, 400, 401, 403, 404, 408, 413, 422, 429, 503},
-		at:       place{span{57486, 58269}, span{58283, 58329}, []int{36, 128, 129, 130, 131, 132, 133, 134, 135, 136, 156, 186, 192}},
+		at:       place{span{57472, 58255}, span{58269, 58315}, []int{36, 128, 129, 130, 131, 132, 133, 134, 135, 136, 156, 186, 192}},
 	},
 	{
 		ID:       "deleteVectorNamespace",
@@ -2812,7 +2812,7 @@ var openapiOperations = [...]Operation{
 		greedy:   []string{"namespace"},
 		vars:     []string{"namespace"},
 		statuses: []int{200, 400, 401, 403, 404, 408, 413, 422, 429, 503},
-		at:       place{span{58337, 59114}, span{58283, 58329}, []int{36, 128, 129, 130, 131, 132, 133, 134, 135, 136, 156, 186, 192}},
+		at:       place{span{58323, 59100}, span{58269, 58315}, []int{36, 128, 129, 130, 131, 132, 133, 134, 135, 136, 156, 186, 192}},
 	},
 	{
 		ID:       "deleteVectorsInDelete",
@@ -2830,7 +2830,7 @@ var openapiOperations = [...]Operation{
 		greedy:   []string{"namespace"},
 		vars:     []string{"namespace"},
 		statuses: []int{200, 400, 401, 403, 404, 408, 413, 422, 429, 503},
-		at:       place{span{59246, 60393}, span{60407, 60453}, []int{36, 128, 129, 130, 131, 132, 133, 134, 135, 136, 156, 186, 188, 192, 193}},
+		at:       place{span{59232, 60379}, span{60393, 60439}, []int{36, 128, 129, 130, 131, 132, 133, 134, 135, 136, 156, 186, 188, 192, 193}},
 	},
 	{
 		ID:       "deleteVectorsIn",
@@ -2848,7 +2848,7 @@ var openapiOperations = [...]Operation{
 		greedy:   []string{"namespace"},
 		vars:     []string{"namespace"},
 		statuses: []int{200, 400, 401, 403, 404, 408, 413, 422, 429, 503},
-		at:       place{span{60461, 61602}, span{60407, 60453}, []int{36, 128, 129, 130, 131, 132, 133, 134, 135, 136, 156, 186, 188, 192, 193}},
+		at:       place{span{60447, 61588}, span{60393, 60439}, []int{36, 128, 129, 130, 131, 132, 133, 134, 135, 136, 156, 186, 188, 192, 193}},
 	},
 	{
 		ID:       "fetchVectorsInGet",
@@ -2866,7 +2866,7 @@ var openapiOperations = [...]Operation{
 		greedy:   []string{"namespace"},
 		vars:     []string{"namespace"},
 		statuses: []int{200, 400, 401, 403, 404, 408, 413, 422, 429, 503},
-		at:       place{span{63625, 64529}, span{64543, 64589}, []int{36, 128, 129, 130, 131, 132, 133, 134, 135, 136, 156, 186, 187, 188, 192}},
+		at:       place{span{63611, 64515}, span{64529, 64575}, []int{36, 128, 129, 130, 131, 132, 133, 134, 135, 136, 156, 186, 187, 188, 192}},
 	},
 	{
 		ID:       "fetchVectorsIn",
@@ -2884,7 +2884,7 @@ var openapiOperations = [...]Operation{
 		greedy:   []string{"namespace"},
 		vars:     []string{"namespace"},
 		statuses: []int{200, 400, 401, 403, 404, 408, 413, 422, 429, 503},
-		at:       place{span{64597, 65498}, span{64543, 64589}, []int{36, 128, 129, 130, 131, 132, 133, 134, 135, 136, 156, 186, 187, 188, 192}},
+		at:       place{span{64583, 65484}, span{64529, 64575}, []int{36, 128, 129, 130, 131, 132, 133, 134, 135, 136, 156, 186, 187, 188, 192}},
 	},
 	{
 		ID:       "kvPathGet",
@@ -2902,7 +2902,7 @@ var openapiOperations = [...]Operation{
 		greedy:   []string{"command"},
 		vars:     []string{"command"},
 		statuses: []int{200, 400, 401, 403, 408, 413, 429, 503},
-		at:       place{span{70422, 70987}, span{71001, 71045}, []int{0, 2, 114, 115, 117, 118, 120, 121, 124, 126, 143, 150, 156}},
+		at:       place{span{70408, 70973}, span{70987, 71031}, []int{0, 2, 114, 115, 117, 118, 120, 121, 124, 126, 143, 150, 156}},
 	},
 	{
 		ID:       "kvPathPost",
@@ -2920,7 +2920,7 @@ var openapiOperations = [...]Operation{
 		greedy:   []string{"command"},
 		vars:     []string{"command"},
 		statuses: []int{200, 400, 401, 403, 408, 413, 429, 503},
-		at:       place{span{71053, 71685}, span{71001, 71045}, []int{0, 2, 114, 115, 117, 118, 120, 121, 124, 126, 143, 150, 156}},
+		at:       place{span{71039, 71671}, span{70987, 71031}, []int{0, 2, 114, 115, 117, 118, 120, 121, 124, 126, 143, 150, 156}},
 	},
 	{
 		ID:       "kvPathPut",
@@ -2938,7 +2938,7 @@ var openapiOperations = [...]Operation{
 		greedy:   []string{"command"},
 		vars:     []string{"command"},
 		statuses: []int{200, 400, 401, 403, 408, 413, 429, 503},
-		at:       place{span{71692, 72323}, span{71001, 71045}, []int{0, 2, 114, 115, 117, 118, 120, 121, 124, 126, 143, 150, 156}},
+		at:       place{span{71678, 72309}, span{70987, 71031}, []int{0, 2, 114, 115, 117, 118, 120, 121, 124, 126, 143, 150, 156}},
 	},
 	{
 		ID:       "queryVectorDataInGet",
@@ -2956,7 +2956,7 @@ var openapiOperations = [...]Operation{
 		greedy:   []string{"namespace"},
 		vars:     []string{"namespace"},
 		statuses: []int{200, 400, 401, 403, 404, 408, 413, 422, 429, 503},
-		at:       place{span{78569, 79595}, span{79609, 79655}, []int{36, 128, 129, 130, 131, 132, 133, 134, 135, 136, 156, 184, 186, 192}},
+		at:       place{span{78555, 79581}, span{79595, 79641}, []int{36, 128, 129, 130, 131, 132, 133, 134, 135, 136, 156, 184, 186, 192}},
 	},
 	{
 		ID:       "queryVectorDataIn",
@@ -2974,7 +2974,7 @@ var openapiOperations = [...]Operation{
 		greedy:   []string{"namespace"},
 		vars:     []string{"namespace"},
 		statuses: []int{200, 400, 401, 403, 404, 408, 413, 422, 429, 503},
-		at:       place{span{79663, 80686}, span{79609, 79655}, []int{36, 128, 129, 130, 131, 132, 133, 134, 135, 136, 156, 184, 186, 192}},
+		at:       place{span{79649, 80672}, span{79595, 79641}, []int{36, 128, 129, 130, 131, 132, 133, 134, 135, 136, 156, 184, 186, 192}},
 	},
 	{
 		ID:       "queryVectorsInGet",
@@ -2992,7 +2992,7 @@ var openapiOperations = [...]Operation{
 		greedy:   []string{"namespace"},
 		vars:     []string{"namespace"},
 		statuses: []int{200, 400, 401, 403, 404, 408, 413, 422, 429, 503},
-		at:       place{span{80814, 81831}, span{81845, 81891}, []int{36, 128, 129, 130, 131, 132, 133, 134, 135, 136, 156, 176, 186, 190, 192, 196}},
+		at:       place{span{80800, 81817}, span{81831, 81877}, []int{36, 128, 129, 130, 131, 132, 133, 134, 135, 136, 156, 176, 186, 190, 192, 196}},
 	},
 	{
 		ID:       "queryVectorsIn",
@@ -3010,7 +3010,7 @@ var openapiOperations = [...]Operation{
 		greedy:   []string{"namespace"},
 		vars:     []string{"namespace"},
 		statuses: []int{200, 400, 401, 403, 404, 408, 413, 422, 429, 503},
-		at:       place{span{81899, 82913}, span{81845, 81891}, []int{36, 128, 129, 130, 131, 132, 133, 134, 135, 136, 156, 176, 186, 190, 192, 196}},
+		at:       place{span{81885, 82899}, span{81831, 81877}, []int{36, 128, 129, 130, 131, 132, 133, 134, 135, 136, 156, 176, 186, 190, 192, 196}},
 	},
 	{
 		ID:       "randomVectorIn",
@@ -3028,7 +3028,7 @@ var openapiOperations = [...]Operation{
 		greedy:   []string{"namespace"},
 		vars:     []string{"namespace"},
 		statuses: []int{200, 400, 401, 403, 404, 408, 413, 422, 429, 503},
-		at:       place{span{84667, 85432}, span{85446, 85492}, []int{36, 128, 129, 130, 131, 132, 133, 134, 135, 136, 156, 186, 192}},
+		at:       place{span{84653, 85418}, span{85432, 85478}, []int{36, 128, 129, 130, 131, 132, 133, 134, 135, 136, 156, 186, 192}},
 	},
 	{
 		ID:       "randomVectorInPost",
@@ -3046,7 +3046,7 @@ var openapiOperations = [...]Operation{
 		greedy:   []string{"namespace"},
 		vars:     []string{"namespace"},
 		statuses: []int{200, 400, 401, 403, 404, 408, 413, 422, 429, 503},
-		at:       place{span{85500, 86269}, span{85446, 85492}, []int{36, 128, 129, 130, 131, 132, 133, 134, 135, 136, 156, 186, 192}},
+		at:       place{span{85486, 86255}, span{85432, 85478}, []int{36, 128, 129, 130, 131, 132, 133, 134, 135, 136, 156, 186, 192}},
 	},
 	{
 		ID:       "rangeVectorsInGet",
@@ -3064,7 +3064,7 @@ var openapiOperations = [...]Operation{
 		greedy:   []string{"namespace"},
 		vars:     []string{"namespace"},
 		statuses: []int{200, 400, 401, 403, 404, 408, 413, 422, 429, 503},
-		at:       place{span{88318, 89239}, span{89253, 89299}, []int{36, 128, 129, 130, 131, 132, 133, 134, 135, 136, 156, 186, 191, 192}},
+		at:       place{span{88304, 89225}, span{89239, 89285}, []int{36, 128, 129, 130, 131, 132, 133, 134, 135, 136, 156, 186, 191, 192}},
 	},
 	{
 		ID:       "rangeVectorsIn",
@@ -3082,7 +3082,7 @@ var openapiOperations = [...]Operation{
 		greedy:   []string{"namespace"},
 		vars:     []string{"namespace"},
 		statuses: []int{200, 400, 401, 403, 404, 408, 413, 422, 429, 503},
-		at:       place{span{89307, 90225}, span{89253, 89299}, []int{36, 128, 129, 130, 131, 132, 133, 134, 135, 136, 156, 186, 191, 192}},
+		at:       place{span{89293, 90211}, span{89239, 89285}, []int{36, 128, 129, 130, 131, 132, 133, 134, 135, 136, 156, 186, 191, 192}},
 	},
 	{
 		ID:       "resetVectorsInDelete",
@@ -3100,7 +3100,7 @@ var openapiOperations = [...]Operation{
 		greedy:   []string{"namespace"},
 		vars:     []string{"namespace"},
 		statuses: []int{200, 400, 401, 403, 404, 408, 413, 422, 429, 503},
-		at:       place{span{93196, 93970}, span{93984, 94030}, []int{36, 128, 129, 130, 131, 132, 133, 134, 135, 136, 156, 186, 192}},
+		at:       place{span{93182, 93956}, span{93970, 94016}, []int{36, 128, 129, 130, 131, 132, 133, 134, 135, 136, 156, 186, 192}},
 	},
 	{
 		ID:       "resetVectorsIn",
@@ -3118,7 +3118,7 @@ var openapiOperations = [...]Operation{
 		greedy:   []string{"namespace"},
 		vars:     []string{"namespace"},
 		statuses: []int{200, 400, 401, 403, 404, 408, 413, 422, 429, 503},
-		at:       place{span{94038, 94806}, span{93984, 94030}, []int{36, 128, 129, 130, 131, 132, 133, 134, 135, 136, 156, 186, 192}},
+		at:       place{span{94024, 94792}, span{93970, 94016}, []int{36, 128, 129, 130, 131, 132, 133, 134, 135, 136, 156, 186, 192}},
 	},
 	{
 		ID:       "startResumableQueryDataIn",
@@ -3136,7 +3136,7 @@ var openapiOperations = [...]Operation{
 		greedy:   []string{"namespace"},
 		vars:     []string{"namespace"},
 		statuses: []int{200, 400, 401, 403, 404, 408, 413, 422, 429, 503},
-		at:       place{span{97595, 98743}, span{97541, 97587}, []int{36, 128, 129, 130, 131, 132, 133, 134, 135, 136, 156, 164, 165, 172, 184, 186}},
+		at:       place{span{97581, 98729}, span{97527, 97573}, []int{36, 128, 129, 130, 131, 132, 133, 134, 135, 136, 156, 164, 165, 172, 184, 186}},
 	},
 	{
 		ID:       "endResumableQueryIn",
@@ -3154,7 +3154,7 @@ var openapiOperations = [...]Operation{
 		greedy:   []string{"namespace"},
 		vars:     []string{"namespace"},
 		statuses: []int{200, 400, 401, 403, 404, 408, 413, 422, 429, 503},
-		at:       place{span{100106, 101152}, span{100052, 100098}, []int{36, 128, 129, 130, 131, 132, 133, 134, 135, 136, 156, 162, 186}},
+		at:       place{span{100092, 101138}, span{100038, 100084}, []int{36, 128, 129, 130, 131, 132, 133, 134, 135, 136, 156, 162, 186}},
 	},
 	{
 		ID:       "nextResumableQueryIn",
@@ -3172,7 +3172,7 @@ var openapiOperations = [...]Operation{
 		greedy:   []string{"namespace"},
 		vars:     []string{"namespace"},
 		statuses: []int{200, 400, 401, 403, 404, 408, 413, 422, 429, 503},
-		at:       place{span{102596, 103721}, span{102542, 102588}, []int{36, 128, 129, 130, 131, 132, 133, 134, 135, 136, 156, 163, 172, 186}},
+		at:       place{span{102582, 103707}, span{102528, 102574}, []int{36, 128, 129, 130, 131, 132, 133, 134, 135, 136, 156, 163, 172, 186}},
 	},
 	{
 		ID:       "startResumableQueryIn",
@@ -3190,7 +3190,7 @@ var openapiOperations = [...]Operation{
 		greedy:   []string{"namespace"},
 		vars:     []string{"namespace"},
 		statuses: []int{200, 400, 401, 403, 404, 408, 413, 422, 429, 503},
-		at:       place{span{103920, 105132}, span{103866, 103912}, []int{36, 128, 129, 130, 131, 132, 133, 134, 135, 136, 156, 164, 166, 172, 176, 186, 190, 196}},
+		at:       place{span{103906, 105118}, span{103852, 103898}, []int{36, 128, 129, 130, 131, 132, 133, 134, 135, 136, 156, 164, 166, 172, 176, 186, 190, 196}},
 	},
 	{
 		ID:       "updateVectorIn",
@@ -3208,7 +3208,7 @@ var openapiOperations = [...]Operation{
 		greedy:   []string{"namespace"},
 		vars:     []string{"namespace"},
 		statuses: []int{200, 400, 401, 403, 404, 408, 413, 422, 429, 503},
-		at:       place{span{107284, 108218}, span{107230, 107276}, []int{36, 128, 129, 130, 131, 132, 133, 134, 135, 136, 156, 176, 186, 188, 192, 194, 196}},
+		at:       place{span{107270, 108204}, span{107216, 107262}, []int{36, 128, 129, 130, 131, 132, 133, 134, 135, 136, 156, 176, 186, 188, 192, 194, 196}},
 	},
 	{
 		ID:       "updateVectorInPut",
@@ -3226,7 +3226,7 @@ var openapiOperations = [...]Operation{
 		greedy:   []string{"namespace"},
 		vars:     []string{"namespace"},
 		statuses: []int{200, 400, 401, 403, 404, 408, 413, 422, 429, 503},
-		at:       place{span{108225, 109162}, span{107230, 107276}, []int{36, 128, 129, 130, 131, 132, 133, 134, 135, 136, 156, 176, 186, 188, 192, 194, 196}},
+		at:       place{span{108211, 109148}, span{107216, 107262}, []int{36, 128, 129, 130, 131, 132, 133, 134, 135, 136, 156, 176, 186, 188, 192, 194, 196}},
 	},
 	{
 		ID:       "upsertVectorDataIn",
@@ -3244,7 +3244,7 @@ var openapiOperations = [...]Operation{
 		greedy:   []string{"namespace"},
 		vars:     []string{"namespace"},
 		statuses: []int{200, 400, 401, 403, 404, 408, 413, 422, 429, 503},
-		at:       place{span{113620, 114661}, span{113566, 113612}, []int{36, 128, 129, 130, 131, 132, 133, 134, 135, 136, 156, 185, 186, 188, 192}},
+		at:       place{span{113606, 114647}, span{113552, 113598}, []int{36, 128, 129, 130, 131, 132, 133, 134, 135, 136, 156, 185, 186, 188, 192}},
 	},
 	{
 		ID:       "upsertVectorDataInPut",
@@ -3262,7 +3262,7 @@ var openapiOperations = [...]Operation{
 		greedy:   []string{"namespace"},
 		vars:     []string{"namespace"},
 		statuses: []int{200, 400, 401, 403, 404, 408, 413, 422, 429, 503},
-		at:       place{span{114668, 115712}, span{113566, 113612}, []int{36, 128, 129, 130, 131, 132, 133, 134, 135, 136, 156, 185, 186, 188, 192}},
+		at:       place{span{114654, 115698}, span{113552, 113598}, []int{36, 128, 129, 130, 131, 132, 133, 134, 135, 136, 156, 185, 186, 188, 192}},
 	},
 	{
 		ID:       "upsertVectorsIn",
@@ -3280,7 +3280,7 @@ var openapiOperations = [...]Operation{
 		greedy:   []string{"namespace"},
 		vars:     []string{"namespace"},
 		statuses: []int{200, 400, 401, 403, 404, 408, 413, 422, 429, 503},
-		at:       place{span{115902, 116896}, span{115848, 115894}, []int{36, 128, 129, 130, 131, 132, 133, 134, 135, 136, 156, 176, 186, 188, 192, 195, 196}},
+		at:       place{span{115888, 116882}, span{115834, 115880}, []int{36, 128, 129, 130, 131, 132, 133, 134, 135, 136, 156, 176, 186, 188, 192, 195, 196}},
 	},
 	{
 		ID:       "upsertVectorsInPut",
@@ -3298,7 +3298,7 @@ var openapiOperations = [...]Operation{
 		greedy:   []string{"namespace"},
 		vars:     []string{"namespace"},
 		statuses: []int{200, 400, 401, 403, 404, 408, 413, 422, 429, 503},
-		at:       place{span{116903, 117900}, span{115848, 115894}, []int{36, 128, 129, 130, 131, 132, 133, 134, 135, 136, 156, 176, 186, 188, 192, 195, 196}},
+		at:       place{span{116889, 117886}, span{115834, 115880}, []int{36, 128, 129, 130, 131, 132, 133, 134, 135, 136, 156, 176, 186, 188, 192, 195, 196}},
 	},
 }
 

@@ -45,7 +45,7 @@ type ServeCmd struct {
 	VectorLag         time.Duration     `default:"0s" help:"How long a vector change stays pending."`
 	KVURL             string            `name:"kv-url" aliases:"kv-server" env:"UNDERSTUDY_KV_SERVER" placeholder:"redis://..." help:"Use this server for the key-value store. Default: an embedded store."` // the banner prints UNDERSTUDY_KV_URL for clients
 	VectorIndex       []string          `sep:"none" placeholder:"NAME=TYPE:DIM:FUNCTION" help:"A vector index, such as docs=DENSE:1536:COSINE; repeatable. Default: one index, whose type and dimension come from the first vector."`
-	Embed             string            `placeholder:"hash" help:"hash: compute vectors from texts by hashing their words, for tests. Without it, texts are refused."`
+	Embed             string            `placeholder:"hash" help:"hash: compute vectors from texts by hashing their words, for tests; docs=hash,words=hash: only in these indexes. Without it, texts are refused."`
 	ListenRegion      string            `placeholder:"ADDR" help:"Separate address for the region host."`
 	ListenManagement  string            `placeholder:"ADDR" help:"Separate address for the management host."`
 	ListenVector      string            `placeholder:"ADDR" help:"Separate address for the vector host."`

@@ -38,7 +38,20 @@ type Vector struct {
 	Metadata json.RawMessage
 	Data     *string
 
-	ready time.Time // when it begins to count as ready and queries find it
+	ready   time.Time // when it begins to count as ready and queries find it
+	earlier []Vector  // the versions before changes that were pending at the latest one, latest first
+}
+
+// at returns the version that queries find, nil for none.
+func (v *Vector) at(now time.Time) *Vector {
+	if v == nil || !v.ready.After(now) {
+		return v
+	}
+	i := slices.IndexFunc(v.earlier, func(was Vector) bool { return !was.ready.After(now) })
+	if i < 0 {
+		return nil
+	}
+	return &v.earlier[i]
 }
 
 // SparseVector is a vector with values at some indices only.
@@ -151,6 +164,7 @@ func (x *Index) Update(ns string, v Vector, patch bool, now time.Time, lag time.
 		return false, nil
 	}
 	changed := *n.vectors[v.ID]
+	changed.earlier = nil
 	if v.Values != nil {
 		changed.Values = v.Values
 	}

@@ -1,6 +1,7 @@
 package vector_test
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"slices"
@@ -104,6 +105,35 @@ func TestTheBytesOfAnIndex(t *testing.T) {
 				t.Errorf("got %d, want %d", got, want)
 			}
 		})
+	}
+}
+
+func TestASavedIndexAnswersAsBeforeAPendingChange(t *testing.T) {
+	t.Parallel()
+	x := plane(t, vector.Vector{ID: "a", Values: []float32{1, 2}, Metadata: json.RawMessage(`1`)})
+	x.Upsert("", []vector.Vector{{ID: "a", Values: []float32{1, 2}, Metadata: json.RawMessage(`2`)}}, start, time.Minute)
+	var text bytes.Buffer
+	saved := x.Save(start)
+	w := codec.NewWriter(&text)
+	w.Document(saved.Members)
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
+	var back vector.Saved
+	r := codec.NewReader(&text)
+	r.Document(back.Members)
+	if err := r.Close(); err != nil {
+		t.Fatal(err)
+	}
+	loaded, err := vector.Load(&back)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for after, want := range map[time.Duration]string{0: "1", time.Minute - 1: "1", time.Minute: "2"} {
+		found, err := loaded.Query("", vector.Query{Values: []float32{1, 2}, TopK: 1}, start.Add(after))
+		if err != nil || len(found) != 1 || string(found[0].Metadata) != want {
+			t.Errorf("after %v: got %v, %v, want metadata %s", after, found, err, want)
+		}
 	}
 }
 

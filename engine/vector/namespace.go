@@ -41,7 +41,12 @@ func (n *namespace) pending(now time.Time, visit func(*Vector)) {
 
 func (n *namespace) count(now time.Time) Count {
 	c := Count{Ready: len(n.vectors)}
-	n.pending(now, func(*Vector) { c.Ready, c.Pending = c.Ready-1, c.Pending+1 })
+	n.pending(now, func(v *Vector) {
+		c.Pending++
+		if v.at(now) == nil {
+			c.Ready--
+		}
+	})
 	return c
 }
 
@@ -53,13 +58,21 @@ func (v *Vector) size() int64 {
 	if v.Data != nil {
 		n += len(*v.Data)
 	}
-	return int64(n)
+	total := int64(n)
+	for i := range v.earlier {
+		total += v.earlier[i].size()
+	}
+	return total
 }
 
-// put stores a vector and replaces the one with the same id.
+// put stores a vector. It replaces the one with the same id, which queries find until the
+// new one is ready.
 func (n *namespace) put(v *Vector, now, ready time.Time) {
 	if old := n.vectors[v.ID]; old != nil {
 		n.take(old)
+		if ready.After(now) {
+			v.earlier = old.versions(now)
+		}
 	} else {
 		n.order = append(n.order, v.ID)
 	}
@@ -74,6 +87,20 @@ func (n *namespace) put(v *Vector, now, ready time.Time) {
 	if ready.After(now) {
 		n.waiting = append(n.waiting, v)
 	}
+}
+
+// maxVersions limits the versions of a vector besides the latest one.
+const maxVersions = 16
+
+// versions returns the versions that queries find now or later, latest first. Beyond
+// maxVersions, the latest is left out.
+func (v *Vector) versions(now time.Time) []Vector {
+	all := append([]Vector{*v}, v.earlier...)
+	all[0].earlier = nil
+	if i := slices.IndexFunc(all, func(was Vector) bool { return !was.ready.After(now) }); i >= 0 {
+		all = all[:i+1]
+	}
+	return all[max(0, len(all)-maxVersions):]
 }
 
 // take removes a vector from the size and the map, but not from the order.

@@ -29,6 +29,16 @@ type Scored struct {
 
 // Query compares with every ready vector, so the result is exact, and returns the best first.
 func (x *Index) Query(ns string, q Query, now time.Time) ([]Scored, error) {
+	r, err := x.rank(ns, q, now)
+	return r.take(q.TopK), err
+}
+
+// ranking is the vectors that a query finds, the best first: one list, or two that are
+// fused when vectors are taken, because DBSF compares only as many of each as are taken.
+type ranking [][]Scored
+
+// rank returns all vectors that a query finds.
+func (x *Index) rank(ns string, q Query, now time.Time) (ranking, error) {
 	mode, err := x.mode(&q)
 	if err != nil {
 		return nil, err
@@ -51,14 +61,40 @@ func (x *Index) Query(ns string, q Query, now time.Time) ([]Scored, error) {
 			sparse = append(sparse, Scored{v, score})
 		}
 	}
-	switch mode {
-	case Dense:
-		return best(dense, q.TopK), nil
-	case Sparse:
-		return best(sparse, q.TopK), nil
+	dense, sparse = best(dense), best(sparse)
+	switch {
+	case mode == Dense:
+		return ranking{dense}, nil
+	case mode == Sparse:
+		return ranking{sparse}, nil
+	case q.Fusion == "DBSF":
+		return ranking{dense, sparse}, nil
 	}
-	return best(fuse(best(dense, len(dense)), best(sparse, len(sparse)), q.Fusion), q.TopK), nil
+	return ranking{fuse(reciprocalRank, dense, sparse)}, nil
 }
+
+// take removes the best k vectors and returns them.
+func (r ranking) take(k int) []Scored {
+	if len(r) == 0 {
+		return nil
+	}
+	if len(r) == 1 {
+		first := cut(r[0], k)
+		r[0] = r[0][len(first):]
+		return first
+	}
+	first := cut(fuse(distribution, cut(r[0], k), cut(r[1], k)), k)
+	taken := map[*Vector]bool{}
+	for _, s := range first {
+		taken[s.Vector] = true
+	}
+	for i := range r {
+		r[i] = slices.DeleteFunc(r[i], func(s Scored) bool { return taken[s.Vector] })
+	}
+	return first
+}
+
+func cut(list []Scored, k int) []Scored { return slices.Clip(list[:min(k, len(list))]) }
 
 // mode returns which parts of the vectors a query compares. If a query of a hybrid index
 // has one part only, the index acts as one of that type.
@@ -84,11 +120,12 @@ func (x *Index) mode(q *Query) (string, error) {
 	return mode, q.Sparse.check()
 }
 
-// candidates returns the vectors that a query may find, in the order of insertion.
+// candidates returns the vectors that a query may find, in the order of insertion. A
+// vector whose change is pending is found as it was before.
 func (n *namespace) candidates(now time.Time, filter Filter) []*Vector {
 	var list []*Vector
 	for _, id := range n.order {
-		if v := n.vectors[id]; v != nil && !v.ready.After(now) && filter.Holds(v.Metadata) {
+		if v := n.vectors[id].at(now); v != nil && filter.Holds(v.Metadata) {
 			list = append(list, v)
 		}
 	}
@@ -136,9 +173,9 @@ func (s *SparseVector) summed() *SparseVector {
 	return out
 }
 
-func best(list []Scored, k int) []Scored {
+func best(list []Scored) []Scored {
 	slices.SortStableFunc(list, func(x, y Scored) int { return cmp.Compare(y.Score, x.Score) })
-	return list[:min(k, len(list))]
+	return list
 }
 
 // similarity is between 0 and 1 (wire.md, "Vector indexes").
@@ -183,18 +220,12 @@ func (s *SparseVector) dot(t *SparseVector) (score float64, shared bool) {
 	return float64(sum), shared
 }
 
-// fuse merges two rankings: by reciprocal rank, 1/(rank+60) from rank 0, or by scores
-// normalized to the distribution of their list.
-func fuse(dense, sparse []Scored, how string) []Scored {
+// fuse merges lists by the sum of the shares that their vectors have in each.
+func fuse(shares func(list []Scored) []float64, lists ...[]Scored) []Scored {
 	scores := map[*Vector]float64{}
-	for _, list := range [][]Scored{dense, sparse} {
-		mean, spread := distribution(list)
-		for rank, s := range list {
-			if how == "DBSF" {
-				scores[s.Vector] += (s.Score - (mean - 3*spread)) / (6 * spread)
-			} else {
-				scores[s.Vector] += 1 / float64(rank+60)
-			}
+	for _, list := range lists {
+		for i, share := range shares(list) {
+			scores[list[i].Vector] += share
 		}
 	}
 	out := make([]Scored, 0, len(scores))
@@ -202,16 +233,32 @@ func fuse(dense, sparse []Scored, how string) []Scored {
 		out = append(out, Scored{v, score})
 	}
 	slices.SortFunc(out, func(x, y Scored) int { return strings.Compare(x.ID, y.ID) })
-	return out
+	return best(out)
 }
 
-// distribution returns the mean and the standard deviation, which is never 0.
-func distribution(list []Scored) (mean, spread float64) {
+// reciprocalRank is the shares for RRF: 1/(rank+60), from rank 0.
+func reciprocalRank(list []Scored) []float64 {
+	shares := make([]float64, len(list))
+	for rank := range list {
+		shares[rank] = 1 / float64(rank+60)
+	}
+	return shares
+}
+
+// distribution is the shares for DBSF: where each score is between the mean minus and plus
+// three standard deviations of a sample. Equal scores are in the middle.
+func distribution(list []Scored) []float64 {
+	mean, squares := 0.0, 0.0
 	for _, s := range list {
 		mean += s.Score / float64(len(list))
 	}
 	for _, s := range list {
-		spread += (s.Score - mean) * (s.Score - mean) / float64(len(list))
+		squares += (s.Score - mean) * (s.Score - mean)
 	}
-	return mean, max(math.Sqrt(spread), 1e-9)
+	spread := max(math.Sqrt(squares/float64(max(len(list)-1, 1))), 1e-9)
+	shares := make([]float64, len(list))
+	for i, s := range list {
+		shares[i] = 0.5 + (s.Score-mean)/(6*spread)
+	}
+	return shares
 }

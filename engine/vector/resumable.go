@@ -2,7 +2,6 @@ package vector
 
 import (
 	"fmt"
-	"math"
 	"time"
 
 	"github.com/understudy-mock/understudy/engine/refusal"
@@ -14,7 +13,7 @@ const maxResumable = 1000
 // resumable is an open query. It keeps its results from the start; snapshots do not include it.
 type resumable struct {
 	ResumableQuery
-	rest []Scored
+	rest ranking
 	used time.Time
 }
 
@@ -31,9 +30,7 @@ type Parts struct{ Vector, Metadata, Data bool }
 // Start runs a query and keeps its further results until it ends or is idle for too long.
 // draw generates its id, only if the query starts.
 func (x *Index) Start(ns string, q ResumableQuery, draw func() string, now time.Time) (id string, first []Scored, err error) {
-	k := q.TopK
-	q.TopK = math.MaxInt
-	found, err := x.Query(ns, q.Query, now)
+	found, err := x.rank(ns, q.Query, now)
 	if err != nil {
 		return "", nil, err
 	}
@@ -46,7 +43,7 @@ func (x *Index) Start(ns string, q ResumableQuery, draw func() string, now time.
 	}
 	id = draw()
 	x.open[id] = &resumable{q, found, now}
-	return id, x.open[id].take(k), nil
+	return id, found.take(q.TopK), nil
 }
 
 // Next returns the next results of a resumable query.
@@ -56,7 +53,7 @@ func (x *Index) Next(id string, k int, now time.Time) ([]Scored, Parts, error) {
 		return nil, Parts{}, err
 	}
 	r.used = now
-	return r.take(k), r.Parts, nil
+	return r.rest.take(k), r.Parts, nil
 }
 
 // End ends a resumable query.
@@ -81,12 +78,4 @@ func (x *Index) dropIdle(now time.Time) {
 			delete(x.open, id)
 		}
 	}
-}
-
-// take removes the first results and returns them.
-func (r *resumable) take(k int) []Scored {
-	k = min(k, len(r.rest))
-	first := r.rest[:k:k]
-	r.rest = r.rest[k:]
-	return first
 }

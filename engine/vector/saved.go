@@ -65,6 +65,11 @@ func (s *savedNamespace) members(c *codec.Codec) {
 }
 
 func (v *Vector) members(c *codec.Codec) {
+	v.version(c)
+	codec.List(c, "earlier", &v.earlier, (*Vector).version)
+}
+
+func (v *Vector) version(c *codec.Codec) {
 	codec.Text(c, "id", &v.ID)
 	codec.Floats(c, "values", &v.Values)
 	codec.Optional(c, "sparse", &v.Sparse, (*SparseVector).members)
@@ -105,8 +110,10 @@ func (x *Index) load(s savedNamespace) (*namespace, error) {
 		if n.vectors[v.ID] != nil {
 			return nil, fmt.Errorf("vector %q: duplicate", v.ID)
 		}
-		if err := x.fits(v, x.Dimension); err != nil {
-			return nil, fmt.Errorf("vector %q: %w", v.ID, err)
+		for _, version := range append([]Vector{*v}, v.earlier...) {
+			if err := x.fits(&version, x.Dimension); err != nil {
+				return nil, fmt.Errorf("vector %q: %w", v.ID, err)
+			}
 		}
 		n.vectors[v.ID], n.order = v, append(n.order, v.ID)
 		n.size += v.size()

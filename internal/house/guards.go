@@ -28,7 +28,6 @@ var guards = map[string]string{
 	"mockserver/kv KV mu":                   "backend, which starts when it is first needed",
 	"mockserver/kv embedded mu":             "no data: one command, transaction or script at a time; comes before the others of kv",
 	"mockserver/kv recent mu":               "the latest commands, for the page",
-	"mockserver/kv scripts mu":              "the scripts by their digests",
 	"mockserver/stub List mu":               "list, and what was used of each stub; one for each account",
 	"mockserver/tenant Meter mu":            "the rate of attempts; one for each account",
 	"mockserver/tenant Outside mu":          "attempts in the network and who waits for one; one for each account",

@@ -3,9 +3,7 @@ package kv
 import (
 	"fmt"
 	"math"
-	"math/big"
 	"strconv"
-	"strings"
 	"sync/atomic"
 )
 
@@ -16,7 +14,6 @@ const (
 	maxRecord       = 100 << 20 // a value with all of its elements
 	defaultCapacity = 256 << 20 // all data
 	maxReplies      = 32 << 20  // all replies to one request
-	maxRepeats      = 1_000_000 // members that one command may pick with repetition
 )
 
 // Capacity limits the memory that embedded stores use together.
@@ -50,13 +47,13 @@ const (
 
 // growingCommands are the commands that may need more memory; they are refused when
 // the capacity is used up. Sorted by name.
-var growingCommands = wordSet(`APPEND BITOP COPY DECR DECRBY GEOADD GEORADIUS GEORADIUSBYMEMBER GETSET HINCRBY HINCRBYFLOAT HMSET HSET
-	HSETEX HSETNX INCR INCRBY INCRBYFLOAT LINSERT LMOVE LPUSH LPUSHX LSET MSET MSETNX PFADD PFMERGE PSETEX PUBLISH RENAME RENAMENX
-	RESTORE RPOPLPUSH RPUSH RPUSHX SADD SDIFFSTORE SET SETBIT SETEX SETNX SETRANGE SINTERSTORE SMOVE SUNIONSTORE XADD
-	XAUTOCLAIM XCLAIM XGROUP XREADGROUP ZADD ZINCRBY ZINTERSTORE ZUNIONSTORE`)
+var growingCommands = wordSet(`APPEND BITOP COPY DECR DECRBY GETSET HINCRBY HINCRBYFLOAT HMSET HSET
+	HSETNX INCR INCRBY INCRBYFLOAT LINSERT LMOVE LPUSH LPUSHX LSET MSET MSETNX PFADD PFMERGE PSETEX PUBLISH RENAME RENAMENX
+	RPOPLPUSH RPUSH RPUSHX SADD SDIFFSTORE SET SETBIT SETEX SETNX SETRANGE SINTERSTORE SMOVE SUNIONSTORE XADD
+	XCLAIM XGROUP XREADGROUP ZADD ZINCRBY ZINTERSTORE ZUNIONSTORE`)
 
 // copyingCommands are the growing commands that copy the values of other keys.
-var copyingCommands = wordSet(`COPY GEORADIUS GEORADIUSBYMEMBER SDIFFSTORE SINTERSTORE SUNIONSTORE ZINTERSTORE ZUNIONSTORE`)
+var copyingCommands = wordSet(`COPY SDIFFSTORE SINTERSTORE SUNIONSTORE ZINTERSTORE ZUNIONSTORE`)
 
 // usage is an upper bound of the memory that the data need, in bytes.
 type usage struct {
@@ -67,13 +64,13 @@ type usage struct {
 // admit returns why a command must be refused, or "". It estimates growth from the
 // size of the command; only when that reaches a limit, it measures the data.
 func (e *embedded) admit(c *connection, name string, args []string) string {
-	if check := boundChecks[name]; check != nil {
-		if text := check(c, args); text != "" {
+	if check := argumentChecks[name]; check != nil && len(args) > 0 {
+		if text := check(e, c, name, args); text != "" {
 			return text
 		}
 	}
 	if !growingCommands[name] || len(args) == 0 {
-		e.usage.stale = e.usage.stale || !readOnlyCommands[name]
+		e.usage.stale = true
 		return ""
 	}
 	if n := len(args[0]); n > maxKey {
@@ -157,64 +154,3 @@ func (e *embedded) measure(c *connection) (total int64) {
 	}
 	return total
 }
-
-// boundChecks refuse what the library would do without a limit. Sorted by name.
-var boundChecks = map[string]func(c *connection, args []string) string{
-	"APPEND":       checkAppend,
-	"COPY":         checkCopy,
-	"HINCRBYFLOAT": func(c *connection, args []string) string { return checkFloat(c, "HGET", args) },
-	"HRANDFIELD":   checkRepeats,
-	"INCRBYFLOAT":  func(c *connection, args []string) string { return checkFloat(c, "GET", args) },
-	"MOVE":         func(*connection, []string) string { return "ERR Command is not available: 'MOVE'" },
-	"SRANDMEMBER":  checkRepeats,
-	"ZRANDMEMBER":  checkRepeats,
-}
-
-// checkAppend refuses a value that would become too long.
-func checkAppend(c *connection, args []string) string {
-	if len(args) == 2 {
-		if n, _ := c.look("STRLEN", args[0]).(int64); n+int64(len(args[1])) > maxRecord {
-			return errRecordTooLarge
-		}
-	}
-	return ""
-}
-
-// checkCopy refuses another database: there is only one.
-func checkCopy(_ *connection, args []string) string {
-	if len(args) > 2 && !(len(args) == 3 && strings.EqualFold(args[2], "REPLACE")) {
-		return "ERR COPY takes a source, a destination and REPLACE; there is one database only"
-	}
-	return ""
-}
-
-// checkRepeats refuses a negative count, which picks members with repetition,
-// beyond maxRepeats.
-func checkRepeats(_ *connection, args []string) string {
-	if len(args) > 1 {
-		if n, err := strconv.ParseInt(args[1], 10, 64); err == nil && n < -maxRepeats {
-			return fmt.Sprintf("ERR value is out of range: count %d must be at least -%d", n, maxRepeats)
-		}
-	}
-	return ""
-}
-
-// checkFloat refuses an increment or a stored value with an exponent so large that
-// the number would be written with many megabytes of digits.
-func checkFloat(c *connection, read string, args []string) string {
-	if len(args) < 2 {
-		return ""
-	}
-	key := args[:len(args)-1]
-	was, _ := c.look(append([]string{read}, key...)...).(string)
-	for _, text := range []string{was, args[len(args)-1]} {
-		f, _, err := big.ParseFloat(text, 10, 128, big.ToNearestEven)
-		if err == nil && !f.IsInf() && f.MantExp(nil) > maxExponent {
-			return "ERR value is not a valid float"
-		}
-	}
-	return ""
-}
-
-// maxExponent is the largest binary exponent of numbers in the original server.
-const maxExponent = 16384

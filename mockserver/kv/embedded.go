@@ -96,18 +96,19 @@ func (e *embedded) transact(ctx context.Context, commands [][]string) []any {
 	e.tick()
 	c := e.connect(ctx)
 	c.dispatch([]string{"MULTI"})
-	var broken any
+	broken := ""
 	for _, command := range commands {
-		if composedCommands[strings.ToUpper(command[0])].run != nil {
-			continue
+		reply, failed := c.dispatch(command).(failure)
+		if text := e.lacks(strings.ToUpper(command[0]), command[1:]); text != "" {
+			reply, failed = failure(text), true
 		}
-		if reply, failed := c.dispatch(command).(failure); failed && broken == nil {
-			broken = reply
+		if failed && broken == "" {
+			broken = string(reply)
 		}
 	}
 	c.dispatch([]string{"DISCARD"}) // MULTI has only checked the commands
-	if broken != nil {
-		return []any{failure(fmt.Sprintf("EXECABORT Transaction discarded because of: %v", broken))}
+	if broken != "" {
+		return []any{failure("EXECABORT Transaction discarded because of: " + broken)}
 	}
 	replies := make([]any, len(commands))
 	for i, command := range commands {
@@ -128,14 +129,18 @@ func (e *embedded) do(c *connection, command []string) any {
 		return failure(errReplyTooLarge)
 	}
 	name := strings.ToUpper(command[0])
-	if text := e.admit(c, name, command[1:]); text != "" {
+	text := e.lacks(name, command[1:])
+	if text == "" {
+		text = e.admit(c, name, command[1:])
+	}
+	if text != "" {
 		return failure(text)
 	}
 	if script := scriptCommands[name]; script != nil && len(command) > 1 {
 		return script(e, c, name, command[1:])
 	}
-	if k := composedCommands[name]; k.run != nil {
-		return k.do(e, c, name, command[1:])
+	if adapt := adaptedCommands[name]; adapt != nil && len(command) > 1 {
+		return adapt(c, command)
 	}
 	return c.dispatch(command)
 }
@@ -182,11 +187,16 @@ func (c *connection) dispatch(command []string) (reply any) {
 		}
 		c.open(room)
 	}()
+	c.out.Reset() // a command may have written more than one reply
+	c.in.Reset(c.out)
 	c.to.Dispatch(c.peer, command)
 	c.peer.Flush()
 	reply, err := readReply(c.in)
 	if err != nil {
 		return failure("ERR the store gave no reply: " + err.Error())
+	}
+	if text, failed := reply.(failure); failed && strings.ToUpper(string(text[:1])) != string(text[:1]) { // an error of a Go function
+		return "ERR " + text
 	}
 	return reply
 }

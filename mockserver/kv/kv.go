@@ -26,22 +26,20 @@ const (
 
 // Config configures a store. Token is required.
 type Config struct {
-	Token         string           // allows all commands
-	ReadOnlyToken string           // allows reading commands only; "": none
-	URL           string           // redis://, rediss:// or unix:// of a real server; "": embedded
-	Prefix        string           // of all keys in a real server, which stores may share
-	Capacity      *Capacity        // of the embedded store; nil: 256 MiB of its own
-	Now           func() time.Time // time of the embedded store, for TIME and expiry; nil: wall time
+	Token    string           // allows all commands
+	URL      string           // redis://, rediss:// or unix:// of a real server; "": embedded
+	Prefix   string           // of all keys in a real server, which stores may share
+	Capacity *Capacity        // of the embedded store; nil: 256 MiB of its own
+	Now      func() time.Time // time of the embedded store, for TIME and expiry; nil: wall time
 }
 
 // KV is a store behind its REST interface. It is an http.Handler, and safe for
 // concurrent use.
 type KV struct {
-	cfg     Config
-	scripts scripts
-	recent  recent
-	calls   atomic.Int64 // the sync token
-	closed  atomic.Bool
+	cfg    Config
+	recent recent
+	calls  atomic.Int64 // the sync token
+	closed atomic.Bool
 
 	mu      sync.Mutex // guards the start of backend
 	backend backend
@@ -60,9 +58,6 @@ type backend interface {
 func New(cfg Config) (*KV, error) {
 	if cfg.Token == "" {
 		return nil, errors.New("kv: Token is empty: must be set")
-	}
-	if cfg.Token == cfg.ReadOnlyToken {
-		return nil, errors.New("kv: Token and ReadOnlyToken are the same: must be different")
 	}
 	if cfg.Now == nil {
 		cfg.Now = wallTime
@@ -149,8 +144,7 @@ func (k *KV) started() (backend, error) {
 // with several, and /COMMAND/ARGUMENT/... for clients that only have a URL.
 func (k *KV) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	w.Header().Set("Svc-Sync-Token", strconv.FormatInt(k.calls.Add(1), 10))
-	readOnly, ok := k.admit(r)
-	if !ok {
+	if !k.admits(r) {
 		refuseRequest(w, http.StatusUnauthorized, errAuth)
 		return
 	}
@@ -169,7 +163,7 @@ func (k *KV) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		refuseRequest(w, http.StatusServiceUnavailable, err.Error())
 		return
 	}
-	replies := k.perform(r.Context(), b, c, readOnly)
+	replies := k.perform(r.Context(), b, c)
 	for _, reply := range replies {
 		if text, down := reply.(outage); down {
 			refuseRequest(w, http.StatusServiceUnavailable, string(text))
@@ -179,32 +173,27 @@ func (k *KV) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	format.write(w, c.kind, replies)
 }
 
-// admit reports whether the token is valid, and whether it is read-only.
-func (k *KV) admit(r *http.Request) (readOnly, ok bool) {
+// admits reports whether the token of a request is valid.
+func (k *KV) admits(r *http.Request) bool {
 	token := r.URL.Query().Get("_token")
 	if header := r.Header.Get("Authorization"); header != "" {
 		scheme, rest, _ := strings.Cut(header, " ")
 		if !strings.EqualFold(scheme, "Bearer") {
-			return false, false
+			return false
 		}
 		token = strings.TrimSpace(rest)
 	}
-	if sameSecret(token, k.cfg.Token) {
-		return false, true
-	}
-	return true, k.cfg.ReadOnlyToken != "" && sameSecret(token, k.cfg.ReadOnlyToken)
+	return subtle.ConstantTimeCompare([]byte(token), []byte(k.cfg.Token)) == 1
 }
-
-func sameSecret(a, b string) bool { return subtle.ConstantTimeCompare([]byte(a), []byte(b)) == 1 }
 
 // perform runs the allowed commands. The reply to any other is a failure, and
 // a transaction with one is discarded as a whole.
-func (k *KV) perform(ctx context.Context, b backend, c call, readOnly bool) []any {
+func (k *KV) perform(ctx context.Context, b backend, c call) []any {
 	replies := make([]any, len(c.commands))
 	var run [][]string
 	var place []int
 	for i, command := range c.commands {
-		if text := refusalOf(command, readOnly); text != "" {
+		if text := refusalOf(command); text != "" {
 			if c.kind == transactionRequest {
 				return []any{failure(text)}
 			}
@@ -212,20 +201,14 @@ func (k *KV) perform(ctx context.Context, b backend, c call, readOnly bool) []an
 			continue
 		}
 		k.recent.note(command)
-		run = append(run, k.scripts.out(command))
+		run = append(run, command)
 		place = append(place, i)
 	}
-	var got []any
 	if c.kind == transactionRequest {
-		got = b.transact(ctx, run)
-		if len(got) != len(run) {
-			return got
-		}
-	} else {
-		got = b.run(ctx, run)
+		return b.transact(ctx, run)
 	}
-	for i, value := range got {
-		replies[place[i]] = k.scripts.in(c.commands[place[i]], value)
+	for i, value := range b.run(ctx, run) {
+		replies[place[i]] = value
 	}
 	return replies
 }

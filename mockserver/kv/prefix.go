@@ -6,103 +6,101 @@ import (
 	"strings"
 )
 
-// The positions of the keys in commands. A command in none of these sets has one key,
-// its first argument. Sorted by name.
-var (
-	keylessCommands = wordSet(`COMMAND ECHO INFO LASTSAVE PING SCRIPT TIME`)
-	allKeys         = wordSet(`DEL EXISTS MGET PFCOUNT PFMERGE SDIFF SDIFFSTORE SINTER SINTERSTORE SUNION SUNIONSTORE TOUCH UNLINK`)
-	pairedKeys      = wordSet(`MSET MSETNX`)
-	twoKeys         = wordSet(`COPY GEOSEARCHSTORE LCS LMOVE RENAME RENAMENX RPOPLPUSH SMOVE ZRANGESTORE`)
-	secondKeys      = wordSet(`OBJECT XGROUP XINFO`) // after a subcommand
-	streamKeys      = wordSet(`XREAD XREADGROUP`)
-	storeKeys       = wordSet(`GEORADIUS GEORADIUSBYMEMBER SORT`) // STORE KEY
-	foreignCommands = wordSet(`FCALL FCALL_RO FUNCTION LATENCY MOVE RANDOMKEY SLOWLOG`)
-)
+// keyRange are the positions of the keys in a command. A negative last counts from the end.
+type keyRange struct{ first, last, step int }
 
-// countedKeys are commands with an argument that is the number of keys: the position
-// of that argument. Sorted by name.
-var countedKeys = map[string]int{
-	"EVAL": 1, "EVALSHA": 1, "EVALSHA_RO": 1, "EVAL_RO": 1, "LMPOP": 0, "SINTERCARD": 0, "ZDIFF": 0, "ZDIFFSTORE": 1,
-	"ZINTER": 0, "ZINTERCARD": 0, "ZINTERSTORE": 1, "ZMPOP": 0, "ZUNION": 0, "ZUNIONSTORE": 1,
+// keyRanges are the positions of keys by command. A command without a row has one key,
+// its first argument.
+var keyRanges = rangesOf(map[keyRange]string{
+	{0, -1, 0}: `COMMAND DBSIZE ECHO EVAL EVALSHA EVALSHA_RO EVAL_RO FLUSHALL FLUSHDB INFO KEYS LASTSAVE LMPOP MEMORY PING SCAN
+		SCRIPT SINTERCARD TIME XREAD XREADGROUP ZDIFF ZINTER ZINTERCARD ZMPOP ZUNION`, // none, or those of keyPlaces
+	{1, -1, 1}: `DEL EXISTS MGET PFCOUNT PFMERGE SDIFF SDIFFSTORE SINTER SINTERSTORE SUNION SUNIONSTORE TOUCH UNLINK`,
+	{1, -1, 2}: `MSET MSETNX`,
+	{1, -1, 3}: `JSON.MSET`,
+	{1, -2, 1}: `JSON.MGET`,
+	{1, 2, 1}:  `COPY GEOSEARCHSTORE LCS LMOVE RENAME RENAMENX RPOPLPUSH SMOVE ZRANGESTORE`,
+	{2, 2, 1}:  `OBJECT XGROUP XINFO`, // after a subcommand
+	{2, -1, 1}: `BITOP`,
+})
+
+func rangesOf(rows map[keyRange]string) map[string]keyRange {
+	ranges := map[string]keyRange{}
+	for r, names := range rows {
+		for name := range strings.FieldsSeq(names) {
+			ranges[name] = r
+		}
+	}
+	return ranges
 }
 
-// prefixCommand returns a command with the prefix before its keys. ok is false for a
-// command whose keys are unknown, or that concerns the whole server.
+// foreignCommands concern the whole server, or keys that are unknown. Sorted by name.
+var foreignCommands = wordSet(`FCALL FCALL_RO FUNCTION LATENCY MOVE RANDOMKEY SLOWLOG`)
+
+// countedKeys are commands with an argument that is the number of keys after it: the
+// position of that argument. Sorted by name.
+var countedKeys = map[string]int{
+	"EVAL": 2, "EVALSHA": 2, "EVALSHA_RO": 2, "EVAL_RO": 2, "LMPOP": 1, "SINTERCARD": 1, "ZDIFF": 1, "ZDIFFSTORE": 2,
+	"ZINTER": 1, "ZINTERCARD": 1, "ZINTERSTORE": 2, "ZMPOP": 1, "ZUNION": 1, "ZUNIONSTORE": 2,
+}
+
+// prefixCommand returns a command with the prefix before its keys, and with a script
+// that the server can read. ok is false for a command whose keys are unknown, or that
+// concerns the whole server.
 func prefixCommand(prefix string, command []string) (out []string, ok bool) {
 	name := strings.ToUpper(command[0])
-	if foreignCommands[name] {
-		return nil, false
-	}
 	out = slices.Clone(command)
 	for _, i := range keyPlaces(name, command) {
 		out[i] = prefix + out[i]
 	}
-	switch name {
-	case "KEYS":
-		if len(out) > 1 {
-			out[1] = globQuoted(prefix) + command[1]
-		}
-	case "SCAN":
+	switch {
+	case name == "KEYS" && len(out) > 1:
+		out[1] = globQuoted(prefix) + out[1]
+	case name == "SCAN":
 		out = scanWithin(prefix, command)
+	case (name == "EVAL" || name == "EVAL_RO") && len(out) > 1:
+		out[1] = plainScript(out[1])
+	case name == "SCRIPT" && len(out) > 2:
+		out[2] = plainScript(out[2])
 	}
-	return out, true
+	return out, prefix == "" || !foreignCommands[name]
 }
 
 // keyPlaces returns the positions of the keys in a command.
 func keyPlaces(name string, command []string) (places []int) {
-	from, to, step := 1, 2, 1
-	number, counted := countedKeys[name]
-	switch {
-	case keylessCommands[name] || name == "KEYS" || name == "SCAN" || name == "DBSIZE" || name == "FLUSHALL" || name == "FLUSHDB":
-		return nil
-	case allKeys[name]:
-		to = len(command)
-	case pairedKeys[name]:
-		to, step = len(command), 2
-	case name == "JSON.MSET":
-		to, step = len(command), 3
-	case name == "JSON.MGET":
-		to = len(command) - 1 // the path comes last
-	case twoKeys[name]:
-		to = 3
-	case secondKeys[name]:
-		from, to = 2, 3
-	case name == "MEMORY" && len(command) > 1 && strings.EqualFold(command[1], "USAGE"):
-		from, to = 2, 3
-	case name == "MEMORY":
-		return nil
-	case name == "BITOP":
-		from, to = 2, len(command)
-	case streamKeys[name]:
-		at := slices.IndexFunc(command, func(s string) bool { return strings.EqualFold(s, "STREAMS") })
-		if at < 0 {
-			return nil
-		}
-		from, to = at+1, at+1+(len(command)-at-1)/2
-	case counted:
-		if strings.HasSuffix(name, "STORE") {
-			places = []int{1}
-		}
-		if len(command) < number+2 {
-			return nil
-		}
-		n, err := strconv.Atoi(command[number+1])
-		if err != nil || n < 0 || n > len(command)-number-2 {
-			return nil // the server reports the error
-		}
-		from, to = number+2, number+2+n
-	case storeKeys[name]:
-		for i := 2; i+1 < len(command); i++ {
-			if strings.EqualFold(command[i], "STORE") || strings.EqualFold(command[i], "STOREDIST") {
-				places = append(places, i+1)
-			}
+	keys, ok := keyRanges[name]
+	if !ok {
+		keys = keyRange{1, 1, 1}
+	}
+	last := keys.last
+	if last < 0 {
+		last += len(command)
+	}
+	for i := keys.first; i > 0 && i <= min(last, len(command)-1); i += keys.step {
+		places = append(places, i)
+	}
+	if at := countedKeys[name]; at > 0 && at < len(command) {
+		n, _ := strconv.Atoi(command[at]) // the server reports an error
+		for i := at + 1; i <= at+n && n < len(command)-at; i++ {
+			places = append(places, i)
 		}
 	}
-	for i := from; i < min(to, len(command)); i += step {
-		places = append(places, i)
+	for i, word := range command {
+		switch upper := strings.ToUpper(word); {
+		case upper == "STREAMS" && (name == "XREAD" || name == "XREADGROUP" && i > 3): // a group may have this name
+			for j := range (len(command) - i - 1) / 2 {
+				places = append(places, i+1+j)
+			}
+			return places
+		case upper == "USAGE" && name == "MEMORY" && len(command) > 2:
+			return []int{2}
+		case (upper == "STORE" || upper == "STOREDIST") && i > 1 && i+1 < len(command) && storeKeys[name]:
+			places = append(places, i+1)
+		}
 	}
 	return places
 }
+
+var storeKeys = wordSet(`GEORADIUS GEORADIUSBYMEMBER SORT`) // STORE KEY
 
 // scanWithin limits SCAN to keys with the prefix.
 func scanWithin(prefix string, command []string) []string {

@@ -63,6 +63,8 @@ func TestAStoreWithAPrefixShowsPlainKeys(t *testing.T) {
 		{`["SCAN",0,"COUNT",1000,"TYPE","hash"]`, `{"result":["0",[]]}`},
 		{`["XADD","x","1-1","f","v"]`, `{"result":"1-1"}`},
 		{`["XREAD","COUNT",1,"STREAMS","x","0"]`, `{"result":[["x",[["1-1",["f","v"]]]]]}`},
+		{`["XGROUP","CREATE","x","streams","0"]`, `{"result":"OK"}`},
+		{`["XREADGROUP","GROUP","streams","c","STREAMS","x",">"]`, `{"result":[["x",[["1-1",["f","v"]]]]]}`},
 		{`["RPUSH","l","a"]`, `{"result":1}`},
 		{`["LMPOP",2,"none","l","LEFT"]`, `{"result":["l",["a"]]}`},
 		{`["ZADD","z",1,"m"]`, `{"result":1}`},

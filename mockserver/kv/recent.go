@@ -43,14 +43,11 @@ func (r *recent) note(command []string) {
 	if err != nil || n < 1 || n > len(command)-3 {
 		return
 	}
-	if len(command[1]) > sha1.Size*2 {
-		command = replaceArgument(command, 1, scriptDigest(command[1]))
+	script := command[1]
+	if len(script) > sha1.Size*2 {
+		script = scriptDigest(script)
 	}
-	length := 0
-	for _, argument := range command {
-		length += len(argument)
-	}
-	if length > maxRecentText {
+	if len(strings.Join(command[2:], "")) > maxRecentText {
 		return
 	}
 	r.mu.Lock()
@@ -59,7 +56,7 @@ func (r *recent) note(command []string) {
 		r.runs = map[string]recentRun{}
 	}
 	r.last++
-	r.runs[command[1]+" "+command[3]] = recentRun{ScriptRun{command[3 : 3+n], command[3+n:]}, r.last}
+	r.runs[script+" "+command[3]] = recentRun{ScriptRun{command[3 : 3+n], command[3+n:]}, r.last}
 	if len(r.runs) > maxRecent {
 		for key, run := range r.runs {
 			if run.number <= r.last-maxRecent/2 {

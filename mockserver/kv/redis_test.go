@@ -91,7 +91,7 @@ func eachBackend(t *testing.T, test func(t *testing.T, store *kv.KV)) {
 	for _, name := range []string{"embedded", "redis"} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			cfg := kv.Config{Token: "secret", ReadOnlyToken: "read", Now: newClock().Now}
+			cfg := kv.Config{Token: "secret", Now: newClock().Now}
 			if name == "redis" {
 				cfg.URL = realRedis(t)
 			}

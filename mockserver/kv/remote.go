@@ -112,8 +112,8 @@ func (r *remote) transact(ctx context.Context, commands [][]string) []any {
 		if _, ok := r.whole(command); ok {
 			return []any{failure("EXECABORT Transaction discarded: " + strings.ToUpper(command[0]) + " is not available in a transaction on a shared server")}
 		}
-		if _, ok := prefixCommand(r.prefix, command); r.prefix != "" && !ok {
-			return []any{failure(fmt.Sprintf("ERR Command is not available: '%s'", strings.ToUpper(command[0])))}
+		if _, ok := prefixCommand(r.prefix, command); !ok {
+			return []any{failure(notAvailable(strings.ToUpper(command[0])))}
 		}
 	}
 	replies := r.execute(ctx, true, commands)
@@ -179,11 +179,8 @@ func (r *remote) execute(ctx context.Context, transaction bool, commands [][]str
 			continue
 		}
 		with, ok := prefixCommand(r.prefix, command)
-		if r.prefix == "" {
-			with, ok = command, true
-		}
 		if !ok {
-			replies[i] = failure(fmt.Sprintf("ERR Command is not available: '%s'", strings.ToUpper(command[0])))
+			replies[i] = failure(notAvailable(strings.ToUpper(command[0])))
 			continue
 		}
 		sent, send = append(sent, i), append(send, with)

@@ -2,24 +2,25 @@ package kv
 
 import (
 	"regexp"
+	"strconv"
 	"strings"
 
 	luajson "github.com/alicebob/miniredis/v2/gopher-json"
 	lua "github.com/yuin/gopher-lua"
-	"github.com/yuin/gopher-lua/pm"
 )
 
 // withheldFunctions are functions of the base library that scripts cannot use: they read
 // files, write to the terminal, or bypass the limits.
-var withheldFunctions = []string{"_printregs", "collectgarbage", "dofile", "getfenv", "load", "loadfile", "module", "newproxy", "print", "require", "setfenv"}
+var withheldFunctions = []string{"_printregs", "collectgarbage", "dofile", "getfenv", "load", "loadfile", "loadstring", "module", "newproxy",
+	"pcall", "print", "require", "setfenv", "xpcall"}
 
 // open loads the libraries of a script.
-func (r *scriptRun) open(meter *scriptMeter) {
+func (r *scriptRun) open() {
 	l := r.state
 	for _, library := range []struct {
 		name string
 		open lua.LGFunction
-	}{{lua.BaseLibName, lua.OpenBase}, {lua.CoroutineLibName, lua.OpenCoroutine}, {lua.TabLibName, lua.OpenTable}, {lua.StringLibName, lua.OpenString}, {lua.MathLibName, lua.OpenMath}} {
+	}{{lua.BaseLibName, lua.OpenBase}, {lua.TabLibName, lua.OpenTable}, {lua.StringLibName, lua.OpenString}, {lua.MathLibName, lua.OpenMath}} {
 		l.Push(l.NewFunction(library.open))
 		l.Push(lua.LString(library.name))
 		l.Call(1, 0)
@@ -28,7 +29,7 @@ func (r *scriptRun) open(meter *scriptMeter) {
 		l.SetGlobal(name, lua.LNil)
 	}
 	l.SetGlobal(concatName, l.NewFunction(concatenateOperands))
-	l.SetGlobal("loadstring", l.NewFunction(loadString))
+	l.SetGlobal("tostring", l.NewFunction(toString))
 	l.Push(l.NewFunction(luajson.Loader))
 	l.Call(0, 1)
 	l.SetGlobal("cjson", l.Get(-1))
@@ -36,20 +37,8 @@ func (r *scriptRun) open(meter *scriptMeter) {
 	for _, name := range []string{"redis", "server"} {
 		l.SetGlobal(name, r.module())
 	}
-	system := l.NewTable()
-	system.RawSetString("clock", l.NewFunction(func(l *lua.LState) int {
-		l.Push(lua.LNumber(float64(meter.steps) / 1e7)) // advances with the steps of the script
-		return 1
-	}))
-	l.SetGlobal("os", system)
 	for _, row := range argumentGuards {
 		guardFunction(l, row.library, row.name, row.check)
-	}
-	for _, name := range []string{"create", "wrap"} {
-		meterCoroutine(l, name, meter)
-	}
-	for _, name := range []string{"pcall", "xpcall"} {
-		meterProtected(l, name, meter)
 	}
 }
 
@@ -110,8 +99,6 @@ func (r *scriptRun) module() *lua.LTable {
 			l.Push(lua.LTrue)
 			return 1
 		},
-		"set_repl": func(*lua.LState) int { return 0 },
-		"setresp":  func(*lua.LState) int { return 0 },
 	} {
 		module.RawSetString(name, l.NewFunction(f))
 	}
@@ -121,48 +108,36 @@ func (r *scriptRun) module() *lua.LTable {
 	return module
 }
 
-// loadString implements loadstring: it compiles a text with the limits of scripts.
-func loadString(l *lua.LState) int {
-	proto, err := compileScript(l.CheckString(1))
-	if err != nil {
-		l.Push(lua.LNil)
-		l.Push(lua.LString(oneLine(err.Error())))
-		return 2
+// concatenateOperands implements the operator .., for strings and numbers.
+func concatenateOperands(l *lua.LState) int {
+	var text strings.Builder
+	for i := range l.GetTop() {
+		switch v := l.Get(i + 1).(type) {
+		case lua.LString:
+			checkText(l, float64(text.Len())+float64(len(v)))
+			text.WriteString(string(v))
+		case lua.LNumber:
+			text.WriteString(numberText(v, 14))
+		default:
+			l.RaiseError("attempt to concatenate a %s value", v.Type())
+		}
 	}
-	l.Push(l.NewFunctionFromProto(proto))
+	l.Push(lua.LString(text.String()))
 	return 1
 }
 
-// concatenateOperands implements the operator .., from right to left.
-func concatenateOperands(l *lua.LState) int {
-	rest := l.Get(l.GetTop())
-	for i := l.GetTop() - 1; i > 0; i-- {
-		left := l.Get(i)
-		if lua.LVCanConvToString(left) && lua.LVCanConvToString(rest) {
-			a, b := lua.LVAsString(left), lua.LVAsString(rest)
-			checkText(l, float64(len(a))+float64(len(b)))
-			rest = lua.LString(a + b)
-			continue
-		}
-		meta := l.GetMetaField(left, "__concat")
-		if meta == lua.LNil {
-			meta = l.GetMetaField(rest, "__concat")
-		}
-		if meta == lua.LNil {
-			bad := left
-			if lua.LVCanConvToString(left) {
-				bad = rest
-			}
-			l.RaiseError("attempt to concatenate a %s value", bad.Type())
-		}
-		l.Push(meta)
-		l.Push(left)
-		l.Push(rest)
-		l.Call(2, 1)
-		rest = l.Get(-1)
-		l.Pop(1)
+// numberText writes a number with significant digits, as the original interpreter does.
+func numberText(n lua.LNumber, digits int) string {
+	return strings.TrimPrefix(strings.ToLower(strconv.FormatFloat(float64(n), 'g', digits, 64)), "+")
+}
+
+// toString implements tostring.
+func toString(l *lua.LState) int {
+	text := l.ToStringMeta(l.CheckAny(1))
+	if n, ok := l.Get(1).(lua.LNumber); ok {
+		text = lua.LString(numberText(n, 14))
 	}
-	l.Push(rest)
+	l.Push(text)
 	return 1
 }
 
@@ -206,70 +181,25 @@ func guardFunction(l *lua.LState, library, name string, check func(l *lua.LState
 	}))
 }
 
-// meterCoroutine makes the meter of a script count in its coroutines too, and limits
-// their number.
-func meterCoroutine(l *lua.LState, name string, meter *scriptMeter) {
-	table := l.GetGlobal(lua.CoroutineLibName).(*lua.LTable)
-	original := table.RawGetString(name).(*lua.LFunction)
-	table.RawSetString(name, l.NewFunction(func(l *lua.LState) int {
-		if meter.coroutines++; meter.coroutines > maxCoroutines {
-			l.RaiseError("too many coroutines: a script can create %d", maxCoroutines)
-		}
-		l.Push(original)
-		l.Push(l.CheckFunction(1))
-		l.Call(1, 1)
-		created := l.Get(-1)
-		if f, ok := created.(*lua.LFunction); ok { // from wrap: its upvalue is the coroutine
-			created = f.Upvalues[0].Value()
-		}
-		created.(*lua.LState).SetContext(meter)
-		return 1
-	}))
-}
+// maxPatternSteps limits the matching of a pattern, which backtracks and cannot be
+// interrupted.
+const maxPatternSteps = 50_000_000
 
-// maxCoroutines is how many coroutines a script can create; each takes 100 kB.
-const maxCoroutines = 1000
+// repetition is a part of a pattern that matches texts of several lengths.
+var repetition = regexp.MustCompile(`%.|[*+?-]`)
 
-// maxProtected is how many calls of pcall and xpcall can be nested, as in Redis.
-const maxProtected = 200
-
-// meterProtected makes pcall or xpcall return only while the script may continue, and
-// limits how deep they nest. The interpreter describes the stack for each error that it
-// catches; for a killed script with thousands of nested calls, that would take minutes.
-// An error that has a description keeps it.
-func meterProtected(l *lua.LState, name string, meter *scriptMeter) {
-	original := l.GetGlobal(name)
-	l.SetGlobal(name, l.NewFunction(func(l *lua.LState) int {
-		if meter.protected == maxProtected {
-			l.RaiseError("C stack overflow: more than %d calls of pcall and xpcall are nested", maxProtected)
-		}
-		meter.protected++
-		defer func() { meter.protected-- }()
-		l.CheckAny(1)
-		if name == "xpcall" {
-			l.CheckFunction(1)
-			handler := l.CheckFunction(2)
-			l.Replace(2, l.NewFunction(func(l *lua.LState) int {
-				if meter.Err() == nil {
-					l.Insert(handler, 1)
-					l.Call(1, 1)
-				}
-				return 1
-			}))
-		}
-		l.Insert(original, 1)
-		l.Call(l.GetTop()-1, lua.MultRet)
-		if err := meter.Err(); err != nil {
-			panic(&lua.ApiError{Type: lua.ApiErrorRun, Object: lua.LString(err.Error()), StackTrace: err.Error()})
-		}
-		return l.GetTop()
-	}))
-}
-
-// guardPattern checks a pattern before the library matches it without a limit.
+// guardPattern refuses a pattern that may take too many steps: each repetition may
+// match from any character of the text to any other.
 func guardPattern(l *lua.LState) {
-	if err := checkPattern(l.CheckString(2), l.CheckString(1)); err != nil {
-		l.RaiseError("%s", err.Error())
+	text, pattern := l.CheckString(1), l.CheckString(2)
+	steps := float64(len(text) + 1)
+	for _, item := range repetition.FindAllString(pattern, -1) {
+		if len(item) == 1 || strings.Contains("b0123456789", item[1:]) {
+			steps *= float64(len(text) + 1)
+		}
+	}
+	if steps > maxPatternSteps {
+		l.RaiseError("pattern too complex: it may take %.0f steps on a string of %d bytes", steps, len(text))
 	}
 }
 
@@ -293,38 +223,15 @@ func guardFormat(l *lua.LState) {
 // the text for each match.
 const maxReplaceWork = 4 << 30
 
-// guardReplace finds the matches first, because their number determines the length
-// of the result.
+// guardReplace checks an upper bound of the length of the result. Captures are parts of
+// the text, and matches do not overlap.
 func guardReplace(l *lua.LState) {
 	guardPattern(l)
-	text := l.CheckString(1)
-	found, err := pm.Find(l.CheckString(2), []byte(text), 0, l.OptInt(4, -1))
-	if err != nil {
-		l.RaiseError("%s", err.Error())
+	length, with := float64(len(l.CheckString(1))+1), l.CheckString(3)
+	if length*length > maxReplaceWork {
+		l.RaiseError("string of %.0f bytes is too long for replacements", length-1)
 	}
-	n := float64(len(found))
-	length := float64(len(text))
-	switch with := l.Get(3).(type) {
-	case lua.LString: // captures are parts of the text; matches do not overlap
-		length += n*float64(len(with)) + length*float64(strings.Count(string(with), "%"))
-	case *lua.LTable:
-		longest := 0
-		with.ForEach(func(_, v lua.LValue) { longest = max(longest, len(lua.LVAsString(v))) })
-		length += n * float64(longest)
-	case *lua.LFunction:
-		var made float64
-		l.Replace(3, l.NewFunction(func(l *lua.LState) int {
-			l.Insert(with, 1)
-			l.Call(l.GetTop()-1, 1)
-			made += float64(len(lua.LVAsString(l.Get(-1))))
-			checkText(l, made)
-			return 1
-		}))
-	}
-	checkText(l, length)
-	if n*length > maxReplaceWork {
-		l.RaiseError("too many replacements (%d) in a string of %d bytes", len(found), len(text))
-	}
+	checkText(l, length*float64(1+len(with)+strings.Count(with, "%")))
 }
 
 // guardJoin checks the length of the result before the parts are joined.

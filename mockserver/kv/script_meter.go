@@ -25,9 +25,6 @@ type scriptMeter struct {
 	heap  []metrics.Sample
 	most  uint64 // the script is stopped when the heap is larger, in bytes
 	why   error
-
-	coroutines int // created so far
-	protected  int // nested calls of pcall and xpcall
 }
 
 var closedChannel = func() <-chan struct{} {

@@ -27,40 +27,27 @@ func init() {
 	}
 }
 
-// Limits of the cached scripts. Clients send the text of a removed script again.
+// Limits of the cached scripts.
 const (
 	maxScripts     = 500
 	maxScriptBytes = 16 << 20
 )
 
-// scriptCache has compiled scripts by the hash of their text.
+// scriptCache has compiled scripts by the hash of their text. Beyond the limits it starts
+// again, because clients send the text of an unknown script again.
 type scriptCache struct {
 	compiled map[string]*lua.FunctionProto
-	sizes    map[string]int
-	order    []string // oldest first
 	bytes    int
 }
 
-// add caches a script, and removes the oldest ones beyond the limits.
 func (s *scriptCache) add(hash, text string, proto *lua.FunctionProto) {
-	if s.compiled[hash] != nil {
-		return
+	if s.bytes += len(text); s.compiled == nil || s.bytes > maxScriptBytes || len(s.compiled) == maxScripts {
+		s.compiled, s.bytes = map[string]*lua.FunctionProto{}, len(text)
 	}
-	if s.compiled == nil {
-		s.compiled, s.sizes = map[string]*lua.FunctionProto{}, map[string]int{}
-	}
-	s.compiled[hash], s.sizes[hash] = proto, len(text)
-	s.order = append(s.order, hash)
-	s.bytes += len(text)
-	for len(s.order) > maxScripts || s.bytes > maxScriptBytes {
-		s.bytes -= s.sizes[s.order[0]]
-		delete(s.compiled, s.order[0])
-		delete(s.sizes, s.order[0])
-		s.order = s.order[1:]
-	}
+	s.compiled[hash] = proto
 }
 
-// scriptCommand implements SCRIPT LOAD, EXISTS, FLUSH and KILL.
+// scriptCommand implements SCRIPT LOAD, EXISTS and FLUSH.
 func (e *embedded) scriptCommand(c *connection, _ string, args []string) any {
 	switch sub := strings.ToUpper(args[0]); {
 	case sub == "LOAD" && len(args) == 2:
@@ -70,19 +57,15 @@ func (e *embedded) scriptCommand(c *connection, _ string, args []string) any {
 		}
 		return hash
 	case sub == "EXISTS" && len(args) > 1:
-		found := make([]any, len(args)-1)
-		for i, hash := range args[1:] {
-			found[i] = int64(0)
-			if e.scripts.compiled[strings.ToLower(hash)] != nil {
-				found[i] = int64(1)
-			}
+		var found []any
+		for _, hash := range args[1:] {
+			n := map[bool]int64{true: 1}[e.scripts.compiled[strings.ToLower(hash)] != nil]
+			found = append(found, n)
 		}
 		return found
 	case sub == "FLUSH":
 		e.scripts = scriptCache{}
 		return c.dispatch(append([]string{"SCRIPT"}, args...)) // checks the other arguments
-	case sub == "KILL" && len(args) == 1:
-		return failure("NOTBUSY No scripts in execution right now.")
 	}
 	return c.dispatch(append([]string{"SCRIPT"}, args...)) // reports the error
 }
@@ -159,7 +142,7 @@ func (r *scriptRun) run(proto *lua.FunctionProto, keys, args []string) (reply an
 		}
 	}()
 	meter := newScriptMeter(ctx)
-	r.open(meter)
+	r.open()
 	for name, list := range map[string][]string{"KEYS": keys, "ARGV": args} {
 		table := r.state.CreateTable(len(list), 0)
 		for _, text := range list {
@@ -205,8 +188,10 @@ func (r *scriptRun) call(l *lua.LState) (value lua.LValue, fault string) {
 	command := make([]string, l.GetTop())
 	for i := range command {
 		switch v := l.Get(i + 1).(type) {
-		case lua.LString, lua.LNumber:
-			command[i] = v.String()
+		case lua.LString:
+			command[i] = string(v)
+		case lua.LNumber:
+			command[i] = numberText(v, 17)
 		default:
 			return nil, "ERR Lua redis lib command arguments must be strings or integers"
 		}
@@ -215,7 +200,7 @@ func (r *scriptRun) call(l *lua.LState) (value lua.LValue, fault string) {
 		return nil, "ERR Please specify at least one argument for this redis.call()"
 	}
 	name := strings.ToUpper(command[0])
-	if text := refusalOf(command, false); text != "" || scriptCommands[name] != nil {
+	if text := refusalOf(command); text != "" || scriptCommands[name] != nil {
 		return nil, "ERR This Redis command is not allowed from script"
 	}
 	if r.readOnly && r.e.server.IsRegisteredCommand(name) && !r.e.server.IsReadOnlyCommand(name) {
@@ -223,9 +208,6 @@ func (r *scriptRun) call(l *lua.LState) (value lua.LValue, fault string) {
 	}
 	reply := r.e.do(r.c, command)
 	if text, failed := reply.(failure); failed {
-		if strings.HasPrefix(string(text), "ERR unknown command") {
-			text = "ERR Unknown Redis command called from script"
-		}
 		return nil, string(text)
 	}
 	return toLua(l, reply), ""

@@ -1,8 +1,11 @@
 package kv
 
 import (
+	"crypto/sha1"
+	"encoding/hex"
 	"errors"
 	"fmt"
+	"reflect"
 	"strings"
 
 	lua "github.com/yuin/gopher-lua"
@@ -26,12 +29,12 @@ func compileScript(text string) (*lua.FunctionProto, error) {
 	if len(text) > maxScript {
 		return nil, fmt.Errorf("script of %d bytes: must have at most %d", len(text), maxScript)
 	}
-	chunk, err := parse.Parse(strings.NewReader(text), "user_script")
+	chunk, err := parse.Parse(strings.NewReader(plainScript(text)), "user_script")
 	if err != nil {
 		return nil, err
 	}
 	r := rewriter{}
-	r.block(chunk, 0)
+	r.walk(reflect.ValueOf(chunk), 0)
 	if r.deep {
 		return nil, errors.New("user_script: chunk has too many syntax levels")
 	}
@@ -40,6 +43,20 @@ func compileScript(text string) (*lua.FunctionProto, error) {
 		plainCalls(proto)
 	}
 	return proto, err
+}
+
+// plainScript makes a first line that names the language, as newer clients send it
+// ("#!lua flags=..."), a comment: no backend accepts their flags.
+func plainScript(text string) string {
+	if strings.HasPrefix(text, "#!") {
+		return "--" + text
+	}
+	return text
+}
+
+func scriptDigest(text string) string {
+	sum := sha1.Sum([]byte(text))
+	return hex.EncodeToString(sum[:])
 }
 
 // plainCalls replaces tail calls by plain calls. When a script fails, the interpreter
@@ -57,101 +74,32 @@ func plainCalls(proto *lua.FunctionProto) {
 	}
 }
 
-// rewriter replaces concatenations, and detects parts that are nested too deeply.
+// rewriter replaces concatenations, and detects parts that are nested too deeply: the
+// compiler recurses as deeply as the parts are nested.
 type rewriter struct{ deep bool }
 
-// block stops beyond maxScriptNesting, because the compiler recurses as deeply as the
-// parts are nested.
-func (r *rewriter) block(list []ast.Stmt, depth int) {
-	if r.deep = r.deep || depth > maxScriptNesting; r.deep {
-		return
-	}
-	for _, s := range list {
-		r.statement(s, depth+1)
-	}
-}
-
-func (r *rewriter) statement(s ast.Stmt, depth int) {
-	switch s := s.(type) {
-	case *ast.AssignStmt:
-		r.list(s.Lhs, depth)
-		r.list(s.Rhs, depth)
-	case *ast.LocalAssignStmt:
-		r.list(s.Exprs, depth)
-	case *ast.FuncCallStmt:
-		r.expression(&s.Expr, depth)
-	case *ast.DoBlockStmt:
-		r.block(s.Stmts, depth)
-	case *ast.WhileStmt:
-		r.expression(&s.Condition, depth)
-		r.block(s.Stmts, depth)
-	case *ast.RepeatStmt:
-		r.expression(&s.Condition, depth)
-		r.block(s.Stmts, depth)
-	case *ast.IfStmt:
-		r.expression(&s.Condition, depth)
-		r.block(s.Then, depth)
-		r.block(s.Else, depth)
-	case *ast.NumberForStmt:
-		r.expression(&s.Init, depth)
-		r.expression(&s.Limit, depth)
-		r.expression(&s.Step, depth)
-		r.block(s.Stmts, depth)
-	case *ast.GenericForStmt:
-		r.list(s.Exprs, depth)
-		r.block(s.Stmts, depth)
-	case *ast.FuncDefStmt:
-		r.expression(&s.Name.Func, depth)
-		r.expression(&s.Name.Receiver, depth)
-		r.block(s.Func.Stmts, depth)
-	case *ast.ReturnStmt:
-		r.list(s.Exprs, depth)
-	}
-}
-
-func (r *rewriter) list(list []ast.Expr, depth int) {
-	for i := range list {
-		r.expression(&list[i], depth)
-	}
-}
-
-func (r *rewriter) expression(at *ast.Expr, depth int) {
-	if r.deep = r.deep || depth > maxScriptNesting; r.deep || *at == nil {
-		return
-	}
-	depth++
-	switch x := (*at).(type) {
-	case *ast.AttrGetExpr:
-		r.expression(&x.Object, depth)
-		r.expression(&x.Key, depth)
-	case *ast.TableExpr:
-		for _, field := range x.Fields {
-			r.expression(&field.Key, depth)
-			r.expression(&field.Value, depth)
+// walk visits the parts of a syntax tree. Expressions and statements are interfaces.
+func (r *rewriter) walk(part reflect.Value, depth int) {
+	switch part.Kind() {
+	case reflect.Interface:
+		if depth++; depth > maxScriptNesting {
+			r.deep = true
+			return
 		}
-	case *ast.FuncCallExpr:
-		r.expression(&x.Func, depth)
-		r.expression(&x.Receiver, depth)
-		r.list(x.Args, depth)
-	case *ast.LogicalOpExpr:
-		r.expression(&x.Lhs, depth)
-		r.expression(&x.Rhs, depth)
-	case *ast.RelationalOpExpr:
-		r.expression(&x.Lhs, depth)
-		r.expression(&x.Rhs, depth)
-	case *ast.ArithmeticOpExpr:
-		r.expression(&x.Lhs, depth)
-		r.expression(&x.Rhs, depth)
-	case *ast.StringConcatOpExpr:
-		*at = r.concatenation(x, depth)
-	case *ast.UnaryMinusOpExpr:
-		r.expression(&x.Expr, depth)
-	case *ast.UnaryNotOpExpr:
-		r.expression(&x.Expr, depth)
-	case *ast.UnaryLenOpExpr:
-		r.expression(&x.Expr, depth)
-	case *ast.FunctionExpr:
-		r.block(x.Stmts, depth)
+		if x, ok := part.Interface().(*ast.StringConcatOpExpr); ok {
+			part.Set(reflect.ValueOf(concatenation(x)))
+		}
+		r.walk(part.Elem(), depth)
+	case reflect.Pointer:
+		r.walk(part.Elem(), depth)
+	case reflect.Slice:
+		for i := range part.Len() {
+			r.walk(part.Index(i), depth)
+		}
+	case reflect.Struct:
+		for i := range part.NumField() {
+			r.walk(part.Field(i), depth)
+		}
 	}
 }
 
@@ -160,7 +108,7 @@ func (r *rewriter) expression(at *ast.Expr, depth int) {
 const maxOperands = 32
 
 // concatenation returns a call that replaces a..b..c.
-func (r *rewriter) concatenation(x *ast.StringConcatOpExpr, depth int) ast.Expr {
+func concatenation(x *ast.StringConcatOpExpr) ast.Expr {
 	name := &ast.IdentExpr{Value: concatName}
 	call := &ast.FuncCallExpr{Func: name, AdjustRet: true}
 	for _, position := range []ast.PositionHolder{name, call} {
@@ -177,7 +125,6 @@ func (r *rewriter) concatenation(x *ast.StringConcatOpExpr, depth int) ast.Expr 
 		rest = pair.Rhs
 	}
 	call.Args = append(call.Args, rest)
-	r.list(call.Args, depth)
 	switch last := call.Args[len(call.Args)-1].(type) { // must give one value, as an operand does
 	case *ast.FuncCallExpr:
 		last.AdjustRet = true

@@ -109,6 +109,7 @@ func check(text []byte) error {
 		return err
 	}
 	problems = append(problems, duplicates(document)...)
+	problems = append(problems, repeatedKeys(json.NewDecoder(bytes.NewReader(text)), "")...)
 	if len(problems) == 0 {
 		return nil
 	}

@@ -73,6 +73,23 @@ func change(t *testing.T, path string, value ...any) []byte {
 	return text
 }
 
+func TestAKeyThatIsGivenTwiceIsRefused(t *testing.T) {
+	t.Parallel()
+	for _, row := range []struct{ name, from, to, want string }{
+		{"at the top", `{`, `{"token":"other",`, "token: given twice: must be given once"},
+		{"in a strategy", `"path"`, `"path":"*","path"`, "strategy[0].path: given twice: must be given once"},
+		{"in a limiter, also with the same value", `"tokens"`, `"tokens":1,"tokens"`, "strategy[0].limiter.tokens: given twice: must be given once"},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			t.Parallel()
+			_, err := ratelimit.Parse([]byte(strings.Replace(whole, row.from, row.to, 1)))
+			if err == nil || !strings.HasPrefix(err.Error(), row.want) {
+				t.Errorf("got %v, want %s", err, row.want)
+			}
+		})
+	}
+}
+
 var breaches = []struct {
 	path  string
 	value []any // none: the key is missing
@@ -80,7 +97,7 @@ var breaches = []struct {
 }{
 	{"token", nil, "token: missing: must be the token of the key-value store, a non-empty string"},
 	{"url", nil, "url: missing: must be the http(s) URL of a key-value REST interface"},
-	{"strategy", nil, "strategy: missing: must be an array of strategies, each with identifierSource, limiter, methods and path"},
+	{"strategy", nil, "strategy: missing: must be an array of one or more strategies, each with identifierSource, limiter, methods and path"},
 	{"strategy.0.methods", nil, "strategy[0].methods: missing: must be an array of GET, POST, DELETE, PUT, PATCH, ALL"},
 	{"strategy.0.path", nil, "strategy[0].path: missing: must be * for all routes, or a path that starts with /, with any * and :name"},
 	{"strategy.0.identifierSource", nil, "strategy[0].identifierSource: missing: must be ip, or header.NAME"},
@@ -95,7 +112,8 @@ var breaches = []struct {
 	{"url", []any{"redis://h"}, `url: invalid value "redis://h": must be the http(s) URL of a key-value REST interface`},
 	{"url", []any{"http://a host/"}, `url: invalid value "http://a host/": must be the http(s) URL of a key-value REST interface`},
 	{"prefix", []any{nil}, `prefix: invalid value null: must be a non-empty string, with which keys start`},
-	{"strategy", []any{map[string]any{}}, `strategy: invalid value {}: must be an array of strategies, each with identifierSource, limiter, methods and path`},
+	{"strategy", []any{map[string]any{}}, `strategy: invalid value {}: must be an array of one or more strategies, each with identifierSource, limiter, methods and path`},
+	{"strategy", []any{[]any{}}, `strategy: invalid value []: must be an array of one or more strategies, each with identifierSource, limiter, methods and path`},
 	{"strategy.0", []any{"x"}, `strategy[0]: invalid value "x": must be an object with identifierSource, limiter, methods and path`},
 	{"strategy.0.methods", []any{"GET"}, `strategy[0].methods: invalid value "GET": must be an array of GET, POST, DELETE, PUT, PATCH, ALL`},
 	{"strategy.0.methods", []any{[]any{}}, `strategy[0].methods: invalid value []: must be an array of GET, POST, DELETE, PUT, PATCH, ALL`},

@@ -1,6 +1,33 @@
 package ratelimit
 
-import "fmt"
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+)
+
+// repeatedKeys finds keys that an object has twice: decoding keeps the last one only. The
+// text of the decoder is valid JSON.
+func repeatedKeys(d *json.Decoder, at string) (out []Problem) {
+	open, _ := d.Token()
+	seen := map[string]bool{}
+	for i := 0; (open == json.Delim('{') || open == json.Delim('[')) && d.More(); i++ {
+		place := fmt.Sprintf("%s[%d]", at, i)
+		if open == json.Delim('{') {
+			key, _ := d.Token()
+			name := fmt.Sprint(key)
+			if place = strings.TrimPrefix(at+"."+name, "."); seen[name] {
+				out = append(out, Problem{Key: place, Fault: "given twice", Accepted: "given once"})
+			}
+			seen[name] = true
+		}
+		out = append(out, repeatedKeys(d, place)...)
+	}
+	if _, nested := open.(json.Delim); nested {
+		_, _ = d.Token() // the end
+	}
+	return out
+}
 
 // duplicates finds strategies that would count the same requests twice: each method,
 // path and source may have only one. It takes the raw document, so that it finds

@@ -1,7 +1,7 @@
 // Package vectors implements the operations of vector indexes: handlers read the
 // request body, and call the engine once to store, find or delete vectors.
 //
-//	api := &vectors.API{Embed: vectors.EmbedHash}
+//	api := &vectors.API{Embeds: true}
 //	for id, handle := range vectors.Handlers() { ... handle(api, c) ... } // c: *call.Call
 //
 // The caller sets the account of the call and the index of its token. For tests, an

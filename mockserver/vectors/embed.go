@@ -14,7 +14,7 @@ import (
 	"github.com/understudy-mock/understudy/mockserver/response"
 )
 
-// EmbedHash is the value of API.Embed that turns texts into vectors by hashing
+// EmbedHash is the name of the embedding that turns texts into vectors by hashing
 // their words. There is no model, but the same text gives the same vector, and
 // texts that share words give near ones.
 const EmbedHash = "hash"
@@ -26,12 +26,31 @@ const HashModel = "UNDERSTUDY_TEST_HASH"
 // dimension yet.
 const undecidedDimension = 384
 
-// CheckEmbed returns an error for an unknown embedding.
-func CheckEmbed(name string) error {
-	if name == "" || name == EmbedHash {
+// SetEmbeddings sets the embedding of indexes: "hash" that of all, "docs=hash,words=hash" of
+// those named.
+func SetEmbeddings(indexes []vector.Config, text string) error {
+	if text == "" {
 		return nil
 	}
-	return fmt.Errorf("embed: invalid value %q: must be hash", name)
+	for row := range strings.SplitSeq(text, ",") {
+		name, embedding, one := strings.Cut(row, "=")
+		if !one {
+			embedding = row
+		}
+		if embedding != EmbedHash {
+			return fmt.Errorf("embed: invalid value %q: must be hash or NAME=hash, several separated by commas", row)
+		}
+		found := false
+		for i := range indexes {
+			if !one || indexes[i].Name == name {
+				indexes[i].EmbeddingModel, found = HashModel, true
+			}
+		}
+		if !found {
+			return fmt.Errorf("embed: invalid value %q: vector index %q not found", row, name)
+		}
+	}
+	return nil
 }
 
 // takesData reports whether an operation takes texts instead of vectors.
@@ -42,7 +61,7 @@ func takesData(c *call.Call) bool { return strings.Contains(c.Op.ID, "Data") }
 func (a *API) embed(c *call.Call, text *string, vectors bool) (vector.Vector, error) {
 	var v vector.Vector
 	switch {
-	case a.Embed == "":
+	case !a.Embeds:
 		return v, refusal.Of(refusal.Unfit, "Embedding data for this index is not allowed. The index must be created with an embedding model to use it. "+ // the text of the service
 			"For tests, start the server with --embed hash", "", "")
 	case vectors:

@@ -13,7 +13,8 @@ import (
 )
 
 // ParseIndex reads NAME=TYPE[:DIMENSION[:FUNCTION]], such as
-// docs=DENSE:1536:COSINE, words=SPARSE or both=HYBRID:384:DOT_PRODUCT.
+// docs=DENSE:1536:COSINE, words=SPARSE or both=HYBRID:384:DOT_PRODUCT. An empty part is like
+// a missing one. A SPARSE index may have the dimension 0.
 func ParseIndex(text string) (vector.Config, error) {
 	const accepted = "must be NAME=TYPE[:DIMENSION[:FUNCTION]], TYPE one of DENSE, SPARSE and HYBRID, FUNCTION one of COSINE, EUCLIDEAN and DOT_PRODUCT"
 	name, kind, ok := strings.Cut(text, "=")
@@ -22,22 +23,31 @@ func ParseIndex(text string) (vector.Config, error) {
 	if !ok || request.ReadName(new(string), name) != nil || len(parts) > 3 || !slices.Contains([]string{vector.Dense, vector.Sparse, vector.Hybrid}, x.Type) {
 		return x, fmt.Errorf("invalid value %q: %s", text, accepted)
 	}
-	if len(parts) > 1 {
-		n, err := strconv.Atoi(parts[1])
+	dimension, function := partOf(parts, 1), partOf(parts, 2)
+	if x.Type == vector.Sparse && (dimension != "" && dimension != "0" || function != "") {
+		return x, fmt.Errorf("invalid value %q: a SPARSE index must have neither dimension nor function", text)
+	}
+	if dimension != "" && x.Type != vector.Sparse {
+		n, err := strconv.Atoi(dimension)
 		if err != nil || n < 1 || n > 1<<16 {
-			return x, fmt.Errorf("invalid value %q: dimension %q: must be an integer from 1 to 65536", text, parts[1])
+			return x, fmt.Errorf("invalid value %q: dimension %q: must be an integer from 1 to 65536", text, dimension)
 		}
 		x.Dimension = n
 	}
-	if len(parts) > 2 {
-		if x.Similarity = parts[2]; !slices.Contains([]string{vector.Cosine, vector.Euclidean, vector.DotProduct}, x.Similarity) {
-			return x, fmt.Errorf("invalid value %q: function %q: %s", text, parts[2], accepted)
+	if function != "" {
+		if x.Similarity = function; !slices.Contains([]string{vector.Cosine, vector.Euclidean, vector.DotProduct}, function) {
+			return x, fmt.Errorf("invalid value %q: function %q: %s", text, function, accepted)
 		}
 	}
-	if x.Type == vector.Sparse && len(parts) > 1 {
-		return x, fmt.Errorf("invalid value %q: a SPARSE index must have neither dimension nor function", text)
-	}
 	return x, nil
+}
+
+// partOf returns a part of a value, "" if it is missing.
+func partOf(parts []string, i int) string {
+	if i < len(parts) {
+		return parts[i]
+	}
+	return ""
 }
 
 // namespaceOf is the namespace in the path, "" for the default one. Some clients

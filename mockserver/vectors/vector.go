@@ -16,7 +16,7 @@ import (
 
 // API implements the operations of vector indexes.
 type API struct {
-	Embed string // EmbedHash, or "": texts are refused
+	Embeds bool // the index computes vectors from texts; otherwise it refuses texts
 }
 
 // Handler implements an operation.
@@ -144,7 +144,7 @@ func (a *API) updateVector(c *call.Call) (response.Response, error) {
 		return response.Response{}, err
 	}
 	changed := body.vector()
-	if a.Embed != "" && body.Data != nil && changed.Values == nil && changed.Sparse == nil { // an index with a model embeds the new text
+	if a.Embeds && body.Data != nil && changed.Values == nil && changed.Sparse == nil { // an index with a model embeds the new text
 		embedded, err := a.embed(c, body.Data, false)
 		if err != nil {
 			return response.Response{}, err

@@ -29,7 +29,7 @@ class ServeFlags(TypedDict, total=False):
     dialect: str
     """Naming of the interface: auto (each request by its own names), svc, upstash, or a YAML file."""
     embed: str
-    """hash: compute vectors from texts by hashing their words, for tests. Without it, texts are refused."""
+    """hash: compute vectors from texts by hashing their words, for tests; docs=hash,words=hash: only in these indexes. Without it, texts are refused."""
     fixture: Sequence[str]
     """Load a fixture file when starting without a snapshot; repeatable."""
     fleet_secret: str
