@@ -116,7 +116,9 @@ type moment struct {
 	Wire    *attempt // nil if the journal has dropped it
 	Signed  *signature
 	Ended   int64  // Unix ms; 0 in flight
-	Outcome string // DELIVERED, ERROR; "" in flight
+	Outcome string // DELIVERED, ERROR; "" in flight, or cut short
+
+	InFlight bool // the attempt has not ended
 }
 
 // Comparable reports whether the journal has the attempt, or the log its outcome.
@@ -230,6 +232,13 @@ func timelineOf(events []logged, deliveries []attempt) []moment {
 		default:
 			line = append(line, moment{logged: e, Kind: "end"})
 		}
+	}
+	last := len(line) - 1
+	if last > 0 && line[last].State == "CANCEL_REQUESTED" {
+		last--
+	}
+	if last >= 0 {
+		line[last].InFlight = line[last].Kind == "attempt" && line[last].Outcome == ""
 	}
 	return line
 }

@@ -309,3 +309,34 @@ func TestStatementOfNoAnswer(t *testing.T) {
 	expect.Contains(t, "the last answer", answer, "refused")
 	expect.Lacks(t, "the last answer", answer, "Headers")
 }
+
+// TestStatementOfAnAttemptInFlight reads a message while its destination has not answered, and
+// after it was cancelled: the page says that a request is lost only if the API has none.
+func TestStatementOfAnAttemptInFlight(t *testing.T) {
+	t.Parallel()
+	begun, answer := make(chan bool, 2), make(chan bool)
+	app := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {
+		begun <- true
+		<-answer
+	}))
+	t.Cleanup(app.Close)
+	t.Cleanup(func() { close(answer) })
+	u := mockserver.RunT(t)
+	id := u.Publish(app.URL, nil)
+	<-begun
+	attempt := func() string {
+		return read(t, u, "ui/messages/"+id).at("view").first("ol", "timeline").all("li", "attempt")[0].text()
+	}
+	state := func() string {
+		return fetch[struct{ Row struct{ State string } }](t, u, "/_understudy/messages/"+id).Row.State
+	}
+	expect.Equal(t, "state in the API", state(), "ACTIVE")
+	expect.Contains(t, "the attempt", attempt(), "in flight")
+	expect.Contains(t, "the attempt", attempt(), "The request and the answer are shown when the attempt has ended.")
+	expect.Lacks(t, "the attempt", attempt(), "no longer kept")
+	request(t, u, http.MethodDelete, "/v2/messages/"+id, "")
+	u.Settle()
+	expect.Equal(t, "state in the API after it was cancelled", state(), "CANCELED")
+	expect.Contains(t, "the cancelled attempt", attempt(), "Request and response")
+	expect.Lacks(t, "the cancelled attempt", attempt(), "in flight")
+}
