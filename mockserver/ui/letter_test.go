@@ -111,7 +111,9 @@ func TestStatementOfStackTraces(t *testing.T) {
 			u.Script(mockserver.Stub{URL: url, Answers: []mockserver.Answer{{Status: "500", Body: `{"message":"no","stack":"Error: no\n` + c.calls + `"}`}}})
 			id := u.Publish(url, nil, "Svc-Retries: 0")
 			u.Settle()
-			own := fetch[struct{ Failure struct{ Stack struct{ Own string } } }](t, u, "/_understudy/messages/"+id).Failure.Stack.Own
+			own := fetch[struct {
+				Failure struct{ Stack struct{ Own string } }
+			}](t, u, "/_understudy/messages/"+id).Failure.Stack.Own
 			got := read(t, u, "ui/messages/"+id).first("details", "stack").first("summary", "").text()
 			expect.Equal(t, "the line above the stack trace", got, c.want)
 			if own != "" {

@@ -28,7 +28,10 @@ const follower = {
     if (!wanted) return;
     this.account = account;
     this.stream = new EventSource("/_understudy/overview?follow=true&account=" + encodeURIComponent(account));
-    this.stream.addEventListener("overview", () => this.refresh());
+    this.stream.addEventListener("overview", ({ data }) => {
+      showMove(JSON.parse(data));
+      this.refresh();
+    });
     this.stream.addEventListener("open", () => this.reached(true));
     this.stream.addEventListener("error", () => this.reached(false));
   },
@@ -216,6 +219,18 @@ for (const key of earlyKeys.splice(0)) press(key);
 // The form whose response is pending. If it is refused, the error is shown at the field that it
 // names, or that has the value that it quotes; the other fields keep their values.
 let submitted = null;
+
+// showMove shows what the clock has reached while the response to a button that moves it is
+// pending for more than a second.
+let attemptsBefore = 0;
+
+function showMove(now) {
+  if (!submitted?.getAttribute("action")?.includes("/do/clock.advance")) {
+    attemptsBefore = now.attempts;
+  } else if (Date.now() - follower.left >= 1000) {
+    find("#said").textContent = `The clock has reached ${new Date(now.clock.now).toISOString()}; attempts so far: ${now.attempts - attemptsBefore}.`;
+  }
+}
 
 function refusedField(form, error) {
   const place = error.slice(0, error.indexOf(": ")).split(/[ /]/).at(-1).toLowerCase();
