@@ -197,6 +197,7 @@ func messageView(v *visit, id string) (any, error) {
 	state, _ := l.Row["state"].(string)
 	l.Waits = !slices.Contains([]string{"DELIVERED", "FAILED", "CANCELED"}, state)
 	l.Form = formOf(&l, v.access)
+	l.Form.Original = id
 	l.Curl = curlCommand(v.access, l.Form)
 	return &l, nil
 }
@@ -281,7 +282,8 @@ type publishForm struct {
 	Method      string
 	Headers     string // one per line
 	Body        string
-	Binary      bool // the body is base64
+	Binary      bool   // the body is base64
+	Original    string // id of the message that it publishes again; "" for a new one
 }
 
 // mostForm is the largest body that can be edited on the page, in bytes. mostBody is
@@ -360,6 +362,9 @@ func (v *visit) send(how route.Route, f form) error {
 	r := request{method: http.MethodPost, path: v.as(how, destination), raw: query, header: http.Header{}, body: []byte(f.Get("body"))}
 	if err := headerLines(f.Get("headers"), r.header); err != nil {
 		return err
+	}
+	if original := f.Get("original"); original != "" {
+		r.header.Set("Understudy-Original-Message", original)
 	}
 	if f.Get("binary") != "" {
 		body, err := base64.StdEncoding.DecodeString(strings.TrimSpace(f.Get("body")))

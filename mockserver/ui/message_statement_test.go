@@ -170,6 +170,14 @@ func TestStatementsOfMessages(t *testing.T) {
 			request(t, u, http.MethodPost, "/v2/flowControl/k/pause", "")
 			return u.Publish("https://app.test/x", nil, "Svc-Flow-Control-Key: k", "Svc-Flow-Control-Value: parallelism=1")
 		}, []string{`flow-control key "k" is paused since`}, []string{"Attempt 1", "Attempt now"}},
+		"published again: the old message": {func(t testing.TB, u *mockserver.TestServer) string {
+			id, _ := publishAgain(t, u)
+			return id
+		}, []string{"this message published again as msg_"}, nil},
+		"published again: the new message": {func(t testing.TB, u *mockserver.TestServer) string {
+			_, id := publishAgain(t, u)
+			return id
+		}, []string{"DELIVERED published again as this message"}, nil},
 		"a callback": {func(t testing.TB, u *mockserver.TestServer) string {
 			id := u.Publish("https://app.test/x", nil, "Svc-Callback: https://app.test/back")
 			u.Settle()
@@ -213,6 +221,20 @@ func retryEntry(t testing.TB, u *mockserver.TestServer) string {
 	_, id, _ := strings.Cut(text, `"messageId":"`)
 	id, _, _ = strings.Cut(id, `"`)
 	return id
+}
+
+// publishAgain publishes a message, and publishes it again with the form of its page.
+func publishAgain(t testing.TB, u *mockserver.TestServer) (first, second string) {
+	t.Helper()
+	first = u.Publish("https://app.test/first", nil)
+	u.Settle()
+	fields := []string{}
+	for _, field := range read(t, u, "ui/messages/"+first).at("view").first("form", "fields").all("input", "") {
+		fields = append(fields, field.is("name"), field.is("value"))
+	}
+	press(t, u, "message.publish", fields...)
+	u.Settle()
+	return first, fetch[struct{ Messages []struct{ MessageID string } }](t, u, "/_understudy/messages").Messages[0].MessageID
 }
 
 // failedCallback makes a run fail, and then its failure callback, which is a second entry of
