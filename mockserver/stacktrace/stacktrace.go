@@ -47,10 +47,10 @@ var allLanguages = []language{
 		regexp.MustCompile(`\bat (?:[\w.-]+(?:@[\w.-]+)?/)?(?:java|javax|jdk|sun|kotlin|scala|org\.springframework|org\.apache|io\.netty)\.`), false,
 	},
 	// JavaScript. Bundlers write packages into the endpoint's own files, so the client library is
-	// also known by its classes. Deno and Bun keep packages in caches, below their versions.
+	// also known by its classes and functions. Deno and Bun keep packages in caches, below their versions.
 	{
 		regexp.MustCompile(`^\s*at (?:.*\()?(?:\S.*:\d+(?::\d+)?|native|<anonymous>)\)?$`),
-		regexp.MustCompile(`node_modules|node:|ext:|\((?:internal/|native\)|<anonymous>\))|https?://|/npm/registry|@\d+\.\d|\bat (?:async |new )*_?(?:AutoExecutor|\w*Lazy\w*Step|\w*WorkflowContext|WorkflowApi)\b`), false,
+		regexp.MustCompile(`node_modules|node:|ext:|\((?:internal/|native\)|<anonymous>\))|https?://|/npm/registry|@\d+\.\d|\bat (?:async |new )*_?(?:AutoExecutor|\w*Lazy\w*Step|\w*WorkflowContext|Receiver\.verify\w*|safeHandler|submit(?:Single|Parallel)Steps?|triggerRouteFunction)\b`), false,
 	},
 	{
 		regexp.MustCompile(`^[\s|+]*File "[^"]+", line \d+`), // Python; | and + are the margin of a group of exceptions
@@ -148,7 +148,7 @@ func traceIn(text string) (best Trace, most int) {
 			continue
 		}
 		most = len(calls)
-		best.Text = clipped(strings.Join(lines[max(0, calls[0]-1):min(len(lines), calls[len(calls)-1]+3)], "\n"))
+		best.Text = clipped(strings.Join(lines[max(0, calls[0]-1):min(len(lines), calls[len(calls)-1]+3)], "\n"), l.innerLast)
 		if l.innerLast {
 			slices.Reverse(calls)
 		}
@@ -160,15 +160,22 @@ func traceIn(text string) (best Trace, most int) {
 	return best, most
 }
 
-// clipped shortens a trace to mostTrace bytes, at a character boundary.
-func clipped(text string) string {
+// clipped shortens a trace to mostTrace bytes, at a character boundary. It keeps the start, or
+// the end if the innermost call is there.
+func clipped(text string, end bool) string {
 	text = strings.TrimSpace(text)
 	if len(text) <= mostTrace {
 		return text
 	}
-	end := mostTrace
-	for !utf8.RuneStart(text[end]) {
-		end--
+	at := mostTrace
+	if end {
+		at = len(text) - mostTrace
 	}
-	return text[:end] + "…"
+	for !utf8.RuneStart(text[at]) {
+		at--
+	}
+	if end {
+		return "…" + text[at:]
+	}
+	return text[:at] + "…"
 }

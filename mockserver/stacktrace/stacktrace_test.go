@@ -102,4 +102,9 @@ func TestTracesAreBounded(t *testing.T) {
 	if got, most := len(trace.Text), 17<<10; got > most {
 		t.Errorf("bytes of the trace: got %d, want at most %d", got, most)
 	}
+	trace, _ = stacktrace.Find([]byte("Traceback (most recent call last):\n" + strings.Repeat("  File \"/v/site-packages/é.py\", line 1, in é\n", 1000) + "  File \"/srv/own.py\", line 2, in charge\n    no()\nKeyError: 'total'"))
+	if got, most := len(trace.Text), 17<<10; got > most {
+		t.Errorf("bytes of the Python trace: got %d, want at most %d", got, most)
+	}
+	expect.Contains(t, "the Python trace", trace.Text, "KeyError: 'total'")
 }
