@@ -102,5 +102,6 @@ func TestProgressOfTheClockInTheBrowser(t *testing.T) {
 	b.holds("a year is typed", `(document.querySelector("form [name=by]:not([type=hidden])").value = "365d") === "365d"`)
 	b.click("Move")
 	b.see("attempts so far")
+	b.holds("the browser waits longer than the server", `htmx.config.defaultTimeout > 60_000`)
 	b.holds("the clock has moved", `/has reached 202[67]-.*Z; attempts so far: [1-9]/.test(document.querySelector("#said").textContent)`)
 }

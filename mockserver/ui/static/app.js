@@ -14,6 +14,7 @@ const follower = {
   account: null,
   paused: sessionStorage.getItem("understudy-paused") === "yes",
   busy: false,
+  swapping: false, // an update is being put into the page
   again: false,
   lost: false, // whether the server is unreachable; the browser reconnects
   rested: 0, // when the pause ends, in ms since the page was opened
@@ -53,13 +54,14 @@ const follower = {
       const answer = await fetch(address, { headers: { Follow: "true" } });
       const text = await answer.text();
       if (!this.leaving() && address === location.href && !selecting()) {
+        this.swapping = true;
         await htmx.swap({ text, target: find("#live"), select: "#live", swap: "outerMorph", sourceElement: document.body });
         show();
       }
     } catch {
       // the server is unreachable; the stream reports its return
     }
-    this.busy = false;
+    this.busy = this.swapping = false;
     this.rested = performance.now() + this.restFactor * (performance.now() - begun);
     setTimeout(() => this.catchUp(), this.resting() + 1);
   },
@@ -268,6 +270,7 @@ document.addEventListener("htmx:before:request", () => (follower.left = Date.now
 document.addEventListener("htmx:error", () => follower.arrived());
 document.addEventListener("visibilitychange", () => follower.connect());
 document.addEventListener("htmx:after:swap", () => {
+  if (follower.swapping) return; // an update of the view, not the response to a link or a button
   show();
   answerForm();
   follower.connect();
