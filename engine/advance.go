@@ -85,7 +85,7 @@ func (a *Account) advance(ctx context.Context, to time.Time) (Progress, error) {
 			return Progress{Now: a.state.Now}, refusal.Of(ErrEnded, "clock", "", "another clock was set meanwhile, at "+a.state.Now.UTC().Format(time.RFC3339))
 		}
 		if err == nil && ctx.Err() != nil { // timers without attempts never wait, so check ctx here: there may be endlessly many
-			err = refusal.Of(ctx.Err(), "clock", "", fmt.Sprintf("stopped at %s, after %d timers", a.state.Now.UTC().Format(time.RFC3339), fired))
+			err = refusal.Of(ctx.Err(), "clock", "", "stopped at "+a.state.Now.UTC().Format(time.RFC3339))
 		}
 		due, ok := a.nextDue()
 		last := err != nil || !ok || due.After(to)
@@ -140,7 +140,7 @@ func (a *Account) rest(ctx context.Context) error {
 		return refusal.Of(ErrClosed, "account", a.cfg.ID, "closed")
 	}
 	if ctx.Err() != nil {
-		return refusal.Of(ctx.Err(), "settle", "", fmt.Sprintf("still %d attempts in flight and %d ready", a.state.Running, a.state.WaitingTurns()))
+		return refusal.Of(ctx.Err(), "settle", "", fmt.Sprintf("attempts still in flight: %d, ready: %d", a.state.Running, a.state.WaitingTurns()))
 	}
 	a.quiet.Wait()
 	return nil

@@ -186,7 +186,7 @@ func (a *Account) publishTo(r *PublishRequest, e Endpoint, opts *Options, header
 		return Receipt{MessageID: id, URL: e.URL, Deduplicated: true}
 	}
 	m := a.create(Message{URL: e.URL, Headers: headers, Body: r.Body, Options: opts},
-		state.Origin{Role: RoleMessage, CallerIP: r.CallerIP, Group: r.Group, EndpointName: e.Name, ScheduleID: r.ScheduleID})
+		state.Origin{Role: RoleMessage, CallerIP: r.CallerIP, Group: r.Group, EndpointName: e.Name, ScheduleID: r.ScheduleID, RetryOf: r.Original, Again: r.Original != ""})
 	a.remember(keys, m.ID)
 	return Receipt{MessageID: m.ID, URL: e.URL}
 }

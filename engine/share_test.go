@@ -173,7 +173,7 @@ func TestWhatWaitsForAPlaceIsKept(t *testing.T) {
 		w.sendAll("https://slow.test/", 100, engine.Options{})
 		ctx, cancel := context.WithTimeout(t.Context(), time.Millisecond)
 		defer cancel()
-		if err := w.Settle(ctx); err == nil || !strings.Contains(err.Error(), "4 attempts in flight and 96 ready") {
+		if err := w.Settle(ctx); err == nil || !strings.Contains(err.Error(), "in flight: 4, ready: 96") {
 			t.Errorf("settle: %v", err)
 		}
 		close(p.gate["slow.test"])

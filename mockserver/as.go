@@ -19,6 +19,9 @@ var _ = registerHandlers(map[string]handler{
 	"asPut":    (*Server).as,
 })
 
+// originalHeader names the message that a publish by the tester repeats with changes.
+const originalHeader = "Understudy-Original-Message"
+
 // as calls an operation of the interface as an account on behalf of the tester:
 // it needs no credentials, no faults apply, and the journal of requests does
 // not record it, because that journal is for what clients do.
@@ -52,7 +55,8 @@ func (s *Server) as(c *call.Call) (response.Response, error) {
 		}
 	}
 	r.Header.Set("Authorization", w.Authorization(found.op.Area, probe.call.Asked))
-	visit := &visit{call: call.Call{Request: r, AsTester: true}}
+	visit := &visit{call: call.Call{Request: r, AsTester: true, Original: r.Header.Get(originalHeader)}}
+	r.Header.Del(originalHeader)
 	inner := &visit.call
 	out, err := s.respond(nil, visit)
 	c.Dialect, c.Warnings = inner.Dialect, inner.Warnings

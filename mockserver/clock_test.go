@@ -2,6 +2,8 @@ package mockserver_test
 
 import (
 	"fmt"
+	"net/http"
+	"net/http/httptest"
 	"testing"
 	"time"
 
@@ -33,7 +35,7 @@ func TestClockBounds(t *testing.T) {
 		"advance to before 1970":     {"POST", "clock/advance", `{"to":-62135596800000}`, "to"},
 		"advance by what overflows":  {"POST", "clock/advance", `{"by":"100000000d"}`, "by"},
 		"advance by three centuries": {"POST", "clock/advance", `{"by":"3000000h"}`, "by"},
-		"advance by a negative time": {"POST", "clock/advance", `{"by":"-1h"}`, `body /by: invalid value "-1h": must be a duration of 0 or more, such as 90s, 24h or 7d, at most 365d`},
+		"advance by a negative time": {"POST", "clock/advance", `{"by":"-1h"}`, `body /by: invalid value "-1h": must be a duration of 0 or more, with units, such as 90s, 24h or 7d, at most 365d`},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -63,7 +65,7 @@ func TestClockBounds(t *testing.T) {
 		c := newClient(t, u)
 		c.do("POST", "/v2/schedules/https://e.test/", "x", "Svc-Cron: * * * * *", "Svc-Flow-Control-Key: k", "Svc-Flow-Control-Value: parallelism=1").ok()
 		c.do("POST", "/v2/flowControl/k/pause", "").ok() // nothing is ever in flight
-		c.do("POST", "/_understudy/clock/advance", fmt.Sprintf(`{"to":%d,"timeout":"100ms"}`, lastMillisecond)).refused(504, "stopped at")
+		c.do("POST", "/_understudy/clock/advance", fmt.Sprintf(`{"to":%d,"timeout":"100ms"}`, lastMillisecond)).refused(504, "timeout: 100ms of real time passed: the clock has reached ")
 		now := c.do("GET", "/_understudy/clock", "").ok().number("now")
 		if now >= lastMillisecond {
 			t.Errorf("time of the clock: got %d, want it before the end, %d", now, lastMillisecond)
@@ -122,4 +124,68 @@ func TestResetBringsTimeBack(t *testing.T) {
 		c.do("POST", "/_understudy/reset?account=other", "").ok()
 		c.showsClock(t, beginning.Add(time.Hour))
 	})
+}
+
+// TestDurationsHaveUnits refuses a number without a unit wherever the control API takes a
+// duration: a reader cannot know that it means seconds.
+func TestDurationsHaveUnits(t *testing.T) {
+	t.Parallel()
+	c := newClient(t, mockserver.RunT(t))
+	for name, r := range map[string]struct{ method, path, body string }{
+		"an advance":                  {"POST", "clock/advance", `{"by":"24"}`},
+		"the time limit of one":       {"POST", "clock/advance", `{"by":"24h","timeout":"24"}`},
+		"the time limit of a settle":  {"POST", "settle", `{"timeout":"24"}`},
+		"the time limit of a wait":    {"POST", "await", `{"on":"events","timeout":"24"}`},
+		"the move of a clock in one":  {"POST", "await", `{"on":"events","advance":"24"}`},
+		"the delay of a stub":         {"PUT", "stubs", `[{"url":"https://app.test/*","answers":[{"delay":"24"}]}]`},
+		"the delay of a fault":        {"PUT", "faults", `[{"on":"delivery","delay":"24"}]`},
+		"a time of a fixture":         {"POST", "fixtures", `{"version":1,"dlq":[{"at":"-24","destination":"https://app.test/"}]}`},
+		"the delay of a fixture stub": {"POST", "fixtures", `{"version":1,"stubs":[{"url":"https://app.test/*","answers":[{"delay":"24"}]}]}`},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			c.do(r.method, "/_understudy/"+r.path, r.body).refused(400, "24")
+		})
+	}
+	now := c.do("GET", "/_understudy/clock", "").ok().number("now")
+	c.do("POST", "/_understudy/clock/advance", `{"by":"0"}`).ok()
+	if got := c.do("GET", "/_understudy/clock", "").ok().number("now"); got != now {
+		t.Errorf("time after an advance by 0: got %d, want %d", got, now)
+	}
+}
+
+// TestStubStatuses refuses statuses that are no final answer.
+func TestStubStatuses(t *testing.T) {
+	t.Parallel()
+	c := newClient(t, mockserver.RunT(t))
+	for status, fine := range map[string]bool{"99": false, "100": false, "199": false, "200": true, "489": true, "599": true, "600": false, "999": false, `"999"`: false, `"$1"`: true} {
+		t.Run(status, func(t *testing.T) {
+			t.Parallel()
+			answer := c.do("POST", "/_understudy/stubs", `{"url":"https://app.test/*","answers":[{"status":`+status+`}]}`)
+			if fine {
+				answer.ok()
+			} else {
+				answer.refused(400, "an integer from 200 to 599")
+			}
+		})
+	}
+}
+
+// TestLimitsAreNamed settles and moves the clock while a destination does not answer: the error
+// names the time limit and what it was spent on.
+func TestLimitsAreNamed(t *testing.T) {
+	t.Parallel()
+	begun, answer := make(chan bool, 1), make(chan bool)
+	slow := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {
+		begun <- true
+		<-answer
+	}))
+	t.Cleanup(slow.Close)
+	t.Cleanup(func() { close(answer) })
+	c := newClient(t, mockserver.RunT(t))
+	c.do("POST", "/v2/publish/"+slow.URL, "").ok()
+	<-begun
+	c.do("POST", "/_understudy/settle", `{"timeout":"50ms"}`).refused(504, "timeout: 50ms of real time passed: settle: attempts still in flight: 1, ready: 0")
+	c.do("POST", "/_understudy/clock/advance", `{"by":"1h","timeout":"50ms"}`).refused(504, "timers: 0, attempts: 0, in flight: 1")
+	c.do("POST", "/_understudy/await", `{"on":"events","state":"FAILED","advance":"1h","timeout":"50ms"}`).refused(504, "await: 0 of 1 events matched in time")
 }

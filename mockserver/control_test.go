@@ -347,7 +347,7 @@ func TestSettleGivesUp(t *testing.T) {
 	release := make(chan struct{})
 	s := newSink(t, func(http.ResponseWriter, *http.Request) { <-release })
 	u.Publish(s.URL, nil)
-	newClient(t, u).do("POST", "/_understudy/settle", `{"timeout":"20ms"}`).refused(http.StatusGatewayTimeout, "1 attempt")
+	newClient(t, u).do("POST", "/_understudy/settle", `{"timeout":"20ms"}`).refused(http.StatusGatewayTimeout, "timeout: 20ms of real time passed: settle: attempts still in flight: 1")
 	close(release)
 }
 

@@ -56,6 +56,32 @@ func TestLineage(t *testing.T) {
 		links = chained(c.do("GET", "/_understudy/messages/"+callback, "").ok())
 		expect.Equal(t, "links of the failure callback", strings.Join(links, "; "), "< reports on message "+first+" FAILED")
 	})
+	t.Run("messages published again, with changes", func(t *testing.T) {
+		t.Parallel()
+		u := mockserver.RunT(t)
+		c := newClient(t, u)
+		account := c.do("GET", "/_understudy/overview", "").ok().text("account")
+		u.Stub("https://app.test/*", 200)
+		first := u.Publish("https://app.test/hook", nil)
+		again := func(original string) string {
+			return c.do("POST", "/_understudy/as/"+account+"/v2/publish/https://app.test/other", "", "Understudy-Original-Message: "+original).ok().text("messageId")
+		}
+		second := again(first)
+		third, fourth := again(second), again(first)
+		u.Settle()
+		links := chained(c.do("GET", "/_understudy/messages/"+first, "").ok())
+		expect.Equal(t, "links of the first", strings.Join(links, "; "), "> published again as message "+second+" DELIVERED; > published again as message "+third+" DELIVERED; > published again as message "+fourth+" DELIVERED")
+		links = chained(c.do("GET", "/_understudy/messages/"+third, "").ok())
+		expect.Equal(t, "links of the third", strings.Join(links, "; "), "< publishes again message "+first+" DELIVERED; < publishes again message "+second+" DELIVERED")
+		links = chained(c.do("GET", "/_understudy/messages/"+fourth, "").ok())
+		expect.Equal(t, "links of the fourth", strings.Join(links, "; "), "< publishes again message "+first+" DELIVERED")
+		expect.Lacks(t, "the delivery", string(c.do("GET", "/_understudy/deliveries", "").ok().raw), "Understudy-Original")
+		snapshot := c.do("GET", "/_understudy/snapshot", "").ok().raw
+		other := newClient(t, mockserver.RunT(t))
+		other.do("PUT", "/_understudy/snapshot", string(snapshot)).ok()
+		links = chained(other.do("GET", "/_understudy/messages/"+second, "").ok())
+		expect.Equal(t, "links of the second in another server", links[0], "< publishes again message "+first+" DELIVERED")
+	})
 	t.Run("a callback and a schedule", func(t *testing.T) {
 		t.Parallel()
 		u := mockserver.RunT(t)

@@ -60,6 +60,7 @@ func (s *Server) publishRequest(c *call.Call, variable string) (engine.PublishRe
 	r := engine.PublishRequest{
 		Body:     c.Body,
 		CallerIP: c.CallerIP(),
+		Original: c.Original,
 	}
 	request.KeepHeaders(&r, c.Header)
 	target, err := request.ParseDestination(c.Vars[variable], c.Raw)

@@ -3417,7 +3417,7 @@ var controlOperations = [...]Operation{
 		queries:   []string{"account"},
 		needsBody: true,
 		statuses:  []int{200, 400, 401, 403, 404, 408, 413, 429, 503, 504},
-		at:        place{span{45409, 46665}, span{0, 0}, []int{0, 40, 41, 43, 45, 50, 51, 57, 58, 60, 61, 71}},
+		at:        place{span{45616, 46872}, span{0, 0}, []int{0, 40, 41, 43, 45, 50, 51, 57, 58, 60, 61, 71}},
 	},
 	{
 		ID:       "docsHome",
@@ -3429,7 +3429,7 @@ var controlOperations = [...]Operation{
 		Summary:  "The start of the documentation",
 		Security: []string{"control", "basic"},
 		open:     true,
-		at:       place{span{50147, 50426}, span{0, 0}, []int(nil)},
+		at:       place{span{50354, 50633}, span{0, 0}, []int(nil)},
 	},
 	{
 		ID:       "controlExportJournal",
@@ -3447,7 +3447,7 @@ var controlOperations = [...]Operation{
 		},
 		queries:  []string{"account", "bodies"},
 		statuses: []int{200, 400, 401, 403, 404, 408, 413, 422, 429, 503},
-		at:       place{span{58633, 59688}, span{0, 0}, []int{0, 40, 41, 43, 49, 50, 57, 58, 60, 61, 71}},
+		at:       place{span{58840, 59895}, span{0, 0}, []int{0, 40, 41, 43, 49, 50, 57, 58, 60, 61, 71}},
 	},
 	{
 		ID:      "pageViewsSlash",
@@ -3458,7 +3458,7 @@ var controlOperations = [...]Operation{
 		Tag:     "page",
 		Summary: "Redirect to the page",
 		open:    true,
-		at:      place{span{86218, 86410}, span{0, 0}, []int(nil)},
+		at:      place{span{86425, 86617}, span{0, 0}, []int(nil)},
 	},
 	{
 		ID:       "page",
@@ -3502,7 +3502,7 @@ var controlOperations = [...]Operation{
 		queries:   []string{"account"},
 		needsBody: true,
 		statuses:  []int{200, 400, 401, 403, 404, 408, 413, 429, 503, 504},
-		at:        place{span{39820, 41936}, span{0, 0}, []int{11, 29, 40, 41, 43, 45, 50, 57, 58, 60, 61, 67, 70, 71, 72, 73, 76}},
+		at:        place{span{40027, 42143}, span{0, 0}, []int{11, 29, 40, 41, 43, 45, 50, 57, 58, 60, 61, 67, 70, 71, 72, 73, 76}},
 	},
 	{
 		ID:       "controlClock",
@@ -3519,7 +3519,7 @@ var controlOperations = [...]Operation{
 		},
 		queries:  []string{"account"},
 		statuses: []int{200, 400, 401, 403, 404, 408, 413, 429, 503},
-		at:       place{span{43642, 44267}, span{0, 0}, []int{0, 31, 40, 41, 43, 50, 57, 58, 60, 61, 71}},
+		at:       place{span{43849, 44474}, span{0, 0}, []int{0, 31, 40, 41, 43, 50, 57, 58, 60, 61, 71}},
 	},
 	{
 		ID:       "controlSetClock",
@@ -3538,7 +3538,7 @@ var controlOperations = [...]Operation{
 		queries:   []string{"account"},
 		needsBody: true,
 		statuses:  []int{200, 400, 401, 403, 404, 408, 413, 429, 503},
-		at:        place{span{44274, 45370}, span{0, 0}, []int{0, 31, 40, 41, 43, 50, 57, 58, 60, 61, 71}},
+		at:        place{span{44481, 45577}, span{0, 0}, []int{0, 31, 40, 41, 43, 50, 57, 58, 60, 61, 71}},
 	},
 	{
 		ID:       "controlClearDeliveries",
@@ -3555,7 +3555,7 @@ var controlOperations = [...]Operation{
 		},
 		queries:  []string{"account"},
 		statuses: []int{200, 400, 401, 403, 404, 408, 413, 429, 503},
-		at:       place{span{46703, 47332}, span{0, 0}, []int{0, 36, 40, 41, 43, 50, 57, 58, 60, 61, 71}},
+		at:       place{span{46910, 47539}, span{0, 0}, []int{0, 36, 40, 41, 43, 50, 57, 58, 60, 61, 71}},
 	},
 	{
 		ID:       "controlDeliveries",
@@ -3579,7 +3579,7 @@ var controlOperations = [...]Operation{
 		},
 		queries:  []string{"account", "limit", "messageId", "url", "status", "maxBody", "follow"},
 		statuses: []int{200, 400, 401, 403, 404, 408, 413, 429, 503},
-		at:       place{span{47339, 48257}, span{0, 0}, []int{5, 8, 9, 10, 11, 21, 24, 34, 40, 41, 43, 50, 57, 58, 60, 61, 67, 70, 71, 76}},
+		at:       place{span{47546, 48464}, span{0, 0}, []int{5, 8, 9, 10, 11, 21, 24, 34, 40, 41, 43, 50, 57, 58, 60, 61, 67, 70, 71, 76}},
 	},
 	{
 		ID:       "controlDLQ",
@@ -3612,7 +3612,7 @@ var controlOperations = [...]Operation{
 		},
 		queries:  []string{"sort", "account", "cursor", "count", "source", "url", "label", "flowControlKey", "topicName", "queueName", "scheduleId", "workflowRunId", "messageId", "dlqId", "fromDate", "toDate"},
 		statuses: []int{200, 400, 401, 403, 404, 408, 413, 429, 503},
-		at:       place{span{48285, 49842}, span{0, 0}, []int{1, 2, 3, 4, 6, 7, 10, 11, 15, 17, 18, 19, 22, 23, 25, 33, 40, 41, 43, 50, 57, 58, 60, 61, 69, 71}},
+		at:       place{span{48492, 50049}, span{0, 0}, []int{1, 2, 3, 4, 6, 7, 10, 11, 15, 17, 18, 19, 22, 23, 25, 33, 40, 41, 43, 50, 57, 58, 60, 61, 69, 71}},
 	},
 	{
 		ID:       "docsRoot",
@@ -3624,7 +3624,7 @@ var controlOperations = [...]Operation{
 		Summary:  "Redirect to the documentation",
 		Security: []string{"control", "basic"},
 		open:     true,
-		at:       place{span{49871, 50117}, span{0, 0}, []int(nil)},
+		at:       place{span{50078, 50324}, span{0, 0}, []int(nil)},
 	},
 	{
 		ID:       "controlEvents",
@@ -3641,7 +3641,7 @@ var controlOperations = [...]Operation{
 		},
 		queries:  []string{"account"},
 		statuses: []int{200, 400, 401, 403, 404, 408, 413, 503},
-		at:       place{span{50936, 51639}, span{0, 0}, []int{11, 40, 43, 50, 57, 58, 60, 61, 71}},
+		at:       place{span{51143, 51846}, span{0, 0}, []int{11, 40, 43, 50, 57, 58, 60, 61, 71}},
 	},
 	{
 		ID:       "controlClearFaults",
@@ -3658,7 +3658,7 @@ var controlOperations = [...]Operation{
 		},
 		queries:  []string{"account"},
 		statuses: []int{200, 400, 401, 403, 404, 408, 413, 429, 503},
-		at:       place{span{52449, 53063}, span{0, 0}, []int{0, 36, 40, 41, 43, 50, 57, 58, 60, 61, 71}},
+		at:       place{span{52656, 53270}, span{0, 0}, []int{0, 36, 40, 41, 43, 50, 57, 58, 60, 61, 71}},
 	},
 	{
 		ID:       "controlFaults",
@@ -3675,7 +3675,7 @@ var controlOperations = [...]Operation{
 		},
 		queries:  []string{"account"},
 		statuses: []int{200, 400, 401, 403, 404, 408, 413, 429, 503},
-		at:       place{span{53070, 53690}, span{0, 0}, []int{0, 38, 40, 41, 43, 50, 57, 58, 60, 61, 71, 74}},
+		at:       place{span{53277, 53897}, span{0, 0}, []int{0, 38, 40, 41, 43, 50, 57, 58, 60, 61, 71, 74}},
 	},
 	{
 		ID:       "controlSetFaults",
@@ -3694,7 +3694,7 @@ var controlOperations = [...]Operation{
 		queries:   []string{"account"},
 		needsBody: true,
 		statuses:  []int{200, 400, 401, 403, 404, 408, 413, 429, 503},
-		at:        place{span{53697, 54448}, span{0, 0}, []int{0, 38, 40, 41, 43, 50, 57, 58, 60, 61, 71, 74}},
+		at:        place{span{53904, 54655}, span{0, 0}, []int{0, 38, 40, 41, 43, 50, 57, 58, 60, 61, 71, 74}},
 	},
 	{
 		ID:       "controlFixtures",
@@ -3713,7 +3713,7 @@ var controlOperations = [...]Operation{
 		},
 		queries:  []string{"account", "name"},
 		statuses: []int{200, 400, 401, 403, 404, 408, 413, 429, 503},
-		at:       place{span{54482, 55334}, span{0, 0}, []int{0, 40, 41, 43, 46, 50, 57, 58, 60, 61, 71}},
+		at:       place{span{54689, 55541}, span{0, 0}, []int{0, 40, 41, 43, 46, 50, 57, 58, 60, 61, 71}},
 	},
 	{
 		ID:       "controlFleet",
@@ -3726,7 +3726,7 @@ var controlOperations = [...]Operation{
 		Success:  200,
 		Security: []string{"control"},
 		statuses: []int{200, 400, 401, 403, 404, 408, 413, 429, 503},
-		at:       place{span{55364, 55996}, span{0, 0}, []int{39, 40, 41, 43, 50, 57, 58, 60, 61, 71, 75}},
+		at:       place{span{55571, 56203}, span{0, 0}, []int{39, 40, 41, 43, 50, 57, 58, 60, 61, 71, 75}},
 	},
 	{
 		ID:       "controlFlowKeys",
@@ -3745,7 +3745,7 @@ var controlOperations = [...]Operation{
 		},
 		queries:  []string{"account", "count", "key"},
 		statuses: []int{200, 400, 401, 403, 404, 408, 413, 429, 503},
-		at:       place{span{56025, 56807}, span{0, 0}, []int{1, 11, 28, 40, 41, 43, 50, 57, 58, 60, 61, 71}},
+		at:       place{span{56232, 57014}, span{0, 0}, []int{1, 11, 28, 40, 41, 43, 50, 57, 58, 60, 61, 71}},
 	},
 	{
 		ID:       "controlHealth",
@@ -3757,7 +3757,7 @@ var controlOperations = [...]Operation{
 		Summary:  "Whether the server is running, with its version and clock; 503 while it stops",
 		Success:  200,
 		statuses: []int{200, 400, 403, 408, 413, 429, 503},
-		at:       place{span{56838, 57362}, span{0, 0}, []int{40, 41, 42, 43, 57, 58, 60, 71}},
+		at:       place{span{57045, 57569}, span{0, 0}, []int{40, 41, 42, 43, 57, 58, 60, 71}},
 	},
 	{
 		ID:       "controlJournal",
@@ -3776,7 +3776,7 @@ var controlOperations = [...]Operation{
 		},
 		queries:  []string{"account", "lsn", "time"},
 		statuses: []int{200, 400, 401, 403, 404, 408, 413, 422, 429, 503, 504},
-		at:       place{span{57394, 58594}, span{0, 0}, []int{11, 40, 41, 43, 44, 45, 49, 50, 57, 58, 60, 61, 71, 77, 78}},
+		at:       place{span{57601, 58801}, span{0, 0}, []int{11, 40, 41, 43, 44, 45, 49, 50, 57, 58, 60, 61, 71, 77, 78}},
 	},
 	{
 		ID:       "controlClearLimits",
@@ -3794,7 +3794,7 @@ var controlOperations = [...]Operation{
 		},
 		queries:  []string{"account", "key"},
 		statuses: []int{200, 400, 401, 403, 404, 408, 413, 429, 503},
-		at:       place{span{59722, 60439}, span{0, 0}, []int{0, 36, 40, 41, 43, 50, 57, 58, 60, 61, 71}},
+		at:       place{span{59929, 60646}, span{0, 0}, []int{0, 36, 40, 41, 43, 50, 57, 58, 60, 61, 71}},
 	},
 	{
 		ID:       "controlLimits",
@@ -3811,7 +3811,7 @@ var controlOperations = [...]Operation{
 		},
 		queries:  []string{"account"},
 		statuses: []int{200, 400, 401, 403, 404, 408, 413, 429, 503},
-		at:       place{span{60446, 61088}, span{0, 0}, []int{11, 28, 40, 41, 43, 50, 57, 58, 60, 61, 71}},
+		at:       place{span{60653, 61295}, span{0, 0}, []int{11, 28, 40, 41, 43, 50, 57, 58, 60, 61, 71}},
 	},
 	{
 		ID:       "controlLivez",
@@ -3823,7 +3823,7 @@ var controlOperations = [...]Operation{
 		Summary:  "200 while the process runs",
 		Success:  200,
 		statuses: []int{200, 400, 403, 408, 413, 429, 503},
-		at:       place{span{61118, 61588}, span{0, 0}, []int{35, 40, 41, 43, 57, 58, 60, 71}},
+		at:       place{span{61325, 61795}, span{0, 0}, []int{35, 40, 41, 43, 57, 58, 60, 71}},
 	},
 	{
 		ID:       "controlLog",
@@ -3855,7 +3855,7 @@ var controlOperations = [...]Operation{
 		},
 		queries:  []string{"account", "cursor", "count", "source", "state", "url", "label", "flowControlKey", "topicName", "queueName", "scheduleId", "workflowRunId", "messageId", "fromDate", "toDate"},
 		statuses: []int{200, 400, 401, 403, 404, 408, 413, 429, 503},
-		at:       place{span{61616, 62860}, span{0, 0}, []int{1, 2, 4, 6, 7, 10, 11, 15, 17, 18, 19, 20, 22, 23, 25, 40, 41, 43, 47, 50, 57, 58, 60, 61, 71, 81}},
+		at:       place{span{61823, 63067}, span{0, 0}, []int{1, 2, 4, 6, 7, 10, 11, 15, 17, 18, 19, 20, 22, 23, 25, 40, 41, 43, 47, 50, 57, 58, 60, 61, 71, 81}},
 	},
 	{
 		ID:       "controlMessages",
@@ -3888,7 +3888,7 @@ var controlOperations = [...]Operation{
 		},
 		queries:  []string{"sort", "account", "cursor", "count", "source", "state", "url", "label", "flowControlKey", "topicName", "queueName", "scheduleId", "workflowRunId", "messageId", "fromDate", "toDate"},
 		statuses: []int{200, 400, 401, 403, 404, 408, 413, 429, 503},
-		at:       place{span{62893, 64510}, span{0, 0}, []int{1, 2, 4, 6, 7, 10, 11, 15, 17, 18, 19, 20, 22, 23, 25, 40, 41, 43, 48, 50, 57, 58, 60, 61, 71, 82, 83}},
+		at:       place{span{63100, 64717}, span{0, 0}, []int{1, 2, 4, 6, 7, 10, 11, 15, 17, 18, 19, 20, 22, 23, 25, 40, 41, 43, 48, 50, 57, 58, 60, 61, 71, 82, 83}},
 	},
 	{
 		ID:       "controlMetrics",
@@ -3901,7 +3901,7 @@ var controlOperations = [...]Operation{
 		Success:  200,
 		Security: []string{"control"},
 		statuses: []int{200, 400, 401, 403, 408, 413, 429, 503},
-		at:       place{span{66199, 66783}, span{0, 0}, []int{40, 41, 43, 57, 58, 60, 61, 71}},
+		at:       place{span{66406, 66990}, span{0, 0}, []int{40, 41, 43, 57, 58, 60, 61, 71}},
 	},
 	{
 		ID:       "controlOverview",
@@ -3919,7 +3919,7 @@ var controlOperations = [...]Operation{
 		},
 		queries:  []string{"account", "follow"},
 		statuses: []int{200, 400, 401, 403, 404, 408, 413, 429, 503},
-		at:       place{span{66816, 67557}, span{0, 0}, []int{0, 5, 28, 40, 41, 43, 50, 57, 58, 60, 61, 71}},
+		at:       place{span{67023, 67764}, span{0, 0}, []int{0, 5, 28, 40, 41, 43, 50, 57, 58, 60, 61, 71}},
 	},
 	{
 		ID:       "controlReadyz",
@@ -3931,7 +3931,7 @@ var controlOperations = [...]Operation{
 		Summary:  "Whether the server is ready: 200, or 503 with the reason, such as a snapshot that could not be saved",
 		Success:  200,
 		statuses: []int{200, 400, 403, 408, 413, 429, 503},
-		at:       place{span{67588, 68133}, span{0, 0}, []int{35, 40, 41, 43, 57, 58, 60, 71}},
+		at:       place{span{67795, 68340}, span{0, 0}, []int{35, 40, 41, 43, 57, 58, 60, 71}},
 	},
 	{
 		ID:       "controlClearRequests",
@@ -3948,7 +3948,7 @@ var controlOperations = [...]Operation{
 		},
 		queries:  []string{"account"},
 		statuses: []int{200, 400, 401, 403, 404, 408, 413, 429, 503},
-		at:       place{span{68169, 68794}, span{0, 0}, []int{0, 36, 40, 41, 43, 50, 57, 58, 60, 61, 71}},
+		at:       place{span{68376, 69001}, span{0, 0}, []int{0, 36, 40, 41, 43, 50, 57, 58, 60, 61, 71}},
 	},
 	{
 		ID:       "controlRequests",
@@ -3974,7 +3974,7 @@ var controlOperations = [...]Operation{
 		},
 		queries:  []string{"account", "limit", "operationId", "status", "path", "refused", "position", "maxBody", "follow"},
 		statuses: []int{200, 400, 401, 403, 404, 408, 413, 429, 503},
-		at:       place{span{68801, 69790}, span{0, 0}, []int{5, 8, 9, 11, 12, 13, 14, 16, 21, 40, 41, 43, 50, 52, 57, 58, 60, 61, 67, 71, 73, 76}},
+		at:       place{span{69008, 69997}, span{0, 0}, []int{5, 8, 9, 11, 12, 13, 14, 16, 21, 40, 41, 43, 50, 52, 57, 58, 60, 61, 67, 71, 73, 76}},
 	},
 	{
 		ID:       "controlReset",
@@ -3991,7 +3991,7 @@ var controlOperations = [...]Operation{
 		},
 		queries:  []string{"account"},
 		statuses: []int{200, 400, 401, 403, 404, 408, 413, 429, 503},
-		at:       place{span{69821, 70505}, span{0, 0}, []int{0, 35, 40, 41, 43, 50, 57, 58, 60, 61, 71}},
+		at:       place{span{70028, 70712}, span{0, 0}, []int{0, 35, 40, 41, 43, 50, 57, 58, 60, 61, 71}},
 	},
 	{
 		ID:       "controlClearRewrites",
@@ -4008,7 +4008,7 @@ var controlOperations = [...]Operation{
 		},
 		queries:  []string{"account"},
 		statuses: []int{200, 400, 401, 403, 404, 408, 413, 429, 503},
-		at:       place{span{70541, 71159}, span{0, 0}, []int{0, 36, 40, 41, 43, 50, 57, 58, 60, 61, 71}},
+		at:       place{span{70748, 71366}, span{0, 0}, []int{0, 36, 40, 41, 43, 50, 57, 58, 60, 61, 71}},
 	},
 	{
 		ID:       "controlRewrites",
@@ -4025,7 +4025,7 @@ var controlOperations = [...]Operation{
 		},
 		queries:  []string{"account"},
 		statuses: []int{200, 400, 401, 403, 404, 408, 413, 429, 503},
-		at:       place{span{71166, 71783}, span{0, 0}, []int{0, 40, 41, 43, 50, 53, 57, 58, 60, 61, 71}},
+		at:       place{span{71373, 71990}, span{0, 0}, []int{0, 40, 41, 43, 50, 53, 57, 58, 60, 61, 71}},
 	},
 	{
 		ID:       "controlSetRewrites",
@@ -4044,7 +4044,7 @@ var controlOperations = [...]Operation{
 		queries:   []string{"account"},
 		needsBody: true,
 		statuses:  []int{200, 400, 401, 403, 404, 408, 413, 429, 503},
-		at:        place{span{71790, 72557}, span{0, 0}, []int{0, 40, 41, 43, 50, 53, 57, 58, 60, 61, 71}},
+		at:        place{span{71997, 72764}, span{0, 0}, []int{0, 40, 41, 43, 50, 53, 57, 58, 60, 61, 71}},
 	},
 	{
 		ID:       "controlRuns",
@@ -4072,7 +4072,7 @@ var controlOperations = [...]Operation{
 		},
 		queries:  []string{"sort", "account", "cursor", "count", "state", "url", "label", "flowControlKey", "workflowRunId", "fromDate", "toDate"},
 		statuses: []int{200, 400, 401, 403, 404, 408, 413, 429, 503},
-		at:       place{span{72586, 73965}, span{0, 0}, []int{1, 2, 4, 6, 7, 11, 17, 20, 22, 25, 40, 41, 43, 50, 54, 57, 58, 60, 61, 71, 83, 84, 85}},
+		at:       place{span{72793, 74172}, span{0, 0}, []int{1, 2, 4, 6, 7, 11, 17, 20, 22, 25, 40, 41, 43, 50, 54, 57, 58, 60, 61, 71, 83, 84, 85}},
 	},
 	{
 		ID:       "controlSchedules",
@@ -4089,7 +4089,7 @@ var controlOperations = [...]Operation{
 		},
 		queries:  []string{"account"},
 		statuses: []int{200, 400, 401, 403, 404, 408, 413, 429, 503},
-		at:       place{span{74835, 75472}, span{0, 0}, []int{11, 40, 41, 43, 50, 55, 57, 58, 60, 61, 71, 86}},
+		at:       place{span{75042, 75679}, span{0, 0}, []int{11, 40, 41, 43, 50, 55, 57, 58, 60, 61, 71, 86}},
 	},
 	{
 		ID:       "controlSearch",
@@ -4110,7 +4110,7 @@ var controlOperations = [...]Operation{
 		},
 		queries:  []string{"q", "account", "cursor", "count"},
 		statuses: []int{200, 400, 401, 403, 404, 408, 413, 429, 503},
-		at:       place{span{76503, 78093}, span{0, 0}, []int{2, 11, 40, 41, 43, 50, 56, 57, 58, 60, 61, 71, 87}},
+		at:       place{span{76710, 78300}, span{0, 0}, []int{2, 11, 40, 41, 43, 50, 56, 57, 58, 60, 61, 71, 87}},
 	},
 	{
 		ID:       "controlSettle",
@@ -4128,7 +4128,7 @@ var controlOperations = [...]Operation{
 		},
 		queries:  []string{"account"},
 		statuses: []int{200, 400, 401, 403, 404, 408, 413, 429, 503, 504},
-		at:       place{span{78125, 78953}, span{0, 0}, []int{0, 31, 40, 41, 43, 45, 50, 57, 58, 60, 61, 71}},
+		at:       place{span{78332, 79160}, span{0, 0}, []int{0, 31, 40, 41, 43, 45, 50, 57, 58, 60, 61, 71}},
 	},
 	{
 		ID:       "controlSnapshot",
@@ -4145,7 +4145,7 @@ var controlOperations = [...]Operation{
 		},
 		queries:  []string{"account"},
 		statuses: []int{200, 400, 401, 403, 404, 408, 413, 503},
-		at:       place{span{81769, 82450}, span{0, 0}, []int{0, 40, 43, 50, 57, 58, 60, 61, 71}},
+		at:       place{span{81976, 82657}, span{0, 0}, []int{0, 40, 43, 50, 57, 58, 60, 61, 71}},
 	},
 	{
 		ID:       "controlRestore",
@@ -4163,7 +4163,7 @@ var controlOperations = [...]Operation{
 		},
 		queries:  []string{"account"},
 		statuses: []int{200, 400, 401, 403, 404, 408, 413, 429, 503},
-		at:       place{span{82457, 83196}, span{0, 0}, []int{0, 28, 40, 41, 43, 50, 57, 58, 60, 61, 71}},
+		at:       place{span{82664, 83403}, span{0, 0}, []int{0, 28, 40, 41, 43, 50, 57, 58, 60, 61, 71}},
 	},
 	{
 		ID:       "controlClearStubs",
@@ -4180,7 +4180,7 @@ var controlOperations = [...]Operation{
 		},
 		queries:  []string{"account"},
 		statuses: []int{200, 400, 401, 403, 404, 408, 413, 429, 503},
-		at:       place{span{83229, 83841}, span{0, 0}, []int{0, 36, 40, 41, 43, 50, 57, 58, 60, 61, 71}},
+		at:       place{span{83436, 84048}, span{0, 0}, []int{0, 36, 40, 41, 43, 50, 57, 58, 60, 61, 71}},
 	},
 	{
 		ID:       "controlStubs",
@@ -4197,7 +4197,7 @@ var controlOperations = [...]Operation{
 		},
 		queries:  []string{"account"},
 		statuses: []int{200, 400, 401, 403, 404, 408, 413, 429, 503},
-		at:       place{span{83848, 84463}, span{0, 0}, []int{0, 40, 41, 43, 50, 57, 58, 59, 60, 61, 66, 71, 88}},
+		at:       place{span{84055, 84670}, span{0, 0}, []int{0, 40, 41, 43, 50, 57, 58, 59, 60, 61, 66, 71, 88}},
 	},
 	{
 		ID:       "controlAddStub",
@@ -4216,7 +4216,7 @@ var controlOperations = [...]Operation{
 		queries:   []string{"account"},
 		needsBody: true,
 		statuses:  []int{200, 400, 401, 403, 404, 408, 413, 429, 503},
-		at:        place{span{84471, 85222}, span{0, 0}, []int{0, 40, 41, 43, 50, 57, 58, 59, 60, 61, 66, 71, 88}},
+		at:        place{span{84678, 85429}, span{0, 0}, []int{0, 40, 41, 43, 50, 57, 58, 59, 60, 61, 66, 71, 88}},
 	},
 	{
 		ID:       "controlSetStubs",
@@ -4235,7 +4235,7 @@ var controlOperations = [...]Operation{
 		queries:   []string{"account"},
 		needsBody: true,
 		statuses:  []int{200, 400, 401, 403, 404, 408, 413, 429, 503},
-		at:        place{span{85229, 85976}, span{0, 0}, []int{0, 40, 41, 43, 50, 57, 58, 59, 60, 61, 66, 71, 88}},
+		at:        place{span{85436, 86183}, span{0, 0}, []int{0, 40, 41, 43, 50, 57, 58, 59, 60, 61, 66, 71, 88}},
 	},
 	{
 		ID:      "pageViews",
@@ -4246,7 +4246,7 @@ var controlOperations = [...]Operation{
 		Tag:     "page",
 		Summary: "Redirect to the page",
 		open:    true,
-		at:      place{span{86003, 86190}, span{0, 0}, []int(nil)},
+		at:      place{span{86210, 86397}, span{0, 0}, []int(nil)},
 	},
 	{
 		ID:       "controlUndos",
@@ -4263,7 +4263,7 @@ var controlOperations = [...]Operation{
 		},
 		queries:  []string{"account"},
 		statuses: []int{200, 400, 401, 403, 404, 408, 413, 429, 503},
-		at:       place{span{87204, 87842}, span{0, 0}, []int{11, 40, 41, 43, 50, 57, 58, 60, 61, 63, 71, 89}},
+		at:       place{span{87411, 88049}, span{0, 0}, []int{11, 40, 41, 43, 50, 57, 58, 60, 61, 63, 71, 89}},
 	},
 	{
 		ID:       "controlKeepUndo",
@@ -4282,7 +4282,7 @@ var controlOperations = [...]Operation{
 		queries:   []string{"account"},
 		needsBody: true,
 		statuses:  []int{200, 400, 401, 403, 404, 408, 413, 429, 503},
-		at:        place{span{87850, 89174}, span{0, 0}, []int{11, 40, 41, 43, 50, 57, 58, 60, 61, 62, 71, 89}},
+		at:        place{span{88057, 89381}, span{0, 0}, []int{11, 40, 41, 43, 50, 57, 58, 60, 61, 62, 71, 89}},
 	},
 	{
 		ID:       "controlWaiters",
@@ -4299,7 +4299,7 @@ var controlOperations = [...]Operation{
 		},
 		queries:  []string{"account"},
 		statuses: []int{200, 400, 401, 403, 404, 408, 413, 429, 503},
-		at:       place{span{90070, 90695}, span{0, 0}, []int{11, 40, 41, 43, 50, 57, 58, 60, 61, 64, 71}},
+		at:       place{span{90277, 90902}, span{0, 0}, []int{11, 40, 41, 43, 50, 57, 58, 60, 61, 64, 71}},
 	},
 	{
 		ID:      "pageHome",
@@ -4345,7 +4345,7 @@ var controlOperations = [...]Operation{
 		vars:     []string{"kind", "id"},
 		queries:  []string{"account", "place", "start", "maxBody"},
 		statuses: []int{200, 400, 401, 403, 404, 408, 413, 429, 503},
-		at:       place{span{41979, 43612}, span{0, 0}, []int{9, 11, 30, 40, 41, 43, 50, 57, 58, 60, 61, 71}},
+		at:       place{span{42186, 43819}, span{0, 0}, []int{9, 11, 30, 40, 41, 43, 50, 57, 58, 60, 61, 71}},
 	},
 	{
 		ID:       "controlHurry",
@@ -4364,7 +4364,7 @@ var controlOperations = [...]Operation{
 		vars:     []string{"messageId"},
 		queries:  []string{"account"},
 		statuses: []int{200, 400, 401, 403, 404, 408, 413, 429, 503},
-		at:       place{span{65433, 66167}, span{0, 0}, []int{11, 36, 40, 41, 43, 50, 57, 58, 60, 61, 71}},
+		at:       place{span{65640, 66374}, span{0, 0}, []int{11, 36, 40, 41, 43, 50, 57, 58, 60, 61, 71}},
 	},
 	{
 		ID:       "controlRunSchedule",
@@ -4383,7 +4383,7 @@ var controlOperations = [...]Operation{
 		vars:     []string{"scheduleId"},
 		queries:  []string{"account"},
 		statuses: []int{200, 400, 401, 403, 404, 408, 413, 429, 503},
-		at:       place{span{75524, 76472}, span{0, 0}, []int{11, 40, 41, 43, 50, 57, 58, 60, 61, 71}},
+		at:       place{span{75731, 76679}, span{0, 0}, []int{11, 40, 41, 43, 50, 57, 58, 60, 61, 71}},
 	},
 	{
 		ID:      "sinkFlakyGet",
@@ -4398,7 +4398,7 @@ var controlOperations = [...]Operation{
 		},
 		vars: []string{"failures"},
 		open: true,
-		at:   place{span{78999, 79268}, span{79282, 79427}, []int(nil)},
+		at:   place{span{79206, 79475}, span{79489, 79634}, []int(nil)},
 	},
 	{
 		ID:      "sinkFlaky",
@@ -4413,7 +4413,7 @@ var controlOperations = [...]Operation{
 		},
 		vars: []string{"failures"},
 		open: true,
-		at:   place{span{79435, 79738}, span{79282, 79427}, []int(nil)},
+		at:   place{span{79642, 79945}, span{79489, 79634}, []int(nil)},
 	},
 	{
 		ID:      "sinkSlowGet",
@@ -4428,7 +4428,7 @@ var controlOperations = [...]Operation{
 		},
 		vars: []string{"duration"},
 		open: true,
-		at:   place{span{79783, 79983}, span{79997, 80110}, []int(nil)},
+		at:   place{span{79990, 80190}, span{80204, 80317}, []int(nil)},
 	},
 	{
 		ID:      "sinkSlow",
@@ -4443,7 +4443,7 @@ var controlOperations = [...]Operation{
 		},
 		vars: []string{"duration"},
 		open: true,
-		at:   place{span{80118, 80352}, span{79997, 80110}, []int(nil)},
+		at:   place{span{80325, 80559}, span{80204, 80317}, []int(nil)},
 	},
 	{
 		ID:      "sinkStatusDelete",
@@ -4458,7 +4458,7 @@ var controlOperations = [...]Operation{
 		},
 		vars: []string{"code"},
 		open: true,
-		at:   place{span{80398, 80638}, span{80859, 81002}, []int(nil)},
+		at:   place{span{80605, 80845}, span{81066, 81209}, []int(nil)},
 	},
 	{
 		ID:      "sinkStatusGet",
@@ -4473,7 +4473,7 @@ var controlOperations = [...]Operation{
 		},
 		vars: []string{"code"},
 		open: true,
-		at:   place{span{80645, 80845}, span{80859, 81002}, []int(nil)},
+		at:   place{span{80852, 81052}, span{81066, 81209}, []int(nil)},
 	},
 	{
 		ID:      "sinkStatusPatch",
@@ -4488,7 +4488,7 @@ var controlOperations = [...]Operation{
 		},
 		vars: []string{"code"},
 		open: true,
-		at:   place{span{81011, 81250}, span{80859, 81002}, []int(nil)},
+		at:   place{span{81218, 81457}, span{81066, 81209}, []int(nil)},
 	},
 	{
 		ID:      "sinkStatus",
@@ -4503,7 +4503,7 @@ var controlOperations = [...]Operation{
 		},
 		vars: []string{"code"},
 		open: true,
-		at:   place{span{81258, 81492}, span{80859, 81002}, []int(nil)},
+		at:   place{span{81465, 81699}, span{81066, 81209}, []int(nil)},
 	},
 	{
 		ID:      "sinkStatusPut",
@@ -4518,7 +4518,7 @@ var controlOperations = [...]Operation{
 		},
 		vars: []string{"code"},
 		open: true,
-		at:   place{span{81499, 81736}, span{80859, 81002}, []int(nil)},
+		at:   place{span{81706, 81943}, span{81066, 81209}, []int(nil)},
 	},
 	{
 		ID:       "controlAccount",
@@ -4572,7 +4572,7 @@ var controlOperations = [...]Operation{
 		vars:     []string{"id"},
 		queries:  []string{"account"},
 		statuses: []int{200, 400, 401, 403, 404, 408, 413, 429, 503},
-		at:       place{span{51676, 52415}, span{0, 0}, []int{11, 37, 40, 41, 43, 50, 57, 58, 60, 61, 71, 79, 80, 83}},
+		at:       place{span{51883, 52622}, span{0, 0}, []int{11, 37, 40, 41, 43, 50, 57, 58, 60, 61, 71, 79, 80, 83}},
 	},
 	{
 		ID:       "controlMessage",
@@ -4592,7 +4592,7 @@ var controlOperations = [...]Operation{
 		vars:     []string{"messageId"},
 		queries:  []string{"maxBody", "account"},
 		statuses: []int{200, 400, 401, 403, 404, 408, 413, 429, 503},
-		at:       place{span{64555, 65381}, span{0, 0}, []int{9, 11, 28, 40, 41, 43, 50, 57, 58, 60, 61, 71}},
+		at:       place{span{64762, 65588}, span{0, 0}, []int{9, 11, 28, 40, 41, 43, 50, 57, 58, 60, 61, 71}},
 	},
 	{
 		ID:       "controlRun",
@@ -4611,7 +4611,7 @@ var controlOperations = [...]Operation{
 		vars:     []string{"workflowRunId"},
 		queries:  []string{"account"},
 		statuses: []int{200, 400, 401, 403, 404, 408, 413, 429, 503},
-		at:       place{span{74010, 74801}, span{0, 0}, []int{11, 28, 40, 41, 43, 50, 57, 58, 60, 61, 71}},
+		at:       place{span{74217, 75008}, span{0, 0}, []int{11, 28, 40, 41, 43, 50, 57, 58, 60, 61, 71}},
 	},
 	{
 		ID:       "controlUndo",
@@ -4630,7 +4630,7 @@ var controlOperations = [...]Operation{
 		vars:     []string{"id"},
 		queries:  []string{"account"},
 		statuses: []int{200, 400, 401, 403, 404, 408, 413, 429, 503},
-		at:       place{span{89209, 90038}, span{0, 0}, []int{11, 40, 41, 43, 50, 57, 58, 60, 61, 62, 71, 89}},
+		at:       place{span{89416, 90245}, span{0, 0}, []int{11, 40, 41, 43, 50, 57, 58, 60, 61, 62, 71, 89}},
 	},
 	{
 		ID:       "asDelete",
@@ -4698,11 +4698,12 @@ var controlOperations = [...]Operation{
 		parameters: []parameter{
 			{name: "account", in: "path", required: true, accepted: "a non-empty string"},
 			{name: "operation", in: "path", required: true, greedy: true, accepted: "the path of an operation, such as v2/dlq"},
+			{name: "Understudy-Original-Message", in: "header", key: "Understudy-Original-Message", anyText: true, accepted: "a string"},
 		},
 		greedy: []string{"operation"},
 		vars:   []string{"account", "operation"},
 		open:   true,
-		at:     place{span{39193, 39445}, span{38672, 38923}, []int(nil)},
+		at:     place{span{39193, 39652}, span{38672, 38923}, []int(nil)},
 	},
 	{
 		ID:       "asPut",
@@ -4720,7 +4721,7 @@ var controlOperations = [...]Operation{
 		greedy: []string{"operation"},
 		vars:   []string{"account", "operation"},
 		open:   true,
-		at:     place{span{39452, 39703}, span{38672, 38923}, []int(nil)},
+		at:     place{span{39659, 39910}, span{38672, 38923}, []int(nil)},
 	},
 	{
 		ID:       "docsPage",
@@ -4737,7 +4738,7 @@ var controlOperations = [...]Operation{
 		greedy: []string{"file"},
 		vars:   []string{"file"},
 		open:   true,
-		at:     place{span{50462, 50734}, span{50748, 50905}, []int(nil)},
+		at:     place{span{50669, 50941}, span{50955, 51112}, []int(nil)},
 	},
 	{
 		ID:       "pageView",
@@ -4754,7 +4755,7 @@ var controlOperations = [...]Operation{
 		greedy: []string{"view"},
 		vars:   []string{"view"},
 		open:   true,
-		at:     place{span{86444, 86702}, span{86716, 86870}, []int(nil)},
+		at:     place{span{86651, 86909}, span{86923, 87077}, []int(nil)},
 	},
 	{
 		ID:       "pageAction",
@@ -4771,6 +4772,6 @@ var controlOperations = [...]Operation{
 		greedy: []string{"view"},
 		vars:   []string{"view"},
 		open:   true,
-		at:     place{span{86878, 87175}, span{86716, 86870}, []int(nil)},
+		at:     place{span{87085, 87382}, span{86923, 87077}, []int(nil)},
 	},
 }

@@ -30,8 +30,9 @@ type remote struct {
 
 	CAFile string `name:"ca-file" env:"UNDERSTUDY_CA_FILE" placeholder:"FILE" help:"Trust the certificates in this file (PEM) as well as those of the system; for the CA of serve --tls-self-signed."`
 
-	header http.Header  // sent with the next calls
-	client *http.Client // nil: the first call creates it
+	header http.Header       // sent with the next calls
+	flags  *strings.Replacer // the flags and arguments that places in errors of the server stand for; nil: none
+	client *http.Client      // nil: the first call creates it
 }
 
 // address is the URL of a stand-in. Its scheme is http when the flag has none.
@@ -91,13 +92,6 @@ type (
 	ctlClock struct {
 		Mode string `arg:"" optional:"" help:"real, manual or auto."`
 	}
-	ctlAdvance struct {
-		By      string `arg:"" help:"A duration such as 90s, 24h or 7d; 'to:UNIX_MS'; 'next' for the next timer; 'idle' until only timers of schedules are left."`
-		Timeout string `default:"60s" help:"Timeout, in real time."`
-	}
-	ctlSettle struct {
-		Timeout string `default:"5s" help:"Timeout, in real time."`
-	}
 	ctlJournal struct {
 		Limit  int    `aliases:"count" help:"Show only the latest N." placeholder:"N"`
 		Match  string `placeholder:"TEXT" help:"Only those with this message id (deliveries) or operation id (requests)."`
@@ -129,26 +123,6 @@ func (k *ctlClock) Run(e *env, c *cli) error {
 		return c.Ctl.show(e, http.MethodGet, "clock", nil, nil)
 	}
 	return c.Ctl.show(e, http.MethodPut, "clock", nil, map[string]string{"mode": k.Mode})
-}
-
-// Run advances the clock.
-func (k *ctlAdvance) Run(e *env, c *cli) error {
-	body := map[string]any{"by": k.By, "timeout": k.Timeout}
-	if at, ok := strings.CutPrefix(k.By, "to:"); ok {
-		to, err := strconv.ParseInt(at, 10, 64)
-		if err != nil {
-			return usageError("<by>: invalid value %q: must be to: with a time in Unix ms, such as to:1767225600000", k.By)
-		}
-		body = map[string]any{"to": to, "timeout": k.Timeout}
-	} else if k.By == "next" || k.By == "idle" {
-		body = map[string]any{"until": k.By, "timeout": k.Timeout}
-	}
-	return c.Ctl.show(e, http.MethodPost, "clock/advance", nil, body)
-}
-
-// Run waits until the stand-in has settled.
-func (k *ctlSettle) Run(e *env, c *cli) error {
-	return c.Ctl.show(e, http.MethodPost, "settle", nil, map[string]string{"timeout": k.Timeout})
 }
 
 // Run prints the journal of requests or of deliveries.
@@ -192,6 +166,9 @@ func (k *ctlStub) Run(e *env, c *cli) error {
 	if _, err := strconv.Atoi(k.URL); err == nil {
 		return usageError("<url>: invalid value %q: must be a URL, and the statuses come after it", k.URL)
 	}
+	if len(k.Answers) == 0 {
+		return usageError("<answers>: missing: must be one or more of STATUS[:BODY], such as 503 or 200:ok")
+	}
 	var list []any
 	if err := c.Ctl.call(e, http.MethodGet, "stubs", nil, nil, &list); err != nil {
 		return err
@@ -200,9 +177,6 @@ func (k *ctlStub) Run(e *env, c *cli) error {
 	for _, text := range k.Answers {
 		status, body, _ := strings.Cut(text, ":")
 		answers = append(answers, map[string]any{"status": status, "body": body, "delay": k.Delay})
-	}
-	if len(answers) == 0 && k.Delay != "" {
-		answers = append(answers, map[string]any{"delay": k.Delay})
 	}
 	added := append([]any{map[string]any{"url": k.URL, "answers": answers}}, list...)
 	return c.Ctl.show(e, http.MethodPut, "stubs", nil, added)
@@ -313,6 +287,9 @@ func (c *remote) call(e *env, method, path string, q url.Values, body, answer an
 		code := command.ExitFailed
 		if response.StatusCode == http.StatusBadRequest || response.StatusCode == http.StatusUnauthorized {
 			code = command.ExitUsage
+		}
+		if c.flags != nil {
+			refused.Error = c.flags.Replace(refused.Error)
 		}
 		return command.Fail(code, errors.New(refused.Error+c.helpOn(response)))
 	}

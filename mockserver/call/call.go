@@ -33,6 +33,7 @@ type Call struct {
 	Index    string   // name of the vector index that the credentials open
 	Asked    string   // name of the vector index in the URL, "" for none
 	AsTester bool     // made for the tester, see as in package mockserver
+	Original string   // the message that the tester publishes again, "" for none
 	Hops     int      // length of the chain of deliveries that led to this call, see admitDelivery
 	Head     bool     // the method is HEAD: handled as GET, without a body in the response
 	nothing  bool     // a filter is an empty list, which selects nothing

@@ -3,6 +3,7 @@ package control
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -87,6 +88,9 @@ func (s *Service) await(c *call.Call) (response.Response, error) {
 			return response.Response{}, response.Invalid(fmt.Sprintf("body /advance: invalid value %q: must be a duration such as 24h", want.Advance))
 		}
 	}
+	late := func(n int) error {
+		return refusal.Of(context.DeadlineExceeded, "await", "", fmt.Sprintf("%d of %d %s matched in time", n, want.Count, want.On))
+	}
 	for stride := time.Second; ; stride *= 4 {
 		n, entries, more := s.matching(c.Tenant, &want)
 		var list []any
@@ -98,7 +102,11 @@ func (s *Service) await(c *call.Call) (response.Response, error) {
 			return response.Response{Body: map[string]any{"count": n, "entries": list, "now": c.Account.Now().UnixMilli()}}, nil
 		}
 		if left > 0 {
-			if err := s.stride(ctx, c.Account, &left, stride); err != nil {
+			err := s.stride(ctx, c.Account, &left, stride)
+			if errors.Is(err, context.DeadlineExceeded) {
+				err = late(n)
+			}
+			if err != nil {
 				return response.Response{}, errorOf(ctx, err)
 			}
 			continue
@@ -108,7 +116,7 @@ func (s *Service) await(c *call.Call) (response.Response, error) {
 		case <-s.Done:
 			return response.Response{}, refusal.Of(refusal.Closed, "await", "", "the server stops")
 		case <-ctx.Done():
-			return response.Response{}, errorOf(ctx, refusal.Of(context.DeadlineExceeded, "await", "", fmt.Sprintf("%d of %d %s matched in time", n, want.Count, want.On)))
+			return response.Response{}, errorOf(ctx, late(n))
 		}
 	}
 }

@@ -1,6 +1,7 @@
 package control
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -68,8 +69,8 @@ func (s *Service) setClock(c *call.Call) (response.Response, error) {
 			}
 		}
 		if body.Now != nil {
-			if _, err := w.Account.Advance(ctx, time.UnixMilli(*body.Now)); err != nil {
-				return response.Response{}, interruptedError(ctx, w.ID, err)
+			if p, err := w.Account.Advance(ctx, time.UnixMilli(*body.Now)); err != nil {
+				return response.Response{}, stoppedError(ctx, w, p, "", err)
 			}
 		}
 	}
@@ -104,7 +105,7 @@ func (s *Service) advance(c *call.Call) (response.Response, error) {
 			p, err = w.Account.Advance(ctx, to)
 		}
 		if err != nil {
-			return response.Response{}, interruptedError(ctx, w.ID, err)
+			return response.Response{}, stoppedError(ctx, w, p, body.Timeout, err)
 		}
 		sum = engine.Progress{Now: p.Now, TimersFired: sum.TimersFired + p.TimersFired, Attempts: sum.Attempts + p.Attempts}
 	}
@@ -128,7 +129,7 @@ func advanceTarget(w *tenant.Tenant, by string, to *int64) (time.Time, error) {
 	}
 	d, err := response.Duration(by)
 	if err != nil || d < 0 {
-		return time.Time{}, response.Invalid(fmt.Sprintf("body /by: invalid value %q: must be a duration of 0 or more, such as 90s, 24h or 7d, at most 365d", by))
+		return time.Time{}, response.Invalid(fmt.Sprintf("body /by: invalid value %q: must be a duration of 0 or more, with units, such as 90s, 24h or 7d, at most 365d", by))
 	}
 	return w.Account.Now().Add(d), nil
 }
@@ -183,6 +184,25 @@ func interruptedError(ctx context.Context, account string, err error) error {
 	return err
 }
 
+// stoppedError is interruptedError for an advance. After the time limit, it says what the clock
+// has reached.
+func stoppedError(ctx context.Context, w *tenant.Tenant, p engine.Progress, limit string, err error) error {
+	if errors.Is(err, context.DeadlineExceeded) {
+		now, _ := w.Account.Overview()
+		return refusal.Of(context.DeadlineExceeded, "timeout", "", fmt.Sprintf("%s of real time passed: the clock has reached %s; timers: %d, attempts: %d, in flight: %d; advance it again for the rest",
+			cmp.Or(limit, "60s"), p.Now.UTC().Format(time.RFC3339), p.TimersFired, p.Attempts, now.InFlight))
+	}
+	return interruptedError(ctx, w.ID, err)
+}
+
+// unsettledError is the error of a wait without an effect. After the time limit, it names the limit.
+func unsettledError(ctx context.Context, limit string, err error) error {
+	if errors.Is(err, context.DeadlineExceeded) {
+		err = refusal.Of(context.DeadlineExceeded, "timeout", "", fmt.Sprintf("%s of real time passed: %s", cmp.Or(limit, "5s"), err))
+	}
+	return movedError(ctx, err)
+}
+
 // settle waits until no attempt is ready or in flight. Messages that wait for a time
 // count as settled.
 func (s *Service) settle(c *call.Call) (response.Response, error) {
@@ -199,7 +219,7 @@ func (s *Service) settle(c *call.Call) (response.Response, error) {
 	defer cancel()
 	for _, w := range c.Chosen(s.Tenants) {
 		if err := w.Account.Settle(ctx); err != nil {
-			return response.Response{}, movedError(ctx, err)
+			return response.Response{}, unsettledError(ctx, body.Timeout, err)
 		}
 	}
 	return response.Response{Body: s.clockBody(c.Tenant)}, nil

@@ -10,9 +10,9 @@ import (
 	"unicode"
 
 	"github.com/understudy-mock/understudy/engine"
-	"github.com/understudy-mock/understudy/engine/duration"
 	"github.com/understudy-mock/understudy/engine/refusal"
 	"github.com/understudy-mock/understudy/internal/similar"
+	"github.com/understudy-mock/understudy/mockserver/response"
 )
 
 // Kinds are the lists that a query searches, in this order.
@@ -199,7 +199,7 @@ func readInstant(key, value string, now time.Time) (time.Time, error) {
 			return at, nil
 		}
 	}
-	if d, err := duration.Parse(value); err == nil {
+	if d, err := response.Duration(value); err == nil && d >= 0 {
 		return now.Add(-d), nil
 	}
 	return time.Time{}, refusal.OfValue("q", key+":"+value, "", "a duration before now such as 30m, 1h or 2d, a time in UTC such as 2026-01-02T15:04, or Unix ms")

@@ -200,6 +200,8 @@ func TestRefusals(t *testing.T) {
 		"state:sideways":          "must be one of active, cancel_requested",
 		"kind:mail":               "must be one of message, run, dlq, log",
 		"since:soon":              "must be a duration before now such as 30m, 1h or 2d",
+		"since:24":                "must be a duration before now such as 30m, 1h or 2d",
+		"since:-1h":               "must be a duration before now such as 30m, 1h or 2d",
 		"until:yesterday":         "must be a duration before now",
 		"status:9":                "must be a status from 100 to 599",
 		"status:9xx":              "must be a status from 100 to 599",

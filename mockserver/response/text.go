@@ -28,9 +28,10 @@ func ByteSize(n int64) string {
 	return strconv.FormatInt(n, 10) + " bytes"
 }
 
-// Duration reads a duration of the interface (1d12h) or of Go (1h30m, 250ms).
+// Duration reads a duration of the interface (1d12h) or of Go (1h30m, 250ms). It refuses a
+// number without a unit, such as 24: a reader cannot know that these are seconds.
 func Duration(s string) (time.Duration, error) {
-	if d, err := duration.Parse(s); err == nil {
+	if d, err := duration.Parse(s); err == nil && strings.ContainsAny(s, "smhd") {
 		return d, nil
 	}
 	return time.ParseDuration(s)

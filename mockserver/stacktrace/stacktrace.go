@@ -6,7 +6,7 @@
 //
 // It recognizes the traces of JavaScript, Python, Go, Java, Ruby, PHP and .NET, as text,
 // in a JSON document or on an HTML error page. It reads no files: a line is foreign if
-// its path shows that, such as a path below node_modules.
+// its path shows that, such as a path below node_modules, or the name of what it calls.
 package stacktrace
 
 import (
@@ -35,22 +35,44 @@ const (
 // the calls are read from the end.
 type language struct {
 	frame     *regexp.Regexp
+	foreign   *regexp.Regexp // calls outside the endpoint's own code: packages and the runtime
 	innerLast bool
 }
 
-// allLanguages are tried in this order; the one that matches the most lines applies.
+// allLanguages are tried in this order; the one that matches the most lines applies. Java is
+// before JavaScript, whose format includes its own.
 var allLanguages = []language{
-	{regexp.MustCompile(`^\s*at (?:async )?(?:\S.* \()?(?:\S+:\d+(?::\d+)?|native|<anonymous>)\)?$`), false}, // JavaScript
-	{regexp.MustCompile(`^\s*File "[^"]+", line \d+`), true},                                                 // Python
-	{regexp.MustCompile(`^\s*\S+\.go:\d+(?: \+0x[0-9a-f]+)?$`), false},                                       // Go
-	{regexp.MustCompile(`^\s*at [\w.$/<>@-]+\([\w.$ ]*(?::\d+)?\)$`), false},                                 // Java
-	{regexp.MustCompile(`^\s*(?:from )?\S+\.rb:\d+:in `), false},                                             // Ruby
-	{regexp.MustCompile(`^\s*#\d+ (?:\S+\(\d+\): |\{main\})`), false},                                        // PHP
-	{regexp.MustCompile(`^\s*at \S.* in \S.*:line \d+$`), false},                                             // .NET
+	{
+		regexp.MustCompile(`^\s*at [\w.$/<>@-]+\([\w.$ ]*(?::\d+)?\)$`), // Java
+		regexp.MustCompile(`\bat (?:[\w.-]+(?:@[\w.-]+)?/)?(?:java|javax|jdk|sun|kotlin|scala|org\.springframework|org\.apache|io\.netty)\.`), false,
+	},
+	// JavaScript. Bundlers write packages into the endpoint's own files, so the client library is
+	// also known by its classes and functions. Deno and Bun keep packages in caches, below their versions.
+	{
+		regexp.MustCompile(`^\s*at (?:.*\()?(?:\S.*:\d+(?::\d+)?|native|<anonymous>)\)?$`),
+		regexp.MustCompile(`node_modules|node:|ext:|\((?:internal/|native\)|<anonymous>\))|https?://|/npm/registry|@\d+\.\d|\bat (?:async |new )*_?(?:AutoExecutor|\w*Lazy\w*Step|\w*WorkflowContext|Receiver\.verify\w*|safeHandler|submit(?:Single|Parallel)Steps?|triggerRouteFunction)\b`), false,
+	},
+	{
+		regexp.MustCompile(`^[\s|+]*File "[^"]+", line \d+`), // Python; | and + are the margin of a group of exceptions
+		regexp.MustCompile(`site-packages|dist-packages|lib/python\d|/opt/python/|<frozen `), true,
+	},
+	{
+		regexp.MustCompile(`^\s*\S+\.go:\d+(?: \+0x[0-9a-f]+)?$`), // Go
+		regexp.MustCompile(`@v\d|/pkg/mod/|/vendor/|/usr/(?:local|lib)/go|(?:^\s*|/src/)(?:runtime|net|internal|testing|reflect|sync|io|os|encoding|crypto)/`), false,
+	},
+	{
+		regexp.MustCompile(`^\s*(?:from )?\S+\.rb:\d+:in `), // Ruby
+		regexp.MustCompile(`/gems/|/ruby/\d|<internal:`), false,
+	},
+	{
+		regexp.MustCompile(`^\s*#\d+ (?:\S+\(\d+\): |\{main\})`), // PHP
+		regexp.MustCompile(`/vendor/|#\d+ \{main\}`), false,
+	},
+	{
+		regexp.MustCompile(`^\s*at \S.* in \S.*:line \d+$`), // .NET
+		regexp.MustCompile(`\bat (?:System|Microsoft)\.`), false,
+	},
 }
-
-// foreignPlace matches calls outside the endpoint's own code: packages and the runtime.
-var foreignPlace = regexp.MustCompile(`node_modules|node:|\((?:internal/|native\))|<anonymous>|webpack-internal|site-packages|dist-packages|lib/python\d|<frozen |/pkg/mod/|/usr/(?:local|lib)/go|/go1?[\d.]*/src/(?:runtime|net|internal|testing|reflect|sync|io|os|encoding|crypto)/|/gems/|/ruby/\d|/vendor/|\bat (?:java|javax|jdk|sun|kotlin|scala|org\.springframework|org\.apache|io\.netty|System|Microsoft)\.|#\d+ \{main\}`)
 
 // Find returns the stack trace of a body with the most calls; false if there is none.
 func Find(body []byte) (Trace, bool) {
@@ -114,7 +136,7 @@ func jsonTexts(v any, depth int) (texts []string) {
 // traceIn finds the trace in one text, and its number of calls. The trace extends from the
 // line before the first call to two lines after the last.
 func traceIn(text string) (best Trace, most int) {
-	lines := strings.Split(strings.ReplaceAll(text, "\r\n", "\n"), "\n")
+	lines := strings.Split(strings.NewReplacer("\r\n", "\n", "\u00a0", " ").Replace(text), "\n")
 	for _, l := range allLanguages {
 		var calls []int
 		for i, line := range lines {
@@ -126,27 +148,34 @@ func traceIn(text string) (best Trace, most int) {
 			continue
 		}
 		most = len(calls)
-		best.Text = clipped(strings.Join(lines[max(0, calls[0]-1):min(len(lines), calls[len(calls)-1]+3)], "\n"))
+		best.Text = clipped(strings.Join(lines[max(0, calls[0]-1):min(len(lines), calls[len(calls)-1]+3)], "\n"), l.innerLast)
 		if l.innerLast {
 			slices.Reverse(calls)
 		}
 		best.Own = ""
-		if i := slices.IndexFunc(calls, func(i int) bool { return !foreignPlace.MatchString(lines[i]) }); i >= 0 {
-			best.Own = strings.TrimSpace(lines[calls[i]])
+		if i := slices.IndexFunc(calls, func(i int) bool { return !l.foreign.MatchString(lines[i]) }); i >= 0 {
+			best.Own = strings.Trim(lines[calls[i]], " \t|+")
 		}
 	}
 	return best, most
 }
 
-// clipped shortens a trace to mostTrace bytes, at a character boundary.
-func clipped(text string) string {
+// clipped shortens a trace to mostTrace bytes, at a character boundary. It keeps the start, or
+// the end if the innermost call is there.
+func clipped(text string, end bool) string {
 	text = strings.TrimSpace(text)
 	if len(text) <= mostTrace {
 		return text
 	}
-	end := mostTrace
-	for !utf8.RuneStart(text[end]) {
-		end--
+	at := mostTrace
+	if end {
+		at = len(text) - mostTrace
 	}
-	return text[:end] + "…"
+	for !utf8.RuneStart(text[at]) {
+		at--
+	}
+	if end {
+		return "…" + text[at:]
+	}
+	return text[:at] + "…"
 }

@@ -53,6 +53,18 @@ func TestFind(t *testing.T) {
 		"PHP":                     {"Error: boom\n#0 /app/vendor/x/y.php(3): f()\n#1 /app/label.php(12): g()\n#2 {main}", "#1 /app/label.php(12): g()", ""},
 		".NET":                    {"System.Exception: boom\n   at System.Linq.First() in /_/src/Linq.cs:line 3\n   at Shop.Label.Print() in /src/Label.cs:line 12", "at Shop.Label.Print() in /src/Label.cs:line 12", ""},
 		"only foreign calls":      {"Error: boom\n    at x (/app/node_modules/a/b.js:1:2)", "", ""},
+		"an error page of Express, with its spaces":          {"<pre>Error: boom<br> &nbsp; &nbsp;at Layer.handle (/app/node_modules/express/layer.js:95:5)<br> &nbsp; &nbsp;at /app/server.js:10:9</pre>", "at /app/server.js:10:9", ""},
+		"the code of a CommonJS module":                      {"Error: boom\n    at run (/app/node_modules/a/b.js:1:2)\n    at Object.<anonymous> (/app/server.js:3:9)", "at Object.<anonymous> (/app/server.js:3:9)", ""},
+		"a path with spaces":                                 {"Error: boom\n    at run (/my app/node_modules/a/b.js:1:2)\n    at charge (/my app/src/charge.ts:3:9)", "at charge (/my app/src/charge.ts:3:9)", ""},
+		"modules of webpack":                                 {"Error: boom\n    at WorkflowContext.run (webpack-internal:///(rsc)/./node_modules/@a/b/c.mjs:1:2)\n    at eval (webpack-internal:///(rsc)/./app/api/route.ts:3:9)", "at eval (webpack-internal:///(rsc)/./app/api/route.ts:3:9)", ""},
+		"a client library that is bundled with the endpoint": {"Error: boom\n    at LazyFunctionStep.getResultStep (file:///app/dist/index.mjs:1294:16)\n    at async _AutoExecutor.addStep (file:///app/dist/index.mjs:2186:20)\n    at async WorkflowContext.run (file:///app/dist/index.mjs:2904:12)\n    at async charge (file:///app/dist/index.mjs:9:3)", "at async charge (file:///app/dist/index.mjs:9:3)", ""},
+		"a client library in the cache of Deno":              {"Error: boom\n    at run (file:///root/.cache/deno/npm/registry.npmjs.org/@a/workflow/1.3.3/c.mjs:1:2)\n    at charge (file:///app/main.ts:3:9)", "at charge (file:///app/main.ts:3:9)", ""},
+		"a client library at a URL":                          {"Error: boom\n    at run (https://esm.sh/@a/workflow@1.3.3/es2022/c.mjs:1:2)\n    at charge (file:///app/main.ts:3:9)", "at charge (file:///app/main.ts:3:9)", ""},
+		"a client library in the cache of Bun":               {"Error: boom\n    at run (/root/.bun/install/cache/@a/workflow@1.3.3/c.mjs:1:2)\n    at charge (/app/main.ts:3:9)", "at charge (/app/main.ts:3:9)", ""},
+		"a Python package outside of site-packages":          {strings.Replace(pythonTrace, "/usr/lib/python3.12/json/__init__.py", "/opt/python/acme_workflow/context/context.py", 1), `File "/srv/shop/orders.py", line 17, in charge`, ""},
+		"a Go binary without the paths of its build":         {"goroutine 1 [running]:\nruntime/debug.Stack()\n\truntime/debug/stack.go:26 +0x5e\nx.Y()\n\tgithub.com/x/y@v1.2.3/y.go:4 +0x1\nmain.charge()\n\tshop/charge.go:33 +0x1c5\nnet/http.F()\n\tnet/http/server.go:2171 +0x29", "shop/charge.go:33 +0x1c5", ""},
+		"a group of exceptions in Python":                    {"  + Exception Group Traceback (most recent call last):\n  |   File \"/v/lib/python3.12/site-packages/anyio/x.py\", line 8, in f\n  | ExceptionGroup: (1)\n  +-+---------------- 1 ----------------\n    |   File \"/srv/shop/orders.py\", line 17, in charge\n    |   File \"/v/lib/python3.12/site-packages/a/b.py\", line 3, in g\n", `File "/srv/shop/orders.py", line 17, in charge`, ""},
+		"code about vendors":                                 {"Error: boom\n    at pay (/app/src/vendor/pay.ts:1:2)", "at pay (/app/src/vendor/pay.ts:1:2)", ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -90,4 +102,9 @@ func TestTracesAreBounded(t *testing.T) {
 	if got, most := len(trace.Text), 17<<10; got > most {
 		t.Errorf("bytes of the trace: got %d, want at most %d", got, most)
 	}
+	trace, _ = stacktrace.Find([]byte("Traceback (most recent call last):\n" + strings.Repeat("  File \"/v/site-packages/é.py\", line 1, in é\n", 1000) + "  File \"/srv/own.py\", line 2, in charge\n    no()\nKeyError: 'total'"))
+	if got, most := len(trace.Text), 17<<10; got > most {
+		t.Errorf("bytes of the Python trace: got %d, want at most %d", got, most)
+	}
+	expect.Contains(t, "the Python trace", trace.Text, "KeyError: 'total'")
 }

@@ -114,8 +114,8 @@ func (s *Stub) Compile() (*Compiled, error) {
 				return nil, invalidMember(at+"delay", a.Delay, "a duration such as 3s")
 			}
 		}
-		if n, err := strconv.Atoi(string(a.Status)); a.Status != "" && !strings.Contains(string(a.Status), "$") && (err != nil || n < 100 || n > 999) {
-			return nil, invalidMember(at+"status", string(a.Status), "an integer from 100 to 999, or a capture such as $1")
+		if n, err := strconv.Atoi(string(a.Status)); a.Status != "" && !strings.Contains(string(a.Status), "$") && (err != nil || n < 200 || n > 599) {
+			return nil, invalidMember(at+"status", string(a.Status), "an integer from 200 to 599, or a capture such as $1")
 		}
 		if err := a.CheckHeaders(strings.TrimSuffix(at, "/")); err != nil {
 			return nil, err

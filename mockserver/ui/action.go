@@ -1,12 +1,14 @@
 package ui
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
 	"net/http"
 	"net/textproto"
 	"net/url"
 	"regexp"
+	"strconv"
 	"strings"
 
 	"github.com/understudy-mock/understudy/spec/route"
@@ -20,6 +22,7 @@ type action struct {
 	body         func(form) any                       // nil: no body
 	header       func(form, http.Header)              // nil: none; names without the prefix of configuration headers
 	query        []string                             // fields that are added to the query unless empty
+	answer       func([]byte, form) error             // puts what the answer says into fields; nil: nothing
 	run          func(*visit, form) error             // replaces the call
 	ask          func(*visit, form) (question, error) // asks for confirmation; nil: no question
 	seldom       bool                                 // ask may have no question
@@ -70,7 +73,7 @@ var allActions map[string]action
 func init() {
 	allActions = map[string]action{
 		"account.put":        {method: "PUT", path: "accounts/{id}", said: "The account {id} exists."},
-		"clock.advance":      {method: "POST", path: "clock/advance", body: fieldsObject("by", "until"), said: "The clock was moved."},
+		"clock.advance":      {method: "POST", path: "clock/advance", body: fieldsObject("by", "until", "timeout"), answer: readProgress, said: "The clock has reached {now}; timers: {timers}, attempts: {attempts}."},
 		"clock.mode":         {method: "PUT", path: "clock", body: fieldsObject("mode"), said: "The clock mode is now {mode}."},
 		"dlq.callback":       {as: route.RepeatFailureCallback, vars: "id", said: "The failure callback of {id} is being repeated."},
 		"dlq.delete":         {as: route.DeleteDLQMessage, vars: "id", said: "DLQ entry {id} was deleted.", undo: "delete DLQ entry {id}"},
@@ -298,7 +301,24 @@ func (a *action) do(v *visit, f form) error {
 			return err
 		}
 	}
-	return v.do(nil, r)
+	if a.answer == nil {
+		return v.do(nil, r)
+	}
+	var answer json.RawMessage
+	if err := v.do(&answer, r); err != nil {
+		return err
+	}
+	return a.answer(answer, f)
+}
+
+// readProgress reads what an advance has reached.
+func readProgress(answer []byte, f form) error {
+	var p struct{ Now, TimersFired, Attempts int64 }
+	err := json.Unmarshal(answer, &p)
+	f.Set("now", utcText(p.Now))
+	f.Set("timers", strconv.FormatInt(p.TimersFired, 10))
+	f.Set("attempts", strconv.FormatInt(p.Attempts, 10))
+	return err
 }
 
 // request returns the method and path of the call; an error if a field for the path is missing.

@@ -1,6 +1,7 @@
 package ui
 
 import (
+	"errors"
 	"fmt"
 	"net/http"
 	"net/url"
@@ -12,7 +13,8 @@ import (
 )
 
 // compareView shows two attempts of a message, or two runs of one workflow, side by side:
-// compare/MESSAGE?first=1&second=3, compare/RUN?with=RUN. It is not in the navigation.
+// compare/MESSAGE?first=1&second=3, compare/RUN?with=RUN. Without these values it asks for them.
+// It is not in the navigation.
 var compareView = view{name: "compare", title: "Compare", one: comparedThings}
 
 // compared is a comparison of two attempts or runs.
@@ -25,6 +27,9 @@ type compared struct {
 	Texts   []comparedText
 	Headers []comparedHeaders
 	Steps   []comparedStep
+
+	Others   []string // ids of runs to choose from, if the address names only one
+	Attempts []int    // to choose from, if the address names none; nil if fewer than two
 }
 
 // comparedText is the difference of a text of both sides.
@@ -100,7 +105,8 @@ func (f *flow) compareWith(v *visit, id string) error {
 	return nil
 }
 
-// comparedThings compares two runs if the address names another run, else two attempts.
+// comparedThings compares two runs if the address names another run, two attempts if it names
+// these, and otherwise offers the choice.
 func comparedThings(v *visit, id string) (any, error) {
 	if id == "" {
 		return nil, &failure{http.StatusNotFound, "page not found: compare/ID names a message or a run"}
@@ -108,7 +114,35 @@ func comparedThings(v *visit, id string) (any, error) {
 	if with := strings.TrimSpace(v.query.Get("with")); with != "" {
 		return comparedRuns(v, id, with)
 	}
-	return comparedAttempts(v, id)
+	if v.query.Get("first") != "" || v.query.Get("second") != "" {
+		return comparedAttempts(v, id)
+	}
+	return comparableThings(v, id)
+}
+
+// comparableThings is the choice of what to compare with a run, or of the attempts of a message.
+func comparableThings(v *visit, id string) (any, error) {
+	data, err := runView(v, id)
+	if run, ok := data.(*flow); ok && err == nil {
+		return &compared{Kind: "runs", Others: run.Others}, nil
+	}
+	if isMissing(err) {
+		data, err = messageView(v, id)
+	}
+	if isMissing(err) {
+		return nil, &failure{http.StatusNotFound, fmt.Sprintf("compare/%s: not found: must be the id of a run or a message", id)}
+	}
+	if err != nil {
+		return nil, err
+	}
+	message, _ := data.(*letter)
+	return &compared{Kind: "attempts", Attempts: message.Attempts}, nil
+}
+
+// isMissing reports whether the API has answered 404.
+func isMissing(err error) bool {
+	refused, ok := errors.AsType[*failure](err)
+	return ok && refused.status == http.StatusNotFound
 }
 
 // notKept is what is shown for the parts of an attempt that only the journal has.

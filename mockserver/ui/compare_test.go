@@ -110,6 +110,27 @@ func TestCompareRuns(t *testing.T) {
 	expect.Contains(t, "runs of different workflows", read(t, u, "ui/compare/r?with=parent").text(), "must be a run of the same workflow")
 }
 
+// TestCompareOffersTheChoice opens addresses that name only one run, or only a message.
+func TestCompareOffersTheChoice(t *testing.T) {
+	t.Parallel()
+	u := mockserver.RunT(t)
+	w := runOrders(t, u)
+	w.trigger("wfr_alone")
+	alone := read(t, u, "ui/compare/wfr_alone").at("view").text()
+	expect.Contains(t, "a run without another", alone, "The account has no other run of this workflow.")
+	w.trigger("wfr_other")
+	run := read(t, u, "ui/compare/wfr_alone").at("view").first("form", "pick")
+	expect.Contains(t, "the choice for a run", run.text(), "wfr_other")
+	expect.Equal(t, "where the choice leads", run.is("action"), "/_understudy/ui/compare/wfr_alone")
+	message := read(t, u, "ui/compare/"+failing(t, u)).at("view").first("form", "pick")
+	expect.Contains(t, "the choice for a message", message.text(), "Compare attempt 1 2 3 with attempt 1 2 3")
+	once := u.Publish("https://printer.test/once", nil, "Svc-Retries: 0")
+	u.Settle()
+	expect.Contains(t, "a message with one attempt", read(t, u, "ui/compare/"+once).at("view").text(), "does not have two attempts")
+	expect.Contains(t, "an unknown id", read(t, u, "ui/compare/wfr_gone").text(), "compare/wfr_gone: not found: must be the id of a run or a message")
+	expect.Contains(t, "only one attempt", read(t, u, "ui/compare/"+once+"?first=1").text(), `second: invalid value "": must be the number of an attempt`)
+}
+
 // TestWhyResumeAndCompareInTheBrowser opens the reason of a failed run in two clicks, resumes
 // the run, returns from the new run to the old one, and compares the runs and two attempts.
 func TestWhyResumeAndCompareInTheBrowser(t *testing.T) {

@@ -73,3 +73,35 @@ func TestRulesAreShownInWords(t *testing.T) {
 	expect.Contains(t, "page", page, "method PUT url https://app.test/* answers 503 delay 3s, then refused, then 200 body ok perMessage yes")
 	expect.Contains(t, "page", page, "on delivery url https://slow.test/* delay 30s times 2")
 }
+
+// TestMovingTheClock compares what the page says after a move of the clock with the API: what
+// the clock has reached, and why it stopped.
+func TestMovingTheClock(t *testing.T) {
+	t.Parallel()
+	u := mockserver.RunT(t, mockserver.Config{Start: time.Date(2026, time.March, 2, 9, 0, 0, 0, time.UTC)})
+	u.Stub("https://app.test/*", 200)
+	request(t, u, http.MethodPost, "/v2/schedules/https://app.test/tick", "", "Svc-Cron", "* * * * *")
+	said := func(fields ...string) string {
+		return parsed(t, press(t, u, "clock.advance", fields...)).at("said").text()
+	}
+	expect.Equal(t, "message after a move", said("by", "1h"), "The clock has reached 2 Mar 2026 10:00:00.000 UTC ; timers: 60, attempts: 60.")
+	expect.Equal(t, "message after a move to the next timer", said("until", "next"), "The clock has reached 2 Mar 2026 10:01:00.000 UTC ; timers: 1, attempts: 1.")
+	text := said("by", "365d", "timeout", "200ms")
+	now := time.UnixMilli(fetch[struct{ Now int64 }](t, u, "/_understudy/clock").Now).UTC()
+	expect.Contains(t, "message after the time limit", text, "timeout: 200ms of real time passed: the clock has reached ")
+	expect.Contains(t, "message after the time limit", text, now.Format("15:04:05"))
+}
+
+// TestProgressOfTheClockInTheBrowser presses a button that moves the clock for long.
+func TestProgressOfTheClockInTheBrowser(t *testing.T) {
+	t.Parallel()
+	u := mockserver.RunT(t, mockserver.Config{Start: time.Date(2026, time.March, 2, 9, 0, 0, 0, time.UTC)})
+	u.Stub("https://app.test/*", 200)
+	request(t, u, http.MethodPost, "/v2/schedules/https://app.test/tick", "", "Svc-Cron", "* * * * *")
+	b := look(t, u, "")
+	b.holds("a year is typed", `(document.querySelector("form [name=by]:not([type=hidden])").value = "365d") === "365d"`)
+	b.click("Move")
+	b.see("attempts so far")
+	b.holds("the browser waits longer than the server", `htmx.config.defaultTimeout > 60_000`)
+	b.holds("the clock has moved", `/has reached 202[67]-.*Z; attempts so far: [1-9]/.test(document.querySelector("#said").textContent)`)
+}

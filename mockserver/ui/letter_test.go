@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/understudy-mock/understudy/internal/expect"
 	"github.com/understudy-mock/understudy/mockserver"
 )
 
@@ -92,4 +93,32 @@ func TestMessageStatements(t *testing.T) {
 func cutBefore(text, word string) string {
 	before, _, _ := strings.Cut(text, word)
 	return before
+}
+
+// TestStatementOfStackTraces compares the line above a stack trace with the answer: it is the
+// innermost call in the endpoint's own code, and never one of the client library.
+func TestStatementOfStackTraces(t *testing.T) {
+	t.Parallel()
+	const library = "    at LazyFunctionStep.getResultStep (file:///app/dist/index.mjs:1294:16)\\n    at async WorkflowContext.run (file:///app/dist/index.mjs:2904:12)"
+	u := mockserver.RunT(t)
+	for name, c := range map[string]struct{ calls, want string }{
+		"own":     {library + "\\n    at async charge (file:///app/dist/index.mjs:9:3)", "at async charge (file:///app/dist/index.mjs:9:3)"},
+		"foreign": {library, "Stack trace, without a call in the endpoint's own code"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			url := "https://" + name + ".test/"
+			u.Script(mockserver.Stub{URL: url, Answers: []mockserver.Answer{{Status: "500", Body: `{"message":"no","stack":"Error: no\n` + c.calls + `"}`}}})
+			id := u.Publish(url, nil, "Svc-Retries: 0")
+			u.Settle()
+			own := fetch[struct {
+				Failure struct{ Stack struct{ Own string } }
+			}](t, u, "/_understudy/messages/"+id).Failure.Stack.Own
+			got := read(t, u, "ui/messages/"+id).first("details", "stack").first("summary", "").text()
+			expect.Equal(t, "the line above the stack trace", got, c.want)
+			if own != "" {
+				expect.Equal(t, "the line of the API", own, got)
+			}
+		})
+	}
 }

@@ -17,6 +17,7 @@ var forwardRelations = map[string]string{
 	"restarts":                  "restarted as",
 	"resumes":                   "resumed as",
 	"retries":                   "retried as",
+	"publishes again":           "published again as",
 	"invoked by":                "invoked",
 	"reports on":                "reported by",
 	"published by the schedule": "published",

@@ -116,7 +116,9 @@ type moment struct {
 	Wire    *attempt // nil if the journal has dropped it
 	Signed  *signature
 	Ended   int64  // Unix ms; 0 in flight
-	Outcome string // DELIVERED, ERROR; "" in flight
+	Outcome string // DELIVERED, ERROR; "" in flight, or cut short
+
+	InFlight bool // the attempt has not ended
 }
 
 // Comparable reports whether the journal has the attempt, or the log its outcome.
@@ -195,6 +197,7 @@ func messageView(v *visit, id string) (any, error) {
 	state, _ := l.Row["state"].(string)
 	l.Waits = !slices.Contains([]string{"DELIVERED", "FAILED", "CANCELED"}, state)
 	l.Form = formOf(&l, v.access)
+	l.Form.Original = id
 	l.Curl = curlCommand(v.access, l.Form)
 	return &l, nil
 }
@@ -230,6 +233,13 @@ func timelineOf(events []logged, deliveries []attempt) []moment {
 		default:
 			line = append(line, moment{logged: e, Kind: "end"})
 		}
+	}
+	last := len(line) - 1
+	if last > 0 && line[last].State == "CANCEL_REQUESTED" {
+		last--
+	}
+	if last >= 0 {
+		line[last].InFlight = line[last].Kind == "attempt" && line[last].Outcome == ""
 	}
 	return line
 }
@@ -272,7 +282,8 @@ type publishForm struct {
 	Method      string
 	Headers     string // one per line
 	Body        string
-	Binary      bool // the body is base64
+	Binary      bool   // the body is base64
+	Original    string // id of the message that it publishes again; "" for a new one
 }
 
 // mostForm is the largest body that can be edited on the page, in bytes. mostBody is
@@ -351,6 +362,9 @@ func (v *visit) send(how route.Route, f form) error {
 	r := request{method: http.MethodPost, path: v.as(how, destination), raw: query, header: http.Header{}, body: []byte(f.Get("body"))}
 	if err := headerLines(f.Get("headers"), r.header); err != nil {
 		return err
+	}
+	if original := f.Get("original"); original != "" {
+		r.header.Set("Understudy-Original-Message", original)
 	}
 	if f.Get("binary") != "" {
 		body, err := base64.StdEncoding.DecodeString(strings.TrimSpace(f.Get("body")))

@@ -170,6 +170,14 @@ func TestStatementsOfMessages(t *testing.T) {
 			request(t, u, http.MethodPost, "/v2/flowControl/k/pause", "")
 			return u.Publish("https://app.test/x", nil, "Svc-Flow-Control-Key: k", "Svc-Flow-Control-Value: parallelism=1")
 		}, []string{`flow-control key "k" is paused since`}, []string{"Attempt 1", "Attempt now"}},
+		"published again: the old message": {func(t testing.TB, u *mockserver.TestServer) string {
+			id, _ := publishAgain(t, u)
+			return id
+		}, []string{"this message published again as msg_"}, nil},
+		"published again: the new message": {func(t testing.TB, u *mockserver.TestServer) string {
+			_, id := publishAgain(t, u)
+			return id
+		}, []string{"DELIVERED published again as this message"}, nil},
 		"a callback": {func(t testing.TB, u *mockserver.TestServer) string {
 			id := u.Publish("https://app.test/x", nil, "Svc-Callback: https://app.test/back")
 			u.Settle()
@@ -213,6 +221,20 @@ func retryEntry(t testing.TB, u *mockserver.TestServer) string {
 	_, id, _ := strings.Cut(text, `"messageId":"`)
 	id, _, _ = strings.Cut(id, `"`)
 	return id
+}
+
+// publishAgain publishes a message, and publishes it again with the form of its page.
+func publishAgain(t testing.TB, u *mockserver.TestServer) (first, second string) {
+	t.Helper()
+	first = u.Publish("https://app.test/first", nil)
+	u.Settle()
+	fields := []string{}
+	for _, field := range read(t, u, "ui/messages/"+first).at("view").first("form", "fields").all("input", "") {
+		fields = append(fields, field.is("name"), field.is("value"))
+	}
+	press(t, u, "message.publish", fields...)
+	u.Settle()
+	return first, fetch[struct{ Messages []struct{ MessageID string } }](t, u, "/_understudy/messages").Messages[0].MessageID
 }
 
 // failedCallback makes a run fail, and then its failure callback, which is a second entry of
@@ -308,4 +330,35 @@ func TestStatementOfNoAnswer(t *testing.T) {
 	expect.Contains(t, "the last answer", answer, "Last answer none: ")
 	expect.Contains(t, "the last answer", answer, "refused")
 	expect.Lacks(t, "the last answer", answer, "Headers")
+}
+
+// TestStatementOfAnAttemptInFlight reads a message while its destination has not answered, and
+// after it was cancelled: the page says that a request is lost only if the API has none.
+func TestStatementOfAnAttemptInFlight(t *testing.T) {
+	t.Parallel()
+	begun, answer := make(chan bool, 2), make(chan bool)
+	app := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {
+		begun <- true
+		<-answer
+	}))
+	t.Cleanup(app.Close)
+	t.Cleanup(func() { close(answer) })
+	u := mockserver.RunT(t)
+	id := u.Publish(app.URL, nil)
+	<-begun
+	attempt := func() string {
+		return read(t, u, "ui/messages/"+id).at("view").first("ol", "timeline").all("li", "attempt")[0].text()
+	}
+	state := func() string {
+		return fetch[struct{ Row struct{ State string } }](t, u, "/_understudy/messages/"+id).Row.State
+	}
+	expect.Equal(t, "state in the API", state(), "ACTIVE")
+	expect.Contains(t, "the attempt", attempt(), "in flight")
+	expect.Contains(t, "the attempt", attempt(), "The request and the answer are shown when the attempt has ended.")
+	expect.Lacks(t, "the attempt", attempt(), "no longer kept")
+	request(t, u, http.MethodDelete, "/v2/messages/"+id, "")
+	u.Settle()
+	expect.Equal(t, "state in the API after it was cancelled", state(), "CANCELED")
+	expect.Contains(t, "the cancelled attempt", attempt(), "Request and response")
+	expect.Lacks(t, "the cancelled attempt", attempt(), "in flight")
 }

@@ -71,8 +71,6 @@ func (s *span) Name() string {
 		return s.Step.StepName
 	case len(s.Parts) > 0 && s.Parts[len(s.Parts)-1].Kind == "failed":
 		return "the step that failed"
-	case s.To != 0:
-		return "end of the workflow"
 	}
 	return "next step"
 }

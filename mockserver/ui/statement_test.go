@@ -235,6 +235,10 @@ func statements(t *testing.T, u *mockserver.TestServer, id string) {
 	if ended && last > end {
 		t.Errorf("the last step ends: got %d, want at most %d, when the run ends", last, end)
 	}
+	ends := slices.DeleteFunc(slices.Clone(steps), func(one shownStep) bool { return one.name != "end of the workflow" })
+	if want := truth.WorkflowState == "RUN_SUCCESS"; (len(ends) == 1) != want || len(ends) > 1 {
+		t.Errorf("rows with the end of the workflow: got %d in a run that is %s", len(ends), truth.WorkflowState)
+	}
 	stepStatements(t, steps, &truth)
 	spanStatements(t, u, id, steps)
 	lineageStatements(t, page, id, u)

@@ -63,6 +63,29 @@ func TestStatements(t *testing.T) {
 			[]string{"RUN_SUCCESS", "timed out"}, []string{"notified"}},
 		"cancelled while it sleeps": {cancelledAfter(30 * time.Minute), "r", []string{"RUN_CANCELED", "it was cancelled at", "30 m cancelled"}, []string{"failed:"}},
 		"cancelled while it waits":  {cancelledAfter(90 * time.Minute), "r", []string{"RUN_CANCELED", "30 m cancelled"}, []string{"timed out", "notified"}},
+		"answered without a step": {func(_ *testing.T, w *orders) {
+			idle := httptest.NewServer(http.HandlerFunc(func(out http.ResponseWriter, _ *http.Request) { out.Header().Set("Svc-Workflow-Sdk-Version", "1") }))
+			t.Cleanup(idle.Close)
+			w.send(http.MethodPost, "/v2/trigger/"+idle.URL, nil, "Svc-Workflow-RunId", "r", "Svc-Workflow-Sdk-Version", "1")
+			w.u.Settle()
+		}, "r", []string{"RUN_STARTED", "answered without a step"}, []string{"end of the workflow"}},
+		"cancelled while it retries": {func(_ *testing.T, w *orders) {
+			w.broken.Store(true)
+			w.trigger("r")
+			w.u.Advance(time.Hour)
+			w.send(http.MethodPost, "/v2/notify/paid-r", 1)
+			w.u.Settle()
+			w.send(http.MethodDelete, "/v2/workflows/runs/r", nil)
+		}, "r", []string{"RUN_CANCELED", "print the label"}, []string{"end of the workflow"}},
+		"successful after a retry": {func(_ *testing.T, w *orders) {
+			w.broken.Store(true)
+			w.trigger("r")
+			w.u.Advance(time.Hour)
+			w.send(http.MethodPost, "/v2/notify/paid-r", 1)
+			w.u.Settle()
+			w.broken.Store(false)
+			w.u.Advance(time.Hour)
+		}, "r", []string{"RUN_SUCCESS", "end of the workflow"}, nil},
 		"delayed": {func(_ *testing.T, w *orders) {
 			w.send(http.MethodPost, "/v2/trigger/"+w.app.URL, nil, "Svc-Workflow-RunId", "r", "Svc-Delay", "2d")
 		}, "r", []string{"RUN_STARTED delayed", "its first attempt is not due yet", "2 d delayed"}, []string{"Attempt 1"}},

@@ -155,7 +155,7 @@ func buttonPresses(early, waits string, failed []string) []buttonPress {
 		{"requests.clear", []string{"sure", "yes"}, "The journal is empty."},
 		{"event.notify", []string{"event", "paid", "data", "{}"}, "continue"},
 		{"run.cancel", []string{"id", "wfr_none"}, "wfr_none"},
-		{"clock.advance", []string{"by", "1m"}, "The clock was moved."},
+		{"clock.advance", []string{"by", "1m"}, "The clock has reached "},
 		{"clock.advance", []string{"by", "soon"}, "soon"},
 		{"clock.mode", []string{"mode", "auto"}, "The clock mode is now auto."},
 		{"reset", nil, "of the DLQ and all journals of the account"},

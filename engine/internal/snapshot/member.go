@@ -36,6 +36,7 @@ func messageMembers(m *state.Message, c *codec.Codec) {
 	codec.Text(c, "scheduleId", &m.ScheduleID)
 	codec.Text(c, "sourceId", &m.SourceID)
 	codec.Text(c, "retryOf", &m.RetryOf)
+	codec.Bool(c, "again", &m.Again)
 	codec.Text(c, "runId", &m.RunID)
 	codec.Int(c, "dropped", &m.Dropped)
 }
@@ -189,6 +190,7 @@ func requestMembers(r *state.PublishRequest, c *codec.Codec) {
 	codec.Bytes(c, "body", &r.Body)
 	codec.Text(c, "callerIp", &r.CallerIP)
 	codec.Bool(c, "trigger", &r.Trigger)
+	codec.Text(c, "original", &r.Original)
 }
 
 func runRefMembers(r *state.RunRef, c *codec.Codec) {

@@ -73,7 +73,8 @@ type Origin struct {
 	EndpointName string // its endpoint in that group
 	ScheduleID   string
 	SourceID     string // message that a callback reports on
-	RetryOf      string // failed message that it retries from the DLQ
+	RetryOf      string // failed message that it retries from the DLQ, or one that it publishes again
+	Again        bool   // it publishes that message again, with changes
 	RunID        string // workflow run it belongs to
 }
 

@@ -11,7 +11,8 @@ type PublishRequest struct {
 	All      Header     // all headers that can be forwarded; used if the merged options have HeaderForward
 	Body     []byte
 	CallerIP string
-	Trigger  bool // starts a run without the help of a client library
+	Trigger  bool   // starts a run without the help of a client library
+	Original string // message that it publishes again, with changes; "" for none
 
 	ScheduleID string `journal:"-" saved:"no"` // set by the schedule that publishes
 }

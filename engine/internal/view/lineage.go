@@ -24,6 +24,7 @@ const (
 	Restarts, RestartedAs   = "restarts", "restarted as"
 	Resumes, ResumedAs      = "resumes", "resumed as"
 	Retries, RetriedAs      = "retries", "retried as"
+	Repeats, RepeatedAs     = "publishes again", "published again as"
 	InvokedBy, Invokes      = "invoked by", "invokes"
 	ReportsOn, CallbackTo   = "reports on", "callback"
 	FailureCallback         = "failure callback"
@@ -122,7 +123,7 @@ func (a *Account) entryLink(id string) []Link {
 }
 
 // messageLineage returns the origins of a message, and what followed from it. It follows
-// chains of retries in both directions.
+// chains of retries and of messages published again in both directions.
 func (a *Account) messageLineage(m *state.Message) []Link {
 	var before []Link
 	if m.RunID != "" {
@@ -138,13 +139,12 @@ func (a *Account) messageLineage(m *state.Message) []Link {
 		before = append(before, olderLink(relation, at, older))
 	}
 	back := len(before)
-	for at := m.RetryOf; at != "" && len(before) < longestChain; {
-		link := olderLink(Retries, at, older)
-		before = append(before, link)
-		at = ""
-		if of := older[link.ID]; of != nil {
-			at = of.RetryOf
+	for at := m; at != nil && at.RetryOf != "" && len(before) < longestChain; at = older[at.RetryOf] {
+		relation := Retries
+		if at.Again {
+			relation = Repeats
 		}
+		before = append(before, olderLink(relation, at.RetryOf, older))
 	}
 	slices.Reverse(before[back:])
 	return slices.Concat(before, a.entryLink(a.keptAs(m.ID)), linksAfter(m.ID, newer))
@@ -160,9 +160,9 @@ func olderLink(relation, id string, older map[string]*state.Message) Link {
 	return link
 }
 
-// linksAfter returns the callbacks of a message, and the messages that retry it.
+// linksAfter returns the callbacks of a message, and the messages that retry it or publish it again.
 func linksAfter(id string, newer []*state.Message) (links []Link) {
-	last := id // of the chain of retries
+	known := map[string]bool{id: true} // the message, and those that retry it or publish it again
 	for _, m := range newer {
 		switch {
 		case len(links) == mostAfter:
@@ -171,9 +171,10 @@ func linksAfter(id string, newer []*state.Message) (links []Link) {
 			links = append(links, messageLink(FailureCallback, m))
 		case m.SourceID == id && m.RetryOf == "":
 			links = append(links, messageLink(CallbackTo, m))
-		case m.RetryOf == last:
-			links = append(links, messageLink(RetriedAs, m))
-			last = m.ID
+		case known[m.RetryOf] && m.Again:
+			links, known[m.ID] = append(links, messageLink(RepeatedAs, m)), true
+		case known[m.RetryOf]:
+			links, known[m.ID] = append(links, messageLink(RetriedAs, m)), true
 		}
 	}
 	return links

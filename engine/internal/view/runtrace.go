@@ -88,7 +88,7 @@ type RunTrace struct {
 
 // Span is the duration of a step, from the call of the endpoint in which it ran to its result.
 type Span struct {
-	Step    state.Step // its name is empty for a call in progress
+	Step    state.Step // its name is empty for a call that has reported no step so far
 	Message string     // the message whose delivery ran it, "" for none
 	From    time.Time
 	To      time.Time // zero: not ended
@@ -149,6 +149,7 @@ type carrier struct {
 	parts    []Part
 	attempts int
 	over     bool // no further attempt follows
+	ends     bool // the endpoint ended the run in it
 }
 
 // tracing builds spans from the events of a run.
@@ -172,6 +173,8 @@ func (g *tracing) follow(e *state.LogEntry) {
 		if it := e.StepItem(); it != nil { // a wait or an invocation begins
 			s := g.begin(it, g.take(it.Step.ID), at)
 			s.Parts = append(s.Parts, Part{Kind: "waiting", From: at})
+		} else if e.State == string(state.RunSuccess) {
+			g.ended()
 		}
 		return
 	}
@@ -275,6 +278,18 @@ func (g *tracing) running() int {
 	return -1
 }
 
+// ended marks the call in which the endpoint ended the run: the latest without a step that it
+// has not answered, otherwise, as in a fixture, the latest without a step.
+func (g *tracing) ended() {
+	at := g.running()
+	if at < 0 {
+		at = len(g.loose) - 1
+	}
+	if at >= 0 {
+		g.loose[at].ends = true
+	}
+}
+
 // taken removes a call from loose; nil for index -1.
 func (g *tracing) taken(at int) *carrier {
 	if at < 0 {
@@ -329,7 +344,7 @@ func (g *tracing) inherit() {
 }
 
 // close adds the calls without a step, and copies the spans. It leaves out the calls behind
-// parallel steps except the last, because the endpoint answers them with an empty result.
+// parallel steps that did not end the run, because the endpoint answers them with an empty result.
 func (g *tracing) close() []Span {
 	open := []*carrier{}
 	for _, id := range slices.Sorted(maps.Keys(g.plans)) {
@@ -341,18 +356,25 @@ func (g *tracing) close() []Span {
 			s.Parts, s.To = append(s.Parts, c.parts...), c.parts[len(c.parts)-1].To
 		}
 	}
-	for i, c := range g.loose {
+	for _, c := range g.loose {
 		if s := g.open(c.message.Step.Step.ID); s != nil && c.message.BearsAnswer() && !c.failed() { // the step is in progress
 			s.Parts = append(s.Parts, unnumberedParts(c.parts)...)
 			continue
 		}
-		if !c.answered() || c.message.Step.Step.Concurrent < 2 || i == len(g.loose)-1 {
+		if !c.answered() || c.message.Step.Step.Concurrent < 2 || c.ends {
 			open = append(open, c)
 		}
 	}
 	for _, c := range open {
 		if len(c.parts) > 0 {
-			s := g.add(state.Step{MessageID: c.message.ID, Name: c.message.AttemptedStep(c.message.Last)}, c, time.Time{})
+			name := c.message.AttemptedStep(c.message.Last)
+			switch {
+			case c.ends:
+				name = "end of the workflow"
+			case name == "" && c.answered():
+				name = "answered without a step"
+			}
+			s := g.add(state.Step{MessageID: c.message.ID, Name: name}, c, time.Time{})
 			s.To = c.parts[len(c.parts)-1].To
 		}
 	}

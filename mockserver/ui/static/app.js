@@ -14,6 +14,7 @@ const follower = {
   account: null,
   paused: sessionStorage.getItem("understudy-paused") === "yes",
   busy: false,
+  swapping: false, // an update is being put into the page
   again: false,
   lost: false, // whether the server is unreachable; the browser reconnects
   rested: 0, // when the pause ends, in ms since the page was opened
@@ -28,7 +29,10 @@ const follower = {
     if (!wanted) return;
     this.account = account;
     this.stream = new EventSource("/_understudy/overview?follow=true&account=" + encodeURIComponent(account));
-    this.stream.addEventListener("overview", () => this.refresh());
+    this.stream.addEventListener("overview", ({ data }) => {
+      showMove(JSON.parse(data));
+      this.refresh();
+    });
     this.stream.addEventListener("open", () => this.reached(true));
     this.stream.addEventListener("error", () => this.reached(false));
   },
@@ -50,13 +54,14 @@ const follower = {
       const answer = await fetch(address, { headers: { Follow: "true" } });
       const text = await answer.text();
       if (!this.leaving() && address === location.href && !selecting()) {
+        this.swapping = true;
         await htmx.swap({ text, target: find("#live"), select: "#live", swap: "outerMorph", sourceElement: document.body });
         show();
       }
     } catch {
       // the server is unreachable; the stream reports its return
     }
-    this.busy = false;
+    this.busy = this.swapping = false;
     this.rested = performance.now() + this.restFactor * (performance.now() - begun);
     setTimeout(() => this.catchUp(), this.resting() + 1);
   },
@@ -217,6 +222,18 @@ for (const key of earlyKeys.splice(0)) press(key);
 // names, or that has the value that it quotes; the other fields keep their values.
 let submitted = null;
 
+// showMove shows what the clock has reached while the response to a button that moves it is
+// pending for more than a second.
+let attemptsBefore = 0;
+
+function showMove(now) {
+  if (!submitted?.getAttribute("action")?.includes("/do/clock.advance")) {
+    attemptsBefore = now.attempts;
+  } else if (Date.now() - follower.left >= 1000) {
+    find("#said").textContent = `The clock has reached ${new Date(now.clock.now).toISOString()}; attempts so far: ${now.attempts - attemptsBefore}.`;
+  }
+}
+
 function refusedField(form, error) {
   const place = error.slice(0, error.indexOf(": ")).split(/[ /]/).at(-1).toLowerCase();
   const quoted = /invalid value "?(.*?)"?: /.exec(error)?.[1];
@@ -253,6 +270,7 @@ document.addEventListener("htmx:before:request", () => (follower.left = Date.now
 document.addEventListener("htmx:error", () => follower.arrived());
 document.addEventListener("visibilitychange", () => follower.connect());
 document.addEventListener("htmx:after:swap", () => {
+  if (follower.swapping) return; // an update of the view, not the response to a link or a button
   show();
   answerForm();
   follower.connect();
