@@ -382,7 +382,7 @@ func TestEventsAreStreamed(t *testing.T) {
 
 func TestTheControlAPIIsForLoopbackOnly(t *testing.T) {
 	t.Parallel()
-	u := mockserver.RunT(t, mockserver.Config{ControlToken: "secret"})
+	u := mockserver.RunT(t, mockserver.Config{ControlToken: "secret", ControlOpenOnLoopback: true})
 	c := newClient(t, u)
 	c.do("GET", "/_understudy/health", "", "Authorization:").ok()
 	c.do("GET", "/_understudy/clock", "", "Authorization:").ok()

@@ -86,12 +86,16 @@ type Config struct {
 	KVURL             string // redis:// of a real server behind the key-value store; "": embedded
 	SkipResponseCheck bool   // do not check the server's own answers against the OpenAPI document
 	StrictOptions     bool   // unknown configuration names are errors
-	ControlToken      string
-	PricePerMessage   float64         // 0: 0.00001
-	VectorLag         time.Duration   // see engine.Config
-	VectorIndexes     []vector.Config // empty: one, named default
-	Embed             string          // EmbedHash: texts become vectors for tests; "": they are refused
-	Log               *slog.Logger
+	ControlToken      string // of the control API; "": open to programs on this machine, closed to others
+	// ControlOpenOnLoopback opens the control API to programs on this machine, also
+	// when ControlToken is set.
+	ControlOpenOnLoopback bool
+
+	PricePerMessage float64         // 0: 0.00001
+	VectorLag       time.Duration   // see engine.Config
+	VectorIndexes   []vector.Config // empty: one, named default
+	Embed           string          // EmbedHash: texts become vectors for tests; "": they are refused
+	Log             *slog.Logger
 
 	pace     listener.Pace // of connections; zero: listener.DefaultPace
 	patience patience      // of a member of a fleet; zero: usualPatience

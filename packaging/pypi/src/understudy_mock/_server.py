@@ -63,9 +63,10 @@ class Understudy:
     """The environment for clients: addresses, tokens and signing keys."""
 
     def __init__(self, **flags: Unpack[ServeFlags]) -> None:
-        self._control_token = flags.pop("control_token", None)
-        self._process = _Process({"addr": "127.0.0.1:0", "clock": "manual", **flags}, self._control_token)
+        control_token = flags.pop("control_token", None)
+        self._process = _Process({"addr": "127.0.0.1:0", "clock": "manual", **flags}, control_token)
         ready = self._process.ready
+        self._control_token = ready.get("controlToken")  # from an argument, the environment or a settings file
         self.url = str(ready["url"])
         self.token = str(ready["token"])
         self.env = {str(k): str(v) for k, v in ready["env"].items()}
