@@ -169,11 +169,11 @@ func (r *Registry) load(ctx context.Context, a Credentials) (*Tenant, error) {
 	return t, nil
 }
 
-// ofData adds the account to an error of the store. If the disk does not answer or is
-// full, the server is not at fault: the error says that the request may be repeated.
+// ofData adds the account to an error of the store. If the disk does not answer, is
+// full or has lost its files, the server is not at fault: the error says that the request may be repeated.
 func ofData(id string, err error) error {
 	place := fmt.Sprintf("data of account %q", id)
-	if errors.Is(err, store.ErrUnanswered) || errors.Is(err, store.ErrFull) {
+	if errors.Is(err, store.ErrUnanswered) || errors.Is(err, store.ErrFull) || errors.Is(err, store.ErrGone) {
 		return refusal.Of(refusal.NotDurable, place, "", err.Error()+"; repeat the request later")
 	}
 	return refusal.At(place, err)
