@@ -320,7 +320,10 @@ func (c *Config) complete() error {
 	}
 	seen := map[string]bool{}
 	for _, a := range c.Accounts {
-		if a.ID == "" || a.Token == "" && c.Replay == nil || seen[a.ID] || a.Token != "" && seen["\x00"+a.Token] {
+		if err := tenant.CheckID(a.ID); err != nil && c.Replay == nil {
+			return err
+		}
+		if a.Token == "" && c.Replay == nil || seen[a.ID] || a.Token != "" && seen["\x00"+a.Token] {
 			return fmt.Errorf("account: invalid value %q: must have an id and a token that no other account has", a.ID)
 		}
 		seen[a.ID], seen["\x00"+a.Token] = true, true
