@@ -132,6 +132,9 @@ class Child {
   }
 }
 
+/** As many entries as a journal keeps. */
+const journalLimit = 10000;
+
 /** A running server. */
 class Understudy {
   #child;
@@ -156,11 +159,11 @@ class Understudy {
   }
 
   async deliveries(query) {
-    return (await this.control("GET", `deliveries${search(query)}`)).entries;
+    return (await this.control("GET", `deliveries${search({ limit: journalLimit, ...query })}`)).entries;
   }
 
   async requests(query) {
-    return (await this.control("GET", `requests${search(query)}`)).entries;
+    return (await this.control("GET", `requests${search({ limit: journalLimit, ...query })}`)).entries;
   }
 
   async messages(query) {

@@ -158,7 +158,7 @@ class Understudy:
         url: Optional[str] = None,
         message_id: Optional[str] = None,
         status: Optional[int] = None,
-        limit: Optional[int] = None,
+        limit: int = 10000,
     ) -> List[Delivery]:
         """Return the attempts to deliver, oldest first; `url` is a prefix."""
         query = {"url": url, "messageId": message_id, "status": status, "limit": limit}
@@ -171,7 +171,7 @@ class Understudy:
         path: Optional[str] = None,
         status: Optional[int] = None,
         refused: Optional[bool] = None,
-        limit: Optional[int] = None,
+        limit: int = 10000,
     ) -> List[Exchange]:
         """Return the requests of clients, oldest first; `path` is a prefix."""
         query = {"operationId": operation, "path": path, "status": status, "refused": refused, "limit": limit}
