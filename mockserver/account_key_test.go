@@ -1,6 +1,7 @@
 package mockserver_test
 
 import (
+	"net/url"
 	"slices"
 	"strings"
 	"testing"
@@ -71,16 +72,22 @@ func TestSigningKeysOfAccounts(t *testing.T) {
 func TestWarnings(t *testing.T) {
 	t.Parallel()
 	own := []mockserver.Account{{ID: "a", Token: "token-a"}}
+	proxied := &url.URL{Scheme: "https", Host: "queue.example.com"}
 	for name, c := range map[string]struct {
 		cfg  mockserver.Config
 		want int
 	}{
-		"loopback":                              {mockserver.Config{}, 0},
-		"everywhere, a token of its own":        {mockserver.Config{Addr: "0.0.0.0:0", Accounts: own}, 0},
-		"everywhere, the public token":          {mockserver.Config{Addr: "0.0.0.0:0"}, 1},
-		"another host everywhere":               {mockserver.Config{VectorAddr: "[::]:0"}, 1},
-		"everywhere, any token is good":         {mockserver.Config{Addr: "0.0.0.0:0", Accounts: own, AnyAccount: true}, 1},
-		"everywhere, the other dialect's token": {mockserver.Config{Addr: "0.0.0.0:0", Accounts: []mockserver.Account{{ID: "a", Token: "eyJVc2VySUQiOiJkZWZhdWx0VXNlciIsIlBhc3N3b3JkIjoiZGVmYXVsdFBhc3N3b3JkIn0="}}}, 1},
+		"loopback":                                         {mockserver.Config{}, 0},
+		"everywhere, a token of its own":                   {mockserver.Config{Addr: "0.0.0.0:0", Accounts: own}, 0},
+		"everywhere, the public token":                     {mockserver.Config{Addr: "0.0.0.0:0"}, 1},
+		"another host everywhere":                          {mockserver.Config{VectorAddr: "[::]:0"}, 1},
+		"everywhere, any token is good":                    {mockserver.Config{Addr: "0.0.0.0:0", Accounts: own, AnyAccount: true}, 1},
+		"a proxy on this machine":                          {mockserver.Config{Advertise: proxied}, 1},
+		"a proxy, and a token":                             {mockserver.Config{Advertise: proxied, ControlToken: "secret"}, 0},
+		"a proxy, and a token that loopback does not need": {mockserver.Config{Advertise: proxied, ControlToken: "secret", ControlOpenOnLoopback: true}, 1},
+		"a proxy, and every interface":                     {mockserver.Config{Advertise: proxied, Addr: "0.0.0.0:0", Accounts: own}, 1},
+		"an advertised name of loopback":                   {mockserver.Config{Advertise: &url.URL{Scheme: "http", Host: "localhost:9000"}}, 0},
+		"everywhere, the other dialect's token":            {mockserver.Config{Addr: "0.0.0.0:0", Accounts: []mockserver.Account{{ID: "a", Token: "eyJVc2VySUQiOiJkZWZhdWx0VXNlciIsIlBhc3N3b3JkIjoiZGVmYXVsdFBhc3N3b3JkIn0="}}}, 1},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -15,11 +15,12 @@ import (
 	"github.com/understudy-mock/understudy/mockserver/tenant"
 )
 
-// admitControl admits calls from loopback; all others need the control token.
-// It sets the account that the call acts on.
+// admitControl admits calls with the control token. Calls of programs on this machine
+// do not need it, unless a token is configured and Config.ControlOpenOnLoopback is not
+// set. It sets the account that the call acts on.
 func (s *Server) admitControl(c *call.Call) error {
-	if len(c.Op.Security) > 0 && !s.mayControl(c) {
-		return unauthorizedFor(c.Op, "the control API is open on loopback only: other callers must send Authorization: Bearer with the token of --control-token")
+	if closed := s.controlClosed(c); len(c.Op.Security) > 0 && closed != "" {
+		return unauthorizedFor(c.Op, closed+": callers must send Authorization: Bearer with the token of --control-token")
 	}
 	if err := s.admitSink(c); err != nil {
 		return err
@@ -39,17 +40,30 @@ func (s *Server) admitControl(c *call.Call) error {
 	return nil
 }
 
-// mayControl reports whether a call comes from this machine, by its address and
-// its Host header, or carries the control token.
-func (s *Server) mayControl(c *call.Call) bool {
+// controlClosed returns why a call may not use the control API; "" when it may.
+func (s *Server) controlClosed(c *call.Call) string {
+	if s.hasControlToken(c) {
+		return ""
+	}
+	proxy := origin.Proxy(c.Request.Header)
+	switch {
+	case s.cfg.controlNeedsToken():
+		return "the control API of this server needs a token"
+	case !origin.LocalAddr(c.Request.RemoteAddr) || !origin.LocalHost(c.Request.Host):
+		return "the control API is open on loopback only"
+	case proxy != "":
+		return "the control API is open on loopback only, and header " + proxy + " says that a proxy passed the request on"
+	}
+	return ""
+}
+
+// hasControlToken reports whether a call carries the control token.
+func (s *Server) hasControlToken(c *call.Call) bool {
 	kind, token, _ := strings.Cut(c.Header.Get("Authorization"), " ")
 	if _, password, ok := c.Request.BasicAuth(); ok { // browsers prompt for Basic credentials
 		kind, token = "Bearer", password
 	}
-	if kind == "Bearer" && s.cfg.ControlToken != "" && tenant.SameSecret(token, s.cfg.ControlToken) {
-		return true
-	}
-	return origin.LocalAddr(c.Request.RemoteAddr) && origin.LocalHost(c.Request.Host)
+	return kind == "Bearer" && s.cfg.ControlToken != "" && tenant.SameSecret(token, s.cfg.ControlToken)
 }
 
 // hostNames are the host names, besides those of loopback, that clients on this
@@ -90,7 +104,8 @@ func isVisit(c *call.Call) bool {
 }
 
 // admitPublic guards an account whose token is published: any web page could
-// send it.
+// send it. A page whose name resolves to loopback can add the headers of proxies,
+// so these prove nothing here.
 func (s *Server) admitPublic(c *call.Call) error {
 	if origin.LocalAddr(c.Request.RemoteAddr) && !s.knownHost(c.Request.Host) {
 		return response.Forbidden("header Host: invalid value " + strconv.Quote(response.Shorten(c.Request.Host)) + ": must be a name of this machine, such as localhost, with a public token; --account gives the account a token of its own")
@@ -101,7 +116,8 @@ func (s *Server) admitPublic(c *call.Call) error {
 // admitSink admits requests to the built-in destinations from programs on this
 // machine, from deliveries of this server, and with the token of an account.
 func (s *Server) admitSink(c *call.Call) error {
-	if c.Op.Tag != "sink" || origin.LocalAddr(c.Request.RemoteAddr) || s.made(c) || s.mayControl(c) || s.tenants.Owner(call.BearerToken(c.Header)) != nil {
+	local := origin.LocalAddr(c.Request.RemoteAddr) && origin.Proxy(c.Request.Header) == ""
+	if c.Op.Tag != "sink" || local || s.made(c) || s.hasControlToken(c) || s.tenants.Owner(call.BearerToken(c.Header)) != nil {
 		return nil
 	}
 	return response.Unauthorized("Bearer", c.Op.ID+": off loopback, a sink is open to deliveries of this server, and to others with Authorization: Bearer and a token of an account")

@@ -1,8 +1,6 @@
 package mockserver
 
 import (
-	"bytes"
-	"io"
 	"net/url"
 	"strings"
 
@@ -39,7 +37,7 @@ func (s *Server) as(c *call.Call) (response.Response, error) {
 	if u.Path, err = url.PathUnescape(u.RawPath); err != nil {
 		return response.Response{}, response.Invalid("path " + response.Shorten(escaped) + ": must be the path of an operation, such as v2/dlq")
 	}
-	r.URL, r.Body, r.ContentLength = &u, io.NopCloser(bytes.NewReader(c.Body)), int64(len(c.Body))
+	r.URL, r.ContentLength = &u, int64(len(c.Body))
 	probe := &visit{call: call.Call{Request: r}}
 	s.neutralise(&probe.call)
 	found, _, err := s.match(probe)
@@ -55,10 +53,11 @@ func (s *Server) as(c *call.Call) (response.Response, error) {
 		}
 	}
 	r.Header.Set("Authorization", w.Authorization(found.op.Area, probe.call.Asked))
-	visit := &visit{call: call.Call{Request: r, AsTester: true, Original: r.Header.Get(originalHeader)}}
+	visit := &visit{call: call.Call{Request: r, AsTester: true, Body: c.Body, Original: r.Header.Get(originalHeader)}}
 	r.Header.Del(originalHeader)
 	inner := &visit.call
 	out, err := s.respond(nil, visit)
+	c.Turn = inner.Turn // until the response has been sent
 	c.Dialect, c.Warnings = inner.Dialect, inner.Warnings
 	if inner.Op != nil && out.Status == 0 {
 		out.Status = inner.Op.Success

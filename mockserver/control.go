@@ -2,8 +2,10 @@ package mockserver
 
 import (
 	"context"
+
 	"github.com/understudy-mock/understudy/engine"
 	"github.com/understudy-mock/understudy/engine/refusal"
+	"github.com/understudy-mock/understudy/engine/store"
 	"github.com/understudy-mock/understudy/mockserver/call"
 	"github.com/understudy-mock/understudy/mockserver/control"
 	"github.com/understudy-mock/understudy/mockserver/fault"
@@ -49,9 +51,18 @@ func (s *Server) Fault(rule fault.Rule) error {
 func (s *Server) knownOperation(id string) bool { return s.doc.Operation(id) != nil }
 
 // reason is why the server is not ready; "" when it is.
-func (s *Server) reason() string {
-	if reason := s.trouble.Load(); reason != nil {
+func (s *Server) reason(ctx context.Context) string {
+	if reason := s.trouble.Load(); reason != nil && *reason != "" {
 		return *reason
+	}
+	var err error
+	if s.fleet != nil {
+		err = s.fleet.Ready()
+	} else if st, ok := s.cfg.Store.(store.Checked); ok {
+		err = st.Ready(ctx)
+	}
+	if err != nil {
+		return err.Error()
 	}
 	return ""
 }

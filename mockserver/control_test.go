@@ -382,7 +382,7 @@ func TestEventsAreStreamed(t *testing.T) {
 
 func TestTheControlAPIIsForLoopbackOnly(t *testing.T) {
 	t.Parallel()
-	u := mockserver.RunT(t, mockserver.Config{ControlToken: "secret"})
+	u := mockserver.RunT(t, mockserver.Config{ControlToken: "secret", ControlOpenOnLoopback: true})
 	c := newClient(t, u)
 	c.do("GET", "/_understudy/health", "", "Authorization:").ok()
 	c.do("GET", "/_understudy/clock", "", "Authorization:").ok()
@@ -441,5 +441,22 @@ func TestMetricsSayWhatHealthSays(t *testing.T) {
 			expect.Nil(t, "error of the number", err)
 			expect.Equal(t, "value", int64(got), want)
 		})
+	}
+}
+
+// TestAJournalIsReadInPages: without a limit, an answer is a page of the newest entries, and
+// says how many it leaves out.
+func TestAJournalIsReadInPages(t *testing.T) {
+	t.Parallel()
+	u := mockserver.RunT(t)
+	u.Stub("*", 200)
+	c := newClient(t, u)
+	const all = 1003
+	c.do("POST", "/v2/batch", "["+strings.Repeat(`{"destination":"https://app.test/"},`, all-1)+`{"destination":"https://app.test/last"}]`).ok()
+	u.Settle()
+	for query, want := range map[string][2]int{"": {1000, all - 1000}, "?limit=10000": {all, 0}, "?limit=3": {3, all - 3}, "?url=https://app.test/last": {1, 0}} {
+		a := c.do("GET", "/_understudy/deliveries"+query, "").ok()
+		expect.Equal(t, "entries of deliveries"+query, len(a.list("entries")), want[0])
+		expect.Equal(t, "older entries of deliveries"+query, a.number("older"), int64(want[1]))
 	}
 }

@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/understudy-mock/understudy/engine/clock"
 	"github.com/understudy-mock/understudy/engine/store"
 	"github.com/understudy-mock/understudy/engine/store/sqlite"
 	"github.com/understudy-mock/understudy/engine/store/storetest"
@@ -369,4 +370,61 @@ func TestDataOfEveryKindOfAccount(t *testing.T) {
 	if !strings.Contains(other, "app.test/other") {
 		t.Errorf("the log of the other account is %s", other)
 	}
+}
+
+// TestReadyMeansCanWrite: a load balancer must not send requests to a server that
+// would refuse them.
+func TestReadyMeansCanWrite(t *testing.T) {
+	t.Parallel()
+	for _, name := range []string{"", "understudy.db", "understudy.db-wal", "mark", "lock"} {
+		t.Run("without "+filepath.Join("the folder", name), func(t *testing.T) {
+			t.Parallel()
+			dir := filepath.Join(t.TempDir(), "data")
+			c := newClient(t, mockserver.RunT(t, mockserver.Config{Store: folder(t, dir)}))
+			publish := func() answer {
+				return c.do("POST", "/v2/publish/https://app.test/", "x", "Svc-Delay: 1h")
+			}
+			publish().ok()
+			c.do("GET", "/_understudy/readyz", "").ok()
+			gone := filepath.Join(dir, name)
+			if err := os.Rename(gone, dir+".away"); err != nil {
+				t.Fatal(err)
+			}
+			const reason = "was deleted or replaced"
+			c.do("GET", "/_understudy/readyz", "").refused(503, reason, dir)
+			publish().refused(503, reason)
+			c.do("PUT", "/_understudy/accounts/new", "").refused(503, reason)
+			c.do("GET", "/_understudy/livez", "").ok()
+			c.do("GET", "/v2/dlq", "").ok()
+			if name != "" { // another file in its place
+				if err := os.WriteFile(gone, nil, 0o600); err != nil {
+					t.Fatal(err)
+				}
+				c.do("GET", "/_understudy/readyz", "").refused(503, reason)
+			}
+			if err := os.Rename(dir+".away", gone); err != nil {
+				t.Fatal(err)
+			}
+			for c.do("GET", "/_understudy/readyz", "").status != http.StatusOK { // until the records are repeated
+				if err := clock.Pause(t.Context(), 10*time.Millisecond); err != nil {
+					t.Fatal("not ready although the files are back")
+				}
+			}
+			publish().ok()
+		})
+	}
+	t.Run("on a disk that does not take anything", func(t *testing.T) {
+		t.Parallel()
+		dir := t.TempDir()
+		c := newClient(t, mockserver.RunT(t, mockserver.Config{Store: folder(t, dir)}))
+		if err := os.Mkdir(filepath.Join(dir, "probe"), 0o700); err != nil { // in the place of the file that tries the disk
+			t.Fatal(err)
+		}
+		for c.do("GET", "/_understudy/readyz", "").status == http.StatusOK { // as long as an earlier write proves that the disk is fine
+			if err := clock.Pause(t.Context(), 10*time.Millisecond); err != nil {
+				t.Fatal("ready although the disk cannot be written")
+			}
+		}
+		c.do("GET", "/_understudy/readyz", "").refused(503, dir, "cannot write")
+	})
 }

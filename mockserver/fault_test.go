@@ -115,10 +115,10 @@ func TestOutboundPolicy(t *testing.T) {
 	t.Parallel()
 	for policy, want := range map[string][2]string{
 		"stub-only":     {"no stub matches it", "no stub matches it"},
-		"loopback-only": {"not an address of this machine", ""},
+		"loopback-only": {"192.0.2.1 is not a loopback address", ""},
 	} {
 		u := mockserver.RunT(t, mockserver.Config{Outbound: policy})
-		u.Publish("http://app.invalid/", []byte("x"), "Svc-Retries: 0")
+		u.Publish("http://192.0.2.1/", []byte("x"), "Svc-Retries: 0")
 		u.Settle() // in this order
 		u.Publish(u.URL()+"/_understudy/sink/status/200", []byte("x"), "Svc-Retries: 0")
 		list := u.Deliveries()

@@ -47,7 +47,12 @@ func TestFleetWithoutItsCluster(t *testing.T) {
 	token := m.account("shop")
 	m.ok("PUT", "/_understudy/clock?account=shop", "", `{"mode":"manual"}`)
 	m.ok("POST", "/v2/publish/https://app.test/one", token, "")
+	m.ok("GET", "/_understudy/readyz", "", "")
 	way.setCut(true)
+	eventually(t, "the server says that it is not ready, and why", func() bool {
+		status, text := m.do("GET", "/_understudy/readyz", "", "")
+		return status == http.StatusServiceUnavailable && strings.Contains(text, "the cluster of --data does not accept writes: ")
+	})
 	r, err := http.NewRequestWithContext(context.Background(), http.MethodPost, m.URL()+"/v2/publish/https://app.test/two", http.NoBody)
 	if err != nil {
 		t.Fatal(err)
@@ -78,6 +83,10 @@ func TestFleetWithoutItsCluster(t *testing.T) {
 	eventually(t, "publishes are accepted again", func() bool {
 		status, _ := m.do("POST", "/v2/publish/https://app.test/three", token, "")
 		return status < http.StatusBadRequest
+	})
+	eventually(t, "the server is ready again", func() bool {
+		status, _ := m.do("GET", "/_understudy/readyz", "", "")
+		return status == http.StatusOK
 	})
 }
 

@@ -1,6 +1,7 @@
 package mockserver
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -114,7 +115,8 @@ func (s *Server) serveOn(srv *http.Server, l net.Listener) {
 }
 
 // Warnings are one-line security warnings for the person who starts the server:
-// listeners that other machines reach while a published token opens an account.
+// listeners that other machines reach while a published token opens an account, and
+// a control API that a proxy may open to everyone.
 func (s *Server) Warnings() []string {
 	var list []string
 	for _, l := range s.own {
@@ -127,8 +129,27 @@ func (s *Server) Warnings() []string {
 			}
 		}
 	}
-	return list
+	if s.cfg.controlNeedsToken() || !s.behindProxy() {
+		return list
+	}
+	return append(list, fmt.Sprintf("%s is not the address that the server listens at, %s: a proxy on this machine opens the control API and the page to everyone, unless it sends X-Forwarded-For; --control-token T closes them", s.cfg.Advertise, s.ListensAt()))
 }
+
+// behindProxy reports whether the advertised address shows that clients on other
+// machines reach the server through something else: its name, and a port or a
+// protocol that no listener of the server has there.
+func (s *Server) behindProxy() bool {
+	at := s.cfg.Advertise
+	if at == nil || len(s.own) == 0 || origin.LocalHost(at.Host) {
+		return false
+	}
+	own := s.own[0].Addr()
+	_, port, _ := net.SplitHostPort(own.String())
+	return origin.LocalAddr(own.String()) || at.Scheme != s.cfg.scheme() || cmp.Or(at.Port(), map[string]string{"http": "80", "https": "443"}[at.Scheme]) != port
+}
+
+// controlNeedsToken reports whether callers on this machine need the control token, too.
+func (c *Config) controlNeedsToken() bool { return c.ControlToken != "" && !c.ControlOpenOnLoopback }
 
 // Duration reads a duration of the interface (1d12h) or of Go (1h30m, 250ms).
 func Duration(s string) (time.Duration, error) { return response.Duration(s) }

@@ -81,6 +81,63 @@ func TestTheControlAPIKnowsLoopback(t *testing.T) {
 	}
 }
 
+// TestAProxyOnThisMachineOpensNothing: a request that a proxy on this machine
+// passes on comes from loopback, and its client may be anywhere.
+func TestAProxyOnThisMachineOpensNothing(t *testing.T) {
+	t.Parallel()
+	open := quiet(t, mockserver.Config{})
+	closed := quiet(t, mockserver.Config{ControlToken: "secret", ControlOpenOnLoopback: true})
+	for _, header := range []string{
+		"Forwarded: for=192.0.2.7", "X-Forwarded-For: 192.0.2.7", "x-forwarded-for: 127.0.0.1", "X-Forwarded-Host: localhost", "X-Forwarded-Proto: https",
+		"X-Forwarded-Port: 443", "X-Forwarded-Prefix: /", "X-Real-IP: 192.0.2.7", "x-real-ip:", "Via: 1.1 proxy", "Forwarded:",
+	} {
+		t.Run(header, func(t *testing.T) {
+			t.Parallel()
+			for _, path := range []string{"/_understudy/clock", "/_understudy/", "/_understudy/ui/messages", "/_understudy/docs/", "/_understudy/metrics", "/_understudy/as/svcUser/v2/dlq", "/_understudy/accounts/svcUser"} {
+				v := visitor{"GET", path, "127.0.0.1:5000", "localhost:8080", []string{header}}
+				w := v.ask(open)
+				expect.Equal(t, path+" without a control token", w.Code, http.StatusUnauthorized)
+				name, _, _ := strings.Cut(header, ":")
+				expect.Contains(t, "the reason", strings.ToLower(w.Body.String()), "header "+strings.ToLower(name))
+				expect.Equal(t, path+" with an API that is open on loopback", v.ask(closed).Code, http.StatusUnauthorized)
+				v.header = append(v.header, "Authorization: Bearer secret")
+				expect.Equal(t, path+" with the token", v.ask(closed).Code, http.StatusOK)
+			}
+			sink := visitor{"POST", "/_understudy/sink/status/200", "127.0.0.1:5000", "localhost:8080", []string{header}}
+			expect.Equal(t, "a sink", sink.ask(open).Code, http.StatusUnauthorized)
+			probe := visitor{"GET", "/_understudy/readyz", "127.0.0.1:5000", "localhost:8080", []string{header}}
+			expect.Equal(t, "a probe", probe.ask(open).Code, http.StatusOK)
+			rebound := visitor{"GET", "/v2/queues", "127.0.0.1:5000", "evil.test", []string{"Authorization: Bearer " + open.Token(), header}}
+			expect.Equal(t, "a page of a name that resolves to loopback, which can add the header", rebound.ask(open).Code, http.StatusForbidden)
+		})
+	}
+}
+
+// TestTheControlTokenIsNeededOnLoopback: programs of other users are on loopback as well.
+func TestTheControlTokenIsNeededOnLoopback(t *testing.T) {
+	t.Parallel()
+	closed := quiet(t, mockserver.Config{ControlToken: "secret"})
+	open := quiet(t, mockserver.Config{ControlToken: "secret", ControlOpenOnLoopback: true})
+	for name, c := range map[string]struct {
+		header       []string
+		closed, open int
+	}{
+		"no token":        {nil, 401, 200},
+		"a wrong token":   {[]string{"Authorization: Bearer guess"}, 401, 200},
+		"the token":       {[]string{"Authorization: Bearer secret"}, 200, 200},
+		"as the password": {[]string{"Authorization: Basic YW55Ym9keTpzZWNyZXQ="}, 200, 200},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			for _, path := range []string{"/_understudy/clock", "/_understudy/ui/messages"} {
+				v := visitor{"GET", path, "127.0.0.1:5000", "localhost:8080", c.header}
+				expect.Equal(t, path, v.ask(closed).Code, c.closed)
+				expect.Equal(t, path+" with --control-open-on-loopback", v.ask(open).Code, c.open)
+			}
+		})
+	}
+}
+
 // origins are values of Origin: those of loopback and of the server itself are
 // welcome.
 var origins = []struct {
@@ -122,7 +179,7 @@ func TestPagesOfOtherSites(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	public := quiet(t, mockserver.Config{ControlToken: "secret", Outbound: "stub-only"})
+	public := quiet(t, mockserver.Config{ControlToken: "secret", ControlOpenOnLoopback: true, Outbound: "stub-only"})
 	private := quiet(t, mockserver.Config{Accounts: []mockserver.Account{{ID: "own", Token: "own-token"}}})
 	code := func(welcome bool) int {
 		if welcome {
@@ -159,7 +216,7 @@ func TestRequestsOfBrowsers(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	public := quiet(t, mockserver.Config{ControlToken: "secret", Outbound: "stub-only"})
+	public := quiet(t, mockserver.Config{ControlToken: "secret", ControlOpenOnLoopback: true, Outbound: "stub-only"})
 	bearer := "Authorization: Bearer " + dialect.Token
 	for name, c := range map[string]struct {
 		header []string

@@ -167,7 +167,7 @@ func TestLimits(t *testing.T) {
 // pages of other sites cannot press its buttons.
 func TestThePageIsClosedOff(t *testing.T) {
 	t.Parallel()
-	s, err := mockserver.New(mockserver.Config{ControlToken: "secret", Clock: "manual"})
+	s, err := mockserver.New(mockserver.Config{ControlToken: "secret", ControlOpenOnLoopback: true, Clock: "manual"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -338,7 +338,7 @@ func TestDocs(t *testing.T) {
 		t.Parallel()
 		expect.Equal(t, "status", c.do("POST", "/_understudy/docs/security", "").status, http.StatusMethodNotAllowed)
 	})
-	public := quiet(t, mockserver.Config{ControlToken: "secret"})
+	public := quiet(t, mockserver.Config{ControlToken: "secret", ControlOpenOnLoopback: true})
 	for fact, c := range map[string]struct {
 		from   string
 		header []string

@@ -1,6 +1,7 @@
 package mockserver_test
 
 import (
+	"encoding/base64"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -219,3 +220,25 @@ func open(t *testing.T, dir string) *sqlite.Store {
 }
 
 var _ store.Store = (*replay.File)(nil)
+
+// TestAnExportedJournalHasNoHeadersOfHooks: third parties authenticate their calls of hooks,
+// which the journal keeps as the data of an event.
+func TestAnExportedJournalHasNoHeadersOfHooks(t *testing.T) {
+	t.Parallel()
+	c := newClient(t, mockserver.RunT(t, mockserver.Config{Store: folder(t, t.TempDir())}))
+	run := c.do("POST", "/v2/trigger/https://app.test/", "{}", "Svc-Delay: 1h").ok().text("workflowRunId")
+	c.do("POST", "/v2/workflows/hooks/svcUser/"+run+"/paid?key=PLANTED&token%20=PLANTED", "a visible body", "Cookie: a=PLANTED", "X-Api-Key: PLANTED", "X-Order: seven").ok()
+	user := `{"body":"x","header":{"X-Api-Key":["mine"]},"host":"h","method":"POST","proto":"http","url":"/","name":"Alice"}` // not of a hook
+	c.do("POST", "/v2/notify/paid", user).ok()
+	for query, wanted := range map[string][]string{"": {"seven", base64.StdEncoding.EncodeToString([]byte("a visible body")), "Alice"}, "?bodies=false": {"seven"}} {
+		text := string(c.do("GET", "/_understudy/journal/export"+query, "").ok().raw)
+		expect.Contains(t, "export"+query, text, run)
+		expect.Lacks(t, "export"+query, text, "PLANTED")
+		for _, part := range wanted {
+			expect.Contains(t, "export"+query, text, part)
+		}
+		if query != "" {
+			expect.Lacks(t, "export"+query, text, "Alice")
+		}
+	}
+}

@@ -1,6 +1,10 @@
 package mockserver_test
 
 import (
+	"bytes"
+	"compress/gzip"
+	"encoding/base64"
+	"errors"
 	"fmt"
 	"net/url"
 	"strings"
@@ -115,4 +119,57 @@ func TestSearchPages(t *testing.T) {
 		}
 		expect.Equal(t, "messages found by "+line, len(seen), want)
 	}
+}
+
+// TestSearchOfBodiesThatExpand: a small body may decompress to a large one, and a search of
+// many of them ends its page early. Its cursors lead to what it has not read.
+func TestSearchOfBodiesThatExpand(t *testing.T) {
+	t.Parallel()
+	u := mockserver.RunT(t)
+	u.Stub("*", 200)
+	c := newClient(t, u)
+	const bodies = 40
+	u.Publish("https://app.test/", zipped(t, "needle"))
+	for range bodies {
+		u.Publish("https://app.test/", zipped(t, strings.Repeat("a", 1<<20)))
+	}
+	var text bytes.Buffer // many small streams in one body, which expand a thousandfold
+	for range 1000 {
+		fmt.Fprintf(&text, "%q,", base64.StdEncoding.EncodeToString(zipped(t, strings.Repeat("b", 64<<10))))
+	}
+	u.Publish("https://app.test/", []byte("["+text.String()+"1]"))
+	first := c.do("GET", "/_understudy/search?q=needle", "").ok()
+	expect.Equal(t, "hits of the first page", len(first.list("hits")), 0)
+	if first.text("cursors", "message") == "" {
+		t.Errorf("got %s, want a cursor of messages", first.raw)
+	}
+	pages, found, cursor := 0, 0, ""
+	for {
+		page := c.do("GET", "/_understudy/search?q=kind:message+needle"+cursor, "").ok()
+		pages, found = pages+1, found+len(page.list("hits"))
+		next, _ := page.get("cursor").(string)
+		if next == "" {
+			break
+		}
+		if cursor == "&cursor="+url.QueryEscape(next) {
+			t.Fatalf("page %d leads to itself", pages)
+		}
+		cursor = "&cursor=" + url.QueryEscape(next)
+	}
+	expect.Equal(t, "hits of all pages", found, 1)
+	if pages < bodies/8 {
+		t.Errorf("pages: got %d, want at least %d", pages, bodies/8)
+	}
+}
+
+// zipped is gzip data with a text.
+func zipped(t *testing.T, text string) []byte {
+	t.Helper()
+	var b bytes.Buffer
+	w := gzip.NewWriter(&b)
+	_, err := w.Write([]byte(text))
+	if err := errors.Join(err, w.Close()); err != nil {
+		t.Fatal(err)
+	}
+	return b.Bytes()
 }

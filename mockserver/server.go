@@ -86,12 +86,16 @@ type Config struct {
 	KVURL             string // redis:// of a real server behind the key-value store; "": embedded
 	SkipResponseCheck bool   // do not check the server's own answers against the OpenAPI document
 	StrictOptions     bool   // unknown configuration names are errors
-	ControlToken      string
-	PricePerMessage   float64         // 0: 0.00001
-	VectorLag         time.Duration   // see engine.Config
-	VectorIndexes     []vector.Config // empty: one, named default
-	Embed             string          // EmbedHash: texts become vectors for tests; NAME=hash: in one index; "": they are refused
-	Log               *slog.Logger
+	ControlToken      string // of the control API; "": open to programs on this machine, closed to others
+	// ControlOpenOnLoopback opens the control API to programs on this machine, also
+	// when ControlToken is set.
+	ControlOpenOnLoopback bool
+
+	PricePerMessage float64         // 0: 0.00001
+	VectorLag       time.Duration   // see engine.Config
+	VectorIndexes   []vector.Config // empty: one, named default
+	Embed           string          // EmbedHash: texts become vectors for tests; NAME=hash: in one index; "": they are refused
+	Log             *slog.Logger
 
 	pace     listener.Pace // of connections; zero: listener.DefaultPace
 	patience patience      // of a member of a fleet; zero: usualPatience
@@ -316,7 +320,10 @@ func (c *Config) complete() error {
 	}
 	seen := map[string]bool{}
 	for _, a := range c.Accounts {
-		if a.ID == "" || a.Token == "" && c.Replay == nil || seen[a.ID] || a.Token != "" && seen["\x00"+a.Token] {
+		if err := tenant.CheckID(a.ID); err != nil && c.Replay == nil {
+			return err
+		}
+		if a.Token == "" && c.Replay == nil || seen[a.ID] || a.Token != "" && seen["\x00"+a.Token] {
 			return fmt.Errorf("account: invalid value %q: must have an id and a token that no other account has", a.ID)
 		}
 		seen[a.ID], seen["\x00"+a.Token] = true, true

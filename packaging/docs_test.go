@@ -47,7 +47,7 @@ func TestPackagingSharedServer(t *testing.T) {
 		t.Parallel()
 		script := replaced(t, recipes[0], "--addr :8443", "--addr 127.0.0.1:0 --ready-file ready.json")
 		script = strings.TrimSpace(replaced(t, script, "/var/lib/understudy", "state")) + " &\n"
-		s := step{dir: t.TempDir(), script: "set -m\nexport TEAM_TOKEN=one CONTROL_TOKEN=two\nunderstudy run --tls-self-signed --advertise https://queue.example.com --tls-dir . -- true\n" +
+		s := step{dir: t.TempDir(), script: "set -m\nexport TEAM_TOKEN=one CONTROL_TOKEN=two\nunderstudy run --tls-self-signed --advertise https://queue.example.com --control-token two --tls-dir . -- true\n" +
 			"cp server.pem tls.crt\ncp server.pem tls.key\n" + script + "while test ! -e ready.json; do sleep 0.1; done\n" +
 			`understudy ctl --ca-file ca.pem --url "$(sed 's/.*"listensAt":"\([^"]*\)".*/\1/' ready.json)" health` + "\nkill %1\nwait\n"}
 		out, err := s.bash(t)

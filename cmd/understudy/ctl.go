@@ -18,6 +18,7 @@ import (
 
 	"github.com/understudy-mock/understudy/internal/command"
 	"github.com/understudy-mock/understudy/mockserver/fixture"
+	"github.com/understudy-mock/understudy/mockserver/journal"
 	"github.com/understudy-mock/understudy/mockserver/origin"
 	"github.com/understudy-mock/understudy/spec"
 )
@@ -127,7 +128,7 @@ func (k *ctlClock) Run(e *env, c *cli) error {
 
 // Run prints the journal of requests or of deliveries.
 func (k *ctlJournal) Run(e *env, c *cli) error {
-	q := url.Values{}
+	q := url.Values{"limit": {fmt.Sprint(journal.Limit)}}
 	if k.Limit > 0 {
 		q.Set("limit", fmt.Sprint(k.Limit))
 	}

@@ -119,6 +119,49 @@ func TestFullDisk(t *testing.T) {
 	}
 }
 
+// A server that is idle notices that its disk is full, and that it has room again.
+func TestReadinessOnAFullDisk(t *testing.T) {
+	if raced {
+		t.Skip("separate processes in real time")
+	}
+	t.Parallel()
+	disk := smallDisk(t)
+	h := dataServer(t, build(t), filepath.Join(disk, "data"))
+	ready := func() (int, string) {
+		response, err := http.Get("http://" + h.address + "/_understudy/readyz")
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer response.Body.Close()
+		var text bytes.Buffer
+		_, _ = text.ReadFrom(response.Body) // an incomplete text is enough
+		return response.StatusCode, text.String()
+	}
+	until := func(want int) (text string) {
+		t.Helper()
+		got := 0
+		for deadline := time.Now().Add(time.Minute); got != want; h.liveFor(20 * time.Millisecond) {
+			if got, text = ready(); time.Now().After(deadline) {
+				t.Fatalf("readiness: got %d %s, want %d", got, text, want)
+			}
+		}
+		return text
+	}
+	until(http.StatusOK)
+	filler := filepath.Join(disk, "filler")
+	if err := os.WriteFile(filler, make([]byte, 2<<20), 0o600); err == nil {
+		t.Fatal("the disk is never full")
+	}
+	if text := until(http.StatusServiceUnavailable); !strings.Contains(text, "the disk is full: free some space") {
+		t.Errorf("got the text %q", text)
+	}
+	if err := os.Remove(filler); err != nil {
+		t.Fatal(err)
+	}
+	until(http.StatusOK)
+	h.end()
+}
+
 // A folder of another user gives one line and exit code 2.
 func TestFolderOfAnotherUser(t *testing.T) {
 	if os.Getuid() != 0 {

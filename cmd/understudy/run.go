@@ -53,6 +53,9 @@ func (c *RunCmd) Run(e *env) error {
 	for _, v := range s.Env() {
 		child.Env = append(child.Env, v.Name+"="+v.Value)
 	}
+	if c.ControlToken != "" {
+		child.Env = append(child.Env, "UNDERSTUDY_CONTROL_TOKEN="+c.ControlToken)
+	}
 	if _, set := os.LookupEnv(nodeCA); c.ca != "" && !set { // Node.js adds it to the CAs of the system; variables of other clients replace these
 		child.Env = append(child.Env, nodeCA+"="+c.ca)
 	}

@@ -24,46 +24,47 @@ import (
 
 // ServeCmd runs the stand-in.
 type ServeCmd struct {
-	Addr              string            `default:"${addr}" help:"Address to listen on; port 0 takes a free port."`
-	Dialect           string            `default:"auto" help:"Naming of the interface: auto (each request by its own names), svc, upstash, or a YAML file."`
-	Clock             string            `help:"real (default), manual (moved with ctl advance) or auto (skips to the next timer)."`
-	Seed              uint64            `default:"0" help:"The same seed repeats ids, signatures and logs; 0 for random."`
-	Account           []string          `placeholder:"ID:TOKEN" help:"An account; repeatable. Default: the dialect's development account."`
-	Accounts          string            `default:"fixed" enum:"fixed,any" help:"fixed, or any: every unknown token gets its own account."`
-	Rewrite           map[string]string `placeholder:"FROM=TO" help:"Send deliveries for FROM to TO; repeatable."`
-	Stub              []string          `sep:"none" placeholder:"URL=STATUS[:BODY]" help:"Answer deliveries to URL (* matches any characters) without network access; repeatable."`
-	StubPreset        []string          `enum:"echo-hosts" placeholder:"NAME" help:"Predefined stubs: echo-hosts."`
-	MaxBody           string            `default:"1MiB" help:"Largest request body, such as 512KiB or 4MiB."`
-	MaxMessages       int               `default:"10000" placeholder:"N" help:"Maximum number of messages that one request may create; a batch counts each endpoint of its URL groups."`
-	Memory            string            `default:"512MiB" help:"Memory for journals, log and answers; the oldest bodies are dropped first."`
-	MaxBacklog        string            `default:"2GiB" placeholder:"N|SIZE" help:"Refuse publishes with 429 when N messages, or SIZE bytes of messages, DLQ entries and runs, are open; for example 100000 or 2GiB."`
-	ValidateResponses bool              `default:"true" negatable:"" help:"Check the server's own answers against the OpenAPI document."`
-	ControlToken      string            `placeholder:"T" help:"Token of the control API. Without it, the API is open on loopback only."`
-	Outbound          string            `default:"allow" enum:"allow,loopback-only,stub-only" help:"Where deliveries without a stub may go: allow (anywhere), loopback-only or stub-only (nowhere)."`
-	StrictOptions     bool              `help:"Refuse unknown configuration names."`
-	PricePerMessage   float64           `default:"0.00001" help:"Price of a message, for the cost figures of the statistics."`
-	VectorLag         time.Duration     `default:"0s" help:"How long a vector change stays pending."`
-	KVURL             string            `name:"kv-url" aliases:"kv-server" env:"UNDERSTUDY_KV_SERVER" placeholder:"redis://..." help:"Use this server for the key-value store. Default: an embedded store."` // the banner prints UNDERSTUDY_KV_URL for clients
-	VectorIndex       []string          `sep:"none" placeholder:"NAME=TYPE:DIM:FUNCTION" help:"A vector index, such as docs=DENSE:1536:COSINE; repeatable. Default: one index, whose type and dimension come from the first vector."`
-	Embed             string            `placeholder:"hash" help:"hash: compute vectors from texts by hashing their words, for tests; docs=hash,words=hash: only in these indexes. Without it, texts are refused."`
-	ListenRegion      string            `placeholder:"ADDR" help:"Separate address for the region host."`
-	ListenManagement  string            `placeholder:"ADDR" help:"Separate address for the management host."`
-	ListenVector      string            `placeholder:"ADDR" help:"Separate address for the vector host."`
-	Advertise         string            `placeholder:"URL" help:"URL at which clients and the other servers of a fleet reach this server, such as http://understudy:8080. Banner, ready file, env and page print it. Default: the address it listens on."`
-	ReadyFile         string            `placeholder:"FILE" help:"When ready, write a JSON line with addresses, credentials and environment variables."`
-	Snapshot          string            `placeholder:"FILE" help:"Start with the state in FILE if it exists, and save the state there at a clean stop."`
-	Data              dataPlace         `placeholder:"DIR|nats://A,B,C" help:"Keep the state in this folder, or in this JetStream cluster, which several servers can share. Accepted requests survive a crash of the process or the machine."`
-	DataAcceptLoss    bool              `help:"Start from a damaged folder: skip what cannot be read, and keep the damaged files."`
-	DataReplicas      int               `placeholder:"N" help:"Number of copies of the data in a JetStream cluster. Default: 3, or 1 if the cluster has fewer than 3 servers."`
-	FleetURL          string            `name:"fleet-url" placeholder:"URL" help:"URL at which clients reach the fleet as a whole, such as that of a load balancer. Deliveries to it count as deliveries to the fleet itself."`
-	FleetSecret       string            `env:"UNDERSTUDY_FLEET_SECRET" placeholder:"TEXT" help:"Secret that all servers of a fleet share; required unless they listen on loopback only."`
-	Fixture           []string          `placeholder:"FILE" help:"Load a fixture file when starting without a snapshot; repeatable."`
-	SnapshotEvery     time.Duration     `placeholder:"DURATION" help:"Save the snapshot at this interval as well."`
-	UntilEOF          bool              `name:"until-eof" help:"Stop, as with SIGTERM, when standard input ends, so that the server does not outlive a killed parent process."`
-	UntilEOFOf        int               `name:"until-eof-of" env:"-" placeholder:"FD" help:"As --until-eof, for the file descriptor FD: standard input is left to the command of run."`
-	Quiet             bool              `help:"Log only errors of the stand-in itself; same as --log-level error."`
-	LogLevel          string            `default:"${loglevel}" help:"debug, info (retried attempts), warn (failed messages and runs, refused requests) or error."`
-	LogFormat         string            `default:"text" enum:"text,json" help:"text or json."`
+	Addr                  string            `default:"${addr}" help:"Address to listen on; port 0 takes a free port."`
+	Dialect               string            `default:"auto" help:"Naming of the interface: auto (each request by its own names), svc, upstash, or a YAML file."`
+	Clock                 string            `help:"real (default), manual (moved with ctl advance) or auto (skips to the next timer)."`
+	Seed                  uint64            `default:"0" help:"The same seed repeats ids, signatures and logs; 0 for random."`
+	Account               []string          `placeholder:"ID:TOKEN" help:"An account; repeatable. Default: the dialect's development account."`
+	Accounts              string            `default:"fixed" enum:"fixed,any" help:"fixed, or any: every unknown token gets its own account."`
+	Rewrite               map[string]string `placeholder:"FROM=TO" help:"Send deliveries for FROM to TO; repeatable."`
+	Stub                  []string          `sep:"none" placeholder:"URL=STATUS[:BODY]" help:"Answer deliveries to URL (* matches any characters) without network access; repeatable."`
+	StubPreset            []string          `enum:"echo-hosts" placeholder:"NAME" help:"Predefined stubs: echo-hosts."`
+	MaxBody               string            `default:"1MiB" help:"Largest request body, such as 512KiB or 4MiB."`
+	MaxMessages           int               `default:"10000" placeholder:"N" help:"Maximum number of messages that one request may create; a batch counts each endpoint of its URL groups."`
+	Memory                string            `default:"512MiB" help:"Memory for journals, log and answers; the oldest bodies are dropped first."`
+	MaxBacklog            string            `default:"2GiB" placeholder:"N|SIZE" help:"Refuse publishes with 429 when N messages, or SIZE bytes of messages, DLQ entries and runs, are open; for example 100000 or 2GiB."`
+	ValidateResponses     bool              `default:"true" negatable:"" help:"Check the server's own answers against the OpenAPI document."`
+	ControlToken          string            `placeholder:"T" help:"Token of the control API and the page, needed on loopback as well. Without it, they are open on loopback only."`
+	ControlOpenOnLoopback bool              `help:"Open the control API and the page on loopback without the token of --control-token; not behind a proxy."`
+	Outbound              string            `default:"allow" enum:"allow,loopback-only,stub-only" help:"Where deliveries without a stub may go: allow (anywhere), loopback-only or stub-only (nowhere)."`
+	StrictOptions         bool              `help:"Refuse unknown configuration names."`
+	PricePerMessage       float64           `default:"0.00001" help:"Price of a message, for the cost figures of the statistics."`
+	VectorLag             time.Duration     `default:"0s" help:"How long a vector change stays pending."`
+	KVURL                 string            `name:"kv-url" aliases:"kv-server" env:"UNDERSTUDY_KV_SERVER" placeholder:"redis://..." help:"Use this server for the key-value store. Default: an embedded store."` // the banner prints UNDERSTUDY_KV_URL for clients
+	VectorIndex           []string          `sep:"none" placeholder:"NAME=TYPE:DIM:FUNCTION" help:"A vector index, such as docs=DENSE:1536:COSINE; repeatable. Default: one index, whose type and dimension come from the first vector."`
+	Embed                 string            `placeholder:"hash" help:"hash: compute vectors from texts by hashing their words, for tests; docs=hash,words=hash: only in these indexes. Without it, texts are refused."`
+	ListenRegion          string            `placeholder:"ADDR" help:"Separate address for the region host."`
+	ListenManagement      string            `placeholder:"ADDR" help:"Separate address for the management host."`
+	ListenVector          string            `placeholder:"ADDR" help:"Separate address for the vector host."`
+	Advertise             string            `placeholder:"URL" help:"URL at which clients and the other servers of a fleet reach this server, such as http://understudy:8080. Banner, ready file, env and page print it. Default: the address it listens on."`
+	ReadyFile             string            `placeholder:"FILE" help:"When ready, write a JSON line with addresses, credentials and environment variables."`
+	Snapshot              string            `placeholder:"FILE" help:"Start with the state in FILE if it exists, and save the state there at a clean stop."`
+	Data                  dataPlace         `placeholder:"DIR|nats://A,B,C" help:"Keep the state in this folder, or in this JetStream cluster, which several servers can share. Accepted requests survive a crash of the process or the machine."`
+	DataAcceptLoss        bool              `help:"Start from a damaged folder: skip what cannot be read, and keep the damaged files."`
+	DataReplicas          int               `placeholder:"N" help:"Number of copies of the data in a JetStream cluster. Default: 3, or 1 if the cluster has fewer than 3 servers."`
+	FleetURL              string            `name:"fleet-url" placeholder:"URL" help:"URL at which clients reach the fleet as a whole, such as that of a load balancer. Deliveries to it count as deliveries to the fleet itself."`
+	FleetSecret           string            `env:"UNDERSTUDY_FLEET_SECRET" placeholder:"TEXT" help:"Secret that all servers of a fleet share; required unless they listen on loopback only."`
+	Fixture               []string          `placeholder:"FILE" help:"Load a fixture file when starting without a snapshot; repeatable."`
+	SnapshotEvery         time.Duration     `placeholder:"DURATION" help:"Save the snapshot at this interval as well."`
+	UntilEOF              bool              `name:"until-eof" help:"Stop, as with SIGTERM, when standard input ends, so that the server does not outlive a killed parent process."`
+	UntilEOFOf            int               `name:"until-eof-of" env:"-" placeholder:"FD" help:"As --until-eof, for the file descriptor FD: standard input is left to the command of run."`
+	Quiet                 bool              `help:"Log only errors of the stand-in itself; same as --log-level error."`
+	LogLevel              string            `default:"${loglevel}" help:"debug, info (retried attempts), warn (failed messages and runs, refused requests) or error."`
+	LogFormat             string            `default:"text" enum:"text,json" help:"text or json."`
 
 	tlsFlags `embed:""`
 
@@ -78,7 +79,7 @@ func (c *ServeCmd) Run(e *env) error {
 	if err != nil {
 		return err
 	}
-	printBanner(e.out, s, c.Embed, c.ca) // last, so that programs that wait for it find the ready file
+	c.printBanner(e.out, s) // last, so that programs that wait for it find the ready file
 	c.saveUntil(e.ctx, s, cfg.Log)
 	return c.stop(s)
 }
@@ -185,7 +186,7 @@ func (c *ServeCmd) config(e *env) (mockserver.Config, error) {
 	cfg := mockserver.Config{
 		Addr: c.Addr, RegionAddr: c.ListenRegion, ManagementAddr: c.ListenManagement, VectorAddr: c.ListenVector,
 		Dialect: dialect, Clock: c.Clock, Seed: c.Seed, AnyAccount: c.Accounts == "any", Rewrites: c.Rewrite,
-		SkipResponseCheck: !c.ValidateResponses, StrictOptions: c.StrictOptions, ControlToken: c.ControlToken,
+		SkipResponseCheck: !c.ValidateResponses, StrictOptions: c.StrictOptions, ControlToken: c.ControlToken, ControlOpenOnLoopback: c.ControlOpenOnLoopback,
 		PricePerMessage: c.PricePerMessage, Outbound: c.Outbound, KVURL: c.KVURL, Embed: c.Embed, VectorLag: c.VectorLag, Log: log,
 	}
 	if c.Advertise != "" {
@@ -271,13 +272,22 @@ func byteCount(text string) (int64, error) {
 	return n * factor, nil
 }
 
+// controlCredential is the option of curl with the control token, "" when calls on loopback
+// need none. The banner does not show the token, because logs keep banners.
+func (c *ServeCmd) controlCredential() string {
+	if c.ControlToken == "" || c.ControlOpenOnLoopback {
+		return ""
+	}
+	return ` -H "Authorization: Bearer $UNDERSTUDY_CONTROL_TOKEN"`
+}
+
 // printBanner prints how to use the server, in one write.
-func printBanner(w io.Writer, s *mockserver.Server, embedding, ca string) {
+func (c *ServeCmd) printBanner(w io.Writer, s *mockserver.Server) {
 	var b strings.Builder
 	fmt.Fprintf(&b, "Understudy %s is running at %s\n\n", mockserver.Version, s.URL())
 	fmt.Fprintf(&b, "  messaging   %s\n  region      %s\n  management  %s\n  vector      %s\n  key-value   %s\n", s.URL(), s.RegionURL(), s.ManagementURL(), s.VectorURL(), s.KVURL())
-	if embedding != "" {
-		fmt.Fprintf(&b, "  embedding   %s: vectors for tests, based on words and not on meaning\n", embedding)
+	if c.Embed != "" {
+		fmt.Fprintf(&b, "  embedding   %s: vectors for tests, based on words and not on meaning\n", c.Embed)
 	}
 	b.WriteString("\n")
 	switch at := s.ListensAt(); {
@@ -287,16 +297,16 @@ func printBanner(w io.Writer, s *mockserver.Server, embedding, ca string) {
 		b.WriteString("It listens on every interface: other machines use an address of this one in place of 127.0.0.1; --advertise URL prints it.\n\n")
 	}
 	curl := "curl"
-	if ca != "" {
-		curl += " --cacert " + shellQuoted(ca)
-		fmt.Fprintf(&b, "It serves TLS with a generated certificate. Clients must trust its CA, %s: NODE_EXTRA_CA_CERTS (Node.js), SSL_CERT_FILE (Python, Go), --cacert (curl), --ca-file (understudy ctl).\n\n", ca)
+	if c.ca != "" {
+		curl += " --cacert " + shellQuoted(c.ca)
+		fmt.Fprintf(&b, "It serves TLS with a generated certificate. Clients must trust its CA, %s: NODE_EXTRA_CA_CERTS (Node.js), SSL_CERT_FILE (Python, Go), --cacert (curl), --ca-file (understudy ctl).\n\n", c.ca)
 	}
 	for _, v := range s.Env() {
 		fmt.Fprintf(&b, "export %s=%s\n", v.Name, shellQuoted(v.Value))
 	}
 	fmt.Fprintf(&b, "\nTry it:\n  %s -X POST '%s' -H 'Authorization: Bearer %s' -H '%sRetries: 1' -d '{\"hello\":\"world\"}'\n",
 		curl, s.URL()+route.PublishMessage.Path(s.URL()+"/_understudy/sink/status/200"), s.Token(), s.HeaderPrefix())
-	fmt.Fprintf(&b, "  %s '%s/_understudy/deliveries'\n", curl, s.URL())
+	fmt.Fprintf(&b, "  %s%s '%s/_understudy/deliveries'\n", curl, c.controlCredential(), s.URL())
 	fmt.Fprintf(&b, "\nWatch it: %s/_understudy/\n", s.URL())
 	_, _ = io.WriteString(w, b.String()) // there may be no reader
 }
@@ -325,6 +335,9 @@ func (c *ServeCmd) ready(s *mockserver.Server) error {
 	state := map[string]any{
 		"pid": os.Getpid(), "url": s.URL(), "regionUrl": s.RegionURL(), "managementUrl": s.ManagementURL(), "vectorUrl": s.VectorURL(), "kvUrl": s.KVURL(),
 		"controlUrl": s.URL() + "/_understudy", "listensAt": s.ListensAt(), "token": s.Token(), "env": vars,
+	}
+	if c.ControlToken != "" {
+		state["controlToken"] = c.ControlToken
 	}
 	if c.ca != "" {
 		state["caFile"] = c.ca

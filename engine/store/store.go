@@ -57,6 +57,12 @@ type Shared interface {
 	Read(ctx context.Context, account string) (Kept, error)
 }
 
+// Checked is a store that can say whether it can write.
+type Checked interface {
+	// Ready returns why nothing can be written now; nil if it can.
+	Ready(ctx context.Context) error
+}
+
 // Kept is the stored data of an account, for reading.
 type Kept interface {
 	// About returns the data of the last SetAbout, nil for none.
@@ -127,4 +133,5 @@ var (
 var (
 	ErrUnanswered = errors.New("the disk has not answered") // the result of the operation is unknown
 	ErrFull       = errors.New("the disk is full")
+	ErrGone       = errors.New("was deleted or replaced")
 )

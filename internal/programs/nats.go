@@ -71,15 +71,15 @@ func Cluster(t TB, n int) []*Node {
 		list[i].Start(t)
 	}
 	for i, n := range list {
-		if !answers(clients[i]) {
+		if !Answers(clients[i]) {
 			t.Fatalf("nats-server does not listen at %s:\n%s", clients[i], n.Log())
 		}
 	}
 	return list
 }
 
-// answers waits until something listens at an address. It gives up after about 20 seconds.
-func answers(address string) bool {
+// Answers waits until something listens at an address. It gives up after about 20 seconds.
+func Answers(address string) bool {
 	const tries = 1000
 	for range tries {
 		if conn, err := net.Dial("tcp", address); err == nil {

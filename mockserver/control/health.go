@@ -28,10 +28,10 @@ func (s *Service) livez(*call.Call) (response.Response, error) {
 	return response.Response{Body: map[string]string{"status": "ok"}}, nil
 }
 
-// readyz is for load balancers: a server that cannot save its state is alive, but
+// readyz is for load balancers: a server that cannot write its state is alive, but
 // not ready.
-func (s *Service) readyz(*call.Call) (response.Response, error) {
-	if reason := s.Trouble(); reason != "" {
+func (s *Service) readyz(c *call.Call) (response.Response, error) {
+	if reason := s.Trouble(c.Request.Context()); reason != "" {
 		return response.Response{}, response.NotReady(reason)
 	}
 	return response.Response{Body: map[string]string{"status": "ok"}}, nil

@@ -1,6 +1,8 @@
 package control
 
 import (
+	"cmp"
+
 	"github.com/understudy-mock/understudy/mockserver/call"
 	"github.com/understudy-mock/understudy/mockserver/journal"
 	"github.com/understudy-mock/understudy/mockserver/response"
@@ -16,8 +18,12 @@ var _ = registerHandlers(map[string]Handler{
 type journalBody[T any] struct {
 	Limit   int `json:"limit"`   // most entries that are kept
 	Dropped int `json:"dropped"` // older entries dropped by the limits
+	Older   int `json:"older"`   // entries that match, before those in the answer
 	Entries []T `json:"entries"`
 }
+
+// pageEntries is how many entries of a journal an answer has without a limit.
+const pageEntries = 1000
 
 // requests returns the latest requests that match, oldest first, or follows the journal.
 func (s *Service) requests(c *call.Call) (response.Response, error) {
@@ -43,11 +49,16 @@ func listEntries[T any, E journal.Entry[T]](s *Service, c *call.Call, j *journal
 	if c.Flag("follow", false) {
 		return followJournal(s, c, j, f, most)
 	}
-	list, dropped := j.List(c.Number("limit"), f)
+	limit := cmp.Or(c.Number("limit"), pageEntries)
+	list, dropped := j.List(limit, f)
+	older := 0
+	if len(list) == limit {
+		older = max(0, j.Count(f)-limit)
+	}
 	for i := range list {
 		E(&list[i]).Clip(most)
 	}
-	return response.Response{Body: journalBody[T]{journal.Limit, dropped, list}}
+	return response.Response{Body: journalBody[T]{journal.Limit, dropped, older, list}}
 }
 
 // clearRequests clears the journal; followers continue with the next entry.

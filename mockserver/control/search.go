@@ -49,7 +49,7 @@ type searchHit struct {
 type searchBody struct {
 	Query   string            `json:"query"`
 	Hits    []searchHit       `json:"hits"`
-	Cursors map[string]string `json:"cursors"`          // by kind, for kinds that have more hits
+	Cursors map[string]string `json:"cursors"`          // by kind, for kinds that have more hits or were not searched to the end
 	Cursor  string            `json:"cursor,omitempty"` // the same cursor, if only one kind was searched
 	Millis  float64           `json:"tookMs"`
 }
@@ -103,9 +103,11 @@ func (s *Service) search(c *call.Call) (response.Response, error) {
 	return response.Response{Body: out}, nil
 }
 
-// look adds the hits of one list, and returns the cursor after them if there are more.
+// look adds the hits of one list, and returns the cursor after the last item that it has
+// searched if there are more.
 func (out *searchBody) look(c *call.Call, q *query.Query, kind, cursor string, most int, items []engine.SearchItem) (more string, err error) {
-	list, last, found := kind, "", 0
+	list, found := kind, 0
+	q.Refill()
 	if kind == "log" && q.HasWords() {
 		list = "answers" // words can match only these events of the log
 	}
@@ -125,15 +127,16 @@ func (out *searchBody) look(c *call.Call, q *query.Query, kind, cursor string, m
 			if !q.Until.IsZero() && it.Time > q.Until.UnixMilli() {
 				continue
 			}
-			hit, ok := q.Match(it)
-			if !ok {
-				continue
+			hit, ok, again := q.Match(it)
+			switch {
+			case (again || ok && found == most) && i > 0:
+				return items[i-1].Cursor(), nil
+			case again || ok && found == most:
+				return cursor, nil
+			case ok:
+				out.Hits = append(out.Hits, hitOf(it, &hit))
+				found++
 			}
-			if found == most {
-				return last, nil
-			}
-			out.Hits = append(out.Hits, hitOf(it, &hit))
-			found, last = found+1, it.Cursor()
 		}
 		if next == "" {
 			return "", nil

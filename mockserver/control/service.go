@@ -1,6 +1,7 @@
 package control
 
 import (
+	"context"
 	"log/slog"
 
 	"github.com/understudy-mock/understudy/engine/clock"
@@ -20,12 +21,12 @@ type Server struct {
 	Known      func(operation string) bool // reports whether faults may name an operation
 	Wall       *clock.Real
 	Log        *slog.Logger
-	Done       <-chan struct{}             // closed when the server stops: ends streams and waits
-	Access     func(*tenant.Tenant) Access // how clients reach an account
-	Memory     func() Memory               // current memory use
-	Trouble    func() string               // why the server is not ready; "": it is ready
-	Version    func() string               // version of the server
-	Violations func() int                  // number of answers that violated the document
+	Done       <-chan struct{}              // closed when the server stops: ends streams and waits
+	Access     func(*tenant.Tenant) Access  // how clients reach an account
+	Memory     func() Memory                // current memory use
+	Trouble    func(context.Context) string // why the server is not ready; "": it is ready
+	Version    func() string                // version of the server
+	Violations func() int                   // number of answers that violated the document
 }
 
 // Access is the URL of an account, and the environment variables for its clients.

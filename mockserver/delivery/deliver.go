@@ -63,7 +63,8 @@ type Deliverer struct {
 
 // New returns the deliverer of a server. It opens no connections.
 func New(cfg Config) *Deliverer {
-	d := &Deliverer{cfg: cfg, dialer: net.Dialer{Timeout: 10 * time.Second}, connections: connections{open: map[ends]bool{}}}
+	d := &Deliverer{cfg: cfg, connections: connections{open: map[ends]bool{}}}
+	d.dialer = net.Dialer{Timeout: 10 * time.Second, ControlContext: d.mayConnect}
 	d.trip, d.fresh = d.through(d.newTransport(false)), d.through(d.newTransport(true))
 	return d
 }
@@ -120,8 +121,8 @@ func (d *Deliverer) deliver(ctx context.Context, r *tenant.Registry, w *tenant.T
 			return engine.Outcome{Err: "destination " + m.URL + ": " + request.NoProvider(m.URL)}
 		}
 		target := w.Rewrites.Apply(m.URL)
-		if why := d.mayLeave(target); why != "" {
-			return engine.Outcome{Err: "delivery to " + target + " was not made: " + why}
+		if d.cfg.Outbound == "stub-only" {
+			return engine.Outcome{Err: "delivery to " + target + " was not made: no stub matches it, and nothing else may go out (--outbound stub-only)"}
 		}
 		w.Outside.Leave()
 		defer w.Outside.Return()
@@ -271,7 +272,10 @@ func maybeTLS(target string, err error) string {
 func whyNot(ctx context.Context, err error, timeout time.Duration) string {
 	var dns *net.DNSError
 	var op *net.OpError
+	var outside *outsideError
 	switch {
+	case errors.As(err, &outside):
+		return outside.Error()
 	case ctx.Err() != nil:
 		return "attempt was cut off: the message was cancelled or the server stops"
 	case errors.Is(err, context.DeadlineExceeded):

@@ -1,27 +1,31 @@
 package delivery
 
 import (
+	"context"
 	"fmt"
-	"net/http"
+	"net/netip"
 	"slices"
-
-	"github.com/understudy-mock/understudy/mockserver/origin"
+	"syscall"
 )
 
 // outboundPolicies are the policies for deliveries that no stub answers.
 var outboundPolicies = []string{"allow", "loopback-only", "stub-only"}
 
-// mayLeave returns why the policy forbids a delivery; "" when it is allowed.
-func (d *Deliverer) mayLeave(target string) string {
-	switch d.cfg.Outbound {
-	case "stub-only":
-		return "no stub matches it, and nothing else may go out (--outbound stub-only)"
-	case "loopback-only":
-		if u, err := http.NewRequest(http.MethodPost, target, http.NoBody); err != nil || !origin.LocalHost(u.URL.Host) && (u.URL.Scheme != d.cfg.Scheme || !d.advertises(u.URL.Host)) {
-			return "it is not an address of this machine, and nothing else may go out (--outbound loopback-only)"
-		}
+// outsideError is the error for a connection that --outbound loopback-only forbids.
+type outsideError struct{ address string }
+
+func (e *outsideError) Error() string {
+	return "delivery was not made: " + e.address + " is not a loopback address of this machine, and nothing else may go out (--outbound loopback-only)"
+}
+
+// mayConnect is called before each connection to an address, after names have been
+// resolved: what a name means is for the resolver of the machine to decide.
+func (d *Deliverer) mayConnect(_ context.Context, _, address string, _ syscall.RawConn) error {
+	at, err := netip.ParseAddrPort(address)
+	if d.cfg.Outbound != "loopback-only" || err == nil && (at.Addr().Unmap().IsLoopback() || d.listensAt(plainAddress(at))) {
+		return nil
 	}
-	return ""
+	return &outsideError{at.Addr().Unmap().String()}
 }
 
 // CheckOutbound returns an error for an unknown policy.

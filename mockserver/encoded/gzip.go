@@ -17,12 +17,15 @@ const LeastGzip = 27
 // gzipReaders have large tables, which are used again.
 var gzipReaders = sync.Pool{New: func() any { return new(gzip.Reader) }}
 
+// IsGzip reports whether bytes start like gzip data.
+func IsGzip(raw []byte) bool { return bytes.HasPrefix(raw, []byte(gzipMark)) }
+
 // AppendUnzipped appends to out the readable text in gzip data, at most most bytes of it: a
 // small body may expand to gigabytes. whole reports that there is no more text. Data that
 // is cut off gives the text before the cut. ok is false for data that is not gzip, or whose
 // text is not readable.
 func AppendUnzipped(out, raw []byte, most int) (text []byte, whole, ok bool) {
-	if !bytes.HasPrefix(raw, []byte(gzipMark)) {
+	if !IsGzip(raw) {
 		return out, false, false
 	}
 	r, _ := gzipReaders.Get().(*gzip.Reader)

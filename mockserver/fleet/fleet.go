@@ -95,6 +95,7 @@ type Fleet struct {
 
 	mu      sync.Mutex
 	self    member
+	cut     error                // why the last renewal failed; nil if it succeeded
 	alive   map[string]member    // by id
 	gone    map[string]time.Time // when the entry of a member ended, by id
 	owner   map[string]claim     // by account
@@ -447,6 +448,17 @@ func (f *Fleet) wasStopped() bool {
 	return ran != 0 && f.wall.Now().UnixNano()-ran > int64(memberTTL)
 }
 
+// Ready returns why the cluster does not accept writes of this server; nil if it does. The
+// renewals show it: each is a write, which fails within renewEvery and renewWithin.
+func (f *Fleet) Ready() error {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.cut != nil {
+		return fmt.Errorf("the cluster of --data does not accept writes: %w", f.cut)
+	}
+	return nil
+}
+
 // renewAlways renews the entry until the membership ends, also after failures: others may
 // take the accounts meanwhile, and the fence of the journal detects that.
 func (f *Fleet) renewAlways() {
@@ -454,6 +466,9 @@ func (f *Fleet) renewAlways() {
 	for clock.Pause(f.ctx, renewEvery) == nil {
 		f.resume()
 		err := f.renew(f.ctx)
+		f.mu.Lock()
+		f.cut = err
+		f.mu.Unlock()
 		f.resume() // without a connection, renew takes its whole timeout
 		if (err != nil) != failed && f.ctx.Err() == nil {
 			if failed = err != nil; failed {

@@ -5,6 +5,7 @@ import (
 	"net/http"
 	"net/netip"
 	"net/url"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -17,6 +18,23 @@ func LocalAddr(address string) bool {
 	from, err := netip.ParseAddrPort(address)
 	return err == nil && from.Addr().Unmap().IsLoopback()
 }
+
+// Proxy returns the name of the first header by which a proxy says that it passes a
+// request on; "" without one. The client may be anywhere, whatever the address of the
+// connection is.
+func Proxy(h http.Header) string {
+	var found []string
+	for name := range h {
+		if slices.Contains(proxyHeaders, name) || strings.HasPrefix(name, "X-Forwarded-") {
+			found = append(found, name)
+		}
+	}
+	slices.Sort(found)
+	return strings.Join(found[:min(len(found), 1)], "")
+}
+
+// proxyHeaders are the canonical names of headers of proxies, besides X-Forwarded-*.
+var proxyHeaders = []string{"Forwarded", "Via", "X-Real-Ip"}
 
 // HostName is the name in a Host header: in lower case, without port, brackets
 // and the trailing dot of a fully qualified name.

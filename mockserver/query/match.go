@@ -21,9 +21,39 @@ type Hit struct {
 	Excerpt *Excerpt
 }
 
+// unzippedPerPage is how much text the search of a page may decompress, in bytes, for all
+// lists together. leastWork is what each attempt to decompress counts at least.
+const (
+	unzippedPerPage = 4 << 20
+	leastWork       = 1 << 10
+)
+
+// budget bounds the work for bodies that expand when they are decompressed.
+type budget struct {
+	full, left int  // bytes
+	short      bool // something was not decompressed because nothing was left
+}
+
+// Refill gives the search of one list its part of the work for a page.
+func (q *Query) Refill() {
+	part := unzippedPerPage / len(q.Kinds)
+	q.budget = budget{full: part, left: part}
+}
+
 // Match reports whether an item matches the words and filters of a query. Callers check
 // the list, the state and the time: they select the items to read by them.
-func (q *Query) Match(it *engine.SearchItem) (hit Hit, ok bool) {
+//
+// again reports that the item must be matched again after Refill, on the next page: the items
+// before it have used up the work for this one. A single item that needs more than the work
+// for a page is searched in part.
+func (q *Query) Match(it *engine.SearchItem) (hit Hit, ok, again bool) {
+	left := q.budget.left
+	q.budget.short = false
+	hit, ok = q.match(it)
+	return hit, ok, q.budget.short && left < q.budget.full
+}
+
+func (q *Query) match(it *engine.SearchItem) (hit Hit, ok bool) {
 	for _, tests := range q.filters {
 		if !slices.ContainsFunc(tests, func(fits test) bool { return fits(it) }) {
 			return Hit{}, false
@@ -218,8 +248,9 @@ func (w *word) findField(key, value, name string) (Hit, bool) {
 
 // textFilter matches items in which find finds the value.
 func textFilter(find func(*word, *engine.SearchItem) bool) func(Reader, string) (test, error) {
-	return func(_ Reader, value string) (test, error) {
+	return func(r Reader, value string) (test, error) {
 		w := newWord(value)
+		w.budget = r.budget
 		return func(it *engine.SearchItem) bool { return find(&w, it) }, nil
 	}
 }

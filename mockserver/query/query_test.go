@@ -52,7 +52,7 @@ func TestMatch(t *testing.T) {
 				return
 			}
 			item := order
-			_, got := q.Match(&item)
+			_, got, _ := q.Match(&item)
 			expect.Equal(t, "match", got, want)
 		})
 	}
@@ -65,7 +65,7 @@ func TestEventsAreFoundByWhatTheyDoNotShare(t *testing.T) {
 	for line, want := range map[string]bool{"stock": true, "refused": true, "charge": true, "orders": false, "shop": false, "url:orders": true, "label:shop": true, "id:msg_01ABC": true, "header:x-order=4711": true} {
 		q, err := query.Parse(line, query.Reader{})
 		expect.Nil(t, "error", err)
-		_, got := q.Match(&event)
+		_, got, _ := q.Match(&event)
 		expect.Equal(t, "match of "+line, got, want)
 	}
 }
@@ -104,7 +104,7 @@ func TestWordsInBase64(t *testing.T) {
 				if !expect.Nil(t, "error", err) {
 					return
 				}
-				hit, ok := q.Match(&engine.SearchItem{List: "message", Body: []byte(c.body)})
+				hit, ok, _ := q.Match(&engine.SearchItem{List: "message", Body: []byte(c.body)})
 				expect.Equal(t, "found", ok, c.want != "")
 				if ok && filter == "" {
 					expect.Equal(t, "place", hit.Place, c.want)
@@ -117,7 +117,7 @@ func TestWordsInBase64(t *testing.T) {
 		t.Parallel()
 		q, err := query.Parse("invoice", query.Reader{})
 		expect.Nil(t, "error", err)
-		hit, _ := q.Match(&engine.SearchItem{List: "run", Texts: []string{base(paid)}})
+		hit, _, _ := q.Match(&engine.SearchItem{List: "run", Texts: []string{base(paid)}})
 		expect.Equal(t, "place", hit.Place, "step result, decoded from base64")
 	})
 }
@@ -158,7 +158,7 @@ func TestWordsInGzip(t *testing.T) {
 			if !expect.Nil(t, "error", err) {
 				return
 			}
-			hit, ok := q.Match(&engine.SearchItem{List: "message", Body: []byte(c.body)})
+			hit, ok, _ := q.Match(&engine.SearchItem{List: "message", Body: []byte(c.body)})
 			expect.Equal(t, "found", ok, c.want != "")
 			expect.Equal(t, "place", hit.Place, c.want)
 		})
@@ -170,7 +170,7 @@ func TestExcerpt(t *testing.T) {
 	item := engine.SearchItem{List: "message", Body: []byte(strings.Repeat("é", 200) + "\nNEEDLE\x00\xff" + strings.Repeat("b", 200))}
 	q, err := query.Parse("needle", query.Reader{})
 	expect.Nil(t, "error", err)
-	hit, _ := q.Match(&item)
+	hit, _, _ := q.Match(&item)
 	expect.Equal(t, "place", hit.Place, "body")
 	expect.Equal(t, "found", hit.Excerpt.Found, "NEEDLE")
 	expect.Equal(t, "before", hit.Excerpt.Before, "…"+strings.Repeat("é", 29)+" ")
@@ -235,7 +235,7 @@ func FuzzQuery(f *testing.F) {
 		}
 		item := order
 		item.Body = body
-		if hit, ok := q.Match(&item); ok && hit.Excerpt != nil && hit.Excerpt.Found == "" {
+		if hit, ok, _ := q.Match(&item); ok && hit.Excerpt != nil && hit.Excerpt.Found == "" {
 			t.Errorf("%q is found in %s, and nothing is shown", line, hit.Place)
 		}
 	})
@@ -260,7 +260,7 @@ func FuzzBase64(f *testing.F) {
 			if _, from := encoded.Decode(text); from == "" {
 				continue // too short without padding
 			}
-			if _, ok := q.Match(&engine.SearchItem{List: "message", Body: []byte(body)}); !ok {
+			if _, ok, _ := q.Match(&engine.SearchItem{List: "message", Body: []byte(body)}); !ok {
 				t.Errorf("%q is not found in %s", word, body)
 			}
 		}

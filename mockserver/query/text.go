@@ -20,6 +20,7 @@ type word struct {
 	text     string // as given in the query
 	spelling []spelling
 
+	budget       *budget            // of the query
 	leastEncoded int                // length of the shortest base64 that may contain the word
 	decoded      [mostNested][]byte // what the latest base64 encodes, to reuse the memory
 	unzipped     []byte             // the latest decompressed text
@@ -134,8 +135,16 @@ const mostUnzipped = 1 << 20
 // inGzip looks for the word in the first most bytes of the readable text of gzip data, and
 // returns this part of the text.
 func (w *word) inGzip(raw []byte, most int) (plain []byte, ok bool) {
+	if !encoded.IsGzip(raw) {
+		return nil, false
+	}
+	if w.budget.left <= 0 {
+		w.budget.short = true
+		return nil, false
+	}
 	text, _, ok := encoded.AppendUnzipped(w.unzipped[:0], raw, most)
 	w.unzipped = text[:0]
+	w.budget.left -= max(len(text), leastWork)
 	if at, _ := w.inBytes(text); !ok || at < 0 {
 		return nil, false
 	}

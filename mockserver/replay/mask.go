@@ -7,7 +7,9 @@ import (
 	"crypto/sha256"
 	"encoding/base64"
 	"encoding/binary"
+	"encoding/json"
 	"io"
+	"maps"
 	"slices"
 	"strings"
 
@@ -224,13 +226,22 @@ func (c *copier) shown(text string, m meaning) string {
 }
 
 // isProtocol reports whether a body is a document of the service, which contains
-// headers of messages: a step that an endpoint submits, a request to invoke another
-// run, or a callback.
+// headers: a step that an endpoint submits, a request to invoke another run, a
+// callback, or the call of a hook.
 func isProtocol(text string) bool {
 	if !strings.HasPrefix(text, "{") {
 		return false
 	}
-	return strings.Contains(text, `"stepType"`) || strings.Contains(text, `"sourceMessageId"`)
+	return strings.Contains(text, `"stepType"`) || strings.Contains(text, `"sourceMessageId"`) || isHook(text)
+}
+
+// isHook reports whether a body describes the call of a hook.
+func isHook(text string) bool {
+	var members map[string]json.RawMessage
+	if !strings.HasPrefix(text, `{"body":`) || json.Unmarshal([]byte(text), &members) != nil {
+		return false
+	}
+	return slices.Equal(slices.Sorted(maps.Keys(members)), []string{"body", "header", "host", "method", "proto", "url"})
 }
 
 // carried are the members of such documents that contain bodies. Sorted.

@@ -12,6 +12,8 @@ import (
 	"strings"
 	"sync"
 	"time"
+	"unicode"
+	"unicode/utf8"
 
 	"github.com/understudy-mock/understudy/engine"
 	"github.com/understudy-mock/understudy/engine/clock"
@@ -117,9 +119,28 @@ var seededStart = time.Date(2026, time.January, 1, 0, 0, 0, 0, time.UTC)
 // accounts and other applications may share that server.
 const kvPrefix = "understudy:"
 
-// Put returns the tenant of an account, and creates the account if there is none.
+// mostID is the largest length of the id of an account, in bytes.
+const mostID = 256
+
+// CheckID refuses ids of accounts that could not be written everywhere: in a path, a query,
+// a flag and a log.
+func CheckID(id string) error {
+	name := func(r rune) bool { return r != utf8.RuneError && unicode.IsPrint(r) && r != '*' && r != ':' }
+	if id == "" || len(id) > mostID || id == "." || id == ".." || strings.TrimSpace(id) != id || strings.ContainsFunc(id, func(r rune) bool { return !name(r) }) {
+		return refusal.OfValue("account", id, "", fmt.Sprintf("1 to %d bytes of printable characters, without * and :, without blanks at its ends, and neither . nor ..", mostID))
+	}
+	return nil
+}
+
+// Put returns the tenant of an account, and creates the account if there is none. An
+// account of the store, which has no token here, keeps the id that it has.
 func (r *Registry) Put(a Credentials) (*Tenant, error) {
 	ctx := context.Background()
+	if a.Token != "" && r.byID(a.ID) == nil {
+		if err := CheckID(a.ID); err != nil {
+			return nil, err
+		}
+	}
 	switch {
 	case r.cfg.Fleet == nil:
 		return r.opened(ctx, a)
@@ -169,11 +190,11 @@ func (r *Registry) load(ctx context.Context, a Credentials) (*Tenant, error) {
 	return t, nil
 }
 
-// ofData adds the account to an error of the store. If the disk does not answer or is
-// full, the server is not at fault: the error says that the request may be repeated.
+// ofData adds the account to an error of the store. If the disk does not answer, is
+// full or has lost its files, the server is not at fault: the error says that the request may be repeated.
 func ofData(id string, err error) error {
 	place := fmt.Sprintf("data of account %q", id)
-	if errors.Is(err, store.ErrUnanswered) || errors.Is(err, store.ErrFull) {
+	if errors.Is(err, store.ErrUnanswered) || errors.Is(err, store.ErrFull) || errors.Is(err, store.ErrGone) {
 		return refusal.Of(refusal.NotDurable, place, "", err.Error()+"; repeat the request later")
 	}
 	return refusal.At(place, err)

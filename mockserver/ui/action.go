@@ -185,7 +185,7 @@ func (p *Page) act(w http.ResponseWriter, r *http.Request, name string) {
 	if to := f.Get("back"); onPage(to) {
 		back = to
 	}
-	v := &visit{api: api{handler: p.api, ctx: r.Context(), account: r.URL.Query().Get("account")}, query: r.URL.Query()}
+	v := &visit{api: p.apiFor(r), query: r.URL.Query()}
 	a, known := allActions[name]
 	switch {
 	case err != nil:

@@ -24,9 +24,15 @@ type doc = map[string]any
 
 // api calls the control API in the same process.
 type api struct {
-	handler http.Handler
-	ctx     context.Context
-	account string
+	handler    http.Handler
+	ctx        context.Context
+	credential string // the Authorization header of the request for the page
+	account    string
+}
+
+// apiFor calls the control API for a request for the page.
+func (p *Page) apiFor(r *http.Request) api {
+	return api{p.api, r.Context(), r.Header.Get("Authorization"), r.URL.Query().Get("account")}
 }
 
 // request is one call. A body that is not []byte is sent as JSON.
@@ -91,6 +97,7 @@ func (a api) do(to any, r request) error {
 	if r.body != nil && !isBytes {
 		asked.Header.Set("Content-Type", "application/json")
 	}
+	asked.Header.Set("Authorization", a.credential)
 	asked.Host, asked.RemoteAddr = "localhost", "127.0.0.1:0" // the request for the page was already authorized
 	answer := recorder.Serve(a.handler, asked)
 	if answer.Status >= http.StatusBadRequest {

@@ -136,7 +136,7 @@ func askRules(list, one string) func(*visit, form) (question, error) {
 // because it needs only the number.
 func askRequests(v *visit, _ form) (question, error) {
 	var journal struct{ Entries []doc }
-	err := v.get(&journal, "requests", url.Values{"maxBody": {"1"}})
+	err := v.get(&journal, "requests", url.Values{"maxBody": {"1"}, "limit": {"10000"}})
 	things := pluralText(len(journal.Entries), "request", "requests")
 	q := question{Text: "Remove " + things + " from the journal? That cannot be undone.", Yes: "Remove " + things}
 	if len(journal.Entries) == 0 {

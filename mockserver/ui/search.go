@@ -56,7 +56,7 @@ type resultKind struct {
 // resultKinds are the kinds in display order.
 var resultKinds = []resultKind{{Kind: "message", Title: "Messages"}, {Kind: "run", Title: "Runs"}, {Kind: "dlq", Title: "DLQ entries"}, {Kind: "log", Title: "Log"}}
 
-// Kinds returns the kinds that have hits.
+// Kinds returns the kinds that have hits, or may have some further on.
 func (f *found) Kinds() (list []resultKind) {
 	for _, k := range resultKinds {
 		for i := range f.Hits {
@@ -64,7 +64,7 @@ func (f *found) Kinds() (list []resultKind) {
 				k.Hits = append(k.Hits, f.Hits[i])
 			}
 		}
-		if k.Cursor = f.Cursors[k.Kind]; len(k.Hits) > 0 {
+		if k.Cursor = f.Cursors[k.Kind]; len(k.Hits) > 0 || k.Cursor != "" {
 			list = append(list, k)
 		}
 	}

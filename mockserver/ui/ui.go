@@ -100,7 +100,7 @@ func (p *Page) view(w http.ResponseWriter, r *http.Request, name, id string) {
 
 // fill loads the data of a view from the API.
 func (p *Page) fill(f *frame, r *http.Request, id string) error {
-	v := &visit{api: api{handler: p.api, ctx: r.Context(), account: f.query.Get("account")}, query: f.query}
+	v := &visit{api: p.apiFor(r), query: f.query}
 	if err := v.get(&f.Now, "overview", nil); err != nil {
 		return err
 	}

@@ -114,7 +114,7 @@ func spelled(name string) string {
 	lower := false // the letter before
 	for _, c := range strings.TrimSpace(name) {
 		switch {
-		case c == '_' || c == '.' || c == ' ' || c == '/' || c == '[':
+		case c == '_' || c == '.' || c == '+' || c == '/' || c == '[' || unicode.IsSpace(c): // + is a blank in a query
 			c = '-'
 		case c == ']':
 			continue

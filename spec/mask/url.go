@@ -89,7 +89,7 @@ func (m Masker) located(text, stops string) string {
 	for i, c := range list {
 		switch {
 		case c.c == '=':
-			if name := nameBefore(text, list[:i]); Secret(name) {
+			if secretBefore(text, list[:i]) {
 				if to := end(list, i+1, c.level, "&#"+stops); to > i+1 {
 					hide = append(hide, span{list[i+1].from, list[to-1].to})
 				}
@@ -114,7 +114,8 @@ func namesSecret(text string) bool {
 		if !ok {
 			return false
 		}
-		if Secret(name[strings.LastIndexAny(name, delimiters)+1:]) {
+		name = strings.TrimRight(name, blanks)
+		if from := strings.LastIndexAny(name, delimiters) + 1; secretParameter(name[from:], name[:from]) {
 			return true
 		}
 		text = rest
@@ -124,23 +125,39 @@ func namesSecret(text string) bool {
 // delimiters precede the name of a parameter.
 const delimiters = "?&#;,/" + edges
 
-// nameBefore is the name of the parameter at the end of list.
-func nameBefore(text string, list []char) string {
+// blanks may surround a name, and escaped ones may be within it.
+const blanks = " \t\r\n+"
+
+// secretParameter reports whether a parameter is a credential, by its name and the text
+// before it. A parameter key of a query is one; elsewhere, key names too many other things.
+func secretParameter(name, before string) bool {
+	return Secret(name) || before != "" && strings.ContainsRune("?&;", rune(before[len(before)-1])) && strings.EqualFold(strings.Trim(name, blanks), "key")
+}
+
+// secretBefore reports whether the parameter at the end of list is a credential.
+func secretBefore(text string, list []char) bool {
+	for len(list) > 0 && strings.IndexByte(blanks, list[len(list)-1].c) >= 0 {
+		list = list[:len(list)-1]
+	}
 	from := len(list)
-	for from > 0 && !strings.ContainsRune(delimiters, rune(list[from-1].c)) {
+	for from > 0 && (strings.IndexByte(delimiters, list[from-1].c) < 0 || list[from-1].level > 0 && strings.IndexByte(blanks, list[from-1].c) >= 0) {
 		from--
 	}
 	if from == len(list) {
-		return ""
+		return false
+	}
+	before := ""
+	if from > 0 {
+		before = string(rune(list[from-1].c))
 	}
 	if first, last := list[from].from, list[len(list)-1].to; last-first == len(list)-from {
-		return text[first:last] // nothing was escaped
+		return secretParameter(text[first:last], before) // nothing was escaped
 	}
 	name := make([]byte, 0, len(list)-from)
 	for _, c := range list[from:] {
 		name = append(name, c.c)
 	}
-	return string(name)
+	return secretParameter(string(name), before)
 }
 
 // end is the position of the first stop at or after from. Characters that are escaped

@@ -58,7 +58,11 @@ func (s *Store) open(ctx context.Context) error {
 	if err := s.countAccounts(ctx); err != nil {
 		return err
 	}
-	return s.openMark(ctx)
+	if err := s.openMark(ctx); err != nil {
+		return err
+	}
+	s.files = map[string]os.FileInfo{}
+	return s.present()
 }
 
 // needsRoom reports whether a database could not be read because the disk is full: reading
@@ -300,13 +304,17 @@ func (s *Store) explained(doing string, err error) error {
 	case sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB:
 		return s.damaged(databaseFile + ": " + e.Error())
 	case sqlite3.SQLITE_FULL:
-		return fmt.Errorf("data folder %s: cannot %s: %w: free some space", s.cfg.Dir, doing, store.ErrFull)
+		return s.full(doing)
 	case sqlite3.SQLITE_READONLY, sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_PERM:
 		return fmt.Errorf("data folder %s: cannot %s: %s cannot be written: must be a file that this user may write, on a disk that is not read-only", s.cfg.Dir, doing, databaseFile)
 	case sqlite3.SQLITE_IOERR:
 		return fmt.Errorf("data folder %s: cannot %s: the disk reports an error (%w): see the log of the operating system", s.cfg.Dir, doing, err)
 	}
 	return fmt.Errorf("data folder %s: cannot %s: %w", s.cfg.Dir, doing, err)
+}
+
+func (s *Store) full(doing string) error {
+	return fmt.Errorf("data folder %s: cannot %s: %w: free some space", s.cfg.Dir, doing, store.ErrFull)
 }
 
 // countAccounts reads the highest account number.

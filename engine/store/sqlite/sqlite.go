@@ -10,6 +10,7 @@ import (
 	"context"
 	"database/sql"
 	_ "embed" // schema.sql
+	"errors"
 	"fmt"
 	"log/slog"
 	"os"
@@ -65,12 +66,15 @@ type Store struct {
 
 	failed error // why a database cannot be salvaged
 
-	turn       chan struct{}        // semaphore for one transaction or query at a time; see within
-	db         *sql.DB              // has one connection
-	conn       *sql.Conn            // the connection
-	statements map[string]*sql.Stmt // prepared statements by text
-	commits    int64                // number of transactions of the database
-	failing    time.Time            // since when records cannot be written; zero if they can
+	turn       chan struct{}          // semaphore for one transaction or query at a time; see within
+	db         *sql.DB                // has one connection
+	conn       *sql.Conn              // the connection
+	statements map[string]*sql.Stmt   // prepared statements by text
+	commits    int64                  // number of transactions of the database
+	failing    time.Time              // since when records cannot be written; zero if they can
+	failure    error                  // why; nil if they can
+	proven     time.Time              // when something was last written
+	files      map[string]os.FileInfo // the files of the folder when they were first seen, by name; nil while it is being opened
 
 	work    sync.WaitGroup // the writer, and the work in progress on the connection
 	closing chan struct{}
@@ -253,6 +257,9 @@ func (s *Store) flush() {
 // report logs when records can no longer be written, and when they can again. The caller
 // has the turn.
 func (s *Store) report(err error, written int) {
+	if err != nil || written > 0 {
+		s.failure, s.proven = err, wall.Now()
+	}
 	switch since := s.failing; {
 	case err != nil && since.IsZero():
 		s.failing = wall.Now()
@@ -309,9 +316,11 @@ func (s *Store) Close() error {
 	s.mu.Unlock()
 	if err == nil {
 		s.work.Wait()
+		gone := s.present()
 		if err = s.letGo(); err != nil {
 			err = s.explained("close", err)
 		}
+		err = errors.Join(gone, err)
 	}
 	switch lost := fmt.Errorf("data folder %s: %d records could not be written", s.cfg.Dir, left); {
 	case left > 0 && err != nil:

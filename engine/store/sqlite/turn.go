@@ -133,6 +133,9 @@ func (s *Store) transact(do func(exec) error, undo ...func()) error {
 	if err == nil {
 		err = s.exec("UPDATE mark SET commits = commits + 1")
 	}
+	if err == nil && s.files != nil {
+		err = s.present()
+	}
 	if err == nil {
 		err = s.exec("COMMIT")
 	}
@@ -140,6 +143,9 @@ func (s *Store) transact(do func(exec) error, undo ...func()) error {
 		_ = s.exec("ROLLBACK") // needed after SQLITE_FULL, which leaves the transaction open; other errors end it
 		for _, f := range undo {
 			f()
+		}
+		if errors.Is(err, store.ErrGone) {
+			return err
 		}
 		return s.explained("write", err)
 	}

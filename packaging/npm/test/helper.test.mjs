@@ -35,27 +35,16 @@ test("options are flags of serve", async () => {
 });
 
 test("the control token is the credential", async () => {
-  const understudy = await startUnderstudy({ addr: "0.0.0.0:0", controlToken: "secret" });
-  const { hostname, port } = new URL(understudy.url);
-  const foreign = { Host: `app.test:${port}` }; // as from another machine
-  assert.ok(hostname);
-  const http = await import("node:http");
-  const status = (headers) => new Promise((resolve) => http.get({ port, host: "127.0.0.1", path: "/_understudy/deliveries", headers }, (response) => resolve(response.resume().statusCode)));
-  assert.equal(await status(foreign), 401);
-  assert.equal(await status({ ...foreign, Authorization: "Bearer secret" }), 200);
-  const seen = [];
-  const { port: own, close } = await new Promise((ready) => {
-    const server = http.createServer((request, response) => {
-      seen.push(request.headers.authorization);
-      response.end('{"entries":[]}');
-    });
-    server.listen(0, "127.0.0.1", () => ready({ port: server.address().port, close: () => server.close() }));
-  });
-  understudy.url = `http://127.0.0.1:${own}`; // what the helper sends
-  await understudy.deliveries();
-  assert.deepEqual(seen, ["Bearer secret"]);
-  close();
-  await understudy.stop();
+  const given = await startUnderstudy({ controlToken: "secret" });
+  assert.equal((await fetch(`${given.url}/_understudy/deliveries`)).status, 401);
+  assert.deepEqual(await given.deliveries(), []);
+  await given.stop();
+  process.env.UNDERSTUDY_CONTROL_TOKEN = "inherited";
+  const inherited = await startUnderstudy();
+  delete process.env.UNDERSTUDY_CONTROL_TOKEN;
+  assert.equal((await fetch(`${inherited.url}/_understudy/deliveries`)).status, 401);
+  assert.deepEqual(await inherited.deliveries(), []);
+  await inherited.stop();
 });
 
 test("a server that does not start says why", async () => {

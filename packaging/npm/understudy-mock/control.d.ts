@@ -128,6 +128,8 @@ export interface Deliveries {
   entries: Delivery[];
   /** maximum number of entries that are kept */
   limit: number;
+  /** older entries that match and are kept but are not in this answer; a larger limit adds them */
+  older: number;
 }
 
 /** One attempt to deliver a message, as it went over the wire. */
@@ -500,6 +502,8 @@ export interface Requests {
   entries: Exchange[];
   /** maximum number of entries that are kept */
   limit: number;
+  /** older entries that match and are kept but are not in this answer; a larger limit adds them */
+  older: number;
 }
 
 export type Rewrites = Record<string, string>;
@@ -556,7 +560,7 @@ export interface Schedules {
 export interface Search {
   /** the only cursor, if one kind was searched */
   cursor?: string;
-  /** by kind, for kinds with more hits; each cursor continues its kind */
+  /** by kind, for kinds that may have more hits: after count hits, or after 4 MiB of decompressed bodies; each cursor continues its kind */
   cursors: Record<string, string>;
   hits: SearchHit[];
   query: string;
@@ -839,6 +843,7 @@ export interface Operations {
       account?: string;
       /** stream new entries as server-sent events */
       follow?: boolean;
+      /** number of entries, the newest ones; 1000 by default */
       limit?: number;
       /** bytes of each body; longer bodies are cut */
       maxBody?: number;
@@ -1079,6 +1084,7 @@ export interface Operations {
       account?: string;
       /** stream new entries as server-sent events */
       follow?: boolean;
+      /** number of entries, the newest ones; 1000 by default */
       limit?: number;
       /** bytes of each body; longer bodies are cut */
       maxBody?: number;

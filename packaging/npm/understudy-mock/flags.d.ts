@@ -12,7 +12,9 @@ export interface ServeFlags {
   advertise?: string;
   /** real (default), manual (moved with ctl advance) or auto (skips to the next timer). */
   clock?: string;
-  /** Token of the control API. Without it, the API is open on loopback only. */
+  /** Open the control API and the page on loopback without the token of --control-token; not behind a proxy. */
+  controlOpenOnLoopback?: boolean;
+  /** Token of the control API and the page, needed on loopback as well. Without it, they are open on loopback only. */
   controlToken?: string;
   /** Keep the state in this folder, or in this JetStream cluster, which several servers can share. Accepted requests survive a crash of the process or the machine. */
   data?: string;

@@ -42,7 +42,7 @@ async function startUnderstudy(options = {}) {
   try {
     child = new Child(options.binary ?? binaryPath(), ["serve", ...flags(options), "--until-eof", `--ready-file=${ready}`], options.log);
     await child.started(options.startTimeout ?? startLimit); // the banner comes after the file
-    return new Understudy(child, JSON.parse(readFileSync(ready, "utf8")), options.controlToken);
+    return new Understudy(child, JSON.parse(readFileSync(ready, "utf8")));
   } catch (error) {
     child?.kill();
     throw error;
@@ -132,14 +132,17 @@ class Child {
   }
 }
 
+/** As many entries as a journal keeps. */
+const journalLimit = 10000;
+
 /** A running server. */
 class Understudy {
   #child;
   #controlToken;
 
-  constructor(child, ready, controlToken) {
+  constructor(child, ready) {
     this.#child = child;
-    this.#controlToken = controlToken;
+    this.#controlToken = ready.controlToken; // from an option, the environment or a settings file
     this.url = ready.url;
     this.token = ready.token;
     this.env = ready.env;
@@ -156,11 +159,11 @@ class Understudy {
   }
 
   async deliveries(query) {
-    return (await this.control("GET", `deliveries${search(query)}`)).entries;
+    return (await this.control("GET", `deliveries${search({ limit: journalLimit, ...query })}`)).entries;
   }
 
   async requests(query) {
-    return (await this.control("GET", `requests${search(query)}`)).entries;
+    return (await this.control("GET", `requests${search({ limit: journalLimit, ...query })}`)).entries;
   }
 
   async messages(query) {

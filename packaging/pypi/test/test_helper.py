@@ -139,6 +139,13 @@ class TestFlags:
             assert urllib.request.urlopen(request).status == 200
             assert u.clock()["now"] > 0
 
+    def test_the_control_token_of_the_environment_opens_the_control_api(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setenv("UNDERSTUDY_CONTROL_TOKEN", "inherited")
+        with Understudy() as u:
+            with pytest.raises(urllib.error.HTTPError, match="401"):
+                urllib.request.urlopen(f"{u.url}/_understudy/clock")
+            assert u.clock()["now"] > 0
+
     @pytest.mark.skipif(not os.path.exists("/proc"), reason="/proc")
     def test_the_control_token_is_not_among_the_arguments(self) -> None:
         with Understudy(control_token="hidden-token") as u, open(f"/proc/{u.pid}/cmdline") as arguments:

@@ -63,9 +63,10 @@ class Understudy:
     """The environment for clients: addresses, tokens and signing keys."""
 
     def __init__(self, **flags: Unpack[ServeFlags]) -> None:
-        self._control_token = flags.pop("control_token", None)
-        self._process = _Process({"addr": "127.0.0.1:0", "clock": "manual", **flags}, self._control_token)
+        control_token = flags.pop("control_token", None)
+        self._process = _Process({"addr": "127.0.0.1:0", "clock": "manual", **flags}, control_token)
         ready = self._process.ready
+        self._control_token = ready.get("controlToken")  # from an argument, the environment or a settings file
         self.url = str(ready["url"])
         self.token = str(ready["token"])
         self.env = {str(k): str(v) for k, v in ready["env"].items()}
@@ -157,7 +158,7 @@ class Understudy:
         url: Optional[str] = None,
         message_id: Optional[str] = None,
         status: Optional[int] = None,
-        limit: Optional[int] = None,
+        limit: int = 10000,
     ) -> List[Delivery]:
         """Return the attempts to deliver, oldest first; `url` is a prefix."""
         query = {"url": url, "messageId": message_id, "status": status, "limit": limit}
@@ -170,7 +171,7 @@ class Understudy:
         path: Optional[str] = None,
         status: Optional[int] = None,
         refused: Optional[bool] = None,
-        limit: Optional[int] = None,
+        limit: int = 10000,
     ) -> List[Exchange]:
         """Return the requests of clients, oldest first; `path` is a prefix."""
         query = {"operationId": operation, "path": path, "status": status, "refused": refused, "limit": limit}

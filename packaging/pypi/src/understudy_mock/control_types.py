@@ -224,6 +224,8 @@ class Deliveries(TypedDict):
     entries: List[Delivery]
     # maximum number of entries that are kept
     limit: int
+    # older entries that match and are kept but are not in this answer; a larger limit adds them
+    older: int
 
 
 class Done(TypedDict):
@@ -613,6 +615,8 @@ class Requests(TypedDict):
     entries: List[Exchange]
     # maximum number of entries that are kept
     limit: int
+    # older entries that match and are kept but are not in this answer; a larger limit adds them
+    older: int
 
 
 class _RunRow(TypedDict):
@@ -713,7 +717,7 @@ class SearchHit(_SearchHit, total=False):
 
 
 class _Search(TypedDict):
-    # by kind, for kinds with more hits; each cursor continues its kind
+    # by kind, for kinds that may have more hits: after count hits, or after 4 MiB of decompressed bodies; each cursor continues its kind
     cursors: Dict[str, str]
     hits: List[SearchHit]
     query: str

@@ -18,8 +18,10 @@ class ServeFlags(TypedDict, total=False):
     """URL at which clients and the other servers of a fleet reach this server, such as http://understudy:8080. Banner, ready file, env and page print it. Default: the address it listens on."""
     clock: str
     """real (default), manual (moved with ctl advance) or auto (skips to the next timer)."""
+    control_open_on_loopback: bool
+    """Open the control API and the page on loopback without the token of --control-token; not behind a proxy."""
     control_token: str
-    """Token of the control API. Without it, the API is open on loopback only."""
+    """Token of the control API and the page, needed on loopback as well. Without it, they are open on loopback only."""
     data: str
     """Keep the state in this folder, or in this JetStream cluster, which several servers can share. Accepted requests survive a crash of the process or the machine."""
     data_accept_loss: bool
