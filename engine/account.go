@@ -87,7 +87,8 @@ type Account struct {
 	behind    atomic.Uint64 // the last record that could not be made durable, 0 for none
 	more      chan struct{} // closed by the next change; nil without followers
 	ledger    ledger
-	observed  atomic.Int64     // as in ledger, for readers without the lock
+	observed  atomic.Int64 // as in ledger, for readers without the lock
+	glance    glance
 	saves     sync.Mutex       // one snapshot at a time
 	saving    *snapshot.Writer // the snapshot that is being written, nil for none
 	saveEpoch uint32           // number of snapshots so far

@@ -98,7 +98,7 @@ func (a *Account) putBack() {
 	}
 	a.state.Shares.All(ready.Push)
 	a.state.Ready.All(ready.Push)
-	a.state.Ready, a.state.Shares, a.state.Running = ready, state.HostShares{}, 0
+	a.state.Ready, a.state.Shares, a.state.Running = ready, state.Shares{}, 0
 	for _, m := range cut {
 		if m.Canceled {
 			a.cutOff(m)

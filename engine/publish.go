@@ -206,6 +206,7 @@ func (a *Account) create(like Message, of state.Origin) *Message {
 	a.state.Messages[m.ID] = m
 	a.addMessage(1)
 	a.addWork(state.MessageCost + int64(m.Weight))
+	a.meetKey(m)
 	c.event.Next = m.NotBefore.UnixMilli()
 	a.moveWith(m, Created, &c.event)
 	if m.Slot == nil && m.Options.Queue != "" {

@@ -59,6 +59,7 @@ var reading = map[string]func(*world){
 	},
 	"Messages": func(w *world) { _, _ = w.Messages(engine.Filter{}) },
 	"Now":      func(w *world) { w.Now() },
+	"Glance":   func(w *world) { w.Glance() },
 	"Observed": func(w *world) { w.Observed() },
 	"Overview": func(w *world) { w.Overview() },
 	"Queue":    func(w *world) { _, _ = w.Queue("q1"); _, _ = w.Queue("none") },

@@ -231,6 +231,7 @@ func (c *Call) MergeBody() error {
 		if !many {
 			list = []any{v}
 		}
+		values := slices.Clip(c.Query[name])
 		c.nothing = c.nothing || len(list) == 0
 		for _, one := range list {
 			text, ok := queryText(one)
@@ -238,7 +239,10 @@ func (c *Call) MergeBody() error {
 				problems = append(problems, spec.Problem{In: "body", Name: "/" + name, Rule: "type", Message: "must be a string, a number, a boolean or a list of these"})
 				break
 			}
-			merged[name] = append(slices.Clip(merged[name]), text)
+			values = append(values, text)
+		}
+		if len(values) > 0 {
+			merged[name] = values
 		}
 		if len(list) == 0 {
 			problems = append(problems, c.Op.CheckFilters(url.Values{name: nil})...)

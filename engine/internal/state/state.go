@@ -16,9 +16,9 @@ import (
 // State is the data of an account: plain values without locks or channels, so that it can
 // be listed, saved and continued.
 type State struct {
-	Now                 time.Time  // time of the running command, set by lock
-	Running             int        // attempts in flight
-	Shares              HostShares // attempts by destination
+	Now                 time.Time // time of the running command, set by lock
+	Running             int       // attempts in flight
+	Shares              Shares    // attempts by host and URL
 	IDs                 IDs
 	Seq                 uint64 // last sequence number of DLQ entries and runs: the order of lists
 	Timers              Timers
