@@ -101,9 +101,6 @@ func (a *Account) resumeSettings(text json.RawMessage) error {
 	if err := kindsByType[reflect.TypeFor[begin]()].decode(text, &c); err != nil {
 		return refusal.Of(ErrInvalid, "snapshot is damaged", "", "settings: "+err.Error())
 	}
-	if err := c.readable(); err != nil {
-		return err
-	}
 	a.configure(c)
 	a.cfg.CurrentKey, a.cfg.NextKey = c.CurrentKey, c.NextKey
 	return nil

@@ -12,7 +12,7 @@ import (
 	"github.com/understudy-mock/understudy/mockserver"
 )
 
-// holding is a store whose journals keep the lock of their account, once they are told to.
+// holding is a store whose journals keep the lock of their account, once hold is set.
 type holding struct {
 	store.Store
 	hold   atomic.Bool

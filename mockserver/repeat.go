@@ -33,8 +33,8 @@ func (s *Server) serialize(c *call.Call) {
 	}
 }
 
-// probes are the operations that monitors call. They never wait for an account. Sorted.
-var probes = []string{"controlHealth", "controlLivez", "controlMetrics", "controlReadyz"}
+// probeOperations are the operations that monitors call. They never wait for an account. Sorted.
+var probeOperations = []string{"controlHealth", "controlLivez", "controlMetrics", "controlReadyz"}
 
-// isProbe reports whether a call is one of the probes.
-func isProbe(c *call.Call) bool { return c.Op != nil && slices.Contains(probes, c.Op.ID) }
+// isProbe reports whether a call is one of probeOperations.
+func isProbe(c *call.Call) bool { return c.Op != nil && slices.Contains(probeOperations, c.Op.ID) }

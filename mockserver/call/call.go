@@ -34,6 +34,7 @@ type Call struct {
 	Asked    string   // name of the vector index in the URL, "" for none
 	AsTester bool     // made for the tester, see as in package mockserver
 	Hops     int      // length of the chain of deliveries that led to this call, see admitDelivery
+	Family   string   // the message from which these deliveries follow
 	Head     bool     // the method is HEAD: handled as GET, without a body in the response
 	nothing  bool     // a filter is an empty list, which selects nothing
 	Turn     bool     // holds a turn to build a large list

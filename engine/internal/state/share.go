@@ -131,11 +131,11 @@ func (s *Shares) changed(u *Share) {
 	if s.urls == nil {
 		s.urls, s.hosts = map[string]*Share{}, map[string]*Share{}
 	}
-	keep(s.urls, u, u.Running > 0 || u.Held.Len() > 0)
-	keep(s.hosts, u.Host, u.Host.Running > 0 || len(u.Host.waiting) > 0)
+	keepShare(s.urls, u, u.Running > 0 || u.Held.Len() > 0)
+	keepShare(s.hosts, u.Host, u.Host.Running > 0 || len(u.Host.waiting) > 0)
 }
 
-func keep(shares map[string]*Share, h *Share, used bool) {
+func keepShare(shares map[string]*Share, h *Share, used bool) {
 	if used {
 		shares[h.Name] = h
 	} else {

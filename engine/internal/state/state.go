@@ -27,6 +27,7 @@ type State struct {
 	Dedup               Dedup
 	Groups              map[string]*Group
 	Flows               map[string]*FlowGate
+	Families            map[string]*Family // with descendants that have not ended
 	Queues              map[string]*QueueBacklog
 	Schedules           map[string]*Schedule
 	Log                 EventLog
@@ -52,6 +53,7 @@ func New(seed uint64, currentKey, nextKey string) State {
 		Messages:   map[string]*Message{},
 		Groups:     map[string]*Group{},
 		Flows:      map[string]*FlowGate{},
+		Families:   map[string]*Family{},
 		Queues:     map[string]*QueueBacklog{},
 		Schedules:  map[string]*Schedule{},
 		Reports:    map[string]string{},

@@ -100,6 +100,17 @@ func (a *Account) lastEvent(id string) *state.LogEntry {
 	return nil
 }
 
+// AnyMessage returns a message that has not ended or is in the log, nil for none.
+func (a *Account) AnyMessage(id string) *state.Message {
+	if m := a.State.Messages[id]; m != nil {
+		return m
+	}
+	if e := a.lastEvent(id); e != nil {
+		return e.Message
+	}
+	return nil
+}
+
 // explainMessage checks in the order in which a message proceeds: queue, time, flow-control
 // key, limit of attempts in flight.
 func (a *Account) explainMessage(m *state.Message) (why []Reason) {
