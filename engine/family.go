@@ -9,7 +9,7 @@ import (
 
 // A family is a message and its descendants: the messages that were created by the deliveries of
 // this server to itself, and by those of its descendants. The messages of one publish to a URL
-// group are one family (decided: 53).
+// group are one family (decided: 60).
 
 // DefaultMaxDescendants is the default of Config.MaxDescendants: the largest number of
 // descendants of a message.
