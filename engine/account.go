@@ -35,15 +35,16 @@ type Config struct {
 	// that the account owns, and returns when ctx ends.
 	Deliver func(ctx context.Context, a Attempt) Outcome
 
-	Wire       Wire
-	Seed       uint64 // 0: random ids; otherwise the same commands give the same ids
-	Parallel   int    // largest number of concurrent attempts; 0: DefaultParallel, or 1 when seeded, so that the log repeats
-	MaxCreated int    // messages that one request may create; 0: DefaultMaxCreated
-	CurrentKey string // signing keys; "": derived from the seed
-	NextKey    string
-	Log        *slog.Logger
-	Failed     func(FailedAttempt) // receives each failed attempt, in order; must not call the account; nil: none
-	Journal    journal.Journal     // records the commands; nil: none
+	Wire           Wire
+	Seed           uint64 // 0: random ids; otherwise the same commands give the same ids
+	Parallel       int    // largest number of concurrent attempts; 0: DefaultParallel, or 1 when seeded, so that the log repeats
+	MaxCreated     int    // messages that one request may create; 0: DefaultMaxCreated
+	MaxDescendants int    // of one message, see DefaultMaxDescendants; 0: that
+	CurrentKey     string // signing keys; "": derived from the seed
+	NextKey        string
+	Log            *slog.Logger
+	Failed         func(FailedAttempt) // receives each failed attempt, in order; must not call the account; nil: none
+	Journal        journal.Journal     // records the commands; nil: none
 
 	HeaderName func(dialect, name string) string        // name of a header in a dialect, from its neutral name, for texts; nil: the neutral name
 	InDialect  func(dialect string, json []byte) []byte // body of a callback with the names of a dialect; nil: unchanged
@@ -87,7 +88,8 @@ type Account struct {
 	behind    atomic.Uint64 // the last record that could not be made durable, 0 for none
 	more      chan struct{} // closed by the next change; nil without followers
 	ledger    ledger
-	observed  atomic.Int64     // as in ledger, for readers without the lock
+	observed  atomic.Int64 // as in ledger, for readers without the lock
+	glance    glance
 	saves     sync.Mutex       // one snapshot at a time
 	saving    *snapshot.Writer // the snapshot that is being written, nil for none
 	saveEpoch uint32           // number of snapshots so far

@@ -142,6 +142,7 @@ func (a *Account) rest(ctx context.Context) error {
 	if ctx.Err() != nil {
 		return refusal.Of(ctx.Err(), "settle", "", fmt.Sprintf("attempts still in flight: %d, ready: %d", a.state.Running, a.state.WaitingTurns()))
 	}
+	a.show()
 	a.quiet.Wait()
 	return nil
 }

@@ -169,6 +169,7 @@ var commandTable = []kind{
 	commandKind[begin]("begin"),
 	commandKind[cancel]("cancel"),
 	commandKind[cancelCallback]("cancelCallback"),
+	commandKind[cancelFamily]("cancelFamily"),
 	commandKind[cancelMessages]("cancelMessages"),
 	commandKind[cancelRun]("cancelRun"),
 	commandKind[cancelRuns]("cancelRuns"),

@@ -285,6 +285,7 @@ func (a *Account) fail(m *Message, o *Outcome) {
 // it, and releases its turn in a queue.
 func (a *Account) end(m *Message) {
 	delete(a.state.Messages, m.ID)
+	a.leaveFamily(m)
 	a.addMessage(-1)
 	a.addWork(-state.MessageCost - int64(m.Weight))
 	if m.Step != nil && m.Step.Ended != Failed {

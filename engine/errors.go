@@ -10,6 +10,7 @@ var (
 	ErrInvalid  = refusal.Invalid
 	ErrEnded    = refusal.Ended
 	ErrFull     = refusal.Full
+	ErrLoop     = refusal.Loop
 	ErrUnfit    = refusal.Unfit
 	ErrClosed   = refusal.Closed
 

@@ -126,6 +126,9 @@ func (a *Account) checkFixture(s *Fixture) (*checkedFixture, error) {
 		if !ValidGroupName(g.Name) {
 			return nil, fixturePlace("groups", i, refusal.OfValue("name", g.Name, "", "1 to 256 letters, digits, _, - and ."))
 		}
+		if err := a.publishable(&g); err != nil {
+			return nil, fixturePlace("groups", i, err)
+		}
 		a.state.Groups[g.Name] = &s.Groups[i]
 	}
 	for i, q := range s.Queues {

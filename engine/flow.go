@@ -21,6 +21,13 @@ func (a *Account) key(name string) *state.FlowGate {
 	return k
 }
 
+// meetKey creates the key of a new message. Before the first message is due, the key has its limits.
+func (a *Account) meetKey(m *Message) {
+	if f := m.Options.Flow; f != nil && a.state.Flows[f.Key] == nil {
+		a.key(f.Key).Limit(f)
+	}
+}
+
 // hold appends a due message to the waiting list of its key. The limits of the
 // newest message apply to the key, unless they are pinned.
 func (a *Account) hold(m *Message) {
@@ -150,7 +157,7 @@ func (a *Account) knownKey(key string) (*state.FlowGate, error) {
 		a.touch(k)
 		return k, nil
 	}
-	return nil, refusal.Of(ErrNotFound, "flow-control key", key, "not found: no message and no setting has named it")
+	return nil, refusal.Of(ErrNotFound, "flow-control key", key, "not found: no accepted message and no setting has named it")
 }
 
 // SetFlowPaused holds the messages of a key, or starts them again in order of

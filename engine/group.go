@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"fmt"
 	"regexp"
 	"slices"
 	"strings"
@@ -69,7 +70,7 @@ func (c updateGroup) apply(a *Account) (Group, error) {
 	return a.putGroup(g)
 }
 
-// AddEndpoints adds endpoints, or replaces those with the same name or URL. It
+// AddEndpoints adds endpoints. An endpoint replaces those with the same name or URL. AddEndpoints
 // creates the group when it is new.
 func (a *Account) AddEndpoints(name string, endpoints []Endpoint) (Group, error) {
 	return runCommand(a, addEndpoints{name, endpoints})
@@ -80,25 +81,57 @@ type addEndpoints struct {
 	Endpoints []Endpoint
 }
 
-// apply clones the endpoints: readers and snapshots hold the old list.
 func (c addEndpoints) apply(a *Account) (Group, error) {
 	g, err := a.group(c.Name)
 	if err != nil {
 		return Group{}, err
 	}
-	list := slices.Clone(g.Endpoints)
-	for _, e := range c.Endpoints {
-		i := slices.IndexFunc(list, func(old Endpoint) bool {
-			return e.Name != "" && old.Name == e.Name || old.URL == e.URL
-		})
-		if i < 0 {
-			list = append(list, e)
-		} else {
-			list[i] = e
-		}
+	g.Endpoints = withEndpoints(g.Endpoints, c.Endpoints)
+	if err := a.publishable(&g); err != nil {
+		return Group{}, err
 	}
-	g.Endpoints = list
 	return a.putGroup(g)
+}
+
+// publishable refuses a group that is too large for a publish. A replay may have another limit.
+func (a *Account) publishable(g *Group) error {
+	if n := len(g.Endpoints); n > a.cfg.MaxCreated && !a.replaying {
+		return refusal.Of(ErrInvalid, "URL group", g.Name, fmt.Sprintf("would have %d endpoints: must have at most %d, because a publish creates a message for each; --max-messages raises the limit", n, a.cfg.MaxCreated))
+	}
+	return nil
+}
+
+// withEndpoints returns a copy of old, which readers and snapshots hold, with the endpoints of
+// added. Each takes the place of the first one that it replaces.
+func withEndpoints(old, added []Endpoint) []Endpoint {
+	list := slices.Clone(old)
+	names, urls := map[string]int{}, map[string]int{} // places in list
+	for i, e := range list {
+		names[e.Name], urls[e.URL] = i, i
+	}
+	place := func(places map[string]int, key string) int {
+		if i, ok := places[key]; ok && key != "" {
+			return i
+		}
+		return len(list)
+	}
+	for _, e := range added {
+		byName, byURL := place(names, e.Name), place(urls, e.URL)
+		i := min(byName, byURL)
+		if i == len(list) {
+			list = append(list, e)
+		}
+		for _, was := range []int{byName, byURL} {
+			if was < len(list) {
+				delete(names, list[was].Name)
+				delete(urls, list[was].URL)
+				list[was] = Endpoint{}
+			}
+		}
+		list[i] = e
+		names[e.Name], urls[e.URL] = i, i
+	}
+	return slices.DeleteFunc(list, func(e Endpoint) bool { return e == Endpoint{} })
 }
 
 // RemoveEndpoints removes endpoints by name or URL; removing the last one removes the group.
@@ -117,12 +150,12 @@ func (c removeEndpoints) apply(a *Account) (nothing, error) {
 	if err != nil {
 		return nothing{}, err
 	}
+	names, urls := map[string]bool{}, map[string]bool{}
+	for _, e := range c.Endpoints {
+		names[e.Name], urls[e.URL] = e.Name != "", e.URL != ""
+	}
 	changed := *g
-	changed.Endpoints = slices.DeleteFunc(slices.Clone(g.Endpoints), func(old Endpoint) bool {
-		return slices.ContainsFunc(c.Endpoints, func(e Endpoint) bool {
-			return e.Name != "" && e.Name == old.Name || e.URL != "" && e.URL == old.URL
-		})
-	})
+	changed.Endpoints = slices.DeleteFunc(slices.Clone(g.Endpoints), func(e Endpoint) bool { return names[e.Name] || urls[e.URL] })
 	if len(changed.Endpoints) == 0 {
 		a.dropGroup(c.Name)
 		return nothing{}, nil

@@ -33,15 +33,17 @@ func TestOneRequestCreatesABoundedNumber(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			w := setup(t, func(c *engine.Config) { c.MaxCreated = 10 })
+			larger := setup(t, func(c *engine.Config) { c.MaxCreated = 11 })
 			for group, n := range map[string]int{"four": 4, "eleven": 11} {
 				var list []engine.Endpoint
 				for i := range n {
 					list = append(list, engine.Endpoint{URL: fmt.Sprint(sink, i)})
 				}
-				_, err := w.AddEndpoints(group, list)
-				w.must(err)
+				_, err := larger.AddEndpoints(group, list)
+				larger.must(err)
 			}
+			w := setup(t, func(c *engine.Config) { c.MaxCreated = 10 })
+			w.load(larger.document())
 			err := send(w)
 			if err == nil || !strings.Contains(err.Error(), "must be at most 10") {
 				t.Errorf("error %v, want one that names the limit", err)

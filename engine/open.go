@@ -98,7 +98,7 @@ func (a *Account) putBack() {
 	}
 	a.state.Shares.All(ready.Push)
 	a.state.Ready.All(ready.Push)
-	a.state.Ready, a.state.Shares, a.state.Running = ready, state.HostShares{}, 0
+	a.state.Ready, a.state.Shares, a.state.Running = ready, state.Shares{}, 0
 	for _, m := range cut {
 		if m.Canceled {
 			a.cutOff(m)
@@ -235,6 +235,9 @@ func (a *Account) replay(r journal.Record) error {
 	case a.state.IDs.Source == nil && k.body != reflect.TypeFor[begin]():
 		return refusal.Of(ErrInvalid, "journal", "", fmt.Sprintf("begins with record %d, a %s: must be its header or a snapshot", r.LSN, r.Kind))
 	}
+	if err := a.settings.readable(); err != nil && a.settings.Rules > 0 && k.body != reflect.TypeFor[begin]() {
+		return err // a snapshot needs no rules, but the records after it do
+	}
 	a.state.Now, a.lsn = r.At, r.LSN
 	if err := k.apply(a, r.Body); err != nil && !(k.brief && errors.Is(err, ErrNotFound)) {
 		return refusal.At(fmt.Sprintf("journal: record %d, %s", r.LSN, r.Kind), err)
@@ -261,6 +264,7 @@ func modeOf(c clock.Clock, auto bool) string {
 // newAccount returns an account without state.
 func newAccount(cfg Config) *Account {
 	a := &Account{cfg: cfg}
+	a.cfg.MaxDescendants = cmp.Or(cfg.MaxDescendants, DefaultMaxDescendants)
 	if cfg.Log == nil {
 		a.cfg.Log = slog.New(slog.DiscardHandler)
 	}

@@ -48,6 +48,7 @@ func (a *Account) later(do func()) {
 // free releases the lock and empties the outbox. One caller at a time sets the
 // alarm, and one works through the notes, so that both keep their order.
 func (a *Account) free() {
+	a.show()
 	o := &a.outbox
 	for {
 		due := a.alarmDue()

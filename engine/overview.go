@@ -1,5 +1,12 @@
 package engine
 
+import (
+	"sync/atomic"
+	"time"
+
+	"github.com/understudy-mock/understudy/engine/clock"
+)
+
 // Overview summarizes the account, and returns a channel that is closed when the summary may
 // have changed. Its cost does not depend on the number of messages.
 func (a *Account) Overview() (Overview, <-chan struct{}) {
@@ -8,6 +15,33 @@ func (a *Account) Overview() (Overview, <-chan struct{}) {
 	o := a.view().Overview()
 	o.Attempts, o.NeedsVersion = a.attempts, a.relies && !a.replaying
 	return o, a.changes()
+}
+
+// glance is what Glance returns, as of the last time that the lock was released.
+type glance struct {
+	now, inFlight atomic.Int64
+	ticking       atomic.Pointer[clock.Real] // nil for a clock that only commands move
+}
+
+// Glance returns the account's time and the number of attempts in flight. It never waits for
+// the lock, and may miss the effect of a command in progress.
+func (a *Account) Glance() (now time.Time, inFlight int) {
+	now = time.UnixMilli(a.glance.now.Load())
+	if c := a.glance.ticking.Load(); c != nil && c.Now().After(now) {
+		now = c.Now()
+	}
+	return now, int(a.glance.inFlight.Load())
+}
+
+// show makes the state visible to Glance. It runs before the lock is released.
+func (a *Account) show() {
+	a.glance.now.Store(a.state.Now.UnixMilli())
+	a.glance.inFlight.Store(int64(a.state.Running))
+	ticking, _ := a.cfg.Clock.(*clock.Real)
+	if a.replaying {
+		ticking = nil
+	}
+	a.glance.ticking.Store(ticking)
 }
 
 // Touch notifies the followers of the account of a change that is not in the log.

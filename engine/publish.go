@@ -43,7 +43,7 @@ func (o publishOne) apply(a *Account) (Receipts, error) {
 	r := PublishRequest(o)
 	c, err := a.acceptable(r)
 	if err == nil {
-		err = a.roomFor(r)
+		err = cmp.Or(a.mayDescend(r), a.roomFor(r))
 	}
 	if err != nil {
 		a.failUnreadable(err)
@@ -76,7 +76,7 @@ func (c publishBatch) apply(a *Account) ([]Receipts, error) {
 	if err := a.mayCreate(created); err != nil {
 		return nil, err
 	}
-	if err := a.roomFor(rs...); err != nil {
+	if err := cmp.Or(a.mayDescend(rs...), a.roomFor(rs...)); err != nil {
 		return nil, err
 	}
 	receipts := make([]Receipts, len(rs))
@@ -160,6 +160,10 @@ func (a *Account) publish(c *accepted) Receipts {
 	list := make([]Receipt, len(c.group.Endpoints))
 	for i, e := range c.group.Endpoints {
 		list[i] = a.publishTo(&c.PublishRequest, e, opts, headers)
+		if c.Options.Family == "" && !list[i].Deduplicated && len(list) > 1 {
+			c.Options.Family = list[i].MessageID
+			opts = a.state.Options.Share(&c.Options)
+		}
 	}
 	return Receipts{Group: list}
 }
@@ -206,6 +210,8 @@ func (a *Account) create(like Message, of state.Origin) *Message {
 	a.state.Messages[m.ID] = m
 	a.addMessage(1)
 	a.addWork(state.MessageCost + int64(m.Weight))
+	a.meetKey(m)
+	a.joinFamily(m)
 	c.event.Next = m.NotBefore.UnixMilli()
 	a.moveWith(m, Created, &c.event)
 	if m.Slot == nil && m.Options.Queue != "" {

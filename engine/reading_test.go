@@ -59,6 +59,7 @@ var reading = map[string]func(*world){
 	},
 	"Messages": func(w *world) { _, _ = w.Messages(engine.Filter{}) },
 	"Now":      func(w *world) { w.Now() },
+	"Glance":   func(w *world) { w.Glance() },
 	"Observed": func(w *world) { w.Observed() },
 	"Overview": func(w *world) { w.Overview() },
 	"Queue":    func(w *world) { _, _ = w.Queue("q1"); _, _ = w.Queue("none") },
@@ -112,7 +113,7 @@ var reading = map[string]func(*world){
 	"WriteSnapshot": func(w *world) { w.must(w.WriteSnapshot(io.Discard)) },
 }
 
-var writing = strings.Fields(`AddEndpoints AddFixture Advance AdvanceUntil Cancel CancelCallback CancelMessages CancelRun CancelRuns Close DeleteDLQ
+var writing = strings.Fields(`AddEndpoints AddFixture Advance AdvanceUntil Cancel CancelCallback CancelFamily CancelMessages CancelRun CancelRuns Close DeleteDLQ
 	DeleteDLQs DeleteGroup DeleteQueue DeleteSchedule FinishRun Forget DeliverNow Notify PinFlow Publish PublishBatch PutSchedule RemoveEndpoints RepeatCallback ReplayNext Reset ResetFlow
 	Restart RestartAll Restore RetryDLQ RetryDLQs RotateKeys RunSchedule SetClock SetFlowPaused SetQueuePaused SetSchedulePaused
 	UnpinFlow UpdateGroup UpsertQueue Wait`)

@@ -24,10 +24,10 @@ func (a *Account) nextTurn() (state.ReadyTurn, bool) {
 		if m == nil {
 			return t, true // a turn without a message: nothing will start
 		}
-		h := a.state.Shares.Of(m)
-		if h.Running < free {
+		u := a.state.Shares.Of(m)
+		if u.MayStart(free) {
 			return t, true
 		}
-		a.state.Shares.Hold(h, t)
+		a.state.Shares.Hold(u, t)
 	}
 }

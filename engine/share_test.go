@@ -17,9 +17,9 @@ type places struct {
 	mu    sync.Mutex
 	begun []string // URLs, in order
 	now   map[string]int
-	all   map[string]int // ever begun
+	all   map[string]int // ever begun, by host and URL
 	most  map[string]int
-	gate  map[string]chan struct{} // by host; none: answers at once
+	gate  map[string]chan struct{} // by host or URL; none: answers at once
 	seen  *sync.Cond
 }
 
@@ -36,13 +36,18 @@ func hostname(url string) string { return strings.Split(url, "/")[2] }
 
 func (p *places) Deliver(ctx context.Context, at engine.Attempt) engine.Outcome {
 	host := hostname(at.Message.URL)
+	url, _, _ := strings.Cut(at.Message.URL, "?")
 	p.mu.Lock()
 	p.begun = append(p.begun, at.Message.URL)
 	p.now[host]++
 	p.all[host]++
+	p.all[url]++
 	p.most[host] = max(p.most[host], p.now[host])
 	p.seen.Broadcast()
 	gate := p.gate[host]
+	if gate == nil {
+		gate = p.gate[url]
+	}
 	p.mu.Unlock()
 	if gate != nil {
 		select {
@@ -65,11 +70,11 @@ func (p *places) wait(host string, n int) {
 	}
 }
 
-// reach returns when n attempts to a host have ever begun.
-func (p *places) reach(host string, n int) {
+// reach returns when n attempts to a host or URL have ever begun.
+func (p *places) reach(to string, n int) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	for p.all[host] < n {
+	for p.all[to] < n {
 		p.seen.Wait()
 	}
 }
@@ -153,6 +158,22 @@ func TestASlowDestinationLeavesPlaces(t *testing.T) {
 		w.sendAll("https://quick.test/", 20, engine.Options{})
 		p.reach("quick.test", 20)
 	})
+}
+
+func TestASlowURLLeavesPlacesForItsHost(t *testing.T) {
+	t.Parallel()
+	for _, places := range []int{8, 16, 256} {
+		t.Run(fmt.Sprintf("of %d places", places), func(t *testing.T) {
+			t.Parallel()
+			const slow = "https://a.test/slow"
+			w, p := manyPlaces(t, places, slow)
+			w.sendAll(slow+"?n=", 300, engine.Options{})
+			w.sendAll("https://a.test/quick?n=", 50, engine.Options{})
+			p.reach("https://a.test/quick", 50)
+			w.sendAll("https://b.test/quick?n=", 50, engine.Options{})
+			p.reach("https://b.test/quick", 50)
+		})
+	}
 }
 
 func TestWhatWaitsForAPlaceIsKept(t *testing.T) {

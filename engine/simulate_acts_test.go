@@ -61,6 +61,9 @@ func (s *simulation) options() engine.Options {
 	if s.IntN(4) == 0 {
 		o.FailureCallback = &engine.Callback{URL: "https://fcb.test/", Options: engine.Options{Flow: o.Flow}}
 	}
+	if s.IntN(5) == 0 {
+		o.Hops, o.Family = 1, s.name("family", 3)
+	}
 	switch s.IntN(8) {
 	case 0:
 		o.RetryDelay, _ = formula.Parse("1000 * pow(2, retried)")
@@ -150,6 +153,7 @@ var acts = map[string]func(*simulation) error{
 	},
 	"cancel":         func(s *simulation) error { return s.Cancel(s.message()) },
 	"cancelCallback": func(s *simulation) error { return s.CancelCallback(s.entry()) },
+	"cancelFamily":   func(s *simulation) error { _, err := s.CancelFamily(s.message()); return err },
 	"cancelMessages": func(s *simulation) error { _, err := s.CancelMessages(s.filter()); return err },
 	"cancelRun":      func(s *simulation) error { return s.CancelRun(s.run()) },
 	"cancelRuns":     func(s *simulation) error { _, err := s.CancelRuns(s.filter()); return err },

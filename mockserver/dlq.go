@@ -151,7 +151,7 @@ func (s *Server) overrides(c *call.Call) (engine.Options, error) {
 	value, hasValue := set.Find("Flow-Control-Value")
 	over, unknown, problems := set.Without("Flow-Control-Key", "Flow-Control-Value").Parse()
 	problems = append(problems, s.unknownOptions(c, unknown)...)
-	over.Hops = c.Hops
+	over.Hops, over.Family = c.Hops, c.Family
 	if hasKey {
 		problems = key.Read(problems, func(v string) error { return request.SetFlowKey(&over, v) })
 	}

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"net/http"
 	"strconv"
+	"strings"
 
 	"github.com/understudy-mock/understudy/mockserver/call"
 	"github.com/understudy-mock/understudy/mockserver/response"
@@ -33,7 +34,9 @@ func (s *Server) admitDelivery(c *call.Call) error {
 	if carried == "" || !s.made(c) {
 		return nil
 	}
-	c.Hops, _ = strconv.Atoi(carried)
+	hops, family, _ := strings.Cut(carried, " ")
+	c.Hops, _ = strconv.Atoi(hops)
+	c.Family = family
 	if c.Hops > maxHops {
 		id := c.Header.Get(header.MessageID)
 		s.cfg.Log.Warn("loop cut: messages are delivered to this server and create others without end", "message", id, "path", response.Shorten(c.Request.URL.Path), "hops", c.Hops, "limit", maxHops)
@@ -47,12 +50,12 @@ func (s *Server) admitDelivery(c *call.Call) error {
 func (s *Server) made(c *call.Call) bool { return c.Made || s.delivery.Made(c.Request) }
 
 // signDelivery marks a request as a delivery for other servers of the fleet.
-func (s *Server) signDelivery(r *http.Request, hops int) {
+func (s *Server) signDelivery(r *http.Request, hops string) {
 	if s.fleet == nil || !s.fleet.Reaches(r.URL) {
 		return
 	}
 	r.Header = r.Header.Clone() // a copy: the journal of deliveries must not contain the signature
-	s.fleet.Sign(r.Header, strconv.Itoa(hops))
+	s.fleet.Sign(r.Header, hops)
 }
 
 // deliveryHeader is the name of a header that only deliveries have, in any

@@ -13,6 +13,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/understudy-mock/understudy/internal/expect"
 	"github.com/understudy-mock/understudy/mockserver"
 )
 
@@ -189,7 +190,8 @@ func TestEachOperationPassesTheCountOn(t *testing.T) {
 			u.Settle()
 			var counts []string
 			for _, x := range u.Requests() {
-				counts = append(counts, x.Request.Header.Get("Understudy-Hops"))
+				hops, _, _ := strings.Cut(x.Request.Header.Get("Understudy-Hops"), " ")
+				counts = append(counts, hops)
 			}
 			for _, x := range u.Requests() {
 				if w := x.Response.Header.Get("Svc-Warning"); w != "" {
@@ -217,7 +219,82 @@ func TestTheCountIsForTheServerOnly(t *testing.T) {
 	if requests, _ := s.got(); len(requests) != 1 || requests[0].Header.Get("Understudy-Hops") != "" {
 		t.Errorf("the destination got %v", requests)
 	}
-	if seen[id] != "200 []" || seen[own] != "200 [1]" {
-		t.Errorf("status and count of the foreign delivery %s, of the own %s; want 200 [] and 200 [1]", seen[id], seen[own])
+	if seen[id] != "200 []" || seen[own] != "200 [1 "+own+"]" {
+		t.Errorf("status and count of the foreign delivery %s, of the own %s; want 200 [] and 200 [1 %s]", seen[id], seen[own], own)
 	}
+}
+
+// fanOut makes a URL group of n endpoints that publish to it.
+func fanOut(u *mockserver.TestServer, c *client, n int) {
+	c.t.Helper()
+	list := make([]string, n)
+	for i := range list {
+		list[i] = fmt.Sprintf(`{"url":"%s/v2/publish/g?n=%d"}`, u.URL(), i)
+	}
+	c.do("POST", "/v2/topics/g/endpoints", `{"endpoints":[`+strings.Join(list, ",")+`]}`).ok()
+	c.do("PATCH", "/v2/topics/g", fmt.Sprintf(`{"headers":{"Svc-Forward-Authorization":["Bearer %s"]}}`, u.Token())).ok()
+}
+
+func TestALoopWithFanOutEnds(t *testing.T) {
+	t.Parallel()
+	const most = 300
+	for name, begin := range map[string]func(u *mockserver.TestServer, c *client){
+		"through a publish": func(_ *mockserver.TestServer, c *client) { c.do("POST", "/v2/publish/g", "x").ok() },
+		"through a queue":   func(_ *mockserver.TestServer, c *client) { c.do("POST", "/v2/enqueue/q/g", "x").ok() },
+		"through a batch": func(_ *mockserver.TestServer, c *client) {
+			c.do("POST", "/v2/batch", `[{"destination":"g"}]`).ok()
+		},
+		"through one message": func(u *mockserver.TestServer, c *client) {
+			c.do("POST", "/v2/publish/"+u.URL()+"/v2/publish/g", "x", "Svc-Forward-Authorization: Bearer "+u.Token()).ok()
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			u := mockserver.RunT(t, mockserver.Config{MaxDescendants: most})
+			c := newClient(t, u)
+			fanOut(u, c, 5)
+			begin(u, c)
+			u.Settle()
+			if n := len(u.Deliveries()); n > most+5 {
+				t.Errorf("deliveries: got %d, want at most %d", n, most+5)
+			}
+			entry := c.do("GET", "/v2/dlq", "").ok()
+			expect.Contains(t, "body of the response in the DLQ", entry.text("messages", 0, "responseBody"), "the limit is 300 (--max-descendants)")
+			expect.Equal(t, "undelivered messages", len(c.do("GET", "/_understudy/messages?state=CREATED", "").ok().list("messages")), 0)
+		})
+	}
+	t.Run("each publish has its own family", func(t *testing.T) {
+		t.Parallel()
+		u := mockserver.RunT(t, mockserver.Config{MaxDescendants: 1})
+		c := newClient(t, u)
+		last := "/v2/publish/" + u.URL() + "/v2/publish/" + u.URL() + "/_understudy/sink/status/200"
+		for range 5 {
+			c.do("POST", last, "x", "Svc-Forward-Authorization: Bearer "+u.Token()).ok()
+		}
+		u.Settle()
+		expect.Equal(t, "DLQ entries", len(c.do("GET", "/v2/dlq", "").ok().list("messages")), 0)
+	})
+}
+
+func TestAWholeFamilyIsCancelled(t *testing.T) {
+	t.Parallel()
+	u := mockserver.RunT(t, mockserver.Config{Clock: "manual"})
+	c := newClient(t, u)
+	other := c.do("POST", "/v2/publish/https://e.test/", "x", "Svc-Delay: 1h").ok().text("messageId")
+	delayed := u.URL() + "/v2/publish/https://e.test/child"
+	child := func() string {
+		id := c.do("POST", "/v2/publish/"+delayed, "x", "Svc-Forward-Authorization: Bearer "+u.Token(), "Svc-Forward-Svc-Delay: 1h").ok().text("messageId")
+		u.Settle()
+		return id
+	}
+	first, second := child(), child()
+	cancelled := c.do("POST", "/_understudy/messages/"+first+"/cancel-family", "").ok()
+	expect.Equal(t, "number of cancelled messages", cancelled.number("cancelled"), int64(1))
+	left := c.do("GET", "/_understudy/messages?state=CREATED", "").ok()
+	expect.Equal(t, "messages that are left", len(left.list("messages")), 2)
+	expect.Contains(t, "messages that are left", string(left.raw), other)
+	again := c.do("POST", "/_understudy/messages/"+left.text("messages", 0, "messageId")+"/cancel-family", "").ok()
+	expect.Equal(t, "number of cancelled messages, by the id of a child", again.number("cancelled"), int64(1))
+	expect.Equal(t, "number of cancelled messages of a family that has ended", c.do("POST", "/_understudy/messages/"+second+"/cancel-family", "").ok().number("cancelled"), int64(0))
+	c.do("POST", "/_understudy/messages/none/cancel-family", "").refused(http.StatusNotFound, "none")
 }

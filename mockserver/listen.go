@@ -20,7 +20,7 @@ import (
 // Run starts a stand-in that listens on Config.Addr. Close stops it. The error
 // wraps ErrSnapshot when Config.Snapshot cannot be restored.
 func Run(cfg Config) (*Server, error) {
-	s, err := prepareServer(cfg)
+	s, open, err := prepareServer(cfg)
 	if err != nil {
 		return nil, err
 	}
@@ -34,6 +34,14 @@ func Run(cfg Config) (*Server, error) {
 			return nil, err
 		}
 	}
+	early := cfg.Store != nil && s.fleet == nil // reading its data may take long
+	if early {
+		s.serveAll()
+	}
+	if err := open(); err != nil {
+		_ = s.Close() // the first error counts
+		return nil, err
+	}
 	if err := s.join(); err != nil {
 		_ = s.Close() // the first error counts
 		return nil, err
@@ -46,11 +54,19 @@ func Run(cfg Config) (*Server, error) {
 		s.fleet.Serve()
 	}
 	s.greetStore()
+	s.opened.Store(true)
 	s.tenants.Begin()
+	if !early {
+		s.serveAll()
+	}
+	return s, nil
+}
+
+// serveAll serves the connections of all listeners until Close.
+func (s *Server) serveAll() {
 	for i, srv := range s.servers {
 		s.serveOn(srv, s.own[i])
 	}
-	return s, nil
 }
 
 // begin restores the initial state, or otherwise loads the fixtures, before the

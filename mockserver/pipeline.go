@@ -89,7 +89,9 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request) {
 	s.write(w, c, out, x)
 	s.record(c, x)
 	s.tellRequest(c, x, err)
-	s.relieve()
+	if !isProbe(c) {
+		s.relieve()
+	}
 }
 
 // touch notifies followers of the accounts of a command that they have changed;

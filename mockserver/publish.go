@@ -89,7 +89,7 @@ func (s *Server) configure(c *call.Call, r *engine.PublishRequest, set request.S
 	if opts.Workflow != nil && opts.Workflow.Invoke {
 		r.Body = c.Dialect.NeutralJSON(r.Body) // the body of an invocation contains headers
 	}
-	opts.Hops = c.Hops
+	opts.Hops, opts.Family = c.Hops, c.Family
 	opts.Dialect = c.Dialect.Name
 	r.Options = opts
 	return nil

@@ -1,6 +1,8 @@
 package mockserver
 
 import (
+	"slices"
+
 	"github.com/understudy-mock/understudy/mockserver/call"
 	"github.com/understudy-mock/understudy/mockserver/tenant"
 )
@@ -11,6 +13,9 @@ import (
 // request: tests call settle between commands that must not overlap with that
 // call.
 func (s *Server) serialize(c *call.Call) {
+	if isProbe(c) {
+		return
+	}
 	tenants := []*tenant.Tenant{c.Tenant}
 	if c.Op.Area == "control_url" {
 		tenants = s.tenants.All()
@@ -27,3 +32,9 @@ func (s *Server) serialize(c *call.Call) {
 		cancel()
 	}
 }
+
+// probeOperations are the operations that monitors call. They never wait for an account. Sorted.
+var probeOperations = []string{"controlHealth", "controlLivez", "controlMetrics", "controlReadyz"}
+
+// isProbe reports whether a call is one of probeOperations.
+func isProbe(c *call.Call) bool { return c.Op != nil && slices.Contains(probeOperations, c.Op.ID) }

@@ -72,6 +72,7 @@ type Config struct {
 
 	MaxBody         int64 // bytes of a request body; 0: 1 MiB
 	MaxAnswer       int64 // bytes of a destination's answer that are kept; 0: 10 MiB
+	MaxDescendants  int   // largest number of messages that the deliveries of a message and its descendants to this server may create; 0: the engine's default
 	MaxMessages     int   // largest number of messages that one request may create; 0: the engine's default
 	Memory          int64 // bytes of journals, logs and answers; the oldest bodies are dropped first; 0: 512 MiB
 	MaxBacklog      int64 // undelivered messages; publishes beyond are refused with 429; 0: no bound
@@ -127,6 +128,7 @@ type Server struct {
 	hostNames []string               // see knownHost
 	trouble   atomic.Pointer[string] // why the server is not ready; nil, "": it is
 
+	opened  atomic.Bool // the accounts are open: before, starting answers
 	tenants *tenant.Registry
 	fleet   *fleet.Fleet // nil: this server is alone
 	leaving atomic.Bool  // the server hands its accounts to the others
@@ -149,26 +151,32 @@ type Server struct {
 // error names operations of the OpenAPI documents without a handler, and
 // handlers without an operation.
 func New(cfg Config) (*Server, error) {
-	s, err := prepareServer(cfg)
+	s, open, err := prepareServer(cfg)
 	if err == nil {
-		s.tenants.Begin()
+		err = open()
 	}
-	return s, err
-}
-
-// prepareServer creates a stand-in whose accounts do not deliver yet.
-func prepareServer(cfg Config) (*Server, error) {
-	doc, err := spec.Load()
 	if err != nil {
 		return nil, err
+	}
+	s.opened.Store(true)
+	s.tenants.Begin()
+	return s, nil
+}
+
+// prepareServer creates a stand-in without accounts, and the function that opens them. They do
+// not deliver yet.
+func prepareServer(cfg Config) (*Server, func() error, error) {
+	doc, err := spec.Load()
+	if err != nil {
+		return nil, nil, err
 	}
 	controlDoc, err := spec.LoadControl()
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	shared, clockGiven := cfg.Dialect == nil && len(cfg.Accounts) == 0, cfg.Clock != ""
 	if err := cfg.complete(); err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	s := &Server{cfg: cfg, fleet: cfg.Fleet, doc: doc, controlDoc: controlDoc, wall: clock.NewReal(), done: make(chan struct{})}
 	s.waiting, s.cutWaits = context.WithCancel(context.Background())
@@ -182,14 +190,19 @@ func prepareServer(cfg Config) (*Server, error) {
 	s.hostNames = hostNames(&cfg)
 	s.delivery = delivery.New(s.deliveries())
 	if s.router, err = s.routes(doc, controlDoc); err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	s.page = ui.New(s)
 	if _, err := kv.New(kv.Config{Token: "-", URL: cfg.KVURL}); err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	if s.tenants, err = tenant.New(s.tenantConfig(clockGiven)); err != nil {
-		return nil, err
+	return s, func() error { return s.openAccounts(s.tenantConfig(clockGiven), shared) }, nil
+}
+
+// openAccounts opens the accounts, which may have to read many data.
+func (s *Server) openAccounts(cfg tenant.Config, shared bool) (err error) {
+	if s.tenants, err = tenant.New(cfg); err != nil {
+		return err
 	}
 	if s.fleet != nil {
 		s.fleet.SetAccounts(s.tenants)
@@ -198,7 +211,8 @@ func prepareServer(cfg Config) (*Server, error) {
 	if shared {
 		s.tenants.ShareDevelopmentAccount()
 	}
-	return s, nil
+	s.NotReady("")
+	return nil
 }
 
 // deliveries is the configuration of package delivery.
@@ -258,6 +272,7 @@ func (s *Server) tenantConfig(clockGiven bool) tenant.Config {
 		Stubs:          cfg.Stubs,
 		Rewrites:       cfg.Rewrites,
 		Store:          cfg.Store,
+		Reading:        s.reading,
 		Replay:         cfg.Replay,
 		KnownOperation: s.knownOperation,
 		KVURL:          cfg.KVURL,
@@ -266,6 +281,7 @@ func (s *Server) tenantConfig(clockGiven bool) tenant.Config {
 		Engine: engine.Config{
 			Parallel:        cfg.Parallel,
 			MaxCreated:      cfg.MaxMessages,
+			MaxDescendants:  cfg.MaxDescendants,
 			Log:             cfg.Log,
 			PricePerMessage: cfg.PricePerMessage,
 			VectorLag:       cfg.VectorLag,
@@ -385,7 +401,13 @@ func (c *Config) complete() error {
 }
 
 // ServeHTTP answers every operation of all four hosts and the control API.
-func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) { s.serve(w, r) }
+func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	if s.opened.Load() {
+		s.serve(w, r)
+	} else {
+		s.starting(w, r)
+	}
+}
 
 // Close stops listening, ends event streams, cancels deliveries in flight, and
 // waits for their goroutines. It logs what stays undelivered.
@@ -400,7 +422,9 @@ func (s *Server) Close() error {
 			_ = s.own[i].Close() // serveOn may not have started
 		}
 		s.serving.Wait()
+		if s.tenants != nil {
 		errs = append(errs, s.tenants.Close())
+		}
 		s.delivery.Close()
 	})
 	return errors.Join(errs...)

@@ -67,6 +67,7 @@ type CtlCmd struct {
 	Advance    ctlAdvance  `cmd:"" help:"Advance a manual clock, and wait for everything that becomes due."`
 	Settle     ctlSettle   `cmd:"" help:"Wait until no attempt is ready or in flight."`
 	Messages   ctlMessages `cmd:"" help:"List messages, or the events of one message."`
+	Cancel     ctlCancel   `cmd:"" name:"cancel-family" help:"Cancel a message with all messages that follow from it by deliveries of the server to itself."`
 	Runs       ctlRuns     `cmd:"" help:"List workflow runs, or the events of one run."`
 	DLQ        ctlDLQ      `cmd:"" name:"dlq" help:"List the dead letter queue."`
 	Search     ctlSearch   `cmd:"" help:"Find messages, runs, DLQ entries and log events by words and filters."`
@@ -92,6 +93,9 @@ type (
 	ctlReset struct{}
 	ctlClock struct {
 		Mode string `arg:"" optional:"" help:"real, manual or auto."`
+	}
+	ctlCancel struct {
+		ID string `arg:"" help:"Id of any message of the family."`
 	}
 	ctlJournal struct {
 		Limit  int    `aliases:"count" help:"Show only the latest N." placeholder:"N"`
@@ -124,6 +128,11 @@ func (k *ctlClock) Run(e *env, c *cli) error {
 		return c.Ctl.show(e, http.MethodGet, "clock", nil, nil)
 	}
 	return c.Ctl.show(e, http.MethodPut, "clock", nil, map[string]string{"mode": k.Mode})
+}
+
+// Run cancels a family of messages, and prints how many.
+func (k *ctlCancel) Run(e *env, c *cli) error {
+	return c.Ctl.show(e, http.MethodPost, "messages/"+url.PathEscape(k.ID)+"/cancel-family", nil, nil)
 }
 
 // Run prints the journal of requests or of deliveries.

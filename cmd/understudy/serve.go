@@ -34,6 +34,7 @@ type ServeCmd struct {
 	Stub                  []string          `sep:"none" placeholder:"URL=STATUS[:BODY]" help:"Answer deliveries to URL (* matches any characters) without network access; repeatable."`
 	StubPreset            []string          `enum:"echo-hosts" placeholder:"NAME" help:"Predefined stubs: echo-hosts."`
 	MaxBody               string            `default:"1MiB" help:"Largest request body, such as 512KiB or 4MiB."`
+	MaxDescendants    int               `default:"10000" placeholder:"N" help:"Maximum number of messages that follow from one message by deliveries of the server to itself; beyond it, these deliveries end in the DLQ as a loop."`
 	MaxMessages           int               `default:"10000" placeholder:"N" help:"Maximum number of messages that one request may create; a batch counts each endpoint of its URL groups."`
 	Memory                string            `default:"512MiB" help:"Memory for journals, log and answers; the oldest bodies are dropped first."`
 	MaxBacklog            string            `default:"2GiB" placeholder:"N|SIZE" help:"Refuse publishes with 429 when N messages, or SIZE bytes of messages, DLQ entries and runs, are open; for example 100000 or 2GiB."`
@@ -193,6 +194,9 @@ func (c *ServeCmd) config(e *env) (mockserver.Config, error) {
 		if cfg.Advertise, err = mockserver.ParseAdvertise(c.Advertise); err != nil {
 			return cfg, usageError("--advertise: %w", err)
 		}
+	}
+	if cfg.MaxDescendants = c.MaxDescendants; c.MaxDescendants < 1 {
+		return cfg, usageError("--max-descendants: invalid value %d: must be an integer of 1 or more", c.MaxDescendants)
 	}
 	if cfg.MaxMessages = c.MaxMessages; c.MaxMessages < 1 {
 		return cfg, usageError("--max-messages: invalid value %d: must be an integer of 1 or more", c.MaxMessages)

@@ -21,6 +21,7 @@ var (
 	Invalid  = errors.New("invalid")
 	Ended    = errors.New("ended")
 	Full     = errors.New("no room")
+	Loop     = errors.New("loop")
 	Unfit    = errors.New("does not fit the index")
 	Closed   = errors.New("closed")
 

@@ -14,6 +14,7 @@ var lockExceptions = map[string]string{
 	"SaveTo":          "has the lock for a few records at a time",
 	"SnapshotMembers": "has the lock for a few records at a time",
 	"WriteSnapshot":   "has the lock for a few records at a time",
+	"Glance":          "reads atomic values, because probes never wait for an account",
 	"Observed":        "reads one atomic value, for the search for the largest account",
 }
 

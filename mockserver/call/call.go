@@ -35,6 +35,7 @@ type Call struct {
 	AsTester bool     // made for the tester, see as in package mockserver
 	Original string   // the message that the tester publishes again, "" for none
 	Hops     int      // length of the chain of deliveries that led to this call, see admitDelivery
+	Family   string   // the message from which these deliveries follow
 	Head     bool     // the method is HEAD: handled as GET, without a body in the response
 	nothing  bool     // a filter is an empty list, which selects nothing
 	Turn     bool     // holds a turn to build a large list
@@ -232,6 +233,7 @@ func (c *Call) MergeBody() error {
 		if !many {
 			list = []any{v}
 		}
+		values := slices.Clip(c.Query[name])
 		c.nothing = c.nothing || len(list) == 0
 		for _, one := range list {
 			text, ok := queryText(one)
@@ -239,7 +241,10 @@ func (c *Call) MergeBody() error {
 				problems = append(problems, spec.Problem{In: "body", Name: "/" + name, Rule: "type", Message: "must be a string, a number, a boolean or a list of these"})
 				break
 			}
-			merged[name] = append(slices.Clip(merged[name]), text)
+			values = append(values, text)
+		}
+		if len(values) > 0 {
+			merged[name] = values
 		}
 		if len(list) == 0 {
 			problems = append(problems, c.Op.CheckFilters(url.Values{name: nil})...)

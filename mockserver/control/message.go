@@ -10,9 +10,10 @@ import (
 )
 
 var _ = registerHandlers(map[string]Handler{
-	"controlHurry":    (*Service).hurry,
-	"controlMessage":  (*Service).message,
-	"controlMessages": (*Service).messages,
+	"controlCancelFamily": (*Service).cancelFamily,
+	"controlHurry":        (*Service).hurry,
+	"controlMessage":      (*Service).message,
+	"controlMessages":     (*Service).messages,
 })
 
 // messageRow is a message in a list. It has no body and headers, which may be large.
@@ -138,6 +139,12 @@ func (s *Service) message(c *call.Call) (response.Response, error) {
 		"callbacks": reports, "reasons": reasonBodies(t.Reasons, clock.Mode), "dlqId": t.DLQID, "now": clock.Now,
 		"failure": s.failureOf(c.Tenant, t.Failure, t.DLQID), "lineage": lineageOf(t.Lineage),
 	}}, nil
+}
+
+// cancelFamily cancels a message with all that follow from it.
+func (s *Service) cancelFamily(c *call.Call) (response.Response, error) {
+	n, err := c.Account.CancelFamily(c.Vars["messageId"])
+	return response.Response{Body: map[string]int{"cancelled": n}}, err
 }
 
 // hurry makes the next attempt of a message due now.

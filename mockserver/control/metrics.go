@@ -24,8 +24,8 @@ var allGauges = []gauge{
 	{"understudy_attempts_in_flight", "Deliveries that are being attempted.", func(s *Service) float64 {
 		sum := 0
 		for _, w := range s.Tenants.All() {
-			o, _ := w.Account.Overview()
-			sum += o.InFlight
+			_, n := w.Account.Glance() // without waiting for the lock of the account
+			sum += n
 		}
 		return float64(sum)
 	}},

@@ -10,7 +10,6 @@ import (
 	"net/http/httptrace"
 	"net/netip"
 	"net/url"
-	"strconv"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -189,7 +188,7 @@ func (d *Deliverer) exchange(first *try, r *http.Request, body []byte) (*http.Re
 type try struct {
 	ctx      context.Context // without the trace
 	header   http.Header     // of the request
-	hops     int
+	hops     string          // the value of wire.HopsHeader
 	reused   atomic.Bool
 	answered atomic.Bool
 
@@ -252,11 +251,11 @@ func withPort(scheme, host string) string {
 	return net.JoinHostPort(origin.HostName(host), port)
 }
 
-// markHops sets the number of hops in the header of a delivery, if its connection
+// markHops sets the number of hops, and the family, in the header of a delivery, if its connection
 // leads to this server.
-func markHops(h http.Header, conn net.Conn, hops int) {
+func markHops(h http.Header, conn net.Conn, hops string) {
 	delete(h, wire.HopsHeader)
 	if c, ok := underlyingConn(conn).(*connection); ok && c.own {
-		h[wire.HopsHeader] = []string{strconv.Itoa(hops)}
+		h[wire.HopsHeader] = []string{hops}
 	}
 }

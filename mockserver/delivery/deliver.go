@@ -40,7 +40,7 @@ type Config struct {
 
 	// Sign marks a request to another server of the fleet as a delivery, in a copy of its
 	// headers; nil: no fleet.
-	Sign func(r *http.Request, hops int)
+	Sign func(r *http.Request, hops string)
 
 	MaxResponse int64               // bytes of an answer that are kept
 	Room        *semaphore.Weighted // bounds the bytes of large answers that are read at the same time
@@ -200,7 +200,7 @@ func ofRun(add func(name, value string), a engine.Attempt) {
 func (d *Deliverer) call(ctx context.Context, m *engine.Message, target string, header http.Header, body []byte, timeout time.Duration) engine.Outcome {
 	limited, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
-	first := &try{hops: m.Options.Hops + 1}
+	first := &try{hops: strconv.Itoa(m.Options.Hops+1) + " " + m.Family()}
 	request, err := http.NewRequestWithContext(first.traced(limited), m.Method, target, nil)
 	if err != nil {
 		return engine.Outcome{Err: "request cannot be made: " + err.Error()}

@@ -71,6 +71,7 @@ var values = map[string]string{
 // noOption are fields that no single configuration name sets, and why.
 var noOption = map[string]string{
 	"Dialect":         "of the request",
+	"Family":          "of the delivery that made the request",
 	"Forward":         "the names that begin with Forward-",
 	"Hops":            "counted by the server",
 	"Workflow.Header": "of a restart, read with its overrides",

@@ -75,6 +75,9 @@ func Failure(err error) *Error {
 	if known, ok := errors.AsType[*Error](err); ok {
 		return known
 	}
+	if errors.Is(err, engine.ErrLoop) {
+		return loopError(OneLine(err.Error()))
+	}
 	for _, row := range refusalStatuses {
 		if !errors.Is(err, row.kind) {
 			continue
@@ -124,7 +127,9 @@ func TooLarge(limit int64) error {
 
 // Loop returns the error for a delivery loop. With its status and header, a
 // destination asks for no further attempt, so the message ends.
-func Loop(text string) error {
+func Loop(text string) error { return loopError(text) }
+
+func loopError(text string) *Error {
 	return &Error{Status: statusNonRetryable, Text: text, header: http.Header{"Svc-Nonretryable-Error": {"true"}}}
 }
 

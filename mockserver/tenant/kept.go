@@ -5,10 +5,12 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"iter"
 	"time"
 
 	"github.com/understudy-mock/understudy/engine"
 	"github.com/understudy-mock/understudy/engine/clock"
+	"github.com/understudy-mock/understudy/engine/journal"
 	"github.com/understudy-mock/understudy/engine/refusal"
 	"github.com/understudy-mock/understudy/engine/store"
 	"github.com/understudy-mock/understudy/mockserver/fault"
@@ -97,9 +99,32 @@ func (r *Registry) open(ctx context.Context, t *Tenant, cfg engine.Config, s *su
 	cfg.Journal = t.kept
 	from, err := replay.ReadSnapshot(ctx, t.kept)
 	if err == nil {
-		t.Account, err = engine.Open(cfg, from, t.kept.Records(ctx))
+		t.Account, err = engine.Open(cfg, from, r.counted(t.ID, t.kept.Records(ctx)))
 	}
 	return err
+}
+
+// readingEvery is the interval between reports of the progress.
+const readingEvery = time.Second
+
+// counted yields the records of an account, and reports the progress.
+func (r *Registry) counted(account string, records iter.Seq2[journal.Record, error]) iter.Seq2[journal.Record, error] {
+	if r.cfg.Reading == nil {
+		return records
+	}
+	return func(yield func(journal.Record, error) bool) {
+		n, next := 0, r.cfg.Wall.Now().Add(readingEvery)
+		for record, err := range records {
+			if !yield(record, err) {
+				return
+			}
+			n++
+			if now := r.cfg.Wall.Now(); now.After(next) {
+				r.cfg.Reading(account, n)
+				next = now.Add(readingEvery)
+			}
+		}
+	}
 }
 
 // surround applies the stored surroundings to a tenant.

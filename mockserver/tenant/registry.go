@@ -47,6 +47,7 @@ type Config struct {
 
 	// Store keeps the accounts permanently; nil: they are in memory only.
 	Store          store.Store
+	Reading        func(account string, records int) // receives the progress of reading the data of an account; nil: none
 	KnownOperation func(operation string) bool // checks the operations of stored faults
 	Replay         *replay.Until               // the accounts are replayed up to this point and do not change; nil: they work normally
 

@@ -3,7 +3,7 @@ package wire
 import "github.com/understudy-mock/understudy/spec/header"
 
 // HopsHeader has the number of deliveries of a server to itself that led to a
-// request. Only deliveries to listeners of the server itself carry it; in requests
+// request, and the id of the message with which they began. Only deliveries to listeners of the server itself carry it; in requests
 // of others it is ignored.
 const HopsHeader = "Understudy-Hops"
 

@@ -25,6 +25,7 @@ const (
 	ControlAdvance              Route = "POST /_understudy/clock/advance"
 	ControlAwait                Route = "POST /_understudy/await"
 	ControlBody                 Route = "GET /_understudy/bodies/{kind}/{id}"
+	ControlCancelFamily         Route = "POST /_understudy/messages/{messageId}/cancel-family"
 	ControlClearDeliveries      Route = "DELETE /_understudy/deliveries"
 	ControlClearFaults          Route = "DELETE /_understudy/faults"
 	ControlClearLimits          Route = "DELETE /_understudy/limits"
@@ -252,6 +253,7 @@ var byOperation = map[string]Route{
 	"controlAdvance":              ControlAdvance,
 	"controlAwait":                ControlAwait,
 	"controlBody":                 ControlBody,
+	"controlCancelFamily":         ControlCancelFamily,
 	"controlClearDeliveries":      ControlClearDeliveries,
 	"controlClearFaults":          ControlClearFaults,
 	"controlClearLimits":          ControlClearLimits,

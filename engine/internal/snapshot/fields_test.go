@@ -13,7 +13,7 @@ import (
 // recordFields lists the fields of internal types: a snapshot has a record for each, or
 // leaves it out on purpose.
 var recordFields = map[reflect.Type]string{
-	reflect.TypeFor[state.State]():        "Now IDs Seq Timers Ready Messages Dedup Groups Flows Queues Schedules Log DLQ Reports Runs RunList Waiters Usage Search Vectors CurrentKey NextKey, left out: Running Shares Headers Options Origins Tally",
+	reflect.TypeFor[state.State]():        "Now IDs Seq Timers Ready Messages Dedup Groups Flows Families Queues Schedules Log DLQ Reports Runs RunList Waiters Usage Search Vectors CurrentKey NextKey, left out: Running Shares Headers Options Origins Tally",
 	reflect.TypeFor[state.IDs]():          "Source Secret",
 	reflect.TypeFor[state.Timers]():       "Heap Issued, left out: Cron",
 	reflect.TypeFor[state.TimerPlace]():   "Place Kind",

@@ -153,6 +153,7 @@ func (l *loader) members(c *codec.Codec) {
 	readSection(l, c, "waiters", (*savedWaiter).members, l.waiter)
 	readSection(l, c, "dlq", (*savedEntry).members, l.entry)
 	readSection(l, c, "groups", groupMembers, func(g *state.Group) { l.state.Groups[g.Name] = new(*g) })
+	readSection(l, c, "families", familyMembers, func(f *state.Family) { l.state.Families[f.ID] = new(*f) })
 	readSection(l, c, "schedules", (*savedSchedule).members, l.schedule)
 	readSection(l, c, "dedup", (*savedMark).members, l.mark)
 	readSection(l, c, "usage", (*savedMinute).members, func(s *savedMinute) {
@@ -298,6 +299,11 @@ func (l *loader) waits(owner state.Sleeper, t savedTimer, otherwise state.TimerK
 // finish does what needs the whole document.
 func (l *loader) finish() {
 	l.finishTimers()
+	for _, m := range l.state.Messages {
+		if f := l.state.Families[m.Options.Family]; f != nil && m.Options.Hops > 0 {
+			f.Live++
+		}
+	}
 	l.finishLog()
 	for _, k := range l.state.Flows {
 		k.Held.All(func(m *state.Message) {

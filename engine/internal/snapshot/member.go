@@ -71,6 +71,7 @@ func optionsMembers(o *state.Options, c *codec.Codec) {
 	codec.Header(c, "forward", &o.Forward)
 	codec.Optional(c, "workflow", &o.Workflow, workflowMembers)
 	codec.Int(c, "hops", &o.Hops)
+	codec.Text(c, "family", &o.Family)
 	codec.Text(c, "dialect", &o.Dialect)
 }
 

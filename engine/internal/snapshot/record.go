@@ -152,6 +152,12 @@ func (m *savedMark) members(c *codec.Codec) {
 	codec.Time(c, "until", &m.Until)
 }
 
+func familyMembers(f *state.Family, c *codec.Codec) {
+	codec.Text(c, "id", &f.ID)
+	codec.Int(c, "created", &f.Created)
+	codec.Bool(c, "cut", &f.Cut)
+}
+
 // savedRun is a run with the places of its steps.
 type savedRun struct {
 	state.Run

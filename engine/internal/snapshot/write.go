@@ -59,6 +59,9 @@ func (w *Writer) Begin(at Instant) {
 		w.queues.place(w.epoch, s.Queues[name])
 	}
 	w.flowKeys, w.groups = slices.Collect(maps.Values(s.Flows)), slices.Collect(maps.Values(s.Groups))
+	for _, id := range slices.Sorted(maps.Keys(s.Families)) {
+		w.families = append(w.families, *s.Families[id])
+	}
 	for _, one := range s.Schedules {
 		w.schedules = append(w.schedules, savedSchedule{*one, w.timer(one)})
 	}
@@ -153,6 +156,7 @@ func (w *Writer) Members(c *codec.Codec) {
 func (w *Writer) small(c *codec.Codec) {
 	slices.SortFunc(w.groups, func(x, y *state.Group) int { return strings.Compare(x.Name, y.Name) })
 	codec.Section(c, "groups", slices.Values(w.groups), groupMembers, nil) // safe without the lock: a change replaces the group
+	codec.Section(c, "families", eachElement(w.families), familyMembers, nil)
 	slices.SortFunc(w.schedules, func(x, y savedSchedule) int { return strings.Compare(x.ID, y.ID) })
 	codec.Section(c, "schedules", eachElement(w.schedules), (*savedSchedule).members, nil)
 	codec.Section(c, "dedup", copiedRecords(w, w.marks, func(m state.DedupMark) savedMark { return savedMark{m} }), (*savedMark).members, nil)

@@ -59,6 +59,7 @@ type Writer struct {
 	runList   []*state.Run
 	live      map[string]*state.Message
 	groups    []*state.Group
+	families  []state.Family
 	schedules []savedSchedule
 	marks     []state.DedupMark
 	minutes   usage.Minutes

@@ -191,7 +191,7 @@ func (in *OriginInterner) Share(o Origin) *Origin {
 // plainOptions has the fields of Options that == can compare. A pointer is its value and a
 // flag that says whether it is set.
 type plainOptions struct {
-	method, dedupID, queue, dialect, retryDelay string
+	method, dedupID, queue, dialect, family, retryDelay string
 
 	delay, timeout              time.Duration
 	notBefore                   int64
@@ -206,7 +206,7 @@ type plainOptions struct {
 
 func (o *Options) plain() plainOptions {
 	p := plainOptions{
-		method: o.Method, dedupID: o.DedupID, queue: o.Queue, dialect: o.Dialect,
+		method: o.Method, dedupID: o.DedupID, queue: o.Queue, dialect: o.Dialect, family: o.Family,
 		delay: o.Delay, timeout: o.Timeout, notBefore: o.NotBefore.UnixNano(),
 		headerForward: o.HeaderForward, dedupContent: o.DedupContent, hops: o.Hops,
 		hasRetries: o.Retries != nil, hasRetryDelay: o.RetryDelay != nil, hasFlow: o.Flow != nil, hasRedact: o.Redact != nil, hasWorkflow: o.Workflow != nil,

@@ -36,6 +36,7 @@ type Options struct {
 	Forward         Header    // of a callback or a group: headers for the destination
 	Workflow        *Workflow // protocol fields of a workflow message
 	Hops            int       // how many deliveries of this server to itself led to the message
+	Family          string    // the message from which it descends, "" for none
 	Dialect         string    // of the publisher, used for what is sent; "": that of the account
 }
 
@@ -143,6 +144,7 @@ func init() {
 		},
 		fieldOption("Dialect", takeDefault, func(o *Options) *string { return &o.Dialect }, imposedValue, inheritedValue, inheritedValue, imposedValue, imposedValue),
 		fieldOption("FailureCallback", mergeCallback, func(o *Options) **Callback { return &o.FailureCallback }, inheritedValue, inheritedValue, inheritedValue, ownValue, ownValue),
+		fieldOption("Family", takeDefault, func(o *Options) *string { return &o.Family }, inheritedValue, inheritedValue, inheritedValue, imposedValue, inheritedValue),
 		fieldOption("Flow", mergeFlow, func(o *Options) **FlowControl { return &o.Flow }, inheritedValue, inheritedValue, inheritedValue, ownValue, inheritedValue),
 		fieldOption("Forward", mergeForward, func(o *Options) *Header { return &o.Forward }, ownValue, inheritedValue, inheritedValue, ownValue, ownValue),
 		fieldOption("HeaderForward", takeDefault, func(o *Options) *bool { return &o.HeaderForward }, inheritedValue, inheritedValue, inheritedValue, ownValue, inheritedValue),

@@ -7,28 +7,38 @@ import (
 	"strings"
 )
 
-// HostShare is the part of an account's attempts that one destination uses. A destination
-// may start another attempt while it has fewer in flight than places are free. So no
-// destination ever has more than half of the places, n busy ones converge to one in n+1
-// each, and some places stay free for a new one. Of 256 places, it takes eight destinations
-// that never answer to fill them all. The account may limit a destination further.
-type HostShare struct {
-	Host    string
+// Share is the part of an account's attempts that one host uses, or one URL of it. A URL may start
+// another attempt while its attempts in flight, and those of its host, are together fewer than
+// the places that are free. So no host ever has more than half of the places, nor one URL more
+// than a quarter: a slow URL leaves places for the others of its host, and a slow host for other
+// hosts. The account may limit them further.
+type Share struct {
+	Name    string
 	Running int             // attempts in flight
-	Held    FIFO[ReadyTurn] // ready, but over the share
-	since   uint64          // order of arrival among destinations with equal Running
-	place   int             // index in the heap, while turns are held
+	Held    FIFO[ReadyTurn] // of a URL: ready, but over the share
+	Host    *Share          // of a URL; nil for a host
+	waiting shareHeap       // of a host: its URLs with held turns, the one with the fewest attempts first
+	since   uint64          // order of arrival among equal claims
+	place   int             // index in a heap, while turns are held
 }
 
-// HostShares has the destinations with attempts in flight or held turns.
-type HostShares struct {
-	Hosts   map[string]*HostShare
-	waiting shareHeap // destinations with held turns, the one with the fewest attempts first
-	Turns   int       // number of held turns
-	issued  uint64
+// claim is what is compared with the number of free places.
+func (h *Share) claim() int {
+	if len(h.waiting) > 0 {
+		return h.Running + h.waiting[0].Running
+	}
+	return h.Running
 }
 
-// HostOf returns the destination of a URL: its host and port in lower case.
+// Shares has the hosts and URLs with attempts in flight or held turns.
+type Shares struct {
+	hosts, urls map[string]*Share
+	waiting     shareHeap // hosts with held turns, the one with the smallest claim first
+	Turns       int       // number of held turns
+	issued      uint64
+}
+
+// HostOf returns the host and port of a URL, in lower case.
 func HostOf(url string) string {
 	_, rest, ok := strings.Cut(url, "://")
 	if !ok {
@@ -40,82 +50,119 @@ func HostOf(url string) string {
 	return strings.ToLower(rest[strings.LastIndexByte(rest, '@')+1:])
 }
 
-// Of returns the share of a message's destination.
-func (s *HostShares) Of(m *Message) *HostShare {
-	host := HostOf(m.URL)
-	if h := s.Hosts[host]; h != nil {
-		return h
+// Of returns the share of a message's URL, which excludes the query.
+func (s *Shares) Of(m *Message) *Share {
+	url := m.URL
+	if i := strings.IndexAny(url, "?#"); i >= 0 {
+		url = url[:i]
 	}
-	return &HostShare{Host: host}
+	if u := s.urls[url]; u != nil {
+		return u
+	}
+	host := HostOf(url)
+	if h := s.hosts[host]; h != nil {
+		return &Share{Name: url, Host: h}
+	}
+	return &Share{Name: url, Host: &Share{Name: host}}
 }
 
-// Hold keeps a turn until its destination may start it.
-func (s *HostShares) Hold(h *HostShare, t ReadyTurn) {
-	h.Held.Push(t)
+// MayStart reports whether a URL may start an attempt while free places are left.
+func (h *Share) MayStart(free int) bool { return h.Running+h.Host.Running < free }
+
+// Hold keeps a turn until its URL may start it.
+func (s *Shares) Hold(u *Share, t ReadyTurn) {
+	u.Held.Push(t)
 	s.Turns++
-	if h.Held.Len() == 1 {
-		s.issued++
-		h.since = s.issued
-		heap.Push(&s.waiting, h)
-		s.tidy(h)
+	if u.Held.Len() == 1 {
+		s.arrived(u)
+		heap.Push(&u.Host.waiting, u)
+		if len(u.Host.waiting) == 1 {
+			s.arrived(u.Host)
+			heap.Push(&s.waiting, u.Host)
+		}
+		s.changed(u)
 	}
 }
 
-// Next returns a held turn whose destination may start while free places are left. Its cost
-// does not grow with the number of held turns.
-func (s *HostShares) Next(free int) (ReadyTurn, bool) {
-	if len(s.waiting) == 0 || s.waiting[0].Running >= free {
+// arrived puts a share behind all that have the same claim.
+func (s *Shares) arrived(h *Share) {
+	s.issued++
+	h.since = s.issued
+}
+
+// Next returns a held turn whose URL may start while free places are left. Its cost does not
+// grow with the number of held turns.
+func (s *Shares) Next(free int) (ReadyTurn, bool) {
+	if len(s.waiting) == 0 || s.waiting[0].claim() >= free {
 		return ReadyTurn{}, false
 	}
 	h := s.waiting[0]
-	t := h.Held.Pop()
+	u := h.waiting[0]
+	t := u.Held.Pop()
 	s.Turns--
-	s.issued++
-	h.since = s.issued
-	if h.Held.Len() > 0 {
-		heap.Fix(&s.waiting, h.place)
-	} else {
-		heap.Remove(&s.waiting, h.place)
-		s.tidy(h)
+	s.arrived(u)
+	s.arrived(h)
+	if u.Held.Len() == 0 {
+		heap.Remove(&h.waiting, u.place)
 	}
+	if len(h.waiting) == 0 {
+		heap.Remove(&s.waiting, h.place)
+	}
+	s.changed(u)
 	return t, true
 }
 
-// Count changes by how many attempts a destination has in flight.
-func (s *HostShares) Count(h *HostShare, by int) {
-	h.Running += by
-	if h.Held.Len() > 0 {
-		heap.Fix(&s.waiting, h.place)
-	}
-	s.tidy(h)
+// Count changes by how many attempts a URL has in flight.
+func (s *Shares) Count(u *Share, by int) {
+	u.Running += by
+	u.Host.Running += by
+	s.changed(u)
 }
 
-// tidy keeps a destination in Hosts only while it has attempts in flight or held turns.
-func (s *HostShares) tidy(h *HostShare) {
-	switch {
-	case h.Running == 0 && h.Held.Len() == 0:
-		delete(s.Hosts, h.Host)
-	case s.Hosts == nil:
-		s.Hosts = map[string]*HostShare{h.Host: h}
-	default:
-		s.Hosts[h.Host] = h
+// changed restores the order of the heaps after a change of a URL, and keeps it and its host
+// only while they have attempts in flight or held turns.
+func (s *Shares) changed(u *Share) {
+	if u.Held.Len() > 0 {
+		heap.Fix(&u.Host.waiting, u.place)
+	}
+	if len(u.Host.waiting) > 0 {
+		heap.Fix(&s.waiting, u.Host.place)
+	}
+	if s.urls == nil {
+		s.urls, s.hosts = map[string]*Share{}, map[string]*Share{}
+	}
+	keepShare(s.urls, u, u.Running > 0 || u.Held.Len() > 0)
+	keepShare(s.hosts, u.Host, u.Host.Running > 0 || len(u.Host.waiting) > 0)
+}
+
+func keepShare(shares map[string]*Share, h *Share, used bool) {
+	if used {
+		shares[h.Name] = h
+	} else {
+		delete(shares, h.Name)
 	}
 }
 
 // All calls visit for each held turn.
-func (s *HostShares) All(visit func(ReadyTurn)) {
-	for _, h := range slices.SortedFunc(slices.Values(s.waiting), func(x, y *HostShare) int { return cmp.Compare(x.since, y.since) }) {
-		h.Held.All(visit)
+func (s *Shares) All(visit func(ReadyTurn)) {
+	var held []*Share
+	for _, h := range s.waiting {
+		held = append(held, h.waiting...)
+	}
+	slices.SortFunc(held, func(x, y *Share) int { return cmp.Compare(x.since, y.since) })
+	for _, u := range held {
+		u.Held.All(visit)
 	}
 }
 
-// shareHeap is a heap by attempts in flight, then by arrival.
-type shareHeap []*HostShare
+// shareHeap is a heap by claim, then by arrival.
+type shareHeap []*Share
 
 func (h shareHeap) Len() int { return len(h) }
 
 func (h shareHeap) Less(i, j int) bool {
-	return h[i].Running < h[j].Running || h[i].Running == h[j].Running && h[i].since < h[j].since
+	x, y := h[i].claim(), h[j].claim()
+	return x < y || x == y && h[i].since < h[j].since
 }
 
 // Swap updates the indexes that Fix and Remove need.
@@ -126,7 +173,7 @@ func (h shareHeap) Swap(i, j int) {
 
 // Push implements heap.Interface.
 func (h *shareHeap) Push(x any) {
-	s := x.(*HostShare) //nolint:errcheck // hold pushes nothing else
+	s := x.(*Share) //nolint:errcheck // Hold pushes nothing else
 	s.place = len(*h)
 	*h = append(*h, s)
 }

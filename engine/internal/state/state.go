@@ -16,9 +16,9 @@ import (
 // State is the data of an account: plain values without locks or channels, so that it can
 // be listed, saved and continued.
 type State struct {
-	Now                 time.Time  // time of the running command, set by lock
-	Running             int        // attempts in flight
-	Shares              HostShares // attempts by destination
+	Now                 time.Time // time of the running command, set by lock
+	Running             int       // attempts in flight
+	Shares              Shares    // attempts by host and URL
 	IDs                 IDs
 	Seq                 uint64 // last sequence number of DLQ entries and runs: the order of lists
 	Timers              Timers
@@ -27,6 +27,7 @@ type State struct {
 	Dedup               Dedup
 	Groups              map[string]*Group
 	Flows               map[string]*FlowGate
+	Families            map[string]*Family // with descendants that have not ended
 	Queues              map[string]*QueueBacklog
 	Schedules           map[string]*Schedule
 	Log                 EventLog
@@ -52,6 +53,7 @@ func New(seed uint64, currentKey, nextKey string) State {
 		Messages:   map[string]*Message{},
 		Groups:     map[string]*Group{},
 		Flows:      map[string]*FlowGate{},
+		Families:   map[string]*Family{},
 		Queues:     map[string]*QueueBacklog{},
 		Schedules:  map[string]*Schedule{},
 		Reports:    map[string]string{},

@@ -53,7 +53,7 @@ func (a *Account) Explain(id string) (Explanation, error) {
 		return Explanation{id, "run", string(r.State), a.retained(r).DLQID, a.explainRun(r), a.runLineage(r, events), a.runFailure(r, events)}, nil
 	case a.State.Flows[id] != nil:
 		k := a.State.Flows[id]
-		return Explanation{ID: id, Kind: "flow-control key", State: fmt.Sprintf("%d waiting, %d in flight", k.Waiting, k.InFlight), Reasons: a.explainFlowKey(k)}, nil
+		return Explanation{ID: id, Kind: "flow-control key", State: fmt.Sprintf("%d waiting, %d in flight", k.Waiting, k.InFlight), Reasons: append(a.explainFlowKey(k), a.explainLater(k)...)}, nil
 	}
 	if e := a.State.DLQ.Get(id); e != nil {
 		return Explanation{id, "DLQ entry", string(e.Message.State), id, explainEntry(e), a.entryLineage(e), failureOf(&e.Message, &e.Last)}, nil
@@ -100,6 +100,17 @@ func (a *Account) lastEvent(id string) *state.LogEntry {
 	return nil
 }
 
+// AnyMessage returns a message that has not ended or is in the log, nil for none.
+func (a *Account) AnyMessage(id string) *state.Message {
+	if m := a.State.Messages[id]; m != nil {
+		return m
+	}
+	if e := a.lastEvent(id); e != nil {
+		return e.Message
+	}
+	return nil
+}
+
 // explainMessage checks in the order in which a message proceeds: queue, time, flow-control
 // key, limit of attempts in flight.
 func (a *Account) explainMessage(m *state.Message) (why []Reason) {
@@ -121,8 +132,8 @@ func (a *Account) explainMessage(m *state.Message) (why []Reason) {
 	if k := a.State.Flows[m.FlowKey()]; k != nil && (k.Waiting > 0 || k.Paused) {
 		why = append(why, a.explainFlowKey(k)...)
 	}
-	if h := a.State.Shares.Hosts[state.HostOf(m.URL)]; len(why) == 0 && h != nil && h.Held.Len() > 0 {
-		return []Reason{{Text: fmt.Sprintf("it is ready; its destination %s has reached its share of the attempts in flight, %d of at most %d: it starts when one of them ends", h.Host, h.Running, a.Parallel)}}
+	if u := a.State.Shares.Of(m); len(why) == 0 && u.Held.Len() > 0 {
+		return []Reason{{Text: fmt.Sprintf("it is ready; its destination %s has reached its share of the attempts in flight, %d of at most %d, %d of them to the same URL: it starts when one of them ends", u.Host.Name, u.Host.Running, a.Parallel, u.Running)}}
 	}
 	if len(why) == 0 {
 		why = append(why, Reason{Text: fmt.Sprintf("it is ready, and starts when one of the %d attempts in flight ends", a.State.Running)})
@@ -160,6 +171,29 @@ func (a *Account) explainFlowKey(k *state.FlowGate) (why []Reason) {
 	}
 	if len(why) == 0 {
 		why = append(why, Reason{Text: fmt.Sprintf("flow-control key %q holds nothing back", k.Key)})
+	}
+	return why
+}
+
+// explainLater counts the messages of a key that do not wait for it yet.
+func (a *Account) explainLater(k *state.FlowGate) (why []Reason) {
+	delayed, queued, next := 0, 0, time.Time{}
+	for _, m := range a.State.Messages {
+		switch at := m.NextAt.Time(); {
+		case m.FlowKey() != k.Key || m.InFlight:
+		case m.Options.Queue != "" && m.Slot == nil:
+			queued++
+		case at.After(a.State.Now):
+			if delayed++; delayed == 1 || at.Before(next) {
+				next = at
+			}
+		}
+	}
+	if delayed > 0 {
+		why = append(why, Reason{Kind: Delayed, Text: fmt.Sprintf("messages of this key that are not due yet: %d", delayed), Rule: "the time of the next one", Until: next})
+	}
+	if queued > 0 {
+		why = append(why, Reason{Kind: Held, Text: fmt.Sprintf("messages of this key that wait in a queue: %d", queued)})
 	}
 	return why
 }

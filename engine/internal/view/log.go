@@ -41,7 +41,7 @@ func (a *Account) Events(f Filter) (Page[Event], error) {
 
 // event matches a log event.
 func (f *Filter) event(e *state.LogEntry) bool {
-	if f.WorkflowOnly && e.Run == nil || f.MessagesOnly && e.Run != nil || !isWanted(f.States, e.State) {
+	if f.WorkflowOnly && e.Run == nil || f.MessagesOnly && e.Run != nil || !isWanted(f, f.States, e.State) {
 		return false
 	}
 	at := time.UnixMilli(e.At)
@@ -52,7 +52,7 @@ func (f *Filter) event(e *state.LogEntry) bool {
 		return false
 	}
 	if e.Message == nil {
-		return f.within(at) && len(f.IDs) == 0 && isAnyWanted(f.Labels, e.Run.Options.Labels)
+		return f.within(at) && len(f.IDs) == 0 && isAnyWanted(f, f.Labels, e.Run.Options.Labels)
 	}
 	return f.MatchesMessage(e.Message, at)
 }

@@ -41,6 +41,8 @@ type Filter struct {
 	MessagesOnly   bool
 	Nothing        bool // matches nothing, whatever the other fields
 	CountAll       bool // for the DLQ: count the matching entries of all pages
+
+	sets map[any]any // the lists as sets, by their first elements
 }
 
 // Page is a part of a list; an empty cursor means that it is the last page.
@@ -92,27 +94,45 @@ func List[E state.Sequenced, T any](ids *state.IDs, list string, f Filter, most 
 	return p, nil
 }
 
-// isWanted reports whether want has v or is empty.
-func isWanted[T comparable](want []T, v T) bool {
-	return len(want) == 0 || slices.Contains(want, v)
+// isWanted reports whether want, a list of the filter, has v or is empty.
+func isWanted[T cmp.Ordered](f *Filter, want []T, v T) bool {
+	return len(want) == 0 || setOf(f, want, slices.Values(want))[v]
+}
+
+// setOf returns the values of a list of the filter as a set, which it builds only once: a request
+// may name thousands of values, and each is compared with thousands of entries.
+func setOf[T cmp.Ordered](f *Filter, list []T, values iter.Seq[T]) map[T]bool {
+	set, ok := f.sets[&list[0]].(map[T]bool)
+	if ok {
+		return set
+	}
+	set = make(map[T]bool, len(list))
+	for v := range values {
+		set[v] = true
+	}
+	if f.sets == nil {
+		f.sets = map[any]any{}
+	}
+	f.sets[&list[0]] = set
+	return set
 }
 
 // isAnyWanted reports whether want has one of several labels or is empty.
-func isAnyWanted(want []string, have []string) bool {
-	if len(want) == 0 {
-		return true
-	}
-	return slices.ContainsFunc(have, func(v string) bool { return slices.Contains(want, v) })
+func isAnyWanted(f *Filter, want []string, have []string) bool {
+	return len(want) == 0 || slices.ContainsFunc(have, func(v string) bool { return isWanted(f, want, v) })
 }
 
 // wantedURL compares URLs as text: clients filter by the URL that they published to.
 func (f *Filter) wantedURL(want []string, url string) bool {
-	if len(want) == 0 {
+	if isWanted(f, want, url) {
 		return true
 	}
-	return slices.ContainsFunc(want, func(w string) bool {
-		return w == url || f.URLPrefix && strings.HasPrefix(url, w)
-	})
+	for i := range url {
+		if f.URLPrefix && isWanted(f, want, url[:i]) {
+			return true
+		}
+	}
+	return false
 }
 
 // place matches the host and the path of a URL.
@@ -121,14 +141,23 @@ func (f *Filter) place(raw string) bool {
 		return true
 	}
 	u, err := url.Parse(raw)
-	if err != nil {
+	if err != nil || len(f.Hosts) > 0 && !f.host(u) {
 		return false
 	}
-	host := func(want string) bool {
-		return strings.EqualFold(want, u.Host) || strings.EqualFold(strings.Trim(want, "[]"), u.Hostname())
-	}
-	path := func(want string) bool { return want == cmp.Or(u.EscapedPath(), "/") || want == cmp.Or(u.Path, "/") }
-	return (len(f.Hosts) == 0 || slices.ContainsFunc(f.Hosts, host)) && (len(f.Paths) == 0 || slices.ContainsFunc(f.Paths, path))
+	return isWanted(f, f.Paths, cmp.Or(u.EscapedPath(), "/")) || isWanted(f, f.Paths, cmp.Or(u.Path, "/"))
+}
+
+// host matches the host of a URL, with its port or without. The filter may have brackets around
+// an IPv6 address.
+func (f *Filter) host(u *url.URL) bool {
+	set := setOf(f, f.Hosts, func(yield func(string) bool) {
+		for _, h := range f.Hosts {
+			if h = strings.ToLower(h); !yield(h) || !yield(strings.Trim(h, "[]")) {
+				return
+			}
+		}
+	})
+	return set[strings.ToLower(u.Host)] || set[strings.ToLower(u.Hostname())]
 }
 
 // within reports whether a time is in the range of the filter. Every match needs it, so it
@@ -140,15 +169,15 @@ func (f *Filter) within(t time.Time) bool {
 // MatchesMessage matches the fields of a message; at is the time to compare.
 func (f *Filter) MatchesMessage(m *state.Message, at time.Time) bool {
 	return f.within(at) &&
-		isWanted(f.IDs, m.ID) &&
+		isWanted(f, f.IDs, m.ID) &&
 		f.wantedURL(f.URLs, m.URL) &&
 		(m.RunID != "" && !m.Role.Conduct().ReportsFailed || f.place(m.URL)) && // for a message of a run, f.run compares the URL of the workflow
-		isWanted(f.Groups, m.Group) &&
-		isWanted(f.Schedules, m.ScheduleID) &&
-		isWanted(f.Queues, m.Options.Queue) &&
-		isAnyWanted(f.Labels, m.Options.Labels) &&
-		isWanted(f.FlowKeys, m.FlowKey()) &&
-		isWanted(f.CallerIPs, m.CallerIP)
+		isWanted(f, f.Groups, m.Group) &&
+		isWanted(f, f.Schedules, m.ScheduleID) &&
+		isWanted(f, f.Queues, m.Options.Queue) &&
+		isAnyWanted(f, f.Labels, m.Options.Labels) &&
+		isWanted(f, f.FlowKeys, m.FlowKey()) &&
+		isWanted(f, f.CallerIPs, m.CallerIP)
 }
 
 // MatchesEntry matches a DLQ entry.
@@ -160,7 +189,7 @@ func (f *Filter) MatchesEntry(e *state.DLQEntry) bool {
 	if e.Callback != nil {
 		state = e.Callback.State
 	}
-	return isWanted(f.DLQIDs, e.ID) && isWanted(f.Statuses, e.Last.Status) && isWanted(f.CallbackStates, state) &&
+	return isWanted(f, f.DLQIDs, e.ID) && isWanted(f, f.Statuses, e.Last.Status) && isWanted(f, f.CallbackStates, state) &&
 		f.run(e.Run) && f.MatchesMessage(&e.Message, e.At)
 }
 
@@ -169,7 +198,7 @@ func (f *Filter) run(r *state.RunRef) bool {
 	if r == nil {
 		return len(f.RunIDs) == 0 && len(f.RunURLs) == 0 && f.RunCreatedAt.IsZero()
 	}
-	return isWanted(f.RunIDs, r.ID) && f.wantedURL(f.RunURLs, r.URL) && f.place(r.URL) &&
+	return isWanted(f, f.RunIDs, r.ID) && f.wantedURL(f.RunURLs, r.URL) && f.place(r.URL) &&
 		(f.RunCreatedAt.IsZero() || f.RunCreatedAt.Equal(r.CreatedAt))
 }
 
@@ -179,6 +208,6 @@ func (f *Filter) MatchesRun(r *state.Run) bool {
 	if r.Options.Flow != nil {
 		key = r.Options.Flow.Key
 	}
-	return f.run(&r.RunRef) && f.within(r.CreatedAt) && isWanted(f.States, string(r.State)) &&
-		isAnyWanted(f.Labels, r.Options.Labels) && isWanted(f.FlowKeys, key) && isWanted(f.CallerIPs, r.CallerIP)
+	return f.run(&r.RunRef) && f.within(r.CreatedAt) && isWanted(f, f.States, string(r.State)) &&
+		isAnyWanted(f, f.Labels, r.Options.Labels) && isWanted(f, f.FlowKeys, key) && isWanted(f, f.CallerIPs, r.CallerIP)
 }

@@ -86,7 +86,7 @@ func (a *Account) Search(list string, f *Filter, items []SearchItem) (n int, nex
 	if err != nil {
 		return 0, "", err
 	}
-	leavesOut := func(state string) bool { return !isWanted(f.States, state) }
+	leavesOut := func(state string) bool { return !isWanted(f, f.States, state) }
 	switch l := &a.State.Log; list {
 	case SearchMessages:
 		n, next = fillItems(a, list, items, l.NewestCreated(below), func(e *state.LogEntry) bool { return leavesOut(string(e.Message.State)) }, a.searchCreated)

@@ -43,7 +43,7 @@ func (f *Filter) created(e *state.LogEntry) bool {
 	if e.Run != nil {
 		run = e.Run.Ref()
 	}
-	return isWanted(f.States, string(m.State)) && f.run(run) && f.MatchesMessage(m, m.CreatedAt.Time())
+	return isWanted(f, f.States, string(m.State)) && f.run(run) && f.MatchesMessage(m, m.CreatedAt.Time())
 }
 
 // Trace is all information about one message.

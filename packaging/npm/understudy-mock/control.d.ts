@@ -59,6 +59,11 @@ export interface BodyPart {
   text: boolean;
 }
 
+export interface Canceled {
+  /** number of messages */
+  cancelled: number;
+}
+
 export interface Clock {
   mode: "real" | "manual" | "auto";
   now: number;
@@ -731,6 +736,16 @@ export interface Operations {
       start?: number;
     };
     response: BodyPart;
+  };
+  /** Cancel a message with all messages that follow from it */
+  controlCancelFamily: {
+    method: "POST";
+    path: "/_understudy/messages/{messageId}/cancel-family";
+    query: {
+      /** an account id */
+      account?: string;
+    };
+    response: Canceled;
   };
   /** Clear the list of deliveries */
   controlClearDeliveries: {

@@ -48,6 +48,8 @@ export interface ServeFlags {
   maxBacklog?: string;
   /** Largest request body, such as 512KiB or 4MiB. */
   maxBody?: string;
+  /** Maximum number of messages that follow from one message by deliveries of the server to itself; beyond it, these deliveries end in the DLQ as a loop. */
+  maxDescendants?: number;
   /** Maximum number of messages that one request may create; a batch counts each endpoint of its URL groups. */
   maxMessages?: number;
   /** Memory for journals, log and answers; the oldest bodies are dropped first. */

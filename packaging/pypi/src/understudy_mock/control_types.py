@@ -161,6 +161,11 @@ class BodyPart(_BodyPart, total=False):
     bodyBase64: str
 
 
+class Canceled(TypedDict):
+    # number of messages
+    cancelled: int
+
+
 class Clock(TypedDict):
     mode: Literal["real", "manual", "auto"]
     now: int

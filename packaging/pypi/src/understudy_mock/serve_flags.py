@@ -54,6 +54,8 @@ class ServeFlags(TypedDict, total=False):
     """Refuse publishes with 429 when N messages, or SIZE bytes of messages, DLQ entries and runs, are open; for example 100000 or 2GiB."""
     max_body: str
     """Largest request body, such as 512KiB or 4MiB."""
+    max_descendants: int
+    """Maximum number of messages that follow from one message by deliveries of the server to itself; beyond it, these deliveries end in the DLQ as a loop."""
     max_messages: int
     """Maximum number of messages that one request may create; a batch counts each endpoint of its URL groups."""
     memory: str
