@@ -121,8 +121,12 @@ func TestEchoHosts(t *testing.T) {
 		status      int
 		took        float64 // ms
 	}{
-		{"https://example.com", "POST", 404, 1000},
+		{"https://example.com", "POST", 200, 1000},
+		{"http://www.example.org:80/?x=1", "POST", 200, 1000},
+		{"https://Example.net#top", "GET", 200, 1000},
 		{"https://www.example.com/path?x=1", "POST", 404, 1000},
+		{"https://example.com/123/?x=1", "POST", 404, 1000},
+		{"https://absent.example.com", "POST", 404, 1000},
 		{"https://mock.httpstatus.io/503", "POST", 503, 300},
 		{"https://mock.httpstat.us/418", "POST", 418, 300},
 		{"https://mock.httpstatus.io/200?sleep=3000", "POST", 200, 3000},
