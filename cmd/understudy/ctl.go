@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"cmp"
 	"crypto/tls"
 	"crypto/x509"
 	"encoding/json"
@@ -19,6 +20,7 @@ import (
 	"github.com/understudy-mock/understudy/internal/command"
 	"github.com/understudy-mock/understudy/mockserver/fixture"
 	"github.com/understudy-mock/understudy/mockserver/origin"
+	"github.com/understudy-mock/understudy/mockserver/stub"
 	"github.com/understudy-mock/understudy/spec"
 )
 
@@ -106,8 +108,8 @@ type (
 	}
 	ctlStub struct {
 		URL     string   `arg:"" optional:"" help:"A URL with *, or /expression/."`
-		Answers []string `arg:"" optional:"" help:"STATUS[:BODY], one after the other; the last one repeats."`
-		Delay   string   `placeholder:"DURATION" help:"How long each answer takes on the clock of the account, such as 3s."`
+		Answers []string `arg:"" optional:"" help:"STATUS[@DELAY][:BODY], one after the other; the last one repeats."`
+		Delay   string   `placeholder:"DURATION" help:"How long each answer without @DELAY takes on the clock of the account, such as 3s."`
 		File    string   `placeholder:"FILE" help:"Replace all stubs by the list in this YAML or JSON file ('spec --schema stubs' describes it)."`
 		Clear   bool     `help:"Remove all stubs."`
 	}
@@ -196,15 +198,16 @@ func (k *ctlStub) Run(e *env, c *cli) error {
 	if err := c.Ctl.call(e, http.MethodGet, "stubs", nil, nil, &list); err != nil {
 		return err
 	}
-	answers := []map[string]any{}
+	answers := []stub.Answer{}
 	for _, text := range k.Answers {
-		status, body, _ := strings.Cut(text, ":")
-		answers = append(answers, map[string]any{"status": status, "body": body, "delay": k.Delay})
+		answer := stub.ParseAnswer(text)
+		answer.Delay = cmp.Or(answer.Delay, k.Delay)
+		answers = append(answers, answer)
 	}
 	if len(answers) == 0 && k.Delay != "" {
-		answers = append(answers, map[string]any{"delay": k.Delay})
+		answers = append(answers, stub.Answer{Delay: k.Delay})
 	}
-	added := append([]any{map[string]any{"url": k.URL, "answers": answers}}, list...)
+	added := append([]any{stub.Stub{URL: k.URL, Answers: answers}}, list...)
 	return c.Ctl.show(e, http.MethodPut, "stubs", nil, added)
 }
 

@@ -31,9 +31,10 @@ type ServeCmd struct {
 	Account           []string          `placeholder:"ID:TOKEN" help:"An account; repeatable. Default: the dialect's development account."`
 	Accounts          string            `default:"fixed" enum:"fixed,any" help:"fixed, or any: every unknown token gets its own account."`
 	Rewrite           map[string]string `placeholder:"FROM=TO" help:"Send deliveries for FROM to TO; repeatable."`
-	Stub              []string          `sep:"none" placeholder:"URL=STATUS[:BODY]" help:"Answer deliveries to URL (* matches any characters) without network access; repeatable."`
+	Stub              []string          `sep:"none" placeholder:"URL=STATUS[@DELAY][:BODY]" help:"Answer deliveries to URL (* matches any characters) without network access, such as https://app.test/*=200@3s; repeatable."`
 	StubPreset        []string          `enum:"echo-hosts" placeholder:"NAME" help:"Predefined stubs: echo-hosts."`
-	MaxBody           string            `default:"1MiB" help:"Largest request body, such as 512KiB or 4MiB."`
+	MaxBody           string            `default:"6MiB" help:"Largest request body, such as 512KiB or 16MiB."`
+	MaxAnswer         string            `default:"10MiB" help:"How much of an answer of a destination is kept, such as 512KiB or 64MiB."`
 	MaxMessages       int               `default:"10000" placeholder:"N" help:"Maximum number of messages that one request may create; a batch counts each endpoint of its URL groups."`
 	Memory            string            `default:"512MiB" help:"Memory for journals, log and answers; the oldest bodies are dropped first."`
 	MaxBacklog        string            `default:"2GiB" placeholder:"N|SIZE" help:"Refuse publishes with 429 when N messages, or SIZE bytes of messages, DLQ entries and runs, are open; for example 100000 or 2GiB."`
@@ -196,11 +197,13 @@ func (c *ServeCmd) config(e *env) (mockserver.Config, error) {
 	if cfg.MaxMessages = c.MaxMessages; c.MaxMessages < 1 {
 		return cfg, usageError("--max-messages: invalid value %d: must be an integer of 1 or more", c.MaxMessages)
 	}
-	if cfg.MaxBody, err = byteCount(c.MaxBody); err != nil {
-		return cfg, usageError("--max-body: %w", err)
-	}
-	if cfg.Memory, err = byteCount(c.Memory); err != nil {
-		return cfg, usageError("--memory: %w", err)
+	for _, size := range []struct {
+		name, text string
+		bytes      *int64
+	}{{"max-answer", c.MaxAnswer, &cfg.MaxAnswer}, {"max-body", c.MaxBody, &cfg.MaxBody}, {"memory", c.Memory, &cfg.Memory}} {
+		if *size.bytes, err = byteCount(size.text); err != nil {
+			return cfg, usageError("--%s: %w", size.name, err)
+		}
 	}
 	if cfg.MaxBacklog, cfg.MaxBacklogBytes, err = parseBacklog(c.MaxBacklog); err != nil {
 		return cfg, usageError("--max-backlog: %w", err)

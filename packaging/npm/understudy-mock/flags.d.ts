@@ -42,9 +42,11 @@ export interface ServeFlags {
   logFormat?: "text" | "json";
   /** debug, info (retried attempts), warn (failed messages and runs, refused requests) or error. */
   logLevel?: string;
+  /** How much of an answer of a destination is kept, such as 512KiB or 64MiB. */
+  maxAnswer?: string;
   /** Refuse publishes with 429 when N messages, or SIZE bytes of messages, DLQ entries and runs, are open; for example 100000 or 2GiB. */
   maxBacklog?: string;
-  /** Largest request body, such as 512KiB or 4MiB. */
+  /** Largest request body, such as 512KiB or 16MiB. */
   maxBody?: string;
   /** Maximum number of messages that one request may create; a batch counts each endpoint of its URL groups. */
   maxMessages?: number;
@@ -68,7 +70,7 @@ export interface ServeFlags {
   snapshotEvery?: string;
   /** Refuse unknown configuration names. */
   strictOptions?: boolean;
-  /** Answer deliveries to URL (* matches any characters) without network access; repeatable. */
+  /** Answer deliveries to URL (* matches any characters) without network access, such as https://app.test/*=200@3s; repeatable. */
   stub?: string[];
   /** Predefined stubs: echo-hosts. */
   stubPreset?: ("echo-hosts")[];

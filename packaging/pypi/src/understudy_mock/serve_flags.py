@@ -48,10 +48,12 @@ class ServeFlags(TypedDict, total=False):
     """text or json."""
     log_level: str
     """debug, info (retried attempts), warn (failed messages and runs, refused requests) or error."""
+    max_answer: str
+    """How much of an answer of a destination is kept, such as 512KiB or 64MiB."""
     max_backlog: str
     """Refuse publishes with 429 when N messages, or SIZE bytes of messages, DLQ entries and runs, are open; for example 100000 or 2GiB."""
     max_body: str
-    """Largest request body, such as 512KiB or 4MiB."""
+    """Largest request body, such as 512KiB or 16MiB."""
     max_messages: int
     """Maximum number of messages that one request may create; a batch counts each endpoint of its URL groups."""
     memory: str
@@ -73,7 +75,7 @@ class ServeFlags(TypedDict, total=False):
     strict_options: bool
     """Refuse unknown configuration names."""
     stub: Sequence[str]
-    """Answer deliveries to URL (* matches any characters) without network access; repeatable."""
+    """Answer deliveries to URL (* matches any characters) without network access, such as https://app.test/*=200@3s; repeatable."""
     stub_preset: List[Literal["echo-hosts"]]
     """Predefined stubs: echo-hosts."""
     tls_cert: str
