@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"cmp"
+	"context"
 	"crypto/tls"
 	"crypto/x509"
 	"encoding/json"
@@ -10,7 +11,9 @@ import (
 	"fmt"
 	"io"
 	"maps"
+	"net"
 	"net/http"
+	"net/netip"
 	"net/url"
 	"os"
 	"slices"
@@ -349,6 +352,9 @@ func (c *remote) do(r *http.Request) (*http.Response, error) {
 		}
 		c.client = &http.Client{Transport: transport}
 	}
+	if c.Token == "" && namesLoopback(r.Context(), r.URL.Hostname()) {
+		r.Host = "localhost" // another name does not open the control API without a token
+	}
 	response, err := c.client.Do(r)
 	if err == nil {
 		return response, nil
@@ -361,6 +367,13 @@ func (c *remote) do(r *http.Request) (*http.Response, error) {
 		return nil, command.Fail(command.ExitUnreachable, fmt.Errorf("stand-in unreachable at %s: %w", c.URL, wrongScheme(why)))
 	}
 	return nil, command.Fail(command.ExitUnreachable, fmt.Errorf("stand-in unreachable at %s: %w; %s", c.URL, urlCause(err), hint))
+}
+
+// namesLoopback reports whether a name has only addresses of loopback, for example because of
+// a line in the hosts file.
+func namesLoopback(ctx context.Context, name string) bool {
+	list, err := net.DefaultResolver.LookupNetIP(ctx, "ip", name)
+	return err == nil && !slices.ContainsFunc(list, func(a netip.Addr) bool { return !a.Unmap().IsLoopback() })
 }
 
 // trustingTransport is the default transport, or one that also trusts the certificates in a

@@ -1,10 +1,13 @@
 package main
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
+	"net/netip"
+	"net/url"
 	"os"
 	"regexp"
 	"slices"
@@ -18,6 +21,7 @@ import (
 	"github.com/understudy-mock/understudy/engine/store"
 	"github.com/understudy-mock/understudy/mockserver"
 	"github.com/understudy-mock/understudy/mockserver/fleet"
+	"github.com/understudy-mock/understudy/mockserver/origin"
 	"github.com/understudy-mock/understudy/spec"
 	"github.com/understudy-mock/understudy/spec/route"
 )
@@ -285,7 +289,7 @@ func printBanner(w io.Writer, s *mockserver.Server, embedding, ca string) {
 	b.WriteString("\n")
 	switch at := s.ListensAt(); {
 	case at != s.URL():
-		fmt.Fprintf(&b, "It listens at %s, and these are the addresses of --advertise.\n\n", at)
+		fmt.Fprintf(&b, "It listens at %s, and these are the addresses of --advertise.%s\n\n", at, hostsHint(s.URL(), at))
 	case s.EveryInterface():
 		b.WriteString("It listens on every interface: other machines use an address of this one in place of 127.0.0.1; --advertise URL prints it.\n\n")
 	}
@@ -302,6 +306,23 @@ func printBanner(w io.Writer, s *mockserver.Server, embedding, ca string) {
 	fmt.Fprintf(&b, "  %s '%s/_understudy/deliveries'\n", curl, s.URL())
 	fmt.Fprintf(&b, "\nWatch it: %s/_understudy/\n", s.URL())
 	_, _ = io.WriteString(w, b.String()) // there may be no reader
+}
+
+// hostsHint has the line of the hosts file with which programs on this machine reach a server
+// at its advertised name, "" if that is not what they need.
+func hostsHint(advertised, listens string) string {
+	name, port := hostPort(advertised)
+	address, at := hostPort(listens)
+	if _, err := netip.ParseAddr(name); err == nil || port != at || origin.LocalHost(name) || !origin.LocalHost(address) {
+		return ""
+	}
+	return fmt.Sprintf(" For programs on this machine, add this line to /etc/hosts:\n\n%s %s", address, name)
+}
+
+// hostPort splits the URL of a listener, whose port may be that of its scheme.
+func hostPort(address string) (host, port string) {
+	u, _ := url.Parse(address) // the server has built it
+	return u.Hostname(), cmp.Or(u.Port(), map[string]string{"http": "80", "https": "443"}[u.Scheme])
 }
 
 // plainWord matches texts that need no quotes in a shell.

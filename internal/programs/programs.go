@@ -95,9 +95,9 @@ func SkipHere(t TB, why string) {
 
 // Served is a running server process.
 type Served struct {
-	URL string
-	Env []string // NAME=VALUE
-	PID int
+	URL, ListensAt string   // they differ with --advertise
+	Env            []string // NAME=VALUE
+	PID            int
 }
 
 // Serve starts a server on a free port and returns when it is ready. At the end of the test,
@@ -135,13 +135,13 @@ func Serve(t TB, binary string, flags ...string) *Served {
 		t.Fatal(err)
 	}
 	var state struct {
-		URL string
-		Env map[string]string
+		URL, ListensAt string
+		Env            map[string]string
 	}
 	if err := json.Unmarshal(text, &state); err != nil {
 		t.Fatal(err)
 	}
-	s := &Served{URL: state.URL, PID: cmd.Process.Pid}
+	s := &Served{URL: state.URL, ListensAt: state.ListensAt, PID: cmd.Process.Pid}
 	for name, value := range state.Env {
 		s.Env = append(s.Env, name+"="+value)
 	}
