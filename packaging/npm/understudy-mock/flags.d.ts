@@ -11,7 +11,7 @@ export interface ServeFlags {
   /** URL at which clients and the other servers of a fleet reach this server, such as http://understudy:8080. Banner, ready file, env and page print it. Default: the address it listens on. */
   advertise?: string;
   /** real (default), manual (moved with ctl advance) or auto (skips to the next timer). */
-  clock?: string;
+  clock?: "real" | "manual" | "auto";
   /** Token of the control API. Without it, the API is open on loopback only. */
   controlToken?: string;
   /** Keep the state in this folder, or in this JetStream cluster, which several servers can share. Accepted requests survive a crash of the process or the machine. */
@@ -41,7 +41,7 @@ export interface ServeFlags {
   /** text or json. */
   logFormat?: "text" | "json";
   /** debug, info (retried attempts), warn (failed messages and runs, refused requests) or error. */
-  logLevel?: string;
+  logLevel?: "debug" | "info" | "warn" | "error";
   /** How much of an answer of a destination is kept, such as 512KiB or 64MiB. */
   maxAnswer?: string;
   /** Refuse publishes with 429 when N messages, or SIZE bytes of messages, DLQ entries and runs, are open; for example 100000 or 2GiB. */

@@ -16,7 +16,7 @@ class ServeFlags(TypedDict, total=False):
     """Address to listen on; port 0 takes a free port."""
     advertise: str
     """URL at which clients and the other servers of a fleet reach this server, such as http://understudy:8080. Banner, ready file, env and page print it. Default: the address it listens on."""
-    clock: str
+    clock: Literal["real", "manual", "auto"]
     """real (default), manual (moved with ctl advance) or auto (skips to the next timer)."""
     control_token: str
     """Token of the control API. Without it, the API is open on loopback only."""
@@ -46,7 +46,7 @@ class ServeFlags(TypedDict, total=False):
     """Separate address for the vector host."""
     log_format: Literal["text", "json"]
     """text or json."""
-    log_level: str
+    log_level: Literal["debug", "info", "warn", "error"]
     """debug, info (retried attempts), warn (failed messages and runs, refused requests) or error."""
     max_answer: str
     """How much of an answer of a destination is kept, such as 512KiB or 64MiB."""
