@@ -36,7 +36,7 @@ func echoHosts() []stub.Stub {
 		echoHost("", statusHosts+`/(\d{3})`, stub.Answer{Status: "$1", Body: "$1 $reason"}),
 		echoHost("", statusHosts+endOfPath, stub.Answer{Status: "200", Body: "200 OK"}),
 		echoHost("", examplePage+endOfPath, stub.Answer{Status: "200", Body: "Example Domain", Delay: "1s"}),
-		echoHost("", exampleHosts, stub.Answer{Status: "404", Body: "Example Domain: no such page", Delay: "1s"}),
+		echoHost("", exampleHosts, stub.Answer{Status: "404", Body: "Example Domain: page not found", Delay: "1s"}),
 		echoHost("", catcherHosts, stub.Answer{Status: "200", Body: "request caught"}),
 		echoHost("", binHosts+`/status/(\d{3})`, stub.Answer{Status: "$1"}),
 		echoHost("", binHosts+`/delay/(\d+(?:\.\d+)?)`+endOfPath, binEcho("${1}s")),

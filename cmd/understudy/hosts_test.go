@@ -50,5 +50,5 @@ func TestEnvWorksAtTheAdvertisedName(t *testing.T) {
 		t.Fatalf("env: %v\n%s", err, out)
 	}
 	expect.Contains(t, "env", string(out), "\nUNDERSTUDY_TOKEN=")
-	expect.Contains(t, "env", string(out), "QSTASH_URL=http://"+name+":18080\n")
+	expect.Contains(t, "env", string(out), "UNDERSTUDY_URL=http://"+name+":18080\n")
 }
