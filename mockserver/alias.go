@@ -36,7 +36,7 @@ type (
 	StubStatus = stub.Status
 )
 
-// ParseStub reads URL=STATUS[:BODY]; the URL may itself contain =.
+// ParseStub reads URL=STATUS[@DELAY][:BODY]; the URL may itself contain =.
 func ParseStub(text string) (Stub, error) { return stub.Parse(text) }
 
 // Reachable is the address, host:port, at which clients on this machine reach a

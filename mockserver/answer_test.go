@@ -24,10 +24,10 @@ func TestALongAnswerSaysSo(t *testing.T) {
 		want    string // "" for no note
 	}{
 		"at the limit":                     {limit, false, 200, ""},
-		"above, a success":                 {limit + 7, false, 200, "answer is 131079 bytes long; the limit is 131072 (128 KiB)"},
-		"above, of unknown length":         {limit + 7, true, 200, "answer is 131079 bytes long; the limit is 131072 (128 KiB)"},
-		"above, a failure":                 {2 * limit, false, 500, "answer is 262144 bytes long; the limit is 131072 (128 KiB)"},
-		"far above, and of unknown length": {11 * limit, true, 200, "answer is more than 1310720 bytes long; the limit is 131072 (128 KiB)"},
+		"above, a success":                 {limit + 7, false, 200, "answer is 131079 bytes long; the limit is 131072 (128 KiB), and the rest is not kept; raise it with --max-answer"},
+		"above, of unknown length":         {limit + 7, true, 200, "answer is 131079 bytes long; the limit is 131072 (128 KiB), and the rest is not kept; raise it with --max-answer"},
+		"above, a failure":                 {2 * limit, false, 500, "answer is 262144 bytes long; the limit is 131072 (128 KiB), and the rest is not kept; raise it with --max-answer"},
+		"far above, and of unknown length": {11 * limit, true, 200, "answer is more than 1310720 bytes long; the limit is 131072 (128 KiB), and the rest is not kept; raise it with --max-answer"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -13,6 +13,7 @@ const lookAround = "300ms"
 // Regular expressions for the hosts, each up to the path.
 const (
 	statusHosts    = `^https?://(?i:(?:mock\.)?httpstat(?:us\.io|\.us|\.io))(?::\d+)?`
+	examplePage    = `^https?://(?i:(?:www\.)?example\.(?:com|org|net))(?::\d+)?`
 	exampleHosts   = `^https?://(?i:(?:[\w-]+\.)*example\.(?:com|org|net))(?:[:/?#]|$)`
 	binHosts       = `^https?://(?i:(?:[\w-]+\.)?httpbin\.org|httpbin\.dev|httpbingo\.org)(?::\d+)?`
 	catcherHosts   = `^https?://(?i:(?:[\w-]+\.)*requestcatcher\.com)(?:[:/?#]|$)`
@@ -24,7 +25,7 @@ const (
 // EchoHosts are the public hosts that clients' own tests publish to (wire.md,
 // "What the published suites assert"): those that answer the status in their
 // path, that echo requests, that accept everything, and the example hosts,
-// which fail slowly.
+// which have one page, at the root, and are slow.
 var EchoHosts = echoHosts()
 
 // echoHosts returns the stubs in matching order: the first match answers, so a
@@ -34,7 +35,8 @@ func echoHosts() []stub.Stub {
 		echoHost("", statusHosts+`/(\d{3})[^?]*\?(?:.*&)?sleep=(\d+)`, stub.Answer{Status: "$1", Body: "$1 $reason", Delay: "${2}ms"}),
 		echoHost("", statusHosts+`/(\d{3})`, stub.Answer{Status: "$1", Body: "$1 $reason"}),
 		echoHost("", statusHosts+endOfPath, stub.Answer{Status: "200", Body: "200 OK"}),
-		echoHost("", exampleHosts, stub.Answer{Status: "404", Body: "Example Domain: no page takes messages", Delay: "1s"}),
+		echoHost("", examplePage+endOfPath, stub.Answer{Status: "200", Body: "Example Domain", Delay: "1s"}),
+		echoHost("", exampleHosts, stub.Answer{Status: "404", Body: "Example Domain: page not found", Delay: "1s"}),
 		echoHost("", catcherHosts, stub.Answer{Status: "200", Body: "request caught"}),
 		echoHost("", binHosts+`/status/(\d{3})`, stub.Answer{Status: "$1"}),
 		echoHost("", binHosts+`/delay/(\d+(?:\.\d+)?)`+endOfPath, binEcho("${1}s")),

@@ -78,7 +78,7 @@ func FuzzRequest(f *testing.F) {
 }
 
 func FuzzStub(f *testing.F) {
-	for _, seed := range []string{"https://app.test/*=503:busy", "/^https?://(a+)+$/=200:$1", "/(/=200", "*=099", "=200", "a=b=200:x=y", "/a(?P<x>b)/=200:${x}$9"} {
+	for _, seed := range []string{"https://app.test/*=503:busy", "/^https?://(a+)+$/=200:$1", "/(/=200", "*=099", "=200", "a=b=200:x=y", "a=200@3s:x", "a=200@:x", "a=200@$1", "/a(?P<x>b)/=200:${x}$9"} {
 		f.Add(seed, "https://app.test/aaaa")
 	}
 	f.Fuzz(func(t *testing.T, text, target string) {

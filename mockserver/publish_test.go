@@ -69,8 +69,8 @@ func TestBodiesBeyondTheLimit(t *testing.T) {
 	t.Parallel()
 	u := mockserver.RunT(t)
 	c := newClient(t, u)
-	c.do("POST", "/v2/publish/https://e.test/", strings.Repeat("x", 2<<20)).refused(http.StatusRequestEntityTooLarge, "1 MiB")
-	c.do("POST", "/v2/publish/https://e.test/", strings.Repeat("x", 1<<20), "Svc-Delay: 1h").ok()
+	c.do("POST", "/v2/publish/https://e.test/", strings.Repeat("x", 6<<20+1)).refused(http.StatusRequestEntityTooLarge, "6 MiB")
+	c.do("POST", "/v2/publish/https://e.test/", strings.Repeat("x", 6<<20), "Svc-Delay: 1h").ok()
 	if n := len(c.do("GET", "/v2/logs", "").ok().list("logs")); n != 1 {
 		t.Errorf("%d log events", n)
 	}

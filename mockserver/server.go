@@ -70,7 +70,7 @@ type Config struct {
 	Snapshot   io.Reader     // initial state for Run, see Server.Snapshot; nil: none
 	Fixtures   []Fixture     // loaded by Run, unless there is a snapshot
 
-	MaxBody         int64 // bytes of a request body; 0: 1 MiB
+	MaxBody         int64 // bytes of a request body; 0: 6 MiB
 	MaxAnswer       int64 // bytes of a destination's answer that are kept; 0: 10 MiB
 	MaxDescendants  int   // largest number of messages that the deliveries of a message and its descendants to this server may create; 0: the engine's default
 	MaxMessages     int   // largest number of messages that one request may create; 0: the engine's default
@@ -103,7 +103,7 @@ type Config struct {
 }
 
 // defaultMaxBody is the largest request body (decided: 27).
-const defaultMaxBody = 1 << 20
+const defaultMaxBody = 6 << 20
 
 // Server is a stand-in. It is an http.Handler.
 type Server struct {

@@ -1,7 +1,6 @@
 package mockserver
 
 import (
-	"cmp"
 	"fmt"
 	"maps"
 	"net/http"
@@ -15,7 +14,11 @@ import (
 // starting answers requests while the server reads the data of its accounts: it is alive, but
 // not ready.
 func (s *Server) starting(w http.ResponseWriter, r *http.Request) {
-	reason := "the server is starting: " + cmp.Or(s.reason(), "it opens the data of its accounts") + "; repeat the request later"
+	doing := "it opens the data of its accounts"
+	if said := s.trouble.Load(); said != nil && *said != "" {
+		doing = *said
+	}
+	reason := "the server is starting: " + doing + "; repeat the request later"
 	out := response.Failure(response.NotReady(reason)).Response(r, false)
 	if body := s.probed(r); body != nil {
 		out = response.Response{Status: http.StatusOK, Body: body}

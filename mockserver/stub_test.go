@@ -8,6 +8,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
+
 	"github.com/understudy-mock/understudy/internal/expect"
 	"github.com/understudy-mock/understudy/mockserver"
 )
@@ -121,8 +123,12 @@ func TestEchoHosts(t *testing.T) {
 		status      int
 		took        float64 // ms
 	}{
-		{"https://example.com", "POST", 404, 1000},
+		{"https://example.com", "POST", 200, 1000},
+		{"http://www.example.org:80/?x=1", "POST", 200, 1000},
+		{"https://Example.net#top", "GET", 200, 1000},
 		{"https://www.example.com/path?x=1", "POST", 404, 1000},
+		{"https://example.com/123/?x=1", "POST", 404, 1000},
+		{"https://absent.example.com", "POST", 404, 1000},
 		{"https://mock.httpstatus.io/503", "POST", 503, 300},
 		{"https://mock.httpstat.us/418", "POST", 418, 300},
 		{"https://mock.httpstatus.io/200?sleep=3000", "POST", 200, 3000},
@@ -231,5 +237,31 @@ func TestNearMisses(t *testing.T) {
 	want := `closest stub: https://app.test/orders: the method is POST, the stub takes PUT; the header X-Team is "red", the stub takes "blue"`
 	if got := u.Deliveries()[0].NearMiss; got != want {
 		t.Errorf("near miss: %s\nwant: %s", got, want)
+	}
+}
+
+func TestAStubAsText(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string]mockserver.Stub{
+		"https://app.test/*=503":                     {URL: "https://app.test/*", Answers: []mockserver.Answer{{Status: "503"}}},
+		"https://app.test/?a=b=200:x=y":              {URL: "https://app.test/?a=b", Answers: []mockserver.Answer{{Status: "200", Body: "x=y"}}},
+		"https://app.test/*=200:a=500":               {URL: "https://app.test/*", Answers: []mockserver.Answer{{Status: "200", Body: "a=500"}}},
+		"https://app.test/*=200@3s":                  {URL: "https://app.test/*", Answers: []mockserver.Answer{{Status: "200", Delay: "3s"}}},
+		`https://app.test/*=200@1.5s:{"at":"a@b:c"}`: {URL: "https://app.test/*", Answers: []mockserver.Answer{{Status: "200", Delay: "1.5s", Body: `{"at":"a@b:c"}`}}},
+		"https://app.test/*=200:@3s":                 {URL: "https://app.test/*", Answers: []mockserver.Answer{{Status: "200", Body: "@3s"}}},
+	} {
+		got, err := mockserver.ParseStub(text)
+		expect.Equal(t, text+": error", err, nil)
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", text, diff)
+		}
+	}
+	for text, want := range map[string]string{
+		"https://app.test/*=200@soon": `invalid value "soon": must be a duration`,
+		"https://app.test/*=200@":     `invalid value "https://app.test/*=200@": must be URL=STATUS[@DELAY][:BODY]`,
+		"https://app.test/*=ok":       `invalid value "https://app.test/*=ok": must be URL=STATUS[@DELAY][:BODY]`,
+	} {
+		_, err := mockserver.ParseStub(text)
+		expect.Contains(t, text+": error", fmt.Sprint(err), want)
 	}
 }

@@ -2,6 +2,8 @@ package main
 
 import (
 	"bytes"
+	"cmp"
+	"context"
 	"crypto/tls"
 	"crypto/x509"
 	"encoding/json"
@@ -9,7 +11,9 @@ import (
 	"fmt"
 	"io"
 	"maps"
+	"net"
 	"net/http"
+	"net/netip"
 	"net/url"
 	"os"
 	"slices"
@@ -20,6 +24,7 @@ import (
 	"github.com/understudy-mock/understudy/mockserver/fixture"
 	"github.com/understudy-mock/understudy/mockserver/journal"
 	"github.com/understudy-mock/understudy/mockserver/origin"
+	"github.com/understudy-mock/understudy/mockserver/stub"
 	"github.com/understudy-mock/understudy/spec"
 )
 
@@ -105,8 +110,8 @@ type (
 	}
 	ctlStub struct {
 		URL     string   `arg:"" optional:"" help:"A URL with *, or /expression/."`
-		Answers []string `arg:"" optional:"" help:"STATUS[:BODY], one after the other; the last one repeats."`
-		Delay   string   `placeholder:"DURATION" help:"How long each answer takes on the clock of the account, such as 3s."`
+		Answers []string `arg:"" optional:"" help:"STATUS[@DELAY][:BODY], one after the other; the last one repeats."`
+		Delay   string   `placeholder:"DURATION" help:"How long each answer without @DELAY takes on the clock of the account, such as 3s."`
 		File    string   `placeholder:"FILE" help:"Replace all stubs by the list in this YAML or JSON file ('spec --schema stubs' describes it)."`
 		Clear   bool     `help:"Remove all stubs."`
 	}
@@ -183,12 +188,13 @@ func (k *ctlStub) Run(e *env, c *cli) error {
 	if err := c.Ctl.call(e, http.MethodGet, "stubs", nil, nil, &list); err != nil {
 		return err
 	}
-	answers := []map[string]any{}
+	answers := []stub.Answer{}
 	for _, text := range k.Answers {
-		status, body, _ := strings.Cut(text, ":")
-		answers = append(answers, map[string]any{"status": status, "body": body, "delay": k.Delay})
+		answer := stub.ParseAnswer(text)
+		answer.Delay = cmp.Or(answer.Delay, k.Delay)
+		answers = append(answers, answer)
 	}
-	added := append([]any{map[string]any{"url": k.URL, "answers": answers}}, list...)
+	added := append([]any{stub.Stub{URL: k.URL, Answers: answers}}, list...)
 	return c.Ctl.show(e, http.MethodPut, "stubs", nil, added)
 }
 
@@ -333,6 +339,9 @@ func (c *remote) do(r *http.Request) (*http.Response, error) {
 		}
 		c.client = &http.Client{Transport: transport}
 	}
+	if c.Token == "" && namesLoopback(r.Context(), r.URL.Hostname()) {
+		r.Host = "localhost" // another name does not open the control API without a token
+	}
 	response, err := c.client.Do(r)
 	if err == nil {
 		return response, nil
@@ -345,6 +354,13 @@ func (c *remote) do(r *http.Request) (*http.Response, error) {
 		return nil, command.Fail(command.ExitUnreachable, fmt.Errorf("stand-in unreachable at %s: %w", c.URL, wrongScheme(why)))
 	}
 	return nil, command.Fail(command.ExitUnreachable, fmt.Errorf("stand-in unreachable at %s: %w; %s", c.URL, urlCause(err), hint))
+}
+
+// namesLoopback reports whether a name has only addresses of loopback, for example because of
+// a line in the hosts file.
+func namesLoopback(ctx context.Context, name string) bool {
+	list, err := net.DefaultResolver.LookupNetIP(ctx, "ip", name)
+	return err == nil && !slices.ContainsFunc(list, func(a netip.Addr) bool { return !a.Unmap().IsLoopback() })
 }
 
 // trustingTransport is the default transport, or one that also trusts the certificates in a

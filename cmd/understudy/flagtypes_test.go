@@ -5,6 +5,7 @@ import (
 	"path/filepath"
 	"reflect"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -65,12 +66,20 @@ func option(name string) string {
 	return strings.Join(parts, "")
 }
 
+// choices are the values of a flag, nil if it has others.
+func choices(f *kong.Flag) []string {
+	if f.Enum != "" {
+		return f.EnumSlice()
+	}
+	return slices.Clone(flagTexts[f.Name].Enum)
+}
+
 func typeOf(f *kong.Flag) string {
-	one := "string"
-	if values := f.EnumSlice(); f.Enum != "" {
-		for i, v := range values {
-			values[i] = fmt.Sprintf("%q", v)
-		}
+	one, values := "string", choices(f)
+	for i, v := range values {
+		values[i] = strconv.Quote(v)
+	}
+	if len(values) > 0 {
 		one = strings.Join(values, " | ")
 	}
 	switch {
@@ -78,7 +87,7 @@ func typeOf(f *kong.Flag) string {
 		return "boolean"
 	case f.IsMap():
 		return "Record<string, string>"
-	case f.IsSlice() && f.Enum != "":
+	case f.IsSlice() && len(values) > 0:
 		return "(" + one + ")[]"
 	case f.IsSlice():
 		return one + "[]"
@@ -109,8 +118,9 @@ func pythonFlagTypes(flags []*kong.Flag) string {
 
 func pythonType(f *kong.Flag) string {
 	one := "str"
-	if f.Enum != "" {
-		one = `Literal["` + strings.Join(f.EnumSlice(), `", "`) + `"]`
+	values := choices(f)
+	if len(values) > 0 {
+		one = `Literal["` + strings.Join(values, `", "`) + `"]`
 	}
 	kind := f.Target.Kind().String()
 	switch {
@@ -120,7 +130,7 @@ func pythonType(f *kong.Flag) string {
 		return "bool"
 	case f.IsMap():
 		return "Mapping[str, str]"
-	case f.IsSlice() && f.Enum != "":
+	case f.IsSlice() && len(values) > 0:
 		return "List[" + one + "]"
 	case f.IsSlice():
 		return "Sequence[str]"

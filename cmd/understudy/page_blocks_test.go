@@ -37,7 +37,7 @@ type pageBlock struct {
 
 var (
 	fencedBlock  = regexp.MustCompile("(?m)^(?:<!-- (run by \\w+|not run: [^\n]*|after Ctrl-C) -->\n)?```(\\w*)\n((?s:.*?))^```$")
-	fileOfBlock  = regexp.MustCompile(`^(?:# yaml-language-server[^\n]*\n)?(?://|#|<!--) ([\w./-]+\.\w+|\.env)(?: -->)?(?:[,:;(].*| .*)?\n`)
+	fileOfBlock  = regexp.MustCompile(`^(?:# yaml-language-server[^\n]*\n|<\?php )?(?://|#|<!--) ([\w./-]+\.\w+|\.env)(?: -->)?(?:[,:;(].*| .*)?\n`)
 	startsServer = regexp.MustCompile(`^(?:make run|(?:bin/)?understudy (?:serve|proxy|replay \S+ .*--serve|ratelimit serve)|go run \./conformance/testdata/partial|node .*(?:app|server)\.m?js|(?:python3 -m )?(?:uvicorn|flask) )[^&|]*$`)
 )
 

@@ -110,6 +110,7 @@ var sizeTexts = valueSchema{Type: []string{"string", "integer"}, Minimum: new(1)
 var flagTexts = map[string]valueSchema{
 	"clock":       {Type: "string", Enum: []string{"real", "manual", "auto"}},
 	"log-level":   {Type: "string", Enum: []string{"debug", "info", "warn", "error"}},
+	"max-answer":  sizeTexts,
 	"max-backlog": sizeTexts,
 	"max-body":    sizeTexts,
 	"memory":      sizeTexts,

@@ -1,10 +1,13 @@
 package main
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
+	"net/netip"
+	"net/url"
 	"os"
 	"regexp"
 	"slices"
@@ -18,6 +21,7 @@ import (
 	"github.com/understudy-mock/understudy/engine/store"
 	"github.com/understudy-mock/understudy/mockserver"
 	"github.com/understudy-mock/understudy/mockserver/fleet"
+	"github.com/understudy-mock/understudy/mockserver/origin"
 	"github.com/understudy-mock/understudy/spec"
 	"github.com/understudy-mock/understudy/spec/route"
 )
@@ -31,10 +35,11 @@ type ServeCmd struct {
 	Account               []string          `placeholder:"ID:TOKEN" help:"An account; repeatable. Default: the dialect's development account."`
 	Accounts              string            `default:"fixed" enum:"fixed,any" help:"fixed, or any: every unknown token gets its own account."`
 	Rewrite               map[string]string `placeholder:"FROM=TO" help:"Send deliveries for FROM to TO; repeatable."`
-	Stub                  []string          `sep:"none" placeholder:"URL=STATUS[:BODY]" help:"Answer deliveries to URL (* matches any characters) without network access; repeatable."`
+	Stub                  []string          `sep:"none" placeholder:"URL=STATUS[@DELAY][:BODY]" help:"Answer deliveries to URL (* matches any characters) without network access, such as https://app.test/*=200@3s; repeatable."`
 	StubPreset            []string          `enum:"echo-hosts" placeholder:"NAME" help:"Predefined stubs: echo-hosts."`
-	MaxBody               string            `default:"1MiB" help:"Largest request body, such as 512KiB or 4MiB."`
-	MaxDescendants    int               `default:"10000" placeholder:"N" help:"Maximum number of messages that follow from one message by deliveries of the server to itself; beyond it, these deliveries end in the DLQ as a loop."`
+	MaxBody               string            `default:"6MiB" help:"Largest request body, such as 512KiB or 16MiB."`
+	MaxAnswer             string            `default:"10MiB" help:"How much of an answer of a destination is kept, such as 512KiB or 64MiB."`
+	MaxDescendants        int               `default:"10000" placeholder:"N" help:"Maximum number of messages that follow from one message by deliveries of the server to itself; beyond it, these deliveries end in the DLQ as a loop."`
 	MaxMessages           int               `default:"10000" placeholder:"N" help:"Maximum number of messages that one request may create; a batch counts each endpoint of its URL groups."`
 	Memory                string            `default:"512MiB" help:"Memory for journals, log and answers; the oldest bodies are dropped first."`
 	MaxBacklog            string            `default:"2GiB" placeholder:"N|SIZE" help:"Refuse publishes with 429 when N messages, or SIZE bytes of messages, DLQ entries and runs, are open; for example 100000 or 2GiB."`
@@ -201,11 +206,13 @@ func (c *ServeCmd) config(e *env) (mockserver.Config, error) {
 	if cfg.MaxMessages = c.MaxMessages; c.MaxMessages < 1 {
 		return cfg, usageError("--max-messages: invalid value %d: must be an integer of 1 or more", c.MaxMessages)
 	}
-	if cfg.MaxBody, err = byteCount(c.MaxBody); err != nil {
-		return cfg, usageError("--max-body: %w", err)
-	}
-	if cfg.Memory, err = byteCount(c.Memory); err != nil {
-		return cfg, usageError("--memory: %w", err)
+	for _, size := range []struct {
+		name, text string
+		bytes      *int64
+	}{{"max-answer", c.MaxAnswer, &cfg.MaxAnswer}, {"max-body", c.MaxBody, &cfg.MaxBody}, {"memory", c.Memory, &cfg.Memory}} {
+		if *size.bytes, err = byteCount(size.text); err != nil {
+			return cfg, usageError("--%s: %w", size.name, err)
+		}
 	}
 	if cfg.MaxBacklog, cfg.MaxBacklogBytes, err = parseBacklog(c.MaxBacklog); err != nil {
 		return cfg, usageError("--max-backlog: %w", err)
@@ -296,7 +303,7 @@ func (c *ServeCmd) printBanner(w io.Writer, s *mockserver.Server) {
 	b.WriteString("\n")
 	switch at := s.ListensAt(); {
 	case at != s.URL():
-		fmt.Fprintf(&b, "It listens at %s, and these are the addresses of --advertise.\n\n", at)
+		fmt.Fprintf(&b, "It listens at %s, and these are the addresses of --advertise.%s\n\n", at, hostsHint(s.URL(), at))
 	case s.EveryInterface():
 		b.WriteString("It listens on every interface: other machines use an address of this one in place of 127.0.0.1; --advertise URL prints it.\n\n")
 	}
@@ -313,6 +320,23 @@ func (c *ServeCmd) printBanner(w io.Writer, s *mockserver.Server) {
 	fmt.Fprintf(&b, "  %s%s '%s/_understudy/deliveries'\n", curl, c.controlCredential(), s.URL())
 	fmt.Fprintf(&b, "\nWatch it: %s/_understudy/\n", s.URL())
 	_, _ = io.WriteString(w, b.String()) // there may be no reader
+}
+
+// hostsHint has the line of the hosts file with which programs on this machine reach a server
+// at its advertised name, "" if that is not what they need.
+func hostsHint(advertised, listens string) string {
+	name, port := hostPort(advertised)
+	address, at := hostPort(listens)
+	if _, err := netip.ParseAddr(name); err == nil || port != at || origin.LocalHost(name) || !origin.LocalHost(address) {
+		return ""
+	}
+	return fmt.Sprintf(" For programs on this machine, add this line to /etc/hosts:\n\n%s %s", address, name)
+}
+
+// hostPort splits the URL of a listener, whose port may be that of its scheme.
+func hostPort(address string) (host, port string) {
+	u, _ := url.Parse(address) // the server has built it
+	return u.Hostname(), cmp.Or(u.Port(), map[string]string{"http": "80", "https": "443"}[u.Scheme])
 }
 
 // plainWord matches texts that need no quotes in a shell.

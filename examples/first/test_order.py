@@ -9,4 +9,4 @@ def test_order_survives_an_outage(understudy: Understudy) -> None:
     client = QStash(understudy.token, base_url=understudy.url)
     client.message.publish_json(url="https://payments.test/orders", body={"order": 7})
     understudy.advance("1h")
-    assert [d["response"]["status"] for d in understudy.deliveries()] == [503, 503, 200]
+    assert [d["response"].get("status") for d in understudy.deliveries()] == [503, 503, 200]

@@ -19,7 +19,7 @@ def client(understudy: Understudy) -> QStash:
 def test_an_order_is_delivered(understudy: Understudy, client: QStash) -> None:
     client.message.publish_json(url=WAREHOUSE, body={"order": 7})
     (delivery,) = understudy.wait()
-    assert delivery["request"]["body"] == '{"order": 7}'
+    assert delivery["request"].get("body") == '{"order": 7}'
 
 
 def test_a_batch_is_delivered(understudy: Understudy, client: QStash) -> None:
@@ -32,7 +32,7 @@ def test_an_order_survives_an_outage(understudy: Understudy, client: QStash) -> 
     understudy.stub("https://warehouse.test/*", 503, 503, 200)
     client.message.publish_json(url=WAREHOUSE, body={"order": 7})
     understudy.advance("1h")
-    assert [d["response"]["status"] for d in understudy.deliveries()] == [503, 503, 200]
+    assert [d["response"].get("status") for d in understudy.deliveries()] == [503, 503, 200]
 
 
 def test_a_reminder_waits_for_its_time(understudy: Understudy, client: QStash) -> None:

@@ -136,7 +136,7 @@ func SkipHere(t TB, why string) {
 
 // Served is a running server process.
 type Served struct {
-	URL string
+	URL, ListensAt string   // they differ with --advertise
 	Env []string // NAME=VALUE
 	PID int
 }
@@ -176,13 +176,13 @@ func Serve(t TB, binary string, flags ...string) *Served {
 		t.Fatal(err)
 	}
 	var state struct {
-		URL string
+		URL, ListensAt string
 		Env map[string]string
 	}
 	if err := json.Unmarshal(text, &state); err != nil {
 		t.Fatal(err)
 	}
-	s := &Served{URL: state.URL, PID: cmd.Process.Pid}
+	s := &Served{URL: state.URL, ListensAt: state.ListensAt, PID: cmd.Process.Pid}
 	for name, value := range state.Env {
 		s.Env = append(s.Env, name+"="+value)
 	}

@@ -33,7 +33,7 @@ func cutResponse(r *http.Response, kept []byte, limit int64) (body []byte, note 
 	if length == limit && more == "" {
 		return kept, ""
 	}
-	return wholeCharacters(kept), fmt.Sprintf("answer is %s%d bytes long; the limit is %d (%s), and the rest is not kept", more, length, limit, response.ByteSize(limit))
+	return wholeCharacters(kept), fmt.Sprintf("answer is %s%d bytes long; the limit is %d (%s), and the rest is not kept; raise it with --max-answer", more, length, limit, response.ByteSize(limit))
 }
 
 // wholeCharacters removes an incomplete UTF-8 character at the end of a text.

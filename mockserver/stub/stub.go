@@ -431,13 +431,13 @@ func (s *List) Load(list []Saved) {
 	}
 }
 
-// Parse reads URL=STATUS[:BODY]; the URL may itself contain =.
+// Parse reads URL=STATUS[@DELAY][:BODY]; the URL may itself contain =.
 func Parse(text string) (Stub, error) {
 	m := stubText.FindStringSubmatch(text)
 	if m == nil {
-		return Stub{}, response.Invalid(fmt.Sprintf("invalid value %q: must be URL=STATUS or URL=STATUS:BODY, such as https://app.test/*=503", text))
+		return Stub{}, response.Invalid(fmt.Sprintf("invalid value %q: must be URL=STATUS[@DELAY][:BODY], such as https://app.test/*=503 or https://app.test/*=200@3s", text))
 	}
-	s := Stub{URL: m[1], Answers: []Answer{{Status: Status(m[2]), Body: m[4]}}}
+	s := Stub{URL: m[1], Answers: []Answer{ParseAnswer(m[2])}}
 	err := s.Check()
 	if r, ok := errors.AsType[*refusal.Error](err); ok {
 		r.Place = "" // of the members, which the text does not have
@@ -445,4 +445,11 @@ func Parse(text string) (Stub, error) {
 	return s, err
 }
 
-var stubText = regexp.MustCompile(`^(.+)=(\d{3})(:(?s:(.*)))?$`)
+var stubText = regexp.MustCompile(`^(.+?)=(\d{3}(?:@[^:]+)?(?::(?s:.*))?)$`)
+
+// ParseAnswer reads STATUS[@DELAY][:BODY]. It does not check the values.
+func ParseAnswer(text string) Answer {
+	first, body, _ := strings.Cut(text, ":")
+	status, delay, _ := strings.Cut(first, "@")
+	return Answer{Status: Status(status), Body: body, Delay: delay}
+}

@@ -312,7 +312,7 @@ func TestStatementOfCutAnswers(t *testing.T) {
 		"the message after a restart": read(t, later, "ui/messages/"+id),
 	} {
 		t.Run(name, func(t *testing.T) {
-			expect.Contains(t, "the page", page.at("view").text(), "100 B answer is 1000 bytes long; the limit is 100 (100 bytes), and the rest is not kept")
+			expect.Contains(t, "the page", page.at("view").text(), "100 B answer is 1000 bytes long; the limit is 100 (100 bytes), and the rest is not kept; raise it with --max-answer")
 		})
 	}
 }

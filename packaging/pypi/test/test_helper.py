@@ -194,7 +194,7 @@ class TestCalls:
         understudy.stub("https://app.test/*", 404, 200)
         publish(understudy)
         assert understudy.wait(status=200, advance="1h")[0]["attempt"] == 1
-        assert understudy.wait("requests", operation="publishMessage")[0]["response"]["status"] == 200
+        assert understudy.wait("requests", operation="publishMessage")[0]["response"].get("status") == 200
         assert understudy.wait("events", state="DELIVERED", url=APP)[0]["messageId"].startswith("msg_")
 
     def test_wait_says_how_many_matched_in_time(self, understudy: Understudy) -> None:
@@ -264,7 +264,7 @@ def test_a_thread_keeps_the_event_loop_free_for_deliveries(understudy: Understud
             port = app.sockets[0].getsockname()[1]
             await asyncio.to_thread(publish, understudy, f"http://127.0.0.1:{port}/", Delay="1h")
             await asyncio.to_thread(understudy.advance, "1h")
-        assert [d["response"]["status"] for d in understudy.deliveries()] == [204]
+        assert [d["response"].get("status") for d in understudy.deliveries()] == [204]
 
     asyncio.run(scenario())
 

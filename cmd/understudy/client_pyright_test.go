@@ -1,0 +1,37 @@
+package main
+
+import (
+	"encoding/json"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"testing"
+)
+
+// TestClientReadmePyright checks the types of the README's test in Python as editors do. It
+// uses the published client and the sources of the package.
+func TestClientReadmePyright(t *testing.T) {
+	t.Parallel()
+	for _, tool := range []string{"npm", "python3"} {
+		if _, err := exec.LookPath(tool); err != nil {
+			skipLoud(t, tool+" is not installed: the types of the README's test in Python are NOT checked")
+		}
+	}
+	const packages = "testdata/pages"
+	install(t, packages)
+	settings, err := json.Marshal(map[string]any{
+		"include":    []string{"first"},
+		"extraPaths": []string{abs(t, "../../packaging/pypi/src"), installPython(t, packages)},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := t.TempDir()
+	if err := os.CopyFS(filepath.Join(dir, "first"), os.DirFS("../../examples/first")); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(dir, "pyrightconfig.json"), settings, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	runClient(t, dir, nil, abs(t, packages+"/node_modules/.bin/pyright"), "--project", dir)
+}
