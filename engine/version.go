@@ -17,7 +17,7 @@ import (
 
 // journalRules is the version of what commands do to the state: with other rules, a replay of a
 // journal would give another state. Raise it with every such change.
-const journalRules = 1
+const journalRules = 2
 
 // readable refuses a journal with other rules.
 func (c *begin) readable() error {

@@ -260,6 +260,64 @@ func TestEndpointsThatAreNoWorkflow(t *testing.T) {
 
 // An endpoint that is asked to show its library triggers the run a second time,
 // whether it has answered already or not.
+func TestABareTriggerCallsItsEndpointLikeALibrary(t *testing.T) {
+	t.Parallel()
+	for name, row := range map[string]struct {
+		path, body string
+		headers    []string
+	}{
+		"alone":      {"/v2/trigger/" + workflowApp, "payload", []string{"Svc-Forward-X-User: u"}},
+		"in a batch": {"/v2/batch/trigger", `[{"destination":"` + workflowApp + `","body":"payload","headers":{"Svc-Forward-X-User":"u"}}]`, nil},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			u := mockserver.RunT(t)
+			c := newClient(t, u)
+			workflowAnswers(u, "200", "500")
+			c.do("POST", row.path, row.body, row.headers...).ok()
+			u.Settle()
+			all := u.Deliveries()
+			expect.Equal(expect.Now(t), "number of deliveries", len(all), 1)
+			h := all[0].Request.Header
+			expect.Equal(t, "Unknown-Sdk", h.Get("Svc-Workflow-Unknown-Sdk"), "")
+			expect.Equal(t, "Sdk-Version", h.Get("Svc-Workflow-Sdk-Version"), "1")
+			expect.Equal(t, "header of the user", h.Get("X-User"), "u")
+		})
+	}
+}
+
+// Neither the mark of a call nor the question for the library may reach the failure function.
+func TestTheFailureCallbackOfABareTriggerIsNoCall(t *testing.T) {
+	t.Parallel()
+	for name, header := range map[string][]string{"without a question": nil, "with a question": {"Svc-Workflow-Unknown-Sdk: true"}} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			u := mockserver.RunT(t)
+			c := newClient(t, u)
+			workflowAnswers(u, "500", "500")
+			c.do("POST", "/v2/trigger/"+workflowApp, "payload", append(header, "Svc-Retries: 0")...).ok()
+			u.Settle()
+			all := u.Deliveries()
+			expect.Equal(expect.Now(t), "number of deliveries", len(all), 2)
+			h := all[1].Request.Header
+			expect.Equal(t, "Is-Failure", h.Get("Svc-Workflow-Is-Failure"), "true")
+			expect.Equal(t, "Unknown-Sdk", h.Get("Svc-Workflow-Unknown-Sdk"), "")
+			expect.Equal(t, "Sdk-Version", h.Get("Svc-Workflow-Sdk-Version"), "")
+		})
+	}
+}
+
+func TestALargeBareTriggerIsFetched(t *testing.T) {
+	t.Parallel()
+	u := mockserver.RunT(t, mockserver.Config{MaxBody: 8 << 20})
+	c := newClient(t, u)
+	workflowAnswers(u, "200", "500")
+	id := c.do("POST", "/v2/trigger/"+workflowApp, strings.Repeat("x", 4<<20)).ok().text("workflowRunId")
+	u.Settle()
+	expect.Equal(t, "size of the body", len(u.Deliveries()[0].Request.Body), 0)
+	expect.Equal(t, "number of steps to fetch", len(c.do("GET", "/v2/workflows/runs/"+id, "").ok().list()), 1)
+}
+
 func TestTriggerByTheLibraryStartsTheRun(t *testing.T) {
 	t.Parallel()
 	for name, row := range map[string]struct{ bare, answered bool }{
@@ -278,7 +336,7 @@ func TestTriggerByTheLibraryStartsTheRun(t *testing.T) {
 			u.Script(mockserver.Stub{URL: workflowApp, Answers: []mockserver.Answer{{Delay: delay, Headers: map[string]string{"Svc-Workflow-Sdk-Version": "1", "Svc-Workflow-Sdk": "v1.3.3"}}}})
 			id := "wfr_1"
 			if row.bare {
-				id = c.do("POST", "/v2/trigger/"+workflowApp, "payload").ok().text("workflowRunId")
+				id = c.do("POST", "/v2/trigger/"+workflowApp, "payload", "Svc-Workflow-Unknown-Sdk: true").ok().text("workflowRunId")
 			} else {
 				c.trigger(id, "Svc-Forward-Svc-Workflow-Unknown-Sdk: true")
 			}

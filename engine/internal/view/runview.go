@@ -47,7 +47,7 @@ func (a *Account) Run(run *state.Run) RunView {
 		failure := *e
 		v.Failure = &failure
 	}
-	g := grouping{account: a, run: run, header: state.MergeHeader(a.Wire.RunHeader(run, run.Bare), run.Forward), slots: map[int]*StepView{}, done: map[int]bool{}}
+	g := grouping{account: a, run: run, header: state.MergeHeader(a.Wire.RunHeader(run), run.Forward), slots: map[int]*StepView{}, done: map[int]bool{}}
 	var before *state.StepItem
 	for i, it := range run.Items {
 		g.add(it, before, i == len(run.Items)-1)
