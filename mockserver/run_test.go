@@ -587,3 +587,12 @@ func TestTheTimeAxisHasOnePlanForEachParallelGroup(t *testing.T) {
 	}
 	expect.Equal(t, "number of plans", plans, 2)
 }
+
+func TestANotificationIsCreated(t *testing.T) {
+	t.Parallel()
+	c := newClient(t, mockserver.RunT(t))
+	c.trigger("wfr_1")
+	for _, path := range []string{"/v2/notify/paid", "/v2/notify/wfr_1/paid"} {
+		expect.Equal(t, "status of "+path, c.do("POST", path, "x").status, 201)
+	}
+}
