@@ -446,7 +446,7 @@ func (a *Account) addPastRun(r *PastRun, waits []waitStep) {
 // called logs the call to the endpoint that delivered an entry of the step list.
 func (a *Account) called(run *Run, it *state.StepItem, o *Outcome, retried int) *Message {
 	run.Items = append(run.Items, it)
-	m := &Message{URL: run.URL, Headers: a.state.Headers.Pair(run.Header, a.runHeader(run), run.Forward), Body: it.Body,
+	m := &Message{URL: run.URL, Headers: a.state.Headers.Pair(run.Header, a.cfg.Wire.RunHeader(run), run.Forward), Body: it.Body,
 		Options: run.StepOptions(&Options{}), Step: it, Cut: int32(len(run.Items))}
 	a.compose(m, state.Origin{Role: RoleStep, CallerIP: run.CallerIP, RunID: run.ID})
 	a.attempted(m, o, retried)

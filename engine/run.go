@@ -77,11 +77,11 @@ func (a *Account) begin(run *Run) Receipt {
 // adoptable reports whether the run still waits for its endpoint to configure and start it.
 func (a *Account) adoptable(r *Run) bool {
 	_, asked := a.cfg.Wire.TakeStart(r.Forward)
-	return (r.Bare || asked) && len(r.Items) == 1 && !r.Ended()
+	return asked && len(r.Items) == 1 && !r.Ended()
 }
 
-// adopt lets the trigger of the client library configure and start a run that
-// was created without it (wire.md, "Triggers without a client").
+// adopt lets the trigger of the client library configure and start a run whose
+// trigger asked for it (wire.md, "Triggers without a client").
 func (a *Account) adopt(run *Run, r *PublishRequest) Receipt {
 	opts := r.Options.Over(*run.Options)
 	a.touch(run)

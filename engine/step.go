@@ -107,7 +107,7 @@ func (a *Account) carry(run *Run, it *state.StepItem, opts *Options, extra Heade
 func (a *Account) deliverItem(run *Run, it *state.StepItem, opts *Options, extra Header) *Message {
 	headers := run.ForwardAgain(extra)
 	if headers == "" {
-		headers = a.state.Headers.Pair(run.Header, a.runHeader(run), extra, run.Forward)
+		headers = a.state.Headers.Pair(run.Header, a.cfg.Wire.RunHeader(run), extra, run.Forward)
 		run.Forwarded(extra, headers)
 	}
 	m := a.create(Message{URL: run.URL, Headers: headers, Body: it.Body, Options: opts, Step: it, Cut: int32(len(run.Items))},
@@ -117,9 +117,6 @@ func (a *Account) deliverItem(run *Run, it *state.StepItem, opts *Options, extra
 	a.reweighItem(run, it)
 	return m
 }
-
-// runHeader is the header of every call to the endpoint of a run.
-func (a *Account) runHeader(run *Run) Header { return a.cfg.Wire.RunHeader(run, run.Bare) }
 
 // lazyLimit is the size of a step list, in bytes, beyond which an endpoint that
 // can fetch the list is called without it (wire.md, "Lazy fetch").
@@ -178,7 +175,7 @@ func (a *Account) callOut(c *accepted) Receipt {
 // (wire.md, "Third-party calls" and "Failure of a run").
 func (a *Account) runReport(run *Run, role Role, own Options) (Options, Header) {
 	opts := own.Following(state.RunCallbackFollower, run.Options)
-	return opts, state.MergeHeader(own.Forward, a.cfg.Wire.ReportHeader(run, run.Bare, role.Conduct().BringsAnswer))
+	return opts, state.MergeHeader(own.Forward, a.cfg.Wire.ReportHeader(run, role.Conduct().BringsAnswer))
 }
 
 // The verdicts on an endpoint, with the texts that client libraries expect.

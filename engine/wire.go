@@ -12,14 +12,13 @@ type Wire interface {
 	// PublishedName is the name under which a publisher sends a header for the destination.
 	PublishedName(name string) string
 
-	// RunHeader is the header of every call to the endpoint of a run. starts
-	// makes it request that the endpoint starts the run itself.
-	RunHeader(run *Run, starts bool) Header
+	// RunHeader is the header of every call to the endpoint of a run.
+	RunHeader(run *Run) Header
 	// ReportHeader is the header of a callback of a run: RunHeader, and the headers that the
 	// user has configured. answers marks the result of a third-party call.
-	ReportHeader(run *Run, starts, answers bool) Header
-	// TakeStart returns a header without the request to start a run, and
-	// whether it contained that request.
+	ReportHeader(run *Run, answers bool) Header
+	// TakeStart returns a header without the request that the endpoint starts the run
+	// itself, and whether it contained that request.
 	TakeStart(h Header) (rest Header, starts bool)
 
 	// ParseStep reads a step that an endpoint submits; ReadStep reads the step

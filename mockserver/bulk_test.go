@@ -120,11 +120,11 @@ func TestFiltersOfClientsAreKnown(t *testing.T) {
 	shared := []string{"fromDate", "toDate", "callerIp", "label", "flowControlKey", "count"}
 	want := map[string][]string{
 		"cancelMessages":      {"messageIds", "url", "topicName", "scheduleId", "queueName", "host", "path"},
-		"deleteDLQMessages":   {"dlqIds", "cursor", "messageId", "url", "topicName", "scheduleId", "queueName", "responseStatus", "host", "path"},
-		"retryDLQMessages":    {"dlqIds", "cursor", "messageId", "url", "topicName", "scheduleId", "queueName", "responseStatus", "host", "path"},
-		"deleteWorkflowDLQs":  {"dlqIds", "cursor", "workflowUrl", "workflowRunId", "workflowCreatedAt", "failureFunctionState", "host", "path"},
-		"restartWorkflowRuns": {"dlqIds", "cursor", "workflowUrl", "workflowRunId", "workflowCreatedAt", "failureFunctionState", "host", "path"},
-		"resumeWorkflowRuns":  {"dlqIds", "cursor", "workflowUrl", "workflowRunId", "workflowCreatedAt", "failureFunctionState", "host", "path"},
+		"deleteDLQMessages":   {"dlqIds", "cursor", "messageId", "url", "topicName", "scheduleId", "queueName", "responseStatus"},
+		"retryDLQMessages":    {"dlqIds", "cursor", "messageId", "url", "topicName", "scheduleId", "queueName", "responseStatus"},
+		"deleteWorkflowDLQs":  {"dlqIds", "cursor", "workflowUrl", "workflowRunId", "workflowCreatedAt", "failureFunctionState"},
+		"restartWorkflowRuns": {"dlqIds", "cursor", "workflowUrl", "workflowRunId", "workflowCreatedAt", "failureFunctionState"},
+		"resumeWorkflowRuns":  {"dlqIds", "cursor", "workflowUrl", "workflowRunId", "workflowCreatedAt", "failureFunctionState"},
 		"cancelWorkflowRuns":  {"workflowRunIds", "workflowUrl", "workflowUrlExactMatch", "host", "path"},
 	}
 	for _, op := range bulkOperations(t) {
@@ -176,32 +176,6 @@ func TestHostAndPathAreFilters(t *testing.T) {
 			}
 			if got := c.do("DELETE", "/v2/workflows/runs?"+row.query, "").ok().number("cancelled"); got != int64(row.want) {
 				t.Errorf("cancelled %v runs, want %v", got, row.want)
-			}
-		})
-	}
-}
-
-func TestHostAndPathAreFiltersOfTheDLQ(t *testing.T) {
-	t.Parallel()
-	for _, row := range []struct {
-		query string
-		want  int64
-	}{
-		{"host=FAIL.test&path=/0", 2}, // a message and a run
-		{"host=fail.test:1", 0},
-		{"path=/none", 0},
-	} {
-		t.Run(row.query, func(t *testing.T) {
-			t.Parallel()
-			_, c := full(t)
-			if got := len(c.do("GET", "/v2/dlq?"+row.query, "").ok().list("messages")); got != int(row.want) {
-				t.Errorf("lists %d entries, want %d", got, row.want)
-			}
-			if got := c.do("DELETE", "/v2/workflows/dlq?"+row.query, "").ok().number("deleted"); got != row.want/2 {
-				t.Errorf("deleted %d entries of runs, want %d", got, row.want/2)
-			}
-			if got := c.do("DELETE", "/v2/dlq?"+row.query, "").ok().number("deleted"); got != row.want-row.want/2 {
-				t.Errorf("deleted %d entries, want %d", got, row.want-row.want/2)
 			}
 		})
 	}

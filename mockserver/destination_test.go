@@ -200,3 +200,17 @@ func TestModelProviders(t *testing.T) {
 		}
 	})
 }
+
+// The chat API of a client asks the model provider api/llm, and waits for the answer.
+func TestAChatCompletionNeedsAStub(t *testing.T) {
+	t.Parallel()
+	u := mockserver.RunT(t)
+	c := newClient(t, u)
+	const question = `{"model":"m","messages":[{"role":"user","content":"?"}]}`
+	ask := func() answer { return c.do("POST", "/llm/v1/chat/completions", question) }
+	ask().refused(400, `no stub answers for the model provider "api/llm"`, "understudy ctl stub api/llm", "--stub api/llm=200")
+	u.Script(mockserver.Stub{URL: "api/llm", Answers: []mockserver.Answer{{Status: "200", Body: `{"choices":[{"index":0}]}`}, {Status: "429", Body: `{"error":"slow down"}`}}})
+	expect.Equal(t, "the answer", string(ask().ok().raw), `{"choices":[{"index":0}]}`)
+	expect.Equal(t, "the status of the second answer", ask().status, 429)
+	expect.Equal(t, "number of messages", len(c.do("GET", "/v2/logs", "").ok().list("logs")), 0)
+}

@@ -28,15 +28,26 @@ type listBody[T any] struct {
 	Messages []T    `json:"messages"`
 }
 
-// listDLQ lists entries of both kinds, in the form of a message: fields that
-// only runs have are left out.
+// noPlace refuses the filters that logs have and the DLQ does not have: a list that ignored
+// them would be longer than intended.
+func noPlace(c *call.Call) error {
+	for _, name := range []string{"host", "path"} {
+		if c.Query.Has(name) {
+			return response.RefusedValue("query", name, c.Query.Get(name), response.Unfit("not a filter of the DLQ", "left out; url selects the entries of a URL"))
+		}
+	}
+	return nil
+}
+
+// listDLQ lists entries of both kinds.
 func (s *Server) listDLQ(c *call.Call) (response.Response, error) {
+	if err := noPlace(c); err != nil {
+		return response.Response{}, err
+	}
 	p, err := c.Account.DLQ(c.Filter())
 	out := listBody[api.DLQMessage]{Cursor: p.Cursor, Messages: []api.DLQMessage{}}
 	for i := range p.Items {
-		var e api.DLQMessage
-		response.CopyFields(&e, view.DLQEntry(&p.Items[i]))
-		out.Messages = append(out.Messages, e)
+		out.Messages = append(out.Messages, view.DLQEntry(&p.Items[i]))
 	}
 	return response.Response{Body: out}, err
 }
@@ -44,12 +55,15 @@ func (s *Server) listDLQ(c *call.Call) (response.Response, error) {
 // listWorkflowDLQ lists runs only; clients of workflows do not expect other entries
 // there.
 func (s *Server) listWorkflowDLQ(c *call.Call) (response.Response, error) {
+	if err := noPlace(c); err != nil {
+		return response.Response{}, err
+	}
 	f := c.Filter()
 	f.WorkflowOnly = true
 	p, err := c.Account.DLQ(f)
 	out := listBody[api.WorkflowDLQEntry]{Cursor: p.Cursor, Messages: []api.WorkflowDLQEntry{}}
 	for i := range p.Items {
-		out.Messages = append(out.Messages, view.DLQEntry(&p.Items[i]))
+		out.Messages = append(out.Messages, view.WorkflowDLQEntry(&p.Items[i]))
 	}
 	return response.Response{Body: out}, err
 }
@@ -60,9 +74,7 @@ func (s *Server) getDLQMessage(c *call.Call) (response.Response, error) {
 	if err != nil {
 		return response.Response{}, err
 	}
-	var out api.DLQMessage
-	response.CopyFields(&out, view.DLQEntry(&e))
-	return response.Response{Body: out}, nil
+	return response.Response{Body: view.DLQEntry(&e)}, nil
 }
 
 // getWorkflowDLQ refuses the entry of a plain message with the path that shows
@@ -75,7 +87,7 @@ func (s *Server) getWorkflowDLQ(c *call.Call) (response.Response, error) {
 	if e.Run == nil {
 		return response.Response{}, response.Invalid("DLQ entry " + e.ID + " is a failed message, not a workflow run; GET /v2/dlq/" + e.ID + " shows it")
 	}
-	return response.Response{Body: view.DLQEntry(&e)}, nil
+	return response.Response{Body: view.WorkflowDLQEntry(&e)}, nil
 }
 
 // deleteDLQEntry deletes an entry of either kind: both paths lead here.

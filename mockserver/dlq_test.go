@@ -2,9 +2,11 @@ package mockserver_test
 
 import (
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/understudy-mock/understudy/engine"
+	"github.com/understudy-mock/understudy/internal/expect"
 	"github.com/understudy-mock/understudy/mockserver"
 )
 
@@ -91,4 +93,32 @@ func TestABulkRestartTakesAllOrNone(t *testing.T) {
 			}
 		})
 	}
+}
+
+// Logs and messages have these filters; no client has them for the DLQ.
+func TestTheDLQHasNoFilterForHostsAndPaths(t *testing.T) {
+	t.Parallel()
+	c := newClient(t, mockserver.RunT(t))
+	for _, operation := range []string{"GET /v2/dlq", "GET /v2/workflows/dlq", "DELETE /v2/dlq", "DELETE /v2/workflows/dlq", "POST /v2/dlq/retry", "POST /v2/workflows/dlq/restart", "POST /v2/workflows/dlq/resume"} {
+		method, path, _ := strings.Cut(operation, " ")
+		for _, filter := range []string{"host", "path"} {
+			t.Run(operation+" "+filter, func(t *testing.T) {
+				c.do(method, path+"?"+filter+"=app.test", "").refused(400, "query "+filter)
+			})
+		}
+	}
+}
+
+func TestRetriesOfTheDLQAreCreated(t *testing.T) {
+	t.Parallel()
+	u := mockserver.RunT(t)
+	c := newClient(t, u)
+	u.Stub("https://down.test/", 503)
+	for range 3 {
+		c.do("POST", "/v2/publish/https://down.test/", "x", "Svc-Retries: 0").ok()
+	}
+	u.Settle()
+	id := c.do("GET", "/v2/dlq", "").ok().text("messages", 0, "dlqId")
+	expect.Equal(t, "status of a retry", c.do("POST", "/v2/dlq/retry/"+id, "").status, 201)
+	expect.Equal(t, "status of a bulk retry", c.do("POST", "/v2/dlq/retry?count=1", "").status, 201)
 }

@@ -16,10 +16,10 @@ import (
 func TestCopiedFieldsAreThoseOfTheWire(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct{ from, to any }{
-		"a message to a log event":      {api.Message{}, &api.LogEvent{}},
-		"a message to a DLQ entry":      {api.Message{}, &api.WorkflowDLQEntry{}},
-		"a DLQ entry to a list of them": {api.WorkflowDLQEntry{}, &api.DLQMessage{}},
-		"a step to a step of a run":     {api.StepInfo{}, &api.RunStep{}},
+		"a message to a log event":     {api.Message{}, &api.LogEvent{}},
+		"a message to a DLQ entry":     {api.Message{}, &api.DLQMessage{}},
+		"a DLQ entry to that of a run": {api.DLQMessage{}, &api.WorkflowDLQEntry{}},
+		"a step to a step of a run":    {api.StepInfo{}, &api.RunStep{}},
 	} {
 		for fill, value := range map[string]bool{"full": true, "empty": false} {
 			t.Run(name+", "+fill, func(t *testing.T) {

@@ -9,12 +9,14 @@ import (
 	"github.com/understudy-mock/understudy/mockserver/call"
 	"github.com/understudy-mock/understudy/mockserver/request"
 	"github.com/understudy-mock/understudy/mockserver/response"
+	"github.com/understudy-mock/understudy/mockserver/stub"
 	"github.com/understudy-mock/understudy/mockserver/view"
 	"github.com/understudy-mock/understudy/mockserver/wire"
 	"github.com/understudy-mock/understudy/spec"
 )
 
 var _ = registerHandlers(map[string]handler{
+	"createChatCompletion": (*Server).createChatCompletion,
 	"enqueueMessage":       (*Server).enqueueMessage,
 	"publishBatch":         (*Server).publishBatch,
 	"publishMessage":       (*Server).publishMessage,
@@ -114,9 +116,27 @@ func receiptResponse(c *call.Call, rs engine.Receipts) response.Response {
 // because the server cannot imitate a model.
 func aimAt(c *call.Call, r *engine.PublishRequest, in, target string) error {
 	if request.IsProvider(target) && !c.Tenant.Stubs.StandsFor(target) {
-		return response.Refused([]spec.Problem{response.Problem(in, "destination", "", request.NoProvider(target), "")})
+		return noStub(in, target)
 	}
 	return request.SetDestination(r, in, target)
+}
+
+// noStub is the refusal of a model provider without a stub.
+func noStub(in, target string) error {
+	return response.Refused([]spec.Problem{response.Problem(in, "destination", "", request.NoProvider(target), "")})
+}
+
+// createChatCompletion answers at once, without a message: its caller waits for the model.
+func (s *Server) createChatCompletion(c *call.Call) (response.Response, error) {
+	const model = "api/llm"
+	out, found := c.Tenant.Stubs.Answer(&stub.Request{Method: http.MethodPost, URL: model, Header: c.Header, Body: c.Body}, engine.DefaultTimeout)
+	switch {
+	case !found:
+		return response.Response{}, noStub("path", model)
+	case out.Status == 0:
+		return response.Response{}, response.Invalid("the stub for " + model + " does not answer: " + out.Err)
+	}
+	return response.Response{Status: out.Status, Header: http.Header(out.Header), Body: out.Body, Scripted: true}, nil
 }
 
 // unknownOptions are the problems of unknown option names: errors of a strict

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"encoding/base64"
 	"encoding/json"
+	"maps"
 	"net/http"
 	"net/textproto"
 	"strconv"
@@ -18,6 +19,7 @@ import (
 	"github.com/understudy-mock/understudy/mockserver/view"
 	"github.com/understudy-mock/understudy/mockserver/wire"
 	"github.com/understudy-mock/understudy/spec/api"
+	"github.com/understudy-mock/understudy/spec/header"
 )
 
 var _ = registerHandlers(map[string]handler{
@@ -46,15 +48,25 @@ func (s *Server) triggerWorkflow(c *call.Call) (response.Response, error) {
 	return response.Response{Body: view.Triggered(receipts.One)}, nil
 }
 
-// asTrigger makes a publish start a run. A request without a client library
-// gets the failure callback that the library would request.
+// asTrigger makes a publish start a run. A request without a client library gets
+// what the library would send (wire.md, "Triggers without a client").
 func asTrigger(r *engine.PublishRequest) {
 	r.Trigger = true
-	w := r.Options.Workflow
-	if w == nil {
-		w = &engine.Workflow{}
+	if r.Options.Workflow == nil {
+		r.Options.Workflow = &engine.Workflow{}
 	}
-	if w.SDKVersion == "" && r.Options.FailureCallback == nil {
+	w := r.Options.Workflow
+	if w.SDKVersion != "" {
+		return
+	}
+	w.Features = append(w.Features, "LazyFetch")
+	forward := engine.Header{header.WorkflowSDKVersion: {"1"}}
+	if question := r.Header.Header()[header.WorkflowUnknownSDK]; question != nil {
+		forward[header.WorkflowUnknownSDK] = question
+	}
+	maps.Copy(forward, r.Options.Forward)
+	r.Options.Forward = forward
+	if r.Options.FailureCallback == nil {
 		r.Options.FailureCallback = &engine.Callback{URL: cmp.Or(w.URL, r.URL), Options: engine.Options{
 			Forward:  wire.FailureHeader(),
 			Workflow: &engine.Workflow{CallType: "failureCall"},

@@ -2,6 +2,9 @@ package mockserver_test
 
 import (
 	"encoding/json"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
 	"strings"
 	"testing"
 	"time"
@@ -257,6 +260,64 @@ func TestEndpointsThatAreNoWorkflow(t *testing.T) {
 
 // An endpoint that is asked to show its library triggers the run a second time,
 // whether it has answered already or not.
+func TestABareTriggerCallsItsEndpointLikeALibrary(t *testing.T) {
+	t.Parallel()
+	for name, row := range map[string]struct {
+		path, body string
+		headers    []string
+	}{
+		"alone":      {"/v2/trigger/" + workflowApp, "payload", []string{"Svc-Forward-X-User: u"}},
+		"in a batch": {"/v2/batch/trigger", `[{"destination":"` + workflowApp + `","body":"payload","headers":{"Svc-Forward-X-User":"u"}}]`, nil},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			u := mockserver.RunT(t)
+			c := newClient(t, u)
+			workflowAnswers(u, "200", "500")
+			c.do("POST", row.path, row.body, row.headers...).ok()
+			u.Settle()
+			all := u.Deliveries()
+			expect.Equal(expect.Now(t), "number of deliveries", len(all), 1)
+			h := all[0].Request.Header
+			expect.Equal(t, "Unknown-Sdk", h.Get("Svc-Workflow-Unknown-Sdk"), "")
+			expect.Equal(t, "Sdk-Version", h.Get("Svc-Workflow-Sdk-Version"), "1")
+			expect.Equal(t, "header of the user", h.Get("X-User"), "u")
+		})
+	}
+}
+
+// Neither the mark of a call nor the question for the library may reach the failure function.
+func TestTheFailureCallbackOfABareTriggerIsNoCall(t *testing.T) {
+	t.Parallel()
+	for name, header := range map[string][]string{"without a question": nil, "with a question": {"Svc-Workflow-Unknown-Sdk: true"}} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			u := mockserver.RunT(t)
+			c := newClient(t, u)
+			workflowAnswers(u, "500", "500")
+			c.do("POST", "/v2/trigger/"+workflowApp, "payload", append(header, "Svc-Retries: 0")...).ok()
+			u.Settle()
+			all := u.Deliveries()
+			expect.Equal(expect.Now(t), "number of deliveries", len(all), 2)
+			h := all[1].Request.Header
+			expect.Equal(t, "Is-Failure", h.Get("Svc-Workflow-Is-Failure"), "true")
+			expect.Equal(t, "Unknown-Sdk", h.Get("Svc-Workflow-Unknown-Sdk"), "")
+			expect.Equal(t, "Sdk-Version", h.Get("Svc-Workflow-Sdk-Version"), "")
+		})
+	}
+}
+
+func TestALargeBareTriggerIsFetched(t *testing.T) {
+	t.Parallel()
+	u := mockserver.RunT(t, mockserver.Config{MaxBody: 8 << 20})
+	c := newClient(t, u)
+	workflowAnswers(u, "200", "500")
+	id := c.do("POST", "/v2/trigger/"+workflowApp, strings.Repeat("x", 4<<20)).ok().text("workflowRunId")
+	u.Settle()
+	expect.Equal(t, "size of the body", len(u.Deliveries()[0].Request.Body), 0)
+	expect.Equal(t, "number of steps to fetch", len(c.do("GET", "/v2/workflows/runs/"+id, "").ok().list()), 1)
+}
+
 func TestTriggerByTheLibraryStartsTheRun(t *testing.T) {
 	t.Parallel()
 	for name, row := range map[string]struct{ bare, answered bool }{
@@ -275,7 +336,7 @@ func TestTriggerByTheLibraryStartsTheRun(t *testing.T) {
 			u.Script(mockserver.Stub{URL: workflowApp, Answers: []mockserver.Answer{{Delay: delay, Headers: map[string]string{"Svc-Workflow-Sdk-Version": "1", "Svc-Workflow-Sdk": "v1.3.3"}}}})
 			id := "wfr_1"
 			if row.bare {
-				id = c.do("POST", "/v2/trigger/"+workflowApp, "payload").ok().text("workflowRunId")
+				id = c.do("POST", "/v2/trigger/"+workflowApp, "payload", "Svc-Workflow-Unknown-Sdk: true").ok().text("workflowRunId")
 			} else {
 				c.trigger(id, "Svc-Forward-Svc-Workflow-Unknown-Sdk: true")
 			}
@@ -391,5 +452,147 @@ func TestInvokedRunOutlivesItsParent(t *testing.T) {
 	u.Settle()
 	if got := state(); got != "STEP_SUCCESS" {
 		t.Errorf("after the child has succeeded: %s", got)
+	}
+}
+
+// noProgress fails for a step in progress.
+func (a answer) noProgress(t *testing.T) {
+	t.Helper()
+	for i := range a.list("steps") {
+		for k := range a.list("steps", i, "steps") {
+			if state := a.text("steps", i, "steps", k, "state"); state == "STEP_PROGRESS" || state == "STEP_RETRY" {
+				t.Errorf("a step is %s: %s", state, a.raw)
+			}
+		}
+	}
+}
+
+// The endpoint reports the end of its run while it still answers the call.
+func TestNoStepIsInProgressWhileTheLastCallsAreAnswered(t *testing.T) {
+	t.Parallel()
+	for name, row := range map[string]struct {
+		plans, calls int // the calls that are in flight at the end
+		want         []string
+	}{
+		"the call that reports the end": {0, 1, []string{"sequential"}},
+		"parallel steps":                {2, 3, []string{"sequential", "parallel"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			called, answer := make(chan bool, row.calls), make(chan bool)
+			app := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+				called <- true
+				<-answer
+				w.Header().Set("Svc-Workflow-Sdk-Version", "1")
+			}))
+			defer app.Close()
+			defer close(answer)
+			u := mockserver.RunT(t, mockserver.Config{Clock: "real"})
+			c := newClient(t, u)
+			headers := map[string]string{"Svc-Workflow-Init": "true", "Svc-Workflow-RunId": "wfr_1", "Svc-Workflow-Url": app.URL, "Svc-Forward-Svc-Workflow-Sdk-Version": "1"}
+			publish := func(body string) {
+				item, err := json.Marshal([]map[string]any{{"destination": app.URL, "body": body, "headers": headers}})
+				expect.Nil(t, "writing a batch", err)
+				c.do("POST", "/v2/batch", string(item)).ok()
+			}
+			publish("{}")
+			headers["Svc-Workflow-Init"] = "false"
+			for id := range row.plans {
+				publish(fmt.Sprintf(`{"stepId":0,"stepName":"slow","stepType":"Run","concurrent":2,"targetStep":%d}`, id+1))
+			}
+			for range row.calls {
+				<-called
+			}
+			c.do("DELETE", "/v2/workflows/runs/wfr_1?cancel=false", `"done"`).ok()
+			view := c.run("wfr_1")
+			expect.Equal(t, "state of the run", view.text("workflowState"), "RUN_SUCCESS")
+			view.noProgress(t)
+			var groups []string
+			for i := range view.list("steps") {
+				groups = append(groups, view.text("steps", i, "type"))
+			}
+			expect.Equal(t, "groups", fmt.Sprint(groups), fmt.Sprint(row.want))
+		})
+	}
+}
+
+// The endpoint may end its run although some steps have no result.
+func TestNoStepIsInProgressAfterTheEndOfItsRun(t *testing.T) {
+	t.Parallel()
+	const plan = `{"stepId":0,"stepName":"slow","stepType":"Run","concurrent":2,"targetStep":%d}`
+	for name, row := range map[string]struct {
+		answer string // to the last call
+		leave  func(c *client)
+	}{
+		"a call that is tried again": {"500", func(*client) {}},
+		"parallel steps": {"200", func(c *client) {
+			c.report("wfr_1", fmt.Sprintf(plan, 1), fmt.Sprintf(plan, 2)).ok()
+		}},
+		"a wait": {"200", func(c *client) {
+			c.do("POST", "/v2/wait/paid", `{"url":"`+workflowApp+`","timeout":"1d","step":{"stepId":1,"stepName":"wait","stepType":"Wait","concurrent":1}}`,
+				"Svc-Workflow-RunId: wfr_1", "Svc-Workflow-Url: "+workflowApp).ok()
+		}},
+		"a third-party call that is tried again": {"200", func(c *client) {
+			c.do("POST", "/v2/publish/https://down.test/", "q", "Svc-Workflow-RunId: wfr_1", "Svc-Workflow-Url: "+workflowApp, "Svc-Workflow-CallType: toCallback", "Svc-Retries: 3",
+				"Svc-Callback: "+workflowApp, "Svc-Callback-Forward-Svc-Workflow-StepId: 1", "Svc-Callback-Forward-Svc-Workflow-StepName: ask", "Svc-Callback-Forward-Svc-Workflow-StepType: Call").ok()
+		}},
+		"an invoked run": {"200", func(c *client) { c.invoke("wfr_1", "wfr_child") }},
+		"a sleep": {"200", func(c *client) {
+			c.report("wfr_1", `{"stepId":1,"stepName":"nap","stepType":"SleepFor","sleepFor":3600,"concurrent":1}`).ok()
+		}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			u := mockserver.RunT(t)
+			c := newClient(t, u)
+			workflowAnswers(u, row.answer)
+			u.Script(mockserver.Stub{URL: "https://down.test/", Answers: []mockserver.Answer{{Status: "503"}}})
+			c.trigger("wfr_1")
+			u.Settle()
+			row.leave(c)
+			u.Settle()
+			c.do("DELETE", "/v2/workflows/runs/wfr_1?cancel=false", `"done"`).ok()
+			view := c.run("wfr_1")
+			expect.Equal(t, "state of the run", view.text("workflowState"), "RUN_SUCCESS")
+			view.noProgress(t)
+		})
+	}
+}
+
+// The calls with the results of a parallel group overlap; only one of them submits the next group.
+func TestTheTimeAxisHasOnePlanForEachParallelGroup(t *testing.T) {
+	t.Parallel()
+	u := mockserver.RunT(t)
+	c := newClient(t, u)
+	u.Script(mockserver.Stub{URL: workflowApp, Answers: []mockserver.Answer{{Delay: "1m", Headers: map[string]string{"Svc-Workflow-Sdk-Version": "1"}}}})
+	c.trigger("wfr_1")
+	u.Settle()
+	for first := 1; first < 7; first += 3 {
+		var plans, results []string
+		for id := first; id < first+3; id++ {
+			plans = append(plans, fmt.Sprintf(`{"stepId":0,"stepName":"s%d","stepType":"Run","concurrent":3,"targetStep":%[1]d}`, id))
+			results = append(results, fmt.Sprintf(`{"stepId":%d,"stepName":"s%[1]d","stepType":"Run","out":"1","concurrent":3}`, id))
+		}
+		c.report("wfr_1", plans...).ok()
+		u.Settle()
+		c.report("wfr_1", results...).ok()
+		u.Settle()
+	}
+	trace := c.do("GET", "/_understudy/runs/wfr_1", "").ok()
+	plans := 0
+	for i := range trace.list("spans") {
+		if trace.text("spans", i, "step", "stepName") == "plan" {
+			plans++
+		}
+	}
+	expect.Equal(t, "number of plans", plans, 2)
+}
+
+func TestANotificationIsCreated(t *testing.T) {
+	t.Parallel()
+	c := newClient(t, mockserver.RunT(t))
+	c.trigger("wfr_1")
+	for _, path := range []string{"/v2/notify/paid", "/v2/notify/wfr_1/paid"} {
+		expect.Equal(t, "status of "+path, c.do("POST", path, "x").status, 201)
 	}
 }

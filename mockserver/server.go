@@ -423,7 +423,7 @@ func (s *Server) Close() error {
 		}
 		s.serving.Wait()
 		if s.tenants != nil {
-		errs = append(errs, s.tenants.Close())
+			errs = append(errs, s.tenants.Close())
 		}
 		s.delivery.Close()
 	})

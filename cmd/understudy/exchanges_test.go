@@ -74,6 +74,7 @@ var examples = map[string]example{
 	"controlAddStub":          {body: oneStub},
 	"controlSetStubs":         {body: "[" + oneStub + "]"},
 	"controlUndo":             {before: []string{`POST /_understudy/undo {"label": "before the reset"}`}, member: "id"},
+	"createChatCompletion":    {body: `{"model": "m", "messages": [{"role": "user", "content": "hello"}]}`, status: http.StatusBadRequest},
 	"createSchedule":          {body: `{"kind": "nightly"}`, headers: []string{"Svc-Cron: 0 3 * * *", "destinationOrId=https://app.test/report"}},
 	"createSearchIndex":       {body: `{"name": "films", "region": "eu-west-1", "type": "free"}`},
 	"deleteDLQMessages":       {query: "dlqIds=dlq-1"},

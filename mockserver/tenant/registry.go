@@ -48,8 +48,8 @@ type Config struct {
 	// Store keeps the accounts permanently; nil: they are in memory only.
 	Store          store.Store
 	Reading        func(account string, records int) // receives the progress of reading the data of an account; nil: none
-	KnownOperation func(operation string) bool // checks the operations of stored faults
-	Replay         *replay.Until               // the accounts are replayed up to this point and do not change; nil: they work normally
+	KnownOperation func(operation string) bool       // checks the operations of stored faults
+	Replay         *replay.Until                     // the accounts are replayed up to this point and do not change; nil: they work normally
 
 	// Fleet decides which accounts of the store are here; nil: all of them.
 	Fleet Fleet

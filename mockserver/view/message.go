@@ -12,24 +12,27 @@ import (
 	"github.com/understudy-mock/understudy/spec/api"
 )
 
-// DLQEntry is a DLQ entry on the wire ("DLQ entry"; names decided: 2).
-func DLQEntry(e *engine.DLQEntry) api.WorkflowDLQEntry {
-	out := api.WorkflowDLQEntry{DlqId: e.ID}
+// WorkflowDLQEntry is the DLQ entry of a run on the wire ("DLQ entry"; names decided: 2).
+func WorkflowDLQEntry(e *engine.DLQEntry) (out api.WorkflowDLQEntry) {
+	response.CopyFields(&out, DLQEntry(e))
+	return out
+}
+
+// DLQEntry is an entry of either kind. That of a message has no fields of a run.
+func DLQEntry(e *engine.DLQEntry) api.DLQMessage {
+	out := api.DLQMessage{DlqId: e.ID}
 	response.CopyFields(&out, Message(&e.Message))
-	out.Header = api.HeaderMap(notNil(e.Message.Headers.Published().Header()))
-	if e.Run == nil {
-		out.Header = api.HeaderMap(notNil(e.Message.Headers.Forward().Header()))
-	} else {
-		out.WorkflowRunId, out.WorkflowUrl = e.Run.ID, e.Run.URL
-		out.WorkflowCreatedAt = e.Run.CreatedAt.UnixMilli()
-		out.Body, out.BodyBase64 = response.BodyText(e.Payload)
-	}
+	out.Header = api.HeaderMap(notNil(e.Message.Headers.Forward().Header()))
 	// The Python client requires a status: 0 if there was no response.
 	out.ResponseStatus, out.ResponseHeader = new(e.Last.Status), response.HeaderMap(e.Last.Header)
-	out.ResponseBody, out.ResponseBodyBase64 = response.BodyText(e.Last.Body)
+	out.ResponseBody, out.ResponseBodyBase64 = lastResponse(e)
 	out.ResponseBodyNote = response.Optional(e.Last.Note)
-	if e.Last.Status == 0 && e.Last.Err != "" {
-		out.ResponseBody = response.Optional(strings.ToValidUTF8(e.Last.Err, "?"))
+	if e.Run != nil { // the JavaScript client requires texts and headers, even empty ones
+		out.Header = api.HeaderMap(notNil(e.Message.Headers.Published().Header()))
+		out.WorkflowRunId, out.WorkflowUrl, out.WorkflowCreatedAt = &e.Run.ID, &e.Run.URL, response.Millis(e.Run.CreatedAt)
+		out.Body, out.BodyBase64 = response.BodyText(e.Payload)
+		out.Body, out.ResponseBody = textOrBase64(out.Body, out.BodyBase64), textOrBase64(out.ResponseBody, out.ResponseBodyBase64)
+		out.ResponseHeader = new(api.HeaderMap(notNil(e.Last.Header)))
 	}
 	if cb := e.Callback; cb != nil {
 		info := api.FailureCallbackInfo{ResponseStatus: response.Optional(cb.Status), ResponseHeaders: response.HeaderMap(cb.Header), RequestHeaders: response.HeaderMap(cb.RequestHeader)}
@@ -39,6 +42,30 @@ func DLQEntry(e *engine.DLQEntry) api.WorkflowDLQEntry {
 		out.FailureCallbackInfo, out.FailureFunctionState, out.FailureCallbackHeader = &info, response.Optional(cb.State), response.HeaderMap(cb.RequestHeader)
 	}
 	return out
+}
+
+// lastResponse returns the body of the last response, or why there was none.
+func lastResponse(e *engine.DLQEntry) (text, encoded *string) {
+	if e.Last.Status == 0 && e.Last.Err != "" {
+		return response.Optional(strings.ToValidUTF8(e.Last.Err, "?")), nil
+	}
+	return response.BodyText(e.Last.Body)
+}
+
+// onlyText returns a body that is text, "" for any other.
+func onlyText(text, _ *string) string {
+	if text == nil {
+		return ""
+	}
+	return *text
+}
+
+// textOrBase64 returns an empty text for a body that has neither form.
+func textOrBase64(text, encoded *string) *string {
+	if text == nil && encoded == nil {
+		return new("")
+	}
+	return text
 }
 
 // notNil replaces nil by an empty header, for members that the document requires.

@@ -9,20 +9,19 @@ import (
 	"github.com/understudy-mock/understudy/spec/api"
 )
 
-// FlowKey is a flow-control key. Without a rate, the fields of the rate are absent.
+// FlowKey is a flow-control key. A limit of 0 is none, as clients require numbers.
 func FlowKey(k engine.FlowKey) api.FlowControlKey {
 	out := api.FlowControlKey{
 		FlowControlKey:      k.Key,
 		WaitListSize:        k.Waiting,
 		ParallelismCount:    k.InFlight,
-		ParallelismMax:      response.Optional(k.Parallelism),
+		ParallelismMax:      k.Parallelism,
 		IsPaused:            k.Paused,
-		IsPinnedParallelism: &k.PinnedParallelism,
-		IsPinnedRate:        &k.PinnedRate,
+		IsPinnedParallelism: k.PinnedParallelism,
+		IsPinnedRate:        k.PinnedRate,
 	}
 	if k.Rate > 0 {
-		period, start := int(k.Period/time.Second), int(k.PeriodStart.Unix())
-		out.RateMax, out.RateCount, out.RatePeriod, out.RatePeriodStart = &k.Rate, &k.RateCount, &period, &start
+		out.RateMax, out.RateCount, out.RatePeriod, out.RatePeriodStart = k.Rate, k.RateCount, int(k.Period/time.Second), int(k.PeriodStart.Unix())
 	}
 	return out
 }

@@ -132,11 +132,10 @@ func Run(v *engine.RunView) api.WorkflowRun {
 	if e := v.Failure; e != nil {
 		cb := e.Callback
 		out.FailureFunction = &api.FailureFunction{
-			MessageId: response.Optional(cb.MessageID), Url: response.Optional(e.Message.Options.FailureCallback.URL), State: response.Optional(cb.State), DlqId: response.Optional(e.ID),
-			FailStatus: response.Optional(e.Last.Status), FailHeaders: response.HeaderMap(e.Last.Header),
+			MessageId: cb.MessageID, Url: e.Message.Options.FailureCallback.URL, State: cb.State, DlqId: e.ID,
+			FailStatus: e.Last.Status, FailHeaders: api.HeaderMap(notNil(e.Last.Header)), FailResponse: onlyText(lastResponse(e)),
 			ResponseStatus: response.Optional(cb.Status), ResponseHeaders: response.HeaderMap(cb.Header),
 		}
-		out.FailureFunction.FailResponse, _ = response.BodyText(e.Last.Body)
 		out.FailureFunction.ResponseBody, _ = response.BodyText(cb.Body)
 	}
 	return out
@@ -147,6 +146,9 @@ func Run(v *engine.RunView) api.WorkflowRun {
 func runStepBody(v *engine.StepView) api.RunStep {
 	var out api.RunStep
 	response.CopyFields(&out, Step(&v.Step))
+	if v.WaitEventID != "" && out.WaitTimeout == nil { // the wait has not ended
+		out.WaitTimeout = new(false)
+	}
 	out.State = response.Optional(v.State)
 	out.Headers = response.HeaderMap(v.Header)
 	out.Retries = &v.Retries
@@ -155,8 +157,7 @@ func runStepBody(v *engine.StepView) api.RunStep {
 	if len(v.Errors) > 0 {
 		list := make([]api.StepError, len(v.Errors))
 		for i, e := range v.Errors {
-			list[i] = api.StepError{Error: response.Optional(e.Error), Headers: response.HeaderMap(e.Header), Status: response.Optional(e.Status), Time: response.Millis(e.Time)}
-			list[i].Body, _ = response.BodyText([]byte(e.Body))
+			list[i] = api.StepError{Error: e.Error, Body: onlyText(response.BodyText([]byte(e.Body))), Headers: api.HeaderMap(notNil(e.Header)), Status: e.Status, Time: e.Time.UnixMilli()}
 		}
 		out.Errors = &list
 	}

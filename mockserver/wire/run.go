@@ -13,16 +13,13 @@ import (
 const libraryHeader = header.Prefix + "Workflow-Sdk"
 
 // RunHeader returns the headers of every call to the endpoint of a run (wire.md,
-// "Calls to a workflow endpoint"). starts asks the endpoint to start the run itself.
-func (Format) RunHeader(run *engine.Run, starts bool) engine.Header {
+// "Calls to a workflow endpoint").
+func (Format) RunHeader(run *engine.Run) engine.Header {
 	h := engine.Header{
 		header.WorkflowRunID:     {run.ID},
 		header.WorkflowURL:       {run.URL},
 		header.WorkflowInit:      {"false"},
 		header.WorkflowCreatedAt: {strconv.FormatInt(run.CreatedAt.UnixMilli(), 10)},
-	}
-	if starts {
-		h[header.WorkflowUnknownSDK] = []string{"true"}
 	}
 	if len(run.Options.Labels) > 0 {
 		h[header.Label] = []string{run.Options.Labels[0]}
@@ -34,15 +31,15 @@ func (Format) RunHeader(run *engine.Run, starts bool) engine.Header {
 }
 
 // ReportHeader returns the headers of a callback of a run: RunHeader, and the
-// headers of the user without WorkflowSDKVersion, which marks a step call (wire.md,
-// "Third-party calls", "Failure of a run"). answers marks a third-party response.
-func (f Format) ReportHeader(run *engine.Run, starts, answers bool) engine.Header {
-	h := f.RunHeader(run, starts)
+// headers of the user without those that mark a step call (wire.md, "Third-party
+// calls", "Failure of a run"). answers marks a third-party response.
+func (f Format) ReportHeader(run *engine.Run, answers bool) engine.Header {
+	h := f.RunHeader(run)
 	if answers {
 		h[header.WorkflowCallback] = []string{"true"}
 	}
 	for name, v := range run.Forward {
-		if name != header.WorkflowSDKVersion {
+		if name != header.WorkflowSDKVersion && name != header.WorkflowUnknownSDK {
 			h[name] = v
 		}
 	}

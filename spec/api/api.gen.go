@@ -835,37 +835,37 @@ type FailureCallbackInfoState string
 
 // FailureFunction defines model for FailureFunction.
 type FailureFunction struct {
-	DlqId  *string      `json:"dlqId,omitempty"`
+	DlqId  string       `json:"dlqId"`
 	Errors *[]StepError `json:"errors,omitempty"`
 
 	// FailHeaders Header name to its values.
-	FailHeaders      *HeaderMap `json:"failHeaders,omitempty"`
-	FailResponse     *string    `json:"failResponse,omitempty"`
-	FailStatus       *int       `json:"failStatus,omitempty"`
-	MaxRetries       *int       `json:"maxRetries,omitempty"`
-	MessageId        *string    `json:"messageId,omitempty"`
-	NextDeliveryTime *int64     `json:"nextDeliveryTime,omitempty"`
-	ResponseBody     *string    `json:"responseBody,omitempty"`
+	FailHeaders      HeaderMap `json:"failHeaders"`
+	FailResponse     string    `json:"failResponse"`
+	FailStatus       int       `json:"failStatus"`
+	MaxRetries       *int      `json:"maxRetries,omitempty"`
+	MessageId        string    `json:"messageId"`
+	NextDeliveryTime *int64    `json:"nextDeliveryTime,omitempty"`
+	ResponseBody     *string   `json:"responseBody,omitempty"`
 
 	// ResponseHeaders Header name to its values.
 	ResponseHeaders *HeaderMap `json:"responseHeaders,omitempty"`
 	ResponseStatus  *int       `json:"responseStatus,omitempty"`
-	State           *string    `json:"state,omitempty"`
-	Url             *string    `json:"url,omitempty"`
+	State           string     `json:"state"`
+	Url             string     `json:"url"`
 }
 
 // FlowControlKey defines model for FlowControlKey.
 type FlowControlKey struct {
 	FlowControlKey      string `json:"flowControlKey"`
 	IsPaused            bool   `json:"isPaused"`
-	IsPinnedParallelism *bool  `json:"isPinnedParallelism,omitempty"`
-	IsPinnedRate        *bool  `json:"isPinnedRate,omitempty"`
+	IsPinnedParallelism bool   `json:"isPinnedParallelism"`
+	IsPinnedRate        bool   `json:"isPinnedRate"`
 	ParallelismCount    int    `json:"parallelismCount"`
-	ParallelismMax      *int   `json:"parallelismMax,omitempty"`
-	RateCount           *int   `json:"rateCount,omitempty"`
-	RateMax             *int   `json:"rateMax,omitempty"`
-	RatePeriod          *int   `json:"ratePeriod,omitempty"`
-	RatePeriodStart     *int   `json:"ratePeriodStart,omitempty"`
+	ParallelismMax      int    `json:"parallelismMax"`
+	RateCount           int    `json:"rateCount"`
+	RateMax             int    `json:"rateMax"`
+	RatePeriod          int    `json:"ratePeriod"`
+	RatePeriodStart     int    `json:"ratePeriodStart"`
 	WaitListSize        int    `json:"waitListSize"`
 }
 
@@ -1299,13 +1299,13 @@ type SparseVector struct {
 
 // StepError defines model for StepError.
 type StepError struct {
-	Body  *string `json:"body,omitempty"`
-	Error *string `json:"error,omitempty"`
+	Body  string `json:"body"`
+	Error string `json:"error"`
 
 	// Headers Header name to its values.
-	Headers *HeaderMap `json:"headers,omitempty"`
-	Status  *int       `json:"status,omitempty"`
-	Time    *int64     `json:"time,omitempty"`
+	Headers HeaderMap `json:"headers"`
+	Status  int       `json:"status"`
+	Time    int64     `json:"time"`
 }
 
 // StepInfo defines model for StepInfo.
@@ -1649,15 +1649,15 @@ type WorkflowDLQEntry struct {
 	ResponseBodyNote *string `json:"responseBodyNote,omitempty"`
 
 	// ResponseHeader Header name to its values.
-	ResponseHeader       *HeaderMap `json:"responseHeader,omitempty"`
-	ResponseStatus       *int       `json:"responseStatus,omitempty"`
-	RetryDelayExpression *string    `json:"retryDelayExpression,omitempty"`
-	ScheduleId           *string    `json:"scheduleId,omitempty"`
-	TopicName            *string    `json:"topicName,omitempty"`
-	Url                  string     `json:"url"`
-	WorkflowCreatedAt    int64      `json:"workflowCreatedAt"`
-	WorkflowRunId        string     `json:"workflowRunId"`
-	WorkflowUrl          string     `json:"workflowUrl"`
+	ResponseHeader       HeaderMap `json:"responseHeader"`
+	ResponseStatus       int       `json:"responseStatus"`
+	RetryDelayExpression *string   `json:"retryDelayExpression,omitempty"`
+	ScheduleId           *string   `json:"scheduleId,omitempty"`
+	TopicName            *string   `json:"topicName,omitempty"`
+	Url                  string    `json:"url"`
+	WorkflowCreatedAt    int64     `json:"workflowCreatedAt"`
+	WorkflowRunId        string    `json:"workflowRunId"`
+	WorkflowUrl          string    `json:"workflowUrl"`
 }
 
 // WorkflowEvent defines model for WorkflowEvent.

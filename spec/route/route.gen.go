@@ -74,6 +74,7 @@ const (
 	ControlUndo                 Route = "POST /_understudy/undo/{id}"
 	ControlUndos                Route = "GET /_understudy/undo"
 	ControlWaiters              Route = "GET /_understudy/waiters"
+	CreateChatCompletion        Route = "POST /llm/v1/chat/completions"
 	CreateSchedule              Route = "POST /v2/schedules/{destinationOrId}"
 	CreateSearchIndex           Route = "POST /v2/search"
 	DeleteDLQMessage            Route = "DELETE /v2/dlq/{dlqId}"
@@ -302,6 +303,7 @@ var byOperation = map[string]Route{
 	"controlUndo":                 ControlUndo,
 	"controlUndos":                ControlUndos,
 	"controlWaiters":              ControlWaiters,
+	"createChatCompletion":        CreateChatCompletion,
 	"createSchedule":              CreateSchedule,
 	"createSearchIndex":           CreateSearchIndex,
 	"deleteDLQMessage":            DeleteDLQMessage,

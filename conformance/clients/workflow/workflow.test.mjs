@@ -294,13 +294,27 @@ test("an endpoint that is no workflow fails its run at once", async () => {
   assert.equal(app.calls["/not-a-workflow"], 2); // the first call, and the failure callback
 });
 
-test("a plain trigger over REST starts a run as well", async () => {
-  const { body } = await api("POST", `/v2/trigger/${app.url}/steps`, '{"hello":"rest"}', { "Content-Type": "application/json" });
+// The client's own CI (examples/ci, qstash-trigger-fetch) counts 3 and 4 calls for two steps.
+for (const [name, headers, calls] of [
+  ["a plain trigger over REST starts a run as well", {}, 3],
+  ["a plain trigger that asks for the library costs one call more", { "Upstash-Workflow-Unknown-Sdk": "true" }, 4],
+]) {
+  test(name, async () => {
+    const before = app.calls["/steps"] ?? 0;
+    const { body } = await api("POST", `/v2/trigger/${app.url}/steps`, '{"hello":"rest"}', { "Content-Type": "application/json", ...headers });
+    await settle();
+    assert.deepEqual(seen, ["first", "second"]);
+    const view = await run(body.workflowRunId);
+    assert.equal(view.workflowState, "RUN_SUCCESS");
+    assert.deepEqual(JSON.parse(view.workflowRunResponse).got, { hello: "rest" });
+    assert.equal(app.calls["/steps"] - before, calls);
+  });
+}
+
+test("a plain trigger reaches the failure function of its endpoint", async () => {
+  await api("POST", `/v2/trigger/${app.url}/fails`, '{"order":9}', { "Upstash-Retries": "0" });
   await settle();
-  assert.deepEqual(seen, ["first", "second"]);
-  const view = await run(body.workflowRunId);
-  assert.equal(view.workflowState, "RUN_SUCCESS");
-  assert.deepEqual(JSON.parse(view.workflowRunResponse).got, { hello: "rest" });
+  assert.deepEqual(seen, ["reserve", "charge", ["failed", 500, "card declined", { order: 9 }]]);
 });
 
 test("a plain trigger of an endpoint without a library fails its run at once", async () => {

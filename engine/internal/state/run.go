@@ -55,7 +55,7 @@ type Run struct {
 	Invoked *InvokerCall        `saved:"apart"` // the call to answer when the run ends
 	Weight  int64               `saved:"no"`    // bytes, as last counted; Size may be larger
 	EndSeq  uint64              `saved:"no"`    // of the event that ended it
-	Bare    bool                `saved:"apart"` // triggered by a plain request, and no client library has answered yet
+	Bare    bool                `saved:"apart"` // triggered by a plain request, and no client library has started it
 	Proven  bool                `saved:"apart"` // the endpoint has shown that it speaks the protocol
 	Saved   SnapshotMark        `saved:"no"`
 

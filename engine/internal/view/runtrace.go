@@ -163,6 +163,8 @@ type tracing struct {
 	plans    map[int]*carrier // the call that runs a parallel step, by step id
 	carriers map[*state.Message]*carrier
 	loose    []*carrier // calls without a step so far, in the order in which they began
+
+	unplanned int // plans of the latest parallel group that are still to come
 }
 
 // follow processes an event of the run. The result of a step comes with the next message,
@@ -218,9 +220,7 @@ func (g *tracing) created(m *state.Message, it *state.StepItem, at time.Time) {
 	case m.BearsAnswer() && g.open(it.Step.ID) != nil: // its delivery produces the result of the step
 		g.loose = append(g.loose, c)
 	case it.Step.TargetStep > 0:
-		if before := g.taken(g.running()); before != nil {
-			g.add(state.Step{Name: "plan", Type: "Plan"}, before, at).To = at
-		}
+		g.planned(it.Step.Concurrent, at)
 		g.plans[it.Step.TargetStep] = c
 		if m.NotBefore.Time().After(at) { // a sleep in parallel with other steps; its result comes later
 			s := g.add(it.Step, nil, at)
@@ -233,8 +233,21 @@ func (g *tracing) created(m *state.Message, it *state.StepItem, at time.Time) {
 	}
 }
 
+// planned adds the call that submitted a plan, once for all plans of a parallel group: other
+// calls, whose result joined the group before, may still be in flight.
+func (g *tracing) planned(concurrent int, at time.Time) {
+	if g.unplanned--; g.unplanned >= 0 {
+		return
+	}
+	g.unplanned = concurrent - 1
+	if before := g.taken(g.running()); before != nil {
+		g.add(state.Step{Name: "plan", Type: "Plan"}, before, at).To = at
+	}
+}
+
 // result ends the span of a step; the span of a sleep continues until the next call.
 func (g *tracing) result(it *state.StepItem, at time.Time, m *state.Message) {
+	g.unplanned = 0 // the log may not have all plans of a group
 	s := g.open(it.Step.ID)
 	if s == nil {
 		s = g.begin(it, g.take(it.Step.ID), at)

@@ -47,7 +47,7 @@ func (a *Account) Run(run *state.Run) RunView {
 		failure := *e
 		v.Failure = &failure
 	}
-	g := grouping{account: a, run: run, header: state.MergeHeader(a.Wire.RunHeader(run, run.Bare), run.Forward), slots: map[int]*StepView{}, done: map[int]bool{}}
+	g := grouping{account: a, run: run, header: state.MergeHeader(a.Wire.RunHeader(run), run.Forward), slots: map[int]*StepView{}, done: map[int]bool{}}
 	var before *state.StepItem
 	for i, it := range run.Items {
 		g.add(it, before, i == len(run.Items)-1)
@@ -132,10 +132,10 @@ func (g *grouping) pending(it *state.StepItem) {
 	switch {
 	case it.Settled != "":
 		now = it.Settled
+	case g.run.State == state.RunSuccess, g.run.Ended() && it.Step.Type != "Invoke": // an invoked run outlives the failure
+		now = state.StepCanceled
 	case m != nil && m.Retried > 0:
 		now = state.StepRetry
-	case g.run.Ended() && it.Step.Type != "Invoke": // the invoked run continues
-		now = state.StepCanceled
 	}
 	if slot := g.slots[it.Step.ID]; slot != nil {
 		*slot = g.view(it, now)
@@ -162,23 +162,21 @@ func (g *grouping) next(it *state.StepItem) {
 	g.groups = append(g.groups, StepGroup{Type: "next", Steps: []StepView{v}})
 }
 
-// progress returns the state of the call that carries an entry.
+// progress returns the state of the call that carries an entry. The call may still be in
+// flight after the end of the run, and a plan has no result yet when it was delivered.
 func (g *grouping) progress(it *state.StepItem) string {
-	switch it.Ended {
-	case state.Delivered:
-		switch {
-		case it.Step.TargetStep > 0 && g.run.Ended():
-			return state.StepCanceled // its result was refused or will be
-		case it.Step.TargetStep > 0:
-			return state.StepProgress // the endpoint has not reported the result yet
-		}
-		return state.StepSuccess
-	case state.Failed:
+	plan := it.Step.TargetStep > 0
+	m := g.account.State.Messages[it.MessageID]
+	switch {
+	case it.Ended == state.Failed:
 		return state.StepFailed
-	case state.Canceled:
+	case it.Ended == state.Canceled:
 		return state.StepCanceled
-	}
-	if m := g.account.State.Messages[it.MessageID]; m != nil && m.Retried > 0 {
+	case !plan && (it.Ended == state.Delivered || g.run.State == state.RunSuccess):
+		return state.StepSuccess
+	case g.run.Ended():
+		return state.StepCanceled // its result was refused or will be
+	case it.Ended == "" && m != nil && m.Retried > 0:
 		return state.StepRetry
 	}
 	return state.StepProgress

@@ -13,7 +13,7 @@ type Wire interface {
 	// PublishedName is the name with which a publisher sends a header for the destination.
 	PublishedName(name string) string
 	// RunHeader returns the headers of every call to the endpoint of a run.
-	RunHeader(run *state.Run, starts bool) state.Header
+	RunHeader(run *state.Run) state.Header
 }
 
 // Account is a read-only account: its state, and what the state does not contain.
