@@ -117,6 +117,9 @@ func (s *Server) cancelWorkflowRuns(c *call.Call) (response.Response, error) {
 	if err != nil {
 		return response.Response{}, err
 	}
+	if c.Query.Has("workflowUrlExactMatch") && len(f.RunURLs) == 0 {
+		return response.Response{}, response.Invalid("query workflowUrlExactMatch: given without workflowUrl: must be beside it, or absent")
+	}
 	f.URLPrefix = !c.Flag("workflowUrlExactMatch", false)
 	n, err := c.Account.CancelRuns(f)
 	return response.Response{Body: map[string]int{"cancelled": n}}, err
