@@ -48,13 +48,10 @@ func (f *Filter) event(e *state.LogEntry) bool {
 	if e.Run == nil {
 		return f.run(nil) && f.MatchesMessage(e.Message, at)
 	}
-	if !f.run(e.Run.Ref()) {
-		return false
-	}
 	if e.Message == nil {
-		return f.within(at) && len(f.IDs) == 0 && isAnyWanted(f.Labels, e.Run.Options.Labels)
+		return f.within(at) && len(f.IDs) == 0 && f.trigger(e.Run)
 	}
-	return f.MatchesMessage(e.Message, at)
+	return f.run(e.Run.Ref()) && f.MatchesMessage(e.Message, at)
 }
 
 // Event returns the event as lists show it.
