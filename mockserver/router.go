@@ -2,6 +2,7 @@ package mockserver
 
 import (
 	"fmt"
+	"maps"
 	"net/http"
 	"net/url"
 	"slices"
@@ -86,7 +87,13 @@ func pathMatcher(op *spec.Operation, literal map[string]bool) mux.MatcherFunc {
 			return false
 		}
 		m.Vars = vars
-		return len(vars) == 0 || !literal[strings.ToLower(path)]
+		path = strings.ToLower(path)
+		for _, fixed := range []string{path, strings.TrimSuffix(path, "/")} {
+			if literal[fixed] {
+				return strings.EqualFold(op.Path, fixed)
+			}
+		}
+		return true
 	}
 }
 
@@ -171,9 +178,26 @@ func (s *Server) allowed(r *http.Request) []string {
 	return list
 }
 
-// errPath refuses a path that no operation has, with the nearest one that has.
+// errPath refuses a path that no operation has, with the nearest one that has, or else
+// with those that begin with the same two segments.
 func (s *Server) errPath(path string) error {
-	return response.UnknownPath(path, s.nearestPath(path))
+	if nearest := s.nearestPath(path); nearest != "" {
+		return response.UnknownPath(path, "; did you mean "+nearest+"?")
+	}
+	segments := strings.SplitN(strings.ToLower(strings.Trim(path, "/")), "/", 3)
+	if len(segments) == 1 {
+		return response.UnknownPath(path, "")
+	}
+	parent, below := "/"+segments[0]+"/"+segments[1], map[string]bool{}
+	for _, op := range s.doc.Operations() {
+		if strings.HasPrefix(strings.ToLower(op.Path), parent+"/") {
+			below[op.Path] = true
+		}
+	}
+	if len(below) == 0 {
+		return response.UnknownPath(path, "")
+	}
+	return response.UnknownPath(path, "; the operations below "+parent+" are "+strings.Join(slices.Sorted(maps.Keys(below)), ", "))
 }
 
 // firstSegments are the first path segments of the messaging and the control

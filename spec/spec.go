@@ -252,7 +252,7 @@ func (o *Operation) pattern() *regexp.Regexp {
 		}
 		expression += o.fixed(fixed[i+1])
 	}
-	return regexp.MustCompile(expression + "$")
+	return regexp.MustCompile(expression + "/?$") // a greedy variable takes the slash
 }
 
 // fixed is the expression for fixed text of the template. It ignores case except in
@@ -275,8 +275,9 @@ func (o *Operation) variables() []string {
 
 // Match reports whether an escaped path belongs to the operation, and returns its
 // variables without unescaping them. Fixed text ignores case, because clients differ,
-// except in the control API, which is not part of the service. A greedy variable
-// takes the rest of the path, slashes included.
+// except in the control API, which is not part of the service. A slash at the end is
+// ignored, because clients differ there too. A greedy variable takes the rest of the path,
+// slashes included.
 func (o *Operation) Match(path string) (vars map[string]string, ok bool) {
 	return o.MatchInto(nil, path)
 }
@@ -301,7 +302,7 @@ func (o *Operation) MatchInto(vars map[string]string, path string) (found map[st
 		}
 		values[i], rest = value, rest[len(value):]
 	}
-	if rest, ok = o.cutFixed(rest, template); !ok || rest != "" {
+	if rest, ok = o.cutFixed(rest, template); !ok || rest != "" && rest != "/" {
 		return nil, false
 	}
 	if vars == nil {

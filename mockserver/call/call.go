@@ -217,6 +217,9 @@ func (c *Call) CheckStatuses() error {
 // send filters there. An empty list selects nothing, not everything.
 func (c *Call) MergeBody() error {
 	if len(c.Body) == 0 {
+		if path := c.Request.URL.Path; len(c.Query) == 0 && strings.HasSuffix(path, "/") {
+			return response.Invalid("path " + path + ": no id after the slash: must have one, or a filter in the query or the body, or end without the slash to act on all")
+		}
 		return nil
 	}
 	var fields map[string]any
