@@ -238,32 +238,6 @@ func (o *Operation) rank() int {
 	return 1
 }
 
-// pattern is the regular expression for an escaped path of the operation. Fixed
-// segments ignore case, because clients differ; a greedy variable takes the rest of
-// the path, slashes included.
-func (o *Operation) pattern() *regexp.Regexp {
-	fixed := variable.Split(o.Path, -1)
-	expression := "^" + o.fixed(fixed[0])
-	for i, name := range o.variables() {
-		if o.Greedy(name) {
-			expression += "(.+)"
-		} else {
-			expression += "([^/]+)"
-		}
-		expression += o.fixed(fixed[i+1])
-	}
-	return regexp.MustCompile(expression + "/?$") // a greedy variable takes the slash
-}
-
-// fixed is the expression for fixed text of the template. It ignores case except in
-// the control API, which is not part of the service.
-func (o *Operation) fixed(text string) string {
-	if o.Area == "control_url" {
-		return regexp.QuoteMeta(text)
-	}
-	return "(?i:" + regexp.QuoteMeta(text) + ")"
-}
-
 // variables are the names of the path variables, in order.
 func (o *Operation) variables() []string {
 	var names []string
