@@ -35,7 +35,7 @@ func registerHandlers(rows map[string]handler) map[string]handler {
 // routes builds the router from the documents.
 func (s *Server) routes(docs ...*spec.Document) (*mux.Router, error) {
 	r := mux.NewRouter()
-	known, literal := map[string]bool{}, literalPaths(docs)
+	known, literal, open := map[string]bool{}, literalPaths(docs), openPaths(docs)
 	for _, doc := range docs {
 		for _, op := range doc.Operations() {
 			h := handlerTable[op.ID]
@@ -47,7 +47,7 @@ func (s *Server) routes(docs ...*spec.Document) (*mux.Router, error) {
 			if op.Method == http.MethodGet && !slices.Contains(actingGets, op.ID) {
 				methods = append(methods, http.MethodHead)
 			}
-			r.Methods(methods...).MatcherFunc(pathMatcher(op, literal)).Handler(route{op, h})
+			r.Methods(methods...).MatcherFunc(pathMatcher(op, literal, open[op.Method])).Handler(route{op, h})
 		}
 	}
 	for id := range handlerTable {
@@ -75,11 +75,28 @@ func literalPaths(docs []*spec.Document) map[string]bool {
 	return paths
 }
 
+// openPaths are, by method, the paths that a value with slashes follows, in lower case: with
+// a slash at the end they lack this value.
+func openPaths(docs []*spec.Document) map[string]map[string]bool {
+	paths := map[string]map[string]bool{}
+	for _, doc := range docs {
+		for _, op := range doc.Operations() {
+			if fixed, name, ok := strings.Cut(op.Path, "/{"); ok && op.Greedy(strings.TrimSuffix(name, "}")) {
+				if paths[op.Method] == nil {
+					paths[op.Method] = map[string]bool{}
+				}
+				paths[op.Method][strings.ToLower(fixed)] = true
+			}
+		}
+	}
+	return paths
+}
+
 // pathMatcher compares the path as it was sent: cleaning it would redirect //
 // in a destination away, and unescaping it would lose %2F. A literal path is
 // never a value of a variable, whatever the method: GET /v2/dlq/retry does not
 // look for an entry named retry, but is answered 405 with Allow: POST.
-func pathMatcher(op *spec.Operation, literal map[string]bool) mux.MatcherFunc {
+func pathMatcher(op *spec.Operation, literal, open map[string]bool) mux.MatcherFunc {
 	return func(r *http.Request, m *mux.RouteMatch) bool {
 		path := r.URL.EscapedPath()
 		vars, ok := op.MatchInto(m.Vars, path)
@@ -90,7 +107,7 @@ func pathMatcher(op *spec.Operation, literal map[string]bool) mux.MatcherFunc {
 		path = strings.ToLower(path)
 		for _, fixed := range []string{path, strings.TrimSuffix(path, "/")} {
 			if literal[fixed] {
-				return strings.EqualFold(op.Path, fixed)
+				return strings.EqualFold(op.Path, fixed) && (fixed == path || !open[fixed])
 			}
 		}
 		return true

@@ -30,15 +30,16 @@ type Call struct {
 	Buffer   []byte // room for a short response, valid until the request has been recorded
 	Tenant   *tenant.Tenant
 	Account  *engine.Account
-	Index    string   // name of the vector index that the credentials open
-	Asked    string   // name of the vector index in the URL, "" for none
-	AsTester bool     // made for the tester, see as in package mockserver
-	Hops     int      // length of the chain of deliveries that led to this call, see admitDelivery
-	Head     bool     // the method is HEAD: handled as GET, without a body in the response
-	nothing  bool     // a filter is an empty list, which selects nothing
-	Turn     bool     // holds a turn to build a large list
-	Taken    int64    // bytes reserved of the server's memory for incoming bodies
-	Warnings []string // for the response and the log, such as unknown names
+	Index    string            // name of the vector index that the credentials open
+	Asked    string            // name of the vector index in the URL, "" for none
+	AsTester bool              // made for the tester, see as in package mockserver
+	Hops     int               // length of the chain of deliveries that led to this call, see admitDelivery
+	Head     bool              // the method is HEAD: handled as GET, without a body in the response
+	nothing  bool              // a filter is an empty list, which selects nothing
+	Turn     bool              // holds a turn to build a large list
+	Taken    int64             // bytes reserved of the server's memory for incoming bodies
+	Warnings []string          // for the response and the log, such as unknown names
+	Redact   *engine.Redaction // of the messages that it publishes or reads, where the request is shown; nil for nothing
 
 	Arrived   *http.Request  // as received, to forward to another server
 	Forwarded bool           // by another server of the fleet

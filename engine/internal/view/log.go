@@ -71,7 +71,7 @@ func (a *Account) Event(e *state.LogEntry) Event {
 		}
 	}
 	if e.Run != nil {
-		viewEventRun(e, &v)
+		a.viewEventRun(e, &v)
 	}
 	return v
 }
