@@ -23,7 +23,7 @@ func (a *Account) Entries(f Filter) (Page[state.DLQEntry], error) {
 // Entry returns the entry as lists show it.
 func (a *Account) Entry(e *state.DLQEntry) state.DLQEntry {
 	v := *e
-	v.Message = a.redacted(&e.Message)
+	v.Message = a.Message(&e.Message)
 	v.Message.Last = &v.Last
 	h := e.Message.Redaction(a.State.Runs[e.Message.RunID])
 	v.Payload = h.Content(e.Payload)

@@ -61,7 +61,7 @@ func (a *Account) Event(e *state.LogEntry) Event {
 		v.NextAt = time.UnixMilli(e.Next)
 	}
 	if e.Message != nil {
-		m := a.redacted(e.Message)
+		m := a.Message(e.Message)
 		v.Message = &m
 	}
 	if d := e.LogDetail; d != nil {

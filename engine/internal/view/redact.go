@@ -17,9 +17,9 @@ func (a *Account) headerText(r *state.Redaction, h state.HeaderText) state.Heade
 	return state.TextOf(a.header(r, h.Header()))
 }
 
-// redacted returns a copy of the message as logs, lists and the DLQ show it. Delivery uses
+// Message returns a copy of the message as logs, lists and the DLQ show it. Delivery uses
 // the original.
-func (a *Account) redacted(m *state.Message) state.Message {
+func (a *Account) Message(m *state.Message) state.Message {
 	v := *m
 	v.Slot, v.InFlight = nil, false
 	if r := m.Redaction(a.State.Runs[m.RunID]); r != nil {
@@ -28,9 +28,6 @@ func (a *Account) redacted(m *state.Message) state.Message {
 	}
 	return v
 }
-
-// Message returns a message as logs, lists and the DLQ show it.
-func (a *Account) Message(m *state.Message) state.Message { return a.redacted(m) }
 
 // run returns a copy of the run as lists show it, with the id of its DLQ entry only while the
 // entry exists.

@@ -138,7 +138,7 @@ func (a *Account) searchCreated(it *SearchItem, e *state.LogEntry) {
 func (a *Account) searchMessage(it *SearchItem, m *state.Message) {
 	it.State, it.ID, it.RunID, it.SourceID = string(m.State), m.ID, m.RunID, m.SourceID
 	it.URL, it.Method, it.Group, it.Queue, it.Schedule, it.FlowKey, it.Labels = m.URL, m.Method, m.Group, m.Options.Queue, m.ScheduleID, m.FlowKey(), m.Options.Labels
-	shown := a.redacted(m)
+	shown := a.Message(m)
 	it.Header, it.Forward, it.Body = shown.Headers.Published(), shown.Headers.Forward(), shown.Body
 	if m.Step != nil {
 		it.Step = m.Step.Step.Name
