@@ -69,7 +69,7 @@ func (a *Account) start(m *Message) {
 		a.cancels = map[*Message]context.CancelFunc{}
 	}
 	a.cancels[m] = f.cancel
-	f.Attempt = Attempt{Message: *m, Number: int(m.Retried), At: a.state.Now, SigningKey: a.state.CurrentKey}
+	f.Attempt = Attempt{Message: *m, Number: int(m.Retried), At: a.state.Now, SigningKey: a.state.CurrentKey, Redact: m.Redaction(a.state.Runs[m.RunID])}
 	f.Body, f.Steps = a.payloadOf(m)
 	f.lsn, f.replaced = a.lsn, a.replaced
 	a.attempts++

@@ -23,7 +23,7 @@ func (a *Account) acceptableInvoke(c *accepted) error {
 	}
 	step := asked.Step
 	step.Type, step.CallType, step.InvokedBody = "Invoke", "step", asked.Body
-	c.invoked = &state.InvokerCall{Run: parent, Item: &state.StepItem{CallType: "step", Step: step}, Raw: asked.StepBody, Headers: asked.Header}
+	c.invoked = &state.InvokerCall{Run: parent, Item: &state.StepItem{CallType: "step", Step: step, Redact: c.Options.Redact}, Raw: asked.StepBody, Headers: asked.Header}
 	return nil
 }
 

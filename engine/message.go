@@ -42,7 +42,7 @@ func (a *Account) Message(id string) (Message, error) {
 	if m == nil {
 		return Message{}, unknownMessage(id)
 	}
-	return *m, nil
+	return a.view().Message(m), nil
 }
 
 // unknownMessage explains why a message may be missing: the account drops a

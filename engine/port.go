@@ -13,4 +13,5 @@ type Attempt struct {
 	SigningKey string      // the key that signs it, current when it began
 	Body       []byte      // the request body; nil when Steps are sent
 	Steps      []StepEntry // the step list of a call to a workflow endpoint
+	Redact     *Redaction  // of what it sends, where that is shown; nil for nothing
 }

@@ -57,13 +57,14 @@ var reading = map[string]func(*world){
 			_, _ = w.Message(m.ID)
 		}
 	},
-	"Messages": func(w *world) { _, _ = w.Messages(engine.Filter{}) },
-	"Now":      func(w *world) { w.Now() },
-	"Glance":   func(w *world) { w.Glance() },
-	"Observed": func(w *world) { w.Observed() },
-	"Overview": func(w *world) { w.Overview() },
-	"Queue":    func(w *world) { _, _ = w.Queue("q1"); _, _ = w.Queue("none") },
-	"Queues":   func(w *world) { w.Queues() },
+	"Messages":  func(w *world) { _, _ = w.Messages(engine.Filter{}) },
+	"Now":       func(w *world) { w.Now() },
+	"Glance":    func(w *world) { w.Glance() },
+	"Observed":  func(w *world) { w.Observed() },
+	"Overview":  func(w *world) { w.Overview() },
+	"Queue":     func(w *world) { _, _ = w.Queue("q1"); _, _ = w.Queue("none") },
+	"Queues":    func(w *world) { w.Queues() },
+	"Redaction": func(w *world) { w.Redaction("", "") },
 	"Run": func(w *world) {
 		for _, id := range someRuns {
 			_, _ = w.Run(id)

@@ -53,13 +53,11 @@ type restartAll struct {
 	Resume bool
 }
 
-// apply refuses entries of plain messages that the request names by id, and
-// skips those that the filter matches.
+// apply refuses entries of plain messages that the request names by id, and skips those
+// that the filter matches. It skips unknown ids, as the other bulk operations do.
 func (c restartAll) apply(a *Account) (p pair[[]RunRef, string], err error) {
 	for _, id := range c.Filter.DLQIDs {
-		if e, err := a.entry(id); err != nil {
-			return p, err
-		} else if e.FailedRun == nil {
+		if e := a.state.DLQ.Get(id); e != nil && e.FailedRun == nil {
 			return p, noRun(id)
 		}
 	}

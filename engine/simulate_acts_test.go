@@ -68,7 +68,10 @@ func (s *simulation) options() engine.Options {
 	case 0:
 		o.RetryDelay, _ = formula.Parse("1000 * pow(2, retried)")
 	case 1:
-		o.DedupContent, o.Redact = true, &engine.Redaction{Body: true, Names: []string{"X-Secret"}}
+		o.DedupContent = true
+		if !s.unredacted {
+			o.Redact = &engine.Redaction{Body: true, Names: []string{"X-Secret"}}
+		}
 	case 2:
 		o.DedupID = s.name("dedup", 3)
 	}

@@ -106,6 +106,7 @@ type simulation struct {
 	saved      []byte   // an earlier snapshot
 	saving     bool     // one is being written
 	queries    []string // resumable
+	unredacted bool     // no message redacts anything
 
 	gate   chan struct{} // lets one attempt pass
 	open   chan struct{} // closed: lets all of them pass

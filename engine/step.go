@@ -28,7 +28,7 @@ func (a *Account) acceptableStep(c *accepted) (err error) {
 	if err != nil {
 		return &unreadableStep{c.run, err}
 	}
-	c.item = &state.StepItem{Body: c.Body, CallType: cmp.Or(w.CallType, "step"), Step: step}
+	c.item = &state.StepItem{Body: c.Body, CallType: cmp.Or(w.CallType, "step"), Step: step, Redact: c.Options.Redact}
 	return nil
 }
 
@@ -151,7 +151,7 @@ func stepEntries(items []*state.StepItem) []StepEntry {
 // callOut makes the third-party call of a step (wire.md, "Third-party calls").
 func (a *Account) callOut(c *accepted) Receipt {
 	r, run := &c.PublishRequest, c.run
-	it := &state.StepItem{Body: r.Body, CallType: "toCallback"}
+	it := &state.StepItem{Body: r.Body, CallType: "toCallback", Redact: r.Options.Redact}
 	if r.Options.Callback != nil {
 		it.Step = a.cfg.Wire.ReadStep(r.Options.Callback.Options.Forward)
 	}

@@ -108,7 +108,7 @@ func (a *Account) notify(w *state.PendingWait, data []byte) Notified {
 		w.Item.Step.Out = base64.StdEncoding.EncodeToString(data)
 	}
 	m := a.resumeWaiter(w, false)
-	return Notified{Waiter: w.Waiter, MessageID: m.ID}
+	return Notified{Waiter: a.view().Waiter(w), MessageID: m.ID}
 }
 
 // expire wakes a waiter whose timeout has passed.
@@ -215,7 +215,7 @@ func (a *Account) Waiters(eventID string) []Waiter {
 	}
 	a.inOrder(of)
 	for _, w := range of {
-		list = append(list, w.Waiter)
+		list = append(list, a.view().Waiter(w))
 	}
 	return list
 }

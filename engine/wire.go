@@ -9,8 +9,9 @@ type Wire interface {
 	CallbackBody(r *Report) []byte
 	// ReadAnswer reads what a response says besides its status.
 	ReadAnswer(o *Outcome) Answer
-	// PublishedName is the name under which a publisher sends a header for the destination.
-	PublishedName(name string) string
+	// Carries reports whether a header of a publish or of a delivery has the value of the
+	// header that the destination receives as name.
+	Carries(header, name string) bool
 
 	// RunHeader is the header of every call to the endpoint of a run.
 	RunHeader(run *Run) Header

@@ -2,7 +2,9 @@ package mockserver_test
 
 import (
 	"fmt"
+	"net/http"
 	"net/url"
+	"slices"
 	"strings"
 	"testing"
 
@@ -34,23 +36,103 @@ func contents(c *client) string {
 	return fmt.Sprintf("messages %s, DLQ %s, runs %s", c.do("GET", "/_understudy/messages?state=CREATED", "").ok().raw, c.do("GET", "/v2/dlq", "").ok().raw, runs.raw)
 }
 
-// bulkOperations are those of the document.
-func bulkOperations(t *testing.T) []*spec.Operation {
+// declared are the operations of both documents.
+func declared(t *testing.T) []*spec.Operation {
 	t.Helper()
 	doc, err := spec.Load()
 	if err != nil {
 		t.Fatal(err)
 	}
-	var list []*spec.Operation
-	for _, op := range doc.Operations() {
-		if op.Bulk {
-			list = append(list, op)
-		}
+	control, err := spec.LoadControl()
+	if err != nil {
+		t.Fatal(err)
 	}
+	return slices.Concat(doc.Operations(), control.Operations())
+}
+
+// bulkOperations are those of both documents.
+func bulkOperations(t *testing.T) []*spec.Operation {
+	t.Helper()
+	return slices.DeleteFunc(declared(t), func(op *spec.Operation) bool { return !op.Bulk })
+}
+
+// filteringOperations are the bulk operations of the interface, which have filters in the
+// query and in the body.
+func filteringOperations(t *testing.T) []*spec.Operation {
+	t.Helper()
+	list := slices.DeleteFunc(bulkOperations(t), func(op *spec.Operation) bool { return !op.BodyJSON })
 	if len(list) != 7 {
 		t.Fatalf("%d bulk operations, want 7", len(list))
 	}
 	return list
+}
+
+// An operation that is not in this list and acts without naming one thing is a bulk operation.
+func TestTheDocumentsMarkEveryBulkOperation(t *testing.T) {
+	t.Parallel()
+	single := []string{"controlHurry", "rotateSigningKeys"}
+	for _, op := range declared(t) {
+		clears := op.Method == http.MethodDelete || op.ID == "controlReset" || strings.Contains(op.Path, "/dlq/")
+		named := strings.Contains(op.Path, "{") || op.Area == "vector_url" || slices.Contains(single, op.ID)
+		if op.Method != http.MethodGet && clears && !named && !op.Bulk {
+			t.Errorf("%s is not marked with x-bulk", op.ID)
+		}
+	}
+}
+
+// A variable that its caller forgot to set arrives as null, as an empty object or as
+// nothing. It must not select everything.
+func TestABulkOperationRefusesAFilterWithoutAValue(t *testing.T) {
+	t.Parallel()
+	_, c := full(t)
+	before := contents(c)
+	refused := func(op *spec.Operation, query, body string) {
+		t.Run(op.ID+" "+query+body, func(t *testing.T) {
+			c := *c
+			c.t = t
+			c.do(op.Method, op.Path+query, body).refused(400)
+		})
+	}
+	for _, op := range bulkOperations(t) {
+		refused(op, "", `null`)
+		refused(op, "", `[]`)
+		refused(op, "", `{"unknown":null}`)
+		if op.ID != "cancelWorkflowRuns" { // a published client sends it for all
+			refused(op, "", `{}`)
+		}
+		for _, name := range op.QueryParameters() {
+			for _, value := range []string{"null", "{}", `""`, "[null]", "[{}]", "[[]]", `{"$ne":null}`} {
+				if name == "cursor" && value == `""` {
+					continue // the first page
+				}
+				refused(op, "", `{"`+name+`":`+value+`}`)
+				refused(op, "", `{"label":"kept","`+name+`":`+value+`}`)
+			}
+			for _, value := range []string{"=", "", "=%zz", "=;", "=,", "=%20"} {
+				if (name == "cursor" || name == "account") && value != "=%zz" && value != "=;" {
+					continue // the first page; an account that does not exist
+				}
+				refused(op, "?"+name+value, "")
+			}
+		}
+	}
+	if after := contents(c); after != before {
+		t.Errorf("something changed\nbefore %s\nafter  %s", before, after)
+	}
+}
+
+// A published client sends {} for all runs.
+func TestAnEmptyObjectCancelsAllRuns(t *testing.T) {
+	t.Parallel()
+	_, c := full(t)
+	expect.Equal(t, "cancelled", c.do("DELETE", "/v2/workflows/runs", `{}`).ok().number("cancelled"), 2)
+}
+
+func TestTheWayToCompareURLsIsNoFilter(t *testing.T) {
+	t.Parallel()
+	_, c := full(t)
+	c.do("DELETE", "/v2/workflows/runs?workflowUrlExactMatch=true", "").refused(400, "workflowUrlExactMatch", "workflowUrl")
+	c.do("DELETE", "/v2/workflows/runs", `{"workflowUrlExactMatch":false}`).refused(400, "workflowUrlExactMatch", "workflowUrl")
 }
 
 func TestBulkOperationsRefuseWhatTheyCannotRead(t *testing.T) {
@@ -84,7 +166,7 @@ func TestBulkOperationsRefuseWhatTheyCannotRead(t *testing.T) {
 	}
 	_, c := full(t)
 	before := contents(c)
-	for _, op := range bulkOperations(t) {
+	for _, op := range filteringOperations(t) {
 		for _, row := range cases {
 			t.Run(op.ID+": "+row.name, func(t *testing.T) {
 				c := *c
@@ -102,7 +184,7 @@ func TestAnEmptyListTouchesNothing(t *testing.T) {
 	t.Parallel()
 	_, c := full(t)
 	before := contents(c)
-	for _, op := range bulkOperations(t) {
+	for _, op := range filteringOperations(t) {
 		for _, name := range op.QueryParameters() {
 			if name == "label" || strings.HasSuffix(name, "Ids") {
 				c.do(op.Method, op.Path, `{"`+name+`":[]}`).ok()
@@ -127,7 +209,7 @@ func TestFiltersOfClientsAreKnown(t *testing.T) {
 		"resumeWorkflowRuns":  {"dlqIds", "cursor", "workflowUrl", "workflowRunId", "workflowCreatedAt", "failureFunctionState"},
 		"cancelWorkflowRuns":  {"workflowRunIds", "workflowUrl", "workflowUrlExactMatch", "host", "path"},
 	}
-	for _, op := range bulkOperations(t) {
+	for _, op := range filteringOperations(t) {
 		query := url.Values{}
 		for _, name := range append(shared, want[op.ID]...) {
 			query.Set(name, "1")
@@ -251,7 +333,7 @@ func TestACountAboveTheMaximumIsTheMaximum(t *testing.T) {
 			c.do("GET", path+"?count=1000000", "").ok()
 			c.do("GET", path+"?count=0", "").refused(400, "count")
 		}
-		for _, op := range bulkOperations(t) {
+		for _, op := range filteringOperations(t) {
 			c.do(op.Method, op.Path+"?count=1000000", "").ok()
 			c.do(op.Method, op.Path+"?count=0", "").refused(400, "count")
 		}
@@ -304,8 +386,8 @@ func TestTheControlAPIRefusesUnknownParameters(t *testing.T) {
 		"GET deliveries?mesageId=a":  `did you mean "messageId"?`,
 		"GET flow?kee=a":             `query kee: unknown parameter: must be one of account, count, key; did you mean "key"?`,
 		"GET clock?acount=b":         `query acount: unknown parameter: must be account; did you mean "account"?`,
-		"POST reset?acount=b":        `query acount: unknown parameter: must be account; did you mean "account"?`,
-		"DELETE limits?keey=b":       `query keey: unknown parameter: must be one of account, key; did you mean "key"?`,
+		"POST reset?acount=b":        `query acount: unknown filter: must be account; did you mean "account"?`,
+		"DELETE limits?keey=b":       `query keey: unknown filter: must be one of account, key; did you mean "key"?`,
 		"DELETE stubs?":              "",
 		"POST reset?account=":        `query account: invalid value "": must be an account id, or * for all`,
 		"GET messages?account=":      `query account: invalid value "": must be the id of one account`,

@@ -330,8 +330,6 @@ func TestLogs(t *testing.T) {
 	if want := []string{"CREATED", "ACTIVE", "ERROR", "RETRY", "ACTIVE", "DELIVERED"}; !slices.Equal(states, want) {
 		t.Errorf("states of the log: got %v, want %v", states, want)
 	}
-	expect.Equal(t, "redacted header as it was delivered", u.Deliveries()[0].Request.Header.Get("Hush"), "s")
-	expect.Equal(t, "redacted body as it was delivered", string(u.Deliveries()[0].Request.Body), "x")
 	e := c.do("GET", "/v2/events?state=ERROR", "").ok()
 	expect.Equal(t, "number of events of state ERROR", len(e.list("events")), 1)
 	expect.Equal(t, "responseStatus of the event", e.number("events", 0, "responseStatus"), 503)

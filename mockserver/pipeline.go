@@ -1,6 +1,7 @@
 package mockserver
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"errors"
@@ -24,6 +25,7 @@ import (
 	"github.com/understudy-mock/understudy/mockserver/request"
 	"github.com/understudy-mock/understudy/mockserver/response"
 	"github.com/understudy-mock/understudy/mockserver/tenant"
+	"github.com/understudy-mock/understudy/mockserver/wire"
 	"github.com/understudy-mock/understudy/spec"
 	"github.com/understudy-mock/understudy/spec/mask"
 )
@@ -441,5 +443,41 @@ func (s *Server) record(c *call.Call, x *Exchange) {
 	if op := c.Op; op == nil || !slices.Contains(payloadAreas, op.Area) {
 		x.MarkDocuments(op != nil && op.BodyJSON, true)
 	}
+	redactExchange(c, x)
 	home.Requests.Add(x)
+}
+
+// redactExchange redacts what the journal keeps of a request that publishes redacted messages. The
+// body of a request for several messages contains headers too; the response to a GET contains
+// what it reads. Of a request that was refused, the redaction may be unknown.
+func redactExchange(c *call.Call, x *Exchange) {
+	r := c.Redact
+	if id := c.Vars["workflowRunId"]; id != "" && c.Tenant != nil {
+		r = r.And(c.Tenant.Account.Redaction(id, ""))
+	}
+	if r == nil && len(x.Problems) > 0 && namesRedaction(c) {
+		r = &engine.Redaction{Body: true, Headers: true}
+	}
+	if r == nil {
+		return
+	}
+	x.Request.Header = http.Header(r.Header(engine.Header(x.Request.Header), wire.Format{}.Carries))
+	if c.Op != nil && c.Op.BodyJSON {
+		r = r.And(&engine.Redaction{Body: true})
+	}
+	x.Request.Body = r.Content(x.Request.Body)
+	if x.Method == http.MethodGet {
+		x.Response.Body = r.Content(x.Response.Body)
+	}
+}
+
+// namesRedaction reports whether a request asks for a redaction, in any dialect.
+func namesRedaction(c *call.Call) bool {
+	const option = "redact-fields"
+	for name := range c.Sent {
+		if strings.Contains(strings.ToLower(name), option) {
+			return true
+		}
+	}
+	return strings.Contains(strings.ToLower(c.SentQuery), option) || bytes.Contains(bytes.ToLower(c.SentBody), []byte(option))
 }

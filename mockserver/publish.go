@@ -80,6 +80,13 @@ func (s *Server) publishRequest(c *call.Call, variable string) (engine.PublishRe
 // ones.
 func (s *Server) configure(c *call.Call, r *engine.PublishRequest, set request.Settings) error {
 	opts, unknown, problems := set.Parse()
+	c.Redact = c.Redact.And(opts.Redact)
+	if opts.Workflow != nil {
+		c.Redact = c.Redact.And(c.Account.Redaction(opts.Workflow.RunID, ""))
+	}
+	if r.Group != "" {
+		c.Redact = c.Redact.And(c.Account.Redaction("", r.Group))
+	}
 	for _, name := range []string{"Cron", "Schedule-Id"} {
 		if given, ok := set.Find(name); ok && c.Op != nil && c.Op.ID != "createSchedule" {
 			unknown = append(unknown, given)

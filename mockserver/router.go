@@ -2,6 +2,7 @@ package mockserver
 
 import (
 	"fmt"
+	"maps"
 	"net/http"
 	"net/url"
 	"slices"
@@ -34,7 +35,7 @@ func registerHandlers(rows map[string]handler) map[string]handler {
 // routes builds the router from the documents.
 func (s *Server) routes(docs ...*spec.Document) (*mux.Router, error) {
 	r := mux.NewRouter()
-	known, literal := map[string]bool{}, literalPaths(docs)
+	known, literal, open := map[string]bool{}, literalPaths(docs), openPaths(docs)
 	for _, doc := range docs {
 		for _, op := range doc.Operations() {
 			h := handlerTable[op.ID]
@@ -46,7 +47,7 @@ func (s *Server) routes(docs ...*spec.Document) (*mux.Router, error) {
 			if op.Method == http.MethodGet && !slices.Contains(actingGets, op.ID) {
 				methods = append(methods, http.MethodHead)
 			}
-			r.Methods(methods...).MatcherFunc(pathMatcher(op, literal)).Handler(route{op, h})
+			r.Methods(methods...).MatcherFunc(pathMatcher(op, literal, open[op.Method])).Handler(route{op, h})
 		}
 	}
 	for id := range handlerTable {
@@ -74,11 +75,28 @@ func literalPaths(docs []*spec.Document) map[string]bool {
 	return paths
 }
 
+// openPaths are, by method, the paths that a value with slashes follows, in lower case: with
+// a slash at the end they lack this value.
+func openPaths(docs []*spec.Document) map[string]map[string]bool {
+	paths := map[string]map[string]bool{}
+	for _, doc := range docs {
+		for _, op := range doc.Operations() {
+			if fixed, name, ok := strings.Cut(op.Path, "/{"); ok && op.Greedy(strings.TrimSuffix(name, "}")) {
+				if paths[op.Method] == nil {
+					paths[op.Method] = map[string]bool{}
+				}
+				paths[op.Method][strings.ToLower(fixed)] = true
+			}
+		}
+	}
+	return paths
+}
+
 // pathMatcher compares the path as it was sent: cleaning it would redirect //
 // in a destination away, and unescaping it would lose %2F. A literal path is
 // never a value of a variable, whatever the method: GET /v2/dlq/retry does not
 // look for an entry named retry, but is answered 405 with Allow: POST.
-func pathMatcher(op *spec.Operation, literal map[string]bool) mux.MatcherFunc {
+func pathMatcher(op *spec.Operation, literal, open map[string]bool) mux.MatcherFunc {
 	return func(r *http.Request, m *mux.RouteMatch) bool {
 		path := r.URL.EscapedPath()
 		vars, ok := op.MatchInto(m.Vars, path)
@@ -86,7 +104,13 @@ func pathMatcher(op *spec.Operation, literal map[string]bool) mux.MatcherFunc {
 			return false
 		}
 		m.Vars = vars
-		return len(vars) == 0 || !literal[strings.ToLower(path)]
+		path = strings.ToLower(path)
+		for _, fixed := range []string{path, strings.TrimSuffix(path, "/")} {
+			if literal[fixed] {
+				return strings.EqualFold(op.Path, fixed) && (fixed == path || !open[fixed])
+			}
+		}
+		return true
 	}
 }
 
@@ -171,9 +195,26 @@ func (s *Server) allowed(r *http.Request) []string {
 	return list
 }
 
-// errPath refuses a path that no operation has, with the nearest one that has.
+// errPath refuses a path that no operation has, with the nearest one that has, or else
+// with those that begin with the same two segments.
 func (s *Server) errPath(path string) error {
-	return response.UnknownPath(path, s.nearestPath(path))
+	if nearest := s.nearestPath(path); nearest != "" {
+		return response.UnknownPath(path, "; did you mean "+nearest+"?")
+	}
+	segments := strings.SplitN(strings.ToLower(strings.Trim(path, "/")), "/", 3)
+	if len(segments) == 1 {
+		return response.UnknownPath(path, "")
+	}
+	parent, below := "/"+segments[0]+"/"+segments[1], map[string]bool{}
+	for _, op := range s.doc.Operations() {
+		if strings.HasPrefix(strings.ToLower(op.Path), parent+"/") {
+			below[op.Path] = true
+		}
+	}
+	if len(below) == 0 {
+		return response.UnknownPath(path, "")
+	}
+	return response.UnknownPath(path, "; the operations below "+parent+" are "+strings.Join(slices.Sorted(maps.Keys(below)), ", "))
 }
 
 // firstSegments are the first path segments of the messaging and the control

@@ -273,3 +273,48 @@ func TestFixedSegmentsMatchInAnyCase(t *testing.T) {
 		c.do("PUT", "/v2/Topics/g", "").refused(405, "DELETE, GET, HEAD, OPTIONS, PATCH")
 	})
 }
+
+func TestASlashAtTheEndIsTheSamePath(t *testing.T) {
+	t.Parallel()
+	_, c := full(t)
+	id := c.do("GET", "/_understudy/messages?source=message&state=CREATED", "").ok().text("messages", 0, "messageId")
+	c.do("POST", "/v2/topics/g/endpoints/", `{"endpoints":[{"url":"https://app.test/"}]}`).ok()
+	for _, op := range declared(t) {
+		if op.Method != http.MethodGet || strings.Contains(op.Path, "{") || op.Tag == "page" || op.ID == "controlEvents" || op.ID == "controlSnapshot" || strings.HasSuffix(op.Path, "/") {
+			continue
+		}
+		expect.Equal(t, "status of "+op.Path+"/", c.do("GET", op.Path+"/", "").status, c.do("GET", op.Path, "").status)
+	}
+	expect.Equal(t, "id of the message", c.do("GET", "/v2/messages/"+id+"/", "").ok().text("messageId"), id)
+	expect.Equal(t, "name of the group", c.do("GET", "/V2/Topics/g/", "").ok().text("name"), "g")
+	c.do("GET", "/v2/dlq//", "").refused(404)
+	c.do("GET", "/v2/dlq/retry/", "").refused(405)
+	c.do("GET", "/v2/messages/", "").refused(405)
+	c.do("POST", "/v2/publish/", "").refused(400, "destination")
+	expect.Equal(t, "cancelled by filter", c.do("DELETE", "/v2/messages/?label=none", "").ok().number("cancelled"), 0)
+}
+
+// An id that was never set leaves a slash at the end.
+func TestABulkOperationWithoutIDAndFilterIsRefused(t *testing.T) {
+	t.Parallel()
+	_, c := full(t)
+	before := contents(c)
+	for _, op := range filteringOperations(t) {
+		c.do(op.Method, op.Path+"/", "").refused(400, "path "+op.Path+"/", "filter")
+	}
+	expect.Equal(t, "contents", contents(c), before)
+}
+
+func TestAnUnknownPathNamesItsSiblings(t *testing.T) {
+	t.Parallel()
+	c := newClient(t, mockserver.RunT(t))
+	for _, op := range declared(t) {
+		if parent, ok := strings.CutSuffix(op.Path, "/stats/{id}"); ok {
+			for _, path := range []string{"/user", "/rotatetoken", "/rotatetoken/"} {
+				c.do("GET", parent+path, "").refused(404, "the operations below "+parent+" are "+op.Path)
+			}
+			return
+		}
+	}
+	t.Error("no operation returns statistics")
+}

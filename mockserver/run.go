@@ -129,6 +129,9 @@ func (s *Server) cancelWorkflowRuns(c *call.Call) (response.Response, error) {
 	if err != nil {
 		return response.Response{}, err
 	}
+	if c.Query.Has("workflowUrlExactMatch") && len(f.RunURLs) == 0 {
+		return response.Response{}, response.Invalid("query workflowUrlExactMatch: given without workflowUrl: must be beside it, or absent")
+	}
 	f.URLPrefix = !c.Flag("workflowUrlExactMatch", false)
 	n, err := c.Account.CancelRuns(f)
 	return response.Response{Body: map[string]int{"cancelled": n}}, err
@@ -198,6 +201,7 @@ func (s *Server) waitForEvent(c *call.Call) (response.Response, error) {
 	if id == "" && len(headers["Svc-Workflow-Runid"]) > 0 {
 		id = headers["Svc-Workflow-Runid"][0]
 	}
+	c.Redact = c.Account.Redaction(id, "")
 	return response.Empty, c.Account.Wait(engine.WaitRequest{
 		RunID: id, EventID: c.Vars["eventId"], URL: body.URL, Timeout: timeout,
 		TimeoutURL: body.TimeoutURL, TimeoutHeader: headers, TimeoutBody: response.BodyBytes(body.TimeoutBody), Step: body.Step,
@@ -236,6 +240,7 @@ func notifiedRuns(c *call.Call, n engine.Notification, err error) (response.Resp
 	}
 	out := make([]api.Notified, len(n.Woken))
 	for i, w := range n.Woken {
+		c.Redact = c.Redact.And(c.Account.Redaction(w.Waiter.ID, ""))
 		out[i] = api.Notified{Waiter: view.Waiter(&w.Waiter), MessageId: w.MessageID, WorkflowRunId: response.Optional(w.Waiter.ID), WorkflowCreatedAt: response.Millis(w.Waiter.CreatedAt)}
 	}
 	if len(out) == 0 {

@@ -72,6 +72,7 @@ func TestVectorIndexes(t *testing.T) {
 	a = docs.do("POST", "/delete", `["1","b","none"]`).ok()
 	expect.Equal(t, "number of deleted vectors", a.number("result", "deleted"), 2)
 	docs.do("DELETE", "/reset?all", "").ok()
+	docs.do("DELETE", "/reset?all=null", "").refused(400, "query all")
 	{
 		a = docs.do("GET", "/info", "").ok()
 		expect.Equal(t, "vectorCount", a.number("result", "vectorCount"), 0)

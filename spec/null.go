@@ -11,9 +11,10 @@ import (
 
 // WithoutNulls removes null members from the body of an extension, because clients
 // send null for absent values. It descends into the members that the document
-// describes. Free-form content, such as the body of a message, stays unchanged.
+// describes. Free-form content, such as the body of a message, stays unchanged. A bulk
+// operation keeps them, and refuses them: without the filter it would act on everything.
 func (o *Operation) WithoutNulls(body []byte) []byte {
-	if o.Origin != "extension" || !bytes.Contains(body, null) {
+	if o.Origin != "extension" || o.Bulk || !bytes.Contains(body, null) {
 		return body
 	}
 	return withoutNulls(o.rules().body.schema, body)

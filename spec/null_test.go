@@ -13,7 +13,7 @@ func TestNullMembersOfExtensionsAreAbsent(t *testing.T) {
 		{"all members of a batch item", "publishBatch", `[{"destination":"https://a.test","body":null,"headers":null,"queue":null}]`, `[{"destination":"https://a.test"}]`},
 		{"a header", "publishBatch", `[{"headers":{"X":null}}]`, `[{"headers":{}}]`},
 		{"a member of an item of a list", "addURLGroupEndpoints", `{"endpoints":[{"name":null}]}`, `{"endpoints":[{}]}`},
-		{"a filter", "deleteDLQMessages", `{"label":null}`, `{}`},
+		{"a bulk operation keeps filters that are null", "deleteDLQMessages", `{"label":null}`, `{"label":null}`},
 		{"the content of a message stays, byte by byte", "publishBatch", `[{"body":{"b" : null,  "a":"<null>"},"queue":null}]`, `[{"body":{"b" : null,  "a":"<null>"}}]`},
 		{"an item of a list of values stays", "cancelMessages", `{"messageIds":["a",null]}`, `{"messageIds":["a",null]}`},
 		{"a body that is not JSON stays", "upsertQueue", `{"queueName":null`, `{"queueName":null`},

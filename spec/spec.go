@@ -238,32 +238,6 @@ func (o *Operation) rank() int {
 	return 1
 }
 
-// pattern is the regular expression for an escaped path of the operation. Fixed
-// segments ignore case, because clients differ; a greedy variable takes the rest of
-// the path, slashes included.
-func (o *Operation) pattern() *regexp.Regexp {
-	fixed := variable.Split(o.Path, -1)
-	expression := "^" + o.fixed(fixed[0])
-	for i, name := range o.variables() {
-		if o.Greedy(name) {
-			expression += "(.+)"
-		} else {
-			expression += "([^/]+)"
-		}
-		expression += o.fixed(fixed[i+1])
-	}
-	return regexp.MustCompile(expression + "$")
-}
-
-// fixed is the expression for fixed text of the template. It ignores case except in
-// the control API, which is not part of the service.
-func (o *Operation) fixed(text string) string {
-	if o.Area == "control_url" {
-		return regexp.QuoteMeta(text)
-	}
-	return "(?i:" + regexp.QuoteMeta(text) + ")"
-}
-
 // variables are the names of the path variables, in order.
 func (o *Operation) variables() []string {
 	var names []string
@@ -275,8 +249,9 @@ func (o *Operation) variables() []string {
 
 // Match reports whether an escaped path belongs to the operation, and returns its
 // variables without unescaping them. Fixed text ignores case, because clients differ,
-// except in the control API, which is not part of the service. A greedy variable
-// takes the rest of the path, slashes included.
+// except in the control API, which is not part of the service. A slash at the end is
+// ignored, because clients differ there too. A greedy variable takes the rest of the path,
+// slashes included.
 func (o *Operation) Match(path string) (vars map[string]string, ok bool) {
 	return o.MatchInto(nil, path)
 }
@@ -301,7 +276,7 @@ func (o *Operation) MatchInto(vars map[string]string, path string) (found map[st
 		}
 		values[i], rest = value, rest[len(value):]
 	}
-	if rest, ok = o.cutFixed(rest, template); !ok || rest != "" {
+	if rest, ok = o.cutFixed(rest, template); !ok || rest != "" && rest != "/" {
 		return nil, false
 	}
 	if vars == nil {

@@ -244,8 +244,11 @@ func (o *Operation) CheckRequest(r *http.Request, vars map[string]string, query 
 			}
 		}
 	}
-	if o.BodyJSON {
+	switch {
+	case o.BodyJSON:
 		problems = append(problems, o.checkBody(body)...)
+	case o.Bulk && len(bytes.TrimSpace(body)) > 0: // a filter that would be ignored
+		problems = append(problems, Problem{In: "body", Rule: "known", Message: "not read by this operation", Accepted: "empty"})
 	}
 	return problems
 }

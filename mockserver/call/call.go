@@ -30,17 +30,18 @@ type Call struct {
 	Buffer   []byte // room for a short response, valid until the request has been recorded
 	Tenant   *tenant.Tenant
 	Account  *engine.Account
-	Index    string   // name of the vector index that the credentials open
-	Asked    string   // name of the vector index in the URL, "" for none
-	AsTester bool     // made for the tester, see as in package mockserver
-	Original string   // the message that the tester publishes again, "" for none
-	Hops     int      // length of the chain of deliveries that led to this call, see admitDelivery
-	Family   string   // the message from which these deliveries follow
-	Head     bool     // the method is HEAD: handled as GET, without a body in the response
-	nothing  bool     // a filter is an empty list, which selects nothing
-	Turn     bool     // holds a turn to build a large list
-	Taken    int64    // bytes reserved of the server's memory for incoming bodies
-	Warnings []string // for the response and the log, such as unknown names
+	Index    string            // name of the vector index that the credentials open
+	Asked    string            // name of the vector index in the URL, "" for none
+	AsTester bool              // made for the tester, see as in package mockserver
+	Original string            // the message that the tester publishes again, "" for none
+	Hops     int               // length of the chain of deliveries that led to this call, see admitDelivery
+	Family   string            // the message from which these deliveries follow
+	Head     bool              // the method is HEAD: handled as GET, without a body in the response
+	nothing  bool              // a filter is an empty list, which selects nothing
+	Turn     bool              // holds a turn to build a large list
+	Taken    int64             // bytes reserved of the server's memory for incoming bodies
+	Warnings []string          // for the response and the log, such as unknown names
+	Redact   *engine.Redaction // of the messages that it publishes or reads, where the request is shown; nil for nothing
 
 	Arrived   *http.Request  // as received, to forward to another server
 	Forwarded bool           // by another server of the fleet
@@ -219,6 +220,9 @@ func (c *Call) CheckStatuses() error {
 // send filters there. An empty list selects nothing, not everything.
 func (c *Call) MergeBody() error {
 	if len(c.Body) == 0 {
+		if path := c.Request.URL.Path; len(c.Query) == 0 && strings.HasSuffix(path, "/") {
+			return response.Invalid("path " + path + ": no id after the slash: must have one, or a filter in the query or the body, or end without the slash to act on all")
+		}
 		return nil
 	}
 	var fields map[string]any

@@ -73,7 +73,7 @@ func (s *Service) runs(c *call.Call) (response.Response, error) {
 	if err != nil {
 		return response.Response{}, err
 	}
-	f.URLPrefix, f.RunURLs, f.Sort = true, append(f.RunURLs, f.URLs...), c.Query.Get("sort")
+	f.URLPrefix, f.Sort = true, c.Query.Get("sort")
 	p, err := c.Account.RunSummaries(f)
 	return pageOfRows(p, "runs", runSummaryOf), err
 }

@@ -135,9 +135,10 @@ func (d *Deliverer) deliver(ctx context.Context, r *tenant.Registry, w *tenant.T
 	})
 	out.BytesUp = len(body) + journal.HeaderSize(headers)
 	out.BytesIn = len(out.Body) + journal.HeaderSize(http.Header(out.Header))
+	shown := a.Redact.Header(engine.Header(headers), wire.Format{}.Carries)
 	w.Deliveries.Add(&journal.Delivery{
 		At: a.At.UnixMilli(), RealAt: r.RealTime(w), MessageID: m.ID, Role: string(m.Role), Attempt: a.Number, URL: mask.URL(m.URL), Method: m.Method,
-		Request:  journal.Message{Header: headers, Body: body},
+		Request:  journal.Message{Header: http.Header(shown), Body: a.Redact.Content(body)},
 		Response: journal.Message{Status: out.Status, Header: http.Header(out.Header), Body: out.Body},
 		Error:    mask.Text(out.Err), Note: out.Note, Stubbed: stubbed, NearMiss: mask.Text(nearMiss), DurationMs: float64(out.Took.Microseconds()) / 1000,
 	})

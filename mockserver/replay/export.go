@@ -2,6 +2,7 @@ package replay
 
 import (
 	"bufio"
+	"bytes"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -110,15 +111,15 @@ func (w *writer) line(v any) error {
 }
 
 func (w *writer) account(ctx context.Context, a *Account) error {
-	about := a.Journal.About()
+	about, d := a.Journal.About(), w.dummies
 	if len(about) > 0 {
 		var err error
-		if about, err = w.dummies.text(about, ""); err != nil {
+		if about, err = d.text(about, ""); err != nil {
 			return err
 		}
 	}
 	settings := a.Settings
-	settings.CurrentKey, settings.NextKey = w.dummies.of(settings.CurrentKey), w.dummies.of(settings.NextKey)
+	settings.CurrentKey, settings.NextKey = d.of(settings.CurrentKey), d.of(settings.NextKey)
 	snapshot, err := a.Journal.Snapshot(ctx)
 	if err != nil {
 		return err
@@ -127,7 +128,10 @@ func (w *writer) account(ctx context.Context, a *Account) error {
 		return err
 	}
 	if snapshot != nil {
-		if err := w.dummies.document(snapshot, w.to, ""); err != nil {
+		if d, err = d.forSnapshot(ctx, a.Journal); err != nil {
+			return fmt.Errorf("snapshot: %w", err)
+		}
+		if err := d.document(snapshot, w.to, ""); err != nil {
 			return fmt.Errorf("snapshot: %w", err)
 		}
 		if _, err := w.to.Write([]byte{'\n'}); err != nil {
@@ -135,8 +139,11 @@ func (w *writer) account(ctx context.Context, a *Account) error {
 		}
 	}
 	for r, err := range a.Journal.Records(ctx) {
+		if bytes.Contains(r.Body, []byte(`"Redact":{`)) {
+			d = d.hushing() // what follows may refer to the message
+		}
 		if err == nil {
-			r.Body, err = w.dummies.text(r.Body, r.Kind)
+			r.Body, err = d.text(r.Body, r.Kind)
 		}
 		if err == nil {
 			err = journal.Write(w.to, r)

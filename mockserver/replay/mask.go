@@ -1,13 +1,16 @@
 package replay
 
 import (
+	"bufio"
 	"bytes"
+	"context"
 	"crypto/hmac"
 	"crypto/rand"
 	"crypto/sha256"
 	"encoding/base64"
 	"encoding/binary"
 	"encoding/json"
+	"errors"
 	"io"
 	"maps"
 	"slices"
@@ -15,6 +18,8 @@ import (
 
 	"github.com/go-faster/jx"
 
+	"github.com/understudy-mock/understudy/engine/store"
+	names "github.com/understudy-mock/understudy/spec/header"
 	"github.com/understudy-mock/understudy/spec/mask"
 )
 
@@ -24,6 +29,36 @@ import (
 type dummies struct {
 	key    []byte
 	bodies bool // leave bodies as they are
+	hushes bool // headers of users are secrets too
+}
+
+// hushing replaces all bodies and all headers of users: from the first redaction in a journal
+// on, any of them may be redacted, because a record does not contain what its message redacts.
+func (d *dummies) hushing() *dummies { return &dummies{key: d.key, hushes: true} }
+
+// forSnapshot returns the dummies for a journal that begins with a snapshot.
+func (d *dummies) forSnapshot(ctx context.Context, j store.Kept) (*dummies, error) {
+	snapshot, err := j.Snapshot(ctx)
+	if err != nil {
+		return nil, err
+	}
+	const sign = `"redact":{`
+	in := bufio.NewReaderSize(snapshot, copyBuffer)
+	for {
+		part, err := in.Peek(copyBuffer)
+		if bytes.Contains(part, []byte(sign)) {
+			return d.hushing(), nil
+		}
+		if errors.Is(err, io.EOF) {
+			return d, nil
+		}
+		if err != nil {
+			return nil, err
+		}
+		if _, err := in.Discard(len(part) - len(sign)); err != nil {
+			return nil, err
+		}
+	}
 }
 
 func newDummies(bodies bool) *dummies {
@@ -68,6 +103,12 @@ var bodyMembers = []string{
 	"body", "callbody", "callresponsebody", "data", "invokedbody", "out", "payload", "raw", "result", "step", "timeoutbody",
 }
 
+// headerMembers are the members of records, snapshots and documents of the service that contain
+// headers, in lower case. Sorted.
+var headerMembers = []string{
+	"all", "callheader", "callheaders", "callresponseheader", "forward", "header", "headers", "invokedheader", "requestheader", "sourceheader", "timeoutheader", "timeoutheaders",
+}
+
 // secretMembers are the members that contain a signing key, in lower case. Sorted.
 var secretMembers = []string{"currentkey", "nextkey"}
 
@@ -79,10 +120,11 @@ var keptMembers = []string{"generator", "vector", "vectors"}
 type meaning int
 
 const (
-	plain  meaning = iota // texts are searched for URLs and schemes with credentials
-	secret                // all texts are secrets
-	body                  // texts are bodies
-	exempt                // copied unchanged
+	plain   meaning = iota // texts are searched for URLs and schemes with credentials
+	secret                 // all texts are secrets
+	body                   // texts are bodies
+	exempt                 // copied unchanged
+	headers                // an object whose members are headers
 )
 
 // document copies the body of a record of the given kind, a snapshot, or the About
@@ -191,8 +233,14 @@ func (c *copier) binary(m meaning) error {
 func (c *copier) meaningOf(name string, m meaning, is jx.Type) meaning {
 	lower := strings.ToLower(name)
 	switch {
+	case m == headers && !strings.Contains(name, "-Forward-") && (strings.HasPrefix(name, names.Prefix) || name == "Content-Type" || name == "Retry-After"):
+		return plain // a replay reads it
+	case m == headers:
+		return secret
 	case m != plain:
 		return m
+	case c.hushes && is == jx.Object && contains(headerMembers, lower):
+		return headers
 	case is != jx.String && contains(keptMembers, lower):
 		return exempt
 	case contains(secretMembers, lower), c.rotates && name == "Next", mask.Secret(name):
@@ -273,6 +321,8 @@ func (c *copier) withoutBodies(in *jx.Decoder, out *jx.Encoder) error {
 		name := string(key)
 		out.FieldStart(name)
 		switch is := in.Next(); {
+		case c.hushes && is == jx.Object && contains(headerMembers, strings.ToLower(name)):
+			return (&copier{dummies: c.dummies, in: in, out: out}).value(headers)
 		case !contains(carried, name) || is == jx.Null:
 			return c.withoutBodies(in, out)
 		case is == jx.String:

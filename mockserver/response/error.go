@@ -167,11 +167,8 @@ func (e *Error) Internal() bool { return Internal(e.Status) }
 
 func Internal(status int) bool { return status == http.StatusInternalServerError }
 
-func UnknownPath(path, nearest string) error {
-	text := "path " + Shorten(path) + ": operation not found"
-	if nearest != "" {
-		text += "; did you mean " + nearest + "?"
-	}
+func UnknownPath(path, hint string) error {
+	text := "path " + Shorten(path) + ": operation not found" + hint
 	list := "understudy spec"
 	if strings.HasPrefix(path, "/_understudy/") {
 		list += " --control"

@@ -109,6 +109,8 @@ func firstValue(h engine.Header, name string) string {
 	return ""
 }
 
-// PublishedName is the name of the header in a publish that is forwarded to the
-// destination as name.
-func (Format) PublishedName(name string) string { return header.ForwardPrefix + name }
+// Carries reports whether a header is the one that the destination receives as name, or asks
+// to forward it, also to a callback (Svc-Failure-Callback-Forward-NAME).
+func (Format) Carries(h, name string) bool {
+	return h == name || strings.HasSuffix(h, "-Forward-"+name)
+}

@@ -1894,7 +1894,7 @@ type PUserId = string
 type PWorkflowRunId = string
 
 // QAll defines model for QAll.
-type QAll = string
+type QAll = bool
 
 // QCallerIP defines model for QCallerIP.
 type QCallerIP = string
@@ -2197,6 +2197,9 @@ type VectorUnfitApplicationJSON = VectorError
 
 // VectorUnfitApplicationProblemPlusJSON An error as RFC 9457 has it, for Accept: application/problem+json.
 type VectorUnfitApplicationProblemPlusJSON = Problem
+
+// Filters defines model for Filters.
+type Filters map[string]interface{}
 
 // Getter for additional properties for BatchItem. Returns the specified
 // element and whether it was found

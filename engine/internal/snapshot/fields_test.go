@@ -19,7 +19,7 @@ var recordFields = map[reflect.Type]string{
 	reflect.TypeFor[state.TimerPlace]():   "Place Kind",
 	reflect.TypeFor[state.Booking]():      "Due Seq Owner",
 	reflect.TypeFor[state.ReadyTurn]():    "Message Key",
-	reflect.TypeFor[state.StepItem]():     "MessageID Body CallType Step Errors Ended Settled, left out: Waiter Saved",
+	reflect.TypeFor[state.StepItem]():     "MessageID Body CallType Step Redact Errors Ended Settled, left out: Waiter Saved",
 	reflect.TypeFor[state.QueueSlot]():    "Queue Open, left out: Saved",
 	reflect.TypeFor[state.QueueBacklog](): "Waiting Active, left out: Saved",
 	reflect.TypeFor[state.FlowGate]():     "Held Starts Offered Timer PausedAt",

@@ -74,6 +74,7 @@ func (s *savedItem) members(c *codec.Codec) {
 	codec.List(c, "errors", &s.Errors, stepErrorMembers)
 	codec.Text(c, "ended", &s.Ended)
 	codec.Text(c, "settled", &s.Settled)
+	codec.Optional(c, "redact", &s.Redact, redactionMembers)
 }
 
 // savedSlot is a turn in a queue, which a message shares with its callbacks.

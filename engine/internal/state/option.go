@@ -152,7 +152,7 @@ func init() {
 		fieldOption("Labels", takeDefaultList, func(o *Options) *[]string { return &o.Labels }, inheritedValue, inheritedValue, inheritedValue, inheritedValue, inheritedValue),
 		fieldOption("Method", takeDefault, func(o *Options) *string { return &o.Method }, ownValue, inheritedValue, inheritedValue, ownValue, ownValue),
 		fieldOption("Queue", takeDefault, func(o *Options) *string { return &o.Queue }, ownValue, inheritedValue, inheritedValue, noValue, ownValue), // a callback shares the turn of its message
-		fieldOption("Redact", takeDefault, func(o *Options) **Redaction { return &o.Redact }, inheritedValue, inheritedValue, inheritedValue, ownValue, inheritedValue),
+		fieldOption("Redact", mergeRedact, func(o *Options) **Redaction { return &o.Redact }, inheritedValue, inheritedValue, inheritedValue, inheritedValue, inheritedValue),
 		fieldOption("Retries", takeDefault, func(o *Options) **int { return &o.Retries }, inheritedValue, inheritedValue, inheritedValue, inheritedValue, inheritedValue),
 		fieldOption("RetryDelay", takeDefault, func(o *Options) **formula.Formula { return &o.RetryDelay }, inheritedValue, inheritedValue, inheritedValue, ownValue, inheritedValue),
 		fieldOption("Timeout", takeDefault, func(o *Options) *time.Duration { return &o.Timeout }, inheritedValue, inheritedValue, inheritedValue, ownValue, inheritedValue),
@@ -200,6 +200,9 @@ func takeDefault[T comparable](v *T, d T) {
 		*v = d
 	}
 }
+
+// mergeRedact also hides what the default hides: a callback contains its source.
+func mergeRedact(v **Redaction, d *Redaction) { *v = (*v).And(d) }
 
 // takeDefaultList sets the default if the list is empty.
 func takeDefaultList(v *[]string, d []string) {

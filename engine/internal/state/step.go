@@ -44,6 +44,7 @@ type StepItem struct {
 	Body      []byte // the payload, or one step as JSON
 	CallType  string // step, toCallback, fromCallback
 	Step      Step
+	Redact    *Redaction   // of its message, in addition to that of the run
 	Waiter    *PendingWait // the wait of this entry, while it is pending
 	Errors    []StepError  // of failed attempts to deliver it
 	Ended     MessageState // final state of the call that carried it, "" before

@@ -23,10 +23,14 @@ func (a *Account) Entries(f Filter) (Page[state.DLQEntry], error) {
 // Entry returns the entry as lists show it.
 func (a *Account) Entry(e *state.DLQEntry) state.DLQEntry {
 	v := *e
-	v.Message = a.redacted(&e.Message)
+	v.Message = a.Message(&e.Message)
 	v.Message.Last = &v.Last
-	if r := e.Message.Options.Redact; r != nil && r.Body {
-		v.Payload = state.RedactedValue(e.Payload)
+	h := e.Message.Redaction(a.State.Runs[e.Message.RunID])
+	v.Payload = h.Content(e.Payload)
+	if cb := e.Callback; cb != nil {
+		shown := *cb
+		shown.RequestHeader = a.header(h, cb.RequestHeader)
+		v.Callback = &shown
 	}
 	return v
 }

@@ -50,7 +50,7 @@ func (a *Account) Explain(id string) (Explanation, error) {
 	case a.State.Runs[id] != nil:
 		r := a.State.Runs[id]
 		events := a.runEvents(r)
-		return Explanation{id, "run", string(r.State), a.retained(r).DLQID, a.explainRun(r), a.runLineage(r, events), a.runFailure(r, events)}, nil
+		return Explanation{id, "run", string(r.State), a.run(r).DLQID, a.explainRun(r), a.runLineage(r, events), a.runFailure(r, events)}, nil
 	case a.State.Flows[id] != nil:
 		k := a.State.Flows[id]
 		return Explanation{ID: id, Kind: "flow-control key", State: fmt.Sprintf("%d waiting, %d in flight", k.Waiting, k.InFlight), Reasons: append(a.explainFlowKey(k), a.explainLater(k)...)}, nil

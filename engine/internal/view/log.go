@@ -48,13 +48,10 @@ func (f *Filter) event(e *state.LogEntry) bool {
 	if e.Run == nil {
 		return f.run(nil) && f.MatchesMessage(e.Message, at)
 	}
-	if !f.run(e.Run.Ref()) {
-		return false
-	}
 	if e.Message == nil {
-		return f.within(at) && len(f.IDs) == 0 && isAnyWanted(f, f.Labels, e.Run.Options.Labels)
+		return f.within(at) && len(f.IDs) == 0 && f.trigger(e.Run)
 	}
-	return f.MatchesMessage(e.Message, at)
+	return f.run(e.Run.Ref()) && f.MatchesMessage(e.Message, at)
 }
 
 // Event returns the event as lists show it.
@@ -64,7 +61,7 @@ func (a *Account) Event(e *state.LogEntry) Event {
 		v.NextAt = time.UnixMilli(e.Next)
 	}
 	if e.Message != nil {
-		m := a.redacted(e.Message)
+		m := a.Message(e.Message)
 		v.Message = &m
 	}
 	if d := e.LogDetail; d != nil {
@@ -74,7 +71,7 @@ func (a *Account) Event(e *state.LogEntry) Event {
 		}
 	}
 	if e.Run != nil {
-		viewEventRun(e, &v)
+		a.viewEventRun(e, &v)
 	}
 	return v
 }

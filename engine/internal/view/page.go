@@ -3,6 +3,7 @@ package view
 import (
 	"cmp"
 	"iter"
+	"maps"
 	"net/url"
 	"slices"
 	"strconv"
@@ -202,12 +203,23 @@ func (f *Filter) run(r *state.RunRef) bool {
 		(f.RunCreatedAt.IsZero() || f.RunCreatedAt.Equal(r.CreatedAt))
 }
 
-// MatchesRun matches a run by its trigger and state.
+// MatchesRun matches a run by its trigger, its messages and its state.
 func (f *Filter) MatchesRun(r *state.Run) bool {
+	return f.trigger(r) && f.within(r.CreatedAt) && isWanted(f, f.States, string(r.State)) && f.steps(r)
+}
+
+// trigger matches what the trigger of a run has set. No trigger sets a group or a schedule.
+func (f *Filter) trigger(r *state.Run) bool {
 	key := ""
 	if r.Options.Flow != nil {
 		key = r.Options.Flow.Key
 	}
-	return f.run(&r.RunRef) && f.within(r.CreatedAt) && isWanted(f, f.States, string(r.State)) &&
-		isAnyWanted(f, f.Labels, r.Options.Labels) && isWanted(f, f.FlowKeys, key) && isWanted(f, f.CallerIPs, r.CallerIP)
+	return f.run(&r.RunRef) && f.wantedURL(f.URLs, r.URL) && isAnyWanted(f, f.Labels, r.Options.Labels) && isWanted(f, f.FlowKeys, key) &&
+		isWanted(f, f.CallerIPs, r.CallerIP) && isWanted(f, f.Queues, r.Options.Queue) && isWanted(f, f.Groups, "") && isWanted(f, f.Schedules, "")
+}
+
+// steps matches the messages of the steps of a run.
+func (f *Filter) steps(r *state.Run) bool {
+	wanted := func(it *state.StepItem) bool { return isWanted(f, f.IDs, it.MessageID) }
+	return len(f.IDs) == 0 || slices.ContainsFunc(r.Items, wanted) || slices.ContainsFunc(r.Open, wanted) || slices.ContainsFunc(slices.Collect(maps.Values(r.Calls)), wanted)
 }

@@ -1,51 +1,75 @@
 package view
 
 import (
-	"slices"
-
 	"github.com/understudy-mock/understudy/engine/internal/state"
 )
 
-// redacted returns a copy of the message as logs, lists and the DLQ show it. Delivery uses
+// header returns a header as it is shown.
+func (a *Account) header(r *state.Redaction, h state.Header) state.Header {
+	return r.Header(h, a.Wire.Carries)
+}
+
+// headerText is header for a header as text.
+func (a *Account) headerText(r *state.Redaction, h state.HeaderText) state.HeaderText {
+	if r == nil || h == "" {
+		return h
+	}
+	return state.TextOf(a.header(r, h.Header()))
+}
+
+// Message returns a copy of the message as logs, lists and the DLQ show it. Delivery uses
 // the original.
-func (a *Account) redacted(m *state.Message) state.Message {
+func (a *Account) Message(m *state.Message) state.Message {
 	v := *m
 	v.Slot, v.InFlight = nil, false
-	r := m.Options.Redact
-	if r == nil {
-		return v
+	if r := m.Redaction(a.State.Runs[m.RunID]); r != nil {
+		v.Body = r.Content(m.Body)
+		v.Headers = state.PairOf(a.headerText(r, m.Headers.Published()), a.headerText(r, m.Headers.Forward()))
 	}
-	if r.Body && len(m.Body) > 0 {
-		v.Body = state.RedactedValue(m.Body)
-	}
-	names := redactedNames(r, a.Wire)
-	v.Headers = state.PairOf(redactedHeader(r, m.Headers.Published(), names), redactedHeader(r, m.Headers.Forward(), names))
 	return v
 }
 
-// redactedNames returns the names of the redacted headers, as the destination receives them
-// and as the publisher sends them.
-func redactedNames(r *state.Redaction, w Wire) []string {
-	names := slices.Clone(r.Names)
-	for _, name := range r.Names {
-		names = append(names, w.PublishedName(name))
+// run returns a copy of the run as lists show it, with the id of its DLQ entry only while the
+// entry exists.
+func (a *Account) run(r *state.Run) state.Run {
+	v, h := *r, r.Options.Redact
+	if a.State.DLQ.Get(v.DLQID) == nil {
+		v.DLQID = ""
 	}
-	return names
+	v.Payload, v.Result, v.Header, v.Forward = h.Content(v.Payload), h.Content(v.Result), a.headerText(h, v.Header), a.header(h, v.Forward)
+	return v
 }
 
-// redactedHeader redacts values only: the names of headers are not secret.
-func redactedHeader(r *state.Redaction, h state.HeaderText, names []string) state.HeaderText {
-	if !r.Headers && len(names) == 0 {
-		return h
-	}
-	shown := h.Header()
-	for name, values := range shown {
-		if !r.Headers && !slices.Contains(names, name) {
-			continue
+// entry returns the step of an entry of a run as logs show it.
+func (a *Account) entry(r *state.Run, it *state.StepItem) state.Step {
+	s := a.step(r.Options.Redact.And(it.Redact), it.Step)
+	s.MessageID, s.CallType = it.MessageID, it.CallType
+	return s
+}
+
+// step returns a step as logs show it. The run that it invoked may redact its payload itself.
+func (a *Account) step(h *state.Redaction, s state.Step) state.Step {
+	if s.Invoked != nil {
+		if invoked := a.State.Runs[s.Invoked.ID]; invoked != nil {
+			h = h.And(invoked.Options.Redact)
 		}
-		for i, v := range values {
-			values[i] = string(state.RedactedValue([]byte(v)))
-		}
 	}
-	return state.TextOf(shown)
+	s.Out, s.CallBody, s.CallResponseBody, s.InvokedBody = h.Text(s.Out), h.Text(s.CallBody), h.Text(s.CallResponseBody), h.Text(s.InvokedBody)
+	s.CallHeader, s.CallResponseHeader, s.InvokedHeader = a.header(h, s.CallHeader), a.header(h, s.CallResponseHeader), a.header(h, s.InvokedHeader)
+	return s
+}
+
+// Waiter returns a waiter as lists show it.
+func (a *Account) Waiter(w *state.PendingWait) state.Waiter {
+	v, h := w.Waiter, w.Run.Options.Redact
+	v.Header, v.TimeoutHeader, v.TimeoutBody = a.header(h, v.Header), a.header(h, v.TimeoutHeader), h.Content(v.TimeoutBody)
+	return v
+}
+
+// Schedule returns a schedule as lists show it.
+func (a *Account) Schedule(s *state.Schedule) state.Schedule {
+	v, r, h := *s, s.Request, s.Request.Options.Redact
+	r.Body, r.Header, r.Forward, r.All, r.Options.Forward = h.Content(r.Body), a.headerText(h, r.Header), a.header(h, r.Forward), a.header(h, r.All), a.header(h, r.Options.Forward)
+	v.Request = r
+	return v
 }

@@ -23,7 +23,7 @@ type RunSummary struct {
 func (a *Account) RunSummaries(f Filter) (Page[RunSummary], error) {
 	return Sorted(a, "run", f, maxRunSummaries, runSorting, a.State.RunList.Newest, f.MatchesRun, func(r *state.Run) RunSummary {
 		had, most := a.runAttempts(r)
-		return RunSummary{a.retained(r), a.explainRun(r)[0], had, most}
+		return RunSummary{a.run(r), a.explainRun(r)[0], had, most}
 	})
 }
 
@@ -65,15 +65,6 @@ func (a *Account) failedMessage(r *state.Run) *state.Message {
 	return nil
 }
 
-// retained returns a copy of a run, with the id of its DLQ entry only while the entry exists.
-func (a *Account) retained(r *state.Run) state.Run {
-	run := *r
-	if a.State.DLQ.Get(run.DLQID) == nil {
-		run.DLQID = ""
-	}
-	return run
-}
-
 // RunTrace is a run on a time axis.
 type RunTrace struct {
 	Run    RunView
@@ -110,8 +101,7 @@ type Part struct {
 // RunTrace returns the time axis of a run.
 func (a *Account) RunTrace(run *state.Run) RunTrace {
 	t := RunTrace{Run: a.Run(run), Why: a.explainRun(run)}
-	t.Run.Run = a.retained(run)
-	g := tracing{run: run, steps: map[int][]*Span{}, done: map[*Span]bool{}, calls: map[*Span]*carrier{}, before: map[*Span][]Part{}, plans: map[int]*carrier{}, carriers: map[*state.Message]*carrier{}}
+	g := tracing{account: a, run: run, steps: map[int][]*Span{}, done: map[*Span]bool{}, calls: map[*Span]*carrier{}, before: map[*Span][]Part{}, plans: map[int]*carrier{}, carriers: map[*state.Message]*carrier{}}
 	entries := a.runEvents(run)
 	for _, e := range entries {
 		t.Events = append(t.Events, a.Event(e))
@@ -123,7 +113,7 @@ func (a *Account) RunTrace(run *state.Run) RunTrace {
 	t.Lineage, t.Failure = a.runLineage(run, entries), a.runFailure(run, entries)
 	for _, w := range a.State.Waiters {
 		if w.Run == run {
-			t.Waits = append(t.Waits, w.Waiter)
+			t.Waits = append(t.Waits, a.Waiter(w))
 		}
 	}
 	slices.SortFunc(t.Waits, func(x, y state.Waiter) int { return x.Deadline.Compare(y.Deadline) })
@@ -154,6 +144,7 @@ type carrier struct {
 
 // tracing builds spans from the events of a run.
 type tracing struct {
+	account  *Account
 	run      *state.Run
 	spans    []*Span
 	steps    map[int][]*Span // by step id; two calls may run the same step, such as after a shared wait
@@ -223,7 +214,7 @@ func (g *tracing) created(m *state.Message, it *state.StepItem, at time.Time) {
 		g.planned(it.Step.Concurrent, at)
 		g.plans[it.Step.TargetStep] = c
 		if m.NotBefore.Time().After(at) { // a sleep in parallel with other steps; its result comes later
-			s := g.add(it.Step, nil, at)
+			s := g.add(g.step(it), nil, at)
 			s.Message, s.To, s.Parts = m.ID, m.NotBefore.Time(), []Part{{Kind: "sleeping", From: at, To: m.NotBefore.Time()}}
 			g.steps[it.Step.TargetStep] = append(g.steps[it.Step.TargetStep], s)
 		}
@@ -256,7 +247,7 @@ func (g *tracing) result(it *state.StepItem, at time.Time, m *state.Message) {
 	} else if i := slices.IndexFunc(g.loose, func(c *carrier) bool { return c.message.BearsAnswer() && c.message.Step.Step.ID == it.Step.ID }); i >= 0 {
 		s.Parts = append(s.Parts, unnumberedParts(g.taken(i).parts)...)
 	}
-	s.Step, g.done[s] = it.Step, true
+	s.Step, g.done[s] = g.step(it), true
 	if len(s.Parts) == 0 {
 		s.From = at
 	}
@@ -313,8 +304,13 @@ func (g *tracing) taken(at int) *carrier {
 	return c
 }
 
+// step is the step of an entry as the span shows it.
+func (g *tracing) step(it *state.StepItem) state.Step {
+	return g.account.step(g.run.Options.Redact.And(it.Redact), it.Step)
+}
+
 func (g *tracing) begin(it *state.StepItem, c *carrier, at time.Time) *Span {
-	s := g.add(it.Step, c, at)
+	s := g.add(g.step(it), c, at)
 	g.steps[it.Step.ID] = append(g.steps[it.Step.ID], s)
 	return s
 }
@@ -347,7 +343,7 @@ func (g *tracing) inherit() {
 		n := seen[it.Step.ID]
 		seen[it.Step.ID]++
 		if n >= len(g.steps[it.Step.ID]) {
-			s := &Span{Step: it.Step, From: g.run.CreatedAt, To: g.run.CreatedAt}
+			s := &Span{Step: g.step(it), From: g.run.CreatedAt, To: g.run.CreatedAt}
 			g.steps[it.Step.ID] = append(g.steps[it.Step.ID], s)
 			before = append(before, s)
 		}

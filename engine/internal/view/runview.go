@@ -42,12 +42,12 @@ const maxRunViews = 10
 
 // Run returns a run with its steps.
 func (a *Account) Run(run *state.Run) RunView {
-	v := RunView{Run: *run}
+	v := RunView{Run: a.run(run)}
 	if e := a.State.DLQ.Get(run.DLQID); e != nil && e.Callback != nil {
-		failure := *e
+		failure := a.Entry(e)
 		v.Failure = &failure
 	}
-	g := grouping{account: a, run: run, header: state.MergeHeader(a.Wire.RunHeader(run), run.Forward), slots: map[int]*StepView{}, done: map[int]bool{}}
+	g := grouping{account: a, run: run, header: state.MergeHeader(a.Wire.RunHeader(run), v.Forward), slots: map[int]*StepView{}, done: map[int]bool{}}
 	var before *state.StepItem
 	for i, it := range run.Items {
 		g.add(it, before, i == len(run.Items)-1)
@@ -185,9 +185,9 @@ func (g *grouping) progress(it *state.StepItem) string {
 // view returns the view of an entry. Its retry limits are those of the run, because the
 // message may already be removed.
 func (g *grouping) view(it *state.StepItem, now string) StepView {
-	v := StepView{Step: it.View(g.run.Options.Redact), State: now, Header: g.header, Retries: g.run.Options.EffectiveRetries(), Errors: it.Errors}
+	v := StepView{Step: g.account.entry(g.run, it), State: now, Header: g.header, Retries: g.run.Options.EffectiveRetries(), Errors: it.Errors}
 	if it.CallType == "toCallback" {
-		v.Header = it.Step.CallHeader
+		v.Header = v.Step.CallHeader
 	}
 	if g.run.Options.RetryDelay != nil {
 		v.RetryDelay = g.run.Options.RetryDelay.String()
@@ -204,7 +204,7 @@ func (g *grouping) view(it *state.StepItem, now string) StepView {
 }
 
 // viewEventRun sets the fields of an event that concern its run.
-func viewEventRun(e *state.LogEntry, v *Event) {
+func (a *Account) viewEventRun(e *state.LogEntry, v *Event) {
 	v.Run = &e.Run.RunRef
 	it := (*state.StepItem)(nil)
 	switch {
@@ -214,14 +214,14 @@ func viewEventRun(e *state.LogEntry, v *Event) {
 		it = e.LogDetail.Step
 	}
 	if it != nil {
-		s := it.View(e.Run.Options.Redact)
+		s := a.entry(e.Run, it)
 		if e.Message != nil {
 			s.CreatedAt, s.MessageID = e.Message.CreatedAt.Time(), e.Message.ID
 		}
 		v.Step = &s
 	}
 	if e.State == string(state.RunSuccess) {
-		v.Result = e.Run.Result
+		v.Result = a.run(e.Run).Result
 	}
 	if e.Message == nil {
 		v.Step, v.Waits = nil, v.Step // run-level events never carry stepInfo

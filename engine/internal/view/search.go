@@ -138,11 +138,8 @@ func (a *Account) searchCreated(it *SearchItem, e *state.LogEntry) {
 func (a *Account) searchMessage(it *SearchItem, m *state.Message) {
 	it.State, it.ID, it.RunID, it.SourceID = string(m.State), m.ID, m.RunID, m.SourceID
 	it.URL, it.Method, it.Group, it.Queue, it.Schedule, it.FlowKey, it.Labels = m.URL, m.Method, m.Group, m.Options.Queue, m.ScheduleID, m.FlowKey(), m.Options.Labels
-	it.Header, it.Forward, it.Body = m.Headers.Published(), m.Headers.Forward(), m.Body
-	if m.Options.Redact != nil {
-		shown := a.redacted(m)
-		it.Header, it.Forward, it.Body = shown.Headers.Published(), shown.Headers.Forward(), shown.Body
-	}
+	shown := a.Message(m)
+	it.Header, it.Forward, it.Body = shown.Headers.Published(), shown.Headers.Forward(), shown.Body
 	if m.Step != nil {
 		it.Step = m.Step.Step.Name
 	}
@@ -151,17 +148,14 @@ func (a *Account) searchMessage(it *SearchItem, m *state.Message) {
 // searchRun fills in a run. It copies what changes while the run continues.
 func (a *Account) searchRun(it *SearchItem, r *state.Run) {
 	it.State, it.RunID, it.DLQID, it.URL, it.Labels = string(r.State), r.ID, r.DLQID, r.URL, r.Options.Labels
-	it.Header, it.Other, it.Body, it.Result, it.Error = r.Header, r.Forward, r.Payload, r.Result, r.Cause
+	shown := a.run(r)
+	it.Header, it.Other, it.Body, it.Result, it.Error = shown.Header, shown.Forward, shown.Payload, shown.Result, r.Cause
 	if r.Options.Flow != nil {
 		it.FlowKey = r.Options.Flow.Key
 	}
-	redact := r.Options.Redact
-	if redact != nil && redact.Body {
-		it.Body = state.RedactedValue(r.Payload)
-	}
 	for _, steps := range []iter.Seq[*state.StepItem]{slices.Values(r.Items), slices.Values(r.Open), maps.Values(r.Calls)} {
 		for step := range steps {
-			s := step.View(redact)
+			s := a.entry(r, step)
 			for _, text := range []string{s.Out, s.CallURL, s.CallBody, s.CallResponseBody, s.InvokedBody, s.WaitEventID} {
 				if text != "" {
 					it.Texts = append(it.Texts, text)

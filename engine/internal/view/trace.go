@@ -23,7 +23,7 @@ func (a *Account) Messages(f Filter) (Page[MessageSummary], error) {
 }
 
 func (a *Account) messageSummary(e *state.LogEntry) MessageSummary {
-	s := MessageSummary{Message: a.redacted(e.Message)}
+	s := MessageSummary{Message: a.Message(e.Message)}
 	if it := e.Message.Step; it != nil {
 		s.Carries = it.Step.Name
 	}
@@ -75,13 +75,13 @@ func (a *Account) Trace(id string) (Trace, error) {
 		return Trace{}, refusal.Of(refusal.NotFound, "message", id, "not found: not of this account, or older than the log")
 	}
 	slices.Reverse(t.Events)
-	t.Message = a.redacted(m)
+	t.Message = a.Message(m)
 	for _, e := range slices.Backward(a.State.Log.Created) {
 		if e.Message == m {
 			break
 		}
 		if e.Message.SourceID == id {
-			t.Reports = append(t.Reports, a.redacted(e.Message))
+			t.Reports = append(t.Reports, a.Message(e.Message))
 		}
 	}
 	slices.Reverse(t.Reports)

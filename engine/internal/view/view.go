@@ -10,8 +10,9 @@ import (
 type Wire interface {
 	// ReadAnswer reads what the response of a destination says besides its status.
 	ReadAnswer(o *state.Outcome) state.Answer
-	// PublishedName is the name with which a publisher sends a header for the destination.
-	PublishedName(name string) string
+	// Carries reports whether a header of a publish or of a delivery has the value of the
+	// header that the destination receives as name.
+	Carries(header, name string) bool
 	// RunHeader returns the headers of every call to the endpoint of a run.
 	RunHeader(run *state.Run) state.Header
 }
