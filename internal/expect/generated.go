@@ -3,6 +3,8 @@ package expect
 import (
 	"flag"
 	"os"
+	"strings"
+	"sync"
 
 	"github.com/google/go-cmp/cmp"
 )
@@ -26,4 +28,24 @@ func Generated(t T, path, want string) {
 	if err := os.WriteFile(path, []byte(want), 0o644); err != nil {
 		t.Fatalf("%v", err)
 	}
+}
+
+// part makes parallel tests change their parts of one file one after the other.
+var part sync.Mutex
+
+// GeneratedPart is Generated for the part of a file between two lines.
+func GeneratedPart(t T, path, begin, end, want string) {
+	t.Helper()
+	part.Lock()
+	defer part.Unlock()
+	text, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatalf("%v", err)
+	}
+	before, rest, began := strings.Cut(string(text), begin)
+	_, after, ended := strings.Cut(rest, end)
+	if !began || !ended {
+		t.Fatalf("%s: no lines %q and %q", path, begin, end)
+	}
+	Generated(t, path, before+begin+want+end+after)
 }

@@ -11,7 +11,7 @@ export interface ServeFlags {
   /** URL at which clients and the other servers of a fleet reach this server, such as http://understudy:8080. Banner, ready file, env and page print it. Default: the address it listens on. */
   advertise?: string;
   /** real (default), manual (moved with ctl advance) or auto (skips to the next timer). */
-  clock?: string;
+  clock?: "real" | "manual" | "auto";
   /** Open the control API and the page on loopback without the token of --control-token; not behind a proxy. */
   controlOpenOnLoopback?: boolean;
   /** Token of the control API and the page, needed on loopback as well. Without it, they are open on loopback only. */
@@ -43,10 +43,12 @@ export interface ServeFlags {
   /** text or json. */
   logFormat?: "text" | "json";
   /** debug, info (retried attempts), warn (failed messages and runs, refused requests) or error. */
-  logLevel?: string;
+  logLevel?: "debug" | "info" | "warn" | "error";
+  /** How much of an answer of a destination is kept, such as 512KiB or 64MiB. */
+  maxAnswer?: string;
   /** Refuse publishes with 429 when N messages, or SIZE bytes of messages, DLQ entries and runs, are open; for example 100000 or 2GiB. */
   maxBacklog?: string;
-  /** Largest request body, such as 512KiB or 4MiB. */
+  /** Largest request body, such as 512KiB or 16MiB. */
   maxBody?: string;
   /** Maximum number of messages that follow from one message by deliveries of the server to itself; beyond it, these deliveries end in the DLQ as a loop. */
   maxDescendants?: number;
@@ -72,7 +74,7 @@ export interface ServeFlags {
   snapshotEvery?: string;
   /** Refuse unknown configuration names. */
   strictOptions?: boolean;
-  /** Answer deliveries to URL (* matches any characters) without network access; repeatable. */
+  /** Answer deliveries to URL (* matches any characters) without network access, such as https://app.test/*=200@3s; repeatable. */
   stub?: string[];
   /** Predefined stubs: echo-hosts. */
   stubPreset?: ("echo-hosts")[];

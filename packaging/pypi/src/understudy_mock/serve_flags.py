@@ -16,7 +16,7 @@ class ServeFlags(TypedDict, total=False):
     """Address to listen on; port 0 takes a free port."""
     advertise: str
     """URL at which clients and the other servers of a fleet reach this server, such as http://understudy:8080. Banner, ready file, env and page print it. Default: the address it listens on."""
-    clock: str
+    clock: Literal["real", "manual", "auto"]
     """real (default), manual (moved with ctl advance) or auto (skips to the next timer)."""
     control_open_on_loopback: bool
     """Open the control API and the page on loopback without the token of --control-token; not behind a proxy."""
@@ -48,12 +48,14 @@ class ServeFlags(TypedDict, total=False):
     """Separate address for the vector host."""
     log_format: Literal["text", "json"]
     """text or json."""
-    log_level: str
+    log_level: Literal["debug", "info", "warn", "error"]
     """debug, info (retried attempts), warn (failed messages and runs, refused requests) or error."""
+    max_answer: str
+    """How much of an answer of a destination is kept, such as 512KiB or 64MiB."""
     max_backlog: str
     """Refuse publishes with 429 when N messages, or SIZE bytes of messages, DLQ entries and runs, are open; for example 100000 or 2GiB."""
     max_body: str
-    """Largest request body, such as 512KiB or 4MiB."""
+    """Largest request body, such as 512KiB or 16MiB."""
     max_descendants: int
     """Maximum number of messages that follow from one message by deliveries of the server to itself; beyond it, these deliveries end in the DLQ as a loop."""
     max_messages: int
@@ -77,7 +79,7 @@ class ServeFlags(TypedDict, total=False):
     strict_options: bool
     """Refuse unknown configuration names."""
     stub: Sequence[str]
-    """Answer deliveries to URL (* matches any characters) without network access; repeatable."""
+    """Answer deliveries to URL (* matches any characters) without network access, such as https://app.test/*=200@3s; repeatable."""
     stub_preset: List[Literal["echo-hosts"]]
     """Predefined stubs: echo-hosts."""
     tls_cert: str
