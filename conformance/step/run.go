@@ -33,6 +33,7 @@ type running struct {
 	entry     any   // of the run in the dead letter queue
 	entries   []any // of all runs of the scenario
 	listed    harness.Listing
+	known     []any  // events that the list must hold
 	dated     string // binding of the date filter: from or to
 	restarted restart
 }

@@ -348,6 +348,9 @@ func (s *Scenario) endsNow() error {
 		if err != nil {
 			return err
 		}
+		if len(times) == 0 {
+			return s.stats.now.Fails("/"+strings.Fields(name)[0], "the points of "+name, "at least one", "none")
+		}
 		last := times[len(times)-1]
 		if age := s.stats.at.Sub(last); age > 2*time.Minute+s.Skew() || age < -2*time.Minute-s.Skew() {
 			return s.stats.now.Fails("/"+strings.Fields(name)[0], "the age of the last point of "+name, "at most 2m", age.String())
