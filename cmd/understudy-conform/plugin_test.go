@@ -3,6 +3,7 @@ package main
 import (
 	"bufio"
 	"context"
+	"net/http"
 	"net/http/httptest"
 	"net/http/httputil"
 	"net/url"
@@ -11,11 +12,14 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/understudy-mock/understudy/conformance"
+	"github.com/understudy-mock/understudy/conformance/mutant"
 	"github.com/understudy-mock/understudy/conformance/report"
 	"github.com/understudy-mock/understudy/conformance/target"
 	algorithm "github.com/understudy-mock/understudy/engine/ratelimit"
+	"github.com/understudy-mock/understudy/internal/expect"
 	"github.com/understudy-mock/understudy/mockserver"
 	"github.com/understudy-mock/understudy/mockserver/ratelimit"
 )
@@ -180,3 +184,52 @@ func startPluginService(t *testing.T, python string) string {
 	}
 	return strings.TrimSpace(line)
 }
+
+// Windows are judged by requests that fell into them, however slow the storage is: mutants of the
+// algorithms fail, and the plugin itself passes.
+func TestConformJudgesWindowsOfASlowStorage(t *testing.T) {
+	if raced {
+		t.Skip("it takes real time")
+	}
+	t.Parallel()
+	const latency = 100 * time.Millisecond
+	slow := func(next http.RoundTripper) http.RoundTripper {
+		return roundTrip(func(r *http.Request) (*http.Response, error) {
+			timer := time.NewTimer(latency)
+			defer timer.Stop()
+			select {
+			case <-timer.C:
+			case <-r.Context().Done():
+				return nil, r.Context().Err()
+			}
+			return next.RoundTrip(r)
+		})
+	}
+	healthy := mutant.Mutant{ID: "none", Build: func(func()) mutant.Parts { return mutant.Parts{} }}
+	for _, m := range append(mutant.All(), healthy) {
+		if !slices.Contains([]string{"none", "RLP-010.2", "RLP-011.1", "RLP-011.3", "RLP-012.1", "RLP-012.2"}, m.ID) {
+			continue
+		}
+		t.Run(m.ID, func(t *testing.T) {
+			t.Parallel()
+			parts := m.Build(func() {})
+			parts.Storage = slow
+			cfg := conformance.Config{
+				Target: ownTarget(environment(mockserver.RunT(t)), true), Profiles: []string{"RATELIMIT"}, Tags: "@time-window and @serial", Plugin: mutatedPlugin(parts),
+			}
+			if m.Breaks() != "" {
+				cfg.Requirements = []string{"REQ-" + m.Breaks()}
+			}
+			judged, err := conformance.Run(t.Context(), cfg)
+			if err != nil {
+				t.Fatal(err)
+			}
+			none(t, judged, report.Inconclusive, report.HarnessError)
+			expect.Equal(t, "whether it fails", len(failed(judged)) > 0, m.Breaks() != "")
+		})
+	}
+}
+
+type roundTrip func(*http.Request) (*http.Response, error)
+
+func (f roundTrip) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
