@@ -95,7 +95,7 @@ func (l *lists) changed(body []byte, account string) []byte {
 	return text
 }
 
-// listChange is a change of lists, each of which the document allows.
+// listChange is a change of lists, each in which the document allows.
 type listChange struct {
 	name   string
 	change func([]any) []any
@@ -167,7 +167,7 @@ func FuzzSteps(f *testing.F) {
 				c.kept && r.Verdict != report.Pass && r.Verdict != report.Observed,
 				c.late && (r.Verdict == report.Fail || r.Verdict == report.Warn):
 				t.Errorf("%s %d: %s %s: %s %s", c.name, from, r.Location, r.Name, r.Verdict, r.Detail)
-			case wrongly(r):
+			case !c.kept && !c.late && wrongly(r):
 				t.Errorf("%s %d: %s %s: it passes, but the last list was empty", c.name, from, r.Location, r.Name)
 			}
 		}

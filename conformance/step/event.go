@@ -96,7 +96,7 @@ func (s *Scenario) check(judge func(events []any) error) error {
 	return judge(events)
 }
 
-// checkEach judges the events of a state, of which the log must have at least one.
+// checkEach judges the events of a state; the log must have at least one.
 func (s *Scenario) checkEach(state string, judge func(e any, all []any) error) error {
 	return s.check(func(events []any) error {
 		found := false
@@ -133,7 +133,7 @@ func (s *Scenario) count(fits func(string) bool) (n int, seen string, err error)
 func (s *Scenario) holdsExactly(want int, name string) error {
 	n, seen, err := s.count(func(st string) bool { return st == name })
 	if err == nil && n != want {
-		err = s.Failure("events "+name+" of the run", strconv.Itoa(want), fmt.Sprintf("%d: %s", n, seen))
+		err = s.outwaited(s.Failure("events "+name+" of the run", strconv.Itoa(want), fmt.Sprintf("%d: %s", n, seen)))
 	}
 	return err
 }
@@ -426,7 +426,7 @@ func (s *Scenario) described(value string) (name string, want func(any) bool) {
 	case "sleep end in Unix ms":
 		end := s.Runs.triggered.Add(sleepSeconds * time.Second)
 		return "sleep_until", number(func(n int64) bool {
-			return n >= end.Add(-s.Skew()).UnixMilli() && n <= end.Add(s.Skew()+30*time.Second).UnixMilli()
+			return n >= end.Add(-s.Skew()).UnixMilli() && n <= end.Add(s.Skew()+s.Clock.Scaled(s.Suite.Target.Timing.SettleBudget)).UnixMilli()
 		})
 	case "external URL":
 		return "call_url", equals(s.Endpoint("third party").URL)
