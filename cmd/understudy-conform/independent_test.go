@@ -115,6 +115,9 @@ func TestIndependent(t *testing.T) {
 	if raced {
 		t.Skip("it looks for verdicts, not for races")
 	}
+	if testing.Short() {
+		t.Skip("it takes minutes of real time")
+	}
 	if _, err := exec.LookPath("python3"); err != nil {
 		skipLoud(t, "python3 is not installed: the suite is NOT tried against the independent server")
 	}

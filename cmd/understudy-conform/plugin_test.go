@@ -56,7 +56,7 @@ func TestConformPluginOfAnotherLanguage(t *testing.T) {
 			}
 			for i := range judged.Results {
 				r := &judged.Results[i]
-				if r.Reason != report.BudgetExhausted && r.Verdict != report.Pass {
+				if r.Verdict != report.Pass {
 					t.Errorf("%s %s: %s %s %s", r.Location, r.Name, r.Verdict, r.Reason, r.Detail)
 				}
 			}
@@ -188,7 +188,7 @@ func startPluginService(t *testing.T, python string) string {
 // Windows are judged by requests that fell into them, however slow the storage is: mutants of the
 // algorithms fail, and the plugin itself passes.
 func TestConformJudgesWindowsOfASlowStorage(t *testing.T) {
-	if raced {
+	if raced || testing.Short() {
 		t.Skip("it takes real time")
 	}
 	t.Parallel()

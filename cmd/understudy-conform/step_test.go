@@ -95,7 +95,7 @@ func (l *lists) changed(body []byte, account string) []byte {
 	return text
 }
 
-// listChange is a change of lists, each in which the document allows.
+// listChange is a change of lists that the document allows.
 type listChange struct {
 	name   string
 	change func([]any) []any
@@ -146,9 +146,8 @@ func FuzzSteps(f *testing.F) {
 		f.Skip("it looks for verdicts, not for races")
 	}
 	f.Add(uint8(0), uint8(1))
-	f.Add(uint8(3), uint8(0))
 	if !testing.Short() {
-		for _, seed := range [][2]uint8{{0, 0}, {0, 3}, {0, 5}, {1, 0}, {2, 2}, {4, 0}} {
+		for _, seed := range [][2]uint8{{3, 0}, {0, 0}, {0, 3}, {0, 5}, {1, 0}, {2, 2}, {4, 0}} {
 			f.Add(seed[0], seed[1])
 		}
 	}
