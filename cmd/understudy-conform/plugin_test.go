@@ -233,3 +233,19 @@ func TestConformJudgesWindowsOfASlowStorage(t *testing.T) {
 type roundTrip func(*http.Request) (*http.Response, error)
 
 func (f roundTrip) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
+
+// A plugin may admit everything while its storage fails, so nothing follows for its limits.
+func TestConformDoesNotJudgeAPluginWithoutItsStorage(t *testing.T) {
+	t.Parallel()
+	broken := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusInternalServerError) }))
+	t.Cleanup(broken.Close)
+	to := ownTarget(environment(mockserver.RunT(t)), true)
+	delete(to.Drivers, "account")
+	to.Target.URLs.KV = broken.URL
+	judged, err := conformance.Run(t.Context(), conformance.Config{Target: to, Profiles: []string{"RATELIMIT"}, Requirements: []string{"REQ-RLP-002"}, Plugin: pluginInProcess})
+	if err != nil {
+		t.Fatal(err)
+	}
+	none(t, judged, report.Fail, report.Warn, report.HarnessError)
+	expect.Equal(t, "scenarios whose plugin lacked its storage", reasons(judged)[report.TransportFailed], 2)
+}

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"github.com/understudy-mock/understudy/conformance/check"
@@ -49,11 +50,12 @@ type hostState struct {
 	window  time.Duration
 	tokens  int
 	path    string
-	late    bool    // whether the limit is used up late in a window
-	more    int     // how many requests follow
-	pause   float64 // before them, in windows
-	first   span    // of the requests that use up the limit
-	second  span    // of the requests that follow
+	late    bool                  // whether the limit is used up late in a window
+	more    int                   // how many requests follow
+	pause   float64               // before them, in windows
+	lost    atomic.Pointer[error] // the first failure of the storage
+	first   span                  // of the requests that use up the limit
+	second  span                  // of the requests that follow
 }
 
 // span is the time from before the first request of several until after the last.
@@ -130,11 +132,23 @@ func (s *Scenario) LimitedRoute(tokens int, window, algorithm string) error {
 	return nil
 }
 
-// passOn forwards a request to the real storage.
+// passOn forwards a request to the real storage, and records when it fails.
 func (s *Scenario) passOn(got *receiver.Received) receiver.Reply {
+	reply, err := s.stored(got)
+	if err == nil && reply.Status >= http.StatusInternalServerError {
+		err = fmt.Errorf("%s %s answered %d", got.Method, got.Path, reply.Status)
+	}
+	if err != nil {
+		s.plugin.lost.CompareAndSwap(nil, &err)
+		return receiver.Reply{Status: http.StatusBadGateway, Body: err.Error()}
+	}
+	return reply
+}
+
+func (s *Scenario) stored(got *receiver.Received) (reply receiver.Reply, err error) {
 	r, err := http.NewRequestWithContext(s.Context, got.Method, s.URLs.KV+got.Path, bytes.NewReader(got.Body))
 	if err != nil {
-		return receiver.Reply{Status: http.StatusBadGateway, Body: err.Error()}
+		return reply, err
 	}
 	for name, values := range s.Suite.Dialect.BrandHeader(got.Header.Clone()) {
 		if name != "Host" && name != "Accept-Encoding" {
@@ -143,14 +157,11 @@ func (s *Scenario) passOn(got *receiver.Received) receiver.Reply {
 	}
 	response, err := s.Suite.Client.Do(r)
 	if err != nil {
-		return receiver.Reply{Status: http.StatusBadGateway, Body: err.Error()}
+		return reply, err
 	}
 	defer response.Body.Close()
 	body, err := harness.ReadAll(response.Body)
-	if err != nil {
-		return receiver.Reply{Status: http.StatusBadGateway, Body: err.Error()}
-	}
-	return receiver.Reply{Status: response.StatusCode, Header: http.Header{"Content-Type": response.Header["Content-Type"]}, Body: string(body)}
+	return receiver.Reply{Status: response.StatusCode, Header: http.Header{"Content-Type": response.Header["Content-Type"]}, Body: string(body)}, err
 }
 
 func (s *Scenario) strategy() map[string]any {
@@ -260,6 +271,9 @@ func (s *Scenario) AskHost(method, path, client string) error {
 		return err
 	}
 	s.Looked(a.Exchange)
+	if lost := s.plugin.lost.Load(); lost != nil { // the plugin may admit what it cannot count
+		return harness.Inconclusive(report.TransportFailed, "the storage of the plugin failed: %v", *lost)
+	}
 	if !a.OK() {
 		s.Observe("ratelimit.denied.status", strconv.Itoa(a.Status))
 	}
