@@ -248,7 +248,7 @@ Feature: Limiting the rate of a host application
       Given a route limited to 2 requests per "200ms" by the "token-bucket" algorithm
       And the bucket is refilled by 2
       And one client has used up its limit
-      When the same client sends 5 requests five windows later
+      When the same client sends 5 requests three windows later
       Then at least one of those requests is denied
 
     @REQ-RLP-013 @implied @negative

@@ -89,7 +89,7 @@ var limitSteps = []step{
 	{"When", `one client sends (\d+) requests to "([^"]+)"`, (*Scenario).sendsTo},
 	{"When", `one client sends a request to each of "([^"]+)" and "([^"]+)"`, (*Scenario).sendsToEach},
 	{"When", `two clients send 1 request each`, (*Scenario).twoClients},
-	{"When", `the same client sends (\d+) requests? (half a window|a window|two windows|five windows) later`, (*Scenario).sendsLater},
+	{"When", `the same client sends (\d+) requests? (half a window|a window|two windows|three windows) later`, (*Scenario).sendsLater},
 	{"Then", `the configuration is (accepted|refused)`, (*Scenario).configurationIs},
 	{"Then", `the first (\d+) requests reach the application`, (*Scenario).firstReach},
 	{"Then", `the last (\d+) requests reach the application`, (*Scenario).lastReach},
@@ -338,7 +338,7 @@ const lateInWindow = 0.6
 
 // pauses are times in windows. A plugin may start its windows when it likes, so that one has
 // certainly passed only after a little more.
-var pauses = map[string]float64{"half a window": 0.5, "a window": 1.125, "two windows": 2.125, "five windows": 5}
+var pauses = map[string]float64{"half a window": 0.5, "a window": 1.125, "two windows": 2.125, "three windows": 3.125}
 
 // part returns a part of the window.
 func (s *Scenario) part(of float64) time.Duration {
@@ -391,14 +391,15 @@ func (s *Scenario) sendMore() error {
 const longerWindows = 6
 
 // proven repeats the scenario with longer windows until its requests were so fast that their
-// answers prove something: how long a request takes depends on the target and on the machine.
-func (s *Scenario) proven(fast func() bool) error {
+// answers prove something: how long a request takes depends on the target and on the machine. A
+// window becomes at least spare times as long as the slower of the two bursts.
+func (s *Scenario) proven(fast func() bool, spare time.Duration) error {
 	for n := 1; !fast(); n++ {
 		slowest := max(s.plugin.first.took(), s.plugin.second.took())
 		if n > longerWindows {
 			return harness.Inconclusive(report.BudgetExhausted, "the requests took up to %s, too long for a window of %s: nothing follows from them", slowest, s.plugin.window)
 		}
-		s.plugin.window = max(2*s.plugin.window, 8*slowest).Round(100 * time.Millisecond)
+		s.plugin.window = max(2*s.plugin.window, spare*slowest).Round(100 * time.Millisecond)
 		s.limiter()["window"] = fmt.Sprintf("%dms", s.plugin.window.Milliseconds())
 		s.plugin.config["prefix"] = fmt.Sprintf("%sw%d", s.Key, n) // other counters
 		s.plugin.url = ""                                          // another host
@@ -502,11 +503,11 @@ func (s *Scenario) those() (n int) {
 // oneDenied needs requests that a correct plugin cannot admit all: a rolling window still counts
 // those that used up the limit, and a bucket is refilled at most once while they are decided.
 func (s *Scenario) oneDenied() error {
-	fast := s.nextWindow
+	fast, spare := s.nextWindow, time.Duration(5)
 	if s.limiter()["algorithm"] == "token-bucket" {
-		fast = func() bool { return s.plugin.second.took() < s.plugin.window }
+		fast, spare = func() bool { return s.plugin.second.took() < s.plugin.window }, 2
 	}
-	if err := s.proven(fast); err != nil {
+	if err := s.proven(fast, spare); err != nil {
 		return err
 	}
 	if n, all := s.those(), len(s.plugin.sent)-s.plugin.since; n == all {
@@ -518,7 +519,7 @@ func (s *Scenario) oneDenied() error {
 // exactlyReach needs one refill since the bucket was empty.
 func (s *Scenario) exactlyReach(n int) error {
 	refilledOnce := func() bool { return s.plugin.second.end.Sub(s.plugin.first.start) < 2*s.plugin.window }
-	if err := s.proven(refilledOnce); err != nil {
+	if err := s.proven(refilledOnce, 3); err != nil {
 		return err
 	}
 	if got := s.those(); got != n {
