@@ -380,7 +380,10 @@ func (st *suite) try(ctx context.Context, t trial) Checked {
 	}
 	seen := ""
 	if err == nil {
-		seen, err = t.try(s)
+		err = harness.Guard(func() error {
+			seen, err = t.try(s)
+			return err
+		})
 	}
 	var without *harness.NoVerdict
 	switch {

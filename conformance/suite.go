@@ -273,6 +273,7 @@ func (st *suite) hooks(sc *godog.ScenarioContext, serial bool) {
 			if s.Result.Verdict == "" {
 				s.Note(s.Unasserted())
 			}
+			s.Note(s.Broken())
 			s.Finish()
 			st.ended(pickleKey(pickle), s.Scenario)
 		}

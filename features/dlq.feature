@@ -13,16 +13,14 @@ Feature: The dead letter queue of workflow runs
     @REQ-DLQ-015 @implied @negative
     Scenario: A run that succeeds is never in the queue
       Given a workflow with the step "reserve"
-      When the workflow is triggered
-      Then the run succeeds
-      And the run is not in the dead letter queue
+      When the workflow is triggered and succeeds
+      Then the run is not in the dead letter queue
 
     @REQ-DLQ-016 @implied
     Scenario: One failed run has one entry
       Given a workflow whose only step always fails with status 503
-      When the workflow is triggered
-      Then the run fails
-      And the run has exactly 1 entry in the dead letter queue
+      When the workflow is triggered and fails
+      Then the run has exactly 1 entry in the dead letter queue
 
     @REQ-DLQ-015 @implied @negative
     Scenario: A run that is cancelled is not in the queue
@@ -36,17 +34,15 @@ Feature: The dead letter queue of workflow runs
     Scenario: A run that a retry saved is not in the queue
       Given a workflow whose only step fails once with status 503
       And the run is allowed 1 retry
-      When the workflow is triggered
-      Then the run succeeds
-      And the run is not in the dead letter queue
+      When the workflow is triggered and succeeds
+      Then the run is not in the dead letter queue
 
     @REQ-DLQ-016 @implied @time-retries
     Scenario: A failed run has one entry however often it was tried
       Given a workflow whose only step always fails with status 503
       And the run is allowed 1 retry
-      When the workflow is triggered
-      Then the run fails
-      And the run has exactly 1 entry in the dead letter queue
+      When the workflow is triggered and fails
+      Then the run has exactly 1 entry in the dead letter queue
 
     @REQ-DLQ-005 @stated
     Scenario Outline: A run that fails with status <status> is in the queue
@@ -182,17 +178,15 @@ Feature: The dead letter queue of workflow runs
     Scenario: A lower status after a higher one is that of the last attempt
       Given a workflow whose only step fails with status 503 and then with status 500
       And the run is allowed 1 retry
-      When the workflow is triggered
-      Then the run fails
-      And the status of the entry is that of the last attempt
+      When the workflow is triggered and fails
+      Then the status of the entry is that of the last attempt
 
     @REQ-DLQ-010 @stated @time-retries
     Scenario Outline: The <what> of the entry is that of the last failed attempt
       Given a workflow whose only step fails with status 500 and then with status 503
       And the run is allowed 1 retry
-      When the workflow is triggered
-      Then the run fails
-      And the <what> of the entry is that of the last attempt
+      When the workflow is triggered and fails
+      Then the <what> of the entry is that of the last attempt
 
       Examples: the response
         | what    |
@@ -227,9 +221,8 @@ Feature: The dead letter queue of workflow runs
     @REQ-DLQ-018 @implied
     Scenario: A response that is not UTF-8 is carried in base64
       Given a workflow whose only step always fails with a binary body
-      When the workflow is triggered
-      Then the run fails
-      And the entry carries the response body in base64
+      When the workflow is triggered and fails
+      Then the entry carries the response body in base64
 
     @REQ-DLQ-011 @stated @negative
     Scenario: Without a failure callback the entry names none

@@ -204,7 +204,7 @@ Feature: Limiting the rate of a host application
     Scenario: A fixed window starts again
       Given a route limited to 2 requests per "800ms" by the "fixed-window" algorithm
       And one client has used up its limit
-      When the same client sends 1 request 900 milliseconds later
+      When the same client sends 1 request a window later
       Then the last 1 requests reach the application
 
     @REQ-RLP-011 @stated @time-window
@@ -216,16 +216,16 @@ Feature: Limiting the rate of a host application
 
     @REQ-RLP-011 @stated @time-window @serial
     Scenario: A sliding window does not admit a second burst half a window later
-      Given a route limited to 6 requests per "1200ms" by the "sliding-window" algorithm
+      Given a route limited to 3 requests per "1200ms" by the "sliding-window" algorithm
       And one client has used up its limit late in a window
-      When the same client sends 6 requests 600 milliseconds later
+      When the same client sends 3 requests half a window later
       Then at least one of those requests is denied
 
     @REQ-RLP-011 @stated @time-window @serial
     Scenario: A sliding window has its full budget two windows later
       Given a route limited to 3 requests per "700ms" by the "sliding-window" algorithm
       And one client has used up its limit
-      When the same client sends 3 requests 1500 milliseconds later
+      When the same client sends 3 requests two windows later
       Then the last 3 requests reach the application
 
     @REQ-RLP-012 @stated @time-window
@@ -240,7 +240,7 @@ Feature: Limiting the rate of a host application
       Given a route limited to 3 requests per "800ms" by the "token-bucket" algorithm
       And the bucket is refilled by 1
       And one client has used up its limit
-      When the same client sends 3 requests 900 milliseconds later
+      When the same client sends 3 requests a window later
       Then exactly 1 of those requests reaches the application
 
     @REQ-RLP-012 @implied @time-window @serial
@@ -248,7 +248,7 @@ Feature: Limiting the rate of a host application
       Given a route limited to 2 requests per "200ms" by the "token-bucket" algorithm
       And the bucket is refilled by 2
       And one client has used up its limit
-      When the same client sends 4 requests 1000 milliseconds later
+      When the same client sends 5 requests three windows later
       Then at least one of those requests is denied
 
     @REQ-RLP-013 @implied @negative

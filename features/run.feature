@@ -28,23 +28,20 @@ Feature: Running workflows
     @REQ-LOG-008 @stated @negative
     Scenario: A run that fails is not recorded as RUN_SUCCESS
       Given a workflow whose only step always fails with status 503
-      When the workflow is triggered
-      Then the run fails
-      And the log holds exactly 0 events "RUN_SUCCESS"
+      When the workflow is triggered and fails
+      Then the log holds exactly 0 events "RUN_SUCCESS"
 
     @REQ-LOG-008 @stated
     Scenario: Every message of a run that succeeds is delivered
       Given a workflow with the steps "reserve" and "charge"
-      When the workflow is triggered
-      Then the run succeeds
-      And every message of the run is delivered
+      When the workflow is triggered and succeeds
+      Then every message of the run is delivered
 
     @REQ-LOG-016 @implied
     Scenario: A run has one start and one end
       Given a workflow with the steps "reserve" and "charge"
-      When the workflow is triggered
-      Then the run succeeds
-      And the log holds exactly 1 event "RUN_STARTED"
+      When the workflow is triggered and succeeds
+      Then the log holds exactly 1 event "RUN_STARTED"
       And the log holds exactly 1 event of an ended run
 
     @REQ-LOG-008 @stated
@@ -57,16 +54,14 @@ Feature: Running workflows
     @REQ-LOG-008 @implied
     Scenario: A message is delivered after it was created
       Given a workflow with the steps "reserve" and "charge"
-      When the workflow is triggered
-      Then the run succeeds
-      And each delivered message was created before
+      When the workflow is triggered and succeeds
+      Then each delivered message was created before
 
     @REQ-LOG-025 @implied
     Scenario: The response of the workflow is recorded when it succeeds, and only then
       Given a workflow with the step "reserve"
-      When the workflow is triggered
-      Then the run succeeds
-      And only the event "RUN_SUCCESS" holds the response of the workflow
+      When the workflow is triggered and succeeds
+      Then only the event "RUN_SUCCESS" holds the response of the workflow
 
   Rule: a run whose errors outlast its retries fails
 
@@ -89,44 +84,38 @@ Feature: Running workflows
     @REQ-LOG-010 @stated
     Scenario: A message that fails writes ERROR
       Given a workflow whose only step always fails with status 503
-      When the workflow is triggered
-      Then the run fails
-      And a message of the run is recorded as "ERROR"
+      When the workflow is triggered and fails
+      Then a message of the run is recorded as "ERROR"
 
     @REQ-LOG-010 @stated
     Scenario: A message that is answered 404 writes ERROR
       Given a workflow whose only step always fails with status 404
-      When the workflow is triggered
-      Then the run fails
-      And a message of the run is recorded as "ERROR"
+      When the workflow is triggered and fails
+      Then a message of the run is recorded as "ERROR"
 
     @REQ-LOG-010 @implied @negative
     Scenario: A run without a fault writes no ERROR
       Given a workflow with the step "reserve"
-      When the workflow is triggered
-      Then the run succeeds
-      And the log holds exactly 0 events "ERROR"
+      When the workflow is triggered and succeeds
+      Then the log holds exactly 0 events "ERROR"
 
     @REQ-LOG-025 @implied @negative
     Scenario: The response of the workflow is set on RUN_SUCCESS alone
       Given a workflow with the step "reserve"
-      When the workflow is triggered
-      Then the run succeeds
-      And the response of the workflow is set on no other event, not even as an empty text
+      When the workflow is triggered and succeeds
+      Then the response of the workflow is set on no other event, not even as an empty text
 
     @REQ-LOG-026 @implied
     Scenario: Error text and response are on ERROR events and on no others
       Given a workflow whose only step always fails with status 503
-      When the workflow is triggered
-      Then the run fails
-      And the error details are on the events "ERROR" and on no others
+      When the workflow is triggered and fails
+      Then the error details are on the events "ERROR" and on no others
 
     @REQ-LOG-026 @implied
     Scenario: The response of an ERROR event is that of the workflow server
       Given a workflow whose only step always fails with status 503
-      When the workflow is triggered
-      Then the run fails
-      And the event "ERROR" holds the status 503 and the body of the workflow server
+      When the workflow is triggered and fails
+      Then the event "ERROR" holds the status 503 and the body of the workflow server
 
   Rule: a run ends when its user cancels it
 
@@ -158,37 +147,32 @@ Feature: Running workflows
     @REQ-LOG-020 @stated
     Scenario: A step that starts another run writes INVOKED
       Given a workflow with a step of the type "Invoke"
-      When the workflow is triggered
+      When the workflow is triggered and succeeds
       Then the run is recorded as "INVOKED"
-      And the run succeeds
 
     @REQ-LOG-019 @stated @negative
     Scenario: A run that waits for nothing writes no WAITER_ADDED
       Given a workflow with the step "reserve"
-      When the workflow is triggered
-      Then the run succeeds
-      And the log holds exactly 0 events "WAITER_ADDED"
+      When the workflow is triggered and succeeds
+      Then the log holds exactly 0 events "WAITER_ADDED"
 
     @REQ-LOG-020 @stated @negative
     Scenario: A run that starts no other writes no INVOKED
       Given a workflow with the step "reserve"
-      When the workflow is triggered
-      Then the run succeeds
-      And the log holds exactly 0 events "INVOKED"
+      When the workflow is triggered and succeeds
+      Then the log holds exactly 0 events "INVOKED"
 
     @REQ-LOG-021 @stated @negative
     Scenario: A run that nobody cancels writes no RUN_CANCELED
       Given a workflow with the step "reserve"
-      When the workflow is triggered
-      Then the run succeeds
-      And the log holds exactly 0 events "RUN_CANCELED"
+      When the workflow is triggered and succeeds
+      Then the log holds exactly 0 events "RUN_CANCELED"
 
     @REQ-LOG-027 @implied
     Scenario: The start of an invoked run names its invoker, and other starts do not
       Given a workflow with a step of the type "Invoke"
-      When the workflow is triggered
-      Then the run succeeds
-      And the start of the invoked run names the invoker
+      When the workflow is triggered and succeeds
+      Then the start of the invoked run names the invoker
 
   Rule: every step has the execution type of its function
 
@@ -212,51 +196,44 @@ Feature: Running workflows
     @REQ-LOG-014 @stated
     Scenario: The first step is the automatic one of the type Initial
       Given a workflow with the step "reserve"
-      When the workflow is triggered
-      Then the run succeeds
-      And the first message of the run has the step type "Initial"
+      When the workflow is triggered and succeeds
+      Then the first message of the run has the step type "Initial"
 
     @REQ-LOG-014 @stated
     Scenario: Only the first message of a run has the type Initial
       Given a workflow with the steps "reserve" and "charge"
-      When the workflow is triggered
-      Then the run succeeds
-      And one message of the run has the step type "Initial" in all its events, and no other has it
+      When the workflow is triggered and succeeds
+      Then one message of the run has the step type "Initial" in all its events, and no other has it
 
     @REQ-LOG-014 @stated
     Scenario: The first message of a run that fails has the type Initial
       Given a workflow whose only step always fails with status 503
-      When the workflow is triggered
-      Then the run fails
-      And one message of the run has the step type "Initial" in all its events, and no other has it
+      When the workflow is triggered and fails
+      Then one message of the run has the step type "Initial" in all its events, and no other has it
 
     @REQ-LOG-015 @stated
     Scenario: The name of a step may hold capitals and spaces
       Given a workflow with the steps "Reserve the seat" and "Charge 1/2 of it"
-      When the workflow is triggered
-      Then the run succeeds
-      And steps with the names "Reserve the seat" and "Charge 1/2 of it" are recorded
+      When the workflow is triggered and succeeds
+      Then steps with the names "Reserve the seat" and "Charge 1/2 of it" are recorded
 
     @REQ-LOG-015 @stated
     Scenario: A step has the name that the user gave it
       Given a workflow with the steps "reserve" and "charge"
-      When the workflow is triggered
-      Then the run succeeds
-      And steps with the names "reserve" and "charge" are recorded
+      When the workflow is triggered and succeeds
+      Then steps with the names "reserve" and "charge" are recorded
 
     @REQ-LOG-018 @implied
     Scenario: Step ids increase
       Given a workflow with the steps "reserve" and "charge"
-      When the workflow is triggered
-      Then the run succeeds
-      And the ids of the recorded steps increase
+      When the workflow is triggered and succeeds
+      Then the ids of the recorded steps increase
 
     @REQ-LOG-028 @stated
     Scenario: Steps that run side by side say how many they are
       Given a workflow whose steps "reserve", "charge" and "ship" run side by side after the step "prepare"
-      When the workflow is triggered
-      Then the run succeeds
-      And each step is recorded with the number of steps beside it
+      When the workflow is triggered and succeeds
+      Then each step is recorded with the number of steps beside it
 
     @REQ-LOG-029 @implied
     Scenario Outline: A step of the type <type> carries its <value>
@@ -282,12 +259,10 @@ Feature: Running workflows
     Scenario: A wait that times out says so
       Given a workflow with a step of the type "Wait"
       When the workflow is triggered and its wait times out
-      Then the run succeeds
-      And the step of the wait says that it timed out
+      Then the step of the wait says that it timed out
 
     @REQ-LOG-030 @implied @negative
     Scenario: A wait that is notified does not say that it timed out
       Given a workflow with a step of the type "Wait"
       When the workflow is triggered and its event is notified
-      Then the run succeeds
-      And the step of the wait says that it did not time out
+      Then the step of the wait says that it did not time out

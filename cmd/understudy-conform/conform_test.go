@@ -18,6 +18,7 @@ import (
 	"github.com/understudy-mock/understudy/conformance/receiver"
 	"github.com/understudy-mock/understudy/conformance/report"
 	"github.com/understudy-mock/understudy/conformance/target"
+	"github.com/understudy-mock/understudy/internal/effort"
 	"github.com/understudy-mock/understudy/internal/expect"
 	"github.com/understudy-mock/understudy/mockserver"
 	"github.com/understudy-mock/understudy/spec"
@@ -38,10 +39,6 @@ func judge(t testing.TB, cfg conformance.Config) *report.Report {
 		if r.Reason == report.DriverMissing && cfg.Target.Drivers["clock"].Kind == "" && slices.Contains(r.Tags, "@needs-driver-clock") {
 			continue // scenarios that take minutes need a clock driver
 		}
-		if r.Reason == report.BudgetExhausted && slices.Contains(r.Tags, "@time-window") {
-			t.Logf("%s: %s", r.Name, r.Detail) // the machine is too busy for windows of a second
-			continue
-		}
 		if r.Verdict != report.Pass && r.Verdict != report.Observed {
 			t.Errorf("%s: %s\n  %s %s %s", r.Location, r.Name, r.Verdict, r.Reason, r.Detail)
 		}
@@ -57,6 +54,9 @@ func ownSuite(t testing.TB) conformance.Config {
 
 // Every scenario passes against a stand-in whose clock the suite moves.
 func TestConformOwn(t *testing.T) {
+	if !raced {
+		effort.Long(t, "TestConformProcess runs the same scenarios")
+	}
 	cfg := ownSuite(t)
 	if raced { // the others take real time
 		cfg.Tags = "not @time-window and not @time-long"
@@ -74,21 +74,25 @@ func BenchmarkConformOwn(b *testing.B) {
 }
 
 // The same scenarios pass in real time against a separate process with a data folder, in
-// two concurrent runs that share an account.
+// two concurrent runs that share an account. With -short, it is one run that moves the clock.
 func TestConformProcess(t *testing.T) {
 	if raced {
 		t.Skip("it takes real time; TestConformOwn looks for races")
 	}
-	server := serve(t, build(t), "--data", t.TempDir())
+	args, runs := []string{"--data", t.TempDir()}, effort.Amount(t, "RUNS", 1, 2)
+	if testing.Short() {
+		args = append(args, "--clock", "manual")
+	}
+	server := serve(t, build(t), args...)
 	vars := map[string]string{}
 	for _, v := range server.Env {
 		name, value, _ := strings.Cut(v, "=")
 		vars[name] = value
 	}
 	var wg sync.WaitGroup
-	for range 2 {
+	for range runs {
 		wg.Go(func() {
-			judged := judge(t, conformance.Config{Target: ownTarget(vars, false), Basis: everything, Concurrency: 24, Plugin: pluginInProcess})
+			judged := judge(t, conformance.Config{Target: ownTarget(vars, testing.Short()), Basis: everything, Concurrency: 24, Plugin: pluginInProcess})
 			t.Logf("%d scenarios in %s", len(judged.Results), judged.Duration.Round(time.Millisecond))
 		})
 	}

@@ -19,6 +19,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/understudy-mock/understudy/internal/effort"
 	"github.com/understudy-mock/understudy/internal/expect"
 
 	"github.com/understudy-mock/understudy/conformance"
@@ -235,63 +236,52 @@ var inTraffic = []string{
 	"VEC-006.1", "VEC-006.2", "VEC-006.3", "VEC-007.1", "VEC-007.2", "VEC-007.3",
 }
 
-// tooBusy reports whether the machine was too slow for windows of a second.
-func tooBusy(r *report.Report) bool {
-	return slices.ContainsFunc(r.Results, func(x report.Result) bool { return x.Reason == report.BudgetExhausted })
-}
-
 // TestMutants checks that each broken implementation fails the requirement that it breaks.
 // It runs the scenarios of that requirement; MUTANTS=full runs all. LIVE=1 runs in real
-// time; TIMES=5 repeats each mutant five times, and all runs must agree.
+// time; TIMES=5 repeats each mutant five times, and all runs must agree. With -short, it tries
+// the first mutant of each requirement.
 func TestMutants(t *testing.T) {
 	if raced {
 		t.Skip("it looks for survivors, not for races")
 	}
 	times, _ := strconv.Atoi(os.Getenv("TIMES"))
 	how, all := trialOf(), mutant.All()
-	rows := make([]string, len(all))
-	busy := make([]bool, len(all))
-	try := func(t *testing.T, i int) {
-		m := &all[i]
-		for range max(times, 1) {
-			judged, hits, found := mutated(t, m, how)
-			broken := failed(judged)
-			if busy[i] = len(broken[m.Breaks()]) == 0 && tooBusy(judged); busy[i] {
-				return
-			}
-			killers := broken[m.Breaks()]
-			switch {
-			case len(killers) == 0 && hits == 0:
-				t.Errorf("%s is not a mutant: the traffic did not change: %s", m.ID, m.Text)
-			case len(killers) == 0:
-				t.Errorf("%s survives: %s%s", m.ID, m.Text, notPassed(judged))
-			case hits == 0:
-				t.Errorf("%s is not a mutant: the traffic did not change, but %q fails", m.ID, killers[0])
-			}
-			named(t, m, found)
-			delete(broken, m.Breaks())
-			rows[i] = fmt.Sprintf("%-10s %-64.64s %-64.64s %s", m.ID, m.Text, cmp.Or(strings.Join(killers, " | "), "SURVIVES"), strings.Join(slices.Sorted(maps.Keys(broken)), " "))
-		}
+	if effort.Amount(t, "MUTANTS_OF_A_REQUIREMENT", 1, 20) == 1 {
+		all = slices.CompactFunc(all, func(a, b mutant.Mutant) bool { return a.Breaks() == b.Breaks() })
 	}
+	rows := make([]string, len(all))
 	t.Run("all", func(t *testing.T) {
 		for i := range all {
 			t.Run(all[i].ID, func(t *testing.T) {
 				t.Parallel()
-				try(t, i)
+				for range max(times, 1) {
+					rows[i] = killed(t, &all[i], how)
+				}
 			})
 		}
 	})
-	for i := range all { // alone, now that the other mutants have ended
-		for n := 0; n < 10 && busy[i]; n++ {
-			t.Run(all[i].ID+" alone", func(t *testing.T) { try(t, i) })
-		}
-		if busy[i] {
-			t.Errorf("%s survives: the machine is too busy for windows of a second", all[i].ID)
-		}
-	}
 	if os.Getenv("MUTANTS") != "" { // to read
 		fmt.Printf("%-10s %-64s %-64s %s\n%s\n", "mutant", "how", "killed by", "what else fails", strings.Join(rows, "\n"))
 	}
+}
+
+// killed checks that a mutant fails the requirement that it breaks, and returns its row of the table.
+func killed(t *testing.T, m *mutant.Mutant, how trial) string {
+	t.Helper()
+	judged, hits, found := mutated(t, m, how)
+	broken := failed(judged)
+	killers := broken[m.Breaks()]
+	switch {
+	case len(killers) == 0 && hits == 0:
+		t.Errorf("%s is not a mutant: the traffic did not change: %s", m.ID, m.Text)
+	case len(killers) == 0:
+		t.Errorf("%s survives: %s%s", m.ID, m.Text, notPassed(judged))
+	case hits == 0:
+		t.Errorf("%s is not a mutant: the traffic did not change, but %q fails", m.ID, killers[0])
+	}
+	named(t, m, found)
+	delete(broken, m.Breaks())
+	return fmt.Sprintf("%-10s %-64.64s %-64.64s %s", m.ID, m.Text, cmp.Or(strings.Join(killers, " | "), "SURVIVES"), strings.Join(slices.Sorted(maps.Keys(broken)), " "))
 }
 
 // Each stated requirement is broken in at least three ways, and the tables are in order.
@@ -323,7 +313,10 @@ func TestMutantsOfEveryStatedRequirement(t *testing.T) {
 // does not change.
 var usualLatitudes = []string{"L01", "L11", "L13", "L14", "L15", "L17", "L22", "L25", "L26", "L34"}
 
-// TestLatitudes checks that no legal variation fails.
+// fewLatitudes are those of a short test: an answer, an event, a refusal, a delivery, and the plugin.
+var fewLatitudes = []string{"L04", "L09", "L17", "L28", "L33"}
+
+// TestLatitudes checks that no legal variation fails. With -short, it tries a few.
 func TestLatitudes(t *testing.T) {
 	if raced {
 		t.Skip("it looks for verdicts, not for races")
@@ -332,8 +325,12 @@ func TestLatitudes(t *testing.T) {
 	if len(all) != 34 {
 		t.Errorf("%d latitudes; there are 34", len(all))
 	}
+	few := effort.Amount(t, "LATITUDES", 5, 34) < len(all)
 	for i := range all {
 		m := &all[i]
+		if few && !slices.Contains(fewLatitudes, m.ID) {
+			continue
+		}
 		t.Run(m.ID, func(t *testing.T) {
 			t.Parallel()
 			judged, hits, found := mutated(t, m, trialOf())

@@ -3,6 +3,7 @@ package main
 import (
 	"bufio"
 	"context"
+	"net/http"
 	"net/http/httptest"
 	"net/http/httputil"
 	"net/url"
@@ -11,11 +12,15 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/understudy-mock/understudy/conformance"
+	"github.com/understudy-mock/understudy/conformance/mutant"
 	"github.com/understudy-mock/understudy/conformance/report"
 	"github.com/understudy-mock/understudy/conformance/target"
 	algorithm "github.com/understudy-mock/understudy/engine/ratelimit"
+	"github.com/understudy-mock/understudy/internal/effort"
+	"github.com/understudy-mock/understudy/internal/expect"
 	"github.com/understudy-mock/understudy/internal/programs"
 	"github.com/understudy-mock/understudy/mockserver"
 	"github.com/understudy-mock/understudy/mockserver/ratelimit"
@@ -50,7 +55,7 @@ func TestConformPluginOfAnotherLanguage(t *testing.T) {
 			}
 			for i := range judged.Results {
 				r := &judged.Results[i]
-				if r.Reason != report.BudgetExhausted && r.Verdict != report.Pass {
+				if r.Verdict != report.Pass {
 					t.Errorf("%s %s: %s %s %s", r.Location, r.Name, r.Verdict, r.Reason, r.Detail)
 				}
 			}
@@ -174,4 +179,70 @@ func startPluginService(t *testing.T, python string) string {
 		t.Fatal(err)
 	}
 	return strings.TrimSpace(line)
+}
+
+// Windows are judged by requests that fell into them, however slow the storage is: mutants of the
+// algorithms fail, and the plugin itself passes.
+func TestConformJudgesWindowsOfASlowStorage(t *testing.T) {
+	if raced {
+		t.Skip("it takes real time")
+	}
+	effort.Long(t, "windows pass in real time")
+	t.Parallel()
+	const latency = 100 * time.Millisecond
+	slow := func(next http.RoundTripper) http.RoundTripper {
+		return roundTrip(func(r *http.Request) (*http.Response, error) {
+			timer := time.NewTimer(latency)
+			defer timer.Stop()
+			select {
+			case <-timer.C:
+			case <-r.Context().Done():
+				return nil, r.Context().Err()
+			}
+			return next.RoundTrip(r)
+		})
+	}
+	healthy := mutant.Mutant{ID: "none", Build: func(func()) mutant.Parts { return mutant.Parts{} }}
+	for _, m := range append(mutant.All(), healthy) {
+		if !slices.Contains([]string{"none", "RLP-010.2", "RLP-011.1", "RLP-011.3", "RLP-012.1", "RLP-012.2"}, m.ID) {
+			continue
+		}
+		t.Run(m.ID, func(t *testing.T) {
+			t.Parallel()
+			parts := m.Build(func() {})
+			parts.Storage = slow
+			cfg := conformance.Config{
+				Target: ownTarget(environment(mockserver.RunT(t)), true), Profiles: []string{"RATELIMIT"}, Tags: "@time-window and @serial", Plugin: mutatedPlugin(parts),
+			}
+			if m.Breaks() != "" {
+				cfg.Requirements = []string{"REQ-" + m.Breaks()}
+			}
+			judged, err := conformance.Run(t.Context(), cfg)
+			if err != nil {
+				t.Fatal(err)
+			}
+			none(t, judged, report.Inconclusive, report.HarnessError)
+			expect.Equal(t, "whether it fails", len(failed(judged)) > 0, m.Breaks() != "")
+		})
+	}
+}
+
+type roundTrip func(*http.Request) (*http.Response, error)
+
+func (f roundTrip) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
+
+// A plugin may admit everything while its storage fails, so nothing follows for its limits.
+func TestConformDoesNotJudgeAPluginWithoutItsStorage(t *testing.T) {
+	t.Parallel()
+	broken := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusInternalServerError) }))
+	t.Cleanup(broken.Close)
+	to := ownTarget(environment(mockserver.RunT(t)), true)
+	delete(to.Drivers, "account")
+	to.Target.URLs.KV = broken.URL
+	judged, err := conformance.Run(t.Context(), conformance.Config{Target: to, Profiles: []string{"RATELIMIT"}, Requirements: []string{"REQ-RLP-002"}, Plugin: pluginInProcess})
+	if err != nil {
+		t.Fatal(err)
+	}
+	none(t, judged, report.Fail, report.Warn, report.HarnessError)
+	expect.Equal(t, "scenarios whose plugin lacked its storage", reasons(judged)[report.TransportFailed], 2)
 }

@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"maps"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -16,8 +17,10 @@ import (
 	"github.com/understudy-mock/understudy/conformance"
 	"github.com/understudy-mock/understudy/conformance/report"
 	"github.com/understudy-mock/understudy/conformance/target"
+	"github.com/understudy-mock/understudy/internal/effort"
 	"github.com/understudy-mock/understudy/internal/expect"
 	"github.com/understudy-mock/understudy/internal/programs"
+	"github.com/understudy-mock/understudy/internal/recorder"
 	"github.com/understudy-mock/understudy/mockserver"
 	"github.com/understudy-mock/understudy/spec/header"
 )
@@ -314,4 +317,68 @@ func TestConformWritesReportsOfWhatWasJudged(t *testing.T) {
 	if bytes.Contains(written, []byte(own.Target.Auth.Bearer)) {
 		t.Error("the report shows the token")
 	}
+}
+
+// A run that does not end breaks the sentences about the end of a run, and no other.
+func TestConformDoesNotJudgeWhatARunLeavesBeforeItsEnd(t *testing.T) {
+	t.Parallel()
+	judged := fronted(t, func(w http.ResponseWriter, r *http.Request, next http.Handler) {
+		rec := recorder.Serve(next, r)
+		body := rec.Body.Bytes()
+		if strings.HasPrefix(r.URL.Path, "/v2/workflows/messageLogs") {
+			body = bytes.ReplaceAll(body, []byte(`"RUN_SUCCESS"`), []byte(`"RUN_CONTINUES"`))
+		}
+		maps.Copy(w.Header(), rec.Header())
+		w.Header().Del("Content-Length")
+		w.WriteHeader(rec.Status)
+		_, _ = w.Write(body)
+	}, func(cfg *conformance.Config, _ *httptest.Server) {
+		cfg.Requirements = []string{"REQ-LOG-014", "REQ-LOG-015", "REQ-LOG-016", "REQ-LOG-019", "REQ-LOG-028", "REQ-LOG-030", "REQ-DLQ-015"}
+		cfg.Target.Timing.RetryBudget, cfg.Target.Timing.SettleBudget = 2*time.Second, 2*time.Second
+	})
+	none(t, judged, report.Fail, report.Warn, report.HarnessError)
+	if n := reasons(judged)[report.PrerequisiteFailed]; n < 7 {
+		t.Errorf("scenarios whose run did not end: got %d, want at least 7", n)
+	}
+}
+
+// A sentence about a run that waits is not judged when the wait may be over.
+func TestConformDoesNotJudgeARunWhoseWaitIsOver(t *testing.T) {
+	t.Parallel()
+	if raced {
+		t.Skip("a wait passes in real time")
+	}
+	effort.Long(t, "a wait passes in real time")
+	for name, slow := range map[string]func(r *http.Request, body []byte) bool{
+		"A run in progress is not recorded as RUN_SUCCESS": func(r *http.Request, body []byte) bool {
+			return strings.HasPrefix(r.URL.Path, "/v2/workflows/messageLogs") && bytes.Contains(body, []byte("WAITER_ADDED"))
+		},
+		"A wait that is notified does not say that it timed out": func(r *http.Request, _ []byte) bool { return strings.HasPrefix(r.URL.Path, "/v2/notify") },
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			var held atomic.Bool
+			judged := fronted(t, func(w http.ResponseWriter, r *http.Request, next http.Handler) {
+				if slow(r, recordedCopy(next, r)) && !held.Swap(true) {
+					timer := time.NewTimer(25 * time.Second)
+					defer timer.Stop()
+					select {
+					case <-timer.C:
+					case <-r.Context().Done():
+					}
+				}
+				next.ServeHTTP(w, r)
+			}, func(cfg *conformance.Config, _ *httptest.Server) { cfg.Names = []string{name} })
+			none(t, judged, report.Fail, report.Warn, report.HarnessError, report.Pass)
+			expect.Equal(t, "scenarios without a verdict", reasons(judged)[report.PrerequisiteFailed], 1)
+		})
+	}
+}
+
+// recordedCopy returns the answer to a GET, nil for another request.
+func recordedCopy(next http.Handler, r *http.Request) []byte {
+	if r.Method != http.MethodGet {
+		return nil
+	}
+	return recorder.Serve(next, r.Clone(r.Context())).Body.Bytes()
 }

@@ -10,13 +10,16 @@ import (
 	"time"
 )
 
+// unescaped replaces the escapes in a part of a JSON pointer.
+var unescaped = strings.NewReplacer("~1", "/", "~0", "~")
+
 // At returns the value at a JSON pointer.
 func At(v any, pointer string) (any, bool) {
 	if pointer == "" {
 		return v, v != nil
 	}
 	for part := range strings.SplitSeq(strings.TrimPrefix(pointer, "/"), "/") {
-		part = strings.NewReplacer("~1", "/", "~0", "~").Replace(part)
+		part = unescaped.Replace(part)
 		switch x := v.(type) {
 		case map[string]any:
 			var ok bool

@@ -119,7 +119,7 @@ func (s *Scenario) AfterRun(check func() error) error {
 // endpoint that had the nickname before.
 func (s *Scenario) Longer(name string) {
 	e := s.Suite.Receiver.Longer(s.Named[name], name)
-	e.Wake = s.wake
+	e.Wake, e.Guard = s.wake, s.guard
 	s.Named[name] = e
 	s.Endpoints = append(s.Endpoints, e)
 }
@@ -130,10 +130,25 @@ func (s *Scenario) Endpoint(name string, script ...receiver.Reply) *receiver.End
 		return e
 	}
 	e := s.Suite.Receiver.Endpoint(s.Suite.ID, s.Key, name, script...)
-	e.Wake = s.wake
+	e.Wake, e.Guard = s.wake, s.guard
 	s.Named[name] = e
 	s.Endpoints = append(s.Endpoints, e)
 	return e
+}
+
+// guard calls f, which responds to a delivery, and records a panic.
+func (s *Scenario) guard(f func()) {
+	err := Guard(func() error { f(); return nil })
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.broken = errors.Join(s.broken, err)
+}
+
+// Broken returns the panics of endpoints, which make any verdict worthless; nil for none.
+func (s *Scenario) Broken() error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.broken
 }
 
 // wake signals the waits of this scenario that a delivery has arrived.

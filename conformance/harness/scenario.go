@@ -40,6 +40,7 @@ type Scenario struct {
 
 	mu      sync.Mutex
 	over    bool
+	broken  error         // panics of endpoints
 	arrived chan struct{} // closed and replaced when a delivery arrives
 }
 

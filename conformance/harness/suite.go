@@ -3,7 +3,6 @@ package harness
 import (
 	"context"
 	"crypto/rand"
-	"errors"
 	"fmt"
 	"maps"
 	"net/http"
@@ -120,7 +119,7 @@ func newHTTP(ctx context.Context, parallel int) *http.Client {
 // tag @exclusive, it creates an account for the scenario if a driver can. Even with an
 // error it returns a scenario, which then records the error.
 func (st *Suite) Begin(ctx context.Context, known report.Result) (*Scenario, error) {
-	ctx, cancel := within(ctx, st.timeout(), st.pace.waited, errors.New("the scenario took too long"))
+	ctx, cancel := within(ctx, st.timeout(), st.pace.waited, Inconclusive(report.BudgetExhausted, "the scenario took longer than %s, its budgets together", st.timeout()))
 	t := &st.Target
 	s := &Scenario{
 		Suite: st, Key: fmt.Sprintf("%s%d", st.ID, st.number.Add(1)), Limit: cancel, Auth: t.Target.Auth, URLs: t.Target.URLs.Filled(),

@@ -3,6 +3,9 @@ package harness
 import (
 	"errors"
 	"fmt"
+	"path"
+	"runtime"
+	"strings"
 
 	"github.com/cucumber/godog"
 	"github.com/understudy-mock/understudy/conformance/report"
@@ -34,6 +37,29 @@ func Inconclusive(reason report.Reason, format string, args ...any) error {
 // Fault returns an error of the suite or a driver, not of the target.
 func Fault(reason report.Reason, format string, args ...any) error {
 	return &NoVerdict{Verdict: report.HarnessError, Reason: reason, Detail: fmt.Sprintf(format, args...)}
+}
+
+// Guard calls f and converts a panic into an error of the suite: it is no verdict on the target.
+func Guard(f func() error) (err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			err = Fault("", "the suite panicked: %v at %s", p, panickedAt())
+		}
+	}()
+	return f()
+}
+
+// panickedAt returns the line that panicked, from a function deferred by Guard.
+func panickedAt() string {
+	var callers [64]uintptr
+	frames := runtime.CallersFrames(callers[:runtime.Callers(0, callers[:])])
+	for panicked := false; ; {
+		frame, more := frames.Next()
+		if ours := !strings.HasPrefix(frame.Function, "runtime."); !more || panicked && ours {
+			return fmt.Sprintf("%s:%d", path.Base(frame.File), frame.Line)
+		}
+		panicked = panicked || frame.Function == "runtime.gopanic"
+	}
 }
 
 // Unasserted returns an error for a failed exchange or a delivery that no step has judged,

@@ -174,7 +174,7 @@ var limitMutants = []Mutant{
 	})},
 	{ID: "RLP-010.2", Text: "a fixed window never starts again", Build: changePlugin(func(c map[string]any) {
 		if limiterOf(c)["algorithm"] == "fixed-window" && strings.HasSuffix(textOf(limiterOf(c)["window"]), "ms") {
-			limiterOf(c)["window"] = "1h"
+			limiterOf(c)["window"] = "365d"
 		}
 	})},
 	{ID: "RLP-010.3", Text: "one token too few in a fixed window", Build: changePlugin(func(c map[string]any) {
@@ -194,7 +194,7 @@ var limitMutants = []Mutant{
 	})},
 	{ID: "RLP-011.3", Text: "a sliding window never frees its tokens", Build: changePlugin(func(c map[string]any) {
 		if limiterOf(c)["algorithm"] == "sliding-window" && strings.HasSuffix(textOf(limiterOf(c)["window"]), "ms") {
-			limiterOf(c)["window"] = "1h"
+			limiterOf(c)["window"] = "365d"
 		}
 	})},
 	{ID: "RLP-012.1", Text: "a bucket is refilled to the brim", Build: changePlugin(func(c map[string]any) {
@@ -204,7 +204,7 @@ var limitMutants = []Mutant{
 	})},
 	{ID: "RLP-012.2", Text: "a bucket is never refilled", Build: changePlugin(func(c map[string]any) {
 		if limiterOf(c)["algorithm"] == "token-bucket" && strings.HasSuffix(textOf(limiterOf(c)["window"]), "ms") {
-			limiterOf(c)["window"] = "1h"
+			limiterOf(c)["window"] = "365d"
 		}
 	})},
 	{ID: "RLP-012.3", Text: "one token too many in a bucket", Build: changePlugin(func(c map[string]any) {

@@ -67,6 +67,7 @@ type Endpoint struct {
 	Name, URL string
 	dialect   *spec.Dialect
 	Wake      func()                // called after each delivery; nil: none
+	Guard     func(respond func())  // calls Respond; set by Receiver.Endpoint
 	Respond   func(*Received) Reply // nil: the script
 	Aside     bool                  // no step has to check its deliveries
 
@@ -168,7 +169,7 @@ func (r *Receiver) Longer(e *Endpoint, name string) *Endpoint {
 func (r *Receiver) add(e *Endpoint) *Endpoint {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	e.dialect = r.dialect
+	e.dialect, e.Guard = r.dialect, func(respond func()) { respond() }
 	r.endpoints[e.URL[strings.LastIndex(e.URL, "/")+1:]] = e
 	return e
 }
@@ -246,7 +247,8 @@ func (e *Endpoint) take(got *Received) Reply {
 	}
 	e.mu.Unlock()
 	if respond != nil {
-		answer = respond(got)
+		answer = Reply{Status: http.StatusInternalServerError, Body: "the suite failed"}
+		e.Guard(func() { answer = respond(got) })
 	}
 	if !answer.Reset { // a broken connection has no status
 		got.Status.Store(int64(cmp.Or(answer.Status, http.StatusOK)))

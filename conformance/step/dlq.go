@@ -179,10 +179,15 @@ func (s *Scenario) readQueue() error {
 		return s.readFirstEntries()
 	}
 	entries, err := s.EntriesOf(s.Runs.Id)
-	if err == nil && len(entries) > 0 {
+	switch {
+	case err != nil:
+		return err
+	case len(entries) > 0:
 		s.Runs.entry = entries[0]
+	case s.Runs.entry != nil:
+		return harness.Prerequisite(s.Failure("the entry of the run is no longer in the dead letter queue", harness.Shown(s.Runs.entry), "none"))
 	}
-	return err
+	return nil
 }
 
 func (s *Scenario) readFirstEntries() error { return s.first("listWorkflowDLQ", "dlq", "") }
@@ -293,7 +298,11 @@ func (s *Scenario) entryReflects(what string) error {
 			return s.Failure("the url of the entry", want, got)
 		}
 	case "method":
-		want, pointer = s.Runs.peer.Endpoint.Look()[0].Method, "/method"
+		first, err := s.FirstDelivery(s.Runs.peer.Endpoint.Name)
+		if err != nil {
+			return harness.Prerequisite(err)
+		}
+		want, pointer = first.Method, "/method"
 	case "retries":
 		want, pointer = s.Runs.header.Get(header.Retries), "/maxRetries"
 	case "id":
@@ -443,16 +452,6 @@ func (s *Scenario) endsWithoutCursor() error {
 	return nil
 }
 
-// queueFits reads the entries of each run separately, so that it finds filters that list
-// too few entries as well as filters that list too many.
-func (s *Scenario) queueFits() error {
-	var known []any
-	for _, id := range s.Runs.ids {
-		entries, err := s.EntriesOf(id)
-		if err != nil {
-			return err
-		}
-		known = append(known, entries...)
-	}
-	return s.fitting(known, entryID)
-}
+// queueFits compares with the entries that were read separately before, so that it finds
+// filters that list too few entries as well as filters that list too many.
+func (s *Scenario) queueFits() error { return s.fitting(s.Runs.entries, entryID) }

@@ -84,13 +84,36 @@ func (s *Scenario) RunSucceeds() error { return s.ended("RUN_SUCCESS") }
 
 func (s *Scenario) runFails() error { return s.ended("RUN_FAILED") }
 
-// check reads the log of the run once and judges it.
+// check reads the log of the run once and judges it. Nothing follows from an empty log.
 func (s *Scenario) check(judge func(events []any) error) error {
 	events, err := s.EventsOf(s.Runs.Id)
 	if err != nil {
 		return err
 	}
+	if len(events) == 0 {
+		return s.lacks("events", events)
+	}
 	return judge(events)
+}
+
+// checkEach judges the events of a state; the log must have at least one.
+func (s *Scenario) checkEach(state string, judge func(e any, all []any) error) error {
+	return s.check(func(events []any) error {
+		found := false
+		for _, e := range events {
+			if eventState(e) != state {
+				continue
+			}
+			found = true
+			if err := judge(e, events); err != nil {
+				return err
+			}
+		}
+		if !found {
+			return s.lacks(state, events)
+		}
+		return nil
+	})
 }
 
 // count returns the number of events whose state fits, and all states as a text for failures.
@@ -110,7 +133,7 @@ func (s *Scenario) count(fits func(string) bool) (n int, seen string, err error)
 func (s *Scenario) holdsExactly(want int, name string) error {
 	n, seen, err := s.count(func(st string) bool { return st == name })
 	if err == nil && n != want {
-		err = s.Failure("events "+name+" of the run", strconv.Itoa(want), fmt.Sprintf("%d: %s", n, seen))
+		err = s.outwaited(s.Failure("events "+name+" of the run", strconv.Itoa(want), fmt.Sprintf("%d: %s", n, seen)))
 	}
 	return err
 }
@@ -126,21 +149,16 @@ func (s *Scenario) oneEnd() error {
 // createdBeforeDelivered compares times, not positions in the list: the order of events of
 // the same millisecond is not defined.
 func (s *Scenario) createdBeforeDelivered() error {
-	return s.check(func(events []any) error {
-		created := map[string]int64{}
+	return s.checkEach("DELIVERED", func(delivered any, events []any) error {
+		id, _ := check.Text(delivered, "/stepInfo/messageId")
+		t, _ := check.Integer(delivered, "/time")
 		for _, e := range events {
-			if id, _ := check.Text(e, "/stepInfo/messageId"); eventState(e) == "CREATED" {
-				created[id], _ = check.Integer(e, "/time")
+			created, _ := check.Integer(e, "/time")
+			if of, _ := check.Text(e, "/stepInfo/messageId"); eventState(e) == "CREATED" && of == id && created <= t {
+				return nil
 			}
 		}
-		for _, e := range events {
-			id, _ := check.Text(e, "/stepInfo/messageId")
-			t, _ := check.Integer(e, "/time")
-			if before, ok := created[id]; eventState(e) == "DELIVERED" && (!ok || before > t) {
-				return s.Failure("a message was delivered without having been created before", "CREATED before DELIVERED", harness.Shown(e))
-			}
-		}
-		return nil
+		return s.Failure("a message was delivered without having been created before", "CREATED before DELIVERED", harness.Shown(delivered))
 	})
 }
 
@@ -193,7 +211,9 @@ func (s *Scenario) errorDetails() error {
 		return err
 	}
 	return s.check(func(events []any) error {
+		found := false
 		for _, e := range events {
+			found = found || eventState(e) == "ERROR"
 			for _, name := range errorNames {
 				field := s.Bound("fields.log", name)
 				if field == "" {
@@ -207,6 +227,9 @@ func (s *Scenario) errorDetails() error {
 					return s.Failure("an event ERROR lacks "+field, field, harness.Shown(e))
 				}
 			}
+		}
+		if !found {
+			return s.lacks("ERROR", events)
 		}
 		return nil
 	})
@@ -222,16 +245,11 @@ func (s *Scenario) errorResponse(status int) error {
 	if err != nil {
 		return err
 	}
-	return s.check(func(events []any) error {
-		for _, e := range events {
-			if eventState(e) != "ERROR" {
-				continue
-			}
-			got, _ := check.Integer(e, "/"+statusField)
-			body, _ := check.Text(e, "/"+bodyField)
-			if got != int64(status) || body != "out of order" {
-				return s.Failure("the response on an event ERROR", fmt.Sprintf(`%d and "out of order"`, status), harness.Shown(e))
-			}
+	return s.checkEach("ERROR", func(e any, _ []any) error {
+		got, _ := check.Integer(e, "/"+statusField)
+		body, _ := check.Text(e, "/"+bodyField)
+		if got != int64(status) || body != "out of order" {
+			return s.Failure("the response on an event ERROR", fmt.Sprintf(`%d and "out of order"`, status), harness.Shown(e))
 		}
 		return nil
 	})
@@ -408,7 +426,7 @@ func (s *Scenario) described(value string) (name string, want func(any) bool) {
 	case "sleep end in Unix ms":
 		end := s.Runs.triggered.Add(sleepSeconds * time.Second)
 		return "sleep_until", number(func(n int64) bool {
-			return n >= end.Add(-s.Skew()).UnixMilli() && n <= end.Add(s.Skew()+30*time.Second).UnixMilli()
+			return n >= end.Add(-s.Skew()).UnixMilli() && n <= end.Add(s.Skew()+s.Clock.Scaled(s.Suite.Target.Timing.SettleBudget)).UnixMilli()
 		})
 	case "external URL":
 		return "call_url", equals(s.Endpoint("third party").URL)

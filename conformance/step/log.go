@@ -41,16 +41,13 @@ var logSteps = []step{
 	{"Then", `the list is empty`, (*Scenario).listEmpty},
 }
 
-// readLogs reads the logs of the run. For a failed run it first waits until the logs show
-// the failure: the dead letter queue may show it earlier.
+// readLogs reads the logs of the run.
 func (s *Scenario) readLogs() error {
 	if s.Runs.Id == "" {
 		return s.readFirstLogs()
 	}
-	if s.Runs.entry != nil {
-		if err := harness.Prerequisite(s.runFails()); err != nil {
-			return err
-		}
+	if err := s.logged(); err != nil {
+		return err
 	}
 	filters := map[string]string{}
 	if s.Bound("logs", "run_id") != "" {
@@ -64,6 +61,18 @@ func (s *Scenario) readLogs() error {
 	return err
 }
 
+// logged waits until the log of a failed run shows the failure: the dead letter queue may
+// show it earlier.
+func (s *Scenario) logged() error {
+	if s.Runs.entry == nil {
+		return nil
+	}
+	if err := harness.Prerequisite(s.runFails()); err != nil {
+		return err
+	}
+	return s.still()
+}
+
 func (s *Scenario) readFirstLogs() error { return s.first("listWorkflowMessageLogs", "logs", "") }
 
 func (s *Scenario) readLogsSized(size string) error {
@@ -71,6 +80,9 @@ func (s *Scenario) readLogsSized(size string) error {
 }
 
 func (s *Scenario) readLogsPaged(size int) error {
+	if err := s.know(s.Runs.Id); err != nil {
+		return err
+	}
 	l, err := s.ReadList("listWorkflowMessageLogs", "logs", size, map[string]string{"run_id": s.Runs.Id})
 	s.Runs.listed = l
 	return err
@@ -79,6 +91,9 @@ func (s *Scenario) readLogsPaged(size int) error {
 // readLogsRacing triggers runs between the pages. Events that are newer than the first page
 // may be listed or not; each older event must be listed once.
 func (s *Scenario) readLogsRacing(size int) error {
+	if err := s.know(s.Runs.Id); err != nil {
+		return err
+	}
 	l, err := s.ReadList("listWorkflowMessageLogs", "logs", size, map[string]string{"url": s.Runs.peer.Endpoint.URL}, func() error {
 		if len(s.Runs.ids) > 3 {
 			return nil
@@ -223,12 +238,14 @@ func (s *Scenario) eventsAgree() error {
 // stepInfoStands checks only the states of the document: a target may have further ones, at
 // either level.
 func (s *Scenario) stepInfoStands() error {
-	return s.all(func(e any) error {
+	seen := map[bool]bool{} // whether the level of the runs has been seen, and that of the messages
+	err := s.all(func(e any) error {
 		_, has := check.At(e, "/stepInfo")
 		run := slices.Contains(runLevel, eventState(e))
 		if !run && !slices.Contains(messageLevel, eventState(e)) {
 			return nil
 		}
+		seen[run] = true
 		if run == has {
 			want := "step information"
 			if run {
@@ -238,15 +255,25 @@ func (s *Scenario) stepInfoStands() error {
 		}
 		return nil
 	})
+	if err == nil && len(seen) < 2 {
+		err = s.lacks("events of both levels", s.Runs.listed.Items)
+	}
+	return err
 }
 
 func (s *Scenario) createdHas(field, kind string) error {
-	return s.all(func(e any) error {
+	created := 0
+	err := s.all(func(e any) error {
 		if eventState(e) != "CREATED" {
 			return nil
 		}
+		created++
 		return s.CheckField(e, "/"+field, kind)
 	})
+	if err == nil && created == 0 {
+		err = s.lacks("CREATED", s.Runs.listed.Items)
+	}
+	return err
 }
 
 // nextDelivery allows a difference of 1.5 seconds either way: whole seconds are legal,
@@ -285,11 +312,7 @@ func (s *Scenario) documentedStates() error {
 }
 
 func (s *Scenario) everyEventOnce() error {
-	want, err := s.EventsOf(s.Runs.Id)
-	if err != nil {
-		return err
-	}
-	return s.ListedOnce(&s.Runs.listed, want, harness.EventKey)
+	return s.ListedOnce(&s.Runs.listed, s.Runs.known, harness.EventKey)
 }
 
 func (s *Scenario) endsOpenly() error {
@@ -320,27 +343,38 @@ func (s *Scenario) twoRuns() error {
 	return nil
 }
 
-// known returns the events of all runs of the scenario.
-func (s *Scenario) known() ([]any, error) {
-	var all []any
-	for _, id := range s.Runs.ids {
+// know reads the events of runs, which a list that is read later must hold. A run without
+// events proves nothing.
+func (s *Scenario) know(runs ...string) error {
+	if err := s.logged(); err != nil {
+		return err
+	}
+	s.Runs.known = nil
+	for _, id := range runs {
 		events, err := s.EventsOf(id)
 		if err != nil {
-			return nil, err
+			return err
 		}
-		all = append(all, events...)
+		if len(events) == 0 {
+			return s.lacks("events", nil)
+		}
+		s.Runs.known = append(s.Runs.known, events...)
 	}
-	return all, nil
+	return nil
+}
+
+// lacks is the result of a step whose subject the log does not show: other scenarios judge that.
+func (s *Scenario) lacks(what string, events []any) error {
+	return harness.Prerequisite(s.Failure("the log of the run lacks "+what, what, eventStates(events)))
 }
 
 // filterLogs filters by values of the first of two runs. The id and address of the second
 // begin with those of the first, so that a filter that compares prefixes lists too much.
 func (s *Scenario) filterLogs(filter string) error {
-	known, err := s.known()
-	if err != nil {
+	if err := s.know(s.Runs.ids...); err != nil {
 		return err
 	}
-	sample := known[0] // an event of the first run
+	sample := s.Runs.known[0] // an event of the first run
 	run, _ := check.Text(sample, "/workflowRunId")
 	filters := map[string]string{}
 	if s.Bound("logs", "from") != "" {
@@ -371,7 +405,7 @@ func (s *Scenario) filterLogs(filter string) error {
 		filters["created_at"] = harness.Plain(created)
 		fits = equal("/workflowCreatedAt", created)
 	case filter == "message id":
-		for _, e := range known {
+		for _, e := range s.Runs.known {
 			if id, ok := check.Text(e, "/stepInfo/messageId"); ok {
 				filters["message_id"] = id
 			}
@@ -395,11 +429,10 @@ func (s *Scenario) readFiltered(op, section string, filters map[string]string, f
 // filterLogsByDate filters by the exact time of an event, or 1 ms before or after: both
 // ends of the range are inclusive.
 func (s *Scenario) filterLogsByDate(end, side string) error {
-	known, err := s.known()
-	if err != nil {
+	if err := s.know(s.Runs.ids...); err != nil {
 		return err
 	}
-	t := s.edge(known, end, side)
+	t := s.edge(end, side)
 	name, fits := "from", func(e any) bool { x, _ := check.Integer(e, "/time"); return x >= t }
 	if end == "end" {
 		name, fits = "to", func(e any) bool { x, _ := check.Integer(e, "/time"); return x <= t }
@@ -414,7 +447,7 @@ func (s *Scenario) filterLogsByDate(end, side string) error {
 
 // edge returns the time, in Unix ms, of the first or last event of one of the two runs, or
 // 1 ms before or after it.
-func (s *Scenario) edge(known []any, end, side string) int64 {
+func (s *Scenario) edge(end, side string) int64 {
 	run := s.Runs.ids[0]
 	if (end == "start") != (side == "just after") {
 		run = s.Runs.ids[1]
@@ -423,7 +456,7 @@ func (s *Scenario) edge(known []any, end, side string) int64 {
 		run = s.Runs.ids[1]
 	}
 	var low, high int64
-	for _, e := range known {
+	for _, e := range s.Runs.known {
 		if id, _ := check.Text(e, "/workflowRunId"); id == run {
 			t, _ := check.Integer(e, "/time")
 			if low == 0 || t < low {
@@ -443,13 +476,7 @@ func (s *Scenario) edge(known []any, end, side string) int64 {
 	return high
 }
 
-func (s *Scenario) logsFit() error {
-	known, err := s.known()
-	if err != nil {
-		return err
-	}
-	return s.fitting(known, harness.EventKey)
-}
+func (s *Scenario) logsFit() error { return s.fitting(s.Runs.known, harness.EventKey) }
 
 // fitting requires that the list contains each known item that matches the filter once, and
 // no item that does not match.
@@ -467,7 +494,7 @@ func (s *Scenario) fitting(known []any, key func(any) string) error {
 		}
 	}
 	if len(want) == 0 {
-		return harness.Fault("", "nothing fits the filter, so it proves nothing")
+		return harness.Inconclusive(report.PrerequisiteFailed, "nothing of the scenario fits the filter, so it proves nothing")
 	}
 	return s.ListedOnce(l, want, key)
 }

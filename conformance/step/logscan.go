@@ -46,12 +46,11 @@ func (s *Scenario) filterLogsByNobody(filter string) error {
 // filterLogsFarAway filters by a start date one hour after the last event of the run, or by
 // an end date one hour before the first.
 func (s *Scenario) filterLogsFarAway(end string) error {
-	events, err := s.EventsOf(s.Runs.Id)
-	if err != nil {
+	if err := s.know(s.Runs.Id); err != nil {
 		return err
 	}
 	var first, last int64
-	for _, e := range events {
+	for _, e := range s.Runs.known {
 		t, _ := check.Integer(e, "/time")
 		if first == 0 || t < first {
 			first = t
@@ -139,6 +138,9 @@ func (s *Scenario) everyMessageDelivered() error {
 				case "DELIVERED":
 					delivered = append(delivered, id)
 				}
+			}
+			if len(created) == 0 {
+				return s.lacks("CREATED", events)
 			}
 			for _, id := range created {
 				if !slices.Contains(delivered, id) {

@@ -23,7 +23,7 @@ func atOnce(n int, do func(i int) error) error {
 	errs := make([]error, n)
 	var wg sync.WaitGroup
 	for i := range n {
-		wg.Go(func() { errs[i] = do(i) })
+		wg.Go(func() { errs[i] = harness.Guard(func() error { return do(i) }) })
 	}
 	wg.Wait()
 	for _, err := range errs {

@@ -89,7 +89,7 @@ func (s *Scenario) receiver(t reflect.Type) reflect.Value {
 }
 
 // contextFirst converts a method into a function for godog: the first argument is a context
-// instead of the receiver.
+// instead of the receiver, and a panic is an error of the suite.
 func contextFirst(method any) any {
 	m := reflect.ValueOf(method)
 	t := m.Type()
@@ -101,6 +101,10 @@ func contextFirst(method any) any {
 	return reflect.MakeFunc(f, func(args []reflect.Value) []reflect.Value {
 		ctx, _ := reflect.TypeAssert[context.Context](args[0])
 		args[0] = Of(ctx).receiver(t.In(0))
-		return m.Call(args)
+		err := harness.Guard(func() error {
+			err, _ := reflect.TypeAssert[error](m.Call(args)[0])
+			return err
+		})
+		return []reflect.Value{reflect.ValueOf(&err).Elem()}
 	}).Interface()
 }

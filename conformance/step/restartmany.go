@@ -125,7 +125,7 @@ func (s *Scenario) originalMethod() error {
 	if err != nil {
 		return err
 	}
-	want := s.Runs.peer.Endpoint.Look()[0].Method
+	want := s.Runs.peer.Endpoint.Look()[0].Method // there is one: calls has it
 	if got := calls[0].Method; got != want {
 		return s.Failure("the method of the calls of the new run", want, got)
 	}

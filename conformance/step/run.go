@@ -33,6 +33,7 @@ type running struct {
 	entry     any   // of the run in the dead letter queue
 	entries   []any // of all runs of the scenario
 	listed    harness.Listing
+	known     []any  // events that the list must hold
 	dated     string // binding of the date filter: from or to
 	restarted restart
 }
@@ -54,8 +55,9 @@ var runSteps = []step{
 	{"Given", `a waiting run`, (*Scenario).WaitingRun},
 	{"Given", `a finished run with more than 1000 log events`, (*Scenario).longRun},
 	{"When", `the workflow is triggered`, (*Scenario).TriggerRun},
+	{"When", `the workflow is triggered and (succeeds|fails)`, (*Scenario).triggerUntil},
 	{"When", `the run is cancelled`, (*Scenario).CancelRun},
-	{"When", `the workflow is triggered and its wait times out`, (*Scenario).TriggerRun},
+	{"When", `the workflow is triggered and its wait times out`, (*Scenario).triggerAndWait},
 	{"When", `the workflow is triggered and its event is notified`, (*Scenario).triggerAndNotify},
 	{"Then", `the run succeeds`, (*Scenario).RunSucceeds},
 	{"Then", `the run fails`, (*Scenario).runFails},
@@ -94,9 +96,25 @@ func (s *Scenario) waitSeconds() int {
 		return sleepSeconds
 	}
 	if rps := s.Suite.Target.Limits.RPS; rps > 0 {
-		return 8 + int(20*float64(s.Suite.Concurrency)/rps)
+		return 20 + int(20*float64(s.Suite.Concurrency)/rps)
 	}
-	return 8
+	return 20
+}
+
+// outwaited is inconclusive when the wait or the sleep of the run may be over by now: nothing
+// follows for a run in progress. Otherwise it returns err.
+func (s *Scenario) outwaited(err error) error {
+	at, clockErr := s.Clock.Target(s.Context)
+	if clockErr != nil {
+		return clockErr
+	}
+	for _, st := range s.Runs.peer.Steps {
+		waits := st.Kind == "Wait" || strings.HasPrefix(st.Kind, "Sleep")
+		if least := time.Duration(st.Seconds) * time.Second; waits && !s.Clock.Virtual() && at.Sub(s.Runs.triggered) >= least {
+			return harness.Inconclusive(report.PrerequisiteFailed, "the step %q of the run waits for %s, which may have passed before the end of this step", st.Name, least)
+		}
+	}
+	return err
 }
 
 // NewWorkflow makes a workflow with these steps. It returns an error without a driver that
@@ -294,10 +312,29 @@ func (s *Scenario) inProgress() error {
 	if err := s.TriggerRun(); err != nil {
 		return err
 	}
-	return s.eventuallyEvent("an event of the step in progress", func(e any) bool {
+	return harness.Prerequisite(s.eventuallyEvent("an event of the step in progress", func(e any) bool {
 		kind, _ := check.Text(e, "/stepInfo/stepType")
 		return kind != "" && kind != "Initial"
-	})
+	}))
+}
+
+// triggerUntil triggers a run that ends. Other scenarios judge how it ends.
+func (s *Scenario) triggerUntil(end string) error {
+	if err := s.TriggerRun(); err != nil {
+		return err
+	}
+	if end == "fails" {
+		return harness.Prerequisite(s.runFails())
+	}
+	return harness.Prerequisite(s.RunSucceeds())
+}
+
+// triggerAndWait makes the wait short in real time, since it passes.
+func (s *Scenario) triggerAndWait() error {
+	if !s.Clock.Virtual() {
+		s.Runs.peer.Steps[0].Seconds = 2
+	}
+	return s.triggerUntil("succeeds")
 }
 
 // triggerAndNotify notifies the event after the run is recorded as waiting: an earlier
@@ -306,20 +343,28 @@ func (s *Scenario) triggerAndNotify() error {
 	if err := s.TriggerRun(); err != nil {
 		return err
 	}
-	if err := s.RunRecorded("WAITER_ADDED"); err != nil {
+	if err := harness.Prerequisite(s.RunRecorded("WAITER_ADDED")); err != nil {
 		return err
 	}
 	a, err := s.Do(harness.Request{Operation: "notifyEvent", Vars: map[string]string{"eventId": s.Name("event")}, Body: []byte(`{"news":1}`)})
 	if err != nil {
 		return err
 	}
-	return a.Accepted()
+	if err := harness.Prerequisite(a.Accepted()); err != nil {
+		return err
+	}
+	if err := s.outwaited(nil); err != nil {
+		return err
+	}
+	return harness.Prerequisite(s.RunSucceeds())
 }
 
 // CancelRun needs a driver: the interface document has no operation for it.
 func (s *Scenario) CancelRun() error {
-	_, err := s.Drive("cancel", map[string]string{"runId": s.Runs.Id})
-	return err
+	if _, err := s.Drive("cancel", map[string]string{"runId": s.Runs.Id}); err != nil {
+		return err
+	}
+	return s.outwaited(nil)
 }
 
 // finishedRun makes a run that has succeeded, and waits until its log no longer grows:
@@ -396,19 +441,11 @@ func (s *Scenario) longRun() error {
 	}
 }
 
-// notEnded requires that the run has not ended. It is inconclusive when the wait may have
-// timed out.
+// notEnded requires that the run has not ended.
 func (s *Scenario) notEnded() error {
 	n, seen, err := s.count(func(st string) bool { return slices.Contains(endStates, st) })
 	if err != nil || n == 0 {
 		return err
 	}
-	at, err := s.Clock.Target(s.Context)
-	if err != nil {
-		return err
-	}
-	if !s.Clock.Virtual() && at.Sub(s.Runs.triggered) >= time.Duration(s.waitSeconds())*time.Second {
-		return harness.Inconclusive(report.PrerequisiteFailed, "the log was read when the wait of the run was over")
-	}
-	return s.Failure("the run has ended", "a run in progress", seen)
+	return s.outwaited(s.Failure("the run has ended", "a run in progress", seen))
 }

@@ -214,7 +214,7 @@ func (s *Scenario) series() (map[string][]any, error) {
 	return out, nil
 }
 
-// points applies judge to every point of the statistics.
+// points applies judge to every point of the statistics, and is inconclusive without points.
 func (s *Scenario) points(judge func(where string, p any) error) error {
 	all, err := s.series()
 	if err != nil {
@@ -224,12 +224,17 @@ func (s *Scenario) points(judge func(where string, p any) error) error {
 		list, _ := check.At(s.stats.now.JSON, "/"+name)
 		all[name], _ = list.([]any)
 	}
+	judged := 0
 	for _, name := range slices.Sorted(maps.Keys(all)) {
+		judged += len(all[name])
 		for i, p := range all[name] {
 			if err := judge(fmt.Sprintf("%s, point %d", name, i), p); err != nil {
 				return err
 			}
 		}
+	}
+	if judged == 0 {
+		return harness.Inconclusive(report.PrerequisiteFailed, "the statistics have no points")
 	}
 	return nil
 }
@@ -347,6 +352,9 @@ func (s *Scenario) endsNow() error {
 		times, err := s.timesOf(name, points)
 		if err != nil {
 			return err
+		}
+		if len(times) == 0 {
+			return s.stats.now.Fails("/"+strings.Fields(name)[0], "the points of "+name, "at least one", "none")
 		}
 		last := times[len(times)-1]
 		if age := s.stats.at.Sub(last); age > 2*time.Minute+s.Skew() || age < -2*time.Minute-s.Skew() {

@@ -10,7 +10,11 @@ import (
 
 	"github.com/understudy-mock/understudy/conformance/check"
 	"github.com/understudy-mock/understudy/conformance/harness"
+	"github.com/understudy-mock/understudy/conformance/report"
 )
+
+// maxDimension limits the vectors that the suite makes.
+const maxDimension = 100_000
 
 // vectorizing is the state of a scenario about vectors.
 type vectorizing struct {
@@ -90,7 +94,9 @@ func (s *Scenario) SomeVectors(names string) error {
 		s.vectors.before = a.JSON
 	}
 	dimension, _ := check.Integer(a.JSON, "/result/dimension")
-	dimension = max(dimension, 3)
+	if dimension = max(dimension, 3); dimension > maxDimension {
+		return harness.Inconclusive(report.PrerequisiteFailed, "the index has %d dimensions; the suite makes vectors of at most %d", dimension, maxDimension)
+	}
 	type vector struct {
 		ID     string    `json:"id"`
 		Vector []float64 `json:"vector"`
@@ -200,6 +206,9 @@ func (s *Scenario) namespacesCount() error {
 	m, err := s.namespaces()
 	if err != nil {
 		return err
+	}
+	if len(m) == 0 {
+		return harness.Inconclusive(report.PrerequisiteFailed, "the index lists no namespace")
 	}
 	for _, name := range slices.Sorted(maps.Keys(m)) {
 		for _, field := range []string{"/vectorCount", "/pendingVectorCount"} {

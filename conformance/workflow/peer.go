@@ -135,6 +135,9 @@ func (p *Peer) call(got *receiver.Received) receiver.Reply {
 		if err != nil || json.Unmarshal(text, &last) != nil {
 			return receiver.Reply{Status: http.StatusBadRequest, Body: "a step is not JSON"}
 		}
+		if most := len(p.Steps); last.StepID > most || last.TargetStep > most {
+			return receiver.Reply{Status: http.StatusBadRequest, Body: fmt.Sprintf("the workflow has %d steps", most)}
+		}
 		if last.StepID > 0 {
 			if results[last.StepID] && last.TargetStep == 0 && item == raw[len(raw)-1] {
 				return p.Reply(receiver.Reply{}) // a duplicate of a finished step

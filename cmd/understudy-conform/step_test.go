@@ -1,0 +1,224 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"maps"
+	"net/http"
+	"net/http/httptest"
+	"regexp"
+	"slices"
+	"sync"
+	"testing"
+	"testing/fstest"
+	"time"
+
+	"github.com/understudy-mock/understudy/conformance"
+	"github.com/understudy-mock/understudy/conformance/harness"
+	"github.com/understudy-mock/understudy/conformance/report"
+	"github.com/understudy-mock/understudy/conformance/target"
+	"github.com/understudy-mock/understudy/internal/effort"
+	"github.com/understudy-mock/understudy/internal/expect"
+	"github.com/understudy-mock/understudy/internal/recorder"
+	"github.com/understudy-mock/understudy/mockserver"
+)
+
+// A step that panics is an error of the suite, not a verdict on the target.
+func TestAPanicIsAnErrorOfTheSuite(t *testing.T) {
+	t.Parallel()
+	const tooFew = `@area-limit @cap-ratelimit
+Feature: A mistake of the suite
+
+  @REQ-RLP-002 @stated
+  Scenario: There are fewer requests than the step reads
+    Given a route limited to 1 requests per "1h" by the "fixed-window" algorithm
+    When one client sends 1 requests
+    Then the last 5 requests reach the application
+`
+	judged, err := conformance.Run(t.Context(), conformance.Config{
+		Target: ownTarget(environment(mockserver.RunT(t)), true), Plugin: pluginInProcess, FS: fstest.MapFS{"limit.feature": {Data: []byte(tooFew)}},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	expect.Equal(t, "verdict", judged.Results[0].Verdict, report.HarnessError)
+	expect.Contains(t, "detail", judged.Results[0].Detail, "the suite panicked: runtime error: slice bounds out of range [-4:] at limit.go:")
+	expect.Equal(t, "exit code", judged.ExitCode(), report.ExitHarness)
+}
+
+// lists is a server that changes the lists of its answers, from the n-th answer with a list of
+// each account on.
+type lists struct {
+	next   http.Handler
+	from   int
+	change func(list []any) []any
+
+	mu       sync.Mutex
+	answered map[string]int // answers with a list, by credential
+}
+
+func (l *lists) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	rec := recorder.Serve(l.next, r)
+	if r.Method == http.MethodGet && hasLists.MatchString(r.URL.Path) {
+		body := l.changed(rec.Body.Bytes(), r.Header.Get("Authorization"))
+		rec.Body.Reset()
+		rec.Body.Write(body)
+	}
+	maps.Copy(w.Header(), rec.Header())
+	w.Header().Del("Content-Length")
+	w.WriteHeader(rec.Status)
+	_, _ = w.Write(rec.Body.Bytes()) // the client may have disconnected
+}
+
+// hasLists matches the paths of the message logs, the dead letter queue and the statistics.
+var hasLists = regexp.MustCompile(`^/v2/(workflows/messageLogs|workflows/dlq|stats/.+)$`)
+
+func (l *lists) changed(body []byte, account string) []byte {
+	var answer map[string]any
+	decoder := json.NewDecoder(bytes.NewReader(body))
+	decoder.UseNumber()
+	if decoder.Decode(&answer) != nil {
+		return body
+	}
+	l.mu.Lock()
+	l.answered[account]++
+	change := l.answered[account] > l.from
+	l.mu.Unlock()
+	for name, member := range answer {
+		if list, ok := member.([]any); ok && change {
+			answer[name] = l.change(list)
+		}
+	}
+	text, err := json.Marshal(answer)
+	if err != nil {
+		panic(err) // decoded JSON always encodes
+	}
+	return text
+}
+
+// listChange is a change of lists that the document allows.
+type listChange struct {
+	name   string
+	change func([]any) []any
+	kept   bool // all items are listed at once: every scenario must pass
+	late   bool // all items are listed later, in real time: no scenario may fail
+}
+
+var listChanges = []listChange{
+	{name: "empty", change: func([]any) []any { return []any{} }},
+	{name: "the first item", change: func(list []any) []any { return list[:min(1, len(list))] }},
+	{name: "the last item", change: func(list []any) []any { return list[max(0, len(list)-1):] }},
+	{name: "reordered", change: reordered, kept: true},
+	{name: "late", change: late, late: true},
+}
+
+// reordered reverses a list of events or entries; the document defines the order of statistics.
+func reordered(list []any) []any {
+	if listedAt(list) != 0 {
+		slices.Reverse(list)
+	}
+	return list
+}
+
+// late leaves out the events and entries of the last second.
+func late(list []any) []any {
+	return slices.DeleteFunc(list, func(item any) bool { return listedAt([]any{item}) > time.Now().Add(-time.Second).UnixMilli() })
+}
+
+// listedAt returns the time of the first event or entry of a list, 0 when it has others.
+func listedAt(list []any) int64 {
+	if len(list) == 0 {
+		return 0
+	}
+	item, _ := list[0].(map[string]any)
+	for _, name := range []string{"time", "createdAt"} {
+		if n, ok := item[name].(json.Number); ok {
+			ms, _ := n.Int64()
+			return ms
+		}
+	}
+	return 0
+}
+
+// FuzzSteps feeds all steps with lists that are legal, but empty, short, reordered or late from
+// some answer on: no step panics, and none passes without the items that it is about.
+func FuzzSteps(f *testing.F) {
+	if raced {
+		f.Skip("it looks for verdicts, not for races")
+	}
+	for _, seed := range [][2]uint8{{0, 1}, {3, 0}, {0, 0}, {0, 3}, {0, 5}, {1, 0}, {2, 2}, {4, 0}}[:effort.Amount(f, "SEEDS", 1, 8)] {
+		f.Add(seed[0], seed[1])
+	}
+	f.Fuzz(func(t *testing.T, change, from uint8) {
+		t.Parallel()
+		c := listChanges[int(change)%len(listChanges)]
+		judged := withLists(t, c, int(from))
+		ran := map[string]bool{}
+		for i := range judged.Results {
+			r := &judged.Results[i]
+			for _, st := range r.Steps {
+				ran[st.Text] = ran[st.Text] || st.Verdict == report.Pass
+			}
+			switch {
+			case r.Verdict == report.HarnessError,
+				c.kept && r.Verdict != report.Pass && r.Verdict != report.Observed,
+				c.late && (r.Verdict == report.Fail || r.Verdict == report.Warn):
+				t.Errorf("%s %d: %s %s: %s %s", c.name, from, r.Location, r.Name, r.Verdict, r.Detail)
+			case !c.kept && !c.late && wrongly(r):
+				t.Errorf("%s %d: %s %s: it passes, but the last list was empty", c.name, from, r.Location, r.Name)
+			}
+		}
+		if c.kept {
+			everyStep(t, slices.Collect(maps.Keys(ran)))
+		}
+	})
+}
+
+// everyStep checks that each registered step has passed at least once.
+func everyStep(t *testing.T, passed []string) {
+	t.Helper()
+	for _, st := range conformance.Steps() {
+		expression := regexp.MustCompile("^" + st.Pattern + "$")
+		expect.True(t, st.Pattern+" has passed", slices.ContainsFunc(passed, expression.MatchString))
+	}
+}
+
+// withLists runs the suite against a server that changes its lists.
+func withLists(t *testing.T, c listChange, from int) *report.Report {
+	t.Helper()
+	u := mockserver.RunT(t, mockserver.Config{Clock: map[bool]string{true: "real"}[c.late]})
+	server := httptest.NewServer(&lists{next: u, from: from, change: c.change, answered: map[string]int{}})
+	t.Cleanup(server.Close)
+	cfg := conformance.Config{Target: ownTarget(environment(u), !c.late), SkipCanary: true}
+	cfg.Target.Target.URLs = target.URLs{Base: server.URL, KV: server.URL + "/kv"}
+	if c.kept {
+		cfg.Basis, cfg.Plugin = everything, pluginInProcess
+	} else {
+		cfg.Areas, cfg.Tags = []string{"dlq", "log", "restart", "run", "stats"}, "not @time-long"
+	}
+	judged, err := conformance.Run(t.Context(), cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return judged
+}
+
+// wrongly reports whether a scenario passed though the last list that it read was empty.
+func wrongly(r *report.Result) bool {
+	if r.Verdict != report.Pass || emptyIsRight.MatchString(r.Name) {
+		return false
+	}
+	for i := len(r.Exchanges) - 1; i >= 0; i-- {
+		if _, listed := harness.ListField[r.Exchanges[i].Operation]; listed {
+			return emptyList.MatchString(r.Exchanges[i].Answer)
+		}
+	}
+	return false
+}
+
+// emptyList matches the answer of a list without items.
+var emptyList = regexp.MustCompile(`"(events|messages)":\[\]`)
+
+// emptyIsRight matches the names of scenarios about an empty list, about the form of an answer,
+// or about a value that the calls of a workflow show as well.
+var emptyIsRight = regexp.MustCompile(`holds? nothing|no events|(is|are) an array|empty array|(never|not) in the queue|cursor of every page|flow-control value`)

@@ -1,0 +1,49 @@
+package harness
+
+import (
+	"errors"
+	"net/http"
+	"testing"
+
+	"github.com/understudy-mock/understudy/conformance/receiver"
+	"github.com/understudy-mock/understudy/conformance/report"
+	"github.com/understudy-mock/understudy/internal/expect"
+	"github.com/understudy-mock/understudy/spec"
+)
+
+// An endpoint that panics answers 500 and makes the scenario an error of the suite.
+func TestAPanicOfAnEndpointIsAnErrorOfTheSuite(t *testing.T) {
+	t.Parallel()
+	doc, err := spec.Load()
+	if err != nil {
+		t.Fatal(err)
+	}
+	suite := NewSuite(t.Context(), Config{Concurrency: 1}, doc)
+	if suite.Receiver, err = receiver.New(t.Context(), suite.Target.Receiver, suite.Dialect); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(suite.Receiver.Close)
+	s, err := suite.Begin(t.Context(), report.Result{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	e := s.Endpoint("destination")
+	e.Respond = func(got *receiver.Received) receiver.Reply {
+		return receiver.Reply{Body: string(got.Body[len(got.Body)])}
+	}
+	q, err := http.NewRequestWithContext(t.Context(), http.MethodPost, e.URL, http.NoBody)
+	if err != nil {
+		t.Fatal(err)
+	}
+	response, err := http.DefaultClient.Do(q)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_ = response.Body.Close()
+	expect.Equal(t, "status", response.StatusCode, http.StatusInternalServerError)
+	s.Note(s.Broken())
+	expect.Equal(t, "verdict", s.Result.Verdict, report.HarnessError)
+	expect.Contains(t, "detail", s.Result.Detail, "index out of range [0] with length 0 at scenario_test.go:")
+	none, ok := errors.AsType[*NoVerdict](s.Broken())
+	expect.True(t, "the error has no verdict on the target", ok && none.Verdict == report.HarnessError)
+}
