@@ -2,7 +2,6 @@ package packaging
 
 import (
 	"bytes"
-	"flag"
 	"fmt"
 	"os"
 	"os/exec"
@@ -15,10 +14,8 @@ import (
 	"gopkg.in/yaml.v3"
 
 	"github.com/understudy-mock/understudy/internal/effort"
+	"github.com/understudy-mock/understudy/internal/expect"
 )
-
-// update rewrites the manifests: `go test ./packaging -run Kubernetes -update`.
-var update = flag.Bool("update", false, "rewrite packaging/kubernetes/understudy.yaml")
 
 const (
 	chart = "helm/understudy"
@@ -78,24 +75,13 @@ func TestPackagingKubernetes(t *testing.T) {
 			t.Errorf("nothing was found\n%s", out)
 		}
 	})
-	t.Run("the manifests equal the rendered chart", func(t *testing.T) {
-		t.Parallel()
-		const path = "kubernetes/understudy.yaml"
-		want := "# The chart in packaging/helm with its defaults: kubectl apply -f packaging/kubernetes/understudy.yaml\n" +
-			strings.ReplaceAll(rendered(t, nil), "managed-by: Helm", "managed-by: kubectl")
-		if *update {
-			if err := os.WriteFile(path, []byte(want), 0o644); err != nil {
-				t.Fatal(err)
-			}
-		}
-		have, err := os.ReadFile(path)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if diff := cmp.Diff(want, string(have)); diff != "" {
-			t.Errorf("stale: run `go test ./packaging -run Kubernetes -update` (want -, is +):\n%s", diff)
-		}
-	})
+}
+
+// TestGeneratedManifests compares the manifests for kubectl with the rendered chart.
+func TestGeneratedManifests(t *testing.T) {
+	t.Parallel()
+	expect.Generated(t, "kubernetes/understudy.yaml", "# The chart in packaging/helm with its defaults: kubectl apply -f packaging/kubernetes/understudy.yaml\n"+
+		strings.ReplaceAll(rendered(t, nil), "managed-by: Helm", "managed-by: kubectl"))
 }
 
 // TestPackagingHelm compares the rendered charts with Helm, whose path is in HELM.

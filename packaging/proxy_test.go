@@ -3,7 +3,6 @@ package packaging
 import (
 	"net/http"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"regexp"
 	"strings"
@@ -31,10 +30,7 @@ func TestPackagingProxy(t *testing.T) {
 	} {
 		t.Run(c.tool, func(t *testing.T) {
 			t.Parallel()
-			tool, err := exec.LookPath(c.tool)
-			if err != nil {
-				programs.SkipLoud(t, c.tool+" is not installed: its configuration in docs/security.md is NOT run")
-			}
+			programs.Need(t, "its configuration in docs/security.md is NOT run", c.tool)
 			sites := fenced(t, "../docs/security.md", c.tool)
 			expect.Equal(expect.Now(t), "configurations in the page", len(sites), 1)
 			server, dir, at := filepath.Join(binaries(t), "understudy"), t.TempDir(), programs.FreeAddresses(t, 2)
@@ -54,7 +50,7 @@ func TestPackagingProxy(t *testing.T) {
 				if err := os.WriteFile(config, []byte(text), 0o600); err != nil {
 					t.Fatal(err)
 				}
-				proxy := programs.Process{Args: append(append([]string{"env", "HOME=" + dir, tool}, c.args...), config)}
+				proxy := programs.Process{Args: append(append([]string{"env", "HOME=" + dir, c.tool}, c.args...), config)}
 				proxy.Start(t)
 				if !programs.Answers(at[i]) {
 					t.Fatalf("%s does not listen at %s:\n%s", c.tool, at[i], proxy.Log())

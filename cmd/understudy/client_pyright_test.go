@@ -3,20 +3,17 @@ package main
 import (
 	"encoding/json"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"testing"
+
+	"github.com/understudy-mock/understudy/internal/programs"
 )
 
 // TestClientReadmePyright checks the types of the README's test in Python as editors do. It
 // uses the published client and the sources of the package.
 func TestClientReadmePyright(t *testing.T) {
 	t.Parallel()
-	for _, tool := range []string{"npm", "python3"} {
-		if _, err := exec.LookPath(tool); err != nil {
-			skipLoud(t, tool+" is not installed: the types of the README's test in Python are NOT checked")
-		}
-	}
+	programs.Need(t, "the types of the README's test in Python are NOT checked", "npm", "python3")
 	const packages = "testdata/pages"
 	install(t, packages)
 	settings, err := json.Marshal(map[string]any{

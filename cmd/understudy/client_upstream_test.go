@@ -12,6 +12,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/understudy-mock/understudy/internal/effort"
 )
 
 // upstream is a row of testdata/upstream.json: the results of a published client's own tests
@@ -38,6 +40,7 @@ var upstreamIndexes = map[string]string{"": "MAIN", "SPARSE_": "SPARSE", "HYBRID
 // table, so that neither a failure nor an improvement is overlooked.
 func TestClientUpstream(t *testing.T) {
 	t.Parallel()
+	effort.Long(t, "runs the whole suites of published clients")
 	text, err := os.ReadFile("testdata/upstream.json")
 	if err != nil {
 		t.Fatal(err)

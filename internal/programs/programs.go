@@ -137,8 +137,8 @@ func SkipHere(t TB, why string) {
 // Served is a running server process.
 type Served struct {
 	URL, ListensAt string   // they differ with --advertise
-	Env []string // NAME=VALUE
-	PID int
+	Env            []string // NAME=VALUE
+	PID            int
 }
 
 // Serve starts a server on a free port and returns when it is ready. At the end of the test,
@@ -177,7 +177,7 @@ func Serve(t TB, binary string, flags ...string) *Served {
 	}
 	var state struct {
 		URL, ListensAt string
-		Env map[string]string
+		Env            map[string]string
 	}
 	if err := json.Unmarshal(text, &state); err != nil {
 		t.Fatal(err)

@@ -122,7 +122,7 @@ func (w *orders) send(method, path string, body any, header ...string) {
 	}
 	answer, _ := io.ReadAll(response.Body)
 	_ = response.Body.Close()
-	if response.StatusCode != http.StatusOK {
+	if response.StatusCode >= http.StatusMultipleChoices {
 		panic(fmt.Sprintf("%s %s: %s %s", method, path, response.Status, answer))
 	}
 }
