@@ -15,9 +15,10 @@ import (
 // descendants of a message.
 const DefaultMaxDescendants = 10_000
 
-// joinFamily counts a new message, if it is a descendant.
+// joinFamily counts a new message of a family. The messages of one publish to a group keep the
+// family, but are not descendants.
 func (a *Account) joinFamily(m *Message) {
-	if m.Options.Family == "" || m.Options.Hops == 0 {
+	if m.Options.Family == "" {
 		return
 	}
 	f := a.state.Families[m.Options.Family]
@@ -25,14 +26,16 @@ func (a *Account) joinFamily(m *Message) {
 		f = &state.Family{ID: m.Options.Family}
 		a.state.Families[f.ID] = f
 	}
-	f.Created++
 	f.Live++
+	if m.Options.Hops > 0 {
+		f.Created++
+	}
 }
 
-// leaveFamily forgets a family with its last descendant.
+// leaveFamily forgets a family with its last message.
 func (a *Account) leaveFamily(m *Message) {
 	f := a.state.Families[m.Options.Family]
-	if f == nil || m.Options.Hops == 0 {
+	if f == nil {
 		return
 	}
 	if f.Live--; f.Live <= 0 {

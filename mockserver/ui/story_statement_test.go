@@ -65,7 +65,7 @@ func stepStatements(t *testing.T, shown []shownStep, truth *runTruth) {
 			}
 			for word, want := range map[string]bool{
 				": timed out": s.WaitTimeout != nil && *s.WaitTimeout,
-				": notified":  s.WaitTimeout != nil && !*s.WaitTimeout,
+				": notified":  s.State == "STEP_SUCCESS" && s.WaitTimeout != nil && !*s.WaitTimeout,
 				"in progress": s.State == "STEP_PROGRESS" && s.StepType != "SleepFor" || s.State == "STEP_RETRY",
 			} {
 				if strings.Contains(text, word) != want {

@@ -300,7 +300,7 @@ func (l *loader) waits(owner state.Sleeper, t savedTimer, otherwise state.TimerK
 func (l *loader) finish() {
 	l.finishTimers()
 	for _, m := range l.state.Messages {
-		if f := l.state.Families[m.Options.Family]; f != nil && m.Options.Hops > 0 {
+		if f := l.state.Families[m.Options.Family]; f != nil {
 			f.Live++
 		}
 	}

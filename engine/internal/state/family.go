@@ -5,9 +5,9 @@ import "cmp"
 // Family counts the descendants of a message, see engine.Account.CancelFamily.
 type Family struct {
 	ID      string // of the message
-	Created int
-	Live    int  `saved:"no"` // those that have not ended
-	Cut     bool // cancelled: no more may be created
+	Created int    // descendants
+	Live    int    `saved:"no"` // those that have not ended
+	Cut     bool   // cancelled: no more may be created
 }
 
 // Family is the id of the message from which this one descends, or its own.

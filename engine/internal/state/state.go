@@ -27,7 +27,7 @@ type State struct {
 	Dedup               Dedup
 	Groups              map[string]*Group
 	Flows               map[string]*FlowGate
-	Families            map[string]*Family // with descendants that have not ended
+	Families            map[string]*Family // with messages that have not ended
 	Queues              map[string]*QueueBacklog
 	Schedules           map[string]*Schedule
 	Log                 EventLog
