@@ -80,7 +80,7 @@ type Account struct {
 	turned    bool          // a command has set the time, and unlock must set the clock
 	random    bool          // the seed is random: a Reset draws another one
 	settings  begin         // what the next commands depend on, as recorded
-	relies    bool          // records after the last snapshot depend on the versions of libraries
+	savedLSN  uint64        // of the last record in a snapshot of the journal
 	unlike    error         // why this version cannot replay a record
 	restored  int           // how often a snapshot, a reset or a clock has replaced the state
 	replaced  int           // how often the state was replaced for any reason

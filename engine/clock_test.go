@@ -8,12 +8,13 @@ import (
 
 	"github.com/understudy-mock/understudy/engine"
 	"github.com/understudy-mock/understudy/engine/clock"
+	"github.com/understudy-mock/understudy/internal/effort"
 )
 
 // wait returns when the log has an event of that state for the message.
 func (w *world) wait(id, state string) {
 	w.t.Helper()
-	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+	ctx, cancel := context.WithTimeout(context.Background(), effort.Wait(10*time.Second))
 	defer cancel()
 	for {
 		events, more := w.Follow(0, 0)

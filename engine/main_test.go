@@ -11,6 +11,7 @@ import (
 	"github.com/understudy-mock/understudy/engine"
 	"github.com/understudy-mock/understudy/engine/clock"
 	"github.com/understudy-mock/understudy/engine/vector"
+	"github.com/understudy-mock/understudy/internal/effort"
 	"github.com/understudy-mock/understudy/mockserver/wire"
 )
 
@@ -90,7 +91,7 @@ func (w *world) must(err error) {
 
 func (w *world) advance(d time.Duration) {
 	w.t.Helper()
-	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	ctx, cancel := context.WithTimeout(context.Background(), effort.Wait(time.Minute))
 	defer cancel()
 	_, err := w.Advance(ctx, w.Now().Add(d))
 	w.must(err)

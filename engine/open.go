@@ -199,7 +199,7 @@ func (a *Account) standAt(from *Snapshot) error {
 	if err := a.resumeSettings(from.Settings); err != nil {
 		return err
 	}
-	a.mode, a.lsn = from.Clock, from.LSN
+	a.mode, a.lsn, a.savedLSN = from.Clock, from.LSN, from.LSN
 	for range from.InFlight {
 		a.state.Ready.Pop()
 	}

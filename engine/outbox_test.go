@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/understudy-mock/understudy/engine"
+	"github.com/understudy-mock/understudy/internal/effort"
 )
 
 // stuck is something outside of the account that takes its time.
@@ -78,7 +79,7 @@ func TestNothingWaitsUnderTheLock(t *testing.T) {
 			}()
 			select {
 			case <-went:
-			case <-time.After(time.Minute):
+			case <-time.After(effort.Wait(time.Minute)):
 				t.Error("commands wait")
 			}
 			close(s.release)

@@ -13,7 +13,7 @@ func (a *Account) Overview() (Overview, <-chan struct{}) {
 	a.lock()
 	defer a.unlock()
 	o := a.view().Overview()
-	o.Attempts, o.NeedsVersion = a.attempts, a.relies && !a.replaying
+	o.Attempts, o.Unsaved = a.attempts, a.lsn > a.savedLSN && !a.replaying
 	return o, a.changes()
 }
 

@@ -15,6 +15,7 @@ import (
 
 	"github.com/understudy-mock/understudy/engine"
 	"github.com/understudy-mock/understudy/engine/clock"
+	"github.com/understudy-mock/understudy/internal/effort"
 	"github.com/understudy-mock/understudy/internal/expect"
 	"github.com/understudy-mock/understudy/mockserver/wire"
 )
@@ -192,7 +193,7 @@ func (e *endpoint) trigger(id string, opts engine.Options) string {
 }
 
 func (e *endpoint) advance(d time.Duration) {
-	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	ctx, cancel := context.WithTimeout(context.Background(), effort.Wait(time.Minute))
 	defer cancel()
 	if _, err := e.account.Advance(ctx, e.account.Now().Add(d)); err != nil {
 		panic(err)

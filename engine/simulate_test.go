@@ -164,7 +164,7 @@ func (s *simulation) pass(n int) {
 
 // opened runs something while attempts do not wait at the gate.
 func (s *simulation) opened(do func(ctx context.Context)) {
-	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	ctx, cancel := context.WithTimeout(context.Background(), effort.Wait(time.Minute))
 	defer cancel()
 	end := make(chan struct{})
 	var helper sync.WaitGroup
@@ -328,7 +328,7 @@ func (s *simulation) continued(n, parallel int) error {
 	for _, q := range a.Queues() {
 		later.must(a.SetQueuePaused(q.Name, false))
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	ctx, cancel := context.WithTimeout(context.Background(), effort.Wait(time.Minute))
 	defer cancel()
 	if _, err := a.AdvanceUntil(ctx, true); err != nil {
 		return err

@@ -24,7 +24,7 @@ func (a *Account) WriteSnapshot(to io.Writer) error {
 func (a *Account) SaveTo(to io.Writer) (lsn uint64, err error) {
 	w, c := snapshot.NewWriter(&a.mu, &a.state), codec.NewWriter(to)
 	c.Document(func(c *codec.Codec) {
-		a.save(w, c, func(at *snapshot.Instant) { at.Settings, a.relies = a.savedSettings(), false })
+		a.save(w, c, func(at *snapshot.Instant) { at.Settings, a.savedLSN = a.savedSettings(), a.lsn })
 	})
 	return w.LSN(), c.Close()
 }

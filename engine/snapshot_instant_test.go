@@ -11,6 +11,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/understudy-mock/understudy/engine"
+	"github.com/understudy-mock/understudy/internal/effort"
 )
 
 // Whatever happens while a snapshot is written record by record, it is the state
@@ -166,7 +167,7 @@ func TestSnapshotsOfABusyAccount(t *testing.T) {
 	}
 	close(stop)
 	loaders.Wait()
-	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	ctx, cancel := context.WithTimeout(t.Context(), effort.Wait(time.Minute))
 	defer cancel()
 	w.must(w.Settle(ctx))
 }

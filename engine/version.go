@@ -59,7 +59,6 @@ func (c *begin) version(of library) (theirs, own string) {
 // as a cron expression, of the object with this id. A record that another
 // version of the library has computed cannot be replayed.
 func (a *Account) rely(on library, what, id, expression string) {
-	a.relies = true
 	if !a.replaying || a.unlike != nil {
 		return
 	}

@@ -21,9 +21,9 @@ func (f *faulty) written(old, now string) {
 	f.records[0].Body = bytes.Replace(f.records[0].Body, []byte(old), []byte(now), 1)
 }
 
-func needsVersion(w *world) bool {
+func unsaved(w *world) bool {
 	o, _ := w.Overview()
-	return o.NeedsVersion
+	return o.Unsaved
 }
 
 // A journal of a version with other libraries is refused only where one of them has computed
@@ -90,11 +90,11 @@ func TestASnapshotFreesAJournalFromItsVersion(t *testing.T) {
 	w, j := journaled(t)
 	_, err := w.PutSchedule("nightly", "0 * * * *", engine.PublishRequest{URL: sink})
 	w.must(err)
-	expect.Equal(t, "it depends on the version", needsVersion(w), true)
+	expect.Equal(t, "it has unsaved records", unsaved(w), true)
 	var text bytes.Buffer
 	lsn, err := w.SaveTo(&text)
 	w.must(err)
-	expect.Equal(t, "with a snapshot it depends on the version", needsVersion(w), false)
+	expect.Equal(t, "with a snapshot it has unsaved records", unsaved(w), false)
 	w.publish(engine.Options{Delay: time.Hour})
 	reopen := func(text string) error {
 		from, err := engine.ReadSnapshot(bytes.NewReader([]byte(text)))

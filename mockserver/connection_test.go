@@ -14,6 +14,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/understudy-mock/understudy/internal/effort"
 	"github.com/understudy-mock/understudy/mockserver"
 )
 
@@ -212,7 +213,7 @@ func TestADeliveryIsOneWrite(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer func() { _ = conn.Close() }()
-	_ = conn.SetDeadline(time.Now().Add(time.Minute)) // a failure shows below
+	_ = conn.SetDeadline(time.Now().Add(effort.Wait(time.Minute))) // a failure shows below
 	buffer := make([]byte, 8<<10)
 	n, err := conn.Read(buffer)
 	if err != nil || !bytes.HasSuffix(buffer[:n], []byte("\r\n\r\nthe body")) {

@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/understudy-mock/understudy/internal/effort"
 	"github.com/understudy-mock/understudy/internal/expect"
 	"github.com/understudy-mock/understudy/mockserver"
 )
@@ -76,7 +77,7 @@ func TestAnAutoClockSkipsTheWaiting(t *testing.T) {
 	u.Stub("*", 503)
 	c := newClient(t, u)
 	u.Publish("https://e.test/", nil)
-	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	ctx, cancel := context.WithTimeout(context.Background(), effort.Wait(time.Minute))
 	defer cancel()
 	for len(c.do("GET", "/v2/dlq", "").ok().list("messages")) == 0 {
 		if ctx.Err() != nil {
@@ -355,7 +356,7 @@ func TestEventsAreStreamed(t *testing.T) {
 	t.Parallel()
 	u := mockserver.RunT(t)
 	u.Stub("*")
-	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	ctx, cancel := context.WithTimeout(context.Background(), effort.Wait(time.Minute))
 	defer cancel()
 	r, err := http.NewRequestWithContext(ctx, "GET", u.URL()+"/_understudy/events", nil)
 	if err != nil {

@@ -21,8 +21,10 @@ import (
 
 	"github.com/nats-io/nats.go"
 	natsjs "github.com/nats-io/nats.go/jetstream"
+
 	"github.com/understudy-mock/understudy/engine/clock"
 	"github.com/understudy-mock/understudy/engine/store/jetstream"
+	"github.com/understudy-mock/understudy/internal/effort"
 	"github.com/understudy-mock/understudy/internal/natstest"
 	"github.com/understudy-mock/understudy/mockserver"
 	"github.com/understudy-mock/understudy/mockserver/fleet"
@@ -216,12 +218,14 @@ func TestFleetStopsWithoutCuts(t *testing.T) {
 func TestFleetRefusesADamagedAccount(t *testing.T) {
 	t.Parallel()
 	cluster := natstest.Run(t)
-	a := joined(t, cluster, "a")
+	way := newLink(t, cluster)
+	a := joined(t, "nats://"+way.l.Addr().String(), "a")
 	shop, other := a.account("shop"), a.account("other")
 	for i := range 5 {
 		a.ok("POST", fmt.Sprintf("/v2/publish/https://app.test/%d", i), shop, "")
 	}
-	a.stop()
+	way.setCut(true) // a clean stop would write a snapshot
+	t.Cleanup(func() { way.setCut(false) })
 	nc, err := nats.Connect(cluster)
 	if err != nil {
 		t.Fatal(err)
@@ -289,7 +293,7 @@ func TestFleetForwardsEvents(t *testing.T) {
 	eventually(t, "4 accounts on 2 servers", func() bool { v := b.fleet(); return v.spreadOver(2, 4) })
 	for id, token := range tokens {
 		for _, m := range []*member{a, b} {
-			ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+			ctx, cancel := context.WithTimeout(t.Context(), effort.Wait(time.Minute))
 			defer cancel()
 			r, err := http.NewRequestWithContext(ctx, http.MethodGet, m.URL()+"/_understudy/events?account="+id, http.NoBody)
 			if err != nil {

@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"github.com/understudy-mock/understudy/engine/clock"
+	"github.com/understudy-mock/understudy/internal/effort"
 	"github.com/understudy-mock/understudy/internal/natstest"
 )
 
@@ -176,7 +177,7 @@ func TestFleetMovesWaitingRequests(t *testing.T) {
 	a.ok("PUT", "/_understudy/clock?account=shop", "", `{"mode":"manual"}`)
 	a.ok("POST", "/_understudy/stubs?account=shop", "", `{"url":"https://app.test/*"}`)
 	a.ok("POST", "/v2/publish/https://app.test/first", token, "")
-	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	ctx, cancel := context.WithTimeout(t.Context(), effort.Wait(time.Minute))
 	defer cancel()
 	r, err := http.NewRequestWithContext(ctx, http.MethodGet, a.URL()+"/_understudy/overview?follow=true&account=shop", http.NoBody)
 	if err != nil {
@@ -259,7 +260,7 @@ func TestFleetEndsConnectionsInUse(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer conn.Close()
-	if err := conn.SetDeadline(time.Now().Add(time.Minute)); err != nil {
+	if err := conn.SetDeadline(time.Now().Add(effort.Wait(time.Minute))); err != nil {
 		t.Fatal(err)
 	}
 	in := bufio.NewReader(conn)

@@ -19,7 +19,7 @@ import (
 
 // longestWait bounds a wait of these tests that ends much sooner unless something is wrong. The
 // race detector on a busy machine needs a minute for a list of 12 MB.
-const longestWait = 5 * time.Minute
+var longestWait = effort.Wait(2 * time.Minute)
 
 // dialed is a raw connection to a server.
 func dialed(t *testing.T, u *mockserver.TestServer) net.Conn {

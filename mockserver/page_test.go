@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/understudy-mock/understudy/internal/effort"
 	"github.com/understudy-mock/understudy/internal/expect"
 	"github.com/understudy-mock/understudy/mockserver"
 )
@@ -22,7 +23,7 @@ func TestOverview(t *testing.T) {
 	u := mockserver.RunT(t)
 	u.Stub("https://e.test/*", 200)
 	c := newClient(t, u)
-	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	ctx, cancel := context.WithTimeout(t.Context(), effort.Wait(time.Minute))
 	defer cancel()
 	r, err := http.NewRequestWithContext(ctx, "GET", u.URL()+"/_understudy/overview?follow=true", nil)
 	if err != nil {

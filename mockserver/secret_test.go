@@ -15,6 +15,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/understudy-mock/understudy/internal/effort"
 	"github.com/understudy-mock/understudy/internal/expect"
 	"github.com/understudy-mock/understudy/mockserver"
 )
@@ -162,7 +163,7 @@ func followed(t *testing.T, u *mockserver.TestServer, c *client, do func()) map[
 		})
 	}
 	do()
-	ended := time.Now().Add(time.Minute)
+	ended := time.Now().Add(effort.Wait(time.Minute))
 	for path, to := range streams {
 		for to.String() == "" && time.Now().Before(ended) {
 			c.do("GET", "/_understudy/health", "").ok()

@@ -20,11 +20,12 @@ import (
 
 	"gopkg.in/yaml.v3"
 
+	"github.com/understudy-mock/understudy/internal/effort"
 	"github.com/understudy-mock/understudy/internal/programs"
 )
 
 // limit is the time limit of all tests here, on a busy machine.
-const limit = 5 * time.Minute
+var limit = effort.Wait(5 * time.Minute)
 
 // binaries is the folder of the commands: from a release in DIST, or built here.
 func binaries(t *testing.T) string {

@@ -22,6 +22,7 @@ import (
 	"github.com/understudy-mock/understudy/conformance/proxy"
 	"github.com/understudy-mock/understudy/conformance/report"
 	"github.com/understudy-mock/understudy/conformance/target"
+	"github.com/understudy-mock/understudy/internal/effort"
 	"github.com/understudy-mock/understudy/internal/expect"
 	"github.com/understudy-mock/understudy/internal/programs"
 	"github.com/understudy-mock/understudy/spec"
@@ -99,7 +100,7 @@ func proxied(t *testing.T, targetFile string) (file string, found func() []proxy
 // It returns the exit code and the output.
 func conformAgainst(t *testing.T, binary, targetFile string, flags ...string) (int, string) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), 15*time.Minute)
+	ctx, cancel := context.WithTimeout(t.Context(), effort.Wait(15*time.Minute))
 	defer cancel()
 	run := exec.CommandContext(ctx, binary, append([]string{"conform", "--target", targetFile}, flags...)...)
 	out, err := run.CombinedOutput()

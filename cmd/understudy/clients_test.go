@@ -12,11 +12,12 @@ import (
 	"testing"
 	"time"
 
+	"github.com/understudy-mock/understudy/internal/effort"
 	"github.com/understudy-mock/understudy/internal/programs"
 )
 
 // clientLimit is the time limit for the tests of one package, in real time.
-const clientLimit = 3 * time.Minute
+var clientLimit = effort.Wait(3 * time.Minute)
 
 // needs has the variable that the stand-in must provide for the tests of a folder.
 var needs = map[string]string{"ratelimit": "UNDERSTUDY_KV_URL"}

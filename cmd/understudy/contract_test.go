@@ -13,6 +13,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/understudy-mock/understudy/internal/effort"
 	"github.com/understudy-mock/understudy/internal/programs"
 	"github.com/understudy-mock/understudy/spec"
 )
@@ -26,7 +27,7 @@ var contractFlags = []string{
 
 // contractLimit is the time limit for one document, in real time. There is no limit when
 // CONTRACT sets a number of examples for each operation.
-const contractLimit = 10 * time.Minute
+var contractLimit = effort.Wait(10 * time.Minute)
 
 // contracts are the documents, with the operations that are excluded from each and the
 // reason.

@@ -15,6 +15,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/understudy-mock/understudy/internal/effort"
 	"github.com/understudy-mock/understudy/internal/programs"
 	"github.com/understudy-mock/understudy/spec"
 )
@@ -97,7 +98,7 @@ func TestFullDisk(t *testing.T) {
 	}
 	refused("after the crash")
 	remount(t, disk, "size=16m", 0)
-	for deadline := time.Now().Add(time.Minute); h.publish(large, "1h") >= 300; h.liveFor(20 * time.Millisecond) {
+	for deadline := time.Now().Add(effort.Wait(time.Minute)); h.publish(large, "1h") >= 300; h.liveFor(20 * time.Millisecond) {
 		if time.Now().After(deadline) {
 			t.Fatal("publishes still fail after the disk has room")
 		}
@@ -140,7 +141,7 @@ func TestReadinessOnAFullDisk(t *testing.T) {
 	until := func(want int) (text string) {
 		t.Helper()
 		got := 0
-		for deadline := time.Now().Add(time.Minute); got != want; h.liveFor(20 * time.Millisecond) {
+		for deadline := time.Now().Add(effort.Wait(time.Minute)); got != want; h.liveFor(20 * time.Millisecond) {
 			if got, text = ready(); time.Now().After(deadline) {
 				t.Fatalf("readiness: got %d %s, want %d", got, text, want)
 			}

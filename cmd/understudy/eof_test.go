@@ -12,6 +12,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/understudy-mock/understudy/internal/effort"
 )
 
 // runner is a command of the tests: it starts a command, keeps the other end of its standard
@@ -50,7 +52,7 @@ func TestNothingSurvivesItsParent(t *testing.T) {
 			if test.only != "" && test.only != runtime.GOOS {
 				t.Skip("only on " + test.only)
 			}
-			ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+			ctx, cancel := context.WithTimeout(t.Context(), effort.Wait(time.Minute))
 			defer cancel()
 			parent := exec.CommandContext(ctx, test.args[0], test.args[1:]...)
 			read, write, err := os.Pipe()
@@ -137,7 +139,7 @@ func TestUntilEOFOfAnotherDescriptor(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	ctx, cancel := context.WithTimeout(t.Context(), effort.Wait(time.Minute))
 	defer cancel()
 	run := exec.CommandContext(ctx, "understudy", "run", "--until-eof-of", "3", "--", "sh", "-c", `read line; test -e /dev/fd/3 && line=inherited; trap 'exit 5' TERM; echo "$line"; while :; do :; done`)
 	run.Stdin, run.ExtraFiles = strings.NewReader("text\n"), []*os.File{read}

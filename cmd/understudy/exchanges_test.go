@@ -13,6 +13,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/understudy-mock/understudy/internal/effort"
 	"github.com/understudy-mock/understudy/internal/expect"
 	"github.com/understudy-mock/understudy/mockserver"
 	"github.com/understudy-mock/understudy/spec"
@@ -149,7 +150,7 @@ type exchange struct {
 // call sends a request and returns status, header and body of the answer.
 func (x *exchange) call(method, target, body string, headers ...string) (int, http.Header, string) {
 	x.t.Helper()
-	ctx, cancel := context.WithTimeout(x.t.Context(), 2*time.Minute)
+	ctx, cancel := context.WithTimeout(x.t.Context(), effort.Wait(2*time.Minute))
 	defer cancel()
 	r, err := http.NewRequestWithContext(ctx, method, x.server.URL()+target, strings.NewReader(body))
 	if err != nil {

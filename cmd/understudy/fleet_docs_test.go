@@ -149,7 +149,7 @@ func (p *fleetPage) once(script string) ([]byte, error) {
 	if err := c.Start(); err != nil {
 		return nil, err
 	}
-	within := time.AfterFunc(time.Minute, func() { _ = syscall.Kill(-c.Process.Pid, syscall.SIGKILL) })
+	within := time.AfterFunc(effort.Wait(time.Minute), func() { _ = syscall.Kill(-c.Process.Pid, syscall.SIGKILL) })
 	defer within.Stop()
 	err := c.Wait()
 	return out.Bytes(), err
@@ -176,7 +176,7 @@ func (p *fleetPage) start(script string) {
 // until repeats commands until they succeed and print a text, and returns their output.
 func (p *fleetPage) until(script, want string) string {
 	p.t.Helper()
-	for deadline := time.Now().Add(time.Minute); ; pause(200 * time.Millisecond) {
+	for deadline := time.Now().Add(effort.Wait(time.Minute)); ; pause(200 * time.Millisecond) {
 		out, err := p.once(script)
 		if err == nil && strings.Contains(string(out), want) {
 			return string(out)

@@ -265,7 +265,7 @@ func (f *fleetTrial) electionFloor() func() time.Duration {
 func measured(so func() bool) func() time.Duration {
 	at, took := time.Now(), make(chan time.Duration, 1)
 	go func() {
-		for deadline := at.Add(time.Minute); !so() && time.Now().Before(deadline); {
+		for deadline := at.Add(effort.Wait(time.Minute)); !so() && time.Now().Before(deadline); {
 			pause(20 * time.Millisecond)
 		}
 		took <- time.Since(at)

@@ -153,7 +153,7 @@ func (f *fleetTrial) start(m *member) {
 // await waits until so returns true.
 func (f *fleetTrial) await(what string, so func() bool) {
 	f.t.Helper()
-	for deadline := time.Now().Add(time.Minute); !so(); pause(20 * time.Millisecond) {
+	for deadline := time.Now().Add(effort.Wait(time.Minute)); !so(); pause(20 * time.Millisecond) {
 		if time.Now().After(deadline) {
 			f.t.Fatalf("still waiting for %s", what)
 		}
@@ -169,7 +169,7 @@ func pause(d time.Duration) {
 
 // list asks a server for the fleet.
 func (f *fleetTrial) list(m *member) (l fleetListing, err error) {
-	ctx, cancel := context.WithTimeout(f.t.Context(), 2*time.Second)
+	ctx, cancel := context.WithTimeout(f.t.Context(), effort.Wait(2*time.Second))
 	defer cancel()
 	r, err := http.NewRequestWithContext(ctx, http.MethodGet, m.url+"/_understudy/fleet", http.NoBody)
 	if err != nil {
@@ -241,7 +241,7 @@ func (f *fleetTrial) whole() bool {
 // streams reports whether so is true for all streams of the fleet, as their leaders report
 // them.
 func (f *fleetTrial) streams(so func(*jetstream.ClusterInfo) bool) bool {
-	ctx, cancel := context.WithTimeout(f.t.Context(), 2*time.Second)
+	ctx, cancel := context.WithTimeout(f.t.Context(), effort.Wait(2*time.Second))
 	defer cancel()
 	for _, name := range []string{journals, "KV_understudy-accounts", "KV_understudy-members", "KV_understudy-owners", "OBJ_understudy-snapshots"} {
 		s, err := f.js.Stream(ctx, name)

@@ -14,6 +14,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/understudy-mock/understudy/internal/effort"
 	"github.com/understudy-mock/understudy/internal/expect"
 )
 
@@ -144,7 +145,7 @@ func TestKillAndRestart(t *testing.T) {
 func saves(t *testing.T, file string, times int) (events int) {
 	t.Helper()
 	last := time.Time{}
-	for deadline := time.Now().Add(time.Minute); times > 0; {
+	for deadline := time.Now().Add(effort.Wait(time.Minute)); times > 0; {
 		if time.Now().After(deadline) {
 			t.Fatal("the snapshot is not written")
 		}
@@ -261,7 +262,7 @@ func TestAFailedSaveShows(t *testing.T) {
 	saves(t, file, 1)
 	ready := func(want int) string {
 		t.Helper()
-		for ended := time.Now().Add(time.Minute); ; {
+		for ended := time.Now().Add(effort.Wait(time.Minute)); ; {
 			answer, err := http.Get(server.url + "/_understudy/readyz")
 			if err != nil {
 				t.Fatal(err)

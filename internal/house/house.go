@@ -28,6 +28,7 @@ var allRules = []rule{
 	brandRule,
 	clockRule,
 	commentRule,
+	deadlineRule,
 	durationRule,
 	goroutineRule,
 	guardRule,

@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/understudy-mock/understudy/internal/effort"
 	"github.com/understudy-mock/understudy/internal/programs"
 	"github.com/understudy-mock/understudy/mockserver/kv"
 	"github.com/understudy-mock/understudy/spec"
@@ -38,7 +39,7 @@ func TestPublishedPackages(t *testing.T) {
 			}
 			server := httptest.NewServer(http.StripPrefix("/kv", neutral(dialect, newKV(t, cfg))))
 			defer server.Close()
-			ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
+			ctx, cancel := context.WithTimeout(t.Context(), effort.Wait(2*time.Minute))
 			defer cancel()
 			test := exec.CommandContext(ctx, "npm", "test", "--silent")
 			test.Dir = modules

@@ -64,10 +64,10 @@ type Tenant struct {
 }
 
 // leave is close for an account that another version of the program may open next: a
-// snapshot replaces records that only this version can replay. ctx limits its time.
+// snapshot replaces the records, which another version may not be able to replay. ctx limits its time.
 func (t *Tenant) leave(ctx context.Context) error {
 	ended, saved := t.Account.Close(), error(nil)
-	if o, _ := t.Account.Overview(); t.kept != nil && o.NeedsVersion {
+	if o, _ := t.Account.Overview(); t.kept != nil && o.Unsaved {
 		saved = t.save(ctx)
 	}
 	return cmp.Or(ended, t.close(), saved)

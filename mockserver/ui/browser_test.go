@@ -27,7 +27,7 @@ import (
 )
 
 // patience is the maximum real time of one step on the page.
-const patience = time.Minute
+var patience = effort.Wait(time.Minute)
 
 // browser is one headless browser for all tests; each test has its own tab.
 var browser struct {

@@ -22,11 +22,10 @@ import (
 	"github.com/understudy-mock/understudy/internal/programs"
 )
 
-const (
-	root = "../.."
-	// commandLimit is the time limit for one command, in real time.
-	commandLimit = 3 * time.Minute
-)
+const root = "../.."
+
+// commandLimit is the time limit for one command, in real time.
+var commandLimit = effort.Wait(3 * time.Minute)
 
 // TestPackaging installs the packages into an empty folder without network access, and uses
 // them by their names only.
@@ -368,7 +367,7 @@ func pidIn(t *testing.T, file, pattern string) int {
 // waited for it yet.
 func untilGone(t *testing.T, pid int) {
 	t.Helper()
-	for deadline := time.Now().Add(time.Minute); time.Now().Before(deadline); <-time.After(10 * time.Millisecond) {
+	for deadline := time.Now().Add(effort.Wait(time.Minute)); time.Now().Before(deadline); <-time.After(10 * time.Millisecond) {
 		stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
 		if _, after, ok := strings.Cut(string(stat), ") "); errors.Is(err, os.ErrNotExist) || ok && strings.HasPrefix(after, "Z") {
 			return

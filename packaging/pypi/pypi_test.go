@@ -19,9 +19,11 @@ import (
 )
 
 const (
-	root  = "../.."
-	limit = 5 * time.Minute // for each command, in real time
+	root = "../.."
 )
+
+// limit is the time limit for each command, in real time.
+var limit = effort.Wait(5 * time.Minute)
 
 // TestPackagingPyPI installs the wheel of this platform as users do, and uses it.
 func TestPackagingPyPI(t *testing.T) {

@@ -143,13 +143,16 @@ func keepShare(shares map[string]*Share, h *Share, used bool) {
 	}
 }
 
-// All calls visit for each held turn.
+// All calls visit for each held turn. Turns that are held again in this order start in the same
+// order: hosts are compared with hosts, and URLs with those of their host.
 func (s *Shares) All(visit func(ReadyTurn)) {
 	var held []*Share
 	for _, h := range s.waiting {
 		held = append(held, h.waiting...)
 	}
-	slices.SortFunc(held, func(x, y *Share) int { return cmp.Compare(x.since, y.since) })
+	slices.SortFunc(held, func(x, y *Share) int {
+		return cmp.Or(cmp.Compare(x.Host.since, y.Host.since), cmp.Compare(x.since, y.since))
+	})
 	for _, u := range held {
 		u.Held.All(visit)
 	}

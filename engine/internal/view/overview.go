@@ -31,10 +31,9 @@ type Overview struct {
 	Schedules int
 	Waiters   int // number of waits for events
 
-	// NeedsVersion reports that only a program with the same versions of libraries can
-	// replay the records after the last snapshot of the journal, because they depend on
-	// computed times of schedules or waits of formulas.
-	NeedsVersion bool
+	// Unsaved reports that the journal has records after its last snapshot. A program with other
+	// rules or libraries may not be able to replay them.
+	Unsaved bool
 }
 
 // Overview summarizes the account.
