@@ -198,7 +198,9 @@ func TestEachOperationPassesTheCountOn(t *testing.T) {
 					t.Errorf("%s was answered with the warning %q", x.Path, w)
 				}
 			}
-			if want := []string{"", "", "1", "2"}; !slices.Equal(counts[:min(4, len(counts))], want) {
+			first := counts[:min(4, len(counts))]
+			slices.Sort(first) // a request is listed when it has ended, which may be after those that it caused
+			if want := []string{"", "", "1", "2"}; !slices.Equal(first, want) {
 				t.Errorf("counts of the requests %q, want %q", counts, want)
 			}
 		})
