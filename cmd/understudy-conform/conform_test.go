@@ -54,11 +54,11 @@ func ownSuite(t testing.TB) conformance.Config {
 
 // Every scenario passes against a stand-in whose clock the suite moves.
 func TestConformOwn(t *testing.T) {
-	if !raced {
+	if !effort.Raced {
 		effort.Long(t, "TestConformProcess runs the same scenarios")
 	}
 	cfg := ownSuite(t)
-	if raced { // the others take real time
+	if effort.Raced { // the others take real time
 		cfg.Tags = "not @time-window and not @time-long"
 	}
 	judged := judge(t, cfg)
@@ -76,7 +76,7 @@ func BenchmarkConformOwn(b *testing.B) {
 // The same scenarios pass in real time against a separate process with a data folder, in
 // two concurrent runs that share an account. With -short, it is one run that moves the clock.
 func TestConformProcess(t *testing.T) {
-	if raced {
+	if effort.Raced {
 		t.Skip("it takes real time; TestConformOwn looks for races")
 	}
 	args, runs := []string{"--data", t.TempDir()}, effort.Amount(t, "RUNS", 1, 2)

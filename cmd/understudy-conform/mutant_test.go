@@ -241,7 +241,7 @@ var inTraffic = []string{
 // time; TIMES=5 repeats each mutant five times, and all runs must agree. With -short, it tries
 // the first mutant of each requirement.
 func TestMutants(t *testing.T) {
-	if raced {
+	if effort.Raced {
 		t.Skip("it looks for survivors, not for races")
 	}
 	times, _ := strconv.Atoi(os.Getenv("TIMES"))
@@ -318,7 +318,7 @@ var fewLatitudes = []string{"L04", "L09", "L17", "L28", "L33"}
 
 // TestLatitudes checks that no legal variation fails. With -short, it tries a few.
 func TestLatitudes(t *testing.T) {
-	if raced {
+	if effort.Raced {
 		t.Skip("it looks for verdicts, not for races")
 	}
 	all := mutant.Latitudes()

@@ -345,7 +345,7 @@ func TestConformDoesNotJudgeWhatARunLeavesBeforeItsEnd(t *testing.T) {
 // A sentence about a run that waits is not judged when the wait may be over.
 func TestConformDoesNotJudgeARunWhoseWaitIsOver(t *testing.T) {
 	t.Parallel()
-	if raced {
+	if effort.Raced {
 		t.Skip("a wait passes in real time")
 	}
 	effort.Long(t, "a wait passes in real time")

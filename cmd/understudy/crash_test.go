@@ -25,7 +25,7 @@ import (
 // delivered or in the DLQ, and delivered twice only if the kill has cut an attempt. Queues
 // keep their order and keys their limits.
 func TestCrash(t *testing.T) {
-	if raced {
+	if effort.Raced {
 		t.Skip("separate processes in real time")
 	}
 	t.Parallel()

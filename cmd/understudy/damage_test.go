@@ -22,7 +22,7 @@ import (
 // messages, or ends with exit code 2 and one line. With --data-accept-loss it serves the
 // messages up to the damage, and reports in one line what is missing.
 func TestDamagedFolder(t *testing.T) {
-	if raced {
+	if effort.Raced {
 		t.Skip("separate processes in real time")
 	}
 	binary, whole, killed := build(t), t.TempDir(), t.TempDir()

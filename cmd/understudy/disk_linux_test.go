@@ -46,7 +46,7 @@ func remount(t *testing.T, dir, options string, flags uintptr) {
 // continue. When there is room again, publishes continue too, without a restart. No
 // acknowledged message is lost.
 func TestFullDisk(t *testing.T) {
-	if raced {
+	if effort.Raced {
 		t.Skip("separate processes in real time")
 	}
 	disk := smallDisk(t)
@@ -122,7 +122,7 @@ func TestFullDisk(t *testing.T) {
 
 // A server that is idle notices that its disk is full, and that it has room again.
 func TestReadinessOnAFullDisk(t *testing.T) {
-	if raced {
+	if effort.Raced {
 		t.Skip("separate processes in real time")
 	}
 	t.Parallel()
@@ -206,7 +206,7 @@ func TestFolderWithoutLocks(t *testing.T) {
 // The record of a publish is written to the write-ahead log and synced before the answer and
 // before the delivery, as system calls show.
 func TestSyncComesFirst(t *testing.T) {
-	if raced {
+	if effort.Raced {
 		t.Skip("separate processes in real time")
 	}
 	strace, binary := traced(t), build(t)
@@ -251,7 +251,7 @@ func TestSyncComesFirst(t *testing.T) {
 // When the disk hangs, a publish gets 503 and a line within the time limit of a commit, also
 // while an account is created. A clean stop with many open accounts ends with one line.
 func TestHangingDisk(t *testing.T) {
-	if raced {
+	if effort.Raced {
 		t.Skip("separate processes in real time")
 	}
 	t.Parallel()

@@ -17,7 +17,7 @@ import (
 // must not use that state for a request that has waited in its socket.
 func TestFleetServerThatContinues(t *testing.T) {
 	effort.Long(t, "starts a cluster")
-	if raced {
+	if effort.Raced {
 		t.Skip("separate processes in real time")
 	}
 	f := newFleet(t, 2)

@@ -28,7 +28,7 @@ type fleetPage struct {
 // whose addresses are replaced by addresses of this machine.
 func TestFleetPage(t *testing.T) {
 	effort.Long(t, "starts a cluster")
-	if raced {
+	if effort.Raced {
 		t.Skip("separate processes in real time")
 	}
 	programs.Need(t, "the commands of docs/fleet.md are NOT tested", "curl")
@@ -70,7 +70,7 @@ func TestFleetPage(t *testing.T) {
 // Every command of docs/durability.md runs: a server that is stopped cleanly creates a
 // folder, and another program reads it.
 func TestDurabilityPage(t *testing.T) {
-	if raced {
+	if effort.Raced {
 		t.Skip("separate processes in real time")
 	}
 	t.Parallel()

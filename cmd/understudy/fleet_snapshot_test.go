@@ -19,7 +19,7 @@ import (
 // members. Otherwise an account would have no server until that member is back.
 func TestFleetSnapshotsWhileAMemberHangs(t *testing.T) {
 	effort.Long(t, "starts a cluster")
-	if raced {
+	if effort.Raced {
 		t.Skip("separate processes in real time")
 	}
 	const readers = 8

@@ -273,7 +273,7 @@ func (f *fleetTrial) startLoad() {
 // soon accepts requests again.
 func TestFleet(t *testing.T) {
 	effort.Long(t, "starts a cluster")
-	if raced {
+	if effort.Raced {
 		t.Skip("separate processes in real time")
 	}
 	f := newFleet(t, fleetServers-1)

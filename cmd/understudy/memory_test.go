@@ -139,7 +139,7 @@ func (l *loader) send(n int, prepare func(i int, r *http.Request)) {
 // A server may observe many times as much as it may keep: the process stays below one and a
 // half times the bound.
 func TestMemoryStaysBelowItsBound(t *testing.T) {
-	if _, err := os.Stat("/proc/self/status"); err != nil || raced {
+	if _, err := os.Stat("/proc/self/status"); err != nil || effort.Raced {
 		t.Skip("needs the resident memory of a process, and no race detector")
 	}
 	const bound = 128 << 20

@@ -1,0 +1,6 @@
+//go:build !race
+
+package effort
+
+// Raced reports whether the race detector runs, which falsifies measurements.
+const Raced = false
