@@ -22,7 +22,7 @@ import (
 // and keeps every message.
 var contractFlags = []string{
 	"--dialect", "svc", "--seed", "1", "--account", "contract:contract-token", "--control-token", "contract-control",
-	"--stub", "*=200", "--embed", "hash", "--max-backlog", "10000000", "--log-level", "error",
+	"--stub", "api/llm=200:{}", "--stub", "*=200", "--embed", "hash", "--max-backlog", "10000000", "--log-level", "error",
 }
 
 // contractLimit is the time limit for one document, in real time. There is no limit when

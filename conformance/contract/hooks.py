@@ -21,6 +21,7 @@ BEYOND_SCHEMAS = [
     (r"(header name|body /headers)", "names of an object"),
     (r"neither name nor url", "one of two members; either may be null"),
     (r"must be a string, a number, a boolean or a list", "a filter in a body, which a server of any version may know"),
+    (r"query workflowUrlExactMatch: given without workflowUrl", "one parameter needs another"),
     (r"body /.*: unknown filter", "an object that lists its members would refuse those of other versions without a hint"),
     (r"item \d+: ", "an item of a batch is a request of its own"),
     (r"(at least one of parallelism|nothing to unpin)", "one of several parameters"),
