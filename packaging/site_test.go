@@ -34,7 +34,7 @@ func TestPackagingSite(t *testing.T) {
 		programs.SkipLoud(t, "the generator of the site cannot be installed: the site is NOT built: "+string(out))
 	}
 	dist := t.TempDir()
-	build := exec.CommandContext(t.Context(), "make", "site", "DIST="+dist)
+	build := exec.CommandContext(t.Context(), "make", "docs", "DIST="+dist)
 	build.Dir = root
 	build.Env = append(os.Environ(), "http_proxy=http://127.0.0.1:9", "https_proxy=http://127.0.0.1:9") // an address without a listener
 	if out, err := build.CombinedOutput(); err != nil {

@@ -122,7 +122,7 @@ class TestFlags:
 
     def test_an_invalid_clock_is_refused(self) -> None:
         with pytest.raises(UnderstudyError, match='exit code 2; .*\n  .*--clock: invalid value'):
-            Understudy(clock="moon")
+            Understudy(clock="moon")  # type: ignore[arg-type]
 
     def test_with_an_advertised_address_the_helper_still_reaches_it(self) -> None:
         with Understudy(advertise="http://understudy.test:8080") as u:
