@@ -132,8 +132,7 @@ func tryStore(s *harness.Scenario, refused map[string]string) error {
 
 // plainDetail is the error without the reason code that a report adds.
 func plainDetail(err error) error {
-	var i *harness.NoVerdict
-	if errors.As(err, &i) {
+	if i, ok := errors.AsType[*harness.NoVerdict](err); ok {
 		return errors.New(i.Detail)
 	}
 	return err

@@ -98,6 +98,16 @@ func List(cfg Config) ([]Listed, error) {
 	return list, nil
 }
 
+// selects reports whether all options except the tags select a scenario. An empty list
+// selects all, except that of Basis.
+func (c *Config) selects(p *picked) bool {
+	return (len(c.Names) == 0 || slices.Contains(c.Names, p.result.Name)) &&
+		(len(c.Requirements) == 0 || overlap(c.Requirements, p.result.Requirements)) &&
+		(len(c.Areas) == 0 || slices.Contains(c.Areas, p.area)) &&
+		(len(c.Profiles) == 0 || overlap(c.Profiles, p.result.Profiles)) &&
+		slices.Contains(c.Basis, p.result.Basis)
+}
+
 // choose selects the scenarios of a configuration. An empty selection is an error.
 func choose(cfg Config) ([]picked, error) {
 	if cfg.FS == nil {
@@ -107,13 +117,11 @@ func choose(cfg Config) ([]picked, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%w: tags %q: %w", ErrUsage, cfg.Tags, err)
 	}
-	profiles := cfg.Profiles
-	if len(profiles) == 0 {
-		profiles = cfg.Target.Profiles
+	if len(cfg.Profiles) == 0 {
+		cfg.Profiles = cfg.Target.Profiles
 	}
-	bases := cfg.Basis
-	if len(bases) == 0 {
-		bases = []spec.Basis{spec.Stated, spec.Implied}
+	if len(cfg.Basis) == 0 {
+		cfg.Basis = []spec.Basis{spec.Stated, spec.Implied}
 	}
 	parsed, err := godog.TestSuite{
 		Name:    "understudy",
@@ -131,14 +139,9 @@ func choose(cfg Config) ([]picked, error) {
 				known[tag] = true
 			}
 			judged = append(judged, p.result.Requirements...)
-			if len(cfg.Names) > 0 && !slices.Contains(cfg.Names, p.result.Name) ||
-				len(cfg.Requirements) > 0 && !overlap(cfg.Requirements, p.result.Requirements) ||
-				len(cfg.Areas) > 0 && !slices.Contains(cfg.Areas, p.area) ||
-				len(profiles) > 0 && !overlap(profiles, p.result.Profiles) ||
-				!slices.Contains(bases, p.result.Basis) || !wanted(p.result.Tags) {
-				continue
+			if cfg.selects(&p) && wanted(p.result.Tags) {
+				all = append(all, p)
 			}
-			all = append(all, p)
 		}
 	}
 	for _, tag := range namesIn(cfg.Tags) {
@@ -151,7 +154,7 @@ func choose(cfg Config) ([]picked, error) {
 			return nil, fmt.Errorf("%w: requirement: no scenario judges %s; known are those of `conform --coverage`%s", ErrUsage, id, similar.DidYouMean(id, judged))
 		}
 	}
-	for _, p := range profiles {
+	for _, p := range cfg.Profiles {
 		if !slices.Contains(target.ProfileNames, p) {
 			return nil, fmt.Errorf("%w: profile: invalid value %q: must be one of %s", ErrUsage, p, strings.Join(target.ProfileNames, ", "))
 		}

@@ -98,7 +98,7 @@ var flightPool = sync.Pool{New: func() any { return &flight{} }}
 func newFlight() *flight {
 	f := flightPool.Get().(*flight)
 	if f.ctx == nil || f.ctx.Err() != nil {
-		f.ctx, f.cancel = context.WithCancel(context.Background())
+		f.ctx, f.cancel = context.WithCancel(context.Background()) //nolint:gosec // has no parent that keeps it
 	}
 	return f
 }

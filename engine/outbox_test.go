@@ -115,7 +115,7 @@ func TestFailuresAreReported(t *testing.T) {
 		c.Failed = func(f engine.FailedAttempt) { urls = append(urls, f.Message.URL[len("https://app.test/"):]) }
 	})
 	w.answer = always(500)
-	for _, name := range strings.Fields("a b c d e f g h i j") {
+	for name := range strings.FieldsSeq("a b c d e f g h i j") {
 		w.send(engine.PublishRequest{URL: "https://app.test/" + name, Options: engine.Options{Retries: new(0)}})
 	}
 	w.settle()

@@ -23,9 +23,7 @@ func newHash() hash.Hash32 { return fnv.New32a() }
 // actNames are the names of the acts, those that make work more often than others.
 var actNames = func() []string {
 	names := slices.Sorted(maps.Keys(acts))
-	for _, often := range []string{"publish", "publish", "publish", "publish", "publish", "publish", "publish", "publish", "publish", "publish", "publishBatch", "tick", "tick", "tick", "tick", "tick", "tick", "retryDLQ", "restartRun", "upsertVectors", "resumeFlow", "resumeQueue"} {
-		names = append(names, often)
-	}
+	names = append(names, "publish", "publish", "publish", "publish", "publish", "publish", "publish", "publish", "publish", "publish", "publishBatch", "tick", "tick", "tick", "tick", "tick", "tick", "retryDLQ", "restartRun", "upsertVectors", "resumeFlow", "resumeQueue")
 	return slices.DeleteFunc(names, func(name string) bool {
 		return name == "reset" || name == "resetClock" || name == "restore" // rare, see tick
 	})

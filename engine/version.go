@@ -129,7 +129,7 @@ var moduleVersions = sync.OnceValue(func() map[string]string {
 // whose rules change often, for each quarter from 1970 to 2040.
 var zoneVersion = sync.OnceValue(func() string {
 	h := fnv.New64a()
-	for _, name := range strings.Fields("Africa/Cairo Africa/Casablanca America/Mexico_City America/New_York America/Sao_Paulo Asia/Amman Asia/Gaza Asia/Tehran Europe/Berlin Europe/Istanbul Europe/Moscow Pacific/Apia") {
+	for name := range strings.FieldsSeq("Africa/Cairo Africa/Casablanca America/Mexico_City America/New_York America/Sao_Paulo Asia/Amman Asia/Gaza Asia/Tehran Europe/Berlin Europe/Istanbul Europe/Moscow Pacific/Apia") {
 		zone, err := time.LoadLocation(name)
 		if err != nil {
 			continue

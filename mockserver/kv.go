@@ -26,11 +26,6 @@ var _ = registerHandlers(map[string]handler{
 // kvPath is the path of the key-value store of the rate-limit plugin.
 const kvPath = "/kv"
 
-// kvPrefix and the id of an account precede its keys in a real server
-// (Config.KVURL), because other accounts and applications may share that
-// server.
-const kvPrefix = "understudy:"
-
 // clockHeader informs the rate-limit plugin that the account's clock is not the
 // wall clock; its value is the mode of the clock.
 const clockHeader = "Understudy-Clock"

@@ -53,8 +53,8 @@ func populate(v reflect.Value) {
 		v.Set(reflect.New(v.Type().Elem()))
 		populate(v.Elem())
 	case reflect.Struct:
-		for i := range v.NumField() {
-			populate(v.Field(i))
+		for _, field := range v.Fields() {
+			populate(field)
 		}
 	case reflect.Map:
 		v.Set(reflect.MakeMap(v.Type()))

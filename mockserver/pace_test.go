@@ -27,7 +27,7 @@ func dialed(t *testing.T, u *mockserver.TestServer) net.Conn {
 	scheme, address, _ := strings.Cut(u.URL(), "://")
 	conn, err := net.Dial("tcp", address)
 	if scheme == "https" {
-		conn = tls.Client(conn, &tls.Config{InsecureSkipVerify: true}) //nolint:gosec // that of the test
+		conn = tls.Client(conn, &tls.Config{InsecureSkipVerify: true}) // that of the test
 	}
 	if err != nil {
 		t.Fatal(err)

@@ -114,7 +114,7 @@ func (s *Server) respond(w http.ResponseWriter, v *visit) (out response.Response
 	c, x := &v.call, &v.exchange
 	defer func() {
 		fault := recover()
-		if fault == http.ErrAbortHandler { // another server of the fleet did not complete its response
+		if fault == http.ErrAbortHandler { //nolint:errorlint // as net/http compares it; another server of the fleet did not complete its response
 			panic(fault)
 		}
 		if fault != nil {

@@ -151,10 +151,7 @@ func (s *Server) place(w http.ResponseWriter, c *call.Call) (elsewhere bool, err
 			continue
 		}
 		if t := s.tenants.ByID(id); t != nil && !at.Unknown && (at.Here || at.URL == "") && t.Enter() {
-			c.Entered = t
-			if c.Tenant != nil && c.Tenant.ID == t.ID {
-				c.Tenant, c.Account = t, t.Account
-			}
+			useEntered(c, t)
 			return false, nil
 		}
 		switch {
@@ -182,6 +179,14 @@ func (s *Server) place(w http.ResponseWriter, c *call.Call) (elsewhere bool, err
 			why := cmp.Or(at.Reason, "no server of the fleet has it now")
 			return false, refusal.Of(refusal.NotDurable, fmt.Sprintf("account %q", id), "", why+"; repeat the request later")
 		}
+	}
+}
+
+// useEntered makes a call use the account that it has entered.
+func useEntered(c *call.Call, t *tenant.Tenant) {
+	c.Entered = t
+	if c.Tenant != nil && c.Tenant.ID == t.ID {
+		c.Tenant, c.Account = t, t.Account
 	}
 }
 

@@ -111,7 +111,8 @@ func TestSearchPages(t *testing.T) {
 			for i, hit := range a.list("hits") {
 				h, _ := hit.(map[string]any)
 				seen[fmt.Sprint(h["messageId"], h["id"])] = true
-				expect.Equal(t, "kind of hit", a.text("hits", i, "kind"), strings.TrimPrefix(line[strings.Index(line, "kind:"):], "kind:"))
+				_, kind, _ := strings.Cut(line, "kind:")
+				expect.Equal(t, "kind of hit", a.text("hits", i, "kind"), kind)
 			}
 			if cursor = "&cursor=" + a.text("cursor"); a.text("cursor") == "" {
 				break

@@ -321,15 +321,8 @@ func (c *Config) checkNumbers() error {
 	return nil
 }
 
-// complete fills in the defaults and refuses invalid values.
-func (c *Config) complete() error {
-	switch c.Clock {
-	case "":
-		c.Clock = "real"
-	case "real", "manual", "auto":
-	default:
-		return fmt.Errorf("clock: invalid value %q: must be one of real, manual, auto", c.Clock)
-	}
+// completeAccounts fills in the default account and refuses invalid accounts.
+func (c *Config) completeAccounts() error {
 	if len(c.Accounts) == 0 {
 		home := cmp.Or(c.Dialect, spec.BuiltInDialects()[0])
 		c.Accounts = []Account{{ID: home.UserID, Token: home.Token}}
@@ -343,6 +336,21 @@ func (c *Config) complete() error {
 			return fmt.Errorf("account: invalid value %q: must have an id and a token that no other account has", a.ID)
 		}
 		seen[a.ID], seen["\x00"+a.Token] = true, true
+	}
+	return nil
+}
+
+// complete fills in the defaults and refuses invalid values.
+func (c *Config) complete() error {
+	switch c.Clock {
+	case "":
+		c.Clock = "real"
+	case "real", "manual", "auto":
+	default:
+		return fmt.Errorf("clock: invalid value %q: must be one of real, manual, auto", c.Clock)
+	}
+	if err := c.completeAccounts(); err != nil {
+		return err
 	}
 	for i := range c.Stubs {
 		if err := c.Stubs[i].Check(); err != nil {

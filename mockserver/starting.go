@@ -27,7 +27,7 @@ func (s *Server) starting(w http.ResponseWriter, r *http.Request) {
 	maps.Copy(w.Header(), out.Header)
 	w.Header()["Content-Type"] = jsonType
 	w.WriteHeader(out.Status)
-	_, _ = w.Write(body) // the client may have disconnected
+	_, _ = w.Write(body) //nolint:gosec // JSON, by its type; the client may have disconnected
 }
 
 // probed is the answer to the probes for a server that is alive; nil for other requests.

@@ -1,11 +1,11 @@
 package spec
 
 import (
-	"bytes"
 	"math"
 	"reflect"
 	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/getkin/kin-openapi/openapi3"
 )
@@ -146,7 +146,7 @@ func (c *compiled) ofObject(s *openapi3.Schema, depth int) *compiled {
 		}
 		c.members = append(c.members, compiledMember{name, form})
 	}
-	slices.SortFunc(c.members, func(a, b compiledMember) int { return bytes.Compare([]byte(a.name), []byte(b.name)) })
+	slices.SortFunc(c.members, func(a, b compiledMember) int { return strings.Compare(a.name, b.name) })
 	for _, name := range s.Required {
 		i, known := c.member([]byte(name))
 		if !known {

@@ -62,7 +62,7 @@ func TestOperationsHaveTheRulesOfTheDocument(t *testing.T) {
 			if got.ID != want.ID {
 				t.Fatalf("operation %d: got %s, want %s", i, got.ID, want.ID)
 			}
-			if !reflect.DeepEqual(got.rules(), want.rules()) {
+			if !reflect.DeepEqual(got.rules(), want.rules()) { //nolint:govet // the errors of patterns are compared by their fields
 				t.Errorf("%s: rules differ from those of the whole document", want.ID)
 			}
 		}

@@ -100,11 +100,11 @@ func (p *proven) area() string {
 // writeCoverage prints the requirements by area and basis, and then each of them.
 func writeCoverage(w io.Writer, rows []proven) error {
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
-	header := "area\tprofile"
+	_, _ = fmt.Fprint(t, "area\tprofile")
 	for _, basis := range allBases {
-		header += "\t" + string(basis)
+		_, _ = fmt.Fprint(t, "\t", basis)
 	}
-	_, _ = fmt.Fprintln(t, header+"\tscenarios\tmutants")
+	_, _ = fmt.Fprintln(t, "\tscenarios\tmutants")
 	var areas []string
 	for i := range rows {
 		if area := rows[i].area(); !slices.Contains(areas, area) {

@@ -20,9 +20,8 @@ import (
 
 // Helpers that the tests of both programs use.
 var (
-	build    = programs.Build
-	serve    = programs.Serve
-	skipLoud = programs.SkipLoud
+	build = programs.Build
+	serve = programs.Serve
 )
 
 func TestMain(m *testing.M) { os.Exit(programs.Main{M: m}.Run()) }

@@ -71,7 +71,7 @@ func readReport(file string) (*report.Report, error) {
 	if err != nil {
 		return nil, usageError("report: %w", err)
 	}
-	defer f.Close()
+	defer f.Close() //nolint:errcheck // only read
 	read, err := report.Read(f)
 	if err != nil {
 		return nil, usageError("report %s: %w", file, err)

@@ -208,9 +208,9 @@ func wrongly(r *report.Result) bool {
 	if r.Verdict != report.Pass || emptyIsRight.MatchString(r.Name) {
 		return false
 	}
-	for i := len(r.Exchanges) - 1; i >= 0; i-- {
-		if _, listed := harness.ListField[r.Exchanges[i].Operation]; listed {
-			return emptyList.MatchString(r.Exchanges[i].Answer)
+	for _, x := range slices.Backward(r.Exchanges) {
+		if _, listed := harness.ListField[x.Operation]; listed {
+			return emptyList.MatchString(x.Answer)
 		}
 	}
 	return false

@@ -37,8 +37,8 @@ func surveyTarget(e *env, base, file string) error {
 	if err != nil {
 		return usageError("--init: %w", err)
 	}
-	defer f.Close()
-	if err := found.WriteTarget(f); err != nil {
+	err = found.WriteTarget(f)
+	if err := errors.Join(err, f.Close()); err != nil {
 		return usageError("--init: %w", err)
 	}
 	if err := command.WriteSchema(file, "target", spec.TargetSchema); err != nil {

@@ -62,7 +62,7 @@ func TestClientsPython(t *testing.T) {
 	programs.Need(t, "the published Python packages are NOT tested", "python3")
 	modules := installPython(t, dir)
 	server := serve(t, build(t), "--clock", "manual")
-	env := append(server.Env, "PYTHONPATH="+modules, "PYTHONDONTWRITEBYTECODE=1")
+	env := slices.Concat(server.Env, []string{"PYTHONPATH=" + modules, "PYTHONDONTWRITEBYTECODE=1"})
 	runClient(t, dir, env, "python3", "-m", "unittest", "discover", "--verbose", "--buffer")
 }
 

@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -76,7 +77,7 @@ func TestContract(t *testing.T) {
 				t.Logf("left out: %s: %s", id, why)
 				args = append(args, "--exclude-operation-id", id)
 			}
-			env := append(server.Env, "UNDERSTUDY_CONTROL_TOKEN=contract-control", "PYTHONPATH="+modules+":"+dir)
+			env := slices.Concat(server.Env, []string{"UNDERSTUDY_CONTROL_TOKEN=contract-control", "PYTHONPATH=" + modules + ":" + dir})
 			found := schemathesis(t, modules, dir, env, args...)
 			if want := len(doc.Operations()) - len(c.excluded); found.Operations.Tested != want {
 				t.Errorf("%d operations tested, want %d", found.Operations.Tested, want)

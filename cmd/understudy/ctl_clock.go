@@ -95,15 +95,13 @@ func (m *movement) reached(e *env) (string, error) {
 func (m *movement) print(e *env) (stop func()) {
 	ctx, cancel := context.WithCancel(e.ctx)
 	var wg sync.WaitGroup
-	wg.Add(1)
-	go func() {
-		defer wg.Done()
+	wg.Go(func() {
 		for clock.Pause(ctx, time.Second) == nil {
 			if text, err := m.reached(&env{ctx: ctx, err: e.err}); err == nil {
 				_, _ = fmt.Fprintln(e.err, "understudy: "+text)
 			}
 		}
-	}()
+	})
 	return func() {
 		cancel()
 		wg.Wait()

@@ -21,7 +21,6 @@ type fleetPage struct {
 	t      *testing.T
 	dir    string
 	text   string
-	shells []*exec.Cmd
 }
 
 // Every command of docs/fleet.md runs: the fleet on one machine, and the fleet on several,

@@ -140,7 +140,7 @@ func BenchmarkGrowth(b *testing.B) {
 	if file := os.Getenv("DOCS"); file != "" {
 		writeBetween(b, file, "growth", text)
 		plot := strings.TrimSuffix(file, "performance.md") + "growth.svg"
-		if err := os.WriteFile(plot, []byte(growthPlot(sizes, medians)), 0o644); err != nil { //nolint:gosec // a picture of the documentation
+		if err := os.WriteFile(plot, []byte(growthPlot(sizes, medians)), 0o644); err != nil { // a picture of the documentation
 			b.Fatal(err)
 		}
 	}

@@ -34,10 +34,10 @@ func (c *CtlCmd) follow(e *env, name string, q url.Values) error {
 	if c.Token != "" {
 		r.Header.Set("Authorization", "Bearer "+c.Token)
 	}
-	for first := true; ; first = false {
+	for first := true; first || clock.Pause(e.ctx, followPause) == nil; first = false {
 		response, err := c.do(r)
 		if err != nil && (!first || e.ctx.Err() != nil) {
-			return nil // stopped, or interrupted by the user
+			return nil //nolint:nilerr // stopped, or interrupted by the user
 		}
 		if err != nil {
 			return err
@@ -45,10 +45,8 @@ func (c *CtlCmd) follow(e *env, name string, q url.Values) error {
 		if err := printEvents(e.out, response, name); err != nil && e.ctx.Err() == nil {
 			return err
 		}
-		if clock.Pause(e.ctx, followPause) != nil {
-			return nil
-		}
 	}
+	return nil
 }
 
 // printEvents prints the data of an event stream until it ends.

@@ -313,7 +313,7 @@ func writeBetween(b *testing.B, file, name, text string) {
 	if !ok || !ended {
 		b.Fatalf("%s has no %s", file, begin)
 	}
-	if err := os.WriteFile(file, bytes.Join([][]byte{head, begin, []byte(text), end, tail}, nil), 0o644); err != nil { //nolint:gosec // a page of the documentation
+	if err := os.WriteFile(file, bytes.Join([][]byte{head, begin, []byte(text), end, tail}, nil), 0o644); err != nil { // a page of the documentation
 		b.Fatal(err)
 	}
 }

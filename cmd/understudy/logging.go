@@ -50,7 +50,7 @@ func logHandler(w io.Writer, terminal bool, level slog.Level, format string) slo
 	case format == "json":
 		return slog.NewJSONHandler(w, options)
 	case terminal:
-		return tint.NewHandler(w, &tint.Options{Level: level, ReplaceAttr: terminalAttr, TimeFormat: time.TimeOnly, NoColor: !hasColours()})
+		return tint.NewTextHandler(w, &tint.Options{Level: level, ReplaceAttr: terminalAttr, TimeFormat: time.TimeOnly, NoColor: !hasColours()})
 	}
 	return slog.NewTextHandler(w, options)
 }
@@ -60,7 +60,7 @@ func hasColours() bool { return os.Getenv("NO_COLOR") == "" && os.Getenv("TERM")
 
 // clipAttr shortens texts, which may come from clients or destinations.
 func clipAttr(_ []string, a slog.Attr) slog.Attr {
-	text := ""
+	var text string
 	switch a.Value.Kind() {
 	case slog.KindString:
 		text = a.Value.String()

@@ -58,7 +58,7 @@ func (k *ReplayCmd) Run(e *env) error {
 	if err != nil {
 		return usageError("replay: %w", err)
 	}
-	defer from.Close()
+	defer from.Close() //nolint:errcheck // only read
 	account, err := k.choose(e.ctx, from)
 	if err != nil {
 		return usageError("replay: %w", err)
@@ -75,7 +75,7 @@ func (k *ReplayCmd) Run(e *env) error {
 	if err != nil {
 		return usageError("replay: %w", err)
 	}
-	defer s.Close()
+	defer s.Close() //nolint:errcheck // a replay writes nothing
 	position, _ := s.Position(account)
 	k.say(e, account, &position)
 	if k.Serve {

@@ -61,14 +61,12 @@ func (c *RunCmd) Run(e *env) error {
 	}
 	ended, end := context.WithCancel(context.WithoutCancel(e.ctx)) // a command may need time to stop
 	var waiting sync.WaitGroup
-	waiting.Add(1)
-	go func() {
-		defer waiting.Done()
+	waiting.Go(func() {
 		defer end()
 		runtime.LockOSThread() // endWithParent regards this thread as the parent
 		defer runtime.UnlockOSThread()
 		err = child.Run()
-	}()
+	})
 	c.saveUntil(ended, s, cfg.Log)
 	waiting.Wait()
 	closed := c.stop(s)

@@ -123,7 +123,7 @@ func (c *ServeCmd) start(e *env, command string) (s *mockserver.Server, cfg mock
 		return nil, cfg, err
 	}
 	if saved != nil {
-		defer saved.Close()
+		defer saved.Close() //nolint:errcheck // only read
 		cfg.Snapshot = saved
 	}
 	if c.store, err = c.openData(e.ctx, cfg.Log, e.warn); err != nil {

@@ -190,7 +190,7 @@ func (k *ctlLoad) Run(e *env, c *cli) error {
 	if err != nil {
 		return usageError("snapshot load: %w", err)
 	}
-	defer saved.Close()
+	defer saved.Close() //nolint:errcheck // only read
 	if info, err := saved.Stat(); err == nil && info.IsDir() {
 		return usageError("snapshot load: %s is a folder: must be a file of `understudy ctl snapshot save`", k.File)
 	}

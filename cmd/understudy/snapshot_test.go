@@ -280,7 +280,7 @@ func TestAFailedSaveShows(t *testing.T) {
 	if err := os.Mkdir(file+".part", 0o700); err != nil && !os.IsExist(err) { // no user, not even root, can write a file with the name of a folder
 		t.Fatal(err)
 	}
-	for os.MkdirAll(filepath.Join(file+".part", "full"), 0o700) != nil { //nolint:revive // a save may be about to succeed
+	for os.MkdirAll(filepath.Join(file+".part", "full"), 0o700) != nil { // a save may be about to succeed
 	}
 	expect.Contains(t, "the answer of readyz", ready(http.StatusServiceUnavailable), "snapshot not saved")
 	if err := os.RemoveAll(file + ".part"); err != nil {

@@ -23,8 +23,8 @@ func restart(l *looking) {
 	}
 	l.has("RST-001", "/workflowCreatedAt", "integer")
 	l.millis("RST-001", "/workflowCreatedAt")
-	if chosen, got := l.Header.Get(header.WorkflowRunID), ""; chosen != "" {
-		if got, _ = Text(l.Body, "/workflowRunId"); got != chosen {
+	if chosen := l.Header.Get(header.WorkflowRunID); chosen != "" {
+		if got, _ := Text(l.Body, "/workflowRunId"); got != chosen {
 			l.breaks("RST-005", "/workflowRunId", "the new run has another id", "the id that was chosen", got)
 		}
 	}

@@ -102,25 +102,25 @@ func (s *Scenario) Do(q Request) (*Response, error) {
 	return a, err
 }
 
-// credential is a credential with its key in the target file.
-type credential struct{ Key, value string }
+// Credential is a credential with its key in the target file.
+type Credential struct{ Key, value string }
 
 // Credential returns the credential for a security scheme of the document; the zero value
 // for others.
-func (s *Scenario) Credential(scheme string) credential {
+func (s *Scenario) Credential(scheme string) Credential {
 	basic := s.Auth.Basic
 	switch scheme {
 	case "bearer", "query":
-		return credential{"auth.bearer", string(s.Auth.Bearer)}
+		return Credential{"auth.bearer", string(s.Auth.Bearer)}
 	case "vectorBearer":
-		return credential{"auth.vector_bearer", string(s.Auth.VectorBearer)}
+		return Credential{"auth.vector_bearer", string(s.Auth.VectorBearer)}
 	case "basic":
 		if basic.Username == "" && basic.Password == "" {
-			return credential{"auth.basic", ""}
+			return Credential{"auth.basic", ""}
 		}
-		return credential{"auth.basic", string(basic.Username) + ":" + string(basic.Password)}
+		return Credential{"auth.basic", string(basic.Username) + ":" + string(basic.Password)}
 	}
-	return credential{}
+	return Credential{}
 }
 
 // authorize adds the credential of q.Auth, or of the operation's first scheme.

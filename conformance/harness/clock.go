@@ -155,8 +155,7 @@ func (c *Clock) held() time.Duration {
 // final reports whether waiting cannot change an error: a missing operation, or an error
 // that is not a verdict on the target.
 func final(err error) bool {
-	var i *NoVerdict
-	if errors.As(err, &i) {
+	if i, ok := errors.AsType[*NoVerdict](err); ok {
 		return i.Reason != report.PrerequisiteFailed && i.Reason != report.TriggerNotObserved
 	}
 	var missing *missingOperation

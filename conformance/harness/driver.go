@@ -90,8 +90,7 @@ func (s *Scenario) Run(name string, d target.Driver, vars map[string]string, hea
 	maps.Copy(r.Header, s.Suite.Dialect.BrandHeader(header.Clone()))
 	a, err := s.Send(r, body, nil)
 	if err != nil {
-		var i *NoVerdict
-		if errors.As(err, &i) {
+		if i, ok := errors.AsType[*NoVerdict](err); ok {
 			i.Detail = "driver " + name + ": " + i.Detail
 		}
 		return nil, err

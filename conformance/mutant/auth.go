@@ -29,7 +29,7 @@ var authMutants = []Mutant{
 	{ID: "AUT-002.6", Text: "a search index is deleted with any password", Build: letIn(deletingIndex, withCredentials)},
 	{ID: "AUT-002.7", Text: "the update of a group takes any token", Build: letIn(updatingGroup, withCredentials)},
 	{ID: "AUT-002.8", Text: "the vector index takes any token", Build: letIn(readingInfo, withCredentials)},
-	{ID: "AUT-002.9", Text: "what begins with the right token is taken for it", Build: likeRight(func(given, right string) bool { return strings.HasPrefix(given, right) })},
+	{ID: "AUT-002.9", Text: "what begins with the right token is taken for it", Build: likeRight(strings.HasPrefix)},
 	{ID: "AUT-002.10", Text: "the first half of the right token is taken for it", Build: likeRight(func(given, right string) bool {
 		return len(given) > len(right)/2 && strings.HasPrefix(right, given)
 	})},

@@ -261,7 +261,7 @@ var retryMutants = []Mutant{
 	})},
 	{ID: "RTY-001.5", Text: "of the errors of a server only 500 and 503 are tried again", Build: changeDelivery(false, func(r *http.Request, next http.RoundTripper) (*http.Response, error) {
 		response, err := next.RoundTrip(r)
-		if err == nil && response.StatusCode > 500 && response.StatusCode != 503 {
+		if err == nil && response.StatusCode > http.StatusInternalServerError && response.StatusCode != http.StatusServiceUnavailable {
 			response.StatusCode = http.StatusOK
 		}
 		return response, err

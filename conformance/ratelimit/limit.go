@@ -393,13 +393,13 @@ const longerWindows = 6
 // proven repeats the scenario with longer windows until its requests were so fast that their
 // answers prove something: how long a request takes depends on the target and on the machine. A
 // window becomes at least spare times as long as the slower of the two bursts.
-func (s *Scenario) proven(fast func() bool, spare time.Duration) error {
+func (s *Scenario) proven(fast func() bool, spare int) error {
 	for n := 1; !fast(); n++ {
 		slowest := max(s.plugin.first.took(), s.plugin.second.took())
 		if n > longerWindows {
 			return harness.Inconclusive(report.BudgetExhausted, "the requests took up to %s, too long for a window of %s: nothing follows from them", slowest, s.plugin.window)
 		}
-		s.plugin.window = max(2*s.plugin.window, spare*slowest).Round(100 * time.Millisecond)
+		s.plugin.window = max(2*s.plugin.window, time.Duration(spare)*slowest).Round(100 * time.Millisecond)
 		s.limiter()["window"] = fmt.Sprintf("%dms", s.plugin.window.Milliseconds())
 		s.plugin.config["prefix"] = fmt.Sprintf("%sw%d", s.Key, n) // other counters
 		s.plugin.url = ""                                          // another host
@@ -503,7 +503,7 @@ func (s *Scenario) those() (n int) {
 // oneDenied needs requests that a correct plugin cannot admit all: a rolling window still counts
 // those that used up the limit, and a bucket is refilled at most once while they are decided.
 func (s *Scenario) oneDenied() error {
-	fast, spare := s.nextWindow, time.Duration(5)
+	fast, spare := s.nextWindow, 5
 	if s.limiter()["algorithm"] == "token-bucket" {
 		fast, spare = func() bool { return s.plugin.second.took() < s.plugin.window }, 2
 	}

@@ -2,6 +2,7 @@ package receiver
 
 import (
 	"io"
+	"maps"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -33,9 +34,7 @@ func deliver(t *testing.T, url, body string, with http.Header) (status int, text
 	if err != nil {
 		t.Fatal(err)
 	}
-	for name, values := range with {
-		q.Header[name] = values
-	}
+	maps.Copy(q.Header, with)
 	response, err := http.DefaultClient.Do(q)
 	if err != nil {
 		t.Fatal(err)

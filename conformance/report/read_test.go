@@ -3,6 +3,7 @@ package report
 import (
 	"bytes"
 	"encoding/xml"
+	"errors"
 	"io"
 	"strings"
 	"testing"
@@ -165,7 +166,7 @@ func TestABadgeIsAnImageWithoutScript(t *testing.T) {
 	decoder := xml.NewDecoder(strings.NewReader(text))
 	for {
 		token, err := decoder.Token()
-		if err == io.EOF {
+		if errors.Is(err, io.EOF) {
 			break
 		}
 		if err != nil {

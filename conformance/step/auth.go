@@ -3,6 +3,7 @@ package step
 import (
 	"encoding/base64"
 	"encoding/json"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -196,7 +197,7 @@ func (s *Scenario) stranger() (target.Auth, error) {
 	err := s.OwnAccount("another-password")
 	other := s.Auth
 	s.Auth, s.User, s.Clock.Account, s.Key = mine, user, account, key
-	s.Hidden = append(hidden, string(other.Bearer), string(other.Basic.Password))
+	s.Hidden = slices.Concat(hidden, []string{string(other.Bearer), string(other.Basic.Password)})
 	if err == nil && (other.Bearer == mine.Bearer || other.Basic == mine.Basic) {
 		err = harness.Inconclusive(report.FixtureUnsatisfied, "the driver \"account\" makes accounts with the same credentials")
 	}

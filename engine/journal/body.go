@@ -376,7 +376,7 @@ func readBytes(d *jx.Decoder, v reflect.Value) error {
 
 // writeTime writes Unix ms, or Unix s and ns for times more precise than 1 ms.
 func writeTime(e *jx.Encoder, v reflect.Value) {
-	t := v.Interface().(time.Time) //nolint:errcheck // its form is chosen by type
+	t := v.Interface().(time.Time) // its form is chosen by type
 	if t.Nanosecond()%1e6 == 0 {
 		e.Int64(t.UnixMilli())
 		return
@@ -422,7 +422,7 @@ func readDuration(d *jx.Decoder, v reflect.Value) error {
 
 // writeText writes a value by its MarshalText, such as a formula.
 func writeText(e *jx.Encoder, v reflect.Value) {
-	own, ok := v.Interface().(encoding.TextMarshaler)
+	own, ok := reflect.TypeAssert[encoding.TextMarshaler](v)
 	if !ok {
 		own, ok = addressed(v).(encoding.TextMarshaler)
 	}
@@ -451,7 +451,7 @@ func readText(d *jx.Decoder, v reflect.Value) error {
 	if err != nil {
 		return err
 	}
-	return v.Addr().Interface().(encoding.TextUnmarshaler).UnmarshalText(text) //nolint:errcheck // its form is chosen by type
+	return v.Addr().Interface().(encoding.TextUnmarshaler).UnmarshalText(text) // its form is chosen by type
 }
 
 // writeJSON writes a value by its MarshalJSON.

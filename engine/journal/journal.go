@@ -62,7 +62,7 @@ func Read(r io.Reader) iter.Seq2[Record, error] {
 				var r Record
 				d := jx.DecodeBytes(text)
 				bad := r.read(d)
-				if bad == nil && d.Skip() != io.EOF {
+				if bad == nil && d.Skip() != io.EOF { //nolint:errorlint // a wrapped io.EOF is that of a second value
 					bad = errors.New("more than one value in a line")
 				}
 				if bad != nil {

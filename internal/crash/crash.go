@@ -16,6 +16,7 @@ package crash
 import (
 	"context"
 	"io"
+	"maps"
 	"net"
 	"net/http"
 	"slices"
@@ -179,11 +180,7 @@ func (l *Load) Accepted() int {
 func (l *Load) Answers() map[int]int {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	counts := map[int]int{}
-	for status, n := range l.answers {
-		counts[status] = n
-	}
-	return counts
+	return maps.Clone(l.answers)
 }
 
 // Stop stops the lanes and waits for their requests.

@@ -178,13 +178,13 @@ func (c *engineCode) keep(t types.Type) {
 			return
 		}
 		c.kept[name] = true
-		for i := range t.TypeArgs().Len() {
-			c.keep(t.TypeArgs().At(i))
+		for arg := range t.TypeArgs().Types() {
+			c.keep(arg)
 		}
 		c.keep(t.Underlying())
 	case *types.Struct:
-		for i := range t.NumFields() {
-			c.keep(t.Field(i).Type())
+		for f := range t.Fields() {
+			c.keep(f.Type())
 		}
 	case *types.Map:
 		c.keep(t.Elem())

@@ -106,7 +106,7 @@ func FreeAddresses(t TB, n int) []string {
 		if err != nil {
 			t.Fatal(err)
 		}
-		defer l.Close() // when all are chosen
+		defer l.Close() //nolint:errcheck // when all are chosen
 		list = append(list, l.Addr().String())
 	}
 	return list

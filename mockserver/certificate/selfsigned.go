@@ -41,7 +41,7 @@ const (
 // The key of the CA is discarded, so that no one can issue further certificates
 // that these clients trust.
 func SelfSigned(names []string, folder string, log *slog.Logger) (c *Certificate, ca string, err error) {
-	if err := os.MkdirAll(folder, 0o755); err != nil { //nolint:gosec // clients read the CA; the key has rights of its own
+	if err := os.MkdirAll(folder, 0o755); err != nil { // clients read the CA; the key has rights of its own
 		return nil, "", err
 	}
 	lock := flock.New(filepath.Join(folder, lockFile)) // servers that start at the same time share the certificate of the first

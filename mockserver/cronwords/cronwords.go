@@ -91,7 +91,7 @@ func timeWords(minutes, hours []int) string {
 		}
 		return "at " + joinWords(times, "and")
 	}
-	words := ""
+	var words string
 	switch step, whole := stepOf(minutes, 0, 60); {
 	case len(minutes) == 60:
 		words = "every minute"
@@ -187,7 +187,7 @@ func weekdayWords(fields []string) string {
 // specialWords describes a field whose parts may have the special characters L, W and #.
 func specialWords(fields []string, field int, plainWords func(fields []string) string, tokenWords func(string) string) string {
 	var plain, words []string
-	for _, token := range strings.Split(fields[field], ",") {
+	for token := range strings.SplitSeq(fields[field], ",") {
 		if strings.ContainsAny(token, "LW#") {
 			words = append(words, tokenWords(token))
 		} else {

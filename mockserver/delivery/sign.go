@@ -27,7 +27,8 @@ func signDelivery(dialect *spec.Dialect, a engine.Attempt, body []byte, at time.
 	s.text = strconv.AppendInt(append(append(s.text[:0], a.Message.ID...), ' '), int64(a.Number), 10)
 	id, sum := sha256.Sum256(s.text), sha256.Sum256(body)
 	// The claims, written directly: encoding a struct takes as long as the signing.
-	p := append(s.payload[:0], `{"body":"`...)
+	p := s.payload[:0]
+	p = append(p, `{"body":"`...)
 	p = base64.URLEncoding.AppendEncode(p, sum[:]) // padded
 	p = strconv.AppendInt(append(p, `","exp":`...), at.Add(signatureLife).Unix(), 10)
 	p = strconv.AppendInt(append(p, `,"iat":`...), at.Unix(), 10)
@@ -40,7 +41,8 @@ func signDelivery(dialect *spec.Dialect, a engine.Attempt, body []byte, at time.
 	if p, err = appendJSON(append(p, `,"sub":`...), a.Message.URL); err != nil {
 		return "", err
 	}
-	s.payload = append(p, '}')
+	p = append(p, '}')
+	s.payload = p
 	s.text = append(append(s.text[:0], signatureHeader...), '.')
 	s.text = base64.RawURLEncoding.AppendEncode(s.text, s.payload)
 	_, _ = s.mac.Write(s.text) // never fails

@@ -3,6 +3,7 @@ package encoded
 import (
 	"bytes"
 	"compress/gzip"
+	"errors"
 	"io"
 	"sync"
 	"unicode/utf8"
@@ -36,7 +37,7 @@ func AppendUnzipped(out, raw []byte, most int) (text []byte, whole, ok bool) {
 	held := bytes.NewBuffer(out)
 	_, err := io.CopyN(held, r, int64(most)+1)
 	text = held.Bytes()
-	if whole = err == io.EOF; whole {
+	if whole = errors.Is(err, io.EOF); whole {
 		return text, whole, IsReadable(text[len(out):])
 	}
 	text = text[:min(len(text), len(out)+most)]

@@ -60,7 +60,7 @@ func (f *feed) read(ctx context.Context, w jetstream.KeyWatcher, known map[strin
 	first := map[string]bool{} // keys of the initial entries; nil after them
 	for {
 		var e jetstream.KeyValueEntry
-		ok := true
+		var ok bool
 		select {
 		case e, ok = <-w.Updates():
 		case <-ctx.Done():

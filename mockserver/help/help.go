@@ -69,7 +69,7 @@ func (Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	name := strings.TrimPrefix(r.URL.Path, Root)
 	if plain, ok := strings.CutSuffix(name, ".md"); ok && shelf()[plain] != nil { // the name of the source file
-		http.Redirect(w, r, Root+strings.TrimPrefix(plain, home), http.StatusSeeOther)
+		http.Redirect(w, r, Root+strings.TrimPrefix(plain, home), http.StatusSeeOther) //nolint:gosec // a page of the shelf
 		return
 	}
 	switch {

@@ -27,7 +27,7 @@ func TestMistakes(t *testing.T) {
 				t.Fatalf("section %s of docs/troubleshooting.md shows no error", number)
 			}
 			found := ""
-			for _, line := range strings.Split(shown[1], "\n") {
+			for line := range strings.SplitSeq(shown[1], "\n") {
 				line = strings.NewReplacer(`\"`, `"`, `...`, "Svc-Delay").Replace(line)
 				if _, after, ok := strings.Cut(line, `{"error":"publishMessage: `); ok {
 					line = after

@@ -194,7 +194,7 @@ func guardPattern(l *lua.LState) {
 	text, pattern := l.CheckString(1), l.CheckString(2)
 	steps := float64(len(text) + 1)
 	for _, item := range repetition.FindAllString(pattern, -1) {
-		if len(item) == 1 || strings.Contains("b0123456789", item[1:]) {
+		if len(item) == 1 || strings.ContainsAny(item[1:], "b0123456789") {
 			steps *= float64(len(text) + 1)
 		}
 	}

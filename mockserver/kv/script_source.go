@@ -86,7 +86,7 @@ func (r *rewriter) walk(part reflect.Value, depth int) {
 			r.deep = true
 			return
 		}
-		if x, ok := part.Interface().(*ast.StringConcatOpExpr); ok {
+		if x, ok := reflect.TypeAssert[*ast.StringConcatOpExpr](part); ok {
 			part.Set(reflect.ValueOf(concatenation(x)))
 		}
 		r.walk(part.Elem(), depth)
@@ -97,8 +97,8 @@ func (r *rewriter) walk(part reflect.Value, depth int) {
 			r.walk(part.Index(i), depth)
 		}
 	case reflect.Struct:
-		for i := range part.NumField() {
-			r.walk(part.Field(i), depth)
+		for _, field := range part.Fields() {
+			r.walk(field, depth)
 		}
 	}
 }

@@ -87,7 +87,7 @@ func (f *File) read() error {
 			continue
 		}
 		text, err := r.in.ReadBytes('\n')
-		if err != nil && err != io.EOF {
+		if err != nil && !errors.Is(err, io.EOF) {
 			return fmt.Errorf("%s: %w", f.name, err)
 		}
 		if len(text) == 0 {

@@ -149,7 +149,7 @@ func (w *Walk) replay(ctx context.Context, cfg engine.Config, from Account, ends
 	if err != nil {
 		return Step{}, ends, err
 	}
-	defer a.Close() // has nothing in flight
+	defer a.Close() //nolint:errcheck // has nothing in flight
 	w.keep(from.ID, a, last)
 	for r, err, ok := next(); ok && r.LSN <= target+nearSteps; r, err, ok = next() {
 		if err == nil {

@@ -238,7 +238,7 @@ func (p *Page) question(w http.ResponseWriter, r *http.Request, v *visit, name s
 			pairs = append(pairs, field, f.Get(field))
 		}
 	}
-	http.Redirect(w, r, (&frame{Account: v.account, query: v.query}).Link("ask/"+name, pairs...), http.StatusSeeOther)
+	http.Redirect(w, r, (&frame{Account: v.account, query: v.query}).Link("ask/"+name, pairs...), http.StatusSeeOther) //nolint:gosec // a view of this server
 }
 
 // filled replaces the names in braces by the fields of a form.

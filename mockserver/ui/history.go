@@ -1,7 +1,6 @@
 package ui
 
 import (
-	"cmp"
 	"errors"
 	"fmt"
 	"maps"
@@ -107,7 +106,7 @@ func (h *history) Rows() []historyRow {
 	names := maps.Clone(now)
 	maps.Copy(names, before)
 	rows := []historyRow{}
-	for _, name := range slices.SortedFunc(maps.Keys(names), func(a, b string) int { return cmp.Compare(a, b) }) {
+	for _, name := range slices.Sorted(maps.Keys(names)) {
 		rows = append(rows, historyRow{name, before[name], now[name], before[name] != now[name]})
 	}
 	return rows

@@ -131,7 +131,7 @@ func levelOf(whole []byte, at, part string, linkTo func(place string) string) (*
 	})
 	switch {
 	case err != nil && at == "":
-		return nil, nil //nolint:nilerr // the body is a value without members
+		return nil, nil // the body is a value without members
 	case err != nil:
 		return nil, errNoLevel(at)
 	}

@@ -53,7 +53,7 @@ func TestWhatCannotBeUndoneSaysSo(t *testing.T) {
 	noise := make([]byte, 4000)
 	_, _ = rand.NewChaCha8([32]byte{}).Read(noise) // never fails
 	u.Publish("https://app.test/later", noise, "Svc-Delay: 1h")
-	waits := string(request(t, u, http.MethodGet, "/_understudy/messages", ""))
+	waits := request(t, u, http.MethodGet, "/_understudy/messages", "")
 	t.Run("a button with a question says it in the question", func(t *testing.T) {
 		page := press(t, u, "reset", "sure", "yes")
 		expect.Contains(t, "page", page, "Forget 1 message")

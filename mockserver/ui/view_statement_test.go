@@ -343,7 +343,7 @@ func TestStatementsOfTheDLQ(t *testing.T) {
 			if e.Label != nil {
 				expect.Contains(t, "the page of the entry", read(t, u, "ui/dlq/"+e.DlqID).at("view").text(), fmt.Sprint(e.Label))
 			}
-			end := int64(0)
+			var end int64
 			if logged := logOf(t, u, e.MessageID); len(logged) > 0 {
 				end = logged[len(logged)-1].Time
 			} else {

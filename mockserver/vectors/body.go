@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"strings"
 
 	"github.com/understudy-mock/understudy/engine/vector"
 	"github.com/understudy-mock/understudy/mockserver/request"
@@ -70,7 +69,7 @@ type vectorID string
 // suite stores a vector without an id.
 func (id *vectorID) UnmarshalJSON(raw []byte) error {
 	*id = vectorID(idText(raw))
-	if !strings.ContainsAny(string(raw[:1]), `"-0123456789`) {
+	if !bytes.ContainsAny(raw[:1], `"-0123456789`) {
 		return fmt.Errorf("id: invalid value %s: must be a string or a number", response.Shorten(string(raw)))
 	}
 	return nil

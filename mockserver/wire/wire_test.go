@@ -3,6 +3,7 @@ package wire_test
 import (
 	"encoding/json"
 	"errors"
+	"maps"
 	"testing"
 	"time"
 
@@ -107,9 +108,7 @@ func TestTheHeadersOfARun(t *testing.T) {
 	t.Run("a callback has the user's headers without the mark of a call", func(t *testing.T) {
 		t.Parallel()
 		want := engine.Header{"Svc-Workflow-Callback": {"true"}, "Content-Type": {"text/plain"}}
-		for name, v := range call {
-			want[name] = v
-		}
+		maps.Copy(want, call)
 		if d := cmp.Diff(want, format.ReportHeader(run, true)); d != "" {
 			t.Errorf("want (-), got (+):\n%s", d)
 		}

@@ -136,7 +136,7 @@ func (m Masker) Header(h http.Header) http.Header {
 	for name, values := range h {
 		secret := Secret(name)
 		for i, v := range values {
-			shown := ""
+			var shown string
 			if secret {
 				shown = m.Credential(v)
 			} else {

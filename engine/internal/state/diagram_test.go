@@ -88,7 +88,7 @@ func middle(p place) (x, y int) {
 func arrow(p, q place) string {
 	x1, y1 := middle(p)
 	x2, y2 := middle(q)
-	path := ""
+	var path string
 	switch {
 	case p.row == q.row:
 		side := boxWidth / 2

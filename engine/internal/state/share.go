@@ -176,7 +176,7 @@ func (h shareHeap) Swap(i, j int) {
 
 // Push implements heap.Interface.
 func (h *shareHeap) Push(x any) {
-	s := x.(*Share) //nolint:errcheck // Hold pushes nothing else
+	s := x.(*Share) // Hold pushes nothing else
 	s.place = len(*h)
 	*h = append(*h, s)
 }

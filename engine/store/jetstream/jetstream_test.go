@@ -112,7 +112,7 @@ func TestASnapshotIsReadSlowly(t *testing.T) {
 		t.Fatal(err)
 	}
 	rest, err := io.ReadAll(in)
-	if err != nil || !bytes.Equal(append(first, rest...), want) {
+	if err != nil || !bytes.Equal(slices.Concat(first, rest), want) {
 		t.Errorf("%d bytes of %d, %v", 1+len(rest), len(want), err)
 	}
 }

@@ -167,8 +167,7 @@ func (l *Log) publish(ctx context.Context, m *nats.Msg) error {
 			return nil
 		}
 		l.failed(err)
-		var refused *jetstream.APIError
-		if errors.As(err, &refused) {
+		if refused, ok := errors.AsType[*jetstream.APIError](err); ok {
 			switch {
 			case refused.ErrorCode == jetstream.JSErrCodeStreamWrongLastSequence:
 				return l.resolve(ctx, m)

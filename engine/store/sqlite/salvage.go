@@ -69,7 +69,7 @@ func (s *Store) copyAside(ctx context.Context) error {
 
 // finishSalvage completes an interrupted salvage.
 func (s *Store) finishSalvage() error {
-	if _, err := os.Stat(s.path(salvagedFile)); err != nil {
+	if !exists(s.path(salvagedFile)) {
 		return nil
 	}
 	aside, err := s.putAside()

@@ -167,7 +167,7 @@ type exec func(text string, args ...any) error
 func (s *Store) exec(text string, args ...any) error {
 	ctx := context.Background()
 	if s.statements[text] == nil {
-		statement, err := s.conn.PrepareContext(ctx, text)
+		statement, err := s.conn.PrepareContext(ctx, text) //nolint:sqlclosecheck // closeStatements closes it
 		if err != nil {
 			return err
 		}

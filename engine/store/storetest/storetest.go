@@ -19,7 +19,7 @@ import (
 
 // Test runs the contract. Each call of the function returned by open opens the same store
 // again, after the previous one was closed.
-func Test(t *testing.T, open func(t *testing.T) func() store.Store) {
+func Test(t *testing.T, open func(t *testing.T) func() store.Store) { //nolint:tparallel // its callers call t.Parallel
 	for _, c := range []struct {
 		name string
 		test func(*testing.T, func() store.Store)
