@@ -66,6 +66,7 @@ func TestAMoveOfTimeMovesEveryTimeOfTheStateAndNothingElse(t *testing.T) {
 		s.must(engine.MoveTime(s.Account, by))
 		after, restAfter := numbersOf(t, s.document())
 		s.must(s.Close())
+		s.must(s.replayed(3))
 		if !maps.Equal(rest, restAfter) {
 			t.Errorf("seed %d: a value other than a number has changed", seed)
 		}
