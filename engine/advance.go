@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/understudy-mock/understudy/engine/clock"
+	"github.com/understudy-mock/understudy/engine/internal/snapshot"
 	"github.com/understudy-mock/understudy/engine/refusal"
 )
 
@@ -188,8 +189,8 @@ func (a *Account) skipTo(due time.Time) {
 }
 
 // SetClock replaces the clock. Time never goes back: a clock that is behind the account's time
-// continues from that time. A real clock then keeps its offset to the wall clock until a reset,
-// so that delays still take their real duration.
+// continues from that time. A real clock then keeps its offset to the wall clock until a reset
+// or CorrectClock, so that delays still take their real duration.
 func (a *Account) SetClock(c clock.Clock, auto bool) error {
 	return errorOnly(runCommand(a, setClock{modeOf(c, auto), c.Now().Truncate(time.Millisecond), c}))
 }
@@ -212,6 +213,41 @@ func (c setClock) apply(a *Account) (nothing, error) {
 	a.follow(c.Mode, c.clock)
 	_, err := tick{}.apply(a)
 	return nothing{}, err
+}
+
+// CorrectClock sets an account in real time that is ahead of the wall clock to the wall clock
+// (decided: 75). All times of the state move back by the same amount, so that each timer keeps
+// its remaining wait. Attempts in flight are cancelled and repeated, as after Restore. It returns
+// ErrInvalid for a clock that is not real.
+func (a *Account) CorrectClock() error {
+	a.saves.Lock() // moving marks the objects of the state, as another snapshot does
+	defer a.saves.Unlock()
+	return errorOnly(runDurably(a, a.correctClock))
+}
+
+// correctClock does nothing if the account is not ahead of the wall clock.
+func (a *Account) correctClock() (nothing, error) {
+	c, ok := a.cfg.Clock.(*clock.Real)
+	if !ok {
+		return nothing{}, refusal.Of(ErrInvalid, "clock", a.mode, "does not follow the clock of this machine; only a real clock can be corrected")
+	}
+	by := c.Wall().Truncate(time.Millisecond).Sub(a.state.Now)
+	if by >= 0 {
+		return nothing{}, nil
+	}
+	return a.moveTime(by)
+}
+
+// moveTime restores a snapshot of the state in which all times are moved. The record has the
+// new time, because a restore keeps a later one. No other snapshot is being written.
+func (a *Account) moveTime(by time.Duration) (nothing, error) {
+	a.saveEpoch++
+	moved, err := snapshot.Moved(&a.state, snapshot.Instant{Epoch: a.saveEpoch, Account: a.cfg.ID, Clock: a.mode}, by)
+	if err != nil {
+		return nothing{}, err
+	}
+	a.state.Now = moved.Now
+	return applyCommand(a, restore{moved.Recorded(true)})
 }
 
 // follow installs a clock; nil keeps the current one. The clock is set to the

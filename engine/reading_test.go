@@ -114,7 +114,7 @@ var reading = map[string]func(*world){
 	"WriteSnapshot": func(w *world) { w.must(w.WriteSnapshot(io.Discard)) },
 }
 
-var writing = strings.Fields(`AddEndpoints AddFixture Advance AdvanceUntil Cancel CancelCallback CancelFamily CancelMessages CancelRun CancelRuns Close DeleteDLQ
+var writing = strings.Fields(`AddEndpoints AddFixture Advance AdvanceUntil Cancel CancelCallback CancelFamily CancelMessages CancelRun CancelRuns Close CorrectClock DeleteDLQ
 	DeleteDLQs DeleteGroup DeleteQueue DeleteSchedule FinishRun Forget DeliverNow Notify PinFlow Publish PublishBatch PutSchedule RemoveEndpoints RepeatCallback ReplayNext Reset ResetFlow
 	Restart RestartAll Restore RetryDLQ RetryDLQs RotateKeys RunSchedule SetClock SetFlowPaused SetQueuePaused SetSchedulePaused
 	UnpinFlow UpdateGroup UpsertQueue Wait`)

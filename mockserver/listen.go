@@ -130,11 +130,11 @@ func (s *Server) serveOn(srv *http.Server, l net.Listener) {
 	})
 }
 
-// Warnings are one-line security warnings for the person who starts the server:
-// listeners that other machines reach while a published token opens an account, and
-// a control API that a proxy may open to everyone.
+// Warnings are one-line warnings for the person who starts the server: clocks that are ahead
+// of the clock of this machine, listeners that other machines reach while a published token
+// opens an account, and a control API that a proxy may open to everyone.
 func (s *Server) Warnings() []string {
-	var list []string
+	list := s.clocksAhead()
 	for _, l := range s.own {
 		if origin.LocalAddr(l.Addr().String()) {
 			continue
@@ -149,6 +149,28 @@ func (s *Server) Warnings() []string {
 		return list
 	}
 	return append(list, fmt.Sprintf("%s is not the address that the server listens at, %s: a proxy on this machine opens the control API and the page to everyone, unless it sends X-Forwarded-For; --control-token T closes them", s.cfg.Advertise, s.ListensAt()))
+}
+
+// clocksAhead is the warning for accounts in real time whose clock is ahead of this machine's.
+func (s *Server) clocksAhead() []string {
+	var furthest, wall, n = "", s.wall.Now(), 0
+	var most time.Duration
+	for _, w := range s.tenants.All() {
+		ahead := w.Account.Now().Sub(wall).Truncate(time.Second)
+		if ahead <= 0 || s.tenants.Mode(w) != "real" {
+			continue
+		}
+		if n++; ahead > most {
+			furthest, most = w.ID, ahead
+		}
+	}
+	switch n {
+	case 0:
+		return nil
+	case 1:
+		return []string{fmt.Sprintf("account %q: its clock is %s ahead of the clock of this machine; to set it right and lose nothing: understudy ctl clock --correct --account %s", furthest, most, furthest)}
+	}
+	return []string{fmt.Sprintf("accounts with a clock that is ahead of the clock of this machine: %d, by up to %s (account %q); to set all right and lose nothing: understudy ctl clock --correct --account '*'", n, most, furthest)}
 }
 
 // behindProxy reports whether the advertised address shows that clients on other

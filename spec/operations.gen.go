@@ -3420,7 +3420,7 @@ var controlOperations = [...]Operation{
 		queries:   []string{"account"},
 		needsBody: true,
 		statuses:  []int{200, 400, 401, 403, 404, 408, 413, 429, 503, 504},
-		at:        place{span{46261, 47517}, span{0, 0}, []int{0, 41, 42, 44, 46, 51, 52, 58, 59, 61, 62, 72}},
+		at:        place{span{46529, 47785}, span{0, 0}, []int{0, 41, 42, 44, 46, 51, 52, 58, 59, 61, 62, 72}},
 	},
 	{
 		ID:       "docsHome",
@@ -3432,7 +3432,7 @@ var controlOperations = [...]Operation{
 		Summary:  "The start of the documentation",
 		Security: []string{"control", "basic"},
 		open:     true,
-		at:       place{span{51013, 51292}, span{0, 0}, []int(nil)},
+		at:       place{span{51281, 51560}, span{0, 0}, []int(nil)},
 	},
 	{
 		ID:       "controlExportJournal",
@@ -3450,7 +3450,7 @@ var controlOperations = [...]Operation{
 		},
 		queries:  []string{"account", "bodies"},
 		statuses: []int{200, 400, 401, 403, 404, 408, 413, 422, 429, 503},
-		at:       place{span{59513, 60568}, span{0, 0}, []int{0, 41, 42, 44, 50, 51, 58, 59, 61, 62, 72}},
+		at:       place{span{59781, 60836}, span{0, 0}, []int{0, 41, 42, 44, 50, 51, 58, 59, 61, 62, 72}},
 	},
 	{
 		ID:      "pageViewsSlash",
@@ -3461,7 +3461,7 @@ var controlOperations = [...]Operation{
 		Tag:     "page",
 		Summary: "Redirect to the page",
 		open:    true,
-		at:      place{span{88288, 88480}, span{0, 0}, []int(nil)},
+		at:      place{span{88556, 88748}, span{0, 0}, []int(nil)},
 	},
 	{
 		ID:       "page",
@@ -3531,7 +3531,7 @@ var controlOperations = [...]Operation{
 		Area:     "control_url",
 		Origin:   "extension",
 		Tag:      "control",
-		Summary:  "Set the mode of the clock",
+		Summary:  "Set the mode of the clock, or set a real clock that is ahead to the time of the machine",
 		Success:  200,
 		Security: []string{"control"},
 		BodyJSON: true,
@@ -3541,7 +3541,7 @@ var controlOperations = [...]Operation{
 		queries:   []string{"account"},
 		needsBody: true,
 		statuses:  []int{200, 400, 401, 403, 404, 408, 413, 429, 503},
-		at:        place{span{45126, 46222}, span{0, 0}, []int{0, 32, 41, 42, 44, 51, 58, 59, 61, 62, 72}},
+		at:        place{span{45126, 46490}, span{0, 0}, []int{0, 32, 41, 42, 44, 51, 58, 59, 61, 62, 72}},
 	},
 	{
 		ID:       "controlClearDeliveries",
@@ -3559,7 +3559,7 @@ var controlOperations = [...]Operation{
 		},
 		queries:  []string{"account"},
 		statuses: []int{200, 400, 401, 403, 404, 408, 413, 429, 503},
-		at:       place{span{47555, 48198}, span{0, 0}, []int{0, 37, 41, 42, 44, 51, 58, 59, 61, 62, 72}},
+		at:       place{span{47823, 48466}, span{0, 0}, []int{0, 37, 41, 42, 44, 51, 58, 59, 61, 62, 72}},
 	},
 	{
 		ID:       "controlDeliveries",
@@ -3583,7 +3583,7 @@ var controlOperations = [...]Operation{
 		},
 		queries:  []string{"account", "limit", "messageId", "url", "status", "maxBody", "follow"},
 		statuses: []int{200, 400, 401, 403, 404, 408, 413, 429, 503},
-		at:       place{span{48205, 49123}, span{0, 0}, []int{5, 8, 9, 10, 11, 21, 24, 35, 41, 42, 44, 51, 58, 59, 61, 62, 68, 71, 72, 77}},
+		at:       place{span{48473, 49391}, span{0, 0}, []int{5, 8, 9, 10, 11, 21, 24, 35, 41, 42, 44, 51, 58, 59, 61, 62, 68, 71, 72, 77}},
 	},
 	{
 		ID:       "controlDLQ",
@@ -3616,7 +3616,7 @@ var controlOperations = [...]Operation{
 		},
 		queries:  []string{"sort", "account", "cursor", "count", "source", "url", "label", "flowControlKey", "topicName", "queueName", "scheduleId", "workflowRunId", "messageId", "dlqId", "fromDate", "toDate"},
 		statuses: []int{200, 400, 401, 403, 404, 408, 413, 429, 503},
-		at:       place{span{49151, 50708}, span{0, 0}, []int{1, 2, 3, 4, 6, 7, 10, 11, 15, 17, 18, 19, 22, 23, 25, 34, 41, 42, 44, 51, 58, 59, 61, 62, 70, 72}},
+		at:       place{span{49419, 50976}, span{0, 0}, []int{1, 2, 3, 4, 6, 7, 10, 11, 15, 17, 18, 19, 22, 23, 25, 34, 41, 42, 44, 51, 58, 59, 61, 62, 70, 72}},
 	},
 	{
 		ID:       "docsRoot",
@@ -3628,7 +3628,7 @@ var controlOperations = [...]Operation{
 		Summary:  "Redirect to the documentation",
 		Security: []string{"control", "basic"},
 		open:     true,
-		at:       place{span{50737, 50983}, span{0, 0}, []int(nil)},
+		at:       place{span{51005, 51251}, span{0, 0}, []int(nil)},
 	},
 	{
 		ID:       "controlEvents",
@@ -3645,7 +3645,7 @@ var controlOperations = [...]Operation{
 		},
 		queries:  []string{"account"},
 		statuses: []int{200, 400, 401, 403, 404, 408, 413, 503},
-		at:       place{span{51802, 52505}, span{0, 0}, []int{11, 41, 44, 51, 58, 59, 61, 62, 72}},
+		at:       place{span{52070, 52773}, span{0, 0}, []int{11, 41, 44, 51, 58, 59, 61, 62, 72}},
 	},
 	{
 		ID:       "controlClearFaults",
@@ -3663,7 +3663,7 @@ var controlOperations = [...]Operation{
 		},
 		queries:  []string{"account"},
 		statuses: []int{200, 400, 401, 403, 404, 408, 413, 429, 503},
-		at:       place{span{53315, 53943}, span{0, 0}, []int{0, 37, 41, 42, 44, 51, 58, 59, 61, 62, 72}},
+		at:       place{span{53583, 54211}, span{0, 0}, []int{0, 37, 41, 42, 44, 51, 58, 59, 61, 62, 72}},
 	},
 	{
 		ID:       "controlFaults",
@@ -3680,7 +3680,7 @@ var controlOperations = [...]Operation{
 		},
 		queries:  []string{"account"},
 		statuses: []int{200, 400, 401, 403, 404, 408, 413, 429, 503},
-		at:       place{span{53950, 54570}, span{0, 0}, []int{0, 39, 41, 42, 44, 51, 58, 59, 61, 62, 72, 75}},
+		at:       place{span{54218, 54838}, span{0, 0}, []int{0, 39, 41, 42, 44, 51, 58, 59, 61, 62, 72, 75}},
 	},
 	{
 		ID:       "controlSetFaults",
@@ -3699,7 +3699,7 @@ var controlOperations = [...]Operation{
 		queries:   []string{"account"},
 		needsBody: true,
 		statuses:  []int{200, 400, 401, 403, 404, 408, 413, 429, 503},
-		at:        place{span{54577, 55328}, span{0, 0}, []int{0, 39, 41, 42, 44, 51, 58, 59, 61, 62, 72, 75}},
+		at:        place{span{54845, 55596}, span{0, 0}, []int{0, 39, 41, 42, 44, 51, 58, 59, 61, 62, 72, 75}},
 	},
 	{
 		ID:       "controlFixtures",
@@ -3718,7 +3718,7 @@ var controlOperations = [...]Operation{
 		},
 		queries:  []string{"account", "name"},
 		statuses: []int{200, 400, 401, 403, 404, 408, 413, 429, 503},
-		at:       place{span{55362, 56214}, span{0, 0}, []int{0, 41, 42, 44, 47, 51, 58, 59, 61, 62, 72}},
+		at:       place{span{55630, 56482}, span{0, 0}, []int{0, 41, 42, 44, 47, 51, 58, 59, 61, 62, 72}},
 	},
 	{
 		ID:       "controlFleet",
@@ -3731,7 +3731,7 @@ var controlOperations = [...]Operation{
 		Success:  200,
 		Security: []string{"control"},
 		statuses: []int{200, 400, 401, 403, 404, 408, 413, 429, 503},
-		at:       place{span{56244, 56876}, span{0, 0}, []int{40, 41, 42, 44, 51, 58, 59, 61, 62, 72, 76}},
+		at:       place{span{56512, 57144}, span{0, 0}, []int{40, 41, 42, 44, 51, 58, 59, 61, 62, 72, 76}},
 	},
 	{
 		ID:       "controlFlowKeys",
@@ -3750,7 +3750,7 @@ var controlOperations = [...]Operation{
 		},
 		queries:  []string{"account", "count", "key"},
 		statuses: []int{200, 400, 401, 403, 404, 408, 413, 429, 503},
-		at:       place{span{56905, 57687}, span{0, 0}, []int{1, 11, 28, 41, 42, 44, 51, 58, 59, 61, 62, 72}},
+		at:       place{span{57173, 57955}, span{0, 0}, []int{1, 11, 28, 41, 42, 44, 51, 58, 59, 61, 62, 72}},
 	},
 	{
 		ID:       "controlHealth",
@@ -3762,7 +3762,7 @@ var controlOperations = [...]Operation{
 		Summary:  "Whether the server is running, with its version and clock; 503 while it stops",
 		Success:  200,
 		statuses: []int{200, 400, 403, 408, 413, 429, 503},
-		at:       place{span{57718, 58242}, span{0, 0}, []int{41, 42, 43, 44, 58, 59, 61, 72}},
+		at:       place{span{57986, 58510}, span{0, 0}, []int{41, 42, 43, 44, 58, 59, 61, 72}},
 	},
 	{
 		ID:       "controlJournal",
@@ -3781,7 +3781,7 @@ var controlOperations = [...]Operation{
 		},
 		queries:  []string{"account", "lsn", "time"},
 		statuses: []int{200, 400, 401, 403, 404, 408, 413, 422, 429, 503, 504},
-		at:       place{span{58274, 59474}, span{0, 0}, []int{11, 41, 42, 44, 45, 46, 50, 51, 58, 59, 61, 62, 72, 78, 79}},
+		at:       place{span{58542, 59742}, span{0, 0}, []int{11, 41, 42, 44, 45, 46, 50, 51, 58, 59, 61, 62, 72, 78, 79}},
 	},
 	{
 		ID:       "controlClearLimits",
@@ -3800,7 +3800,7 @@ var controlOperations = [...]Operation{
 		},
 		queries:  []string{"account", "key"},
 		statuses: []int{200, 400, 401, 403, 404, 408, 413, 429, 503},
-		at:       place{span{60602, 61333}, span{0, 0}, []int{0, 37, 41, 42, 44, 51, 58, 59, 61, 62, 72}},
+		at:       place{span{60870, 61601}, span{0, 0}, []int{0, 37, 41, 42, 44, 51, 58, 59, 61, 62, 72}},
 	},
 	{
 		ID:       "controlLimits",
@@ -3817,7 +3817,7 @@ var controlOperations = [...]Operation{
 		},
 		queries:  []string{"account"},
 		statuses: []int{200, 400, 401, 403, 404, 408, 413, 429, 503},
-		at:       place{span{61340, 61982}, span{0, 0}, []int{11, 28, 41, 42, 44, 51, 58, 59, 61, 62, 72}},
+		at:       place{span{61608, 62250}, span{0, 0}, []int{11, 28, 41, 42, 44, 51, 58, 59, 61, 62, 72}},
 	},
 	{
 		ID:       "controlLivez",
@@ -3829,7 +3829,7 @@ var controlOperations = [...]Operation{
 		Summary:  "200 while the process runs",
 		Success:  200,
 		statuses: []int{200, 400, 403, 408, 413, 429, 503},
-		at:       place{span{62012, 62482}, span{0, 0}, []int{36, 41, 42, 44, 58, 59, 61, 72}},
+		at:       place{span{62280, 62750}, span{0, 0}, []int{36, 41, 42, 44, 58, 59, 61, 72}},
 	},
 	{
 		ID:       "controlLog",
@@ -3861,7 +3861,7 @@ var controlOperations = [...]Operation{
 		},
 		queries:  []string{"account", "cursor", "count", "source", "state", "url", "label", "flowControlKey", "topicName", "queueName", "scheduleId", "workflowRunId", "messageId", "fromDate", "toDate"},
 		statuses: []int{200, 400, 401, 403, 404, 408, 413, 429, 503},
-		at:       place{span{62510, 63754}, span{0, 0}, []int{1, 2, 4, 6, 7, 10, 11, 15, 17, 18, 19, 20, 22, 23, 25, 41, 42, 44, 48, 51, 58, 59, 61, 62, 72, 82}},
+		at:       place{span{62778, 64022}, span{0, 0}, []int{1, 2, 4, 6, 7, 10, 11, 15, 17, 18, 19, 20, 22, 23, 25, 41, 42, 44, 48, 51, 58, 59, 61, 62, 72, 82}},
 	},
 	{
 		ID:       "controlMessages",
@@ -3894,7 +3894,7 @@ var controlOperations = [...]Operation{
 		},
 		queries:  []string{"sort", "account", "cursor", "count", "source", "state", "url", "label", "flowControlKey", "topicName", "queueName", "scheduleId", "workflowRunId", "messageId", "fromDate", "toDate"},
 		statuses: []int{200, 400, 401, 403, 404, 408, 413, 429, 503},
-		at:       place{span{63787, 65404}, span{0, 0}, []int{1, 2, 4, 6, 7, 10, 11, 15, 17, 18, 19, 20, 22, 23, 25, 41, 42, 44, 49, 51, 58, 59, 61, 62, 72, 83, 84}},
+		at:       place{span{64055, 65672}, span{0, 0}, []int{1, 2, 4, 6, 7, 10, 11, 15, 17, 18, 19, 20, 22, 23, 25, 41, 42, 44, 49, 51, 58, 59, 61, 62, 72, 83, 84}},
 	},
 	{
 		ID:       "controlMetrics",
@@ -3907,7 +3907,7 @@ var controlOperations = [...]Operation{
 		Success:  200,
 		Security: []string{"control"},
 		statuses: []int{200, 400, 401, 403, 408, 413, 429, 503},
-		at:       place{span{68213, 68797}, span{0, 0}, []int{41, 42, 44, 58, 59, 61, 62, 72}},
+		at:       place{span{68481, 69065}, span{0, 0}, []int{41, 42, 44, 58, 59, 61, 62, 72}},
 	},
 	{
 		ID:       "controlOverview",
@@ -3925,7 +3925,7 @@ var controlOperations = [...]Operation{
 		},
 		queries:  []string{"account", "follow"},
 		statuses: []int{200, 400, 401, 403, 404, 408, 413, 429, 503},
-		at:       place{span{68830, 69571}, span{0, 0}, []int{0, 5, 28, 41, 42, 44, 51, 58, 59, 61, 62, 72}},
+		at:       place{span{69098, 69839}, span{0, 0}, []int{0, 5, 28, 41, 42, 44, 51, 58, 59, 61, 62, 72}},
 	},
 	{
 		ID:       "controlReadyz",
@@ -3937,7 +3937,7 @@ var controlOperations = [...]Operation{
 		Summary:  "Whether the server is ready: 200, or 503 with the reason, such as a snapshot that could not be saved",
 		Success:  200,
 		statuses: []int{200, 400, 403, 408, 413, 429, 503},
-		at:       place{span{69602, 70147}, span{0, 0}, []int{36, 41, 42, 44, 58, 59, 61, 72}},
+		at:       place{span{69870, 70415}, span{0, 0}, []int{36, 41, 42, 44, 58, 59, 61, 72}},
 	},
 	{
 		ID:       "controlClearRequests",
@@ -3955,7 +3955,7 @@ var controlOperations = [...]Operation{
 		},
 		queries:  []string{"account"},
 		statuses: []int{200, 400, 401, 403, 404, 408, 413, 429, 503},
-		at:       place{span{70183, 70822}, span{0, 0}, []int{0, 37, 41, 42, 44, 51, 58, 59, 61, 62, 72}},
+		at:       place{span{70451, 71090}, span{0, 0}, []int{0, 37, 41, 42, 44, 51, 58, 59, 61, 62, 72}},
 	},
 	{
 		ID:       "controlRequests",
@@ -3981,7 +3981,7 @@ var controlOperations = [...]Operation{
 		},
 		queries:  []string{"account", "limit", "operationId", "status", "path", "refused", "position", "maxBody", "follow"},
 		statuses: []int{200, 400, 401, 403, 404, 408, 413, 429, 503},
-		at:       place{span{70829, 71818}, span{0, 0}, []int{5, 8, 9, 11, 12, 13, 14, 16, 21, 41, 42, 44, 51, 53, 58, 59, 61, 62, 68, 72, 74, 77}},
+		at:       place{span{71097, 72086}, span{0, 0}, []int{5, 8, 9, 11, 12, 13, 14, 16, 21, 41, 42, 44, 51, 53, 58, 59, 61, 62, 68, 72, 74, 77}},
 	},
 	{
 		ID:       "controlReset",
@@ -3999,7 +3999,7 @@ var controlOperations = [...]Operation{
 		},
 		queries:  []string{"account"},
 		statuses: []int{200, 400, 401, 403, 404, 408, 413, 429, 503},
-		at:       place{span{71849, 72547}, span{0, 0}, []int{0, 36, 41, 42, 44, 51, 58, 59, 61, 62, 72}},
+		at:       place{span{72117, 72815}, span{0, 0}, []int{0, 36, 41, 42, 44, 51, 58, 59, 61, 62, 72}},
 	},
 	{
 		ID:       "controlClearRewrites",
@@ -4017,7 +4017,7 @@ var controlOperations = [...]Operation{
 		},
 		queries:  []string{"account"},
 		statuses: []int{200, 400, 401, 403, 404, 408, 413, 429, 503},
-		at:       place{span{72583, 73215}, span{0, 0}, []int{0, 37, 41, 42, 44, 51, 58, 59, 61, 62, 72}},
+		at:       place{span{72851, 73483}, span{0, 0}, []int{0, 37, 41, 42, 44, 51, 58, 59, 61, 62, 72}},
 	},
 	{
 		ID:       "controlRewrites",
@@ -4034,7 +4034,7 @@ var controlOperations = [...]Operation{
 		},
 		queries:  []string{"account"},
 		statuses: []int{200, 400, 401, 403, 404, 408, 413, 429, 503},
-		at:       place{span{73222, 73839}, span{0, 0}, []int{0, 41, 42, 44, 51, 54, 58, 59, 61, 62, 72}},
+		at:       place{span{73490, 74107}, span{0, 0}, []int{0, 41, 42, 44, 51, 54, 58, 59, 61, 62, 72}},
 	},
 	{
 		ID:       "controlSetRewrites",
@@ -4053,7 +4053,7 @@ var controlOperations = [...]Operation{
 		queries:   []string{"account"},
 		needsBody: true,
 		statuses:  []int{200, 400, 401, 403, 404, 408, 413, 429, 503},
-		at:        place{span{73846, 74613}, span{0, 0}, []int{0, 41, 42, 44, 51, 54, 58, 59, 61, 62, 72}},
+		at:        place{span{74114, 74881}, span{0, 0}, []int{0, 41, 42, 44, 51, 54, 58, 59, 61, 62, 72}},
 	},
 	{
 		ID:       "controlRuns",
@@ -4081,7 +4081,7 @@ var controlOperations = [...]Operation{
 		},
 		queries:  []string{"sort", "account", "cursor", "count", "state", "url", "label", "flowControlKey", "workflowRunId", "fromDate", "toDate"},
 		statuses: []int{200, 400, 401, 403, 404, 408, 413, 429, 503},
-		at:       place{span{74642, 76021}, span{0, 0}, []int{1, 2, 4, 6, 7, 11, 17, 20, 22, 25, 41, 42, 44, 51, 55, 58, 59, 61, 62, 72, 84, 85, 86}},
+		at:       place{span{74910, 76289}, span{0, 0}, []int{1, 2, 4, 6, 7, 11, 17, 20, 22, 25, 41, 42, 44, 51, 55, 58, 59, 61, 62, 72, 84, 85, 86}},
 	},
 	{
 		ID:       "controlSchedules",
@@ -4098,7 +4098,7 @@ var controlOperations = [...]Operation{
 		},
 		queries:  []string{"account"},
 		statuses: []int{200, 400, 401, 403, 404, 408, 413, 429, 503},
-		at:       place{span{76891, 77528}, span{0, 0}, []int{11, 41, 42, 44, 51, 56, 58, 59, 61, 62, 72, 87}},
+		at:       place{span{77159, 77796}, span{0, 0}, []int{11, 41, 42, 44, 51, 56, 58, 59, 61, 62, 72, 87}},
 	},
 	{
 		ID:       "controlSearch",
@@ -4119,7 +4119,7 @@ var controlOperations = [...]Operation{
 		},
 		queries:  []string{"q", "account", "cursor", "count"},
 		statuses: []int{200, 400, 401, 403, 404, 408, 413, 429, 503},
-		at:       place{span{78559, 80149}, span{0, 0}, []int{2, 11, 41, 42, 44, 51, 57, 58, 59, 61, 62, 72, 88}},
+		at:       place{span{78827, 80417}, span{0, 0}, []int{2, 11, 41, 42, 44, 51, 57, 58, 59, 61, 62, 72, 88}},
 	},
 	{
 		ID:       "controlSettle",
@@ -4137,7 +4137,7 @@ var controlOperations = [...]Operation{
 		},
 		queries:  []string{"account"},
 		statuses: []int{200, 400, 401, 403, 404, 408, 413, 429, 503, 504},
-		at:       place{span{80181, 81009}, span{0, 0}, []int{0, 32, 41, 42, 44, 46, 51, 58, 59, 61, 62, 72}},
+		at:       place{span{80449, 81277}, span{0, 0}, []int{0, 32, 41, 42, 44, 46, 51, 58, 59, 61, 62, 72}},
 	},
 	{
 		ID:       "controlSnapshot",
@@ -4154,7 +4154,7 @@ var controlOperations = [...]Operation{
 		},
 		queries:  []string{"account"},
 		statuses: []int{200, 400, 401, 403, 404, 408, 413, 503},
-		at:       place{span{83825, 84506}, span{0, 0}, []int{0, 41, 44, 51, 58, 59, 61, 62, 72}},
+		at:       place{span{84093, 84774}, span{0, 0}, []int{0, 41, 44, 51, 58, 59, 61, 62, 72}},
 	},
 	{
 		ID:       "controlRestore",
@@ -4172,7 +4172,7 @@ var controlOperations = [...]Operation{
 		},
 		queries:  []string{"account"},
 		statuses: []int{200, 400, 401, 403, 404, 408, 413, 429, 503},
-		at:       place{span{84513, 85252}, span{0, 0}, []int{0, 28, 41, 42, 44, 51, 58, 59, 61, 62, 72}},
+		at:       place{span{84781, 85520}, span{0, 0}, []int{0, 28, 41, 42, 44, 51, 58, 59, 61, 62, 72}},
 	},
 	{
 		ID:       "controlClearStubs",
@@ -4190,7 +4190,7 @@ var controlOperations = [...]Operation{
 		},
 		queries:  []string{"account"},
 		statuses: []int{200, 400, 401, 403, 404, 408, 413, 429, 503},
-		at:       place{span{85285, 85911}, span{0, 0}, []int{0, 37, 41, 42, 44, 51, 58, 59, 61, 62, 72}},
+		at:       place{span{85553, 86179}, span{0, 0}, []int{0, 37, 41, 42, 44, 51, 58, 59, 61, 62, 72}},
 	},
 	{
 		ID:       "controlStubs",
@@ -4207,7 +4207,7 @@ var controlOperations = [...]Operation{
 		},
 		queries:  []string{"account"},
 		statuses: []int{200, 400, 401, 403, 404, 408, 413, 429, 503},
-		at:       place{span{85918, 86533}, span{0, 0}, []int{0, 41, 42, 44, 51, 58, 59, 60, 61, 62, 67, 72, 89}},
+		at:       place{span{86186, 86801}, span{0, 0}, []int{0, 41, 42, 44, 51, 58, 59, 60, 61, 62, 67, 72, 89}},
 	},
 	{
 		ID:       "controlAddStub",
@@ -4226,7 +4226,7 @@ var controlOperations = [...]Operation{
 		queries:   []string{"account"},
 		needsBody: true,
 		statuses:  []int{200, 400, 401, 403, 404, 408, 413, 429, 503},
-		at:        place{span{86541, 87292}, span{0, 0}, []int{0, 41, 42, 44, 51, 58, 59, 60, 61, 62, 67, 72, 89}},
+		at:        place{span{86809, 87560}, span{0, 0}, []int{0, 41, 42, 44, 51, 58, 59, 60, 61, 62, 67, 72, 89}},
 	},
 	{
 		ID:       "controlSetStubs",
@@ -4245,7 +4245,7 @@ var controlOperations = [...]Operation{
 		queries:   []string{"account"},
 		needsBody: true,
 		statuses:  []int{200, 400, 401, 403, 404, 408, 413, 429, 503},
-		at:        place{span{87299, 88046}, span{0, 0}, []int{0, 41, 42, 44, 51, 58, 59, 60, 61, 62, 67, 72, 89}},
+		at:        place{span{87567, 88314}, span{0, 0}, []int{0, 41, 42, 44, 51, 58, 59, 60, 61, 62, 67, 72, 89}},
 	},
 	{
 		ID:      "pageViews",
@@ -4256,7 +4256,7 @@ var controlOperations = [...]Operation{
 		Tag:     "page",
 		Summary: "Redirect to the page",
 		open:    true,
-		at:      place{span{88073, 88260}, span{0, 0}, []int(nil)},
+		at:      place{span{88341, 88528}, span{0, 0}, []int(nil)},
 	},
 	{
 		ID:       "controlUndos",
@@ -4273,7 +4273,7 @@ var controlOperations = [...]Operation{
 		},
 		queries:  []string{"account"},
 		statuses: []int{200, 400, 401, 403, 404, 408, 413, 429, 503},
-		at:       place{span{89274, 89912}, span{0, 0}, []int{11, 41, 42, 44, 51, 58, 59, 61, 62, 64, 72, 90}},
+		at:       place{span{89542, 90180}, span{0, 0}, []int{11, 41, 42, 44, 51, 58, 59, 61, 62, 64, 72, 90}},
 	},
 	{
 		ID:       "controlKeepUndo",
@@ -4292,7 +4292,7 @@ var controlOperations = [...]Operation{
 		queries:   []string{"account"},
 		needsBody: true,
 		statuses:  []int{200, 400, 401, 403, 404, 408, 413, 429, 503},
-		at:        place{span{89920, 91244}, span{0, 0}, []int{11, 41, 42, 44, 51, 58, 59, 61, 62, 63, 72, 90}},
+		at:        place{span{90188, 91512}, span{0, 0}, []int{11, 41, 42, 44, 51, 58, 59, 61, 62, 63, 72, 90}},
 	},
 	{
 		ID:       "controlWaiters",
@@ -4309,7 +4309,7 @@ var controlOperations = [...]Operation{
 		},
 		queries:  []string{"account"},
 		statuses: []int{200, 400, 401, 403, 404, 408, 413, 429, 503},
-		at:       place{span{92140, 92765}, span{0, 0}, []int{11, 41, 42, 44, 51, 58, 59, 61, 62, 65, 72}},
+		at:       place{span{92408, 93033}, span{0, 0}, []int{11, 41, 42, 44, 51, 58, 59, 61, 62, 65, 72}},
 	},
 	{
 		ID:      "pageHome",
@@ -4374,7 +4374,7 @@ var controlOperations = [...]Operation{
 		vars:     []string{"messageId"},
 		queries:  []string{"account"},
 		statuses: []int{200, 400, 401, 403, 404, 408, 413, 429, 503},
-		at:       place{span{66335, 67395}, span{0, 0}, []int{11, 31, 41, 42, 44, 51, 58, 59, 61, 62, 72}},
+		at:       place{span{66603, 67663}, span{0, 0}, []int{11, 31, 41, 42, 44, 51, 58, 59, 61, 62, 72}},
 	},
 	{
 		ID:       "controlHurry",
@@ -4393,7 +4393,7 @@ var controlOperations = [...]Operation{
 		vars:     []string{"messageId"},
 		queries:  []string{"account"},
 		statuses: []int{200, 400, 401, 403, 404, 408, 413, 429, 503},
-		at:       place{span{67447, 68181}, span{0, 0}, []int{11, 37, 41, 42, 44, 51, 58, 59, 61, 62, 72}},
+		at:       place{span{67715, 68449}, span{0, 0}, []int{11, 37, 41, 42, 44, 51, 58, 59, 61, 62, 72}},
 	},
 	{
 		ID:       "controlRunSchedule",
@@ -4412,7 +4412,7 @@ var controlOperations = [...]Operation{
 		vars:     []string{"scheduleId"},
 		queries:  []string{"account"},
 		statuses: []int{200, 400, 401, 403, 404, 408, 413, 429, 503},
-		at:       place{span{77580, 78528}, span{0, 0}, []int{11, 41, 42, 44, 51, 58, 59, 61, 62, 72}},
+		at:       place{span{77848, 78796}, span{0, 0}, []int{11, 41, 42, 44, 51, 58, 59, 61, 62, 72}},
 	},
 	{
 		ID:      "sinkFlakyGet",
@@ -4427,7 +4427,7 @@ var controlOperations = [...]Operation{
 		},
 		vars: []string{"failures"},
 		open: true,
-		at:   place{span{81055, 81324}, span{81338, 81483}, []int(nil)},
+		at:   place{span{81323, 81592}, span{81606, 81751}, []int(nil)},
 	},
 	{
 		ID:      "sinkFlaky",
@@ -4442,7 +4442,7 @@ var controlOperations = [...]Operation{
 		},
 		vars: []string{"failures"},
 		open: true,
-		at:   place{span{81491, 81794}, span{81338, 81483}, []int(nil)},
+		at:   place{span{81759, 82062}, span{81606, 81751}, []int(nil)},
 	},
 	{
 		ID:      "sinkSlowGet",
@@ -4457,7 +4457,7 @@ var controlOperations = [...]Operation{
 		},
 		vars: []string{"duration"},
 		open: true,
-		at:   place{span{81839, 82039}, span{82053, 82166}, []int(nil)},
+		at:   place{span{82107, 82307}, span{82321, 82434}, []int(nil)},
 	},
 	{
 		ID:      "sinkSlow",
@@ -4472,7 +4472,7 @@ var controlOperations = [...]Operation{
 		},
 		vars: []string{"duration"},
 		open: true,
-		at:   place{span{82174, 82408}, span{82053, 82166}, []int(nil)},
+		at:   place{span{82442, 82676}, span{82321, 82434}, []int(nil)},
 	},
 	{
 		ID:      "sinkStatusDelete",
@@ -4487,7 +4487,7 @@ var controlOperations = [...]Operation{
 		},
 		vars: []string{"code"},
 		open: true,
-		at:   place{span{82454, 82694}, span{82915, 83058}, []int(nil)},
+		at:   place{span{82722, 82962}, span{83183, 83326}, []int(nil)},
 	},
 	{
 		ID:      "sinkStatusGet",
@@ -4502,7 +4502,7 @@ var controlOperations = [...]Operation{
 		},
 		vars: []string{"code"},
 		open: true,
-		at:   place{span{82701, 82901}, span{82915, 83058}, []int(nil)},
+		at:   place{span{82969, 83169}, span{83183, 83326}, []int(nil)},
 	},
 	{
 		ID:      "sinkStatusPatch",
@@ -4517,7 +4517,7 @@ var controlOperations = [...]Operation{
 		},
 		vars: []string{"code"},
 		open: true,
-		at:   place{span{83067, 83306}, span{82915, 83058}, []int(nil)},
+		at:   place{span{83335, 83574}, span{83183, 83326}, []int(nil)},
 	},
 	{
 		ID:      "sinkStatus",
@@ -4532,7 +4532,7 @@ var controlOperations = [...]Operation{
 		},
 		vars: []string{"code"},
 		open: true,
-		at:   place{span{83314, 83548}, span{82915, 83058}, []int(nil)},
+		at:   place{span{83582, 83816}, span{83183, 83326}, []int(nil)},
 	},
 	{
 		ID:      "sinkStatusPut",
@@ -4547,7 +4547,7 @@ var controlOperations = [...]Operation{
 		},
 		vars: []string{"code"},
 		open: true,
-		at:   place{span{83555, 83792}, span{82915, 83058}, []int(nil)},
+		at:   place{span{83823, 84060}, span{83183, 83326}, []int(nil)},
 	},
 	{
 		ID:       "controlAccount",
@@ -4601,7 +4601,7 @@ var controlOperations = [...]Operation{
 		vars:     []string{"id"},
 		queries:  []string{"account"},
 		statuses: []int{200, 400, 401, 403, 404, 408, 413, 429, 503},
-		at:       place{span{52542, 53281}, span{0, 0}, []int{11, 38, 41, 42, 44, 51, 58, 59, 61, 62, 72, 80, 81, 84}},
+		at:       place{span{52810, 53549}, span{0, 0}, []int{11, 38, 41, 42, 44, 51, 58, 59, 61, 62, 72, 80, 81, 84}},
 	},
 	{
 		ID:       "controlMessage",
@@ -4621,7 +4621,7 @@ var controlOperations = [...]Operation{
 		vars:     []string{"messageId"},
 		queries:  []string{"maxBody", "account"},
 		statuses: []int{200, 400, 401, 403, 404, 408, 413, 429, 503},
-		at:       place{span{65449, 66275}, span{0, 0}, []int{9, 11, 28, 41, 42, 44, 51, 58, 59, 61, 62, 72}},
+		at:       place{span{65717, 66543}, span{0, 0}, []int{9, 11, 28, 41, 42, 44, 51, 58, 59, 61, 62, 72}},
 	},
 	{
 		ID:       "controlRun",
@@ -4640,7 +4640,7 @@ var controlOperations = [...]Operation{
 		vars:     []string{"workflowRunId"},
 		queries:  []string{"account"},
 		statuses: []int{200, 400, 401, 403, 404, 408, 413, 429, 503},
-		at:       place{span{76066, 76857}, span{0, 0}, []int{11, 28, 41, 42, 44, 51, 58, 59, 61, 62, 72}},
+		at:       place{span{76334, 77125}, span{0, 0}, []int{11, 28, 41, 42, 44, 51, 58, 59, 61, 62, 72}},
 	},
 	{
 		ID:       "controlUndo",
@@ -4659,7 +4659,7 @@ var controlOperations = [...]Operation{
 		vars:     []string{"id"},
 		queries:  []string{"account"},
 		statuses: []int{200, 400, 401, 403, 404, 408, 413, 429, 503},
-		at:       place{span{91279, 92108}, span{0, 0}, []int{11, 41, 42, 44, 51, 58, 59, 61, 62, 63, 72, 90}},
+		at:       place{span{91547, 92376}, span{0, 0}, []int{11, 41, 42, 44, 51, 58, 59, 61, 62, 63, 72, 90}},
 	},
 	{
 		ID:       "asDelete",
@@ -4767,7 +4767,7 @@ var controlOperations = [...]Operation{
 		greedy: []string{"file"},
 		vars:   []string{"file"},
 		open:   true,
-		at:     place{span{51328, 51600}, span{51614, 51771}, []int(nil)},
+		at:     place{span{51596, 51868}, span{51882, 52039}, []int(nil)},
 	},
 	{
 		ID:       "pageView",
@@ -4784,7 +4784,7 @@ var controlOperations = [...]Operation{
 		greedy: []string{"view"},
 		vars:   []string{"view"},
 		open:   true,
-		at:     place{span{88514, 88772}, span{88786, 88940}, []int(nil)},
+		at:     place{span{88782, 89040}, span{89054, 89208}, []int(nil)},
 	},
 	{
 		ID:       "pageAction",
@@ -4801,6 +4801,6 @@ var controlOperations = [...]Operation{
 		greedy: []string{"view"},
 		vars:   []string{"view"},
 		open:   true,
-		at:     place{span{88948, 89245}, span{88786, 88940}, []int(nil)},
+		at:     place{span{89216, 89513}, span{89054, 89208}, []int(nil)},
 	},
 }

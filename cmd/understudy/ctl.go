@@ -68,7 +68,7 @@ type CtlCmd struct {
 
 	Health     ctlGet      `cmd:"" help:"Show whether the stand-in is running, and its clock."`
 	Reset      ctlReset    `cmd:"" help:"Forget everything except the configuration."`
-	Clock      ctlClock    `cmd:"" help:"Show the clock or set its mode."`
+	Clock      ctlClock    `cmd:"" help:"Show the clock, set its mode, or correct it."`
 	Advance    ctlAdvance  `cmd:"" help:"Advance a manual clock, and wait for everything that becomes due."`
 	Settle     ctlSettle   `cmd:"" help:"Wait until no attempt is ready or in flight."`
 	Messages   ctlMessages `cmd:"" help:"List messages, or the events of one message."`
@@ -97,7 +97,8 @@ type (
 	ctlGet   struct{}
 	ctlReset struct{}
 	ctlClock struct {
-		Mode string `arg:"" optional:"" help:"real, manual or auto."`
+		Mode    string `arg:"" optional:"" help:"real, manual or auto."`
+		Correct bool   `env:"-" help:"Set a real clock that is ahead to the clock of the machine. All times of the state move back by the same amount; nothing is lost."`
 	}
 	ctlCancel struct {
 		ID string `arg:"" help:"Id of any message of the family."`
@@ -129,10 +130,17 @@ func (*ctlReset) Run(e *env, c *cli) error { return c.Ctl.show(e, http.MethodPos
 
 // Run shows or sets the clock.
 func (k *ctlClock) Run(e *env, c *cli) error {
-	if k.Mode == "" {
+	body := map[string]any{}
+	if k.Mode != "" {
+		body["mode"] = k.Mode
+	}
+	if k.Correct {
+		body["correct"] = true
+	}
+	if len(body) == 0 {
 		return c.Ctl.show(e, http.MethodGet, "clock", nil, nil)
 	}
-	return c.Ctl.show(e, http.MethodPut, "clock", nil, map[string]string{"mode": k.Mode})
+	return c.Ctl.show(e, http.MethodPut, "clock", nil, body)
 }
 
 // Run cancels a family of messages, and prints how many.

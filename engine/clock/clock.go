@@ -41,6 +41,9 @@ func NewReal() *Real { return &Real{} }
 // Now returns the wall time plus the offset.
 func (r *Real) Now() time.Time { return time.Now().Add(time.Duration(r.ahead.Load())) }
 
+// Wall returns the wall time, without the offset.
+func (r *Real) Wall() time.Time { return time.Now() }
+
 // StartFrom makes the clock continue from t if t is ahead of the wall clock, and otherwise
 // removes the offset.
 func (r *Real) StartFrom(t time.Time) { r.ahead.Store(max(0, int64(time.Until(t)))) }

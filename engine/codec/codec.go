@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/go-faster/jx"
 )
@@ -17,7 +18,8 @@ import (
 type Codec struct {
 	to    io.Writer // nil while reading
 	out   jx.Writer
-	comma bool // a comma must precede the next member or element
+	comma bool          // a comma must precede the next member or element
+	shift time.Duration // of all times that are written
 
 	in     *jx.Decoder // of the document, or of the current entry of a section
 	entry  bool        // in decodes an entry
@@ -49,6 +51,9 @@ func NewWriter(to io.Writer) *Codec { return &Codec{to: to} }
 
 // NewReader returns a codec that reads a document.
 func NewReader(from io.Reader) *Codec { return &Codec{in: jx.Decode(from, flushAt)} }
+
+// Shift makes a writer move all times by a duration, which may be negative.
+func (c *Codec) Shift(by time.Duration) { c.shift = by }
 
 // Writing reports whether the document is being written.
 func (c *Codec) Writing() bool { return c.to != nil }

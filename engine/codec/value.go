@@ -42,6 +42,18 @@ func Time(c *Codec, name string, v *time.Time) {
 	c.member(name, v.IsZero(), func() { c.writeTime(*v) }, func() { *v = c.readTime() })
 }
 
+// UnixTime writes or reads a time as a number of units since 1970; 0 is left out. A shift is
+// rounded down to whole units.
+func UnixTime(c *Codec, name string, v *int64, unit time.Duration) {
+	c.member(name, *v == 0, func() {
+		by := c.shift / unit
+		if c.shift%unit < 0 {
+			by--
+		}
+		c.out.Int64(*v + int64(by))
+	}, func() { *v = readInt[int64](c) })
+}
+
 // Duration writes or reads a duration, as text.
 func Duration(c *Codec, name string, v *time.Duration) {
 	c.member(name, *v == 0, func() { c.out.Str(v.String()) }, func() {
@@ -363,6 +375,7 @@ func (c *Codec) number() string {
 
 // writeTime writes Unix ms, with a fraction for times more precise than 1 ms.
 func (c *Codec) writeTime(t time.Time) {
+	t = t.Add(c.shift)
 	c.out.Int64(t.UnixMilli())
 	if rest := t.Nanosecond() % int(time.Millisecond); rest > 0 {
 		c.out.RawStr(strings.TrimRight(fmt.Sprintf(".%06d", rest), "0"))

@@ -11,6 +11,7 @@ import (
 // unlock nor return a call of exportedDoors, with the reason.
 var lockExceptions = map[string]string{
 	"Close":           "must not start anything any more, and waits outside the lock",
+	"CorrectClock":    "waits for the end of a snapshot before it has the lock",
 	"SaveTo":          "has the lock for a few records at a time",
 	"SnapshotMembers": "has the lock for a few records at a time",
 	"WriteSnapshot":   "has the lock for a few records at a time",

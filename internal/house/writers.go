@@ -25,6 +25,7 @@ var writers = map[string]string{
 	"checkFixture": "puts the groups of a fixture in place while it checks, and takes them back",
 	"init":         "makes the table of options",
 	"rekey":        "completes a snapshot in an account that nobody else knows",
+	"moveTime":     "takes the time of the restore that follows",
 	"stamp":        "takes the time of the command that follows",
 	"standAt":      "puts a snapshot into an account that nobody else knows",
 	"sum":          "adds to the points of a view",

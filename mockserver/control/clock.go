@@ -43,17 +43,21 @@ func (s *Service) clock(c *call.Call) (response.Response, error) {
 	return response.Response{Body: s.clockBody(c.Tenant)}, nil
 }
 
-// setClock changes the mode, moves a manual clock, or both.
+// setClock changes the mode, moves a manual clock, corrects a real one, or several of these.
 func (s *Service) setClock(c *call.Call) (response.Response, error) {
 	var body struct {
-		Mode string
-		Now  *int64
+		Mode    string
+		Now     *int64
+		Correct bool
 	}
 	if err := json.Unmarshal(c.Body, &body); err != nil {
 		return response.Response{}, response.Invalid("body: " + err.Error())
 	}
-	if body.Mode == "" && body.Now == nil {
-		return response.Response{}, response.Invalid("body: nothing to set: must have mode (real, manual, auto) or now (Unix ms)")
+	if body.Mode == "" && body.Now == nil && !body.Correct {
+		return response.Response{}, response.Invalid("body: nothing to set: must have mode (real, manual, auto), now (Unix ms) or correct (true)")
+	}
+	if body.Correct && (body.Now != nil || cmp.Or(body.Mode, "real") != "real") {
+		return response.Response{}, response.Invalid("body /correct: goes only with mode real and without now")
 	}
 	if body.Now != nil && !clock.Valid(time.UnixMilli(*body.Now)) { // before the mode is set
 		return response.Response{}, response.Invalid(fmt.Sprintf("body /now: invalid value %d: must be Unix ms within the years 1970 to 9999", *body.Now))
@@ -63,9 +67,15 @@ func (s *Service) setClock(c *call.Call) (response.Response, error) {
 		return response.Response{}, err
 	}
 	defer cancel()
-	for _, w := range c.Chosen(s.Tenants) {
+	chosen := c.Chosen(s.Tenants)
+	for _, w := range chosen {
 		if body.Mode != "" {
 			if err := s.Tenants.SetMode(w, body.Mode); err != nil {
+				return response.Response{}, err
+			}
+		}
+		if body.Correct && (len(chosen) == 1 || s.Tenants.Mode(w) == "real") { // of all accounts, those in real time
+			if err := w.Account.CorrectClock(); err != nil {
 				return response.Response{}, err
 			}
 		}

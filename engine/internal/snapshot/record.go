@@ -49,7 +49,7 @@ func (s *savedMessage) members(c *codec.Codec) {
 // list of all timers.
 func (t *savedTimer) members(c *codec.Codec) {
 	codec.Int(c, "timer", &t.seq)
-	codec.Int(c, "due", &t.due)
+	codec.UnixTime(c, "due", &t.due, time.Millisecond)
 	wakes := timerKinds[t.kind]
 	if t.kind != state.WakeOutcome {
 		wakes = ""
@@ -257,8 +257,8 @@ type savedEvent struct {
 }
 
 func (s *savedEvent) members(c *codec.Codec) {
-	codec.Int(c, "at", &s.At)
-	codec.Int(c, "next", &s.Next)
+	codec.UnixTime(c, "at", &s.At, time.Millisecond)
+	codec.UnixTime(c, "next", &s.Next, time.Millisecond)
 	codec.Text(c, "state", &s.State)
 	codec.Int(c, "message", &s.messagePlace)
 	codec.Int(c, "run", &s.runPlace)
@@ -273,7 +273,7 @@ func (s *savedEvent) members(c *codec.Codec) {
 type savedMinute struct{ usage.Minute }
 
 func (s *savedMinute) members(c *codec.Codec) {
-	codec.Int(c, "at", &s.Number)
+	codec.UnixTime(c, "at", &s.Number, time.Minute)
 	countsMembers(&s.Counts, c)
 }
 
@@ -292,7 +292,7 @@ type savedBooking struct {
 }
 
 func (s *savedBooking) members(c *codec.Codec) {
-	codec.Int(c, "due", &s.due)
+	codec.UnixTime(c, "due", &s.due, time.Millisecond)
 	codec.Int(c, "seq", &s.seq)
 	codec.Text(c, "kind", &s.of)
 	codec.Text(c, "subject", &s.subject)

@@ -71,16 +71,31 @@ func (noLock) Unlock() {}
 // because a second pass would need another epoch.
 func (s *Snapshot) Document() []byte {
 	if s.text == nil {
-		var text bytes.Buffer
-		c, w := codec.NewWriter(&text), NewWriter(noLock{}, s.state)
-		c.Document(func(c *codec.Codec) {
-			w.Begin(Instant{Epoch: documentEpoch, Account: s.Account, Clock: s.Clock})
-			w.Members(c)
-		})
-		_ = c.Close() // a buffer never fails
-		s.text = text.Bytes()
+		s.text = writeDocument(s.state, Instant{Epoch: documentEpoch, Account: s.Account, Clock: s.Clock}, 0)
 	}
 	return s.text
+}
+
+// writeDocument writes a state that does not change meanwhile, with all times moved.
+func writeDocument(from *state.State, at Instant, by time.Duration) []byte {
+	var text bytes.Buffer
+	c, w := codec.NewWriter(&text), NewWriter(noLock{}, from)
+	c.Shift(by)
+	w.Begin(at)
+	c.Document(w.Members)
+	_ = c.Close() // a buffer never fails
+	return text.Bytes()
+}
+
+// Moved returns a copy of a state in which all times are moved by a duration. The caller holds
+// the lock of the account.
+func Moved(from *state.State, at Instant, by time.Duration) (*Snapshot, error) {
+	text := writeDocument(from, at, by)
+	s, err := Read(bytes.NewReader(text))
+	if err == nil {
+		s.text = text
+	}
+	return s, err
 }
 
 // MarshalJSON returns the document.

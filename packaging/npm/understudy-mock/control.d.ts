@@ -1217,7 +1217,7 @@ export interface Operations {
     };
     response: Search;
   };
-  /** Set the mode of the clock */
+  /** Set the mode of the clock, or set a real clock that is ahead to the time of the machine */
   controlSetClock: {
     method: "PUT";
     path: "/_understudy/clock";
@@ -1226,7 +1226,9 @@ export interface Operations {
       account?: string;
     };
     body: {
-      /** real: wall time; a clock that is ahead stays ahead until a reset, since time never runs backwards */
+      /** true: a real clock that is ahead of the clock of the machine is set to it, and all times of the state move back by the same amount; of several accounts, those with a real clock */
+      correct?: boolean;
+      /** real: wall time; a clock that is ahead stays ahead until it is corrected or reset */
       mode?: "real" | "manual" | "auto";
       /** Unix ms, within the years 1970 to 9999; a manual clock only moves forward */
       now?: number;
