@@ -18,9 +18,9 @@ import (
 
 // fleetPage is docs/fleet.md with free addresses of this machine.
 type fleetPage struct {
-	t      *testing.T
-	dir    string
-	text   string
+	t    *testing.T
+	dir  string
+	text string
 }
 
 // Every command of docs/fleet.md runs: the fleet on one machine, and the fleet on several,
