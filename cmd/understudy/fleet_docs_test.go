@@ -86,7 +86,7 @@ func TestDurabilityPage(t *testing.T) {
 	const before = "export UNDERSTUDY_ADDR=127.0.0.1:0 UNDERSTUDY_READY_FILE=ready\n"
 	const after = " &\nuntil test -f ready; do sleep 0.1; done; kill $!; wait $! && echo stopped\n"
 	p.until(before+strings.TrimSpace(blocks[0])+after, "stopped")
-	p.until(blocks[1], "begin|")
+	p.until(blocks[1], "1|")
 }
 
 // pageAddress matches an address in the page.
