@@ -63,7 +63,7 @@ func (a *Account) rely(on library, what, id, expression string) {
 		return
 	}
 	theirs, own := a.settings.version(on)
-	if theirs == "" || theirs == own {
+	if theirs == own || unknownVersion(theirs) || unknownVersion(own) {
 		return
 	}
 	if on == zoneData {
@@ -112,8 +112,13 @@ const (
 	programModule = "github.com/understudy-mock/understudy"
 )
 
+// noVersion replaces the version of a module in programs that do not know it, such as test binaries.
+const noVersion = "(devel)"
+
 // moduleVersion is a module and its version in this program.
-func moduleVersion(path string) string { return path + " " + cmp.Or(moduleVersions()[path], "(devel)") }
+func moduleVersion(path string) string { return path + " " + cmp.Or(moduleVersions()[path], noVersion) }
+
+func unknownVersion(module string) bool { return module == "" || strings.HasSuffix(module, " "+noVersion) }
 
 var moduleVersions = sync.OnceValue(func() map[string]string {
 	versions := map[string]string{}
