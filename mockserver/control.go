@@ -5,7 +5,6 @@ import (
 
 	"github.com/understudy-mock/understudy/engine"
 	"github.com/understudy-mock/understudy/engine/refusal"
-	"github.com/understudy-mock/understudy/engine/store"
 	"github.com/understudy-mock/understudy/mockserver/call"
 	"github.com/understudy-mock/understudy/mockserver/control"
 	"github.com/understudy-mock/understudy/mockserver/fault"
@@ -55,13 +54,7 @@ func (s *Server) reason(ctx context.Context) string {
 	if reason := s.trouble.Load(); reason != nil && *reason != "" {
 		return *reason
 	}
-	var err error
-	if s.fleet != nil {
-		err = s.fleet.Ready()
-	} else if st, ok := s.cfg.Store.(store.Checked); ok {
-		err = st.Ready(ctx)
-	}
-	if err != nil {
+	if err := s.fleet.Ready(ctx); err != nil {
 		return err.Error()
 	}
 	return ""

@@ -15,13 +15,6 @@ func Paced(cfg Config, idle, grace time.Duration) Config {
 	return cfg
 }
 
-// Patient is a configuration of a member of a fleet that waits shortly: for an account to have a
-// server, and for its last responses.
-func Patient(cfg Config, place, last time.Duration) Config {
-	cfg.patience = patience{place, last}
-	return cfg
-}
-
 func init() { strictEngine = true }
 
 // WithHandlers runs f with another handler table, and then restores it. An

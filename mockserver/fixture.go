@@ -91,13 +91,12 @@ func (s *Server) addFixture(w *tenant.Tenant, name string, text []byte) (int, er
 		if err := s.mayMake(known, a, seen); err != nil {
 			return 0, f.At(pointer, err)
 		}
-		if known != nil && known.Elsewhere() {
-			return 0, f.At(pointer, errElsewhere(known))
-		}
 		if known == nil {
 			made = append(made, a)
 			known = s.tenants.Trial(a) // not registered: no request reaches it yet
 			trials = append(trials, known)
+		} else if err := known.Here(); err != nil {
+			return 0, f.At(pointer, err)
 		}
 		things, err := s.fixtureOf(f, pointer, known.Account.Now(), &one.Things)
 		if err != nil {
@@ -117,8 +116,8 @@ func (s *Server) addFixture(w *tenant.Tenant, name string, text []byte) (int, er
 	}
 	for _, one := range all {
 		target := s.tenants.Find(func(w *tenant.Tenant) bool { return w.ID == one.tenant.ID })
-		if target.Elsewhere() {
-			return 0, f.At(one.pointer, errElsewhere(target))
+		if err := target.Here(); err != nil { // it has moved after the check
+			return 0, f.At(one.pointer, err)
 		}
 		target.Stubs.AddLast(one.stubs)                               // before the first message is delivered
 		if err := target.Account.AddFixture(one.things); err != nil { // the account changed after the check

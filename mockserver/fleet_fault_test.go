@@ -23,11 +23,11 @@ import (
 	natsjs "github.com/nats-io/nats.go/jetstream"
 
 	"github.com/understudy-mock/understudy/engine/clock"
-	"github.com/understudy-mock/understudy/engine/store/jetstream"
 	"github.com/understudy-mock/understudy/internal/effort"
 	"github.com/understudy-mock/understudy/internal/natstest"
 	"github.com/understudy-mock/understudy/mockserver"
 	"github.com/understudy-mock/understudy/mockserver/fleet"
+	"github.com/understudy-mock/understudy/mockserver/fleet/jetstream"
 	"github.com/understudy-mock/understudy/mockserver/replay"
 )
 
@@ -145,7 +145,7 @@ func TestFleetForwardsAgain(t *testing.T) {
 	var requests atomic.Int64
 	a.gives(t, cluster, "shop", func(w http.ResponseWriter, _ *http.Request) {
 		if requests.Add(1) == 1 {
-			fleet.Moved(w.Header())
+			w.Header().Set("Understudy-Fleet-Moved", "1")
 			w.WriteHeader(http.StatusServiceUnavailable)
 		}
 	})
@@ -160,13 +160,13 @@ func TestFleetForwardsAgain(t *testing.T) {
 func TestFleetForwardsAgainAfterAWait(t *testing.T) {
 	t.Parallel()
 	cluster := natstest.Run(t)
-	a := joined(t, cluster, "a", func(c *mockserver.Config) { *c = mockserver.Patient(*c, time.Second, time.Second) })
+	a := joined(t, cluster, "a", func(c *mockserver.Config) { c.Fleet = patient(c, time.Second, time.Second) })
 	a.account("shop")
 	var requests atomic.Int64
 	a.gives(t, cluster, "shop", func(w http.ResponseWriter, r *http.Request) {
 		if requests.Add(1) == 1 {
 			_ = clock.Pause(r.Context(), 3*time.Second)
-			fleet.Moved(w.Header())
+			w.Header().Set("Understudy-Fleet-Moved", "1")
 			w.WriteHeader(http.StatusServiceUnavailable)
 		}
 	})
@@ -181,7 +181,7 @@ func TestFleetForwardsAgainAfterAWait(t *testing.T) {
 func TestFleetStopsWithoutCuts(t *testing.T) {
 	t.Parallel()
 	cluster := natstest.Run(t)
-	a := joined(t, cluster, "a", func(c *mockserver.Config) { *c = mockserver.Patient(*c, time.Minute, 100*time.Millisecond) })
+	a := joined(t, cluster, "a", func(c *mockserver.Config) { c.Fleet = patient(c, time.Minute, 100*time.Millisecond) })
 	a.account("shop")
 	waits := make(chan struct{}, 1)
 	a.gives(t, cluster, "shop", func(w http.ResponseWriter, r *http.Request) {
@@ -487,4 +487,10 @@ func TestFleetRefusesAnotherSecret(t *testing.T) {
 	if strings.Contains(log.String(), "secret") {
 		t.Errorf("a server with the same secret warns: %s", log.String())
 	}
+}
+
+// patient is a fleet that waits for these times: for an account to have a server, and for its last
+// responses.
+func patient(c *mockserver.Config, place, last time.Duration) mockserver.Fleet {
+	return fleet.New(fleet.Config{Store: c.Store.(*jetstream.Store), Log: c.Log, Patience: fleet.Patience{Place: place, Last: last}})
 }

@@ -14,11 +14,12 @@ import (
 	"time"
 
 	"github.com/understudy-mock/understudy/engine/clock"
-	"github.com/understudy-mock/understudy/engine/store/jetstream"
 	"github.com/understudy-mock/understudy/internal/effort"
 	"github.com/understudy-mock/understudy/internal/natstest"
 	"github.com/understudy-mock/understudy/mockserver"
 	"github.com/understudy-mock/understudy/mockserver/fleet"
+	"github.com/understudy-mock/understudy/mockserver/fleet/jetstream"
+	"github.com/understudy-mock/understudy/mockserver/metrics"
 )
 
 // member is a server of a fleet.
@@ -40,7 +41,7 @@ func joined(t *testing.T, cluster, name string, change ...func(*mockserver.Confi
 	if err != nil {
 		t.Fatal(err)
 	}
-	cfg := mockserver.Config{Store: st, Fleet: fleet.New(fleet.Config{Store: st, Log: log}), Log: log}
+	cfg := mockserver.Config{Store: st, Fleet: fleet.New(fleet.Config{Store: st, Log: log}), Log: log, Metrics: metrics.Handler}
 	for _, c := range change {
 		c(&cfg)
 	}

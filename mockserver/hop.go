@@ -49,15 +49,6 @@ func (s *Server) admitDelivery(c *call.Call) error {
 // server of its fleet.
 func (s *Server) made(c *call.Call) bool { return c.Made || s.delivery.Made(c.Request) }
 
-// signDelivery marks a request as a delivery for other servers of the fleet.
-func (s *Server) signDelivery(r *http.Request, hops string) {
-	if s.fleet == nil || !s.fleet.Reaches(r.URL) {
-		return
-	}
-	r.Header = r.Header.Clone() // a copy: the journal of deliveries must not contain the signature
-	s.fleet.Sign(r.Header, hops)
-}
-
 // deliveryHeader is the name of a header that only deliveries have, in any
 // dialect; "" when there is none. It also finds deliveries that another server
 // or a proxy passed on.

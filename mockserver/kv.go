@@ -39,11 +39,7 @@ const kvPatience = 2 * time.Second
 func (s *Server) greetStore() {
 	ctx, cancel := context.WithTimeout(context.Background(), kvPatience)
 	defer cancel()
-	first := s.tenants.First()
-	if first.Elsewhere() {
-		return
-	}
-	if err := first.KV.Ping(ctx); err != nil {
+	if err := s.tenants.First().PingStore(ctx); err != nil {
 		s.cfg.Log.Warn("key-value store unreachable; /kv answers 503 until it answers", "error", err)
 	}
 }

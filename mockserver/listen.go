@@ -34,7 +34,7 @@ func Run(cfg Config) (*Server, error) {
 			return nil, err
 		}
 	}
-	early := cfg.Store != nil && s.fleet == nil // reading its data may take long
+	early := cfg.Store != nil && cfg.Fleet == nil // reading its data may take long
 	if early {
 		s.serveAll()
 	}
@@ -42,7 +42,7 @@ func Run(cfg Config) (*Server, error) {
 		_ = s.Close() // the first error counts
 		return nil, err
 	}
-	if err := s.join(); err != nil {
+	if err := s.fleet.Join(s.URL()); err != nil {
 		_ = s.Close() // the first error counts
 		return nil, err
 	}
@@ -50,9 +50,7 @@ func Run(cfg Config) (*Server, error) {
 		_ = s.Close() // the first error counts
 		return nil, err
 	}
-	if s.fleet != nil {
-		s.fleet.Serve()
-	}
+	s.fleet.Serve()
 	s.greetStore()
 	s.opened.Store(true)
 	s.tenants.Begin()

@@ -6,8 +6,8 @@ import (
 	"io"
 	"net/http"
 
+	"github.com/understudy-mock/understudy/engine/refusal"
 	"github.com/understudy-mock/understudy/mockserver/call"
-	"github.com/understudy-mock/understudy/mockserver/help"
 	"github.com/understudy-mock/understudy/mockserver/response"
 )
 
@@ -36,6 +36,9 @@ func (s *Server) showPage(c *call.Call) (response.Response, error) {
 
 // showHelp passes a call to the documentation, which needs nothing of the
 // server.
-func showHelp(_ *Server, c *call.Call) (response.Response, error) {
-	return response.Response{Stream: func(w http.ResponseWriter, _ *http.Request) { help.Handler{}.ServeHTTP(w, c.Request) }}, nil
+func showHelp(s *Server, c *call.Call) (response.Response, error) {
+	if s.cfg.Help == nil {
+		return response.Response{}, refusal.Of(refusal.NotFound, "docs", "", "not found: this program has no documentation: Config.Help of package mockserver attaches it, and understudy serve has it")
+	}
+	return response.Response{Stream: func(w http.ResponseWriter, _ *http.Request) { s.cfg.Help.ServeHTTP(w, c.Request) }}, nil
 }

@@ -20,7 +20,6 @@ import (
 	"github.com/understudy-mock/understudy/engine"
 	"github.com/understudy-mock/understudy/engine/refusal"
 	"github.com/understudy-mock/understudy/mockserver/call"
-	"github.com/understudy-mock/understudy/mockserver/help"
 	"github.com/understudy-mock/understudy/mockserver/origin"
 	"github.com/understudy-mock/understudy/mockserver/request"
 	"github.com/understudy-mock/understudy/mockserver/response"
@@ -75,7 +74,7 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request) {
 	defer v.free()
 	c, x := &v.call, &v.exchange
 	origin.Allow(w.Header(), r)
-	defer s.leave(c)
+	defer c.Leave()
 	out, err := s.respond(w, v)
 	if err != nil {
 		out = s.failed(c, err, x)
@@ -86,7 +85,7 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request) {
 	}
 	defer func() { s.incoming.Release(c.Taken) }() // whatever keeps the body has counted it by now
 	defer s.endTurn(c)
-	s.partFrom(w, c)
+	s.fleet.Part(w, c)
 	s.touch(c)
 	s.write(w, c, out, x)
 	s.record(c, x)
@@ -103,9 +102,7 @@ func (s *Server) touch(c *call.Call) {
 		return
 	}
 	for _, w := range c.Chosen(s.tenants) {
-		if !w.Elsewhere() {
-			w.Account.Touch()
-		}
+		w.Touch()
 	}
 }
 
@@ -122,7 +119,7 @@ func (s *Server) respond(w http.ResponseWriter, v *visit) (out response.Response
 			out, err = response.Response{}, fmt.Errorf("panic: %v", fault)
 		}
 	}()
-	arrived := s.arrive(c)
+	arrived := s.fleet.Arrive(c)
 	s.neutralise(c)
 	if arrived != nil {
 		return response.Response{}, arrived
@@ -144,8 +141,10 @@ func (s *Server) respond(w http.ResponseWriter, v *visit) (out response.Response
 		return response.Response{}, err
 	}
 	admitted := s.admit(c)
-	if admitted != nil && s.catchUp(c) { // the account may be new
-		admitted = s.admit(c)
+	if admitted != nil {
+		if others, _ := s.fleet.Refresh(c.Request.Context()); others { // the account may be new
+			admitted = s.admit(c)
+		}
 	}
 	if err := s.foreign(c); err != nil { // before the result of admit: the credential may have a name of another dialect
 		return response.Response{}, err
@@ -154,13 +153,13 @@ func (s *Server) respond(w http.ResponseWriter, v *visit) (out response.Response
 		return response.Response{}, admitted
 	}
 	for {
-		if elsewhere, err := s.place(w, c); elsewhere || err != nil {
+		if elsewhere, err := s.fleet.Place(w, c); elsewhere || err != nil {
 			return response.Response{}, err
 		}
 		if out, err = s.act(w, c, found); !errors.Is(err, call.ErrLeaves) {
 			return out, err
 		}
-		s.leave(c)
+		c.Leave()
 		c.Body = c.SentBody
 	}
 }
@@ -327,7 +326,7 @@ func (s *Server) failed(c *call.Call, err error, x *Exchange) response.Response 
 		x.Problems = []string{e.Error()}
 	}
 	out := e.Response(c.Request, c.Asked != "" || c.Op != nil && c.Op.Area == "vector_url")
-	linkHelp(out.Header, e.Error())
+	s.linkHelp(out.Header, e.Error())
 	return out
 }
 
@@ -345,8 +344,11 @@ func inQuery(c *call.Call, err error) error {
 
 // linkHelp links the section of the documentation that explains a text, if there
 // is one (RFC 8288): the page and the commands show the link beside the text.
-func linkHelp(h http.Header, text string) {
-	if section := help.Explains(text); section != "" {
+func (s *Server) linkHelp(h http.Header, text string) {
+	if s.cfg.Help == nil {
+		return
+	}
+	if section := s.cfg.Help.Explains(text); section != "" {
 		h.Set("Link", "<"+section+`>; rel="help"`)
 	}
 }
@@ -381,7 +383,7 @@ func (s *Server) write(w http.ResponseWriter, c *call.Call, out response.Respons
 	}
 	if len(c.Warnings) > 0 {
 		h.Set(c.Dialect.HeaderPrefix+"Warning", c.Warning())
-		linkHelp(h, c.Warning())
+		s.linkHelp(h, c.Warning())
 	}
 	if c.Op != nil && !s.cfg.SkipResponseCheck && !out.Scripted {
 		problems := c.Op.CheckResponse(out.Status, h, body)
@@ -432,9 +434,6 @@ func (s *Server) record(c *call.Call, x *Exchange) {
 	if home == nil {
 		home = s.tenants.First()
 	}
-	if home.Elsewhere() {
-		return // the server that has the account records it
-	}
 	x.At, x.Account = s.tenants.Stamp(home), home.ID
 	x.Request = Message{Header: c.Sent, Body: c.SentBody} // with the names that the client sent
 	for i, text := range x.Problems {
@@ -444,7 +443,7 @@ func (s *Server) record(c *call.Call, x *Exchange) {
 		x.MarkDocuments(op != nil && op.BodyJSON, true)
 	}
 	redactExchange(c, x)
-	home.Requests.Add(x)
+	home.Record(x)
 }
 
 // redactExchange redacts what the journal keeps of a request that publishes redacted messages. The

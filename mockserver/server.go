@@ -27,7 +27,6 @@ import (
 	"github.com/understudy-mock/understudy/engine/vector"
 	"github.com/understudy-mock/understudy/mockserver/control"
 	"github.com/understudy-mock/understudy/mockserver/delivery"
-	"github.com/understudy-mock/understudy/mockserver/fleet"
 	"github.com/understudy-mock/understudy/mockserver/kv"
 	"github.com/understudy-mock/understudy/mockserver/listener"
 	"github.com/understudy-mock/understudy/mockserver/replay"
@@ -64,7 +63,7 @@ type Config struct {
 	AnyAccount bool              // every unknown token gets an account of its own
 	Rewrites   map[string]string // URL prefix -> URL prefix, for deliveries
 	Stubs      []stub.Stub
-	Fleet      *fleet.Fleet  // shares the accounts of Store with other servers; nil: a single server
+	Fleet      Fleet         // shares the accounts of Store with other servers; nil: a single server
 	Store      store.Store   // makes the accounts durable; the caller closes it after Close; nil: memory only
 	Replay     *replay.Until // shows the accounts of Store at this instant, read-only and without deliveries; nil: a normal server
 	Snapshot   io.Reader     // initial state for Run, see Server.Snapshot; nil: none
@@ -98,8 +97,16 @@ type Config struct {
 	Embed           string          // EmbedHash: texts become vectors for tests; NAME=hash: in one index; "": they are refused
 	Log             *slog.Logger
 
-	pace     listener.Pace // of connections; zero: listener.DefaultPace
-	patience patience      // of a member of a fleet; zero: usualPatience
+	Metrics control.Exporter // shows metrics, for example metrics.Handler; nil: there are none
+	Help    Help             // shows the documentation, for example help.Handler; nil: it is elsewhere
+
+	pace listener.Pace // of connections; zero: listener.DefaultPace
+}
+
+// Help is the documentation in a browser.
+type Help interface {
+	http.Handler                 // of the paths below /_understudy/docs/
+	Explains(text string) string // the path of the section that explains an error; "" for none
 }
 
 // defaultMaxBody is the largest request body (decided: 27).
@@ -130,11 +137,7 @@ type Server struct {
 
 	opened  atomic.Bool // the accounts are open: before, starting answers
 	tenants *tenant.Registry
-	fleet   *fleet.Fleet // nil: this server is alone
-	leaving atomic.Bool  // the server hands its accounts to the others
-
-	waiting  context.Context // ends when no request may wait for another server any longer
-	cutWaits context.CancelFunc
+	fleet   Fleet
 
 	mu         sync.Mutex // guards violations
 	violations []string   // answers of the server that violated the document
@@ -179,7 +182,9 @@ func prepareServer(cfg Config) (*Server, func() error, error) {
 		return nil, nil, err
 	}
 	s := &Server{cfg: cfg, fleet: cfg.Fleet, doc: doc, controlDoc: controlDoc, wall: clock.NewReal(), done: make(chan struct{})}
-	s.waiting, s.cutWaits = context.WithCancel(context.Background())
+	if s.fleet == nil {
+		s.fleet = alone{cfg.Store}
+	}
 	s.neutral = spec.BuiltInDialects()[0]
 	s.kvCapacity = kv.NewCapacity(ofKV(cfg.Memory))
 	s.undo = undo.New(ofUndo(cfg.Memory))
@@ -204,9 +209,7 @@ func (s *Server) openAccounts(cfg tenant.Config, shared bool) (err error) {
 	if s.tenants, err = tenant.New(cfg); err != nil {
 		return err
 	}
-	if s.fleet != nil {
-		s.fleet.SetAccounts(s.tenants)
-	}
+	s.fleet.Attach(FleetHost{s.tenants, s.readBody, s.made, func() { s.NotReady("the server leaves the fleet") }})
 	s.control = control.New(s.controlled())
 	if shared {
 		s.tenants.ShareDevelopmentAccount()
@@ -230,7 +233,7 @@ func (s *Server) deliveries() delivery.Config {
 		Wall:        s.wall,
 		Log:         cfg.Log,
 		After:       s.relieve,
-		Sign:        s.signDelivery,
+		Sign:        s.fleet.Sign,
 	}
 }
 
@@ -240,6 +243,7 @@ func (s *Server) controlled() control.Server {
 		Tenants:    s.tenants,
 		Store:      s.cfg.Store,
 		Fleet:      s.fleet,
+		Export:     s.cfg.Metrics,
 		Known:      s.knownOperation,
 		Wall:       s.wall,
 		Log:        s.cfg.Log,
@@ -259,7 +263,8 @@ func (s *Server) tenantConfig(clockGiven bool) tenant.Config {
 	if cfg.Dialect != nil {
 		dialects = dialects.With(cfg.Dialect)
 	}
-	out := tenant.Config{
+	return tenant.Config{
+		Fleet:          cfg.Fleet,
 		Accounts:       cfg.Accounts,
 		AnyAccount:     cfg.AnyAccount,
 		Dialects:       dialects,
@@ -291,10 +296,6 @@ func (s *Server) tenantConfig(clockGiven bool) tenant.Config {
 		Deliver: s.delivery.To,
 		Failed:  s.tellFailure,
 	}
-	if s.fleet != nil {
-		out.Fleet = s.fleet
-	}
-	return out
 }
 
 // strictEngine makes internal errors of the engine panic instead of logging
@@ -394,7 +395,6 @@ func (c *Config) complete() error {
 	c.MaxAnswer = cmp.Or(c.MaxAnswer, delivery.DefaultMaxResponse)
 	c.MaxBacklogBytes = cmp.Or(c.MaxBacklogBytes, defaultBacklog)
 	c.pace = cmp.Or(c.pace, listener.DefaultPace)
-	c.patience = cmp.Or(c.patience, usualPatience)
 	if c.MaxBody == 0 {
 		c.MaxBody = defaultMaxBody
 	}
@@ -422,9 +422,9 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 func (s *Server) Close() error {
 	var errs []error
 	s.closing.Do(func() {
-		s.leaveFleet()
+		s.fleet.Leave()
 		close(s.done)
-		s.finish()
+		s.fleet.End(s.shutdown)
 		for i, srv := range s.servers {
 			errs = append(errs, srv.Close())
 			_ = s.own[i].Close() // serveOn may not have started
@@ -436,6 +436,13 @@ func (s *Server) Close() error {
 		s.delivery.Close()
 	})
 	return errors.Join(errs...)
+}
+
+// shutdown closes the listeners, and waits for the requests in progress until ctx ends.
+func (s *Server) shutdown(ctx context.Context) {
+	for _, srv := range s.servers {
+		_ = srv.Shutdown(ctx) // after the deadline, Close cuts them off
+	}
 }
 
 // violation records an answer of the server that violated the OpenAPI document.

@@ -224,12 +224,9 @@ func (s *Server) restore(in *snapshot) (Restored, error) {
 	out := Restored{SavedAt: time.UnixMilli(in.savedAt), Accounts: []RestoredAccount{}}
 	for i := range in.accounts {
 		a := in.accounts[i]
-		w, err := s.tenants.Put(Account{ID: a.id, Token: a.token, Password: a.password})
+		w, err := s.tenants.PutHere(Account{ID: a.id, Token: a.token, Password: a.password})
 		if err != nil {
 			return out, err
-		}
-		if w.Elsewhere() {
-			return out, errElsewhere(w)
 		}
 		w.Stubs.Load(a.stubs)
 		w.Rewrites.Set(a.rewrites)

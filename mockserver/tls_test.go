@@ -15,6 +15,7 @@ import (
 	"github.com/understudy-mock/understudy/internal/expect"
 	"github.com/understudy-mock/understudy/internal/natstest"
 	"github.com/understudy-mock/understudy/mockserver"
+	"github.com/understudy-mock/understudy/mockserver/fleet"
 )
 
 // testTLS is what a server of a test speaks TLS with, for 127.0.0.1 and
@@ -182,7 +183,7 @@ func TestTLSOfAFleet(t *testing.T) {
 	transport := trusted(t, config)
 	secure := func(cfg *mockserver.Config) {
 		cfg.TLS, cfg.Accounts = config, []mockserver.Account{{ID: "shop", Token: "shop-token"}}
-		expect.Nil(t, "error of Trust", cfg.Fleet.Trust(transport.TLSClientConfig.RootCAs, nil))
+		expect.Nil(t, "error of Trust", cfg.Fleet.(*fleet.Fleet).Trust(transport.TLSClientConfig.RootCAs, nil))
 	}
 	for _, name := range []string{"first", "second"} { // one of them owns the account
 		m := joined(t, cluster, name, secure)

@@ -3461,7 +3461,7 @@ var controlOperations = [...]Operation{
 		Tag:     "page",
 		Summary: "Redirect to the page",
 		open:    true,
-		at:      place{span{88556, 88748}, span{0, 0}, []int(nil)},
+		at:      place{span{88644, 88836}, span{0, 0}, []int(nil)},
 	},
 	{
 		ID:       "page",
@@ -3903,11 +3903,11 @@ var controlOperations = [...]Operation{
 		Area:     "control_url",
 		Origin:   "extension",
 		Tag:      "control",
-		Summary:  "Figures of the server in the text format of Prometheus",
+		Summary:  "Metrics of the server in the text format of Prometheus; 404 for a program without an exporter",
 		Success:  200,
 		Security: []string{"control"},
-		statuses: []int{200, 400, 401, 403, 408, 413, 429, 503},
-		at:       place{span{68481, 69065}, span{0, 0}, []int{41, 42, 44, 58, 59, 61, 62, 72}},
+		statuses: []int{200, 400, 401, 403, 404, 408, 413, 429, 503},
+		at:       place{span{68481, 69153}, span{0, 0}, []int{41, 42, 44, 51, 58, 59, 61, 62, 72}},
 	},
 	{
 		ID:       "controlOverview",
@@ -3925,7 +3925,7 @@ var controlOperations = [...]Operation{
 		},
 		queries:  []string{"account", "follow"},
 		statuses: []int{200, 400, 401, 403, 404, 408, 413, 429, 503},
-		at:       place{span{69098, 69839}, span{0, 0}, []int{0, 5, 28, 41, 42, 44, 51, 58, 59, 61, 62, 72}},
+		at:       place{span{69186, 69927}, span{0, 0}, []int{0, 5, 28, 41, 42, 44, 51, 58, 59, 61, 62, 72}},
 	},
 	{
 		ID:       "controlReadyz",
@@ -3937,7 +3937,7 @@ var controlOperations = [...]Operation{
 		Summary:  "Whether the server is ready: 200, or 503 with the reason, such as a snapshot that could not be saved",
 		Success:  200,
 		statuses: []int{200, 400, 403, 408, 413, 429, 503},
-		at:       place{span{69870, 70415}, span{0, 0}, []int{36, 41, 42, 44, 58, 59, 61, 72}},
+		at:       place{span{69958, 70503}, span{0, 0}, []int{36, 41, 42, 44, 58, 59, 61, 72}},
 	},
 	{
 		ID:       "controlClearRequests",
@@ -3955,7 +3955,7 @@ var controlOperations = [...]Operation{
 		},
 		queries:  []string{"account"},
 		statuses: []int{200, 400, 401, 403, 404, 408, 413, 429, 503},
-		at:       place{span{70451, 71090}, span{0, 0}, []int{0, 37, 41, 42, 44, 51, 58, 59, 61, 62, 72}},
+		at:       place{span{70539, 71178}, span{0, 0}, []int{0, 37, 41, 42, 44, 51, 58, 59, 61, 62, 72}},
 	},
 	{
 		ID:       "controlRequests",
@@ -3981,7 +3981,7 @@ var controlOperations = [...]Operation{
 		},
 		queries:  []string{"account", "limit", "operationId", "status", "path", "refused", "position", "maxBody", "follow"},
 		statuses: []int{200, 400, 401, 403, 404, 408, 413, 429, 503},
-		at:       place{span{71097, 72086}, span{0, 0}, []int{5, 8, 9, 11, 12, 13, 14, 16, 21, 41, 42, 44, 51, 53, 58, 59, 61, 62, 68, 72, 74, 77}},
+		at:       place{span{71185, 72174}, span{0, 0}, []int{5, 8, 9, 11, 12, 13, 14, 16, 21, 41, 42, 44, 51, 53, 58, 59, 61, 62, 68, 72, 74, 77}},
 	},
 	{
 		ID:       "controlReset",
@@ -3999,7 +3999,7 @@ var controlOperations = [...]Operation{
 		},
 		queries:  []string{"account"},
 		statuses: []int{200, 400, 401, 403, 404, 408, 413, 429, 503},
-		at:       place{span{72117, 72815}, span{0, 0}, []int{0, 36, 41, 42, 44, 51, 58, 59, 61, 62, 72}},
+		at:       place{span{72205, 72903}, span{0, 0}, []int{0, 36, 41, 42, 44, 51, 58, 59, 61, 62, 72}},
 	},
 	{
 		ID:       "controlClearRewrites",
@@ -4017,7 +4017,7 @@ var controlOperations = [...]Operation{
 		},
 		queries:  []string{"account"},
 		statuses: []int{200, 400, 401, 403, 404, 408, 413, 429, 503},
-		at:       place{span{72851, 73483}, span{0, 0}, []int{0, 37, 41, 42, 44, 51, 58, 59, 61, 62, 72}},
+		at:       place{span{72939, 73571}, span{0, 0}, []int{0, 37, 41, 42, 44, 51, 58, 59, 61, 62, 72}},
 	},
 	{
 		ID:       "controlRewrites",
@@ -4034,7 +4034,7 @@ var controlOperations = [...]Operation{
 		},
 		queries:  []string{"account"},
 		statuses: []int{200, 400, 401, 403, 404, 408, 413, 429, 503},
-		at:       place{span{73490, 74107}, span{0, 0}, []int{0, 41, 42, 44, 51, 54, 58, 59, 61, 62, 72}},
+		at:       place{span{73578, 74195}, span{0, 0}, []int{0, 41, 42, 44, 51, 54, 58, 59, 61, 62, 72}},
 	},
 	{
 		ID:       "controlSetRewrites",
@@ -4053,7 +4053,7 @@ var controlOperations = [...]Operation{
 		queries:   []string{"account"},
 		needsBody: true,
 		statuses:  []int{200, 400, 401, 403, 404, 408, 413, 429, 503},
-		at:        place{span{74114, 74881}, span{0, 0}, []int{0, 41, 42, 44, 51, 54, 58, 59, 61, 62, 72}},
+		at:        place{span{74202, 74969}, span{0, 0}, []int{0, 41, 42, 44, 51, 54, 58, 59, 61, 62, 72}},
 	},
 	{
 		ID:       "controlRuns",
@@ -4081,7 +4081,7 @@ var controlOperations = [...]Operation{
 		},
 		queries:  []string{"sort", "account", "cursor", "count", "state", "url", "label", "flowControlKey", "workflowRunId", "fromDate", "toDate"},
 		statuses: []int{200, 400, 401, 403, 404, 408, 413, 429, 503},
-		at:       place{span{74910, 76289}, span{0, 0}, []int{1, 2, 4, 6, 7, 11, 17, 20, 22, 25, 41, 42, 44, 51, 55, 58, 59, 61, 62, 72, 84, 85, 86}},
+		at:       place{span{74998, 76377}, span{0, 0}, []int{1, 2, 4, 6, 7, 11, 17, 20, 22, 25, 41, 42, 44, 51, 55, 58, 59, 61, 62, 72, 84, 85, 86}},
 	},
 	{
 		ID:       "controlSchedules",
@@ -4098,7 +4098,7 @@ var controlOperations = [...]Operation{
 		},
 		queries:  []string{"account"},
 		statuses: []int{200, 400, 401, 403, 404, 408, 413, 429, 503},
-		at:       place{span{77159, 77796}, span{0, 0}, []int{11, 41, 42, 44, 51, 56, 58, 59, 61, 62, 72, 87}},
+		at:       place{span{77247, 77884}, span{0, 0}, []int{11, 41, 42, 44, 51, 56, 58, 59, 61, 62, 72, 87}},
 	},
 	{
 		ID:       "controlSearch",
@@ -4119,7 +4119,7 @@ var controlOperations = [...]Operation{
 		},
 		queries:  []string{"q", "account", "cursor", "count"},
 		statuses: []int{200, 400, 401, 403, 404, 408, 413, 429, 503},
-		at:       place{span{78827, 80417}, span{0, 0}, []int{2, 11, 41, 42, 44, 51, 57, 58, 59, 61, 62, 72, 88}},
+		at:       place{span{78915, 80505}, span{0, 0}, []int{2, 11, 41, 42, 44, 51, 57, 58, 59, 61, 62, 72, 88}},
 	},
 	{
 		ID:       "controlSettle",
@@ -4137,7 +4137,7 @@ var controlOperations = [...]Operation{
 		},
 		queries:  []string{"account"},
 		statuses: []int{200, 400, 401, 403, 404, 408, 413, 429, 503, 504},
-		at:       place{span{80449, 81277}, span{0, 0}, []int{0, 32, 41, 42, 44, 46, 51, 58, 59, 61, 62, 72}},
+		at:       place{span{80537, 81365}, span{0, 0}, []int{0, 32, 41, 42, 44, 46, 51, 58, 59, 61, 62, 72}},
 	},
 	{
 		ID:       "controlSnapshot",
@@ -4154,7 +4154,7 @@ var controlOperations = [...]Operation{
 		},
 		queries:  []string{"account"},
 		statuses: []int{200, 400, 401, 403, 404, 408, 413, 503},
-		at:       place{span{84093, 84774}, span{0, 0}, []int{0, 41, 44, 51, 58, 59, 61, 62, 72}},
+		at:       place{span{84181, 84862}, span{0, 0}, []int{0, 41, 44, 51, 58, 59, 61, 62, 72}},
 	},
 	{
 		ID:       "controlRestore",
@@ -4172,7 +4172,7 @@ var controlOperations = [...]Operation{
 		},
 		queries:  []string{"account"},
 		statuses: []int{200, 400, 401, 403, 404, 408, 413, 429, 503},
-		at:       place{span{84781, 85520}, span{0, 0}, []int{0, 28, 41, 42, 44, 51, 58, 59, 61, 62, 72}},
+		at:       place{span{84869, 85608}, span{0, 0}, []int{0, 28, 41, 42, 44, 51, 58, 59, 61, 62, 72}},
 	},
 	{
 		ID:       "controlClearStubs",
@@ -4190,7 +4190,7 @@ var controlOperations = [...]Operation{
 		},
 		queries:  []string{"account"},
 		statuses: []int{200, 400, 401, 403, 404, 408, 413, 429, 503},
-		at:       place{span{85553, 86179}, span{0, 0}, []int{0, 37, 41, 42, 44, 51, 58, 59, 61, 62, 72}},
+		at:       place{span{85641, 86267}, span{0, 0}, []int{0, 37, 41, 42, 44, 51, 58, 59, 61, 62, 72}},
 	},
 	{
 		ID:       "controlStubs",
@@ -4207,7 +4207,7 @@ var controlOperations = [...]Operation{
 		},
 		queries:  []string{"account"},
 		statuses: []int{200, 400, 401, 403, 404, 408, 413, 429, 503},
-		at:       place{span{86186, 86801}, span{0, 0}, []int{0, 41, 42, 44, 51, 58, 59, 60, 61, 62, 67, 72, 89}},
+		at:       place{span{86274, 86889}, span{0, 0}, []int{0, 41, 42, 44, 51, 58, 59, 60, 61, 62, 67, 72, 89}},
 	},
 	{
 		ID:       "controlAddStub",
@@ -4226,7 +4226,7 @@ var controlOperations = [...]Operation{
 		queries:   []string{"account"},
 		needsBody: true,
 		statuses:  []int{200, 400, 401, 403, 404, 408, 413, 429, 503},
-		at:        place{span{86809, 87560}, span{0, 0}, []int{0, 41, 42, 44, 51, 58, 59, 60, 61, 62, 67, 72, 89}},
+		at:        place{span{86897, 87648}, span{0, 0}, []int{0, 41, 42, 44, 51, 58, 59, 60, 61, 62, 67, 72, 89}},
 	},
 	{
 		ID:       "controlSetStubs",
@@ -4245,7 +4245,7 @@ var controlOperations = [...]Operation{
 		queries:   []string{"account"},
 		needsBody: true,
 		statuses:  []int{200, 400, 401, 403, 404, 408, 413, 429, 503},
-		at:        place{span{87567, 88314}, span{0, 0}, []int{0, 41, 42, 44, 51, 58, 59, 60, 61, 62, 67, 72, 89}},
+		at:        place{span{87655, 88402}, span{0, 0}, []int{0, 41, 42, 44, 51, 58, 59, 60, 61, 62, 67, 72, 89}},
 	},
 	{
 		ID:      "pageViews",
@@ -4256,7 +4256,7 @@ var controlOperations = [...]Operation{
 		Tag:     "page",
 		Summary: "Redirect to the page",
 		open:    true,
-		at:      place{span{88341, 88528}, span{0, 0}, []int(nil)},
+		at:      place{span{88429, 88616}, span{0, 0}, []int(nil)},
 	},
 	{
 		ID:       "controlUndos",
@@ -4273,7 +4273,7 @@ var controlOperations = [...]Operation{
 		},
 		queries:  []string{"account"},
 		statuses: []int{200, 400, 401, 403, 404, 408, 413, 429, 503},
-		at:       place{span{89542, 90180}, span{0, 0}, []int{11, 41, 42, 44, 51, 58, 59, 61, 62, 64, 72, 90}},
+		at:       place{span{89630, 90268}, span{0, 0}, []int{11, 41, 42, 44, 51, 58, 59, 61, 62, 64, 72, 90}},
 	},
 	{
 		ID:       "controlKeepUndo",
@@ -4292,7 +4292,7 @@ var controlOperations = [...]Operation{
 		queries:   []string{"account"},
 		needsBody: true,
 		statuses:  []int{200, 400, 401, 403, 404, 408, 413, 429, 503},
-		at:        place{span{90188, 91512}, span{0, 0}, []int{11, 41, 42, 44, 51, 58, 59, 61, 62, 63, 72, 90}},
+		at:        place{span{90276, 91600}, span{0, 0}, []int{11, 41, 42, 44, 51, 58, 59, 61, 62, 63, 72, 90}},
 	},
 	{
 		ID:       "controlWaiters",
@@ -4309,7 +4309,7 @@ var controlOperations = [...]Operation{
 		},
 		queries:  []string{"account"},
 		statuses: []int{200, 400, 401, 403, 404, 408, 413, 429, 503},
-		at:       place{span{92408, 93033}, span{0, 0}, []int{11, 41, 42, 44, 51, 58, 59, 61, 62, 65, 72}},
+		at:       place{span{92496, 93121}, span{0, 0}, []int{11, 41, 42, 44, 51, 58, 59, 61, 62, 65, 72}},
 	},
 	{
 		ID:      "pageHome",
@@ -4412,7 +4412,7 @@ var controlOperations = [...]Operation{
 		vars:     []string{"scheduleId"},
 		queries:  []string{"account"},
 		statuses: []int{200, 400, 401, 403, 404, 408, 413, 429, 503},
-		at:       place{span{77848, 78796}, span{0, 0}, []int{11, 41, 42, 44, 51, 58, 59, 61, 62, 72}},
+		at:       place{span{77936, 78884}, span{0, 0}, []int{11, 41, 42, 44, 51, 58, 59, 61, 62, 72}},
 	},
 	{
 		ID:      "sinkFlakyGet",
@@ -4427,7 +4427,7 @@ var controlOperations = [...]Operation{
 		},
 		vars: []string{"failures"},
 		open: true,
-		at:   place{span{81323, 81592}, span{81606, 81751}, []int(nil)},
+		at:   place{span{81411, 81680}, span{81694, 81839}, []int(nil)},
 	},
 	{
 		ID:      "sinkFlaky",
@@ -4442,7 +4442,7 @@ var controlOperations = [...]Operation{
 		},
 		vars: []string{"failures"},
 		open: true,
-		at:   place{span{81759, 82062}, span{81606, 81751}, []int(nil)},
+		at:   place{span{81847, 82150}, span{81694, 81839}, []int(nil)},
 	},
 	{
 		ID:      "sinkSlowGet",
@@ -4457,7 +4457,7 @@ var controlOperations = [...]Operation{
 		},
 		vars: []string{"duration"},
 		open: true,
-		at:   place{span{82107, 82307}, span{82321, 82434}, []int(nil)},
+		at:   place{span{82195, 82395}, span{82409, 82522}, []int(nil)},
 	},
 	{
 		ID:      "sinkSlow",
@@ -4472,7 +4472,7 @@ var controlOperations = [...]Operation{
 		},
 		vars: []string{"duration"},
 		open: true,
-		at:   place{span{82442, 82676}, span{82321, 82434}, []int(nil)},
+		at:   place{span{82530, 82764}, span{82409, 82522}, []int(nil)},
 	},
 	{
 		ID:      "sinkStatusDelete",
@@ -4487,7 +4487,7 @@ var controlOperations = [...]Operation{
 		},
 		vars: []string{"code"},
 		open: true,
-		at:   place{span{82722, 82962}, span{83183, 83326}, []int(nil)},
+		at:   place{span{82810, 83050}, span{83271, 83414}, []int(nil)},
 	},
 	{
 		ID:      "sinkStatusGet",
@@ -4502,7 +4502,7 @@ var controlOperations = [...]Operation{
 		},
 		vars: []string{"code"},
 		open: true,
-		at:   place{span{82969, 83169}, span{83183, 83326}, []int(nil)},
+		at:   place{span{83057, 83257}, span{83271, 83414}, []int(nil)},
 	},
 	{
 		ID:      "sinkStatusPatch",
@@ -4517,7 +4517,7 @@ var controlOperations = [...]Operation{
 		},
 		vars: []string{"code"},
 		open: true,
-		at:   place{span{83335, 83574}, span{83183, 83326}, []int(nil)},
+		at:   place{span{83423, 83662}, span{83271, 83414}, []int(nil)},
 	},
 	{
 		ID:      "sinkStatus",
@@ -4532,7 +4532,7 @@ var controlOperations = [...]Operation{
 		},
 		vars: []string{"code"},
 		open: true,
-		at:   place{span{83582, 83816}, span{83183, 83326}, []int(nil)},
+		at:   place{span{83670, 83904}, span{83271, 83414}, []int(nil)},
 	},
 	{
 		ID:      "sinkStatusPut",
@@ -4547,7 +4547,7 @@ var controlOperations = [...]Operation{
 		},
 		vars: []string{"code"},
 		open: true,
-		at:   place{span{83823, 84060}, span{83183, 83326}, []int(nil)},
+		at:   place{span{83911, 84148}, span{83271, 83414}, []int(nil)},
 	},
 	{
 		ID:       "controlAccount",
@@ -4640,7 +4640,7 @@ var controlOperations = [...]Operation{
 		vars:     []string{"workflowRunId"},
 		queries:  []string{"account"},
 		statuses: []int{200, 400, 401, 403, 404, 408, 413, 429, 503},
-		at:       place{span{76334, 77125}, span{0, 0}, []int{11, 28, 41, 42, 44, 51, 58, 59, 61, 62, 72}},
+		at:       place{span{76422, 77213}, span{0, 0}, []int{11, 28, 41, 42, 44, 51, 58, 59, 61, 62, 72}},
 	},
 	{
 		ID:       "controlUndo",
@@ -4659,7 +4659,7 @@ var controlOperations = [...]Operation{
 		vars:     []string{"id"},
 		queries:  []string{"account"},
 		statuses: []int{200, 400, 401, 403, 404, 408, 413, 429, 503},
-		at:       place{span{91547, 92376}, span{0, 0}, []int{11, 41, 42, 44, 51, 58, 59, 61, 62, 63, 72, 90}},
+		at:       place{span{91635, 92464}, span{0, 0}, []int{11, 41, 42, 44, 51, 58, 59, 61, 62, 63, 72, 90}},
 	},
 	{
 		ID:       "asDelete",
@@ -4784,7 +4784,7 @@ var controlOperations = [...]Operation{
 		greedy: []string{"view"},
 		vars:   []string{"view"},
 		open:   true,
-		at:     place{span{88782, 89040}, span{89054, 89208}, []int(nil)},
+		at:     place{span{88870, 89128}, span{89142, 89296}, []int(nil)},
 	},
 	{
 		ID:       "pageAction",
@@ -4801,6 +4801,6 @@ var controlOperations = [...]Operation{
 		greedy: []string{"view"},
 		vars:   []string{"view"},
 		open:   true,
-		at:     place{span{89216, 89513}, span{89054, 89208}, []int(nil)},
+		at:     place{span{89304, 89601}, span{89142, 89296}, []int(nil)},
 	},
 }

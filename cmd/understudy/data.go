@@ -12,11 +12,11 @@ import (
 	"strings"
 
 	"github.com/understudy-mock/understudy/engine/store"
-	"github.com/understudy-mock/understudy/engine/store/jetstream"
 	"github.com/understudy-mock/understudy/engine/store/sqlite"
 	"github.com/understudy-mock/understudy/internal/similar"
 	"github.com/understudy-mock/understudy/mockserver"
 	"github.com/understudy-mock/understudy/mockserver/fleet"
+	"github.com/understudy-mock/understudy/mockserver/fleet/jetstream"
 	"github.com/understudy-mock/understudy/mockserver/origin"
 	"github.com/understudy-mock/understudy/spec/mask"
 )

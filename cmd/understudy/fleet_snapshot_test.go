@@ -10,9 +10,9 @@ import (
 
 	"github.com/understudy-mock/understudy/engine/journal"
 	"github.com/understudy-mock/understudy/engine/store"
-	"github.com/understudy-mock/understudy/engine/store/jetstream"
 	"github.com/understudy-mock/understudy/internal/effort"
 	"github.com/understudy-mock/understudy/internal/programs"
+	"github.com/understudy-mock/understudy/mockserver/fleet/jetstream"
 )
 
 // While a member of the cluster hangs, the snapshots of accounts are read from the other

@@ -21,6 +21,8 @@ import (
 	"github.com/understudy-mock/understudy/engine/store"
 	"github.com/understudy-mock/understudy/mockserver"
 	"github.com/understudy-mock/understudy/mockserver/fleet"
+	"github.com/understudy-mock/understudy/mockserver/help"
+	"github.com/understudy-mock/understudy/mockserver/metrics"
 	"github.com/understudy-mock/understudy/mockserver/origin"
 	"github.com/understudy-mock/understudy/spec"
 	"github.com/understudy-mock/understudy/spec/route"
@@ -129,7 +131,10 @@ func (c *ServeCmd) start(e *env, command string) (s *mockserver.Server, cfg mock
 	if c.store, err = c.openData(e.ctx, cfg.Log, e.warn); err != nil {
 		return nil, cfg, err
 	}
-	cfg.Store, cfg.Fleet = c.store, c.fleet
+	cfg.Store, cfg.Metrics, cfg.Help = c.store, metrics.Handler, help.Handler{}
+	if c.fleet != nil { // a nil pointer in an interface is not nil
+		cfg.Fleet = c.fleet
+	}
 	if err = c.openTLS(&cfg); err != nil {
 		return nil, cfg, err
 	}

@@ -280,6 +280,14 @@ func queryText(v any) (text string, ok bool) {
 	return "", false
 }
 
+// Leave releases the account for other servers, after the call has ended here.
+func (c *Call) Leave() {
+	if c.Entered != nil {
+		c.Entered.Exit()
+		c.Entered = nil
+	}
+}
+
 // Chosen returns the accounts that a call of the control API acts on.
 func (c *Call) Chosen(r *tenant.Registry) []*tenant.Tenant {
 	if c.Query.Get("account") == "*" {

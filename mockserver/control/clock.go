@@ -32,11 +32,7 @@ type clockBody struct {
 }
 
 func (s *Service) clockBody(w *tenant.Tenant) clockBody {
-	if w.Elsewhere() {
-		return clockBody{s.Tenants.Mode(w), s.Wall.Now().UnixMilli()}
-	}
-	now, _ := w.Account.Glance() // health must not wait for the lock of the account
-	return clockBody{s.Tenants.Mode(w), now.UnixMilli()}
+	return clockBody{s.Tenants.Mode(w), s.Tenants.Glance(w).UnixMilli()} // health must not wait for the lock of the account
 }
 
 func (s *Service) clock(c *call.Call) (response.Response, error) {

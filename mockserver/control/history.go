@@ -134,10 +134,8 @@ func (s *Service) exportJournal(c *call.Call) (response.Response, error) {
 	}
 	list := []*tenant.Tenant{c.Tenant}
 	if id := c.Query.Get("account"); id == "" || id == "*" {
-		if s.Fleet != nil {
-			if err := s.Fleet.CatchUp(c.Request.Context()); err != nil {
-				return response.Response{}, refusal.Of(refusal.NotDurable, "journal", "", "the cluster does not answer: "+err.Error())
-			}
+		if _, err := s.Fleet.Refresh(c.Request.Context()); err != nil {
+			return response.Response{}, refusal.Of(refusal.NotDurable, "journal", "", "the cluster does not answer: "+err.Error())
 		}
 		list = s.Tenants.Everywhere()
 	}

@@ -1,16 +1,63 @@
 package control
 
 import (
-	"github.com/prometheus/client_golang/prometheus"
-	"github.com/prometheus/client_golang/prometheus/collectors"
-	"github.com/prometheus/client_golang/prometheus/promhttp"
+	"context"
+	"net/http"
 
+	"github.com/understudy-mock/understudy/engine/refusal"
 	"github.com/understudy-mock/understudy/engine/store"
 	"github.com/understudy-mock/understudy/mockserver/call"
 	"github.com/understudy-mock/understudy/mockserver/response"
 )
 
-var _ = registerHandlers(map[string]Handler{"controlMetrics": (*Service).metrics})
+var _ = registerHandlers(map[string]Handler{"controlFleet": (*Service).fleet, "controlMetrics": (*Service).metrics})
+
+// Fleet is what the control API shows of the servers that share the accounts.
+type Fleet interface {
+	View() any // of a server and the others; nil: it is alone
+	Metrics() []Metric
+	Refresh(context.Context) (others bool, err error) // reads the accounts that other servers have created; others: there may be some
+}
+
+// fleet lists the servers of the fleet and the owner of each account.
+func (s *Service) fleet(*call.Call) (response.Response, error) {
+	view := s.Fleet.View()
+	if view == nil {
+		return response.Response{}, refusal.Of(refusal.NotFound, "fleet", "", "not found: this server is the only one with its accounts; servers with the same --data nats:// form a fleet")
+	}
+	return response.Response{Body: view}, nil
+}
+
+// Metric is a number of the server for a monitoring system, or several with a label.
+type Metric struct {
+	Name, Help string
+	Kind       MetricKind
+	Label      string             // the name of the label; "": none
+	Values     map[string]float64 // by the value of the label, which is "" without one
+	Times      *Times             // of a Histogram
+}
+
+// MetricKind says how a metric changes.
+type MetricKind int
+
+// The kinds of metrics.
+const (
+	Gauge     MetricKind = iota // rises and falls
+	Counter                     // rises only
+	Histogram                   // how long something takes, see Metric.Times
+)
+
+// Times is how long something took.
+type Times struct {
+	Count   uint64
+	Seconds float64            // in all
+	Buckets map[float64]uint64 // how many took at most this number of seconds
+}
+
+// Number is a metric without labels.
+func Number(name, help string, kind MetricKind, value float64) Metric {
+	return Metric{Name: name, Help: help, Kind: kind, Values: map[string]float64{"": value}}
+}
 
 // gauge is a metric of the server.
 type gauge struct {
@@ -52,60 +99,40 @@ var allGauges = []gauge{
 	}},
 }
 
-// metrics returns the metrics of the server, the Go runtime and the process in the
-// text format of Prometheus.
+// metrics passes the metrics of the server to the exporter.
 func (s *Service) metrics(*call.Call) (response.Response, error) {
-	registry := prometheus.NewRegistry()
-	all := []prometheus.Collector{collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{})}
+	if s.Export == nil {
+		return response.Response{}, refusal.Of(refusal.NotFound, "metrics", "", "not found: this program has no exporter: Config.Metrics of package mockserver attaches one, and understudy serve has it")
+	}
+	var all []Metric
 	for _, g := range allGauges {
-		all = append(all, prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: g.name, Help: g.help}, func() float64 { return g.value(s) }))
+		all = append(all, Number(g.name, g.help, Gauge, g.value(s)))
 	}
 	if s.Store != nil {
-		all = append(all, storeFigures{s.Store})
+		all = append(all, storeMetrics(s.Store.Stats())...)
 	}
-	if s.Fleet != nil {
-		all = append(all, fleetFigures{s.Fleet})
-	}
-	for _, c := range all {
-		if err := registry.Register(c); err != nil {
-			return response.Response{}, err
-		}
-	}
-	return response.Response{Stream: promhttp.HandlerFor(registry, promhttp.HandlerOpts{}).ServeHTTP}, nil
+	all = append(all, s.Fleet.Metrics()...)
+	return response.Response{Stream: func(w http.ResponseWriter, r *http.Request) { s.Export(all).ServeHTTP(w, r) }}, nil
 }
 
-// storeFigures are the metrics of the store, for a server with --data.
-type storeFigures struct{ store store.Store }
-
-// The descriptions of these metrics.
-var (
-	storeRecords   = prometheus.NewDesc("understudy_store_records_total", "Records that this process has made durable.", nil, nil)
-	storeBytes     = prometheus.NewDesc("understudy_store_bytes_total", "Bytes of the records that this process has made durable.", nil, nil)
-	storeFailures  = prometheus.NewDesc("understudy_store_failures_total", "Attempts to write a group of records that failed.", nil, nil)
-	storeSnapshots = prometheus.NewDesc("understudy_store_snapshots_total", "Snapshots of this process that replaced records of journals.", nil, nil)
-	storeBehind    = prometheus.NewDesc("understudy_store_records_since_snapshot", "Records that a start would replay.", []string{"account"}, nil)
-	storeCommit    = prometheus.NewDesc("understudy_store_commit_seconds", "How long it takes to make a group of records durable.", nil, nil)
-)
-
-// Describe implements prometheus.Collector.
-func (f storeFigures) Describe(to chan<- *prometheus.Desc) { prometheus.DescribeByCollect(f, to) }
-
-// Collect implements prometheus.Collector.
-func (f storeFigures) Collect(to chan<- prometheus.Metric) {
-	stats := f.store.Stats()
-	for _, c := range []struct {
-		desc  *prometheus.Desc
-		value int64
-	}{{storeRecords, stats.Records}, {storeBytes, stats.Bytes}, {storeFailures, stats.Failures}, {storeSnapshots, stats.Snapshots}} {
-		to <- prometheus.MustNewConstMetric(c.desc, prometheus.CounterValue, float64(c.value))
-	}
-	for account, b := range stats.Behind {
-		to <- prometheus.MustNewConstMetric(storeBehind, prometheus.GaugeValue, float64(b.Records), account)
-	}
-	buckets, sum := map[float64]uint64{}, uint64(0)
+// storeMetrics are the metrics of the store, for a server with --data.
+func storeMetrics(stats store.Stats) []Metric {
+	times := Times{Count: uint64(stats.Commits), Seconds: stats.CommitTime.Seconds(), Buckets: map[float64]uint64{}}
+	sum := uint64(0)
 	for i, bound := range store.CommitBounds {
 		sum += uint64(stats.CommitTimes[i])
-		buckets[bound.Seconds()] = sum
+		times.Buckets[bound.Seconds()] = sum
 	}
-	to <- prometheus.MustNewConstHistogram(storeCommit, uint64(stats.Commits), stats.CommitTime.Seconds(), buckets)
+	behind := map[string]float64{}
+	for account, b := range stats.Behind {
+		behind[account] = float64(b.Records)
+	}
+	return []Metric{
+		Number("understudy_store_records_total", "Records that this process has made durable.", Counter, float64(stats.Records)),
+		Number("understudy_store_bytes_total", "Bytes of the records that this process has made durable.", Counter, float64(stats.Bytes)),
+		Number("understudy_store_failures_total", "Attempts to write a group of records that failed.", Counter, float64(stats.Failures)),
+		Number("understudy_store_snapshots_total", "Snapshots of this process that replaced records of journals.", Counter, float64(stats.Snapshots)),
+		{Name: "understudy_store_records_since_snapshot", Help: "Records that a start would replay.", Kind: Gauge, Label: "account", Values: behind},
+		{Name: "understudy_store_commit_seconds", Help: "How long it takes to make a group of records durable.", Kind: Histogram, Times: &times},
+	}
 }

@@ -3,11 +3,11 @@ package control
 import (
 	"context"
 	"log/slog"
+	"net/http"
 
 	"github.com/understudy-mock/understudy/engine/clock"
 	"github.com/understudy-mock/understudy/engine/store"
 	"github.com/understudy-mock/understudy/mockserver/call"
-	"github.com/understudy-mock/understudy/mockserver/fleet"
 	"github.com/understudy-mock/understudy/mockserver/replay"
 	"github.com/understudy-mock/understudy/mockserver/response"
 	"github.com/understudy-mock/understudy/mockserver/tenant"
@@ -17,7 +17,8 @@ import (
 type Server struct {
 	Tenants    *tenant.Registry
 	Store      store.Store                 // keeps the accounts; nil: in memory only
-	Fleet      *fleet.Fleet                // the servers that share the accounts; nil: only this one
+	Fleet      Fleet                       // the servers that share the accounts
+	Export     Exporter                    // of metrics; nil: none
 	Known      func(operation string) bool // reports whether faults may name an operation
 	Wall       *clock.Real
 	Log        *slog.Logger
@@ -28,6 +29,9 @@ type Server struct {
 	Version    func() string                // version of the server
 	Violations func() int                   // number of answers that violated the document
 }
+
+// Exporter shows metrics in the format of a monitoring system.
+type Exporter = func([]Metric) http.Handler
 
 // Access is the URL of an account, and the environment variables for its clients.
 type Access struct {

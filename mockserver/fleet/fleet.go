@@ -1,11 +1,7 @@
 // Package fleet lets several servers share the accounts of one JetStream cluster.
 //
 //	f := fleet.New(fleet.Config{Store: store})
-//	f.SetAccounts(registry)
-//	err := f.Join(ctx, "http://10.0.0.7:8080")
-//	f.Serve()
-//	defer f.End()
-//	defer f.Leave(ctx)
+//	s, err := mockserver.Run(mockserver.Config{Store: store, Fleet: f})
 //
 // The state is in two buckets of the cluster. In "members", each server has an entry
 // that expires unless the server renews it. In "owners", each account has the id of the
@@ -20,6 +16,7 @@
 package fleet
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -37,7 +34,8 @@ import (
 	"golang.org/x/sync/semaphore"
 
 	"github.com/understudy-mock/understudy/engine/clock"
-	store "github.com/understudy-mock/understudy/engine/store/jetstream"
+	"github.com/understudy-mock/understudy/mockserver"
+	store "github.com/understudy-mock/understudy/mockserver/fleet/jetstream"
 )
 
 // Config configures a member. Store is required.
@@ -46,6 +44,8 @@ type Config struct {
 	Secret string       // shared by all members; "": a generated one, kept in the cluster
 	Front  *url.URL     // URL of what is in front of all members, such as a load balancer; nil: none
 	Log    *slog.Logger // nil: nothing is logged
+
+	Patience Patience // zero: the usual one
 }
 
 // Accounts are the accounts of this server; package tenant implements it.
@@ -75,7 +75,8 @@ const (
 // Fleet is the membership of this server.
 type Fleet struct {
 	cfg      Config
-	accounts Accounts
+	host     mockserver.FleetHost
+	accounts Accounts // those of the host
 	id       string
 	wall     *clock.Real
 
@@ -86,10 +87,14 @@ type Fleet struct {
 	mark                       string          // of the token, see markOf
 	ctx                        context.Context // ends with the membership
 	stop                       context.CancelFunc
-	streaming                  context.Context // until EndStreams
+	streaming                  context.Context // of event streams that other members send through this one
 	endStreams                 context.CancelFunc
 	work                       sync.WaitGroup
 	serving                    sync.Once
+
+	leaving  atomic.Bool     // the server hands its accounts to the others
+	waiting  context.Context // ends when no request may wait for another server any longer
+	cutWaits context.CancelFunc
 
 	ran atomic.Int64 // last time at which this process was not suspended, Unix ns; 0 before it joins
 
@@ -142,20 +147,19 @@ func New(cfg Config) *Fleet {
 	if cfg.Log == nil {
 		cfg.Log = slog.New(slog.DiscardHandler)
 	}
+	cfg.Patience = cmp.Or(cfg.Patience, usualPatience)
 	f := &Fleet{cfg: cfg, id: cfg.Store.ID(), wall: clock.NewReal(), turns: semaphore.NewWeighted(parallel), transport: newTransport(),
 		alive: map[string]member{}, gone: map[string]time.Time{}, owner: map[string]claim{}, taken: map[string]uint64{}, busy: map[string]string{}, refused: map[string]failure{}, changed: make(chan struct{})}
+	f.waiting, f.cutWaits = context.WithCancel(context.Background())
 	f.ctx, f.stop = context.WithCancel(context.Background())
 	f.streaming, f.endStreams = context.WithCancel(context.Background())
 	return f
 }
 
-// SetAccounts sets the accounts of this server. It must be called before Join.
-func (f *Fleet) SetAccounts(a Accounts) { f.accounts = a }
-
-// Join makes this server a member that the others reach at url. It returns when the server
+// join makes this server a member that the others reach at url. It returns when the server
 // has seen all members, owners and accounts. It refuses a url that another member has, and
 // another secret than the other members have.
-func (f *Fleet) Join(ctx context.Context, url string) error {
+func (f *Fleet) join(ctx context.Context, url string) error {
 	members, err := f.cfg.Store.Bucket(ctx, "members", memberTTL)
 	if err != nil {
 		return err
@@ -236,9 +240,9 @@ func (f *Fleet) estranged(m member) bool { return m.Secret != "" && m.Secret != 
 // Serve starts taking and giving accounts, until End.
 func (f *Fleet) Serve() { f.serving.Do(func() { f.work.Go(f.serve) }) }
 
-// Leave gives all accounts to the others, at most until ctx ends. Until End, this server still
+// giveAll gives all accounts to the others, at most until ctx ends. Until the end, this server still
 // finds the accounts, and passes on those that it gets from a server that does not know yet.
-func (f *Fleet) Leave(ctx context.Context) {
+func (f *Fleet) giveAll(ctx context.Context) {
 	if !f.joined() {
 		return
 	}
@@ -254,12 +258,8 @@ func (f *Fleet) Leave(ctx context.Context) {
 	}
 }
 
-// EndStreams ends the event streams that other members send through this one.
-func (f *Fleet) EndStreams() { f.endStreams() }
-
-// End ends the membership.
-func (f *Fleet) End() {
-	f.endStreams()
+// end ends the membership.
+func (f *Fleet) end() {
 	f.stop()
 	f.work.Wait()
 	f.transport.CloseIdleConnections()
@@ -434,11 +434,11 @@ func (f *Fleet) resume() {
 	}
 }
 
-// catchUpSoon calls CatchUp with a timeout, and reports whether it succeeded.
+// catchUpSoon calls catchUp with a timeout, and reports whether it succeeded.
 func (f *Fleet) catchUpSoon(ctx context.Context) bool {
 	ctx, cancel := context.WithTimeout(ctx, renewWithin)
 	defer cancel()
-	return f.CatchUp(ctx) == nil
+	return f.catchUp(ctx) == nil
 }
 
 // wasStopped reports whether this process was suspended for so long that others may have
@@ -450,7 +450,7 @@ func (f *Fleet) wasStopped() bool {
 
 // Ready returns why the cluster does not accept writes of this server; nil if it does. The
 // renewals show it: each is a write, which fails within renewEvery and renewWithin.
-func (f *Fleet) Ready() error {
+func (f *Fleet) Ready(context.Context) error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if f.cut != nil {

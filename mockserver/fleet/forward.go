@@ -81,9 +81,9 @@ func markOf(token string) string {
 // ErrWrongToken is the error for a request with the token of another fleet.
 var ErrWrongToken = errors.New("header " + tokenHeader + ": not that of this fleet: all its servers must have the same --fleet-secret")
 
-// Arrived removes the headers of the fleet from a request, and reports whether another
+// arrived removes the headers of the fleet from a request, and reports whether another
 // member has forwarded it. The RemoteAddr of a forwarded request becomes the client's.
-func (f *Fleet) Arrived(r *http.Request) (forwarded bool, err error) {
+func (f *Fleet) arrived(r *http.Request) (forwarded bool, err error) {
 	token, client := r.Header.Get(tokenHeader), r.Header.Get(clientHeader)
 	if token == "" {
 		r.Header.Del(clientHeader)
@@ -98,19 +98,26 @@ func (f *Fleet) Arrived(r *http.Request) (forwarded bool, err error) {
 	return true, nil
 }
 
-// Sign marks a request as a delivery to another member, with the number of its hops.
-func (f *Fleet) Sign(h http.Header, hops string) { h.Set(deliveryHeader, f.token+" "+hops) }
+// Sign marks a request to another member as a delivery, with the number of its hops.
+func (f *Fleet) Sign(r *http.Request, hops string) {
+	if f.reaches(r.URL) {
+		r.Header = r.Header.Clone() // a copy: the journal of deliveries must not contain the signature
+		f.sign(r.Header, hops)
+	}
+}
 
-// Signed removes the mark of a delivery from a header, and reports whether a member has
+func (f *Fleet) sign(h http.Header, hops string) { h.Set(deliveryHeader, f.token+" "+hops) }
+
+// signed removes the mark of a delivery from a header, and reports whether a member has
 // set it.
-func (f *Fleet) Signed(h http.Header) (hops string, ok bool) {
+func (f *Fleet) signed(h http.Header) (hops string, ok bool) {
 	token, hops, _ := strings.Cut(h.Get(deliveryHeader), " ")
 	h.Del(deliveryHeader)
 	return hops, token != "" && subtle.ConstantTimeCompare([]byte(token), []byte(f.token)) == 1
 }
 
-// Reaches reports whether a URL leads to another member or to Config.Front.
-func (f *Fleet) Reaches(u *url.URL) bool {
+// reaches reports whether a URL leads to another member or to Config.Front.
+func (f *Fleet) reaches(u *url.URL) bool {
 	if front := f.cfg.Front; front != nil && u.Scheme == front.Scheme && hostPort(u) == hostPort(front) {
 		return true
 	}
@@ -129,33 +136,33 @@ func hostPort(u *url.URL) string {
 	return net.JoinHostPort(strings.ToLower(u.Hostname()), cmp.Or(u.Port(), map[string]string{"http": "80", "https": "443"}[u.Scheme]))
 }
 
-// Moved marks the response to a forwarded request whose account is not here.
-func Moved(h http.Header) { h.Set(movedHeader, "1") }
+// markMoved marks the response to a forwarded request whose account is not here.
+func markMoved(h http.Header) { h.Set(movedHeader, "1") }
 
-// Place is where an account is served now.
-type Place struct {
+// place is where an account is served now.
+type place struct {
 	Here    bool   // by this server, now or soon
 	URL     string // of the server; "" when it is not known
-	Unknown bool   // not known now; call Find again
+	Unknown bool   // not known now; call find again
 	Reason  string // why it is not served; "" when it is or may soon be
 	Passing bool   // the reason is temporary
 
 	Changed <-chan struct{} // closed when this may have changed
 }
 
-// Find returns where an account is served. A process that was suspended catches up first:
+// find returns where an account is served. A process that was suspended catches up first:
 // another server may have taken the account, so that the data here are old.
-func (f *Fleet) Find(ctx context.Context, account string) Place {
+func (f *Fleet) find(ctx context.Context, account string) place {
 	if f.wasStopped() && !f.catchUpSoon(ctx) {
-		return Place{Unknown: true, Reason: "this server was suspended, and has not caught up with the others yet", Passing: true}
+		return place{Unknown: true, Reason: "this server was suspended, and has not caught up with the others yet", Passing: true}
 	}
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if f.outdated(account) {
-		return Place{Unknown: true, Reason: "this server reads the account again, which another one had", Passing: true, Changed: f.changed}
+		return place{Unknown: true, Reason: "this server reads the account again, which another one had", Passing: true, Changed: f.changed}
 	}
 	c := f.owner[account]
-	p := Place{Here: c.member == f.id, Changed: f.changed}
+	p := place{Here: c.member == f.id, Changed: f.changed}
 	if m, ok := f.alive[c.member]; ok && !p.Here {
 		p.URL = m.URL
 	}
@@ -165,19 +172,18 @@ func (f *Fleet) Find(ctx context.Context, account string) Place {
 	return p
 }
 
-// CatchUp waits until this server has seen all current accounts and owners of the cluster.
-func (f *Fleet) CatchUp(ctx context.Context) error {
+// catchUp waits until this server has seen all current accounts and owners of the cluster.
+func (f *Fleet) catchUp(ctx context.Context) error {
 	return errors.Join(f.directory.sync(ctx), f.owners.sync(ctx))
 }
 
-// Forwarded is the outcome of Forward.
-type Forwarded int
+// passed is the outcome of pass.
+type passed int
 
-// The outcomes of Forward.
 const (
-	Answered Forwarded = iota // the response has been passed on
-	NotDone                   // it had no effect, and can be repeated
-	Unknown                   // it may have had an effect
+	answered passed = iota // the response has been passed on
+	notDone                // it had no effect, and can be repeated
+	unknown                // it may have had an effect
 )
 
 // errMoved is the error for a response with movedHeader.
@@ -186,12 +192,12 @@ var errMoved = errors.New("the account has moved")
 // errReplaced is the error for a request whose server has lost the account and has not responded.
 var errReplaced = errors.New("it is no longer the server of the account")
 
-// Forward sends a request to the member at a URL and passes its response on. It cancels
+// pass sends a request to the member at a URL and passes its response on. It cancels
 // the request when the account moves meanwhile. A nil body means the body of r.
-func (f *Fleet) Forward(w http.ResponseWriter, r *http.Request, body []byte, account, at string) (Forwarded, error) {
+func (f *Fleet) pass(w http.ResponseWriter, r *http.Request, body []byte, account, at string) (passed, error) {
 	target, err := url.Parse(at)
 	if err != nil {
-		return NotDone, fmt.Errorf("fleet: address %q of a server: %w", at, err)
+		return notDone, fmt.Errorf("fleet: address %q of a server: %w", at, err)
 	}
 	ctx, cancel := context.WithCancelCause(r.Context())
 	var watching sync.WaitGroup
@@ -237,13 +243,13 @@ func (f *Fleet) Forward(w http.ResponseWriter, r *http.Request, body []byte, acc
 	var op *net.OpError
 	switch {
 	case failed == nil:
-		return Answered, nil
+		return answered, nil
 	case errors.Is(failed, errMoved), errors.As(failed, &op) && (op.Op == "dial" || op.Op == "write"), r.Method == http.MethodGet, r.Method == http.MethodHead:
-		return NotDone, failed
+		return notDone, failed
 	case errors.Is(context.Cause(ctx), errReplaced):
-		return Unknown, errReplaced // the reason for the cancellation
+		return unknown, errReplaced // the reason for the cancellation
 	}
-	return Unknown, failed
+	return unknown, failed
 }
 
 // stream is an event stream of another member. Whatever ends it, its end is clean, and the
@@ -262,7 +268,7 @@ func (s stream) Read(b []byte) (int, error) {
 // that server may never respond.
 func (f *Fleet) cancelWhenMoved(ctx context.Context, account, at string, cancel context.CancelCauseFunc) {
 	for {
-		p := f.Find(ctx, account)
+		p := f.find(ctx, account)
 		switch {
 		case p.Unknown: // nothing follows from this server's own suspension
 			if clock.Pause(ctx, renewEvery) != nil {

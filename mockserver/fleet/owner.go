@@ -11,7 +11,7 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 
 	"github.com/understudy-mock/understudy/engine/clock"
-	store "github.com/understudy-mock/understudy/engine/store/jetstream"
+	store "github.com/understudy-mock/understudy/mockserver/fleet/jetstream"
 )
 
 // The kinds of jobs.

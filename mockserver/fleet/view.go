@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"maps"
 	"slices"
+
+	"github.com/understudy-mock/understudy/mockserver/control"
 )
 
 // View is the members of a fleet and the owners of its accounts, as seen by this server.
@@ -40,7 +42,9 @@ const (
 )
 
 // View returns the current state of the fleet, sorted by id.
-func (f *Fleet) View() View {
+func (f *Fleet) View() any { return f.view() }
+
+func (f *Fleet) view() View {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	v := View{Self: f.id, Members: []ViewOfMember{}, Accounts: []ViewOfAccount{}, OwnerChanges: f.moves}
@@ -67,4 +71,17 @@ func (f *Fleet) View() View {
 		v.Members = append(v.Members, ViewOfMember{id, m.URL, counts[id], m.Since, m.Leaving})
 	}
 	return v
+}
+
+// Metrics are the numbers of the fleet for a monitoring system.
+func (f *Fleet) Metrics() []control.Metric {
+	v, states := f.view(), map[string]float64{}
+	for i := range v.Accounts {
+		states[v.Accounts[i].State]++
+	}
+	return []control.Metric{
+		control.Number("understudy_fleet_members", "Servers of the fleet that this server knows.", control.Gauge, float64(len(v.Members))),
+		{Name: "understudy_fleet_accounts", Help: "Accounts of the fleet, by their state.", Kind: control.Gauge, Label: "state", Values: states},
+		control.Number("understudy_fleet_owner_changes_total", "How often an account has come to another server, as this server has seen it.", control.Counter, float64(v.OwnerChanges)),
+	}
 }

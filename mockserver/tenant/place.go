@@ -11,6 +11,7 @@ import (
 
 	"github.com/understudy-mock/understudy/engine/clock"
 	"github.com/understudy-mock/understudy/engine/refusal"
+	"github.com/understudy-mock/understudy/mockserver/journal"
 )
 
 // Fleet assigns accounts to the servers of a fleet. In a registry without one, every
@@ -27,6 +28,57 @@ var errElsewhere = errors.New("another server has the account")
 // Elsewhere reports whether another server has the account: here are only its
 // credentials, and Account is nil.
 func (t *Tenant) Elsewhere() bool { return t.Account == nil }
+
+// Here refuses accounts that another server has.
+func (t *Tenant) Here() error {
+	if t.Elsewhere() {
+		return refusal.Of(refusal.Invalid, fmt.Sprintf("account %q", t.ID), "", "another server of the fleet has it: name it by the query parameter account, in a call of its own")
+	}
+	return nil
+}
+
+// PutHere is Put for an account that must be at this server.
+func (r *Registry) PutHere(a Credentials) (*Tenant, error) {
+	t, err := r.Put(a)
+	if err == nil {
+		err = t.Here()
+	}
+	return t, err
+}
+
+// The following do nothing for an account elsewhere, whose server does it.
+
+// Touch notifies followers of the account that something about it has changed.
+func (t *Tenant) Touch() {
+	if !t.Elsewhere() {
+		t.Account.Touch()
+	}
+}
+
+// Record adds a request to the journal of the account.
+func (t *Tenant) Record(x *journal.Exchange) {
+	if !t.Elsewhere() {
+		t.Requests.Add(x)
+	}
+}
+
+// PingStore returns an error if the server behind the key-value store does not answer.
+func (t *Tenant) PingStore(ctx context.Context) error {
+	if t.Elsewhere() {
+		return nil
+	}
+	return t.KV.Ping(ctx)
+}
+
+// Glance returns the account's time without waiting for its lock; that of this machine for an
+// account elsewhere.
+func (r *Registry) Glance(t *Tenant) time.Time {
+	if t.Elsewhere() {
+		return r.cfg.Wall.Now()
+	}
+	now, _ := t.Account.Glance()
+	return now
+}
 
 // Enter keeps the account here until Exit; false when the account is elsewhere or
 // about to leave. Each call that returns true needs an Exit.

@@ -1,4 +1,4 @@
-package mockserver
+package fleet
 
 import (
 	"cmp"
@@ -12,22 +12,22 @@ import (
 
 	"github.com/understudy-mock/understudy/engine/clock"
 	"github.com/understudy-mock/understudy/engine/refusal"
+	"github.com/understudy-mock/understudy/mockserver"
 	"github.com/understudy-mock/understudy/mockserver/call"
-	"github.com/understudy-mock/understudy/mockserver/fleet"
 	"github.com/understudy-mock/understudy/mockserver/response"
 	"github.com/understudy-mock/understudy/mockserver/tenant"
 	"github.com/understudy-mock/understudy/mockserver/wire"
 )
 
-// patience is how long a member of a fleet waits.
-type patience struct {
-	place time.Duration // for an account to have a server
-	last  time.Duration // for the last responses to be sent
+// Patience is how long a member waits.
+type Patience struct {
+	Place time.Duration // for an account to have a server
+	Last  time.Duration // for the last responses to be sent
 }
 
 // usualPatience is the patience outside of tests. An account has a server again a little before:
 // that takes longest when a leader of the cluster dies with the server.
-var usualPatience = patience{place: 12 * time.Second, last: 5 * time.Second}
+var usualPatience = Patience{Place: 12 * time.Second, Last: 5 * time.Second}
 
 const (
 	placePause  = 100 * time.Millisecond // before an unreachable server is tried again
@@ -43,114 +43,104 @@ const (
 	partingTime = 500 * time.Millisecond
 )
 
-// join makes the server a member of its fleet.
-func (s *Server) join() error {
-	if s.fleet == nil {
-		return nil
-	}
+// Attach connects the fleet with the server that it makes a member. It must be called before Join.
+func (f *Fleet) Attach(host mockserver.FleetHost) { f.host, f.accounts = host, host.Accounts }
+
+// Join makes the server a member that the others reach at url.
+func (f *Fleet) Join(url string) error {
 	ctx, cancel := context.WithTimeout(context.Background(), joinWithin)
 	defer cancel()
-	if err := s.fleet.Join(ctx, s.URL()); err != nil {
+	if err := f.join(ctx, url); err != nil {
 		return err
 	}
-	return s.tenants.EnsureConfigured()
+	return f.host.Accounts.EnsureConfigured()
 }
 
-// leaveFleet hands the accounts to other servers while this one still forwards
-// requests.
-func (s *Server) leaveFleet() {
-	if s.fleet == nil {
+// Leave hands the accounts to other servers while this one still forwards requests.
+func (f *Fleet) Leave() {
+	if f.host.Leaving == nil { // the server has not come so far
 		return
 	}
-	s.NotReady("the server leaves the fleet")
+	f.host.Leaving()
 	ctx, cancel := context.WithTimeout(context.Background(), leaveWithin)
 	defer cancel()
-	s.leaving.Store(true)
-	began := s.wall.Now()
-	s.fleet.Leave(ctx)
-	_ = clock.Pause(ctx, partingTime-s.wall.Now().Sub(began))
+	f.leaving.Store(true)
+	began := f.wall.Now()
+	f.giveAll(ctx)
+	_ = clock.Pause(ctx, partingTime-f.wall.Now().Sub(began))
 }
 
-// finish waits for the requests in progress, which may still be forwarded, and ends the
-// membership. It refuses requests that wait at another server for longer than the patience
-// of this one. Without a fleet all are cut off.
-func (s *Server) finish() {
-	defer s.cutWaits()
-	if s.fleet == nil {
-		return
-	}
-	s.fleet.EndStreams()
-	s.shutdown(s.cfg.patience.last)
-	s.cutWaits()
-	s.shutdown(cutWithin)
-	s.fleet.End()
+// End waits for the requests in progress, which may still be forwarded, by calling shutdown, and
+// ends the membership. It refuses requests that wait at another server for longer than the
+// patience of this one.
+func (f *Fleet) End(shutdown func(context.Context)) {
+	f.endStreams()
+	within(f.cfg.Patience.Last, shutdown)
+	f.cutWaits()
+	within(cutWithin, shutdown)
+	f.end()
 }
 
-// shutdown closes the listeners, and waits for the requests in progress.
-func (s *Server) shutdown(within time.Duration) {
-	ctx, cancel := context.WithTimeout(context.Background(), within)
+// within calls f with a context that ends after a time.
+func within(d time.Duration, f func(context.Context)) {
+	ctx, cancel := context.WithTimeout(context.Background(), d)
 	defer cancel()
-	for _, srv := range s.servers {
-		_ = srv.Shutdown(ctx) // after the deadline, Close cuts them off
-	}
+	f(ctx)
 }
 
 // whileWaiting returns a context that ends with another one, or when this server may not wait
 // for others any longer.
-func (s *Server) whileWaiting(ctx context.Context) (context.Context, context.CancelFunc) {
+func (f *Fleet) whileWaiting(ctx context.Context) (context.Context, context.CancelFunc) {
 	ctx, cancel := context.WithCancel(ctx)
-	forget := context.AfterFunc(s.waiting, cancel)
+	forget := context.AfterFunc(f.waiting, cancel)
 	return ctx, func() { forget(); cancel() }
 }
 
-// partFrom makes the client of a leaving server close its connection after this
+// Part makes the client of a leaving server close its connection after this
 // response. A connection that the server closes could be in use for the next
 // request, which would then fail. Requests that other servers forward are
 // exempt: those servers follow the fleet's table.
-func (s *Server) partFrom(w http.ResponseWriter, c *call.Call) {
-	if s.leaving.Load() && !c.Forwarded {
+func (f *Fleet) Part(w http.ResponseWriter, c *call.Call) {
+	if f.leaving.Load() && !c.Forwarded {
 		w.Header().Set("Connection", "close")
 	}
 }
 
-// arrive removes what another server of the fleet has added to a request.
-func (s *Server) arrive(c *call.Call) (err error) {
-	if s.fleet == nil {
-		return nil
-	}
-	hops, made := s.fleet.Signed(c.Request.Header)
+// Arrive removes what another server of the fleet has added to a request.
+func (f *Fleet) Arrive(c *call.Call) (err error) {
+	hops, made := f.signed(c.Request.Header)
 	if c.Made = made; made && hops != "" {
 		c.Request.Header.Set(wire.HopsHeader, hops)
 	}
-	if c.Forwarded, err = s.fleet.Arrived(c.Request); err != nil {
+	if c.Forwarded, err = f.arrived(c.Request); err != nil {
 		return response.Forbidden(err.Error())
 	}
 	return nil
 }
 
-// place finds the server that has the account of a call. It reports true when
+// Place finds the server that has the account of a call. It reports true when
 // that is another server, whose response has been sent.
-func (s *Server) place(w http.ResponseWriter, c *call.Call) (elsewhere bool, err error) {
-	if s.fleet == nil || c.AsTester {
+func (f *Fleet) Place(w http.ResponseWriter, c *call.Call) (elsewhere bool, err error) {
+	if c.AsTester {
 		return false, nil
 	}
 	if err := oneAccount(c); err != nil {
 		return false, err
 	}
-	id := s.placedAccount(c)
+	id := f.placedAccount(c)
 	if id == "" {
 		return false, nil
 	}
-	waiting, end := s.whileWaiting(c.Request.Context())
+	waiting, end := f.whileWaiting(c.Request.Context())
 	defer end()
-	ctx, cancel := context.WithTimeout(waiting, s.cfg.patience.place)
+	ctx, cancel := context.WithTimeout(waiting, f.cfg.Patience.Place)
 	defer cancel()
 	for {
-		at := s.fleet.Find(ctx, id)
+		at := f.find(ctx, id)
 		if at.Unknown && clock.Pause(ctx, placePause) == nil {
 			continue
 		}
-		if t := s.tenants.ByID(id); t != nil && !at.Unknown && (at.Here || at.URL == "") && t.Enter() {
+		if t := f.host.Accounts.ByID(id); t != nil && !at.Unknown && (at.Here || at.URL == "") && t.Enter() {
 			useEntered(c, t)
 			return false, nil
 		}
@@ -159,15 +149,15 @@ func (s *Server) place(w http.ResponseWriter, c *call.Call) (elsewhere bool, err
 			return false, refusal.Of(refusal.NotDurable, at.Reason, "", "")
 		case at.Here || at.URL == "" && !c.Forwarded: // soon
 		case c.Forwarded:
-			fleet.Moved(w.Header())
+			markMoved(w.Header())
 			return false, refusal.Of(refusal.NotDurable, fmt.Sprintf("account %q", id), "", "another server has it")
 		default:
-			asked := s.wall.Now()
-			if done, err := s.forward(waiting, w, c, id, at.URL); done {
+			asked := f.wall.Now()
+			if done, err := f.forward(waiting, w, c, id, at.URL); done {
 				return true, err
 			}
-			if s.wall.Now().Sub(asked) > waitedThere {
-				return s.place(w, c) // with its whole patience
+			if f.wall.Now().Sub(asked) > waitedThere {
+				return f.Place(w, c) // with its whole patience
 			}
 			if ctx.Err() == nil {
 				continue // the other server may have been the one that did not know yet: no change would follow here
@@ -192,32 +182,32 @@ func useEntered(c *call.Call, t *tenant.Tenant) {
 
 // forward lets another server answer. It reports false when the request had no
 // effect there, so that it can be tried again.
-func (s *Server) forward(ctx context.Context, w http.ResponseWriter, c *call.Call, id, at string) (done bool, err error) {
+func (f *Fleet) forward(ctx context.Context, w http.ResponseWriter, c *call.Call, id, at string) (done bool, err error) {
 	if !c.Op.Large {
-		if err := s.readBody(w, c); err != nil {
+		if err := f.host.ReadBody(w, c); err != nil {
 			return true, err
 		}
 	}
 	clear(w.Header()) // all headers come from the other server
-	s.partFrom(w, c)
+	f.Part(w, c)
 	r := c.Arrived.WithContext(ctx)
-	if s.made(c) {
+	if f.host.Made(c) {
 		r.Header = r.Header.Clone()
-		s.fleet.Sign(r.Header, r.Header.Get(wire.HopsHeader))
+		f.sign(r.Header, r.Header.Get(wire.HopsHeader))
 	}
-	became, err := s.fleet.Forward(w, r, c.Body, id, at)
+	became, err := f.pass(w, r, c.Body, id, at)
 	switch {
-	case became == fleet.Answered:
+	case became == answered:
 		c.Elsewhere = true
 		return true, nil
 	case c.Request.Context().Err() != nil: // the client has disconnected
 		return true, c.Request.Context().Err()
 	case ctx.Err() != nil: // this server stops
 		err = errors.New("this server stops")
-	case became == fleet.NotDone && !c.Op.Large:
-		s.cfg.Log.Debug("request not forwarded yet", "account", id, "to", at, "error", err)
+	case became == notDone && !c.Op.Large:
+		f.cfg.Log.Debug("request not forwarded yet", "account", id, "to", at, "error", err)
 		_ = clock.Pause(ctx, placePause)
-		_ = s.fleet.CatchUp(ctx) // a failure is repaired by the next update
+		_ = f.catchUp(ctx) // a failure is repaired by the next update
 		return false, nil
 	}
 	return true, refusal.Of(refusal.NotDurable, fmt.Sprintf("account %q", id), "", fmt.Sprintf("its server %s has not answered: %v; whether the request takes effect is not known, repeat it later", at, err))
@@ -245,19 +235,14 @@ func acrossServers(c *call.Call) bool {
 	return c.Op.ID == "controlExportJournal" && (given == "" || given == "*")
 }
 
-// errElsewhere is the refusal to change an account that another server has.
-func errElsewhere(t *tenant.Tenant) error {
-	return response.Invalid(fmt.Sprintf("account %q: another server of the fleet has it: name it by the query parameter account, in a call of its own", t.ID))
-}
-
 // wholeOperations act on all accounts unless the call names one. Sorted.
 var wholeOperations = []string{"controlRestore", "controlSnapshot"}
 
 // placedAccount is the account that a call acts on; "" for what each server answers itself.
-func (s *Server) placedAccount(c *call.Call) string {
+func (f *Fleet) placedAccount(c *call.Call) string {
 	if c.Op.Area != "control_url" {
 		if id := c.Vars["userId"]; id != "" {
-			return s.idOf(c, id)
+			return f.idOf(c, id)
 		}
 		if c.Tenant == nil {
 			return ""
@@ -266,9 +251,9 @@ func (s *Server) placedAccount(c *call.Call) string {
 	}
 	switch {
 	case c.Vars["account"] != "":
-		return s.idOf(c, c.Vars["account"])
+		return f.idOf(c, c.Vars["account"])
 	case c.Op.ID == "controlAccount" || c.Op.ID == "controlPutAccount":
-		return s.idOf(c, c.Vars["id"])
+		return f.idOf(c, c.Vars["id"])
 	case slices.Contains(c.Op.QueryParameters(), "account") && !acrossServers(c):
 		return c.Tenant.ID
 	}
@@ -276,10 +261,11 @@ func (s *Server) placedAccount(c *call.Call) string {
 }
 
 // idOf is the id of an account by any of its names; "" when there is none.
-func (s *Server) idOf(c *call.Call, name string) string {
-	t := s.tenants.ByID(name)
-	if t == nil && s.catchUp(c) {
-		t = s.tenants.ByID(name)
+func (f *Fleet) idOf(c *call.Call, name string) string {
+	t := f.host.Accounts.ByID(name)
+	if t == nil {
+		_, _ = f.Refresh(c.Request.Context()) // what is known is used
+		t = f.host.Accounts.ByID(name)
 	}
 	if t == nil {
 		return ""
@@ -287,22 +273,10 @@ func (s *Server) idOf(c *call.Call, name string) string {
 	return t.ID
 }
 
-// catchUp loads the accounts that other servers of the fleet have created. It
-// reports false without a fleet.
-func (s *Server) catchUp(c *call.Call) bool {
-	if s.fleet == nil {
-		return false
+// Refresh loads the accounts that other servers of the fleet have created.
+func (f *Fleet) Refresh(ctx context.Context) (others bool, err error) {
+	if err = f.catchUp(ctx); err != nil {
+		f.cfg.Log.Warn("the accounts of the fleet cannot be read", "error", err)
 	}
-	if err := s.fleet.CatchUp(c.Request.Context()); err != nil {
-		s.cfg.Log.Warn("the accounts of the fleet cannot be read", "error", err)
-	}
-	return true
-}
-
-// leave releases the account for other servers, after the call has ended here.
-func (s *Server) leave(c *call.Call) {
-	if c.Entered != nil {
-		c.Entered.Exit()
-		c.Entered = nil
-	}
+	return true, err
 }
