@@ -30,7 +30,7 @@ type begin struct {
 	Rules   int
 	Program string // version, for people
 	Cron    string // version of the library that computes the times of schedules
-	Formula string // version of the library that computes retry delays
+	Formula string // version of the library that computed retry delays, in records of older builds
 	Zones   string // fingerprint of the time-zone data
 	Clock   string // real, manual or auto
 
@@ -133,7 +133,7 @@ func Open(cfg Config, from *Snapshot, records iter.Seq2[journal.Record, error]) 
 		c.Seed, c.Random = rand.Uint64(), true
 	}
 	if cfg.Journal != nil {
-		c.Program, c.Cron, c.Formula, c.Zones = moduleVersion(programModule), moduleVersion(cronModule), moduleVersion(formulaModule), zoneVersion()
+		c.Program, c.Cron, c.Zones = moduleVersion(programModule), moduleVersion(cronModule), zoneVersion()
 	}
 	_, err = applyCommand(a, c)
 	return a, err

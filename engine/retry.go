@@ -53,7 +53,6 @@ func (a *Account) retryWait(m *Message, o *Outcome) (wait time.Duration, rule st
 		return wait, name
 	}
 	if f := m.Options.RetryDelay; f != nil {
-		a.rely(formulaLibrary, "message", m.ID, f.String())
 		return f.Delay(int(m.Retried)), a.headerName(m.Options, "Retry-Delay") + " " + f.String()
 	}
 	return defaultBackoff(int(m.Retried) + 1), "backoff"

@@ -165,7 +165,7 @@ func TestFormulaFaultsAreRefusedInOneLine(t *testing.T) {
 	t.Parallel()
 	for _, text := range []string{
 		"", " ", "1/0", "retried/0", "0/0", "1000/(retried-1)", "unknown(1)", "retried.x", "foo", "1 +", "(1", "pow(2)", "pow(2,9999)",
-		"0-5", "10-retried*6", "1e999", "99999999999999999999", "true", "nil", "1..5", "2**3", "sqrt(0-1)", "1\n+2", "1;2", "\"a\"", "len(retried)",
+		"0-5", "10-retried*6", "1e999", "true", "nil", "1..5", "2**3", "sqrt(0-1)", "1\n+2", "1;2", "\"a\"", "len(retried)",
 		"retried in 1..3", "not retried", strings.Repeat("1+", 300) + "1", "1//0", "1/*2*/", "1,2", "exp(exp(exp(9)))",
 	} {
 		f, err := formula.Parse(text)

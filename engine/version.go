@@ -39,18 +39,14 @@ type library int
 
 const (
 	cronLibrary library = iota
-	formulaLibrary
 	zoneData
 )
 
 // version returns the version of a library that the records were written with
 // ("" if unknown), and the version in this program.
 func (c *begin) version(of library) (theirs, own string) {
-	switch of {
-	case cronLibrary:
+	if of == cronLibrary {
 		return c.Cron, moduleVersion(cronModule)
-	case formulaLibrary:
-		return c.Formula, moduleVersion(formulaModule)
 	}
 	return c.Zones, zoneVersion()
 }
@@ -108,7 +104,6 @@ func (a *Account) resumeSettings(text json.RawMessage) error {
 // The modules whose versions a journal depends on.
 const (
 	cronModule    = "github.com/adhocore/gronx"
-	formulaModule = "github.com/expr-lang/expr"
 	programModule = "github.com/understudy-mock/understudy"
 )
 
@@ -118,7 +113,9 @@ const noVersion = "(devel)"
 // moduleVersion is a module and its version in this program.
 func moduleVersion(path string) string { return path + " " + cmp.Or(moduleVersions()[path], noVersion) }
 
-func unknownVersion(module string) bool { return module == "" || strings.HasSuffix(module, " "+noVersion) }
+func unknownVersion(module string) bool {
+	return module == "" || strings.HasSuffix(module, " "+noVersion)
+}
 
 var moduleVersions = sync.OnceValue(func() map[string]string {
 	versions := map[string]string{}

@@ -14,7 +14,6 @@ import (
 	"github.com/understudy-mock/understudy/internal/effort"
 	"github.com/understudy-mock/understudy/internal/expect"
 	"github.com/understudy-mock/understudy/mockserver"
-	"github.com/understudy-mock/understudy/mockserver/metrics"
 )
 
 func TestHealth(t *testing.T) {
@@ -423,7 +422,7 @@ func TestTheControlAPIIsForLoopbackOnly(t *testing.T) {
 
 func TestMetricsSayWhatHealthSays(t *testing.T) {
 	t.Parallel()
-	u := mockserver.RunT(t, mockserver.Config{MaxBacklogBytes: 1 << 20, Metrics: metrics.Handler})
+	u := mockserver.RunT(t, mockserver.Config{MaxBacklogBytes: 1 << 20})
 	u.Publish("https://e.test/", []byte("b"), "Svc-Delay: 1h")
 	c := newClient(t, u)
 	health := c.do("GET", "/_understudy/health", "").ok()

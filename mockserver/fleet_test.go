@@ -19,7 +19,6 @@ import (
 	"github.com/understudy-mock/understudy/mockserver"
 	"github.com/understudy-mock/understudy/mockserver/fleet"
 	"github.com/understudy-mock/understudy/mockserver/fleet/jetstream"
-	"github.com/understudy-mock/understudy/mockserver/metrics"
 )
 
 // member is a server of a fleet.
@@ -41,7 +40,7 @@ func joined(t *testing.T, cluster, name string, change ...func(*mockserver.Confi
 	if err != nil {
 		t.Fatal(err)
 	}
-	cfg := mockserver.Config{Store: st, Fleet: fleet.New(fleet.Config{Store: st, Log: log}), Log: log, Metrics: metrics.Handler}
+	cfg := mockserver.Config{Store: st, Fleet: fleet.New(fleet.Config{Store: st, Log: log}), Log: log}
 	for _, c := range change {
 		c(&cfg)
 	}

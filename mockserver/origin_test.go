@@ -11,7 +11,6 @@ import (
 	"github.com/understudy-mock/understudy/internal/expect"
 	"github.com/understudy-mock/understudy/mockserver"
 	"github.com/understudy-mock/understudy/mockserver/help"
-	"github.com/understudy-mock/understudy/mockserver/metrics"
 	"github.com/understudy-mock/understudy/spec"
 )
 
@@ -87,8 +86,8 @@ func TestTheControlAPIKnowsLoopback(t *testing.T) {
 // passes on comes from loopback, and its client may be anywhere.
 func TestAProxyOnThisMachineOpensNothing(t *testing.T) {
 	t.Parallel()
-	open := quiet(t, mockserver.Config{Help: help.Handler{}, Metrics: metrics.Handler})
-	closed := quiet(t, mockserver.Config{ControlToken: "secret", ControlOpenOnLoopback: true, Help: help.Handler{}, Metrics: metrics.Handler})
+	open := quiet(t, mockserver.Config{})
+	closed := quiet(t, mockserver.Config{ControlToken: "secret", ControlOpenOnLoopback: true})
 	for _, header := range []string{
 		"Forwarded: for=192.0.2.7", "X-Forwarded-For: 192.0.2.7", "x-forwarded-for: 127.0.0.1", "X-Forwarded-Host: localhost", "X-Forwarded-Proto: https",
 		"X-Forwarded-Port: 443", "X-Forwarded-Prefix: /", "X-Real-IP: 192.0.2.7", "x-real-ip:", "Via: 1.1 proxy", "Forwarded:",

@@ -6,7 +6,6 @@ import (
 	"io"
 	"net/http"
 
-	"github.com/understudy-mock/understudy/engine/refusal"
 	"github.com/understudy-mock/understudy/mockserver/call"
 	"github.com/understudy-mock/understudy/mockserver/response"
 )
@@ -29,6 +28,9 @@ type forPage struct{}
 
 // showPage passes a call to the web page, which is a client of the control API.
 func (s *Server) showPage(c *call.Call) (response.Response, error) {
+	if s.page == nil {
+		return response.Response{}, missing("page")
+	}
 	r := c.Request.Clone(context.WithValue(c.Request.Context(), forPage{}, true))
 	r.Body = io.NopCloser(bytes.NewReader(c.Body))
 	return response.Response{Stream: func(w http.ResponseWriter, _ *http.Request) { s.page.ServeHTTP(w, r) }}, nil
@@ -37,8 +39,8 @@ func (s *Server) showPage(c *call.Call) (response.Response, error) {
 // showHelp passes a call to the documentation, which needs nothing of the
 // server.
 func showHelp(s *Server, c *call.Call) (response.Response, error) {
-	if s.cfg.Help == nil {
-		return response.Response{}, refusal.Of(refusal.NotFound, "docs", "", "not found: this program has no documentation: Config.Help of package mockserver attaches it, and understudy serve has it")
+	if s.parts.Docs == nil {
+		return response.Response{}, missing("documentation")
 	}
-	return response.Response{Stream: func(w http.ResponseWriter, _ *http.Request) { s.cfg.Help.ServeHTTP(w, c.Request) }}, nil
+	return response.Response{Stream: func(w http.ResponseWriter, _ *http.Request) { s.parts.Docs.ServeHTTP(w, c.Request) }}, nil
 }

@@ -15,7 +15,6 @@ import (
 	"github.com/understudy-mock/understudy/internal/effort"
 	"github.com/understudy-mock/understudy/internal/expect"
 	"github.com/understudy-mock/understudy/mockserver"
-	"github.com/understudy-mock/understudy/mockserver/help"
 )
 
 // TestOverview looks at an account at a glance, once and following.
@@ -308,7 +307,7 @@ func TestFlowKeysOfTheControlAPI(t *testing.T) {
 // may be read: from this machine, or with the control token.
 func TestDocs(t *testing.T) {
 	t.Parallel()
-	u := mockserver.RunT(t, mockserver.Config{Help: help.Handler{}})
+	u := mockserver.RunT(t)
 	c := newClient(t, u)
 	for path, want := range map[string]string{
 		"/_understudy/docs":                  "<h1 id=\"documentation\">",
@@ -340,7 +339,7 @@ func TestDocs(t *testing.T) {
 		t.Parallel()
 		expect.Equal(t, "status", c.do("POST", "/_understudy/docs/security", "").status, http.StatusMethodNotAllowed)
 	})
-	public := quiet(t, mockserver.Config{ControlToken: "secret", ControlOpenOnLoopback: true, Help: help.Handler{}})
+	public := quiet(t, mockserver.Config{ControlToken: "secret", ControlOpenOnLoopback: true})
 	for fact, c := range map[string]struct {
 		from   string
 		header []string

@@ -345,10 +345,10 @@ func inQuery(c *call.Call, err error) error {
 // linkHelp links the section of the documentation that explains a text, if there
 // is one (RFC 8288): the page and the commands show the link beside the text.
 func (s *Server) linkHelp(h http.Header, text string) {
-	if s.cfg.Help == nil {
+	if s.parts.Explain == nil {
 		return
 	}
-	if section := s.cfg.Help.Explains(text); section != "" {
+	if section := s.parts.Explain(text); section != "" {
 		h.Set("Link", "<"+section+`>; rel="help"`)
 	}
 }

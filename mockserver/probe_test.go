@@ -10,7 +10,6 @@ import (
 	"github.com/understudy-mock/understudy/engine/journal"
 	"github.com/understudy-mock/understudy/engine/store"
 	"github.com/understudy-mock/understudy/mockserver"
-	"github.com/understudy-mock/understudy/mockserver/metrics"
 )
 
 // holding is a store whose journals keep the lock of their account, once hold is set.
@@ -53,7 +52,7 @@ func TestProbesNeverWaitForAnAccount(t *testing.T) {
 		t.Run("a server "+name, func(t *testing.T) {
 			t.Parallel()
 			st := &holding{Store: folder(t, t.TempDir()), holds: make(chan struct{}), loosen: make(chan struct{})}
-			config.Store, config.Metrics = st, metrics.Handler
+			config.Store = st
 			u := mockserver.RunT(t, config)
 			u.Stub("*", 200)
 			u.Publish("https://e.test/", []byte("x"))

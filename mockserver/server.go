@@ -33,7 +33,6 @@ import (
 	"github.com/understudy-mock/understudy/mockserver/request"
 	"github.com/understudy-mock/understudy/mockserver/stub"
 	"github.com/understudy-mock/understudy/mockserver/tenant"
-	"github.com/understudy-mock/understudy/mockserver/ui"
 	"github.com/understudy-mock/understudy/mockserver/undo"
 	"github.com/understudy-mock/understudy/mockserver/vectors"
 	"github.com/understudy-mock/understudy/spec"
@@ -97,16 +96,7 @@ type Config struct {
 	Embed           string          // EmbedHash: texts become vectors for tests; NAME=hash: in one index; "": they are refused
 	Log             *slog.Logger
 
-	Metrics control.Exporter // shows metrics, for example metrics.Handler; nil: there are none
-	Help    Help             // shows the documentation, for example help.Handler; nil: it is elsewhere
-
 	pace listener.Pace // of connections; zero: listener.DefaultPace
-}
-
-// Help is the documentation in a browser.
-type Help interface {
-	http.Handler                 // of the paths below /_understudy/docs/
-	Explains(text string) string // the path of the section that explains an error; "" for none
 }
 
 // defaultMaxBody is the largest request body (decided: 27).
@@ -122,7 +112,8 @@ type Server struct {
 	router     *mux.Router
 	wall       *clock.Real
 	delivery   *delivery.Deliverer
-	page       *ui.Page
+	parts      Parts
+	page       http.Handler // nil: none
 	memory     *memory.Ledger
 	relief     relief
 	kvCapacity *kv.Capacity        // of the embedded stores of all accounts
@@ -197,7 +188,9 @@ func prepareServer(cfg Config) (*Server, func() error, error) {
 	if s.router, err = s.routes(doc, controlDoc); err != nil {
 		return nil, nil, err
 	}
-	s.page = ui.New(s)
+	if s.parts = parts; parts.Page != nil {
+		s.page = parts.Page(s)
+	}
 	if _, err := kv.New(kv.Config{Token: "-", URL: cfg.KVURL}); err != nil {
 		return nil, nil, err
 	}
@@ -243,7 +236,7 @@ func (s *Server) controlled() control.Server {
 		Tenants:    s.tenants,
 		Store:      s.cfg.Store,
 		Fleet:      s.fleet,
-		Export:     s.cfg.Metrics,
+		Export:     parts.Metrics,
 		Known:      s.knownOperation,
 		Wall:       s.wall,
 		Log:        s.cfg.Log,

@@ -16,13 +16,14 @@ import (
 const (
 	mostModules   = 26       // of the packages that are linked, this one included
 	mostDownloads = 22 << 20 // bytes of their zip files
-	mostBinary    = 35 << 20 // bytes of the test binary
+	mostBinary    = 30 << 20 // bytes of the test binary
 )
 
 // userTest is the first test of a Go user.
 const userTest = `package shop
 
 import (
+	"net/http"
 	"testing"
 
 	"github.com/understudy-mock/understudy/mockserver"
@@ -33,6 +34,16 @@ func TestDelivery(t *testing.T) {
 	u.Stub("https://app.test/*", 200)
 	u.Publish("https://app.test/order", nil)
 	u.Settle()
+	for _, path := range []string{"/_understudy/", "/_understudy", "/_understudy/ui/messages", "/_understudy/docs/", "/_understudy/metrics"} {
+		r, err := http.Get(u.URL() + path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer r.Body.Close()
+		if r.StatusCode != http.StatusNotFound {
+			t.Errorf("%s: status %d of a part that is not attached, want 404", path, r.StatusCode)
+		}
+	}
 }
 `
 

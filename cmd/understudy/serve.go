@@ -16,13 +16,13 @@ import (
 	"sync/atomic"
 	"time"
 
+	_ "github.com/understudy-mock/understudy/mockserver/complete"
+
 	"github.com/gofrs/flock"
 
 	"github.com/understudy-mock/understudy/engine/store"
 	"github.com/understudy-mock/understudy/mockserver"
 	"github.com/understudy-mock/understudy/mockserver/fleet"
-	"github.com/understudy-mock/understudy/mockserver/help"
-	"github.com/understudy-mock/understudy/mockserver/metrics"
 	"github.com/understudy-mock/understudy/mockserver/origin"
 	"github.com/understudy-mock/understudy/spec"
 	"github.com/understudy-mock/understudy/spec/route"
@@ -131,7 +131,7 @@ func (c *ServeCmd) start(e *env, command string) (s *mockserver.Server, cfg mock
 	if c.store, err = c.openData(e.ctx, cfg.Log, e.warn); err != nil {
 		return nil, cfg, err
 	}
-	cfg.Store, cfg.Metrics, cfg.Help = c.store, metrics.Handler, help.Handler{}
+	cfg.Store = c.store
 	if c.fleet != nil { // a nil pointer in an interface is not nil
 		cfg.Fleet = c.fleet
 	}

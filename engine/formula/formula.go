@@ -8,14 +8,16 @@
 package formula
 
 import (
+	"errors"
 	"fmt"
+	"go/ast"
+	"go/parser"
+	"go/token"
 	"math"
 	"regexp"
+	"strconv"
 	"strings"
 	"time"
-
-	"github.com/expr-lang/expr"
-	"github.com/expr-lang/expr/vm"
 
 	"github.com/understudy-mock/understudy/engine/refusal"
 )
@@ -26,15 +28,19 @@ const MaxWait = 24 * time.Hour
 // Formula computes the wait before a retry in milliseconds from `retried`, 0
 // for the first retry (wire.md, "Retries").
 type Formula struct {
-	text    string
-	program *vm.Program
+	text string
+	wait term
 }
 
-var formulaText = regexp.MustCompile(`^[0-9a-z+\-*/()., ]+$`)
+// term is a part of a formula: it returns its value for a number of retries.
+type term func(retried float64) float64
 
-// foreignOperator matches operators of the expression language that formulas do not have:
-// power (**) and comments.
-var foreignOperator = regexp.MustCompile(`[*/][*/]`)
+// Formulas have the syntax of expressions of Go, without comments.
+var (
+	characters = regexp.MustCompile(`^[0-9a-z+\-*/()., ]+$`)
+	comment    = regexp.MustCompile(`/[*/]`)
+	signs      = strings.NewReplacer("--", "- -", "++", "+ +") // separates signs that are one token in Go; must be applied twice
+)
 
 // maxFormula is the largest length of a formula, in bytes.
 const maxFormula = 512
@@ -43,78 +49,97 @@ const formulaTerms = "numbers, retried, + - * / ( ), pow sqrt abs exp floor ceil
 
 // Parse compiles a formula and checks its value for the first retry.
 func Parse(text string) (*Formula, error) {
-	if len(text) > maxFormula || !formulaText.MatchString(text) || foreignOperator.MatchString(text) {
+	if len(text) > maxFormula || !characters.MatchString(text) || comment.MatchString(text) {
 		return nil, refusal.OfValue("retry delay", text, "", fmt.Sprintf("a formula in ms of at most %d characters over %s", maxFormula, formulaTerms))
 	}
-	program, err := expr.Compile(text, formulaOptions()...)
-	if err != nil {
-		why, _, _ := strings.Cut(err.Error(), "\n")
-		return nil, refusal.OfValue("retry delay", text, why, "a formula in ms over "+formulaTerms)
+	parsed, err := parser.ParseExpr(signs.Replace(signs.Replace(text)))
+	f := &Formula{text: text}
+	if err == nil {
+		f.wait, err = compile(parsed)
 	}
-	f := &Formula{text: text, program: program}
+	if err != nil {
+		return nil, refusal.OfValue("retry delay", text, err.Error(), "a formula in ms over "+formulaTerms)
+	}
 	return f, f.Check(1)
 }
 
-func formulaOptions() []expr.Option {
-	one := func(f func(float64) float64) func(...any) (any, error) {
-		return func(v ...any) (any, error) { return f(toFloat(v[0])), nil }
+var (
+	operators = map[token.Token]func(x, y float64) float64{
+		token.ADD: func(x, y float64) float64 { return x + y },
+		token.SUB: func(x, y float64) float64 { return x - y },
+		token.MUL: func(x, y float64) float64 { return x * y },
+		token.QUO: func(x, y float64) float64 { return x / y },
 	}
-	two := func(f func(x, y float64) float64) func(...any) (any, error) {
-		return func(v ...any) (any, error) { return f(toFloat(v[0]), toFloat(v[1])), nil }
+	unary  = map[string]func(x float64) float64{"sqrt": math.Sqrt, "abs": math.Abs, "exp": math.Exp, "floor": math.Floor, "ceil": math.Ceil, "round": math.Round}
+	binary = map[string]func(x, y float64) float64{"pow": math.Pow, "min": math.Min, "max": math.Max}
+)
+
+// compile turns the syntax of a formula into its term.
+func compile(e ast.Expr) (term, error) {
+	switch e := e.(type) {
+	case *ast.ParenExpr:
+		return compile(e.X)
+	case *ast.BasicLit:
+		if v, err := strconv.ParseFloat(e.Value, 64); err == nil {
+			return func(float64) float64 { return v }, nil
+		}
+	case *ast.Ident:
+		if e.Name == "retried" {
+			return func(retried float64) float64 { return retried }, nil
+		}
+		return nil, fmt.Errorf("unknown name %s", e.Name)
+	case *ast.UnaryExpr:
+		x, err := compile(e.X)
+		switch e.Op {
+		case token.ADD:
+			return x, err
+		case token.SUB:
+			return func(retried float64) float64 { return -x(retried) }, err
+		}
+	case *ast.BinaryExpr:
+		return apply(operators[e.Op], e.X, e.Y)
+	case *ast.CallExpr:
+		name, _ := e.Fun.(*ast.Ident)
+		switch {
+		case name == nil || e.Ellipsis.IsValid():
+		case len(e.Args) == 1 && unary[name.Name] != nil:
+			x, err := compile(e.Args[0])
+			return func(retried float64) float64 { return unary[name.Name](x(retried)) }, err
+		case len(e.Args) == 2 && binary[name.Name] != nil:
+			return apply(binary[name.Name], e.Args[0], e.Args[1])
+		default:
+			return nil, fmt.Errorf("unknown function %s with %d arguments", name.Name, len(e.Args))
+		}
 	}
-	opts := []expr.Option{
-		expr.Env(map[string]any{"retried": 0.0}),
-		expr.DisableAllBuiltins(),
-		expr.AsFloat64(),
-		expr.MaxNodes(200),
-	}
-	for name, f := range map[string]func(float64) float64{
-		"sqrt": math.Sqrt, "abs": math.Abs, "exp": math.Exp, "floor": math.Floor, "ceil": math.Ceil, "round": math.Round,
-	} {
-		opts = append(opts, expr.Function(name, one(f), new(func(float64) float64), new(func(int) float64)))
-	}
-	for name, f := range map[string]func(x, y float64) float64{"pow": math.Pow, "min": math.Min, "max": math.Max} {
-		opts = append(opts, expr.Function(name, two(f),
-			new(func(float64, float64) float64), new(func(int, float64) float64),
-			new(func(float64, int) float64), new(func(int, int) float64)))
-	}
-	return opts
+	return nil, fmt.Errorf("unexpected term at character %d", e.Pos())
 }
 
-func toFloat(v any) float64 {
-	switch n := v.(type) {
-	case int:
-		return float64(n)
-	case float64:
-		return n
+// apply is the term that applies f to two terms.
+func apply(f func(x, y float64) float64, left, right ast.Expr) (term, error) {
+	if f == nil {
+		return nil, fmt.Errorf("unknown operator before character %d", right.Pos())
 	}
-	return math.NaN()
+	x, wrongX := compile(left)
+	y, wrongY := compile(right)
+	return func(retried float64) float64 { return f(x(retried), y(retried)) }, errors.Join(wrongX, wrongY)
 }
 
 // Check evaluates the formula for the given number of retries, at most 100, and returns an
 // error if a value is not a finite number of 0 or more.
 func (f *Formula) Check(retries int) error {
 	for n := range min(max(retries, 1), 100) {
-		if ms, err := f.eval(n); err != nil || math.IsNaN(ms) || math.IsInf(ms, 0) || ms < 0 {
+		if ms := f.wait(float64(n)); math.IsNaN(ms) || math.IsInf(ms, 0) || ms < 0 {
 			return refusal.OfValue("retry delay", f.text, fmt.Sprintf("gives %v ms for retried=%d", ms, n), "a formula that gives a finite number of 0 or more")
 		}
 	}
 	return nil
 }
 
-func (f *Formula) eval(retried int) (float64, error) {
-	v, err := expr.Run(f.program, map[string]any{"retried": float64(retried)})
-	if err != nil {
-		return math.NaN(), err
-	}
-	return toFloat(v), nil
-}
-
 // Delay returns the wait before the next retry after retried retries, at most 24 h. If the
 // formula has no usable value for it, the wait is 24 h.
 func (f *Formula) Delay(retried int) time.Duration {
-	ms, err := f.eval(retried)
-	if err != nil || !(ms >= 0 && ms < float64(MaxWait.Milliseconds())) {
+	ms := f.wait(float64(retried))
+	if !(ms >= 0 && ms < float64(MaxWait.Milliseconds())) {
 		return MaxWait
 	}
 	return time.Duration(ms) * time.Millisecond

@@ -71,12 +71,13 @@ var importRules = []importRule{
 	{"internal/similar", []string{"spec", "engine", "mockserver", "conformance", "features", "fixtures"}},
 	{"internal/yamlfile", []string{"spec", "engine", "mockserver", "conformance", "features", "fixtures"}},
 	{"mockserver", []string{
-		"conformance", "features", "fixtures", "docs", "engine/store/sqlite", "mockserver/certificate", "mockserver/fleet", "mockserver/help", "mockserver/metrics",
+		"conformance", "features", "fixtures", "docs", "engine/store/sqlite", "mockserver/certificate", "mockserver/fleet", "mockserver/help", "mockserver/ui",
 		"github.com/klauspost/...", "github.com/nats-io/...", "github.com/prometheus/...", "github.com/yuin/goldmark/...", "google.golang.org/...",
 	}}, // what a test of a Go user never needs is attached by cmd/understudy
 	{"mockserver/call", []string{"mockserver", "conformance", "features", "fixtures"}},
 	{"mockserver/certificate", []string{"spec", "mockserver", "conformance", "features", "fixtures"}},
 	{"mockserver/compare", []string{"engine", "spec", "mockserver", "conformance", "features", "fixtures"}},
+	{"mockserver/complete", []string{"conformance", "features", "fixtures"}},
 	{"mockserver/control", []string{"mockserver", "conformance", "features", "fixtures"}},
 	{"mockserver/cronwords", []string{"engine", "spec", "mockserver", "conformance", "features", "fixtures"}},
 	{"mockserver/delivery", []string{"mockserver", "conformance", "features", "fixtures"}},
@@ -88,7 +89,6 @@ var importRules = []importRule{
 	{"mockserver/journal", []string{"mockserver", "conformance", "features", "fixtures"}},
 	{"mockserver/kv", []string{"engine", "spec", "mockserver", "conformance", "features", "fixtures"}},
 	{"mockserver/listener", []string{"mockserver", "conformance", "features", "fixtures"}},
-	{"mockserver/metrics", []string{"mockserver", "conformance", "features", "fixtures"}},
 	{"mockserver/origin", []string{"mockserver", "conformance", "features", "fixtures"}},
 	{"mockserver/pause", []string{"engine", "spec", "mockserver", "conformance", "features", "fixtures"}},
 	{"mockserver/query", []string{"mockserver", "conformance", "features", "fixtures"}},

@@ -25,7 +25,7 @@ var mistakes = []struct {
 
 // Explains returns the path of the section that explains an error of the server,
 // from the text of the error; "" when there is none.
-func (Handler) Explains(text string) string {
+func Explains(text string) string {
 	for _, m := range mistakes {
 		if m.text.MatchString(text) {
 			return Root + "troubleshooting#" + m.section

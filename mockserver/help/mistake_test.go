@@ -34,7 +34,7 @@ func TestMistakes(t *testing.T) {
 				}
 				line = place.ReplaceAllString(line, "")
 				if found == "" {
-					found = Handler{}.Explains(line)
+					found = Explains(line)
 				}
 			}
 			expect.Equal(t, "link", found, Root+"troubleshooting#"+m.section)
@@ -43,6 +43,6 @@ func TestMistakes(t *testing.T) {
 	}
 	t.Run("another error has no link", func(t *testing.T) {
 		t.Parallel()
-		expect.Equal(t, "link", Handler{}.Explains("queue: name: must not be empty"), "")
+		expect.Equal(t, "link", Explains("queue: name: must not be empty"), "")
 	})
 }

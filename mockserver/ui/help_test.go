@@ -8,13 +8,12 @@ import (
 
 	"github.com/understudy-mock/understudy/internal/expect"
 	"github.com/understudy-mock/understudy/mockserver"
-	"github.com/understudy-mock/understudy/mockserver/help"
 )
 
 // TestHelp follows the link to the documentation from each view.
 func TestHelp(t *testing.T) {
 	t.Parallel()
-	u := mockserver.RunT(t, mockserver.Config{Help: help.Handler{}})
+	u := mockserver.RunT(t)
 	link := regexp.MustCompile(`<a href="(/_understudy/docs/[^"]*)"[^>]*>Help</a>`)
 	for view, want := range map[string]string{
 		"now": "time-faults-stubs#time", "messages": "page", "runs": "workflows#a-failing-step", "dlq": "workflows#repair-then-resume-or-restart", "flow": "page", "groups": "page",
@@ -42,7 +41,7 @@ func TestHelp(t *testing.T) {
 // the error.
 func TestHelpOnARefusal(t *testing.T) {
 	t.Parallel()
-	u := mockserver.RunT(t, mockserver.Config{Help: help.Handler{}})
+	u := mockserver.RunT(t)
 	r, err := http.NewRequestWithContext(t.Context(), http.MethodPost, u.URL()+"/v2/publish/https://app.test/hook", nil)
 	if err != nil {
 		t.Fatal(err)

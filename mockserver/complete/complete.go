@@ -1,8 +1,8 @@
-// Package metrics shows the metrics of a server, of the Go runtime and of the process in the text
-// format of Prometheus.
+// Package complete attaches to the servers of a program what few Go tests use: the page, the
+// documentation, and metrics in the text format of Prometheus.
 //
-//	mockserver.Run(mockserver.Config{Metrics: metrics.Handler})
-package metrics
+//	import _ "github.com/understudy-mock/understudy/mockserver/complete"
+package complete
 
 import (
 	"net/http"
@@ -11,11 +11,23 @@ import (
 	"github.com/prometheus/client_golang/prometheus/collectors"
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 
+	"github.com/understudy-mock/understudy/mockserver"
 	"github.com/understudy-mock/understudy/mockserver/control"
+	"github.com/understudy-mock/understudy/mockserver/help"
+	"github.com/understudy-mock/understudy/mockserver/ui"
 )
 
-// Handler shows metrics. It implements control.Exporter.
-func Handler(all []control.Metric) http.Handler {
+func init() {
+	mockserver.Attach(mockserver.Parts{
+		Page:    func(api http.Handler) http.Handler { return ui.New(api) },
+		Docs:    help.Handler{},
+		Explain: help.Explains,
+		Metrics: export,
+	})
+}
+
+// export shows metrics, with those of the Go runtime and of the process.
+func export(all []control.Metric) http.Handler {
 	registry := prometheus.NewRegistry()
 	registry.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}), collector(all))
 	return promhttp.HandlerFor(registry, promhttp.HandlerOpts{})
