@@ -9,6 +9,7 @@ import (
 	"io/fs"
 	"path"
 	"slices"
+	"strconv"
 	"strings"
 )
 
@@ -75,6 +76,47 @@ func readTree(root fs.FS) ([]source, error) {
 		err = errors.New("no source file found")
 	}
 	return tree, err
+}
+
+// eachNode is a check that asks for the problem with each node of the Go files for which in is
+// true; "" is none.
+func eachNode(in func(*source) bool, problem func(*source, ast.Node) string) func([]source) []string {
+	return func(tree []source) (problems []string) {
+		for i := range tree {
+			s := &tree[i]
+			if s.syntax == nil || !in(s) {
+				continue
+			}
+			ast.Inspect(s.syntax, func(n ast.Node) bool {
+				if n != nil {
+					if text := problem(s, n); text != "" {
+						problems = append(problems, s.at(n)+": "+text)
+					}
+				}
+				return true
+			})
+		}
+		return problems
+	}
+}
+
+// selected is the name that a node takes from a package, "" for none: Now of time.Now.
+func selected(n ast.Node, pkg string) string {
+	if x, ok := n.(*ast.SelectorExpr); ok {
+		if on, ok := x.X.(*ast.Ident); ok && on.Name == pkg {
+			return x.Sel.Name
+		}
+	}
+	return ""
+}
+
+// imported is the path that a node imports, "" for none.
+func imported(n ast.Node) string {
+	if spec, ok := n.(*ast.ImportSpec); ok {
+		name, _ := strconv.Unquote(spec.Path.Value) // it was parsed
+		return name
+	}
+	return ""
 }
 
 // receiver is the pointer type of a method's receiver, such as *Account, "" for others.
