@@ -62,7 +62,7 @@ func lockProblems(tree []source) []string {
 		}
 		for _, d := range s.syntax.Decls {
 			f, ok := d.(*ast.FuncDecl)
-			if !ok || receiver(f) != "*Account" {
+			if !ok || receiverType(f) != "Account" {
 				continue
 			}
 			problems = append(problems, methodProblems(&s, f)...)

@@ -6,6 +6,7 @@ import (
 	"go/ast"
 	"go/parser"
 	"go/token"
+	"go/types"
 	"io/fs"
 	"path"
 	"slices"
@@ -119,17 +120,14 @@ func imported(n ast.Node) string {
 	return ""
 }
 
-// receiver is the pointer type of a method's receiver, such as *Account, "" for others.
-func receiver(f *ast.FuncDecl) string {
-	if f.Recv == nil || len(f.Recv.List) != 1 {
+// receiverType is the name of the receiver's type, without pointer and type parameters; "" for a
+// function.
+func receiverType(f *ast.FuncDecl) string {
+	if f.Recv == nil {
 		return ""
 	}
-	if star, ok := f.Recv.List[0].Type.(*ast.StarExpr); ok {
-		if name, ok := star.X.(*ast.Ident); ok {
-			return "*" + name.Name
-		}
-	}
-	return ""
+	name, _, _ := strings.Cut(strings.TrimPrefix(types.ExprString(f.Recv.List[0].Type), "*"), "[")
+	return name
 }
 
 // method splits a call x.name(). on is "" when x is not an identifier.
