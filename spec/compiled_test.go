@@ -20,8 +20,8 @@ func allRules(t testing.TB) map[string]rule {
 		}
 		for _, o := range doc.Operations() {
 			r := o.rules()
-			for i, p := range r.parameters {
-				rules[o.ID+" "+o.parameters[i].in+" "+o.parameters[i].name] = p
+			for _, p := range r.parameters {
+				rules[o.ID+" "+p.in+" "+p.name] = p.rule
 			}
 			rules[o.ID+" body"], rules[o.ID+" fallback"] = r.body, r.fallback
 			for status, held := range r.responses {

@@ -41,10 +41,10 @@ func TestGeneratedDocuments(t *testing.T) {
 	t.Parallel()
 	routes, greedy, headers := map[string]operation{}, map[string]bool{}, map[string]bool{}
 	for _, name := range []string{"openapi", "control"} {
-		text := compact(t, name+".yaml")
-		expect.Generated(t, name+".json", string(text)+"\n")
+		text := folded(t, name+".yaml")
+		expect.Generated(t, name+".json", text)
 		var d document
-		if err := json.Unmarshal(text, &d); err != nil {
+		if err := json.Unmarshal([]byte(text), &d); err != nil {
 			t.Fatalf("%s: %v", name, err)
 		}
 		for path, methods := range d.Paths {
@@ -89,8 +89,9 @@ func TestGeneratedTypes(t *testing.T) {
 	expect.Generated(t, "api/api.gen.go", string(want))
 }
 
-// compact is a YAML document as compact JSON.
-func compact(t *testing.T, file string) []byte {
+// folded is a YAML document as JSON with a line for each operation and each component, so that
+// a change of one of them changes one line, and fragmentsOf can find it.
+func folded(t *testing.T, file string) string {
 	t.Helper()
 	text, err := os.ReadFile(file)
 	if err != nil {
@@ -100,11 +101,30 @@ func compact(t *testing.T, file string) []byte {
 	if err := yaml.Unmarshal(text, &doc); err != nil {
 		t.Fatalf("%s: %v", file, err)
 	}
-	text, err = json.Marshal(doc)
-	if err != nil {
-		t.Fatalf("%s: %v", file, err)
+	var b strings.Builder
+	fold(t, &b, doc, 3)
+	return b.String() + "\n"
+}
+
+// fold writes the objects down to a depth on several lines, and the values in them on one line each.
+func fold(t *testing.T, b *strings.Builder, value any, depth int) {
+	t.Helper()
+	object, ok := value.(map[string]any)
+	if !ok || depth == 0 {
+		text, err := json.Marshal(value)
+		if err != nil {
+			t.Fatal(err)
+		}
+		b.Write(text)
+		return
 	}
-	return text
+	between := "{\n"
+	for _, key := range slices.Sorted(maps.Keys(object)) {
+		fmt.Fprintf(b, "%s%q:", between, key)
+		fold(t, b, object[key], depth-1)
+		between = ",\n"
+	}
+	b.WriteString("\n}")
 }
 
 func routesOf(routes map[string]operation, greedy map[string]bool) string {

@@ -27,20 +27,6 @@ func FuzzDialect(f *testing.F) {
 	})
 }
 
-// FuzzDocument reads OpenAPI documents.
-func FuzzDocument(f *testing.F) {
-	head := "openapi: 3.0.3\ninfo: {title: t, version: '1'}\n"
-	for _, seed := range []string{"", head + "paths: {}", head + "paths: {/a/{b}: {get: {operationId: o, responses: {'200': {description: d}}}}}", head + "paths: {/a: {get: {responses: {}}}}",
-		head + "paths: {/a: {get: {operationId: o, responses: {'2xx': {description: d}}}}}", "a: [", "- 1"} {
-		f.Add([]byte(seed))
-	}
-	f.Fuzz(func(t *testing.T, text []byte) {
-		if doc, err := Parse(text); err == nil {
-			_ = doc.Operations()
-		}
-	})
-}
-
 func FuzzRegister(f *testing.F) {
 	f.Add(string(requirementsYAML[:min(len(requirementsYAML), 2000)]))
 	for _, seed := range []string{"", "requirements: [{id: REQ-PUB-001}]", "requirements: 3", strings.Repeat("[", 100)} {

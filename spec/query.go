@@ -34,7 +34,7 @@ func (o *Operation) CheckFilters(query url.Values) (problems []Problem) {
 	for name, values := range query {
 		switch {
 		case o.common(name):
-		case !slices.Contains(o.queries, name):
+		case !slices.Contains(o.rules().queries, name):
 			problems = append(problems, Problem{In: "query", Name: name, Rule: "known", Message: "unknown " + o.kindOfQuery(), Accepted: o.acceptedQuery(name)})
 		case o.Bulk && name != "cursor" && slices.ContainsFunc(values, blank): // an empty cursor selects the first page
 			problems = append(problems, Problem{In: "query", Name: name, Rule: "empty", Message: "empty filter: must have a value"})
@@ -49,7 +49,7 @@ func (o *Operation) common(name string) bool { return o.Area == "control_url" &&
 
 // kindOfQuery is the word for a parameter of the operation.
 func (o *Operation) kindOfQuery() string {
-	if o.Bulk || o.isList() {
+	if o.Bulk || o.List {
 		return "filter"
 	}
 	return "parameter"
@@ -57,13 +57,14 @@ func (o *Operation) kindOfQuery() string {
 
 // acceptedQuery lists the parameters of the operation for the name of an unknown one.
 func (o *Operation) acceptedQuery(unknown string) string {
-	switch len(o.queries) {
+	known := o.rules().queries
+	switch len(known) {
 	case 0:
 		return "left out: this operation has no parameters"
 	case 1:
-		return o.queries[0] + similar.DidYouMean(unknown, o.queries)
+		return known[0] + similar.DidYouMean(unknown, known)
 	}
-	return "one of " + strings.Join(o.queries, ", ") + similar.DidYouMean(unknown, o.queries)
+	return "one of " + strings.Join(known, ", ") + similar.DidYouMean(unknown, known)
 }
 
 // IgnoredFilters lists the query parameters that a GET operation ignores, so that its
@@ -72,7 +73,7 @@ func (o *Operation) IgnoredFilters(query url.Values) (problems []Problem) {
 	if o.closed() || o.Method != http.MethodGet || len(query) == 0 || len(o.greedy) > 0 {
 		return nil
 	}
-	known := o.queries
+	known := o.rules().queries
 	if len(known) == 0 {
 		return nil
 	}
@@ -91,7 +92,7 @@ func blank(value string) bool { return strings.Trim(value, ", \t") == "" }
 // query after a destination in the path belongs to the destination, except for
 // configuration parameters.
 func (o *Operation) unreadable(raw string) (problems []Problem) {
-	if len(o.queries) == 0 || !strings.ContainsAny(raw, "%;") {
+	if !strings.ContainsAny(raw, "%;") || len(o.rules().queries) == 0 {
 		return nil
 	}
 	ours := len(o.greedy) == 0
@@ -103,10 +104,4 @@ func (o *Operation) unreadable(raw string) (problems []Problem) {
 		problems = append(problems, Problem{In: "query", Name: name, Rule: "syntax", Received: quote(value), Message: "cannot be read", Accepted: "percent-encoded, with %25 for % and %3B for ;"})
 	}
 	return problems
-}
-
-// isList reports whether an operation returns a list.
-func (o *Operation) isList() bool {
-	known := o.queries
-	return slices.Contains(known, "cursor") || slices.Contains(known, "limit")
 }

@@ -1,19 +1,22 @@
 package spec
 
 import (
-	"bytes"
+	"encoding/json"
 	"fmt"
 	"net/http"
 	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/getkin/kin-openapi/openapi3"
 )
 
-// rules are the schemas of the requests and responses of an operation.
+// rules are what an operation declares for its requests and responses.
 type rules struct {
-	parameters []rule // in the order of Operation.parameters
-	body       rule   // of a JSON request
+	parameters []parameter
+	queries    []string // names of the query parameters
+	body       rule     // of a JSON request
+	needsBody  bool
 	responses  map[int]rule
 	fallback   rule // of errors with an undeclared status
 	open       bool // the default response accepts any body
@@ -27,27 +30,27 @@ type rule struct {
 
 func newRule(schema *openapi3.Schema) rule { return rule{schema, compile(schema)} }
 
-// source is the text of a document and the positions of its components.
-type source struct {
-	text       *[]byte
-	components []component
-}
+// fragments are the parts of a document as JSON, by their path in it, such as
+// components/schemas/Message, or paths, the template and the method.
+type fragments map[string]string
 
-// component is a component of a document, such as a schema.
-type component struct {
-	kind, name string
-	at         span
-}
-
-// span is a part of a text: from is its first byte, to the byte after it.
-type span struct{ from, to int }
-
-// place is the position of an operation in its document, and the sorted indexes of
-// the components that it needs, directly or indirectly.
-type place struct {
-	operation  span
-	parameters span // of the path
-	components []int
+// fragmentsOf finds the fragments in a generated document: it has each of them on a line
+// of its own, and the objects around them on several lines.
+func fragmentsOf(document string) fragments {
+	all := fragments{}
+	var within []string // keys of the objects around the line
+	for line := range strings.Lines(document) {
+		key, value, named := strings.Cut(strings.TrimRight(line, ",\n"), `":`)
+		switch {
+		case named && value == "{":
+			within = append(within, key[1:])
+		case named:
+			all[strings.Join(append(within, key[1:]), "/")] = value
+		case key == "}" && len(within) > 0:
+			within = within[:len(within)-1]
+		}
+	}
+	return all
 }
 
 // rules parses the part of the document that the operation needs, on the first
@@ -55,7 +58,7 @@ type place struct {
 // at the start of a server.
 func (o *Operation) rules() *rules {
 	o.ruled.Do(func() {
-		r, err := o.from.rules(o)
+		r, err := o.from().rules(o)
 		if err != nil {
 			panic(fmt.Sprintf("operation %s: %v", o.ID, err)) // the text is generated, and a test parses all of it
 		}
@@ -64,43 +67,56 @@ func (o *Operation) rules() *rules {
 	return o.loaded
 }
 
-func (s *source) rules(o *Operation) (*rules, error) {
-	doc, err := openapi3.NewLoader().LoadFromData(s.extract(o))
+func (f fragments) rules(o *Operation) (*rules, error) {
+	components, item := map[string]map[string]json.RawMessage{}, map[string]json.RawMessage{}
+	for _, key := range []string{"parameters", strings.ToLower(o.Method)} {
+		if text, ok := f["paths/"+o.Path+"/"+key]; ok {
+			item[key] = json.RawMessage(text)
+			f.collect(text, components)
+		}
+	}
+	text, err := json.Marshal(map[string]any{"components": components, "item": item})
 	if err != nil {
 		return nil, err
 	}
-	item := doc.Paths.Value(o.Path)
-	return newRules(item, item.GetOperation(o.Method))
+	type ( // without the methods, which would decode everything in them twice
+		parts openapi3.Components
+		entry openapi3.PathItem
+	)
+	var parsed struct {
+		Components parts
+		Item       entry
+	}
+	if err := json.Unmarshal(text, &parsed); err != nil {
+		return nil, err
+	}
+	path := openapi3.PathItem(parsed.Item)
+	doc := &openapi3.T{Paths: openapi3.NewPaths(openapi3.WithPath(o.Path, &path)), Components: (*openapi3.Components)(&parsed.Components)}
+	if err := openapi3.NewLoader().ResolveRefsIn(doc, nil); err != nil {
+		return nil, err
+	}
+	return newRules(&path, path.GetOperation(o.Method))
 }
 
-// extract builds a document with only this operation and its components.
-func (s *source) extract(o *Operation) []byte {
-	text := *s.text
-	var b bytes.Buffer
-	fmt.Fprintf(&b, `{"openapi":"3.0.3","info":{"title":"","version":""},"paths":{%q:{%q:%s`, o.Path, bytes.ToLower([]byte(o.Method)), text[o.at.operation.from:o.at.operation.to])
-	if o.at.parameters.to > 0 {
-		fmt.Fprintf(&b, `,"parameters":%s`, text[o.at.parameters.from:o.at.parameters.to])
-	}
-	b.WriteString(`}},"components":{`)
-	kind := ""
-	for _, i := range o.at.components {
-		c := &s.components[i]
-		switch {
-		case kind == "":
-			fmt.Fprintf(&b, "%q:{", c.kind)
-		case c.kind != kind:
-			fmt.Fprintf(&b, "},%q:{", c.kind)
-		default:
-			b.WriteByte(',')
+// collect adds the components that a text needs, directly or indirectly.
+func (f fragments) collect(text string, into map[string]map[string]json.RawMessage) {
+	for {
+		_, rest, found := strings.Cut(text, `"$ref":"#/components/`)
+		if !found {
+			return
 		}
-		kind = c.kind
-		fmt.Fprintf(&b, "%q:%s", c.name, text[c.at.from:c.at.to])
+		var ref string
+		ref, text, _ = strings.Cut(rest, `"`)
+		kind, name, _ := strings.Cut(ref, "/")
+		if into[kind] == nil {
+			into[kind] = map[string]json.RawMessage{}
+		}
+		if into[kind][name] == nil {
+			needed := f["components/"+ref]
+			into[kind][name] = json.RawMessage(needed)
+			f.collect(needed, into)
+		}
 	}
-	if kind != "" {
-		b.WriteByte('}')
-	}
-	b.WriteString("}}")
-	return b.Bytes()
 }
 
 // jsonBody is the JSON request body that is checked by the document, nil if there is
@@ -115,10 +131,17 @@ func jsonBody(op *openapi3.Operation) *openapi3.MediaType {
 func newRules(item *openapi3.PathItem, op *openapi3.Operation) (*rules, error) {
 	r := &rules{responses: map[int]rule{}}
 	for _, ref := range slices.Concat(item.Parameters, op.Parameters) {
-		r.parameters = append(r.parameters, newRule(ref.Value.Schema.Value))
+		p := newParameter(ref.Value)
+		r.parameters = append(r.parameters, p)
+		if p.in == "query" {
+			r.queries = append(r.queries, p.name)
+		}
 	}
-	if media := jsonBody(op); media != nil && media.Schema != nil {
-		r.body = newRule(media.Schema.Value)
+	if media := jsonBody(op); media != nil {
+		r.needsBody = op.RequestBody.Value.Required
+		if media.Schema != nil {
+			r.body = newRule(media.Schema.Value)
+		}
 	}
 	for status, ref := range op.Responses.Map() {
 		var held rule

@@ -1,10 +1,31 @@
 package spec
 
 import (
+	_ "embed" // the schemas
 	"encoding/json"
 	"fmt"
 	"strings"
 )
+
+// FixtureSchema is the JSON Schema (2020-12) of a fixture file. Its keyword
+// x-accepted describes valid values in words. The format moment is a time or an
+// offset from now; span is a duration.
+//
+//go:embed fixture.schema.json
+var FixtureSchema []byte
+
+// PluginSchema is the JSON Schema (2020-12) of a rate-limit plugin configuration. Its
+// keyword x-accepted describes valid values in words. The format window is a number
+// followed by ms, s, m, h or d.
+//
+//go:embed plugin.schema.json
+var PluginSchema []byte
+
+// TargetSchema is the JSON Schema (2020-12) of a target file. Its keyword x-accepted
+// describes valid values in words.
+//
+//go:embed target.schema.json
+var TargetSchema []byte
 
 // StubsSchema returns the JSON Schema (2020-12) of a file of stubs, which is a list
 // of stubs as in a fixture file. It is extracted from the schema of fixture files.

@@ -1,38 +1,32 @@
 package spec
 
 import (
-	"cmp"
-	"context"
 	_ "embed" // the documents
-	"fmt"
-	"maps"
 	"net/url"
 	"regexp"
 	"slices"
 	"strings"
 	"sync"
-
-	"github.com/getkin/kin-openapi/openapi3"
 )
 
 // Each document is embedded twice: as YAML for readers, and as JSON, generated
-// from it, which loads faster.
+// from it, whose parts load faster.
 var (
 	//go:embed openapi.yaml
 	openapiYAML []byte
 	//go:embed openapi.json
-	openapiJSON []byte
+	openapiJSON string
 	//go:embed control.yaml
 	controlYAML []byte
 	//go:embed control.json
-	controlJSON []byte
+	controlJSON string
 )
 
 // Document is an OpenAPI document with its operations prepared for routing and
 // checking. It is immutable, so all servers of a process share it.
 type Document struct {
 	yaml       []byte
-	whole      func() (*openapi3.T, error)
+	json       string
 	operations []*Operation
 	byID       map[string]*Operation
 }
@@ -44,60 +38,21 @@ func Load() (*Document, error) { return loadOpenAPI(), nil }
 func LoadControl() (*Document, error) { return loadControl(), nil }
 
 var (
-	loadOpenAPI = sync.OnceValue(func() *Document { return prepared(&openapiSource, openapiOperations[:], openapiYAML) })
-	loadControl = sync.OnceValue(func() *Document { return prepared(&controlSource, controlOperations[:], controlYAML) })
+	loadOpenAPI = sync.OnceValue(func() *Document { return prepared(openapiYAML, openapiJSON, openapiOperations[:]) })
+	loadControl = sync.OnceValue(func() *Document { return prepared(controlYAML, controlJSON, controlOperations[:]) })
 )
 
 // prepared builds a document from the generated table of its operations. It parses
 // nothing: that happens on the first request that needs it.
-func prepared(from *source, operations []Operation, yaml []byte) *Document {
-	d := &Document{yaml: yaml, byID: make(map[string]*Operation, len(operations)), operations: make([]*Operation, len(operations))}
-	d.whole = sync.OnceValues(func() (*openapi3.T, error) { return openapi3.NewLoader().LoadFromData(*from.text) })
+func prepared(yaml []byte, text string, operations []Operation) *Document {
+	d := &Document{yaml: yaml, json: text, byID: make(map[string]*Operation, len(operations)), operations: make([]*Operation, len(operations))}
+	from := sync.OnceValue(func() fragments { return fragmentsOf(text) })
 	for i := range operations {
 		o := &operations[i]
 		o.from = from
 		d.operations[i], d.byID[o.ID] = o, o
 	}
 	return d
-}
-
-// Parse prepares a document. It does not validate it against OpenAPI: call Validate
-// for documents from outside.
-func Parse(yaml []byte) (*Document, error) { return parse(yaml, yaml) }
-
-func parse(text, yaml []byte) (*Document, error) {
-	doc, err := openapi3.NewLoader().LoadFromData(text)
-	if err != nil {
-		return nil, fmt.Errorf("OpenAPI document: %w", err)
-	}
-	d := &Document{yaml: yaml, whole: func() (*openapi3.T, error) { return doc, nil }, byID: map[string]*Operation{}}
-	for path, item := range doc.Paths.Map() {
-		for method, op := range item.Operations() {
-			o, err := newOperation(doc, path, item, method, op)
-			if err != nil {
-				return nil, err
-			}
-			if d.byID[o.ID] != nil {
-				return nil, fmt.Errorf("operationId %q is used twice in the document", o.ID)
-			}
-			d.byID[o.ID] = o
-			d.operations = append(d.operations, o)
-		}
-	}
-	slices.SortFunc(d.operations, func(a, b *Operation) int {
-		return cmp.Or(cmp.Compare(a.rank(), b.rank()), -cmp.Compare(strings.Count(a.Path, "/"), strings.Count(b.Path, "/")),
-			strings.Compare(a.Path, b.Path), strings.Compare(a.Method, b.Method))
-	})
-	return d, nil
-}
-
-// Validate checks the document against OpenAPI.
-func (d *Document) Validate() error {
-	doc, err := d.whole()
-	if err != nil {
-		return err
-	}
-	return doc.Validate(context.Background())
 }
 
 // Operations returns the operations in the order for registering routes: hot ones
@@ -111,13 +66,7 @@ func (d *Document) Operation(id string) *Operation { return d.byID[id] }
 func (d *Document) YAML() []byte { return d.yaml }
 
 // JSON is the document as JSON.
-func (d *Document) JSON() ([]byte, error) {
-	doc, err := d.whole()
-	if err != nil {
-		return nil, err
-	}
-	return doc.MarshalJSON()
-}
+func (d *Document) JSON() []byte { return []byte(d.json) }
 
 // Operation is one operation of a document.
 type Operation struct {
@@ -134,117 +83,13 @@ type Operation struct {
 	Hot      bool
 	Large    bool // accepts a body above the limit for messages
 	Bulk     bool // acts on everything that its filters match, so it refuses unknown ones
+	List     bool // returns a list
 
-	List bool // returns a list
+	greedy []string // path variables whose values may contain slashes
 
-	parameters []parameter
-	greedy     []string // path variables whose values may contain slashes
-	vars       []string // names of the path variables, in order
-	queries    []string // names of the query parameters
-	needsBody  bool
-	statuses   []int // declared by the document
-	open       bool  // the default response accepts any body
-
-	from   *source // document that contains its rules
-	at     place
+	from   func() fragments // of the document that contains its rules
 	ruled  sync.Once
 	loaded *rules // see rules
-}
-
-func newOperation(doc *openapi3.T, path string, item *openapi3.PathItem, method string, op *openapi3.Operation) (*Operation, error) {
-	o := &Operation{ID: op.OperationID, Method: method, Path: path, Summary: op.Summary}
-	if o.ID == "" {
-		return nil, fmt.Errorf("%s %s has no operationId", method, path)
-	}
-	o.Origin, _ = op.Extensions["x-origin"].(string)
-	o.Hot, _ = op.Extensions["x-hot"].(bool)
-	o.Large, _ = op.Extensions["x-large"].(bool)
-	o.Bulk, _ = op.Extensions["x-bulk"].(bool)
-	if len(op.Tags) > 0 {
-		o.Tag = op.Tags[0]
-	}
-	o.Area = area(doc, item, op)
-	security := doc.Security
-	if op.Security != nil {
-		security = *op.Security
-	}
-	for _, requirement := range security {
-		for scheme := range requirement {
-			o.Security = append(o.Security, scheme)
-		}
-	}
-	for _, ref := range slices.Concat(item.Parameters, op.Parameters) {
-		p := newParameter(ref.Value)
-		o.parameters = append(o.parameters, p)
-		if p.in == "query" {
-			o.queries = append(o.queries, p.name)
-		}
-		if p.greedy {
-			o.greedy = append(o.greedy, p.name)
-		}
-	}
-	o.List = o.isList()
-	o.vars = o.variables()
-	if err := o.checkVariables(); err != nil {
-		return nil, err
-	}
-	if media := jsonBody(op); media != nil {
-		o.BodyJSON, o.needsBody = true, op.RequestBody.Value.Required
-	}
-	r, err := newRules(item, op)
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w", o.ID, err)
-	}
-	o.ruled.Do(func() { o.loaded = r })
-	o.statuses, o.open = slices.Sorted(maps.Keys(r.responses)), r.open
-	for _, code := range o.statuses {
-		if code < 300 && o.Success == 0 {
-			o.Success = code
-		}
-	}
-	return o, nil
-}
-
-var serverName = regexp.MustCompile(`^\{(\w+)\}`)
-
-// area is the name of the server variable. Servers of the operation override those of
-// the path, which override those of the document.
-func area(doc *openapi3.T, item *openapi3.PathItem, op *openapi3.Operation) string {
-	servers := doc.Servers
-	if len(item.Servers) > 0 {
-		servers = item.Servers
-	}
-	if op.Servers != nil && len(*op.Servers) > 0 {
-		servers = *op.Servers
-	}
-	if len(servers) > 0 {
-		if m := serverName.FindStringSubmatch(servers[0].URL); m != nil {
-			return m[1]
-		}
-	}
-	return ""
-}
-
-// rank puts hot operations first, then literal, variable and greedy paths.
-func (o *Operation) rank() int {
-	switch {
-	case o.Hot:
-		return 0
-	case len(o.greedy) > 0:
-		return 3
-	case strings.Contains(o.Path, "{"):
-		return 2
-	}
-	return 1
-}
-
-// variables are the names of the path variables, in order.
-func (o *Operation) variables() []string {
-	var names []string
-	for _, m := range variable.FindAllStringSubmatch(o.Path, -1) {
-		names = append(names, m[1])
-	}
-	return names
 }
 
 // Match reports whether an escaped path belongs to the operation, and returns its
@@ -258,32 +103,36 @@ func (o *Operation) Match(path string) (vars map[string]string, ok bool) {
 
 // MatchInto is Match, and reuses a map if it is not nil.
 func (o *Operation) MatchInto(vars map[string]string, path string) (found map[string]string, ok bool) {
-	var values [maxVariables]string
-	template, rest := o.Path, path
-	for i, name := range o.vars {
+	var names, values [maxVariables]string
+	rest, n := path, 0
+	for template, more := o.Path, true; more; {
 		var fixed string
-		fixed, template, _ = strings.Cut(template, "{")
-		template = template[len(name)+len("}"):]
+		fixed, template, more = strings.Cut(template, "{")
 		if rest, ok = o.cutFixed(rest, fixed); !ok {
 			return nil, false
 		}
-		value := rest
-		if !o.Greedy(name) {
-			value, _, _ = strings.Cut(rest, "/")
+		if !more {
+			break
 		}
-		if value == "" {
+		names[n], template, _ = strings.Cut(template, "}")
+		values[n] = rest
+		if !o.Greedy(names[n]) {
+			values[n], _, _ = strings.Cut(rest, "/")
+		}
+		if values[n] == "" {
 			return nil, false
 		}
-		values[i], rest = value, rest[len(value):]
+		rest = rest[len(values[n]):]
+		n++
 	}
-	if rest, ok = o.cutFixed(rest, template); !ok || rest != "" && rest != "/" {
+	if rest != "" && rest != "/" {
 		return nil, false
 	}
 	if vars == nil {
-		vars = make(map[string]string, len(o.vars))
+		vars = make(map[string]string, n)
 	}
 	clear(vars)
-	for i, name := range o.vars {
+	for i, name := range names[:n] {
 		vars[name] = values[i]
 	}
 	return vars, true
@@ -300,25 +149,6 @@ func (o *Operation) cutFixed(path, fixed string) (rest string, ok bool) {
 
 // maxVariables is the largest number of variables in a path.
 const maxVariables = 8
-
-// checkVariables refuses a path template that Match does not support.
-func (o *Operation) checkVariables() error {
-	if len(o.vars) > maxVariables {
-		return fmt.Errorf("path %s: %d variables: must be at most %d", o.Path, len(o.vars), maxVariables)
-	}
-	segments := strings.Split(o.Path, "/")
-	for i, segment := range segments {
-		plain := strings.Trim(segment, "{}")
-		switch {
-		case !strings.Contains(segment, "{"):
-		case segment != "{"+plain+"}" || strings.Contains(plain, "{"):
-			return fmt.Errorf("path %s: segment %s: a variable must be a whole segment", o.Path, segment)
-		case o.Greedy(plain) && i != len(segments)-1:
-			return fmt.Errorf("path %s: variable %s: what takes slashes must come last", o.Path, plain)
-		}
-	}
-	return nil
-}
 
 // URL returns the path with its variables filled in, followed by the query. Greedy
 // variables are inserted as they are, the others escaped.
@@ -348,7 +178,7 @@ func (o *Operation) Greedy(name string) bool { return slices.Contains(o.greedy, 
 // ConfigParameters returns the names of the configuration headers of the operation.
 func (o *Operation) ConfigParameters() []string {
 	var names []string
-	for _, p := range o.parameters {
+	for _, p := range o.rules().parameters {
 		if p.in == "header" && strings.HasPrefix(p.name, "Svc-") {
 			names = append(names, p.name)
 		}
@@ -357,4 +187,4 @@ func (o *Operation) ConfigParameters() []string {
 }
 
 // QueryParameters returns the names of the query parameters of the operation.
-func (o *Operation) QueryParameters() []string { return slices.Clone(o.queries) }
+func (o *Operation) QueryParameters() []string { return slices.Clone(o.rules().queries) }

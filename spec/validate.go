@@ -61,11 +61,12 @@ type parameter struct {
 	accepted string
 	anyText  bool   // its schema accepts any text
 	empty    string // error text for an empty value, "" for that of the schema
+	rule
 }
 
 func newParameter(p *openapi3.Parameter) parameter {
 	schema := p.Schema.Value
-	out := parameter{name: p.Name, in: p.In, required: p.Required}
+	out := parameter{name: p.Name, in: p.In, required: p.Required, rule: newRule(schema)}
 	if p.In == "header" {
 		out.key = textproto.CanonicalMIMEHeaderKey(p.Name)
 	}
@@ -145,9 +146,8 @@ func (p *parameter) takesAll() bool {
 	return (p.handled || p.anyText) && !p.required && p.empty == ""
 }
 
-// checkParameter returns the problem with the values of a parameter, nil for none.
-func (o *Operation) checkParameter(i int, values []string) *Problem {
-	p := &o.parameters[i]
+// check returns the problem with the values of the parameter, nil for none.
+func (p *parameter) check(values []string) *Problem {
 	if len(values) == 0 {
 		if !p.required {
 			return nil
@@ -163,18 +163,17 @@ func (o *Operation) checkParameter(i int, values []string) *Problem {
 	if len(values) > 1 {
 		return &Problem{In: p.in, Name: p.name, Rule: "single", Message: "given " + strconv.Itoa(len(values)) + " times", Received: quote(values[0]), Accepted: "one value, " + p.accepted}
 	}
-	held := o.rules().parameters[i]
-	if held.fast.acceptsText(values[0]) {
+	if p.fast.acceptsText(values[0]) {
 		return nil
 	}
-	return p.judge(values[0], held.schema)
+	return p.judge(values[0])
 }
 
 // judge checks a value against the schema and returns the problem, nil for none.
-func (p *parameter) judge(value string, schema *openapi3.Schema) *Problem {
-	v, err := parseValue(schema, value)
+func (p *parameter) judge(value string) *Problem {
+	v, err := parseValue(p.schema, value)
 	if err == nil {
-		err = schema.VisitJSON(v)
+		err = p.schema.VisitJSON(v)
 	}
 	if err == nil {
 		return nil
@@ -182,7 +181,7 @@ func (p *parameter) judge(value string, schema *openapi3.Schema) *Problem {
 	problem := &Problem{In: p.in, Name: p.name, Rule: "type", Message: InvalidValue, Received: quote(value), Accepted: p.accepted}
 	if fault, ok := errors.AsType[*openapi3.SchemaError](err); ok {
 		problem.Rule = fault.SchemaField
-		if p.accepted == accepts(schema) { // otherwise x-accepted describes it
+		if p.accepted == accepts(p.schema) { // otherwise x-accepted describes it
 			problem.Message = reason(fault)
 		}
 	}
@@ -233,13 +232,14 @@ func quote(s string) string {
 // that could be parsed, with parameters that the caller adds.
 func (o *Operation) CheckRequest(r *http.Request, vars map[string]string, query url.Values, body []byte) []Problem {
 	problems := o.checkQuery(r.URL.RawQuery, query)
-	for i := range o.parameters {
-		p := &o.parameters[i]
+	held := o.rules()
+	for i := range held.parameters {
+		p := &held.parameters[i]
 		if p.takesAll() {
 			continue
 		}
 		if values := p.values(r, vars, query); len(values) > 0 || p.required {
-			if problem := o.checkParameter(i, values); problem != nil {
+			if problem := p.check(values); problem != nil {
 				problems = append(problems, *problem)
 			}
 		}
@@ -255,16 +255,16 @@ func (o *Operation) CheckRequest(r *http.Request, vars map[string]string, query 
 
 func (o *Operation) checkBody(body []byte) []Problem {
 	if len(bytes.TrimSpace(body)) == 0 {
-		if !o.needsBody {
+		if !o.rules().needsBody {
 			return nil
 		}
 		return []Problem{{In: "body", Rule: "required", Message: "empty", Accepted: "JSON, " + accepts(o.rules().body.schema)}}
 	}
-	return o.rules().body.check("body", body)
+	return o.rules().body.checkJSON("body", body)
 }
 
-// check lists the problems of a JSON text.
-func (r rule) check(in string, text []byte) []Problem {
+// checkJSON lists the problems of a JSON text.
+func (r rule) checkJSON(in string, text []byte) []Problem {
 	if r.fast.acceptsJSON(text) {
 		return nil
 	}
@@ -363,7 +363,8 @@ func collect(err error, found func(*openapi3.SchemaError)) {
 
 // Declares reports whether the document declares a status for the operation.
 func (o *Operation) Declares(status int) bool {
-	return slices.Contains(o.statuses, status) || o.open
+	_, declared := o.rules().responses[status]
+	return declared || o.rules().open
 }
 
 // CheckResponse lists the problems of a response. An error status may be undeclared,
@@ -371,7 +372,7 @@ func (o *Operation) Declares(status int) bool {
 func (o *Operation) CheckResponse(status int, h http.Header, body []byte) []Problem {
 	held, declared := o.rules().responses[status]
 	if !declared {
-		if status < 400 && !o.open {
+		if status < 400 && !o.rules().open {
 			return []Problem{{In: "response", Rule: "status", Message: fmt.Sprintf("status %d is not declared for %s", status, o.ID), Accepted: fmt.Sprint(o.Success)}}
 		}
 		held = o.rules().fallback
@@ -382,5 +383,5 @@ func (o *Operation) CheckResponse(status int, h http.Header, body []byte) []Prob
 	if ct := h.Get("Content-Type"); !strings.HasPrefix(ct, "application/json") && !strings.HasPrefix(ct, "application/problem+json") {
 		return []Problem{{In: "response", Name: "Content-Type", Rule: "type", Message: InvalidValue, Received: quote(ct), Accepted: "application/json"}}
 	}
-	return held.check("response", body)
+	return held.checkJSON("response", body)
 }

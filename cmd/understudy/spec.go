@@ -44,12 +44,8 @@ func (c *SpecCmd) Run(e *env) error {
 	}
 	text := doc.YAML()
 	if c.Format == "json" {
-		compact, err := doc.JSON()
-		if err != nil {
-			return err
-		}
 		var pretty bytes.Buffer
-		if err := json.Indent(&pretty, compact, "", "  "); err != nil {
+		if err := json.Indent(&pretty, doc.JSON(), "", "  "); err != nil {
 			return err
 		}
 		text = append(pretty.Bytes(), '\n')

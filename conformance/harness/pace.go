@@ -22,6 +22,7 @@ import (
 // Exhausted ends a run at a limit of the target file.
 type Exhausted struct{ Limit string }
 
+// Error is the limit.
 func (e *Exhausted) Error() string { return e.Limit }
 
 // unreachable ends a run whose target no longer answers.

@@ -21,6 +21,7 @@ type NoVerdict struct {
 	cause   error           // the original error, nil for none
 }
 
+// Error is the reason, with its detail.
 func (i *NoVerdict) Error() string { return string(i.Reason) + ": " + i.Detail }
 
 // Unwrap returns the original error, nil for none.

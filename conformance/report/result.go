@@ -86,6 +86,7 @@ type Failure struct {
 	Exchange int    `json:"exchange" yaml:"exchange"` // index in Exchanges; -1: none
 }
 
+// Error is the failure in one line.
 func (f *Failure) Error() string {
 	text := f.Message
 	if f.Pointer != "" {

@@ -47,6 +47,7 @@ func LoadBaseline(file string, flaky bool) (*Baseline, error) {
 	return b, nil
 }
 
+// Parse reads the text of a baseline.
 func (b *Baseline) Parse(text []byte) error {
 	file, err := yamlfile.Parse(b.File, text)
 	if err != nil || file.Root == nil {

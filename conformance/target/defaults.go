@@ -54,6 +54,7 @@ func (u URLs) Filled() URLs {
 	return u
 }
 
+// ByName returns the addresses that are set.
 func (u URLs) ByName() map[string]string {
 	out := map[string]string{"base": u.Base}
 	for name, v := range map[string]string{"region": u.Region, "dev": u.Dev, "vector": u.Vector, "kv": u.KV} {

@@ -36,7 +36,10 @@ type Failure struct {
 	Err  error
 }
 
+// Error is the text of the error.
 func (f *Failure) Error() string { return f.Err.Error() }
+
+// Unwrap returns the error without the exit code.
 func (f *Failure) Unwrap() error { return f.Err }
 
 // Fail gives an error an exit code. An error with an empty text prints nothing.

@@ -1,7 +1,6 @@
 package house
 
 import (
-	"fmt"
 	"go/ast"
 	"go/types"
 	"slices"
@@ -24,7 +23,7 @@ var clockFiles = []string{
 // may read it, to measure, but must not sleep.
 var timeReaders = []string{"After", "AfterFunc", "NewTicker", "NewTimer", "Now", "Since", "Sleep", "Tick", "Until"}
 
-var clockRule = rule{"only clocks read the time", clockProblems, []breach{
+var clockRule = rule{"only clocks read the time", eachNode(readsClock, clockProblem), []breach{
 	{
 		"only clocks read the time",
 		"mockserver/publish.go", "package mockserver\nimport \"time\"\nvar now = time.Now()",
@@ -37,7 +36,7 @@ var clockRule = rule{"only clocks read the time", clockProblems, []breach{
 	},
 }}
 
-var deadlineRule = rule{"deadlines of tests grow on a busy machine", deadlineProblems, []breach{
+var deadlineRule = rule{"deadlines of tests grow on a busy machine", eachNode(waits, deadlineProblem), []breach{
 	{
 		"a deadline that is the same on every machine",
 		"engine/a_test.go", "package engine\nimport (\"context\"; \"time\")\nfunc f() { context.WithTimeout(nil, 5*time.Second) }",
@@ -45,49 +44,32 @@ var deadlineRule = rule{"deadlines of tests grow on a busy machine", deadlinePro
 	},
 }}
 
-// deadlineProblems finds contexts of tests with a fixed deadline of seconds or more. Shorter ones
-// are there to pass.
-func deadlineProblems(tree []source) []string {
-	var problems []string
-	for _, s := range tree {
-		if s.syntax == nil || !s.test || strings.HasPrefix(s.path, "conformance/clients/") || strings.HasPrefix(s.path, "packaging/oci/") || s.path == "mockserver/listener/fresh_test.go" {
-			continue // the first two are modules of their own; the third waits less than net/http
-		}
-		ast.Inspect(s.syntax, func(n ast.Node) bool {
-			call, ok := n.(*ast.CallExpr)
-			if !ok || types.ExprString(call.Fun) != "context.WithTimeout" || len(call.Args) != 2 {
-				return true
-			}
-			if d := types.ExprString(call.Args[1]); !strings.HasPrefix(d, "effort.") && (strings.Contains(d, "time.Second") || strings.Contains(d, "time.Minute")) {
-				problems = append(problems, fmt.Sprintf("%s: a fixed deadline: use effort.Wait", s.at(n)))
-			}
-			return true
-		})
-	}
-	return problems
+// waits matches the tests that wait for this machine. Two folders are modules of their own; the file
+// waits less than net/http.
+func waits(s *source) bool {
+	return s.test && !strings.HasPrefix(s.path, "conformance/clients/") && !strings.HasPrefix(s.path, "packaging/oci/") && s.path != "mockserver/listener/fresh_test.go"
 }
 
-// clockProblems finds code that reads real time, and tests that sleep.
-func clockProblems(tree []source) []string {
-	var problems []string
-	for _, s := range tree {
-		if s.syntax == nil || s.generated || slices.Contains(clockFiles, s.path) {
-			continue
-		}
-		ast.Inspect(s.syntax, func(n ast.Node) bool {
-			x, ok := n.(*ast.SelectorExpr)
-			if !ok {
-				return true
-			}
-			banned := slices.Contains(timeReaders, x.Sel.Name)
-			if s.test {
-				banned = x.Sel.Name == "Sleep" || x.Sel.Name == "Tick"
-			}
-			if on, ok := x.X.(*ast.Ident); ok && on.Name == "time" && banned {
-				problems = append(problems, fmt.Sprintf("%s: time.%s is for the clock files", s.at(n), x.Sel.Name))
-			}
-			return true
-		})
+// deadlineProblem finds contexts of tests with a fixed deadline of seconds or more. Shorter ones
+// are there to pass.
+func deadlineProblem(_ *source, n ast.Node) string {
+	call, ok := n.(*ast.CallExpr)
+	if !ok || types.ExprString(call.Fun) != "context.WithTimeout" || len(call.Args) != 2 {
+		return ""
 	}
-	return problems
+	if d := types.ExprString(call.Args[1]); strings.HasPrefix(d, "effort.") || !strings.Contains(d, "time.Second") && !strings.Contains(d, "time.Minute") {
+		return ""
+	}
+	return "a fixed deadline: use effort.Wait"
+}
+
+func readsClock(s *source) bool { return !s.generated && !slices.Contains(clockFiles, s.path) }
+
+// clockProblem finds code that reads real time, and tests that sleep.
+func clockProblem(s *source, n ast.Node) string {
+	name := selected(n, "time")
+	if !slices.Contains(timeReaders, name) || s.test && name != "Sleep" && name != "Tick" {
+		return ""
+	}
+	return "time." + name + " is for the clock files"
 }

@@ -32,7 +32,7 @@ var goFiles = []string{
 	"mockserver/tenant/registry.go",
 }
 
-var goroutineRule = rule{"goroutines start in few files", goroutineProblems, []breach{
+var goroutineRule = rule{"goroutines start in few files", eachNode(startsNone, goroutineProblem), []breach{
 	{
 		"goroutines start in few files",
 		"mockserver/publish.go", "package mockserver\nfunc f() {\n go f()\n}",
@@ -45,24 +45,17 @@ var goroutineRule = rule{"goroutines start in few files", goroutineProblems, []b
 	},
 }}
 
-// goroutineProblems finds goroutines that start in other files.
-func goroutineProblems(tree []source) []string {
-	var problems []string
-	for _, s := range tree {
-		if !s.product() || slices.Contains(goFiles, s.path) {
-			continue
-		}
-		ast.Inspect(s.syntax, func(n ast.Node) bool {
+func startsNone(s *source) bool { return s.product() && !slices.Contains(goFiles, s.path) }
+
+// goroutineProblem finds goroutines that start in other files.
+func goroutineProblem(_ *source, n ast.Node) string {
 			_, starts := n.(*ast.GoStmt)
 			if call, ok := n.(*ast.CallExpr); ok {
 				_, name := method(call)
 				starts = name == "Go" // of a sync.WaitGroup
 			}
-			if starts {
-				problems = append(problems, s.at(n)+": a goroutine starts here; goFiles lists where they may, and each needs an owner that waits")
+	if !starts {
+		return ""
 			}
-			return true
-		})
-	}
-	return problems
+	return "a goroutine starts here; goFiles lists where they may, and each needs an owner that waits"
 }

@@ -248,24 +248,3 @@ func heldProblems(s *source, f *ast.FuncDecl, held ast.Stmt, lock string, deferr
 	})
 	return problems
 }
-
-// receiverType is the name of the receiver's type, without pointer and type parameters;
-// "" for a function.
-func receiverType(f *ast.FuncDecl) string {
-	if f.Recv == nil {
-		return ""
-	}
-	of := f.Recv.List[0].Type
-	for {
-		switch t := of.(type) {
-		case *ast.StarExpr:
-			of = t.X
-		case *ast.IndexExpr:
-			of = t.X
-		case *ast.IndexListExpr:
-			of = t.X
-		default:
-			return expression(of)
-		}
-	}
-}

@@ -2,7 +2,6 @@ package house
 
 import (
 	"fmt"
-	"maps"
 	"slices"
 	"strings"
 )
@@ -10,109 +9,49 @@ import (
 // module is the import path of the repository.
 const module = "github.com/understudy-mock/understudy"
 
-// importRule lists what a package must not import, directly or indirectly.
-type importRule struct {
-	pkg    string   // relative to the module
-	banned []string // relative to the module, or a path in another one; "x/..." is x and all below
-}
+// importRule lists what packages must not import, directly or indirectly. All three are patterns
+// between spaces, relative to the module or in another one; "x/..." is x and all below.
+type importRule struct{ packages, banned, except string }
 
-// importRules has a row for every package of the module.
+// importRules are, together, the layers of the module: each package has all rules that match it.
 var importRules = []importRule{
-	{"cmd/understudy", []string{"github.com/nats-io/nats-server/...", "conformance", "conformance/report", "conformance/survey", "conformance/mutant", "features", "github.com/cucumber/...", "testing"}},
-	{"cmd/understudy-conform", []string{"engine/...", "mockserver/..."}},
-	{"conformance", []string{"engine", "mockserver"}},
-	{"conformance/check", []string{"engine", "mockserver", "conformance", "conformance/receiver", "conformance/report", "features", "fixtures"}},
-	{"conformance/harness", []string{"engine", "mockserver", "conformance", "conformance/step", "features", "fixtures"}},
-	{"conformance/mutant", []string{"engine", "mockserver", "conformance", "features", "fixtures"}},
-	{"conformance/proxy", []string{"engine", "mockserver", "conformance", "features", "fixtures"}},
-	{"conformance/ratelimit", []string{"engine", "mockserver", "conformance", "features", "fixtures", "conformance/step"}},
-	{"conformance/receiver", []string{"engine", "mockserver", "conformance", "conformance/report", "features", "fixtures"}},
-	{"conformance/report", []string{"engine", "mockserver", "conformance", "conformance/receiver", "features", "fixtures"}},
-	{"conformance/step", []string{"engine", "mockserver", "conformance", "features"}},
-	{"conformance/survey", []string{"engine", "mockserver", "conformance", "conformance/receiver", "conformance/report", "features", "fixtures"}},
-	{"conformance/target", []string{"engine", "mockserver", "conformance", "conformance/receiver", "conformance/report", "features", "fixtures"}},
-	{"conformance/vector", []string{"engine", "mockserver", "conformance", "features", "fixtures", "conformance/step"}},
-	{"conformance/workflow", []string{"engine", "mockserver", "conformance", "features", "fixtures", "conformance/step"}},
-	{"docs", []string{"spec", "engine", "mockserver", "conformance", "features", "fixtures"}},
-	{"examples/first", []string{"conformance", "features", "fixtures"}},
-	{"examples/outage", []string{"conformance", "features", "fixtures"}},
-	{"engine", []string{"net/http", "spec", "spec/api", "mockserver", "conformance", "fixtures", "features", "engine/ratelimit"}},
-	{"engine/codec", []string{"engine", "net/http", "spec", "mockserver", "conformance", "fixtures", "features"}},
-	{"engine/clock", []string{"engine", "net/http", "spec", "mockserver", "conformance", "fixtures", "features"}},
-	{"engine/duration", []string{"engine", "net/http", "spec", "mockserver", "conformance", "fixtures", "features"}},
-	{"engine/formula", []string{"engine", "net/http", "spec", "mockserver", "conformance", "fixtures", "features"}},
-	{"engine/internal/snapshot", []string{"engine", "net/http", "spec", "mockserver", "conformance", "fixtures", "features"}},
-	{"engine/internal/state", []string{"engine", "net/http", "spec", "mockserver", "conformance", "fixtures", "features"}},
-	{"engine/internal/view", []string{"engine", "engine/internal/snapshot", "net/http", "spec", "mockserver", "conformance", "fixtures", "features"}},
-	{"engine/journal", []string{"engine", "net/http", "spec", "mockserver", "conformance", "fixtures", "features"}},
-	{"engine/memory", []string{"engine", "net/http", "spec", "mockserver", "conformance", "fixtures", "features"}},
-	{"engine/ratelimit", []string{"engine", "net/http", "spec", "mockserver", "conformance", "fixtures", "features"}},
-	{"engine/refusal", []string{"engine", "net/http", "spec", "mockserver", "conformance", "fixtures", "features"}},
-	{"engine/search", []string{"engine", "net/http", "spec", "mockserver", "conformance", "fixtures", "features"}},
-	{"engine/store", []string{"engine", "net/http", "spec", "mockserver", "conformance", "fixtures", "features"}},
-	{"mockserver/fleet/jetstream", []string{"engine", "spec", "mockserver", "conformance", "fixtures", "features", "github.com/nats-io/nats-server/..."}},
-	{"engine/store/sqlite", []string{"engine", "spec", "mockserver", "conformance", "fixtures", "features"}},
-	{"engine/store/storetest", []string{"engine", "spec", "mockserver", "conformance", "fixtures", "features"}},
-	{"engine/usage", []string{"engine", "net/http", "spec", "mockserver", "conformance", "fixtures", "features"}},
-	{"engine/vector", []string{"engine", "net/http", "spec", "mockserver", "conformance", "fixtures", "features"}},
-	{"features", []string{"spec", "engine", "mockserver", "conformance", "fixtures"}},
-	{"fixtures", []string{"engine", "mockserver", "conformance", "features"}},
-	{"internal/command", []string{"spec/api", "engine", "mockserver", "conformance", "features", "fixtures"}},
-	{"internal/crash", []string{"engine", "mockserver", "conformance", "features", "fixtures"}},
-	{"internal/drift", []string{"spec", "engine", "mockserver", "conformance", "features", "fixtures"}},
-	{"internal/effort", []string{"spec", "engine", "mockserver", "conformance", "features", "fixtures"}},
-	{"internal/expect", []string{"spec", "engine", "mockserver", "conformance", "features", "fixtures"}},
-	{"internal/house", []string{"spec", "engine", "mockserver", "conformance", "features", "fixtures"}},
-	{"internal/natstest", []string{"spec", "engine", "mockserver", "conformance", "features", "fixtures"}},
-	{"internal/markdown", []string{"spec", "engine", "mockserver", "conformance", "features", "fixtures"}},
-	{"internal/programs", []string{"spec", "engine", "mockserver", "conformance", "features", "fixtures"}},
-	{"internal/recorder", []string{"spec", "engine", "mockserver", "conformance", "features", "fixtures"}},
-	{"internal/jsonsyntax", []string{"spec", "engine", "mockserver", "conformance", "features", "fixtures"}},
-	{"internal/similar", []string{"spec", "engine", "mockserver", "conformance", "features", "fixtures"}},
-	{"internal/yamlfile", []string{"spec", "engine", "mockserver", "conformance", "features", "fixtures"}},
-	{"mockserver", []string{
-		"conformance", "features", "fixtures", "docs", "engine/store/sqlite", "mockserver/certificate", "mockserver/fleet", "mockserver/help", "mockserver/ui",
-		"github.com/klauspost/...", "github.com/nats-io/...", "github.com/prometheus/...", "github.com/yuin/goldmark/...", "google.golang.org/...",
-	}}, // what a test of a Go user never needs is attached by cmd/understudy
-	{"mockserver/call", []string{"mockserver", "conformance", "features", "fixtures"}},
-	{"mockserver/certificate", []string{"spec", "mockserver", "conformance", "features", "fixtures"}},
-	{"mockserver/compare", []string{"engine", "spec", "mockserver", "conformance", "features", "fixtures"}},
-	{"mockserver/complete", []string{"conformance", "features", "fixtures"}},
-	{"mockserver/control", []string{"mockserver", "conformance", "features", "fixtures"}},
-	{"mockserver/cronwords", []string{"engine", "spec", "mockserver", "conformance", "features", "fixtures"}},
-	{"mockserver/delivery", []string{"mockserver", "conformance", "features", "fixtures"}},
-	{"mockserver/encoded", []string{"engine", "spec", "mockserver", "conformance", "features", "fixtures"}},
-	{"mockserver/fault", []string{"mockserver", "conformance", "features", "fixtures"}},
-	{"mockserver/fleet", []string{"conformance", "features", "fixtures", "github.com/nats-io/nats-server/..."}},
-	{"mockserver/fixture", []string{"mockserver", "conformance", "features", "fixtures"}},
-	{"mockserver/help", []string{"engine", "mockserver", "conformance", "features", "fixtures"}},
-	{"mockserver/journal", []string{"mockserver", "conformance", "features", "fixtures"}},
-	{"mockserver/kv", []string{"engine", "spec", "mockserver", "conformance", "features", "fixtures"}},
-	{"mockserver/listener", []string{"mockserver", "conformance", "features", "fixtures"}},
-	{"mockserver/origin", []string{"mockserver", "conformance", "features", "fixtures"}},
-	{"mockserver/pause", []string{"engine", "spec", "mockserver", "conformance", "features", "fixtures"}},
-	{"mockserver/query", []string{"mockserver", "conformance", "features", "fixtures"}},
-	{"mockserver/ratelimit", []string{"engine", "mockserver", "conformance", "features", "fixtures"}},
-	{"mockserver/replay", []string{"mockserver", "conformance", "features", "fixtures"}},
-	{"mockserver/request", []string{"mockserver", "conformance", "features", "fixtures"}},
-	{"mockserver/response", []string{"mockserver", "conformance", "features", "fixtures"}},
-	{"mockserver/stacktrace", []string{"engine", "spec", "mockserver", "conformance", "features", "fixtures"}},
-	{"mockserver/stub", []string{"mockserver", "conformance", "features", "fixtures"}},
-	{"mockserver/ui", []string{"engine", "spec", "mockserver", "mockserver/kv", "conformance", "features", "fixtures"}},
-	{"mockserver/tenant", []string{"mockserver", "conformance", "features", "fixtures"}},
-	{"mockserver/undo", []string{"engine", "spec", "mockserver", "conformance", "features", "fixtures"}},
-	{"mockserver/vectors", []string{"mockserver", "conformance", "features", "fixtures"}},
-	{"mockserver/view", []string{"mockserver", "conformance", "features", "fixtures"}},
-	{"mockserver/wire", []string{"net/http", "spec", "mockserver", "conformance", "features", "fixtures"}},
-	{"packaging", []string{"spec", "engine", "mockserver", "conformance", "features", "fixtures"}},
-	{"packaging/build", []string{"spec", "engine", "mockserver", "conformance", "features", "fixtures"}},
-	{"packaging/npm", []string{"spec", "engine", "mockserver", "conformance", "features", "fixtures"}},
-	{"packaging/pypi", []string{"spec", "engine", "mockserver", "conformance", "features", "fixtures"}},
-	{"spec", []string{"spec/api", "engine", "mockserver", "conformance", "features", "fixtures"}},
-	{"spec/api", []string{"spec", "engine", "mockserver", "conformance", "features", "fixtures"}},
-	{"spec/header", []string{"spec", "engine", "mockserver", "conformance", "features", "fixtures"}},
-	{"spec/mask", []string{"spec", "spec/api", "engine", "mockserver", "conformance", "features", "fixtures"}},
-	{"spec/route", []string{"spec", "engine", "mockserver", "conformance", "features", "fixtures"}},
+	{"conformance/... docs engine/... examples/... features fixtures internal/... mockserver/... packaging/... spec/...", "cmd/...", ""},
+
+	{"docs engine/... features fixtures internal/... packaging/... spec/...", "mockserver conformance", ""},
+	{"docs features fixtures internal/... packaging/... spec/...", "engine", ""},
+	{"docs engine/... features internal/... packaging/... ", "spec", "internal/command internal/crash"},
+	{"docs engine/... fixtures internal/... mockserver/... packaging/... spec/... examples/...", "features", ""},
+	{"docs engine/... features internal/... mockserver/... packaging/... spec/... examples/...", "fixtures", ""},
+	{"mockserver/... examples/...", "conformance", ""},
+
+	{"spec/...", "spec", ""},
+	{"spec spec/header spec/mask spec/route internal/command", "spec/api", ""},
+
+	{"engine/...", "engine", ""},
+	{"engine/...", "net/http", "engine/store/sqlite engine/store/storetest"},
+	{"engine", "spec/api engine/ratelimit", ""},
+	{"engine/internal/view", "engine/internal/snapshot", ""},
+	{"engine/store/... mockserver/... cmd/understudy", "github.com/nats-io/nats-server/...", ""},
+
+	{"mockserver/...", "mockserver", "mockserver/complete mockserver/fleet"},
+	// What a test of a Go user never needs is attached by cmd/understudy.
+	{"mockserver", "docs engine/store/sqlite mockserver/certificate mockserver/fleet mockserver/help mockserver/ui html/template text/template github.com/nats-io/... github.com/prometheus/... github.com/yuin/goldmark/...", ""},
+	{"mockserver/compare mockserver/cronwords mockserver/encoded mockserver/fleet/jetstream mockserver/kv mockserver/pause mockserver/stacktrace mockserver/ui mockserver/undo", "engine spec", ""},
+	{"mockserver/help mockserver/ratelimit", "engine", ""},
+	{"mockserver/certificate", "spec", ""},
+	{"mockserver/wire", "net/http spec", ""},
+	{"mockserver/ui", "mockserver/kv", ""},
+
+	{"conformance/...", "engine mockserver", ""},
+	{"conformance/...", "conformance", ""},
+	{"conformance/...", "features", "conformance"},
+	{"conformance/...", "fixtures", "conformance conformance/step"},
+	{"conformance/harness conformance/ratelimit conformance/vector conformance/workflow", "conformance/step", ""},
+	{"conformance/check conformance/report conformance/survey conformance/target", "conformance/receiver", ""},
+	{"conformance/check conformance/receiver conformance/survey conformance/target", "conformance/report", ""},
+
+	{"cmd/understudy", "conformance conformance/report conformance/survey conformance/mutant features github.com/cucumber/... testing", ""},
+	{"cmd/understudy-conform", "engine/... mockserver/...", ""},
 }
 
 // listed is a package as go list reports it.
@@ -121,38 +60,45 @@ type listed struct {
 	Deps       []string
 }
 
-// importProblems finds packages that import what their rule bans, rules without a
-// package, and packages without a rule.
-func importProblems(packages []listed, rules []importRule) []string {
-	var problems []string
-	seen := map[string]bool{}
-	for _, p := range packages {
-		seen[strings.TrimPrefix(p.ImportPath, module+"/")] = true
-	}
+// importProblems finds packages that import what a rule bans, packages without a rule, and
+// patterns that match nothing.
+func importProblems(packages []listed, rules []importRule) (problems []string) {
+	ruled, used := map[string]bool{}, map[string]bool{}
 	for _, rule := range rules {
-		if !seen[rule.pkg] {
-			problems = append(problems, fmt.Sprintf("a rule names %s, which is no package", rule.pkg))
-		}
-		delete(seen, rule.pkg)
 		for _, p := range packages {
-			if p.ImportPath != module+"/"+rule.pkg {
+			name := strings.TrimPrefix(p.ImportPath, module+"/")
+			for pattern := range strings.FieldsSeq(rule.packages + " " + rule.except) {
+				used[pattern] = used[pattern] || below(name, pattern)
+			}
+			if !anyBelow(name, rule.packages) || anyBelow(name, rule.except) {
 				continue
 			}
-			for _, banned := range append(rule.banned, "cmd/...") {
-				if slices.ContainsFunc(p.Deps, func(dep string) bool { return below(dep, banned) || below(strings.TrimPrefix(dep, module+"/"), banned) }) {
-					problems = append(problems, fmt.Sprintf("%s reaches %s", rule.pkg, banned))
+			ruled[name] = true
+			for banned := range strings.FieldsSeq(rule.banned) {
+				if slices.ContainsFunc(p.Deps, func(dep string) bool { return below(strings.TrimPrefix(dep, module+"/"), banned) }) {
+					problems = append(problems, fmt.Sprintf("%s reaches %s", name, banned))
 				}
 			}
 		}
+		for pattern := range strings.FieldsSeq(rule.packages + " " + rule.except) {
+			if !used[pattern] {
+				problems = append(problems, fmt.Sprintf("a rule names %s, which is no package", pattern))
+			}
+		}
 	}
-	for _, pkg := range slices.Sorted(maps.Keys(seen)) {
-		problems = append(problems, fmt.Sprintf("%s has no rule in importRules", pkg))
+	for _, p := range packages {
+		if name := strings.TrimPrefix(p.ImportPath, module+"/"); !ruled[name] {
+			problems = append(problems, fmt.Sprintf("%s has no rule in importRules", name))
+		}
 	}
 	return problems
 }
 
-// below reports whether a package matches a pattern: its path, or with /... also a path
-// below it.
+func anyBelow(pkg, patterns string) bool {
+	return slices.ContainsFunc(strings.Fields(patterns), func(pattern string) bool { return below(pkg, pattern) })
+}
+
+// below reports whether a package matches a pattern.
 func below(pkg, pattern string) bool {
 	root, ok := strings.CutSuffix(pattern, "/...")
 	return pkg == root || ok && strings.HasPrefix(pkg, root+"/")

@@ -62,7 +62,7 @@ func lockProblems(tree []source) []string {
 		}
 		for _, d := range s.syntax.Decls {
 			f, ok := d.(*ast.FuncDecl)
-			if !ok || receiver(f) != "*Account" {
+			if !ok || receiverType(f) != "Account" {
 				continue
 			}
 			problems = append(problems, methodProblems(&s, f)...)
@@ -99,18 +99,9 @@ func locksFirst(body *ast.BlockStmt) bool {
 	if len(body.List) < 2 {
 		return false
 	}
-	first, ok1 := body.List[0].(*ast.ExprStmt)
-	second, ok2 := body.List[1].(*ast.DeferStmt)
-	if !ok1 || !ok2 {
-		return false
-	}
-	call, ok := first.X.(*ast.CallExpr)
-	if !ok {
-		return false
-	}
-	_, locks := method(call)
-	_, unlocks := method(second.Call)
-	return locks == "lock" && unlocks == "unlock"
+	_, deferred := body.List[1].(*ast.DeferStmt)
+	lock := taken(body.List[0], "lock")
+	return lock != "" && deferred && taken(body.List[1], "unlock") == lock
 }
 
 // throughDoor reports whether a body is one return of a call of exportedDoors.

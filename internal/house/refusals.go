@@ -4,10 +4,11 @@ import (
 	"go/ast"
 	"path"
 	"regexp"
+	"slices"
 	"strings"
 )
 
-var refusalRule = rule{"refusals are values", refusalProblems, []breach{
+var refusalRule = rule{"refusals are values", eachNode(refuses, refusalProblem), []breach{
 	{
 		"a refusal of the engine is a value",
 		"engine/queue.go", "package engine\nvar err = fmt.Errorf(\"queue %q: %w\", name, ErrNotFound)",
@@ -34,38 +35,25 @@ var refusalRule = rule{"refusals are values", refusalProblems, []breach{
 // refusal.
 var kindName = regexp.MustCompile(`^(engine\.)?Err(NotFound|Exists|Invalid|Ended|Full|Unfit|Closed|NotDurable)$|^refusal\.(NotFound|Exists|Invalid|Ended|Full|Unfit|Closed|NotDurable)$`)
 
-// refusalProblems finds refusals that are formatted or read as text, which loses their
-// parts.
-func refusalProblems(tree []source) []string {
-	var problems []string
-	for _, s := range tree {
-		if !s.product() || !strings.HasPrefix(s.path, "engine/") && path.Dir(s.path) != "mockserver" {
-			continue
-		}
-		ast.Inspect(s.syntax, func(n ast.Node) bool {
-			call, ok := n.(*ast.CallExpr)
-			if !ok {
-				return true
-			}
-			if on, name := method(call); on == "fmt" && name == "Errorf" {
-				for _, argument := range call.Args {
-					if kindName.MatchString(expression(argument)) {
-						problems = append(problems, s.at(n)+": a refusal made of text: refusal.Of and refusal.OfValue make values")
-					}
-				}
-			} else if name == "Error" && readsKind(call) {
-				problems = append(problems, s.at(n)+": reads the text of a refusal: errors.AsType finds its parts")
-			}
-			return true
-		})
-	}
-	return problems
+func refuses(s *source) bool {
+	return s.product() && (strings.HasPrefix(s.path, "engine/") || path.Dir(s.path) == "mockserver")
 }
 
-// readsKind reports whether a call is KIND.Error().
-func readsKind(call *ast.CallExpr) bool {
-	selector, ok := call.Fun.(*ast.SelectorExpr)
-	return ok && kindName.MatchString(expression(selector.X))
+// refusalProblem finds refusals that are formatted or read as text, which loses their
+// parts.
+func refusalProblem(_ *source, n ast.Node) string {
+	call, ok := n.(*ast.CallExpr)
+	if !ok {
+		return ""
+	}
+	isKind := func(e ast.Expr) bool { return kindName.MatchString(expression(e)) }
+	switch on, name := method(call); {
+	case on == "fmt" && name == "Errorf" && slices.ContainsFunc(call.Args, isKind):
+		return "a refusal made of text: refusal.Of and refusal.OfValue make values"
+	case name == "Error" && isKind(call.Fun.(*ast.SelectorExpr).X):
+		return "reads the text of a refusal: errors.AsType finds its parts"
+	}
+	return ""
 }
 
 // expression is an identifier or a selector as source text, "" for any other expression.

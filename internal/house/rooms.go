@@ -1,16 +1,14 @@
 package house
 
 import (
-	"fmt"
 	"go/ast"
 	"path"
 	"regexp"
 	"slices"
-	"strconv"
 	"strings"
 )
 
-var roomRule = rule{"packages below the engine have no locks", roomProblems, []breach{
+var roomRule = rule{"packages below the engine have no locks", eachNode(belowEngine, roomProblem), []breach{
 	{
 		"packages below the engine have no locks",
 		"engine/vector/index.go", "package vector\nimport \"sync\"\nvar mu sync.Mutex",
@@ -18,7 +16,7 @@ var roomRule = rule{"packages below the engine have no locks", roomProblems, []b
 	},
 }}
 
-var wireRule = rule{"names and bytes of the wire are outside of the engine", wireProblems, []breach{
+var wireRule = rule{"names and bytes of the wire are outside of the engine", eachNode(besidesWire, wireProblem), []breach{
 	{
 		"the engine names no header of the wire",
 		"engine/run.go", "package engine\nconst header = \"Svc-Workflow-Runid\"",
@@ -37,28 +35,23 @@ var wireHeader = regexp.MustCompile(`Svc-[A-Za-z-]*`)
 // storeFiles write snapshots: their JSON names are not names of the wire.
 var storeFiles = regexp.MustCompile(`^engine/internal/snapshot/`)
 
-// wireProblems finds names and bodies of the wire in the engine.
-func wireProblems(tree []source) []string {
-	var problems []string
-	for _, s := range tree {
-		if !inEngine(s.path) || !s.product() || storeFiles.MatchString(s.path) {
-			continue
+func besidesWire(s *source) bool {
+	return inEngine(s.path) && s.product() && !storeFiles.MatchString(s.path)
+}
+
+// wireProblem finds names and bodies of the wire in the engine.
+func wireProblem(_ *source, n ast.Node) string {
+	switch n := n.(type) {
+	case *ast.BasicLit:
+		if name := wireHeader.FindString(n.Value); name != "" {
+			return "names the header " + name + ", which is for mockserver/wire"
 		}
-		ast.Inspect(s.syntax, func(n ast.Node) bool {
-			switch n := n.(type) {
-			case *ast.BasicLit:
-				if name := wireHeader.FindString(n.Value); name != "" {
-					problems = append(problems, fmt.Sprintf("%s: names the header %s, which is for mockserver/wire", s.at(n), name))
-				}
-			case *ast.Field:
-				if n.Tag != nil && strings.Contains(n.Tag.Value, "json:") {
-					problems = append(problems, s.at(n)+": has a JSON name, but bodies of the wire are for mockserver/wire")
-				}
-			}
-			return true
-		})
+	case *ast.Field:
+		if n.Tag != nil && strings.Contains(n.Tag.Value, "json:") {
+			return "has a JSON name, but bodies of the wire are for mockserver/wire"
+		}
 	}
-	return problems
+	return ""
 }
 
 // inEngine reports whether a file belongs to package engine, or to a package that only
@@ -73,22 +66,17 @@ var sharedFiles = []string{
 	"engine/memory/memory.go", // the counts of all accounts of a process
 }
 
-// roomProblems finds locks in packages below the engine.
-func roomProblems(tree []source) []string {
-	var problems []string
-	for _, s := range tree {
-		if !strings.HasPrefix(s.path, "engine/") || strings.Count(s.path, "/") < 2 || !s.product() {
-			continue
-		}
-		if slices.Contains(sharedFiles, s.path) || strings.HasPrefix(s.path, "engine/store/") { // stores serve all accounts
-			continue
-		}
-		for _, spec := range s.syntax.Imports {
-			name, err := strconv.Unquote(spec.Path.Value)
-			if err == nil && slices.Contains([]string{"sync", "sync/atomic"}, name) {
-				problems = append(problems, fmt.Sprintf("%s: imports %s, but the account that keeps these values has the lock", s.at(spec), name))
-			}
-		}
+// belowEngine matches the packages below the engine, without the stores, which serve all accounts.
+func belowEngine(s *source) bool {
+	return strings.HasPrefix(s.path, "engine/") && path.Dir(s.path) != "engine" && s.product() &&
+		!slices.Contains(sharedFiles, s.path) && !strings.HasPrefix(s.path, "engine/store/")
+}
+
+// roomProblem finds locks in packages below the engine.
+func roomProblem(_ *source, n ast.Node) string {
+	name := imported(n)
+	if name != "sync" && name != "sync/atomic" {
+		return ""
 	}
-	return problems
+	return "imports " + name + ", but the account that keeps these values has the lock"
 }

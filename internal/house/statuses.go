@@ -1,7 +1,6 @@
 package house
 
 import (
-	"fmt"
 	"go/ast"
 	"path"
 	"slices"
@@ -18,7 +17,7 @@ var ownStatuses = []string{"mockserver/help", "mockserver/kv", "mockserver/ratel
 // successes are statuses that a handler may name.
 var successes = []string{"StatusOK", "StatusCreated", "StatusAccepted", "StatusNoContent", "StatusText"}
 
-var statusRule = rule{"one place chooses a status", statusProblems, []breach{
+var statusRule = rule{"one place chooses a status", eachNode(besidesStatuses, statusProblem), []breach{
 	{
 		"one place chooses a status",
 		"mockserver/flow.go", "package mockserver\nimport \"net/http\"\nvar s = http.StatusConflict",
@@ -26,23 +25,15 @@ var statusRule = rule{"one place chooses a status", statusProblems, []breach{
 	},
 }}
 
-// statusProblems finds other files that name a failing status.
-func statusProblems(tree []source) []string {
-	var problems []string
-	for _, s := range tree {
-		if !s.product() || !strings.HasPrefix(s.path, "mockserver/") || slices.Contains(ownStatuses, path.Dir(s.path)) || slices.Contains(statusFiles, s.path) {
-			continue
-		}
-		ast.Inspect(s.syntax, func(n ast.Node) bool {
-			x, ok := n.(*ast.SelectorExpr)
-			if !ok {
-				return true
-			}
-			if on, ok := x.X.(*ast.Ident); ok && on.Name == "http" && strings.HasPrefix(x.Sel.Name, "Status") && !slices.Contains(successes, x.Sel.Name) {
-				problems = append(problems, fmt.Sprintf("%s: http.%s is for %s", s.at(n), x.Sel.Name, statusFiles[0]))
-			}
-			return true
-		})
+func besidesStatuses(s *source) bool {
+	return s.product() && strings.HasPrefix(s.path, "mockserver/") && !slices.Contains(ownStatuses, path.Dir(s.path)) && !slices.Contains(statusFiles, s.path)
+}
+
+// statusProblem finds names of failing statuses.
+func statusProblem(_ *source, n ast.Node) string {
+	name := selected(n, "http")
+	if !strings.HasPrefix(name, "Status") || slices.Contains(successes, name) {
+		return ""
 	}
-	return problems
+	return "http." + name + " is for " + statusFiles[0]
 }

@@ -1,16 +1,15 @@
 package house
 
 import (
-	"fmt"
+	"go/ast"
 	"path"
 	"slices"
-	"strconv"
 )
 
 // testPackages are packages that only tests may import.
 var testPackages = []string{"net/http/httptest", "testing"}
 
-var testingRule = rule{"the product does not import what tests are made of", testingProblems, []breach{
+var testingRule = rule{"the product does not import what tests are made of", eachNode(shipped, testingProblem), []breach{
 	{
 		"a server does not import testing",
 		"mockserver/listen.go", "package mockserver\nimport \"testing\"\nfunc RunT(t testing.TB) {}",
@@ -18,18 +17,14 @@ var testingRule = rule{"the product does not import what tests are made of", tes
 	},
 }}
 
-// testingProblems finds imports of testPackages in the product.
-func testingProblems(tree []source) []string {
-	var problems []string
-	for _, s := range tree {
-		if !s.product() || path.Dir(s.path) == "internal/effort" { // it is for tests, and reads -short
-			continue
-		}
-		for _, spec := range s.syntax.Imports {
-			if name, err := strconv.Unquote(spec.Path.Value); err == nil && slices.Contains(testPackages, name) {
-				problems = append(problems, fmt.Sprintf("%s: imports %s, which is for tests", s.at(spec), name))
-			}
-		}
+// shipped matches the product without internal/effort, which is for tests, and reads -short.
+func shipped(s *source) bool { return s.product() && path.Dir(s.path) != "internal/effort" }
+
+// testingProblem finds imports of testPackages.
+func testingProblem(_ *source, n ast.Node) string {
+	name := imported(n)
+	if !slices.Contains(testPackages, name) {
+		return ""
 	}
-	return problems
+	return "imports " + name + ", which is for tests"
 }

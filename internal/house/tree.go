@@ -6,9 +6,11 @@ import (
 	"go/ast"
 	"go/parser"
 	"go/token"
+	"go/types"
 	"io/fs"
 	"path"
 	"slices"
+	"strconv"
 	"strings"
 )
 
@@ -77,17 +79,55 @@ func readTree(root fs.FS) ([]source, error) {
 	return tree, err
 }
 
-// receiver is the pointer type of a method's receiver, such as *Account, "" for others.
-func receiver(f *ast.FuncDecl) string {
-	if f.Recv == nil || len(f.Recv.List) != 1 {
-		return ""
+// eachNode is a check that asks for the problem with each node of the Go files for which in is
+// true; "" is none.
+func eachNode(in func(*source) bool, problem func(*source, ast.Node) string) func([]source) []string {
+	return func(tree []source) (problems []string) {
+		for i := range tree {
+			s := &tree[i]
+			if s.syntax == nil || !in(s) {
+				continue
+			}
+			ast.Inspect(s.syntax, func(n ast.Node) bool {
+				if n != nil {
+					if text := problem(s, n); text != "" {
+						problems = append(problems, s.at(n)+": "+text)
+					}
+				}
+				return true
+			})
+		}
+		return problems
 	}
-	if star, ok := f.Recv.List[0].Type.(*ast.StarExpr); ok {
-		if name, ok := star.X.(*ast.Ident); ok {
-			return "*" + name.Name
+}
+
+// selected is the name that a node takes from a package, "" for none: Now of time.Now.
+func selected(n ast.Node, pkg string) string {
+	if x, ok := n.(*ast.SelectorExpr); ok {
+		if on, ok := x.X.(*ast.Ident); ok && on.Name == pkg {
+			return x.Sel.Name
 		}
 	}
 	return ""
+}
+
+// imported is the path that a node imports, "" for none.
+func imported(n ast.Node) string {
+	if spec, ok := n.(*ast.ImportSpec); ok {
+		name, _ := strconv.Unquote(spec.Path.Value) // it was parsed
+		return name
+	}
+	return ""
+}
+
+// receiverType is the name of the receiver's type, without pointer and type parameters; "" for a
+// function.
+func receiverType(f *ast.FuncDecl) string {
+	if f.Recv == nil {
+		return ""
+	}
+	name, _, _ := strings.Cut(strings.TrimPrefix(types.ExprString(f.Recv.List[0].Type), "*"), "[")
+	return name
 }
 
 // method splits a call x.name(). on is "" when x is not an identifier.

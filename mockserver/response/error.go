@@ -121,6 +121,7 @@ func JoinRefused(first, second error) error {
 	return Refused(append(slices.Clone(a.Problems), b.Problems...))
 }
 
+// TooLarge refuses a body above the limit.
 func TooLarge(limit int64) error {
 	return &Error{Status: http.StatusRequestEntityTooLarge, Text: "body: larger than the limit of " + ByteSize(limit) + "; raise it with --max-body"}
 }
@@ -136,10 +137,12 @@ func loopError(text string) *Error {
 // statusNonRetryable is the status of a destination that asks for no retry (wire.md, "Retries").
 const statusNonRetryable = 489
 
+// Unauthorized refuses a request without valid credentials.
 func Unauthorized(challenge, text string) error {
 	return &Error{Status: http.StatusUnauthorized, challenge: challenge, Text: text}
 }
 
+// Forbidden refuses a request whose credentials do not suffice.
 func Forbidden(text string) error {
 	return &Error{Status: http.StatusForbidden, Text: text}
 }
@@ -152,12 +155,15 @@ func MixedDialects(text string) error {
 // Refusal reports whether the request is at fault, not the server.
 func (e *Error) Refusal() bool { return e.Status < http.StatusInternalServerError }
 
+// SlowBody refuses a body that arrives below the rate, after the first grace.
 func SlowBody(rate int64, grace time.Duration) error {
 	return &Error{Status: http.StatusRequestTimeout, Text: fmt.Sprintf("body: arrives too slowly: must be at least %s per second, after the first %s", ByteSize(rate), grace)}
 }
 
+// IsTimeout reports whether a read ended at its deadline.
 func IsTimeout(err error) bool { return errors.Is(err, os.ErrDeadlineExceeded) }
 
+// NotReady refuses a request while the server cannot answer it.
 func NotReady(reason string) error {
 	return &Error{Status: http.StatusServiceUnavailable, Text: "not ready: " + OneLine(reason)}
 }
@@ -165,8 +171,10 @@ func NotReady(reason string) error {
 // Internal reports whether the error is a fault of the server.
 func (e *Error) Internal() bool { return Internal(e.Status) }
 
+// Internal reports whether the status is that of a fault of the server.
 func Internal(status int) bool { return status == http.StatusInternalServerError }
 
+// UnknownPath refuses a path without an operation.
 func UnknownPath(path, hint string) error {
 	text := "path " + Shorten(path) + ": operation not found" + hint
 	list := "understudy spec"
@@ -176,6 +184,7 @@ func UnknownPath(path, hint string) error {
 	return &Error{Status: http.StatusNotFound, Text: text + " (`" + list + "` lists all)"}
 }
 
+// WrongMethod refuses a method that the operations of a path do not have.
 func WrongMethod(method, path string, allowed []string) error {
 	list := strings.Join(allowed, ", ")
 	return &Error{Status: http.StatusMethodNotAllowed, allow: list, Text: "method " + method + " on " + Shorten(path) + ": must be one of " + list}

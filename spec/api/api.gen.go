@@ -6,8 +6,6 @@ package api
 import (
 	"encoding/json"
 	"fmt"
-
-	"github.com/oapi-codegen/runtime"
 )
 
 // Defines values for FailureCallbackInfoState.
@@ -2954,400 +2952,198 @@ func (a WaitRequest) MarshalJSON() ([]byte, error) {
 	return json.Marshal(object)
 }
 
-// AsKVCommand0 returns the union data inside the KVCommand_Item as a KVCommand0
-func (t KVCommand_Item) AsKVCommand0() (KVCommand0, error) {
-	var body KVCommand0
-	err := json.Unmarshal(t.union, &body)
-	return body, err
+// AsKVCommand0 returns the value as a KVCommand0.
+func (t KVCommand_Item) AsKVCommand0() (v KVCommand0, err error) {
+	err = json.Unmarshal(t.union, &v)
+	return v, err
 }
 
-// FromKVCommand0 overwrites any union data inside the KVCommand_Item as the provided KVCommand0
-func (t *KVCommand_Item) FromKVCommand0(v KVCommand0) error {
-	b, err := json.Marshal(v)
-	t.union = b
+// FromKVCommand0 sets the value.
+func (t *KVCommand_Item) FromKVCommand0(v KVCommand0) (err error) {
+	t.union, err = json.Marshal(v)
 	return err
 }
 
-// MergeKVCommand0 performs a merge with any union data inside the KVCommand_Item, using the provided KVCommand0
-func (t *KVCommand_Item) MergeKVCommand0(v KVCommand0) error {
-	b, err := json.Marshal(v)
-	if err != nil {
-		return err
-	}
+// AsKVCommand1 returns the value as a KVCommand1.
+func (t KVCommand_Item) AsKVCommand1() (v KVCommand1, err error) {
+	err = json.Unmarshal(t.union, &v)
+	return v, err
+}
 
-	merged, err := runtime.JSONMerge(t.union, b)
-	t.union = merged
+// FromKVCommand1 sets the value.
+func (t *KVCommand_Item) FromKVCommand1(v KVCommand1) (err error) {
+	t.union, err = json.Marshal(v)
 	return err
 }
 
-// AsKVCommand1 returns the union data inside the KVCommand_Item as a KVCommand1
-func (t KVCommand_Item) AsKVCommand1() (KVCommand1, error) {
-	var body KVCommand1
-	err := json.Unmarshal(t.union, &body)
-	return body, err
+// AsKVCommand2 returns the value as a KVCommand2.
+func (t KVCommand_Item) AsKVCommand2() (v KVCommand2, err error) {
+	err = json.Unmarshal(t.union, &v)
+	return v, err
 }
 
-// FromKVCommand1 overwrites any union data inside the KVCommand_Item as the provided KVCommand1
-func (t *KVCommand_Item) FromKVCommand1(v KVCommand1) error {
-	b, err := json.Marshal(v)
-	t.union = b
+// FromKVCommand2 sets the value.
+func (t *KVCommand_Item) FromKVCommand2(v KVCommand2) (err error) {
+	t.union, err = json.Marshal(v)
 	return err
 }
 
-// MergeKVCommand1 performs a merge with any union data inside the KVCommand_Item, using the provided KVCommand1
-func (t *KVCommand_Item) MergeKVCommand1(v KVCommand1) error {
-	b, err := json.Marshal(v)
-	if err != nil {
-		return err
-	}
+// MarshalJSON returns the value.
+func (t KVCommand_Item) MarshalJSON() ([]byte, error) { return t.union.MarshalJSON() }
 
-	merged, err := runtime.JSONMerge(t.union, b)
-	t.union = merged
+// UnmarshalJSON keeps a value of any alternative.
+func (t *KVCommand_Item) UnmarshalJSON(b []byte) error { return t.union.UnmarshalJSON(b) }
+
+// AsPublishReceipt returns the value as a PublishReceipt.
+func (t PublishResult) AsPublishReceipt() (v PublishReceipt, err error) {
+	err = json.Unmarshal(t.union, &v)
+	return v, err
+}
+
+// FromPublishReceipt sets the value.
+func (t *PublishResult) FromPublishReceipt(v PublishReceipt) (err error) {
+	t.union, err = json.Marshal(v)
 	return err
 }
 
-// AsKVCommand2 returns the union data inside the KVCommand_Item as a KVCommand2
-func (t KVCommand_Item) AsKVCommand2() (KVCommand2, error) {
-	var body KVCommand2
-	err := json.Unmarshal(t.union, &body)
-	return body, err
+// AsPublishResult1 returns the value as a PublishResult1.
+func (t PublishResult) AsPublishResult1() (v PublishResult1, err error) {
+	err = json.Unmarshal(t.union, &v)
+	return v, err
 }
 
-// FromKVCommand2 overwrites any union data inside the KVCommand_Item as the provided KVCommand2
-func (t *KVCommand_Item) FromKVCommand2(v KVCommand2) error {
-	b, err := json.Marshal(v)
-	t.union = b
+// FromPublishResult1 sets the value.
+func (t *PublishResult) FromPublishResult1(v PublishResult1) (err error) {
+	t.union, err = json.Marshal(v)
 	return err
 }
 
-// MergeKVCommand2 performs a merge with any union data inside the KVCommand_Item, using the provided KVCommand2
-func (t *KVCommand_Item) MergeKVCommand2(v KVCommand2) error {
-	b, err := json.Marshal(v)
-	if err != nil {
-		return err
-	}
+// MarshalJSON returns the value.
+func (t PublishResult) MarshalJSON() ([]byte, error) { return t.union.MarshalJSON() }
 
-	merged, err := runtime.JSONMerge(t.union, b)
-	t.union = merged
+// UnmarshalJSON keeps a value of any alternative.
+func (t *PublishResult) UnmarshalJSON(b []byte) error { return t.union.UnmarshalJSON(b) }
+
+// AsURLGroupUpdateHeaders0 returns the value as a URLGroupUpdateHeaders0.
+func (t URLGroupUpdate_Headers_AdditionalProperties) AsURLGroupUpdateHeaders0() (v URLGroupUpdateHeaders0, err error) {
+	err = json.Unmarshal(t.union, &v)
+	return v, err
+}
+
+// FromURLGroupUpdateHeaders0 sets the value.
+func (t *URLGroupUpdate_Headers_AdditionalProperties) FromURLGroupUpdateHeaders0(v URLGroupUpdateHeaders0) (err error) {
+	t.union, err = json.Marshal(v)
 	return err
 }
 
-func (t KVCommand_Item) MarshalJSON() ([]byte, error) {
-	b, err := t.union.MarshalJSON()
-	return b, err
+// AsURLGroupUpdateHeaders1 returns the value as a URLGroupUpdateHeaders1.
+func (t URLGroupUpdate_Headers_AdditionalProperties) AsURLGroupUpdateHeaders1() (v URLGroupUpdateHeaders1, err error) {
+	err = json.Unmarshal(t.union, &v)
+	return v, err
 }
 
-func (t *KVCommand_Item) UnmarshalJSON(b []byte) error {
-	err := t.union.UnmarshalJSON(b)
+// FromURLGroupUpdateHeaders1 sets the value.
+func (t *URLGroupUpdate_Headers_AdditionalProperties) FromURLGroupUpdateHeaders1(v URLGroupUpdateHeaders1) (err error) {
+	t.union, err = json.Marshal(v)
 	return err
 }
 
-// AsPublishReceipt returns the union data inside the PublishResult as a PublishReceipt
-func (t PublishResult) AsPublishReceipt() (PublishReceipt, error) {
-	var body PublishReceipt
-	err := json.Unmarshal(t.union, &body)
-	return body, err
-}
-
-// FromPublishReceipt overwrites any union data inside the PublishResult as the provided PublishReceipt
-func (t *PublishResult) FromPublishReceipt(v PublishReceipt) error {
-	b, err := json.Marshal(v)
-	t.union = b
-	return err
-}
-
-// MergePublishReceipt performs a merge with any union data inside the PublishResult, using the provided PublishReceipt
-func (t *PublishResult) MergePublishReceipt(v PublishReceipt) error {
-	b, err := json.Marshal(v)
-	if err != nil {
-		return err
-	}
-
-	merged, err := runtime.JSONMerge(t.union, b)
-	t.union = merged
-	return err
-}
-
-// AsPublishResult1 returns the union data inside the PublishResult as a PublishResult1
-func (t PublishResult) AsPublishResult1() (PublishResult1, error) {
-	var body PublishResult1
-	err := json.Unmarshal(t.union, &body)
-	return body, err
-}
-
-// FromPublishResult1 overwrites any union data inside the PublishResult as the provided PublishResult1
-func (t *PublishResult) FromPublishResult1(v PublishResult1) error {
-	b, err := json.Marshal(v)
-	t.union = b
-	return err
-}
-
-// MergePublishResult1 performs a merge with any union data inside the PublishResult, using the provided PublishResult1
-func (t *PublishResult) MergePublishResult1(v PublishResult1) error {
-	b, err := json.Marshal(v)
-	if err != nil {
-		return err
-	}
-
-	merged, err := runtime.JSONMerge(t.union, b)
-	t.union = merged
-	return err
-}
-
-func (t PublishResult) MarshalJSON() ([]byte, error) {
-	b, err := t.union.MarshalJSON()
-	return b, err
-}
-
-func (t *PublishResult) UnmarshalJSON(b []byte) error {
-	err := t.union.UnmarshalJSON(b)
-	return err
-}
-
-// AsURLGroupUpdateHeaders0 returns the union data inside the URLGroupUpdate_Headers_AdditionalProperties as a URLGroupUpdateHeaders0
-func (t URLGroupUpdate_Headers_AdditionalProperties) AsURLGroupUpdateHeaders0() (URLGroupUpdateHeaders0, error) {
-	var body URLGroupUpdateHeaders0
-	err := json.Unmarshal(t.union, &body)
-	return body, err
-}
-
-// FromURLGroupUpdateHeaders0 overwrites any union data inside the URLGroupUpdate_Headers_AdditionalProperties as the provided URLGroupUpdateHeaders0
-func (t *URLGroupUpdate_Headers_AdditionalProperties) FromURLGroupUpdateHeaders0(v URLGroupUpdateHeaders0) error {
-	b, err := json.Marshal(v)
-	t.union = b
-	return err
-}
-
-// MergeURLGroupUpdateHeaders0 performs a merge with any union data inside the URLGroupUpdate_Headers_AdditionalProperties, using the provided URLGroupUpdateHeaders0
-func (t *URLGroupUpdate_Headers_AdditionalProperties) MergeURLGroupUpdateHeaders0(v URLGroupUpdateHeaders0) error {
-	b, err := json.Marshal(v)
-	if err != nil {
-		return err
-	}
-
-	merged, err := runtime.JSONMerge(t.union, b)
-	t.union = merged
-	return err
-}
-
-// AsURLGroupUpdateHeaders1 returns the union data inside the URLGroupUpdate_Headers_AdditionalProperties as a URLGroupUpdateHeaders1
-func (t URLGroupUpdate_Headers_AdditionalProperties) AsURLGroupUpdateHeaders1() (URLGroupUpdateHeaders1, error) {
-	var body URLGroupUpdateHeaders1
-	err := json.Unmarshal(t.union, &body)
-	return body, err
-}
-
-// FromURLGroupUpdateHeaders1 overwrites any union data inside the URLGroupUpdate_Headers_AdditionalProperties as the provided URLGroupUpdateHeaders1
-func (t *URLGroupUpdate_Headers_AdditionalProperties) FromURLGroupUpdateHeaders1(v URLGroupUpdateHeaders1) error {
-	b, err := json.Marshal(v)
-	t.union = b
-	return err
-}
-
-// MergeURLGroupUpdateHeaders1 performs a merge with any union data inside the URLGroupUpdate_Headers_AdditionalProperties, using the provided URLGroupUpdateHeaders1
-func (t *URLGroupUpdate_Headers_AdditionalProperties) MergeURLGroupUpdateHeaders1(v URLGroupUpdateHeaders1) error {
-	b, err := json.Marshal(v)
-	if err != nil {
-		return err
-	}
-
-	merged, err := runtime.JSONMerge(t.union, b)
-	t.union = merged
-	return err
-}
-
+// MarshalJSON returns the value.
 func (t URLGroupUpdate_Headers_AdditionalProperties) MarshalJSON() ([]byte, error) {
-	b, err := t.union.MarshalJSON()
-	return b, err
+	return t.union.MarshalJSON()
 }
 
+// UnmarshalJSON keeps a value of any alternative.
 func (t *URLGroupUpdate_Headers_AdditionalProperties) UnmarshalJSON(b []byte) error {
-	err := t.union.UnmarshalJSON(b)
+	return t.union.UnmarshalJSON(b)
+}
+
+// AsVectorID0 returns the value as a VectorID0.
+func (t VectorID) AsVectorID0() (v VectorID0, err error) {
+	err = json.Unmarshal(t.union, &v)
+	return v, err
+}
+
+// FromVectorID0 sets the value.
+func (t *VectorID) FromVectorID0(v VectorID0) (err error) {
+	t.union, err = json.Marshal(v)
 	return err
 }
 
-// AsVectorID0 returns the union data inside the VectorID as a VectorID0
-func (t VectorID) AsVectorID0() (VectorID0, error) {
-	var body VectorID0
-	err := json.Unmarshal(t.union, &body)
-	return body, err
+// AsVectorID1 returns the value as a VectorID1.
+func (t VectorID) AsVectorID1() (v VectorID1, err error) {
+	err = json.Unmarshal(t.union, &v)
+	return v, err
 }
 
-// FromVectorID0 overwrites any union data inside the VectorID as the provided VectorID0
-func (t *VectorID) FromVectorID0(v VectorID0) error {
-	b, err := json.Marshal(v)
-	t.union = b
+// FromVectorID1 sets the value.
+func (t *VectorID) FromVectorID1(v VectorID1) (err error) {
+	t.union, err = json.Marshal(v)
 	return err
 }
 
-// MergeVectorID0 performs a merge with any union data inside the VectorID, using the provided VectorID0
-func (t *VectorID) MergeVectorID0(v VectorID0) error {
-	b, err := json.Marshal(v)
-	if err != nil {
-		return err
-	}
+// MarshalJSON returns the value.
+func (t VectorID) MarshalJSON() ([]byte, error) { return t.union.MarshalJSON() }
 
-	merged, err := runtime.JSONMerge(t.union, b)
-	t.union = merged
+// UnmarshalJSON keeps a value of any alternative.
+func (t *VectorID) UnmarshalJSON(b []byte) error { return t.union.UnmarshalJSON(b) }
+
+// AsVectorRangeCursor0 returns the value as a VectorRangeCursor0.
+func (t VectorRange_Cursor) AsVectorRangeCursor0() (v VectorRangeCursor0, err error) {
+	err = json.Unmarshal(t.union, &v)
+	return v, err
+}
+
+// FromVectorRangeCursor0 sets the value.
+func (t *VectorRange_Cursor) FromVectorRangeCursor0(v VectorRangeCursor0) (err error) {
+	t.union, err = json.Marshal(v)
 	return err
 }
 
-// AsVectorID1 returns the union data inside the VectorID as a VectorID1
-func (t VectorID) AsVectorID1() (VectorID1, error) {
-	var body VectorID1
-	err := json.Unmarshal(t.union, &body)
-	return body, err
+// AsVectorRangeCursor1 returns the value as a VectorRangeCursor1.
+func (t VectorRange_Cursor) AsVectorRangeCursor1() (v VectorRangeCursor1, err error) {
+	err = json.Unmarshal(t.union, &v)
+	return v, err
 }
 
-// FromVectorID1 overwrites any union data inside the VectorID as the provided VectorID1
-func (t *VectorID) FromVectorID1(v VectorID1) error {
-	b, err := json.Marshal(v)
-	t.union = b
+// FromVectorRangeCursor1 sets the value.
+func (t *VectorRange_Cursor) FromVectorRangeCursor1(v VectorRangeCursor1) (err error) {
+	t.union, err = json.Marshal(v)
 	return err
 }
 
-// MergeVectorID1 performs a merge with any union data inside the VectorID, using the provided VectorID1
-func (t *VectorID) MergeVectorID1(v VectorID1) error {
-	b, err := json.Marshal(v)
-	if err != nil {
-		return err
-	}
+// MarshalJSON returns the value.
+func (t VectorRange_Cursor) MarshalJSON() ([]byte, error) { return t.union.MarshalJSON() }
 
-	merged, err := runtime.JSONMerge(t.union, b)
-	t.union = merged
+// UnmarshalJSON keeps a value of any alternative.
+func (t *VectorRange_Cursor) UnmarshalJSON(b []byte) error { return t.union.UnmarshalJSON(b) }
+
+// AsKVResult returns the value as a KVResult.
+func (t KVResults_Item) AsKVResult() (v KVResult, err error) {
+	err = json.Unmarshal(t.union, &v)
+	return v, err
+}
+
+// FromKVResult sets the value.
+func (t *KVResults_Item) FromKVResult(v KVResult) (err error) {
+	t.union, err = json.Marshal(v)
 	return err
 }
 
-func (t VectorID) MarshalJSON() ([]byte, error) {
-	b, err := t.union.MarshalJSON()
-	return b, err
+// AsError returns the value as a Error.
+func (t KVResults_Item) AsError() (v Error, err error) {
+	err = json.Unmarshal(t.union, &v)
+	return v, err
 }
 
-func (t *VectorID) UnmarshalJSON(b []byte) error {
-	err := t.union.UnmarshalJSON(b)
+// FromError sets the value.
+func (t *KVResults_Item) FromError(v Error) (err error) {
+	t.union, err = json.Marshal(v)
 	return err
 }
 
-// AsVectorRangeCursor0 returns the union data inside the VectorRange_Cursor as a VectorRangeCursor0
-func (t VectorRange_Cursor) AsVectorRangeCursor0() (VectorRangeCursor0, error) {
-	var body VectorRangeCursor0
-	err := json.Unmarshal(t.union, &body)
-	return body, err
-}
+// MarshalJSON returns the value.
+func (t KVResults_Item) MarshalJSON() ([]byte, error) { return t.union.MarshalJSON() }
 
-// FromVectorRangeCursor0 overwrites any union data inside the VectorRange_Cursor as the provided VectorRangeCursor0
-func (t *VectorRange_Cursor) FromVectorRangeCursor0(v VectorRangeCursor0) error {
-	b, err := json.Marshal(v)
-	t.union = b
-	return err
-}
-
-// MergeVectorRangeCursor0 performs a merge with any union data inside the VectorRange_Cursor, using the provided VectorRangeCursor0
-func (t *VectorRange_Cursor) MergeVectorRangeCursor0(v VectorRangeCursor0) error {
-	b, err := json.Marshal(v)
-	if err != nil {
-		return err
-	}
-
-	merged, err := runtime.JSONMerge(t.union, b)
-	t.union = merged
-	return err
-}
-
-// AsVectorRangeCursor1 returns the union data inside the VectorRange_Cursor as a VectorRangeCursor1
-func (t VectorRange_Cursor) AsVectorRangeCursor1() (VectorRangeCursor1, error) {
-	var body VectorRangeCursor1
-	err := json.Unmarshal(t.union, &body)
-	return body, err
-}
-
-// FromVectorRangeCursor1 overwrites any union data inside the VectorRange_Cursor as the provided VectorRangeCursor1
-func (t *VectorRange_Cursor) FromVectorRangeCursor1(v VectorRangeCursor1) error {
-	b, err := json.Marshal(v)
-	t.union = b
-	return err
-}
-
-// MergeVectorRangeCursor1 performs a merge with any union data inside the VectorRange_Cursor, using the provided VectorRangeCursor1
-func (t *VectorRange_Cursor) MergeVectorRangeCursor1(v VectorRangeCursor1) error {
-	b, err := json.Marshal(v)
-	if err != nil {
-		return err
-	}
-
-	merged, err := runtime.JSONMerge(t.union, b)
-	t.union = merged
-	return err
-}
-
-func (t VectorRange_Cursor) MarshalJSON() ([]byte, error) {
-	b, err := t.union.MarshalJSON()
-	return b, err
-}
-
-func (t *VectorRange_Cursor) UnmarshalJSON(b []byte) error {
-	err := t.union.UnmarshalJSON(b)
-	return err
-}
-
-// AsKVResult returns the union data inside the KVResults_Item as a KVResult
-func (t KVResults_Item) AsKVResult() (KVResult, error) {
-	var body KVResult
-	err := json.Unmarshal(t.union, &body)
-	return body, err
-}
-
-// FromKVResult overwrites any union data inside the KVResults_Item as the provided KVResult
-func (t *KVResults_Item) FromKVResult(v KVResult) error {
-	b, err := json.Marshal(v)
-	t.union = b
-	return err
-}
-
-// MergeKVResult performs a merge with any union data inside the KVResults_Item, using the provided KVResult
-func (t *KVResults_Item) MergeKVResult(v KVResult) error {
-	b, err := json.Marshal(v)
-	if err != nil {
-		return err
-	}
-
-	merged, err := runtime.JSONMerge(t.union, b)
-	t.union = merged
-	return err
-}
-
-// AsError returns the union data inside the KVResults_Item as a Error
-func (t KVResults_Item) AsError() (Error, error) {
-	var body Error
-	err := json.Unmarshal(t.union, &body)
-	return body, err
-}
-
-// FromError overwrites any union data inside the KVResults_Item as the provided Error
-func (t *KVResults_Item) FromError(v Error) error {
-	b, err := json.Marshal(v)
-	t.union = b
-	return err
-}
-
-// MergeError performs a merge with any union data inside the KVResults_Item, using the provided Error
-func (t *KVResults_Item) MergeError(v Error) error {
-	b, err := json.Marshal(v)
-	if err != nil {
-		return err
-	}
-
-	merged, err := runtime.JSONMerge(t.union, b)
-	t.union = merged
-	return err
-}
-
-func (t KVResults_Item) MarshalJSON() ([]byte, error) {
-	b, err := t.union.MarshalJSON()
-	return b, err
-}
-
-func (t *KVResults_Item) UnmarshalJSON(b []byte) error {
-	err := t.union.UnmarshalJSON(b)
-	return err
-}
+// UnmarshalJSON keeps a value of any alternative.
+func (t *KVResults_Item) UnmarshalJSON(b []byte) error { return t.union.UnmarshalJSON(b) }

@@ -1,4 +1,4 @@
-# Code generated from spec/control.yaml by packaging/pypi/types_test.go. DO NOT EDIT.
+# Code generated from spec/control.yaml by packaging/types_test.go. DO NOT EDIT.
 """The answers of the control API, as the server checks them before it sends them.
 
 A class whose name begins with an underscore has the keys that are always there.
@@ -235,6 +235,9 @@ class Deliveries(TypedDict):
 
 class Done(TypedDict):
     status: Literal["ok"]
+
+
+Empty = Dict[str, Any]
 
 
 class Error(TypedDict):
@@ -622,6 +625,9 @@ class Requests(TypedDict):
     limit: int
     # older entries that match and are kept but are not in this answer; a larger limit adds them
     older: int
+
+
+Rewrites = Dict[str, str]
 
 
 class _RunRow(TypedDict):
