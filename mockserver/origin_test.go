@@ -10,7 +10,6 @@ import (
 
 	"github.com/understudy-mock/understudy/internal/expect"
 	"github.com/understudy-mock/understudy/mockserver"
-	"github.com/understudy-mock/understudy/mockserver/help"
 	"github.com/understudy-mock/understudy/spec"
 )
 
