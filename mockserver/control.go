@@ -8,6 +8,7 @@ import (
 	"github.com/understudy-mock/understudy/mockserver/call"
 	"github.com/understudy-mock/understudy/mockserver/control"
 	"github.com/understudy-mock/understudy/mockserver/fault"
+	"github.com/understudy-mock/understudy/mockserver/messaging"
 	"github.com/understudy-mock/understudy/mockserver/response"
 	"github.com/understudy-mock/understudy/mockserver/tenant"
 )
@@ -24,15 +25,6 @@ func (s *Server) NotReady(reason string) { s.trouble.Store(&reason) }
 // default account is in its state, and what it waits for.
 func (s *Server) Explain(id string) (engine.Explanation, error) {
 	return s.tenants.First().Account.Explain(id)
-}
-
-// faulty answers by the first API fault that matches the call; false means that
-// none does. The control API never has faults: it is how a tester removes them.
-func (s *Server) faulty(c *call.Call) (response.Response, bool) {
-	if c.Op.Area == "control_url" || c.Tenant == nil {
-		return response.Response{}, false
-	}
-	return c.Tenant.Faults.Respond(c.Request.Context(), c.Op.ID, c.Request.URL.Path, c.Header)
 }
 
 // Fault adds a rule to the default account, after its other rules.
@@ -70,11 +62,14 @@ func (s *Server) access(w *tenant.Tenant) control.Access {
 	return control.Access{URL: s.URL(), Advertised: s.cfg.Advertise != nil, Env: env}
 }
 
-var _ = registerHandlers(controlRows())
+var _ = registerHandlers(apiRows())
 
-// controlRows are the handlers of the control API.
-func controlRows() map[string]handler {
+// apiRows are the handlers of the interface and of the control API.
+func apiRows() map[string]handler {
 	rows := map[string]handler{}
+	for id, h := range messaging.Handlers() {
+		rows[id] = func(s *Server, c *call.Call) (response.Response, error) { return h(s.messaging, c) }
+	}
 	for id, h := range control.Handlers() {
 		rows[id] = func(s *Server, c *call.Call) (response.Response, error) { return h(s.control, c) }
 	}

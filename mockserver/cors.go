@@ -5,7 +5,7 @@ import (
 	"strings"
 
 	"github.com/understudy-mock/understudy/mockserver/call"
-	"github.com/understudy-mock/understudy/mockserver/origin"
+	"github.com/understudy-mock/understudy/mockserver/gate/origin"
 	"github.com/understudy-mock/understudy/mockserver/response"
 )
 

@@ -96,19 +96,6 @@ func (s *Server) speak(c *call.Call) {
 	}
 }
 
-// queryToken is the token in the query, under its name in any dialect. A name
-// of the wrong dialect still authenticates, so that the refusal for the name is
-// recorded in the journal of the account.
-func (s *Server) queryToken(c *call.Call) []string {
-	token := c.Query[s.neutral.TokenQuery]
-	for _, d := range s.tenants.Dialects() {
-		if len(token) == 0 {
-			token = c.Query[d.TokenQuery]
-		}
-	}
-	return token
-}
-
 // unnamed is the dialect of a call without names: a dialect besides the default
 // one that has its path or development token, otherwise the dialect of the
 // account.

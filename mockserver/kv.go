@@ -11,7 +11,6 @@ import (
 
 	"github.com/understudy-mock/understudy/mockserver/call"
 	"github.com/understudy-mock/understudy/mockserver/response"
-	"github.com/understudy-mock/understudy/mockserver/tenant"
 )
 
 var _ = registerHandlers(map[string]handler{
@@ -63,16 +62,6 @@ func (s *Server) kvCall(c *call.Call) (response.Response, error) {
 		answer.header.Set(clockHeader, mode)
 	}
 	return response.Response{Status: answer.status, Header: answer.header, Body: answer.body.Bytes()}, nil
-}
-
-// kvTenant is the account whose store a request addresses, by the token in the
-// header or in the query. The store itself refuses a wrong token.
-func (s *Server) kvTenant(c *call.Call) *tenant.Tenant {
-	token := c.Query.Get("_token")
-	if c.Header.Get("Authorization") != "" {
-		token = call.BearerToken(c.Header)
-	}
-	return s.tenants.Find(func(w *tenant.Tenant) bool { return tenant.SameSecret(w.KVToken, token) })
 }
 
 // captured is an answer that is kept instead of sent, so that the pipeline can

@@ -7,12 +7,13 @@ import (
 	"fmt"
 	"net"
 	"net/http"
+	"os"
 	"strings"
 	"time"
 
 	"github.com/understudy-mock/understudy/engine"
+	"github.com/understudy-mock/understudy/mockserver/gate/origin"
 	"github.com/understudy-mock/understudy/mockserver/journal"
-	"github.com/understudy-mock/understudy/mockserver/origin"
 	"github.com/understudy-mock/understudy/mockserver/response"
 	"github.com/understudy-mock/understudy/mockserver/tenant"
 )
@@ -400,4 +401,21 @@ func (u *TestServer) Message(id string) engine.Message {
 		u.t.Fatalf("understudy: %v", err)
 	}
 	return m
+}
+
+// hostNames are the host names, besides those of loopback, that clients on this
+// machine may use: the name of the machine, the hosts of the listeners, and the
+// advertised host.
+func hostNames(cfg *Config) []string {
+	var names []string
+	if name, err := os.Hostname(); err == nil {
+		names = append(names, origin.HostName(name))
+	}
+	for _, address := range []string{cfg.Addr, cfg.RegionAddr, cfg.ManagementAddr, cfg.VectorAddr} {
+		names = append(names, origin.HostName(address))
+	}
+	if cfg.Advertise != nil {
+		names = append(names, origin.HostName(cfg.Advertise.Host))
+	}
+	return names
 }

@@ -20,7 +20,7 @@ import (
 	"github.com/understudy-mock/understudy/engine"
 	"github.com/understudy-mock/understudy/engine/refusal"
 	"github.com/understudy-mock/understudy/mockserver/call"
-	"github.com/understudy-mock/understudy/mockserver/origin"
+	"github.com/understudy-mock/understudy/mockserver/gate/origin"
 	"github.com/understudy-mock/understudy/mockserver/request"
 	"github.com/understudy-mock/understudy/mockserver/response"
 	"github.com/understudy-mock/understudy/mockserver/tenant"
@@ -134,16 +134,16 @@ func (s *Server) respond(w http.ResponseWriter, v *visit) (out response.Response
 	c.Op, c.Vars = found.op, vars
 	answerHead(c)
 	x.OperationID = c.Op.ID
-	if err := s.mayChange(c); err != nil {
+	if err := s.gate.Change(c); err != nil {
 		return response.Response{}, err
 	}
-	if err := s.admitDelivery(c); err != nil {
+	if err := s.gate.Delivery(c); err != nil {
 		return response.Response{}, err
 	}
-	admitted := s.admit(c)
+	admitted := s.gate.Admit(c)
 	if admitted != nil {
 		if others, _ := s.fleet.Refresh(c.Request.Context()); others { // the account may be new
-			admitted = s.admit(c)
+			admitted = s.gate.Admit(c)
 		}
 	}
 	if err := s.foreign(c); err != nil { // before the result of admit: the credential may have a name of another dialect
@@ -168,7 +168,7 @@ func (s *Server) respond(w http.ResponseWriter, v *visit) (out response.Response
 func (s *Server) act(w http.ResponseWriter, c *call.Call, found route) (out response.Response, err error) {
 	s.speak(c)
 	if !c.AsTester {
-		if out, faulty := s.faulty(c); faulty {
+		if out, faulty := s.gate.Fault(c); faulty {
 			return out, nil
 		}
 		s.serialize(c)
@@ -230,33 +230,6 @@ func (s *Server) keep(c *call.Call) error {
 
 // noQuery is shared by all requests without a query, and must not be changed.
 var noQuery = url.Values{}
-
-// admit authenticates the call by the rules of its area.
-func (s *Server) admit(c *call.Call) error {
-	if c.Op.Area == "control_url" {
-		return s.admitControl(c)
-	}
-	w, err := s.authenticate(c)
-	if err != nil {
-		return err
-	}
-	if c.Op.Area == "kv_url" {
-		w = s.kvTenant(c)
-	}
-	if w != nil && w.Public && !c.AsTester {
-		if err := s.admitPublic(c); err != nil {
-			return err
-		}
-	}
-	if w == nil {
-		w = s.tenants.First()
-	}
-	c.Tenant, c.Account = w, w.Account
-	if c.Op.Area == "vector_url" {
-		return s.openVector(c)
-	}
-	return nil
-}
 
 // maxDocument is the largest snapshot or fixture file, in bytes.
 const maxDocument = 4 << 30

@@ -2,59 +2,14 @@ package mockserver
 
 import (
 	"fmt"
-	"net/http"
-	"slices"
-	"strings"
 	"time"
 
 	"github.com/understudy-mock/understudy/engine"
-	"github.com/understudy-mock/understudy/engine/refusal"
-	"github.com/understudy-mock/understudy/mockserver/call"
 	"github.com/understudy-mock/understudy/mockserver/replay"
 	"github.com/understudy-mock/understudy/mockserver/response"
 	"github.com/understudy-mock/understudy/mockserver/tenant"
-	"github.com/understudy-mock/understudy/spec"
 	"github.com/understudy-mock/understudy/spec/mask"
 )
-
-// readingOperations change nothing although their method is not GET. A call
-// below /as/ is judged by the operation that it calls. Sorted.
-var readingOperations = []string{
-	"asDelete", "asPatch", "asPost", "asPut",
-	"fetchVectors", "fetchVectorsIn", "getVectorInfoPost", "listVectorNamespacesPost", "pageAction", "queryVectorData", "queryVectorDataIn", "queryVectors", "queryVectorsIn",
-	"randomVectorInPost", "randomVectorPost", "rangeVectors", "rangeVectorsIn",
-}
-
-// hookOperations is the prefix of their operation ids.
-const hookOperations = "callHook"
-
-// changesState reports whether an operation may change something. Commands of
-// the key-value store and hooks of runs may with every method.
-func changesState(op *spec.Operation) bool {
-	switch {
-	case op.Area == "kv_url" || strings.HasPrefix(op.ID, hookOperations):
-		return true
-	case op.Method == http.MethodGet || op.Method == http.MethodHead || op.Method == http.MethodOptions:
-		return false
-	}
-	return !slices.Contains(readingOperations, op.ID)
-}
-
-// mayChange refuses operations that would change a server that shows a replayed
-// journal.
-func (s *Server) mayChange(c *call.Call) error {
-	if s.cfg.Replay == nil || !changesState(c.Op) {
-		return nil
-	}
-	text := "this server replays a journal and is read-only: nothing can be published, delivered or changed; start `understudy serve` for that"
-	if c.Op.Area == "kv_url" {
-		text = "this server replays a journal, which does not have the key-value store"
-	}
-	if strings.HasPrefix(c.Op.ID, hookOperations) { // their document declares no 403
-		return refusal.Of(refusal.Closed, text, "", "")
-	}
-	return response.Forbidden(text)
-}
 
 // Position is where the replay of an account has ended.
 func (s *Server) Position(account string) (replay.Position, bool) {

@@ -25,10 +25,13 @@ import (
 	"github.com/understudy-mock/understudy/engine/refusal"
 	"github.com/understudy-mock/understudy/engine/store"
 	"github.com/understudy-mock/understudy/engine/vector"
+	"github.com/understudy-mock/understudy/mockserver/call"
 	"github.com/understudy-mock/understudy/mockserver/control"
 	"github.com/understudy-mock/understudy/mockserver/delivery"
+	"github.com/understudy-mock/understudy/mockserver/gate"
 	"github.com/understudy-mock/understudy/mockserver/kv"
 	"github.com/understudy-mock/understudy/mockserver/listener"
+	"github.com/understudy-mock/understudy/mockserver/messaging"
 	"github.com/understudy-mock/understudy/mockserver/replay"
 	"github.com/understudy-mock/understudy/mockserver/request"
 	"github.com/understudy-mock/understudy/mockserver/stub"
@@ -109,6 +112,7 @@ type Server struct {
 	doc        *spec.Document
 	controlDoc *spec.Document
 	control    *control.Service
+	messaging  *messaging.API
 	router     *mux.Router
 	wall       *clock.Real
 	delivery   *delivery.Deliverer
@@ -123,8 +127,8 @@ type Server struct {
 	responses  *semaphore.Weighted // bytes of large answers in progress
 	started    time.Time
 
-	hostNames []string               // see knownHost
-	trouble   atomic.Pointer[string] // why the server is not ready; nil, "": it is
+	gate    *gate.Gate
+	trouble atomic.Pointer[string] // why the server is not ready; nil, "": it is
 
 	opened  atomic.Bool // the accounts are open: before, starting answers
 	tenants *tenant.Registry
@@ -183,7 +187,6 @@ func prepareServer(cfg Config) (*Server, func() error, error) {
 	s.memory = &memory.Ledger{MaxWork: cfg.MaxBacklogBytes, MaxMessages: cfg.MaxBacklog}
 	s.incoming, s.responses = semaphore.NewWeighted(max(inTransit(cfg.Memory), 2*cfg.MaxBody)), semaphore.NewWeighted(inTransit(cfg.Memory))
 	s.started = s.wall.Now()
-	s.hostNames = hostNames(&cfg)
 	s.delivery = delivery.New(s.deliveries())
 	if s.router, err = s.routes(doc, controlDoc); err != nil {
 		return nil, nil, err
@@ -204,6 +207,11 @@ func (s *Server) openAccounts(cfg tenant.Config, shared bool) (err error) {
 	}
 	s.fleet.Attach(FleetHost{s.tenants, s.readBody, s.made, func() { s.NotReady("the server leaves the fleet") }})
 	s.control = control.New(s.controlled())
+	s.gate = &gate.Gate{
+		Accounts: s.tenants, Neutral: s.neutral, ControlToken: s.cfg.ControlToken, NeedsToken: s.cfg.controlNeedsToken(),
+		ReadOnly: s.cfg.Replay != nil, HostNames: hostNames(&s.cfg), Made: s.made, Log: s.cfg.Log,
+	}
+	s.messaging = &messaging.API{Accounts: s.tenants, Strict: s.cfg.StrictOptions}
 	if shared {
 		s.tenants.ShareDevelopmentAccount()
 	}
@@ -455,3 +463,7 @@ func (s *Server) Violations() []string {
 	defer s.mu.Unlock()
 	return append([]string(nil), s.violations...)
 }
+
+// made reports whether the request is a delivery of this server or of another
+// server of its fleet.
+func (s *Server) made(c *call.Call) bool { return c.Made || s.delivery.Made(c.Request) }

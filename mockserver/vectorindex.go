@@ -6,7 +6,6 @@ import (
 	"strings"
 	"unicode"
 
-	"github.com/understudy-mock/understudy/engine/refusal"
 	"github.com/understudy-mock/understudy/engine/vector"
 	"github.com/understudy-mock/understudy/mockserver/call"
 	"github.com/understudy-mock/understudy/mockserver/response"
@@ -59,19 +58,6 @@ func (s *Server) vectorEnv(w *tenant.Tenant) (vars []EnvVar) {
 		vars = append(vars, EnvVar{name + "_URL", s.VectorIndexURL(x.Name)}, EnvVar{name + "_TOKEN", x.Token})
 	}
 	return vars
-}
-
-// openVector authenticates a request to the index of its token. A URL that
-// names an index must name the same one.
-func (s *Server) openVector(c *call.Call) error {
-	c.Index = c.Tenant.Opens(call.BearerToken(c.Header))
-	if c.Asked == "" || c.Asked == c.Index {
-		return nil
-	}
-	if !c.Tenant.HasIndex(c.Asked) {
-		return refusal.Of(refusal.NotFound, "vector index", c.Asked, "not found; its URLs are listed when the server starts")
-	}
-	return response.Unauthorized("Bearer", "Unauthorized: the token is not that of the vector index "+response.Shorten(c.Asked))
 }
 
 var _ = registerHandlers(vectorRows())

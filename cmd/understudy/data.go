@@ -17,7 +17,7 @@ import (
 	"github.com/understudy-mock/understudy/mockserver"
 	"github.com/understudy-mock/understudy/mockserver/fleet"
 	"github.com/understudy-mock/understudy/mockserver/fleet/jetstream"
-	"github.com/understudy-mock/understudy/mockserver/origin"
+	"github.com/understudy-mock/understudy/mockserver/gate/origin"
 	"github.com/understudy-mock/understudy/spec/mask"
 )
 

@@ -23,7 +23,7 @@ import (
 	"github.com/understudy-mock/understudy/engine/store"
 	"github.com/understudy-mock/understudy/mockserver"
 	"github.com/understudy-mock/understudy/mockserver/fleet"
-	"github.com/understudy-mock/understudy/mockserver/origin"
+	"github.com/understudy-mock/understudy/mockserver/gate/origin"
 	"github.com/understudy-mock/understudy/spec"
 	"github.com/understudy-mock/understudy/spec/route"
 )

@@ -12,7 +12,7 @@ import (
 
 	"github.com/understudy-mock/understudy/mockserver"
 	"github.com/understudy-mock/understudy/mockserver/certificate"
-	"github.com/understudy-mock/understudy/mockserver/origin"
+	"github.com/understudy-mock/understudy/mockserver/gate/origin"
 )
 
 // tlsFlags are the flags of a server with TLS.

@@ -1,4 +1,4 @@
-package mockserver
+package messaging
 
 import (
 	"errors"
@@ -12,21 +12,21 @@ import (
 	"github.com/understudy-mock/understudy/spec/api"
 )
 
-var _ = registerHandlers(map[string]handler{
-	"createSchedule":      (*Server).createSchedule,
-	"deleteSchedule":      (*Server).deleteSchedule,
-	"getSchedule":         (*Server).getSchedule,
-	"listSchedules":       (*Server).listSchedules,
-	"pauseSchedule":       (*Server).pauseSchedule,
-	"pauseSchedulePatch":  (*Server).pauseSchedule,
-	"resumeSchedule":      (*Server).resumeSchedule,
-	"resumeSchedulePatch": (*Server).resumeSchedule,
+var _ = register(map[string]Handler{
+	"createSchedule":      (*API).createSchedule,
+	"deleteSchedule":      (*API).deleteSchedule,
+	"getSchedule":         (*API).getSchedule,
+	"listSchedules":       (*API).listSchedules,
+	"pauseSchedule":       (*API).pauseSchedule,
+	"pauseSchedulePatch":  (*API).pauseSchedule,
+	"resumeSchedule":      (*API).resumeSchedule,
+	"resumeSchedulePatch": (*API).resumeSchedule,
 })
 
 // createSchedule replaces a schedule with the same id. One error reports all
 // problems, including those that a publish would have.
-func (s *Server) createSchedule(c *call.Call) (response.Response, error) {
-	r, err := s.publishRequest(c, "destinationOrId")
+func (a *API) createSchedule(c *call.Call) (response.Response, error) {
+	r, err := a.publishRequest(c, "destinationOrId")
 	if err != nil {
 		return response.Response{}, err
 	}
@@ -52,7 +52,7 @@ func (s *Server) createSchedule(c *call.Call) (response.Response, error) {
 	return response.Response{Body: map[string]string{"scheduleId": schedule.ID}}, err
 }
 
-func (s *Server) listSchedules(c *call.Call) (response.Response, error) {
+func (a *API) listSchedules(c *call.Call) (response.Response, error) {
 	schedules := c.Account.Schedules()
 	list := make([]api.Schedule, len(schedules))
 	for i, one := range schedules {
@@ -61,21 +61,21 @@ func (s *Server) listSchedules(c *call.Call) (response.Response, error) {
 	return response.Response{Body: list}, nil
 }
 
-func (s *Server) getSchedule(c *call.Call) (response.Response, error) {
+func (a *API) getSchedule(c *call.Call) (response.Response, error) {
 	schedule, err := c.Account.Schedule(c.Vars["destinationOrId"])
 	return response.Response{Body: view.Schedule(schedule)}, err
 }
 
-func (s *Server) deleteSchedule(c *call.Call) (response.Response, error) {
+func (a *API) deleteSchedule(c *call.Call) (response.Response, error) {
 	return response.Empty, c.Account.DeleteSchedule(c.Vars["destinationOrId"])
 }
 
 // pauseSchedule makes the schedule skip the times that pass while it is paused;
 // a resume does not repeat them.
-func (s *Server) pauseSchedule(c *call.Call) (response.Response, error) {
+func (a *API) pauseSchedule(c *call.Call) (response.Response, error) {
 	return response.Empty, c.Account.SetSchedulePaused(c.Vars["scheduleId"], true)
 }
 
-func (s *Server) resumeSchedule(c *call.Call) (response.Response, error) {
+func (a *API) resumeSchedule(c *call.Call) (response.Response, error) {
 	return response.Empty, c.Account.SetSchedulePaused(c.Vars["scheduleId"], false)
 }

@@ -1,16 +1,15 @@
-package mockserver
+package gate
 
 import (
 	"net/http"
 	"net/netip"
-	"os"
 	"slices"
 	"strconv"
 	"strings"
 
 	"github.com/understudy-mock/understudy/engine/refusal"
 	"github.com/understudy-mock/understudy/mockserver/call"
-	"github.com/understudy-mock/understudy/mockserver/origin"
+	"github.com/understudy-mock/understudy/mockserver/gate/origin"
 	"github.com/understudy-mock/understudy/mockserver/response"
 	"github.com/understudy-mock/understudy/mockserver/tenant"
 )
@@ -18,11 +17,11 @@ import (
 // admitControl admits calls with the control token. Calls of programs on this machine
 // do not need it, unless a token is configured and Config.ControlOpenOnLoopback is not
 // set. It sets the account that the call acts on.
-func (s *Server) admitControl(c *call.Call) error {
-	if closed := s.controlClosed(c); len(c.Op.Security) > 0 && closed != "" {
+func (g *Gate) admitControl(c *call.Call) error {
+	if closed := g.controlClosed(c); len(c.Op.Security) > 0 && closed != "" {
 		return unauthorizedFor(c.Op, closed+": callers must send Authorization: Bearer with the token of --control-token")
 	}
-	if err := s.admitSink(c); err != nil {
+	if err := g.admitSink(c); err != nil {
 		return err
 	}
 	if len(c.Op.Security) > 0 {
@@ -32,8 +31,8 @@ func (s *Server) admitControl(c *call.Call) error {
 	}
 	id := c.Query.Get("account")
 	if id == "" || id == "*" {
-		c.Tenant = s.tenants.First()
-	} else if c.Tenant = s.tenants.ByID(id); c.Tenant == nil {
+		c.Tenant = g.Accounts.First()
+	} else if c.Tenant = g.Accounts.ByID(id); c.Tenant == nil {
 		return refusal.Of(refusal.NotFound, "account", id, "not found")
 	}
 	c.Account = c.Tenant.Account
@@ -41,13 +40,13 @@ func (s *Server) admitControl(c *call.Call) error {
 }
 
 // controlClosed returns why a call may not use the control API; "" when it may.
-func (s *Server) controlClosed(c *call.Call) string {
-	if s.hasControlToken(c) {
+func (g *Gate) controlClosed(c *call.Call) string {
+	if g.hasControlToken(c) {
 		return ""
 	}
 	proxy := origin.Proxy(c.Request.Header)
 	switch {
-	case s.cfg.controlNeedsToken():
+	case g.NeedsToken:
 		return "the control API of this server needs a token"
 	case !origin.LocalAddr(c.Request.RemoteAddr) || !origin.LocalHost(c.Request.Host):
 		return "the control API is open on loopback only"
@@ -58,42 +57,25 @@ func (s *Server) controlClosed(c *call.Call) string {
 }
 
 // hasControlToken reports whether a call carries the control token.
-func (s *Server) hasControlToken(c *call.Call) bool {
+func (g *Gate) hasControlToken(c *call.Call) bool {
 	kind, token, _ := strings.Cut(c.Header.Get("Authorization"), " ")
 	if _, password, ok := c.Request.BasicAuth(); ok { // browsers prompt for Basic credentials
 		kind, token = "Bearer", password
 	}
-	return kind == "Bearer" && s.cfg.ControlToken != "" && tenant.SameSecret(token, s.cfg.ControlToken)
-}
-
-// hostNames are the host names, besides those of loopback, that clients on this
-// machine may use: the name of the machine, the hosts of the listeners, and the
-// advertised host.
-func hostNames(cfg *Config) []string {
-	var names []string
-	if name, err := os.Hostname(); err == nil {
-		names = append(names, origin.HostName(name))
-	}
-	for _, address := range []string{cfg.Addr, cfg.RegionAddr, cfg.ManagementAddr, cfg.VectorAddr} {
-		names = append(names, origin.HostName(address))
-	}
-	if cfg.Advertise != nil {
-		names = append(names, origin.HostName(cfg.Advertise.Host))
-	}
-	return names
+	return kind == "Bearer" && g.ControlToken != "" && tenant.SameSecret(token, g.ControlToken)
 }
 
 // knownHost reports whether a Host header rules out DNS rebinding, where a page
 // of another site makes its name resolve to loopback. Names below internal,
 // such as host.docker.internal, are reserved: no public name server answers for
 // them.
-func (s *Server) knownHost(host string) bool {
+func (g *Gate) knownHost(host string) bool {
 	if host == "" || origin.LocalHost(host) {
 		return true
 	}
 	name := origin.HostName(host)
 	_, err := netip.ParseAddr(name)
-	return err == nil || strings.HasSuffix(name, ".internal") || slices.Contains(s.hostNames, name)
+	return err == nil || strings.HasSuffix(name, ".internal") || slices.Contains(g.HostNames, name)
 }
 
 // isVisit reports whether a browser navigates to the page, as opposed to a
@@ -106,8 +88,8 @@ func isVisit(c *call.Call) bool {
 // admitPublic guards an account whose token is published: any web page could
 // send it. A page whose name resolves to loopback can add the headers of proxies,
 // so these prove nothing here.
-func (s *Server) admitPublic(c *call.Call) error {
-	if origin.LocalAddr(c.Request.RemoteAddr) && !s.knownHost(c.Request.Host) {
+func (g *Gate) admitPublic(c *call.Call) error {
+	if origin.LocalAddr(c.Request.RemoteAddr) && !g.knownHost(c.Request.Host) {
 		return response.Forbidden("header Host: invalid value " + strconv.Quote(response.Shorten(c.Request.Host)) + ": must be a name of this machine, such as localhost, with a public token; --account gives the account a token of its own")
 	}
 	return origin.RefuseCrossSite(c.Request, isVisit(c))
@@ -115,9 +97,9 @@ func (s *Server) admitPublic(c *call.Call) error {
 
 // admitSink admits requests to the built-in destinations from programs on this
 // machine, from deliveries of this server, and with the token of an account.
-func (s *Server) admitSink(c *call.Call) error {
+func (g *Gate) admitSink(c *call.Call) error {
 	local := origin.LocalAddr(c.Request.RemoteAddr) && origin.Proxy(c.Request.Header) == ""
-	if c.Op.Tag != "sink" || local || s.made(c) || s.hasControlToken(c) || s.tenants.Owner(call.BearerToken(c.Header)) != nil {
+	if c.Op.Tag != "sink" || local || g.Made(c) || g.hasControlToken(c) || g.Accounts.Owner(call.BearerToken(c.Header)) != nil {
 		return nil
 	}
 	return response.Unauthorized("Bearer", c.Op.ID+": off loopback, a sink is open to deliveries of this server, and to others with Authorization: Bearer and a token of an account")

@@ -1,4 +1,4 @@
-package mockserver
+package messaging
 
 import (
 	"github.com/understudy-mock/understudy/mockserver/call"
@@ -7,17 +7,17 @@ import (
 	"github.com/understudy-mock/understudy/spec/api"
 )
 
-var _ = registerHandlers(map[string]handler{
-	"cancelMessage":     (*Server).cancelMessage,
-	"cancelMessages":    (*Server).cancelMessages,
-	"getMessage":        (*Server).getMessage,
-	"getSigningKeys":    (*Server).getSigningKeys,
-	"rotateSigningKeys": (*Server).rotateSigningKeys,
+var _ = register(map[string]Handler{
+	"cancelMessage":     (*API).cancelMessage,
+	"cancelMessages":    (*API).cancelMessages,
+	"getMessage":        (*API).getMessage,
+	"getSigningKeys":    (*API).getSigningKeys,
+	"rotateSigningKeys": (*API).rotateSigningKeys,
 })
 
 // getMessage shows a message that has not ended; after its end only the log has
 // it.
-func (s *Server) getMessage(c *call.Call) (response.Response, error) {
+func (a *API) getMessage(c *call.Call) (response.Response, error) {
 	m, err := c.Account.Message(c.Vars["messageId"])
 	if err != nil {
 		return response.Response{}, err
@@ -30,13 +30,13 @@ func (s *Server) getMessage(c *call.Call) (response.Response, error) {
 
 // cancelMessage answers with a count, as the bulk operation does: clients read
 // the same field of both.
-func (s *Server) cancelMessage(c *call.Call) (response.Response, error) {
+func (a *API) cancelMessage(c *call.Call) (response.Response, error) {
 	return response.Response{Body: map[string]int{"cancelled": 1}}, c.Account.Cancel(c.Vars["messageId"])
 }
 
 // cancelMessages cancels what matches when it runs: a message that is published
 // at the same time may stay.
-func (s *Server) cancelMessages(c *call.Call) (response.Response, error) {
+func (a *API) cancelMessages(c *call.Call) (response.Response, error) {
 	if err := c.MergeBody(); err != nil {
 		return response.Response{}, err
 	}
@@ -44,14 +44,14 @@ func (s *Server) cancelMessages(c *call.Call) (response.Response, error) {
 	return response.Response{Body: map[string]int{"cancelled": n}}, err
 }
 
-func (s *Server) getSigningKeys(c *call.Call) (response.Response, error) {
+func (a *API) getSigningKeys(c *call.Call) (response.Response, error) {
 	current, next := c.Account.Keys()
 	return signingKeys(c, current, next), nil
 }
 
 // rotateSigningKeys makes the next key current. Receivers that check both keys
 // keep working.
-func (s *Server) rotateSigningKeys(c *call.Call) (response.Response, error) {
+func (a *API) rotateSigningKeys(c *call.Call) (response.Response, error) {
 	current, next, err := c.Account.RotateKeys()
 	return signingKeys(c, current, next), err
 }

@@ -1,4 +1,4 @@
-package mockserver
+package messaging
 
 import (
 	"cmp"
@@ -22,21 +22,21 @@ import (
 	"github.com/understudy-mock/understudy/spec/header"
 )
 
-var _ = registerHandlers(map[string]handler{
-	"cancelWorkflowRuns":  (*Server).cancelWorkflowRuns,
-	"endWorkflowRun":      (*Server).endWorkflowRun,
-	"getWorkflowSteps":    (*Server).getWorkflowSteps,
-	"listWorkflowEvents":  (*Server).listWorkflowEvents,
-	"listWorkflowRuns":    (*Server).listWorkflowRuns,
-	"listWorkflowRunsOld": (*Server).listWorkflowRuns,
-	"triggerWorkflow":     (*Server).triggerWorkflow,
-	"triggerWorkflows":    (*Server).triggerWorkflows,
+var _ = register(map[string]Handler{
+	"cancelWorkflowRuns":  (*API).cancelWorkflowRuns,
+	"endWorkflowRun":      (*API).endWorkflowRun,
+	"getWorkflowSteps":    (*API).getWorkflowSteps,
+	"listWorkflowEvents":  (*API).listWorkflowEvents,
+	"listWorkflowRuns":    (*API).listWorkflowRuns,
+	"listWorkflowRunsOld": (*API).listWorkflowRuns,
+	"triggerWorkflow":     (*API).triggerWorkflow,
+	"triggerWorkflows":    (*API).triggerWorkflows,
 })
 
 // triggerWorkflow is a publish that starts a run, so that every option of a publish
 // works.
-func (s *Server) triggerWorkflow(c *call.Call) (response.Response, error) {
-	r, err := s.publishRequest(c, "workflowUrl")
+func (a *API) triggerWorkflow(c *call.Call) (response.Response, error) {
+	r, err := a.publishRequest(c, "workflowUrl")
 	if err != nil {
 		return response.Response{}, err
 	}
@@ -75,8 +75,8 @@ func asTrigger(r *engine.PublishRequest) {
 }
 
 // triggerWorkflows starts all runs or none, like a batch.
-func (s *Server) triggerWorkflows(c *call.Call) (response.Response, error) {
-	requests, err := s.batch(c)
+func (a *API) triggerWorkflows(c *call.Call) (response.Response, error) {
+	requests, err := a.batch(c)
 	if err != nil {
 		return response.Response{}, err
 	}
@@ -96,7 +96,7 @@ func (s *Server) triggerWorkflows(c *call.Call) (response.Response, error) {
 
 // getWorkflowSteps returns the steps of a run to its endpoint, for an
 // invocation whose body does not contain them all.
-func (s *Server) getWorkflowSteps(c *call.Call) (response.Response, error) {
+func (a *API) getWorkflowSteps(c *call.Call) (response.Response, error) {
 	steps, err := c.Account.Steps(c.Vars["workflowRunId"])
 	if err != nil {
 		return response.Response{}, err
@@ -105,7 +105,7 @@ func (s *Server) getWorkflowSteps(c *call.Call) (response.Response, error) {
 }
 
 // endWorkflowRun finishes a run with its response, or cancels it.
-func (s *Server) endWorkflowRun(c *call.Call) (response.Response, error) {
+func (a *API) endWorkflowRun(c *call.Call) (response.Response, error) {
 	id := c.Vars["workflowRunId"]
 	if c.Flag("cancel", true) {
 		return response.Empty, c.Account.CancelRun(id)
@@ -121,7 +121,7 @@ func (s *Server) endWorkflowRun(c *call.Call) (response.Response, error) {
 
 // cancelWorkflowRuns takes the URL as a prefix unless the call says otherwise:
 // one endpoint may serve many paths.
-func (s *Server) cancelWorkflowRuns(c *call.Call) (response.Response, error) {
+func (a *API) cancelWorkflowRuns(c *call.Call) (response.Response, error) {
 	if err := c.MergeBody(); err != nil {
 		return response.Response{}, err
 	}
@@ -139,16 +139,16 @@ func (s *Server) cancelWorkflowRuns(c *call.Call) (response.Response, error) {
 
 // listWorkflowEvents lists the log of runs, event by event or, when grouped,
 // run by run.
-func (s *Server) listWorkflowEvents(c *call.Call) (response.Response, error) {
+func (a *API) listWorkflowEvents(c *call.Call) (response.Response, error) {
 	if c.Query.Get("groupBy") == "" {
-		return s.listWorkflowMessageLogs(c)
+		return a.listWorkflowMessageLogs(c)
 	}
-	return s.listWorkflowRuns(c)
+	return a.listWorkflowRuns(c)
 }
 
 // listWorkflowRuns is the log grouped by run; two paths lead here, because
 // older clients use another one.
-func (s *Server) listWorkflowRuns(c *call.Call) (response.Response, error) {
+func (a *API) listWorkflowRuns(c *call.Call) (response.Response, error) {
 	f, err := c.LogFilter(call.RunStates)
 	if err != nil {
 		return response.Response{}, err
@@ -164,20 +164,20 @@ func (s *Server) listWorkflowRuns(c *call.Call) (response.Response, error) {
 	}{p.Cursor, runs}}, err
 }
 
-var _ = registerHandlers(map[string]handler{
-	"callHook":       (*Server).callHook,
-	"callHookDelete": (*Server).callHook,
-	"callHookGet":    (*Server).callHook,
-	"callHookPatch":  (*Server).callHook,
-	"callHookPut":    (*Server).callHook,
-	"listWaiters":    (*Server).listWaiters,
-	"notifyEvent":    (*Server).notifyEvent,
-	"notifyRun":      (*Server).notifyRun,
-	"waitForEvent":   (*Server).waitForEvent,
+var _ = register(map[string]Handler{
+	"callHook":       (*API).callHook,
+	"callHookDelete": (*API).callHook,
+	"callHookGet":    (*API).callHook,
+	"callHookPatch":  (*API).callHook,
+	"callHookPut":    (*API).callHook,
+	"listWaiters":    (*API).listWaiters,
+	"notifyEvent":    (*API).notifyEvent,
+	"notifyRun":      (*API).notifyRun,
+	"waitForEvent":   (*API).waitForEvent,
 })
 
 // waitForEvent registers a waiter (wire.md, "Waits, events and hooks").
-func (s *Server) waitForEvent(c *call.Call) (response.Response, error) {
+func (a *API) waitForEvent(c *call.Call) (response.Response, error) {
 	var body struct {
 		URL            string              `json:"url"`
 		Timeout        any                 `json:"timeout"`
@@ -220,14 +220,14 @@ func canonicalHeader(m map[string][]string) engine.Header {
 
 // notifyEvent wakes every run that waits for the event. If none waits, the
 // event has no effect.
-func (s *Server) notifyEvent(c *call.Call) (response.Response, error) {
+func (a *API) notifyEvent(c *call.Call) (response.Response, error) {
 	woken, err := c.Account.Notify("", c.Vars["eventId"], c.Body)
 	return notifiedRuns(c, woken, err)
 }
 
 // notifyRun wakes one run; if the run does not wait yet, the event is kept for
 // its later wait.
-func (s *Server) notifyRun(c *call.Call) (response.Response, error) {
+func (a *API) notifyRun(c *call.Call) (response.Response, error) {
 	woken, err := c.Account.Notify(c.Vars["workflowRunId"], c.Vars["eventId"], c.Body)
 	return notifiedRuns(c, woken, err)
 }
@@ -268,7 +268,7 @@ func unawaitedText(runID, eventID string, n engine.Notification) string {
 	return text + "; events that runs wait for: " + strings.Join(names, ", ")
 }
 
-func (s *Server) listWaiters(c *call.Call) (response.Response, error) {
+func (a *API) listWaiters(c *call.Call) (response.Response, error) {
 	waiters := c.Account.Waiters(c.Vars["eventId"])
 	out := make([]api.Waiter, len(waiters))
 	for i := range waiters {
@@ -279,8 +279,8 @@ func (s *Server) listWaiters(c *call.Call) (response.Response, error) {
 
 // callHook turns the call of a third party into an event (wire.md, "Waits,
 // events and hooks"). The user id in the path selects the account.
-func (s *Server) callHook(c *call.Call) (response.Response, error) {
-	w := s.tenants.ByID(c.Vars["userId"])
+func (a *API) callHook(c *call.Call) (response.Response, error) {
+	w := a.Accounts.ByID(c.Vars["userId"])
 	if w == nil {
 		return response.Response{}, refusal.Of(refusal.NotFound, "user", c.Vars["userId"], "not found")
 	}

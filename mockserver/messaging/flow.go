@@ -1,4 +1,4 @@
-package mockserver
+package messaging
 
 import (
 	"github.com/understudy-mock/understudy/engine"
@@ -9,24 +9,24 @@ import (
 	"github.com/understudy-mock/understudy/spec/api"
 )
 
-var _ = registerHandlers(map[string]handler{
-	"getFlowControlKey":    (*Server).getFlowControlKey,
-	"getGlobalParallelism": (*Server).getGlobalParallelism,
-	"listFlowControlKeys":  (*Server).listFlowControlKeys,
-	"pauseFlowControlKey":  (*Server).pauseFlowControlKey,
-	"pinFlowControlKey":    (*Server).pinFlowControlKey,
-	"resetFlowControlRate": (*Server).resetFlowControlRate,
-	"resumeFlowControlKey": (*Server).resumeFlowControlKey,
-	"unpinFlowControlKey":  (*Server).unpinFlowControlKey,
+var _ = register(map[string]Handler{
+	"getFlowControlKey":    (*API).getFlowControlKey,
+	"getGlobalParallelism": (*API).getGlobalParallelism,
+	"listFlowControlKeys":  (*API).listFlowControlKeys,
+	"pauseFlowControlKey":  (*API).pauseFlowControlKey,
+	"pinFlowControlKey":    (*API).pinFlowControlKey,
+	"resetFlowControlRate": (*API).resetFlowControlRate,
+	"resumeFlowControlKey": (*API).resumeFlowControlKey,
+	"unpinFlowControlKey":  (*API).unpinFlowControlKey,
 })
 
-func (s *Server) resumeFlowControlKey(c *call.Call) (response.Response, error) {
+func (a *API) resumeFlowControlKey(c *call.Call) (response.Response, error) {
 	return response.Empty, c.Account.SetFlowPaused(c.Vars["flowControlKey"], false)
 }
 
 // pauseFlowControlKey takes keys that no message has named yet, so it checks them
 // like a publish does.
-func (s *Server) pauseFlowControlKey(c *call.Call) (response.Response, error) {
+func (a *API) pauseFlowControlKey(c *call.Call) (response.Response, error) {
 	key, err := flowKeyIn(c)
 	if err != nil {
 		return response.Response{}, err
@@ -36,7 +36,7 @@ func (s *Server) pauseFlowControlKey(c *call.Call) (response.Response, error) {
 
 // pinFlowControlKey fixes limits, so that later messages cannot change them.
 // Zero means that a limit is not pinned, so a call without a limit is refused.
-func (s *Server) pinFlowControlKey(c *call.Call) (response.Response, error) {
+func (a *API) pinFlowControlKey(c *call.Call) (response.Response, error) {
 	f := engine.FlowControl{Parallelism: c.Number("parallelism"), Rate: c.Number("rate")}
 	if period := c.Query.Get("period"); period != "" {
 		if err := request.ReadDuration(&f.Period, period); err != nil || f.Period <= 0 {
@@ -63,7 +63,7 @@ func flowKeyIn(c *call.Call) (key string, err error) {
 
 // unpinFlowControlKey unpins the limits that the call names. A call that names
 // none would have no effect and is refused.
-func (s *Server) unpinFlowControlKey(c *call.Call) (response.Response, error) {
+func (a *API) unpinFlowControlKey(c *call.Call) (response.Response, error) {
 	parallelism, rate := c.Flag("parallelism", false), c.Flag("rate", false)
 	if !parallelism && !rate {
 		return response.Response{}, response.Invalid("unpin: nothing to unpin: must have at least one of parallelism=true and rate=true")
@@ -73,17 +73,17 @@ func (s *Server) unpinFlowControlKey(c *call.Call) (response.Response, error) {
 
 // resetFlowControlRate sets the count of the current period to zero;
 // parallelism, pins and pauses stay.
-func (s *Server) resetFlowControlRate(c *call.Call) (response.Response, error) {
+func (a *API) resetFlowControlRate(c *call.Call) (response.Response, error) {
 	return response.Empty, c.Account.ResetFlow(c.Vars["flowControlKey"])
 }
 
-func (s *Server) getFlowControlKey(c *call.Call) (response.Response, error) {
+func (a *API) getFlowControlKey(c *call.Call) (response.Response, error) {
 	k, err := c.Account.FlowKey(c.Vars["flowControlKey"])
 	return response.Response{Body: view.FlowKey(k)}, err
 }
 
 // listFlowControlKeys lists all keys: the operation has no pages.
-func (s *Server) listFlowControlKeys(c *call.Call) (response.Response, error) {
+func (a *API) listFlowControlKeys(c *call.Call) (response.Response, error) {
 	keys := c.Account.FlowKeys()
 	list := make([]api.FlowControlKey, len(keys))
 	for i, k := range keys {
@@ -94,7 +94,7 @@ func (s *Server) listFlowControlKeys(c *call.Call) (response.Response, error) {
 
 // getGlobalParallelism reports the parallelism of the account: clients do not
 // see other accounts.
-func (s *Server) getGlobalParallelism(c *call.Call) (response.Response, error) {
+func (a *API) getGlobalParallelism(c *call.Call) (response.Response, error) {
 	o, _ := c.Account.Overview()
 	return response.Response{Body: api.GlobalParallelism{ParallelismMax: o.Parallel, ParallelismCount: o.InFlight}}, nil
 }

@@ -5,7 +5,7 @@ import (
 	"net/http/httptest"
 	"testing"
 
-	"github.com/understudy-mock/understudy/mockserver/origin"
+	"github.com/understudy-mock/understudy/mockserver/gate/origin"
 )
 
 func TestLocalHost(t *testing.T) {

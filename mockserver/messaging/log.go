@@ -1,4 +1,4 @@
-package mockserver
+package messaging
 
 import (
 	"encoding/base64"
@@ -10,15 +10,15 @@ import (
 	"github.com/understudy-mock/understudy/spec/api"
 )
 
-var _ = registerHandlers(map[string]handler{
-	"listEvents":              (*Server).listEvents,
-	"listLogs":                (*Server).listLogs,
-	"listWorkflowMessageLogs": (*Server).listWorkflowMessageLogs,
+var _ = register(map[string]Handler{
+	"listEvents":              (*API).listEvents,
+	"listLogs":                (*API).listLogs,
+	"listWorkflowMessageLogs": (*API).listWorkflowMessageLogs,
 })
 
 // listLogs and listEvents differ only in the name of the list: older clients
 // read it as events.
-func (s *Server) listLogs(c *call.Call) (response.Response, error) {
+func (a *API) listLogs(c *call.Call) (response.Response, error) {
 	cursor, events, err := messageLog(c)
 	return response.Response{Body: struct {
 		Cursor string         `json:"cursor,omitempty"`
@@ -27,7 +27,7 @@ func (s *Server) listLogs(c *call.Call) (response.Response, error) {
 }
 
 // listEvents is listLogs for older clients.
-func (s *Server) listEvents(c *call.Call) (response.Response, error) {
+func (a *API) listEvents(c *call.Call) (response.Response, error) {
 	cursor, events, err := messageLog(c)
 	return response.Response{Body: struct {
 		Cursor string         `json:"cursor,omitempty"`
@@ -54,7 +54,7 @@ func messageLog(c *call.Call) (cursor string, events []api.LogEvent, err error) 
 
 // listWorkflowMessageLogs lists the events of runs and the events of their
 // messages in one order.
-func (s *Server) listWorkflowMessageLogs(c *call.Call) (response.Response, error) {
+func (a *API) listWorkflowMessageLogs(c *call.Call) (response.Response, error) {
 	f, err := c.LogFilter(append(slices.Clone(call.MessageStates), call.RunStates...))
 	if err != nil {
 		return response.Response{}, err

@@ -1,4 +1,4 @@
-package mockserver
+package messaging
 
 import (
 	"encoding/json"
@@ -11,19 +11,19 @@ import (
 	"github.com/understudy-mock/understudy/spec/api"
 )
 
-var _ = registerHandlers(map[string]handler{
-	"createSearchIndex":      (*Server).createSearchIndex,
-	"deleteSearchIndex":      (*Server).deleteSearchIndex,
-	"getSearchIndex":         (*Server).getSearchIndex,
-	"listSearchIndexes":      (*Server).listSearchIndexes,
-	"renameSearchIndex":      (*Server).renameSearchIndex,
-	"resetSearchIndexTokens": (*Server).resetSearchIndexTokens,
+var _ = register(map[string]Handler{
+	"createSearchIndex":      (*API).createSearchIndex,
+	"deleteSearchIndex":      (*API).deleteSearchIndex,
+	"getSearchIndex":         (*API).getSearchIndex,
+	"listSearchIndexes":      (*API).listSearchIndexes,
+	"renameSearchIndex":      (*API).renameSearchIndex,
+	"resetSearchIndexTokens": (*API).resetSearchIndexTokens,
 })
 
 // okText is the answer of the management API: the JSON string "OK" (decided: 11).
 var okText = response.Response{Body: "OK"}
 
-func (s *Server) createSearchIndex(c *call.Call) (response.Response, error) {
+func (a *API) createSearchIndex(c *call.Call) (response.Response, error) {
 	var body api.SearchIndexCreate
 	if err := json.Unmarshal(c.Body, &body); err != nil {
 		return response.Response{}, response.Invalid("body: " + err.Error())
@@ -32,7 +32,7 @@ func (s *Server) createSearchIndex(c *call.Call) (response.Response, error) {
 	return response.Response{Body: view.SearchIndex(index, c.Tenant.Username())}, err
 }
 
-func (s *Server) listSearchIndexes(c *call.Call) (response.Response, error) {
+func (a *API) listSearchIndexes(c *call.Call) (response.Response, error) {
 	indexes := c.Account.SearchIndexes().List()
 	list := make([]api.SearchIndex, len(indexes))
 	for i, index := range indexes {
@@ -41,12 +41,12 @@ func (s *Server) listSearchIndexes(c *call.Call) (response.Response, error) {
 	return response.Response{Body: list}, nil
 }
 
-func (s *Server) getSearchIndex(c *call.Call) (response.Response, error) {
+func (a *API) getSearchIndex(c *call.Call) (response.Response, error) {
 	index, err := c.Account.SearchIndexes().Get(c.Vars["id"])
 	return response.Response{Body: view.SearchIndex(index, c.Tenant.Username())}, err
 }
 
-func (s *Server) renameSearchIndex(c *call.Call) (response.Response, error) {
+func (a *API) renameSearchIndex(c *call.Call) (response.Response, error) {
 	var body struct{ Name string }
 	if err := json.Unmarshal(c.Body, &body); err != nil {
 		return response.Response{}, response.Invalid("body: " + err.Error())
@@ -55,14 +55,14 @@ func (s *Server) renameSearchIndex(c *call.Call) (response.Response, error) {
 	return okText, err
 }
 
-func (s *Server) resetSearchIndexTokens(c *call.Call) (response.Response, error) {
+func (a *API) resetSearchIndexTokens(c *call.Call) (response.Response, error) {
 	_, err := engine.ChangeSearch(c.Account, search.ResetTokensCommand{ID: c.Vars["id"]})
 	return okText, err
 }
 
 // deleteSearchIndex is the only operation on search indexes in the interface
 // document.
-func (s *Server) deleteSearchIndex(c *call.Call) (response.Response, error) {
+func (a *API) deleteSearchIndex(c *call.Call) (response.Response, error) {
 	_, err := engine.ChangeSearch(c.Account, search.DeleteCommand{ID: c.Vars["id"]})
 	return okText, err
 }

@@ -1,4 +1,4 @@
-package mockserver
+package messaging
 
 import (
 	"bytes"
@@ -23,8 +23,8 @@ import (
 
 // publishBatch publishes all items or none: every item is read before the first
 // is published.
-func (s *Server) publishBatch(c *call.Call) (response.Response, error) {
-	requests, err := s.batch(c)
+func (a *API) publishBatch(c *call.Call) (response.Response, error) {
+	requests, err := a.batch(c)
 	if err != nil {
 		return response.Response{}, err
 	}
@@ -36,14 +36,14 @@ func (s *Server) publishBatch(c *call.Call) (response.Response, error) {
 }
 
 // batch reads all items; its error names the index of the invalid one.
-func (s *Server) batch(c *call.Call) ([]engine.PublishRequest, error) {
+func (a *API) batch(c *call.Call) ([]engine.PublishRequest, error) {
 	items, ok := usualBatch(c.Body)
 	var other []jsonItem
 	if !ok {
 		if err := request.Unmarshal(c.Body, &other); err != nil {
 			return nil, err
 		}
-		if err := s.unknownMembers(c); err != nil {
+		if err := a.unknownMembers(c); err != nil {
 			return nil, err
 		}
 		items = make([]batchItem, len(other))
@@ -56,7 +56,7 @@ func (s *Server) batch(c *call.Call) ([]engine.PublishRequest, error) {
 		}
 		warned := len(c.Warnings)
 		if err == nil {
-			err = s.item(c, &items[i], &requests[i])
+			err = a.item(c, &items[i], &requests[i])
 		}
 		if err != nil {
 			e := *response.Failure(err)
@@ -75,7 +75,7 @@ var itemMembers = []string{"body", "destination", "headers", "queue"}
 
 // unknownMembers warns of members of items that have no effect; a strict server refuses
 // them. Names match without regard to case, as encoding/json reads them.
-func (s *Server) unknownMembers(c *call.Call) error {
+func (a *API) unknownMembers(c *call.Call) error {
 	var items []map[string]json.RawMessage
 	if err := request.Unmarshal(c.Body, &items); err != nil {
 		return err
@@ -86,7 +86,7 @@ func (s *Server) unknownMembers(c *call.Call) error {
 				continue
 			}
 			place, near := fmt.Sprintf("body /%d/%s", i, response.Shorten(name)), similar.DidYouMean(name, itemMembers)
-			if s.cfg.StrictOptions {
+			if a.Strict {
 				return response.Invalid(place + ": unknown member: must be one of " + strings.Join(itemMembers, ", ") + near)
 			}
 			c.Warnings = append(c.Warnings, place+": unknown member, ignored"+near)
@@ -97,11 +97,11 @@ func (s *Server) unknownMembers(c *call.Call) error {
 
 // item reads the request of an item. Its configuration is in its own headers only; the
 // headers of the HTTP request do not apply to items.
-func (s *Server) item(c *call.Call, item *batchItem, r *engine.PublishRequest) error {
+func (a *API) item(c *call.Call, item *batchItem, r *engine.PublishRequest) error {
 	h := item.headers
 	r.Body, r.CallerIP = item.body, c.CallerIP()
 	request.KeepHeaders(r, h)
-	if err := response.JoinRefused(aimAt(c, r, "body", item.destination), s.configure(c, r, request.SettingsOf(h))); err != nil {
+	if err := response.JoinRefused(aimAt(c, r, "body", item.destination), a.Configure(c, r, request.SettingsOf(h))); err != nil {
 		return err
 	}
 	if r.Options.HeaderForward || r.Group != "" { // the defaults of a group may enable it

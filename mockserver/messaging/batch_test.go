@@ -1,4 +1,4 @@
-package mockserver
+package messaging
 
 import (
 	"encoding/json"

@@ -1,4 +1,4 @@
-package mockserver
+package gate
 
 import (
 	"fmt"
@@ -16,22 +16,22 @@ import (
 // delivery of the one before. A longer one is a loop.
 const maxHops = 16
 
-// admitDelivery admits deliveries of this server to itself: to the sinks and to
+// Delivery admits deliveries of this server to itself: to the sinks and to
 // the interface, never to the control API or the page, and at most maxHops in a
 // chain.
-func (s *Server) admitDelivery(c *call.Call) error {
+func (g *Gate) Delivery(c *call.Call) error {
 	if c.Op.Area == "control_url" && c.Op.Tag != "sink" {
 		const advice = "a delivery must not call the control API; deliver to a sink, such as /_understudy/sink/status/200, or call the control API "
-		if s.made(c) {
+		if g.Made(c) {
 			return response.Forbidden(advice + "directly")
 		}
-		if name := s.deliveryHeader(c.Header); name != "" {
+		if name := g.deliveryHeader(c.Header); name != "" {
 			return response.Forbidden("header " + name + ": " + advice + "without this header")
 		}
 		return nil
 	}
 	carried := c.Header.Get(wire.HopsHeader)
-	if carried == "" || !s.made(c) {
+	if carried == "" || !g.Made(c) {
 		return nil
 	}
 	hops, family, _ := strings.Cut(carried, " ")
@@ -39,21 +39,17 @@ func (s *Server) admitDelivery(c *call.Call) error {
 	c.Family = family
 	if c.Hops > maxHops {
 		id := c.Header.Get(header.MessageID)
-		s.cfg.Log.Warn("loop cut: messages are delivered to this server and create others without end", "message", id, "path", response.Shorten(c.Request.URL.Path), "hops", c.Hops, "limit", maxHops)
+		g.Log.Warn("loop cut: messages are delivered to this server and create others without end", "message", id, "path", response.Shorten(c.Request.URL.Path), "hops", c.Hops, "limit", maxHops)
 		return response.Loop(fmt.Sprintf("loop: message %s is the end of a chain of %d messages, each created by the delivery of the one before to this server; the limit is %d", id, c.Hops, maxHops))
 	}
 	return nil
 }
 
-// made reports whether the request is a delivery of this server or of another
-// server of its fleet.
-func (s *Server) made(c *call.Call) bool { return c.Made || s.delivery.Made(c.Request) }
-
 // deliveryHeader is the name of a header that only deliveries have, in any
 // dialect; "" when there is none. It also finds deliveries that another server
 // or a proxy passed on.
-func (s *Server) deliveryHeader(h http.Header) string {
-	for _, d := range s.tenants.Dialects() {
+func (g *Gate) deliveryHeader(h http.Header) string {
+	for _, d := range g.Accounts.Dialects() {
 		for _, name := range wire.DeliveryHeaders {
 			if _, ok := h[d.HeaderPrefix+name]; ok {
 				return d.HeaderPrefix + name

@@ -1,4 +1,4 @@
-package mockserver
+package messaging
 
 import (
 	"github.com/understudy-mock/understudy/mockserver/call"
@@ -7,31 +7,31 @@ import (
 	"github.com/understudy-mock/understudy/spec/api"
 )
 
-var _ = registerHandlers(map[string]handler{
-	"cancelFailureCallback":   (*Server).cancelFailureCallback,
-	"repeatFailureCallback":   (*Server).repeatFailureCallback,
-	"restartWorkflowRun":      (*Server).restartWorkflowRun,
-	"restartWorkflowRunAlias": (*Server).restartWorkflowRun,
-	"restartWorkflowRuns":     (*Server).restartWorkflowRuns,
-	"resumeWorkflowRun":       (*Server).resumeWorkflowRun,
-	"resumeWorkflowRunAlias":  (*Server).resumeWorkflowRun,
-	"resumeWorkflowRuns":      (*Server).resumeWorkflowRuns,
+var _ = register(map[string]Handler{
+	"cancelFailureCallback":   (*API).cancelFailureCallback,
+	"repeatFailureCallback":   (*API).repeatFailureCallback,
+	"restartWorkflowRun":      (*API).restartWorkflowRun,
+	"restartWorkflowRunAlias": (*API).restartWorkflowRun,
+	"restartWorkflowRuns":     (*API).restartWorkflowRuns,
+	"resumeWorkflowRun":       (*API).resumeWorkflowRun,
+	"resumeWorkflowRunAlias":  (*API).resumeWorkflowRun,
+	"resumeWorkflowRuns":      (*API).resumeWorkflowRuns,
 })
 
 // restartWorkflowRun starts the run again, from its first step.
-func (s *Server) restartWorkflowRun(c *call.Call) (response.Response, error) {
-	return s.restart(c, false)
+func (a *API) restartWorkflowRun(c *call.Call) (response.Response, error) {
+	return a.restart(c, false)
 }
 
 // resumeWorkflowRun keeps the results of the steps that had finished.
-func (s *Server) resumeWorkflowRun(c *call.Call) (response.Response, error) {
-	return s.restart(c, true)
+func (a *API) resumeWorkflowRun(c *call.Call) (response.Response, error) {
+	return a.restart(c, true)
 }
 
 // restart reads overrides before it looks for the entry, so that an invalid
 // header is refused for every id.
-func (s *Server) restart(c *call.Call, resume bool) (response.Response, error) {
-	over, err := s.overrides(c)
+func (a *API) restart(c *call.Call, resume bool) (response.Response, error) {
+	over, err := a.overrides(c)
 	if err != nil {
 		return response.Response{}, err
 	}
@@ -39,21 +39,21 @@ func (s *Server) restart(c *call.Call, resume bool) (response.Response, error) {
 	return response.Response{Body: view.RunCreated(run)}, err
 }
 
-func (s *Server) restartWorkflowRuns(c *call.Call) (response.Response, error) {
-	return s.restartAll(c, false)
+func (a *API) restartWorkflowRuns(c *call.Call) (response.Response, error) {
+	return a.restartAll(c, false)
 }
 
-func (s *Server) resumeWorkflowRuns(c *call.Call) (response.Response, error) {
-	return s.restartAll(c, true)
+func (a *API) resumeWorkflowRuns(c *call.Call) (response.Response, error) {
+	return a.restartAll(c, true)
 }
 
 // restartAll restarts all that match or none; a response with a cursor means
 // that more may match.
-func (s *Server) restartAll(c *call.Call, resume bool) (response.Response, error) {
+func (a *API) restartAll(c *call.Call, resume bool) (response.Response, error) {
 	if err := c.MergeBody(); err != nil {
 		return response.Response{}, err
 	}
-	over, err := s.overrides(c)
+	over, err := a.overrides(c)
 	if err != nil {
 		return response.Response{}, err
 	}
@@ -66,11 +66,11 @@ func (s *Server) restartAll(c *call.Call, resume bool) (response.Response, error
 }
 
 // repeatFailureCallback answers like a restart, since clients read the same fields.
-func (s *Server) repeatFailureCallback(c *call.Call) (response.Response, error) {
+func (a *API) repeatFailureCallback(c *call.Call) (response.Response, error) {
 	run, err := c.Account.RepeatCallback(c.Vars["dlqId"])
 	return response.Response{Body: view.RunCreated(run)}, err
 }
 
-func (s *Server) cancelFailureCallback(c *call.Call) (response.Response, error) {
+func (a *API) cancelFailureCallback(c *call.Call) (response.Response, error) {
 	return response.Empty, c.Account.CancelCallback(c.Vars["dlqId"])
 }

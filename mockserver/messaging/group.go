@@ -1,4 +1,4 @@
-package mockserver
+package messaging
 
 import (
 	"encoding/json"
@@ -12,19 +12,19 @@ import (
 	"github.com/understudy-mock/understudy/spec/api"
 )
 
-var _ = registerHandlers(map[string]handler{
-	"addURLGroupEndpoints":    (*Server).addURLGroupEndpoints,
-	"deleteURLGroup":          (*Server).deleteURLGroup,
-	"getURLGroup":             (*Server).getURLGroup,
-	"listURLGroups":           (*Server).listURLGroups,
-	"removeURLGroupEndpoints": (*Server).removeURLGroupEndpoints,
-	"updateURLGroup":          (*Server).updateURLGroup,
+var _ = register(map[string]Handler{
+	"addURLGroupEndpoints":    (*API).addURLGroupEndpoints,
+	"deleteURLGroup":          (*API).deleteURLGroup,
+	"getURLGroup":             (*API).getURLGroup,
+	"listURLGroups":           (*API).listURLGroups,
+	"removeURLGroupEndpoints": (*API).removeURLGroupEndpoints,
+	"updateURLGroup":          (*API).updateURLGroup,
 })
 
 // updateURLGroup sets default headers. Configuration headers are read by the
 // option table of a publish; all others are sent with every request to the
 // group.
-func (s *Server) updateURLGroup(c *call.Call) (response.Response, error) {
+func (a *API) updateURLGroup(c *call.Call) (response.Response, error) {
 	var body struct {
 		Headers map[string]json.RawMessage `json:"headers"`
 	}
@@ -36,7 +36,7 @@ func (s *Server) updateURLGroup(c *call.Call) (response.Response, error) {
 		return response.Response{}, err
 	}
 	r := engine.PublishRequest{}
-	if err := s.configure(c, &r, request.SettingsOf(headers)); err != nil {
+	if err := a.Configure(c, &r, request.SettingsOf(headers)); err != nil {
 		return response.Response{}, err
 	}
 	r.Options.Hops, r.Options.Family = 0, "" // defaults apply to every publish, not only to those caused by a delivery
@@ -46,7 +46,7 @@ func (s *Server) updateURLGroup(c *call.Call) (response.Response, error) {
 
 // addURLGroupEndpoints creates the group when it is new. An endpoint with a known
 // name or URL is replaced.
-func (s *Server) addURLGroupEndpoints(c *call.Call) (response.Response, error) {
+func (a *API) addURLGroupEndpoints(c *call.Call) (response.Response, error) {
 	endpoints, err := readEndpoints(c, true)
 	if err != nil {
 		return response.Response{}, err
@@ -57,7 +57,7 @@ func (s *Server) addURLGroupEndpoints(c *call.Call) (response.Response, error) {
 
 // removeURLGroupEndpoints finds endpoints by name or URL. Removing the last
 // endpoint deletes the group.
-func (s *Server) removeURLGroupEndpoints(c *call.Call) (response.Response, error) {
+func (a *API) removeURLGroupEndpoints(c *call.Call) (response.Response, error) {
 	endpoints, err := readEndpoints(c, false)
 	if err != nil {
 		return response.Response{}, err
@@ -88,7 +88,7 @@ func readEndpoints(c *call.Call, needURL bool) ([]engine.Endpoint, error) {
 	return body.Endpoints, nil
 }
 
-func (s *Server) listURLGroups(c *call.Call) (response.Response, error) {
+func (a *API) listURLGroups(c *call.Call) (response.Response, error) {
 	groups := c.Account.Groups()
 	list := make([]api.URLGroup, len(groups))
 	for i, g := range groups {
@@ -97,14 +97,14 @@ func (s *Server) listURLGroups(c *call.Call) (response.Response, error) {
 	return response.Response{Body: list}, nil
 }
 
-func (s *Server) getURLGroup(c *call.Call) (response.Response, error) {
+func (a *API) getURLGroup(c *call.Call) (response.Response, error) {
 	g, err := c.Account.Group(c.Vars["urlGroupName"])
 	return response.Response{Body: view.Group(g)}, err
 }
 
 // deleteURLGroup succeeds for a group that does not exist: clients delete
 // without checking first when they clean up.
-func (s *Server) deleteURLGroup(c *call.Call) (response.Response, error) {
+func (a *API) deleteURLGroup(c *call.Call) (response.Response, error) {
 	return response.Empty, c.Account.DeleteGroup(c.Vars["urlGroupName"])
 }
 

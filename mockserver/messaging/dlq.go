@@ -1,4 +1,4 @@
-package mockserver
+package messaging
 
 import (
 	"github.com/understudy-mock/understudy/engine"
@@ -9,17 +9,17 @@ import (
 	"github.com/understudy-mock/understudy/spec/api"
 )
 
-var _ = registerHandlers(map[string]handler{
-	"deleteDLQMessage":   (*Server).deleteDLQEntry,
-	"deleteDLQMessages":  (*Server).deleteDLQMessages,
-	"deleteWorkflowDLQ":  (*Server).deleteDLQEntry,
-	"deleteWorkflowDLQs": (*Server).deleteWorkflowDLQs,
-	"getDLQMessage":      (*Server).getDLQMessage,
-	"getWorkflowDLQ":     (*Server).getWorkflowDLQ,
-	"listDLQ":            (*Server).listDLQ,
-	"listWorkflowDLQ":    (*Server).listWorkflowDLQ,
-	"retryDLQMessage":    (*Server).retryDLQMessage,
-	"retryDLQMessages":   (*Server).retryDLQMessages,
+var _ = register(map[string]Handler{
+	"deleteDLQMessage":   (*API).deleteDLQEntry,
+	"deleteDLQMessages":  (*API).deleteDLQMessages,
+	"deleteWorkflowDLQ":  (*API).deleteDLQEntry,
+	"deleteWorkflowDLQs": (*API).deleteWorkflowDLQs,
+	"getDLQMessage":      (*API).getDLQMessage,
+	"getWorkflowDLQ":     (*API).getWorkflowDLQ,
+	"listDLQ":            (*API).listDLQ,
+	"listWorkflowDLQ":    (*API).listWorkflowDLQ,
+	"retryDLQMessage":    (*API).retryDLQMessage,
+	"retryDLQMessages":   (*API).retryDLQMessages,
 })
 
 // listBody is a page of a list as JSON; the last page has no cursor.
@@ -40,7 +40,7 @@ func noPlace(c *call.Call) error {
 }
 
 // listDLQ lists entries of both kinds.
-func (s *Server) listDLQ(c *call.Call) (response.Response, error) {
+func (a *API) listDLQ(c *call.Call) (response.Response, error) {
 	if err := noPlace(c); err != nil {
 		return response.Response{}, err
 	}
@@ -54,7 +54,7 @@ func (s *Server) listDLQ(c *call.Call) (response.Response, error) {
 
 // listWorkflowDLQ lists runs only; clients of workflows do not expect other entries
 // there.
-func (s *Server) listWorkflowDLQ(c *call.Call) (response.Response, error) {
+func (a *API) listWorkflowDLQ(c *call.Call) (response.Response, error) {
 	if err := noPlace(c); err != nil {
 		return response.Response{}, err
 	}
@@ -69,7 +69,7 @@ func (s *Server) listWorkflowDLQ(c *call.Call) (response.Response, error) {
 }
 
 // getDLQMessage shows an entry of either kind, so that an id from any list works.
-func (s *Server) getDLQMessage(c *call.Call) (response.Response, error) {
+func (a *API) getDLQMessage(c *call.Call) (response.Response, error) {
 	e, err := c.Account.DLQEntry(c.Vars["dlqId"])
 	if err != nil {
 		return response.Response{}, err
@@ -79,7 +79,7 @@ func (s *Server) getDLQMessage(c *call.Call) (response.Response, error) {
 
 // getWorkflowDLQ refuses the entry of a plain message with the path that shows
 // it.
-func (s *Server) getWorkflowDLQ(c *call.Call) (response.Response, error) {
+func (a *API) getWorkflowDLQ(c *call.Call) (response.Response, error) {
 	e, err := c.Account.DLQEntry(c.Vars["dlqId"])
 	if err != nil {
 		return response.Response{}, err
@@ -91,18 +91,18 @@ func (s *Server) getWorkflowDLQ(c *call.Call) (response.Response, error) {
 }
 
 // deleteDLQEntry deletes an entry of either kind: both paths lead here.
-func (s *Server) deleteDLQEntry(c *call.Call) (response.Response, error) {
+func (a *API) deleteDLQEntry(c *call.Call) (response.Response, error) {
 	return response.Empty, c.Account.DeleteDLQ(c.Vars["dlqId"])
 }
 
 // deleteDLQMessages deletes what matches, of either kind.
-func (s *Server) deleteDLQMessages(c *call.Call) (response.Response, error) {
+func (a *API) deleteDLQMessages(c *call.Call) (response.Response, error) {
 	return deleteEntries(c, func(*engine.Filter) {})
 }
 
 // deleteWorkflowDLQs leaves entries of plain messages alone, whatever the filter
 // says.
-func (s *Server) deleteWorkflowDLQs(c *call.Call) (response.Response, error) {
+func (a *API) deleteWorkflowDLQs(c *call.Call) (response.Response, error) {
 	return deleteEntries(c, func(f *engine.Filter) { f.WorkflowOnly = true })
 }
 
@@ -124,8 +124,8 @@ func deleteEntries(c *call.Call, narrow func(*engine.Filter)) (response.Response
 
 // retryDLQMessage publishes the message again, with the options that the
 // headers of this call override.
-func (s *Server) retryDLQMessage(c *call.Call) (response.Response, error) {
-	over, err := s.overrides(c)
+func (a *API) retryDLQMessage(c *call.Call) (response.Response, error) {
+	over, err := a.overrides(c)
 	if err != nil {
 		return response.Response{}, err
 	}
@@ -135,11 +135,11 @@ func (s *Server) retryDLQMessage(c *call.Call) (response.Response, error) {
 
 // retryDLQMessages retries all that match or none; overrides are read before
 // anything is looked up, so that an invalid one changes nothing.
-func (s *Server) retryDLQMessages(c *call.Call) (response.Response, error) {
+func (a *API) retryDLQMessages(c *call.Call) (response.Response, error) {
 	if err := c.MergeBody(); err != nil {
 		return response.Response{}, err
 	}
-	over, err := s.overrides(c)
+	over, err := a.overrides(c)
 	if err != nil {
 		return response.Response{}, err
 	}
@@ -157,12 +157,12 @@ func (s *Server) retryDLQMessages(c *call.Call) (response.Response, error) {
 // overrides reads the headers by which a restart or retry replaces parts of the
 // original configuration. The key and the value of flow control are replaced
 // independently of each other.
-func (s *Server) overrides(c *call.Call) (engine.Options, error) {
+func (a *API) overrides(c *call.Call) (engine.Options, error) {
 	set := request.SettingsOf(c.Header)
 	key, hasKey := set.Find("Flow-Control-Key")
 	value, hasValue := set.Find("Flow-Control-Value")
 	over, unknown, problems := set.Without("Flow-Control-Key", "Flow-Control-Value").Parse()
-	problems = append(problems, s.unknownOptions(c, unknown)...)
+	problems = append(problems, a.unknownOptions(c, unknown)...)
 	over.Hops, over.Family = c.Hops, c.Family
 	if hasKey {
 		problems = key.Read(problems, func(v string) error { return request.SetFlowKey(&over, v) })

@@ -1,4 +1,4 @@
-package mockserver
+package messaging
 
 import (
 	"net/http"
@@ -15,21 +15,21 @@ import (
 	"github.com/understudy-mock/understudy/spec"
 )
 
-var _ = registerHandlers(map[string]handler{
-	"createChatCompletion": (*Server).createChatCompletion,
-	"enqueueMessage":       (*Server).enqueueMessage,
-	"publishBatch":         (*Server).publishBatch,
-	"publishMessage":       (*Server).publishMessage,
-	"publishMessageDelete": (*Server).publishMessage,
-	"publishMessageGet":    (*Server).publishMessage,
-	"publishMessagePatch":  (*Server).publishMessage,
-	"publishMessagePut":    (*Server).publishMessage,
+var _ = register(map[string]Handler{
+	"createChatCompletion": (*API).createChatCompletion,
+	"enqueueMessage":       (*API).enqueueMessage,
+	"publishBatch":         (*API).publishBatch,
+	"publishMessage":       (*API).publishMessage,
+	"publishMessageDelete": (*API).publishMessage,
+	"publishMessageGet":    (*API).publishMessage,
+	"publishMessagePatch":  (*API).publishMessage,
+	"publishMessagePut":    (*API).publishMessage,
 })
 
 // publishMessage answers once the messages are created; the log shows what
 // happens to them.
-func (s *Server) publishMessage(c *call.Call) (response.Response, error) {
-	r, err := s.publishRequest(c, "destination")
+func (a *API) publishMessage(c *call.Call) (response.Response, error) {
+	r, err := a.publishRequest(c, "destination")
 	if err != nil {
 		return response.Response{}, err
 	}
@@ -42,8 +42,8 @@ func (s *Server) publishMessage(c *call.Call) (response.Response, error) {
 
 // enqueueMessage is a publish whose queue is in the path, which takes
 // precedence over a queue among the options.
-func (s *Server) enqueueMessage(c *call.Call) (response.Response, error) {
-	r, err := s.publishRequest(c, "destination")
+func (a *API) enqueueMessage(c *call.Call) (response.Response, error) {
+	r, err := a.publishRequest(c, "destination")
 	if err != nil {
 		return response.Response{}, err
 	}
@@ -58,7 +58,7 @@ func (s *Server) enqueueMessage(c *call.Call) (response.Response, error) {
 }
 
 // publishRequest reads a call whose path names a destination.
-func (s *Server) publishRequest(c *call.Call, variable string) (engine.PublishRequest, error) {
+func (a *API) publishRequest(c *call.Call, variable string) (engine.PublishRequest, error) {
 	r := engine.PublishRequest{
 		Body:     c.Body,
 		CallerIP: c.CallerIP(),
@@ -69,16 +69,16 @@ func (s *Server) publishRequest(c *call.Call, variable string) (engine.PublishRe
 	if err == nil {
 		err = aimAt(c, &r, "path", target)
 	}
-	err = response.JoinRefused(err, s.configure(c, &r, request.SettingsOf(c.Header).WithQuery(c.Query)))
+	err = response.JoinRefused(err, a.Configure(c, &r, request.SettingsOf(c.Header).WithQuery(c.Query)))
 	if r.Options.HeaderForward || r.Group != "" { // the defaults of a group may enable it
 		r.All = request.ForwardableHeader(c.Header)
 	}
 	return r, err
 }
 
-// configure reads the options of a request, and refuses or warns about unknown
+// Configure reads the options of a request, and refuses or warns about unknown
 // ones.
-func (s *Server) configure(c *call.Call, r *engine.PublishRequest, set request.Settings) error {
+func (a *API) Configure(c *call.Call, r *engine.PublishRequest, set request.Settings) error {
 	opts, unknown, problems := set.Parse()
 	c.Redact = c.Redact.And(opts.Redact)
 	if opts.Workflow != nil {
@@ -92,7 +92,7 @@ func (s *Server) configure(c *call.Call, r *engine.PublishRequest, set request.S
 			unknown = append(unknown, given)
 		}
 	}
-	if problems = append(problems, s.unknownOptions(c, unknown)...); len(problems) > 0 {
+	if problems = append(problems, a.unknownOptions(c, unknown)...); len(problems) > 0 {
 		return response.Refused(problems)
 	}
 	if opts.Workflow != nil && opts.Workflow.Invoke {
@@ -134,7 +134,7 @@ func noStub(in, target string) error {
 }
 
 // createChatCompletion answers at once, without a message: its caller waits for the model.
-func (s *Server) createChatCompletion(c *call.Call) (response.Response, error) {
+func (a *API) createChatCompletion(c *call.Call) (response.Response, error) {
 	const model = "api/llm"
 	out, found := c.Tenant.Stubs.Answer(&stub.Request{Method: http.MethodPost, URL: model, Header: c.Header, Body: c.Body}, engine.DefaultTimeout)
 	switch {
@@ -148,7 +148,7 @@ func (s *Server) createChatCompletion(c *call.Call) (response.Response, error) {
 
 // unknownOptions are the problems of unknown option names: errors of a strict
 // server, otherwise warnings in the response.
-func (s *Server) unknownOptions(c *call.Call, unknown []request.Setting) (problems []spec.Problem) {
+func (a *API) unknownOptions(c *call.Call, unknown []request.Setting) (problems []spec.Problem) {
 	for _, u := range unknown {
 		if c.Hops > 0 && slices.Contains(wire.AddedHeaders, u.Name) {
 			continue // a header that the server itself adds
@@ -162,7 +162,7 @@ func (s *Server) unknownOptions(c *call.Call, unknown []request.Setting) (proble
 		}
 		problems = append(problems, p)
 	}
-	if s.cfg.StrictOptions {
+	if a.Strict {
 		return problems
 	}
 	for _, p := range problems {

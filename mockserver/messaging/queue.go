@@ -1,4 +1,4 @@
-package mockserver
+package messaging
 
 import (
 	"encoding/json"
@@ -9,18 +9,18 @@ import (
 	"github.com/understudy-mock/understudy/spec/api"
 )
 
-var _ = registerHandlers(map[string]handler{
-	"deleteQueue": (*Server).deleteQueue,
-	"getQueue":    (*Server).getQueue,
-	"listQueues":  (*Server).listQueues,
-	"pauseQueue":  (*Server).pauseQueue,
-	"resumeQueue": (*Server).resumeQueue,
-	"upsertQueue": (*Server).upsertQueue,
+var _ = register(map[string]Handler{
+	"deleteQueue": (*API).deleteQueue,
+	"getQueue":    (*API).getQueue,
+	"listQueues":  (*API).listQueues,
+	"pauseQueue":  (*API).pauseQueue,
+	"resumeQueue": (*API).resumeQueue,
+	"upsertQueue": (*API).upsertQueue,
 })
 
 // upsertQueue changes only the members that the body has: pointers distinguish
 // an absent member from false and 0.
-func (s *Server) upsertQueue(c *call.Call) (response.Response, error) {
+func (a *API) upsertQueue(c *call.Call) (response.Response, error) {
 	var body api.QueueUpsert
 	if err := json.Unmarshal(c.Body, &body); err != nil {
 		return response.Response{}, response.Invalid("body: " + err.Error())
@@ -29,7 +29,7 @@ func (s *Server) upsertQueue(c *call.Call) (response.Response, error) {
 	return response.Response{Body: view.Queue(q)}, err
 }
 
-func (s *Server) listQueues(c *call.Call) (response.Response, error) {
+func (a *API) listQueues(c *call.Call) (response.Response, error) {
 	queues := c.Account.Queues()
 	list := make([]api.Queue, len(queues))
 	for i, q := range queues {
@@ -38,20 +38,20 @@ func (s *Server) listQueues(c *call.Call) (response.Response, error) {
 	return response.Response{Body: list}, nil
 }
 
-func (s *Server) getQueue(c *call.Call) (response.Response, error) {
+func (a *API) getQueue(c *call.Call) (response.Response, error) {
 	q, err := c.Account.Queue(c.Vars["queueName"])
 	return response.Response{Body: view.Queue(q)}, err
 }
 
 // deleteQueue cancels the messages that still wait in the queue.
-func (s *Server) deleteQueue(c *call.Call) (response.Response, error) {
+func (a *API) deleteQueue(c *call.Call) (response.Response, error) {
 	return response.Empty, c.Account.DeleteQueue(c.Vars["queueName"])
 }
 
-func (s *Server) pauseQueue(c *call.Call) (response.Response, error) {
+func (a *API) pauseQueue(c *call.Call) (response.Response, error) {
 	return response.Empty, c.Account.SetQueuePaused(c.Vars["queueName"], true)
 }
 
-func (s *Server) resumeQueue(c *call.Call) (response.Response, error) {
+func (a *API) resumeQueue(c *call.Call) (response.Response, error) {
 	return response.Empty, c.Account.SetQueuePaused(c.Vars["queueName"], false)
 }

@@ -1,4 +1,4 @@
-package mockserver
+package messaging
 
 import (
 	"github.com/understudy-mock/understudy/engine/refusal"
@@ -7,13 +7,13 @@ import (
 	"github.com/understudy-mock/understudy/mockserver/view"
 )
 
-var _ = registerHandlers(map[string]handler{
-	"getUsageStatistics": (*Server).getUsageStatistics,
+var _ = register(map[string]Handler{
+	"getUsageStatistics": (*API).getUsageStatistics,
 })
 
 // getUsageStatistics reports on the account of the credentials; any other id is
 // not found.
-func (s *Server) getUsageStatistics(c *call.Call) (response.Response, error) {
+func (a *API) getUsageStatistics(c *call.Call) (response.Response, error) {
 	if id := c.Vars["id"]; id != c.Tenant.ID {
 		return response.Response{}, refusal.Of(refusal.NotFound, "messaging user", id, "not found: must be the id of the account that the credentials belong to")
 	}

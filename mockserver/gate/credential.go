@@ -1,10 +1,11 @@
-package mockserver
+package gate
 
 import (
 	"encoding/base64"
 	"slices"
 	"strings"
 
+	"github.com/understudy-mock/understudy/engine/refusal"
 	"github.com/understudy-mock/understudy/mockserver/call"
 	"github.com/understudy-mock/understudy/mockserver/response"
 	"github.com/understudy-mock/understudy/mockserver/tenant"
@@ -14,14 +15,14 @@ import (
 // authenticate finds the account by the operation's security schemes. Every
 // credential that the request has must be valid: a wrong one is refused even
 // when another one is right.
-func (s *Server) authenticate(c *call.Call) (*tenant.Tenant, error) {
+func (g *Gate) authenticate(c *call.Call) (*tenant.Tenant, error) {
 	op := c.Op
 	if len(op.Security) == 0 || op.Area == "kv_url" { // the key-value store checks its token itself
 		return nil, nil
 	}
 	var found *tenant.Tenant
 	for _, scheme := range op.Security {
-		w, given, err := s.credential(scheme, c)
+		w, given, err := g.credential(scheme, c)
 		if err != nil {
 			return nil, err
 		}
@@ -56,16 +57,16 @@ func credentialForms(schemes []string) string {
 }
 
 // credential looks for one scheme's credential in a request.
-func (s *Server) credential(scheme string, c *call.Call) (w *tenant.Tenant, given bool, err error) {
+func (g *Gate) credential(scheme string, c *call.Call) (w *tenant.Tenant, given bool, err error) {
 	kind, value, _ := strings.Cut(c.Header.Get("Authorization"), " ")
 	value = strings.TrimSpace(value)
 	switch scheme {
 	case "queryToken":
-		token := s.queryToken(c)
+		token := g.queryToken(c)
 		if len(token) == 0 {
 			return nil, false, nil
 		}
-		if w, err = s.tenants.ByToken(token[0]); err != nil {
+		if w, err = g.Accounts.ByToken(token[0]); err != nil {
 			return nil, true, err
 		}
 		if w == nil || len(token) > 1 {
@@ -75,7 +76,7 @@ func (s *Server) credential(scheme string, c *call.Call) (w *tenant.Tenant, give
 		if kind == "" {
 			return nil, false, nil
 		}
-		if w = s.byBasic(kind, value); w == nil {
+		if w = g.byBasic(kind, value); w == nil {
 			return nil, true, response.Unauthorized("Basic", "Authorization: wrong user name or password: must be "+credentialForms([]string{scheme})+"; "+whereTokens)
 		}
 	default:
@@ -84,11 +85,11 @@ func (s *Server) credential(scheme string, c *call.Call) (w *tenant.Tenant, give
 		}
 		holds := func(w *tenant.Tenant) bool { return w.Opens(value) != "" }
 		if scheme == "bearer" {
-			if w, err = s.tenants.ByToken(value); err != nil {
+			if w, err = g.Accounts.ByToken(value); err != nil {
 				return nil, true, err
 			}
 		} else {
-			w = s.tenants.Find(holds)
+			w = g.Accounts.Find(holds)
 		}
 		if !strings.EqualFold(kind, "Bearer") || w == nil {
 			return nil, true, response.Unauthorized("Bearer", wrongToken(scheme))
@@ -111,13 +112,13 @@ func wrongToken(scheme string) string {
 }
 
 // byBasic splits at the first colon: a password may contain more.
-func (s *Server) byBasic(kind, value string) *tenant.Tenant {
+func (g *Gate) byBasic(kind, value string) *tenant.Tenant {
 	text, err := base64.StdEncoding.DecodeString(value)
 	user, password, ok := strings.Cut(string(text), ":")
 	if err != nil || !ok || !strings.EqualFold(kind, "Basic") {
 		return nil
 	}
-	return s.tenants.Find(func(w *tenant.Tenant) bool { return w.Username() == user && tenant.SameSecret(w.Password, password) })
+	return g.Accounts.Find(func(w *tenant.Tenant) bool { return w.Username() == user && tenant.SameSecret(w.Password, password) })
 }
 
 // unauthorizedFor names the operation, except on the vector host: its clients
@@ -132,4 +133,40 @@ func unauthorizedFor(op *spec.Operation, text string) error {
 		return response.Unauthorized(challenge, text)
 	}
 	return response.Unauthorized(challenge, op.ID+": "+text)
+}
+
+// queryToken is the token in the query, under its name in any dialect. A name
+// of the wrong dialect still authenticates, so that the refusal for the name is
+// recorded in the journal of the account.
+func (g *Gate) queryToken(c *call.Call) []string {
+	token := c.Query[g.Neutral.TokenQuery]
+	for _, d := range g.Accounts.Dialects() {
+		if len(token) == 0 {
+			token = c.Query[d.TokenQuery]
+		}
+	}
+	return token
+}
+
+// kvTenant is the account whose store a request addresses, by the token in the
+// header or in the query. The store itself refuses a wrong token.
+func (g *Gate) kvTenant(c *call.Call) *tenant.Tenant {
+	token := c.Query.Get("_token")
+	if c.Header.Get("Authorization") != "" {
+		token = call.BearerToken(c.Header)
+	}
+	return g.Accounts.Find(func(w *tenant.Tenant) bool { return tenant.SameSecret(w.KVToken, token) })
+}
+
+// openVector authenticates a request to the index of its token. A URL that
+// names an index must name the same one.
+func (g *Gate) openVector(c *call.Call) error {
+	c.Index = c.Tenant.Opens(call.BearerToken(c.Header))
+	if c.Asked == "" || c.Asked == c.Index {
+		return nil
+	}
+	if !c.Tenant.HasIndex(c.Asked) {
+		return refusal.Of(refusal.NotFound, "vector index", c.Asked, "not found; its URLs are listed when the server starts")
+	}
+	return response.Unauthorized("Bearer", "Unauthorized: the token is not that of the vector index "+response.Shorten(c.Asked))
 }

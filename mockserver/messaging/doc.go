@@ -1,0 +1,36 @@
+// Package messaging has the operations of the interface, a file of handlers for each noun.
+//
+//	h := messaging.Handlers()[op.ID]
+//	out, err := h(&messaging.API{}, call)
+//
+// A handler reads the call, calls the engine once (a second call would not be atomic with the
+// first), and returns what package view makes of the result.
+package messaging
+
+import (
+	"github.com/understudy-mock/understudy/mockserver/call"
+	"github.com/understudy-mock/understudy/mockserver/response"
+	"github.com/understudy-mock/understudy/mockserver/tenant"
+)
+
+// API is what the handlers need of a server.
+type API struct {
+	Accounts *tenant.Registry
+	Strict   bool // unknown options are errors instead of warnings
+}
+
+// Handler answers an operation.
+type Handler = func(*API, *call.Call) (response.Response, error)
+
+var handlers = map[string]Handler{}
+
+// register adds the rows of a noun.
+func register(rows map[string]Handler) map[string]Handler {
+	for id, h := range rows {
+		handlers[id] = h
+	}
+	return rows
+}
+
+// Handlers are the handlers by the id of their operation.
+func Handlers() map[string]Handler { return handlers }
