@@ -1,10 +1,15 @@
 package mockserver
 
 import (
+	"bytes"
 	"cmp"
 	"context"
+	"crypto/tls"
+	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
+	"maps"
 	"net"
 	"net/http"
 	"os"
@@ -16,6 +21,8 @@ import (
 	"github.com/understudy-mock/understudy/mockserver/journal"
 	"github.com/understudy-mock/understudy/mockserver/response"
 	"github.com/understudy-mock/understudy/mockserver/tenant"
+	"github.com/understudy-mock/understudy/spec"
+	paths "github.com/understudy-mock/understudy/spec/route"
 )
 
 // Run starts a stand-in that listens on Config.Addr. Close stops it. The error
@@ -418,4 +425,88 @@ func hostNames(cfg *Config) []string {
 		names = append(names, origin.HostName(cfg.Advertise.Host))
 	}
 	return names
+}
+
+// starting answers requests while the server reads the data of its accounts: it is alive, but
+// not ready.
+func (s *Server) starting(w http.ResponseWriter, r *http.Request) {
+	doing := "it opens the data of its accounts"
+	if said := s.trouble.Load(); said != nil && *said != "" {
+		doing = *said
+	}
+	reason := "the server is starting: " + doing + "; repeat the request later"
+	out := response.Failure(response.NotReady(reason)).Response(r, false)
+	if body := s.probed(r); body != nil {
+		out = response.Response{Status: http.StatusOK, Body: body}
+	}
+	body, _ := out.Encode() // of plain values: cannot fail
+	maps.Copy(w.Header(), out.Header)
+	w.Header()["Content-Type"] = jsonType
+	w.WriteHeader(out.Status)
+	_, _ = w.Write(body) //nolint:gosec // JSON, by its type; the client may have disconnected
+}
+
+// probed is the answer to the probes for a server that is alive; nil for other requests.
+func (s *Server) probed(r *http.Request) any {
+	switch {
+	case r.Method != http.MethodGet && r.Method != http.MethodHead:
+		return nil
+	case r.URL.Path == paths.ControlLivez.Path():
+		return map[string]string{"status": "ok"}
+	case r.URL.Path == paths.ControlHealth.Path():
+		return map[string]any{
+			"status": "ok", "version": Version, "dialect": s.dialectName(), "clock": map[string]any{"mode": s.cfg.Clock, "now": s.wall.Now().UnixMilli()},
+			"journal": map[string]int{"limit": journal.Limit}, "memory": s.memoryUse(),
+		}
+	}
+	return nil
+}
+
+// dialectName is the name of the dialect that the server speaks.
+func (s *Server) dialectName() string {
+	if s.cfg.Dialect == nil {
+		return spec.Auto
+	}
+	return s.cfg.Dialect.Name
+}
+
+// reading reports how much of the data of an account has been read.
+func (s *Server) reading(account string, records int) {
+	s.NotReady(fmt.Sprintf("it has read %d records of account %q", records, account))
+	s.cfg.Log.Info("reading the data of an account", "account", account, "records", records)
+}
+
+// localClient sends requests of a process to its own server. It does not verify
+// the certificate, which the same process presents.
+func localClient(s *Server) *http.Client {
+	if s.cfg.TLS == nil {
+		return http.DefaultClient
+	}
+	return &http.Client{Transport: &http.Transport{
+		DisableKeepAlives: true,
+		TLSClientConfig:   &tls.Config{InsecureSkipVerify: true}, //nolint:gosec // see above
+	}}
+}
+
+// postPublish publishes and returns the message id.
+func postPublish(client *http.Client, url string, h http.Header, body []byte) (string, error) {
+	r, err := http.NewRequest(http.MethodPost, url, bytes.NewReader(body))
+	if err != nil {
+		return "", err
+	}
+	r.Header = h
+	response, err := client.Do(r)
+	if err != nil {
+		return "", err
+	}
+	defer response.Body.Close()
+	answer, err := io.ReadAll(response.Body)
+	if err != nil {
+		return "", err
+	}
+	var receipt struct{ MessageID, Error string }
+	if err := json.Unmarshal(answer, &receipt); err != nil || receipt.MessageID == "" {
+		return "", fmt.Errorf("%s: %s", response.Status, answer)
+	}
+	return receipt.MessageID, nil
 }

@@ -5,8 +5,12 @@ import (
 	"context"
 	"io"
 	"net/http"
+	"net/url"
+	"strings"
 
+	"github.com/understudy-mock/understudy/engine/refusal"
 	"github.com/understudy-mock/understudy/mockserver/call"
+	"github.com/understudy-mock/understudy/mockserver/control"
 	"github.com/understudy-mock/understudy/mockserver/response"
 )
 
@@ -43,4 +47,80 @@ func showHelp(s *Server, c *call.Call) (response.Response, error) {
 		return response.Response{}, missing("documentation")
 	}
 	return response.Response{Stream: func(w http.ResponseWriter, _ *http.Request) { s.parts.Docs.ServeHTTP(w, c.Request) }}, nil
+}
+
+// Parts are the parts of a server that few Go tests use, and that would make each of them large.
+type Parts struct {
+	Page    func(api http.Handler) http.Handler // the page in a browser, which calls api
+	Docs    http.Handler                        // the documentation in a browser
+	Explain func(text string) string            // the path of the section of Docs that explains an error; "" for none
+	Metrics control.Exporter                    // shows metrics to a monitoring system
+}
+
+// parts are those of this program.
+var parts Parts
+
+// Attach sets the parts of all servers that this program creates from now on. An import of
+// package mockserver/complete attaches all of them.
+func Attach(p Parts) { parts = p }
+
+// missing is the error for a part that this program does not have.
+func missing(part string) error {
+	return refusal.Of(refusal.NotFound, part, "", "not found: this program does not have it: the import of github.com/understudy-mock/understudy/mockserver/complete attaches it, and understudy serve has it")
+}
+
+var _ = registerHandlers(map[string]handler{
+	"asDelete": (*Server).as,
+	"asGet":    (*Server).as,
+	"asPatch":  (*Server).as,
+	"asPost":   (*Server).as,
+	"asPut":    (*Server).as,
+})
+
+// originalHeader names the message that a publish by the tester repeats with changes.
+const originalHeader = "Understudy-Original-Message"
+
+// as calls an operation of the interface as an account on behalf of the tester:
+// it needs no credentials, no faults apply, and the journal of requests does
+// not record it, because that journal is for what clients do.
+func (s *Server) as(c *call.Call) (response.Response, error) {
+	w := s.tenants.ByID(c.Vars["account"])
+	if w == nil {
+		return response.Response{}, refusal.Of(refusal.NotFound, "account", c.Vars["account"], "not found")
+	}
+	r := c.Request.Clone(c.Request.Context())
+	r.Header = c.Sent.Clone()
+	escaped := r.URL.EscapedPath()
+	_, escaped, _ = strings.Cut(strings.TrimPrefix(escaped, "/_understudy/as/"), "/")
+	u := url.URL{RawPath: "/" + escaped, RawQuery: c.SentQuery}
+	var err error
+	if u.Path, err = url.PathUnescape(u.RawPath); err != nil {
+		return response.Response{}, response.Invalid("path " + response.Shorten(escaped) + ": must be the path of an operation, such as v2/dlq")
+	}
+	r.URL, r.ContentLength = &u, int64(len(c.Body))
+	probe := &visit{call: call.Call{Request: r}}
+	s.neutralise(&probe.call)
+	found, _, err := s.match(probe)
+	if err != nil {
+		return response.Response{}, err
+	}
+	if found.op.Area == "control_url" {
+		return response.Response{}, response.Invalid("path " + response.Shorten(u.Path) + ": an operation of the control API; it takes ?account=" + w.ID)
+	}
+	for name := range r.Header {
+		if strings.HasPrefix(name, "Hx-") || strings.HasPrefix(name, "Sec-") {
+			r.Header.Del(name)
+		}
+	}
+	r.Header.Set("Authorization", w.Authorization(found.op.Area, probe.call.Asked))
+	visit := &visit{call: call.Call{Request: r, AsTester: true, Body: c.Body, Original: r.Header.Get(originalHeader)}}
+	r.Header.Del(originalHeader)
+	inner := &visit.call
+	out, err := s.respond(nil, visit)
+	c.Turn = inner.Turn // until the response has been sent
+	c.Dialect, c.Warnings = inner.Dialect, inner.Warnings
+	if inner.Op != nil && out.Status == 0 {
+		out.Status = inner.Op.Success
+	}
+	return out, err
 }

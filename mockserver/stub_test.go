@@ -12,6 +12,7 @@ import (
 
 	"github.com/understudy-mock/understudy/internal/expect"
 	"github.com/understudy-mock/understudy/mockserver"
+	"github.com/understudy-mock/understudy/mockserver/stub"
 )
 
 func TestStubs(t *testing.T) {
@@ -117,7 +118,7 @@ func TestStubsThatCannotBe(t *testing.T) {
 
 func TestEchoHosts(t *testing.T) {
 	t.Parallel()
-	u := mockserver.RunT(t, mockserver.Config{Stubs: mockserver.EchoHosts, Outbound: "stub-only"})
+	u := mockserver.RunT(t, mockserver.Config{Stubs: stub.EchoHosts, Outbound: "stub-only"})
 	for _, c := range []struct {
 		url, method string
 		status      int
@@ -167,7 +168,7 @@ func TestEchoHosts(t *testing.T) {
 
 func TestAnEchoHostEchoes(t *testing.T) {
 	t.Parallel()
-	u := mockserver.RunT(t, mockserver.Config{Stubs: mockserver.EchoHosts})
+	u := mockserver.RunT(t, mockserver.Config{Stubs: stub.EchoHosts})
 	for body, want := range map[string]string{`{"a":[1]}`: `{"a":[1]}`, `no "JSON" {{url}} $1`: "null", "": "null"} {
 		u.Publish("https://httpbin.org/post?x=1&y=a%20b", []byte(body), "Svc-Forward-X-Order: 7", "Svc-Retries: 0")
 		u.Advance(time.Second)

@@ -17,6 +17,7 @@ import (
 	"time"
 
 	_ "github.com/understudy-mock/understudy/mockserver/complete"
+	"github.com/understudy-mock/understudy/mockserver/stub"
 
 	"github.com/gofrs/flock"
 
@@ -244,7 +245,7 @@ func (c *ServeCmd) config(e *env) (mockserver.Config, error) {
 		cfg.VectorIndexes = append(cfg.VectorIndexes, index)
 	}
 	if len(c.StubPreset) > 0 {
-		cfg.Stubs = append(cfg.Stubs, mockserver.EchoHosts...)
+		cfg.Stubs = append(cfg.Stubs, stub.EchoHosts...)
 	}
 	return cfg, nil
 }

@@ -1,9 +1,7 @@
-package mockserver
+package stub
 
 import (
 	"strings"
-
-	"github.com/understudy-mock/understudy/mockserver/stub"
 )
 
 // lookAround is the delay of an answer of a public host, so that a client can
@@ -30,15 +28,15 @@ var EchoHosts = echoHosts()
 
 // echoHosts returns the stubs in matching order: the first match answers, so a
 // path comes before its whole host.
-func echoHosts() []stub.Stub {
-	list := []stub.Stub{
-		echoHost("", statusHosts+`/(\d{3})[^?]*\?(?:.*&)?sleep=(\d+)`, stub.Answer{Status: "$1", Body: "$1 $reason", Delay: "${2}ms"}),
-		echoHost("", statusHosts+`/(\d{3})`, stub.Answer{Status: "$1", Body: "$1 $reason"}),
-		echoHost("", statusHosts+endOfPath, stub.Answer{Status: "200", Body: "200 OK"}),
-		echoHost("", examplePage+endOfPath, stub.Answer{Status: "200", Body: "Example Domain", Delay: "1s"}),
-		echoHost("", exampleHosts, stub.Answer{Status: "404", Body: "Example Domain: page not found", Delay: "1s"}),
-		echoHost("", catcherHosts, stub.Answer{Status: "200", Body: "request caught"}),
-		echoHost("", binHosts+`/status/(\d{3})`, stub.Answer{Status: "$1"}),
+func echoHosts() []Stub {
+	list := []Stub{
+		echoHost("", statusHosts+`/(\d{3})[^?]*\?(?:.*&)?sleep=(\d+)`, Answer{Status: "$1", Body: "$1 $reason", Delay: "${2}ms"}),
+		echoHost("", statusHosts+`/(\d{3})`, Answer{Status: "$1", Body: "$1 $reason"}),
+		echoHost("", statusHosts+endOfPath, Answer{Status: "200", Body: "200 OK"}),
+		echoHost("", examplePage+endOfPath, Answer{Status: "200", Body: "Example Domain", Delay: "1s"}),
+		echoHost("", exampleHosts, Answer{Status: "404", Body: "Example Domain: page not found", Delay: "1s"}),
+		echoHost("", catcherHosts, Answer{Status: "200", Body: "request caught"}),
+		echoHost("", binHosts+`/status/(\d{3})`, Answer{Status: "$1"}),
 		echoHost("", binHosts+`/delay/(\d+(?:\.\d+)?)`+endOfPath, binEcho("${1}s")),
 		echoHost("", binHosts+`/anything(?:[/?#].*)?$`, binEcho("")),
 		echoHost("", binHosts+`/(?:headers|ip|uuid|user-agent|json|cookies)`+endOfPath, binEcho("")),
@@ -47,21 +45,21 @@ func echoHosts() []stub.Stub {
 		list = append(list, echoHost(method, binHosts+"/"+strings.ToLower(method)+endOfPath, binEcho("")))
 	}
 	return append(list,
-		echoHost("", binHosts+binMethodPaths+endOfPath, stub.Answer{Status: "405", Body: "Method Not Allowed"}),
-		echoHost("", binHosts+endOfPath, stub.Answer{Status: "200", Body: "httpbin"}),
-		echoHost("", binHosts+`(?:[/?#]|$)`, stub.Answer{Status: "404", Body: "Not Found"}))
+		echoHost("", binHosts+binMethodPaths+endOfPath, Answer{Status: "405", Body: "Method Not Allowed"}),
+		echoHost("", binHosts+endOfPath, Answer{Status: "200", Body: "httpbin"}),
+		echoHost("", binHosts+`(?:[/?#]|$)`, Answer{Status: "404", Body: "Not Found"}))
 }
 
 // echoHost is a stub for one pattern, with the delay lookAround unless the
 // answer has its own.
-func echoHost(method, pattern string, a stub.Answer) stub.Stub {
+func echoHost(method, pattern string, a Answer) Stub {
 	if a.Delay == "" {
 		a.Delay = lookAround
 	}
-	return stub.Stub{Method: method, URL: "/" + pattern + "/", Answers: []stub.Answer{a}}
+	return Stub{Method: method, URL: "/" + pattern + "/", Answers: []Answer{a}}
 }
 
 // binEcho answers with the request, in the form of httpbin.
-func binEcho(delay string) stub.Answer {
-	return stub.Answer{Status: "200", Headers: map[string]string{"Content-Type": "application/json"}, Body: binAnswer, Delay: delay}
+func binEcho(delay string) Answer {
+	return Answer{Status: "200", Headers: map[string]string{"Content-Type": "application/json"}, Body: binAnswer, Delay: delay}
 }

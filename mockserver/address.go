@@ -1,0 +1,179 @@
+package mockserver
+
+import (
+	"fmt"
+	"net"
+	"net/netip"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+	"unicode"
+
+	"github.com/understudy-mock/understudy/engine/vector"
+	"github.com/understudy-mock/understudy/mockserver/call"
+	"github.com/understudy-mock/understudy/mockserver/control"
+	"github.com/understudy-mock/understudy/mockserver/fault"
+	"github.com/understudy-mock/understudy/mockserver/journal"
+	"github.com/understudy-mock/understudy/mockserver/listener"
+	"github.com/understudy-mock/understudy/mockserver/response"
+	"github.com/understudy-mock/understudy/mockserver/stub"
+	"github.com/understudy-mock/understudy/mockserver/tenant"
+	"github.com/understudy-mock/understudy/mockserver/vectors"
+	"github.com/understudy-mock/understudy/spec/mask"
+)
+
+// ParseAdvertise reads the address under which clients reach a server that
+// listens in a container or behind a proxy, such as http://understudy:8080.
+func ParseAdvertise(text string) (*url.URL, error) {
+	u, err := url.Parse(strings.TrimSuffix(text, "/"))
+	if err == nil {
+		host, port := u.Hostname(), u.Port()
+		number, wrong := strconv.Atoi(port)
+		address, _ := netip.ParseAddr(host) // the zero value for names
+		if (u.Scheme == "http" || u.Scheme == "https") && host != "" && !address.IsUnspecified() && *u == (url.URL{Scheme: u.Scheme, Host: u.Host}) &&
+			!strings.HasSuffix(u.Host, ":") && (port == "" || wrong == nil && 0 < number && number < 1<<16) {
+			return u, nil
+		}
+	}
+	return nil, fmt.Errorf("invalid value %q: must be the address that clients use, such as http://understudy:8080: http or https, a host, and nothing else", mask.Text(text))
+}
+
+// url is the address of a listener as clients write it. An advertised host
+// replaces the host of every listener; a separate listener keeps its own port.
+func (s *Server) url(i int) string {
+	if i >= len(s.listeners) {
+		return ""
+	}
+	at, l := s.cfg.Advertise, s.listeners[i]
+	switch {
+	case at == nil:
+		return s.cfg.scheme() + "://" + Reachable(l.Addr())
+	case l == s.listeners[0]:
+		return at.String()
+	}
+	_, port, _ := net.SplitHostPort(l.Addr().String()) // listeners have one
+	return at.Scheme + "://" + net.JoinHostPort(at.Hostname(), port)
+}
+
+// ListensAt is the URL of the messaging API for programs on this machine;
+// Config.Advertise does not change it.
+func (s *Server) ListensAt() string {
+	return s.cfg.scheme() + "://" + Reachable(s.listeners[0].Addr())
+}
+
+// scheme is the URL scheme of the listeners.
+func (c *Config) scheme() string {
+	if c.TLS != nil {
+		return "https"
+	}
+	return "http"
+}
+
+// EveryInterface reports whether the messaging API listens on all network
+// interfaces, so that other machines reach it at addresses that URL does not
+// show.
+func (s *Server) EveryInterface() bool {
+	tcp, ok := s.listeners[0].Addr().(*net.TCPAddr)
+	return ok && tcp.IP.IsUnspecified()
+}
+
+// Types of other packages that tests in Go use, so that they import this
+// package only.
+type (
+	// Condition is what a caller waits for, see control.Condition.
+	Condition = control.Condition
+	// Delivery is one attempt: the request as it was sent, and the answer.
+	Delivery = journal.Delivery
+	// Exchange is one request to the interface and its answer.
+	Exchange = journal.Exchange
+	// Fault is a rule that injects failures into the API of the stand-in or
+	// into the deliveries of an account. The first rule that matches and is due
+	// applies.
+	Fault = fault.Rule
+	// Message is one half of an exchange.
+	Message = journal.Message
+	// Stub is a scripted destination, see stub.Stub.
+	Stub = stub.Stub
+	// Answer is one scripted answer of a stub.
+	Answer = stub.Answer
+	// StubStatus is an HTTP status, or a text with captures of the URL, such as
+	// ${1}, that yields one.
+	StubStatus = stub.Status
+)
+
+// ParseStub reads URL=STATUS[@DELAY][:BODY]; the URL may itself contain =.
+func ParseStub(text string) (Stub, error) { return stub.Parse(text) }
+
+// Reachable is the address, host:port, at which clients on this machine reach a
+// listener. For a listener on all interfaces it is IPv4 loopback.
+func Reachable(addr net.Addr) string { return listener.Reachable(addr) }
+
+// EmbedHash is the value of Config.Embed that turns texts into vectors by
+// hashing their words.
+const EmbedHash = vectors.EmbedHash
+
+// ParseVectorIndex reads NAME=TYPE[:DIMENSION[:FUNCTION]], such as
+// docs=DENSE:1536:COSINE, words=SPARSE or both=HYBRID:384:DOT_PRODUCT.
+func ParseVectorIndex(text string) (vector.Config, error) { return vectors.ParseIndex(text) }
+
+// indexRoot is the prefix of URLs of single vector indexes: /index/NAME
+// replaces the root of the vector host.
+const indexRoot = "/index/"
+
+// indexPath removes the prefix and the name of the index from the path.
+func indexPath(c *call.Call) {
+	escaped := c.Request.URL.EscapedPath()
+	if len(escaped) < len(indexRoot) || !strings.EqualFold(escaped[:len(indexRoot)], indexRoot) {
+		return
+	}
+	name, path, _ := strings.Cut(escaped[len(indexRoot):], "/")
+	plain, err := url.PathUnescape(name)
+	if err != nil {
+		return
+	}
+	r, u := *c.Request, *c.Request.URL
+	u.RawPath = "/" + path
+	if u.Path, err = url.PathUnescape(u.RawPath); err != nil {
+		return
+	}
+	r.URL, c.Request, c.Asked = &u, &r, plain
+}
+
+// VectorIndexURL is the URL of one vector index; clients use it instead of
+// VectorURL, where the token selects the index.
+func (s *Server) VectorIndexURL(name string) string {
+	return s.VectorURL() + indexRoot + url.PathEscape(name)
+}
+
+// vectorEnv names the URL and the token of each configured index.
+func (s *Server) vectorEnv(w *tenant.Tenant) (vars []EnvVar) {
+	indexes := w.Indexes()
+	if len(indexes) < 2 {
+		return nil
+	}
+	for _, x := range indexes {
+		name := "VECTOR_" + strings.Map(func(r rune) rune {
+			if r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' {
+				return unicode.ToUpper(r)
+			}
+			return '_'
+		}, x.Name)
+		vars = append(vars, EnvVar{name + "_URL", s.VectorIndexURL(x.Name)}, EnvVar{name + "_TOKEN", x.Token})
+	}
+	return vars
+}
+
+var _ = registerHandlers(vectorRows())
+
+// vectorRows are the handlers of vector indexes.
+func vectorRows() map[string]handler {
+	rows := map[string]handler{}
+	for id, h := range vectors.Handlers() {
+		rows[id] = func(s *Server, c *call.Call) (response.Response, error) {
+			embeds := slices.ContainsFunc(s.cfg.VectorIndexes, func(x vector.Config) bool { return x.Name == c.Index && x.EmbeddingModel == vectors.HashModel })
+			return h(&vectors.API{Embeds: embeds}, c)
+		}
+	}
+	return rows
+}
