@@ -10,6 +10,7 @@ import (
 	"github.com/understudy-mock/understudy/mockserver/fault"
 	"github.com/understudy-mock/understudy/mockserver/messaging"
 	"github.com/understudy-mock/understudy/mockserver/response"
+	"github.com/understudy-mock/understudy/mockserver/saved"
 	"github.com/understudy-mock/understudy/mockserver/tenant"
 )
 
@@ -69,6 +70,9 @@ func apiRows() map[string]handler {
 	rows := map[string]handler{}
 	for id, h := range messaging.Handlers() {
 		rows[id] = func(s *Server, c *call.Call) (response.Response, error) { return h(s.messaging, c) }
+	}
+	for id, h := range saved.Handlers() {
+		rows[id] = func(s *Server, c *call.Call) (response.Response, error) { return h(s.states, c) }
 	}
 	for id, h := range control.Handlers() {
 		rows[id] = func(s *Server, c *call.Call) (response.Response, error) { return h(s.control, c) }

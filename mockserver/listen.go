@@ -91,16 +91,7 @@ func (s *Server) begin(cfg Config) error {
 		}
 		return nil
 	}
-	in, err := s.readSnapshot(cfg.Snapshot)
-	if err != nil {
-		return snapshotError{err}
-	}
-	for _, a := range in.accounts {
-		if cfg.Clock != "" {
-			a.state.Clock = cfg.Clock
-		}
-	}
-	was, err := s.restore(in)
+	was, err := s.states.RestoreFirst(cfg.Snapshot, cfg.Clock)
 	for _, a := range was.Accounts {
 		s.cfg.Log.Info("state restored", "account", a.ID, "clock", a.Clock, "at", a.Now.UTC(), "saved", was.SavedAt.UTC())
 	}

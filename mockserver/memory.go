@@ -155,3 +155,6 @@ func (s *Server) MemoryBound() int64 {
 	bytes, _ := s.memory.Work()
 	return ofMemory(s.cfg.Memory) - ofWork(s.cfg.Memory, bytes) + inTransit(s.cfg.Memory) + s.kvCapacity.Used() + s.undo.Used() + bytes
 }
+
+// ofUndo is the part of the memory bound, in bytes, that undo points may use.
+func ofUndo(bound int64) int { return int(bound / 16) }

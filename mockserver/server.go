@@ -34,9 +34,9 @@ import (
 	"github.com/understudy-mock/understudy/mockserver/messaging"
 	"github.com/understudy-mock/understudy/mockserver/replay"
 	"github.com/understudy-mock/understudy/mockserver/request"
+	"github.com/understudy-mock/understudy/mockserver/saved"
 	"github.com/understudy-mock/understudy/mockserver/stub"
 	"github.com/understudy-mock/understudy/mockserver/tenant"
-	"github.com/understudy-mock/understudy/mockserver/undo"
 	"github.com/understudy-mock/understudy/mockserver/vectors"
 	"github.com/understudy-mock/understudy/spec"
 	"github.com/understudy-mock/understudy/spec/mask"
@@ -120,8 +120,9 @@ type Server struct {
 	page       http.Handler // nil: none
 	memory     *memory.Ledger
 	relief     relief
-	kvCapacity *kv.Capacity        // of the embedded stores of all accounts
-	undo       *undo.Store         // states of accounts before something was removed
+	kvCapacity *kv.Capacity  // of the embedded stores of all accounts
+	undo       *saved.Points // states of accounts before something was removed
+	states     *saved.States
 	incoming   *semaphore.Weighted // bytes of large request bodies in progress
 	turns      *semaphore.Weighted // of lists, see takeTurn
 	responses  *semaphore.Weighted // bytes of large answers in progress
@@ -182,7 +183,7 @@ func prepareServer(cfg Config) (*Server, func() error, error) {
 	}
 	s.neutral = spec.BuiltInDialects()[0]
 	s.kvCapacity = kv.NewCapacity(ofKV(cfg.Memory))
-	s.undo = undo.New(ofUndo(cfg.Memory))
+	s.undo = saved.NewPoints(ofUndo(cfg.Memory))
 	s.turns = semaphore.NewWeighted(largeResponses)
 	s.memory = &memory.Ledger{MaxWork: cfg.MaxBacklogBytes, MaxMessages: cfg.MaxBacklog}
 	s.incoming, s.responses = semaphore.NewWeighted(max(inTransit(cfg.Memory), 2*cfg.MaxBody)), semaphore.NewWeighted(inTransit(cfg.Memory))
@@ -207,11 +208,14 @@ func (s *Server) openAccounts(cfg tenant.Config, shared bool) (err error) {
 	}
 	s.fleet.Attach(FleetHost{s.tenants, s.readBody, s.made, func() { s.NotReady("the server leaves the fleet") }})
 	s.control = control.New(s.controlled())
+	s.messaging = &messaging.API{Accounts: s.tenants, Strict: s.cfg.StrictOptions}
+	s.states = &saved.States{
+		Tenants: s.tenants, Sinks: &s.control.Sinks, Messaging: s.messaging, Neutralise: s.neutralise, Known: s.knownOperation, Points: s.undo,
+	}
 	s.gate = &gate.Gate{
 		Accounts: s.tenants, Neutral: s.neutral, ControlToken: s.cfg.ControlToken, NeedsToken: s.cfg.controlNeedsToken(),
 		ReadOnly: s.cfg.Replay != nil, HostNames: hostNames(&s.cfg), Made: s.made, Log: s.cfg.Log,
 	}
-	s.messaging = &messaging.API{Accounts: s.tenants, Strict: s.cfg.StrictOptions}
 	if shared {
 		s.tenants.ShareDevelopmentAccount()
 	}

@@ -21,7 +21,7 @@ import (
 	"strings"
 
 	"github.com/understudy-mock/understudy/internal/command"
-	"github.com/understudy-mock/understudy/mockserver/fixture"
+	"github.com/understudy-mock/understudy/mockserver/saved/fixture"
 	"github.com/understudy-mock/understudy/mockserver/gate/origin"
 	"github.com/understudy-mock/understudy/mockserver/journal"
 	"github.com/understudy-mock/understudy/mockserver/stub"

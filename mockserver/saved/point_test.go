@@ -1,4 +1,4 @@
-package undo_test
+package saved_test
 
 import (
 	"crypto/sha256"
@@ -8,7 +8,7 @@ import (
 
 	"github.com/understudy-mock/understudy/engine/refusal"
 	"github.com/understudy-mock/understudy/internal/expect"
-	"github.com/understudy-mock/understudy/mockserver/undo"
+	"github.com/understudy-mock/understudy/mockserver/saved"
 )
 
 // noise returns a function that writes n bytes that do not compress.
@@ -27,13 +27,13 @@ func noise(n int) func(io.Writer) error {
 
 func TestStore(t *testing.T) {
 	t.Parallel()
-	keep := func(t *testing.T, s *undo.Store, label string, n int) (undo.Point, error) {
+	keep := func(t *testing.T, s *saved.Points, label string, n int) (saved.Point, error) {
 		t.Helper()
-		return s.Keep(t.Context(), undo.Point{Account: "a", Label: label}, noise(n))
+		return s.Keep(t.Context(), saved.Point{Account: "a", Label: label}, noise(n))
 	}
 	t.Run("a point that was kept can be read", func(t *testing.T) {
 		t.Parallel()
-		s := undo.New(10_000)
+		s := saved.NewPoints(10_000)
 		p, err := keep(t, s, "x", 5000)
 		expect.Nil(t, "error", err)
 		_, document, err := s.Read("a", p.ID)
@@ -44,7 +44,7 @@ func TestStore(t *testing.T) {
 	})
 	t.Run("the oldest point is dropped to make room", func(t *testing.T) {
 		t.Parallel()
-		s := undo.New(10_000)
+		s := saved.NewPoints(10_000)
 		for _, label := range []string{"one", "two", "three"} {
 			_, err := keep(t, s, label, 4000)
 			expect.Nil(t, "error", err)
@@ -55,7 +55,7 @@ func TestStore(t *testing.T) {
 	})
 	t.Run("a point that is too large is refused and drops no other point", func(t *testing.T) {
 		t.Parallel()
-		s := undo.New(10_000)
+		s := saved.NewPoints(10_000)
 		_, err := keep(t, s, "small", 4000)
 		expect.Nil(t, "error", err)
 		_, err = keep(t, s, "large", 11_000)
@@ -64,7 +64,7 @@ func TestStore(t *testing.T) {
 	})
 	t.Run("a dropped point no longer counts", func(t *testing.T) {
 		t.Parallel()
-		s := undo.New(10_000)
+		s := saved.NewPoints(10_000)
 		p, err := keep(t, s, "x", 4000)
 		expect.Nil(t, "error", err)
 		s.Drop(p.ID)

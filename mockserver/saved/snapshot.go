@@ -1,4 +1,4 @@
-package mockserver
+package saved
 
 import (
 	"bytes"
@@ -20,9 +20,9 @@ import (
 	"github.com/understudy-mock/understudy/mockserver/tenant"
 )
 
-var _ = registerHandlers(map[string]handler{
-	"controlRestore":  (*Server).controlRestore,
-	"controlSnapshot": (*Server).controlSnapshot,
+var _ = register(map[string]Handler{
+	"controlRestore":  (*States).controlRestore,
+	"controlSnapshot": (*States).controlSnapshot,
 })
 
 // snapshot is the state of a server as one document: for each account its
@@ -118,7 +118,7 @@ type RestoredAccount struct {
 
 // Snapshot returns the state of all accounts as one JSON document. It works at
 // any time, also after Close.
-func (s *Server) Snapshot() ([]byte, error) {
+func (s *States) Snapshot() ([]byte, error) {
 	var text bytes.Buffer
 	err := s.WriteSnapshot(&text)
 	return text.Bytes(), err
@@ -127,14 +127,14 @@ func (s *Server) Snapshot() ([]byte, error) {
 // WriteSnapshot writes the document of Snapshot as a stream. Accounts continue
 // to work: each one is written as it is when its turn comes, so that the states
 // of two accounts can be from different instants.
-func (s *Server) WriteSnapshot(to io.Writer) error { return s.save(to, s.tenants.All()) }
+func (s *States) WriteSnapshot(to io.Writer) error { return s.save(to, s.Tenants.All()) }
 
-func (s *Server) save(to io.Writer, tenants []*tenant.Tenant) error {
-	d := snapshot{version: engine.SnapshotVersion, savedAt: s.tenants.Stamp(s.tenants.First()), accounts: make([]*savedAccount, len(tenants)), sinks: s.control.Sinks.Save()}
+func (s *States) save(to io.Writer, tenants []*tenant.Tenant) error {
+	d := snapshot{version: engine.SnapshotVersion, savedAt: s.Tenants.Stamp(s.Tenants.First()), accounts: make([]*savedAccount, len(tenants)), sinks: s.Sinks.Save()}
 	for i, w := range tenants {
 		dialect := ""
-		if !s.tenants.Auto() || w.Spoken() != nil {
-			dialect = s.tenants.Usual(w).Name
+		if !s.Tenants.Auto() || w.Spoken() != nil {
+			dialect = s.Tenants.Usual(w).Name
 		}
 		d.accounts[i] = &savedAccount{id: w.ID, token: w.Token, password: w.Password, stubs: w.Stubs.Save(), rewrites: w.Rewrites.Get(), faults: w.Faults.Get(),
 			dialect: dialect, account: w.Account}
@@ -151,10 +151,10 @@ func (s *Server) save(to io.Writer, tenants []*tenant.Tenant) error {
 // Restore replaces the state of each account in a snapshot, and creates the
 // missing ones; other accounts stay as they are. An invalid snapshot changes
 // nothing.
-func (s *Server) Restore(text []byte) (Restored, error) { return s.RestoreFrom(bytes.NewReader(text)) }
+func (s *States) Restore(text []byte) (Restored, error) { return s.RestoreFrom(bytes.NewReader(text)) }
 
 // RestoreFrom is Restore for a document that is read as a stream.
-func (s *Server) RestoreFrom(from io.Reader) (Restored, error) {
+func (s *States) RestoreFrom(from io.Reader) (Restored, error) {
 	in, err := s.readSnapshot(from)
 	if err != nil {
 		return Restored{}, err
@@ -162,8 +162,21 @@ func (s *Server) RestoreFrom(from io.Reader) (Restored, error) {
 	return s.restore(in)
 }
 
+// RestoreFirst is RestoreFrom for a server that starts. A clock mode that is not "" replaces those
+// of the document. What is wrong with the document is an error that wraps ErrSnapshot.
+func (s *States) RestoreFirst(from io.Reader, clock string) (Restored, error) {
+	in, err := s.readSnapshot(from)
+	if err != nil {
+		return Restored{}, snapshotError{err}
+	}
+	for _, a := range in.accounts {
+		a.state.Clock = cmp.Or(clock, a.state.Clock)
+	}
+	return s.restore(in)
+}
+
 // readSnapshot reads and checks a whole document.
-func (s *Server) readSnapshot(from io.Reader) (*snapshot, error) {
+func (s *States) readSnapshot(from io.Reader) (*snapshot, error) {
 	var in snapshot
 	verified := newVerified(from)
 	c := codec.NewReader(verified)
@@ -203,8 +216,8 @@ func (s *Server) readSnapshot(from io.Reader) (*snapshot, error) {
 
 // acceptable returns the reason why an account cannot be restored; nil when it
 // can.
-func (s *Server) acceptable(a *savedAccount) error {
-	owner := s.tenants.Owner(a.token)
+func (s *States) acceptable(a *savedAccount) error {
+	owner := s.Tenants.Owner(a.token)
 	if owner != nil && owner.ID != a.id && owner.Token == a.token {
 		return refusal.Of(refusal.Invalid, "token", "", fmt.Sprintf("opens account %q of this server", owner.ID))
 	}
@@ -213,34 +226,34 @@ func (s *Server) acceptable(a *savedAccount) error {
 			return refusal.At(fmt.Sprint("stubs/", i), err)
 		}
 	}
-	if _, err := fault.CompileAll(a.faults, s.knownOperation); err != nil {
+	if _, err := fault.CompileAll(a.faults, s.Known); err != nil {
 		return refusal.At("faults", err)
 	}
 	return nil
 }
 
 // restore applies a document that has been checked.
-func (s *Server) restore(in *snapshot) (Restored, error) {
+func (s *States) restore(in *snapshot) (Restored, error) {
 	out := Restored{SavedAt: time.UnixMilli(in.savedAt), Accounts: []RestoredAccount{}}
 	for i := range in.accounts {
 		a := in.accounts[i]
-		w, err := s.tenants.PutHere(Account{ID: a.id, Token: a.token, Password: a.password})
+		w, err := s.Tenants.PutHere(tenant.Credentials{ID: a.id, Token: a.token, Password: a.password})
 		if err != nil {
 			return out, err
 		}
 		w.Stubs.Load(a.stubs)
 		w.Rewrites.Set(a.rewrites)
-		faults, err := fault.CompileAll(a.faults, s.knownOperation)
+		faults, err := fault.CompileAll(a.faults, s.Known)
 		if err != nil {
 			return out, err // does not happen: acceptable has checked
 		}
-		w.Faults.Set(faults, s.tenants.Seed(w.ID))
-		err = s.tenants.SetMode(w, "manual") // so that no timer of the old state fires on the clock of the new one
+		w.Faults.Set(faults, s.Tenants.Seed(w.ID))
+		err = s.Tenants.SetMode(w, "manual") // so that no timer of the old state fires on the clock of the new one
 		if err == nil {
 			err = w.Account.Restore(a.state)
 		}
 		if err == nil {
-			err = s.tenants.SetMode(w, a.state.Clock)
+			err = s.Tenants.SetMode(w, a.state.Clock)
 		}
 		if err != nil {
 			return out, refusal.At(fmt.Sprintf("account %q", a.id), err)
@@ -248,18 +261,18 @@ func (s *Server) restore(in *snapshot) (Restored, error) {
 		for _, name := range a.state.VectorIndexes {
 			w.OpenIndex(name)
 		}
-		w.SetSpoken(s.tenants.Dialects().Named(a.dialect))
+		w.SetSpoken(s.Tenants.Dialects().Named(a.dialect))
 		w.Forget()
 		out.Accounts = append(out.Accounts, RestoredAccount{w.ID, a.state.Clock, w.Account.Now()})
 	}
-	s.control.Sinks.Load(in.sinks)
+	s.Sinks.Load(in.sinks)
 	return out, nil
 }
 
 // controlSnapshot writes the document without the checks of answers: it is
 // large, and names in it must stay neutral.
-func (s *Server) controlSnapshot(c *call.Call) (response.Response, error) {
-	tenants := s.tenants.All()
+func (s *States) controlSnapshot(c *call.Call) (response.Response, error) {
+	tenants := s.Tenants.All()
 	if id := c.Query.Get("account"); id != "" && id != "*" {
 		tenants = []*tenant.Tenant{c.Tenant}
 	}
@@ -276,7 +289,7 @@ func (s *Server) controlSnapshot(c *call.Call) (response.Response, error) {
 }
 
 // controlRestore loads a document; with an account, one for that account.
-func (s *Server) controlRestore(c *call.Call) (response.Response, error) {
+func (s *States) controlRestore(c *call.Call) (response.Response, error) {
 	in, err := s.readSnapshot(bytes.NewReader(c.Body))
 	if err != nil {
 		return response.Response{}, err
@@ -320,16 +333,16 @@ func damagedSnapshot(why string) error {
 // settleDialects adapts accounts saved by a server with a single dialect: the
 // development account of that dialect becomes the shared development account,
 // and keeps the dialect.
-func (s *Server) settleDialects(accounts []*savedAccount) {
-	for _, d := range s.tenants.Dialects() {
+func (s *States) settleDialects(accounts []*savedAccount) {
+	for _, d := range s.Tenants.Dialects() {
 		i := slices.IndexFunc(accounts, func(a *savedAccount) bool { return a.id == d.UserID && a.token == d.Token })
-		if i < 0 || d == s.tenants.Home() {
+		if i < 0 || d == s.Tenants.Home() {
 			continue
 		}
 		accounts[i].dialect = cmp.Or(accounts[i].dialect, d.Name)
-		first := s.tenants.First()
+		first := s.Tenants.First()
 		both := slices.ContainsFunc(accounts, func(a *savedAccount) bool { return a.id == first.ID })
-		if s.tenants.TokenOf(first, d) == d.Token && !both {
+		if s.Tenants.TokenOf(first, d) == d.Token && !both {
 			accounts[i].id, accounts[i].token = first.ID, first.Token
 		}
 	}

@@ -1,4 +1,4 @@
-package mockserver
+package saved
 
 import (
 	"cmp"
@@ -13,17 +13,13 @@ import (
 	"github.com/understudy-mock/understudy/mockserver/response"
 	"github.com/understudy-mock/understudy/mockserver/stub"
 	"github.com/understudy-mock/understudy/mockserver/tenant"
-	"github.com/understudy-mock/understudy/mockserver/undo"
 )
 
-var _ = registerHandlers(map[string]handler{
-	"controlKeepUndo": (*Server).controlKeepUndo,
-	"controlUndo":     (*Server).controlUndo,
-	"controlUndos":    (*Server).controlUndos,
+var _ = register(map[string]Handler{
+	"controlKeepUndo": (*States).controlKeepUndo,
+	"controlUndo":     (*States).controlUndo,
+	"controlUndos":    (*States).controlUndos,
 })
-
-// ofUndo is the part of the memory bound, in bytes, that undo points may use.
-func ofUndo(bound int64) int { return int(bound / 16) }
 
 // The scopes of a point besides the things of undoThings.
 const (
@@ -62,7 +58,7 @@ type undoBody struct {
 	Later int    `json:"later"` // events of the log that going back forgets
 }
 
-func undoOf(p *undo.Point, later int) undoBody {
+func undoOf(p *Point, later int) undoBody {
 	return undoBody{p.ID, p.Label, p.Time, p.Scope, p.Bytes, later}
 }
 
@@ -87,7 +83,7 @@ func newestSeq(a *engine.Account) uint64 {
 // laterThan counts the newest events of the log that a point of the whole account does not
 // have. Those of a cancellation do not count: it is what the point undoes. After a reset, the
 // numbers of events start again.
-func laterThan(p *undo.Point, newest []engine.SearchItem) (n int) {
+func laterThan(p *Point, newest []engine.SearchItem) (n int) {
 	if p.Scope != undoAccount {
 		return 0
 	}
@@ -112,13 +108,13 @@ type savedRules struct {
 }
 
 // controlKeepUndo keeps an account as it is, or a part of it, before something is taken away.
-func (s *Server) controlKeepUndo(c *call.Call) (response.Response, error) {
+func (s *States) controlKeepUndo(c *call.Call) (response.Response, error) {
 	var body struct{ Label, Scope, ID string }
 	if err := json.Unmarshal(c.Body, &body); err != nil {
 		return response.Response{}, response.Invalid("body: " + err.Error())
 	}
 	w := c.Tenant
-	point := undo.Point{Account: w.ID, Label: body.Label, Time: w.Account.Now().UnixMilli(), Scope: cmp.Or(body.Scope, undoAccount), Seq: newestSeq(w.Account)}
+	point := Point{Account: w.ID, Label: body.Label, Time: w.Account.Now().UnixMilli(), Scope: cmp.Or(body.Scope, undoAccount), Seq: newestSeq(w.Account)}
 	write := func(to io.Writer) error { return s.save(to, []*tenant.Tenant{w}) }
 	thing := undoThings[point.Scope]
 	switch {
@@ -141,13 +137,13 @@ func (s *Server) controlKeepUndo(c *call.Call) (response.Response, error) {
 			return json.NewEncoder(to).Encode(savedRules{w.Stubs.Save(), w.Rewrites.Get(), w.Faults.Get()})
 		}
 	}
-	point, err := s.undo.Keep(c.Request.Context(), point, write)
+	point, err := s.Points.Keep(c.Request.Context(), point, write)
 	return response.Response{Body: undoOf(&point, 0)}, err
 }
 
 // controlUndos lists the undo points of an account, newest first.
-func (s *Server) controlUndos(c *call.Call) (response.Response, error) {
-	list, points := []undoBody{}, s.undo.List(c.Tenant.ID)
+func (s *States) controlUndos(c *call.Call) (response.Response, error) {
+	list, points := []undoBody{}, s.Points.List(c.Tenant.ID)
 	var newest []engine.SearchItem
 	if len(points) > 0 {
 		newest = newestEvents(c.Tenant.Account, make([]engine.SearchItem, mostLater))
@@ -155,20 +151,20 @@ func (s *Server) controlUndos(c *call.Call) (response.Response, error) {
 	for _, p := range points {
 		list = append(list, undoOf(&p, laterThan(&p, newest)))
 	}
-	return response.Response{Body: map[string]any{"points": list, "limit": s.undo.Limit()}}, nil
+	return response.Response{Body: map[string]any{"points": list, "limit": s.Points.Limit()}}, nil
 }
 
 // controlUndo puts an account back, or what a point has of it; credentials stay as they are now.
 // The point is used up.
-func (s *Server) controlUndo(c *call.Call) (response.Response, error) {
+func (s *States) controlUndo(c *call.Call) (response.Response, error) {
 	w := c.Tenant
-	point, document, err := s.undo.Read(w.ID, c.Vars["id"])
+	point, document, err := s.Points.Read(w.ID, c.Vars["id"])
 	if err != nil {
 		return response.Response{}, err
 	}
 	newest := newestEvents(w.Account, make([]engine.SearchItem, mostLater))
 	var upToDate []string // points that lose nothing but this undo
-	for _, p := range s.undo.List(w.ID) {
+	for _, p := range s.Points.List(w.ID) {
 		if laterThan(&p, newest) == 0 {
 			upToDate = append(upToDate, p.ID)
 		}
@@ -182,13 +178,13 @@ func (s *Server) controlUndo(c *call.Call) (response.Response, error) {
 		err = putThingBack(w, document)
 	}
 	if err == nil {
-		s.undo.Drop(point.ID)
-		s.undo.Move(upToDate, newestSeq(w.Account))
+		s.Points.Drop(point.ID)
+		s.Points.Move(upToDate, newestSeq(w.Account))
 	}
 	return response.Response{Status: http.StatusOK, Body: undoOf(&point, laterThan(&point, newest))}, err
 }
 
-func (s *Server) putAccountBack(w *tenant.Tenant, document io.Reader) error {
+func (s *States) putAccountBack(w *tenant.Tenant, document io.Reader) error {
 	in, err := s.readSnapshot(document)
 	if err != nil {
 		return err
@@ -206,17 +202,17 @@ func putThingBack(w *tenant.Tenant, document io.Reader) error {
 	return w.Account.AddFixture(thing)
 }
 
-func (s *Server) putRulesBack(w *tenant.Tenant, document io.Reader) error {
+func (s *States) putRulesBack(w *tenant.Tenant, document io.Reader) error {
 	var rules savedRules
 	if err := json.NewDecoder(document).Decode(&rules); err != nil {
 		return fmt.Errorf("undo: %w", err)
 	}
-	faults, err := fault.CompileAll(rules.Faults, s.knownOperation)
+	faults, err := fault.CompileAll(rules.Faults, s.Known)
 	if err != nil {
 		return err
 	}
 	w.Stubs.Load(rules.Stubs)
 	w.Rewrites.Set(rules.Rewrites)
-	w.Faults.Set(faults, s.tenants.Seed(w.ID))
+	w.Faults.Set(faults, s.Tenants.Seed(w.ID))
 	return nil
 }

@@ -1,4 +1,4 @@
-package mockserver
+package saved
 
 import (
 	"bytes"
@@ -17,15 +17,15 @@ import (
 	"github.com/understudy-mock/understudy/engine/usage"
 	"github.com/understudy-mock/understudy/engine/vector"
 	"github.com/understudy-mock/understudy/mockserver/call"
-	"github.com/understudy-mock/understudy/mockserver/fixture"
 	"github.com/understudy-mock/understudy/mockserver/request"
 	"github.com/understudy-mock/understudy/mockserver/response"
+	"github.com/understudy-mock/understudy/mockserver/saved/fixture"
 	"github.com/understudy-mock/understudy/mockserver/stub"
 	"github.com/understudy-mock/understudy/mockserver/tenant"
 )
 
-var _ = registerHandlers(map[string]handler{
-	"controlFixtures": (*Server).controlFixtures,
+var _ = register(map[string]Handler{
+	"controlFixtures": (*States).controlFixtures,
 })
 
 // Fixture is a fixture file: YAML or JSON, described by
@@ -37,14 +37,14 @@ type Fixture struct {
 
 // Load adds the contents of a fixture to the server. An invalid fixture changes
 // nothing; the error names the line and the key.
-func (s *Server) Load(f Fixture) error {
-	_, err := s.addFixture(s.tenants.First(), cmp.Or(f.Name, "fixture"), f.Text)
+func (s *States) Load(f Fixture) error {
+	_, err := s.addFixture(s.Tenants.First(), cmp.Or(f.Name, "fixture"), f.Text)
 	return err
 }
 
 // controlFixtures loads a fixture into the account of the call. The name in the
 // query is used in errors only.
-func (s *Server) controlFixtures(c *call.Call) (response.Response, error) {
+func (s *States) controlFixtures(c *call.Call) (response.Response, error) {
 	name := c.Query.Get("name")
 	if name == "" {
 		name = "body"
@@ -63,7 +63,7 @@ type fixtureTarget struct {
 
 // addFixture reads and checks the whole file before it changes anything. It
 // returns how many accounts received a part of it.
-func (s *Server) addFixture(w *tenant.Tenant, name string, text []byte) (int, error) {
+func (s *States) addFixture(w *tenant.Tenant, name string, text []byte) (int, error) {
 	f, plain, err := fixture.Read(name, text)
 	if err != nil {
 		return 0, err
@@ -72,7 +72,7 @@ func (s *Server) addFixture(w *tenant.Tenant, name string, text []byte) (int, er
 	if err := json.Unmarshal(plain, &file); err != nil {
 		return 0, f.At("", err)
 	}
-	var made []Account
+	var made []tenant.Credentials
 	var trials []*tenant.Tenant
 	defer func() {
 		for _, w := range trials {
@@ -86,14 +86,14 @@ func (s *Server) addFixture(w *tenant.Tenant, name string, text []byte) (int, er
 	seen := map[string]bool{}
 	for i := range file.Accounts {
 		one, pointer := &file.Accounts[i], fmt.Sprint("/accounts/", i)
-		known := s.tenants.Find(func(w *tenant.Tenant) bool { return w.ID == one.ID })
-		a := Account{ID: one.ID, Token: cmp.Or(one.Token, tenant.DerivedSecret(one.ID, "token")), Password: one.Password}
+		known := s.Tenants.Find(func(w *tenant.Tenant) bool { return w.ID == one.ID })
+		a := tenant.Credentials{ID: one.ID, Token: cmp.Or(one.Token, tenant.DerivedSecret(one.ID, "token")), Password: one.Password}
 		if err := s.mayMake(known, a, seen); err != nil {
 			return 0, f.At(pointer, err)
 		}
 		if known == nil {
 			made = append(made, a)
-			known = s.tenants.Trial(a) // not registered: no request reaches it yet
+			known = s.Tenants.Trial(a) // not registered: no request reaches it yet
 			trials = append(trials, known)
 		} else if err := known.Here(); err != nil {
 			return 0, f.At(pointer, err)
@@ -110,12 +110,12 @@ func (s *Server) addFixture(w *tenant.Tenant, name string, text []byte) (int, er
 		}
 	}
 	for _, a := range made {
-		if _, err := s.tenants.Put(a); err != nil {
+		if _, err := s.Tenants.Put(a); err != nil {
 			return 0, err
 		}
 	}
 	for _, one := range all {
-		target := s.tenants.Find(func(w *tenant.Tenant) bool { return w.ID == one.tenant.ID })
+		target := s.Tenants.Find(func(w *tenant.Tenant) bool { return w.ID == one.tenant.ID })
 		if err := target.Here(); err != nil { // it has moved after the check
 			return 0, f.At(one.pointer, err)
 		}
@@ -132,8 +132,8 @@ func (s *Server) addFixture(w *tenant.Tenant, name string, text []byte) (int, er
 
 // mayMake refuses an account whose id or token is given twice, or whose token
 // opens another account.
-func (s *Server) mayMake(known *tenant.Tenant, a Account, seen map[string]bool) error {
-	owner := s.tenants.Owner(a.Token)
+func (s *States) mayMake(known *tenant.Tenant, a tenant.Credentials, seen map[string]bool) error {
+	owner := s.Tenants.Owner(a.Token)
 	switch {
 	case seen[a.ID] || seen["\x00"+a.Token]:
 		return response.Invalid("account " + strconv.Quote(a.ID) + ": id and token: must be given once each")
@@ -147,8 +147,8 @@ func (s *Server) mayMake(known *tenant.Tenant, a Account, seen map[string]bool) 
 }
 
 // fixtureOf converts one account's part of a fixture into values of the engine.
-func (s *Server) fixtureOf(f *fixture.Source, pointer string, now time.Time, t *fixture.Things) (engine.Fixture, error) {
-	r := &fixtureReader{server: s, file: f, now: now}
+func (s *States) fixtureOf(f *fixture.Source, pointer string, now time.Time, t *fixture.Things) (engine.Fixture, error) {
+	r := &fixtureReader{states: s, file: f, now: now}
 	var things engine.Fixture
 	for i, g := range t.Groups {
 		r.pointer = fmt.Sprint(pointer, "/groups/", i)
@@ -198,7 +198,7 @@ func (s *Server) fixtureOf(f *fixture.Source, pointer string, now time.Time, t *
 // fixtureReader converts the contents of a fixture into values of the engine,
 // and keeps the first error.
 type fixtureReader struct {
-	server  *Server
+	states  *States
 	file    *fixture.Source
 	now     time.Time
 	pointer string
@@ -253,7 +253,7 @@ func (r *fixtureReader) headers(fields fixture.Headers) *call.Call {
 	h, err := request.ReadHeaders(texts)
 	r.fail("/headers", err)
 	c := &call.Call{Request: &http.Request{Header: h, URL: &url.URL{}}}
-	r.server.neutralise(c)
+	r.states.Neutralise(c)
 	r.fail("/headers", c.Mixed)
 	return c
 }
@@ -275,7 +275,7 @@ func (r *fixtureReader) request(fields fixture.Headers, body []byte) engine.Publ
 // configure reads the options in the headers. An unknown option, for which a publish only
 // returns a warning, is an error here: the file is written for this server.
 func (r *fixtureReader) configure(c *call.Call, out *engine.PublishRequest) {
-	r.fail("/headers", r.server.messaging.Configure(c, out, request.SettingsOf(c.Header)))
+	r.fail("/headers", r.states.Messaging.Configure(c, out, request.SettingsOf(c.Header)))
 	if len(c.Warnings) > 0 {
 		r.fail("/headers", errors.New(c.Warnings[0]))
 	}

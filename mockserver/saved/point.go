@@ -1,15 +1,4 @@
-// Package undo keeps the states of accounts before destructive actions, in memory, so
-// that the actions can be undone.
-//
-//	store := undo.New(32 << 20)
-//	point, err := store.Keep(ctx, undo.Point{Account: id, Label: "reset"}, func(to io.Writer) error { ... })
-//	document, err := store.Read(id, point.ID)
-//
-//	Keep ──► compressed, bounded ──► points, the oldest go first ──► Read
-//
-// The contents of the documents do not matter to it. It keeps nothing on disk: a restart
-// of the server drops all points.
-package undo
+package saved
 
 import (
 	"bytes"
@@ -39,8 +28,8 @@ type Point struct {
 	document []byte // compressed
 }
 
-// Store keeps the points of all accounts of a server, within one limit for all of them.
-type Store struct {
+// Points keeps the points of all accounts of a server, within one limit for all of them.
+type Points struct {
 	limit  int
 	making *semaphore.Weighted // one point is made at a time: each may take up to limit bytes meanwhile
 
@@ -50,14 +39,14 @@ type Store struct {
 	issued int
 }
 
-// New returns a store that keeps at most limit bytes of compressed points.
-func New(limit int) *Store { return &Store{limit: limit, making: semaphore.NewWeighted(1)} }
+// NewPoints returns a store that keeps at most limit bytes of compressed points.
+func NewPoints(limit int) *Points { return &Points{limit: limit, making: semaphore.NewWeighted(1)} }
 
 // Limit is the limit in bytes.
-func (s *Store) Limit() int { return s.limit }
+func (s *Points) Limit() int { return s.limit }
 
 // Used is the size of the points in bytes.
-func (s *Store) Used() int64 {
+func (s *Points) Used() int64 {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return int64(s.bytes)
@@ -65,7 +54,7 @@ func (s *Store) Used() int64 {
 
 // Keep stores the output of write as a point, and drops the oldest points to make room.
 // If the point alone exceeds the limit, it returns refusal.Full and drops nothing.
-func (s *Store) Keep(ctx context.Context, p Point, write func(io.Writer) error) (Point, error) {
+func (s *Points) Keep(ctx context.Context, p Point, write func(io.Writer) error) (Point, error) {
 	if err := s.making.Acquire(ctx, 1); err != nil {
 		return Point{}, refusal.Of(refusal.Full, "undo", "", "another point is being kept; try again")
 	}
@@ -89,7 +78,7 @@ func (s *Store) Keep(ctx context.Context, p Point, write func(io.Writer) error) 
 }
 
 // add assigns an id to a point and drops the oldest ones beyond the limit.
-func (s *Store) add(p Point) Point {
+func (s *Points) add(p Point) Point {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.issued++
@@ -102,7 +91,7 @@ func (s *Store) add(p Point) Point {
 }
 
 // List returns the points of an account, newest first.
-func (s *Store) List(account string) []Point {
+func (s *Points) List(account string) []Point {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	list := []Point{}
@@ -115,7 +104,7 @@ func (s *Store) List(account string) []Point {
 }
 
 // Read returns a point and its document; refusal.NotFound if it is no longer kept.
-func (s *Store) Read(account, id string) (Point, io.Reader, error) {
+func (s *Points) Read(account, id string) (Point, io.Reader, error) {
 	for _, p := range s.List(account) {
 		if p.ID == id {
 			return p, flate.NewReader(bytes.NewReader(p.document)), nil
@@ -126,7 +115,7 @@ func (s *Store) Read(account, id string) (Point, io.Reader, error) {
 
 // Move sets the number of the newest event of points: a change of the whole account, which
 // they undo as well, has given the events other numbers.
-func (s *Store) Move(ids []string, seq uint64) {
+func (s *Points) Move(ids []string, seq uint64) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for i := range s.points {
@@ -137,7 +126,7 @@ func (s *Store) Move(ids []string, seq uint64) {
 }
 
 // Drop removes a point after its use.
-func (s *Store) Drop(id string) {
+func (s *Points) Drop(id string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.points = slices.DeleteFunc(s.points, func(p Point) bool {

@@ -1,4 +1,4 @@
-package mockserver
+package saved
 
 import (
 	"bytes"

@@ -1,0 +1,44 @@
+// Package saved has whole states of a server, and parts of them, as documents: snapshots, undo
+// points and fixtures.
+//
+//	err := states.WriteSnapshot(file)
+//	restored, err := states.RestoreFrom(file)
+//	err = states.Load(saved.Fixture{Name: "shop.yaml", Text: text})
+//
+// Snapshots and fixtures are files of users. Undo points are in memory, compressed and bounded: a
+// restart of the server drops them.
+package saved
+
+import (
+	"github.com/understudy-mock/understudy/mockserver/call"
+	"github.com/understudy-mock/understudy/mockserver/control"
+	"github.com/understudy-mock/understudy/mockserver/messaging"
+	"github.com/understudy-mock/understudy/mockserver/response"
+	"github.com/understudy-mock/understudy/mockserver/tenant"
+)
+
+// States saves and restores the accounts of a server.
+type States struct {
+	Tenants    *tenant.Registry
+	Sinks      *control.Sinks
+	Messaging  *messaging.API              // reads options
+	Neutralise func(*call.Call)            // makes names of a dialect neutral
+	Known      func(operation string) bool // reports whether faults may name an operation
+	Points     *Points
+}
+
+// Handler answers an operation.
+type Handler = func(*States, *call.Call) (response.Response, error)
+
+var handlers = map[string]Handler{}
+
+// register adds the rows of a file.
+func register(rows map[string]Handler) map[string]Handler {
+	for id, h := range rows {
+		handlers[id] = h
+	}
+	return rows
+}
+
+// Handlers are the handlers by the id of their operation.
+func Handlers() map[string]Handler { return handlers }
