@@ -44,12 +44,7 @@ func (d *snapshot) members(c *codec.Codec) {
 		c.Failf("%w %d: this program reads versions 1 to %d", errVersion, d.version, engine.SnapshotVersion)
 	}
 	codec.Member(c, "savedAt", &d.savedAt)
-	codec.Stream(c, "accounts", len(d.accounts), func(i int, c *codec.Codec) {
-		if i == len(d.accounts) {
-			d.accounts = append(d.accounts, &savedAccount{})
-		}
-		d.accounts[i].members(c)
-	})
+	codec.Member(c, "accounts", &d.accounts)
 	codec.Member(c, "sinks", &d.sinks)
 	codec.Member(c, "checksum", &d.checksum)
 }
@@ -83,9 +78,9 @@ type savedAccount struct {
 	state               *engine.Snapshot // the state that was read
 }
 
-// members lists the members of an account. Reading and writing share the list,
+// Members lists the members of an account. Reading and writing share the list,
 // so that they cannot differ.
-func (a *savedAccount) members(c *codec.Codec) {
+func (a *savedAccount) Members(c *codec.Codec) {
 	codec.Member(c, "id", &a.id)
 	codec.Member(c, "token", &a.token)
 	codec.Member(c, "password", &a.password)

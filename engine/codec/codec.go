@@ -196,6 +196,20 @@ func (c *Codec) next() {
 	}
 }
 
+// member writes a member unless it is empty, or reads it if it is next.
+func (c *Codec) member(name string, empty bool, write, read func()) {
+	switch {
+	case c.err != nil:
+	case !c.Writing():
+		if c.at(name) {
+			c.readMember(name, empty, read)
+		}
+	case !empty:
+		c.name(name)
+		write()
+	}
+}
+
 // readMember reads the next member, whose name is known. Its value must be zero: otherwise it
 // has been read before, which is an error.
 func (c *Codec) readMember(name string, isZero bool, read func()) {
@@ -247,68 +261,35 @@ func (c *Codec) element(write func()) {
 func Section[T any](c *Codec, name string, entries iter.Seq[*T], take func(*T)) {
 	form := documents.of(reflect.TypeFor[T]())
 	if c.Writing() {
-		c.writeList(name, func(yield func(func()) bool) {
-			for v := range entries {
-				if !yield(func() { form.write(c, reflect.ValueOf(v).Elem()) }) {
-					return
-				}
-			}
-		})
+		writeSection(c, name, form, entries)
 		return
 	}
 	var entry jx.Decoder
 	var v, zero T
-	c.readList(name, func(stream *jx.Decoder) {
-		raw, err := stream.Raw()
-		if err != nil {
-			c.fail(c.explain(err))
-			return
-		}
-		entry.ResetBytes(raw)
-		c.in, c.entry = &entry, true
-		v = zero
-		form.read(c, reflect.ValueOf(&v).Elem())
-		c.in, c.entry = stream, false
-		if c.err == nil {
-			take(&v)
-		}
-	})
-}
-
-// Nested writes or reads a member that is an object with sections.
-func Nested(c *Codec, name string, members func(*Codec)) {
-	if !c.Writing() {
-		c.once(name, func() { c.value(members) })
-	} else if c.err == nil {
-		c.name(name)
-		c.value(members)
-	}
-}
-
-// Stream writes or reads a list of few elements that may themselves be long. n is the
-// number of elements to write; reading ignores it.
-func Stream(c *Codec, name string, n int, element func(i int, c *Codec)) {
-	if c.Writing() {
-		c.writeList(name, func(yield func(func()) bool) {
-			for i := range n {
-				if !yield(func() { c.value(func(c *Codec) { element(i, c) }) }) {
-					return
-				}
+	c.once(name, func() {
+		c.elements(func() {
+			stream := c.in
+			raw, err := stream.Raw()
+			if err != nil {
+				c.fail(c.explain(err))
+				return
+			}
+			entry.ResetBytes(raw)
+			c.in, c.entry = &entry, true
+			v = zero
+			form.read(c, reflect.ValueOf(&v).Elem())
+			c.in, c.entry = stream, false
+			if c.err == nil {
+				take(&v)
 			}
 		})
-		return
-	}
-	i := 0
-	c.readList(name, func(*jx.Decoder) {
-		c.value(func(c *Codec) { element(i, c) })
-		i++
 	})
 }
 
-// writeList writes a list unless it is empty.
-func (c *Codec) writeList(name string, elements iter.Seq[func()]) {
+// writeSection writes a list unless it is empty.
+func writeSection[T any](c *Codec, name string, form *Form, entries iter.Seq[*T]) {
 	empty := true
-	for write := range elements {
+	for v := range entries {
 		if c.err != nil {
 			return
 		}
@@ -317,26 +298,29 @@ func (c *Codec) writeList(name string, elements iter.Seq[func()]) {
 			c.beginList()
 			empty = false
 		}
-		c.element(write)
+		c.element(func() { form.write(c, reflect.ValueOf(v).Elem()) })
 	}
 	if !empty {
 		c.endList()
 	}
 }
 
-// readList reads a list if it is the next member.
-func (c *Codec) readList(name string, element func(*jx.Decoder)) {
-	c.once(name, func() { c.elements(func() { element(c.in) }) })
+// Nested writes or reads a member that is an object with sections.
+func Nested(c *Codec, name string, members func(*Codec)) {
+	value := func() { c.value(members) }
+	if c.Writing() {
+		c.member(name, false, value, nil)
+	} else {
+		c.once(name, value)
+	}
 }
 
 // once reads a member if it is next. A second one with the same name is an error.
 func (c *Codec) once(name string, read func()) {
-	if c.err == nil && c.at(name) {
-		c.readMember(name, !slices.Contains(c.object.large, name), func() {
-			c.object.large = append(c.object.large, name)
-			read()
-		})
-	}
+	c.member(name, !slices.Contains(c.object.large, name), nil, func() {
+		c.object.large = append(c.object.large, name)
+		read()
+	})
 }
 
 // elements reads the list at the current place, one element at a time.

@@ -68,16 +68,7 @@ func (c *Codec) free() {
 // Member writes or reads a member of the current object, as the form of its type.
 func Member[T any](c *Codec, name string, v *T) {
 	f, value := documents.of(reflect.TypeFor[T]()), reflect.ValueOf(v).Elem()
-	switch {
-	case c.err != nil:
-	case !c.Writing():
-		if c.at(name) {
-			c.readMember(name, f.empty(value), func() { f.read(c, value) })
-		}
-	case !f.empty(value):
-		c.name(name)
-		f.write(c, value)
-	}
+	c.member(name, f.empty(value), func() { f.write(c, value) }, func() { f.read(c, value) })
 }
 
 // Members writes or reads the fields of a struct as members of the current object.
@@ -103,6 +94,8 @@ type (
 		Fields() iter.Seq2[string, []string]
 		SetFields(map[string][]string)
 	}
+	// membered is an object that writes or reads its members itself.
+	membered interface{ Members(c *Codec) }
 	// timestamp is a time in less memory.
 	timestamp interface {
 		Time() time.Time
@@ -121,10 +114,17 @@ func (all *forms) form(t reflect.Type) *Form {
 	is := func(i reflect.Type) bool { return reflect.PointerTo(t).Implements(i) }
 	switch {
 	case t == reflect.TypeFor[time.Time]():
-		all.times(f)
+		f.write = func(c *Codec, v reflect.Value) { c.writeTime(*as[*time.Time](v)) }
+		f.read = func(c *Codec, v reflect.Value) { *as[*time.Time](v) = c.readTime() }
+		if !all.record {
+			f.empty = func(v reflect.Value) bool { return as[*time.Time](v).IsZero() }
+		}
 	case is(reflect.TypeFor[timestamp]()):
 		f.write = func(c *Codec, v reflect.Value) { c.writeTime(as[timestamp](v).Time()) }
 		f.read = func(c *Codec, v reflect.Value) { as[timestamp](v).SetTime(c.readTime()) }
+	case is(reflect.TypeFor[membered]()):
+		f.write = func(c *Codec, v reflect.Value) { c.value(as[membered](v).Members) }
+		f.read = f.write
 	case t == reflect.TypeFor[time.Duration]():
 		f.write, f.read = writeDuration, readDuration
 	case is(reflect.TypeFor[json.Unmarshaler]()) && t.Kind() == reflect.Struct:

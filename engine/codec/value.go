@@ -22,22 +22,13 @@ import (
 
 // JSON writes or reads a member in the format of encoding/json. Reading refuses unknown fields.
 func JSON(c *Codec, name string, isZero bool, v any) {
-	switch {
-	case c.err != nil:
-	case !c.Writing():
-		if c.at(name) {
-			c.readMember(name, isZero, func() {
-				c.readJSON(func(text []byte) error {
-					strict := json.NewDecoder(bytes.NewReader(text))
-					strict.DisallowUnknownFields()
-					return strict.Decode(v)
-				})
-			})
-		}
-	case !isZero:
-		c.name(name)
-		c.writeJSON(v)
-	}
+	c.member(name, isZero, func() { c.writeJSON(v) }, func() {
+		c.readJSON(func(text []byte) error {
+			strict := json.NewDecoder(bytes.NewReader(text))
+			strict.DisallowUnknownFields()
+			return strict.Decode(v)
+		})
+	})
 }
 
 func (c *Codec) writeJSON(v any) {
@@ -295,49 +286,7 @@ func (c *Codec) number() jx.Num {
 	return n
 }
 
-// times completes the form of a time: Unix ms, for more precise times with a fraction in a
-// document, and as a list of Unix s and ns in a record.
-func (all *forms) times(f *Form) {
-	f.write = func(c *Codec, v reflect.Value) { c.writeTime(*as[*time.Time](v)) }
-	f.read = func(c *Codec, v reflect.Value) { *as[*time.Time](v) = c.readTime() }
-	if !all.record {
-		f.empty = func(v reflect.Value) bool { return as[*time.Time](v).IsZero() }
-		return
-	}
-	inMilliseconds := f.write
-	f.write = func(c *Codec, v reflect.Value) {
-		t := *as[*time.Time](v)
-		if t.Nanosecond()%1e6 == 0 {
-			inMilliseconds(c, v)
-			return
-		}
-		c.out.ArrStart()
-		c.out.Int64(t.Unix())
-		c.out.Comma()
-		c.out.Int64(int64(t.Nanosecond()))
-		c.out.ArrEnd()
-	}
-	f.read = func(c *Codec, v reflect.Value) {
-		to := as[*time.Time](v)
-		if c.err != nil || c.in.Next() != jx.Array {
-			*to = c.readTime()
-			return
-		}
-		var parts []int64
-		c.elements(func() {
-			n, err := c.in.Int64()
-			c.fail(c.explain(err))
-			parts = append(parts, n)
-		})
-		if c.err == nil && len(parts) != 2 {
-			c.Failf("a time: must be Unix ms, or a list of Unix s and ns")
-		}
-		if c.err == nil {
-			*to = time.Unix(parts[0], parts[1])
-		}
-	}
-}
-
+// writeTime writes Unix ms, with a fraction for times more precise than 1 ms.
 func (c *Codec) writeTime(t time.Time) {
 	t = t.Add(c.shift)
 	c.writeInt(t.UnixMilli())
@@ -346,7 +295,21 @@ func (c *Codec) writeTime(t time.Time) {
 	}
 }
 
+// readTime also reads what records of earlier versions have for such times: a list of Unix s
+// and ns.
 func (c *Codec) readTime() time.Time {
+	if c.err == nil && c.in.Next() == jx.Array {
+		var parts []int64
+		c.elements(func() {
+			n, err := c.in.Int64()
+			c.fail(c.explain(err))
+			parts = append(parts, n)
+		})
+		if len(parts) == 2 {
+			return time.Unix(parts[0], parts[1])
+		}
+		c.Failf("a time: must be Unix ms, or a list of Unix s and ns")
+	}
 	n := string(c.number())
 	whole, fraction, _ := strings.Cut(n, ".")
 	ms, err := strconv.ParseInt(whole, 10, 64)

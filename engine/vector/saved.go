@@ -10,7 +10,7 @@ import (
 // Saved is an index in a snapshot: everything except its open queries.
 type Saved struct {
 	Config
-	namespaces []savedNamespace // in the order of their first upsert
+	Namespaces []savedNamespace // in the order of their first upsert
 }
 
 type savedNamespace struct {
@@ -19,11 +19,11 @@ type savedNamespace struct {
 	pending []string  // ids, in the order of their change
 }
 
-// Save returns the index as it is now, for Members.
+// Save returns the index as it is now.
 func (x *Index) Save(now time.Time) Saved {
 	s := Saved{Config: x.Config}
 	for _, name := range x.order {
-		s.namespaces = append(s.namespaces, x.namespaces[name].saved(name, now))
+		s.Namespaces = append(s.Namespaces, x.namespaces[name].saved(name, now))
 	}
 	return s
 }
@@ -73,18 +73,8 @@ func (s *savedVersion) version() *Vector {
 	return new(s.Vector)
 }
 
-// Members writes or reads the index.
-func (s *Saved) Members(c *codec.Codec) {
-	codec.Members(c, &s.Config)
-	codec.Stream(c, "namespaces", len(s.namespaces), func(i int, c *codec.Codec) {
-		if i == len(s.namespaces) {
-			s.namespaces = append(s.namespaces, savedNamespace{})
-		}
-		s.namespaces[i].members(c)
-	})
-}
-
-func (s *savedNamespace) members(c *codec.Codec) {
+// Members writes or reads the namespace.
+func (s *savedNamespace) Members(c *codec.Codec) {
 	codec.Member(c, "name", &s.name)
 	codec.Section(c, "vectors", s.each, func(v *savedVector) { s.vectors = append(s.vectors, v.vector()) })
 	codec.Member(c, "pending", &s.pending)
@@ -103,7 +93,7 @@ func (s *savedNamespace) each(yield func(*savedVector) bool) {
 // Load returns the saved index, or an error if it is inconsistent.
 func Load(s *Saved) (*Index, error) {
 	x := &Index{Config: s.Config, namespaces: map[string]*namespace{}}
-	for _, space := range s.namespaces {
+	for _, space := range s.Namespaces {
 		if x.namespaces[space.name] != nil {
 			return nil, fmt.Errorf("vector index %q: namespace %q: duplicate", x.Name, space.name)
 		}

@@ -4,19 +4,19 @@ import (
 	"github.com/understudy-mock/understudy/engine/internal/state"
 )
 
-// The methods of the loader for each entry of a document.
+// The methods of the reader for each entry of a document.
 
 // sharedOptions shares equal options among the loaded objects. Missing options are an error.
-func (l *loader) sharedOptions(o *state.Options, what, id string) *state.Options {
+func (l *Reader) sharedOptions(o *state.Options, what, id string) *state.Options {
 	if !l.want(o != nil, "%s %q: no options", what, id) {
 		return &state.Options{}
 	}
 	return l.state.Options.Share(o)
 }
 
-// message loads a message. What it refers to may come later in the document, so the loader checks
+// message loads a message. What it refers to may come later in the document, so the reader checks
 // for missing places at the end. A message that has ended is reachable from the log only.
-func (l *loader) message(s *savedMessage) {
+func (l *Reader) message(s *savedMessage) {
 	m := l.messages.next()
 	*m = s.Message
 	m.Cut, m.Canceled, m.Last = s.Cut, s.Canceled, s.Last
@@ -43,7 +43,7 @@ func (l *loader) message(s *savedMessage) {
 
 // queue loads a queue. A deleted queue stays out of the account, but messages may still
 // have a turn in it.
-func (l *loader) queue(s *savedQueue) {
+func (l *Reader) queue(s *savedQueue) {
 	q := l.queues.next()
 	q.Queue, q.Active = s.Queue, s.Active
 	for _, place := range s.Waiting {
@@ -57,7 +57,7 @@ func (l *loader) queue(s *savedQueue) {
 
 // flow loads a flow-control key. The count of waiting messages must match the list: a key
 // with a higher count would wait forever.
-func (l *loader) flow(s *savedFlow) {
+func (l *Reader) flow(s *savedFlow) {
 	k := &state.FlowGate{FlowKey: s.FlowKey, Offered: s.Offered, PausedAt: s.PausedAt}
 	for _, place := range s.Held {
 		k.Held.Push(objectAt(l, &l.messages, place, "key", k.Key))
@@ -72,7 +72,7 @@ func (l *loader) flow(s *savedFlow) {
 }
 
 // run loads a run. A forgotten run stays out of the account, but events still refer to it.
-func (l *loader) run(s *savedRun) {
+func (l *Reader) run(s *savedRun) {
 	run := l.runs.next()
 	*run = s.Run
 	run.Bare, run.Proven = s.Bare, s.Proven
@@ -110,7 +110,7 @@ func (l *loader) run(s *savedRun) {
 }
 
 // waiter loads a waiter. It gets the identity of its run in finish, when the run has been read.
-func (l *loader) waiter(s *savedWaiter) {
+func (l *Reader) waiter(s *savedWaiter) {
 	w := &state.PendingWait{Waiter: s.Waiter, WaiterID: s.WaiterID, Raw: s.Raw}
 	w.Item, w.Run = objectAt(l, &l.items, s.Item, "waiter", w.WaiterID), objectAt(l, &l.runs, s.OfRun, "waiter", w.WaiterID)
 	l.state.Waiters[w.WaiterID] = w
@@ -119,7 +119,7 @@ func (l *loader) waiter(s *savedWaiter) {
 
 // entry loads a DLQ entry. It requires both references to a run or neither, and options for
 // a failure callback, because later code relies on them without checking.
-func (l *loader) entry(s *savedEntry) {
+func (l *Reader) entry(s *savedEntry) {
 	e := new(s.DLQEntry)
 	m := &e.Message
 	if l.want(m.Origin != nil, "DLQ entry %q: no message", e.ID) {
@@ -135,7 +135,7 @@ func (l *loader) entry(s *savedEntry) {
 }
 
 // event loads a log entry. Empty details are left out, as in the state: most events have none.
-func (l *loader) event(s *savedEvent) {
+func (l *Reader) event(s *savedEvent) {
 	e := &state.LogEntry{At: s.At, Next: s.Next, State: s.State}
 	e.Message, e.Run = l.messages.at(s.Message), l.runs.at(s.Run)
 	l.want(e.Message != nil || e.Run != nil, "event %d: of no message and no run", len(l.events)+1)
@@ -146,7 +146,7 @@ func (l *loader) event(s *savedEvent) {
 }
 
 // schedule loads a schedule. The file has only the text of the cron line, which is parsed again.
-func (l *loader) schedule(s *savedSchedule) {
+func (l *Reader) schedule(s *savedSchedule) {
 	one := new(s.Schedule)
 	var err error
 	one.Line, err = state.ParseCron(one.Cron)
@@ -157,7 +157,7 @@ func (l *loader) schedule(s *savedSchedule) {
 }
 
 // mark loads a deduplication key into the list and the map; the file has the list only.
-func (l *loader) mark(m *state.DedupMark) {
+func (l *Reader) mark(m *state.DedupMark) {
 	if l.state.Dedup.First == nil {
 		l.state.Dedup.First = map[string]state.DedupMark{}
 	}

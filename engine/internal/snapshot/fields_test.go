@@ -9,7 +9,7 @@ import (
 )
 
 // recordFields lists the fields of the types that are not written by the fields that they have:
-// the writer and the loader of a snapshot have a record for each, or leave it out on purpose. So do
+// the writer and the reader of a snapshot have a record for each, or leave it out on purpose. So do
 // they with the fields of other types that have the tag saved:"apart".
 var recordFields = map[reflect.Type]string{
 	reflect.TypeFor[state.State]():        "Now IDs Seq Timers Ready Messages Dedup Groups Flows Families Queues Schedules Log DLQ Reports Runs RunList Waiters Usage Search Vectors CurrentKey NextKey, left out: Running Shares Headers Options Origins Tally",

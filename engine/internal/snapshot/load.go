@@ -21,9 +21,11 @@ import (
 	"github.com/understudy-mock/understudy/engine/vector"
 )
 
-// loader builds a state from a document, entry by entry. An entry may refer to objects later in
-// the document. The first contradiction is the error; after it, the loader only must not panic.
-type loader struct {
+// Reader reads a snapshot, which may be part of a larger document. The zero value is ready to use.
+//
+// It builds the state entry by entry. An entry may refer to objects later in
+// the document. The first contradiction is the error; after it, the reader only must not panic.
+type Reader struct {
 	state     state.State
 	head      header
 	messages  places[state.Message]
@@ -33,6 +35,7 @@ type loader struct {
 	queues    places[state.QueueBacklog]
 	known     []*state.Run // without forgotten ones
 	ready     []savedTurn
+	vectors   []vector.Saved
 	events    []*state.LogEntry
 	waiting   map[uint64]state.Sleeper // version 1: by sequence of the timer
 	bookings  []savedBooking           // version 1: all timers
@@ -78,61 +81,55 @@ func (h *header) members(c *codec.Codec) {
 
 // places has the objects of a kind by their place in the document.
 type places[T any] struct {
-	list  []*T
-	ahead map[int]*T // by place, for places beyond the list
-	read  int        // number of entries read
+	all  map[int]*T
+	read int // number of entries read
 }
 
 // at returns the object at a place and creates it if it was not read yet; nil for place 0.
 func (p *places[T]) at(place int) *T {
-	switch {
-	case place <= 0:
+	if place <= 0 {
 		return nil
-	case place <= len(p.list):
-		return p.list[place-1]
-	case p.ahead[place] != nil:
-		return p.ahead[place]
-	case place > len(p.list)+1:
-		if p.ahead == nil {
-			p.ahead = map[int]*T{}
-		}
-		p.ahead[place] = new(T)
-		return p.ahead[place]
 	}
-	p.list = append(p.list, new(T))
-	return p.list[place-1]
+	v := p.all[place]
+	if v == nil {
+		if v = new(T); p.all == nil {
+			p.all = map[int]*T{}
+		}
+		p.all[place] = v
+	}
+	return v
 }
 
 // next returns the object for the entry that has just been read.
 func (p *places[T]) next() *T {
 	p.read++
-	v := p.at(p.read)
-	if len(p.list) < p.read {
-		p.list = append(p.list, v)
-		delete(p.ahead, p.read)
-	}
-	return v
+	return p.at(p.read)
 }
 
 // missing returns a place that something refers to and that has no entry, or 0.
 func (p *places[T]) missing() int {
-	if len(p.list) > p.read {
-		return p.read + 1
-	}
-	for place := range p.ahead {
-		return place
+	if len(p.all) > p.read {
+		for place := range p.all {
+			if place > p.read {
+				return place
+			}
+		}
 	}
 	return 0
 }
 
-// newLoader sets placeholder signing keys, so that state.New draws none. Missing keys in
-// the document are an error at the end.
-func newLoader() *loader {
-	return &loader{state: state.New(0, "-", "-")}
+// begin creates the state, so that the zero value works. It sets placeholder signing keys, so
+// that state.New draws none. Missing keys in the document are an error at the end.
+func (l *Reader) begin() {
+	if l.state.IDs.Source == nil {
+		l.state = state.New(0, "-", "-")
+	}
 }
 
-// members reads the document. Sections may come in any order, also those that others refer to.
-func (l *loader) members(c *codec.Codec) {
+// Members reads the members of the snapshot. Sections may come in any order, also those that others
+// refer to.
+func (l *Reader) Members(c *codec.Codec) {
+	l.begin()
 	l.head.members(c)
 	readSection(l, c, "events", l.event)
 	readSection(l, c, "messages", l.message)
@@ -156,7 +153,7 @@ func (l *loader) members(c *codec.Codec) {
 		l.state.Usage = append(l.state.Usage, *s)
 	})
 	readSection(l, c, "search", func(x *search.Index) { l.state.Search[x.ID] = new(*x) })
-	l.vectorMembers(c)
+	codec.Member(c, "vectors", &l.vectors)
 	l.firstVersion(c)
 	if l.err != nil {
 		c.Failf("%w", l.err)
@@ -164,7 +161,7 @@ func (l *loader) members(c *codec.Codec) {
 }
 
 // readSection reads a section. A contradiction ends it; the error has the place of the entry.
-func readSection[T any](l *loader, c *codec.Codec, name string, take func(*T)) {
+func readSection[T any](l *Reader, c *codec.Codec, name string, take func(*T)) {
 	codec.Section(c, name, nil, func(v *T) {
 		if take(v); l.err != nil {
 			c.Failf("%w", l.err)
@@ -172,24 +169,8 @@ func readSection[T any](l *loader, c *codec.Codec, name string, take func(*T)) {
 	})
 }
 
-func (l *loader) vectorMembers(c *codec.Codec) {
-	var all []*vector.Saved
-	codec.Stream(c, "vectors", 0, func(i int, c *codec.Codec) {
-		if i == len(all) {
-			all = append(all, &vector.Saved{})
-		}
-		all[i].Members(c)
-	})
-	for _, s := range all {
-		x, err := vector.Load(s)
-		if l.want(err == nil, "%v", err) {
-			l.state.Vectors[x.Name] = x
-		}
-	}
-}
-
 // firstVersion reads the members that version 1 has in other places.
-func (l *loader) firstVersion(c *codec.Codec) {
+func (l *Reader) firstVersion(c *codec.Codec) {
 	codec.Nested(c, "log", func(c *codec.Codec) {
 		codec.Member(c, "issued", &l.head.EventsIssued)
 		readSection(l, c, "events", l.event)
@@ -201,8 +182,9 @@ func (l *loader) firstVersion(c *codec.Codec) {
 	readSection(l, c, "reports", func(s *savedReport) { l.state.Reports[s.Callback] = s.Entry })
 }
 
-// snapshot checks that all parts of the document are consistent and returns the result.
-func (l *loader) snapshot(c *codec.Codec) (*Snapshot, error) {
+// Snapshot checks and returns the snapshot after all members have been read.
+func (l *Reader) Snapshot(c *codec.Codec) (*Snapshot, error) {
+	l.begin()
 	if err := c.Err(); errors.Is(err, errVersion) {
 		return nil, refusal.Of(refusal.Invalid, err.Error(), "", "")
 	} else if err != nil {
@@ -252,7 +234,7 @@ func loadSource(to *rand.ChaCha8, text string) (err error) {
 }
 
 // want records an error unless ok is true, and returns ok.
-func (l *loader) want(ok bool, format string, args ...any) bool {
+func (l *Reader) want(ok bool, format string, args ...any) bool {
 	if !ok && l.err == nil {
 		l.err = fmt.Errorf(format, args...)
 	}
@@ -261,7 +243,7 @@ func (l *loader) want(ok bool, format string, args ...any) bool {
 
 // objectAt returns the object at a place; what and id name the object that refers to it,
 // for errors.
-func objectAt[T any](l *loader, p *places[T], place int, what, id string) *T {
+func objectAt[T any](l *Reader, p *places[T], place int, what, id string) *T {
 	if v := p.at(place); l.want(v != nil, "%s %q: place %d: must be 1 or more", what, id, place) {
 		return v
 	}
@@ -270,7 +252,7 @@ func objectAt[T any](l *loader, p *places[T], place int, what, id string) *T {
 
 // waits sets the timer of an owner. Version 1 has only the sequence of the timer here;
 // finishTimers sets it.
-func (l *loader) waits(owner state.Sleeper, t savedTimer, otherwise state.TimerKind) {
+func (l *Reader) waits(owner state.Sleeper, t savedTimer, otherwise state.TimerKind) {
 	if t.Timer == 0 {
 		return
 	}
@@ -293,8 +275,14 @@ func (l *loader) waits(owner state.Sleeper, t savedTimer, otherwise state.TimerK
 }
 
 // finish does what needs the whole document.
-func (l *loader) finish() {
+func (l *Reader) finish() {
 	l.finishTimers()
+	for i := range l.vectors {
+		x, err := vector.Load(&l.vectors[i])
+		if l.want(err == nil, "%v", err) {
+			l.state.Vectors[x.Name] = x
+		}
+	}
 	for _, m := range l.state.Messages {
 		if f := l.state.Families[m.Options.Family]; f != nil {
 			f.Live++
@@ -332,7 +320,7 @@ func (l *loader) finish() {
 
 // finishTimers sets the timers of version 1 that have an owner. Old servers never removed a
 // timer, so their snapshots may have timers without one.
-func (l *loader) finishTimers() {
+func (l *Reader) finishTimers() {
 	for _, t := range l.bookings {
 		kind := state.TimerKind(max(0, slices.Index(timerKinds, t.Kind)))
 		owner := l.waiting[t.Seq]
@@ -356,7 +344,7 @@ func (l *loader) finishTimers() {
 
 // finishLog numbers the events backwards from the last one: the log has no gaps, so the
 // file does not have the numbers.
-func (l *loader) finishLog() {
+func (l *Reader) finishLog() {
 	issued := l.head.EventsIssued
 	if !l.want(uint64(len(l.events)) <= issued, "log: %d events, %d issued", len(l.events), issued) {
 		return

@@ -167,7 +167,7 @@ func (w *Writer) small(c *codec.Codec) {
 	slices.SortFunc(w.search, func(x, y search.Index) int { return strings.Compare(x.ID, y.ID) })
 	codec.Section(c, "search", eachElement(w.search), nil)
 	slices.SortFunc(w.vectors, func(x, y vector.Saved) int { return strings.Compare(x.Name, y.Name) })
-	codec.Stream(c, "vectors", len(w.vectors), func(i int, c *codec.Codec) { w.vectors[i].Members(c) })
+	codec.Member(c, "vectors", &w.vectors)
 }
 
 // eachElement yields pointers to the elements of a list.
