@@ -81,39 +81,49 @@ func (h *header) members(c *codec.Codec) {
 
 // places has the objects of a kind by their place in the document.
 type places[T any] struct {
-	all  map[int]*T
-	read int // number of entries read
+	list  []*T
+	ahead map[int]*T // by place, for places beyond the list
+	read  int        // number of entries read
 }
 
 // at returns the object at a place and creates it if it was not read yet; nil for place 0.
 func (p *places[T]) at(place int) *T {
-	if place <= 0 {
+	switch {
+	case place <= 0:
 		return nil
-	}
-	v := p.all[place]
-	if v == nil {
-		if v = new(T); p.all == nil {
-			p.all = map[int]*T{}
+	case place <= len(p.list):
+		return p.list[place-1]
+	case p.ahead[place] != nil:
+		return p.ahead[place]
+	case place > len(p.list)+1:
+		if p.ahead == nil {
+			p.ahead = map[int]*T{}
 		}
-		p.all[place] = v
+		p.ahead[place] = new(T)
+		return p.ahead[place]
 	}
-	return v
+	p.list = append(p.list, new(T))
+	return p.list[place-1]
 }
 
 // next returns the object for the entry that has just been read.
 func (p *places[T]) next() *T {
 	p.read++
-	return p.at(p.read)
+	v := p.at(p.read)
+	if len(p.list) < p.read {
+		p.list = append(p.list, v)
+		delete(p.ahead, p.read)
+	}
+	return v
 }
 
 // missing returns a place that something refers to and that has no entry, or 0.
 func (p *places[T]) missing() int {
-	if len(p.all) > p.read {
-		for place := range p.all {
-			if place > p.read {
-				return place
-			}
-		}
+	if len(p.list) > p.read {
+		return p.read + 1
+	}
+	for place := range p.ahead {
+		return place
 	}
 	return 0
 }
