@@ -179,7 +179,8 @@ func (f *Form) readMembers(c *Codec, v reflect.Value) {
 		m := &f.members[i]
 		if c.at(m.name) {
 			field := parts[m.part].Field(m.field)
-			c.readMember(m.name, m.form.empty(field), func() { m.form.read(c, field) })
+			fresh := m.form.members != nil || m.form.empty(field) // an object detects it itself
+			c.readMember(m.name, fresh, func() { m.form.read(c, field) })
 			tried = -1
 		}
 	}

@@ -236,20 +236,20 @@ func readBool(c *Codec, v reflect.Value) {
 
 func readInt(c *Codec, v reflect.Value) {
 	n := c.number()
-	x, err := strconv.ParseInt(string(n), 10, v.Type().Bits())
-	c.checkNumber(n, err)
+	x, err := strconv.ParseInt(string(n), 10, 64)
+	c.checkNumber(n, err == nil && !v.OverflowInt(x))
 	v.SetInt(x)
 }
 
 func readUint(c *Codec, v reflect.Value) {
 	n := c.number()
-	x, err := strconv.ParseUint(string(n), 10, v.Type().Bits())
-	c.checkNumber(n, err)
+	x, err := strconv.ParseUint(string(n), 10, 64)
+	c.checkNumber(n, err == nil)
 	v.SetUint(x)
 }
 
-func (c *Codec) checkNumber(n jx.Num, err error) {
-	if err != nil {
+func (c *Codec) checkNumber(n jx.Num, ok bool) {
+	if !ok {
 		c.Failf("number %.40s: must be a whole number of this size", n)
 	}
 }
