@@ -45,7 +45,6 @@ var importRules = []importRule{
 	{"engine/internal/state", []string{"engine", "net/http", "spec", "mockserver", "conformance", "fixtures", "features"}},
 	{"engine/internal/view", []string{"engine", "engine/internal/snapshot", "net/http", "spec", "mockserver", "conformance", "fixtures", "features"}},
 	{"engine/journal", []string{"engine", "net/http", "spec", "mockserver", "conformance", "fixtures", "features"}},
-	{"engine/memory", []string{"engine", "net/http", "spec", "mockserver", "conformance", "fixtures", "features"}},
 	{"engine/ratelimit", []string{"engine", "net/http", "spec", "mockserver", "conformance", "fixtures", "features"}},
 	{"engine/refusal", []string{"engine", "net/http", "spec", "mockserver", "conformance", "fixtures", "features"}},
 	{"engine/search", []string{"engine", "net/http", "spec", "mockserver", "conformance", "fixtures", "features"}},

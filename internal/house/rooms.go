@@ -69,9 +69,8 @@ func inEngine(name string) bool {
 
 // sharedFiles need locks, because their values are shared between accounts. Sorted.
 var sharedFiles = []string{
-	"engine/clock/clock.go",   // the alarm of a real clock rings in a goroutine of package time
-	"engine/codec/form.go",    // the forms of types, for all accounts of a process
-	"engine/memory/memory.go", // the counts of all accounts of a process
+	"engine/clock/clock.go", // the alarm of a real clock rings in a goroutine of package time
+	"engine/codec/form.go",  // the forms of types, for all accounts of a process
 }
 
 // roomProblems finds locks in packages below the engine.
