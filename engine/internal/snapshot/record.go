@@ -112,7 +112,7 @@ type savedWaiter struct {
 	Raw         []byte
 	Item, OfRun int
 
-	of *state.PendingWait
+	of state.PendingWait
 }
 
 // savedEntry is a DLQ entry with a copy of the message as it failed.

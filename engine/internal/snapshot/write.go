@@ -66,7 +66,7 @@ func (w *Writer) Begin(at Instant) {
 		w.schedules = append(w.schedules, savedSchedule{*one, w.timer(one)})
 	}
 	for _, one := range s.Waiters {
-		w.waiters = append(w.waiters, savedWaiter{Waiter: one.Waiter, WaiterID: one.WaiterID, savedTimer: w.timer(one), Raw: one.Raw, of: one})
+		w.waiters = append(w.waiters, savedWaiter{Waiter: one.Waiter, WaiterID: one.WaiterID, savedTimer: w.timer(one), Raw: one.Raw, of: *one})
 	}
 	for _, x := range s.Search {
 		w.search = append(w.search, *x)
