@@ -169,6 +169,7 @@ func (all *forms) plain(f *Form, t reflect.Type) {
 		f.empty = func(v reflect.Value) bool { return v.Len() == 0 }
 	case reflect.Pointer:
 		of := all.form(t.Elem())
+		f.empty = reflect.Value.IsNil
 		f.write = func(c *Codec, v reflect.Value) { of.write(c, v.Elem()) }
 		f.read = func(c *Codec, v reflect.Value) {
 			v.Set(reflect.New(t.Elem()))

@@ -149,13 +149,11 @@ func (f *Form) writeMembers(c *Codec, v reflect.Value) {
 	parts := f.parts(few[:0], v)
 	for i := range f.members {
 		m := &f.members[i]
-		in := parts[m.part]
-		if !in.IsValid() {
-			continue
-		}
-		if field := in.Field(m.field); !m.form.empty(field) {
-			c.label(m.label)
-			m.form.write(c, field)
+		if in := parts[m.part]; in.IsValid() {
+			if field := in.Field(m.field); !m.form.empty(field) {
+				c.label(m.label)
+				m.form.write(c, field)
+			}
 		}
 	}
 }
@@ -199,6 +197,6 @@ func partForm(i int) *Form {
 			c.writeFields(as[parted](v).Fields(i), false)
 		},
 		read:  func(c *Codec, v reflect.Value) { as[parted](v).SetPart(i, c.readFields(false)) },
-		empty: func(v reflect.Value) bool { return !as[parted](v).Has(i) },
+		empty: func(v reflect.Value) bool { return v.IsZero() || !as[parted](v).Has(i) },
 	}
 }
