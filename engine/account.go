@@ -13,7 +13,6 @@ import (
 	"github.com/understudy-mock/understudy/engine/internal/snapshot"
 	"github.com/understudy-mock/understudy/engine/internal/state"
 	"github.com/understudy-mock/understudy/engine/journal"
-	"github.com/understudy-mock/understudy/engine/memory"
 	"github.com/understudy-mock/understudy/engine/vector"
 )
 
@@ -53,8 +52,8 @@ type Config struct {
 	VectorLag       time.Duration // decided: 33
 	VectorIndexes   []vector.Config
 
-	Memory *memory.Ledger // shared by the accounts of a process; nil: without bounds
-	Strict bool           // for tests: panic on an internal error, instead of logging it
+	Memory *Ledger // shared by the accounts of a process; nil: without bounds
+	Strict bool    // for tests: panic on an internal error, instead of logging it
 }
 
 // Account is the data, timers, clock and lock behind one token. It is safe for concurrent use:
@@ -87,8 +86,8 @@ type Account struct {
 	lsn       uint64        // of the last record
 	behind    atomic.Uint64 // the last record that could not be made durable, 0 for none
 	more      chan struct{} // closed by the next change; nil without followers
-	ledger    ledger
-	observed  atomic.Int64 // as in ledger, for readers without the lock
+	counted   counted
+	observed  atomic.Int64 // as in counted, for readers without the lock
 	glance    glance
 	saves     sync.Mutex       // one snapshot at a time
 	saving    *snapshot.Writer // the snapshot that is being written, nil for none

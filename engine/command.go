@@ -5,7 +5,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/understudy-mock/understudy/engine/journal"
+	"github.com/understudy-mock/understudy/engine/codec"
 	"github.com/understudy-mock/understudy/engine/search"
 	"github.com/understudy-mock/understudy/engine/vector"
 
@@ -94,7 +94,8 @@ func applyCommand[R any, C change[R]](a *Account, c C) (R, error) {
 		return r, err
 	}
 	if a.cfg.Journal != nil {
-		a.record(at, c)
+		recorded := c // so that only a command with a record is allocated
+		a.record(at, &recorded)
 	}
 	if a.turned {
 		a.turnClock()
@@ -108,13 +109,13 @@ type kind struct {
 	name  string
 	brief bool // about something that snapshots leave out, and that may be missing in replay
 	body  reflect.Type
-	form  *journal.Form
+	form  *codec.Form
 	apply func(a *Account, body []byte) error
 }
 
 // commandKind is the kind of commands of type C; R follows from C.
 func commandKind[C change[R], R any](name string) kind {
-	k := kind{name: name, body: reflect.TypeFor[C](), form: journal.FormOf(reflect.TypeFor[C]())}
+	k := kind{name: name, body: reflect.TypeFor[C](), form: codec.RecordOf(reflect.TypeFor[C]())}
 	k.apply = func(a *Account, body []byte) error {
 		var c C
 		if err := k.decode(body, &c); err != nil {
@@ -134,7 +135,7 @@ func ofBrief(k kind) kind {
 	return k
 }
 
-// encode returns a command as JSON.
+// encode returns the command that c points to as JSON.
 func (k *kind) encode(c any) []byte { return k.form.Encode(c) }
 
 // decode reads what encode has written; c points at a command.

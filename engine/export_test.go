@@ -1,6 +1,11 @@
 package engine
 
-import "time"
+import (
+	"reflect"
+	"time"
+
+	"github.com/understudy-mock/understudy/engine/journal"
+)
 
 // CommandKinds are the names of all commands.
 func CommandKinds() (names []string) {
@@ -8,6 +13,14 @@ func CommandKinds() (names []string) {
 		names = append(names, k.name)
 	}
 	return names
+}
+
+// Rewritten reads the body of a record, and writes it again.
+func Rewritten(r journal.Record) ([]byte, error) {
+	k, _ := kindNamed(r.Kind)
+	c := reflect.New(k.body)
+	err := k.decode(r.Body, c.Interface())
+	return k.encode(c.Interface()), err
 }
 
 // Document is a snapshot as a document.

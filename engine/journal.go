@@ -10,9 +10,9 @@ import (
 	"github.com/understudy-mock/understudy/engine/refusal"
 )
 
-// record passes a command to the journal.
+// record passes the command that c points to to the journal.
 func (a *Account) record(at time.Time, c any) {
-	k := kindsByType[reflect.TypeOf(c)]
+	k := kindsByType[reflect.TypeOf(c).Elem()]
 	a.lsn++
 	a.cfg.Journal.Append(journal.Record{LSN: a.lsn, At: at, Kind: k.name, Body: k.encode(c)})
 }

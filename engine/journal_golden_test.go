@@ -128,3 +128,20 @@ func TestAJournalHasTheHeadersOfAMessageAsAnObject(t *testing.T) {
 		t.Errorf("the headers are not in the snapshot: %s", got)
 	}
 }
+
+// TestARecordThatIsReadIsWrittenWithTheSameBytes compares all commands of the golden journal.
+func TestARecordThatIsReadIsWrittenWithTheSameBytes(t *testing.T) {
+	t.Parallel()
+	text, err := os.ReadFile(goldenJournal)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for r, err := range journal.Read(bytes.NewReader(text)) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		if again, err := engine.Rewritten(r); err != nil || !bytes.Equal(again, r.Body) {
+			t.Errorf("record %d, %s: got %s, %v, want %s", r.LSN, r.Kind, again, err, r.Body)
+		}
+	}
+}

@@ -4,32 +4,57 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"sync/atomic"
 
 	"github.com/understudy-mock/understudy/engine/internal/state"
 	"github.com/understudy-mock/understudy/engine/refusal"
 )
 
-// ledger is the account's share, in bytes and messages, of the memory.Ledger of its process.
-type ledger struct{ work, messages, observed int64 }
+// Ledger counts, in bytes, what the accounts of a process keep. The zero value has no limits.
+//
+// Work is what the accounts still need: messages that have not ended, DLQ entries, runs that have
+// not ended or that a DLQ entry can restart, schedules, vectors, URL groups, queues, flow-control
+// keys and deduplication ids. Work is never dropped; at its limit, accounts refuse new work.
+// Observations are only for reading: the log, and the messages and runs that have ended.
+// Account.Forget drops them. A shared body counts once for each object that has it, so the sums
+// are upper bounds. A Ledger only counts: it refuses and drops nothing.
+type Ledger struct {
+	MaxWork     int64 // bytes; 0: no limit
+	MaxMessages int64 // messages that have not ended; 0: no limit
+
+	work, messages, observed atomic.Int64
+}
+
+// Work returns the bytes of work and the number of messages that have not ended.
+func (l *Ledger) Work() (bytes, messages int64) { return l.work.Load(), l.messages.Load() }
+
+// Observed returns the bytes of observations, including those outside of the accounts.
+func (l *Ledger) Observed() int64 { return l.observed.Load() }
+
+// AddObserved adds bytes of observations; a negative number subtracts.
+func (l *Ledger) AddObserved(bytes int64) { l.observed.Add(bytes) }
+
+// counted is what an account has added to the Ledger of its process, in bytes and messages.
+type counted struct{ work, messages, observed int64 }
 
 // addWork counts bytes that must be kept; only refusing publishes bounds them.
 func (a *Account) addWork(bytes int64) {
-	a.ledger.work += bytes
-	a.cfg.Memory.AddWork(bytes)
+	a.counted.work += bytes
+	a.cfg.Memory.work.Add(bytes)
 }
 
 // addObserved counts bytes that may be dropped. The sum is atomic, because
 // Observed reads it without the lock.
 func (a *Account) addObserved(bytes int64) {
-	a.ledger.observed += bytes
-	a.observed.Store(a.ledger.observed)
+	a.counted.observed += bytes
+	a.observed.Store(a.counted.observed)
 	a.cfg.Memory.AddObserved(bytes)
 }
 
 // addMessage counts messages, in addition to their bytes: each has its own bound.
 func (a *Account) addMessage(n int64) {
-	a.ledger.messages += n
-	a.cfg.Memory.AddMessages(n)
+	a.counted.messages += n
+	a.cfg.Memory.messages.Add(n)
 }
 
 // weigh counts a state that has replaced another one.
@@ -82,7 +107,7 @@ func (a *Account) weigh() {
 
 // unweigh subtracts what the account has counted.
 func (a *Account) unweigh() {
-	was := a.ledger
+	was := a.counted
 	a.addWork(-was.work)
 	a.addMessage(-was.messages)
 	a.addObserved(-was.observed)
@@ -204,8 +229,8 @@ type forgotten struct {
 // without them; then the oldest quarter of the events and the ended runs. The record contains
 // the bounds of what was dropped, so that a replay drops the same.
 func (c forget) apply(a *Account) (int64, error) {
-	before, l, to := a.ledger.observed, &a.state.Log, c.Gone
-	gone := func() int64 { return before - a.ledger.observed }
+	before, l, to := a.counted.observed, &a.state.Log, c.Gone
+	gone := func() int64 { return before - a.counted.observed }
 	if to.bytes <= 0 {
 		a.forgetTo(to)
 		return gone(), nil

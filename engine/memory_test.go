@@ -13,7 +13,6 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/understudy-mock/understudy/engine"
-	"github.com/understudy-mock/understudy/engine/memory"
 	"github.com/understudy-mock/understudy/engine/vector"
 	"github.com/understudy-mock/understudy/internal/expect"
 	"github.com/understudy-mock/understudy/mockserver/wire"
@@ -24,7 +23,7 @@ import (
 func TestAnyLifeEndsWithNothingCounted(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
-		memory := &memory.Ledger{}
+		memory := &engine.Ledger{}
 		w := setup(t, stored, func(c *engine.Config) { c.Memory = memory })
 		w.answer = outcomeOf
 		for _, c := range commands().Draw(t, "life") {
@@ -157,7 +156,7 @@ func TestForgetDropsTheOldestBodiesFirst(t *testing.T) {
 func TestABacklogIsBounded(t *testing.T) {
 	t.Parallel()
 	one := engine.PublishRequest{URL: sink, Options: engine.Options{Delay: time.Hour}, Body: make([]byte, 1000)}
-	for name, memory := range map[string]*memory.Ledger{"in messages": {MaxMessages: 5}, "in bytes": {MaxWork: 9000}} {
+	for name, memory := range map[string]*engine.Ledger{"in messages": {MaxMessages: 5}, "in bytes": {MaxWork: 9000}} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			w := setup(t, func(c *engine.Config) { c.Memory = memory })
@@ -214,7 +213,7 @@ func TestSettingsAreBounded(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			w := setup(t, func(c *engine.Config) { c.Memory = &memory.Ledger{MaxWork: 50_000} })
+			w := setup(t, func(c *engine.Config) { c.Memory = &engine.Ledger{MaxWork: 50_000} })
 			var err error
 			for i := 0; i < 200 && err == nil; i++ {
 				err = keep(w, i)

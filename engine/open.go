@@ -16,7 +16,6 @@ import (
 
 	"github.com/understudy-mock/understudy/engine/internal/state"
 	"github.com/understudy-mock/understudy/engine/journal"
-	"github.com/understudy-mock/understudy/engine/memory"
 	"github.com/understudy-mock/understudy/engine/vector"
 
 	"github.com/understudy-mock/understudy/engine/clock"
@@ -269,7 +268,7 @@ func newAccount(cfg Config) *Account {
 		a.cfg.Log = slog.New(slog.DiscardHandler)
 	}
 	if cfg.Memory == nil {
-		a.cfg.Memory = &memory.Ledger{}
+		a.cfg.Memory = &Ledger{}
 	}
 	a.ctx, a.stop = context.WithCancel(context.Background())
 	a.quiet = sync.NewCond(&a.mu)

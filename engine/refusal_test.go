@@ -12,7 +12,6 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/understudy-mock/understudy/engine"
-	"github.com/understudy-mock/understudy/engine/memory"
 	"github.com/understudy-mock/understudy/engine/vector"
 )
 
@@ -94,7 +93,7 @@ func TestARefusedCommandChangesNothing(t *testing.T) {
 
 func TestVectorsBeyondTheBoundLeaveTheDimensionOpen(t *testing.T) {
 	t.Parallel()
-	w := setup(t, stored, func(c *engine.Config) { c.Memory = &memory.Ledger{MaxWork: 1} })
+	w := setup(t, stored, func(c *engine.Config) { c.Memory = &engine.Ledger{MaxWork: 1} })
 	if err := w.upsert("v", "", []vector.Vector{{ID: "a", Values: []float32{1, 2}}}); !errors.Is(err, engine.ErrFull) {
 		t.Fatalf("upsert: %v, want ErrFull", err)
 	}

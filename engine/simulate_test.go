@@ -21,7 +21,6 @@ import (
 	"github.com/understudy-mock/understudy/engine"
 	"github.com/understudy-mock/understudy/engine/clock"
 	"github.com/understudy-mock/understudy/engine/journal"
-	"github.com/understudy-mock/understudy/engine/memory"
 	"github.com/understudy-mock/understudy/engine/vector"
 	"github.com/understudy-mock/understudy/internal/effort"
 	"github.com/understudy-mock/understudy/mockserver/wire"
@@ -308,7 +307,7 @@ func difference(want, got []byte) string {
 
 // continued opens the journal after n records and lets everything end.
 func (s *simulation) continued(n, parallel int) error {
-	memory := &memory.Ledger{}
+	memory := &engine.Ledger{}
 	later := &simulation{world: world{t: s.t}, seed: s.seed, gate: make(chan struct{}), open: make(chan struct{})}
 	cfg := later.config(s.seed, parallel)
 	cfg.Memory = memory
@@ -337,7 +336,7 @@ func (s *simulation) continued(n, parallel int) error {
 }
 
 // ended reports what has not ended, or is miscounted.
-func (s *simulation) ended(memory *memory.Ledger) error {
+func (s *simulation) ended(memory *engine.Ledger) error {
 	if text := s.broken.Load(); text != nil {
 		return errors.New(*text)
 	}

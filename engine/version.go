@@ -84,7 +84,7 @@ func (a *Account) savedSettings() json.RawMessage {
 	}
 	c := a.settings
 	c.CurrentKey, c.NextKey = a.cfg.CurrentKey, a.cfg.NextKey
-	return kindsByType[reflect.TypeFor[begin]()].encode(c)
+	return kindsByType[reflect.TypeFor[begin]()].encode(&c)
 }
 
 // resumeSettings applies the settings of a snapshot.

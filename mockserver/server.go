@@ -21,7 +21,6 @@ import (
 
 	"github.com/understudy-mock/understudy/engine"
 	"github.com/understudy-mock/understudy/engine/clock"
-	"github.com/understudy-mock/understudy/engine/memory"
 	"github.com/understudy-mock/understudy/engine/refusal"
 	"github.com/understudy-mock/understudy/engine/store"
 	"github.com/understudy-mock/understudy/engine/vector"
@@ -118,7 +117,7 @@ type Server struct {
 	delivery   *delivery.Deliverer
 	parts      Parts
 	page       http.Handler // nil: none
-	memory     *memory.Ledger
+	memory     *engine.Ledger
 	relief     relief
 	kvCapacity *kv.Capacity  // of the embedded stores of all accounts
 	undo       *saved.Points // states of accounts before something was removed
@@ -185,7 +184,7 @@ func prepareServer(cfg Config) (*Server, func() error, error) {
 	s.kvCapacity = kv.NewCapacity(ofKV(cfg.Memory))
 	s.undo = saved.NewPoints(ofUndo(cfg.Memory))
 	s.turns = semaphore.NewWeighted(largeResponses)
-	s.memory = &memory.Ledger{MaxWork: cfg.MaxBacklogBytes, MaxMessages: cfg.MaxBacklog}
+	s.memory = &engine.Ledger{MaxWork: cfg.MaxBacklogBytes, MaxMessages: cfg.MaxBacklog}
 	s.incoming, s.responses = semaphore.NewWeighted(max(inTransit(cfg.Memory), 2*cfg.MaxBody)), semaphore.NewWeighted(inTransit(cfg.Memory))
 	s.started = s.wall.Now()
 	s.delivery = delivery.New(s.deliveries())

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"iter"
+	"reflect"
 	"regexp"
 	"slices"
 	"strconv"
@@ -24,14 +25,7 @@ type Codec struct {
 	in     *jx.Decoder // of the document, or of the current entry of a section
 	entry  bool        // in decodes an entry
 	object cursor
-	place  []step // path of the value that is being read, for errors
 	err    error
-}
-
-// step is one part of a path: a member of an object, or an element of a list.
-type step struct {
-	name string // "" for an element of a list
-	at   int
 }
 
 // cursor is the next member of the object that is being read.
@@ -65,22 +59,39 @@ func (c *Codec) Err() error { return c.err }
 func (c *Codec) Failf(format string, args ...any) { c.fail(fmt.Errorf(format, args...)) }
 
 func (c *Codec) fail(err error) {
-	if c.err == nil && err != nil {
-		var place strings.Builder
-		for i, s := range c.place {
-			switch {
-			case s.name == "":
-				fmt.Fprintf(&place, "[%d]", s.at)
-			case i > 0:
-				place.WriteString("." + s.name)
-			default:
-				place.WriteString(s.name)
-			}
-		}
-		if c.err = err; place.Len() > 0 {
-			c.err = fmt.Errorf("%s: %w", place.String(), err)
-		}
+	if c.err == nil {
+		c.err = err
 	}
+}
+
+// placedError is an error in a part of a document.
+type placedError struct {
+	place string // the path of the part
+	error
+}
+
+// Error has the place and the reason.
+func (e placedError) Error() string { return e.place + ": " + e.error.Error() }
+
+// Unwrap returns the reason.
+func (e placedError) Unwrap() error { return e.error }
+
+// within adds the part that has just been read to the place of its error, if it has one: a
+// member of an object, or an element of a list.
+func (c *Codec) within(part string) {
+	if c.err == nil {
+		return
+	}
+	e, ok := c.err.(placedError) //nolint:errorlint // an error that wraps another place has no place itself
+	switch {
+	case !ok:
+		e = placedError{part, c.err}
+	case strings.HasPrefix(e.place, "["):
+		e.place = part + e.place
+	default:
+		e.place = part + "." + e.place
+	}
+	c.err = e
 }
 
 // Close writes the rest of a document, or, when reading, checks that nothing follows the
@@ -117,11 +128,9 @@ func (c *Codec) value(members func(*Codec)) {
 		return
 	}
 	if c.Writing() {
-		c.out.ObjStart()
-		c.comma = false
+		c.begin()
 		members(c)
-		c.out.ObjEnd()
-		c.comma = true
+		c.end()
 		return
 	}
 	if kind := c.in.Next(); kind != jx.Object && kind != jx.Invalid {
@@ -146,6 +155,37 @@ func (c *Codec) value(members func(*Codec)) {
 	c.object = outer
 }
 
+// label writes the name of a member and the colon.
+func (c *Codec) label(text string) {
+	if c.comma {
+		c.out.Buf = append(c.out.Buf, ',')
+	}
+	c.out.Buf = append(c.out.Buf, text...)
+	c.comma = true
+}
+
+// begin and end write the braces of an object.
+func (c *Codec) begin() {
+	c.out.ObjStart()
+	c.comma = false
+}
+
+func (c *Codec) end() {
+	c.out.ObjEnd()
+	c.comma = true
+}
+
+// beginList and endList write the brackets of a list.
+func (c *Codec) beginList() {
+	c.out.ArrStart()
+	c.comma = false
+}
+
+func (c *Codec) endList() {
+	c.out.ArrEnd()
+	c.comma = true
+}
+
 // next moves to the next member of the object that is being read.
 func (c *Codec) next() {
 	o := &c.object
@@ -156,29 +196,32 @@ func (c *Codec) next() {
 	}
 }
 
-// member writes or reads one member. When writing, it leaves out a zero value. When
-// reading, a value that is not zero has been read before, which is an error.
-func (c *Codec) member(name string, isZero bool, write, read func()) {
+// member writes a member unless it is empty, or reads it if it is next.
+func (c *Codec) member(name string, empty bool, write, read func()) {
 	switch {
 	case c.err != nil:
-	case c.Writing():
-		if !isZero {
-			c.name(name)
-			write()
-			c.comma = true
+	case !c.Writing():
+		if c.at(name) {
+			c.readMember(name, empty, read)
 		}
-	case c.at(name):
-		if !isZero {
-			c.Failf("member %q: repeated", name)
-			return
-		}
-		c.place = append(c.place, step{name: name})
-		read()
-		c.place = c.place[:len(c.place)-1]
-		c.object.seen++
-		if c.err == nil {
-			c.next()
-		}
+	case !empty:
+		c.name(name)
+		write()
+	}
+}
+
+// readMember reads the next member, whose name is known. Its value must be zero: otherwise it
+// has been read before, which is an error.
+func (c *Codec) readMember(name string, isZero bool, read func()) {
+	if !isZero {
+		c.Failf("member %q: repeated", name)
+		return
+	}
+	read()
+	c.within(name)
+	c.object.seen++
+	if c.err == nil {
+		c.next()
 	}
 }
 
@@ -188,7 +231,7 @@ func (c *Codec) name(name string) {
 		c.out.Comma()
 	}
 	c.out.FieldStart(name)
-	c.comma = false
+	c.comma = true // after the value; the beginning of an object or a list resets it
 }
 
 // at reports whether the next member has this name.
@@ -200,96 +243,76 @@ func (c *Codec) at(name string) bool {
 	return string(key) == name || key[0] >= 'A' && key[0] <= 'Z' && strings.EqualFold(string(key), name)
 }
 
-// element begins an element of a list.
-func (c *Codec) element() {
+// element writes an element of a list, and what the buffer has if that is much.
+func (c *Codec) element(write func()) {
 	if c.comma {
 		c.out.Comma()
 	}
 	c.comma = false
+	write()
+	c.comma = true
+	if c.to != nil {
+		c.flush(flushAt)
+	}
 }
 
 // Section writes or reads a list of any length, one entry at a time. When reading, take
 // receives each entry; the value it points to is reused for the next one.
-func Section[T any](c *Codec, name string, entries iter.Seq[*T], members func(*T, *Codec), take func(*T)) {
+func Section[T any](c *Codec, name string, entries iter.Seq[*T], take func(*T)) {
+	form := documents.of(reflect.TypeFor[T]())
 	if c.Writing() {
-		c.writeList(name, func(element func(func(*Codec))) {
-			for v := range entries {
-				element(func(c *Codec) { members(v, c) })
-			}
-		})
+		writeSection(c, name, form, entries)
 		return
 	}
 	var entry jx.Decoder
 	var v, zero T
-	c.readList(name, func(stream *jx.Decoder) {
-		raw, err := stream.Raw()
-		if err != nil {
-			c.fail(c.explain(err))
+	c.once(name, func() {
+		c.elements(func() {
+			stream := c.in
+			raw, err := stream.Raw()
+			if err != nil {
+				c.fail(c.explain(err))
+				return
+			}
+			entry.ResetBytes(raw)
+			c.in, c.entry = &entry, true
+			v = zero
+			form.read(c, reflect.ValueOf(&v).Elem())
+			c.in, c.entry = stream, false
+			if c.err == nil {
+				take(&v)
+			}
+		})
+	})
+}
+
+// writeSection writes a list unless it is empty.
+func writeSection[T any](c *Codec, name string, form *Form, entries iter.Seq[*T]) {
+	empty := true
+	for v := range entries {
+		if c.err != nil {
 			return
 		}
-		entry.ResetBytes(raw)
-		c.in, c.entry = &entry, true
-		v = zero
-		c.value(func(c *Codec) { members(&v, c) })
-		c.in, c.entry = stream, false
-		if c.err == nil {
-			take(&v)
+		if empty {
+			c.name(name)
+			c.beginList()
+			empty = false
 		}
-	})
+		c.element(func() { form.write(c, reflect.ValueOf(v).Elem()) })
+	}
+	if !empty {
+		c.endList()
+	}
 }
 
 // Nested writes or reads a member that is an object with sections.
 func Nested(c *Codec, name string, members func(*Codec)) {
+	value := func() { c.value(members) }
 	if c.Writing() {
-		c.member(name, false, func() { c.value(members) }, nil)
+		c.member(name, false, value, nil)
 	} else {
-		c.once(name, func() { c.value(members) })
+		c.once(name, value)
 	}
-}
-
-// Stream writes or reads a list of few elements that may themselves be long. n is the
-// number of elements to write; reading ignores it.
-func Stream(c *Codec, name string, n int, element func(i int, c *Codec)) {
-	if c.Writing() {
-		c.writeList(name, func(write func(func(*Codec))) {
-			for i := range n {
-				write(func(c *Codec) { element(i, c) })
-			}
-		})
-		return
-	}
-	i := 0
-	c.readList(name, func(*jx.Decoder) {
-		c.value(func(c *Codec) { element(i, c) })
-		i++
-	})
-}
-
-// writeList writes a list unless it is empty.
-func (c *Codec) writeList(name string, all func(element func(func(*Codec)))) {
-	if c.err != nil {
-		return
-	}
-	empty := true
-	all(func(members func(*Codec)) {
-		if empty {
-			c.name(name)
-			c.out.ArrStart()
-			empty = false
-		}
-		c.element()
-		c.value(members)
-		c.flush(flushAt)
-	})
-	if !empty {
-		c.out.ArrEnd()
-		c.comma = true
-	}
-}
-
-// readList reads a list if it is the next member.
-func (c *Codec) readList(name string, element func(*jx.Decoder)) {
-	c.once(name, func() { c.elements(func() { element(c.in) }) })
 }
 
 // once reads a member if it is next. A second one with the same name is an error.
@@ -307,12 +330,11 @@ func (c *Codec) elements(element func()) {
 		c.fail(c.explain(err))
 		return
 	}
-	c.place = append(c.place, step{})
 	for i := 0; c.err == nil && all.Next(); i++ {
-		c.place[len(c.place)-1].at = i
-		element()
+		if element(); c.err != nil {
+			c.within(fmt.Sprintf("[%d]", i))
+		}
 	}
-	c.place = c.place[:len(c.place)-1]
 	if c.err == nil {
 		c.fail(c.explain(all.Err()))
 	}

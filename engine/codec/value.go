@@ -2,12 +2,15 @@ package codec
 
 import (
 	"bytes"
+	"cmp"
+	"encoding"
 	"encoding/base64"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"iter"
 	"maps"
+	"reflect"
 	"slices"
 	"strconv"
 	"strings"
@@ -17,258 +20,148 @@ import (
 	"github.com/go-faster/jx"
 )
 
-// Text writes or reads a string member.
-func Text[T ~string](c *Codec, name string, v *T) {
-	c.member(name, *v == "", func() { c.writeText(string(*v)) }, func() { *v = T(c.readText()) })
-}
-
-// Bytes writes or reads a member of bytes; empty ones are left out.
-func Bytes[T ~[]byte](c *Codec, name string, v *T) {
-	c.member(name, len(*v) == 0, func() { c.writeBytes(*v) }, func() { *v = T(c.readBytes()) })
-}
-
-// Int writes or reads an integer member.
-func Int[T ~int | ~int32 | ~int64 | ~uint64](c *Codec, name string, v *T) {
-	c.member(name, *v == 0, func() { writeInt(c, *v) }, func() { *v = readInt[T](c) })
-}
-
-// Bool writes or reads a boolean member; false is left out.
-func Bool(c *Codec, name string, v *bool) {
-	c.member(name, !*v, func() { c.out.Bool(*v) }, func() { *v = c.readBool() })
-}
-
-// Time writes or reads a time; the zero time is left out.
-func Time(c *Codec, name string, v *time.Time) {
-	c.member(name, v.IsZero(), func() { c.writeTime(*v) }, func() { *v = c.readTime() })
-}
-
-// UnixTime writes or reads a time as a number of units since 1970; 0 is left out. A shift is
-// rounded down to whole units.
-func UnixTime(c *Codec, name string, v *int64, unit time.Duration) {
-	c.member(name, *v == 0, func() {
-		by := c.shift / unit
-		if c.shift%unit < 0 {
-			by--
-		}
-		c.out.Int64(*v + int64(by))
-	}, func() { *v = readInt[int64](c) })
-}
-
-// Duration writes or reads a duration, as text.
-func Duration(c *Codec, name string, v *time.Duration) {
-	c.member(name, *v == 0, func() { c.out.Str(v.String()) }, func() {
-		d, err := time.ParseDuration(c.readText())
-		c.fail(err)
-		*v = d
-	})
-}
-
-// OptionalInt writes or reads an integer; nil is left out, zero is not.
-func OptionalInt(c *Codec, name string, v **int) {
-	c.member(name, *v == nil, func() { writeInt(c, **v) }, func() { *v = new(readInt[int](c)) })
-}
-
-// OptionalBool is like OptionalInt.
-func OptionalBool(c *Codec, name string, v **bool) {
-	c.member(name, *v == nil, func() { c.out.Bool(**v) }, func() { *v = new(c.readBool()) })
-}
-
-// OptionalText is like OptionalInt.
-func OptionalText(c *Codec, name string, v **string) {
-	c.member(name, *v == nil, func() { c.writeText(**v) }, func() { *v = new(c.readText()) })
-}
-
-// Parsed writes a member as text and reads it by parse; nil is left out.
-func Parsed[T any](c *Codec, name string, v **T, text func(*T) string, parse func(string) (*T, error)) {
-	c.member(name, *v == nil, func() { c.writeText(text(*v)) }, func() {
-		var err error
-		*v, err = parse(c.readText())
-		c.fail(err)
-	})
-}
-
 // JSON writes or reads a member in the format of encoding/json. Reading refuses unknown fields.
 func JSON(c *Codec, name string, isZero bool, v any) {
-	c.member(name, isZero, func() {
-		raw, err := json.Marshal(v)
-		c.fail(err)
-		c.out.Raw(raw)
-	}, func() {
-		raw, err := c.in.Raw()
-		if err == nil {
-			strict := json.NewDecoder(bytes.NewReader(raw))
+	c.member(name, isZero, func() { c.writeJSON(v) }, func() {
+		c.readJSON(func(text []byte) error {
+			strict := json.NewDecoder(bytes.NewReader(text))
 			strict.DisallowUnknownFields()
-			err = strict.Decode(v)
-		}
-		c.fail(err)
+			return strict.Decode(v)
+		})
 	})
 }
 
-// Object writes or reads an object; it is left out when it has no members.
-func Object[T any](c *Codec, name string, v *T, members func(*T, *Codec)) {
-	if c.Writing() {
-		before, comma := len(c.out.Buf), c.comma
-		c.name(name)
-		empty := len(c.out.Buf) + 1
-		if c.value(func(c *Codec) { members(v, c) }); len(c.out.Buf) == empty+1 {
-			c.out.Buf, c.comma = c.out.Buf[:before], comma
-		}
-		return
+func (c *Codec) writeJSON(v any) {
+	text, err := json.Marshal(v)
+	c.fail(err)
+	c.out.Raw(text)
+}
+
+func (c *Codec) readJSON(read func([]byte) error) {
+	text, err := c.in.Raw()
+	if err == nil {
+		err = read(text)
 	}
-	c.member(name, true, nil, func() { c.value(func(c *Codec) { members(v, c) }) })
+	c.fail(err)
 }
 
-// Optional writes or reads an object; nil is left out.
-func Optional[T any](c *Codec, name string, v **T, members func(*T, *Codec)) {
-	c.member(name, *v == nil, func() { c.value(func(c *Codec) { members(*v, c) }) }, func() {
-		*v = new(T)
-		c.value(func(c *Codec) { members(*v, c) })
-	})
-}
-
-// List writes or reads a list of objects.
-func List[T any](c *Codec, name string, v *[]T, members func(*T, *Codec)) {
-	list(c, name, v, func(one *T) { c.value(func(c *Codec) { members(one, c) }) }, func() (one T) {
-		c.value(func(c *Codec) { members(&one, c) })
-		return one
-	})
-}
-
-// Texts writes or reads a list of strings.
-func Texts(c *Codec, name string, v *[]string) {
-	list(c, name, v, func(s *string) { c.writeText(*s) }, c.readText)
-}
-
-// Blobs writes or reads a list of byte slices.
-func Blobs(c *Codec, name string, v *[][]byte) {
-	list(c, name, v, func(b *[]byte) { c.writeBytes(*b) }, c.readBytes)
-}
-
-// Times writes or reads a list of times.
-func Times(c *Codec, name string, v *[]time.Time) {
-	list(c, name, v, func(t *time.Time) { c.writeTime(*t) }, c.readTime)
-}
-
-// Ints writes or reads a list of integers.
-func Ints[T ~int | ~int32](c *Codec, name string, v *[]T) {
-	list(c, name, v, func(n *T) { writeInt(c, *n) }, func() T { return readInt[T](c) })
-}
-
-// Floats writes or reads a list of numbers.
-func Floats(c *Codec, name string, v *[]float32) {
-	list(c, name, v, func(f *float32) { c.out.Float32(*f) }, func() float32 {
-		f, err := c.in.Float32()
-		c.fail(err)
-		return f
-	})
-}
-
-// list writes or reads a list; an empty one is left out.
-func list[T any](c *Codec, name string, v *[]T, write func(*T), read func() T) {
-	c.member(name, len(*v) == 0, func() {
-		c.out.ArrStart()
-		c.comma = false
-		for i := range *v {
-			c.element()
-			write(&(*v)[i])
-			c.comma = true
+// writeFields writes an object with a list of texts for each name. With nulls, a list that is
+// nil is null.
+func (c *Codec) writeFields(all iter.Seq2[string, []string], nulls bool) {
+	c.begin()
+	for name, values := range all {
+		c.key(name, nulls)
+		if nulls && values == nil {
+			c.out.Null()
+			continue
 		}
-		c.out.ArrEnd()
-	}, func() { c.elements(func() { *v = append(*v, read()) }) })
+		c.beginList()
+		for _, value := range values {
+			c.element(func() { c.writeText(value) })
+		}
+		c.endList()
+	}
+	c.end()
 }
 
-// Header writes or reads an object with a list of strings per name, sorted by name.
-func Header[T ~map[string][]string](c *Codec, name string, v *T) {
-	dictionary(c, name, v, func(key string) { writeValues(c, key, (*v)[key]) }, c.readTexts)
-}
-
-// writeValues writes a member with a list of texts, which may be empty.
-func writeValues(c *Codec, name string, values []string) {
-	list(c, name, &values, func(s *string) { c.writeText(*s) }, nil)
-	if len(values) == 0 {
-		c.name(name)
-		c.out.RawStr("[]")
-		c.comma = true
+func sortedFields(header map[string][]string) iter.Seq2[string, []string] {
+	return func(yield func(string, []string) bool) {
+		for _, name := range slices.Sorted(maps.Keys(header)) {
+			if !yield(name, header[name]) {
+				return
+			}
+		}
 	}
 }
 
-// readTexts reads a list of texts; an empty one is not nil.
-func (c *Codec) readTexts() []string {
-	values := []string{}
-	c.elements(func() { values = append(values, c.readText()) })
-	return values
-}
-
-// SortedHeader is Header for a header that is no map. fields yields its names in their order,
-// and read receives the header that was read.
-func SortedHeader[T ~map[string][]string](c *Codec, name string, fields iter.Seq2[string, []string], empty bool, read func(T)) {
-	c.member(name, empty, func() {
-		c.out.ObjStart()
-		c.comma = false
-		for key, values := range fields {
-			c.checkName(name, key)
-			writeValues(c, key, values)
+func (c *Codec) readFields(record bool) map[string][]string {
+	header := map[string][]string{}
+	c.keys(record, func(name string) {
+		if record && c.in.Next() == jx.Null {
+			header[name] = nil
+			c.fail(c.in.Null())
+			return
 		}
-		c.out.ObjEnd()
-	}, func() {
-		h := T{}
-		readDictionary(c, &h, c.readTexts)
-		read(h)
+		values := []string{}
+		c.elements(func() { values = append(values, c.readText()) })
+		header[name] = values
 	})
+	return header
 }
 
-// TextMap writes or reads an object with one string per name, sorted by name.
-func TextMap(c *Codec, name string, v *map[string]string) {
-	dictionary(c, name, v, func(key string) {
-		c.name(key)
-		c.writeText((*v)[key])
-		c.comma = true
-	}, c.readText)
-}
-
-// Counts writes or reads an object with one integer per name, sorted by name.
-func Counts(c *Codec, name string, v *map[string]int) {
-	dictionary(c, name, v, func(key string) {
-		c.name(key)
-		writeInt(c, (*v)[key])
-		c.comma = true
-	}, func() int { return readInt[int](c) })
-}
-
-// dictionary writes or reads an object whose names are data, not fixed members.
-func dictionary[M ~map[string]V, V any](c *Codec, name string, v *M, write func(key string), read func() V) {
-	c.member(name, len(*v) == 0, func() {
-		c.out.ObjStart()
-		c.comma = false
-		for _, key := range slices.Sorted(maps.Keys(*v)) {
-			c.checkName(name, key)
-			write(key)
+// dictionary completes the form of a map with string keys, which are sorted.
+func (all *forms) dictionary(f *Form, t reflect.Type, of *Form) {
+	f.write = func(c *Codec, v reflect.Value) {
+		c.begin()
+		names := v.MapKeys()
+		slices.SortFunc(names, func(x, y reflect.Value) int { return strings.Compare(x.String(), y.String()) })
+		item := reflect.New(t.Elem()).Elem()
+		for _, name := range names {
+			item.Set(v.MapIndex(name))
+			c.key(name.String(), all.record)
+			of.write(c, item)
 		}
-		c.out.ObjEnd()
-	}, func() {
-		*v = M{}
-		readDictionary(c, v, read)
-	})
+		c.end()
+	}
+	f.read = func(c *Codec, v reflect.Value) {
+		v.Set(reflect.MakeMap(t))
+		c.keys(all.record, func(name string) {
+			item := reflect.New(t.Elem()).Elem()
+			of.read(c, item)
+			v.SetMapIndex(reflect.ValueOf(name).Convert(t.Key()), item)
+		})
+	}
 }
 
-func readDictionary[M ~map[string]V, V any](c *Codec, v *M, read func() V) {
+// key writes a name that is data. A record has a name that is not UTF-8 as base64 after a NUL,
+// so that no bytes are lost.
+func (c *Codec) key(name string, record bool) {
+	switch valid := utf8.ValidString(name); {
+	case record && (!valid || strings.HasPrefix(name, "\x00")):
+		name = "\x00" + base64.StdEncoding.EncodeToString([]byte(name))
+	case !valid:
+		c.Failf("name %q is not UTF-8", name)
+	}
+	c.name(name)
+}
+
+// keys reads an object whose names are data; read must read the value of each.
+func (c *Codec) keys(record bool, read func(name string)) {
 	all, err := c.in.ObjIter()
 	for err == nil && c.err == nil && all.Next() {
-		key := string(all.Key())
-		(*v)[key] = read()
+		name := string(all.Key())
+		if coded, ok := strings.CutPrefix(name, "\x00"); ok && record {
+			var raw []byte
+			raw, err = base64.StdEncoding.DecodeString(coded)
+			name = string(raw)
+		}
+		read(name)
 	}
-	if err == nil {
-		err = all.Err()
-	}
-	c.fail(c.explain(err))
+	c.fail(c.explain(cmp.Or(err, all.Err())))
 }
 
-func (c *Codec) checkName(name, key string) {
-	if !utf8.ValidString(key) {
-		c.Failf("%s: name %q is not UTF-8", name, key)
+func writeDuration(c *Codec, v reflect.Value) { c.out.Str(time.Duration(v.Int()).String()) }
+
+func readDuration(c *Codec, v reflect.Value) {
+	length, err := time.ParseDuration(c.readText())
+	c.fail(err)
+	v.SetInt(int64(length))
+}
+
+// writeMarshaled writes a value by its MarshalText, such as a formula.
+func writeMarshaled(c *Codec, v reflect.Value) {
+	text, err := as[encoding.TextMarshaler](v).MarshalText()
+	c.fail(err)
+	c.writeText(string(text))
+}
+
+func readMarshaled(c *Codec, v reflect.Value) {
+	if text := c.readBytes(); c.err == nil {
+		c.fail(as[encoding.TextUnmarshaler](v).UnmarshalText(text))
 	}
 }
 
+// writeText keeps all bytes: JSON would replace those that are not UTF-8.
 func (c *Codec) writeText(s string) {
 	if utf8.ValidString(s) {
 		c.out.Str(s)
@@ -300,11 +193,13 @@ func (c *Codec) binary() (text []byte, isBinary bool) {
 	if c.in.Next() == jx.Object {
 		var raw []byte
 		c.value(func(c *Codec) {
-			c.member("base64", raw == nil, nil, func() {
+			if !c.at("base64") {
+				return
+			}
+			c.readMember("base64", raw == nil, func() {
 				text, err := c.in.StrBytes()
 				c.fail(c.explain(err))
-				raw = []byte{}
-				raw, err = base64.StdEncoding.AppendDecode(raw, text)
+				raw, err = base64.StdEncoding.AppendDecode([]byte{}, text)
 				c.fail(err)
 			})
 		})
@@ -328,39 +223,57 @@ func (c *Codec) readBytes() []byte {
 	if isBinary {
 		return text
 	}
-	return bytes.Clone(text)
+	return append([]byte{}, text...)
 }
 
-func (c *Codec) readBool() bool {
-	v, err := c.in.Bool()
+func (c *Codec) writeInt(n int64) { c.out.Buf = strconv.AppendInt(c.out.Buf, n, 10) }
+
+func readBool(c *Codec, v reflect.Value) {
+	b, err := c.in.Bool()
 	c.fail(c.explain(err))
-	return v
+	v.SetBool(b)
 }
 
-func writeInt[T ~int | ~int32 | ~int64 | ~uint64](c *Codec, v T) {
-	if v < 0 {
-		c.out.Int64(int64(v))
-	} else {
-		c.out.UInt64(uint64(v))
-	}
-}
-
-func readInt[T ~int | ~int32 | ~int64 | ~uint64](c *Codec) (v T) {
+func readInt(c *Codec, v reflect.Value) {
 	n := c.number()
-	if signed, err := strconv.ParseInt(n, 10, 64); err == nil && (signed < 0) == (T(signed) < 0) && int64(T(signed)) == signed {
-		return T(signed)
-	}
-	if unsigned, err := strconv.ParseUint(n, 10, 64); err == nil && T(unsigned) > 0 && uint64(T(unsigned)) == unsigned {
-		return T(unsigned)
-	}
-	c.Failf("number %.40s: must be a whole number of this size", n)
-	return 0
+	x, err := strconv.ParseInt(string(n), 10, 64)
+	c.checkNumber(n, err == nil && !v.OverflowInt(x))
+	v.SetInt(x)
 }
 
-// number reads a number and returns its text.
-func (c *Codec) number() string {
+func readUint(c *Codec, v reflect.Value) {
+	n := c.number()
+	x, err := strconv.ParseUint(string(n), 10, 64)
+	c.checkNumber(n, err == nil)
+	v.SetUint(x)
+}
+
+func (c *Codec) checkNumber(n jx.Num, ok bool) {
+	if !ok {
+		c.Failf("number %.40s: must be a whole number of this size", n)
+	}
+}
+
+// readFloat reads a float32 directly, because rounding first to a float64 and then to a
+// float32 could give another value.
+func readFloat(c *Codec, v reflect.Value) {
+	var x float64
+	var err error
+	if v.Kind() == reflect.Float32 {
+		var short float32
+		short, err = c.in.Float32()
+		x = float64(short)
+	} else {
+		x, err = c.in.Float64()
+	}
+	c.fail(c.explain(err))
+	v.SetFloat(x)
+}
+
+// number reads a number; its text is valid until the next read.
+func (c *Codec) number() jx.Num {
 	if c.err != nil {
-		return "0"
+		return jx.Num("0")
 	}
 	n, err := c.in.Num()
 	if err == nil && n.Str() {
@@ -368,22 +281,36 @@ func (c *Codec) number() string {
 	}
 	if err != nil {
 		c.fail(c.explain(err))
-		return "0"
+		return jx.Num("0")
 	}
-	return string(n)
+	return n
 }
 
 // writeTime writes Unix ms, with a fraction for times more precise than 1 ms.
 func (c *Codec) writeTime(t time.Time) {
 	t = t.Add(c.shift)
-	c.out.Int64(t.UnixMilli())
+	c.writeInt(t.UnixMilli())
 	if rest := t.Nanosecond() % int(time.Millisecond); rest > 0 {
 		c.out.RawStr(strings.TrimRight(fmt.Sprintf(".%06d", rest), "0"))
 	}
 }
 
+// readTime also reads what records of earlier versions have for such times: a list of Unix s
+// and ns.
 func (c *Codec) readTime() time.Time {
-	n := c.number()
+	if c.err == nil && c.in.Next() == jx.Array {
+		var parts []int64
+		c.elements(func() {
+			n, err := c.in.Int64()
+			c.fail(c.explain(err))
+			parts = append(parts, n)
+		})
+		if len(parts) == 2 {
+			return time.Unix(parts[0], parts[1])
+		}
+		c.Failf("a time: must be Unix ms, or a list of Unix s and ns")
+	}
+	n := string(c.number())
 	whole, fraction, _ := strings.Cut(n, ".")
 	ms, err := strconv.ParseInt(whole, 10, 64)
 	rest := int64(0)
@@ -395,4 +322,13 @@ func (c *Codec) readTime() time.Time {
 		return time.Time{}
 	}
 	return time.UnixMilli(ms).Add(time.Duration(rest))
+}
+
+// writeUnixTime writes a number of units since 1970. A shift is rounded down to whole units.
+func (c *Codec) writeUnixTime(n int64, unit time.Duration) {
+	by := c.shift / unit
+	if c.shift%unit < 0 {
+		by--
+	}
+	c.writeInt(n + int64(by))
 }

@@ -11,6 +11,7 @@ package journal
 import (
 	"bufio"
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -31,7 +32,7 @@ type Record struct {
 	LSN  uint64          // sequence number, from 1, without gaps
 	At   time.Time       // time of the account's clock, in whole milliseconds
 	Kind string          // of the command
-	Body json.RawMessage // the command: its fields by name, see Form
+	Body json.RawMessage // the command: its fields by name, see package codec
 }
 
 // Journal keeps the records of an account in their order.
@@ -145,4 +146,22 @@ func (r *Record) read(d *jx.Decoder) error {
 		}
 		return err
 	})
+}
+
+// eachMember reads an object; read must read the value of each member.
+func eachMember(d *jx.Decoder, read func(key []byte) error) error {
+	all, err := d.ObjIter()
+	for err == nil && all.Next() {
+		err = read(all.Key())
+	}
+	return cmp.Or(err, all.Err())
+}
+
+// eachElement reads a list; read must read each element.
+func eachElement(d *jx.Decoder, read func() error) error {
+	all, err := d.ArrIter()
+	for err == nil && all.Next() {
+		err = read()
+	}
+	return cmp.Or(err, all.Err())
 }

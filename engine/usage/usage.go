@@ -51,7 +51,7 @@ func (c *Counts) messages() int64 { return c.Created + c.Steps }
 
 // Minute has the counts of one minute.
 type Minute struct {
-	Number int64 // minutes since 1970
+	Number int64 `saved:"at,minutes"` // minutes since 1970
 	Counts
 }
 

@@ -115,13 +115,13 @@ func TestASavedIndexAnswersAsBeforeAPendingChange(t *testing.T) {
 	var text bytes.Buffer
 	saved := x.Save(start)
 	w := codec.NewWriter(&text)
-	w.Document(saved.Members)
+	w.Document(func(c *codec.Codec) { codec.Members(c, &saved) })
 	if err := w.Close(); err != nil {
 		t.Fatal(err)
 	}
 	var back vector.Saved
 	r := codec.NewReader(&text)
-	r.Document(back.Members)
+	r.Document(func(c *codec.Codec) { codec.Members(c, &back) })
 	if err := r.Close(); err != nil {
 		t.Fatal(err)
 	}
@@ -150,7 +150,7 @@ func TestASavedIndexThatCannotBe(t *testing.T) {
 			t.Parallel()
 			var saved vector.Saved
 			c := codec.NewReader(strings.NewReader(`{"name":"x","type":"DENSE","dimension":2,"namespaces":[` + spaces + `]}`))
-			c.Document(saved.Members)
+			c.Document(func(c *codec.Codec) { codec.Members(c, &saved) })
 			if err := c.Close(); err != nil {
 				t.Fatal(err)
 			}

@@ -2,7 +2,6 @@ package vector
 
 import (
 	"fmt"
-	"slices"
 	"time"
 
 	"github.com/understudy-mock/understudy/engine/codec"
@@ -11,7 +10,7 @@ import (
 // Saved is an index in a snapshot: everything except its open queries.
 type Saved struct {
 	Config
-	namespaces []savedNamespace // in the order of their first upsert
+	Namespaces []savedNamespace // in the order of their first upsert
 }
 
 type savedNamespace struct {
@@ -20,11 +19,11 @@ type savedNamespace struct {
 	pending []string  // ids, in the order of their change
 }
 
-// Save returns the index as it is now, for Members.
+// Save returns the index as it is now.
 func (x *Index) Save(now time.Time) Saved {
 	s := Saved{Config: x.Config}
 	for _, name := range x.order {
-		s.namespaces = append(s.namespaces, x.namespaces[name].saved(name, now))
+		s.Namespaces = append(s.Namespaces, x.namespaces[name].saved(name, now))
 	}
 	return s
 }
@@ -40,53 +39,61 @@ func (n *namespace) saved(name string, now time.Time) savedNamespace {
 	return s
 }
 
-// Members writes or reads the index.
-func (s *Saved) Members(c *codec.Codec) {
-	codec.Text(c, "name", &s.Name)
-	codec.Text(c, "type", &s.Type)
-	codec.Int(c, "dimension", &s.Dimension)
-	codec.Text(c, "similarity", &s.Similarity)
-	codec.Text(c, "embeddingModel", &s.EmbeddingModel)
-	codec.Stream(c, "namespaces", len(s.namespaces), func(i int, c *codec.Codec) {
-		if i == len(s.namespaces) {
-			s.namespaces = append(s.namespaces, savedNamespace{})
+// savedVector is a vector in a snapshot.
+type savedVector struct {
+	savedVersion
+	Earlier []savedVersion
+}
+
+type savedVersion struct {
+	Vector
+	Ready time.Time
+}
+
+// saved sets the record to a vector.
+func (s *savedVector) saved(v *Vector) *savedVector {
+	*s = savedVector{savedVersion{*v, v.ready}, nil}
+	for i := range v.earlier {
+		s.Earlier = append(s.Earlier, savedVersion{v.earlier[i], v.earlier[i].ready})
+	}
+	return s
+}
+
+// vector returns the vector of a record.
+func (s *savedVector) vector() *Vector {
+	v := s.version()
+	for i := range s.Earlier {
+		v.earlier = append(v.earlier, *s.Earlier[i].version())
+	}
+	return v
+}
+
+func (s *savedVersion) version() *Vector {
+	s.ready = s.Ready
+	return new(s.Vector)
+}
+
+// Members writes or reads the namespace.
+func (s *savedNamespace) Members(c *codec.Codec) {
+	codec.Member(c, "name", &s.name)
+	codec.Section(c, "vectors", s.each, func(v *savedVector) { s.vectors = append(s.vectors, v.vector()) })
+	codec.Member(c, "pending", &s.pending)
+}
+
+// each yields the records of the vectors.
+func (s *savedNamespace) each(yield func(*savedVector) bool) {
+	var record savedVector
+	for _, v := range s.vectors {
+		if !yield(record.saved(v)) {
+			return
 		}
-		s.namespaces[i].members(c)
-	})
-}
-
-func (s *savedNamespace) members(c *codec.Codec) {
-	codec.Text(c, "name", &s.name)
-	codec.Section(c, "vectors", slices.Values(s.vectors), (*Vector).members, func(v *Vector) {
-		one := *v
-		s.vectors = append(s.vectors, &one)
-	})
-	codec.Texts(c, "pending", &s.pending)
-}
-
-func (v *Vector) members(c *codec.Codec) {
-	v.version(c)
-	codec.List(c, "earlier", &v.earlier, (*Vector).version)
-}
-
-func (v *Vector) version(c *codec.Codec) {
-	codec.Text(c, "id", &v.ID)
-	codec.Floats(c, "values", &v.Values)
-	codec.Optional(c, "sparse", &v.Sparse, (*SparseVector).members)
-	codec.Bytes(c, "metadata", &v.Metadata)
-	codec.OptionalText(c, "data", &v.Data)
-	codec.Time(c, "ready", &v.ready)
-}
-
-func (s *SparseVector) members(c *codec.Codec) {
-	codec.Ints(c, "indices", &s.Indices)
-	codec.Floats(c, "values", &s.Values)
+	}
 }
 
 // Load returns the saved index, or an error if it is inconsistent.
 func Load(s *Saved) (*Index, error) {
 	x := &Index{Config: s.Config, namespaces: map[string]*namespace{}}
-	for _, space := range s.namespaces {
+	for _, space := range s.Namespaces {
 		if x.namespaces[space.name] != nil {
 			return nil, fmt.Errorf("vector index %q: namespace %q: duplicate", x.Name, space.name)
 		}

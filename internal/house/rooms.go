@@ -63,7 +63,7 @@ func inEngine(name string) bool {
 // sharedFiles need locks, because their values are shared between accounts. Sorted.
 var sharedFiles = []string{
 	"engine/clock/clock.go",   // the alarm of a real clock rings in a goroutine of package time
-	"engine/memory/memory.go", // the counts of all accounts of a process
+	"engine/codec/form.go",  // the forms of types, for all accounts of a process
 }
 
 // belowEngine matches the packages below the engine, without the stores, which serve all accounts.

@@ -5,13 +5,13 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/understudy-mock/understudy/engine/memory"
+	"github.com/understudy-mock/understudy/engine"
 )
 
 // filled is a journal that drops an entry for each new one.
 func filled() *Deliveries {
 	j := &Deliveries{}
-	j.CountIn(&memory.Ledger{})
+	j.CountIn(&engine.Ledger{})
 	for range Limit {
 		j.Add(&Delivery{URL: "https://e.test/" + strings.Repeat("a", 100)})
 	}

@@ -5,7 +5,7 @@ import (
 	"sync"
 	"sync/atomic"
 
-	"github.com/understudy-mock/understudy/engine/memory"
+	"github.com/understudy-mock/understudy/engine"
 )
 
 // Limit is the maximum number of entries in each journal of an account; the
@@ -41,7 +41,7 @@ func (j *Deliveries) Add(d *Delivery) {
 // find records. They decode them and mask credentials after they release it, because
 // that takes long for large bodies.
 type Journal[T any, E Entry[T]] struct {
-	memory  *memory.Ledger // counts the bytes of all journals of the server
+	memory  *engine.Ledger // counts the bytes of all journals of the server
 	bytes   atomic.Int64
 	mu      sync.Mutex
 	chunks  []*chunk
@@ -54,7 +54,7 @@ type Journal[T any, E Entry[T]] struct {
 
 // CountIn makes a ledger count the bytes of the entries. It must be called before
 // the first Add.
-func (j *Journal[T, E]) CountIn(ledger *memory.Ledger) { j.memory = ledger }
+func (j *Journal[T, E]) CountIn(ledger *engine.Ledger) { j.memory = ledger }
 
 // Observed is the size of the entries in bytes. It takes no lock.
 func (j *Journal[T, E]) Observed() int64 { return j.bytes.Load() }

@@ -7,13 +7,13 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/understudy-mock/understudy/engine/memory"
+	"github.com/understudy-mock/understudy/engine"
 	"github.com/understudy-mock/understudy/mockserver/journal"
 )
 
 func deliveries(n int) *journal.Deliveries {
 	var j journal.Deliveries
-	j.CountIn(&memory.Ledger{})
+	j.CountIn(&engine.Ledger{})
 	for i := range n {
 		j.Add(&journal.Delivery{MessageID: strconv.Itoa(i), Request: journal.Message{Body: []byte("body")}})
 	}
@@ -118,7 +118,7 @@ func TestForget(t *testing.T) {
 func TestCredentials(t *testing.T) {
 	t.Parallel()
 	var j journal.Exchanges
-	j.CountIn(&memory.Ledger{})
+	j.CountIn(&engine.Ledger{})
 	x := journal.Exchange{Request: journal.Message{Header: http.Header{"Authorization": {"Bearer secret"}}, Body: []byte(`{"password":"secret"}`)}}
 	j.Add(&x)
 	x.MarkDocuments(true, false)

@@ -3,7 +3,7 @@ package journal_test
 import (
 	"testing"
 
-	"github.com/understudy-mock/understudy/engine/memory"
+	"github.com/understudy-mock/understudy/engine"
 	"github.com/understudy-mock/understudy/internal/expect"
 	"github.com/understudy-mock/understudy/mockserver/journal"
 )
@@ -12,7 +12,7 @@ import (
 func TestPositionsStay(t *testing.T) {
 	t.Parallel()
 	j := journal.Exchanges{}
-	j.CountIn(&memory.Ledger{})
+	j.CountIn(&engine.Ledger{})
 	for range journal.Limit + 2 {
 		j.Add(&journal.Exchange{})
 	}

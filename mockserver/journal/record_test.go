@@ -11,7 +11,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/understudy-mock/understudy/engine/memory"
+	"github.com/understudy-mock/understudy/engine"
 	"github.com/understudy-mock/understudy/mockserver/journal"
 )
 
@@ -59,7 +59,7 @@ func TestAllFieldsAreKept(t *testing.T) {
 		want.MarkDocuments(true, true)
 		want.Response.Clip(3)
 		var j journal.Exchanges
-		j.CountIn(&memory.Ledger{})
+		j.CountIn(&engine.Ledger{})
 		j.Add(&want)
 		got, _ := j.List(0, journal.Filter{})
 		if diff := cmp.Diff([]journal.Exchange{want}, got, whole); diff != "" {
@@ -72,7 +72,7 @@ func TestAllFieldsAreKept(t *testing.T) {
 		fill(reflect.ValueOf(&want).Elem(), "", new(int))
 		want.Request.Status = 0
 		var j journal.Deliveries
-		j.CountIn(&memory.Ledger{})
+		j.CountIn(&engine.Ledger{})
 		j.Add(&want)
 		got, _ := j.List(0, journal.Filter{})
 		if diff := cmp.Diff([]journal.Delivery{want}, got, whole); diff != "" {
@@ -85,7 +85,7 @@ func TestAllFieldsAreKept(t *testing.T) {
 		want.Request = journal.Message{Header: http.Header{"X": {strings.Repeat("v", 100_000)}}, Body: []byte(strings.Repeat("b", 100_000))}
 		want.Response = journal.Message{Header: http.Header{"Y": {strings.Repeat("w", 100_000)}}, Body: []byte(strings.Repeat("a", 100_000))}
 		var j journal.Deliveries
-		j.CountIn(&memory.Ledger{})
+		j.CountIn(&engine.Ledger{})
 		j.Add(&journal.Delivery{})
 		j.Add(&want)
 		j.Add(&want)
@@ -97,7 +97,7 @@ func TestAllFieldsAreKept(t *testing.T) {
 	t.Run("and the zero value", func(t *testing.T) {
 		t.Parallel()
 		var j journal.Deliveries
-		j.CountIn(&memory.Ledger{})
+		j.CountIn(&engine.Ledger{})
 		j.Add(&journal.Delivery{})
 		got, _ := j.List(0, journal.Filter{})
 		if diff := cmp.Diff([]journal.Delivery{{}}, got, whole); diff != "" {
@@ -109,7 +109,7 @@ func TestAllFieldsAreKept(t *testing.T) {
 func TestFilter(t *testing.T) {
 	t.Parallel()
 	var j journal.Exchanges
-	j.CountIn(&memory.Ledger{})
+	j.CountIn(&engine.Ledger{})
 	for i, status := range []int{200, 404, 200} {
 		j.Add(&journal.Exchange{OperationID: fmt.Sprint("op", i), Path: fmt.Sprintf("/v2/%d", i), Response: journal.Message{Status: status}})
 	}
@@ -164,7 +164,7 @@ type naive struct {
 func TestJournalIsAList(t *testing.T) {
 	t.Parallel()
 	r := rand.New(rand.NewPCG(1, 2))
-	var ledger memory.Ledger
+	var ledger engine.Ledger
 	var j journal.Deliveries
 	j.CountIn(&ledger)
 	var want naive
@@ -225,7 +225,7 @@ func TestJournalIsAList(t *testing.T) {
 func TestReadersKeepTheirBytes(t *testing.T) {
 	t.Parallel()
 	var j journal.Deliveries
-	j.CountIn(&memory.Ledger{})
+	j.CountIn(&engine.Ledger{})
 	var writers sync.WaitGroup
 	for w := range 2 {
 		writers.Go(func() {
@@ -254,7 +254,7 @@ func TestReadersKeepTheirBytes(t *testing.T) {
 func TestSmallJournals(t *testing.T) {
 	t.Parallel()
 	var j journal.Exchanges
-	j.CountIn(&memory.Ledger{})
+	j.CountIn(&engine.Ledger{})
 	j.Add(&journal.Exchange{Path: "/v2/keys", Response: journal.Message{Status: 200}})
 	if got, want := j.Observed(), int64(4<<10); got > want {
 		t.Errorf("a journal with one request has %d bytes, want at most %d", got, want)

@@ -39,19 +39,14 @@ type snapshot struct {
 // members lists the members of the document, except the checksum, which
 // checksummed writes.
 func (d *snapshot) members(c *codec.Codec) {
-	codec.Int(c, "version", &d.version)
+	codec.Member(c, "version", &d.version)
 	if d.version > engine.SnapshotVersion {
 		c.Failf("%w %d: this program reads versions 1 to %d", errVersion, d.version, engine.SnapshotVersion)
 	}
-	codec.Int(c, "savedAt", &d.savedAt)
-	codec.Stream(c, "accounts", len(d.accounts), func(i int, c *codec.Codec) {
-		if i == len(d.accounts) {
-			d.accounts = append(d.accounts, &savedAccount{})
-		}
-		d.accounts[i].members(c)
-	})
-	codec.Counts(c, "sinks", &d.sinks)
-	codec.Text(c, "checksum", &d.checksum)
+	codec.Member(c, "savedAt", &d.savedAt)
+	codec.Member(c, "accounts", &d.accounts)
+	codec.Member(c, "sinks", &d.sinks)
+	codec.Member(c, "checksum", &d.checksum)
 }
 
 // ErrSnapshot is wrapped by the error of Run when Config.Snapshot cannot be
@@ -83,16 +78,16 @@ type savedAccount struct {
 	state               *engine.Snapshot // the state that was read
 }
 
-// members lists the members of an account. Reading and writing share the list,
+// Members lists the members of an account. Reading and writing share the list,
 // so that they cannot differ.
-func (a *savedAccount) members(c *codec.Codec) {
-	codec.Text(c, "id", &a.id)
-	codec.Text(c, "token", &a.token)
-	codec.Text(c, "password", &a.password)
+func (a *savedAccount) Members(c *codec.Codec) {
+	codec.Member(c, "id", &a.id)
+	codec.Member(c, "token", &a.token)
+	codec.Member(c, "password", &a.password)
 	codec.JSON(c, "stubs", len(a.stubs) == 0, &a.stubs)
-	codec.TextMap(c, "rewrites", &a.rewrites)
+	codec.Member(c, "rewrites", &a.rewrites)
 	codec.JSON(c, "faults", len(a.faults) == 0, &a.faults)
-	codec.Text(c, "dialect", &a.dialect)
+	codec.Member(c, "dialect", &a.dialect)
 	codec.Nested(c, "state", func(c *codec.Codec) {
 		if c.Writing() {
 			a.account.SnapshotMembers(c)

@@ -20,7 +20,6 @@ import (
 
 	"github.com/understudy-mock/understudy/engine"
 	"github.com/understudy-mock/understudy/engine/clock"
-	"github.com/understudy-mock/understudy/engine/memory"
 	"github.com/understudy-mock/understudy/engine/refusal"
 	"github.com/understudy-mock/understudy/engine/store"
 	"github.com/understudy-mock/understudy/mockserver/kv"
@@ -57,7 +56,7 @@ type Config struct {
 
 	KVURL      string
 	KVCapacity *kv.Capacity
-	Memory     *memory.Ledger
+	Memory     *engine.Ledger
 
 	// Engine is the common configuration of all accounts; the registry adds the
 	// settings of each account.

@@ -9,7 +9,6 @@ import (
 
 	"github.com/understudy-mock/understudy/engine"
 	"github.com/understudy-mock/understudy/engine/clock"
-	"github.com/understudy-mock/understudy/engine/memory"
 	"github.com/understudy-mock/understudy/mockserver/kv"
 	"github.com/understudy-mock/understudy/mockserver/tenant"
 	"github.com/understudy-mock/understudy/spec"
@@ -24,7 +23,7 @@ func newRegistry(t *testing.T, change func(*tenant.Config)) *tenant.Registry {
 		Clock:      "manual",
 		Wall:       clock.NewReal(),
 		KVCapacity: kv.NewCapacity(1 << 20),
-		Memory:     &memory.Ledger{},
+		Memory:     &engine.Ledger{},
 		Deliver: func(*tenant.Registry, *tenant.Tenant) func(context.Context, engine.Attempt) engine.Outcome {
 			return func(context.Context, engine.Attempt) engine.Outcome { return engine.Outcome{Err: "no network"} }
 		},

@@ -22,7 +22,7 @@
 // place of the entry. The result is a state that belongs to no account yet. Values that follow
 // from others, such as sizes and tallies, are not in the document; reading computes them.
 //
-// The names of members are in member.go and record.go only: no name of a Go field reaches
-// the file. Version is the format of a document; this package reads all formats that it has
-// ever written.
+// An entry has the fields of its type in package state, or those of its record in record.go, as
+// package codec writes them. Version is the format of a document; this package reads all formats
+// that it has ever written.
 package snapshot

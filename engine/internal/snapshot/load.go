@@ -17,12 +17,15 @@ import (
 	"github.com/understudy-mock/understudy/engine/internal/state"
 	"github.com/understudy-mock/understudy/engine/refusal"
 	"github.com/understudy-mock/understudy/engine/search"
+	"github.com/understudy-mock/understudy/engine/usage"
 	"github.com/understudy-mock/understudy/engine/vector"
 )
 
-// loader builds a state from a document, entry by entry. An entry may refer to objects later in
-// the document. The first contradiction is the error; after it, the loader only must not panic.
-type loader struct {
+// Reader reads a snapshot, which may be part of a larger document. The zero value is ready to use.
+//
+// It builds the state entry by entry. An entry may refer to objects later in
+// the document. The first contradiction is the error; after it, the reader only must not panic.
+type Reader struct {
 	state     state.State
 	head      header
 	messages  places[state.Message]
@@ -32,6 +35,7 @@ type loader struct {
 	queues    places[state.QueueBacklog]
 	known     []*state.Run // without forgotten ones
 	ready     []savedTurn
+	vectors   []vector.Saved
 	events    []*state.LogEntry
 	waiting   map[uint64]state.Sleeper // version 1: by sequence of the timer
 	bookings  []savedBooking           // version 1: all timers
@@ -45,41 +49,34 @@ var errVersion = errors.New("snapshot of version")
 
 // header is the beginning of a snapshot.
 type header struct {
-	version             int
-	account, clock      string
-	now                 time.Time
-	currentKey, nextKey string
-	source, secret      string // of the generator of ids: its random source in base64, and the secret for cursors
-	sequence            uint64 // of DLQ entries and runs
-	timers, events      uint64 // issued so far
-	stripped            uint64 // bodies of events below this sequence were dropped
-	lsn                 uint64 // sequence number of the last journal record, 0 for none
-	settings            json.RawMessage
+	Account, Clock      string
+	Now                 time.Time
+	CurrentKey, NextKey string
+	Generator           generator
+	Sequence            uint64 // of DLQ entries and runs
+	TimersIssued        uint64
+	EventsIssued        uint64
+	StrippedBelow       uint64 // bodies of events below this sequence were dropped
+	LSN                 uint64 // sequence number of the last journal record, 0 for none
+
+	version  int
+	settings json.RawMessage
+}
+
+// generator is the generator of ids.
+type generator struct {
+	Source string // its random source, in base64
+	Secret string // for cursors; as text, because it exceeds the integers that other JSON readers keep exact
 }
 
 // members refuses a later version before it reads anything else.
 func (h *header) members(c *codec.Codec) {
-	codec.Int(c, "version", &h.version)
+	codec.Member(c, "version", &h.version)
 	if h.version > Version {
 		c.Failf("%w %d: this program reads versions 1 to %d", errVersion, h.version, Version)
 	}
-	codec.Text(c, "account", &h.account)
-	codec.Text(c, "clock", &h.clock)
-	codec.Time(c, "now", &h.now)
-	codec.Text(c, "currentKey", &h.currentKey)
-	codec.Text(c, "nextKey", &h.nextKey)
-	codec.Object(c, "generator", h, (*header).generatorMembers)
-	codec.Int(c, "sequence", &h.sequence)
-	codec.Int(c, "timersIssued", &h.timers)
-	codec.Int(c, "eventsIssued", &h.events)
-	codec.Int(c, "strippedBelow", &h.stripped)
-	codec.Int(c, "lsn", &h.lsn)
+	codec.Members(c, h)
 	codec.JSON(c, "settings", len(h.settings) == 0, &h.settings)
-}
-
-func (h *header) generatorMembers(c *codec.Codec) {
-	codec.Text(c, "source", &h.source)
-	codec.Text(c, "secret", &h.secret) // as text, because it exceeds the integers that other JSON readers keep exact
 }
 
 // places has the objects of a kind by their place in the document.
@@ -131,38 +128,42 @@ func (p *places[T]) missing() int {
 	return 0
 }
 
-// newLoader sets placeholder signing keys, so that state.New draws none. Missing keys in
-// the document are an error at the end.
-func newLoader() *loader {
-	return &loader{state: state.New(0, "-", "-")}
+// begin creates the state, so that the zero value works. It sets placeholder signing keys, so
+// that state.New draws none. Missing keys in the document are an error at the end.
+func (l *Reader) begin() {
+	if l.state.IDs.Source == nil {
+		l.state = state.New(0, "-", "-")
+	}
 }
 
-// members reads the document. Sections may come in any order, also those that others refer to.
-func (l *loader) members(c *codec.Codec) {
+// Members reads the members of the snapshot. Sections may come in any order, also those that others
+// refer to.
+func (l *Reader) Members(c *codec.Codec) {
+	l.begin()
 	l.head.members(c)
-	readSection(l, c, "events", (*savedEvent).members, l.event)
-	readSection(l, c, "messages", (*savedMessage).members, l.message)
-	readSection(l, c, "runs", (*savedRun).members, l.run)
-	readSection(l, c, "items", (*savedItem).members, func(s *savedItem) { *l.items.next() = s.StepItem })
-	readSection(l, c, "slots", (*savedSlot).members, func(s *savedSlot) {
-		*l.slots.next() = state.QueueSlot{Queue: objectAt(l, &l.queues, s.queuePlace, "slot", ""), Open: s.Open}
+	readSection(l, c, "events", l.event)
+	readSection(l, c, "messages", l.message)
+	readSection(l, c, "runs", l.run)
+	readSection(l, c, "items", func(it *state.StepItem) { *l.items.next() = *it })
+	readSection(l, c, "slots", func(s *savedSlot) {
+		*l.slots.next() = state.QueueSlot{Queue: objectAt(l, &l.queues, s.Queue, "slot", ""), Open: s.Open}
 	})
-	readSection(l, c, "queues", (*savedQueue).members, l.queue)
-	readSection(l, c, "ready", (*savedTurn).members, func(s *savedTurn) { l.ready = append(l.ready, *s) })
-	readSection(l, c, "flowKeys", (*savedFlow).members, l.flow)
-	readSection(l, c, "waiters", (*savedWaiter).members, l.waiter)
-	readSection(l, c, "dlq", (*savedEntry).members, l.entry)
-	readSection(l, c, "groups", groupMembers, func(g *state.Group) { l.state.Groups[g.Name] = new(*g) })
-	readSection(l, c, "families", familyMembers, func(f *state.Family) { l.state.Families[f.ID] = new(*f) })
-	readSection(l, c, "schedules", (*savedSchedule).members, l.schedule)
-	readSection(l, c, "dedup", (*savedMark).members, l.mark)
-	readSection(l, c, "usage", (*savedMinute).members, func(s *savedMinute) {
+	readSection(l, c, "queues", l.queue)
+	readSection(l, c, "ready", func(s *savedTurn) { l.ready = append(l.ready, *s) })
+	readSection(l, c, "flowKeys", l.flow)
+	readSection(l, c, "waiters", l.waiter)
+	readSection(l, c, "dlq", l.entry)
+	readSection(l, c, "groups", func(g *state.Group) { l.state.Groups[g.Name] = new(*g) })
+	readSection(l, c, "families", func(f *state.Family) { l.state.Families[f.ID] = new(*f) })
+	readSection(l, c, "schedules", l.schedule)
+	readSection(l, c, "dedup", l.mark)
+	readSection(l, c, "usage", func(s *usage.Minute) {
 		n := len(l.state.Usage)
 		l.want(n == 0 || l.state.Usage[n-1].Number < s.Number, "usage: minute %d is out of order", s.Number)
-		l.state.Usage = append(l.state.Usage, s.Minute)
+		l.state.Usage = append(l.state.Usage, *s)
 	})
-	readSection(l, c, "search", (*search.Index).Members, func(x *search.Index) { l.state.Search[x.ID] = new(*x) })
-	l.vectorMembers(c)
+	readSection(l, c, "search", func(x *search.Index) { l.state.Search[x.ID] = new(*x) })
+	codec.Member(c, "vectors", &l.vectors)
 	l.firstVersion(c)
 	if l.err != nil {
 		c.Failf("%w", l.err)
@@ -170,59 +171,44 @@ func (l *loader) members(c *codec.Codec) {
 }
 
 // readSection reads a section. A contradiction ends it; the error has the place of the entry.
-func readSection[T any](l *loader, c *codec.Codec, name string, members func(*T, *codec.Codec), take func(*T)) {
-	codec.Section(c, name, nil, members, func(v *T) {
+func readSection[T any](l *Reader, c *codec.Codec, name string, take func(*T)) {
+	codec.Section(c, name, nil, func(v *T) {
 		if take(v); l.err != nil {
 			c.Failf("%w", l.err)
 		}
 	})
 }
 
-func (l *loader) vectorMembers(c *codec.Codec) {
-	var all []*vector.Saved
-	codec.Stream(c, "vectors", 0, func(i int, c *codec.Codec) {
-		if i == len(all) {
-			all = append(all, &vector.Saved{})
-		}
-		all[i].Members(c)
-	})
-	for _, s := range all {
-		x, err := vector.Load(s)
-		if l.want(err == nil, "%v", err) {
-			l.state.Vectors[x.Name] = x
-		}
-	}
-}
-
 // firstVersion reads the members that version 1 has in other places.
-func (l *loader) firstVersion(c *codec.Codec) {
-	codec.Object(c, "log", l, func(l *loader, c *codec.Codec) {
-		codec.Int(c, "issued", &l.head.events)
-		readSection(l, c, "events", (*savedEvent).members, l.event)
+func (l *Reader) firstVersion(c *codec.Codec) {
+	codec.Nested(c, "log", func(c *codec.Codec) {
+		codec.Member(c, "issued", &l.head.EventsIssued)
+		readSection(l, c, "events", l.event)
 	})
-	codec.Object(c, "timers", l, func(l *loader, c *codec.Codec) {
-		codec.Int(c, "issued", &l.head.timers)
-		readSection(l, c, "list", (*savedBooking).members, func(s *savedBooking) { l.bookings = append(l.bookings, *s) })
+	codec.Nested(c, "timers", func(c *codec.Codec) {
+		codec.Member(c, "issued", &l.head.TimersIssued)
+		readSection(l, c, "list", func(s *savedBooking) { l.bookings = append(l.bookings, *s) })
 	})
-	readSection(l, c, "reports", (*savedReport).members, func(s *savedReport) { l.state.Reports[s.callback] = s.entry })
+	readSection(l, c, "reports", func(s *savedReport) { l.state.Reports[s.Callback] = s.Entry })
 }
 
-// snapshot checks that all parts of the document are consistent and returns the result.
-func (l *loader) snapshot(c *codec.Codec) (*Snapshot, error) {
+// Snapshot checks and returns the snapshot after all members have been read.
+func (l *Reader) Snapshot(c *codec.Codec) (*Snapshot, error) {
+	l.begin()
 	if err := c.Err(); errors.Is(err, errVersion) {
 		return nil, refusal.Of(refusal.Invalid, err.Error(), "", "")
 	} else if err != nil {
 		return nil, damagedError(err)
 	}
 	h := &l.head
-	l.state.Now, l.state.Seq, l.state.CurrentKey, l.state.NextKey = h.now, h.sequence, h.currentKey, h.nextKey
+	l.state.Now, l.state.Seq, l.state.CurrentKey, l.state.NextKey = h.Now, h.Sequence, h.CurrentKey, h.NextKey
 	l.want(h.version > 0, "no version")
-	l.want(clock.Valid(h.now), "its clock is at %s: must be in the years 1970 to 9999", h.now.UTC())
-	l.want(slices.Contains([]string{"real", "manual", "auto"}, h.clock), "clock %q: must be real, manual or auto", h.clock)
-	l.want(h.currentKey != "" && h.nextKey != "", "a signing key is missing")
-	err := loadSource(l.state.IDs.Source, h.source)
+	l.want(clock.Valid(h.Now), "its clock is at %s: must be in the years 1970 to 9999", h.Now.UTC())
+	l.want(slices.Contains([]string{"real", "manual", "auto"}, h.Clock), "clock %q: must be real, manual or auto", h.Clock)
+	l.want(h.CurrentKey != "" && h.NextKey != "", "a signing key is missing")
+	err := loadSource(l.state.IDs.Source, h.Generator.Source)
 	l.want(err == nil, "generator.source: %v", err)
-	l.state.IDs.Secret, err = strconv.ParseUint(h.secret, 10, 64)
+	l.state.IDs.Secret, err = strconv.ParseUint(h.Generator.Secret, 10, 64)
 	l.want(err == nil, "generator.secret: %v", err)
 	for what, place := range map[string]int{"message": l.messages.missing(), "item": l.items.missing(), "run": l.runs.missing(), "slot": l.slots.missing(), "queue": l.queues.missing()} {
 		l.want(place == 0, "%s %d: not found", what, place)
@@ -233,7 +219,7 @@ func (l *loader) snapshot(c *codec.Codec) (*Snapshot, error) {
 	if l.err != nil {
 		return nil, damagedError(l.err)
 	}
-	return &Snapshot{Account: h.account, Clock: h.clock, Now: h.now, VectorIndexes: slices.Sorted(maps.Keys(l.state.Vectors)), state: &l.state, Canceling: l.canceling, InFlight: l.inFlight, LSN: h.lsn, Settings: h.settings}, nil
+	return &Snapshot{Account: h.Account, Clock: h.Clock, Now: h.Now, VectorIndexes: slices.Sorted(maps.Keys(l.state.Vectors)), state: &l.state, Canceling: l.canceling, InFlight: l.inFlight, LSN: h.LSN, Settings: h.settings}, nil
 }
 
 // loadSource restores the random source of ids. It recovers, because UnmarshalBinary panics
@@ -258,7 +244,7 @@ func loadSource(to *rand.ChaCha8, text string) (err error) {
 }
 
 // want records an error unless ok is true, and returns ok.
-func (l *loader) want(ok bool, format string, args ...any) bool {
+func (l *Reader) want(ok bool, format string, args ...any) bool {
 	if !ok && l.err == nil {
 		l.err = fmt.Errorf(format, args...)
 	}
@@ -267,7 +253,7 @@ func (l *loader) want(ok bool, format string, args ...any) bool {
 
 // objectAt returns the object at a place; what and id name the object that refers to it,
 // for errors.
-func objectAt[T any](l *loader, p *places[T], place int, what, id string) *T {
+func objectAt[T any](l *Reader, p *places[T], place int, what, id string) *T {
 	if v := p.at(place); l.want(v != nil, "%s %q: place %d: must be 1 or more", what, id, place) {
 		return v
 	}
@@ -276,29 +262,37 @@ func objectAt[T any](l *loader, p *places[T], place int, what, id string) *T {
 
 // waits sets the timer of an owner. Version 1 has only the sequence of the timer here;
 // finishTimers sets it.
-func (l *loader) waits(owner state.Sleeper, t savedTimer, otherwise state.TimerKind) {
-	if t.seq == 0 {
+func (l *Reader) waits(owner state.Sleeper, t savedTimer, otherwise state.TimerKind) {
+	if t.Timer == 0 {
 		return
 	}
-	if t.due == 0 {
+	if t.Due == 0 {
 		if l.waiting == nil {
 			l.waiting = map[uint64]state.Sleeper{}
 		}
-		l.want(l.waiting[t.seq] == nil, "timer %d: of two owners", t.seq)
-		l.waiting[t.seq] = owner
+		l.want(l.waiting[t.Timer] == nil, "timer %d: of two owners", t.Timer)
+		l.waiting[t.Timer] = owner
 		return
 	}
-	if t.kind != state.WakeOutcome {
-		t.kind = otherwise
+	kind := otherwise
+	if t.Wakes != "" {
+		kind = state.WakeOutcome
+		l.want(t.Wakes == timerKinds[kind], "wakes %q: must be %s", t.Wakes, timerKinds[kind])
 	}
-	if l.want(t.kind.Wakes(owner), "timer %d of %q: its outcome is missing", t.seq, owner.Name()) {
-		l.state.Timers.Load(state.Booking{Due: t.due, Seq: t.seq, Owner: owner}, t.kind)
+	if l.want(kind.Wakes(owner), "timer %d of %q: its outcome is missing", t.Timer, owner.Name()) {
+		l.state.Timers.Load(state.Booking{Due: t.Due, Seq: t.Timer, Owner: owner}, kind)
 	}
 }
 
 // finish does what needs the whole document.
-func (l *loader) finish() {
+func (l *Reader) finish() {
 	l.finishTimers()
+	for i := range l.vectors {
+		x, err := vector.Load(&l.vectors[i])
+		if l.want(err == nil, "%v", err) {
+			l.state.Vectors[x.Name] = x
+		}
+	}
 	for _, m := range l.state.Messages {
 		if f := l.state.Families[m.Options.Family]; f != nil {
 			f.Live++
@@ -311,15 +305,15 @@ func (l *loader) finish() {
 		})
 	}
 	for _, t := range l.ready {
-		k := l.state.Flows[t.flowKey]
+		k := l.state.Flows[t.FlowKey]
 		switch {
-		case t.flowKey == "":
-			m := objectAt(l, &l.messages, t.message, "ready", "message")
+		case t.FlowKey == "":
+			m := objectAt(l, &l.messages, t.Message, "ready", "message")
 			l.state.Ready.Push(state.ReadyTurn{Message: m})
-			if t.inFlight && l.want(m.State == state.Active, "message %q: in flight, with state %q", m.ID, m.State) {
+			if t.InFlight && l.want(m.State == state.Active, "message %q: in flight, with state %q", m.ID, m.State) {
 				l.inFlight = append(l.inFlight, m)
 			}
-		case l.want(k != nil, "ready key %q: not found", t.flowKey):
+		case l.want(k != nil, "ready key %q: not found", t.FlowKey):
 			l.state.Ready.Push(state.ReadyTurn{Key: k})
 		}
 	}
@@ -336,37 +330,37 @@ func (l *loader) finish() {
 
 // finishTimers sets the timers of version 1 that have an owner. Old servers never removed a
 // timer, so their snapshots may have timers without one.
-func (l *loader) finishTimers() {
+func (l *Reader) finishTimers() {
 	for _, t := range l.bookings {
-		kind := state.TimerKind(max(0, slices.Index(timerKinds, t.of)))
-		owner := l.waiting[t.seq]
-		if owner == nil || owner.Name() != t.subject {
+		kind := state.TimerKind(max(0, slices.Index(timerKinds, t.Kind)))
+		owner := l.waiting[t.Seq]
+		if owner == nil || owner.Name() != t.Subject {
 			continue
 		}
-		delete(l.waiting, t.seq)
-		if !l.want(timerKinds[kind] == t.of && kind.Wakes(owner), "timer %d: of kind %q, which %q does not have, or its outcome is missing", t.seq, t.of, t.subject) {
+		delete(l.waiting, t.Seq)
+		if !l.want(timerKinds[kind] == t.Kind && kind.Wakes(owner), "timer %d: of kind %q, which %q does not have, or its outcome is missing", t.Seq, t.Kind, t.Subject) {
 			return
 		}
-		l.state.Timers.Load(state.Booking{Due: t.due, Seq: t.seq, Owner: owner}, kind)
+		l.state.Timers.Load(state.Booking{Due: t.Due, Seq: t.Seq, Owner: owner}, kind)
 	}
 	for seq, owner := range l.waiting {
 		l.want(false, "timer %d of %q: missing", seq, owner.Name())
 	}
 	for _, b := range l.state.Timers.Heap {
-		l.want(b.Seq <= l.head.timers, "timer %d of %q: %d have been issued", b.Seq, b.Owner.Name(), l.head.timers)
+		l.want(b.Seq <= l.head.TimersIssued, "timer %d of %q: %d have been issued", b.Seq, b.Owner.Name(), l.head.TimersIssued)
 	}
-	l.state.Timers.Issued = l.head.timers
+	l.state.Timers.Issued = l.head.TimersIssued
 }
 
 // finishLog numbers the events backwards from the last one: the log has no gaps, so the
 // file does not have the numbers.
-func (l *loader) finishLog() {
-	issued := l.head.events
+func (l *Reader) finishLog() {
+	issued := l.head.EventsIssued
 	if !l.want(uint64(len(l.events)) <= issued, "log: %d events, %d issued", len(l.events), issued) {
 		return
 	}
-	l.want(l.head.stripped <= issued+1, "strippedBelow: %d, %d events issued", l.head.stripped, issued)
-	l.state.Log = state.EventLog{Events: l.events, Issued: issued, Bare: l.head.stripped}
+	l.want(l.head.StrippedBelow <= issued+1, "strippedBelow: %d, %d events issued", l.head.StrippedBelow, issued)
+	l.state.Log = state.EventLog{Events: l.events, Issued: issued, Bare: l.head.StrippedBelow}
 	for i, e := range l.events {
 		e.Seq = issued - uint64(len(l.events)-1-i)
 		if e.Message == nil {

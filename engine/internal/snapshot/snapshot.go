@@ -125,20 +125,3 @@ func Read(from io.Reader) (*Snapshot, error) {
 	_ = c.Close() // r.Snapshot returns the error of the document
 	return r.Snapshot(c)
 }
-
-// Reader reads a snapshot that is part of a larger document. The zero value is ready to use.
-type Reader struct{ loader *loader }
-
-// Members reads the members of the snapshot.
-func (r *Reader) Members(c *codec.Codec) { r.begun().members(c) }
-
-// Snapshot checks and returns the snapshot after all members have been read.
-func (r *Reader) Snapshot(c *codec.Codec) (*Snapshot, error) { return r.begun().snapshot(c) }
-
-// begun returns the loader, creating it first so that the zero value works.
-func (r *Reader) begun() *loader {
-	if r.loader == nil {
-		r.loader = newLoader()
-	}
-	return r.loader
-}

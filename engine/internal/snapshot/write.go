@@ -21,9 +21,9 @@ import (
 func NewWriter(lock locker, from *state.State) *Writer {
 	w := &Writer{lock: lock, from: from, Most: recordBatch, Between: func() {}, details: map[*state.LogEntry]*state.LogDetail{}, callbacks: map[*state.DLQEntry]*state.CallbackInfo{}, flows: map[*state.FlowGate]savedFlow{}}
 	w.messages = table[state.Message, savedMessage]{at: func(m *state.Message) *state.SnapshotMark { return &m.Saved }, copy: w.copyMessage}
-	w.items = table[state.StepItem, savedItem]{at: func(it *state.StepItem) *state.SnapshotMark { return &it.Saved }, copy: func(it *state.StepItem) savedItem { return savedItem{*it} }}
+	w.items = table[state.StepItem, state.StepItem]{at: func(it *state.StepItem) *state.SnapshotMark { return &it.Saved }, copy: func(it *state.StepItem) state.StepItem { return *it }}
 	w.runs = table[state.Run, savedRun]{at: func(run *state.Run) *state.SnapshotMark { return &run.Saved }, copy: w.copyRun}
-	w.slots = table[state.QueueSlot, savedSlot]{at: func(s *state.QueueSlot) *state.SnapshotMark { return &s.Saved }, copy: func(s *state.QueueSlot) savedSlot { return savedSlot{QueueSlot: *s} }}
+	w.slots = table[state.QueueSlot, savedSlot]{at: func(s *state.QueueSlot) *state.SnapshotMark { return &s.Saved }, copy: func(s *state.QueueSlot) savedSlot { return savedSlot{Open: s.Open, in: s.Queue} }}
 	w.queues = table[state.QueueBacklog, savedQueue]{at: func(q *state.QueueBacklog) *state.SnapshotMark { return &q.Saved }, copy: w.copyQueue}
 	return w
 }
@@ -39,16 +39,16 @@ func (w *Writer) briefly(part func()) {
 }
 
 // LSN is the sequence number of the last journal record that the snapshot includes.
-func (w *Writer) LSN() uint64 { return w.head.lsn }
+func (w *Writer) LSN() uint64 { return w.head.LSN }
 
 // Begin notes the state of this instant. The caller holds the lock.
 func (w *Writer) Begin(at Instant) {
 	s := w.from
 	w.epoch = at.Epoch
 	source, _ := s.IDs.Source.MarshalBinary() // never fails
-	w.head = header{version: Version, account: at.Account, clock: at.Clock, now: s.Now, currentKey: s.CurrentKey, nextKey: s.NextKey,
-		source: base64.StdEncoding.EncodeToString(source), secret: strconv.FormatUint(s.IDs.Secret, 10),
-		sequence: s.Seq, timers: s.Timers.Issued, events: s.Log.Issued, stripped: s.Log.Bare, lsn: at.LSN, settings: at.Settings}
+	w.head = header{version: Version, Account: at.Account, Clock: at.Clock, Now: s.Now, CurrentKey: s.CurrentKey, NextKey: s.NextKey,
+		Generator: generator{base64.StdEncoding.EncodeToString(source), strconv.FormatUint(s.IDs.Secret, 10)},
+		Sequence:  s.Seq, TimersIssued: s.Timers.Issued, EventsIssued: s.Log.Issued, StrippedBelow: s.Log.Bare, LSN: at.LSN, settings: at.Settings}
 	w.events, w.live = s.Log.Events, s.Messages // commands only append to the log
 	w.entries, w.runList = slices.Clone(s.DLQ.Items), slices.Clone(s.RunList.Items)
 	w.turns = make([]state.ReadyTurn, 0, s.WaitingTurns())
@@ -66,7 +66,7 @@ func (w *Writer) Begin(at Instant) {
 		w.schedules = append(w.schedules, savedSchedule{*one, w.timer(one)})
 	}
 	for _, one := range s.Waiters {
-		w.waiters = append(w.waiters, savedWaiter{PendingWait: *one, wake: w.timer(one)})
+		w.waiters = append(w.waiters, savedWaiter{Waiter: one.Waiter, WaiterID: one.WaiterID, savedTimer: w.timer(one), Raw: one.Raw, of: *one})
 	}
 	for _, x := range s.Search {
 		w.search = append(w.search, *x)
@@ -90,39 +90,42 @@ func (w *Writer) timer(owner state.Sleeper) savedTimer {
 		return savedTimer{}
 	}
 	b := w.from.Timers.Heap[t.Place-1]
-	return savedTimer{b.Seq, b.Due, t.Kind}
+	saved := savedTimer{Timer: b.Seq, Due: b.Due}
+	if t.Kind == state.WakeOutcome {
+		saved.Wakes = timerKinds[t.Kind]
+	}
+	return saved
 }
 
 // copyMessage keeps the latest outcome of a live message only: for an ended message, the
 // log has it.
 func (w *Writer) copyMessage(m *state.Message) savedMessage {
-	s := savedMessage{Message: *m, wake: w.timer(m), live: w.from.Messages[m.ID] == m}
-	if s.live {
-		s.inFlight, s.canceling = m.State == state.Active && m.InFlight, m.State == state.CancelRequested
-		s.reportsOn = w.from.Reports[m.ID]
-	} else {
-		s.Last = nil // the log has it
+	s := savedMessage{Message: *m, savedTimer: w.timer(m), Cut: m.Cut, Canceled: m.Canceled, Live: w.from.Messages[m.ID] == m}
+	if s.Live {
+		s.inFlight, s.Canceling = m.State == state.Active && m.InFlight, m.State == state.CancelRequested
+		s.ReportsOn, s.Last = w.from.Reports[m.ID], m.Last
 	}
 	return s
 }
 
 func (w *Writer) copyQueue(q *state.QueueBacklog) savedQueue {
-	return savedQueue{QueueBacklog: *q, held: slices.Clone(q.Waiting.Items[q.Waiting.Head:]), gone: w.from.Queues[q.Name] != q}
+	return savedQueue{Queue: q.Queue, Active: q.Active, held: slices.Clone(q.Waiting.Items[q.Waiting.Head:]), Gone: w.from.Queues[q.Name] != q}
 }
 
 // copyFlow clones the lists, because commands push and pop in place.
 func (w *Writer) copyFlow(k *state.FlowGate) savedFlow {
-	return savedFlow{FlowGate: *k, wake: w.timer(k), held: slices.Clone(k.Held.Items[k.Held.Head:]), times: slices.Clone(k.Starts.Items[k.Starts.Head:])}
+	return savedFlow{FlowKey: k.FlowKey, held: slices.Clone(k.Held.Items[k.Held.Head:]), Starts: slices.Clone(k.Starts.Items[k.Starts.Head:]),
+		Offered: k.Offered, savedTimer: w.timer(k), PausedAt: k.PausedAt}
 }
 
 // copyRun clones what commands change in place. The step list only grows, so a copy of its
 // slice header is enough.
 func (w *Writer) copyRun(run *state.Run) savedRun {
-	s := savedRun{Run: *run, gone: w.from.Runs[run.ID] != run}
-	s.Open, s.Calls = slices.Clone(run.Open), maps.Clone(run.Calls)
+	s := savedRun{Run: *run, Bare: run.Bare, Proven: run.Proven, Gone: w.from.Runs[run.ID] != run}
+	s.Run.Open, s.Run.Calls = slices.Clone(run.Open), maps.Clone(run.Calls)
 	for _, event := range slices.Sorted(maps.Keys(run.Early)) {
 		if data := run.Early[event]; len(data) > 0 {
-			s.early = append(s.early, savedEarly{event, slices.Clone(data)})
+			s.Early = append(s.Early, savedEarly{event, slices.Clone(data)})
 		}
 	}
 	return s
@@ -133,38 +136,38 @@ func (w *Writer) copyRun(run *state.Run) savedRun {
 func (w *Writer) Members(c *codec.Codec) {
 	w.Between()
 	w.head.members(c)
-	codec.Section(c, "events", copiedRecords(w, w.events, w.event), (*savedEvent).members, nil)
-	slices.SortFunc(w.waiters, func(x, y savedWaiter) int { return cmp.Compare(x.wake.seq, y.wake.seq) })
-	codec.Section(c, "waiters", copiedRecords(w, w.waiters, w.waiter), (*savedWaiter).members, nil)
+	codec.Section(c, "events", copiedRecords(w, w.events, w.event), nil)
+	slices.SortFunc(w.waiters, func(x, y savedWaiter) int { return cmp.Compare(x.Timer, y.Timer) })
+	codec.Section(c, "waiters", copiedRecords(w, w.waiters, w.waiter), nil)
 	entries := slices.DeleteFunc(w.entries, func(e *state.DLQEntry) bool { return e == nil })
-	codec.Section(c, "dlq", copiedRecords(w, entries, w.entry), (*savedEntry).members, nil)
+	codec.Section(c, "dlq", copiedRecords(w, entries, w.entry), nil)
 	runs := slices.DeleteFunc(w.runList, func(run *state.Run) bool { return run == nil })
 	assignPlaces(w, &w.runs, runs)
-	codec.Section(c, "runs", tableRecords(w, &w.runs, w.run), (*savedRun).members, nil)
+	codec.Section(c, "runs", tableRecords(w, &w.runs, w.run), nil)
 	assignPlaces(w, &w.messages, w.unlogged())
-	codec.Section(c, "messages", tableRecords(w, &w.messages, w.message), (*savedMessage).members, nil)
-	codec.Section(c, "ready", copiedRecords(w, w.ready(), func(t savedTurn) savedTurn { return t }), (*savedTurn).members, nil)
+	codec.Section(c, "messages", tableRecords(w, &w.messages, w.message), nil)
+	codec.Section(c, "ready", copiedRecords(w, w.ready(), func(t savedTurn) savedTurn { return t }), nil)
 	slices.SortFunc(w.flowKeys, func(x, y *state.FlowGate) int { return strings.Compare(x.Key, y.Key) })
-	codec.Section(c, "flowKeys", copiedRecords(w, w.flowKeys, w.flow), (*savedFlow).members, nil)
-	codec.Section(c, "slots", tableRecords(w, &w.slots, w.slot), (*savedSlot).members, nil)
-	codec.Section(c, "queues", tableRecords(w, &w.queues, w.queue), (*savedQueue).members, nil)
-	codec.Section(c, "items", tableRecords(w, &w.items, func(*state.StepItem, *savedItem) {}), (*savedItem).members, nil)
+	codec.Section(c, "flowKeys", copiedRecords(w, w.flowKeys, w.flow), nil)
+	codec.Section(c, "slots", tableRecords(w, &w.slots, w.slot), nil)
+	codec.Section(c, "queues", tableRecords(w, &w.queues, w.queue), nil)
+	codec.Section(c, "items", tableRecords(w, &w.items, func(*state.StepItem, *state.StepItem) {}), nil)
 	w.small(c)
 }
 
 // small writes the sections that Begin has copied.
 func (w *Writer) small(c *codec.Codec) {
 	slices.SortFunc(w.groups, func(x, y *state.Group) int { return strings.Compare(x.Name, y.Name) })
-	codec.Section(c, "groups", slices.Values(w.groups), groupMembers, nil) // safe without the lock: a change replaces the group
-	codec.Section(c, "families", eachElement(w.families), familyMembers, nil)
+	codec.Section(c, "groups", slices.Values(w.groups), nil) // safe without the lock: a change replaces the group
+	codec.Section(c, "families", eachElement(w.families), nil)
 	slices.SortFunc(w.schedules, func(x, y savedSchedule) int { return strings.Compare(x.ID, y.ID) })
-	codec.Section(c, "schedules", eachElement(w.schedules), (*savedSchedule).members, nil)
-	codec.Section(c, "dedup", copiedRecords(w, w.marks, func(m state.DedupMark) savedMark { return savedMark{m} }), (*savedMark).members, nil)
-	codec.Section(c, "usage", copiedRecords(w, w.minutes, func(m usage.Minute) savedMinute { return savedMinute{m} }), (*savedMinute).members, nil)
+	codec.Section(c, "schedules", eachElement(w.schedules), nil)
+	codec.Section(c, "dedup", copiedRecords(w, w.marks, func(m state.DedupMark) state.DedupMark { return m }), nil)
+	codec.Section(c, "usage", copiedRecords(w, w.minutes, func(m usage.Minute) usage.Minute { return m }), nil)
 	slices.SortFunc(w.search, func(x, y search.Index) int { return strings.Compare(x.ID, y.ID) })
-	codec.Section(c, "search", eachElement(w.search), (*search.Index).Members, nil)
+	codec.Section(c, "search", eachElement(w.search), nil)
 	slices.SortFunc(w.vectors, func(x, y vector.Saved) int { return strings.Compare(x.Name, y.Name) })
-	codec.Stream(c, "vectors", len(w.vectors), func(i int, c *codec.Codec) { w.vectors[i].Members(c) })
+	codec.Member(c, "vectors", &w.vectors)
 }
 
 // eachElement yields pointers to the elements of a list.
@@ -250,7 +253,7 @@ func (w *Writer) unlogged() []*state.Message {
 			}
 		}
 		for m, s := range w.messages.earlier { // messages that have ended since Begin
-			if s.live && !known(m) {
+			if s.Live && !known(m) {
 				found = append(found, m)
 			}
 		}
@@ -263,24 +266,24 @@ func (w *Writer) unlogged() []*state.Message {
 
 // event uses the details noted by Touch, if they have changed.
 func (w *Writer) event(e *state.LogEntry) savedEvent {
-	s := savedEvent{LogEntry: *e, messagePlace: w.messages.place(w.epoch, e.Message), runPlace: w.runs.place(w.epoch, e.Run)}
+	s := savedEvent{At: e.At, Next: e.Next, State: e.State, Message: w.messages.place(w.epoch, e.Message), Run: w.runs.place(w.epoch, e.Run)}
 	d, changed := w.details[e]
 	if !changed {
 		d = e.LogDetail
 	}
 	if d != nil {
-		s.detail, s.itemPlace = *d, w.items.place(w.epoch, d.Step)
+		s.LogDetail, s.Item = *d, w.items.place(w.epoch, d.Step)
 	}
 	return s
 }
 
 func (w *Writer) waiter(s savedWaiter) savedWaiter {
-	s.itemPlace, s.runPlace = w.items.place(w.epoch, s.Item), w.runs.place(w.epoch, s.Run)
+	s.Item, s.OfRun = w.items.place(w.epoch, s.of.Item), w.runs.place(w.epoch, s.of.Run)
 	return s
 }
 
 func (w *Writer) entry(e *state.DLQEntry) savedEntry {
-	s := savedEntry{DLQEntry: *e, itemPlace: w.items.place(w.epoch, e.Message.Step), runPlace: w.runs.place(w.epoch, e.FailedRun)}
+	s := savedEntry{DLQEntry: *e, Item: w.items.place(w.epoch, e.Message.Step), OfRun: w.runs.place(w.epoch, e.FailedRun)}
 	if callback, changed := w.callbacks[e]; changed {
 		s.Callback = callback
 	}
@@ -291,29 +294,29 @@ func (w *Writer) entry(e *state.DLQEntry) savedEntry {
 // documents.
 func (w *Writer) run(_ *state.Run, s *savedRun) {
 	for _, it := range s.Run.Items {
-		s.itemPlaces = append(s.itemPlaces, w.items.place(w.epoch, it))
+		s.Items = append(s.Items, w.items.place(w.epoch, it))
 	}
 	for _, it := range s.Run.Open {
-		s.openPlaces = append(s.openPlaces, w.items.place(w.epoch, it))
+		s.Open = append(s.Open, w.items.place(w.epoch, it))
 	}
 	for _, id := range slices.Sorted(maps.Keys(s.Run.Calls)) {
-		s.callPlaces = append(s.callPlaces, savedCall{id, w.items.place(w.epoch, s.Run.Calls[id])})
+		s.Calls = append(s.Calls, savedCall{id, w.items.place(w.epoch, s.Run.Calls[id])})
 	}
 	if inv := s.Run.Invoked; inv != nil {
-		s.invocation = &savedInvocation{*inv, w.runs.place(w.epoch, inv.Run), w.items.place(w.epoch, inv.Item)}
+		s.Invoked = &savedInvocation{w.runs.place(w.epoch, inv.Run), w.items.place(w.epoch, inv.Item), inv.Raw, inv.Headers}
 	}
 }
 
 // message notes which attempts are in flight: after loading they are repeated before others
 // start.
 func (w *Writer) message(m *state.Message, s *savedMessage) {
-	m.WasLive = s.live
-	s.itemPlace = w.items.place(w.epoch, s.Step)
-	if s.live {
-		s.slotPlace = w.slots.place(w.epoch, s.Message.Slot)
+	m.WasLive = s.Live
+	s.Item = w.items.place(w.epoch, s.Step)
+	if s.Live {
+		s.Slot = w.slots.place(w.epoch, s.Message.Slot)
 	}
 	if s.inFlight {
-		w.inFlight = append(w.inFlight, savedTurn{message: int(m.Saved.Place), inFlight: true})
+		w.inFlight = append(w.inFlight, savedTurn{Message: int(m.Saved.Place), InFlight: true})
 	}
 }
 
@@ -325,9 +328,9 @@ func (w *Writer) ready() []savedTurn {
 		for _, t := range w.turns {
 			switch {
 			case t.Key != nil:
-				list = append(list, savedTurn{flowKey: t.Key.Key})
+				list = append(list, savedTurn{FlowKey: t.Key.Key})
 			case w.waits(t.Message):
-				list = append(list, savedTurn{message: int(t.Message.Saved.Place)})
+				list = append(list, savedTurn{Message: int(t.Message.Saved.Place)})
 			}
 		}
 	})
@@ -339,15 +342,15 @@ func (w *Writer) flow(k *state.FlowGate) savedFlow {
 	if !changed {
 		s = w.copyFlow(k)
 	}
-	s.places = w.waitingPlaces(s.held)
+	s.Held = w.waitingPlaces(s.held)
 	return s
 }
 
 func (w *Writer) slot(_ *state.QueueSlot, s *savedSlot) {
-	s.queuePlace = w.queues.place(w.epoch, s.QueueSlot.Queue)
+	s.Queue = w.queues.place(w.epoch, s.in)
 }
 
-func (w *Writer) queue(_ *state.QueueBacklog, s *savedQueue) { s.places = w.waitingPlaces(s.held) }
+func (w *Writer) queue(_ *state.QueueBacklog, s *savedQueue) { s.Waiting = w.waitingPlaces(s.held) }
 
 // waits reports whether a message in a list of the state has not ended. A message cancelled
 // while waiting stays in its list, with a mark of an earlier snapshot.

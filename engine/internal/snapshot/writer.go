@@ -68,7 +68,7 @@ type Writer struct {
 	inFlight  []savedTurn
 
 	messages table[state.Message, savedMessage]
-	items    table[state.StepItem, savedItem]
+	items    table[state.StepItem, state.StepItem]
 	runs     table[state.Run, savedRun]
 	slots    table[state.QueueSlot, savedSlot]
 	queues   table[state.QueueBacklog, savedQueue]

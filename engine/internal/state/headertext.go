@@ -95,7 +95,7 @@ func (t *HeaderText) text() string {
 // next name.
 func (t HeaderText) Fields() iter.Seq2[string, []string] {
 	return func(yield func(string, []string) bool) {
-		var values []string
+		values := []string{}
 		for rest := t; rest != ""; {
 			name := rest.text()
 			values = values[:0]
@@ -172,6 +172,27 @@ func PairOf(published, forward HeaderText) HeaderPair {
 	}
 	var few [2 * usualText]byte
 	return HeaderPair(append(appendText(few[:0], string(published)), forward...))
+}
+
+// Part is one of the two headers, in the order of PairOf.
+func (p HeaderPair) Part(i int) HeaderText {
+	if i == 0 {
+		return p.Published()
+	}
+	return p.Forward()
+}
+
+// Fields yields the fields of one of the two headers.
+func (p HeaderPair) Fields(i int) iter.Seq2[string, []string] { return p.Part(i).Fields() }
+
+// Has reports whether one of the two headers is not empty.
+func (p HeaderPair) Has(i int) bool { return p.Part(i) != "" }
+
+// SetPart sets one of the two headers.
+func (p *HeaderPair) SetPart(i int, h map[string][]string) {
+	parts := [...]HeaderText{p.Part(0), p.Part(1)}
+	parts[i] = TextOf(h)
+	*p = PairOf(parts[0], parts[1])
 }
 
 // Published is the header as published.

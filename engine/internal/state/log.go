@@ -22,9 +22,9 @@ type LogDetail struct {
 	Outcome *Outcome
 	Error   string
 	Rule    string // that set the time of the next attempt
-	DLQID   string
+	DLQID   string `saved:"dlqId"`
 	Invoker *RunRef
-	Step    *StepItem
+	Step    *StepItem `saved:"apart"`
 }
 
 // Position is its place among the events, which are ordered by time.

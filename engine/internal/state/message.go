@@ -40,8 +40,7 @@ type Message struct {
 	ID         string
 	State      MessageState
 	URL        string
-	*Origin               // never nil, never changed
-	Headers    HeaderPair // as published, and those that the destination receives
+	Headers    HeaderPair `saved:"header+forward"` // as published, and those that the destination receives
 	Body       []byte
 	Options    *Options // effective: of the request over the defaults of the group; never nil, never changed
 	MaxRetries int32
@@ -49,6 +48,7 @@ type Message struct {
 	CreatedAt  Timestamp
 	NotBefore  Timestamp // earliest first attempt
 	NextAt     Timestamp // next attempt, while the message waits for one
+	*Origin              // never nil, never changed
 	Dropped    int32     // bytes of body and headers that were dropped after its end to free memory
 
 	Cut      int32        `saved:"apart"` // workflow: how many entries of the list it carries
@@ -66,8 +66,8 @@ type Message struct {
 // Origin is where a message comes from and what it belongs to. Messages of one publisher
 // share it, and those of one run.
 type Origin struct {
-	Role         Role
-	Method       string
+	Role         Role   `saved:",after=id"`
+	Method       string `saved:",after=url"`
 	CallerIP     string
 	Group        string // URL group that it was published to
 	EndpointName string // its endpoint in that group
@@ -97,6 +97,9 @@ func (t Timestamp) Time() time.Time {
 	}
 	return time.UnixMilli(int64(t) - 1)
 }
+
+// SetTime sets it to a time.
+func (t *Timestamp) SetTime(to time.Time) { *t = TimestampOf(to) }
 
 // IsZero reports whether it is the zero time.
 func (t Timestamp) IsZero() bool { return t == 0 }

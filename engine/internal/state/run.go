@@ -38,15 +38,15 @@ type Run struct {
 	Forward  Header     // headers of the user, sent with every call to the endpoint
 	Options  *Options   // of the trigger; they apply to every later message
 	CallerIP string
-	Result   []byte // what the workflow returned
-	DLQID    string
+	Result   []byte  // what the workflow returned
+	DLQID    string  `saved:"dlqId"`
 	Invoker  *RunRef // the run that started this one
 	Dropped  int     // bytes that were dropped after its end to free memory
 	Cause    string  // why it failed, as text
 
 	Predecessor *Relation // the failed run that this one restarts or resumes
 	Successor   *Relation // the run that restarts or resumes this one
-	Kept        int       // number of entries of the step list that come from the predecessor
+	Kept        int       `saved:"keptItems"` // number of entries of the step list that come from the predecessor
 
 	Items   []*StepItem         `saved:"apart"` // the step list, in order of submission
 	Open    []*StepItem         `saved:"apart"` // waits and invocations without a result yet

@@ -44,12 +44,12 @@ type StepItem struct {
 	Body      []byte // the payload, or one step as JSON
 	CallType  string // step, toCallback, fromCallback
 	Step      Step
-	Redact    *Redaction   // of its message, in addition to that of the run
-	Waiter    *PendingWait // the wait of this entry, while it is pending
+	Waiter    *PendingWait `saved:"no"` // the wait of this entry, while it is pending
 	Errors    []StepError  // of failed attempts to deliver it
 	Ended     MessageState // final state of the call that carried it, "" before
 	Settled   string       // state of the step in the run view if its result is in no list, otherwise ""
-	Saved     SnapshotMark
+	Redact    *Redaction   // of its message, in addition to that of the run
+	Saved     SnapshotMark `saved:"no"`
 }
 
 // Answered copies the request and response of a finished third-party call.
