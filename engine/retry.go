@@ -1,10 +1,10 @@
 package engine
 
 import (
-	"math"
 	"net/textproto"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/understudy-mock/understudy/engine/formula"
@@ -27,15 +27,11 @@ func (a *Account) retry(m *Message, o *Outcome) {
 	a.waitUntil(m, at)
 }
 
-// defaultBackoff is the wait before retry n, 1 for the first: min(86400, e^(2.5 n))
-// seconds, whole seconds (decided: 31).
-func defaultBackoff(n int) time.Duration {
-	seconds := math.Exp(2.5 * float64(n))
-	if seconds >= formula.MaxWait.Seconds() {
-		return formula.MaxWait
-	}
-	return time.Duration(seconds) * time.Second
-}
+// defaultFormula is parsed before the first retry: most programs never make one.
+var defaultFormula = sync.OnceValue(func() *formula.Formula {
+	f, _ := formula.Parse(state.DefaultRetryDelay) // valid: the tests retry
+	return f
+})
 
 // headerName is the name of a header for texts about a message or run with
 // these options: that of its dialect.
@@ -56,7 +52,7 @@ func (a *Account) retryWait(m *Message, o *Outcome) (wait time.Duration, rule st
 		a.rely(formulaLibrary, "message", m.ID, f.String())
 		return f.Delay(int(m.Retried)), a.headerName(m.Options, "Retry-Delay") + " " + f.String()
 	}
-	return defaultBackoff(int(m.Retried) + 1), "backoff"
+	return defaultFormula().Delay(int(m.Retried)).Truncate(time.Second), "backoff" // whole seconds (decided: 31)
 }
 
 // resetHeaders are the headers of a response that may set the wait, in order of

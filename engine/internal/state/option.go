@@ -9,10 +9,11 @@ import (
 	"github.com/understudy-mock/understudy/engine/refusal"
 )
 
-// Limits of the options (decided: 8, 31).
+// Defaults of the options (decided: 8, 31).
 const (
-	DefaultRetries = 3 // four attempts in all
-	DefaultTimeout = 15 * time.Minute
+	DefaultRetries    = 3 // four attempts in all
+	DefaultTimeout    = 15 * time.Minute
+	DefaultRetryDelay = "min(86400, exp(2.5 * (retried + 1))) * 1000"
 )
 
 // Options configure one message. The zero value of a field means "not set", so that a

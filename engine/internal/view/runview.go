@@ -192,7 +192,7 @@ func (g *grouping) view(it *state.StepItem, now string) StepView {
 	if g.run.Options.RetryDelay != nil {
 		v.RetryDelay = g.run.Options.RetryDelay.String()
 	} else if v.Retries > 0 {
-		v.RetryDelay = "min(86400, exp(2.5 * (retried + 1))) * 1000"
+		v.RetryDelay = state.DefaultRetryDelay
 	}
 	if m := g.account.State.Messages[it.MessageID]; m != nil {
 		v.NextAt = m.NextAt.Time()
