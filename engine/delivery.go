@@ -196,6 +196,7 @@ func (a *Account) postpone(m *Message, o Outcome) {
 	if limit := m.Options.EffectiveTimeout(); o.After > limit {
 		o = Outcome{Err: fmt.Sprintf("no answer within the timeout of %s", limit), After: limit}
 	}
+	a.touch(m)
 	m.Last = &o
 	a.state.Timers.Add(a.state.Now.Add(o.After), state.WakeOutcome, m)
 }
@@ -219,6 +220,7 @@ func (a *Account) settle(m *Message, as Outcome) {
 	o := &e.outcome
 	o.After, o.Answer = 0, a.cfg.Wire.ReadAnswer(o)
 	a.state.Headers.Share(&o.Header)
+	a.touch(m)
 	m.Last = o
 	a.releaseFlow(m)
 	m.Answered(o, a.state.Now)
@@ -288,6 +290,7 @@ func (a *Account) end(m *Message) {
 	a.leaveFamily(m)
 	a.addMessage(-1)
 	a.addWork(-state.MessageCost - int64(m.Weight))
+	a.touch(m)
 	if m.Step != nil && m.Step.Ended != Failed {
 		m.Step.Ended = m.State
 	}

@@ -369,6 +369,7 @@ func (a *Account) addHistory(s *checkedFixture) {
 // attempted logs a message and its attempts without making the attempts.
 func (a *Account) attempted(m *Message, o *Outcome, retried int) {
 	o.Answer = a.cfg.Wire.ReadAnswer(o)
+	a.touch(m)
 	m.NotBefore, m.NextAt = m.CreatedAt, 0
 	a.move(m, Created, state.LogEntry{Next: m.NotBefore.UnixMilli()})
 	for ; ; m.Retried++ {
@@ -392,6 +393,7 @@ func (a *Account) reported(e *DLQEntry, info *CallbackInfo) {
 	if info == nil {
 		return
 	}
+	a.touch(e)
 	told := *info
 	told.MessageID, told.EndedAt, told.RequestHeader = a.state.IDs.New("msg_", a.state.Now), a.state.Now, e.Message.Options.FailureCallback.Options.Forward
 	e.Callback = &told
@@ -445,6 +447,8 @@ func (a *Account) addPastRun(r *PastRun, waits []waitStep) {
 
 // called logs the call to the endpoint that delivered an entry of the step list.
 func (a *Account) called(run *Run, it *state.StepItem, o *Outcome, retried int) *Message {
+	a.touch(run)
+	a.touch(it)
 	run.Items = append(run.Items, it)
 	m := &Message{URL: run.URL, Headers: a.state.Headers.Pair(run.Header, a.cfg.Wire.RunHeader(run), run.Forward), Body: it.Body,
 		Options: run.StepOptions(&Options{}), Step: it, Cut: int32(len(run.Items))}
@@ -464,6 +468,8 @@ func (a *Account) endPast(run *Run, it *state.StepItem, r *PastRun) {
 	}
 	m := a.called(run, it, o, r.Failure.Retried)
 	a.state.Now = r.EndedAt
+	a.touch(run)
+	a.touch(it)
 	switch r.State {
 	case RunFailed:
 		it.Ended = Failed

@@ -90,6 +90,7 @@ func (a *Account) mayStart(k *state.FlowGate) bool {
 	if k.Rate <= 0 {
 		return true
 	}
+	a.touch(k)
 	k.ForgetStarts(a.state.Now)
 	if k.Starts.Len() < k.Rate {
 		return true
@@ -123,6 +124,7 @@ func (a *Account) unhold(m *Message) {
 // calm removes the timer of a key that has nothing to start.
 func (a *Account) calm(k *state.FlowGate) {
 	if k.Waiting == 0 || k.Paused {
+		a.touch(k)
 		a.state.Timers.Remove(k)
 	}
 }
@@ -259,6 +261,7 @@ func (c resetFlow) apply(a *Account) (nothing, error) {
 
 // retime sets the timer of the key again after its limits have changed.
 func (a *Account) retime(k *state.FlowGate) {
+	a.touch(k)
 	a.state.Timers.Remove(k)
 	a.offer(k)
 }

@@ -94,6 +94,7 @@ func (a *Account) cancel(m *Message) {
 		return
 	}
 	inFlight, active, held := m.InFlight, m.State == Active, m.Timer.Place == 0
+	a.touch(m)
 	a.move(m, CancelRequested, state.LogEntry{})
 	m.Canceled = true
 	switch {

@@ -50,6 +50,7 @@ func (a *Account) pump(q *state.QueueBacklog) {
 func (a *Account) leave(m *Message) {
 	switch {
 	case m.Slot != nil:
+		a.touch(m)
 		if m.Slot.Open--; m.Slot.Open == 0 {
 			m.Slot.Queue.Active--
 			a.pump(m.Slot.Queue)

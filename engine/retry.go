@@ -19,6 +19,7 @@ const minWait = time.Millisecond
 func (a *Account) retry(m *Message, o *Outcome) {
 	wait, rule := a.retryWait(m, o)
 	wait = max(wait, minWait)
+	a.touch(m)
 	m.Retried++
 	at := a.state.Now.Add(wait)
 	m.Last = o.Brief()

@@ -59,6 +59,7 @@ func (a *Account) enlist(run *Run) {
 		}
 	}
 	a.state.Seq++
+	a.touch(run)
 	run.Seq = a.state.Seq
 	a.state.Runs[run.ID] = run
 	a.state.RunList.Add(run.ID, run)
@@ -222,6 +223,7 @@ func (a *Account) failRun(run *Run, m *Message, o *Outcome) {
 // deadLetterRun puts a run for which m failed into the DLQ; id "" draws a new one.
 func (a *Account) deadLetterRun(id string, run *Run, m *Message, o *Outcome) *DLQEntry {
 	entry := a.deadLetterAs(id, m, o)
+	a.touch(entry)
 	entry.Run, entry.Payload, entry.FailedRun = run.Ref(), run.Payload, run
 	entry.Message.Headers, entry.Message.URL = state.PairOf(run.Header, m.Headers.Forward()), run.URL
 	of := *m.Origin

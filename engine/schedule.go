@@ -106,7 +106,6 @@ func (c runSchedule) apply(a *Account) ([]string, error) {
 	if err := a.roomFor(s.Request); err != nil {
 		return nil, err
 	}
-	a.touch(s)
 	return a.publishSchedule(s)
 }
 

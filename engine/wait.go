@@ -90,6 +90,7 @@ func (a *Account) await(run *Run, r waitStep) {
 		step.WaitFor = "7d"
 	}
 	w.Item = &state.StepItem{CallType: "step", Step: step, Waiter: w}
+	a.touch(run)
 	run.Open = append(run.Open, w.Item)
 	a.state.Waiters[w.WaiterID] = w
 	a.state.Timers.Add(w.Deadline, state.WakeWaiter, w)

@@ -44,6 +44,7 @@ var allRules = []rule{
 	staleRule,
 	statusRule,
 	testingRule,
+	touchRule,
 	wireRule,
 	writerRule,
 }
