@@ -247,8 +247,8 @@ func (a *Account) stripEvent(e *state.LogEntry) {
 	if e.LogDetail != nil && e.Outcome.Size() > 0 {
 		was = e.Outcome
 		a.addObserved(-was.Size())
-		bare := &answered{was.Bare(), *e.LogDetail} // a copy: readers may hold the old one
-		bare.detail.Outcome, e.LogDetail = &bare.outcome, &bare.detail
+		outcome, detail := was.Bare(), *e.LogDetail // copies: readers may hold the old ones
+		detail.Outcome, e.LogDetail = &outcome, &detail
 	}
 	if e.Ends() {
 		a.stripMessage(e.Message, was, e)
