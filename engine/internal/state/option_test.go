@@ -99,3 +99,24 @@ func TestFollowersInheritByTheTable(t *testing.T) {
 		}
 	}
 }
+
+// TestOptionsThatMayBeLargeAreCounted checks that the memory of an account includes each list,
+// header and object of options.
+func TestOptionsThatMayBeLargeAreCounted(t *testing.T) {
+	t.Parallel()
+	small := map[string]string{
+		"Flow":       "a key of at most 256 bytes",
+		"Redact":     "names of headers",
+		"Retries":    "a number",
+		"RetryDelay": "a formula of at most 512 characters",
+		"Workflow":   "its header is counted, its first field is not",
+	}
+	for f := range reflect.TypeFor[Options]().Fields() {
+		var o Options
+		reflect.ValueOf(&o).Elem().FieldByIndex(f.Index).Set(filled(t, f.Type, 2))
+		large := slices.Contains([]reflect.Kind{reflect.Slice, reflect.Map, reflect.Pointer}, f.Type.Kind()) && small[f.Name] == ""
+		if got := o.Size() > 0; got != large {
+			t.Errorf("options with %s have bytes besides their fields: got %v, want %v", f.Name, got, large)
+		}
+	}
+}
