@@ -5,6 +5,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/google/go-cmp/cmp"
 )
 
 // fullOptions returns options with every field set.
@@ -40,8 +42,8 @@ func TestTheTableOfOptions(t *testing.T) {
 		}
 		slices.Sort(want)
 		slices.Sort(got)
-		if !slices.Equal(got, want) {
-			t.Errorf("rows for %v, fields %v", got, want)
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Errorf("fields of Options (-), rows of optionTable (+):\n%s", diff)
 		}
 	})
 	t.Run("is sorted", func(t *testing.T) {
