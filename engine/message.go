@@ -45,10 +45,47 @@ func (a *Account) Message(id string) (Message, error) {
 	return a.view().Message(m), nil
 }
 
+// Messages lists all messages in the log, including those that have ended, with
+// their last state. Without an order in the filter, the newest come first.
+func (a *Account) Messages(f Filter) (Page[MessageSummary], error) {
+	a.lock()
+	defer a.unlock()
+	return a.view().Messages(f)
+}
+
+// Trace returns everything that the log has of one message, or ErrNotFound.
+func (a *Account) Trace(id string) (Trace, error) {
+	a.lock()
+	defer a.unlock()
+	return a.view().Trace(id)
+}
+
+// Explain reports why the message, run, DLQ entry or flow-control key with this id is in its
+// state, and what it waits for. It returns ErrNotFound for an unknown id.
+func (a *Account) Explain(id string) (Explanation, error) {
+	a.lock()
+	defer a.unlock()
+	return a.view().Explain(id)
+}
+
 // unknownMessage explains why a message may be missing: the account drops a
 // message that has ended, while clients still have its id.
 func unknownMessage(id string) error {
 	return refusal.Of(ErrNotFound, "message", id, "not found; it may have been delivered, cancelled or moved to the DLQ")
+}
+
+// Redaction returns what the options of a run and of a group redact; nil for nothing. An
+// empty or unknown name has no options.
+func (a *Account) Redaction(runID, group string) (r *Redaction) {
+	a.lock()
+	defer a.unlock()
+	if run := a.state.Runs[runID]; run != nil {
+		r = run.Options.Redact
+	}
+	if g := a.state.Groups[group]; g != nil {
+		r = r.And(g.Options.Redact)
+	}
+	return r
 }
 
 // Cancel stops a message: at once when it waits, otherwise when its attempt ends.
@@ -64,6 +101,9 @@ func (c cancel) apply(a *Account) (nothing, error) {
 	a.cancel(m)
 	return nothing{}, nil
 }
+
+// maxBulk is the largest number of messages that one bulk cancel cancels.
+const maxBulk = 10000
 
 // CancelMessages cancels the messages that match and returns their number.
 func (a *Account) CancelMessages(f Filter) (int, error) { return runCommand(a, cancelMessages{f}) }

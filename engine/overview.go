@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/understudy-mock/understudy/engine/clock"
+	"github.com/understudy-mock/understudy/engine/internal/view"
 )
 
 // Overview summarizes the account, and returns a channel that is closed when the summary may
@@ -42,6 +43,11 @@ func (a *Account) show() {
 		ticking = nil
 	}
 	a.glance.ticking.Store(ticking)
+}
+
+// view is the current state for reading. It is valid only while the lock is held.
+func (a *Account) view() *view.Account {
+	return &view.Account{State: &a.state, Wire: a.cfg.Wire, HeaderName: a.headerName, RetryWait: a.retryWait, Parallel: a.cfg.Parallel}
 }
 
 // Touch notifies the followers of the account of a change that is not in the log.

@@ -251,6 +251,31 @@ func (a *Account) Run(id string) (RunView, error) {
 	return a.view().Run(run), nil
 }
 
+// RunViews lists runs, newest first.
+func (a *Account) RunViews(f Filter) (Page[RunView], error) {
+	a.lock()
+	defer a.unlock()
+	return a.view().RunViews(f)
+}
+
+// RunSummaries lists runs without their steps, newest first.
+func (a *Account) RunSummaries(f Filter) (Page[RunSummary], error) {
+	a.lock()
+	defer a.unlock()
+	return a.view().RunSummaries(f)
+}
+
+// RunTrace returns the steps of a run on a time axis, or ErrNotFound.
+func (a *Account) RunTrace(id string) (RunTrace, error) {
+	a.lock()
+	defer a.unlock()
+	run := a.state.Runs[id]
+	if run == nil {
+		return RunTrace{}, unknownRun(id)
+	}
+	return a.view().RunTrace(run), nil
+}
+
 // Steps is the raw step list of a run that has not ended, as its endpoint
 // receives it (wire.md, "Steps in a call").
 func (a *Account) Steps(id string) ([]StepEntry, error) {
