@@ -136,17 +136,17 @@ var optionTable []option
 func init() {
 	texts := kind[[]string]{takeDefaultList, slices.Equal[[]string], sumOfTexts, lengthOf}
 	headers := kind[Header]{mergeForward, equalHeaders, sumOfHeader, HeaderBytes}
-	numbers := pointer(takeDefault, func(v, w *int) bool { return *v == *w }, func(v *int) uint64 { return uint64(*v) }, nil)
-	flows := pointer(mergeFlow, func(v, w *FlowControl) bool { return *v == *w }, func(v *FlowControl) uint64 { return maphash.Comparable(sumSeed, *v) }, nil)
-	callbacks := pointer(mergeCallback, (*Callback).equal, (*Callback).sum, func(c *Callback) int64 { return int64(len(c.URL)) + c.Options.Size() })
-	redactions := pointer(mergeRedact, (*Redaction).equal, (*Redaction).sum, nil)
-	workflows := pointer(takeDefault, (*Workflow).equal, (*Workflow).sum, func(w *Workflow) int64 { return HeaderBytes(w.Header) })
-	formulas := pointer(takeDefault, func(f, g *formula.Formula) bool { return f.String() == g.String() },
+	numbers := pointerKind(takeDefault, func(v, w *int) bool { return *v == *w }, func(v *int) uint64 { return uint64(*v) }, nil)
+	flows := pointerKind(mergeFlow, func(v, w *FlowControl) bool { return *v == *w }, func(v *FlowControl) uint64 { return maphash.Comparable(sumSeed, *v) }, nil)
+	callbacks := pointerKind(mergeCallback, (*Callback).equal, (*Callback).sum, func(c *Callback) int64 { return int64(len(c.URL)) + c.Options.Size() })
+	redactions := pointerKind(mergeRedact, (*Redaction).equal, (*Redaction).sum, nil)
+	workflows := pointerKind(takeDefault, (*Workflow).equal, (*Workflow).sum, func(w *Workflow) int64 { return HeaderBytes(w.Header) })
+	formulas := pointerKind(takeDefault, func(f, g *formula.Formula) bool { return f.String() == g.String() },
 		func(f *formula.Formula) uint64 { return maphash.String(sumSeed, f.String()) }, nil)
 	optionTable = []option{
 		fieldOption("Callback", callbacks, func(o *Options) **Callback { return &o.Callback }, ownValue, inheritedValue, inheritedValue, ownValue, ownValue),
-		fieldOption("DedupContent", plain(takeDefault[bool]), func(o *Options) *bool { return &o.DedupContent }, ownValue, inheritedValue, inheritedValue, ownValue, ownValue),
-		fieldOption("DedupID", plain(takeDefault[string]), func(o *Options) *string { return &o.DedupID }, ownValue, inheritedValue, inheritedValue, ownValue, ownValue),
+		fieldOption("DedupContent", plainKind(takeDefault[bool]), func(o *Options) *bool { return &o.DedupContent }, ownValue, inheritedValue, inheritedValue, ownValue, ownValue),
+		fieldOption("DedupID", plainKind(takeDefault[string]), func(o *Options) *string { return &o.DedupID }, ownValue, inheritedValue, inheritedValue, ownValue, ownValue),
 		{ // one option of two fields: the default replaces both or neither
 			fields: "Delay NotBefore",
 			merge: func(o, d *Options) {
@@ -160,20 +160,20 @@ func init() {
 			size:    func(*Options) int64 { return 0 },
 			follows: [followerCount]inheritance{}, // the delay of the failed message has passed
 		},
-		fieldOption("Dialect", plain(takeDefault[string]), func(o *Options) *string { return &o.Dialect }, imposedValue, inheritedValue, inheritedValue, imposedValue, imposedValue),
+		fieldOption("Dialect", plainKind(takeDefault[string]), func(o *Options) *string { return &o.Dialect }, imposedValue, inheritedValue, inheritedValue, imposedValue, imposedValue),
 		fieldOption("FailureCallback", callbacks, func(o *Options) **Callback { return &o.FailureCallback }, inheritedValue, inheritedValue, inheritedValue, ownValue, ownValue),
-		fieldOption("Family", plain(takeDefault[string]), func(o *Options) *string { return &o.Family }, inheritedValue, inheritedValue, inheritedValue, imposedValue, inheritedValue),
+		fieldOption("Family", plainKind(takeDefault[string]), func(o *Options) *string { return &o.Family }, inheritedValue, inheritedValue, inheritedValue, imposedValue, inheritedValue),
 		fieldOption("Flow", flows, func(o *Options) **FlowControl { return &o.Flow }, inheritedValue, inheritedValue, inheritedValue, ownValue, inheritedValue),
 		fieldOption("Forward", headers, func(o *Options) *Header { return &o.Forward }, ownValue, inheritedValue, inheritedValue, ownValue, ownValue),
-		fieldOption("HeaderForward", plain(takeDefault[bool]), func(o *Options) *bool { return &o.HeaderForward }, inheritedValue, inheritedValue, inheritedValue, ownValue, inheritedValue),
-		fieldOption("Hops", plain(takeLarger), func(o *Options) *int { return &o.Hops }, inheritedValue, inheritedValue, inheritedValue, imposedValue, inheritedValue),
+		fieldOption("HeaderForward", plainKind(takeDefault[bool]), func(o *Options) *bool { return &o.HeaderForward }, inheritedValue, inheritedValue, inheritedValue, ownValue, inheritedValue),
+		fieldOption("Hops", plainKind(takeLarger), func(o *Options) *int { return &o.Hops }, inheritedValue, inheritedValue, inheritedValue, imposedValue, inheritedValue),
 		fieldOption("Labels", texts, func(o *Options) *[]string { return &o.Labels }, inheritedValue, inheritedValue, inheritedValue, inheritedValue, inheritedValue),
-		fieldOption("Method", plain(takeDefault[string]), func(o *Options) *string { return &o.Method }, ownValue, inheritedValue, inheritedValue, ownValue, ownValue),
-		fieldOption("Queue", plain(takeDefault[string]), func(o *Options) *string { return &o.Queue }, ownValue, inheritedValue, inheritedValue, noValue, ownValue), // a callback shares the turn of its message
+		fieldOption("Method", plainKind(takeDefault[string]), func(o *Options) *string { return &o.Method }, ownValue, inheritedValue, inheritedValue, ownValue, ownValue),
+		fieldOption("Queue", plainKind(takeDefault[string]), func(o *Options) *string { return &o.Queue }, ownValue, inheritedValue, inheritedValue, noValue, ownValue), // a callback shares the turn of its message
 		fieldOption("Redact", redactions, func(o *Options) **Redaction { return &o.Redact }, inheritedValue, inheritedValue, inheritedValue, inheritedValue, inheritedValue),
 		fieldOption("Retries", numbers, func(o *Options) **int { return &o.Retries }, inheritedValue, inheritedValue, inheritedValue, inheritedValue, inheritedValue),
 		fieldOption("RetryDelay", formulas, func(o *Options) **formula.Formula { return &o.RetryDelay }, inheritedValue, inheritedValue, inheritedValue, ownValue, inheritedValue),
-		fieldOption("Timeout", plain(takeDefault[time.Duration]), func(o *Options) *time.Duration { return &o.Timeout }, inheritedValue, inheritedValue, inheritedValue, ownValue, inheritedValue),
+		fieldOption("Timeout", plainKind(takeDefault[time.Duration]), func(o *Options) *time.Duration { return &o.Timeout }, inheritedValue, inheritedValue, inheritedValue, ownValue, inheritedValue),
 		fieldOption("Workflow", workflows, func(o *Options) **Workflow { return &o.Workflow }, inheritedValue, inheritedValue, inheritedValue, ownValue, inheritedValue),
 	}
 }
@@ -186,8 +186,8 @@ type kind[T any] struct {
 	size  func(v T) int64
 }
 
-// plain is for values without pointers.
-func plain[T comparable](merge func(v *T, d T)) kind[T] {
+// plainKind is for values without pointers.
+func plainKind[T comparable](merge func(v *T, d T)) kind[T] {
 	var zero T
 	return kind[T]{merge, func(v, w T) bool { return v == w }, func(v T) uint64 {
 		if v == zero {
@@ -197,8 +197,8 @@ func plain[T comparable](merge func(v *T, d T)) kind[T] {
 	}, func(T) int64 { return 0 }}
 }
 
-// pointer is for options that are nil when they are not set.
-func pointer[T any](merge func(v **T, d *T), equal func(v, w *T) bool, sum func(v *T) uint64, size func(v *T) int64) kind[*T] {
+// pointerKind is for options that are nil when they are not set.
+func pointerKind[T any](merge func(v **T, d *T), equal func(v, w *T) bool, sum func(v *T) uint64, size func(v *T) int64) kind[*T] {
 	return kind[*T]{merge, func(v, w *T) bool { return v == w || v != nil && w != nil && equal(v, w) }, func(v *T) uint64 {
 		if v == nil {
 			return 0
