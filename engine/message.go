@@ -42,30 +42,7 @@ func (a *Account) Message(id string) (Message, error) {
 	if m == nil {
 		return Message{}, unknownMessage(id)
 	}
-	return a.view().Message(m), nil
-}
-
-// Messages lists all messages in the log, including those that have ended, with
-// their last state. Without an order in the filter, the newest come first.
-func (a *Account) Messages(f Filter) (Page[MessageSummary], error) {
-	a.lock()
-	defer a.unlock()
-	return a.view().Messages(f)
-}
-
-// Trace returns everything that the log has of one message, or ErrNotFound.
-func (a *Account) Trace(id string) (Trace, error) {
-	a.lock()
-	defer a.unlock()
-	return a.view().Trace(id)
-}
-
-// Explain reports why the message, run, DLQ entry or flow-control key with this id is in its
-// state, and what it waits for. It returns ErrNotFound for an unknown id.
-func (a *Account) Explain(id string) (Explanation, error) {
-	a.lock()
-	defer a.unlock()
-	return a.view().Explain(id)
+	return a.showMessage(m), nil
 }
 
 // unknownMessage explains why a message may be missing: the account drops a

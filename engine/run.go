@@ -6,7 +6,6 @@ import (
 	"time"
 
 	"github.com/understudy-mock/understudy/engine/internal/state"
-	"github.com/understudy-mock/understudy/engine/internal/view"
 	"github.com/understudy-mock/understudy/engine/refusal"
 )
 
@@ -164,7 +163,7 @@ type cancelRuns struct{ Filter Filter }
 
 // apply raises the limit to the number of ids in the filter: a list of ids is never truncated.
 func (c cancelRuns) apply(a *Account) (int, error) {
-	p, err := view.List(&a.state.IDs, "run", c.Filter, max(maxRunBulk, len(c.Filter.RunIDs)), a.state.RunList.Newest,
+	p, err := listPage(&a.state.IDs, "run", c.Filter, max(maxRunBulk, len(c.Filter.RunIDs)), a.state.RunList.Newest,
 		func(r *Run) bool { return !r.Ended() && c.Filter.MatchesRun(r) }, func(r *Run) *Run { return r })
 	for _, run := range p.Items {
 		a.endRun(run, RunCanceled, state.LogDetail{})
@@ -248,32 +247,7 @@ func (a *Account) Run(id string) (RunView, error) {
 	if run == nil {
 		return RunView{}, unknownRun(id)
 	}
-	return a.view().Run(run), nil
-}
-
-// RunViews lists runs, newest first.
-func (a *Account) RunViews(f Filter) (Page[RunView], error) {
-	a.lock()
-	defer a.unlock()
-	return a.view().RunViews(f)
-}
-
-// RunSummaries lists runs without their steps, newest first.
-func (a *Account) RunSummaries(f Filter) (Page[RunSummary], error) {
-	a.lock()
-	defer a.unlock()
-	return a.view().RunSummaries(f)
-}
-
-// RunTrace returns the steps of a run on a time axis, or ErrNotFound.
-func (a *Account) RunTrace(id string) (RunTrace, error) {
-	a.lock()
-	defer a.unlock()
-	run := a.state.Runs[id]
-	if run == nil {
-		return RunTrace{}, unknownRun(id)
-	}
-	return a.view().RunTrace(run), nil
+	return a.viewRun(run), nil
 }
 
 // Steps is the raw step list of a run that has not ended, as its endpoint

@@ -124,7 +124,7 @@ func (a *Account) fireSchedule(s *Schedule) {
 
 // viewSchedule is the schedule as lists show it, with the current states of its messages.
 func (a *Account) viewSchedule(s *Schedule) Schedule {
-	v := a.view().Schedule(s)
+	v := a.showSchedule(s)
 	v.LastStates = maps.Clone(s.LastStates)
 	for id := range v.LastStates {
 		if a.state.Messages[id] == nil {

@@ -109,7 +109,7 @@ func (a *Account) notify(w *state.PendingWait, data []byte) Notified {
 		w.Item.Step.Out = base64.StdEncoding.EncodeToString(data)
 	}
 	m := a.resumeWaiter(w, false)
-	return Notified{Waiter: a.view().Waiter(w), MessageID: m.ID}
+	return Notified{Waiter: a.showWaiter(w), MessageID: m.ID}
 }
 
 // expire wakes a waiter whose timeout has passed.
@@ -216,7 +216,7 @@ func (a *Account) Waiters(eventID string) []Waiter {
 	}
 	a.inOrder(of)
 	for _, w := range of {
-		list = append(list, a.view().Waiter(w))
+		list = append(list, a.showWaiter(w))
 	}
 	return list
 }

@@ -43,7 +43,6 @@ var importRules = []importRule{
 	{"engine/formula", []string{"engine", "net/http", "spec", "mockserver", "conformance", "fixtures", "features"}},
 	{"engine/internal/snapshot", []string{"engine", "net/http", "spec", "mockserver", "conformance", "fixtures", "features"}},
 	{"engine/internal/state", []string{"engine", "net/http", "spec", "mockserver", "conformance", "fixtures", "features"}},
-	{"engine/internal/view", []string{"engine", "engine/internal/snapshot", "net/http", "spec", "mockserver", "conformance", "fixtures", "features"}},
 	{"engine/journal", []string{"engine", "net/http", "spec", "mockserver", "conformance", "fixtures", "features"}},
 	{"engine/memory", []string{"engine", "net/http", "spec", "mockserver", "conformance", "fixtures", "features"}},
 	{"engine/ratelimit", []string{"engine", "net/http", "spec", "mockserver", "conformance", "fixtures", "features"}},

@@ -19,7 +19,6 @@ const largePackage = 3000
 var cutPackages = []string{
 	"engine/internal/snapshot",
 	"engine/internal/state",
-	"engine/internal/view",
 	"mockserver/call",
 	"mockserver/control",
 	"mockserver/delivery",

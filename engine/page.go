@@ -1,4 +1,4 @@
-package view
+package engine
 
 import (
 	"cmp"
@@ -69,8 +69,8 @@ func (f *Filter) Limit(most int) int {
 	return min(f.Count, most)
 }
 
-// List returns the matching entries of a list below the cursor, newest first.
-func List[E state.Sequenced, T any](ids *state.IDs, list string, f Filter, most int,
+// listPage returns the matching entries of a list below the cursor, newest first.
+func listPage[E state.Sequenced, T any](ids *state.IDs, list string, f Filter, most int,
 	newest func(below state.Position) iter.Seq[E], matches func(E) bool, view func(E) T) (Page[T], error) {
 	if err := f.Check(); err != nil {
 		return Page[T]{}, err

@@ -1,4 +1,4 @@
-package view
+package engine
 
 import (
 	"fmt"
@@ -43,19 +43,21 @@ type Explanation struct {
 
 // Explain explains the object with the id, or returns NotFound.
 func (a *Account) Explain(id string) (Explanation, error) {
+	a.lock()
+	defer a.unlock()
 	switch {
-	case a.State.Messages[id] != nil:
-		m := a.State.Messages[id]
+	case a.state.Messages[id] != nil:
+		m := a.state.Messages[id]
 		return Explanation{id, "message", string(m.State), "", a.explainMessage(m), a.messageLineage(m), messageFailure(m)}, nil
-	case a.State.Runs[id] != nil:
-		r := a.State.Runs[id]
+	case a.state.Runs[id] != nil:
+		r := a.state.Runs[id]
 		events := a.runEvents(r)
-		return Explanation{id, "run", string(r.State), a.run(r).DLQID, a.explainRun(r), a.runLineage(r, events), a.runFailure(r, events)}, nil
-	case a.State.Flows[id] != nil:
-		k := a.State.Flows[id]
+		return Explanation{id, "run", string(r.State), a.showRun(r).DLQID, a.explainRun(r), a.runLineage(r, events), a.runFailure(r, events)}, nil
+	case a.state.Flows[id] != nil:
+		k := a.state.Flows[id]
 		return Explanation{ID: id, Kind: "flow-control key", State: fmt.Sprintf("%d waiting, %d in flight", k.Waiting, k.InFlight), Reasons: append(a.explainFlowKey(k), a.explainLater(k)...)}, nil
 	}
-	if e := a.State.DLQ.Get(id); e != nil {
+	if e := a.state.DLQ.Get(id); e != nil {
 		return Explanation{id, "DLQ entry", string(e.Message.State), id, explainEntry(e), a.entryLineage(e), failureOf(&e.Message, &e.Last)}, nil
 	}
 	if x, ok := a.explainEnded(id); ok {
@@ -92,7 +94,7 @@ func (a *Account) explainEnded(id string) (Explanation, bool) {
 
 // lastEvent returns the latest event of a message, nil if the log has none.
 func (a *Account) lastEvent(id string) *state.LogEntry {
-	for _, e := range slices.Backward(a.State.Log.Events) {
+	for _, e := range slices.Backward(a.state.Log.Events) {
 		if e.Message != nil && e.Message.ID == id {
 			return e
 		}
@@ -100,9 +102,9 @@ func (a *Account) lastEvent(id string) *state.LogEntry {
 	return nil
 }
 
-// AnyMessage returns a message that has not ended or is in the log, nil for none.
-func (a *Account) AnyMessage(id string) *state.Message {
-	if m := a.State.Messages[id]; m != nil {
+// anyMessage returns a message that has not ended or is in the log, nil for none.
+func (a *Account) anyMessage(id string) *state.Message {
+	if m := a.state.Messages[id]; m != nil {
 		return m
 	}
 	if e := a.lastEvent(id); e != nil {
@@ -120,23 +122,23 @@ func (a *Account) explainMessage(m *state.Message) (why []Reason) {
 	if m.State == state.CancelRequested {
 		return []Reason{{Text: "it was cancelled while an attempt is in flight, and ends with it"}}
 	}
-	if q := a.State.Queues[m.Options.Queue]; q != nil && m.Slot == nil {
+	if q := a.state.Queues[m.Options.Queue]; q != nil && m.Slot == nil {
 		if q.Paused {
 			why = append(why, Reason{Kind: Held, Text: fmt.Sprintf("its queue %q is paused", q.Name)})
 		}
 		why = append(why, Reason{Kind: Held, Text: fmt.Sprintf("its queue %q delivers %d at a time, and %d are in progress before it", q.Name, q.Parallelism, q.Active)})
 	}
-	if m.NextAt.Time().After(a.State.Now) {
+	if m.NextAt.Time().After(a.state.Now) {
 		why = append(why, a.explainWait(m))
 	}
-	if k := a.State.Flows[m.FlowKey()]; k != nil && (k.Waiting > 0 || k.Paused) {
+	if k := a.state.Flows[m.FlowKey()]; k != nil && (k.Waiting > 0 || k.Paused) {
 		why = append(why, a.explainFlowKey(k)...)
 	}
-	if u := a.State.Shares.Of(m); len(why) == 0 && u.Held.Len() > 0 {
-		return []Reason{{Text: fmt.Sprintf("it is ready; its destination %s has reached its share of the attempts in flight, %d of at most %d, %d of them to the same URL: it starts when one of them ends", u.Host.Name, u.Host.Running, a.Parallel, u.Running)}}
+	if u := a.state.Shares.Of(m); len(why) == 0 && u.Held.Len() > 0 {
+		return []Reason{{Text: fmt.Sprintf("it is ready; its destination %s has reached its share of the attempts in flight, %d of at most %d, %d of them to the same URL: it starts when one of them ends", u.Host.Name, u.Host.Running, a.cfg.Parallel, u.Running)}}
 	}
 	if len(why) == 0 {
-		why = append(why, Reason{Text: fmt.Sprintf("it is ready, and starts when one of the %d attempts in flight ends", a.State.Running)})
+		why = append(why, Reason{Text: fmt.Sprintf("it is ready, and starts when one of the %d attempts in flight ends", a.state.Running)})
 	}
 	return why
 }
@@ -147,12 +149,12 @@ func (a *Account) explainWait(m *state.Message) Reason {
 	case m.Asleep():
 		return Reason{Kind: Sleeping, Text: fmt.Sprintf("the run sleeps in step %q", m.Step.Step.Name), Until: m.NextAt.Time()}
 	case m.State != state.Retry:
-		return Reason{Kind: Delayed, Text: "its first attempt is not due yet", Rule: a.HeaderName(m.Options, "Delay") + ", " + a.HeaderName(m.Options, "Not-Before") + ", or its schedule", Until: m.NextAt.Time()}
+		return Reason{Kind: Delayed, Text: "its first attempt is not due yet", Rule: a.headerName(m.Options, "Delay") + ", " + a.headerName(m.Options, "Not-Before") + ", or its schedule", Until: m.NextAt.Time()}
 	}
 	r := Reason{Kind: Retrying, Text: fmt.Sprintf("attempt %d of %d is not due yet", m.Retried+1, m.MaxRetries+1), Until: m.NextAt.Time()}
 	if m.Last != nil {
 		r.Text = m.CauseOf(m.Last) + "; the next attempt is not due yet"
-		_, r.Rule = a.RetryWait(m, m.Last)
+		_, r.Rule = a.retryWait(m, m.Last)
 	}
 	return r
 }
@@ -178,12 +180,12 @@ func (a *Account) explainFlowKey(k *state.FlowGate) (why []Reason) {
 // explainLater counts the messages of a key that do not wait for it yet.
 func (a *Account) explainLater(k *state.FlowGate) (why []Reason) {
 	delayed, queued, next := 0, 0, time.Time{}
-	for _, m := range a.State.Messages {
+	for _, m := range a.state.Messages {
 		switch at := m.NextAt.Time(); {
 		case m.FlowKey() != k.Key || m.InFlight:
 		case m.Options.Queue != "" && m.Slot == nil:
 			queued++
-		case at.After(a.State.Now):
+		case at.After(a.state.Now):
 			if delayed++; delayed == 1 || at.Before(next) {
 				next = at
 			}
@@ -212,7 +214,7 @@ func (a *Account) explainRun(r *state.Run) (why []Reason) {
 		}
 	}
 	slices.SortStableFunc(why, func(x, y Reason) int { return x.Until.Compare(y.Until) })
-	for _, m := range a.State.RunMessages(r) {
+	for _, m := range a.state.RunMessages(r) {
 		for _, reason := range a.explainMessage(m) {
 			if reason.Kind != Sleeping {
 				reason.Text = "message " + m.ID + ": " + reason.Text

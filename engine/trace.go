@@ -1,4 +1,4 @@
-package view
+package engine
 
 import (
 	"slices"
@@ -19,15 +19,17 @@ type MessageSummary struct {
 
 // Messages lists messages by creation, newest first unless the filter has an order.
 func (a *Account) Messages(f Filter) (Page[MessageSummary], error) {
-	return Sorted(a, "message", f, maxMessagePage, messageSorting, a.State.Log.NewestCreated, f.created, a.messageSummary)
+	a.lock()
+	defer a.unlock()
+	return sortedPage(a, "message", f, maxMessagePage, messageSorting, a.state.Log.NewestCreated, f.created, a.messageSummary)
 }
 
 func (a *Account) messageSummary(e *state.LogEntry) MessageSummary {
-	s := MessageSummary{Message: a.Message(e.Message)}
+	s := MessageSummary{Message: a.showMessage(e.Message)}
 	if it := e.Message.Step; it != nil {
 		s.Carries = it.Step.Name
 	}
-	if a.State.Messages[s.ID] == e.Message {
+	if a.state.Messages[s.ID] == e.Message {
 		s.Why = &a.explainMessage(e.Message)[0]
 	}
 	return s
@@ -59,14 +61,16 @@ type Trace struct {
 
 // Trace returns the history of a message, or NotFound.
 func (a *Account) Trace(id string) (Trace, error) {
+	a.lock()
+	defer a.unlock()
 	var t Trace
-	m := a.State.Messages[id]
-	for _, e := range slices.Backward(a.State.Log.Events) {
+	m := a.state.Messages[id]
+	for _, e := range slices.Backward(a.state.Log.Events) {
 		if e.Message == nil || e.Message.ID != id {
 			continue
 		}
 		m = e.Message
-		t.Events = append(t.Events, a.Event(e))
+		t.Events = append(t.Events, a.showEvent(e))
 		if e.State == string(state.Created) {
 			break
 		}
@@ -75,13 +79,13 @@ func (a *Account) Trace(id string) (Trace, error) {
 		return Trace{}, refusal.Of(refusal.NotFound, "message", id, "not found: not of this account, or older than the log")
 	}
 	slices.Reverse(t.Events)
-	t.Message = a.Message(m)
-	for _, e := range slices.Backward(a.State.Log.Created) {
+	t.Message = a.showMessage(m)
+	for _, e := range slices.Backward(a.state.Log.Created) {
 		if e.Message == m {
 			break
 		}
 		if e.Message.SourceID == id {
-			t.Reports = append(t.Reports, a.Message(e.Message))
+			t.Reports = append(t.Reports, a.showMessage(e.Message))
 		}
 	}
 	slices.Reverse(t.Reports)
@@ -92,7 +96,7 @@ func (a *Account) Trace(id string) (Trace, error) {
 
 // explainNow explains the state of a message, ended or not.
 func (a *Account) explainNow(m *state.Message) []Reason {
-	if a.State.Messages[m.ID] == m {
+	if a.state.Messages[m.ID] == m {
 		return a.explainMessage(m)
 	}
 	x, _ := a.explainEnded(m.ID) // found: it has events
@@ -101,7 +105,7 @@ func (a *Account) explainNow(m *state.Message) []Reason {
 
 // keptAs returns the id of the DLQ entry of a message, "" for none.
 func (a *Account) keptAs(id string) string {
-	for entry := range a.State.DLQ.Newest(state.NewestPosition) {
+	for entry := range a.state.DLQ.Newest(state.NewestPosition) {
 		if entry.Message.ID == id {
 			return entry.ID
 		}

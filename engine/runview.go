@@ -1,4 +1,4 @@
-package view
+package engine
 
 import (
 	"maps"
@@ -34,20 +34,22 @@ type StepView struct {
 
 // RunViews lists runs, newest first.
 func (a *Account) RunViews(f Filter) (Page[RunView], error) {
-	return List(&a.State.IDs, "run", f, maxRunViews, a.State.RunList.Newest, f.MatchesRun, a.Run)
+	a.lock()
+	defer a.unlock()
+	return listPage(&a.state.IDs, "run", f, maxRunViews, a.state.RunList.Newest, f.MatchesRun, a.viewRun)
 }
 
 // maxRunViews is the largest and the default page of the run view.
 const maxRunViews = 10
 
-// Run returns a run with its steps.
-func (a *Account) Run(run *state.Run) RunView {
-	v := RunView{Run: a.run(run)}
-	if e := a.State.DLQ.Get(run.DLQID); e != nil && e.Callback != nil {
-		failure := a.Entry(e)
+// viewRun returns a run with its steps.
+func (a *Account) viewRun(run *state.Run) RunView {
+	v := RunView{Run: a.showRun(run)}
+	if e := a.state.DLQ.Get(run.DLQID); e != nil && e.Callback != nil {
+		failure := a.showEntry(e)
 		v.Failure = &failure
 	}
-	g := grouping{account: a, run: run, header: state.MergeHeader(a.Wire.RunHeader(run), v.Forward), slots: map[int]*StepView{}, done: map[int]bool{}}
+	g := grouping{account: a, run: run, header: state.MergeHeader(a.cfg.Wire.RunHeader(run), v.Forward), slots: map[int]*StepView{}, done: map[int]bool{}}
 	var before *state.StepItem
 	for i, it := range run.Items {
 		g.add(it, before, i == len(run.Items)-1)
@@ -96,7 +98,7 @@ func (g *grouping) add(it, before *state.StepItem, last bool) {
 		switch {
 		case it.Settled != "":
 			v.State = it.Settled
-		case g.account.State.Asleep(it):
+		case g.account.state.Asleep(it):
 			v.State = state.StepProgress
 		}
 		v.Errors = nil
@@ -128,7 +130,7 @@ func (g *grouping) plan(it *state.StepItem) {
 // pending adds a wait, call or invocation without a result.
 func (g *grouping) pending(it *state.StepItem) {
 	now := state.StepProgress
-	m := g.account.State.Messages[it.MessageID]
+	m := g.account.state.Messages[it.MessageID]
 	switch {
 	case it.Settled != "":
 		now = it.Settled
@@ -150,14 +152,14 @@ func (g *grouping) pending(it *state.StepItem) {
 // next adds the call that carries the last entry, unless a step followed from it.
 func (g *grouping) next(it *state.StepItem) {
 	now := g.progress(it)
-	if now == state.StepSuccess || it.Settled != "" || g.account.State.Asleep(it) {
+	if now == state.StepSuccess || it.Settled != "" || g.account.state.Asleep(it) {
 		return
 	}
 	v := g.view(it, now)
 	v.Step = state.Step{MessageID: it.MessageID, CreatedAt: v.CreatedAt}
 	if n := len(it.Errors); n > 0 {
 		last := &it.Errors[n-1]
-		v.Name = g.account.Wire.ReadAnswer(&state.Outcome{Status: last.Status, Header: last.Header}).Step
+		v.Name = g.account.cfg.Wire.ReadAnswer(&state.Outcome{Status: last.Status, Header: last.Header}).Step
 	}
 	g.groups = append(g.groups, StepGroup{Type: "next", Steps: []StepView{v}})
 }
@@ -166,7 +168,7 @@ func (g *grouping) next(it *state.StepItem) {
 // flight after the end of the run, and a plan has no result yet when it was delivered.
 func (g *grouping) progress(it *state.StepItem) string {
 	plan := it.Step.TargetStep > 0
-	m := g.account.State.Messages[it.MessageID]
+	m := g.account.state.Messages[it.MessageID]
 	switch {
 	case it.Ended == state.Failed:
 		return state.StepFailed
@@ -185,7 +187,7 @@ func (g *grouping) progress(it *state.StepItem) string {
 // view returns the view of an entry. Its retry limits are those of the run, because the
 // message may already be removed.
 func (g *grouping) view(it *state.StepItem, now string) StepView {
-	v := StepView{Step: g.account.entry(g.run, it), State: now, Header: g.header, Retries: g.run.Options.EffectiveRetries(), Errors: it.Errors}
+	v := StepView{Step: g.account.showItem(g.run, it), State: now, Header: g.header, Retries: g.run.Options.EffectiveRetries(), Errors: it.Errors}
 	if it.CallType == "toCallback" {
 		v.Header = v.Step.CallHeader
 	}
@@ -194,7 +196,7 @@ func (g *grouping) view(it *state.StepItem, now string) StepView {
 	} else if v.Retries > 0 {
 		v.RetryDelay = state.DefaultRetryDelay
 	}
-	if m := g.account.State.Messages[it.MessageID]; m != nil {
+	if m := g.account.state.Messages[it.MessageID]; m != nil {
 		v.NextAt = m.NextAt.Time()
 	}
 	if v.CreatedAt.IsZero() { // old snapshots do not have it
@@ -214,14 +216,14 @@ func (a *Account) viewEventRun(e *state.LogEntry, v *Event) {
 		it = e.LogDetail.Step
 	}
 	if it != nil {
-		s := a.entry(e.Run, it)
+		s := a.showItem(e.Run, it)
 		if e.Message != nil {
 			s.CreatedAt, s.MessageID = e.Message.CreatedAt.Time(), e.Message.ID
 		}
 		v.Step = &s
 	}
 	if e.State == string(state.RunSuccess) {
-		v.Result = a.run(e.Run).Result
+		v.Result = a.showRun(e.Run).Result
 	}
 	if e.Message == nil {
 		v.Step, v.Waits = nil, v.Step // run-level events never carry stepInfo

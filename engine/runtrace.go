@@ -1,4 +1,4 @@
-package view
+package engine
 
 import (
 	"maps"
@@ -21,16 +21,18 @@ type RunSummary struct {
 
 // RunSummaries lists runs without their steps, newest first unless the filter has an order.
 func (a *Account) RunSummaries(f Filter) (Page[RunSummary], error) {
-	return Sorted(a, "run", f, maxRunSummaries, runSorting, a.State.RunList.Newest, f.MatchesRun, func(r *state.Run) RunSummary {
+	a.lock()
+	defer a.unlock()
+	return sortedPage(a, "run", f, maxRunSummaries, runSorting, a.state.RunList.Newest, f.MatchesRun, func(r *state.Run) RunSummary {
 		had, most := a.runAttempts(r)
-		return RunSummary{a.run(r), a.explainRun(r)[0], had, most}
+		return RunSummary{a.showRun(r), a.explainRun(r)[0], had, most}
 	})
 }
 
 // runAttempts returns the attempts of the message that a run waits for, or of the one that
 // it failed with, while the DLQ or the log has it.
 func (a *Account) runAttempts(r *state.Run) (had, most int) {
-	if e := a.State.DLQ.Get(r.DLQID); e != nil {
+	if e := a.state.DLQ.Get(r.DLQID); e != nil {
 		return e.Message.Attempts(), int(e.Message.MaxRetries) + 1
 	}
 	if r.Ended() {
@@ -39,7 +41,7 @@ func (a *Account) runAttempts(r *state.Run) (had, most int) {
 		}
 		return 0, 0
 	}
-	for _, m := range a.State.RunMessages(r) {
+	for _, m := range a.state.RunMessages(r) {
 		if !m.Asleep() {
 			return m.Attempts(), int(m.MaxRetries) + 1
 		}
@@ -56,8 +58,8 @@ func (a *Account) failedMessage(r *state.Run) *state.Message {
 	if r.State != state.RunFailed {
 		return nil
 	}
-	end := a.State.Log.Index(r.EndSeq + 1)
-	for _, e := range slices.Backward(a.State.Log.Events[max(0, end-mostEnding):end]) {
+	end := a.state.Log.Index(r.EndSeq + 1)
+	for _, e := range slices.Backward(a.state.Log.Events[max(0, end-mostEnding):end]) {
 		if m := e.Message; e.Run == r && e.State == string(state.Failed) && m != nil && m.DecidesRun() {
 			return m
 		}
@@ -98,33 +100,39 @@ type Part struct {
 	Cause   string    // why the attempt failed
 }
 
-// RunTrace returns the time axis of a run.
-func (a *Account) RunTrace(run *state.Run) RunTrace {
-	t := RunTrace{Run: a.Run(run), Why: a.explainRun(run)}
+// RunTrace returns the steps of a run on a time axis, or ErrNotFound.
+func (a *Account) RunTrace(id string) (RunTrace, error) {
+	a.lock()
+	defer a.unlock()
+	run := a.state.Runs[id]
+	if run == nil {
+		return RunTrace{}, unknownRun(id)
+	}
+	t := RunTrace{Run: a.viewRun(run), Why: a.explainRun(run)}
 	g := tracing{account: a, run: run, steps: map[int][]*Span{}, done: map[*Span]bool{}, calls: map[*Span]*carrier{}, before: map[*Span][]Part{}, plans: map[int]*carrier{}, carriers: map[*state.Message]*carrier{}}
 	entries := a.runEvents(run)
 	for _, e := range entries {
-		t.Events = append(t.Events, a.Event(e))
+		t.Events = append(t.Events, a.showEvent(e))
 		g.follow(e)
 	}
 	g.inherit()
 	t.Spans = g.close()
 	markCritical(t.Spans)
 	t.Lineage, t.Failure = a.runLineage(run, entries), a.runFailure(run, entries)
-	for _, w := range a.State.Waiters {
+	for _, w := range a.state.Waiters {
 		if w.Run == run {
-			t.Waits = append(t.Waits, a.Waiter(w))
+			t.Waits = append(t.Waits, a.showWaiter(w))
 		}
 	}
 	slices.SortFunc(t.Waits, func(x, y state.Waiter) int { return x.Deadline.Compare(y.Deadline) })
-	return t
+	return t, nil
 }
 
 // runEvents returns the events of a run, oldest first. It scans the whole log, because a
 // fixture may have added events with any time.
 func (a *Account) runEvents(run *state.Run) []*state.LogEntry {
 	var list []*state.LogEntry
-	for _, e := range a.State.Log.Events {
+	for _, e := range a.state.Log.Events {
 		if e.Run == run {
 			list = append(list, e)
 		}
@@ -306,7 +314,7 @@ func (g *tracing) taken(at int) *carrier {
 
 // step is the step of an entry as the span shows it.
 func (g *tracing) step(it *state.StepItem) state.Step {
-	return g.account.step(g.run.Options.Redact.And(it.Redact), it.Step)
+	return g.account.showStep(g.run.Options.Redact.And(it.Redact), it.Step)
 }
 
 func (g *tracing) begin(it *state.StepItem, c *carrier, at time.Time) *Span {
