@@ -61,14 +61,13 @@ func (a *Account) start(m *Message) {
 	if a.replaying {
 		return
 	}
-	f := flight{lsn: a.lsn, replaced: a.replaced}
-	f.Attempt = Attempt{Message: *m, Number: int(m.Retried), At: a.state.Now, SigningKey: a.state.CurrentKey, Redact: m.Redaction(a.state.Runs[m.RunID])}
-	f.Body, f.Steps = a.payloadOf(m)
+	at := Attempt{Message: *m, Number: int(m.Retried), At: a.state.Now, SigningKey: a.state.CurrentKey, Redact: m.Redaction(a.state.Runs[m.RunID])}
+	at.Body, at.Steps = a.payloadOf(m)
 	ctx, cancel := context.WithCancel(context.Background()) // without a parent, which would keep it: Close cancels all that are in progress
 	a.cancels[m] = cancel
 	a.attempts++
 	a.wg.Add(1)
-	go a.attempt(ctx, f)
+	go a.attempt(ctx, at, a.lsn, a.replaced)
 }
 
 // Attempt is one delivery call of a message. It is a value: the data that it
@@ -83,30 +82,24 @@ type Attempt struct {
 	Redact     *Redaction  // of what it sends, where that is shown; nil for nothing
 }
 
-// flight is an attempt in progress.
-type flight struct {
-	Attempt
-	lsn      uint64 // of the record that caused it, which must be durable first
-	replaced int    // Account.replaced then: another value means that its message is gone
-}
-
 // attempt delivers with no lock held, once the record that caused it is durable, then settles.
-func (a *Account) attempt(ctx context.Context, f flight) {
+// replaced is Account.replaced when it began: another value means that its message is gone.
+func (a *Account) attempt(ctx context.Context, at Attempt, lsn uint64, replaced int) {
 	defer a.wg.Done()
 	growStack()
 	var o Outcome
-	if err := a.durable(ctx, f.lsn); err != nil {
+	if err := a.durable(ctx, lsn); err != nil {
 		o = Outcome{Err: err.Error()}
 	} else {
-		o = a.deliver(ctx, f.Attempt)
+		o = a.deliver(ctx, at)
 	}
 	a.lock()
 	defer a.unlock()
 	switch {
 	case a.closed:
-		a.note(slog.LevelWarn, "attempt ended by shutdown", "message", f.Message.ID, "url", f.Message.URL, "attempt", f.Number+1, "outcome", o.Err)
-	case a.replaced == f.replaced: // otherwise a Reset or Restore has removed the message
-		_, _ = applyCommand(a, outcome{f.Message.ID, o}) // cannot fail: the attempt is in flight
+		a.note(slog.LevelWarn, "attempt ended by shutdown", "message", at.Message.ID, "url", at.Message.URL, "attempt", at.Number+1, "outcome", o.Err)
+	case a.replaced == replaced: // otherwise a Reset or Restore has removed the message
+		_, _ = applyCommand(a, outcome{at.Message.ID, o}) // cannot fail: the attempt is in flight
 	}
 }
 
@@ -217,7 +210,7 @@ func (a *Account) fail(m *Message, o *Outcome) {
 			a.callback(RoleCallback, m, cb, r)
 		}
 	default:
-		entry := a.deadLetter(m, o)
+		entry := a.deadLetterAs("", m, o)
 		d.DLQID = entry.ID
 		a.move(m, Failed, state.LogEntry{LogDetail: d})
 		a.failed(FailedAttempt{Message: m, Outcome: o, DLQID: entry.ID})
@@ -229,11 +222,11 @@ func (a *Account) fail(m *Message, o *Outcome) {
 // end removes a message that reached a final state, notifies what depends on
 // it, and releases its turn in a queue.
 func (a *Account) end(m *Message) {
+	a.touch(m)
 	delete(a.state.Messages, m.ID)
 	a.leaveFamily(m)
 	a.addMessage(-1)
 	a.addWork(-state.MessageCost - int64(m.Weight))
-	a.touch(m)
 	if m.Step != nil && m.Step.Ended != Failed {
 		m.Step.Ended = m.State
 	}

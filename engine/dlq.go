@@ -7,10 +7,7 @@ import (
 	"github.com/understudy-mock/understudy/engine/refusal"
 )
 
-// deadLetter puts a failed message into the DLQ.
-func (a *Account) deadLetter(m *Message, o *Outcome) *DLQEntry { return a.deadLetterAs("", m, o) }
-
-// deadLetterAs is deadLetter with an id for the entry; "" draws a new one.
+// deadLetterAs puts a failed message into the DLQ; id "" draws a new one for the entry.
 func (a *Account) deadLetterAs(id string, m *Message, o *Outcome) *DLQEntry {
 	a.state.Seq++
 	if id == "" {

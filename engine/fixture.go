@@ -282,6 +282,7 @@ func (a *Account) addChecked(s *checkedFixture) {
 	}
 	for _, q := range s.Queues {
 		known := a.queue(q.Name)
+		a.touch(known)
 		known.Parallelism, known.Paused = q.Parallelism, q.Paused
 		a.pump(known)
 	}
@@ -317,6 +318,7 @@ func (a *Account) addChecked(s *checkedFixture) {
 // addFlow sets limits without a message. They are pinned only if the fixture says so.
 func (a *Account) addFlow(f *FlowKey) {
 	k := a.key(f.Key)
+	a.touch(k)
 	k.Parallelism, k.Rate, k.PinnedParallelism, k.PinnedRate = f.Parallelism, f.Rate, f.PinnedParallelism, f.PinnedRate
 	if f.Period > 0 {
 		k.Period = f.Period

@@ -331,6 +331,6 @@ func (a *Account) forgetRuns() {
 func (a *Account) forgetRun(run *Run) {
 	a.addObserved(-run.Weight)
 	a.state.RunList.Remove(run.ID)
-	a.touch(run)
+	a.touch(run) // a snapshot copies whether it is still in the account
 	delete(a.state.Runs, run.ID)
 }

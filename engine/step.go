@@ -87,6 +87,7 @@ func (a *Account) submit(c *accepted) Receipt {
 		a.touch(it)
 		it.Step.Answered(&call.Step)
 	}
+	a.touch(run)
 	m := a.carry(run, it, run.StepOptions(&c.Options), c.Forward)
 	return Receipt{MessageID: m.ID, URL: m.URL}
 }
@@ -108,6 +109,7 @@ func (a *Account) deliverItem(run *Run, it *state.StepItem, opts *Options, extra
 	headers := run.ForwardAgain(extra)
 	if headers == "" {
 		headers = a.state.Headers.Pair(run.Header, a.cfg.Wire.RunHeader(run), extra, run.Forward)
+		a.touch(run)
 		run.Forwarded(extra, headers)
 	}
 	m := a.create(Message{URL: run.URL, Headers: headers, Body: it.Body, Options: opts, Step: it, Cut: int32(len(run.Items))},

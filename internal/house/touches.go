@@ -14,11 +14,12 @@ import (
 // being written has kept the old value, or leaves the object out because it is new.
 var touches = []string{"touch", "isNew"}
 
-// newborns are objects that no snapshot can have yet, by function and name.
+// newborns are objects that no snapshot has, by function and name.
 var newborns = map[string]string{
 	"append e":   "is added to the log",
 	"moveWith e": "is added to the log",
 	"share m":    "becomes a message of the account",
+	"share run":  "is not new, but no snapshot has what the next call may share",
 }
 
 var touchRule = rule{"an object of the state is touched before it changes", touchProblems, []breach{
@@ -49,36 +50,24 @@ const touchedTypes = "package engine\ntype place struct{ n int }\ntype queue str
 	"func (a *Account) touch(v any) {}\nfunc (a *Account) Touch(v any) { switch v.(type) { case *queue: } }\n"
 
 // touchProblems finds functions of the engine that change an object without a touch of it
-// earlier in the same function, or in a function that returns it. An object that the function
-// has made needs none.
+// earlier in the same function. An object that the function has made needs none.
 func touchProblems(tree []source) []string {
 	code := readEngine(tree)
 	if code == nil {
 		return nil
 	}
-	t := toucher{engineCode: code, kinds: code.touchable(), writing: code.transitive(), givers: code.givers(), changing: map[*types.Func]bool{}}
-	for found := -1; found < len(t.changing); { // methods that call others
-		found = len(t.changing)
-		for f, decl := range code.bodies {
-			if f.Pkg().Path() == module+"/"+statePackages[0] {
-				t.readFunction(decl, func(_ ast.Node, of string) {
-					if decl.Recv != nil && len(decl.Recv.List[0].Names) > 0 && of == decl.Recv.List[0].Names[0].Name {
-						t.changing[f] = true
-					}
-				})
-			}
-		}
-	}
+	t := toucher{engineCode: code, kinds: code.touchable(), writing: code.transitive()}
 	var problems []string
 	for f, decl := range code.bodies {
 		if f.Pkg().Path() == module+"/engine" && !slices.Contains(touches, f.Name()) && writers[f.Name()] == "" {
-			t.readFunction(decl, func(at ast.Node, of string) {
+			t.touched, t.made, t.missing = map[string]bool{}, map[types.Object]ast.Expr{}, func(at ast.Node, of string) {
 				if newborns[f.Name()+" "+of] != "" {
 					return
 				}
 				place := code.positions.Position(at.Pos())
 				problems = append(problems, fmt.Sprintf("%s:%d: %s changes %s without a.touch(%s) before it: a snapshot that is being written would have the new value", place.Filename, place.Line, f.Name(), of, of))
-			})
+			}
+			ast.Inspect(decl.Body, t.read)
 		}
 	}
 	slices.Sort(problems)
@@ -101,26 +90,6 @@ func (c *engineCode) touchable() map[string]bool {
 	return kinds
 }
 
-// givers returns the functions that touch what they return.
-func (c *engineCode) givers() map[types.Object]bool {
-	givers := map[types.Object]bool{}
-	for f, decl := range c.bodies {
-		touched := map[string]bool{}
-		ast.Inspect(decl.Body, func(n ast.Node) bool {
-			switch n := n.(type) {
-			case *ast.CallExpr:
-				if of, ok := n.Fun.(*ast.SelectorExpr); ok && of.Sel.Name == "touch" {
-					touched[types.ExprString(n.Args[0])] = true
-				}
-			case *ast.ReturnStmt:
-				givers[f] = givers[f] || len(n.Results) > 0 && touched[types.ExprString(n.Results[0])]
-			}
-			return true
-		})
-	}
-	return givers
-}
-
 // kind is the type that a pointer points to, "" for none.
 func (c *engineCode) kind(e ast.Expr) string {
 	if t := c.info.TypeOf(e); t != nil {
@@ -134,27 +103,17 @@ func (c *engineCode) kind(e ast.Expr) string {
 // toucher reads one function after another.
 type toucher struct {
 	*engineCode
-	kinds    map[string]bool
-	writing  map[*types.Func]bool  // functions that write the state
-	changing map[*types.Func]bool  // methods of the objects that change what a snapshot has of them
-	givers   map[types.Object]bool // functions that touch what they return
+	kinds   map[string]bool
+	writing map[*types.Func]bool // functions that write the state
 
 	touched map[string]bool // objects so far, as in the source; true for a message, whose step and turn are touched too
 	made    map[types.Object]ast.Expr
 	missing func(at ast.Node, of string)
 }
 
-func (t *toucher) readFunction(decl *ast.FuncDecl, missing func(at ast.Node, of string)) {
-	t.touched, t.made, t.missing = map[string]bool{}, map[types.Object]ast.Expr{}, missing
-	ast.Inspect(decl.Body, t.read)
-}
-
 func (t *toucher) read(n ast.Node) bool {
 	switch n := n.(type) {
 	case *ast.AssignStmt:
-		if t.gives(n.Rhs[0]) {
-			t.touched[types.ExprString(n.Lhs[0])] = false
-		}
 		for i, to := range n.Lhs {
 			if name, ok := to.(*ast.Ident); ok && n.Tok == token.DEFINE && len(n.Lhs) == len(n.Rhs) {
 				t.made[t.info.Defs[name]] = n.Rhs[i]
@@ -168,15 +127,6 @@ func (t *toucher) read(n ast.Node) bool {
 		t.call(n)
 	}
 	return true
-}
-
-func (t *toucher) gives(e ast.Expr) bool {
-	call, _ := e.(*ast.CallExpr)
-	if call == nil {
-		return false
-	}
-	of, ok := call.Fun.(*ast.SelectorExpr)
-	return ok && t.givers[t.info.Uses[of.Sel]]
 }
 
 // call reads a touch, or a call of a function that changes its receiver or an argument.
@@ -196,13 +146,8 @@ func (t *toucher) call(n *ast.CallExpr) {
 	if !ok || !t.writing[g.Origin()] || g.Pkg().Path() != module+"/"+statePackages[0] {
 		return
 	}
-	switch {
-	case !t.kinds[t.kind(f.X)]:
-		t.change(n, t.object(f.X))
-	case t.changing[g.Origin()]:
-		t.change(n, f.X)
-	}
-	for _, arg := range n.Args {
+	t.change(n, t.object(f.X))
+	for _, arg := range append([]ast.Expr{f.X}, n.Args...) {
 		if t.kinds[t.kind(arg)] {
 			t.change(n, arg)
 		}
@@ -242,7 +187,7 @@ func (t *toucher) inSnapshots(e *ast.SelectorExpr) bool {
 
 // change reports the change of an object that was not touched, unless the function has made it.
 func (t *toucher) change(at ast.Node, object ast.Expr) {
-	if object == nil || t.fresh(object) || t.gives(object) {
+	if object == nil || t.fresh(object) {
 		return
 	}
 	name := types.ExprString(object)
