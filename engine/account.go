@@ -68,8 +68,6 @@ type Account struct {
 	quiet     *sync.Cond                      // something may have come to rest
 	cancels   map[*Message]context.CancelFunc // of the attempts in flight
 	attempts  int                             // attempts started since the process began
-	ending    bool                            // an attempt is ending: its goroutine is free
-	next      *flight                         // the attempt that it continues with, nil for none
 	outbox    outbox
 	advancing bool // an Advance is in progress
 	skipping  bool // a step of the auto clock is in progress
@@ -166,7 +164,7 @@ func (a *Account) wake() {
 	switch o := owner.(type) {
 	case *Message:
 		if kind == state.WakeOutcome {
-			a.settle(o, *o.Last)
+			a.settle(o, new(*o.Last)) // a copy: readers may hold the postponed one
 		} else {
 			a.due(o)
 		}

@@ -45,6 +45,7 @@ func (a *Account) callback(role Role, source *Message, cb *Callback, r *Report) 
 	from.Retries = &retries // also the default, because within a run the default is that of the run
 	opts := cb.Options.Following(state.CallbackFollower, &from)
 	if source.Slot != nil {
+		a.touch(source)
 		source.Slot.Open++
 	}
 	forward := opts.Forward

@@ -4,8 +4,6 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
-	"runtime"
-	"sync"
 	"time"
 
 	"github.com/understudy-mock/understudy/engine/internal/state"
@@ -50,8 +48,7 @@ func (a *Account) launch() {
 	}
 }
 
-// start begins an attempt: in the goroutine of one that has just ended, else in a
-// goroutine of its own, but in none in replay, where the journal has the outcome.
+// start begins an attempt, but not in replay, where the journal has the outcome.
 func (a *Account) start(m *Message) {
 	a.touch(m)
 	if m.State != Active { // otherwise the attempt is repeated after a restart, and has been logged
@@ -64,92 +61,46 @@ func (a *Account) start(m *Message) {
 	if a.replaying {
 		return
 	}
-	f := newFlight()
-	if a.cancels == nil {
-		a.cancels = map[*Message]context.CancelFunc{}
-	}
-	a.cancels[m] = f.cancel
-	f.Attempt = Attempt{Message: *m, Number: int(m.Retried), At: a.state.Now, SigningKey: a.state.CurrentKey, Redact: m.Redaction(a.state.Runs[m.RunID])}
-	f.Body, f.Steps = a.payloadOf(m)
-	f.lsn, f.replaced = a.lsn, a.replaced
+	at := Attempt{Message: *m, Number: int(m.Retried), At: a.state.Now, SigningKey: a.state.CurrentKey, Redact: m.Redaction(a.state.Runs[m.RunID])}
+	at.Body, at.Steps = a.payloadOf(m)
+	ctx, cancel := context.WithCancel(context.Background()) // without a parent, which would keep it: Close cancels all that are in progress
+	a.cancels[m] = cancel
 	a.attempts++
 	a.wg.Add(1)
-	if a.ending && a.next == nil {
-		a.next = f
-		return
-	}
-	go a.attemptAll(f)
+	go a.attempt(ctx, at, a.lsn, a.replaced)
 }
 
-// flight is an attempt in progress. Later attempts use its memory again, and its context
-// unless that was cancelled. The context has no parent, which would keep it: Close cancels
-// all that are in progress.
-type flight struct {
-	Attempt
-	ctx      context.Context
-	cancel   context.CancelFunc
-	lsn      uint64 // of the record that caused it, which must be durable first
-	replaced int    // Account.replaced then: another value means that its message is gone
+// Attempt is one delivery call of a message. It is a value: the data that it
+// refers to does not change while the attempt runs.
+type Attempt struct {
+	Message    Message     // what is delivered, as it was when the attempt began
+	Number     int         // attempts made before this one, the value of Svc-Retried
+	At         time.Time   // when it began, on the account's clock
+	SigningKey string      // the key that signs it, current when it began
+	Body       []byte      // the request body; nil when Steps are sent
+	Steps      []StepEntry // the step list of a call to a workflow endpoint
+	Redact     *Redaction  // of what it sends, where that is shown; nil for nothing
 }
 
-var flightPool = sync.Pool{New: func() any { return &flight{} }}
-
-// newFlight returns a flight whose context is not cancelled.
-func newFlight() *flight {
-	f := flightPool.Get().(*flight)
-	if f.ctx == nil || f.ctx.Err() != nil {
-		f.ctx, f.cancel = context.WithCancel(context.Background()) //nolint:gosec // has no parent that keeps it
-	}
-	return f
-}
-
-// free lets another attempt use the flight. Nothing may cancel it any more.
-func (f *flight) free() {
-	f.Attempt = Attempt{}
-	flightPool.Put(f)
-}
-
-// attemptAll is the body of the goroutine: while attempts wait for their turn, it
-// continues with the first that may start when its own has ended. Its stack has grown
-// by then, and no other goroutine needs to be scheduled.
-func (a *Account) attemptAll(f *flight) {
-	growStack()
-	for f != nil {
-		f = a.attempt(f)
-	}
-}
-
-// growStack lets the stack of a goroutine grow once, while it is empty: an attempt
-// needs about as much, and would copy its stack three times.
-//
-//go:noinline
-func growStack() {
-	var room [8 << 10]byte
-	runtime.KeepAlive(&room)
-}
-
-// attempt delivers with no lock held, once the record that caused it is durable, then
-// settles. It gives the attempt to continue with, nil for none.
-func (a *Account) attempt(f *flight) (next *flight) {
+// attempt delivers with no lock held, once the record that caused it is durable, then settles.
+// replaced is Account.replaced when it began: another value means that its message is gone.
+func (a *Account) attempt(ctx context.Context, at Attempt, lsn uint64, replaced int) {
 	defer a.wg.Done()
+	growStack()
 	var o Outcome
-	if err := a.durable(f.ctx, f.lsn); err != nil {
+	if err := a.durable(ctx, lsn); err != nil {
 		o = Outcome{Err: err.Error()}
 	} else {
-		o = a.deliver(f.ctx, f.Attempt)
+		o = a.deliver(ctx, at)
 	}
 	a.lock()
 	defer a.unlock()
 	switch {
 	case a.closed:
-		a.note(slog.LevelWarn, "attempt ended by shutdown", "message", f.Message.ID, "url", f.Message.URL, "attempt", f.Number+1, "outcome", o.Err)
-	case a.replaced == f.replaced: // otherwise a Reset or Restore has removed the message
-		a.ending = true
-		_, _ = applyCommand(a, outcome{f.Message.ID, o}) // cannot fail: the attempt is in flight
-		next, a.ending, a.next = a.next, false, nil
-		f.free()
+		a.note(slog.LevelWarn, "attempt ended by shutdown", "message", at.Message.ID, "url", at.Message.URL, "attempt", at.Number+1, "outcome", o.Err)
+	case a.replaced == replaced: // otherwise a Reset or Restore has removed the message
+		_, _ = applyCommand(a, outcome{at.Message.ID, o}) // cannot fail: the attempt is in flight
 	}
-	return next
 }
 
 // deliver makes the attempt. A panic in Config.Deliver counts as a failed
@@ -185,7 +136,7 @@ func (c outcome) apply(a *Account) (nothing, error) {
 	if c.Outcome.After > 0 && m.State == Active {
 		a.postpone(m, c.Outcome)
 	} else {
-		a.settle(m, c.Outcome)
+		a.settle(m, &c.Outcome)
 	}
 	return nothing{}, nil
 }
@@ -196,36 +147,23 @@ func (a *Account) postpone(m *Message, o Outcome) {
 	if limit := m.Options.EffectiveTimeout(); o.After > limit {
 		o = Outcome{Err: fmt.Sprintf("no answer within the timeout of %s", limit), After: limit}
 	}
+	a.touch(m)
 	m.Last = &o
 	a.state.Timers.Add(a.state.Now.Add(o.After), state.WakeOutcome, m)
 }
 
-// answered is an outcome and what its event says of it, in one piece of memory: they
-// live equally long. The event itself stays when they are forgotten.
-type answered struct {
-	outcome Outcome
-	detail  state.LogDetail
-}
-
-// log moves the message of the outcome to its next state.
-func (e *answered) log(a *Account, m *Message, to MessageState, failure string) {
-	e.detail = state.LogDetail{Outcome: &e.outcome, Error: failure}
-	a.move(m, to, state.LogEntry{LogDetail: &e.detail})
-}
-
 // settle applies the outcome of an attempt: delivered, retry, or failed.
-func (a *Account) settle(m *Message, as Outcome) {
-	e := &answered{outcome: as}
-	o := &e.outcome
+func (a *Account) settle(m *Message, o *Outcome) {
 	o.After, o.Answer = 0, a.cfg.Wire.ReadAnswer(o)
 	a.state.Headers.Share(&o.Header)
+	a.touch(m)
 	m.Last = o
 	a.releaseFlow(m)
 	m.Answered(o, a.state.Now)
 	run := a.state.Runs[m.RunID]
 	switch verdict, help := a.disproved(run, m, o); {
 	case o.OK() && verdict == "":
-		e.log(a, m, Delivered, "")
+		a.move(m, Delivered, state.LogEntry{LogDetail: &state.LogDetail{Outcome: o}})
 		a.report(m, o)
 		a.end(m)
 	case m.Canceled || m.Role.Conduct().CarriesSteps && run != nil && run.Ended():
@@ -237,10 +175,10 @@ func (a *Account) settle(m *Message, as Outcome) {
 	case verdict != "":
 		m.Step.Failed(verdict, o, a.state.Now)
 		o.Err = verdict + ": " + help
-		e.log(a, m, Errored, o.Err)
+		a.move(m, Errored, state.LogEntry{LogDetail: &state.LogDetail{Outcome: o, Error: o.Err}})
 		a.fail(m, o)
 	default:
-		e.log(a, m, Errored, state.FailureText(o))
+		a.move(m, Errored, state.LogEntry{LogDetail: &state.LogDetail{Outcome: o, Error: state.FailureText(o)}})
 		if !m.Role.Conduct().CallsOut { // for a third-party call, the run receives only the last attempt
 			a.report(m, o)
 		}
@@ -272,7 +210,7 @@ func (a *Account) fail(m *Message, o *Outcome) {
 			a.callback(RoleCallback, m, cb, r)
 		}
 	default:
-		entry := a.deadLetter(m, o)
+		entry := a.deadLetterAs("", m, o)
 		d.DLQID = entry.ID
 		a.move(m, Failed, state.LogEntry{LogDetail: d})
 		a.failed(FailedAttempt{Message: m, Outcome: o, DLQID: entry.ID})
@@ -284,6 +222,7 @@ func (a *Account) fail(m *Message, o *Outcome) {
 // end removes a message that reached a final state, notifies what depends on
 // it, and releases its turn in a queue.
 func (a *Account) end(m *Message) {
+	a.touch(m)
 	delete(a.state.Messages, m.ID)
 	a.leaveFamily(m)
 	a.addMessage(-1)

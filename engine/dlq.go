@@ -4,14 +4,10 @@ import (
 	"fmt"
 
 	"github.com/understudy-mock/understudy/engine/internal/state"
-	"github.com/understudy-mock/understudy/engine/internal/view"
 	"github.com/understudy-mock/understudy/engine/refusal"
 )
 
-// deadLetter puts a failed message into the DLQ.
-func (a *Account) deadLetter(m *Message, o *Outcome) *DLQEntry { return a.deadLetterAs("", m, o) }
-
-// deadLetterAs is deadLetter with an id for the entry; "" draws a new one.
+// deadLetterAs puts a failed message into the DLQ; id "" draws a new one for the entry.
 func (a *Account) deadLetterAs(id string, m *Message, o *Outcome) *DLQEntry {
 	a.state.Seq++
 	if id == "" {
@@ -31,11 +27,37 @@ func (a *Account) deadLetterAs(id string, m *Message, o *Outcome) *DLQEntry {
 	return e
 }
 
-// DLQ lists entries, newest first.
+// maxDLQPage is the largest and the default page ("Limits", interface document).
+const maxDLQPage = 100
+
+// DLQ lists entries of the DLQ, newest first unless the filter has an order.
 func (a *Account) DLQ(f Filter) (Page[DLQEntry], error) {
 	a.lock()
 	defer a.unlock()
-	return a.view().Entries(f)
+	p, err := sortedPage(a, "dlq", f, maxDLQPage, entrySorting, a.state.DLQ.Newest, f.MatchesEntry, a.showEntry)
+	if f.CountAll {
+		for e := range a.state.DLQ.Newest(state.NewestPosition) {
+			if f.MatchesEntry(e) {
+				p.All++
+			}
+		}
+	}
+	return p, err
+}
+
+// showEntry returns the entry as lists show it.
+func (a *Account) showEntry(e *state.DLQEntry) state.DLQEntry {
+	v := *e
+	v.Message = a.showMessage(&e.Message)
+	v.Message.Last = &v.Last
+	h := e.Message.Redaction(a.state.Runs[e.Message.RunID])
+	v.Payload = h.Content(e.Payload)
+	if cb := e.Callback; cb != nil {
+		shown := *cb
+		shown.RequestHeader = a.header(h, cb.RequestHeader)
+		v.Callback = &shown
+	}
+	return v
 }
 
 // DLQEntry returns one entry, or ErrNotFound.
@@ -46,7 +68,7 @@ func (a *Account) DLQEntry(id string) (DLQEntry, error) {
 	if err != nil {
 		return DLQEntry{}, err
 	}
-	return a.view().Entry(e), nil
+	return a.showEntry(e), nil
 }
 
 // entry finds an entry. Its error says what may have happened to a missing one:
@@ -92,7 +114,7 @@ func (c deleteDLQs) apply(a *Account) (pair[int, string], error) {
 
 // entries selects for a bulk operation.
 func (a *Account) entries(f Filter) ([]*DLQEntry, string, error) {
-	p, err := view.List(&a.state.IDs, "dlq", f, view.MaxDLQPage, a.state.DLQ.Newest, f.MatchesEntry,
+	p, err := listPage(&a.state.IDs, "dlq", f, maxDLQPage, a.state.DLQ.Newest, f.MatchesEntry,
 		func(e *DLQEntry) *DLQEntry { return e })
 	return p.Items, p.Cursor, err
 }

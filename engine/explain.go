@@ -1,9 +1,247 @@
 package engine
 
-// Explain reports why the message, run, DLQ entry or flow-control key with this id is in its
-// state, and what it waits for. It returns ErrNotFound for an unknown id.
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/understudy-mock/understudy/engine/internal/state"
+	"github.com/understudy-mock/understudy/engine/refusal"
+)
+
+// Reason is one reason for the state of an object, and until when it applies.
+type Reason struct {
+	Kind  string // one of the kinds below, or ""
+	Text  string
+	Rule  string    // that set Until, "" for none
+	Until time.Time // zero if no time ends it
+}
+
+// The kinds of a reason.
+const (
+	Sleeping = "sleeping" // a run, in a step that sleeps
+	Waiting  = "waiting"  // a run, for an event or for a run that it has invoked
+	Retrying = "retrying" // an attempt has failed and the next one is not due
+	Delayed  = "delayed"  // the first attempt is not due
+	Held     = "held"     // by a queue or a flow-control key
+	Running  = "running"  // an attempt is in flight
+	Broken   = "failed"   // why it ended
+)
+
+// Explanation says why a message, run, DLQ entry or flow-control key is in its state. The
+// reasons are in the order in which they must be resolved.
+type Explanation struct {
+	ID      string
+	Kind    string // message, run, DLQ entry, flow-control key
+	State   string
+	DLQID   string // its DLQ entry, "" for none
+	Reasons []Reason
+	Lineage []Link
+	Failure *LastFailure // the latest failed attempt, nil for none
+}
+
+// Explain explains the object with the id, or returns NotFound.
 func (a *Account) Explain(id string) (Explanation, error) {
 	a.lock()
 	defer a.unlock()
-	return a.view().Explain(id)
+	switch {
+	case a.state.Messages[id] != nil:
+		m := a.state.Messages[id]
+		return Explanation{id, "message", string(m.State), "", a.explainMessage(m), a.messageLineage(m), messageFailure(m)}, nil
+	case a.state.Runs[id] != nil:
+		r := a.state.Runs[id]
+		events := a.runEvents(r)
+		return Explanation{id, "run", string(r.State), a.showRun(r).DLQID, a.explainRun(r), a.runLineage(r, events), a.runFailure(r, events)}, nil
+	case a.state.Flows[id] != nil:
+		k := a.state.Flows[id]
+		return Explanation{ID: id, Kind: "flow-control key", State: fmt.Sprintf("%d waiting, %d in flight", k.Waiting, k.InFlight), Reasons: append(a.explainFlowKey(k), a.explainLater(k)...)}, nil
+	}
+	if e := a.state.DLQ.Get(id); e != nil {
+		return Explanation{id, "DLQ entry", string(e.Message.State), id, explainEntry(e), a.entryLineage(e), failureOf(&e.Message, &e.Last)}, nil
+	}
+	if x, ok := a.explainEnded(id); ok {
+		return x, nil
+	}
+	return Explanation{}, refusal.Of(refusal.NotFound, "id", id, "no message, run, DLQ entry or flow-control key of this account has it")
+}
+
+// explainEntry says why a message or a run is in the DLQ.
+func explainEntry(e *state.DLQEntry) []Reason {
+	return []Reason{
+		{Kind: Broken, Text: e.Message.CauseOf(&e.Last)},
+		{Text: fmt.Sprintf("it has been in the DLQ since %s", e.At.UTC().Format(time.RFC3339))}, // the lineage has what it keeps
+	}
+}
+
+// explainEnded explains a message that has ended, from its last event.
+func (a *Account) explainEnded(id string) (Explanation, bool) {
+	e := a.lastEvent(id)
+	if e == nil {
+		return Explanation{}, false
+	}
+	x := Explanation{ID: id, Kind: "message", State: e.State, Lineage: a.messageLineage(e.Message), Failure: messageFailure(e.Message)}
+	if cause := e.Message.Cause(); cause != "" {
+		x.Reasons = append(x.Reasons, Reason{Kind: Broken, Text: cause})
+	}
+	x.Reasons = append(x.Reasons, Reason{Text: fmt.Sprintf("it ended at %s", time.UnixMilli(e.At).UTC().Format(time.RFC3339Nano))})
+	if o := e.Message.Last; o != nil && o.Note != "" {
+		x.Reasons = append(x.Reasons, Reason{Text: "its " + o.Note})
+	}
+	x.DLQID = a.keptAs(id) // no reason needed: the lineage has it
+	return x, true
+}
+
+// lastEvent returns the latest event of a message, nil if the log has none.
+func (a *Account) lastEvent(id string) *state.LogEntry {
+	for _, e := range slices.Backward(a.state.Log.Events) {
+		if e.Message != nil && e.Message.ID == id {
+			return e
+		}
+	}
+	return nil
+}
+
+// anyMessage returns a message that has not ended or is in the log, nil for none.
+func (a *Account) anyMessage(id string) *state.Message {
+	if m := a.state.Messages[id]; m != nil {
+		return m
+	}
+	if e := a.lastEvent(id); e != nil {
+		return e.Message
+	}
+	return nil
+}
+
+// explainMessage checks in the order in which a message proceeds: queue, time, flow-control
+// key, limit of attempts in flight.
+func (a *Account) explainMessage(m *state.Message) (why []Reason) {
+	if m.State == state.Active {
+		return []Reason{{Kind: Running, Text: fmt.Sprintf("attempt %d of %d is in flight to %s", m.Retried+1, m.MaxRetries+1, m.URL)}}
+	}
+	if m.State == state.CancelRequested {
+		return []Reason{{Text: "it was cancelled while an attempt is in flight, and ends with it"}}
+	}
+	if q := a.state.Queues[m.Options.Queue]; q != nil && m.Slot == nil {
+		if q.Paused {
+			why = append(why, Reason{Kind: Held, Text: fmt.Sprintf("its queue %q is paused", q.Name)})
+		}
+		why = append(why, Reason{Kind: Held, Text: fmt.Sprintf("its queue %q delivers %d at a time, and %d are in progress before it", q.Name, q.Parallelism, q.Active)})
+	}
+	if m.NextAt.Time().After(a.state.Now) {
+		why = append(why, a.explainWait(m))
+	}
+	if k := a.state.Flows[m.FlowKey()]; k != nil && (k.Waiting > 0 || k.Paused) {
+		why = append(why, a.explainFlowKey(k)...)
+	}
+	if u := a.state.Shares.Of(m); len(why) == 0 && u.Held.Len() > 0 {
+		return []Reason{{Text: fmt.Sprintf("it is ready; its destination %s has reached its share of the attempts in flight, %d of at most %d, %d of them to the same URL: it starts when one of them ends", u.Host.Name, u.Host.Running, a.cfg.Parallel, u.Running)}}
+	}
+	if len(why) == 0 {
+		why = append(why, Reason{Text: fmt.Sprintf("it is ready, and starts when one of the %d attempts in flight ends", a.state.Running)})
+	}
+	return why
+}
+
+// explainWait says why the next attempt of a message is not due.
+func (a *Account) explainWait(m *state.Message) Reason {
+	switch {
+	case m.Asleep():
+		return Reason{Kind: Sleeping, Text: fmt.Sprintf("the run sleeps in step %q", m.Step.Step.Name), Until: m.NextAt.Time()}
+	case m.State != state.Retry:
+		return Reason{Kind: Delayed, Text: "its first attempt is not due yet", Rule: a.headerName(m.Options, "Delay") + ", " + a.headerName(m.Options, "Not-Before") + ", or its schedule", Until: m.NextAt.Time()}
+	}
+	r := Reason{Kind: Retrying, Text: fmt.Sprintf("attempt %d of %d is not due yet", m.Retried+1, m.MaxRetries+1), Until: m.NextAt.Time()}
+	if m.Last != nil {
+		r.Text = m.CauseOf(m.Last) + "; the next attempt is not due yet"
+		_, r.Rule = a.retryWait(m, m.Last)
+	}
+	return r
+}
+
+// explainFlowKey explains what holds the messages of a key.
+func (a *Account) explainFlowKey(k *state.FlowGate) (why []Reason) {
+	if k.Paused {
+		why = append(why, Reason{Kind: Held, Text: fmt.Sprintf("flow-control key %q is paused since %s", k.Key, k.PausedAt.UTC().Format(time.RFC3339))})
+	}
+	if k.Parallelism > 0 && k.InFlight >= k.Parallelism {
+		why = append(why, Reason{Kind: Held, Text: fmt.Sprintf("flow-control key %q lets %d be in flight, and %d are", k.Key, k.Parallelism, k.InFlight)})
+	}
+	if k.Rate > 0 && k.Starts.Len() >= k.Rate {
+		oldest := k.Starts.Items[k.Starts.Head]
+		why = append(why, Reason{Kind: Held, Text: fmt.Sprintf("flow-control key %q lets %d start in %s, and all of these have started", k.Key, k.Rate, shortDuration(k.Period)), Until: oldest.Add(k.Period)})
+	}
+	if len(why) == 0 {
+		why = append(why, Reason{Text: fmt.Sprintf("flow-control key %q holds nothing back", k.Key)})
+	}
+	return why
+}
+
+// explainLater counts the messages of a key that do not wait for it yet.
+func (a *Account) explainLater(k *state.FlowGate) (why []Reason) {
+	delayed, queued, next := 0, 0, time.Time{}
+	for _, m := range a.state.Messages {
+		switch at := m.NextAt.Time(); {
+		case m.FlowKey() != k.Key || m.InFlight:
+		case m.Options.Queue != "" && m.Slot == nil:
+			queued++
+		case at.After(a.state.Now):
+			if delayed++; delayed == 1 || at.Before(next) {
+				next = at
+			}
+		}
+	}
+	if delayed > 0 {
+		why = append(why, Reason{Kind: Delayed, Text: fmt.Sprintf("messages of this key that are not due yet: %d", delayed), Rule: "the time of the next one", Until: next})
+	}
+	if queued > 0 {
+		why = append(why, Reason{Kind: Held, Text: fmt.Sprintf("messages of this key that wait in a queue: %d", queued)})
+	}
+	return why
+}
+
+// explainRun lists what a run waits for: waits, invocations, messages.
+func (a *Account) explainRun(r *state.Run) (why []Reason) {
+	if r.Ended() {
+		return a.explainRunEnd(r)
+	}
+	for _, it := range r.Open {
+		switch {
+		case it.Waiter != nil:
+			why = append(why, Reason{Kind: Waiting, Text: fmt.Sprintf("its step %q waits for the event %q", it.Step.Name, it.Waiter.EventID), Rule: "the timeout of the wait", Until: it.Waiter.Deadline})
+		case it.Step.Invoked != nil:
+			why = append(why, Reason{Kind: Waiting, Text: fmt.Sprintf("its step %q waits for the run %s that it invoked", it.Step.Name, it.Step.Invoked.ID)})
+		}
+	}
+	slices.SortStableFunc(why, func(x, y Reason) int { return x.Until.Compare(y.Until) })
+	for _, m := range a.state.RunMessages(r) {
+		for _, reason := range a.explainMessage(m) {
+			if reason.Kind != Sleeping {
+				reason.Text = "message " + m.ID + ": " + reason.Text
+			}
+			why = append(why, reason)
+		}
+	}
+	if len(why) == 0 {
+		why = append(why, Reason{Text: "its endpoint has reported no step that is still open: the run cannot continue"})
+	}
+	return why
+}
+
+// explainRunEnd explains how a run ended. The lineage has its DLQ entry, and the run that
+// restarts or resumes it.
+func (a *Account) explainRunEnd(r *state.Run) (why []Reason) {
+	ended := "ended"
+	switch {
+	case r.Cause != "":
+		why = append(why, Reason{Kind: Broken, Text: r.Cause})
+	case r.State == state.RunCanceled:
+		ended = "was cancelled"
+	}
+	return append(why, Reason{Text: fmt.Sprintf("it %s at %s", ended, r.EndedAt.UTC().Format(time.RFC3339Nano))})
+}
+
+// shortDuration leaves out units that are zero: 10m, not 10m0s.
+func shortDuration(d time.Duration) string {
+	return strings.Replace(strings.Replace(d.String(), "m0s", "m", 1), "h0m", "h", 1)
 }

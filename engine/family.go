@@ -77,7 +77,7 @@ type cancelFamily struct{ ID string }
 // apply cancels in order of creation. While attempts of the family are in flight, it creates no
 // more messages.
 func (c cancelFamily) apply(a *Account) (int, error) {
-	m := a.view().AnyMessage(c.ID)
+	m := a.anyMessage(c.ID)
 	if m == nil {
 		return 0, refusal.Of(ErrNotFound, "message", c.ID, "not found")
 	}

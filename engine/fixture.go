@@ -282,6 +282,7 @@ func (a *Account) addChecked(s *checkedFixture) {
 	}
 	for _, q := range s.Queues {
 		known := a.queue(q.Name)
+		a.touch(known)
 		known.Parallelism, known.Paused = q.Parallelism, q.Paused
 		a.pump(known)
 	}
@@ -317,6 +318,7 @@ func (a *Account) addChecked(s *checkedFixture) {
 // addFlow sets limits without a message. They are pinned only if the fixture says so.
 func (a *Account) addFlow(f *FlowKey) {
 	k := a.key(f.Key)
+	a.touch(k)
 	k.Parallelism, k.Rate, k.PinnedParallelism, k.PinnedRate = f.Parallelism, f.Rate, f.PinnedParallelism, f.PinnedRate
 	if f.Period > 0 {
 		k.Period = f.Period
@@ -369,6 +371,7 @@ func (a *Account) addHistory(s *checkedFixture) {
 // attempted logs a message and its attempts without making the attempts.
 func (a *Account) attempted(m *Message, o *Outcome, retried int) {
 	o.Answer = a.cfg.Wire.ReadAnswer(o)
+	a.touch(m)
 	m.NotBefore, m.NextAt = m.CreatedAt, 0
 	a.move(m, Created, state.LogEntry{Next: m.NotBefore.UnixMilli()})
 	for ; ; m.Retried++ {
@@ -392,6 +395,7 @@ func (a *Account) reported(e *DLQEntry, info *CallbackInfo) {
 	if info == nil {
 		return
 	}
+	a.touch(e)
 	told := *info
 	told.MessageID, told.EndedAt, told.RequestHeader = a.state.IDs.New("msg_", a.state.Now), a.state.Now, e.Message.Options.FailureCallback.Options.Forward
 	e.Callback = &told
@@ -445,6 +449,8 @@ func (a *Account) addPastRun(r *PastRun, waits []waitStep) {
 
 // called logs the call to the endpoint that delivered an entry of the step list.
 func (a *Account) called(run *Run, it *state.StepItem, o *Outcome, retried int) *Message {
+	a.touch(run)
+	a.touch(it)
 	run.Items = append(run.Items, it)
 	m := &Message{URL: run.URL, Headers: a.state.Headers.Pair(run.Header, a.cfg.Wire.RunHeader(run), run.Forward), Body: it.Body,
 		Options: run.StepOptions(&Options{}), Step: it, Cut: int32(len(run.Items))}
@@ -464,6 +470,8 @@ func (a *Account) endPast(run *Run, it *state.StepItem, r *PastRun) {
 	}
 	m := a.called(run, it, o, r.Failure.Retried)
 	a.state.Now = r.EndedAt
+	a.touch(run)
+	a.touch(it)
 	switch r.State {
 	case RunFailed:
 		it.Ended = Failed

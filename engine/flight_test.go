@@ -7,8 +7,7 @@ import (
 	"github.com/understudy-mock/understudy/engine"
 )
 
-// Attempts use the memory and the context of earlier ones again: the end of one must never
-// cancel another.
+// Each attempt has its own context: the end of one never cancels another.
 func TestACancelledAttemptCancelsNoLaterOne(t *testing.T) {
 	t.Parallel()
 	begun := make(chan struct{})

@@ -17,14 +17,15 @@ func (a *Account) key(name string) *state.FlowGate {
 		a.state.Flows[name] = k
 		a.addWork(state.FlowCost + int64(len(name)))
 	}
-	a.touch(k) // the caller changes it
 	return k
 }
 
 // meetKey creates the key of a new message. Before the first message is due, the key has its limits.
 func (a *Account) meetKey(m *Message) {
 	if f := m.Options.Flow; f != nil && a.state.Flows[f.Key] == nil {
-		a.key(f.Key).Limit(f)
+		k := a.key(f.Key)
+		a.touch(k)
+		k.Limit(f)
 	}
 }
 
@@ -33,6 +34,7 @@ func (a *Account) meetKey(m *Message) {
 func (a *Account) hold(m *Message) {
 	f := m.Options.Flow
 	k := a.key(f.Key)
+	a.touch(k)
 	k.Limit(f)
 	k.Held.Push(m)
 	k.Waiting++
@@ -90,6 +92,7 @@ func (a *Account) mayStart(k *state.FlowGate) bool {
 	if k.Rate <= 0 {
 		return true
 	}
+	a.touch(k)
 	k.ForgetStarts(a.state.Now)
 	if k.Starts.Len() < k.Rate {
 		return true
@@ -107,6 +110,7 @@ func (a *Account) releaseFlow(m *Message) {
 		return
 	}
 	k := a.key(m.Options.Flow.Key)
+	a.touch(k)
 	k.InFlight = max(0, k.InFlight-1)
 	a.offer(k)
 }
@@ -115,6 +119,7 @@ func (a *Account) releaseFlow(m *Message) {
 func (a *Account) unhold(m *Message) {
 	if m.Options.Flow != nil {
 		k := a.key(m.Options.Flow.Key)
+		a.touch(k)
 		k.Waiting = max(0, k.Waiting-1)
 		a.calm(k)
 	}
@@ -123,6 +128,7 @@ func (a *Account) unhold(m *Message) {
 // calm removes the timer of a key that has nothing to start.
 func (a *Account) calm(k *state.FlowGate) {
 	if k.Waiting == 0 || k.Paused {
+		a.touch(k)
 		a.state.Timers.Remove(k)
 	}
 }
@@ -150,11 +156,9 @@ func (a *Account) FlowKey(key string) (FlowKey, error) {
 	return k.View(a.state.Now), nil
 }
 
-// knownKey finds a key, or returns ErrNotFound. It saves the key for a snapshot
-// that is being written, because most callers change it.
+// knownKey finds a key, or returns ErrNotFound.
 func (a *Account) knownKey(key string) (*state.FlowGate, error) {
 	if k := a.state.Flows[key]; k != nil {
-		a.touch(k)
 		return k, nil
 	}
 	return nil, refusal.Of(ErrNotFound, "flow-control key", key, "not found: no accepted message and no setting has named it")
@@ -172,6 +176,7 @@ type pauseFlow struct{ Key string }
 // apply keeps the time of the first pause when a key is paused twice, because Explain shows it.
 func (c pauseFlow) apply(a *Account) (nothing, error) {
 	k := a.key(c.Key)
+	a.touch(k)
 	if !k.Paused {
 		k.Paused, k.PausedAt = true, a.state.Now
 		a.calm(k)
@@ -188,6 +193,7 @@ func (c resumeFlow) apply(a *Account) (nothing, error) {
 	if err != nil {
 		return nothing{}, err
 	}
+	a.touch(k)
 	k.Paused = false
 	a.offer(k)
 	return nothing{}, nil
@@ -206,6 +212,7 @@ type pinFlow struct {
 // apply checks the waiting messages at once, because a higher limit may let them start.
 func (c pinFlow) apply(a *Account) (nothing, error) {
 	k := a.key(c.Key)
+	a.touch(k)
 	if c.Flow.Parallelism > 0 {
 		k.Parallelism, k.PinnedParallelism = c.Flow.Parallelism, true
 	}
@@ -236,6 +243,7 @@ func (c unpinFlow) apply(a *Account) (nothing, error) {
 	if err != nil {
 		return nothing{}, err
 	}
+	a.touch(k)
 	k.PinnedParallelism = k.PinnedParallelism && !c.Parallelism
 	k.PinnedRate = k.PinnedRate && !c.Rate
 	return nothing{}, nil
@@ -252,6 +260,7 @@ func (c resetFlow) apply(a *Account) (nothing, error) {
 	if err != nil {
 		return nothing{}, err
 	}
+	a.touch(k)
 	k.Starts = state.FIFO[time.Time]{}
 	a.retime(k)
 	return nothing{}, nil
@@ -259,6 +268,7 @@ func (c resetFlow) apply(a *Account) (nothing, error) {
 
 // retime sets the timer of the key again after its limits have changed.
 func (a *Account) retime(k *state.FlowGate) {
+	a.touch(k)
 	a.state.Timers.Remove(k)
 	a.offer(k)
 }

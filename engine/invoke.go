@@ -29,9 +29,11 @@ func (a *Account) acceptableInvoke(c *accepted) error {
 
 // invokedBy makes run the child of its invoker, which supplies the payload ("INVOKED").
 func (a *Account) invokedBy(run *Run, by *state.InvokerCall) {
+	a.touch(run)
+	a.touch(by.Item)
+	a.touch(by.Run)
 	s := &by.Item.Step
 	s.CreatedAt, s.Invoked, s.InvokedHeader = a.state.Now, &run.RunRef, run.Forward
-	a.touch(by.Run)
 	by.Run.Open = append(by.Run.Open, by.Item)
 	run.Payload, run.Invoker, run.Invoked = []byte(s.InvokedBody), &by.Run.RunRef, by
 	a.append(&state.LogEntry{State: string(Invoked), Run: by.Run, LogDetail: &state.LogDetail{Step: by.Item}})

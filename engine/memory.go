@@ -267,35 +267,39 @@ func (a *Account) forgetTo(to *forgotten) {
 // be delivered keep them.
 func (a *Account) stripEvent(e *state.LogEntry) {
 	a.touch(e)
-	if e.Message != nil {
-		a.touch(e.Message)
-	}
 	a.state.Log.Bare = max(a.state.Log.Bare, e.Seq+1)
 	var was *Outcome
 	if e.LogDetail != nil && e.Outcome.Size() > 0 {
 		was = e.Outcome
 		a.addObserved(-was.Size())
-		bare := &answered{was.Bare(), *e.LogDetail} // a copy: readers may hold the old one
-		bare.detail.Outcome, e.LogDetail = &bare.outcome, &bare.detail
+		outcome, detail := was.Bare(), *e.LogDetail // copies: readers may hold the old ones
+		detail.Outcome, e.LogDetail = &outcome, &detail
 	}
-	switch m := e.Message; {
-	case !e.Ends() || m.Last == nil:
+	if e.Ends() {
+		a.stripMessage(e.Message, was, e)
+	}
+	if e.EndsRun() && !a.needed(e.Run) {
+		a.strip(e.Run)
+	}
+}
+
+// stripMessage drops the body and headers of a message that has ended. Its latest outcome was
+// that of the event, or is another one.
+func (a *Account) stripMessage(m *Message, was *Outcome, e *state.LogEntry) {
+	a.touch(m)
+	switch {
+	case m.Last == nil:
 	case m.Last == was:
 		m.Last = e.Outcome
 	default:
 		last := m.Last.Bare()
 		m.Last = &last
 	}
-	if m := e.Message; e.Ends() {
 		a.addObserved(-int64(m.Weight))
 		m.Weight = 0
-	}
-	if m := e.Message; e.Ends() && m.Size() > 0 {
+	if m.Size() > 0 {
 		m.Dropped = int32(min(m.Size(), math.MaxInt32))
 		m.Body, m.Headers, m.Options = nil, "", a.state.Options.Share(m.Options.Bare())
-	}
-	if e.EndsRun() && !a.needed(e.Run) {
-		a.strip(e.Run)
 	}
 }
 
@@ -352,6 +356,6 @@ func (a *Account) forgetRuns() {
 func (a *Account) forgetRun(run *Run) {
 	a.addObserved(-run.Weight)
 	a.state.RunList.Remove(run.ID)
-	a.touch(run)
+	a.touch(run) // a snapshot copies whether it is still in the account
 	delete(a.state.Runs, run.ID)
 }

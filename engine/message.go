@@ -42,13 +42,27 @@ func (a *Account) Message(id string) (Message, error) {
 	if m == nil {
 		return Message{}, unknownMessage(id)
 	}
-	return a.view().Message(m), nil
+	return a.showMessage(m), nil
 }
 
 // unknownMessage explains why a message may be missing: the account drops a
 // message that has ended, while clients still have its id.
 func unknownMessage(id string) error {
 	return refusal.Of(ErrNotFound, "message", id, "not found; it may have been delivered, cancelled or moved to the DLQ")
+}
+
+// Redaction returns what the options of a run and of a group redact; nil for nothing. An
+// empty or unknown name has no options.
+func (a *Account) Redaction(runID, group string) (r *Redaction) {
+	a.lock()
+	defer a.unlock()
+	if run := a.state.Runs[runID]; run != nil {
+		r = run.Options.Redact
+	}
+	if g := a.state.Groups[group]; g != nil {
+		r = r.And(g.Options.Redact)
+	}
+	return r
 }
 
 // Cancel stops a message: at once when it waits, otherwise when its attempt ends.
@@ -64,6 +78,9 @@ func (c cancel) apply(a *Account) (nothing, error) {
 	a.cancel(m)
 	return nothing{}, nil
 }
+
+// maxBulk is the largest number of messages that one bulk cancel cancels.
+const maxBulk = 10000
 
 // CancelMessages cancels the messages that match and returns their number.
 func (a *Account) CancelMessages(f Filter) (int, error) { return runCommand(a, cancelMessages{f}) }
@@ -94,6 +111,7 @@ func (a *Account) cancel(m *Message) {
 		return
 	}
 	inFlight, active, held := m.InFlight, m.State == Active, m.Timer.Place == 0
+	a.touch(m)
 	a.move(m, CancelRequested, state.LogEntry{})
 	m.Canceled = true
 	switch {

@@ -262,7 +262,7 @@ func modeOf(c clock.Clock, auto bool) string {
 
 // newAccount returns an account without state.
 func newAccount(cfg Config) *Account {
-	a := &Account{cfg: cfg}
+	a := &Account{cfg: cfg, cancels: map[*Message]context.CancelFunc{}}
 	a.cfg.MaxDescendants = cmp.Or(cfg.MaxDescendants, DefaultMaxDescendants)
 	if cfg.Log == nil {
 		a.cfg.Log = slog.New(slog.DiscardHandler)

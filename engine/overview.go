@@ -1,18 +1,53 @@
 package engine
 
 import (
+	"maps"
 	"sync/atomic"
 	"time"
 
 	"github.com/understudy-mock/understudy/engine/clock"
+	"github.com/understudy-mock/understudy/engine/internal/state"
 )
+
+// Overview is a summary of an account.
+type Overview struct {
+	Messages  map[state.MessageState]int // by current state, since the account was created or reset
+	Runs      map[state.RunState]int     // likewise
+	Now       time.Time
+	NextDue   time.Time // when the next timer fires; zero for never
+	InFlight  int       // attempts in flight
+	Parallel  int       // largest number of concurrent attempts
+	Attempts  int       // started since this process began
+	DLQ       int       // number of entries
+	FlowKeys  int
+	Paused    int // flow-control keys that are paused
+	Groups    int
+	Queues    int
+	Schedules int
+	Waiters   int // number of waits for events
+
+	// Unsaved reports that the journal has records after its last snapshot. A program with other
+	// rules or libraries may not be able to replay them.
+	Unsaved bool
+}
 
 // Overview summarizes the account, and returns a channel that is closed when the summary may
 // have changed. Its cost does not depend on the number of messages.
 func (a *Account) Overview() (Overview, <-chan struct{}) {
 	a.lock()
 	defer a.unlock()
-	o := a.view().Overview()
+	o := Overview{
+		Now: a.state.Now, InFlight: a.state.Running, Parallel: a.cfg.Parallel,
+		DLQ: a.state.DLQ.Len(), FlowKeys: len(a.state.Flows), Groups: len(a.state.Groups), Queues: len(a.state.Queues),
+		Schedules: len(a.state.Schedules), Waiters: len(a.state.Waiters),
+	}
+	o.Messages, o.Runs = nonZeroCounts(a.state.Tally.Messages), nonZeroCounts(a.state.Tally.Runs)
+	for _, k := range a.state.Flows {
+		if k.Paused {
+			o.Paused++
+		}
+	}
+	o.NextDue, _ = a.state.Timers.Next()
 	o.Attempts, o.Unsaved = a.attempts, a.lsn > a.savedLSN && !a.replaying
 	return o, a.changes()
 }
@@ -66,4 +101,11 @@ func (a *Account) changed() {
 		close(a.more)
 		a.more = nil
 	}
+}
+
+// nonZeroCounts leaves out the states with a count of 0.
+func nonZeroCounts[S comparable](counts map[S]int) map[S]int {
+	c := maps.Clone(counts)
+	maps.DeleteFunc(c, func(_ S, n int) bool { return n == 0 })
+	return c
 }

@@ -17,13 +17,13 @@ func (a *Account) queue(name string) *state.QueueBacklog {
 		a.state.Queues[name] = q
 		a.addWork(state.QueueCost + int64(len(name)))
 	}
-	a.touch(q) // the caller changes it
 	return q
 }
 
 // enqueue appends a new message to its queue.
 func (a *Account) enqueue(m *Message) {
 	q := a.queue(m.Options.Queue)
+	a.touch(q)
 	q.Waiting.Push(m)
 	q.Lag++
 	a.pump(q)
@@ -50,6 +50,7 @@ func (a *Account) pump(q *state.QueueBacklog) {
 func (a *Account) leave(m *Message) {
 	switch {
 	case m.Slot != nil:
+		a.touch(m)
 		if m.Slot.Open--; m.Slot.Open == 0 {
 			m.Slot.Queue.Active--
 			a.pump(m.Slot.Queue)
@@ -89,6 +90,7 @@ func (c upsertQueue) apply(a *Account) (Queue, error) {
 		}
 	}
 	q := a.queue(c.Name)
+	a.touch(q)
 	if c.Set.Parallelism != nil {
 		q.Parallelism = *c.Set.Parallelism
 	}
@@ -125,7 +127,6 @@ func (a *Account) Queue(name string) (Queue, error) {
 
 func (a *Account) knownQueue(name string) (*state.QueueBacklog, error) {
 	if q := a.state.Queues[name]; q != nil {
-		a.touch(q)
 		return q, nil
 	}
 	return nil, refusal.Of(ErrNotFound, "queue", name, "not found")
@@ -143,6 +144,7 @@ func (c deleteQueue) apply(a *Account) (nothing, error) {
 	if err != nil {
 		return nothing{}, err
 	}
+	a.touch(q) // a snapshot copies whether it is still in the account
 	delete(a.state.Queues, c.Name)
 	a.addWork(-state.QueueCost - int64(len(c.Name)))
 	q.Waiting.All(func(m *Message) {
@@ -176,6 +178,7 @@ func (a *Account) setPaused(name string, paused bool) error {
 	if err != nil {
 		return err
 	}
+	a.touch(q)
 	q.Paused, q.UpdatedAt = paused, a.state.Now
 	a.pump(q)
 	return nil

@@ -144,6 +144,7 @@ func (a *Account) restart(r *restart, resume bool) RunRef {
 // list whose call had not ended is delivered again.
 func (a *Account) continueAs(run, old *Run, e *DLQEntry) {
 	a.enlist(run)
+	a.touch(run)
 	run.Calls = maps.Clone(old.Calls) // a copy: each run has its own calls
 	done := map[int]bool{}
 	for _, it := range old.Items {

@@ -1,10 +1,10 @@
 package engine
 
 import (
-	"math"
 	"net/textproto"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/understudy-mock/understudy/engine/formula"
@@ -19,6 +19,7 @@ const minWait = time.Millisecond
 func (a *Account) retry(m *Message, o *Outcome) {
 	wait, rule := a.retryWait(m, o)
 	wait = max(wait, minWait)
+	a.touch(m)
 	m.Retried++
 	at := a.state.Now.Add(wait)
 	m.Last = o.Brief()
@@ -27,15 +28,32 @@ func (a *Account) retry(m *Message, o *Outcome) {
 	a.waitUntil(m, at)
 }
 
-// defaultBackoff is the wait before retry n, 1 for the first: min(86400, e^(2.5 n))
-// seconds, whole seconds (decided: 31).
-func defaultBackoff(n int) time.Duration {
-	seconds := math.Exp(2.5 * float64(n))
-	if seconds >= formula.MaxWait.Seconds() {
-		return formula.MaxWait
-	}
-	return time.Duration(seconds) * time.Second
+// FailedAttempt describes a failed attempt and its consequence: another attempt
+// at NextAt, or none.
+type FailedAttempt struct {
+	Message *Message // as it was then
+	Outcome *Outcome
+	NextAt  time.Time     // zero: no attempt is left
+	Wait    time.Duration // until then
+	DLQID   string        // of the entry for the message or the run; "" while attempts are left
+	Run     *RunRef       // the run that has failed with the message, nil for none
 }
+
+// failed copies the message under the lock, because it is reported later, when
+// the message may have changed.
+func (a *Account) failed(f FailedAttempt) {
+	if a.cfg.Failed != nil {
+		m := *f.Message
+		f.Message = &m
+		a.later(func() { a.cfg.Failed(f) })
+	}
+}
+
+// defaultFormula is parsed before the first retry: most programs never make one.
+var defaultFormula = sync.OnceValue(func() *formula.Formula {
+	f, _ := formula.Parse(state.DefaultRetryDelay) // valid: the tests retry
+	return f
+})
 
 // headerName is the name of a header for texts about a message or run with
 // these options: that of its dialect.
@@ -55,7 +73,7 @@ func (a *Account) retryWait(m *Message, o *Outcome) (wait time.Duration, rule st
 	if f := m.Options.RetryDelay; f != nil {
 		return f.Delay(int(m.Retried)), a.headerName(m.Options, "Retry-Delay") + " " + f.String()
 	}
-	return defaultBackoff(int(m.Retried) + 1), "backoff"
+	return defaultFormula().Delay(int(m.Retried)).Truncate(time.Second), "backoff" // whole seconds (decided: 31)
 }
 
 // resetHeaders are the headers of a response that may set the wait, in order of

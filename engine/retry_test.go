@@ -64,6 +64,26 @@ func TestBackoffGrowsToOneDay(t *testing.T) {
 	}
 }
 
+// TestTheRunViewShowsTheBackoff compares the default formula that a run shows with the waits
+// that its endpoint sees.
+func TestTheRunViewShowsTheBackoff(t *testing.T) {
+	t.Parallel()
+	w := setup(t)
+	w.answer = always(500)
+	w.send(engine.PublishRequest{URL: sink, Trigger: true, Options: engine.Options{Workflow: &engine.Workflow{Init: new(true)}}})
+	w.advance(24 * time.Hour)
+	runs, err := w.RunViews(engine.Filter{})
+	w.must(err)
+	shown, err := formula.Parse(runs.Items[0].Groups[0].Steps[0].RetryDelay)
+	w.must(err)
+	starts := w.starts()
+	for n := range engine.DefaultRetries {
+		if got, want := starts[n+1]-starts[n], shown.Delay(n).Truncate(time.Second); got != want {
+			t.Errorf("wait %d is %v, but the run shows %s: %v", n+1, got, shown, want)
+		}
+	}
+}
+
 func TestTheDestinationMaySetTheWait(t *testing.T) {
 	t.Parallel()
 	date := func(d time.Duration) string { return epoch.Add(d).UTC().Format("Mon, 02 Jan 2006 15:04:05 GMT") }

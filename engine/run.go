@@ -6,7 +6,6 @@ import (
 	"time"
 
 	"github.com/understudy-mock/understudy/engine/internal/state"
-	"github.com/understudy-mock/understudy/engine/internal/view"
 	"github.com/understudy-mock/understudy/engine/refusal"
 )
 
@@ -59,6 +58,7 @@ func (a *Account) enlist(run *Run) {
 		}
 	}
 	a.state.Seq++
+	a.touch(run)
 	run.Seq = a.state.Seq
 	a.state.Runs[run.ID] = run
 	a.state.RunList.Add(run.ID, run)
@@ -163,7 +163,7 @@ type cancelRuns struct{ Filter Filter }
 
 // apply raises the limit to the number of ids in the filter: a list of ids is never truncated.
 func (c cancelRuns) apply(a *Account) (int, error) {
-	p, err := view.List(&a.state.IDs, "run", c.Filter, max(maxRunBulk, len(c.Filter.RunIDs)), a.state.RunList.Newest,
+	p, err := listPage(&a.state.IDs, "run", c.Filter, max(maxRunBulk, len(c.Filter.RunIDs)), a.state.RunList.Newest,
 		func(r *Run) bool { return !r.Ended() && c.Filter.MatchesRun(r) }, func(r *Run) *Run { return r })
 	for _, run := range p.Items {
 		a.endRun(run, RunCanceled, state.LogDetail{})
@@ -222,6 +222,7 @@ func (a *Account) failRun(run *Run, m *Message, o *Outcome) {
 // deadLetterRun puts a run for which m failed into the DLQ; id "" draws a new one.
 func (a *Account) deadLetterRun(id string, run *Run, m *Message, o *Outcome) *DLQEntry {
 	entry := a.deadLetterAs(id, m, o)
+	a.touch(entry)
 	entry.Run, entry.Payload, entry.FailedRun = run.Ref(), run.Payload, run
 	entry.Message.Headers, entry.Message.URL = state.PairOf(run.Header, m.Headers.Forward()), run.URL
 	of := *m.Origin
@@ -246,7 +247,7 @@ func (a *Account) Run(id string) (RunView, error) {
 	if run == nil {
 		return RunView{}, unknownRun(id)
 	}
-	return a.view().Run(run), nil
+	return a.viewRun(run), nil
 }
 
 // Steps is the raw step list of a run that has not ended, as its endpoint

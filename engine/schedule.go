@@ -106,7 +106,6 @@ func (c runSchedule) apply(a *Account) ([]string, error) {
 	if err := a.roomFor(s.Request); err != nil {
 		return nil, err
 	}
-	a.touch(s)
 	return a.publishSchedule(s)
 }
 
@@ -125,7 +124,7 @@ func (a *Account) fireSchedule(s *Schedule) {
 
 // viewSchedule is the schedule as lists show it, with the current states of its messages.
 func (a *Account) viewSchedule(s *Schedule) Schedule {
-	v := a.view().Schedule(s)
+	v := a.showSchedule(s)
 	v.LastStates = maps.Clone(s.LastStates)
 	for id := range v.LastStates {
 		if a.state.Messages[id] == nil {

@@ -76,7 +76,6 @@ func (a *Account) openRun(id string, createdAt time.Time) (*Run, error) {
 	case run.Ended() || !createdAt.IsZero() && !createdAt.Equal(run.CreatedAt):
 		return nil, refusal.Of(ErrEnded, "workflow run", id, "has ended with "+string(run.State)+"; it takes no step")
 	}
-	a.touch(run) // its caller adds to it
 	return run, nil
 }
 
@@ -85,8 +84,10 @@ func (a *Account) submit(c *accepted) Receipt {
 	run := c.run
 	it := c.item
 	if call := run.Calls[it.Step.ID]; it.Step.Type == "Call" && it.Step.TargetStep == 0 && call != nil {
+		a.touch(it)
 		it.Step.Answered(&call.Step)
 	}
+	a.touch(run)
 	m := a.carry(run, it, run.StepOptions(&c.Options), c.Forward)
 	return Receipt{MessageID: m.ID, URL: m.URL}
 }
@@ -108,6 +109,7 @@ func (a *Account) deliverItem(run *Run, it *state.StepItem, opts *Options, extra
 	headers := run.ForwardAgain(extra)
 	if headers == "" {
 		headers = a.state.Headers.Pair(run.Header, a.cfg.Wire.RunHeader(run), extra, run.Forward)
+		a.touch(run)
 		run.Forwarded(extra, headers)
 	}
 	m := a.create(Message{URL: run.URL, Headers: headers, Body: it.Body, Options: opts, Step: it, Cut: int32(len(run.Items))},
@@ -159,6 +161,7 @@ func (a *Account) callOut(c *accepted) Receipt {
 	it.Step.CallURL, it.Step.CallMethod = r.URL, cmp.Or(r.Options.Method, "POST")
 	opts := a.state.Options.Share(&r.Options)
 	it.Step.CallHeader, it.Step.CallBody, it.Step.CreatedAt = r.Forwarded(opts), string(r.Body), a.state.Now
+	a.touch(run)
 	if run.Calls == nil {
 		run.Calls = map[int]*state.StepItem{}
 	}
@@ -190,6 +193,7 @@ func (a *Account) disproved(r *Run, m *Message, o *Outcome) (verdict, help strin
 	if r == nil || r.Proven || !m.Role.Conduct().CarriesSteps || !o.OK() {
 		return "", ""
 	}
+	a.touch(r)
 	r.Proven = true
 	switch {
 	case r.Bare && !o.Answer.Library:

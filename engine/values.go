@@ -3,7 +3,6 @@ package engine
 import (
 	"github.com/understudy-mock/understudy/engine/internal/snapshot"
 	"github.com/understudy-mock/understudy/engine/internal/state"
-	"github.com/understudy-mock/understudy/engine/internal/view"
 )
 
 // The values of an account, as callers see them. Package state, which only the
@@ -64,45 +63,6 @@ type (
 	FlowKey = state.FlowKey
 	// Schedule publishes its request at the times of a cron expression.
 	Schedule = state.Schedule
-
-	// Filter selects what to list. Different fields must all match; of several
-	// values of one field, any.
-	Filter = view.Filter
-	// Page is a part of a list; an empty cursor means that it is the last one.
-	Page[T any] = view.Page[T]
-	// Event is one recorded state of a message or run.
-	Event = view.Event
-	// Trace is everything that the log has of one message.
-	Trace = view.Trace
-	// MessageSummary is a message in a list, with its state and what it waits for.
-	MessageSummary = view.MessageSummary
-	// RunView is a run as the run view shows it.
-	RunView = view.RunView
-	// StepGroup is one step, the steps of a parallel branch, or the next call.
-	StepGroup = view.StepGroup
-	// StepView is a step with its progress.
-	StepView = view.StepView
-	// RunSummary is a run without its steps, with its state and what it waits for.
-	RunSummary = view.RunSummary
-	// RunTrace is a run on a time axis.
-	RunTrace = view.RunTrace
-	// Span is the time that a step took.
-	Span = view.Span
-	// Part is what happened during a part of a span.
-	Part = view.Part
-	// Reason is one reason for the state of an object, and until when it applies.
-	Reason = view.Reason
-	// Explanation lists the reasons for the state of a message, run, DLQ entry
-	// or flow-control key.
-	Explanation = view.Explanation
-	// Link refers from a message or run to its origin, or to one that it caused.
-	Link = view.Link
-	// LastFailure is the latest failed attempt of a message or run.
-	LastFailure = view.LastFailure
-	// Overview is a summary of an account: counts, the time, and the next timer.
-	Overview = view.Overview
-	// SearchItem is one object as a search sees it.
-	SearchItem = view.SearchItem
 
 	// Snapshot is a state that was read and checked.
 	Snapshot = snapshot.Snapshot

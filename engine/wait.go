@@ -90,6 +90,7 @@ func (a *Account) await(run *Run, r waitStep) {
 		step.WaitFor = "7d"
 	}
 	w.Item = &state.StepItem{CallType: "step", Step: step, Waiter: w}
+	a.touch(run)
 	run.Open = append(run.Open, w.Item)
 	a.state.Waiters[w.WaiterID] = w
 	a.state.Timers.Add(w.Deadline, state.WakeWaiter, w)
@@ -108,7 +109,7 @@ func (a *Account) notify(w *state.PendingWait, data []byte) Notified {
 		w.Item.Step.Out = base64.StdEncoding.EncodeToString(data)
 	}
 	m := a.resumeWaiter(w, false)
-	return Notified{Waiter: a.view().Waiter(w), MessageID: m.ID}
+	return Notified{Waiter: a.showWaiter(w), MessageID: m.ID}
 }
 
 // expire wakes a waiter whose timeout has passed.
@@ -215,7 +216,7 @@ func (a *Account) Waiters(eventID string) []Waiter {
 	}
 	a.inOrder(of)
 	for _, w := range of {
-		list = append(list, a.view().Waiter(w))
+		list = append(list, a.showWaiter(w))
 	}
 	return list
 }

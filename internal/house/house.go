@@ -42,6 +42,7 @@ var allRules = []rule{
 	staleRule,
 	statusRule,
 	testingRule,
+	touchRule,
 	wireRule,
 	writerRule,
 }

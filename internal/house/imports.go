@@ -30,7 +30,6 @@ var importRules = []importRule{
 	{"engine/...", "engine", ""},
 	{"engine/...", "net/http", "engine/store/sqlite engine/store/storetest"},
 	{"engine", "spec/api engine/ratelimit", ""},
-	{"engine/internal/view", "engine/internal/snapshot", ""},
 	{"engine/store/... mockserver/... cmd/understudy", "github.com/nats-io/nats-server/...", ""},
 
 	{"mockserver/...", "mockserver", "mockserver/complete mockserver/fleet"},

@@ -50,7 +50,7 @@ var writerRule = rule{"the state has one writer", writerProblems, []breach{
 
 // statePackages are the packages of the engine in the order of their imports. Functions
 // of the first one may change values: their callers are checked instead.
-var statePackages = []string{"engine/internal/state", "engine/internal/snapshot", "engine/internal/view", "engine"}
+var statePackages = []string{"engine/internal/state", "engine/internal/snapshot", "engine"}
 
 // engineCode is package engine and the packages below it: which functions write the
 // state, and which functions they call.
@@ -63,6 +63,8 @@ type engineCode struct {
 	writes map[*types.Func]bool
 	calls  map[*types.Func][]*types.Func
 	at     map[*types.Func]string
+
+	positions *token.FileSet
 }
 
 // Import returns the packages of the engine. Others are empty: the rule ignores their
@@ -113,20 +115,21 @@ func readEngine(tree []source) *engineCode {
 	code := &engineCode{
 		info:  &types.Info{Selections: map[*ast.SelectorExpr]*types.Selection{}, Uses: map[*ast.Ident]types.Object{}, Defs: map[*ast.Ident]types.Object{}, Types: map[ast.Expr]types.TypeAndValue{}},
 		parts: map[string]*types.Package{}, kept: map[*types.TypeName]bool{}, bodies: map[*types.Func]*ast.FuncDecl{}, writes: map[*types.Func]bool{}, calls: map[*types.Func][]*types.Func{}, at: map[*types.Func]string{},
+		positions: token.NewFileSet(),
 	}
-	positions, read := token.NewFileSet(), map[string][]*ast.File{}
+	read := map[string][]*ast.File{}
 	config := types.Config{Importer: code, Error: func(error) {}}
 	for _, name := range statePackages {
 		for i := range tree {
 			if s := &tree[i]; path.Dir(s.path) == name && s.product() {
-				file, err := parser.ParseFile(positions, s.path, s.text, 0) // parsed again: types need one set of positions
+				file, err := parser.ParseFile(code.positions, s.path, s.text, 0) // parsed again: types need one set of positions
 				if err != nil {
 					return nil // cannot happen: readTree has parsed it
 				}
 				read[name] = append(read[name], file)
 			}
 		}
-		if pkg, _ := config.Check(module+"/"+name, positions, read[name], code.info); pkg != nil { // errors are expected: other packages are empty
+		if pkg, _ := config.Check(module+"/"+name, code.positions, read[name], code.info); pkg != nil { // errors are expected: other packages are empty
 			pkg.MarkComplete()
 			code.parts[module+"/"+name] = pkg
 		}
@@ -137,7 +140,7 @@ func readEngine(tree []source) *engineCode {
 	code.keep(code.root)
 	for _, name := range statePackages {
 		for _, file := range read[name] {
-			code.readFile(file, positions)
+			code.readFile(file)
 		}
 	}
 	return code
@@ -158,11 +161,11 @@ func stateOf(pkg *types.Package) *types.Named {
 }
 
 // readFile records what the functions of a file write and call.
-func (c *engineCode) readFile(file *ast.File, positions *token.FileSet) {
+func (c *engineCode) readFile(file *ast.File) {
 	for _, d := range file.Decls {
 		if f, ok := d.(*ast.FuncDecl); ok && f.Body != nil {
 			if defined, ok := c.info.Defs[f.Name].(*types.Func); ok {
-				at := positions.Position(f.Pos())
+				at := c.positions.Position(f.Pos())
 				c.bodies[defined], c.at[defined] = f, fmt.Sprintf("%s:%d", at.Filename, at.Line)
 				c.read(defined, f)
 			}

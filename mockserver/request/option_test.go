@@ -33,8 +33,8 @@ func TestOptionsAreThoseOfTheDocument(t *testing.T) {
 		t.Error("the table is not sorted")
 	}
 	slices.Sort(got)
-	if !slices.Equal(got, want) {
-		t.Errorf("options      %v\nof the document %v", got, want)
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("parameters of publishMessage in spec/openapi.yaml (-), rows of optionTable (+):\n%s", diff)
 	}
 }
 
@@ -90,7 +90,7 @@ func TestTheTablesOfOptionsCoverEachOther(t *testing.T) {
 			set = setFields("Workflow.", reflect.ValueOf(*o.Workflow))
 		}
 		if len(set) != 1 {
-			t.Errorf("%s: %q sets %v, want one field", name, values[name], set)
+			t.Errorf("%s: %q in values of this test sets %v, want one field", name, values[name], set)
 			continue
 		}
 		setBy[set[0]] = name
@@ -98,7 +98,7 @@ func TestTheTablesOfOptionsCoverEachOther(t *testing.T) {
 	for _, field := range append(allFields("", engine.Options{}), allFields("Workflow.", engine.Workflow{})...) {
 		covered := setBy[field] != "" || noOption[field] != "" || field == "Workflow" // its own fields are in the list
 		if !covered {
-			t.Errorf("the engine's option %s: got no row, want one", field)
+			t.Errorf("the engine's option %s: got no row in mockserver/request/option.go, want one", field)
 		}
 	}
 }
@@ -125,7 +125,7 @@ func TestShownOptionsAreFieldsOfAnswers(t *testing.T) {
 		}
 		for _, field := range fields {
 			if !known[field] {
-				t.Errorf("%s: no answer has a field %s", name, field)
+				t.Errorf("%s: no answer in spec/openapi.yaml has a field %s", name, field)
 			}
 		}
 	}

@@ -9,7 +9,7 @@
 // The package has the rules that concern values alone (how options are merged, what a role
 // is for, how many bytes something takes) and keeps each container consistent in itself.
 // Package engine has the lock, the clock and the commands, and only engine changes a state.
-// Packages snapshot and view read it.
+// Package snapshot reads it.
 //
 // Most fields are exported for these packages only; callers of the engine see some of the
 // types under the names in engine/values.go. The tag saved marks fields that are internal

@@ -4,7 +4,6 @@ import (
 	"hash/maphash"
 	"reflect"
 	"slices"
-	"time"
 )
 
 // maxInterned is the largest number of values that an interner remembers; then it starts
@@ -146,16 +145,18 @@ func lengthOf(texts []string) (n int64) {
 // OptionInterner lets messages with equal options share one value.
 type OptionInterner struct {
 	known map[uint64]*Options // by hash
+	like  Options             // what Share compares, here so that the options of its caller need not be on the heap
 }
 
 // Share returns a copy of o on the heap, or an equal value that is already there.
 func (in *OptionInterner) Share(o *Options) *Options {
-	sum := o.sum()
-	if known := in.known[sum]; known != nil && known.equal(o) {
+	in.like = *o
+	sum := in.like.sum()
+	if known := in.known[sum]; known != nil && known.equal(&in.like) {
 		return known
 	}
 	kept := new(*o)
-	if o.length() > maxSharedOptions {
+	if in.like.length() > maxSharedOptions {
 		return kept
 	}
 	if in.known == nil {
@@ -188,65 +189,25 @@ func (in *OriginInterner) Share(o Origin) *Origin {
 	return kept
 }
 
-// plainOptions has the fields of Options that == can compare. A pointer is its value and a
-// flag that says whether it is set.
-type plainOptions struct {
-	method, dedupID, queue, dialect, family, retryDelay string
-
-	delay, timeout              time.Duration
-	notBefore                   int64
-	headerForward, dedupContent bool
-	hops, retries               int
-	flow                        FlowControl
-
-	redactBody, redactHeaders bool
-
-	hasRetries, hasRetryDelay, hasFlow, hasRedact, hasWorkflow bool
-}
-
-func (o *Options) plain() plainOptions {
-	p := plainOptions{
-		method: o.Method, dedupID: o.DedupID, queue: o.Queue, dialect: o.Dialect, family: o.Family,
-		delay: o.Delay, timeout: o.Timeout, notBefore: o.NotBefore.UnixNano(),
-		headerForward: o.HeaderForward, dedupContent: o.DedupContent, hops: o.Hops,
-		hasRetries: o.Retries != nil, hasRetryDelay: o.RetryDelay != nil, hasFlow: o.Flow != nil, hasRedact: o.Redact != nil, hasWorkflow: o.Workflow != nil,
-	}
-	if p.hasRetries {
-		p.retries = *o.Retries
-	}
-	if p.hasRetryDelay {
-		p.retryDelay = o.RetryDelay.String()
-	}
-	if p.hasFlow {
-		p.flow = *o.Flow
-	}
-	if p.hasRedact {
-		p.redactBody, p.redactHeaders = o.Redact.Body, o.Redact.Headers
-	}
-	return p
-}
-
-// equal compares every field (TestSharingTakesEveryField).
+// equal compares every option.
 func (o *Options) equal(p *Options) bool {
-	return o == p || o.plain() == p.plain() &&
-		slices.Equal(o.Labels, p.Labels) &&
-		(o.Redact == nil || slices.Equal(o.Redact.Names, p.Redact.Names)) &&
-		equalHeaders(o.Forward, p.Forward) &&
-		(o.Workflow == nil || o.Workflow.equal(p.Workflow)) &&
-		o.Callback.equal(p.Callback) && o.FailureCallback.equal(p.FailureCallback)
+	if o == p {
+		return true
+	}
+	for i := range optionTable {
+		if !optionTable[i].equal(o, p) {
+			return false
+		}
+	}
+	return true
 }
 
 // sum is a hash: equal options have equal sums.
-func (o *Options) sum() uint64 {
-	sum := thenSum(maphash.Comparable(sumSeed, o.plain()), sumOfTexts(o.Labels))
-	if o.Redact != nil {
-		sum = thenSum(sum, sumOfTexts(o.Redact.Names))
+func (o *Options) sum() (sum uint64) {
+	for i := range optionTable {
+		sum = thenSum(sum, optionTable[i].sum(o))
 	}
-	sum = thenSum(sum, sumOfHeader(o.Forward))
-	if o.Workflow != nil {
-		sum = thenSum(sum, o.Workflow.sum())
-	}
-	return thenSum(thenSum(sum, o.Callback.sum()), o.FailureCallback.sum())
+	return sum
 }
 
 // plainWorkflow has the fields of Workflow that == can compare.
@@ -272,16 +233,16 @@ func (w *Workflow) sum() uint64 {
 	return thenSum(thenSum(maphash.Comparable(sumSeed, w.plain()), sumOfTexts(w.Features)), sumOfHeader(w.Header))
 }
 
-func (c *Callback) equal(d *Callback) bool {
-	if c == nil || d == nil {
-		return c == d
-	}
-	return c.URL == d.URL && c.Options.equal(&d.Options)
+func (r *Redaction) equal(s *Redaction) bool {
+	return r.Body == s.Body && r.Headers == s.Headers && slices.Equal(r.Names, s.Names)
 }
 
+func (r *Redaction) sum() uint64 {
+	return maphash.Comparable(sumSeed, [2]bool{r.Body, r.Headers}) + sumOfTexts(r.Names)
+}
+
+func (c *Callback) equal(d *Callback) bool { return c.URL == d.URL && c.Options.equal(&d.Options) }
+
 func (c *Callback) sum() uint64 {
-	if c == nil {
-		return 0
-	}
 	return thenSum(maphash.String(sumSeed, c.URL), c.Options.sum())
 }

@@ -1,7 +1,9 @@
 package state
 
 import (
+	"hash/maphash"
 	"maps"
+	"slices"
 	"strings"
 	"time"
 
@@ -9,10 +11,11 @@ import (
 	"github.com/understudy-mock/understudy/engine/refusal"
 )
 
-// Limits of the options (decided: 8, 31).
+// Defaults of the options (decided: 8, 31).
 const (
-	DefaultRetries = 3 // four attempts in all
-	DefaultTimeout = 15 * time.Minute
+	DefaultRetries    = 3 // four attempts in all
+	DefaultTimeout    = 15 * time.Minute
+	DefaultRetryDelay = "min(86400, exp(2.5 * (retried + 1))) * 1000"
 )
 
 // Options configure one message. The zero value of a field means "not set", so that a
@@ -113,12 +116,15 @@ const (
 	noValue                           // always not set
 )
 
-// option says how one option is merged and inherited. Groups, whose options are defaults,
-// need no column: they use merge only.
+// option says how one option is merged, inherited, shared and counted. Groups, whose options are
+// defaults, need no column: they use merge only.
 type option struct {
 	fields  string                     // fields of Options, separated by spaces
 	merge   func(o, d *Options)        // sets from d what o does not set
 	clear   func(o *Options)           // removes the option
+	equal   func(o, p *Options) bool   // whether two messages may share the option
+	sum     func(o *Options) uint64    // a hash: equal options have equal ones
+	size    func(o *Options) int64     // bytes besides the field
 	follows [followerCount]inheritance // by follower
 }
 
@@ -128,10 +134,19 @@ var optionTable []option
 
 // init sets optionTable, because an initializer would be a cycle: mergeCallback refers to it.
 func init() {
+	texts := kind[[]string]{takeDefaultList, slices.Equal[[]string], sumOfTexts, lengthOf}
+	headers := kind[Header]{mergeForward, equalHeaders, sumOfHeader, HeaderBytes}
+	numbers := pointerKind(takeDefault, func(v, w *int) bool { return *v == *w }, func(v *int) uint64 { return uint64(*v) }, nil)
+	flows := pointerKind(mergeFlow, func(v, w *FlowControl) bool { return *v == *w }, func(v *FlowControl) uint64 { return maphash.Comparable(sumSeed, *v) }, nil)
+	callbacks := pointerKind(mergeCallback, (*Callback).equal, (*Callback).sum, func(c *Callback) int64 { return int64(len(c.URL)) + c.Options.Size() })
+	redactions := pointerKind(mergeRedact, (*Redaction).equal, (*Redaction).sum, nil)
+	workflows := pointerKind(takeDefault, (*Workflow).equal, (*Workflow).sum, func(w *Workflow) int64 { return HeaderBytes(w.Header) })
+	formulas := pointerKind(takeDefault, func(f, g *formula.Formula) bool { return f.String() == g.String() },
+		func(f *formula.Formula) uint64 { return maphash.String(sumSeed, f.String()) }, nil)
 	optionTable = []option{
-		fieldOption("Callback", mergeCallback, func(o *Options) **Callback { return &o.Callback }, ownValue, inheritedValue, inheritedValue, ownValue, ownValue),
-		fieldOption("DedupContent", takeDefault, func(o *Options) *bool { return &o.DedupContent }, ownValue, inheritedValue, inheritedValue, ownValue, ownValue),
-		fieldOption("DedupID", takeDefault, func(o *Options) *string { return &o.DedupID }, ownValue, inheritedValue, inheritedValue, ownValue, ownValue),
+		fieldOption("Callback", callbacks, func(o *Options) **Callback { return &o.Callback }, ownValue, inheritedValue, inheritedValue, ownValue, ownValue),
+		fieldOption("DedupContent", plainKind(takeDefault[bool]), func(o *Options) *bool { return &o.DedupContent }, ownValue, inheritedValue, inheritedValue, ownValue, ownValue),
+		fieldOption("DedupID", plainKind(takeDefault[string]), func(o *Options) *string { return &o.DedupID }, ownValue, inheritedValue, inheritedValue, ownValue, ownValue),
 		{ // one option of two fields: the default replaces both or neither
 			fields: "Delay NotBefore",
 			merge: func(o, d *Options) {
@@ -140,32 +155,72 @@ func init() {
 				}
 			},
 			clear:   func(o *Options) { o.Delay, o.NotBefore = 0, time.Time{} },
+			equal:   func(o, p *Options) bool { return o.Delay == p.Delay && o.NotBefore.Equal(p.NotBefore) },
+			sum:     func(o *Options) uint64 { return thenSum(uint64(o.Delay), uint64(o.NotBefore.UnixNano())) },
+			size:    func(*Options) int64 { return 0 },
 			follows: [followerCount]inheritance{}, // the delay of the failed message has passed
 		},
-		fieldOption("Dialect", takeDefault, func(o *Options) *string { return &o.Dialect }, imposedValue, inheritedValue, inheritedValue, imposedValue, imposedValue),
-		fieldOption("FailureCallback", mergeCallback, func(o *Options) **Callback { return &o.FailureCallback }, inheritedValue, inheritedValue, inheritedValue, ownValue, ownValue),
-		fieldOption("Family", takeDefault, func(o *Options) *string { return &o.Family }, inheritedValue, inheritedValue, inheritedValue, imposedValue, inheritedValue),
-		fieldOption("Flow", mergeFlow, func(o *Options) **FlowControl { return &o.Flow }, inheritedValue, inheritedValue, inheritedValue, ownValue, inheritedValue),
-		fieldOption("Forward", mergeForward, func(o *Options) *Header { return &o.Forward }, ownValue, inheritedValue, inheritedValue, ownValue, ownValue),
-		fieldOption("HeaderForward", takeDefault, func(o *Options) *bool { return &o.HeaderForward }, inheritedValue, inheritedValue, inheritedValue, ownValue, inheritedValue),
-		fieldOption("Hops", takeLarger, func(o *Options) *int { return &o.Hops }, inheritedValue, inheritedValue, inheritedValue, imposedValue, inheritedValue),
-		fieldOption("Labels", takeDefaultList, func(o *Options) *[]string { return &o.Labels }, inheritedValue, inheritedValue, inheritedValue, inheritedValue, inheritedValue),
-		fieldOption("Method", takeDefault, func(o *Options) *string { return &o.Method }, ownValue, inheritedValue, inheritedValue, ownValue, ownValue),
-		fieldOption("Queue", takeDefault, func(o *Options) *string { return &o.Queue }, ownValue, inheritedValue, inheritedValue, noValue, ownValue), // a callback shares the turn of its message
-		fieldOption("Redact", mergeRedact, func(o *Options) **Redaction { return &o.Redact }, inheritedValue, inheritedValue, inheritedValue, inheritedValue, inheritedValue),
-		fieldOption("Retries", takeDefault, func(o *Options) **int { return &o.Retries }, inheritedValue, inheritedValue, inheritedValue, inheritedValue, inheritedValue),
-		fieldOption("RetryDelay", takeDefault, func(o *Options) **formula.Formula { return &o.RetryDelay }, inheritedValue, inheritedValue, inheritedValue, ownValue, inheritedValue),
-		fieldOption("Timeout", takeDefault, func(o *Options) *time.Duration { return &o.Timeout }, inheritedValue, inheritedValue, inheritedValue, ownValue, inheritedValue),
-		fieldOption("Workflow", takeDefault, func(o *Options) **Workflow { return &o.Workflow }, inheritedValue, inheritedValue, inheritedValue, ownValue, inheritedValue),
+		fieldOption("Dialect", plainKind(takeDefault[string]), func(o *Options) *string { return &o.Dialect }, imposedValue, inheritedValue, inheritedValue, imposedValue, imposedValue),
+		fieldOption("FailureCallback", callbacks, func(o *Options) **Callback { return &o.FailureCallback }, inheritedValue, inheritedValue, inheritedValue, ownValue, ownValue),
+		fieldOption("Family", plainKind(takeDefault[string]), func(o *Options) *string { return &o.Family }, inheritedValue, inheritedValue, inheritedValue, imposedValue, inheritedValue),
+		fieldOption("Flow", flows, func(o *Options) **FlowControl { return &o.Flow }, inheritedValue, inheritedValue, inheritedValue, ownValue, inheritedValue),
+		fieldOption("Forward", headers, func(o *Options) *Header { return &o.Forward }, ownValue, inheritedValue, inheritedValue, ownValue, ownValue),
+		fieldOption("HeaderForward", plainKind(takeDefault[bool]), func(o *Options) *bool { return &o.HeaderForward }, inheritedValue, inheritedValue, inheritedValue, ownValue, inheritedValue),
+		fieldOption("Hops", plainKind(takeLarger), func(o *Options) *int { return &o.Hops }, inheritedValue, inheritedValue, inheritedValue, imposedValue, inheritedValue),
+		fieldOption("Labels", texts, func(o *Options) *[]string { return &o.Labels }, inheritedValue, inheritedValue, inheritedValue, inheritedValue, inheritedValue),
+		fieldOption("Method", plainKind(takeDefault[string]), func(o *Options) *string { return &o.Method }, ownValue, inheritedValue, inheritedValue, ownValue, ownValue),
+		fieldOption("Queue", plainKind(takeDefault[string]), func(o *Options) *string { return &o.Queue }, ownValue, inheritedValue, inheritedValue, noValue, ownValue), // a callback shares the turn of its message
+		fieldOption("Redact", redactions, func(o *Options) **Redaction { return &o.Redact }, inheritedValue, inheritedValue, inheritedValue, inheritedValue, inheritedValue),
+		fieldOption("Retries", numbers, func(o *Options) **int { return &o.Retries }, inheritedValue, inheritedValue, inheritedValue, inheritedValue, inheritedValue),
+		fieldOption("RetryDelay", formulas, func(o *Options) **formula.Formula { return &o.RetryDelay }, inheritedValue, inheritedValue, inheritedValue, ownValue, inheritedValue),
+		fieldOption("Timeout", plainKind(takeDefault[time.Duration]), func(o *Options) *time.Duration { return &o.Timeout }, inheritedValue, inheritedValue, inheritedValue, ownValue, inheritedValue),
+		fieldOption("Workflow", workflows, func(o *Options) **Workflow { return &o.Workflow }, inheritedValue, inheritedValue, inheritedValue, ownValue, inheritedValue),
 	}
 }
 
+// kind is what options of one type have in common.
+type kind[T any] struct {
+	merge func(v *T, d T)
+	equal func(v, w T) bool
+	sum   func(v T) uint64
+	size  func(v T) int64
+}
+
+// plainKind is for values without pointers.
+func plainKind[T comparable](merge func(v *T, d T)) kind[T] {
+	var zero T
+	return kind[T]{merge, func(v, w T) bool { return v == w }, func(v T) uint64 {
+		if v == zero {
+			return 0
+		}
+		return maphash.Comparable(sumSeed, v)
+	}, func(T) int64 { return 0 }}
+}
+
+// pointerKind is for options that are nil when they are not set.
+func pointerKind[T any](merge func(v **T, d *T), equal func(v, w *T) bool, sum func(v *T) uint64, size func(v *T) int64) kind[*T] {
+	return kind[*T]{merge, func(v, w *T) bool { return v == w || v != nil && w != nil && equal(v, w) }, func(v *T) uint64 {
+		if v == nil {
+			return 0
+		}
+		return 1 + sum(v)
+	}, func(v *T) int64 {
+		if v == nil || size == nil {
+			return 0
+		}
+		return size(v)
+	}}
+}
+
 // fieldOption returns an option that is one field.
-func fieldOption[T any](field string, merge func(v *T, d T), at func(*Options) *T, follows ...inheritance) option {
+func fieldOption[T any](field string, of kind[T], at func(*Options) *T, follows ...inheritance) option {
 	return option{
 		fields:  field,
-		merge:   func(o, d *Options) { merge(at(o), *at(d)) },
+		merge:   func(o, d *Options) { of.merge(at(o), *at(d)) },
 		clear:   func(o *Options) { *at(o) = *at(new(Options)) },
+		equal:   func(o, p *Options) bool { return of.equal(*at(o), *at(p)) },
+		sum:     func(o *Options) uint64 { return of.sum(*at(o)) },
+		size:    func(o *Options) int64 { return of.size(*at(o)) },
 		follows: [followerCount]inheritance(follows),
 	}
 }

@@ -5,6 +5,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/google/go-cmp/cmp"
 )
 
 // fullOptions returns options with every field set.
@@ -40,8 +42,8 @@ func TestTheTableOfOptions(t *testing.T) {
 		}
 		slices.Sort(want)
 		slices.Sort(got)
-		if !slices.Equal(got, want) {
-			t.Errorf("rows for %v, fields %v", got, want)
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Errorf("fields of Options (-), rows of optionTable (+):\n%s", diff)
 		}
 	})
 	t.Run("is sorted", func(t *testing.T) {
@@ -96,6 +98,27 @@ func TestFollowersInheritByTheTable(t *testing.T) {
 			if d := differing(keptSet, wantSet); d != nil {
 				t.Errorf("follower %d with its own: %v is wrong", f, d)
 			}
+		}
+	}
+}
+
+// TestOptionsThatMayBeLargeAreCounted checks that the memory of an account includes each list,
+// header and object of options.
+func TestOptionsThatMayBeLargeAreCounted(t *testing.T) {
+	t.Parallel()
+	small := map[string]string{
+		"Flow":       "a key of at most 256 bytes",
+		"Redact":     "names of headers",
+		"Retries":    "a number",
+		"RetryDelay": "a formula of at most 512 characters",
+		"Workflow":   "its header is counted, its first field is not",
+	}
+	for f := range reflect.TypeFor[Options]().Fields() {
+		var o Options
+		reflect.ValueOf(&o).Elem().FieldByIndex(f.Index).Set(filled(t, f.Type, 2))
+		large := slices.Contains([]reflect.Kind{reflect.Slice, reflect.Map, reflect.Pointer}, f.Type.Kind()) && small[f.Name] == ""
+		if got := o.Size() > 0; got != large {
+			t.Errorf("options with %s have bytes besides their fields: got %v, want %v", f.Name, got, large)
 		}
 	}
 }

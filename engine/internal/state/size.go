@@ -35,18 +35,9 @@ func HeaderBytes(h Header) int64 {
 
 // Size is approximately the memory of options besides their fields. It is 0 for options
 // without headers, labels and callbacks, which most messages have.
-func (o *Options) Size() int64 {
-	n := HeaderBytes(o.Forward)
-	for _, label := range o.Labels {
-		n += int64(len(label))
-	}
-	if o.Workflow != nil {
-		n += HeaderBytes(o.Workflow.Header)
-	}
-	for _, cb := range []*Callback{o.Callback, o.FailureCallback} {
-		if cb != nil {
-			n += int64(len(cb.URL)) + cb.Options.Size()
-		}
+func (o *Options) Size() (n int64) {
+	for i := range optionTable {
+		n += optionTable[i].size(o)
 	}
 	return n
 }

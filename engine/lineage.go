@@ -1,4 +1,4 @@
-package view
+package engine
 
 import (
 	"slices"
@@ -60,7 +60,7 @@ func (a *Account) runLineage(r *state.Run, events []*state.LogEntry) []Link {
 			before = append(before, a.scheduleLink(schedule))
 		}
 	}
-	for _, e := range a.State.Log.Created {
+	for _, e := range a.state.Log.Created {
 		if m := e.Message; m.RunID == r.ID && m.Role.Conduct().ReportsFailed && len(after) < mostAfter {
 			after = append(after, messageLink(FailureCallback, m))
 		}
@@ -93,7 +93,7 @@ func (a *Account) invokedLinks(r *state.Run) (links []Link) {
 
 // knownRun completes a link to a run; it returns nil if the run was forgotten.
 func (a *Account) knownRun(link *Link) *state.Run {
-	r := a.State.Runs[link.ID]
+	r := a.state.Runs[link.ID]
 	if r != nil {
 		link.State, link.At, link.Known = string(r.State), r.CreatedAt, true
 	}
@@ -105,7 +105,7 @@ func messageLink(relation string, m *state.Message) Link {
 }
 
 func (a *Account) scheduleLink(id string) Link {
-	s := a.State.Schedules[id]
+	s := a.state.Schedules[id]
 	link := Link{Relation: ScheduledBy, Before: true, Kind: "schedule", ID: id, Known: s != nil}
 	if s != nil {
 		link.At = s.CreatedAt
@@ -115,7 +115,7 @@ func (a *Account) scheduleLink(id string) Link {
 
 // entryLink returns the link to a DLQ entry, none if it does not exist.
 func (a *Account) entryLink(id string) []Link {
-	e := a.State.DLQ.Get(id)
+	e := a.state.DLQ.Get(id)
 	if e == nil {
 		return nil
 	}
@@ -190,7 +190,7 @@ func (a *Account) createdMessages(m *state.Message) (newer []*state.Message, old
 		wanted = m.SourceID
 	}
 	passed := false
-	for _, e := range slices.Backward(a.State.Log.Created) {
+	for _, e := range slices.Backward(a.state.Log.Created) {
 		switch {
 		case e.Message == m:
 			passed = true

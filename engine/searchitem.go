@@ -1,4 +1,4 @@
-package view
+package engine
 
 import (
 	"cmp"
@@ -82,18 +82,20 @@ func cursorList(list string) string {
 // first, that are in one of its states. It returns the number of items and the cursor after
 // all examined entries, "" at the end of the list.
 func (a *Account) Search(list string, f *Filter, items []SearchItem) (n int, next string, err error) {
-	below, err := a.State.IDs.Position(cursorList(list), f.Cursor)
+	a.lock()
+	defer a.unlock()
+	below, err := a.state.IDs.Position(cursorList(list), f.Cursor)
 	if err != nil {
 		return 0, "", err
 	}
 	leavesOut := func(state string) bool { return !isWanted(f, f.States, state) }
-	switch l := &a.State.Log; list {
+	switch l := &a.state.Log; list {
 	case SearchMessages:
 		n, next = fillItems(a, list, items, l.NewestCreated(below), func(e *state.LogEntry) bool { return leavesOut(string(e.Message.State)) }, a.searchCreated)
 	case SearchRuns:
-		n, next = fillItems(a, list, items, a.State.RunList.Newest(below), func(r *state.Run) bool { return leavesOut(string(r.State)) }, a.searchRun)
+		n, next = fillItems(a, list, items, a.state.RunList.Newest(below), func(r *state.Run) bool { return leavesOut(string(r.State)) }, a.searchRun)
 	case SearchDLQ:
-		n, next = fillItems(a, list, items, a.State.DLQ.Newest(below), func(e *state.DLQEntry) bool { return leavesOut(string(e.Message.State)) }, a.searchEntry)
+		n, next = fillItems(a, list, items, a.state.DLQ.Newest(below), func(e *state.DLQEntry) bool { return leavesOut(string(e.Message.State)) }, a.searchEntry)
 	case SearchLog:
 		n, next = fillItems(a, list, items, l.Newest(below), func(e *state.LogEntry) bool { return leavesOut(e.State) }, a.searchEvent)
 	case SearchAnswers:
@@ -115,12 +117,12 @@ func fillItems[E state.Sequenced](a *Account, list string, items []SearchItem, n
 		out := leavesOut(e)
 		if !out {
 			it := &items[n]
-			*it = SearchItem{List: list, Time: e.Position().At(), place: e.Position(), ids: a.State.IDs}
+			*it = SearchItem{List: list, Time: e.Position().At(), place: e.Position(), ids: a.state.IDs}
 			fill(it, e)
 			n++
 		}
 		if n == len(items) || looked == searchWalk*len(items) {
-			return n, a.State.IDs.Cursor(cursorList(list), e.Position())
+			return n, a.state.IDs.Cursor(cursorList(list), e.Position())
 		}
 	}
 	return n, ""
@@ -138,7 +140,7 @@ func (a *Account) searchCreated(it *SearchItem, e *state.LogEntry) {
 func (a *Account) searchMessage(it *SearchItem, m *state.Message) {
 	it.State, it.ID, it.RunID, it.SourceID = string(m.State), m.ID, m.RunID, m.SourceID
 	it.URL, it.Method, it.Group, it.Queue, it.Schedule, it.FlowKey, it.Labels = m.URL, m.Method, m.Group, m.Options.Queue, m.ScheduleID, m.FlowKey(), m.Options.Labels
-	shown := a.Message(m)
+	shown := a.showMessage(m)
 	it.Header, it.Forward, it.Body = shown.Headers.Published(), shown.Headers.Forward(), shown.Body
 	if m.Step != nil {
 		it.Step = m.Step.Step.Name
@@ -148,14 +150,14 @@ func (a *Account) searchMessage(it *SearchItem, m *state.Message) {
 // searchRun fills in a run. It copies what changes while the run continues.
 func (a *Account) searchRun(it *SearchItem, r *state.Run) {
 	it.State, it.RunID, it.DLQID, it.URL, it.Labels = string(r.State), r.ID, r.DLQID, r.URL, r.Options.Labels
-	shown := a.run(r)
+	shown := a.showRun(r)
 	it.Header, it.Other, it.Body, it.Result, it.Error = shown.Header, shown.Forward, shown.Payload, shown.Result, r.Cause
 	if r.Options.Flow != nil {
 		it.FlowKey = r.Options.Flow.Key
 	}
 	for _, steps := range []iter.Seq[*state.StepItem]{slices.Values(r.Items), slices.Values(r.Open), maps.Values(r.Calls)} {
 		for step := range steps {
-			s := a.entry(r, step)
+			s := a.showItem(r, step)
 			for _, text := range []string{s.Out, s.CallURL, s.CallBody, s.CallResponseBody, s.InvokedBody, s.WaitEventID} {
 				if text != "" {
 					it.Texts = append(it.Texts, text)
@@ -166,7 +168,7 @@ func (a *Account) searchRun(it *SearchItem, r *state.Run) {
 			}
 			if n := len(step.Errors); n > 0 { // the failed step is not in the list yet
 				last := &step.Errors[n-1]
-				it.Tried = cmp.Or(a.Wire.ReadAnswer(&state.Outcome{Status: last.Status, Header: last.Header}).Step, it.Tried)
+				it.Tried = cmp.Or(a.cfg.Wire.ReadAnswer(&state.Outcome{Status: last.Status, Header: last.Header}).Step, it.Tried)
 			}
 		}
 	}

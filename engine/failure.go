@@ -1,4 +1,4 @@
-package view
+package engine
 
 import (
 	"slices"
@@ -46,7 +46,7 @@ func messageFailure(m *state.Message) *LastFailure {
 
 // runFailure returns the failure that ended a run, or the one that a continuing run retries.
 func (a *Account) runFailure(r *state.Run, events []*state.LogEntry) *LastFailure {
-	if e := a.State.DLQ.Get(r.DLQID); e != nil {
+	if e := a.state.DLQ.Get(r.DLQID); e != nil {
 		return failureOf(&e.Message, &e.Last)
 	}
 	for _, e := range slices.Backward(events) {

@@ -1,4 +1,4 @@
-package view
+package engine
 
 import (
 	"cmp"
@@ -70,7 +70,7 @@ var runSorting = sorting[*state.Run]{
 	"duration": func(a *Account, r *state.Run) sortKey {
 		end := r.EndedAt
 		if end.IsZero() {
-			end = a.State.Now
+			end = a.state.Now
 		}
 		return sortKey{number: int64(end.Sub(r.CreatedAt))}
 	},
@@ -152,12 +152,12 @@ func (o order[E]) first(all iter.Seq[E], matches func(E) bool, behind *placed[E]
 	return page
 }
 
-// Sorted is List in the order of the filter, over the whole list. The cursor is valid for
+// sortedPage is List in the order of the filter, over the whole list. The cursor is valid for
 // that order only and refers to the last entry shown, by its current place.
-func Sorted[E state.Sequenced, T any](a *Account, list string, f Filter, most int, by sorting[E],
+func sortedPage[E state.Sequenced, T any](a *Account, list string, f Filter, most int, by sorting[E],
 	newest func(below state.Position) iter.Seq[E], matches func(E) bool, view func(E) T) (Page[T], error) {
 	if f.Sort == "" {
-		return List(&a.State.IDs, list, f, most, newest, matches, view)
+		return listPage(&a.state.IDs, list, f, most, newest, matches, view)
 	}
 	if err := f.Check(); err != nil {
 		return Page[T]{}, err
@@ -167,7 +167,7 @@ func Sorted[E state.Sequenced, T any](a *Account, list string, f Filter, most in
 		return Page[T]{}, err
 	}
 	list += " by " + f.Sort
-	at, err := a.State.IDs.Position(list, f.Cursor)
+	at, err := a.state.IDs.Position(list, f.Cursor)
 	if err != nil {
 		return Page[T]{}, err
 	}
@@ -183,7 +183,7 @@ func Sorted[E state.Sequenced, T any](a *Account, list string, f Filter, most in
 	p := Page[T]{}
 	if n := f.Limit(most); len(found) > n {
 		found = found[:n]
-		p.Cursor = a.State.IDs.Cursor(list, found[n-1].entry.Position())
+		p.Cursor = a.state.IDs.Cursor(list, found[n-1].entry.Position())
 	}
 	for _, e := range found {
 		p.Items = append(p.Items, view(e.entry))
