@@ -5,7 +5,6 @@ import (
 	"net"
 	"net/netip"
 	"net/url"
-	"slices"
 	"strconv"
 	"strings"
 	"unicode"
@@ -14,12 +13,11 @@ import (
 	"github.com/understudy-mock/understudy/mockserver/call"
 	"github.com/understudy-mock/understudy/mockserver/control"
 	"github.com/understudy-mock/understudy/mockserver/fault"
-	"github.com/understudy-mock/understudy/mockserver/journal"
 	"github.com/understudy-mock/understudy/mockserver/listener"
-	"github.com/understudy-mock/understudy/mockserver/response"
+	"github.com/understudy-mock/understudy/mockserver/messaging"
 	"github.com/understudy-mock/understudy/mockserver/stub"
 	"github.com/understudy-mock/understudy/mockserver/tenant"
-	"github.com/understudy-mock/understudy/mockserver/vectors"
+	"github.com/understudy-mock/understudy/mockserver/traffic"
 	"github.com/understudy-mock/understudy/spec/mask"
 )
 
@@ -84,15 +82,15 @@ type (
 	// Condition is what a caller waits for, see control.Condition.
 	Condition = control.Condition
 	// Delivery is one attempt: the request as it was sent, and the answer.
-	Delivery = journal.Delivery
+	Delivery = traffic.Delivery
 	// Exchange is one request to the interface and its answer.
-	Exchange = journal.Exchange
+	Exchange = traffic.Exchange
 	// Fault is a rule that injects failures into the API of the stand-in or
 	// into the deliveries of an account. The first rule that matches and is due
 	// applies.
 	Fault = fault.Rule
 	// Message is one half of an exchange.
-	Message = journal.Message
+	Message = traffic.Message
 	// Stub is a scripted destination, see stub.Stub.
 	Stub = stub.Stub
 	// Answer is one scripted answer of a stub.
@@ -111,11 +109,11 @@ func Reachable(addr net.Addr) string { return listener.Reachable(addr) }
 
 // EmbedHash is the value of Config.Embed that turns texts into vectors by
 // hashing their words.
-const EmbedHash = vectors.EmbedHash
+const EmbedHash = messaging.EmbedHash
 
 // ParseVectorIndex reads NAME=TYPE[:DIMENSION[:FUNCTION]], such as
 // docs=DENSE:1536:COSINE, words=SPARSE or both=HYBRID:384:DOT_PRODUCT.
-func ParseVectorIndex(text string) (vector.Config, error) { return vectors.ParseIndex(text) }
+func ParseVectorIndex(text string) (vector.Config, error) { return messaging.ParseIndex(text) }
 
 // indexRoot is the prefix of URLs of single vector indexes: /index/NAME
 // replaces the root of the vector host.
@@ -162,18 +160,4 @@ func (s *Server) vectorEnv(w *tenant.Tenant) (vars []EnvVar) {
 		vars = append(vars, EnvVar{name + "_URL", s.VectorIndexURL(x.Name)}, EnvVar{name + "_TOKEN", x.Token})
 	}
 	return vars
-}
-
-var _ = registerHandlers(vectorRows())
-
-// vectorRows are the handlers of vector indexes.
-func vectorRows() map[string]handler {
-	rows := map[string]handler{}
-	for id, h := range vectors.Handlers() {
-		rows[id] = func(s *Server, c *call.Call) (response.Response, error) {
-			embeds := slices.ContainsFunc(s.cfg.VectorIndexes, func(x vector.Config) bool { return x.Name == c.Index && x.EmbeddingModel == vectors.HashModel })
-			return h(&vectors.API{Embeds: embeds}, c)
-		}
-	}
-	return rows
 }

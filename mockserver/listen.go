@@ -18,9 +18,9 @@ import (
 
 	"github.com/understudy-mock/understudy/engine"
 	"github.com/understudy-mock/understudy/mockserver/gate/origin"
-	"github.com/understudy-mock/understudy/mockserver/journal"
 	"github.com/understudy-mock/understudy/mockserver/response"
 	"github.com/understudy-mock/understudy/mockserver/tenant"
+	"github.com/understudy-mock/understudy/mockserver/traffic"
 	"github.com/understudy-mock/understudy/spec"
 	paths "github.com/understudy-mock/understudy/spec/route"
 )
@@ -339,13 +339,13 @@ func (u *TestServer) Settle() {
 func (u *TestServer) Deliveries() []Delivery {
 	u.t.Helper()
 	u.Settle()
-	list, _ := u.tenants.First().Deliveries.List(0, journal.Filter{})
+	list, _ := u.tenants.First().Deliveries.List(0, traffic.Filter{})
 	return list
 }
 
 // Requests are all requests to the interface so far, oldest first.
 func (u *TestServer) Requests() []Exchange {
-	list, _ := u.tenants.First().Requests.List(0, journal.Filter{})
+	list, _ := u.tenants.First().Requests.List(0, traffic.Filter{})
 	return list
 }
 
@@ -447,7 +447,7 @@ func (s *Server) probed(r *http.Request) any {
 	case r.URL.Path == paths.ControlHealth.Path():
 		return map[string]any{
 			"status": "ok", "version": Version, "dialect": s.dialectName(), "clock": map[string]any{"mode": s.cfg.Clock, "now": s.wall.Now().UnixMilli()},
-			"journal": map[string]int{"limit": journal.Limit}, "memory": s.memoryUse(),
+			"journal": map[string]int{"limit": traffic.Limit}, "memory": s.memoryUse(),
 		}
 	}
 	return nil

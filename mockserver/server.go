@@ -36,7 +36,6 @@ import (
 	"github.com/understudy-mock/understudy/mockserver/saved"
 	"github.com/understudy-mock/understudy/mockserver/stub"
 	"github.com/understudy-mock/understudy/mockserver/tenant"
-	"github.com/understudy-mock/understudy/mockserver/vectors"
 	"github.com/understudy-mock/understudy/spec"
 	"github.com/understudy-mock/understudy/spec/mask"
 )
@@ -207,7 +206,9 @@ func (s *Server) openAccounts(cfg tenant.Config, shared bool) (err error) {
 	}
 	s.fleet.Attach(FleetHost{s.tenants, s.readBody, s.made, func() { s.NotReady("the server leaves the fleet") }})
 	s.control = control.New(s.controlled())
-	s.messaging = &messaging.API{Accounts: s.tenants, Strict: s.cfg.StrictOptions}
+	s.messaging = &messaging.API{Accounts: s.tenants, Strict: s.cfg.StrictOptions, Embeds: func(index string) bool {
+		return slices.ContainsFunc(s.cfg.VectorIndexes, func(x vector.Config) bool { return x.Name == index && x.EmbeddingModel == messaging.HashModel })
+	}}
 	s.states = &saved.States{
 		Tenants: s.tenants, Sinks: &s.control.Sinks, Messaging: s.messaging, Neutralise: s.neutralise, Known: s.knownOperation, Points: s.undo,
 	}
@@ -386,7 +387,7 @@ func (c *Config) complete() error {
 		c.VectorIndexes = []vector.Config{tenant.DefaultIndex}
 	}
 	c.VectorIndexes = slices.Clone(c.VectorIndexes)
-	if err := vectors.SetEmbeddings(c.VectorIndexes, c.Embed); err != nil {
+	if err := messaging.SetEmbeddings(c.VectorIndexes, c.Embed); err != nil {
 		return err
 	}
 	if err := delivery.CheckOutbound(c.Outbound); err != nil {

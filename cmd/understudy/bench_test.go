@@ -102,18 +102,18 @@ func (l *lane) discard(n int) error {
 	}
 }
 
-// traffic appends request number i.
-type traffic func(to []byte, i int) []byte
+// requests appends request number i.
+type requests func(to []byte, i int) []byte
 
 // load sends requests to a server over a fixed number of connections.
 type load struct {
 	lanes []*lane
-	make  traffic
+	make  requests
 	next  atomic.Int64 // number of the next request
 }
 
 // newLoad opens n connections.
-func newLoad(b *testing.B, url string, n int, make traffic) *load {
+func newLoad(b *testing.B, url string, n int, make requests) *load {
 	b.Helper()
 	all := &load{make: make}
 	for range n {

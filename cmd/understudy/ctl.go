@@ -21,10 +21,10 @@ import (
 	"strings"
 
 	"github.com/understudy-mock/understudy/internal/command"
-	"github.com/understudy-mock/understudy/mockserver/saved/fixture"
 	"github.com/understudy-mock/understudy/mockserver/gate/origin"
-	"github.com/understudy-mock/understudy/mockserver/journal"
+	"github.com/understudy-mock/understudy/mockserver/saved/fixture"
 	"github.com/understudy-mock/understudy/mockserver/stub"
+	"github.com/understudy-mock/understudy/mockserver/traffic"
 	"github.com/understudy-mock/understudy/spec"
 )
 
@@ -150,7 +150,7 @@ func (k *ctlCancel) Run(e *env, c *cli) error {
 
 // Run prints the journal of requests or of deliveries.
 func (k *ctlJournal) Run(e *env, c *cli) error {
-	q := url.Values{"limit": {fmt.Sprint(journal.Limit)}}
+	q := url.Values{"limit": {fmt.Sprint(traffic.Limit)}}
 	if k.Limit > 0 {
 		q.Set("limit", fmt.Sprint(k.Limit))
 	}

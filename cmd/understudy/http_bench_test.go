@@ -118,14 +118,14 @@ func (c *contest) rows(b *testing.B) (rows []string) {
 const publishText = "POST %s HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer one\r\nContent-Type: application/json\r\n%sContent-Length: 128\r\n\r\n"
 
 // repeated repeats the same publish.
-func repeated(destination string) traffic {
+func repeated(destination string) requests {
 	text := fmt.Sprintf(publishText, route.PublishMessage.Path(destination), "") + strings.Repeat("x", 128)
 	return func(to []byte, _ int) []byte { return append(to, text...) }
 }
 
 // varied is a publish with a unique destination, label, number of retries and forwarded
 // header.
-func varied(destination string) traffic {
+func varied(destination string) requests {
 	text := fmt.Sprintf(publishText, route.PublishMessage.Path(strings.Replace(destination, "/hook", "/hook/N", 1)),
 		"Svc-Label: label-N\r\nSvc-Retries: N\r\nSvc-Forward-Order: N\r\n") + strings.Repeat("x", 128)
 	parts := strings.Split(text, "N")
@@ -141,8 +141,8 @@ func varied(destination string) traffic {
 }
 
 // accepted sends publishes until they are answered.
-func accepted(b *testing.B, s *subject, requests traffic) *subject {
-	s.load = newLoad(b, s.url, benchConnections, requests)
+func accepted(b *testing.B, s *subject, send requests) *subject {
+	s.load = newLoad(b, s.url, benchConnections, send)
 	s.send = func(n int) time.Duration {
 		took, _ := s.load.send(b, n, 0)
 		return took
@@ -168,8 +168,8 @@ func newSink(b *testing.B) *sink {
 }
 
 // delivered sends publishes until all have arrived.
-func delivered(b *testing.B, to *sink, s *subject, requests traffic) *subject {
-	all := newLoad(b, s.url, benchConnections, requests)
+func delivered(b *testing.B, to *sink, s *subject, send requests) *subject {
+	all := newLoad(b, s.url, benchConnections, send)
 	s.send = func(n int) time.Duration {
 		to.arrived.Add(n)
 		begin := time.Now()
@@ -284,11 +284,11 @@ func BenchmarkHTTP(b *testing.B) {
 	}
 }
 
-func allDelivered(b *testing.B, requests func(destination string) traffic) []*subject {
+func allDelivered(b *testing.B, send func(destination string) requests) []*subject {
 	to := newSink(b)
 	all := append([]*subject{floorServer(b, "bare relay", to.url)}, standIns(b)...)
 	for _, s := range all {
-		delivered(b, to, s, requests(to.url+"/hook"))
+		delivered(b, to, s, send(to.url+"/hook"))
 	}
 	return all
 }

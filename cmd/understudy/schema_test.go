@@ -24,8 +24,8 @@ import (
 	"github.com/understudy-mock/understudy/internal/expect"
 	"github.com/understudy-mock/understudy/internal/markdown"
 	"github.com/understudy-mock/understudy/mockserver"
-	"github.com/understudy-mock/understudy/mockserver/saved/fixture"
 	"github.com/understudy-mock/understudy/mockserver/ratelimit"
+	"github.com/understudy-mock/understudy/mockserver/saved/fixture"
 	"github.com/understudy-mock/understudy/mockserver/stub"
 	"github.com/understudy-mock/understudy/spec"
 )

@@ -14,8 +14,8 @@ var clockFiles = []string{
 	"conformance/receiver/clock.go",
 	"engine/clock/clock.go",
 	"internal/effort/effort.go",
+	"mockserver/fault/pause.go",
 	"mockserver/kv/clock.go",
-	"mockserver/pause/pause.go",
 	"mockserver/ratelimit/clock.go",
 }
 

@@ -22,7 +22,7 @@ var guards = map[string]string{
 	"mockserver/control Sinks mu":           "seen: the attempts at the flaky sink",
 	"mockserver/fleet Fleet mu":             "who is in the fleet, who has which account, what is being done with it",
 	"mockserver/fleet feed mu":              "how far the bucket has been seen",
-	"mockserver/journal Journal mu":         "entries and who waits for one; two for each account: requests and deliveries",
+	"mockserver/traffic Journal mu":         "entries and who waits for one; two for each account: requests and deliveries",
 	"mockserver/listener freshConns mu":     "open: the connections on which no request has arrived",
 	"mockserver/listener lazyConn mu":       "want, have, passed, waiting",
 	"mockserver/kv KV mu":                   "backend, which starts when it is first needed",
@@ -33,7 +33,7 @@ var guards = map[string]string{
 	"mockserver/tenant Outside mu":          "attempts in the network and who waits for one; one for each account",
 	"mockserver/tenant Registry mu":         "the accounts by id and token, and the modes of their clocks; comes before all others",
 	"mockserver/tenant gate mu":             "who is inside; two for each account: requests and attempts",
-	"mockserver/undo Store mu":              "points of undo, and their bytes",
+	"mockserver/saved Points mu":            "points of undo, and their bytes",
 	"mockserver/tenant Tenant opening":      "indexes: the vector indexes that clients may open; one for each account",
 }
 

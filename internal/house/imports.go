@@ -35,7 +35,7 @@ var importRules = []importRule{
 	{"mockserver/...", "mockserver", "mockserver/complete mockserver/fleet"},
 	// What a test of a Go user never needs is attached by cmd/understudy.
 	{"mockserver", "docs engine/store/sqlite mockserver/certificate mockserver/fleet mockserver/help mockserver/ui html/template text/template github.com/nats-io/... github.com/prometheus/... github.com/yuin/goldmark/...", ""},
-	{"mockserver/compare mockserver/cronwords mockserver/encoded mockserver/fleet/jetstream mockserver/kv mockserver/pause mockserver/stacktrace mockserver/ui", "engine spec", ""},
+	{"mockserver/encoded mockserver/fleet/jetstream mockserver/kv mockserver/ui", "engine spec", ""},
 	{"mockserver/help mockserver/ratelimit", "engine", ""},
 	{"mockserver/certificate", "spec", ""},
 	{"mockserver/wire", "net/http spec", ""},

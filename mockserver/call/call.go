@@ -34,7 +34,7 @@ type Call struct {
 	Asked    string            // name of the vector index in the URL, "" for none
 	AsTester bool              // made for the tester, see as in package mockserver
 	Original string            // the message that the tester publishes again, "" for none
-	Hops     int               // length of the chain of deliveries that led to this call, see admitDelivery
+	Hops     int               // length of the chain of deliveries that led to this call, see Delivery of package gate
 	Family   string            // the message from which these deliveries follow
 	Head     bool              // the method is HEAD: handled as GET, without a body in the response
 	nothing  bool              // a filter is an empty list, which selects nothing

@@ -12,9 +12,9 @@ import (
 	"github.com/understudy-mock/understudy/engine"
 	"github.com/understudy-mock/understudy/engine/refusal"
 	"github.com/understudy-mock/understudy/mockserver/call"
-	"github.com/understudy-mock/understudy/mockserver/journal"
 	"github.com/understudy-mock/understudy/mockserver/response"
 	"github.com/understudy-mock/understudy/mockserver/tenant"
+	"github.com/understudy-mock/understudy/mockserver/traffic"
 )
 
 var _ = registerHandlers(map[string]Handler{"controlAwait": (*Service).await})
@@ -135,7 +135,7 @@ func (s *Service) stride(ctx context.Context, a *engine.Account, left *time.Dura
 func (s *Service) matching(w *tenant.Tenant, c *Condition) (n int, entries func() []any, more <-chan struct{}) {
 	switch c.On {
 	case "requests":
-		return matchingEntries(&w.Requests.Journal, journal.Filter{ID: c.Operation, Status: c.Status})
+		return matchingEntries(&w.Requests.Journal, traffic.Filter{ID: c.Operation, Status: c.Status})
 	case "events":
 		events, more := w.Account.Follow(0, 0)
 		events = slices.DeleteFunc(events, func(e engine.Event) bool { return !c.event(&e) })
@@ -146,12 +146,12 @@ func (s *Service) matching(w *tenant.Tenant, c *Condition) (n int, entries func(
 			return entries
 		}, more
 	}
-	return matchingEntries(&w.Deliveries.Journal, journal.Filter{ID: c.MessageID, URL: c.URL, Status: c.Status})
+	return matchingEntries(&w.Deliveries.Journal, traffic.Filter{ID: c.MessageID, URL: c.URL, Status: c.Status})
 }
 
 // matchingEntries is matching for a journal. Between the count and the list, the journal
 // may drop entries.
-func matchingEntries[T any, E journal.Entry[T]](j *journal.Journal[T, E], f journal.Filter) (n int, entries func() []any, more <-chan struct{}) {
+func matchingEntries[T any, E traffic.Entry[T]](j *traffic.Journal[T, E], f traffic.Filter) (n int, entries func() []any, more <-chan struct{}) {
 	more = j.Next()
 	return j.Count(f), func() (entries []any) {
 		list, _ := j.List(0, f)

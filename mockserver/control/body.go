@@ -7,10 +7,10 @@ import (
 	"unicode/utf8"
 
 	"github.com/understudy-mock/understudy/engine/refusal"
+	"github.com/understudy-mock/understudy/mockserver/bodies"
 	"github.com/understudy-mock/understudy/mockserver/call"
-	"github.com/understudy-mock/understudy/mockserver/journal"
 	"github.com/understudy-mock/understudy/mockserver/response"
-	"github.com/understudy-mock/understudy/mockserver/view"
+	"github.com/understudy-mock/understudy/mockserver/traffic"
 )
 
 var _ = registerHandlers(map[string]Handler{"controlBody": (*Service).body})
@@ -70,7 +70,7 @@ func messageBody(c *call.Call, id, place string) ([]byte, error) {
 	if err != nil || half != "request" && half != "response" {
 		return nil, noBody("a message has request-1 and response-1, and so on, by the numbers of its attempts", place)
 	}
-	list, _ := c.Tenant.Deliveries.List(1, journal.Filter{ID: id, Attempt: new(n - 1)})
+	list, _ := c.Tenant.Deliveries.List(1, traffic.Filter{ID: id, Attempt: new(n - 1)})
 	if len(list) == 0 {
 		return nil, noBody("the journal keeps the latest attempts only", place)
 	}
@@ -83,7 +83,7 @@ func messageBody(c *call.Call, id, place string) ([]byte, error) {
 // requestBody is the body of a request in the journal, or of its response, by position.
 func requestBody(c *call.Call, position, place string) ([]byte, error) {
 	n, err := strconv.Atoi(position)
-	list, _ := c.Tenant.Requests.List(1, journal.Filter{Position: &n})
+	list, _ := c.Tenant.Requests.List(1, traffic.Filter{Position: &n})
 	switch {
 	case err != nil || len(list) == 0:
 		return nil, refusal.Of(refusal.NotFound, "request", position, "not found; the journal keeps the latest requests only")
@@ -127,7 +127,7 @@ func runBody(c *call.Call, id, place string) ([]byte, error) {
 	case place == "output":
 		return t.Run.Result, nil
 	case isStep && err == nil && n >= 0 && n < len(t.Spans):
-		if out := view.Step(&t.Spans[n].Step).Out; out != nil {
+		if out := bodies.Step(&t.Spans[n].Step).Out; out != nil {
 			return []byte(*out), nil
 		}
 		return nil, nil

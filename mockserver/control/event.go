@@ -4,11 +4,11 @@ import (
 	"encoding/json"
 
 	"github.com/understudy-mock/understudy/engine"
+	"github.com/understudy-mock/understudy/mockserver/bodies"
 	"github.com/understudy-mock/understudy/mockserver/call"
-	"github.com/understudy-mock/understudy/mockserver/journal"
 	"github.com/understudy-mock/understudy/mockserver/response"
 	"github.com/understudy-mock/understudy/mockserver/tenant"
-	"github.com/understudy-mock/understudy/mockserver/view"
+	"github.com/understudy-mock/understudy/mockserver/traffic"
 	"github.com/understudy-mock/understudy/spec/mask"
 )
 
@@ -20,7 +20,7 @@ var _ = registerHandlers(map[string]Handler{
 func (s *Service) events(c *call.Call) (response.Response, error) {
 	position := uint64(0)
 	return s.stream(c, "log", 0, func() (list []sent, more <-chan struct{}) {
-		events, more := c.Account.Follow(position, journal.MaxBatch)
+		events, more := c.Account.Follow(position, traffic.MaxBatch)
 		for i := range events {
 			position = events[i].Seq
 			list = append(list, sent{position, func() any { return s.streamed(c.Tenant, &events[i]) }})
@@ -47,11 +47,11 @@ func (s *Service) streamed(w *tenant.Tenant, e *engine.Event) any {
 // published, as clients see it.
 func (s *Service) eventOf(w *tenant.Tenant, e *engine.Event) any {
 	if e.Message == nil { // events of a whole run have no headers to rename
-		return view.WorkflowEvent(e)
+		return bodies.WorkflowEvent(e)
 	}
 	d := s.Tenants.Dialect(w, e.Message.Options.Dialect)
 	if e.Run != nil {
-		return inDialect(d, view.WorkflowEvent(e))
+		return inDialect(d, bodies.WorkflowEvent(e))
 	}
-	return inDialect(d, view.LogEvent(e))
+	return inDialect(d, bodies.LogEvent(e))
 }

@@ -10,10 +10,9 @@ import (
 
 	"github.com/understudy-mock/understudy/engine"
 	"github.com/understudy-mock/understudy/mockserver/delivery"
-	"github.com/understudy-mock/understudy/mockserver/journal"
 	"github.com/understudy-mock/understudy/mockserver/response"
-	"github.com/understudy-mock/understudy/mockserver/stacktrace"
 	"github.com/understudy-mock/understudy/mockserver/tenant"
+	"github.com/understudy-mock/understudy/mockserver/traffic"
 	"github.com/understudy-mock/understudy/spec/header"
 	"github.com/understudy-mock/understudy/spec/mask"
 	"github.com/understudy-mock/understudy/spec/route"
@@ -63,7 +62,7 @@ func (s *Service) failureOf(w *tenant.Tenant, f *engine.LastFailure, dlqID strin
 		return nil
 	}
 	out := failureBody{Reason: f.Reason, MessageID: f.MessageID, Step: f.Step, Attempt: f.Attempt, Attempts: f.Attempts, Status: f.Outcome.Status, Error: f.Outcome.Err}
-	if trace, ok := stacktrace.Find(f.Outcome.Body); ok {
+	if trace, ok := FindTrace(f.Outcome.Body); ok {
 		out.Stack = &stackBody{trace.Own, trace.Text}
 	}
 	if slices.Contains(refusedSignature, f.Outcome.Status) {
@@ -90,7 +89,7 @@ const verifyUnparsed = "the endpoint must verify the body as it came, before it 
 
 // signatureOf reads the signature from the journal of deliveries; nil if the attempt has none.
 func (s *Service) signatureOf(w *tenant.Tenant, f *engine.LastFailure) *signatureBody {
-	list, _ := w.Deliveries.List(1, journal.Filter{ID: f.MessageID, Attempt: new(f.Attempt - 1), Status: f.Outcome.Status})
+	list, _ := w.Deliveries.List(1, traffic.Filter{ID: f.MessageID, Attempt: new(f.Attempt - 1), Status: f.Outcome.Status})
 	if len(list) == 0 {
 		return s.droppedSignature(w, f)
 	}

@@ -5,8 +5,8 @@ import (
 
 	"github.com/understudy-mock/understudy/engine/refusal"
 	"github.com/understudy-mock/understudy/mockserver/call"
-	"github.com/understudy-mock/understudy/mockserver/journal"
 	"github.com/understudy-mock/understudy/mockserver/response"
+	"github.com/understudy-mock/understudy/mockserver/traffic"
 )
 
 var _ = registerHandlers(map[string]Handler{
@@ -19,7 +19,7 @@ var _ = registerHandlers(map[string]Handler{
 func (s *Service) health(c *call.Call) (response.Response, error) {
 	return response.Response{Body: map[string]any{
 		"status": "ok", "version": s.Version(), "dialect": s.Tenants.DialectName(), "clock": s.clockBody(c.Tenant),
-		"journal": map[string]int{"limit": journal.Limit}, "memory": s.Memory(),
+		"journal": map[string]int{"limit": traffic.Limit}, "memory": s.Memory(),
 	}}, nil
 }
 

@@ -4,8 +4,8 @@ import (
 	"cmp"
 
 	"github.com/understudy-mock/understudy/mockserver/call"
-	"github.com/understudy-mock/understudy/mockserver/journal"
 	"github.com/understudy-mock/understudy/mockserver/response"
+	"github.com/understudy-mock/understudy/mockserver/traffic"
 )
 
 var _ = registerHandlers(map[string]Handler{
@@ -27,7 +27,7 @@ const pageEntries = 1000
 
 // requests returns the latest requests that match, oldest first, or follows the journal.
 func (s *Service) requests(c *call.Call) (response.Response, error) {
-	f := journal.Filter{ID: c.Query.Get("operationId"), URL: c.Query.Get("path"), Status: c.Number("status")}
+	f := traffic.Filter{ID: c.Query.Get("operationId"), URL: c.Query.Get("path"), Status: c.Number("status")}
 	if c.Query.Has("refused") {
 		f.Refused = new(c.Flag("refused", false))
 	}
@@ -39,12 +39,12 @@ func (s *Service) requests(c *call.Call) (response.Response, error) {
 
 // deliveries is the same as requests for deliveries.
 func (s *Service) deliveries(c *call.Call) (response.Response, error) {
-	f := journal.Filter{ID: c.Query.Get("messageId"), URL: c.Query.Get("url"), Status: c.Number("status")}
+	f := traffic.Filter{ID: c.Query.Get("messageId"), URL: c.Query.Get("url"), Status: c.Number("status")}
 	return listEntries(s, c, &c.Tenant.Deliveries.Journal, f), nil
 }
 
 // listEntries returns entries of a journal with clipped bodies, or a stream of the new ones.
-func listEntries[T any, E journal.Entry[T]](s *Service, c *call.Call, j *journal.Journal[T, E], f journal.Filter) response.Response {
+func listEntries[T any, E traffic.Entry[T]](s *Service, c *call.Call, j *traffic.Journal[T, E], f traffic.Filter) response.Response {
 	most := c.Number("maxBody")
 	if c.Flag("follow", false) {
 		return followJournal(s, c, j, f, most)
@@ -58,7 +58,7 @@ func listEntries[T any, E journal.Entry[T]](s *Service, c *call.Call, j *journal
 	for i := range list {
 		E(&list[i]).Clip(most)
 	}
-	return response.Response{Body: journalBody[T]{journal.Limit, dropped, older, list}}
+	return response.Response{Body: journalBody[T]{traffic.Limit, dropped, older, list}}
 }
 
 // clearRequests clears the journal; followers continue with the next entry.
@@ -77,7 +77,7 @@ func (s *Service) clearDeliveries(c *call.Call) (response.Response, error) {
 }
 
 // followJournal streams the new entries of a journal that match.
-func followJournal[T any, E journal.Entry[T]](s *Service, c *call.Call, j *journal.Journal[T, E], f journal.Filter, most int) response.Response {
+func followJournal[T any, E traffic.Entry[T]](s *Service, c *call.Call, j *traffic.Journal[T, E], f traffic.Filter, most int) response.Response {
 	position := j.End()
 	return s.stream(c, "entry", 0, func() (events []sent, more <-chan struct{}) {
 		list, now, more := j.Since(position, f)

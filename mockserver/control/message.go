@@ -2,10 +2,10 @@ package control
 
 import (
 	"github.com/understudy-mock/understudy/engine"
+	"github.com/understudy-mock/understudy/mockserver/bodies"
 	"github.com/understudy-mock/understudy/mockserver/call"
-	"github.com/understudy-mock/understudy/mockserver/journal"
 	"github.com/understudy-mock/understudy/mockserver/response"
-	"github.com/understudy-mock/understudy/mockserver/view"
+	"github.com/understudy-mock/understudy/mockserver/traffic"
 	"github.com/understudy-mock/understudy/spec/api"
 )
 
@@ -108,7 +108,7 @@ func (s *Service) message(c *call.Call) (response.Response, error) {
 	}
 	events := make([]eventRow, len(t.Events))
 	for i := range t.Events {
-		events[i].LogEvent = view.LogEvent(&t.Events[i])
+		events[i].LogEvent = bodies.LogEvent(&t.Events[i])
 		if o := t.Events[i].Outcome; o != nil {
 			events[i].Cause, events[i].Dropped = o.Cause(), o.Dropped
 			_, events[i].Base64 = response.BodyText(o.Body)
@@ -120,18 +120,18 @@ func (s *Service) message(c *call.Call) (response.Response, error) {
 		reports[i] = rowOf(&t.Reports[i])
 	}
 	most := c.Number("maxBody")
-	deliveries, _ := c.Tenant.Deliveries.List(0, journal.Filter{ID: id})
+	deliveries, _ := c.Tenant.Deliveries.List(0, traffic.Filter{ID: id})
 	for i := range deliveries {
 		deliveries[i].Clip(most)
 	}
 	clock := s.clockBody(c.Tenant)
 	state := api.MessageState(t.Message.State)
 	m := api.Message{State: &state, Retried: new(int(t.Message.Retried)), NextDeliveryTime: response.Millis(t.Message.NextAt.Time())}
-	content := journal.Message{Body: t.Message.Body}
+	content := traffic.Message{Body: t.Message.Body}
 	content.Clip(most)
 	row := rowOf(&t.Message)
 	t.Message.Body = content.Body
-	response.CopyFields(&m, view.Message(&t.Message))
+	response.CopyFields(&m, bodies.Message(&t.Message))
 	m.NextDeliveryTime = response.Millis(t.Message.NextAt.Time())
 	d := s.Tenants.Dialect(c.Tenant, t.Message.Options.Dialect)
 	return response.Response{Body: map[string]any{

@@ -6,10 +6,9 @@ import (
 	"strings"
 
 	"github.com/understudy-mock/understudy/engine"
+	"github.com/understudy-mock/understudy/mockserver/bodies"
 	"github.com/understudy-mock/understudy/mockserver/call"
-	"github.com/understudy-mock/understudy/mockserver/cronwords"
 	"github.com/understudy-mock/understudy/mockserver/response"
-	"github.com/understudy-mock/understudy/mockserver/view"
 	"github.com/understudy-mock/understudy/spec/api"
 )
 
@@ -36,7 +35,7 @@ type scheduleRow struct {
 }
 
 func scheduleRowOf(s *engine.Schedule) scheduleRow {
-	row := scheduleRow{ID: s.ID, Cron: s.Cron, Words: cronwords.Of(s.Line.Expression()), Zone: s.Line.Zone.String(), Destination: cmp.Or(s.Request.URL, s.Request.Group), Paused: s.Paused, NextTimes: []int64{}, LastAt: response.Millis(s.Last), LastStates: s.LastStates}
+	row := scheduleRow{ID: s.ID, Cron: s.Cron, Words: CronWords(s.Line.Expression()), Zone: s.Line.Zone.String(), Destination: cmp.Or(s.Request.URL, s.Request.Group), Paused: s.Paused, NextTimes: []int64{}, LastAt: response.Millis(s.Last), LastStates: s.LastStates}
 	for _, t := range s.NextTimes(scheduleTimes) {
 		row.NextTimes = append(row.NextTimes, t.UnixMilli())
 	}
@@ -72,7 +71,7 @@ func (s *Service) flowKeys(c *call.Call) (response.Response, error) {
 	keys = keys[:min(all, cmp.Or(c.Number("count"), maxFlowKeys))]
 	list := make([]api.FlowControlKey, len(keys))
 	for i, k := range keys {
-		list[i] = view.FlowKey(k)
+		list[i] = bodies.FlowKey(k)
 	}
 	return response.Response{Body: map[string]any{"keys": list, "all": all}}, nil
 }

@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"github.com/understudy-mock/understudy/mockserver/call"
-	"github.com/understudy-mock/understudy/mockserver/pause"
+	"github.com/understudy-mock/understudy/mockserver/fault"
 	"github.com/understudy-mock/understudy/mockserver/response"
 )
 
@@ -52,7 +52,7 @@ func (s *Service) stream(c *call.Call, name string, apart time.Duration, next fu
 				return
 			}
 			if apart > 0 {
-				pause.Until(here, s.Done, apart)
+				fault.WaitUntil(here, s.Done, apart)
 			}
 			select {
 			case <-more:

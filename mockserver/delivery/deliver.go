@@ -19,11 +19,11 @@ import (
 
 	"github.com/understudy-mock/understudy/engine"
 	"github.com/understudy-mock/understudy/engine/clock"
-	"github.com/understudy-mock/understudy/mockserver/journal"
 	"github.com/understudy-mock/understudy/mockserver/request"
 	"github.com/understudy-mock/understudy/mockserver/response"
 	"github.com/understudy-mock/understudy/mockserver/stub"
 	"github.com/understudy-mock/understudy/mockserver/tenant"
+	"github.com/understudy-mock/understudy/mockserver/traffic"
 	"github.com/understudy-mock/understudy/mockserver/wire"
 	"github.com/understudy-mock/understudy/spec"
 	"github.com/understudy-mock/understudy/spec/header"
@@ -133,13 +133,13 @@ func (d *Deliverer) deliver(ctx context.Context, r *tenant.Registry, w *tenant.T
 		}
 		return out
 	})
-	out.BytesUp = len(body) + journal.HeaderSize(headers)
-	out.BytesIn = len(out.Body) + journal.HeaderSize(http.Header(out.Header))
+	out.BytesUp = len(body) + traffic.HeaderSize(headers)
+	out.BytesIn = len(out.Body) + traffic.HeaderSize(http.Header(out.Header))
 	shown := a.Redact.Header(engine.Header(headers), wire.Format{}.Carries)
-	w.Deliveries.Add(&journal.Delivery{
+	w.Deliveries.Add(&traffic.Delivery{
 		At: a.At.UnixMilli(), RealAt: r.RealTime(w), MessageID: m.ID, Role: string(m.Role), Attempt: a.Number, URL: mask.URL(m.URL), Method: m.Method,
-		Request:  journal.Message{Header: http.Header(shown), Body: a.Redact.Content(body)},
-		Response: journal.Message{Status: out.Status, Header: http.Header(out.Header), Body: out.Body},
+		Request:  traffic.Message{Header: http.Header(shown), Body: a.Redact.Content(body)},
+		Response: traffic.Message{Status: out.Status, Header: http.Header(out.Header), Body: out.Body},
 		Error:    mask.Text(out.Err), Note: out.Note, Stubbed: stubbed, NearMiss: mask.Text(nearMiss), DurationMs: float64(out.Took.Microseconds()) / 1000,
 	})
 	d.cfg.After()

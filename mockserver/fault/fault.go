@@ -12,7 +12,6 @@ import (
 
 	"github.com/understudy-mock/understudy/engine"
 	"github.com/understudy-mock/understudy/engine/refusal"
-	"github.com/understudy-mock/understudy/mockserver/pause"
 	"github.com/understudy-mock/understudy/mockserver/response"
 	"github.com/understudy-mock/understudy/mockserver/stub"
 )
@@ -187,7 +186,7 @@ func (f *List) Attempt(ctx context.Context, url string, h http.Header, deliver f
 		f.mu.Lock()
 		f.ahead = ahead
 		f.mu.Unlock()
-		pause.Until(ctx, ahead, reorderLimit)
+		WaitUntil(ctx, ahead, reorderLimit)
 	}
 	out := deliver()
 	if rule.Duplicate {
@@ -229,7 +228,7 @@ func (f *List) Respond(ctx context.Context, operation, path string, h http.Heade
 		return response.Response{}, false
 	}
 	if rule.delay > 0 {
-		pause.For(ctx, rule.delay)
+		Wait(ctx, rule.delay)
 	}
 	if rule.Drop {
 		return response.Response{Stream: breakOff}, true

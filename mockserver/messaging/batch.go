@@ -14,10 +14,10 @@ import (
 
 	"github.com/understudy-mock/understudy/engine"
 	"github.com/understudy-mock/understudy/internal/similar"
+	"github.com/understudy-mock/understudy/mockserver/bodies"
 	"github.com/understudy-mock/understudy/mockserver/call"
 	"github.com/understudy-mock/understudy/mockserver/request"
 	"github.com/understudy-mock/understudy/mockserver/response"
-	"github.com/understudy-mock/understudy/mockserver/view"
 	"github.com/understudy-mock/understudy/mockserver/wire"
 )
 
@@ -32,7 +32,7 @@ func (a *API) publishBatch(c *call.Call) (response.Response, error) {
 	if err != nil {
 		return response.Response{}, err
 	}
-	return response.Response{JSON: view.AppendReceipts(c.Buffer, results)}, nil
+	return response.Response{JSON: bodies.AppendReceipts(c.Buffer, results)}, nil
 }
 
 // batch reads all items; its error names the index of the invalid one.

@@ -2,10 +2,10 @@ package messaging
 
 import (
 	"github.com/understudy-mock/understudy/engine"
+	"github.com/understudy-mock/understudy/mockserver/bodies"
 	"github.com/understudy-mock/understudy/mockserver/call"
 	"github.com/understudy-mock/understudy/mockserver/request"
 	"github.com/understudy-mock/understudy/mockserver/response"
-	"github.com/understudy-mock/understudy/mockserver/view"
 	"github.com/understudy-mock/understudy/spec/api"
 )
 
@@ -47,7 +47,7 @@ func (a *API) listDLQ(c *call.Call) (response.Response, error) {
 	p, err := c.Account.DLQ(c.Filter())
 	out := listBody[api.DLQMessage]{Cursor: p.Cursor, Messages: []api.DLQMessage{}}
 	for i := range p.Items {
-		out.Messages = append(out.Messages, view.DLQEntry(&p.Items[i]))
+		out.Messages = append(out.Messages, bodies.DLQEntry(&p.Items[i]))
 	}
 	return response.Response{Body: out}, err
 }
@@ -63,7 +63,7 @@ func (a *API) listWorkflowDLQ(c *call.Call) (response.Response, error) {
 	p, err := c.Account.DLQ(f)
 	out := listBody[api.WorkflowDLQEntry]{Cursor: p.Cursor, Messages: []api.WorkflowDLQEntry{}}
 	for i := range p.Items {
-		out.Messages = append(out.Messages, view.WorkflowDLQEntry(&p.Items[i]))
+		out.Messages = append(out.Messages, bodies.WorkflowDLQEntry(&p.Items[i]))
 	}
 	return response.Response{Body: out}, err
 }
@@ -74,7 +74,7 @@ func (a *API) getDLQMessage(c *call.Call) (response.Response, error) {
 	if err != nil {
 		return response.Response{}, err
 	}
-	return response.Response{Body: view.DLQEntry(&e)}, nil
+	return response.Response{Body: bodies.DLQEntry(&e)}, nil
 }
 
 // getWorkflowDLQ refuses the entry of a plain message with the path that shows
@@ -87,7 +87,7 @@ func (a *API) getWorkflowDLQ(c *call.Call) (response.Response, error) {
 	if e.Run == nil {
 		return response.Response{}, response.Invalid("DLQ entry " + e.ID + " is a failed message, not a workflow run; GET /v2/dlq/" + e.ID + " shows it")
 	}
-	return response.Response{Body: view.WorkflowDLQEntry(&e)}, nil
+	return response.Response{Body: bodies.WorkflowDLQEntry(&e)}, nil
 }
 
 // deleteDLQEntry deletes an entry of either kind: both paths lead here.

@@ -16,7 +16,8 @@ import (
 // API is what the handlers need of a server.
 type API struct {
 	Accounts *tenant.Registry
-	Strict   bool // unknown options are errors instead of warnings
+	Strict   bool                    // unknown options are errors instead of warnings
+	Embeds   func(index string) bool // whether a vector index computes vectors from texts; otherwise it refuses texts
 }
 
 // Handler answers an operation.

@@ -2,10 +2,10 @@ package messaging
 
 import (
 	"github.com/understudy-mock/understudy/engine"
+	"github.com/understudy-mock/understudy/mockserver/bodies"
 	"github.com/understudy-mock/understudy/mockserver/call"
 	"github.com/understudy-mock/understudy/mockserver/request"
 	"github.com/understudy-mock/understudy/mockserver/response"
-	"github.com/understudy-mock/understudy/mockserver/view"
 	"github.com/understudy-mock/understudy/spec/api"
 )
 
@@ -79,7 +79,7 @@ func (a *API) resetFlowControlRate(c *call.Call) (response.Response, error) {
 
 func (a *API) getFlowControlKey(c *call.Call) (response.Response, error) {
 	k, err := c.Account.FlowKey(c.Vars["flowControlKey"])
-	return response.Response{Body: view.FlowKey(k)}, err
+	return response.Response{Body: bodies.FlowKey(k)}, err
 }
 
 // listFlowControlKeys lists all keys: the operation has no pages.
@@ -87,7 +87,7 @@ func (a *API) listFlowControlKeys(c *call.Call) (response.Response, error) {
 	keys := c.Account.FlowKeys()
 	list := make([]api.FlowControlKey, len(keys))
 	for i, k := range keys {
-		list[i] = view.FlowKey(k)
+		list[i] = bodies.FlowKey(k)
 	}
 	return response.Response{Body: list}, nil
 }

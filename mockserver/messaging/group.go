@@ -5,10 +5,10 @@ import (
 	"fmt"
 
 	"github.com/understudy-mock/understudy/engine"
+	"github.com/understudy-mock/understudy/mockserver/bodies"
 	"github.com/understudy-mock/understudy/mockserver/call"
 	"github.com/understudy-mock/understudy/mockserver/request"
 	"github.com/understudy-mock/understudy/mockserver/response"
-	"github.com/understudy-mock/understudy/mockserver/view"
 	"github.com/understudy-mock/understudy/spec/api"
 )
 
@@ -41,7 +41,7 @@ func (a *API) updateURLGroup(c *call.Call) (response.Response, error) {
 	}
 	r.Options.Hops, r.Options.Family = 0, "" // defaults apply to every publish, not only to those caused by a delivery
 	g, err := c.Account.UpdateGroup(c.Vars["urlGroupName"], engine.Header(headers), request.PlainHeaders(headers), r.Options)
-	return response.Response{Body: view.Group(g)}, err
+	return response.Response{Body: bodies.Group(g)}, err
 }
 
 // addURLGroupEndpoints creates the group when it is new. An endpoint with a known
@@ -52,7 +52,7 @@ func (a *API) addURLGroupEndpoints(c *call.Call) (response.Response, error) {
 		return response.Response{}, err
 	}
 	g, err := c.Account.AddEndpoints(c.Vars["urlGroupName"], endpoints)
-	return response.Response{Body: view.Group(g)}, err
+	return response.Response{Body: bodies.Group(g)}, err
 }
 
 // removeURLGroupEndpoints finds endpoints by name or URL. Removing the last
@@ -92,14 +92,14 @@ func (a *API) listURLGroups(c *call.Call) (response.Response, error) {
 	groups := c.Account.Groups()
 	list := make([]api.URLGroup, len(groups))
 	for i, g := range groups {
-		list[i] = view.Group(g)
+		list[i] = bodies.Group(g)
 	}
 	return response.Response{Body: list}, nil
 }
 
 func (a *API) getURLGroup(c *call.Call) (response.Response, error) {
 	g, err := c.Account.Group(c.Vars["urlGroupName"])
-	return response.Response{Body: view.Group(g)}, err
+	return response.Response{Body: bodies.Group(g)}, err
 }
 
 // deleteURLGroup succeeds for a group that does not exist: clients delete

@@ -1,9 +1,9 @@
 package messaging
 
 import (
+	"github.com/understudy-mock/understudy/mockserver/bodies"
 	"github.com/understudy-mock/understudy/mockserver/call"
 	"github.com/understudy-mock/understudy/mockserver/response"
-	"github.com/understudy-mock/understudy/mockserver/view"
 	"github.com/understudy-mock/understudy/spec/api"
 )
 
@@ -24,7 +24,7 @@ func (a *API) getMessage(c *call.Call) (response.Response, error) {
 	}
 	state := api.MessageState(m.State)
 	out := api.Message{State: &state, Retried: response.Optional(int(m.Retried)), NextDeliveryTime: response.Millis(m.NextAt.Time())}
-	response.CopyFields(&out, view.Message(&m))
+	response.CopyFields(&out, bodies.Message(&m))
 	return response.Response{Body: out}, nil
 }
 

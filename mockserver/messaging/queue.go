@@ -3,9 +3,9 @@ package messaging
 import (
 	"encoding/json"
 
+	"github.com/understudy-mock/understudy/mockserver/bodies"
 	"github.com/understudy-mock/understudy/mockserver/call"
 	"github.com/understudy-mock/understudy/mockserver/response"
-	"github.com/understudy-mock/understudy/mockserver/view"
 	"github.com/understudy-mock/understudy/spec/api"
 )
 
@@ -26,21 +26,21 @@ func (a *API) upsertQueue(c *call.Call) (response.Response, error) {
 		return response.Response{}, response.Invalid("body: " + err.Error())
 	}
 	q, err := c.Account.UpsertQueue(body.QueueName, body.Parallelism, body.Paused)
-	return response.Response{Body: view.Queue(q)}, err
+	return response.Response{Body: bodies.Queue(q)}, err
 }
 
 func (a *API) listQueues(c *call.Call) (response.Response, error) {
 	queues := c.Account.Queues()
 	list := make([]api.Queue, len(queues))
 	for i, q := range queues {
-		list[i] = view.Queue(q)
+		list[i] = bodies.Queue(q)
 	}
 	return response.Response{Body: list}, nil
 }
 
 func (a *API) getQueue(c *call.Call) (response.Response, error) {
 	q, err := c.Account.Queue(c.Vars["queueName"])
-	return response.Response{Body: view.Queue(q)}, err
+	return response.Response{Body: bodies.Queue(q)}, err
 }
 
 // deleteQueue cancels the messages that still wait in the queue.

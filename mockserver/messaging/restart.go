@@ -1,9 +1,9 @@
 package messaging
 
 import (
+	"github.com/understudy-mock/understudy/mockserver/bodies"
 	"github.com/understudy-mock/understudy/mockserver/call"
 	"github.com/understudy-mock/understudy/mockserver/response"
-	"github.com/understudy-mock/understudy/mockserver/view"
 	"github.com/understudy-mock/understudy/spec/api"
 )
 
@@ -36,7 +36,7 @@ func (a *API) restart(c *call.Call, resume bool) (response.Response, error) {
 		return response.Response{}, err
 	}
 	run, err := c.Account.Restart(c.Vars["dlqId"], over, resume)
-	return response.Response{Body: view.RunCreated(run)}, err
+	return response.Response{Body: bodies.RunCreated(run)}, err
 }
 
 func (a *API) restartWorkflowRuns(c *call.Call) (response.Response, error) {
@@ -60,7 +60,7 @@ func (a *API) restartAll(c *call.Call, resume bool) (response.Response, error) {
 	runs, cursor, err := c.Account.RestartAll(c.Filter(), over, resume)
 	out := api.WorkflowRunsCreated{Cursor: response.Optional(cursor), WorkflowRuns: make([]api.WorkflowRunCreated, len(runs))}
 	for i, run := range runs {
-		out.WorkflowRuns[i] = view.RunCreated(run)
+		out.WorkflowRuns[i] = bodies.RunCreated(run)
 	}
 	return response.Response{Body: out}, err
 }
@@ -68,7 +68,7 @@ func (a *API) restartAll(c *call.Call, resume bool) (response.Response, error) {
 // repeatFailureCallback answers like a restart, since clients read the same fields.
 func (a *API) repeatFailureCallback(c *call.Call) (response.Response, error) {
 	run, err := c.Account.RepeatCallback(c.Vars["dlqId"])
-	return response.Response{Body: view.RunCreated(run)}, err
+	return response.Response{Body: bodies.RunCreated(run)}, err
 }
 
 func (a *API) cancelFailureCallback(c *call.Call) (response.Response, error) {

@@ -13,10 +13,10 @@ import (
 
 	"github.com/understudy-mock/understudy/engine"
 	"github.com/understudy-mock/understudy/engine/refusal"
+	"github.com/understudy-mock/understudy/mockserver/bodies"
 	"github.com/understudy-mock/understudy/mockserver/call"
 	"github.com/understudy-mock/understudy/mockserver/request"
 	"github.com/understudy-mock/understudy/mockserver/response"
-	"github.com/understudy-mock/understudy/mockserver/view"
 	"github.com/understudy-mock/understudy/mockserver/wire"
 	"github.com/understudy-mock/understudy/spec/api"
 	"github.com/understudy-mock/understudy/spec/header"
@@ -45,7 +45,7 @@ func (a *API) triggerWorkflow(c *call.Call) (response.Response, error) {
 	if err != nil {
 		return response.Response{}, err
 	}
-	return response.Response{Body: view.Triggered(receipts.One)}, nil
+	return response.Response{Body: bodies.Triggered(receipts.One)}, nil
 }
 
 // asTrigger makes a publish start a run. A request without a client library gets
@@ -89,7 +89,7 @@ func (a *API) triggerWorkflows(c *call.Call) (response.Response, error) {
 	}
 	list := make([]api.WorkflowTriggered, len(results))
 	for i, rs := range results {
-		list[i] = view.Triggered(rs.One)
+		list[i] = bodies.Triggered(rs.One)
 	}
 	return response.Response{Body: list}, nil
 }
@@ -156,7 +156,7 @@ func (a *API) listWorkflowRuns(c *call.Call) (response.Response, error) {
 	p, err := c.Account.RunViews(f)
 	runs := make([]api.WorkflowRun, len(p.Items))
 	for i := range p.Items {
-		runs[i] = view.Run(&p.Items[i])
+		runs[i] = bodies.Run(&p.Items[i])
 	}
 	return response.Response{Body: struct {
 		Cursor string            `json:"cursor,omitempty"`
@@ -241,7 +241,7 @@ func notifiedRuns(c *call.Call, n engine.Notification, err error) (response.Resp
 	out := make([]api.Notified, len(n.Woken))
 	for i, w := range n.Woken {
 		c.Redact = c.Redact.And(c.Account.Redaction(w.Waiter.ID, ""))
-		out[i] = api.Notified{Waiter: view.Waiter(&w.Waiter), MessageId: w.MessageID, WorkflowRunId: response.Optional(w.Waiter.ID), WorkflowCreatedAt: response.Millis(w.Waiter.CreatedAt)}
+		out[i] = api.Notified{Waiter: bodies.Waiter(&w.Waiter), MessageId: w.MessageID, WorkflowRunId: response.Optional(w.Waiter.ID), WorkflowCreatedAt: response.Millis(w.Waiter.CreatedAt)}
 	}
 	if len(out) == 0 {
 		c.Warnings = append(c.Warnings, unawaitedText(c.Vars["workflowRunId"], c.Vars["eventId"], n))
@@ -272,7 +272,7 @@ func (a *API) listWaiters(c *call.Call) (response.Response, error) {
 	waiters := c.Account.Waiters(c.Vars["eventId"])
 	out := make([]api.Waiter, len(waiters))
 	for i := range waiters {
-		out[i] = view.Waiter(&waiters[i])
+		out[i] = bodies.Waiter(&waiters[i])
 	}
 	return response.Response{Body: out}, nil
 }

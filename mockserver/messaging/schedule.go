@@ -4,10 +4,10 @@ import (
 	"errors"
 
 	"github.com/understudy-mock/understudy/engine/refusal"
+	"github.com/understudy-mock/understudy/mockserver/bodies"
 	"github.com/understudy-mock/understudy/mockserver/call"
 	"github.com/understudy-mock/understudy/mockserver/request"
 	"github.com/understudy-mock/understudy/mockserver/response"
-	"github.com/understudy-mock/understudy/mockserver/view"
 	"github.com/understudy-mock/understudy/spec"
 	"github.com/understudy-mock/understudy/spec/api"
 )
@@ -56,14 +56,14 @@ func (a *API) listSchedules(c *call.Call) (response.Response, error) {
 	schedules := c.Account.Schedules()
 	list := make([]api.Schedule, len(schedules))
 	for i, one := range schedules {
-		list[i] = view.Schedule(one)
+		list[i] = bodies.Schedule(one)
 	}
 	return response.Response{Body: list}, nil
 }
 
 func (a *API) getSchedule(c *call.Call) (response.Response, error) {
 	schedule, err := c.Account.Schedule(c.Vars["destinationOrId"])
-	return response.Response{Body: view.Schedule(schedule)}, err
+	return response.Response{Body: bodies.Schedule(schedule)}, err
 }
 
 func (a *API) deleteSchedule(c *call.Call) (response.Response, error) {

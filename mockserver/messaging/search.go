@@ -5,9 +5,9 @@ import (
 
 	"github.com/understudy-mock/understudy/engine"
 	"github.com/understudy-mock/understudy/engine/search"
+	"github.com/understudy-mock/understudy/mockserver/bodies"
 	"github.com/understudy-mock/understudy/mockserver/call"
 	"github.com/understudy-mock/understudy/mockserver/response"
-	"github.com/understudy-mock/understudy/mockserver/view"
 	"github.com/understudy-mock/understudy/spec/api"
 )
 
@@ -29,21 +29,21 @@ func (a *API) createSearchIndex(c *call.Call) (response.Response, error) {
 		return response.Response{}, response.Invalid("body: " + err.Error())
 	}
 	index, err := engine.ChangeSearch(c.Account, search.CreateCommand{Index: search.Index{Name: body.Name, Region: string(body.Region), Type: string(body.Type)}})
-	return response.Response{Body: view.SearchIndex(index, c.Tenant.Username())}, err
+	return response.Response{Body: bodies.SearchIndex(index, c.Tenant.Username())}, err
 }
 
 func (a *API) listSearchIndexes(c *call.Call) (response.Response, error) {
 	indexes := c.Account.SearchIndexes().List()
 	list := make([]api.SearchIndex, len(indexes))
 	for i, index := range indexes {
-		list[i] = view.SearchIndex(index, c.Tenant.Username())
+		list[i] = bodies.SearchIndex(index, c.Tenant.Username())
 	}
 	return response.Response{Body: list}, nil
 }
 
 func (a *API) getSearchIndex(c *call.Call) (response.Response, error) {
 	index, err := c.Account.SearchIndexes().Get(c.Vars["id"])
-	return response.Response{Body: view.SearchIndex(index, c.Tenant.Username())}, err
+	return response.Response{Body: bodies.SearchIndex(index, c.Tenant.Username())}, err
 }
 
 func (a *API) renameSearchIndex(c *call.Call) (response.Response, error) {

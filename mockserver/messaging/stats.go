@@ -2,9 +2,9 @@ package messaging
 
 import (
 	"github.com/understudy-mock/understudy/engine/refusal"
+	"github.com/understudy-mock/understudy/mockserver/bodies"
 	"github.com/understudy-mock/understudy/mockserver/call"
 	"github.com/understudy-mock/understudy/mockserver/response"
-	"github.com/understudy-mock/understudy/mockserver/view"
 )
 
 var _ = register(map[string]Handler{
@@ -18,5 +18,5 @@ func (a *API) getUsageStatistics(c *call.Call) (response.Response, error) {
 		return response.Response{}, refusal.Of(refusal.NotFound, "messaging user", id, "not found: must be the id of the account that the credentials belong to")
 	}
 	u, err := c.Account.Usage(c.Query.Get("period"))
-	return response.Response{Body: view.Usage(&u)}, err
+	return response.Response{Body: bodies.Usage(&u)}, err
 }

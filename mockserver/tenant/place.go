@@ -11,7 +11,7 @@ import (
 
 	"github.com/understudy-mock/understudy/engine/clock"
 	"github.com/understudy-mock/understudy/engine/refusal"
-	"github.com/understudy-mock/understudy/mockserver/journal"
+	"github.com/understudy-mock/understudy/mockserver/traffic"
 )
 
 // Fleet assigns accounts to the servers of a fleet. In a registry without one, every
@@ -56,7 +56,7 @@ func (t *Tenant) Touch() {
 }
 
 // Record adds a request to the journal of the account.
-func (t *Tenant) Record(x *journal.Exchange) {
+func (t *Tenant) Record(x *traffic.Exchange) {
 	if !t.Elsewhere() {
 		t.Requests.Add(x)
 	}

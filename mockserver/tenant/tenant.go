@@ -18,10 +18,10 @@ import (
 	"github.com/understudy-mock/understudy/engine/store"
 	"github.com/understudy-mock/understudy/engine/vector"
 	"github.com/understudy-mock/understudy/mockserver/fault"
-	"github.com/understudy-mock/understudy/mockserver/journal"
 	"github.com/understudy-mock/understudy/mockserver/kv"
 	"github.com/understudy-mock/understudy/mockserver/replay"
 	"github.com/understudy-mock/understudy/mockserver/stub"
+	"github.com/understudy-mock/understudy/mockserver/traffic"
 	"github.com/understudy-mock/understudy/spec"
 )
 
@@ -36,8 +36,8 @@ type Credentials struct {
 type Tenant struct {
 	Credentials
 	Account    *engine.Account
-	Requests   journal.Exchanges
-	Deliveries journal.Deliveries
+	Requests   traffic.Exchanges
+	Deliveries traffic.Deliveries
 	Stubs      stub.List
 	Rewrites   Rewrites
 	Faults     fault.List

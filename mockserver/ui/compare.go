@@ -8,8 +8,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-
-	"github.com/understudy-mock/understudy/mockserver/compare"
 )
 
 // compareView shows two attempts of a message, or two runs of one workflow, side by side:
@@ -23,7 +21,7 @@ type compared struct {
 	Names   [2]string
 	Links   [2]string // paths of both, relative to the views
 	Anchors [2]string // fragments of the links; "": none
-	Facts   []compare.Pair
+	Facts   []DiffPair
 	Texts   []comparedText
 	Headers []comparedHeaders
 	Steps   []comparedStep
@@ -35,20 +33,20 @@ type compared struct {
 // comparedText is the difference of a text of both sides.
 type comparedText struct {
 	Title string
-	Lines []compare.Line
+	Lines []DiffLine
 	Equal content // the text, if it is equal on both sides
 }
 
 type comparedHeaders struct {
 	Title           string
-	Different, Same []compare.Pair
+	Different, Same []DiffPair
 }
 
 // comparedStep is a step of both runs; nil for a run that does not have it.
 type comparedStep struct {
 	First, Second *span
 	Rows          [2]int
-	Out           []compare.Line
+	Out           []DiffLine
 }
 
 // Differs reports whether the step differs between the runs. It ignores the attempts of
@@ -208,13 +206,13 @@ func (m *moment) statusText() string {
 // fact adds the values of both sides, unless both are empty.
 func (c *compared) fact(name, first, second string) {
 	if first != "" || second != "" {
-		c.Facts = append(c.Facts, compare.Pair{Name: name, First: first, Second: second})
+		c.Facts = append(c.Facts, DiffPair{Name: name, First: first, Second: second})
 	}
 }
 
 func (c *compared) header(title string, first, second map[string][]string) {
 	h := comparedHeaders{Title: title}
-	if h.Different, h.Same = compare.Headers(first, second); len(h.Different)+len(h.Same) > 0 {
+	if h.Different, h.Same = DiffHeaders(first, second); len(h.Different)+len(h.Same) > 0 {
 		c.Headers = append(c.Headers, h)
 	}
 }
@@ -225,7 +223,7 @@ func (c *compared) body(title string, first, second *exchange) {
 
 // text compares the shown parts of two bodies; JSON is indented.
 func (c *compared) text(title string, first, second content) {
-	t := comparedText{Title: title, Lines: compare.Lines(prettyJSON(first.Text), prettyJSON(second.Text))}
+	t := comparedText{Title: title, Lines: DiffLines(prettyJSON(first.Text), prettyJSON(second.Text))}
 	if len(t.Lines) == 0 {
 		t.Equal = first
 	}
@@ -255,7 +253,7 @@ func comparedRuns(v *visit, id, with string) (any, error) {
 	c.text("Input", showBody(a.Payload, a.PayloadBase64), showBody(b.Payload, b.PayloadBase64))
 	c.text("Output", showBody(a.Run["workflowRunResponse"], ""), showBody(b.Run["workflowRunResponse"], ""))
 	c.header("Input headers", a.Headers, b.Headers)
-	for _, p := range compare.Align(a.stepNames(), b.stepNames()) {
+	for _, p := range AlignSteps(a.stepNames(), b.stepNames()) {
 		s := comparedStep{Rows: p}
 		if p[0] >= 0 {
 			s.First = &a.Spans[p[0]]
@@ -264,7 +262,7 @@ func comparedRuns(v *visit, id, with string) (any, error) {
 			s.Second = &b.Spans[p[1]]
 		}
 		if s.First != nil && s.Second != nil {
-			s.Out = compare.Lines(prettyJSON(showBody(s.First.Step.Out, "").Text), prettyJSON(showBody(s.Second.Step.Out, "").Text))
+			s.Out = DiffLines(prettyJSON(showBody(s.First.Step.Out, "").Text), prettyJSON(showBody(s.Second.Step.Out, "").Text))
 		}
 		c.Steps = append(c.Steps, s)
 	}

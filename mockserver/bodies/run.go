@@ -1,4 +1,4 @@
-package view
+package bodies
 
 import (
 	"encoding/base64"

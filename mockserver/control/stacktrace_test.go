@@ -1,4 +1,4 @@
-package stacktrace_test
+package control_test
 
 import (
 	"encoding/json"
@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	"github.com/understudy-mock/understudy/internal/expect"
-	"github.com/understudy-mock/understudy/mockserver/stacktrace"
+	"github.com/understudy-mock/understudy/mockserver/control"
 )
 
 const nodeTrace = `TypeError: Cannot read properties of undefined (reading 'total')
@@ -68,7 +68,7 @@ func TestFind(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			trace, ok := stacktrace.Find([]byte(c.body))
+			trace, ok := control.FindTrace([]byte(c.body))
 			if !ok {
 				t.Fatal("got no trace, want one")
 			}
@@ -89,7 +89,7 @@ func TestFind(t *testing.T) {
 	} {
 		t.Run("no trace in "+name, func(t *testing.T) {
 			t.Parallel()
-			if trace, ok := stacktrace.Find([]byte(body)); ok {
+			if trace, ok := control.FindTrace([]byte(body)); ok {
 				t.Errorf("got %q, want none", trace.Text)
 			}
 		})
@@ -98,11 +98,11 @@ func TestFind(t *testing.T) {
 
 func TestTracesAreBounded(t *testing.T) {
 	t.Parallel()
-	trace, _ := stacktrace.Find([]byte("Error: é\n" + strings.Repeat("    at é (/app/é.js:1:2)\n", 5000)))
+	trace, _ := control.FindTrace([]byte("Error: é\n" + strings.Repeat("    at é (/app/é.js:1:2)\n", 5000)))
 	if got, most := len(trace.Text), 17<<10; got > most {
 		t.Errorf("bytes of the trace: got %d, want at most %d", got, most)
 	}
-	trace, _ = stacktrace.Find([]byte("Traceback (most recent call last):\n" + strings.Repeat("  File \"/v/site-packages/é.py\", line 1, in é\n", 1000) + "  File \"/srv/own.py\", line 2, in charge\n    no()\nKeyError: 'total'"))
+	trace, _ = control.FindTrace([]byte("Traceback (most recent call last):\n" + strings.Repeat("  File \"/v/site-packages/é.py\", line 1, in é\n", 1000) + "  File \"/srv/own.py\", line 2, in charge\n    no()\nKeyError: 'total'"))
 	if got, most := len(trace.Text), 17<<10; got > most {
 		t.Errorf("bytes of the Python trace: got %d, want at most %d", got, most)
 	}

@@ -1,4 +1,4 @@
-package compare_test
+package ui_test
 
 import (
 	"fmt"
@@ -8,24 +8,24 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/understudy-mock/understudy/mockserver/compare"
+	"github.com/understudy-mock/understudy/mockserver/ui"
 )
 
 func TestLines(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
 		first, second string
-		want          []compare.Line
+		want          []ui.DiffLine
 	}{
 		"equal texts":                 {"a\nb", "a\nb", nil},
-		"a line that was replaced":    {"a\nb\nc", "a\nx\nc", []compare.Line{{"same", "a"}, {"del", "b"}, {"add", "x"}, {"same", "c"}}},
-		"a text and an empty one":     {"a", "", []compare.Line{{"del", "a"}}},
-		"an empty text and another":   {"", "a", []compare.Line{{"add", "a"}}},
-		"lines that look like a diff": {"-a\n+b", "+b", []compare.Line{{"del", "-a"}, {"same", "+b"}}},
+		"a line that was replaced":    {"a\nb\nc", "a\nx\nc", []ui.DiffLine{{"same", "a"}, {"del", "b"}, {"add", "x"}, {"same", "c"}}},
+		"a text and an empty one":     {"a", "", []ui.DiffLine{{"del", "a"}}},
+		"an empty text and another":   {"", "a", []ui.DiffLine{{"add", "a"}}},
+		"lines that look like a diff": {"-a\n+b", "+b", []ui.DiffLine{{"del", "-a"}, {"same", "+b"}}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			if d := cmp.Diff(c.want, compare.Lines(c.first, c.second)); d != "" {
+			if d := cmp.Diff(c.want, ui.DiffLines(c.first, c.second)); d != "" {
 				t.Error(d)
 			}
 		})
@@ -36,8 +36,8 @@ func TestLines(t *testing.T) {
 		for i := range 50 {
 			far += fmt.Sprintf("line %d\n", i)
 		}
-		got := compare.Lines("a\n"+far+"b\n", "x\n"+far+"y\n")
-		if !slices.Contains(got, compare.Line{Kind: "skip", Text: "…"}) {
+		got := ui.DiffLines("a\n"+far+"b\n", "x\n"+far+"y\n")
+		if !slices.Contains(got, ui.DiffLine{Kind: "skip", Text: "…"}) {
 			t.Errorf("got no line of kind skip: %v", got)
 		}
 		if len(got) > 20 {
@@ -48,11 +48,11 @@ func TestLines(t *testing.T) {
 
 func TestHeaders(t *testing.T) {
 	t.Parallel()
-	different, same := compare.Headers(map[string][]string{"A": {"1"}, "B": {"x", "y"}}, map[string][]string{"A": {"2"}, "B": {"x", "y"}, "C": {"3"}})
-	if d := cmp.Diff([]compare.Pair{{Name: "A", First: "1", Second: "2"}, {Name: "C", Second: "3"}}, different); d != "" {
+	different, same := ui.DiffHeaders(map[string][]string{"A": {"1"}, "B": {"x", "y"}}, map[string][]string{"A": {"2"}, "B": {"x", "y"}, "C": {"3"}})
+	if d := cmp.Diff([]ui.DiffPair{{Name: "A", First: "1", Second: "2"}, {Name: "C", Second: "3"}}, different); d != "" {
 		t.Error(d)
 	}
-	if d := cmp.Diff([]compare.Pair{{Name: "B", First: "x, y", Second: "x, y"}}, same); d != "" {
+	if d := cmp.Diff([]ui.DiffPair{{Name: "B", First: "x, y", Second: "x, y"}}, same); d != "" {
 		t.Error(d)
 	}
 }
@@ -72,14 +72,14 @@ func TestAlign(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			if got := fmt.Sprint(compare.Align(c.first, c.second)); got != c.want {
+			if got := fmt.Sprint(ui.AlignSteps(c.first, c.second)); got != c.want {
 				t.Errorf("got %s, want %s", got, c.want)
 			}
 		})
 	}
 	t.Run("names beyond the limit are paired by position", func(t *testing.T) {
 		t.Parallel()
-		if got := compare.Align(many, many); len(got) != 1500 || got[1499] != [2]int{1499, 1499} {
+		if got := ui.AlignSteps(many, many); len(got) != 1500 || got[1499] != [2]int{1499, 1499} {
 			t.Errorf("got %d pairs, the last %v, want 1500", len(got), got[len(got)-1])
 		}
 	})

@@ -1,4 +1,4 @@
-package journal
+package traffic
 
 import (
 	"encoding/binary"

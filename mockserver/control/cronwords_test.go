@@ -1,10 +1,10 @@
-package cronwords_test
+package control_test
 
 import (
 	"testing"
 
 	"github.com/understudy-mock/understudy/internal/expect"
-	"github.com/understudy-mock/understudy/mockserver/cronwords"
+	"github.com/understudy-mock/understudy/mockserver/control"
 )
 
 func TestOf(t *testing.T) {
@@ -45,7 +45,7 @@ func TestOf(t *testing.T) {
 	} {
 		t.Run(expression, func(t *testing.T) {
 			t.Parallel()
-			expect.Equal(t, "words", cronwords.Of(expression), want)
+			expect.Equal(t, "words", control.CronWords(expression), want)
 		})
 	}
 }

@@ -1,4 +1,4 @@
-package journal_test
+package traffic_test
 
 import (
 	"net/http"
@@ -8,19 +8,19 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/understudy-mock/understudy/engine"
-	"github.com/understudy-mock/understudy/mockserver/journal"
+	"github.com/understudy-mock/understudy/mockserver/traffic"
 )
 
-func deliveries(n int) *journal.Deliveries {
-	var j journal.Deliveries
+func deliveries(n int) *traffic.Deliveries {
+	var j traffic.Deliveries
 	j.CountIn(&engine.Ledger{})
 	for i := range n {
-		j.Add(&journal.Delivery{MessageID: strconv.Itoa(i), Request: journal.Message{Body: []byte("body")}})
+		j.Add(&traffic.Delivery{MessageID: strconv.Itoa(i), Request: traffic.Message{Body: []byte("body")}})
 	}
 	return &j
 }
 
-func ids(list []journal.Delivery) (out []string) {
+func ids(list []traffic.Delivery) (out []string) {
 	for i := range list {
 		out = append(out, list[i].MessageID)
 	}
@@ -31,15 +31,15 @@ func TestEntries(t *testing.T) {
 	t.Parallel()
 	t.Run("the latest are listed, oldest first", func(t *testing.T) {
 		t.Parallel()
-		list, _ := deliveries(5).List(2, journal.Filter{})
+		list, _ := deliveries(5).List(2, traffic.Filter{})
 		if diff := cmp.Diff([]string{"3", "4"}, ids(list)); diff != "" {
 			t.Error(diff)
 		}
 	})
 	t.Run("the oldest entries beyond the limit are dropped", func(t *testing.T) {
 		t.Parallel()
-		list, dropped := deliveries(journal.Limit+3).List(0, journal.Filter{})
-		if got, want := len(list), journal.Limit; got != want {
+		list, dropped := deliveries(traffic.Limit+3).List(0, traffic.Filter{})
+		if got, want := len(list), traffic.Limit; got != want {
 			t.Errorf("%d entries, want %d", got, want)
 		}
 		if got, want := dropped, 3; got != want {
@@ -48,12 +48,12 @@ func TestEntries(t *testing.T) {
 	})
 	t.Run("a follower gets the entries after its position in batches", func(t *testing.T) {
 		t.Parallel()
-		j := deliveries(journal.MaxBatch + 5)
-		first, position, _ := j.Since(2, journal.Filter{})
-		if got, want := len(first), journal.MaxBatch; got != want {
+		j := deliveries(traffic.MaxBatch + 5)
+		first, position, _ := j.Since(2, traffic.Filter{})
+		if got, want := len(first), traffic.MaxBatch; got != want {
 			t.Errorf("%d entries at first, want %d", got, want)
 		}
-		rest, _, _ := j.Since(position, journal.Filter{})
+		rest, _, _ := j.Since(position, traffic.Filter{})
 		if got, want := len(rest), 3; got != want {
 			t.Errorf("%d entries then, want %d", got, want)
 		}
@@ -61,10 +61,10 @@ func TestEntries(t *testing.T) {
 	t.Run("a follower continues with the next entry after the journal was emptied", func(t *testing.T) {
 		t.Parallel()
 		j := deliveries(3)
-		_, position, _ := j.Since(0, journal.Filter{})
+		_, position, _ := j.Since(0, traffic.Filter{})
 		j.Clear()
-		j.Add(&journal.Delivery{MessageID: "next"})
-		list, _, _ := j.Since(position, journal.Filter{})
+		j.Add(&traffic.Delivery{MessageID: "next"})
+		list, _, _ := j.Since(position, traffic.Filter{})
 		if diff := cmp.Diff([]string{"next"}, ids(list)); diff != "" {
 			t.Error(diff)
 		}
@@ -73,7 +73,7 @@ func TestEntries(t *testing.T) {
 		t.Parallel()
 		j := deliveries(1)
 		more := j.Next()
-		j.Add(&journal.Delivery{})
+		j.Add(&traffic.Delivery{})
 		<-more
 	})
 }
@@ -84,7 +84,7 @@ func TestForget(t *testing.T) {
 		t.Parallel()
 		j := deliveries(3)
 		j.Forget(1)
-		list, _ := j.List(0, journal.Filter{})
+		list, _ := j.List(0, traffic.Filter{})
 		if diff := cmp.Diff([]string{"0", "1", "2"}, ids(list)); diff != "" {
 			t.Error(diff)
 		}
@@ -100,7 +100,7 @@ func TestForget(t *testing.T) {
 		j := deliveries(4)
 		j.Forget(16) // drops the bodies
 		j.Forget(1)
-		list, _ := j.List(0, journal.Filter{})
+		list, _ := j.List(0, traffic.Filter{})
 		if diff := cmp.Diff([]string{"2", "3"}, ids(list)); diff != "" {
 			t.Error(diff)
 		}
@@ -117,13 +117,13 @@ func TestForget(t *testing.T) {
 
 func TestCredentials(t *testing.T) {
 	t.Parallel()
-	var j journal.Exchanges
+	var j traffic.Exchanges
 	j.CountIn(&engine.Ledger{})
-	x := journal.Exchange{Request: journal.Message{Header: http.Header{"Authorization": {"Bearer secret"}}, Body: []byte(`{"password":"secret"}`)}}
+	x := traffic.Exchange{Request: traffic.Message{Header: http.Header{"Authorization": {"Bearer secret"}}, Body: []byte(`{"password":"secret"}`)}}
 	j.Add(&x)
 	x.MarkDocuments(true, false)
 	j.Add(&x)
-	list, _ := j.List(0, journal.Filter{})
+	list, _ := j.List(0, traffic.Filter{})
 	t.Run("credentials in headers are masked", func(t *testing.T) {
 		t.Parallel()
 		if got := list[0].Request.Header.Get("Authorization"); got == "Bearer secret" {

@@ -1,4 +1,4 @@
-package vectors
+package messaging
 
 import (
 	"bytes"
@@ -14,17 +14,11 @@ import (
 	"github.com/understudy-mock/understudy/mockserver/response"
 )
 
-// API implements the operations of vector indexes.
-type API struct {
-	Embeds bool // the index computes vectors from texts; otherwise it refuses texts
-}
+var _ = register(vectorRows())
 
-// Handler implements an operation.
-type Handler func(*API, *call.Call) (response.Response, error)
-
-// Handlers returns the handlers by operation id: one for each method, and one for
+// vectorRows are the handlers by operation id: one for each method, and one for
 // the path with a namespace.
-func Handlers() map[string]Handler {
+func vectorRows() map[string]Handler {
 	rows := map[string]Handler{
 		"deleteVectorNamespace":       (*API).deleteVectorNamespace,
 		"deleteVectorNamespaceDelete": (*API).deleteVectorNamespace,
@@ -144,7 +138,7 @@ func (a *API) updateVector(c *call.Call) (response.Response, error) {
 		return response.Response{}, err
 	}
 	changed := body.vector()
-	if a.Embeds && body.Data != nil && changed.Values == nil && changed.Sparse == nil { // an index with a model embeds the new text
+	if a.Embeds(c.Index) && body.Data != nil && changed.Values == nil && changed.Sparse == nil { // an index with a model embeds the new text
 		embedded, err := a.embed(c, body.Data, false)
 		if err != nil {
 			return response.Response{}, err

@@ -1,10 +1,4 @@
-// Package cronwords describes cron expressions in words.
-//
-//	cronwords.Of("30 9 * * 1-5") // at 09:30, on Monday to Friday
-//
-// It asks the cron library of the schedules which minutes, hours, days and months are due,
-// and describes the answers, so that the words match the times. It computes no times.
-package cronwords
+package control
 
 import (
 	"fmt"
@@ -25,8 +19,8 @@ const (
 	weekdayField
 )
 
-// Of describes an expression in words; "" if it is invalid. It must not include a time zone.
-func Of(expression string) string {
+// CronWords describes an expression in words; "" if it is invalid. It must not include a time zone.
+func CronWords(expression string) string {
 	fields, err := gronx.Segments(expression)
 	const five = 6 // the library adds the seconds
 	if err != nil || len(fields) != five || !gronx.IsValid(expression) {

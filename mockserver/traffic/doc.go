@@ -1,9 +1,9 @@
-// Package journal records the requests to the interface and the deliveries of an
+// Package traffic records the requests to the interface and the deliveries of an
 // account, each with its answer, so that tests can inspect them.
 //
-//	var deliveries journal.Deliveries
-//	deliveries.Add(&journal.Delivery{URL: "https://app.test/hook"})
-//	latest, dropped := deliveries.List(10, journal.Filter{Status: 503})
+//	var deliveries traffic.Deliveries
+//	deliveries.Add(&traffic.Delivery{URL: "https://app.test/hook"})
+//	latest, dropped := deliveries.List(10, traffic.Filter{Status: 503})
 //
 //	Add ──► records: bytes in chunks ──► List, Since ──► entries without credentials
 //	              │
@@ -18,4 +18,4 @@
 // Limit bounds the number of entries of each journal; the caller of Forget bounds
 // their bytes. Nothing is kept on disk. Credentials are masked when an entry is
 // read and not when it is added, because most entries are never read.
-package journal
+package traffic

@@ -1,9 +1,4 @@
-// Package compare compares two texts, two headers or two lists of steps.
-//
-//	for _, line := range compare.Lines(before, after) { fmt.Println(line.Kind, line.Text) }
-//
-// It does not depend on messages and runs: callers pass the texts and names to compare.
-package compare
+package ui
 
 import (
 	"maps"
@@ -13,32 +8,32 @@ import (
 	"github.com/rogpeppe/go-internal/diff"
 )
 
-// Line is a line of a difference.
-type Line struct {
+// DiffLine is a line of a difference.
+type DiffLine struct {
 	Kind string // same, del: only in the first, add: only in the second, skip: equal lines are left out here
 	Text string
 }
 
-// Lines returns the lines in which two texts differ, with context; nil for equal texts.
-func Lines(first, second string) []Line {
+// DiffLines returns the lines in which two texts differ, with context; nil for equal texts.
+func DiffLines(first, second string) []DiffLine {
 	if first == second {
 		return nil
 	}
 	text := diff.Diff("1", []byte(ended(first)), "2", []byte(ended(second)))
-	var lines []Line
+	var lines []DiffLine
 	for i, line := range strings.Split(strings.TrimSuffix(string(text), "\n"), "\n") {
 		switch {
 		case i < 3: // the header of the diff
 		case strings.HasPrefix(line, "@@"):
 			if len(lines) > 0 {
-				lines = append(lines, Line{"skip", "…"})
+				lines = append(lines, DiffLine{"skip", "…"})
 			}
 		case strings.HasPrefix(line, "-"):
-			lines = append(lines, Line{"del", line[1:]})
+			lines = append(lines, DiffLine{"del", line[1:]})
 		case strings.HasPrefix(line, "+"):
-			lines = append(lines, Line{"add", line[1:]})
+			lines = append(lines, DiffLine{"add", line[1:]})
 		default:
-			lines = append(lines, Line{"same", strings.TrimPrefix(line, " ")})
+			lines = append(lines, DiffLine{"same", strings.TrimPrefix(line, " ")})
 		}
 	}
 	return lines
@@ -52,18 +47,18 @@ func ended(text string) string {
 	return text + "\n"
 }
 
-// Pair is the values of both sides under one name.
-type Pair struct {
+// DiffPair is the values of both sides under one name.
+type DiffPair struct {
 	Name          string
 	First, Second string
 }
 
 // Same reports whether the values are equal.
-func (p Pair) Same() bool { return p.First == p.Second }
+func (p DiffPair) Same() bool { return p.First == p.Second }
 
-// Headers compares two headers by name, sorted. Several values of a name are joined
+// DiffHeaders compares two headers by name, sorted. Several values of a name are joined
 // with commas.
-func Headers(first, second map[string][]string) (different, same []Pair) {
+func DiffHeaders(first, second map[string][]string) (different, same []DiffPair) {
 	names := map[string]bool{}
 	for name := range first {
 		names[name] = true
@@ -72,7 +67,7 @@ func Headers(first, second map[string][]string) (different, same []Pair) {
 		names[name] = true
 	}
 	for _, name := range slices.Sorted(maps.Keys(names)) {
-		p := Pair{name, strings.Join(first[name], ", "), strings.Join(second[name], ", ")}
+		p := DiffPair{name, strings.Join(first[name], ", "), strings.Join(second[name], ", ")}
 		if p.Same() {
 			same = append(same, p)
 		} else {
@@ -82,11 +77,11 @@ func Headers(first, second map[string][]string) (different, same []Pair) {
 	return different, same
 }
 
-// Align pairs the indexes of two lists of names in order: equal names form a pair, and
+// AlignSteps pairs the indexes of two lists of names in order: equal names form a pair, and
 // -1 means that the other list lacks the name. It finds the longest common subsequence,
 // in time and memory of the product of the lengths. So it aligns at most mostNames of
 // each, and pairs the rest by position.
-func Align(first, second []string) (pairs [][2]int) {
+func AlignSteps(first, second []string) (pairs [][2]int) {
 	const mostNames = 1000
 	n, m := min(len(first), mostNames), min(len(second), mostNames)
 	longest := make([][]int, n+1)

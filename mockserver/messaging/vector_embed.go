@@ -1,4 +1,4 @@
-package vectors
+package messaging
 
 import (
 	"fmt"
@@ -61,7 +61,7 @@ func takesData(c *call.Call) bool { return strings.Contains(c.Op.ID, "Data") }
 func (a *API) embed(c *call.Call, text *string, vectors bool) (vector.Vector, error) {
 	var v vector.Vector
 	switch {
-	case !a.Embeds:
+	case !a.Embeds(c.Index):
 		return v, refusal.Of(refusal.Unfit, "Embedding data for this index is not allowed. The index must be created with an embedding model to use it. "+ // the text of the service
 			"For tests, start the server with --embed hash", "", "")
 	case vectors:

@@ -1,13 +1,4 @@
-// Package stacktrace finds the stack trace in the answer of an endpoint, and the
-// innermost call in the endpoint's own code.
-//
-//	trace, ok := stacktrace.Find(body)
-//	fmt.Println(trace.Own) // at charge (/app/src/charge.ts:12:9)
-//
-// It recognizes the traces of JavaScript, Python, Go, Java, Ruby, PHP and .NET, as text,
-// in a JSON document or on an HTML error page. It reads no files: a line is foreign if
-// its path shows that, such as a path below node_modules, or the name of what it calls.
-package stacktrace
+package control
 
 import (
 	"encoding/json"
@@ -74,8 +65,8 @@ var allLanguages = []language{
 	},
 }
 
-// Find returns the stack trace of a body with the most calls; false if there is none.
-func Find(body []byte) (Trace, bool) {
+// FindTrace returns the stack trace of a body with the most calls; false if there is none.
+func FindTrace(body []byte) (Trace, bool) {
 	body = body[:min(len(body), mostBody)]
 	best, most := Trace{}, 0
 	for _, text := range textsOf(body) {
