@@ -295,8 +295,8 @@ func (a *Account) stripMessage(m *Message, was *Outcome, e *state.LogEntry) {
 		last := m.Last.Bare()
 		m.Last = &last
 	}
-		a.addObserved(-int64(m.Weight))
-		m.Weight = 0
+	a.addObserved(-int64(m.Weight))
+	m.Weight = 0
 	if m.Size() > 0 {
 		m.Dropped = int32(min(m.Size(), math.MaxInt32))
 		m.Body, m.Headers, m.Options = nil, "", a.state.Options.Share(m.Options.Bare())

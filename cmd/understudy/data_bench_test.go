@@ -45,8 +45,12 @@ func publishes(b *testing.B, url, destination string, connections, accounts int)
 // benchServers are a server in memory and one with a data folder.
 func benchServers(b *testing.B) (memory, data *programs.Served) {
 	b.Helper()
+	return serversOf(b, build(b))
+}
+
+func serversOf(b *testing.B, binary string) (memory, data *programs.Served) {
+	b.Helper()
 	flags := []string{"--log-level", "error", "--accounts", "any"}
-	binary := build(b)
 	return programs.Serve(b, binary, flags...), programs.Serve(b, binary, append(flags, "--data", b.TempDir())...)
 }
 

@@ -5,12 +5,14 @@ import (
 	"bytes"
 	"fmt"
 	"io"
+	"maps"
 	"net/http"
 	"net/http/httptest"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -226,10 +228,18 @@ func peerProcess(b *testing.B, name, before, program string, args ...string) *su
 	return nil
 }
 
-// standIns start a server in memory and one with a data folder.
-func standIns(b *testing.B) []*subject {
-	memory, data := benchServers(b)
-	return []*subject{{name: "understudy", url: memory.URL, pid: memory.PID}, {name: "understudy --data", url: data.URL, pid: data.PID}}
+// standIns start a server in memory and one with a data folder; with BEFORE, also those of
+// another build.
+func standIns(b *testing.B) (all []*subject) {
+	builds := map[string]string{"understudy": build(b)}
+	if before := os.Getenv("BEFORE"); before != "" {
+		builds["understudy before"] = before
+	}
+	for _, name := range slices.Sorted(maps.Keys(builds)) {
+		memory, data := serversOf(b, builds[name])
+		all = append(all, &subject{name: name, url: memory.URL, pid: memory.PID}, &subject{name: name + " --data", url: data.URL, pid: data.PID})
+	}
+	return all
 }
 
 // BenchmarkHTTP compares servers with the floor. They are processes that are measured

@@ -49,13 +49,13 @@ func startsNone(s *source) bool { return s.product() && !slices.Contains(goFiles
 
 // goroutineProblem finds goroutines that start in other files.
 func goroutineProblem(_ *source, n ast.Node) string {
-			_, starts := n.(*ast.GoStmt)
-			if call, ok := n.(*ast.CallExpr); ok {
-				_, name := method(call)
-				starts = name == "Go" // of a sync.WaitGroup
-			}
+	_, starts := n.(*ast.GoStmt)
+	if call, ok := n.(*ast.CallExpr); ok {
+		_, name := method(call)
+		starts = name == "Go" // of a sync.WaitGroup
+	}
 	if !starts {
 		return ""
-			}
+	}
 	return "a goroutine starts here; goFiles lists where they may, and each needs an owner that waits"
 }

@@ -62,7 +62,7 @@ func inEngine(name string) bool {
 
 // sharedFiles need locks, because their values are shared between accounts. Sorted.
 var sharedFiles = []string{
-	"engine/clock/clock.go",   // the alarm of a real clock rings in a goroutine of package time
+	"engine/clock/clock.go", // the alarm of a real clock rings in a goroutine of package time
 	"engine/codec/form.go",  // the forms of types, for all accounts of a process
 }
 
