@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"github.com/understudy-mock/understudy/engine/clock"
-	"github.com/understudy-mock/understudy/engine/internal/snapshot"
 	"github.com/understudy-mock/understudy/engine/internal/state"
 	"github.com/understudy-mock/understudy/engine/journal"
 	"github.com/understudy-mock/understudy/engine/vector"
@@ -87,9 +86,9 @@ type Account struct {
 	counted   counted
 	observed  atomic.Int64 // as in counted, for readers without the lock
 	glance    glance
-	saves     sync.Mutex       // one snapshot at a time
-	saving    *snapshot.Writer // the snapshot that is being written, nil for none
-	saveEpoch uint32           // number of snapshots so far
+	saves     sync.Mutex            // one snapshot at a time
+	saving    *state.SnapshotWriter // the snapshot that is being written, nil for none
+	saveEpoch uint32                // number of snapshots so far
 	state     state.State
 }
 

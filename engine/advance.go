@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"github.com/understudy-mock/understudy/engine/clock"
-	"github.com/understudy-mock/understudy/engine/internal/snapshot"
+	"github.com/understudy-mock/understudy/engine/internal/state"
 	"github.com/understudy-mock/understudy/engine/refusal"
 )
 
@@ -242,7 +242,7 @@ func (a *Account) correctClock() (nothing, error) {
 // new time, because a restore keeps a later one. No other snapshot is being written.
 func (a *Account) moveTime(by time.Duration) (nothing, error) {
 	a.saveEpoch++
-	moved, err := snapshot.Moved(&a.state, snapshot.Instant{Epoch: a.saveEpoch, Account: a.cfg.ID, Clock: a.mode}, by)
+	moved, err := state.Moved(&a.state, state.Instant{Epoch: a.saveEpoch, Account: a.cfg.ID, Clock: a.mode}, by)
 	if err != nil {
 		return nothing{}, err
 	}

@@ -12,7 +12,6 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/understudy-mock/understudy/engine/formula"
 	"github.com/understudy-mock/understudy/engine/internal/state"
 	"github.com/understudy-mock/understudy/engine/vector"
 )
@@ -35,7 +34,7 @@ var recordedFields = cmp.Options{
 		return ok && !isRecorded(f)
 	}, cmp.Ignore()),
 	cmp.Comparer(func(x, y time.Time) bool { return x.Equal(y) && x.IsZero() == y.IsZero() }),
-	cmp.Comparer(func(x, y *formula.Formula) bool {
+	cmp.Comparer(func(x, y *state.Formula) bool {
 		return (x == nil) == (y == nil) && (x == nil || x.String() == y.String())
 	}),
 	cmp.Comparer(func(x, y vector.Filter) bool { return textOf(x) == textOf(y) }),
@@ -104,15 +103,15 @@ type filler struct{ *rand.Rand }
 var fillerTexts = []string{"", "a", "https://app.test/x?y=1", "caf\xe9", "\x00", "\x00\xff", "ü\u2028\"\\\n", "�"}
 
 func (f filler) fill(v reflect.Value, depth int) {
-	if formula := v.Type() == reflect.TypeFor[formula.Formula](); !formula && (f.IntN(4) == 0 || depth > 7) {
+	if formula := v.Type() == reflect.TypeFor[state.Formula](); !formula && (f.IntN(4) == 0 || depth > 7) {
 		return // as it is
 	}
 	switch v.Interface().(type) {
 	case time.Time:
 		v.Set(reflect.ValueOf([]time.Time{time.UnixMilli(0), time.UnixMilli(f.Int64N(1 << 42)), time.Unix(f.Int64N(1<<33), f.Int64N(1e9)), time.UnixMilli(-1)}[f.IntN(4)]))
 		return
-	case formula.Formula:
-		formula, err := formula.Parse(fmt.Sprintf("%d * pow(2, retried)", f.IntN(9)))
+	case state.Formula:
+		formula, err := state.ParseFormula(fmt.Sprintf("%d * pow(2, retried)", f.IntN(9)))
 		if err != nil {
 			panic(err)
 		}

@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"github.com/understudy-mock/understudy/engine"
-	"github.com/understudy-mock/understudy/engine/formula"
 	"github.com/understudy-mock/understudy/internal/expect"
 	"github.com/understudy-mock/understudy/mockserver/wire"
 )
@@ -20,7 +19,7 @@ func FuzzFormula(f *testing.F) {
 		f.Add(seed)
 	}
 	f.Fuzz(func(t *testing.T, text string) {
-		formula, err := formula.Parse(text)
+		formula, err := engine.ParseFormula(text)
 		if err != nil {
 			return
 		}

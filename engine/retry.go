@@ -7,7 +7,6 @@ import (
 	"sync"
 	"time"
 
-	"github.com/understudy-mock/understudy/engine/formula"
 	"github.com/understudy-mock/understudy/engine/internal/state"
 )
 
@@ -50,8 +49,8 @@ func (a *Account) failed(f FailedAttempt) {
 }
 
 // defaultFormula is parsed before the first retry: most programs never make one.
-var defaultFormula = sync.OnceValue(func() *formula.Formula {
-	f, _ := formula.Parse(state.DefaultRetryDelay) // valid: the tests retry
+var defaultFormula = sync.OnceValue(func() *state.Formula {
+	f, _ := state.ParseFormula(state.DefaultRetryDelay) // valid: the tests retry
 	return f
 })
 
@@ -88,7 +87,7 @@ func retryAfter(h Header, now time.Time) (name string, wait time.Duration, ok bo
 		if len(v) == 0 {
 			continue
 		}
-		if wait, ok := parseWait(strings.TrimSpace(v[0]), now); ok && wait <= formula.MaxWait {
+		if wait, ok := parseWait(strings.TrimSpace(v[0]), now); ok && wait <= state.MaxWait {
 			return name, wait, true
 		}
 	}
@@ -99,7 +98,7 @@ func retryAfter(h Header, now time.Time) (name string, wait time.Duration, ok bo
 // negated because ParseFloat accepts NaN, for which every comparison is false.
 func parseWait(s string, now time.Time) (time.Duration, bool) {
 	if seconds, err := strconv.ParseFloat(s, 64); err == nil {
-		if !(seconds >= 0 && seconds <= 10*formula.MaxWait.Seconds()) {
+		if !(seconds >= 0 && seconds <= 10*state.MaxWait.Seconds()) {
 			return 0, false
 		}
 		return time.Duration(seconds * float64(time.Second)), true

@@ -10,7 +10,6 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/understudy-mock/understudy/engine"
-	"github.com/understudy-mock/understudy/engine/formula"
 	"github.com/understudy-mock/understudy/internal/expect"
 )
 
@@ -74,7 +73,7 @@ func TestTheRunViewShowsTheBackoff(t *testing.T) {
 	w.advance(24 * time.Hour)
 	runs, err := w.RunViews(engine.Filter{})
 	w.must(err)
-	shown, err := formula.Parse(runs.Items[0].Groups[0].Steps[0].RetryDelay)
+	shown, err := engine.ParseFormula(runs.Items[0].Groups[0].Steps[0].RetryDelay)
 	w.must(err)
 	starts := w.starts()
 	for n := range engine.DefaultRetries {
@@ -166,7 +165,7 @@ func TestFormulaSetsTheWait(t *testing.T) {
 	} {
 		t.Run(text, func(t *testing.T) {
 			t.Parallel()
-			f, err := formula.Parse(text)
+			f, err := engine.ParseFormula(text)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -188,7 +187,7 @@ func TestFormulaFaultsAreRefusedInOneLine(t *testing.T) {
 		"0-5", "10-retried*6", "1e999", "true", "nil", "1..5", "2**3", "sqrt(0-1)", "1\n+2", "1;2", "\"a\"", "len(retried)",
 		"retried in 1..3", "not retried", strings.Repeat("1+", 300) + "1", "1//0", "1/*2*/", "1,2", "exp(exp(exp(9)))",
 	} {
-		f, err := formula.Parse(text)
+		f, err := engine.ParseFormula(text)
 		if err == nil { // a fault may show only for later retries
 			w := setup(t)
 			_, err = w.Publish(engine.PublishRequest{URL: sink, Options: engine.Options{RetryDelay: f}})
@@ -208,7 +207,7 @@ func TestAnyFormulaGivesAWaitWithinADayOrIsRefused(t *testing.T) {
 	word := rapid.SampledFrom([]string{"1", "0", "2.5", "retried", "+", "-", "*", "/", "(", ")", ",", " ", "pow(", "min(", "exp(", "sqrt(", "1e9", ".", "x"})
 	rapid.Check(t, func(t *rapid.T) {
 		text := strings.Join(rapid.SliceOfN(word, 1, 9).Draw(t, "text"), "")
-		f, err := formula.Parse(text)
+		f, err := engine.ParseFormula(text)
 		if err != nil {
 			if !errors.Is(err, engine.ErrInvalid) || strings.Contains(err.Error(), "\n") {
 				t.Fatalf("%q: %q", text, err)

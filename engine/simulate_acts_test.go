@@ -12,7 +12,6 @@ import (
 
 	"github.com/understudy-mock/understudy/engine"
 	"github.com/understudy-mock/understudy/engine/clock"
-	"github.com/understudy-mock/understudy/engine/formula"
 	"github.com/understudy-mock/understudy/engine/search"
 	"github.com/understudy-mock/understudy/engine/usage"
 	"github.com/understudy-mock/understudy/engine/vector"
@@ -64,7 +63,7 @@ func (s *simulation) options() engine.Options {
 	}
 	switch s.IntN(8) {
 	case 0:
-		o.RetryDelay, _ = formula.Parse("1000 * pow(2, retried)")
+		o.RetryDelay, _ = engine.ParseFormula("1000 * pow(2, retried)")
 	case 1:
 		o.DedupContent = true
 		if !s.unredacted {

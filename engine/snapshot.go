@@ -4,7 +4,6 @@ import (
 	"io"
 
 	"github.com/understudy-mock/understudy/engine/codec"
-	"github.com/understudy-mock/understudy/engine/internal/snapshot"
 	"github.com/understudy-mock/understudy/engine/internal/state"
 )
 
@@ -22,28 +21,28 @@ func (a *Account) WriteSnapshot(to io.Writer) error {
 // SaveTo is WriteSnapshot for a journal: it also writes the settings that later records depend
 // on, and returns the sequence number of the last record that the snapshot contains.
 func (a *Account) SaveTo(to io.Writer) (lsn uint64, err error) {
-	w, c := snapshot.NewWriter(&a.mu, &a.state), codec.NewWriter(to)
+	w, c := state.NewSnapshotWriter(&a.mu, &a.state), codec.NewWriter(to)
 	c.Document(func(c *codec.Codec) {
-		a.save(w, c, func(at *snapshot.Instant) { at.Settings, a.savedLSN = a.savedSettings(), a.lsn })
+		a.save(w, c, func(at *state.Instant) { at.Settings, a.savedLSN = a.savedSettings(), a.lsn })
 	})
 	return w.LSN(), c.Close()
 }
 
 // SnapshotMembers writes the members of the object that WriteSnapshot writes.
 func (a *Account) SnapshotMembers(c *codec.Codec) {
-	a.save(snapshot.NewWriter(&a.mu, &a.state), c, func(*snapshot.Instant) {})
+	a.save(state.NewSnapshotWriter(&a.mu, &a.state), c, func(*state.Instant) {})
 }
 
 // save writes one snapshot at a time, because each object of the state has one mark for the
 // snapshot that is being written. begun completes the instant, under the lock.
-func (a *Account) save(w *snapshot.Writer, c *codec.Codec, begun func(*snapshot.Instant)) {
+func (a *Account) save(w *state.SnapshotWriter, c *codec.Codec, begun func(*state.Instant)) {
 	a.saves.Lock()
 	defer a.saves.Unlock()
 	a.briefly(func() {
 		a.saveEpoch++
 		a.saving = w
 		a.stamp()
-		at := snapshot.Instant{Epoch: a.saveEpoch, Account: a.cfg.ID, Clock: a.mode, LSN: a.lsn}
+		at := state.Instant{Epoch: a.saveEpoch, Account: a.cfg.ID, Clock: a.mode, LSN: a.lsn}
 		begun(&at)
 		w.Begin(at)
 	})
@@ -80,7 +79,7 @@ func (a *Account) Restore(s *Snapshot) error {
 	return errorOnly(runCommand(a, restore{s.Recorded(a.cfg.Journal != nil)}))
 }
 
-type restore struct{ Snapshot *snapshot.Recorded }
+type restore struct{ Snapshot *state.Recorded }
 
 // apply keeps the time of a real clock that is ahead, and cancels messages with
 // a pending cancel request: no attempt is left that could end them.
@@ -105,7 +104,7 @@ func (c restore) apply(a *Account) (nothing, error) {
 
 // ReadSnapshot reads a document of WriteSnapshot, of this version or an earlier
 // one. Its error names the damaged place.
-func ReadSnapshot(from io.Reader) (*Snapshot, error) { return snapshot.Read(from) }
+func ReadSnapshot(from io.Reader) (*Snapshot, error) { return state.ReadSnapshot(from) }
 
 // replace installs another state and cancels the attempts of the old one.
 func (a *Account) replace(s state.State) {

@@ -19,7 +19,6 @@ import (
 
 	"github.com/understudy-mock/understudy/engine"
 	"github.com/understudy-mock/understudy/engine/clock"
-	"github.com/understudy-mock/understudy/engine/formula"
 	"github.com/understudy-mock/understudy/engine/search"
 	"github.com/understudy-mock/understudy/engine/vector"
 	"github.com/understudy-mock/understudy/internal/expect"
@@ -45,7 +44,7 @@ func (w *world) play(c command) error {
 			opts.FailureCallback = &engine.Callback{URL: "https://fcb.test/"}
 		}
 		if c.C%5 == 0 {
-			opts.RetryDelay, _ = formula.Parse("1000 * pow(2, retried)")
+			opts.RetryDelay, _ = engine.ParseFormula("1000 * pow(2, retried)")
 			opts.DedupContent, opts.Redact = true, &engine.Redaction{Body: true, Names: []string{"X-Secret"}}
 		}
 		r := engine.PublishRequest{URL: fmt.Sprintf("https://app.test/%d", c.A), Options: opts, Body: []byte{byte(c.A), 0xff, 'x'}[c.B%2:],

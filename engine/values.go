@@ -1,7 +1,6 @@
 package engine
 
 import (
-	"github.com/understudy-mock/understudy/engine/internal/snapshot"
 	"github.com/understudy-mock/understudy/engine/internal/state"
 )
 
@@ -65,14 +64,23 @@ type (
 	Schedule = state.Schedule
 
 	// Snapshot is a state that was read and checked.
-	Snapshot = snapshot.Snapshot
+	Snapshot = state.Snapshot
 	// SnapshotReader reads a snapshot that is part of a larger document.
-	SnapshotReader = snapshot.Reader
+	SnapshotReader = state.SnapshotReader
+	// Formula computes the wait before a retry.
+	Formula = state.Formula
 )
+
+// ParseFormula compiles a formula and checks its value for the first retry. Its syntax is that of
+// arithmetic in Go.
+func ParseFormula(text string) (*Formula, error) { return state.ParseFormula(text) }
+
+// MaxWait is the longest wait before a retry (decided: 31).
+const MaxWait = state.MaxWait
 
 // SnapshotVersion is the form of snapshots that an account writes. It reads this one and
 // those before it (docs/state.md).
-const SnapshotVersion = snapshot.Version
+const SnapshotVersion = state.SnapshotVersion
 
 // The states of a message.
 const (

@@ -7,7 +7,6 @@ import (
 
 	"github.com/understudy-mock/understudy/engine"
 	"github.com/understudy-mock/understudy/engine/clock"
-	"github.com/understudy-mock/understudy/engine/formula"
 	"github.com/understudy-mock/understudy/engine/vector"
 	"github.com/understudy-mock/understudy/internal/expect"
 	"github.com/understudy-mock/understudy/mockserver/wire"
@@ -44,7 +43,7 @@ func TestAnotherVersionOfALibrary(t *testing.T) {
 			w.settle()
 		}
 	}
-	f, err := formula.Parse("1000 * (1 + retried)")
+	f, err := engine.ParseFormula("1000 * (1 + retried)")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -33,7 +33,7 @@ var wireRule = rule{"names and bytes of the wire are outside of the engine", eac
 var wireHeader = regexp.MustCompile(`Svc-[A-Za-z-]*`)
 
 // storeFiles write snapshots: their JSON names are not names of the wire.
-var storeFiles = regexp.MustCompile(`^engine/internal/snapshot/`)
+var storeFiles = regexp.MustCompile(`^engine/internal/state/snapshot`)
 
 func besidesWire(s *source) bool {
 	return inEngine(s.path) && s.product() && !storeFiles.MatchString(s.path)

@@ -15,7 +15,6 @@ import (
 
 	"github.com/understudy-mock/understudy/engine"
 	"github.com/understudy-mock/understudy/engine/duration"
-	"github.com/understudy-mock/understudy/engine/formula"
 	"github.com/understudy-mock/understudy/engine/refusal"
 	"github.com/understudy-mock/understudy/mockserver/response"
 )
@@ -177,7 +176,7 @@ func showRetries(o *engine.Options) any {
 }
 
 func retryDelay(o *engine.Options, v string) error {
-	f, err := formula.Parse(v)
+	f, err := engine.ParseFormula(v)
 	o.RetryDelay = f
 	return err
 }

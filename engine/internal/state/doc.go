@@ -9,7 +9,18 @@
 // The package has the rules that concern values alone (how options are merged, what a role
 // is for, how many bytes something takes) and keeps each container consistent in itself.
 // Package engine has the lock, the clock and the commands, and only engine changes a state.
-// Package snapshot reads it.
+//
+// A snapshot is the state at one instant, but commands continue while it is written
+// (snapshot_writer.go). At that instant, Begin notes the objects of the state: it keeps lists of
+// pointers to large ones and copies small ones. The writer then takes the lock several times, copies
+// a few records each time, and writes them without the lock. A command calls Touch before it changes
+// an object: if the object is part of the snapshot and not copied yet, Touch makes its record at
+// once. MarkNew marks objects created later, which the snapshot leaves out. Each object has its place
+// in the document in its SnapshotMark, so that no map of a million messages is needed.
+//
+// Reading checks all that writing guarantees. The first contradiction is the error, with the place of
+// the entry. Values that follow from others, such as sizes and tallies, are not in the document;
+// reading computes them.
 //
 // Most fields are exported for these packages only; callers of the engine see some of the
 // types under the names in engine/values.go. The tag saved marks fields that are internal

@@ -7,8 +7,6 @@ import (
 	"strings"
 	"testing"
 	"time"
-
-	"github.com/understudy-mock/understudy/engine/formula"
 )
 
 // TestSharingTakesEveryField changes every field of Options, and every field of what it
@@ -79,7 +77,7 @@ func fieldPaths(typ reflect.Type, within []int) (paths []fieldPath) {
 	for f := range typ.Fields() {
 		index := append(slices.Clone(within), f.Index...)
 		paths = append(paths, fieldPath{f.Name, index})
-		if f.Type.Kind() != reflect.Pointer || f.Type.Elem().Kind() != reflect.Struct || f.Type == reflect.TypeFor[*formula.Formula]() {
+		if f.Type.Kind() != reflect.Pointer || f.Type.Elem().Kind() != reflect.Struct || f.Type == reflect.TypeFor[*Formula]() {
 			continue
 		}
 		for _, p := range fieldPaths(f.Type.Elem(), index) {
@@ -137,8 +135,8 @@ func filled(t *testing.T, typ reflect.Type, n int) reflect.Value {
 		v.SetBool(n == 1)
 	case v.CanInt():
 		v.SetInt(int64(n))
-	case typ == reflect.TypeFor[*formula.Formula]():
-		f, err := formula.Parse(strconv.Itoa(n))
+	case typ == reflect.TypeFor[*Formula]():
+		f, err := ParseFormula(strconv.Itoa(n))
 		if err != nil {
 			t.Fatal(err)
 		}

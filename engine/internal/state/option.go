@@ -7,7 +7,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/understudy-mock/understudy/engine/formula"
 	"github.com/understudy-mock/understudy/engine/refusal"
 )
 
@@ -25,7 +24,7 @@ type Options struct {
 	Delay           time.Duration
 	NotBefore       time.Time // takes precedence over Delay
 	Retries         *int
-	RetryDelay      *formula.Formula
+	RetryDelay      *Formula
 	Timeout         time.Duration
 	Callback        *Callback
 	FailureCallback *Callback
@@ -141,8 +140,8 @@ func init() {
 	callbacks := pointerKind(mergeCallback, (*Callback).equal, (*Callback).sum, func(c *Callback) int64 { return int64(len(c.URL)) + c.Options.Size() })
 	redactions := pointerKind(mergeRedact, (*Redaction).equal, (*Redaction).sum, nil)
 	workflows := pointerKind(takeDefault, (*Workflow).equal, (*Workflow).sum, func(w *Workflow) int64 { return HeaderBytes(w.Header) })
-	formulas := pointerKind(takeDefault, func(f, g *formula.Formula) bool { return f.String() == g.String() },
-		func(f *formula.Formula) uint64 { return maphash.String(sumSeed, f.String()) }, nil)
+	formulas := pointerKind(takeDefault, func(f, g *Formula) bool { return f.String() == g.String() },
+		func(f *Formula) uint64 { return maphash.String(sumSeed, f.String()) }, nil)
 	optionTable = []option{
 		fieldOption("Callback", callbacks, func(o *Options) **Callback { return &o.Callback }, ownValue, inheritedValue, inheritedValue, ownValue, ownValue),
 		fieldOption("DedupContent", plainKind(takeDefault[bool]), func(o *Options) *bool { return &o.DedupContent }, ownValue, inheritedValue, inheritedValue, ownValue, ownValue),
@@ -172,7 +171,7 @@ func init() {
 		fieldOption("Queue", plainKind(takeDefault[string]), func(o *Options) *string { return &o.Queue }, ownValue, inheritedValue, inheritedValue, noValue, ownValue), // a callback shares the turn of its message
 		fieldOption("Redact", redactions, func(o *Options) **Redaction { return &o.Redact }, inheritedValue, inheritedValue, inheritedValue, inheritedValue, inheritedValue),
 		fieldOption("Retries", numbers, func(o *Options) **int { return &o.Retries }, inheritedValue, inheritedValue, inheritedValue, inheritedValue, inheritedValue),
-		fieldOption("RetryDelay", formulas, func(o *Options) **formula.Formula { return &o.RetryDelay }, inheritedValue, inheritedValue, inheritedValue, ownValue, inheritedValue),
+		fieldOption("RetryDelay", formulas, func(o *Options) **Formula { return &o.RetryDelay }, inheritedValue, inheritedValue, inheritedValue, ownValue, inheritedValue),
 		fieldOption("Timeout", plainKind(takeDefault[time.Duration]), func(o *Options) *time.Duration { return &o.Timeout }, inheritedValue, inheritedValue, inheritedValue, ownValue, inheritedValue),
 		fieldOption("Workflow", workflows, func(o *Options) **Workflow { return &o.Workflow }, inheritedValue, inheritedValue, inheritedValue, ownValue, inheritedValue),
 	}

@@ -1,11 +1,11 @@
-package formula_test
+package state_test
 
 import (
 	"strings"
 	"testing"
 	"time"
 
-	"github.com/understudy-mock/understudy/engine/formula"
+	"github.com/understudy-mock/understudy/engine/internal/state"
 	"github.com/understudy-mock/understudy/internal/expect"
 )
 
@@ -23,14 +23,14 @@ func TestWaits(t *testing.T) {
 		"round(2.5) + ceil(0.1)":        4 * time.Millisecond,
 		"floor(2.9) + abs(-sqrt(9))":    5 * time.Millisecond,
 		"exp(0)":                        time.Millisecond,
-		"1e30":                          formula.MaxWait,
-		"1000 / (3 - retried)":          formula.MaxWait, // infinite
+		"1e30":                          state.MaxWait,
+		"1000 / (3 - retried)":          state.MaxWait, // infinite
 		"7" + strings.Repeat(" - 1", 7): 0,
 		strings.Repeat("abs(", 100) + "9" + strings.Repeat(")", 100): 9 * time.Millisecond,
 	} {
 		t.Run(text, func(t *testing.T) {
 			t.Parallel()
-			f, err := formula.Parse(text)
+			f, err := state.ParseFormula(text)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -65,7 +65,7 @@ func TestWhatIsNoFormula(t *testing.T) {
 	} {
 		t.Run(text, func(t *testing.T) {
 			t.Parallel()
-			_, err := formula.Parse(text)
+			_, err := state.ParseFormula(text)
 			expect.Contains(t, "error", err.Error(), why)
 		})
 	}

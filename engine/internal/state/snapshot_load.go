@@ -1,4 +1,4 @@
-package snapshot
+package state
 
 import (
 	"bytes"
@@ -14,33 +14,32 @@ import (
 
 	"github.com/understudy-mock/understudy/engine/clock"
 	"github.com/understudy-mock/understudy/engine/codec"
-	"github.com/understudy-mock/understudy/engine/internal/state"
 	"github.com/understudy-mock/understudy/engine/refusal"
 	"github.com/understudy-mock/understudy/engine/search"
 	"github.com/understudy-mock/understudy/engine/usage"
 	"github.com/understudy-mock/understudy/engine/vector"
 )
 
-// Reader reads a snapshot, which may be part of a larger document. The zero value is ready to use.
+// SnapshotReader reads a snapshot, which may be part of a larger document. The zero value is ready to use.
 //
 // It builds the state entry by entry. An entry may refer to objects later in
 // the document. The first contradiction is the error; after it, the reader only must not panic.
-type Reader struct {
-	state     state.State
+type SnapshotReader struct {
+	state     State
 	head      header
-	messages  places[state.Message]
-	items     places[state.StepItem]
-	runs      places[state.Run]
-	slots     places[state.QueueSlot]
-	queues    places[state.QueueBacklog]
-	known     []*state.Run // without forgotten ones
+	messages  places[Message]
+	items     places[StepItem]
+	runs      places[Run]
+	slots     places[QueueSlot]
+	queues    places[QueueBacklog]
+	known     []*Run // without forgotten ones
 	ready     []savedTurn
 	vectors   []vector.Saved
-	events    []*state.LogEntry
-	waiting   map[uint64]state.Sleeper // version 1: by sequence of the timer
-	bookings  []savedBooking           // version 1: all timers
-	canceling []*state.Message
-	inFlight  []*state.Message // attempts to repeat, listed under ready in the document
+	events    []*LogEntry
+	waiting   map[uint64]Sleeper // version 1: by sequence of the timer
+	bookings  []savedBooking     // version 1: all timers
+	canceling []*Message
+	inFlight  []*Message // attempts to repeat, listed under ready in the document
 	err       error
 }
 
@@ -72,8 +71,8 @@ type generator struct {
 // members refuses a later version before it reads anything else.
 func (h *header) members(c *codec.Codec) {
 	codec.Member(c, "version", &h.version)
-	if h.version > Version {
-		c.Failf("%w %d: this program reads versions 1 to %d", errVersion, h.version, Version)
+	if h.version > SnapshotVersion {
+		c.Failf("%w %d: this program reads versions 1 to %d", errVersion, h.version, SnapshotVersion)
 	}
 	codec.Members(c, h)
 	codec.JSON(c, "settings", len(h.settings) == 0, &h.settings)
@@ -129,32 +128,32 @@ func (p *places[T]) missing() int {
 }
 
 // begin creates the state, so that the zero value works. It sets placeholder signing keys, so
-// that state.New draws none. Missing keys in the document are an error at the end.
-func (l *Reader) begin() {
+// that New draws none. Missing keys in the document are an error at the end.
+func (l *SnapshotReader) begin() {
 	if l.state.IDs.Source == nil {
-		l.state = state.New(0, "-", "-")
+		l.state = New(0, "-", "-")
 	}
 }
 
 // Members reads the members of the snapshot. Sections may come in any order, also those that others
 // refer to.
-func (l *Reader) Members(c *codec.Codec) {
+func (l *SnapshotReader) Members(c *codec.Codec) {
 	l.begin()
 	l.head.members(c)
 	readSection(l, c, "events", l.event)
 	readSection(l, c, "messages", l.message)
 	readSection(l, c, "runs", l.run)
-	readSection(l, c, "items", func(it *state.StepItem) { *l.items.next() = *it })
+	readSection(l, c, "items", func(it *StepItem) { *l.items.next() = *it })
 	readSection(l, c, "slots", func(s *savedSlot) {
-		*l.slots.next() = state.QueueSlot{Queue: objectAt(l, &l.queues, s.Queue, "slot", ""), Open: s.Open}
+		*l.slots.next() = QueueSlot{Queue: objectAt(l, &l.queues, s.Queue, "slot", ""), Open: s.Open}
 	})
 	readSection(l, c, "queues", l.queue)
 	readSection(l, c, "ready", func(s *savedTurn) { l.ready = append(l.ready, *s) })
 	readSection(l, c, "flowKeys", l.flow)
 	readSection(l, c, "waiters", l.waiter)
 	readSection(l, c, "dlq", l.entry)
-	readSection(l, c, "groups", func(g *state.Group) { l.state.Groups[g.Name] = new(*g) })
-	readSection(l, c, "families", func(f *state.Family) { l.state.Families[f.ID] = new(*f) })
+	readSection(l, c, "groups", func(g *Group) { l.state.Groups[g.Name] = new(*g) })
+	readSection(l, c, "families", func(f *Family) { l.state.Families[f.ID] = new(*f) })
 	readSection(l, c, "schedules", l.schedule)
 	readSection(l, c, "dedup", l.mark)
 	readSection(l, c, "usage", func(s *usage.Minute) {
@@ -171,7 +170,7 @@ func (l *Reader) Members(c *codec.Codec) {
 }
 
 // readSection reads a section. A contradiction ends it; the error has the place of the entry.
-func readSection[T any](l *Reader, c *codec.Codec, name string, take func(*T)) {
+func readSection[T any](l *SnapshotReader, c *codec.Codec, name string, take func(*T)) {
 	codec.Section(c, name, nil, func(v *T) {
 		if take(v); l.err != nil {
 			c.Failf("%w", l.err)
@@ -180,7 +179,7 @@ func readSection[T any](l *Reader, c *codec.Codec, name string, take func(*T)) {
 }
 
 // firstVersion reads the members that version 1 has in other places.
-func (l *Reader) firstVersion(c *codec.Codec) {
+func (l *SnapshotReader) firstVersion(c *codec.Codec) {
 	codec.Nested(c, "log", func(c *codec.Codec) {
 		codec.Member(c, "issued", &l.head.EventsIssued)
 		readSection(l, c, "events", l.event)
@@ -193,7 +192,7 @@ func (l *Reader) firstVersion(c *codec.Codec) {
 }
 
 // Snapshot checks and returns the snapshot after all members have been read.
-func (l *Reader) Snapshot(c *codec.Codec) (*Snapshot, error) {
+func (l *SnapshotReader) Snapshot(c *codec.Codec) (*Snapshot, error) {
 	l.begin()
 	if err := c.Err(); errors.Is(err, errVersion) {
 		return nil, refusal.Of(refusal.Invalid, err.Error(), "", "")
@@ -244,7 +243,7 @@ func loadSource(to *rand.ChaCha8, text string) (err error) {
 }
 
 // want records an error unless ok is true, and returns ok.
-func (l *Reader) want(ok bool, format string, args ...any) bool {
+func (l *SnapshotReader) want(ok bool, format string, args ...any) bool {
 	if !ok && l.err == nil {
 		l.err = fmt.Errorf(format, args...)
 	}
@@ -253,22 +252,22 @@ func (l *Reader) want(ok bool, format string, args ...any) bool {
 
 // objectAt returns the object at a place; what and id name the object that refers to it,
 // for errors.
-func objectAt[T any](l *Reader, p *places[T], place int, what, id string) *T {
+func objectAt[T any](l *SnapshotReader, p *places[T], place int, what, id string) *T {
 	if v := p.at(place); l.want(v != nil, "%s %q: place %d: must be 1 or more", what, id, place) {
 		return v
 	}
 	return new(T)
 }
 
-// waits sets the timer of an owner. Version 1 has only the sequence of the timer here;
+// waits sets the timer of an owner. SnapshotVersion 1 has only the sequence of the timer here;
 // finishTimers sets it.
-func (l *Reader) waits(owner state.Sleeper, t savedTimer, otherwise state.TimerKind) {
+func (l *SnapshotReader) waits(owner Sleeper, t savedTimer, otherwise TimerKind) {
 	if t.Timer == 0 {
 		return
 	}
 	if t.Due == 0 {
 		if l.waiting == nil {
-			l.waiting = map[uint64]state.Sleeper{}
+			l.waiting = map[uint64]Sleeper{}
 		}
 		l.want(l.waiting[t.Timer] == nil, "timer %d: of two owners", t.Timer)
 		l.waiting[t.Timer] = owner
@@ -276,16 +275,16 @@ func (l *Reader) waits(owner state.Sleeper, t savedTimer, otherwise state.TimerK
 	}
 	kind := otherwise
 	if t.Wakes != "" {
-		kind = state.WakeOutcome
+		kind = WakeOutcome
 		l.want(t.Wakes == timerKinds[kind], "wakes %q: must be %s", t.Wakes, timerKinds[kind])
 	}
 	if l.want(kind.Wakes(owner), "timer %d of %q: its outcome is missing", t.Timer, owner.Name()) {
-		l.state.Timers.Load(state.Booking{Due: t.Due, Seq: t.Timer, Owner: owner}, kind)
+		l.state.Timers.Load(Booking{Due: t.Due, Seq: t.Timer, Owner: owner}, kind)
 	}
 }
 
 // finish does what needs the whole document.
-func (l *Reader) finish() {
+func (l *SnapshotReader) finish() {
 	l.finishTimers()
 	for i := range l.vectors {
 		x, err := vector.Load(&l.vectors[i])
@@ -300,7 +299,7 @@ func (l *Reader) finish() {
 	}
 	l.finishLog()
 	for _, k := range l.state.Flows {
-		k.Held.All(func(m *state.Message) {
+		k.Held.All(func(m *Message) {
 			l.want(m.FlowKey() == k.Key, "message %q: held by key %q, but its key is %q", m.ID, k.Key, m.FlowKey())
 		})
 	}
@@ -309,18 +308,18 @@ func (l *Reader) finish() {
 		switch {
 		case t.FlowKey == "":
 			m := objectAt(l, &l.messages, t.Message, "ready", "message")
-			l.state.Ready.Push(state.ReadyTurn{Message: m})
-			if t.InFlight && l.want(m.State == state.Active, "message %q: in flight, with state %q", m.ID, m.State) {
+			l.state.Ready.Push(ReadyTurn{Message: m})
+			if t.InFlight && l.want(m.State == Active, "message %q: in flight, with state %q", m.ID, m.State) {
 				l.inFlight = append(l.inFlight, m)
 			}
 		case l.want(k != nil, "ready key %q: not found", t.FlowKey):
-			l.state.Ready.Push(state.ReadyTurn{Key: k})
+			l.state.Ready.Push(ReadyTurn{Key: k})
 		}
 	}
 	for _, w := range l.state.Waiters {
 		w.Item.Waiter, w.RunRef = w, w.Run.RunRef // RunRef.URL is not in the file: the member url is Waiter.URL
 	}
-	slices.SortFunc(l.known, state.ByPosition[*state.Run])
+	slices.SortFunc(l.known, ByPosition[*Run])
 	for _, run := range l.known {
 		l.state.RunList.Add(run.ID, run)
 	}
@@ -330,9 +329,9 @@ func (l *Reader) finish() {
 
 // finishTimers sets the timers of version 1 that have an owner. Old servers never removed a
 // timer, so their snapshots may have timers without one.
-func (l *Reader) finishTimers() {
+func (l *SnapshotReader) finishTimers() {
 	for _, t := range l.bookings {
-		kind := state.TimerKind(max(0, slices.Index(timerKinds, t.Kind)))
+		kind := TimerKind(max(0, slices.Index(timerKinds, t.Kind)))
 		owner := l.waiting[t.Seq]
 		if owner == nil || owner.Name() != t.Subject {
 			continue
@@ -341,7 +340,7 @@ func (l *Reader) finishTimers() {
 		if !l.want(timerKinds[kind] == t.Kind && kind.Wakes(owner), "timer %d: of kind %q, which %q does not have, or its outcome is missing", t.Seq, t.Kind, t.Subject) {
 			return
 		}
-		l.state.Timers.Load(state.Booking{Due: t.Due, Seq: t.Seq, Owner: owner}, kind)
+		l.state.Timers.Load(Booking{Due: t.Due, Seq: t.Seq, Owner: owner}, kind)
 	}
 	for seq, owner := range l.waiting {
 		l.want(false, "timer %d of %q: missing", seq, owner.Name())
@@ -354,13 +353,13 @@ func (l *Reader) finishTimers() {
 
 // finishLog numbers the events backwards from the last one: the log has no gaps, so the
 // file does not have the numbers.
-func (l *Reader) finishLog() {
+func (l *SnapshotReader) finishLog() {
 	issued := l.head.EventsIssued
 	if !l.want(uint64(len(l.events)) <= issued, "log: %d events, %d issued", len(l.events), issued) {
 		return
 	}
 	l.want(l.head.StrippedBelow <= issued+1, "strippedBelow: %d, %d events issued", l.head.StrippedBelow, issued)
-	l.state.Log = state.EventLog{Events: l.events, Issued: issued, Bare: l.head.StrippedBelow}
+	l.state.Log = EventLog{Events: l.events, Issued: issued, Bare: l.head.StrippedBelow}
 	for i, e := range l.events {
 		e.Seq = issued - uint64(len(l.events)-1-i)
 		if e.Message == nil {
@@ -369,7 +368,7 @@ func (l *Reader) finishLog() {
 		if e.LogDetail != nil && e.LogDetail.Outcome != nil && l.state.Messages[e.Message.ID] != e.Message {
 			e.Message.Last = e.LogDetail.Outcome // the outcome of an ended message is in its events only
 		}
-		if e.State == string(state.Created) {
+		if e.State == string(Created) {
 			l.state.Log.Created = append(l.state.Log.Created, e)
 		}
 	}

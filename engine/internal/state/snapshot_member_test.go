@@ -1,4 +1,4 @@
-package snapshot
+package state
 
 import (
 	"bytes"
@@ -12,8 +12,6 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"github.com/understudy-mock/understudy/engine/codec"
-	"github.com/understudy-mock/understudy/engine/formula"
-	"github.com/understudy-mock/understudy/engine/internal/state"
 	"github.com/understudy-mock/understudy/engine/search"
 	"github.com/understudy-mock/understudy/engine/usage"
 	"github.com/understudy-mock/understudy/engine/vector"
@@ -23,21 +21,21 @@ import (
 // of every type of the state, so that a new field cannot be missing in the file.
 func TestASnapshotHasEveryExportedField(t *testing.T) {
 	t.Parallel()
-	t.Run("message", mapped[state.Message])
-	t.Run("step item", mapped[state.StepItem])
-	t.Run("queue", mapped[state.Queue])
-	t.Run("flow-control key", mapped[state.FlowKey])
-	t.Run("group", mapped[state.Group])
-	t.Run("schedule", mapped[state.Schedule])
-	t.Run("run", mapped[state.Run])
-	t.Run("waiter", mapped[state.Waiter])
-	t.Run("log detail", mapped[state.LogDetail])
-	t.Run("family", mapped[state.Family])
-	t.Run("deduplication mark", mapped[state.DedupMark])
+	t.Run("message", mapped[Message])
+	t.Run("step item", mapped[StepItem])
+	t.Run("queue", mapped[Queue])
+	t.Run("flow-control key", mapped[FlowKey])
+	t.Run("group", mapped[Group])
+	t.Run("schedule", mapped[Schedule])
+	t.Run("run", mapped[Run])
+	t.Run("waiter", mapped[Waiter])
+	t.Run("log detail", mapped[LogDetail])
+	t.Run("family", mapped[Family])
+	t.Run("deduplication mark", mapped[DedupMark])
 	t.Run("minute", mapped[usage.Minute])
 	t.Run("search index", mapped[search.Index])
 	t.Run("vector index", mapped[vector.Config])
-	t.Run("DLQ entry", mapped[state.DLQEntry])
+	t.Run("DLQ entry", mapped[DLQEntry])
 }
 
 // mapped fills a value of the type, writes and reads it, and compares the result.
@@ -94,7 +92,7 @@ func typeless(p cmp.Path) string {
 	return strings.Join(names, ".")
 }
 
-func sameFormula(x, y *formula.Formula) bool {
+func sameFormula(x, y *Formula) bool {
 	return (x == nil) == (y == nil) && (x == nil || x.String() == y.String())
 }
 
@@ -105,20 +103,20 @@ func fill(v reflect.Value, n *int, depth int) {
 	case time.Time:
 		v.Set(reflect.ValueOf(time.UnixMilli(int64(1_800_000_000_000 + *n))))
 		return
-	case state.HeaderText:
-		v.Set(reflect.ValueOf(state.TextOf(state.Header{fmt.Sprint("Name ", *n): {"a", ""}, "None": {}})))
+	case HeaderText:
+		v.Set(reflect.ValueOf(TextOf(Header{fmt.Sprint("Name ", *n): {"a", ""}, "None": {}})))
 		return
-	case state.HeaderPair:
-		v.Set(reflect.ValueOf(state.PairOf(state.TextOf(state.Header{fmt.Sprint("Name ", *n): {"b"}}), state.TextOf(state.Header{"Sent": {"c", "d"}}))))
+	case HeaderPair:
+		v.Set(reflect.ValueOf(PairOf(TextOf(Header{fmt.Sprint("Name ", *n): {"b"}}), TextOf(Header{"Sent": {"c", "d"}}))))
 		return
-	case *formula.Formula:
-		parsed, err := formula.Parse(fmt.Sprint(*n, " * retried"))
+	case *Formula:
+		parsed, err := ParseFormula(fmt.Sprint(*n, " * retried"))
 		if err != nil {
 			panic(err)
 		}
 		v.Set(reflect.ValueOf(parsed))
 		return
-	case *state.Callback, *state.RunRef:
+	case *Callback, *RunRef:
 		if depth > 3 {
 			return
 		}

@@ -1,11 +1,4 @@
-// Package formula computes the wait before a retry.
-//
-//	f, err := formula.Parse("1000 * pow(2, retried)")
-//	wait := f.Delay(3)
-//
-// A formula is arithmetic on the number of retries so far. It has no side effects, does not
-// depend on the time, and always terminates. In JSON, a formula is its text.
-package formula
+package state
 
 import (
 	"errors"
@@ -47,8 +40,8 @@ const maxFormula = 512
 
 const formulaTerms = "numbers, retried, + - * / ( ), pow sqrt abs exp floor ceil round min max"
 
-// Parse compiles a formula and checks its value for the first retry.
-func Parse(text string) (*Formula, error) {
+// ParseFormula compiles a formula and checks its value for the first retry.
+func ParseFormula(text string) (*Formula, error) {
 	if len(text) > maxFormula || !characters.MatchString(text) || comment.MatchString(text) {
 		return nil, refusal.OfValue("retry delay", text, "", fmt.Sprintf("a formula in ms of at most %d characters over %s", maxFormula, formulaTerms))
 	}
@@ -70,8 +63,8 @@ var (
 		token.MUL: func(x, y float64) float64 { return x * y },
 		token.QUO: func(x, y float64) float64 { return x / y },
 	}
-	unary  = map[string]func(x float64) float64{"sqrt": math.Sqrt, "abs": math.Abs, "exp": math.Exp, "floor": math.Floor, "ceil": math.Ceil, "round": math.Round}
-	binary = map[string]func(x, y float64) float64{"pow": math.Pow, "min": math.Min, "max": math.Max}
+	ofOne = map[string]func(x float64) float64{"sqrt": math.Sqrt, "abs": math.Abs, "exp": math.Exp, "floor": math.Floor, "ceil": math.Ceil, "round": math.Round}
+	ofTwo = map[string]func(x, y float64) float64{"pow": math.Pow, "min": math.Min, "max": math.Max}
 )
 
 // compile turns the syntax of a formula into its term.
@@ -102,11 +95,11 @@ func compile(e ast.Expr) (term, error) {
 		name, _ := e.Fun.(*ast.Ident)
 		switch {
 		case name == nil || e.Ellipsis.IsValid():
-		case len(e.Args) == 1 && unary[name.Name] != nil:
+		case len(e.Args) == 1 && ofOne[name.Name] != nil:
 			x, err := compile(e.Args[0])
-			return func(retried float64) float64 { return unary[name.Name](x(retried)) }, err
-		case len(e.Args) == 2 && binary[name.Name] != nil:
-			return apply(binary[name.Name], e.Args[0], e.Args[1])
+			return func(retried float64) float64 { return ofOne[name.Name](x(retried)) }, err
+		case len(e.Args) == 2 && ofTwo[name.Name] != nil:
+			return apply(ofTwo[name.Name], e.Args[0], e.Args[1])
 		default:
 			return nil, fmt.Errorf("unknown function %s with %d arguments", name.Name, len(e.Args))
 		}
@@ -153,7 +146,7 @@ func (f *Formula) MarshalText() ([]byte, error) { return []byte(f.text), nil }
 
 // UnmarshalText compiles a formula.
 func (f *Formula) UnmarshalText(text []byte) error {
-	parsed, err := Parse(string(text))
+	parsed, err := ParseFormula(string(text))
 	if err == nil {
 		*f = *parsed
 	}

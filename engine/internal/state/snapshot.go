@@ -1,4 +1,4 @@
-package snapshot
+package state
 
 import (
 	"bytes"
@@ -8,13 +8,12 @@ import (
 	"time"
 
 	"github.com/understudy-mock/understudy/engine/codec"
-	"github.com/understudy-mock/understudy/engine/internal/state"
 	"github.com/understudy-mock/understudy/engine/refusal"
 )
 
-// Version is the format of snapshots that this package writes. It also reads all earlier
+// SnapshotVersion is the format of snapshots that this package writes. It also reads all earlier
 // ones (docs/state.md).
-const Version = 2
+const SnapshotVersion = 2
 
 // Snapshot is a state that was read and checked. Only one account can take it.
 type Snapshot struct {
@@ -24,13 +23,13 @@ type Snapshot struct {
 
 	VectorIndexes []string // names, sorted
 
-	Canceling []*state.Message // messages whose attempt in flight was being cancelled
-	InFlight  []*state.Message // messages with an attempt in flight, which start first
-	LSN       uint64           // sequence number of the last journal record
-	Settings  json.RawMessage  // settings that the following records depend on; nil for none
+	Canceling []*Message      // messages whose attempt in flight was being cancelled
+	InFlight  []*Message      // messages with an attempt in flight, which start first
+	LSN       uint64          // sequence number of the last journal record
+	Settings  json.RawMessage // settings that the following records depend on; nil for none
 
-	state *state.State // nil after Take
-	text  []byte       // the document, once Document has made it
+	state *State // nil after Take
+	text  []byte // the document, once Document has made it
 }
 
 // Recorded returns the snapshot as part of a command. For a journal it makes the document
@@ -46,9 +45,9 @@ func (s *Snapshot) Recorded(forJournal bool) *Recorded {
 type Recorded Snapshot
 
 // Take returns the state, which then belongs to the caller. A second call returns an error.
-func (s *Snapshot) Take() (state.State, error) {
+func (s *Snapshot) Take() (State, error) {
 	if s.state == nil {
-		return state.State{}, refusal.Of(refusal.Invalid, "snapshot of account", s.Account, "used already")
+		return State{}, refusal.Of(refusal.Invalid, "snapshot of account", s.Account, "used already")
 	}
 	taken := *s.state
 	s.state = nil
@@ -77,9 +76,9 @@ func (s *Snapshot) Document() []byte {
 }
 
 // writeDocument writes a state that does not change meanwhile, with all times moved.
-func writeDocument(from *state.State, at Instant, by time.Duration) []byte {
+func writeDocument(from *State, at Instant, by time.Duration) []byte {
 	var text bytes.Buffer
-	c, w := codec.NewWriter(&text), NewWriter(noLock{}, from)
+	c, w := codec.NewWriter(&text), NewSnapshotWriter(noLock{}, from)
 	c.Shift(by)
 	w.Begin(at)
 	c.Document(w.Members)
@@ -89,9 +88,9 @@ func writeDocument(from *state.State, at Instant, by time.Duration) []byte {
 
 // Moved returns a copy of a state in which all times are moved by a duration. The caller holds
 // the lock of the account.
-func Moved(from *state.State, at Instant, by time.Duration) (*Snapshot, error) {
+func Moved(from *State, at Instant, by time.Duration) (*Snapshot, error) {
 	text := writeDocument(from, at, by)
-	s, err := Read(bytes.NewReader(text))
+	s, err := ReadSnapshot(bytes.NewReader(text))
 	if err == nil {
 		s.text = text
 	}
@@ -105,7 +104,7 @@ func (s *Recorded) MarshalJSON() ([]byte, error) {
 
 // UnmarshalJSON reads the document that MarshalJSON returns.
 func (s *Recorded) UnmarshalJSON(text []byte) error {
-	read, err := Read(bytes.NewReader(text))
+	read, err := ReadSnapshot(bytes.NewReader(text))
 	if err == nil {
 		*s = Recorded(*read)
 	}
@@ -117,10 +116,10 @@ func damagedError(err error) error {
 	return refusal.Of(refusal.Invalid, "snapshot is damaged", "", err.Error())
 }
 
-// Read reads a document of a Writer, of this version or an earlier one. An error names the
+// ReadSnapshot reads a document of a SnapshotWriter, of this version or an earlier one. An error names the
 // place where the document is damaged.
-func Read(from io.Reader) (*Snapshot, error) {
-	c, r := codec.NewReader(from), Reader{}
+func ReadSnapshot(from io.Reader) (*Snapshot, error) {
+	c, r := codec.NewReader(from), SnapshotReader{}
 	c.Document(r.Members)
 	_ = c.Close() // r.Snapshot returns the error of the document
 	return r.Snapshot(c)

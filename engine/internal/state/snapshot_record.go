@@ -1,9 +1,7 @@
-package snapshot
+package state
 
 import (
 	"time"
-
-	"github.com/understudy-mock/understudy/engine/internal/state"
 )
 
 // The records of a snapshot. Each is an object of the state as it was at the instant of the
@@ -11,7 +9,7 @@ import (
 // Messages, items, runs, slots and queues are referred to by their place in the list of their
 // kind, from 1; 0 is none.
 
-// savedTimer is the timer of an object. Version 1 has only the sequence here, and a separate
+// savedTimer is the timer of an object. SnapshotVersion 1 has only the sequence here, and a separate
 // list of all timers.
 type savedTimer struct {
 	Timer uint64 // its sequence; 0: no timer
@@ -21,14 +19,14 @@ type savedTimer struct {
 
 // savedMessage is a message. Only a live one has a timer and a turn.
 type savedMessage struct {
-	state.Message
+	Message
 	Live bool // not ended
 	savedTimer
 	Slot, Item int
 	Cut        int32
 	Canceled   bool
 	Canceling  bool // its attempt is in flight, and cancellation was requested
-	Last       *state.Outcome
+	Last       *Outcome
 	ReportsOn  string // id of the DLQ entry whose failure callback it is
 
 	inFlight bool // the ready list has its place
@@ -38,34 +36,34 @@ type savedMessage struct {
 type savedSlot struct {
 	Queue, Open int
 
-	in *state.QueueBacklog
+	in *QueueBacklog
 }
 
 // savedQueue has the waiting messages. Messages that have their turn refer to the queue by
 // their slot.
 type savedQueue struct {
-	state.Queue
+	Queue
 	Active  int
 	Waiting []int
 	Gone    bool // deleted, but messages still have a turn in it
 
-	held []*state.Message // that wait in it
+	held []*Message // that wait in it
 }
 
 // savedFlow has the times of the latest starts, so that the rate limit continues after loading.
 type savedFlow struct {
-	state.FlowKey
+	FlowKey
 	Held    []int
 	Starts  []time.Time
 	Offered bool
 	savedTimer
 	PausedAt time.Time
 
-	held []*state.Message // that wait for it
+	held []*Message // that wait for it
 }
 
 type savedSchedule struct {
-	state.Schedule
+	Schedule
 	savedTimer
 }
 
@@ -78,7 +76,7 @@ type savedTurn struct {
 
 // savedRun is a run with the places of its steps.
 type savedRun struct {
-	state.Run
+	Run
 	Items, Open []int
 	Calls       []savedCall
 	Early       []savedEarly `saved:"kept"`
@@ -100,24 +98,24 @@ type savedEarly struct {
 type savedInvocation struct {
 	Run, Item int
 	Raw       []byte
-	Header    state.Header
+	Header    Header
 }
 
 // savedWaiter is a waiter. They are sorted by the sequence of their timers, because the map
 // has no order.
 type savedWaiter struct {
-	state.Waiter
+	Waiter
 	WaiterID string
 	savedTimer
 	Raw         []byte
 	Item, OfRun int
 
-	of state.PendingWait
+	of PendingWait
 }
 
 // savedEntry is a DLQ entry with a copy of the message as it failed.
 type savedEntry struct {
-	state.DLQEntry
+	DLQEntry
 	Item, OfRun int
 }
 
@@ -126,10 +124,10 @@ type savedEvent struct {
 	At, Next           int64 `saved:",ms"`
 	State              string
 	Message, Run, Item int
-	state.LogDetail
+	LogDetail
 }
 
-// savedReport is a failure callback of version 1. Version 2 has reportsOn in its message instead.
+// savedReport is a failure callback of version 1. SnapshotVersion 2 has reportsOn in its message instead.
 type savedReport struct{ Callback, Entry string }
 
 // savedBooking is a timer in the list of version 1.
@@ -140,4 +138,4 @@ type savedBooking struct {
 }
 
 // timerKinds are the names of the kinds of timers.
-var timerKinds = []string{state.WakeMessage: "message", state.WakeFlow: "flowKey", state.WakeSchedule: "schedule", state.WakeOutcome: "outcome", state.WakeWaiter: "waiter"}
+var timerKinds = []string{WakeMessage: "message", WakeFlow: "flowKey", WakeSchedule: "schedule", WakeOutcome: "outcome", WakeWaiter: "waiter"}

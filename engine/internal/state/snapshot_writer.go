@@ -1,9 +1,8 @@
-package snapshot
+package state
 
 import (
 	"encoding/json"
 
-	"github.com/understudy-mock/understudy/engine/internal/state"
 	"github.com/understudy-mock/understudy/engine/search"
 	"github.com/understudy-mock/understudy/engine/usage"
 	"github.com/understudy-mock/understudy/engine/vector"
@@ -15,7 +14,7 @@ const recordBatch = 256
 
 // table has the objects of a kind, in the order in which the writer met them.
 type table[T, S any] struct {
-	at      func(*T) *state.SnapshotMark
+	at      func(*T) *SnapshotMark
 	copy    func(*T) S
 	list    []*T
 	copied  int      // number of objects at the beginning of the list that are copied
@@ -38,40 +37,40 @@ type Instant struct {
 	Settings json.RawMessage // settings that the following records depend on; nil for none
 }
 
-// Writer writes a snapshot.
-type Writer struct {
+// SnapshotWriter writes a snapshot.
+type SnapshotWriter struct {
 	lock     locker
-	from     *state.State // the state of the account; after Detach, a copy
+	from     *State // the state of the account; after Detach, a copy
 	epoch    uint32
 	detached bool   // another state has replaced this one in the account
 	Most     int    // records copied at once under the lock
 	Between  func() // called after each release of the lock; for tests
 
 	head      header
-	events    []*state.LogEntry
-	details   map[*state.LogEntry]*state.LogDetail // of events that have changed since Begin
-	entries   []*state.DLQEntry
-	callbacks map[*state.DLQEntry]*state.CallbackInfo // of entries that have changed since Begin
+	events    []*LogEntry
+	details   map[*LogEntry]*LogDetail // of events that have changed since Begin
+	entries   []*DLQEntry
+	callbacks map[*DLQEntry]*CallbackInfo // of entries that have changed since Begin
 	waiters   []savedWaiter
-	flowKeys  []*state.FlowGate
-	flows     map[*state.FlowGate]savedFlow // of keys that have changed since Begin
-	turns     []state.ReadyTurn
-	runList   []*state.Run
-	live      map[string]*state.Message
-	groups    []*state.Group
-	families  []state.Family
+	flowKeys  []*FlowGate
+	flows     map[*FlowGate]savedFlow // of keys that have changed since Begin
+	turns     []ReadyTurn
+	runList   []*Run
+	live      map[string]*Message
+	groups    []*Group
+	families  []Family
 	schedules []savedSchedule
-	marks     []state.DedupMark
+	marks     []DedupMark
 	minutes   usage.Minutes
 	search    []search.Index
 	vectors   []vector.Saved
 	inFlight  []savedTurn
 
-	messages table[state.Message, savedMessage]
-	items    table[state.StepItem, state.StepItem]
-	runs     table[state.Run, savedRun]
-	slots    table[state.QueueSlot, savedSlot]
-	queues   table[state.QueueBacklog, savedQueue]
+	messages table[Message, savedMessage]
+	items    table[StepItem, StepItem]
+	runs     table[Run, savedRun]
+	slots    table[QueueSlot, savedSlot]
+	queues   table[QueueBacklog, savedQueue]
 }
 
 // place returns the place of v in the list of its kind, and appends v if it has none; 0 for nil.
@@ -82,7 +81,7 @@ func (t *table[T, S]) place(epoch uint32, v *T) int {
 	at := t.at(v)
 	if at.Epoch != epoch {
 		t.list = append(t.list, v)
-		*at = state.SnapshotMark{Epoch: epoch, Place: uint32(len(t.list))}
+		*at = SnapshotMark{Epoch: epoch, Place: uint32(len(t.list))}
 	}
 	return int(at.Place)
 }
@@ -114,12 +113,12 @@ func (t *table[T, S]) record(v *T) S {
 
 // Touch must be called, under the lock, before an object of the account changes. After
 // Detach it does nothing, because the objects that change belong to another state.
-func (w *Writer) Touch(v any) {
+func (w *SnapshotWriter) Touch(v any) {
 	if w.detached {
 		return
 	}
 	switch v := v.(type) {
-	case *state.Message: // the objects it refers to change with it
+	case *Message: // the objects it refers to change with it
 		w.messages.keep(w.epoch, v)
 		if v.Step != nil {
 			w.Touch(v.Step)
@@ -131,23 +130,23 @@ func (w *Writer) Touch(v any) {
 			w.Touch(v.Slot)
 			w.Touch(v.Slot.Queue)
 		}
-	case *state.StepItem:
+	case *StepItem:
 		w.items.keep(w.epoch, v)
-	case *state.Run:
+	case *Run:
 		w.runs.keep(w.epoch, v)
-	case *state.QueueSlot:
+	case *QueueSlot:
 		w.slots.keep(w.epoch, v)
-	case *state.QueueBacklog:
+	case *QueueBacklog:
 		w.queues.keep(w.epoch, v)
-	case *state.FlowGate:
+	case *FlowGate:
 		if _, ok := w.flows[v]; !ok {
 			w.flows[v] = w.copyFlow(v)
 		}
-	case *state.LogEntry:
+	case *LogEntry:
 		if _, ok := w.details[v]; !ok {
 			w.details[v] = v.LogDetail
 		}
-	case *state.DLQEntry:
+	case *DLQEntry:
 		if _, ok := w.callbacks[v]; !ok {
 			w.callbacks[v] = v.Callback
 		}
@@ -155,4 +154,4 @@ func (w *Writer) Touch(v any) {
 }
 
 // MarkNew marks a message created after Begin, so that the snapshot leaves it out.
-func (w *Writer) MarkNew(m *state.Message) { m.Saved = state.SnapshotMark{Epoch: w.epoch} }
+func (w *SnapshotWriter) MarkNew(m *Message) { m.Saved = SnapshotMark{Epoch: w.epoch} }
