@@ -12,7 +12,6 @@ import (
 	"github.com/understudy-mock/understudy/engine/vector"
 	"github.com/understudy-mock/understudy/mockserver/call"
 	"github.com/understudy-mock/understudy/mockserver/control"
-	"github.com/understudy-mock/understudy/mockserver/fault"
 	"github.com/understudy-mock/understudy/mockserver/listener"
 	"github.com/understudy-mock/understudy/mockserver/messaging"
 	"github.com/understudy-mock/understudy/mockserver/stub"
@@ -88,7 +87,7 @@ type (
 	// Fault is a rule that injects failures into the API of the stand-in or
 	// into the deliveries of an account. The first rule that matches and is due
 	// applies.
-	Fault = fault.Rule
+	Fault = stub.Fault
 	// Message is one half of an exchange.
 	Message = traffic.Message
 	// Stub is a scripted destination, see stub.Stub.

@@ -7,10 +7,10 @@ import (
 	"github.com/understudy-mock/understudy/engine/refusal"
 	"github.com/understudy-mock/understudy/mockserver/call"
 	"github.com/understudy-mock/understudy/mockserver/control"
-	"github.com/understudy-mock/understudy/mockserver/fault"
 	"github.com/understudy-mock/understudy/mockserver/messaging"
 	"github.com/understudy-mock/understudy/mockserver/response"
 	"github.com/understudy-mock/understudy/mockserver/saved"
+	"github.com/understudy-mock/understudy/mockserver/stub"
 	"github.com/understudy-mock/understudy/mockserver/tenant"
 )
 
@@ -29,7 +29,7 @@ func (s *Server) Explain(id string) (engine.Explanation, error) {
 }
 
 // Fault adds a rule to the default account, after its other rules.
-func (s *Server) Fault(rule fault.Rule) error {
+func (s *Server) Fault(rule stub.Fault) error {
 	compiled, err := rule.Compile(s.knownOperation)
 	if err != nil {
 		return refusal.At("fault", err)

@@ -16,7 +16,7 @@ import (
 type Fleet interface {
 	tenant.Fleet
 	control.Fleet
-	Attach(FleetHost)                                                  // first of all
+	Attach(control.FleetHost)                                          // first of all
 	Join(url string) error                                             // before the first request; url is how the others reach this server
 	Serve()                                                            // takes and gives accounts from now on
 	Arrive(*call.Call) error                                           // removes what another server has added to a request
@@ -28,18 +28,10 @@ type Fleet interface {
 	Ready(context.Context) error                                       // why changes are not durable now; nil if they are
 }
 
-// FleetHost is the part of a server that its fleet uses.
-type FleetHost struct {
-	Accounts *tenant.Registry
-	ReadBody func(http.ResponseWriter, *call.Call) error // so that a request can be sent again
-	Made     func(*call.Call) bool                       // whether a request is a delivery
-	Leaving  func()                                      // called when the server leaves
-}
-
 // alone is the fleet of a server that shares its accounts with no other.
 type alone struct{ store store.Store }
 
-func (alone) Attach(FleetHost)                                    {}
+func (alone) Attach(control.FleetHost)                            {}
 func (alone) Join(string) error                                   { return nil }
 func (alone) Serve()                                              {}
 func (alone) Arrive(*call.Call) error                             { return nil }

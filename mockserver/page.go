@@ -33,7 +33,7 @@ type forPage struct{}
 // showPage passes a call to the web page, which is a client of the control API.
 func (s *Server) showPage(c *call.Call) (response.Response, error) {
 	if s.page == nil {
-		return response.Response{}, missing("page")
+		return response.Response{}, control.Missing("page")
 	}
 	r := c.Request.Clone(context.WithValue(c.Request.Context(), forPage{}, true))
 	r.Body = io.NopCloser(bytes.NewReader(c.Body))
@@ -44,29 +44,9 @@ func (s *Server) showPage(c *call.Call) (response.Response, error) {
 // server.
 func showHelp(s *Server, c *call.Call) (response.Response, error) {
 	if s.parts.Docs == nil {
-		return response.Response{}, missing("documentation")
+		return response.Response{}, control.Missing("documentation")
 	}
 	return response.Response{Stream: func(w http.ResponseWriter, _ *http.Request) { s.parts.Docs.ServeHTTP(w, c.Request) }}, nil
-}
-
-// Parts are the parts of a server that few Go tests use, and that would make each of them large.
-type Parts struct {
-	Page    func(api http.Handler) http.Handler // the page in a browser, which calls api
-	Docs    http.Handler                        // the documentation in a browser
-	Explain func(text string) string            // the path of the section of Docs that explains an error; "" for none
-	Metrics control.Exporter                    // shows metrics to a monitoring system
-}
-
-// parts are those of this program.
-var parts Parts
-
-// Attach sets the parts of all servers that this program creates from now on. An import of
-// package mockserver/complete attaches all of them.
-func Attach(p Parts) { parts = p }
-
-// missing is the error for a part that this program does not have.
-func missing(part string) error {
-	return refusal.Of(refusal.NotFound, part, "", "not found: this program does not have it: the import of github.com/understudy-mock/understudy/mockserver/complete attaches it, and understudy serve has it")
 }
 
 var _ = registerHandlers(map[string]handler{

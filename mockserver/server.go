@@ -114,7 +114,7 @@ type Server struct {
 	router     *mux.Router
 	wall       *clock.Real
 	delivery   *delivery.Deliverer
-	parts      Parts
+	parts      control.Parts
 	page       http.Handler // nil: none
 	memory     *engine.Ledger
 	relief     relief
@@ -190,8 +190,8 @@ func prepareServer(cfg Config) (*Server, func() error, error) {
 	if s.router, err = s.routes(doc, controlDoc); err != nil {
 		return nil, nil, err
 	}
-	if s.parts = parts; parts.Page != nil {
-		s.page = parts.Page(s)
+	if s.parts = control.Attached(); s.parts.Page != nil {
+		s.page = s.parts.Page(s)
 	}
 	if _, err := kv.New(kv.Config{Token: "-", URL: cfg.KVURL}); err != nil {
 		return nil, nil, err
@@ -204,13 +204,15 @@ func (s *Server) openAccounts(cfg tenant.Config, shared bool) (err error) {
 	if s.tenants, err = tenant.New(cfg); err != nil {
 		return err
 	}
-	s.fleet.Attach(FleetHost{s.tenants, s.readBody, s.made, func() { s.NotReady("the server leaves the fleet") }})
+	s.fleet.Attach(control.FleetHost{
+		Accounts: s.tenants, ReadBody: s.readBody, Made: s.made, Leaving: func() { s.NotReady("the server leaves the fleet") },
+	})
 	s.control = control.New(s.controlled())
 	s.messaging = &messaging.API{Accounts: s.tenants, Strict: s.cfg.StrictOptions, Embeds: func(index string) bool {
 		return slices.ContainsFunc(s.cfg.VectorIndexes, func(x vector.Config) bool { return x.Name == index && x.EmbeddingModel == messaging.HashModel })
 	}}
 	s.states = &saved.States{
-		Tenants: s.tenants, Sinks: &s.control.Sinks, Messaging: s.messaging, Neutralise: s.neutralise, Known: s.knownOperation, Points: s.undo,
+		Tenants: s.tenants, Sinks: &s.control.Sinks, Configure: s.messaging.Configure, Neutralise: s.neutralise, Known: s.knownOperation, Points: s.undo,
 	}
 	s.gate = &gate.Gate{
 		Accounts: s.tenants, Neutral: s.neutral, ControlToken: s.cfg.ControlToken, NeedsToken: s.cfg.controlNeedsToken(),
@@ -248,7 +250,7 @@ func (s *Server) controlled() control.Server {
 		Tenants:    s.tenants,
 		Store:      s.cfg.Store,
 		Fleet:      s.fleet,
-		Export:     parts.Metrics,
+		Export:     s.parts.Metrics,
 		Known:      s.knownOperation,
 		Wall:       s.wall,
 		Log:        s.cfg.Log,

@@ -14,7 +14,7 @@ var clockFiles = []string{
 	"conformance/receiver/clock.go",
 	"engine/clock/clock.go",
 	"internal/effort/effort.go",
-	"mockserver/fault/pause.go",
+	"mockserver/stub/pause.go",
 	"mockserver/kv/clock.go",
 	"mockserver/ratelimit/clock.go",
 }

@@ -16,7 +16,7 @@ import (
 var guards = map[string]string{
 	"mockserver/certificate Certificate mu": "the certificate that is shown, and the versions of its files",
 	"mockserver/delivery connections mu":    "open: the connections of this server to itself",
-	"mockserver/fault List mu":              "list, and how often each rule has applied; one for each account",
+	"mockserver/stub Faults mu":             "list, and how often each rule has applied; one for each account",
 	"mockserver relief busy":                "no data: one request at a time makes room",
 	"mockserver Server mu":                  "violations",
 	"mockserver/control Sinks mu":           "seen: the attempts at the flaky sink",

@@ -11,14 +11,13 @@ import (
 	"github.com/prometheus/client_golang/prometheus/collectors"
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 
-	"github.com/understudy-mock/understudy/mockserver"
 	"github.com/understudy-mock/understudy/mockserver/control"
 	"github.com/understudy-mock/understudy/mockserver/help"
 	"github.com/understudy-mock/understudy/mockserver/ui"
 )
 
 func init() {
-	mockserver.Attach(mockserver.Parts{
+	control.Attach(control.Parts{
 		Page:    func(api http.Handler) http.Handler { return ui.New(api) },
 		Docs:    help.Handler{},
 		Explain: help.Explains,

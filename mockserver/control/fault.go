@@ -5,8 +5,8 @@ import (
 
 	"github.com/understudy-mock/understudy/engine/refusal"
 	"github.com/understudy-mock/understudy/mockserver/call"
-	"github.com/understudy-mock/understudy/mockserver/fault"
 	"github.com/understudy-mock/understudy/mockserver/response"
+	"github.com/understudy-mock/understudy/mockserver/stub"
 )
 
 var _ = registerHandlers(map[string]Handler{
@@ -22,12 +22,12 @@ func (s *Service) faults(c *call.Call) (response.Response, error) {
 // setFaults checks every rule before it replaces any. Each account gets its own
 // compiled rules, because they count matches.
 func (s *Service) setFaults(c *call.Call) (response.Response, error) {
-	var rules []fault.Rule
+	var rules []stub.Fault
 	if err := json.Unmarshal(c.Body, &rules); err != nil {
 		return response.Response{}, response.Invalid("body: " + err.Error())
 	}
 	for _, w := range c.Chosen(s.Tenants) {
-		list, err := fault.CompileAll(rules, s.Known)
+		list, err := stub.CompileFaults(rules, s.Known)
 		if err != nil {
 			return response.Response{}, refusal.At("body ", err)
 		}

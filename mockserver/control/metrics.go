@@ -102,7 +102,7 @@ var allGauges = []gauge{
 // metrics passes the metrics of the server to the exporter.
 func (s *Service) metrics(*call.Call) (response.Response, error) {
 	if s.Export == nil {
-		return response.Response{}, refusal.Of(refusal.NotFound, "metrics", "", "not found: this program does not have them: the import of github.com/understudy-mock/understudy/mockserver/complete attaches them, and understudy serve has them")
+		return response.Response{}, Missing("metrics")
 	}
 	var all []Metric
 	for _, g := range allGauges {

@@ -86,3 +86,11 @@ func registerHandlers(rows map[string]Handler) map[string]Handler {
 
 // Handlers returns all handlers by operation.
 func Handlers() map[string]Handler { return handlerTable }
+
+// FleetHost is the part of a server that its fleet uses.
+type FleetHost struct {
+	Accounts *tenant.Registry
+	ReadBody func(http.ResponseWriter, *call.Call) error // so that a request can be sent again
+	Made     func(*call.Call) bool                       // whether a request is a delivery
+	Leaving  func()                                      // called when the server leaves
+}

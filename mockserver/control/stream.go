@@ -7,8 +7,8 @@ import (
 	"time"
 
 	"github.com/understudy-mock/understudy/mockserver/call"
-	"github.com/understudy-mock/understudy/mockserver/fault"
 	"github.com/understudy-mock/understudy/mockserver/response"
+	"github.com/understudy-mock/understudy/mockserver/stub"
 )
 
 // sent is one server-sent event; an id of 0 is omitted. show is called just before
@@ -52,7 +52,7 @@ func (s *Service) stream(c *call.Call, name string, apart time.Duration, next fu
 				return
 			}
 			if apart > 0 {
-				fault.WaitUntil(here, s.Done, apart)
+				stub.WaitUntil(here, s.Done, apart)
 			}
 			select {
 			case <-more:

@@ -34,7 +34,7 @@ import (
 	"golang.org/x/sync/semaphore"
 
 	"github.com/understudy-mock/understudy/engine/clock"
-	"github.com/understudy-mock/understudy/mockserver"
+	"github.com/understudy-mock/understudy/mockserver/control"
 	store "github.com/understudy-mock/understudy/mockserver/fleet/jetstream"
 )
 
@@ -75,7 +75,7 @@ const (
 // Fleet is the membership of this server.
 type Fleet struct {
 	cfg      Config
-	host     mockserver.FleetHost
+	host     control.FleetHost
 	accounts Accounts // those of the host
 	id       string
 	wall     *clock.Real

@@ -12,8 +12,8 @@ import (
 
 	"github.com/understudy-mock/understudy/engine/clock"
 	"github.com/understudy-mock/understudy/engine/refusal"
-	"github.com/understudy-mock/understudy/mockserver"
 	"github.com/understudy-mock/understudy/mockserver/call"
+	"github.com/understudy-mock/understudy/mockserver/control"
 	"github.com/understudy-mock/understudy/mockserver/response"
 	"github.com/understudy-mock/understudy/mockserver/tenant"
 	"github.com/understudy-mock/understudy/mockserver/wire"
@@ -44,7 +44,7 @@ const (
 )
 
 // Attach connects the fleet with the server that it makes a member. It must be called before Join.
-func (f *Fleet) Attach(host mockserver.FleetHost) { f.host, f.accounts = host, host.Accounts }
+func (f *Fleet) Attach(host control.FleetHost) { f.host, f.accounts = host, host.Accounts }
 
 // Join makes the server a member that the others reach at url.
 func (f *Fleet) Join(url string) error {

@@ -13,7 +13,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/understudy-mock/understudy/engine"
 	"github.com/understudy-mock/understudy/engine/refusal"
 	"github.com/understudy-mock/understudy/spec"
 	"github.com/understudy-mock/understudy/spec/header"
@@ -57,14 +56,14 @@ var refusalStatuses = []struct {
 	kind   error
 	status int
 }{
-	{engine.ErrNotFound, http.StatusNotFound},
-	{engine.ErrExists, http.StatusBadRequest},
-	{engine.ErrNotDurable, http.StatusServiceUnavailable}, // before the kinds that an error of the journal may have
-	{engine.ErrInvalid, http.StatusBadRequest},
-	{engine.ErrEnded, http.StatusBadRequest},
-	{engine.ErrFull, http.StatusTooManyRequests},
-	{engine.ErrUnfit, http.StatusUnprocessableEntity},
-	{engine.ErrClosed, http.StatusServiceUnavailable},
+	{refusal.NotFound, http.StatusNotFound},
+	{refusal.Exists, http.StatusBadRequest},
+	{refusal.NotDurable, http.StatusServiceUnavailable}, // before the kinds that an error of the journal may have
+	{refusal.Invalid, http.StatusBadRequest},
+	{refusal.Ended, http.StatusBadRequest},
+	{refusal.Full, http.StatusTooManyRequests},
+	{refusal.Unfit, http.StatusUnprocessableEntity},
+	{refusal.Closed, http.StatusServiceUnavailable},
 	{context.DeadlineExceeded, http.StatusGatewayTimeout},
 	{context.Canceled, http.StatusServiceUnavailable},
 }
@@ -75,7 +74,7 @@ func Failure(err error) *Error {
 	if known, ok := errors.AsType[*Error](err); ok {
 		return known
 	}
-	if errors.Is(err, engine.ErrLoop) {
+	if errors.Is(err, refusal.Loop) {
 		return loopError(OneLine(err.Error()))
 	}
 	for _, row := range refusalStatuses {

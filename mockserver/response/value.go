@@ -8,7 +8,6 @@ import (
 	"time"
 	"unicode/utf8"
 
-	"github.com/understudy-mock/understudy/engine"
 	"github.com/understudy-mock/understudy/spec/api"
 )
 
@@ -68,7 +67,7 @@ func BodyText(b []byte) (text, encoded *string) {
 }
 
 // HeaderMap converts headers; nil for none.
-func HeaderMap(h engine.Header) *api.HeaderMap {
+func HeaderMap(h map[string][]string) *api.HeaderMap {
 	if len(h) == 0 {
 		return nil
 	}

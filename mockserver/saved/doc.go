@@ -10,20 +10,23 @@
 package saved
 
 import (
+	"github.com/understudy-mock/understudy/engine"
 	"github.com/understudy-mock/understudy/mockserver/call"
-	"github.com/understudy-mock/understudy/mockserver/control"
-	"github.com/understudy-mock/understudy/mockserver/messaging"
+	"github.com/understudy-mock/understudy/mockserver/request"
 	"github.com/understudy-mock/understudy/mockserver/response"
 	"github.com/understudy-mock/understudy/mockserver/tenant"
 )
 
 // States saves and restores the accounts of a server.
 type States struct {
-	Tenants    *tenant.Registry
-	Sinks      *control.Sinks
-	Messaging  *messaging.API              // reads options
-	Neutralise func(*call.Call)            // makes names of a dialect neutral
-	Known      func(operation string) bool // reports whether faults may name an operation
+	Tenants *tenant.Registry
+	Sinks   interface { // the attempts at the flaky sink, by message
+		Save() map[string]int
+		Load(map[string]int)
+	}
+	Configure  func(*call.Call, *engine.PublishRequest, request.Settings) error // reads options
+	Neutralise func(*call.Call)                                                 // makes names of a dialect neutral
+	Known      func(operation string) bool                                      // reports whether faults may name an operation
 	Points     *Points
 }
 

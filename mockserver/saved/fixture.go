@@ -275,7 +275,7 @@ func (r *fixtureReader) request(fields fixture.Headers, body []byte) engine.Publ
 // configure reads the options in the headers. An unknown option, for which a publish only
 // returns a warning, is an error here: the file is written for this server.
 func (r *fixtureReader) configure(c *call.Call, out *engine.PublishRequest) {
-	r.fail("/headers", r.states.Messaging.Configure(c, out, request.SettingsOf(c.Header)))
+	r.fail("/headers", r.states.Configure(c, out, request.SettingsOf(c.Header)))
 	if len(c.Warnings) > 0 {
 		r.fail("/headers", errors.New(c.Warnings[0]))
 	}

@@ -14,7 +14,6 @@ import (
 	"github.com/understudy-mock/understudy/engine/codec"
 	"github.com/understudy-mock/understudy/engine/refusal"
 	"github.com/understudy-mock/understudy/mockserver/call"
-	"github.com/understudy-mock/understudy/mockserver/fault"
 	"github.com/understudy-mock/understudy/mockserver/response"
 	"github.com/understudy-mock/understudy/mockserver/stub"
 	"github.com/understudy-mock/understudy/mockserver/tenant"
@@ -70,7 +69,7 @@ type savedAccount struct {
 	id, token, password string
 	stubs               []stub.Saved
 	rewrites            map[string]string
-	faults              []fault.Rule          // with the number of times that remain
+	faults              []stub.Fault          // with the number of times that remain
 	dialect             string                // of its first call
 	account             *engine.Account       // when writing
 	reader              engine.SnapshotReader // of a state
@@ -221,7 +220,7 @@ func (s *States) acceptable(a *savedAccount) error {
 			return refusal.At(fmt.Sprint("stubs/", i), err)
 		}
 	}
-	if _, err := fault.CompileAll(a.faults, s.Known); err != nil {
+	if _, err := stub.CompileFaults(a.faults, s.Known); err != nil {
 		return refusal.At("faults", err)
 	}
 	return nil
@@ -238,7 +237,7 @@ func (s *States) restore(in *snapshot) (Restored, error) {
 		}
 		w.Stubs.Load(a.stubs)
 		w.Rewrites.Set(a.rewrites)
-		faults, err := fault.CompileAll(a.faults, s.Known)
+		faults, err := stub.CompileFaults(a.faults, s.Known)
 		if err != nil {
 			return out, err // does not happen: acceptable has checked
 		}

@@ -9,7 +9,6 @@ import (
 
 	"github.com/understudy-mock/understudy/engine"
 	"github.com/understudy-mock/understudy/mockserver/call"
-	"github.com/understudy-mock/understudy/mockserver/fault"
 	"github.com/understudy-mock/understudy/mockserver/response"
 	"github.com/understudy-mock/understudy/mockserver/stub"
 	"github.com/understudy-mock/understudy/mockserver/tenant"
@@ -104,7 +103,7 @@ func laterThan(p *Point, newest []engine.SearchItem) (n int) {
 type savedRules struct {
 	Stubs    []stub.Saved
 	Rewrites map[string]string
-	Faults   []fault.Rule // with what is left of their times
+	Faults   []stub.Fault // with what is left of their times
 }
 
 // controlKeepUndo keeps an account as it is, or a part of it, before something is taken away.
@@ -207,7 +206,7 @@ func (s *States) putRulesBack(w *tenant.Tenant, document io.Reader) error {
 	if err := json.NewDecoder(document).Decode(&rules); err != nil {
 		return fmt.Errorf("undo: %w", err)
 	}
-	faults, err := fault.CompileAll(rules.Faults, s.Known)
+	faults, err := stub.CompileFaults(rules.Faults, s.Known)
 	if err != nil {
 		return err
 	}

@@ -6,4 +6,12 @@
 //	outcome, stubbed := list.Answer(&stub.Request{URL: "https://app.test/hook"}, time.Minute)
 //
 // It makes no requests and reads no clock: a delay is part of the outcome.
+//
+// Faults are failures by rules, in responses of the interface or in deliveries of an account. The
+// first rule that matches and is due applies; rules with a probability draw from a seed.
+//
+//	var faults stub.Faults
+//	rule, err := (&stub.Fault{On: "delivery", URL: "*", Drop: true, Times: 2}).Compile(known)
+//	faults.Add(rule)
+//	outcome := faults.Attempt(ctx, url, header, deliver) // the connection ends, twice
 package stub

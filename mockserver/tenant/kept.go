@@ -13,7 +13,6 @@ import (
 	"github.com/understudy-mock/understudy/engine/journal"
 	"github.com/understudy-mock/understudy/engine/refusal"
 	"github.com/understudy-mock/understudy/engine/store"
-	"github.com/understudy-mock/understudy/mockserver/fault"
 	"github.com/understudy-mock/understudy/mockserver/replay"
 	"github.com/understudy-mock/understudy/mockserver/stub"
 )
@@ -29,7 +28,7 @@ type surroundings struct {
 	Dialect  string            `json:"dialect,omitempty"`
 	Stubs    []stub.Saved      `json:"stubs,omitempty"`
 	Rewrites map[string]string `json:"rewrites,omitempty"`
-	Faults   []fault.Rule      `json:"faults,omitempty"`
+	Faults   []stub.Fault      `json:"faults,omitempty"`
 	Indexes  []string          `json:"indexes,omitempty"` // vector indexes
 }
 
@@ -129,7 +128,7 @@ func (r *Registry) counted(account string, records iter.Seq2[journal.Record, err
 
 // surround applies the stored surroundings to a tenant.
 func (r *Registry) surround(t *Tenant, s *surroundings) error {
-	faults, err := fault.CompileAll(s.Faults, r.cfg.KnownOperation)
+	faults, err := stub.CompileFaults(s.Faults, r.cfg.KnownOperation)
 	if err != nil {
 		return err
 	}

@@ -17,7 +17,6 @@ import (
 	"github.com/understudy-mock/understudy/engine"
 	"github.com/understudy-mock/understudy/engine/store"
 	"github.com/understudy-mock/understudy/engine/vector"
-	"github.com/understudy-mock/understudy/mockserver/fault"
 	"github.com/understudy-mock/understudy/mockserver/kv"
 	"github.com/understudy-mock/understudy/mockserver/replay"
 	"github.com/understudy-mock/understudy/mockserver/stub"
@@ -40,7 +39,7 @@ type Tenant struct {
 	Deliveries traffic.Deliveries
 	Stubs      stub.List
 	Rewrites   Rewrites
-	Faults     fault.List
+	Faults     stub.Faults
 	Outside    Outside
 	Meter      Meter
 	KV         *kv.KV

@@ -13,7 +13,6 @@ import (
 
 	"github.com/understudy-mock/understudy/internal/expect"
 	"github.com/understudy-mock/understudy/mockserver"
-	"github.com/understudy-mock/understudy/mockserver/fault"
 	"github.com/understudy-mock/understudy/mockserver/stub"
 )
 
@@ -144,7 +143,7 @@ func TestTheFormHasAllMembers(t *testing.T) {
 	for _, name := range slices.Concat(membersOf(stub.Stub{}), membersOf(stub.Answer{})) {
 		expect.True(t, "a field of stubs for "+name, stubs[name] || name == "answers")
 	}
-	for _, name := range membersOf(fault.Rule{}) {
+	for _, name := range membersOf(stub.Fault{}) {
 		expect.True(t, "a field of faults for "+name, faults[name] || name == "on")
 	}
 }

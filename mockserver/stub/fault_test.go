@@ -1,4 +1,4 @@
-package fault_test
+package stub_test
 
 import (
 	"context"
@@ -7,23 +7,23 @@ import (
 	"time"
 
 	"github.com/understudy-mock/understudy/engine"
-	"github.com/understudy-mock/understudy/mockserver/fault"
+	"github.com/understudy-mock/understudy/mockserver/stub"
 )
 
-func list(t *testing.T, rules ...fault.Rule) *fault.List {
+func list(t *testing.T, rules ...stub.Fault) *stub.Faults {
 	t.Helper()
-	compiled, err := fault.CompileAll(rules, func(id string) bool { return id == "publishMessage" })
+	compiled, err := stub.CompileFaults(rules, func(id string) bool { return id == "publishMessage" })
 	if err != nil {
 		t.Fatal(err)
 	}
-	var l fault.List
+	var l stub.Faults
 	l.Set(compiled, 1)
 	return &l
 }
 
 func TestRespond(t *testing.T) {
 	t.Parallel()
-	l := list(t, fault.Rule{On: "api", Operation: "publishMessage", Status: 503, Times: 1}, fault.Rule{On: "api", Status: 418})
+	l := list(t, stub.Fault{On: "api", Operation: "publishMessage", Status: 503, Times: 1}, stub.Fault{On: "api", Status: 418})
 	for i, want := range []int{503, 418, 418} {
 		response, scripted := l.Respond(t.Context(), "publishMessage", "/v2/publish/x", http.Header{})
 		if !scripted {
@@ -50,14 +50,14 @@ func TestRespond(t *testing.T) {
 func TestAttempt(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
-		rule  fault.Rule
+		rule  stub.Fault
 		made  int
 		after time.Duration
 	}{
-		"no rule matches":             {fault.Rule{On: "delivery", URL: "https://other.test/*", Drop: true}, 1, 0},
-		"dropped":                     {fault.Rule{On: "delivery", Drop: true}, 0, 0},
-		"duplicated":                  {fault.Rule{On: "delivery", Duplicate: true}, 2, 0},
-		"late on the account's clock": {fault.Rule{On: "delivery", Delay: "1h"}, 1, time.Hour},
+		"no rule matches":             {stub.Fault{On: "delivery", URL: "https://other.test/*", Drop: true}, 1, 0},
+		"dropped":                     {stub.Fault{On: "delivery", Drop: true}, 0, 0},
+		"duplicated":                  {stub.Fault{On: "delivery", Duplicate: true}, 2, 0},
+		"late on the account's clock": {stub.Fault{On: "delivery", Delay: "1h"}, 1, time.Hour},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -78,7 +78,7 @@ func TestAttempt(t *testing.T) {
 
 func TestRulesThatCannotBe(t *testing.T) {
 	t.Parallel()
-	for name, rule := range map[string]fault.Rule{
+	for name, rule := range map[string]stub.Fault{
 		"neither api nor delivery": {Drop: true},
 		"unknown operation":        {On: "api", Operation: "nothing", Status: 500},
 		"a status for delivery":    {On: "delivery", Status: 500},

@@ -1,4 +1,4 @@
-package fault
+package stub
 
 import (
 	"context"

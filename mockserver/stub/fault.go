@@ -1,4 +1,4 @@
-package fault
+package stub
 
 import (
 	"context"
@@ -13,12 +13,11 @@ import (
 	"github.com/understudy-mock/understudy/engine"
 	"github.com/understudy-mock/understudy/engine/refusal"
 	"github.com/understudy-mock/understudy/mockserver/response"
-	"github.com/understudy-mock/understudy/mockserver/stub"
 )
 
-// Rule injects failures into the API of the server or into the deliveries of an
+// Fault injects failures into the API of the server or into the deliveries of an
 // account. The first rule that matches and is due applies.
-type Rule struct {
+type Fault struct {
 	On        string            `json:"on"`                  // api, or delivery
 	Preset    string            `json:"preset,omitempty"`    // api only: rate-limit-daily or rate-limit-burst
 	Operation string            `json:"operation,omitempty"` // operationId, api only; "": any except those of the control API
@@ -38,7 +37,7 @@ type Rule struct {
 }
 
 // presetRules are responses that clients handle specially (wire.md, "Rate-limit responses").
-var presetRules = map[string]Rule{
+var presetRules = map[string]Fault{
 	"rate-limit-burst": {Status: http.StatusTooManyRequests, Body: `{"error":"burst rate limit exceeded"}`, Headers: map[string]string{
 		"Burst-RateLimit-Limit": "100", "Burst-RateLimit-Remaining": "0", "Burst-RateLimit-Reset": "1",
 	}},
@@ -47,21 +46,21 @@ var presetRules = map[string]Rule{
 	}},
 }
 
-// Compiled is a rule that Compile has checked and prepared.
-type Compiled struct {
-	Rule
-	match *stub.Compiled
+// CompiledFault is a rule that Compile has checked and prepared.
+type CompiledFault struct {
+	Fault
+	match *Compiled
 	delay time.Duration
 	left  int
 }
 
 // Compile checks and prepares a rule. The error for an invalid rule has a place such as
 // /delay. known reports whether an operation exists.
-func (f *Rule) Compile(known func(operation string) bool) (*Compiled, error) {
-	refuse := func(key, value, want string) (*Compiled, error) { // key is a JSON pointer in the rule
+func (f *Fault) Compile(known func(operation string) bool) (*CompiledFault, error) {
+	refuse := func(key, value, want string) (*CompiledFault, error) { // key is a JSON pointer in the rule
 		return nil, &refusal.Error{Place: key, Value: value, Want: want, Kind: refusal.Invalid}
 	}
-	out := &Compiled{Rule: *f, left: f.Times}
+	out := &CompiledFault{Fault: *f, left: f.Times}
 	if f.Preset != "" {
 		p, ok := presetRules[f.Preset]
 		if !ok || f.On != "api" {
@@ -93,7 +92,7 @@ func (f *Rule) Compile(known func(operation string) bool) (*Compiled, error) {
 			return refuse("/delay", f.Delay, "a duration such as 3s")
 		}
 	}
-	answer := stub.Answer{Headers: f.Headers}
+	answer := Answer{Headers: f.Headers}
 	if err := answer.CheckHeaders(""); err != nil {
 		return nil, err
 	}
@@ -101,21 +100,21 @@ func (f *Rule) Compile(known func(operation string) bool) (*Compiled, error) {
 	if url == "" {
 		url = "*"
 	}
-	out.match, err = (&stub.Stub{URL: url, Header: f.Header}).Compile()
+	out.match, err = (&Stub{URL: url, Header: f.Header}).Compile()
 	return out, err
 }
 
-// List holds the rules of one account. It is safe for concurrent use.
-type List struct {
+// Faults holds the rules of one account. It is safe for concurrent use.
+type Faults struct {
 	mu    sync.Mutex
-	list  []*Compiled
+	list  []*CompiledFault
 	draw  *rand.Rand
 	ahead chan struct{} // closed when a delivery overtakes the waiting one; nil: none waits
 }
 
 // Set replaces all rules. The same seed repeats the same draws; 0 means a random
 // seed.
-func (f *List) Set(list []*Compiled, seed uint64) {
+func (f *Faults) Set(list []*CompiledFault, seed uint64) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.list = list
@@ -126,13 +125,13 @@ func (f *List) Set(list []*Compiled, seed uint64) {
 }
 
 // Get lists the rules that still apply, with the number of times left.
-func (f *List) Get() []Rule {
+func (f *Faults) Get() []Fault {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	out := []Rule{}
+	out := []Fault{}
 	for _, one := range f.list {
 		if one.Times == 0 || one.left > 0 {
-			rule := one.Rule
+			rule := one.Fault
 			rule.Times = one.left
 			out = append(out, rule)
 		}
@@ -141,7 +140,7 @@ func (f *List) Get() []Rule {
 }
 
 // due returns the rule for an operation or a URL, and counts its use; nil for none.
-func (f *List) due(on, operation, url string, h http.Header) *Compiled {
+func (f *Faults) due(on, operation, url string, h http.Header) *CompiledFault {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	for _, one := range f.list {
@@ -167,7 +166,7 @@ func breakOff(w http.ResponseWriter, _ *http.Request) {
 }
 
 // Attempt makes a delivery, with the failure of the matching rule if there is one.
-func (f *List) Attempt(ctx context.Context, url string, h http.Header, deliver func() engine.Outcome) engine.Outcome {
+func (f *Faults) Attempt(ctx context.Context, url string, h http.Header, deliver func() engine.Outcome) engine.Outcome {
 	f.mu.Lock()
 	if f.ahead != nil { // this delivery overtakes the waiting one
 		close(f.ahead)
@@ -199,10 +198,10 @@ func (f *List) Attempt(ctx context.Context, url string, h http.Header, deliver f
 // reorderLimit is how long, in real time, a delivery waits to be overtaken.
 const reorderLimit = 200 * time.Millisecond
 
-// CompileAll compiles rules. It returns the error of the first invalid one, with
+// CompileFaults compiles rules. It returns the error of the first invalid one, with
 // a place such as /0/delay.
-func CompileAll(rules []Rule, known func(operation string) bool) ([]*Compiled, error) {
-	list := make([]*Compiled, len(rules))
+func CompileFaults(rules []Fault, known func(operation string) bool) ([]*CompiledFault, error) {
+	list := make([]*CompiledFault, len(rules))
 	for i := range rules {
 		compiled, err := rules[i].Compile(known)
 		if err != nil {
@@ -214,7 +213,7 @@ func CompileAll(rules []Rule, known func(operation string) bool) ([]*Compiled, e
 }
 
 // Add appends a rule.
-func (f *List) Add(one *Compiled) {
+func (f *Faults) Add(one *CompiledFault) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.list = append(f.list, one)
@@ -222,7 +221,7 @@ func (f *List) Add(one *Compiled) {
 
 // Respond returns the response of the rule that matches a call; false for none,
 // and for a rule that only delays. It returns after the delay.
-func (f *List) Respond(ctx context.Context, operation, path string, h http.Header) (out response.Response, scripted bool) {
+func (f *Faults) Respond(ctx context.Context, operation, path string, h http.Header) (out response.Response, scripted bool) {
 	rule := f.due("api", operation, path, h)
 	if rule == nil {
 		return response.Response{}, false
