@@ -167,7 +167,7 @@ func (s *Scenario) Exchange(r *http.Request, body []byte, op *spec.Operation) (*
 		Method: r.Method, URL: s.Masked(r.URL.String()), Header: s.MaskedHeader(r.Header), Body: s.maskedBody(body),
 		At: started.Sub(s.Result.Started),
 	}
-	x.Curl, x.Notes = s.curl(r, body)
+	asked := sent{r.Method, r.URL.String(), r.Header.Clone(), body, nil}
 	if op != nil {
 		x.Operation = op.ID
 	}
@@ -175,13 +175,13 @@ func (s *Scenario) Exchange(r *http.Request, body []byte, op *spec.Operation) (*
 	x.Took = Since(started)
 	if err != nil {
 		x.Error = s.Masked(plainError(err).Error())
-		return nil, &report.Failure{Message: "no answer from the target: " + x.Error, Exchange: s.keep(x)}
+		return nil, &report.Failure{Message: "no answer from the target: " + x.Error, Exchange: s.keep(x, asked)}
 	}
 	defer response.Body.Close()
 	text, err := ReadAll(response.Body)
 	if err != nil {
 		x.Error = err.Error()
-		return nil, &report.Failure{Message: "the answer broke off: " + x.Error, Exchange: s.keep(x)}
+		return nil, &report.Failure{Message: "the answer broke off: " + x.Error, Exchange: s.keep(x, asked)}
 	}
 	d := s.Suite.Dialect
 	a := &Response{Operation: op, Status: response.StatusCode, Header: d.NeutralHeader(response.Header), Body: d.NeutralJSON(text), scenario: s}
@@ -202,7 +202,8 @@ func (s *Scenario) Exchange(r *http.Request, body []byte, op *spec.Operation) (*
 			x.Problems = append(x.Problems, b.Requirement+" "+b.Pointer+": "+b.Message)
 		}
 	}
-	a.Exchange = s.keep(x)
+	asked.answer = a.JSON
+	a.Exchange = s.keep(x, asked)
 	return a, nil
 }
 

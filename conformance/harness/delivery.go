@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/understudy-mock/understudy/conformance/check"
 	"github.com/understudy-mock/understudy/conformance/receiver"
 	"github.com/understudy-mock/understudy/conformance/report"
 	"github.com/understudy-mock/understudy/spec/header"
@@ -30,6 +31,22 @@ func (s *Scenario) FirstDelivery(name string) (*receiver.Received, error) {
 // Failure returns a failure that refers to the exchange that the step judges.
 func (s *Scenario) Failure(message, want, got string) error {
 	return &report.Failure{Message: message, Want: want, Got: Clip(got), Exchange: s.judged()}
+}
+
+// FailureOf returns a failure that refers to the exchange whose answer has the value: see
+// ExchangeOf.
+func (s *Scenario) FailureOf(value any, message, want, got string) error {
+	return &report.Failure{Message: message, Want: want, Got: Clip(got), Exchange: s.ExchangeOf(value)}
+}
+
+// FailureAt returns a failure of the value at a JSON pointer of an item, of which it shows only
+// that value.
+func (s *Scenario) FailureAt(item any, pointer, message, want string) error {
+	got := "nothing"
+	if v, has := check.At(item, pointer); has {
+		got = Shown(v)
+	}
+	return &report.Failure{Message: message, Pointer: pointer, Want: want, Got: got, Exchange: s.ExchangeOf(item)}
 }
 
 // Carrying returns the name of a header of a delivery that contains value, "" for none.
@@ -225,7 +242,7 @@ func (st *Suite) retryWait(s *Scenario) (time.Duration, error) {
 	if name := s.Bound("headers", "retry_delay"); name != "" {
 		h.Set(name, "1000")
 	}
-	a, err := s.Do(Request{Operation: "publishMessage", Vars: map[string]string{"destination": e.URL}, Method: s.PublishMethod(), Header: h, Body: []byte("measured")})
+	a, err := s.Do(Request{Operation: "publishMessage", Vars: map[string]string{"destination": e.URL}, Method: s.PublishMethod(), Header: h, Body: []byte("measured"), Aside: true})
 	if err != nil {
 		return 0, err
 	}

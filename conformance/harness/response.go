@@ -3,7 +3,9 @@ package harness
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
 	"net/http"
+	"slices"
 	"strings"
 
 	"github.com/understudy-mock/understudy/conformance/check"
@@ -96,9 +98,18 @@ func (s *Scenario) CheckField(item any, pointer, kind string) error {
 	v, ok := check.At(item, pointer)
 	switch {
 	case !ok:
-		return &report.Failure{Message: "the field is missing", Pointer: pointer, Want: kind, Got: Shown(item), Exchange: s.Last()}
+		return &report.Failure{Message: "the field is missing", Pointer: pointer, Want: kind, Got: fieldsOf(item), Exchange: s.ExchangeOf(item)}
 	case !check.Fits(v, kind):
-		return &report.Failure{Message: "the field has another type", Pointer: pointer, Want: kind, Got: check.KindOf(v) + ": " + Shown(v), Exchange: s.Last()}
+		return &report.Failure{Message: "the field has another type", Pointer: pointer, Want: kind, Got: check.KindOf(v) + ": " + Shown(v), Exchange: s.ExchangeOf(item)}
 	}
 	return nil
+}
+
+// fieldsOf names the fields that an item has.
+func fieldsOf(item any) string {
+	m, ok := item.(map[string]any)
+	if !ok {
+		return Shown(item)
+	}
+	return "only " + Clip(strings.Join(slices.Sorted(maps.Keys(m)), ", "))
 }

@@ -2,6 +2,7 @@ package harness
 
 import (
 	"context"
+	"reflect"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -34,6 +35,7 @@ type Scenario struct {
 	Endpoints []*receiver.Endpoint
 	Named     map[string]*receiver.Endpoint
 	Asked     *Response    // the last request that a When step made
+	sent      []sent       // the requests of Result.Exchanges
 	unlooked  map[int]bool // exchanges that no step has judged yet
 	latest    atomic.Int64 // the last exchange that a step made; atomic, since some steps make several at once
 	Before    int          // the last exchange before the step that runs
@@ -86,7 +88,8 @@ func (s *Scenario) Finish() {
 	s.mu.Lock()
 	for i := range s.Result.Exchanges { // mask secrets that a driver returned later
 		x := &s.Result.Exchanges[i]
-		x.URL, x.Body, x.Answer, x.Curl = s.Masked(x.URL), s.Masked(x.Body), s.Masked(x.Answer), s.Masked(x.Curl)
+		x.URL, x.Body, x.Answer = s.Masked(x.URL), s.Masked(x.Body), s.Masked(x.Answer)
+		x.Curl, x.Notes = s.curl(&s.sent[i])
 	}
 	s.over = true
 	s.mu.Unlock()
@@ -108,13 +111,13 @@ func (s *Scenario) Finish() {
 
 // keep adds an exchange and returns its index, -1 after the end of the scenario. It locks,
 // because workflow endpoints of the suite send requests from goroutines of the receiver.
-func (s *Scenario) keep(x report.Exchange) int {
+func (s *Scenario) keep(x report.Exchange, asked sent) int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.over { // a late call of a workflow endpoint is not evidence
 		return -1
 	}
-	s.Result.Exchanges = append(s.Result.Exchanges, x)
+	s.Result.Exchanges, s.sent = append(s.Result.Exchanges, x), append(s.sent, asked)
 	i := len(s.Result.Exchanges) - 1
 	s.unlooked[i] = true
 	return i
@@ -130,13 +133,55 @@ func (s *Scenario) Last() int {
 // judged returns the index of the exchange that a failure is about: the last one that the
 // current step made, otherwise the request in Asked, otherwise the last exchange.
 func (s *Scenario) judged() int {
-	switch latest := int(s.latest.Load()); {
-	case latest > s.Before:
-		return latest
-	case s.Asked != nil:
+	latest := int(s.latest.Load())
+	if latest <= s.Before && s.Asked != nil {
 		return s.Asked.Exchange
 	}
-	return s.Last()
+	return latest
+}
+
+// ExchangeOf returns the index of the exchange whose answer has a value: an object, a list of
+// objects, or a list that was read page by page. For other values it is the exchange that the
+// step judges.
+func (s *Scenario) ExchangeOf(value any) int {
+	switch v := value.(type) {
+	case *Listing:
+		if n := len(v.Responses); n > 0 {
+			return v.Responses[n-1].Exchange
+		}
+	case []any:
+		if len(v) > 0 {
+			return s.ExchangeOf(v[0])
+		}
+	case map[string]any:
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		at := reflect.ValueOf(v).Pointer()
+		for i, q := range slices.Backward(s.sent) {
+			if holds(q.answer, at) {
+				return i
+			}
+		}
+	}
+	return s.judged()
+}
+
+// holds reports whether a decoded value has the object at an address.
+func holds(value any, at uintptr) bool {
+	switch v := value.(type) {
+	case map[string]any:
+		if reflect.ValueOf(v).Pointer() == at {
+			return true
+		}
+		for _, member := range v {
+			if holds(member, at) {
+				return true
+			}
+		}
+	case []any:
+		return slices.ContainsFunc(v, func(item any) bool { return holds(item, at) })
+	}
+	return false
 }
 
 // Looked marks an exchange as judged by a step.
