@@ -55,7 +55,7 @@ func (st *suite) preflight(ctx context.Context) (absent map[string]string, err e
 		if op == nil {
 			continue
 		}
-		a, err := probeTarget(ctx, s.Scenario, op)
+		q, a, err := st.probe(ctx, s.Scenario, op)
 		if i := (*harness.NoVerdict)(nil); errors.As(err, &i) && i.Reason == report.CredentialMissing {
 			continue // the scenarios that need it report this
 		} else if err != nil {
@@ -64,13 +64,14 @@ func (st *suite) preflight(ctx context.Context) (absent map[string]string, err e
 		if a != nil {
 			st.measureOffset(a)
 		}
-		switch {
-		case a == nil:
+		if a == nil {
 			continue
-		case a.Missing():
+		}
+		if a.Missing() {
 			absent[probe.area] = fmt.Sprintf("%s %s answered %d: the target does not have it", op.Method, op.Path, a.Status)
-		case op.Security != nil:
-			st.tried(s.Scenario, refused, op, a)
+		}
+		if op.Security != nil {
+			st.tried(s.Scenario, refused, q, a)
 		}
 	}
 	if err := tryStore(s.Scenario, refused); err != nil {
@@ -124,10 +125,23 @@ func tryStore(s *harness.Scenario, refused map[string]string) error {
 	if err != nil {
 		return fmt.Errorf("%s does not answer: %w", address, plainDetail(err))
 	}
-	if a.Status == http.StatusUnauthorized || a.Status == http.StatusForbidden {
-		refused["auth.kv_bearer"] = fmt.Sprintf("POST %s answered %d", address, a.Status)
+	if a.OK() {
+		return nil
+	}
+	r.Header.Set("Authorization", "Bearer "+wrongCredential)
+	if wrong, err := s.Send(r, []byte(`["PING"]`), nil); err == nil && (wrong.Status == a.Status || refusal(a.Status)) {
+		refused["auth.kv_bearer"] = fmt.Sprintf("POST %s answered %d, and %d with a wrong one", address, a.Status, wrong.Status)
 	}
 	return nil
+}
+
+// wrongCredential is a token and a password that no target has.
+const wrongCredential = "understudy-wrong-credential"
+
+// refusal reports whether a status says that a credential was refused. Targets may refuse with
+// others: see answersAlike.
+func refusal(status int) bool {
+	return status == http.StatusUnauthorized || status == http.StatusForbidden
 }
 
 // plainDetail is the error without the reason code that a report adds.
@@ -140,18 +154,43 @@ func plainDetail(err error) error {
 
 // tried records the result for a credential. One operation that accepts it is enough:
 // the scenarios test the others.
-func (st *suite) tried(s *harness.Scenario, refused map[string]string, op *spec.Operation, a *harness.Response) {
+func (st *suite) tried(s *harness.Scenario, refused map[string]string, q harness.Request, a *harness.Response) {
+	op := a.Operation
 	key := s.Credential(op.Security[0]).Key
-	if claims := st.Target.Profiles; key != "auth.bearer" && len(claims) > 0 && !slices.Contains(claims, harness.OperationHomes[op.ID].Profile) {
+	claimed := slices.Contains(st.Target.Profiles, harness.OperationHomes[op.ID].Profile)
+	if key != "auth.bearer" && len(st.Target.Profiles) > 0 && !claimed {
 		return // no scenario uses it
 	}
-	before, seen := refused[key]
-	switch no := a.Status == http.StatusUnauthorized || a.Status == http.StatusForbidden; {
-	case a.OK():
-		refused[key] = ""
-	case no && (!seen || before != ""):
-		refused[key] = fmt.Sprintf("%s %s answered %d", op.Method, op.Path, a.Status)
+	if before, seen := refused[key]; seen && before == "" {
+		return
 	}
+	if a.OK() {
+		refused[key] = ""
+		return
+	}
+	others, alike := answersAlike(s, q, a)
+	if refusal(a.Status) || alike && (claimed || !a.Missing()) { // what nobody claims may be missing
+		refused[key] = fmt.Sprintf("%s %s answered %d%s", op.Method, op.Path, a.Status, others)
+	}
+}
+
+// answersAlike repeats a request with a wrong credential and without one. It reports whether the
+// target answers the right credential as it answers the wrong one.
+func answersAlike(s *harness.Scenario, q harness.Request, a *harness.Response) (others string, alike bool) {
+	q.Token = wrongCredential
+	if a.Operation.Security[0] == "basic" {
+		q.Token = string(s.Auth.Basic.Username) + ":" + wrongCredential
+	}
+	wrong, err := s.Do(q)
+	if err != nil {
+		return "", false
+	}
+	q.Auth = "none"
+	without, err := s.Do(q)
+	if err != nil {
+		return "", false
+	}
+	return fmt.Sprintf(", %d with a wrong one, %d without", wrong.Status, without.Status), wrong.Status == a.Status
 }
 
 // measureOffset sets the offset of the target's clock from the Date of a response,
@@ -168,21 +207,27 @@ func (st *suite) measureOffset(a *harness.Response) {
 	}
 }
 
-// probeTarget calls one operation that only reads. No response, a web page or a
-// redirect mean that the address is wrong. A nil response means that there is nothing to call.
-func probeTarget(ctx context.Context, s *harness.Scenario, op *spec.Operation) (*harness.Response, error) {
-	host := s.Host(op)
-	if host == "" {
-		return nil, nil //nolint:nilnil // the target has no such host
-	}
-	s.Context = ctx
+// probe calls one operation that only reads. A nil response means that there is nothing to call.
+func (st *suite) probe(ctx context.Context, s *harness.Scenario, op *spec.Operation) (harness.Request, *harness.Response, error) {
 	q := harness.Request{Operation: op.ID, Vars: map[string]string{"id": s.User}}
 	if op.ID == "getUsageStatistics" {
-		if s.User == "" {
-			return nil, nil //nolint:nilnil // nobody to ask about
+		if s.User == "" { // nobody to ask about
+			return q, nil, nil
 		}
 		q.Path = s.StatsPath()
 	}
+	if s.Host(op) == "" {
+		return q, nil, nil
+	}
+	s.Context = ctx
+	a, err := probeTarget(ctx, s, op, q)
+	return q, a, err
+}
+
+// probeTarget sends a request that only reads. No response, a web page or a redirect mean that
+// the address is wrong.
+func probeTarget(ctx context.Context, s *harness.Scenario, op *spec.Operation, q harness.Request) (*harness.Response, error) {
+	host := s.Host(op)
 	a, err := s.Do(q)
 	if err != nil {
 		if i := (*harness.NoVerdict)(nil); errors.As(err, &i) && i.Reason == report.CredentialMissing {
@@ -240,13 +285,14 @@ func (st *suite) canary(s *harness.Scenario, refused map[string]string) error {
 	e := s.Endpoint("canary")
 	defer e.End()
 	op := st.Document.Operation("publishMessage")
-	a, err := s.Do(harness.Request{Operation: op.ID, Vars: map[string]string{"destination": e.URL}, Method: s.PublishMethod(), Header: st.brandProbe(), Body: []byte("canary")})
+	q := harness.Request{Operation: op.ID, Vars: map[string]string{"destination": e.URL}, Method: s.PublishMethod(), Header: st.brandProbe(), Body: []byte("canary")}
+	a, err := s.Do(q)
 	if i := (*harness.NoVerdict)(nil); errors.As(err, &i) && i.Reason == report.CredentialMissing {
 		return nil // the scenarios report this
 	} else if err != nil {
 		return fmt.Errorf("publish: %w", plainDetail(err))
 	}
-	if st.tried(s, refused, op, a); !a.OK() {
+	if st.tried(s, refused, q, a); !a.OK() {
 		st.findBrand(nil)
 		return nil // the scenarios report the error
 	}

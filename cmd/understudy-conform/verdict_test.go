@@ -180,6 +180,45 @@ func TestConformTriesEachCredential(t *testing.T) {
 	}
 }
 
+// A credential is wrong when it is answered like a wrong one, whatever the status.
+func TestConformComparesCredentialsWithWrongOnes(t *testing.T) {
+	t.Parallel()
+	u := mockserver.RunT(t)
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if rec := recorder.Serve(u, r); rec.Status == http.StatusUnauthorized {
+			http.NotFound(w, r)
+		} else {
+			maps.Copy(w.Header(), rec.Header())
+			w.WriteHeader(rec.Status)
+			_, _ = w.Write(rec.Body.Bytes()) // the client may have disconnected
+		}
+	}))
+	t.Cleanup(server.Close)
+	for key, spoil := range map[string]func(*target.Auth){
+		"target.auth.basic":         func(a *target.Auth) { a.Basic.Password = "expired-password" },
+		"target.auth.bearer":        func(a *target.Auth) { a.Bearer = "expired-token" },
+		"target.auth.kv_bearer":     func(a *target.Auth) { a.KVBearer = "expired-token" },
+		"target.auth.vector_bearer": func(a *target.Auth) { a.VectorBearer = "expired-token" },
+	} {
+		for claims, profiles := range map[string][]string{"claimed": target.ProfileNames, "not claimed": nil} {
+			t.Run(key+" "+claims, func(t *testing.T) {
+				t.Parallel()
+				own := ownTarget(environment(u), false)
+				delete(own.Drivers, "account")
+				own.Target.URLs, own.Profiles = target.URLs{Base: server.URL, KV: server.URL + "/kv"}, profiles
+				spoil(&own.Target.Auth)
+				judged, err := conformance.Run(t.Context(), conformance.Config{Target: own, Requirements: []string{"REQ-STA-001", "REQ-VEC-001"}})
+				if err == nil { // an area that nobody claims may be missing
+					none(t, judged, report.Fail, report.Warn)
+					expect.True(t, "only what is not claimed is judged", profiles == nil)
+					return
+				}
+				expect.Contains(t, "error", err.Error(), "the target refuses "+key+" (")
+			})
+		}
+	}
+}
+
 // A limit ends the run, and the scenarios that it interrupts do not fail.
 func TestConformEndsAtItsLimits(t *testing.T) {
 	t.Parallel()
