@@ -22,9 +22,10 @@ type picked struct {
 	file   string
 	area   string // publish, dlq ...
 	serial bool
-	done   bool
-	needs  []string      // capabilities
-	result report.Result // as far as it is known before the run
+	due    bool           // the current pass runs it
+	needs  []string       // capabilities
+	result report.Result  // as far as it is known before the run
+	judged *report.Result // of all runs so far; nil: none has ended
 }
 
 // Listed is a scenario as `conform --list` prints it.
@@ -69,7 +70,7 @@ func (c *Config) flags() []string {
 		name string
 		set  bool
 	}{
-		{"--strict", c.Strict}, {"--accept-partial", c.Accept}, {fmt.Sprintf("--concurrency %d", c.Concurrency), c.Concurrency > 0},
+		{fmt.Sprintf("--repeat %d", c.Repeat), c.Repeat > 1}, {"--strict", c.Strict}, {"--accept-partial", c.Accept}, {fmt.Sprintf("--concurrency %d", c.Concurrency), c.Concurrency > 0},
 	} {
 		if f.set {
 			words = append(words, f.name)

@@ -180,6 +180,50 @@ func TestConformTriesEachCredential(t *testing.T) {
 	}
 }
 
+// A failure is confirmed by another run of its scenario; what fails in one of two is unreliable,
+// and never green.
+func TestConformConfirmsFailures(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		broken  int64 // number of deliveries that lose their header
+		verdict report.Verdict
+		tries   []report.Verdict
+		code    int
+	}{
+		"it fails twice":       {100, report.Fail, []report.Verdict{report.Fail, report.Fail}, report.ExitFailed},
+		"it fails once of two": {1, report.Unreliable, []report.Verdict{report.Fail, report.Pass}, report.ExitPartial},
+		"it passes":            {0, report.Pass, nil, report.ExitConformant},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			var published atomic.Int64
+			judged := fronted(t, func(w http.ResponseWriter, r *http.Request, next http.Handler) {
+				if r.Header.Get("Svc-Forward-X-Order") != "" && published.Add(1) <= c.broken {
+					r.Header.Del("Svc-Forward-X-Order")
+				}
+				next.ServeHTTP(w, r)
+			}, func(cfg *conformance.Config, _ *httptest.Server) {
+				cfg.Names, cfg.Accept = []string{"A header with the forward prefix reaches the destination"}, true
+			})
+			expect.Equal(t, "verdict", judged.Results[0].Verdict, c.verdict)
+			expect.Equal(t, "tries", judged.Results[0].Tries, c.tries)
+			expect.Equal(t, "exit code", judged.ExitCode(), c.code)
+		})
+	}
+}
+
+// With --repeat, each scenario runs that often.
+func TestConformRepeats(t *testing.T) {
+	t.Parallel()
+	judged := fronted(t, func(w http.ResponseWriter, r *http.Request, next http.Handler) { next.ServeHTTP(w, r) },
+		func(cfg *conformance.Config, _ *httptest.Server) {
+			cfg.Requirements, cfg.Repeat = []string{"REQ-PUB-001"}, 3
+		})
+	for i := range judged.Results {
+		expect.Equal(t, judged.Results[i].Name, judged.Results[i].Tries, []report.Verdict{report.Pass, report.Pass, report.Pass})
+	}
+}
+
 // A credential is wrong when it is answered like a wrong one, whatever the status.
 func TestConformComparesCredentialsWithWrongOnes(t *testing.T) {
 	t.Parallel()

@@ -31,6 +31,9 @@ func (r *Report) Apply(b *target.Baseline, today time.Time) {
 			case Fail:
 				failed++
 				x.Expected = true
+			case Unreliable:
+				failed++
+				x.Expected = b.Flaky
 			case Pass, Warn:
 				judged++
 			}

@@ -56,7 +56,7 @@ func writeJSON(w io.Writer, r *Report) error {
 }
 
 // bad are the verdicts whose results are explained one by one, the most important first.
-var bad = []Verdict{Fail, HarnessError, Warn}
+var bad = []Verdict{Fail, HarnessError, Unreliable, Warn}
 
 // byVerdict returns the results with a verdict, in order.
 func (r *Report) byVerdict(v Verdict) []*Result {
@@ -72,7 +72,7 @@ func (r *Report) byVerdict(v Verdict) []*Result {
 // verdictLine summarises the report in one line.
 func (r *Report) verdictLine() string {
 	words := []string{}
-	for _, v := range []Verdict{Pass, Fail, Warn, HarnessError, Inconclusive, Observed, NotApplicable} {
+	for _, v := range []Verdict{Pass, Fail, Unreliable, Warn, HarnessError, Inconclusive, Observed, NotApplicable} {
 		if n := len(r.byVerdict(v)); n > 0 {
 			words = append(words, fmt.Sprintf("%d %s", n, v))
 		}

@@ -20,6 +20,7 @@ const (
 	Observed      Verdict = "observed"       // open point: recorded, never judged
 	Inconclusive  Verdict = "inconclusive"   // could not be judged; Reason says why
 	Warn          Verdict = "warn"           // an implied requirement does not hold
+	Unreliable    Verdict = "unreliable"     // it failed in some of its runs
 	Fail          Verdict = "fail"
 	HarnessError  Verdict = "harness-error" // of the suite, or of a driver
 )
@@ -60,12 +61,47 @@ type Result struct {
 	Reason       Reason        `json:"reason,omitempty" yaml:"reason,omitempty"`
 	Detail       string        `json:"detail,omitempty" yaml:"detail,omitempty"`                   // one line
 	Expected     bool          `json:"expectedFailure,omitempty" yaml:"expectedFailure,omitempty"` // the baseline expects the failure
+	Tries        []Verdict     `json:"tries,omitempty" yaml:"tries,omitempty"` // of each run, when there were several
 	Failure      *Failure      `json:"failure,omitempty" yaml:"failure,omitempty"`
 	Steps        []Step        `json:"steps" yaml:"steps"`
 	Exchanges    []Exchange    `json:"exchanges,omitempty" yaml:"exchanges,omitempty"`
 	Deliveries   []Delivery    `json:"deliveries,omitempty" yaml:"deliveries,omitempty"`
 	Started      time.Time     `json:"started" yaml:"started"`
 	Duration     time.Duration `json:"duration" yaml:"duration"` // ns
+}
+
+// Again adds the result of another run of the scenario. The worst one counts, with its
+// evidence; a scenario that failed in one run and passed in another is unreliable.
+func (x *Result) Again(next *Result) {
+	tries := x.Tries
+	if tries == nil {
+		tries = []Verdict{x.Verdict}
+	}
+	if worse[next.Verdict] > worse[x.Verdict] {
+		*x = *next
+	}
+	x.Tries = append(tries, next.Verdict)
+	if failed, passed := x.tried(Fail, Warn), x.tried(Pass, Observed); failed > 0 && passed > 0 && x.Verdict != HarnessError {
+		x.Verdict = Unreliable
+	}
+}
+
+// tried counts the runs with one of the verdicts.
+func (x *Result) tried(verdicts ...Verdict) (n int) {
+	for _, v := range x.Tries {
+		if slices.Contains(verdicts, v) {
+			n++
+		}
+	}
+	return n
+}
+
+// times says in how many of its runs a scenario failed, "" after a single run.
+func (x *Result) times() string {
+	if len(x.Tries) == 0 {
+		return ""
+	}
+	return fmt.Sprintf("failed %d of %d", x.tried(Fail, Warn), len(x.Tries))
 }
 
 // Step is one line of a scenario and its result.
@@ -175,6 +211,7 @@ type Profile struct {
 	Failed       int    `json:"failed" yaml:"failed"`
 	Warned       int    `json:"warned" yaml:"warned"`
 	Inconclusive int    `json:"inconclusive" yaml:"inconclusive"`
+	Unreliable   int    `json:"unreliable,omitempty" yaml:"unreliable,omitempty"`
 	Errors       int    `json:"errors" yaml:"errors"` // of the suite or a driver
 }
 
@@ -205,7 +242,7 @@ func (r *Report) counted() (count map[Verdict]int, expected, judged int) {
 	count = map[Verdict]int{}
 	for i := range r.Results {
 		x := &r.Results[i]
-		if x.Expected && x.Verdict == Fail {
+		if x.Expected {
 			expected++
 		} else {
 			count[x.Verdict]++
@@ -232,10 +269,15 @@ func (r *Report) unjudged() []string {
 	return missing
 }
 
+// unreliable returns the results that are unreliable, and not known to be.
+func (r *Report) unreliable() []*Result {
+	return slices.DeleteFunc(r.byVerdict(Unreliable), func(x *Result) bool { return x.Expected })
+}
+
 // ExitCode is the exit code of the process for the verdict.
 func (r *Report) ExitCode() int {
 	_, code := r.verdict()
-	if code == ExitPartial && r.AcceptPartial {
+	if code == ExitPartial && r.AcceptPartial && len(r.unreliable()) == 0 {
 		return ExitConformant
 	}
 	return code
@@ -268,6 +310,8 @@ func (r *Report) verdict() (string, int) {
 		return "the baseline is stale", ExitStaleBaseline
 	case r.Exhausted != "":
 		return "a limit ended the run: " + r.Exhausted, ExitBudget
+	case count[Unreliable] > 0:
+		return fmt.Sprintf("%spartial: %d unreliable, which failed in some of their runs", selected, count[Unreliable]), ExitPartial
 	case judged == 0: // an empty run must not pass
 		return "partial: nothing was judged", ExitPartial
 	case count[Inconclusive] > 0:

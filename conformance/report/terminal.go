@@ -90,6 +90,9 @@ func (r *Report) groupInconclusive(b *bytes.Buffer) {
 // expected and the actual value, and the exchange. whole adds the evidence.
 func (r *Report) explain(b *bytes.Buffer, x *Result, whole bool) {
 	fmt.Fprintf(b, "%s  %s  %s\n", strings.ToUpper(string(x.Verdict)), x.Location, x.Name)
+	if times := x.times(); times != "" {
+		fmt.Fprintf(b, "    %s\n", times)
+	}
 	for _, id := range x.Requirements {
 		q := r.requirement(id)
 		fmt.Fprintf(b, "    %s (%s) %s\n", id, x.Basis, q.Text)

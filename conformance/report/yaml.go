@@ -75,7 +75,7 @@ func writeYAML(w io.Writer, r *Report) error {
 	}
 	for i := range r.Results {
 		x := &r.Results[i]
-		if x.Verdict == Fail || x.Verdict == HarnessError {
+		if x.Verdict == Fail || x.Verdict == Unreliable || x.Verdict == HarnessError {
 			p.Failed = append(p.Failed, open(x))
 		}
 		if x.Expected {

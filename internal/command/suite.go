@@ -21,6 +21,7 @@ type Conform struct {
 	Target        string       `placeholder:"FILE" help:"Target file. Without it, the suite starts a stand-in and judges that."`
 	Profile       []string     `placeholder:"P" help:"Only these profiles: MSG, GROUP, WF-READ, WF-RECOVER, FLOW, USAGE, INDEX, RATELIMIT, EXT."`
 	Basis         []spec.Basis `enum:"stated,implied,open,extension" help:"Which requirements: stated, implied, open, extension. Default: stated and implied."`
+	Repeat        int          `placeholder:"N" help:"Run each scenario N times, and list those with different verdicts."`
 	Strict        bool         `help:"Count violated implied requirements as failures."`
 	Tags          string       `placeholder:"EXPR" help:"Only scenarios whose tags match, such as '@area-dlq and not @time-long'."`
 	Area          []string     `placeholder:"AREA" help:"Only scenarios of these areas: auth, dlq, publish and so on."`
