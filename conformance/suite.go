@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/cucumber/godog"
+	messages "github.com/cucumber/messages/go/v21"
 
 	"github.com/understudy-mock/understudy/conformance/harness"
 	"github.com/understudy-mock/understudy/conformance/receiver"
@@ -282,9 +283,9 @@ func (st *suite) hooks(sc *godog.ScenarioContext) {
 		s.Note(err)
 		return s.Context, err
 	})
-	sc.StepContext().Before(func(ctx context.Context, _ *godog.Step) (context.Context, error) {
+	sc.StepContext().Before(func(ctx context.Context, st *godog.Step) (context.Context, error) {
 		if s := step.Of(ctx); s != nil {
-			s.Before = s.Last()
+			s.Before, s.Judging = s.Last(), st.Type == messages.PickleStepType_OUTCOME
 		}
 		return ctx, nil
 	})

@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"io"
 	"maps"
 	"net/http"
 	"net/http/httptest"
@@ -178,6 +179,33 @@ func TestConformTriesEachCredential(t *testing.T) {
 			}
 		})
 	}
+}
+
+// What a target has not shown in several scenarios is no longer waited for in a Given.
+func TestConformStopsWaitingForWhatNeverComes(t *testing.T) {
+	t.Parallel()
+	judged := fronted(t, func(w http.ResponseWriter, r *http.Request, next http.Handler) {
+		if r.URL.Path == "/v2/workflows/dlq" {
+			w.Header().Set("Content-Type", "application/json")
+			_, _ = io.WriteString(w, `{"messages":[]}`) // the client may have disconnected
+			return
+		}
+		next.ServeHTTP(w, r)
+	}, func(cfg *conformance.Config, _ *httptest.Server) {
+		cfg.Requirements = []string{"REQ-RST-002", "REQ-RST-003"}
+		cfg.Target.Timing.RetryBudget, cfg.Target.Timing.SettleBudget = time.Second, time.Second
+		cfg.Concurrency, cfg.Target.Timing.Poll.Max = 1, 10*time.Millisecond
+	})
+	none(t, judged, report.Pass, report.Fail, report.Warn, report.HarnessError)
+	waited := 0
+	for i := range judged.Results {
+		r := &judged.Results[i]
+		expect.Equal(t, "reason", r.Reason, report.PrerequisiteFailed)
+		if !strings.Contains(r.Detail, "did not wait") {
+			waited++
+		}
+	}
+	expect.Equal(t, "scenarios that waited", waited, 3)
 }
 
 // A failure is confirmed by another run of its scenario; what fails in one of two is unreliable,

@@ -113,23 +113,23 @@ func (s *Scenario) Absent(check func() error) error {
 
 // Within repeats check within the budget for deliveries.
 func (s *Scenario) Within(check func() error) error {
-	return s.Clock.Eventually(s.Context, s.Suite.Target.Timing.DeliveryBudget, check)
+	return s.await(s.Suite.Target.Timing.DeliveryBudget, check)
 }
 
 // Eventually repeats check within the budget for data that is read after a delay.
 func (s *Scenario) Eventually(check func() error) error {
-	return s.Clock.Eventually(s.Context, s.Suite.Target.Timing.SettleBudget, check)
+	return s.await(s.Suite.Target.Timing.SettleBudget, check)
 }
 
 // AfterRetries repeats check within the budget of one retry.
 func (s *Scenario) AfterRetries(check func() error) error {
-	return s.Clock.Eventually(s.Context, s.Suite.Target.Timing.RetryBudget, check)
+	return s.await(s.Suite.Target.Timing.RetryBudget, check)
 }
 
 // AfterRun repeats check within the budget of one retry and of reading the result.
 func (s *Scenario) AfterRun(check func() error) error {
 	t := &s.Suite.Target.Timing
-	return s.Clock.Eventually(s.Context, t.RetryBudget+t.SettleBudget, check)
+	return s.await(t.RetryBudget+t.SettleBudget, check)
 }
 
 // Longer assigns a nickname to a new endpoint, whose URL begins with the URL of the

@@ -38,6 +38,7 @@ type Scenario struct {
 	sent      []sent       // the requests of Result.Exchanges
 	unlooked  map[int]bool // exchanges that no step has judged yet
 	latest    atomic.Int64 // the last exchange that a step made; atomic, since some steps make several at once
+	Judging   bool         // the step that runs is a Then
 	Before    int          // the last exchange before the step that runs
 
 	mu      sync.Mutex

@@ -44,6 +44,7 @@ type Suite struct {
 	requests  atomic.Int64
 	messages  atomic.Int64
 	pace      pace
+	hopes     hopes
 	Idle      Stopwatch // of all scenarios
 
 	measuring sync.Mutex    // held while the wait before a retry is measured

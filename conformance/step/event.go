@@ -38,7 +38,7 @@ func eventStates(events []any) string {
 // eventuallyEvent waits for an event of the run.
 func (s *Scenario) eventuallyEvent(what string, fits func(any) bool) error {
 	budget := s.Suite.Target.Timing.SettleBudget + time.Duration(s.waitSeconds())*time.Second // it may come after a wait
-	return s.Clock.Eventually(s.Context, budget, func() error {
+	return s.Await("the event "+what, budget, func() error {
 		events, err := s.EventsOf(s.Runs.Id)
 		if err != nil {
 			return err
@@ -64,7 +64,8 @@ func (s *Scenario) messageRecorded(want string) error {
 
 // ended waits until the log of the run has the end state want.
 func (s *Scenario) ended(want string) error {
-	return s.AfterRun(func() error {
+	t := &s.Suite.Target.Timing
+	return s.Await("the end "+want, t.RetryBudget+t.SettleBudget, func() error {
 		events, err := s.EventsOf(s.Runs.Id)
 		if err != nil {
 			return err
