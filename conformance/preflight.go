@@ -16,9 +16,6 @@ import (
 	"github.com/understudy-mock/understudy/spec"
 )
 
-// probeLimit is the timeout of a response in the preflight.
-const probeLimit = 10 * time.Second
-
 // probes are documented operations that only read, one for each area that the
 // preflight can check. Sorted by area.
 var probes = []struct {
@@ -47,7 +44,6 @@ func (st *suite) preflight(ctx context.Context) (absent map[string]string, err e
 	if err != nil {
 		return nil, err
 	}
-	s.Patience = probeLimit
 	absent = map[string]string{}
 	refused := map[string]string{} // credential -> the response that refused it; "": it was accepted
 	for _, probe := range probes {
@@ -97,7 +93,7 @@ func (st *suite) preflight(ctx context.Context) (absent map[string]string, err e
 
 // reached checks that the receiver is reachable at the public URL that the target receives.
 func (st *suite) reached(ctx context.Context) error {
-	ctx, cancel := context.WithTimeout(ctx, probeLimit)
+	ctx, cancel := context.WithTimeout(ctx, st.Target.Timing.RequestTimeout)
 	defer cancel()
 	err := st.Receiver.Reach(ctx, st.Client)
 	for n := 0; err != nil && st.Receiver.Tunneled() && n < 8; n++ { // a tunnel may announce its URL before it works

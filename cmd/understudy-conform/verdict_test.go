@@ -208,6 +208,33 @@ func TestConformStopsWaitingForWhatNeverComes(t *testing.T) {
 	expect.Equal(t, "scenarios that waited", waited, 3)
 }
 
+// The time limit of an answer is that of the target file.
+func TestConformWaitsForAnAnswerAsLongAsTheTargetFileSays(t *testing.T) {
+	t.Parallel()
+	for limit, want := range map[time.Duration]string{time.Millisecond: "timing.request_timeout: no answer within 1ms", time.Minute: ""} {
+		t.Run(limit.String(), func(t *testing.T) {
+			t.Parallel()
+			u := mockserver.RunT(t)
+			server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+				if limit < time.Second {
+					<-r.Context().Done() // it never answers in time
+					return
+				}
+				u.ServeHTTP(w, r)
+			}))
+			t.Cleanup(server.Close)
+			own := ownTarget(environment(u), false)
+			own.Target.URLs, own.Timing.RequestTimeout = target.URLs{Base: server.URL, KV: server.URL + "/kv"}, limit
+			_, err := conformance.Run(t.Context(), conformance.Config{Target: own, Requirements: []string{"REQ-LOG-001"}})
+			if want == "" {
+				expect.Nil(t, "error of the run", err)
+			} else if expect.True(t, "an error", err != nil) {
+				expect.Contains(t, "error", err.Error(), want)
+			}
+		})
+	}
+}
+
 // A failure is confirmed by another run of its scenario; what fails in one of two is unreliable,
 // and never green.
 func TestConformConfirmsFailures(t *testing.T) {

@@ -6,9 +6,11 @@ import (
 	"context"
 	"encoding/base64"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"maps"
+	"math"
 	"net/http"
 	"net/url"
 	"slices"
@@ -157,11 +159,13 @@ func (s *Scenario) Exchange(r *http.Request, body []byte, op *spec.Operation) (*
 	if len(body) > 0 {
 		r.Body = io.NopCloser(bytes.NewReader(body)) // a repeated request has consumed its body
 	}
-	if s.Patience > 0 {
-		ctx, cancel := context.WithTimeout(r.Context(), s.Patience)
-		defer cancel()
-		r = r.WithContext(ctx)
+	limit := s.Suite.Target.Timing.RequestTimeout
+	if limit == 0 {
+		limit = math.MaxInt64
 	}
+	ctx, cancel := context.WithTimeoutCause(r.Context(), limit, fmt.Errorf("timing.request_timeout: no answer within %s", limit))
+	defer cancel()
+	r = r.WithContext(ctx)
 	started := Now()
 	x := report.Exchange{
 		Method: r.Method, URL: s.Masked(r.URL.String()), Header: s.MaskedHeader(r.Header), Body: s.maskedBody(body),
@@ -174,7 +178,10 @@ func (s *Scenario) Exchange(r *http.Request, body []byte, op *spec.Operation) (*
 	response, err := s.Suite.Client.Do(r)
 	x.Took = Since(started)
 	if err != nil {
-		x.Error = s.Masked(plainError(err).Error())
+		if err = plainError(err); errors.Is(err, context.DeadlineExceeded) {
+			err = context.Cause(ctx)
+		}
+		x.Error = s.Masked(err.Error())
 		return nil, &report.Failure{Message: "no answer from the target: " + x.Error, Exchange: s.keep(x, asked)}
 	}
 	defer response.Body.Close()

@@ -6,7 +6,6 @@ import (
 	"slices"
 	"sync"
 	"sync/atomic"
-	"time"
 
 	"github.com/understudy-mock/understudy/conformance/check"
 	"github.com/understudy-mock/understudy/conformance/receiver"
@@ -27,10 +26,9 @@ type Scenario struct {
 	Alone   bool   // no other scenario uses the account
 	User    string // id of the messaging user
 
-	Patience time.Duration // time limit of one answer; 0: that of the scenario
-	Clock    Clock
-	Limit    context.CancelFunc
-	Cleanup  []func() // run when the scenario ends
+	Clock   Clock
+	Limit   context.CancelFunc
+	Cleanup []func() // run when the scenario ends
 
 	Endpoints []*receiver.Endpoint
 	Named     map[string]*receiver.Endpoint
