@@ -136,13 +136,13 @@ func Run(ctx context.Context, cfg Config) (*report.Report, error) {
 	if err != nil {
 		return nil, err
 	}
-	expected, err := target.LoadBaseline(st.Target.ExpectedFailures, false)
+	expected, err := knownFailures(cfg.FS, st.Target.ExpectedFailures, false)
 	if err != nil {
-		return nil, fmt.Errorf("%w: %w", ErrUsage, err)
+		return nil, err
 	}
-	flaky, err := target.LoadBaseline(st.Target.KnownFlaky, true)
+	flaky, err := knownFailures(cfg.FS, st.Target.KnownFlaky, true)
 	if err != nil {
-		return nil, fmt.Errorf("%w: %w", ErrUsage, err)
+		return nil, err
 	}
 	if st.Absent, err = st.open(ctx); err != nil {
 		return nil, err

@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"errors"
 	"io"
 	"maps"
 	"net/http"
@@ -232,6 +233,28 @@ func TestConformWaitsForAnAnswerAsLongAsTheTargetFileSays(t *testing.T) {
 				expect.Contains(t, "error", err.Error(), want)
 			}
 		})
+	}
+}
+
+// A file of known failures that names nothing is an error in the usage.
+func TestConformRefusesUnknownEntriesOfKnownFailures(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string]string{
+		"- {id: REQ-PUB-01, reason: x}":                        `known.yaml:1: [0].id: invalid value "REQ-PUB-01": must be a requirement`,
+		"- {id: 'REQ-PUB-*', reason: x}\n- {id: A, reason: x}": `known.yaml:2: [1].id: invalid value "A": must be a requirement`,
+		"- {id: REQ-PUB-001}":                                  `known.yaml:1: [0].reason: missing: must say why the failure is expected`,
+	} {
+		file := filepath.Join(t.TempDir(), "known.yaml")
+		if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		own := ownTarget(nil, false)
+		own.ExpectedFailures = file
+		_, err := conformance.Run(t.Context(), conformance.Config{Target: own})
+		expect.True(t, "the error is one of the usage", errors.Is(err, conformance.ErrUsage))
+		if err != nil {
+			expect.Contains(t, "error", err.Error(), want)
+		}
 	}
 }
 

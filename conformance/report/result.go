@@ -61,7 +61,7 @@ type Result struct {
 	Reason       Reason        `json:"reason,omitempty" yaml:"reason,omitempty"`
 	Detail       string        `json:"detail,omitempty" yaml:"detail,omitempty"`                   // one line
 	Expected     bool          `json:"expectedFailure,omitempty" yaml:"expectedFailure,omitempty"` // the baseline expects the failure
-	Tries        []Verdict     `json:"tries,omitempty" yaml:"tries,omitempty"` // of each run, when there were several
+	Tries        []Verdict     `json:"tries,omitempty" yaml:"tries,omitempty"`                     // of each run, when there were several
 	Failure      *Failure      `json:"failure,omitempty" yaml:"failure,omitempty"`
 	Steps        []Step        `json:"steps" yaml:"steps"`
 	Exchanges    []Exchange    `json:"exchanges,omitempty" yaml:"exchanges,omitempty"`
