@@ -278,26 +278,36 @@ func (st *suite) canary(s *harness.Scenario, refused map[string]string) error {
 	if st.cfg.SkipCanary {
 		return nil
 	}
-	e := s.Endpoint("canary")
+	st.Unbranded = false
+	for i, probe := range st.brandProbes() {
+		found, err := st.canaryWith(s, refused, fmt.Sprintf("canary %d", i), probe)
+		if err != nil || found {
+			return err
+		}
+	}
+	st.Unbranded = true
+	return nil
+}
+
+// canaryWith sends one canary, and reports whether it shows the header prefix.
+func (st *suite) canaryWith(s *harness.Scenario, refused map[string]string, name string, probe http.Header) (found bool, err error) {
+	e := s.Endpoint(name)
 	defer e.End()
-	op := st.Document.Operation("publishMessage")
-	q := harness.Request{Operation: op.ID, Vars: map[string]string{"destination": e.URL}, Method: s.PublishMethod(), Header: st.brandProbe(), Body: []byte("canary")}
+	q := harness.Request{Operation: "publishMessage", Vars: map[string]string{"destination": e.URL}, Method: s.PublishMethod(), Header: probe, Body: []byte("canary")}
 	a, err := s.Do(q)
 	if i := (*harness.NoVerdict)(nil); errors.As(err, &i) && i.Reason == report.CredentialMissing {
-		return nil // the scenarios report this
+		return false, nil // the scenarios report this
 	} else if err != nil {
-		return fmt.Errorf("publish: %w", plainDetail(err))
+		return false, fmt.Errorf("publish: %w", plainDetail(err))
 	}
 	if st.tried(s, refused, q, a); !a.OK() {
-		st.findBrand(nil)
-		return nil // the scenarios report the error
+		return st.findBrand(nil), nil // the scenarios report the error
 	}
 	if err := s.Settled(e, 1); err != nil {
-		return fmt.Errorf("the target accepted a message to %s, but nothing arrived there within %s: a firewall blocks it, the target refuses to call local addresses, or receiver.public_url names a host that it cannot reach",
+		return false, fmt.Errorf("the target accepted a message to %s, but nothing arrived there within %s: a firewall blocks it, the target refuses to call local addresses, or receiver.public_url names a host that it cannot reach",
 			e.URL, s.Clock.Scaled(st.Target.Timing.DeliveryBudget))
 	}
-	st.findBrand(e.Look())
-	return nil
+	return st.findBrand(e.Look()), nil
 }
 
 // preparing are the drivers that run once before the first request, in this order:

@@ -164,11 +164,11 @@ func Run(ctx context.Context, cfg Config) (*report.Report, error) {
 		return nil, err
 	}
 	st.cut(selection)
-	report := st.report(ctx, selection)
-	report.Started, report.Duration, report.Waited = st.started, harness.Since(st.started), st.Idle.Measured()
-	report.Apply(expected, st.started)
-	report.Apply(flaky, st.started)
-	return report, nil
+	judged := st.report(ctx, selection)
+	judged.Started, judged.Duration, judged.Waited = st.started, report.Span(harness.Since(st.started)), report.Span(st.Idle.Measured())
+	judged.Apply(expected, st.started)
+	judged.Apply(flaky, st.started)
+	return judged, nil
 }
 
 // rounds runs all scenarios Config.Repeat times. When it runs them once, it runs those that
@@ -366,7 +366,7 @@ func (st *suite) report(ctx context.Context, selection []picked) *report.Report 
 		mode = "clock driver"
 	}
 	r := &report.Report{
-		Suite: Version, Commit: commit(), Claimed: t.Profiles, Selection: st.cfg.selection(), Flags: st.cfg.flags(), TargetFile: t.Masked(), Bindings: t.Bindings.ByName(), Revision: t.Spec, Run: st.ID, Results: results, Observations: st.Observed(),
+		Suite: Version, Commit: cmp.Or(Commit, builtCommit()), Claimed: t.Profiles, Selection: st.cfg.selection(), Flags: st.cfg.flags(), TargetFile: t.Masked(), Bindings: t.Bindings.ByName(), Revision: t.Spec, Run: st.ID, Results: results, Observations: st.Observed(),
 		Target: report.Target{Name: t.Target.Name, Version: t.Target.Version, URLs: t.Target.URLs.ByName(), Mode: mode, Receiver: t.Receiver.Mode},
 		Strict: st.cfg.Strict, AcceptPartial: st.cfg.Accept,
 	}

@@ -45,6 +45,8 @@ const (
 type Where struct {
 	Heading string `yaml:"heading" json:"heading"`
 	Quote   string `yaml:"quote" json:"quote"`
+
+	Quotes []string `yaml:"quotes,omitempty" json:"quotes,omitempty"` // further ones, such as for each field that is judged
 }
 
 // Register contains all requirements of one revision of the document, in order.

@@ -150,7 +150,8 @@ func listSteps(w io.Writer) error {
 
 // reportFiles are the names of reports in the folder of a target file.
 var reportFiles = map[string]string{
-	"badge": "badge.svg", "cucumber": "cucumber.json", "html": "report.html", "json": "report.json", "junit": "junit.xml", "yaml": "report.yaml",
+	"badge": "badge.svg", "cucumber": "cucumber.json", "exchanges": "exchanges.ndjson", "github": "annotations.txt", "html": "report.html", "json": "report.json", "junit": "junit.xml",
+	"markdown": "README.md", "yaml": "report.yaml",
 }
 
 // addReports adds the reports that the target file requests: files in a folder, of all

@@ -169,14 +169,14 @@ func (s *Scenario) Exchange(r *http.Request, body []byte, op *spec.Operation) (*
 	started := Now()
 	x := report.Exchange{
 		Method: r.Method, URL: s.Masked(r.URL.String()), Header: s.MaskedHeader(r.Header), Body: s.maskedBody(body),
-		At: started.Sub(s.Result.Started),
+		At: report.Span(started.Sub(s.Result.Started)),
 	}
 	asked := sent{r.Method, r.URL.String(), r.Header.Clone(), body, nil}
 	if op != nil {
 		x.Operation = op.ID
 	}
 	response, err := s.Suite.Client.Do(r)
-	x.Took = Since(started)
+	x.Took = report.Span(Since(started))
 	if err != nil {
 		if err = plainError(err); errors.Is(err, context.DeadlineExceeded) {
 			err = context.Cause(ctx)

@@ -96,7 +96,7 @@ func (s *Scenario) Finish() {
 		for _, got := range e.Deliveries() {
 			s.Result.Deliveries = append(s.Result.Deliveries, report.Delivery{
 				Endpoint: e.Name, Method: got.Method, Path: s.Masked(got.Path), Header: s.MaskedHeader(got.Wire),
-				Body: s.maskedBody(got.Body), Answered: int(got.Status.Load()), At: got.At.Sub(s.Result.Started),
+				Body: s.maskedBody(got.Body), Answered: int(got.Status.Load()), At: report.Span(got.At.Sub(s.Result.Started)),
 			})
 		}
 		e.End()
@@ -105,7 +105,7 @@ func (s *Scenario) Finish() {
 		end()
 	}
 	slices.SortStableFunc(s.Result.Deliveries, func(a, b report.Delivery) int { return int(a.At - b.At) })
-	s.Result.Duration = Since(s.Result.Started)
+	s.Result.Duration = report.Span(Since(s.Result.Started))
 }
 
 // keep adds an exchange and returns its index, -1 after the end of the scenario. It locks,

@@ -1,6 +1,7 @@
 package report
 
 import (
+	"encoding/json"
 	"fmt"
 	"slices"
 	"strings"
@@ -47,31 +48,54 @@ const (
 	NotTried            Reason = "not-tried" // of --check-target: one try cannot test it
 )
 
+// Span is a duration, which reports contain in milliseconds.
+type Span time.Duration
+
+// MarshalJSON writes milliseconds, with microseconds as a fraction.
+func (d Span) MarshalJSON() ([]byte, error) {
+	return json.Marshal(float64(time.Duration(d).Microseconds()) / 1000)
+}
+
+// UnmarshalJSON reads milliseconds.
+func (d *Span) UnmarshalJSON(text []byte) error {
+	var ms float64
+	err := json.Unmarshal(text, &ms)
+	*d = Span(ms * float64(time.Millisecond))
+	return err
+}
+
+// String is the duration in a form for people.
+func (d Span) String() string { return time.Duration(d).Round(time.Millisecond).String() }
+
+// Seconds is the duration in seconds.
+func (d Span) Seconds() float64 { return time.Duration(d).Seconds() }
+
 // Result is the result of one scenario.
 type Result struct {
-	Feature      string        `json:"feature" yaml:"feature"` // title
-	Rule         string        `json:"rule,omitempty" yaml:"rule,omitempty"`
-	Name         string        `json:"name" yaml:"name"`         // unique, with the values of its example
-	Location     string        `json:"location" yaml:"location"` // publish.feature:12
-	Tags         []string      `json:"tags" yaml:"tags"`
-	Requirements []string      `json:"requirements" yaml:"requirements"` // REQ-...
-	Basis        spec.Basis    `json:"basis" yaml:"basis"`
-	Profiles     []string      `json:"profiles" yaml:"profiles"`
-	Verdict      Verdict       `json:"verdict" yaml:"verdict"`
-	Reason       Reason        `json:"reason,omitempty" yaml:"reason,omitempty"`
-	Detail       string        `json:"detail,omitempty" yaml:"detail,omitempty"`                   // one line
-	Expected     bool          `json:"expectedFailure,omitempty" yaml:"expectedFailure,omitempty"` // the baseline expects the failure
-	Tries        []Verdict     `json:"tries,omitempty" yaml:"tries,omitempty"`                     // of each run, when there were several
-	Failure      *Failure      `json:"failure,omitempty" yaml:"failure,omitempty"`
-	Steps        []Step        `json:"steps" yaml:"steps"`
-	Exchanges    []Exchange    `json:"exchanges,omitempty" yaml:"exchanges,omitempty"`
-	Deliveries   []Delivery    `json:"deliveries,omitempty" yaml:"deliveries,omitempty"`
-	Started      time.Time     `json:"started" yaml:"started"`
-	Duration     time.Duration `json:"duration" yaml:"duration"` // ns
+	Feature      string     `json:"feature" yaml:"feature"` // title
+	Rule         string     `json:"rule,omitempty" yaml:"rule,omitempty"`
+	Name         string     `json:"name" yaml:"name"`         // unique, with the values of its example
+	Location     string     `json:"location" yaml:"location"` // publish.feature:12
+	Tags         []string   `json:"tags" yaml:"tags"`
+	Requirements []string   `json:"requirements" yaml:"requirements"` // REQ-...
+	Basis        spec.Basis `json:"basis" yaml:"basis"`
+	Profiles     []string   `json:"profiles" yaml:"profiles"`
+	Verdict      Verdict    `json:"verdict" yaml:"verdict"`
+	Reason       Reason     `json:"reason,omitempty" yaml:"reason,omitempty"`
+	Detail       string     `json:"detail,omitempty" yaml:"detail,omitempty"`                   // one line
+	Expected     bool       `json:"expectedFailure,omitempty" yaml:"expectedFailure,omitempty"` // the baseline expects the failure
+	Tries        []Verdict  `json:"tries,omitempty" yaml:"tries,omitempty"`                     // of each run, when there were several
+	Failure      *Failure   `json:"failure,omitempty" yaml:"failure,omitempty"`
+	Steps        []Step     `json:"steps" yaml:"steps"`
+	Exchanges    []Exchange `json:"exchanges,omitempty" yaml:"exchanges,omitempty"`
+	Deliveries   []Delivery `json:"deliveries,omitempty" yaml:"deliveries,omitempty"`
+	Started      time.Time  `json:"started" yaml:"started"`
+	Duration     Span       `json:"duration" yaml:"duration"`
 }
 
 // Again adds the result of another run of the scenario. The worst one counts, with its
-// evidence; a scenario that failed in one run and passed in another is unreliable.
+// evidence; a scenario that failed in one run and passed in another is unreliable. A warning
+// stays one: it does not change the verdict on the target.
 func (x *Result) Again(next *Result) {
 	tries := x.Tries
 	if tries == nil {
@@ -81,7 +105,7 @@ func (x *Result) Again(next *Result) {
 		*x = *next
 	}
 	x.Tries = append(tries, next.Verdict)
-	if failed, passed := x.tried(Fail, Warn), x.tried(Pass, Observed); failed > 0 && passed > 0 && x.Verdict != HarnessError {
+	if x.unsteady() && x.tried(Fail) > 0 && x.Verdict != HarnessError {
 		x.Verdict = Unreliable
 	}
 }
@@ -96,6 +120,9 @@ func (x *Result) tried(verdicts ...Verdict) (n int) {
 	return n
 }
 
+// unsteady reports whether the scenario failed in some runs and passed in others.
+func (x *Result) unsteady() bool { return x.tried(Fail, Warn) > 0 && x.tried(Pass, Observed) > 0 }
+
 // times says in how many of its runs a scenario failed, "" after a single run.
 func (x *Result) times() string {
 	if len(x.Tries) == 0 {
@@ -106,10 +133,10 @@ func (x *Result) times() string {
 
 // Step is one line of a scenario and its result.
 type Step struct {
-	Text     string        `json:"text" yaml:"text"` // with its keyword
-	Verdict  Verdict       `json:"verdict" yaml:"verdict"`
-	Detail   string        `json:"detail,omitempty" yaml:"detail,omitempty"`
-	Duration time.Duration `json:"duration" yaml:"duration"` // ns
+	Text     string  `json:"text" yaml:"text"` // with its keyword
+	Verdict  Verdict `json:"verdict" yaml:"verdict"`
+	Detail   string  `json:"detail,omitempty" yaml:"detail,omitempty"`
+	Duration Span    `json:"duration" yaml:"duration"`
 }
 
 // Failure is a failed check.
@@ -145,10 +172,10 @@ type Exchange struct {
 	AnswerHdr map[string][]string `json:"answerHeader,omitempty" yaml:"answerHeader,omitempty"`
 	Error     string              `json:"error,omitempty" yaml:"error,omitempty"`
 	Problems  []string            `json:"problems,omitempty" yaml:"problems,omitempty"` // violated requirements, and violations of the OpenAPI document
-	At        time.Duration       `json:"at" yaml:"at"`                                 // since the start of the scenario, ns
-	Took      time.Duration       `json:"took" yaml:"took"`                             // ns
-	Curl      string              `json:"curl" yaml:"curl"`                             // shell command that repeats the request
-	Notes     []string            `json:"notes,omitempty" yaml:"notes,omitempty"`       // values for the variables in Curl
+	At        Span                `json:"at" yaml:"at"`                                 // since the start of the scenario
+	Took      Span                `json:"took" yaml:"took"`
+	Curl      string              `json:"curl" yaml:"curl"`                       // shell command that repeats the request
+	Notes     []string            `json:"notes,omitempty" yaml:"notes,omitempty"` // values for the variables in Curl
 }
 
 // Delivery is one call that the target made to the receiver.
@@ -159,7 +186,7 @@ type Delivery struct {
 	Header   map[string][]string `json:"header" yaml:"header"`
 	Body     string              `json:"body" yaml:"body"`         // at most 4 KiB
 	Answered int                 `json:"answered" yaml:"answered"` // status
-	At       time.Duration       `json:"at" yaml:"at"`             // since the start of the scenario, ns
+	At       Span                `json:"at" yaml:"at"`             // since the start of the scenario
 }
 
 // Report contains the results of a run of the suite.
@@ -178,8 +205,8 @@ type Report struct {
 	Run          string              `json:"run" yaml:"run"`   // id; prefix of the names of everything that was created
 	Seed         int64               `json:"seed" yaml:"seed"` // of the order
 	Started      time.Time           `json:"started" yaml:"started"`
-	Duration     time.Duration       `json:"duration" yaml:"duration"` // ns
-	Waited       time.Duration       `json:"waited" yaml:"waited"`     // part of Duration in which scenarios waited for time to pass or for the target; ns
+	Duration     Span                `json:"duration" yaml:"duration"`
+	Waited       Span                `json:"waited" yaml:"waited"` // part of Duration in which scenarios waited for time to pass or for the target
 	Profiles     []Profile           `json:"profiles" yaml:"profiles"`
 	Results      []Result            `json:"results" yaml:"results"` // in the order of the features
 	Requirements []Covered           `json:"requirements" yaml:"requirements"`
@@ -269,6 +296,25 @@ func (r *Report) unjudged() []string {
 	return missing
 }
 
+// mostNamed is how many requirements a verdict names.
+const mostNamed = 5
+
+// warnings names the implied requirements that do not hold.
+func (r *Report) warnings() string {
+	var ids []string
+	for _, x := range r.byVerdict(Warn) {
+		ids = union(ids, x.Requirements)
+	}
+	word, more := "requirements do", ""
+	if len(ids) == 1 {
+		word = "requirement does"
+	}
+	if n := len(ids) - mostNamed; n > 0 {
+		more = fmt.Sprintf(" and %d more", n)
+	}
+	return fmt.Sprintf("%d implied %s not hold: %s%s", len(ids), word, strings.Join(ids[:min(len(ids), mostNamed)], ", "), more)
+}
+
 // unreliable returns the results that are unreliable, and not known to be.
 func (r *Report) unreliable() []*Result {
 	return slices.DeleteFunc(r.byVerdict(Unreliable), func(x *Result) bool { return x.Expected })
@@ -323,7 +369,7 @@ func (r *Report) verdict() (string, int) {
 	case selected != "":
 		return "selection: all of it holds", ExitConformant
 	case count[Warn] > 0:
-		return "conformant with warnings", ExitConformant
+		return "conformant; " + r.warnings(), ExitConformant
 	}
 	return "conformant", ExitConformant
 }

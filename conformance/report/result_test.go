@@ -52,7 +52,8 @@ func TestRunsOfAScenario(t *testing.T) {
 	}{
 		{[]Verdict{Fail, Fail}, Fail, "failed 2 of 2"},
 		{[]Verdict{Fail, Pass}, Unreliable, "failed 1 of 2"},
-		{[]Verdict{Pass, Warn, Pass}, Unreliable, "failed 1 of 3"},
+		{[]Verdict{Pass, Warn, Pass}, Warn, "failed 1 of 3"},
+		{[]Verdict{Pass, Fail, Pass}, Unreliable, "failed 1 of 3"},
 		{[]Verdict{Fail, Inconclusive}, Fail, "failed 1 of 2"},
 		{[]Verdict{Pass, Inconclusive}, Inconclusive, "failed 0 of 2"},
 		{[]Verdict{Fail, HarnessError, Pass}, HarnessError, "failed 1 of 3"},

@@ -68,7 +68,7 @@ func writeYAML(w io.Writer, r *Report) error {
 	p.Claimed, p.Selection, p.Flags, p.Bindings, p.TargetFile = r.Claimed, r.Selection, r.Flags, r.Bindings, r.TargetFile
 	p.Suite.Version, p.Suite.Commit = r.Suite, r.Commit
 	p.Implementation.Name, p.Implementation.Version = r.Target.Name, r.Target.Version
-	p.Run.ID, p.Run.Started, p.Run.Duration = r.Run, r.Started.UTC().Format(time.RFC3339), r.Duration.Round(time.Millisecond).String()
+	p.Run.ID, p.Run.Started, p.Run.Duration = r.Run, r.Started.UTC().Format(time.RFC3339), r.Duration.String()
 	p.Run.Mode, p.Run.Receiver = r.Target.Mode, r.Target.Receiver
 	for _, profile := range r.Profiles {
 		p.Profiles = append(p.Profiles, r.publishedProfile(profile))
