@@ -39,7 +39,7 @@ func (s *Scenario) FailureOf(value any, message, want, got string) error {
 	return &report.Failure{Message: message, Want: want, Got: Clip(got), Exchange: s.ExchangeOf(value)}
 }
 
-// FailureAt returns a failure of the value at a JSON pointer of an item, of which it shows only
+// FailureAt returns a failure of the value at a JSON pointer of an item, and shows only
 // that value.
 func (s *Scenario) FailureAt(item any, pointer, message, want string) error {
 	got := "nothing"

@@ -73,7 +73,7 @@ func (r *Report) tailLines() []string {
 	return lines
 }
 
-// block is a cause in a few lines, the first of which is enough to know it.
+// block is a cause in a few lines, and the first is enough to know it.
 func (r *Report) block(c *cause) []string {
 	ids := c.requirements()
 	what := strings.Join(ids[:min(len(ids), 3)], ", ")
