@@ -176,7 +176,10 @@ func (s *Scenario) Exchange(r *http.Request, body []byte, op *spec.Operation) (*
 		x.Operation = op.ID
 	}
 	response, err := s.Suite.Client.Do(r)
-	x.Took = report.Span(Since(started))
+	took := Since(started)
+	if x.Took = report.Span(took); took > s.Suite.Slowest() {
+		s.Suite.slowest.Store(int64(took)) // of two at once, either will do
+	}
 	if err != nil {
 		if err = plainError(err); errors.Is(err, context.DeadlineExceeded) {
 			err = context.Cause(ctx)

@@ -57,12 +57,21 @@ func (r *Report) markdownFailures(b *bytes.Buffer) {
 // markdownUnreliable writes a table of the scenarios whose runs differ.
 func (r *Report) markdownUnreliable(b *bytes.Buffer) {
 	title := "\n## Unreliable\n\n| scenario | runs |\n|---|---|\n"
+	for _, x := range r.unsteady() {
+		fmt.Fprintf(b, "%s| %s `%s` | %s |\n", title, inMarkdown(x.Name), x.Location, x.times())
+		title = ""
+	}
+}
+
+// unsteady returns the results whose runs differ.
+func (r *Report) unsteady() []*Result {
+	var list []*Result
 	for i := range r.Results {
-		if x := &r.Results[i]; x.unsteady() {
-			fmt.Fprintf(b, "%s| %s `%s` | %s |\n", title, inMarkdown(x.Name), x.Location, x.times())
-			title = ""
+		if r.Results[i].unsteady() {
+			list = append(list, &r.Results[i])
 		}
 	}
+	return list
 }
 
 // markdownReproduce says what somebody else needs for the same run.

@@ -1,6 +1,7 @@
 package report
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/understudy-mock/understudy/internal/expect"
@@ -66,6 +67,18 @@ func TestRunsOfAScenario(t *testing.T) {
 		expect.Equal(t, "verdict", x.Verdict, c.want)
 		expect.Equal(t, "text", x.times(), c.says)
 	}
+}
+
+// The scenarios whose runs differ are in a table.
+func TestUnreliableScenariosAreListed(t *testing.T) {
+	t.Parallel()
+	r := Report{Results: []Result{{Name: "steady", Verdict: Pass, Tries: []Verdict{Pass, Pass}}, {Name: "one", Location: "a.feature:1", Verdict: Unreliable, Tries: []Verdict{Fail, Pass}}}}
+	var terminal, markdown strings.Builder
+	expect.Nil(t, "error", Write("terminal", &terminal, &r))
+	expect.Nil(t, "error", Write("markdown", &markdown, &r))
+	expect.Contains(t, "terminal", terminal.String(), "\nunreliable (1)    runs\na.feature:1 one   failed 1 of 2\n")
+	expect.Contains(t, "markdown", markdown.String(), "## Unreliable\n\n| scenario | runs |\n|---|---|\n| one `a.feature:1` | failed 1 of 2 |\n")
+	expect.Lacks(t, "terminal", terminal.String(), "steady")
 }
 
 // A scenario that is unreliable is not green, unless it is known to be.

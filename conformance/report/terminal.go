@@ -57,6 +57,9 @@ func (r *Report) headLines() []string {
 	return append(lines, "")
 }
 
+// maxUnsteady is how many scenarios whose runs differ are listed.
+const maxUnsteady = 8
+
 // tailLines are the profiles and where the rest is.
 func (r *Report) tailLines() []string {
 	var b bytes.Buffer
@@ -64,6 +67,14 @@ func (r *Report) tailLines() []string {
 	_, _ = fmt.Fprintln(t, "profile\tresult\tpassed\tfailed\tunreliable\twarned\tinconclusive\terrors") // to a buffer
 	for _, p := range r.Profiles {
 		_, _ = fmt.Fprintf(t, "%s\t%s\t%d\t%d\t%d\t%d\t%d\t%d\n", p.Name, p.Verdict, p.Passed, p.Failed, p.Unreliable, p.Warned, p.Inconclusive, p.Errors)
+	}
+	_ = t.Flush()
+	list := r.unsteady()
+	for n, x := range list[:min(len(list), maxUnsteady)] {
+		if n == 0 {
+			_, _ = fmt.Fprintf(t, "\nunreliable (%d)\truns\n", len(list))
+		}
+		_, _ = fmt.Fprintf(t, "%s %s\t%s\n", x.Location, x.Name, x.times())
 	}
 	_ = t.Flush()
 	lines := strings.Split(strings.TrimRight(b.String(), "\n"), "\n")

@@ -444,7 +444,7 @@ func (s *Scenario) described(value string) (name string, want func(any) bool) {
 		return "wait_duration", func(v any) bool {
 			t, ok := v.(string)
 			d, err := time.ParseDuration(t)
-			return ok && err == nil && d == time.Duration(s.waitSeconds())*time.Second
+			return ok && err == nil && d == time.Duration(s.Runs.peer.Steps[0].Seconds)*time.Second
 		}
 	case "timeout in Unix ms":
 		return "wait_deadline", number(func(n int64) bool { return n >= s.Runs.triggered.Add(-s.Skew()).UnixMilli() })
