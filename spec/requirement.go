@@ -46,7 +46,9 @@ type Where struct {
 	Heading string `yaml:"heading" json:"heading"`
 	Quote   string `yaml:"quote" json:"quote"`
 
-	Quotes []string `yaml:"quotes,omitempty" json:"quotes,omitempty"` // further ones, such as for each field that is judged
+	// Quotes are the words about a part of what is judged: by the name of a field, an operationId, or
+	// words of a step.
+	Quotes map[string]string `yaml:"quotes,omitempty" json:"quotes,omitempty"`
 }
 
 // Register contains all requirements of one revision of the document, in order.

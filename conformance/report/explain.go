@@ -13,24 +13,32 @@ import (
 // maxShownDeliveries is how many calls to the receiver are printed for a result.
 const maxShownDeliveries = 10
 
-// quotes are the sentences of the document that a requirement is from: first that of the field
-// that failed, without those of other fields.
-func quotes(q *Covered, f *Failure) []string {
-	all := q.Where.Quotes
-	if q.Where.Quote != "" {
-		all = append([]string{q.Where.Quote}, all...)
-	}
+// quoteOf returns the words of the document that a failure is about: those of the field or the
+// operation that failed, those of a part of the requirement that the step names, or those of the
+// whole requirement.
+func quoteOf(q *Covered, x *Result) string {
+	f := x.Failure
 	if f == nil {
-		return all
+		return q.Where.Quote
 	}
-	field := f.Pointer[strings.LastIndex(f.Pointer, "/")+1:]
-	names := func(quote string) bool {
-		return field != "" && regexp.MustCompile(`\b`+regexp.QuoteMeta(field)+`\b`).MatchString(quote)
+	for _, field := range slices.Backward(strings.Split(f.Pointer, "/")) {
+		if quote := q.Where.Quotes[field]; quote != "" {
+			return quote
+		}
 	}
-	if i := slices.IndexFunc(all, names); i >= 0 {
-		return all[i : i+1]
+	if f.Exchange >= 0 && f.Exchange < len(x.Exchanges) {
+		if quote := q.Where.Quotes[x.Exchanges[f.Exchange].Operation]; quote != "" {
+			return quote
+		}
 	}
-	return all[:min(len(all), 1)]
+	longest := ""
+	for key := range q.Where.Quotes {
+		named := regexp.MustCompile(`(^|\W)` + regexp.QuoteMeta(key) + `(\W|$)`).MatchString
+		if (named(f.Step) || named(f.Message)) && cmp.Or(len(key)-len(longest), strings.Compare(longest, key)) > 0 {
+			longest = key
+		}
+	}
+	return cmp.Or(q.Where.Quotes[longest], q.Where.Quote)
 }
 
 // explain prints one scenario that did not hold: the text of the requirement, the
@@ -43,7 +51,7 @@ func (r *Report) explain(b *bytes.Buffer, x *Result) {
 	for _, id := range x.Requirements {
 		q := r.requirement(id)
 		fmt.Fprintf(b, "    %s (%s) %s\n", id, x.Basis, q.Text)
-		for _, quote := range quotes(q, x.Failure) {
+		if quote := quoteOf(q, x); quote != "" {
 			fmt.Fprintf(b, "        interface document, %q: %q\n", q.Where.Heading, quote)
 		}
 	}

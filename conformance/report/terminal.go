@@ -103,7 +103,7 @@ func (r *Report) block(c *cause) []string {
 	}
 	if len(x.Requirements) > 0 {
 		q := r.requirement(x.Requirements[0])
-		lines = append(lines, "    "+string(x.Basis)+": "+oneLine(cmp.Or(strings.Join(quotes(q, f), " "), q.Text), maxLine))
+		lines = append(lines, "    "+string(x.Basis)+": "+oneLine(cmp.Or(quoteOf(q, x), q.Text), maxLine))
 	}
 	lines = append(lines, "    "+oneLine(where, maxLine))
 	if f.Want != "" {
