@@ -49,15 +49,14 @@ func Write(format string, w io.Writer, r *Report) error {
 // Formats returns the names of all formats, sorted.
 func Formats() []string { return slices.Sorted(maps.Keys(renderers)) }
 
-// writeJSON writes the report for programs: spec/report.schema.json describes it. The requests and
-// calls of scenarios that passed have no headers and bodies; the format exchanges has all.
+// writeJSON writes the report for programs: spec/report.schema.json describes it. Only the requests
+// that failures are about, and what the receiver saw of these scenarios, have headers and bodies:
+// the format exchanges has all.
 func writeJSON(w io.Writer, r *Report) error {
 	short := *r
 	short.Results = slices.Clone(r.Results)
 	for i := range short.Results {
-		if x := &short.Results[i]; x.Verdict == Pass || x.Verdict == Observed {
-			x.outline()
-		}
+		short.Results[i].outline()
 	}
 	encoder := json.NewEncoder(w)
 	encoder.SetIndent("", "  ")
@@ -69,14 +68,23 @@ func writeJSON(w io.Writer, r *Report) error {
 	}{"report.schema.json", r.Verdict(), r.ExitCode(), &short})
 }
 
-// outline leaves out the headers and bodies of the evidence.
+// maxKeptDeliveries is how many deliveries of a failure keep their headers and bodies.
+const maxKeptDeliveries = 3
+
+// outline leaves out the headers and bodies of the evidence, except of what a failure is about.
 func (x *Result) outline() {
 	x.Exchanges, x.Deliveries = slices.Clone(x.Exchanges), slices.Clone(x.Deliveries)
 	for i := range x.Exchanges {
+		if x.Failure != nil && x.Failure.Exchange == i {
+			continue
+		}
 		e := &x.Exchanges[i]
 		*e = Exchange{Operation: e.Operation, Method: e.Method, URL: e.URL, Status: e.Status, Error: e.Error, Problems: e.Problems, At: e.At, Took: e.Took}
 	}
 	for i := range x.Deliveries {
+		if x.Failure != nil && i < maxKeptDeliveries {
+			continue
+		}
 		d := &x.Deliveries[i]
 		*d = Delivery{Endpoint: d.Endpoint, Method: d.Method, Path: d.Path, Answered: d.Answered, At: d.At}
 	}

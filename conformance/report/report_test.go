@@ -145,7 +145,7 @@ func TestJSONReportFitsItsSchema(t *testing.T) {
 	expect.Contains(t, "report", text, `"duration": 1500,`)
 }
 
-// Only results that need no explanation lose their headers and bodies, which the format exchanges keeps.
+// All requests but those that failures are about lose their headers and bodies, which the format exchanges keeps.
 func TestJSONReportIsShort(t *testing.T) {
 	t.Parallel()
 	r := sample()
