@@ -18,6 +18,7 @@ import (
 	"time"
 
 	"github.com/understudy-mock/understudy/conformance"
+	"github.com/understudy-mock/understudy/conformance/check"
 	"github.com/understudy-mock/understudy/conformance/report"
 	"github.com/understudy-mock/understudy/conformance/target"
 	"github.com/understudy-mock/understudy/internal/effort"
@@ -64,6 +65,16 @@ func TestTheCommandOfEveryFailureRepeatsTheRequest(t *testing.T) {
 	}
 	t.Logf("%d commands", len(commands))
 	expect.True(t, "at least 60 commands", len(commands) >= 60)
+	for i := range judged.Results {
+		if r := &judged.Results[i]; r.Failure != nil && r.Failure.Message == "the field has another type" {
+			var answer any
+			decoder := json.NewDecoder(strings.NewReader(r.Exchanges[r.Failure.Exchange].Answer))
+			if decoder.UseNumber(); decoder.Decode(&answer) == nil { // a long one is cut
+				_, found := check.At(answer, r.Failure.Pointer)
+				expect.True(t, r.Name+": the answer that is shown has "+r.Failure.Pointer, found)
+			}
+		}
+	}
 	for command, x := range commands {
 		status, out := repeated(t, &own, x)
 		if status != strconv.Itoa(x.Status) {

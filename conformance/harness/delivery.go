@@ -46,7 +46,8 @@ func (s *Scenario) FailureAt(item any, pointer, message, want string) error {
 	if v, has := check.At(item, pointer); has {
 		got = Shown(v)
 	}
-	return &report.Failure{Message: message, Pointer: pointer, Want: want, Got: got, Exchange: s.ExchangeOf(item)}
+	exchange, place := s.place(item)
+	return &report.Failure{Message: message, Pointer: place + pointer, Want: want, Got: got, Exchange: exchange}
 }
 
 // Carrying returns the name of a header of a delivery that contains value, "" for none.

@@ -96,13 +96,15 @@ func (a *Response) Result(name string, d target.Driver) (string, error) {
 // CheckField checks that an item has a field of a type.
 func (s *Scenario) CheckField(item any, pointer, kind string) error {
 	v, ok := check.At(item, pointer)
-	switch {
-	case !ok:
-		return &report.Failure{Message: "the field is missing", Pointer: pointer, Want: kind, Got: fieldsOf(item), Exchange: s.ExchangeOf(item)}
-	case !check.Fits(v, kind):
-		return &report.Failure{Message: "the field has another type", Pointer: pointer, Want: kind, Got: check.KindOf(v) + ": " + Shown(v), Exchange: s.ExchangeOf(item)}
+	if ok && check.Fits(v, kind) {
+		return nil
 	}
-	return nil
+	exchange, place := s.place(item)
+	f := &report.Failure{Message: "the field is missing", Pointer: place + pointer, Want: kind, Got: fieldsOf(item), Exchange: exchange}
+	if ok {
+		f.Message, f.Got = "the field has another type", check.KindOf(v)+": "+Shown(v)
+	}
+	return f
 }
 
 // fieldsOf names the fields that an item has.

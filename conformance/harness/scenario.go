@@ -4,6 +4,8 @@ import (
 	"context"
 	"reflect"
 	"slices"
+	"strconv"
+	"strings"
 	"sync"
 	"sync/atomic"
 
@@ -143,44 +145,54 @@ func (s *Scenario) judged() int {
 // objects, or a list that was read page by page. For other values it is the exchange that the
 // step judges.
 func (s *Scenario) ExchangeOf(value any) int {
+	exchange, _ := s.place(value)
+	return exchange
+}
+
+// place returns the exchange of a value (see ExchangeOf), and for an object its JSON pointer.
+func (s *Scenario) place(value any) (exchange int, pointer string) {
 	switch v := value.(type) {
 	case *Listing:
 		if n := len(v.Responses); n > 0 {
-			return v.Responses[n-1].Exchange
+			return v.Responses[n-1].Exchange, ""
 		}
 	case []any:
 		if len(v) > 0 {
-			return s.ExchangeOf(v[0])
+			return s.place(v[0])
 		}
 	case map[string]any:
 		s.mu.Lock()
 		defer s.mu.Unlock()
 		at := reflect.ValueOf(v).Pointer()
 		for i, q := range slices.Backward(s.sent) {
-			if holds(q.answer, at) {
-				return i
+			if pointer, ok := pointerTo(q.answer, at); ok {
+				return i, pointer
 			}
 		}
 	}
-	return s.judged()
+	return s.judged(), ""
 }
 
-// holds reports whether a decoded value has the object at an address.
-func holds(value any, at uintptr) bool {
+// pointerTo returns the JSON pointer to the object at an address, within a decoded value.
+func pointerTo(value any, at uintptr) (pointer string, ok bool) {
 	switch v := value.(type) {
 	case map[string]any:
 		if reflect.ValueOf(v).Pointer() == at {
-			return true
+			return "", true
 		}
-		for _, member := range v {
-			if holds(member, at) {
-				return true
+		for name, member := range v {
+			if rest, ok := pointerTo(member, at); ok {
+				return "/" + strings.NewReplacer("~", "~0", "/", "~1").Replace(name) + rest, true
 			}
 		}
 	case []any:
-		return slices.ContainsFunc(v, func(item any) bool { return holds(item, at) })
+		for i, item := range v {
+			if rest, ok := pointerTo(item, at); ok {
+				return "/" + strconv.Itoa(i) + rest, true
+			}
+		}
 	}
-	return false
+	return "", false
 }
 
 // Looked marks an exchange as judged by a step.
