@@ -8,42 +8,44 @@ import (
 	"github.com/understudy-mock/understudy/conformance/receiver"
 )
 
-// canaryHeader is the name of a header that the canary asks to forward, once under
-// each known header prefix. The value that arrives is the prefix that the target supports.
+// canaryHeader is the name of a header that a canary asks to forward under a known header
+// prefix, which is its value.
 const canaryHeader = "X-Canary"
 
-// brandProbe returns the headers of a canary that detects the prefix, nil if the
-// target file names the prefix.
-func (st *suite) brandProbe() http.Header {
+// brandProbes are the headers of the canaries: one for each known prefix, until one is
+// forwarded, or one without any when the target file names the prefix.
+func (st *suite) brandProbes() []http.Header {
 	if st.Target.Bindings.BrandPrefix != "" {
-		return nil
+		return []http.Header{nil}
 	}
-	h := http.Header{}
+	var list []http.Header
 	for _, prefix := range harness.Prefixes() {
+		h := http.Header{}
 		h.Set(prefix+"Forward-"+canaryHeader, prefix)
+		list = append(list, h)
 	}
-	return h
+	return list
 }
 
-// findBrand sets the prefix from the canary that arrived. Without one, the suite
-// cannot judge anything that needs the prefix.
-func (st *suite) findBrand(arrived []*receiver.Received) {
-	if st.Target.Bindings.BrandPrefix != "" {
-		return
+// findBrand sets the prefix from the canary that arrived, and reports whether it is known.
+// Without one, the suite cannot judge anything that needs the prefix.
+func (st *suite) findBrand(arrived []*receiver.Received) bool {
+	b := &st.Target.Bindings
+	if b.BrandPrefix != "" {
+		return true
 	}
-	st.Unbranded = true
 	for _, got := range arrived {
 		for _, prefix := range harness.Prefixes() {
 			if harness.Carrying(got, prefix) == "" {
 				continue
 			}
-			b := &st.Target.Bindings
 			b.BrandPrefix = strings.TrimSuffix(prefix, "-")
 			b.Neutral()
 			st.Unbranded, st.Dialect = false, b.Dialect()
 			st.Receiver.Speak(st.Dialect)
 			st.Observe("brand_prefix", b.BrandPrefix)
-			return
+			return true
 		}
 	}
+	return false
 }

@@ -5,9 +5,12 @@ import (
 	"sync"
 )
 
-// commit is the commit of the suite's source according to the build information of
+// Commit is the commit of the suite's source in reports; "": that of the build information.
+var Commit string
+
+// builtCommit is the commit of the suite's source according to the build information of
 // the binary, "" if it was built outside the repository.
-var commit = sync.OnceValue(func() string {
+var builtCommit = sync.OnceValue(func() string {
 	info, _ := debug.ReadBuildInfo()
 	if info == nil {
 		return ""

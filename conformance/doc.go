@@ -21,11 +21,15 @@
 // cannot be judged, because the target file has no driver or binding for it, is
 // inconclusive. It makes its profile partial: neither passed nor failed.
 //
+// A scenario that failed runs again from its start. If it passes then, it is unreliable,
+// and its profile is partial.
+//
 // # Time
 //
 // No check relies on sleeping. With a clock driver, the suite moves the time. Without
 // one, it measures lower bounds at the receiver, takes upper bounds from budgets in
 // the target file, and proves absence by a sentinel message that arrives on another route.
+// What the target has not shown in several whole budgets is no longer waited for.
 //
 // # What it does not do
 //

@@ -16,9 +16,6 @@ import (
 	"github.com/understudy-mock/understudy/spec"
 )
 
-// probeLimit is the timeout of a response in the preflight.
-const probeLimit = 10 * time.Second
-
 // probes are documented operations that only read, one for each area that the
 // preflight can check. Sorted by area.
 var probes = []struct {
@@ -47,7 +44,6 @@ func (st *suite) preflight(ctx context.Context) (absent map[string]string, err e
 	if err != nil {
 		return nil, err
 	}
-	s.Patience = probeLimit
 	absent = map[string]string{}
 	refused := map[string]string{} // credential -> the response that refused it; "": it was accepted
 	for _, probe := range probes {
@@ -55,7 +51,7 @@ func (st *suite) preflight(ctx context.Context) (absent map[string]string, err e
 		if op == nil {
 			continue
 		}
-		a, err := probeTarget(ctx, s.Scenario, op)
+		q, a, err := st.probe(ctx, s.Scenario, op)
 		if i := (*harness.NoVerdict)(nil); errors.As(err, &i) && i.Reason == report.CredentialMissing {
 			continue // the scenarios that need it report this
 		} else if err != nil {
@@ -64,13 +60,14 @@ func (st *suite) preflight(ctx context.Context) (absent map[string]string, err e
 		if a != nil {
 			st.measureOffset(a)
 		}
-		switch {
-		case a == nil:
+		if a == nil {
 			continue
-		case a.Missing():
+		}
+		if a.Missing() {
 			absent[probe.area] = fmt.Sprintf("%s %s answered %d: the target does not have it", op.Method, op.Path, a.Status)
-		case op.Security != nil:
-			st.tried(s.Scenario, refused, op, a)
+		}
+		if op.Security != nil {
+			st.tried(s.Scenario, refused, q, a)
 		}
 	}
 	if err := tryStore(s.Scenario, refused); err != nil {
@@ -96,7 +93,7 @@ func (st *suite) preflight(ctx context.Context) (absent map[string]string, err e
 
 // reached checks that the receiver is reachable at the public URL that the target receives.
 func (st *suite) reached(ctx context.Context) error {
-	ctx, cancel := context.WithTimeout(ctx, probeLimit)
+	ctx, cancel := context.WithTimeout(ctx, st.Target.Timing.RequestTimeout)
 	defer cancel()
 	err := st.Receiver.Reach(ctx, st.Client)
 	for n := 0; err != nil && st.Receiver.Tunneled() && n < 8; n++ { // a tunnel may announce its URL before it works
@@ -124,10 +121,23 @@ func tryStore(s *harness.Scenario, refused map[string]string) error {
 	if err != nil {
 		return fmt.Errorf("%s does not answer: %w", address, plainDetail(err))
 	}
-	if a.Status == http.StatusUnauthorized || a.Status == http.StatusForbidden {
-		refused["auth.kv_bearer"] = fmt.Sprintf("POST %s answered %d", address, a.Status)
+	if a.OK() {
+		return nil
+	}
+	r.Header.Set("Authorization", "Bearer "+wrongCredential)
+	if wrong, err := s.Send(r, []byte(`["PING"]`), nil); err == nil && (wrong.Status == a.Status && a.Status < 500 || refusal(a.Status)) { // a store that is broken says nothing
+		refused["auth.kv_bearer"] = fmt.Sprintf("POST %s answered %d, and %d with a wrong one", address, a.Status, wrong.Status)
 	}
 	return nil
+}
+
+// wrongCredential is a token and a password that no target has.
+const wrongCredential = "understudy-wrong-credential"
+
+// refusal reports whether a status says that a credential was refused. Targets may refuse with
+// others: see answersAlike.
+func refusal(status int) bool {
+	return status == http.StatusUnauthorized || status == http.StatusForbidden
 }
 
 // plainDetail is the error without the reason code that a report adds.
@@ -140,18 +150,43 @@ func plainDetail(err error) error {
 
 // tried records the result for a credential. One operation that accepts it is enough:
 // the scenarios test the others.
-func (st *suite) tried(s *harness.Scenario, refused map[string]string, op *spec.Operation, a *harness.Response) {
+func (st *suite) tried(s *harness.Scenario, refused map[string]string, q harness.Request, a *harness.Response) {
+	op := a.Operation
 	key := s.Credential(op.Security[0]).Key
-	if claims := st.Target.Profiles; key != "auth.bearer" && len(claims) > 0 && !slices.Contains(claims, harness.OperationHomes[op.ID].Profile) {
+	claimed := slices.Contains(st.Target.Profiles, harness.OperationHomes[op.ID].Profile)
+	if key != "auth.bearer" && len(st.Target.Profiles) > 0 && !claimed {
 		return // no scenario uses it
 	}
-	before, seen := refused[key]
-	switch no := a.Status == http.StatusUnauthorized || a.Status == http.StatusForbidden; {
-	case a.OK():
-		refused[key] = ""
-	case no && (!seen || before != ""):
-		refused[key] = fmt.Sprintf("%s %s answered %d", op.Method, op.Path, a.Status)
+	if before, seen := refused[key]; seen && before == "" {
+		return
 	}
+	if a.OK() {
+		refused[key] = ""
+		return
+	}
+	others, alike := answersAlike(s, q, a)
+	if refusal(a.Status) || alike && (claimed || !a.Missing()) { // what nobody claims may be missing
+		refused[key] = fmt.Sprintf("%s %s answered %d%s", op.Method, op.Path, a.Status, others)
+	}
+}
+
+// answersAlike repeats a request with a wrong credential and without one. It reports whether the
+// target answers the right credential as it answers the wrong one.
+func answersAlike(s *harness.Scenario, q harness.Request, a *harness.Response) (others string, alike bool) {
+	q.Token = wrongCredential
+	if a.Operation.Security[0] == "basic" {
+		q.Token = string(s.Auth.Basic.Username) + ":" + wrongCredential
+	}
+	wrong, err := s.Do(q)
+	if err != nil {
+		return "", false
+	}
+	q.Auth = "none"
+	without, err := s.Do(q)
+	if err != nil {
+		return "", false
+	}
+	return fmt.Sprintf(", %d with a wrong one, %d without", wrong.Status, without.Status), wrong.Status == a.Status
 }
 
 // measureOffset sets the offset of the target's clock from the Date of a response,
@@ -168,21 +203,27 @@ func (st *suite) measureOffset(a *harness.Response) {
 	}
 }
 
-// probeTarget calls one operation that only reads. No response, a web page or a
-// redirect mean that the address is wrong. A nil response means that there is nothing to call.
-func probeTarget(ctx context.Context, s *harness.Scenario, op *spec.Operation) (*harness.Response, error) {
-	host := s.Host(op)
-	if host == "" {
-		return nil, nil //nolint:nilnil // the target has no such host
-	}
-	s.Context = ctx
+// probe calls one operation that only reads. A nil response means that there is nothing to call.
+func (st *suite) probe(ctx context.Context, s *harness.Scenario, op *spec.Operation) (harness.Request, *harness.Response, error) {
 	q := harness.Request{Operation: op.ID, Vars: map[string]string{"id": s.User}}
 	if op.ID == "getUsageStatistics" {
-		if s.User == "" {
-			return nil, nil //nolint:nilnil // nobody to ask about
+		if s.User == "" { // nobody to ask about
+			return q, nil, nil
 		}
 		q.Path = s.StatsPath()
 	}
+	if s.Host(op) == "" {
+		return q, nil, nil
+	}
+	s.Context = ctx
+	a, err := probeTarget(ctx, s, op, q)
+	return q, a, err
+}
+
+// probeTarget sends a request that only reads. No response, a web page or a redirect mean that
+// the address is wrong.
+func probeTarget(ctx context.Context, s *harness.Scenario, op *spec.Operation, q harness.Request) (*harness.Response, error) {
+	host := s.Host(op)
 	a, err := s.Do(q)
 	if err != nil {
 		if i := (*harness.NoVerdict)(nil); errors.As(err, &i) && i.Reason == report.CredentialMissing {
@@ -237,25 +278,36 @@ func (st *suite) canary(s *harness.Scenario, refused map[string]string) error {
 	if st.cfg.SkipCanary {
 		return nil
 	}
-	e := s.Endpoint("canary")
-	defer e.End()
-	op := st.Document.Operation("publishMessage")
-	a, err := s.Do(harness.Request{Operation: op.ID, Vars: map[string]string{"destination": e.URL}, Method: s.PublishMethod(), Header: st.brandProbe(), Body: []byte("canary")})
-	if i := (*harness.NoVerdict)(nil); errors.As(err, &i) && i.Reason == report.CredentialMissing {
-		return nil // the scenarios report this
-	} else if err != nil {
-		return fmt.Errorf("publish: %w", plainDetail(err))
+	st.Unbranded = false
+	for i, probe := range st.brandProbes() {
+		found, err := st.canaryWith(s, refused, fmt.Sprintf("canary %d", i), probe)
+		if err != nil || found {
+			return err
+		}
 	}
-	if st.tried(s, refused, op, a); !a.OK() {
-		st.findBrand(nil)
-		return nil // the scenarios report the error
+	st.Unbranded = true
+	return nil
+}
+
+// canaryWith sends one canary, and reports whether it shows the header prefix.
+func (st *suite) canaryWith(s *harness.Scenario, refused map[string]string, name string, probe http.Header) (found bool, err error) {
+	e := s.Endpoint(name)
+	defer e.End()
+	q := harness.Request{Operation: "publishMessage", Vars: map[string]string{"destination": e.URL}, Method: s.PublishMethod(), Header: probe, Body: []byte("canary")}
+	a, err := s.Do(q)
+	if i := (*harness.NoVerdict)(nil); errors.As(err, &i) && i.Reason == report.CredentialMissing {
+		return false, nil // the scenarios report this
+	} else if err != nil {
+		return false, fmt.Errorf("publish: %w", plainDetail(err))
+	}
+	if st.tried(s, refused, q, a); !a.OK() {
+		return st.findBrand(nil), nil // the scenarios report the error
 	}
 	if err := s.Settled(e, 1); err != nil {
-		return fmt.Errorf("the target accepted a message to %s, but nothing arrived there within %s: a firewall blocks it, the target refuses to call local addresses, or receiver.public_url names a host that it cannot reach",
+		return false, fmt.Errorf("the target accepted a message to %s, but nothing arrived there within %s: a firewall blocks it, the target refuses to call local addresses, or receiver.public_url names a host that it cannot reach",
 			e.URL, s.Clock.Scaled(st.Target.Timing.DeliveryBudget))
 	}
-	st.findBrand(e.Look())
-	return nil
+	return st.findBrand(e.Look()), nil
 }
 
 // preparing are the drivers that run once before the first request, in this order:

@@ -3,6 +3,7 @@ package conformance
 import (
 	"fmt"
 	"io"
+	"io/fs"
 	"slices"
 	"strings"
 
@@ -22,9 +23,10 @@ type picked struct {
 	file   string
 	area   string // publish, dlq ...
 	serial bool
-	done   bool
-	needs  []string      // capabilities
-	result report.Result // as far as it is known before the run
+	due    bool           // the current pass runs it
+	needs  []string       // capabilities
+	result report.Result  // as far as it is known before the run
+	judged *report.Result // of all runs so far; nil: none has ended
 }
 
 // Listed is a scenario as `conform --list` prints it.
@@ -69,7 +71,7 @@ func (c *Config) flags() []string {
 		name string
 		set  bool
 	}{
-		{"--strict", c.Strict}, {"--accept-partial", c.Accept}, {fmt.Sprintf("--concurrency %d", c.Concurrency), c.Concurrency > 0},
+		{fmt.Sprintf("--repeat %d", c.Repeat), c.Repeat > 1}, {"--strict", c.Strict}, {"--accept-partial", c.Accept}, {fmt.Sprintf("--concurrency %d", c.Concurrency), c.Concurrency > 0},
 	} {
 		if f.set {
 			words = append(words, f.name)
@@ -108,6 +110,50 @@ func (c *Config) selects(p *picked) bool {
 		slices.Contains(c.Basis, p.result.Basis)
 }
 
+// scenarios returns the scenarios of all features.
+func scenarios(from fs.FS) ([]picked, error) {
+	parsed, err := godog.TestSuite{
+		Name:    "understudy",
+		Options: &godog.Options{Format: "progress", Output: io.Discard, FS: from, Paths: []string{"."}},
+	}.RetrieveFeatures()
+	if err != nil {
+		return nil, fmt.Errorf("%w: features: %w", ErrUsage, err)
+	}
+	var all []picked
+	for _, f := range parsed {
+		for _, pickle := range f.Pickles {
+			all = append(all, pick(f.Feature, f.Uri, pickle))
+		}
+	}
+	return all, nil
+}
+
+// knownFailures reads a file of expected failures or of flaky scenarios. An entry that names no
+// scenario is an error.
+func knownFailures(from fs.FS, file string, flaky bool) (*target.Baseline, error) {
+	b, err := target.LoadBaseline(file, flaky)
+	if err != nil {
+		return nil, fmt.Errorf("%w: %w", ErrUsage, err)
+	}
+	if len(b.Known) == 0 {
+		return b, nil
+	}
+	all, err := scenarios(from)
+	if err != nil {
+		return nil, err
+	}
+	for i := range b.Known {
+		k, names := &b.Known[i], []string{}
+		if !slices.ContainsFunc(all, func(p picked) bool {
+			names = append(append(names, p.result.Name), p.result.Requirements...)
+			return k.About(p.result.Name, p.result.Requirements)
+		}) {
+			return nil, fmt.Errorf("%w: %s:%d: [%d].id: invalid value %q: must be a requirement or the name of a scenario, as `conform --list` prints them, in which * stands for any characters%s", ErrUsage, file, k.Line, i, k.ID, similar.DidYouMean(k.ID, names))
+		}
+	}
+	return b, nil
+}
+
 // choose selects the scenarios of a configuration. An empty selection is an error.
 func choose(cfg Config) ([]picked, error) {
 	if cfg.FS == nil {
@@ -123,25 +169,19 @@ func choose(cfg Config) ([]picked, error) {
 	if len(cfg.Basis) == 0 {
 		cfg.Basis = []spec.Basis{spec.Stated, spec.Implied}
 	}
-	parsed, err := godog.TestSuite{
-		Name:    "understudy",
-		Options: &godog.Options{Format: "progress", Output: io.Discard, FS: cfg.FS, Paths: []string{"."}},
-	}.RetrieveFeatures()
+	every, err := scenarios(cfg.FS)
 	if err != nil {
-		return nil, fmt.Errorf("%w: features: %w", ErrUsage, err)
+		return nil, err
 	}
 	var all []picked
 	known, judged := map[string]bool{}, []string{}
-	for _, f := range parsed {
-		for _, pickle := range f.Pickles {
-			p := pick(f.Feature, f.Uri, pickle)
-			for _, tag := range p.result.Tags {
-				known[tag] = true
-			}
-			judged = append(judged, p.result.Requirements...)
-			if cfg.selects(&p) && wanted(p.result.Tags) {
-				all = append(all, p)
-			}
+	for _, p := range every {
+		for _, tag := range p.result.Tags {
+			known[tag] = true
+		}
+		judged = append(judged, p.result.Requirements...)
+		if cfg.selects(&p) && wanted(p.result.Tags) {
+			all = append(all, p)
 		}
 	}
 	for _, tag := range namesIn(cfg.Tags) {

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/cucumber/godog"
+	messages "github.com/cucumber/messages/go/v21"
 
 	"github.com/understudy-mock/understudy/conformance/harness"
 	"github.com/understudy-mock/understudy/conformance/receiver"
@@ -38,6 +39,7 @@ type Config struct {
 	Areas        []string           // only scenarios of these areas: publish, dlq ...
 	Requirements []string           // only scenarios of these requirements
 	Names        []string           // only these scenarios
+	Repeat       int                // how often each scenario runs; 0: once, and again when it fails
 	Concurrency  int                // 0: that of the target file
 	Plugin       harness.PluginHost // runs the rate-limit plugin; nil: the driver of the target file
 	SelfTest     bool               // for the stand-in: deliveries and failed requests that no step checked fail
@@ -67,8 +69,6 @@ type suite struct {
 
 	mu      sync.Mutex
 	picked  map[string]*picked // by key of a pickle
-	total   int
-	results []report.Result
 	running []string
 }
 
@@ -136,13 +136,13 @@ func Run(ctx context.Context, cfg Config) (*report.Report, error) {
 	if err != nil {
 		return nil, err
 	}
-	expected, err := target.LoadBaseline(st.Target.ExpectedFailures, false)
+	expected, err := knownFailures(cfg.FS, st.Target.ExpectedFailures, false)
 	if err != nil {
-		return nil, fmt.Errorf("%w: %w", ErrUsage, err)
+		return nil, err
 	}
-	flaky, err := target.LoadBaseline(st.Target.KnownFlaky, true)
+	flaky, err := knownFailures(cfg.FS, st.Target.KnownFlaky, true)
 	if err != nil {
-		return nil, fmt.Errorf("%w: %w", ErrUsage, err)
+		return nil, err
 	}
 	if st.Absent, err = st.open(ctx); err != nil {
 		return nil, err
@@ -155,23 +155,49 @@ func Run(ctx context.Context, cfg Config) (*report.Report, error) {
 		p := &selection[i]
 		if reason, gone := st.lacks(p); gone {
 			p.result.Verdict, p.result.Detail = report.NotApplicable, reason
-			st.results = append(st.results, p.result)
+			p.judged = &p.result
 			continue
 		}
 		st.picked[p.key] = p
 	}
-	st.total = len(st.picked)
-	for _, serial := range []bool{false, true} {
-		if err := st.pass(ctx, serial); err != nil {
-			return nil, err
-		}
+	if err := st.rounds(ctx); err != nil {
+		return nil, err
 	}
 	st.cut(selection)
-	report := st.report(ctx, selection)
-	report.Started, report.Duration, report.Waited = st.started, harness.Since(st.started), st.Idle.Measured()
-	report.Apply(expected, st.started)
-	report.Apply(flaky, st.started)
-	return report, nil
+	judged := st.report(ctx, selection)
+	judged.Started, judged.Duration, judged.Waited = st.started, report.Span(harness.Since(st.started)), report.Span(st.Idle.Measured())
+	judged.Apply(expected, st.started)
+	judged.Apply(flaky, st.started)
+	return judged, nil
+}
+
+// rounds runs all scenarios Config.Repeat times. When it runs them once, it runs those that
+// failed again, from their start: one failure may have a cause of the moment.
+func (st *suite) rounds(ctx context.Context) error {
+	for range max(st.cfg.Repeat, 1) {
+		if err := st.round(ctx, func(*picked) bool { return true }); err != nil {
+			return err
+		}
+	}
+	if st.cfg.Repeat > 1 {
+		return nil
+	}
+	return st.round(ctx, func(p *picked) bool {
+		return p.judged != nil && (p.judged.Verdict == report.Fail || p.judged.Verdict == report.Warn)
+	})
+}
+
+// round runs scenarios once, the serial ones last.
+func (st *suite) round(ctx context.Context, wanted func(*picked) bool) error {
+	for _, serial := range []bool{false, true} {
+		for _, p := range st.picked {
+			p.due = p.serial == serial && wanted(p)
+		}
+		if err := st.pass(ctx, serial); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // lacks returns why the target does not have what a scenario needs.
@@ -195,19 +221,19 @@ func (st *suite) cut(selection []picked) {
 	st.mu.Lock()
 	defer st.mu.Unlock()
 	for i := range selection {
-		if p := &selection[i]; st.picked[p.key] == p && !p.done {
+		if p := &selection[i]; p.judged == nil {
 			p.result.Verdict, p.result.Reason, p.result.Detail = why.Verdict, why.Reason, why.Detail
-			st.results = append(st.results, p.result)
+			p.judged = &p.result
 		}
 	}
 }
 
-// pass runs either the serial scenarios or the others.
+// pass runs the scenarios that are due, which are either serial or not.
 func (st *suite) pass(ctx context.Context, serial bool) error {
 	var files []string
 	n := 0
 	for _, p := range st.picked {
-		if p.serial == serial {
+		if p.due {
 			n++
 			if !slices.Contains(files, p.file) {
 				files = append(files, p.file)
@@ -225,14 +251,14 @@ func (st *suite) pass(ctx context.Context, serial bool) error {
 	godog.TestSuite{
 		Name:                 "understudy",
 		TestSuiteInitializer: func(tc *godog.TestSuiteContext) { step.Register(tc.ScenarioContext()) },
-		ScenarioInitializer:  func(sc *godog.ScenarioContext) { st.hooks(sc, serial) },
+		ScenarioInitializer:  st.hooks,
 		Options: &godog.Options{
 			Format: "progress", Output: io.Discard, NoColors: true, Strict: true, FS: st.cfg.FS, Paths: files,
 			Concurrency: concurrency, DefaultContext: ctx,
 		},
 	}.Run() // ignore the exit code: it counts skipped scenarios as passed
 	for _, p := range st.picked {
-		if p.serial == serial && !p.done && context.Cause(ctx) == nil {
+		if p.due && context.Cause(ctx) == nil {
 			return fmt.Errorf("%s: the scenario was not run", p.result.Location)
 		}
 	}
@@ -240,25 +266,26 @@ func (st *suite) pass(ctx context.Context, serial bool) error {
 }
 
 // hooks registers what runs before and after each scenario and step. Scenarios that
-// were not selected are skipped and have no result.
-func (st *suite) hooks(sc *godog.ScenarioContext, serial bool) {
+// are not due are skipped and have no result.
+func (st *suite) hooks(sc *godog.ScenarioContext) {
 	sc.Before(func(ctx context.Context, pickle *godog.Scenario) (context.Context, error) {
 		st.mu.Lock()
 		p := st.picked[pickleKey(pickle)]
-		if p != nil && p.serial == serial && ctx.Err() == nil {
+		due := p != nil && p.due && ctx.Err() == nil
+		if due {
 			st.running = append(st.running, p.result.Name)
 		}
 		st.mu.Unlock()
-		if p == nil || p.serial != serial || ctx.Err() != nil {
+		if !due {
 			return ctx, godog.ErrSkip
 		}
 		s, err := st.start(ctx, p.result)
 		s.Note(err)
 		return s.Context, err
 	})
-	sc.StepContext().Before(func(ctx context.Context, _ *godog.Step) (context.Context, error) {
+	sc.StepContext().Before(func(ctx context.Context, st *godog.Step) (context.Context, error) {
 		if s := step.Of(ctx); s != nil {
-			s.Before = s.Last()
+			s.Before, s.Judging = s.Last(), st.Type == messages.PickleStepType_OUTCOME
 		}
 		return ctx, nil
 	})
@@ -297,19 +324,23 @@ func (st *suite) ended(key string, s *harness.Scenario) {
 	}
 	st.mu.Lock()
 	defer st.mu.Unlock()
-	st.picked[key].done = true
-	st.results = append(st.results, s.Result)
+	p := st.picked[key]
+	if p.due = false; p.judged == nil {
+		p.judged = &s.Result
+	} else {
+		p.judged.Again(&s.Result)
+	}
 	if i := slices.Index(st.running, s.Result.Name); i >= 0 {
 		st.running = slices.Delete(st.running, i, i+1)
 	}
 	if st.cfg.Progress != nil {
 		done := 0
 		for _, p := range st.picked {
-			if p.done {
+			if p.judged != nil {
 				done++
 			}
 		}
-		st.cfg.Progress(done, st.total, slices.Clone(st.running), &s.Result)
+		st.cfg.Progress(done, len(st.picked), slices.Clone(st.running), &s.Result)
 	}
 }
 
@@ -325,20 +356,17 @@ func (c *Config) concurrency() int {
 
 // report combines the results, in the order of the features.
 func (st *suite) report(ctx context.Context, selection []picked) *report.Report {
-	order := map[string]int{}
+	results := make([]report.Result, len(selection))
 	for i := range selection {
-		order[selection[i].result.Location+selection[i].result.Name] = i
+		results[i] = *selection[i].judged
 	}
-	st.mu.Lock()
-	defer st.mu.Unlock()
-	slices.SortFunc(st.results, func(a, b report.Result) int { return order[a.Location+a.Name] - order[b.Location+b.Name] })
 	t := &st.Target
 	mode := "live"
 	if t.Drivers["clock"].Kind == "control" {
 		mode = "clock driver"
 	}
 	r := &report.Report{
-		Suite: Version, Commit: commit(), Claimed: t.Profiles, Selection: st.cfg.selection(), Flags: st.cfg.flags(), TargetFile: t.Masked(), Bindings: t.Bindings.ByName(), Revision: t.Spec, Run: st.ID, Results: st.results, Observations: st.Observed(),
+		Suite: Version, Commit: cmp.Or(Commit, builtCommit()), Claimed: t.Profiles, Selection: st.cfg.selection(), Flags: st.cfg.flags(), TargetFile: t.Masked(), Bindings: t.Bindings.ByName(), Revision: t.Spec, Run: st.ID, Results: results, Observations: st.Observed(),
 		Target: report.Target{Name: t.Target.Name, Version: t.Target.Version, URLs: t.Target.URLs.ByName(), Mode: mode, Receiver: t.Receiver.Mode},
 		Strict: st.cfg.Strict, AcceptPartial: st.cfg.Accept,
 	}

@@ -194,7 +194,7 @@ Feature: The dead letter queue of workflow runs
         | headers |
         | body    |
 
-    @REQ-DLQ-017 @implied
+    @REQ-DLQ-017 @stated
     Scenario Outline: The entry carries the <what> of the run
       Given a dead-lettered run with a failure callback
       When the dead letter queue is read
@@ -205,20 +205,20 @@ Feature: The dead letter queue of workflow runs
         | payload |
         | label   |
 
-    @REQ-DLQ-017 @implied
+    @REQ-DLQ-017 @stated
     Scenario: The entry carries the flow-control key of the run
       Given a dead-lettered run with the flow-control value "parallelism=5"
       When the dead letter queue is read
       Then the entry carries the flow-control key of the run
 
-    @REQ-DLQ-017 @implied
+    @REQ-DLQ-017 @stated
     Scenario: A payload that is not UTF-8 is carried in base64
       Given the payload of the run is not UTF-8
       And a dead-lettered run
       When the dead letter queue is read
       Then the entry carries the binary payload of the run
 
-    @REQ-DLQ-018 @implied
+    @REQ-DLQ-018 @stated
     Scenario: A response that is not UTF-8 is carried in base64
       Given a workflow whose only step always fails with a binary body
       When the workflow is triggered and fails

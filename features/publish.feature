@@ -128,7 +128,7 @@ Feature: Publishing a message
       When the message is published
       Then exactly 2 attempts are made
 
-    @REQ-PUB-005 @implied @cap-publish-query-config
+    @REQ-PUB-005 @stated @cap-publish-query-config
     Scenario: A failure callback is configured by the query
       Given a destination that always answers 503
       And the message is allowed 0 retries by a query parameter

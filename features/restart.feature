@@ -136,7 +136,7 @@ Feature: Restarting a failed run
       When its entry is restarted
       Then the new run goes out with the flow-control value "parallelism=5"
 
-    @REQ-RST-010 @implied @time-retries
+    @REQ-RST-010 @stated @time-retries
     Scenario: The retries of the restart take the place of the original
       Given a workflow whose only step always fails with status 503
       And a dead-lettered run of it with 1 retry

@@ -57,7 +57,7 @@ Feature: Running workflows
       When the workflow is triggered and succeeds
       Then each delivered message was created before
 
-    @REQ-LOG-025 @implied
+    @REQ-LOG-025 @stated
     Scenario: The response of the workflow is recorded when it succeeds, and only then
       Given a workflow with the step "reserve"
       When the workflow is triggered and succeeds
@@ -99,19 +99,19 @@ Feature: Running workflows
       When the workflow is triggered and succeeds
       Then the log holds exactly 0 events "ERROR"
 
-    @REQ-LOG-025 @implied @negative
+    @REQ-LOG-025 @stated @negative
     Scenario: The response of the workflow is set on RUN_SUCCESS alone
       Given a workflow with the step "reserve"
       When the workflow is triggered and succeeds
       Then the response of the workflow is set on no other event, not even as an empty text
 
-    @REQ-LOG-026 @implied
+    @REQ-LOG-026 @stated
     Scenario: Error text and response are on ERROR events and on no others
       Given a workflow whose only step always fails with status 503
       When the workflow is triggered and fails
       Then the error details are on the events "ERROR" and on no others
 
-    @REQ-LOG-026 @implied
+    @REQ-LOG-026 @stated
     Scenario: The response of an ERROR event is that of the workflow server
       Given a workflow whose only step always fails with status 503
       When the workflow is triggered and fails
@@ -168,7 +168,7 @@ Feature: Running workflows
       When the workflow is triggered and succeeds
       Then the log holds exactly 0 events "RUN_CANCELED"
 
-    @REQ-LOG-027 @implied
+    @REQ-LOG-027 @stated
     Scenario: The start of an invoked run names its invoker, and other starts do not
       Given a workflow with a step of the type "Invoke"
       When the workflow is triggered and succeeds
@@ -223,7 +223,7 @@ Feature: Running workflows
       When the workflow is triggered and succeeds
       Then steps with the names "reserve" and "charge" are recorded
 
-    @REQ-LOG-018 @implied
+    @REQ-LOG-018 @stated
     Scenario: Step ids increase
       Given a workflow with the steps "reserve" and "charge"
       When the workflow is triggered and succeeds
@@ -235,7 +235,7 @@ Feature: Running workflows
       When the workflow is triggered and succeeds
       Then each step is recorded with the number of steps beside it
 
-    @REQ-LOG-029 @implied
+    @REQ-LOG-029 @stated
     Scenario Outline: A step of the type <type> carries its <value>
       Given a workflow with a step of the type "<type>"
       When the workflow is triggered
@@ -255,13 +255,13 @@ Feature: Running workflows
         | Wait       | timeout in Unix ms   |
         | Invoke     | invoked run          |
 
-    @REQ-LOG-030 @implied
+    @REQ-LOG-030 @stated
     Scenario: A wait that times out says so
       Given a workflow with a step of the type "Wait"
       When the workflow is triggered and its wait times out
       Then the step of the wait says that it timed out
 
-    @REQ-LOG-030 @implied @negative
+    @REQ-LOG-030 @stated @negative
     Scenario: A wait that is notified does not say that it timed out
       Given a workflow with a step of the type "Wait"
       When the workflow is triggered and its event is notified

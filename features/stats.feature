@@ -84,12 +84,12 @@ Feature: Usage statistics
       When the usage statistics are read for the period "1h"
       Then every per-period series has 60 points at a distance of "1m"
 
-    @REQ-STA-005 @implied
+    @REQ-STA-005 @stated
     Scenario: The points of the last hour end now
       When the usage statistics are read for the period "1h"
       Then the last point of every per-period series is at most 2 minutes old
 
-    @REQ-STA-006 @implied
+    @REQ-STA-006 @stated
     Scenario Outline: The points of the period <period> are <distance> apart
       When the usage statistics are read for the period "<period>"
       Then every per-period series has 60 points at a distance of "<distance>"

@@ -29,7 +29,7 @@ type runner struct {
 	env             map[string]string // of the job
 	outputs         map[string]string // of the last action
 	path            string            // added to the PATH
-	log             string
+	log, summary    string
 }
 
 func newRunner(t *testing.T) *runner {
@@ -66,9 +66,9 @@ func (r *runner) use(t *testing.T, inputs map[string]string) error {
 		if !holds(t, s.If, values) {
 			continue
 		}
-		env, output, more := write(t, "env", ""), write(t, "output", ""), write(t, "path", "")
+		env, output, more, summary := write(t, "env", ""), write(t, "output", ""), write(t, "path", ""), write(t, "summary", "")
 		run := step{dir: r.workspace, script: s.Run, env: []string{
-			"GITHUB_ACTION_PATH=" + path, "GITHUB_ENV=" + env, "GITHUB_OUTPUT=" + output, "GITHUB_PATH=" + more,
+			"GITHUB_ACTION_PATH=" + path, "GITHUB_ENV=" + env, "GITHUB_OUTPUT=" + output, "GITHUB_PATH=" + more, "GITHUB_STEP_SUMMARY=" + summary,
 			"GITHUB_WORKSPACE=" + r.workspace, "RUNNER_TEMP=" + r.temp,
 		}}
 		for name, value := range r.env {
@@ -87,6 +87,9 @@ func (r *runner) use(t *testing.T, inputs map[string]string) error {
 		maps.Copy(r.env, variables(t, env))
 		for folder := range variables(t, more) {
 			r.path = folder
+		}
+		if text, err := os.ReadFile(summary); err == nil {
+			r.summary += string(text)
 		}
 		if found := variables(t, output); len(found) > 0 {
 			r.outputs = found
@@ -181,6 +184,9 @@ func TestPackagingActionConforms(t *testing.T) {
 	r := newRunner(t)
 	if err := r.use(t, map[string]string{"version": "none", "command": "conform", "flags": "--area=auth\n--accept-partial"}); err != nil {
 		t.Fatal(err)
+	}
+	if !strings.Contains(r.summary, "# Conformance of understudy") {
+		t.Errorf("the summary of the job is %q", r.summary)
 	}
 	for _, name := range []string{"conform.xml", "conform.html"} {
 		if info, err := os.Stat(filepath.Join(r.workspace, name)); err != nil || info.Size() == 0 {

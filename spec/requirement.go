@@ -45,6 +45,10 @@ const (
 type Where struct {
 	Heading string `yaml:"heading" json:"heading"`
 	Quote   string `yaml:"quote" json:"quote"`
+
+	// Quotes are the words about a part of what is judged: by the name of a field, an operationId, or
+	// words of a step.
+	Quotes map[string]string `yaml:"quotes,omitempty" json:"quotes,omitempty"`
 }
 
 // Register contains all requirements of one revision of the document, in order.

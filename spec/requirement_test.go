@@ -31,6 +31,11 @@ func TestRequirementsQuoteTheDocument(t *testing.T) {
 		t.Error("the register belongs to another revision of the document")
 	}
 	for _, q := range register.Requirements {
+		for _, quote := range q.Where.Quotes {
+			if !strings.Contains(string(text), quote) {
+				t.Errorf("%s quotes what the document does not say: %q", q.ID, quote)
+			}
+		}
 		if !strings.Contains(string(text), q.Where.Quote) || !strings.Contains(string(text), q.Where.Heading) {
 			t.Errorf("%s quotes what the document does not say: %q", q.ID, q.Where.Quote)
 		}

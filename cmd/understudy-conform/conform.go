@@ -93,8 +93,11 @@ func (c conformRun) config(e *env) (conformance.Config, func(), error) {
 	if c.Concurrency < 0 {
 		return conformance.Config{}, nil, usageError("--concurrency: invalid value %d: must be an integer of 0 or more", c.Concurrency)
 	}
+	if c.Repeat < 0 {
+		return conformance.Config{}, nil, usageError("--repeat: invalid value %d: must be an integer of 0 or more", c.Repeat)
+	}
 	cfg := conformance.Config{
-		Profiles: c.Profile, Basis: c.Basis, Strict: c.Strict, Accept: c.AcceptPartial, Tags: c.Tags,
+		Profiles: c.Profile, Basis: c.Basis, Repeat: c.Repeat, Strict: c.Strict, Accept: c.AcceptPartial, Tags: c.Tags,
 		Areas: c.Area, Requirements: c.Requirement, Names: c.Scenario, Concurrency: c.Concurrency,
 	}
 	nothing := func() {}
@@ -147,7 +150,8 @@ func listSteps(w io.Writer) error {
 
 // reportFiles are the names of reports in the folder of a target file.
 var reportFiles = map[string]string{
-	"badge": "badge.svg", "cucumber": "cucumber.json", "html": "report.html", "json": "report.json", "junit": "junit.xml", "yaml": "report.yaml",
+	"badge": "badge.svg", "cucumber": "cucumber.json", "exchanges": "exchanges.ndjson", "github": "annotations.txt", "html": "report.html", "json": "report.json", "junit": "junit.xml",
+	"markdown": "README.md", "yaml": "report.yaml",
 }
 
 // addReports adds the reports that the target file requests: files in a folder, of all

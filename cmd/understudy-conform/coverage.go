@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"io"
+	"maps"
 	"slices"
 	"strings"
 	"text/tabwriter"
@@ -189,6 +190,9 @@ func writeRequirement(w io.Writer, p *proven) error {
 	fmt.Fprintf(&b, "%s (%s, profile %s)\n%s\n", p.ID, p.Basis, p.Profile, p.Text)
 	if p.Where.Quote != "" {
 		fmt.Fprintf(&b, "\nInterface document, %q:\n    %s\n", p.Where.Heading, p.Where.Quote)
+	}
+	for _, part := range slices.Sorted(maps.Keys(p.Where.Quotes)) {
+		fmt.Fprintf(&b, "    %s: %s\n", part, p.Where.Quotes[part])
 	}
 	if p.Handling != "" {
 		fmt.Fprintf(&b, "\nOpen point, handling: %s\n", p.Handling)

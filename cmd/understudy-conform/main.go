@@ -21,8 +21,8 @@ import (
 	"github.com/understudy-mock/understudy/internal/command"
 )
 
-// version is set by the build.
-var version = "devel"
+// version and commit are set by the build of a release.
+var version, commit = "devel", ""
 
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
@@ -50,7 +50,7 @@ type env struct {
 const programName = "understudy-conform"
 
 // All packages report the version of the build. init sets it before anything runs.
-func init() { conformance.Version = command.Version(version) }
+func init() { conformance.Version, conformance.Commit = command.Version(version), commit }
 
 // runProgram is the whole program; tests call it with their own streams.
 func runProgram(ctx context.Context, args []string, out, errs io.Writer) int {

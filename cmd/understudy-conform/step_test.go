@@ -8,7 +8,9 @@ import (
 	"net/http/httptest"
 	"regexp"
 	"slices"
+	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/fstest"
 	"time"
@@ -52,14 +54,23 @@ type lists struct {
 	next   http.Handler
 	from   int
 	change func(list []any) []any
+	answer *string // the body of every answer; nil: the lists are changed
 
+	requests atomic.Int64
 	mu       sync.Mutex
 	answered map[string]int // answers with a list, by credential
 }
 
+// preflight is the largest number of requests before the first scenario.
+const preflight = 12
+
 func (l *lists) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	rec := recorder.Serve(l.next, r)
-	if r.Method == http.MethodGet && hasLists.MatchString(r.URL.Path) {
+	switch {
+	case l.answer != nil && l.requests.Add(1) > preflight && !strings.HasPrefix(r.URL.Path, "/_understudy") && rec.Status < 300:
+		rec.Body.Reset()
+		rec.Body.WriteString(*l.answer)
+	case l.answer == nil && r.Method == http.MethodGet && hasLists.MatchString(r.URL.Path):
 		body := l.changed(rec.Body.Bytes(), r.Header.Get("Authorization"))
 		rec.Body.Reset()
 		rec.Body.Write(body)
@@ -96,10 +107,11 @@ func (l *lists) changed(body []byte, account string) []byte {
 	return text
 }
 
-// listChange is a change of lists that the document allows.
+// listChange is a change of lists that the document allows, or of all answers.
 type listChange struct {
 	name   string
 	change func([]any) []any
+	answer *string
 	kept   bool // all items are listed at once: every scenario must pass
 	late   bool // all items are listed later, in real time: no scenario may fail
 }
@@ -110,6 +122,10 @@ var listChanges = []listChange{
 	{name: "the last item", change: func(list []any) []any { return list[max(0, len(list)-1):] }},
 	{name: "reordered", change: reordered, kept: true},
 	{name: "late", change: late, late: true},
+	{name: "without a body", answer: new("")},
+	{name: "an empty object", answer: new("{}")},
+	{name: "an empty array", answer: new("[]")},
+	{name: "null", answer: new("null")},
 }
 
 // reordered reverses a list of events or entries; the document defines the order of statistics.
@@ -146,7 +162,7 @@ func FuzzSteps(f *testing.F) {
 	if effort.Raced {
 		f.Skip("it looks for verdicts, not for races")
 	}
-	for _, seed := range [][2]uint8{{0, 1}, {3, 0}, {0, 0}, {0, 3}, {0, 5}, {1, 0}, {2, 2}, {4, 0}}[:effort.Amount(f, "SEEDS", 1, 8)] {
+	for _, seed := range [][2]uint8{{0, 1}, {3, 0}, {0, 0}, {0, 3}, {0, 5}, {1, 0}, {2, 2}, {4, 0}, {5, 0}, {6, 0}, {7, 0}, {8, 0}}[:effort.Amount(f, "SEEDS", 1, 12)] {
 		f.Add(seed[0], seed[1])
 	}
 	f.Fuzz(func(t *testing.T, change, from uint8) {
@@ -160,6 +176,8 @@ func FuzzSteps(f *testing.F) {
 				ran[st.Text] = ran[st.Text] || st.Verdict == report.Pass
 			}
 			switch {
+			case c.answer != nil:
+				expect.True(t, r.Location+" does not panic: "+r.Detail, !strings.Contains(r.Detail, "panicked"))
 			case r.Verdict == report.HarnessError,
 				c.kept && r.Verdict != report.Pass && r.Verdict != report.Observed,
 				c.late && (r.Verdict == report.Fail || r.Verdict == report.Warn):
@@ -187,13 +205,16 @@ func everyStep(t *testing.T, passed []string) {
 func withLists(t *testing.T, c listChange, from int) *report.Report {
 	t.Helper()
 	u := mockserver.RunT(t, mockserver.Config{Clock: map[bool]string{true: "real"}[c.late]})
-	server := httptest.NewServer(&lists{next: u, from: from, change: c.change, answered: map[string]int{}})
+	server := httptest.NewServer(&lists{next: u, from: from, change: c.change, answer: c.answer, answered: map[string]int{}})
 	t.Cleanup(server.Close)
 	cfg := conformance.Config{Target: ownTarget(environment(u), !c.late), SkipCanary: true}
 	cfg.Target.Target.URLs = target.URLs{Base: server.URL, KV: server.URL + "/kv"}
-	if c.kept {
+	switch {
+	case c.answer != nil:
+		cfg.Basis, cfg.Profiles, cfg.Tags = everything, []string{"MSG", "GROUP", "WF-READ", "WF-RECOVER", "FLOW", "USAGE", "INDEX"}, "not @time-long"
+	case c.kept:
 		cfg.Basis, cfg.Plugin = everything, pluginInProcess
-	} else {
+	default:
 		cfg.Areas, cfg.Tags = []string{"dlq", "log", "restart", "run", "stats"}, "not @time-long"
 	}
 	judged, err := conformance.Run(t.Context(), cfg)

@@ -2,6 +2,8 @@ package main
 
 import (
 	"bytes"
+	"errors"
+	"io"
 	"maps"
 	"net/http"
 	"net/http/httptest"
@@ -177,6 +179,165 @@ func TestConformTriesEachCredential(t *testing.T) {
 				expect.Equal(t, "how often the error names a key", strings.Count(err.Error(), "target.auth."), 1)
 			}
 		})
+	}
+}
+
+// What a target has not shown in several scenarios is no longer waited for in a Given.
+func TestConformStopsWaitingForWhatNeverComes(t *testing.T) {
+	t.Parallel()
+	judged := fronted(t, func(w http.ResponseWriter, r *http.Request, next http.Handler) {
+		if r.URL.Path == "/v2/workflows/dlq" {
+			w.Header().Set("Content-Type", "application/json")
+			_, _ = io.WriteString(w, `{"messages":[]}`) // the client may have disconnected
+			return
+		}
+		next.ServeHTTP(w, r)
+	}, func(cfg *conformance.Config, _ *httptest.Server) {
+		cfg.Requirements = []string{"REQ-RST-002", "REQ-RST-003"}
+		cfg.Target.Timing.RetryBudget, cfg.Target.Timing.SettleBudget = time.Second, time.Second
+		cfg.Concurrency, cfg.Target.Timing.Poll.Max = 1, 10*time.Millisecond
+	})
+	none(t, judged, report.Pass, report.Fail, report.Warn, report.HarnessError)
+	waited := 0
+	for i := range judged.Results {
+		r := &judged.Results[i]
+		expect.Equal(t, "reason", r.Reason, report.PrerequisiteFailed)
+		if !strings.Contains(r.Detail, "did not wait") {
+			waited++
+		}
+	}
+	expect.Equal(t, "scenarios that waited", waited, 3)
+}
+
+// The time limit of an answer is that of the target file.
+func TestConformWaitsForAnAnswerAsLongAsTheTargetFileSays(t *testing.T) {
+	t.Parallel()
+	for limit, want := range map[time.Duration]string{time.Millisecond: "timing.request_timeout: no answer within 1ms", time.Minute: ""} {
+		t.Run(limit.String(), func(t *testing.T) {
+			t.Parallel()
+			u := mockserver.RunT(t)
+			server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+				if limit < time.Second {
+					<-r.Context().Done() // it never answers in time
+					return
+				}
+				u.ServeHTTP(w, r)
+			}))
+			t.Cleanup(server.Close)
+			own := ownTarget(environment(u), false)
+			own.Target.URLs, own.Timing.RequestTimeout = target.URLs{Base: server.URL, KV: server.URL + "/kv"}, limit
+			_, err := conformance.Run(t.Context(), conformance.Config{Target: own, Requirements: []string{"REQ-LOG-001"}})
+			if want == "" {
+				expect.Nil(t, "error of the run", err)
+			} else if expect.True(t, "an error", err != nil) {
+				expect.Contains(t, "error", err.Error(), want)
+			}
+		})
+	}
+}
+
+// A file of known failures that names nothing is an error in the usage.
+func TestConformRefusesUnknownEntriesOfKnownFailures(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string]string{
+		"- {id: REQ-PUB-01, reason: x}":                        `known.yaml:1: [0].id: invalid value "REQ-PUB-01": must be a requirement`,
+		"- {id: 'REQ-PUB-*', reason: x}\n- {id: A, reason: x}": `known.yaml:2: [1].id: invalid value "A": must be a requirement`,
+		"- {id: REQ-PUB-001}":                                  `known.yaml:1: [0].reason: missing: must say why the failure is expected`,
+	} {
+		file := filepath.Join(t.TempDir(), "known.yaml")
+		if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		own := ownTarget(nil, false)
+		own.ExpectedFailures = file
+		_, err := conformance.Run(t.Context(), conformance.Config{Target: own})
+		expect.True(t, "the error is one of the usage", errors.Is(err, conformance.ErrUsage))
+		if err != nil {
+			expect.Contains(t, "error", err.Error(), want)
+		}
+	}
+}
+
+// A failure is confirmed by another run of its scenario; what fails in one of two is unreliable,
+// and never green.
+func TestConformConfirmsFailures(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		broken  int64 // number of deliveries that lose their header
+		verdict report.Verdict
+		tries   []report.Verdict
+		code    int
+	}{
+		"it fails twice":       {100, report.Fail, []report.Verdict{report.Fail, report.Fail}, report.ExitFailed},
+		"it fails once of two": {1, report.Unreliable, []report.Verdict{report.Fail, report.Pass}, report.ExitPartial},
+		"it passes":            {0, report.Pass, nil, report.ExitConformant},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			var published atomic.Int64
+			judged := fronted(t, func(w http.ResponseWriter, r *http.Request, next http.Handler) {
+				if r.Header.Get("Svc-Forward-X-Order") != "" && published.Add(1) <= c.broken {
+					r.Header.Del("Svc-Forward-X-Order")
+				}
+				next.ServeHTTP(w, r)
+			}, func(cfg *conformance.Config, _ *httptest.Server) {
+				cfg.Names, cfg.Accept = []string{"A header with the forward prefix reaches the destination"}, true
+			})
+			expect.Equal(t, "verdict", judged.Results[0].Verdict, c.verdict)
+			expect.Equal(t, "tries", judged.Results[0].Tries, c.tries)
+			expect.Equal(t, "exit code", judged.ExitCode(), c.code)
+		})
+	}
+}
+
+// With --repeat, each scenario runs that often.
+func TestConformRepeats(t *testing.T) {
+	t.Parallel()
+	judged := fronted(t, func(w http.ResponseWriter, r *http.Request, next http.Handler) { next.ServeHTTP(w, r) },
+		func(cfg *conformance.Config, _ *httptest.Server) {
+			cfg.Requirements, cfg.Repeat = []string{"REQ-PUB-001"}, 3
+		})
+	for i := range judged.Results {
+		expect.Equal(t, judged.Results[i].Name, judged.Results[i].Tries, []report.Verdict{report.Pass, report.Pass, report.Pass})
+	}
+}
+
+// A credential is wrong when it is answered like a wrong one, whatever the status.
+func TestConformComparesCredentialsWithWrongOnes(t *testing.T) {
+	t.Parallel()
+	u := mockserver.RunT(t)
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if rec := recorder.Serve(u, r); rec.Status == http.StatusUnauthorized {
+			http.NotFound(w, r)
+		} else {
+			maps.Copy(w.Header(), rec.Header())
+			w.WriteHeader(rec.Status)
+			_, _ = w.Write(rec.Body.Bytes()) // the client may have disconnected
+		}
+	}))
+	t.Cleanup(server.Close)
+	for key, spoil := range map[string]func(*target.Auth){
+		"target.auth.basic":         func(a *target.Auth) { a.Basic.Password = "expired-password" },
+		"target.auth.bearer":        func(a *target.Auth) { a.Bearer = "expired-token" },
+		"target.auth.kv_bearer":     func(a *target.Auth) { a.KVBearer = "expired-token" },
+		"target.auth.vector_bearer": func(a *target.Auth) { a.VectorBearer = "expired-token" },
+	} {
+		for claims, profiles := range map[string][]string{"claimed": target.ProfileNames, "not claimed": nil} {
+			t.Run(key+" "+claims, func(t *testing.T) {
+				t.Parallel()
+				own := ownTarget(environment(u), false)
+				delete(own.Drivers, "account")
+				own.Target.URLs, own.Profiles = target.URLs{Base: server.URL, KV: server.URL + "/kv"}, profiles
+				spoil(&own.Target.Auth)
+				judged, err := conformance.Run(t.Context(), conformance.Config{Target: own, Requirements: []string{"REQ-STA-001", "REQ-VEC-001"}})
+				if err == nil { // an area that nobody claims may be missing
+					none(t, judged, report.Fail, report.Warn)
+					expect.True(t, "only what is not claimed is judged", profiles == nil)
+					return
+				}
+				expect.Contains(t, "error", err.Error(), "the target refuses "+key+" (")
+			})
+		}
 	}
 }
 

@@ -112,6 +112,7 @@ func filesPage(t *testing.T) string {
 		"dialect": "The names of another brand: `understudy serve --dialect FILE`. [clients.md](clients.md#two-dialects) describes dialects.",
 		"fixture": "Messages, runs and other data for a test: `understudy serve --fixture FILE`, or `understudy ctl fixture FILE`. [state.md](state.md#fixtures) describes fixtures.",
 		"plugin":  "The configuration of the rate-limit plugin, for `understudy ratelimit check FILE`.",
+		"report":  "A report that the suite writes, `understudy conform --report json=FILE`, and `understudy report` reads. [conformance.md](conformance.md#reading-a-failure) describes reports.",
 		"stubs":   "Answers to deliveries in place of the network: `understudy ctl stub --file FILE`.",
 		"target":  "An implementation that the suite judges: `understudy conform --target FILE`. [target.md](target.md) describes it.",
 	}

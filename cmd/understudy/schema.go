@@ -21,6 +21,7 @@ var fileSchemas = map[string]func() ([]byte, error){
 	"dialect": func() ([]byte, error) { return spec.DialectSchema, nil },
 	"fixture": func() ([]byte, error) { return spec.FixtureSchema, nil },
 	"plugin":  func() ([]byte, error) { return spec.PluginSchema, nil },
+	"report":  func() ([]byte, error) { return spec.ReportSchema, nil },
 	"stubs":   spec.StubsSchema,
 	"target":  func() ([]byte, error) { return spec.TargetSchema, nil },
 }

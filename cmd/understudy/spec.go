@@ -17,7 +17,7 @@ type SpecCmd struct {
 	Format  string `default:"yaml" enum:"yaml,json" help:"yaml or json."`
 	Dialect string `default:"svc" help:"Naming: svc, upstash, or a YAML file."`
 	Control bool   `xor:"document" help:"Print the document of the control API instead."`
-	Schema  string `xor:"document" placeholder:"NAME" help:"Print a JSON Schema instead, for editors: config, dialect, fixture, plugin, stubs or target."`
+	Schema  string `xor:"document" placeholder:"NAME" help:"Print a JSON Schema instead, for editors: config, dialect, fixture, plugin, report, stubs or target."`
 }
 
 // Run prints the document or the schema.

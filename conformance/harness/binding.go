@@ -1,6 +1,8 @@
 package harness
 
 import (
+	"cmp"
+	"net/http"
 	"net/url"
 	"slices"
 	"strings"
@@ -33,7 +35,9 @@ func (s *Scenario) Binding(section, name string) (string, error) {
 }
 
 // PublishMethod returns the method of a publish, a binding with the default POST.
-func (s *Scenario) PublishMethod() string { return s.Suite.Target.Bindings.Publish["method"] }
+func (s *Scenario) PublishMethod() string {
+	return cmp.Or(s.Suite.Target.Bindings.Publish["method"], http.MethodPost)
+}
 
 // StatsPath returns the path of the statistics. It is a binding, because the document
 // contradicts itself about it.

@@ -6,9 +6,11 @@ import (
 	"context"
 	"encoding/base64"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"maps"
+	"math"
 	"net/http"
 	"net/url"
 	"slices"
@@ -157,31 +159,39 @@ func (s *Scenario) Exchange(r *http.Request, body []byte, op *spec.Operation) (*
 	if len(body) > 0 {
 		r.Body = io.NopCloser(bytes.NewReader(body)) // a repeated request has consumed its body
 	}
-	if s.Patience > 0 {
-		ctx, cancel := context.WithTimeout(r.Context(), s.Patience)
-		defer cancel()
-		r = r.WithContext(ctx)
+	limit := s.Suite.Target.Timing.RequestTimeout
+	if limit == 0 {
+		limit = math.MaxInt64
 	}
+	ctx, cancel := context.WithTimeoutCause(r.Context(), limit, fmt.Errorf("timing.request_timeout: no answer within %s", limit))
+	defer cancel()
+	r = r.WithContext(ctx)
 	started := Now()
 	x := report.Exchange{
 		Method: r.Method, URL: s.Masked(r.URL.String()), Header: s.MaskedHeader(r.Header), Body: s.maskedBody(body),
-		At: started.Sub(s.Result.Started),
+		At: report.Span(started.Sub(s.Result.Started)),
 	}
-	x.Curl, x.Notes = s.curl(r, body)
+	asked := sent{r.Method, r.URL.String(), r.Header.Clone(), body, nil}
 	if op != nil {
 		x.Operation = op.ID
 	}
 	response, err := s.Suite.Client.Do(r)
-	x.Took = Since(started)
+	took := Since(started)
+	if x.Took = report.Span(took); took > s.Suite.Slowest() {
+		s.Suite.slowest.Store(int64(took)) // of two at once, either will do
+	}
 	if err != nil {
-		x.Error = s.Masked(plainError(err).Error())
-		return nil, &report.Failure{Message: "no answer from the target: " + x.Error, Exchange: s.keep(x)}
+		if err = plainError(err); errors.Is(err, context.DeadlineExceeded) {
+			err = context.Cause(ctx)
+		}
+		x.Error = s.Masked(err.Error())
+		return nil, &report.Failure{Message: "no answer from the target: " + x.Error, Exchange: s.keep(x, asked)}
 	}
 	defer response.Body.Close()
 	text, err := ReadAll(response.Body)
 	if err != nil {
 		x.Error = err.Error()
-		return nil, &report.Failure{Message: "the answer broke off: " + x.Error, Exchange: s.keep(x)}
+		return nil, &report.Failure{Message: "the answer broke off: " + x.Error, Exchange: s.keep(x, asked)}
 	}
 	d := s.Suite.Dialect
 	a := &Response{Operation: op, Status: response.StatusCode, Header: d.NeutralHeader(response.Header), Body: d.NeutralJSON(text), scenario: s}
@@ -202,7 +212,8 @@ func (s *Scenario) Exchange(r *http.Request, body []byte, op *spec.Operation) (*
 			x.Problems = append(x.Problems, b.Requirement+" "+b.Pointer+": "+b.Message)
 		}
 	}
-	a.Exchange = s.keep(x)
+	asked.answer = a.JSON
+	a.Exchange = s.keep(x, asked)
 	return a, nil
 }
 

@@ -103,6 +103,10 @@ func (c *Clock) Virtual() bool { return c.control != "" }
 // the default backoff and every retention.
 var strides = []time.Duration{0, time.Second, 15 * time.Second, 3 * time.Minute, time.Hour, 12 * time.Hour, 24 * time.Hour, 72 * time.Hour}
 
+// leastChecks is how often Eventually checks at least: a slow answer may take the whole budget,
+// and show what was there before.
+const leastChecks = 3
+
 // Eventually calls check until it returns nil or a final error. When the budget is spent it
 // returns the last error. With a moved clock it advances by strides instead.
 func (c *Clock) Eventually(ctx context.Context, budget time.Duration, check func() error) error {
@@ -121,14 +125,14 @@ func (c *Clock) Eventually(ctx context.Context, budget time.Duration, check func
 	held := c.held()
 	deadline := Now().Add(c.Scaled(budget))
 	wait := c.timing.Poll.First
-	for {
+	for n := 1; ; n++ {
 		arrived := c.arrived()
 		err := check()
 		left := time.Until(deadline) + c.held() - held
-		if err == nil || final(err) || left <= 0 {
+		if err == nil || final(err) || left <= 0 && n >= leastChecks {
 			return err
 		}
-		timer, stop := time.NewTimer(min(wait, left)), c.idle.start()
+		timer, stop := time.NewTimer(min(wait, max(left, c.timing.Poll.First))), c.idle.start()
 		select {
 		case <-ctx.Done():
 			stop()

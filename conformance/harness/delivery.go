@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/understudy-mock/understudy/conformance/check"
 	"github.com/understudy-mock/understudy/conformance/receiver"
 	"github.com/understudy-mock/understudy/conformance/report"
 	"github.com/understudy-mock/understudy/spec/header"
@@ -30,6 +31,23 @@ func (s *Scenario) FirstDelivery(name string) (*receiver.Received, error) {
 // Failure returns a failure that refers to the exchange that the step judges.
 func (s *Scenario) Failure(message, want, got string) error {
 	return &report.Failure{Message: message, Want: want, Got: Clip(got), Exchange: s.judged()}
+}
+
+// FailureOf returns a failure that refers to the exchange whose answer has the value: see
+// ExchangeOf.
+func (s *Scenario) FailureOf(value any, message, want, got string) error {
+	return &report.Failure{Message: message, Want: want, Got: Clip(got), Exchange: s.ExchangeOf(value)}
+}
+
+// FailureAt returns a failure of the value at a JSON pointer of an item, and shows only
+// that value.
+func (s *Scenario) FailureAt(item any, pointer, message, want string) error {
+	got := "nothing"
+	if v, has := check.At(item, pointer); has {
+		got = Shown(v)
+	}
+	exchange, place := s.place(item)
+	return &report.Failure{Message: message, Pointer: place + pointer, Want: want, Got: got, Exchange: exchange}
 }
 
 // Carrying returns the name of a header of a delivery that contains value, "" for none.
@@ -96,23 +114,23 @@ func (s *Scenario) Absent(check func() error) error {
 
 // Within repeats check within the budget for deliveries.
 func (s *Scenario) Within(check func() error) error {
-	return s.Clock.Eventually(s.Context, s.Suite.Target.Timing.DeliveryBudget, check)
+	return s.await(s.Suite.Target.Timing.DeliveryBudget, check)
 }
 
 // Eventually repeats check within the budget for data that is read after a delay.
 func (s *Scenario) Eventually(check func() error) error {
-	return s.Clock.Eventually(s.Context, s.Suite.Target.Timing.SettleBudget, check)
+	return s.await(s.Suite.Target.Timing.SettleBudget, check)
 }
 
 // AfterRetries repeats check within the budget of one retry.
 func (s *Scenario) AfterRetries(check func() error) error {
-	return s.Clock.Eventually(s.Context, s.Suite.Target.Timing.RetryBudget, check)
+	return s.await(s.Suite.Target.Timing.RetryBudget, check)
 }
 
 // AfterRun repeats check within the budget of one retry and of reading the result.
 func (s *Scenario) AfterRun(check func() error) error {
 	t := &s.Suite.Target.Timing
-	return s.Clock.Eventually(s.Context, t.RetryBudget+t.SettleBudget, check)
+	return s.await(t.RetryBudget+t.SettleBudget, check)
 }
 
 // Longer assigns a nickname to a new endpoint, whose URL begins with the URL of the
@@ -225,7 +243,7 @@ func (st *Suite) retryWait(s *Scenario) (time.Duration, error) {
 	if name := s.Bound("headers", "retry_delay"); name != "" {
 		h.Set(name, "1000")
 	}
-	a, err := s.Do(Request{Operation: "publishMessage", Vars: map[string]string{"destination": e.URL}, Method: s.PublishMethod(), Header: h, Body: []byte("measured")})
+	a, err := s.Do(Request{Operation: "publishMessage", Vars: map[string]string{"destination": e.URL}, Method: s.PublishMethod(), Header: h, Body: []byte("measured"), Aside: true})
 	if err != nil {
 		return 0, err
 	}

@@ -96,6 +96,7 @@ func (s *Scenario) Run(name string, d target.Driver, vars map[string]string, hea
 		return nil, err
 	}
 	s.Looked(a.Exchange)
+	s.latest.Store(int64(a.Exchange))
 	if !a.OK() {
 		return a, Inconclusive(report.DriverFailed, "driver %s: %s %s answered %d: %s", name, method, s.Masked(r.URL.String()), a.Status, s.maskedBody(a.Body))
 	}

@@ -81,7 +81,7 @@ func (s *Scenario) ReadList(op, section string, size int, filters map[string]str
 			}
 		}
 	}
-	return l, s.Failure("the list does not end", fmt.Sprintf("at most %d pages", MaxPages), "more")
+	return l, s.FailureOf(&l, "the list does not end", fmt.Sprintf("at most %d pages", MaxPages), "more")
 }
 
 // EndlessCursor reports whether err says only that the cursor repeats. The items are then
@@ -99,7 +99,7 @@ func (s *Scenario) ListedOnce(l *Listing, want []any, key func(any) string) erro
 	}
 	for _, item := range want {
 		if n := seen[key(item)]; n != 1 {
-			return s.Failure("an item of the list was seen "+strconv.Itoa(n)+" times", "each exactly once", Shown(item))
+			return s.FailureOf(l, "an item of the list was seen "+strconv.Itoa(n)+" times", "each exactly once", Shown(item))
 		}
 	}
 	return nil

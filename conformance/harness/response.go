@@ -3,7 +3,9 @@ package harness
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
 	"net/http"
+	"slices"
 	"strings"
 
 	"github.com/understudy-mock/understudy/conformance/check"
@@ -94,11 +96,22 @@ func (a *Response) Result(name string, d target.Driver) (string, error) {
 // CheckField checks that an item has a field of a type.
 func (s *Scenario) CheckField(item any, pointer, kind string) error {
 	v, ok := check.At(item, pointer)
-	switch {
-	case !ok:
-		return &report.Failure{Message: "the field is missing", Pointer: pointer, Want: kind, Got: Shown(item), Exchange: s.Last()}
-	case !check.Fits(v, kind):
-		return &report.Failure{Message: "the field has another type", Pointer: pointer, Want: kind, Got: check.KindOf(v) + ": " + Shown(v), Exchange: s.Last()}
+	if ok && check.Fits(v, kind) {
+		return nil
 	}
-	return nil
+	exchange, place := s.place(item)
+	f := &report.Failure{Message: "the field is missing", Pointer: place + pointer, Want: kind, Got: fieldsOf(item), Exchange: exchange}
+	if ok {
+		f.Message, f.Got = "the field has another type", check.KindOf(v)+": "+Shown(v)
+	}
+	return f
+}
+
+// fieldsOf names the fields that an item has.
+func fieldsOf(item any) string {
+	m, ok := item.(map[string]any)
+	if !ok {
+		return Shown(item)
+	}
+	return "only " + Clip(strings.Join(slices.Sorted(maps.Keys(m)), ", "))
 }

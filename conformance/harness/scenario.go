@@ -2,10 +2,12 @@ package harness
 
 import (
 	"context"
+	"reflect"
 	"slices"
+	"strconv"
+	"strings"
 	"sync"
 	"sync/atomic"
-	"time"
 
 	"github.com/understudy-mock/understudy/conformance/check"
 	"github.com/understudy-mock/understudy/conformance/receiver"
@@ -26,16 +28,17 @@ type Scenario struct {
 	Alone   bool   // no other scenario uses the account
 	User    string // id of the messaging user
 
-	Patience time.Duration // time limit of one answer; 0: that of the scenario
-	Clock    Clock
-	Limit    context.CancelFunc
-	Cleanup  []func() // run when the scenario ends
+	Clock   Clock
+	Limit   context.CancelFunc
+	Cleanup []func() // run when the scenario ends
 
 	Endpoints []*receiver.Endpoint
 	Named     map[string]*receiver.Endpoint
 	Asked     *Response    // the last request that a When step made
+	sent      []sent       // the requests of Result.Exchanges
 	unlooked  map[int]bool // exchanges that no step has judged yet
 	latest    atomic.Int64 // the last exchange that a step made; atomic, since some steps make several at once
+	Judging   bool         // the step that runs is a Then
 	Before    int          // the last exchange before the step that runs
 
 	mu      sync.Mutex
@@ -86,7 +89,8 @@ func (s *Scenario) Finish() {
 	s.mu.Lock()
 	for i := range s.Result.Exchanges { // mask secrets that a driver returned later
 		x := &s.Result.Exchanges[i]
-		x.URL, x.Body, x.Answer, x.Curl = s.Masked(x.URL), s.Masked(x.Body), s.Masked(x.Answer), s.Masked(x.Curl)
+		x.URL, x.Body, x.Answer = s.Masked(x.URL), s.Masked(x.Body), s.Masked(x.Answer)
+		x.Curl, x.Notes = s.curl(&s.sent[i])
 	}
 	s.over = true
 	s.mu.Unlock()
@@ -94,7 +98,7 @@ func (s *Scenario) Finish() {
 		for _, got := range e.Deliveries() {
 			s.Result.Deliveries = append(s.Result.Deliveries, report.Delivery{
 				Endpoint: e.Name, Method: got.Method, Path: s.Masked(got.Path), Header: s.MaskedHeader(got.Wire),
-				Body: s.maskedBody(got.Body), Answered: int(got.Status.Load()), At: got.At.Sub(s.Result.Started),
+				Body: s.maskedBody(got.Body), Answered: int(got.Status.Load()), At: report.Span(got.At.Sub(s.Result.Started)),
 			})
 		}
 		e.End()
@@ -103,18 +107,18 @@ func (s *Scenario) Finish() {
 		end()
 	}
 	slices.SortStableFunc(s.Result.Deliveries, func(a, b report.Delivery) int { return int(a.At - b.At) })
-	s.Result.Duration = Since(s.Result.Started)
+	s.Result.Duration = report.Span(Since(s.Result.Started))
 }
 
 // keep adds an exchange and returns its index, -1 after the end of the scenario. It locks,
 // because workflow endpoints of the suite send requests from goroutines of the receiver.
-func (s *Scenario) keep(x report.Exchange) int {
+func (s *Scenario) keep(x report.Exchange, asked sent) int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.over { // a late call of a workflow endpoint is not evidence
 		return -1
 	}
-	s.Result.Exchanges = append(s.Result.Exchanges, x)
+	s.Result.Exchanges, s.sent = append(s.Result.Exchanges, x), append(s.sent, asked)
 	i := len(s.Result.Exchanges) - 1
 	s.unlooked[i] = true
 	return i
@@ -130,13 +134,65 @@ func (s *Scenario) Last() int {
 // judged returns the index of the exchange that a failure is about: the last one that the
 // current step made, otherwise the request in Asked, otherwise the last exchange.
 func (s *Scenario) judged() int {
-	switch latest := int(s.latest.Load()); {
-	case latest > s.Before:
-		return latest
-	case s.Asked != nil:
+	latest := int(s.latest.Load())
+	if latest <= s.Before && s.Asked != nil {
 		return s.Asked.Exchange
 	}
-	return s.Last()
+	return latest
+}
+
+// ExchangeOf returns the index of the exchange whose answer has a value: an object, a list of
+// objects, or a list that was read page by page. For other values it is the exchange that the
+// step judges.
+func (s *Scenario) ExchangeOf(value any) int {
+	exchange, _ := s.place(value)
+	return exchange
+}
+
+// place returns the exchange of a value (see ExchangeOf), and for an object its JSON pointer.
+func (s *Scenario) place(value any) (exchange int, pointer string) {
+	switch v := value.(type) {
+	case *Listing:
+		if n := len(v.Responses); n > 0 {
+			return v.Responses[n-1].Exchange, ""
+		}
+	case []any:
+		if len(v) > 0 {
+			return s.place(v[0])
+		}
+	case map[string]any:
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		at := reflect.ValueOf(v).Pointer()
+		for i, q := range slices.Backward(s.sent) {
+			if pointer, ok := pointerTo(q.answer, at); ok {
+				return i, pointer
+			}
+		}
+	}
+	return s.judged(), ""
+}
+
+// pointerTo returns the JSON pointer to the object at an address, within a decoded value.
+func pointerTo(value any, at uintptr) (pointer string, ok bool) {
+	switch v := value.(type) {
+	case map[string]any:
+		if reflect.ValueOf(v).Pointer() == at {
+			return "", true
+		}
+		for name, member := range v {
+			if rest, ok := pointerTo(member, at); ok {
+				return "/" + strings.NewReplacer("~", "~0", "/", "~1").Replace(name) + rest, true
+			}
+		}
+	case []any:
+		for i, item := range v {
+			if rest, ok := pointerTo(item, at); ok {
+				return "/" + strconv.Itoa(i) + rest, true
+			}
+		}
+	}
+	return "", false
 }
 
 // Looked marks an exchange as judged by a step.

@@ -43,7 +43,9 @@ type Suite struct {
 	number    atomic.Int64
 	requests  atomic.Int64
 	messages  atomic.Int64
+	slowest   atomic.Int64 // of all answers, in ns
 	pace      pace
+	hopes     hopes
 	Idle      Stopwatch // of all scenarios
 
 	measuring sync.Mutex    // held while the wait before a retry is measured
@@ -95,6 +97,9 @@ func (st *Suite) spend(op *spec.Operation) error {
 	}
 	return nil
 }
+
+// Slowest returns how long the slowest answer has taken.
+func (st *Suite) Slowest() time.Duration { return time.Duration(st.slowest.Load()) }
 
 // Observe records what the target does at an open point.
 func (st *Suite) Observe(point, value string) {

@@ -215,6 +215,12 @@ var dlqMutants = []Mutant{
 			e["responseBody"] = "?"
 		}
 	})},
+	{ID: "DLQ-018.2", Text: "the base64 form is missing", Build: changeEntries(func(e map[string]any) { delete(e, "responseBodyBase64") })},
+	{ID: "DLQ-018.3", Text: "the base64 form has no padding", Build: changeEntries(func(e map[string]any) {
+		if text, ok := e["responseBodyBase64"].(string); ok {
+			e["responseBodyBase64"] = strings.TrimRight(text, "=")
+		}
+	})},
 	{ID: "DLQ-019.1", Text: "the headers of the callback's answer are missing", Build: changeItems(listingDLQ, "messages", func(e map[string]any) {
 		if info, ok := e["failureCallbackInfo"].(map[string]any); ok {
 			delete(info, "responseHeaders")

@@ -180,7 +180,7 @@ func repeatEvents(name, like string, step bool) func(func()) Parts {
 			if e["state"] == like && len(items) < 500 {
 				other := map[string]any{}
 				for field, value := range e {
-					if field != "stepInfo" || step {
+					if (field != "stepInfo" || step) && !strings.HasPrefix(field, "invoker") { // which is on RUN_STARTED only
 						other[field] = value
 					}
 				}

@@ -217,6 +217,12 @@ var logMutants = []Mutant{
 			info["stepId"] = jsonNumber(1)
 		}
 	})},
+	{ID: "LOG-018.2", Text: "the ids of the steps fall", Build: inStep(func(_, info map[string]any) {
+		if info["stepId"] != nil {
+			info["stepId"] = jsonNumber(100 - integerOf(info, "stepId"))
+		}
+	})},
+	{ID: "LOG-018.3", Text: "the ids of the steps are missing", Build: inStep(func(_, info map[string]any) { delete(info, "stepId") })},
 	{ID: "LOG-019.1", Text: "WAITER_ADDED is never written", Build: keepEvents(func(e map[string]any) bool { return e["state"] != "WAITER_ADDED" })},
 	{ID: "LOG-019.2", Text: "WAITER_ADDED is written once the wait is over", Build: changeReply(listingLog, func(_ *http.Request, v map[string]any) {
 		if countEvents(v, "RUN_SUCCESS") == 0 {
@@ -250,15 +256,27 @@ var logMutants = []Mutant{
 	})},
 	{ID: "LOG-025.1", Text: "the response of the workflow is not recorded", Build: changeEvents(func(e map[string]any) { delete(e, "workflowRunResponse") })},
 	{ID: "LOG-025.2", Text: "the response is on every event", Build: changeEvents(func(e map[string]any) { setDefault(e, "workflowRunResponse", "") })},
+	{ID: "LOG-025.3", Text: "another response of the workflow is recorded", Build: changeEvents(func(e map[string]any) {
+		if e["state"] == "RUN_SUCCESS" {
+			e["workflowRunResponse"] = "done"
+		}
+	})},
 	{ID: "LOG-026.1", Text: "error details are on every event", Build: changeEvents(func(e map[string]any) {
 		if e["error"] == nil {
 			e["error"] = ""
 		}
 	})},
 	{ID: "LOG-026.2", Text: "the body of the answer is missing on ERROR", Build: changeEvents(func(e map[string]any) { delete(e, "responseBody") })},
+	{ID: "LOG-026.3", Text: "the status of the answer is missing on ERROR", Build: changeEvents(func(e map[string]any) { delete(e, "responseStatus") })},
 	{ID: "LOG-027.1", Text: "the invoker is on every RUN_STARTED", Build: changeEvents(func(e map[string]any) {
 		if e["state"] == "RUN_STARTED" && e["invokerWorkflowRunId"] == nil {
 			e["invokerWorkflowRunId"] = ""
+		}
+	})},
+	{ID: "LOG-027.2", Text: "the invoker is not recorded", Build: changeEvents(func(e map[string]any) { delete(e, "invokerWorkflowRunId") })},
+	{ID: "LOG-027.3", Text: "the invoker of a run is the run itself", Build: changeEvents(func(e map[string]any) {
+		if e["invokerWorkflowRunId"] != nil {
+			e["invokerWorkflowRunId"] = e["workflowRunId"]
 		}
 	})},
 	{ID: "LOG-028.1", Text: "concurrent is always 0", Build: inStep(func(_, info map[string]any) { info["concurrent"] = jsonNumber(0) })},
@@ -269,6 +287,12 @@ var logMutants = []Mutant{
 			info["sleepFor"] = jsonNumber(integerOf(info, "sleepFor") / 1000)
 		}
 	})},
+	{ID: "LOG-029.2", Text: "the output of a step is missing", Build: inStep(func(_, info map[string]any) { delete(info, "out") })},
+	{ID: "LOG-029.3", Text: "every call is recorded with the method GET", Build: inStep(func(_, info map[string]any) {
+		if info["callMethod"] != nil {
+			info["callMethod"] = http.MethodGet
+		}
+	})},
 	{ID: "LOG-030.1", Text: "every wait has timed out", Build: inStep(func(_, info map[string]any) {
 		if info["stepType"] == "Wait" {
 			info["waitTimeout"] = true
@@ -277,6 +301,11 @@ var logMutants = []Mutant{
 	{ID: "LOG-030.2", Text: "no wait has timed out", Build: inStep(func(_, info map[string]any) {
 		if info["stepType"] == "Wait" {
 			info["waitTimeout"] = false
+		}
+	})},
+	{ID: "LOG-030.3", Text: "whether a wait has timed out is a text", Build: inStep(func(_, info map[string]any) {
+		if info["waitTimeout"] != nil {
+			info["waitTimeout"] = fmt.Sprint(info["waitTimeout"])
 		}
 	})},
 }

@@ -4,6 +4,7 @@ import (
 	"encoding/base64"
 	"fmt"
 	"net/http"
+	"strconv"
 	"strings"
 
 	"github.com/understudy-mock/understudy/spec/header"
@@ -95,6 +96,16 @@ var restartMutants = []Mutant{
 	{ID: "RST-008.1", Text: "a restart answers the creation of the old run", Build: oldRun("workflowCreatedAt")},
 	{ID: "RST-009.1", Text: "a restarted run never succeeds", Build: keepEvents(func(e map[string]any) bool { return e["state"] != "RUN_SUCCESS" || !restartedRun(e) })},
 	{ID: "RST-010.1", Text: "the retries of the restart are ignored", Build: changeRequest(restartingRun, func(r *http.Request) { r.Header.Del(header.Retries) })},
+	{ID: "RST-010.2", Text: "a restart with retries has one more", Build: changeRequest(restartingRun, func(r *http.Request) {
+		if n, err := strconv.Atoi(r.Header.Get(header.Retries)); err == nil {
+			r.Header.Set(header.Retries, strconv.Itoa(n+1))
+		}
+	})},
+	{ID: "RST-010.3", Text: "a restart with retries has always three", Build: changeRequest(restartingRun, func(r *http.Request) {
+		if r.Header.Get(header.Retries) != "" {
+			r.Header.Set(header.Retries, "3")
+		}
+	})},
 	{ID: "RST-011.1", Text: "an entry that does not exist is restarted as another one", Build: likeEntry},
 }
 

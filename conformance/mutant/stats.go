@@ -118,18 +118,9 @@ var statsMutants = []Mutant{
 	})},
 	{ID: "STA-005.2", Text: "the last hour ended an hour ago", Build: changeStats(movePoints)},
 	{ID: "STA-005.3", Text: "the points of the last hour are a second apart", Build: changeStats(spacePoints("1h", time.Second))},
-	{ID: "STA-006.1", Text: "the points of 3d are an hour apart", Build: changeStats(func(r *http.Request, v map[string]any) {
-		if r.URL.Query().Get("period") != "3d" {
-			return
-		}
-		for _, name := range perPeriod {
-			list, _ := v[name].([]any)
-			for i, item := range list {
-				p, _ := item.(map[string]any)
-				p["x"] = time.Unix(1_700_000_000+int64(i)*3600, 0).UTC().Format(statsTime)
-			}
-		}
-	})},
+	{ID: "STA-006.1", Text: "the points of 3d are an hour apart", Build: changeStats(spacePoints("3d", time.Hour))},
+	{ID: "STA-006.2", Text: "the points of 12h are ten minutes apart", Build: changeStats(spacePoints("12h", 10*time.Minute))},
+	{ID: "STA-006.3", Text: "the points of 7d are as far apart as those of 30d", Build: changeStats(spacePoints("7d", 3*time.Hour))},
 	{ID: "STA-007.1", Text: "times are in RFC 3339", Build: changePoints(func(p map[string]any) {
 		if t, err := time.Parse("2006-01-02 15:04:05.999999999 -0700 UTC", p["x"].(string)); err == nil {
 			p["x"] = t.Format(time.RFC3339)

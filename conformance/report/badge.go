@@ -25,7 +25,7 @@ func badgeWidth(text string) int { return 7*utf8.RuneCountInString(text) + 12 }
 
 // writeBadge writes the verdict as an SVG image for a README.
 func writeBadge(w io.Writer, r *Report) error {
-	text := r.Verdict()
+	text, _, _ := strings.Cut(r.Verdict(), ";")
 	_, code := r.verdict() // not ExitCode: an accepted partial result is not green
 	color := badgeColors[code]
 	if color == "" || code == ExitConformant && !strings.HasPrefix(text, "conformant") {

@@ -2,20 +2,11 @@ package report
 
 import (
 	"fmt"
-	"slices"
 	"strings"
 	"time"
 
 	"github.com/understudy-mock/understudy/conformance/target"
 )
-
-// about reports whether a baseline entry names a result, by scenario or requirement.
-func about(k *target.Known, x *Result) bool {
-	if k.ID == x.Name {
-		return true
-	}
-	return slices.Contains(x.Requirements, k.ID)
-}
 
 // Apply marks expected failures in the results, and records the stale entries of the baseline.
 func (r *Report) Apply(b *target.Baseline, today time.Time) {
@@ -24,13 +15,16 @@ func (r *Report) Apply(b *target.Baseline, today time.Time) {
 		judged, failed := 0, 0
 		for j := range r.Results {
 			x := &r.Results[j]
-			if !about(k, x) {
+			if !k.About(x.Name, x.Requirements) {
 				continue
 			}
 			switch x.Verdict {
 			case Fail:
 				failed++
 				x.Expected = true
+			case Unreliable:
+				failed++
+				x.Expected = b.Flaky
 			case Pass, Warn:
 				judged++
 			}

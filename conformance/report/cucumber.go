@@ -45,7 +45,7 @@ type cucumberResult struct {
 
 // cucumberStatus maps verdicts to those of Cucumber JSON.
 var cucumberStatus = map[Verdict]string{
-	Pass: "passed", Observed: "passed", Warn: "passed", Fail: "failed", HarnessError: "failed", Inconclusive: "skipped", NotApplicable: "skipped", NotSelected: "skipped",
+	Pass: "passed", Observed: "passed", Warn: "passed", Fail: "failed", Unreliable: "failed", HarnessError: "failed", Inconclusive: "skipped", NotApplicable: "skipped", NotSelected: "skipped",
 }
 
 // writeCucumber writes Cucumber JSON, one feature for each file. A scenario that was

@@ -72,7 +72,7 @@ func Diff(before, after *Report) *Difference {
 
 // Worse reports whether there is a regression or a new scenario that fails.
 func (d *Difference) Worse() bool {
-	return len(d.Regressions) > 0 || slices.ContainsFunc(d.Added, func(c Change) bool { return c.After == Fail || c.After == HarnessError })
+	return len(d.Regressions) > 0 || slices.ContainsFunc(d.Added, func(c Change) bool { return worse[c.After] >= worse[Unreliable] })
 }
 
 // Write writes the difference for people, regressions first.

@@ -15,7 +15,7 @@ type fact struct{ Name, Value string }
 // took is the duration of the run and how much of it was spent waiting: for time that
 // the interface document requires, and for the target.
 func (r *Report) took() string {
-	return fmt.Sprintf("%s: %s of waits, %s of the suite's own", r.Duration.Round(time.Millisecond), r.Waited.Round(time.Millisecond), (r.Duration - r.Waited).Round(time.Millisecond))
+	return fmt.Sprintf("%s: %s of waits, %s of the suite's own", r.Duration, r.Waited, r.Duration-r.Waited)
 }
 
 // facts describes what was judged, what was selected, and the versions, so that a

@@ -80,10 +80,10 @@ func writeJUnit(w io.Writer, r *Report) error {
 		c.Properties = append(c.Properties, junitProperty{"basis", string(x.Basis)}, junitProperty{"verdict", string(x.Verdict)})
 		detail := &junitText{Message: xmlText(x.Detail), Type: string(x.Basis), Text: xmlText(r.plain(x))}
 		switch {
-		case x.Verdict == Fail && x.Expected:
+		case x.Expected:
 			c.Skipped = &junitText{Message: "expected failure: " + xmlText(x.Detail)}
 			s.Skipped++
-		case x.Verdict == Fail, x.Verdict == Warn && r.Strict:
+		case x.Verdict == Fail, x.Verdict == Unreliable, x.Verdict == Warn && r.Strict:
 			c.Failure = detail
 			s.Failures++
 		case x.Verdict == HarnessError:

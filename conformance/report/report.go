@@ -1,5 +1,6 @@
 // Package report contains the results of a run of the suite, and writes them: for
-// people (terminal, html), for CI (junit, cucumber), and for programs (json, yaml).
+// people (terminal, html, markdown), for CI (junit, cucumber, github), and for programs (json,
+// exchanges, yaml).
 //
 //	err := report.Write("junit", file, result)
 //	os.Exit(result.ExitCode())
@@ -24,13 +25,16 @@ import (
 
 // renderers write reports, one file each. Sorted by name.
 var renderers = map[string]func(io.Writer, *Report) error{
-	"badge":    writeBadge,
-	"cucumber": writeCucumber,
-	"html":     writeHTML,
-	"json":     writeJSON,
-	"junit":    writeJUnit,
-	"terminal": writeTerminal,
-	"yaml":     writeYAML,
+	"badge":     writeBadge,
+	"cucumber":  writeCucumber,
+	"exchanges": writeExchanges,
+	"github":    writeGitHub,
+	"html":      writeHTML,
+	"json":      writeJSON,
+	"junit":     writeJUnit,
+	"markdown":  writeMarkdown,
+	"terminal":  writeTerminal,
+	"yaml":      writeYAML,
 }
 
 // Write writes a report in one of the formats.
@@ -45,18 +49,74 @@ func Write(format string, w io.Writer, r *Report) error {
 // Formats returns the names of all formats, sorted.
 func Formats() []string { return slices.Sorted(maps.Keys(renderers)) }
 
+// writeJSON writes the report for programs: spec/report.schema.json describes it. Only the requests
+// that failures are about, and what the receiver saw of these scenarios, have headers and bodies:
+// the format exchanges has all.
 func writeJSON(w io.Writer, r *Report) error {
+	short := *r
+	short.Results = slices.Clone(r.Results)
+	for i := range short.Results {
+		short.Results[i].outline()
+	}
 	encoder := json.NewEncoder(w)
 	encoder.SetIndent("", "  ")
 	return encoder.Encode(struct {
+		Schema   string `json:"$schema"`
 		Verdict  string `json:"verdict"`
 		ExitCode int    `json:"exitCode"`
 		*Report
-	}{r.Verdict(), r.ExitCode(), r})
+	}{"report.schema.json", r.Verdict(), r.ExitCode(), &short})
+}
+
+// maxKeptDeliveries is how many deliveries of a failure keep their headers and bodies.
+const maxKeptDeliveries = 3
+
+// outline leaves out the headers and bodies of the evidence, except of what a failure is about.
+func (x *Result) outline() {
+	x.Exchanges, x.Deliveries = slices.Clone(x.Exchanges), slices.Clone(x.Deliveries)
+	for i := range x.Exchanges {
+		if x.Failure != nil && x.Failure.Exchange == i {
+			continue
+		}
+		e := &x.Exchanges[i]
+		*e = Exchange{Operation: e.Operation, Method: e.Method, URL: e.URL, Status: e.Status, Error: e.Error, Problems: e.Problems, At: e.At, Took: e.Took}
+	}
+	for i := range x.Deliveries {
+		if x.Failure != nil && i < maxKeptDeliveries {
+			continue
+		}
+		d := &x.Deliveries[i]
+		*d = Delivery{Endpoint: d.Endpoint, Method: d.Method, Path: d.Path, Answered: d.Answered, At: d.At}
+	}
+}
+
+// writeExchanges writes all requests and deliveries, one JSON object per line.
+func writeExchanges(w io.Writer, r *Report) error {
+	encoder := json.NewEncoder(w)
+	type line struct {
+		Scenario string    `json:"scenario"`
+		Index    int       `json:"index"` // in exchanges or deliveries of the result
+		Exchange *Exchange `json:"exchange,omitempty"`
+		Delivery *Delivery `json:"delivery,omitempty"`
+	}
+	for i := range r.Results {
+		x := &r.Results[i]
+		for n := range x.Exchanges {
+			if err := encoder.Encode(line{x.Name, n, &x.Exchanges[n], nil}); err != nil {
+				return err
+			}
+		}
+		for n := range x.Deliveries {
+			if err := encoder.Encode(line{x.Name, n, nil, &x.Deliveries[n]}); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
 }
 
 // bad are the verdicts whose results are explained one by one, the most important first.
-var bad = []Verdict{Fail, HarnessError, Warn}
+var bad = []Verdict{Fail, HarnessError, Unreliable, Warn}
 
 // byVerdict returns the results with a verdict, in order.
 func (r *Report) byVerdict(v Verdict) []*Result {
@@ -72,7 +132,7 @@ func (r *Report) byVerdict(v Verdict) []*Result {
 // verdictLine summarises the report in one line.
 func (r *Report) verdictLine() string {
 	words := []string{}
-	for _, v := range []Verdict{Pass, Fail, Warn, HarnessError, Inconclusive, Observed, NotApplicable} {
+	for _, v := range []Verdict{Pass, Fail, Unreliable, Warn, HarnessError, Inconclusive, Observed, NotApplicable} {
 		if n := len(r.byVerdict(v)); n > 0 {
 			words = append(words, fmt.Sprintf("%d %s", n, v))
 		}

@@ -4,13 +4,17 @@ import (
 	"bytes"
 	"encoding/json"
 	"encoding/xml"
+	"fmt"
 	"io"
+	"reflect"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/santhosh-tekuri/jsonschema/v5"
 	"gopkg.in/yaml.v3"
 
+	"github.com/understudy-mock/understudy/internal/drift"
 	"github.com/understudy-mock/understudy/internal/expect"
 	"github.com/understudy-mock/understudy/spec"
 )
@@ -20,12 +24,12 @@ const hostile = "</script><script>alert(1)</script> ]]> \x00\x1b[31m \xff & \u20
 
 // sample is a report with every verdict.
 func sample() *Report {
-	r := &Report{Suite: "1.0", Revision: "2025-r1", Run: "cf1", Started: time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC), Duration: 1500 * time.Millisecond,
+	r := &Report{Suite: "1.0", Revision: "2025-r1", Run: "cf1", Started: time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC), Duration: Span(1500 * time.Millisecond),
 		Target: Target{Name: "acme " + hostile, Version: "1.2"}, Observations: map[string][]string{"publish.status": {"202"}}}
 	for i, v := range []Verdict{Pass, Fail, Warn, Inconclusive, HarnessError, Observed, NotApplicable} {
 		x := Result{
 			Feature: "Publishing", Name: "scenario " + string(v), Location: "publish.feature:" + string(rune('1'+i)), Basis: spec.Stated,
-			Requirements: []string{"REQ-PUB-001"}, Profiles: []string{"MSG"}, Verdict: v, Started: r.Started, Duration: time.Second,
+			Requirements: []string{"REQ-PUB-001"}, Profiles: []string{"MSG"}, Verdict: v, Started: r.Started, Duration: Span(time.Second),
 			Steps: []Step{{Text: "Given " + hostile, Verdict: Pass}, {Text: "the message arrives", Verdict: v}},
 		}
 		switch v {
@@ -33,7 +37,7 @@ func sample() *Report {
 			x.Failure = &Failure{Step: "the message arrives", Message: hostile, Pointer: "/a/0", Want: "one", Got: hostile, Exchange: 0}
 			x.Detail = x.Failure.Error()
 			x.Exchanges = []Exchange{{Method: "POST", URL: "http://x.test/?svc_token=***", Status: 200, Answer: hostile, Curl: "curl -sS 'http://x.test/'"}}
-			x.Deliveries = []Delivery{{Endpoint: "the destination", Method: "POST", Path: "/", Answered: 503, At: time.Second}}
+			x.Deliveries = []Delivery{{Endpoint: "the destination", Method: "POST", Path: "/", Answered: 503, At: Span(time.Second)}}
 		case Inconclusive, HarnessError:
 			x.Reason, x.Detail = DriverMissing, "the target file names no driver \"run\""
 		}
@@ -55,13 +59,126 @@ func render(t *testing.T, format string) string {
 func TestTerminalReportPutsFailuresFirst(t *testing.T) {
 	t.Parallel()
 	text := render(t, "terminal")
-	for _, want := range []string{"REQ-PUB-001 (stated) A message that is published", "problem:", "pointer:  /a/0", "expected: one", "actual:", "repeat:   curl -sS", "received: +1s the destination: POST /, answered 503", "driver-missing", "MSG", "NOT conformant", "; harness errors: 1", `interface document, "What the service does": "It publishes HTTP messages to a destination URL"`, "INCONCLUSIVE  driver-missing: 1"} {
+	for _, want := range []string{"FAIL  REQ-PUB-001: ", "stated: It publishes HTTP messages to a destination URL", "publish.feature:2 scenario fail", "expected one, got ", "at /a/0", "repeat: curl -sS", "MSG", "NOT conformant", "; harness errors: 1", "INCONCLUSIVE  REQ-PUB-001: driver-missing"} {
 		if !strings.Contains(text, want) {
 			t.Errorf("the report lacks %q:\n%s", want, text)
 		}
 	}
-	if strings.Index(text, "FAIL ") > strings.Index(text, "INCONCLUSIVE") {
-		t.Error("failures do not come first")
+	if strings.Index(text, "FAIL ") > strings.Index(text, "INCONCLUSIVE") || !strings.Contains(strings.Split(text, "\n")[0], "NOT conformant") {
+		t.Errorf("the verdict and then the failures do not come first:\n%s", text)
+	}
+}
+
+// The report on a terminal fits a screen, and says how much is left out.
+func TestTerminalReportIsShort(t *testing.T) {
+	t.Parallel()
+	for _, causes := range []int{1, 4, 12, 80} {
+		r := &Report{Profiles: make([]Profile, 9)}
+		for i := range causes {
+			message := strings.Repeat("x", i) + " " + strings.Repeat("long\n", 500)
+			for range 5 {
+				r.Results = append(r.Results, Result{Name: "n", Verdict: Fail, Requirements: []string{"REQ-PUB-001"}, Failure: &Failure{Message: message, Want: message, Got: message}, Exchanges: []Exchange{{Curl: "curl 'a\nb'", Notes: []string{"A: b"}}}})
+			}
+			r.Results = append(r.Results, Result{Name: "n", Verdict: Inconclusive, Reason: DriverMissing, Detail: message})
+		}
+		var b strings.Builder
+		expect.Nil(t, "error", Write("terminal", &b, r))
+		lines := strings.Count(b.String(), "\n")
+		expect.True(t, "at most 40 lines", lines <= maxLines)
+		if causes < 13 {
+			expect.Equal(t, "causes", strings.Count(b.String(), "FAIL  "), causes)
+		} else {
+			expect.Contains(t, "report", b.String(), " more causes\n")
+		}
+	}
+}
+
+// Results with one cause are shown together, whatever names and numbers are in their messages.
+func TestCauses(t *testing.T) {
+	t.Parallel()
+	failed := func(message string) Result { return Result{Verdict: Fail, Failure: &Failure{Message: message}} }
+	r := Report{Results: []Result{failed("no call"), failed("the run wfr_1 did not end"), {Verdict: Warn, Detail: "a"}, failed("the run wfr_2 did not end")}}
+	var got []string
+	for _, c := range r.causes(bad...) {
+		got = append(got, fmt.Sprintf("%s %s %d", c.Verdict, c.Message, len(c.Results)))
+	}
+	expect.Equal(t, "causes", got, []string{"fail the run wfr_1 did not end 2", "fail no call 1", "warn a 1"})
+}
+
+// A Markdown report shows the evidence, what was not judged, and how to repeat the run.
+func TestMarkdownReport(t *testing.T) {
+	t.Parallel()
+	text := render(t, "markdown")
+	for _, want := range []string{"| MSG | nonconformant |", "<details><summary>publish.feature:2 scenario fail</summary>", "repeat:   curl -sS", "## Not judged", "## Reproduce", "understudy conform --target target.yaml", "| suite | 1.0, commit unknown |"} {
+		expect.Contains(t, "report", text, want)
+	}
+	expect.Lacks(t, "report outside of code", strings.Split(text, "## FAIL")[0], "<script>")
+}
+
+// Annotations are one line for each cause, whatever a target answers.
+func TestGitHubAnnotations(t *testing.T) {
+	t.Parallel()
+	lines := strings.Split(strings.TrimSpace(render(t, "github")), "\n")
+	expect.Equal(t, "number of lines", len(lines), 3)
+	expect.Contains(t, "first line", lines[0], "::error title=FAIL REQ-PUB-001::")
+	expect.Contains(t, "last line", lines[2], "::warning title=WARN REQ-PUB-001::")
+}
+
+// A JSON report has the form that its schema describes, and times in milliseconds.
+func TestJSONReportFitsItsSchema(t *testing.T) {
+	t.Parallel()
+	for _, problem := range drift.Between(spec.ReportSchema, reflect.TypeFor[struct {
+		Schema   string `json:"$schema"`
+		Verdict  string `json:"verdict"`
+		ExitCode int    `json:"exitCode"`
+		Report
+	}](), "json") {
+		t.Error(problem)
+	}
+	c := jsonschema.NewCompiler()
+	c.Draft = jsonschema.Draft2020
+	expect.Nil(t, "error", c.AddResource("mem://report", bytes.NewReader(spec.ReportSchema)))
+	var v any
+	text := render(t, "json")
+	expect.Nil(t, "error", json.Unmarshal([]byte(text), &v))
+	expect.Nil(t, "error", c.MustCompile("mem://report").Validate(v))
+	expect.Contains(t, "report", text, `"duration": 1500,`)
+}
+
+// All requests but those that failures are about lose their headers and bodies, which the format exchanges keeps.
+func TestJSONReportIsShort(t *testing.T) {
+	t.Parallel()
+	r := sample()
+	for i := range r.Results {
+		r.Results[i].Exchanges = []Exchange{{Method: "GET", URL: "http://a.test", Status: 200, Body: "the body of " + string(r.Results[i].Verdict)}}
+	}
+	var short, all strings.Builder
+	expect.Nil(t, "error", Write("json", &short, r))
+	expect.Nil(t, "error", Write("exchanges", &all, r))
+	expect.Lacks(t, "report", short.String(), "the body of pass")
+	expect.Contains(t, "report", short.String(), "the body of fail")
+	expect.Contains(t, "exchanges", all.String(), "the body of pass")
+	expect.Equal(t, "lines", strings.Count(all.String(), "\n"), 7+2)
+}
+
+// A failure quotes the words about the field, the operation or the part that failed.
+func TestAFailureQuotesWhatFailed(t *testing.T) {
+	t.Parallel()
+	q := &Covered{Requirement: spec.Requirement{Where: spec.Where{Quote: "All.", Quotes: map[string]string{
+		"url": "url: a text", "urls": "urls: a list", "listAll": "The list.", "payload": "The payload.", "binary payload": "The binary payload.",
+	}}}}
+	for name, c := range map[string]struct {
+		failure Failure
+		want    string
+	}{
+		"a field":                  {Failure{Pointer: "/messages/0/url", Exchange: 0}, "url: a text"},
+		"a field of a field":       {Failure{Pointer: "/urls/0/x", Exchange: 0}, "urls: a list"},
+		"an operation":             {Failure{Pointer: "/other", Step: "the payload", Exchange: 0}, "The list."},
+		"words of a step":          {Failure{Step: `the entry has its "binary payload"`, Exchange: -1}, "The binary payload."},
+		"fewer words of a step":    {Failure{Step: "the payload arrives", Exchange: -1}, "The payload."},
+		"nothing that has a quote": {Failure{Step: "the payloads arrive", Exchange: -1}, "All."},
+	} {
+		expect.Equal(t, name, quoteOf(q, &Result{Failure: &c.failure, Exchanges: []Exchange{{Operation: "listAll"}}}), c.want)
 	}
 }
 
@@ -116,7 +233,7 @@ func TestOtherReportsAreWellFormed(t *testing.T) {
 			t.Errorf("html: it refers to another file: %s", address)
 		}
 	}
-	if err := Write("pdf", io.Discard, sample()); err == nil || !strings.Contains(err.Error(), "must be one of badge, cucumber, html, json, junit, terminal, yaml") {
+	if err := Write("pdf", io.Discard, sample()); err == nil || !strings.Contains(err.Error(), "must be one of badge, cucumber, exchanges, github, html, json, junit, markdown, terminal, yaml") {
 		t.Errorf("an unknown format: %v", err)
 	}
 }

@@ -1,6 +1,7 @@
 package report
 
 import (
+	"encoding/json"
 	"fmt"
 	"slices"
 	"strings"
@@ -20,6 +21,7 @@ const (
 	Observed      Verdict = "observed"       // open point: recorded, never judged
 	Inconclusive  Verdict = "inconclusive"   // could not be judged; Reason says why
 	Warn          Verdict = "warn"           // an implied requirement does not hold
+	Unreliable    Verdict = "unreliable"     // it failed in some of its runs
 	Fail          Verdict = "fail"
 	HarnessError  Verdict = "harness-error" // of the suite, or of a driver
 )
@@ -46,6 +48,28 @@ const (
 	NotTried            Reason = "not-tried" // of --check-target: one try cannot test it
 )
 
+// Span is a duration, which reports contain in milliseconds.
+type Span time.Duration
+
+// MarshalJSON writes milliseconds, with microseconds as a fraction.
+func (d Span) MarshalJSON() ([]byte, error) {
+	return json.Marshal(float64(time.Duration(d).Microseconds()) / 1000)
+}
+
+// UnmarshalJSON reads milliseconds.
+func (d *Span) UnmarshalJSON(text []byte) error {
+	var ms float64
+	err := json.Unmarshal(text, &ms)
+	*d = Span(ms * float64(time.Millisecond))
+	return err
+}
+
+// String is the duration in a form for people.
+func (d Span) String() string { return time.Duration(d).Round(time.Millisecond).String() }
+
+// Seconds is the duration in seconds.
+func (d Span) Seconds() float64 { return time.Duration(d).Seconds() }
+
 // Result is the result of one scenario.
 type Result struct {
 	Feature      string        `json:"feature" yaml:"feature"` // title
@@ -60,12 +84,51 @@ type Result struct {
 	Reason       Reason        `json:"reason,omitempty" yaml:"reason,omitempty"`
 	Detail       string        `json:"detail,omitempty" yaml:"detail,omitempty"`                   // one line
 	Expected     bool          `json:"expectedFailure,omitempty" yaml:"expectedFailure,omitempty"` // the baseline expects the failure
+	Tries        []Verdict  `json:"tries,omitempty" yaml:"tries,omitempty"`                     // of each run, when there were several
 	Failure      *Failure      `json:"failure,omitempty" yaml:"failure,omitempty"`
 	Steps        []Step        `json:"steps" yaml:"steps"`
 	Exchanges    []Exchange    `json:"exchanges,omitempty" yaml:"exchanges,omitempty"`
 	Deliveries   []Delivery    `json:"deliveries,omitempty" yaml:"deliveries,omitempty"`
 	Started      time.Time     `json:"started" yaml:"started"`
-	Duration     time.Duration `json:"duration" yaml:"duration"` // ns
+	Duration     Span       `json:"duration" yaml:"duration"`
+}
+
+// Again adds the result of another run of the scenario. The worst one counts, with its
+// evidence; a scenario that failed in one run and passed in another is unreliable. A warning
+// stays one: it does not change the verdict on the target.
+func (x *Result) Again(next *Result) {
+	tries := x.Tries
+	if tries == nil {
+		tries = []Verdict{x.Verdict}
+	}
+	if worse[next.Verdict] > worse[x.Verdict] {
+		*x = *next
+	}
+	x.Tries = append(tries, next.Verdict)
+	if x.unsteady() && x.tried(Fail) > 0 && x.Verdict != HarnessError {
+		x.Verdict = Unreliable
+	}
+}
+
+// tried counts the runs with one of the verdicts.
+func (x *Result) tried(verdicts ...Verdict) (n int) {
+	for _, v := range x.Tries {
+		if slices.Contains(verdicts, v) {
+			n++
+		}
+	}
+	return n
+}
+
+// unsteady reports whether the scenario failed in some runs and passed in others.
+func (x *Result) unsteady() bool { return x.tried(Fail, Warn) > 0 && x.tried(Pass, Observed) > 0 }
+
+// times says in how many of its runs a scenario failed, "" after a single run.
+func (x *Result) times() string {
+	if len(x.Tries) == 0 {
+		return ""
+	}
+	return fmt.Sprintf("failed %d of %d", x.tried(Fail, Warn), len(x.Tries))
 }
 
 // Step is one line of a scenario and its result.
@@ -73,7 +136,7 @@ type Step struct {
 	Text     string        `json:"text" yaml:"text"` // with its keyword
 	Verdict  Verdict       `json:"verdict" yaml:"verdict"`
 	Detail   string        `json:"detail,omitempty" yaml:"detail,omitempty"`
-	Duration time.Duration `json:"duration" yaml:"duration"` // ns
+	Duration Span    `json:"duration" yaml:"duration"`
 }
 
 // Failure is a failed check.
@@ -110,8 +173,8 @@ type Exchange struct {
 	AnswerHdr map[string][]string `json:"answerHeader,omitempty" yaml:"answerHeader,omitempty"`
 	Error     string              `json:"error,omitempty" yaml:"error,omitempty"`
 	Problems  []string            `json:"problems,omitempty" yaml:"problems,omitempty"` // violated requirements, and violations of the OpenAPI document
-	At        time.Duration       `json:"at" yaml:"at"`                                 // since the start of the scenario, ns
-	Took      time.Duration       `json:"took" yaml:"took"`                             // ns
+	At        Span                `json:"at" yaml:"at"`                                 // since the start of the scenario
+	Took      Span                `json:"took" yaml:"took"`
 	Curl      string              `json:"curl" yaml:"curl"`                             // shell command that repeats the request
 	Notes     []string            `json:"notes,omitempty" yaml:"notes,omitempty"`       // values for the variables in Curl
 }
@@ -124,7 +187,7 @@ type Delivery struct {
 	Header   map[string][]string `json:"header" yaml:"header"`
 	Body     string              `json:"body" yaml:"body"`         // at most 4 KiB
 	Answered int                 `json:"answered" yaml:"answered"` // status
-	At       time.Duration       `json:"at" yaml:"at"`             // since the start of the scenario, ns
+	At       Span                `json:"at" yaml:"at"`             // since the start of the scenario
 }
 
 // Report contains the results of a run of the suite.
@@ -143,8 +206,8 @@ type Report struct {
 	Run          string              `json:"run" yaml:"run"`   // id; prefix of the names of everything that was created
 	Seed         int64               `json:"seed" yaml:"seed"` // of the order
 	Started      time.Time           `json:"started" yaml:"started"`
-	Duration     time.Duration       `json:"duration" yaml:"duration"` // ns
-	Waited       time.Duration       `json:"waited" yaml:"waited"`     // part of Duration in which scenarios waited for time to pass or for the target; ns
+	Duration     Span                `json:"duration" yaml:"duration"`
+	Waited       Span                `json:"waited" yaml:"waited"` // part of Duration in which scenarios waited for time to pass or for the target
 	Profiles     []Profile           `json:"profiles" yaml:"profiles"`
 	Results      []Result            `json:"results" yaml:"results"` // in the order of the features
 	Requirements []Covered           `json:"requirements" yaml:"requirements"`
@@ -176,6 +239,7 @@ type Profile struct {
 	Failed       int    `json:"failed" yaml:"failed"`
 	Warned       int    `json:"warned" yaml:"warned"`
 	Inconclusive int    `json:"inconclusive" yaml:"inconclusive"`
+	Unreliable   int    `json:"unreliable,omitempty" yaml:"unreliable,omitempty"`
 	Errors       int    `json:"errors" yaml:"errors"` // of the suite or a driver
 }
 
@@ -206,7 +270,7 @@ func (r *Report) counted() (count map[Verdict]int, expected, judged int) {
 	count = map[Verdict]int{}
 	for i := range r.Results {
 		x := &r.Results[i]
-		if x.Expected && x.Verdict == Fail {
+		if x.Expected {
 			expected++
 		} else {
 			count[x.Verdict]++
@@ -233,10 +297,34 @@ func (r *Report) unjudged() []string {
 	return missing
 }
 
+// mostNamed is how many requirements a verdict names.
+const mostNamed = 5
+
+// warnings names the implied requirements that do not hold.
+func (r *Report) warnings() string {
+	var ids []string
+	for _, x := range r.byVerdict(Warn) {
+		ids = union(ids, x.Requirements)
+	}
+	word, more := "requirements do", ""
+	if len(ids) == 1 {
+		word = "requirement does"
+	}
+	if n := len(ids) - mostNamed; n > 0 {
+		more = fmt.Sprintf(" and %d more", n)
+	}
+	return fmt.Sprintf("%d implied %s not hold: %s%s", len(ids), word, strings.Join(ids[:min(len(ids), mostNamed)], ", "), more)
+}
+
+// unreliable returns the results that are unreliable, and not known to be.
+func (r *Report) unreliable() []*Result {
+	return slices.DeleteFunc(r.byVerdict(Unreliable), func(x *Result) bool { return x.Expected })
+}
+
 // ExitCode is the exit code of the process for the verdict.
 func (r *Report) ExitCode() int {
 	_, code := r.verdict()
-	if code == ExitPartial && r.AcceptPartial {
+	if code == ExitPartial && r.AcceptPartial && len(r.unreliable()) == 0 {
 		return ExitConformant
 	}
 	return code
@@ -269,6 +357,8 @@ func (r *Report) verdict() (string, int) {
 		return "the baseline is stale", ExitStaleBaseline
 	case r.Exhausted != "":
 		return "a limit ended the run: " + r.Exhausted, ExitBudget
+	case count[Unreliable] > 0:
+		return fmt.Sprintf("%spartial: %d unreliable, which failed in some of their runs", selected, count[Unreliable]), ExitPartial
 	case judged == 0: // an empty run must not pass
 		return "partial: nothing was judged", ExitPartial
 	case count[Inconclusive] > 0:
@@ -280,7 +370,7 @@ func (r *Report) verdict() (string, int) {
 	case selected != "":
 		return "selection: all of it holds", ExitConformant
 	case count[Warn] > 0:
-		return "conformant with warnings", ExitConformant
+		return "conformant; " + r.warnings(), ExitConformant
 	}
 	return "conformant", ExitConformant
 }

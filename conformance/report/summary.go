@@ -8,7 +8,7 @@ import (
 )
 
 // worse orders verdicts: a larger number is worse.
-var worse = map[Verdict]int{NotSelected: 0, NotApplicable: 1, Pass: 2, Observed: 3, Inconclusive: 4, Warn: 5, Fail: 6, HarnessError: 7}
+var worse = map[Verdict]int{NotSelected: 0, NotApplicable: 1, Pass: 2, Observed: 3, Inconclusive: 4, Warn: 5, Unreliable: 6, Fail: 7, HarnessError: 8}
 
 // Summarise fills Profiles and Requirements from the results. profiles are the selected ones.
 func (r *Report) Summarise(profiles []string) {
@@ -61,12 +61,14 @@ func (r *Report) profile(name string) Profile {
 			p.Warned++
 		case Inconclusive:
 			p.Inconclusive++
+		case Unreliable:
+			p.Unreliable++
 		}
 	}
 	switch {
 	case p.Failed > 0:
 		p.Verdict = "nonconformant"
-	case p.Inconclusive+p.Errors > 0:
+	case p.Inconclusive+p.Unreliable+p.Errors > 0:
 		p.Verdict = "partial"
 	case p.Passed+p.Warned == 0:
 		p.Verdict = "not-run"

@@ -5,162 +5,120 @@ import (
 	"cmp"
 	"fmt"
 	"io"
-	"maps"
-	"slices"
 	"strings"
 	"text/tabwriter"
-	"time"
 )
 
-// maxDetailed is how many results of one verdict are printed with their evidence, so
-// that results of the other verdicts are not lost.
-const maxDetailed = 20
+// maxLines is how many lines the report on a terminal has at most: the rest is in the others.
+const maxLines = 40
 
-// maxShownDeliveries is how many calls to the receiver are printed for a result.
-const maxShownDeliveries = 10
-
-// writeTerminal writes for people: failures first, each with what is needed to fix it.
+// writeTerminal writes for people, on one screen: the verdict, the failures by their cause, each
+// with one scenario and the command that repeats it, and the profiles.
 func writeTerminal(w io.Writer, r *Report) error {
-	var b bytes.Buffer
-	for _, v := range bad {
-		list := r.byVerdict(v)
-		for n, x := range list {
-			r.explain(&b, x, n < maxDetailed)
+	head, tail := r.headLines(), r.tailLines()
+	room := maxLines - len(head) - len(tail) - 1
+	causes := r.causes(append(bad, Inconclusive)...)
+	lines := head
+	for n, c := range causes {
+		left := len(causes) - n - 1
+		block := r.block(c)
+		if len(block)+min(left, 1) > room-min(left, room/2) { // leave a line for each of the next causes
+			block = block[:1]
 		}
-		if len(list) > maxDetailed {
-			fmt.Fprintf(&b, "%s: evidence is shown for %d of %d; --report html=FILE has all of it\n\n", strings.ToUpper(string(v)), maxDetailed, len(list))
+		if room <= 1 && left > 0 {
+			lines = append(lines, fmt.Sprintf("... and %d more causes", left+1))
+			break
 		}
+		lines, room = append(lines, block...), room-len(block)
 	}
-	r.groupInconclusive(&b)
-	for _, line := range r.Stale {
-		fmt.Fprintf(&b, "STALE  %s\n", line)
+	if lines[len(lines)-1] != "" {
+		lines = append(lines, "")
 	}
-	t := tabwriter.NewWriter(&b, 0, 0, 3, ' ', 0)
-	for _, f := range r.facts()[1:] {
-		f.Value = xmlText(f.Value)
-		if f.Name == "bindings" && r.TargetFile != "" {
-			continue // the target file below contains them
-		}
-		if !strings.Contains(f.Value, "\n") {
-			_, _ = fmt.Fprintf(t, "%s\t%s\n", f.Name, f.Value) // to a buffer
-			continue
-		}
-		_, _ = fmt.Fprintf(t, "%s\t\n    %s\n", f.Name, strings.ReplaceAll(strings.TrimSpace(f.Value), "\n", "\n    "))
-	}
-	_ = t.Flush()
-	t = tabwriter.NewWriter(&b, 0, 0, 3, ' ', 0)
-	_, _ = fmt.Fprintln(t, "\nprofile\tresult\tpassed\tfailed\twarned\tinconclusive\terrors")
-	for _, p := range r.Profiles {
-		_, _ = fmt.Fprintf(t, "%s\t%s\t%d\t%d\t%d\t%d\t%d\n", p.Name, p.Verdict, p.Passed, p.Failed, p.Warned, p.Inconclusive, p.Errors)
-	}
-	_ = t.Flush()
-	fmt.Fprintf(&b, "\n%s in %s\n", r.verdictLine(), r.took())
-	_, err := io.WriteString(w, xmlText(b.String())) // a response of the target must not control the terminal
+	_, err := io.WriteString(w, xmlText(strings.Join(append(lines, tail...), "\n")+"\n")) // a response of the target must not control the terminal
 	return err
 }
 
-// groupInconclusive prints inconclusive results by reason: those with the same reason
-// usually have the same fix.
-func (r *Report) groupInconclusive(b *bytes.Buffer) {
-	groups := map[Reason]map[string][]*Result{}
-	for _, x := range r.byVerdict(Inconclusive) {
-		if groups[x.Reason] == nil {
-			groups[x.Reason] = map[string][]*Result{}
-		}
-		groups[x.Reason][x.Detail] = append(groups[x.Reason][x.Detail], x)
+// headLines are the verdict and what limits it.
+func (r *Report) headLines() []string {
+	lines := []string{r.verdictLine() + " in " + r.took()}
+	if len(r.Selection) > 0 {
+		lines = append(lines, oneLine("selection: "+strings.Join(r.Selection, "; "), maxLine))
 	}
-	for _, reason := range slices.Sorted(maps.Keys(groups)) {
-		n := 0
-		for _, list := range groups[reason] {
-			n += len(list)
-		}
-		fmt.Fprintf(b, "INCONCLUSIVE  %s: %d\n", reason, n)
-		for _, detail := range slices.Sorted(maps.Keys(groups[reason])) {
-			list := groups[reason][detail]
-			fmt.Fprintf(b, "    %s\n", detail)
-			for _, x := range list {
-				fmt.Fprintf(b, "        %s  %s\n", x.Location, x.Name)
-			}
-		}
-		b.WriteByte('\n')
+	if len(r.Flags) > 0 {
+		lines = append(lines, oneLine("flags: "+strings.Join(r.Flags, " "), maxLine))
 	}
-}
-
-// explain prints one scenario that did not hold: the text of the requirement, the
-// expected and the actual value, and the exchange. whole adds the evidence.
-func (r *Report) explain(b *bytes.Buffer, x *Result, whole bool) {
-	fmt.Fprintf(b, "%s  %s  %s\n", strings.ToUpper(string(x.Verdict)), x.Location, x.Name)
-	for _, id := range x.Requirements {
-		q := r.requirement(id)
-		fmt.Fprintf(b, "    %s (%s) %s\n", id, x.Basis, q.Text)
-		if q.Where.Quote != "" {
-			fmt.Fprintf(b, "        interface document, %q: %q\n", q.Where.Heading, q.Where.Quote)
-		}
-	}
-	if x.Reason != "" || x.Failure == nil {
-		fmt.Fprintf(b, "    %s: %s\n", cmp.Or(string(x.Reason), string(x.Verdict)), x.Detail)
-	}
-	if f := x.Failure; f != nil {
-		fmt.Fprintf(b, "    at step:  %s\n    problem:  %s\n", f.Step, f.Message)
-		for _, line := range []struct{ name, text string }{{"pointer", f.Pointer}, {"expected", f.Want}, {"actual", f.Got}} {
-			if line.text != "" {
-				fmt.Fprintf(b, "    %-9s %s\n", line.name+":", line.text)
-			}
-		}
-	}
-	if !whole {
-		b.WriteByte('\n')
-		return
-	}
-	if f := x.Failure; f != nil && f.Exchange >= 0 && f.Exchange < len(x.Exchanges) {
-		x.Exchanges[f.Exchange].print(b)
-	}
-	for n, d := range x.Deliveries {
-		if n == maxShownDeliveries {
-			fmt.Fprintf(b, "    received: %d more, in the html and json reports\n", len(x.Deliveries)-n)
+	for n, line := range r.Stale {
+		if n == 3 {
+			lines = append(lines, fmt.Sprintf("STALE  %d more", len(r.Stale)-n))
 			break
 		}
-		fmt.Fprintf(b, "    received: +%s %s: %s %s, answered %d\n", d.At.Round(time.Millisecond), d.Endpoint, d.Method, d.Path, d.Answered)
-		printHeader(b, d.Header)
+		lines = append(lines, "STALE  "+oneLine(line, maxLine))
 	}
-	b.WriteByte('\n')
+	return append(lines, "")
 }
 
-// print writes the exchange as it was sent and received.
-func (e *Exchange) print(b *bytes.Buffer) {
-	fmt.Fprintf(b, "    request:  %s %s\n", e.Method, e.URL)
-	printHeader(b, e.Header)
-	printBody(b, e.Body)
-	if e.Error != "" {
-		fmt.Fprintf(b, "    answer:   none: %s\n", e.Error)
-	} else {
-		fmt.Fprintf(b, "    answer:   %d\n", e.Status)
+// maxUnsteady is how many scenarios whose runs differ are listed.
+const maxUnsteady = 8
+
+// tailLines are the profiles and where the rest is.
+func (r *Report) tailLines() []string {
+	var b bytes.Buffer
+	t := tabwriter.NewWriter(&b, 0, 0, 3, ' ', 0)
+	_, _ = fmt.Fprintln(t, "profile\tresult\tpassed\tfailed\tunreliable\twarned\tinconclusive\terrors") // to a buffer
+	for _, p := range r.Profiles {
+		_, _ = fmt.Fprintf(t, "%s\t%s\t%d\t%d\t%d\t%d\t%d\t%d\n", p.Name, p.Verdict, p.Passed, p.Failed, p.Unreliable, p.Warned, p.Inconclusive, p.Errors)
 	}
-	printHeader(b, e.AnswerHdr)
-	printBody(b, e.Answer)
-	fmt.Fprintf(b, "    repeat:   %s\n", e.Curl)
-	for _, note := range e.Notes {
-		fmt.Fprintf(b, "              # %s\n", note)
+	_ = t.Flush()
+	list := r.unsteady()
+	for n, x := range list[:min(len(list), maxUnsteady)] {
+		if n == 0 {
+			_, _ = fmt.Fprintf(t, "\nunreliable (%d)\truns\n", len(list))
+		}
+		_, _ = fmt.Fprintf(t, "%s %s\t%s\n", x.Location, x.Name, x.times())
 	}
+	_ = t.Flush()
+	lines := strings.Split(strings.TrimRight(b.String(), "\n"), "\n")
+	if len(r.causes(append(bad, Inconclusive)...)) > 0 {
+		lines = append(lines, "all scenarios with their evidence: --report markdown=FILE, html=FILE or json=FILE")
+	}
+	return lines
 }
 
-func printHeader(b *bytes.Buffer, h map[string][]string) {
-	for _, name := range slices.Sorted(maps.Keys(h)) {
-		for _, v := range h[name] {
-			fmt.Fprintf(b, "              %s: %s\n", name, v)
+// block is a cause in a few lines, and the first is enough to know it.
+func (r *Report) block(c *cause) []string {
+	ids := c.requirements()
+	what := strings.Join(ids[:min(len(ids), 3)], ", ")
+	if len(ids) > 3 {
+		what += fmt.Sprintf(" and %d more", len(ids)-3)
+	}
+	lines := []string{fmt.Sprintf("%s  %s: %s (%d)", strings.ToUpper(string(c.Verdict)), what, c.Message, len(c.Results))}
+	x := c.Results[0]
+	where := x.Location + " " + x.Name
+	if times := x.times(); times != "" {
+		where += " (" + times + ")"
+	}
+	f := x.Failure
+	if c.Verdict == Inconclusive || f == nil {
+		return append(lines, "    "+oneLine(where, maxLine))
+	}
+	if len(x.Requirements) > 0 {
+		q := r.requirement(x.Requirements[0])
+		lines = append(lines, "    "+string(x.Basis)+": "+oneLine(cmp.Or(quoteOf(q, x), q.Text), maxLine))
+	}
+	lines = append(lines, "    "+oneLine(where, maxLine))
+	if f.Want != "" {
+		at := ""
+		if f.Pointer != "" {
+			at = " at " + f.Pointer
+		}
+		lines = append(lines, "    expected "+oneLine(f.Want, maxLine)+", got "+oneLine(f.Got, maxLine)+at)
+	}
+	if f.Exchange >= 0 && f.Exchange < len(x.Exchanges) {
+		e := &x.Exchanges[f.Exchange]
+		lines = append(lines, "    repeat: "+strings.ReplaceAll(e.Curl, "\n", " "))
+		if len(e.Notes) > 0 {
+			lines = append(lines, "        # "+strings.Join(e.Notes, "; "))
 		}
 	}
-}
-
-func printBody(b *bytes.Buffer, body string) {
-	if body != "" {
-		fmt.Fprintf(b, "              %s\n", strings.ReplaceAll(strings.TrimRight(body, "\n"), "\n", "\n              "))
-	}
-}
-
-// plain is the explanation of a result as text.
-func (r *Report) plain(x *Result) string {
-	var b bytes.Buffer
-	r.explain(&b, x, true)
-	return b.String()
+	return append(lines, "")
 }

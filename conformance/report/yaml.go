@@ -68,14 +68,14 @@ func writeYAML(w io.Writer, r *Report) error {
 	p.Claimed, p.Selection, p.Flags, p.Bindings, p.TargetFile = r.Claimed, r.Selection, r.Flags, r.Bindings, r.TargetFile
 	p.Suite.Version, p.Suite.Commit = r.Suite, r.Commit
 	p.Implementation.Name, p.Implementation.Version = r.Target.Name, r.Target.Version
-	p.Run.ID, p.Run.Started, p.Run.Duration = r.Run, r.Started.UTC().Format(time.RFC3339), r.Duration.Round(time.Millisecond).String()
+	p.Run.ID, p.Run.Started, p.Run.Duration = r.Run, r.Started.UTC().Format(time.RFC3339), r.Duration.String()
 	p.Run.Mode, p.Run.Receiver = r.Target.Mode, r.Target.Receiver
 	for _, profile := range r.Profiles {
 		p.Profiles = append(p.Profiles, r.publishedProfile(profile))
 	}
 	for i := range r.Results {
 		x := &r.Results[i]
-		if x.Verdict == Fail || x.Verdict == HarnessError {
+		if x.Verdict == Fail || x.Verdict == Unreliable || x.Verdict == HarnessError {
 			p.Failed = append(p.Failed, open(x))
 		}
 		if x.Expected {

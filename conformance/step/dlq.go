@@ -269,7 +269,7 @@ func (s *Scenario) entriesOfRun(n int) error {
 func (s *Scenario) notDead() error {
 	entries, err := s.EntriesOf(s.Runs.Id)
 	if err == nil && len(entries) > 0 {
-		err = s.Failure("the run is in the dead letter queue", "no entry", harness.Shown(entries[0]))
+		err = s.FailureOf(entries[0], "the run is in the dead letter queue", "no entry", harness.Shown(entries[0]))
 	}
 	return err
 }
@@ -279,8 +279,8 @@ func (s *Scenario) entryHas(field, kind string) error {
 }
 
 func (s *Scenario) entryLacks(field string) error {
-	if v, has := check.At(s.Runs.entry, "/"+field); has { // an empty text counts as present
-		return s.Failure("the entry has "+field, "nothing", harness.Shown(v))
+	if _, has := check.At(s.Runs.entry, "/"+field); has { // an empty text counts as present
+		return s.FailureAt(s.Runs.entry, "/"+field, "the entry has "+field, "nothing")
 	}
 	return nil
 }
@@ -295,7 +295,7 @@ func (s *Scenario) entryReflects(what string) error {
 	case "address":
 		want, pointer = s.Runs.peer.Endpoint.URL, "/workflowUrl"
 		if got, _ := check.Text(s.Runs.entry, "/url"); got != want {
-			return s.Failure("the url of the entry", want, got)
+			return s.FailureAt(s.Runs.entry, "/url", "the url of the entry", want)
 		}
 	case "method":
 		first, err := s.FirstDelivery(s.Runs.peer.Endpoint.Name)
@@ -317,11 +317,11 @@ func (s *Scenario) entryReflects(what string) error {
 				return nil
 			}
 		}
-		return s.Failure("the header of the entry lacks what the run was triggered with", "order-7 under some name", harness.Shown(header))
+		return s.FailureAt(s.Runs.entry, "/header", "the header of the entry lacks what the run was triggered with", "order-7 under some name")
 	}
 	got, _ := check.At(s.Runs.entry, pointer)
 	if harness.Plain(got) != want {
-		return &report.Failure{Message: "the entry differs from the run", Pointer: pointer, Want: want, Got: harness.Shown(got), Exchange: s.Last()}
+		return s.FailureAt(s.Runs.entry, pointer, "the entry differs from the run", want)
 	}
 	return nil
 }
@@ -335,11 +335,11 @@ func (s *Scenario) entryOfLast(what string) error {
 	switch what {
 	case "status":
 		if got, _ := check.Integer(entry, "/responseStatus"); got != int64(s.Runs.last) {
-			return s.Failure("the status of the entry", fmt.Sprintf("%d, that of the last attempt", s.Runs.last), strconv.FormatInt(got, 10))
+			return s.FailureAt(entry, "/responseStatus", "the status of the entry", fmt.Sprintf("%d, that of the last attempt", s.Runs.last))
 		}
 	case "body":
 		if got, _ := check.Text(entry, "/responseBody"); got != "attempt 2" {
-			return s.Failure("the body of the entry", "attempt 2", got)
+			return s.FailureAt(entry, "/responseBody", "the body of the entry", "attempt 2")
 		}
 	case "headers":
 		header, _ := check.At(entry, "/responseHeader")
@@ -349,7 +349,7 @@ func (s *Scenario) entryOfLast(what string) error {
 				return nil
 			}
 		}
-		return s.Failure("the headers of the entry", "X-Attempt: 2", harness.Shown(header))
+		return s.FailureAt(entry, "/responseHeader", "the headers of the entry", "X-Attempt: 2")
 	}
 	return nil
 }
@@ -371,7 +371,7 @@ func (s *Scenario) entryCarries(what string) error {
 		return err
 	}
 	if got, _ := check.Text(s.Runs.entry, "/"+field); got != want {
-		return &report.Failure{Message: "the entry lacks the " + what, Pointer: "/" + field, Want: want, Got: harness.Shown(s.Runs.entry), Exchange: s.Last()}
+		return s.FailureAt(s.Runs.entry, "/"+field, "the entry lacks the "+what, want)
 	}
 	return nil
 }
@@ -388,10 +388,10 @@ func (s *Scenario) entryBase64() error {
 	}
 	got, _ := check.Text(entry, "/"+field)
 	if want := base64.StdEncoding.EncodeToString([]byte("\xff\xfe\x00\x80")); got != want {
-		return s.Failure("the response body in base64", want, harness.Shown(entry))
+		return s.FailureAt(entry, "/"+field, "the response body in base64", want)
 	}
 	if _, has := check.At(entry, "/responseBody"); has {
-		return s.Failure("responseBody beside the base64 form", "nothing", harness.Shown(entry))
+		return s.FailureAt(entry, "/responseBody", "responseBody beside the base64 form", "nothing")
 	}
 	return nil
 }
@@ -406,15 +406,15 @@ func (s *Scenario) callbackStored() error {
 		s.Runs.entry = entry
 		status, _ := check.Integer(entry, "/failureCallbackInfo/responseStatus")
 		if status != http.StatusAccepted {
-			return s.Failure("the outcome of the failure callback is not stored", "failureCallbackInfo with responseStatus 202", harness.Shown(entry))
+			return s.FailureAt(entry, "/failureCallbackInfo", "the outcome of the failure callback is not stored", "an object with responseStatus 202")
 		}
 		state, _ := check.Text(entry, "/failureCallbackInfo/state")
 		s.Observe("failureCallbackInfo.state", state)
 		if state != "CALLBACK_SUCCESS" {
-			return s.Failure("the state of a failure callback that was accepted", "CALLBACK_SUCCESS", state)
+			return s.FailureAt(entry, "/failureCallbackInfo/state", "the state of a failure callback that was accepted", "CALLBACK_SUCCESS")
 		}
 		if body, _ := check.Text(entry, "/failureCallbackInfo/responseBody"); body != "noted" {
-			return s.Failure("the response body of the failure callback", "noted", body)
+			return s.FailureAt(entry, "/failureCallbackInfo/responseBody", "the response body of the failure callback", "noted")
 		}
 		return nil
 	})
@@ -433,7 +433,7 @@ func (s *Scenario) idsDiffer() error {
 	for _, e := range s.Runs.entries {
 		id := entryID(e)
 		if id == "" || seen[id] {
-			return s.Failure("the ids of the entries", "one of its own for each", harness.Shown(s.Runs.entries))
+			return s.FailureAt(e, "/dlqId", "the id of the entry", "one of its own")
 		}
 		seen[id] = true
 	}
@@ -447,7 +447,7 @@ func (s *Scenario) everyEntryOnce() error {
 func (s *Scenario) endsWithoutCursor() error {
 	l := &s.Runs.listed
 	if last := l.Cursors[len(l.Cursors)-1]; last != "-" {
-		return s.Failure("the last page", "no cursor at all", strconv.Quote(last))
+		return s.FailureOf(l, "the last page", "no cursor at all", strconv.Quote(last))
 	}
 	return nil
 }

@@ -9,7 +9,6 @@ import (
 	"github.com/understudy-mock/understudy/conformance/check"
 	"github.com/understudy-mock/understudy/conformance/harness"
 	"github.com/understudy-mock/understudy/conformance/receiver"
-	"github.com/understudy-mock/understudy/conformance/report"
 	"github.com/understudy-mock/understudy/spec/header"
 )
 
@@ -61,7 +60,7 @@ func (s *Scenario) callbackNotSucceeded() error {
 			return err
 		}
 		if state, _ := check.Text(entry, "/failureCallbackInfo/state"); state == "CALLBACK_SUCCESS" {
-			return s.Failure("the state of a failure callback that was answered 500", "any but CALLBACK_SUCCESS", harness.Shown(entry))
+			return s.FailureAt(entry, "/failureCallbackInfo/state", "the state of a failure callback that was answered 500", "any but CALLBACK_SUCCESS")
 		}
 		if err := s.Clock.Pass(s.Context, time.Second); err != nil {
 			return err
@@ -88,7 +87,7 @@ func (s *Scenario) entryHasAll() error {
 
 func (s *Scenario) callerIsAddress() error {
 	if ip, _ := check.Text(s.Runs.entry, "/callerIP"); net.ParseIP(ip) == nil {
-		return s.Failure("callerIP of the entry", "the IP address of the publisher", ip)
+		return s.FailureAt(s.Runs.entry, "/callerIP", "callerIP of the entry", "the IP address of the publisher")
 	}
 	return nil
 }
@@ -107,7 +106,7 @@ func (s *Scenario) entryIsSame() error {
 		was, _ := check.At(s.Runs.entries[0], "/"+field)
 		is, _ := check.At(s.Runs.entry, "/"+field)
 		if harness.Plain(was) != harness.Plain(is) {
-			return &report.Failure{Message: "the entry changed between two readings", Pointer: "/" + field, Want: harness.Plain(was), Got: harness.Plain(is), Exchange: s.Last()}
+			return s.FailureAt(s.Runs.entry, "/"+field, "the entry changed between two readings", harness.Plain(was))
 		}
 	}
 	return nil
@@ -116,7 +115,7 @@ func (s *Scenario) entryIsSame() error {
 func (s *Scenario) onlyOwnEntries() error {
 	for _, e := range s.Runs.listed.Items {
 		if url, _ := check.Text(e, "/workflowUrl"); url != s.Runs.peer.Endpoint.URL {
-			return s.Failure("an entry that the filter excludes was listed", "entries of "+s.Runs.peer.Endpoint.URL, harness.Shown(e))
+			return s.FailureAt(e, "/workflowUrl", "an entry that the filter excludes was listed", s.Runs.peer.Endpoint.URL)
 		}
 	}
 	return nil
@@ -133,5 +132,5 @@ func (s *Scenario) entryConfiguration() error {
 			return nil
 		}
 	}
-	return s.Failure("the header of the entry lacks the configuration", header.Retries+": "+s.Runs.header.Get(header.Retries), harness.Shown(sent))
+	return s.FailureAt(s.Runs.entry, "/header", "the header of the entry lacks the configuration", header.Retries+": "+s.Runs.header.Get(header.Retries))
 }

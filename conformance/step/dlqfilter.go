@@ -46,7 +46,7 @@ func (s *Scenario) filterQueue(filter string) error {
 			return err
 		}
 		if len(l.Items) > 0 {
-			return s.Failure("entries that fit one filter only were listed", "none", harness.Shown(l.Items[0]))
+			return s.FailureOf(l.Items[0], "entries that fit one filter only were listed", "none", harness.Shown(l.Items[0]))
 		}
 		filters["run_id"], _ = check.Text(sample, "/workflowRunId")
 	}
@@ -107,6 +107,7 @@ func (s *Scenario) listedBy(entry any, param string, t int64) (bool, error) {
 	if err != nil && !harness.EndlessCursor(err) {
 		return false, err
 	}
+	s.Runs.listed = l
 	return slices.ContainsFunc(l.Items, func(e any) bool { return entryID(e) == entryID(entry) }), nil
 }
 
@@ -147,7 +148,7 @@ func (s *Scenario) dateIsInclusive() error {
 				return err
 			}
 			if listed != p.want {
-				return s.Failure(fmt.Sprintf("the entry and the date %s=%d", param, p.t), fmt.Sprintf("listed: %v; its times are %d", p.want, times), fmt.Sprintf("listed: %v", listed))
+				return s.FailureOf(&s.Runs.listed, fmt.Sprintf("the entry and the date %s=%d", param, p.t), fmt.Sprintf("listed: %v; its times are %d", p.want, times), fmt.Sprintf("listed: %v", listed))
 			}
 		}
 		if err := s.boundary(entry, param, outward, times); err != nil {
@@ -168,11 +169,12 @@ func (s *Scenario) boundary(entry any, param string, outward int64, times []int6
 		if listed || slices.Contains(times, t+outward) {
 			continue
 		}
+		missed := s.Runs.listed
 		if listed, err = s.listedBy(entry, param, t+outward); err != nil {
 			return err
 		}
 		if listed {
-			return s.Failure("the "+param+" date of an entry is not inclusive", fmt.Sprintf("listed with %s=%d", param, t), fmt.Sprintf("listed with %d only", t+outward))
+			return s.FailureOf(&missed, "the "+param+" date of an entry is not inclusive", fmt.Sprintf("listed with %s=%d", param, t), fmt.Sprintf("listed with %d only", t+outward))
 		}
 	}
 	return nil

@@ -38,7 +38,7 @@ func eventStates(events []any) string {
 // eventuallyEvent waits for an event of the run.
 func (s *Scenario) eventuallyEvent(what string, fits func(any) bool) error {
 	budget := s.Suite.Target.Timing.SettleBudget + time.Duration(s.waitSeconds())*time.Second // it may come after a wait
-	return s.Clock.Eventually(s.Context, budget, func() error {
+	return s.Await("the event "+what, budget, func() error {
 		events, err := s.EventsOf(s.Runs.Id)
 		if err != nil {
 			return err
@@ -46,7 +46,7 @@ func (s *Scenario) eventuallyEvent(what string, fits func(any) bool) error {
 		if slices.ContainsFunc(events, fits) {
 			return nil
 		}
-		return s.Failure("the log of the run lacks "+what, what, eventStates(events))
+		return s.FailureOf(events, "the log of the run lacks "+what, what, eventStates(events))
 	})
 }
 
@@ -64,7 +64,8 @@ func (s *Scenario) messageRecorded(want string) error {
 
 // ended waits until the log of the run has the end state want.
 func (s *Scenario) ended(want string) error {
-	return s.AfterRun(func() error {
+	t := &s.Suite.Target.Timing
+	return s.Await("the end "+want, t.RetryBudget+t.SettleBudget, func() error {
 		events, err := s.EventsOf(s.Runs.Id)
 		if err != nil {
 			return err
@@ -74,7 +75,7 @@ func (s *Scenario) ended(want string) error {
 				return nil
 			}
 		}
-		return s.Failure("the run did not end as expected", want, eventStates(events))
+		return s.FailureOf(events, "the run did not end as expected", want, eventStates(events))
 	})
 }
 
@@ -158,7 +159,7 @@ func (s *Scenario) createdBeforeDelivered() error {
 				return nil
 			}
 		}
-		return s.Failure("a message was delivered without having been created before", "CREATED before DELIVERED", harness.Shown(delivered))
+		return s.FailureAt(delivered, "/stepInfo/messageId", "a message was delivered without having been created before", "CREATED of this message, before DELIVERED")
 	})
 }
 
@@ -174,9 +175,9 @@ func (s *Scenario) responseOnSuccess() error {
 			v, has := harness.Given(e, "/"+field)
 			switch {
 			case eventState(e) != "RUN_SUCCESS" && has && v != "":
-				return s.Failure("the response is on another event", "only on RUN_SUCCESS", harness.Shown(e))
+				return s.FailureAt(e, "/"+field, "the response is on an event "+eventState(e), "on RUN_SUCCESS only")
 			case eventState(e) == "RUN_SUCCESS" && fmt.Sprint(v) != s.Runs.peer.Result:
-				return s.Failure("the response of the workflow", s.Runs.peer.Result, harness.Shown(v))
+				return s.FailureAt(e, "/"+field, "the response of the workflow on RUN_SUCCESS", s.Runs.peer.Result)
 			}
 		}
 		return nil
@@ -194,7 +195,7 @@ func (s *Scenario) triedBeforeFailed(n int) error {
 		for _, e := range events {
 			failed, _ := check.Integer(e, "/time")
 			if eventState(e) == "RUN_FAILED" && !s.Clock.Virtual() && failed < all[len(all)-1].At.Add(s.Clock.Offset-s.Skew()).UnixMilli() {
-				return s.Failure("the run failed before its last try", "RUN_FAILED after it", harness.Shown(e))
+				return s.FailureAt(e, "/time", "the run failed before its last try", "RUN_FAILED after it")
 			}
 		}
 		return nil
@@ -221,10 +222,10 @@ func (s *Scenario) errorDetails() error {
 				}
 				_, has := harness.Given(e, "/"+field)
 				if has && eventState(e) != "ERROR" {
-					return s.Failure(field+" is on an event "+eventState(e), "only on ERROR", harness.Shown(e))
+					return s.FailureAt(e, "/"+field, field+" is on an event "+eventState(e), "only on ERROR")
 				}
 				if !has && eventState(e) == "ERROR" && (name == "error" || name == "response_status") {
-					return s.Failure("an event ERROR lacks "+field, field, harness.Shown(e))
+					return s.FailureAt(e, "/"+field, "an event ERROR lacks "+field, "a value")
 				}
 			}
 		}
@@ -248,8 +249,11 @@ func (s *Scenario) errorResponse(status int) error {
 	return s.checkEach("ERROR", func(e any, _ []any) error {
 		got, _ := check.Integer(e, "/"+statusField)
 		body, _ := check.Text(e, "/"+bodyField)
-		if got != int64(status) || body != "out of order" {
-			return s.Failure("the response on an event ERROR", fmt.Sprintf(`%d and "out of order"`, status), harness.Shown(e))
+		if got != int64(status) {
+			return s.FailureAt(e, "/"+statusField, "the response status on an event ERROR", strconv.Itoa(status))
+		}
+		if body != "out of order" {
+			return s.FailureAt(e, "/"+bodyField, "the response body on an event ERROR", "out of order")
 		}
 		return nil
 	})
@@ -275,7 +279,7 @@ func (s *Scenario) namesInvoker() error {
 	if err := s.check(func(events []any) error {
 		for _, e := range events {
 			if _, has := harness.Given(e, "/"+field); has {
-				return s.Failure("an event of a run that nobody invoked names an invoker", "no "+field, harness.Shown(e))
+				return s.FailureAt(e, "/"+field, "an event of a run that nobody invoked names an invoker", "nothing")
 			}
 		}
 		return nil
@@ -289,14 +293,14 @@ func (s *Scenario) namesInvoker() error {
 	for _, e := range events {
 		got, has := check.Text(e, "/"+field)
 		if has && eventState(e) != "RUN_STARTED" {
-			return s.Failure(field+" is on an event "+eventState(e), "only on RUN_STARTED", harness.Shown(e))
+			return s.FailureAt(e, "/"+field, field+" is on an event "+eventState(e), "only on RUN_STARTED")
 		}
 		if eventState(e) == "RUN_STARTED" && got != s.Runs.Id {
-			return s.Failure("the invoker of the run", s.Runs.Id, got)
+			return s.FailureAt(e, "/"+field, "the invoker of the run", s.Runs.Id)
 		}
 	}
 	if !strings.Contains(eventStates(events), "RUN_STARTED") {
-		return s.Failure("the log of the invoked run lacks its start", "RUN_STARTED", eventStates(events))
+		return s.FailureOf(events, "the log of the invoked run lacks its start", "RUN_STARTED", eventStates(events))
 	}
 	return nil
 }
@@ -315,7 +319,7 @@ func (s *Scenario) documentedTypes() error {
 	return s.check(func(events []any) error {
 		for _, e := range events {
 			if kind, has := check.Text(e, "/stepInfo/stepType"); has && !slices.Contains(stepTypes, kind) {
-				return s.Failure("a step type that the document does not list", strings.Join(stepTypes, ", "), kind)
+				return s.FailureAt(e, "/stepInfo/stepType", "a step type that the document does not list", strings.Join(stepTypes, ", "))
 			}
 		}
 		return nil
@@ -344,7 +348,7 @@ func (s *Scenario) firstType(want string) error {
 				return nil
 			}
 		}
-		return s.Failure("the first message of the run", "the step type "+want, harness.Shown(first))
+		return s.FailureAt(first, "/stepInfo/stepType", "the first message of the run", want)
 	})
 }
 
@@ -358,7 +362,7 @@ func (s *Scenario) namesRecorded(a, b string) error {
 		}
 		for _, want := range []string{a, b} {
 			if !slices.Contains(names, want) {
-				return s.Failure("no step is recorded as "+want, want, strings.Join(names, ", "))
+				return s.FailureOf(events, "no step is recorded as "+want, want, strings.Join(names, ", "))
 			}
 		}
 		return nil
@@ -379,7 +383,7 @@ func (s *Scenario) idsIncrease() error {
 			}
 		}
 		if ids["charge"] <= ids["reserve"] {
-			return s.Failure("the step ids", "that of charge above that of reserve", harness.Shown(ids))
+			return s.FailureOf(events, "the step ids", "that of charge above that of reserve", harness.Shown(ids))
 		}
 		return nil
 	})
@@ -400,12 +404,12 @@ func (s *Scenario) concurrentSteps() error {
 				continue
 			}
 			if !has || n != alone && n != alone+1 {
-				return s.Failure("concurrent of the step "+name, fmt.Sprintf("%d, or %d beside itself", alone+1, alone), harness.Shown(e))
+				return s.FailureAt(e, "/stepInfo/concurrent", "concurrent of the step "+name, fmt.Sprintf("%d, or %d beside itself", alone+1, alone))
 			}
 			seen[n-alone] = true
 		}
 		if len(seen) != 1 {
-			return s.Failure("concurrent of a step alone and of 3 steps side by side", "1 and 3, or 0 and 2", eventStates(events))
+			return s.FailureOf(events, "concurrent of a step alone and of 3 steps side by side", "1 and 3, or 0 and 2", eventStates(events))
 		}
 		return nil
 	})
@@ -440,7 +444,7 @@ func (s *Scenario) described(value string) (name string, want func(any) bool) {
 		return "wait_duration", func(v any) bool {
 			t, ok := v.(string)
 			d, err := time.ParseDuration(t)
-			return ok && err == nil && d == time.Duration(s.waitSeconds())*time.Second
+			return ok && err == nil && d == time.Duration(s.Runs.peer.Steps[0].Seconds)*time.Second
 		}
 	case "timeout in Unix ms":
 		return "wait_deadline", number(func(n int64) bool { return n >= s.Runs.triggered.Add(-s.Skew()).UnixMilli() })
@@ -473,10 +477,11 @@ func (s *Scenario) stepHolds(kind, value string) error {
 			if has && fits(v) {
 				return nil
 			}
-			info, _ := check.At(e, "/stepInfo")
-			seen = harness.Shown(info)
+			if seen = "nothing"; has {
+				seen = harness.Shown(v)
+			}
 		}
-		return s.Failure("no step of the type "+kind+" holds its "+value, "the "+value+" in "+field, seen)
+		return s.FailureOf(events, "no step of the type "+kind+" holds its "+value, "the "+value+" in "+field, seen)
 	})
 }
 
@@ -500,8 +505,8 @@ func (s *Scenario) waitSays(what string) error {
 			}
 		}
 		if !found {
-			return s.Failure("the step of the wait is not recorded", "a step of the type Wait", eventStates(events))
+			return s.FailureOf(events, "the step of the wait is not recorded", "a step of the type Wait", eventStates(events))
 		}
-		return s.Failure("the step of the wait", "one that "+what, eventStates(events))
+		return s.FailureOf(events, "the step of the wait", "one that "+what, eventStates(events))
 	})
 }

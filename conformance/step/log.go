@@ -139,7 +139,7 @@ func (s *Scenario) own() ([]any, error) {
 		}
 	}
 	if len(list) == 0 {
-		return nil, s.Failure("the list has no event of the run", "events of "+s.Runs.Id, fmt.Sprintf("%d events of others", len(s.Runs.listed.Items)))
+		return nil, s.FailureOf(&s.Runs.listed, "the list has no event of the run", "events of "+s.Runs.Id, fmt.Sprintf("%d events of others", len(s.Runs.listed.Items)))
 	}
 	return list, nil
 }
@@ -174,7 +174,7 @@ func (s *Scenario) everyStepHas(field, kind string) error {
 		return s.CheckField(e, "/stepInfo/"+field, kind)
 	})
 	if err == nil && !found {
-		err = s.Failure("no event of the run has step information", "stepInfo on message-level events", "none")
+		err = s.FailureOf(&s.Runs.listed, "no event of the run has step information", "stepInfo on message-level events", "none")
 	}
 	return err
 }
@@ -188,8 +188,7 @@ func (s *Scenario) between(item any, pointer string) error {
 	t, ok := check.Integer(item, pointer)
 	low, high := s.Runs.triggered.Add(-s.Skew()).UnixMilli(), end.Add(s.Skew()).UnixMilli()
 	if !ok || t < low || t > high {
-		v, _ := check.At(item, pointer)
-		return &report.Failure{Message: "the time is no Unix ms since the trigger", Pointer: pointer, Want: fmt.Sprintf("%d to %d", low, high), Got: harness.Shown(v), Exchange: s.Last()}
+		return s.FailureAt(item, pointer, "the time is no Unix ms since the trigger", fmt.Sprintf("%d to %d", low, high))
 	}
 	return nil
 }
@@ -212,7 +211,7 @@ func (s *Scenario) timesLie() error {
 func (s *Scenario) namesAddress() error {
 	return s.all(func(e any) error {
 		if got, _ := check.Text(e, "/workflowUrl"); got != s.Runs.peer.Endpoint.URL {
-			return &report.Failure{Message: "the event names another workflow", Pointer: "/workflowUrl", Want: s.Runs.peer.Endpoint.URL, Got: got, Exchange: s.Last()}
+			return s.FailureAt(e, "/workflowUrl", "the event names another workflow", s.Runs.peer.Endpoint.URL)
 		}
 		return nil
 	})
@@ -229,7 +228,7 @@ func (s *Scenario) eventsAgree() error {
 			created, address = c, u
 		}
 		if c != created || u != address {
-			return s.Failure("events of one run differ", created+" "+address, c+" "+u)
+			return s.FailureOf(e, "events of one run differ", created+" "+address, c+" "+u)
 		}
 		return nil
 	})
@@ -251,7 +250,7 @@ func (s *Scenario) stepInfoStands() error {
 			if run {
 				want = "no step information"
 			}
-			return &report.Failure{Message: "the event " + eventState(e), Pointer: "/stepInfo", Want: want, Got: harness.Shown(e), Exchange: s.Last()}
+			return s.FailureAt(e, "/stepInfo", "the event "+eventState(e), want)
 		}
 		return nil
 	})
@@ -288,12 +287,12 @@ func (s *Scenario) nextDelivery(seconds int) error {
 		created, _ := check.Integer(e, "/stepInfo/createdAt")
 		next, _ := check.Integer(e, "/nextDeliveryTime")
 		if d := next - created; d < int64(seconds)*1000-1500 || d > int64(seconds)*1000+1500 {
-			return &report.Failure{Message: "the next delivery", Pointer: "/nextDeliveryTime", Want: fmt.Sprintf("%d s after %d", seconds, created), Got: strconv.FormatInt(next, 10), Exchange: s.Last()}
+			return s.FailureAt(e, "/nextDeliveryTime", "the next delivery", fmt.Sprintf("%d s after %d", seconds, created))
 		}
 		return nil
 	})
 	if err == nil && !found {
-		err = s.Failure("the sleeping step is not recorded", "CREATED with the step type SleepFor", "none")
+		err = s.FailureOf(&s.Runs.listed, "the sleeping step is not recorded", "CREATED with the step type SleepFor", "none")
 	}
 	return err
 }
@@ -304,7 +303,7 @@ func (s *Scenario) documentedStates() error {
 	return s.check(func(events []any) error {
 		for _, e := range events {
 			if st := eventState(e); strings.HasPrefix(st, "RUN_") && !slices.Contains(runLevel, st) {
-				return s.Failure("a run-level state that the document does not list", strings.Join(runLevel, ", "), st)
+				return s.FailureAt(e, "/state", "a run-level state that the document does not list", strings.Join(runLevel, ", "))
 			}
 		}
 		return nil
@@ -318,7 +317,7 @@ func (s *Scenario) everyEventOnce() error {
 func (s *Scenario) endsOpenly() error {
 	l := &s.Runs.listed
 	if last := l.Cursors[len(l.Cursors)-1]; last != "-" && last != "" {
-		return s.Failure("the last page", "no cursor, or an empty one", last)
+		return s.FailureOf(l, "the last page", "no cursor, or an empty one", last)
 	}
 	return nil
 }
@@ -365,7 +364,7 @@ func (s *Scenario) know(runs ...string) error {
 
 // lacks is the result of a step whose subject the log does not show: other scenarios judge that.
 func (s *Scenario) lacks(what string, events []any) error {
-	return harness.Prerequisite(s.Failure("the log of the run lacks "+what, what, eventStates(events)))
+	return harness.Prerequisite(s.FailureOf(events, "the log of the run lacks "+what, what, eventStates(events)))
 }
 
 // filterLogs filters by values of the first of two runs. The id and address of the second
@@ -490,7 +489,7 @@ func (s *Scenario) fitting(known []any, key func(any) string) error {
 	}
 	for _, item := range l.Items {
 		if !l.Fits(item) {
-			return s.Failure("the filtered list holds an item that does not fit", "only what fits", harness.Shown(item))
+			return s.FailureOf(item, "the filtered list holds an item that does not fit", "only what fits", harness.Shown(item))
 		}
 	}
 	if len(want) == 0 {
@@ -518,7 +517,7 @@ func (s *Scenario) answersEmpty(name string) error {
 
 func (s *Scenario) listEmpty() error {
 	if n := len(s.Runs.listed.Items); n > 0 {
-		return s.Failure("the list", "nothing", fmt.Sprintf("%d items, such as %s", n, harness.Shown(s.Runs.listed.Items[0])))
+		return s.FailureOf(&s.Runs.listed, "the list", "nothing", fmt.Sprintf("%d items, such as %s", n, harness.Shown(s.Runs.listed.Items[0])))
 	}
 	return nil
 }

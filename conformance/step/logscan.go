@@ -9,7 +9,6 @@ import (
 
 	"github.com/understudy-mock/understudy/conformance/check"
 	"github.com/understudy-mock/understudy/conformance/harness"
-	"github.com/understudy-mock/understudy/conformance/report"
 )
 
 // logScanSteps check complete runs: all their events, for every kind of end.
@@ -81,7 +80,7 @@ func (s *Scenario) everyCursorIsString() error {
 func (s *Scenario) noEventOfRun() error {
 	for _, e := range s.Runs.listed.Items {
 		if id, _ := check.Text(e, "/workflowRunId"); id == s.Runs.Id {
-			return s.Failure("the filtered list holds an event that does not fit", "none of "+id, harness.Shown(e))
+			return s.FailureAt(e, "/workflowRunId", "the filtered list holds an event that does not fit", "none of "+id)
 		}
 	}
 	return nil
@@ -90,7 +89,7 @@ func (s *Scenario) noEventOfRun() error {
 func (s *Scenario) onlyOwnEvents() error {
 	for _, e := range s.Runs.listed.Items {
 		if id, _ := check.Text(e, "/workflowRunId"); id != s.Runs.Id {
-			return s.Failure("an event that the filter excludes was listed", "events of "+s.Runs.Id, harness.Shown(e))
+			return s.FailureAt(e, "/workflowRunId", "an event that the filter excludes was listed", s.Runs.Id)
 		}
 	}
 	return nil
@@ -144,7 +143,7 @@ func (s *Scenario) everyMessageDelivered() error {
 			}
 			for _, id := range created {
 				if !slices.Contains(delivered, id) {
-					return s.Failure("the message "+id+" of a run that succeeded", "CREATED and DELIVERED", eventStates(events))
+					return s.FailureOf(events, "the message "+id+" of a run that succeeded", "CREATED and DELIVERED", eventStates(events))
 				}
 			}
 			return nil
@@ -168,12 +167,12 @@ func (s *Scenario) oneMessageOfType(kind string) error {
 			if slices.Contains(list, kind) {
 				n++
 				if len(list) > 1 {
-					return s.Failure("the step type of the message "+id, kind, strings.Join(list, ", "))
+					return s.FailureOf(events, "the step type of the message "+id, kind, strings.Join(list, ", "))
 				}
 			}
 		}
 		if n != 1 {
-			return s.Failure("messages with the step type "+kind, "1", fmt.Sprint(n))
+			return s.FailureOf(events, "messages with the step type "+kind, "1", fmt.Sprint(n))
 		}
 		return nil
 	})
@@ -187,8 +186,8 @@ func (s *Scenario) responseNowhereElse() error {
 	}
 	return s.check(func(events []any) error {
 		for _, e := range events {
-			if v, has := harness.Given(e, "/"+field); has && eventState(e) != "RUN_SUCCESS" {
-				return &report.Failure{Message: "the response is set on an event " + eventState(e), Pointer: "/" + field, Want: "on RUN_SUCCESS only", Got: harness.Shown(v), Exchange: s.Last()}
+			if _, has := harness.Given(e, "/"+field); has && eventState(e) != "RUN_SUCCESS" {
+				return s.FailureAt(e, "/"+field, "the response is set on an event "+eventState(e), "on RUN_SUCCESS only")
 			}
 		}
 		return nil

@@ -58,7 +58,7 @@ func (s *Scenario) fullPage(n int) error {
 	got := fmt.Sprintf("%d items and the cursor %q", len(items), cursor)
 	switch {
 	case len(items) > n, cursor == "":
-		return s.Failure("the page", want, got)
+		return s.Asked.Fails("", "the page", want, got)
 	case len(items) == n:
 		return nil
 	}
@@ -69,7 +69,7 @@ func (s *Scenario) fullPage(n int) error {
 	}
 	if len(largest) != len(items) {
 		s.Asked = asked
-		return s.Failure("the page", want, got)
+		return s.Asked.Fails("", "the page", want, got)
 	}
 	s.Observe("page.short", fmt.Sprintf("%d of %d", len(items), n))
 	return nil
@@ -93,7 +93,7 @@ func (s *Scenario) filledPage(size string) ([]any, string, error) {
 			return nil, "", err
 		}
 	}
-	return nil, "", s.Failure("the list does not end", fmt.Sprintf("at most %d pages", harness.MaxPages), "more")
+	return nil, "", s.Asked.Fails("", "the list does not end", fmt.Sprintf("at most %d pages", harness.MaxPages), "more")
 }
 
 func (s *Scenario) cappedPage(n int) error {
@@ -104,7 +104,7 @@ func (s *Scenario) cappedPage(n int) error {
 	}
 	items, _, err := s.page()
 	if err == nil && len(items) > n {
-		err = s.Failure("items on the page", fmt.Sprintf("at most %d", n), strconv.Itoa(len(items)))
+		err = s.Asked.Fails("", "items on the page", fmt.Sprintf("at most %d", n), strconv.Itoa(len(items)))
 	}
 	return err
 }

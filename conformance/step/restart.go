@@ -296,7 +296,7 @@ func (s *Scenario) newRunLogged() error {
 				return nil
 			}
 		}
-		return s.Failure("the log lacks the start of the new run", fmt.Sprintf("RUN_STARTED of %s, created at %d", s.Runs.restarted.run, created), harness.Shown(events))
+		return s.FailureOf(events, "the log lacks the start of the new run", fmt.Sprintf("RUN_STARTED of %s, created at %d", s.Runs.restarted.run, created), eventStates(events))
 	})
 }
 

@@ -113,7 +113,7 @@ func (s *Scenario) sameConfiguration(what string) error {
 		return err
 	}
 	if got, has := check.At(entry, pointer); !has || harness.Plain(got) != harness.Plain(want) {
-		return &report.Failure{Message: "the " + what + " of the new run is not that of the original", Pointer: pointer, Want: harness.Plain(want), Got: harness.Shown(entry), Exchange: s.Last()}
+		return s.FailureAt(entry, pointer, "the "+what+" of the new run is not that of the original", harness.Plain(want))
 	}
 	return nil
 }

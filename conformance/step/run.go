@@ -90,15 +90,16 @@ const onlyStep = "work"
 const sleepSeconds = 60
 
 // waitSeconds is the timeout of waits. In real time it allows for the requests before the
-// notification, which limits.rps may delay.
+// notification, which limits.rps may delay, or the target.
 func (s *Scenario) waitSeconds() int {
 	if s.Clock.Virtual() {
 		return sleepSeconds
 	}
+	seconds := 20 + int(6*s.Suite.Slowest().Seconds())
 	if rps := s.Suite.Target.Limits.RPS; rps > 0 {
-		return 20 + int(20*float64(s.Suite.Concurrency)/rps)
+		seconds += int(20 * float64(s.Suite.Concurrency) / rps)
 	}
-	return 20
+	return seconds
 }
 
 // outwaited is inconclusive when the wait or the sleep of the run may be over by now: nothing

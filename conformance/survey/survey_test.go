@@ -110,6 +110,31 @@ func TestFindings(t *testing.T) {
 	})
 }
 
+// What was not found out is a comment: a guess that is wrong would fail the target.
+func TestTheFileHasNoGuesses(t *testing.T) {
+	t.Setenv("TARGET_TOKEN", "secret")
+	var b bytes.Buffer
+	if err := ask(t, &implementation{token: "secret"}, "secret").WriteTarget(&b); err != nil {
+		t.Fatal(err)
+	}
+	file := filepath.Join(t.TempDir(), "target.yaml")
+	if err := os.WriteFile(file, b.Bytes(), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	written, err := target.Load(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(map[string]string{}, written.Bindings.ByName()); diff != "" {
+		t.Errorf("bindings (-want +got):\n%s", diff)
+	}
+	for _, key := range []string{"#callback_request_headers:", "#invoker_run_id:", "#wait_deadline:"} {
+		if !strings.Contains(b.String(), key) {
+			t.Errorf("the file does not list %s", key)
+		}
+	}
+}
+
 // TestTheFileIsATargetFile loads the written file, unchanged and with every
 // suggestion uncommented.
 func TestTheFileIsATargetFile(t *testing.T) {

@@ -2,10 +2,13 @@ package survey
 
 import (
 	_ "embed" // the template
+	"encoding/json"
 	"fmt"
 	"io"
+	"maps"
 	"net"
 	"net/url"
+	"slices"
 	"strings"
 	"text/template"
 
@@ -79,11 +82,39 @@ func (s *Survey) WriteTarget(w io.Writer) error {
 	if prefix == "" {
 		prefix = "Svc"
 	}
+	dlq, logs := s.filters("dlq", dlqFilters), s.filters("logs", logFilters)
+	fields, err := fieldNames()
+	if err != nil {
+		return err
+	}
 	return targetFile.Execute(w, map[string]any{
+		"Bound": s.Prefix != "" || dlq.Known || logs.Known, "Fields": fields,
 		"Survey": s, "Revision": register.Revision, "Name": u.Hostname(), "Prefix": prefix, "Found": s.Prefix != "",
 		"Local": localHost(u.Hostname()), "Profiles": strings.Join(append([]string{"MSG"}, s.Profiles...), ", "),
-		"Sections": []filterSection{s.filters("dlq", dlqFilters), s.filters("logs", logFilters)},
+		"Sections": []filterSection{dlq, logs},
 	})
+}
+
+// fieldNames are the keys of bindings.fields, each with an example, as the schema lists them.
+func fieldNames() ([]filterSection, error) {
+	type object struct {
+		Properties map[string]object
+		Examples   []string
+	}
+	var schema object
+	if err := json.Unmarshal(spec.TargetSchema, &schema); err != nil {
+		return nil, err
+	}
+	var list []filterSection
+	sections := schema.Properties["bindings"].Properties["fields"].Properties
+	for _, name := range slices.Sorted(maps.Keys(sections)) {
+		section := filterSection{Name: name}
+		for _, key := range slices.Sorted(maps.Keys(sections[name].Properties)) {
+			section.Rows = append(section.Rows, filterRow{Filter: key, Name: sections[name].Properties[key].Examples[0]})
+		}
+		list = append(list, section)
+	}
+	return list, nil
 }
 
 func (s *Survey) filters(section string, candidates []candidate) filterSection {
@@ -114,7 +145,7 @@ func (s *Survey) Write(w io.Writer) error {
 	case s.Prefix != "":
 		fmt.Fprintf(&b, "header prefix: %s (seen in an answer)\n", s.Prefix)
 	default:
-		b.WriteString("header prefix: not found out; Svc is assumed\n")
+		b.WriteString("header prefix: not found out; a run of the suite tries the known ones\n")
 	}
 	_, err := io.WriteString(w, b.String())
 	return err

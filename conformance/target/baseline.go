@@ -3,6 +3,7 @@ package target
 import (
 	"fmt"
 	"os"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -16,11 +17,22 @@ import (
 
 // Known is an entry of a file of expected failures, or of flaky scenarios.
 type Known struct {
-	ID      string `yaml:"id"`      // REQ-..., or the name of a scenario
+	ID      string `yaml:"id"`      // REQ-..., or the name of a scenario; * stands for any characters
 	Reason  string `yaml:"reason"`  // reason
 	Issue   string `yaml:"issue"`   // URL or number of the issue
 	Expires string `yaml:"expires"` // flaky only: 2026-12-31
 	Line    int    // line in the file
+}
+
+// About reports whether the entry names a scenario: by its name or one of its requirements, in
+// which * stands for any characters.
+func (k *Known) About(name string, requirements []string) bool {
+	parts := strings.Split(k.ID, "*")
+	for i := range parts {
+		parts[i] = regexp.QuoteMeta(parts[i])
+	}
+	fits := regexp.MustCompile("^" + strings.Join(parts, ".*") + "$").MatchString
+	return fits(name) || slices.ContainsFunc(requirements, fits)
 }
 
 // Baseline lists the known failures of a target. An expected failure does not fail
@@ -87,6 +99,8 @@ func (b *Baseline) Parse(text []byte) error {
 // check refuses an entry without what it must have.
 func (b *Baseline) check(file *yamlfile.File, item *yaml.Node, at string, k Known) error {
 	switch {
+	case !b.Flaky && k.Reason == "":
+		return file.Fault(item, at+".reason", "missing: must say why the failure is expected")
 	case k.ID == "":
 		return file.Fault(item, at+".id", "missing: must be a requirement such as REQ-DLQ-010, or the name of a scenario")
 	case b.Flaky && k.Issue == "":

@@ -16,7 +16,7 @@ func (t *Target) Fill() {
 		to   time.Duration
 	}{
 		{&tm.DeliveryBudget, 15 * time.Second}, {&tm.SettleBudget, 30 * time.Second}, {&tm.StatsBudget, 5 * time.Minute},
-		{&tm.RetryBudget, 2 * time.Minute}, {&tm.ClockSkewMax, 5 * time.Second}, {&tm.Poll.First, 100 * time.Millisecond},
+		{&tm.RetryBudget, 2 * time.Minute}, {&tm.RequestTimeout, 30 * time.Second}, {&tm.ClockSkewMax, 5 * time.Second}, {&tm.Poll.First, 100 * time.Millisecond},
 		{&tm.Poll.Max, 3 * time.Second}, {&t.Limits.Wall, 30 * time.Minute},
 	} {
 		if *d.into == 0 {

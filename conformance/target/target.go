@@ -155,6 +155,7 @@ type Timing struct {
 	SettleBudget   time.Duration `yaml:"settle_budget"`
 	StatsBudget    time.Duration `yaml:"stats_budget"`
 	RetryBudget    time.Duration `yaml:"retry_budget"`
+	RequestTimeout time.Duration `yaml:"request_timeout"` // for the answer to one request
 	ClockSkewMax   time.Duration `yaml:"clock_skew_max"`
 	Poll           struct {
 		First  time.Duration `yaml:"first"`

@@ -122,7 +122,7 @@ func (s *Scenario) readInfoMoved() error {
 	return s.Eventually(func() error {
 		a, err := s.getInfo()
 		if err == nil && s.total(a.JSON) == was {
-			err = s.Failure("the information has not moved", "other counts", harness.Shown(a.JSON))
+			err = s.FailureOf(a.JSON, "the information has not moved", "other counts", harness.Shown(a.JSON))
 		}
 		return err
 	})

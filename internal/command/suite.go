@@ -21,13 +21,14 @@ type Conform struct {
 	Target        string       `placeholder:"FILE" help:"Target file. Without it, the suite starts a stand-in and judges that."`
 	Profile       []string     `placeholder:"P" help:"Only these profiles: MSG, GROUP, WF-READ, WF-RECOVER, FLOW, USAGE, INDEX, RATELIMIT, EXT."`
 	Basis         []spec.Basis `enum:"stated,implied,open,extension" help:"Which requirements: stated, implied, open, extension. Default: stated and implied."`
+	Repeat        int          `placeholder:"N" help:"Run each scenario N times, and list those with different verdicts."`
 	Strict        bool         `help:"Count violated implied requirements as failures."`
 	Tags          string       `placeholder:"EXPR" help:"Only scenarios whose tags match, such as '@area-dlq and not @time-long'."`
 	Area          []string     `placeholder:"AREA" help:"Only scenarios of these areas: auth, dlq, publish and so on."`
 	Requirement   []string     `placeholder:"ID" help:"Only scenarios of these requirements."`
 	Scenario      []string     `sep:"none" placeholder:"NAME" help:"Only the scenarios with these names."`
 	AcceptPartial bool         `help:"Exit 0 even if something could not be judged."`
-	Report        []string     `placeholder:"FORMAT=FILE" help:"Write a report; repeatable. Formats: badge, cucumber, html, json, junit, yaml."`
+	Report        []string     `placeholder:"FORMAT=FILE" help:"Write a report; repeatable. Formats: badge, cucumber, exchanges, github, html, json, junit, markdown, yaml."`
 	Concurrency   int          `help:"Number of scenarios at a time; 0 for that of the target file."`
 	Clock         string       `default:"manual" enum:"manual,real" help:"Clock of the stand-in that the suite starts."`
 	List          bool         `help:"List the scenarios that would run, and stop."`
@@ -51,7 +52,7 @@ type Report struct {
 // Merge merges several reports into one.
 type Merge struct {
 	Files  []string `arg:"" name:"file" help:"JSON reports."`
-	Report []string `placeholder:"FORMAT=FILE" help:"Write a report; repeatable. Formats: badge, cucumber, html, json, junit, yaml."`
+	Report []string `placeholder:"FORMAT=FILE" help:"Write a report; repeatable. Formats: badge, cucumber, exchanges, github, html, json, junit, markdown, yaml."`
 }
 
 // Run is what kong calls.

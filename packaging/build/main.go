@@ -156,10 +156,21 @@ func (o *options) build(p platform, out io.Writer) error {
 	return nil
 }
 
+// commit is the commit of the source, "" outside a repository.
+func (o *options) commit() string {
+	c := exec.Command("git", "rev-parse", "HEAD")
+	c.Dir = o.source
+	id, err := c.Output()
+	if err != nil {
+		return ""
+	}
+	return strings.TrimSpace(string(id))
+}
+
 // goBuild runs `go` on all programs with the flags of a release. It does not use GOFLAGS and
 // the architecture levels of this machine.
 func (o *options) goBuild(p platform, args ...string) error {
-	args = append(args, "-trimpath", "-buildvcs=false", "-ldflags", "-s -w -buildid= -X main.version="+o.version)
+	args = append(args, "-trimpath", "-buildvcs=false", "-ldflags", "-s -w -buildid= -X main.version="+o.version+" -X main.commit="+o.commit())
 	for _, program := range programs {
 		args = append(args, "./cmd/"+program)
 	}

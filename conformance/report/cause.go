@@ -1,0 +1,65 @@
+package report
+
+import (
+	"cmp"
+	"regexp"
+	"slices"
+	"strings"
+)
+
+// cause is what several results have in common: the message of their failure, or the detail of
+// a result without a verdict.
+type cause struct {
+	Verdict Verdict
+	Message string
+	Results []*Result
+}
+
+// named matches what differs between results with one cause: ids, numbers and names in quotes.
+var named = regexp.MustCompile(`"[^"]*"|\b\w*\d\w*\b`)
+
+// causes groups the results with one of the verdicts by their cause: the worst verdict first, and
+// of one verdict the cause with the most results.
+func (r *Report) causes(verdicts ...Verdict) []*cause {
+	byKey := map[string]*cause{}
+	var list []*cause
+	for _, v := range verdicts {
+		for _, x := range r.byVerdict(v) {
+			message := cmp.Or(strings.TrimSpace(string(x.Reason)+" "+x.Detail), string(v))
+			if x.Failure != nil {
+				message = strings.TrimSpace(string(x.Reason) + " " + x.Failure.Message)
+			}
+			key := string(v) + named.ReplaceAllString(message, "*")
+			if byKey[key] == nil {
+				byKey[key] = &cause{Verdict: v, Message: oneLine(message, maxLine)}
+				list = append(list, byKey[key])
+			}
+			byKey[key].Results = append(byKey[key].Results, x)
+		}
+	}
+	slices.SortStableFunc(list, func(a, b *cause) int {
+		return cmp.Or(slices.Index(verdicts, a.Verdict)-slices.Index(verdicts, b.Verdict), len(b.Results)-len(a.Results))
+	})
+	return list
+}
+
+// requirements returns the ids of the requirements of a cause.
+func (c *cause) requirements() []string {
+	var ids []string
+	for _, x := range c.Results {
+		ids = union(ids, x.Requirements)
+	}
+	return ids
+}
+
+// maxLine is the length of a line that is shortened, in bytes.
+const maxLine = 200
+
+// oneLine makes one line of a text and shortens it.
+func oneLine(text string, most int) string {
+	text = strings.Join(strings.Fields(text), " ")
+	if len(text) <= most {
+		return text
+	}
+	return strings.ToValidUTF8(text[:most], "") + "..."
+}

@@ -1,0 +1,120 @@
+package report
+
+import (
+	"bytes"
+	"cmp"
+	"fmt"
+	"maps"
+	"regexp"
+	"slices"
+	"strings"
+)
+
+// maxShownDeliveries is how many calls to the receiver are printed for a result.
+const maxShownDeliveries = 10
+
+// quoteOf returns the words of the document that a failure is about: those of the field or the
+// operation that failed, those of a part of the requirement that the step names, or those of the
+// whole requirement.
+func quoteOf(q *Covered, x *Result) string {
+	f := x.Failure
+	if f == nil {
+		return q.Where.Quote
+	}
+	for _, field := range slices.Backward(strings.Split(f.Pointer, "/")) {
+		if quote := q.Where.Quotes[field]; quote != "" {
+			return quote
+		}
+	}
+	if f.Exchange >= 0 && f.Exchange < len(x.Exchanges) {
+		if quote := q.Where.Quotes[x.Exchanges[f.Exchange].Operation]; quote != "" {
+			return quote
+		}
+	}
+	longest := ""
+	for key := range q.Where.Quotes {
+		named := regexp.MustCompile(`(^|\W)` + regexp.QuoteMeta(key) + `(\W|$)`).MatchString
+		if (named(f.Step) || named(f.Message)) && cmp.Or(len(key)-len(longest), strings.Compare(longest, key)) > 0 {
+			longest = key
+		}
+	}
+	return cmp.Or(q.Where.Quotes[longest], q.Where.Quote)
+}
+
+// explain prints one scenario that did not hold: the text of the requirement, the
+// expected and the actual value, and the exchange.
+func (r *Report) explain(b *bytes.Buffer, x *Result) {
+	fmt.Fprintf(b, "%s  %s  %s\n", strings.ToUpper(string(x.Verdict)), x.Location, x.Name)
+	if times := x.times(); times != "" {
+		fmt.Fprintf(b, "    %s\n", times)
+	}
+	for _, id := range x.Requirements {
+		q := r.requirement(id)
+		fmt.Fprintf(b, "    %s (%s) %s\n", id, x.Basis, q.Text)
+		if quote := quoteOf(q, x); quote != "" {
+			fmt.Fprintf(b, "        interface document, %q: %q\n", q.Where.Heading, quote)
+		}
+	}
+	if x.Reason != "" || x.Failure == nil {
+		fmt.Fprintf(b, "    %s: %s\n", cmp.Or(string(x.Reason), string(x.Verdict)), x.Detail)
+	}
+	if f := x.Failure; f != nil {
+		fmt.Fprintf(b, "    at step:  %s\n    problem:  %s\n", f.Step, f.Message)
+		for _, line := range []struct{ name, text string }{{"pointer", f.Pointer}, {"expected", f.Want}, {"actual", f.Got}} {
+			if line.text != "" {
+				fmt.Fprintf(b, "    %-9s %s\n", line.name+":", line.text)
+			}
+		}
+	}
+	if f := x.Failure; f != nil && f.Exchange >= 0 && f.Exchange < len(x.Exchanges) {
+		x.Exchanges[f.Exchange].print(b)
+	}
+	for n, d := range x.Deliveries {
+		if n == maxShownDeliveries {
+			fmt.Fprintf(b, "    received: %d more, in the html and json reports\n", len(x.Deliveries)-n)
+			break
+		}
+		fmt.Fprintf(b, "    received: +%s %s: %s %s, answered %d\n", d.At, d.Endpoint, d.Method, d.Path, d.Answered)
+		printHeader(b, d.Header)
+	}
+	b.WriteByte('\n')
+}
+
+// print writes the exchange as it was sent and received.
+func (e *Exchange) print(b *bytes.Buffer) {
+	fmt.Fprintf(b, "    request:  %s %s\n", e.Method, e.URL)
+	printHeader(b, e.Header)
+	printBody(b, e.Body)
+	if e.Error != "" {
+		fmt.Fprintf(b, "    answer:   none: %s\n", e.Error)
+	} else {
+		fmt.Fprintf(b, "    answer:   %d\n", e.Status)
+	}
+	printHeader(b, e.AnswerHdr)
+	printBody(b, e.Answer)
+	fmt.Fprintf(b, "    repeat:   %s\n", e.Curl)
+	for _, note := range e.Notes {
+		fmt.Fprintf(b, "              # %s\n", note)
+	}
+}
+
+func printHeader(b *bytes.Buffer, h map[string][]string) {
+	for _, name := range slices.Sorted(maps.Keys(h)) {
+		for _, v := range h[name] {
+			fmt.Fprintf(b, "              %s: %s\n", name, v)
+		}
+	}
+}
+
+func printBody(b *bytes.Buffer, body string) {
+	if body != "" {
+		fmt.Fprintf(b, "              %s\n", strings.ReplaceAll(strings.TrimRight(body, "\n"), "\n", "\n              "))
+	}
+}
+
+// plain is the explanation of a result as text.
+func (r *Report) plain(x *Result) string {
+	var b bytes.Buffer
+	r.explain(&b, x)
+	return b.String()
+}
