@@ -72,24 +72,24 @@ func (d Span) Seconds() float64 { return time.Duration(d).Seconds() }
 
 // Result is the result of one scenario.
 type Result struct {
-	Feature      string        `json:"feature" yaml:"feature"` // title
-	Rule         string        `json:"rule,omitempty" yaml:"rule,omitempty"`
-	Name         string        `json:"name" yaml:"name"`         // unique, with the values of its example
-	Location     string        `json:"location" yaml:"location"` // publish.feature:12
-	Tags         []string      `json:"tags" yaml:"tags"`
-	Requirements []string      `json:"requirements" yaml:"requirements"` // REQ-...
-	Basis        spec.Basis    `json:"basis" yaml:"basis"`
-	Profiles     []string      `json:"profiles" yaml:"profiles"`
-	Verdict      Verdict       `json:"verdict" yaml:"verdict"`
-	Reason       Reason        `json:"reason,omitempty" yaml:"reason,omitempty"`
-	Detail       string        `json:"detail,omitempty" yaml:"detail,omitempty"`                   // one line
-	Expected     bool          `json:"expectedFailure,omitempty" yaml:"expectedFailure,omitempty"` // the baseline expects the failure
+	Feature      string     `json:"feature" yaml:"feature"` // title
+	Rule         string     `json:"rule,omitempty" yaml:"rule,omitempty"`
+	Name         string     `json:"name" yaml:"name"`         // unique, with the values of its example
+	Location     string     `json:"location" yaml:"location"` // publish.feature:12
+	Tags         []string   `json:"tags" yaml:"tags"`
+	Requirements []string   `json:"requirements" yaml:"requirements"` // REQ-...
+	Basis        spec.Basis `json:"basis" yaml:"basis"`
+	Profiles     []string   `json:"profiles" yaml:"profiles"`
+	Verdict      Verdict    `json:"verdict" yaml:"verdict"`
+	Reason       Reason     `json:"reason,omitempty" yaml:"reason,omitempty"`
+	Detail       string     `json:"detail,omitempty" yaml:"detail,omitempty"`                   // one line
+	Expected     bool       `json:"expectedFailure,omitempty" yaml:"expectedFailure,omitempty"` // the baseline expects the failure
 	Tries        []Verdict  `json:"tries,omitempty" yaml:"tries,omitempty"`                     // of each run, when there were several
-	Failure      *Failure      `json:"failure,omitempty" yaml:"failure,omitempty"`
-	Steps        []Step        `json:"steps" yaml:"steps"`
-	Exchanges    []Exchange    `json:"exchanges,omitempty" yaml:"exchanges,omitempty"`
-	Deliveries   []Delivery    `json:"deliveries,omitempty" yaml:"deliveries,omitempty"`
-	Started      time.Time     `json:"started" yaml:"started"`
+	Failure      *Failure   `json:"failure,omitempty" yaml:"failure,omitempty"`
+	Steps        []Step     `json:"steps" yaml:"steps"`
+	Exchanges    []Exchange `json:"exchanges,omitempty" yaml:"exchanges,omitempty"`
+	Deliveries   []Delivery `json:"deliveries,omitempty" yaml:"deliveries,omitempty"`
+	Started      time.Time  `json:"started" yaml:"started"`
 	Duration     Span       `json:"duration" yaml:"duration"`
 }
 
@@ -133,9 +133,9 @@ func (x *Result) times() string {
 
 // Step is one line of a scenario and its result.
 type Step struct {
-	Text     string        `json:"text" yaml:"text"` // with its keyword
-	Verdict  Verdict       `json:"verdict" yaml:"verdict"`
-	Detail   string        `json:"detail,omitempty" yaml:"detail,omitempty"`
+	Text     string  `json:"text" yaml:"text"` // with its keyword
+	Verdict  Verdict `json:"verdict" yaml:"verdict"`
+	Detail   string  `json:"detail,omitempty" yaml:"detail,omitempty"`
 	Duration Span    `json:"duration" yaml:"duration"`
 }
 
@@ -175,8 +175,8 @@ type Exchange struct {
 	Problems  []string            `json:"problems,omitempty" yaml:"problems,omitempty"` // violated requirements, and violations of the OpenAPI document
 	At        Span                `json:"at" yaml:"at"`                                 // since the start of the scenario
 	Took      Span                `json:"took" yaml:"took"`
-	Curl      string              `json:"curl" yaml:"curl"`                             // shell command that repeats the request
-	Notes     []string            `json:"notes,omitempty" yaml:"notes,omitempty"`       // values for the variables in Curl
+	Curl      string              `json:"curl" yaml:"curl"`                       // shell command that repeats the request
+	Notes     []string            `json:"notes,omitempty" yaml:"notes,omitempty"` // values for the variables in Curl
 }
 
 // Delivery is one call that the target made to the receiver.
