@@ -1,6 +1,7 @@
 package codec
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -22,19 +23,12 @@ type Codec struct {
 	comma bool          // a comma must precede the next member or element
 	shift time.Duration // of all times that are written
 
-	in     *jx.Decoder // of the document, or of the current entry of a section
-	entry  bool        // in decodes an entry
-	object cursor
-	err    error
-}
-
-// cursor is the next member of the object that is being read.
-type cursor struct {
-	members jx.ObjIter
-	key     []byte
-	more    bool
-	seen    int      // members read
-	large   []string // names of the sections read so far, to detect repeated ones
+	in    *jx.Decoder // of the document, or of the current entry of a section
+	entry bool        // in decodes an entry
+	named []byte      // the name of the current member of an object that is read by a function
+	ahead bool        // the value of that member is not read yet
+	large []string    // names of the sections read so far in that object, to detect repeated ones
+	err   error
 }
 
 // flushAt is the size of the buffer, in bytes, above which it is written out.
@@ -121,8 +115,8 @@ func (c *Codec) Document(members func(*Codec)) {
 	c.value(members)
 }
 
-// value writes or reads an object. When reading, it calls members until all members are
-// read, because they may come in any order.
+// value writes or reads an object. When reading, it calls members for each member, because
+// they may come in any order; and once before, for what an empty object has.
 func (c *Codec) value(members func(*Codec)) {
 	if c.err != nil {
 		return
@@ -133,27 +127,35 @@ func (c *Codec) value(members func(*Codec)) {
 		c.end()
 		return
 	}
-	if kind := c.in.Next(); kind != jx.Object && kind != jx.Invalid {
-		c.fail(fmt.Errorf("received %s: must be an object", kind))
-		return
-	}
-	outer := c.object
-	all, err := c.in.ObjIter()
-	if err != nil {
-		c.fail(c.explain(err))
-		return
-	}
-	c.object = cursor{members: all}
-	c.next()
-	for again := true; c.err == nil && again; again = c.object.more {
-		before := c.object.seen
-		members(c)
-		if c.err == nil && c.object.more && c.object.seen == before {
-			c.Failf("unknown or repeated member %.80q", c.object.key)
+	outer := c.large
+	c.large, c.ahead = nil, false
+	members(c)
+	c.object(func(key []byte) {
+		c.named, c.ahead = key, true
+		if members(c); c.ahead {
+			c.unknown(key)
 		}
-	}
-	c.object = outer
+	})
+	c.large, c.ahead = outer, false
 }
+
+// object reads an object; member must read the value of each member.
+func (c *Codec) object(member func(key []byte)) {
+	if c.err != nil {
+		return
+	}
+	if kind := c.in.Next(); kind != jx.Object && kind != jx.Invalid {
+		c.Failf("received %s: must be an object", kind)
+		return
+	}
+	all, err := c.in.ObjIter()
+	for err == nil && c.err == nil && all.Next() {
+		member(all.Key())
+	}
+	c.fail(c.explain(cmp.Or(err, all.Err())))
+}
+
+func (c *Codec) unknown(key []byte) { c.Failf("unknown or repeated member %.80q", key) }
 
 // label writes the name of a member and the colon.
 func (c *Codec) label(text string) {
@@ -186,16 +188,6 @@ func (c *Codec) endList() {
 	c.comma = true
 }
 
-// next moves to the next member of the object that is being read.
-func (c *Codec) next() {
-	o := &c.object
-	if o.more = o.members.Next(); o.more {
-		o.key = o.members.Key()
-	} else {
-		c.fail(c.explain(o.members.Err()))
-	}
-}
-
 // member writes a member unless it is empty, or reads it if it is next.
 func (c *Codec) member(name string, empty bool, write, read func()) {
 	switch {
@@ -210,19 +202,16 @@ func (c *Codec) member(name string, empty bool, write, read func()) {
 	}
 }
 
-// readMember reads the next member, whose name is known. Its value must be zero: otherwise it
-// has been read before, which is an error.
+// readMember reads a member. Its value must be zero: otherwise it has been read before, which
+// is an error.
 func (c *Codec) readMember(name string, isZero bool, read func()) {
+	c.ahead = false
 	if !isZero {
 		c.Failf("member %q: repeated", name)
 		return
 	}
 	read()
 	c.within(name)
-	c.object.seen++
-	if c.err == nil {
-		c.next()
-	}
 }
 
 // name writes the name of a member.
@@ -234,13 +223,11 @@ func (c *Codec) name(name string) {
 	c.comma = true // after the value; the beginning of an object or a list resets it
 }
 
-// at reports whether the next member has this name.
-func (c *Codec) at(name string) bool {
-	key := c.object.key
-	if !c.object.more || len(key) != len(name) {
-		return false
-	}
-	return string(key) == name || key[0] >= 'A' && key[0] <= 'Z' && strings.EqualFold(string(key), name)
+// at reports whether the next value is that of the member with this name.
+func (c *Codec) at(name string) bool { return c.ahead && isNamed(c.named, name) }
+
+func isNamed(key []byte, name string) bool {
+	return len(key) == len(name) && (string(key) == name || key[0] >= 'A' && key[0] <= 'Z' && strings.EqualFold(string(key), name))
 }
 
 // element writes an element of a list, and what the buffer has if that is much.
@@ -317,8 +304,8 @@ func Nested(c *Codec, name string, members func(*Codec)) {
 
 // once reads a member if it is next. A second one with the same name is an error.
 func (c *Codec) once(name string, read func()) {
-	c.member(name, !slices.Contains(c.object.large, name), nil, func() {
-		c.object.large = append(c.object.large, name)
+	c.member(name, !slices.Contains(c.large, name), nil, func() {
+		c.large = append(c.large, name)
 		read()
 	})
 }

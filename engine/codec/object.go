@@ -59,7 +59,16 @@ func (all *forms) object(f *Form, t reflect.Type) {
 		c.end()
 	}
 	f.read = func(c *Codec, v reflect.Value) {
-		c.value(func(c *Codec) { f.readMembers(c, v) })
+		var few [usualParts]reflect.Value
+		parts, next := f.created(few[:0], v), 0
+		c.object(func(key []byte) {
+			if next = f.at(key, next); next == len(f.members) {
+				c.unknown(key)
+				return
+			}
+			f.members[next].read(c, parts)
+			next++
+		})
 	}
 }
 
@@ -158,29 +167,45 @@ func (f *Form) writeMembers(c *Codec, v reflect.Value) {
 	}
 }
 
-// readMembers reads members as long as the next one is a field. They are usually in the order
-// of the fields.
-func (f *Form) readMembers(c *Codec, v reflect.Value) {
-	var few [usualParts]reflect.Value
-	parts := f.parts(few[:0], v)
+// created is parts, and creates the missing ones.
+func (f *Form) created(list []reflect.Value, v reflect.Value) []reflect.Value {
+	list = f.parts(list, v)
 	for i, e := range f.embedded {
-		if !parts[i+1].IsValid() {
-			p := parts[e.part].Field(e.field)
+		if !list[i+1].IsValid() {
+			p := list[e.part].Field(e.field)
 			p.Set(reflect.New(p.Type().Elem()))
-			parts[i+1] = p.Elem()
+			list[i+1] = p.Elem()
 		}
 	}
-	for tried, i := 0, 0; c.err == nil && c.object.more && tried < len(f.members); tried, i = tried+1, i+1 {
-		if i == len(f.members) {
-			i = 0
+	return list
+}
+
+// at returns the number of the member with a name, or that of members. Members are usually in
+// their order, so the search begins at the one that is probably next.
+func (f *Form) at(key []byte, next int) int {
+	for range f.members {
+		if next == len(f.members) {
+			next = 0
 		}
-		m := &f.members[i]
-		if c.at(m.name) {
-			field := parts[m.part].Field(m.field)
-			fresh := m.form.members != nil || m.form.empty(field) // an object detects it itself
-			c.readMember(m.name, fresh, func() { m.form.read(c, field) })
-			tried = -1
+		if isNamed(key, f.members[next].name) {
+			return next
 		}
+		next++
+	}
+	return len(f.members)
+}
+
+func (m *member) read(c *Codec, parts []reflect.Value) {
+	field := parts[m.part].Field(m.field)
+	fresh := m.form.members != nil || m.form.empty(field) // an object detects it itself
+	c.readMember(m.name, fresh, func() { m.form.read(c, field) })
+}
+
+// readMembers reads the current member if it is a field.
+func (f *Form) readMembers(c *Codec, v reflect.Value) {
+	parts := f.created(nil, v)
+	if i := f.at(c.named, 0); c.ahead && i < len(f.members) {
+		f.members[i].read(c, parts)
 	}
 }
 

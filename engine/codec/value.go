@@ -2,7 +2,6 @@ package codec
 
 import (
 	"bytes"
-	"cmp"
 	"encoding"
 	"encoding/base64"
 	"encoding/json"
@@ -127,17 +126,15 @@ func (c *Codec) key(name string, record bool) {
 
 // keys reads an object whose names are data; read must read the value of each.
 func (c *Codec) keys(record bool, read func(name string)) {
-	all, err := c.in.ObjIter()
-	for err == nil && c.err == nil && all.Next() {
-		name := string(all.Key())
+	c.object(func(key []byte) {
+		name := string(key)
 		if coded, ok := strings.CutPrefix(name, "\x00"); ok && record {
-			var raw []byte
-			raw, err = base64.StdEncoding.DecodeString(coded)
+			raw, err := base64.StdEncoding.DecodeString(coded)
+			c.fail(err)
 			name = string(raw)
 		}
 		read(name)
-	}
-	c.fail(c.explain(cmp.Or(err, all.Err())))
+	})
 }
 
 func writeDuration(c *Codec, v reflect.Value) { c.out.Str(time.Duration(v.Int()).String()) }
@@ -192,16 +189,16 @@ func (c *Codec) binary() (text []byte, isBinary bool) {
 	}
 	if c.in.Next() == jx.Object {
 		var raw []byte
-		c.value(func(c *Codec) {
-			if !c.at("base64") {
+		c.object(func(key []byte) {
+			if string(key) != "base64" || raw != nil {
+				c.unknown(key)
 				return
 			}
-			c.readMember("base64", raw == nil, func() {
-				text, err := c.in.StrBytes()
-				c.fail(c.explain(err))
-				raw, err = base64.StdEncoding.AppendDecode([]byte{}, text)
-				c.fail(err)
-			})
+			text, err := c.in.StrBytes()
+			c.fail(c.explain(err))
+			raw, err = base64.StdEncoding.AppendDecode([]byte{}, text)
+			c.fail(err)
+			c.within("base64")
 		})
 		return raw, true
 	}
@@ -310,12 +307,12 @@ func (c *Codec) readTime() time.Time {
 		}
 		c.Failf("a time: must be Unix ms, or a list of Unix s and ns")
 	}
-	n := string(c.number())
-	whole, fraction, _ := strings.Cut(n, ".")
-	ms, err := strconv.ParseInt(whole, 10, 64)
+	n := c.number()
+	whole, fraction, _ := bytes.Cut(n, []byte("."))
+	ms, err := strconv.ParseInt(string(whole), 10, 64)
 	rest := int64(0)
-	if err == nil && fraction != "" {
-		rest, err = strconv.ParseInt((fraction + "000000")[:6], 10, 32)
+	if err == nil && len(fraction) > 0 {
+		rest, err = strconv.ParseInt((string(fraction) + "000000")[:6], 10, 32)
 	}
 	if err != nil || len(fraction) > 6 {
 		c.Failf("time %.40s: must be Unix ms, with at most six decimals", n)
