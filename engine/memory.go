@@ -287,9 +287,9 @@ func (a *Account) stripEvent(e *state.LogEntry) {
 // that of the event, or is another one.
 func (a *Account) stripMessage(m *Message, was *Outcome, e *state.LogEntry) {
 	a.touch(m)
-	switch {
-	case m.Last == nil:
-	case m.Last == was:
+	switch m.Last {
+	case nil:
+	case was:
 		m.Last = e.Outcome
 	default:
 		last := m.Last.Bare()

@@ -97,14 +97,15 @@ type Result struct {
 // evidence; a scenario that failed in one run and passed in another is unreliable. A warning
 // stays one: it does not change the verdict on the target.
 func (x *Result) Again(next *Result) {
-	tries := x.Tries
+	tries := slices.Clone(x.Tries)
 	if tries == nil {
 		tries = []Verdict{x.Verdict}
 	}
+	tries = append(tries, next.Verdict)
 	if worse[next.Verdict] > worse[x.Verdict] {
 		*x = *next
 	}
-	x.Tries = append(tries, next.Verdict)
+	x.Tries = tries
 	if x.unsteady() && x.tried(Fail) > 0 && x.Verdict != HarnessError {
 		x.Verdict = Unreliable
 	}

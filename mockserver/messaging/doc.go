@@ -8,6 +8,8 @@
 package messaging
 
 import (
+	"maps"
+
 	"github.com/understudy-mock/understudy/mockserver/call"
 	"github.com/understudy-mock/understudy/mockserver/response"
 	"github.com/understudy-mock/understudy/mockserver/tenant"
@@ -27,9 +29,7 @@ var handlers = map[string]Handler{}
 
 // register adds the rows of a noun.
 func register(rows map[string]Handler) map[string]Handler {
-	for id, h := range rows {
-		handlers[id] = h
-	}
+	maps.Copy(handlers, rows)
 	return rows
 }
 

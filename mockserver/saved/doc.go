@@ -10,6 +10,8 @@
 package saved
 
 import (
+	"maps"
+
 	"github.com/understudy-mock/understudy/engine"
 	"github.com/understudy-mock/understudy/mockserver/call"
 	"github.com/understudy-mock/understudy/mockserver/request"
@@ -37,9 +39,7 @@ var handlers = map[string]Handler{}
 
 // register adds the rows of a file.
 func register(rows map[string]Handler) map[string]Handler {
-	for id, h := range rows {
-		handlers[id] = h
-	}
+	maps.Copy(handlers, rows)
 	return rows
 }
 
