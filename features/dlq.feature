@@ -279,6 +279,14 @@ Feature: The dead letter queue of workflow runs
       When the dead letter queue is read
       Then the message and the times of the entry are those of the log
 
+    @REQ-PUB-006 @implied @time-retries
+    Scenario: A forwarded header is on every attempt of a run and of its restart
+      Given the run is allowed 1 retry
+      And a dead-lettered run with a failure callback
+      And the run was restarted once and failed again
+      When the dead letter queue is read
+      Then every call of the workflow carries the forwarded header and the payload
+
     @REQ-DLQ-005 @stated
     Scenario: A run that another one invoked is in the queue when it fails
       Given a workflow with a step of the type "Invoke"
@@ -286,10 +294,12 @@ Feature: The dead letter queue of workflow runs
       When the workflow is triggered
       Then the invoked run is in the dead letter queue
 
-    @REQ-PUB-007 @stated @negative
+    @REQ-PUB-007 @stated @negative @time-retries
     Scenario: The credential of the publisher is in no call, callback, entry or event of a run
-      Given a dead-lettered run with a failure callback
-      When the failure callback has been answered
+      Given the run is allowed 1 retry
+      And a dead-lettered run with a failure callback
+      And the run was restarted once and failed again
+      When the dead letter queue is read
       Then the entry holds the outcome of the failure callback
       And the message and the times of the entry are those of the log
       And the credential is in nothing that the target sent

@@ -329,8 +329,24 @@ Feature: Publishing a message
         | way             |
         | held by a key   |
 
-    @REQ-PUB-007 @stated @negative @time-retries
-    Scenario: The credential of the publisher is in nothing that the target sends for a message
-      Given a message that is configured in every way and tried three times
+    @REQ-PUB-007 @stated @negative
+    Scenario Outline: The credential of the publisher is in nothing that is sent for a message that is <way>
+      Given a message that is configured in every way and <way>
       When the message has been sent as often as it must be
       Then the credential is in nothing that the target sent
+
+      @time-delay
+      Examples: a delay
+        | way             |
+        | delayed         |
+
+      @time-retries
+      Examples: retries
+        | way             |
+        | tried three times |
+        | sent to a group |
+
+      @cap-flow-resume
+      Examples: a key
+        | way             |
+        | held by a key   |

@@ -12,6 +12,7 @@ import (
 	"github.com/understudy-mock/understudy/conformance/check"
 	"github.com/understudy-mock/understudy/conformance/harness"
 	"github.com/understudy-mock/understudy/conformance/receiver"
+	"github.com/understudy-mock/understudy/conformance/workflow"
 	"github.com/understudy-mock/understudy/spec/header"
 )
 
@@ -28,6 +29,7 @@ var combinationSteps = []step{
 	{"Then", `the message and the times of the entry are those of the log`, (*Scenario).entryAgrees},
 	{"Then", `different steps have different messages, and each message has one creation`, (*Scenario).messagesDiffer},
 	{"Then", `the creation of each message is between that of the run and the event`, (*Scenario).timesInOrder},
+	{"Then", `every call of the workflow carries the forwarded header and the payload`, (*Scenario).everyCallWhole},
 	{"Given", `dead-lettered runs of two kinds, of which the first has two`, (*Scenario).deadOfTwoKinds},
 	{"Given", `three finished runs of different workflows`, (*Scenario).threeRuns},
 	{"Given", `lists are read (\d+) at a time`, (*Scenario).sized},
@@ -177,6 +179,20 @@ func (s *Scenario) restartedBefore(times string) error {
 			return harness.Prerequisite(err)
 		}
 		s.Runs.Id, s.Runs.entry = s.Runs.restarted.run, entry
+	}
+	return nil
+}
+
+// everyCallWhole is for workflows that fail in their first step: each call is an attempt of it.
+func (s *Scenario) everyCallWhole() error {
+	for i, got := range s.Runs.peer.Endpoint.Look() {
+		which := fmt.Sprintf("call %d of the workflow", i+1)
+		if got.Header.Get("X-Order") != "order-7" {
+			return s.Failure(which+" lacks a forwarded header", "X-Order: order-7", harness.Shown(got.Header))
+		}
+		if payload := string(workflow.InitialPayload(got)); payload != s.Runs.payload {
+			return s.Failure(which+" has another payload", s.Runs.payload, payload)
+		}
 	}
 	return nil
 }
