@@ -472,33 +472,39 @@ var deliverySituations = map[string]func(p *published, r, from *http.Request) bo
 // deliveries adds the defects of requests to destinations.
 func (d *deriving) deliveries() {
 	d.operation = "delivery"
-	for part, change := range deliveryParts {
-		for situation, applies := range deliverySituations {
-			d.add(part+", "+situation, func(hit func()) Parts {
-				p := &published{}
-				return joinChanges(p.watch, changeDelivery(true, func(r *http.Request, next http.RoundTripper) (*http.Response, error) {
-					p.mu.Lock()
-					from := p.messages[r.Header.Get(header.MessageID)]
-					p.mu.Unlock()
-					switch {
-					case !applies(p, r, from):
-						return next.RoundTrip(r)
-					case part == "never sent":
-						return fakeDelivery(), nil
-					case part == "sent twice":
-						if again, err := next.RoundTrip(r.Clone(r.Context())); err == nil {
-							_ = again.Body.Close()
-						}
-					case part == "token of publisher":
-						if from != nil {
-							r.Header.Set("X-Caller", from.Header.Get("Authorization"))
-						}
-					default:
-						change(r)
-					}
-					return next.RoundTrip(r)
-				}))(hit)
-			}, part, situation)
+	for part := range deliveryParts {
+		for situation := range deliverySituations {
+			d.add(part+", "+situation, deliveryDefect(part, situation), part, situation)
 		}
+	}
+}
+
+// deliveryDefect loses or changes one part of the deliveries in a situation.
+func deliveryDefect(part, situation string) func(func()) Parts {
+	applies := deliverySituations[situation]
+	return func(hit func()) Parts {
+		p := &published{}
+		return joinChanges(p.watch, changeDelivery(true, func(r *http.Request, next http.RoundTripper) (*http.Response, error) {
+			p.mu.Lock()
+			from := p.messages[r.Header.Get(header.MessageID)]
+			p.mu.Unlock()
+			switch {
+			case !applies(p, r, from):
+				return next.RoundTrip(r)
+			case part == "never sent":
+				return fakeDelivery(), nil
+			case part == "sent twice":
+				if again, err := next.RoundTrip(r.Clone(r.Context())); err == nil {
+					_ = again.Body.Close()
+				}
+			case part == "token of publisher":
+				if from != nil {
+					r.Header.Set("X-Caller", from.Header.Get("Authorization"))
+				}
+			default:
+				deliveryParts[part](r)
+			}
+			return next.RoundTrip(r)
+		}))(hit)
 	}
 }
