@@ -408,7 +408,7 @@ Feature: The dead letter queue of workflow runs
       When the dead letter queue is filtered by the run id of one and the label of the other
       Then the queue holds all entries that fit, and no other
 
-    @REQ-DLQ-008 @REQ-DLQ-003 @stated @paging
+    @REQ-DLQ-008 @stated @paging
     Scenario Outline: Every page of the queue filtered by <filter> holds what fits
       Given dead-lettered runs of two kinds, of which the first has two
       And lists are read 1 at a time

@@ -247,7 +247,7 @@ Feature: Reading the message logs of workflows
       When the message logs are filtered by an unknown run id
       Then the list is empty
 
-    @REQ-LOG-011 @REQ-LOG-003 @stated @paging
+    @REQ-LOG-011 @stated @paging
     Scenario Outline: Every page of the logs filtered by <filter> holds what fits
       Given three finished runs of different workflows
       And lists are read 1 at a time

@@ -68,6 +68,7 @@ var combinationMutants = []Mutant{
 		}
 		return response, err
 	})},
+	{ID: "STA-011.4", Text: "the count of the dead letter queue never falls", Build: neverFalls},
 	{ID: "VEC-003.4", Text: "the default namespace is not listed beside another one", Build: changeInfo(func(v map[string]any) {
 		if n := namespacesOf(v); len(n) > 1 {
 			delete(n, "")
@@ -126,4 +127,23 @@ func restartErases(hit func()) Parts {
 		defer mu.Unlock()
 		return e["state"] != "RUN_FAILED" || !restarted[textOf(e["workflowRunId"])]
 	})))(hit)
+}
+
+// neverFalls adds the restarted entries to the count of the dead letter queue. The User-Agent
+// tells the scenarios apart.
+func neverFalls(hit func()) Parts {
+	var mu sync.Mutex
+	restarts := map[string]int64{} // User-Agent -> entries
+	of := func(r *http.Request) string { return r.Header.Get("User-Agent") }
+	return joinChanges(changeResponse(restartingRun, func(r *http.Request, a *answer) {
+		mu.Lock()
+		defer mu.Unlock()
+		if a.status < http.StatusMultipleChoices {
+			restarts[of(r)]++
+		}
+	}), changeReply(readingStats, func(r *http.Request, v map[string]any) {
+		mu.Lock()
+		defer mu.Unlock()
+		v["dlq_message_count"] = jsonNumber(integerOf(v, "dlq_message_count") + restarts[of(r)])
+	}))(hit)
 }
