@@ -410,7 +410,7 @@ Feature: The dead letter queue of workflow runs
 
     @REQ-DLQ-008 @stated @paging
     Scenario Outline: Every page of the queue filtered by <filter> holds what fits
-      Given dead-lettered runs of two kinds, of which the first has two
+      Given dead-lettered runs of two kinds, the first one twice
       And lists are read 1 at a time
       When the dead letter queue is filtered by <filter>
       Then the queue holds all entries that fit, and no other

@@ -5,6 +5,8 @@ import (
 	"slices"
 	"strings"
 	"sync"
+
+	"github.com/understudy-mock/understudy/spec/route"
 )
 
 // combinationMutants break one cell of a table: one value on one way of a message, in one
@@ -87,7 +89,7 @@ func onNextPage(m matching, filter string) func(func()) Parts {
 
 // entryDefect breaks a field of entries in a situation.
 func entryDefect(field, defect, situation string) func(func()) Parts {
-	return fieldDefect(listingDLQ, []string{"messages", "[]", field}, fieldDefects[defect], situations[situation])
+	return fieldDefect(listingDLQ, []string{"messages", "[]", field}, fieldDefects[defect], itemSituations[situation])
 }
 
 // cancelsNext adds RUN_CANCELED to the log of the run that was triggered after a cancelled one:
@@ -95,7 +97,10 @@ func entryDefect(field, defect, situation string) func(func()) Parts {
 func cancelsNext(hit func()) Parts {
 	var mu sync.Mutex
 	cancelled := "-"
-	return joinChanges(changeResponse(matchPath(http.MethodDelete, "/v2/workflows/runs/[^/]+"), func(r *http.Request, _ *answer) {
+	return joinChanges(changeResponse(matchOperation(route.EndWorkflowRun), func(r *http.Request, _ *answer) {
+		if r.URL.Query().Get("cancel") != "true" {
+			return
+		}
 		mu.Lock()
 		defer mu.Unlock()
 		cancelled = r.URL.Path[strings.LastIndex(r.URL.Path, "/")+1:]
@@ -130,7 +135,7 @@ func restartErases(hit func()) Parts {
 }
 
 // neverFalls adds the restarted entries to the count of the dead letter queue. The User-Agent
-// tells the scenarios apart.
+// distinguishes the scenarios.
 func neverFalls(hit func()) Parts {
 	var mu sync.Mutex
 	restarts := map[string]int64{} // User-Agent -> entries

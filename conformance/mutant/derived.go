@@ -41,7 +41,7 @@ func Derived(doc *spec.Document, shown func(name string) bool) ([]Mutant, error)
 			if op.Extensions["x-origin"] != "documented" {
 				continue
 			}
-			d.operation, d.matches = op.OperationID, matchPath(method, variable.ReplaceAllString(path, "[^?]+"))
+			d.operation, d.matches = op.OperationID, matchPath(method, pathVariable.ReplaceAllString(path, "[^?]+"))
 			if ok := op.Responses.Status(http.StatusOK); d.answers() && ok != nil && ok.Value.Content["application/json"] != nil {
 				d.fields(ok.Value.Content["application/json"].Schema.Value, nil)
 			}
@@ -53,7 +53,7 @@ func Derived(doc *spec.Document, shown func(name string) bool) ([]Mutant, error)
 	return d.all, nil
 }
 
-var variable = regexp.MustCompile(`\{[^}]+\}`)
+var pathVariable = regexp.MustCompile(`\{[^}]+\}`)
 
 // deriving collects the defects of the operations.
 type deriving struct {
@@ -78,14 +78,14 @@ func (d *deriving) add(text string, build func(func()) Parts, name ...string) {
 var fieldDefects = map[string]func(was any, others []any) (now any, present bool){
 	"missing": func(any, []any) (any, bool) { return nil, false },
 	"null":    func(any, []any) (any, bool) { return nil, true },
-	"empty":   func(was any, _ []any) (any, bool) { return emptied(was), true },
+	"empty":   func(was any, _ []any) (any, bool) { return emptyLike(was), true },
 	"type": func(was any, _ []any) (any, bool) {
 		if text, ok := was.(string); ok {
 			return []any{text}, true
 		}
 		return string(encodeJSON(was)), true
 	},
-	"more": func(was any, _ []any) (any, bool) { return increased(was), true },
+	"more": func(was any, _ []any) (any, bool) { return oneMore(was), true },
 	"other": func(was any, others []any) (any, bool) {
 		for _, other := range slices.Backward(others) {
 			if !bytes.Equal(encodeJSON(other), encodeJSON(was)) {
@@ -97,8 +97,8 @@ var fieldDefects = map[string]func(was any, others []any) (now any, present bool
 	"first": func(was any, others []any) (any, bool) { return append(slices.Clone(others), was)[0], true },
 }
 
-// emptied returns the empty value of the same type.
-func emptied(v any) any {
+// emptyLike returns the empty value of the same type.
+func emptyLike(v any) any {
 	switch v.(type) {
 	case string:
 		return ""
@@ -112,8 +112,8 @@ func emptied(v any) any {
 	return jsonNumber(0)
 }
 
-// increased adds one to a number, and a character to a text.
-func increased(v any) any {
+// oneMore adds one to a number, and a character to a text.
+func oneMore(v any) any {
 	switch v := v.(type) {
 	case string:
 		if n, err := strconv.ParseInt(v, 10, 64); err == nil {
@@ -132,8 +132,8 @@ func increased(v any) any {
 	return v
 }
 
-// situations restrict the defects of a list to some items.
-var situations = map[string]func(g *generations, r *http.Request, item map[string]any) bool{
+// itemSituations restrict the defects of a list to some items.
+var itemSituations = map[string]func(g *generations, r *http.Request, item map[string]any) bool{
 	"always":    func(*generations, *http.Request, map[string]any) bool { return true },
 	"next page": func(_ *generations, r *http.Request, _ map[string]any) bool { return r.URL.Query().Has("cursor") },
 	"restarted": func(g *generations, _ *http.Request, item map[string]any) bool {
@@ -155,7 +155,7 @@ func (d *deriving) fields(schema *openapi3.Schema, path []string) {
 			continue
 		}
 		for defect, change := range fieldDefects {
-			for situation, applies := range situations {
+			for situation, applies := range itemSituations {
 				if situation == "always" || d.lists() && len(path) > 1 && (defect == "missing" || defect == "other" && situation != "next page") {
 					d.add(strings.Join(inner, ".")+": "+defect+", "+situation, fieldDefect(d.matches, inner, change, applies), "field", strings.Join(inner, "/"), defect, situation)
 				}
@@ -259,7 +259,7 @@ func (d *deriving) parameters(list openapi3.Parameters) {
 			}
 		}
 		if place == "query" && d.lists() && name != "cursor" && name != "count" {
-			d.add(name+": inverted", inverted(d.matches, name), place, name, "inverted")
+			d.add(name+": inverted", invertedFilter(d.matches, name), place, name, "inverted")
 			d.add(name+": only the first that fits", firstThatFits(d.matches, name), place, name, "first")
 		}
 	}
@@ -280,7 +280,7 @@ var optionDefects = map[string]func(r *http.Request, place, name string){
 		changeOption(r, place, name, func(string) string { return "" })
 	},
 	"more": func(r *http.Request, place, name string) {
-		changeOption(r, place, name, func(v string) string { return textOf(increased(v)) })
+		changeOption(r, place, name, func(v string) string { return textOf(oneMore(v)) })
 	},
 	"less": func(r *http.Request, place, name string) {
 		changeOption(r, place, name, func(v string) string {
@@ -339,9 +339,9 @@ func listName(v map[string]any) string {
 	return "messages"
 }
 
-// inverted answers what does not fit a filter.
-func inverted(m matching, filter string) func(func()) Parts {
-	return filtered(m, filter, func(all, fitting []any) []any {
+// invertedFilter answers what does not fit a filter.
+func invertedFilter(m matching, filter string) func(func()) Parts {
+	return changeFiltered(m, filter, func(all, fitting []any) []any {
 		known := map[string]bool{}
 		for _, item := range fitting {
 			known[string(encodeJSON(item))] = true
@@ -351,11 +351,11 @@ func inverted(m matching, filter string) func(func()) Parts {
 }
 
 func firstThatFits(m matching, filter string) func(func()) Parts {
-	return filtered(m, filter, func(_, fitting []any) []any { return fitting[:min(len(fitting), 1)] })
+	return changeFiltered(m, filter, func(_, fitting []any) []any { return fitting[:min(len(fitting), 1)] })
 }
 
-// filtered changes what a filter selects.
-func filtered(m matching, filter string, choose func(all, fitting []any) []any) func(func()) Parts {
+// changeFiltered changes what a filter selects.
+func changeFiltered(m matching, filter string, choose func(all, fitting []any) []any) func(func()) Parts {
 	return func(hit func()) Parts {
 		return wrapMatching(m, hit, func(w http.ResponseWriter, r *http.Request, next http.Handler) {
 			plain := r.Clone(r.Context())
@@ -380,9 +380,9 @@ var deliveryParts = map[string]func(r *http.Request){
 	"body lost":          func(r *http.Request) { setBody(r, []byte{}) },
 	"body cut at 64 KiB": func(r *http.Request) { b := readBody(r); setBody(r, b[:min(len(b), 64<<10)]) },
 	"content type":       func(r *http.Request) { r.Header.Del("Content-Type") },
-	"forwarded header":   func(r *http.Request) { dropHeader(r.Header, forwarded) },
+	"forwarded header":   func(r *http.Request) { dropHeader(r.Header, forwardedHeader) },
 	"empty header lost": func(r *http.Request) {
-		dropHeader(r.Header, func(name string) bool { return forwarded(name) && r.Header.Get(name) == "" })
+		dropHeader(r.Header, func(name string) bool { return forwardedHeader(name) && r.Header.Get(name) == "" })
 	},
 	"first value only": firstValues("X-"),
 	"values joined":    joinedValues,
@@ -396,12 +396,12 @@ var deliveryParts = map[string]func(r *http.Request){
 	"never sent":         nil,
 }
 
-// forwarded reports whether a header of a delivery is one that the suite forwards.
-func forwarded(name string) bool { return strings.HasPrefix(name, "X-") }
+// forwardedHeader reports whether a header of a delivery is one that the suite forwards.
+func forwardedHeader(name string) bool { return strings.HasPrefix(name, "X-") }
 
 func joinedValues(r *http.Request) {
 	for name, values := range r.Header {
-		if forwarded(name) && len(values) > 1 {
+		if forwardedHeader(name) && len(values) > 1 {
 			r.Header[name] = []string{strings.Join(values, "")}
 		}
 	}
@@ -417,7 +417,7 @@ type published struct {
 // watch learns from publishes and restarts, and changes nothing.
 func (p *published) watch(hit func()) Parts {
 	p.messages = map[string]*http.Request{}
-	return joinChanges(p.generations.watch, replyAny(matchPath("", "("+route.PublishMessage.Pattern()+"|/v2/batch)"), func(r *http.Request, v any) any {
+	return joinChanges(p.generations.watch, replyAny(matchPath("", "("+route.PublishMessage.Pattern()+"|"+route.PublishBatch.Pattern()+")"), func(r *http.Request, v any) any {
 		p.mu.Lock()
 		defer p.mu.Unlock()
 		for _, id := range messageIDs(v) {

@@ -31,7 +31,7 @@ var combinationSteps = []step{
 	{"Then", `different steps have different messages, and each message has one creation`, (*Scenario).messagesDiffer},
 	{"Then", `the creation of each message is between that of the run and the event`, (*Scenario).timesInOrder},
 	{"Then", `every call of the workflow carries the forwarded header and the payload`, (*Scenario).everyCallWhole},
-	{"Given", `dead-lettered runs of two kinds, of which the first has two`, (*Scenario).deadOfTwoKinds},
+	{"Given", `dead-lettered runs of two kinds, the first one twice`, (*Scenario).deadOfTwoKinds},
 	{"Given", `three finished runs of different workflows`, (*Scenario).threeRuns},
 	{"Given", `lists are read (\d+) at a time`, (*Scenario).sized},
 	{"Given", `the workflow returns (.+)`, (*Scenario).returns},
