@@ -278,7 +278,7 @@ func killed(t *testing.T, m *mutant.Mutant, how trial) string {
 	killers := broken[m.Breaks()]
 	switch {
 	case len(killers) == 0 && hits == 0:
-		t.Errorf("%s is not a mutant: the traffic did not change: %s", m.ID, m.Text)
+		t.Errorf("%s is not a mutant: the traffic did not change: %s%s", m.ID, m.Text, notPassed(judged))
 	case len(killers) == 0:
 		t.Errorf("%s survives: %s%s", m.ID, m.Text, notPassed(judged))
 	case hits == 0:

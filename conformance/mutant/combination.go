@@ -121,9 +121,7 @@ func restartErases(hit func()) Parts {
 	var mu sync.Mutex
 	restarted := map[string]bool{}
 	return joinChanges(g.watch, joinChanges(changeResponse(restartingRun, func(r *http.Request, _ *answer) {
-		g.mu.Lock()
-		run := g.run[r.URL.Path[strings.LastIndex(r.URL.Path, "/")+1:]]
-		g.mu.Unlock()
+		run := g.restartedBy(r)
 		mu.Lock()
 		defer mu.Unlock()
 		restarted[run] = true

@@ -218,7 +218,7 @@ func eachAt(v any, path []string, item map[string]any, f func(holder, item map[s
 // generations knows how often runs were restarted.
 type generations struct {
 	mu  sync.Mutex
-	run map[string]string // dlqId -> its run
+	run map[string]string // credential and dlqId -> its run
 	gen map[string]int    // run -> generation, 0 for one that was triggered
 }
 
@@ -228,18 +228,28 @@ func (g *generations) of(run string) int {
 	return g.gen[run]
 }
 
+// restartedBy returns the run whose entry a request restarts. Ids of entries are those of an account.
+func (g *generations) restartedBy(r *http.Request) string {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	id, _ := url.PathUnescape(r.URL.EscapedPath()[strings.LastIndex(r.URL.EscapedPath(), "/")+1:])
+	return g.run[r.Header.Get("Authorization")+id]
+}
+
 // watch learns from lists and restarts, and changes nothing.
 func (g *generations) watch(hit func()) Parts {
 	g.run, g.gen = map[string]string{}, map[string]int{}
-	return joinChanges(changeEntries(func(e map[string]any) {
+	return joinChanges(changeReply(listingDLQ, func(r *http.Request, v map[string]any) {
 		g.mu.Lock()
 		defer g.mu.Unlock()
-		g.run[textOf(e["dlqId"])] = textOf(e["workflowRunId"])
+		for _, e := range itemsOf(v, "messages") {
+			g.run[r.Header.Get("Authorization")+textOf(e["dlqId"])] = textOf(e["workflowRunId"])
+		}
 	}), changeReply(restartingRun, func(r *http.Request, v map[string]any) {
+		from := g.restartedBy(r)
 		g.mu.Lock()
 		defer g.mu.Unlock()
-		id, _ := url.PathUnescape(r.URL.EscapedPath()[strings.LastIndex(r.URL.EscapedPath(), "/")+1:])
-		g.gen[textOf(v["workflowRunId"])] = g.gen[g.run[id]] + 1
+		g.gen[textOf(v["workflowRunId"])] = g.gen[from] + 1
 	}))(hit)
 }
 
