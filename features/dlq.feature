@@ -318,6 +318,12 @@ Feature: The dead letter queue of workflow runs
       When the dead letter queue is read with a page size of 101
       Then the page holds at most 100 entries, or the request is refused
 
+    @REQ-DLQ-002 @stated @paging
+    Scenario: A page of entries is no larger than was asked for
+      Given 3 dead-lettered runs
+      When the dead letter queue is read 1 at a time
+      Then no page holds more than 1 entries
+
     @REQ-DLQ-003 @stated @paging
     Scenario Outline: Following the cursor in pages of <page> visits every entry once
       Given 5 dead-lettered runs
@@ -421,3 +427,14 @@ Feature: The dead letter queue of workflow runs
         | response status |
         | callback state  |
         | label           |
+
+    @REQ-DLQ-008 @stated
+    Scenario Outline: The queue filtered by <filter> holds each of two entries that fit
+      Given dead-lettered runs of two kinds, the first one twice
+      When the dead letter queue is filtered by <filter>
+      Then the queue holds all entries that fit, and no other
+
+      Examples: filters by what users configure
+        | filter         |
+        | callback state |
+        | label          |

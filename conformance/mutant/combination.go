@@ -12,11 +12,13 @@ import (
 // combinationMutants break one cell of a table: one value on one way of a message, in one
 // generation of a run, on one page of a list. Sorted by id.
 var combinationMutants = []Mutant{
+	{ID: "DLQ-002.4", Text: "a smaller page is not given to who asks", Build: ignoreFilter(listingDLQ, "count")},
 	{ID: "DLQ-005.5", Text: "an invoked run that fails never enters the queue", Build: keptEntries(func(e map[string]any) bool { return !strings.HasSuffix(textOf(e["workflowRunId"]), "_invoked") })},
 	{ID: "DLQ-007.5", Text: "notBefore is two seconds before createdAt", Build: changeEntries(func(e map[string]any) { e["notBefore"] = jsonNumber(integerOf(e, "createdAt") - 2000) })},
 	{ID: "DLQ-007.6", Text: "workflowCreatedAt of an entry is not that of the log", Build: changeEntries(func(e map[string]any) { e["workflowCreatedAt"] = jsonNumber(integerOf(e, "workflowCreatedAt") + 1) })},
 	{ID: "DLQ-008.14", Text: "the pages after the first are not filtered by label", Build: onNextPage(listingDLQ, "label")},
 	{ID: "DLQ-008.15", Text: "the pages after the first are not filtered by status", Build: onNextPage(listingDLQ, "responseStatus")},
+	{ID: "DLQ-008.16", Text: "the filter by label gives one entry", Build: firstThatFits(listingDLQ, "label")},
 	{ID: "DLQ-012.6", Text: "an entry without a failure callback has an outcome of one", Build: changeEntries(func(e map[string]any) {
 		if e["failureCallback"] == nil {
 			e["failureCallbackInfo"] = map[string]any{"state": "CALLBACK_INPROGRESS"}
@@ -24,6 +26,7 @@ var combinationMutants = []Mutant{
 	})},
 	{ID: "DLQ-012.7", Text: "the outcome is missing in the entry of a run that was restarted twice", Build: entryDefect("failureCallbackInfo", "missing", "restarted 2")},
 	{ID: "DLQ-014.8", Text: "the url is missing in the entry of a run that was restarted twice", Build: entryDefect("url", "missing", "restarted 2")},
+	{ID: "LOG-002.4", Text: "a smaller page is not given to who asks", Build: ignoreFilter(listingLog, "count")},
 	{ID: "LOG-004.7", Text: "steps that run side by side have one message id", Build: changeReply(listingLog, func(_ *http.Request, v map[string]any) {
 		var first any
 		for _, e := range itemsOf(v, "events") {

@@ -34,6 +34,7 @@ var combinationSteps = []step{
 	{"Given", `dead-lettered runs of two kinds, the first one twice`, (*Scenario).deadOfTwoKinds},
 	{"Given", `three finished runs of different workflows`, (*Scenario).threeRuns},
 	{"Given", `lists are read (\d+) at a time`, (*Scenario).sized},
+	{"Then", `no page holds more than (\d+) (?:entries|events)`, (*Scenario).pagesHold},
 	{"Given", `the workflow returns (.+)`, (*Scenario).returns},
 	{"Given", `the invoked workflow always fails with status (\d+)`, (*Scenario).invokedFails},
 	{"Then", `the invoked run is in the dead letter queue`, (*Scenario).invokedIsDead},
@@ -349,6 +350,14 @@ func (s *Scenario) threeRuns() error {
 
 func (s *Scenario) sized(n int) error {
 	s.Runs.size = n
+	return nil
+}
+
+func (s *Scenario) pagesHold(n int) error {
+	l := &s.Runs.listed
+	if pages := len(l.Responses); len(l.Items) > n*pages {
+		return s.FailureOf(l, "the pages hold more than was asked for", fmt.Sprintf("at most %d on each page", n), fmt.Sprintf("%d on %d pages", len(l.Items), pages))
+	}
 	return nil
 }
 
