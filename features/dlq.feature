@@ -267,6 +267,43 @@ Feature: The dead letter queue of workflow runs
       When the dead letter queue is read
       Then the ids of the entries differ
 
+    @REQ-DLQ-012 @implied @negative
+    Scenario: Without a failure callback the entry has no outcome of one
+      Given a dead-lettered run
+      When the dead letter queue is read
+      Then the entry has no field "failureCallbackInfo"
+
+    @REQ-DLQ-007 @implied
+    Scenario: The message and the times of an entry are those of the log
+      Given a dead-lettered run
+      When the dead letter queue is read
+      Then the message and the times of the entry are those of the log
+
+    @REQ-PUB-006 @implied @time-retries
+    Scenario: A forwarded header is on every attempt of a run and of its restart
+      Given the run is allowed 1 retry
+      And a dead-lettered run with a failure callback
+      And the run was restarted once and failed again
+      When the dead letter queue is read
+      Then every call of the workflow carries the forwarded header and the payload
+
+    @REQ-DLQ-005 @stated
+    Scenario: A run that another one invoked is in the queue when it fails
+      Given a workflow with a step of the type "Invoke"
+      And the invoked workflow always fails with status 503
+      When the workflow is triggered
+      Then the invoked run is in the dead letter queue
+
+    @REQ-PUB-007 @stated @negative @time-retries
+    Scenario: The credential of the publisher is in no call, callback, entry or event of a run
+      Given the run is allowed 1 retry
+      And a dead-lettered run with a failure callback
+      And the run was restarted once and failed again
+      When the dead letter queue is read
+      Then the entry holds the outcome of the failure callback
+      And the message and the times of the entry are those of the log
+      And the credential is in nothing that the target sent
+
   Rule: pages hold at most 100 entries
 
     @REQ-DLQ-002 @stated @time-long @paging
@@ -281,6 +318,12 @@ Feature: The dead letter queue of workflow runs
       When the dead letter queue is read with a page size of 101
       Then the page holds at most 100 entries, or the request is refused
 
+    @REQ-DLQ-002 @stated @paging
+    Scenario: A page of entries is no larger than was asked for
+      Given 3 dead-lettered runs
+      When the dead letter queue is read 1 at a time
+      Then no page holds more than 1 entries
+
     @REQ-DLQ-003 @stated @paging
     Scenario Outline: Following the cursor in pages of <page> visits every entry once
       Given 5 dead-lettered runs
@@ -288,10 +331,11 @@ Feature: The dead letter queue of workflow runs
       Then every entry is seen exactly once
       And the last page has no cursor
 
-      Examples: one by one, with a remainder, and beyond the total
+      Examples: one by one, with a remainder, exactly the total, and beyond it
         | page |
         | 1    |
         | 2    |
+        | 5    |
         | 50   |
 
     @REQ-DLQ-003 @stated @paging
@@ -369,3 +413,28 @@ Feature: The dead letter queue of workflow runs
       Given two dead-lettered runs that differ in everything
       When the dead letter queue is filtered by the run id of one and the label of the other
       Then the queue holds all entries that fit, and no other
+
+    @REQ-DLQ-008 @stated @paging
+    Scenario Outline: Every page of the queue filtered by <filter> holds what fits
+      Given dead-lettered runs of two kinds, the first one twice
+      And lists are read 1 at a time
+      When the dead letter queue is filtered by <filter>
+      Then the queue holds all entries that fit, and no other
+
+      Examples: filters that several entries fit
+        | filter          |
+        | workflow url    |
+        | response status |
+        | callback state  |
+        | label           |
+
+    @REQ-DLQ-008 @stated
+    Scenario Outline: The queue filtered by <filter> holds each of two entries that fit
+      Given dead-lettered runs of two kinds, the first one twice
+      When the dead letter queue is filtered by <filter>
+      Then the queue holds all entries that fit, and no other
+
+      Examples: filters by what users configure
+        | filter         |
+        | callback state |
+        | label          |

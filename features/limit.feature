@@ -154,6 +154,27 @@ Feature: Limiting the rate of a host application
       When one client sends 3 requests to "/api/customers"
       Then the first 3 requests reach the application
 
+    @REQ-RLP-005 @implied @negative
+    Scenario: A path with more segments than the pattern is not limited
+      Given a route limited to 1 requests per "1h" by the "fixed-window" algorithm
+      And the strategy is for the path "/api/orders/:id"
+      When one client sends 3 requests to "/api/orders/7/items"
+      Then the first 3 requests reach the application
+
+    @REQ-RLP-005 @stated
+    Scenario Outline: Each of two strategies limits its own path, such as <asked>
+      Given a route limited to 1 requests per "1h" by the "fixed-window" algorithm
+      And the strategy is for the path "/api/orders/:id"
+      And a second strategy limits the path "/api/invoices" to 2 requests
+      When one client sends 3 requests to "<asked>"
+      Then the first <tokens> requests reach the application
+      And the last request is denied
+
+      Examples: both strategies
+        | tokens | asked         |
+        | 1      | /api/orders/7 |
+        | 2      | /api/invoices |
+
   Rule: requests with the same identifier share one limit
 
     @REQ-RLP-006 @stated

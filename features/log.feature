@@ -73,6 +73,13 @@ Feature: Reading the message logs of workflows
       When the message logs are read
       Then every event of the run names the address of the workflow
 
+    @REQ-LOG-004 @implied
+    Scenario: The events of a run agree on its messages
+      Given a workflow whose steps "reserve", "charge" and "ship" run side by side after the step "prepare"
+      When the workflow is triggered and succeeds
+      Then different steps have different messages, and each message has one creation
+      And the creation of each message is between that of the run and the event
+
     @REQ-LOG-017 @implied
     Scenario: All events of a run agree on its creation
       Given a finished run
@@ -126,6 +133,12 @@ Feature: Reading the message logs of workflows
       Given a finished run with more than 1000 log events
       When the message logs are read with a page size of 1001
       Then the page holds at most 1000 events, or the request is refused
+
+    @REQ-LOG-002 @implied @paging
+    Scenario: A page of events is no larger than was asked for
+      Given a finished run
+      When the message logs of the run are read 2 at a time
+      Then no page holds more than 2 events
 
     @REQ-LOG-003 @stated @paging
     Scenario Outline: Following the cursor in pages of <page> visits every event once
@@ -239,3 +252,18 @@ Feature: Reading the message logs of workflows
       Given a finished run
       When the message logs are filtered by an unknown run id
       Then the list is empty
+
+    @REQ-LOG-011 @stated @paging
+    Scenario Outline: Every page of the logs filtered by <filter> holds what fits
+      Given three finished runs of different workflows
+      And lists are read 1 at a time
+      When the message logs are filtered by <filter>
+      Then the list holds all events that fit, and no other
+
+      Examples: filters that several events fit
+        | filter                |
+        | run id                |
+        | workflow url          |
+        | creation of the run   |
+        | the state "DELIVERED" |
+        | message id            |

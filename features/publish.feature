@@ -211,6 +211,14 @@ Feature: Publishing a message
       Then the credential does not reach the destination
 
     @REQ-PUB-007 @stated @negative
+    Scenario: The credential in the query of a publish address stays behind
+      Given a destination
+      And a publish address with the token and no retries in its query
+      When a payment provider calls the publish address
+      Then the message arrives
+      And the credential is in nothing that the target sent
+
+    @REQ-PUB-007 @stated @negative
     Scenario: A cookie stays behind
       Given a destination
       And the request carries the header "Cookie" with the value "session=order-66"
@@ -270,3 +278,101 @@ Feature: Publishing a message
       When the message is published
       Then the destination receives the header "Shop-Signature" with the value "order-70"
       And the destination receives the header "X-Event-Id" with the value "evt-5"
+
+  Rule: a message keeps what it was published with on every way
+
+    @REQ-PUB-006 @stated
+    Scenario Outline: A forwarded header is on every attempt of a message that is <way>
+      Given a message that is configured in every way and <way>
+      When the message has been sent as often as it must be
+      Then every attempt carries its forwarded header
+
+      @time-delay
+      Examples: a delay
+        | way             |
+        | delayed         |
+
+      @time-retries
+      Examples: retries
+        | way             |
+        | tried three times |
+        | sent to a group |
+
+      @cap-flow-resume
+      Examples: a key
+        | way             |
+        | held by a key   |
+
+    @REQ-PUB-011 @implied
+    Scenario Outline: The body is on every attempt of a message that is <way>
+      Given a message that is configured in every way and <way>
+      When the message has been sent as often as it must be
+      Then every attempt carries its body
+
+      Examples: nothing else
+        | way             |
+        | published       |
+
+      @time-delay
+      Examples: a delay
+        | way             |
+        | delayed         |
+
+      @time-retries
+      Examples: retries
+        | way             |
+        | tried three times |
+        | sent to a group |
+
+      @cap-flow-resume
+      Examples: a key
+        | way             |
+        | held by a key   |
+
+    @REQ-PUB-006 @implied
+    Scenario Outline: An empty and a repeated header are on every attempt of a message that is <way>
+      Given a message that is configured in every way and <way>
+      When the message has been sent as often as it must be
+      Then every attempt carries its empty header and both values of its repeated header
+
+      Examples: nothing else
+        | way             |
+        | published       |
+
+      @time-delay
+      Examples: a delay
+        | way             |
+        | delayed         |
+
+      @time-retries
+      Examples: retries
+        | way             |
+        | tried three times |
+        | sent to a group |
+
+      @cap-flow-resume
+      Examples: a key
+        | way             |
+        | held by a key   |
+
+    @REQ-PUB-007 @stated @negative
+    Scenario Outline: The credential of the publisher is in nothing that is sent for a message that is <way>
+      Given a message that is configured in every way and <way>
+      When the message has been sent as often as it must be
+      Then the credential is in nothing that the target sent
+
+      @time-delay
+      Examples: a delay
+        | way             |
+        | delayed         |
+
+      @time-retries
+      Examples: retries
+        | way             |
+        | tried three times |
+        | sent to a group |
+
+      @cap-flow-resume
+      Examples: a key
+        | way             |
+        | held by a key   |

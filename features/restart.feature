@@ -91,6 +91,99 @@ Feature: Restarting a failed run
       When its entry is restarted
       Then the new run is tried exactly 2 times
 
+    @REQ-RST-003 @stated
+    Scenario: A run that is restarted from a restarted one has the original configuration
+      Given a dead-lettered run that is configured in every way
+      When its entry is restarted, and then the entry of the new run
+      Then the entry of the new run has the address of the original
+      And the entry of the new run has the retries of the original
+      And the entry of the new run has the failure callback of the original
+      And the entry of the new run has the method of the original
+      And the new run is called with the original payload
+      And the new run is called with the original forwarded headers
+      And the new run is called by the original method
+
+    @REQ-RST-003 @implied
+    Scenario: A run that is restarted from a restarted one has the payload, label and key of the original
+      Given a dead-lettered run that is configured in every way
+      When its entry is restarted, and then the entry of the new run
+      Then the entry of the new run has the payload of the original
+      And the entry of the new run has the label of the original
+      And the entry of the new run has the flow-control key of the original
+
+    @REQ-RST-003 @stated @time-retries
+    Scenario: A run that is restarted from a restarted one has the original retries
+      Given a workflow whose only step always fails with status 503
+      And a dead-lettered run of it with 1 retry
+      When its entry is restarted, and then the entry of the new run
+      Then the new run is tried exactly 2 times
+
+    @REQ-RST-002 @implied @negative
+    Scenario: A restart leaves the log of the failed run
+      Given a dead-lettered run
+      And the run was restarted once and failed again
+      When the message logs are read
+      Then the failed run has the events that it had before
+
+    @REQ-DLQ-014 @REQ-DLQ-004 @stated
+    Scenario Outline: The entry of a run that was restarted <times> reflects it
+      Given a dead-lettered run with a failure callback
+      And the run was restarted <times> and failed again
+      When the dead letter queue is read
+      Then the entry has all fields of the table but failureCallback
+      And the entry reflects the address of the run
+      And the entry reflects the method of the run
+      And the entry reflects the retries of the run
+      And the entry reflects the forwarded headers of the run
+      And the entry reflects the id of the run
+
+      Examples: both generations
+        | times |
+        | once  |
+        | twice |
+
+    @REQ-DLQ-012 @REQ-DLQ-011 @stated
+    Scenario Outline: The outcome of the failure callback is stored in the entry of a run that was restarted <times>
+      Given a dead-lettered run with a failure callback
+      And the run was restarted <times> and failed again
+      When the dead letter queue is read
+      Then the entry reflects the failure callback of the run
+      And the entry holds the outcome of the failure callback
+
+      Examples: both generations
+        | times |
+        | once  |
+        | twice |
+
+    @REQ-DLQ-007 @REQ-LOG-004 @implied
+    Scenario Outline: The entry and the log of a run that was restarted <times> agree
+      Given a dead-lettered run
+      And the run was restarted <times> and failed again
+      When the message logs are read
+      Then the message and the times of the entry are those of the log
+      And different steps have different messages, and each message has one creation
+      And the creation of each message is between that of the run and the event
+
+      Examples: both generations
+        | times |
+        | once  |
+        | twice |
+
+    @REQ-LOG-004 @REQ-LOG-022 @REQ-LOG-023 @stated @shape
+    Scenario Outline: The log of a run that was restarted <times> is complete
+      Given a dead-lettered run
+      And the run was restarted <times> and failed again
+      When the message logs are read
+      Then every event of the run has all fields of the tables
+      And the times of every event lie between the trigger and now
+      And every event of the run names the address of the workflow
+      And step information is on message-level events and on no others
+
+      Examples: both generations
+        | times |
+        | once  |
+        | twice |
+
     @REQ-RST-007 @implied
     Scenario: The new run is in the logs with its id and its creation
       Given a dead-lettered run

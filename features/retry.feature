@@ -70,3 +70,16 @@ Feature: Retrying a delivery
       When the message is published
       Then exactly 2 attempts are made
       And every attempt carries the body and the header "X-Order" with the value "order-81"
+
+    @REQ-RTY-003 @implied @negative
+    Scenario Outline: An answer of <status> is a success
+      Given a destination that always answers <status>
+      And the message is allowed 1 retry by a header
+      When the message is published
+      Then exactly 1 attempt is made
+
+      Examples: codes that are not 200
+        | status |
+        | 201    |
+        | 204    |
+        | 299    |

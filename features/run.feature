@@ -63,6 +63,20 @@ Feature: Running workflows
       When the workflow is triggered and succeeds
       Then only the event "RUN_SUCCESS" holds the response of the workflow
 
+    @REQ-LOG-025 @implied
+    Scenario Outline: The response <value> of a workflow is recorded as it is
+      Given a workflow with the step "reserve"
+      And the workflow returns <value>
+      When the workflow is triggered and succeeds
+      Then only the event "RUN_SUCCESS" holds the response of the workflow
+
+      Examples: values that look like none
+        | value |
+        | 0     |
+        | false |
+        | ""    |
+        | null  |
+
   Rule: a run whose errors outlast its retries fails
 
     @REQ-LOG-009 @stated @time-retries
@@ -134,6 +148,15 @@ Feature: Running workflows
       When the run is cancelled
       Then the run is recorded as "RUN_CANCELED"
       And the step "charge" is never executed
+
+    @REQ-LOG-021 @implied @negative
+    Scenario: A run that is cancelled leaves another run of its workflow
+      Given a workflow with a step of the type "SleepFor"
+      And the workflow is triggered and in progress
+      And another run of the workflow is in progress
+      When the run is cancelled
+      Then the run is recorded as "RUN_CANCELED"
+      And the other run has not ended
 
   Rule: a waiter and an invoked run are recorded
 

@@ -135,6 +135,14 @@ Feature: Usage statistics
       When the usage statistics are read without a period
       Then the count of the dead letter queue has risen by 3
 
+    @REQ-STA-011 @stated
+    Scenario: The count of the dead letter queue is that of its entries after a restart
+      Given the usage statistics as they are now
+      And a dead-lettered run whose fault has been repaired
+      When its entry is restarted
+      Then the new run succeeds
+      And the count of the dead letter queue has risen by as many entries as are listed
+
     @REQ-STA-013 @implied
     Scenario: A delivered message is counted on the day of its delivery
       Given the usage statistics as they are now

@@ -40,6 +40,12 @@ Feature: Information about a vector index
       When the information about the vector index is read
       Then the namespace "" is listed with its counts
 
+    @REQ-VEC-003 @stated
+    Scenario: The default namespace is listed beside another one
+      Given the vectors "a", "b" and "c" in a namespace of their own
+      When the information about the vector index is read until it has moved
+      Then the namespace "" is listed with its counts
+
     @REQ-VEC-007 @stated @shape
     Scenario: Every namespace has both counts
       Given the vectors "a", "b" and "c" in a namespace of their own

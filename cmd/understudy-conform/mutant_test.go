@@ -37,6 +37,7 @@ import (
 type trial struct {
 	scope string // requirement: scenarios of the broken requirement; profile: scenarios of its profile; full: all
 	live  bool
+	only  []string // profiles; nil: by the scope
 }
 
 // trialOf reads the environment: MUTANTS is the scope, and LIVE=1 selects real time.
@@ -88,6 +89,9 @@ func mutated(t *testing.T, m *mutant.Mutant, how trial) (*report.Report, int64, 
 		cfg.Requirements = []string{"REQ-" + id}
 	} else if id != "" && how.scope == "profile" {
 		cfg.Profiles = []string{requirement(t, id).Profile}
+	}
+	if how.only != nil {
+		cfg.Profiles = how.only
 	}
 	judged, err := conformance.Run(t.Context(), cfg)
 	if errors.Is(err, conformance.ErrPreflight) && strings.HasPrefix(m.Breaks(), "AUT-00") && strings.Contains(err.Error(), "are the credentials right?") {
@@ -260,6 +264,7 @@ func TestMutants(t *testing.T) {
 			})
 		}
 	})
+	t.Run("derived", derivedMutants)
 	if os.Getenv("MUTANTS") != "" { // to read
 		fmt.Printf("%-10s %-64s %-64s %s\n%s\n", "mutant", "how", "killed by", "what else fails", strings.Join(rows, "\n"))
 	}
@@ -273,7 +278,7 @@ func killed(t *testing.T, m *mutant.Mutant, how trial) string {
 	killers := broken[m.Breaks()]
 	switch {
 	case len(killers) == 0 && hits == 0:
-		t.Errorf("%s is not a mutant: the traffic did not change: %s", m.ID, m.Text)
+		t.Errorf("%s is not a mutant: the traffic did not change: %s%s", m.ID, m.Text, notPassed(judged))
 	case len(killers) == 0:
 		t.Errorf("%s survives: %s%s", m.ID, m.Text, notPassed(judged))
 	case hits == 0:

@@ -1,7 +1,9 @@
 package harness
 
 import (
+	"bytes"
 	"context"
+	"encoding/json"
 	"reflect"
 	"slices"
 	"strconv"
@@ -171,6 +173,28 @@ func (s *Scenario) place(value any) (exchange int, pointer string) {
 		}
 	}
 	return s.judged(), ""
+}
+
+// Leak says where a secret is in a delivery or an answer of the target; "" is nowhere.
+func (s *Scenario) Leak(secret string) string {
+	if len(secret) < 4 {
+		return ""
+	}
+	for _, e := range s.Endpoints {
+		for _, got := range e.Deliveries() {
+			if strings.Contains(got.Path, secret) || bytes.Contains(got.Body, []byte(secret)) || Carrying(got, secret) != "" {
+				return "a delivery to " + e.Name
+			}
+		}
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for i := range s.sent {
+		if text, err := json.Marshal(s.sent[i].answer); err == nil && bytes.Contains(text, []byte(secret)) && s.Result.Exchanges[i].Operation != "" {
+			return "the answer of " + s.Result.Exchanges[i].Operation
+		}
+	}
+	return ""
 }
 
 // pointerTo returns the JSON pointer to the object at an address, within a decoded value.

@@ -60,7 +60,7 @@ type Parts struct {
 // All returns all mutants, by area.
 func All() []Mutant {
 	var all []Mutant
-	for _, area := range [][]Mutant{publishMutants, retryMutants, authMutants, groupMutants, dlqMutants, restartMutants, logMutants, flowMutants, statsMutants, searchMutants, vectorMutants, limitMutants} {
+	for _, area := range [][]Mutant{publishMutants, retryMutants, authMutants, groupMutants, dlqMutants, restartMutants, logMutants, flowMutants, statsMutants, searchMutants, vectorMutants, limitMutants, combinationMutants} {
 		all = append(all, area...)
 	}
 	return all

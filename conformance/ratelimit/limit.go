@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"net/http"
 	"slices"
 	"strconv"
@@ -76,6 +77,7 @@ var limitSteps = []step{
 	{"Given", `the strategy is for the methods "(\w+)"`, (*Scenario).forMethods},
 	{"Given", `the strategy is for the methods "(\w+)" and "(\w+)"`, (*Scenario).forTwoMethods},
 	{"Given", `the strategy is for the path "([^"]+)"`, (*Scenario).forPath},
+	{"Given", `a second strategy limits the path "([^"]+)" to (\d+) requests`, (*Scenario).secondStrategy},
 	{"Given", `clients are identified by "([\w.-]+)"`, (*Scenario).identifiedBy},
 	{"Given", `the keys begin with "(\w+)"`, (*Scenario).keysBegin},
 	{"Given", `the bucket is refilled by (\d+)`, (*Scenario).refilledBy},
@@ -206,6 +208,16 @@ func (s *Scenario) forMethods(method string) error {
 
 func (s *Scenario) forPath(path string) error {
 	s.strategy()["path"] = path
+	return nil
+}
+
+// secondStrategy adds a strategy that differs from the first one in its path and its tokens.
+func (s *Scenario) secondStrategy(path string, tokens int) error {
+	second, limiter := maps.Clone(s.strategy()), maps.Clone(s.limiter())
+	limiter["tokens"] = tokens
+	second["path"], second["limiter"] = path, limiter
+	list, _ := s.plugin.config["strategy"].([]any)
+	s.plugin.config["strategy"] = append(list, second)
 	return nil
 }
 

@@ -160,6 +160,7 @@ func (s *Scenario) twoDeadRuns() error {
 	if name := s.Bound("headers", "label"); name != "" {
 		s.Configure(name, s.Name("label")+"2")
 	}
+	first := s.Runs.peer
 	s.Longer("the workflow")
 	if s.Clock.Virtual() {
 		if err := s.Clock.Pass(s.Context, 5*1e9); err != nil {
@@ -169,6 +170,7 @@ func (s *Scenario) twoDeadRuns() error {
 	if err := s.workflowFails(http.StatusInternalServerError); err != nil {
 		return err
 	}
+	s.Runs.Child = first
 	return s.Die()
 }
 

@@ -419,7 +419,7 @@ func (s *Scenario) filterLogs(filter string) error {
 
 // readFiltered reads a filtered list and stores fits, which reports whether an item matches.
 func (s *Scenario) readFiltered(op, section string, filters map[string]string, fits func(any) bool) error {
-	l, err := s.ReadList(op, section, 0, filters)
+	l, err := s.ReadList(op, section, s.Runs.size, filters)
 	l.Fits = fits
 	s.Runs.listed = l
 	return err

@@ -14,6 +14,7 @@ var statsDaySteps = []step{
 	{"Then", `the statistics have all fields of the table`, (*Scenario).statsHaveAll},
 	{"Then", `"(\w+)" of today has risen in the daily requests`, (*Scenario).todayRisen},
 	{"Then", `the count of the dead letter queue has risen by (\d+)`, (*Scenario).dlqCountRisen},
+	{"Then", `the count of the dead letter queue has risen by as many entries as are listed`, (*Scenario).dlqCountIsSize},
 }
 
 // statsKinds lists the fields of the statistics, with their types.
@@ -85,4 +86,16 @@ func (s *Scenario) dlqCountRisen(n int64) error {
 		}
 		return judge()
 	})
+}
+
+// dlqCountIsSize compares the count with the list, since a restart may remove its entry or not.
+func (s *Scenario) dlqCountIsSize() error {
+	l, err := s.ReadList("listWorkflowDLQ", "dlq", 0, s.ofScenario())
+	if err != nil {
+		return err
+	}
+	if err := s.readStats(); err != nil {
+		return err
+	}
+	return s.dlqCountRisen(int64(len(l.Items)))
 }

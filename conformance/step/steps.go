@@ -33,6 +33,7 @@ func stepAreas() []stepArea {
 		{"log", logSteps},
 		{"whole log", logScanSteps},
 		{"flow control", flowSteps},
+		{"combinations", combinationSteps},
 		{"statistics", statsSteps},
 		{"statistics by day", statsDaySteps},
 		{"search index", searchSteps},

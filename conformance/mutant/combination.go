@@ -1,0 +1,155 @@
+package mutant
+
+import (
+	"net/http"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/understudy-mock/understudy/spec/route"
+)
+
+// combinationMutants break one cell of a table: one value on one way of a message, in one
+// generation of a run, on one page of a list. Sorted by id.
+var combinationMutants = []Mutant{
+	{ID: "DLQ-002.4", Text: "a smaller page is not given to who asks", Build: ignoreFilter(listingDLQ, "count")},
+	{ID: "DLQ-005.5", Text: "an invoked run that fails never enters the queue", Build: keptEntries(func(e map[string]any) bool { return !strings.HasSuffix(textOf(e["workflowRunId"]), "_invoked") })},
+	{ID: "DLQ-007.5", Text: "notBefore is two seconds before createdAt", Build: changeEntries(func(e map[string]any) { e["notBefore"] = jsonNumber(integerOf(e, "createdAt") - 2000) })},
+	{ID: "DLQ-007.6", Text: "workflowCreatedAt of an entry is not that of the log", Build: changeEntries(func(e map[string]any) { e["workflowCreatedAt"] = jsonNumber(integerOf(e, "workflowCreatedAt") + 1) })},
+	{ID: "DLQ-008.14", Text: "the pages after the first are not filtered by label", Build: onNextPage(listingDLQ, "label")},
+	{ID: "DLQ-008.15", Text: "the pages after the first are not filtered by status", Build: onNextPage(listingDLQ, "responseStatus")},
+	{ID: "DLQ-008.16", Text: "the filter by label gives one entry", Build: firstThatFits(listingDLQ, "label")},
+	{ID: "DLQ-012.6", Text: "an entry without a failure callback has an outcome of one", Build: changeEntries(func(e map[string]any) {
+		if e["failureCallback"] == nil {
+			e["failureCallbackInfo"] = map[string]any{"state": "CALLBACK_INPROGRESS"}
+		}
+	})},
+	{ID: "DLQ-012.7", Text: "the outcome is missing in the entry of a run that was restarted twice", Build: entryDefect("failureCallbackInfo", "missing", "restarted 2")},
+	{ID: "DLQ-014.8", Text: "the url is missing in the entry of a run that was restarted twice", Build: entryDefect("url", "missing", "restarted 2")},
+	{ID: "LOG-002.4", Text: "a smaller page is not given to who asks", Build: ignoreFilter(listingLog, "count")},
+	{ID: "LOG-004.7", Text: "steps that run side by side have one message id", Build: changeReply(listingLog, func(_ *http.Request, v map[string]any) {
+		var first any
+		for _, e := range itemsOf(v, "events") {
+			if info, ok := e["stepInfo"].(map[string]any); ok && integerOf(info, "concurrent") > 1 {
+				if first == nil {
+					first = info["messageId"]
+				}
+				info["messageId"] = first
+			}
+		}
+	})},
+	{ID: "LOG-011.12", Text: "the pages after the first are not filtered by state", Build: onNextPage(listingLog, "state")},
+	{ID: "LOG-011.13", Text: "the pages after the first are not filtered by run", Build: onNextPage(listingLog, "workflowRunId")},
+	{ID: "LOG-021.4", Text: "a cancel ends the next run of the workflow too", Build: cancelsNext},
+	{ID: "LOG-025.3", Text: "a response that looks like none is not recorded", Build: changeEvents(func(e map[string]any) {
+		if slices.Contains([]string{"0", "false", `""`, "null"}, textOf(e["workflowRunResponse"])) {
+			delete(e, "workflowRunResponse")
+		}
+	})},
+	{ID: "PUB-006.6", Text: "forwarded headers are lost at the third attempt", Build: deliveryDefect("forwarded header", "retried 2")},
+	{ID: "PUB-006.7", Text: "forwarded headers are lost by a delay", Build: deliveryDefect("forwarded header", "delayed")},
+	{ID: "PUB-006.8", Text: "forwarded headers are lost while a key holds the message", Build: deliveryDefect("forwarded header", "held")},
+	{ID: "PUB-006.9", Text: "an empty forwarded header is dropped", Build: deliveryDefect("empty header lost", "always")},
+	{ID: "PUB-006.10", Text: "a retry of a run lacks the forwarded headers", Build: deliveryDefect("forwarded header", "run retried")},
+	{ID: "PUB-007.7", Text: "the credential is in a header of the retry", Build: deliveryDefect("token of publisher", "retried")},
+	{ID: "PUB-007.8", Text: "the credential is in a header of what a key held", Build: deliveryDefect("token of publisher", "held")},
+	{ID: "PUB-011.7", Text: "a body over 64 KiB is cut for a group", Build: deliveryDefect("body cut at 64 KiB", "group")},
+	{ID: "PUB-011.8", Text: "the third attempt has no body", Build: deliveryDefect("body lost", "retried 2")},
+	{ID: "RLP-005.4", Text: "a pattern covers longer paths", Build: changePlugin(func(c map[string]any) {
+		strategyOf(c)["path"] = strings.ReplaceAll(textOf(strategyOf(c)["path"]), "/:id", "/*")
+	})},
+	{ID: "RLP-005.5", Text: "only the first strategy counts", Build: changePlugin(func(c map[string]any) {
+		if list, ok := c["strategy"].([]any); ok && len(list) > 1 {
+			c["strategy"] = list[:1]
+		}
+	})},
+	{ID: "RST-002.5", Text: "a restart removes the end from the log of the failed run", Build: restartErases},
+	{ID: "RST-003.9", Text: "the label is lost by a second restart", Build: entryDefect("label", "missing", "restarted 2")},
+	{ID: "RST-003.10", Text: "the forwarded headers are lost by a second restart", Build: deliveryDefect("forwarded header", "restarted 2")},
+	{ID: "RTY-003.2", Text: "an answer of 2xx other than 200 is a failure", Build: changeDelivery(false, func(r *http.Request, next http.RoundTripper) (*http.Response, error) {
+		response, err := next.RoundTrip(r)
+		if err == nil && response.StatusCode/100 == 2 && response.StatusCode != http.StatusOK {
+			response.StatusCode = http.StatusServiceUnavailable
+		}
+		return response, err
+	})},
+	{ID: "STA-011.4", Text: "the count of the dead letter queue never falls", Build: neverFalls},
+	{ID: "VEC-003.4", Text: "the default namespace is not listed beside another one", Build: changeInfo(func(v map[string]any) {
+		if n := namespacesOf(v); len(n) > 1 {
+			delete(n, "")
+		}
+	})},
+}
+
+// onNextPage drops a filter from requests with a cursor.
+func onNextPage(m matching, filter string) func(func()) Parts {
+	return changeRequest(m, func(r *http.Request) {
+		if r.URL.Query().Has("cursor") {
+			dropQuery(r, func(name string) bool { return name == filter })
+		}
+	})
+}
+
+// entryDefect breaks a field of entries in a situation.
+func entryDefect(field, defect, situation string) func(func()) Parts {
+	return fieldDefect(listingDLQ, []string{"messages", "[]", field}, fieldDefects[defect], itemSituations[situation])
+}
+
+// cancelsNext adds RUN_CANCELED to the log of the run that was triggered after a cancelled one:
+// its id begins with the id of that one.
+func cancelsNext(hit func()) Parts {
+	var mu sync.Mutex
+	cancelled := "-"
+	return joinChanges(changeResponse(matchOperation(route.EndWorkflowRun), func(r *http.Request, _ *answer) {
+		if r.URL.Query().Get("cancel") != "true" {
+			return
+		}
+		mu.Lock()
+		defer mu.Unlock()
+		cancelled = r.URL.Path[strings.LastIndex(r.URL.Path, "/")+1:]
+	}), changeReply(listingLog, func(_ *http.Request, v map[string]any) {
+		mu.Lock()
+		defer mu.Unlock()
+		for _, e := range itemsOf(v, "events") {
+			if run := textOf(e["workflowRunId"]); run != cancelled && strings.HasPrefix(run, cancelled) && e["state"] == "RUN_STARTED" {
+				e["state"] = "RUN_CANCELED"
+			}
+		}
+	}))(hit)
+}
+
+// restartErases removes RUN_FAILED from the log of a run whose entry was restarted.
+func restartErases(hit func()) Parts {
+	g := &generations{}
+	var mu sync.Mutex
+	restarted := map[string]bool{}
+	return joinChanges(g.watch, joinChanges(changeResponse(restartingRun, func(r *http.Request, _ *answer) {
+		run := g.restartedBy(r)
+		mu.Lock()
+		defer mu.Unlock()
+		restarted[run] = true
+	}), filterItems(listingLog, "events", func(e map[string]any) bool {
+		mu.Lock()
+		defer mu.Unlock()
+		return e["state"] != "RUN_FAILED" || !restarted[textOf(e["workflowRunId"])]
+	})))(hit)
+}
+
+// neverFalls adds the restarted entries to the count of the dead letter queue. The User-Agent
+// distinguishes the scenarios.
+func neverFalls(hit func()) Parts {
+	var mu sync.Mutex
+	restarts := map[string]int64{} // User-Agent -> entries
+	of := func(r *http.Request) string { return r.Header.Get("User-Agent") }
+	return joinChanges(changeResponse(restartingRun, func(r *http.Request, a *answer) {
+		mu.Lock()
+		defer mu.Unlock()
+		if a.status < http.StatusMultipleChoices {
+			restarts[of(r)]++
+		}
+	}), changeReply(readingStats, func(r *http.Request, v map[string]any) {
+		mu.Lock()
+		defer mu.Unlock()
+		v["dlq_message_count"] = jsonNumber(integerOf(v, "dlq_message_count") + restarts[of(r)])
+	}))(hit)
+}

@@ -1,0 +1,414 @@
+package step
+
+import (
+	"bytes"
+	"fmt"
+	"maps"
+	"net/http"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/understudy-mock/understudy/conformance/check"
+	"github.com/understudy-mock/understudy/conformance/harness"
+	"github.com/understudy-mock/understudy/conformance/receiver"
+	"github.com/understudy-mock/understudy/conformance/workflow"
+	"github.com/understudy-mock/understudy/spec/header"
+)
+
+// combinationSteps configure a message or a run in every way at once, follow runs through several
+// restarts, and compare values with each other.
+var combinationSteps = []step{
+	{"Given", `a message that is configured in every way and (published|delayed|tried three times|sent to a group|held by a key)`, (*Scenario).configured},
+	{"When", `the message has been sent as often as it must be`, (*Scenario).sendConfigured},
+	{"Then", `every attempt carries its forwarded header`, (*Scenario).everyAttemptForwards},
+	{"Then", `every attempt carries its body`, (*Scenario).everyAttemptWhole},
+	{"Then", `every attempt carries its empty header and both values of its repeated header`, (*Scenario).everyAttemptHeaders},
+	{"Given", `the run was restarted (once|twice) and failed again`, (*Scenario).restartedBefore},
+	{"When", `its entry is restarted, and then the entry of the new run`, (*Scenario).restartTwice},
+	{"Then", `the failed run has the events that it had before`, (*Scenario).logIsAsBefore},
+	{"Then", `the message and the times of the entry are those of the log`, (*Scenario).entryAgrees},
+	{"Then", `different steps have different messages, and each message has one creation`, (*Scenario).messagesDiffer},
+	{"Then", `the creation of each message is between that of the run and the event`, (*Scenario).timesInOrder},
+	{"Then", `every call of the workflow carries the forwarded header and the payload`, (*Scenario).everyCallWhole},
+	{"Given", `dead-lettered runs of two kinds, the first one twice`, (*Scenario).deadOfTwoKinds},
+	{"Given", `three finished runs of different workflows`, (*Scenario).threeRuns},
+	{"Given", `lists are read (\d+) at a time`, (*Scenario).sized},
+	{"Then", `no page holds more than (\d+) (?:entries|events)`, (*Scenario).pagesHold},
+	{"Given", `the workflow returns (.+)`, (*Scenario).returns},
+	{"Given", `the invoked workflow always fails with status (\d+)`, (*Scenario).invokedFails},
+	{"Then", `the invoked run is in the dead letter queue`, (*Scenario).invokedIsDead},
+	{"Given", `another run of the workflow is in progress`, (*Scenario).anotherRun},
+	{"Then", `the other run has not ended`, (*Scenario).otherNotEnded},
+	{"Then", `the credential is in nothing that the target sent`, (*Scenario).credentialNowhere},
+}
+
+// configured prepares a message with everything that a target could lose on one of its ways.
+func (s *Scenario) configured(way string) error {
+	s.publish.body = bytes.Repeat([]byte("0123456789abcde\n"), 100<<10/16)
+	for _, h := range [][2]string{{"X-Order", "order-41"}, {"X-Empty", ""}, {"X-Part", "order-42"}, {"X-Part", "order-43"}} {
+		if err := s.carry("forward", h[0], h[1]); err != nil {
+			return err
+		}
+	}
+	if name := s.Bound("headers", "label"); name != "" {
+		if err := s.carry("", name, s.Name("label")); err != nil {
+			return err
+		}
+	}
+	switch way {
+	case "delayed":
+		return s.delayMessage(2, "header")
+	case "tried three times":
+		s.Endpoint(theDestination).Answer(nil, receiver.Reply{Status: http.StatusServiceUnavailable}, receiver.Reply{Status: http.StatusServiceUnavailable})
+		return s.allowRetries(2, "header")
+	case "sent to a group":
+		if err := s.MakeGroup(`"alpha" and "beta"`); err != nil {
+			return err
+		}
+		s.Endpoint("alpha").Answer(nil, receiver.Reply{Status: http.StatusServiceUnavailable})
+		return s.allowRetries(1, "header")
+	case "held by a key":
+		prepared := s.publish
+		if err := s.pausedKey(0); err != nil {
+			return err
+		}
+		s.publish, s.flow.held = prepared, 1
+		s.publish.header.Set(s.Bound("headers", "flow_key"), s.flow.key)
+		s.publish.header.Set(s.Bound("headers", "flow_value"), s.FlowValue(FlowValues[0]))
+	}
+	return nil
+}
+
+// sendConfigured publishes the message and waits for its attempts. That they are made is the
+// subject of other scenarios.
+func (s *Scenario) sendConfigured() error {
+	want := map[string]int{theDestination: 1}
+	destination := s.Endpoint(theDestination).URL
+	if s.Group.Name != "" {
+		want, destination = map[string]int{"alpha": 2, "beta": 1}, s.Group.Name
+	} else if s.publish.header.Get(header.Retries) != "" {
+		want[theDestination] = 3
+	}
+	if err := s.published(destination, ""); err != nil {
+		return err
+	}
+	if s.flow.key != "" {
+		if err := s.resume(); err != nil {
+			return harness.Prerequisite(err)
+		}
+	}
+	for name, n := range want {
+		for tries := 1; tries <= n; tries++ {
+			err := s.AfterRetries(func() error {
+				if got := len(s.Endpoint(name).Look()); got < tries {
+					return s.Failure("attempts at "+name, strconv.Itoa(n), strconv.Itoa(got))
+				}
+				return nil
+			})
+			if err != nil {
+				return harness.Prerequisite(err)
+			}
+		}
+	}
+	return nil
+}
+
+// everyAttempt judges all attempts at the endpoints of the scenario.
+func (s *Scenario) everyAttempt(judge func(got *receiver.Received, which string) error) error {
+	for _, name := range []string{theDestination, "alpha", "beta"} {
+		e := s.Named[name]
+		if e == nil {
+			continue
+		}
+		for i, got := range e.Look() {
+			if err := judge(got, fmt.Sprintf("attempt %d at %s", i+1, name)); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+func (s *Scenario) everyAttemptForwards() error {
+	return s.everyAttempt(func(got *receiver.Received, which string) error {
+		if harness.Carrying(got, "order-41") == "" {
+			return s.Failure(which+" lacks the forwarded header", "order-41 in a header", harness.Shown(got.Header))
+		}
+		return nil
+	})
+}
+
+func (s *Scenario) everyAttemptWhole() error {
+	return s.everyAttempt(func(got *receiver.Received, which string) error {
+		if !bytes.Equal(got.Body, s.publish.body) {
+			return s.Failure(which+" has another body", fmt.Sprintf("the %d bytes that were published", len(s.publish.body)), fmt.Sprintf("%d bytes", len(got.Body)))
+		}
+		return nil
+	})
+}
+
+func (s *Scenario) everyAttemptHeaders() error {
+	return s.everyAttempt(func(got *receiver.Received, which string) error {
+		if values := got.Header.Values("X-Empty"); len(values) != 1 || values[0] != "" {
+			return s.Failure(which+" lacks the forwarded header X-Empty", "an empty value", fmt.Sprintf("%q", values))
+		}
+		if values := harness.ValuesOf(got, "X-Part"); !slices.Equal(values, []string{"order-42", "order-43"}) {
+			return s.Failure(which+": the values of the header X-Part", "order-42, order-43", strings.Join(values, ", "))
+		}
+		return nil
+	})
+}
+
+// restartTwice restarts the entry of the run, and the entry of the run that this creates. The
+// scenario's own run remains the first one.
+func (s *Scenario) restartTwice() error {
+	if err := s.restartIt(); err != nil {
+		return harness.Prerequisite(err)
+	}
+	entry, err := s.buried(s.Runs.restarted.run)
+	if err != nil {
+		return harness.Prerequisite(err)
+	}
+	return s.restartOK(entry, nil)
+}
+
+// restartedBefore makes the last restarted run the scenario's own.
+func (s *Scenario) restartedBefore(times string) error {
+	if err := s.know(s.Runs.Id); err != nil {
+		return err
+	}
+	for range map[string]int{"once": 1, "twice": 2}[times] {
+		if err := s.restartIt(); err != nil {
+			return harness.Prerequisite(err)
+		}
+		entry, err := s.buried(s.Runs.restarted.run)
+		if err != nil {
+			return harness.Prerequisite(err)
+		}
+		s.Runs.Id, s.Runs.entry = s.Runs.restarted.run, entry
+	}
+	return nil
+}
+
+// everyCallWhole is for workflows that fail in their first step: each call is an attempt of it.
+func (s *Scenario) everyCallWhole() error {
+	for i, got := range s.Runs.peer.Endpoint.Look() {
+		which := fmt.Sprintf("call %d of the workflow", i+1)
+		if got.Header.Get("X-Order") != "order-7" {
+			return s.Failure(which+" lacks a forwarded header", "X-Order: order-7", harness.Shown(got.Header))
+		}
+		if payload := string(workflow.InitialPayload(got)); payload != s.Runs.payload {
+			return s.Failure(which+" has another payload", s.Runs.payload, payload)
+		}
+	}
+	return nil
+}
+
+func (s *Scenario) logIsAsBefore() error {
+	run, _ := check.Text(s.Runs.known[0], "/workflowRunId") // know requires one
+	events, err := s.EventsOf(run)
+	if err != nil {
+		return err
+	}
+	l := harness.Listing{Items: events}
+	if err := s.ListedOnce(&l, s.Runs.known, harness.EventKey); err != nil {
+		return err
+	}
+	if len(events) != len(s.Runs.known) {
+		return s.FailureOf(events, "the events of the failed run", eventStates(s.Runs.known), eventStates(events))
+	}
+	return nil
+}
+
+// roundingMs is how much later a time may seem than one that follows it: whole seconds are legal.
+const roundingMs = 1000
+
+// entryAgrees compares the entry with the log of its run: both name the message that failed.
+func (s *Scenario) entryAgrees() error {
+	if err := s.logged(); err != nil {
+		return err
+	}
+	entry := s.Runs.entry
+	id, _ := check.Text(entry, "/messageId")
+	created, _ := check.Integer(entry, "/createdAt")
+	started, _ := check.Integer(entry, "/workflowCreatedAt")
+	if earliest, _ := check.Integer(entry, "/notBefore"); earliest < created-roundingMs {
+		return s.FailureAt(entry, "/notBefore", "the message could be processed before it was created", fmt.Sprintf("at least createdAt, %d", created))
+	}
+	if created < started-roundingMs {
+		return s.FailureAt(entry, "/createdAt", "the message is older than its run", fmt.Sprintf("at least workflowCreatedAt, %d", started))
+	}
+	return s.check(func(events []any) error {
+		found := false
+		for _, e := range events {
+			if at, _ := check.Integer(e, "/workflowCreatedAt"); at != started {
+				return s.FailureAt(entry, "/workflowCreatedAt", "the entry and the log differ in the creation of the run", fmt.Sprintf("%d, as in the log", at))
+			}
+			if of, _ := check.Text(e, "/stepInfo/messageId"); of != id {
+				continue
+			}
+			found = true
+			if at, _ := check.Integer(e, "/stepInfo/createdAt"); at != created {
+				return s.FailureAt(entry, "/createdAt", "the entry and the log differ in the creation of the message", fmt.Sprintf("%d, as in the log", at))
+			}
+		}
+		if !found {
+			return s.FailureAt(entry, "/messageId", "the log of the run lacks the message of the entry", "a message of the log")
+		}
+		return nil
+	})
+}
+
+// eachEvent judges all events in the log of the run.
+func (s *Scenario) eachEvent(judge func(e any) error) error {
+	return s.check(func(events []any) error {
+		for _, e := range events {
+			if err := judge(e); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+// messagesDiffer finds two steps with one message. A step may have several messages: one that
+// plans it beside others, and one with its result.
+func (s *Scenario) messagesDiffer() error {
+	step := map[string]string{}
+	return s.eachEvent(func(e any) error {
+		id, has := check.Text(e, "/stepInfo/messageId")
+		if !has {
+			return nil
+		}
+		name, _ := check.Text(e, "/stepInfo/stepName")
+		at, _ := check.Integer(e, "/stepInfo/createdAt")
+		told := fmt.Sprintf("%s, created at %d", name, at)
+		if step[id] == "" {
+			step[id] = told
+		}
+		if step[id] != told {
+			return s.FailureAt(e, "/stepInfo", "two events tell different things of the message "+id, step[id])
+		}
+		return nil
+	})
+}
+
+func (s *Scenario) timesInOrder() error {
+	return s.eachEvent(func(e any) error {
+		created, has := check.Integer(e, "/stepInfo/createdAt")
+		started, _ := check.Integer(e, "/workflowCreatedAt")
+		at, _ := check.Integer(e, "/time")
+		if at < started-roundingMs {
+			return s.FailureAt(e, "/time", "the event is older than its run", fmt.Sprintf("at least %d", started))
+		}
+		if has && (created < started-roundingMs || created > at+roundingMs) {
+			return s.FailureAt(e, "/stepInfo/createdAt", "the creation of the message", fmt.Sprintf("between %d, the creation of the run, and %d, the time of the event", started, at))
+		}
+		return nil
+	})
+}
+
+// deadOfTwoKinds makes a run, then one that differs in everything, then one like the first, so
+// that a page after the first has a neighbour that does not fit, whatever the order of the list.
+func (s *Scenario) deadOfTwoKinds() error {
+	if err := s.twoDeadRuns(); err != nil {
+		return err
+	}
+	s.Configure(s.Bound("headers", "failure_callback"), s.Runs.Callback.URL)
+	if name := s.Bound("headers", "label"); name != "" {
+		s.Configure(name, s.Name("label"))
+	}
+	s.Runs.peer = s.Runs.Child
+	if err := s.Die(); err != nil {
+		return err
+	}
+	if err := harness.Prerequisite(s.callbackStored()); err != nil {
+		return err
+	}
+	s.Runs.entries[2] = s.Runs.entry
+	return nil
+}
+
+// threeRuns makes the run in the middle the one that filters take their values from: see deadOfTwoKinds.
+func (s *Scenario) threeRuns() error {
+	if err := s.twoRuns(); err != nil {
+		return err
+	}
+	s.Longer("the workflow")
+	if s.Clock.Virtual() {
+		if err := s.Clock.Pass(s.Context, 5*1e9); err != nil {
+			return err
+		}
+	}
+	if err := s.finishedRun(); err != nil {
+		return err
+	}
+	s.Runs.ids[0], s.Runs.ids[1] = s.Runs.ids[1], s.Runs.ids[0]
+	return nil
+}
+
+func (s *Scenario) sized(n int) error {
+	s.Runs.size = n
+	return nil
+}
+
+func (s *Scenario) pagesHold(n int) error {
+	l := &s.Runs.listed
+	if pages := len(l.Responses); len(l.Items) > n*pages {
+		return s.FailureOf(l, "the pages hold more than was asked for", fmt.Sprintf("at most %d on each page", n), fmt.Sprintf("%d on %d pages", len(l.Items), pages))
+	}
+	return nil
+}
+
+func (s *Scenario) returns(value string) error {
+	s.Runs.peer.Result = value
+	return nil
+}
+
+func (s *Scenario) invokedFails(status int) error {
+	st := &s.Runs.Child.Steps[0]
+	st.Fails, st.Status = -1, status
+	return nil
+}
+
+func (s *Scenario) invokedIsDead() error {
+	_, err := s.FirstDelivery(s.Runs.Child.Endpoint.Name)
+	if err != nil {
+		return harness.Prerequisite(err)
+	}
+	for _, run := range slices.Sorted(maps.Keys(s.Runs.Child.RunIDs())) {
+		if run == "" {
+			continue
+		}
+		_, err = s.buried(run)
+		return err
+	}
+	return s.lacks("the id of the invoked run in its calls", nil)
+}
+
+// anotherRun triggers a run after the scenario's own, which stays the one that steps are about.
+func (s *Scenario) anotherRun() error {
+	own := s.Runs.Id
+	err := s.inProgress()
+	s.Runs.Id = own
+	return err
+}
+
+func (s *Scenario) otherNotEnded() error {
+	own := s.Runs.Id
+	s.Runs.Id = s.Runs.ids[len(s.Runs.ids)-1]
+	err := s.notEnded()
+	s.Runs.Id = own
+	return err
+}
+
+// credentialNowhere looks into all deliveries and answers so far.
+func (s *Scenario) credentialNowhere() error {
+	for _, secret := range []string{string(s.Auth.Bearer), string(s.Auth.Basic.Password)} {
+		if where := s.Leak(secret); where != "" {
+			return s.Failure("a credential of the publisher was shown", "a credential in nothing that the target sends", where)
+		}
+	}
+	return nil
+}
