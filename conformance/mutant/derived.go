@@ -27,11 +27,7 @@ import (
 // Their names, such as derived/listWorkflowDLQ/filter/label/ignored, do not depend on the
 // order. Some defects are legal or without effect: what survives is to be read by a person.
 func Derived(doc *spec.Document, shown func(name string) bool) ([]Mutant, error) {
-	text, err := doc.JSON()
-	if err != nil {
-		return nil, err
-	}
-	whole, err := openapi3.NewLoader().LoadFromData(text)
+	whole, err := openapi3.NewLoader().LoadFromData(doc.JSON())
 	if err != nil {
 		return nil, fmt.Errorf("OpenAPI document: %w", err)
 	}
