@@ -41,7 +41,7 @@ var combinationMutants = []Mutant{
 	{ID: "LOG-011.12", Text: "the pages after the first are not filtered by state", Build: onNextPage(listingLog, "state")},
 	{ID: "LOG-011.13", Text: "the pages after the first are not filtered by run", Build: onNextPage(listingLog, "workflowRunId")},
 	{ID: "LOG-021.4", Text: "a cancel ends the next run of the workflow too", Build: cancelsNext},
-	{ID: "LOG-025.3", Text: "a response that looks like none is not recorded", Build: changeEvents(func(e map[string]any) {
+	{ID: "LOG-025.4", Text: "a response that looks like none is not recorded", Build: changeEvents(func(e map[string]any) {
 		if slices.Contains([]string{"0", "false", `""`, "null"}, textOf(e["workflowRunResponse"])) {
 			delete(e, "workflowRunResponse")
 		}
