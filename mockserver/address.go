@@ -7,6 +7,7 @@ import (
 	"net/url"
 	"strconv"
 	"strings"
+	"time"
 	"unicode"
 
 	"github.com/understudy-mock/understudy/engine/vector"
@@ -14,6 +15,7 @@ import (
 	"github.com/understudy-mock/understudy/mockserver/control"
 	"github.com/understudy-mock/understudy/mockserver/listener"
 	"github.com/understudy-mock/understudy/mockserver/messaging"
+	"github.com/understudy-mock/understudy/mockserver/response"
 	"github.com/understudy-mock/understudy/mockserver/stub"
 	"github.com/understudy-mock/understudy/mockserver/tenant"
 	"github.com/understudy-mock/understudy/mockserver/traffic"
@@ -159,4 +161,83 @@ func (s *Server) vectorEnv(w *tenant.Tenant) (vars []EnvVar) {
 		vars = append(vars, EnvVar{name + "_URL", s.VectorIndexURL(x.Name)}, EnvVar{name + "_TOKEN", x.Token})
 	}
 	return vars
+}
+
+// Duration reads a duration of the interface (1d12h) or of Go (1h30m, 250ms).
+func Duration(s string) (time.Duration, error) { return response.Duration(s) }
+
+// URL is the base URL of the messaging API for clients, without a slash at its
+// end.
+func (s *Server) URL() string { return s.url(0) }
+
+// RegionURL is the base URL of the host that serves a region. It is that of URL
+// unless Config.RegionAddr has its own listener.
+func (s *Server) RegionURL() string { return s.url(1) }
+
+// ManagementURL is the base URL of statistics and search indexes.
+func (s *Server) ManagementURL() string { return s.url(2) }
+
+// VectorURL is the base URL of the vector index; the token selects the index.
+func (s *Server) VectorURL() string { return s.url(3) }
+
+// Now is the time of the default account's clock, which Advance moves. Pass it
+// as Config.Now of the rate-limit plugin to make the plugin use that clock.
+func (s *Server) Now() time.Time { return s.tenants.First().Account.Now() }
+
+// Token is the access token of the default account.
+func (s *Server) Token() string { return s.tenants.First().Token }
+
+// KVURL is the URL of the key-value store of the rate-limit plugin.
+func (s *Server) KVURL() string { return s.URL() + kvPath }
+
+// KVToken is the token of the default account's key-value store.
+func (s *Server) KVToken() string { return s.tenants.First().KVToken }
+
+// EnvVar is an environment variable for clients.
+type EnvVar struct{ Name, Value string }
+
+// Env is the environment for clients of the default account: the variables of
+// Understudy, then those that the clients of each dialect read, with the
+// development token and keys of that dialect.
+func (s *Server) Env() []EnvVar { return s.env(s.tenants.First()) }
+
+// env is the environment for clients of an account: this server's names first, then those
+// that the published clients of each dialect read.
+func (s *Server) env(w *tenant.Tenant) []EnvVar {
+	current, next := s.tenants.Keys(w)
+	neutral := []EnvVar{
+		{"URL", s.URL()},
+		{"TOKEN", w.Token},
+		{"CURRENT_SIGNING_KEY", current},
+		{"NEXT_SIGNING_KEY", next},
+		{"USER_ID", w.ID},
+		{"REGION_URL", s.RegionURL()},
+		{"MANAGEMENT_URL", s.ManagementURL()},
+		{"MANAGEMENT_USERNAME", w.Username()},
+		{"MANAGEMENT_PASSWORD", w.Password},
+		{"VECTOR_URL", s.VectorURL()},
+		{"VECTOR_TOKEN", w.VectorToken()},
+		{"KV_URL", s.KVURL()},
+		{"KV_TOKEN", w.KVToken},
+	}
+	neutral = append(neutral, s.vectorEnv(w)...)
+	if s.cfg.CAFile != "" {
+		neutral = append(neutral, EnvVar{"CA_FILE", s.cfg.CAFile})
+	}
+	var all, brands []EnvVar
+	for _, v := range neutral {
+		all = append(all, EnvVar{"UNDERSTUDY_" + v.Name, s.tenants.Home().SigningKey(v.Value)})
+	}
+	for _, d := range s.tenants.Spoken() {
+		for _, v := range neutral {
+			value := d.SigningKey(v.Value)
+			if v.Name == "TOKEN" {
+				value = s.tenants.TokenOf(w, d)
+			}
+			if name := d.Env[v.Name]; name != "" {
+				brands = append(brands, EnvVar{name, value})
+			}
+		}
+	}
+	return append(all, brands...)
 }

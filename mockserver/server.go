@@ -11,6 +11,7 @@ import (
 	"net"
 	"net/http"
 	"net/url"
+	"os"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -28,6 +29,7 @@ import (
 	"github.com/understudy-mock/understudy/mockserver/control"
 	"github.com/understudy-mock/understudy/mockserver/delivery"
 	"github.com/understudy-mock/understudy/mockserver/gate"
+	"github.com/understudy-mock/understudy/mockserver/gate/origin"
 	"github.com/understudy-mock/understudy/mockserver/kv"
 	"github.com/understudy-mock/understudy/mockserver/listener"
 	"github.com/understudy-mock/understudy/mockserver/messaging"
@@ -473,3 +475,23 @@ func (s *Server) Violations() []string {
 // made reports whether the request is a delivery of this server or of another
 // server of its fleet.
 func (s *Server) made(c *call.Call) bool { return c.Made || s.delivery.Made(c.Request) }
+
+// controlNeedsToken reports whether callers on this machine need the control token, too.
+func (c *Config) controlNeedsToken() bool { return c.ControlToken != "" && !c.ControlOpenOnLoopback }
+
+// hostNames are the host names, besides those of loopback, that clients on this
+// machine may use: the name of the machine, the hosts of the listeners, and the
+// advertised host.
+func hostNames(cfg *Config) []string {
+	var names []string
+	if name, err := os.Hostname(); err == nil {
+		names = append(names, origin.HostName(name))
+	}
+	for _, address := range []string{cfg.Addr, cfg.RegionAddr, cfg.ManagementAddr, cfg.VectorAddr} {
+		names = append(names, origin.HostName(address))
+	}
+	if cfg.Advertise != nil {
+		names = append(names, origin.HostName(cfg.Advertise.Host))
+	}
+	return names
+}
