@@ -91,9 +91,12 @@ func (st *suite) preflight(ctx context.Context) (absent map[string]string, err e
 	return absent, nil
 }
 
+// reachWithin limits the requests to the receiver of the suite, which say nothing of the target.
+const reachWithin = 30 * time.Second
+
 // reached checks that the receiver is reachable at the public URL that the target receives.
 func (st *suite) reached(ctx context.Context) error {
-	ctx, cancel := context.WithTimeout(ctx, st.Target.Timing.RequestTimeout)
+	ctx, cancel := context.WithTimeout(ctx, reachWithin)
 	defer cancel()
 	err := st.Receiver.Reach(ctx, st.Client)
 	for n := 0; err != nil && st.Receiver.Tunneled() && n < 8; n++ { // a tunnel may announce its URL before it works
