@@ -283,6 +283,11 @@ func TestPackagingSameBytes(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
+	// The programs have the commit, which the copy has no repository to read from.
+	repository := "gitdir: " + command(t, "../..", "git", "rev-parse", "--absolute-git-dir")
+	if err := os.WriteFile(filepath.Join(copied, ".git"), []byte(repository), 0o600); err != nil {
+		t.Fatal(err)
+	}
 	first := release(t)
 	printed := strings.Fields(command(t, first, filepath.Join(first, here.String(), "understudy"), "version")) // understudy VERSION ...
 	version := printed[1]
