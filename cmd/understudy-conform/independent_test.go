@@ -134,7 +134,10 @@ func TestIndependent(t *testing.T) {
 		t.Run(fmt.Sprintf("the server passes with %q", switches), func(t *testing.T) {
 			t.Parallel()
 			file, found := proxied(t, startIndependent(t, switches...))
-			if code, out := conformAgainst(t, binary, file); code != 0 {
+			switch code, out := conformAgainst(t, binary, file); {
+			case code == 4 && !strings.Contains(out, "FAIL  ") && strings.Contains(out, "UNRELIABLE  "): // on a machine with much other work, a scenario may fail once
+				t.Logf("nothing failed twice; it printed:\n%s", out)
+			case code != 0:
 				t.Errorf("exit code: got %d, want 0; it printed:\n%s", code, out)
 			}
 			for _, f := range found() {
