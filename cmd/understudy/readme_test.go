@@ -27,7 +27,7 @@ func TestGeneratedOperationTable(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	expect.GeneratedPart(t, "../../docs/operations.md", tableBegin, tableEnd, operationTable(doc))
+	expect.GeneratedPart(t, "../../docs/reference/operations.md", tableBegin, tableEnd, operationTable(doc))
 }
 
 // operationTable is a Markdown table, ordered by area.
@@ -109,13 +109,13 @@ func TestReadmeCounts(t *testing.T) {
 	expect.Contains(t, "README.md", string(text), fmt.Sprintf("From the clone to the first delivery, these are %d commands", count("bin/understudy ctl publish")))
 }
 
-// walkRow is a row of the walk in docs/architecture.md.
+// walkRow is a row of the walk in docs/contributing/architecture.md.
 var walkRow = regexp.MustCompile("(?m)^\\| [^|]+ \\| `([^`]+\\.go)` \\| `(\\w+)` \\|$")
 
 // Each function of the walk from publish to delivery is in the file that the page names.
 func TestArchitectureWalk(t *testing.T) {
 	t.Parallel()
-	page, err := os.ReadFile("../../docs/architecture.md")
+	page, err := os.ReadFile("../../docs/contributing/architecture.md")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -126,7 +126,7 @@ func TestArchitectureWalk(t *testing.T) {
 	for _, row := range rows {
 		source, err := os.ReadFile(filepath.Join("../..", row[1]))
 		if err != nil || !regexp.MustCompile(`(?m)^func (\([^)]*\) )?`+row[2]+`[\[(]`).Match(source) {
-			t.Errorf("docs/architecture.md: %s has no function %s: %v", row[1], row[2], err)
+			t.Errorf("docs/contributing/architecture.md: %s has no function %s: %v", row[1], row[2], err)
 		}
 	}
 }

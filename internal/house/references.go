@@ -10,20 +10,20 @@ import (
 
 // The pages that references lead to.
 const (
-	decisionsPage = "docs/decisions.md"
-	wirePage      = "docs/wire.md"
+	decisionsPage = "docs/reference/decisions.md"
+	wirePage      = "docs/reference/wire.md"
 )
 
 var referenceRule = rule{"references lead somewhere", referenceProblems, []breach{
 	{
 		"a decision that a comment names exists",
 		"engine/retry.go", "package engine\n\n// maxWait is a day (decided:\n// 12, 99).\n",
-		"engine/retry.go: decided: 99: unknown row of docs/decisions.md",
+		"engine/retry.go: decided: 99: unknown row of docs/reference/decisions.md",
 	},
 	{
 		"a decision has a number",
 		"engine/retry.go", "package engine\n\n// decided: a day.\n",
-		"engine/retry.go: decided: without a number of docs/decisions.md",
+		"engine/retry.go: decided: without a number of docs/reference/decisions.md",
 	},
 	{
 		"a section that a comment names exists",

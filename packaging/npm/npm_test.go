@@ -40,7 +40,7 @@ func TestPackaging(t *testing.T) {
 	for _, pattern := range []string{root + "/examples/javascript/*.*", "test/*.m*"} {
 		copyFiles(t, pattern, app)
 	}
-	if err := os.WriteFile(filepath.Join(app, "docs.test.ts"), []byte(block(t, root+"/docs/testing.md", "ts")), 0o600); err != nil {
+	if err := os.WriteFile(filepath.Join(app, "docs.test.ts"), []byte(block(t, root+"/docs/testing-javascript.md", "ts")), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	t.Run("commands", func(t *testing.T) { t.Parallel(); testCommands(t, app, tools, made) })
@@ -219,7 +219,7 @@ func testVariables(t *testing.T, app string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, file := range append(files, root+"/docs/testing.md", "understudy-mock/README.md") {
+	for _, file := range append(files, root+"/docs/testing-javascript.md", "understudy-mock/README.md") {
 		text, err := os.ReadFile(file)
 		if err != nil {
 			t.Fatal(err)
