@@ -103,10 +103,10 @@ func TestReadmeCounts(t *testing.T) {
 		return n
 	}
 	delivery := []string{"make run", "bin/understudy", "curl "} // of the first section
-	want := fmt.Sprintf("From the clone to a green test, these are %d commands in Go, %d in JavaScript and %d in Python",
+	want := fmt.Sprintf("From clone to green test, that's %d commands in Go, %d in JavaScript and %d in Python",
 		count("go test", delivery...), count("node --test", append(delivery, "go test")...), count("pytest", append(delivery, "go test", "npm install", "node --test")...))
 	expect.Contains(t, "README.md", string(text), want)
-	expect.Contains(t, "README.md", string(text), fmt.Sprintf("From the clone to the first delivery, these are %d commands", count("bin/understudy ctl publish")))
+	expect.Contains(t, "README.md", string(text), fmt.Sprintf("That's %d commands from clone to first delivery", count("bin/understudy ctl publish")))
 }
 
 // walkRow is a row of the walk in docs/contributing/architecture.md.
