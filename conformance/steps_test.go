@@ -18,7 +18,7 @@ func TestGeneratedSteps(t *testing.T) {
 // stepsPage lists the steps by area, in Markdown.
 func stepsPage(steps []conformance.Step) string {
 	var b strings.Builder
-	b.WriteString("# Steps\n\nThis page lists every step that a scenario can use. It is generated from the table of steps; `understudy conform --list-steps` prints the same list.\n" +
+	b.WriteString("# Steps\n\nAfter this page you can write a scenario with the steps that exist; `understudy conform --list-steps` prints the same list.\n" +
 		"A pattern is a regular expression that matches the whole line. [Writing scenarios](../conformance/README.md#writing-scenarios) says how to use them and how to add one.\n")
 	area := ""
 	for _, s := range steps {

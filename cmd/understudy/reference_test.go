@@ -101,7 +101,7 @@ func cell(text string) string {
 func filesPage(t *testing.T) string {
 	t.Helper()
 	var b strings.Builder
-	b.WriteString("# Files\n\nThis page lists the keys of every file that Understudy reads. It is generated from the JSON Schemas, which `understudy spec --schema NAME` prints. " +
+	b.WriteString("# Files\n\nAfter this page you can write any file that Understudy reads. `understudy spec --schema NAME` prints the same as a JSON Schema. " +
 		"An unknown key is an error that names the key.\n\nTo let an editor complete and check your file, save the schema beside it, for example with " +
 		"`understudy spec --schema fixture > fixture.schema.json`, and make this the first line of the file: " +
 		"`# yaml-language-server: $schema=fixture.schema.json`. The [examples](../../examples/files/README.md) have this line.\n")
