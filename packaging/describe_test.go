@@ -1,0 +1,25 @@
+package packaging
+
+import (
+	"os"
+	"testing"
+
+	"github.com/understudy-mock/understudy/internal/expect"
+)
+
+// Whoever searches for the service finds the same sentence in the README, in each package
+// and on the site.
+func TestPackagesSayWhatTheyAre(t *testing.T) {
+	t.Parallel()
+	const sentence = "A local server for QStash and Workflow applications, and a contract test suite for that interface"
+	for _, file := range []string{
+		"../README.md", "npm/understudy-mock/package.json", "pypi/pyproject.toml", "helm/understudy/Chart.yaml",
+		"devcontainer/understudy/devcontainer-feature.json", "site/mkdocs.yml",
+	} {
+		text, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		expect.Contains(t, file, string(text), sentence)
+	}
+}
