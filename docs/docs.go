@@ -5,7 +5,7 @@ package docs
 
 import "embed"
 
-// Files are the pages and their pictures.
+// Files are the pages, their pictures, and the list of pages for coding agents.
 //
-//go:embed *.md *.png conformance contributing reference
+//go:embed *.md *.png llms.txt conformance contributing reference
 var Files embed.FS

@@ -63,10 +63,10 @@ var moved = map[string]string{
 	"writing-scenarios": "conformance#writing-scenarios",
 }
 
-// pictures are the extensions of the files that pages embed.
-var pictures = []string{".png", ".svg"}
+// plainFiles are the extensions of the files that are sent as they are.
+var plainFiles = []string{".png", ".svg", ".txt"}
 
-// ServeHTTP shows a page, the results of a search, or a picture.
+// ServeHTTP shows a page, the results of a search, a picture, or llms.txt.
 func (Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	h := w.Header()
 	h.Set("Content-Security-Policy", contentPolicy)
@@ -98,7 +98,7 @@ func (Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		show(w, r, http.StatusOK, &screen{Title: p.Title, Name: name, Body: p.body, Parts: p.parts})
 	case name == "help.css":
 		send(w, r, name, read(embedded.ReadFile(name)))
-	case slices.Contains(pictures, path.Ext(name)) && files()[name] != "":
+	case slices.Contains(plainFiles, path.Ext(name)) && files()[name] != "":
 		send(w, r, name, read(docs.Files.ReadFile(files()[name])))
 	default:
 		show(w, r, http.StatusNotFound, &screen{Title: "Page not found", Missing: name, Near: nearest(name)})
