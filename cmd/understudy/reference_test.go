@@ -48,7 +48,7 @@ func describeCommands(b *strings.Builder, node *kong.Node) {
 			describeCommands(b, child)
 			continue
 		}
-		fmt.Fprintf(b, "\n## %s\n\n%s\n\n```text\nunderstudy %s\n```\n", strings.TrimPrefix(child.FullPath(), "understudy "), cell(child.Help), strings.TrimPrefix(child.Summary(), "understudy "))
+		fmt.Fprintf(b, "\n## %s\n\n%s\n\n```\nunderstudy %s\n```\n", strings.TrimPrefix(child.FullPath(), "understudy "), cell(child.Help), strings.TrimPrefix(child.Summary(), "understudy "))
 		if child.Detail != "" {
 			fmt.Fprintf(b, "\n%s\n", cell(child.Detail))
 		}
