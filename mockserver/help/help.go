@@ -77,13 +77,13 @@ func (Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	name := strings.TrimPrefix(r.URL.Path, Root)
-	plain, isFile := strings.CutSuffix(name, ".md")
-	if to := moved[plain]; to != "" {
-		http.Redirect(w, r, Root+to, http.StatusSeeOther)
-		return
+	short := nameOf(name)
+	to := moved[short]
+	if short != name && shelf()[short] != nil { // the path of the source file
+		to = strings.TrimPrefix(short, home)
 	}
-	if isFile && shelf()[plain] != nil { // the name of the source file
-		http.Redirect(w, r, Root+strings.TrimPrefix(plain, home), http.StatusSeeOther) //nolint:gosec // a page of the shelf
+	if to != "" || name == home+".md" {
+		http.Redirect(w, r, Root+to, http.StatusSeeOther) //nolint:gosec // a page of the shelf
 		return
 	}
 	switch {

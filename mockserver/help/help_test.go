@@ -110,11 +110,13 @@ func TestHandler(t *testing.T) {
 			expect.Contains(t, "page", w.Body.String(), c.want)
 		})
 	}
-	t.Run("the name of a file leads to its page", func(t *testing.T) {
+	t.Run("the path of a file leads to its page", func(t *testing.T) {
 		t.Parallel()
-		w := get(t, http.MethodGet, "durability.md")
-		expect.Equal(t, "status", w.Code, http.StatusSeeOther)
-		expect.Equal(t, "location", w.Header().Get("Location"), "/_understudy/docs/durability")
+		for file, page := range map[string]string{"durability.md": "durability", "reference/wire.md": "wire", "reference/wire": "wire", "conformance/README.md": "conformance", "README.md": ""} {
+			w := get(t, http.MethodGet, file)
+			expect.Equal(t, "status of "+file, w.Code, http.StatusSeeOther)
+			expect.Equal(t, "location of "+file, w.Header().Get("Location"), "/_understudy/docs/"+page)
+		}
 	})
 	t.Run("the former name of a page leads to its text", func(t *testing.T) {
 		t.Parallel()
