@@ -36,6 +36,11 @@ var referenceRule = rule{"references lead somewhere", referenceProblems, []breac
 		"engine/retry.go: design.md: unknown document",
 	},
 	{
+		"a page is named by its path",
+		"engine/retry.go", "package engine\n\n// See docs/wire.md.\n",
+		"engine/retry.go: docs/wire.md: unknown document",
+	},
+	{
 		"documents outside of the repository are not named",
 		"engine/retry.go", "package engine\n\n// As the wire facts say (open\n// point 31).\n",
 		"engine/retry.go: open point 31: in a document that a clone does not contain",
@@ -54,7 +59,7 @@ var (
 	wireSections = regexp.MustCompile(`wire\.md, ("[^"]+"(?: and "[^"]+")*)`)
 	quoted       = regexp.MustCompile(`"[^"]+"`)
 	section      = regexp.MustCompile(`(?m)^##+ (.*)$`)
-	documentName = regexp.MustCompile(`[\w-]+\.md\b`)
+	documentName = regexp.MustCompile(`(?:\bdocs/[\w/-]+|[\w-]+)\.md\b`) // a page with its path, or any document
 	elsewhere    = regexp.MustCompile(`(?i)\bwire facts\b|\bopen points? \d+|\bopen-points\b`)
 	upward       = regexp.MustCompile(`(?:\.\./)+[\w.-]+`)
 )
@@ -70,7 +75,7 @@ func referenceProblems(tree []source) []string {
 	known := references{map[string]bool{}, map[string]bool{}, map[string]bool{}}
 	for _, s := range tree {
 		if path.Ext(s.path) == ".md" {
-			known.pages[path.Base(s.path)] = true
+			known.pages[path.Base(s.path)], known.pages[s.path] = true, true
 		}
 		switch s.path {
 		case decisionsPage:
