@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"bytes"
 	"encoding/json"
+	"fmt"
 	"os"
 	"os/exec"
 	"path"
@@ -14,6 +15,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/understudy-mock/understudy/internal/effort"
+	"github.com/understudy-mock/understudy/internal/expect"
 )
 
 // upstream is a row of testdata/upstream.json: the results of a published client's own tests
@@ -33,16 +35,8 @@ const upstreamPage = "docs/client-suites.md"
 func TestClientUpstream(t *testing.T) {
 	t.Parallel()
 	effort.Long(t, "runs the whole suites of published clients")
-	text, err := os.ReadFile("testdata/upstream.json")
-	if err != nil {
-		t.Fatal(err)
-	}
-	var rows []upstream
-	if err := json.Unmarshal(text, &rows); err != nil {
-		t.Fatalf("testdata/upstream.json: %v", err)
-	}
 	binary := build(t)
-	for _, want := range rows {
+	for _, want := range upstreamRows(t) {
 		t.Run(path.Base(want.Module), func(t *testing.T) {
 			t.Parallel()
 			got := upstream{Module: want.Module, Version: want.Version, Failed: map[string]string{}}
@@ -51,6 +45,23 @@ func TestClientUpstream(t *testing.T) {
 				t.Errorf("results (-testdata/upstream.json +got):\n%s\n%s", diff, output)
 			}
 		})
+	}
+}
+
+func upstreamRows(t *testing.T) (rows []upstream) {
+	t.Helper()
+	if err := json.Unmarshal(readFile(t, "testdata/upstream.json"), &rows); err != nil {
+		t.Fatalf("testdata/upstream.json: %v", err)
+	}
+	return rows
+}
+
+// The page says how many tests of each client pass.
+func TestUpstreamPageCounts(t *testing.T) {
+	t.Parallel()
+	page := string(readFile(t, "../../"+upstreamPage))
+	for _, row := range upstreamRows(t) {
+		expect.Contains(t, upstreamPage, page, fmt.Sprintf("## %s\n\n%d tests pass.", path.Base(row.Module), row.Passed))
 	}
 }
 
