@@ -170,8 +170,7 @@ func (o *options) commit() string {
 // goBuild runs `go` on all programs with the flags of a release. It does not use GOFLAGS and
 // the architecture levels of this machine.
 func (o *options) goBuild(p platform, args ...string) error {
-	// The linker leaves debug information out (-s -w), so the compiler need not write it.
-	args = append(args, "-trimpath", "-buildvcs=false", "-gcflags=all=-dwarf=false", "-ldflags", "-s -w -buildid= -X main.version="+o.version+" -X main.commit="+o.commit())
+	args = append(args, "-trimpath", "-buildvcs=false", "-ldflags", "-s -w -buildid= -X main.version="+o.version+" -X main.commit="+o.commit())
 	for _, program := range programs {
 		args = append(args, "./cmd/"+program)
 	}
