@@ -10,7 +10,7 @@ import (
 // sentence says what Understudy is.
 const sentence = "A local server for QStash and Workflow applications, and a contract test suite for that interface"
 
-// Whoever searches for the service finds the same sentence in the README, in each package
+// A search for the service finds the same sentence in the README, in each package
 // and on the site.
 func TestPackagesSayWhatTheyAre(t *testing.T) {
 	t.Parallel()
