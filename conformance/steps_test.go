@@ -12,14 +12,14 @@ import (
 // TestGeneratedSteps compares the page of steps with the table of steps.
 func TestGeneratedSteps(t *testing.T) {
 	t.Parallel()
-	expect.Generated(t, "../docs/steps.md", stepsPage(conformance.Steps()))
+	expect.Generated(t, "../docs/reference/steps.md", stepsPage(conformance.Steps()))
 }
 
 // stepsPage lists the steps by area, in Markdown.
 func stepsPage(steps []conformance.Step) string {
 	var b strings.Builder
-	b.WriteString("# Steps\n\nThis page lists every step that a scenario can use. It is generated from the table of steps; `understudy conform --list-steps` prints the same list.\n" +
-		"A pattern is a regular expression that matches the whole line. [writing-scenarios.md](writing-scenarios.md) describes how to use steps and how to add one.\n")
+	b.WriteString("# Steps\n\nAfter this page you can write a scenario with the steps that exist; `understudy conform --list-steps` prints the same list.\n" +
+		"A pattern is a regular expression that matches the whole line. [Writing scenarios](../conformance/README.md#writing-scenarios) says how to use them and how to add one.\n")
 	area := ""
 	for _, s := range steps {
 		if s.Area != area {

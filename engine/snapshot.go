@@ -8,7 +8,7 @@ import (
 )
 
 // WriteSnapshot writes the whole state at the beginning of the call as one JSON object
-// (docs/state.md), while attempts and commands continue. The same state gives the same bytes.
+// (docs/reference/versions.md), while attempts and commands continue. The same state gives the same bytes.
 //
 // An attempt in flight is saved as ready: a restored account repeats it under the same number,
 // and logs no second ACTIVE. Restore cancels messages with a pending cancel request.

@@ -79,7 +79,7 @@ func ParseFormula(text string) (*Formula, error) { return state.ParseFormula(tex
 const MaxWait = state.MaxWait
 
 // SnapshotVersion is the form of snapshots that an account writes. It reads this one and
-// those before it (docs/state.md).
+// those before it (docs/reference/versions.md).
 const SnapshotVersion = state.SnapshotVersion
 
 // The states of a message.

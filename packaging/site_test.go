@@ -71,7 +71,7 @@ func TestPackagingSite(t *testing.T) {
 			t.Fatal(err)
 		}
 		for _, doc := range index.Docs {
-			if doc.Location == "wire.html#signatures" && strings.Contains(strings.ToLower(doc.Text), "hs256") {
+			if doc.Location == "reference/wire.html#signatures" && strings.Contains(strings.ToLower(doc.Text), "hs256") {
 				return
 			}
 		}

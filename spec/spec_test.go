@@ -48,14 +48,14 @@ func TestEveryOperationSaysWhereItComesFromAndWhoServesIt(t *testing.T) {
 			documented++
 		}
 	}
-	law, err := os.ReadFile("../docs/interface.md")
+	law, err := os.ReadFile("../docs/reference/interface.md")
 	if err != nil {
 		t.Fatal(err)
 	}
 	_, endpoints, _ := strings.Cut(string(law), "\n## Endpoints\n")
 	endpoints, _, _ = strings.Cut(endpoints, "\n## ")
 	if got, want := documented, strings.Count(endpoints, "\n### "); got != want {
-		t.Errorf("%d documented operations, want the %d under Endpoints of docs/interface.md", got, want)
+		t.Errorf("%d documented operations, want the %d under Endpoints of docs/reference/interface.md", got, want)
 	}
 }
 

@@ -38,7 +38,7 @@ func derived(t *testing.T) []mutant.Mutant {
 	if err != nil {
 		t.Fatal(err)
 	}
-	text, err := docs.Files.ReadFile("interface.md")
+	text, err := docs.Files.ReadFile("reference/interface.md")
 	if err != nil {
 		t.Fatal(err)
 	}

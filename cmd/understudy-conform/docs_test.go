@@ -16,15 +16,15 @@ import (
 
 var fencedYAML = regexp.MustCompile("(?ms)^```yaml\n(.*?)^```$")
 
-// The suite accepts the target file of docs/target.md.
+// The suite accepts the target file of docs/conformance/target.md.
 func TestDocumentedTargetFileLoads(t *testing.T) {
-	text, err := os.ReadFile("../../docs/target.md")
+	text, err := os.ReadFile("../../docs/conformance/target.md")
 	if err != nil {
 		t.Fatal(err)
 	}
 	m := fencedYAML.FindSubmatch(text)
 	if m == nil {
-		t.Fatal("docs/target.md has no target file")
+		t.Fatal("docs/conformance/target.md has no target file")
 	}
 	for _, name := range []string{"ACME_TOKEN", "ACME_VECTOR_TOKEN", "ACME_KV_TOKEN", "ACME_USER", "ACME_KEY", "ACME_USER_ID"} {
 		t.Setenv(name, "secret")
@@ -42,10 +42,10 @@ func TestDocumentedTargetFileLoads(t *testing.T) {
 	}
 }
 
-// The target file of docs/conformance.md finds exactly the known gap of the partial server.
+// The target file of docs/conformance/README.md finds exactly the known gap of the partial server.
 func TestDocumentedValidation(t *testing.T) {
 	t.Parallel()
-	text, err := os.ReadFile("../../docs/conformance.md")
+	text, err := os.ReadFile("../../docs/conformance/README.md")
 	if err != nil {
 		t.Fatal(err)
 	}

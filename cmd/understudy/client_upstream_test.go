@@ -4,16 +4,18 @@ import (
 	"bufio"
 	"bytes"
 	"encoding/json"
-	"net/http"
+	"fmt"
 	"os"
 	"os/exec"
 	"path"
+	"path/filepath"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/understudy-mock/understudy/internal/effort"
+	"github.com/understudy-mock/understudy/internal/expect"
 )
 
 // upstream is a row of testdata/upstream.json: the results of a published client's own tests
@@ -25,32 +27,16 @@ type upstream struct {
 	Failed          map[string]string // name of the test: why it fails
 }
 
-// upstreamFlags give every client the indexes, texts and destinations that its tests use.
-var upstreamFlags = []string{
-	"--stub-preset", "echo-hosts", "--stub", `api/llm=200:{"choices":[]}`, "--embed", "hash",
-	"--vector-index", "main=DENSE:2:COSINE", "--vector-index", "sparse=SPARSE", "--vector-index", "hybrid=HYBRID:2:COSINE",
-	"--vector-index", "embedding=DENSE:64:COSINE", "--vector-index", "hybrid_embedding=HYBRID:64:COSINE",
-}
+// upstreamPage has the commands that run the tests of each client.
+const upstreamPage = "docs/client-suites.md"
 
-// upstreamIndexes are the indexes in the tests of vector clients: the prefix of a variable,
-// and the index of upstreamFlags.
-var upstreamIndexes = map[string]string{"": "MAIN", "SPARSE_": "SPARSE", "HYBRID_": "HYBRID", "EMBEDDING_": "EMBEDDING", "HYBRID_EMBEDDING_": "HYBRID_EMBEDDING"}
-
-// TestClientUpstream runs the own tests of published clients and compares the results with a
-// table, so that neither a failure nor an improvement is overlooked.
+// TestClientUpstream runs the own tests of published clients with the commands of a page, and
+// compares the results with a table, so that neither a failure nor an improvement is overlooked.
 func TestClientUpstream(t *testing.T) {
 	t.Parallel()
 	effort.Long(t, "runs the whole suites of published clients")
-	text, err := os.ReadFile("testdata/upstream.json")
-	if err != nil {
-		t.Fatal(err)
-	}
-	var rows []upstream
-	if err := json.Unmarshal(text, &rows); err != nil {
-		t.Fatalf("testdata/upstream.json: %v", err)
-	}
 	binary := build(t)
-	for _, want := range rows {
+	for _, want := range upstreamRows(t) {
 		t.Run(path.Base(want.Module), func(t *testing.T) {
 			t.Parallel()
 			got := upstream{Module: want.Module, Version: want.Version, Failed: map[string]string{}}
@@ -62,37 +48,36 @@ func TestClientUpstream(t *testing.T) {
 	}
 }
 
-// run counts the results of a client's tests against a server of their own, and returns what
-// the tests print. A failure has the reason that the table gives.
+func upstreamRows(t *testing.T) (rows []upstream) {
+	t.Helper()
+	if err := json.Unmarshal(readFile(t, "testdata/upstream.json"), &rows); err != nil {
+		t.Fatalf("testdata/upstream.json: %v", err)
+	}
+	return rows
+}
+
+// The page says how many tests of each client pass.
+func TestUpstreamPageCounts(t *testing.T) {
+	t.Parallel()
+	page := string(readFile(t, "../../"+upstreamPage))
+	for _, row := range upstreamRows(t) {
+		expect.Contains(t, upstreamPage, page, fmt.Sprintf("## %s\n\n%d tests pass.", path.Base(row.Module), row.Passed))
+	}
+}
+
+// run counts the results of a client's tests, and returns what they print. A failure has the
+// reason that the table gives.
 func (u *upstream) run(t *testing.T, binary string, reasons map[string]string) string {
 	t.Helper()
-	tests := exec.CommandContext(t.Context(), "go", "test", "-count=1", "-json", ".")
-	tests.Dir = u.sources(t)
-	server := serve(t, binary, upstreamFlags...)
-	tests.Env = append(os.Environ(), server.Env...)
-	for prefix, name := range upstreamIndexes {
-		for _, what := range []string{"URL", "TOKEN"} {
-			tests.Env = append(tests.Env, prefix+"UPSTASH_VECTOR_REST_"+what+"="+server.Variable("UNDERSTUDY_VECTOR_"+name+"_"+what))
-		}
-	}
-	// A test compares times of the client and the server. The hosted service never answers
-	// within the same millisecond.
-	delay, err := http.NewRequestWithContext(t.Context(), http.MethodPut, server.URL+"/_understudy/faults", strings.NewReader(`[{"on":"api","delay":"2ms"}]`))
-	if err != nil {
-		t.Fatal(err)
-	}
-	answer, err := http.DefaultClient.Do(delay)
-	if err != nil {
-		t.Fatal(err)
-	}
-	_ = answer.Body.Close()
-
+	tests := exec.CommandContext(t.Context(), "bash", "-c", `git() { cp -r "$SOURCES" "$(basename "${!#}")"; }`+"\n"+u.commands(t))
+	tests.Dir = t.TempDir()
+	tests.Env = append(os.Environ(), "PATH="+filepath.Dir(binary)+":"+os.Getenv("PATH"), "GOFLAGS=-json -count=1", "SOURCES="+u.sources(t))
 	var output strings.Builder
-	events, _ := tests.Output() // failures are events
-	for lines := bufio.NewScanner(bytes.NewReader(events)); lines.Scan(); {
+	printed, _ := tests.Output() // failures are events
+	for lines := bufio.NewScanner(bytes.NewReader(printed)); lines.Scan(); {
 		var event struct{ Action, Test, Output string }
-		if err := json.Unmarshal(lines.Bytes(), &event); err != nil {
-			t.Fatalf("%s: %v", lines.Bytes(), err)
+		if err := json.Unmarshal(lines.Bytes(), &event); err != nil { // of another command
+			event.Output = lines.Text() + "\n"
 		}
 		output.WriteString(event.Output)
 		switch {
@@ -106,6 +91,19 @@ func (u *upstream) run(t *testing.T, binary string, reasons map[string]string) s
 		}
 	}
 	return output.String()
+}
+
+// commands returns the commands of the page for a client at the version of the table.
+func (u *upstream) commands(t *testing.T) string {
+	t.Helper()
+	clone := "git clone --depth 1 --branch " + u.Version + " https://" + u.Module + "\n"
+	for _, b := range pageBlocks(t, upstreamPage) {
+		if b.mark == "run by TestClientUpstream" && strings.HasPrefix(b.text, clone) {
+			return b.text
+		}
+	}
+	t.Fatalf("%s has no block that begins with %q", upstreamPage, clone)
+	return ""
 }
 
 // sources returns a folder with the client and its tests.

@@ -368,7 +368,7 @@ const exchangesBegin, exchangesEnd = "<!-- exchanges: written by `make generate`
 // TestGeneratedExchanges compares the pages of operations with the answers of a server.
 func TestGeneratedExchanges(t *testing.T) {
 	t.Parallel()
-	for path, load := range map[string]func() (*spec.Document, error){"../../docs/operations.md": spec.Load, "../../docs/control.md": spec.LoadControl} {
+	for path, load := range map[string]func() (*spec.Document, error){"../../docs/reference/operations.md": spec.Load, "../../docs/reference/control.md": spec.LoadControl} {
 		t.Run(path, func(t *testing.T) {
 			t.Parallel()
 			doc, err := load()

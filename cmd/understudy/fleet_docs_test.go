@@ -16,30 +16,27 @@ import (
 	"github.com/understudy-mock/understudy/internal/programs"
 )
 
-// fleetPage is docs/fleet.md with free addresses of this machine.
+// fleetPage is a part of docs/durability.md with free addresses of this machine.
 type fleetPage struct {
 	t    *testing.T
 	dir  string
 	text string
 }
 
-// Every command of docs/fleet.md runs: the fleet on one machine, and the fleet on several,
+// Every command of "Several servers" runs: the fleet on one machine, and the fleet on several,
 // whose addresses are replaced by addresses of this machine.
 func TestFleetPage(t *testing.T) {
 	effort.Long(t, "starts a cluster")
 	if effort.Raced {
 		t.Skip("separate processes in real time")
 	}
-	programs.Need(t, "the commands of docs/fleet.md are NOT tested", "curl")
-	text, err := os.ReadFile("../../docs/fleet.md")
-	if err != nil {
-		t.Fatal(err)
-	}
-	p := &fleetPage{t: t, dir: t.TempDir(), text: string(text)}
+	programs.Need(t, "the commands of docs/durability.md are NOT tested", "curl")
+	_, text := durabilityPage(t)
+	p := &fleetPage{t: t, dir: t.TempDir(), text: text}
 	p.freeAddresses()
 	blocks := p.blocks("sh")
 	if len(blocks) != 4 {
-		t.Fatalf("docs/fleet.md has %d blocks of commands, want 4", len(blocks))
+		t.Fatalf("docs/durability.md has %d blocks of commands of a fleet, want 4", len(blocks))
 	}
 	t.Run("three servers and a cluster on one machine", func(t *testing.T) {
 		p.t = t
@@ -66,7 +63,18 @@ func TestFleetPage(t *testing.T) {
 	})
 }
 
-// Every command of docs/durability.md runs: a server that is stopped cleanly creates a
+// durabilityPage is docs/durability.md, for one server and for several.
+func durabilityPage(t *testing.T) (one, several string) {
+	t.Helper()
+	text, err := os.ReadFile("../../docs/durability.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	one, several, _ = strings.Cut(string(text), "\n## Several servers\n")
+	return one, several
+}
+
+// Every command for one server runs: a server that is stopped cleanly creates a
 // folder, and another program reads it.
 func TestDurabilityPage(t *testing.T) {
 	if effort.Raced {
@@ -74,11 +82,8 @@ func TestDurabilityPage(t *testing.T) {
 	}
 	t.Parallel()
 	programs.Need(t, "the commands of docs/durability.md are NOT tested", "sqlite3")
-	text, err := os.ReadFile("../../docs/durability.md")
-	if err != nil {
-		t.Fatal(err)
-	}
-	p := &fleetPage{t: t, dir: t.TempDir(), text: string(text)}
+	text, _ := durabilityPage(t)
+	p := &fleetPage{t: t, dir: t.TempDir(), text: text}
 	blocks := p.blocks("sh")
 	if len(blocks) != 2 {
 		t.Fatalf("docs/durability.md has %d blocks of commands, want 2", len(blocks))

@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"io/fs"
 	"maps"
 	"os"
 	"os/exec"
@@ -14,7 +15,7 @@ import (
 	"github.com/understudy-mock/understudy/internal/programs"
 )
 
-// The code of README.md and docs/*.md runs as a reader types it: each page in order, in an
+// The code of README.md and the pages of docs runs as a reader types it: each page in order, in an
 // empty folder and a new shell, in a separate network namespace in which port 8080 is free.
 //
 //   - A block of sh is typed into the first terminal. If its last line starts a server,
@@ -83,13 +84,13 @@ func readFiles(t *testing.T, pattern string) (texts []string) {
 // pageFiles lists the pages, the README first.
 func pageFiles(t *testing.T) []string {
 	t.Helper()
-	docs, err := filepath.Glob("../../docs/*.md")
-	if err != nil {
-		t.Fatal(err)
-	}
 	pages := []string{"README.md"}
-	for _, page := range docs {
-		pages = append(pages, "docs/"+filepath.Base(page))
+	for _, pattern := range []string{"docs/*.md", "docs/*/*.md"} {
+		found, err := fs.Glob(os.DirFS("../.."), pattern)
+		if err != nil {
+			t.Fatal(err)
+		}
+		pages = append(pages, found...)
 	}
 	return pages
 }
@@ -314,7 +315,8 @@ func TestPageMarks(t *testing.T) {
 
 // notRun is the number of blocks that are not run, by reason. The numbers should only fall.
 var notRun = map[string]int{
-	"needs a Kubernetes cluster": 2,
-	"needs a container engine":   4,
-	"needs a project of yours":   1,
+	"needs a Kubernetes cluster":                           2,
+	"needs a container engine":                             4,
+	"needs a project of yours":                             1,
+	"needs a repository that is not in a package registry": 2,
 }

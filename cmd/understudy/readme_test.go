@@ -27,7 +27,7 @@ func TestGeneratedOperationTable(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	expect.GeneratedPart(t, "../../docs/operations.md", tableBegin, tableEnd, operationTable(doc))
+	expect.GeneratedPart(t, "../../docs/reference/operations.md", tableBegin, tableEnd, operationTable(doc))
 }
 
 // operationTable is a Markdown table, ordered by area.
@@ -103,19 +103,19 @@ func TestReadmeCounts(t *testing.T) {
 		return n
 	}
 	delivery := []string{"make run", "bin/understudy", "curl "} // of the first section
-	want := fmt.Sprintf("From the clone to a green test, these are %d commands in Go, %d in JavaScript and %d in Python",
+	want := fmt.Sprintf("From clone to green test, that's %d commands in Go, %d in JavaScript and %d in Python",
 		count("go test", delivery...), count("node --test", append(delivery, "go test")...), count("pytest", append(delivery, "go test", "npm install", "node --test")...))
 	expect.Contains(t, "README.md", string(text), want)
-	expect.Contains(t, "README.md", string(text), fmt.Sprintf("From the clone to the first delivery, these are %d commands", count("bin/understudy ctl publish")))
+	expect.Contains(t, "README.md", string(text), fmt.Sprintf("That's %d commands from clone to first delivery", count("bin/understudy ctl publish")))
 }
 
-// walkRow is a row of the walk in docs/architecture.md.
+// walkRow is a row of the walk in docs/contributing/architecture.md.
 var walkRow = regexp.MustCompile("(?m)^\\| [^|]+ \\| `([^`]+\\.go)` \\| `(\\w+)` \\|$")
 
 // Each function of the walk from publish to delivery is in the file that the page names.
 func TestArchitectureWalk(t *testing.T) {
 	t.Parallel()
-	page, err := os.ReadFile("../../docs/architecture.md")
+	page, err := os.ReadFile("../../docs/contributing/architecture.md")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -126,7 +126,7 @@ func TestArchitectureWalk(t *testing.T) {
 	for _, row := range rows {
 		source, err := os.ReadFile(filepath.Join("../..", row[1]))
 		if err != nil || !regexp.MustCompile(`(?m)^func (\([^)]*\) )?`+row[2]+`[\[(]`).Match(source) {
-			t.Errorf("docs/architecture.md: %s has no function %s: %v", row[1], row[2], err)
+			t.Errorf("docs/contributing/architecture.md: %s has no function %s: %v", row[1], row[2], err)
 		}
 	}
 }

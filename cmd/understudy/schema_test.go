@@ -109,12 +109,9 @@ func TestExampleFilesFollowTheirSchemas(t *testing.T) {
 			}
 		})
 	}
-	pages, err := filepath.Glob("../../docs/*.md")
-	if err != nil {
-		t.Fatal(err)
-	}
 	examples := 0
-	for _, path := range append(pages, "../../README.md") {
+	for _, page := range pageFiles(t) {
+		path := filepath.Join("../..", page)
 		for _, block := range markdown.Parse(readFile(t, path)).Blocks {
 			m := schemaLine.FindStringSubmatch(block.Text)
 			if m == nil || block.Language != "yaml" {

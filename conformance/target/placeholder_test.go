@@ -13,14 +13,14 @@ import (
 	"github.com/understudy-mock/understudy/internal/yamlfile"
 )
 
-// driverRow is a row of the table of drivers in docs/target.md.
+// driverRow is a row of the table of drivers in docs/conformance/target.md.
 var driverRow = regexp.MustCompile("(?m)^\\| `(\\w+)` \\|[^|]*\\|([^|]*)\\|")
 
 // TestDriversAreDocumented checks that the table contains each driver with its
 // placeholders, and that the examples are valid.
 func TestDriversAreDocumented(t *testing.T) {
 	t.Parallel()
-	text, err := os.ReadFile("../../docs/target.md")
+	text, err := os.ReadFile("../../docs/conformance/target.md")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -33,23 +33,23 @@ func TestDriversAreDocumented(t *testing.T) {
 		}
 		slices.Sort(names)
 		if want := driverPlaceholders[row[1]]; !slices.Equal(names, want) {
-			t.Errorf("docs/target.md: placeholders of the driver %s: got %v, want %v", row[1], names, want)
+			t.Errorf("docs/conformance/target.md: placeholders of the driver %s: got %v, want %v", row[1], names, want)
 		}
 	}
 	for name := range driverPlaceholders {
 		if !documented[name] {
-			t.Errorf("docs/target.md: the driver %s is not in the table", name)
+			t.Errorf("docs/conformance/target.md: the driver %s is not in the table", name)
 		}
 	}
 	_, example, _ := strings.Cut(string(text), "```yaml\ndrivers:\n")
 	example, _, _ = strings.Cut("drivers:\n"+example, "```")
 	head := "apiVersion: conformance/v1\ntarget:\n  name: x\n  urls: {base: 'http://x'}\n  auth: {bearer: a, vector_bearer: b, basic: {username: c, password: d}}\n"
-	loaded, err := parseTarget("docs/target.md", []byte(head+example), testEnv)
+	loaded, err := parseTarget("docs/conformance/target.md", []byte(head+example), testEnv)
 	if err != nil {
 		t.Fatal(err)
 	}
 	if len(loaded.Drivers) != len(driverPlaceholders) {
-		t.Errorf("docs/target.md: examples: got %d, want %d", len(loaded.Drivers), len(driverPlaceholders))
+		t.Errorf("docs/conformance/target.md: examples: got %d, want %d", len(loaded.Drivers), len(driverPlaceholders))
 	}
 }
 

@@ -117,7 +117,7 @@ type Fixtures struct {
 }
 
 // Driver is an action that has no documented operation, such as pausing a key. Texts
-// may contain placeholders {{name}}: see Placeholders and docs/target.md.
+// may contain placeholders {{name}}: see Placeholders and docs/conformance/target.md.
 type Driver struct {
 	Kind    string            `yaml:"kind"` // http, exec, manual, control (clock only), none
 	Method  string            `yaml:"method"`

@@ -16,7 +16,7 @@ import (
 
 const effortBegin, effortEnd = "<!-- written by `make generate` -->\n", "<!-- end -->\n"
 
-// TestGeneratedEfforts compares the table of docs/development.md with the tests that do less,
+// TestGeneratedEfforts compares the table of docs/contributing/development.md with the tests that do less,
 // or nothing, in their short form.
 func TestGeneratedEfforts(t *testing.T) {
 	t.Parallel()
@@ -32,7 +32,7 @@ func TestGeneratedEfforts(t *testing.T) {
 	}
 	slices.Sort(rows)
 	table := "| package | test, or function that tests call | in `make test` | in `make verify` |\n|---|---|---|---|\n" + strings.Join(slices.Compact(rows), "")
-	expect.GeneratedPart(t, root+"/docs/development.md", effortBegin, effortEnd, table)
+	expect.GeneratedPart(t, root+"/docs/contributing/development.md", effortBegin, effortEnd, table)
 }
 
 // effortRows are the rows for the functions of a file.

@@ -10,20 +10,20 @@ import (
 
 // The pages that references lead to.
 const (
-	decisionsPage = "docs/decisions.md"
-	wirePage      = "docs/wire.md"
+	decisionsPage = "docs/reference/decisions.md"
+	wirePage      = "docs/reference/wire.md"
 )
 
 var referenceRule = rule{"references lead somewhere", referenceProblems, []breach{
 	{
 		"a decision that a comment names exists",
 		"engine/retry.go", "package engine\n\n// maxWait is a day (decided:\n// 12, 99).\n",
-		"engine/retry.go: decided: 99: unknown row of docs/decisions.md",
+		"engine/retry.go: decided: 99: unknown row of docs/reference/decisions.md",
 	},
 	{
 		"a decision has a number",
 		"engine/retry.go", "package engine\n\n// decided: a day.\n",
-		"engine/retry.go: decided: without a number of docs/decisions.md",
+		"engine/retry.go: decided: without a number of docs/reference/decisions.md",
 	},
 	{
 		"a section that a comment names exists",
@@ -34,6 +34,11 @@ var referenceRule = rule{"references lead somewhere", referenceProblems, []breac
 		"a document that is named exists",
 		"engine/retry.go", "package engine\n\n// See design.md.\n",
 		"engine/retry.go: design.md: unknown document",
+	},
+	{
+		"a page is named by its path",
+		"engine/retry.go", "package engine\n\n// See docs/wire.md.\n",
+		"engine/retry.go: docs/wire.md: unknown document",
 	},
 	{
 		"documents outside of the repository are not named",
@@ -54,7 +59,7 @@ var (
 	wireSections = regexp.MustCompile(`wire\.md, ("[^"]+"(?: and "[^"]+")*)`)
 	quoted       = regexp.MustCompile(`"[^"]+"`)
 	section      = regexp.MustCompile(`(?m)^##+ (.*)$`)
-	documentName = regexp.MustCompile(`[\w-]+\.md\b`)
+	documentName = regexp.MustCompile(`(?:\bdocs/[\w/-]+|[\w-]+)\.md\b`) // a page with its path, or any document
 	elsewhere    = regexp.MustCompile(`(?i)\bwire facts\b|\bopen points? \d+|\bopen-points\b`)
 	upward       = regexp.MustCompile(`(?:\.\./)+[\w.-]+`)
 )
@@ -70,7 +75,7 @@ func referenceProblems(tree []source) []string {
 	known := references{map[string]bool{}, map[string]bool{}, map[string]bool{}}
 	for _, s := range tree {
 		if path.Ext(s.path) == ".md" {
-			known.pages[path.Base(s.path)] = true
+			known.pages[path.Base(s.path)], known.pages[s.path] = true, true
 		}
 		switch s.path {
 		case decisionsPage:

@@ -10,7 +10,7 @@ import (
 	"github.com/understudy-mock/understudy/internal/markdown"
 )
 
-const sample = "# Retries of `publish`\n\nFirst\nline, [see](replay.md#how-long) and ![a picture](page.png).\n\n" +
+const sample = "# Retries of `publish`\n\nFirst\nline, [see](state.md#how-long) and ![a picture](page.png).\n\n" +
 	"## What's next?\n\n| a | n |\n|---|--:|\n| [x](state.md) | 1 |\n\n```sh\nmake run\n```\n\n## What's next?\n\n<https://app.test/>\n"
 
 func TestParse(t *testing.T) {
@@ -34,7 +34,7 @@ func TestParse(t *testing.T) {
 	t.Run("links and pictures are found with their lines", func(t *testing.T) {
 		t.Parallel()
 		want := []markdown.Link{
-			{To: "replay.md#how-long", Text: "see", Line: 4}, {To: "page.png", Text: "a picture", Picture: true, Line: 4},
+			{To: "state.md#how-long", Text: "see", Line: 4}, {To: "page.png", Text: "a picture", Picture: true, Line: 4},
 			{To: "state.md", Text: "x", Line: 10}, {To: "https://app.test/", Text: "https://app.test/", Line: 18},
 		}
 		if diff := cmp.Diff(want, p.Links); diff != "" {
@@ -57,7 +57,7 @@ func TestHTML(t *testing.T) {
 		t.Fatal(err)
 	}
 	for fact, want := range map[string]string{
-		"the caller maps links":             `<a href="/docs/replay.md#how-long">see</a>`,
+		"the caller maps links":             `<a href="/docs/state.md#how-long">see</a>`,
 		"the caller maps pictures":          `<img src="/docs/page.png" alt="a picture">`,
 		"headings have ids":                 `<h2 id="whats-next">`,
 		"cells are aligned without a style": `<td align="right">1</td>`,

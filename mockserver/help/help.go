@@ -3,8 +3,9 @@
 //
 //	http.Handle(help.Root, help.Handler{})
 //
-// The pages are the files of the folder docs, in the order of its README.md, which is
-// the home page. Links to files outside the folder lead to the source repository.
+// The pages are the files of the folder docs and the folders in it, in the order of its
+// README.md, which is the home page. Links to files outside the folder lead to the source
+// repository.
 package help
 
 import (
@@ -54,10 +55,18 @@ type screen struct {
 	Near    *entry // the page with the most similar name
 }
 
-// pictures are the extensions of the files that pages embed.
-var pictures = []string{".png", ".svg"}
+// moved are names that pages had before, which programs have printed: where their text is now.
+var moved = map[string]string{
+	"fleet":             "durability#several-servers",
+	"replay":            "state#replay",
+	"terminal":          "commands",
+	"writing-scenarios": "conformance#writing-scenarios",
+}
 
-// ServeHTTP shows a page, the results of a search, or a picture.
+// plainFiles are the extensions of the files that are sent as they are.
+var plainFiles = []string{".png", ".svg", ".txt"}
+
+// ServeHTTP shows a page, the results of a search, a picture, or llms.txt.
 func (Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	h := w.Header()
 	h.Set("Content-Security-Policy", contentPolicy)
@@ -68,8 +77,13 @@ func (Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	name := strings.TrimPrefix(r.URL.Path, Root)
-	if plain, ok := strings.CutSuffix(name, ".md"); ok && shelf()[plain] != nil { // the name of the source file
-		http.Redirect(w, r, Root+strings.TrimPrefix(plain, home), http.StatusSeeOther) //nolint:gosec // a page of the shelf
+	short := nameOf(name)
+	to := moved[short]
+	if short != name && shelf()[short] != nil { // the path of the source file
+		to = strings.TrimPrefix(short, home)
+	}
+	if to != "" || name == home+".md" {
+		http.Redirect(w, r, Root+to, http.StatusSeeOther) //nolint:gosec // a page of the shelf
 		return
 	}
 	switch {
@@ -84,8 +98,8 @@ func (Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		show(w, r, http.StatusOK, &screen{Title: p.Title, Name: name, Body: p.body, Parts: p.parts})
 	case name == "help.css":
 		send(w, r, name, read(embedded.ReadFile(name)))
-	case slices.Contains(pictures, path.Ext(name)) && fileExists(name):
-		send(w, r, name, read(docs.Files.ReadFile(name)))
+	case slices.Contains(plainFiles, path.Ext(name)) && files()[name] != "":
+		send(w, r, name, read(docs.Files.ReadFile(files()[name])))
 	default:
 		show(w, r, http.StatusNotFound, &screen{Title: "Page not found", Missing: name, Near: nearest(name)})
 	}
@@ -124,15 +138,6 @@ func read(content []byte, err error) []byte {
 		panic(fmt.Errorf("documentation: %w", err))
 	}
 	return content
-}
-
-func fileExists(name string) bool {
-	f, err := docs.Files.Open(name)
-	if err != nil {
-		return false
-	}
-	_ = f.Close() // only open for reading
-	return true
 }
 
 // nearest is the page whose name is most similar to one that does not exist; nil: none is.

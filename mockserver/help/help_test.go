@@ -1,8 +1,10 @@
 package help_test
 
 import (
+	"io/fs"
 	"net/http"
 	"net/http/httptest"
+	"path"
 	"regexp"
 	"strings"
 	"testing"
@@ -30,49 +32,52 @@ var reference = regexp.MustCompile(`(?:href|src)="([^"]*)"`)
 // TestEveryPage follows every link of every page, from the home page on.
 func TestEveryPage(t *testing.T) {
 	t.Parallel()
-	entries, err := docs.Files.ReadDir(".")
-	if err != nil {
-		t.Fatal(err)
-	}
 	known := map[string]string{} // path below the root: its text
 	queue := []string{""}
 	for len(queue) > 0 {
-		path := queue[0]
+		at := queue[0]
 		queue = queue[1:]
-		if _, ok := known[path]; ok {
+		if _, ok := known[at]; ok {
 			continue
 		}
-		w := get(t, http.MethodGet, path)
+		w := get(t, http.MethodGet, at)
 		if w.Code != http.StatusOK {
-			t.Errorf("page %q: got %d, want 200", path, w.Code)
+			t.Errorf("page %q: got %d, want 200", at, w.Code)
 		}
-		known[path] = w.Body.String()
-		for _, found := range reference.FindAllStringSubmatch(known[path], -1) {
+		known[at] = w.Body.String()
+		for _, found := range reference.FindAllStringSubmatch(known[at], -1) {
 			if to, ok := strings.CutPrefix(found[1], help.Root); ok {
 				to, _, _ = strings.Cut(to, "#")
 				queue = append(queue, to)
 			}
 		}
 	}
-	for _, e := range entries {
-		name := strings.TrimSuffix(strings.TrimSuffix(e.Name(), ".md"), "README")
-		if _, ok := known[name]; !ok {
-			t.Errorf("%s: the home page does not lead to it", e.Name())
+	err := fs.WalkDir(docs.Files, ".", func(file string, e fs.DirEntry, err error) error {
+		name := strings.TrimSuffix(path.Base(file), ".md")
+		if name == "README" {
+			name = strings.TrimPrefix(path.Dir(file), ".")
 		}
+		if _, ok := known[name]; !ok && !e.IsDir() {
+			t.Errorf("%s: the home page does not lead to it", file)
+		}
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
 	}
-	for path, text := range known {
+	for at, text := range known {
 		for _, found := range reference.FindAllStringSubmatch(text, -1) {
 			to, fragment, ok := strings.Cut(strings.TrimPrefix(found[1], help.Root), "#")
 			if !ok || strings.Contains(to, "://") || strings.HasPrefix(to, "/") {
 				continue
 			}
 			if found[1][0] == '#' {
-				to = path
+				to = at
 			}
-			expect.Contains(t, "page "+to+", to which page "+path+" links", known[to], ` id="`+fragment+`"`)
+			expect.Contains(t, "page "+to+", to which page "+at+" links", known[to], ` id="`+fragment+`"`)
 		}
 		if strings.Contains(text, " style=") || strings.Contains(text, "<script>") {
-			t.Errorf("page %q has something that its content security policy stops", path)
+			t.Errorf("page %q has something that its content security policy stops", at)
 		}
 	}
 }
@@ -105,11 +110,21 @@ func TestHandler(t *testing.T) {
 			expect.Contains(t, "page", w.Body.String(), c.want)
 		})
 	}
-	t.Run("the name of a file leads to its page", func(t *testing.T) {
+	t.Run("the path of a file leads to its page", func(t *testing.T) {
 		t.Parallel()
-		w := get(t, http.MethodGet, "durability.md")
-		expect.Equal(t, "status", w.Code, http.StatusSeeOther)
-		expect.Equal(t, "location", w.Header().Get("Location"), "/_understudy/docs/durability")
+		for file, page := range map[string]string{"durability.md": "durability", "reference/wire.md": "wire", "reference/wire": "wire", "conformance/README.md": "conformance", "README.md": ""} {
+			w := get(t, http.MethodGet, file)
+			expect.Equal(t, "status of "+file, w.Code, http.StatusSeeOther)
+			expect.Equal(t, "location of "+file, w.Header().Get("Location"), "/_understudy/docs/"+page)
+		}
+	})
+	t.Run("the former name of a page leads to its text", func(t *testing.T) {
+		t.Parallel()
+		for name, text := range map[string]string{"fleet": ` id="several-servers"`, "replay": ` id="replay"`, "terminal": ` id="search"`, "writing-scenarios": ` id="writing-scenarios"`} {
+			to := get(t, http.MethodGet, name).Header().Get("Location")
+			page, _, _ := strings.Cut(strings.TrimPrefix(to, help.Root), "#")
+			expect.Contains(t, "page to which "+name+" leads", get(t, http.MethodGet, page).Body.String(), text)
+		}
 	})
 	t.Run("the root without its slash redirects to the root", func(t *testing.T) {
 		t.Parallel()

@@ -42,14 +42,13 @@ type entry struct{ Name, Title string }
 // slow down the start of the server.
 var shelf = sync.OnceValue(func() map[string]*page {
 	pages := map[string]*page{}
-	files, err := fs.Glob(docs.Files, "*.md")
-	if err != nil {
-		panic(err) // only for a malformed pattern
-	}
-	for _, file := range files {
+	for name, file := range files() {
+		if path.Ext(file) != ".md" {
+			continue
+		}
 		p := &page{Page: markdown.Parse(read(docs.Files.ReadFile(file)))}
 		var b bytes.Buffer
-		if err := p.HTML(&b, target); err != nil {
+		if err := p.HTML(&b, func(to string) string { return target(path.Dir(file), to) }); err != nil {
 			panic(err) // a test renders every page
 		}
 		p.body = template.HTML(b.String()) //nolint:gosec // the project's own pages
@@ -58,10 +57,31 @@ var shelf = sync.OnceValue(func() map[string]*page {
 				p.parts = append(p.parts, part{s.ID, s.Text})
 			}
 		}
-		pages[strings.TrimSuffix(file, ".md")] = p
+		pages[name] = p
 	}
 	return pages
 })
+
+// files returns the paths of pages and pictures by their name on the server.
+var files = sync.OnceValue(func() map[string]string {
+	paths := map[string]string{}
+	_ = fs.WalkDir(docs.Files, ".", func(file string, e fs.DirEntry, _ error) error { // an embedded folder can be read
+		if !e.IsDir() {
+			paths[nameOf(file)] = file
+		}
+		return nil
+	})
+	return paths
+})
+
+// nameOf is the name of a file on the server: that of the file without its folder and without
+// .md. The README of a folder has the name of the folder.
+func nameOf(file string) string {
+	if folder, ok := strings.CutSuffix(file, "/"+home+".md"); ok {
+		return folder
+	}
+	return strings.TrimSuffix(path.Base(file), ".md")
+}
 
 // menu is the list of pages, grouped by the sections of the home page.
 var menu = sync.OnceValue(func() []group {
@@ -79,8 +99,8 @@ var menu = sync.OnceValue(func() []group {
 		g := group{Title: s.Text}
 		for ; at < len(p.Links) && p.Links[at].Line < end; at++ {
 			link := p.Links[at]
-			if name, ok := strings.CutSuffix(link.To, ".md"); ok && link.Line > s.Line && !strings.Contains(name, "/") {
-				g.Entries = append(g.Entries, entry{name, link.Text})
+			if link.Line > s.Line && strings.HasSuffix(link.To, ".md") && !strings.HasPrefix(link.To, "../") {
+				g.Entries = append(g.Entries, entry{nameOf(link.To), link.Text})
 			}
 		}
 		if len(g.Entries) > 0 {
@@ -90,16 +110,17 @@ var menu = sync.OnceValue(func() []group {
 	return groups
 })
 
-// target converts a link of a page into its URL on the server.
-func target(to string) string {
+// target converts a link of a page in a folder into its URL on the server.
+func target(folder, to string) string {
 	file, fragment, _ := strings.Cut(to, "#")
-	switch {
-	case file == "" || strings.Contains(file, "://") || strings.HasPrefix(file, "mailto:"):
+	if file == "" || strings.Contains(file, "://") || strings.HasPrefix(file, "mailto:") {
 		return to
-	case strings.HasPrefix(file, "../"):
-		to = sourceHost + path.Clean(strings.TrimPrefix(file, "../"))
-	default:
-		to = Root + strings.TrimSuffix(strings.TrimSuffix(file, ".md"), home)
+	}
+	file = path.Join(folder, file)
+	if outside, ok := strings.CutPrefix(file, "../"); ok {
+		to = sourceHost + outside
+	} else {
+		to = Root + strings.TrimPrefix(nameOf(file), home)
 	}
 	if fragment != "" {
 		to += "#" + fragment

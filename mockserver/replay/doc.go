@@ -9,7 +9,7 @@
 //
 // A file has one JSON document per line: a header; for each account a line that describes
 // it, its snapshot if it has one, and its records; and an end line with a checksum of all
-// lines before it. docs/replay.md describes the members.
+// lines before it. docs/reference/versions.md describes the members.
 //
 // The package does not open data folders: its callers pass a store for them.
 package replay

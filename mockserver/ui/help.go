@@ -4,13 +4,13 @@ package ui
 // that they exist. Views that are not listed use docs/page. Sorted.
 var helpPages = map[string]string{
 	"dlq":        "workflows#repair-then-resume-or-restart",
-	"fleet":      "fleet",
-	"history":    "replay#on-the-page",
+	"fleet":      "durability#several-servers",
+	"history":    "state#on-the-page",
 	"indexes":    "vectors-and-rate-limits#vector-index",
 	"limits":     "vectors-and-rate-limits#rate-limit-plugin",
 	"now":        "time-faults-stubs#time",
 	"runs":       "workflows#a-failing-step",
-	"search":     "terminal#search",
+	"search":     "commands#search",
 	"statistics": "vectors-and-rate-limits#statistics",
 	"stubs":      "time-faults-stubs#stubs",
 }

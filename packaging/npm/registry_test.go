@@ -44,20 +44,20 @@ func testRegistry(t *testing.T, made product) {
 			t.Errorf("%v: %s", err, out)
 		}
 	})
-	t.Run("the commands of docs/testing.md, from an empty folder to a passing test", func(t *testing.T) {
+	t.Run("the commands of docs/testing-javascript.md, from an empty folder to a passing test", func(t *testing.T) {
 		t.Parallel()
-		page, err := os.ReadFile(root + "/docs/testing.md")
+		page, err := os.ReadFile(root + "/docs/testing-javascript.md")
 		if err != nil {
 			t.Fatal(err)
 		}
 		lines := regexp.MustCompile("(?m)^npm install understudy-mock .*\nnode .*$").FindString(string(page))
 		if strings.Count(lines, "\n") != 1 {
-			t.Fatal("docs/testing.md has no two commands")
+			t.Fatal("docs/testing-javascript.md has no two commands")
 		}
 		install, test, _ := strings.Cut(lines, "\n")
 		empty := t.TempDir()
 		if out, err := run(t, empty, "sh", "-c", env+install); err != nil {
-			programs.SkipLoud(t, "the packages of docs/testing.md cannot be installed: "+out)
+			programs.SkipLoud(t, "the packages of docs/testing-javascript.md cannot be installed: "+out)
 		}
 		if out := must(t, empty, "sh", "-c", test); !regexp.MustCompile(`(?m)^(#|ℹ) fail 0$`).MatchString(out) {
 			t.Errorf("printed %s", out)

@@ -46,7 +46,7 @@ type recipe struct {
 // maxImage.
 var recipes = []recipe{
 	{
-		title:    "Understudy: a stand-in for an HTTP messaging and workflow service",
+		title:    "Understudy: a local server for QStash and Workflow applications",
 		binaries: []string{"understudy"},
 		command:  []string{"serve"},
 		// In a container, no other machine reaches loopback. Variables stay in effect when
@@ -57,7 +57,7 @@ var recipes = []recipe{
 	},
 	{
 		suffix:   "-conform",
-		title:    "Understudy: the contract test suite of an HTTP messaging and workflow service",
+		title:    "Understudy: a contract test suite for the interface of QStash and Workflow",
 		binaries: []string{"understudy-conform"},
 		command:  []string{"conform", "--target", "conformance.yaml"}, // in the working folder
 		env:      []string{"TMPDIR=/tmp"},

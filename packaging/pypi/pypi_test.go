@@ -65,7 +65,7 @@ func TestPackagingPyPI(t *testing.T) {
 		p.run(t, root+"/examples/python", "pytest", "-q", "-p", "no:cacheprovider", "--rootdir=.")
 		p.run(t, root+"/examples/python", "pytest", "-n", "2", "-q", "-p", "no:cacheprovider", "--rootdir=.", "test_orders.py")
 	})
-	for _, page := range []string{"docs/testing.md", "packaging/pypi/README.md"} {
+	for _, page := range []string{"docs/testing-python.md", "packaging/pypi/README.md"} {
 		t.Run("from an empty folder to a passing test, with the commands of "+page, func(t *testing.T) {
 			t.Parallel()
 			p.follow(t, page)

@@ -4,7 +4,7 @@ import re
 from pathlib import Path
 
 HOST = "https://github.com/understudy-mock/understudy/blob/main/"
-GROUP = re.compile(r"^## (.+)$|\[([^\]]+)\]\(([\w-]+\.md)\)", re.MULTILINE)
+GROUP = re.compile(r"^## (.+)$|\[([^\]]+)\]\(([\w/-]+\.md)\)", re.MULTILINE)
 
 
 def on_config(config):
@@ -20,6 +20,7 @@ def on_config(config):
     return config
 
 
-def on_page_markdown(markdown, **_):
-    """Links that leave the folder lead to the source on its host."""
-    return re.sub(r"\]\(\.\./", f"]({HOST}", markdown)
+def on_page_markdown(markdown, page, **_):
+    """Links that leave the folder docs lead to the source on its host."""
+    depth = page.file.src_uri.count("/") + 1
+    return re.sub(r"\]\((?:\.\./){%d}" % depth, f"]({HOST}", markdown)

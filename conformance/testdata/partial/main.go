@@ -1,5 +1,5 @@
 // Command partial is a deliberately partial implementation: it publishes, has an
-// empty workflow log, and ignores header forwarding in the query. docs/conformance.md tests it.
+// empty workflow log, and ignores header forwarding in the query. docs/conformance/README.md tests it.
 package main
 
 import (

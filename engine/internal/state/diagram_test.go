@@ -20,19 +20,19 @@ var runTransitions = map[RunState][]RunState{
 	RunStarted: {RunSuccess, RunFailed, RunCanceled},
 }
 
-// TestGeneratedDiagrams compares the diagrams of docs/architecture.md with the tables of
+// TestGeneratedDiagrams compares the diagrams of docs/contributing/architecture.md with the tables of
 // transitions. Only the position of each state is set here.
 func TestGeneratedDiagrams(t *testing.T) {
 	t.Parallel()
 	t.Run("the life of a message", func(t *testing.T) {
 		t.Parallel()
 		places := map[MessageState]place{"": {0, 0}, Created: {1, 0}, Active: {2, 0}, Delivered: {4, 0}, Errored: {2, 1}, Retry: {1, 1}, Failed: {4, 1}, CancelRequested: {2, 2}, Canceled: {4, 2}}
-		expect.Generated(t, "../../../docs/life-of-a-message.svg", drawn(t, Transitions, places))
+		expect.Generated(t, "../../../docs/contributing/life-of-a-message.svg", drawn(t, Transitions, places))
 	})
 	t.Run("the life of a run", func(t *testing.T) {
 		t.Parallel()
 		places := map[RunState]place{"": {0, 1}, RunStarted: {1, 1}, RunSuccess: {3, 0}, RunFailed: {3, 1}, RunCanceled: {3, 2}}
-		expect.Generated(t, "../../../docs/life-of-a-run.svg", drawn(t, runTransitions, places))
+		expect.Generated(t, "../../../docs/contributing/life-of-a-run.svg", drawn(t, runTransitions, places))
 	})
 }
 

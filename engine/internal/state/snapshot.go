@@ -12,7 +12,7 @@ import (
 )
 
 // SnapshotVersion is the format of snapshots that this package writes. It also reads all earlier
-// ones (docs/state.md).
+// ones (docs/reference/versions.md).
 const SnapshotVersion = 2
 
 // Snapshot is a state that was read and checked. Only one account can take it.

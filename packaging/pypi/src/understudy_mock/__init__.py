@@ -1,4 +1,4 @@
-"""Understudy in tests: a stand-in server for an HTTP messaging and workflow service.
+"""Understudy in tests: a local server for QStash and Workflow applications.
 
     from understudy_mock import Understudy
 

@@ -1,0 +1,32 @@
+package packaging
+
+import (
+	"os"
+	"path"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/understudy-mock/understudy/internal/expect"
+)
+
+var relativeLink = regexp.MustCompile(`\]\(([^):]+)\)`)
+
+// TestGeneratedLLMs compares the list of pages for coding agents (llmstxt.org) with the home
+// page of the documentation. The server and the site have it as a file.
+func TestGeneratedLLMs(t *testing.T) {
+	t.Parallel()
+	home, err := os.ReadFile("../docs/README.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, groups, _ := strings.Cut(string(home), "\n## ")
+	groups = relativeLink.ReplaceAllStringFunc(groups, func(link string) string {
+		return "](" + rawSource + path.Join("docs", link[2:len(link)-1]) + ")"
+	})
+	groups = strings.NewReplacer("\n* ", "\n- ", "\n  ", " ").Replace(groups)
+	expect.Generated(t, "../docs/llms.txt", "# Understudy\n\n> "+sentence+".\n\n## "+groups)
+}
+
+// rawSource is where files of the repository are plain text.
+const rawSource = "https://raw.githubusercontent.com/understudy-mock/understudy/main/"
