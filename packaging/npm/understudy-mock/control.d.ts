@@ -480,8 +480,14 @@ export interface Messages {
 export interface Progress {
   /** deliveries that were attempted */
   attempts: number;
+  /** attempts that failed */
+  failed: number;
+  /** when the next timer fires, Unix ms; missing for never */
+  nextDue?: number;
   /** Unix ms */
   now: number;
+  /** runs whose sleep or wait for an event ended */
+  runsWoken: number;
   timersFired: number;
 }
 

@@ -603,12 +603,21 @@ class Messages(_Messages, total=False):
     cursor: str
 
 
-class Progress(TypedDict):
+class _Progress(TypedDict):
     # deliveries that were attempted
     attempts: int
+    # attempts that failed
+    failed: int
     # Unix ms
     now: int
+    # runs whose sleep or wait for an event ended
+    runsWoken: int
     timersFired: int
+
+
+class Progress(_Progress, total=False):
+    # when the next timer fires, Unix ms; missing for never
+    nextDue: int
 
 
 class Relation(TypedDict):
