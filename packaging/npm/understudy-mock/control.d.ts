@@ -530,6 +530,8 @@ export interface RunRow {
   /** that this message may have */
   maxAttempts?: number;
   predecessor?: Relation;
+  /** the step that its latest attempt was for, such as the step that failed; missing if unknown */
+  stepName?: string;
   successor?: Relation;
   why?: Reason;
   /** Unix ms */

@@ -659,6 +659,8 @@ class RunRow(_RunRow, total=False):
     # that this message may have
     maxAttempts: int
     predecessor: Relation
+    # the step that its latest attempt was for, such as the step that failed; missing if unknown
+    stepName: str
     successor: Relation
     why: Reason
     # Unix ms
