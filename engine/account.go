@@ -68,8 +68,8 @@ type Account struct {
 	cancels   map[*Message]context.CancelFunc // of the attempts in flight
 	attempts  int                             // attempts started since the process began
 	outbox    outbox
-	advancing bool // an Advance is in progress
-	skipping  bool // a step of the auto clock is in progress
+	moving    *movement // the Advance in progress; nil for none
+	skipping  bool      // a step of the auto clock is in progress
 	closed    bool
 	mode      string        // of the clock: real, manual or auto
 	replaying bool          // applies a journal: makes no attempts, notifies no followers
@@ -165,6 +165,9 @@ func (a *Account) wake() {
 		if kind == state.WakeOutcome {
 			a.settle(o, new(*o.Last)) // a copy: readers may hold the postponed one
 		} else {
+			if o.Asleep() {
+				a.moving.wokeRun(o.RunID)
+			}
 			a.due(o)
 		}
 	case *state.FlowGate:

@@ -16,8 +16,25 @@ import (
 // Progress reports what an Advance did.
 type Progress struct {
 	Now         time.Time
+	NextDue     time.Time // when the next timer fires; zero for never
 	TimersFired int
-	Attempts    int
+	Attempts    int // started
+	Failed      int // attempts that failed
+	RunsWoken   int // runs whose sleep or wait for an event ended
+}
+
+// movement is an Advance in progress.
+type movement struct {
+	Progress
+	woken map[string]bool // ids of runs
+}
+
+// wokeRun counts a run whose sleep or wait ended, if an Advance is in progress.
+func (p *movement) wokeRun(id string) {
+	if p != nil {
+		p.woken[id] = true
+		p.RunsWoken = len(p.woken)
+	}
 }
 
 // Advance moves a manual clock to the given time. Every timer on the way fires at its own
@@ -26,7 +43,11 @@ type Progress struct {
 // It returns ErrInvalid for a clock in real time or a time in the past, and ErrEnded when a
 // reset, a snapshot or another clock replaces the clock meanwhile.
 func (a *Account) Advance(ctx context.Context, to time.Time) (Progress, error) {
-	return runDurably(a, func() (Progress, error) { return a.advance(ctx, to) })
+	return runDurably(a, func() (Progress, error) {
+		p := movement{woken: map[string]bool{}}
+		err := a.advance(ctx, to, &p)
+		return p.Progress, err
+	})
 }
 
 // AdvanceUntil moves a manual clock to the next timer, or, when idle is set,
@@ -38,52 +59,53 @@ func (a *Account) AdvanceUntil(ctx context.Context, idle bool) (Progress, error)
 // advanceUntil advances one timer at a time, because each may set timers that
 // are due before the existing ones.
 func (a *Account) advanceUntil(ctx context.Context, idle bool) (Progress, error) {
-	sum, err := a.advance(ctx, a.state.Now)
+	p := movement{woken: map[string]bool{}}
+	err := a.advance(ctx, a.state.Now, &p)
 	for err == nil {
 		due, ok := a.nextDue()
 		if !ok || idle && a.onlySchedules() {
 			break
 		}
-		var p Progress
-		p, err = a.advance(ctx, due)
-		sum = Progress{p.Now, sum.TimersFired + p.TimersFired, sum.Attempts + p.Attempts}
+		err = a.advance(ctx, due, &p)
 		if !idle {
 			break
 		}
 	}
-	return sum, err
+	return p.Progress, err
 }
 
-// advance releases the lock while it waits for attempts. After each wait it checks that the
-// state was not replaced. Only one advance runs at a time; other callers wait for its end.
-func (a *Account) advance(ctx context.Context, to time.Time) (Progress, error) {
+// advance adds to p what it does. It releases the lock while it waits for attempts, and checks
+// after each wait that the state was not replaced. Only one advance runs at a time; other callers
+// wait for its end.
+func (a *Account) advance(ctx context.Context, to time.Time, p *movement) error {
+	defer func() { p.Now = a.state.Now; p.NextDue, _ = a.state.Timers.Next() }()
 	manual, ok := a.cfg.Clock.(*clock.Manual)
 	if !ok {
-		return Progress{Now: a.state.Now}, refusal.Of(ErrInvalid, "clock", "", "runs in real time; only a manual clock can be advanced")
+		return refusal.Of(ErrInvalid, "clock", "", "runs in real time; only a manual clock can be advanced")
 	}
 	to = to.Truncate(time.Millisecond)
 	if !clock.Valid(to) {
-		return Progress{Now: a.state.Now}, refusal.OfValue("time", strconv.FormatInt(to.UnixMilli(), 10), "out of range", fmt.Sprintf("from 0 to %d in Unix ms, the years 1970 to 9999", clock.LastTime))
+		return refusal.OfValue("time", strconv.FormatInt(to.UnixMilli(), 10), "out of range", fmt.Sprintf("from 0 to %d in Unix ms, the years 1970 to 9999", clock.LastTime))
 	}
 	if to.Before(a.state.Now) {
-		return Progress{Now: a.state.Now}, refusal.Of(ErrInvalid, "time", to.UTC().Format(time.RFC3339Nano), "is before now, "+a.state.Now.UTC().Format(time.RFC3339Nano)+"; a clock only moves forward, except by a reset")
+		return refusal.Of(ErrInvalid, "time", to.UTC().Format(time.RFC3339Nano), "is before now, "+a.state.Now.UTC().Format(time.RFC3339Nano)+"; a clock only moves forward, except by a reset")
 	}
 	defer a.wakeOn(ctx)()
-	for a.advancing {
+	for a.moving != nil {
 		if err := a.rest(ctx); err != nil {
-			return Progress{Now: a.state.Now}, err
+			return err
 		}
 	}
-	a.advancing = true
-	defer func() { a.advancing = false; a.quiet.Broadcast() }()
-	before, fired, restored := a.attempts, 0, a.restored
+	a.moving = p
+	before, restored := a.attempts-p.Attempts, a.restored
+	defer func() { a.moving, p.Attempts = nil, a.attempts-before; a.quiet.Broadcast() }()
 	for {
 		err := a.settled(ctx)
 		if a.restored != restored {
-			return Progress{Now: a.state.Now}, refusal.Of(ErrEnded, "clock", "", "the state was replaced by a snapshot or a reset meanwhile")
+			return refusal.Of(ErrEnded, "clock", "", "the state was replaced by a snapshot or a reset meanwhile")
 		}
 		if a.cfg.Clock != clock.Clock(manual) {
-			return Progress{Now: a.state.Now}, refusal.Of(ErrEnded, "clock", "", "another clock was set meanwhile, at "+a.state.Now.UTC().Format(time.RFC3339))
+			return refusal.Of(ErrEnded, "clock", "", "another clock was set meanwhile, at "+a.state.Now.UTC().Format(time.RFC3339))
 		}
 		if err == nil && ctx.Err() != nil { // timers without attempts never wait, so check ctx here: there may be endlessly many
 			err = refusal.Of(ctx.Err(), "clock", "", "stopped at "+a.state.Now.UTC().Format(time.RFC3339))
@@ -98,10 +120,10 @@ func (a *Account) advance(ctx context.Context, to time.Time) (Progress, error) {
 			a.state.Now = due
 			var n int
 			n, err = applyCommand(a, tick{})
-			fired += n
+			p.TimersFired += n
 		}
 		if last || err != nil {
-			return Progress{Now: a.state.Now, TimersFired: fired, Attempts: a.attempts - before}, err
+			return err
 		}
 	}
 }
@@ -164,7 +186,7 @@ func (a *Account) onlySchedules() bool { return len(a.state.Timers.Heap) <= a.st
 // skip moves an auto clock to the next timer. It stops when only schedules are
 // left: their timers never end.
 func (a *Account) skip() {
-	if !a.cfg.Auto || a.skipping || a.advancing || a.closed || a.onlySchedules() {
+	if !a.cfg.Auto || a.skipping || a.moving != nil || a.closed || a.onlySchedules() {
 		return
 	}
 	due, _ := a.nextDue()

@@ -235,6 +235,21 @@ func TestSequentialRunExecutesEachStepOnce(t *testing.T) {
 	expect.Equal(t, "result of the run", string(r.Result), `"done"`)
 }
 
+func TestAnAdvanceCountsEachRunThatItWokeOnce(t *testing.T) {
+	t.Parallel()
+	e := workflow(t, node{name: "nap", sleep: time.Hour}, node{name: "again", sleep: time.Hour}, node{name: "a"})
+	e.trigger("", engine.Options{})
+	e.trigger("", engine.Options{})
+	for _, c := range []struct {
+		by   time.Duration
+		want int
+	}{{30 * time.Minute, 0}, {24 * time.Hour, 2}, {time.Hour, 0}} {
+		p, err := e.account.Advance(t.Context(), e.account.Now().Add(c.by))
+		expect.Nil(t, "advancing the clock", err)
+		expect.Equal(t, "woken runs after "+c.by.String(), p.RunsWoken, c.want)
+	}
+}
+
 func TestThousandConcurrentRunsOfTenSteps(t *testing.T) {
 	t.Parallel()
 	nodes := make([]node, 10)

@@ -17,6 +17,7 @@ type RunSummary struct {
 	Why         Reason // the first of its reasons
 	Attempts    int    // of the message that the run waits for or failed with
 	MaxAttempts int    // largest number for this message, 0 without one
+	Step        string // that its latest attempt was for, "" if unknown
 }
 
 // RunSummaries lists runs without their steps, newest first unless the filter has an order.
@@ -24,29 +25,32 @@ func (a *Account) RunSummaries(f Filter) (Page[RunSummary], error) {
 	a.lock()
 	defer a.unlock()
 	return sortedPage(a, "run", f, maxRunSummaries, runSorting, a.state.RunList.Newest, f.MatchesRun, func(r *state.Run) RunSummary {
-		had, most := a.runAttempts(r)
-		return RunSummary{a.showRun(r), a.explainRun(r)[0], had, most}
+		s := RunSummary{Run: a.showRun(r), Why: a.explainRun(r)[0]}
+		if m, last := a.runMessage(r); m != nil {
+			s.Attempts, s.MaxAttempts, s.Step = m.Attempts(), int(m.MaxRetries)+1, m.AttemptedStep(last)
+		}
+		return s
 	})
 }
 
-// runAttempts returns the attempts of the message that a run waits for, or of the one that
-// it failed with, while the DLQ or the log has it.
-func (a *Account) runAttempts(r *state.Run) (had, most int) {
+// runMessage returns the message that a run waits for, or the one that it failed with while the
+// DLQ or the log has it, and its latest outcome; nil for none.
+func (a *Account) runMessage(r *state.Run) (*state.Message, *state.Outcome) {
 	if e := a.state.DLQ.Get(r.DLQID); e != nil {
-		return e.Message.Attempts(), int(e.Message.MaxRetries) + 1
+		return &e.Message, &e.Last
 	}
 	if r.Ended() {
 		if m := a.failedMessage(r); m != nil {
-			return m.Attempts(), int(m.MaxRetries) + 1
+			return m, m.Last
 		}
-		return 0, 0
+		return nil, nil
 	}
 	for _, m := range a.state.RunMessages(r) {
 		if !m.Asleep() {
-			return m.Attempts(), int(m.MaxRetries) + 1
+			return m, m.Last
 		}
 	}
-	return 0, 0
+	return nil, nil
 }
 
 // mostEnding is how many of the events before the end of a run are searched for the reason:

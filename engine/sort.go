@@ -62,8 +62,11 @@ func nextAttempt(m *state.Message) sortKey {
 
 var runSorting = sorting[*state.Run]{
 	"attempts": func(a *Account, r *state.Run) sortKey {
-		had, most := a.runAttempts(r)
-		return sortKey{missing: most == 0, number: int64(had)}
+		m, _ := a.runMessage(r)
+		if m == nil {
+			return sortKey{missing: true}
+		}
+		return sortKey{number: int64(m.Attempts())}
 	},
 	"cause":     func(_ *Account, r *state.Run) sortKey { return keyOfText(r.Cause) },
 	"createdAt": func(_ *Account, r *state.Run) sortKey { return keyOfTime(r.CreatedAt) },

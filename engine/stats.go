@@ -7,6 +7,9 @@ import (
 
 // countUsage counts an event: the log is the only source of the statistics.
 func (a *Account) countUsage(e *state.LogEntry) {
+	if e.State == string(Errored) && a.moving != nil {
+		a.moving.Failed++
+	}
 	m := a.state.Usage.At(a.state.Now)
 	if e.LogDetail != nil && e.Outcome != nil && (e.State == string(Delivered) || e.State == string(Errored)) {
 		m.Bytes += int64(e.Outcome.BytesUp + e.Outcome.BytesIn)

@@ -218,6 +218,8 @@ func TestAdvanceUntil(t *testing.T) {
 	w.must(err)
 	expect.Equal(t, "time of the clock", p.Now, epoch.Add(3*time.Hour))
 	expect.Equal(t, "attempts", p.Attempts, 3)
+	expect.Equal(t, "failed attempts", p.Failed, 3)
+	expect.Equal(t, "next timer, that of the schedule", p.NextDue, time.Date(2028, 1, 1, 0, 0, 0, 0, time.UTC))
 	expect.Equal(t, "number of entries in the DLQ", len(w.dlq()), 2)
 	if p, err = w.AdvanceUntil(t.Context(), true); err != nil || p.TimersFired != 0 {
 		t.Errorf("idle already: %+v, %v", p, err)

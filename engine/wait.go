@@ -121,6 +121,7 @@ func (a *Account) expire(w *state.PendingWait) {
 // waiter first, so that nothing wakes it again.
 func (a *Account) resumeWaiter(w *state.PendingWait, timedOut bool) *Message {
 	a.dropWaiter(w)
+	a.moving.wokeRun(w.Run.ID)
 	it := w.Item
 	a.touch(it)
 	a.touch(w.Run)

@@ -1,6 +1,7 @@
 package mockserver
 
 import (
+	"cmp"
 	"fmt"
 	"net"
 	"net/netip"
@@ -13,6 +14,7 @@ import (
 	"github.com/understudy-mock/understudy/engine/vector"
 	"github.com/understudy-mock/understudy/mockserver/call"
 	"github.com/understudy-mock/understudy/mockserver/control"
+	"github.com/understudy-mock/understudy/mockserver/gate/origin"
 	"github.com/understudy-mock/understudy/mockserver/listener"
 	"github.com/understudy-mock/understudy/mockserver/messaging"
 	"github.com/understudy-mock/understudy/mockserver/response"
@@ -200,6 +202,26 @@ type EnvVar struct{ Name, Value string }
 // Understudy, then those that the clients of each dialect read, with the
 // development token and keys of that dialect.
 func (s *Server) Env() []EnvVar { return s.env(s.tenants.First()) }
+
+// developmentPort is where clients look for a server on this machine, unless told otherwise.
+const developmentPort = "8080"
+
+// DevelopmentEnv is the environment with which clients of a dialect find this server by
+// themselves; nil if they cannot. They look on loopback, without TLS, for the development token.
+func (s *Server) DevelopmentEnv() []EnvVar {
+	at, _ := url.Parse(s.URL()) // the server has built it
+	for _, d := range s.tenants.Spoken() {
+		if d.Env["DEV"] == "" || at.Scheme != "http" || !origin.LocalHost(at.Host) || s.tenants.TokenOf(s.tenants.First(), d) != d.Token {
+			continue
+		}
+		vars := []EnvVar{{d.Env["DEV"], "true"}}
+		if port := at.Port(); port != developmentPort {
+			vars = append(vars, EnvVar{d.Env["DEV_PORT"], cmp.Or(port, "80")})
+		}
+		return vars
+	}
+	return nil
+}
 
 // env is the environment for clients of an account: this server's names first, then those
 // that the published clients of each dialect read.

@@ -116,6 +116,7 @@ func TestRunViewOfAFailedStep(t *testing.T) {
 		if got := log.text("events", 0, "stepName"); got != "charge" {
 			t.Errorf("in the log: %q", got)
 		}
+		expect.Equal(t, "step in the list of runs", c.do("GET", "/_understudy/runs", "").ok().text("runs", 0, "stepName"), "charge")
 		trace := c.do("GET", "/_understudy/runs/wfr_1", "").ok()
 		if got := trace.text("spans", len(trace.list("spans"))-1, "step", "stepName"); got != "charge" {
 			t.Errorf("in the trace: %q", got)

@@ -35,7 +35,7 @@ type Dialect struct {
 	PluginPrefix      string            `yaml:"pluginPrefix"` // default prefix of rate-limit keys
 	Paths             []string          `yaml:"paths"`        // prefixes of paths that only clients of the brand call
 	Fields            map[string]string `yaml:"fields"`       // neutral JSON field -> brand's
-	Env               map[string]string `yaml:"env"`          // neutral name without UNDERSTUDY_ -> brand's variable
+	Env               map[string]string `yaml:"env"`          // neutral name without UNDERSTUDY_ -> brand's variable; DEV makes clients look for a server on this machine, at DEV_PORT
 	Token             string            `yaml:"token"`
 	CurrentSigningKey string            `yaml:"currentSigningKey"`
 	NextSigningKey    string            `yaml:"nextSigningKey"`
@@ -91,6 +91,8 @@ var upstash = Dialect{
 		"VECTOR_TOKEN":        "UPSTASH_VECTOR_REST_TOKEN",
 		"KV_URL":              "UPSTASH_REDIS_REST_URL",
 		"KV_TOKEN":            "UPSTASH_REDIS_REST_TOKEN",
+		"DEV":                 "QSTASH_DEV",
+		"DEV_PORT":            "QSTASH_DEV_PORT",
 	},
 	Token:             "eyJVc2VySUQiOiJkZWZhdWx0VXNlciIsIlBhc3N3b3JkIjoiZGVmYXVsdFBhc3N3b3JkIn0=",
 	CurrentSigningKey: "sig_7kYjw48mhY7kAjqNGcy6cr29RJ6r",

@@ -1,11 +1,16 @@
 package main
 
 import (
+	"context"
 	"fmt"
+	"io"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/alecthomas/kong"
+
+	"github.com/understudy-mock/understudy/internal/command"
 )
 
 // CompletionCmd prints the completion script for a shell:
@@ -15,62 +20,146 @@ type CompletionCmd struct {
 	Shell string `arg:"" enum:"bash,zsh,fish" help:"bash, zsh or fish."`
 }
 
-// Run prints the script. zsh reads the script for bash.
-func (c *CompletionCmd) Run(e *env, k *kong.Kong) error {
-	var b strings.Builder
-	switch c.Shell {
-	case "fish":
-		fishCompletion(&b, k.Model.Node, nil)
-	case "zsh":
-		b.WriteString("(( $+functions[compdef] )) || { autoload -Uz compinit && compinit; }\nautoload -U +X bashcompinit && bashcompinit\n")
-		fallthrough
-	default:
-		b.WriteString("_understudy() {\n  local before=\"${COMP_WORDS[*]:1:$((COMP_CWORD-1))}\" words=''\n  case \"$before \" in\n")
-		bashCompletion(&b, k.Model.Node, nil)
-		b.WriteString("  esac\n  COMPREPLY=($(compgen -W \"$words\" -- \"${COMP_WORDS[COMP_CWORD]}\"))\n}\ncomplete -o default -F _understudy understudy\n")
-	}
-	_, err := fmt.Fprint(e.out, b.String())
+// bashScript asks the program for the words, so that ids are those of the running server.
+const bashScript = `_understudy() {
+  local IFS=$'\n' words=("${COMP_WORDS[@]:1:$COMP_CWORD}")
+  COMPREPLY=($(understudy complete -- "${words[@]}" 2>/dev/null | cut -f1))
+}
+complete -o default -F _understudy understudy
+`
+
+// completionScripts are the scripts by shell. zsh reads the script for bash.
+var completionScripts = map[string]string{
+	"bash": bashScript,
+	"zsh":  "(( $+functions[compdef] )) || { autoload -Uz compinit && compinit; }\nautoload -U +X bashcompinit && bashcompinit\n" + bashScript,
+	"fish": "complete -c understudy -f -a '(set -l words (commandline -opc) (commandline -ct); understudy complete -- $words[2..] 2>/dev/null)'\n",
+}
+
+// Run prints the script.
+func (c *CompletionCmd) Run(e *env) error {
+	_, err := fmt.Fprint(e.out, completionScripts[c.Shell])
 	return err
 }
 
-// bashCompletion writes a case for each command, longer paths first, because the first match
-// applies.
-func bashCompletion(b *strings.Builder, node *kong.Node, path []string) {
-	for _, child := range visibleCommands(node) {
-		bashCompletion(b, child, append(path, child.Name))
+// CompleteCmd prints what may follow the words of a command line, of which the last one is
+// incomplete: a word per line, with its meaning after a tab.
+type CompleteCmd struct {
+	Words []string `arg:"" optional:"" passthrough:"" help:"The words after the name of the program, behind --."`
+}
+
+// completionLimit is how long completion waits for a server.
+const completionLimit = time.Second
+
+// Run prints the words.
+func (c *CompleteCmd) Run(e *env, all *cli, k *kong.Kong) error {
+	words := c.Words
+	if len(words) > 0 && words[0] == "--" {
+		words = words[1:]
 	}
-	fmt.Fprintf(b, "    %s*) words='%s' ;;\n", strings.Join(append(path, ""), `\ `), strings.Join(completionWords(node), " "))
+	if len(words) == 0 {
+		words = []string{""}
+	}
+	typed, last := words[:len(words)-1], words[len(words)-1]
+	for _, line := range candidates(e, all, k.Model.Node, typed, last) {
+		if strings.HasPrefix(line, last) {
+			if _, err := fmt.Fprintln(e.out, line); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// candidates are the words that may follow typed ones: values of a flag, flags, commands and ids.
+func candidates(e *env, all *cli, node *kong.Node, typed []string, last string) (list []string) {
+	var waits *kong.Flag // a flag before its value
+	arguments := 0
+	for _, word := range typed {
+		next, rest := command.Find(node, []string{word})
+		name, value, given := strings.Cut(word, "=")
+		switch {
+		case waits != nil:
+			setServer(all, waits.Name, word)
+			waits = nil
+		case strings.HasPrefix(word, "-"):
+			if flag := flagNamed(node, name); flag != nil && given {
+				setServer(all, flag.Name, value)
+			} else if flag != nil && !flag.IsBool() {
+				waits = flag
+			}
+		case len(rest) == 0 && arguments == 0:
+			node = next
+		default:
+			arguments++
+		}
+	}
+	if waits != nil {
+		return append(valuesOf(waits.Value), idsAt(e, all, waits.Tag)...)
+	}
+	if strings.HasPrefix(last, "-") {
+		for _, flags := range node.AllFlags(true) {
+			for _, f := range flags {
+				list = append(list, "--"+f.Name+"\t"+f.Help)
+			}
+		}
+		return list
+	}
+	for _, child := range visibleCommands(node) {
+		if arguments == 0 {
+			list = append(list, child.Name+"\t"+child.Help)
+		}
+	}
+	if node.DefaultCmd != nil {
+		node = node.DefaultCmd
+	}
+	if arguments < len(node.Positional) && node.Positional[arguments].Enum != "" {
+		return append(list, valuesOf(node.Positional[arguments])...)
+	}
+	return append(list, idsAt(e, all, node.Tag)...)
+}
+
+// valuesOf are the values of a flag or an argument that has a list of them.
+func valuesOf(v *kong.Value) []string {
+	return slices.DeleteFunc(v.EnumSlice(), func(value string) bool { return value == "" })
+}
+
+// idsAt are the ids for a flag or a command, from the running server.
+func idsAt(e *env, all *cli, tag *kong.Tag) []string {
+	if !tag.Has("ids") {
+		return nil
+	}
+	ctx, cancel := context.WithTimeout(e.ctx, completionLimit)
+	defer cancel()
+	return all.Ctl.idsOf(&env{ctx: ctx, out: e.out, err: io.Discard}, tag.Get("ids"))
+}
+
+// setServer takes the value of a flag that says which server to ask.
+func setServer(all *cli, flag, value string) {
+	switch flag {
+	case "url":
+		_ = all.Ctl.URL.UnmarshalText([]byte(value)) // an invalid one is reported by the command
+	case "control-token":
+		all.Ctl.Token = value
+	case "account":
+		all.Ctl.Account = value
+	case "ca-file":
+		all.Ctl.CAFile = value
+	}
+}
+
+// flagNamed is a flag of a command, or of the commands above it.
+func flagNamed(node *kong.Node, name string) *kong.Flag {
+	for _, flags := range node.AllFlags(false) {
+		for _, f := range flags {
+			if name == "--"+f.Name || f.Short != 0 && name == "-"+string(f.Short) || slices.Contains(f.Aliases, strings.TrimPrefix(name, "--")) {
+				return f
+			}
+		}
+	}
+	return nil
 }
 
 // visibleCommands are the commands that are not hidden.
 func visibleCommands(node *kong.Node) []*kong.Node {
 	return slices.DeleteFunc(slices.Clone(node.Children), func(child *kong.Node) bool { return child.Hidden })
-}
-
-// completionWords are the commands and flags that may follow a command.
-func completionWords(node *kong.Node) []string {
-	var list []string
-	for _, child := range visibleCommands(node) {
-		list = append(list, child.Name)
-	}
-	for _, flags := range node.AllFlags(true) {
-		for _, f := range flags {
-			list = append(list, "--"+f.Name)
-		}
-	}
-	return list
-}
-
-func fishCompletion(b *strings.Builder, node *kong.Node, path []string) {
-	condition := "__fish_use_subcommand"
-	if len(path) > 0 {
-		condition = "__fish_seen_subcommand_from " + path[len(path)-1]
-	}
-	for _, child := range visibleCommands(node) {
-		fmt.Fprintf(b, "complete -c understudy -f -n '%s' -a %s -d '%s'\n", condition, child.Name, strings.ReplaceAll(child.Help, "'", ""))
-		fishCompletion(b, child, append(path, child.Name))
-	}
-	for _, f := range node.Flags {
-		fmt.Fprintf(b, "complete -c understudy -n '%s' -l %s -d '%s'\n", condition, f.Name, strings.ReplaceAll(f.Help, "'", ""))
-	}
 }

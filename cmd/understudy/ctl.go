@@ -19,22 +19,24 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
+
+	"github.com/alecthomas/kong"
 
 	"github.com/understudy-mock/understudy/internal/command"
 	"github.com/understudy-mock/understudy/mockserver/gate/origin"
 	"github.com/understudy-mock/understudy/mockserver/saved/fixture"
 	"github.com/understudy-mock/understudy/mockserver/stub"
-	"github.com/understudy-mock/understudy/mockserver/traffic"
 	"github.com/understudy-mock/understudy/spec"
 )
 
 // remote is the control API of a running stand-in.
 type remote struct {
-	URL     address `default:"http://127.0.0.1:8080" help:"Address of the stand-in."`
-	Token   string  `name:"control-token" aliases:"token" placeholder:"T" help:"Token of the control API."`
-	Account string  `placeholder:"ID" nonempty:"" help:"Account to act on. Default: the first. * means all, except for lists."`
+	URL     address `global:"" default:"http://127.0.0.1:8080" help:"Address of the stand-in."`
+	Token   string  `global:"" name:"control-token" aliases:"token" placeholder:"T" help:"Token of the control API."`
+	Account string  `global:"" placeholder:"ID" nonempty:"" help:"Account to act on. Default: the first. * means all, except for lists."`
 
-	CAFile string `name:"ca-file" env:"UNDERSTUDY_CA_FILE" placeholder:"FILE" help:"Trust the certificates in this file (PEM) as well as those of the system; for the CA of serve --tls-self-signed."`
+	CAFile string `global:"" name:"ca-file" env:"UNDERSTUDY_CA_FILE" placeholder:"FILE" help:"Trust the certificates in this file (PEM) as well as those of the system; for the CA of serve --tls-self-signed."`
 
 	header http.Header       // sent with the next calls
 	flags  *strings.Replacer // the flags and arguments that places in errors of the server stand for; nil: none
@@ -60,54 +62,79 @@ func (a *address) UnmarshalText(text []byte) error {
 // base is the URL without a slash at its end.
 func (a address) base() string { return strings.TrimRight(string(a), "/") }
 
+// outputFlags say how answers are printed.
+type outputFlags struct {
+	Output   string `short:"o" global:"" default:"auto" enum:"auto,table,json" help:"Format of answers: table (tables and sentences), json (the answer of the control API), or auto (table on a terminal, else json)."`
+	Absolute bool   `global:"" help:"Print times in UTC, not as distances from now."`
+}
+
 // CtlCmd talks to the control API of a running stand-in.
 type CtlCmd struct {
-	remote `embed:""`
+	remote      `embed:""`
+	outputFlags `embed:""`
 
-	Output string `short:"o" default:"auto" enum:"auto,table,json" help:"Format of lists: table, json, or auto (a table on a terminal, else JSON)."`
-
-	Health     ctlGet      `cmd:"" help:"Show whether the stand-in is running, and its clock."`
-	Reset      ctlReset    `cmd:"" help:"Forget everything except the configuration."`
-	Clock      ctlClock    `cmd:"" help:"Show the clock, set its mode, or correct it."`
-	Advance    ctlAdvance  `cmd:"" help:"Advance a manual clock, and wait for everything that becomes due."`
-	Settle     ctlSettle   `cmd:"" help:"Wait until no attempt is ready or in flight."`
-	Messages   ctlMessages `cmd:"" help:"List messages, or the events of one message."`
-	Cancel     ctlCancel   `cmd:"" name:"cancel-family" help:"Cancel a message with all messages that follow from it by deliveries of the server to itself."`
-	Runs       ctlRuns     `cmd:"" help:"List workflow runs, or the events of one run."`
-	DLQ        ctlDLQ      `cmd:"" name:"dlq" help:"List the dead letter queue."`
-	Search     ctlSearch   `cmd:"" help:"Find messages, runs, DLQ entries and log events by words and filters."`
-	Schedules  ctlSchedule `cmd:"" help:"List schedules, or run one now."`
-	Undo       ctlUndo     `cmd:"" help:"List the undo points of an account, go back to one, or create one."`
-	Publish    ctlPublish  `cmd:"" help:"Publish a message."`
-	Notify     ctlNotify   `cmd:"" help:"Notify the workflow runs that wait for an event."`
-	Restart    ctlRestart  `cmd:"" help:"Restart failed workflow runs from their first step."`
-	Resume     ctlResume   `cmd:"" help:"Resume failed workflow runs at the step that failed."`
-	Requests   ctlJournal  `cmd:"" help:"List the journal of API requests."`
-	Deliveries ctlJournal  `cmd:"" help:"List the journal of deliveries."`
-	Stub       ctlStub     `cmd:"" help:"List stubs, add one (URL STATUS[:BODY]...), or clear them."`
-	Fault      ctlFault    `cmd:"" help:"List faults, add one (api or delivery), or clear them."`
-	Rewrites   ctlRewrites `cmd:"" help:"List rewrites, or set them (FROM=TO ...)."`
-	Fixture    ctlFixture  `cmd:"" aliases:"seed" help:"Load a fixture file: URL groups, messages, runs, DLQ entries and history."`
-	Fleet      ctlFleet    `cmd:"" help:"Show the servers of the fleet, and which server has each account."`
+	Health   ctlHealth   `cmd:"" help:"Show whether the stand-in is running, and its clock." example:"understudy ctl health\nunderstudy ctl health -o json"`
+	Reset    ctlReset    `cmd:"" help:"Forget everything except the configuration." example:"understudy ctl reset"`
+	Clock    ctlClock    `cmd:"" help:"Show the clock, set its mode, or correct it." example:"understudy ctl clock\nunderstudy ctl clock manual"`
+	Advance  ctlAdvance  `cmd:"" help:"Advance a manual clock, and wait for everything that becomes due." example:"understudy ctl advance 24h\nunderstudy ctl advance next\nunderstudy ctl advance idle"`
+	Settle   ctlSettle   `cmd:"" help:"Wait until no attempt is ready or in flight." example:"understudy ctl settle --timeout 30s"`
+	Messages ctlMessages `cmd:"" help:"List messages, or show one with its attempts and the body of its answer." example:"understudy ctl messages --state failed\nunderstudy ctl messages msg_01J8Z"`
+	Runs     ctlRuns     `cmd:"" help:"List workflow runs with the step that failed and why, or show the steps of one." example:"understudy ctl runs --state run_failed\nunderstudy ctl runs wfr_01J8Z"`
+	DLQ      struct {
+		List    ctlDLQ   `cmd:"" default:"withargs" help:"List the dead letter queue, or show an entry." example:"understudy ctl dlq\nunderstudy ctl dlq --destination https://app.example.com/"`
+		Retry   ctlVerbs `cmd:"" ids:"dlq" do:"retryDLQMessage" says:"{{.id}} is retried as message {{.messageId}}." help:"Publish messages of the DLQ again." example:"understudy ctl dlq retry 1795426105180-2"`
+		Delete  ctlVerbs `cmd:"" ids:"dlq" do:"deleteDLQMessage" says:"{{.id}} deleted." help:"Delete entries of the DLQ." example:"understudy ctl dlq delete 1795426105180-2"`
+		Restart ctlVerbs `cmd:"" ids:"dlq" do:"restartWorkflowRunAlias" says:"{{.id}} is restarted as run {{.workflowRunId}}." help:"Restart failed workflow runs from their first step." example:"understudy ctl dlq restart 1795426105180-2"`
+		Resume  ctlVerbs `cmd:"" ids:"dlq" do:"resumeWorkflowRunAlias" says:"{{.id}} is resumed as run {{.workflowRunId}}." help:"Resume failed workflow runs at the step that failed." example:"understudy ctl dlq resume wfr_01J8Z"`
+	} `cmd:"" name:"dlq" help:"List the dead letter queue, and retry, delete, restart or resume its entries."`
+	Cancel    ctlVerbs  `cmd:"" ids:"messages,runs" do:"cancelMessage" run:"endWorkflowRun" says:"{{.id}} cancelled." help:"Cancel messages or workflow runs." example:"understudy ctl cancel msg_01J8Z\nunderstudy ctl cancel wfr_01J8Z"`
+	Family    ctlVerb   `cmd:"" name:"cancel-family" ids:"messages" do:"controlCancelFamily" says:"{{count .cancelled \"message\"}} cancelled." help:"Cancel a message with all messages that follow from it by deliveries of the server to itself." example:"understudy ctl cancel-family msg_01J8Z"`
+	Now       ctlVerb   `cmd:"" name:"deliver-now" ids:"messages" do:"controlHurry" says:"{{.id}} is being delivered." help:"Make the next attempt of a message now." example:"understudy ctl deliver-now msg_01J8Z"`
+	Search    ctlSearch `cmd:"" help:"Find messages, runs, DLQ entries and log events by words and filters." example:"understudy ctl search order state:failed since:1h"`
+	Schedules struct {
+		List   ctlNoun `cmd:"" default:"1" help:"List schedules with their next times." example:"understudy ctl schedules"`
+		Run    ctlVerb `cmd:"" ids:"schedules" do:"controlRunSchedule" says:"Published {{range .messageIds}}{{.}} {{end}}by schedule {{.id}}." help:"Run a schedule now; its next run time stays the same." example:"understudy ctl schedules run nightly"`
+		Pause  ctlVerb `cmd:"" ids:"schedules" do:"pauseSchedule" says:"Schedule {{.id}} paused." help:"Pause a schedule." example:"understudy ctl schedules pause nightly"`
+		Resume ctlVerb `cmd:"" ids:"schedules" do:"resumeSchedule" says:"Schedule {{.id}} resumed." help:"Resume a paused schedule." example:"understudy ctl schedules resume nightly"`
+		Delete ctlVerb `cmd:"" ids:"schedules" do:"deleteSchedule" says:"Schedule {{.id}} deleted." help:"Delete a schedule." example:"understudy ctl schedules delete nightly"`
+	} `cmd:"" aliases:"schedule" help:"List schedules, and run, pause, resume or delete one."`
+	Queues struct {
+		List   ctlNoun `cmd:"" default:"1" help:"List queues." example:"understudy ctl queues"`
+		Pause  ctlVerb `cmd:"" ids:"queues" do:"pauseQueue" says:"Queue {{.id}} paused." help:"Pause a queue." example:"understudy ctl queues pause emails"`
+		Resume ctlVerb `cmd:"" ids:"queues" do:"resumeQueue" says:"Queue {{.id}} resumed." help:"Resume a paused queue." example:"understudy ctl queues resume emails"`
+	} `cmd:"" aliases:"queue" help:"List queues, and pause or resume one."`
+	Keys struct {
+		List   ctlNoun `cmd:"" default:"1" help:"List flow-control keys." example:"understudy ctl keys"`
+		Pause  ctlVerb `cmd:"" ids:"keys" do:"pauseFlowControlKey" says:"Key {{.id}} paused." help:"Pause a flow-control key: no attempt with it starts." example:"understudy ctl keys pause tenant-7"`
+		Resume ctlVerb `cmd:"" ids:"keys" do:"resumeFlowControlKey" says:"Key {{.id}} resumed." help:"Resume a paused flow-control key." example:"understudy ctl keys resume tenant-7"`
+	} `cmd:"" aliases:"key,flow" help:"List flow-control keys, and pause or resume one."`
+	Groups     ctlNoun     `cmd:"" help:"List URL groups with their endpoints." example:"understudy ctl groups"`
+	Waiters    ctlNoun     `cmd:"" help:"List the workflow runs that wait for an event." example:"understudy ctl waiters"`
+	Events     ctlEvents   `cmd:"" set:"follow=false" help:"List the events of the log, or follow them." example:"understudy ctl events --state error\nunderstudy ctl events --follow"`
+	Tail       ctlEvents   `cmd:"" set:"follow=true" help:"Print events of the log as they happen: events --follow." example:"understudy ctl tail\nunderstudy ctl tail --state failed"`
+	Undo       ctlUndo     `cmd:"" help:"List the undo points of an account, go back to one, or create one." example:"understudy ctl undo --keep 'cancel all'\nunderstudy ctl undo undo_1"`
+	Publish    ctlPublish  `cmd:"" help:"Publish a message." example:"understudy ctl publish http://localhost:3000/api/hook '{\"order\":7}' --retries 1\nunderstudy ctl publish http://localhost:3000/api/hook --file order.json"`
+	Notify     ctlNotify   `cmd:"" help:"Notify the workflow runs that wait for an event." example:"understudy ctl notify shipped '{\"by\":\"ship\"}'"`
+	Restart    ctlVerbs    `cmd:"" ids:"dlq" do:"restartWorkflowRunAlias" says:"{{.id}} is restarted as run {{.workflowRunId}}." help:"Restart failed workflow runs from their first step." example:"understudy ctl restart wfr_01J8Z"`
+	Pause      ctlPause    `cmd:"" verb:"pause" help:"Pause a flow-control key, a queue or a schedule." example:"understudy ctl pause queue emails"`
+	Resume     ctlResume   `cmd:"" ids:"dlq" verb:"resume" do:"resumeWorkflowRunAlias" says:"{{.id}} is resumed as run {{.workflowRunId}}." help:"Resume failed workflow runs at the step that failed, or a paused key, queue or schedule." example:"understudy ctl resume wfr_01J8Z\nunderstudy ctl resume queue emails"`
+	Requests   ctlJournal  `cmd:"" help:"List the journal of API requests." example:"understudy ctl requests --limit 20\nunderstudy ctl requests --follow"`
+	Deliveries ctlJournal  `cmd:"" help:"List the journal of deliveries." example:"understudy ctl deliveries --match msg_01J8Z\nunderstudy ctl deliveries --har out.har"`
+	Stub       ctlStub     `cmd:"" aliases:"stubs" help:"List stubs, add one (URL STATUS[:BODY]...), or clear them." example:"understudy ctl stub 'https://app.example.com/*' 503 200:ok\nunderstudy ctl stub --clear"`
+	Fault      ctlFault    `cmd:"" aliases:"faults" help:"List faults, add one (api or delivery), or clear them." example:"understudy ctl fault api --operation publishMessage --status 500 --times 1\nunderstudy ctl fault delivery --drop --probability 0.1"`
+	Rewrites   ctlRewrites `cmd:"" help:"List rewrites, or set them (FROM=TO ...)." example:"understudy ctl rewrites https://app.example.com=http://127.0.0.1:3000"`
+	Fixture    ctlFixture  `cmd:"" aliases:"seed" help:"Load a fixture file: URL groups, messages, runs, DLQ entries and history." example:"understudy ctl fixture fixture.yaml"`
+	Fleet      ctlNoun     `cmd:"" help:"Show the servers of the fleet, and which server has each account." example:"understudy ctl fleet"`
 	Journal    ctlKept     `cmd:"" help:"Export the journal of a server with --data."`
 	Snapshot   ctlSnapshot `cmd:"" help:"Save the whole state to a file, or load it."`
 }
 
 type (
-	ctlGet   struct{}
-	ctlReset struct{}
-	ctlClock struct {
+	ctlHealth struct{}
+	ctlReset  struct{}
+	ctlClock  struct {
 		Mode    string `arg:"" optional:"" help:"real, manual or auto."`
 		Correct bool   `env:"-" help:"Set a real clock that is ahead to the clock of the machine. All times of the state move back by the same amount; nothing is lost."`
-	}
-	ctlCancel struct {
-		ID string `arg:"" help:"Id of any message of the family."`
-	}
-	ctlJournal struct {
-		Limit  int    `aliases:"count" help:"Show only the latest N." placeholder:"N"`
-		Match  string `placeholder:"TEXT" help:"Only those with this message id (deliveries) or operation id (requests)."`
-		Follow bool   `help:"Print new entries as they arrive, one per line, until interrupted."`
-		HAR    string `name:"har" placeholder:"FILE" help:"Print an HTTP archive (HAR), which browser tools can open."`
 	}
 	ctlStub struct {
 		URL     string   `arg:"" optional:"" help:"A URL with *, or /expression/."`
@@ -120,13 +147,29 @@ type (
 		Pairs []string `arg:"" optional:"" help:"FROM=TO."`
 		Clear bool     `help:"Remove all rewrites."`
 	}
+	ctlUndo struct {
+		ID   string `arg:"" optional:"" help:"The undo point to go back to, such as undo_1. Without it, the points are listed, newest first."`
+		Keep string `env:"-" placeholder:"LABEL" help:"Create an undo point now, labelled with the action that follows, such as 'reset'."`
+	}
+	// ctlPause and ctlResume pause and resume a noun with this verb.
+	ctlPause struct {
+		Kind string `arg:"" enum:"key,queue,schedule" help:"key, queue or schedule."`
+		Name string `arg:"" help:"Its name."`
+	}
+	ctlResume struct {
+		IDs []string `arg:"" name:"id" help:"Ids of DLQ entries or of failed workflow runs; or key, queue or schedule, and its name."`
+	}
 )
 
 // Run prints the health of the stand-in.
-func (*ctlGet) Run(e *env, c *cli) error { return c.Ctl.show(e, http.MethodGet, "health", nil, nil) }
+func (*ctlHealth) Run(e *env, c *cli) error {
+	return c.Ctl.show(e, http.MethodGet, "health", nil, words("health"))
+}
 
 // Run resets the stand-in.
-func (*ctlReset) Run(e *env, c *cli) error { return c.Ctl.show(e, http.MethodPost, "reset", nil, nil) }
+func (*ctlReset) Run(e *env, c *cli) error {
+	return c.Ctl.show(e, http.MethodPost, "reset", nil, words("Everything is forgotten, except the configuration."))
+}
 
 // Run shows or sets the clock.
 func (k *ctlClock) Run(e *env, c *cli) error {
@@ -138,40 +181,35 @@ func (k *ctlClock) Run(e *env, c *cli) error {
 		body["correct"] = true
 	}
 	if len(body) == 0 {
-		return c.Ctl.show(e, http.MethodGet, "clock", nil, nil)
+		return c.Ctl.show(e, http.MethodGet, "clock", nil, words("clock"))
 	}
-	return c.Ctl.show(e, http.MethodPut, "clock", nil, body)
+	return c.Ctl.show(e, http.MethodPut, "clock", body, words("clock"))
 }
 
-// Run cancels a family of messages, and prints how many.
-func (k *ctlCancel) Run(e *env, c *cli) error {
-	return c.Ctl.show(e, http.MethodPost, "messages/"+url.PathEscape(k.ID)+"/cancel-family", nil, nil)
-}
-
-// Run prints the journal of requests or of deliveries.
-func (k *ctlJournal) Run(e *env, c *cli) error {
-	q := url.Values{"limit": {fmt.Sprint(traffic.Limit)}}
-	if k.Limit > 0 {
-		q.Set("limit", fmt.Sprint(k.Limit))
-	}
-	name := "requests"
-	if k == &c.Ctl.Deliveries {
-		name = "deliveries"
-	}
-	if k.Match != "" {
-		q.Set(map[string]string{"requests": "operationId", "deliveries": "messageId"}[name], k.Match)
-	}
+// Run lists the undo points, creates one, or goes back to one.
+func (k *ctlUndo) Run(e *env, c *cli) error {
 	switch {
-	case k.Follow:
-		return c.Ctl.follow(e, name, q)
-	case k.HAR != "":
-		return c.Ctl.har(e, name, q, k.HAR)
+	case k.ID != "" && k.Keep != "":
+		return usageError("--keep: must be without the id of a point")
+	case k.Keep != "":
+		return c.Ctl.show(e, http.MethodPost, "undo", map[string]string{"label": k.Keep}, words("Undo point {{.id}} created. `understudy ctl undo {{.id}}` goes back to it."))
+	case k.ID != "":
+		return c.Ctl.show(e, http.MethodPost, "undo/"+url.PathEscape(k.ID), nil, words(`Back at undo point {{.id}}, before "{{plain .label}}".`))
 	}
-	table := &requestTable
-	if name == "deliveries" {
-		table = &deliveryTable
+	return c.Ctl.show(e, http.MethodGet, "undo", nil, tables["undo"])
+}
+
+// Run pauses a key, queue or schedule.
+func (k *ctlPause) Run(e *env, c *cli, at *kong.Context) error {
+	return c.Ctl.actOn(e, verbOf(at, k.Kind).Tag, k.Name)
+}
+
+// Run resumes runs, or a key, queue or schedule.
+func (k *ctlResume) Run(e *env, c *cli, at *kong.Context) error {
+	if len(k.IDs) == 2 && slices.Contains([]string{"key", "queue", "schedule"}, k.IDs[0]) {
+		return c.Ctl.actOn(e, verbOf(at, k.IDs[0]).Tag, k.IDs[1])
 	}
-	return c.Ctl.table(e, name, q, table)
+	return (&ctlVerbs{k.IDs}).Run(e, c, at)
 }
 
 // Run lists, adds or clears stubs.
@@ -182,9 +220,9 @@ func (k *ctlStub) Run(e *env, c *cli) error {
 	case k.File != "":
 		return k.load(e, c)
 	case k.Clear:
-		return c.Ctl.show(e, http.MethodDelete, "stubs", nil, nil)
+		return c.Ctl.show(e, http.MethodDelete, "stubs", nil, words("No stubs."))
 	case k.URL == "":
-		return c.Ctl.table(e, "stubs", nil, &stubTable)
+		return c.Ctl.show(e, http.MethodGet, "stubs", nil, tables["stub"])
 	}
 	if _, err := strconv.Atoi(k.URL); err == nil {
 		return usageError("<url>: invalid value %q: must be a URL, and the statuses come after it", k.URL)
@@ -203,7 +241,7 @@ func (k *ctlStub) Run(e *env, c *cli) error {
 		answers = append(answers, answer)
 	}
 	added := append([]any{stub.Stub{URL: k.URL, Answers: answers}}, list...)
-	return c.Ctl.show(e, http.MethodPut, "stubs", nil, added)
+	return c.Ctl.show(e, http.MethodPut, "stubs", added, tables["stub"])
 }
 
 // load replaces all stubs by the stubs in a file.
@@ -216,16 +254,16 @@ func (k *ctlStub) load(e *env, c *cli) error {
 	if err != nil {
 		return usageError("--file %w", err)
 	}
-	return c.Ctl.show(e, http.MethodPut, "stubs", nil, list)
+	return c.Ctl.show(e, http.MethodPut, "stubs", list, tables["stub"])
 }
 
 // Run lists, sets or clears rewrites.
 func (k *ctlRewrites) Run(e *env, c *cli) error {
 	switch {
 	case k.Clear:
-		return c.Ctl.show(e, http.MethodDelete, "rewrites", nil, nil)
+		return c.Ctl.show(e, http.MethodDelete, "rewrites", nil, words("No rewrites."))
 	case len(k.Pairs) == 0:
-		return c.Ctl.show(e, http.MethodGet, "rewrites", nil, nil)
+		return c.Ctl.show(e, http.MethodGet, "rewrites", nil, words("rewrites"))
 	}
 	m := map[string]string{}
 	for _, pair := range k.Pairs {
@@ -235,20 +273,73 @@ func (k *ctlRewrites) Run(e *env, c *cli) error {
 		}
 		m[from] = to
 	}
-	return c.Ctl.show(e, http.MethodPut, "rewrites", nil, m)
+	return c.Ctl.show(e, http.MethodPut, "rewrites", m, words("rewrites"))
 }
 
 // show calls the control API and prints the answer.
-func (c *CtlCmd) show(e *env, method, path string, q url.Values, body any) error {
+func (c *CtlCmd) show(e *env, method, path string, body any, v view) error {
 	var answer json.RawMessage
-	if err := c.call(e, method, path, q, body, &answer); err != nil {
+	if err := c.call(e, method, path, nil, body, &answer); err != nil {
 		return err
 	}
-	return c.print(e, answer, nil)
+	return c.print(e, answer, v)
+}
+
+// forPeople reports whether answers are printed as tables and sentences.
+func (c *CtlCmd) forPeople(e *env) bool {
+	return c.Output == "table" || c.Output == "auto" && command.IsTerminal(e.out)
+}
+
+// print writes an answer: for people on a terminal, as JSON for scripts.
+func (c *CtlCmd) print(e *env, answer json.RawMessage, v view) error {
+	if c.forPeople(e) {
+		return e.show(&c.remote, &c.outputFlags, answer, v)
+	}
+	var pretty bytes.Buffer
+	if err := json.Indent(&pretty, answer, "", "  "); err != nil {
+		return fmt.Errorf("answer is not JSON: %w", err)
+	}
+	_, err := fmt.Fprintln(e.out, pretty.String())
+	return err
+}
+
+// done prints what a command has done: a sentence, also for scripts, unless -o asks for JSON.
+func (c *CtlCmd) done(e *env, did map[string]any, sentence string) error {
+	answer, err := json.Marshal(did)
+	if err != nil {
+		return err
+	}
+	if c.Output == "json" {
+		return c.print(e, answer, nil)
+	}
+	return e.show(&c.remote, &c.outputFlags, answer, words(sentence))
+}
+
+// show shows an answer to people.
+func (e *env) show(c *remote, o *outputFlags, answer json.RawMessage, v view) error {
+	var value any
+	if err := json.Unmarshal(answer, &value); err != nil {
+		return fmt.Errorf("answer is not JSON: %w", err)
+	}
+	now := sync.OnceValues(func() (int64, bool) {
+		if own, ok := within(value, "now").(float64); ok {
+			return int64(own), true
+		}
+		var clock struct{ Now int64 }
+		err := c.call(e, http.MethodGet, "clock", nil, nil, &clock)
+		return clock.Now, err == nil
+	})
+	return v.show(e.screen(c, o, now), value)
 }
 
 // streamedTypes are the content types of answers that call copies while they arrive.
 var streamedTypes = []string{"application/json", "application/x-ndjson"}
+
+// verbOf is the verb of a command for a noun, such as `keys pause` for `pause key`.
+func verbOf(at *kong.Context, kind string) *kong.Node {
+	noun, _ := command.Find(at.Model.Node, []string{"ctl", kind, at.Selected().Tag.Get("verb")})
+	return noun
+}
 
 // call sends a request and decodes the JSON answer into answer, or copies it to an io.Writer.
 // An error has the server's text.
@@ -321,6 +412,9 @@ func (c *remote) call(e *env, method, path string, q url.Values, body, answer an
 		if strings.HasSuffix(name, "-Warning") { // with the dialect's prefix
 			_, _ = fmt.Fprintln(e.err, "understudy: warning: "+strings.Join(values, "; "))
 		}
+	}
+	if len(text) == 0 {
+		text = []byte("{}")
 	}
 	if err := json.Unmarshal(text, answer); err != nil {
 		return command.Fail(command.ExitUnreachable, fmt.Errorf("%s is not a stand-in: its answer is not JSON", c.URL))

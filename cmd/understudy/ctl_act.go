@@ -1,14 +1,19 @@
 package main
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
+	"fmt"
+	"io"
 	"net/http"
 	"net/url"
+	"os"
 	"slices"
 	"strconv"
 	"strings"
 
+	"github.com/alecthomas/kong"
 	"golang.org/x/net/http/httpguts"
 
 	"github.com/understudy-mock/understudy/internal/command"
@@ -19,6 +24,7 @@ type (
 	ctlPublish struct {
 		Destination string   `arg:"" help:"A URL, or the name of a URL group."`
 		Body        string   `arg:"" optional:"" mayempty:"" help:"Body of the message."`
+		File        string   `short:"f" env:"-" placeholder:"FILE" help:"Read the body from this file; - for standard input."`
 		Method      string   `env:"-" placeholder:"METHOD" help:"Method of the delivery. Default: POST."`
 		Delay       string   `env:"-" placeholder:"DURATION" help:"Time before the first attempt, such as 1h."`
 		Retries     *int     `env:"-" placeholder:"N" help:"Number of retries. Default: that of the service."`
@@ -27,40 +33,30 @@ type (
 	ctlNotify struct {
 		Event string `arg:"" help:"Id of the event."`
 		Data  string `arg:"" optional:"" mayempty:"" help:"Data of the event."`
-		RunID string `name:"run" placeholder:"ID" env:"-" help:"Notify only this workflow run, which keeps the event if it does not wait for it yet."`
+		RunID string `name:"run" placeholder:"ID" env:"-" ids:"runs" help:"Notify only this workflow run, which keeps the event if it does not wait for it yet."`
 	}
-	ctlRestart struct {
-		ctlFailed `embed:""`
+	// ctlVerb does something with one thing, ctlVerbs with several. The tag do of the command is
+	// the operation; run is the operation for ids of runs; says is what is printed for each.
+	ctlVerb struct {
+		ID string `arg:"" help:"Its id or name; completion lists them."`
 	}
-	ctlResume struct {
-		ctlFailed `embed:""`
-	}
-	ctlFailed struct {
-		IDs []string `arg:"" name:"id" help:"Ids of DLQ entries, or of failed workflow runs."`
+	ctlVerbs struct {
+		IDs []string `arg:"" name:"id" help:"Ids, or those of the failed workflow runs; completion lists them."`
 	}
 )
 
-// tester calls operations of the interface as an account.
-type tester struct {
-	*CtlCmd
-	id     string
-	prefix string // prefix of the account's configuration headers
-}
-
-func (c *CtlCmd) tester(e *env) (*tester, error) {
+// as calls an operation of the interface as the account of --account. The account needs no token.
+func (c *CtlCmd) as(e *env, r route.Route, values []string, body []byte, answer any) error {
 	if c.Account == "*" {
-		return nil, usageError("--account *: must be one account")
+		return usageError("--account *: must be one account")
 	}
 	id, err := c.accountID(e)
 	if err != nil {
-		return nil, err
+		return err
 	}
-	var account struct{ HeaderPrefix string }
-	if err := c.call(e, http.MethodGet, "accounts/"+url.PathEscape(id), nil, nil, &account); err != nil {
-		return nil, err
-	}
-	c.Account = "" // the paths contain it
-	return &tester{c, id, account.HeaderPrefix}, nil
+	one := c.remote
+	one.Account = "" // the path has it
+	return one.call(e, r.Method(), "as/"+url.PathEscape(id)+r.Path(values...), nil, body, answer)
 }
 
 // accountID is the account of --account, otherwise the first account.
@@ -70,32 +66,39 @@ func (c *remote) accountID(e *env) (string, error) {
 	}
 	var first struct{ Account string }
 	err := c.call(e, http.MethodGet, "overview", nil, nil, &first)
+	c.Account = first.Account
 	return first.Account, err
 }
 
-// post calls an operation of the interface as the account.
-func (t *tester) post(e *env, path string, body []byte, answer any) error {
-	return t.call(e, http.MethodPost, "as/"+url.PathEscape(t.id)+path, nil, body, answer)
+// configurationPrefix is the prefix of the headers of the account with options.
+func (c *CtlCmd) configurationPrefix(e *env) (string, error) {
+	id, err := c.accountID(e)
+	if err != nil {
+		return "", err
+	}
+	var account struct{ HeaderPrefix string }
+	return account.HeaderPrefix, c.call(e, http.MethodGet, "accounts/"+url.PathEscape(id), nil, nil, &account)
 }
 
 // Run publishes a message.
 func (k *ctlPublish) Run(e *env, c *cli) error {
-	t, err := c.Ctl.tester(e)
-	if err != nil {
-		return err
-	}
-	t.header = http.Header{"Content-Type": {"text/plain"}}
-	if json.Valid([]byte(k.Body)) {
-		t.header.Set("Content-Type", "application/json")
-	}
-	options := map[string]string{"Method": k.Method, "Delay": k.Delay}
-	if k.Retries != nil {
-		options["Retries"] = strconv.Itoa(*k.Retries)
-	}
-	for name, value := range options {
-		if value != "" {
-			t.header.Set(t.prefix+name, value)
+	body := []byte(k.Body)
+	if k.File != "" {
+		if k.Body != "" {
+			return usageError("--file: must be without a body in the arguments")
 		}
+		read := func() ([]byte, error) { return os.ReadFile(k.File) }
+		if k.File == "-" {
+			read = func() ([]byte, error) { return io.ReadAll(os.Stdin) }
+		}
+		var err error
+		if body, err = read(); err != nil {
+			return usageError("--file: %w", err)
+		}
+	}
+	header := http.Header{"Content-Type": {"text/plain"}}
+	if json.Valid(body) {
+		header.Set("Content-Type", "application/json")
 	}
 	for _, line := range k.Header {
 		name, value, ok := strings.Cut(line, ":")
@@ -103,81 +106,131 @@ func (k *ctlPublish) Run(e *env, c *cli) error {
 		if !ok || !httpguts.ValidHeaderFieldName(name) || !httpguts.ValidHeaderFieldValue(value) {
 			return usageError("--header: invalid value %q: must be NAME: VALUE on one line, with a name without spaces", line)
 		}
-		t.header.Add(name, value)
+		header.Add(name, value)
 	}
-	var answer json.RawMessage
-	if err := t.post(e, route.PublishMessage.Path(url.PathEscape(k.Destination)), []byte(k.Body), &answer); err != nil {
+	prefix, err := c.Ctl.configurationPrefix(e)
+	if err != nil {
 		return err
 	}
-	return c.Ctl.print(e, answer, &publishTable)
+	options := map[string]string{"Method": k.Method, "Delay": k.Delay}
+	if k.Retries != nil {
+		options["Retries"] = strconv.Itoa(*k.Retries)
+	}
+	for name, value := range options {
+		if value != "" {
+			header.Set(prefix+name, value)
+		}
+	}
+	c.Ctl.header = header
+	var answer json.RawMessage
+	if err := c.Ctl.as(e, route.PublishMessage, []string{url.PathEscape(k.Destination)}, body, &answer); err != nil {
+		return err
+	}
+	return c.Ctl.print(e, answer, words("published"))
 }
 
 // Run notifies an event.
 func (k *ctlNotify) Run(e *env, c *cli) error {
-	t, err := c.Ctl.tester(e)
-	if err != nil {
-		return err
-	}
-	path := route.NotifyEvent.Path(k.Event)
+	how, values := route.NotifyEvent, []string{k.Event}
 	if k.RunID != "" {
-		path = route.NotifyRun.Path(k.RunID, k.Event)
+		how, values = route.NotifyRun, []string{k.RunID, k.Event}
 	}
 	var answer json.RawMessage
-	if err := t.post(e, path, []byte(k.Data), &answer); err != nil {
+	if err := c.Ctl.as(e, how, values, []byte(k.Data), &answer); err != nil {
 		return err
 	}
-	return c.Ctl.print(e, answer, &notifyTable)
+	return c.Ctl.print(e, answer, words(`{{range .}}Woke run {{.workflowRunId}} with message {{.messageId}}.{{"\n"}}{{else}}No run was waiting for it.{{end}}`))
 }
 
-// Run restarts runs from their first step.
-func (k *ctlRestart) Run(e *env, c *cli) error {
-	return k.startAgain(e, &c.Ctl, route.RestartWorkflowRunAlias)
+// Run does it, and prints the answer.
+func (k *ctlVerb) Run(e *env, c *cli, at *kong.Context) error {
+	return c.Ctl.actOn(e, at.Selected().Tag, k.ID)
 }
 
-// Run resumes runs at the step that failed.
-func (k *ctlResume) Run(e *env, c *cli) error {
-	return k.startAgain(e, &c.Ctl, route.ResumeWorkflowRunAlias)
-}
-
-func (k *ctlFailed) startAgain(e *env, c *CtlCmd, how route.Route) error {
+// Run does it with each id until one is refused, and prints the answers.
+func (k *ctlVerbs) Run(e *env, c *cli, at *kong.Context) error {
 	if slices.Contains(k.IDs, "") {
 		return usageError("argument id: empty: must have a value")
 	}
-	t, err := c.tester(e)
-	if err != nil {
-		return err
-	}
-	var started []json.RawMessage
+	tag := at.Selected().Tag
+	var answers []json.RawMessage
 	var failed error
 	for _, id := range k.IDs {
-		var run json.RawMessage
-		if id, failed = t.dlqID(e, id); failed == nil {
-			failed = t.post(e, how.Path(id), nil, &run)
-		}
-		if failed != nil {
+		var answer json.RawMessage
+		if answer, failed = c.Ctl.act(e, tag, id); failed != nil {
 			break
 		}
-		started = append(started, run)
+		answers = append(answers, answer)
+		if c.Ctl.forPeople(e) {
+			if err := c.Ctl.print(e, answer, saying{id, tag.Get("says")}); err != nil {
+				return err
+			}
+		}
 	}
-	answer, err := json.Marshal(started)
-	if err == nil && len(started) > 0 {
-		err = c.print(e, answer, &restartTable)
+	if len(answers) == 0 || c.Ctl.forPeople(e) {
+		return failed
+	}
+	all, err := json.Marshal(answers)
+	if err == nil {
+		err = c.Ctl.print(e, all, nil)
 	}
 	return errors.Join(failed, err)
 }
 
-// dlqID is the id of the DLQ entry of a failed run. It returns ids of entries unchanged.
-func (t *tester) dlqID(e *env, id string) (string, error) {
-	if !strings.HasPrefix(id, "wfr_") {
-		return id, nil
+// actOn calls the operation of a verb, and prints the answer.
+func (c *CtlCmd) actOn(e *env, tag *kong.Tag, id string) error {
+	answer, err := c.act(e, tag, id)
+	if err != nil {
+		return err
 	}
+	return c.print(e, answer, saying{id, tag.Get("says")})
+}
+
+// saying is the words of a verb about the id that its user has typed.
+type saying struct{ id, text string }
+
+func (y saying) show(s *screen, answer any) error {
+	about := map[string]any{"id": y.id}
+	if members, ok := answer.(map[string]any); ok {
+		members["id"] = cmp.Or(y.id, textOf(members["id"]))
+		about = members
+	}
+	return words(y.text).show(s, about)
+}
+
+// act calls the operation of a verb.
+func (c *CtlCmd) act(e *env, tag *kong.Tag, id string) (answer json.RawMessage, err error) {
+	operation := tag.Get("do")
+	if strings.HasPrefix(id, "wfr_") {
+		switch {
+		case tag.Has("run"):
+			operation = tag.Get("run")
+		case tag.Get("ids") == "dlq":
+			if id, err = c.dlqID(e, id); err != nil {
+				return nil, err
+			}
+		}
+	}
+	how, ok := route.Lookup(operation)
+	if !ok {
+		return nil, fmt.Errorf("operation %s: not found", operation)
+	}
+	if path, own := strings.CutPrefix(how.Path(id), "/_understudy/"); own {
+		return answer, c.call(e, how.Method(), path, nil, nil, &answer)
+	}
+	err = c.as(e, how, []string{id}, nil, &answer)
+	return answer, err
+}
+
+// dlqID is the id of the DLQ entry of a failed run.
+func (c *CtlCmd) dlqID(e *env, id string) (string, error) {
 	var run struct {
 		Row struct {
 			State string `json:"workflowState"`
 			DLQID string `json:"dlqId"`
 		}
 	}
-	if err := t.call(e, http.MethodGet, "runs/"+url.PathEscape(id), url.Values{"account": {t.id}}, nil, &run); err != nil {
+	if err := c.call(e, http.MethodGet, "runs/"+url.PathEscape(id), nil, nil, &run); err != nil {
 		return "", err
 	}
 	if run.Row.DLQID == "" {

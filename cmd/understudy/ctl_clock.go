@@ -5,13 +5,14 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"net/http"
 	"strconv"
 	"strings"
-	"sync"
 	"time"
 
 	"github.com/understudy-mock/understudy/engine/clock"
+	"github.com/understudy-mock/understudy/engine/duration"
 	"github.com/understudy-mock/understudy/internal/command"
 )
 
@@ -41,11 +42,11 @@ func (k *ctlAdvance) Run(e *env, c *cli) error {
 		body = map[string]any{"until": k.By, "timeout": k.Timeout}
 	}
 	c.Ctl.flags = clockFlags
-	m, err := c.Ctl.moved(e)
+	m, err := c.Ctl.moved(e, body)
 	if err != nil {
 		return err
 	}
-	stop := m.print(e)
+	stop := e.progress(m.reached, m.bar)
 	var answer json.RawMessage
 	err = c.Ctl.call(e, http.MethodPost, "clock/advance", nil, body, &answer)
 	stop()
@@ -55,66 +56,76 @@ func (k *ctlAdvance) Run(e *env, c *cli) error {
 	case err != nil:
 		return err
 	}
-	return c.Ctl.print(e, answer, nil)
+	return c.Ctl.print(e, answer, words("advanced"))
 }
 
 // Run waits until the stand-in has settled.
 func (k *ctlSettle) Run(e *env, c *cli) error {
 	c.Ctl.flags = clockFlags
-	return c.Ctl.show(e, http.MethodPost, "settle", nil, map[string]string{"timeout": k.Timeout})
+	return c.Ctl.show(e, http.MethodPost, "settle", map[string]string{"timeout": k.Timeout}, words("Settled: no attempt is ready or in flight."))
 }
 
 // movement is a clock that is being moved. Of several accounts, it is that of the first.
 type movement struct {
 	remote
-	before int // attempts before it
+	before   int       // attempts before it
+	from, to int64     // Unix ms; to is 0 if it is not known
+	began    time.Time // real time
 }
 
 // moved reads what the account has done so far.
-func (c *CtlCmd) moved(e *env) (*movement, error) {
-	m := movement{remote: c.remote}
+func (c *CtlCmd) moved(e *env, body map[string]any) (*movement, error) {
+	m := movement{remote: c.remote, began: clock.NewReal().Now()}
 	if m.Account == "*" {
 		m.Account = ""
 	}
-	err := m.call(e, http.MethodGet, "overview", nil, nil, &struct{ Attempts *int }{&m.before})
+	now, err := m.read(e.ctx)
+	m.before, m.from = now.Attempts, now.Clock.Now
+	m.to, _ = body["to"].(int64)
+	if by, _ := body["by"].(string); by != "" {
+		if d, err := duration.Parse(by); err == nil {
+			m.to = m.from + d.Milliseconds()
+		}
+	}
 	return &m, err
 }
 
-// reached says in words what the clock has reached.
-func (m *movement) reached(e *env) (string, error) {
-	var now struct {
-		Clock    struct{ Now int64 }
-		Attempts int
-	}
-	err := m.call(e, http.MethodGet, "overview", nil, nil, &now)
-	return fmt.Sprintf("the clock has reached %s; attempts: %d", time.UnixMilli(now.Clock.Now).UTC().Format(time.RFC3339), now.Attempts-m.before), err
+// movedNow is how far a movement is.
+type movedNow struct {
+	Clock    struct{ Now int64 }
+	Attempts int
 }
 
-// print prints once a second what the clock has reached, until the returned function is called,
-// which waits for its end.
-func (m *movement) print(e *env) (stop func()) {
-	ctx, cancel := context.WithCancel(e.ctx)
-	var wg sync.WaitGroup
-	wg.Go(func() {
-		for clock.Pause(ctx, time.Second) == nil {
-			if text, err := m.reached(&env{ctx: ctx, err: e.err}); err == nil {
-				_, _ = fmt.Fprintln(e.err, "understudy: "+text)
-			}
-		}
-	})
-	return func() {
-		cancel()
-		wg.Wait()
+func (m *movement) read(ctx context.Context) (now movedNow, err error) {
+	return now, m.call(&env{ctx: ctx, err: io.Discard}, http.MethodGet, "overview", nil, nil, &now)
+}
+
+// reached says in words what the clock has reached; "" if it cannot be read.
+func (m *movement) reached(ctx context.Context) string {
+	now, err := m.read(ctx)
+	if err != nil {
+		return ""
 	}
+	return fmt.Sprintf("the clock has reached %s; attempts: %d", time.UnixMilli(now.Clock.Now).UTC().Format(time.RFC3339), now.Attempts-m.before)
+}
+
+// bar is reached for a terminal.
+func (m *movement) bar(ctx context.Context) string {
+	now, err := m.read(ctx)
+	if err != nil {
+		return ""
+	}
+	done, rate := now.Attempts-m.before, float64(now.Attempts-m.before)/max(clock.NewReal().Now().Sub(m.began).Seconds(), 0.001)
+	return fmt.Sprintf("%s%s  %s, %.0f/s", barOf(now.Clock.Now-m.from, m.to-m.from), time.UnixMilli(now.Clock.Now).UTC().Format(time.DateTime), countOf(float64(done), "attempt"), rate)
 }
 
 // interrupted is the error of an advance that its user has stopped. The clock stays where it is.
 func (m *movement) interrupted(e *env) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(e.ctx), 2*time.Second)
 	defer cancel()
-	text, err := m.reached(&env{ctx: ctx, err: e.err})
-	if err != nil {
-		return err
+	text := m.reached(ctx)
+	if text == "" {
+		return command.Fail(command.ExitUnreachable, fmt.Errorf("interrupted: stand-in unreachable at %s", m.URL))
 	}
 	return command.Fail(command.ExitFailed, errors.New("interrupted: "+text+"; advance it again for the rest"))
 }

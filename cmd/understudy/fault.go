@@ -27,9 +27,9 @@ type ctlFault struct {
 func (k *ctlFault) Run(e *env, c *cli) error {
 	switch {
 	case k.Clear:
-		return c.Ctl.show(e, http.MethodDelete, "faults", nil, nil)
+		return c.Ctl.show(e, http.MethodDelete, "faults", nil, words("No faults."))
 	case k.On == "":
-		return c.Ctl.show(e, http.MethodGet, "faults", nil, nil)
+		return c.Ctl.show(e, http.MethodGet, "faults", nil, tables["faults"])
 	}
 	var rules []json.RawMessage
 	if err := c.Ctl.call(e, http.MethodGet, "faults", nil, nil, &rules); err != nil {
@@ -51,5 +51,5 @@ func (k *ctlFault) Run(e *env, c *cli) error {
 	if err != nil {
 		return usageError("%w", err)
 	}
-	return c.Ctl.show(e, http.MethodPut, "faults", nil, append(rules, text))
+	return c.Ctl.show(e, http.MethodPut, "faults", append(rules, text), tables["faults"])
 }

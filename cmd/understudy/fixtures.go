@@ -1,6 +1,7 @@
 package main
 
 import (
+	"encoding/json"
 	"io"
 	"net/http"
 	"net/url"
@@ -13,7 +14,7 @@ import (
 
 // FixturesCmd generates fixture files.
 type FixturesCmd struct {
-	Generate fixturesGenerate `cmd:"" help:"Generate a fixture file from a seed; the same seed gives the same bytes."`
+	Generate fixturesGenerate `cmd:"" help:"Generate a fixture file from a seed; the same seed gives the same bytes." example:"understudy fixtures generate --seed 7 --messages 500 -o fixture.yaml"`
 }
 
 type fixturesGenerate struct {
@@ -63,5 +64,9 @@ func (k *ctlFixture) Run(e *env, c *cli) error {
 	if err != nil {
 		return usageError("fixture: %w", err)
 	}
-	return c.Ctl.show(e, http.MethodPost, "fixtures", url.Values{"name": {k.File}}, text)
+	var answer json.RawMessage
+	if err := c.Ctl.call(e, http.MethodPost, "fixtures", url.Values{"name": {k.File}}, text, &answer); err != nil {
+		return err
+	}
+	return c.Ctl.print(e, answer, words(`Loaded into {{count .accounts "account"}}.`))
 }

@@ -4,8 +4,10 @@ import (
 	"bufio"
 	"cmp"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"net/http"
 	"net/url"
 	"os"
@@ -14,25 +16,46 @@ import (
 	"time"
 
 	"github.com/understudy-mock/understudy/engine/clock"
+	"github.com/understudy-mock/understudy/internal/command"
 	"github.com/understudy-mock/understudy/mockserver"
 )
 
 // followPause is the interval between two streams.
 const followPause = 200 * time.Millisecond
 
-// follow prints the entries of a journal as they arrive, until the server is gone. A stream
-// also ends when the account moves to another server of a fleet: then the next one starts.
-func (c *CtlCmd) follow(e *env, name string, q url.Values) error {
-	q.Set("follow", "true")
+// follow prints the entries of a stream as they arrive, until the server is gone. A stream also
+// ends when the account moves to another server of a fleet: then the next one starts.
+func (c *CtlCmd) follow(e *env, n *noun, l *listing, q url.Values) error {
+	wanted := maps.Clone(q) // the stream of events has no filters
+	if n.path == n.follow {
+		wanted = nil
+		q.Set("follow", "true")
+	} else {
+		q = url.Values{}
+	}
 	if c.Account != "" {
 		q.Set("account", c.Account)
 	}
-	r, err := http.NewRequestWithContext(e.ctx, http.MethodGet, c.URL.base()+"/_understudy/"+name+"?"+q.Encode(), http.NoBody)
+	r, err := http.NewRequestWithContext(e.ctx, http.MethodGet, c.URL.base()+"/_understudy/"+n.follow+"?"+q.Encode(), http.NoBody)
 	if err != nil {
 		return usageError("%w", err)
 	}
 	if c.Token != "" {
 		r.Header.Set("Authorization", "Bearer "+c.Token)
+	}
+	write := func(data string) error {
+		_, err := fmt.Fprintln(e.out, data)
+		return err
+	}
+	if c.forPeople(e) { // times are those of the clock: a distance from now would not change
+		rows := l.stream(e.screen(&c.remote, &outputFlags{Absolute: true}, nil))
+		write = func(data string) error {
+			var entry row
+			if err := json.Unmarshal([]byte(data), &entry); err != nil {
+				return err
+			}
+			return rows.next(entry)
+		}
 	}
 	for first := true; first || clock.Pause(e.ctx, followPause) == nil; first = false {
 		response, err := c.do(r)
@@ -42,27 +65,65 @@ func (c *CtlCmd) follow(e *env, name string, q url.Values) error {
 		if err != nil {
 			return err
 		}
-		if err := printEvents(e.out, response, name); err != nil && e.ctx.Err() == nil {
+		if err := eachEvent(response, n.follow, wanted, write); err != nil && e.ctx.Err() == nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// printEvents prints the data of an event stream until it ends.
-func printEvents(to io.Writer, response *http.Response, name string) error {
+// eachEvent passes on the data of an event stream that a user wants, until it ends.
+func eachEvent(response *http.Response, name string, wanted url.Values, to func(data string) error) error {
 	defer response.Body.Close()
 	if response.StatusCode != http.StatusOK {
+		text, _ := io.ReadAll(response.Body)
+		var refused struct{ Error string }
+		if json.Unmarshal(text, &refused) == nil && refused.Error != "" {
+			return command.Fail(command.ExitFailed, errors.New(refused.Error))
+		}
 		return fmt.Errorf("%s answered %s", name, response.Status)
 	}
 	lines := bufio.NewScanner(response.Body)
 	lines.Buffer(nil, 64<<20)
 	for lines.Scan() {
-		if data, ok := strings.CutPrefix(lines.Text(), "data: "); ok {
-			_, _ = fmt.Fprintln(to, data)
+		data, ok := strings.CutPrefix(lines.Text(), "data: ")
+		if !ok || !isWanted(data, wanted) {
+			continue
+		}
+		if err := to(data); err != nil {
+			return err
 		}
 	}
 	return lines.Err()
+}
+
+// isWanted reports whether an event has the values of the filters.
+func isWanted(data string, wanted url.Values) bool {
+	var event row
+	if len(wanted) == 0 || json.Unmarshal([]byte(data), &event) != nil {
+		return true
+	}
+	for name, values := range wanted {
+		got := textOf(event[name])
+		switch name {
+		case "state":
+			if !slices.Contains(strings.Split(values[0], ","), got) {
+				return false
+			}
+		case "url":
+			if !strings.HasPrefix(firstOf("url", "workflowUrl")(nil, event), values[0]) {
+				return false
+			}
+		case "label":
+			got = textOf(event["label"])
+			fallthrough
+		case "messageId", "workflowRunId":
+			if got != values[0] {
+				return false
+			}
+		}
+	}
+	return true
 }
 
 // The parts of an HTTP archive, version 1.2, that ctl writes.
@@ -165,8 +226,7 @@ func (c *CtlCmd) har(e *env, name string, q url.Values, file string) error {
 	if err := os.WriteFile(file, append(text, '\n'), 0o600); err != nil {
 		return usageError("--har: %w", err)
 	}
-	_, err = fmt.Fprintf(e.out, "%s: %d entries\n", file, len(entries))
-	return err
+	return c.done(e, map[string]any{"file": file, "entries": len(entries)}, "{{.file}}: {{plain .entries}} entries")
 }
 
 func (m *journalMessage) content() harBody {

@@ -10,11 +10,14 @@ import (
 
 // HelpCmd prints the help of a command, as the flag --help does.
 type HelpCmd struct {
-	Command []string `arg:"" optional:"" help:"A command, such as ctl or ctl stub."`
+	Command []string `arg:"" optional:"" help:"A command, such as ctl or ctl stub, or flags for the flags of every command."`
 }
 
 // Run prints the help.
-func (c *HelpCmd) Run(k *kong.Kong) error {
+func (c *HelpCmd) Run(e *env, k *kong.Kong) error {
+	if strings.Join(c.Command, " ") == "flags" {
+		return command.PrintGlobalFlags(e.out, k.Model.Node)
+	}
 	node, rest := command.Find(k.Model.Node, c.Command)
 	if len(rest) > 0 {
 		return usageError("help: unknown command %q; must be one of %s", rest[0], strings.Join(commandNames(node), ", "))
@@ -30,7 +33,9 @@ func (c *HelpCmd) Run(k *kong.Kong) error {
 func commandNames(node *kong.Node) []string {
 	var names []string
 	for _, child := range node.Children {
-		names = append(names, child.Name)
+		if !child.Hidden {
+			names = append(names, child.Name)
+		}
 	}
 	return names
 }

@@ -4,7 +4,6 @@ import (
 	"context"
 	"io"
 	"log/slog"
-	"os"
 	"slices"
 	"strconv"
 	"strings"
@@ -38,25 +37,22 @@ func (e *env) logger(level, format string) (*slog.Logger, error) {
 	out := &logQueue{lines: make(chan []byte, linesQueued), ended: make(chan struct{})}
 	go out.writeTo(e.err)
 	p := &pace{clock: clock.NewReal(), spent: map[slog.Level]int{}}
-	p.handler = logHandler(out, command.IsTerminal(e.err), l, format)
+	p.handler = logHandler(out, command.IsTerminal(e.err), e.hasColours(e.err), l, format)
 	e.atEnd = append(e.atEnd, p.stop, out.close)
 	return slog.New(paced{p.handler, p}), nil
 }
 
 // logHandler formats log lines.
-func logHandler(w io.Writer, terminal bool, level slog.Level, format string) slog.Handler {
+func logHandler(w io.Writer, terminal, colours bool, level slog.Level, format string) slog.Handler {
 	options := &slog.HandlerOptions{Level: level, ReplaceAttr: clipAttr}
 	switch {
 	case format == "json":
 		return slog.NewJSONHandler(w, options)
-	case terminal:
-		return tint.NewTextHandler(w, &tint.Options{Level: level, ReplaceAttr: terminalAttr, TimeFormat: time.TimeOnly, NoColor: !hasColours()})
+	case terminal || colours:
+		return tint.NewTextHandler(w, &tint.Options{Level: level, ReplaceAttr: terminalAttr, TimeFormat: time.TimeOnly, NoColor: !colours})
 	}
 	return slog.NewTextHandler(w, options)
 }
-
-// hasColours reports whether a terminal may have colours (https://no-color.org).
-func hasColours() bool { return os.Getenv("NO_COLOR") == "" && os.Getenv("TERM") != "dumb" }
 
 // clipAttr shortens texts, which may come from clients or destinations.
 func clipAttr(_ []string, a slog.Attr) slog.Attr {

@@ -14,7 +14,7 @@ import (
 func TestLogOnATerminal(t *testing.T) {
 	line := func(terminal bool) string {
 		var out bytes.Buffer
-		slog.New(logHandler(&out, terminal, slog.LevelInfo, "text")).Warn("delivery failed", "reason", "\x1b[2Jbad")
+		slog.New(logHandler(&out, terminal, terminal && wantsColours(), slog.LevelInfo, "text")).Warn("delivery failed", "reason", "\x1b[2Jbad")
 		return out.String()
 	}
 	t.Setenv("TERM", "xterm")

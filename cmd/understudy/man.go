@@ -6,6 +6,7 @@ import (
 
 	"github.com/alecthomas/kong"
 
+	"github.com/understudy-mock/understudy/internal/command"
 	"github.com/understudy-mock/understudy/mockserver"
 )
 
@@ -20,7 +21,9 @@ func (*ManCmd) Run(e *env, k *kong.Kong) error {
 	fmt.Fprintf(&b, ".SH NAME\n%s \\- %s\n.SH SYNOPSIS\n.B %s\n.I COMMAND\n[\\fIFLAGS\\fR]\n", app.Name, manText(app.Help), app.Name)
 	b.WriteString(".SH DESCRIPTION\nEach flag is also the environment variable that is named with it, and a key of the YAML file of\n.BR \\-\\-config .\n" +
 		"The command line takes precedence over the environment, and the environment over the file.\n.SH FLAGS OF EVERY COMMAND\n")
-	manFlags(&b, app.Node)
+	for _, flag := range command.GlobalFlags(app.Node) {
+		manFlag(&b, flag)
+	}
 	b.WriteString(".SH COMMANDS\n")
 	manCommands(&b, app.Node)
 	b.WriteString(".SH EXIT STATUS\n.TP\n0\nNo problem.\n.TP\n1\nThe requested operation or check failed.\n.TP\n2\nWrong usage or configuration.\n.TP\n3\nServer unreachable.\n")
@@ -47,19 +50,22 @@ func manCommands(b *strings.Builder, node *kong.Node) {
 // manFlags describes the flags of one level.
 func manFlags(b *strings.Builder, node *kong.Node) {
 	for _, flag := range node.Flags {
-		if flag.Hidden {
-			continue
+		if !flag.Hidden && !command.IsGlobal(flag) {
+			manFlag(b, flag)
 		}
-		name := "\\fB" + manText(flag.Summary()) + "\\fR"
-		if flag.Short != 0 {
-			name = "\\fB\\-" + string(flag.Short) + "\\fR, " + name
-		}
-		fmt.Fprintf(b, ".TP\n%s\n%s", name, manText(flag.Help))
-		if len(flag.Envs) > 0 {
-			fmt.Fprintf(b, " [%s]", manText(strings.Join(flag.Envs, ", ")))
-		}
-		b.WriteString("\n")
 	}
+}
+
+func manFlag(b *strings.Builder, flag *kong.Flag) {
+	name := "\\fB" + manText(flag.Summary()) + "\\fR"
+	if flag.Short != 0 {
+		name = "\\fB\\-" + string(flag.Short) + "\\fR, " + name
+	}
+	fmt.Fprintf(b, ".TP\n%s\n%s", name, manText(flag.Help))
+	if len(flag.Envs) > 0 {
+		fmt.Fprintf(b, " [%s]", manText(strings.Join(flag.Envs, ", ")))
+	}
+	b.WriteString("\n")
 }
 
 // manText escapes a line of text for troff.

@@ -109,6 +109,9 @@ func (c *commandChecks) command(words []string) string {
 	if node == c.model.Model.Node && len(rest) > 0 && !strings.HasPrefix(rest[0], "-") && rest[0] != "..." && rest[0] == strings.ToLower(rest[0]) && regexp.MustCompile(`^[a-z]`).MatchString(rest[0]) {
 		return fmt.Sprintf("understudy %s: unknown command", rest[0])
 	}
+	if node.DefaultCmd != nil {
+		node = node.DefaultCmd
+	}
 	known := []string{"--help", "-h", "--version", "-"}
 	for at := node; at != nil; at = at.Parent {
 		for _, flag := range at.Flags {

@@ -22,8 +22,8 @@ import (
 
 // RatelimitCmd is about the rate-limit plugin.
 type RatelimitCmd struct {
-	Check RatelimitCheckCmd `cmd:"" help:"Check a plugin configuration."`
-	Serve RatelimitServeCmd `cmd:"" help:"Run a small application behind the plugin, to try out a configuration."`
+	Check RatelimitCheckCmd `cmd:"" help:"Check a plugin configuration." example:"understudy ratelimit check plugin.json"`
+	Serve RatelimitServeCmd `cmd:"" help:"Run a small application behind the plugin, to try out a configuration." example:"understudy ratelimit serve plugin.json"`
 }
 
 // RatelimitCheckCmd checks a configuration.

@@ -11,6 +11,7 @@ import (
 
 	"github.com/alecthomas/kong"
 
+	"github.com/understudy-mock/understudy/internal/command"
 	"github.com/understudy-mock/understudy/internal/expect"
 )
 
@@ -37,8 +38,37 @@ func commandsPart(t *testing.T) string {
 		t.Fatal(err)
 	}
 	var b strings.Builder
+	b.WriteString("\n## Flags of every command\n\nThe flags from `--url` on are those of all commands that talk to a server: `ctl`, `env` and `why`. `understudy help flags` prints them.\n\n| flag | meaning | default | variable |\n|---|---|---|---|\n")
+	for _, flag := range command.GlobalFlags(k.Model.Node) {
+		b.WriteString(flagRow(flag))
+	}
 	describeCommands(&b, k.Model.Node)
 	return b.String() + "\n"
+}
+
+// TestEachCommandHasExamplesThatParse parses the examples of each command as it is typed.
+func TestEachCommandHasExamplesThatParse(t *testing.T) {
+	t.Parallel()
+	checks := newCommandChecks(t)
+	var each func(node *kong.Node)
+	each = func(node *kong.Node) {
+		for _, child := range visibleCommands(node) {
+			if !child.Leaf() {
+				each(child)
+				continue
+			}
+			lines := command.Examples(child)
+			if len(lines) == 0 {
+				t.Errorf("%s has no example", child.FullPath())
+			}
+			for _, line := range lines {
+				for _, problem := range checks.line(line) {
+					t.Errorf("%s: %s: %s", child.FullPath(), line, problem)
+				}
+			}
+		}
+	}
+	each(checks.model.Model.Node)
 }
 
 // describeCommands describes the commands below a node.
@@ -61,7 +91,7 @@ func describeCommands(b *strings.Builder, node *kong.Node) {
 		var rows []string
 		for at := child; at.Parent != nil; at = at.Parent {
 			for _, flag := range at.Flags {
-				if !flag.Hidden {
+				if !flag.Hidden && !command.IsGlobal(flag) {
 					rows = append(rows, flagRow(flag))
 				}
 			}
@@ -69,6 +99,7 @@ func describeCommands(b *strings.Builder, node *kong.Node) {
 		if len(rows) > 0 {
 			b.WriteString("\n| flag | meaning | default | variable |\n|---|---|---|---|\n" + strings.Join(rows, ""))
 		}
+		fmt.Fprintf(b, "\n```sh\n%s\n```\n", strings.Join(command.Examples(child), "\n"))
 	}
 }
 

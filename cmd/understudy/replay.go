@@ -2,7 +2,6 @@ package main
 
 import (
 	"bufio"
-	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -19,7 +18,6 @@ import (
 
 	"github.com/understudy-mock/understudy/engine/store"
 	"github.com/understudy-mock/understudy/engine/store/sqlite"
-	"github.com/understudy-mock/understudy/internal/command"
 	"github.com/understudy-mock/understudy/mockserver"
 	"github.com/understudy-mock/understudy/mockserver/replay"
 )
@@ -194,7 +192,7 @@ func firstNames(names []string) string {
 
 type (
 	ctlKept struct {
-		Export ctlExport `cmd:"" help:"Write the journal of a server with --data to a file for understudy replay."`
+		Export ctlExport `cmd:"" help:"Write the journal of a server with --data to a file for understudy replay." example:"understudy ctl journal export bug.journal"`
 	}
 	ctlExport struct {
 		File          string `arg:"" optional:"" help:"Output file. Default: standard output."`
@@ -217,47 +215,11 @@ func (k *ctlExport) Run(e *env, c *cli) error {
 	if k.File == "" {
 		return c.Ctl.call(e, http.MethodGet, "journal/export", query, nil, e.out)
 	}
-	size := int64(0)
-	err := replaceFile(k.File, func(to io.Writer) error {
-		kept := &heldEnd{to: to}
-		err := c.Ctl.call(e, http.MethodGet, "journal/export", query, nil, kept)
-		size = kept.size
-		return err
-	})
-	if _, ok := errors.AsType[*command.Failure](err); ok {
-		return err
-	}
+	size, err := c.Ctl.download(e, k.File, "journal/export", query)
 	if err != nil {
-		return usageError("journal export: %w", err)
+		return failedAs("journal export", err)
 	}
-	_, err = fmt.Fprintf(e.out, "%d bytes written to %s; replay them with: understudy replay %s\n", size, k.File, shellQuoted(k.File))
-	return err
-}
-
-// heldEnd drops the last line end of an answer, because replaceFile writes one.
-type heldEnd struct {
-	to   io.Writer
-	held bool
-	size int64
-}
-
-// Write holds back a line end until more data follows.
-func (w *heldEnd) Write(p []byte) (int, error) {
-	if len(p) == 0 {
-		return 0, nil
-	}
-	if w.held {
-		if _, err := w.to.Write([]byte{'\n'}); err != nil {
-			return 0, err
-		}
-	}
-	w.size += int64(len(p))
-	text, held := bytes.CutSuffix(p, []byte{'\n'})
-	w.held = held
-	if _, err := w.to.Write(text); err != nil {
-		return 0, err
-	}
-	return len(p), nil
+	return c.Ctl.done(e, map[string]any{"file": k.File, "bytes": size}, "{{plain .bytes}} bytes written to {{.file}}; replay them with: understudy replay {{sh .file}}")
 }
 
 // utcTime is a time with its milliseconds, in UTC.

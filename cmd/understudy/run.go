@@ -4,9 +4,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"runtime"
+	"slices"
 	"sync"
 	"time"
 
@@ -37,11 +40,17 @@ func (c *RunCmd) Run(e *env) error {
 	if len(words) == 0 {
 		return usageError("run: no command; usage: understudy run [FLAGS] -- COMMAND")
 	}
+	if err := addOwnFolder(); err != nil {
+		return fmt.Errorf("run: %w", err)
+	}
+	child := exec.CommandContext(e.ctx, words[0], words[1:]...)
+	if child.Err != nil {
+		return notStarted(child.Err)
+	}
 	s, cfg, err := c.start(e, "run")
 	if err != nil {
 		return err
 	}
-	child := exec.CommandContext(e.ctx, words[0], words[1:]...)
 	child.Stdout, child.Stderr = e.out, e.err
 	if !c.UntilEOF { // --until-eof reads standard input
 		child.Stdin = os.Stdin
@@ -72,11 +81,43 @@ func (c *RunCmd) Run(e *env) error {
 	closed := c.stop(s)
 	switch {
 	case child.ProcessState == nil:
-		return usageError("run: %w", err)
+		return notStarted(err)
 	case !child.ProcessState.Success():
 		return command.Fail(exitCode(child.ProcessState), errors.New("")) // the command has printed the reason
 	case closed != nil:
 		return fmt.Errorf("stop: %w", closed)
 	}
 	return nil
+}
+
+// Exit codes for a command that cannot be started, as those of shells.
+const (
+	exitNotExecutable = 126
+	exitNotFound      = 127
+)
+
+// notStarted is the error for a command that cannot be started.
+func notStarted(err error) error {
+	code := exitNotExecutable
+	if errors.Is(err, exec.ErrNotFound) || errors.Is(err, fs.ErrNotExist) {
+		code = exitNotFound
+	}
+	return command.Fail(code, fmt.Errorf("run: %w", err))
+}
+
+// addOwnFolder puts the folder of this program at the end of PATH, so that the command can call
+// it. At the start, it would come before the programs that the user has chosen.
+func addOwnFolder() error {
+	own, err := os.Executable()
+	if err != nil {
+		return err
+	}
+	folder, path := filepath.Dir(own), os.Getenv("PATH")
+	if slices.Contains(filepath.SplitList(path), folder) {
+		return nil
+	}
+	if path != "" {
+		path += string(os.PathListSeparator)
+	}
+	return os.Setenv("PATH", path+folder)
 }

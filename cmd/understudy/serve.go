@@ -9,6 +9,7 @@ import (
 	"net/netip"
 	"net/url"
 	"os"
+	"reflect"
 	"regexp"
 	"slices"
 	"strconv"
@@ -19,6 +20,7 @@ import (
 	_ "github.com/understudy-mock/understudy/mockserver/complete"
 	"github.com/understudy-mock/understudy/mockserver/stub"
 
+	"github.com/alecthomas/kong"
 	"github.com/gofrs/flock"
 
 	"github.com/understudy-mock/understudy/engine/store"
@@ -26,6 +28,7 @@ import (
 	"github.com/understudy-mock/understudy/mockserver/fleet"
 	"github.com/understudy-mock/understudy/mockserver/gate/origin"
 	"github.com/understudy-mock/understudy/spec"
+	"github.com/understudy-mock/understudy/spec/mask"
 	"github.com/understudy-mock/understudy/spec/route"
 )
 
@@ -72,6 +75,7 @@ type ServeCmd struct {
 	UntilEOF              bool              `name:"until-eof" help:"Stop, as with SIGTERM, when standard input ends, so that the server does not outlive a killed parent process."`
 	UntilEOFOf            int               `name:"until-eof-of" env:"-" placeholder:"FD" help:"As --until-eof, for the file descriptor FD: standard input is left to the command of run."`
 	Quiet                 bool              `help:"Log only errors of the stand-in itself; same as --log-level error."`
+	Verbose               bool              `help:"Also print the addresses of all hosts, the credentials and a curl command at the start."`
 	LogLevel              string            `default:"${loglevel}" help:"debug, info (retried attempts), warn (failed messages and runs, refused requests) or error."`
 	LogFormat             string            `default:"text" enum:"text,json" help:"text or json."`
 
@@ -83,12 +87,12 @@ type ServeCmd struct {
 }
 
 // Run serves until it receives a signal to stop, or its standard input ends.
-func (c *ServeCmd) Run(e *env) error {
+func (c *ServeCmd) Run(e *env, at *kong.Context) error {
 	s, cfg, err := c.start(e, "serve")
 	if err != nil {
 		return err
 	}
-	c.printBanner(e.out, s) // last, so that programs that wait for it find the ready file
+	c.printBanner(e.out, s, changedFlags(at.Selected())) // last, so that programs that wait for it find the ready file
 	c.saveUntil(e.ctx, s, cfg.Log)
 	return c.stop(s)
 }
@@ -298,34 +302,115 @@ func (c *ServeCmd) controlCredential() string {
 	return ` -H "Authorization: Bearer $UNDERSTUDY_CONTROL_TOKEN"`
 }
 
-// printBanner prints how to use the server, in one write.
-func (c *ServeCmd) printBanner(w io.Writer, s *mockserver.Server) {
+// printBanner prints how to use the server, in one write. changed are the flags without their
+// defaults.
+func (c *ServeCmd) printBanner(w io.Writer, s *mockserver.Server, changed string) {
 	var b strings.Builder
-	fmt.Fprintf(&b, "Understudy %s is running at %s\n\n", mockserver.Version, s.URL())
-	fmt.Fprintf(&b, "  messaging   %s\n  region      %s\n  management  %s\n  vector      %s\n  key-value   %s\n", s.URL(), s.RegionURL(), s.ManagementURL(), s.VectorURL(), s.KVURL())
-	if c.Embed != "" {
-		fmt.Fprintf(&b, "  embedding   %s: vectors for tests, based on words and not on meaning\n", c.Embed)
+	fmt.Fprintf(&b, "Understudy %s is running at %s\n\n  Page     %s/_understudy/\n", mockserver.Version, s.URL(), s.URL())
+	ask := "understudy env"
+	if s.URL() != defaultURL {
+		ask += " --url " + shellQuoted(s.URL())
 	}
-	b.WriteString("\n")
+	vars := credentials(s)
+	rows := [][2]string{{`eval "$(` + ask + `)"`, fmt.Sprintf("sets %s, %s and %d more for every client", vars[0].Name, vars[1].Name, len(vars)-2)}}
+	if vars := s.DevelopmentEnv(); len(vars) > 0 {
+		words := make([]string, len(vars))
+		for i, v := range vars {
+			words[i] = v.Name + "=" + v.Value
+		}
+		rows = append(rows, [2]string{strings.Join(words, " "), "JavaScript clients need nothing else"})
+	}
+	for i, r := range rows {
+		fmt.Fprintf(&b, "  %-7s  %-*s  %s\n", map[int]string{0: "Clients"}[i], len(rows[0][0]), r[0], r[1])
+	}
+	if changed != "" {
+		fmt.Fprintf(&b, "  Flags    %s\n", changed)
+	}
+	b.WriteString("  More     understudy serve --verbose, understudy --help\n\n")
 	switch at := s.ListensAt(); {
 	case at != s.URL():
 		fmt.Fprintf(&b, "It listens at %s, and these are the addresses of --advertise.%s\n\n", at, hostsHint(s.URL(), at))
 	case s.EveryInterface():
 		b.WriteString("It listens on every interface: other machines use an address of this one in place of 127.0.0.1; --advertise URL prints it.\n\n")
 	}
+	if c.ca != "" {
+		fmt.Fprintf(&b, "It serves TLS with a generated certificate. Clients must trust its CA, %s: NODE_EXTRA_CA_CERTS (Node.js), SSL_CERT_FILE (Python, Go), --cacert (curl), --ca-file (understudy ctl).\n\n", c.ca)
+	}
+	if c.Verbose {
+		c.describe(&b, s)
+	}
+	_, _ = io.WriteString(w, b.String()) // there may be no reader
+}
+
+// defaultURL is where the commands look for a server.
+const defaultURL = "http://127.0.0.1:8080"
+
+// credentials are the variables that published clients read, if there are any, else those of
+// Understudy.
+func credentials(s *mockserver.Server) []mockserver.EnvVar {
+	all := s.Env()
+	if brand := slices.DeleteFunc(slices.Clone(all), func(v mockserver.EnvVar) bool { return strings.HasPrefix(v.Name, "UNDERSTUDY_") }); len(brand) > 1 {
+		return brand
+	}
+	return all
+}
+
+// describe prints the hosts, the credentials and a command that publishes.
+func (c *ServeCmd) describe(b *strings.Builder, s *mockserver.Server) {
+	fmt.Fprintf(b, "  messaging   %s\n  region      %s\n  management  %s\n  vector      %s\n  key-value   %s\n", s.URL(), s.RegionURL(), s.ManagementURL(), s.VectorURL(), s.KVURL())
+	if c.Embed != "" {
+		fmt.Fprintf(b, "  embedding   %s: vectors for tests, based on words and not on meaning\n", c.Embed)
+	}
+	b.WriteString("\n")
+	vars, token := credentials(s), ""
+	for _, v := range vars {
+		fmt.Fprintf(b, "export %s=%s\n", v.Name, shellQuoted(v.Value))
+		if token == "" && strings.HasSuffix(v.Name, "_TOKEN") {
+			token = v.Value
+		}
+	}
 	curl := "curl"
 	if c.ca != "" {
 		curl += " --cacert " + shellQuoted(c.ca)
-		fmt.Fprintf(&b, "It serves TLS with a generated certificate. Clients must trust its CA, %s: NODE_EXTRA_CA_CERTS (Node.js), SSL_CERT_FILE (Python, Go), --cacert (curl), --ca-file (understudy ctl).\n\n", c.ca)
 	}
-	for _, v := range s.Env() {
-		fmt.Fprintf(&b, "export %s=%s\n", v.Name, shellQuoted(v.Value))
+	fmt.Fprintf(b, "\nTry it:\n  %s -X POST '%s' -H 'Authorization: Bearer %s' -d '{\"hello\":\"world\"}'\n",
+		curl, s.URL()+route.PublishMessage.Path(s.URL()+"/_understudy/sink/status/200"), token)
+	fmt.Fprintf(b, "  %s%s '%s/_understudy/deliveries'\n\n", curl, c.controlCredential(), s.URL())
+}
+
+// changedFlags are the flags of a command that have other values than their defaults, without
+// secrets. The address and the flags of the output are visible anyway.
+func changedFlags(node *kong.Node) string {
+	var words []string
+	for _, f := range node.Flags {
+		text := textOfFlag(f.Target)
+		switch {
+		case text == f.Default || f.Target.IsZero() && f.Default == "", slices.Contains([]string{"addr", "help", "verbose", "quiet", "log-level", "log-format"}, f.Name):
+		case f.IsBool():
+			words = append(words, map[bool]string{true: "--", false: "--no-"}[f.Target.Bool()]+f.Name)
+		case mask.Secret(f.Name) || f.Name == "account":
+			words = append(words, "--"+f.Name+" "+mask.Hidden)
+		default:
+			words = append(words, "--"+f.Name+" "+shellQuoted(mask.Text(text)))
+		}
 	}
-	fmt.Fprintf(&b, "\nTry it:\n  %s -X POST '%s' -H 'Authorization: Bearer %s' -H '%sRetries: 1' -d '{\"hello\":\"world\"}'\n",
-		curl, s.URL()+route.PublishMessage.Path(s.URL()+"/_understudy/sink/status/200"), s.Token(), s.HeaderPrefix())
-	fmt.Fprintf(&b, "  %s%s '%s/_understudy/deliveries'\n", curl, c.controlCredential(), s.URL())
-	fmt.Fprintf(&b, "\nWatch it: %s/_understudy/\n", s.URL())
-	_, _ = io.WriteString(w, b.String()) // there may be no reader
+	return strings.Join(words, " ")
+}
+
+// textOfFlag is the value of a flag as on the command line.
+func textOfFlag(v reflect.Value) string {
+	switch value := v.Interface().(type) {
+	case []string:
+		return strings.Join(value, ",")
+	case map[string]string:
+		var pairs []string
+		for _, name := range sortedNames(value) {
+			pairs = append(pairs, name+"="+value[name])
+		}
+		return strings.Join(pairs, ";")
+	default:
+		return textOf(value)
+	}
 }
 
 // hostsHint has the line of the hosts file with which programs on this machine reach a server

@@ -1,14 +1,15 @@
 package main
 
 import (
-	"bytes"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"io/fs"
 	"log/slog"
 	"net/http"
+	"net/url"
 	"os"
 	"path/filepath"
 	"time"
@@ -140,8 +141,8 @@ func replaceFile(name string, write func(io.Writer) error) error {
 
 type (
 	ctlSnapshot struct {
-		Save ctlSave `cmd:"" help:"Write the state of all accounts, or of --account, to a file."`
-		Load ctlLoad `cmd:"" help:"Replace the state with that in a file."`
+		Save ctlSave `cmd:"" help:"Write the state of all accounts, or of --account, to a file." example:"understudy ctl snapshot save state.json"`
+		Load ctlLoad `cmd:"" help:"Replace the state with that in a file." example:"understudy ctl snapshot load state.json"`
 	}
 	ctlSave struct {
 		File string `arg:"" help:"File to write to."`
@@ -153,35 +154,31 @@ type (
 
 // Run saves the state.
 func (k *ctlSave) Run(e *env, c *cli) error {
-	size := int64(0)
-	err := replaceFile(k.File, func(to io.Writer) error {
-		kept := &withoutEnd{to: to}
-		err := c.Ctl.call(e, http.MethodGet, "snapshot", nil, nil, kept)
-		size = kept.size
-		return err
+	size, err := c.Ctl.download(e, k.File, "snapshot", nil)
+	if err != nil {
+		return failedAs("snapshot save", err)
+	}
+	return c.Ctl.done(e, map[string]any{"file": k.File, "bytes": size}, "{{plain .bytes}} bytes saved to {{.file}}")
+}
+
+// download replaces a file by an answer, and shows the progress.
+func (c *CtlCmd) download(e *env, file, path string, q url.Values) (int64, error) {
+	kept := &counter{}
+	stop := e.progress(nil, kept.bar)
+	defer stop()
+	err := replaceFile(file, func(to io.Writer) error {
+		kept.to = to
+		return c.call(e, http.MethodGet, path, q, nil, kept)
 	})
+	return kept.size.Load(), err
+}
+
+// failedAs is an error about the usage of a command, unless it has an exit code.
+func failedAs(name string, err error) error {
 	if _, ok := errors.AsType[*command.Failure](err); ok {
 		return err
 	}
-	if err != nil {
-		return usageError("snapshot save: %w", err)
-	}
-	_, err = fmt.Fprintf(e.out, "%d bytes saved to %s\n", size, k.File)
-	return err
-}
-
-// withoutEnd drops the line end of an answer, because replaceFile writes one.
-type withoutEnd struct {
-	to   io.Writer
-	size int64
-}
-
-// Write counts what it passes on.
-func (w *withoutEnd) Write(p []byte) (int, error) {
-	text := bytes.TrimRight(p, "\n")
-	n, err := w.to.Write(text)
-	w.size += int64(n)
-	return n + len(p) - len(text), err
+	return usageError(name+": %w", err)
 }
 
 // Run loads the state.
@@ -191,12 +188,23 @@ func (k *ctlLoad) Run(e *env, c *cli) error {
 		return usageError("snapshot load: %w", err)
 	}
 	defer saved.Close() //nolint:errcheck // only read
-	if info, err := saved.Stat(); err == nil && info.IsDir() {
+	info, err := saved.Stat()
+	if err == nil && info.IsDir() {
 		return usageError("snapshot load: %s is a folder: must be a file of `understudy ctl snapshot save`", k.File)
 	}
-	err = c.Ctl.show(e, http.MethodPut, "snapshot", nil, saved)
+	from := &counter{from: saved}
+	if err == nil {
+		from.whole = info.Size()
+	}
+	stop := e.progress(nil, from.bar)
+	var answer json.RawMessage
+	err = c.Ctl.call(e, http.MethodPut, "snapshot", nil, io.Reader(from), &answer)
+	stop()
 	if refused, ok := errors.AsType[*command.Failure](err); ok && refused.Code == command.ExitUsage {
 		return usageError("snapshot load %s: %w", k.File, refused.Err)
 	}
-	return err
+	if err != nil {
+		return err
+	}
+	return c.Ctl.print(e, answer, words(`{{range .accounts}}Account {{.id}} loaded: {{.clock}} clock at {{at .now}}.{{"\n"}}{{end -}}Saved at {{at .savedAt}}.`))
 }

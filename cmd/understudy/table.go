@@ -1,115 +1,306 @@
 package main
 
 import (
-	"bytes"
+	"cmp"
 	"encoding/json"
 	"fmt"
-	"io"
+	"math"
+	"regexp"
+	"slices"
+	"strconv"
 	"strings"
-	"text/tabwriter"
-	"time"
-	"unicode"
-
-	"github.com/understudy-mock/understudy/internal/command"
+	"unicode/utf8"
 )
 
 // row is an entry of a list of the control API.
 type row map[string]any
 
-// column is a column of a table.
+// column is a column of a table. How its cells look follows from its title.
 type column struct {
 	title string
-	of    func(row) string
+	of    func(*screen, row) string
 }
 
-// listing describes the table for the answer of a call.
+// listing is the table for the answer of a call.
 type listing struct {
 	key     string // member with the entries; "": the answer is the list, or its only entry
 	columns []column
 }
 
-// The tables of ctl, by command. The last column is the longest.
-var (
-	messageTable = listing{"messages", []column{
-		{"MESSAGE", memberText("messageId")}, {"STATE", memberText("state")}, {"RETRIED", retryCount}, {"CREATED (UTC)", memberTime("createdAt")},
-		{"NEXT (UTC)", memberTime("nextDeliveryTime")}, {"RUN", memberText("workflowRunId")}, {"METHOD", memberText("method")}, {"URL", memberText("url")},
-	}}
-	runTable = listing{"runs", []column{
-		{"RUN", memberText("workflowRunId")}, {"STATE", memberText("workflowState")}, {"CREATED (UTC)", memberTime("workflowRunCreatedAt")},
-		{"ENDED (UTC)", memberTime("workflowRunCompletedAt")}, {"DLQ", memberText("dlqId")}, {"URL", memberText("workflowUrl")},
-	}}
-	dlqTable = listing{"entries", []column{
-		{"DLQ", memberText("dlqId")}, {"FAILED (UTC)", memberTime("failedAt")}, {"MESSAGE", memberText("messageId")}, {"RUN", memberText("workflowRunId")},
-		{"URL", memberText("url")}, {"CAUSE", memberText("cause")},
-	}}
-	eventTable = listing{"events", []column{
-		{"TIME (UTC)", memberTime("time")}, {"STATE", memberText("state")}, {"NEXT (UTC)", memberTime("nextDeliveryTime")}, {"STATUS", memberText("responseStatus")}, {"ERROR", memberText("error")},
-	}}
-	deliveryTable = listing{"entries", []column{
-		{"TIME (UTC)", memberTime("at")}, {"MESSAGE", memberText("messageId")}, {"RETRIED", memberText("attempt")}, {"RESULT", resultOf}, {"METHOD", memberText("method")}, {"URL", memberText("url")},
-	}}
-	requestTable = listing{"entries", []column{
-		{"TIME (UTC)", memberTime("at")}, {"STATUS", resultOf}, {"METHOD", memberText("method")}, {"PATH", memberText("path")}, {"PROBLEMS", memberText("problems")},
-	}}
-	stubTable = listing{"", []column{
-		{"METHOD", memberText("method")}, {"URL", memberText("url")}, {"ANSWERS", stubAnswers},
-	}}
-	publishTable = listing{"", []column{
-		{"MESSAGE", memberText("messageId")}, {"DEDUPLICATED", memberText("deduplicated")}, {"URL", memberText("url")},
-	}}
-	notifyTable  = listing{"", []column{{"MESSAGE", memberText("messageId")}, {"RUN", memberText("workflowRunId")}}}
-	restartTable = listing{"", []column{{"RUN", memberText("workflowRunId")}, {"CREATED (UTC)", memberTime("workflowCreatedAt")}}}
-)
+// text is a column with a member.
+func text(title, name string) column {
+	return column{title, func(_ *screen, r row) string { return textOf(r[name]) }}
+}
 
-// memberText returns a member as text.
-func memberText(name string) func(row) string {
-	return func(r row) string {
-		switch v := r[name].(type) {
-		case nil:
-			return ""
-		case []any:
-			parts := make([]string, len(v))
-			for i := range v {
-				parts[i] = fmt.Sprint(v[i])
+// moment is a column with a member that is a time in Unix ms.
+func moment(title, name string) column {
+	return column{title, func(s *screen, r row) string { return s.when(r[name]) }}
+}
+
+// textOf is a value as text; a list as its elements.
+func textOf(v any) string {
+	switch v := v.(type) {
+	case nil:
+		return ""
+	case float64:
+		return strconv.FormatFloat(v, 'f', -1, 64)
+	case []any:
+		parts := make([]string, len(v))
+		for i := range v {
+			parts[i] = textOf(v[i])
+		}
+		return strings.Join(parts, "; ")
+	case map[string]any:
+		b, _ := json.Marshal(v) // was decoded from JSON
+		return string(b)
+	}
+	return fmt.Sprint(v)
+}
+
+// within follows the names of members; nil if one is missing.
+func within(v any, names ...string) any {
+	for _, name := range names {
+		m, _ := v.(map[string]any)
+		v = m[name]
+	}
+	return v
+}
+
+// cutTitles are the columns that are cut when a table is wider than the terminal.
+var cutTitles = []string{"ANSWERS", "BEFORE", "BODY", "DESTINATION", "FOUND IN", "LABELS", "PATH", "PROBLEMS", "REASON", "RESULT", "RULE", "STEP", "TEXT", "TO", "URL", "WHEN", "WHY", "WORKFLOW"}
+
+// dropTitles are the columns that are left out when the terminal has no room for narrowest
+// characters of the columns that are cut, the first of them first. The first column of a table
+// stays.
+var dropTitles = []string{"ZONE", "DEDUPLICATED", "LAST", "DLQ", "MESSAGE", "RUN", "CREATED", "TOOK", "ATTEMPTS", "NEXT"}
+
+// narrowest is the width of a column that may be cut, as long as there is room.
+const narrowest = 24
+
+// table is a table that is being written. The lines of a stream keep the widths of the lines
+// before them.
+type table struct {
+	screen  *screen
+	columns []column
+	widths  []int
+}
+
+// show writes the table, without the columns that are empty in every row, and the command that
+// lists what follows.
+func (l *listing) show(s *screen, answer any) error {
+	list := l.rows(answer)
+	if len(list) == 0 {
+		_, err := fmt.Fprintln(s.w, "none")
+		return err
+	}
+	t := table{screen: s}
+	for _, c := range l.columns {
+		width := 0
+		for _, r := range list {
+			width = max(width, utf8.RuneCountInString(oneLine(c.of(s, r))))
+		}
+		if width > 0 {
+			t.columns, t.widths = append(t.columns, c), append(t.widths, max(width, len(c.title)))
+		}
+	}
+	t.fit()
+	heads := make([]string, len(t.columns))
+	for i, c := range t.columns {
+		heads[i] = c.title
+	}
+	if err := t.line(heads, true); err != nil {
+		return err
+	}
+	for _, r := range list {
+		if err := t.row(r); err != nil {
+			return err
+		}
+	}
+	if cursor, _ := within(answer, "cursor").(string); cursor != "" {
+		_, err := fmt.Fprintf(s.w, "more: --cursor %s\n", cursor)
+		return err
+	}
+	return nil
+}
+
+// rows returns the entries of an answer.
+func (l *listing) rows(answer any) (list []row) {
+	if l.key != "" {
+		answer = within(answer, l.key)
+	}
+	switch v := answer.(type) {
+	case []any:
+		for i := range v {
+			r, _ := v[i].(map[string]any)
+			list = append(list, r)
+		}
+	case map[string]any:
+		list = append(list, v)
+	}
+	return list
+}
+
+// fit leaves out columns that nobody misses, and cuts the widest ones, until a line fits.
+func (t *table) fit() {
+	if t.screen.width == 0 {
+		return
+	}
+	for _, title := range dropTitles {
+		if t.over(narrowest) <= 0 {
+			break
+		}
+		if at := slices.IndexFunc(t.columns, func(c column) bool { return c.title == title }); at > 0 {
+			t.columns, t.widths = slices.Delete(t.columns, at, at+1), slices.Delete(t.widths, at, at+1)
+		}
+	}
+	for over := t.over(math.MaxInt); over > 0; over-- {
+		widest := -1
+		for i, c := range t.columns {
+			if slices.Contains(cutTitles, c.title) && t.widths[i] > 2 && (widest < 0 || t.widths[i] > t.widths[widest]) {
+				widest = i
 			}
-			return strings.Join(parts, "; ")
-		default:
-			return fmt.Sprint(v)
 		}
+		if widest < 0 {
+			return
+		}
+		t.widths[widest]--
 	}
 }
 
-// memberTime returns a member in Unix ms as a time.
-func memberTime(name string) func(row) string {
-	return func(r row) string {
-		n, ok := r[name].(json.Number)
-		millis, err := n.Int64()
-		if !ok || err != nil || millis == 0 {
-			return ""
+// over is how much a line is too long, if the columns that may be cut have at most a width.
+func (t *table) over(most int) int {
+	n := -t.screen.width - 2
+	for i, c := range t.columns {
+		w := min(t.widths[i], t.screen.width+narrowest)
+		if slices.Contains(cutTitles, c.title) {
+			w = min(w, most)
 		}
-		return time.UnixMilli(millis).UTC().Format(time.DateTime)
+		n += w + 2
 	}
+	return n
 }
 
-func retryCount(r row) string { return memberText("retried")(r) + "/" + memberText("maxRetries")(r) }
+// line writes a line. What still does not fit is cut at its end.
+func (t *table) line(cells []string, head bool) error {
+	var b strings.Builder
+	used := 0
+	for i, cell := range cells {
+		cell = cut(cell, t.widths[i])
+		if limit := t.screen.width; limit > 0 {
+			cell = cut(cell, max(0, limit-used))
+		}
+		n := utf8.RuneCountInString(cell)
+		b.WriteString(t.screen.paint(cell, t.toneOf(i, cell, head)))
+		if i < len(cells)-1 {
+			b.WriteString(strings.Repeat(" ", t.widths[i]-n+2))
+		}
+		used += t.widths[i] + 2
+		if t.screen.width > 0 && used >= t.screen.width {
+			break
+		}
+	}
+	_, err := fmt.Fprintln(t.screen.w, strings.TrimRight(b.String(), " "))
+	return err
+}
+
+// toneOf is the colour of a cell.
+func (t *table) toneOf(i int, cell string, head bool) string {
+	switch {
+	case head:
+		return toneBold
+	case t.columns[i].title == "STATE" || t.columns[i].title == "STATUS" || t.columns[i].title == "RESULT":
+		return toneOf(cell)
+	}
+	return ""
+}
+
+// row writes an entry.
+func (t *table) row(r row) error {
+	cells := make([]string, len(t.columns))
+	for i, c := range t.columns {
+		cells[i] = oneLine(c.of(t.screen, r))
+	}
+	return t.line(cells, false)
+}
+
+// next writes an entry of a stream.
+func (t *table) next(r row) error {
+	for i, c := range t.columns {
+		n := utf8.RuneCountInString(oneLine(c.of(t.screen, r)))
+		if i < len(t.columns)-1 {
+			n = max(t.widths[i], min(n, 40))
+		}
+		t.widths[i] = n
+	}
+	return t.row(r)
+}
+
+// stream is a table without a head whose rows arrive one by one.
+func (l *listing) stream(w *screen) *table {
+	return &table{screen: w, columns: l.columns, widths: make([]int, len(l.columns))}
+}
+
+// rows of other forms: what the members of an answer mean together.
+
+// triesOf is the number of attempts so far, and their maximum.
+func triesOf(_ *screen, r row) string {
+	most, had := r["maxAttempts"], r["attempts"]
+	if retries, ok := r["maxRetries"].(float64); ok {
+		most = retries + 1
+	}
+	if most == nil {
+		return ""
+	}
+	return cmp.Or(textOf(had), "0") + "/" + textOf(most)
+}
+
+// attemptText matches what the columns of a table say in the words of a cause.
+var attemptText = regexp.MustCompile(`(attempt \d+ of \d+ )?(was answered|got no answer:)|attempt \d+ of \d+:`)
+
+// whyOf is the cause of a failure, otherwise the reason for the state.
+func whyOf(_ *screen, r row) string {
+	why := cmp.Or(textOf(r["cause"]), textOf(within(r["why"], "reason")), textOf(r["error"]))
+	return strings.TrimSpace(strings.ReplaceAll(attemptText.ReplaceAllString(why, ""), ":  ", ": "))
+}
+
+// addressOf is a URL, after a method other than POST.
+func addressOf(_ *screen, r row) string {
+	if method := textOf(r["method"]); method != "" && method != "POST" {
+		return method + " " + textOf(r["url"])
+	}
+	return textOf(r["url"])
+}
+
+// attemptOf is the number of an attempt.
+func attemptOf(_ *screen, r row) string {
+	n, _ := r["attempt"].(float64)
+	return textOf(n + 1)
+}
 
 // resultOf is the error of an entry, otherwise the status of its response.
-func resultOf(r row) string {
-	if why := memberText("error")(r); why != "" {
-		return why
+func resultOf(_ *screen, r row) string {
+	return cmp.Or(textOf(r["error"]), textOf(within(r["response"], "status")))
+}
+
+// firstOf is the first member that is present.
+func firstOf(names ...string) func(*screen, row) string {
+	return func(_ *screen, r row) string {
+		for _, name := range names {
+			if v := textOf(r[name]); v != "" {
+				return v
+			}
+		}
+		return ""
 	}
-	response, _ := r["response"].(map[string]any)
-	return memberText("status")(response)
 }
 
 // stubAnswers are the answers of a stub, in the form that ctl stub accepts.
-func stubAnswers(r row) string {
+func stubAnswers(_ *screen, r row) string {
 	list, _ := r["answers"].([]any)
 	parts := make([]string, len(list))
 	for i := range list {
-		one, _ := list[i].(map[string]any)
 		for _, name := range []string{"status", "body", "fail", "delay"} {
-			if text := memberText(name)(one); text != "" {
+			if text := textOf(within(list[i], name)); text != "" {
 				parts[i] = strings.TrimPrefix(parts[i]+":"+text, ":")
 			}
 		}
@@ -117,92 +308,15 @@ func stubAnswers(r row) string {
 	return strings.Join(parts, " ")
 }
 
-// asTable reports whether lists are printed as tables.
-func (c *CtlCmd) asTable(e *env) bool {
-	return c.Output == "table" || c.Output == "auto" && command.IsTerminal(e.out)
-}
-
-// print writes an answer: a table for people on a terminal, JSON for scripts.
-func (c *CtlCmd) print(e *env, answer json.RawMessage, l *listing) error {
-	if l != nil && c.asTable(e) {
-		return l.write(e.out, answer)
-	}
-	var pretty bytes.Buffer
-	if err := json.Indent(&pretty, answer, "", "  "); err != nil {
-		return fmt.Errorf("answer is not JSON: %w", err)
-	}
-	_, err := fmt.Fprintln(e.out, pretty.String())
-	return err
-}
-
-// rows returns the entries of an answer, and the cursor of the next page.
-func (l *listing) rows(answer json.RawMessage) (list []row, cursor string, err error) {
-	if l.key != "" {
-		var body map[string]json.RawMessage
-		if err := json.Unmarshal(answer, &body); err != nil {
-			return nil, "", err
-		}
-		_ = json.Unmarshal(body["cursor"], &cursor) // absent on the last page
-		answer = body[l.key]
-	}
-	d := json.NewDecoder(bytes.NewReader(answer))
-	d.UseNumber()
-	if !bytes.HasPrefix(bytes.TrimSpace(answer), []byte("[")) {
-		list = make([]row, 1)
-		return list, cursor, d.Decode(&list[0])
-	}
-	return list, cursor, d.Decode(&list)
-}
-
-// write writes the table, without the columns that are empty in every row.
-func (l *listing) write(w io.Writer, answer json.RawMessage) error {
-	list, cursor, err := l.rows(answer)
-	if err != nil {
-		return err
-	}
-	if len(list) == 0 {
-		_, err := fmt.Fprintln(w, "none")
-		return err
-	}
-	lines := make([]strings.Builder, 1+len(list))
-	for _, c := range l.columns {
-		cells, used := []string{c.title}, false
-		for _, r := range list {
-			cell := oneLine(c.of(r))
-			cells, used = append(cells, cell), used || cell != ""
-		}
-		for i := range cells {
-			if used {
-				lines[i].WriteString(cells[i] + "\t")
+// othersOf are all members but some, as name=value.
+func othersOf(without ...string) func(*screen, row) string {
+	return func(_ *screen, r row) string {
+		var parts []string
+		for _, name := range sortedNames(r) {
+			if !slices.Contains(without, name) {
+				parts = append(parts, name+"="+textOf(r[name]))
 			}
 		}
+		return strings.Join(parts, " ")
 	}
-	var text bytes.Buffer
-	aligned := tabwriter.NewWriter(&text, 0, 0, 2, ' ', 0)
-	for i := range lines {
-		_, _ = fmt.Fprintln(aligned, strings.TrimSuffix(lines[i].String(), "\t")) // never fails: in memory
-	}
-	_ = aligned.Flush() // never fails: in memory
-	for i, line := range strings.Split(strings.TrimSpace(text.String()), "\n") {
-		if line = strings.TrimRight(line, " "); i == 0 && command.IsTerminal(w) && hasColours() {
-			line = "\x1b[1m" + line + "\x1b[0m"
-		}
-		if _, err := fmt.Fprintln(w, line); err != nil {
-			return err
-		}
-	}
-	if cursor != "" {
-		_, err = fmt.Fprintf(w, "more: --cursor %s\n", cursor)
-	}
-	return err
-}
-
-// oneLine is a text without control characters, in one line.
-func oneLine(text string) string {
-	return strings.Map(func(r rune) rune {
-		if unicode.IsControl(r) {
-			return ' '
-		}
-		return r
-	}, text)
 }

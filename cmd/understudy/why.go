@@ -1,69 +1,146 @@
 package main
 
 import (
+	"bytes"
+	"cmp"
+	"encoding/json"
 	"fmt"
-	"math"
 	"net/http"
 	"net/url"
+	"slices"
 	"strings"
-	"time"
 )
 
 // WhyCmd explains a message, a run, a DLQ entry or a flow-control key.
 type WhyCmd struct {
-	remote `embed:""`
+	remote      `embed:""`
+	outputFlags `embed:""`
 
-	ID string `arg:"" help:"Message id, run id, DLQ id or flow-control key."`
+	ID string `arg:"" ids:"messages,runs,dlq" help:"Message id, run id, DLQ id or flow-control key."`
 }
 
-// Run prints the reasons in the order in which they end, and links to the page.
+// Run prints the reasons in the order in which they end, what can be done, and links to the page.
+// It is text for scripts too, unless -o asks for JSON.
 func (c *WhyCmd) Run(e *env) error {
-	var x struct {
-		Kind, State string
-		Now         int64
-		Reasons     []struct {
-			Reason, Rule string
-			Until        int64
-		}
-		Pages   []string
-		Failure struct {
-			Stack     struct{ Own string }
-			Signature struct{ Checks []string }
-		}
-		Lineage []struct{ Relation, ID, State string }
-	}
-	if err := c.call(e, http.MethodGet, "explain/"+url.PathEscape(c.ID), nil, nil, &x); err != nil {
+	var answer json.RawMessage
+	if err := c.call(e, http.MethodGet, "explain/"+url.PathEscape(c.ID), nil, nil, &answer); err != nil {
 		return err
 	}
-	_, _ = fmt.Fprintf(e.out, "%s %s: %s\n", x.Kind, c.ID, x.State)
-	for _, r := range x.Reasons {
-		line := "  " + r.Reason
-		if r.Until > 0 {
-			until := time.UnixMilli(r.Until)
-			if ahead := until.Sub(time.UnixMilli(x.Now)); ahead < math.MaxInt64 { // else more than a duration can say, 292 years
-				line += fmt.Sprintf("; in %s", ahead)
+	if c.Output == "json" {
+		var pretty bytes.Buffer
+		_ = json.Indent(&pretty, answer, "", "  ") // call has decoded it
+		_, err := fmt.Fprintln(e.out, pretty.String())
+		return err
+	}
+	return e.show(&c.remote, &c.outputFlags, answer, words("why"))
+}
+
+// commandsFor are the commands for what can be done after a failure, and what they do.
+var commandsFor = map[string]struct {
+	command string // with the id of the DLQ entry, or of the message
+	does    string
+}{
+	"hurry":           {"understudy ctl deliver-now", "makes the next attempt now"},
+	"open the answer": {"understudy ctl messages", "shows the response"},
+	"restart":         {"understudy ctl dlq restart", "restarts the run from its first step"},
+	"resume":          {"understudy ctl dlq resume", "resumes the run at the step that failed"},
+	"retry":           {"understudy ctl dlq retry", "publishes the message again"},
+}
+
+// nextSteps are the commands for what can be done about an explained failure.
+func nextSteps(x map[string]any) (lines []string) {
+	can, _ := within(x["failure"], "can").([]any)
+	width := 0
+	for _, one := range can {
+		does, ok := commandsFor[textOf(within(one, "do"))]
+		if !ok {
+			continue
+		}
+		id := textOf(x["dlqId"])
+		if strings.HasSuffix(does.command, "messages") || strings.HasSuffix(does.command, "now") {
+			id = textOf(within(x["failure"], "messageId"))
+		}
+		command := does.command + " " + shellQuoted(id)
+		width = max(width, len(command))
+		lines = append(lines, command+"\t# "+does.does)
+	}
+	for i, line := range lines {
+		command, does, _ := strings.Cut(line, "\t")
+		lines[i] = fmt.Sprintf("%-*s  %s", width, command, does)
+	}
+	return lines
+}
+
+// pages are the views of the page that show an explained thing.
+func (s *screen) pages(x map[string]any) (list []string) {
+	paths, _ := x["pages"].([]any)
+	for _, path := range paths {
+		page := s.url + textOf(path)
+		if s.account != "" {
+			page += map[bool]string{true: "&", false: "?"}[strings.Contains(page, "?")] + "account=" + url.QueryEscape(s.account)
+		}
+		list = append(list, page)
+	}
+	return list
+}
+
+// stepsOf are the steps of a run on its time axis, as rows.
+func stepsOf(run any) []any {
+	spans, _ := within(run, "spans").([]any)
+	for i, one := range spans {
+		span, _ := one.(map[string]any)
+		parts, _ := span["parts"].([]any)
+		step := row{"number": float64(i + 1), "name": cmp.Or(textOf(within(span, "step", "stepName")), "(next)"), "type": span["type"], "message": span["messageId"], "from": span["from"], "to": span["to"], "state": "done"}
+		if span["to"] == nil {
+			step["state"] = "running"
+		}
+		attempts := 0.0
+		for _, p := range parts {
+			if n, ok := within(p, "attempt").(float64); ok {
+				attempts = max(attempts, n)
 			}
-			line += ", at " + until.UTC().Format(time.RFC3339)
+			if kind := textOf(within(p, "kind")); kind != "running" || span["to"] == nil {
+				step["state"] = kind
+			} else {
+				step["state"] = "done"
+			}
+			step["cause"] = within(p, "cause")
 		}
-		if r.Rule != "" {
-			line += " (" + r.Rule + ")"
+		if kind := step["state"]; span["to"] != nil && (kind == "waiting" || kind == "sleeping" || kind == "retrying") {
+			step["state"] = "done"
 		}
-		_, _ = fmt.Fprintln(e.out, line)
-	}
-	if own := x.Failure.Stack.Own; own != "" {
-		_, _ = fmt.Fprintln(e.out, "  "+own)
-	}
-	for _, check := range x.Failure.Signature.Checks {
-		_, _ = fmt.Fprintln(e.out, "  check: "+check)
-	}
-	for _, l := range x.Lineage {
-		_, _ = fmt.Fprintln(e.out, strings.TrimRight("  "+l.Relation+" "+l.ID+" "+l.State, " "))
-	}
-	for _, page := range x.Pages {
-		if c.Account != "" {
-			page += map[bool]string{true: "&", false: "?"}[strings.Contains(page, "?")] + "account=" + url.QueryEscape(c.Account)
+		if span["kept"] == true {
+			step["state"] = "kept"
 		}
-		_, _ = fmt.Fprintln(e.out, "  see "+c.URL.base()+page)
+		if attempts > 0 {
+			step["attempts"] = attempts
+		}
+		if invoked := textOf(span["invokedWorkflowRunId"]); invoked != "" {
+			step["message"] = invoked
+		}
+		spans[i] = map[string]any(step)
+	}
+	return spans
+}
+
+// lastAnswer is the body of the latest response to a message, and its title; nil for none.
+func lastAnswer(message any) map[string]any {
+	deliveries, _ := within(message, "deliveries").([]any)
+	for _, d := range slices.Backward(deliveries) {
+		if response, _ := within(d, "response").(map[string]any); response != nil {
+			body := cmp.Or(textOf(response["body"]), textOf(response["bodyBase64"]))
+			if body == "" {
+				return nil
+			}
+			number, _ := within(d, "attempt").(float64)
+			return map[string]any{"title": fmt.Sprintf("%s to attempt %.0f", textOf(response["status"]), number+1), "body": body}
+		}
+	}
+	events, _ := within(message, "events").([]any) // the journal of deliveries is in memory
+	for _, e := range slices.Backward(events) {
+		if body := textOf(within(e, "responseBody")); body != "" {
+			return map[string]any{"title": textOf(within(e, "responseStatus")), "body": body}
+		}
 	}
 	return nil
 }

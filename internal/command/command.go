@@ -15,6 +15,7 @@ import (
 	"runtime/debug"
 	"slices"
 	"strings"
+	"syscall"
 
 	"github.com/alecthomas/kong"
 	"golang.org/x/term"
@@ -84,6 +85,7 @@ func (p *Program) Run(args []string, out, errs io.Writer) int {
 		kong.Vars{"version": p.Name + " " + p.Version},
 		kong.Resolvers(config),
 		kong.BindTo(p.Suite, (*Suite)(nil)),
+		kong.Help(printHelp),
 		kong.ConfigureHelp(kong.HelpOptions{Compact: true}),
 	)
 	if err != nil {
@@ -140,7 +142,11 @@ func failWith(errs io.Writer, err error) int {
 	if !errors.As(err, &coded) {
 		coded = &Failure{ExitFailed, err}
 	}
-	if text := mask.Text(strings.Join(strings.Fields(coded.Error()), " ")); text != "" {
+	text := mask.Text(strings.Join(strings.Fields(coded.Error()), " "))
+	if errors.Is(err, syscall.EADDRINUSE) {
+		text += "; --addr sets another address, with port 0 a free one"
+	}
+	if text != "" {
 		_, _ = fmt.Fprintln(errs, "understudy: "+text)
 	}
 	return coded.Code

@@ -27,6 +27,7 @@ var parserTexts = []struct {
 	{regexp.MustCompile(`^(\S+): bool value must be true, 1, yes, false, 0 or no but got ("[^"]*")$`), `$1: invalid value $2: must be true or false`},
 	{regexp.MustCompile(`^(--\S+) and (--\S+) can't be used together$`), `$1 and $2: must not be used together`},
 	{regexp.MustCompile(`^expected "<([\w-]+)>(?: \.\.\.)?"$`), `missing argument <$1>`},
+	{regexp.MustCompile(`^expected "(<[\w-]+> <[^"]+)"$`), `missing arguments $1`},
 	{regexp.MustCompile(`^unknown flag (-\d)(?:, did you mean .*)?$`), `unknown flag $1: an argument that starts with - must come after --`},
 }
 

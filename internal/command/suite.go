@@ -5,7 +5,7 @@ import "github.com/understudy-mock/understudy/spec"
 // SuiteCommands are the commands of the contract test suite. Both programs have them: one
 // runs them, the other hands over to it.
 type SuiteCommands struct {
-	Conform Conform `cmd:"" help:"Run the contract test suite against a target, or against a stand-in that it starts."`
+	Conform Conform `cmd:"" help:"Run the contract test suite against a target, or against a stand-in that it starts." example:"understudy conform\nunderstudy conform --target target.yaml --report junit=report.xml"`
 	Report  Report  `cmd:"" help:"Merge JSON reports of the suite, or compare two."`
 }
 
@@ -45,8 +45,8 @@ func (c *Conform) Run(s Suite) error { return s.Conform(c) }
 
 // Report works on reports that `conform --report json=FILE` has written.
 type Report struct {
-	Merge Merge `cmd:"" help:"Merge JSON reports of one target, such as one for each profile."`
-	Diff  Diff  `cmd:"" help:"Compare two JSON reports, regressions first; exit 1 if there are any."`
+	Merge Merge `cmd:"" help:"Merge JSON reports of one target, such as one for each profile." example:"understudy report merge msg.json workflow.json --report html=all.html"`
+	Diff  Diff  `cmd:"" help:"Compare two JSON reports, regressions first; exit 1 if there are any." example:"understudy report diff before.json after.json"`
 }
 
 // Merge merges several reports into one.

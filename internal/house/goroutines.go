@@ -7,7 +7,7 @@ import (
 
 // goFiles are the files that may start goroutines. Each documents what waits for them.
 var goFiles = []string{
-	"cmd/understudy/ctl_clock.go",
+	"cmd/understudy/progress.go",
 	"cmd/understudy/eof.go",
 	"cmd/understudy/logging.go",
 	"cmd/understudy/run.go",

@@ -84,6 +84,16 @@ func (s *Service) setClock(c *call.Call) (response.Response, error) {
 	return response.Response{Body: s.clockBody(c.Tenant)}, nil
 }
 
+// progressBody is what an advance did. Of several accounts, the times are those of the last.
+type progressBody struct {
+	Now         int64  `json:"now"`               // Unix ms
+	NextDue     *int64 `json:"nextDue,omitempty"` // Unix ms
+	TimersFired int    `json:"timersFired"`
+	Attempts    int    `json:"attempts"`
+	Failed      int    `json:"failed"`
+	RunsWoken   int    `json:"runsWoken"`
+}
+
 // advance moves the clock and waits until the resulting attempts have ended.
 func (s *Service) advance(c *call.Call) (response.Response, error) {
 	var body struct {
@@ -101,7 +111,7 @@ func (s *Service) advance(c *call.Call) (response.Response, error) {
 		return response.Response{}, err
 	}
 	defer cancel()
-	var sum engine.Progress
+	var sum progressBody
 	for _, w := range c.Chosen(s.Tenants) {
 		var p engine.Progress
 		if body.Until != "" {
@@ -114,9 +124,13 @@ func (s *Service) advance(c *call.Call) (response.Response, error) {
 		if err != nil {
 			return response.Response{}, stoppedError(ctx, w, p, body.Timeout, err)
 		}
-		sum = engine.Progress{Now: p.Now, TimersFired: sum.TimersFired + p.TimersFired, Attempts: sum.Attempts + p.Attempts}
+		sum.Now, sum.NextDue = p.Now.UnixMilli(), response.Millis(p.NextDue)
+		sum.TimersFired += p.TimersFired
+		sum.Attempts += p.Attempts
+		sum.Failed += p.Failed
+		sum.RunsWoken += p.RunsWoken
 	}
-	return response.Response{Body: map[string]int64{"now": sum.Now.UnixMilli(), "timersFired": int64(sum.TimersFired), "attempts": int64(sum.Attempts)}}, nil
+	return response.Response{Body: sum}, nil
 }
 
 // countGiven counts the arguments that are true.

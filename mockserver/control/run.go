@@ -32,6 +32,7 @@ type runRow struct {
 	Why         *reasonBody     `json:"why,omitempty"`         // the first reason for its state
 	Attempts    int             `json:"attempts,omitempty"`    // of the message that the run waits for or failed with; in lists
 	MaxAttempts int             `json:"maxAttempts,omitempty"` // most attempts of this message
+	Step        string          `json:"stepName,omitempty"`    // that its latest attempt was for
 	RestartOf   *relationBody   `json:"predecessor,omitempty"` // the failed run that it restarts or resumes
 	Restarted   *relationBody   `json:"successor,omitempty"`   // the run that restarts or resumes it
 }
@@ -52,7 +53,7 @@ func relationOf(r *engine.Relation) *relationBody {
 
 func runSummaryOf(r *engine.RunSummary) runRow {
 	row, why := runRowOf(&r.Run), reasonOf(r.Why)
-	row.Why, row.Attempts, row.MaxAttempts = &why, r.Attempts, r.MaxAttempts
+	row.Why, row.Attempts, row.MaxAttempts, row.Step = &why, r.Attempts, r.MaxAttempts, r.Step
 	return row
 }
 

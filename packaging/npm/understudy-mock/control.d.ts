@@ -480,8 +480,14 @@ export interface Messages {
 export interface Progress {
   /** deliveries that were attempted */
   attempts: number;
+  /** attempts that failed */
+  failed: number;
+  /** when the next timer fires, Unix ms; missing for never */
+  nextDue?: number;
   /** Unix ms */
   now: number;
+  /** runs whose sleep or wait for an event ended */
+  runsWoken: number;
   timersFired: number;
 }
 
@@ -524,6 +530,8 @@ export interface RunRow {
   /** that this message may have */
   maxAttempts?: number;
   predecessor?: Relation;
+  /** the step that its latest attempt was for, such as the step that failed; missing if unknown */
+  stepName?: string;
   successor?: Relation;
   why?: Reason;
   /** Unix ms */

@@ -96,4 +96,6 @@ export interface ServeFlags {
   vectorIndex?: string[];
   /** How long a vector change stays pending. */
   vectorLag?: string;
+  /** Also print the addresses of all hosts, the credentials and a curl command at the start. */
+  verbose?: boolean;
 }

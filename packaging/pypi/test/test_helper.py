@@ -170,7 +170,7 @@ class TestCalls:
         publish(understudy, Delay="10m")
         before = understudy.clock()["now"]
         progress = understudy.advance(datetime.timedelta(minutes=10))
-        assert progress == {"now": before + 600_000, "timersFired": 1, "attempts": 1}
+        assert progress == {"now": before + 600_000, "timersFired": 1, "attempts": 1, "failed": 0, "runsWoken": 0}
 
     def test_advance_to_a_time(self, understudy: Understudy) -> None:
         later = datetime.datetime(2100, 1, 1, tzinfo=datetime.timezone.utc)

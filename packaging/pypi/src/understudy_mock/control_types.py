@@ -603,12 +603,21 @@ class Messages(_Messages, total=False):
     cursor: str
 
 
-class Progress(TypedDict):
+class _Progress(TypedDict):
     # deliveries that were attempted
     attempts: int
+    # attempts that failed
+    failed: int
     # Unix ms
     now: int
+    # runs whose sleep or wait for an event ended
+    runsWoken: int
     timersFired: int
+
+
+class Progress(_Progress, total=False):
+    # when the next timer fires, Unix ms; missing for never
+    nextDue: int
 
 
 class Relation(TypedDict):
@@ -650,6 +659,8 @@ class RunRow(_RunRow, total=False):
     # that this message may have
     maxAttempts: int
     predecessor: Relation
+    # the step that its latest attempt was for, such as the step that failed; missing if unknown
+    stepName: str
     successor: Relation
     why: Reason
     # Unix ms

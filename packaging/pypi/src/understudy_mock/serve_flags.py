@@ -96,3 +96,5 @@ class ServeFlags(TypedDict, total=False):
     """A vector index, such as docs=DENSE:1536:COSINE; repeatable. Default: one index, whose type and dimension come from the first vector."""
     vector_lag: Union[str, timedelta]
     """How long a vector change stays pending."""
+    verbose: bool
+    """Also print the addresses of all hosts, the credentials and a curl command at the start."""
