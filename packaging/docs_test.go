@@ -51,7 +51,7 @@ func TestPackagingSharedServer(t *testing.T) {
 			"cp server.pem tls.crt\ncp server.pem tls.key\n" + script + "while test ! -e ready.json; do sleep 0.1; done\n" +
 			`understudy ctl --ca-file ca.pem --url "$(sed 's/.*"listensAt":"\([^"]*\)".*/\1/' ready.json)" health` + "\nkill %1\nwait\n"}
 		out, err := s.bash(t)
-		if err != nil || !strings.Contains(out, `"status": "ok"`) || !strings.Contains(out, "messaging   https://queue.example.com:8443") || strings.Contains(out, "WARNING") {
+		if err != nil || !strings.Contains(out, `"status": "ok"`) || !strings.Contains(out, "is running at https://queue.example.com:8443") || strings.Contains(out, "WARNING") {
 			t.Errorf("%v\n%s", err, out)
 		}
 	})
