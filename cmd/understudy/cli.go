@@ -103,7 +103,7 @@ func runProgram(ctx context.Context, args []string, out, errs io.Writer) int {
 	e := &env{ctx: ctx, out: out, err: errs, flags: flags}
 	program := command.Program{
 		Name:        "understudy",
-		Description: "A stand-in server for an HTTP messaging and workflow service, and its contract test suite.",
+		Description: "A local server for QStash and Workflow applications, and a contract test suite for that interface.",
 		Version:     mockserver.Version,
 		CLI:         model,
 		Env:         e,
