@@ -1,7 +1,6 @@
 package main
 
 import (
-	"encoding/json"
 	"fmt"
 	"net/http"
 	"net/url"
@@ -17,8 +16,9 @@ import (
 type EnvCmd struct {
 	remote `embed:""`
 
-	Dotenv bool `xor:"format" env:"-" help:"Print NAME=VALUE lines, for a .env file."`
-	JSON   bool `name:"json" xor:"format" env:"-" help:"Print one JSON object."`
+	Dotenv bool   `xor:"format" env:"-" help:"Print NAME=VALUE lines, for a .env file."`
+	JSON   bool   `name:"json" xor:"format" env:"-" help:"Print one JSON object, as -o json does."`
+	Output string `short:"o" default:"auto" enum:"auto,json" env:"-" help:"Format: auto (the lines for a shell or a file) or json."`
 }
 
 // Run prints the variables.
@@ -27,17 +27,12 @@ func (c *EnvCmd) Run(e *env) error {
 	if err != nil {
 		return err
 	}
-	if c.JSON {
+	if c.JSON || c.Output == "json" {
 		all := map[string]string{}
 		for _, v := range vars {
 			all[v.Name] = v.Value
 		}
-		text, err := json.MarshalIndent(all, "", "  ")
-		if err != nil {
-			return err
-		}
-		_, err = fmt.Fprintln(e.out, string(text))
-		return err
+		return e.printJSON(all)
 	}
 	var b strings.Builder
 	for _, v := range vars {

@@ -14,6 +14,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"github.com/understudy-mock/understudy/engine/store"
@@ -52,6 +53,7 @@ func (k *ReplayCmd) Run(e *env) error {
 			return usageError("replay: --%w", err)
 		}
 	}
+	until.Read = new(atomic.Int64)
 	from, err := k.open(e.ctx)
 	if err != nil {
 		return usageError("replay: %w", err)
@@ -69,7 +71,9 @@ func (k *ReplayCmd) Run(e *env) error {
 		return err
 	}
 	cfg := mockserver.Config{Addr: k.Addr, Store: from, Replay: &until, Accounts: []mockserver.Account{{ID: account}}, Log: log, Outbound: "stub-only"}
+	stop := e.progress(nil, func(context.Context) string { return countOf(float64(until.Read.Load()), "record") + " replayed" })
 	s, err := k.start(cfg)
+	stop()
 	if err != nil {
 		return usageError("replay: %w", err)
 	}

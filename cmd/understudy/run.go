@@ -43,14 +43,14 @@ func (c *RunCmd) Run(e *env) error {
 	if err := addOwnFolder(); err != nil {
 		return fmt.Errorf("run: %w", err)
 	}
-	child := exec.CommandContext(e.ctx, words[0], words[1:]...)
-	if child.Err != nil {
-		return notStarted(child.Err)
+	if _, err := exec.LookPath(words[0]); err != nil {
+		return notStarted(err)
 	}
-	s, cfg, err := c.start(e, "run")
+	s, cfg, err := c.start(e, "run") // replaces e.ctx by one that ends with standard input
 	if err != nil {
 		return err
 	}
+	child := exec.CommandContext(e.ctx, words[0], words[1:]...)
 	child.Stdout, child.Stderr = e.out, e.err
 	if !c.UntilEOF { // --until-eof reads standard input
 		child.Stdin = os.Stdin

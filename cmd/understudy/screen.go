@@ -288,6 +288,17 @@ func cut(text string, most int) string {
 	return strings.TrimRight(string([]rune(text)[:most-1]), " ") + "…"
 }
 
+// cutAddress shortens a URL: its scheme is what nobody misses, and its end tells URLs apart.
+func cutAddress(text string, most int) string {
+	if utf8.RuneCountInString(text) > most {
+		text = strings.TrimPrefix(strings.TrimPrefix(text, "http://"), "https://")
+	}
+	if over := utf8.RuneCountInString(text) - most; over > 0 && most > 0 {
+		text = "…" + string([]rune(text)[over+1:])
+	}
+	return text
+}
+
 // oneLine is a text without control characters, in one line.
 func oneLine(text string) string {
 	return strings.Map(func(r rune) rune {

@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"os/exec"
@@ -55,26 +56,34 @@ func (c *SpecCmd) Run(e *env) error {
 }
 
 // VersionCmd prints the versions of both programs.
-type VersionCmd struct{}
+type VersionCmd struct {
+	Output string `short:"o" default:"text" enum:"text,json" env:"-" help:"Format: text or json."`
+}
 
 // Run prints both versions, and warns when they differ.
-func (*VersionCmd) Run(e *env) error {
-	if _, err := fmt.Fprintln(e.out, "understudy", mockserver.Version); err != nil {
-		return err
+func (c *VersionCmd) Run(e *env) error {
+	other := "" // not installed
+	if path, err := command.Sibling(suiteProgram); err == nil {
+		text, err := exec.CommandContext(e.ctx, path, "--version").Output()
+		if err != nil {
+			return fmt.Errorf("%s --version: %w", path, err)
+		}
+		_, other, _ = strings.Cut(strings.TrimSpace(string(text)), " ")
+		if warning := command.OtherVersion(mockserver.Version, suiteProgram, other); warning != "" {
+			_, _ = fmt.Fprintln(e.err, warning)
+		}
 	}
-	path, err := command.Sibling(suiteProgram)
-	if err != nil {
-		_, err = fmt.Fprintln(e.out, suiteProgram, "is not installed")
-		return err
+	if c.Output == "json" {
+		return e.printJSON(map[string]string{"understudy": mockserver.Version, suiteProgram: other})
 	}
-	text, err := exec.CommandContext(e.ctx, path, "--version").Output()
-	if err != nil {
-		return fmt.Errorf("%s --version: %w", path, err)
-	}
-	_, other, _ := strings.Cut(strings.TrimSpace(string(text)), " ")
-	if warning := command.OtherVersion(mockserver.Version, suiteProgram, other); warning != "" {
-		_, _ = fmt.Fprintln(e.err, warning)
-	}
-	_, err = fmt.Fprintln(e.out, suiteProgram, other)
+	_, err := fmt.Fprintf(e.out, "understudy %s\n%s %s\n", mockserver.Version, suiteProgram, cmp.Or(other, "is not installed"))
 	return err
+}
+
+// printJSON prints a value as indented JSON.
+func (e *env) printJSON(v any) error {
+	to := json.NewEncoder(e.out)
+	to.SetEscapeHTML(false)
+	to.SetIndent("", "  ")
+	return to.Encode(v)
 }

@@ -72,7 +72,7 @@ var cutTitles = []string{"ANSWERS", "BEFORE", "BODY", "DESTINATION", "FOUND IN",
 // dropTitles are the columns that are left out when the terminal has no room for narrowest
 // characters of the columns that are cut, the first of them first. The first column of a table
 // stays.
-var dropTitles = []string{"ZONE", "DEDUPLICATED", "LAST", "DLQ", "MESSAGE", "RUN", "CREATED", "TOOK", "ATTEMPTS", "NEXT"}
+var dropTitles = []string{"ZONE", "DEDUPLICATED", "LAST", "DLQ", "MESSAGE", "RUN", "CREATED", "TOOK", "ATTEMPTS", "NEXT", "FOUND IN", "STATUS"}
 
 // narrowest is the width of a column that may be cut, as long as there is room.
 const narrowest = 24
@@ -185,6 +185,9 @@ func (t *table) line(cells []string, head bool) error {
 	var b strings.Builder
 	used := 0
 	for i, cell := range cells {
+		if title := t.columns[i].title; title == "URL" || title == "DESTINATION" || title == "WORKFLOW" {
+			cell = cutAddress(cell, t.widths[i])
+		}
 		cell = cut(cell, t.widths[i])
 		if limit := t.screen.width; limit > 0 {
 			cell = cut(cell, max(0, limit-used))

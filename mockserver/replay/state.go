@@ -7,6 +7,7 @@ import (
 	"io"
 	"iter"
 	"strconv"
+	"sync/atomic"
 	"time"
 
 	"github.com/understudy-mock/understudy/engine"
@@ -21,6 +22,7 @@ import (
 type Until struct {
 	LSN  uint64
 	Time time.Time
+	Read *atomic.Int64 // counts the records that were read; nil: nobody asks
 }
 
 // firstMillis is the smallest integer that is read as Unix ms, a time in 2001, and not
@@ -140,6 +142,9 @@ func ReadSnapshot(ctx context.Context, j store.Kept) (*engine.Snapshot, error) {
 func (u Until) records(all iter.Seq2[journal.Record, error], p *Position) iter.Seq2[journal.Record, error] {
 	return func(yield func(journal.Record, error) bool) {
 		for r, err := range all {
+			if u.Read != nil {
+				u.Read.Add(1)
+			}
 			if err == nil && p.First == 0 {
 				p.First, p.At = r.LSN, r.At
 				err = u.before(p)
