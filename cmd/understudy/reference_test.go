@@ -99,7 +99,7 @@ func describeCommands(b *strings.Builder, node *kong.Node) {
 		if len(rows) > 0 {
 			b.WriteString("\n| flag | meaning | default | variable |\n|---|---|---|---|\n" + strings.Join(rows, ""))
 		}
-		fmt.Fprintf(b, "\n```sh\n%s\n```\n", strings.Join(command.Examples(child), "\n"))
+		fmt.Fprintf(b, "\n<!-- run by TestEachCommandHasExamplesThatParse -->\n```sh\n%s\n```\n", strings.Join(command.Examples(child), "\n"))
 	}
 }
 

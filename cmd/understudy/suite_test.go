@@ -107,7 +107,7 @@ func TestSuiteIsAProgramOfItsOwn(t *testing.T) {
 	t.Run("if it is missing, help and completions still list its flags", func(t *testing.T) {
 		t.Parallel()
 		alone := copied(t, binary, t.TempDir())
-		for _, args := range [][]string{{"conform", "--help"}, {"help", "conform"}, {"completion", "bash"}} {
+		for _, args := range [][]string{{"conform", "--help"}, {"help", "conform"}, {"complete", "--", "conform", "--check"}} {
 			if code, out, errs := runs(t, system, "", alone, args...); code != 0 || !strings.Contains(out, "--check-target") {
 				t.Errorf("%q: exit %d, %s%s; want 0 and the flags", args, code, out, errs)
 			}
