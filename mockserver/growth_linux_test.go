@@ -140,9 +140,7 @@ func (g growing) cost(t *testing.T, u *mockserver.TestServer, n int) (sum time.D
 }
 
 func TestTheCostOfAnElementDoesNotGrowWithItsList(t *testing.T) {
-	if effort.Raced {
-		t.Skip("it measures CPU time")
-	}
+	effort.Unraced(t, "measures CPU time")
 	t.Parallel()
 	u := mockserver.RunT(t, mockserver.Config{MaxBody: 64 << 20, Clock: "manual", SkipResponseCheck: true})
 	for name, g := range growthTable {

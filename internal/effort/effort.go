@@ -39,6 +39,14 @@ func Long(t TB, reason string) {
 	}
 }
 
+// Unraced skips a test under the race detector.
+func Unraced(t TB, reason string) {
+	t.Helper()
+	if Raced {
+		t.Skip(Later + reason)
+	}
+}
+
 // Amount is how often, or how much of something, a test does: less in its short form. The
 // environment variable name sets another amount.
 func Amount(t TB, name string, short, full int) int {
