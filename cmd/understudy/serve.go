@@ -311,6 +311,9 @@ func (c *ServeCmd) printBanner(w io.Writer, s *mockserver.Server, changed string
 	if s.URL() != defaultURL {
 		ask += " --url " + shellQuoted(s.URL())
 	}
+	if c.ca != "" {
+		ask += " --ca-file " + shellQuoted(c.ca)
+	}
 	vars := credentials(s)
 	rows := [][2]string{{`eval "$(` + ask + `)"`, fmt.Sprintf("sets %s, %s and %d more for every client", vars[0].Name, vars[1].Name, len(vars)-2)}}
 	if vars := s.DevelopmentEnv(); len(vars) > 0 {
