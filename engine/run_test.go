@@ -252,16 +252,17 @@ func TestAnAdvanceCountsEachRunThatItWokeOnce(t *testing.T) {
 
 func TestThousandConcurrentRunsOfTenSteps(t *testing.T) {
 	t.Parallel()
+	runs := effort.Amount(t, "WORKFLOWS", 200, 1000)
 	nodes := make([]node, 10)
 	for i := range nodes {
 		nodes[i] = node{name: fmt.Sprint("s", i)}
 	}
 	e := workflow(t, nodes...)
-	for i := range 1000 {
+	for i := range runs {
 		e.trigger(fmt.Sprint("wfr_", i), engine.Options{})
 	}
 	e.advance(0)
-	for i := range 1000 {
+	for i := range runs {
 		id := fmt.Sprint("wfr_", i)
 		if r, err := e.account.Run(id); err != nil || r.State != engine.RunSuccess {
 			t.Fatalf("%s: %v %s", id, err, r.State)

@@ -131,7 +131,7 @@ func TestSnapshotsOfABusyAccount(t *testing.T) {
 			}
 		})
 	}
-	for range 20 {
+	for range effort.Amount(t, "SNAPSHOTS", 5, 20) {
 		text := w.document()
 		s, err := engine.ReadSnapshot(bytes.NewReader(text))
 		if err != nil {

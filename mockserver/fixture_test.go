@@ -12,6 +12,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/understudy-mock/understudy/fixtures"
+	"github.com/understudy-mock/understudy/internal/effort"
 	"github.com/understudy-mock/understudy/internal/expect"
 	"github.com/understudy-mock/understudy/mockserver"
 )
@@ -214,9 +215,10 @@ func TestAnyGeneratedFixtureLoads(t *testing.T) {
 		}
 		return mockserver.RunT(t).Load(mockserver.Fixture{Text: text.Bytes()})
 	}
+	messages := effort.Amount(t, "FIXTURE", 500, 3000)
 	for _, seed := range []int64{3, 6, 8, 9} {
 		t.Run(fmt.Sprint("seed ", seed), func(t *testing.T) {
-			if err := load(seed, fixtures.Size{Messages: 3000, DLQ: 30, Runs: 30}); err != nil {
+			if err := load(seed, fixtures.Size{Messages: messages, DLQ: 30, Runs: 30}); err != nil {
 				t.Error(err)
 			}
 		})
