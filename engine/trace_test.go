@@ -131,7 +131,7 @@ func TestRunTraceOfACall(t *testing.T) {
 			tried = append(tried, fmt.Sprint(p.Attempt, p.Kind, p.Status, p.Cause))
 		}
 	}
-	if want := []string{"1failed0got no answer: connection was refused", "2running200"}; !slices.Equal(tried, want) {
+	if want := []string{"1failed0no response: connection was refused", "2running200"}; !slices.Equal(tried, want) {
 		t.Errorf("attempts: got %q, want %q", tried, want)
 	}
 	if !slices.ContainsFunc(spans[0].Parts, func(p engine.Part) bool { return p.Kind == "failed" && p.Attempt == 0 }) {

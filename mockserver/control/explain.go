@@ -60,7 +60,7 @@ func reasonBodies(list []engine.Reason, clock string) []reasonBody {
 		waits = waits || !r.Until.IsZero()
 	}
 	if waits && clock == "manual" {
-		out = append(out, reasonBody{Reason: "the clock is manual: it moves by `understudy ctl advance` or the buttons of the page only"})
+		out = append(out, reasonBody{Reason: "manual clock: `understudy ctl advance` or the page moves it"})
 	}
 	return out
 }

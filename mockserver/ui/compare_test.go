@@ -54,7 +54,7 @@ func TestCompareAttempts(t *testing.T) {
 	for i, want := range []string{
 		"Began: 2 Mar 2026 09:00:00.000 UTC | 2 Mar 2026 09:02:40.000 UTC *",
 		"Status: 500 | 503 *",
-		"What went wrong: was answered 500: no paper | was answered 503: out of ink *",
+		"What went wrong: 500 no paper | 503 out of ink *",
 	} {
 		expect.Equal(t, "fact", rows[i], want)
 	}
@@ -95,7 +95,7 @@ func TestCompareRuns(t *testing.T) {
 		"Started: 2 Mar 2026 09:00:00.000 UTC | 2 Mar 2026 11:00:00.000 UTC *",
 		"Ended: 2 Mar 2026 10:00:12.000 UTC | 2 Mar 2026 11:00:00.000 UTC *",
 		"Took: 1 h | 0 ms *",
-		`What went wrong: step "print the label" failed: attempt 2 of 2 was answered 500: the printer is on fire |  *`,
+		`What went wrong: step "print the label" failed: attempt 2 of 2: 500 the printer is on fire |  *`,
 	} {
 		expect.Equal(t, "fact", rows[i], want)
 	}
@@ -143,7 +143,7 @@ func TestWhyResumeAndCompareInTheBrowser(t *testing.T) {
 	b.click("Runs")
 	b.clickRow()
 	b.see("Why did it fail?")
-	b.holds("the reason is the first line", `document.querySelector("#view .reasons li").textContent === 'step "print the label" failed: attempt 2 of 2 was answered 500: the printer is on fire'`)
+	b.holds("the reason is the first line", `document.querySelector("#view .reasons li").textContent === 'step "print the label" failed: attempt 2 of 2: 500 the printer is on fire'`)
 	b.click("Resume")
 	b.see("resumed as this run")
 	b.see("steps were kept from the run that this one resumes")
@@ -242,7 +242,7 @@ func TestCompareAttemptsOfAnEarlierProcess(t *testing.T) {
 	for _, want := range []string{
 		"Began: 2 Mar 2026 09:00:00.000 UTC | 2 Mar 2026 09:02:40.000 UTC *",
 		"Status: 500 | 503 *",
-		"What went wrong: was answered 500: no paper | was answered 503: out of ink *",
+		"What went wrong: 500 no paper | 503 out of ink *",
 		"Duration: not kept: the journal of deliveries is in memory | not kept: the journal of deliveries is in memory",
 	} {
 		t.Run(want[:8], func(t *testing.T) { expect.Contains(t, "facts", rows, want) })

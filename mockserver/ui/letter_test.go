@@ -34,12 +34,12 @@ func TestMessageStatements(t *testing.T) {
 	request(t, u, http.MethodDelete, "/v2/messages/"+ids["cancelled"], "")
 	u.Advance(20 * time.Minute)
 	says := map[string]string{
-		"delivered": "How it ended it ended at",
+		"delivered": "How it ended ended",
 		"delayed":   "Why is it waiting? its first attempt is not due yet, until 5 Mar 09:00:00",
-		"retrying":  "Why is it waiting? attempt 3 of 6 was answered 503: no; the next attempt is not due yet, until",
-		"failed":    "Why did it fail? attempt 3 of 3 was answered 503: no it ended at",
-		"unheard":   "Why did it fail? attempt 1 of 1 got no answer: ",
-		"cancelled": "How it ended it ended at",
+		"retrying":  "Why is it waiting? attempt 3 of 6: 503 no; the next attempt is not due yet, until",
+		"failed":    "Why did it fail? attempt 3 of 3: 503 no ended",
+		"unheard":   "Why did it fail? attempt 1 of 1: no response: ",
+		"cancelled": "How it ended ended",
 	}
 	for name, id := range ids {
 		t.Run(name, func(t *testing.T) {

@@ -334,9 +334,9 @@ func TestTimesInSentences(t *testing.T) {
 		return err
 	}))
 	b.visit("ui/messages/" + failed)
-	b.see("it ended at 2 Mar 2026 23:30:00 UTC")
+	b.see("ended 2 Mar 2026 23:30:00 UTC")
 	b.click("Show local time")
-	b.see("it ended at 3 Mar 2026 08:30:00 Asia/Tokyo")
+	b.see("ended 3 Mar 2026 08:30:00 Asia/Tokyo")
 	b.see("2026-03-02T23:30:00Z") // bodies are not converted
 	for path, want := range map[string]string{
 		"ui/messages/" + held: `flow-control key "k" is paused since 3 Mar 2026 08:30:00 Asia/Tokyo`,
@@ -356,7 +356,7 @@ func TestWithInstantsEscapes(t *testing.T) {
 	u.Publish("https://app.test/x", nil, "Svc-Flow-Control-Key: <b>2026-03-02T23:30:00Z</b>", "Svc-Flow-Control-Value: parallelism=1", "Svc-Delay: 1h")
 	id := u.Publish("https://app.test/x", nil, "Svc-Delay: 1h")
 	u.Settle()
-	expect.Contains(t, "a reason with a command", request(t, u, http.MethodGet, "/_understudy/ui/messages/"+id, ""), "moves by <code>understudy ctl advance</code> or")
+	expect.Contains(t, "a reason with a command", request(t, u, http.MethodGet, "/_understudy/ui/messages/"+id, ""), "manual clock: <code>understudy ctl advance</code> or")
 	press(t, u, "flow.pause", "key", "<b>2026-03-02T23:30:00Z</b>")
 	expect.Lacks(t, "page", request(t, u, http.MethodGet, "/_understudy/ui/messages", ""), "<b>")
 }

@@ -58,7 +58,7 @@ func TestStatements(t *testing.T) {
 			w.u.Advance(time.Hour)
 			w.send(http.MethodPost, "/v2/notify/paid-r", 1)
 			w.u.Settle()
-		}, "r", []string{"RUN_SUCCESS", "notified", "it ended at"}, []string{"timed out"}},
+		}, "r", []string{"RUN_SUCCESS", "notified", "ended"}, []string{"timed out"}},
 		"timed out, then successful": {func(_ *testing.T, w *orders) { w.trigger("r"); w.u.Advance(100 * time.Hour) }, "r",
 			[]string{"RUN_SUCCESS", "timed out"}, []string{"notified"}},
 		"cancelled while it sleeps": {cancelledAfter(30 * time.Minute), "r", []string{"RUN_CANCELED", "it was cancelled at", "30 m cancelled"}, []string{"failed:"}},
@@ -95,9 +95,9 @@ func TestStatements(t *testing.T) {
 			w.u.Advance(time.Hour)
 			w.send(http.MethodPost, "/v2/notify/paid-r", 1)
 			w.u.Settle()
-		}, "r", []string{"RUN_STARTED retrying", `step "print the label" failed: attempt 1 of 2 was answered 500: the printer is on fire; the next attempt is not due yet`}, nil},
+		}, "r", []string{"RUN_STARTED retrying", `step "print the label" failed: attempt 1 of 2: 500 the printer is on fire; the next attempt is not due yet`}, nil},
 		"failed": {func(_ *testing.T, w *orders) { failed(w, "r") }, "r",
-			[]string{`RUN_FAILED`, "print the label, attempt 2: failed for 0 ms; was answered 500: the printer is on fire 12 s", `step "print the label" failed: attempt 2 of 2 was answered 500: the printer is on fire`, "kept as DLQ entry", "ERROR print the label msg_"}, nil},
+			[]string{`RUN_FAILED`, "print the label, attempt 2: failed for 0 ms; 500 the printer is on fire 12 s", `step "print the label" failed: attempt 2 of 2: 500 the printer is on fire`, "kept as DLQ entry", "ERROR print the label msg_"}, nil},
 		"failed, then restarted: the old run": {func(t *testing.T, w *orders) { failed(w, "r"); again(t, w, "restart") }, "r",
 			[]string{"restarted as wfr_"}, []string{"kept as DLQ entry", "Restart or resume with overrides"}},
 		"failed, then restarted: the new run": {func(t *testing.T, w *orders) { failed(w, "r"); again(t, w, "restart") }, "",
@@ -109,7 +109,7 @@ func TestStatements(t *testing.T) {
 		"invoking":            {invoke, "parent", []string{"RUN_STARTED waiting", `its step "delegate" waits for the run child that it invoked`}, nil},
 		"invoked":             {invoke, "child", []string{"RUN_STARTED sleeping", "parent RUN_STARTED invoked this run"}, nil},
 		"seeded, successful":  {seed, "s-ok", []string{"RUN_SUCCESS", "took 2 h"}, nil},
-		"seeded, failed":      {seed, "s-bad", []string{"RUN_FAILED", `step after "pay" failed: attempt 3 of 3 was answered 500: no paper`}, nil},
+		"seeded, failed":      {seed, "s-bad", []string{"RUN_FAILED", `step after "pay" failed: attempt 3 of 3: 500 no paper`}, nil},
 		"seeded, cancelled":   {seed, "s-gone", []string{"RUN_CANCELED"}, nil},
 		"seeded, waiting":     {seed, "s-waits", []string{"RUN_STARTED waiting", `waits for the event "go"`}, nil},
 		"seeded, in progress": {seed, "s-later", []string{"RUN_STARTED"}, nil},

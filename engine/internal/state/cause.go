@@ -2,6 +2,7 @@ package state
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"html"
@@ -23,23 +24,20 @@ const reasonLength = 1000
 func (o *Outcome) Cause() string {
 	switch {
 	case o.Status == 0 && o.Err == "":
-		return "got no answer"
+		return "no response"
 	case o.Status == 0:
 		text := headlineWithin([]byte(o.Err), reasonLength)
-		if strings.HasPrefix(text, "no answer") {
-			return "got " + text
+		if rest, ok := strings.CutPrefix(text, "no answer"); ok {
+			return "no response" + rest
 		}
-		return "got no answer: " + text
+		return "no response: " + text
 	case o.Err != "":
 		return "failed: " + headlineWithin([]byte(o.Err), reasonLength)
 	case o.OK():
 		return ""
 	}
-	text := fmt.Sprintf("was answered %d", o.Status)
 	line := strings.TrimPrefix(answerHeadline(o.Body)+" ", strconv.Itoa(o.Status)+" ") // as in "502 Bad Gateway"
-	if line = strings.TrimSpace(line); line != "" {
-		text += ": " + line
-	}
+	text := fmt.Sprintf("%d %s", o.Status, cmp.Or(strings.TrimSpace(line), "response"))
 	if o.Answer.Final {
 		text += " (the destination asked for no further attempt)"
 	}
@@ -78,7 +76,7 @@ func (m *Message) CauseOf(o *Outcome) string {
 	if m.State == Retry {
 		attempt--
 	}
-	text := fmt.Sprintf("attempt %d of %d %s", attempt, m.MaxRetries+1, why)
+	text := fmt.Sprintf("attempt %d of %d: %s", attempt, m.MaxRetries+1, why)
 	switch name := m.AttemptedStep(o); {
 	case m.Step == nil:
 	case name != "":

@@ -41,9 +41,9 @@ func TestHeadline(t *testing.T) {
 func TestTheCauseOfAnAttemptWithoutAnAnswer(t *testing.T) {
 	t.Parallel()
 	for err, want := range map[string]string{
-		"":                                    "got no answer",
-		"connection refused":                  "got no answer: connection refused",
-		"no answer within the timeout of 30s": "got no answer within the timeout of 30s",
+		"":                                    "no response",
+		"connection refused":                  "no response: connection refused",
+		"no answer within the timeout of 30s": "no response within the timeout of 30s",
 	} {
 		if got := (&Outcome{Err: err}).Cause(); got != want {
 			t.Errorf("cause of %q: got %q, want %q", err, got, want)
@@ -54,11 +54,11 @@ func TestTheCauseOfAnAttemptWithoutAnAnswer(t *testing.T) {
 func TestTheCauseNamesTheStatusOnce(t *testing.T) {
 	t.Parallel()
 	for body, want := range map[string]string{
-		"502 Bad Gateway":  "was answered 502: Bad Gateway",
-		"502":              "was answered 502",
-		"":                 "was answered 502",
-		"5021 orders wait": "was answered 502: 5021 orders wait",
-		"504 upstream":     "was answered 502: 504 upstream",
+		"502 Bad Gateway":  "502 Bad Gateway",
+		"502":              "502 response",
+		"":                 "502 response",
+		"5021 orders wait": "502 5021 orders wait",
+		"504 upstream":     "502 504 upstream",
 	} {
 		if got := (&Outcome{Status: 502, Body: []byte(body)}).Cause(); got != want {
 			t.Errorf("cause of %q: got %q, want %q", body, got, want)
