@@ -70,7 +70,7 @@ func (a *Account) Explain(id string) (Explanation, error) {
 func explainEntry(e *state.DLQEntry) []Reason {
 	return []Reason{
 		{Kind: Broken, Text: e.Message.CauseOf(&e.Last)},
-		{Text: fmt.Sprintf("it has been in the DLQ since %s", e.At.UTC().Format(time.RFC3339))}, // the lineage has what it keeps
+		{Text: fmt.Sprintf("in the DLQ since %s", e.At.UTC().Format(time.RFC3339))}, // the lineage has what it keeps
 	}
 }
 
@@ -120,13 +120,13 @@ func (a *Account) explainMessage(m *state.Message) (why []Reason) {
 		return []Reason{{Kind: Running, Text: fmt.Sprintf("attempt %d of %d is in flight to %s", m.Retried+1, m.MaxRetries+1, m.URL)}}
 	}
 	if m.State == state.CancelRequested {
-		return []Reason{{Text: "it was cancelled while an attempt is in flight, and ends with it"}}
+		return []Reason{{Text: "cancelled; ends with the attempt in flight"}}
 	}
 	if q := a.state.Queues[m.Options.Queue]; q != nil && m.Slot == nil {
 		if q.Paused {
-			why = append(why, Reason{Kind: Held, Text: fmt.Sprintf("its queue %q is paused", q.Name)})
+			why = append(why, Reason{Kind: Held, Text: fmt.Sprintf("queue %q is paused", q.Name)})
 		}
-		why = append(why, Reason{Kind: Held, Text: fmt.Sprintf("its queue %q delivers %d at a time, and %d are in progress before it", q.Name, q.Parallelism, q.Active)})
+		why = append(why, Reason{Kind: Held, Text: fmt.Sprintf("queue %q delivers %d at a time, and %d are ahead", q.Name, q.Parallelism, q.Active)})
 	}
 	if m.NextAt.Time().After(a.state.Now) {
 		why = append(why, a.explainWait(m))
@@ -135,10 +135,10 @@ func (a *Account) explainMessage(m *state.Message) (why []Reason) {
 		why = append(why, a.explainFlowKey(k)...)
 	}
 	if u := a.state.Shares.Of(m.URL); len(why) == 0 && u.Held.Len() > 0 {
-		return []Reason{{Text: fmt.Sprintf("it is ready; its destination %s has reached its share of the attempts in flight, %d of at most %d, %d of them to the same URL: it starts when one of them ends", u.Host.Name, u.Host.Running, a.cfg.Parallel, u.Running)}}
+		return []Reason{{Text: fmt.Sprintf("ready; destination %s has reached its share of the attempts in flight, %d of at most %d, %d of them to the same URL: it starts when one of them ends", u.Host.Name, u.Host.Running, a.cfg.Parallel, u.Running)}}
 	}
 	if len(why) == 0 {
-		why = append(why, Reason{Text: fmt.Sprintf("it is ready, and starts when one of the %d attempts in flight ends", a.state.Running)})
+		why = append(why, Reason{Text: fmt.Sprintf("ready; starts when one of the %d attempts in flight ends", a.state.Running)})
 	}
 	return why
 }
@@ -149,11 +149,11 @@ func (a *Account) explainWait(m *state.Message) Reason {
 	case m.Asleep():
 		return Reason{Kind: Sleeping, Text: fmt.Sprintf("the run sleeps in step %q", m.Step.Step.Name), Until: m.NextAt.Time()}
 	case m.State != state.Retry:
-		return Reason{Kind: Delayed, Text: "its first attempt is not due yet", Rule: a.headerName(m.Options, "Delay") + ", " + a.headerName(m.Options, "Not-Before") + ", or its schedule", Until: m.NextAt.Time()}
+		return Reason{Kind: Delayed, Text: "first attempt not due yet", Rule: a.headerName(m.Options, "Delay") + ", " + a.headerName(m.Options, "Not-Before") + ", or its schedule", Until: m.NextAt.Time()}
 	}
-	r := Reason{Kind: Retrying, Text: fmt.Sprintf("attempt %d of %d is not due yet", m.Retried+1, m.MaxRetries+1), Until: m.NextAt.Time()}
+	r := Reason{Kind: Retrying, Text: fmt.Sprintf("attempt %d of %d not due yet", m.Retried+1, m.MaxRetries+1), Until: m.NextAt.Time()}
 	if m.Last != nil {
-		r.Text = m.CauseOf(m.Last) + "; the next attempt is not due yet"
+		r.Text = m.CauseOf(m.Last) + "; next attempt not due yet"
 		_, r.Rule = a.retryWait(m, m.Last)
 	}
 	return r
@@ -208,9 +208,9 @@ func (a *Account) explainRun(r *state.Run) (why []Reason) {
 	for _, it := range r.Open {
 		switch {
 		case it.Waiter != nil:
-			why = append(why, Reason{Kind: Waiting, Text: fmt.Sprintf("its step %q waits for the event %q", it.Step.Name, it.Waiter.EventID), Rule: "the timeout of the wait", Until: it.Waiter.Deadline})
+			why = append(why, Reason{Kind: Waiting, Text: fmt.Sprintf("step %q waits for event %q", it.Step.Name, it.Waiter.EventID), Rule: "the timeout of the wait", Until: it.Waiter.Deadline})
 		case it.Step.Invoked != nil:
-			why = append(why, Reason{Kind: Waiting, Text: fmt.Sprintf("its step %q waits for the run %s that it invoked", it.Step.Name, it.Step.Invoked.ID)})
+			why = append(why, Reason{Kind: Waiting, Text: fmt.Sprintf("step %q waits for run %s, which it invoked", it.Step.Name, it.Step.Invoked.ID)})
 		}
 	}
 	slices.SortStableFunc(why, func(x, y Reason) int { return x.Until.Compare(y.Until) })
@@ -223,7 +223,7 @@ func (a *Account) explainRun(r *state.Run) (why []Reason) {
 		}
 	}
 	if len(why) == 0 {
-		why = append(why, Reason{Text: "its endpoint has reported no step that is still open: the run cannot continue"})
+		why = append(why, Reason{Text: "no step is open: the endpoint reported none, and the run cannot continue"})
 	}
 	return why
 }
@@ -236,9 +236,9 @@ func (a *Account) explainRunEnd(r *state.Run) (why []Reason) {
 	case r.Cause != "":
 		why = append(why, Reason{Kind: Broken, Text: r.Cause})
 	case r.State == state.RunCanceled:
-		ended = "was cancelled"
+		ended = "cancelled"
 	}
-	return append(why, Reason{Text: fmt.Sprintf("it %s at %s", ended, r.EndedAt.UTC().Format(time.RFC3339Nano))})
+	return append(why, Reason{Text: fmt.Sprintf("%s %s", ended, r.EndedAt.UTC().Format(time.RFC3339Nano))})
 }
 
 // shortDuration leaves out units that are zero: 10m, not 10m0s.

@@ -44,9 +44,9 @@ func TestExplain(t *testing.T) {
 		return w.why(held)
 	}
 	for _, c := range []struct{ got, want string }{
-		{w.why(delayed), "message CREATED | its first attempt is not due yet [Delay, Not-Before, or its schedule] +1h0m0s"},
-		{w.why(retried), "message RETRY | attempt 1 of 4: 503 response; the next attempt is not due yet [backoff]"},
-		{w.why(queued), `its queue "q" is paused`},
+		{w.why(delayed), "message CREATED | first attempt not due yet [Delay, Not-Before, or its schedule] +1h0m0s"},
+		{w.why(retried), "message RETRY | attempt 1 of 4: 503 response; next attempt not due yet [backoff]"},
+		{w.why(queued), `queue "q" is paused`},
 		{w.why(held), `flow-control key "k" lets 1 start in 1m, and all of these have started [] +1m0s`},
 		{w.why("k"), "flow-control key 1 waiting, 0 in flight"},
 		{w.why(failed), "message FAILED | attempt 1 of 1: 503 response [] | ended"},

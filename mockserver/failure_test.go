@@ -43,7 +43,7 @@ func TestLineage(t *testing.T) {
 		entry := c.do("GET", "/_understudy/dlq", "").ok().text("entries", 0, "dlqId")
 		links := chained(c.do("GET", "/_understudy/explain/"+entry, "").ok())
 		expect.Equal(t, "number of links of the entry", len(links), 2)
-		expect.Contains(t, "second reason of the entry", c.do("GET", "/_understudy/explain/"+entry, "").ok().text("reasons", 1, "reason"), "it has been in the DLQ since ")
+		expect.Contains(t, "second reason of the entry", c.do("GET", "/_understudy/explain/"+entry, "").ok().text("reasons", 1, "reason"), "in the DLQ since ")
 		expect.Equal(t, "first link of the entry", links[0], "< keeps message "+first+" FAILED")
 		expect.Contains(t, "second link of the entry", links[1], "> failure callback message msg_")
 		second, third := retry(), retry()

@@ -260,10 +260,13 @@ func triesOf(_ *screen, r row) string {
 // attemptText matches what the columns of a table say in the words of a cause.
 var attemptText = regexp.MustCompile(`attempt \d+ of \d+: `)
 
-// whyOf is the cause of a failure, otherwise the reason for the state.
-func whyOf(_ *screen, r row) string {
+// whyOf is the cause of a failure, otherwise the reason for the state, with the time that it lasts.
+func whyOf(s *screen, r row) string {
 	why := cmp.Or(textOf(r["cause"]), textOf(within(r["why"], "reason")), textOf(r["error"]))
-	return strings.TrimSpace(strings.ReplaceAll(attemptText.ReplaceAllString(why, ""), ":  ", ": "))
+	if until := within(r["why"], "until"); until != nil {
+		why = strings.Replace(why, "not due yet", s.when(until), 1)
+	}
+	return attemptText.ReplaceAllString(why, "")
 }
 
 // addressOf is a URL, after a method other than POST.

@@ -35,8 +35,8 @@ func TestMessageStatements(t *testing.T) {
 	u.Advance(20 * time.Minute)
 	says := map[string]string{
 		"delivered": "How it ended ended",
-		"delayed":   "Why is it waiting? its first attempt is not due yet, until 5 Mar 09:00:00",
-		"retrying":  "Why is it waiting? attempt 3 of 6: 503 no; the next attempt is not due yet, until",
+		"delayed":   "Why is it waiting? first attempt not due yet, until 5 Mar 09:00:00",
+		"retrying":  "Why is it waiting? attempt 3 of 6: 503 no; next attempt not due yet, until",
 		"failed":    "Why did it fail? attempt 3 of 3: 503 no ended",
 		"unheard":   "Why did it fail? attempt 1 of 1: no response: ",
 		"cancelled": "How it ended ended",

@@ -29,7 +29,7 @@ func TestNavigation(t *testing.T) {
 	b.click("Publish")
 
 	b.see("Why is it waiting?")
-	b.see("attempt 1 of 2: 503 response; the next attempt is not due yet")
+	b.see("attempt 1 of 2: 503 response; next attempt not due yet")
 	b.see("Attempt 1")
 	b.click("Request and response")
 	b.see("Svc-Signature")

@@ -52,7 +52,7 @@ func TestStatements(t *testing.T) {
 		"sleeping": {func(_ *testing.T, w *orders) { w.trigger("r") }, "r",
 			[]string{"RUN_STARTED sleeping", `the run sleeps in step "cool down", until`, "sleeps until"}, []string{"first attempt is not due"}},
 		"waiting": {func(_ *testing.T, w *orders) { w.trigger("r"); w.u.Advance(time.Hour) }, "r",
-			[]string{"RUN_STARTED waiting", `its step "payment" waits for the event "paid-r"`}, []string{"notified", "timed out"}},
+			[]string{"RUN_STARTED waiting", `step "payment" waits for event "paid-r"`}, []string{"notified", "timed out"}},
 		"notified, then successful": {func(_ *testing.T, w *orders) {
 			w.trigger("r")
 			w.u.Advance(time.Hour)
@@ -61,7 +61,7 @@ func TestStatements(t *testing.T) {
 		}, "r", []string{"RUN_SUCCESS", "notified", "ended"}, []string{"timed out"}},
 		"timed out, then successful": {func(_ *testing.T, w *orders) { w.trigger("r"); w.u.Advance(100 * time.Hour) }, "r",
 			[]string{"RUN_SUCCESS", "timed out"}, []string{"notified"}},
-		"cancelled while it sleeps": {cancelledAfter(30 * time.Minute), "r", []string{"RUN_CANCELED", "it was cancelled at", "30 m cancelled"}, []string{"failed:"}},
+		"cancelled while it sleeps": {cancelledAfter(30 * time.Minute), "r", []string{"RUN_CANCELED", "cancelled", "30 m cancelled"}, []string{"failed:"}},
 		"cancelled while it waits":  {cancelledAfter(90 * time.Minute), "r", []string{"RUN_CANCELED", "30 m cancelled"}, []string{"timed out", "notified"}},
 		"answered without a step": {func(_ *testing.T, w *orders) {
 			idle := httptest.NewServer(http.HandlerFunc(func(out http.ResponseWriter, _ *http.Request) { out.Header().Set("Svc-Workflow-Sdk-Version", "1") }))
@@ -88,14 +88,14 @@ func TestStatements(t *testing.T) {
 		}, "r", []string{"RUN_SUCCESS", "end of the workflow"}, nil},
 		"delayed": {func(_ *testing.T, w *orders) {
 			w.send(http.MethodPost, "/v2/trigger/"+w.app.URL, nil, "Svc-Workflow-RunId", "r", "Svc-Delay", "2d")
-		}, "r", []string{"RUN_STARTED delayed", "its first attempt is not due yet", "2 d delayed"}, []string{"Attempt 1"}},
+		}, "r", []string{"RUN_STARTED delayed", "first attempt not due yet", "2 d delayed"}, []string{"Attempt 1"}},
 		"retrying": {func(_ *testing.T, w *orders) {
 			w.broken.Store(true)
 			w.trigger("r")
 			w.u.Advance(time.Hour)
 			w.send(http.MethodPost, "/v2/notify/paid-r", 1)
 			w.u.Settle()
-		}, "r", []string{"RUN_STARTED retrying", `step "print the label" failed: attempt 1 of 2: 500 the printer is on fire; the next attempt is not due yet`}, nil},
+		}, "r", []string{"RUN_STARTED retrying", `step "print the label" failed: attempt 1 of 2: 500 the printer is on fire; next attempt not due yet`}, nil},
 		"failed": {func(_ *testing.T, w *orders) { failed(w, "r") }, "r",
 			[]string{`RUN_FAILED`, "print the label, attempt 2: failed for 0 ms; 500 the printer is on fire 12 s", `step "print the label" failed: attempt 2 of 2: 500 the printer is on fire`, "kept as DLQ entry", "ERROR print the label msg_"}, nil},
 		"failed, then restarted: the old run": {func(t *testing.T, w *orders) { failed(w, "r"); again(t, w, "restart") }, "r",
@@ -106,12 +106,12 @@ func TestStatements(t *testing.T) {
 			[]string{"resumed as wfr_"}, []string{"kept as DLQ entry"}},
 		"failed, then resumed: the new run": {func(t *testing.T, w *orders) { failed(w, "r"); again(t, w, "resume") }, "",
 			[]string{"r RUN_FAILED resumed as this run", "RUN_SUCCESS", "steps were kept from the run that this one resumes: check the order", "check the order kept 0 ms"}, nil},
-		"invoking":            {invoke, "parent", []string{"RUN_STARTED waiting", `its step "delegate" waits for the run child that it invoked`}, nil},
+		"invoking":            {invoke, "parent", []string{"RUN_STARTED waiting", `step "delegate" waits for run child, which it invoked`}, nil},
 		"invoked":             {invoke, "child", []string{"RUN_STARTED sleeping", "parent RUN_STARTED invoked this run"}, nil},
 		"seeded, successful":  {seed, "s-ok", []string{"RUN_SUCCESS", "took 2 h"}, nil},
 		"seeded, failed":      {seed, "s-bad", []string{"RUN_FAILED", `step after "pay" failed: attempt 3 of 3: 500 no paper`}, nil},
 		"seeded, cancelled":   {seed, "s-gone", []string{"RUN_CANCELED"}, nil},
-		"seeded, waiting":     {seed, "s-waits", []string{"RUN_STARTED waiting", `waits for the event "go"`}, nil},
+		"seeded, waiting":     {seed, "s-waits", []string{"RUN_STARTED waiting", `waits for event "go"`}, nil},
 		"seeded, in progress": {seed, "s-later", []string{"RUN_STARTED"}, nil},
 		"run before a seed":   {func(t *testing.T, w *orders) { failed(w, "r"); seed(t, w) }, "r", []string{"RUN_FAILED", "cool down: sleeps for 1 h 1 h"}, []string{"no longer knows"}},
 	} {
