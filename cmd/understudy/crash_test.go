@@ -16,7 +16,6 @@ import (
 	"time"
 
 	"github.com/understudy-mock/understudy/engine/clock"
-	"github.com/understudy-mock/understudy/internal/crash"
 	"github.com/understudy-mock/understudy/internal/effort"
 	"github.com/understudy-mock/understudy/spec"
 )
@@ -51,7 +50,7 @@ const killsOfAFolder = 25
 func crashed(t *testing.T, clock string, seed uint64, kills int) {
 	h := &mortal{t: t, binary: build(t), address: freeAddress(t), flags: []string{"--clock", clock, "--data", t.TempDir()}}
 	h.start()
-	load := crash.Start(t, crash.Config{URL: func() string { return "http://" + h.address }, Tokens: []string{spec.BuiltInDialects()[0].Token}, Manual: clock == "manual", Pause: 10 * time.Millisecond})
+	load := startCrashLoad(t, crashConfig{URL: func() string { return "http://" + h.address }, Tokens: []string{spec.BuiltInDialects()[0].Token}, Manual: clock == "manual", Pause: 10 * time.Millisecond})
 	random := rand.New(rand.NewPCG(seed, 7))
 	for i := range kills {
 		life := time.Duration(30+random.IntN(600)) * time.Millisecond

@@ -17,7 +17,6 @@ import (
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
 
-	"github.com/understudy-mock/understudy/internal/crash"
 	"github.com/understudy-mock/understudy/internal/effort"
 	"github.com/understudy-mock/understudy/internal/programs"
 )
@@ -29,7 +28,7 @@ type fleetTrial struct {
 	members  []*member
 	accounts []string // their tokens are tokenPrefix and the name
 	clients  *balancer
-	load     *crash.Load
+	load     *crashLoad
 	js       jetstream.JetStream
 	floor    jetstream.KeyValue
 	faults   int
@@ -261,7 +260,7 @@ func (f *fleetTrial) startLoad() {
 	for _, a := range f.accounts {
 		tokens = append(tokens, tokenPrefix+a)
 	}
-	f.load = crash.Start(f.t, crash.Config{
+	f.load = startCrashLoad(f.t, crashConfig{
 		URL: func() string { return "http://fleet.test" }, Transport: f.clients, Tokens: tokens, Pause: 400 * time.Millisecond,
 		Slack: 2 * time.Second, // an outcome goes to three members, on a busy machine
 		// All lanes except big, whose journals of many MB take seconds to replay.

@@ -22,7 +22,6 @@ var goFiles = []string{
 	"mockserver/fleet/jetstream/snapshot.go",
 	"engine/store/sqlite/sqlite.go",
 	"engine/store/sqlite/turn.go",
-	"internal/crash/crash.go",
 	"mockserver/fleet/feed.go",
 	"mockserver/fleet/fleet.go",
 	"mockserver/fleet/forward.go",

@@ -19,7 +19,7 @@ var importRules = []importRule{
 
 	{"docs engine/... features fixtures internal/... packaging/... spec/...", "mockserver conformance", ""},
 	{"docs features fixtures internal/... packaging/... spec/...", "engine", ""},
-	{"docs engine/... features internal/... packaging/... ", "spec", "internal/command internal/crash"},
+	{"docs engine/... features internal/... packaging/... ", "spec", "internal/command"},
 	{"docs engine/... fixtures internal/... mockserver/... packaging/... spec/... examples/...", "features", ""},
 	{"docs engine/... features internal/... mockserver/... packaging/... spec/... examples/...", "fixtures", ""},
 	{"mockserver/... examples/...", "conformance", ""},

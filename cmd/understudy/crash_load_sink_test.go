@@ -1,4 +1,4 @@
-package crash
+package main
 
 import (
 	"bytes"
@@ -13,7 +13,7 @@ import (
 
 // visit is the destination: it delays every answer by up to 19 ms, fails some messages once,
 // and some always.
-func (l *Load) visit(w http.ResponseWriter, r *http.Request) {
+func (l *crashLoad) visit(w http.ResponseWriter, r *http.Request) {
 	body, err := io.ReadAll(r.Body)
 	if err != nil {
 		return // the request was cut
@@ -35,7 +35,7 @@ func (l *Load) visit(w http.ResponseWriter, r *http.Request) {
 
 // answer records an attempt and answers it after a delay. It answers with an error when then
 // returns false.
-func (l *Load) answer(w http.ResponseWriter, r *http.Request, name string, then func() bool) {
+func (l *crashLoad) answer(w http.ResponseWriter, r *http.Request, name string, then func() bool) {
 	began := wall.Now()
 	key := ""
 	if parts := strings.Split(name, "-"); parts[0] == "key" {
@@ -77,7 +77,7 @@ func (l *Load) answer(w http.ResponseWriter, r *http.Request, name string, then 
 }
 
 // status is the destination's answer to an attempt.
-func (l *Load) status(name string, sum uint32, visits int) int {
+func (l *crashLoad) status(name string, sum uint32, visits int) int {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	kind, _, _ := strings.Cut(name, "-")
@@ -90,8 +90,8 @@ func (l *Load) status(name string, sum uint32, visits int) int {
 	return http.StatusOK
 }
 
-// delivered is the number of attempts that have delivered a message.
-func delivered(visits []visit) (n int) {
+// deliveredVisits is the number of attempts that have delivered a message.
+func deliveredVisits(visits []visit) (n int) {
 	for _, v := range visits {
 		if v.status == http.StatusOK && !v.cut {
 			n++
@@ -101,7 +101,7 @@ func delivered(visits []visit) (n int) {
 }
 
 // problem records something that must not happen.
-func (l *Load) problem(format string, args ...any) {
+func (l *crashLoad) problem(format string, args ...any) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.problems = append(l.problems, fmt.Sprintf(format, args...))

@@ -1,17 +1,4 @@
-// Package crash puts load on servers that are killed at any moment, and then checks that they
-// kept what they accepted:
-//
-//	load := crash.Start(t, crash.Config{URL: func() string { return url }, Tokens: tokens})
-//	... load.Cut(); kill a server; start it again ...
-//	load.Stop()
-//	t.Log(load.Judge(time.Minute))
-//
-// A lane is a goroutine that uses one part of the interface, one request after the other. It
-// records a promise for each request that is answered with 2xx. The destination of all
-// messages is in this process and records every attempt.
-//
-// Callers start and kill the servers.
-package crash
+package main
 
 import (
 	"context"
@@ -28,23 +15,33 @@ import (
 	"github.com/understudy-mock/understudy/internal/programs"
 )
 
-// Config configures a load.
-type Config struct {
+// crashConfig configures a load.
+type crashConfig struct {
 	URL       func() string     // URL of the server for the next request
 	Transport http.RoundTripper // for the requests; nil: a default one
 	Tokens    []string          // of the accounts; each account has all lanes
 	Manual    bool              // the clocks of the accounts are manual, and the load advances them
 	Lanes     []string          // names of the lanes to run; nil: all
-	Pause     time.Duration     // of a lane after each iteration
+	Pause     time.Duration     // of a crashLane after each iteration
 	// Slack is how long before and after a fault attempts count as cut: an outcome may not be
 	// recorded yet, or the destination may receive a request that was sent earlier. 0: 500 ms
 	Slack time.Duration
 }
 
-// Load consists of the lanes and the destination.
-type Load struct {
+// crashLoad is load on servers that are killed at any moment; it checks that they kept what they
+// accepted:
+//
+//	load := startCrashLoad(t, crashConfig{URL: func() string { return url }, Tokens: tokens})
+//	... load.Cut(); kill a server; start it again ...
+//	load.Stop()
+//	t.Log(load.Judge(time.Minute))
+//
+// A lane is a goroutine that uses one part of the interface, one request after the other. It
+// records a promise for each request that is answered with 2xx. The destination of all messages
+// is in this process and records every attempt.
+type crashLoad struct {
 	t      programs.TB
-	cfg    Config
+	cfg    crashConfig
 	client http.Client
 	sink   *http.Server
 	target string // URL of the destination
@@ -73,10 +70,10 @@ type Load struct {
 // promise is a message that a server has accepted: it must be delivered, or be in the DLQ if
 // it has an id.
 type promise struct {
-	account int
-	lane    string
-	name    string // of the message, as the destination receives it
-	id      string
+	account   int
+	crashLane string
+	name      string // of the message, as the destination receives it
+	id        string
 }
 
 // visit is an attempt as the destination saw it.
@@ -88,8 +85,8 @@ type visit struct {
 
 var wall = clock.NewReal()
 
-// Start starts a load. It ends with Stop, or with the test.
-func Start(t programs.TB, cfg Config) *Load {
+// startCrashLoad starts a load. It ends with Stop, or with the test.
+func startCrashLoad(t programs.TB, cfg crashConfig) *crashLoad {
 	t.Helper()
 	if cfg.Transport == nil {
 		cfg.Transport = &http.Transport{MaxIdleConnsPerHost: 64}
@@ -97,7 +94,7 @@ func Start(t programs.TB, cfg Config) *Load {
 	if cfg.Slack == 0 {
 		cfg.Slack = defaultSlack
 	}
-	l := &Load{
+	l := &crashLoad{
 		t: t, cfg: cfg, client: http.Client{Timeout: 20 * time.Second, Transport: cfg.Transport},
 		runs: map[string]bool{}, never: map[string]time.Time{}, gone: map[string]bool{}, exist: map[string]bool{},
 		revived: map[string]bool{}, seen: map[string][]visit{}, running: map[string]int{}, answers: map[int]int{},
@@ -122,7 +119,7 @@ func Start(t programs.TB, cfg Config) *Load {
 	for account, token := range cfg.Tokens {
 		for i := range kinds {
 			if kind := &kinds[i]; len(cfg.Lanes) == 0 || slices.Contains(cfg.Lanes, kind.name) {
-				l.lanes.Go(func() { l.run(ctx, &lane{kind: kind, account: account, token: token, load: l}) })
+				l.lanes.Go(func() { l.run(ctx, &crashLane{kind: kind, account: account, token: token, load: l}) })
 			}
 		}
 		if cfg.Manual {
@@ -134,7 +131,7 @@ func Start(t programs.TB, cfg Config) *Load {
 
 // Cut records that attempts may be cut at this instant. Call it just before a server is
 // killed.
-func (l *Load) Cut() {
+func (l *crashLoad) Cut() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	now := wall.Now()
@@ -143,7 +140,7 @@ func (l *Load) Cut() {
 
 // Hold makes the destination keep its next attempt until the server ends it, at most a minute.
 // It returns when that attempt has begun.
-func (l *Load) Hold() {
+func (l *crashLoad) Hold() {
 	begun := make(chan struct{})
 	l.mu.Lock()
 	l.hold = begun
@@ -155,8 +152,8 @@ func (l *Load) Hold() {
 }
 
 // Harm records that from now on attempts of some accounts may be cut, and that two servers
-// may make them. accounts are positions in Config.Tokens; nil: all. end ends this period.
-func (l *Load) Harm(accounts []int) (end func()) {
+// may make them. accounts are positions in crashConfig.Tokens; nil: all. end ends this period.
+func (l *crashLoad) Harm(accounts []int) (end func()) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	f := &fault{at: wall.Now(), until: wall.Now().AddDate(1, 0, 0), accounts: accounts, twofold: true}
@@ -169,7 +166,7 @@ func (l *Load) Harm(accounts []int) (end func()) {
 }
 
 // Accepted is the number of promises.
-func (l *Load) Accepted() int {
+func (l *crashLoad) Accepted() int {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return len(l.promises)
@@ -177,21 +174,21 @@ func (l *Load) Accepted() int {
 
 // Answers counts the answers of the servers by status; status 0 counts requests without a
 // complete answer.
-func (l *Load) Answers() map[int]int {
+func (l *crashLoad) Answers() map[int]int {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return maps.Clone(l.answers)
 }
 
 // Stop stops the lanes and waits for their requests.
-func (l *Load) Stop() {
+func (l *crashLoad) Stop() {
 	l.stop()
 	l.lanes.Wait()
 }
 
 // ask sends a request as an account. It returns the body of the answer, nil when the request
 // may not have been accepted.
-func (l *Load) ask(token, method, path string, header map[string]string, body string) []byte {
+func (l *crashLoad) ask(token, method, path string, header map[string]string, body string) []byte {
 	r, err := http.NewRequestWithContext(l.live, method, l.cfg.URL()+path, strings.NewReader(body)) // the client has a deadline
 	if err != nil {
 		l.problem("%v", err)
@@ -218,7 +215,7 @@ func (l *Load) ask(token, method, path string, header map[string]string, body st
 }
 
 // exchange sends a request. Status 0 means no answer, or an incomplete one.
-func (l *Load) exchange(r *http.Request) (int, []byte) {
+func (l *crashLoad) exchange(r *http.Request) (int, []byte) {
 	response, err := l.client.Do(r)
 	if err != nil {
 		return 0, nil
@@ -232,12 +229,12 @@ func (l *Load) exchange(r *http.Request) (int, []byte) {
 }
 
 // moveClock advances a manual clock while the load runs.
-func (l *Load) moveClock(ctx context.Context, token string) {
+func (l *crashLoad) moveClock(ctx context.Context, token string) {
 	for clock.Pause(ctx, 20*time.Millisecond) == nil {
 		l.advance(token)
 	}
 }
 
-func (l *Load) advance(token string) {
+func (l *crashLoad) advance(token string) {
 	l.ask(token, http.MethodPost, "/_understudy/clock/advance", map[string]string{"Content-Type": "application/json"}, `{"by":"100ms","timeout":"5s"}`)
 }

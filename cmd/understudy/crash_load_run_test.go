@@ -1,4 +1,4 @@
-package crash
+package main
 
 import (
 	"encoding/base64"
@@ -17,7 +17,7 @@ const runPath = "/run"
 const runSteps = 4
 
 // runWorkflow starts a run and notifies the event that it will wait for.
-func runWorkflow(ln *lane, name string) {
+func runWorkflow(ln *crashLane, name string) {
 	app := ln.load.target + runPath
 	id := "wfr_" + name
 	if ln.send(http.MethodPost, "/v2/publish/"+app, name, header.WorkflowInit, "true", header.WorkflowRunID, id, header.WorkflowURL, app,
@@ -46,7 +46,7 @@ type submittedStep struct {
 
 // runStep is the workflow endpoint: it runs the next step and submits it to the server, with
 // a request of the load.
-func (l *Load) runStep(w http.ResponseWriter, r *http.Request, body []byte) {
+func (l *crashLoad) runStep(w http.ResponseWriter, r *http.Request, body []byte) {
 	id := headerOf(r, header.WorkflowRunID)
 	name := strings.TrimPrefix(id, "wfr_")
 	var calls []runCall
@@ -87,7 +87,7 @@ func doneSteps(calls []runCall) (done int, repeated bool) {
 }
 
 // submit submits a step.
-func (l *Load) submit(token, id string, step int) bool {
+func (l *crashLoad) submit(token, id string, step int) bool {
 	app := l.target + runPath
 	run := map[string]string{header.WorkflowInit: "false", header.WorkflowRunID: id, header.WorkflowURL: app, header.ForwardPrefix + header.WorkflowSDKVersion: "1",
 		header.FeatureSet: "InitialBody,WF_TriggerOnConfig", "Content-Type": "application/json", header.Retries: "5", header.RetryDelay: "50"}

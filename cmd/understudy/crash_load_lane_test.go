@@ -1,4 +1,4 @@
-package crash
+package main
 
 import (
 	"context"
@@ -14,10 +14,10 @@ import (
 	"github.com/understudy-mock/understudy/spec/header"
 )
 
-// kind is what a lane does in each iteration.
+// kind is what a crashLane does in each iteration.
 type kind struct {
 	name string
-	once func(l *lane, name string)
+	once func(l *crashLane, name string)
 }
 
 // kinds are sorted by name.
@@ -28,13 +28,13 @@ var kinds = []kind{
 	{"cancel", cancel},
 	{"dead", deadLetter},
 	{"dedup", deduplicated},
-	{"delay", func(l *lane, name string) { l.publish("/v2/publish/", name, "", retried, "Svc-Delay", "1s") }},
+	{"delay", func(l *crashLane, name string) { l.publish("/v2/publish/", name, "", retried, "Svc-Delay", "1s") }},
 	{"group", toGroup},
-	{"key", func(l *lane, name string) {
+	{"key", func(l *crashLane, name string) {
 		l.publish("/v2/publish/", name, "", retried, header.FlowControlKey, "key", header.FlowControlValue, fmt.Sprintf("parallelism=%d", keyLimit))
 	}},
-	{"plain", func(l *lane, name string) { l.publish("/v2/publish/", name, "", retried) }},
-	{"queue", func(l *lane, name string) { l.publish("/v2/enqueue/line/", name, "", retried) }},
+	{"plain", func(l *crashLane, name string) { l.publish("/v2/publish/", name, "", retried) }},
+	{"queue", func(l *crashLane, name string) { l.publish("/v2/enqueue/line/", name, "", retried) }},
 	{"run", runWorkflow},
 	{"schedule", schedule},
 }
@@ -51,22 +51,22 @@ const maxBig = 300
 // retried are the options of messages that may fail.
 var retried = []string{header.Retries, "3", header.RetryDelay, "50"}
 
-// maxOpen is the largest number of messages of a lane that have not ended. Without it, a lane
+// maxOpen is the largest number of messages of a crashLane that have not ended. Without it, a crashLane
 // that is faster than its queue would leave hours of work.
 const maxOpen = 30
 
-// lane is one goroutine that sends requests of one kind as one account.
-type lane struct {
+// crashLane is one goroutine that sends requests of one kind as one account.
+type crashLane struct {
 	kind    *kind
 	account int
 	token   string
-	load    *Load
+	load    *crashLoad
 	made    int
 	open    []string // names of accepted messages that may not have ended
 }
 
-// run repeats the requests of a lane until ctx ends.
-func (l *Load) run(ctx context.Context, ln *lane) {
+// run repeats the requests of a crashLane until ctx ends.
+func (l *crashLoad) run(ctx context.Context, ln *crashLane) {
 	for ctx.Err() == nil {
 		for ln.waiting() > maxOpen && clock.Pause(ctx, 10*time.Millisecond) == nil {
 			continue
@@ -83,19 +83,19 @@ func (l *Load) run(ctx context.Context, ln *lane) {
 	}
 }
 
-// waiting is the number of messages of the lane that have not ended.
-func (ln *lane) waiting() int {
+// waiting is the number of messages of the crashLane that have not ended.
+func (ln *crashLane) waiting() int {
 	ln.load.mu.Lock()
 	defer ln.load.mu.Unlock()
 	ln.open = slices.DeleteFunc(ln.open, func(name string) bool {
 		visits := ln.load.seen[name]
-		return delivered(visits) > 0 || len(visits) > 3
+		return deliveredVisits(visits) > 0 || len(visits) > 3
 	})
 	return len(ln.open)
 }
 
 // promise records a message that must be delivered or be in the DLQ.
-func (ln *lane) promise(name, id string) {
+func (ln *crashLane) promise(name, id string) {
 	ln.load.mu.Lock()
 	defer ln.load.mu.Unlock()
 	ln.load.promises = append(ln.load.promises, promise{ln.account, ln.kind.name, name, id})
@@ -111,7 +111,7 @@ type receipt struct {
 
 // send sends a request. options are names and values of headers, in turn. It returns nil when
 // the request may not have been accepted.
-func (ln *lane) send(method, path, body string, options ...string) []byte {
+func (ln *crashLane) send(method, path, body string, options ...string) []byte {
 	h := map[string]string{}
 	for i := 0; i < len(options); i += 2 {
 		h[options[i]] = options[i+1]
@@ -120,7 +120,7 @@ func (ln *lane) send(method, path, body string, options ...string) []byte {
 }
 
 // publish publishes one message and returns its id, "" when it may not have been accepted.
-func (ln *lane) publish(path, name, rest string, options []string, more ...string) string {
+func (ln *crashLane) publish(path, name, rest string, options []string, more ...string) string {
 	var r receipt
 	if !ln.read(ln.send(http.MethodPost, path+ln.load.target, name+"\n"+rest, slices.Concat(options, more)...), &r) {
 		return ""
@@ -130,7 +130,7 @@ func (ln *lane) publish(path, name, rest string, options []string, more ...strin
 }
 
 // read decodes the answer to an accepted request; it reports false for nil.
-func (ln *lane) read(text []byte, into any) bool {
+func (ln *crashLane) read(text []byte, into any) bool {
 	if text == nil {
 		return false
 	}
@@ -142,7 +142,7 @@ func (ln *lane) read(text []byte, into any) bool {
 }
 
 // big publishes large messages, at most maxBig.
-func big(ln *lane, name string) {
+func big(ln *crashLane, name string) {
 	if ln.made > maxBig {
 		_ = clock.Pause(context.Background(), 100*time.Millisecond) // never fails
 		return
@@ -151,7 +151,7 @@ func big(ln *lane, name string) {
 }
 
 // batch publishes four messages in one request: all of them are accepted, or none.
-func batch(ln *lane, name string) {
+func batch(ln *crashLane, name string) {
 	var items []map[string]any
 	for i := range 4 {
 		items = append(items, map[string]any{"destination": ln.load.target, "body": fmt.Sprintf("%s-%d\n", name, i), "headers": map[string]string{header.Retries: "3", header.RetryDelay: "50"}})
@@ -166,7 +166,7 @@ func batch(ln *lane, name string) {
 }
 
 // withCallback publishes a message with a callback and a failure callback.
-func withCallback(ln *lane, name string) {
+func withCallback(ln *crashLane, name string) {
 	back := ln.load.target + "/back/" + name
 	if ln.publish("/v2/publish/", name, "", nil, header.Callback, back, header.FailureCallback, back, header.CallbackPrefix+"Retries", "5", header.CallbackPrefix+"Retry-Delay", "50") != "" {
 		ln.promise("back-"+name, "")
@@ -174,7 +174,7 @@ func withCallback(ln *lane, name string) {
 }
 
 // cancel cancels a message long before it is due: it must never be delivered.
-func cancel(ln *lane, name string) {
+func cancel(ln *crashLane, name string) {
 	var r receipt
 	if !ln.read(ln.send(http.MethodPost, "/v2/publish/"+ln.load.target, name+"\n", header.Delay, "20s"), &r) {
 		return
@@ -188,7 +188,7 @@ func cancel(ln *lane, name string) {
 }
 
 // deadLetter lets a message fail, and retries or deletes its entry in the DLQ.
-func deadLetter(ln *lane, name string) {
+func deadLetter(ln *crashLane, name string) {
 	id := ln.publish("/v2/publish/", name, "", []string{header.Retries, "0"})
 	if id == "" {
 		return
@@ -223,22 +223,22 @@ func deadLetter(ln *lane, name string) {
 }
 
 // revive makes the destination accept a message.
-func (l *Load) revive(name string) {
+func (l *crashLoad) revive(name string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.revived[name] = true
 }
 
 // forget removes the promise of a message that was deleted.
-func (l *Load) forget(name string) {
+func (l *crashLoad) forget(name string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.promises = slices.DeleteFunc(l.promises, func(p promise) bool { return p.name == name })
 }
 
 // deduplicated repeats its request until it is accepted, as clients do. The message must be
-// delivered once.
-func deduplicated(ln *lane, name string) {
+// deliveredVisits once.
+func deduplicated(ln *crashLane, name string) {
 	for range 100 {
 		if ln.publish("/v2/publish/", name, "", nil, header.DeduplicationID, name) != "" {
 			ln.send(http.MethodPost, "/v2/publish/"+ln.load.target, name+"\n", header.DeduplicationID, name) // a duplicate
@@ -249,7 +249,7 @@ func deduplicated(ln *lane, name string) {
 }
 
 // toGroup publishes to a URL group of two endpoints.
-func toGroup(ln *lane, name string) {
+func toGroup(ln *crashLane, name string) {
 	if ln.made%50 == 1 {
 		endpoints := fmt.Sprintf(`{"endpoints":[{"url":"%s/group/a"},{"url":"%s/group/b"}]}`, ln.load.target, ln.load.target)
 		if ln.send(http.MethodPost, "/v2/topics/both/endpoints", endpoints, "Content-Type", "application/json") == nil {
@@ -270,7 +270,7 @@ func toGroup(ln *lane, name string) {
 }
 
 // schedule creates schedules and deletes every second one.
-func schedule(ln *lane, name string) {
+func schedule(ln *crashLane, name string) {
 	l := ln.load
 	if ln.made > 200 {
 		_ = clock.Pause(context.Background(), 100*time.Millisecond) // enough schedules
@@ -290,14 +290,14 @@ func schedule(ln *lane, name string) {
 }
 
 // settleSchedule records whether a schedule must exist.
-func (l *Load) settleSchedule(ln *lane, id string, exists bool) {
+func (l *crashLoad) settleSchedule(ln *crashLane, id string, exists bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.exist[fmt.Sprint(ln.account, " ", id)] = exists
 }
 
 // unknownSchedule records that a schedule may exist or not.
-func (l *Load) unknownSchedule(ln *lane, id string) {
+func (l *crashLoad) unknownSchedule(ln *crashLane, id string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	delete(l.exist, fmt.Sprint(ln.account, " ", id))

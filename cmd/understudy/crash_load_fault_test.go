@@ -1,4 +1,4 @@
-package crash
+package main
 
 import (
 	"fmt"
@@ -11,7 +11,7 @@ import (
 // fault is a period in which attempts may be cut.
 type fault struct {
 	at, until time.Time
-	accounts  []int // positions in Config.Tokens; nil: all
+	accounts  []int // positions in crashConfig.Tokens; nil: all
 	twofold   bool  // a stopped server may continue while its replacement runs
 }
 
@@ -19,7 +19,7 @@ type fault struct {
 const defaultSlack = 500 * time.Millisecond
 
 // concerns reports whether a fault may have cut an attempt between two instants.
-func (l *Load) concerns(f *fault, account int, began, ended time.Time) bool {
+func (l *crashLoad) concerns(f *fault, account int, began, ended time.Time) bool {
 	return (f.accounts == nil || slices.Contains(f.accounts, account)) && ended.After(f.at.Add(-l.cfg.Slack)) && began.Before(f.until.Add(l.cfg.Slack))
 }
 
@@ -40,12 +40,12 @@ func accountOf(name string) int {
 }
 
 // near reports whether an attempt may have been cut.
-func (l *Load) near(account int, v visit) bool {
+func (l *crashLoad) near(account int, v visit) bool {
 	return v.cut || slices.ContainsFunc(l.faults, func(f *fault) bool { return l.concerns(f, account, v.began, v.ended) })
 }
 
 // times describes when attempts began and ended, and the faults around them.
-func (l *Load) times(visits []visit) string {
+func (l *crashLoad) times(visits []visit) string {
 	var b strings.Builder
 	first := visits[0].began
 	since := func(at time.Time) time.Duration { return at.Sub(first).Round(time.Millisecond) }

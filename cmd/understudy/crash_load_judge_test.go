@@ -1,4 +1,4 @@
-package crash
+package main
 
 import (
 	"context"
@@ -12,8 +12,8 @@ import (
 	"github.com/understudy-mock/understudy/engine/clock"
 )
 
-// Verdict is the result of a load.
-type Verdict struct {
+// crashVerdict is the result of a load.
+type crashVerdict struct {
 	Cuts     int
 	Accepted int // promises
 	Visits   int // attempts that the destination has seen
@@ -27,14 +27,14 @@ type Verdict struct {
 }
 
 // String is a summary in one line, and up to 20 problems.
-func (v Verdict) String() string {
+func (v crashVerdict) String() string {
 	return fmt.Sprintf("%d cuts, %d accepted, %d attempts seen, %d lost, %d delivered twice without a cut (%d with one), %d attempts cut, at most %d at once of a key\n%s",
 		v.Cuts, v.Accepted, v.Visits, v.Lost, v.Twice, v.Excused, v.Cut, v.AtOnce, strings.Join(v.Problems[:min(len(v.Problems), 20)], "\n"))
 }
 
 // Judge stops the load and waits until everything that was accepted has ended, or until
 // nothing has ended for the time patience. Then it compares. All servers must be running.
-func (l *Load) Judge(patience time.Duration) Verdict {
+func (l *crashLoad) Judge(patience time.Duration) crashVerdict {
 	l.Stop()
 	dead := map[string]bool{}
 	left, since := 0, wall.Now()
@@ -53,13 +53,13 @@ func (l *Load) Judge(patience time.Duration) Verdict {
 	ended := l.endedUnseen(dead)
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	v := Verdict{Cuts: len(l.faults), Accepted: len(l.promises) + len(l.exist) + len(l.never) + len(l.gone), AtOnce: l.most, Problems: slices.Clone(l.problems)}
+	v := crashVerdict{Cuts: len(l.faults), Accepted: len(l.promises) + len(l.exist) + len(l.never) + len(l.gone), AtOnce: l.most, Problems: slices.Clone(l.problems)}
 	for _, p := range l.unkeptLocked(dead) {
 		if ended[p.name] {
 			continue
 		}
 		v.Lost++
-		v.fault("%s of lane %s (message %s) is lost", p.name, p.lane, p.id)
+		v.fault("%s of crashLane %s (message %s) is lost", p.name, p.crashLane, p.id)
 	}
 	for entry := range l.gone {
 		if dead[entry] {
@@ -87,25 +87,25 @@ func (l *Load) Judge(patience time.Duration) Verdict {
 	return v
 }
 
-func (v *Verdict) fault(format string, args ...any) {
+func (v *crashVerdict) fault(format string, args ...any) {
 	v.Problems = append(v.Problems, fmt.Sprintf(format, args...))
 }
 
-func (v *Verdict) lose(format string, args ...any) {
+func (v *crashVerdict) lose(format string, args ...any) {
 	v.Lost++
 	v.fault(format, args...)
 }
 
 // unkept returns the promises whose messages are neither delivered nor in the DLQ.
-func (l *Load) unkept(dead map[string]bool) []promise {
+func (l *crashLoad) unkept(dead map[string]bool) []promise {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.unkeptLocked(dead)
 }
 
-func (l *Load) unkeptLocked(dead map[string]bool) (list []promise) {
+func (l *crashLoad) unkeptLocked(dead map[string]bool) (list []promise) {
 	for _, p := range l.promises {
-		if delivered(l.seen[p.name]) == 0 && (p.id == "" || !dead[p.id]) {
+		if deliveredVisits(l.seen[p.name]) == 0 && (p.id == "" || !dead[p.id]) {
 			list = append(list, p)
 		}
 	}
@@ -114,7 +114,7 @@ func (l *Load) unkeptLocked(dead map[string]bool) (list []promise) {
 
 // judgeVisits finds messages that were delivered more than once, or after they were
 // cancelled.
-func (l *Load) judgeVisits(v *Verdict) {
+func (l *crashLoad) judgeVisits(v *crashVerdict) {
 	for name, visits := range l.seen {
 		v.Visits += len(visits)
 		times := 0
@@ -142,11 +142,11 @@ func (l *Load) judgeVisits(v *Verdict) {
 }
 
 // judgeOrder checks that each queue delivered its messages in the order of publishing.
-func (l *Load) judgeOrder(v *Verdict) {
+func (l *crashLoad) judgeOrder(v *crashVerdict) {
 	for account := range l.cfg.Tokens {
 		var order []string
 		for _, p := range l.promises {
-			if p.lane == "queue" && p.account == account && len(l.seen[p.name]) > 0 {
+			if p.crashLane == "queue" && p.account == account && len(l.seen[p.name]) > 0 {
 				order = append(order, p.name)
 			}
 		}
@@ -162,7 +162,7 @@ func (l *Load) judgeOrder(v *Verdict) {
 }
 
 // dead returns the ids of the messages and of the entries in the DLQs.
-func (l *Load) dead() map[string]bool {
+func (l *crashLoad) dead() map[string]bool {
 	dead := map[string]bool{}
 	for account, token := range l.cfg.Tokens {
 		for cursor, more := "", true; more; more = cursor != "" {
@@ -184,7 +184,7 @@ func (l *Load) dead() map[string]bool {
 func entryOf(account int, id string) string { return fmt.Sprint(account, " ", id) }
 
 // schedules returns the existing schedules, by account and id.
-func (l *Load) schedules() map[string]bool {
+func (l *crashLoad) schedules() map[string]bool {
 	all := map[string]bool{}
 	for account, token := range l.cfg.Tokens {
 		var list []struct{ ScheduleID string }
@@ -198,10 +198,10 @@ func (l *Load) schedules() map[string]bool {
 
 // endedUnseen returns the last steps of runs that have succeeded, although the answer to the
 // request that ended them was lost.
-func (l *Load) endedUnseen(dead map[string]bool) map[string]bool {
+func (l *crashLoad) endedUnseen(dead map[string]bool) map[string]bool {
 	ended := map[string]bool{}
 	for _, p := range l.unkept(dead) {
-		if p.lane != "run" {
+		if p.crashLane != "run" {
 			continue
 		}
 		var page struct {
@@ -214,7 +214,7 @@ func (l *Load) endedUnseen(dead map[string]bool) map[string]bool {
 }
 
 // openRuns returns the ids of the runs that have not succeeded.
-func (l *Load) openRuns() (ids []string) {
+func (l *crashLoad) openRuns() (ids []string) {
 	for _, token := range l.cfg.Tokens {
 		for _, state := range []string{"RUN_STARTED", "RUN_FAILED", "RUN_CANCELED"} {
 			var page struct {
@@ -230,7 +230,7 @@ func (l *Load) openRuns() (ids []string) {
 }
 
 // fetch reads a document. It must succeed, because the servers are running.
-func (l *Load) fetch(token, path string, into any) {
+func (l *crashLoad) fetch(token, path string, into any) {
 	text := l.ask(token, http.MethodGet, path, nil, "")
 	if err := json.Unmarshal(text, into); err != nil {
 		l.problem("GET %s: %q: %v", path, text, err)
