@@ -28,7 +28,7 @@ help: ## List the targets
 
 .PHONY: build
 build: ## Build bin/understudy and bin/understudy-conform
-	$(GO) build -trimpath -ldflags '$(LDFLAGS)' -o bin/ ./cmd/...
+	CGO_ENABLED=0 $(GO) build -trimpath -ldflags '$(LDFLAGS)' -o bin/ ./cmd/...
 
 .PHONY: run
 run: build ## Run the stand-in; ARGS='--clock manual' adds flags
@@ -67,10 +67,12 @@ bench_paint  = $(GO) test -run '^$$' -bench '^Benchmark(FirstPaint|Watched)$$' -
 bench: ## Measure WHAT=http|start|data|growth|paint; without it, all Go benchmarks, or those of BENCH=
 	$(or $(bench_$(or $(WHAT),go)),$(error WHAT=$(WHAT): must be http, start, data, growth or paint))
 
-programs         = $(GO) run ./packaging/build --out '$(DIST)' --platform '$(PLATFORMS)' --version '$(VERSION)'
-npm              = $(GO) run ./packaging/npm --dist '$(DIST)' --out '$(DIST)/npm' --version '$(VERSION)'
+# The flags of the programs, so that nothing is compiled twice.
+tool             = CGO_ENABLED=0 $(GO) run -trimpath
+programs         = $(tool) ./packaging/build --out '$(DIST)' --platform '$(PLATFORMS)' --version '$(VERSION)'
+npm              = $(tool) ./packaging/npm --dist '$(DIST)' --out '$(DIST)/npm' --version '$(VERSION)'
 pypi             = python3 packaging/pypi/wheels.py --binaries '$(DIST)' --out '$(DIST)/wheels' --version '$(VERSION)'
-image            = (cd packaging/oci && $(GO) run . --dist '$(DIST)' --version '$(VERSION:v%=%)' --out '$(DIST)/image')
+image            = (cd packaging/oci && $(tool) . --dist '$(DIST)' --version '$(VERSION:v%=%)' --out '$(DIST)/image')
 package_archives = $(programs) --archives
 package_npm      = $(programs) && $(npm)
 package_pypi     = $(programs) && $(pypi)
@@ -81,12 +83,15 @@ package_all      = $(package_archives) && $(npm) && $(pypi) && $(image)
 package: ## Build what a release publishes into dist: all, or WHAT=archives|npm|pypi|image; PLATFORMS=linux/arm64,windows/amd64 builds some
 	$(or $(package_$(or $(WHAT),all)),$(error WHAT=$(WHAT): must be archives, npm, pypi or image))
 
+local_npm  = $(npm) --platform '$(subst -,/,$(HERE))'
+local_pypi = $(pypi) --platform '$(HERE)'
+local_all  = $(local_npm) && $(local_pypi)
+
 .PHONY: local
-local: ## Build the npm packages and the wheel for this machine into dist (the wheel needs python3)
+local: ## Build the npm packages and the wheel for this machine into dist, or WHAT=npm|pypi (the wheel needs python3)
 	@rm -f '$(DIST)'/npm/*.tgz '$(DIST)'/wheels/*.whl
 	$(programs) --platform '$(subst -,/,$(HERE))'
-	$(npm) --platform '$(subst -,/,$(HERE))'
-	$(pypi) --platform '$(HERE)'
+	$(or $(local_$(or $(WHAT),all)),$(error WHAT=$(WHAT): must be npm or pypi))
 
 SITE_TOOLS := $(TMP)/site-tools
 .PHONY: docs

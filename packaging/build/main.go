@@ -105,14 +105,19 @@ func run(args []string, out, errs io.Writer) error {
 		return err
 	}
 	for _, p := range o.platforms {
-		if err := o.build(p, out); err != nil {
+		if err := o.build(p); err != nil {
 			return fmt.Errorf("%s: %w", p, err)
 		}
 	}
-	if o.archives {
-		return o.release(out)
+	if !o.archives {
+		return nil
 	}
-	return nil
+	for _, p := range o.platforms {
+		if err := o.checkSizes(p, out); err != nil {
+			return fmt.Errorf("%s: %w", p, err)
+		}
+	}
+	return o.release(out)
 }
 
 // parsePlatforms reads a list; an empty one means all.
@@ -132,18 +137,19 @@ func parsePlatforms(names string) ([]platform, error) {
 	return list, nil
 }
 
-// build writes the programs for a platform, prints their sizes and checks them against
-// maxBinary.
-func (o *options) build(p platform, out io.Writer) error {
+// build writes the programs for a platform.
+func (o *options) build(p platform) error {
 	folder := filepath.Join(o.out, p.String())
 	if err := os.MkdirAll(folder, 0o755); err != nil {
 		return err
 	}
-	if err := o.goBuild(p, "build", "-o", folder+string(filepath.Separator)); err != nil {
-		return err
-	}
+	return o.goBuild(p, "build", "-o", folder+string(filepath.Separator))
+}
+
+// checkSizes prints the sizes of the programs for a platform and compares them with maxBinary.
+func (o *options) checkSizes(p platform, out io.Writer) error {
 	for _, program := range programs {
-		path := filepath.Join(folder, p.file(program))
+		path := filepath.Join(o.out, p.String(), p.file(program))
 		raw, packed, err := sizes(path)
 		if err != nil {
 			return err
