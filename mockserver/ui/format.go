@@ -60,6 +60,7 @@ var templateFunctions = template.FuncMap{
 	"static":     staticAddress,
 	"took":       tookText,
 	"tries":      triesText,
+	"word":       stateWord,
 }
 
 // routeOf is the path of an operation, for the commands that the page suggests.
@@ -238,15 +239,33 @@ func sizeText(v any) string {
 	return strconv.Itoa(int(n)) + " B"
 }
 
-// stateTones are the colours of states and activities, by the names that lists, timelines,
-// waterfalls and charts use.
+// stateTones are the shapes and colours of states and activities, by the names that lists,
+// timelines, waterfalls and charts use.
 var stateTones = map[string]string{
 	"DELIVERED": "good", "RUN_SUCCESS": "good", "CALLBACK_SUCCESS": "good", "SUCCESS": "good", "STEP_SUCCESS": "good", "delivered": "good", "success": "good", "serving": "good",
 	"FAILED": "bad", "RUN_FAILED": "bad", "CALLBACK_FAIL": "bad", "FAIL": "bad", "STEP_FAILED": "bad", "failed": "bad", "no answer": "bad", "refused": "bad",
-	"RETRY": "warn", "ERROR": "warn", "STEP_RETRY": "warn", "CANCEL_REQUESTED": "warn", "retrying": "warn", "retried": "warn", "paused": "warn", "leaving": "warn",
+	"RETRY": "warn", "ERROR": "warn", "STEP_RETRY": "warn", "CANCEL_REQUESTED": "warn", "retrying": "warn", "retried": "warn", "leaving": "warn",
 	"ACTIVE": "busy", "RUN_STARTED": "busy", "STEP_PROGRESS": "busy", "IN_PROGRESS": "busy", "CALLBACK_INPROGRESS": "busy", "running": "busy", "started": "busy", "in flight": "busy", "in progress": "busy",
-	"CREATED": "idle", "created": "idle", "sleeping": "idle", "delayed": "idle", "held": "idle",
-	"WAITER_ADDED": "wait", "INVOKED": "wait", "waiting": "wait",
+	"CREATED": "wait", "created": "wait", "sleeping": "wait", "delayed": "wait", "WAITER_ADDED": "wait", "INVOKED": "wait", "waiting": "wait",
+	"paused": "held", "held": "held",
+}
+
+// stateWords are the states of the interface whose words are not their constants in lower case.
+var stateWords = map[string]string{
+	"CREATED": "Waiting", "ACTIVE": "In flight", "RETRY": "Retrying", "ERROR": "Attempt failed", "CANCEL_REQUESTED": "Canceling",
+	"RUN_STARTED": "Running", "RUN_SUCCESS": "Succeeded", "RUN_FAILED": "Failed", "RUN_CANCELED": "Canceled",
+	"STEP_PROGRESS": "Step started", "STEP_SUCCESS": "Step done", "WAITER_ADDED": "Waiting for event",
+	"CALLBACK_INPROGRESS": "Callback sent", "CALLBACK_SUCCESS": "Callback delivered", "CALLBACK_FAIL": "Callback failed",
+}
+
+// stateWord is a state as people say it.
+func stateWord(v any) string {
+	text := fmt.Sprint(v)
+	if word := stateWords[text]; word != "" || text == "" {
+		return word
+	}
+	word := strings.ToLower(strings.ReplaceAll(text, "_", " "))
+	return strings.ToUpper(word[:1]) + word[1:]
 }
 
 // stateTone is the colour of a state or of an HTTP status; "gone" for others.

@@ -38,6 +38,7 @@ func TestNavigation(t *testing.T) {
 	b.see(`"alg": "HS256"`)
 	b.see(`"iss"`)
 
+	b.openClock()
 	b.click("+1 m")
 	b.state("FAILED")
 	b.see("Why did it fail?")
@@ -112,6 +113,7 @@ func TestRunOnThePage(t *testing.T) {
 	b.fill("Data", `{"paid":true}`)
 	b.click("Notify")
 	b.see("received paid-wfr_order-7")
+	b.openClock()
 	b.click("Until idle")
 	b.state("RUN_FAILED")
 	b.see("Open the DLQ entry")
@@ -208,14 +210,14 @@ func TestFollowing(t *testing.T) {
 	if got := ask[string](b, `document.activeElement.value`); got != "https://app.test/half-writ" {
 		t.Errorf("the field with user input has %q", got)
 	}
-	b.click("Pause updates")
-	b.see("Resume updates")
+	b.click("Live: pause updates")
+	b.see("Paused")
 	u.Publish("https://app.test/second", nil)
 	u.Settle()
 	if ask[bool](b, `document.body.innerText.includes("app.test/second")`) {
 		t.Error("a paused page continues")
 	}
-	b.click("Resume updates")
+	b.click("Paused: resume updates")
 	b.see("app.test/second")
 	_ = u.Close() // the second call, in the cleanup, does nothing
 	b.see("Server lost")

@@ -89,16 +89,21 @@ func (r reading) is(name string) string {
 	return ""
 }
 
-// text is the text content with single spaces.
+// text is the text content with single spaces. A state is its constant, which is its title.
 func (r reading) text() string {
 	if r.Node == nil {
 		return ""
 	}
 	var b strings.Builder
 	for n := range r.Descendants() {
-		if n.Type == html.TextNode {
-			b.WriteString(n.Data + " ")
+		if n.Type != html.TextNode {
+			continue
 		}
+		text := n.Data
+		if of := (reading{n.Parent}); slices.Contains(strings.Fields(of.is("class")), "state") && of.is("title") != "" {
+			text = of.is("title")
+		}
+		b.WriteString(text + " ")
 	}
 	return strings.Join(strings.Fields(b.String()), " ")
 }

@@ -107,11 +107,12 @@ function show() {
   const live = find("[data-live]");
   if (live) {
     live.setAttribute("aria-pressed", String(!follower.paused));
-    live.textContent = follower.paused ? "Resume updates" : follower.lost ? "Server lost" : "Pause updates";
+    live.classList.toggle("lost", follower.lost);
+    const [state, action] = follower.paused ? ["Paused", "resume updates"] : follower.lost ? ["Server lost", "pause updates"] : ["Live", "pause updates"];
+    live.lastElementChild.textContent = state;
+    live.ariaLabel = `${state}: ${action}`;
   }
   showPrefs();
-  const here = find("nav a[aria-current]");
-  if (here) here.parentElement.scrollLeft = here.offsetLeft - (here.parentElement.clientWidth - here.offsetWidth) / 2; // visible if the navigation is one scrolling line
 }
 
 const units = [["d", 86400], ["h", 3600], ["m", 60], ["s", 1]];
@@ -133,7 +134,7 @@ function tick() {
   if (document.hidden) return;
   const { mode, now, real } = find("#live")?.dataset ?? {};
   const skew = Number(now) - Number(real);
-  for (const clock of document.querySelectorAll("time[data-runs]")) clock.textContent = dated(Date.now() + Number(clock.dataset.runs));
+  for (const clock of document.querySelectorAll("time[data-runs]")) clock.textContent = faced(Date.now() + Number(clock.dataset.runs));
   for (const part of document.querySelectorAll("small[data-at]")) {
     if (part.dataset.of === "clock" && mode !== "real") continue;
     const at = Number(part.dataset.at) - (part.dataset.of === "clock" ? skew : 0);
@@ -186,6 +187,7 @@ const keys = {
   j: () => row(1),
   k: () => row(-1),
   p: () => follower.toggle(),
+  t: () => switchTheme(),
   c: () => find("form.pick select")?.focus(),
   "/": () => {
     find("#search").focus();
