@@ -103,6 +103,18 @@ func splitID(id string) (parts [2]string) {
 	return [2]string{id, ""}
 }
 
+// shortID is an id with its kind and its end, by which people tell ids apart.
+func shortID(id string) string {
+	kind, rest, found := strings.Cut(id, "_")
+	if n := len(rest) - idTail; found && n > 4 {
+		return kind + "_…" + rest[n:]
+	}
+	if n := len(id) - idTail; n > 2*idTail {
+		return "…" + id[n:]
+	}
+	return id
+}
+
 // plainURL is a URL without its scheme, which rarely differs.
 func plainURL(v any) string {
 	text, _ := v.(string)

@@ -49,6 +49,7 @@ var templateFunctions = template.FuncMap{
 	"list":       func(items ...string) []string { return items },
 	"match":      func(text, pattern string) (bool, error) { return regexp.MatchString(pattern, text) },
 	"members":    ruleFields,
+	"minus":      func(b, a int) int { return a - b },
 	"ms":         durationText,
 	"quoted":     shellQuoted,
 	"route":      routeOf,
@@ -56,6 +57,7 @@ var templateFunctions = template.FuncMap{
 	"ruleform":   formOfRule,
 	"seconds":    secondsText,
 	"shape":      stateTone,
+	"short":      shortID,
 	"show":       showBody,
 	"static":     staticAddress,
 	"took":       tookText,
@@ -248,6 +250,7 @@ var stateTones = map[string]string{
 	"ACTIVE": "busy", "RUN_STARTED": "busy", "STEP_PROGRESS": "busy", "IN_PROGRESS": "busy", "CALLBACK_INPROGRESS": "busy", "running": "busy", "started": "busy", "in flight": "busy", "in progress": "busy",
 	"CREATED": "wait", "created": "wait", "sleeping": "wait", "delayed": "wait", "WAITER_ADDED": "wait", "INVOKED": "wait", "waiting": "wait",
 	"paused": "held", "held": "held",
+	"done": "good", "kept": "kept",
 }
 
 // stateWords are the states of the interface whose words are not their constants in lower case.

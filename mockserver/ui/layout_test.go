@@ -87,7 +87,7 @@ func addresses(t testing.TB, u *mockserver.TestServer) map[string]string {
 		}
 	}
 	return map[string]string{
-		"now": "", "messages": "ui/messages", "message": "ui/messages/" + retried, "message-with-callback": "ui/messages/" + answered, "runs": "ui/runs", "run": "ui/runs/wfr_order-1",
+		"now": "", "messages": "ui/messages", "message": "ui/messages/" + retried, "message-with-callback": "ui/messages/" + answered, "runs": "ui/runs", "run": "ui/runs/wfr_order-1", "run-step": "ui/runs/wfr_order-1?step=1", "run-log": "ui/runs/wfr_order-1?tab=log", "run-data": "ui/runs/wfr_order-1?tab=data", "run-again": "ui/runs/wfr_order-1?tab=again",
 		"dlq": "ui/dlq", "dlq-entry": "ui/dlq/" + list.Entries[0].DlqID, "flow": "ui/flow", "groups": "ui/groups", "queues": "ui/queues",
 		"schedules": "ui/schedules", "statistics": "ui/statistics?period=3h", "indexes": "ui/indexes", "limits": "ui/limits",
 		"requests": "ui/requests", "stubs": "ui/stubs", "body": "ui/body/messages/" + retried, "search": "ui/search?q=order", "nothing": "ui/nothing",
@@ -120,7 +120,7 @@ func TestLayout(t *testing.T) {
 		for _, size := range sizes {
 			b.size(size.width, size.height)
 			if over := ask[string](b, ticksOver); over != "" {
-				t.Errorf("%s, %s: times of the axis overlap: %s", name, size.name, over)
+				t.Errorf("%s, %s: texts of breaks overlap: %s", name, size.name, over)
 			}
 			if small := ask[string](b, smallTexts); small != "" {
 				t.Errorf("%s, %s: texts of pictures are smaller than 11 px: %s", name, size.name, small)
@@ -148,11 +148,11 @@ func TestLayout(t *testing.T) {
 	}
 }
 
-// ticksOver lists the times of a waterfall's axis that overlap.
+// ticksOver lists the texts above the breaks of a waterfall that overlap.
 const ticksOver = `(() => {
-	const texts = [...document.querySelectorAll("svg.ticks text")].filter((x) => x.checkVisibility({ visibilityProperty: true })).map((x) => [x.textContent, x.getBoundingClientRect()]);
+	const texts = [...document.querySelectorAll(".axis .break")].filter((x) => x.checkVisibility({ visibilityProperty: true })).map((x) => [x.textContent, x.getBoundingClientRect()]);
 	texts.sort((a, b) => a[1].left - b[1].left);
-	return texts.filter(([, r], i) => i > 0 && r.left < texts[i - 1][1].right + 4).map(([x]) => x).join(", ");
+	return texts.filter(([, r], i) => i > 0 && r.left < texts[i - 1][1].right).map(([x]) => x).join(", ");
 })()`
 
 // smallTexts lists the texts of pictures that are scaled down too far.
@@ -257,21 +257,5 @@ func TestScreenshot(t *testing.T) {
 	}
 	if picture, err := os.Stat("../../docs/page.png"); err != nil || picture.Size() < 10_000 {
 		t.Errorf("docs/page.png: %v; run SHOTS=$PWD/docs go test -run TestScreenshot ./mockserver/ui", err)
-	}
-}
-
-// TestTimesOfTheAxisStayApart zooms into a run with long texts for times, at many widths.
-func TestTimesOfTheAxisStayApart(t *testing.T) {
-	t.Parallel()
-	b := look(t, busy(t), "")
-	for _, zoom := range []string{"", "?zoom=0.1234-0.1321&folds=off", "?zoom=0.5123-0.5125", "?zoom=0.9831-0.98331&folds=off"} {
-		b.visit("ui/runs/wfr_order-1" + zoom)
-		for _, width := range []int64{390, 560, 800, 1280, 1700, 1920} {
-			b.size(width, 900)
-			b.holds("the axis is spaced", `new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(() => done(true))))`)
-			if over := ask[string](b, ticksOver); over != "" {
-				t.Errorf("%s at %d px: times of the axis overlap: %s", zoom, width, over)
-			}
-		}
 	}
 }

@@ -90,6 +90,9 @@ type attempt struct {
 	DurationMs float64
 }
 
+// Signature is the token of the delivery; nil without one.
+func (a *attempt) Signature() *signature { return decodeSignature(a.Request.Headers) }
+
 // logged is an event of a message.
 type logged struct {
 	Time             int64
@@ -114,9 +117,8 @@ type moment struct {
 	Kind    string   // created, attempt, waits, end
 	Number  int      // of an attempt, from 1
 	Wire    *attempt // nil if the journal has dropped it
-	Signed  *signature
-	Ended   int64  // Unix ms; 0 in flight
-	Outcome string // DELIVERED, ERROR; "" in flight, or cut short
+	Ended   int64    // Unix ms; 0 in flight
+	Outcome string   // DELIVERED, ERROR; "" in flight, or cut short
 
 	InFlight bool // the attempt has not ended
 }
@@ -217,7 +219,6 @@ func timelineOf(events []logged, deliveries []attempt) []moment {
 			m := moment{logged: e, Kind: "attempt", Number: number}
 			if i := slices.IndexFunc(deliveries, func(d attempt) bool { return d.Attempt == number-1 }); i >= 0 {
 				m.Wire = &deliveries[i]
-				m.Signed = decodeSignature(deliveries[i].Request.Headers)
 			}
 			line = append(line, m)
 		case "ERROR", "DELIVERED":

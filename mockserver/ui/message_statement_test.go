@@ -286,7 +286,7 @@ func TestStatementsOfEntries(t *testing.T) {
 		buttons := texts(page.first("", "actions").all("button", ""))
 		expect.Equal(t, "the button Retry exists", slices.Contains(buttons, "Retry"), !runs[e.DlqID])
 		expect.Equal(t, "the button Resume exists", slices.Contains(buttons, "Resume"), runs[e.DlqID])
-		found := slices.Contains(texts(page.first("", "actions").all("a", "")), "Open the endpoint's answer")
+		found := slices.Contains(texts(page.first("", "actions").all("a", "")), "Open response")
 		expect.True(t, "the answer can be opened", found)
 	}
 }

@@ -168,6 +168,14 @@ func (f *frame) Place() *navigation {
 	return nil
 }
 
+// Headline is the name of the entry, or its id.
+func (f *frame) Headline() string {
+	if named, ok := f.Data.(interface{ Headline() string }); ok {
+		return named.Headline()
+	}
+	return f.ID
+}
+
 // Link is the address of a view or an entry in the same account; pairs are names and
 // values of its query.
 func (f *frame) Link(view string, pairs ...string) string {

@@ -144,11 +144,10 @@ function tick() {
 }
 
 async function copy(button) {
-  const source = document.getElementById(button.dataset.copy);
-  const text = source.textContent;
+  const source = document.getElementById(button.dataset.copy) ?? button;
   try {
-    await navigator.clipboard.writeText(text);
-    button.textContent = "Copied";
+    await navigator.clipboard.writeText(button.dataset.copyText ?? source.textContent);
+    (button.firstChild ?? button).textContent = "Copied";
   } catch {
     source.closest("details")?.setAttribute("open", "");
     getSelection().selectAllChildren(source);
@@ -159,7 +158,7 @@ async function copy(button) {
 document.addEventListener("click", (event) => {
   const button = event.target.closest("button");
   if (!button) return;
-  if (button.dataset.copy) copy(button);
+  if (button.dataset.copy ?? button.dataset.copyText) copy(button);
   if ("live" in button.dataset) follower.toggle();
   if ("themeSwitch" in button.dataset) switchTheme();
   if ("zoneSwitch" in button.dataset) switchZone();
@@ -177,7 +176,7 @@ document.addEventListener("click", (event) => {
 let going = false;
 
 function row(step) {
-  const rows = [...document.querySelectorAll("[data-rows] [data-open]")].filter((link) => link.checkVisibility());
+  const rows = [...document.querySelectorAll("[data-rows] :is([data-open], summary.step)")].filter((link) => link.checkVisibility());
   if (rows.length === 0) return;
   const at = rows.indexOf(document.activeElement);
   rows[Math.min(rows.length - 1, Math.max(0, at + step))].focus();

@@ -206,16 +206,12 @@ function showTheme() {
 }
 
 matchMedia("(prefers-color-scheme: dark)").addEventListener("change", showTheme);
-addEventListener("resize", () => {
-  showColumns();
-  spaceTicks();
-});
+addEventListener("resize", showColumns);
 
 // showPrefs applies the settings to a page after an update.
 function showPrefs() {
   showColumns();
   showSplitter();
   zoneTimes();
-  spaceTicks();
   showTheme();
 }
