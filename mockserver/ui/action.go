@@ -114,6 +114,7 @@ func init() {
 		"rewrite.remove":     {run: removeRewrite, said: "Deliveries to {from} are no longer rewritten.", undo: "remove the rewrite", rules: true},
 		"run.cancel":         {as: route.EndWorkflowRun, vars: "id", said: "The run was cancelled.", undo: "cancel run {id}"},
 		"run.cancelSome":     endMatching.action("cancel runs"),
+		"run.from":           {run: runFrom, said: "A new run continues from there."},
 		"run.notify":         {as: route.NotifyRun, vars: "id event", body: rawField("data"), said: "The run received {event}."},
 		"run.trigger":        {run: sendMessage(route.TriggerWorkflow)},
 		"schedule.delete":    {as: route.DeleteSchedule, vars: "id", said: "The schedule {id} was deleted.", undo: "delete the schedule {id}", thing: "schedule id"},

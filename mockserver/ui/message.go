@@ -4,6 +4,7 @@ import (
 	"encoding/base64"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"net/http"
 	"net/url"
 	"slices"
@@ -300,24 +301,24 @@ func formOf(l *letter, a access) *publishForm {
 	if l.Message.BodyBase64 != "" {
 		f.Body, f.Binary = l.Message.BodyBase64, true
 	}
-	names := make([]string, 0, len(l.Published))
-	for name := range l.Published {
-		names = append(names, name)
+	f.Headers = headerText(l.Published)
+	if _, ok := l.Published[a.HeaderPrefix+"Method"]; !ok && f.Method != http.MethodPost {
+		f.Headers += fmt.Sprintf("%sMethod: %s\n", a.HeaderPrefix, f.Method)
 	}
-	slices.Sort(names)
+	return f
+}
+
+// headerText is a header as lines, by name.
+func headerText(header map[string][]string) string {
 	var lines strings.Builder
-	for _, name := range names {
-		for _, value := range l.Published[name] {
+	for _, name := range slices.Sorted(maps.Keys(header)) {
+		for _, value := range header[name] {
 			if lines.Len() < mostForm {
 				fmt.Fprintf(&lines, "%s: %s\n", name, value)
 			}
 		}
 	}
-	if _, ok := l.Published[a.HeaderPrefix+"Method"]; !ok && f.Method != http.MethodPost {
-		fmt.Fprintf(&lines, "%sMethod: %s\n", a.HeaderPrefix, f.Method)
-	}
-	f.Headers = lines.String()
-	return f
+	return lines.String()
 }
 
 // Large reports whether the body is too large to be edited on the page.

@@ -34,7 +34,7 @@ type span struct {
 }
 
 type stepInfo struct {
-	StepID                                       int
+	StepID, Concurrent                           int
 	StepName, Out, CallURL, CallMethod, CallBody string
 	CallResponseStatus                           int
 	CallResponseBody, WaitEventID                string
