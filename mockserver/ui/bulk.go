@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
-	"strconv"
 	"strings"
 
 	"github.com/understudy-mock/understudy/spec/route"
@@ -58,48 +57,6 @@ func pluralText(n int, one, many string) string {
 		return "1 " + one
 	}
 	return groupedNumber(n) + " " + many
-}
-
-// askEntries asks before an action on all entries of the DLQ, or all of a source.
-func askEntries(verb, source, one, many string) func(*visit, form) (question, error) {
-	return func(v *visit, _ form) (question, error) {
-		var d struct{ All int }
-		query := url.Values{"count": {"1"}}
-		if source != "" {
-			query.Set("source", source)
-		}
-		err := v.get(&d, "dlq", query)
-		things := pluralText(d.All, one, many)
-		q := question{Text: verb + " " + things + " of the DLQ?", Yes: verb + " " + things}
-		if d.All == 0 {
-			q.None = "The DLQ has no " + many + "."
-		}
-		return q, err
-	}
-}
-
-// everyEntry makes a bulk call for all entries, page by page, and sets the field n to
-// their number.
-func everyEntry(r route.Route) func(*visit, form) error {
-	return func(v *visit, f form) error {
-		n, query := 0, url.Values{}
-		for {
-			var d struct {
-				Cursor    string
-				Deleted   int
-				Responses []doc
-			}
-			if err := v.do(&d, request{method: r.Method(), path: v.as(r), query: query}); err != nil {
-				return err
-			}
-			n += d.Deleted + len(d.Responses)
-			if d.Cursor == "" {
-				f.Set("n", strconv.Itoa(n))
-				return nil
-			}
-			query.Set("cursor", d.Cursor)
-		}
-	}
 }
 
 // startAgain restarts or resumes a failed run, and redirects to the new one.
@@ -180,7 +137,7 @@ func askReset(v *visit, _ form) (question, error) {
 	for _, n := range now.Runs {
 		runs += n
 	}
-	return question{Yes: "Reset the account", Text: fmt.Sprintf("Forget %s, %s, %s of the DLQ and all journals of the account %s?",
+	return question{Yes: "Reset account", Text: fmt.Sprintf("Forget %s, %s, %s of the DLQ and all journals of the account %s?",
 		pluralText(messages, "message", "messages"), pluralText(runs, "run", "runs"), pluralText(now.DLQ, "entry", "entries"), now.Account)}, err
 }
 

@@ -24,12 +24,11 @@ import (
 // templateFunctions are the functions of the templates.
 var templateFunctions = template.FuncMap{
 	"between":    spanBetween,
-	"idparts":    splitID,
 	"plain":      plainURL,
+	"pretty":     prettyJSON,
 	"reason":     withoutSubject,
 	"resumes":    canResume,
 	"brief":      briefReason,
-	"answerless": answerlessReason,
 	"bytes":      sizeText,
 	"chain":      chainOf,
 	"commands":   withCommands,
@@ -54,12 +53,13 @@ var templateFunctions = template.FuncMap{
 	"quoted":     shellQuoted,
 	"route":      routeOf,
 	"round":      math.Round,
-	"ruleform":   formOfRule,
 	"seconds":    secondsText,
 	"shape":      stateTone,
 	"short":      shortID,
 	"show":       showBody,
 	"static":     staticAddress,
+	"path":       pathOf,
+	"ticks":      ticksOf,
 	"took":       tookText,
 	"tries":      triesText,
 	"word":       stateWord,
@@ -204,6 +204,26 @@ func triesText(row doc) string {
 	had, _ := readNumber(row["attempts"])
 	most, _ := readNumber(row["maxRetries"])
 	return fmt.Sprintf("%d of %d", int(had), int(most)+1)
+}
+
+// ticksOf are the tones of the attempts of a message, and of those it may still make: "left".
+func ticksOf(row doc) (tones []string) {
+	const most = 8
+	had, all := int(number(row["attempts"])), int(number(row["maxRetries"]))+1
+	for i := range min(max(had, all), most) {
+		switch tone := stateTone(row["state"]); {
+		case i < min(had, most)-1 || i < had && tone != "good" && tone != "busy":
+			tones = append(tones, "bad")
+		case i < had:
+			tones = append(tones, tone)
+		default:
+			tones = append(tones, "left")
+		}
+	}
+	if row["state"] == "DELIVERED" {
+		return tones[:min(had, most)]
+	}
+	return tones
 }
 
 // tookText is a duration in ms, with decimals below 10 ms.

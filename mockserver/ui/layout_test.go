@@ -12,6 +12,7 @@ import (
 
 	"github.com/chromedp/chromedp"
 
+	"github.com/understudy-mock/understudy/internal/expect"
 	"github.com/understudy-mock/understudy/internal/programs"
 	"github.com/understudy-mock/understudy/mockserver"
 )
@@ -238,24 +239,32 @@ func request(t testing.TB, u *mockserver.TestServer, method, path, body string, 
 	return text(t, r)
 }
 
-// TestScreenshot takes the picture of the README, which SHOTS=DIR saves there.
+// TestScreenshot takes the pictures of the README, which SHOTS=DIR saves there: a run of an
+// application that runs and fails, in both themes.
 func TestScreenshot(t *testing.T) {
 	t.Parallel()
 	u := mockserver.RunT(t, mockserver.Config{Start: time.Date(2026, time.March, 2, 9, 0, 0, 0, time.UTC)})
 	w := runOrders(t, u)
+	w.app.URL += "/wf/order"
+	w.trigger("wfr_order-6")
 	w.broken.Store(true)
 	w.trigger("wfr_order-7")
 	u.Advance(time.Hour + 20*time.Minute)
 	w.send(http.MethodPost, "/v2/notify/paid-wfr_order-7", map[string]bool{"paid": true})
 	u.Advance(time.Minute)
 	b := look(t, u, "ui/runs/wfr_order-7")
-	b.do("be as wide as a README shows it, and sharp", chromedp.EmulateViewport(1000, 685, chromedp.EmulateScale(1.5)))
+	b.do("be as wide as a README shows it, and sharp", chromedp.EmulateViewport(1180, 720, chromedp.EmulateScale(1.5)))
 	b.state("RUN_FAILED")
-	b.shoot("page")
-	if readme, err := os.ReadFile("../../README.md"); err != nil || !strings.Contains(string(readme), "docs/page.png") {
-		t.Errorf("the README does not show docs/page.png: %v", err)
+	readme, err := os.ReadFile("../../README.md")
+	if err != nil {
+		t.Fatal(err)
 	}
-	if picture, err := os.Stat("../../docs/page.png"); err != nil || picture.Size() < 10_000 {
-		t.Errorf("docs/page.png: %v; run SHOTS=$PWD/docs go test -run TestScreenshot ./mockserver/ui", err)
+	for theme, name := range map[string]string{"light": "page", "dark": "page-dark"} {
+		b.theme(theme)
+		b.shoot(name)
+		expect.Contains(t, "the README", string(readme), "docs/"+name+".png")
+		if picture, err := os.Stat("../../docs/" + name + ".png"); err != nil || picture.Size() < 10_000 {
+			t.Errorf("docs/%s.png: %v; run SHOTS=$PWD/docs go test -run TestScreenshot ./mockserver/ui", name, err)
+		}
 	}
 }

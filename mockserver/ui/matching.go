@@ -5,6 +5,7 @@ import (
 	"net/url"
 	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/understudy-mock/understudy/spec/route"
 )
@@ -31,13 +32,16 @@ var (
 
 // mostMatching is the maximum number of entries per button, bulkPart per call.
 const (
-	mostMatching = 10_000
+	mostMatching = 100_000
 	bulkPart     = 50
 )
 
 // matching returns the ids of the entries that match the filters in a form now, at most
 // mostMatching.
 func (b *bulk) matching(v *visit, f form) (ids []string, err error) {
+	if picked := f.Get("pick"); picked != "" {
+		return strings.Split(picked, ","), nil
+	}
 	asked := &visit{api: v.api, query: f.Values}
 	query, err := asked.narrowed(filterFields...)
 	if err != nil {
@@ -122,7 +126,7 @@ func (b *bulk) question(v *visit, f form) (question, error) {
 		q.Text = b.verb + " " + things + " that the filters match?"
 	}
 	if len(ids) == 0 {
-		q.None = "There are no " + b.many + " to do that with."
+		q.None = "No " + b.many + " match."
 	}
 	return q, err
 }

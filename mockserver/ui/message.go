@@ -56,15 +56,6 @@ func (v *visit) list(path string) (doc, error) {
 	return d, v.get(&d, path, query)
 }
 
-func nowView(v *visit) (any, error) {
-	var log, undo doc
-	if err := v.get(&log, "log", url.Values{"count": {"15"}}); err != nil {
-		return nil, err
-	}
-	err := v.get(&undo, "undo", nil)
-	return doc{"events": log["events"], "undo": undo["points"]}, err
-}
-
 func messagesView(v *visit) (any, error) { return v.list("messages") }
 
 // exchange is a request or its response.
@@ -181,6 +172,9 @@ type letter struct {
 	Form       *publishForm
 	Waits      bool // the message has not ended
 }
+
+// Headline is what was sent where.
+func (l *letter) Headline() string { return l.Message.Method + " " + pathOf(l.Message.URL) }
 
 // mostMoments is the maximum length of a timeline.
 const mostMoments = 60

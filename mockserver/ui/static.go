@@ -24,7 +24,7 @@ var staticBundles = map[string][]string{
 	"icon.svg":    {"icon.svg"},
 	fontFile:      {fontFile},
 	"page.css":    {"tokens.css", "app.css", "run.css", "message.css", "history.css"},
-	"page.js":     {"prefs.js", "reading.js", "app.js", "run.js", "history.js"},
+	"page.js":     {"prefs.js", "reading.js", "app.js", "palette.js", "run.js", "history.js"},
 	"theme.js":    {"theme.js"},
 }
 

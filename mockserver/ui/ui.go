@@ -75,7 +75,7 @@ func (p *Page) view(w http.ResponseWriter, r *http.Request, name, id string) {
 			status = said.status
 		}
 	}
-	f.Said = takeSaying(w, r)
+	f.Said, f.Status = takeSaying(w, r), status
 	var body, beside, page bytes.Buffer
 	if f.List != nil && f.Fault == "" {
 		if err := pageTemplates().ExecuteTemplate(&beside, f.Name+".beside", f); err != nil {

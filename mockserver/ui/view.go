@@ -116,7 +116,8 @@ type frame struct {
 	Now      overview
 	Said     *saying
 	Fault    string // error that replaces the view
-	Settings bool   // the browser has settings that affect the look, see theme.js
+	Status   int
+	Settings bool // the browser has settings that affect the look, see theme.js
 	Data     any
 	List     any // the data of the list next to an entry
 
@@ -334,6 +335,8 @@ type saying struct {
 	Undo  string `json:",omitempty"` // id of the undo point; "": none
 	Label string `json:",omitempty"` // of the undo point
 	Scope string `json:",omitempty"`
+	From  string `json:",omitempty"` // of a move of the clock: the times before and after it
+	To    string `json:",omitempty"`
 }
 
 // cookieName is the name of the cookie with the message. It has the port, because browsers
