@@ -12,11 +12,11 @@ import (
 	"github.com/understudy-mock/understudy/spec/route"
 )
 
-// statisticsPeriods are the periods of "Get usage statistics", each with its length.
-var statisticsPeriods = []struct {
-	Name   string
-	Length time.Duration
-}{{"1h", time.Hour}, {"3h", 3 * time.Hour}, {"12h", 12 * time.Hour}, {"1d", 24 * time.Hour}, {"3d", 72 * time.Hour}, {"7d", 168 * time.Hour}, {"30d", 720 * time.Hour}}
+// statisticsPeriods are the periods of "Get usage statistics"; periodHours are their lengths.
+var (
+	statisticsPeriods = []string{"1h", "3h", "12h", "1d", "3d", "7d", "30d"}
+	periodHours       = []time.Duration{1, 3, 12, 24, 72, 168, 720}
+)
 
 // point is one value of a series, at a UTC time.
 type point struct {
@@ -46,28 +46,22 @@ type chart struct {
 // statisticsView charts the usage of a period, and compares it with the period before, which is
 // a part of the next longer period.
 func statisticsView(v *visit) (any, error) {
-	at := max(0, slices.IndexFunc(statisticsPeriods, func(p struct {
-		Name   string
-		Length time.Duration
-	}) bool {
-		return p.Name == v.query.Get("period")
-	}))
-	period := statisticsPeriods[at]
-	u, err := v.usage(period.Name)
+	at := max(0, slices.Index(statisticsPeriods, v.query.Get("period")))
+	u, err := v.usage(statisticsPeriods[at])
 	if err != nil {
 		return nil, err
 	}
 	charts := usageCharts(u)
 	if at+1 < len(statisticsPeriods) {
-		longer, err := v.usage(statisticsPeriods[at+1].Name)
+		longer, err := v.usage(statisticsPeriods[at+1])
 		if err != nil {
 			return nil, err
 		}
 		for i, c := range usageCharts(longer)[:periodCharts] {
-			charts[i].compare(&c, period.Length)
+			charts[i].compare(&c, periodHours[at]*time.Hour)
 		}
 	}
-	return doc{"period": period.Name, "periods": statisticsPeriods, "charts": charts, "dlq": u["dlq_message_count"], "bill": u["total_monthly_billing"]}, nil
+	return doc{"period": statisticsPeriods[at], "periods": statisticsPeriods, "charts": charts, "dlq": u["dlq_message_count"], "bill": u["total_monthly_billing"]}, nil
 }
 
 func (v *visit) usage(period string) (u doc, err error) {

@@ -72,10 +72,7 @@ func (f *frame) listQuery() string {
 			query.Set(name, value)
 		}
 	}
-	if len(query) == 0 {
-		return ""
-	}
-	return "?" + query.Encode()
+	return address("", query)
 }
 
 // Beside is the address of one entry of a list. It keeps the filters and the order, so that

@@ -3,7 +3,6 @@ package ui
 import (
 	"cmp"
 	"fmt"
-	"html/template"
 	"math"
 	"net/url"
 	"slices"
@@ -43,7 +42,7 @@ type fallRow struct {
 	Took      string
 	ByClock   bool // Took is a time of the account's clock
 	Critical  bool
-	Picture   template.HTML
+	Shapes    []shape
 
 	order  float64 // steps with a smaller one are finished before it begins
 	from   float64 // position of its beginning and end
@@ -202,17 +201,9 @@ const (
 
 // scale decides which times are breaks, and gives each epoch its place on the axis.
 func (w *fall) scale(rows []*fallRow) {
-	last, ended := w.flow.Now, w.flow.Runs
-	for _, r := range rows {
-		for i := range r.Parts {
-			last = max(last, r.Parts[i].To)
-		}
-	}
-	if at, ok := readNumber(w.flow.Row["workflowRunCompletedAt"]); ok && !ended {
+	last := w.flow.Now
+	if at, ok := readNumber(w.flow.Row["workflowRunCompletedAt"]); ok && !w.flow.Runs {
 		last = int64(at)
-	}
-	if w.flow.Runs {
-		last = w.flow.Now
 	}
 	if n := len(w.epochs); n == 0 || w.epochs[n-1].to < last {
 		w.epochs = append(w.epochs, epoch{from: last, to: last})
@@ -482,7 +473,7 @@ func (w *fall) finish(r *fallRow) {
 	default:
 		r.State = "done"
 	}
-	r.Picture = w.draw(r)
+	r.Shapes = w.draw(r)
 }
 
 // roundDuration is a measured duration in ms.
@@ -493,35 +484,45 @@ func roundDuration(ms float64) string {
 	return durationText(math.Round(ms))
 }
 
-// draw draws a row. The style sheet moves bars to the middle of the row.
-func (w *fall) draw(r *fallRow) template.HTML {
-	d := drawing{}
-	d.WriteString(`<svg class="lane" aria-hidden="true">`)
+// shape is a bar or a line in the lane of a row, with its positions in per cent.
+type shape struct {
+	Class, Words string
+	X, To        float64
+	Line         bool
+}
+
+// Width is the width of a bar.
+func (s shape) Width() float64 { return s.To - s.X }
+
+// barOf is a bar that is wide enough to be seen.
+func barOf(class, words string, x, to float64) shape {
+	width := max(leastBar, to-x)
+	x = min(x, 100-width)
+	return shape{Class: class, Words: words, X: x, To: x + width}
+}
+
+// draw draws the parts of a row.
+func (w *fall) draw(r *fallRow) (list []shape) {
 	for i := range r.Parts {
 		p := &r.Parts[i]
-		end := p.end(w.flow.Now)
+		end, class := p.end(w.flow.Now), p.Kind
 		switch {
 		case p.works():
-			class := p.Kind
 			if p.Kind == "failed" && r.State == "done" {
 				class += " healed"
 			}
 			if r.Critical {
 				class += " critical"
 			}
-			width := max(leastBar, p.to-p.x)
-			d.printf(`<rect class="part %s" x="%.2f%%" y="50%%" width="%.2f%%" height="10" rx="2"><title>%s</title></rect>`, escapeHTML(class), min(p.x, 100-width), width, escapeHTML(p.inWords(r.Name(), end)))
+			list = append(list, barOf(class, p.inWords(r.Name(), end), p.x, p.to))
 		case end > p.From && p.to > p.x:
-			d.printf(`<line class="part %s" x1="%.2f%%" x2="%.2f%%" y1="50%%" y2="50%%"><title>%s</title></line>`, escapeHTML(p.Kind), p.x, p.to, escapeHTML(p.inWords(r.Name(), end)))
-			if p.Kind != "retrying" {
-				d.printf(`<circle class="tip" cx="%.2f%%" cy="50%%" r="2.5"/><circle class="tip" cx="%.2f%%" cy="50%%" r="2.5"/>`, p.x, p.to)
-			}
+			list = append(list, shape{class, p.inWords(r.Name(), end), p.x, p.to, true})
 		}
 	}
 	if r.Kept && r.to > r.from {
-		d.printf(`<rect class="part kept" x="%.2f%%" y="50%%" width="%.2f%%" height="10" rx="2"/>`, r.from, r.to-r.from)
+		list = append(list, barOf("kept", "", r.from, r.to))
 	}
-	return d.close()
+	return list
 }
 
 // inWords describes a part.
@@ -633,7 +634,7 @@ func (w *fall) layKept() {
 	for _, g := range groups {
 		for _, r := range g {
 			r.from, r.to = x, x+leastBar+free*r.before(w.flow)/max(total, 1)
-			r.Picture, r.Took, r.ByClock = w.draw(r), roundDuration(r.before(w.flow)), false
+			r.Shapes, r.Took, r.ByClock = w.draw(r), roundDuration(r.before(w.flow)), false
 		}
 		x += leastBar + free*longest(g)/max(total, 1)
 	}
@@ -659,22 +660,20 @@ func (w *fall) closeFork(r *fallRow, folds bool) {
 			busy = true
 		}
 		if b.Critical {
-			class = " critical"
+			class = "critical"
 		}
 	}
 	r.Names = strings.Join(names, ", ")
 	r.Open = busy || !kept && !folds && r.Title[0] == 'P'
-	d := drawing{}
-	d.WriteString(`<svg class="lane" aria-hidden="true">`)
 	switch {
 	case kept:
-		d.printf(`<rect class="part kept" x="%.2f%%" y="50%%" width="%.2f%%" height="10" rx="2"/>`, r.from, max(leastBar, r.to-r.from))
-	case r.Open:
-		d.printf(`<line class="fork" x1="%.2f%%" x2="%.2f%%" y1="50%%" y2="50%%"/><rect class="tip" x="%.2f%%" y="50%%" width="1" height="6"/><rect class="tip" x="%.2f%%" y="50%%" width="1" height="6"/>`, r.from, r.to, r.from, r.to)
+		class = "kept"
+		fallthrough
+	case !r.Open:
+		r.Shapes = []shape{barOf(class, "", r.from, r.to)}
 	default:
-		d.printf(`<rect class="part%s" x="%.2f%%" y="50%%" width="%.2f%%" height="10" rx="2"/>`, class, min(r.from, 100-leastBar), max(leastBar, r.to-r.from))
+		r.Shapes = []shape{{"fork", "", r.from, r.to, true}}
 	}
-	r.Picture = d.close()
 	switch {
 	case kept:
 		r.State, r.Took = "kept", roundDuration(w.forkWork(r))
@@ -702,22 +701,24 @@ func (w *fall) forkWork(r *fallRow) (ms float64) {
 // AttemptCount is the number of attempts of the span.
 func (s *span) AttemptCount() int { return len(s.Tried()) }
 
+// Tried returns the attempts of the span.
+func (s *span) Tried() []part { return s.those(func(p *part) bool { return p.Attempt > 0 }) }
+
 // Failures is the number of failed attempts.
-func (s *span) Failures() (n int) {
-	for _, p := range s.Parts {
-		if p.Kind == "failed" && p.Attempt > 0 {
-			n++
-		}
-	}
-	return n
+func (s *span) Failures() int {
+	return len(s.those(func(p *part) bool { return p.Attempt > 0 && p.Kind == "failed" }))
 }
 
 // EndpointFailures returns the failed attempts of the endpoint itself around a call of a
 // third party. They do not count as attempts of the call.
-func (s *span) EndpointFailures() (list []part) {
-	for _, p := range s.Parts {
-		if p.Kind == "failed" && p.Attempt == 0 {
-			list = append(list, p)
+func (s *span) EndpointFailures() []part {
+	return s.those(func(p *part) bool { return p.Attempt == 0 && p.Kind == "failed" })
+}
+
+func (s *span) those(wanted func(*part) bool) (list []part) {
+	for i := range s.Parts {
+		if wanted(&s.Parts[i]) {
+			list = append(list, s.Parts[i])
 		}
 	}
 	return list
@@ -732,16 +733,6 @@ func (p *part) Tone() string {
 		return "good"
 	}
 	return stateTone(p.Kind)
-}
-
-// Tried returns the attempts of the span.
-func (s *span) Tried() (list []part) {
-	for _, p := range s.Parts {
-		if p.Attempt > 0 {
-			list = append(list, p)
-		}
-	}
-	return list
 }
 
 // Shown is the span whose details are displayed: the one in the query; nil for none.

@@ -23,46 +23,46 @@ import (
 
 // templateFunctions are the functions of the templates.
 var templateFunctions = template.FuncMap{
-	"between":    spanBetween,
-	"plain":      plainURL,
-	"pretty":     prettyJSON,
-	"reason":     withoutSubject,
-	"resumes":    canResume,
-	"brief":      briefReason,
-	"bytes":      sizeText,
-	"chain":      chainOf,
-	"commands":   withCommands,
-	"columns":    func(list string) []column { return listColumns[list] },
-	"count":      groupedNumber,
-	"cut":        cutText,
-	"dict":       dictOf,
-	"field":      fieldName,
-	"headers":    listedHeaders,
-	"icon":       iconDrawing,
-	"instants":   withInstants,
-	"json":       asJSON,
-	"lower":      strings.ToLower,
-	"later":      isLater,
-	"link":       linkAddress,
-	"parts":      inParts,
-	"list":       func(items ...string) []string { return items },
-	"match":      func(text, pattern string) (bool, error) { return regexp.MatchString(pattern, text) },
-	"members":    ruleFields,
-	"minus":      func(b, a int) int { return a - b },
-	"ms":         durationText,
-	"quoted":     shellQuoted,
-	"route":      routeOf,
-	"round":      math.Round,
-	"seconds":    secondsText,
-	"shape":      stateTone,
-	"short":      shortID,
-	"show":       showBody,
-	"static":     staticAddress,
-	"path":       pathOf,
-	"ticks":      ticksOf,
-	"took":       tookText,
-	"tries":      triesText,
-	"word":       stateWord,
+	"between":  spanBetween,
+	"plain":    plainURL,
+	"pretty":   prettyJSON,
+	"reason":   withoutSubject,
+	"resumes":  canResume,
+	"brief":    briefReason,
+	"bytes":    sizeText,
+	"chain":    chainOf,
+	"commands": withCommands,
+	"columns":  func(list string) []column { return listColumns[list] },
+	"count":    groupedNumber,
+	"cut":      cutText,
+	"dict":     dictOf,
+	"field":    fieldName,
+	"headers":  listedHeaders,
+	"icon":     iconDrawing,
+	"instants": withInstants,
+	"json":     asJSON,
+	"lower":    strings.ToLower,
+	"later":    isLater,
+	"link":     linkAddress,
+	"parts":    inParts,
+	"list":     func(items ...string) []string { return items },
+	"match":    func(text, pattern string) (bool, error) { return regexp.MatchString(pattern, text) },
+	"members":  ruleFields,
+	"minus":    func(b, a int) int { return a - b },
+	"ms":       durationText,
+	"quoted":   shellQuoted,
+	"route":    routeOf,
+	"round":    math.Round,
+	"seconds":  secondsText,
+	"shape":    stateTone,
+	"short":    shortID,
+	"show":     showBody,
+	"static":   staticAddress,
+	"path":     pathOf,
+	"ticks":    ticksOf,
+	"took":     tookText,
+	"tries":    triesText,
+	"word":     stateWord,
 }
 
 // routeOf is the path of an operation, for the commands that the page suggests.
@@ -184,26 +184,20 @@ func unitPair(large int64, unit string, small int64, smaller string) string {
 
 // spanBetween is the duration between two times in Unix ms; "" if the second is missing.
 func spanBetween(from, to any) string {
-	a, _ := readNumber(from)
-	b, ok := readNumber(to)
-	if !ok || b == 0 {
+	if number(to) == 0 {
 		return ""
 	}
-	return durationText(b - a)
+	return durationText(number(to) - number(from))
 }
 
 // isLater reports whether the number a is greater than b.
 func isLater(a, b any) bool {
-	x, _ := readNumber(a)
-	y, _ := readNumber(b)
-	return x > y
+	return number(a) > number(b)
 }
 
 // triesText is the number of attempts of a message, and their maximum.
 func triesText(row doc) string {
-	had, _ := readNumber(row["attempts"])
-	most, _ := readNumber(row["maxRetries"])
-	return fmt.Sprintf("%d of %d", int(had), int(most)+1)
+	return fmt.Sprintf("%d of %d", int(number(row["attempts"])), int(number(row["maxRetries"]))+1)
 }
 
 // ticksOf are the tones of the attempts of a message, and of those it may still make: "left".

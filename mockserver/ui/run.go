@@ -1,7 +1,6 @@
 package ui
 
 import (
-	"fmt"
 	"html/template"
 	"net/url"
 	"strconv"
@@ -287,16 +286,6 @@ func (f *flow) blame() {
 			}
 		}
 	}
-}
-
-// drawing writes SVG. Callers must pass all data through escapeHTML.
-type drawing struct{ strings.Builder }
-
-func (d *drawing) printf(format string, args ...any) { _, _ = fmt.Fprintf(d, format, args...) }
-
-func (d *drawing) close() template.HTML {
-	d.WriteString("</svg>")
-	return template.HTML(d.String()) //nolint:gosec // numbers, constants and escaped text
 }
 
 func escapeHTML(text string) string { return template.HTMLEscapeString(text) }

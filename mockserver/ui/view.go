@@ -203,24 +203,25 @@ func (f *frame) search(pairs []string) string {
 	if f.query.Get("account") != "" {
 		query.Set("account", f.Account)
 	}
+	return address("", query, pairs...)
+}
+
+// address is a path with a query, which pairs of names and values change; an empty value
+// removes the name.
+func address(path string, query url.Values, pairs ...string) string {
 	for i := 0; i+1 < len(pairs); i += 2 {
-		if pairs[i+1] != "" {
+		if query.Del(pairs[i]); pairs[i+1] != "" {
 			query.Set(pairs[i], pairs[i+1])
 		}
 	}
 	if len(query) == 0 {
-		return ""
+		return path
 	}
-	return "?" + query.Encode()
+	return path + "?" + query.Encode()
 }
 
 // Here is the address of the current view.
-func (f *frame) Here() string {
-	if len(f.query) == 0 {
-		return f.path
-	}
-	return f.path + "?" + f.query.Encode()
-}
+func (f *frame) Here() string { return address(f.path, f.query) }
 
 // Bare is the address of the current view without its query, for filter forms.
 func (f *frame) Bare() string { return f.path }
@@ -246,28 +247,10 @@ func (f *frame) Raw(list string) string {
 func (f *frame) Blank() *publishForm { return &publishForm{} }
 
 // More is the address of the next page of the view.
-func (f *frame) More(cursor any) string {
-	query := url.Values{}
-	maps.Copy(query, f.query)
-	text, _ := cursor.(string)
-	query.Set("cursor", text)
-	return f.path + "?" + query.Encode()
-}
+func (f *frame) More(cursor any) string { return f.With("cursor", text(cursor)) }
 
-// With is the address of the view with a changed query; an empty value removes the name.
-func (f *frame) With(pairs ...string) string {
-	query := url.Values{}
-	maps.Copy(query, f.query)
-	for i := 0; i+1 < len(pairs); i += 2 {
-		if query.Del(pairs[i]); pairs[i+1] != "" {
-			query.Set(pairs[i], pairs[i+1])
-		}
-	}
-	if len(query) == 0 {
-		return f.path
-	}
-	return f.path + "?" + query.Encode()
-}
+// With is the address of the view with a changed query.
+func (f *frame) With(pairs ...string) string { return address(f.path, maps.Clone(f.query), pairs...) }
 
 // Query is the query of the address.
 func (f *frame) Query() url.Values { return f.query }

@@ -196,7 +196,10 @@ document.addEventListener("click", (event) => {
   if ("themeSwitch" in button.dataset) switchTheme();
   if ("zoneSwitch" in button.dataset) switchZone();
   if ("keys" in button.dataset) find("#keys").showModal();
-  if ("closeSaid" in button.dataset) find("#said").replaceChildren();
+  if ("closeSaid" in button.dataset) {
+    receipt = null;
+    find("#said").replaceChildren();
+  }
   if ("unpick" in button.dataset) unpick();
   if ("jump" in button.dataset) palette.open();
 });
@@ -327,9 +330,12 @@ function knownMoves() {
   return JSON.parse(sessionStorage.getItem("understudy-moves") ?? "[]");
 }
 
+let receipt = null; // of the last move, until it is closed
+
 function noteMove() {
   const said = find("#said [data-moved]");
   if (!said) return;
+  receipt = said;
   const move = [find("#live").dataset.account, Date.parse(said.dataset.from + "Z"), Date.parse(said.dataset.moved + "Z")];
   const moves = knownMoves().filter(([account, from]) => account !== move[0] || from !== move[1]);
   sessionStorage.setItem("understudy-moves", JSON.stringify([...moves, move].slice(-20)));
@@ -345,7 +351,7 @@ function markMoves() {
       const line = document.createElement("tr");
       line.className = "moved";
       const cell = line.insertCell();
-      cell.colSpan = 20;
+      cell.colSpan = [...rows[at][0].cells].filter((c) => c.checkVisibility()).length;
       cell.textContent = `Clock advanced ${away(to - from).slice(3)}`;
       rows[at][0].before(line);
     }
@@ -389,6 +395,7 @@ document.addEventListener("htmx:error", () => follower.arrived());
 document.addEventListener("visibilitychange", () => follower.connect());
 document.addEventListener("htmx:after:swap", () => {
   if (follower.swapping) return; // an update of the view, not the response to a link or a button
+  if (receipt && find("#said") && !find("#said").firstElementChild) find("#said").append(receipt);
   show();
   answerForm();
   follower.connect();

@@ -43,11 +43,11 @@ const palette = {
   choices() {
     const list = [];
     const link = (view) => find(`#side nav a[data-key][href*="/ui/${view}"]`)?.href ?? find("#side nav a").href;
-    const here = [...document.querySelectorAll("#view :is(button, a.button, .head details > summary), #top button")].filter((b) => !b.closest("tbody, .notices, .tools, .filter, #picked, .rules") && (b.checkVisibility() || b.closest(".menu")));
+    const here = [...document.querySelectorAll("#view :is(button, a.button, .head details > summary), #top button")].filter((b) => !b.closest(".jump, tbody, .notices, .tools, .filter, #picked, .rules") && (b.checkVisibility() || b.closest(".menu")));
+    for (const a of document.querySelectorAll("#side nav a")) list.push(["Views", a.querySelector("span").textContent, a.dataset.key ? `g ${a.dataset.key}` : "", a.href]);
     for (const button of here) list.push(["Actions", (button.dataset.copyText ? button.ariaLabel : button.textContent.trim()) || button.ariaLabel || "", button.title === button.textContent ? "" : button.title, () => { button.click(); if (button.matches("summary")) button.parentElement.querySelector("input:not([type=hidden])")?.focus(); }]);
     for (const button of document.querySelectorAll(".foot button")) list.push(["Actions", button.ariaLabel ?? button.title, "", () => button.click()]);
     for (const [title, view] of distantActions) if (!list.some(([, t]) => t === title)) list.push(["Actions", title, "", link(view)]);
-    for (const a of document.querySelectorAll("#side nav a")) list.push(["Views", a.querySelector("span").textContent, a.dataset.key ? `g ${a.dataset.key}` : "", a.href]);
     for (const option of document.querySelectorAll("#account option")) list.push(["Accounts", option.value, "Switch account", "/_understudy/?account=" + encodeURIComponent(option.value)]);
     for (const [title, address] of this.help ?? []) list.push(["Help", title, "", address]);
     return list;

@@ -17,7 +17,7 @@ document.addEventListener("click", async (event) => {
   await htmx.swap({ text, target: document.querySelector("#live"), select: "#live", swap: "outerMorph", sourceElement: document.body });
   showPrefs();
   if (row) document.querySelector(`#${CSS.escape(row)} a`)?.focus({ preventScroll: true });
-  else if (address.searchParams.has("step")) document.querySelector("#pane")?.focus({ preventScroll: true });
+  else document.querySelector("#pane")?.focus({ preventScroll: true });
 });
 
 // fold opens or closes the fork of the focused row.
