@@ -327,10 +327,11 @@ func (b *tab) shoot(name string) {
 	if err != nil || len(picture) < 1000 {
 		b.t.Errorf("the picture %s has %d bytes: %v", name, len(picture), err)
 	}
-	if err := os.MkdirAll(dir, 0o755); err != nil {
+	file := filepath.Join(dir, name+".png")
+	if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
 		b.t.Fatal(err)
 	}
-	if err := os.WriteFile(filepath.Join(dir, name+".png"), picture, 0o644); err != nil {
+	if err := os.WriteFile(file, picture, 0o644); err != nil {
 		b.t.Fatal(err)
 	}
 }

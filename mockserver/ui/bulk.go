@@ -76,16 +76,22 @@ func startAgain(how route.Route) func(*visit, form) error {
 	}
 }
 
+// removal asks before n things are removed; format has the place of their number.
+func removal(n int, one, many, format, none string) question {
+	things := pluralText(n, one, many)
+	q := question{Text: fmt.Sprintf(format, things), Yes: "Remove " + things}
+	if n == 0 {
+		q.None = none
+	}
+	return q
+}
+
 // askRules asks before all stubs or faults are removed.
 func askRules(list, one string) func(*visit, form) (question, error) {
 	return func(v *visit, _ form) (question, error) {
 		var rules []any
 		err := v.get(&rules, list, nil)
-		q := question{Text: "Remove " + pluralText(len(rules), one, list) + "?", Yes: "Remove " + pluralText(len(rules), one, list)}
-		if len(rules) == 0 {
-			q.None = "There are no " + list + "."
-		}
-		return q, err
+		return removal(len(rules), one, list, "Remove %s?", "There are no "+list+"."), err
 	}
 }
 
@@ -94,12 +100,7 @@ func askRules(list, one string) func(*visit, form) (question, error) {
 func askRequests(v *visit, _ form) (question, error) {
 	var journal struct{ Entries []doc }
 	err := v.get(&journal, "requests", url.Values{"maxBody": {"1"}, "limit": {"10000"}})
-	things := pluralText(len(journal.Entries), "request", "requests")
-	q := question{Text: "Remove " + things + " from the journal? That cannot be undone.", Yes: "Remove " + things}
-	if len(journal.Entries) == 0 {
-		q.None = "The journal is empty."
-	}
-	return q, err
+	return removal(len(journal.Entries), "request", "requests", "Remove %s from the journal? That cannot be undone.", "The journal is empty."), err
 }
 
 // resetVectors empties an index, or its default namespace.
@@ -118,12 +119,7 @@ func askVectors(v *visit, f form) (question, error) {
 	var info struct{ Result struct{ VectorCount int } }
 	name := f.Get("name")
 	err := v.get(&info, v.index(name, route.GetVectorInfo), nil)
-	things := pluralText(info.Result.VectorCount, "vector", "vectors")
-	q := question{Text: "Remove " + things + " of the index " + name + "?", Yes: "Remove " + things}
-	if info.Result.VectorCount == 0 {
-		q.None = "The index " + name + " is empty."
-	}
-	return q, err
+	return removal(info.Result.VectorCount, "vector", "vectors", "Remove %s of the index "+name+"?", "The index "+name+" is empty."), err
 }
 
 // askReset lists what will be lost, so that the user notices a wrong account.

@@ -1,6 +1,7 @@
 package ui
 
 import (
+	"cmp"
 	"fmt"
 	"net/url"
 	"slices"
@@ -66,28 +67,17 @@ func (b *bulk) matching(v *visit, f form) (ids []string, err error) {
 		if err := v.get(&page, b.list, query); err != nil {
 			return nil, err
 		}
-		entries, _ := page[b.member].([]any)
-		for _, e := range entries {
-			entry, _ := e.(doc)
-			if id, ok := entry[b.id].(string); ok && (len(b.states) == 0 || slices.Contains(b.states, b.stateOf(entry))) && len(ids) < mostMatching {
+		for _, entry := range asList(page[b.member]) {
+			if id, ok := entry[b.id].(string); ok && (len(b.states) == 0 || slices.Contains(b.states, cmp.Or(text(entry["state"]), text(entry["workflowState"])))) && len(ids) < mostMatching {
 				ids = append(ids, id)
 			}
 		}
-		cursor, _ := page["cursor"].(string)
+		cursor := text(page["cursor"])
 		if cursor == "" || len(ids) == mostMatching {
 			return ids, nil
 		}
 		query.Set("cursor", cursor)
 	}
-}
-
-// stateOf is the state of an entry of the list.
-func (b *bulk) stateOf(entry doc) string {
-	if state, ok := entry["state"].(string); ok {
-		return state
-	}
-	state, _ := entry["workflowState"].(string)
-	return state
 }
 
 // action is the button. It applies to the entries that match after the confirmation: they

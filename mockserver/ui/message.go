@@ -141,11 +141,7 @@ func (m *moment) Tone() string {
 // canResume reports whether a failure offers to resume a run. The failure callback of a run
 // belongs to the run, but is only a message.
 func canResume(failure doc) bool {
-	can, _ := failure["can"].([]any)
-	return slices.ContainsFunc(can, func(one any) bool {
-		remedy, _ := one.(doc)
-		return remedy["do"] == "resume"
-	})
+	return slices.ContainsFunc(asList(failure["can"]), func(remedy doc) bool { return remedy["do"] == "resume" })
 }
 
 // letter is the data of the view of a message.
@@ -191,8 +187,7 @@ func messageView(v *visit, id string) (any, error) {
 	if n := len(l.Timeline) - mostMoments; n > 0 {
 		l.Timeline, l.Hidden = slices.Concat(l.Timeline[:1], l.Timeline[n+1:]), n
 	}
-	state, _ := l.Row["state"].(string)
-	l.Waits = !slices.Contains([]string{"DELIVERED", "FAILED", "CANCELED"}, state)
+	l.Waits = !slices.Contains([]string{"DELIVERED", "FAILED", "CANCELED"}, text(l.Row["state"]))
 	l.Form = formOf(&l, v.access)
 	l.Form.Original = id
 	l.Curl = curlCommand(v.access, l.Form)

@@ -120,10 +120,9 @@ type reply struct {
 
 // pathOf is the path of a URL; the host, if the URL has no path.
 func pathOf(v any) string {
-	text, _ := v.(string)
-	at, err := url.Parse(text)
+	at, err := url.Parse(text(v))
 	if err != nil || at.Host == "" || strings.Trim(at.Path, "/") == "" {
-		return strings.TrimSuffix(plainURL(text), "/")
+		return strings.TrimSuffix(plainURL(v), "/")
 	}
 	return at.Path
 }
@@ -169,13 +168,10 @@ func (f *flow) answer() {
 			continue
 		}
 		attempts++
-		status, _ := readNumber(e["responseStatus"])
-		a := &reply{Status: int(status), Body: e["responseBody"]}
+		a := &reply{Status: int(number(e["responseStatus"])), Body: e["responseBody"], Size: len(text(e["responseBody"]))}
 		if f.Answer != nil && f.Answer.Body == a.Body && f.Answer.Same == attempts-1 || attempts == 1 {
 			a.Same = attempts
 		}
-		text, _ := a.Body.(string)
-		a.Size = len(text)
 		f.Answer = a
 	}
 	for i := range f.Spans {
@@ -192,9 +188,8 @@ func (f *flow) answer() {
 // account still has it.
 func (f *flow) compareEarlier(v *visit) {
 	before, _ := f.Row["predecessor"].(doc)
-	id, _ := before["workflowRunId"].(string)
 	var earlier flow
-	if before["resumed"] != true || v.get(&earlier, "runs/"+url.PathEscape(id), nil) != nil {
+	if before["resumed"] != true || v.get(&earlier, "runs/"+url.PathEscape(text(before["workflowRunId"])), nil) != nil {
 		return
 	}
 	f.Earlier = map[string]float64{}
@@ -292,10 +287,9 @@ func escapeHTML(text string) string { return template.HTMLEscapeString(text) }
 
 // cutText shortens a text to at most most characters; "" for a value that is not a string.
 func cutText(v any, most int) string {
-	text, _ := v.(string)
-	runes := []rune(text)
-	if len(runes) <= most {
-		return text
+	runes := []rune(text(v))
+	if len(runes) > most {
+		return string(runes[:most-1]) + "…"
 	}
-	return string(runes[:most-1]) + "…"
+	return string(runes)
 }
