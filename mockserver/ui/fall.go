@@ -24,8 +24,9 @@ type fall struct {
 	Steps    int     // number of steps
 	Work     float64 // ms in which attempts of the run worked
 
-	flow   *flow
-	epochs []epoch
+	flow    *flow
+	epochs  []epoch
+	longest float64 // of the attempts, in ms
 }
 
 // fallRow is a span with its picture, or a fork with the rows of its branches.
@@ -176,7 +177,7 @@ func (w *fall) place(rows []*fallRow) {
 				}
 			}
 		}
-		j.ends = j.begins + took
+		j.ends, w.longest = j.begins+took, max(w.longest, took)
 		e.length = max(e.length, j.ends)
 	}
 }
@@ -216,37 +217,24 @@ func (w *fall) scale(rows []*fallRow) {
 			}
 		}
 	}
-	longest := 0.0
-	for _, r := range rows {
-		for _, p := range r.parts {
-			longest = max(longest, p.ends-p.begins)
-		}
-	}
 	idle := make([]float64, len(w.epochs)) // time before an epoch that is drawn to scale
 	const much = 8
 	for i := 1; i < len(w.epochs); i++ {
 		between := w.epochs[i].from - w.epochs[i-1].to
-		if float64(between) > much*longest {
-			w.Breaks = append(w.Breaks, axisBreak{length: between, of: 1, from: i - 1, to: i})
+		if float64(between) > much*w.longest {
+			next := axisBreak{length: between, of: 1, from: i - 1, to: i}
+			for _, r := range rows {
+				if slices.ContainsFunc(r.parts, func(p *part) bool { return p.epoch == i && p.Attempt > 1 }) {
+					next.retries = 1
+				}
+			}
+			w.Breaks = append(w.Breaks, next)
 		} else {
 			idle[i] = float64(between)
 		}
 	}
-	w.countRetries(rows)
 	w.mergeBreaks()
 	w.spread(idle, slices.ContainsFunc(rows, func(r *fallRow) bool { return r.Kept && !r.hidden }))
-}
-
-// countRetries counts the breaks in which a step waited for its next attempt.
-func (w *fall) countRetries(rows []*fallRow) {
-	for i := range w.Breaks {
-		b := &w.Breaks[i]
-		for _, r := range rows {
-			if slices.ContainsFunc(r.parts, func(p *part) bool { return p.epoch == b.to && p.Attempt > 1 }) {
-				b.retries = 1
-			}
-		}
-	}
 }
 
 // mergeBreaks combines the breaks with the least work between them, until few are left.
@@ -337,8 +325,7 @@ func (b *axisBreak) label(epochs []epoch) {
 
 // shortDuration is a duration with its largest unit.
 func shortDuration(ms int64) string {
-	words := strings.Fields(durationText(ms))
-	return strings.Join(words[:min(2, len(words))], " ")
+	return strings.Join(strings.Fields(durationText(ms))[:2], " ")
 }
 
 // Middle is where the text of the break is.
