@@ -111,10 +111,11 @@ func TestLayout(t *testing.T) {
 	t.Parallel()
 	axe := axeSource(t)
 	u := busy(t)
+	together := fleetServer(t, u).URL // before the tab, which is then closed first: it holds a stream of the server
 	b := look(t, u, "")
 	views := addresses(t, u)
 	views["fleet"] = "ui/fleet"
-	alone, together := b.url, fleetServer(t, u).URL
+	alone := b.url
 	for name, path := range views {
 		b.url = map[bool]string{true: together, false: alone}[name == "fleet"]
 		b.visit(path)
