@@ -123,7 +123,7 @@ func withoutSubject(v any) string {
 }
 
 // attemptCounts matches the number of attempts in a reason: lists show it in a column.
-var attemptCounts = regexp.MustCompile(`\battempt \d+ of \d+ (was )?`)
+var attemptCounts = regexp.MustCompile(`\battempt \d+ of \d+(?:: | was | )`)
 
 // answeredStatus matches the status of the endpoint's answer in a reason.
 var answeredStatus = regexp.MustCompile(`\b(?:was )?answered (\d{3})\b`)

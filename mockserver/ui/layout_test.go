@@ -111,7 +111,7 @@ func TestLayout(t *testing.T) {
 	t.Parallel()
 	axe := axeSource(t)
 	u := busy(t)
-	together := fleetServer(t, u).URL // before the tab, which is then closed first: it holds a stream of the server
+	together := fleetServer(t, u).URL // closed after the tab, whose streams it would wait for
 	b := look(t, u, "")
 	views := addresses(t, u)
 	views["fleet"] = "ui/fleet"
