@@ -84,8 +84,9 @@ func TestMovingTheClock(t *testing.T) {
 	said := func(fields ...string) string {
 		return parsed(t, press(t, u, "clock.advance", fields...)).at("said").text()
 	}
-	expect.Equal(t, "message after a move", said("by", "1h"), "1 h later: 60 attempts; next timer in 1 m. Show changes Failed")
-	expect.Equal(t, "message after a move to the next timer", said("until", "next"), "1 m later: 1 attempt; next timer in 1 m. Show changes Failed")
+	counts := regexp.MustCompile(`, 0 failed, 0 runs woke`) // of servers that count them
+	expect.Equal(t, "message after a move", counts.ReplaceAllString(said("by", "1h"), ""), "1 h later: 60 attempts; next timer in 1 m. Show changes Failed")
+	expect.Equal(t, "message after a move to the next timer", counts.ReplaceAllString(said("until", "next"), ""), "1 m later: 1 attempt; next timer in 1 m. Show changes Failed")
 	text := said("by", "365d", "timeout", "200ms")
 	now := time.UnixMilli(fetch[struct{ Now int64 }](t, u, "/_understudy/clock").Now).UTC()
 	expect.Contains(t, "message after the time limit", text, "timeout: 200ms of real time passed: the clock has reached ")
