@@ -109,7 +109,7 @@ func TestRunOnThePage(t *testing.T) {
 	b.click("+1 h")
 	b.see("charge")
 	b.see("reserve")
-	b.see("waits for the event")
+	b.see("Event paid-wfr_order-7")
 	b.see("payment")
 	b.fill("Data", `{"paid":true}`)
 	b.click("Notify")
