@@ -102,6 +102,7 @@ type Part struct {
 	Attempt int       // number of the attempt, from 1; 0 for other phases
 	Status  int       // of the response, 0 for none
 	Cause   string    // why the attempt failed
+	Took    time.Duration // of the attempt, in real time: a manual clock does not move in it
 }
 
 // RunTrace returns the steps of a run on a time axis, or ErrNotFound.
@@ -421,7 +422,7 @@ func (s *Span) answer(c *carrier) {
 		p := &s.Parts[i]
 		at := slices.IndexFunc(c.parts, func(known Part) bool { return p.Attempt > 0 && known.Attempt == p.Attempt })
 		if at >= 0 {
-			p.Status, p.Cause = c.parts[at].Status, c.parts[at].Cause
+			p.Status, p.Cause, p.Took = c.parts[at].Status, c.parts[at].Cause, c.parts[at].Took
 		}
 	}
 }
@@ -489,7 +490,7 @@ func (c *carrier) ended(last int, kind string, e *state.LogEntry) {
 	p := &c.parts[last]
 	p.Kind = kind
 	if e.LogDetail != nil && e.Outcome != nil {
-		p.Status, p.Cause = e.Outcome.Status, e.Outcome.Cause()
+		p.Status, p.Cause, p.Took = e.Outcome.Status, e.Outcome.Cause(), e.Outcome.Took
 	}
 }
 

@@ -99,6 +99,7 @@ type partBody struct {
 	Attempt int    `json:"attempt,omitempty"`        // from 1
 	Status  int    `json:"responseStatus,omitempty"` // of the attempt
 	Cause   string `json:"cause,omitempty"`          // why the attempt failed
+	Took    float64 `json:"durationMs,omitempty"`     // real time of the attempt, which a manual clock does not have
 }
 
 // spanOf omits the ends of steps and parts that have not ended.
@@ -108,7 +109,7 @@ func spanOf(s *engine.Span) spanBody {
 		out.Invoked = s.Step.Invoked.ID
 	}
 	for _, p := range s.Parts {
-		out.Parts = append(out.Parts, partBody{p.Kind, p.From.UnixMilli(), response.Millis(p.To), p.Attempt, p.Status, p.Cause})
+		out.Parts = append(out.Parts, partBody{p.Kind, p.From.UnixMilli(), response.Millis(p.To), p.Attempt, p.Status, p.Cause, float64(p.Took.Microseconds()) / 1000})
 	}
 	return out
 }

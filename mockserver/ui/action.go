@@ -1,14 +1,12 @@
 package ui
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
 	"net/http"
 	"net/textproto"
 	"net/url"
 	"regexp"
-	"strconv"
 	"strings"
 
 	"github.com/understudy-mock/understudy/spec/route"
@@ -22,7 +20,6 @@ type action struct {
 	body         func(form) any                       // nil: no body
 	header       func(form, http.Header)              // nil: none; names without the prefix of configuration headers
 	query        []string                             // fields that are added to the query unless empty
-	answer       func([]byte, form) error             // puts what the answer says into fields; nil: nothing
 	run          func(*visit, form) error             // replaces the call
 	ask          func(*visit, form) (question, error) // asks for confirmation; nil: no question
 	seldom       bool                                 // ask may have no question
@@ -73,18 +70,16 @@ var allActions map[string]action
 func init() {
 	allActions = map[string]action{
 		"account.put":        {method: "PUT", path: "accounts/{id}", said: "The account {id} exists."},
-		"clock.advance":      {method: "POST", path: "clock/advance", body: fieldsObject("by", "until", "timeout"), answer: readProgress, said: "The clock has reached {now}; timers: {timers}, attempts: {attempts}."},
+		"clock.advance":      {run: advance, said: "{later}: {caused}."},
 		"clock.mode":         {method: "PUT", path: "clock", body: fieldsObject("mode"), said: "The clock mode is now {mode}."},
 		"dlq.callback":       {as: route.RepeatFailureCallback, vars: "id", said: "The failure callback of {id} is being repeated."},
 		"dlq.delete":         {as: route.DeleteDLQMessage, vars: "id", said: "DLQ entry {id} was deleted.", undo: "delete DLQ entry {id}"},
-		"dlq.deleteAll":      {run: everyEntry(route.DeleteDLQMessages), ask: askEntries("Delete", "", "entry", "entries"), said: "Deleted: {n}.", undo: "delete DLQ entries"},
 		"dlq.deleteSome":     deleteMatching.action("delete DLQ entries"),
 		"dlq.restart":        {run: startAgain(route.RestartWorkflowRunAlias), said: "The run was restarted from its beginning."},
 		"dlq.restartSome":    restartMatching.action("restart runs"),
 		"dlq.resume":         {run: startAgain(route.ResumeWorkflowRunAlias), said: "The run continues at the step that failed."},
 		"dlq.resumeSome":     resumeMatching.action("resume runs"),
 		"dlq.retry":          {as: route.RetryDLQMessage, vars: "id", header: readOverrides, said: "The message of {id} was published again."},
-		"dlq.retryAll":       {run: everyEntry(route.RetryDLQMessages), ask: askEntries("Retry", "message", "message", "messages"), said: "Published again: {n}.", undo: "retry messages"},
 		"dlq.retrySome":      retryMatching.action("retry messages"),
 		"event.notify":       {as: route.NotifyEvent, vars: "event", body: rawField("data"), said: "The runs that waited for {event} continue."},
 		"fault.add":          {run: addFault, said: "The fault is on."},
@@ -114,6 +109,7 @@ func init() {
 		"rewrite.remove":     {run: removeRewrite, said: "Deliveries to {from} are no longer rewritten.", undo: "remove the rewrite", rules: true},
 		"run.cancel":         {as: route.EndWorkflowRun, vars: "id", said: "The run was cancelled.", undo: "cancel run {id}"},
 		"run.cancelSome":     endMatching.action("cancel runs"),
+		"run.from":           {run: runFrom, said: "A new run continues from there."},
 		"run.notify":         {as: route.NotifyRun, vars: "id event", body: rawField("data"), said: "The run received {event}."},
 		"run.trigger":        {run: sendMessage(route.TriggerWorkflow)},
 		"schedule.delete":    {as: route.DeleteSchedule, vars: "id", said: "The schedule {id} was deleted.", undo: "delete the schedule {id}", thing: "schedule id"},
@@ -205,7 +201,7 @@ func (p *Page) act(w http.ResponseWriter, r *http.Request, name string) {
 			}
 		}
 		if err = a.do(v, f); err == nil {
-			said.Text = f.filled(a.said)
+			said.Text, said.From, said.To = f.filled(a.said), f.Get("moved-from"), f.Get("moved-to")
 			keepSaying(w, r, said)
 		}
 	}
@@ -301,24 +297,7 @@ func (a *action) do(v *visit, f form) error {
 			return err
 		}
 	}
-	if a.answer == nil {
-		return v.do(nil, r)
-	}
-	var answer json.RawMessage
-	if err := v.do(&answer, r); err != nil {
-		return err
-	}
-	return a.answer(answer, f)
-}
-
-// readProgress reads what an advance has reached.
-func readProgress(answer []byte, f form) error {
-	var p struct{ Now, TimersFired, Attempts int64 }
-	err := json.Unmarshal(answer, &p)
-	f.Set("now", utcText(p.Now))
-	f.Set("timers", strconv.FormatInt(p.TimersFired, 10))
-	f.Set("attempts", strconv.FormatInt(p.Attempts, 10))
-	return err
+	return v.do(nil, r)
 }
 
 // request returns the method and path of the call; an error if a field for the path is missing.

@@ -216,18 +216,19 @@ func (b *tab) size(width, height int64) {
 	b.do("size", chromedp.EmulateViewport(width, height))
 }
 
+// theme chooses a theme, without transitions between the two.
 func (b *tab) theme(name string) {
 	b.t.Helper()
 	b.do("theme "+name, chromedp.Func(func(ctx context.Context, target *chromedp.Target) error {
-		_, err := cdp.Call(ctx, target, emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{Features: []*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: name}}})
+		_, err := cdp.Call(ctx, target, emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{Features: []*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: name}, {Name: "prefers-reduced-motion", Value: "reduce"}}})
 		return err
 	}))
 }
 
-// named is the XPath of the buttons, links and summaries with a text.
+// named is the XPath of the buttons, links and summaries with a text or a label.
 func named(text string) string {
 	quoted := strconv.Quote(text)
-	return fmt.Sprintf(`(//button[normalize-space()=%[1]s] | //a[normalize-space()=%[1]s] | //summary[normalize-space()=%[1]s])`, quoted)
+	return fmt.Sprintf(`(//button | //a | //summary)[normalize-space()=%[1]s or @aria-label=%[1]s]`, quoted)
 }
 
 // click clicks the first button, link or heading of that name, with the mouse.
@@ -235,6 +236,13 @@ func (b *tab) click(text string) {
 	b.t.Helper()
 	b.settled()
 	b.do("click "+text, chromedp.Click(named(text)+"[1]", chromedp.NodeVisible))
+}
+
+// openClock opens the menu of the clock.
+func (b *tab) openClock() {
+	b.t.Helper()
+	b.settled()
+	b.do("open the clock", chromedp.Click(chromedp.CSS(".clock summary"), chromedp.NodeVisible))
 }
 
 // clickIn clicks inside the element with a selector.
@@ -286,7 +294,7 @@ func (b *tab) see(text string) {
 // state waits until the page shows a state.
 func (b *tab) state(name string) {
 	b.t.Helper()
-	b.holds("state "+name, `[...document.querySelectorAll("#view .state")].some((s) => s.textContent === `+quote(name)+`)`)
+	b.holds("state "+name, `[...document.querySelectorAll("#view .state")].some((s) => s.title === `+quote(name)+`)`)
 }
 
 // lands waits until a view is shown whose title starts with a text.
@@ -319,10 +327,11 @@ func (b *tab) shoot(name string) {
 	if err != nil || len(picture) < 1000 {
 		b.t.Errorf("the picture %s has %d bytes: %v", name, len(picture), err)
 	}
-	if err := os.MkdirAll(dir, 0o755); err != nil {
+	file := filepath.Join(dir, name+".png")
+	if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
 		b.t.Fatal(err)
 	}
-	if err := os.WriteFile(filepath.Join(dir, name+".png"), picture, 0o644); err != nil {
+	if err := os.WriteFile(file, picture, 0o644); err != nil {
 		b.t.Fatal(err)
 	}
 }

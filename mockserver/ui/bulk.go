@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
-	"strconv"
 	"strings"
 
 	"github.com/understudy-mock/understudy/spec/route"
@@ -60,48 +59,6 @@ func pluralText(n int, one, many string) string {
 	return groupedNumber(n) + " " + many
 }
 
-// askEntries asks before an action on all entries of the DLQ, or all of a source.
-func askEntries(verb, source, one, many string) func(*visit, form) (question, error) {
-	return func(v *visit, _ form) (question, error) {
-		var d struct{ All int }
-		query := url.Values{"count": {"1"}}
-		if source != "" {
-			query.Set("source", source)
-		}
-		err := v.get(&d, "dlq", query)
-		things := pluralText(d.All, one, many)
-		q := question{Text: verb + " " + things + " of the DLQ?", Yes: verb + " " + things}
-		if d.All == 0 {
-			q.None = "The DLQ has no " + many + "."
-		}
-		return q, err
-	}
-}
-
-// everyEntry makes a bulk call for all entries, page by page, and sets the field n to
-// their number.
-func everyEntry(r route.Route) func(*visit, form) error {
-	return func(v *visit, f form) error {
-		n, query := 0, url.Values{}
-		for {
-			var d struct {
-				Cursor    string
-				Deleted   int
-				Responses []doc
-			}
-			if err := v.do(&d, request{method: r.Method(), path: v.as(r), query: query}); err != nil {
-				return err
-			}
-			n += d.Deleted + len(d.Responses)
-			if d.Cursor == "" {
-				f.Set("n", strconv.Itoa(n))
-				return nil
-			}
-			query.Set("cursor", d.Cursor)
-		}
-	}
-}
-
 // startAgain restarts or resumes a failed run, and redirects to the new one.
 func startAgain(how route.Route) func(*visit, form) error {
 	return func(v *visit, f form) error {
@@ -119,16 +76,22 @@ func startAgain(how route.Route) func(*visit, form) error {
 	}
 }
 
+// removal asks before n things are removed; format has the place of their number.
+func removal(n int, one, many, format, none string) question {
+	things := pluralText(n, one, many)
+	q := question{Text: fmt.Sprintf(format, things), Yes: "Remove " + things}
+	if n == 0 {
+		q.None = none
+	}
+	return q
+}
+
 // askRules asks before all stubs or faults are removed.
 func askRules(list, one string) func(*visit, form) (question, error) {
 	return func(v *visit, _ form) (question, error) {
 		var rules []any
 		err := v.get(&rules, list, nil)
-		q := question{Text: "Remove " + pluralText(len(rules), one, list) + "?", Yes: "Remove " + pluralText(len(rules), one, list)}
-		if len(rules) == 0 {
-			q.None = "There are no " + list + "."
-		}
-		return q, err
+		return removal(len(rules), one, list, "Remove %s?", "There are no "+list+"."), err
 	}
 }
 
@@ -137,12 +100,7 @@ func askRules(list, one string) func(*visit, form) (question, error) {
 func askRequests(v *visit, _ form) (question, error) {
 	var journal struct{ Entries []doc }
 	err := v.get(&journal, "requests", url.Values{"maxBody": {"1"}, "limit": {"10000"}})
-	things := pluralText(len(journal.Entries), "request", "requests")
-	q := question{Text: "Remove " + things + " from the journal? That cannot be undone.", Yes: "Remove " + things}
-	if len(journal.Entries) == 0 {
-		q.None = "The journal is empty."
-	}
-	return q, err
+	return removal(len(journal.Entries), "request", "requests", "Remove %s from the journal? That cannot be undone.", "The journal is empty."), err
 }
 
 // resetVectors empties an index, or its default namespace.
@@ -161,12 +119,7 @@ func askVectors(v *visit, f form) (question, error) {
 	var info struct{ Result struct{ VectorCount int } }
 	name := f.Get("name")
 	err := v.get(&info, v.index(name, route.GetVectorInfo), nil)
-	things := pluralText(info.Result.VectorCount, "vector", "vectors")
-	q := question{Text: "Remove " + things + " of the index " + name + "?", Yes: "Remove " + things}
-	if info.Result.VectorCount == 0 {
-		q.None = "The index " + name + " is empty."
-	}
-	return q, err
+	return removal(info.Result.VectorCount, "vector", "vectors", "Remove %s of the index "+name+"?", "The index "+name+" is empty."), err
 }
 
 // askReset lists what will be lost, so that the user notices a wrong account.
@@ -180,7 +133,7 @@ func askReset(v *visit, _ form) (question, error) {
 	for _, n := range now.Runs {
 		runs += n
 	}
-	return question{Yes: "Reset the account", Text: fmt.Sprintf("Forget %s, %s, %s of the DLQ and all journals of the account %s?",
+	return question{Yes: "Reset account", Text: fmt.Sprintf("Forget %s, %s, %s of the DLQ and all journals of the account %s?",
 		pluralText(messages, "message", "messages"), pluralText(runs, "run", "runs"), pluralText(now.DLQ, "entry", "entries"), now.Account)}, err
 }
 

@@ -2,7 +2,7 @@ package ui
 
 import (
 	"fmt"
-	"html/template"
+	"math"
 	"net/url"
 	"slices"
 	"strconv"
@@ -12,13 +12,16 @@ import (
 	"github.com/understudy-mock/understudy/spec/route"
 )
 
-// statisticsPeriods are the periods of "Get usage statistics".
-var statisticsPeriods = []string{"1h", "3h", "12h", "1d", "3d", "7d", "30d"}
+// statisticsPeriods are the periods of "Get usage statistics"; periodHours are their lengths.
+var (
+	statisticsPeriods = []string{"1h", "3h", "12h", "1d", "3d", "7d", "30d"}
+	periodHours       = []time.Duration{1, 3, 12, 24, 72, 168, 720}
+)
 
 // point is one value of a series, at a UTC time.
 type point struct {
-	X string
-	Y float64
+	At time.Time
+	Y  float64
 }
 
 // series is a named line of a chart.
@@ -28,25 +31,48 @@ type series struct {
 	Total  string
 }
 
-// chart is a bar chart of some series.
+// chart is a bar chart of some series, which are stacked.
 type chart struct {
 	Title  string
 	Unit   string
 	Total  string // of a single series; "" for several
+	Before string // the total of the period before; "" if it is not known
 	Series []series
+
+	sums []float64 // of the intervals
+	most float64   // the upper end of the axis
 }
 
-// statisticsView charts the usage of a period.
+// statisticsView charts the usage of a period, and compares it with the period before, which is
+// a part of the next longer period.
 func statisticsView(v *visit) (any, error) {
-	period := v.query.Get("period")
-	if !slices.Contains(statisticsPeriods, period) {
-		period = statisticsPeriods[0]
-	}
-	var u map[string]any
-	if err := v.get(&u, v.as(route.GetUsageStatistics, v.account), url.Values{"period": {period}}); err != nil {
+	at := max(0, slices.Index(statisticsPeriods, v.query.Get("period")))
+	u, err := v.usage(statisticsPeriods[at])
+	if err != nil {
 		return nil, err
 	}
-	charts := []chart{
+	charts := usageCharts(u)
+	if at+1 < len(statisticsPeriods) {
+		longer, err := v.usage(statisticsPeriods[at+1])
+		if err != nil {
+			return nil, err
+		}
+		for i, c := range usageCharts(longer)[:periodCharts] {
+			charts[i].compare(&c, periodHours[at]*time.Hour)
+		}
+	}
+	return doc{"period": statisticsPeriods[at], "periods": statisticsPeriods, "charts": charts, "dlq": u["dlq_message_count"], "bill": u["total_monthly_billing"]}, nil
+}
+
+func (v *visit) usage(period string) (u doc, err error) {
+	return u, v.get(&u, v.as(route.GetUsageStatistics, v.account), url.Values{"period": {period}})
+}
+
+// periodCharts is how many of the charts are of the period; the others are of the month.
+const periodCharts = 5
+
+func usageCharts(u doc) []chart {
+	return []chart{
 		newChart("Delivery attempts", "", oneSeries("attempts", u["daily_used"])),
 		newChart("Messages", "", manySeries(messageSeries(u))),
 		newChart("Workflow runs", "", manySeries(u["daily_workflow_messages"])),
@@ -55,11 +81,10 @@ func statisticsView(v *visit) (any, error) {
 		newChart("Attempts a day, this month", "", oneSeries("attempts", u["daily_requests"])),
 		newChart("Cost a day, this month", "$", oneSeries("cost", u["daily_billings"])),
 	}
-	return doc{"period": period, "periods": statisticsPeriods, "charts": charts, "dlq": u["dlq_message_count"], "bill": u["total_monthly_billing"]}, nil
 }
 
 // messageSeries finds the series of messages: the name of this field depends on the brand.
-func messageSeries(u map[string]any) any {
+func messageSeries(u doc) any {
 	for name, v := range u {
 		if strings.HasPrefix(name, "daily_") && strings.HasSuffix(name, "_messages") && !strings.Contains(name, "workflow") {
 			return v
@@ -72,41 +97,62 @@ func oneSeries(name string, v any) []series { return []series{{Name: name, Point
 
 // manySeries reads a list of series from a response of the interface.
 func manySeries(v any) (out []series) {
-	list, _ := v.([]any)
-	for _, one := range list {
-		d, _ := one.(doc)
-		name, _ := d["id"].(string)
-		out = append(out, series{Name: name, Points: pointsOf(d["data_points"])})
+	for _, d := range asList(v) {
+		out = append(out, series{Name: text(d["id"]), Points: pointsOf(d["data_points"])})
 	}
 	return out
 }
 
 func pointsOf(v any) (out []point) {
-	list, _ := v.([]any)
-	for _, one := range list {
-		d, _ := one.(doc)
-		x, _ := d["x"].(string)
+	for _, d := range asList(v) {
+		at, _ := time.Parse("2006-01-02 15:04:05.000000000 +0000 UTC", text(d["x"]))
 		y, _ := d["y"].(float64)
-		out = append(out, point{x, y})
+		out = append(out, point{at, y})
 	}
 	return out
 }
 
-// newChart computes the totals of the series. Only a chart with one series has a total,
-// because totals of different things must not be added.
+// newChart computes the totals and the axis. Only a chart with one series has a total, because
+// totals of different things must not be added.
 func newChart(title, unit string, list []series) chart {
 	c := chart{Title: title, Unit: unit, Series: list}
 	for i := range c.Series {
 		sum := 0.0
-		for _, p := range c.Series[i].Points {
-			sum += p.Y
+		for j, p := range c.Series[i].Points {
+			if sum += p.Y; j >= len(c.sums) {
+				c.sums = append(c.sums, 0)
+			}
+			c.sums[j] += p.Y
+			c.most = max(c.most, c.sums[j])
 		}
 		c.Series[i].Total = c.number(sum)
 	}
 	if len(c.Series) == 1 {
 		c.Total = c.Series[0].Total
 	}
+	if step := math.Pow(10, math.Floor(math.Log10(max(c.most, 1e-9)))); c.Unit == "" && c.most > 0 { // the next 1, 2 or 5
+		for _, n := range []float64{1, 2, 5, 10} {
+			if n*step >= c.most {
+				c.most = n * step
+				break
+			}
+		}
+	}
 	return c
+}
+
+// compare adds the total of the period before, from the chart of a longer period.
+func (c *chart) compare(longer *chart, length time.Duration) {
+	if len(c.Series) != 1 || len(c.Series[0].Points) == 0 {
+		return
+	}
+	begin, sum := c.Series[0].Points[0].At, 0.0
+	for _, p := range longer.Series[0].Points {
+		if p.At.Before(begin) && !p.At.Before(begin.Add(-length)) {
+			sum += p.Y
+		}
+	}
+	c.Before = c.number(sum)
 }
 
 func (c *chart) number(n float64) string {
@@ -119,100 +165,70 @@ func (c *chart) number(n float64) string {
 	return groupedNumber(n)
 }
 
-// Heights in a chart, in pixels. Its width is that of its card, and positions are in percent,
-// so that texts have the same size in each.
-const (
-	chartHeight = 130
-	chartFoot   = 18
-	chartHead   = 16
-)
-
-// Draw draws bars; those of several series are stacked.
-func (c chart) Draw() template.HTML {
-	d := drawing{}
-	n := 0
-	for _, s := range c.Series {
-		n = max(n, len(s.Points))
-	}
-	sums := make([]float64, n)
-	for _, s := range c.Series {
-		for i, p := range s.Points {
-			sums[i] += p.Y
-		}
-	}
-	most := 0.0
-	if n > 0 {
-		most = slices.Max(sums)
-	}
-	d.printf(`<svg class="chart" height="%d" role="img" aria-label="%s">`, chartHeight, escapeHTML(c.inWords(most)))
-	base := chartHeight - chartFoot
-	d.printf(`<line class="grid" x1="0" x2="100%%" y1="%d" y2="%d"/>`, base, base)
-	if most > 0 {
-		d.printf(`<line class="grid" x1="0" x2="100%%" y1="%d" y2="%d"/><text class="axis" y="%d">%s</text>`, chartHead, chartHead, chartHead-4, escapeHTML(c.number(most)))
-		c.bars(&d, n, most)
-	}
-	if n > 0 {
-		x := c.Series[0].Points
-		d.printf(`<text class="axis" y="%d"%s</text><text class="axis end" x="100%%" y="%d"%s</text>`, chartHeight-5, labelledTime(x[0].X), chartHeight-5, labelledTime(x[len(x)-1].X))
-	}
-	return d.close()
-}
-
-// tone is the colour of a series: the colour of its state if there are several series.
-func (c *chart) tone(name string) string {
-	if len(c.Series) == 1 {
-		return "one"
-	}
-	return stateTone(name)
-}
-
-// inWords describes the chart for screen readers.
-func (c *chart) inWords(most float64) string {
+// InWords describes the chart for screen readers.
+func (c *chart) InWords() string {
 	parts := []string{}
 	for _, s := range c.Series {
 		parts = append(parts, s.Name+" "+s.Total)
 	}
-	return fmt.Sprintf("%s: %s; at most %s at once", c.Title, strings.Join(parts, ", "), c.number(most))
+	return fmt.Sprintf("%s: %s; at most %s at once", c.Title, strings.Join(parts, ", "), c.number(slices.Max(append(c.sums, 0))))
 }
 
-// bars stacks the series of each interval.
-func (c *chart) bars(d *drawing, n int, most float64) {
-	width := 100 / float64(n)
-	height := float64(chartHeight - chartFoot - chartHead)
-	for i := range n {
-		y := float64(chartHeight - chartFoot)
+// mark is a value or a time on an axis, in per cent of it.
+type mark struct {
+	Place   float64
+	Text    string
+	Instant int64 // Unix ms
+}
+
+// Values are the marks of the vertical axis, from above.
+func (c *chart) Values() (list []mark) {
+	if c.most == 0 {
+		return []mark{{Place: 100, Text: "0"}}
+	}
+	return []mark{{0, c.number(c.most), 0}, {50, c.number(c.most / 2), 0}, {100, "0", 0}}
+}
+
+// Times are the marks of the horizontal axis: the first, one in the middle, and the last.
+func (c *chart) Times() (list []mark) {
+	if len(c.sums) < 3 {
+		return nil
+	}
+	points := c.Series[0].Points
+	for _, i := range []int{0, len(points) / 2, len(points) - 1} {
+		list = append(list, mark{100 * float64(i) / float64(len(points)-1), points[i].At.Format("2 Jan 15:04"), points[i].At.UnixMilli()})
+	}
+	return list
+}
+
+// bar is a value in the chart, in per cent.
+type bar struct {
+	X, Y, Width, Height float64
+	Tone, Text          string
+}
+
+// Bars stacks the series of each interval. A bar without height, over the whole interval, has the values as its text.
+func (c *chart) Bars() (list []bar) {
+	width := 100 / float64(max(1, len(c.sums)))
+	for i, sum := range c.sums {
+		if sum == 0 {
+			continue
+		}
+		y, words := 100.0, []string{}
 		for _, s := range c.Series {
 			if i >= len(s.Points) || s.Points[i].Y <= 0 {
 				continue
 			}
-			h := height * s.Points[i].Y / most
+			words = append(words, c.number(s.Points[i].Y)+" "+s.Name)
+			h := 100 * s.Points[i].Y / c.most
 			y -= h
-			d.printf(`<rect class="series %s" x="%.3f%%" y="%.2f" width="%.3f%%" height="%.2f"><title>%s</title></rect>`,
-				c.tone(s.Name), float64(i)*width, y, width*0.9, h, escapeHTML(shortTime(s.Points[i].X)+": "+c.number(s.Points[i].Y)+" "+s.Name))
+			tone := "one"
+			if len(c.Series) > 1 {
+				tone = stateTone(s.Name)
+			}
+			list = append(list, bar{float64(i) * width, y, width * 0.86, h, tone, ""})
 		}
+		list = append(list, bar{float64(i) * width, 0, width, 100, "over", c.Series[0].Points[i].At.Format("2 Jan 15:04") + ": " + strings.Join(words, ", ")})
 	}
-}
-
-// statisticsTime parses a time of the statistics.
-func statisticsTime(x string) (time.Time, error) {
-	return time.Parse("2006-01-02 15:04:05.000000000 +0000 UTC", x)
-}
-
-// shortTime is a short form of a time of the statistics.
-func shortTime(x string) string {
-	t, err := statisticsTime(x)
-	if err != nil {
-		return x
-	}
-	return t.Format("2 Jan 15:04")
-}
-
-// labelledTime is the rest of a tag and its text: a time that the script converts to the
-// chosen time zone.
-func labelledTime(x string) string {
-	t, err := statisticsTime(x)
-	if err != nil {
-		return ">" + escapeHTML(x)
-	}
-	return fmt.Sprintf(` data-instant="%d">%s`, t.UnixMilli(), shortTime(x))
+	return list
 }

@@ -18,19 +18,19 @@ type column struct {
 // recognize a row come first, the id last.
 var listColumns = map[string][]column{
 	"messages": {
-		{"state", "State", "state", false}, {"what", "What", "label", false}, {"where", "Where", "url", false}, {"why", "Now", "cause", false},
+		{"state", "State", "state", false}, {"what", "Step, label", "label", false}, {"where", "Destination", "url", false}, {"why", "Reason", "cause", false},
 		{"attempts", "Attempts", "attempts", true}, {"next", "Next", "next", false}, {"age", "Age", "createdAt", true},
-		{"belongs", "Belongs to", "", false}, {"created", "Created", "createdAt", true}, {"size", "Size", "bytes", true}, {"id", "Id", "messageId", false},
+		{"belongs", "Belongs to", "", false}, {"created", "Created", "createdAt", true}, {"size", "Size", "bytes", true}, {"id", "ID", "messageId", false},
 	},
 	"runs": {
-		{"state", "State", "state", false}, {"what", "What", "label", false}, {"where", "Where", "url", false}, {"why", "Now", "cause", false},
+		{"state", "State", "state", false}, {"what", "Step, label", "label", false}, {"where", "Destination", "url", false}, {"why", "Reason", "cause", false},
 		{"attempts", "Attempts", "attempts", true}, {"next", "Next", "next", false}, {"age", "Age", "createdAt", true},
-		{"took", "Took", "duration", true}, {"belongs", "Belongs to", "", false}, {"created", "Started", "createdAt", true}, {"id", "Id", "workflowRunId", false},
+		{"took", "Took", "duration", true}, {"belongs", "Belongs to", "", false}, {"created", "Started", "createdAt", true}, {"id", "ID", "workflowRunId", false},
 	},
 	"dlq": {
-		{"state", "Answer", "responseStatus", false}, {"what", "What", "label", false}, {"where", "Where", "url", false}, {"why", "Reason", "cause", false},
-		{"attempts", "Attempts", "attempts", true}, {"age", "Age", "failedAt", true}, {"do", "Do", "", false},
-		{"belongs", "Belongs to", "", false}, {"created", "Failed", "failedAt", true}, {"id", "Id", "dlqId", false},
+		{"state", "Answer", "responseStatus", false}, {"what", "Label", "label", false}, {"where", "Destination", "url", false}, {"why", "Reason", "cause", false},
+		{"attempts", "Attempts", "attempts", true}, {"age", "Age", "failedAt", true}, {"do", "Actions", "", false},
+		{"belongs", "Belongs to", "", false}, {"created", "Failed", "failedAt", true}, {"id", "ID", "dlqId", false},
 	},
 }
 
@@ -72,10 +72,7 @@ func (f *frame) listQuery() string {
 			query.Set(name, value)
 		}
 	}
-	if len(query) == 0 {
-		return ""
-	}
-	return "?" + query.Encode()
+	return address("", query)
 }
 
 // Beside is the address of one entry of a list. It keeps the filters and the order, so that
@@ -95,48 +92,44 @@ func (f *frame) listPath(list string) string { return controlRoot + "ui/" + list
 // idTail is how many last characters distinguish an id from others created at the same time.
 const idTail = 8
 
-// splitID splits a long id, so that a narrow column can omit its middle.
-func splitID(id string) (parts [2]string) {
-	if n := len(id) - idTail; n >= idTail {
-		return [2]string{id[:n], id[n:]}
+// shortID is an id with its kind and its end, by which people tell ids apart.
+func shortID(id string) string {
+	kind, rest, found := strings.Cut(id, "_")
+	if n := len(rest) - idTail; found && n > 4 {
+		return kind + "_…" + rest[n:]
 	}
-	return [2]string{id, ""}
+	if n := len(id) - idTail; n > 2*idTail {
+		return "…" + id[n:]
+	}
+	return id
 }
 
 // plainURL is a URL without its scheme, which rarely differs.
 func plainURL(v any) string {
-	text, _ := v.(string)
-	_, rest, found := strings.Cut(text, "://")
-	if !found {
-		return text
+	if _, rest, found := strings.Cut(text(v), "://"); found {
+		return rest
 	}
-	return rest
+	return text(v)
 }
 
 // withoutSubject removes the id of the message from a reason: lists show it in a column.
 func withoutSubject(v any) string {
-	text, _ := v.(string)
-	if rest, ok := strings.CutPrefix(text, "message "); ok {
+	if rest, ok := strings.CutPrefix(text(v), "message "); ok {
 		if _, reason, ok := strings.Cut(rest, ": "); ok {
 			return reason
 		}
 	}
-	return text
+	return text(v)
 }
 
 // attemptCounts matches the number of attempts in a reason: lists show it in a column.
-var attemptCounts = regexp.MustCompile(`\battempt \d+ of \d+ (was )?`)
+var attemptCounts = regexp.MustCompile(`\battempt \d+ of \d+(?:: | was | )`)
 
-// answerStatus matches the status of the endpoint's answer in a reason that says more.
-var answerStatus = regexp.MustCompile(`\banswered \d{3}: `)
-
-// answerlessReason is a brief reason without the status of the answer: the DLQ shows it in a
-// column.
-func answerlessReason(v any) string { return answerStatus.ReplaceAllString(briefReason(v), "") }
+// answeredStatus matches the status of the endpoint's answer in a reason.
+var answeredStatus = regexp.MustCompile(`\b(?:was )?answered (\d{3})\b`)
 
 // briefReason is a reason without the number of attempts, so that it starts with the cause
 // in a narrow column.
 func briefReason(v any) string {
-	text, _ := v.(string)
-	return attemptCounts.ReplaceAllString(text, "")
+	return answeredStatus.ReplaceAllString(attemptCounts.ReplaceAllString(text(v), ""), "$1 response")
 }

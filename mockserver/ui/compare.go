@@ -182,6 +182,9 @@ func comparedAttempts(v *visit, id string) (any, error) {
 	if a.Wire != nil && b.Wire != nil {
 		c.header("Request headers", a.Wire.Request.Headers, b.Wire.Request.Headers)
 		c.body("Request body", &a.Wire.Request, &b.Wire.Request)
+		if x, y := a.Wire.Signature(), b.Wire.Signature(); x != nil && y != nil {
+			c.text("Claims of the signatures", readableContent(x.Claims), readableContent(y.Claims))
+		}
 	}
 	c.header("Response headers", a.answer().Headers, b.answer().Headers)
 	c.body("Response body", a.answer(), b.answer())
@@ -269,20 +272,13 @@ func comparedRuns(v *visit, id, with string) (any, error) {
 	return &c, nil
 }
 
-func (f *flow) field(name string) string {
-	text, _ := f.Row[name].(string)
-	return text
-}
+func (f *flow) field(name string) string { return text(f.Row[name]) }
 
 func (f *flow) instant(name string) string {
-	at, _ := readNumber(f.Row[name])
-	return utcText(int64(at))
+	return utcText(int64(number(f.Row[name])))
 }
 
-func (f *flow) why() string {
-	reason, _ := f.Failure["reason"].(string)
-	return reason
-}
+func (f *flow) why() string { return text(f.Failure["reason"]) }
 
 // tookText is the duration of the run, so far if it has not ended.
 func (f *flow) tookText() string {

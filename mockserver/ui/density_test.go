@@ -42,8 +42,8 @@ func TestDensity(t *testing.T) {
 			}
 		})
 		t.Run(path+": the id comes last", func(t *testing.T) {
-			if got := ask[string](b, `[...document.querySelectorAll("#view [data-rows] thead th")].filter((h) => h.checkVisibility()).at(-1).innerText`); got != "Id" {
-				t.Errorf("the last column: got %s, want Id", got)
+			if got := ask[string](b, `[...document.querySelectorAll("#view [data-rows] thead th")].filter((h) => h.checkVisibility()).at(-1).innerText`); got != "ID" {
+				t.Errorf("the last column: got %s, want ID", got)
 			}
 		})
 	}
@@ -61,12 +61,12 @@ func TestSortingByAColumn(t *testing.T) {
 	u.Settle()
 	b := look(t, u, "ui/messages")
 	first := `document.querySelector("[data-rows] [data-open]").innerText`
-	b.click("Where")
+	b.click("Destination")
 	b.holds("the first URL of all is first", first+` === "app.test/000"`)
-	b.holds("the column says so", `document.querySelector("[aria-sort=ascending]").innerText.startsWith("Where")`)
-	b.click("Where")
+	b.holds("the column says so", `document.querySelector("[aria-sort=ascending]").innerText.startsWith("Destination")`)
+	b.click("Destination")
 	b.holds("the last URL of all is first", first+` === "app.test/119"`)
-	b.click("Older ones")
+	b.click("Older")
 	b.holds("the next page continues", first+` === "app.test/079"`)
 	if got := ask[string](b, `location.search`); !strings.Contains(got, "sort=-url") {
 		t.Errorf("the address: got %s, want sort=-url in it", got)
@@ -139,6 +139,6 @@ func TestColumnsAreRemembered(t *testing.T) {
 	b.visit("ui/messages")
 	b.holds("they are remembered", columns+` === `+quote(want))
 	b.click("Columns")
-	b.click("Use the usual columns")
+	b.click("Reset columns")
 	b.holds("the usual columns again", columns+` === `+quote(usual))
 }

@@ -78,53 +78,20 @@ func DiffHeaders(first, second map[string][]string) (different, same []DiffPair)
 }
 
 // AlignSteps pairs the indexes of two lists of names in order: equal names form a pair, and
-// -1 means that the other list lacks the name. It finds the longest common subsequence,
-// in time and memory of the product of the lengths. So it aligns at most mostNames of
-// each, and pairs the rest by position.
+// -1 means that the other list lacks the name from there on.
 func AlignSteps(first, second []string) (pairs [][2]int) {
-	const mostNames = 1000
-	n, m := min(len(first), mostNames), min(len(second), mostNames)
-	longest := make([][]int, n+1)
-	for i := range longest {
-		longest[i] = make([]int, m+1)
-	}
-	for i := n - 1; i >= 0; i-- {
-		for k := m - 1; k >= 0; k-- {
-			longest[i][k] = max(longest[i+1][k], longest[i][k+1])
-			if first[i] == second[k] {
-				longest[i][k] = longest[i+1][k+1] + 1
-			}
-		}
-	}
-	i, k := 0, 0
-	for i < n && k < m {
+	for i, k := 0, 0; i < len(first) || k < len(second); {
 		switch {
-		case first[i] == second[k]:
+		case i < len(first) && k < len(second) && first[i] == second[k]:
 			pairs = append(pairs, [2]int{i, k})
 			i, k = i+1, k+1
-		case longest[i+1][k] >= longest[i][k+1]:
+		case i < len(first) && (k == len(second) || !slices.Contains(second[k:], first[i]) || slices.Contains(first[i:], second[k])):
 			pairs = append(pairs, [2]int{i, -1})
 			i++
 		default:
 			pairs = append(pairs, [2]int{-1, k})
 			k++
 		}
-	}
-	for ; i < n; i++ {
-		pairs = append(pairs, [2]int{i, -1})
-	}
-	for ; k < m; k++ {
-		pairs = append(pairs, [2]int{-1, k})
-	}
-	for i, k = n, m; i < len(first) || k < len(second); i, k = i+1, k+1 {
-		p := [2]int{-1, -1}
-		if i < len(first) {
-			p[0] = i
-		}
-		if k < len(second) {
-			p[1] = k
-		}
-		pairs = append(pairs, p)
 	}
 	return pairs
 }

@@ -1,9 +1,8 @@
 package ui
 
 import (
-	"encoding/json"
+	"cmp"
 	"fmt"
-	"html/template"
 	"math"
 	"net/url"
 	"slices"
@@ -11,232 +10,516 @@ import (
 	"strings"
 )
 
-// fallUnits is the length of the time axis of a waterfall, in the units of its pictures.
-// The browser stretches the pictures to the available width.
-const fallUnits = 1000
-
-// fallAxis maps time to positions on the axis. It is linear between the corners; folds
-// take less space per ms.
-type fallAxis struct {
-	Corners []axisCorner
-	Folds   []axisFold
-}
-
-// axisCorner is the position X on the axis of a time At, in ms since the start of the axis.
-type axisCorner struct{ At, X float64 }
-
-// axisFold is a long time without attempts, drawn shorter than it is.
-type axisFold struct{ From, To, X, Width float64 }
-
-// newAxis makes the axis for spans within a length in ms. It folds only times without
-// attempts that are much longer than the rest.
-func newAxis(spans []span, first, length int64, folded bool) fallAxis {
-	points, busy := axisPoints(spans, first, length)
-	type stretch struct {
-		from, to int64
-		idle     bool
-	}
-	var list []stretch
-	ran, shortest := int64(0), int64(math.MaxInt64)
-	for i := 0; i+1 < len(points); i++ {
-		s := stretch{points[i], points[i+1], true}
-		s.idle = !slices.ContainsFunc(busy, func(b [2]int64) bool { return b[0] < s.to && b[1] > s.from })
-		if s.idle && s.to > s.from {
-			shortest = min(shortest, s.to-s.from)
-		} else {
-			ran += s.to - s.from
-		}
-		list = append(list, s)
-	}
-	const much = 4 // a fold is more than this many times as long as the rest
-	longest := max(ran, 1000)
-	if shortest < math.MaxInt64 {
-		longest = max(longest, shortest)
-	}
-	shown := func(s stretch) int64 {
-		if folded && s.idle && s.to-s.from > much*longest {
-			return longest
-		}
-		return s.to - s.from
-	}
-	whole := int64(0)
-	for _, s := range list {
-		whole += shown(s)
-	}
-	a := fallAxis{Corners: []axisCorner{{0, 0}}}
-	x := 0.0
-	for _, s := range list {
-		width := fallUnits * float64(shown(s)) / float64(max(1, whole))
-		if shown(s) < s.to-s.from {
-			a.Folds = append(a.Folds, axisFold{float64(s.from), float64(s.to), x, width})
-		}
-		x += width
-		a.Corners = append(a.Corners, axisCorner{float64(s.to), x})
-	}
-	return a
-}
-
-// axisPoints returns the times at which parts started or ended, in ms since first, and the
-// times in which attempts ran.
-func axisPoints(spans []span, first, length int64) (points []int64, busy [][2]int64) {
-	points = []int64{0, length}
-	for i := range spans {
-		for _, p := range spans[i].Parts {
-			to := p.To
-			if to == 0 {
-				to = first + length
-			}
-			from, end := max(0, p.From-first), max(0, to-first)
-			points = append(points, from, end)
-			if p.Attempt > 0 {
-				busy = append(busy, [2]int64{from, end})
-			}
-		}
-	}
-	slices.Sort(points)
-	return slices.Compact(points), busy
-}
-
-// x is the position of a time in ms since the start.
-func (a *fallAxis) x(at int64) float64 {
-	i, _ := slices.BinarySearchFunc(a.Corners, float64(at), func(c axisCorner, t float64) int {
-		if c.At < t {
-			return -1
-		}
-		return 1
-	})
-	switch {
-	case i == 0:
-		return 0
-	case i == len(a.Corners):
-		return a.Corners[len(a.Corners)-1].X
-	}
-	from, to := a.Corners[i-1], a.Corners[i]
-	return from.X + (to.X-from.X)*(float64(at)-from.At)/math.Max(1, to.At-from.At)
-}
-
-// at is the time at a position, in ms since the start; the inverse of x.
-func (a *fallAxis) at(x float64) float64 {
-	for i := 1; i < len(a.Corners); i++ {
-		from, to := a.Corners[i-1], a.Corners[i]
-		if x <= to.X && to.X > from.X {
-			return from.At + (to.At-from.At)*(x-from.X)/(to.X-from.X)
-		}
-	}
-	return a.Corners[len(a.Corners)-1].At
-}
-
-// fall is the waterfall of a run: a row for each span on one axis. It shows
-// a window of the axis.
+// fall is the waterfall of a run: a row for each step or fork, on one axis in per cent of the
+// width. Attempts are drawn to one scale. A long time in which nothing works is a break: a
+// band of fixed width through all rows.
 type fall struct {
-	axis   fallAxis
-	first  int64   // Unix ms
-	length int64   // ms
-	from   float64 // start of the window, from 0 to 1
-	to     float64
-	Rows   []fallRow
-	Folded bool
+	Rows     []*fallRow
+	Breaks   []axisBreak
+	Resumed  float64 // position of the line that separates kept steps; 0 without one
+	Real     bool    // bars are measured durations, not times of the account's clock
+	Switches bool    // both can be shown
+	Plans    int     // calls in which the endpoint only planned or ended the run
+	Planned  bool    // these are rows too
+	Steps    int     // number of steps
+	Work     float64 // ms in which attempts of the run worked
+
+	flow    *flow
+	epochs  []epoch
+	longest float64 // of the attempts, in ms
 }
 
-// fallRow is a span with its picture.
+// fallRow is a span with its picture, or a fork with the rows of its branches.
 type fallRow struct {
 	*span
 	Index     int
-	Took      string
-	Attempts  int
+	Title     string // of a fork
+	Names     string // of its branches
+	Branches  []*fallRow
+	Open      bool   // a fork that shows its branches
+	State     string // glyph and word of the row
 	Condition string
-	Picture   template.HTML
+	Attempts  int
+	Took      string
+	ByClock   bool // Took is a time of the account's clock
+	Critical  bool
+	Shapes    []shape
+
+	order  float64 // steps with a smaller one are finished before it begins
+	from   float64 // position of its beginning and end
+	to     float64
+	parts  []*part
+	hidden bool
 }
 
-// Fall is the waterfall with the settings of the query: the window, such as
-// zoom=0.25-0.5, and folds=off.
-func (f *flow) Fall(query url.Values) *fall {
-	started, _ := readNumber(f.Row["workflowRunCreatedAt"])
-	w := fall{first: int64(started), to: 1, Folded: query.Get("folds") != "off"}
-	last := w.first
+// epoch is a time in which attempts ran. The clock of the account moves between two epochs; a
+// clock in real time also moves in them.
+type epoch struct {
+	from, to int64   // Unix ms, on the account's clock
+	length   float64 // ms of work
+	x, scale float64
+}
+
+// axisBreak is time in which no step worked.
+type axisBreak struct {
+	X, Width float64
+	Count    string // "3 retries, " of several in one
+	Length   string
+	Title    string
+
+	length   int64
+	retries  int
+	of       int // breaks in it
+	from, to int // epochs before and behind it
+}
+
+// Fall is the waterfall with the settings of the query: durations=clock, plan=shown.
+func (f *flow) Fall(query url.Values, mode string) *fall {
+	w := &fall{flow: f, Planned: query.Get("plan") == "shown"}
+	rows := w.spanRows()
+	measured := slices.ContainsFunc(rows, func(r *fallRow) bool {
+		return slices.ContainsFunc(r.parts, func(p *part) bool { return p.DurationMs > 0 })
+	})
+	w.Switches = measured && mode != "real"
+	w.Real = w.Switches && query.Get("durations") != "clock"
+	w.place(rows)
+	w.scale(rows)
+	for _, r := range rows {
+		w.position(r)
+	}
+	markCritical(rows)
+	for _, r := range rows {
+		w.finish(r)
+	}
+	w.arrange(rows)
+	return w
+}
+
+// spanRows makes a row for each span, with its place in the order of the run.
+func (w *fall) spanRows() []*fallRow {
+	f, group, rows := w.flow, -1.0, make([]*fallRow, 0, len(w.flow.Spans))
+	known := f.groups()
 	for i := range f.Spans {
-		w.first = min(w.first, f.Spans[i].From)
-		last = max(last, f.Spans[i].From, f.Spans[i].To)
-		for _, p := range f.Spans[i].Parts {
-			last = max(last, p.From, p.To)
+		s := &f.Spans[i]
+		r := &fallRow{span: s, Index: i, Attempts: s.AttemptCount(), Condition: f.Condition(s)}
+		if n, ok := known[s.key()]; ok {
+			group = max(group, float64(n))
+			r.order = float64(n)
+		} else {
+			r.order = group + 0.5
 		}
-	}
-	if f.Runs {
-		last = max(last, f.Now)
-	}
-	w.length = last - w.first
-	w.axis = newAxis(f.Spans, w.first, w.length, w.Folded)
-	if from, to, ok := strings.Cut(query.Get("zoom"), "-"); ok {
-		a, errFrom := strconv.ParseFloat(from, 64)
-		b, errTo := strconv.ParseFloat(to, 64)
-		if errFrom == nil && errTo == nil && a >= 0 && b <= 1 && b-a >= minZoom {
-			w.from, w.to = a, b
+		r.hidden = s.plans()
+		for j := range s.Parts {
+			if p := &s.Parts[j]; p.works() {
+				r.parts = append(r.parts, p)
+				w.Work += p.DurationMs
+			}
 		}
+		if r.hidden && len(r.parts) > 0 {
+			w.Plans++
+		} else if !r.hidden {
+			w.Steps++
+		}
+		rows = append(rows, r)
 	}
-	for i := range f.Spans {
-		r := w.row(i, &f.Spans[i], f.Now)
-		r.Condition = f.Condition(&f.Spans[i])
-		w.Rows = append(w.Rows, r)
-	}
-	return &w
+	return rows
 }
 
-// minZoom is the smallest window, as a part of the axis.
-const minZoom = 0.0001
+// works reports whether the part is an attempt, and not a wait.
+func (p *part) works() bool { return p.Kind == "running" || p.Kind == "failed" || p.Kind == "canceled" }
 
-// viewBox is the visible part of the pictures.
-func (w *fall) viewBox(height int) string {
-	return fmt.Sprintf("%.3f 0 %.3f %d", w.from*fallUnits, (w.to-w.from)*fallUnits, height)
+// plans reports whether the span is no step of the workflow: the beginning without a delay, and
+// a call in which the endpoint planned parallel steps, or ended the run.
+func (s *span) plans() bool {
+	return s.Type == "Plan" || s.Type == "Initial" && len(s.Parts) == 0 ||
+		s.Step.StepName == "end of the workflow" && s.Step.StepID == 0 && s.Failures() == 0
 }
 
-// leastWidth is the minimum width of a rectangle: one without width is not drawn.
-const leastWidth = 0.0005
+// key identifies the step of a span among the steps of the run.
+func (s *span) key() string {
+	if s.Step.StepID == 0 {
+		return s.MessageID
+	}
+	return strconv.Itoa(s.Step.StepID)
+}
 
-// fallHeight is the height of the picture of a row.
-const fallHeight = 18
+// place divides the attempts into epochs and puts them into their order: an attempt begins at
+// the end of the one before, and a step at the end of the steps before it.
+func (w *fall) place(rows []*fallRow) {
+	type job struct {
+		*part
+		row   *fallRow
+		first bool
+	}
+	var jobs []job
+	for _, r := range rows {
+		for i, p := range r.parts {
+			jobs = append(jobs, job{p, r, i == 0})
+		}
+	}
+	slices.SortStableFunc(jobs, func(a, b job) int { return cmp.Or(cmp.Compare(a.From, b.From), cmp.Compare(a.row.order, b.row.order)) })
+	begin := 0 // of the jobs of the epoch
+	for i, j := range jobs {
+		last := len(w.epochs) - 1
+		if last < 0 || j.From > w.epochs[last].to {
+			w.epochs, begin = append(w.epochs, epoch{from: j.From, to: j.From}), i
+			last++
+		}
+		e := &w.epochs[last]
+		j.epoch, e.to = last, max(e.to, j.end(w.flow.Now))
+		j.begins = float64(j.From - e.from)
+		took := float64(j.end(w.flow.Now) - j.From)
+		if w.Real {
+			j.begins, took = 0, cmp.Or(j.DurationMs, took)
+			for _, before := range jobs[begin:i] {
+				if before.row == j.row || j.first && before.row.order < j.row.order {
+					j.begins = max(j.begins, before.ends)
+				}
+			}
+		}
+		j.ends, w.longest = j.begins+took, max(w.longest, took)
+		e.length = max(e.length, j.ends)
+	}
+}
 
-// row draws a span. Rectangles keep their true width. The style sheet gives them an
-// outline that is not stretched, so that very short ones are visible.
-func (w *fall) row(i int, s *span, now int64) fallRow {
-	r := fallRow{span: s, Index: i, Attempts: s.AttemptCount()}
-	if s.To != 0 {
-		r.Took = durationText(s.To - s.From)
+// end is the end of a part, or now.
+func (p *part) end(now int64) int64 {
+	if p.To == 0 {
+		return max(now, p.From)
 	}
-	d := drawing{}
-	d.printf(`<svg class="bars" viewBox="%s" preserveAspectRatio="none" role="img" aria-label="%s">`, w.viewBox(fallHeight), escapeHTML(s.inWords(now)))
-	for _, fold := range w.axis.Folds {
-		d.printf(`<rect class="fold" x="%.3f" y="0" width="%.3f" height="%d"><title>%s</title></rect>`, fold.X, fold.Width, fallHeight, escapeHTML("folded: "+durationText(fold.To-fold.From)))
+	return p.To
+}
+
+// Shares of the axis, in per cent.
+const (
+	keptShare  = 24.0 // of the steps of an earlier run, at most
+	breakShare = 6.6  // of a break
+	breaksMost = 40.0 // of all breaks
+	mostBreaks = 6
+	leastEpoch = 1.2
+	leastBar   = 0.75
+)
+
+// scale decides which times are breaks, and gives each epoch its place on the axis.
+func (w *fall) scale(rows []*fallRow) {
+	last := w.flow.Now
+	if at, ok := readNumber(w.flow.Row["workflowRunCompletedAt"]); ok && !w.flow.Runs {
+		last = int64(at)
 	}
-	for _, p := range s.Parts {
-		to := p.To
-		if to == 0 {
-			to = now
+	if n := len(w.epochs); n == 0 || w.epochs[n-1].to < last {
+		w.epochs = append(w.epochs, epoch{from: last, to: last})
+	}
+	if started, _ := readNumber(w.flow.Row["workflowRunCreatedAt"]); int64(started) < w.epochs[0].from {
+		w.epochs = slices.Insert(w.epochs, 0, epoch{from: int64(started), to: int64(started)})
+		for _, r := range rows {
+			for _, p := range r.parts {
+				p.epoch++
+			}
 		}
-		if p.Attempt == 0 && to == p.From {
-			continue // a wait of no length
+	}
+	idle := make([]float64, len(w.epochs)) // time before an epoch that is drawn to scale
+	const much = 8
+	for i := 1; i < len(w.epochs); i++ {
+		between := w.epochs[i].from - w.epochs[i-1].to
+		if float64(between) > much*w.longest {
+			next := axisBreak{length: between, of: 1, from: i - 1, to: i}
+			for _, r := range rows {
+				if slices.ContainsFunc(r.parts, func(p *part) bool { return p.epoch == i && p.Attempt > 1 }) {
+					next.retries = 1
+				}
+			}
+			w.Breaks = append(w.Breaks, next)
+		} else {
+			idle[i] = float64(between)
 		}
-		x := w.axis.x(p.From - w.first)
-		d.printf(`<rect class="part %s" x="%.4f" y="4" width="%.4f" height="10"><title>%s</title></rect>`, escapeHTML(p.Kind), x, max(leastWidth, w.axis.x(to-w.first)-x), escapeHTML(p.inWords(s.Name(), to)))
 	}
-	if len(s.Parts) == 0 {
-		d.printf(`<rect class="part point" x="%.3f" y="4" width="%.4f" height="10"/>`, w.axis.x(s.From-w.first), leastWidth)
-	}
-	if s.Critical {
-		x, to := w.axis.x(s.From-w.first), s.To
-		if to == 0 {
-			to = now
+	w.mergeBreaks()
+	w.spread(idle, slices.ContainsFunc(rows, func(r *fallRow) bool { return r.Kept && !r.hidden }))
+}
+
+// mergeBreaks combines the breaks with the least work between them, until few are left.
+func (w *fall) mergeBreaks() {
+	between := func(i int) (work float64) {
+		for _, e := range w.epochs[w.Breaks[i].to : w.Breaks[i+1].from+1] {
+			work += e.length
 		}
-		d.printf(`<rect class="critical" x="%.3f" y="16" width="%.3f" height="1.5"/>`, x, w.axis.x(to-w.first)-x)
+		return work
 	}
-	r.Picture = d.close()
-	return r
+	for len(w.Breaks) > mostBreaks {
+		at := 0
+		for i := range len(w.Breaks) - 1 {
+			if between(i) < between(at) {
+				at = i
+			}
+		}
+		a, b := &w.Breaks[at], w.Breaks[at+1]
+		a.length, a.of, a.retries, a.to = a.length+b.length, a.of+b.of, a.retries+b.retries, b.to
+		w.Breaks = slices.Delete(w.Breaks, at+1, at+2)
+	}
+}
+
+// spread gives epochs and breaks their positions. Within merged breaks, epochs have equal
+// distances.
+func (w *fall) spread(idle []float64, kept bool) {
+	x := 0.0
+	if kept {
+		w.Resumed = keptShare
+		x = keptShare + 1
+	}
+	inside := make([]*axisBreak, len(w.epochs))
+	share := min(breakShare, breaksMost/float64(max(1, len(w.Breaks))))
+	for i := range w.Breaks {
+		b := &w.Breaks[i]
+		if b.Width = share; b.of > 1 {
+			b.Width = share * 1.7
+		}
+		for j := b.from + 1; j < b.to; j++ {
+			inside[j] = b
+		}
+	}
+	work, free, shown := 0.0, 100-x, 0
+	for i := range w.epochs {
+		if inside[i] == nil {
+			work += w.epochs[i].length + idle[i]
+			shown++
+		}
+	}
+	for _, b := range w.Breaks {
+		free -= b.Width
+	}
+	scale := max(0, free-leastEpoch*float64(shown)) / max(work, 1e-9)
+	for i, next := 0, 0; i < len(w.epochs); i++ {
+		e := &w.epochs[i]
+		if next < len(w.Breaks) && w.Breaks[next].to == i {
+			x += w.Breaks[next].Width
+			next++
+		}
+		if b := inside[i]; b != nil {
+			e.x = b.X + b.Width*float64(i-b.from)/float64(b.to-b.from)
+			continue
+		}
+		e.x, e.scale = x+idle[i]*scale, scale
+		if x = e.x + e.length*scale + leastEpoch; work == 0 {
+			x = e.x + free/float64(shown)
+		}
+		if next < len(w.Breaks) && w.Breaks[next].from == i {
+			w.Breaks[next].X = x
+		}
+	}
+	for i := range w.Breaks {
+		w.Breaks[i].label(w.epochs)
+	}
+}
+
+// label writes the texts of a break.
+func (b *axisBreak) label(epochs []epoch) {
+	b.Length = shortDuration(b.length)
+	b.Title = fmt.Sprintf("%s in which no step works, until %s", durationText(b.length), utcText(epochs[b.to].from))
+	if b.of > 1 {
+		b.Count = fmt.Sprintf("%d waits, ", b.of)
+		if b.retries == b.of {
+			b.Count = fmt.Sprintf("%d retries, ", b.of)
+		}
+	}
+}
+
+// shortDuration is a duration with its largest unit.
+func shortDuration(ms int64) string {
+	return strings.Join(strings.Fields(durationText(ms))[:2], " ")
+}
+
+// Middle is where the text of the break is.
+func (b *axisBreak) Middle() float64 { return b.X + b.Width/2 }
+
+// Kind is what a step does, if it is not the endpoint's own work.
+func (r *fallRow) Kind() string {
+	switch kind := r.Type; {
+	case strings.HasPrefix(kind, "Sleep"):
+		return "sleep"
+	case kind == "Wait":
+		return "event"
+	case kind == "Call", kind == "Invoke", kind == "Notify":
+		return strings.ToLower(kind)
+	}
+	return ""
+}
+
+// Plans reports whether the row is a planning call.
+func (r *fallRow) Plans() bool { return r.span != nil && r.span.plans() }
+
+// at is the position of a work part.
+func (w *fall) at(p *part) (from, to float64) {
+	e := &w.epochs[p.epoch]
+	return e.x + p.begins*e.scale, e.x + p.ends*e.scale
+}
+
+// moment is the position of a time on the account's clock: of several, the last one.
+func (w *fall) moment(ms int64) float64 {
+	i := slices.IndexFunc(w.epochs, func(e epoch) bool { return e.to >= ms })
+	if i < 0 {
+		return 100
+	}
+	e := &w.epochs[i]
+	end := e.x + e.length*e.scale
+	switch {
+	case ms >= e.from && e.to > e.from:
+		return e.x + (end-e.x)*float64(ms-e.from)/float64(e.to-e.from)
+	case ms >= e.from || i == 0:
+		return e.x
+	}
+	before := &w.epochs[i-1]
+	x := before.x + before.length*before.scale
+	return x + (e.x-x)*float64(ms-before.to)/float64(e.from-before.to)
+}
+
+// position gives all parts of a row their positions: waits lie between attempts.
+func (w *fall) position(r *fallRow) {
+	for i := range r.Parts {
+		if p := &r.Parts[i]; p.works() {
+			p.x, p.to = w.at(p)
+		} else {
+			p.x, p.to = w.moment(p.From), w.moment(p.end(w.flow.Now))
+		}
+	}
+	for i := range r.Parts {
+		if p := &r.Parts[i]; !p.works() {
+			if i > 0 {
+				p.x = r.Parts[i-1].to
+			}
+			if i+1 < len(r.Parts) && r.Parts[i+1].works() {
+				p.to = r.Parts[i+1].x
+			}
+			p.to = max(p.to, p.x)
+		}
+	}
+	r.from, r.to = w.moment(r.From), w.moment(cmp.Or(r.To, r.From))
+	if n := len(r.Parts); n > 0 {
+		if last := &r.Parts[n-1]; r.Condition != "" && !last.works() { // the end of the run ended it
+			e := &w.epochs[len(w.epochs)-1]
+			last.to = max(last.to, e.x+e.length*e.scale)
+		}
+		r.from, r.to = r.Parts[0].x, r.Parts[n-1].to
+		if first := r.Parts[0]; !first.works() && first.To == first.From && n > 1 {
+			r.from = r.Parts[1].x
+		}
+	}
+}
+
+// markCritical marks the rows that decide how long the run takes: the one that ends last, and
+// repeatedly the last of those that end before it begins.
+func markCritical(rows []*fallRow) {
+	const same = 0.01
+	var at *fallRow
+	for edge := 101.0; ; edge = at.from + same {
+		var before *fallRow
+		for _, r := range rows {
+			if !r.Kept && r != at && !r.Critical && len(r.Parts) > 0 && r.Condition == "" && r.to <= edge && (before == nil || r.to > before.to) {
+				before = r
+			}
+		}
+		if before == nil {
+			return
+		}
+		before.Critical, at = true, before
+	}
+}
+
+// finish draws a row, and says how long it took and how it is.
+func (w *fall) finish(r *fallRow) {
+	worked := 0.0
+	for _, p := range r.parts {
+		worked += cmp.Or(p.DurationMs, float64(p.end(w.flow.Now)-p.From))
+	}
+	last := ""
+	if n := len(r.Parts); n > 0 {
+		last = r.Parts[n-1].Kind
+	}
+	waits := last == "sleeping" || last == "waiting" || strings.HasPrefix(r.Type, "Sleep") || r.Type == "Wait"
+	switch {
+	case r.span.To == 0 && !waits:
+	case waits || !w.Real:
+		r.Took, r.ByClock = durationText(cmp.Or(r.span.To, w.flow.Now)-r.From), true
+	default:
+		r.Took = roundDuration(worked)
+	}
+	switch {
+	case r.Kept:
+		r.State = "kept"
+	case r.Condition != "":
+		r.State = r.Condition
+	case r.span.To == 0 && last == "retrying":
+		r.State = "retrying"
+	case r.span.To == 0 && waits:
+		r.State = "waiting"
+	case r.span.To == 0:
+		r.State = "in progress"
+	case last == "failed":
+		r.State = "failed"
+	case last == "canceled":
+		r.State = "cancelled"
+	default:
+		r.State = "done"
+	}
+	r.Shapes = w.draw(r)
+}
+
+// roundDuration is a measured duration in ms.
+func roundDuration(ms float64) string {
+	if ms < 1 && ms > 0 {
+		return "<1 ms"
+	}
+	return durationText(math.Round(ms))
+}
+
+// shape is a bar or a line in the lane of a row, with its positions in per cent.
+type shape struct {
+	Class, Words string
+	X, To        float64
+	Line         bool
+}
+
+// Width is the width of a bar.
+func (s shape) Width() float64 { return s.To - s.X }
+
+// barOf is a bar that is wide enough to be seen.
+func barOf(class, words string, x, to float64) shape {
+	width := max(leastBar, to-x)
+	x = min(x, 100-width)
+	return shape{Class: class, Words: words, X: x, To: x + width}
+}
+
+// draw draws the parts of a row.
+func (w *fall) draw(r *fallRow) (list []shape) {
+	for i := range r.Parts {
+		p := &r.Parts[i]
+		end, class := p.end(w.flow.Now), p.Kind
+		switch {
+		case p.works():
+			if p.Kind == "failed" && r.State == "done" {
+				class += " healed"
+			}
+			if r.Critical {
+				class += " critical"
+			}
+			list = append(list, barOf(class, p.inWords(r.Name(), end), p.x, p.to))
+		case end > p.From && p.to > p.x:
+			list = append(list, shape{class, p.inWords(r.Name(), end), p.x, p.to, true})
+		}
+	}
+	if r.Kept && r.to > r.from {
+		list = append(list, barOf("kept", "", r.from, r.to))
+	}
+	return list
 }
 
 // inWords describes a part.
 func (p *part) inWords(name string, to int64) string {
-	text := fmt.Sprintf("%s: %s for %s", name, partWords[p.Kind], durationText(to-p.From))
+	text := name + ": " + partWords[p.Kind]
 	if p.Attempt > 0 {
-		text = fmt.Sprintf("%s, attempt %d: %s for %s", name, p.Attempt, partWords[p.Kind], durationText(to-p.From))
+		text = fmt.Sprintf("%s, attempt %d: %s", name, p.Attempt, partWords[p.Kind])
+	}
+	if text += " for " + durationText(to-p.From); p.DurationMs > 0 {
+		text = strings.TrimSuffix(text, durationText(to-p.From)) + tookText(p.DurationMs)
 	}
 	if p.Cause != "" {
 		text += "; " + p.Cause
@@ -254,179 +537,196 @@ var partWords = map[string]string{
 	"waiting":  "waits",
 }
 
-// inWords describes the row for screen readers.
-func (s *span) inWords(now int64) string {
-	var parts []string
-	for _, p := range s.Parts {
-		to := p.To
-		if to == 0 {
-			to = now
+// arrange puts branches below their forks, and leaves out plans and folds what is long ended.
+func (w *fall) arrange(rows []*fallRow) {
+	var fork *fallRow
+	shown := 0
+	slices.SortStableFunc(rows, func(a, b *fallRow) int { return cmp.Compare(a.order, b.order) })
+	for _, r := range rows {
+		if r.hidden && !w.Planned {
+			continue
 		}
-		if p.Attempt > 0 || to > p.From {
-			parts = append(parts, fmt.Sprintf("%s %s", partWords[p.Kind], durationText(to-p.From)))
+		shown++
+		branches := w.flow.Branches[int(r.order)]
+		if float64(int(r.order)) != r.order || r.order < 0 || branches < 2 {
+			w.Rows, fork = append(w.Rows, r), nil
+			continue
 		}
+		if fork == nil || fork.order != r.order {
+			fork = &fallRow{order: r.order, Title: fmt.Sprintf("Parallel, %d branches", branches)}
+			w.Rows = append(w.Rows, fork)
+			shown++
+		}
+		fork.Branches = append(fork.Branches, r)
+	}
+	w.layKept()
+	const many = 20
+	w.Rows = foldEnded(w.Rows)
+	for _, r := range w.Rows {
+		if r.Branches != nil {
+			w.closeFork(r, shown > many)
+		}
+	}
+}
+
+// foldEnded folds long sequences of finished steps in a long run, except the last ones.
+func foldEnded(rows []*fallRow) (list []*fallRow) {
+	const long, last = 30, 5
+	if len(rows) <= long {
+		return rows
+	}
+	for i := 0; i < len(rows); {
+		end := i
+		for end < len(rows) && rows[end].Branches == nil && (rows[end].State == "done" || rows[end].State == "kept") {
+			end++
+		}
+		if end-i > 2*last {
+			fold := &fallRow{Title: fmt.Sprintf("%d steps", end-i-last), Branches: rows[i : end-last]}
+			list = append(list, fold)
+			i = end - last
+		}
+		list = append(list, rows[i:max(end, i+1)]...)
+		i = max(end, i+1)
+	}
+	return list
+}
+
+// layKept gives the kept steps their places left of the line: as long as they took in the
+// earlier run, one after the other, and branches side by side.
+func (w *fall) layKept() {
+	if w.Resumed == 0 {
+		return
+	}
+	var groups [][]*fallRow
+	for _, r := range w.Rows {
+		group := r.Branches
+		if group == nil {
+			group = []*fallRow{r}
+		}
+		if group = slices.DeleteFunc(slices.Clone(group), func(r *fallRow) bool { return !r.Kept || r.hidden }); len(group) > 0 {
+			groups = append(groups, group)
+		}
+	}
+	total := 0.0
+	longest := func(group []*fallRow) (most float64) {
+		for _, r := range group {
+			most = max(most, r.before(w.flow))
+		}
+		return most
+	}
+	for _, g := range groups {
+		total += longest(g)
+	}
+	x, free := 0.0, keptShare-1-leastBar*float64(len(groups))
+	for _, g := range groups {
+		for _, r := range g {
+			r.from, r.to = x, x+leastBar+free*r.before(w.flow)/max(total, 1)
+			r.Shapes, r.Took, r.ByClock = w.draw(r), roundDuration(r.before(w.flow)), false
+		}
+		x += leastBar + free*longest(g)/max(total, 1)
+	}
+}
+
+// before is how long a kept step worked in the earlier run, in ms.
+func (s *span) before(f *flow) float64 { return max(1, f.Earlier[s.key()]) }
+
+// closeFork describes a fork by its branches.
+func (w *fall) closeFork(r *fallRow, folds bool) {
+	var names []string
+	r.from, r.to, r.State = 100, 0, "done"
+	kept, busy, class := true, false, ""
+	from, to := int64(math.MaxInt64), int64(0)
+	for _, b := range r.Branches {
+		names = append(names, b.Name())
+		if kept = kept && b.Kept; b.Kept == kept { // kept branches lie left of the others
+			r.from = min(r.from, b.from)
+		}
+		r.to = max(r.to, b.to)
+		from, to = min(from, b.From), max(to, cmp.Or(b.span.To, w.flow.Now))
+		if b.State != "done" && b.State != "kept" {
+			busy = true
+		}
+		if b.Critical {
+			class = "critical"
+		}
+	}
+	r.Names = strings.Join(names, ", ")
+	r.Open = busy || !kept && !folds && r.Title[0] == 'P'
+	switch {
+	case kept:
+		class = "kept"
+		fallthrough
+	case !r.Open:
+		r.Shapes = []shape{barOf(class, "", r.from, r.to)}
+	default:
+		r.Shapes = []shape{{"fork", "", r.from, r.to, true}}
 	}
 	switch {
-	case len(parts) > 0:
-		return strings.Join(parts, ", ")
-	case s.Kept:
-		return "kept from the run that this one resumes"
+	case kept:
+		r.State, r.Took = "kept", roundDuration(w.forkWork(r))
+	case w.Real && to-from < 1000:
+		r.Took = roundDuration(w.forkWork(r))
+	default:
+		r.Took, r.ByClock = durationText(to-from), true
 	}
-	return "took no time"
+}
+
+// forkWork is the time from the beginning of the first branch to the end of the last one, in ms.
+func (w *fall) forkWork(r *fallRow) (ms float64) {
+	begin := math.MaxFloat64
+	for _, b := range r.Branches {
+		if b.Kept {
+			begin, ms = 0, max(ms, b.before(w.flow))
+		}
+		for _, p := range b.parts {
+			begin, ms = min(begin, p.begins), max(ms, p.ends)
+		}
+	}
+	return ms - min(begin, ms)
 }
 
 // AttemptCount is the number of attempts of the span.
-func (s *span) AttemptCount() (n int) {
-	for _, p := range s.Parts {
-		if p.Attempt > 0 {
-			n++
-		}
-	}
-	return n
-}
+func (s *span) AttemptCount() int { return len(s.Tried()) }
+
+// Tried returns the attempts of the span.
+func (s *span) Tried() []part { return s.those(func(p *part) bool { return p.Attempt > 0 }) }
 
 // Failures is the number of failed attempts.
-func (s *span) Failures() (n int) {
-	for _, p := range s.Parts {
-		if p.Kind == "failed" && p.Attempt > 0 {
-			n++
-		}
-	}
-	return n
+func (s *span) Failures() int {
+	return len(s.those(func(p *part) bool { return p.Attempt > 0 && p.Kind == "failed" }))
 }
 
 // EndpointFailures returns the failed attempts of the endpoint itself around a call of a
 // third party. They do not count as attempts of the call.
-func (s *span) EndpointFailures() (list []part) {
-	for _, p := range s.Parts {
-		if p.Kind == "failed" && p.Attempt == 0 {
-			list = append(list, p)
+func (s *span) EndpointFailures() []part {
+	return s.those(func(p *part) bool { return p.Attempt == 0 && p.Kind == "failed" })
+}
+
+func (s *span) those(wanted func(*part) bool) (list []part) {
+	for i := range s.Parts {
+		if wanted(&s.Parts[i]) {
+			list = append(list, s.Parts[i])
 		}
 	}
 	return list
 }
 
-// Tried returns the attempts of the span.
-func (s *span) Tried() (list []part) {
-	for _, p := range s.Parts {
-		if p.Attempt > 0 {
-			list = append(list, p)
-		}
+// Tone is the shape of an attempt.
+func (p *part) Tone() string {
+	switch {
+	case p.To == 0:
+		return "busy"
+	case p.Kind == "running":
+		return "good"
 	}
-	return list
+	return stateTone(p.Kind)
 }
 
-// Axis draws the times above the rows. story.js hides those that do not fit.
-func (w *fall) Axis() template.HTML {
-	d := drawing{}
-	d.WriteString(`<svg class="ticks" aria-hidden="true" height="18">`)
-	var times [fallTicks]float64
-	gap := math.Inf(1)
-	for i := range fallTicks {
-		times[i] = w.axis.at((w.from + (w.to-w.from)*float64(i)/(fallTicks-1)) * fallUnits)
-		if i > 0 {
-			gap = min(gap, times[i]-times[i-1])
-		}
-	}
-	for i, at := range times {
-		if w.length < fallTicks && i > 0 { // all times are the same, as with a manual clock
-			break
-		}
-		d.printf(`<text class="axis%s" x="%.0f%%" y="13">%s</text>`, tickClasses[i], float64(i)*100/(fallTicks-1), escapeHTML("+"+tickText(at, gap)))
-	}
-	return d.close()
-}
-
-// tickUnits are the units of times on the axis.
-var tickUnits = []struct {
-	name string
-	ms   float64
-}{{"d", 86_400_000}, {"h", 3_600_000}, {"m", 60_000}, {"s", 1000}, {"ms", 1}}
-
-// tickText is a time on the axis such as 1 h 6 s, precise enough to differ from the next one.
-// story.js formats times in the same way while the user drags.
-func tickText(ms, gap float64) string {
-	exact := 1.0
-	for _, u := range slices.Backward(tickUnits) {
-		if gap/2 >= u.ms {
-			exact = u.ms
-		}
-	}
-	ms = math.Round(ms/exact) * exact
-	var parts []string
-	for _, u := range tickUnits {
-		if n := math.Floor(ms / u.ms); n > 0 {
-			parts = append(parts, fmt.Sprintf("%.0f %s", n, u.name))
-			ms -= n * u.ms
-		}
-	}
-	if len(parts) == 0 {
-		return "0"
-	}
-	return strings.Join(parts, " ")
-}
-
-// fallTicks is the number of times on the axis. Narrow screens show the first, the middle
-// and the last one.
-const fallTicks = 5
-
-var tickClasses = [fallTicks]string{"", " middle inner", " middle", " middle inner", " end"}
-
-// Corners is the axis as JSON for the script, which updates the times while the user drags.
-func (w *fall) Corners() (string, error) {
-	list := make([][2]float64, len(w.axis.Corners))
-	for i, c := range w.axis.Corners {
-		list[i] = [2]float64{c.At, math.Round(c.X*1000) / 1000}
-	}
-	text, err := json.Marshal(list)
-	return string(text), err
-}
-
-// Folds returns the durations of the folds as texts.
-func (w *fall) Folds() (list []string) {
-	for _, fold := range w.axis.Folds {
-		list = append(list, durationText(fold.To-fold.From))
-	}
-	return list
-}
-
-// Zoomed reports whether the window is smaller than the axis.
-func (w *fall) Zoomed() bool { return w.to-w.from < 1 }
-
-// Zoom is the query value for a window scaled around its middle; "" for the whole axis.
-func (w *fall) Zoom(factor float64) string {
-	middle, half := (w.from+w.to)/2, (w.to-w.from)/2*factor
-	half = max(half, minZoom/2)
-	from, to := max(0, middle-half), min(1, middle+half)
-	if to-from >= 1 {
-		return ""
-	}
-	return fmt.Sprintf("%.5f-%.5f", from, to)
-}
-
-// Shown is the span whose details are displayed: the one in the query, or else one that
-// failed, one that is in progress, sleeping or cancelled, or the first that ran. It is nil for a run without
-// spans.
+// Shown is the span whose details are displayed: the one in the query; nil for none.
 func (f *flow) Shown(query url.Values) *fallRow {
-	if len(f.Spans) == 0 {
-		return nil
-	}
 	at, err := strconv.Atoi(query.Get("step"))
 	if err != nil || at < 0 || at >= len(f.Spans) {
-		at = max(0, f.firstSpan(func(s *span) bool { return !s.Kept && len(s.Parts) > 0 }))
-		if open := f.firstSpan(func(s *span) bool { return s.To == 0 || f.Condition(s) != "" }); open >= 0 {
-			at = open
-		}
-		for i := range f.Spans {
-			if s := &f.Spans[i]; len(s.Parts) > 0 && s.Parts[len(s.Parts)-1].Kind == "failed" {
-				at = i
-			}
-		}
+		return nil
 	}
 	return &fallRow{span: &f.Spans[at], Index: at, Attempts: f.Spans[at].AttemptCount(), Condition: f.Condition(&f.Spans[at])}
-}
-
-// firstSpan is the index of the first span for which holds is true; -1 if there is none.
-func (f *flow) firstSpan(holds func(*span) bool) int {
-	return slices.IndexFunc(f.Spans, func(s span) bool { return holds(&s) })
 }

@@ -23,43 +23,46 @@ import (
 
 // templateFunctions are the functions of the templates.
 var templateFunctions = template.FuncMap{
-	"between":    spanBetween,
-	"idparts":    splitID,
-	"plain":      plainURL,
-	"reason":     withoutSubject,
-	"resumes":    canResume,
-	"brief":      briefReason,
-	"answerless": answerlessReason,
-	"bytes":      sizeText,
-	"chain":      chainOf,
-	"commands":   withCommands,
-	"columns":    func(list string) []column { return listColumns[list] },
-	"count":      groupedNumber,
-	"cut":        cutText,
-	"dict":       dictOf,
-	"field":      fieldName,
-	"headers":    listedHeaders,
-	"icon":       iconDrawing,
-	"instants":   withInstants,
-	"json":       asJSON,
-	"lower":      strings.ToLower,
-	"later":      isLater,
-	"link":       linkAddress,
-	"parts":      inParts,
-	"list":       func(items ...string) []string { return items },
-	"match":      func(text, pattern string) (bool, error) { return regexp.MatchString(pattern, text) },
-	"members":    ruleFields,
-	"ms":         durationText,
-	"quoted":     shellQuoted,
-	"route":      routeOf,
-	"round":      math.Round,
-	"ruleform":   formOfRule,
-	"seconds":    secondsText,
-	"shape":      stateTone,
-	"show":       showBody,
-	"static":     staticAddress,
-	"took":       tookText,
-	"tries":      triesText,
+	"between":  spanBetween,
+	"plain":    plainURL,
+	"pretty":   prettyJSON,
+	"reason":   withoutSubject,
+	"resumes":  canResume,
+	"brief":    briefReason,
+	"bytes":    sizeText,
+	"chain":    chainOf,
+	"commands": withCommands,
+	"columns":  func(list string) []column { return listColumns[list] },
+	"count":    groupedNumber,
+	"cut":      cutText,
+	"dict":     dictOf,
+	"field":    fieldName,
+	"headers":  listedHeaders,
+	"icon":     iconDrawing,
+	"instants": withInstants,
+	"json":     asJSON,
+	"lower":    strings.ToLower,
+	"later":    isLater,
+	"link":     linkAddress,
+	"parts":    inParts,
+	"list":     func(items ...string) []string { return items },
+	"match":    func(text, pattern string) (bool, error) { return regexp.MatchString(pattern, text) },
+	"members":  ruleFields,
+	"minus":    func(b, a int) int { return a - b },
+	"ms":       durationText,
+	"quoted":   shellQuoted,
+	"route":    routeOf,
+	"round":    math.Round,
+	"seconds":  secondsText,
+	"shape":    stateTone,
+	"short":    shortID,
+	"show":     showBody,
+	"static":   staticAddress,
+	"path":     pathOf,
+	"ticks":    ticksOf,
+	"took":     tookText,
+	"tries":    triesText,
+	"word":     stateWord,
 }
 
 // routeOf is the path of an operation, for the commands that the page suggests.
@@ -181,26 +184,40 @@ func unitPair(large int64, unit string, small int64, smaller string) string {
 
 // spanBetween is the duration between two times in Unix ms; "" if the second is missing.
 func spanBetween(from, to any) string {
-	a, _ := readNumber(from)
-	b, ok := readNumber(to)
-	if !ok || b == 0 {
+	if number(to) == 0 {
 		return ""
 	}
-	return durationText(b - a)
+	return durationText(number(to) - number(from))
 }
 
 // isLater reports whether the number a is greater than b.
 func isLater(a, b any) bool {
-	x, _ := readNumber(a)
-	y, _ := readNumber(b)
-	return x > y
+	return number(a) > number(b)
 }
 
 // triesText is the number of attempts of a message, and their maximum.
 func triesText(row doc) string {
-	had, _ := readNumber(row["attempts"])
-	most, _ := readNumber(row["maxRetries"])
-	return fmt.Sprintf("%d of %d", int(had), int(most)+1)
+	return fmt.Sprintf("%d of %d", int(number(row["attempts"])), int(number(row["maxRetries"]))+1)
+}
+
+// ticksOf are the tones of the attempts of a message, and of those it may still make: "left".
+func ticksOf(row doc) (tones []string) {
+	const most = 8
+	had, all := int(number(row["attempts"])), int(number(row["maxRetries"]))+1
+	for i := range min(max(had, all), most) {
+		switch tone := stateTone(row["state"]); {
+		case i < min(had, most)-1 || i < had && tone != "good" && tone != "busy":
+			tones = append(tones, "bad")
+		case i < had:
+			tones = append(tones, tone)
+		default:
+			tones = append(tones, "left")
+		}
+	}
+	if row["state"] == "DELIVERED" {
+		return tones[:min(had, most)]
+	}
+	return tones
 }
 
 // tookText is a duration in ms, with decimals below 10 ms.
@@ -238,15 +255,34 @@ func sizeText(v any) string {
 	return strconv.Itoa(int(n)) + " B"
 }
 
-// stateTones are the colours of states and activities, by the names that lists, timelines,
-// waterfalls and charts use.
+// stateTones are the shapes and colours of states and activities, by the names that lists,
+// timelines, waterfalls and charts use.
 var stateTones = map[string]string{
 	"DELIVERED": "good", "RUN_SUCCESS": "good", "CALLBACK_SUCCESS": "good", "SUCCESS": "good", "STEP_SUCCESS": "good", "delivered": "good", "success": "good", "serving": "good",
 	"FAILED": "bad", "RUN_FAILED": "bad", "CALLBACK_FAIL": "bad", "FAIL": "bad", "STEP_FAILED": "bad", "failed": "bad", "no answer": "bad", "refused": "bad",
-	"RETRY": "warn", "ERROR": "warn", "STEP_RETRY": "warn", "CANCEL_REQUESTED": "warn", "retrying": "warn", "retried": "warn", "paused": "warn", "leaving": "warn",
+	"RETRY": "warn", "ERROR": "warn", "STEP_RETRY": "warn", "CANCEL_REQUESTED": "warn", "retrying": "warn", "retried": "warn", "leaving": "warn",
 	"ACTIVE": "busy", "RUN_STARTED": "busy", "STEP_PROGRESS": "busy", "IN_PROGRESS": "busy", "CALLBACK_INPROGRESS": "busy", "running": "busy", "started": "busy", "in flight": "busy", "in progress": "busy",
-	"CREATED": "idle", "created": "idle", "sleeping": "idle", "delayed": "idle", "held": "idle",
-	"WAITER_ADDED": "wait", "INVOKED": "wait", "waiting": "wait",
+	"CREATED": "wait", "created": "wait", "sleeping": "wait", "delayed": "wait", "WAITER_ADDED": "wait", "INVOKED": "wait", "waiting": "wait",
+	"paused": "held", "held": "held",
+	"done": "good", "kept": "kept",
+}
+
+// stateWords are the states of the interface whose words are not their constants in lower case.
+var stateWords = map[string]string{
+	"CREATED": "Waiting", "ACTIVE": "In flight", "RETRY": "Retrying", "ERROR": "Attempt failed", "CANCEL_REQUESTED": "Canceling",
+	"RUN_STARTED": "Running", "RUN_SUCCESS": "Succeeded", "RUN_FAILED": "Failed", "RUN_CANCELED": "Canceled",
+	"STEP_PROGRESS": "Step started", "STEP_SUCCESS": "Step done", "WAITER_ADDED": "Waiting for event",
+	"CALLBACK_INPROGRESS": "Callback sent", "CALLBACK_SUCCESS": "Callback delivered", "CALLBACK_FAIL": "Callback failed",
+}
+
+// stateWord is a state as people say it.
+func stateWord(v any) string {
+	text := fmt.Sprint(v)
+	if word := stateWords[text]; word != "" || text == "" {
+		return word
+	}
+	word := strings.ToLower(strings.ReplaceAll(text, "_", " "))
+	return strings.ToUpper(word[:1]) + word[1:]
 }
 
 // stateTone is the colour of a state or of an HTTP status; "gone" for others.

@@ -14,7 +14,7 @@ import (
 func TestHelp(t *testing.T) {
 	t.Parallel()
 	u := mockserver.RunT(t)
-	link := regexp.MustCompile(`<a href="(/_understudy/docs/[^"]*)"[^>]*>Help</a>`)
+	link := regexp.MustCompile(`<a href="(/_understudy/docs/[^"]*)"[^>]*>.*Help</span></a>`)
 	for view, want := range map[string]string{
 		"now": "time-faults-stubs#time", "messages": "page", "runs": "workflows#a-failing-step", "dlq": "workflows#repair-then-resume-or-restart", "flow": "page", "groups": "page",
 		"queues": "page", "schedules": "page", "statistics": "vectors-and-rate-limits#statistics", "indexes": "vectors-and-rate-limits#vector-index",

@@ -17,27 +17,20 @@ var writtenCommand = regexp.MustCompile("`(understudy [a-zA-Z0-9 -]+)`")
 // withInstants marks the times in a sentence, so that the script can convert them to another
 // zone, and the commands. It is only for sentences of the server: texts of users must not change.
 func withInstants(text string) template.HTML {
-	var b strings.Builder
-	from := 0
-	for _, place := range writtenInstant.FindAllStringIndex(text, -1) {
-		word := text[place[0]:place[1]]
+	return markedCommands(writtenInstant.ReplaceAllStringFunc(template.HTMLEscapeString(text), func(word string) string {
 		at, err := time.Parse(time.RFC3339, word)
 		if err != nil {
 			at, err = time.Parse(fullForm, word)
 		}
 		if err != nil {
-			continue
+			return word
 		}
-		b.WriteString(template.HTMLEscapeString(text[from:place[0]]))
 		form, precise := clockForm, ""
 		if strings.Contains(word, ".") {
 			form, precise = fullForm, " data-precise"
 		}
-		fmt.Fprintf(&b, `<time datetime="%s"%s>%s</time>`, at.Format(instantForm), precise, at.Format(form))
-		from = place[1]
-	}
-	b.WriteString(template.HTMLEscapeString(text[from:]))
-	return markedCommands(b.String())
+		return fmt.Sprintf(`<time datetime="%s"%s>%s</time>`, at.Format(instantForm), precise, at.Format(form))
+	}))
 }
 
 // withCommands marks the commands in an error of the server. It leaves times alone, because

@@ -9,9 +9,6 @@ type chainNode struct {
 	Here     bool // the entity of the view
 }
 
-// lineageChain is a chain of entities, oldest first.
-type lineageChain struct{ Nodes []chainNode }
-
 // forwardRelations maps each relation to its inverse, read from the older entity.
 var forwardRelations = map[string]string{
 	"restarts":                  "restarted as",
@@ -25,28 +22,29 @@ var forwardRelations = map[string]string{
 	"keeps":                     "kept as",
 }
 
-// chainOf builds the chain: the origins, the entity of the view, and the results.
-func chainOf(links []doc) lineageChain {
-	var c lineageChain
-	relation := ""
-	add := func(n chainNode) { c.Nodes = append(c.Nodes, n) }
-	i := 0
-	for ; i < len(links) && links[i]["before"] == true; i++ {
-		add(chainNode{Relation: relation, Link: links[i]})
-		said, _ := links[i]["relation"].(string)
-		relation = forwardRelations[said]
+// chainOf builds the chain, oldest first: the origins, the entity of the view, and the results.
+func chainOf(links []doc) (nodes []chainNode) {
+	relation, here := "", false
+	for _, link := range links {
+		if link["before"] == true {
+			nodes = append(nodes, chainNode{Relation: relation, Link: link})
+			relation = forwardRelations[text(link["relation"])]
+			continue
+		}
+		if !here {
+			nodes, here = append(nodes, chainNode{Relation: relation, Here: true}), true
+		}
+		nodes = append(nodes, chainNode{Relation: text(link["relation"]), Link: link})
 	}
-	add(chainNode{Relation: relation, Here: true})
-	for ; i < len(links); i++ {
-		said, _ := links[i]["relation"].(string)
-		add(chainNode{Relation: said, Link: links[i]})
+	if !here {
+		nodes = append(nodes, chainNode{Relation: relation, Here: true})
 	}
-	return c
+	return nodes
 }
 
 // linkAddress is the address of the view of a linked entity.
 func linkAddress(f *frame, link doc) string {
-	id, _ := link["id"].(string)
+	id := text(link["id"])
 	switch link["kind"] {
 	case "run":
 		return f.Of("runs", id)

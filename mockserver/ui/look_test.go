@@ -1,6 +1,7 @@
 package ui_test
 
 import (
+	"cmp"
 	"math"
 	"os"
 	"regexp"
@@ -11,9 +12,9 @@ import (
 	"github.com/understudy-mock/understudy/mockserver"
 )
 
-// TestOneColourPerState checks that a state has the same colour in the chips of lists and
-// entries, in timelines, waterfalls and charts, in both themes.
-func TestOneColourPerState(t *testing.T) {
+// TestOneShapePerState checks that a state has one shape, colour and word in the lists, the
+// entries and the counts, in both themes.
+func TestOneShapePerState(t *testing.T) {
 	t.Parallel()
 	u := mockserver.RunT(t, mockserver.Config{Start: time.Date(2026, time.March, 2, 9, 0, 0, 0, time.UTC)})
 	w := runOrders(t, u)
@@ -22,99 +23,55 @@ func TestOneColourPerState(t *testing.T) {
 	u.Stub("https://down.test/*", 503)
 	good := u.Publish("https://app.test/x", nil)
 	bad := u.Publish("https://down.test/x", nil, "Svc-Retries: 0")
-	retry := u.Publish("https://down.test/y", nil, "Svc-Retries: 3")
+	u.Publish("https://down.test/y", nil, "Svc-Retries: 3")
 	u.Settle()
 	b := look(t, u, "")
-	chip := func(state string) string {
-		return `getComputedStyle([...document.querySelectorAll(".state")].find((s) => s.textContent === ` + quote(state) + `)).color`
-	}
-	dot := func(class string) string {
-		return `getComputedStyle(document.querySelector(".timeline > li.` + class + `"), "::before").backgroundColor`
-	}
-	fill := func(selector string) string {
-		return `getComputedStyle(document.querySelector(` + quote(selector) + `)).fill`
-	}
-	for _, theme := range []string{"light", "dark"} {
+	for _, theme := range themes {
 		b.theme(theme)
-		colours := map[string]map[string]string{}
-		see := func(state, where, path, expression string) {
+		looks := map[string]string{}
+		for _, path := range []string{"", "ui/messages", "ui/messages/" + good, "ui/messages/" + bad, "ui/runs", "ui/runs/r"} {
 			b.visit(path)
-			if colours[state] == nil {
-				colours[state] = map[string]string{}
+			for state, seen := range ask[map[string]string](b, `Object.fromEntries([...document.querySelectorAll("#view .state:has(.g)")].map((s) => [s.title, [s.textContent.trim(), s.querySelector("use").getAttribute("href"), getComputedStyle(s.querySelector(".g")).stroke].join(" ")]))`) {
+				if known := looks[state]; known != "" && known != seen {
+					t.Errorf("%s, %s, %s: got %s, want %s as elsewhere", theme, path, state, seen, known)
+				}
+				looks[state] = seen
 			}
-			colours[state][where] = ask[string](b, expression)
 		}
-		see("DELIVERED", "Now", "", chip("DELIVERED"))
-		see("DELIVERED", "list", "ui/messages", chip("DELIVERED"))
-		see("DELIVERED", "entry", "ui/messages/"+good, chip("DELIVERED"))
-		see("DELIVERED", "timeline", "ui/messages/"+good, dot("of-good"))
-		see("DELIVERED", "chart", "ui/statistics", fill("svg .series.good"))
-		see("FAILED", "list", "ui/messages", chip("FAILED"))
-		see("FAILED", "entry", "ui/messages/"+bad, chip("FAILED"))
-		see("FAILED", "timeline", "ui/messages/"+bad, dot("end"))
-		see("FAILED", "list of runs", "ui/runs", chip("RUN_FAILED"))
-		see("FAILED", "run", "ui/runs/r", chip("RUN_FAILED"))
-		see("FAILED", "waterfall", "ui/runs/r", fill(".part.failed"))
-		see("FAILED", "chart", "ui/statistics", fill("svg .series.bad"))
-		see("RETRY", "list", "ui/messages", chip("RETRY"))
-		see("RETRY", "entry", "ui/messages/"+retry, chip("RETRY"))
-		see("RETRY", "timeline", "ui/messages/"+retry, dot("waits"))
-		see("RETRY", "waterfall", "ui/runs/r", fill(".part.retrying"))
-		see("ACTIVE", "Now", "", chip("ACTIVE"))
-		see("ACTIVE", "Now, of runs", "", chip("RUN_STARTED"))
-		see("ACTIVE", "waterfall", "ui/runs/r", fill(".part.running"))
-		see("CREATED", "Now", "", chip("CREATED"))
-		see("CREATED", "waterfall", "ui/runs/r", fill(".part.sleeping"))
-		see("CREATED", "chart", "ui/statistics", fill("svg .series.idle"))
-		all := map[string]string{}
-		for state, places := range colours {
-			want := ""
-			for where, got := range places {
-				if want == "" {
-					want = got
-				}
-				if got != want {
-					t.Errorf("%s, %s: got %s for the %s, want one colour everywhere: %v", theme, state, got, where, places)
-				}
+		shapes := map[string]string{}
+		for _, state := range []string{"DELIVERED", "FAILED", "RETRY", "ACTIVE", "CREATED", "CANCELED"} {
+			if looks[state] == "" {
+				t.Errorf("%s: no view shows the state %s", theme, state)
 			}
-			if other := all[want]; other != "" {
-				t.Errorf("%s: %s and %s have the same colour %s", theme, state, other, want)
+			if other := shapes[looks[state]]; other != "" {
+				t.Errorf("%s: %s and %s look the same", theme, state, other)
 			}
-			all[want] = state
+			shapes[looks[state]] = state
 		}
 	}
 }
 
 // grounds are the pairs of text and background in the style sheet, and the minimum contrast
 // of WCAG 2.2, level AA.
-var grounds = map[string]struct {
-	texts []string
-	least float64
-}{
-	"ground": {[]string{"ink", "soft", "accent", "bad", "warn", "good"}, 4.5}, "paper": {[]string{"ink", "soft", "accent", "bad", "warn", "good"}, 4.5},
-	"hover": {[]string{"ink", "soft", "accent", "bad"}, 4.5}, "chosen": {[]string{"ink", "soft", "accent", "bad"}, 4.5},
-	"soft-ground": {[]string{"ink", "soft", "accent", "good", "busy", "bad"}, 4.5}, "accent": {[]string{"accent-ink"}, 4.5}, "mark": {[]string{"ink"}, 4.5},
-	"good-ground": {[]string{"good"}, 4.5}, "bad-ground": {[]string{"bad"}, 4.5}, "warn-ground": {[]string{"warn"}, 4.5}, "busy-ground": {[]string{"busy"}, 4.5},
-	"idle-ground": {[]string{"idle"}, 4.5}, "wait-ground": {[]string{"wait"}, 4.5}, "gone-ground": {[]string{"gone"}, 4.5},
-}
+var grounds = []string{"bg", "surface", "sunken", "raised", "hover", "selected", "bad-soft"}
 
-// TestContrast computes the contrast of every pair in both themes, and of graphics and the
-// edges of fields on both backgrounds, which need 3.
+// TestContrast computes the contrast of every text on every background in both themes, which
+// is at least 4.5, and of graphics and the edges of fields, which need 3.
 func TestContrast(t *testing.T) {
 	t.Parallel()
-	css, err := os.ReadFile("static/app.css")
+	css, err := os.ReadFile("static/tokens.css")
 	if err != nil {
 		t.Fatal(err)
 	}
 	colours := map[string][2]string{}
-	for _, m := range regexp.MustCompile(`--([a-z-]+): light-dark\(#([0-9a-f]{6}), #([0-9a-f]{6})\)`).FindAllStringSubmatch(string(css), -1) {
+	for _, m := range regexp.MustCompile(`--([a-z0-9-]+): light-dark\(#([0-9a-f]{6}), #([0-9a-f]{6})\)`).FindAllStringSubmatch(string(css), -1) {
 		colours[m[1]] = [2]string{m[2], m[3]}
 	}
 	check := func(text, ground string, least float64) {
-		for i, theme := range []string{"light", "dark"} {
+		for i, theme := range themes {
 			a, b := colours[text][i], colours[ground][i]
 			if a == "" || b == "" {
-				t.Errorf("--%s or --%s is not a colour of app.css", text, ground)
+				t.Errorf("--%s or --%s is not a colour of tokens.css", text, ground)
 				return
 			}
 			if got := contrast(a, b); got < least {
@@ -122,14 +79,16 @@ func TestContrast(t *testing.T) {
 			}
 		}
 	}
-	for ground, pair := range grounds {
-		for _, text := range pair.texts {
-			check(text, ground, pair.least)
+	for _, ground := range grounds {
+		for _, text := range []string{"ink", "ink-2", "ink-3", "accent"} {
+			check(text, ground, 4.5)
+		}
+		for _, drawn := range []string{"good", "bad", "warn", "busy", "idle", "edge", "bar", "bar-bad", "wire"} {
+			check(drawn, ground, 3)
 		}
 	}
-	for _, drawn := range []string{"good", "bad", "warn", "busy", "idle", "wait", "gone", "edge", "accent"} {
-		check(drawn, "paper", 3)
-		check(drawn, "ground", 3)
+	for _, pair := range [][2]string{{"ink-2", "press"}, {"ink", "press"}, {"primary-ink", "primary"}, {"primary-ink", "primary-over"}, {"key", "sunken"}, {"text", "sunken"}, {"value", "sunken"}, {"ink", "mark"}, {"ink", "good-soft"}, {"ink", "warn-soft"}, {"warn", "surface"}, {"bad", "surface"}} {
+		check(pair[0], pair[1], 4.5)
 	}
 }
 
@@ -176,11 +135,11 @@ func TestSpacing(t *testing.T) {
 func TestButtonsSayWhatHappens(t *testing.T) {
 	t.Parallel()
 	u := busy(t)
-	vague := regexp.MustCompile(`^(OK|Go|Do|Yes|No|Submit|Next|Live|Theme|Button|\W+)$`)
+	vague := regexp.MustCompile(`^(OK|Go|Do|Yes|No|Submit|Next|Live|Theme|Button|\W*)$`)
 	for name, path := range addresses(t, u) {
 		page := read(t, u, path)
 		for _, button := range page.all("button", "") {
-			if words := button.text(); vague.MatchString(words) {
+			if words := cmp.Or(button.is("aria-label"), button.text()); vague.MatchString(words) {
 				t.Errorf("%s: a button says %q", name, words)
 			}
 		}

@@ -1,10 +1,12 @@
 package ui
 
 import (
+	"cmp"
 	"fmt"
 	"net/url"
 	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/understudy-mock/understudy/spec/route"
 )
@@ -31,13 +33,16 @@ var (
 
 // mostMatching is the maximum number of entries per button, bulkPart per call.
 const (
-	mostMatching = 10_000
+	mostMatching = 100_000
 	bulkPart     = 50
 )
 
 // matching returns the ids of the entries that match the filters in a form now, at most
 // mostMatching.
 func (b *bulk) matching(v *visit, f form) (ids []string, err error) {
+	if picked := f.Get("pick"); picked != "" {
+		return strings.Split(picked, ","), nil
+	}
 	asked := &visit{api: v.api, query: f.Values}
 	query, err := asked.narrowed(filterFields...)
 	if err != nil {
@@ -62,28 +67,17 @@ func (b *bulk) matching(v *visit, f form) (ids []string, err error) {
 		if err := v.get(&page, b.list, query); err != nil {
 			return nil, err
 		}
-		entries, _ := page[b.member].([]any)
-		for _, e := range entries {
-			entry, _ := e.(doc)
-			if id, ok := entry[b.id].(string); ok && (len(b.states) == 0 || slices.Contains(b.states, b.stateOf(entry))) && len(ids) < mostMatching {
+		for _, entry := range asList(page[b.member]) {
+			if id, ok := entry[b.id].(string); ok && (len(b.states) == 0 || slices.Contains(b.states, cmp.Or(text(entry["state"]), text(entry["workflowState"])))) && len(ids) < mostMatching {
 				ids = append(ids, id)
 			}
 		}
-		cursor, _ := page["cursor"].(string)
+		cursor := text(page["cursor"])
 		if cursor == "" || len(ids) == mostMatching {
 			return ids, nil
 		}
 		query.Set("cursor", cursor)
 	}
-}
-
-// stateOf is the state of an entry of the list.
-func (b *bulk) stateOf(entry doc) string {
-	if state, ok := entry["state"].(string); ok {
-		return state
-	}
-	state, _ := entry["workflowState"].(string)
-	return state
 }
 
 // action is the button. It applies to the entries that match after the confirmation: they
@@ -122,7 +116,7 @@ func (b *bulk) question(v *visit, f form) (question, error) {
 		q.Text = b.verb + " " + things + " that the filters match?"
 	}
 	if len(ids) == 0 {
-		q.None = "There are no " + b.many + " to do that with."
+		q.None = "No " + b.many + " match."
 	}
 	return q, err
 }

@@ -4,6 +4,7 @@ import (
 	"encoding/base64"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"net/http"
 	"net/url"
 	"slices"
@@ -55,15 +56,6 @@ func (v *visit) list(path string) (doc, error) {
 	return d, v.get(&d, path, query)
 }
 
-func nowView(v *visit) (any, error) {
-	var log, undo doc
-	if err := v.get(&log, "log", url.Values{"count": {"15"}}); err != nil {
-		return nil, err
-	}
-	err := v.get(&undo, "undo", nil)
-	return doc{"events": log["events"], "undo": undo["points"]}, err
-}
-
 func messagesView(v *visit) (any, error) { return v.list("messages") }
 
 // exchange is a request or its response.
@@ -90,6 +82,9 @@ type attempt struct {
 	DurationMs float64
 }
 
+// Signature is the token of the delivery; nil without one.
+func (a *attempt) Signature() *signature { return decodeSignature(a.Request.Headers) }
+
 // logged is an event of a message.
 type logged struct {
 	Time             int64
@@ -114,9 +109,8 @@ type moment struct {
 	Kind    string   // created, attempt, waits, end
 	Number  int      // of an attempt, from 1
 	Wire    *attempt // nil if the journal has dropped it
-	Signed  *signature
-	Ended   int64  // Unix ms; 0 in flight
-	Outcome string // DELIVERED, ERROR; "" in flight, or cut short
+	Ended   int64    // Unix ms; 0 in flight
+	Outcome string   // DELIVERED, ERROR; "" in flight, or cut short
 
 	InFlight bool // the attempt has not ended
 }
@@ -147,11 +141,7 @@ func (m *moment) Tone() string {
 // canResume reports whether a failure offers to resume a run. The failure callback of a run
 // belongs to the run, but is only a message.
 func canResume(failure doc) bool {
-	can, _ := failure["can"].([]any)
-	return slices.ContainsFunc(can, func(one any) bool {
-		remedy, _ := one.(doc)
-		return remedy["do"] == "resume"
-	})
+	return slices.ContainsFunc(asList(failure["can"]), func(remedy doc) bool { return remedy["do"] == "resume" })
 }
 
 // letter is the data of the view of a message.
@@ -179,6 +169,9 @@ type letter struct {
 	Waits      bool // the message has not ended
 }
 
+// Headline is what was sent where.
+func (l *letter) Headline() string { return l.Message.Method + " " + pathOf(l.Message.URL) }
+
 // mostMoments is the maximum length of a timeline.
 const mostMoments = 60
 
@@ -194,8 +187,7 @@ func messageView(v *visit, id string) (any, error) {
 	if n := len(l.Timeline) - mostMoments; n > 0 {
 		l.Timeline, l.Hidden = slices.Concat(l.Timeline[:1], l.Timeline[n+1:]), n
 	}
-	state, _ := l.Row["state"].(string)
-	l.Waits = !slices.Contains([]string{"DELIVERED", "FAILED", "CANCELED"}, state)
+	l.Waits = !slices.Contains([]string{"DELIVERED", "FAILED", "CANCELED"}, text(l.Row["state"]))
 	l.Form = formOf(&l, v.access)
 	l.Form.Original = id
 	l.Curl = curlCommand(v.access, l.Form)
@@ -217,7 +209,6 @@ func timelineOf(events []logged, deliveries []attempt) []moment {
 			m := moment{logged: e, Kind: "attempt", Number: number}
 			if i := slices.IndexFunc(deliveries, func(d attempt) bool { return d.Attempt == number-1 }); i >= 0 {
 				m.Wire = &deliveries[i]
-				m.Signed = decodeSignature(deliveries[i].Request.Headers)
 			}
 			line = append(line, m)
 		case "ERROR", "DELIVERED":
@@ -299,24 +290,24 @@ func formOf(l *letter, a access) *publishForm {
 	if l.Message.BodyBase64 != "" {
 		f.Body, f.Binary = l.Message.BodyBase64, true
 	}
-	names := make([]string, 0, len(l.Published))
-	for name := range l.Published {
-		names = append(names, name)
+	f.Headers = headerText(l.Published)
+	if _, ok := l.Published[a.HeaderPrefix+"Method"]; !ok && f.Method != http.MethodPost {
+		f.Headers += fmt.Sprintf("%sMethod: %s\n", a.HeaderPrefix, f.Method)
 	}
-	slices.Sort(names)
+	return f
+}
+
+// headerText is a header as lines, by name.
+func headerText(header map[string][]string) string {
 	var lines strings.Builder
-	for _, name := range names {
-		for _, value := range l.Published[name] {
+	for _, name := range slices.Sorted(maps.Keys(header)) {
+		for _, value := range header[name] {
 			if lines.Len() < mostForm {
 				fmt.Fprintf(&lines, "%s: %s\n", name, value)
 			}
 		}
 	}
-	if _, ok := l.Published[a.HeaderPrefix+"Method"]; !ok && f.Method != http.MethodPost {
-		fmt.Fprintf(&lines, "%sMethod: %s\n", a.HeaderPrefix, f.Method)
-	}
-	f.Headers = lines.String()
-	return f
+	return lines.String()
 }
 
 // Large reports whether the body is too large to be edited on the page.

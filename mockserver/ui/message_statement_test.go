@@ -97,7 +97,7 @@ func messageActions(t *testing.T, u *mockserver.TestServer, page reading, id, st
 	for name, want := range map[string]bool{
 		"Attempt now":        trace.Row.NextDeliveryTime > trace.Now,
 		"Cancel":             slices.Contains([]string{"CREATED", "ACTIVE", "RETRY"}, state),
-		"Retry from the DLQ": trace.DlqID != "",
+		"Retry":       trace.DlqID != "",
 	} {
 		expect.Equal(t, "the button "+name+" is there", slices.Contains(buttons, name), want)
 	}
@@ -229,7 +229,7 @@ func publishAgain(t testing.TB, u *mockserver.TestServer) (first, second string)
 	first = u.Publish("https://app.test/first", nil)
 	u.Settle()
 	fields := []string{}
-	for _, field := range read(t, u, "ui/messages/"+first).at("view").first("form", "fields").all("input", "") {
+	for _, field := range read(t, u, "ui/messages/"+first+"?edit=yes").at("view").first("form", "fields").all("input", "") {
 		fields = append(fields, field.is("name"), field.is("value"))
 	}
 	press(t, u, "message.publish", fields...)
@@ -286,7 +286,7 @@ func TestStatementsOfEntries(t *testing.T) {
 		buttons := texts(page.first("", "actions").all("button", ""))
 		expect.Equal(t, "the button Retry exists", slices.Contains(buttons, "Retry"), !runs[e.DlqID])
 		expect.Equal(t, "the button Resume exists", slices.Contains(buttons, "Resume"), runs[e.DlqID])
-		found := slices.Contains(texts(page.first("", "actions").all("a", "")), "Open the endpoint's answer")
+		found := slices.Contains(texts(page.first("", "actions").all("a", "")), "Open response")
 		expect.True(t, "the answer can be opened", found)
 	}
 }

@@ -21,12 +21,12 @@ func TestNavigation(t *testing.T) {
 	b.see("Nothing has happened yet")
 
 	b.click("Messages")
-	b.see("No message yet")
-	b.click("Publish a message")
+	b.see("No messages yet")
+	b.click("Publish message")
 	b.fill("Destination", "https://app.test/hook")
 	b.fill("Headers", "Svc-Retries: 1\nSvc-Flow-Control-Key: customer-7\nSvc-Flow-Control-Value: parallelism=1")
 	b.fill("Body", `{"order":7}`)
-	b.click("Publish")
+	b.clickIn("view", "Publish message")
 
 	b.see("Why is it waiting?")
 	b.see("attempt 1 of 2: 503 response; next attempt not due yet")
@@ -38,6 +38,7 @@ func TestNavigation(t *testing.T) {
 	b.see(`"alg": "HS256"`)
 	b.see(`"iss"`)
 
+	b.openClock()
 	b.click("+1 m")
 	b.state("FAILED")
 	b.see("Why did it fail?")
@@ -47,7 +48,7 @@ func TestNavigation(t *testing.T) {
 	b.see("app.test/hook")
 	b.click("Retry")
 	b.see("was published again")
-	b.see("Nothing has failed permanently")
+	b.see("The DLQ is empty")
 	b.click("Messages")
 	b.state("DELIVERED")
 
@@ -61,7 +62,7 @@ func TestNavigation(t *testing.T) {
 	b.clickRow()
 	b.see(`flow-control key "customer-7" is paused since`)
 	b.click("Flow control 1")
-	b.clickIn("key-customer-7", "Resume")
+	b.clickIn("key-customer-7", "Unpause")
 	b.see("The key customer-7 was resumed.")
 	b.see("0 waiting")
 	if n := len(u.Deliveries()); n != 4 {
@@ -81,14 +82,14 @@ func TestAskingInTheBrowser(t *testing.T) {
 	u.Settle()
 	b := look(t, u, "ui/dlq")
 	b.click("Delete all (2)")
-	b.see("Delete 2 entries of the DLQ?")
+	b.see("Delete 2 entries?")
 	b.click("Cancel")
 	b.see("Dead letter queue")
 	b.click("Delete all (2)")
-	b.see("Delete 2 entries of the DLQ?")
+	b.see("Delete 2 entries?")
 	b.click("Delete 2 entries")
-	b.see("Deleted: 2.")
-	b.see("Nothing has failed permanently")
+	b.see("Delete: 2.")
+	b.see("The DLQ is empty")
 }
 
 // TestRunOnThePage watches a run through its steps, makes it fail, and restarts it.
@@ -98,7 +99,7 @@ func TestRunOnThePage(t *testing.T) {
 	w := runOrders(t, u)
 	w.broken.Store(true)
 	b := look(t, u, "ui/runs")
-	b.see("No workflow has run yet")
+	b.see("No runs yet")
 	w.trigger("wfr_order-7")
 	b.see("wfr_order-7")
 	b.click("wfr_order-7")
@@ -108,21 +109,25 @@ func TestRunOnThePage(t *testing.T) {
 	b.click("+1 h")
 	b.see("charge")
 	b.see("reserve")
-	b.see("waits for the event")
+	b.see("Event paid-wfr_order-7")
+	b.see("payment")
 	b.fill("Data", `{"paid":true}`)
 	b.click("Notify")
 	b.see("received paid-wfr_order-7")
-	b.click("Until idle")
+	b.openClock()
+	b.click("Run until idle")
 	b.state("RUN_FAILED")
-	b.see("Open the DLQ entry")
+	b.click("More")
+	b.see("Open DLQ entry")
 	b.shoot("run-failed")
 
 	w.broken.Store(false)
-	b.click("Resume")
+	b.click("Resume from print the label")
 	b.see("continues at the step that failed")
 	b.click("Runs")
 	b.state("RUN_SUCCESS")
 	b.clickRow()
+	b.click("Input and output")
 	b.see(`"shipped"`)
 	b.shoot("run")
 	whole(t, u, "wfr_order-7")
@@ -201,21 +206,21 @@ func TestFollowing(t *testing.T) {
 	u := mockserver.RunT(t)
 	u.Stub("*", 200)
 	b := look(t, u, "ui/messages")
-	b.click("Publish a message")
+	b.click("Publish message")
 	b.fill("Destination", "https://app.test/half-writ")
 	u.Publish("https://app.test/first", nil)
 	b.see("app.test/first")
 	if got := ask[string](b, `document.activeElement.value`); got != "https://app.test/half-writ" {
 		t.Errorf("the field with user input has %q", got)
 	}
-	b.click("Pause updates")
-	b.see("Resume updates")
+	b.click("Live: pause updates")
+	b.see("Paused")
 	u.Publish("https://app.test/second", nil)
 	u.Settle()
 	if ask[bool](b, `document.body.innerText.includes("app.test/second")`) {
 		t.Error("a paused page continues")
 	}
-	b.click("Resume updates")
+	b.click("Paused: resume updates")
 	b.see("app.test/second")
 	_ = u.Close() // the second call, in the cleanup, does nothing
 	b.see("Server lost")
@@ -243,7 +248,7 @@ func TestFormsInTheBrowser(t *testing.T) {
 	if got := ask[string](b, values); got != "https://app.test/tick|61 * * * *|mine|" {
 		t.Errorf("the form after an update: got %s", got)
 	}
-	b.click("Make the schedule")
+	b.click("Create schedule")
 	b.see(`Cron: invalid value "61 * * * *": minute "61": must be`)
 	b.holds("the error is at the field", `document.activeElement.name === "cron" && document.activeElement.validationMessage.startsWith("invalid value \"61")`)
 	if got := ask[string](b, values); got != "https://app.test/tick|61 * * * *|mine|" {
@@ -251,7 +256,7 @@ func TestFormsInTheBrowser(t *testing.T) {
 	}
 	b.fill("Cron", "*/5 * * * *")
 	b.holds("the error is gone after a change", `document.querySelector("main > form").checkValidity()`)
-	b.click("Make the schedule")
+	b.click("Create schedule")
 	b.see("every 5 minutes")
 	b.holds("the form is empty", values+` === "|||"`)
 }

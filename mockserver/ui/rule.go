@@ -4,8 +4,12 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
+	"reflect"
 	"slices"
 	"strings"
+
+	"github.com/understudy-mock/understudy/internal/jsonsyntax"
+	"github.com/understudy-mock/understudy/spec/mask"
 )
 
 // ruleField is a member of a stub or a fault as text.
@@ -67,4 +71,53 @@ func ruleValue(v any) string {
 	}
 	text, _ := json.Marshal(v) // values that come from JSON always encode
 	return string(text)
+}
+
+// changeRule replaces a rule by the JSON in a form. It fails if the rule has changed meanwhile.
+func changeRule(list string) func(*visit, form) error {
+	return func(v *visit, f form) error {
+		return v.changed(list, func(rules []json.RawMessage) ([]json.RawMessage, error) {
+			for i, rule := range rules {
+				shown := mask.JSON(rule)
+				if string(shown) != f.Get("rule") {
+					continue
+				}
+				values := [3]any{}
+				for j, text := range [][]byte{[]byte(f.Get("json")), shown, rule} {
+					if err := json.Unmarshal(text, &values[j]); err != nil {
+						return nil, fmt.Errorf("json: %s", jsonsyntax.Explain(text, err))
+					}
+				}
+				changed, err := json.Marshal(unmasked(values[0], values[1], values[2]))
+				rules[i] = changed
+				return rules, err
+			}
+			return nil, fmt.Errorf("the rule has changed meanwhile; nothing was done")
+		})
+	}
+}
+
+// unmasked puts the credentials of the real rule into a changed one, where it equals the rule as
+// it was shown, with masked credentials.
+func unmasked(changed, shown, real any) any {
+	if reflect.DeepEqual(changed, shown) {
+		return real
+	}
+	switch to := changed.(type) {
+	case doc:
+		from, isDoc := shown.(doc)
+		known, _ := real.(doc)
+		for name := range to {
+			if value, there := from[name]; isDoc && there {
+				to[name] = unmasked(to[name], value, known[name])
+			}
+		}
+	case []any:
+		from, _ := shown.([]any)
+		known, _ := real.([]any)
+		for i := range min(len(to), len(from), len(known)) {
+			to[i] = unmasked(to[i], from[i], known[i])
+		}
+	}
+	return changed
 }

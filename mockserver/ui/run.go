@@ -1,9 +1,9 @@
 package ui
 
 import (
-	"fmt"
 	"html/template"
 	"net/url"
+	"strconv"
 	"strings"
 )
 
@@ -33,7 +33,7 @@ type span struct {
 }
 
 type stepInfo struct {
-	StepID                                       int
+	StepID, Concurrent                           int
 	StepName, Out, CallURL, CallMethod, CallBody string
 	CallResponseStatus                           int
 	CallResponseBody, WaitEventID                string
@@ -62,6 +62,11 @@ type part struct {
 	Attempt        int // from 1; 0: not an attempt
 	ResponseStatus int
 	Cause          string
+	DurationMs     float64 // real time of an attempt
+
+	epoch        int // of an attempt, see fall.go
+	begins, ends float64
+	x, to        float64 // position
 }
 
 // Name is the title of the row.
@@ -92,6 +97,107 @@ type flow struct {
 	Now           int64
 	Runs          bool // the run has not ended
 	Failed        bool
+
+	Branches map[int]int        // number of branches of a fork, by the index of its group of steps
+	Earlier  map[string]float64 // ms that steps worked in the run that this one resumes
+	Answer   *reply             // of the failed attempt; nil if there is none
+	Opened   *attempt           // the delivery of the step that is shown, if it is stored
+	Logged   int                // number of events, of which the latest are shown
+}
+
+// Headline is the name of the workflow: the path of its URL.
+func (f *flow) Headline() string { return pathOf(f.Row["workflowUrl"]) }
+
+// reply is the endpoint's answer to an attempt.
+type reply struct {
+	Status     int
+	Body       any
+	Size       int
+	DurationMs float64
+	Same       int    // of how many attempts it is the answer, if it is the answer to all of them
+	Link       string // where the whole of it is
+}
+
+// pathOf is the path of a URL; the host, if the URL has no path.
+func pathOf(v any) string {
+	at, err := url.Parse(text(v))
+	if err != nil || at.Host == "" || strings.Trim(at.Path, "/") == "" {
+		return strings.TrimSuffix(plainURL(v), "/")
+	}
+	return at.Path
+}
+
+// groups returns the index of the group of each step in the run, by the id of the step or, for
+// steps without a result, of their message.
+func (f *flow) groups() map[string]int {
+	known := map[string]int{}
+	f.Branches = map[int]int{}
+	for i, g := range asList(f.Run["steps"]) {
+		steps := asList(g["steps"])
+		if g["type"] == "parallel" {
+			f.Branches[i] = len(steps)
+		}
+		for _, s := range steps {
+			if id, ok := readNumber(s["stepId"]); ok {
+				known[strconv.Itoa(int(id))] = i
+			}
+			if id, _ := s["messageId"].(string); id != "" && s["state"] != "STEP_SUCCESS" {
+				known[id] = i
+			}
+		}
+	}
+	return known
+}
+
+// asList is a list of JSON objects; empty for other values.
+func asList(v any) (out []doc) {
+	list, _ := v.([]any)
+	for _, one := range list {
+		if d, ok := one.(doc); ok {
+			out = append(out, d)
+		}
+	}
+	return out
+}
+
+// answer finds the answer to the attempt that failed, in the log.
+func (f *flow) answer() {
+	attempts := 0
+	for _, e := range f.Events {
+		if f.Failure == nil || e["messageId"] != f.Failure["messageId"] || e["state"] != "ERROR" {
+			continue
+		}
+		attempts++
+		a := &reply{Status: int(number(e["responseStatus"])), Body: e["responseBody"], Size: len(text(e["responseBody"]))}
+		if f.Answer != nil && f.Answer.Body == a.Body && f.Answer.Same == attempts-1 || attempts == 1 {
+			a.Same = attempts
+		}
+		f.Answer = a
+	}
+	for i := range f.Spans {
+		if tried := f.Spans[i].Tried(); f.Answer != nil && f.Spans[i].MessageID == f.Failure["messageId"] && len(tried) > 0 {
+			f.Answer.DurationMs, f.Answer.Link = tried[len(tried)-1].DurationMs, strconv.Itoa(i)
+		}
+	}
+	if f.Answer != nil && f.Answer.Status == 0 {
+		f.Answer = nil
+	}
+}
+
+// compareEarlier loads how long the kept steps took in the run that this one resumes, if the
+// account still has it.
+func (f *flow) compareEarlier(v *visit) {
+	before, _ := f.Row["predecessor"].(doc)
+	var earlier flow
+	if before["resumed"] != true || v.get(&earlier, "runs/"+url.PathEscape(text(before["workflowRunId"])), nil) != nil {
+		return
+	}
+	f.Earlier = map[string]float64{}
+	for i := range earlier.Spans {
+		for _, p := range earlier.Spans[i].Tried() {
+			f.Earlier[earlier.Spans[i].key()] += p.DurationMs
+		}
+	}
 }
 
 // Kept returns the names of the steps that ran in the run that this one resumes.
@@ -142,10 +248,18 @@ func runView(v *visit, id string) (any, error) {
 		return nil, err
 	}
 	f.Runs, f.Failed = f.Row["workflowState"] == "RUN_STARTED", f.Row["dlqId"] != nil
-	if n := len(f.Events) - mostEvents; n > 0 {
-		f.Events = f.Events[n:]
+	f.answer()
+	f.compareEarlier(v)
+	if f.Logged = len(f.Events); f.Logged > mostEvents {
+		f.Events = f.Events[f.Logged-mostEvents:]
 	}
 	f.blame()
+	if s := f.Shown(v.query); s != nil && s.MessageID != "" {
+		var l struct{ Deliveries []attempt }
+		if v.get(&l, "messages/"+url.PathEscape(s.MessageID), nil) == nil && len(l.Deliveries) > 0 {
+			f.Opened = &l.Deliveries[len(l.Deliveries)-1]
+		}
+	}
 	return &f, f.compareWith(v, id)
 }
 
@@ -169,24 +283,13 @@ func (f *flow) blame() {
 	}
 }
 
-// drawing writes SVG. Callers must pass all data through escapeHTML.
-type drawing struct{ strings.Builder }
-
-func (d *drawing) printf(format string, args ...any) { _, _ = fmt.Fprintf(d, format, args...) }
-
-func (d *drawing) close() template.HTML {
-	d.WriteString("</svg>")
-	return template.HTML(d.String()) //nolint:gosec // numbers, constants and escaped text
-}
-
 func escapeHTML(text string) string { return template.HTMLEscapeString(text) }
 
 // cutText shortens a text to at most most characters; "" for a value that is not a string.
 func cutText(v any, most int) string {
-	text, _ := v.(string)
-	runes := []rune(text)
-	if len(runes) <= most {
-		return text
+	runes := []rune(text(v))
+	if len(runes) > most {
+		return string(runes[:most-1]) + "…"
 	}
-	return string(runes[:most-1]) + "…"
+	return string(runes)
 }

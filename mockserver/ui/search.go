@@ -92,26 +92,3 @@ func (h *searchHit) Name() string {
 	}
 	return h.WorkflowRunID
 }
-
-// searchExample explains a part of the query syntax.
-type searchExample struct {
-	Examples []string
-	Text     string
-}
-
-// searchExamples explain the query syntax, the most useful first.
-var searchExamples = []searchExample{
-	{[]string{"order-7", `"blue shoes"`}, "a word, and words that belong together"},
-	{[]string{"state:failed", "state:retry,created"}, "a state; commas separate alternatives"},
-	{[]string{"kind:run"}, "only messages (message), runs (run), DLQ entries (dlq) or events (log)"},
-	{[]string{"since:1h", "until:2026-01-02T15:04"}, "a duration before now on the clock of the account, or a time in UTC"},
-	{[]string{"path:/orders", "host:app.test", "url:page=2"}, "a text in the path, the host, a text in the URL"},
-	{[]string{"label:shop", "queue:mails", "flow:customer-*", "group:team", "schedule:nightly", "step:charge"}, "a whole name; * stands for any characters"},
-	{[]string{"id:msg_01", "run:wfr_01"}, "how an id starts"},
-	{[]string{"header:X-Tenant=blue"}, "a text in the value of a header"},
-	{[]string{"body:4711", "error:refused"}, "a text only there"},
-	{[]string{"status:503", "status:5xx"}, "the status of the latest answer"},
-}
-
-// Help returns examples of the query syntax.
-func (f *found) Help() []searchExample { return searchExamples }

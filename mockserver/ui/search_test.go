@@ -59,13 +59,13 @@ func TestSearchOnThePage(t *testing.T) {
 	})
 	t.Run("filters narrow a search", func(t *testing.T) {
 		b.visit("ui/search?q=" + url.QueryEscape(`order-1234" label:mail`))
-		b.see("Nothing is found by")
+		b.see("Nothing found for")
 	})
 	t.Run("a link shows the next hits", func(t *testing.T) {
 		b.visit("ui/search?q=" + url.QueryEscape(`kind:message label:shop ann`))
 		b.see("Messages 20, and more")
 		first := ask[string](b, `document.querySelector("[data-open]").textContent`)
-		b.click("Older ones")
+		b.click("Older")
 		b.holds("another first hit", `document.querySelector("[data-open]").textContent !== `+quote(first))
 		expect.Equal(t, "number of hits", ask[int](b, `document.querySelectorAll(".hits li").length`), 20)
 	})
@@ -83,5 +83,5 @@ func TestSearchSaysWhatIsWrong(t *testing.T) {
 	expect.Contains(t, "page of an unknown key", page("lable:x"), `value="lable:x"`)
 	expect.Contains(t, "page without a query", page(""), "customer-*")
 	expect.Contains(t, "page of markup", page("<b>bold"), "<mark>&lt;b&gt;bold</mark>")
-	expect.Contains(t, "page without hits", page("nobody"), "Nothing is found by")
+	expect.Contains(t, "page without hits", page("nobody"), "Nothing found for")
 }

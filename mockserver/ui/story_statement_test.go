@@ -2,6 +2,7 @@ package ui_test
 
 import (
 	"fmt"
+	"math"
 	"slices"
 	"strconv"
 	"strings"
@@ -21,10 +22,16 @@ type shownStep struct {
 // shownSteps opens every row of a run.
 func shownSteps(t *testing.T, u *mockserver.TestServer, id string) (list []shownStep) {
 	t.Helper()
-	rows := read(t, u, "ui/runs/"+id).first("ol", "steps").all("li", "")
-	for i, row := range rows {
+	rows := map[int]reading{}
+	for _, li := range read(t, u, "ui/runs/"+id+"?plan=shown").all("li", "") {
+		if at, err := strconv.Atoi(strings.TrimPrefix(li.is("id"), "step-")); err == nil {
+			rows[at] = li
+		}
+	}
+	for i := range len(rows) {
+		row := rows[i]
 		page := read(t, u, "ui/runs/"+id+"?step="+strconv.Itoa(i))
-		list = append(list, shownStep{row.first("b", "").text(), row, page.at("pane")})
+		list = append(list, shownStep{row.first("span", "cut").text(), row, page.at("pane")})
 		if got := page.at("h-pane").first("span", "").text(); got != list[i].name {
 			t.Errorf("the pane of row %d is that of the step %q, want %q", i, got, list[i].name)
 		}
@@ -60,7 +67,7 @@ func stepStatements(t *testing.T, shown []shownStep, truth *runTruth) {
 				at = row
 			}
 			li, text := shown[row].row, shown[row].row.text()+" "+shown[row].pane.text()
-			if asleep := s.State == "STEP_PROGRESS" && s.StepType == "SleepFor"; asleep != slices.Contains(texts(li.all("", "state")), "sleeping") {
+			if asleep := s.State == "STEP_PROGRESS" && s.StepType == "SleepFor"; asleep != strings.Contains(li.text(), "sleeping") {
 				t.Errorf("the page says of the step %s: %s; asleep is %v", s.StepName, text, asleep)
 			}
 			for word, want := range map[string]bool{
@@ -75,7 +82,7 @@ func stepStatements(t *testing.T, shown []shownStep, truth *runTruth) {
 			if s.SleepFor > 0 && s.State == "STEP_SUCCESS" {
 				slept := spanned(t, li.first("", "took").text())
 				want := time.Duration(s.SleepFor) * time.Millisecond
-				if !near(slept, want) && !strings.Contains(text, "kept") {
+				if !strings.Contains(text, "kept") && !near(slept, want) {
 					t.Errorf("the page says of the sleep %s: got %s in %q, want %s", s.StepName, slept, text, want)
 				}
 			}
@@ -97,6 +104,7 @@ type runTrace struct {
 			From, To       int64
 			Attempt        int
 			ResponseStatus int
+			DurationMs     float64
 		}
 	}
 	Events []struct {
@@ -134,8 +142,7 @@ func spanStatements(t *testing.T, u *mockserver.TestServer, id string, shown []s
 		if s.Step.StepName != "" {
 			expect.Equal(t, what+"name", shown[i].name, s.Step.StepName)
 		}
-		expect.Equal(t, what+"on the critical path", row.is("class") == "critical", s.Critical)
-		expect.Equal(t, what+"kept", slices.Contains(texts(row.all("", "tag")), "kept"), s.Kept)
+		expect.Equal(t, what+"kept", slices.Contains(strings.Fields(row.is("class")), "kept"), s.Kept)
 		var starts []int64
 		var answers []string
 		failures := 0
@@ -165,9 +172,7 @@ func spanStatements(t *testing.T, u *mockserver.TestServer, id string, shown []s
 		for _, answer := range answers {
 			expect.Contains(t, what+"the attempts", pane.first("ol", "tries").text(), answer)
 		}
-		if took := row.first("", "took").text(); s.To != 0 && !near(spanned(t, firstSpan.FindString(took)), time.Duration(s.To-s.From)*time.Millisecond) {
-			t.Errorf("%stook: got %q, want %s", what, took, time.Duration(s.To-s.From)*time.Millisecond)
-		}
+		tookStatement(t, what, row, &trace, i)
 		times := pane.first("p", "").instants(t)
 		if want := []int64{s.From, s.To}; s.To != 0 && !slices.Equal(times, want) {
 			t.Errorf("%stimes of the pane: got %v, want %v", what, times, want)
@@ -176,13 +181,42 @@ func spanStatements(t *testing.T, u *mockserver.TestServer, id string, shown []s
 	}
 }
 
-// pictureStatements counts the rectangles of a row: one for each part that took time or
+// tookStatement compares the duration of a row: that of its attempts in real time or, of a
+// sleep or a wait, that on the clock.
+func tookStatement(t *testing.T, what string, row reading, trace *runTrace, i int) {
+	t.Helper()
+	s, worked, clock := trace.Spans[i], 0.0, false
+	for _, p := range s.Parts {
+		worked += p.DurationMs
+	}
+	if s.To == 0 || s.Kept {
+		return
+	}
+	took := row.first("", "took").text()
+	for _, one := range row.first("", "took").all("span", "faint") {
+		clock = clock || one.is("title") != ""
+	}
+	want := time.Duration(math.Round(worked)) * time.Millisecond
+	if clock || worked == 0 {
+		want = time.Duration(s.To-s.From) * time.Millisecond
+	}
+	if _, after, attempts := strings.Cut(took, "attempts "); attempts {
+		took = after
+	}
+	if took != "<1 ms" && !near(spanned(t, firstSpan.FindString(took)), want) {
+		t.Errorf("%stook: got %q, want %s", what, took, want)
+	}
+}
+
+// pictureStatements counts the drawn parts of a row: one for each part that took time or
 // was an attempt.
 func pictureStatements(t *testing.T, what string, row reading, trace *runTrace, i int) {
 	t.Helper()
 	drawn, want := map[string]int{}, map[string]int{}
-	for _, rect := range row.first("svg", "bars").all("rect", "part") {
-		drawn[strings.TrimPrefix(rect.is("class"), "part ")]++
+	for _, one := range row.first("svg", "lane").all("", "part") {
+		if kind := strings.Fields(one.is("class"))[1]; kind != "kept" {
+			drawn[kind]++
+		}
 	}
 	for _, p := range trace.Spans[i].Parts {
 		if p.To == 0 {
@@ -191,9 +225,6 @@ func pictureStatements(t *testing.T, what string, row reading, trace *runTrace, 
 		if p.Attempt > 0 || p.To > p.From {
 			want[p.Kind]++
 		}
-	}
-	if len(trace.Spans[i].Parts) == 0 {
-		want["point"] = 1
 	}
 	if fmt.Sprint(drawn) != fmt.Sprint(want) {
 		t.Errorf("%sdrawn: got %v, want %v", what, drawn, want)
@@ -210,7 +241,11 @@ func lineageStatements(t *testing.T, page reading, id string, u *mockserver.Test
 	for i, l := range trace.Lineage {
 		expect.Equal(t, "the id that the chain names", links[i].is("title"), l.Kind+" "+l.ID)
 		there := read(t, u, strings.TrimPrefix(links[i].is("href"), "/_understudy/"))
-		expect.Contains(t, "the view that the chain leads to", there.at("view").text(), l.ID)
+		whole := there.at("view").text()
+		for _, one := range there.all("", "") {
+			whole += " " + one.is("title")
+		}
+		expect.Contains(t, "the view that the chain leads to", whole, l.ID)
 		back := false
 		for _, one := range there.first("", "chain").all("a", "") {
 			back = back || one.is("title") == "run "+id

@@ -2,6 +2,7 @@ package ui
 
 import (
 	"bytes"
+	"compress/gzip"
 	"embed"
 	"errors"
 	"html/template"
@@ -30,7 +31,7 @@ var pageTemplates = sync.OnceValue(func() *template.Template {
 })
 
 // contentPolicy forbids content of other servers, and inline scripts and styles.
-const contentPolicy = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
+const contentPolicy = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; font-src 'self'; connect-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
 
 // ServeHTTP shows a view, runs the action of a button, or serves a file.
 func (p *Page) ServeHTTP(w http.ResponseWriter, r *http.Request) {
@@ -74,7 +75,7 @@ func (p *Page) view(w http.ResponseWriter, r *http.Request, name, id string) {
 			status = said.status
 		}
 	}
-	f.Said = takeSaying(w, r)
+	f.Said, f.Status = takeSaying(w, r), status
 	var body, beside, page bytes.Buffer
 	if f.List != nil && f.Fault == "" {
 		if err := pageTemplates().ExecuteTemplate(&beside, f.Name+".beside", f); err != nil {
@@ -94,8 +95,13 @@ func (p *Page) view(w http.ResponseWriter, r *http.Request, name, id string) {
 	}
 	w.Header().Set("Content-Type", "text/html; charset=utf-8")
 	w.Header().Set("Cache-Control", "no-store")
+	text := page.Bytes()
+	if takesZipped(w, r) {
+		text = zip(text, gzip.BestSpeed)
+		w.Header().Set("Content-Encoding", "gzip")
+	}
 	w.WriteHeader(status)
-	_, _ = page.WriteTo(w) // fails if the browser has disconnected
+	_, _ = w.Write(text) // fails if the browser has disconnected
 }
 
 // fill loads the data of a view from the API.

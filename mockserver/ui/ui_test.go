@@ -109,12 +109,12 @@ func buttonPresses(early, waits string, failed []string) []buttonPress {
 		{"dlq.retry", []string{"id", failed[0], "retries", "1"}, "was published again"},
 		{"dlq.retry", []string{"id", failed[1], "retries", "many"}, "many"},
 		{"dlq.delete", []string{"id", failed[1]}, "was deleted"},
-		{"dlq.retryAll", nil, "Retry 1 message of the DLQ?"},
-		{"dlq.deleteAll", nil, "Delete 1 entry of the DLQ?"},
-		{"dlq.deleteAll", []string{"sure", "yes"}, "Deleted: 1."},
-		{"dlq.deleteAll", nil, "The DLQ has no entries."},
-		{"dlq.retryAll", nil, "The DLQ has no messages."},
-		{"dlq.retryAll", []string{"sure", "yes"}, "Published again: 0."},
+		{"dlq.retrySome", nil, "Retry 1 message?"},
+		{"dlq.deleteSome", nil, "Delete 1 entry?"},
+		{"dlq.deleteSome", []string{"sure", "yes"}, "Delete: 1."},
+		{"dlq.deleteSome", nil, "No entries match."},
+		{"dlq.retrySome", nil, "No messages match."},
+		{"dlq.retrySome", []string{"sure", "yes"}, "Retry: 0."},
 		{"flow.pause", []string{"key", "a/b c"}, "The key a/b c was paused."},
 		{"flow.resume", []string{"key", "a/b c"}, "The key a/b c was resumed."},
 		{"flow.pin", []string{"key", "k", "parallelism", "3"}, "The key k was pinned."},
@@ -155,7 +155,7 @@ func buttonPresses(early, waits string, failed []string) []buttonPress {
 		{"requests.clear", []string{"sure", "yes"}, "The journal is empty."},
 		{"event.notify", []string{"event", "paid", "data", "{}"}, "continue"},
 		{"run.cancel", []string{"id", "wfr_none"}, "wfr_none"},
-		{"clock.advance", []string{"by", "1m"}, "The clock has reached "},
+		{"clock.advance", []string{"by", "1m"}, " later: "},
 		{"clock.advance", []string{"by", "soon"}, "soon"},
 		{"clock.mode", []string{"mode", "auto"}, "The clock mode is now auto."},
 		{"reset", nil, "of the DLQ and all journals of the account"},
@@ -178,13 +178,13 @@ func TestRetryAll(t *testing.T) {
 	list := read(t, u, "ui/dlq").text()
 	expect.Contains(t, "the list", list, "Retry all messages (230)")
 	expect.Contains(t, "the list", list, "Delete all (230)")
-	question := press(t, u, "dlq.retryAll", "back", "/_understudy/ui/dlq")
-	expect.Contains(t, "the question", question, "Retry 230 messages of the DLQ?")
+	question := press(t, u, "dlq.retrySome", "back", "/_understudy/ui/dlq")
+	expect.Contains(t, "the question", question, "Retry 230 messages?")
 	expect.Contains(t, "the question", question, `href="/_understudy/ui/dlq">Cancel`)
 	if got := len(u.Deliveries()); got != n {
 		t.Errorf("got %d deliveries before the answer, want %d", got, n)
 	}
-	if page := press(t, u, "dlq.retryAll", "sure", "yes"); !strings.Contains(page, "Published again: 230.") {
+	if page := press(t, u, "dlq.retrySome", "sure", "yes"); !strings.Contains(page, "Retry: 230.") {
 		t.Errorf("the page does not show the number of messages: %s", page)
 	}
 	u.Settle()
@@ -222,7 +222,7 @@ func TestClockInTheHeader(t *testing.T) {
 	t.Parallel()
 	u := mockserver.RunT(t, mockserver.Config{Start: time.Date(2026, time.March, 2, 9, 0, 0, 0, time.UTC)})
 	u.Advance(30 * 24 * time.Hour)
-	if got := read(t, u, "").at("top").text(); !strings.Contains(got, "manual clock 1 Apr 2026 09:00:00 UTC") {
+	if got := read(t, u, "").at("top").text(); !regexp.MustCompile(`manual clock 1 Apr (2026 )?09:00:00`).MatchString(got) {
 		t.Errorf("the header shows %q", got)
 	}
 }
@@ -233,8 +233,13 @@ func TestRulesAreSwitchedOffOneByOne(t *testing.T) {
 	u := mockserver.RunT(t)
 	press(t, u, "stub.add", "url", "https://one.test/*", "status", "503 200")
 	press(t, u, "stub.add", "url", "https://two.test/*", "body", `"<b>"`)
-	first := formOf(read(t, u, "ui/stubs"), "stub.remove", 0)
-	press(t, u, "stub.remove", first...)
+	first := ""
+	for _, field := range read(t, u, "ui/stubs").at("view").all("input", "") {
+		if first == "" && field.is("name") == "rule" {
+			first = field.is("value")
+		}
+	}
+	press(t, u, "stub.remove", "rule", first)
 	if left := request(t, u, http.MethodGet, "/_understudy/stubs", ""); left != `[{"url":"https://one.test/*","answers":[{"status":503},{"status":200}]}]` {
 		t.Errorf("got %s after the removal", left)
 	}
@@ -314,13 +319,13 @@ func TestFilters(t *testing.T) {
 		if got != want {
 			t.Errorf("%s shows %v, want %v", query, got, want)
 		}
-		if empty := !want[0] && !want[1]; empty != strings.Contains(page, "No message is like that") {
+		if empty := !want[0] && !want[1]; empty != strings.Contains(page, "No messages match") {
 			t.Errorf("%s: the empty list has no hint", query)
 		}
 	}
 	for _, query := range []string{"from=yesterday", "state=LOST", "cursor=7"} {
 		page := request(t, u, http.MethodGet, "/_understudy/ui/messages?"+query, "")
-		for _, text := range []string{"That did not work", "must be"} {
+		for _, text := range []string{"<h1>Error", "must be"} {
 			if !strings.Contains(page, text) {
 				t.Errorf("the page of %s: got no %q, want it", query, text)
 			}

@@ -18,6 +18,7 @@ import (
 type view struct {
 	name, title string
 	key         string // key to press after g
+	group       string // heading above it in the navigation, if it is the first of its group
 	load        func(*visit) (any, error)
 	one         func(*visit, string) (any, error)
 }
@@ -28,20 +29,20 @@ var allViews []view
 // The table is set in init because its functions refer to it.
 func init() {
 	allViews = []view{
-		{"now", "Now", "n", nowView, nil},
-		{"messages", "Messages", "m", messagesView, messageView},
-		{"runs", "Runs", "r", runsView, runView},
-		{"dlq", "DLQ", "d", dlqView, dlqEntry},
-		{"flow", "Flow control", "f", flowKeys, nil},
-		{"groups", "URL groups", "g", groupsView, nil},
-		{"queues", "Queues", "q", queuesView, nil},
-		{"schedules", "Schedules", "s", schedulesView, nil},
-		{"statistics", "Statistics", "t", statisticsView, nil},
-		{"indexes", "Search & vector", "i", indexesView, nil},
-		{"limits", "Rate limits", "l", limitsView, nil},
-		{"requests", "Requests", "a", requestsView, nil},
-		{"history", "History", "h", historyView, nil},
-		{"stubs", "Stubs & faults", "b", stubsView, nil},
+		{"now", "Now", "n", "", nowView, nil},
+		{"messages", "Messages", "m", "", messagesView, messageView},
+		{"runs", "Runs", "r", "", runsView, runView},
+		{"dlq", "DLQ", "d", "", dlqView, dlqEntry},
+		{"flow", "Flow control", "f", "Control", flowKeys, nil},
+		{"queues", "Queues", "q", "", queuesView, nil},
+		{"groups", "URL groups", "g", "", groupsView, nil},
+		{"schedules", "Schedules", "s", "", schedulesView, nil},
+		{"limits", "Rate limits", "l", "", limitsView, nil},
+		{"stubs", "Stubs & faults", "b", "Simulate", stubsView, nil},
+		{"requests", "Requests", "a", "Look back", requestsView, nil},
+		{"history", "History", "h", "", historyView, nil},
+		{"statistics", "Statistics", "t", "", statisticsView, nil},
+		{"indexes", "Search & vector", "i", "", indexesView, nil},
 	}
 }
 
@@ -115,7 +116,8 @@ type frame struct {
 	Now      overview
 	Said     *saying
 	Fault    string // error that replaces the view
-	Settings bool   // the browser has settings that affect the look, see theme.js
+	Status   int
+	Settings bool // the browser has settings that affect the look, see theme.js
 	Data     any
 	List     any // the data of the list next to an entry
 
@@ -141,19 +143,38 @@ func (f *frame) Views() []navigation {
 		if v.name == "history" && !f.Now.Journal {
 			continue
 		}
-		list = append(list, navigation{v.title, f.Link(v.name), v.key, counts[v.name], v.name == f.Name})
+		list = append(list, navigation{v.name, v.title, f.Link(v.name), v.key, v.group, counts[v.name], v.name == f.Name})
 	}
 	if f.Fleet {
-		list = append(list, navigation{fleetView.title, f.Link(fleetView.name), fleetView.key, 0, f.Name == fleetView.name})
+		list = append(list, navigation{fleetView.name, fleetView.title, f.Link(fleetView.name), fleetView.key, "", 0, f.Name == fleetView.name})
 	}
 	return list
 }
 
 // navigation is a link to a view. For messages and runs, Count has only those in progress.
 type navigation struct {
-	Title, Link, Key string
-	Count            int
-	Here             bool
+	Name, Title, Link, Key, Group string
+	Count                         int
+	Here                          bool
+}
+
+// MainViews returns the links at the bottom of a phone.
+func (f *frame) MainViews() []navigation { return f.Views()[:4] }
+
+// Place is the view of an entry, for the path above it; nil for other pages.
+func (f *frame) Place() *navigation {
+	if at := viewNamed(f.Name); f.ID != "" && at != nil && at.load != nil {
+		return &navigation{Title: at.title, Link: f.Back()}
+	}
+	return nil
+}
+
+// Headline is the name of the entry, or its id.
+func (f *frame) Headline() string {
+	if named, ok := f.Data.(interface{ Headline() string }); ok {
+		return named.Headline()
+	}
+	return f.ID
 }
 
 // Link is the address of a view or an entry in the same account; pairs are names and
@@ -182,24 +203,25 @@ func (f *frame) search(pairs []string) string {
 	if f.query.Get("account") != "" {
 		query.Set("account", f.Account)
 	}
+	return address("", query, pairs...)
+}
+
+// address is a path with a query, which pairs of names and values change; an empty value
+// removes the name.
+func address(path string, query url.Values, pairs ...string) string {
 	for i := 0; i+1 < len(pairs); i += 2 {
-		if pairs[i+1] != "" {
+		if query.Del(pairs[i]); pairs[i+1] != "" {
 			query.Set(pairs[i], pairs[i+1])
 		}
 	}
 	if len(query) == 0 {
-		return ""
+		return path
 	}
-	return "?" + query.Encode()
+	return path + "?" + query.Encode()
 }
 
 // Here is the address of the current view.
-func (f *frame) Here() string {
-	if len(f.query) == 0 {
-		return f.path
-	}
-	return f.path + "?" + f.query.Encode()
-}
+func (f *frame) Here() string { return address(f.path, f.query) }
 
 // Bare is the address of the current view without its query, for filter forms.
 func (f *frame) Bare() string { return f.path }
@@ -225,28 +247,10 @@ func (f *frame) Raw(list string) string {
 func (f *frame) Blank() *publishForm { return &publishForm{} }
 
 // More is the address of the next page of the view.
-func (f *frame) More(cursor any) string {
-	query := url.Values{}
-	maps.Copy(query, f.query)
-	text, _ := cursor.(string)
-	query.Set("cursor", text)
-	return f.path + "?" + query.Encode()
-}
+func (f *frame) More(cursor any) string { return f.With("cursor", text(cursor)) }
 
-// With is the address of the view with a changed query; an empty value removes the name.
-func (f *frame) With(pairs ...string) string {
-	query := url.Values{}
-	maps.Copy(query, f.query)
-	for i := 0; i+1 < len(pairs); i += 2 {
-		if query.Del(pairs[i]); pairs[i+1] != "" {
-			query.Set(pairs[i], pairs[i+1])
-		}
-	}
-	if len(query) == 0 {
-		return f.path
-	}
-	return f.path + "?" + query.Encode()
-}
+// With is the address of the view with a changed query.
+func (f *frame) With(pairs ...string) string { return address(f.path, maps.Clone(f.query), pairs...) }
 
 // Query is the query of the address.
 func (f *frame) Query() url.Values { return f.query }
@@ -292,16 +296,19 @@ func (f *frame) Away(ms any) template.HTML {
 // Real shows a time on the wall clock, in Unix ms.
 func (f *frame) Real(ms any) template.HTML { return stampedTime(ms, f.Now.Real, "real") }
 
-// Clock shows a time in Unix ms with its date, for the header. The script updates it
-// for a clock that runs.
+// Clock shows a time in Unix ms without the current year, for the header. The script updates
+// it for a clock that runs.
 func (f *frame) Clock(ms int64, kind string) template.HTML {
 	at := time.UnixMilli(ms).UTC()
-	runs := ""
+	form, runs := "2 Jan 15:04:05", ""
+	if at.Year() != time.UnixMilli(f.Now.Real).UTC().Year() {
+		form = "2 Jan 2006 15:04:05"
+	}
 	if kind == "real" || f.Now.Clock.Mode == "real" {
 		runs = fmt.Sprintf(` data-runs="%d"`, ms-f.Now.Real)
 	}
-	return template.HTML(fmt.Sprintf(`<time datetime="%s"%s>%s</time>`, //nolint:gosec // numbers and constants
-		at.Format(instantForm), runs, at.Format(clockForm)))
+	return template.HTML(fmt.Sprintf(`<time datetime="%s" title="%s" data-face%s>%s</time>`, //nolint:gosec // numbers and constants
+		at.Format(instantForm), at.Format(clockForm), runs, at.Format(form)))
 }
 
 // saying is the message after the action of a button.
@@ -311,6 +318,8 @@ type saying struct {
 	Undo  string `json:",omitempty"` // id of the undo point; "": none
 	Label string `json:",omitempty"` // of the undo point
 	Scope string `json:",omitempty"`
+	From  string `json:",omitempty"` // of a move of the clock: the times before and after it
+	To    string `json:",omitempty"`
 }
 
 // cookieName is the name of the cookie with the message. It has the port, because browsers

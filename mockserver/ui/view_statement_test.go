@@ -1,12 +1,14 @@
 package ui_test
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"maps"
 	"net/http"
 	"net/http/httptest"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -32,17 +34,9 @@ func TestStatementsOfNow(t *testing.T) {
 	t.Parallel()
 	u := busy(t)
 	page := read(t, u, "").at("view")
-	tile := func(id string) reading {
-		for _, section := range page.all("section", "") {
-			if section.is("aria-labelledby") == id {
-				return section
-			}
-		}
-		return reading{}
-	}
 	shown := func(id string) map[string]int {
 		counts := map[string]int{}
-		for _, li := range tile(id).all("li", "") {
+		for _, li := range page.at(id).all("li", "") {
 			n := 0
 			_, _ = fmt.Sscan(li.first("b", "").text(), &n)
 			if n > 0 {
@@ -65,43 +59,38 @@ func TestStatementsOfNow(t *testing.T) {
 		paused := tally(keys, func(k struct{ IsPaused bool }) string { return fmt.Sprint(k.IsPaused) })["true"]
 		entries := len(fetch[struct{ Messages []any }](t, u, "/v2/dlq").Messages)
 		waiters := len(fetch[struct{ Waiters []any }](t, u, "/_understudy/waiters").Waiters)
-		expect.Equal(t, "text", tile("t-held").text(), fmt.Sprintf("Held %d in the DLQ %d flow-control keys, %d paused %d waits for events", entries, len(keys), paused, waiters))
+		expect.Equal(t, "text", page.at("t-held").text(), fmt.Sprintf("%d in the DLQ %d flow-control keys, %d paused %d waits for events", entries, len(keys), paused, waiters))
 	})
 	t.Run("the pace and the next timer", func(t *testing.T) {
 		at := fetch[struct{ ParallelismCount, ParallelismMax int }](t, u, "/v2/globalParallelism")
-		expect.Contains(t, "text", tile("t-pace").text(), fmt.Sprintf("0 attempts/s %d of %d in flight next timer", at.ParallelismCount, at.ParallelismMax))
+		expect.Contains(t, "text", page.at("t-pace").text(), fmt.Sprintf("0 attempts/s %d of %d in flight", at.ParallelismCount, at.ParallelismMax))
 		next := fetch[[]struct{ NextScheduleTime int64 }](t, u, "/v2/schedules")[0].NextScheduleTime // the earliest timer
-		expect.Equal(t, "the next timer", tile("t-pace").instants(t)[0], next)
+		expect.Equal(t, "the next timer", page.at("t-next").instants(t)[0], next)
 	})
-	t.Run("the last events", func(t *testing.T) {
+	t.Run("the activity has the latest event of each message and run", func(t *testing.T) {
 		events := fetch[struct {
 			Events []struct {
-				Time             int64
-				State, MessageID string
-				ResponseStatus   int
+				Time                            int64
+				State, MessageID, WorkflowRunID string
 			}
 		}](t, u, "/_understudy/log?count=200").Events
-		rows := tile("h-events").first("tbody", "").all("tr", "")
-		expect.Equal(t, "number of rows", len(rows), 15)
-		known := map[string]bool{}
+		latest := map[string]string{}
 		for _, e := range events {
-			known[fmt.Sprintf("%d %s %s %d", e.Time, e.State, e.MessageID, e.ResponseStatus)] = true
+			if id := cmp.Or(e.WorkflowRunID, e.MessageID); latest[id] == "" {
+				latest[id] = fmt.Sprintf("%d %s", e.Time, e.State)
+			}
 		}
+		rows := page.first("table", "activity").all("tr", "")
+		expect.True(t, "it has rows", len(rows) > 5)
 		for _, row := range rows {
-			cells := row.all("td", "")
-			id, status := "", "0"
-			for _, a := range cells[2].all("a", "") {
-				if strings.HasPrefix(a.text(), "msg_") {
-					id = a.text()
-				}
-			}
-			if chip := cells[3].first("", "state").text(); chip != "" {
-				status = chip
-			}
-			if said := fmt.Sprintf("%d %s %s %s", row.instants(t)[0], cells[1].text(), id, status); id != "" {
-				expect.True(t, "the log says "+said, known[said])
-			}
+			address := row.first("a", "").is("href")
+			id := address[strings.LastIndex(address, "/")+1:]
+			at, _ := strconv.ParseInt(row.all("small", "")[len(row.all("small", ""))-1].is("data-at"), 10, 64)
+			expect.Equal(t, "the row of "+id, fmt.Sprintf("%d %s", at, row.first("", "hide").is("data-state")), latest[id])
 		}
+	})
+	t.Run("what needs attention is in the DLQ, waits or is paused", func(t *testing.T) {
+		expect.Equal(t, "notices", texts(page.first("ul", "notices").all("p", "")), []string{"/hook 503 response", "Flow key customer-9 is paused and holds 1 message"})
 	})
 }
 
@@ -118,7 +107,7 @@ func TestStatementOfAutoClock(t *testing.T) {
 		NextDue int64
 	}](t, u, "/_understudy/overview")
 	expect.True(t, "the clock is before the schedule", now.NextDue > now.Clock.Now)
-	expect.Contains(t, "the page", read(t, u, "").at("view").text(), "until only the timers of schedules are left")
+	expect.Contains(t, "the page", read(t, u, "").at("live").text(), "until only schedules are left")
 }
 
 func TestStatementsOfFlowKeys(t *testing.T) {
@@ -140,21 +129,21 @@ func TestStatementsOfFlowKeys(t *testing.T) {
 			want := []string{k.FlowControlKey + map[bool]string{true: " paused"}[k.IsPaused], fmt.Sprintf("%d waiting", k.WaitListSize)}
 			pinned := func(yes bool) string { return map[bool]string{true: " pinned"}[yes] }
 			if k.ParallelismMax > 0 {
-				want = append(want, fmt.Sprintf("%d of %d in flight%s", k.ParallelismCount, k.ParallelismMax, pinned(k.IsPinnedParallelism)))
+				want = append(want, fmt.Sprintf("%d/%d in flight%s", k.ParallelismCount, k.ParallelismMax, pinned(k.IsPinnedParallelism)))
 			}
 			if k.RateMax > 0 {
 				period := fmt.Sprintf("%d s", k.RatePeriod)
 				if k.RatePeriod%60 == 0 {
 					period = fmt.Sprintf("%d m", k.RatePeriod/60)
 				}
-				want = append(want, fmt.Sprintf("%d of at most %d starts in %s%s", k.RateCount, k.RateMax, period, pinned(k.IsPinnedRate)))
+				want = append(want, fmt.Sprintf("%d/%d starts per %s%s", k.RateCount, k.RateMax, period, pinned(k.IsPinnedRate)))
 			} else {
-				want = append(want, "no limit of its rate")
+				want = append(want, "no rate limit")
 			}
 			got := append([]string{card.first("h2", "").text()}, texts(card.all("p", ""))...)
 			expect.Equal(t, "statements", got, want)
 			buttons := texts(card.all("button", ""))
-			for name, there := range map[string]bool{"Pause": !k.IsPaused, "Resume": k.IsPaused, "Reset the rate": k.RateMax > 0, "Unpin parallelism": k.IsPinnedParallelism, "Unpin rate": k.IsPinnedRate} {
+			for name, there := range map[string]bool{"Pause": !k.IsPaused, "Unpause": k.IsPaused, "Reset rate": k.RateMax > 0, "Unpin parallelism": k.IsPinnedParallelism, "Unpin rate": k.IsPinnedRate} {
 				expect.Equal(t, "the button "+name+" is there", slices.Contains(buttons, name), there)
 			}
 		})
@@ -261,8 +250,7 @@ func TestStatementsOfStatistics(t *testing.T) {
 			page := read(t, u, "ui/statistics?period="+period).at("view")
 			cards := map[string]reading{}
 			for _, card := range page.all("section", "card") {
-				title := strings.TrimSuffix(card.first("h2", "").text(), " "+card.first("h2", "").first("", "soft").text())
-				cards[title] = card
+				cards[card.is("data-title")] = card
 			}
 			for title, name := range map[string]string{"Delivery attempts": "daily_used", "Workflow messages": "daily_used_workflow", "Attempts a day, this month": "daily_requests"} {
 				var list points
@@ -277,7 +265,7 @@ func TestStatementsOfStatistics(t *testing.T) {
 					}
 				}
 				expect.Equal(t, "total of "+title, cards[title].first("h2", "").first("", "soft").text(), fmt.Sprint(sum))
-				expect.Equal(t, "bars of "+title, len(cards[title].all("rect", "series")), bars)
+				expect.Equal(t, "bars of "+title, len(cards[title].all("rect", "one")), bars)
 			}
 			var runs []struct {
 				ID         string

@@ -55,8 +55,10 @@ const follower = {
       const text = await answer.text();
       if (!this.leaving() && address === location.href && !selecting()) {
         this.swapping = true;
+        const before = rowIds();
         await htmx.swap({ text, target: find("#live"), select: "#live", swap: "outerMorph", sourceElement: document.body });
         show();
+        for (const id of rowIds()) if (before.size > 0 && !before.has(id)) document.getElementById(id).classList.add("fresh");
       }
     } catch {
       // the server is unreachable; the stream reports its return
@@ -96,6 +98,11 @@ const follower = {
   },
 };
 
+// rowIds are the rows of the list, to find those that have arrived.
+function rowIds() {
+  return new Set([...document.querySelectorAll("main [data-rows] tbody tr[id]")].map((r) => r.id));
+}
+
 // selecting reports whether text is selected: an update would clear the selection.
 function selecting() {
   const selection = getSelection();
@@ -107,11 +114,15 @@ function show() {
   const live = find("[data-live]");
   if (live) {
     live.setAttribute("aria-pressed", String(!follower.paused));
-    live.textContent = follower.paused ? "Resume updates" : follower.lost ? "Server lost" : "Pause updates";
+    live.classList.toggle("lost", follower.lost);
+    const [state, action] = follower.paused ? ["Paused", "resume updates"] : follower.lost ? ["Server lost", "pause updates"] : ["Live", "pause updates"];
+    live.lastElementChild.textContent = state;
+    live.ariaLabel = `${state}: ${action}`;
   }
   showPrefs();
-  const here = find("nav a[aria-current]");
-  if (here) here.parentElement.scrollLeft = here.offsetLeft - (here.parentElement.clientWidth - here.offsetWidth) / 2; // visible if the navigation is one scrolling line
+  noteMove();
+  markMoves();
+  showPicked();
 }
 
 const units = [["d", 86400], ["h", 3600], ["m", 60], ["s", 1]];
@@ -133,7 +144,7 @@ function tick() {
   if (document.hidden) return;
   const { mode, now, real } = find("#live")?.dataset ?? {};
   const skew = Number(now) - Number(real);
-  for (const clock of document.querySelectorAll("time[data-runs]")) clock.textContent = dated(Date.now() + Number(clock.dataset.runs));
+  for (const clock of document.querySelectorAll("time[data-runs]")) clock.textContent = faced(Date.now() + Number(clock.dataset.runs));
   for (const part of document.querySelectorAll("small[data-at]")) {
     if (part.dataset.of === "clock" && mode !== "real") continue;
     const at = Number(part.dataset.at) - (part.dataset.of === "clock" ? skew : 0);
@@ -142,28 +153,65 @@ function tick() {
   }
 }
 
+// say shows a message of the page itself.
+function say(text) {
+  const line = document.createElement("p");
+  line.className = "good";
+  line.textContent = text;
+  find("#said").replaceChildren(line);
+}
+
 async function copy(button) {
-  const source = document.getElementById(button.dataset.copy);
-  const text = source.textContent;
+  const source = document.getElementById(button.dataset.copy) ?? button;
+  const words = [...button.childNodes].find((node) => node.nodeType === Node.TEXT_NODE);
   try {
-    await navigator.clipboard.writeText(text);
-    button.textContent = "Copied";
+    await navigator.clipboard.writeText(button.dataset.copyText ?? source.textContent);
+    if (words) words.data = "Copied";
+    else say("Copied " + button.dataset.copyText);
   } catch {
+    if (!words) return say(button.dataset.copyText);
     source.closest("details")?.setAttribute("open", "");
     getSelection().selectAllChildren(source);
-    button.textContent = "Press Ctrl+C";
+    words.data = "Press Ctrl+C";
   }
+}
+
+// sharedLink is the address of the view for somebody else: with the account, and with the host
+// of the server if this browser knows it only as localhost.
+function sharedLink() {
+  const address = new URL(location.href);
+  const { account, url } = find("#live").dataset;
+  address.searchParams.set("account", account);
+  const local = (host) => /^(localhost|127\..*|\[::1\])$/.test(host);
+  if (local(address.hostname) && !local(new URL(url).hostname)) return new URL(url).origin + address.pathname + address.search + address.hash;
+  return address.href;
 }
 
 document.addEventListener("click", (event) => {
   const button = event.target.closest("button");
   if (!button) return;
-  if (button.dataset.copy) copy(button);
+  if ("copyLink" in button.dataset) button.dataset.copyText = sharedLink();
+  if (button.dataset.copy ?? button.dataset.copyText) copy(button);
   if ("live" in button.dataset) follower.toggle();
   if ("themeSwitch" in button.dataset) switchTheme();
   if ("zoneSwitch" in button.dataset) switchZone();
   if ("keys" in button.dataset) find("#keys").showModal();
+  if ("closeSaid" in button.dataset) {
+    receipt = null;
+    find("#said").replaceChildren();
+  }
+  if ("unpick" in button.dataset) unpick();
+  if ("jump" in button.dataset) palette.open();
 });
+
+// Menus close when something in them is sent, and by a click elsewhere or Escape.
+function closeMenus(except) {
+  for (const menu of document.querySelectorAll(".menu[open]")) if (!menu.contains(except)) menu.open = false;
+}
+
+document.addEventListener("click", ({ target }) => closeMenus(target));
+document.addEventListener("submit", () => closeMenus());
+document.addEventListener("keydown", ({ key }) => key === "Escape" && closeMenus());
 
 // A click anywhere in a row opens it, unless it selects text.
 document.addEventListener("click", (event) => {
@@ -172,11 +220,38 @@ document.addEventListener("click", (event) => {
   target.querySelector("[data-open]")?.click();
 });
 
+// Selection: the boxes of rows are drawn by the browser, and one bar acts on all selected rows.
+const picked = new Set();
+
+function showPicked() {
+  const bar = find("#picked");
+  if (!bar) return;
+  const boxes = [...document.querySelectorAll("main [data-pick]")];
+  const there = new Set(boxes.map((box) => box.dataset.pick));
+  for (const id of picked) if (!there.has(id)) picked.delete(id);
+  for (const box of boxes) box.checked = picked.has(box.dataset.pick);
+  bar.hidden = picked.size === 0;
+  bar.querySelector("output").textContent = `${picked.size} selected`;
+  for (const field of bar.querySelectorAll("[name=pick]")) field.value = [...picked].join(",");
+}
+
+function unpick() {
+  picked.clear();
+  showPicked();
+}
+
+document.addEventListener("change", ({ target }) => {
+  if (!("pick" in target.dataset)) return;
+  if (target.checked) picked.add(target.dataset.pick);
+  else picked.delete(target.dataset.pick);
+  showPicked();
+});
+
 // Keys.
 let going = false;
 
 function row(step) {
-  const rows = [...document.querySelectorAll("[data-rows] [data-open]")].filter((link) => link.checkVisibility());
+  const rows = [...document.querySelectorAll("[data-rows] :is([data-open], summary.step)")].filter((link) => link.checkVisibility());
   if (rows.length === 0) return;
   const at = rows.indexOf(document.activeElement);
   rows[Math.min(rows.length - 1, Math.max(0, at + step))].focus();
@@ -186,7 +261,9 @@ const keys = {
   j: () => row(1),
   k: () => row(-1),
   p: () => follower.toggle(),
+  t: () => switchTheme(),
   c: () => find("form.pick select")?.focus(),
+  x: () => document.activeElement.closest("tr")?.querySelector("[data-pick]")?.click(),
   "/": () => {
     find("#search").focus();
     find("#search").select();
@@ -230,7 +307,54 @@ function showMove(now) {
   if (!submitted?.getAttribute("action")?.includes("/do/clock.advance")) {
     attemptsBefore = now.attempts;
   } else if (Date.now() - follower.left >= 1000) {
-    find("#said").textContent = `The clock has reached ${new Date(now.clock.now).toISOString()}; attempts so far: ${now.attempts - attemptsBefore}.`;
+    say(`The clock has reached ${new Date(now.clock.now).toISOString()}; attempts so far: ${now.attempts - attemptsBefore}.`);
+    const stop = document.createElement("button");
+    stop.textContent = "Stop";
+    stop.onclick = stopMove;
+    find("#said p").className = "receipt";
+    find("#said p").append(stop);
+  }
+}
+
+// stopMove ends the request that moves the clock, and with it the move.
+function stopMove() {
+  submitted.dispatchEvent(new Event("htmx:abort"));
+  submitted = null;
+  say("Stopped. What has happened until now stays.");
+  follower.arrived();
+  follower.refresh();
+}
+
+// Moves of the clock in this tab are marked in the lists: [account, from, to] in Unix ms.
+function knownMoves() {
+  return JSON.parse(sessionStorage.getItem("understudy-moves") ?? "[]");
+}
+
+let receipt = null; // of the last move, until it is closed
+
+function noteMove() {
+  const said = find("#said [data-moved]");
+  if (!said) return;
+  receipt = said;
+  const move = [find("#live").dataset.account, Date.parse(said.dataset.from + "Z"), Date.parse(said.dataset.moved + "Z")];
+  const moves = knownMoves().filter(([account, from]) => account !== move[0] || from !== move[1]);
+  sessionStorage.setItem("understudy-moves", JSON.stringify([...moves, move].slice(-20)));
+}
+
+function markMoves() {
+  for (const [account, from, to] of knownMoves()) {
+    if (account !== find("#live")?.dataset.account) continue;
+    for (const body of document.querySelectorAll("[data-rows] > tbody")) {
+      const rows = [...body.rows].map((r) => [r, Number(r.querySelector("[data-col=age] small[data-at]")?.dataset.at)]);
+      const at = rows.findIndex(([r, time], i) => i > 0 && !r.matches(".moved") && time < from + 1000 && rows[i - 1][1] >= from + 1000);
+      if (at < 0) continue;
+      const line = document.createElement("tr");
+      line.className = "moved";
+      const cell = line.insertCell();
+      cell.colSpan = [...rows[at][0].cells].filter((c) => c.checkVisibility()).length;
+      cell.textContent = `Clock advanced ${away(to - from).slice(3)}`;
+      rows[at][0].before(line);
+    }
   }
 }
 
@@ -271,6 +395,7 @@ document.addEventListener("htmx:error", () => follower.arrived());
 document.addEventListener("visibilitychange", () => follower.connect());
 document.addEventListener("htmx:after:swap", () => {
   if (follower.swapping) return; // an update of the view, not the response to a link or a button
+  if (receipt && find("#said") && !find("#said").firstElementChild) find("#said").append(receipt);
   show();
   answerForm();
   follower.connect();

@@ -110,6 +110,12 @@ function dated(ms, precise) {
   return `${p.date} ${p.year} ${p.second}${precise ? thousandths(ms) : ""} ${zone()}`;
 }
 
+// faced formats a time as the clock above every view shows it.
+function faced(ms) {
+  const p = parts(ms);
+  return p.year === parts(Date.now()).year ? `${p.date} ${p.second}` : `${p.date} ${p.year} ${p.second}`;
+}
+
 function thousandths(ms) {
   return "." + String(((ms % 1000) + 1000) % 1000).padStart(3, "0");
 }
@@ -129,7 +135,7 @@ let rewritten = false;
 // zoneTimes writes all times of the page in the chosen zone.
 function zoneTimes() {
   for (const name of document.querySelectorAll("[data-zone]")) name.textContent = zone();
-  for (const button of document.querySelectorAll("[data-zone-switch]")) button.textContent = zone() === "UTC" ? "Show local time" : "Show UTC";
+  for (const button of document.querySelectorAll("[data-zone-switch]")) button.ariaLabel = `${zone()}: show ${zone() === "UTC" ? "local time" : "UTC"}`;
   zoneFields();
   if (zone() === "UTC" && !rewritten) return;
   rewritten = true;
@@ -139,7 +145,7 @@ function zoneTimes() {
     const text = time.firstChild;
     const away = time.querySelector("small");
     if (away && text !== away) text.data = stamped(at, Number(away.dataset.of === "real" ? real : now)) + " ";
-    if (!away && !time.dataset.runs) text.data = dated(at, "precise" in time.dataset);
+    if (!away && !time.dataset.runs) text.data = "face" in time.dataset ? faced(at) : dated(at, "precise" in time.dataset);
     if (away) time.title = `${dated(at)}; ${time.dateTime}`;
   }
   for (const label of document.querySelectorAll("[data-instant]")) {
@@ -196,20 +202,16 @@ function switchTheme() {
 }
 
 function showTheme() {
-  for (const button of document.querySelectorAll("[data-theme-switch]")) button.textContent = isDark() ? "Use light theme" : "Use dark theme";
+  for (const button of document.querySelectorAll("[data-theme-switch]")) button.ariaLabel = isDark() ? "Use light theme" : "Use dark theme";
 }
 
 matchMedia("(prefers-color-scheme: dark)").addEventListener("change", showTheme);
-addEventListener("resize", () => {
-  showColumns();
-  spaceTicks();
-});
+addEventListener("resize", showColumns);
 
 // showPrefs applies the settings to a page after an update.
 function showPrefs() {
   showColumns();
   showSplitter();
   zoneTimes();
-  spaceTicks();
   showTheme();
 }

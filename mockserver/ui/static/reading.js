@@ -87,3 +87,53 @@ document.addEventListener("click", async ({ target }) => {
     }
   }
 });
+
+// Texts that are sent: JSON is checked while it is typed, and a text that had a value shows how
+// it differs from that.
+
+// indented returns JSON with a member on each line, and other texts unchanged.
+function indented(text) {
+  try {
+    return JSON.stringify(JSON.parse(text), null, 2);
+  } catch {
+    return text;
+  }
+}
+
+// differing returns the lines of two texts between their common beginning and end.
+function differing(before, after) {
+  const [a, b] = [before.split("\n"), after.split("\n")];
+  let from = 0;
+  while (from < Math.min(a.length, b.length) && a[from] === b[from]) from++;
+  let end = 0;
+  while (end < Math.min(a.length, b.length) - from && a.at(-1 - end) === b.at(-1 - end)) end++;
+  const lines = (kind, sign, list) => list.slice(from, list.length - end).map((text) => [kind, sign + text]);
+  return [...lines("del", "− ", a), ...lines("add", "+ ", b)];
+}
+
+function checkText(field) {
+  const notes = field.closest("label").nextElementSibling;
+  const note = (kind, text) => {
+    const line = document.createElement("p");
+    line.className = kind;
+    line.textContent = text;
+    notes.append(line);
+  };
+  notes.replaceChildren();
+  const text = field.value;
+  const before = field.defaultValue;
+  if ("json" in field.dataset && /^\s*[[{"]/.test(before || text)) {
+    try {
+      JSON.parse(text);
+      note("good", "Valid JSON");
+    } catch ({ message }) {
+      note("bad", "Invalid JSON: " + message);
+    }
+  }
+  if (!("differs" in field.dataset) || text === before) return;
+  for (const [kind, line] of differing(indented(before), indented(text)).slice(0, 100)) note(kind, line);
+}
+
+document.addEventListener("input", ({ target }) => {
+  if (target.matches("[data-json], [data-differs]")) checkText(target);
+});

@@ -1,0 +1,44 @@
+package ui
+
+import (
+	"fmt"
+	"net/http"
+	"time"
+)
+
+// advance moves the clock, and says what that has caused.
+func advance(v *visit, f form) error {
+	var before, after overview
+	if err := v.get(&before, "overview", nil); err != nil {
+		return err
+	}
+	var p struct {
+		Now               int64 // Unix ms
+		Attempts          int
+		Failed, RunsWoken *int // nil: the server does not count them
+	}
+	if err := v.do(&p, request{method: http.MethodPost, path: "clock/advance", body: fieldsObject("by", "until", "timeout")(f)}); err != nil {
+		return err
+	}
+	caused := pluralText(p.Attempts, "attempt", "attempts")
+	if p.Failed != nil {
+		caused += fmt.Sprintf(", %d failed", *p.Failed)
+	}
+	if p.RunsWoken != nil {
+		caused += ", " + pluralText(*p.RunsWoken, "run woke", "runs woke")
+	}
+	if err := v.get(&after, "overview", nil); err == nil && after.NextDue > p.Now {
+		caused += "; next timer in " + durationText(after.NextDue-p.Now)
+	}
+	f.Set("later", durationText(p.Now-before.Clock.Now)+" later")
+	if p.Now == before.Clock.Now {
+		f.Set("later", "Nothing was due, and the clock stays")
+	}
+	f.Set("caused", caused)
+	f.Set("moved-from", time.UnixMilli(before.Clock.Now).UTC().Format(fieldForm))
+	f.Set("moved-to", time.UnixMilli(p.Now).UTC().Format(fieldForm))
+	return nil
+}
+
+// fieldForm is the layout of times in the query of lists.
+const fieldForm = "2006-01-02T15:04:05"

@@ -1,0 +1,207 @@
+package ui
+
+import (
+	"cmp"
+	"fmt"
+	"net/url"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/understudy-mock/understudy/spec/route"
+)
+
+// current is the data of the first view: what needs attention, what has happened, what comes next.
+type current struct {
+	Attention []notice
+	Activity  []happening
+	Timers    []timer
+	Pace      chart
+	Undo      []doc
+}
+
+// notice is something that needs attention: equal causes are one.
+type notice struct {
+	Tone, Subject, Text, Link string
+	Count                     int
+	At                        any // Unix ms; nil: not known
+	Label, Do                 string
+	Fields                    doc
+	Pick                      string // ids for a button that acts on several
+}
+
+// happening is the latest event of a message or a run; equal ones that follow each other are one.
+type happening struct {
+	Event, Row doc
+	Count      int
+}
+
+// timer is a time at which something happens, unless something else does before.
+type timer struct {
+	At         float64 // Unix ms
+	Text, Link string
+}
+
+// Lengths of the lists.
+const (
+	mostNotices    = 8
+	mostHappenings = 14
+	mostTimers     = 6
+)
+
+func nowView(v *visit) (any, error) {
+	var c current
+	var undo struct{ Points []doc }
+	at := &frame{Account: v.account, query: v.query}
+	err := v.get(&undo, "undo", nil)
+	for _, load := range []func(*visit, *frame) error{c.failed, c.held, c.happened, c.comes} {
+		if err == nil {
+			err = load(v, at)
+		}
+	}
+	if err != nil {
+		return nil, err
+	}
+	c.Undo = undo.Points
+	usage, err := v.usage("1d")
+	kinds := slices.DeleteFunc(manySeries(messageSeries(usage)), func(s series) bool { return !slices.Contains([]string{"delivered", "retried", "failed"}, s.Name) })
+	c.Pace = newChart("Messages of the last day", "", kinds)
+	return &c, err
+}
+
+// failed groups the latest entries of the DLQ by destination and cause.
+func (c *current) failed(v *visit, at *frame) error {
+	var d struct{ Entries []doc }
+	if err := v.get(&d, "dlq", url.Values{"count": {"200"}}); err != nil {
+		return err
+	}
+	var keys []string
+	for _, e := range d.Entries {
+		what, do, label := "message", "dlq.retrySome", "Retry"
+		if e["source"] == "workflow" {
+			what, do, label = "run", "dlq.resumeSome", "Resume"
+		}
+		key := what + pathOf(e["url"]) + briefReason(e["cause"])
+		i := slices.Index(keys, key)
+		if i < 0 {
+			if len(keys) == mostNotices {
+				continue
+			}
+			i, keys = len(keys), append(keys, key)
+			c.Attention = append(c.Attention, notice{Tone: "bad", Text: briefReason(e["cause"]), Link: at.Of("dlq", text(e["dlqId"])), At: e["failedAt"], Do: do, Label: label})
+		}
+		n := &c.Attention[i]
+		n.Count++
+		n.Pick = strings.TrimPrefix(n.Pick+","+text(e["dlqId"]), ",")
+		if n.Subject = pathOf(e["url"]); n.Count > 1 {
+			n.Subject, n.Label = fmt.Sprintf("%d %ss to %s", n.Count, what, pathOf(e["url"])), fmt.Sprintf("%s %d", label, n.Count)
+			n.Link = at.Link("dlq", "url", text(e["url"]), "source", text(e["source"]))
+		}
+	}
+	return nil
+}
+
+// held lists the runs that wait for events, and the paused keys and queues that hold messages.
+func (c *current) held(v *visit, at *frame) error {
+	var d struct{ Waiters, Keys []doc }
+	var queues []doc
+	if err := cmp.Or(v.get(&d, "waiters", nil), v.get(&d, "flow", nil), v.get(&queues, v.as(route.ListQueues), nil)); err != nil {
+		return err
+	}
+	for _, w := range d.Waiters[:min(len(d.Waiters), 3)] {
+		run := text(w["workflowRunId"])
+		c.Attention = append(c.Attention, notice{Tone: "wait", Subject: shortID(run), Text: fmt.Sprintf("waits for the event %q", w["eventId"]), Link: at.Of("runs", run)})
+		c.Timers = append(c.Timers, timer{number(w["deadline"]), "Time-out of " + text(w["eventId"]), at.Of("runs", run)})
+	}
+	paused := func(kind, name string, n float64, link, do, label, field string) {
+		if n > 0 {
+			c.Attention = append(c.Attention, notice{Tone: "held", Subject: kind + " " + name, Text: "is paused and holds " + pluralText(int(n), "message", "messages"), Link: link, Do: do, Label: label, Fields: doc{field: name}})
+		}
+	}
+	for _, k := range d.Keys {
+		if k["isPaused"] == true {
+			name := text(k["flowControlKey"])
+			paused("Flow key", name, number(k["waitListSize"]), at.Link("flow", "key", name), "flow.resume", "Unpause", "key")
+		}
+	}
+	for _, q := range queues {
+		if q["paused"] == true {
+			name := text(q["name"])
+			paused("Queue", name, number(q["lag"]), at.Link("queues")+"#queue-"+name, "queue.resume", "Unpause", "name")
+		}
+	}
+	return nil
+}
+
+// happened loads the latest event of each message and run.
+func (c *current) happened(v *visit, _ *frame) error {
+	var log struct{ Events []doc }
+	var known struct{ Messages []doc }
+	if err := cmp.Or(v.get(&log, "log", url.Values{"count": {"150"}}), v.get(&known, "messages", url.Values{"count": {"100"}})); err != nil {
+		return err
+	}
+	rows, seen := map[string]doc{}, map[string]bool{}
+	for _, m := range known.Messages {
+		rows[text(m["messageId"])] = m
+	}
+	for _, e := range log.Events {
+		run, message := text(e["workflowRunId"]), text(e["messageId"])
+		if key := cmp.Or(run, message); seen[key] {
+			continue
+		} else {
+			seen[key] = true
+		}
+		h := happening{Event: e, Row: rows[message], Count: 1}
+		if n := len(c.Activity); n > 0 && run == "" {
+			if last := &c.Activity[n-1]; last.like(&h) {
+				last.Count++
+				continue
+			}
+		}
+		if c.Activity = append(c.Activity, h); len(c.Activity) == mostHappenings {
+			break
+		}
+	}
+	return nil
+}
+
+// like reports whether two events look the same.
+func (h *happening) like(other *happening) bool {
+	same := func(name string) bool { return h.Event[name] == other.Event[name] }
+	return same("state") && same("url") && same("responseStatus") && same("cause") && same("workflowRunId") && h.Row["attempts"] == other.Row["attempts"]
+}
+
+// comes loads the next timers, and what is overdue.
+func (c *current) comes(v *visit, at *frame) error {
+	var d struct{ Messages, Schedules []doc }
+	var now clock
+	if err := cmp.Or(v.get(&d, "messages", url.Values{"count": {"30"}, "sort": {"next"}, "state": {"CREATED,RETRY,ERROR"}}), v.get(&d, "schedules", nil), v.get(&now, "clock", nil)); err != nil {
+		return err
+	}
+	const late = time.Minute
+	for _, m := range d.Messages {
+		due, link := number(m["nextDeliveryTime"]), at.Of("messages", text(m["messageId"]))
+		why, _ := m["why"].(doc)
+		kind := text(why["kind"])
+		switch word := map[string]string{"retrying": "Retry", "sleeping": "Wake"}[kind]; {
+		case due > float64(now.Now):
+			c.Timers = append(c.Timers, timer{due, cmp.Or(word, "Deliver") + " " + pathOf(m["url"]), link})
+		case float64(now.Now)-due > float64(late.Milliseconds()) && kind != "held" && len(c.Attention) < mostNotices:
+			c.Attention = append(c.Attention, notice{Tone: "wait", Subject: pathOf(m["url"]), Text: "is overdue: " + text(why["reason"]), Link: link, At: m["nextDeliveryTime"]})
+		}
+	}
+	for _, s := range d.Schedules {
+		if times, _ := s["nextTimes"].([]any); len(times) > 0 && s["isPaused"] != true {
+			c.Timers = append(c.Timers, timer{number(times[0]), "Schedule " + text(s["scheduleId"]), at.Link("schedules") + "#schedule-" + url.PathEscape(text(s["scheduleId"]))})
+		}
+	}
+	slices.SortStableFunc(c.Timers, func(a, b timer) int { return cmp.Or(cmp.Compare(a.At, b.At), strings.Compare(a.Text, b.Text)) })
+	c.Timers = c.Timers[:min(len(c.Timers), mostTimers)]
+	return nil
+}
+
+// number reads a number; 0 for other values.
+func number(v any) float64 {
+	n, _ := readNumber(v)
+	return n
+}
