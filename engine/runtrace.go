@@ -98,10 +98,10 @@ type Span struct {
 type Part struct {
 	Kind    string // running, failed, canceled, retrying, sleeping, waiting
 	From    time.Time
-	To      time.Time // zero: not ended
-	Attempt int       // number of the attempt, from 1; 0 for other phases
-	Status  int       // of the response, 0 for none
-	Cause   string    // why the attempt failed
+	To      time.Time     // zero: not ended
+	Attempt int           // number of the attempt, from 1; 0 for other phases
+	Status  int           // of the response, 0 for none
+	Cause   string        // why the attempt failed
 	Took    time.Duration // of the attempt, in real time: a manual clock does not move in it
 }
 

@@ -93,12 +93,12 @@ type spanBody struct {
 }
 
 type partBody struct {
-	Kind    string `json:"kind"`
-	From    int64  `json:"from"`                     // Unix ms
-	To      *int64 `json:"to,omitempty"`             // Unix ms
-	Attempt int    `json:"attempt,omitempty"`        // from 1
-	Status  int    `json:"responseStatus,omitempty"` // of the attempt
-	Cause   string `json:"cause,omitempty"`          // why the attempt failed
+	Kind    string  `json:"kind"`
+	From    int64   `json:"from"`                     // Unix ms
+	To      *int64  `json:"to,omitempty"`             // Unix ms
+	Attempt int     `json:"attempt,omitempty"`        // from 1
+	Status  int     `json:"responseStatus,omitempty"` // of the attempt
+	Cause   string  `json:"cause,omitempty"`          // why the attempt failed
 	Took    float64 `json:"durationMs,omitempty"`     // real time of the attempt, which a manual clock does not have
 }
 

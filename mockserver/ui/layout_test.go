@@ -259,7 +259,7 @@ func TestScreenshot(t *testing.T) {
 	readme, err := os.ReadFile("../../README.md")
 	if err != nil {
 		t.Fatal(err)
-			}
+	}
 	for theme, name := range map[string]string{"light": "docs/page", "dark": "mockserver/ui/testdata/page-dark"} { // the program embeds one of them
 		b.theme(theme)
 		b.shoot("../" + name)

@@ -95,8 +95,8 @@ func messageActions(t *testing.T, u *mockserver.TestServer, page reading, id, st
 	}](t, u, "/_understudy/messages/"+id)
 	buttons := texts(page.first("", "actions").all("button", ""))
 	for name, want := range map[string]bool{
-		"Attempt now":        trace.Row.NextDeliveryTime > trace.Now,
-		"Cancel":             slices.Contains([]string{"CREATED", "ACTIVE", "RETRY"}, state),
+		"Attempt now": trace.Row.NextDeliveryTime > trace.Now,
+		"Cancel":      slices.Contains([]string{"CREATED", "ACTIVE", "RETRY"}, state),
 		"Retry":       trace.DlqID != "",
 	} {
 		expect.Equal(t, "the button "+name+" is there", slices.Contains(buttons, name), want)
