@@ -279,13 +279,60 @@ Feature: The dead letter queue of workflow runs
       When the dead letter queue is read
       Then the message and the times of the entry are those of the log
 
-    @REQ-PUB-006 @implied @time-retries
-    Scenario: A forwarded header is on every attempt of a run and of its restart
-      Given the run is allowed 1 retry
-      And a dead-lettered run with a failure callback
-      And the run was restarted once and failed again
+    @REQ-PUB-006 @REQ-PUB-011 @implied @time-retries
+    Scenario Outline: Every call of a run that is <way> has its headers and its payload
+      Given a dead-lettered run that is configured in every way and <way>
       When the dead letter queue is read
-      Then every call of the workflow carries the forwarded header and the payload
+      Then every call of the workflow carries its forwarded headers and its payload
+
+      Examples: ways of a run
+        | way               |
+        | tried three times |
+        | delayed           |
+        | restarted once    |
+        | restarted twice   |
+
+      @cap-flow-resume
+      Examples: a key
+        | way           |
+        | held by a key |
+
+    @REQ-DLQ-014 @REQ-DLQ-004 @REQ-DLQ-010 @REQ-DLQ-017 @stated @time-retries
+    Scenario Outline: The entry of a run that is <way> shows all of it
+      Given a dead-lettered run that is configured in every way and <way>
+      When the dead letter queue is read
+      Then the entry shows everything that the run was configured with, and its last answer
+
+      Examples: ways of a run
+        | way               |
+        | tried three times |
+        | delayed           |
+        | restarted once    |
+        | restarted twice   |
+
+      @cap-flow-resume
+      Examples: a key
+        | way           |
+        | held by a key |
+
+    @REQ-DLQ-012 @REQ-DLQ-011 @stated @time-retries
+    Scenario Outline: The outcome of the failure callback is stored in the entry of a run that is <way>
+      Given a dead-lettered run that is configured in every way and <way>
+      When the dead letter queue is read
+      Then the entry reflects the failure callback of the run
+      And the entry holds the outcome of the failure callback
+
+      Examples: ways of a run
+        | way               |
+        | tried three times |
+        | delayed           |
+        | restarted once    |
+        | restarted twice   |
+
+      @cap-flow-resume
+      Examples: a key
+        | way           |
+        | held by a key |
 
     @REQ-DLQ-005 @stated
     Scenario: A run that another one invoked is in the queue when it fails
@@ -387,6 +434,18 @@ Feature: The dead letter queue of workflow runs
       Given two dead-lettered runs that differ in everything
       When the dead letter queue is filtered by the <end> dates around its entries
       Then the date is inclusive
+
+      Examples: both ends
+        | end   |
+        | start |
+        | end   |
+
+    @REQ-DLQ-009 @stated @paging
+    Scenario Outline: The <end> date of the queue holds on every page
+      Given 3 dead-lettered runs, one after the other
+      And lists are read 1 at a time
+      When the dead letter queue is filtered by the <end> date of the second
+      Then the queue holds all entries that fit, and no other
 
       Examples: both ends
         | end   |

@@ -252,6 +252,12 @@ Feature: Running workflows
       When the workflow is triggered and succeeds
       Then the ids of the recorded steps increase
 
+    @REQ-LOG-018 @stated
+    Scenario: The ids of steps that run side by side increase
+      Given a workflow whose steps "reserve", "charge" and "ship" run side by side after the step "prepare"
+      When the workflow is triggered and succeeds
+      Then the ids of the recorded steps increase
+
     @REQ-LOG-028 @stated
     Scenario: Steps that run side by side say how many they are
       Given a workflow whose steps "reserve", "charge" and "ship" run side by side after the step "prepare"
@@ -273,10 +279,18 @@ Feature: Running workflows
         | Call       | external URL         |
         | Call       | method of the call   |
         | Call       | response status      |
+        | Call       | request headers      |
+        | Call       | request body         |
+        | Call       | response headers     |
+        | Call       | response body        |
         | Wait       | event id             |
         | Wait       | timeout as text      |
         | Wait       | timeout in Unix ms   |
         | Invoke     | invoked run          |
+        | Invoke     | URL of the invoked workflow |
+        | Invoke     | start of the invoked run    |
+        | Invoke     | payload of the invoked run  |
+        | Invoke     | headers of the invoked run  |
 
     @REQ-LOG-030 @stated
     Scenario: A wait that times out says so

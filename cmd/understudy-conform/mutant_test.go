@@ -37,7 +37,7 @@ import (
 type trial struct {
 	scope string // requirement: scenarios of the broken requirement; profile: scenarios of its profile; full: all
 	live  bool
-	only  []string // profiles; nil: by the scope
+	names []string // only these scenarios, until one fails; nil: by the scope
 }
 
 // trialOf reads the environment: MUTANTS is the scope, and LIVE=1 selects real time.
@@ -90,13 +90,23 @@ func mutated(t *testing.T, m *mutant.Mutant, how trial) (*report.Report, int64, 
 	} else if id != "" && how.scope == "profile" {
 		cfg.Profiles = []string{requirement(t, id).Profile}
 	}
-	if how.only != nil {
-		cfg.Profiles = how.only
+	ctx, stop := context.WithCancel(t.Context())
+	defer stop()
+	if how.names != nil {
+		cfg.Profiles, cfg.Names = nil, how.names
+		cfg.Progress = func(_, _ int, _ []string, last *report.Result) {
+			if last.Verdict == report.Fail || last.Verdict == report.Warn {
+				stop()
+			}
+		}
 	}
-	judged, err := conformance.Run(t.Context(), cfg)
+	judged, err := conformance.Run(ctx, cfg)
 	if errors.Is(err, conformance.ErrPreflight) && strings.HasPrefix(m.Breaks(), "AUT-00") && strings.Contains(err.Error(), "are the credentials right?") {
 		// The preflight cannot distinguish a credential that is never accepted from a wrong one.
 		return &report.Report{Results: []report.Result{{Name: "the preflight", Verdict: report.Fail, Requirements: []string{"REQ-" + m.Breaks()}}}}, hits.Load(), nil
+	}
+	if errors.Is(err, conformance.ErrPreflight) && how.names != nil {
+		return &report.Report{Results: []report.Result{{Name: err.Error(), Verdict: report.Fail, Requirements: []string{"the preflight"}}}}, hits.Load(), nil
 	}
 	if err != nil {
 		t.Fatalf("%s: %v", m.ID, err)

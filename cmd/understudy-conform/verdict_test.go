@@ -250,10 +250,12 @@ func TestConformRefusesUnknownEntriesOfKnownFailures(t *testing.T) {
 		}
 		own := ownTarget(nil, false)
 		own.ExpectedFailures = file
-		_, err := conformance.Run(t.Context(), conformance.Config{Target: own})
-		expect.True(t, "the error is one of the usage", errors.Is(err, conformance.ErrUsage))
-		if err != nil {
-			expect.Contains(t, "error", err.Error(), want)
+		_, running := conformance.Run(t.Context(), conformance.Config{Target: own})
+		_, listing := conformance.List(conformance.Config{Target: own}) // --dry-run and --list
+		for _, err := range []error{running, listing} {
+			if expect.True(t, "the error is one of the usage", errors.Is(err, conformance.ErrUsage)) {
+				expect.Contains(t, "error", err.Error(), want)
+			}
 		}
 	}
 }

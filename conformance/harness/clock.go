@@ -71,6 +71,13 @@ func Now() time.Time { return time.Now() }
 // timerOf returns a timer in real time.
 func timerOf(d time.Duration) *time.Timer { return time.NewTimer(d) }
 
+// After returns a channel that is closed after d of real time, or when the scenario ends.
+func (s *Scenario) After(d time.Duration) <-chan struct{} {
+	ctx, cancel := context.WithTimeout(s.Context, d)
+	s.Cleanup = append(s.Cleanup, cancel)
+	return ctx.Done()
+}
+
 // Since returns the real time since t.
 func Since(t time.Time) time.Duration { return time.Since(t) }
 

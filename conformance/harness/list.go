@@ -1,8 +1,6 @@
 package harness
 
 import (
-	"bytes"
-	"encoding/json"
 	"fmt"
 	"slices"
 	"strconv"
@@ -103,15 +101,6 @@ func (s *Scenario) ListedOnce(l *Listing, want []any, key func(any) string) erro
 		}
 	}
 	return nil
-}
-
-// EventKey identifies an event by all its fields.
-func EventKey(e any) string {
-	text, err := json.Marshal(e)
-	if err != nil {
-		return fmt.Sprint(e)
-	}
-	return string(bytes.TrimSpace(text))
 }
 
 // EventsOf returns the events of a run, in the order of the list.

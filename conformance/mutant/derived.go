@@ -22,11 +22,12 @@ import (
 // Derived returns the defects that follow mechanically from the documented operations: every
 // field of an answer, every filter of a list, every option and every part of a delivery, each
 // wrong in one way, in all requests or only in a particular situation. Shown reports whether
-// the interface document or a target file has the name of an option, filter or field.
+// the interface document or a target file has the name of an option, filter or field of an
+// operation.
 //
 // Their names, such as derived/listWorkflowDLQ/filter/label/ignored, do not depend on the
 // order. Some defects are legal or without effect: what survives is to be read by a person.
-func Derived(doc *spec.Document, shown func(name string) bool) ([]Mutant, error) {
+func Derived(doc *spec.Document, shown func(operation, place, name string) bool) ([]Mutant, error) {
 	whole, err := openapi3.NewLoader().LoadFromData(doc.JSON())
 	if err != nil {
 		return nil, fmt.Errorf("OpenAPI document: %w", err)
@@ -53,7 +54,7 @@ var pathVariable = regexp.MustCompile(`\{[^}]+\}`)
 
 // deriving collects the defects of the operations.
 type deriving struct {
-	shown     func(name string) bool
+	shown     func(operation, place, name string) bool
 	operation string
 	matches   matching
 	all       []Mutant
@@ -108,14 +109,29 @@ func emptyLike(v any) any {
 	return jsonNumber(0)
 }
 
+var firstNumber = regexp.MustCompile(`^(\w+=)?(\d+)([a-z]*)$`) // 3, 3s, or parallelism=3
+
+// shifted adds to the number in a text. A text without one gains or loses a character.
+func shifted(text string, by int64) string {
+	parts := firstNumber.FindStringSubmatch(text)
+	n, err := int64(0), error(nil)
+	if parts != nil {
+		n, err = strconv.ParseInt(parts[2], 10, 64)
+	}
+	switch {
+	case parts != nil && err == nil && n+by >= 0:
+		return parts[1] + strconv.FormatInt(n+by, 10) + parts[3]
+	case by > 0:
+		return text + "1"
+	}
+	return text[:max(len(text)-1, 0)]
+}
+
 // oneMore adds one to a number, and a character to a text.
 func oneMore(v any) any {
 	switch v := v.(type) {
 	case string:
-		if n, err := strconv.ParseInt(v, 10, 64); err == nil {
-			return strconv.FormatInt(n+1, 10)
-		}
-		return v + "1"
+		return shifted(v, 1)
 	case interface{ Int64() (int64, error) }:
 		if n, err := v.Int64(); err == nil {
 			return jsonNumber(n + 1)
@@ -147,7 +163,7 @@ func (d *deriving) fields(schema *openapi3.Schema, path []string) {
 	}
 	for name, property := range schema.Properties {
 		inner := append(slices.Clone(path), name)
-		if !d.shown(name) {
+		if !d.shown(d.operation, "field", name) {
 			continue
 		}
 		for defect, change := range fieldDefects {
@@ -253,12 +269,12 @@ func (g *generations) watch(hit func()) Parts {
 func (d *deriving) parameters(list openapi3.Parameters) {
 	for _, p := range list {
 		name, place := p.Value.Name, p.Value.In
-		if place == "path" || !d.shown(name) || strings.HasPrefix(name, header.WorkflowPrefix) && d.operation == "publishMessage" {
+		if place == "path" || !d.shown(d.operation, place, name) || strings.HasPrefix(name, header.WorkflowPrefix) && d.operation == "publishMessage" {
 			continue
 		}
 		for defect, change := range optionDefects {
 			for situation, fits := range requestSituations[place] {
-				if situation == "always" || defect == "ignored" {
+				if situation == "always" || defect == "ignored" && d.has(place, situation) {
 					fits := d.when(place, name, fits)
 					d.add(name+": "+defect+", "+situation, changeRequest(fits, func(r *http.Request) { change(r, place, name) }), place, name, defect, situation)
 				}
@@ -269,6 +285,14 @@ func (d *deriving) parameters(list openapi3.Parameters) {
 			d.add(name+": only the first that fits", firstThatFits(d.matches, name), place, name, "first")
 		}
 	}
+}
+
+// has reports whether requests of the operation can be in a situation.
+func (d *deriving) has(place, situation string) bool {
+	if d.lists() {
+		return situation != "group"
+	}
+	return d.operation == "publishMessage" && (place == "header" || situation == "group" || situation == "with other")
 }
 
 // when matches requests of the operation with an option, in a situation.
@@ -289,28 +313,30 @@ var optionDefects = map[string]func(r *http.Request, place, name string){
 		changeOption(r, place, name, func(v string) string { return textOf(oneMore(v)) })
 	},
 	"less": func(r *http.Request, place, name string) {
-		changeOption(r, place, name, func(v string) string {
-			n, err := strconv.ParseInt(v, 10, 64)
-			if err != nil || n == 0 {
-				return v[:len(v)-1]
-			}
-			return strconv.FormatInt(n-1, 10)
-		})
+		changeOption(r, place, name, func(v string) string { return shifted(v, -1) })
 	},
 }
 
+// changeOption changes one value. The flow-control key and its value are lost together: one
+// without the other may be refused.
 func changeOption(r *http.Request, place, name string, change func(string) string) {
+	lost := []string{name}
+	for _, pair := range [][]string{{header.FlowControlKey, header.FlowControlValue}, {header.Query(header.FlowControlKey), header.Query(header.FlowControlValue)}} {
+		if slices.Contains(pair, name) {
+			lost = pair
+		}
+	}
 	if place == "header" {
 		v := change(r.Header.Get(name))
-		if r.Header.Del(name); v != "" {
-			r.Header.Set(name, v)
+		if r.Header.Set(name, v); v == "" {
+			dropHeader(r.Header, func(n string) bool { return slices.Contains(lost, n) })
 		}
 		return
 	}
 	setQuery(r, func(q map[string][]string) {
 		v := change(q[name][0])
-		if delete(q, name); v != "" {
-			q[name] = []string{v}
+		if q[name] = []string{v}; v == "" {
+			maps.DeleteFunc(q, func(n string, _ []string) bool { return slices.Contains(lost, n) })
 		}
 	})
 }

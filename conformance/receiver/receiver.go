@@ -215,6 +215,8 @@ func (r *Receiver) ServeHTTP(w http.ResponseWriter, q *http.Request) {
 		select {
 		case <-answer.Hold:
 		case <-q.Context().Done():
+			got.Status.Store(0) // nobody receives an answer
+			answer.Reset = true
 		}
 	}
 	if answer.Reset {

@@ -51,6 +51,7 @@ var runSteps = []step{
 	{"Given", `a workflow whose only step always fails with a binary body`, (*Scenario).WorkflowFailsBinary},
 	{"Given", `a workflow whose steps (".+") run side by side after the step "([^"]+)"`, (*Scenario).workflowParallel},
 	{"Given", `the run is allowed (\d+) retr(?:y|ies)`, (*Scenario).runRetries},
+	{"Given", `a dead-lettered run that failed after a step of every type`, (*Scenario).deadOfEveryType},
 	{"Given", `the workflow is triggered and in progress`, (*Scenario).inProgress},
 	{"Given", `a finished run`, (*Scenario).finishedRun},
 	{"Given", `a waiting run`, (*Scenario).WaitingRun},
@@ -146,6 +147,15 @@ func (s *Scenario) workflowOfType(kind string) error { return s.workflowBefore(k
 // workflowBefore makes a workflow with a step of a type, followed by a plain step unless
 // next is empty.
 func (s *Scenario) workflowBefore(kind, next string) error {
+	steps := []workflow.Step{s.stepOf(kind)}
+	if next != "" {
+		steps = append(steps, workflow.Step{Name: next, Kind: "Run"})
+	}
+	return s.NewWorkflow(steps...)
+}
+
+// stepOf returns a step of a type, and makes the endpoint that it needs.
+func (s *Scenario) stepOf(kind string) workflow.Step {
 	st := workflow.Step{Name: onlyStep, Kind: kind, Seconds: sleepSeconds, Event: s.Name("event")}
 	switch kind {
 	case "Wait":
@@ -161,11 +171,22 @@ func (s *Scenario) workflowBefore(kind, next string) error {
 		s.Runs.Child = workflow.NewPeer(s.Scenario, "the invoked workflow", workflow.Step{Name: "inner", Kind: "Run"})
 		st.URL = s.Runs.Child.Endpoint.URL
 	}
-	steps := []workflow.Step{st}
-	if next != "" {
-		steps = append(steps, workflow.Step{Name: next, Kind: "Run"})
+	return st
+}
+
+// deadOfEveryType makes a dead-lettered run with a step of each type that ends by itself.
+func (s *Scenario) deadOfEveryType() error {
+	var steps []workflow.Step
+	for _, kind := range []string{"Call", "SleepFor", "SleepUntil", "Invoke"} {
+		st := s.stepOf(kind)
+		st.Name, st.Seconds = "a step of "+kind, 1
+		steps = append(steps, st)
 	}
-	return s.NewWorkflow(steps...)
+	fault := workflow.Step{Name: onlyStep, Kind: "Run", Fails: -1, Status: http.StatusServiceUnavailable}
+	if err := s.NewWorkflow(append(steps, fault)...); err != nil {
+		return err
+	}
+	return s.Die()
 }
 
 func (s *Scenario) workflowFails(status int) error {
@@ -216,12 +237,9 @@ func (s *Scenario) workflowParallel(names, before string) error {
 
 // calledByPut sets the method of the run. It needs the header for this, which is a binding.
 func (s *Scenario) calledByPut() error {
-	name := s.Bound("headers", "method")
-	if name == "" {
-		return &harness.NoVerdict{Verdict: report.NotApplicable, Detail: "headers.method is not bound: every run of the target may be called by one method"}
-	}
+	name, err := s.optional("method")
 	s.Configure(name, http.MethodPut)
-	return nil
+	return err
 }
 
 func (s *Scenario) binaryPayload() error {

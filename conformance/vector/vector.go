@@ -53,6 +53,7 @@ var vectorSteps = []step{
 	{"Then", `the information has the field "(\w+)" as (\w+)`, (*Scenario).infoHas},
 	{"Then", `the type of the index is DENSE, SPARSE or HYBRID`, (*Scenario).indexType},
 	{"Then", `a dense index says its dimension, similarity function and embedding model, and a sparse index its embedding model`, (*Scenario).partsComplete},
+	{"Then", `the dense index has the dimension and the similarity function of the index, which has a size`, (*Scenario).partsAgree},
 	{"Then", `the namespace "" is listed with its counts`, (*Scenario).defaultListed},
 	{"Then", `every namespace has a vectorCount and a pendingVectorCount`, (*Scenario).namespacesCount},
 	{"Then", `the totals are the sums over the namespaces`, (*Scenario).totalsAreSums},
@@ -169,6 +170,20 @@ func (s *Scenario) partsComplete() error {
 	}
 	if _, has := check.At(s.Asked.JSON, "/result/sparseIndex"); has {
 		return s.CheckField(s.Asked.JSON, "/result/sparseIndex/embeddingModel", "string")
+	}
+	return nil
+}
+
+// partsAgree compares what is said twice. An index that holds vectors has a size.
+func (s *Scenario) partsAgree() error {
+	for _, field := range []string{"dimension", "similarityFunction"} {
+		whole, _ := check.At(s.Asked.JSON, "/result/"+field)
+		if part, has := check.At(s.Asked.JSON, "/result/denseIndex/"+field); has && harness.Plain(part) != harness.Plain(whole) {
+			return s.Asked.Fails("/result/denseIndex/"+field, "the dense index differs from the index", harness.Plain(whole), harness.Plain(part))
+		}
+	}
+	if size, _ := check.At(s.Asked.JSON, "/result/indexSize"); harness.Plain(size) == "0" {
+		return s.Asked.Fails("/result/indexSize", "the size of an index with vectors", "more than 0", "0")
 	}
 	return nil
 }
