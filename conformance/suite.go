@@ -344,7 +344,7 @@ func (c *Config) concurrency() int {
 	case c.Target.Isolation.Parallel > 0:
 		return c.Target.Isolation.Parallel
 	}
-	return 8
+	return 16
 }
 
 // report combines the results, in the order of the features.

@@ -473,7 +473,7 @@ Feature: The dead letter queue of workflow runs
       When the dead letter queue is filtered by the run id of one and the label of the other
       Then the queue holds all entries that fit, and no other
 
-    @REQ-DLQ-008 @stated @paging
+    @REQ-DLQ-008 @stated @paging @exclusive
     Scenario Outline: Every page of the queue filtered by <filter> holds what fits
       Given dead-lettered runs of two kinds, the first one twice
       And lists are read 1 at a time

@@ -292,7 +292,7 @@ Feature: Reading the message logs of workflows
         | start |
         | end   |
 
-    @REQ-LOG-012 @stated @paging
+    @REQ-LOG-012 @stated @paging @exclusive
     Scenario Outline: The <end> date holds on every page
       Given three finished runs of different workflows
       And lists are read 1 at a time
@@ -316,7 +316,7 @@ Feature: Reading the message logs of workflows
       When the message logs are filtered by an unknown run id
       Then the list is empty
 
-    @REQ-LOG-011 @stated @paging
+    @REQ-LOG-011 @stated @paging @exclusive
     Scenario Outline: Every page of the logs filtered by <filter> holds what fits
       Given three finished runs of different workflows
       And lists are read 1 at a time

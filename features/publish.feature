@@ -304,11 +304,12 @@ Feature: Publishing a message
         | held by a key   |
         | held by a key and tried three times |
 
-    @REQ-PUB-011 @implied
+    @REQ-PUB-011 @REQ-PUB-001 @implied
     Scenario Outline: The body is on every attempt of a message that is <way>
       Given a message that is configured in every way and <way>
       When the message has been sent as often as it must be
       Then every attempt carries its body
+      And every attempt arrives at the path and the query of the message
 
       Examples: nothing else
         | way             |

@@ -201,7 +201,7 @@ Feature: Running workflows
 
     @REQ-LOG-013 @stated
     Scenario Outline: A step of the type <type> is recorded with it
-      Given a workflow with a step of the type "<type>"
+      Given a workflow with a short step of the type "<type>"
       When the workflow is triggered
       Then a step of the type "<type>" is recorded
       And every recorded step type is one of the documented list
@@ -266,7 +266,7 @@ Feature: Running workflows
 
     @REQ-LOG-029 @stated
     Scenario Outline: A step of the type <type> carries its <value>
-      Given a workflow with a step of the type "<type>"
+      Given a workflow with a short step of the type "<type>"
       When the workflow is triggered
       Then a step of the type "<type>" is recorded
       And the step information of the type "<type>" holds its <value>

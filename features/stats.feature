@@ -135,7 +135,7 @@ Feature: Usage statistics
       When the usage statistics are read without a period
       Then the count of the dead letter queue has risen by 3
 
-    @REQ-STA-011 @stated
+    @REQ-STA-011 @stated @exclusive
     Scenario: The count of the dead letter queue is that of its entries after a restart
       Given the usage statistics as they are now
       And a dead-lettered run whose fault has been repaired
@@ -173,6 +173,7 @@ Feature: Usage statistics
       And a delivered message
       When the usage statistics are read until they have moved
       Then the requests and the bandwidth of the day have risen
+      And the requests and the bandwidth of the period have risen
 
     @REQ-STA-014 @implied
     Scenario: A run raises the workflow figures of the day
@@ -180,6 +181,12 @@ Feature: Usage statistics
       And a finished run
       When the usage statistics are read until they have moved
       Then the workflow runs and messages of the day have risen
+      And the workflow usage of the period has risen
+
+    @REQ-STA-016 @implied @exclusive @needs-driver-account
+    Scenario: An account that has done nothing has figures of 0
+      When the usage statistics are read without a period
+      Then no figure but those of billing is above 0
 
     @REQ-STA-015 @implied
     Scenario: A cancelled run raises the series of cancelled runs

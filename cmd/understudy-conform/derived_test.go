@@ -90,7 +90,7 @@ func recordTraffic(t *testing.T) *traffic {
 				})
 			},
 		}
-	}}, trial{scope: "full"})
+	}}, trial{scope: "full", everything: true})
 	delete(location, "") // a request without credentials, or without an endpoint
 	names := map[string]string{}
 	for i := range judged.Results {
@@ -241,7 +241,7 @@ func derivedMutants(t *testing.T) {
 				result := "without effect"
 				if names := record.changedBy(&all[i]); len(names) > 0 {
 					result = "not found"
-					if judged, _, _ := mutated(t, &all[i], trial{names: names}); len(failed(judged)) > 0 {
+					if judged, _, _ := mutated(t, &all[i], trial{names: names, everything: true}); len(failed(judged)) > 0 {
 						result = "found"
 					}
 				}

@@ -35,9 +35,10 @@ import (
 // trial is a run of the suite against a changed stand-in: how much of the suite, and
 // whether it runs in real time (live) or with a moved clock.
 type trial struct {
-	scope string // requirement: scenarios of the broken requirement; profile: scenarios of its profile; full: all
-	live  bool
-	names []string // only these scenarios, until one fails; nil: by the scope
+	scope      string // requirement: scenarios of the broken requirement; profile: scenarios of its profile; full: all
+	live       bool
+	names      []string // only these scenarios, until one fails; nil: by the scope
+	everything bool     // extensions too
 }
 
 // trialOf reads the environment: MUTANTS is the scope, and LIVE=1 selects real time.
@@ -89,6 +90,9 @@ func mutated(t *testing.T, m *mutant.Mutant, how trial) (*report.Report, int64, 
 		cfg.Requirements = []string{"REQ-" + id}
 	} else if id != "" && how.scope == "profile" {
 		cfg.Profiles = []string{requirement(t, id).Profile}
+	}
+	if how.everything {
+		cfg.Basis, cfg.Profiles = append(cfg.Basis, spec.Extension), append(cfg.Profiles, "EXT")
 	}
 	ctx, stop := context.WithCancel(t.Context())
 	defer stop()

@@ -371,7 +371,7 @@ func TestConformDoesNotJudgeALaterRetryThatIsSlow(t *testing.T) {
 		r.Header.Set(header.RetryDelay, "100 * pow(600, retried)") // 100 ms, one minute
 		next.ServeHTTP(w, r)
 	}, func(cfg *conformance.Config, _ *httptest.Server) {
-		cfg.Requirements = []string{"REQ-RTY-002"}
+		cfg.Requirements, cfg.Areas = []string{"REQ-RTY-002"}, []string{"retry"}
 		cfg.Target.Timing.RetryBudget = 2 * time.Second
 		delete(cfg.Target.Bindings.Headers, "retry_delay")
 	})

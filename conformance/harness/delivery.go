@@ -222,11 +222,15 @@ func (s *Scenario) AwaitQuiet(attempts []*receiver.Received) error {
 	for i := 1; i < len(attempts); i++ {
 		wait = max(wait, attempts[i].At.Sub(attempts[i-1].At))
 	}
+	began := Now()
 	if err := s.Absent(func() error { return nil }); err != nil {
 		return err
 	}
-	return s.Clock.Pass(s.Context, min(2*wait, s.Clock.Scaled(s.Suite.Target.Timing.RetryBudget)))
+	return s.Clock.Pass(s.Context, min(2*wait, s.Clock.Scaled(s.Suite.Target.Timing.RetryBudget))-Since(began))
 }
+
+// RetryDelay is the delay before a retry, in ms, of messages whose header for it is bound.
+const RetryDelay = "250"
 
 // retryWait returns how long the target waits before a retry. The document does not define
 // it, so it is measured once per run. It is 0 when no retry comes within its budget;
@@ -241,7 +245,7 @@ func (st *Suite) retryWait(s *Scenario) (time.Duration, error) {
 	e.Answer(nil, receiver.Reply{Status: http.StatusServiceUnavailable})
 	h := http.Header{header.Retries: {"1"}}
 	if name := s.Bound("headers", "retry_delay"); name != "" {
-		h.Set(name, "1000")
+		h.Set(name, RetryDelay)
 	}
 	a, err := s.Do(Request{Operation: "publishMessage", Vars: map[string]string{"destination": e.URL}, Method: s.PublishMethod(), Header: h, Body: []byte("measured"), Aside: true})
 	if err != nil {

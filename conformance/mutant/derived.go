@@ -442,21 +442,44 @@ func joinedValues(r *http.Request) {
 // published knows how the message of a delivery was published.
 type published struct {
 	mu       sync.Mutex
+	done     *sync.Cond
+	pending  int                      // publishes without an answer
 	messages map[string]*http.Request // message id -> request
 	generations
 }
 
 // watch learns from publishes and restarts, and changes nothing.
 func (p *published) watch(hit func()) Parts {
-	p.messages = map[string]*http.Request{}
-	return joinChanges(p.generations.watch, replyAny(matchPath("", "("+route.PublishMessage.Pattern()+"|"+route.PublishBatch.Pattern()+")"), func(r *http.Request, v any) any {
-		p.mu.Lock()
-		defer p.mu.Unlock()
-		for _, id := range messageIDs(v) {
-			p.messages[id] = r.Clone(r.Context())
-		}
-		return v
-	}))(hit)
+	p.done, p.messages = sync.NewCond(&p.mu), map[string]*http.Request{}
+	publishing := matchPath("", "("+route.PublishMessage.Pattern()+"|"+route.PublishBatch.Pattern()+")")
+	return joinChanges(p.generations.watch, func(hit func()) Parts {
+		return wrapMatching(publishing, hit, func(w http.ResponseWriter, r *http.Request, next http.Handler) {
+			asked := r.Clone(r.Context())
+			p.mu.Lock()
+			p.pending++
+			p.mu.Unlock()
+			a := serverAnswer(next, r)
+			p.mu.Lock()
+			for _, id := range messageIDs(decodeJSON(a.body)) {
+				p.messages[id] = asked
+			}
+			p.pending--
+			p.done.Broadcast()
+			p.mu.Unlock()
+			a.write(w)
+		})
+	})(hit)
+}
+
+// of returns the publish of a delivery, which may come before the answer to it; nil if unknown.
+func (p *published) of(r *http.Request) *http.Request {
+	id := r.Header.Get(header.MessageID)
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for p.pending > 0 && p.messages[id] == nil {
+		p.done.Wait()
+	}
+	return p.messages[id]
 }
 
 // messageIDs returns the ids of the messages in an answer.
@@ -488,17 +511,21 @@ var deliverySituations = map[string]func(p *published, r, from *http.Request) bo
 		return from != nil && from.Header.Get(header.FlowControlKey) != ""
 	},
 	"group": func(_ *published, r, _ *http.Request) bool { return ofGroup(r) },
-	"batch": func(_ *published, _, from *http.Request) bool {
-		return from != nil && strings.HasSuffix(from.URL.Path, "/batch")
+	"batch": func(_ *published, r, from *http.Request) bool { // of messages; steps of runs come in batches as well
+		return from != nil && strings.HasSuffix(from.URL.Path, "/batch") && r.Header.Get(header.WorkflowRunID) == ""
 	},
 	"run": func(p *published, r, _ *http.Request) bool {
-		return r.Header.Get(header.WorkflowRunID) != "" && p.of(r.Header.Get(header.WorkflowRunID)) == 0
+		return r.Header.Get(header.WorkflowRunID) != "" && p.generations.of(r.Header.Get(header.WorkflowRunID)) == 0
 	},
 	"run retried": func(_ *published, r, _ *http.Request) bool {
 		return r.Header.Get(header.WorkflowRunID) != "" && r.Header.Get(header.Retried) == "1"
 	},
-	"restarted":   func(p *published, r, _ *http.Request) bool { return p.of(r.Header.Get(header.WorkflowRunID)) == 1 },
-	"restarted 2": func(p *published, r, _ *http.Request) bool { return p.of(r.Header.Get(header.WorkflowRunID)) == 2 },
+	"restarted": func(p *published, r, _ *http.Request) bool {
+		return p.generations.of(r.Header.Get(header.WorkflowRunID)) == 1
+	},
+	"restarted 2": func(p *published, r, _ *http.Request) bool {
+		return p.generations.of(r.Header.Get(header.WorkflowRunID)) == 2
+	},
 }
 
 // deliveries adds the defects of requests to destinations.
@@ -517,9 +544,7 @@ func deliveryDefect(part, situation string) func(func()) Parts {
 	return func(hit func()) Parts {
 		p := &published{}
 		return joinChanges(p.watch, changeDelivery(true, func(r *http.Request, next http.RoundTripper) (*http.Response, error) {
-			p.mu.Lock()
-			from := p.messages[r.Header.Get(header.MessageID)]
-			p.mu.Unlock()
+			from := p.of(r)
 			switch {
 			case !applies(p, r, from):
 				return next.RoundTrip(r)

@@ -25,6 +25,7 @@ var combinationSteps = []step{
 	{"Then", `every attempt carries its forwarded header`, (*Scenario).everyAttemptForwards},
 	{"Then", `every attempt carries the header that has no prefix`, (*Scenario).everyAttemptPlain},
 	{"Then", `no endpoint is tried more often than the message allows`, (*Scenario).noMoreAttempts},
+	{"Then", `every attempt arrives at the path and the query of the message`, (*Scenario).everyAttemptThere},
 	{"Then", `every attempt carries its body`, (*Scenario).everyAttemptWhole},
 	{"Then", `every attempt carries its empty header and both values of its repeated header`, (*Scenario).everyAttemptHeaders},
 	{"Given", `the run was restarted (once|twice) and failed again`, (*Scenario).restartedBefore},
@@ -112,12 +113,15 @@ func (s *Scenario) configuredToForward(way string) error {
 	return s.forwardAll("header")
 }
 
+// configuredPath follows the URL of the destination.
+const configuredPath = "/Orders/7?x=1&y=%20A"
+
 // sendConfigured publishes the message and waits for its attempts. That they are made is the
 // subject of other scenarios.
 func (s *Scenario) sendConfigured() error {
 	destination := s.Group.Name
 	if destination == "" {
-		destination = s.Endpoint(theDestination).URL
+		destination = s.Endpoint(theDestination).URL + configuredPath
 	}
 	publish := func() error { return s.published(destination, "") }
 	if s.publish.batch {
@@ -185,6 +189,15 @@ func (s *Scenario) everyAttemptForwards() error {
 	return s.everyAttempt(func(got *receiver.Received, which string) error {
 		if harness.Carrying(got, "order-7") == "" {
 			return s.Failure(which+" lacks the forwarded header", "order-7 in a header", harness.Shown(got.Header))
+		}
+		return nil
+	})
+}
+
+func (s *Scenario) everyAttemptThere() error {
+	return s.everyAttempt(func(got *receiver.Received, which string) error {
+		if got.Path != configuredPath && s.Group.Name == "" { // the endpoints of a group have URLs of their own
+			return s.Failure(which+" is at another address", configuredPath, got.Path)
 		}
 		return nil
 	})

@@ -149,7 +149,7 @@ func (s *Scenario) option(how, name, value string) error {
 
 func (s *Scenario) allowRetries(n int, how string) error {
 	if name := s.Bound("headers", "retry_delay"); name != "" { // an illegal retry then comes soon
-		if err := s.carry("", name, "1000"); err != nil {
+		if err := s.carry("", name, harness.RetryDelay); err != nil {
 			return err
 		}
 	}

@@ -42,6 +42,7 @@ type running struct {
 var runSteps = []step{
 	{"Given", `a workflow with the steps? (".+")`, (*Scenario).Workflow},
 	{"Given", `a workflow with a step of the type "(\w+)"`, (*Scenario).workflowOfType},
+	{"Given", `a workflow with a short step of the type "(\w+)"`, (*Scenario).shortWorkflow},
 	{"Given", `a workflow with a step of the type "(\w+)" before the step "([^"]+)"`, (*Scenario).workflowBefore},
 	{"Given", `a workflow whose only step always fails with status (\d+)`, (*Scenario).workflowFails},
 	{"Given", `a workflow whose only step fails once with status (\d+)`, (*Scenario).workflowFailsOnce},
@@ -143,6 +144,15 @@ func (s *Scenario) Workflow(names string) error {
 }
 
 func (s *Scenario) workflowOfType(kind string) error { return s.workflowBefore(kind, "") }
+
+// shortWorkflow makes a workflow whose wait is over soon: a target may record it at its end.
+func (s *Scenario) shortWorkflow(kind string) error {
+	st := s.stepOf(kind)
+	if kind == "Wait" {
+		st.Seconds = 2
+	}
+	return s.NewWorkflow(st)
+}
 
 // workflowBefore makes a workflow with a step of a type, followed by a plain step unless
 // next is empty.
@@ -258,7 +268,7 @@ func (s *Scenario) Configure(name, value string) {
 func (s *Scenario) runRetries(n int) error {
 	s.Configure(header.Retries, strconv.Itoa(n))
 	if name := s.Bound("headers", "retry_delay"); name != "" {
-		s.Configure(name, "1000")
+		s.Configure(name, harness.RetryDelay)
 	}
 	return nil
 }
@@ -437,7 +447,9 @@ func (s *Scenario) WaitingRun() error {
 
 // longRun makes a run with more events than a page of the log contains. It waits as long as
 // the run makes progress, since slow targets are legal.
-func (s *Scenario) longRun() error {
+func (s *Scenario) longRun() error { return s.Once("a long run", s.makeLongRun) }
+
+func (s *Scenario) makeLongRun() error {
 	var steps []workflow.Step
 	for i := range 345 {
 		steps = append(steps, workflow.Step{Name: fmt.Sprintf("step%d", i), Kind: "Run"})

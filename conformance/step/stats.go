@@ -43,6 +43,8 @@ var statsSteps = []step{
 	{"Then", `the workflow series "(\w+)" has risen`, (*Scenario).workflowSeriesRisen},
 	{"Then", `the requests and the bandwidth of the day have risen`, (*Scenario).dayRisen},
 	{"Then", `the workflow runs and messages of the day have risen`, (*Scenario).workflowDayRisen},
+	{"Then", `the requests and the bandwidth of the period have risen`, (*Scenario).periodRisen},
+	{"Then", `the workflow usage of the period has risen`, (*Scenario).workflowPeriodRisen},
 }
 
 // The arrays of the statistics: one point per day of the month, points of the period, and
@@ -470,6 +472,10 @@ func (s *Scenario) dayRisen() error { return s.risen("daily_requests y", "daily_
 func (s *Scenario) workflowDayRisen() error {
 	return s.risen("daily_requests workflow_run", "daily_requests workflow_message")
 }
+
+func (s *Scenario) periodRisen() error { return s.risen("daily_used y", "daily_bandwidth_used y") }
+
+func (s *Scenario) workflowPeriodRisen() error { return s.risen("daily_used_workflow y") }
 
 func (s *Scenario) deliveredMessage() error {
 	if err := s.publishIt(); err != nil {
