@@ -342,14 +342,24 @@ Feature: The dead letter queue of workflow runs
       Then the invoked run is in the dead letter queue
 
     @REQ-PUB-007 @stated @negative @time-retries
-    Scenario: The credential of the publisher is in no call, callback, entry or event of a run
-      Given the run is allowed 1 retry
-      And a dead-lettered run with a failure callback
-      And the run was restarted once and failed again
+    Scenario Outline: The credential is in no call, callback, entry or event of a run that is <way>
+      Given a dead-lettered run that is configured in every way and <way>
       When the dead letter queue is read
       Then the entry holds the outcome of the failure callback
       And the message and the times of the entry are those of the log
       And the credential is in nothing that the target sent
+
+      Examples: ways of a run
+        | way               |
+        | tried three times |
+        | delayed           |
+        | restarted once    |
+        | restarted twice   |
+
+      @cap-flow-resume
+      Examples: a key
+        | way           |
+        | held by a key |
 
   Rule: pages hold at most 100 entries
 

@@ -106,7 +106,7 @@ Feature: Reading the message logs of workflows
         | way           |
         | held by a key |
 
-    @REQ-LOG-004 @REQ-LOG-005 @REQ-LOG-022 @REQ-LOG-023 @REQ-LOG-026 @stated @shape @time-retries
+    @REQ-LOG-004 @REQ-LOG-005 @REQ-LOG-006 @REQ-LOG-022 @REQ-LOG-023 @REQ-LOG-026 @stated @shape @time-retries
     Scenario Outline: The log of a run that is <way> is complete
       Given a dead-lettered run that is configured in every way and <way>
       When the message logs are read
@@ -114,6 +114,7 @@ Feature: Reading the message logs of workflows
       And the times of every event lie between the trigger and now
       And every event of the run names the address of the workflow
       And step information is on message-level events and on no others
+      And every event "CREATED" of the run has the field "nextDeliveryTime" as integer
       And the error details are on the events "ERROR" and on no others
       And the event "ERROR" holds the status 503 and the body of the workflow server
 

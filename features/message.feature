@@ -40,6 +40,8 @@ Feature: Deduplication, batches, queues, schedules and the life of a message
       Then every attempt carries its forwarded header
       And every attempt carries its body
       And every attempt carries its empty header and both values of its repeated header
+      And every attempt arrives at the path and the query of the message
+      And the credential is in nothing that the target sent
 
     @REQ-BAT-002 @extension @negative
     Scenario: A batch with a bad message delivers none of them

@@ -103,13 +103,14 @@ Feature: Restarting a failed run
       And the new run is called with the original forwarded headers
       And the new run is called by the original method
 
-    @REQ-RST-003 @implied
+    @REQ-RST-003 @REQ-RST-007 @implied
     Scenario: A run that is restarted from a restarted one has the payload, label and key of the original
       Given a dead-lettered run that is configured in every way
       When its entry is restarted, and then the entry of the new run
       Then the entry of the new run has the payload of the original
       And the entry of the new run has the label of the original
       And the entry of the new run has the flow-control key of the original
+      And the logs hold the start of the new run as the answer named it
 
     @REQ-RST-003 @stated @time-retries
     Scenario: A run that is restarted from a restarted one has the original retries
@@ -136,6 +137,21 @@ Feature: Restarting a failed run
       And the run was restarted <times> and failed again
       When the message logs are read
       Then the log of the new run is that of the failed one, but for its ids and times
+
+      Examples: both generations
+        | times |
+        | once  |
+        | twice |
+
+    @REQ-RST-003 @REQ-DLQ-017 @implied
+    Scenario Outline: The entry of a run that was restarted <times> has a payload and a response that are not UTF-8
+      Given a workflow whose only step always fails with a binary body
+      And the payload of the run is not UTF-8
+      And a dead-lettered run of it with 0 retries
+      And the run was restarted <times> and failed again
+      When the dead letter queue is read
+      Then the entry carries the binary payload of the run
+      And the entry carries the response body in base64
 
       Examples: both generations
         | times |

@@ -13,6 +13,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 
 	"github.com/understudy-mock/understudy/conformance/mutant"
@@ -57,17 +58,20 @@ func recordTraffic(t *testing.T) *traffic {
 			t.Error(err)
 		}
 		e := exchanged{request: r.Clone(context.Background()), body: body, delivery: delivery}
+		e.by = []string{r.Header.Get("Authorization"), endpointOf.FindString(r.URL.Path + " " + string(body))}
 		r.Body = io.NopCloser(bytes.NewReader(body))
+		x.mu.Lock()
+		i := len(x.all) // in the order of the requests: a delivery may end before its publish
+		x.all = append(x.all, e)
+		x.mu.Unlock()
 		e.answer = do(r)
 		x.mu.Lock()
 		defer x.mu.Unlock()
-		e.by = []string{r.Header.Get("Authorization"), endpointOf.FindString(r.URL.Path)}
 		if at := scenarioOf.FindStringSubmatch(r.UserAgent()); at != nil && !delivery {
-			for _, by := range e.by {
-				location[by] = at[1]
-			}
+			e.scenario = at[1]
+			location[e.by[0]] = at[1]
 		}
-		x.all = append(x.all, e)
+		x.all[i] = e
 		return e.answer
 	}
 	judged, _, _ := mutated(t, &mutant.Mutant{Build: func(func()) mutant.Parts {
@@ -96,8 +100,13 @@ func recordTraffic(t *testing.T) *traffic {
 	for i := range judged.Results {
 		names[judged.Results[i].Location] = judged.Results[i].Name
 	}
+	for _, e := range x.all {
+		if at := location[e.by[0]]; at != "" && e.by[1] != "" && !e.delivery {
+			location[e.by[1]] = at
+		}
+	}
 	for i, e := range x.all {
-		x.all[i].scenario = cmp.Or(names[location[e.by[0]]], names[location[e.by[1]]])
+		x.all[i].scenario = names[cmp.Or(e.scenario, location[e.by[0]], location[e.by[1]])]
 	}
 	return x
 }
@@ -109,10 +118,12 @@ func repeat(w http.ResponseWriter, rec *recorder.Recorder) {
 	_, _ = w.Write(rec.Body.Bytes()) // the client may have disconnected
 }
 
-// changedBy returns the names of the scenarios whose traffic a mutant changes.
-func (x *traffic) changedBy(m *mutant.Mutant) (names []string) {
-	hit := false
-	parts := m.Build(func() { hit = true })
+// changedBy returns the names of the scenarios whose traffic a mutant changes, and the mutant
+// that has seen all of it, with the values of other scenarios.
+func (x *traffic) changedBy(m *mutant.Mutant) (names []string, seen *mutant.Mutant) {
+	var hit atomic.Bool
+	parts := m.Build(func() { hit.Store(true) })
+	seen = &mutant.Mutant{ID: m.ID, Build: func(func()) mutant.Parts { return parts }}
 	var now *exchanged
 	var api http.Handler
 	if parts.API != nil {
@@ -126,7 +137,8 @@ func (x *traffic) changedBy(m *mutant.Mutant) (names []string) {
 	}
 	changed := map[string]bool{}
 	for i := range x.all {
-		now, hit = &x.all[i], false
+		now = &x.all[i]
+		hit.Store(false)
 		r := now.request.Clone(context.Background())
 		r.Body = io.NopCloser(bytes.NewReader(now.body))
 		switch {
@@ -135,12 +147,12 @@ func (x *traffic) changedBy(m *mutant.Mutant) (names []string) {
 		case !now.delivery && api != nil:
 			recorder.Serve(api, r)
 		}
-		if name := now.scenario; hit && name != "" && !changed[name] {
+		if name := now.scenario; hit.Load() && name != "" && !changed[name] {
 			changed[name] = true
 			names = append(names, name)
 		}
 	}
-	return names
+	return names, seen
 }
 
 // derived returns the derived mutants.
@@ -239,9 +251,9 @@ func derivedMutants(t *testing.T) {
 			t.Run(all[i].ID, func(t *testing.T) {
 				t.Parallel()
 				result := "without effect"
-				if names := record.changedBy(&all[i]); len(names) > 0 {
+				if names, m := record.changedBy(&all[i]); len(names) > 0 {
 					result = "not found"
-					if judged, _, _ := mutated(t, &all[i], trial{names: names, everything: true}); len(failed(judged)) > 0 {
+					if judged, _, _ := mutated(t, m, trial{names: names, everything: true}); len(failed(judged)) > 0 {
 						result = "found"
 					}
 				}

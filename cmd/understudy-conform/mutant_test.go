@@ -298,6 +298,9 @@ func killed(t *testing.T, m *mutant.Mutant, how trial) string {
 	case hits == 0:
 		t.Errorf("%s is not a mutant: the traffic did not change, but %q fails", m.ID, killers[0])
 	}
+	if m.Breaks() == "AUT-005" { // implied, but it is about leaks
+		expect.Equal(t, "exit code for what another account sees", judged.ExitCode(), report.ExitFailed)
+	}
 	named(t, m, found)
 	delete(broken, m.Breaks())
 	return fmt.Sprintf("%-10s %-64.64s %-64.64s %s", m.ID, m.Text, cmp.Or(strings.Join(killers, " | "), "SURVIVES"), strings.Join(slices.Sorted(maps.Keys(broken)), " "))

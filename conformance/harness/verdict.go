@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/cucumber/godog"
+
 	"github.com/understudy-mock/understudy/conformance/report"
 	"github.com/understudy-mock/understudy/spec"
 )

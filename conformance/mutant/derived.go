@@ -227,15 +227,52 @@ func eachAt(v any, path []string, item map[string]any, f func(holder, item map[s
 	}
 }
 
+// learning keeps what a mutant learns from answers. Deliveries may come before the answer to the
+// request that caused them, so it counts the answers under way.
+type learning struct {
+	mu      sync.Mutex
+	pending int
+	learned *sync.Cond
+}
+
+// from calls learn, with the lock held, for each matching request and its decoded answer.
+func (l *learning) from(m matching, learn func(r *http.Request, v any)) func(func()) Parts {
+	l.learned = sync.NewCond(&l.mu)
+	return func(hit func()) Parts {
+		return wrapMatching(m, hit, func(w http.ResponseWriter, r *http.Request, next http.Handler) {
+			asked := r.Clone(r.Context())
+			l.mu.Lock()
+			l.pending++
+			l.mu.Unlock()
+			a := serverAnswer(next, r)
+			l.mu.Lock()
+			learn(asked, decodeJSON(a.body))
+			l.pending--
+			l.learned.Broadcast()
+			l.mu.Unlock()
+			a.write(w)
+		})
+	}
+}
+
+// wait returns, with the lock held, when something is known or no answer is under way.
+func (l *learning) wait(known func() bool) {
+	l.mu.Lock()
+	for l.pending > 0 && !known() {
+		l.learned.Wait()
+	}
+}
+
 // generations knows how often runs were restarted.
 type generations struct {
-	mu  sync.Mutex
-	run map[string]string // credential and dlqId -> its run
-	gen map[string]int    // run -> generation, 0 for one that was triggered
+	learning
+	run   map[string]string        // credential and dlqId -> its run
+	gen   map[string]int           // run -> generation, 0 for one that was triggered
+	asked map[string]*http.Request // run -> its restart
 }
 
 func (g *generations) of(run string) int {
-	g.mu.Lock()
+	g.wait(func() bool { return g.gen[run] > 0 })
 	defer g.mu.Unlock()
 	return g.gen[run]
 }
@@ -244,24 +281,29 @@ func (g *generations) of(run string) int {
 func (g *generations) restartedBy(r *http.Request) string {
 	g.mu.Lock()
 	defer g.mu.Unlock()
+	return g.run[entryOf(r)]
+}
+
+// entryOf returns the credential and the entry of a restart.
+func entryOf(r *http.Request) string {
 	id, _ := url.PathUnescape(r.URL.EscapedPath()[strings.LastIndex(r.URL.EscapedPath(), "/")+1:])
-	return g.run[r.Header.Get("Authorization")+id]
+	return r.Header.Get("Authorization") + id
 }
 
 // watch learns from lists and restarts, and changes nothing.
 func (g *generations) watch(hit func()) Parts {
-	g.run, g.gen = map[string]string{}, map[string]int{}
+	g.run, g.gen, g.asked = map[string]string{}, map[string]int{}, map[string]*http.Request{}
 	return joinChanges(changeReply(listingDLQ, func(r *http.Request, v map[string]any) {
 		g.mu.Lock()
 		defer g.mu.Unlock()
 		for _, e := range itemsOf(v, "messages") {
 			g.run[r.Header.Get("Authorization")+textOf(e["dlqId"])] = textOf(e["workflowRunId"])
 		}
-	}), changeReply(restartingRun, func(r *http.Request, v map[string]any) {
-		from := g.restartedBy(r)
-		g.mu.Lock()
-		defer g.mu.Unlock()
-		g.gen[textOf(v["workflowRunId"])] = g.gen[from] + 1
+	}), g.from(restartingRun, func(r *http.Request, v any) {
+		if restarted, ok := v.(map[string]any); ok && restarted["workflowRunId"] != nil {
+			run := textOf(restarted["workflowRunId"])
+			g.gen[run], g.asked[run] = g.gen[g.run[entryOf(r)]]+1, r
+		}
 	}))(hit)
 }
 
@@ -441,44 +483,32 @@ func joinedValues(r *http.Request) {
 
 // published knows how the message of a delivery was published.
 type published struct {
-	mu       sync.Mutex
-	done     *sync.Cond
-	pending  int                      // publishes without an answer
+	learning
 	messages map[string]*http.Request // message id -> request
-	generations
+	runs     generations
 }
 
 // watch learns from publishes and restarts, and changes nothing.
 func (p *published) watch(hit func()) Parts {
-	p.done, p.messages = sync.NewCond(&p.mu), map[string]*http.Request{}
+	p.messages = map[string]*http.Request{}
 	publishing := matchPath("", "("+route.PublishMessage.Pattern()+"|"+route.PublishBatch.Pattern()+")")
-	return joinChanges(p.generations.watch, func(hit func()) Parts {
-		return wrapMatching(publishing, hit, func(w http.ResponseWriter, r *http.Request, next http.Handler) {
-			asked := r.Clone(r.Context())
-			p.mu.Lock()
-			p.pending++
-			p.mu.Unlock()
-			a := serverAnswer(next, r)
-			p.mu.Lock()
-			for _, id := range messageIDs(decodeJSON(a.body)) {
-				p.messages[id] = asked
-			}
-			p.pending--
-			p.done.Broadcast()
-			p.mu.Unlock()
-			a.write(w)
-		})
-	})(hit)
+	return joinChanges(p.runs.watch, p.from(publishing, func(r *http.Request, v any) {
+		for _, id := range messageIDs(v) {
+			p.messages[id] = r
+		}
+	}))(hit)
 }
 
-// of returns the publish of a delivery, which may come before the answer to it; nil if unknown.
+// of returns the publish of a delivery, or the restart of its run; nil if unknown.
 func (p *published) of(r *http.Request) *http.Request {
-	id := r.Header.Get(header.MessageID)
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	for p.pending > 0 && p.messages[id] == nil {
-		p.done.Wait()
+	if run := r.Header.Get(header.WorkflowRunID); p.runs.of(run) > 0 {
+		p.runs.mu.Lock()
+		defer p.runs.mu.Unlock()
+		return p.runs.asked[run]
 	}
+	id := r.Header.Get(header.MessageID)
+	p.wait(func() bool { return p.messages[id] != nil })
+	defer p.mu.Unlock()
 	return p.messages[id]
 }
 
@@ -515,16 +545,16 @@ var deliverySituations = map[string]func(p *published, r, from *http.Request) bo
 		return from != nil && strings.HasSuffix(from.URL.Path, "/batch") && r.Header.Get(header.WorkflowRunID) == ""
 	},
 	"run": func(p *published, r, _ *http.Request) bool {
-		return r.Header.Get(header.WorkflowRunID) != "" && p.generations.of(r.Header.Get(header.WorkflowRunID)) == 0
+		return r.Header.Get(header.WorkflowRunID) != "" && p.runs.of(r.Header.Get(header.WorkflowRunID)) == 0
 	},
 	"run retried": func(_ *published, r, _ *http.Request) bool {
 		return r.Header.Get(header.WorkflowRunID) != "" && r.Header.Get(header.Retried) == "1"
 	},
 	"restarted": func(p *published, r, _ *http.Request) bool {
-		return p.generations.of(r.Header.Get(header.WorkflowRunID)) == 1
+		return p.runs.of(r.Header.Get(header.WorkflowRunID)) == 1
 	},
 	"restarted 2": func(p *published, r, _ *http.Request) bool {
-		return p.generations.of(r.Header.Get(header.WorkflowRunID)) == 2
+		return p.runs.of(r.Header.Get(header.WorkflowRunID)) == 2
 	},
 }
 

@@ -75,6 +75,12 @@ func (s *Scenario) entryWhole() error {
 			return err
 		}
 	}
+	for _, name := range []string{"label", "flow_key"} { // differ from run to run
+		want := s.Runs.header.Get(s.Bound("headers", name))
+		if sent, _ := check.At(s.Runs.entry, "/header"); want != "" && !holds(sent, "", want) {
+			return s.FailureAt(s.Runs.entry, "/header", "the header of the entry lacks the configuration", want)
+		}
+	}
 	if got, _ := check.Integer(s.Runs.entry, "/responseStatus"); got != http.StatusServiceUnavailable {
 		return s.FailureAt(s.Runs.entry, "/responseStatus", "the status of the last failed attempt", "503")
 	}

@@ -7,6 +7,7 @@ import (
 	"sync"
 
 	"github.com/cucumber/godog"
+
 	"github.com/understudy-mock/understudy/conformance/harness"
 	"github.com/understudy-mock/understudy/conformance/ratelimit"
 	"github.com/understudy-mock/understudy/conformance/vector"
