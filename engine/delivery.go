@@ -56,7 +56,7 @@ func (a *Account) start(m *Message) {
 	}
 	m.NextAt = 0
 	a.state.Running++
-	a.state.Shares.Count(a.state.Shares.Of(m), 1)
+	a.state.Shares.Count(a.state.Shares.Of(m.URL), 1)
 	m.InFlight = true
 	if a.replaying {
 		return
@@ -132,7 +132,7 @@ func (c outcome) apply(a *Account) (nothing, error) {
 	m.InFlight = false
 	delete(a.cancels, m)
 	a.state.Running--
-	a.state.Shares.Count(a.state.Shares.Of(m), -1)
+	a.state.Shares.Count(a.state.Shares.Of(m.URL), -1)
 	if c.Outcome.After > 0 && m.State == Active {
 		a.postpone(m, c.Outcome)
 	} else {

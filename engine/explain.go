@@ -134,7 +134,7 @@ func (a *Account) explainMessage(m *state.Message) (why []Reason) {
 	if k := a.state.Flows[m.FlowKey()]; k != nil && (k.Waiting > 0 || k.Paused) {
 		why = append(why, a.explainFlowKey(k)...)
 	}
-	if u := a.state.Shares.Of(m); len(why) == 0 && u.Held.Len() > 0 {
+	if u := a.state.Shares.Of(m.URL); len(why) == 0 && u.Held.Len() > 0 {
 		return []Reason{{Text: fmt.Sprintf("it is ready; its destination %s has reached its share of the attempts in flight, %d of at most %d, %d of them to the same URL: it starts when one of them ends", u.Host.Name, u.Host.Running, a.cfg.Parallel, u.Running)}}
 	}
 	if len(why) == 0 {

@@ -205,7 +205,7 @@ func (a *Account) standAt(from *Snapshot) error {
 	for _, m := range slices.Concat(from.InFlight, from.Canceling) {
 		m.InFlight = true
 		a.state.Running++
-		a.state.Shares.Count(a.state.Shares.Of(m), 1)
+		a.state.Shares.Count(a.state.Shares.Of(m.URL), 1)
 	}
 	a.launch()
 	return nil

@@ -20,11 +20,14 @@ func (a *Account) nextTurn() (state.ReadyTurn, bool) {
 			}
 			t = a.state.Ready.Pop()
 		}
-		m := t.Front()
-		if m == nil {
+		if t.Under != "" && a.state.Shares.Of(t.Under).MayStart(free) {
+			t.Under = "" // held when the snapshot was written
+		}
+		url := t.URL()
+		if url == "" {
 			return t, true // a turn without a message: nothing will start
 		}
-		u := a.state.Shares.Of(m)
+		u := a.state.Shares.Of(url)
 		if u.MayStart(free) {
 			return t, true
 		}

@@ -2,12 +2,15 @@ package engine_test
 
 import (
 	"bytes"
+	"iter"
 	"regexp"
 	"testing"
 
 	"github.com/understudy-mock/understudy/engine"
 	"github.com/understudy-mock/understudy/engine/clock"
+	"github.com/understudy-mock/understudy/engine/journal"
 	"github.com/understudy-mock/understudy/internal/effort"
+	"github.com/understudy-mock/understudy/mockserver/wire"
 )
 
 // TestASnapshotAndTheRecordsBehindItAreTheJournal takes a snapshot in the middle of
@@ -93,3 +96,62 @@ var recordMember = regexp.MustCompile(`"lsn":(\d+)`)
 
 // recordOf is the record whose state a snapshot is, as text.
 func recordOf(snapshot []byte) string { return string(recordMember.Find(snapshot)) }
+
+// What was cancelled while its destination had no place for it keeps its part in the order of
+// what starts next, so that the records behind a snapshot find the attempts that they are about.
+func TestWhatWasCancelledWhileItWaitedForAPlaceKeepsTheOrder(t *testing.T) {
+	t.Parallel()
+	account := func(t *testing.T) (*tape, *world, *places, engine.Config) {
+		w, p := manyPlaces(t, 3, "https://a.test/1", "https://a.test/2", "https://a.test/3")
+		w.must(w.Close())
+		var records tape
+		cfg := engine.Config{ID: "t", Clock: clock.NewManual(epoch), Deliver: p.Deliver, Wire: wire.Format{}, Parallel: 3, Journal: &records}
+		w.Account = engine.New(cfg)
+		t.Cleanup(func() { _ = w.Close() })
+		for _, url := range []string{"https://a.test/1", "https://a.test/2"} {
+			w.sendAll(url+"?n=", 1, engine.Options{})
+			p.reach(url, 1)
+		}
+		cfg.Journal = nil
+		cfg.CurrentKey, cfg.NextKey = w.Keys()
+		return &records, w, p, cfg
+	}
+	replay := func(t *testing.T, cfg engine.Config, saved []byte, records iter.Seq2[journal.Record, error]) []byte {
+		from, err := engine.ReadSnapshot(bytes.NewReader(saved))
+		if err != nil {
+			t.Fatal(err)
+		}
+		again, err := engine.Replay(cfg, from, records)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer again.Close()
+		return (&world{Account: again, t: t}).document()
+	}
+	t.Run("a message", func(t *testing.T) {
+		t.Parallel()
+		records, w, p, cfg := account(t)
+		cut := w.send(engine.PublishRequest{URL: "https://a.test/2?cut"}).One.MessageID
+		w.sendAll("https://a.test/2?later=", 1, engine.Options{})
+		w.must(w.Cancel(cut))
+		saved, before := w.document(), records.length()
+		w.sendAll("https://a.test/3?n=", 1, engine.Options{})
+		p.gate["https://a.test/2"] <- struct{}{}
+		p.reach("https://a.test/3", 1) // since the turn of the cancelled message is over
+		p.gate["https://a.test/3"] <- struct{}{}
+		p.reach("https://a.test/2", 2)
+		replay(t, cfg, saved, records.after(before))
+	})
+	t.Run("the first message of a key", func(t *testing.T) {
+		t.Parallel()
+		_, w, _, cfg := account(t)
+		flow := engine.Options{Flow: &engine.FlowControl{Key: "k", Parallelism: 1}}
+		cut := w.send(engine.PublishRequest{URL: "https://a.test/2?cut", Options: flow}).One.MessageID
+		w.sendAll("https://b.test/", 1, flow)
+		w.must(w.Cancel(cut))
+		saved := w.document()
+		if got := replay(t, cfg, saved, func(func(journal.Record, error) bool) {}); !bytes.Equal(got, saved) {
+			t.Error(difference(saved, got))
+		}
+	})
+}

@@ -379,7 +379,8 @@ Feature: The dead letter queue of workflow runs
     Scenario: A page of entries is no larger than was asked for
       Given 3 dead-lettered runs
       When the dead letter queue is read 1 at a time
-      Then no page holds more than 1 entries
+      Then every entry is seen exactly once
+      And no page holds more than 1 entries
 
     @REQ-DLQ-003 @stated @paging
     Scenario Outline: Following the cursor in pages of <page> visits every entry once

@@ -182,7 +182,8 @@ Feature: Reading the message logs of workflows
     Scenario: A page of events is no larger than was asked for
       Given a finished run
       When the message logs of the run are read 2 at a time
-      Then no page holds more than 2 events
+      Then every event of the run is seen exactly once
+      And no page holds more than 2 events
 
     @REQ-LOG-003 @stated @paging
     Scenario Outline: Following the cursor in pages of <page> visits every event once

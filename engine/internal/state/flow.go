@@ -34,9 +34,14 @@ type FlowGate struct {
 
 // ReadyTurn is an entry of the ready list: a message that may start at once, or a
 // key that may let one of its messages start.
+//
+// A cancelled message keeps its turn, and a key whose first message was cancelled stays with the
+// share that holds its turn, in snapshots too: after loading, the others start in the order that
+// the journal has.
 type ReadyTurn struct {
 	Message *Message
 	Key     *FlowGate
+	Under   string // the URL whose share holds the turn of a key
 }
 
 // Limit sets the limits that a message has for the key, except those that are pinned.

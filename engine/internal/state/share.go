@@ -50,9 +50,8 @@ func HostOf(url string) string {
 	return strings.ToLower(rest[strings.LastIndexByte(rest, '@')+1:])
 }
 
-// Of returns the share of a message's URL, which excludes the query.
-func (s *Shares) Of(m *Message) *Share {
-	url := m.URL
+// Of returns the share of a URL, which excludes the query.
+func (s *Shares) Of(url string) *Share {
 	if i := strings.IndexAny(url, "?#"); i >= 0 {
 		url = url[:i]
 	}
@@ -71,6 +70,9 @@ func (h *Share) MayStart(free int) bool { return h.Running+h.Host.Running < free
 
 // Hold keeps a turn until its URL may start it.
 func (s *Shares) Hold(u *Share, t ReadyTurn) {
+	if t.Key != nil {
+		t.Under = u.Name
+	}
 	u.Held.Push(t)
 	s.Turns++
 	if u.Held.Len() == 1 {
@@ -99,6 +101,7 @@ func (s *Shares) Next(free int) (ReadyTurn, bool) {
 	h := s.waiting[0]
 	u := h.waiting[0]
 	t := u.Held.Pop()
+	t.Under = ""
 	s.Turns--
 	s.arrived(u)
 	s.arrived(h)
@@ -188,9 +191,20 @@ func (h *shareHeap) Pop() any {
 	return last
 }
 
-// Front returns the message that a turn would start, nil for none. It drops cancelled
+// URL returns where a turn would start an attempt, "" when it would not.
+func (t ReadyTurn) URL() string {
+	if t.Under != "" {
+		return t.Under
+	}
+	if m := t.front(); m != nil {
+		return m.URL
+	}
+	return ""
+}
+
+// front returns the message that a turn would start, nil for none. It drops cancelled
 // messages at the front of a key.
-func (t ReadyTurn) Front() *Message {
+func (t ReadyTurn) front() *Message {
 	if t.Key == nil {
 		return t.Message
 	}

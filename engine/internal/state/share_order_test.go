@@ -18,36 +18,36 @@ func TestHeldTurnsKeepTheirOrderInASnapshot(t *testing.T) {
 		running := []*Message{}
 		turn := func() {
 			m := &Message{ID: fmt.Sprint(random.Uint64()), URL: fmt.Sprintf("https://h%d.test/%d", random.IntN(3), random.IntN(3))}
-			live.Hold(live.Of(m), ReadyTurn{Message: m})
+			live.Hold(live.Of(m.URL), ReadyTurn{Message: m})
 		}
 		step := func(s *Shares, n, free int) string {
 			if n > 0 && len(running) > 0 {
 				m := running[n%len(running)]
-				s.Count(s.Of(m), -1)
+				s.Count(s.Of(m.URL), -1)
 			}
 			next, ok := s.Next(free)
 			if !ok {
 				return ""
 			}
-			s.Count(s.Of(next.Message), 1)
+			s.Count(s.Of(next.Message.URL), 1)
 			return next.Message.ID
 		}
 		for range 30 {
 			turn()
 			if next, ok := live.Next(1 + random.IntN(6)); ok {
-				live.Count(live.Of(next.Message), 1)
+				live.Count(live.Of(next.Message.URL), 1)
 				running = append(running, next.Message)
 			}
 			if len(running) > 4 {
-				live.Count(live.Of(running[0]), -1)
+				live.Count(live.Of(running[0].URL), -1)
 				running = running[1:]
 			}
 		}
 		var again Shares
 		for _, m := range running {
-			again.Count(again.Of(m), 1)
+			again.Count(again.Of(m.URL), 1)
 		}
-		live.All(func(t ReadyTurn) { again.Hold(again.Of(t.Message), t) })
+		live.All(func(t ReadyTurn) { again.Hold(again.Of(t.Message.URL), t) })
 		for i := range 20 {
 			n, free := i%3, 1+random.IntN(6)
 			want := step(&live, n, free)

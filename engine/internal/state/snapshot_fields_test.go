@@ -15,7 +15,7 @@ var recordFields = map[reflect.Type]string{
 	reflect.TypeFor[Timers]():       "Heap Issued, left out: Cron",
 	reflect.TypeFor[TimerPlace]():   "Place Kind",
 	reflect.TypeFor[Booking]():      "Due Seq Owner",
-	reflect.TypeFor[ReadyTurn]():    "Message Key",
+	reflect.TypeFor[ReadyTurn]():    "Message Key Under",
 	reflect.TypeFor[QueueSlot]():    "Queue Open, left out: Saved",
 	reflect.TypeFor[QueueBacklog](): "Waiting Active, left out: Saved",
 	reflect.TypeFor[FlowGate]():     "Held Starts Offered Timer PausedAt",

@@ -306,6 +306,8 @@ func (l *SnapshotReader) finish() {
 	for _, t := range l.ready {
 		k := l.state.Flows[t.FlowKey]
 		switch {
+		case t.FlowKey == "" && t.Message == 0:
+			l.state.Ready.Push(ReadyTurn{Message: &Message{URL: t.URL, State: Canceled}})
 		case t.FlowKey == "":
 			m := objectAt(l, &l.messages, t.Message, "ready", "message")
 			l.state.Ready.Push(ReadyTurn{Message: m})
@@ -313,7 +315,7 @@ func (l *SnapshotReader) finish() {
 				l.inFlight = append(l.inFlight, m)
 			}
 		case l.want(k != nil, "ready key %q: not found", t.FlowKey):
-			l.state.Ready.Push(ReadyTurn{Key: k})
+			l.state.Ready.Push(ReadyTurn{Key: k, Under: t.URL})
 		}
 	}
 	for _, w := range l.state.Waiters {

@@ -67,11 +67,13 @@ type savedSchedule struct {
 	savedTimer
 }
 
-// savedTurn is an entry of the ready list: a message by its place, or a key by its name.
+// savedTurn is an entry of the ready list: a message by its place, a key by its name, or what
+// remains of a cancelled message.
 type savedTurn struct {
 	Message  int
 	FlowKey  string
-	InFlight bool // the message has an attempt in flight, which is repeated after loading
+	URL      string // of a cancelled message, or of the share that holds the turn of the key
+	InFlight bool   // the message has an attempt in flight, which is repeated after loading
 }
 
 // savedRun is a run with the places of its steps.

@@ -319,17 +319,18 @@ func (w *SnapshotWriter) message(m *Message, s *savedMessage) {
 	}
 }
 
-// ready returns the turns of the ready list, without messages that were cancelled in the
-// meantime.
+// ready returns the turns of the ready list.
 func (w *SnapshotWriter) ready() []savedTurn {
 	list := w.inFlight
 	w.briefly(func() {
 		for _, t := range w.turns {
 			switch {
 			case t.Key != nil:
-				list = append(list, savedTurn{FlowKey: t.Key.Key})
+				list = append(list, savedTurn{FlowKey: t.Key.Key, URL: t.Under})
 			case w.waits(t.Message):
 				list = append(list, savedTurn{Message: int(t.Message.Saved.Place)})
+			default:
+				list = append(list, savedTurn{URL: t.Message.URL})
 			}
 		}
 	})
