@@ -175,6 +175,7 @@ func (st *suite) rounds(ctx context.Context) error {
 	if st.cfg.Repeat > 1 {
 		return nil
 	}
+	st.Confirm()
 	return st.round(ctx, func(p *picked) bool {
 		return p.judged != nil && (p.judged.Verdict == report.Fail || p.judged.Verdict == report.Warn)
 	})

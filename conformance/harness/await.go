@@ -10,41 +10,62 @@ import (
 	"github.com/understudy-mock/understudy/conformance/report"
 )
 
-// enough is how often the target must miss something in full budgets, and never show it, until
-// scenarios stop waiting for it.
+// enough is how often the target must miss something in full budgets and never show it until
+// scenarios stop waiting for it, and how often it must show it until they know how long to wait.
 const enough = 3
 
-// hopes records what the target has shown in time, and how often it has not.
-type hopes struct {
-	mu     sync.Mutex
-	held   map[string]bool
-	missed map[string]int
+// patience is the least time that scenarios wait for what the target has shown quickly so far.
+const patience = 10 * time.Second
+
+// hope is what the target has shown of one thing that scenarios wait for.
+type hope struct {
+	held, missed int
+	slowest      time.Duration // of those in time
 }
 
-// note records the end of a wait.
-func (h *hopes) note(what string, err error) {
+// hopes are those of a run.
+type hopes struct {
+	mu         sync.Mutex
+	of         map[string]*hope
+	confirming bool // the run repeats what failed
+}
+
+// look calls f with what is known of a thing.
+func (h *hopes) look(what string, f func(*hope)) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	if h.held == nil {
-		h.held, h.missed = map[string]bool{}, map[string]int{}
+	if h.of == nil {
+		h.of = map[string]*hope{}
 	}
-	if err == nil {
-		h.held[what] = true
-	} else {
-		h.missed[what]++
+	if h.of[what] == nil {
+		h.of[what] = &hope{}
 	}
+	f(h.of[what])
 }
 
 // lost reports whether nothing is to be expected from another wait.
-func (h *hopes) lost(what string) bool {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	return h.missed[what] >= enough && !h.held[what]
+func (h *hopes) lost(what string) (lost bool) {
+	h.look(what, func(of *hope) { lost = of.held == 0 && (of.missed >= enough || of.missed > 0 && h.confirming) })
+	return lost
 }
+
+// known returns the part of a budget that suffices by what the target has shown in time.
+func (h *hopes) known(what string, budget time.Duration) time.Duration {
+	h.look(what, func(of *hope) {
+		if of.held >= enough {
+			budget = min(budget, max(patience, 10*of.slowest))
+		}
+	})
+	return budget
+}
+
+// Confirm announces that the scenarios from now on repeat what failed.
+func (st *Suite) Confirm() { st.hopes.confirming = true }
 
 // Await repeats check within a budget. When the target has never shown what is awaited, in
 // several scenarios, a further one only looks whether it does: a Given is then inconclusive at
-// once, and a Then waits for a quarter of the budget.
+// once, and a Then waits for a quarter of the budget. When several scenarios have seen it soon,
+// others wait ten times as long, not for the whole budget.
 func (s *Scenario) Await(what string, budget time.Duration, check func() error) error {
 	if s.Clock.Virtual() {
 		return s.Clock.Eventually(s.Context, budget, check)
@@ -56,11 +77,15 @@ func (s *Scenario) Await(what string, budget time.Duration, check func() error) 
 	case lost:
 		budget = min(budget, 2*s.Suite.Target.Timing.Poll.Max)
 	}
-	err := s.Clock.Eventually(s.Context, budget, check)
+	began := Now()
+	err := s.Clock.until(s.Context, func() time.Duration { return s.Suite.hopes.known(what, budget) }, check)
 	f, i := (*report.Failure)(nil), (*NoVerdict)(nil)
 	failed := errors.As(err, &f) || errors.As(err, &i) && i.Reason == report.PrerequisiteFailed
-	if err == nil || failed && s.Context.Err() == nil {
-		s.Suite.hopes.note(what, err)
+	switch {
+	case err == nil:
+		s.Suite.hopes.look(what, func(of *hope) { of.held, of.slowest = of.held+1, max(of.slowest, Since(began)) })
+	case failed && s.Context.Err() == nil:
+		s.Suite.hopes.look(what, func(of *hope) { of.missed++ })
 	}
 	if lost && f != nil && !s.Judging {
 		f.Message += " (it was missing in earlier scenarios, so this one did not wait for it)"

@@ -124,13 +124,21 @@ func (s *Scenario) Eventually(check func() error) error {
 
 // AfterRetries repeats check within the budget of one retry.
 func (s *Scenario) AfterRetries(check func() error) error {
-	return s.await(s.Suite.Target.Timing.RetryBudget, check)
+	return s.await(s.retryBudget(), check)
+}
+
+// retryBudget is timing.retry_budget, or less when messages say how soon they are tried again.
+func (s *Scenario) retryBudget() time.Duration {
+	t := &s.Suite.Target.Timing
+	if s.Bound("headers", "retry_delay") != "" {
+		return min(t.RetryBudget, 2*t.DeliveryBudget)
+	}
+	return t.RetryBudget
 }
 
 // AfterRun repeats check within the budget of one retry and of reading the result.
 func (s *Scenario) AfterRun(check func() error) error {
-	t := &s.Suite.Target.Timing
-	return s.await(t.RetryBudget+t.SettleBudget, check)
+	return s.await(s.retryBudget()+s.Suite.Target.Timing.SettleBudget, check)
 }
 
 // Longer assigns a nickname to a new endpoint, whose URL begins with the URL of the

@@ -181,3 +181,41 @@ func TestMovedClock(t *testing.T) {
 		}
 	})
 }
+
+func TestHopes(t *testing.T) {
+	t.Parallel()
+	shown := func(h *hopes, times int, after time.Duration) {
+		for range times {
+			h.look("a log", func(of *hope) { of.held, of.slowest = of.held+1, after })
+		}
+	}
+	missed := func(h *hopes, times int) { h.look("a log", func(of *hope) { of.missed += times }) }
+	for _, c := range []struct {
+		fact   string
+		happen func(*hopes)
+		budget time.Duration
+		lost   bool
+	}{
+		{"what was never awaited has its whole budget", func(*hopes) {}, time.Minute, false},
+		{"what was shown twice has its whole budget", func(h *hopes) { shown(h, 2, 0) }, time.Minute, false},
+		{"what was shown soon has less", func(h *hopes) { shown(h, enough, time.Millisecond) }, patience, false},
+		{"what was shown late has ten times as long", func(h *hopes) { shown(h, enough, 2*time.Second) }, 20 * time.Second, false},
+		{"what was shown very late has its whole budget", func(h *hopes) { shown(h, enough, 50*time.Second) }, time.Minute, false},
+		{"what was missed twice may come", func(h *hopes) { missed(h, 2) }, time.Minute, false},
+		{"what was missed three times is lost", func(h *hopes) { missed(h, enough) }, time.Minute, true},
+		{"what was missed once is lost when that is confirmed", func(h *hopes) { missed(h, 1); h.confirming = true }, time.Minute, true},
+		{"what was shown once is never lost", func(h *hopes) { missed(h, enough); shown(h, 1, 0) }, time.Minute, false},
+	} {
+		t.Run(c.fact, func(t *testing.T) {
+			t.Parallel()
+			h := &hopes{}
+			c.happen(h)
+			if got := h.known("a log", time.Minute); got != c.budget {
+				t.Errorf("budget %s, want %s", got, c.budget)
+			}
+			if got := h.lost("a log"); got != c.lost {
+				t.Errorf("lost %v, want %v", got, c.lost)
+			}
+		})
+	}
+}

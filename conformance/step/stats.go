@@ -109,7 +109,7 @@ func (s *Scenario) readStatsMoved() error {
 	if s.Clock.Virtual() {
 		return s.readStats()
 	}
-	err := s.Clock.Eventually(s.Context, s.Suite.Target.Timing.StatsBudget, moved)
+	err := s.Await("statistics", s.Suite.Target.Timing.StatsBudget, moved)
 	if err == nil { // other totals may change later
 		err = s.Clock.Pass(s.Context, s.Suite.Target.Timing.Poll.First)
 	}
@@ -442,16 +442,16 @@ func (s *Scenario) risen(names ...string) error {
 		}
 		return nil
 	}
-	return s.judgedAgain(judge)
+	return s.judgedAgain(strings.Join(names, ", "), judge)
 }
 
 // judgedAgain judges the statistics and, in real time, reads them again within their budget
 // until they pass: they may be counted with a delay.
-func (s *Scenario) judgedAgain(judge func() error) error {
+func (s *Scenario) judgedAgain(what string, judge func() error) error {
 	if err := judge(); err == nil || s.Clock.Virtual() {
 		return err
 	}
-	return s.Clock.Eventually(s.Context, s.Suite.Target.Timing.StatsBudget, func() error {
+	return s.Await("statistics: "+what, s.Suite.Target.Timing.StatsBudget, func() error {
 		if err := s.readStats(); err != nil {
 			return err
 		}

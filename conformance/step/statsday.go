@@ -64,7 +64,7 @@ func (s *Scenario) todayRisen(field string) error {
 		}
 		return err
 	}
-	return s.judgedAgain(judge)
+	return s.judgedAgain(field+" of today", judge)
 }
 
 // dlqCountRisen requires the exact count if no other scenario uses the account, otherwise
