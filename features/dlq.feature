@@ -211,6 +211,19 @@ Feature: The dead letter queue of workflow runs
       When the dead letter queue is read
       Then the entry carries the flow-control key of the run
 
+    @REQ-DLQ-017 @stated @negative
+    Scenario: Without a flow-control key the entry carries none
+      Given a dead-lettered run
+      When the dead letter queue is read
+      Then the entry carries no flow-control key
+
+    @REQ-DLQ-017 @implied @negative
+    Scenario: Without a label the entry carries none
+      Given the run has no label
+      And a dead-lettered run
+      When the dead letter queue is read
+      Then the entry carries no label
+
     @REQ-DLQ-017 @stated
     Scenario: A payload that is not UTF-8 is carried in base64
       Given the payload of the run is not UTF-8

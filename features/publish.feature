@@ -151,6 +151,14 @@ Feature: Publishing a message
       When the message is published
       Then the message is not delivered before its delay has passed
 
+    @REQ-PUB-001 @REQ-PUB-005 @stated @negative @cap-publish-query-config
+    Scenario: Configuration in the query is no part of the destination
+      Given a destination
+      And the message is allowed 0 retries by a query parameter
+      And the message forwards all headers by a query parameter
+      When a message is published to the path "/orders/7" of the destination
+      Then the message arrives at the path "/orders/7"
+
   Rule: by default only headers with the forward prefix are forwarded
 
     @REQ-PUB-006 @stated

@@ -48,6 +48,13 @@ Feature: Restarting a failed run
       Then the new run is called with the original payload
 
     @REQ-RST-003 @stated
+    Scenario: The new run has an original payload that is not UTF-8
+      Given the payload of the run is not UTF-8
+      And a dead-lettered run
+      When its entry is restarted
+      Then the new run is called with the original payload
+
+    @REQ-RST-003 @stated
     Scenario: The new run has the original headers
       Given a dead-lettered run
       When its entry is restarted
@@ -210,6 +217,14 @@ Feature: Restarting a failed run
       And a dead-lettered run of it with 1 retry
       When its entry is restarted with 0 retries
       Then the new run is tried exactly 1 times
+
+    @REQ-RST-005 @REQ-RST-010 @stated @time-retries @cap-restart-custom-run-id
+    Scenario: Two headers of a restart count together
+      Given a workflow whose only step always fails with status 503
+      And a dead-lettered run of it with 1 retry
+      When its entry is restarted with 0 retries and a chosen run id
+      Then the answer names the chosen run id
+      And the new run is tried exactly 1 times
 
     @REQ-RST-012 @implied
     Scenario: The flow-control key of the restart takes the place of the original

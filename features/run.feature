@@ -76,6 +76,7 @@ Feature: Running workflows
         | false |
         | ""    |
         | null  |
+        | of 20000 characters |
 
   Rule: a run whose errors outlast its retries fails
 
@@ -130,6 +131,13 @@ Feature: Running workflows
       Given a workflow whose only step always fails with status 503
       When the workflow is triggered and fails
       Then the event "ERROR" holds the status 503 and the body of the workflow server
+
+    @REQ-LOG-026 @stated @time-retries
+    Scenario: Each ERROR event has the status of its own attempt
+      Given a workflow whose only step fails with status 500 and then with status 503
+      And the run is allowed 1 retry
+      When the workflow is triggered and fails
+      Then the events "ERROR" hold the statuses 500 and 503
 
   Rule: a run ends when its user cancels it
 

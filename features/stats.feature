@@ -143,6 +143,22 @@ Feature: Usage statistics
       Then the new run succeeds
       And the count of the dead letter queue has risen by as many entries as are listed
 
+    @REQ-STA-011 @stated @exclusive @negative
+    Scenario: A cancelled run is not in the count of the dead letter queue
+      Given the usage statistics as they are now
+      And a workflow with a step of the type "SleepFor"
+      And the workflow is triggered and in progress
+      And the run has been cancelled
+      When the usage statistics are read without a period
+      Then the count of the dead letter queue has risen by 0
+
+    @REQ-STA-015 @implied @exclusive @negative
+    Scenario: A failed run is not in the series of cancelled runs
+      Given the usage statistics as they are now
+      And a dead-lettered run
+      When the usage statistics are read until they have moved
+      Then the workflow series "canceled" has not risen
+
     @REQ-STA-013 @implied
     Scenario: A delivered message is counted on the day of its delivery
       Given the usage statistics as they are now

@@ -11,10 +11,10 @@ import (
 )
 
 // enough is how often the target must miss something in full budgets and never show it until
-// scenarios stop waiting for it, and how often it must show it until they know how long to wait.
+// scenarios stop waiting for it.
 const enough = 3
 
-// patience is the least time that scenarios wait for what the target has shown quickly so far.
+// patience is the least time for which a confirmation waits for what others have seen.
 const patience = 10 * time.Second
 
 // hope is what the target has shown of one thing that scenarios wait for.
@@ -49,10 +49,10 @@ func (h *hopes) lost(what string) (lost bool) {
 	return lost
 }
 
-// known returns the part of a budget that suffices by what the target has shown in time.
-func (h *hopes) known(what string, budget time.Duration) time.Duration {
+// within returns how much of a budget a confirmation needs, by what the target has shown so far.
+func (h *hopes) within(what string, budget time.Duration) time.Duration {
 	h.look(what, func(of *hope) {
-		if of.held >= enough {
+		if h.confirming && of.held > 0 {
 			budget = min(budget, max(patience, 10*of.slowest))
 		}
 	})
@@ -64,8 +64,8 @@ func (st *Suite) Confirm() { st.hopes.confirming = true }
 
 // Await repeats check within a budget. When the target has never shown what is awaited, in
 // several scenarios, a further one only looks whether it does: a Given is then inconclusive at
-// once, and a Then waits for a quarter of the budget. When several scenarios have seen it soon,
-// others wait ten times as long, not for the whole budget.
+// once, and a Then waits for a quarter of the budget. To confirm a failure, it waits ten times as
+// long as others had to wait.
 func (s *Scenario) Await(what string, budget time.Duration, check func() error) error {
 	if s.Clock.Virtual() {
 		return s.Clock.Eventually(s.Context, budget, check)
@@ -78,7 +78,7 @@ func (s *Scenario) Await(what string, budget time.Duration, check func() error) 
 		budget = min(budget, 2*s.Suite.Target.Timing.Poll.Max)
 	}
 	began := Now()
-	err := s.Clock.until(s.Context, func() time.Duration { return s.Suite.hopes.known(what, budget) }, check)
+	err := s.Clock.Eventually(s.Context, s.Suite.hopes.within(what, budget), check)
 	f, i := (*report.Failure)(nil), (*NoVerdict)(nil)
 	failed := errors.As(err, &f) || errors.As(err, &i) && i.Reason == report.PrerequisiteFailed
 	switch {

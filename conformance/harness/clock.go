@@ -129,17 +129,13 @@ func (c *Clock) Eventually(ctx context.Context, budget time.Duration, check func
 		}
 		return err
 	}
-	return c.until(ctx, func() time.Duration { return budget }, check)
-}
-
-// until is Eventually in real time, with a budget that may become smaller meanwhile.
-func (c *Clock) until(ctx context.Context, budget func() time.Duration, check func() error) error {
-	began, held := Now(), c.held()
+	held := c.held()
+	deadline := Now().Add(c.Scaled(budget))
 	wait := c.timing.Poll.First
 	for n := 1; ; n++ {
 		arrived := c.arrived()
 		err := check()
-		left := c.Scaled(budget()) - Since(began) + c.held() - held
+		left := time.Until(deadline) + c.held() - held
 		if err == nil || final(err) || left <= 0 && n >= leastChecks {
 			return err
 		}

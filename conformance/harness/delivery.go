@@ -122,23 +122,25 @@ func (s *Scenario) Eventually(check func() error) error {
 	return s.await(s.Suite.Target.Timing.SettleBudget, check)
 }
 
-// AfterRetries repeats check within the budget of one retry.
+// AfterRetries repeats check within the budget of one retry: timing.retry_budget, or less when
+// messages say how soon they are tried again.
 func (s *Scenario) AfterRetries(check func() error) error {
-	return s.await(s.retryBudget(), check)
-}
-
-// retryBudget is timing.retry_budget, or less when messages say how soon they are tried again.
-func (s *Scenario) retryBudget() time.Duration {
 	t := &s.Suite.Target.Timing
-	if s.Bound("headers", "retry_delay") != "" {
-		return min(t.RetryBudget, 2*t.DeliveryBudget)
-	}
-	return t.RetryBudget
+	return s.await(s.sooner(2*t.DeliveryBudget, t.RetryBudget), check)
 }
 
 // AfterRun repeats check within the budget of one retry and of reading the result.
 func (s *Scenario) AfterRun(check func() error) error {
-	return s.await(s.retryBudget()+s.Suite.Target.Timing.SettleBudget, check)
+	t := &s.Suite.Target.Timing
+	return s.await(s.sooner(t.DeliveryBudget, t.RetryBudget)+t.SettleBudget, check)
+}
+
+// sooner is the first budget, if the suite sets the delay before retries and it is less.
+func (s *Scenario) sooner(set, otherwise time.Duration) time.Duration {
+	if s.Bound("headers", "retry_delay") == "" {
+		return otherwise
+	}
+	return min(set, otherwise)
 }
 
 // Longer assigns a nickname to a new endpoint, whose URL begins with the URL of the

@@ -128,7 +128,9 @@ func (s *Scenario) EntriesOf(run string) ([]any, error) {
 	if err != nil && !EndlessCursor(err) {
 		return nil, err
 	}
+	s.mu.Lock() // several entries may be read at once
 	s.Asked = l.Responses[0]
+	s.mu.Unlock()
 	var own []any
 	for _, e := range l.Items {
 		if id, _ := check.Text(e, "/workflowRunId"); id == run {

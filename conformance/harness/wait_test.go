@@ -185,9 +185,7 @@ func TestMovedClock(t *testing.T) {
 func TestHopes(t *testing.T) {
 	t.Parallel()
 	shown := func(h *hopes, times int, after time.Duration) {
-		for range times {
-			h.look("a log", func(of *hope) { of.held, of.slowest = of.held+1, after })
-		}
+		h.look("a log", func(of *hope) { of.held, of.slowest = times, after })
 	}
 	missed := func(h *hopes, times int) { h.look("a log", func(of *hope) { of.missed += times }) }
 	for _, c := range []struct {
@@ -196,11 +194,11 @@ func TestHopes(t *testing.T) {
 		budget time.Duration
 		lost   bool
 	}{
-		{"what was never awaited has its whole budget", func(*hopes) {}, time.Minute, false},
-		{"what was shown twice has its whole budget", func(h *hopes) { shown(h, 2, 0) }, time.Minute, false},
-		{"what was shown soon has less", func(h *hopes) { shown(h, enough, time.Millisecond) }, patience, false},
-		{"what was shown late has ten times as long", func(h *hopes) { shown(h, enough, 2*time.Second) }, 20 * time.Second, false},
-		{"what was shown very late has its whole budget", func(h *hopes) { shown(h, enough, 50*time.Second) }, time.Minute, false},
+		{"what was never awaited has its whole budget", func(h *hopes) { h.confirming = true }, time.Minute, false},
+		{"what was shown soon has its whole budget", func(h *hopes) { shown(h, 1, 0) }, time.Minute, false},
+		{"what was shown soon has less in a confirmation", func(h *hopes) { shown(h, 1, time.Millisecond); h.confirming = true }, patience, false},
+		{"what was shown late has ten times as long", func(h *hopes) { shown(h, 1, 2*time.Second); h.confirming = true }, 20 * time.Second, false},
+		{"what was shown very late has its whole budget", func(h *hopes) { shown(h, 1, 50*time.Second); h.confirming = true }, time.Minute, false},
 		{"what was missed twice may come", func(h *hopes) { missed(h, 2) }, time.Minute, false},
 		{"what was missed three times is lost", func(h *hopes) { missed(h, enough) }, time.Minute, true},
 		{"what was missed once is lost when that is confirmed", func(h *hopes) { missed(h, 1); h.confirming = true }, time.Minute, true},
@@ -210,7 +208,7 @@ func TestHopes(t *testing.T) {
 			t.Parallel()
 			h := &hopes{}
 			c.happen(h)
-			if got := h.known("a log", time.Minute); got != c.budget {
+			if got := h.within("a log", time.Minute); got != c.budget {
 				t.Errorf("budget %s, want %s", got, c.budget)
 			}
 			if got := h.lost("a log"); got != c.lost {

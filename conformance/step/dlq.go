@@ -49,6 +49,7 @@ var dlqSteps = []step{
 	{"Then", `the entry reflects the (address|method|retries|forwarded headers|id|failure callback) of the run`, (*Scenario).entryReflects},
 	{"Then", `the (status|headers|body) of the entry is that of the last attempt`, (*Scenario).entryOfLast},
 	{"Then", `the entry carries the (payload|label|flow-control key|binary payload) of the run`, (*Scenario).entryCarries},
+	{"Then", `the entry carries no (label|flow-control key)`, (*Scenario).entryCarriesNo},
 	{"Then", `the entry carries the response body in base64`, (*Scenario).entryBase64},
 	{"Then", `the entry holds the outcome of the failure callback`, (*Scenario).callbackStored},
 	{"Then", `the outcome of the failure callback has the field "(\w+)" as ([\w ]+)`, (*Scenario).outcomeHas},
@@ -84,7 +85,7 @@ func (s *Scenario) buried(run string) (any, error) {
 // Die triggers a run that fails, and waits for its entry.
 func (s *Scenario) Die() error {
 	s.Configure(header.ForwardPrefix+"X-Order", "order-7")
-	if name := s.Bound("headers", "label"); name != "" && s.Runs.header.Get(name) == "" {
+	if name := s.Bound("headers", "label"); name != "" && s.Runs.header.Get(name) == "" && !s.Runs.unlabelled {
 		s.Configure(name, s.Name("label"))
 	}
 	if err := s.TriggerRun(); err != nil {
@@ -148,15 +149,16 @@ func (s *Scenario) makeDeadRuns(n int) error {
 		}
 		s.Runs.Id = id
 	}
-	for _, id := range s.Runs.ids {
-		entry, err := s.buried(id)
-		if err != nil {
-			return harness.Prerequisite(err)
+	const readers = 16
+	s.Runs.entries = make([]any, len(s.Runs.ids))
+	err := atOnce(readers, func(first int) (err error) {
+		for i := first; i < len(s.Runs.ids) && err == nil; i += readers {
+			s.Runs.entries[i], err = s.buried(s.Runs.ids[i])
 		}
-		s.Runs.entry = entry
-		s.Runs.entries = append(s.Runs.entries, entry)
-	}
-	return nil
+		return err
+	})
+	s.Runs.entry = s.Runs.entries[len(s.Runs.entries)-1]
+	return harness.Prerequisite(err)
 }
 
 // deadOneByOne makes runs that differ in their times.
@@ -380,14 +382,16 @@ func (s *Scenario) entryOfLast(what string) error {
 // entryCarries looks for the field under the name that the target file binds;
 // without a binding it is inconclusive, since the document does not name the field.
 func (s *Scenario) entryCarries(what string) error {
-	name, want := "body", s.Runs.payload
+	name, want, other := "body", s.Runs.payload, ""
 	switch what {
+	case "payload":
+		other = "body_base64"
 	case "label":
 		name, want = "label", s.Name("label")
 	case "flow-control key":
 		name, want = "flow_key", s.Name("key")
 	case "binary payload":
-		name, want = "body_base64", base64.StdEncoding.EncodeToString([]byte(s.Runs.payload))
+		name, want, other = "body_base64", base64.StdEncoding.EncodeToString([]byte(s.Runs.payload)), "body"
 	}
 	field, err := s.Binding("fields.dlq", name)
 	if err != nil {
@@ -396,7 +400,24 @@ func (s *Scenario) entryCarries(what string) error {
 	if got, _ := check.Text(s.Runs.entry, "/"+field); got != want {
 		return s.FailureAt(s.Runs.entry, "/"+field, "the entry lacks the "+what, want)
 	}
+	if field := s.Bound("fields.dlq", other); field != "" && carries(s.Runs.entry, field) {
+		return s.FailureAt(s.Runs.entry, "/"+field, "the entry has its payload in two forms", "nothing beside "+name)
+	}
 	return nil
+}
+
+// carries reports whether a value that the document describes without a name is set.
+func carries(entry any, field string) bool {
+	v, set := harness.Given(entry, "/"+field)
+	return set && v != ""
+}
+
+func (s *Scenario) entryCarriesNo(what string) error {
+	field, err := s.Binding("fields.dlq", map[string]string{"label": "label", "flow-control key": "flow_key"}[what])
+	if err == nil && carries(s.Runs.entry, field) {
+		return s.FailureAt(s.Runs.entry, "/"+field, "the entry has a "+what+" that was never set", "nothing")
+	}
+	return err
 }
 
 // entryBase64 checks a response body that is not UTF-8, so that a JSON string cannot contain it.

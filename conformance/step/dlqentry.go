@@ -87,17 +87,29 @@ func (s *Scenario) entryWhole() error {
 	if got, _ := check.Text(s.Runs.entry, "/responseBody"); got != "out of order" {
 		return s.FailureAt(s.Runs.entry, "/responseBody", "the body of the last failed attempt", "out of order")
 	}
-	if sent, _ := check.At(s.Runs.entry, "/responseHeader"); !holds(sent, "X-Fault", "permanent") {
-		return s.FailureAt(s.Runs.entry, "/responseHeader", "the headers of the last failed attempt", "X-Fault: permanent")
+	if sent, _ := check.At(s.Runs.entry, "/responseHeader"); !holds(sent, "X-Fault", "permanent", "total") {
+		return s.FailureAt(s.Runs.entry, "/responseHeader", "the headers of the last failed attempt", "X-Fault: permanent, total")
+	}
+	if sent, _ := check.At(s.Runs.entry, "/header"); !holds(sent, "", "order-42", "order-43") {
+		return s.FailureAt(s.Runs.entry, "/header", "the header of the entry lacks what the run was triggered with", "order-42 and order-43 under some name")
 	}
 	return s.callerIsAddress()
 }
 
-// holds reports whether a header map has a value. An empty name stands for any.
-func holds(headers any, name, value string) bool {
+// holds reports whether a header of a map has all values, which may be joined. An empty name stands
+// for any.
+func holds(headers any, name string, values ...string) bool {
 	m, _ := headers.(map[string]any)
-	for n, values := range m {
-		if list, _ := values.([]any); (name == "" || http.CanonicalHeaderKey(n) == name) && slices.Contains(list, any(value)) {
+	for n, of := range m {
+		list, _ := of.([]any)
+		var parts []string
+		for _, v := range list {
+			for part := range strings.SplitSeq(harness.Plain(v), ",") {
+				parts = append(parts, strings.TrimSpace(part))
+			}
+		}
+		lacks := func(v string) bool { return !slices.Contains(parts, v) }
+		if (name == "" || http.CanonicalHeaderKey(n) == name) && !slices.ContainsFunc(values, lacks) {
 			return true
 		}
 	}

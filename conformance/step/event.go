@@ -259,12 +259,32 @@ func (s *Scenario) errorResponse(status int) error {
 			return s.FailureAt(e, "/"+bodyField, "the response body on an event ERROR", "out of order")
 		}
 		if field := s.Bound("fields.log", "response_headers"); field != "" {
-			if got, _ := check.At(e, "/"+field); !holds(got, "X-Fault", "permanent") {
-				return s.FailureAt(e, "/"+field, "the response headers on an event ERROR", "X-Fault: permanent")
+			if got, _ := check.At(e, "/"+field); !holds(got, "X-Fault", "permanent", "total") {
+				return s.FailureAt(e, "/"+field, "the response headers on an event ERROR", "X-Fault: permanent, total")
 			}
 		}
 		if field := s.Bound("fields.log", "headers"); field != "" {
 			return s.CheckField(e, "/"+field, "header map")
+		}
+		return nil
+	})
+}
+
+// errorStatuses compares with the answers of a workflow that fails differently each time.
+func (s *Scenario) errorStatuses(first, second int) error {
+	field, err := s.Binding("fields.log", "response_status")
+	if err != nil {
+		return err
+	}
+	return s.check(func(events []any) error {
+		var got []int
+		for _, e := range events {
+			if status, has := check.Integer(e, "/"+field); has && eventState(e) == "ERROR" {
+				got = append(got, int(status))
+			}
+		}
+		if slices.Sort(got); !slices.Contains(got, first) || !slices.Contains(got, second) {
+			return s.FailureOf(events, "the statuses of the events ERROR", fmt.Sprint([]int{first, second}), fmt.Sprint(got))
 		}
 		return nil
 	})
@@ -439,8 +459,8 @@ func (s *Scenario) concurrentSteps() error {
 }
 
 // described returns the binding of a value in step information, and a predicate for the
-// expected value. The predicate is nil when the value is unknown.
-func (s *Scenario) described(value string) (name string, want func(any) bool) {
+// expected value, of a run that was created at started. The predicate is nil when the value is unknown.
+func (s *Scenario) described(value string, started *int64) (name string, want func(any) bool) {
 	number := func(f func(int64) bool) func(any) bool {
 		return func(v any) bool { n, ok := check.Integer(v, ""); return ok && f(n) }
 	}
@@ -451,7 +471,7 @@ func (s *Scenario) described(value string) (name string, want func(any) bool) {
 	since := func(d time.Duration) func(any) bool {
 		at := s.Runs.triggered.Add(d)
 		return number(func(n int64) bool {
-			return n >= at.Add(-s.Skew()).UnixMilli() && n <= at.Add(s.Skew()+s.Clock.Scaled(s.Suite.Target.Timing.SettleBudget)).UnixMilli()
+			return n >= at.Add(-s.Skew()).UnixMilli() && n >= *started+d.Milliseconds()-roundingMs && n <= at.Add(s.Skew()+s.Clock.Scaled(s.Suite.Target.Timing.SettleBudget)).UnixMilli()
 		})
 	}
 	switch value {
@@ -500,7 +520,8 @@ func (s *Scenario) described(value string) (name string, want func(any) bool) {
 }
 
 func (s *Scenario) stepHolds(kind, value string) error {
-	name, fits := s.described(value)
+	var started int64
+	name, fits := s.described(value, &started)
 	if fits == nil {
 		return harness.Fault("", "no value is called %q", value)
 	}
@@ -518,6 +539,7 @@ func (s *Scenario) stepHolds(kind, value string) error {
 			if got, _ := check.Text(e, "/stepInfo/stepType"); got != kind {
 				continue
 			}
+			started, _ = check.Integer(e, "/workflowCreatedAt")
 			v, has := check.At(e, "/stepInfo/"+field)
 			if has && fits(v) {
 				return nil

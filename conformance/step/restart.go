@@ -37,7 +37,7 @@ var restartSteps = []step{
 	{"When", `its entry is restarted a second later`, (*Scenario).restartLater},
 	{"When", `its entry is restarted with a chosen run id`, (*Scenario).restartChosen},
 	{"When", `its entry is restarted with the flow-control value "([^"]+)"`, (*Scenario).restartFlow},
-	{"When", `its entry is restarted with (\d+) retries`, (*Scenario).restartRetries},
+	{"When", `its entry is restarted with (\d+) retries( and a chosen run id)?`, (*Scenario).restartRetries},
 	{"When", `its entry is restarted with another flow-control key`, (*Scenario).restartKey},
 	{"When", `all their entries are restarted at once`, (*Scenario).restartAllAtOnce},
 	{"When", `its entry is restarted twice at once`, (*Scenario).restartTwiceAtOnce},
@@ -152,7 +152,10 @@ func (s *Scenario) restartFlow(value string) error {
 
 // restartRetries sends the number of retries as an override of the restart; the
 // header's name is a binding, since the document does not name it.
-func (s *Scenario) restartRetries(n int) error {
+func (s *Scenario) restartRetries(n int, chosen string) error {
+	if chosen != "" {
+		s.Runs.restarted.chosen = "wfr_" + s.Key + "chosen"
+	}
 	return s.restartBound("restart_retries", strconv.Itoa(n))
 }
 
@@ -165,6 +168,9 @@ func (s *Scenario) restartBound(binding, value string) error {
 	}
 	h := http.Header{}
 	h.Set(name, value)
+	if chosen := s.Runs.restarted.chosen; chosen != "" {
+		h.Set(header.WorkflowRunID, chosen)
+	}
 	return s.restartOK(s.Runs.entry, h)
 }
 

@@ -20,23 +20,24 @@ import (
 
 // running is the workflow of a scenario with its runs.
 type running struct {
-	peer      *workflow.Peer
-	Child     *workflow.Peer // the workflow that an Invoke starts
-	header    http.Header
-	payload   string
-	last      int    // status of the last attempt, when attempts fail with different ones
-	Id        string // of the run that the scenario is about
-	ids       []string
-	number    int       // of runs that were triggered
-	triggered time.Time // target's time, before the trigger
-	Callback  *receiver.Endpoint
-	entry     any   // of the run in the dead letter queue
-	entries   []any // of all runs of the scenario
-	listed    harness.Listing
-	size      int    // of the pages of filtered lists; 0: that of the target
-	known     []any  // events that the list must hold
-	dated     string // binding of the date filter: from or to
-	restarted restart
+	peer       *workflow.Peer
+	Child      *workflow.Peer // the workflow that an Invoke starts
+	header     http.Header
+	payload    string
+	unlabelled bool
+	last       int    // status of the last attempt, when attempts fail with different ones
+	Id         string // of the run that the scenario is about
+	ids        []string
+	number     int       // of runs that were triggered
+	triggered  time.Time // target's time, before the trigger
+	Callback   *receiver.Endpoint
+	entry      any   // of the run in the dead letter queue
+	entries    []any // of all runs of the scenario
+	listed     harness.Listing
+	size       int    // of the pages of filtered lists; 0: that of the target
+	known      []any  // events that the list must hold
+	dated      string // binding of the date filter: from or to
+	restarted  restart
 }
 
 var runSteps = []step{
@@ -48,6 +49,7 @@ var runSteps = []step{
 	{"Given", `a workflow whose only step fails once with status (\d+)`, (*Scenario).workflowFailsOnce},
 	{"Given", `the run is called by PUT`, (*Scenario).calledByPut},
 	{"Given", `the payload of the run is not UTF-8`, (*Scenario).binaryPayload},
+	{"Given", `the run has no label`, (*Scenario).unlabelled},
 	{"Given", `a workflow whose only step fails with status (\d+) and then with status (\d+)`, (*Scenario).workflowFailsTwice},
 	{"Given", `a workflow whose only step always fails with a binary body`, (*Scenario).WorkflowFailsBinary},
 	{"Given", `a workflow whose steps (".+") run side by side after the step "([^"]+)"`, (*Scenario).workflowParallel},
@@ -74,6 +76,7 @@ var runSteps = []step{
 	{"Then", `its step was tried exactly (\d+) times before the run failed`, (*Scenario).triedBeforeFailed},
 	{"Then", `the error details are on the events "ERROR" and on no others`, (*Scenario).errorDetails},
 	{"Then", `the event "ERROR" holds the status (\d+) and the body of the workflow server`, (*Scenario).errorResponse},
+	{"Then", `the events "ERROR" hold the statuses (\d+) and (\d+)`, (*Scenario).errorStatuses},
 	{"Then", `the step "([^"]+)" is never executed`, (*Scenario).neverExecuted},
 	{"Then", `the start of the invoked run names the invoker`, (*Scenario).namesInvoker},
 	{"Then", `a step of the type "(\w+)" is recorded`, (*Scenario).typeRecorded},
@@ -200,7 +203,7 @@ func (s *Scenario) deadOfEveryType() error {
 }
 
 func (s *Scenario) workflowFails(status int) error {
-	return s.NewWorkflow(workflow.Step{Name: onlyStep, Kind: "Run", Fails: -1, Status: status, Body: "out of order", Header: http.Header{"X-Fault": {"permanent"}}})
+	return s.NewWorkflow(workflow.Step{Name: onlyStep, Kind: "Run", Fails: -1, Status: status, Body: "out of order", Header: http.Header{"X-Fault": {"permanent", "total"}}})
 }
 
 func (s *Scenario) workflowFailsOnce(status int) error {
@@ -254,6 +257,11 @@ func (s *Scenario) calledByPut() error {
 
 func (s *Scenario) binaryPayload() error {
 	s.Runs.payload = "\xff\xfe\x00\x80"
+	return nil
+}
+
+func (s *Scenario) unlabelled() error {
+	s.Runs.unlabelled = true
 	return nil
 }
 

@@ -40,7 +40,7 @@ var statsSteps = []step{
 	{"Then", `each item of the daily requests, billings and bandwidths is that of the day with its index`, (*Scenario).arraysLineUp},
 	{"Then", `the daily requests, billings and bandwidths have one item for each day`, (*Scenario).arraysComplete},
 	{"Then", `the series "(\w+)" has risen`, (*Scenario).messageSeriesRisen},
-	{"Then", `the workflow series "(\w+)" has risen`, (*Scenario).workflowSeriesRisen},
+	{"Then", `the workflow series "(\w+)" has( not)? risen`, (*Scenario).workflowSeriesRisen},
 	{"Then", `the requests and the bandwidth of the day have risen`, (*Scenario).dayRisen},
 	{"Then", `the workflow runs and messages of the day have risen`, (*Scenario).workflowDayRisen},
 	{"Then", `the requests and the bandwidth of the period have risen`, (*Scenario).periodRisen},
@@ -463,8 +463,16 @@ func (s *Scenario) messageSeriesRisen(id string) error {
 	return s.risen("daily_svc_messages " + id + " y")
 }
 
-func (s *Scenario) workflowSeriesRisen(id string) error {
-	return s.risen("daily_workflow_messages " + id + " y")
+// workflowSeriesRisen needs an account of its own for a series that must not rise.
+func (s *Scenario) workflowSeriesRisen(id, not string) error {
+	name := "daily_workflow_messages " + id + " y"
+	if not == "" {
+		return s.risen(name)
+	}
+	if is := statsTotals(s.stats.now.JSON)[name]; s.Alone && is > 0 {
+		return s.stats.now.Fails("/daily_workflow_messages", "the total of "+name, "0", fmt.Sprint(is))
+	}
+	return nil
 }
 
 func (s *Scenario) dayRisen() error { return s.risen("daily_requests y", "daily_bandwidths y") }
