@@ -63,22 +63,23 @@ func (h *hopes) within(what string, budget time.Duration) time.Duration {
 func (st *Suite) Confirm() { st.hopes.confirming = true }
 
 // Await repeats check within a budget. When the target has never shown what is awaited, in
-// several scenarios, a further one only looks whether it does: a Given is then inconclusive at
+// several scenarios, the others only look whether it does: a Given is then inconclusive at
 // once, and a Then waits for a quarter of the budget. To confirm a failure, it waits ten times as
 // long as others had to wait.
 func (s *Scenario) Await(what string, budget time.Duration, check func() error) error {
 	if s.Clock.Virtual() {
 		return s.Clock.Eventually(s.Context, budget, check)
 	}
-	lost := s.Suite.hopes.lost(what)
-	switch {
-	case lost && s.Judging:
-		budget /= 4
-	case lost:
-		budget = min(budget, 2*s.Suite.Target.Timing.Poll.Max)
-	}
-	began := Now()
-	err := s.Clock.Eventually(s.Context, s.Suite.hopes.within(what, budget), check)
+	began, lost := Now(), false
+	err := s.Clock.until(s.Context, func() time.Duration {
+		switch lost = s.Suite.hopes.lost(what); {
+		case lost && s.Judging:
+			return budget / 4
+		case lost:
+			return min(budget, 2*s.Suite.Target.Timing.Poll.Max)
+		}
+		return s.Suite.hopes.within(what, budget)
+	}, check)
 	f, i := (*report.Failure)(nil), (*NoVerdict)(nil)
 	failed := errors.As(err, &f) || errors.As(err, &i) && i.Reason == report.PrerequisiteFailed
 	switch {
@@ -88,7 +89,7 @@ func (s *Scenario) Await(what string, budget time.Duration, check func() error) 
 		s.Suite.hopes.look(what, func(of *hope) { of.missed++ })
 	}
 	if lost && f != nil && !s.Judging {
-		f.Message += " (it was missing in earlier scenarios, so this one did not wait for it)"
+		f.Got += " (as in other scenarios, so this one did not wait for it)"
 	}
 	return err
 }

@@ -129,13 +129,17 @@ func (c *Clock) Eventually(ctx context.Context, budget time.Duration, check func
 		}
 		return err
 	}
-	held := c.held()
-	deadline := Now().Add(c.Scaled(budget))
+	return c.until(ctx, func() time.Duration { return budget }, check)
+}
+
+// until is Eventually in real time, with a budget that may become smaller meanwhile.
+func (c *Clock) until(ctx context.Context, budget func() time.Duration, check func() error) error {
+	began, held := Now(), c.held()
 	wait := c.timing.Poll.First
 	for n := 1; ; n++ {
 		arrived := c.arrived()
 		err := check()
-		left := time.Until(deadline) + c.held() - held
+		left := c.Scaled(budget()) - Since(began) + c.held() - held
 		if err == nil || final(err) || left <= 0 && n >= leastChecks {
 			return err
 		}

@@ -129,10 +129,13 @@ func (s *Scenario) AfterRetries(check func() error) error {
 	return s.await(s.sooner(2*t.DeliveryBudget, t.RetryBudget), check)
 }
 
-// AfterRun repeats check within the budget of one retry and of reading the result.
-func (s *Scenario) AfterRun(check func() error) error {
+// AfterRun repeats check within RunBudget.
+func (s *Scenario) AfterRun(check func() error) error { return s.await(s.RunBudget(), check) }
+
+// RunBudget is the budget of one retry and of reading the result.
+func (s *Scenario) RunBudget() time.Duration {
 	t := &s.Suite.Target.Timing
-	return s.await(s.sooner(t.DeliveryBudget, t.RetryBudget)+t.SettleBudget, check)
+	return s.sooner(t.DeliveryBudget, t.RetryBudget) + t.SettleBudget
 }
 
 // sooner is the first budget, if the suite sets the delay before retries and it is less.

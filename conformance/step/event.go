@@ -64,8 +64,7 @@ func (s *Scenario) messageRecorded(want string) error {
 
 // ended waits until the log of the run has the end state want.
 func (s *Scenario) ended(want string) error {
-	t := &s.Suite.Target.Timing
-	return s.Await("the end "+want, t.RetryBudget+t.SettleBudget, func() error {
+	return s.Await("the end "+want, s.RunBudget(), func() error {
 		events, err := s.EventsOf(s.Runs.Id)
 		if err != nil {
 			return err
