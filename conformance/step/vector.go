@@ -1,4 +1,4 @@
-package vector
+package step
 
 import (
 	"encoding/json"
@@ -20,28 +20,6 @@ const maxDimension = 100_000
 type vectorizing struct {
 	before any
 	ns     string
-}
-
-// Scenario is a scenario about vector indexes.
-type Scenario struct {
-	*harness.Scenario
-
-	vectors vectorizing
-}
-
-// New returns a scenario before its first step.
-func New(s *harness.Scenario) *Scenario { return &Scenario{Scenario: s} }
-
-// step is a row of the table.
-type step harness.Step
-
-// Steps returns the steps about vector indexes.
-func Steps() []harness.Step {
-	list := make([]harness.Step, len(vectorSteps))
-	for i, st := range vectorSteps {
-		list[i] = harness.Step(st)
-	}
-	return list
 }
 
 var vectorSteps = []step{
