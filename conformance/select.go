@@ -40,9 +40,12 @@ type Listed struct {
 // claims; nil for none.
 func (c *Config) selection() []string {
 	var words []string
-	add := func(name string, values []string) {
-		if len(values) > 0 {
-			words = append(words, name+" "+strings.Join(values, ", "))
+	add := func(flag string, values ...string) {
+		for _, v := range values {
+			if strings.ContainsAny(v, " '\"$()*") {
+				v = "'" + strings.ReplaceAll(v, "'", `'\''`) + "'"
+			}
+			words = append(words, flag+" "+v)
 		}
 	}
 	claims := c.Target.Profiles
@@ -50,16 +53,18 @@ func (c *Config) selection() []string {
 		claims = target.ProfileNames
 	}
 	if len(c.Profiles) > 0 && slices.ContainsFunc(claims, func(p string) bool { return !slices.Contains(c.Profiles, p) && p != "EXT" }) {
-		add("profile", c.Profiles)
+		add("--profile", c.Profiles...)
 	}
 	if len(c.Basis) > 0 && !(slices.Contains(c.Basis, spec.Stated) && slices.Contains(c.Basis, spec.Implied)) {
-		words = append(words, fmt.Sprintf("basis %v", c.Basis))
+		for _, b := range c.Basis {
+			add("--basis", string(b))
+		}
 	}
-	add("area", c.Areas)
-	add("requirement", c.Requirements)
-	add("scenario", c.Names)
+	add("--area", c.Areas...)
+	add("--requirement", c.Requirements...)
+	add("--scenario", c.Names...)
 	if c.Tags != "" {
-		add("tags", []string{c.Tags})
+		add("--tags", c.Tags)
 	}
 	return words
 }

@@ -472,7 +472,7 @@ func TestConformWritesReportsOfWhatWasJudged(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, want := range []string{`"verdict": "a limit ended the run: limits.max_requests: 12"`, `"exitCode": 6`, `"area publish"`} {
+	for _, want := range []string{`"verdict": "a limit ended the run: limits.max_requests: 12"`, `"exitCode": 6`, `"--area publish"`} {
 		if !bytes.Contains(written, []byte(want)) {
 			t.Errorf("the report lacks %s", want)
 		}
