@@ -175,7 +175,7 @@ func TestConformTriesEachCredential(t *testing.T) {
 			spoil(&own.Target.Auth)
 			_, err := conformance.Run(t.Context(), conformance.Config{Target: own})
 			if expect.True(t, "an error", err != nil) {
-				expect.Contains(t, "error", err.Error(), "the target refuses "+key+" (")
+				expect.Contains(t, "error", err.Error(), "the target refuses "+key+": ")
 				expect.Equal(t, "how often the error names a key", strings.Count(err.Error(), "target.auth."), 1)
 			}
 		})
@@ -337,7 +337,7 @@ func TestConformComparesCredentialsWithWrongOnes(t *testing.T) {
 					expect.True(t, "only what is not claimed is judged", profiles == nil)
 					return
 				}
-				expect.Contains(t, "error", err.Error(), "the target refuses "+key+" (")
+				expect.Contains(t, "error", err.Error(), "the target refuses "+key+": ")
 			})
 		}
 	}

@@ -19,8 +19,9 @@ const patience = 10 * time.Second
 
 // hope is what the target has shown of one thing that scenarios wait for.
 type hope struct {
-	held, missed int
-	slowest      time.Duration // of those in time
+	held    int
+	slowest time.Duration   // of those in time
+	missed  map[string]bool // by scenario: one may wait for several at once
 }
 
 // hopes are those of a run.
@@ -38,14 +39,16 @@ func (h *hopes) look(what string, f func(*hope)) {
 		h.of = map[string]*hope{}
 	}
 	if h.of[what] == nil {
-		h.of[what] = &hope{}
+		h.of[what] = &hope{missed: map[string]bool{}}
 	}
 	f(h.of[what])
 }
 
 // lost reports whether nothing is to be expected from another wait.
 func (h *hopes) lost(what string) (lost bool) {
-	h.look(what, func(of *hope) { lost = of.held == 0 && (of.missed >= enough || of.missed > 0 && h.confirming) })
+	h.look(what, func(of *hope) {
+		lost = of.held == 0 && (len(of.missed) >= enough || len(of.missed) > 0 && h.confirming)
+	})
 	return lost
 }
 
@@ -86,7 +89,7 @@ func (s *Scenario) Await(what string, budget time.Duration, check func() error) 
 	case err == nil:
 		s.Suite.hopes.look(what, func(of *hope) { of.held, of.slowest = of.held+1, max(of.slowest, Since(began)) })
 	case failed && s.Context.Err() == nil:
-		s.Suite.hopes.look(what, func(of *hope) { of.missed++ })
+		s.Suite.hopes.look(what, func(of *hope) { of.missed[s.Key] = true })
 	}
 	if lost && f != nil && !s.Judging {
 		f.Got += " (as in other scenarios, so this one did not wait for it)"
