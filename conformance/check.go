@@ -102,16 +102,16 @@ var driverTrials = []trial{
 		if _, err := s.Driver("plugin"); err != nil {
 			return "", err
 		}
-		if err := s.Limits.LimitedRoute(1, "1m", "fixed-window"); err != nil {
+		if err := s.LimitedRoute(1, "1m", "fixed-window"); err != nil {
 			return "", err
 		}
-		if err := s.Limits.AskHost(http.MethodGet, "/", "client"); err != nil {
+		if err := s.AskHost(http.MethodGet, "/", "client"); err != nil {
 			return "", err
 		}
 		return "started the host of the plugin; it answered a request", nil
 	}},
 	{"drivers.vectors", func(s *step.Scenario) (string, error) {
-		return "put vectors into a namespace", s.Vectors.SomeVectors(`"a" and "b"`)
+		return "put vectors into a namespace", s.SomeVectors(`"a" and "b"`)
 	}},
 }
 

@@ -79,11 +79,11 @@ func (st *suite) preflight(ctx context.Context) (absent map[string]string, err e
 	var no []string
 	for _, key := range slices.Sorted(maps.Keys(refused)) {
 		if refused[key] != "" {
-			no = append(no, fmt.Sprintf("target.%s (%s)", key, refused[key]))
+			no = append(no, fmt.Sprintf("target.%s: %s", key, refused[key]))
 		}
 	}
 	if len(no) > 0 {
-		return nil, fmt.Errorf("the target refuses %s: are the credentials right?", strings.Join(no, ", "))
+		return nil, fmt.Errorf("the target refuses %s: are the credentials right?", strings.Join(no, "; "))
 	}
 	if len(st.Target.Profiles) > 0 || len(st.cfg.Profiles) > 0 {
 		absent = map[string]string{} // claimed profiles are judged also where an area is missing

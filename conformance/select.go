@@ -40,9 +40,12 @@ type Listed struct {
 // claims; nil for none.
 func (c *Config) selection() []string {
 	var words []string
-	add := func(name string, values []string) {
-		if len(values) > 0 {
-			words = append(words, name+" "+strings.Join(values, ", "))
+	add := func(flag string, values ...string) {
+		for _, v := range values {
+			if strings.ContainsAny(v, " '\"$()*") {
+				v = "'" + strings.ReplaceAll(v, "'", `'\''`) + "'"
+			}
+			words = append(words, flag+" "+v)
 		}
 	}
 	claims := c.Target.Profiles
@@ -50,16 +53,18 @@ func (c *Config) selection() []string {
 		claims = target.ProfileNames
 	}
 	if len(c.Profiles) > 0 && slices.ContainsFunc(claims, func(p string) bool { return !slices.Contains(c.Profiles, p) && p != "EXT" }) {
-		add("profile", c.Profiles)
+		add("--profile", c.Profiles...)
 	}
 	if len(c.Basis) > 0 && !(slices.Contains(c.Basis, spec.Stated) && slices.Contains(c.Basis, spec.Implied)) {
-		words = append(words, fmt.Sprintf("basis %v", c.Basis))
+		for _, b := range c.Basis {
+			add("--basis", string(b))
+		}
 	}
-	add("area", c.Areas)
-	add("requirement", c.Requirements)
-	add("scenario", c.Names)
+	add("--area", c.Areas...)
+	add("--requirement", c.Requirements...)
+	add("--scenario", c.Names...)
 	if c.Tags != "" {
-		add("tags", []string{c.Tags})
+		add("--tags", c.Tags)
 	}
 	return words
 }
@@ -88,7 +93,7 @@ func (c *Config) flags() []string {
 
 // List returns every scenario that a configuration selects.
 func List(cfg Config) ([]Listed, error) {
-	selection, err := choose(cfg)
+	selection, _, err := choose(cfg)
 	if err != nil {
 		return nil, err
 	}
@@ -128,40 +133,36 @@ func scenarios(from fs.FS) ([]picked, error) {
 	return all, nil
 }
 
-// knownFailures reads a file of expected failures or of flaky scenarios. An entry that names no
-// scenario is an error.
-func knownFailures(from fs.FS, file string, flaky bool) (*target.Baseline, error) {
-	b, err := target.LoadBaseline(file, flaky)
-	if err != nil {
-		return nil, fmt.Errorf("%w: %w", ErrUsage, err)
-	}
-	if len(b.Known) == 0 {
-		return b, nil
-	}
-	all, err := scenarios(from)
-	if err != nil {
-		return nil, err
-	}
-	for i := range b.Known {
-		k, names := &b.Known[i], []string{}
-		if !slices.ContainsFunc(all, func(p picked) bool {
-			names = append(append(names, p.result.Name), p.result.Requirements...)
-			return k.About(p.result.Name, p.result.Requirements)
-		}) {
-			return nil, fmt.Errorf("%w: %s:%d: [%d].id: invalid value %q: must be a requirement or the name of a scenario, as `conform --list` prints them, in which * stands for any characters%s", ErrUsage, file, k.Line, i, k.ID, similar.DidYouMean(k.ID, names))
+// baselines reads the files of expected failures and of flaky scenarios. An entry that names
+// no scenario is an error.
+func (c *Config) baselines(all []picked) (read []*target.Baseline, err error) {
+	for _, b := range []*target.Baseline{{File: c.Target.ExpectedFailures}, {File: c.Target.KnownFlaky, Flaky: true}} {
+		if err := b.Load(); err != nil {
+			return nil, fmt.Errorf("%w: %w", ErrUsage, err)
 		}
+		for i := range b.Known {
+			k, names := &b.Known[i], []string{}
+			if !slices.ContainsFunc(all, func(p picked) bool {
+				names = append(append(names, p.result.Name), p.result.Requirements...)
+				return k.About(p.result.Name, p.result.Requirements)
+			}) {
+				return nil, fmt.Errorf("%w: %s:%d: [%d].id: invalid value %q: must be a requirement or the name of a scenario, as `conform --list` prints them, in which * stands for any characters%s", ErrUsage, b.File, k.Line, i, k.ID, similar.DidYouMean(k.ID, names))
+			}
+		}
+		read = append(read, b)
 	}
-	return b, nil
+	return read, nil
 }
 
-// choose selects the scenarios of a configuration. An empty selection is an error.
-func choose(cfg Config) ([]picked, error) {
+// choose selects the scenarios of a configuration, and reads its baselines. An empty selection
+// is an error.
+func choose(cfg Config) ([]picked, []*target.Baseline, error) {
 	if cfg.FS == nil {
 		cfg.FS = features.FS
 	}
 	wanted, err := parseTags(cfg.Tags)
 	if err != nil {
-		return nil, fmt.Errorf("%w: tags %q: %w", ErrUsage, cfg.Tags, err)
+		return nil, nil, fmt.Errorf("%w: tags %q: %w", ErrUsage, cfg.Tags, err)
 	}
 	if len(cfg.Profiles) == 0 {
 		cfg.Profiles = cfg.Target.Profiles
@@ -171,7 +172,7 @@ func choose(cfg Config) ([]picked, error) {
 	}
 	every, err := scenarios(cfg.FS)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	var all []picked
 	known, judged := map[string]bool{}, []string{}
@@ -186,23 +187,24 @@ func choose(cfg Config) ([]picked, error) {
 	}
 	for _, tag := range namesIn(cfg.Tags) {
 		if !known[tag] {
-			return nil, fmt.Errorf("%w: tags: no scenario has %s; known are those of `conform --list`", ErrUsage, tag)
+			return nil, nil, fmt.Errorf("%w: tags: no scenario has %s; known are those of `conform --list`", ErrUsage, tag)
 		}
 	}
 	for _, id := range cfg.Requirements {
 		if !slices.Contains(judged, id) {
-			return nil, fmt.Errorf("%w: requirement: no scenario judges %s; known are those of `conform --coverage`%s", ErrUsage, id, similar.DidYouMean(id, judged))
+			return nil, nil, fmt.Errorf("%w: requirement: no scenario judges %s; known are those of `conform --coverage`%s", ErrUsage, id, similar.DidYouMean(id, judged))
 		}
 	}
 	for _, p := range cfg.Profiles {
 		if !slices.Contains(target.ProfileNames, p) {
-			return nil, fmt.Errorf("%w: profile: invalid value %q: must be one of %s", ErrUsage, p, strings.Join(target.ProfileNames, ", "))
+			return nil, nil, fmt.Errorf("%w: profile: invalid value %q: must be one of %s", ErrUsage, p, strings.Join(target.ProfileNames, ", "))
 		}
 	}
 	if len(all) == 0 {
-		return nil, fmt.Errorf("%w: no scenario is selected, so there is nothing to judge", ErrUsage)
+		return nil, nil, fmt.Errorf("%w: no scenario is selected, so there is nothing to judge", ErrUsage)
 	}
-	return all, nil
+	baselines, err := cfg.baselines(every)
+	return all, baselines, err
 }
 
 func overlap(a, b []string) bool {

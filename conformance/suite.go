@@ -132,15 +132,7 @@ func Run(ctx context.Context, cfg Config) (*report.Report, error) {
 		return nil, err
 	}
 	defer st.close()
-	selection, err := choose(st.cfg)
-	if err != nil {
-		return nil, err
-	}
-	expected, err := knownFailures(cfg.FS, st.Target.ExpectedFailures, false)
-	if err != nil {
-		return nil, err
-	}
-	flaky, err := knownFailures(cfg.FS, st.Target.KnownFlaky, true)
+	selection, baselines, err := choose(st.cfg)
 	if err != nil {
 		return nil, err
 	}
@@ -166,8 +158,9 @@ func Run(ctx context.Context, cfg Config) (*report.Report, error) {
 	st.cut(selection)
 	judged := st.report(ctx, selection)
 	judged.Started, judged.Duration, judged.Waited = st.started, report.Span(harness.Since(st.started)), report.Span(st.Idle.Measured())
-	judged.Apply(expected, st.started)
-	judged.Apply(flaky, st.started)
+	for _, b := range baselines {
+		judged.Apply(b, st.started)
+	}
 	return judged, nil
 }
 
@@ -182,6 +175,7 @@ func (st *suite) rounds(ctx context.Context) error {
 	if st.cfg.Repeat > 1 {
 		return nil
 	}
+	st.Confirm()
 	return st.round(ctx, func(p *picked) bool {
 		return p.judged != nil && (p.judged.Verdict == report.Fail || p.judged.Verdict == report.Warn)
 	})
@@ -351,7 +345,7 @@ func (c *Config) concurrency() int {
 	case c.Target.Isolation.Parallel > 0:
 		return c.Target.Isolation.Parallel
 	}
-	return 8
+	return 16
 }
 
 // report combines the results, in the order of the features.

@@ -106,26 +106,26 @@ Feature: Signing in
 
   Rule: the credentials of one account hold for that account
 
-    @REQ-AUT-005 @implied @negative @needs-driver-account
+    @REQ-AUT-005 @implied @leak @negative @needs-driver-account
     Scenario: A restart with the credentials of another account starts nothing
       Given a dead-lettered run
       When its entry is restarted with the credentials of another account
       Then the request is refused
       And no new run is started
 
-    @REQ-AUT-005 @implied @negative @needs-driver-account
+    @REQ-AUT-005 @implied @leak @negative @needs-driver-account
     Scenario: A resume with the credentials of another account frees nothing
       Given a paused flow-control key that holds 1 message
       When the key is resumed with the credentials of another account
       Then nothing arrives at the destination
 
-    @REQ-AUT-005 @implied @negative @needs-driver-account
+    @REQ-AUT-005 @implied @leak @negative @needs-driver-account
     Scenario: The deletion of a search index with the credentials of another account deletes nothing
       Given a search index
       When the search index is deleted with the credentials of another account
       Then the search index can still be found
 
-    @REQ-AUT-005 @implied @negative @needs-driver-account
+    @REQ-AUT-005 @implied @leak @negative @needs-driver-account
     Scenario Outline: The <list> shows nothing of another account
       Given a dead-lettered run
       When the <list> is read with the credentials of another account
@@ -136,7 +136,7 @@ Feature: Signing in
         | dead letter queue |
         | message log       |
 
-    @REQ-AUT-005 @implied @negative @needs-driver-account
+    @REQ-AUT-005 @implied @leak @negative @needs-driver-account
     Scenario: The statistics of another account are not shown
       Given the operation "getUsageStatistics" is accepted with its credentials
       When the same request is sent with the credentials of another account

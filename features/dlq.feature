@@ -211,6 +211,19 @@ Feature: The dead letter queue of workflow runs
       When the dead letter queue is read
       Then the entry carries the flow-control key of the run
 
+    @REQ-DLQ-017 @stated @negative
+    Scenario: Without a flow-control key the entry carries none
+      Given a dead-lettered run
+      When the dead letter queue is read
+      Then the entry carries no flow-control key
+
+    @REQ-DLQ-017 @implied @negative
+    Scenario: Without a label the entry carries none
+      Given the run has no label
+      And a dead-lettered run
+      When the dead letter queue is read
+      Then the entry carries no label
+
     @REQ-DLQ-017 @stated
     Scenario: A payload that is not UTF-8 is carried in base64
       Given the payload of the run is not UTF-8
@@ -279,13 +292,60 @@ Feature: The dead letter queue of workflow runs
       When the dead letter queue is read
       Then the message and the times of the entry are those of the log
 
-    @REQ-PUB-006 @implied @time-retries
-    Scenario: A forwarded header is on every attempt of a run and of its restart
-      Given the run is allowed 1 retry
-      And a dead-lettered run with a failure callback
-      And the run was restarted once and failed again
+    @REQ-PUB-006 @REQ-PUB-011 @implied @time-retries
+    Scenario Outline: Every call of a run that is <way> has its headers and its payload
+      Given a dead-lettered run that is configured in every way and <way>
       When the dead letter queue is read
-      Then every call of the workflow carries the forwarded header and the payload
+      Then every call of the workflow carries its forwarded headers and its payload
+
+      Examples: ways of a run
+        | way               |
+        | tried three times |
+        | delayed           |
+        | restarted once    |
+        | restarted twice   |
+
+      @cap-flow-resume
+      Examples: a key
+        | way           |
+        | held by a key |
+
+    @REQ-DLQ-014 @REQ-DLQ-004 @REQ-DLQ-010 @REQ-DLQ-017 @stated @time-retries
+    Scenario Outline: The entry of a run that is <way> shows all of it
+      Given a dead-lettered run that is configured in every way and <way>
+      When the dead letter queue is read
+      Then the entry shows everything that the run was configured with, and its last answer
+
+      Examples: ways of a run
+        | way               |
+        | tried three times |
+        | delayed           |
+        | restarted once    |
+        | restarted twice   |
+
+      @cap-flow-resume
+      Examples: a key
+        | way           |
+        | held by a key |
+
+    @REQ-DLQ-012 @REQ-DLQ-011 @stated @time-retries
+    Scenario Outline: The outcome of the failure callback is stored in the entry of a run that is <way>
+      Given a dead-lettered run that is configured in every way and <way>
+      When the dead letter queue is read
+      Then the entry reflects the failure callback of the run
+      And the entry holds the outcome of the failure callback
+
+      Examples: ways of a run
+        | way               |
+        | tried three times |
+        | delayed           |
+        | restarted once    |
+        | restarted twice   |
+
+      @cap-flow-resume
+      Examples: a key
+        | way           |
+        | held by a key |
 
     @REQ-DLQ-005 @stated
     Scenario: A run that another one invoked is in the queue when it fails
@@ -295,14 +355,24 @@ Feature: The dead letter queue of workflow runs
       Then the invoked run is in the dead letter queue
 
     @REQ-PUB-007 @stated @negative @time-retries
-    Scenario: The credential of the publisher is in no call, callback, entry or event of a run
-      Given the run is allowed 1 retry
-      And a dead-lettered run with a failure callback
-      And the run was restarted once and failed again
+    Scenario Outline: The credential is in no call, callback, entry or event of a run that is <way>
+      Given a dead-lettered run that is configured in every way and <way>
       When the dead letter queue is read
       Then the entry holds the outcome of the failure callback
       And the message and the times of the entry are those of the log
       And the credential is in nothing that the target sent
+
+      Examples: ways of a run
+        | way               |
+        | tried three times |
+        | delayed           |
+        | restarted once    |
+        | restarted twice   |
+
+      @cap-flow-resume
+      Examples: a key
+        | way           |
+        | held by a key |
 
   Rule: pages hold at most 100 entries
 
@@ -394,6 +464,18 @@ Feature: The dead letter queue of workflow runs
         | start |
         | end   |
 
+    @REQ-DLQ-009 @stated @paging
+    Scenario Outline: The <end> date of the queue holds on every page
+      Given 3 dead-lettered runs, one after the other
+      And lists are read 1 at a time
+      When the dead letter queue is filtered by the <end> date of the second
+      Then the queue holds all entries that fit, and no other
+
+      Examples: both ends
+        | end   |
+        | start |
+        | end   |
+
     @REQ-DLQ-008 @stated @negative
     Scenario Outline: The queue holds nothing for a <filter> that nobody has
       Given a dead-lettered run
@@ -415,7 +497,7 @@ Feature: The dead letter queue of workflow runs
       When the dead letter queue is filtered by the run id of one and the label of the other
       Then the queue holds all entries that fit, and no other
 
-    @REQ-DLQ-008 @stated @paging
+    @REQ-DLQ-008 @stated @paging @exclusive
     Scenario Outline: Every page of the queue filtered by <filter> holds what fits
       Given dead-lettered runs of two kinds, the first one twice
       And lists are read 1 at a time

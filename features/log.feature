@@ -86,6 +86,50 @@ Feature: Reading the message logs of workflows
       When the message logs are read
       Then all events of the run have the same creation time and address
 
+    @REQ-DLQ-007 @REQ-LOG-004 @implied @time-retries
+    Scenario Outline: The entry and the log of a run that is <way> agree
+      Given a dead-lettered run that is configured in every way and <way>
+      When the message logs are read
+      Then the message and the times of the entry are those of the log
+      And different steps have different messages, and each message has one creation
+      And the creation of each message is between that of the run and the event
+
+      Examples: ways of a run
+        | way               |
+        | tried three times |
+        | delayed           |
+        | restarted once    |
+        | restarted twice   |
+
+      @cap-flow-resume
+      Examples: a key
+        | way           |
+        | held by a key |
+
+    @REQ-LOG-004 @REQ-LOG-005 @REQ-LOG-006 @REQ-LOG-022 @REQ-LOG-023 @REQ-LOG-026 @stated @shape @time-retries
+    Scenario Outline: The log of a run that is <way> is complete
+      Given a dead-lettered run that is configured in every way and <way>
+      When the message logs are read
+      Then every event of the run has all fields of the tables
+      And the times of every event lie between the trigger and now
+      And every event of the run names the address of the workflow
+      And step information is on message-level events and on no others
+      And every event "CREATED" of the run has the field "nextDeliveryTime" as integer
+      And the error details are on the events "ERROR" and on no others
+      And the event "ERROR" holds the status 503 and the body of the workflow server
+
+      Examples: ways of a run
+        | way               |
+        | tried three times |
+        | delayed           |
+        | restarted once    |
+        | restarted twice   |
+
+      @cap-flow-resume
+      Examples: a key
+        | way           |
+        | held by a key |
+
   Rule: step information is on message-level events only
 
     @REQ-LOG-005 @stated
@@ -148,11 +192,18 @@ Feature: Reading the message logs of workflows
       Then every event of the run is seen exactly once
       And the last page has no cursor, or an empty one
 
-      Examples: one by one, with a remainder, and beyond the total
+      Examples: one by one, with a remainder, exactly the total, and beyond it
         | page |
         | 1    |
         | 4    |
+        | all  |
         | 500  |
+
+    @REQ-LOG-003 @stated @paging
+    Scenario: Following the cursor visits every event of a run with steps of every type
+      Given a dead-lettered run that failed after a step of every type
+      When the message logs of the run are read 1 at a time
+      Then every event of the run is seen exactly once
 
     @REQ-LOG-003 @stated @paging
     Scenario: Every page of the logs is filtered
@@ -208,6 +259,7 @@ Feature: Reading the message logs of workflows
         | workflow url        |
         | message id          |
         | creation of the run |
+        | state               |
 
     @REQ-LOG-012 @stated @negative
     Scenario Outline: The logs hold nothing of a run for a <end> date an hour away
@@ -242,6 +294,18 @@ Feature: Reading the message logs of workflows
         | start |
         | end   |
 
+    @REQ-LOG-012 @stated @paging @exclusive
+    Scenario Outline: The <end> date holds on every page
+      Given three finished runs of different workflows
+      And lists are read 1 at a time
+      When the message logs are filtered by the <end> date of one of their events
+      Then the list holds all events that fit, and no other
+
+      Examples: both ends
+        | end   |
+        | start |
+        | end   |
+
     @REQ-LOG-011 @implied
     Scenario: Two filters must both fit
       Given two finished runs of different workflows
@@ -254,7 +318,7 @@ Feature: Reading the message logs of workflows
       When the message logs are filtered by an unknown run id
       Then the list is empty
 
-    @REQ-LOG-011 @stated @paging
+    @REQ-LOG-011 @stated @paging @exclusive
     Scenario Outline: Every page of the logs filtered by <filter> holds what fits
       Given three finished runs of different workflows
       And lists are read 1 at a time

@@ -33,6 +33,16 @@ Feature: Deduplication, batches, queues, schedules and the life of a message
       When a batch with a message for each of them is published
       Then each destination receives its own message once
 
+    @REQ-BAT-001 @extension
+    Scenario: A message of a batch arrives as it was published
+      Given a message that is configured in every way and sent in a batch
+      When the message has been sent as often as it must be
+      Then every attempt carries its forwarded header
+      And every attempt carries its body
+      And every attempt carries its empty header and both values of its repeated header
+      And every attempt arrives at the path and the query of the message
+      And the credential is in nothing that the target sent
+
     @REQ-BAT-002 @extension @negative
     Scenario: A batch with a bad message delivers none of them
       Given the destinations "orders" and "invoices"

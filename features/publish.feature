@@ -151,6 +151,14 @@ Feature: Publishing a message
       When the message is published
       Then the message is not delivered before its delay has passed
 
+    @REQ-PUB-001 @REQ-PUB-005 @stated @negative @cap-publish-query-config
+    Scenario: Configuration in the query is no part of the destination
+      Given a destination
+      And the message is allowed 0 retries by a query parameter
+      And the message forwards all headers by a query parameter
+      When a message is published to the path "/orders/7" of the destination
+      Then the message arrives at the path "/orders/7"
+
   Rule: by default only headers with the forward prefix are forwarded
 
     @REQ-PUB-006 @stated
@@ -302,12 +310,14 @@ Feature: Publishing a message
       Examples: a key
         | way             |
         | held by a key   |
+        | held by a key and tried three times |
 
-    @REQ-PUB-011 @implied
+    @REQ-PUB-011 @REQ-PUB-001 @implied
     Scenario Outline: The body is on every attempt of a message that is <way>
       Given a message that is configured in every way and <way>
       When the message has been sent as often as it must be
       Then every attempt carries its body
+      And every attempt arrives at the path and the query of the message
 
       Examples: nothing else
         | way             |
@@ -328,6 +338,7 @@ Feature: Publishing a message
       Examples: a key
         | way             |
         | held by a key   |
+        | held by a key and tried three times |
 
     @REQ-PUB-006 @implied
     Scenario Outline: An empty and a repeated header are on every attempt of a message that is <way>
@@ -354,9 +365,10 @@ Feature: Publishing a message
       Examples: a key
         | way             |
         | held by a key   |
+        | held by a key and tried three times |
 
     @REQ-PUB-007 @stated @negative
-    Scenario Outline: The credential of the publisher is in nothing that is sent for a message that is <way>
+    Scenario Outline: The credential is in nothing that is sent for a message that is <way>
       Given a message that is configured in every way and <way>
       When the message has been sent as often as it must be
       Then the credential is in nothing that the target sent
@@ -376,3 +388,101 @@ Feature: Publishing a message
       Examples: a key
         | way             |
         | held by a key   |
+        | held by a key and tried three times |
+
+    @REQ-PUB-008 @stated
+    Scenario Outline: A header without the prefix is on every attempt of a message that is <way>
+      Given a message that forwards all its headers and is <way>
+      When the message has been sent as often as it must be
+      Then every attempt carries the header that has no prefix
+
+      Examples: nothing else
+        | way             |
+        | published       |
+
+      @time-delay
+      Examples: a delay
+        | way             |
+        | delayed         |
+
+      @time-retries
+      Examples: retries
+        | way             |
+        | tried three times |
+        | sent to a group |
+
+      @cap-flow-resume
+      Examples: a key
+        | way             |
+        | held by a key   |
+        | held by a key and tried three times |
+
+    @REQ-RTY-002 @stated @time-retries
+    Scenario Outline: No attempt of a message that is <way> is one too many
+      Given a message that is configured in every way and <way>
+      When the message has been sent as often as it must be
+      Then no endpoint is tried more often than the message allows
+
+      Examples: retries
+        | way               |
+        | tried three times |
+        | sent to a group   |
+        | delayed and tried three times |
+
+      @cap-flow-resume
+      Examples: a key
+        | way                                 |
+        | held by a key and tried three times |
+
+  Rule: a message is configured with its timeout and its callbacks
+
+    @REQ-PUB-013 @implied @time-retries
+    Scenario Outline: A delivery that exceeds the timeout in a <place> has failed
+      Given a destination that answers the first attempt after 6 seconds
+      And the message has a timeout of 1 second by a <place>
+      And the message is allowed 1 retry by a header
+      When the message is published
+      Then exactly 2 attempts are made
+
+      Examples: both places
+        | place           |
+        | header          |
+        | query parameter |
+
+    @REQ-PUB-013 @implied @negative
+    Scenario: A delivery within its timeout succeeds
+      Given a destination that answers the first attempt after 1 second
+      And the message has a timeout of 10 seconds by a header
+      And the message is allowed 1 retry by a header
+      When the message is published
+      Then exactly 1 attempt is made
+
+    @REQ-PUB-014 @implied
+    Scenario Outline: The callback of a message in a <place> is called
+      Given a destination
+      And the message has a callback for its success by a <place>
+      When the message is published
+      Then the message arrives
+      And the callback for its success is called
+
+      Examples: both places
+        | place           |
+        | header          |
+        | query parameter |
+
+    @REQ-PUB-014 @implied @time-retries
+    Scenario Outline: The failure callback of a message that is <way> is called
+      Given a message that is configured in every way and <way>
+      When the message has been sent as often as it must be
+      Then the callback for its failure is called
+
+      Examples: retries
+        | way               |
+        | tried three times |
+        | sent to a group   |
+        | delayed and tried three times |
+
+      @cap-flow-resume
+      Examples: a key
+        | way                                 |
+        | held by a key and tried three times |

@@ -48,6 +48,13 @@ Feature: Restarting a failed run
       Then the new run is called with the original payload
 
     @REQ-RST-003 @stated
+    Scenario: The new run has an original payload that is not UTF-8
+      Given the payload of the run is not UTF-8
+      And a dead-lettered run
+      When its entry is restarted
+      Then the new run is called with the original payload
+
+    @REQ-RST-003 @stated
     Scenario: The new run has the original headers
       Given a dead-lettered run
       When its entry is restarted
@@ -103,13 +110,14 @@ Feature: Restarting a failed run
       And the new run is called with the original forwarded headers
       And the new run is called by the original method
 
-    @REQ-RST-003 @implied
+    @REQ-RST-003 @REQ-RST-007 @implied
     Scenario: A run that is restarted from a restarted one has the payload, label and key of the original
       Given a dead-lettered run that is configured in every way
       When its entry is restarted, and then the entry of the new run
       Then the entry of the new run has the payload of the original
       And the entry of the new run has the label of the original
       And the entry of the new run has the flow-control key of the original
+      And the logs hold the start of the new run as the answer named it
 
     @REQ-RST-003 @stated @time-retries
     Scenario: A run that is restarted from a restarted one has the original retries
@@ -119,65 +127,38 @@ Feature: Restarting a failed run
       Then the new run is tried exactly 2 times
 
     @REQ-RST-002 @implied @negative
-    Scenario: A restart leaves the log of the failed run
+    Scenario Outline: A run that was restarted <times> has the log that it had before
       Given a dead-lettered run
-      And the run was restarted once and failed again
+      And the run was restarted <times> and failed again
       When the message logs are read
       Then the failed run has the events that it had before
 
-    @REQ-DLQ-014 @REQ-DLQ-004 @stated
-    Scenario Outline: The entry of a run that was restarted <times> reflects it
-      Given a dead-lettered run with a failure callback
-      And the run was restarted <times> and failed again
-      When the dead letter queue is read
-      Then the entry has all fields of the table but failureCallback
-      And the entry reflects the address of the run
-      And the entry reflects the method of the run
-      And the entry reflects the retries of the run
-      And the entry reflects the forwarded headers of the run
-      And the entry reflects the id of the run
-
       Examples: both generations
         | times |
         | once  |
         | twice |
 
-    @REQ-DLQ-012 @REQ-DLQ-011 @stated
-    Scenario Outline: The outcome of the failure callback is stored in the entry of a run that was restarted <times>
-      Given a dead-lettered run with a failure callback
-      And the run was restarted <times> and failed again
-      When the dead letter queue is read
-      Then the entry reflects the failure callback of the run
-      And the entry holds the outcome of the failure callback
-
-      Examples: both generations
-        | times |
-        | once  |
-        | twice |
-
-    @REQ-DLQ-007 @REQ-LOG-004 @implied
-    Scenario Outline: The entry and the log of a run that was restarted <times> agree
-      Given a dead-lettered run
+    @REQ-RST-003 @REQ-RST-004 @implied
+    Scenario Outline: The log of a run that was restarted <times> is that of the original
+      Given a dead-lettered run that failed after a step of every type
       And the run was restarted <times> and failed again
       When the message logs are read
-      Then the message and the times of the entry are those of the log
-      And different steps have different messages, and each message has one creation
-      And the creation of each message is between that of the run and the event
+      Then the log of the new run is that of the failed one, but for its ids and times
 
       Examples: both generations
         | times |
         | once  |
         | twice |
 
-    @REQ-LOG-004 @REQ-LOG-022 @REQ-LOG-023 @stated @shape
-    Scenario Outline: The log of a run that was restarted <times> is complete
-      Given a dead-lettered run
+    @REQ-RST-003 @REQ-DLQ-017 @implied
+    Scenario Outline: The entry of a run that was restarted <times> has a payload and a response that are not UTF-8
+      Given a workflow whose only step always fails with a binary body
+      And the payload of the run is not UTF-8
+      And a dead-lettered run of it with 0 retries
       And the run was restarted <times> and failed again
-      When the message logs are read
-      Then every event of the run has all fields of the tables
-      And the times of every event lie between the trigger and now
-      And every event of the run names the address of the workflow
-      And step information is on message-level events and on no others
+      When the dead letter queue is read
+      Then the entry carries the binary payload of the run
+      And the entry carries the response body in base64
 
       Examples: both generations
         | times |
@@ -201,6 +182,7 @@ Feature: Restarting a failed run
       Given a dead-lettered run whose fault has been repaired
       When its entry is restarted
       Then the new run succeeds
+      And only the event "RUN_SUCCESS" holds the response of the workflow
 
     @REQ-DLQ-013 @stated
     Scenario: The id of an entry is the one that a restart takes
@@ -235,6 +217,20 @@ Feature: Restarting a failed run
       And a dead-lettered run of it with 1 retry
       When its entry is restarted with 0 retries
       Then the new run is tried exactly 1 times
+
+    @REQ-RST-005 @REQ-RST-010 @stated @time-retries @cap-restart-custom-run-id
+    Scenario: Two headers of a restart count together
+      Given a workflow whose only step always fails with status 503
+      And a dead-lettered run of it with 1 retry
+      When its entry is restarted with 0 retries and a chosen run id
+      Then the answer names the chosen run id
+      And the new run is tried exactly 1 times
+
+    @REQ-RST-012 @implied
+    Scenario: The flow-control key of the restart takes the place of the original
+      Given a dead-lettered run with the flow-control value "parallelism=5"
+      When its entry is restarted with another flow-control key
+      Then the entry of the new run carries the other flow-control key
 
     @REQ-RST-011 @implied @negative
     Scenario: An entry that does not exist cannot be restarted

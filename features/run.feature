@@ -76,6 +76,7 @@ Feature: Running workflows
         | false |
         | ""    |
         | null  |
+        | of 20000 characters |
 
   Rule: a run whose errors outlast its retries fails
 
@@ -130,6 +131,13 @@ Feature: Running workflows
       Given a workflow whose only step always fails with status 503
       When the workflow is triggered and fails
       Then the event "ERROR" holds the status 503 and the body of the workflow server
+
+    @REQ-LOG-026 @stated @time-retries
+    Scenario: Each ERROR event has the status of its own attempt
+      Given a workflow whose only step fails with status 500 and then with status 503
+      And the run is allowed 1 retry
+      When the workflow is triggered and fails
+      Then the events "ERROR" hold the statuses 500 and 503
 
   Rule: a run ends when its user cancels it
 
@@ -201,7 +209,7 @@ Feature: Running workflows
 
     @REQ-LOG-013 @stated
     Scenario Outline: A step of the type <type> is recorded with it
-      Given a workflow with a step of the type "<type>"
+      Given a workflow with a short step of the type "<type>"
       When the workflow is triggered
       Then a step of the type "<type>" is recorded
       And every recorded step type is one of the documented list
@@ -252,6 +260,12 @@ Feature: Running workflows
       When the workflow is triggered and succeeds
       Then the ids of the recorded steps increase
 
+    @REQ-LOG-018 @stated
+    Scenario: The ids of steps that run side by side increase
+      Given a workflow whose steps "reserve", "charge" and "ship" run side by side after the step "prepare"
+      When the workflow is triggered and succeeds
+      Then the ids of the recorded steps increase
+
     @REQ-LOG-028 @stated
     Scenario: Steps that run side by side say how many they are
       Given a workflow whose steps "reserve", "charge" and "ship" run side by side after the step "prepare"
@@ -260,7 +274,7 @@ Feature: Running workflows
 
     @REQ-LOG-029 @stated
     Scenario Outline: A step of the type <type> carries its <value>
-      Given a workflow with a step of the type "<type>"
+      Given a workflow with a short step of the type "<type>"
       When the workflow is triggered
       Then a step of the type "<type>" is recorded
       And the step information of the type "<type>" holds its <value>
@@ -273,10 +287,18 @@ Feature: Running workflows
         | Call       | external URL         |
         | Call       | method of the call   |
         | Call       | response status      |
+        | Call       | request headers      |
+        | Call       | request body         |
+        | Call       | response headers     |
+        | Call       | response body        |
         | Wait       | event id             |
         | Wait       | timeout as text      |
         | Wait       | timeout in Unix ms   |
         | Invoke     | invoked run          |
+        | Invoke     | URL of the invoked workflow |
+        | Invoke     | start of the invoked run    |
+        | Invoke     | payload of the invoked run  |
+        | Invoke     | headers of the invoked run  |
 
     @REQ-LOG-030 @stated
     Scenario: A wait that times out says so

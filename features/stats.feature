@@ -135,13 +135,29 @@ Feature: Usage statistics
       When the usage statistics are read without a period
       Then the count of the dead letter queue has risen by 3
 
-    @REQ-STA-011 @stated
+    @REQ-STA-011 @stated @exclusive
     Scenario: The count of the dead letter queue is that of its entries after a restart
       Given the usage statistics as they are now
       And a dead-lettered run whose fault has been repaired
       When its entry is restarted
       Then the new run succeeds
       And the count of the dead letter queue has risen by as many entries as are listed
+
+    @REQ-STA-011 @stated @exclusive @negative
+    Scenario: A cancelled run is not in the count of the dead letter queue
+      Given the usage statistics as they are now
+      And a workflow with a step of the type "SleepFor"
+      And the workflow is triggered and in progress
+      And the run has been cancelled
+      When the usage statistics are read without a period
+      Then the count of the dead letter queue has risen by 0
+
+    @REQ-STA-015 @implied @exclusive @negative
+    Scenario: A failed run is not in the series of cancelled runs
+      Given the usage statistics as they are now
+      And a dead-lettered run
+      When the usage statistics are read until they have moved
+      Then the workflow series "canceled" has not risen
 
     @REQ-STA-013 @implied
     Scenario: A delivered message is counted on the day of its delivery
@@ -173,6 +189,7 @@ Feature: Usage statistics
       And a delivered message
       When the usage statistics are read until they have moved
       Then the requests and the bandwidth of the day have risen
+      And the requests and the bandwidth of the period have risen
 
     @REQ-STA-014 @implied
     Scenario: A run raises the workflow figures of the day
@@ -180,6 +197,12 @@ Feature: Usage statistics
       And a finished run
       When the usage statistics are read until they have moved
       Then the workflow runs and messages of the day have risen
+      And the workflow usage of the period has risen
+
+    @REQ-STA-016 @implied @exclusive @needs-driver-account
+    Scenario: An account that has done nothing has figures of 0
+      When the usage statistics are read without a period
+      Then no figure but those of billing is above 0
 
     @REQ-STA-015 @implied
     Scenario: A cancelled run raises the series of cancelled runs

@@ -33,6 +33,12 @@ Feature: Information about a vector index
       When the information about the vector index is read
       Then a dense index says its dimension, similarity function and embedding model, and a sparse index its embedding model
 
+    @REQ-VEC-009 @implied
+    Scenario: What is said of the dense index is said of the whole index
+      Given the vectors "a", "b" and "c" in a namespace of their own
+      When the information about the vector index is read until it has moved
+      Then the dense index has the dimension and the similarity function of the index, which has a size
+
   Rule: every namespace says what it holds
 
     @REQ-VEC-003 @stated

@@ -169,7 +169,7 @@ func TestConformAgainstWhatIsNoTarget(t *testing.T) {
 			server := httptest.NewServer(c.answer)
 			t.Cleanup(server.Close)
 			file := filepath.Join(t.TempDir(), "target.yaml")
-			text := "apiVersion: conformance/v1\ntarget: {name: x, urls: {base: '" + server.URL + "'}, auth: {bearer: tttt}}\n"
+			text := "apiVersion: conformance/v1\ntarget: {name: x, urls: {base: '" + server.URL + "'}, auth: {bearer: tttt}}\ntiming: {request_timeout: 5s}\n"
 			if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
 				t.Fatal(err)
 			}

@@ -35,9 +35,10 @@ import (
 // trial is a run of the suite against a changed stand-in: how much of the suite, and
 // whether it runs in real time (live) or with a moved clock.
 type trial struct {
-	scope string // requirement: scenarios of the broken requirement; profile: scenarios of its profile; full: all
-	live  bool
-	only  []string // profiles; nil: by the scope
+	scope      string // requirement: scenarios of the broken requirement; profile: scenarios of its profile; full: all
+	live       bool
+	names      []string // only these scenarios, until one fails; nil: by the scope
+	everything bool     // extensions too
 }
 
 // trialOf reads the environment: MUTANTS is the scope, and LIVE=1 selects real time.
@@ -90,13 +91,26 @@ func mutated(t *testing.T, m *mutant.Mutant, how trial) (*report.Report, int64, 
 	} else if id != "" && how.scope == "profile" {
 		cfg.Profiles = []string{requirement(t, id).Profile}
 	}
-	if how.only != nil {
-		cfg.Profiles = how.only
+	if how.everything {
+		cfg.Basis, cfg.Profiles = append(cfg.Basis, spec.Extension), append(cfg.Profiles, "EXT")
 	}
-	judged, err := conformance.Run(t.Context(), cfg)
+	ctx, stop := context.WithCancel(t.Context())
+	defer stop()
+	if how.names != nil {
+		cfg.Profiles, cfg.Names = nil, how.names
+		cfg.Progress = func(_, _ int, _ []string, last *report.Result) {
+			if last.Verdict == report.Fail || last.Verdict == report.Warn {
+				stop()
+			}
+		}
+	}
+	judged, err := conformance.Run(ctx, cfg)
 	if errors.Is(err, conformance.ErrPreflight) && strings.HasPrefix(m.Breaks(), "AUT-00") && strings.Contains(err.Error(), "are the credentials right?") {
 		// The preflight cannot distinguish a credential that is never accepted from a wrong one.
 		return &report.Report{Results: []report.Result{{Name: "the preflight", Verdict: report.Fail, Requirements: []string{"REQ-" + m.Breaks()}}}}, hits.Load(), nil
+	}
+	if errors.Is(err, conformance.ErrPreflight) && how.names != nil {
+		return &report.Report{Results: []report.Result{{Name: err.Error(), Verdict: report.Fail, Requirements: []string{"the preflight"}}}}, hits.Load(), nil
 	}
 	if err != nil {
 		t.Fatalf("%s: %v", m.ID, err)
@@ -283,6 +297,9 @@ func killed(t *testing.T, m *mutant.Mutant, how trial) string {
 		t.Errorf("%s survives: %s%s", m.ID, m.Text, notPassed(judged))
 	case hits == 0:
 		t.Errorf("%s is not a mutant: the traffic did not change, but %q fails", m.ID, killers[0])
+	}
+	if m.Breaks() == "AUT-005" { // implied, but it is about leaks
+		expect.Equal(t, "exit code for what another account sees", judged.ExitCode(), report.ExitFailed)
 	}
 	named(t, m, found)
 	delete(broken, m.Breaks())

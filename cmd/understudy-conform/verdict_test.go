@@ -175,7 +175,7 @@ func TestConformTriesEachCredential(t *testing.T) {
 			spoil(&own.Target.Auth)
 			_, err := conformance.Run(t.Context(), conformance.Config{Target: own})
 			if expect.True(t, "an error", err != nil) {
-				expect.Contains(t, "error", err.Error(), "the target refuses "+key+" (")
+				expect.Contains(t, "error", err.Error(), "the target refuses "+key+": ")
 				expect.Equal(t, "how often the error names a key", strings.Count(err.Error(), "target.auth."), 1)
 			}
 		})
@@ -250,10 +250,12 @@ func TestConformRefusesUnknownEntriesOfKnownFailures(t *testing.T) {
 		}
 		own := ownTarget(nil, false)
 		own.ExpectedFailures = file
-		_, err := conformance.Run(t.Context(), conformance.Config{Target: own})
-		expect.True(t, "the error is one of the usage", errors.Is(err, conformance.ErrUsage))
-		if err != nil {
-			expect.Contains(t, "error", err.Error(), want)
+		_, running := conformance.Run(t.Context(), conformance.Config{Target: own})
+		_, listing := conformance.List(conformance.Config{Target: own}) // --dry-run and --list
+		for _, err := range []error{running, listing} {
+			if expect.True(t, "the error is one of the usage", errors.Is(err, conformance.ErrUsage)) {
+				expect.Contains(t, "error", err.Error(), want)
+			}
 		}
 	}
 }
@@ -335,7 +337,7 @@ func TestConformComparesCredentialsWithWrongOnes(t *testing.T) {
 					expect.True(t, "only what is not claimed is judged", profiles == nil)
 					return
 				}
-				expect.Contains(t, "error", err.Error(), "the target refuses "+key+" (")
+				expect.Contains(t, "error", err.Error(), "the target refuses "+key+": ")
 			})
 		}
 	}
@@ -369,7 +371,7 @@ func TestConformDoesNotJudgeALaterRetryThatIsSlow(t *testing.T) {
 		r.Header.Set(header.RetryDelay, "100 * pow(600, retried)") // 100 ms, one minute
 		next.ServeHTTP(w, r)
 	}, func(cfg *conformance.Config, _ *httptest.Server) {
-		cfg.Requirements = []string{"REQ-RTY-002"}
+		cfg.Requirements, cfg.Areas = []string{"REQ-RTY-002"}, []string{"retry"}
 		cfg.Target.Timing.RetryBudget = 2 * time.Second
 		delete(cfg.Target.Bindings.Headers, "retry_delay")
 	})
@@ -470,7 +472,7 @@ func TestConformWritesReportsOfWhatWasJudged(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, want := range []string{`"verdict": "a limit ended the run: limits.max_requests: 12"`, `"exitCode": 6`, `"area publish"`} {
+	for _, want := range []string{`"verdict": "a limit ended the run: limits.max_requests: 12"`, `"exitCode": 6`, `"--area publish"`} {
 		if !bytes.Contains(written, []byte(want)) {
 			t.Errorf("the report lacks %s", want)
 		}

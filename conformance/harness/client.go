@@ -93,7 +93,7 @@ func (s *Scenario) Do(q Request) (*Response, error) {
 	if op.BodyJSON && len(q.Body) > 0 && request.Header.Get("Content-Type") == "" {
 		request.Header.Set("Content-Type", "application/json")
 	}
-	request.Header.Set("User-Agent", fmt.Sprintf("understudy/%s (run %s; %s)", s.Suite.Version, s.Suite.ID, strings.Join(s.Result.Requirements, " ")))
+	request.Header.Set("User-Agent", fmt.Sprintf("understudy/%s (%s; %s; %s)", s.Suite.Version, s.Key, s.Result.Location, strings.Join(s.Result.Requirements, " ")))
 	if err := s.authorize(request, op, q); err != nil {
 		return nil, err
 	}

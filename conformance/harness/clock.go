@@ -71,6 +71,13 @@ func Now() time.Time { return time.Now() }
 // timerOf returns a timer in real time.
 func timerOf(d time.Duration) *time.Timer { return time.NewTimer(d) }
 
+// After returns a channel that is closed after d of real time, or when the scenario ends.
+func (s *Scenario) After(d time.Duration) <-chan struct{} {
+	ctx, cancel := context.WithTimeout(s.Context, d)
+	s.Cleanup = append(s.Cleanup, cancel)
+	return ctx.Done()
+}
+
 // Since returns the real time since t.
 func Since(t time.Time) time.Duration { return time.Since(t) }
 
@@ -122,13 +129,17 @@ func (c *Clock) Eventually(ctx context.Context, budget time.Duration, check func
 		}
 		return err
 	}
-	held := c.held()
-	deadline := Now().Add(c.Scaled(budget))
+	return c.until(ctx, func() time.Duration { return budget }, check)
+}
+
+// until is Eventually in real time, with a budget that may become smaller meanwhile.
+func (c *Clock) until(ctx context.Context, budget func() time.Duration, check func() error) error {
+	began, held := Now(), c.held()
 	wait := c.timing.Poll.First
 	for n := 1; ; n++ {
 		arrived := c.arrived()
 		err := check()
-		left := time.Until(deadline) + c.held() - held
+		left := c.Scaled(budget()) - Since(began) + c.held() - held
 		if err == nil || final(err) || left <= 0 && n >= leastChecks {
 			return err
 		}

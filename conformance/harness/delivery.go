@@ -122,15 +122,28 @@ func (s *Scenario) Eventually(check func() error) error {
 	return s.await(s.Suite.Target.Timing.SettleBudget, check)
 }
 
-// AfterRetries repeats check within the budget of one retry.
+// AfterRetries repeats check within the budget of one retry: timing.retry_budget, or less when
+// messages say how soon they are tried again.
 func (s *Scenario) AfterRetries(check func() error) error {
-	return s.await(s.Suite.Target.Timing.RetryBudget, check)
+	t := &s.Suite.Target.Timing
+	return s.await(s.sooner(2*t.DeliveryBudget, t.RetryBudget), check)
 }
 
-// AfterRun repeats check within the budget of one retry and of reading the result.
-func (s *Scenario) AfterRun(check func() error) error {
+// AfterRun repeats check within RunBudget.
+func (s *Scenario) AfterRun(check func() error) error { return s.await(s.RunBudget(), check) }
+
+// RunBudget is the budget of one retry and of reading the result.
+func (s *Scenario) RunBudget() time.Duration {
 	t := &s.Suite.Target.Timing
-	return s.await(t.RetryBudget+t.SettleBudget, check)
+	return s.sooner(t.DeliveryBudget, t.RetryBudget) + t.SettleBudget
+}
+
+// sooner is the first budget, if the suite sets the delay before retries and it is less.
+func (s *Scenario) sooner(set, otherwise time.Duration) time.Duration {
+	if s.Bound("headers", "retry_delay") == "" {
+		return otherwise
+	}
+	return min(set, otherwise)
 }
 
 // Longer assigns a nickname to a new endpoint, whose URL begins with the URL of the
@@ -222,11 +235,15 @@ func (s *Scenario) AwaitQuiet(attempts []*receiver.Received) error {
 	for i := 1; i < len(attempts); i++ {
 		wait = max(wait, attempts[i].At.Sub(attempts[i-1].At))
 	}
+	began := Now()
 	if err := s.Absent(func() error { return nil }); err != nil {
 		return err
 	}
-	return s.Clock.Pass(s.Context, min(2*wait, s.Clock.Scaled(s.Suite.Target.Timing.RetryBudget)))
+	return s.Clock.Pass(s.Context, min(2*wait, s.Clock.Scaled(s.Suite.Target.Timing.RetryBudget))-Since(began))
 }
+
+// RetryDelay is the delay before a retry, in ms, of messages whose header for it is bound.
+const RetryDelay = "250"
 
 // retryWait returns how long the target waits before a retry. The document does not define
 // it, so it is measured once per run. It is 0 when no retry comes within its budget;
@@ -241,7 +258,7 @@ func (st *Suite) retryWait(s *Scenario) (time.Duration, error) {
 	e.Answer(nil, receiver.Reply{Status: http.StatusServiceUnavailable})
 	h := http.Header{header.Retries: {"1"}}
 	if name := s.Bound("headers", "retry_delay"); name != "" {
-		h.Set(name, "1000")
+		h.Set(name, RetryDelay)
 	}
 	a, err := s.Do(Request{Operation: "publishMessage", Vars: map[string]string{"destination": e.URL}, Method: s.PublishMethod(), Header: h, Body: []byte("measured"), Aside: true})
 	if err != nil {

@@ -1,8 +1,6 @@
 package harness
 
 import (
-	"bytes"
-	"encoding/json"
 	"fmt"
 	"slices"
 	"strconv"
@@ -105,15 +103,6 @@ func (s *Scenario) ListedOnce(l *Listing, want []any, key func(any) string) erro
 	return nil
 }
 
-// EventKey identifies an event by all its fields.
-func EventKey(e any) string {
-	text, err := json.Marshal(e)
-	if err != nil {
-		return fmt.Sprint(e)
-	}
-	return string(bytes.TrimSpace(text))
-}
-
 // EventsOf returns the events of a run, in the order of the list.
 func (s *Scenario) EventsOf(run string) ([]any, error) {
 	l, err := s.ReadList("listWorkflowMessageLogs", "logs", 0, map[string]string{"run_id": run})
@@ -139,7 +128,9 @@ func (s *Scenario) EntriesOf(run string) ([]any, error) {
 	if err != nil && !EndlessCursor(err) {
 		return nil, err
 	}
+	s.mu.Lock() // several entries may be read at once
 	s.Asked = l.Responses[0]
+	s.mu.Unlock()
 	var own []any
 	for _, e := range l.Items {
 		if id, _ := check.Text(e, "/workflowRunId"); id == run {

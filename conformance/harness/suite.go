@@ -58,8 +58,33 @@ type Suite struct {
 	Context context.Context         // of the run: its cause says why it ended early
 	Stop    context.CancelCauseFunc // ends the run
 
+	shared sync.Map // what scenarios of one account make once -> *sharing
+
 	mu           sync.Mutex
 	observations map[string][]string
+}
+
+// sharing is a state of the account that several scenarios start from.
+type sharing struct {
+	mu   sync.Mutex
+	made bool
+}
+
+// Once makes a state unless another scenario of the same account has made it.
+func (s *Scenario) Once(what string, create func() error) error {
+	if s.Alone {
+		return create()
+	}
+	v, _ := s.Suite.shared.LoadOrStore(what, &sharing{})
+	state := v.(*sharing)
+	state.mu.Lock()
+	defer state.mu.Unlock()
+	if state.made {
+		return nil
+	}
+	err := create()
+	state.made = err == nil
+	return err
 }
 
 // NewSuite returns the state of a run before its first scenario.

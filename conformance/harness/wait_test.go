@@ -181,3 +181,44 @@ func TestMovedClock(t *testing.T) {
 		}
 	})
 }
+
+func TestHopes(t *testing.T) {
+	t.Parallel()
+	shown := func(h *hopes, times int, after time.Duration) {
+		h.look("a log", func(of *hope) { of.held, of.slowest = times, after })
+	}
+	missed := func(h *hopes, by ...string) {
+		for _, scenario := range by {
+			h.look("a log", func(of *hope) { of.missed[scenario] = true })
+		}
+	}
+	for _, c := range []struct {
+		fact   string
+		happen func(*hopes)
+		budget time.Duration
+		lost   bool
+	}{
+		{"what was never awaited has its whole budget", func(h *hopes) { h.confirming = true }, time.Minute, false},
+		{"what was shown soon has its whole budget", func(h *hopes) { shown(h, 1, 0) }, time.Minute, false},
+		{"what was shown soon has less in a confirmation", func(h *hopes) { shown(h, 1, time.Millisecond); h.confirming = true }, patience, false},
+		{"what was shown late has ten times as long", func(h *hopes) { shown(h, 1, 2*time.Second); h.confirming = true }, 20 * time.Second, false},
+		{"what was shown very late has its whole budget", func(h *hopes) { shown(h, 1, 50*time.Second); h.confirming = true }, time.Minute, false},
+		{"what was missed in two scenarios may come", func(h *hopes) { missed(h, "a", "b") }, time.Minute, false},
+		{"what one scenario missed often may come", func(h *hopes) { missed(h, "a", "a", "a") }, time.Minute, false},
+		{"what was missed in three scenarios is lost", func(h *hopes) { missed(h, "a", "b", "c") }, time.Minute, true},
+		{"what was missed once is lost when that is confirmed", func(h *hopes) { missed(h, "a"); h.confirming = true }, time.Minute, true},
+		{"what was shown once is never lost", func(h *hopes) { missed(h, "a", "b", "c"); shown(h, 1, 0) }, time.Minute, false},
+	} {
+		t.Run(c.fact, func(t *testing.T) {
+			t.Parallel()
+			h := &hopes{}
+			c.happen(h)
+			if got := h.within("a log", time.Minute); got != c.budget {
+				t.Errorf("budget %s, want %s", got, c.budget)
+			}
+			if got := h.lost("a log"); got != c.lost {
+				t.Errorf("lost %v, want %v", got, c.lost)
+			}
+		})
+	}
+}

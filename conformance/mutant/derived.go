@@ -22,11 +22,12 @@ import (
 // Derived returns the defects that follow mechanically from the documented operations: every
 // field of an answer, every filter of a list, every option and every part of a delivery, each
 // wrong in one way, in all requests or only in a particular situation. Shown reports whether
-// the interface document or a target file has the name of an option, filter or field.
+// the interface document or a target file has the name of an option, filter or field of an
+// operation.
 //
 // Their names, such as derived/listWorkflowDLQ/filter/label/ignored, do not depend on the
 // order. Some defects are legal or without effect: what survives is to be read by a person.
-func Derived(doc *spec.Document, shown func(name string) bool) ([]Mutant, error) {
+func Derived(doc *spec.Document, shown func(operation, place, name string) bool) ([]Mutant, error) {
 	whole, err := openapi3.NewLoader().LoadFromData(doc.JSON())
 	if err != nil {
 		return nil, fmt.Errorf("OpenAPI document: %w", err)
@@ -53,7 +54,7 @@ var pathVariable = regexp.MustCompile(`\{[^}]+\}`)
 
 // deriving collects the defects of the operations.
 type deriving struct {
-	shown     func(name string) bool
+	shown     func(operation, place, name string) bool
 	operation string
 	matches   matching
 	all       []Mutant
@@ -108,14 +109,29 @@ func emptyLike(v any) any {
 	return jsonNumber(0)
 }
 
+var firstNumber = regexp.MustCompile(`^(\w+=)?(\d+)([a-z]*)$`) // 3, 3s, or parallelism=3
+
+// shifted adds to the number in a text. A text without one gains or loses a character.
+func shifted(text string, by int64) string {
+	parts := firstNumber.FindStringSubmatch(text)
+	n, err := int64(0), error(nil)
+	if parts != nil {
+		n, err = strconv.ParseInt(parts[2], 10, 64)
+	}
+	switch {
+	case parts != nil && err == nil && n+by >= 0:
+		return parts[1] + strconv.FormatInt(n+by, 10) + parts[3]
+	case by > 0:
+		return text + "1"
+	}
+	return text[:max(len(text)-1, 0)]
+}
+
 // oneMore adds one to a number, and a character to a text.
 func oneMore(v any) any {
 	switch v := v.(type) {
 	case string:
-		if n, err := strconv.ParseInt(v, 10, 64); err == nil {
-			return strconv.FormatInt(n+1, 10)
-		}
-		return v + "1"
+		return shifted(v, 1)
 	case interface{ Int64() (int64, error) }:
 		if n, err := v.Int64(); err == nil {
 			return jsonNumber(n + 1)
@@ -147,7 +163,7 @@ func (d *deriving) fields(schema *openapi3.Schema, path []string) {
 	}
 	for name, property := range schema.Properties {
 		inner := append(slices.Clone(path), name)
-		if !d.shown(name) {
+		if !d.shown(d.operation, "field", name) {
 			continue
 		}
 		for defect, change := range fieldDefects {
@@ -211,15 +227,52 @@ func eachAt(v any, path []string, item map[string]any, f func(holder, item map[s
 	}
 }
 
+// learning keeps what a mutant learns from answers. Deliveries may come before the answer to the
+// request that caused them, so it counts the answers under way.
+type learning struct {
+	mu      sync.Mutex
+	pending int
+	learned *sync.Cond
+}
+
+// from calls learn, with the lock held, for each matching request and its decoded answer.
+func (l *learning) from(m matching, learn func(r *http.Request, v any)) func(func()) Parts {
+	l.learned = sync.NewCond(&l.mu)
+	return func(hit func()) Parts {
+		return wrapMatching(m, hit, func(w http.ResponseWriter, r *http.Request, next http.Handler) {
+			asked := r.Clone(r.Context())
+			l.mu.Lock()
+			l.pending++
+			l.mu.Unlock()
+			a := serverAnswer(next, r)
+			l.mu.Lock()
+			learn(asked, decodeJSON(a.body))
+			l.pending--
+			l.learned.Broadcast()
+			l.mu.Unlock()
+			a.write(w)
+		})
+	}
+}
+
+// wait returns, with the lock held, when something is known or no answer is under way.
+func (l *learning) wait(known func() bool) {
+	l.mu.Lock()
+	for l.pending > 0 && !known() {
+		l.learned.Wait()
+	}
+}
+
 // generations knows how often runs were restarted.
 type generations struct {
-	mu  sync.Mutex
-	run map[string]string // credential and dlqId -> its run
-	gen map[string]int    // run -> generation, 0 for one that was triggered
+	learning
+	run   map[string]string        // credential and dlqId -> its run
+	gen   map[string]int           // run -> generation, 0 for one that was triggered
+	asked map[string]*http.Request // run -> its restart
 }
 
 func (g *generations) of(run string) int {
-	g.mu.Lock()
+	g.wait(func() bool { return g.gen[run] > 0 })
 	defer g.mu.Unlock()
 	return g.gen[run]
 }
@@ -228,24 +281,29 @@ func (g *generations) of(run string) int {
 func (g *generations) restartedBy(r *http.Request) string {
 	g.mu.Lock()
 	defer g.mu.Unlock()
+	return g.run[entryOf(r)]
+}
+
+// entryOf returns the credential and the entry of a restart.
+func entryOf(r *http.Request) string {
 	id, _ := url.PathUnescape(r.URL.EscapedPath()[strings.LastIndex(r.URL.EscapedPath(), "/")+1:])
-	return g.run[r.Header.Get("Authorization")+id]
+	return r.Header.Get("Authorization") + id
 }
 
 // watch learns from lists and restarts, and changes nothing.
 func (g *generations) watch(hit func()) Parts {
-	g.run, g.gen = map[string]string{}, map[string]int{}
+	g.run, g.gen, g.asked = map[string]string{}, map[string]int{}, map[string]*http.Request{}
 	return joinChanges(changeReply(listingDLQ, func(r *http.Request, v map[string]any) {
 		g.mu.Lock()
 		defer g.mu.Unlock()
 		for _, e := range itemsOf(v, "messages") {
 			g.run[r.Header.Get("Authorization")+textOf(e["dlqId"])] = textOf(e["workflowRunId"])
 		}
-	}), changeReply(restartingRun, func(r *http.Request, v map[string]any) {
-		from := g.restartedBy(r)
-		g.mu.Lock()
-		defer g.mu.Unlock()
-		g.gen[textOf(v["workflowRunId"])] = g.gen[from] + 1
+	}), g.from(restartingRun, func(r *http.Request, v any) {
+		if restarted, ok := v.(map[string]any); ok && restarted["workflowRunId"] != nil {
+			run := textOf(restarted["workflowRunId"])
+			g.gen[run], g.asked[run] = g.gen[g.run[entryOf(r)]]+1, r
+		}
 	}))(hit)
 }
 
@@ -253,12 +311,12 @@ func (g *generations) watch(hit func()) Parts {
 func (d *deriving) parameters(list openapi3.Parameters) {
 	for _, p := range list {
 		name, place := p.Value.Name, p.Value.In
-		if place == "path" || !d.shown(name) || strings.HasPrefix(name, header.WorkflowPrefix) && d.operation == "publishMessage" {
+		if place == "path" || !d.shown(d.operation, place, name) || strings.HasPrefix(name, header.WorkflowPrefix) && d.operation == "publishMessage" {
 			continue
 		}
 		for defect, change := range optionDefects {
 			for situation, fits := range requestSituations[place] {
-				if situation == "always" || defect == "ignored" {
+				if situation == "always" || defect == "ignored" && d.has(place, situation) {
 					fits := d.when(place, name, fits)
 					d.add(name+": "+defect+", "+situation, changeRequest(fits, func(r *http.Request) { change(r, place, name) }), place, name, defect, situation)
 				}
@@ -269,6 +327,14 @@ func (d *deriving) parameters(list openapi3.Parameters) {
 			d.add(name+": only the first that fits", firstThatFits(d.matches, name), place, name, "first")
 		}
 	}
+}
+
+// has reports whether requests of the operation can be in a situation.
+func (d *deriving) has(place, situation string) bool {
+	if d.lists() {
+		return situation != "group"
+	}
+	return d.operation == "publishMessage" && (place == "header" || situation == "group" || situation == "with other")
 }
 
 // when matches requests of the operation with an option, in a situation.
@@ -289,28 +355,30 @@ var optionDefects = map[string]func(r *http.Request, place, name string){
 		changeOption(r, place, name, func(v string) string { return textOf(oneMore(v)) })
 	},
 	"less": func(r *http.Request, place, name string) {
-		changeOption(r, place, name, func(v string) string {
-			n, err := strconv.ParseInt(v, 10, 64)
-			if err != nil || n == 0 {
-				return v[:len(v)-1]
-			}
-			return strconv.FormatInt(n-1, 10)
-		})
+		changeOption(r, place, name, func(v string) string { return shifted(v, -1) })
 	},
 }
 
+// changeOption changes one value. The flow-control key and its value are lost together: one
+// without the other may be refused.
 func changeOption(r *http.Request, place, name string, change func(string) string) {
+	lost := []string{name}
+	for _, pair := range [][]string{{header.FlowControlKey, header.FlowControlValue}, {header.Query(header.FlowControlKey), header.Query(header.FlowControlValue)}} {
+		if slices.Contains(pair, name) {
+			lost = pair
+		}
+	}
 	if place == "header" {
 		v := change(r.Header.Get(name))
-		if r.Header.Del(name); v != "" {
-			r.Header.Set(name, v)
+		if r.Header.Set(name, v); v == "" {
+			dropHeader(r.Header, func(n string) bool { return slices.Contains(lost, n) })
 		}
 		return
 	}
 	setQuery(r, func(q map[string][]string) {
 		v := change(q[name][0])
-		if delete(q, name); v != "" {
-			q[name] = []string{v}
+		if q[name] = []string{v}; v == "" {
+			maps.DeleteFunc(q, func(n string, _ []string) bool { return slices.Contains(lost, n) })
 		}
 	})
 }
@@ -415,22 +483,33 @@ func joinedValues(r *http.Request) {
 
 // published knows how the message of a delivery was published.
 type published struct {
-	mu       sync.Mutex
+	learning
 	messages map[string]*http.Request // message id -> request
-	generations
+	runs     generations
 }
 
 // watch learns from publishes and restarts, and changes nothing.
 func (p *published) watch(hit func()) Parts {
 	p.messages = map[string]*http.Request{}
-	return joinChanges(p.generations.watch, replyAny(matchPath("", "("+route.PublishMessage.Pattern()+"|"+route.PublishBatch.Pattern()+")"), func(r *http.Request, v any) any {
-		p.mu.Lock()
-		defer p.mu.Unlock()
+	publishing := matchPath("", "("+route.PublishMessage.Pattern()+"|"+route.PublishBatch.Pattern()+")")
+	return joinChanges(p.runs.watch, p.from(publishing, func(r *http.Request, v any) {
 		for _, id := range messageIDs(v) {
-			p.messages[id] = r.Clone(r.Context())
+			p.messages[id] = r
 		}
-		return v
 	}))(hit)
+}
+
+// of returns the publish of a delivery, or the restart of its run; nil if unknown.
+func (p *published) of(r *http.Request) *http.Request {
+	if run := r.Header.Get(header.WorkflowRunID); p.runs.of(run) > 0 {
+		p.runs.mu.Lock()
+		defer p.runs.mu.Unlock()
+		return p.runs.asked[run]
+	}
+	id := r.Header.Get(header.MessageID)
+	p.wait(func() bool { return p.messages[id] != nil })
+	defer p.mu.Unlock()
+	return p.messages[id]
 }
 
 // messageIDs returns the ids of the messages in an answer.
@@ -462,17 +541,21 @@ var deliverySituations = map[string]func(p *published, r, from *http.Request) bo
 		return from != nil && from.Header.Get(header.FlowControlKey) != ""
 	},
 	"group": func(_ *published, r, _ *http.Request) bool { return ofGroup(r) },
-	"batch": func(_ *published, _, from *http.Request) bool {
-		return from != nil && strings.HasSuffix(from.URL.Path, "/batch")
+	"batch": func(_ *published, r, from *http.Request) bool { // of messages; steps of runs come in batches as well
+		return from != nil && strings.HasSuffix(from.URL.Path, "/batch") && r.Header.Get(header.WorkflowRunID) == ""
 	},
 	"run": func(p *published, r, _ *http.Request) bool {
-		return r.Header.Get(header.WorkflowRunID) != "" && p.of(r.Header.Get(header.WorkflowRunID)) == 0
+		return r.Header.Get(header.WorkflowRunID) != "" && p.runs.of(r.Header.Get(header.WorkflowRunID)) == 0
 	},
 	"run retried": func(_ *published, r, _ *http.Request) bool {
 		return r.Header.Get(header.WorkflowRunID) != "" && r.Header.Get(header.Retried) == "1"
 	},
-	"restarted":   func(p *published, r, _ *http.Request) bool { return p.of(r.Header.Get(header.WorkflowRunID)) == 1 },
-	"restarted 2": func(p *published, r, _ *http.Request) bool { return p.of(r.Header.Get(header.WorkflowRunID)) == 2 },
+	"restarted": func(p *published, r, _ *http.Request) bool {
+		return p.runs.of(r.Header.Get(header.WorkflowRunID)) == 1
+	},
+	"restarted 2": func(p *published, r, _ *http.Request) bool {
+		return p.runs.of(r.Header.Get(header.WorkflowRunID)) == 2
+	},
 }
 
 // deliveries adds the defects of requests to destinations.
@@ -491,9 +574,7 @@ func deliveryDefect(part, situation string) func(func()) Parts {
 	return func(hit func()) Parts {
 		p := &published{}
 		return joinChanges(p.watch, changeDelivery(true, func(r *http.Request, next http.RoundTripper) (*http.Response, error) {
-			p.mu.Lock()
-			from := p.messages[r.Header.Get(header.MessageID)]
-			p.mu.Unlock()
+			from := p.of(r)
 			switch {
 			case !applies(p, r, from):
 				return next.RoundTrip(r)

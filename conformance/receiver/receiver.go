@@ -211,18 +211,30 @@ func (r *Receiver) ServeHTTP(w http.ResponseWriter, q *http.Request) {
 	header.Set("Host", q.Host)
 	got := &Received{Method: q.Method, Path: path, Header: header, Wire: q.Header, Body: body, At: now()}
 	answer := e.take(got)
-	if answer.Hold != nil {
-		select {
-		case <-answer.Hold:
-		case <-q.Context().Done():
-		}
-	}
-	if answer.Reset {
+	if answer.Reset || answer.Hold != nil && !e.hold(q.Context(), got, answer.Hold) {
 		panic(http.ErrAbortHandler) // net/http breaks the connection
 	}
 	maps.Copy(w.Header(), e.dialect.BrandHeader(answer.Header))
 	w.WriteHeader(int(got.Status.Load()))
 	_, _ = w.Write([]byte(answer.Body)) // the target may have disconnected
+}
+
+// hold waits with the response, and reports whether the target still waits for it: it does not
+// when it has disconnected, or has tried again, which shows this through a relay too.
+func (e *Endpoint) hold(ctx context.Context, got *Received, until <-chan struct{}) bool {
+	status := got.Status.Swap(0)
+	select {
+	case <-until:
+	case <-ctx.Done():
+		return false
+	}
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if e.got[len(e.got)-1] != got {
+		return false
+	}
+	got.Status.Store(status)
+	return true
 }
 
 // take records a delivery and selects the response.

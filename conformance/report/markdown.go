@@ -5,6 +5,7 @@ import (
 	"cmp"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 )
 
@@ -76,7 +77,7 @@ func (r *Report) unsteady() []*Result {
 
 // markdownReproduce says what somebody else needs for the same run.
 func (r *Report) markdownReproduce(b *bytes.Buffer) {
-	words := append([]string{"understudy", "conform", "--target", "target.yaml"}, r.Flags...)
+	words := append([]string{"understudy", "conform", "--target", "target.yaml"}, union(slices.Clone(r.Flags), r.Selection)...)
 	fmt.Fprintf(b, "\n## Reproduce\n\n```sh\n%s\n```\n\n| | |\n|---|---|\n", strings.Join(words, " "))
 	for _, f := range r.facts()[1:] {
 		if f.Name != "target file" && f.Name != "bindings" {

@@ -10,7 +10,7 @@ import (
 // said is the text that every format for a whole report must contain.
 func said(r *Report) map[string]string {
 	return map[string]string{
-		"the verdict": r.Verdict(), "the selection": "requirement REQ-PUB-001", "a flag": "--accept-partial", "a binding": "Svc-Flow-Control-Key",
+		"the verdict": r.Verdict(), "the selection": "--requirement REQ-PUB-001", "a flag": "--accept-partial", "a binding": "Svc-Flow-Control-Key",
 		"the target file": "urls: {base: http://a.test}", "the version of the suite": "1.2.3", "the commit": "0f1e2d", "the version of the target": "4.5.6", "the duration": "1.5s",
 	}
 }
@@ -26,7 +26,7 @@ func TestReportsSayWhatWasAskedFor(t *testing.T) {
 			t.Parallel()
 			r := &Report{
 				Suite: "1.2.3", Commit: "0f1e2d", Run: "cf1", Duration: Span(1500 * time.Millisecond), Target: Target{Name: "acme", Version: "4.5.6"},
-				Selection: []string{"requirement REQ-PUB-001"}, Flags: []string{"--accept-partial"}, AcceptPartial: true,
+				Selection: []string{"--requirement REQ-PUB-001"}, Flags: []string{"--accept-partial"}, AcceptPartial: true,
 				Bindings: map[string]string{"headers.flow_key": "Svc-Flow-Control-Key"}, TargetFile: "urls: {base: http://a.test}\nbindings: {flow_key: Svc-Flow-Control-Key}\n",
 				Results: []Result{{Feature: "Publishing", Name: "one", Location: "a.feature:1", Verdict: Pass, Requirements: []string{"REQ-PUB-001"}, Profiles: []string{"MSG"}}},
 			}
@@ -70,8 +70,8 @@ func TestVerdictWords(t *testing.T) {
 	}{
 		{"everything passes", whole(nil, Pass, Observed), "conformant", 0},
 		{"an implied requirement fails", whole(nil, Pass, Warn), "conformant; 1 implied requirement does not hold: REQ-PUB-001", 0},
-		{"a selection passes", whole(func(r *Report) { r.Selection = []string{"tags @stated"} }, Pass), "selection: all of it holds", 0},
-		{"a selection fails", whole(func(r *Report) { r.Selection = []string{"tags @stated"} }, Fail), "selection: NOT conformant", 1},
+		{"a selection passes", whole(func(r *Report) { r.Selection = []string{"--tags @stated"} }, Pass), "selection: all of it holds", 0},
+		{"a selection fails", whole(func(r *Report) { r.Selection = []string{"--tags @stated"} }, Fail), "selection: NOT conformant", 1},
 		{"a partial run", whole(nil, Pass, Inconclusive), "partial: not everything could be judged", 4},
 		{"a partial run is accepted", whole(func(r *Report) { r.AcceptPartial = true }, Pass, Inconclusive), "partial: not everything could be judged", 0},
 		{"nothing was judged", whole(nil), "partial: nothing was judged", 4},

@@ -13,24 +13,30 @@ import (
 	"github.com/understudy-mock/understudy/conformance/harness"
 	"github.com/understudy-mock/understudy/conformance/receiver"
 	"github.com/understudy-mock/understudy/conformance/workflow"
-	"github.com/understudy-mock/understudy/spec/header"
 )
 
 // combinationSteps configure a message or a run in every way at once, follow runs through several
 // restarts, and compare values with each other.
 var combinationSteps = []step{
-	{"Given", `a message that is configured in every way and (published|delayed|tried three times|sent to a group|held by a key)`, (*Scenario).configured},
+	{"Given", `a message that is configured in every way and (published|delayed|delayed and tried three times|tried three times|sent to a group|sent in a batch|held by a key|held by a key and tried three times)`, (*Scenario).configured},
+	{"Given", `a message that forwards all its headers and is (published|delayed|tried three times|sent to a group|held by a key|held by a key and tried three times)`, (*Scenario).configuredToForward},
+	{"Given", `a dead-lettered run that is configured in every way(?: and (tried three times|delayed|held by a key|restarted once|restarted twice))?`, (*Scenario).deadConfigured},
 	{"When", `the message has been sent as often as it must be`, (*Scenario).sendConfigured},
 	{"Then", `every attempt carries its forwarded header`, (*Scenario).everyAttemptForwards},
+	{"Then", `every attempt carries the header that has no prefix`, (*Scenario).everyAttemptPlain},
+	{"Then", `no endpoint is tried more often than the message allows`, (*Scenario).noMoreAttempts},
+	{"Then", `every attempt arrives at the path and the query of the message`, (*Scenario).everyAttemptThere},
 	{"Then", `every attempt carries its body`, (*Scenario).everyAttemptWhole},
 	{"Then", `every attempt carries its empty header and both values of its repeated header`, (*Scenario).everyAttemptHeaders},
 	{"Given", `the run was restarted (once|twice) and failed again`, (*Scenario).restartedBefore},
 	{"When", `its entry is restarted, and then the entry of the new run`, (*Scenario).restartTwice},
 	{"Then", `the failed run has the events that it had before`, (*Scenario).logIsAsBefore},
+	{"Then", `the log of the new run is that of the failed one, but for its ids and times`, (*Scenario).logIsAlike},
 	{"Then", `the message and the times of the entry are those of the log`, (*Scenario).entryAgrees},
 	{"Then", `different steps have different messages, and each message has one creation`, (*Scenario).messagesDiffer},
 	{"Then", `the creation of each message is between that of the run and the event`, (*Scenario).timesInOrder},
-	{"Then", `every call of the workflow carries the forwarded header and the payload`, (*Scenario).everyCallWhole},
+	{"Then", `every call of the workflow carries its forwarded headers and its payload`, (*Scenario).everyCallWhole},
+	{"Then", `the entry shows everything that the run was configured with, and its last answer`, (*Scenario).entryWhole},
 	{"Given", `dead-lettered runs of two kinds, the first one twice`, (*Scenario).deadOfTwoKinds},
 	{"Given", `three finished runs of different workflows`, (*Scenario).threeRuns},
 	{"Given", `lists are read (\d+) at a time`, (*Scenario).sized},
@@ -43,54 +49,87 @@ var combinationSteps = []step{
 	{"Then", `the credential is in nothing that the target sent`, (*Scenario).credentialNowhere},
 }
 
+// configuration is what the forwarded headers of a message or a run have, and a value that is
+// empty and one that is repeated, both of which a target may lose.
+var configuration = [][2]string{{"X-Order", "order-7"}, {"X-Empty", ""}, {"X-Part", "order-42"}, {"X-Part", "order-43"}}
+
 // configured prepares a message with everything that a target could lose on one of its ways.
 func (s *Scenario) configured(way string) error {
 	s.publish.body = bytes.Repeat([]byte("0123456789abcde\n"), 100<<10/16)
-	for _, h := range [][2]string{{"X-Order", "order-41"}, {"X-Empty", ""}, {"X-Part", "order-42"}, {"X-Part", "order-43"}} {
+	for _, h := range configuration {
 		if err := s.carry("forward", h[0], h[1]); err != nil {
 			return err
 		}
 	}
-	if name := s.Bound("headers", "label"); name != "" {
-		if err := s.carry("", name, s.Name("label")); err != nil {
+	if name := s.Bound("headers", "failure_callback"); name != "" {
+		s.Endpoint("failure callback").Aside = true
+		if err := s.carry("", name, s.Endpoint("failure callback").URL); err != nil {
 			return err
 		}
 	}
-	switch way {
-	case "delayed":
-		return s.delayMessage(2, "header")
-	case "tried three times":
-		s.Endpoint(theDestination).Answer(nil, receiver.Reply{Status: http.StatusServiceUnavailable}, receiver.Reply{Status: http.StatusServiceUnavailable})
-		return s.allowRetries(2, "header")
-	case "sent to a group":
+	s.publish.want = map[string]int{theDestination: 1}
+	if strings.HasPrefix(way, "delayed") {
+		if err := s.delayMessage(2, "header"); err != nil {
+			return err
+		}
+	}
+	switch failing := (&receiver.Reply{Status: http.StatusServiceUnavailable}); {
+	case way == "sent to a group":
 		if err := s.MakeGroup(`"alpha" and "beta"`); err != nil {
 			return err
 		}
-		s.Endpoint("alpha").Answer(nil, receiver.Reply{Status: http.StatusServiceUnavailable})
+		s.publish.want = map[string]int{"alpha": 2, "beta": 1}
+		s.Endpoint("alpha").Answer(failing)
 		return s.allowRetries(1, "header")
-	case "held by a key":
-		prepared := s.publish
-		if err := s.pausedKey(0); err != nil {
+	case way == "sent in a batch":
+		s.publish.batch = true
+	case strings.HasSuffix(way, "tried three times"):
+		s.publish.want[theDestination] = 3
+		s.Endpoint(theDestination).Answer(failing)
+		if err := s.allowRetries(2, "header"); err != nil {
 			return err
 		}
-		s.publish, s.flow.held = prepared, 1
-		s.publish.header.Set(s.Bound("headers", "flow_key"), s.flow.key)
-		s.publish.header.Set(s.Bound("headers", "flow_value"), s.FlowValue(FlowValues[0]))
 	}
+	if !strings.HasPrefix(way, "held by a key") {
+		return nil
+	}
+	prepared := s.publish
+	if err := s.pausedKey(0); err != nil {
+		return err
+	}
+	s.publish, s.flow.held = prepared, 1
+	s.publish.header.Set(s.Bound("headers", "flow_key"), s.flow.key)
+	s.publish.header.Set(s.Bound("headers", "flow_value"), s.FlowValue(FlowValues[0]))
 	return nil
 }
+
+func (s *Scenario) configuredToForward(way string) error {
+	if err := s.configured(way); err != nil {
+		return err
+	}
+	if err := s.carry("", "X-Plain", "order-44"); err != nil {
+		return err
+	}
+	return s.forwardAll("header")
+}
+
+// configuredPath follows the URL of the destination.
+const configuredPath = "/Orders/7?x=1&y=%20A"
 
 // sendConfigured publishes the message and waits for its attempts. That they are made is the
 // subject of other scenarios.
 func (s *Scenario) sendConfigured() error {
-	want := map[string]int{theDestination: 1}
-	destination := s.Endpoint(theDestination).URL
-	if s.Group.Name != "" {
-		want, destination = map[string]int{"alpha": 2, "beta": 1}, s.Group.Name
-	} else if s.publish.header.Get(header.Retries) != "" {
-		want[theDestination] = 3
+	destination := s.Group.Name
+	if destination == "" {
+		destination = s.Endpoint(theDestination).URL + configuredPath
 	}
-	if err := s.published(destination, ""); err != nil {
+	publish := func() error { return s.published(destination, "") }
+	if s.publish.batch {
+		publish = func() error {
+			return s.postBatch([]map[string]any{{"destination": destination, "headers": s.publish.header, "body": string(s.publish.body)}})
+		}
+	}
+	if err := publish(); err != nil {
 		return err
 	}
 	if s.flow.key != "" {
@@ -98,7 +137,7 @@ func (s *Scenario) sendConfigured() error {
 			return harness.Prerequisite(err)
 		}
 	}
-	for name, n := range want {
+	for name, n := range s.publish.want {
 		for tries := 1; tries <= n; tries++ {
 			err := s.AfterRetries(func() error {
 				if got := len(s.Endpoint(name).Look()); got < tries {
@@ -109,6 +148,22 @@ func (s *Scenario) sendConfigured() error {
 			if err != nil {
 				return harness.Prerequisite(err)
 			}
+		}
+	}
+	return nil
+}
+
+// noMoreAttempts counts at the endpoints that fail: a delivery that succeeded may be repeated.
+func (s *Scenario) noMoreAttempts() error {
+	for name, n := range s.publish.want {
+		if n == 1 {
+			continue
+		}
+		if err := s.AwaitQuiet(s.Endpoint(name).Look()); err != nil {
+			return err
+		}
+		if got := len(s.Endpoint(name).Look()); got != n {
+			return s.Failure("attempts at "+name, strconv.Itoa(n), strconv.Itoa(got))
 		}
 	}
 	return nil
@@ -132,8 +187,26 @@ func (s *Scenario) everyAttempt(judge func(got *receiver.Received, which string)
 
 func (s *Scenario) everyAttemptForwards() error {
 	return s.everyAttempt(func(got *receiver.Received, which string) error {
-		if harness.Carrying(got, "order-41") == "" {
-			return s.Failure(which+" lacks the forwarded header", "order-41 in a header", harness.Shown(got.Header))
+		if harness.Carrying(got, "order-7") == "" {
+			return s.Failure(which+" lacks the forwarded header", "order-7 in a header", harness.Shown(got.Header))
+		}
+		return nil
+	})
+}
+
+func (s *Scenario) everyAttemptThere() error {
+	return s.everyAttempt(func(got *receiver.Received, which string) error {
+		if got.Path != configuredPath && s.Group.Name == "" { // the endpoints of a group have URLs of their own
+			return s.Failure(which+" is at another address", configuredPath, got.Path)
+		}
+		return nil
+	})
+}
+
+func (s *Scenario) everyAttemptPlain() error {
+	return s.everyAttempt(func(got *receiver.Received, which string) error {
+		if v := got.Header.Get("X-Plain"); v != "order-44" {
+			return s.Failure(which+" lacks the header X-Plain", "order-44", v)
 		}
 		return nil
 	})
@@ -148,16 +221,17 @@ func (s *Scenario) everyAttemptWhole() error {
 	})
 }
 
-func (s *Scenario) everyAttemptHeaders() error {
-	return s.everyAttempt(func(got *receiver.Received, which string) error {
-		if values := got.Header.Values("X-Empty"); len(values) != 1 || values[0] != "" {
-			return s.Failure(which+" lacks the forwarded header X-Empty", "an empty value", fmt.Sprintf("%q", values))
-		}
-		if values := harness.ValuesOf(got, "X-Part"); !slices.Equal(values, []string{"order-42", "order-43"}) {
-			return s.Failure(which+": the values of the header X-Part", "order-42, order-43", strings.Join(values, ", "))
-		}
-		return nil
-	})
+func (s *Scenario) everyAttemptHeaders() error { return s.everyAttempt(s.carriesValues) }
+
+// carriesValues judges the empty and the repeated header of an attempt or a call.
+func (s *Scenario) carriesValues(got *receiver.Received, which string) error {
+	if values := got.Header.Values("X-Empty"); len(values) != 1 || values[0] != "" {
+		return s.Failure(which+" lacks the forwarded header X-Empty", "an empty value", fmt.Sprintf("%q", values))
+	}
+	if values := harness.ValuesOf(got, "X-Part"); !slices.Equal(values, []string{"order-42", "order-43"}) {
+		return s.Failure(which+": the values of the header X-Part", "order-42, order-43", strings.Join(values, ", "))
+	}
+	return nil
 }
 
 // restartTwice restarts the entry of the run, and the entry of the run that this creates. The
@@ -199,7 +273,10 @@ func (s *Scenario) everyCallWhole() error {
 			return s.Failure(which+" lacks a forwarded header", "X-Order: order-7", harness.Shown(got.Header))
 		}
 		if payload := string(workflow.InitialPayload(got)); payload != s.Runs.payload {
-			return s.Failure(which+" has another payload", s.Runs.payload, payload)
+			return s.Failure(which+" has another payload", harness.Clip(s.Runs.payload), harness.Clip(payload))
+		}
+		if err := s.carriesValues(got, which); err != nil {
+			return err
 		}
 	}
 	return nil
@@ -212,13 +289,64 @@ func (s *Scenario) logIsAsBefore() error {
 		return err
 	}
 	l := harness.Listing{Items: events}
-	if err := s.ListedOnce(&l, s.Runs.known, harness.EventKey); err != nil {
+	if err := s.ListedOnce(&l, s.Runs.known, s.eventKey); err != nil {
 		return err
 	}
 	if len(events) != len(s.Runs.known) {
 		return s.FailureOf(events, "the events of the failed run", eventStates(s.Runs.known), eventStates(events))
 	}
 	return nil
+}
+
+// logIsAlike compares what the log tells of the steps, in the states of the document. Values that
+// differ from run to run must be there in both.
+func (s *Scenario) logIsAlike() error {
+	alike := func(e any) string {
+		var parts []string
+		tell := func(pointer string, whole bool) {
+			v, has := check.At(e, pointer)
+			if has && whole {
+				parts = append(parts, pointer+": "+harness.Plain(v))
+			} else if has {
+				parts = append(parts, pointer)
+			}
+		}
+		for _, pointer := range []string{"/state", "/stepInfo/stepName", "/stepInfo/stepType", "/stepInfo/callType", "/stepInfo/concurrent"} {
+			tell(pointer, true)
+		}
+		for section, prefix := range map[string]string{"log": "/", "step": "/stepInfo/"} {
+			for name, field := range s.Suite.Target.Bindings.Fields[section] {
+				tell(prefix+field, slices.Contains([]string{"call_body", "call_method", "call_response_body", "call_response_status", "call_url", "invoked_body", "invoked_url", "response_body", "response_status", "sleep_for", "step_id"}, name))
+			}
+		}
+		slices.Sort(parts)
+		return strings.Join(parts, ", ")
+	}
+	told := func(events []any) map[string]any {
+		all := map[string]any{}
+		for _, e := range events {
+			if slices.Contains(append(messageLevel, runLevel...), eventState(e)) {
+				all[alike(e)] = e
+			}
+		}
+		return all
+	}
+	return s.Eventually(func() error {
+		return s.check(func(events []any) error {
+			before, now := told(s.Runs.known), told(events)
+			for key := range before {
+				if now[key] == nil {
+					return s.FailureOf(events, "the log of the new run lacks an event of the failed one", key, eventStates(events))
+				}
+			}
+			for key, e := range now {
+				if before[key] == nil {
+					return s.FailureOf(e, "the log of the new run has an event that the failed one had not", eventStates(s.Runs.known), key)
+				}
+			}
+			return nil
+		})
+	})
 }
 
 // roundingMs is how much later a time may seem than one that follows it: whole seconds are legal.
@@ -241,6 +369,12 @@ func (s *Scenario) entryAgrees() error {
 	}
 	return s.check(func(events []any) error {
 		found := false
+		for _, e := range events {
+			at, _ := check.Integer(e, "/time")
+			if earliest, _ := check.Integer(entry, "/notBefore"); eventState(e) == "RUN_FAILED" && earliest > at+roundingMs {
+				return s.FailureAt(entry, "/notBefore", "the message could not be processed before its run failed", fmt.Sprintf("at most %d", at))
+			}
+		}
 		for _, e := range events {
 			if at, _ := check.Integer(e, "/workflowCreatedAt"); at != started {
 				return s.FailureAt(entry, "/workflowCreatedAt", "the entry and the log differ in the creation of the run", fmt.Sprintf("%d, as in the log", at))
@@ -295,10 +429,21 @@ func (s *Scenario) messagesDiffer() error {
 }
 
 func (s *Scenario) timesInOrder() error {
+	last := int64(0)
+	if err := s.eachEvent(func(e any) error {
+		at, _ := check.Integer(e, "/time")
+		last = max(last, at)
+		return nil
+	}); err != nil {
+		return err
+	}
 	return s.eachEvent(func(e any) error {
 		created, has := check.Integer(e, "/stepInfo/createdAt")
 		started, _ := check.Integer(e, "/workflowCreatedAt")
 		at, _ := check.Integer(e, "/time")
+		if next, has := check.Integer(e, "/nextDeliveryTime"); has && eventState(e) == "CREATED" && (next < created-roundingMs || next > last+roundingMs) {
+			return s.FailureAt(e, "/nextDeliveryTime", "the next delivery of a message that was delivered", fmt.Sprintf("between %d, its creation, and %d, the last event of the run", created, last))
+		}
 		if at < started-roundingMs {
 			return s.FailureAt(e, "/time", "the event is older than its run", fmt.Sprintf("at least %d", started))
 		}
@@ -362,6 +507,9 @@ func (s *Scenario) pagesHold(n int) error {
 }
 
 func (s *Scenario) returns(value string) error {
+	if value == "of 20000 characters" {
+		value = `"` + strings.Repeat("0123456789", 2000) + `"`
+	}
 	s.Runs.peer.Result = value
 	return nil
 }

@@ -4,8 +4,8 @@ import (
 	"encoding/base64"
 	"fmt"
 	"net/http"
-	"slices"
 	"strconv"
+	"time"
 
 	"github.com/understudy-mock/understudy/conformance/check"
 	"github.com/understudy-mock/understudy/conformance/harness"
@@ -17,10 +17,10 @@ import (
 var dlqSteps = []step{
 	{"Given", `a dead-lettered run`, (*Scenario).deadRun},
 	{"Given", `a dead-lettered run with a failure callback`, (*Scenario).DeadRunWithCallback},
-	{"Given", `a dead-lettered run that is configured in every way`, (*Scenario).deadConfigured},
 	{"Given", `a dead-lettered run of another workflow`, (*Scenario).deadOfAnother},
 	{"Given", `a dead-lettered run with a failure callback that fails`, (*Scenario).deadWithFailingCallback},
 	{"Given", `(\d+) dead-lettered runs`, (*Scenario).deadRuns},
+	{"Given", `(\d+) dead-lettered runs, one after the other`, (*Scenario).deadOneByOne},
 	{"Given", `two dead-lettered runs that differ in everything`, (*Scenario).twoDeadRuns},
 	{"When", `the dead letter queue is read`, (*Scenario).readQueue},
 	{"When", `the dead letter queue is read without a page size`, (*Scenario).readFirstEntries},
@@ -30,6 +30,7 @@ var dlqSteps = []step{
 	{"When", `the failure callback has been answered`, (*Scenario).callbackAnswered},
 	{"When", `the dead letter queue is filtered by (run id|workflow url|response status|publisher|callback state|label|the run id of one and the label of the other)`, (*Scenario).filterQueue},
 	{"When", `the dead letter queue is filtered by the (start|end) dates around its entries`, (*Scenario).filterQueueByDate},
+	{"When", `the dead letter queue is filtered by the (start|end) date of the second`, (*Scenario).filterQueueBetween},
 	{"When", `the dead letter queue is filtered by a (run id|workflow url|response status|publisher|callback state|label) that nobody has`, (*Scenario).filterQueueByNobody},
 	{"When", `the dead letter queue is read again a little later`, (*Scenario).readQueueAgain},
 	{"Then", `the run is dead-lettered after (\d+) tries of its step`, (*Scenario).deadAfter},
@@ -48,6 +49,7 @@ var dlqSteps = []step{
 	{"Then", `the entry reflects the (address|method|retries|forwarded headers|id|failure callback) of the run`, (*Scenario).entryReflects},
 	{"Then", `the (status|headers|body) of the entry is that of the last attempt`, (*Scenario).entryOfLast},
 	{"Then", `the entry carries the (payload|label|flow-control key|binary payload) of the run`, (*Scenario).entryCarries},
+	{"Then", `the entry carries no (label|flow-control key)`, (*Scenario).entryCarriesNo},
 	{"Then", `the entry carries the response body in base64`, (*Scenario).entryBase64},
 	{"Then", `the entry holds the outcome of the failure callback`, (*Scenario).callbackStored},
 	{"Then", `the outcome of the failure callback has the field "(\w+)" as ([\w ]+)`, (*Scenario).outcomeHas},
@@ -83,11 +85,16 @@ func (s *Scenario) buried(run string) (any, error) {
 // Die triggers a run that fails, and waits for its entry.
 func (s *Scenario) Die() error {
 	s.Configure(header.ForwardPrefix+"X-Order", "order-7")
-	if name := s.Bound("headers", "label"); name != "" && s.Runs.header.Get(name) == "" {
+	if name := s.Bound("headers", "label"); name != "" && s.Runs.header.Get(name) == "" && !s.Runs.unlabelled {
 		s.Configure(name, s.Name("label"))
 	}
 	if err := s.TriggerRun(); err != nil {
 		return err
+	}
+	if s.flow.key != "" { // its key is paused
+		if err := s.resume(); err != nil {
+			return harness.Prerequisite(err)
+		}
 	}
 	entry, err := s.buried(s.Runs.Id)
 	if err != nil {
@@ -124,6 +131,13 @@ func (s *Scenario) deadRuns(n int) error {
 	if most := s.Suite.Target.Limits.MaxDLQEntries; most > 0 && n > most {
 		return harness.Inconclusive(report.BudgetExhausted, "limits.max_dlq_entries: %d (it needs %d)", most, n)
 	}
+	if n > 100 { // only their number matters
+		return s.Once("many dead runs", func() error { return s.makeDeadRuns(n) })
+	}
+	return s.makeDeadRuns(n)
+}
+
+func (s *Scenario) makeDeadRuns(n int) error {
 	if err := s.workflowFails(http.StatusServiceUnavailable); err != nil {
 		return err
 	}
@@ -135,13 +149,30 @@ func (s *Scenario) deadRuns(n int) error {
 		}
 		s.Runs.Id = id
 	}
-	for _, id := range s.Runs.ids {
-		entry, err := s.buried(id)
-		if err != nil {
-			return harness.Prerequisite(err)
+	const readers = 16
+	s.Runs.entries = make([]any, len(s.Runs.ids))
+	err := atOnce(readers, func(first int) (err error) {
+		for i := first; i < len(s.Runs.ids) && err == nil; i += readers {
+			s.Runs.entries[i], err = s.buried(s.Runs.ids[i])
 		}
-		s.Runs.entry = entry
-		s.Runs.entries = append(s.Runs.entries, entry)
+		return err
+	})
+	s.Runs.entry = s.Runs.entries[len(s.Runs.entries)-1]
+	return harness.Prerequisite(err)
+}
+
+// deadOneByOne makes runs that differ in their times.
+func (s *Scenario) deadOneByOne(n int) error {
+	if err := s.workflowFails(http.StatusServiceUnavailable); err != nil {
+		return err
+	}
+	for range n {
+		if err := s.Die(); err != nil {
+			return err
+		}
+		if err := s.Clock.Pass(s.Context, 1100*time.Millisecond); err != nil { // whole seconds are legal
+			return err
+		}
 	}
 	return nil
 }
@@ -312,12 +343,8 @@ func (s *Scenario) entryReflects(what string) error {
 	case "failure callback":
 		want, pointer = s.Runs.Callback.URL, "/failureCallback"
 	case "forwarded headers":
-		header, _ := check.At(s.Runs.entry, "/header")
-		m, _ := header.(map[string]any)
-		for _, values := range m {
-			if list, _ := values.([]any); slices.Contains(list, any("order-7")) {
-				return nil
-			}
+		if sent, _ := check.At(s.Runs.entry, "/header"); holds(sent, "", "order-7") {
+			return nil
 		}
 		return s.FailureAt(s.Runs.entry, "/header", "the header of the entry lacks what the run was triggered with", "order-7 under some name")
 	}
@@ -344,12 +371,8 @@ func (s *Scenario) entryOfLast(what string) error {
 			return s.FailureAt(entry, "/responseBody", "the body of the entry", "attempt 2")
 		}
 	case "headers":
-		header, _ := check.At(entry, "/responseHeader")
-		m, _ := header.(map[string]any)
-		for name, values := range m {
-			if list, _ := values.([]any); http.CanonicalHeaderKey(name) == "X-Attempt" && slices.Contains(list, any("2")) {
-				return nil
-			}
+		if got, _ := check.At(entry, "/responseHeader"); holds(got, "X-Attempt", "2") {
+			return nil
 		}
 		return s.FailureAt(entry, "/responseHeader", "the headers of the entry", "X-Attempt: 2")
 	}
@@ -359,14 +382,16 @@ func (s *Scenario) entryOfLast(what string) error {
 // entryCarries looks for the field under the name that the target file binds;
 // without a binding it is inconclusive, since the document does not name the field.
 func (s *Scenario) entryCarries(what string) error {
-	name, want := "body", s.Runs.payload
+	name, want, other := "body", s.Runs.payload, ""
 	switch what {
+	case "payload":
+		other = "body_base64"
 	case "label":
 		name, want = "label", s.Name("label")
 	case "flow-control key":
 		name, want = "flow_key", s.Name("key")
 	case "binary payload":
-		name, want = "body_base64", base64.StdEncoding.EncodeToString([]byte(s.Runs.payload))
+		name, want, other = "body_base64", base64.StdEncoding.EncodeToString([]byte(s.Runs.payload)), "body"
 	}
 	field, err := s.Binding("fields.dlq", name)
 	if err != nil {
@@ -375,7 +400,24 @@ func (s *Scenario) entryCarries(what string) error {
 	if got, _ := check.Text(s.Runs.entry, "/"+field); got != want {
 		return s.FailureAt(s.Runs.entry, "/"+field, "the entry lacks the "+what, want)
 	}
+	if field := s.Bound("fields.dlq", other); field != "" && carries(s.Runs.entry, field) {
+		return s.FailureAt(s.Runs.entry, "/"+field, "the entry has its payload in two forms", "nothing beside "+name)
+	}
 	return nil
+}
+
+// carries reports whether a value that the document describes without a name is set.
+func carries(entry any, field string) bool {
+	v, set := harness.Given(entry, "/"+field)
+	return set && v != ""
+}
+
+func (s *Scenario) entryCarriesNo(what string) error {
+	field, err := s.Binding("fields.dlq", map[string]string{"label": "label", "flow-control key": "flow_key"}[what])
+	if err == nil && carries(s.Runs.entry, field) {
+		return s.FailureAt(s.Runs.entry, "/"+field, "the entry has a "+what+" that was never set", "nothing")
+	}
+	return err
 }
 
 // entryBase64 checks a response body that is not UTF-8, so that a JSON string cannot contain it.
@@ -418,6 +460,18 @@ func (s *Scenario) callbackStored() error {
 		if body, _ := check.Text(entry, "/failureCallbackInfo/responseBody"); body != "noted" {
 			return s.FailureAt(entry, "/failureCallbackInfo/responseBody", "the response body of the failure callback", "noted")
 		}
+		if got, _ := check.At(entry, "/failureCallbackInfo/responseHeaders"); !holds(got, "X-Noted", "yes") {
+			return s.FailureAt(entry, "/failureCallbackInfo/responseHeaders", "the response headers of the failure callback", "X-Noted: yes")
+		}
+		if field := s.Bound("fields.dlq", "callback_request_headers"); field != "" {
+			holder := entry // or its failureCallbackInfo: the document does not say where
+			if info, _ := check.At(entry, "/failureCallbackInfo"); info != nil {
+				if _, inside := check.At(info, "/"+field); inside {
+					holder = info
+				}
+			}
+			return s.CheckField(holder, "/"+field, "header map")
+		}
 		return nil
 	})
 }
@@ -443,7 +497,7 @@ func (s *Scenario) idsDiffer() error {
 }
 
 func (s *Scenario) everyEntryOnce() error {
-	return s.ListedOnce(&s.Runs.listed, s.Runs.entries, entryID)
+	return s.sameEntries(s.Runs.entries)
 }
 
 func (s *Scenario) endsWithoutCursor() error {
@@ -456,4 +510,4 @@ func (s *Scenario) endsWithoutCursor() error {
 
 // queueFits compares with the entries that were read separately before, so that it finds
 // filters that list too few entries as well as filters that list too many.
-func (s *Scenario) queueFits() error { return s.fitting(s.Runs.entries, entryID) }
+func (s *Scenario) queueFits() error { return s.fitting(s.Runs.entries, s.sameEntries) }

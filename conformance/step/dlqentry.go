@@ -4,6 +4,7 @@ import (
 	"net"
 	"net/http"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/understudy-mock/understudy/conformance/check"
@@ -12,18 +13,107 @@ import (
 	"github.com/understudy-mock/understudy/spec/header"
 )
 
-// deadConfigured makes a dead-lettered run with every configuration header that the target
-// file binds.
-func (s *Scenario) deadConfigured() error {
+// deadConfigured makes a dead-lettered run with everything that a target could lose on one of
+// its ways: every configuration header that the target file binds, forwarded headers, and a
+// long payload.
+func (s *Scenario) deadConfigured(way string) error {
 	for _, c := range [][2]string{{"flow_key", s.Name("key")}, {"flow_value", s.FlowValue(FlowValues[0])}, {"method", http.MethodPut}} {
 		if name := s.Bound("headers", c[0]); name != "" {
 			s.Configure(name, c[1])
 		}
 	}
-	if s.Bound("headers", "failure_callback") == "" {
-		return s.deadRun()
+	for _, h := range configuration {
+		s.Runs.header.Add(header.ForwardPrefix+h[0], h[1])
 	}
-	return s.DeadRunWithCallback()
+	s.Runs.payload = `{ "order" : "` + strings.Repeat("0123456789abcde ", 100<<10/16) + `" }`
+	times, err := 0, error(nil)
+	switch way {
+	case "tried three times":
+		err = s.runRetries(2)
+	case "delayed":
+		var delay string
+		delay, err = s.delayed(2)
+		s.Configure(header.Delay, delay)
+	case "held by a key":
+		err = s.pausedKey(0)
+	case "restarted once", "restarted twice":
+		times = len(way) / len("restarted once")
+	}
+	if err != nil {
+		return err
+	}
+	if s.Bound("headers", "failure_callback") == "" {
+		err = s.deadRun()
+	} else {
+		err = s.DeadRunWithCallback()
+	}
+	if err != nil || times == 0 {
+		return err
+	}
+	return s.restartedBefore(strings.TrimPrefix(way, "restarted "))
+}
+
+// entryWhole compares every field of the entry with the configuration of the run, and with the
+// last answer of its workflow.
+func (s *Scenario) entryWhole() error {
+	if err := s.entryHasAll(); err != nil {
+		return err
+	}
+	for _, what := range []string{"address", "method", "retries", "forwarded headers", "id", "failure callback"} {
+		if what == "failure callback" && s.Runs.Callback == nil {
+			continue
+		}
+		if err := s.entryReflects(what); err != nil {
+			return err
+		}
+	}
+	for _, what := range []string{"payload", "label", "flow-control key"} {
+		if s.Bound("fields.dlq", map[string]string{"payload": "body", "label": "label", "flow-control key": "flow_key"}[what]) == "" || s.Bound("headers", "label") == "" && what == "label" {
+			continue
+		}
+		if err := s.entryCarries(what); err != nil {
+			return err
+		}
+	}
+	for _, name := range []string{"label", "flow_key"} { // differ from run to run
+		want := s.Runs.header.Get(s.Bound("headers", name))
+		if sent, _ := check.At(s.Runs.entry, "/header"); want != "" && !holds(sent, "", want) {
+			return s.FailureAt(s.Runs.entry, "/header", "the header of the entry lacks the configuration", want)
+		}
+	}
+	if got, _ := check.Integer(s.Runs.entry, "/responseStatus"); got != http.StatusServiceUnavailable {
+		return s.FailureAt(s.Runs.entry, "/responseStatus", "the status of the last failed attempt", "503")
+	}
+	if got, _ := check.Text(s.Runs.entry, "/responseBody"); got != "out of order" {
+		return s.FailureAt(s.Runs.entry, "/responseBody", "the body of the last failed attempt", "out of order")
+	}
+	if sent, _ := check.At(s.Runs.entry, "/responseHeader"); !holds(sent, "X-Fault", "permanent", "total") {
+		return s.FailureAt(s.Runs.entry, "/responseHeader", "the headers of the last failed attempt", "X-Fault: permanent, total")
+	}
+	if sent, _ := check.At(s.Runs.entry, "/header"); !holds(sent, "", "order-42", "order-43") {
+		return s.FailureAt(s.Runs.entry, "/header", "the header of the entry lacks what the run was triggered with", "order-42 and order-43 under some name")
+	}
+	return s.callerIsAddress()
+}
+
+// holds reports whether a header of a map has all values, which may be joined. An empty name stands
+// for any.
+func holds(headers any, name string, values ...string) bool {
+	m, _ := headers.(map[string]any)
+	for n, of := range m {
+		list, _ := of.([]any)
+		var parts []string
+		for _, v := range list {
+			for part := range strings.SplitSeq(harness.Plain(v), ",") {
+				parts = append(parts, strings.TrimSpace(part))
+			}
+		}
+		lacks := func(v string) bool { return !slices.Contains(parts, v) }
+		if (name == "" || http.CanonicalHeaderKey(n) == name) && !slices.ContainsFunc(values, lacks) {
+			return true
+		}
+	}
+	return false
 }
 
 // deadOfAnother makes a dead-lettered run of another workflow and then restores the
@@ -62,6 +152,12 @@ func (s *Scenario) callbackNotSucceeded() error {
 		if state, _ := check.Text(entry, "/failureCallbackInfo/state"); state == "CALLBACK_SUCCESS" {
 			return s.FailureAt(entry, "/failureCallbackInfo/state", "the state of a failure callback that was answered 500", "any but CALLBACK_SUCCESS")
 		}
+		if status, has := check.Integer(entry, "/failureCallbackInfo/responseStatus"); has && status != 0 && status != http.StatusInternalServerError { // 0: not yet
+			return s.FailureAt(entry, "/failureCallbackInfo/responseStatus", "the response status of a failure callback that was answered 500", "500")
+		}
+		if body, has := check.Text(entry, "/failureCallbackInfo/responseBody"); has && body != "" && body != "broken" {
+			return s.FailureAt(entry, "/failureCallbackInfo/responseBody", "the response body of the failure callback", "broken")
+		}
 		if err := s.Clock.Pass(s.Context, time.Second); err != nil {
 			return err
 		}
@@ -99,14 +195,51 @@ func (s *Scenario) readQueueAgain() error {
 	return s.readQueue()
 }
 
-// entryIsSame compares the fields that no event changes; counters and the state of the
-// callback may change between two readings.
-func (s *Scenario) entryIsSame() error {
-	for _, field := range []string{"dlqId", "messageId", "createdAt", "workflowCreatedAt", "notBefore"} {
-		was, _ := check.At(s.Runs.entries[0], "/"+field)
-		is, _ := check.At(s.Runs.entry, "/"+field)
+func (s *Scenario) entryIsSame() error { return s.sameEntry(s.Runs.entries[0], s.Runs.entry) }
+
+// sameEntry compares two readings of an entry. The outcome of the failure callback may change
+// until it is a success.
+func (s *Scenario) sameEntry(before, now any) error {
+	fields := []string{"failureCallback"}
+	for _, field := range entryKinds {
+		fields = append(fields, field[0])
+	}
+	for _, name := range []string{"body", "body_base64", "flow_key", "label", "response_body_base64"} {
+		if field := s.Bound("fields.dlq", name); field != "" {
+			fields = append(fields, field)
+		}
+	}
+	for _, field := range fields {
+		was, _ := check.At(before, "/"+field)
+		is, _ := check.At(now, "/"+field)
 		if harness.Plain(was) != harness.Plain(is) {
-			return s.FailureAt(s.Runs.entry, "/"+field, "the entry changed between two readings", harness.Plain(was))
+			return s.FailureAt(now, "/"+field, "the entry changed between two readings", harness.Clip(harness.Plain(was)))
+		}
+	}
+	if state, _ := check.Text(before, "/failureCallbackInfo/state"); state == "CALLBACK_SUCCESS" {
+		was, _ := check.At(before, "/failureCallbackInfo")
+		is, _ := check.At(now, "/failureCallbackInfo")
+		if harness.Plain(was) != harness.Plain(is) {
+			return s.FailureAt(now, "/failureCallbackInfo", "the outcome of a failure callback that was accepted has changed", harness.Clip(harness.Plain(was)))
+		}
+	}
+	return nil
+}
+
+// sameEntries requires each of the entries once in the list, as it was read before.
+func (s *Scenario) sameEntries(want []any) error {
+	l := &s.Runs.listed
+	if err := s.ListedOnce(l, want, entryID); err != nil {
+		return err
+	}
+	for _, was := range want {
+		for _, is := range l.Items {
+			if entryID(is) != entryID(was) {
+				continue
+			}
+			if err := s.sameEntry(was, is); err != nil {
+				return err
+			}
 		}
 	}
 	return nil

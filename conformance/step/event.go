@@ -64,8 +64,7 @@ func (s *Scenario) messageRecorded(want string) error {
 
 // ended waits until the log of the run has the end state want.
 func (s *Scenario) ended(want string) error {
-	t := &s.Suite.Target.Timing
-	return s.Await("the end "+want, t.RetryBudget+t.SettleBudget, func() error {
+	return s.Await("the end "+want, s.RunBudget(), func() error {
 		events, err := s.EventsOf(s.Runs.Id)
 		if err != nil {
 			return err
@@ -220,7 +219,10 @@ func (s *Scenario) errorDetails() error {
 				if field == "" {
 					continue
 				}
-				_, has := harness.Given(e, "/"+field)
+				v, has := harness.Given(e, "/"+field)
+				if text, isText := v.(string); name == "error" && eventState(e) == "ERROR" && (!isText || text == "") {
+					return s.FailureAt(e, "/"+field, "the error text on an event ERROR", "a text")
+				}
 				if has && eventState(e) != "ERROR" {
 					return s.FailureAt(e, "/"+field, field+" is on an event "+eventState(e), "only on ERROR")
 				}
@@ -255,6 +257,34 @@ func (s *Scenario) errorResponse(status int) error {
 		if body != "out of order" {
 			return s.FailureAt(e, "/"+bodyField, "the response body on an event ERROR", "out of order")
 		}
+		if field := s.Bound("fields.log", "response_headers"); field != "" {
+			if got, _ := check.At(e, "/"+field); !holds(got, "X-Fault", "permanent", "total") {
+				return s.FailureAt(e, "/"+field, "the response headers on an event ERROR", "X-Fault: permanent, total")
+			}
+		}
+		if field := s.Bound("fields.log", "headers"); field != "" {
+			return s.CheckField(e, "/"+field, "header map")
+		}
+		return nil
+	})
+}
+
+// errorStatuses compares with the answers of a workflow that fails differently each time.
+func (s *Scenario) errorStatuses(first, second int) error {
+	field, err := s.Binding("fields.log", "response_status")
+	if err != nil {
+		return err
+	}
+	return s.check(func(events []any) error {
+		var got []int
+		for _, e := range events {
+			if status, has := check.Integer(e, "/"+field); has && eventState(e) == "ERROR" {
+				got = append(got, int(status))
+			}
+		}
+		if slices.Sort(got); !slices.Contains(got, first) || !slices.Contains(got, second) {
+			return s.FailureOf(events, "the statuses of the events ERROR", fmt.Sprint([]int{first, second}), fmt.Sprint(got))
+		}
 		return nil
 	})
 }
@@ -271,18 +301,16 @@ func (s *Scenario) neverExecuted(name string) error {
 	return nil
 }
 
+// namesInvoker compares what the start of the invoked run names with the run that invoked it.
 func (s *Scenario) namesInvoker() error {
-	field, err := s.Binding("fields.log", "invoker_run_id")
-	if err != nil {
+	if _, err := s.Binding("fields.log", "invoker_run_id"); err != nil {
 		return err
 	}
-	if err := s.check(func(events []any) error {
-		for _, e := range events {
-			if _, has := harness.Given(e, "/"+field); has {
-				return s.FailureAt(e, "/"+field, "an event of a run that nobody invoked names an invoker", "nothing")
-			}
-		}
-		return nil
+	own := map[string]string{"invoker_run_id": s.Runs.Id, "invoker_url": s.Runs.peer.Endpoint.URL}
+	if err := s.eachEvent(func(e any) error {
+		created, _ := check.At(e, "/workflowCreatedAt")
+		own["invoker_created_at"] = harness.Plain(created)
+		return s.names(e, own, false)
 	}); err != nil {
 		return err
 	}
@@ -291,16 +319,30 @@ func (s *Scenario) namesInvoker() error {
 		return err
 	}
 	for _, e := range events {
-		got, has := check.Text(e, "/"+field)
-		if has && eventState(e) != "RUN_STARTED" {
-			return s.FailureAt(e, "/"+field, field+" is on an event "+eventState(e), "only on RUN_STARTED")
-		}
-		if eventState(e) == "RUN_STARTED" && got != s.Runs.Id {
-			return s.FailureAt(e, "/"+field, "the invoker of the run", s.Runs.Id)
+		if err := s.names(e, own, eventState(e) == "RUN_STARTED"); err != nil {
+			return err
 		}
 	}
 	if !strings.Contains(eventStates(events), "RUN_STARTED") {
 		return s.FailureOf(events, "the log of the invoked run lacks its start", "RUN_STARTED", eventStates(events))
+	}
+	return nil
+}
+
+// names requires the values of bound fields on an event, or none of them.
+func (s *Scenario) names(e any, values map[string]string, wanted bool) error {
+	for name, want := range values {
+		field := s.Bound("fields.log", name)
+		if field == "" {
+			continue
+		}
+		got, has := harness.Given(e, "/"+field)
+		if has && !wanted {
+			return s.FailureAt(e, "/"+field, field+" is on an event "+eventState(e)+" of a run that it does not belong to", "only on RUN_STARTED of the invoked run")
+		}
+		if wanted && harness.Plain(got) != want {
+			return s.FailureAt(e, "/"+field, "what the event names of the invoker", want)
+		}
 	}
 	return nil
 }
@@ -416,24 +458,38 @@ func (s *Scenario) concurrentSteps() error {
 }
 
 // described returns the binding of a value in step information, and a predicate for the
-// expected value. The predicate is nil when the value is unknown.
-func (s *Scenario) described(value string) (name string, want func(any) bool) {
+// expected value, of a run that was created at started. The predicate is nil when the value is unknown.
+func (s *Scenario) described(value string, started *int64) (name string, want func(any) bool) {
 	number := func(f func(int64) bool) func(any) bool {
 		return func(v any) bool { n, ok := check.Integer(v, ""); return ok && f(n) }
 	}
 	equals := func(t string) func(any) bool { return func(v any) bool { return v == t } }
+	contains := func(t string) func(any) bool { // in an object of headers, whose form is open
+		return func(v any) bool { m, ok := v.(map[string]any); return ok && strings.Contains(fmt.Sprint(m), t) }
+	}
+	since := func(d time.Duration) func(any) bool {
+		at := s.Runs.triggered.Add(d)
+		return number(func(n int64) bool {
+			return n >= at.Add(-s.Skew()).UnixMilli() && n >= *started+d.Milliseconds()-roundingMs && n <= at.Add(s.Skew()+s.Clock.Scaled(s.Suite.Target.Timing.SettleBudget)).UnixMilli()
+		})
+	}
 	switch value {
 	case "output":
 		return "out", func(v any) bool { t, ok := v.(string); return ok && strings.Contains(t, "result of "+onlyStep) }
 	case "sleep duration in ms":
 		return "sleep_for", number(func(n int64) bool { return n == sleepSeconds*1000 })
 	case "sleep end in Unix ms":
-		end := s.Runs.triggered.Add(sleepSeconds * time.Second)
-		return "sleep_until", number(func(n int64) bool {
-			return n >= end.Add(-s.Skew()).UnixMilli() && n <= end.Add(s.Skew()+s.Clock.Scaled(s.Suite.Target.Timing.SettleBudget)).UnixMilli()
-		})
+		return "sleep_until", since(sleepSeconds * time.Second)
 	case "external URL":
 		return "call_url", equals(s.Endpoint("third party").URL)
+	case "request headers":
+		return "call_headers", contains("outgoing")
+	case "request body":
+		return "call_body", equals(`{"call":1}`)
+	case "response headers":
+		return "call_response_headers", contains("yes")
+	case "response body":
+		return "call_response_body", equals("called")
 	case "method of the call":
 		return "call_method", equals("POST")
 	case "response status":
@@ -447,15 +503,24 @@ func (s *Scenario) described(value string) (name string, want func(any) bool) {
 			return ok && err == nil && d == time.Duration(s.Runs.peer.Steps[0].Seconds)*time.Second
 		}
 	case "timeout in Unix ms":
-		return "wait_deadline", number(func(n int64) bool { return n >= s.Runs.triggered.Add(-s.Skew()).UnixMilli() })
+		return "wait_deadline", since(time.Duration(s.Runs.peer.Steps[0].Seconds) * time.Second)
 	case "invoked run":
 		return "invoked_run_id", equals(s.Runs.Id + "_invoked")
+	case "URL of the invoked workflow":
+		return "invoked_url", equals(s.Runs.Child.Endpoint.URL)
+	case "start of the invoked run":
+		return "invoked_created_at", since(0)
+	case "payload of the invoked run":
+		return "invoked_body", equals(`{"invoked":true}`)
+	case "headers of the invoked run":
+		return "invoked_headers", contains(":")
 	}
 	return "", nil
 }
 
 func (s *Scenario) stepHolds(kind, value string) error {
-	name, fits := s.described(value)
+	var started int64
+	name, fits := s.described(value, &started)
 	if fits == nil {
 		return harness.Fault("", "no value is called %q", value)
 	}
@@ -473,6 +538,7 @@ func (s *Scenario) stepHolds(kind, value string) error {
 			if got, _ := check.Text(e, "/stepInfo/stepType"); got != kind {
 				continue
 			}
+			started, _ = check.Integer(e, "/workflowCreatedAt")
 			v, has := check.At(e, "/stepInfo/"+field)
 			if has && fits(v) {
 				return nil

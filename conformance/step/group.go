@@ -162,7 +162,7 @@ func (s *Scenario) updateConfiguration(what string) error {
 	}
 	headers := map[string]any{header.Retries: what[:1]}
 	if name := s.Bound("headers", "retry_delay"); name != "" {
-		headers[name] = "1000"
+		headers[name] = harness.RetryDelay
 	}
 	return s.update(headers)
 }

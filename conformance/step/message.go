@@ -104,8 +104,7 @@ func (s *Scenario) publishSame() error {
 	return nil
 }
 
-// publishBatch adds an item with an unsupported scheme if bad is set. It then leaves it to
-// the steps whether the other items are accepted.
+// publishBatch adds an item with an unsupported scheme if bad is set.
 func (s *Scenario) publishBatch(bad string) error {
 	var items []map[string]any
 	for _, e := range s.Endpoints {
@@ -114,12 +113,19 @@ func (s *Scenario) publishBatch(bad string) error {
 	if bad != "" {
 		items = append(items, map[string]any{"destination": "ftp://nobody.test/", "body": "bad"})
 	}
+	err := s.postBatch(items)
+	if bad != "" && s.Asked != nil {
+		err = nil // steps judge the answer
+	}
+	return err
+}
+
+func (s *Scenario) postBatch(items []map[string]any) error {
 	body, err := json.Marshal(items)
 	if err != nil {
 		return harness.Fault("", "%v", err)
 	}
-	s.Asked, err = s.Do(harness.Request{Operation: "publishBatch", Body: body})
-	if err != nil || bad != "" {
+	if s.Asked, err = s.Do(harness.Request{Operation: "publishBatch", Body: body}); err != nil {
 		return err
 	}
 	return s.Asked.Accepted()

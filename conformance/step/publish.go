@@ -3,6 +3,7 @@ package step
 import (
 	"bytes"
 	"fmt"
+	"maps"
 	"math/rand/v2"
 	"net/http"
 	"net/url"
@@ -25,6 +26,8 @@ type publishing struct {
 	delay   time.Duration
 	started time.Time
 	call    fixtures.Webhook // request of a webhook sender, if any
+	batch   bool
+	want    map[string]int // attempts, by endpoint
 }
 
 var publishSteps = []step{
@@ -32,13 +35,15 @@ var publishSteps = []step{
 	{"Given", `a destination that always answers (\d+)`, (*Scenario).failingDestination},
 	{"Given", `a destination that answers (\d+) (once|twice) and then 200`, (*Scenario).recoveringDestination},
 	{"Given", `a destination that breaks the connection once and then answers 200`, (*Scenario).breakingDestination},
+	{"Given", `a destination that answers the first attempt after (\d+) seconds?`, (*Scenario).slowDestination},
+	{"Given", `the message has a timeout of (\d+) seconds? by a (header|query parameter)`, (*Scenario).timeoutOf},
 	{"Given", `the destinations "([^"]+)" and "([^"]+)"`, (*Scenario).twoDestinations},
 	{"Given", `the body is (.+)`, (*Scenario).theBodyIs},
 	{"Given", `the message is allowed (\d+) retr(?:y|ies) by a (header|query parameter)`, (*Scenario).allowRetries},
 	{"Given", `the message is delayed by (\d+) seconds by a (header|query parameter)`, (*Scenario).delayMessage},
 	{"Given", `the message forwards all headers by a (header|query parameter)`, (*Scenario).forwardAll},
 	{"Given", `the message forwards no other headers by a (header|query parameter)`, (*Scenario).forwardNone},
-	{"Given", `the message has a callback for its failure by a query parameter`, (*Scenario).callbackInQuery},
+	{"Given", `the message has a callback for its (failure|success) by a (header|query parameter)`, (*Scenario).callbackBy},
 	{"Given", `the request carries the (forward )?header "([^"]+)" with the value "([^"]+)"`, (*Scenario).carry},
 	{"Given", `a publish address with the token and (header forwarding|no retries) in its query`, (*Scenario).publishAddress},
 	{"When", `the message is published`, (*Scenario).publishIt},
@@ -57,7 +62,7 @@ var publishSteps = []step{
 	{"Then", `the value "([^"]+)" does not reach the destination in a header`, (*Scenario).valueStaysBehind},
 	{"Then", `the values "([^"]+)" and "([^"]+)" reach the destination in the header "([^"]+)"`, (*Scenario).valuesReach},
 	{"Then", `the credential does not reach the destination`, (*Scenario).credentialStaysBehind},
-	{"Then", `the callback for its failure is called`, (*Scenario).callbackCalled},
+	{"Then", `the callback for its (failure|success) is called`, (*Scenario).callbackCalled},
 	{"Then", `the destination receives both`, (*Scenario).receivesBoth},
 	{"Then", `nothing arrives at the destination`, (*Scenario).nothingArrives},
 }
@@ -145,7 +150,7 @@ func (s *Scenario) option(how, name, value string) error {
 
 func (s *Scenario) allowRetries(n int, how string) error {
 	if name := s.Bound("headers", "retry_delay"); name != "" { // an illegal retry then comes soon
-		if err := s.carry("", name, "1000"); err != nil {
+		if err := s.carry("", name, harness.RetryDelay); err != nil {
 			return err
 		}
 	}
@@ -174,18 +179,58 @@ func (s *Scenario) forwardAll(how string) error { return s.option(how, header.He
 
 func (s *Scenario) forwardNone(how string) error { return s.option(how, header.HeaderForward, "false") }
 
-func (s *Scenario) callbackInQuery() error {
-	name, err := s.Binding("headers", "failure_callback")
+// optional returns the header that a target file may bind for an option that the document does
+// not name.
+func (s *Scenario) optional(binding string) (string, error) {
+	name := s.Bound("headers", binding)
+	if name == "" {
+		return "", &harness.NoVerdict{Verdict: report.NotApplicable, Detail: "headers." + binding + " is not bound: the target may not have this option"}
+	}
+	return name, nil
+}
+
+func (s *Scenario) slowDestination(seconds int) error {
+	s.Endpoint(theDestination).Answer(nil, receiver.Reply{Hold: s.After(time.Duration(seconds) * time.Second)})
+	return nil
+}
+
+func (s *Scenario) timeoutOf(seconds int, how string) error {
+	name, err := s.optional("timeout")
 	if err != nil {
 		return err
 	}
-	return s.option("query parameter", name, s.Endpoint("failure callback").URL)
+	value, err := s.delayed(seconds)
+	if err != nil {
+		return err
+	}
+	return s.option(how, name, value)
 }
 
-func (s *Scenario) callbackCalled() error {
-	return s.AfterRetries(func() error {
-		if len(s.Endpoint("failure callback").Look()) == 0 {
-			return s.Failure("the failure callback was not called", "a call", "none")
+// callbackBy reads the binding of the failure callback as needed for runs as well.
+func (s *Scenario) callbackBy(outcome, how string) (err error) {
+	name := ""
+	if outcome == "failure" {
+		name, err = s.Binding("headers", "failure_callback")
+	} else {
+		name, err = s.optional("callback")
+	}
+	if err != nil {
+		return err
+	}
+	e := s.Endpoint(outcome + " callback")
+	e.Aside = true
+	return s.option(how, name, e.URL)
+}
+
+// callbackCalled follows the last attempt, so that the callback is due.
+func (s *Scenario) callbackCalled(outcome string) error {
+	if _, configured := s.Named[outcome+" callback"]; !configured {
+		_, err := s.Binding("headers", "failure_callback")
+		return err
+	}
+	return s.Within(func() error {
+		if len(s.Endpoint(outcome+" callback").Look()) == 0 {
+			return s.Failure("the callback for "+outcome+" was not called", "a call", "none")
 		}
 		return nil
 	})
@@ -317,12 +362,10 @@ func (s *Scenario) senderHeadersArrive() error {
 	if err != nil {
 		return err
 	}
-	for name, values := range s.publish.call.Header {
-		if name == "User-Agent" {
-			continue
-		}
-		if !slices.Equal(got.Header[name], values) {
-			return s.Failure("a header of the sender is missing or changed: "+name, strings.Join(values, ", "), strings.Join(got.Header[name], ", "))
+	for _, name := range slices.Sorted(maps.Keys(s.publish.call.Header)) {
+		want, got := strings.Join(s.publish.call.Header[name], ", "), strings.Join(got.Header[name], ", ")
+		if name != "User-Agent" && got != want {
+			return s.Failure("a header of the sender is missing or changed", name+": "+want, got)
 		}
 	}
 	return nil

@@ -7,9 +7,8 @@ import (
 	"sync"
 
 	"github.com/cucumber/godog"
+
 	"github.com/understudy-mock/understudy/conformance/harness"
-	"github.com/understudy-mock/understudy/conformance/ratelimit"
-	"github.com/understudy-mock/understudy/conformance/vector"
 )
 
 // Scenario is the state of one scenario, by area. Its methods are the steps.
@@ -22,8 +21,8 @@ type Scenario struct {
 	Runs     running
 	stats    statistics
 	searched searching
-	Limits   *ratelimit.Scenario
-	Vectors  *vector.Scenario
+	plugin   hostState
+	vectors  vectorizing
 	extra    extending
 }
 
@@ -37,13 +36,18 @@ func Of(ctx context.Context) *Scenario {
 
 // New returns a scenario before its first step, and stores it in the context of s.
 func New(s *harness.Scenario) *Scenario {
-	own := &Scenario{Scenario: s, Limits: ratelimit.New(s), Vectors: vector.New(s)}
+	own := &Scenario{Scenario: s}
 	s.Context = context.WithValue(s.Context, scenarioKey{}, own)
 	return own
 }
 
-// step is a row of the step table.
-type step harness.Step
+// step is a row of the step table: a pattern and its implementation. Do is a method that takes the
+// groups of the pattern as arguments and returns an error.
+type step struct {
+	Keyword string // Given, When or Then; And and But have the keyword of the previous line
+	Pattern string // a regular expression of the whole line
+	Do      any
+}
 
 // stepTable returns all steps with their compiled patterns. It compiles them once.
 var stepTable = sync.OnceValue(func() []compiledStep {
@@ -77,17 +81,6 @@ func Register(sc *godog.ScenarioContext) {
 	}
 }
 
-// receiver returns the value whose method a step is, by the type of the method's receiver.
-func (s *Scenario) receiver(t reflect.Type) reflect.Value {
-	switch t {
-	case reflect.TypeFor[*ratelimit.Scenario]():
-		return reflect.ValueOf(s.Limits)
-	case reflect.TypeFor[*vector.Scenario]():
-		return reflect.ValueOf(s.Vectors)
-	}
-	return reflect.ValueOf(s)
-}
-
 // contextFirst converts a method into a function for godog: the first argument is a context
 // instead of the receiver, and a panic is an error of the suite.
 func contextFirst(method any) any {
@@ -100,7 +93,7 @@ func contextFirst(method any) any {
 	f := reflect.FuncOf(in, []reflect.Type{reflect.TypeFor[error]()}, false)
 	return reflect.MakeFunc(f, func(args []reflect.Value) []reflect.Value {
 		ctx, _ := reflect.TypeAssert[context.Context](args[0])
-		args[0] = Of(ctx).receiver(t.In(0))
+		args[0] = reflect.ValueOf(Of(ctx))
 		err := harness.Guard(func() error {
 			err, _ := reflect.TypeAssert[error](m.Call(args)[0])
 			return err

@@ -37,7 +37,8 @@ var restartSteps = []step{
 	{"When", `its entry is restarted a second later`, (*Scenario).restartLater},
 	{"When", `its entry is restarted with a chosen run id`, (*Scenario).restartChosen},
 	{"When", `its entry is restarted with the flow-control value "([^"]+)"`, (*Scenario).restartFlow},
-	{"When", `its entry is restarted with (\d+) retries`, (*Scenario).restartRetries},
+	{"When", `its entry is restarted with (\d+) retries( and a chosen run id)?`, (*Scenario).restartRetries},
+	{"When", `its entry is restarted with another flow-control key`, (*Scenario).restartKey},
 	{"When", `all their entries are restarted at once`, (*Scenario).restartAllAtOnce},
 	{"When", `its entry is restarted twice at once`, (*Scenario).restartTwiceAtOnce},
 	{"When", `their entries are restarted one after the other`, (*Scenario).restartOneByOne},
@@ -47,6 +48,7 @@ var restartSteps = []step{
 	{"Then", `the answers name different runs`, (*Scenario).differentRuns},
 	{"Then", `each new run is called with the payload of its entry`, (*Scenario).calledWithTheirPayloads},
 	{"Then", `the entry of the new run has the (address|retries|failure callback|method|payload|label|flow-control key) of the original`, (*Scenario).sameConfiguration},
+	{"Then", `the entry of the new run carries the other flow-control key`, (*Scenario).hasOtherKey},
 	{"Then", `the new run is called by the original method`, (*Scenario).originalMethod},
 	{"Then", `the answer names the chosen run id`, (*Scenario).namesChosen},
 	{"Then", `the new run has another id than the failed one`, (*Scenario).anotherID},
@@ -150,14 +152,41 @@ func (s *Scenario) restartFlow(value string) error {
 
 // restartRetries sends the number of retries as an override of the restart; the
 // header's name is a binding, since the document does not name it.
-func (s *Scenario) restartRetries(n int) error {
-	name, err := s.Binding("headers", "restart_retries")
+func (s *Scenario) restartRetries(n int, chosen string) error {
+	if chosen != "" {
+		s.Runs.restarted.chosen = "wfr_" + s.Key + "chosen"
+	}
+	return s.restartBound("restart_retries", strconv.Itoa(n))
+}
+
+func (s *Scenario) restartKey() error { return s.restartBound("restart_flow_key", s.Name("other")) }
+
+func (s *Scenario) restartBound(binding, value string) error {
+	name, err := s.Binding("headers", binding)
 	if err != nil {
 		return err
 	}
 	h := http.Header{}
-	h.Set(name, strconv.Itoa(n))
+	h.Set(name, value)
+	if chosen := s.Runs.restarted.chosen; chosen != "" {
+		h.Set(header.WorkflowRunID, chosen)
+	}
 	return s.restartOK(s.Runs.entry, h)
+}
+
+func (s *Scenario) hasOtherKey() error {
+	field, err := s.Binding("fields.dlq", "flow_key")
+	if err != nil {
+		return err
+	}
+	entry, err := s.buried(s.Runs.restarted.run)
+	if err != nil {
+		return harness.Prerequisite(err)
+	}
+	if got, _ := check.Text(entry, "/"+field); got != s.Name("other") {
+		return s.FailureAt(entry, "/"+field, "the flow-control key of the new run", s.Name("other"))
+	}
+	return nil
 }
 
 func (s *Scenario) restartSecond() error { return s.restartOK(s.Runs.entries[1], nil) }

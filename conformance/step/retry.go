@@ -22,7 +22,11 @@ func (s *Scenario) exactlyAttempts(n int) error { return s.attempts(theDestinati
 func (s *Scenario) attempts(name string, n int) error {
 	e := s.Endpoint(name)
 	for want := 1; want <= n; want++ {
-		err := s.AfterRetries(func() error {
+		await := s.AfterRetries
+		if want == 1 {
+			await = s.Within
+		}
+		err := await(func() error {
 			if got := len(s.Tries(e)); got < want {
 				return s.Failure("attempts at "+name, fmt.Sprint(n), fmt.Sprint(got))
 			}

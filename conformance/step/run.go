@@ -20,37 +20,41 @@ import (
 
 // running is the workflow of a scenario with its runs.
 type running struct {
-	peer      *workflow.Peer
-	Child     *workflow.Peer // the workflow that an Invoke starts
-	header    http.Header
-	payload   string
-	last      int    // status of the last attempt, when attempts fail with different ones
-	Id        string // of the run that the scenario is about
-	ids       []string
-	number    int       // of runs that were triggered
-	triggered time.Time // target's time, before the trigger
-	Callback  *receiver.Endpoint
-	entry     any   // of the run in the dead letter queue
-	entries   []any // of all runs of the scenario
-	listed    harness.Listing
-	size      int    // of the pages of filtered lists; 0: that of the target
-	known     []any  // events that the list must hold
-	dated     string // binding of the date filter: from or to
-	restarted restart
+	peer       *workflow.Peer
+	Child      *workflow.Peer // the workflow that an Invoke starts
+	header     http.Header
+	payload    string
+	unlabelled bool
+	last       int    // status of the last attempt, when attempts fail with different ones
+	Id         string // of the run that the scenario is about
+	ids        []string
+	number     int       // of runs that were triggered
+	triggered  time.Time // target's time, before the trigger
+	Callback   *receiver.Endpoint
+	entry      any   // of the run in the dead letter queue
+	entries    []any // of all runs of the scenario
+	listed     harness.Listing
+	size       int    // of the pages of filtered lists; 0: that of the target
+	known      []any  // events that the list must hold
+	dated      string // binding of the date filter: from or to
+	restarted  restart
 }
 
 var runSteps = []step{
 	{"Given", `a workflow with the steps? (".+")`, (*Scenario).Workflow},
 	{"Given", `a workflow with a step of the type "(\w+)"`, (*Scenario).workflowOfType},
+	{"Given", `a workflow with a short step of the type "(\w+)"`, (*Scenario).shortWorkflow},
 	{"Given", `a workflow with a step of the type "(\w+)" before the step "([^"]+)"`, (*Scenario).workflowBefore},
 	{"Given", `a workflow whose only step always fails with status (\d+)`, (*Scenario).workflowFails},
 	{"Given", `a workflow whose only step fails once with status (\d+)`, (*Scenario).workflowFailsOnce},
 	{"Given", `the run is called by PUT`, (*Scenario).calledByPut},
 	{"Given", `the payload of the run is not UTF-8`, (*Scenario).binaryPayload},
+	{"Given", `the run has no label`, (*Scenario).unlabelled},
 	{"Given", `a workflow whose only step fails with status (\d+) and then with status (\d+)`, (*Scenario).workflowFailsTwice},
 	{"Given", `a workflow whose only step always fails with a binary body`, (*Scenario).WorkflowFailsBinary},
 	{"Given", `a workflow whose steps (".+") run side by side after the step "([^"]+)"`, (*Scenario).workflowParallel},
 	{"Given", `the run is allowed (\d+) retr(?:y|ies)`, (*Scenario).runRetries},
+	{"Given", `a dead-lettered run that failed after a step of every type`, (*Scenario).deadOfEveryType},
 	{"Given", `the workflow is triggered and in progress`, (*Scenario).inProgress},
 	{"Given", `a finished run`, (*Scenario).finishedRun},
 	{"Given", `a waiting run`, (*Scenario).WaitingRun},
@@ -72,6 +76,7 @@ var runSteps = []step{
 	{"Then", `its step was tried exactly (\d+) times before the run failed`, (*Scenario).triedBeforeFailed},
 	{"Then", `the error details are on the events "ERROR" and on no others`, (*Scenario).errorDetails},
 	{"Then", `the event "ERROR" holds the status (\d+) and the body of the workflow server`, (*Scenario).errorResponse},
+	{"Then", `the events "ERROR" hold the statuses (\d+) and (\d+)`, (*Scenario).errorStatuses},
 	{"Then", `the step "([^"]+)" is never executed`, (*Scenario).neverExecuted},
 	{"Then", `the start of the invoked run names the invoker`, (*Scenario).namesInvoker},
 	{"Then", `a step of the type "(\w+)" is recorded`, (*Scenario).typeRecorded},
@@ -143,9 +148,27 @@ func (s *Scenario) Workflow(names string) error {
 
 func (s *Scenario) workflowOfType(kind string) error { return s.workflowBefore(kind, "") }
 
+// shortWorkflow makes a workflow whose wait is over soon: a target may record it at its end.
+func (s *Scenario) shortWorkflow(kind string) error {
+	st := s.stepOf(kind)
+	if kind == "Wait" {
+		st.Seconds = 2
+	}
+	return s.NewWorkflow(st)
+}
+
 // workflowBefore makes a workflow with a step of a type, followed by a plain step unless
 // next is empty.
 func (s *Scenario) workflowBefore(kind, next string) error {
+	steps := []workflow.Step{s.stepOf(kind)}
+	if next != "" {
+		steps = append(steps, workflow.Step{Name: next, Kind: "Run"})
+	}
+	return s.NewWorkflow(steps...)
+}
+
+// stepOf returns a step of a type, and makes the endpoint that it needs.
+func (s *Scenario) stepOf(kind string) workflow.Step {
 	st := workflow.Step{Name: onlyStep, Kind: kind, Seconds: sleepSeconds, Event: s.Name("event")}
 	switch kind {
 	case "Wait":
@@ -161,15 +184,26 @@ func (s *Scenario) workflowBefore(kind, next string) error {
 		s.Runs.Child = workflow.NewPeer(s.Scenario, "the invoked workflow", workflow.Step{Name: "inner", Kind: "Run"})
 		st.URL = s.Runs.Child.Endpoint.URL
 	}
-	steps := []workflow.Step{st}
-	if next != "" {
-		steps = append(steps, workflow.Step{Name: next, Kind: "Run"})
+	return st
+}
+
+// deadOfEveryType makes a dead-lettered run with a step of each type that ends by itself.
+func (s *Scenario) deadOfEveryType() error {
+	var steps []workflow.Step
+	for _, kind := range []string{"Call", "SleepFor", "SleepUntil", "Invoke"} {
+		st := s.stepOf(kind)
+		st.Name, st.Seconds = "a step of "+kind, 1
+		steps = append(steps, st)
 	}
-	return s.NewWorkflow(steps...)
+	fault := workflow.Step{Name: onlyStep, Kind: "Run", Fails: -1, Status: http.StatusServiceUnavailable}
+	if err := s.NewWorkflow(append(steps, fault)...); err != nil {
+		return err
+	}
+	return s.Die()
 }
 
 func (s *Scenario) workflowFails(status int) error {
-	return s.NewWorkflow(workflow.Step{Name: onlyStep, Kind: "Run", Fails: -1, Status: status, Body: "out of order", Header: http.Header{"X-Fault": {"permanent"}}})
+	return s.NewWorkflow(workflow.Step{Name: onlyStep, Kind: "Run", Fails: -1, Status: status, Body: "out of order", Header: http.Header{"X-Fault": {"permanent", "total"}}})
 }
 
 func (s *Scenario) workflowFailsOnce(status int) error {
@@ -216,16 +250,18 @@ func (s *Scenario) workflowParallel(names, before string) error {
 
 // calledByPut sets the method of the run. It needs the header for this, which is a binding.
 func (s *Scenario) calledByPut() error {
-	name := s.Bound("headers", "method")
-	if name == "" {
-		return &harness.NoVerdict{Verdict: report.NotApplicable, Detail: "headers.method is not bound: every run of the target may be called by one method"}
-	}
+	name, err := s.optional("method")
 	s.Configure(name, http.MethodPut)
-	return nil
+	return err
 }
 
 func (s *Scenario) binaryPayload() error {
 	s.Runs.payload = "\xff\xfe\x00\x80"
+	return nil
+}
+
+func (s *Scenario) unlabelled() error {
+	s.Runs.unlabelled = true
 	return nil
 }
 
@@ -240,7 +276,7 @@ func (s *Scenario) Configure(name, value string) {
 func (s *Scenario) runRetries(n int) error {
 	s.Configure(header.Retries, strconv.Itoa(n))
 	if name := s.Bound("headers", "retry_delay"); name != "" {
-		s.Configure(name, "1000")
+		s.Configure(name, harness.RetryDelay)
 	}
 	return nil
 }
@@ -419,7 +455,9 @@ func (s *Scenario) WaitingRun() error {
 
 // longRun makes a run with more events than a page of the log contains. It waits as long as
 // the run makes progress, since slow targets are legal.
-func (s *Scenario) longRun() error {
+func (s *Scenario) longRun() error { return s.Once("a long run", s.makeLongRun) }
+
+func (s *Scenario) makeLongRun() error {
 	var steps []workflow.Step
 	for i := range 345 {
 		steps = append(steps, workflow.Step{Name: fmt.Sprintf("step%d", i), Kind: "Run"})

@@ -40,9 +40,11 @@ var statsSteps = []step{
 	{"Then", `each item of the daily requests, billings and bandwidths is that of the day with its index`, (*Scenario).arraysLineUp},
 	{"Then", `the daily requests, billings and bandwidths have one item for each day`, (*Scenario).arraysComplete},
 	{"Then", `the series "(\w+)" has risen`, (*Scenario).messageSeriesRisen},
-	{"Then", `the workflow series "(\w+)" has risen`, (*Scenario).workflowSeriesRisen},
+	{"Then", `the workflow series "(\w+)" has( not)? risen`, (*Scenario).workflowSeriesRisen},
 	{"Then", `the requests and the bandwidth of the day have risen`, (*Scenario).dayRisen},
 	{"Then", `the workflow runs and messages of the day have risen`, (*Scenario).workflowDayRisen},
+	{"Then", `the requests and the bandwidth of the period have risen`, (*Scenario).periodRisen},
+	{"Then", `the workflow usage of the period has risen`, (*Scenario).workflowPeriodRisen},
 }
 
 // The arrays of the statistics: one point per day of the month, points of the period, and
@@ -107,7 +109,7 @@ func (s *Scenario) readStatsMoved() error {
 	if s.Clock.Virtual() {
 		return s.readStats()
 	}
-	err := s.Clock.Eventually(s.Context, s.Suite.Target.Timing.StatsBudget, moved)
+	err := s.Await("statistics", s.Suite.Target.Timing.StatsBudget, moved)
 	if err == nil { // other totals may change later
 		err = s.Clock.Pass(s.Context, s.Suite.Target.Timing.Poll.First)
 	}
@@ -440,16 +442,16 @@ func (s *Scenario) risen(names ...string) error {
 		}
 		return nil
 	}
-	return s.judgedAgain(judge)
+	return s.judgedAgain(strings.Join(names, ", "), judge)
 }
 
 // judgedAgain judges the statistics and, in real time, reads them again within their budget
 // until they pass: they may be counted with a delay.
-func (s *Scenario) judgedAgain(judge func() error) error {
+func (s *Scenario) judgedAgain(what string, judge func() error) error {
 	if err := judge(); err == nil || s.Clock.Virtual() {
 		return err
 	}
-	return s.Clock.Eventually(s.Context, s.Suite.Target.Timing.StatsBudget, func() error {
+	return s.Await("statistics: "+what, s.Suite.Target.Timing.StatsBudget, func() error {
 		if err := s.readStats(); err != nil {
 			return err
 		}
@@ -461,8 +463,16 @@ func (s *Scenario) messageSeriesRisen(id string) error {
 	return s.risen("daily_svc_messages " + id + " y")
 }
 
-func (s *Scenario) workflowSeriesRisen(id string) error {
-	return s.risen("daily_workflow_messages " + id + " y")
+// workflowSeriesRisen needs an account of its own for a series that must not rise.
+func (s *Scenario) workflowSeriesRisen(id, not string) error {
+	name := "daily_workflow_messages " + id + " y"
+	if not == "" {
+		return s.risen(name)
+	}
+	if is := statsTotals(s.stats.now.JSON)[name]; s.Alone && is > 0 {
+		return s.stats.now.Fails("/daily_workflow_messages", "the total of "+name, "0", fmt.Sprint(is))
+	}
+	return nil
 }
 
 func (s *Scenario) dayRisen() error { return s.risen("daily_requests y", "daily_bandwidths y") }
@@ -470,6 +480,10 @@ func (s *Scenario) dayRisen() error { return s.risen("daily_requests y", "daily_
 func (s *Scenario) workflowDayRisen() error {
 	return s.risen("daily_requests workflow_run", "daily_requests workflow_message")
 }
+
+func (s *Scenario) periodRisen() error { return s.risen("daily_used y", "daily_bandwidth_used y") }
+
+func (s *Scenario) workflowPeriodRisen() error { return s.risen("daily_used_workflow y") }
 
 func (s *Scenario) deliveredMessage() error {
 	if err := s.publishIt(); err != nil {

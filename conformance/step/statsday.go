@@ -2,7 +2,10 @@ package step
 
 import (
 	"fmt"
+	"maps"
+	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/understudy-mock/understudy/conformance/check"
 	"github.com/understudy-mock/understudy/conformance/harness"
@@ -12,6 +15,7 @@ import (
 // statsDaySteps check single days, and all fields together.
 var statsDaySteps = []step{
 	{"Then", `the statistics have all fields of the table`, (*Scenario).statsHaveAll},
+	{"Then", `no figure but those of billing is above 0`, (*Scenario).figuresAreZero},
 	{"Then", `"(\w+)" of today has risen in the daily requests`, (*Scenario).todayRisen},
 	{"Then", `the count of the dead letter queue has risen by (\d+)`, (*Scenario).dlqCountRisen},
 	{"Then", `the count of the dead letter queue has risen by as many entries as are listed`, (*Scenario).dlqCountIsSize},
@@ -60,7 +64,7 @@ func (s *Scenario) todayRisen(field string) error {
 		}
 		return err
 	}
-	return s.judgedAgain(judge)
+	return s.judgedAgain(field+" of today", judge)
 }
 
 // dlqCountRisen requires the exact count if no other scenario uses the account, otherwise
@@ -69,6 +73,9 @@ func (s *Scenario) dlqCountRisen(n int64) error {
 	was, ok := check.Integer(s.stats.before, "/dlq_message_count")
 	if !ok {
 		return harness.Inconclusive(report.PrerequisiteFailed, "dlq_message_count was no number")
+	}
+	if s.Alone {
+		was = 0 // its account is new
 	}
 	judge := func() error {
 		is, _ := check.Integer(s.stats.now.JSON, "/dlq_message_count")
@@ -86,6 +93,23 @@ func (s *Scenario) dlqCountRisen(n int64) error {
 		}
 		return judge()
 	})
+}
+
+// figuresAreZero needs an account that no other scenario uses.
+func (s *Scenario) figuresAreZero() error {
+	if !s.Alone {
+		return harness.Inconclusive(report.DriverMissing, "drivers.account: other scenarios use the account")
+	}
+	totals := statsTotals(s.stats.now.JSON)
+	for _, name := range slices.Sorted(maps.Keys(totals)) {
+		if totals[name] != 0 && !strings.Contains(name, "billing") {
+			return s.stats.now.Fails("/"+strings.Fields(name)[0], "the total of "+name+" of an account that has done nothing", "0", fmt.Sprint(totals[name]))
+		}
+	}
+	if n, _ := check.Integer(s.stats.now.JSON, "/dlq_message_count"); n != 0 {
+		return s.stats.now.Fails("/dlq_message_count", "the count of the dead letter queue of an account that has done nothing", "0", strconv.FormatInt(n, 10))
+	}
+	return nil
 }
 
 // dlqCountIsSize compares the count with the list, since a restart may remove its entry or not.

@@ -1,11 +1,5 @@
 package step
 
-import (
-	"github.com/understudy-mock/understudy/conformance/harness"
-	"github.com/understudy-mock/understudy/conformance/ratelimit"
-	"github.com/understudy-mock/understudy/conformance/vector"
-)
-
 // Listed is one step that a scenario can use.
 type Listed struct {
 	Area    string // topic of the step
@@ -37,19 +31,10 @@ func stepAreas() []stepArea {
 		{"statistics", statsSteps},
 		{"statistics by day", statsDaySteps},
 		{"search index", searchSteps},
-		{"vector index", stepsOf(vector.Steps())},
-		{"rate-limit plugin", stepsOf(ratelimit.Steps())},
+		{"vector index", vectorSteps},
+		{"rate-limit plugin", limitSteps},
 		{"extensions", extensionSteps},
 	}
-}
-
-// stepsOf converts the steps of another package.
-func stepsOf(list []harness.Step) []step {
-	table := make([]step, len(list))
-	for i, st := range list {
-		table[i] = step(st)
-	}
-	return table
 }
 
 // List returns all steps, by area.

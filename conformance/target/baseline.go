@@ -43,20 +43,16 @@ type Baseline struct {
 	Flaky bool
 }
 
-// LoadBaseline reads a list of entries. For the file "" the list is empty.
-func LoadBaseline(file string, flaky bool) (*Baseline, error) {
-	b := &Baseline{File: file, Flaky: flaky}
-	if file == "" {
-		return b, nil
+// Load reads the list of entries in File. For the file "" the list is empty.
+func (b *Baseline) Load() error {
+	if b.File == "" {
+		return nil
 	}
-	text, err := os.ReadFile(file)
+	text, err := os.ReadFile(b.File)
 	if err != nil {
-		return nil, fmt.Errorf("%s: %w", map[bool]string{true: "known_flaky", false: "expected_failures"}[flaky], err)
+		return fmt.Errorf("%s: %w", map[bool]string{true: "known_flaky", false: "expected_failures"}[b.Flaky], err)
 	}
-	if err := b.Parse(text); err != nil {
-		return nil, err
-	}
-	return b, nil
+	return b.Parse(text)
 }
 
 // Parse reads the text of a baseline.

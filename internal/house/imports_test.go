@@ -45,7 +45,7 @@ var importRules = []importRule{
 	{"conformance/...", "conformance", ""},
 	{"conformance/...", "features", "conformance"},
 	{"conformance/...", "fixtures", "conformance conformance/step"},
-	{"conformance/harness conformance/ratelimit conformance/vector conformance/workflow", "conformance/step", ""},
+	{"conformance/harness conformance/workflow", "conformance/step", ""},
 	{"conformance/check conformance/report conformance/survey conformance/target", "conformance/receiver", ""},
 	{"conformance/check conformance/receiver conformance/survey conformance/target", "conformance/report", ""},
 

@@ -44,7 +44,7 @@ ODDITIES = [
     Oddity("errors", "Error bodies other than that of resume: not shown. text, empty, html, problem or list.", "problem"),
     Oddity("refuse-code", "Status code of a failed authentication: not shown.", "403"),
     Oddity("missing-code", "Status code of an unknown id: not shown.", "410"),
-    Oddity("limit-every", "Request rate limits: not shown. Every n-th request gets 429 with Retry-After.", "37"),
+    Oddity("limit-every", "Request rate limits: not shown. Every n-th request gets 429 with Retry-After.", "200"),
     Oddity("retry-after-date", "Form of Retry-After: not mentioned. An HTTP date in place of seconds."),
     Oddity("delete-unknown", "Deletion of an unknown index: not shown. It succeeds."),
     Oddity("delete-answer", "The string that a deletion answers: not shown. Any text, here empty.", ""),

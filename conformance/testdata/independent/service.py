@@ -92,6 +92,7 @@ class Service:
         self.counter, self.deliveries, self.tasks = 0, 0, set()
         self.groups, self.keys, self.indices = {}, {}, {}
         self.logs, self.dlq = [], []
+        self.burials = 0  # of all time: entries keep their places when others leave
         self.counts = {"requests": [], "delivered": [], "workflow_message": [], "workflow_run": [], "canceled": [], "bytes": []}
 
     def forget(self):
@@ -265,7 +266,8 @@ class Service:
 
     def bury(self, run, message, last):
         """Moves a failed run to the DLQ."""
-        entry = {"id": self.new_id("dlq"), "run": run, "message": message, "last": last, "callback": None, "buried": time.monotonic()}
+        entry = {"id": self.new_id("dlq"), "run": run, "message": message, "last": last, "callback": None, "buried": time.monotonic(), "number": self.burials}
+        self.burials += 1
         self.dlq.append(entry)
         return entry
 
@@ -381,7 +383,7 @@ class Service:
             }) and _within(query, names, entry["message"].created)
 
         ready = time.monotonic() - self.odd.late_dlq
-        found = [(number, entry) for number, entry in enumerate(self.dlq) if entry["buried"] <= ready and fits(entry)]
+        found = [(entry["number"], entry) for entry in self.dlq if entry["buried"] <= ready and fits(entry)]
         page, cursor = self.page(found, query, names, 100)
         return self.listing("messages", [self.dlq_entry(entry) for entry in page], cursor)
 

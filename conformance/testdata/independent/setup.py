@@ -121,6 +121,7 @@ class Setup:
             "TOKEN": account.tokens["base"], "VECTOR_TOKEN": account.tokens["vector"], "USER": account.user, "PASSWORD": account.password,
             "RPS": str(self.odd.rps or 500),
             "FLOW_1": '{"most": 10}' if self.odd.flow_form == "json" else "most 10", "FLOW_2": '{"most": 2, "per": "1s"}' if self.odd.flow_form == "json" else "most 2, 1s",
+            "PARALLEL": "48" if self.odd.slow else "16",  # a slow server waits, a quick one computes
             "SETTLE": f"{20 + int(self.odd.late_logs) * 2}s",
         }
         values.update({area.upper(): address for area, address in addresses.items()})

@@ -1,4 +1,4 @@
-package vector
+package step
 
 import (
 	"encoding/json"
@@ -22,28 +22,6 @@ type vectorizing struct {
 	ns     string
 }
 
-// Scenario is a scenario about vector indexes.
-type Scenario struct {
-	*harness.Scenario
-
-	vectors vectorizing
-}
-
-// New returns a scenario before its first step.
-func New(s *harness.Scenario) *Scenario { return &Scenario{Scenario: s} }
-
-// step is a row of the table.
-type step harness.Step
-
-// Steps returns the steps about vector indexes.
-func Steps() []harness.Step {
-	list := make([]harness.Step, len(vectorSteps))
-	for i, st := range vectorSteps {
-		list[i] = harness.Step(st)
-	}
-	return list
-}
-
 var vectorSteps = []step{
 	{"Given", `the information about the vector index as it is now`, (*Scenario).infoBefore},
 	{"Given", `the vectors (".+") in a namespace of their own`, (*Scenario).SomeVectors},
@@ -53,6 +31,7 @@ var vectorSteps = []step{
 	{"Then", `the information has the field "(\w+)" as (\w+)`, (*Scenario).infoHas},
 	{"Then", `the type of the index is DENSE, SPARSE or HYBRID`, (*Scenario).indexType},
 	{"Then", `a dense index says its dimension, similarity function and embedding model, and a sparse index its embedding model`, (*Scenario).partsComplete},
+	{"Then", `the dense index has the dimension and the similarity function of the index, which has a size`, (*Scenario).partsAgree},
 	{"Then", `the namespace "" is listed with its counts`, (*Scenario).defaultListed},
 	{"Then", `every namespace has a vectorCount and a pendingVectorCount`, (*Scenario).namespacesCount},
 	{"Then", `the totals are the sums over the namespaces`, (*Scenario).totalsAreSums},
@@ -169,6 +148,20 @@ func (s *Scenario) partsComplete() error {
 	}
 	if _, has := check.At(s.Asked.JSON, "/result/sparseIndex"); has {
 		return s.CheckField(s.Asked.JSON, "/result/sparseIndex/embeddingModel", "string")
+	}
+	return nil
+}
+
+// partsAgree compares what is said twice. An index that holds vectors has a size.
+func (s *Scenario) partsAgree() error {
+	for _, field := range []string{"dimension", "similarityFunction"} {
+		whole, _ := check.At(s.Asked.JSON, "/result/"+field)
+		if part, has := check.At(s.Asked.JSON, "/result/denseIndex/"+field); has && harness.Plain(part) != harness.Plain(whole) {
+			return s.Asked.Fails("/result/denseIndex/"+field, "the dense index differs from the index", harness.Plain(whole), harness.Plain(part))
+		}
+	}
+	if size, _ := check.At(s.Asked.JSON, "/result/indexSize"); harness.Plain(size) == "0" {
+		return s.Asked.Fails("/result/indexSize", "the size of an index with vectors", "more than 0", "0")
 	}
 	return nil
 }

@@ -1,4 +1,4 @@
-package ratelimit
+package step
 
 import (
 	"bytes"
@@ -18,29 +18,10 @@ import (
 	"github.com/understudy-mock/understudy/conformance/report"
 )
 
-// Scenario is a scenario about the plugin.
-type Scenario struct {
-	*harness.Scenario
-
-	plugin hostState
-}
-
-// New returns a scenario before its first step.
-func New(s *harness.Scenario) *Scenario { return &Scenario{Scenario: s} }
-
-// step is a row of the table.
-type step harness.Step
-
-// Steps returns the steps about the plugin.
-func Steps() []harness.Step {
-	list := make([]harness.Step, len(limitSteps))
-	for i, st := range limitSteps {
-		list[i] = harness.Step(st)
-	}
-	return list
-}
-
-// hostState is the host application of a scenario.
+// hostState is the host application with the rate-limit plugin of a scenario, the application behind
+// it, and the storage, whose requests the suite records. Windows of a limit always pass in real time,
+// because the plugin uses the clock of its host: a scenario whose requests were too slow for its
+// windows repeats itself with longer ones.
 type hostState struct {
 	config  map[string]any
 	url     string
