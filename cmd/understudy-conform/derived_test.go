@@ -255,7 +255,7 @@ func derivedMutants(t *testing.T) {
 					result = "not found"
 					if judged, _, _ := mutated(t, m, trial{names: names, everything: true}); len(failed(judged)) > 0 {
 						result = "found"
-				}
+					}
 				}
 				t.Log(result)
 				if few && result != "found" {
