@@ -68,6 +68,7 @@ func TestConformPluginOfAnotherLanguage(t *testing.T) {
 
 // A window that ends between two requests of a scenario is not a fault of the plugin.
 func TestConformWindowEndsWithinAScenario(t *testing.T) {
+	effort.Unraced(t, "takes minutes with the race detector")
 	t.Parallel()
 	u := mockserver.RunT(t)
 	judged := judge(t, conformance.Config{

@@ -240,7 +240,7 @@ func addParameter(q url.Values, v *kong.Value) {
 		return
 	}
 	text := fmt.Sprint(v.Target.Interface())
-	if list, ok := v.Target.Interface().([]string); ok && v.Target.Kind() == reflect.Slice {
+	if list, ok := reflect.TypeAssert[[]string](v.Target); ok {
 		text = strings.Join(list, map[bool]string{true: " ", false: ","}[name == "q"])
 	}
 	if name == "state" {

@@ -298,35 +298,39 @@ func (s *Scenario) logIsAsBefore() error {
 	return nil
 }
 
-// logIsAlike compares what the log tells of the steps, in the states of the document. Values that
-// differ from run to run must be there in both.
-func (s *Scenario) logIsAlike() error {
-	alike := func(e any) string {
-		var parts []string
-		tell := func(pointer string, whole bool) {
-			v, has := check.At(e, pointer)
-			if has && whole {
-				parts = append(parts, pointer+": "+harness.Plain(v))
-			} else if has {
-				parts = append(parts, pointer)
-			}
+// repeated are the fields of events whose values are the same in a repeated run.
+var repeated = []string{"call_body", "call_method", "call_response_body", "call_response_status", "call_url", "invoked_body", "invoked_url", "response_body", "response_status", "sleep_for", "step_id"}
+
+// likeness is what an event tells of its step. Values that differ from run to run must only be there.
+func (s *Scenario) likeness(e any) string {
+	var parts []string
+	tell := func(pointer string, whole bool) {
+		v, has := check.At(e, pointer)
+		if has && whole {
+			parts = append(parts, pointer+": "+harness.Plain(v))
+		} else if has {
+			parts = append(parts, pointer)
 		}
-		for _, pointer := range []string{"/state", "/stepInfo/stepName", "/stepInfo/stepType", "/stepInfo/callType", "/stepInfo/concurrent"} {
-			tell(pointer, true)
-		}
-		for section, prefix := range map[string]string{"log": "/", "step": "/stepInfo/"} {
-			for name, field := range s.Suite.Target.Bindings.Fields[section] {
-				tell(prefix+field, slices.Contains([]string{"call_body", "call_method", "call_response_body", "call_response_status", "call_url", "invoked_body", "invoked_url", "response_body", "response_status", "sleep_for", "step_id"}, name))
-			}
-		}
-		slices.Sort(parts)
-		return strings.Join(parts, ", ")
 	}
+	for _, pointer := range []string{"/state", "/stepInfo/stepName", "/stepInfo/stepType", "/stepInfo/callType", "/stepInfo/concurrent"} {
+		tell(pointer, true)
+	}
+	for section, prefix := range map[string]string{"log": "/", "step": "/stepInfo/"} {
+		for name, field := range s.Suite.Target.Bindings.Fields[section] {
+			tell(prefix+field, slices.Contains(repeated, name))
+		}
+	}
+	slices.Sort(parts)
+	return strings.Join(parts, ", ")
+}
+
+// logIsAlike compares what the log tells of the steps, in the states of the document.
+func (s *Scenario) logIsAlike() error {
 	told := func(events []any) map[string]any {
 		all := map[string]any{}
 		for _, e := range events {
 			if slices.Contains(append(messageLevel, runLevel...), eventState(e)) {
-				all[alike(e)] = e
+				all[s.likeness(e)] = e
 			}
 		}
 		return all

@@ -207,13 +207,12 @@ func (s *Scenario) timeoutOf(seconds int, how string) error {
 }
 
 // callbackBy reads the binding of the failure callback as needed for runs as well.
-func (s *Scenario) callbackBy(outcome, how string) (err error) {
-	name := ""
+func (s *Scenario) callbackBy(outcome, how string) error {
+	bound := func() (string, error) { return s.optional("callback") }
 	if outcome == "failure" {
-		name, err = s.Binding("headers", "failure_callback")
-	} else {
-		name, err = s.optional("callback")
+		bound = func() (string, error) { return s.Binding("headers", "failure_callback") }
 	}
+	name, err := bound()
 	if err != nil {
 		return err
 	}

@@ -15,7 +15,7 @@ import (
 // statisticsPeriods are the periods of "Get usage statistics"; periodHours are their lengths.
 var (
 	statisticsPeriods = []string{"1h", "3h", "12h", "1d", "3d", "7d", "30d"}
-	periodHours       = []time.Duration{1, 3, 12, 24, 72, 168, 720}
+	periodHours       = []int{1, 3, 12, 24, 72, 168, 720}
 )
 
 // point is one value of a series, at a UTC time.
@@ -58,7 +58,7 @@ func statisticsView(v *visit) (any, error) {
 			return nil, err
 		}
 		for i, c := range usageCharts(longer)[:periodCharts] {
-			charts[i].compare(&c, periodHours[at]*time.Hour)
+			charts[i].compare(&c, time.Duration(periodHours[at])*time.Hour)
 		}
 	}
 	return doc{"period": statisticsPeriods[at], "periods": statisticsPeriods, "charts": charts, "dlq": u["dlq_message_count"], "bill": u["total_monthly_billing"]}, nil

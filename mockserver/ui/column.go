@@ -123,13 +123,10 @@ func withoutSubject(v any) string {
 }
 
 // attemptCounts matches the number of attempts in a reason: lists show it in a column.
-var attemptCounts = regexp.MustCompile(`\battempt \d+ of \d+(?:: | was | )`)
-
-// answeredStatus matches the status of the endpoint's answer in a reason.
-var answeredStatus = regexp.MustCompile(`\b(?:was )?answered (\d{3})\b`)
+var attemptCounts = regexp.MustCompile(`\battempt \d+ of \d+: `)
 
 // briefReason is a reason without the number of attempts, so that it starts with the cause
 // in a narrow column.
 func briefReason(v any) string {
-	return answeredStatus.ReplaceAllString(attemptCounts.ReplaceAllString(text(v), ""), "$1 response")
+	return attemptCounts.ReplaceAllString(text(v), "")
 }

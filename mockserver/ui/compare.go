@@ -203,7 +203,7 @@ func (m *moment) statusText() string {
 	if status := m.answer().Status; status != 0 {
 		return strconv.Itoa(status)
 	}
-	return "no answer"
+	return "no response"
 }
 
 // fact adds the values of both sides, unless both are empty.

@@ -259,7 +259,7 @@ func sizeText(v any) string {
 // timelines, waterfalls and charts use.
 var stateTones = map[string]string{
 	"DELIVERED": "good", "RUN_SUCCESS": "good", "CALLBACK_SUCCESS": "good", "SUCCESS": "good", "STEP_SUCCESS": "good", "delivered": "good", "success": "good", "serving": "good",
-	"FAILED": "bad", "RUN_FAILED": "bad", "CALLBACK_FAIL": "bad", "FAIL": "bad", "STEP_FAILED": "bad", "failed": "bad", "no answer": "bad", "refused": "bad",
+	"FAILED": "bad", "RUN_FAILED": "bad", "CALLBACK_FAIL": "bad", "FAIL": "bad", "STEP_FAILED": "bad", "failed": "bad", "no response": "bad", "refused": "bad",
 	"RETRY": "warn", "ERROR": "warn", "STEP_RETRY": "warn", "CANCEL_REQUESTED": "warn", "retrying": "warn", "retried": "warn", "leaving": "warn",
 	"ACTIVE": "busy", "RUN_STARTED": "busy", "STEP_PROGRESS": "busy", "IN_PROGRESS": "busy", "CALLBACK_INPROGRESS": "busy", "running": "busy", "started": "busy", "in flight": "busy", "in progress": "busy",
 	"CREATED": "wait", "created": "wait", "sleeping": "wait", "delayed": "wait", "WAITER_ADDED": "wait", "INVOKED": "wait", "waiting": "wait",

@@ -146,11 +146,11 @@ func (c *current) happened(v *visit, _ *frame) error {
 	}
 	for _, e := range log.Events {
 		run, message := text(e["workflowRunId"]), text(e["messageId"])
-		if key := cmp.Or(run, message); seen[key] {
+		key := cmp.Or(run, message)
+		if seen[key] {
 			continue
-		} else {
-			seen[key] = true
 		}
+		seen[key] = true
 		h := happening{Event: e, Row: rows[message], Count: 1}
 		if n := len(c.Activity); n > 0 && run == "" {
 			if last := &c.Activity[n-1]; last.like(&h) {

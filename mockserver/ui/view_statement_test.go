@@ -316,7 +316,7 @@ func TestStatementsOfTheDLQ(t *testing.T) {
 			_, plain, _ := strings.Cut(e.URL, "://")
 			status := fmt.Sprint(e.ResponseStatus)
 			if e.ResponseStatus == 0 {
-				status = "no answer"
+				status = "no response"
 			}
 			expect.Equal(t, "answer", row.column("state").text(), status)
 			expect.Lacks(t, "reason, beside the answer", row.column("why").text(), "answered "+status+":")
