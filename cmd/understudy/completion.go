@@ -20,10 +20,10 @@ type CompletionCmd struct {
 	Shell string `arg:"" enum:"bash,zsh,fish" help:"bash, zsh or fish."`
 }
 
-// bashScript asks the program for the words, so that ids are those of the running server.
+// bashScript asks the program that was typed for the words, so that ids are those of the running server.
 const bashScript = `_understudy() {
   local IFS=$'\n' words=("${COMP_WORDS[@]:1:$COMP_CWORD}")
-  COMPREPLY=($(understudy complete -- "${words[@]}" 2>/dev/null | cut -f1))
+  COMPREPLY=($("${COMP_WORDS[0]/#\~/$HOME}" complete -- "${words[@]}" 2>/dev/null | cut -f1))
 }
 complete -o default -F _understudy understudy
 `
@@ -32,7 +32,7 @@ complete -o default -F _understudy understudy
 var completionScripts = map[string]string{
 	"bash": bashScript,
 	"zsh":  "(( $+functions[compdef] )) || { autoload -Uz compinit && compinit; }\nautoload -U +X bashcompinit && bashcompinit\n" + bashScript,
-	"fish": "complete -c understudy -f -a '(set -l words (commandline -opc) (commandline -ct); understudy complete -- $words[2..] 2>/dev/null)'\n",
+	"fish": "complete -c understudy -f -a '(set -l words (commandline -opc) (commandline -ct); $words[1] complete -- $words[2..] 2>/dev/null)'\n",
 }
 
 // Run prints the script.

@@ -112,7 +112,7 @@ func TestPackagingArchive(t *testing.T) {
 	})
 	t.Run("bash completes", func(t *testing.T) {
 		t.Parallel()
-		const script = `source completions/understudy.bash; COMP_WORDS=(understudy ctl ad); COMP_CWORD=2; _understudy; echo "${COMPREPLY[@]}"`
+		const script = `source completions/understudy.bash; COMP_WORDS=(./understudy ctl ad); COMP_CWORD=2; _understudy; echo "${COMPREPLY[@]}"`
 		if out := command(t, root, "bash", "-c", script); strings.TrimSpace(out) != "advance" {
 			t.Errorf("completed: %q", out)
 		}
