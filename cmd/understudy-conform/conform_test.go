@@ -57,7 +57,8 @@ func TestConformOwn(t *testing.T) {
 		effort.Long(t, "TestConformProcess runs the same scenarios")
 	}
 	cfg := ownSuite(t)
-	if effort.Raced { // the others take real time
+	if effort.Raced {
+		t.Log(effort.Later + "some scenarios take real time")
 		cfg.Tags = "not @time-window and not @time-long"
 	}
 	judged := judge(t, cfg)
@@ -75,9 +76,7 @@ func BenchmarkConformOwn(b *testing.B) {
 // The same scenarios pass in real time against a separate process with a data folder, in
 // two concurrent runs that share an account. With -short, it is one run that moves the clock.
 func TestConformProcess(t *testing.T) {
-	if effort.Raced {
-		t.Skip("it takes real time; TestConformOwn looks for races")
-	}
+	effort.Unraced(t, "it takes real time; TestConformOwn looks for races")
 	args, runs := []string{"--data", t.TempDir()}, effort.Amount(t, "RUNS", 1, 2)
 	if testing.Short() {
 		args = append(args, "--clock", "manual")

@@ -259,9 +259,7 @@ var inTraffic = []string{
 // time; TIMES=5 repeats each mutant five times, and all runs must agree. With -short, it tries
 // the first mutant of each requirement.
 func TestMutants(t *testing.T) {
-	if effort.Raced {
-		t.Skip("it looks for survivors, not for races")
-	}
+	effort.Unraced(t, "it looks for survivors, not for races")
 	times, _ := strconv.Atoi(os.Getenv("TIMES"))
 	how, all := trialOf(), mutant.All()
 	if effort.Amount(t, "MUTANTS_OF_A_REQUIREMENT", 1, 20) == 1 {
@@ -340,9 +338,7 @@ var fewLatitudes = []string{"L04", "L09", "L17", "L28", "L33"}
 
 // TestLatitudes checks that no legal variation fails. With -short, it tries a few.
 func TestLatitudes(t *testing.T) {
-	if effort.Raced {
-		t.Skip("it looks for verdicts, not for races")
-	}
+	effort.Unraced(t, "it looks for verdicts, not for races")
 	all := mutant.Latitudes()
 	if len(all) != 34 {
 		t.Errorf("%d latitudes; there are 34", len(all))

@@ -31,9 +31,7 @@ const pluginHost = "../../conformance/testdata/ratelimit/host.py"
 // A plugin in another language is judged through the driver of the target file, which is a
 // command or a service.
 func TestConformPluginOfAnotherLanguage(t *testing.T) {
-	if effort.Raced {
-		t.Skip("it takes real time")
-	}
+	effort.Unraced(t, "it takes real time")
 	const python = "python3"
 	programs.Need(t, "a plugin in another language is NOT tested", "python3")
 	u, err := mockserver.Run(mockserver.Config{Log: quietLog()})
@@ -185,9 +183,7 @@ func startPluginService(t *testing.T, python string) string {
 // Windows are judged by requests that fell into them, however slow the storage is: mutants of the
 // algorithms fail, and the plugin itself passes.
 func TestConformJudgesWindowsOfASlowStorage(t *testing.T) {
-	if effort.Raced {
-		t.Skip("it takes real time")
-	}
+	effort.Unraced(t, "it takes real time")
 	effort.Long(t, "windows pass in real time")
 	t.Parallel()
 	const latency = 100 * time.Millisecond

@@ -159,9 +159,7 @@ func listedAt(list []any) int64 {
 // FuzzSteps feeds all steps with lists that are legal, but empty, short, reordered or late from
 // some answer on: no step panics, and none passes without the items that it is about.
 func FuzzSteps(f *testing.F) {
-	if effort.Raced {
-		f.Skip("it looks for verdicts, not for races")
-	}
+	effort.Unraced(f, "it looks for verdicts, not for races")
 	for _, seed := range [][2]uint8{{0, 1}, {3, 0}, {0, 0}, {0, 3}, {0, 5}, {1, 0}, {2, 2}, {4, 0}, {5, 0}, {6, 0}, {7, 0}, {8, 0}}[:effort.Amount(f, "SEEDS", 1, 12)] {
 		f.Add(seed[0], seed[1])
 	}

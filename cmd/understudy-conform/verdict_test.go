@@ -508,9 +508,7 @@ func TestConformDoesNotJudgeWhatARunLeavesBeforeItsEnd(t *testing.T) {
 // A sentence about a run that waits is not judged when the wait may be over.
 func TestConformDoesNotJudgeARunWhoseWaitIsOver(t *testing.T) {
 	t.Parallel()
-	if effort.Raced {
-		t.Skip("a wait passes in real time")
-	}
+	effort.Unraced(t, "a wait passes in real time")
 	effort.Long(t, "a wait passes in real time")
 	for name, slow := range map[string]func(r *http.Request, body []byte) bool{
 		"A run in progress is not recorded as RUN_SUCCESS": func(r *http.Request, body []byte) bool {
