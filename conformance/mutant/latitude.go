@@ -222,7 +222,7 @@ func sortPages(m matching, list, field string) func(func()) Parts {
 // keptEntry continues to list an entry after its restart.
 func keptEntry(hit func()) Parts {
 	var mu sync.Mutex
-	entries := map[string]any{} // run -> entry
+	entries := map[string]any{} // credential and run -> entry
 	watch := changeReply(listingDLQ, func(r *http.Request, v map[string]any) {
 		items, _ := v["messages"].([]any)
 		mu.Lock()
@@ -230,10 +230,10 @@ func keptEntry(hit func()) Parts {
 		for _, item := range items {
 			e, _ := item.(map[string]any)
 			run, _ := e["workflowRunId"].(string)
-			entries[run] = item
+			entries[r.Header.Get("Authorization")+run] = item
 		}
 		asked := r.URL.Query()
-		run := asked.Get("workflowRunId")
+		run := r.Header.Get("Authorization") + asked.Get("workflowRunId")
 		for _, name := range []string{"workflowRunId", "count", "cursor"} {
 			asked.Del(name)
 		}
@@ -264,7 +264,7 @@ func moveTimes(e map[string]any, ms int64) {
 		if inner, ok := v.(map[string]any); ok && (name == "stepInfo") {
 			moveTimes(inner, ms)
 		}
-		if strings.HasSuffix(name, "At") || name == "time" || name == "nextDeliveryTime" || name == "notBefore" {
+		if strings.HasSuffix(name, "At") || name == "time" || name == "nextDeliveryTime" || name == "notBefore" || name == "waitTimeoutDeadline" {
 			e[name] = jsonNumber(integerOf(e, name) + ms)
 		}
 	}

@@ -467,11 +467,15 @@ func (s *Scenario) described(value string, started *int64) (name string, want fu
 	contains := func(t string) func(any) bool { // in an object of headers, whose form is open
 		return func(v any) bool { m, ok := v.(map[string]any); return ok && strings.Contains(fmt.Sprint(m), t) }
 	}
-	since := func(d time.Duration) func(any) bool {
+	near := func(d time.Duration) func(any) bool {
 		at := s.Runs.triggered.Add(d)
 		return number(func(n int64) bool {
-			return n >= at.Add(-s.Skew()).UnixMilli() && n >= *started+d.Milliseconds()-roundingMs && n <= at.Add(s.Skew()+s.Clock.Scaled(s.Suite.Target.Timing.SettleBudget)).UnixMilli()
+			return n >= at.Add(-s.Skew()).UnixMilli() && n <= at.Add(s.Skew()+s.Clock.Scaled(s.Suite.Target.Timing.SettleBudget)).UnixMilli()
 		})
+	}
+	since := func(d time.Duration) func(any) bool { // by the clock of the target
+		behind := number(func(n int64) bool { return n >= *started+d.Milliseconds()-roundingMs })
+		return func(v any) bool { return near(d)(v) && behind(v) }
 	}
 	switch value {
 	case "output":
@@ -479,7 +483,7 @@ func (s *Scenario) described(value string, started *int64) (name string, want fu
 	case "sleep duration in ms":
 		return "sleep_for", number(func(n int64) bool { return n == sleepSeconds*1000 })
 	case "sleep end in Unix ms":
-		return "sleep_until", since(sleepSeconds * time.Second)
+		return "sleep_until", near(sleepSeconds * time.Second) // the workflow computes it
 	case "external URL":
 		return "call_url", equals(s.Endpoint("third party").URL)
 	case "request headers":
