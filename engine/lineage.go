@@ -29,7 +29,7 @@ const (
 	ReportsOn, CallbackTo   = "reports on", "callback"
 	FailureCallback         = "failure callback"
 	ScheduledBy, BelongsTo  = "published by the schedule", "belongs to the run"
-	KeptAs, KeepsFailed     = "kept as DLQ entry", "keeps"
+	KeptAs, KeepsFailed     = "in the DLQ as", "keeps"
 	longestChain, mostAfter = 20, 20 // largest number of links to origins, and in the other direction
 )
 

@@ -110,7 +110,7 @@ func TestLineage(t *testing.T) {
 		for id, want := range map[string]string{
 			"one":   "> resumed as run two RUN_FAILED; > restarted as run three RUN_FAILED",
 			"two":   "< resumes run one RUN_FAILED; > restarted as run three RUN_FAILED",
-			"three": "< resumes run one RUN_FAILED; < restarts run two RUN_FAILED; > kept as DLQ entry DLQ entry " + entry(),
+			"three": "< resumes run one RUN_FAILED; < restarts run two RUN_FAILED; > in the DLQ as DLQ entry " + entry(),
 		} {
 			expect.Equal(t, "links of "+id, strings.Join(chained(c.do("GET", "/_understudy/runs/"+id, "").ok()), "; "), want)
 			explained := c.do("GET", "/_understudy/explain/"+id, "").ok()

@@ -19,7 +19,7 @@ var forwardRelations = map[string]string{
 	"reports on":                "reported by",
 	"published by the schedule": "published",
 	"belongs to the run":        "sent",
-	"keeps":                     "moved to",
+	"keeps":                     "in the DLQ as",
 }
 
 // chainOf builds the chain, oldest first: the origins, the entity of the view, and the results.

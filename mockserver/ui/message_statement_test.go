@@ -138,7 +138,7 @@ func TestStatementsOfMessages(t *testing.T) {
 			id := u.Publish("https://down.test/x", nil, "Svc-Retries: 2", "Svc-Failure-Callback: https://app.test/failed")
 			u.Advance(time.Hour)
 			return id
-		}, []string{"attempt 3 of 3: 503 response", "moved to DLQ entry"}, []string{"not due"}},
+		}, []string{"attempt 3 of 3: 503 response", "in the DLQ as"}, []string{"not due"}},
 		"failed without an answer": {func(_ testing.TB, u *mockserver.TestServer) string {
 			u.Script(mockserver.Stub{URL: "https://gone.test/*", Answers: []mockserver.Answer{{Fail: "refused"}}})
 			return u.Publish("https://gone.test/x", nil, "Svc-Retries: 0")
@@ -147,7 +147,7 @@ func TestStatementsOfMessages(t *testing.T) {
 			id := u.Publish("https://down.test/x", nil, "Svc-Retries: 0")
 			retryEntry(t, u)
 			return id
-		}, []string{"this message retried as msg_"}, []string{"moved to DLQ entry"}},
+		}, []string{"this message retried as msg_"}, []string{"in the DLQ as"}},
 		"retried from the DLQ: the new message": {func(t testing.TB, u *mockserver.TestServer) string {
 			u.Publish("https://down.test/x", nil, "Svc-Retries: 0")
 			return retryEntry(t, u)

@@ -42,7 +42,7 @@ func TestNavigation(t *testing.T) {
 	b.click("+1 m")
 	b.state("FAILED")
 	b.see("Why did it fail?")
-	b.see("moved to DLQ entry")
+	b.see("in the DLQ as")
 	b.click("DLQ 1")
 	b.lands("DLQ · ")
 	b.see("app.test/hook")
