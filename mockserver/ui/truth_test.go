@@ -50,7 +50,7 @@ func TestStatements(t *testing.T) {
 		not  []string
 	}{
 		"sleeping": {func(_ *testing.T, w *orders) { w.trigger("r") }, "r",
-			[]string{"RUN_STARTED sleeping", `the run sleeps in step "cool down", until`, "sleeps until"}, []string{"first attempt is not due"}},
+			[]string{"RUN_STARTED sleeping", `the run sleeps in step "cool down", until`, "sleeps until"}, []string{"first attempt not due"}},
 		"waiting": {func(_ *testing.T, w *orders) { w.trigger("r"); w.u.Advance(time.Hour) }, "r",
 			[]string{"RUN_STARTED waiting", `step "payment" waits for event "paid-r"`}, []string{"notified", "timed out"}},
 		"notified, then successful": {func(_ *testing.T, w *orders) {
