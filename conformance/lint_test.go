@@ -111,6 +111,9 @@ func (l *linter) tags(r *report.Result, area string) {
 	}
 	for _, id := range r.Requirements {
 		l.covered[id] = true
+		if leak := id == "REQ-AUT-005" || id == "REQ-AUT-006"; leak && !slices.Contains(r.Tags, "@leak") {
+			l.t.Errorf("%s: a scenario about %s lacks the tag @leak: it would only warn", r.Location, id)
+		}
 		switch q := l.register.ByID(id); {
 		case q == nil:
 			l.t.Errorf("%s: no requirement %s in the register", r.Location, id)

@@ -139,7 +139,7 @@ Feature: Limiting the rate of a host application
         | /api/orders/:id    | /api/orders/7   |
         | /api/orders        | /api/orders     |
 
-    @REQ-RLP-005 @stated
+    @REQ-RLP-007 @REQ-RLP-005 @stated
     Scenario: All values of a route parameter share one limit
       Given a route limited to 1 requests per "1h" by the "fixed-window" algorithm
       And the strategy is for the path "/api/orders/:id"
@@ -147,7 +147,7 @@ Feature: Limiting the rate of a host application
       Then the first 1 requests reach the application
       And the last request is denied
 
-    @REQ-RLP-005 @implied @negative
+    @REQ-RLP-005 @stated @negative
     Scenario: A path that no strategy names is not limited
       Given a route limited to 1 requests per "1h" by the "fixed-window" algorithm
       And the strategy is for the path "/api/orders/:id"

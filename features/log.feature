@@ -178,7 +178,7 @@ Feature: Reading the message logs of workflows
       When the message logs are read with a page size of 1001
       Then the page holds at most 1000 events, or the request is refused
 
-    @REQ-LOG-002 @implied @paging
+    @REQ-LOG-002 @stated @paging
     Scenario: A page of events is no larger than was asked for
       Given a finished run
       When the message logs of the run are read 2 at a time

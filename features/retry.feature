@@ -11,21 +11,26 @@ Feature: Retrying a delivery
       Then exactly 2 attempts are made
       And the last attempt was answered 200
 
-    @REQ-RTY-001 @stated @time-retries
+    @REQ-RTY-001 @time-retries
     Scenario Outline: An answer of <status> is a failed delivery
       Given a destination that answers <status> once and then 200
       And the message is allowed 1 retry by a header
       When the message is published
       Then exactly 2 attempts are made
 
-      Examples: classes of failure
+      @stated
+      Examples: errors of the server
+        | status |
+        | 500    |
+        | 502    |
+        | 504    |
+
+      @implied
+      Examples: refusals of the request
         | status |
         | 400    |
         | 404    |
-        | 500    |
         | 429    |
-        | 502    |
-        | 504    |
 
     @REQ-RTY-001 @stated @time-retries
     Scenario: A connection that breaks is a failed delivery
@@ -46,7 +51,7 @@ Feature: Retrying a delivery
         | 1       | 2        |
         | 2       | 3        |
 
-    @REQ-RTY-004 @implied
+    @REQ-RTY-004 @stated
     Scenario: Without retries there is one attempt
       Given a destination that always answers 503
       And the message is allowed 0 retries by a header

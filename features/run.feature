@@ -51,7 +51,7 @@ Feature: Running workflows
       Then the run succeeds
       And a message of the run is recorded as "DELIVERED"
 
-    @REQ-LOG-008 @implied
+    @REQ-LOG-008 @stated
     Scenario: A message is delivered after it was created
       Given a workflow with the steps "reserve" and "charge"
       When the workflow is triggered and succeeds
@@ -108,7 +108,7 @@ Feature: Running workflows
       When the workflow is triggered and fails
       Then a message of the run is recorded as "ERROR"
 
-    @REQ-LOG-010 @implied @negative
+    @REQ-LOG-010 @stated @negative
     Scenario: A run without a fault writes no ERROR
       Given a workflow with the step "reserve"
       When the workflow is triggered and succeeds

@@ -2,10 +2,12 @@ package spec
 
 import (
 	"bytes"
+	"cmp"
 	_ "embed" // the register
 	"fmt"
 	"regexp"
 	"slices"
+	"strings"
 	"sync"
 
 	"gopkg.in/yaml.v3"
@@ -49,6 +51,31 @@ type Where struct {
 	// Quotes are the words about a part of what is judged: by the name of a field, an operationId, or
 	// words of a step.
 	Quotes map[string]string `yaml:"quotes,omitempty" json:"quotes,omitempty"`
+}
+
+// About returns the words about a failure: those of the field or the operation that failed, or of a
+// part of the requirement that a text names. exact is false when they are those of the whole
+// requirement.
+func (w *Where) About(pointer, operation string, texts ...string) (quote string, exact bool) {
+	for _, field := range slices.Backward(strings.Split(pointer, "/")) {
+		if quote := w.Quotes[field]; quote != "" {
+			return quote, true
+		}
+		if field != "" && strings.HasPrefix(w.Quote, field+" | ") { // its row of a table
+			return w.Quote, true
+		}
+	}
+	if quote := w.Quotes[operation]; quote != "" {
+		return quote, true
+	}
+	longest := ""
+	for key := range w.Quotes {
+		named := regexp.MustCompile(`(^|\W)` + regexp.QuoteMeta(key) + `(\W|$)`).MatchString
+		if slices.ContainsFunc(texts, named) && cmp.Or(len(key)-len(longest), strings.Compare(longest, key)) > 0 {
+			longest = key
+		}
+	}
+	return cmp.Or(w.Quotes[longest], w.Quote), longest != ""
 }
 
 // Register contains all requirements of one revision of the document, in order.

@@ -12,6 +12,8 @@ import (
 // combinationMutants break one cell of a table: one value on one way of a message, in one
 // generation of a run, on one page of a list. Sorted by id.
 var combinationMutants = []Mutant{
+	{ID: "AUT-006.1", Text: "the credential is in a header of the retry", Build: deliveryDefect("token of publisher", "retried")},
+	{ID: "AUT-006.2", Text: "the credential is in a header of what a key held", Build: deliveryDefect("token of publisher", "held")},
 	{ID: "DLQ-002.4", Text: "a smaller page is not given to who asks", Build: ignoreFilter(listingDLQ, "count")},
 	{ID: "DLQ-005.5", Text: "an invoked run that fails never enters the queue", Build: keptEntries(func(e map[string]any) bool { return !strings.HasSuffix(textOf(e["workflowRunId"]), "_invoked") })},
 	{ID: "DLQ-007.5", Text: "notBefore is two seconds before createdAt", Build: changeEntries(func(e map[string]any) { e["notBefore"] = jsonNumber(integerOf(e, "createdAt") - 2000) })},
@@ -51,8 +53,6 @@ var combinationMutants = []Mutant{
 	{ID: "PUB-006.8", Text: "forwarded headers are lost while a key holds the message", Build: deliveryDefect("forwarded header", "held")},
 	{ID: "PUB-006.9", Text: "an empty forwarded header is dropped", Build: deliveryDefect("empty header lost", "always")},
 	{ID: "PUB-006.10", Text: "a retry of a run lacks the forwarded headers", Build: deliveryDefect("forwarded header", "run retried")},
-	{ID: "PUB-007.7", Text: "the credential is in a header of the retry", Build: deliveryDefect("token of publisher", "retried")},
-	{ID: "PUB-007.8", Text: "the credential is in a header of what a key held", Build: deliveryDefect("token of publisher", "held")},
 	{ID: "PUB-011.7", Text: "a body over 64 KiB is cut for a group", Build: deliveryDefect("body cut at 64 KiB", "group")},
 	{ID: "PUB-011.8", Text: "the third attempt has no body", Build: deliveryDefect("body lost", "retried 2")},
 	{ID: "RLP-005.4", Text: "a pattern covers longer paths", Build: changePlugin(func(c map[string]any) {

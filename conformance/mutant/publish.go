@@ -72,18 +72,12 @@ var publishMutants = []Mutant{
 			}
 		}
 	})},
-	{ID: "PUB-005.2", Text: "retries in the query are ignored", Build: changeRequest(publishingMessage, func(r *http.Request) {
-		dropQuery(r, func(name string) bool { return name == header.Query(header.Retries) })
-	})},
-	{ID: "PUB-005.3", Text: "a delay in the query is ignored", Build: changeRequest(publishingMessage, func(r *http.Request) {
-		dropQuery(r, func(name string) bool { return name == header.Query(header.Delay) })
-	})},
+	{ID: "PUB-005.2", Text: "retries in the query are ignored", Build: ignoreQuery(header.Retries)},
+	{ID: "PUB-005.3", Text: "a delay in the query is ignored", Build: ignoreQuery(header.Delay)},
 	{ID: "PUB-005.4", Text: "a flow-control key in the query is ignored", Build: changeRequest(publishingMessage, func(r *http.Request) {
 		dropQuery(r, func(name string) bool { return strings.HasPrefix(name, header.Query(header.Prefix+"Flow-Control")) })
 	})},
-	{ID: "PUB-005.5", Text: "a failure callback in the query is ignored", Build: changeRequest(publishingMessage, func(r *http.Request) {
-		dropQuery(r, func(name string) bool { return name == header.Query(header.FailureCallback) })
-	})},
+	{ID: "PUB-005.5", Text: "a failure callback in the query is ignored", Build: ignoreQuery(header.FailureCallback)},
 	{ID: "PUB-005.6", Text: "retries in the query are read as none", Build: changeRequest(publishingMessage, func(r *http.Request) {
 		if r.URL.Query().Has(header.Query(header.Retries)) {
 			setQuery(r, func(q map[string][]string) { q[header.Query(header.Retries)] = []string{"0"} })
@@ -151,9 +145,7 @@ var publishMutants = []Mutant{
 			firstValues("X-")(r)
 		}
 	})},
-	{ID: "PUB-009.1", Text: "the query form of header forwarding is ignored", Build: changeRequest(publishingMessage, func(r *http.Request) {
-		dropQuery(r, func(name string) bool { return name == header.Query(header.HeaderForward) })
-	})},
+	{ID: "PUB-009.1", Text: "the query form of header forwarding is ignored", Build: ignoreQuery(header.HeaderForward)},
 	{ID: "PUB-009.2", Text: "header forwarding by the query forwards X- headers only", Build: changeRequest(publishingMessage, func(r *http.Request) {
 		if forwardsByQuery(r) {
 			dropHeader(r.Header, ordinaryHeader)
@@ -234,6 +226,23 @@ var publishMutants = []Mutant{
 		dropHeader(r.Header, func(name string) bool { return name != header.Signature && strings.Contains(name, "Signature") })
 		return next.RoundTrip(r)
 	})},
+	{ID: "PUB-013.1", Text: "a timeout in a header is ignored", Build: changeRequest(publishingMessage, func(r *http.Request) { r.Header.Del(header.Timeout) })},
+	{ID: "PUB-013.2", Text: "a timeout in the query is ignored", Build: ignoreQuery(header.Timeout)},
+	{ID: "PUB-013.3", Text: "seconds of a timeout are read as minutes", Build: changeRequest(publishingMessage, func(r *http.Request) {
+		if n, ok := strings.CutSuffix(r.Header.Get(header.Timeout), "s"); ok {
+			r.Header.Set(header.Timeout, n+"m")
+		}
+	})},
+	{ID: "PUB-014.1", Text: "a callback in a header is ignored", Build: changeRequest(publishingMessage, func(r *http.Request) { r.Header.Del(header.Callback) })},
+	{ID: "PUB-014.2", Text: "a callback in the query is ignored", Build: ignoreQuery(header.Callback)},
+	{ID: "PUB-014.3", Text: "a failure callback is ignored", Build: changeRequest(publishingMessage, func(r *http.Request) { r.Header.Del(header.FailureCallback) })},
+}
+
+// ignoreQuery drops the query parameter of a configuration header.
+func ignoreQuery(name string) func(func()) Parts {
+	return changeRequest(publishingMessage, func(r *http.Request) {
+		dropQuery(r, func(given string) bool { return given == header.Query(name) })
+	})
 }
 
 // retryMutants break retries. Sorted by id.
@@ -295,6 +304,8 @@ var retryMutants = []Mutant{
 		}
 		return n
 	})},
+	{ID: "RTY-004.2", Text: "retries 0 are taken for 1", Build: changeRetries(func(n int) int { return max(n, 1) })},
+	{ID: "RTY-004.3", Text: "retries in a header are ignored", Build: changeRequest(publishingMessage, func(r *http.Request) { r.Header.Del(header.Retries) })},
 }
 
 // changeRetries changes the number of retries in headers, queries and group defaults.

@@ -93,6 +93,8 @@ var restartMutants = []Mutant{
 		id, _ := v["workflowRunId"].(string)
 		v["workflowRunId"] = id + "x"
 	})},
+	{ID: "RST-007.2", Text: "the log of a restarted run has no start", Build: keepEvents(func(e map[string]any) bool { return e["state"] != "RUN_STARTED" || !restartedRun(e) })},
+	{ID: "RST-007.3", Text: "restarted runs are not in the logs", Build: keepEvents(func(e map[string]any) bool { return !restartedRun(e) })},
 	{ID: "RST-008.1", Text: "a restart answers the creation of the old run", Build: oldRun("workflowCreatedAt")},
 	{ID: "RST-009.1", Text: "a restarted run never succeeds", Build: keepEvents(func(e map[string]any) bool { return e["state"] != "RUN_SUCCESS" || !restartedRun(e) })},
 	{ID: "RST-010.1", Text: "the retries of the restart are ignored", Build: changeRequest(restartingRun, func(r *http.Request) { r.Header.Del(header.Retries) })},
@@ -107,6 +109,21 @@ var restartMutants = []Mutant{
 		}
 	})},
 	{ID: "RST-011.1", Text: "an entry that does not exist is restarted as another one", Build: likeEntry},
+	{ID: "RST-012.1", Text: "the flow-control key of the restart is ignored", Build: restartKey(func(string) string { return "" })},
+	{ID: "RST-012.2", Text: "the flow-control key of the restart gets an ending", Build: restartKey(func(key string) string { return key + "0" })},
+	{ID: "RST-012.3", Text: "the flow-control key of the restart is written in capitals", Build: restartKey(strings.ToUpper)},
+}
+
+// restartKey changes the flow-control key of a restart, or drops it.
+func restartKey(change func(key string) string) func(func()) Parts {
+	return changeRequest(restartingRun, func(r *http.Request) {
+		if key := r.Header.Get(header.FlowControlKey); key != "" {
+			r.Header.Del(header.FlowControlKey)
+			if key = change(key); key != "" {
+				r.Header.Set(header.FlowControlKey, key)
+			}
+		}
+	})
 }
 
 // oldRun answers a restart with a value of the failed run.

@@ -186,6 +186,11 @@ var statsMutants = []Mutant{
 		}
 	})},
 	{ID: "STA-014.2", Text: "runs are counted on the day before", Build: changeStats(func(_ *http.Request, v map[string]any) { dayBefore(v, "daily_requests", "workflow_run") })},
+	{ID: "STA-014.3", Text: "runs are subtracted", Build: changePoints(func(p map[string]any) {
+		if p["workflow_run"] != nil {
+			p["workflow_run"] = jsonNumber(-integerOf(p, "workflow_run"))
+		}
+	})},
 	{ID: "STA-015.1", Text: "cancelled runs are not counted", Build: changeStats(func(_ *http.Request, v map[string]any) { stopSeries(v, "daily_workflow_messages", "canceled") })},
 }
 

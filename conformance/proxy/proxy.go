@@ -323,7 +323,8 @@ func (p *Proxy) finding(response *http.Response, x proxied, body []byte, b *chec
 		First: First{response.Request.Method, x.path, response.StatusCode, answer},
 	}
 	if q := p.register.ByID(b.Requirement); q != nil {
-		f.Basis, f.Heading, f.Quote = q.Basis, q.Where.Heading, q.Where.Quote
+		f.Basis, f.Heading = q.Basis, q.Where.Heading
+		f.Quote, _ = q.Where.About(b.Pointer, x.op.ID)
 	}
 	return f
 }

@@ -5,7 +5,6 @@ import (
 	"cmp"
 	"fmt"
 	"maps"
-	"regexp"
 	"slices"
 	"strings"
 )
@@ -13,32 +12,32 @@ import (
 // maxShownDeliveries is how many calls to the receiver are printed for a result.
 const maxShownDeliveries = 10
 
-// quoteOf returns the words of the document that a failure is about: those of the field or the
-// operation that failed, those of a part of the requirement that the step names, or those of the
-// whole requirement.
-func quoteOf(q *Covered, x *Result) string {
+// quoteOf returns the words of the document that a failure is about, and whether they are about just
+// what failed.
+func quoteOf(q *Covered, x *Result) (quote string, exact bool) {
 	f := x.Failure
 	if f == nil {
-		return q.Where.Quote
+		return q.Where.Quote, false
 	}
-	for _, field := range slices.Backward(strings.Split(f.Pointer, "/")) {
-		if quote := q.Where.Quotes[field]; quote != "" {
-			return quote
-		}
-	}
+	operation := ""
 	if f.Exchange >= 0 && f.Exchange < len(x.Exchanges) {
-		if quote := q.Where.Quotes[x.Exchanges[f.Exchange].Operation]; quote != "" {
-			return quote
+		operation = x.Exchanges[f.Exchange].Operation
+	}
+	return q.Where.About(f.Pointer, operation, f.Step, f.Message)
+}
+
+// judgedBy returns the requirements of a result, first those whose words are about just what failed.
+func (r *Report) judgedBy(x *Result) []*Covered {
+	var exact, others []*Covered
+	for _, id := range x.Requirements {
+		q := r.requirement(id)
+		if _, is := quoteOf(q, x); is {
+			exact = append(exact, q)
+		} else {
+			others = append(others, q)
 		}
 	}
-	longest := ""
-	for key := range q.Where.Quotes {
-		named := regexp.MustCompile(`(^|\W)` + regexp.QuoteMeta(key) + `(\W|$)`).MatchString
-		if (named(f.Step) || named(f.Message)) && cmp.Or(len(key)-len(longest), strings.Compare(longest, key)) > 0 {
-			longest = key
-		}
-	}
-	return cmp.Or(q.Where.Quotes[longest], q.Where.Quote)
+	return append(exact, others...)
 }
 
 // explain prints one scenario that did not hold: the text of the requirement, the
@@ -48,10 +47,9 @@ func (r *Report) explain(b *bytes.Buffer, x *Result) {
 	if times := x.times(); times != "" {
 		fmt.Fprintf(b, "    %s\n", times)
 	}
-	for _, id := range x.Requirements {
-		q := r.requirement(id)
-		fmt.Fprintf(b, "    %s (%s) %s\n", id, x.Basis, q.Text)
-		if quote := quoteOf(q, x); quote != "" {
+	for _, q := range r.judgedBy(x) {
+		fmt.Fprintf(b, "    %s (%s) %s\n", q.ID, x.Basis, q.Text)
+		if quote, _ := quoteOf(q, x); quote != "" {
 			fmt.Fprintf(b, "        interface document, %q: %q\n", q.Where.Heading, quote)
 		}
 	}

@@ -161,25 +161,17 @@ func TestJSONReportIsShort(t *testing.T) {
 	expect.Equal(t, "lines", strings.Count(all.String(), "\n"), 7+2)
 }
 
-// A failure quotes the words about the field, the operation or the part that failed.
-func TestAFailureQuotesWhatFailed(t *testing.T) {
+// Of several requirements, the one whose words are about the field that failed comes first.
+func TestTheRequirementThatFailedComesFirst(t *testing.T) {
 	t.Parallel()
-	q := &Covered{Requirement: spec.Requirement{Where: spec.Where{Quote: "All.", Quotes: map[string]string{
-		"url": "url: a text", "urls": "urls: a list", "listAll": "The list.", "payload": "The payload.", "binary payload": "The binary payload.",
-	}}}}
-	for name, c := range map[string]struct {
-		failure Failure
-		want    string
-	}{
-		"a field":                  {Failure{Pointer: "/messages/0/url", Exchange: 0}, "url: a text"},
-		"a field of a field":       {Failure{Pointer: "/urls/0/x", Exchange: 0}, "urls: a list"},
-		"an operation":             {Failure{Pointer: "/other", Step: "the payload", Exchange: 0}, "The list."},
-		"words of a step":          {Failure{Step: `the entry has its "binary payload"`, Exchange: -1}, "The binary payload."},
-		"fewer words of a step":    {Failure{Step: "the payload arrives", Exchange: -1}, "The payload."},
-		"nothing that has a quote": {Failure{Step: "the payloads arrive", Exchange: -1}, "All."},
-	} {
-		expect.Equal(t, name, quoteOf(q, &Result{Failure: &c.failure, Exchanges: []Exchange{{Operation: "listAll"}}}), c.want)
-	}
+	r := &Report{Results: []Result{{
+		Requirements: []string{"REQ-DLQ-014", "REQ-DLQ-010"}, Basis: spec.Stated, Verdict: Fail,
+		Failure: &Failure{Message: "the status of the entry", Pointer: "/messages/0/responseStatus", Exchange: -1},
+	}}}
+	r.Summarise(nil)
+	expect.Equal(t, "first requirement", r.judgedBy(&r.Results[0])[0].ID, "REQ-DLQ-010")
+	text := r.plain(&r.Results[0])
+	expect.Contains(t, "explanation", text[:strings.Index(text, "REQ-DLQ-014")], "HTTP status of the last failed delivery attempt.")
 }
 
 func TestJUnitReport(t *testing.T) {

@@ -102,8 +102,9 @@ func (r *Report) block(c *cause) []string {
 		return append(lines, "    "+oneLine(where, maxLine))
 	}
 	if len(x.Requirements) > 0 {
-		q := r.requirement(x.Requirements[0])
-		lines = append(lines, "    "+string(x.Basis)+": "+oneLine(cmp.Or(quoteOf(q, x), q.Text), maxLine))
+		q := r.judgedBy(x)[0]
+		quote, _ := quoteOf(q, x)
+		lines = append(lines, "    "+string(x.Basis)+": "+oneLine(cmp.Or(quote, q.Text), maxLine))
 	}
 	lines = append(lines, "    "+oneLine(where, maxLine))
 	if f.Want != "" {

@@ -46,6 +46,7 @@ var combinationSteps = []step{
 	{"Then", `the invoked run is in the dead letter queue`, (*Scenario).invokedIsDead},
 	{"Given", `another run of the workflow is in progress`, (*Scenario).anotherRun},
 	{"Then", `the other run has not ended`, (*Scenario).otherNotEnded},
+	{"When", `everything about the run is read`, (*Scenario).readEverything},
 	{"Then", `the credential is in nothing that the target sent`, (*Scenario).credentialNowhere},
 }
 
@@ -555,8 +556,24 @@ func (s *Scenario) otherNotEnded() error {
 	return err
 }
 
-// credentialNowhere looks into all deliveries and answers so far.
+// readEverything waits for the outcome of the failure callback, which other scenarios judge.
+func (s *Scenario) readEverything() error {
+	if s.Runs.Callback != nil {
+		_ = s.callbackStored() // it may never come
+	}
+	if err := s.readQueue(); err != nil {
+		return harness.Prerequisite(err)
+	}
+	return harness.Prerequisite(s.readLogs())
+}
+
+// credentialNowhere looks into all deliveries and answers so far, one delivery at least.
 func (s *Scenario) credentialNowhere() error {
+	if s.Named[theDestination] != nil && !s.publish.started.IsZero() {
+		if err := s.arrives(); err != nil {
+			return harness.Prerequisite(err)
+		}
+	}
 	for _, secret := range []string{string(s.Auth.Bearer), string(s.Auth.Basic.Password)} {
 		if where := s.Leak(secret); where != "" {
 			return s.Failure("a credential of the publisher was shown", "a credential in nothing that the target sends", where)

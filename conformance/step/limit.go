@@ -24,6 +24,7 @@ import (
 // windows repeats itself with longer ones.
 type hostState struct {
 	config  map[string]any
+	without string // JSON pointer to what the configuration lacks
 	url     string
 	refused error
 	sent    []string // X-Mark headers of the requests, in order
@@ -164,6 +165,7 @@ func (s *Scenario) configurationWithout(key string) error {
 	}
 	var v any = s.plugin.config
 	parts := strings.Split(key, ".")
+	s.plugin.without = "/" + strings.Join(parts, "/")
 	for _, part := range parts[:len(parts)-1] {
 		v, _ = check.At(v, "/"+part)
 	}
@@ -421,7 +423,7 @@ func (s *Scenario) configurationIs(what string) error {
 	case what == "accepted" && s.plugin.refused != nil:
 		return &report.Failure{Message: "the configuration was refused", Want: "a running host application", Got: s.plugin.refused.Error(), Exchange: -1}
 	case what == "refused" && s.plugin.refused == nil:
-		return &report.Failure{Message: "the configuration was accepted", Want: "a refusal", Got: "a running host application", Exchange: -1}
+		return &report.Failure{Message: "the configuration was accepted", Pointer: s.plugin.without, Want: "a refusal", Got: "a running host application", Exchange: -1}
 	}
 	return nil
 }

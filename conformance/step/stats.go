@@ -1,7 +1,6 @@
 package step
 
 import (
-	"encoding/json"
 	"fmt"
 	"maps"
 	"net/url"
@@ -270,14 +269,11 @@ func (s *Scenario) timesInForm() error {
 // pointsInForm requires a text and a number in each point; other steps check the content of
 // the text.
 func (s *Scenario) pointsInForm() error {
-	return s.points(func(where string, p any) error {
-		x, hasX := check.At(p, "/x")
-		y, hasY := check.At(p, "/y")
-		_, isText := x.(string)
-		if _, isNumber := y.(json.Number); !hasX || !hasY || !isText || !isNumber {
-			return s.stats.now.Fails("", where, "a text x and a number y", harness.Shown(p))
+	return s.points(func(_ string, p any) error {
+		if err := s.CheckField(p, "/x", "string"); err != nil {
+			return err
 		}
-		return nil
+		return s.CheckField(p, "/y", "number")
 	})
 }
 
