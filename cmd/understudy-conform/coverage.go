@@ -2,6 +2,7 @@ package main
 
 import (
 	"cmp"
+	_ "embed"
 	"fmt"
 	"io"
 	"maps"
@@ -10,7 +11,6 @@ import (
 	"text/tabwriter"
 
 	"github.com/understudy-mock/understudy/conformance"
-	"github.com/understudy-mock/understudy/conformance/mutant"
 	"github.com/understudy-mock/understudy/conformance/report"
 	"github.com/understudy-mock/understudy/internal/similar"
 	"github.com/understudy-mock/understudy/spec"
@@ -23,10 +23,15 @@ var allBases = []spec.Basis{spec.Stated, spec.Implied, spec.Open, spec.Extension
 type proven struct {
 	spec.Requirement
 	scenarios []conformance.Listed
-	mutants   []mutant.Mutant
+	mutants   []string       // lines of mutantList
 	verdict   report.Verdict // of a run; "": no run
 	reason    string         // why it is not judged; "": it is judged
 }
+
+// mutantList has a line for each broken server of the tests: its id, and what differs.
+//
+//go:embed mutants.txt
+var mutantList string
 
 // unjudgedReasons maps the handling of an open point to the reason why it is not judged.
 var unjudgedReasons = map[string]string{
@@ -45,7 +50,6 @@ func coverageRows() ([]proven, error) {
 	if err != nil {
 		return nil, err
 	}
-	mutants := mutant.All()
 	rows := make([]proven, len(register.Requirements))
 	for i, r := range register.Requirements {
 		p := proven{Requirement: r, reason: r.Excluded}
@@ -54,9 +58,9 @@ func coverageRows() ([]proven, error) {
 				p.scenarios = append(p.scenarios, s)
 			}
 		}
-		for _, m := range mutants {
-			if "REQ-"+m.Breaks() == r.ID {
-				p.mutants = append(p.mutants, m)
+		for line := range strings.Lines(mutantList) {
+			if strings.HasPrefix("REQ-"+line, r.ID+".") {
+				p.mutants = append(p.mutants, line)
 			}
 		}
 		if len(p.scenarios) == 0 && p.reason == "" {
@@ -209,7 +213,7 @@ func writeRequirement(w io.Writer, p *proven) error {
 	if len(p.mutants) > 0 {
 		fmt.Fprintf(&b, "\nMutants that these scenarios catch (%d)\n", len(p.mutants))
 		for _, m := range p.mutants {
-			fmt.Fprintf(&b, "    %s  %s\n", m.ID, m.Text)
+			b.WriteString("    " + m)
 		}
 	}
 	_, err := io.WriteString(w, b.String())

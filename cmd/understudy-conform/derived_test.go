@@ -16,7 +16,6 @@ import (
 	"sync/atomic"
 	"testing"
 
-	"github.com/understudy-mock/understudy/conformance/mutant"
 	"github.com/understudy-mock/understudy/conformance/target"
 	"github.com/understudy-mock/understudy/docs"
 	"github.com/understudy-mock/understudy/internal/effort"
@@ -74,8 +73,8 @@ func recordTraffic(t *testing.T) *traffic {
 		x.all[i] = e
 		return e.answer
 	}
-	judged, _, _ := mutated(t, &mutant.Mutant{Build: func(func()) mutant.Parts {
-		return mutant.Parts{
+	judged, _, _ := mutated(t, &mutant{Build: func(func()) mutantParts {
+		return mutantParts{
 			API: func(next http.Handler) http.Handler {
 				return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 					repeat(w, keep(r, false, func(r *http.Request) *recorder.Recorder { return recorder.Serve(next, r) }))
@@ -120,10 +119,10 @@ func repeat(w http.ResponseWriter, rec *recorder.Recorder) {
 
 // changedBy returns the names of the scenarios whose traffic a mutant changes, and the mutant
 // that has seen all of it, with the values of other scenarios.
-func (x *traffic) changedBy(m *mutant.Mutant) (names []string, seen *mutant.Mutant) {
+func (x *traffic) changedBy(m *mutant) (names []string, seen *mutant) {
 	var hit atomic.Bool
 	parts := m.Build(func() { hit.Store(true) })
-	seen = &mutant.Mutant{ID: m.ID, Build: func(func()) mutant.Parts { return parts }}
+	seen = &mutant{ID: m.ID, Build: func(func()) mutantParts { return parts }}
 	var now *exchanged
 	var api http.Handler
 	if parts.API != nil {
@@ -156,7 +155,7 @@ func (x *traffic) changedBy(m *mutant.Mutant) (names []string, seen *mutant.Muta
 }
 
 // derived returns the derived mutants.
-func derived(t *testing.T) []mutant.Mutant {
+func derived(t *testing.T) []mutant {
 	t.Helper()
 	doc, err := spec.Load()
 	if err != nil {
@@ -166,7 +165,7 @@ func derived(t *testing.T) []mutant.Mutant {
 	if err != nil {
 		t.Fatal(err)
 	}
-	all, err := mutant.Derived(doc, shownIn(string(text), ownTarget(nil, true).Bindings))
+	all, err := deriveMutants(doc, shownIn(string(text), ownTarget(nil, true).Bindings))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -237,9 +236,9 @@ func derivedMutants(t *testing.T) {
 	all, few := derived(t), false
 	if pattern := os.Getenv("DERIVED"); pattern != "" {
 		matching := regexp.MustCompile(pattern)
-		all = slices.DeleteFunc(all, func(m mutant.Mutant) bool { return !matching.MatchString(m.ID) })
+		all = slices.DeleteFunc(all, func(m mutant) bool { return !matching.MatchString(m.ID) })
 	} else if few = os.Getenv("MUTANTS") != "full"; few {
-		all = slices.DeleteFunc(all, func(m mutant.Mutant) bool { return !slices.Contains(fewDerived, m.ID) })
+		all = slices.DeleteFunc(all, func(m mutant) bool { return !slices.Contains(fewDerived, m.ID) })
 		expect.Equal(t, "mutants of a short test", len(all), len(fewDerived))
 		all = all[len(all)-effort.Amount(t, "DERIVED_MUTANTS", 4, 10):] // deliveries, the first ones, take longest
 	}

@@ -23,7 +23,6 @@ import (
 	"github.com/understudy-mock/understudy/internal/expect"
 
 	"github.com/understudy-mock/understudy/conformance"
-	"github.com/understudy-mock/understudy/conformance/mutant"
 	"github.com/understudy-mock/understudy/conformance/proxy"
 	"github.com/understudy-mock/understudy/conformance/report"
 	"github.com/understudy-mock/understudy/conformance/target"
@@ -48,7 +47,7 @@ func trialOf() trial {
 
 // mutated runs the suite through a proxy against a changed stand-in. It returns the report, how
 // often the traffic differed from that of the correct stand-in, and the findings of the proxy.
-func mutated(t *testing.T, m *mutant.Mutant, how trial) (*report.Report, int64, []proxy.Finding) {
+func mutated(t *testing.T, m *mutant, how trial) (*report.Report, int64, []proxy.Finding) {
 	t.Helper()
 	var hits atomic.Int64
 	parts := m.Build(func() { hits.Add(1) })
@@ -149,12 +148,12 @@ func requirement(t *testing.T, id string) *spec.Requirement {
 }
 
 // aboutPages reports whether a mutant needs the slow scenarios that fill pages.
-func aboutPages(m *mutant.Mutant) bool {
+func aboutPages(m *mutant) bool {
 	return slices.Contains([]string{"DLQ-002", "LOG-002"}, m.Breaks()) || slices.Contains([]string{"L07", "L12", "L13", "L21", "L22"}, m.ID)
 }
 
 // mutatedPlugin hosts the rate-limit plugin with the changes of a mutant.
-func mutatedPlugin(parts mutant.Parts) conformance.PluginHost {
+func mutatedPlugin(parts mutantParts) conformance.PluginHost {
 	return func(_ context.Context, config []byte, upstream string) (string, func(), error) {
 		var plain map[string]any
 		if err := json.Unmarshal(config, &plain); err != nil {
@@ -222,7 +221,7 @@ func notPassed(r *report.Report) (lines string) {
 }
 
 // named checks that the proxy has exactly one finding for a mutant that is visible in traffic.
-func named(t *testing.T, m *mutant.Mutant, found []proxy.Finding) {
+func named(t *testing.T, m *mutant, found []proxy.Finding) {
 	t.Helper()
 	visible := slices.Contains(inTraffic, m.ID)
 	names := 0
@@ -261,9 +260,9 @@ var inTraffic = []string{
 func TestMutants(t *testing.T) {
 	effort.Unraced(t, "it looks for survivors, not for races")
 	times, _ := strconv.Atoi(os.Getenv("TIMES"))
-	how, all := trialOf(), mutant.All()
+	how, all := trialOf(), allMutants()
 	seen, most := map[string]int{}, effort.Amount(t, "MUTANTS_OF_A_REQUIREMENT", 1, 3) // all in make nightly
-	all = slices.DeleteFunc(all, func(m mutant.Mutant) bool { seen[m.Breaks()]++; return seen[m.Breaks()] > most })
+	all = slices.DeleteFunc(all, func(m mutant) bool { seen[m.Breaks()]++; return seen[m.Breaks()] > most })
 	rows := make([]string, len(all))
 	t.Run("all", func(t *testing.T) {
 		for i := range all {
@@ -282,7 +281,7 @@ func TestMutants(t *testing.T) {
 }
 
 // killed checks that a mutant fails the requirement that it breaks, and returns its row of the table.
-func killed(t *testing.T, m *mutant.Mutant, how trial) string {
+func killed(t *testing.T, m *mutant, how trial) string {
 	t.Helper()
 	judged, hits, found := mutated(t, m, how)
 	broken := failed(judged)
@@ -303,6 +302,16 @@ func killed(t *testing.T, m *mutant.Mutant, how trial) string {
 	return fmt.Sprintf("%-10s %-64.64s %-64.64s %s", m.ID, m.Text, cmp.Or(strings.Join(killers, " | "), "SURVIVES"), strings.Join(slices.Sorted(maps.Keys(broken)), " "))
 }
 
+// TestGeneratedMutants compares the list that --coverage and --explain print with the tables.
+func TestGeneratedMutants(t *testing.T) {
+	t.Parallel()
+	var list strings.Builder
+	for _, m := range allMutants() {
+		fmt.Fprintf(&list, "%s  %s\n", m.ID, m.Text)
+	}
+	expect.Generated(t, "mutants.txt", list.String())
+}
+
 // Each stated requirement is broken in at least three ways, and the tables are in order.
 func TestMutantsOfEveryStatedRequirement(t *testing.T) {
 	t.Parallel()
@@ -311,7 +320,7 @@ func TestMutantsOfEveryStatedRequirement(t *testing.T) {
 		t.Fatal(err)
 	}
 	ways := map[string]int{}
-	for _, m := range mutant.All() {
+	for _, m := range allMutants() {
 		ways["REQ-"+m.Breaks()]++
 		if want := fmt.Sprintf("%s.%d", m.Breaks(), ways["REQ-"+m.Breaks()]); m.ID != want {
 			t.Errorf("%s: the id at this place is %s", m.ID, want)
@@ -338,7 +347,7 @@ var fewLatitudes = []string{"L04", "L09", "L17", "L28", "L33"}
 // TestLatitudes checks that no legal variation fails. With -short, it tries a few.
 func TestLatitudes(t *testing.T) {
 	effort.Unraced(t, "it looks for verdicts, not for races")
-	all := mutant.Latitudes()
+	all := latitudeRows
 	if len(all) != 34 {
 		t.Errorf("%d latitudes; there are 34", len(all))
 	}

@@ -15,7 +15,6 @@ import (
 	"time"
 
 	"github.com/understudy-mock/understudy/conformance"
-	"github.com/understudy-mock/understudy/conformance/mutant"
 	"github.com/understudy-mock/understudy/conformance/report"
 	"github.com/understudy-mock/understudy/conformance/target"
 	algorithm "github.com/understudy-mock/understudy/engine/ratelimit"
@@ -199,8 +198,8 @@ func TestConformJudgesWindowsOfASlowStorage(t *testing.T) {
 			return next.RoundTrip(r)
 		})
 	}
-	healthy := mutant.Mutant{ID: "none", Build: func(func()) mutant.Parts { return mutant.Parts{} }}
-	for _, m := range append(mutant.All(), healthy) {
+	healthy := mutant{ID: "none", Build: func(func()) mutantParts { return mutantParts{} }}
+	for _, m := range append(allMutants(), healthy) {
 		if !slices.Contains([]string{"none", "RLP-010.2", "RLP-011.1", "RLP-011.3", "RLP-012.1", "RLP-012.2"}, m.ID) {
 			continue
 		}

@@ -10,7 +10,6 @@ import (
 // clockFiles are the files that may read or wait for real time.
 var clockFiles = []string{
 	"conformance/harness/clock.go",
-	"conformance/mutant/clock.go",
 	"conformance/receiver/clock.go",
 	"engine/clock/clock.go",
 	"internal/effort/effort.go",

@@ -49,7 +49,7 @@ var importRules = []importRule{
 	{"conformance/check conformance/report conformance/survey conformance/target", "conformance/receiver", ""},
 	{"conformance/check conformance/receiver conformance/survey conformance/target", "conformance/report", ""},
 
-	{"cmd/understudy", "conformance conformance/report conformance/survey conformance/mutant features github.com/cucumber/... testing", ""},
+	{"cmd/understudy", "conformance conformance/report conformance/survey features github.com/cucumber/... testing", ""},
 	{"cmd/understudy-conform", "engine/... mockserver/...", ""},
 }
 

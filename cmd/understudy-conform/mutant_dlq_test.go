@@ -1,4 +1,4 @@
-package mutant
+package main
 
 import (
 	"encoding/json"
@@ -14,7 +14,7 @@ import (
 )
 
 // dlqMutants break the dead letter queue of runs. Sorted by id.
-var dlqMutants = []Mutant{
+var dlqMutants = []mutant{
 	{ID: "DLQ-001.1", Text: "the list is under entries", Build: renameField(listingDLQ, "messages", "entries")},
 	{ID: "DLQ-001.2", Text: "the list is under items", Build: renameField(listingDLQ, "messages", "items")},
 	{ID: "DLQ-001.3", Text: "the cursor of the last page is null", Build: changeReply(listingDLQ, func(_ *http.Request, v map[string]any) {
@@ -142,7 +142,7 @@ var dlqMutants = []Mutant{
 	{ID: "DLQ-012.4", Text: "the status of the callback is always 200", Build: inOutcome(func(info map[string]any) { info["responseStatus"] = jsonNumber(200) })},
 	{ID: "DLQ-012.5", Text: "the body of the callback's answer is not stored", Build: inOutcome(func(info map[string]any) { info["responseBody"] = "" })},
 	{ID: "DLQ-013.1", Text: "all entries have one id", Build: changeItems(listingDLQ, "messages", func(e map[string]any) { e["dlqId"] = "1-0" })},
-	{ID: "DLQ-013.2", Text: "a restart takes another entry than the one it is given", Build: func(hit func()) Parts {
+	{ID: "DLQ-013.2", Text: "a restart takes another entry than the one it is given", Build: func(hit func()) mutantParts {
 		return wrapMatching(restartingRun, hit, func(w http.ResponseWriter, r *http.Request, next http.Handler) {
 			list := r.Clone(r.Context())
 			list.Method, list.URL.Path, list.URL.RawQuery = http.MethodGet, route.ListWorkflowDLQ.Path(), ""
@@ -231,7 +231,7 @@ var dlqMutants = []Mutant{
 }
 
 // renameField renames a field of the answer.
-func renameField(m matching, from, to string) func(func()) Parts {
+func renameField(m matching, from, to string) func(func()) mutantParts {
 	return changeReply(m, func(_ *http.Request, v map[string]any) {
 		v[to] = v[from]
 		delete(v, from)
@@ -255,8 +255,8 @@ type attempts struct {
 }
 
 // firstAttempt lists the answer to the first attempt of a run, instead of the last.
-func firstAttempt(field string) func(func()) Parts {
-	return func(hit func()) Parts {
+func firstAttempt(field string) func(func()) mutantParts {
+	return func(hit func()) mutantParts {
 		seen := &attempts{first: map[string]*http.Response{}}
 		watch := changeDelivery(true, func(r *http.Request, next http.RoundTripper) (*http.Response, error) {
 			response, err := next.RoundTrip(r)
@@ -286,8 +286,8 @@ func firstAttempt(field string) func(func()) Parts {
 }
 
 // overlapPages repeats the last item of a page as the first of the next.
-func overlapPages(m matching, list string) func(func()) Parts {
-	return func(hit func()) Parts {
+func overlapPages(m matching, list string) func(func()) mutantParts {
+	return func(hit func()) mutantParts {
 		var mu sync.Mutex
 		last := map[string]any{} // cursor -> item
 		return changeReply(m, func(r *http.Request, v map[string]any) {
@@ -305,8 +305,8 @@ func overlapPages(m matching, list string) func(func()) Parts {
 }
 
 // endlessCursor adds a cursor to the last page that leads to the first page.
-func endlessCursor(m matching) func(func()) Parts {
-	return func(hit func()) Parts {
+func endlessCursor(m matching) func(func()) mutantParts {
+	return func(hit func()) mutantParts {
 		return wrapMatching(m, hit, func(w http.ResponseWriter, r *http.Request, next http.Handler) {
 			if r.URL.Query().Get("cursor") == "again" {
 				dropQuery(r, func(name string) bool { return name == "cursor" })
@@ -324,7 +324,7 @@ func endlessCursor(m matching) func(func()) Parts {
 }
 
 // shiftDate moves a date filter by a number of ms.
-func shiftDate(m matching, name string, by int64) func(func()) Parts {
+func shiftDate(m matching, name string, by int64) func(func()) mutantParts {
 	return changeRequest(m, func(r *http.Request) {
 		if v := r.URL.Query().Get(name); v != "" {
 			setQuery(r, func(q map[string][]string) {
@@ -336,7 +336,7 @@ func shiftDate(m matching, name string, by int64) func(func()) Parts {
 }
 
 // oneFilterOf ignores the filter a when both filters are given.
-func oneFilterOf(m matching, a, b string) func(func()) Parts {
+func oneFilterOf(m matching, a, b string) func(func()) mutantParts {
 	return changeRequest(m, func(r *http.Request) {
 		if q := r.URL.Query(); q.Has(a) && q.Has(b) {
 			dropQuery(r, func(name string) bool { return name == a })
@@ -345,7 +345,7 @@ func oneFilterOf(m matching, a, b string) func(func()) Parts {
 }
 
 // everyRun lists an entry for any requested run that has none.
-func everyRun(hit func()) Parts {
+func everyRun(hit func()) mutantParts {
 	return wrapMatching(listingDLQ, hit, func(w http.ResponseWriter, r *http.Request, next http.Handler) {
 		run := r.URL.Query().Get("workflowRunId")
 		a := serverAnswer(next, r)
@@ -360,8 +360,8 @@ func everyRun(hit func()) Parts {
 }
 
 // joinPages joins two pages when the count is larger than a page may be.
-func joinPages(m matching, list string, most int) func(func()) Parts {
-	return func(hit func()) Parts {
+func joinPages(m matching, list string, most int) func(func()) mutantParts {
+	return func(hit func()) mutantParts {
 		return wrapMatching(m, hit, func(w http.ResponseWriter, r *http.Request, next http.Handler) {
 			count, _ := strconv.Atoi(r.URL.Query().Get("count"))
 			if count <= most {
@@ -390,7 +390,7 @@ func joinPages(m matching, list string, most int) func(func()) Parts {
 }
 
 // smallPage sets the count of requests that have none.
-func smallPage(m matching, count string) func(func()) Parts {
+func smallPage(m matching, count string) func(func()) mutantParts {
 	return changeRequest(m, func(r *http.Request) {
 		if !strings.Contains(r.URL.RawQuery, "count=") {
 			setQuery(r, func(q map[string][]string) { q["count"] = []string{count} })

@@ -1,15 +1,4 @@
-// Package mutant is the catalogue of broken and of unusual implementations that test the
-// suite. Each is middleware around a correct server. A mutant breaks one requirement, and
-// the suite must report a failure of that requirement. A latitude varies what the interface
-// document leaves open, and the suite must accept it.
-//
-//	m := mutant.All()[0]
-//	parts := m.Build(func() { hits++ })
-//	server := httptest.NewServer(parts.API(correct))
-//
-// It does not depend on a server: it speaks HTTP on both sides, so it works in front of any
-// implementation. To add a mutant, add a row to the table of its area.
-package mutant
+package main
 
 import (
 	"bytes"
@@ -27,19 +16,22 @@ import (
 	"github.com/understudy-mock/understudy/spec/route"
 )
 
-// Mutant is one broken implementation, or one latitude.
-type Mutant struct {
+// mutant is one broken or one unusual implementation: middleware around a correct server. A
+// mutant breaks one requirement, and the suite must report a failure of that requirement. A
+// latitude varies what the interface document leaves open, and the suite must accept it. To add
+// one, add a row to the table of its area.
+type mutant struct {
 	ID   string // PUB-002.1: a requirement, and a number; L01 for a latitude
 	Text string // the difference, in one line
 
 	// Build makes an instance with separate state. The instance calls hit whenever its
 	// traffic differs from that of the correct implementation, so that tests find a mutant
 	// that changes nothing.
-	Build func(hit func()) Parts
+	Build func(hit func()) mutantParts
 }
 
 // Breaks returns the requirement that must fail, such as PUB-002; "" for a latitude.
-func (m *Mutant) Breaks() string {
+func (m *mutant) Breaks() string {
 	requirement, _, _ := strings.Cut(m.ID, ".")
 	if requirement == m.ID {
 		return ""
@@ -47,8 +39,8 @@ func (m *Mutant) Breaks() string {
 	return requirement
 }
 
-// Parts are the places where an implementation can be changed; nil leaves one unchanged.
-type Parts struct {
+// mutantParts are the places where an implementation can be changed; nil leaves one unchanged.
+type mutantParts struct {
 	API      func(http.Handler) http.Handler           // around the server
 	Delivery func(http.RoundTripper) http.RoundTripper // around the server's client for deliveries
 	Plugin   func(config map[string]any)               // changes the configuration of the rate-limit plugin before it is parsed
@@ -57,10 +49,10 @@ type Parts struct {
 	Storage  func(http.RoundTripper) http.RoundTripper // around the plugin's client for its storage
 }
 
-// All returns all mutants, by area.
-func All() []Mutant {
-	var all []Mutant
-	for _, area := range [][]Mutant{publishMutants, retryMutants, authMutants, groupMutants, dlqMutants, restartMutants, logMutants, flowMutants, statsMutants, searchMutants, vectorMutants, limitMutants, combinationMutants} {
+// allMutants returns all mutants, by area.
+func allMutants() []mutant {
+	var all []mutant
+	for _, area := range [][]mutant{publishMutants, retryMutants, authMutants, groupMutants, dlqMutants, restartMutants, logMutants, flowMutants, statsMutants, searchMutants, vectorMutants, limitMutants, combinationMutants} {
 		all = append(all, area...)
 	}
 	return all
@@ -99,8 +91,8 @@ var (
 
 // wrapMatching is middleware for matching requests. It calls hit unless the server receives
 // exactly the client's request, once, and the client receives the server's answer.
-func wrapMatching(m matching, hit func(), f func(w http.ResponseWriter, r *http.Request, next http.Handler)) Parts {
-	return Parts{API: func(next http.Handler) http.Handler { return compareExchange(m, hit, next, f) }}
+func wrapMatching(m matching, hit func(), f func(w http.ResponseWriter, r *http.Request, next http.Handler)) mutantParts {
+	return mutantParts{API: func(next http.Handler) http.Handler { return compareExchange(m, hit, next, f) }}
 }
 
 func compareExchange(m matching, hit func(), next http.Handler, f func(w http.ResponseWriter, r *http.Request, next http.Handler)) http.Handler {
@@ -138,8 +130,8 @@ func wireText(r *http.Request) string {
 }
 
 // changeRequest changes matching requests before the server receives them.
-func changeRequest(m matching, change func(r *http.Request)) func(func()) Parts {
-	return func(hit func()) Parts {
+func changeRequest(m matching, change func(r *http.Request)) func(func()) mutantParts {
+	return func(hit func()) mutantParts {
 		return wrapMatching(m, hit, func(w http.ResponseWriter, r *http.Request, next http.Handler) {
 			change(r)
 			next.ServeHTTP(w, r)
@@ -199,7 +191,7 @@ func encodeJSON(v any) []byte {
 }
 
 // changeReply changes the JSON object of matching answers with status below 300.
-func changeReply(m matching, change func(r *http.Request, v map[string]any)) func(func()) Parts {
+func changeReply(m matching, change func(r *http.Request, v map[string]any)) func(func()) mutantParts {
 	return replyAny(m, func(r *http.Request, v any) any {
 		if object, ok := v.(map[string]any); ok {
 			change(r, object)
@@ -208,8 +200,8 @@ func changeReply(m matching, change func(r *http.Request, v map[string]any)) fun
 	})
 }
 
-func replyAny(m matching, change func(r *http.Request, v any) any) func(func()) Parts {
-	return func(hit func()) Parts {
+func replyAny(m matching, change func(r *http.Request, v any) any) func(func()) mutantParts {
+	return func(hit func()) mutantParts {
 		return wrapMatching(m, hit, func(w http.ResponseWriter, r *http.Request, next http.Handler) {
 			a := serverAnswer(next, r)
 			if v := decodeJSON(a.body); a.status < 300 && v != nil {
@@ -221,8 +213,8 @@ func replyAny(m matching, change func(r *http.Request, v any) any) func(func()) 
 }
 
 // changeResponse changes matching answers of any status.
-func changeResponse(m matching, change func(r *http.Request, a *answer)) func(func()) Parts {
-	return func(hit func()) Parts {
+func changeResponse(m matching, change func(r *http.Request, a *answer)) func(func()) mutantParts {
+	return func(hit func()) mutantParts {
 		return wrapMatching(m, hit, func(w http.ResponseWriter, r *http.Request, next http.Handler) {
 			a := serverAnswer(next, r)
 			change(r, &a)
@@ -232,7 +224,7 @@ func changeResponse(m matching, change func(r *http.Request, a *answer)) func(fu
 }
 
 // changeItems changes every object of a list in matching answers.
-func changeItems(m matching, list string, change func(item map[string]any)) func(func()) Parts {
+func changeItems(m matching, list string, change func(item map[string]any)) func(func()) mutantParts {
 	return changeReply(m, func(_ *http.Request, v map[string]any) {
 		items, _ := v[list].([]any)
 		for _, item := range items {
@@ -244,7 +236,7 @@ func changeItems(m matching, list string, change func(item map[string]any)) func
 }
 
 // filterItems keeps only the objects of a list that match.
-func filterItems(m matching, list string, fits func(item map[string]any) bool) func(func()) Parts {
+func filterItems(m matching, list string, fits func(item map[string]any) bool) func(func()) mutantParts {
 	return changeReply(m, func(_ *http.Request, v map[string]any) {
 		items, _ := v[list].([]any)
 		kept := []any{}
@@ -263,9 +255,9 @@ func (t tripper) RoundTrip(r *http.Request) (*http.Response, error) { return t(r
 
 // changeDelivery changes requests to destinations. It leaves calls of workflow endpoints
 // unchanged unless all is true, because they have a separate protocol.
-func changeDelivery(all bool, change func(r *http.Request, next http.RoundTripper) (*http.Response, error)) func(func()) Parts {
-	return func(hit func()) Parts {
-		return Parts{Delivery: func(next http.RoundTripper) http.RoundTripper {
+func changeDelivery(all bool, change func(r *http.Request, next http.RoundTripper) (*http.Response, error)) func(func()) mutantParts {
+	return func(hit func()) mutantParts {
+		return mutantParts{Delivery: func(next http.RoundTripper) http.RoundTripper {
 			return tripper(func(r *http.Request) (*http.Response, error) {
 				if !all && r.Header.Get(header.WorkflowRunID) != "" {
 					return next.RoundTrip(r)
@@ -313,8 +305,8 @@ func setBody(r *http.Request, text []byte) {
 }
 
 // joinChanges combines two changes of the API, the deliveries, or both.
-func joinChanges(a, b func(func()) Parts) func(func()) Parts {
-	return func(hit func()) Parts {
+func joinChanges(a, b func(func()) mutantParts) func(func()) mutantParts {
+	return func(hit func()) mutantParts {
 		x, y := a(hit), b(hit)
 		if x.API == nil {
 			x.API = y.API

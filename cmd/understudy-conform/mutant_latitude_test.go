@@ -1,4 +1,4 @@
-package mutant
+package main
 
 import (
 	"math/rand/v2"
@@ -11,11 +11,9 @@ import (
 	"github.com/understudy-mock/understudy/spec/header"
 )
 
-// Latitudes returns the catalogue of legal variations: points that the interface document
-// leaves open, implemented differently. Sorted by id.
-func Latitudes() []Mutant { return latitudeRows }
-
-var latitudeRows = []Mutant{
+// latitudeRows are the legal variations: points that the interface document leaves open,
+// implemented differently. Sorted by id.
+var latitudeRows = []mutant{
 	{ID: "L01", Text: "publish answers 200", Build: changeStatus(publishingMessage, http.StatusOK)},
 	{ID: "L02", Text: "publish answers 201", Build: changeStatus(publishingMessage, http.StatusCreated)},
 	{ID: "L03", Text: "publish answers 202", Build: changeStatus(publishingMessage, http.StatusAccepted)},
@@ -61,7 +59,7 @@ var latitudeRows = []Mutant{
 	{ID: "L21", Text: "a page that is too large is made smaller", Build: joinChanges(clampCount(listingLog, 1000), clampCount(listingDLQ, 100))},
 	{ID: "L22", Text: "a page that is too large is refused with 422", Build: joinChanges(changeRefusal(listingLog, http.StatusUnprocessableEntity, ""), changeRefusal(listingDLQ, http.StatusUnprocessableEntity, ""))},
 	{ID: "L23", Text: "the backoff is constant", Build: ownBackoff("5000")},
-	{ID: "L24", Text: "the backoff is exponential with jitter", Build: func(hit func()) Parts {
+	{ID: "L24", Text: "the backoff is exponential with jitter", Build: func(hit func()) mutantParts {
 		return ownBackoff(strconv.Itoa(1000+rand.IntN(3000)) + " * pow(2, retried)")(hit)
 	}},
 	{ID: "L25", Text: "deliveries take a while", Build: changeDelivery(false, func(r *http.Request, next http.RoundTripper) (*http.Response, error) {
@@ -94,8 +92,8 @@ var latitudeRows = []Mutant{
 	})},
 	{ID: "L31", Text: "the clock is 3 seconds ahead", Build: joinChanges(threeAhead(listingLog, "events"), joinChanges(threeAhead(listingDLQ, "messages"), changeReply(restartingRun, func(_ *http.Request, v map[string]any) { moveTimes(v, 3000) })))},
 	{ID: "L32", Text: "times in ms are rounded to seconds", Build: joinChanges(changeItems(listingDLQ, "messages", func(e map[string]any) { roundTime(e, "notBefore") }), changeItems(listingLog, "events", func(e map[string]any) { roundTime(e, "nextDeliveryTime") }))},
-	{ID: "L33", Text: "a denial of the plugin is 503", Build: func(hit func()) Parts {
-		return Parts{App: func(limited, _ http.Handler) http.Handler {
+	{ID: "L33", Text: "a denial of the plugin is 503", Build: func(hit func()) mutantParts {
+		return mutantParts{App: func(limited, _ http.Handler) http.Handler {
 			return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 				a := serverAnswer(limited, r)
 				if a.status == http.StatusTooManyRequests {
@@ -115,7 +113,7 @@ func documentedAnswers(r *http.Request) bool {
 }
 
 // changeStatus changes the status of successful answers.
-func changeStatus(m matching, code int) func(func()) Parts {
+func changeStatus(m matching, code int) func(func()) mutantParts {
 	return changeResponse(m, func(_ *http.Request, a *answer) {
 		if a.status < 300 {
 			a.status = code
@@ -125,7 +123,7 @@ func changeStatus(m matching, code int) func(func()) Parts {
 
 // changeRefusal changes the status of a refusal and, if page is not empty, the body. It
 // does not change status 401.
-func changeRefusal(m matching, code int, page string) func(func()) Parts {
+func changeRefusal(m matching, code int, page string) func(func()) mutantParts {
 	return changeResponse(m, func(_ *http.Request, a *answer) {
 		if a.status < 400 || a.status == http.StatusUnauthorized {
 			return
@@ -138,7 +136,7 @@ func changeRefusal(m matching, code int, page string) func(func()) Parts {
 	})
 }
 
-func changeUnauthorized(code int) func(func()) Parts {
+func changeUnauthorized(code int) func(func()) mutantParts {
 	return changeResponse(func(r *http.Request) bool { return !hostingPath(r) }, func(_ *http.Request, a *answer) {
 		if a.status == http.StatusUnauthorized {
 			a.status, a.body = code, nil
@@ -167,7 +165,7 @@ func extendObjects(v any) any {
 }
 
 // repeatEvents adds a copy of each event of a state under an unknown state, at the same time.
-func repeatEvents(name, like string, step bool) func(func()) Parts {
+func repeatEvents(name, like string, step bool) func(func()) mutantParts {
 	return changeReply(listingLog, func(r *http.Request, v map[string]any) {
 		if r.URL.Query().Has("state") {
 			return
@@ -193,7 +191,7 @@ func repeatEvents(name, like string, step bool) func(func()) Parts {
 }
 
 // reversePages reverses the items of each page; the order of the pages does not change.
-func reversePages(m matching, list string) func(func()) Parts {
+func reversePages(m matching, list string) func(func()) mutantParts {
 	return changeReply(m, func(_ *http.Request, v map[string]any) {
 		items, _ := v[list].([]any)
 		for i, j := 0, len(items)-1; i < j; i, j = i+1, j-1 {
@@ -203,7 +201,7 @@ func reversePages(m matching, list string) func(func()) Parts {
 }
 
 // sortPages orders each page by a time, the newest first.
-func sortPages(m matching, list, field string) func(func()) Parts {
+func sortPages(m matching, list, field string) func(func()) mutantParts {
 	return changeReply(m, func(_ *http.Request, v map[string]any) {
 		items, _ := v[list].([]any)
 		for i := range items {
@@ -220,7 +218,7 @@ func sortPages(m matching, list, field string) func(func()) Parts {
 }
 
 // keptEntry continues to list an entry after its restart.
-func keptEntry(hit func()) Parts {
+func keptEntry(hit func()) mutantParts {
 	var mu sync.Mutex
 	entries := map[string]any{} // credential and run -> entry
 	watch := changeReply(listingDLQ, func(r *http.Request, v map[string]any) {
@@ -245,7 +243,7 @@ func keptEntry(hit func()) Parts {
 }
 
 // clampCount reduces the count to the largest page.
-func clampCount(m matching, most int) func(func()) Parts {
+func clampCount(m matching, most int) func(func()) mutantParts {
 	return changeRequest(m, func(r *http.Request) {
 		if n, _ := strconv.Atoi(r.URL.Query().Get("count")); n > most {
 			setQuery(r, func(q map[string][]string) { q["count"] = []string{strconv.Itoa(most)} })
@@ -254,7 +252,7 @@ func clampCount(m matching, most int) func(func()) Parts {
 }
 
 // ownBackoff sets the delay between retries of every message.
-func ownBackoff(formula string) func(func()) Parts {
+func ownBackoff(formula string) func(func()) mutantParts {
 	return changeRequest(publishingMessage, func(r *http.Request) { r.Header.Set(header.RetryDelay, formula) })
 }
 
@@ -271,7 +269,7 @@ func moveTimes(e map[string]any, ms int64) {
 }
 
 // threeAhead moves the times of a list 3 seconds ahead, and the times of its filters back.
-func threeAhead(m matching, list string) func(func()) Parts {
+func threeAhead(m matching, list string) func(func()) mutantParts {
 	return joinChanges(changeItems(m, list, func(e map[string]any) { moveTimes(e, 3000) }), changeRequest(m, func(r *http.Request) {
 		setQuery(r, func(q map[string][]string) {
 			for _, name := range []string{"fromDate", "toDate", "workflowCreatedAt"} {

@@ -1,4 +1,4 @@
-package mutant
+package main
 
 import (
 	"encoding/base64"
@@ -7,7 +7,7 @@ import (
 )
 
 // authMutants break authentication. Sorted by id.
-var authMutants = []Mutant{
+var authMutants = []mutant{
 	{ID: "AUT-001.1", Text: "a publish without credentials is accepted", Build: withRight(publishingMessage, func(r *http.Request) bool {
 		return r.Header.Get("Authorization") == "" && !r.URL.Query().Has("svc_token")
 	})},
@@ -58,8 +58,8 @@ var authMutants = []Mutant{
 }
 
 // withRight accepts matching requests with the last valid credential of the operation.
-func withRight(m matching, fits func(*http.Request) bool) func(func()) Parts {
-	return func(hit func()) Parts {
+func withRight(m matching, fits func(*http.Request) bool) func(func()) mutantParts {
+	return func(hit func()) mutantParts {
 		last := &remembered{}
 		return wrapMatching(m, hit, func(w http.ResponseWriter, r *http.Request, next http.Handler) {
 			text := readBody(r)
@@ -82,7 +82,7 @@ func withRight(m matching, fits func(*http.Request) bool) func(func()) Parts {
 }
 
 // statisticsByName accepts any password for a username that has signed in before.
-func statisticsByName(hit func()) Parts {
+func statisticsByName(hit func()) mutantParts {
 	name := func(r *http.Request) string {
 		_, text, _ := strings.Cut(r.Header.Get("Authorization"), " ")
 		plain, _ := base64.StdEncoding.DecodeString(text)
@@ -102,7 +102,7 @@ func statisticsByName(hit func()) Parts {
 }
 
 // refusedYetDone refuses a publish but delivers its message.
-func refusedYetDone(hit func()) Parts {
+func refusedYetDone(hit func()) mutantParts {
 	last := &remembered{}
 	return wrapMatching(publishingMessage, hit, func(w http.ResponseWriter, r *http.Request, next http.Handler) {
 		text := readBody(r)

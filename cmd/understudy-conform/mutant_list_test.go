@@ -1,4 +1,4 @@
-package mutant
+package main
 
 import (
 	"fmt"
@@ -25,16 +25,16 @@ func itemsOf(v map[string]any, list string) []map[string]any {
 }
 
 // changeEntries changes every entry of the dead letter queue.
-func changeEntries(change func(e map[string]any)) func(func()) Parts {
+func changeEntries(change func(e map[string]any)) func(func()) mutantParts {
 	return changeItems(listingDLQ, "messages", change)
 }
 
-func keptEntries(fits func(e map[string]any) bool) func(func()) Parts {
+func keptEntries(fits func(e map[string]any) bool) func(func()) mutantParts {
 	return filterItems(listingDLQ, "messages", fits)
 }
 
 // inOutcome changes the outcome of failure callbacks.
-func inOutcome(change func(info map[string]any)) func(func()) Parts {
+func inOutcome(change func(info map[string]any)) func(func()) mutantParts {
 	return changeEntries(func(e map[string]any) {
 		if info, ok := e["failureCallbackInfo"].(map[string]any); ok {
 			change(info)
@@ -49,7 +49,7 @@ func restartedRun(e map[string]any) bool {
 }
 
 // ofRestarted changes the entries of restarted runs.
-func ofRestarted(change func(e map[string]any)) func(func()) Parts {
+func ofRestarted(change func(e map[string]any)) func(func()) mutantParts {
 	return changeEntries(func(e map[string]any) {
 		if restartedRun(e) {
 			change(e)
@@ -58,7 +58,7 @@ func ofRestarted(change func(e map[string]any)) func(func()) Parts {
 }
 
 // emptyIs replaces an empty list with a value.
-func emptyIs(m matching, list string, value any) func(func()) Parts {
+func emptyIs(m matching, list string, value any) func(func()) mutantParts {
 	return changeReply(m, func(_ *http.Request, v map[string]any) {
 		if items, ok := v[list].([]any); ok && len(items) == 0 {
 			v[list] = value
@@ -67,7 +67,7 @@ func emptyIs(m matching, list string, value any) func(func()) Parts {
 }
 
 // forgetQuery removes the filters from a query with a cursor.
-func forgetQuery(m matching) func(func()) Parts {
+func forgetQuery(m matching) func(func()) mutantParts {
 	return changeRequest(m, func(r *http.Request) {
 		if r.URL.Query().Has("cursor") {
 			dropQuery(r, func(name string) bool { return name != "cursor" && name != "count" })
@@ -76,12 +76,12 @@ func forgetQuery(m matching) func(func()) Parts {
 }
 
 // ignoreFilter ignores a filter.
-func ignoreFilter(m matching, filter string) func(func()) Parts {
+func ignoreFilter(m matching, filter string) func(func()) mutantParts {
 	return changeRequest(m, func(r *http.Request) { dropQuery(r, func(name string) bool { return name == filter }) })
 }
 
 // withoutValue ignores a filter with one particular value.
-func withoutValue(m matching, filter, value string) func(func()) Parts {
+func withoutValue(m matching, filter, value string) func(func()) mutantParts {
 	return changeRequest(m, func(r *http.Request) {
 		if r.URL.Query().Get(filter) == value {
 			dropQuery(r, func(name string) bool { return name == filter })
@@ -90,8 +90,8 @@ func withoutValue(m matching, filter, value string) func(func()) Parts {
 }
 
 // narrowFilter removes a filter from the request and filters the answer by fits instead.
-func narrowFilter(m matching, list, filter string, fits func(item map[string]any, value string) bool) func(func()) Parts {
-	return func(hit func()) Parts {
+func narrowFilter(m matching, list, filter string, fits func(item map[string]any, value string) bool) func(func()) mutantParts {
+	return func(hit func()) mutantParts {
 		return wrapMatching(m, hit, func(w http.ResponseWriter, r *http.Request, next http.Handler) {
 			value := r.URL.Query().Get(filter)
 			if value == "" {
@@ -115,7 +115,7 @@ func narrowFilter(m matching, list, filter string, fits func(item map[string]any
 	}
 }
 
-func filteredByPrefix(m matching, list, filter, field string) func(func()) Parts {
+func filteredByPrefix(m matching, list, filter, field string) func(func()) mutantParts {
 	return narrowFilter(m, list, filter, func(item map[string]any, value string) bool { return strings.HasPrefix(textOf(item[field]), value) })
 }
 
@@ -124,8 +124,8 @@ var statusClass = narrowFilter(listingDLQ, "messages", "responseStatus", func(it
 })
 
 // unfilteredWhenEmpty repeats the request without the filters when the list is empty.
-func unfilteredWhenEmpty(m matching, list string, filters ...string) func(func()) Parts {
-	return func(hit func()) Parts {
+func unfilteredWhenEmpty(m matching, list string, filters ...string) func(func()) mutantParts {
+	return func(hit func()) mutantParts {
 		return wrapMatching(m, hit, func(w http.ResponseWriter, r *http.Request, next http.Handler) {
 			plain := r.Clone(r.Context())
 			a := serverAnswer(next, r)
@@ -144,7 +144,7 @@ func unfilteredWhenEmpty(m matching, list string, filters ...string) func(func()
 }
 
 // highestStatus lists the highest status of all attempts of a run.
-func highestStatus(hit func()) Parts {
+func highestStatus(hit func()) mutantParts {
 	var mu sync.Mutex
 	highest := map[string]int{}
 	watch := changeDelivery(true, func(r *http.Request, next http.RoundTripper) (*http.Response, error) {
@@ -166,7 +166,7 @@ func highestStatus(hit func()) Parts {
 }
 
 // changingID returns a different id of an entry at each reading.
-func changingID(hit func()) Parts {
+func changingID(hit func()) mutantParts {
 	var mu sync.Mutex
 	n := 0
 	return joinChanges(changeEntries(func(e map[string]any) {
@@ -181,7 +181,7 @@ func changingID(hit func()) Parts {
 }
 
 // savedRun lists an entry for a run that succeeded after a failed attempt.
-func savedRun(hit func()) Parts {
+func savedRun(hit func()) mutantParts {
 	return wrapMatching(listingDLQ, hit, func(w http.ResponseWriter, r *http.Request, next http.Handler) {
 		run := r.URL.Query().Get("workflowRunId")
 		look := r.Clone(r.Context())
@@ -272,7 +272,7 @@ func movedToInvoked(log map[string]any) {
 }
 
 // firstAddress sets the address of every run to that of the first listed event.
-func firstAddress(hit func()) Parts {
+func firstAddress(hit func()) mutantParts {
 	var mu sync.Mutex
 	var first any
 	return changeEvents(func(e map[string]any) {
@@ -286,8 +286,8 @@ func firstAddress(hit func()) Parts {
 }
 
 // firstAnswer answers every successful request with the first successful answer.
-func firstAnswer(m matching) func(func()) Parts {
-	return func(hit func()) Parts {
+func firstAnswer(m matching) func(func()) mutantParts {
+	return func(hit func()) mutantParts {
 		var mu sync.Mutex
 		var first *answer
 		return wrapMatching(m, hit, func(w http.ResponseWriter, r *http.Request, next http.Handler) {

@@ -1,4 +1,4 @@
-package mutant
+package main
 
 import (
 	"fmt"
@@ -8,12 +8,12 @@ import (
 )
 
 // changeEvents changes every event of the logs.
-func changeEvents(change func(e map[string]any)) func(func()) Parts {
+func changeEvents(change func(e map[string]any)) func(func()) mutantParts {
 	return changeItems(listingLog, "events", change)
 }
 
 // keepEvents keeps only the events that match.
-func keepEvents(fits func(e map[string]any) bool) func(func()) Parts {
+func keepEvents(fits func(e map[string]any) bool) func(func()) mutantParts {
 	return filterItems(listingLog, "events", fits)
 }
 
@@ -24,7 +24,7 @@ func stepType(e map[string]any) string {
 }
 
 // inStep changes the step information of events that have one.
-func inStep(change func(e, info map[string]any)) func(func()) Parts {
+func inStep(change func(e, info map[string]any)) func(func()) mutantParts {
 	return changeEvents(func(e map[string]any) {
 		if info, ok := e["stepInfo"].(map[string]any); ok {
 			change(e, info)
@@ -33,7 +33,7 @@ func inStep(change func(e, info map[string]any)) func(func()) Parts {
 }
 
 // logMutants break the logs of workflows. Sorted by id.
-var logMutants = []Mutant{
+var logMutants = []mutant{
 	{ID: "LOG-001.1", Text: "the list is under logs", Build: renameField(listingLog, "events", "logs")},
 	{ID: "LOG-001.2", Text: "a list without events is null", Build: emptyIs(listingLog, "events", nil)},
 	{ID: "LOG-001.3", Text: "the cursor is a number", Build: changeReply(listingLog, func(_ *http.Request, v map[string]any) {
@@ -127,7 +127,7 @@ var logMutants = []Mutant{
 			e["state"] = "FAILED"
 		}
 	})},
-	{ID: "LOG-011.1", Text: "the state filter works for message states only", Build: func(hit func()) Parts {
+	{ID: "LOG-011.1", Text: "the state filter works for message states only", Build: func(hit func()) mutantParts {
 		return wrapMatching(listingLog, hit, func(w http.ResponseWriter, r *http.Request, next http.Handler) {
 			if strings.HasPrefix(r.URL.Query().Get("state"), "RUN_") {
 				dropQuery(r, func(name string) bool { return name == "state" })
@@ -333,8 +333,8 @@ func failedAtOnce(_ *http.Request, v map[string]any) {
 }
 
 // byOffset pages by position, so that new items shift the old ones.
-func byOffset(m matching, list string) func(func()) Parts {
-	return func(hit func()) Parts {
+func byOffset(m matching, list string) func(func()) mutantParts {
+	return func(hit func()) mutantParts {
 		return wrapMatching(m, hit, func(w http.ResponseWriter, r *http.Request, next http.Handler) {
 			q := r.URL.Query()
 			count, _ := strconv.Atoi(q.Get("count"))

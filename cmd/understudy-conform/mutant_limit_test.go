@@ -1,4 +1,4 @@
-package mutant
+package main
 
 import (
 	"net/http"
@@ -26,9 +26,9 @@ func limiterOf(c map[string]any) map[string]any {
 }
 
 // changePlugin changes the configuration before the plugin parses it.
-func changePlugin(change func(c map[string]any)) func(func()) Parts {
-	return func(hit func()) Parts {
-		return Parts{Plugin: func(c map[string]any) {
+func changePlugin(change func(c map[string]any)) func(func()) mutantParts {
+	return func(hit func()) mutantParts {
+		return mutantParts{Plugin: func(c map[string]any) {
 			before := string(encodeJSON(c))
 			change(c)
 			if string(encodeJSON(c)) != before {
@@ -39,9 +39,9 @@ func changePlugin(change func(c map[string]any)) func(func()) Parts {
 }
 
 // changeStorage changes what the plugin sends to its storage.
-func changeStorage(change func(r *http.Request)) func(func()) Parts {
-	return func(hit func()) Parts {
-		return Parts{Storage: func(next http.RoundTripper) http.RoundTripper {
+func changeStorage(change func(r *http.Request)) func(func()) mutantParts {
+	return func(hit func()) mutantParts {
+		return mutantParts{Storage: func(next http.RoundTripper) http.RoundTripper {
 			return tripper(func(r *http.Request) (*http.Response, error) {
 				return comparedTrip(r, next, hit, func(r *http.Request, next http.RoundTripper) (*http.Response, error) {
 					change(r)
@@ -60,7 +60,7 @@ func setDefault(object map[string]any, key string, v any) {
 }
 
 // limitMutants break the rate-limit plugin. Sorted by id.
-var limitMutants = []Mutant{
+var limitMutants = []mutant{
 	{ID: "RLP-001.1", Text: "a configuration without a window is accepted", Build: changePlugin(func(c map[string]any) { setDefault(limiterOf(c), "window", "1h") })},
 	{ID: "RLP-001.2", Text: "a configuration without an identifier is accepted", Build: changePlugin(func(c map[string]any) { setDefault(strategyOf(c), "identifierSource", "ip") })},
 	{ID: "RLP-001.3", Text: "a configuration without a token is accepted", Build: changePlugin(func(c map[string]any) { setDefault(c, "token", "none") })},
@@ -93,8 +93,8 @@ var limitMutants = []Mutant{
 	{ID: "RLP-004.3", Text: "the key has the identifier before the route", Build: changeStorage(func(r *http.Request) {
 		setBody(r, []byte(strings.ReplaceAll(string(readBody(r)), "/api/orders/:id:ann", "ann:/api/orders/:id")))
 	})},
-	{ID: "RLP-005.1", Text: "a route parameter is counted for each value", Build: func(hit func()) Parts {
-		return Parts{Host: func(next http.Handler) http.Handler {
+	{ID: "RLP-005.1", Text: "a route parameter is counted for each value", Build: func(hit func()) mutantParts {
+		return mutantParts{Host: func(next http.Handler) http.Handler {
 			return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 				if strings.HasPrefix(r.URL.Path, "/api/orders/") {
 					hit()
@@ -212,8 +212,8 @@ var limitMutants = []Mutant{
 			limiterOf(c)["tokens"] = n + 1
 		}
 	})},
-	{ID: "RLP-013.1", Text: "a denied request reaches the application all the same", Build: func(hit func()) Parts {
-		return Parts{App: func(limited, app http.Handler) http.Handler {
+	{ID: "RLP-013.1", Text: "a denied request reaches the application all the same", Build: func(hit func()) mutantParts {
+		return mutantParts{App: func(limited, app http.Handler) http.Handler {
 			return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 				a := serverAnswer(limited, r.Clone(r.Context()))
 				if a.status >= 300 {
@@ -238,9 +238,9 @@ func textOf(v any) string {
 var prefixOfKey = regexp.MustCompile(`[A-Za-z0-9]+:((?:GET|POST|PUT|PATCH|DELETE):)`)
 
 // changeUser changes the identifier of a client.
-func changeUser(change func(name string) string) func(func()) Parts {
-	return func(hit func()) Parts {
-		return Parts{Host: func(next http.Handler) http.Handler {
+func changeUser(change func(name string) string) func(func()) mutantParts {
+	return func(hit func()) mutantParts {
+		return mutantParts{Host: func(next http.Handler) http.Handler {
 			return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 				if old := r.Header.Get("X-User"); old != "" && change(old) != old {
 					hit()

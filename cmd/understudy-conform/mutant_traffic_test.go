@@ -1,4 +1,4 @@
-package mutant
+package main
 
 import (
 	"maps"
@@ -88,8 +88,8 @@ func prefixHeaders(h http.Header) {
 
 // droppedSoonAfter drops a message that is delivered to a destination within half a second
 // of another one.
-func droppedSoonAfter(fits func(r *http.Request) bool) func(func()) Parts {
-	return func(hit func()) Parts {
+func droppedSoonAfter(fits func(r *http.Request) bool) func(func()) mutantParts {
+	return func(hit func()) mutantParts {
 		last := &recent{within: 500 * time.Millisecond}
 		return changeDelivery(false, func(r *http.Request, next http.RoundTripper) (*http.Response, error) {
 			if fits(r) && last.follows(r.URL.Path, r.Header.Get(header.MessageID)) {
@@ -101,7 +101,7 @@ func droppedSoonAfter(fits func(r *http.Request) bool) func(func()) Parts {
 }
 
 // droppedTwin drops a message with the destination and body of an earlier one.
-func droppedTwin(hit func()) Parts {
+func droppedTwin(hit func()) mutantParts {
 	var mu sync.Mutex
 	first := map[string]string{} // destination and body -> message
 	return changeDelivery(false, func(r *http.Request, next http.RoundTripper) (*http.Response, error) {
@@ -121,8 +121,8 @@ func droppedTwin(hit func()) Parts {
 
 // crossBodies stores request bodies in one variable, so that concurrent requests overwrite
 // each other's.
-func crossBodies(m matching) func(func()) Parts {
-	return func(hit func()) Parts {
+func crossBodies(m matching) func(func()) mutantParts {
+	return func(hit func()) mutantParts {
 		var mu sync.Mutex
 		var latest []byte
 		return wrapMatching(m, hit, func(w http.ResponseWriter, r *http.Request, next http.Handler) {
@@ -141,8 +141,8 @@ func crossBodies(m matching) func(func()) Parts {
 }
 
 // crossedAnswers stores all answers in one variable, so that concurrent ones overwrite each other.
-func crossedAnswers(m matching) func(func()) Parts {
-	return func(hit func()) Parts {
+func crossedAnswers(m matching) func(func()) mutantParts {
+	return func(hit func()) mutantParts {
 		var mu sync.Mutex
 		var latest answer
 		return wrapMatching(m, hit, func(w http.ResponseWriter, r *http.Request, next http.Handler) {
@@ -188,7 +188,7 @@ func (t *topics) of(r *http.Request) (name string, all []string) {
 var aboutGroups = matchPath("", "("+route.GetURLGroup.Path()+".*|"+route.PublishMessage.Path()+"[^:]*)")
 
 // updateOfAll applies an update to every group of the account.
-func updateOfAll(hit func()) Parts {
+func updateOfAll(hit func()) mutantParts {
 	var known topics
 	return wrapMatching(aboutGroups, hit, func(w http.ResponseWriter, r *http.Request, next http.Handler) {
 		name, all := known.of(r)
@@ -208,7 +208,7 @@ func updateOfAll(hit func()) Parts {
 }
 
 // shorterName publishes to a group whose name is a prefix of the requested one.
-func shorterName(hit func()) Parts {
+func shorterName(hit func()) mutantParts {
 	var known topics
 	return wrapMatching(aboutGroups, hit, func(w http.ResponseWriter, r *http.Request, next http.Handler) {
 		name, all := known.of(r)
@@ -222,7 +222,7 @@ func shorterName(hit func()) Parts {
 }
 
 // firstUpdate applies the first update of each header only.
-func firstUpdate(hit func()) Parts {
+func firstUpdate(hit func()) mutantParts {
 	var mu sync.Mutex
 	seen := map[string]bool{}
 	return changeRequest(updatingGroup, func(r *http.Request) {
@@ -242,7 +242,7 @@ func firstUpdate(hit func()) Parts {
 }
 
 // defaultsUnless removes the default headers from messages that match.
-func defaultsUnless(fits func(r *http.Request) bool) func(func()) Parts {
+func defaultsUnless(fits func(r *http.Request) bool) func(func()) mutantParts {
 	return joinChanges(changeRequest(onGroups, func(r *http.Request) {
 		if fits(r) {
 			r.Header.Set(header.ForwardPrefix+"X-Bare", "1")
@@ -257,7 +257,7 @@ func defaultsUnless(fits func(r *http.Request) bool) func(func()) Parts {
 }
 
 // neighboursSilenced stops calling the other endpoints of a group after one of them has failed.
-func neighboursSilenced(hit func()) Parts {
+func neighboursSilenced(hit func()) mutantParts {
 	var mu sync.Mutex
 	bad := map[string]string{} // group -> the endpoint that failed
 	return changeDelivery(false, func(r *http.Request, next http.RoundTripper) (*http.Response, error) {

@@ -1,4 +1,4 @@
-package mutant
+package main
 
 import (
 	"encoding/base64"
@@ -12,7 +12,7 @@ import (
 )
 
 // restartMutants break restarts. Sorted by id.
-var restartMutants = []Mutant{
+var restartMutants = []mutant{
 	{ID: "RST-001.1", Text: "the answer omits workflowCreatedAt", Build: changeReply(restartingRun, func(_ *http.Request, v map[string]any) { delete(v, "workflowCreatedAt") })},
 	{ID: "RST-001.2", Text: "a restart demands a body", Build: refuseMatching(restartingRun, func(r *http.Request) bool { return len(readBody(r)) == 0 })},
 	{ID: "RST-001.3", Text: "workflowCreatedAt is in seconds", Build: changeReply(restartingRun, func(_ *http.Request, v map[string]any) {
@@ -20,7 +20,7 @@ var restartMutants = []Mutant{
 	})},
 	{ID: "RST-001.4", Text: "workflowCreatedAt is a text", Build: changeReply(restartingRun, func(_ *http.Request, v map[string]any) { v["workflowCreatedAt"] = fmt.Sprint(v["workflowCreatedAt"]) })},
 	{ID: "RST-002.1", Text: "a restart answers the id of the old run", Build: oldRun("workflowRunId")},
-	{ID: "RST-002.2", Text: "a restart answers 2xx and does nothing", Build: func(hit func()) Parts {
+	{ID: "RST-002.2", Text: "a restart answers 2xx and does nothing", Build: func(hit func()) mutantParts {
 		return wrapMatching(restartingRun, hit, func(w http.ResponseWriter, _ *http.Request, _ http.Handler) {
 			_, _ = w.Write([]byte("{}"))
 		})
@@ -59,7 +59,7 @@ var restartMutants = []Mutant{
 			setBody(r, encodeJSON(append(list, map[string]any{"messageId": "msg_0", "body": step, "callType": "step"})))
 		}
 	})},
-	{ID: "RST-004.3", Text: "a restart answers a new run and starts none", Build: func(hit func()) Parts {
+	{ID: "RST-004.3", Text: "a restart answers a new run and starts none", Build: func(hit func()) mutantParts {
 		return wrapMatching(restartingRun, hit, func(w http.ResponseWriter, _ *http.Request, _ http.Handler) {
 			w.Header().Set("Content-Type", "application/json")
 			_, _ = w.Write(encodeJSON(map[string]any{"workflowRunId": "wfr_none", "workflowCreatedAt": nowMs()}))
@@ -115,7 +115,7 @@ var restartMutants = []Mutant{
 }
 
 // restartKey changes the flow-control key of a restart, or drops it.
-func restartKey(change func(key string) string) func(func()) Parts {
+func restartKey(change func(key string) string) func(func()) mutantParts {
 	return changeRequest(restartingRun, func(r *http.Request) {
 		if key := r.Header.Get(header.FlowControlKey); key != "" {
 			r.Header.Del(header.FlowControlKey)
@@ -127,8 +127,8 @@ func restartKey(change func(key string) string) func(func()) Parts {
 }
 
 // oldRun answers a restart with a value of the failed run.
-func oldRun(field string) func(func()) Parts {
-	return func(hit func()) Parts {
+func oldRun(field string) func(func()) mutantParts {
+	return func(hit func()) mutantParts {
 		return wrapMatching(restartingRun, hit, func(w http.ResponseWriter, r *http.Request, next http.Handler) {
 			look := r.Clone(r.Context())
 			look.Method, look.URL.Path = http.MethodGet, route.GetWorkflowDLQ.Path()+r.URL.Path[strings.LastIndex(r.URL.Path, "/")+1:]
@@ -145,14 +145,14 @@ func oldRun(field string) func(func()) Parts {
 }
 
 // resumeInstead resumes the run, so that it keeps its finished steps.
-func resumeInstead(hit func()) Parts {
+func resumeInstead(hit func()) mutantParts {
 	return changeRequest(restartingRun, func(r *http.Request) {
 		r.URL.Path, r.URL.RawPath = strings.Replace(r.URL.Path, route.RestartWorkflowRun.Path(), route.ResumeWorkflowRunAlias.Path(), 1), ""
 	})(hit)
 }
 
 // withOverride adds a header to every restart that has none.
-func withOverride(name, value string) func(func()) Parts {
+func withOverride(name, value string) func(func()) mutantParts {
 	return changeRequest(restartingRun, func(r *http.Request) {
 		if r.Header.Get(name) == "" {
 			r.Header.Set(name, value)
@@ -162,7 +162,7 @@ func withOverride(name, value string) func(func()) Parts {
 
 // restartedCalls changes the calls of runs that a restart created: their ids do not begin
 // with the prefix of the suite.
-func restartedCalls(change func(r *http.Request)) func(func()) Parts {
+func restartedCalls(change func(r *http.Request)) func(func()) mutantParts {
 	return changeDelivery(true, func(r *http.Request, next http.RoundTripper) (*http.Response, error) {
 		if run := r.Header.Get(header.WorkflowRunID); run != "" && !strings.HasPrefix(run, "wfr_cf") {
 			change(r)
@@ -187,7 +187,7 @@ func inPayload(r *http.Request, change func(plain []byte) []byte) {
 }
 
 // chosenInName answers with the chosen id, but the new run has another one.
-func chosenInName(hit func()) Parts {
+func chosenInName(hit func()) mutantParts {
 	return wrapMatching(restartingRun, hit, func(w http.ResponseWriter, r *http.Request, next http.Handler) {
 		chosen := r.Header.Get(header.WorkflowRunID)
 		r.Header.Del(header.WorkflowRunID)
@@ -201,7 +201,7 @@ func chosenInName(hit func()) Parts {
 }
 
 // likeEntry restarts an entry whose id is a prefix of the requested one, or the reverse.
-func likeEntry(hit func()) Parts {
+func likeEntry(hit func()) mutantParts {
 	return wrapMatching(restartingRun, hit, func(w http.ResponseWriter, r *http.Request, next http.Handler) {
 		id := r.URL.Path[strings.LastIndex(r.URL.Path, "/")+1:]
 		list, again := r.Clone(r.Context()), r.Clone(r.Context())

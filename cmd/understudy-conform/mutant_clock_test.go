@@ -1,4 +1,4 @@
-package mutant
+package main
 
 import (
 	"context"
@@ -32,7 +32,7 @@ func (r *recent) follows(place, id string) bool {
 	if r.id == nil {
 		r.id, r.when = map[string]string{}, map[string]time.Time{}
 	}
-	if last, ok := r.id[place]; ok && last != id && time.Since(r.when[place]) < r.within {
+	if last, ok := r.id[place]; ok && last != id && r.when[place].Add(r.within).After(time.Now()) {
 		return true
 	}
 	r.id[place], r.when[place] = id, time.Now()

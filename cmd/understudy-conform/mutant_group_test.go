@@ -1,4 +1,4 @@
-package mutant
+package main
 
 import (
 	"maps"
@@ -11,7 +11,7 @@ import (
 )
 
 // groupMutants break URL groups. Sorted by id.
-var groupMutants = []Mutant{
+var groupMutants = []mutant{
 	{ID: "GRP-001.1", Text: "an update refuses a value that is an array", Build: refuseMatching(updatingGroup, func(r *http.Request) bool { return strings.Contains(string(readBody(r)), "[") })},
 	{ID: "GRP-001.2", Text: "an update refuses a value that is a string", Build: refuseMatching(updatingGroup, func(r *http.Request) bool { return !strings.Contains(string(readBody(r)), "[") })},
 	{ID: "GRP-001.3", Text: "of an array only the first value is kept", Build: changedUpdate(func(headers map[string]any) {
@@ -84,7 +84,7 @@ var groupMutants = []Mutant{
 }
 
 // changedUpdate changes the headers of an update.
-func changedUpdate(change func(headers map[string]any)) func(func()) Parts {
+func changedUpdate(change func(headers map[string]any)) func(func()) mutantParts {
 	return changeRequest(updatingGroup, func(r *http.Request) {
 		if v, ok := decodeJSON(readBody(r)).(map[string]any); ok {
 			if headers, ok := v["headers"].(map[string]any); ok {
@@ -130,8 +130,8 @@ func fakeDelivery() *http.Response {
 }
 
 // fanOut sends the delivery to endpoint n to endpoint to(n) instead; -1 drops it.
-func fanOut(to func(n int) int) func(func()) Parts {
-	return func(hit func()) Parts {
+func fanOut(to func(n int) int) func(func()) mutantParts {
+	return func(hit func()) mutantParts {
 		o := &order{}
 		return changeDelivery(false, func(r *http.Request, next http.RoundTripper) (*http.Response, error) {
 			if !ofGroup(r) {
@@ -155,8 +155,8 @@ func fanOut(to func(n int) int) func(func()) Parts {
 
 // headersOf keeps default headers for some endpoints only. It drops the headers that tests
 // set: X-Team, and X-Order from header forwarding.
-func headersOf(keeps func(n int) bool) func(func()) Parts {
-	return func(hit func()) Parts {
+func headersOf(keeps func(n int) bool) func(func()) mutantParts {
+	return func(hit func()) mutantParts {
 		o := &order{}
 		return changeDelivery(false, func(r *http.Request, next http.RoundTripper) (*http.Response, error) {
 			if _, n := o.of(r); ofGroup(r) && !keeps(n) {
@@ -169,7 +169,7 @@ func headersOf(keeps func(n int) bool) func(func()) Parts {
 }
 
 // headersOnce drops the default header from the second message.
-func headersOnce(hit func()) Parts {
+func headersOnce(hit func()) mutantParts {
 	return changeDelivery(false, func(r *http.Request, next http.RoundTripper) (*http.Response, error) {
 		if ofGroup(r) && strings.HasPrefix(string(readBody(r)), "message 2") {
 			r.Header.Del("X-Team")

@@ -1,4 +1,4 @@
-package mutant
+package main
 
 import (
 	"net/http"
@@ -11,7 +11,7 @@ import (
 
 // combinationMutants break one cell of a table: one value on one way of a message, in one
 // generation of a run, on one page of a list. Sorted by id.
-var combinationMutants = []Mutant{
+var combinationMutants = []mutant{
 	{ID: "AUT-006.1", Text: "the credential is in a header of the retry", Build: deliveryDefect("token of publisher", "retried")},
 	{ID: "AUT-006.2", Text: "the credential is in a header of what a key held", Build: deliveryDefect("token of publisher", "held")},
 	{ID: "DLQ-002.4", Text: "a smaller page is not given to who asks", Build: ignoreFilter(listingDLQ, "count")},
@@ -82,7 +82,7 @@ var combinationMutants = []Mutant{
 }
 
 // onNextPage drops a filter from requests with a cursor.
-func onNextPage(m matching, filter string) func(func()) Parts {
+func onNextPage(m matching, filter string) func(func()) mutantParts {
 	return changeRequest(m, func(r *http.Request) {
 		if r.URL.Query().Has("cursor") {
 			dropQuery(r, func(name string) bool { return name == filter })
@@ -91,13 +91,13 @@ func onNextPage(m matching, filter string) func(func()) Parts {
 }
 
 // entryDefect breaks a field of entries in a situation.
-func entryDefect(field, defect, situation string) func(func()) Parts {
+func entryDefect(field, defect, situation string) func(func()) mutantParts {
 	return fieldDefect(listingDLQ, []string{"messages", "[]", field}, fieldDefects[defect], itemSituations[situation])
 }
 
 // cancelsNext adds RUN_CANCELED to the log of the run that was triggered after a cancelled one:
 // its id begins with the id of that one.
-func cancelsNext(hit func()) Parts {
+func cancelsNext(hit func()) mutantParts {
 	var mu sync.Mutex
 	cancelled := "-"
 	return joinChanges(changeResponse(matchOperation(route.EndWorkflowRun), func(r *http.Request, _ *answer) {
@@ -119,7 +119,7 @@ func cancelsNext(hit func()) Parts {
 }
 
 // restartErases removes RUN_FAILED from the log of a run whose entry was restarted.
-func restartErases(hit func()) Parts {
+func restartErases(hit func()) mutantParts {
 	g := &generations{}
 	var mu sync.Mutex
 	restarted := map[string]bool{}
@@ -137,7 +137,7 @@ func restartErases(hit func()) Parts {
 
 // neverFalls adds the restarted entries to the count of the dead letter queue. The User-Agent
 // distinguishes the scenarios.
-func neverFalls(hit func()) Parts {
+func neverFalls(hit func()) mutantParts {
 	var mu sync.Mutex
 	restarts := map[string]int64{} // User-Agent -> entries
 	of := func(r *http.Request) string { return r.Header.Get("User-Agent") }

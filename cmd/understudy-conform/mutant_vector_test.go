@@ -1,4 +1,4 @@
-package mutant
+package main
 
 import (
 	"fmt"
@@ -6,7 +6,7 @@ import (
 )
 
 // changeInfo changes the answer about an index.
-func changeInfo(change func(v map[string]any)) func(func()) Parts {
+func changeInfo(change func(v map[string]any)) func(func()) mutantParts {
 	return changeReply(readingInfo, func(_ *http.Request, v map[string]any) {
 		if result, ok := v["result"].(map[string]any); ok {
 			change(result)
@@ -20,7 +20,7 @@ func namespacesOf(v map[string]any) map[string]any {
 }
 
 // vectorMutants break the information about vector indexes. Sorted by id.
-var vectorMutants = []Mutant{
+var vectorMutants = []mutant{
 	{ID: "VEC-001.1", Text: "the information is at the top level", Build: replyAny(readingInfo, func(_ *http.Request, v any) any {
 		object, _ := v.(map[string]any)
 		return object["result"]

@@ -1,4 +1,4 @@
-package mutant
+package main
 
 import (
 	"bytes"
@@ -15,7 +15,7 @@ import (
 )
 
 // publishMutants break publishing and deliveries. Sorted by id.
-var publishMutants = []Mutant{
+var publishMutants = []mutant{
 	{ID: "PUB-001.1", Text: "the destination is percent-decoded twice", Build: changeRequest(publishingMessage, func(r *http.Request) {
 		if plain, err := url.PathUnescape(r.URL.EscapedPath()); err == nil {
 			r.URL.Path, r.URL.RawPath = plain, ""
@@ -181,7 +181,7 @@ var publishMutants = []Mutant{
 			r.Header.Set(header.Delay, "1s")
 		}
 	})},
-	{ID: "PUB-010.5", Text: "a delayed message is never delivered", Build: func(hit func()) Parts {
+	{ID: "PUB-010.5", Text: "a delayed message is never delivered", Build: func(hit func()) mutantParts {
 		return wrapMatching(publishingMessage, hit, func(w http.ResponseWriter, r *http.Request, next http.Handler) {
 			if r.Header.Get(header.Delay) != "" && !ofWorkflow(r) {
 				r.Header.Set(header.Delay, "9000000s")
@@ -239,14 +239,14 @@ var publishMutants = []Mutant{
 }
 
 // ignoreQuery drops the query parameter of a configuration header.
-func ignoreQuery(name string) func(func()) Parts {
+func ignoreQuery(name string) func(func()) mutantParts {
 	return changeRequest(publishingMessage, func(r *http.Request) {
 		dropQuery(r, func(given string) bool { return given == header.Query(name) })
 	})
 }
 
 // retryMutants break retries. Sorted by id.
-var retryMutants = []Mutant{
+var retryMutants = []mutant{
 	{ID: "RTY-001.1", Text: "a failed delivery is never retried", Build: changeRetries(func(int) int { return 0 })},
 	{ID: "RTY-001.2", Text: "an answer of 4xx is taken for a success", Build: changeDelivery(false, func(r *http.Request, next http.RoundTripper) (*http.Response, error) {
 		response, err := next.RoundTrip(r)
@@ -309,7 +309,7 @@ var retryMutants = []Mutant{
 }
 
 // changeRetries changes the number of retries in headers, queries and group defaults.
-func changeRetries(change func(int) int) func(func()) Parts {
+func changeRetries(change func(int) int) func(func()) mutantParts {
 	one := func(text string) string {
 		var n int
 		if json.Unmarshal([]byte(text), &n) != nil {
@@ -340,7 +340,7 @@ func changeRetries(change func(int) int) func(func()) Parts {
 }
 
 // toTheFirst sends every delivery of a scenario to its first endpoint.
-func toTheFirst(hit func()) Parts {
+func toTheFirst(hit func()) mutantParts {
 	var mu sync.Mutex
 	first := map[string]string{}
 	return changeDelivery(false, func(r *http.Request, next http.RoundTripper) (*http.Response, error) {
@@ -360,7 +360,7 @@ func toTheFirst(hit func()) Parts {
 }
 
 // onlyTheFirst forwards only the first of the headers, by name.
-func onlyTheFirst(hit func()) Parts {
+func onlyTheFirst(hit func()) mutantParts {
 	return changeRequest(publishingMessage, func(r *http.Request) {
 		forwarding := r.Header.Get(header.HeaderForward) == "true" || strings.Contains(r.URL.RawQuery, header.Query(header.HeaderForward)+"=true")
 		if !forwarding {
@@ -382,8 +382,8 @@ func onlyTheFirst(hit func()) Parts {
 }
 
 // refuseMatching answers 415 to requests that match.
-func refuseMatching(m matching, fits func(*http.Request) bool) func(func()) Parts {
-	return func(hit func()) Parts {
+func refuseMatching(m matching, fits func(*http.Request) bool) func(func()) mutantParts {
+	return func(hit func()) mutantParts {
 		return wrapMatching(m, hit, func(w http.ResponseWriter, r *http.Request, next http.Handler) {
 			if fits(r) {
 				http.Error(w, `{"error":"no"}`, http.StatusUnsupportedMediaType)
@@ -414,7 +414,7 @@ func dropQuery(r *http.Request, fits func(name string) bool) {
 }
 
 // deliverTwice repeats each successful delivery.
-func deliverTwice(hit func()) Parts {
+func deliverTwice(hit func()) mutantParts {
 	return changeDelivery(false, func(r *http.Request, next http.RoundTripper) (*http.Response, error) {
 		text := readBody(r)
 		response, err := next.RoundTrip(r)

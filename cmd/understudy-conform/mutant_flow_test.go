@@ -1,4 +1,4 @@
-package mutant
+package main
 
 import (
 	"net/http"
@@ -12,8 +12,8 @@ import (
 )
 
 // flowMutants break flow-control keys. Sorted by id.
-var flowMutants = []Mutant{
-	{ID: "FLC-001.1", Text: "a resume answers 2xx, the messages stay held", Build: func(hit func()) Parts {
+var flowMutants = []mutant{
+	{ID: "FLC-001.1", Text: "a resume answers 2xx, the messages stay held", Build: func(hit func()) mutantParts {
 		return wrapMatching(resumingKey, hit, func(w http.ResponseWriter, r *http.Request, next http.Handler) {
 			if strings.Contains(r.URL.Path, "never") {
 				next.ServeHTTP(w, r)
@@ -52,7 +52,7 @@ var flowMutants = []Mutant{
 			a.body = []byte(`{"error":null,"code":404}`)
 		}
 	})},
-	{ID: "FLC-003.1", Text: "a resume frees other keys too", Build: func(hit func()) Parts {
+	{ID: "FLC-003.1", Text: "a resume frees other keys too", Build: func(hit func()) mutantParts {
 		return wrapMatching(resumingKey, hit, func(w http.ResponseWriter, r *http.Request, next http.Handler) {
 			other := r.Clone(r.Context())
 			other.URL.Path = strings.Replace(other.URL.Path, "-key/resume", "-otherkey/resume", 1)
@@ -75,7 +75,7 @@ var flowMutants = []Mutant{
 }
 
 // heldBack delivers only the first of the held messages of a destination.
-func heldBack(hit func()) Parts {
+func heldBack(hit func()) mutantParts {
 	var mu sync.Mutex
 	seen := map[string]bool{}
 	return changeDelivery(false, func(r *http.Request, next http.RoundTripper) (*http.Response, error) {
@@ -93,7 +93,7 @@ func heldBack(hit func()) Parts {
 }
 
 // resumedOnce ignores every resume of a key after the first one.
-func resumedOnce(hit func()) Parts {
+func resumedOnce(hit func()) mutantParts {
 	var mu sync.Mutex
 	seen := map[string]bool{}
 	return wrapMatching(resumingKey, hit, func(w http.ResponseWriter, r *http.Request, next http.Handler) {
@@ -116,7 +116,7 @@ func resumedOnce(hit func()) Parts {
 }
 
 // lastOfMany resumes only the last of the keys that are resumed concurrently.
-func lastOfMany(hit func()) Parts {
+func lastOfMany(hit func()) mutantParts {
 	var mu sync.Mutex
 	latest := map[string]string{} // credential -> key
 	return wrapMatching(resumingKey, hit, func(w http.ResponseWriter, r *http.Request, next http.Handler) {
@@ -137,7 +137,7 @@ func lastOfMany(hit func()) Parts {
 }
 
 // freesLonger also resumes the keys that begin with the requested one.
-func freesLonger(hit func()) Parts {
+func freesLonger(hit func()) mutantParts {
 	var mu sync.Mutex
 	var paused []string
 	return wrapMatching(matchPath("POST", "("+route.PauseFlowControlKey.Pattern()+"|"+route.ResumeFlowControlKey.Pattern()+")"), hit, func(w http.ResponseWriter, r *http.Request, next http.Handler) {

@@ -1,4 +1,4 @@
-package mutant
+package main
 
 import (
 	"net/http"
@@ -39,7 +39,7 @@ func refusalStatus(status int) bool {
 
 // poolCredentials is middleware that collects valid credentials. It calls refused for accepted and
 // refused requests; again, nil for accepted ones, repeats the request with another credential.
-func poolCredentials(hit func(), refused func(r *http.Request, a answer, all []string, again func(credential string) answer) answer) Parts {
+func poolCredentials(hit func(), refused func(r *http.Request, a answer, all []string, again func(credential string) answer) answer) mutantParts {
 	p := &pool{}
 	everything := func(r *http.Request) bool { return !hostingPath(r) }
 	return wrapMatching(everything, hit, func(w http.ResponseWriter, r *http.Request, next http.Handler) {
@@ -63,8 +63,8 @@ func poolCredentials(hit func(), refused func(r *http.Request, a answer, all []s
 }
 
 // letIn accepts matching requests by the first stored credential that works.
-func letIn(m matching, fits func(*http.Request) bool) func(func()) Parts {
-	return func(hit func()) Parts {
+func letIn(m matching, fits func(*http.Request) bool) func(func()) mutantParts {
+	return func(hit func()) mutantParts {
 		return poolCredentials(hit, func(r *http.Request, a answer, all []string, again func(string) answer) answer {
 			if again == nil || !m(r) || !fits(r) {
 				return a
@@ -80,8 +80,8 @@ func letIn(m matching, fits func(*http.Request) bool) func(func()) Parts {
 }
 
 // refusedYet answers with a refusal but executes the request.
-func refusedYet(m matching) func(func()) Parts {
-	return func(hit func()) Parts {
+func refusedYet(m matching) func(func()) mutantParts {
+	return func(hit func()) mutantParts {
 		return poolCredentials(hit, func(r *http.Request, a answer, all []string, again func(string) answer) answer {
 			if again != nil && m(r) && withoutCredentials(r) {
 				for _, credential := range all {
@@ -96,8 +96,8 @@ func refusedYet(m matching) func(func()) Parts {
 }
 
 // likeRight accepts a Bearer token that is similar to a valid one.
-func likeRight(like func(given, right string) bool) func(func()) Parts {
-	return func(hit func()) Parts {
+func likeRight(like func(given, right string) bool) func(func()) mutantParts {
+	return func(hit func()) mutantParts {
 		return poolCredentials(hit, func(r *http.Request, a answer, all []string, again func(string) answer) answer {
 			given, ok := strings.CutPrefix(r.Header.Get("Authorization"), "Bearer ")
 			if again == nil || !ok || given == "" {
@@ -116,8 +116,8 @@ func likeRight(like func(given, right string) bool) func(func()) Parts {
 }
 
 // asEverybody executes a request for every known account and joins the lists.
-func asEverybody(m matching) func(func()) Parts {
-	return func(hit func()) Parts {
+func asEverybody(m matching) func(func()) mutantParts {
+	return func(hit func()) mutantParts {
 		p := &pool{}
 		return wrapMatching(func(r *http.Request) bool { return !hostingPath(r) }, hit, func(w http.ResponseWriter, r *http.Request, next http.Handler) {
 			text, plain := readBody(r), r.Clone(r.Context())

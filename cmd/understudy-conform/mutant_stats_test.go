@@ -1,4 +1,4 @@
-package mutant
+package main
 
 import (
 	"fmt"
@@ -8,12 +8,12 @@ import (
 )
 
 // changeStats changes the statistics.
-func changeStats(change func(r *http.Request, v map[string]any)) func(func()) Parts {
+func changeStats(change func(r *http.Request, v map[string]any)) func(func()) mutantParts {
 	return changeReply(readingStats, change)
 }
 
 // changePoints changes every point of the statistics.
-func changePoints(change func(p map[string]any)) func(func()) Parts {
+func changePoints(change func(p map[string]any)) func(func()) mutantParts {
 	return changeStats(func(_ *http.Request, v map[string]any) { walkPoints(v, change) })
 }
 
@@ -47,7 +47,7 @@ func keepLast(v map[string]any, n int) {
 const statsTime = "2006-01-02 15:04:05.000000000 -0700 UTC"
 
 // statsMutants break the usage statistics. Sorted by id.
-var statsMutants = []Mutant{
+var statsMutants = []mutant{
 	{ID: "STA-001.1", Text: "one array is null", Build: changeStats(func(_ *http.Request, v map[string]any) { v["daily_used"] = nil })},
 	{ID: "STA-001.2", Text: "total_monthly_billing is a text", Build: changeStats(func(_ *http.Request, v map[string]any) {
 		v["total_monthly_billing"] = fmt.Sprint(v["total_monthly_billing"])

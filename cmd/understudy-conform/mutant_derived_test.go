@@ -1,4 +1,4 @@
-package mutant
+package main
 
 import (
 	"bytes"
@@ -19,7 +19,7 @@ import (
 	"github.com/understudy-mock/understudy/spec/route"
 )
 
-// Derived returns the defects that follow mechanically from the documented operations: every
+// deriveMutants returns the defects that follow mechanically from the documented operations: every
 // field of an answer, every filter of a list, every option and every part of a delivery, each
 // wrong in one way, in all requests or only in a particular situation. Shown reports whether
 // the interface document or a target file has the name of an option, filter or field of an
@@ -27,7 +27,7 @@ import (
 //
 // Their names, such as derived/listWorkflowDLQ/filter/label/ignored, do not depend on the
 // order. Some defects are legal or without effect: what survives is to be read by a person.
-func Derived(doc *spec.Document, shown func(operation, place, name string) bool) ([]Mutant, error) {
+func deriveMutants(doc *spec.Document, shown func(operation, place, name string) bool) ([]mutant, error) {
 	whole, err := openapi3.NewLoader().LoadFromData(doc.JSON())
 	if err != nil {
 		return nil, fmt.Errorf("OpenAPI document: %w", err)
@@ -46,7 +46,7 @@ func Derived(doc *spec.Document, shown func(operation, place, name string) bool)
 		}
 	}
 	d.deliveries()
-	slices.SortFunc(d.all, func(a, b Mutant) int { return strings.Compare(a.ID, b.ID) })
+	slices.SortFunc(d.all, func(a, b mutant) int { return strings.Compare(a.ID, b.ID) })
 	return d.all, nil
 }
 
@@ -57,7 +57,7 @@ type deriving struct {
 	shown     func(operation, place, name string) bool
 	operation string
 	matches   matching
-	all       []Mutant
+	all       []mutant
 }
 
 // answers reports whether the interface document shows the answer of the operation.
@@ -67,8 +67,8 @@ func (d *deriving) answers() bool {
 
 func (d *deriving) lists() bool { return strings.HasPrefix(d.operation, "list") }
 
-func (d *deriving) add(text string, build func(func()) Parts, name ...string) {
-	d.all = append(d.all, Mutant{ID: "derived/" + d.operation + "/" + strings.Join(name, "/"), Text: text, Build: build})
+func (d *deriving) add(text string, build func(func()) mutantParts, name ...string) {
+	d.all = append(d.all, mutant{ID: "derived/" + d.operation + "/" + strings.Join(name, "/"), Text: text, Build: build})
 }
 
 // fieldDefects change a field that is present; others are its earlier values, oldest first.
@@ -178,8 +178,8 @@ func (d *deriving) fields(schema *openapi3.Schema, path []string) {
 }
 
 // fieldDefect changes the field at a path in the answers.
-func fieldDefect(m matching, path []string, change func(any, []any) (any, bool), applies func(*generations, *http.Request, map[string]any) bool) func(func()) Parts {
-	return func(hit func()) Parts {
+func fieldDefect(m matching, path []string, change func(any, []any) (any, bool), applies func(*generations, *http.Request, map[string]any) bool) func(func()) mutantParts {
+	return func(hit func()) mutantParts {
 		var mu sync.Mutex
 		var seen []any
 		g := &generations{}
@@ -236,9 +236,9 @@ type learning struct {
 }
 
 // from calls learn, with the lock held, for each matching request and its decoded answer.
-func (l *learning) from(m matching, learn func(r *http.Request, v any)) func(func()) Parts {
+func (l *learning) from(m matching, learn func(r *http.Request, v any)) func(func()) mutantParts {
 	l.learned = sync.NewCond(&l.mu)
-	return func(hit func()) Parts {
+	return func(hit func()) mutantParts {
 		return wrapMatching(m, hit, func(w http.ResponseWriter, r *http.Request, next http.Handler) {
 			asked := r.Clone(r.Context())
 			l.mu.Lock()
@@ -291,7 +291,7 @@ func entryOf(r *http.Request) string {
 }
 
 // watch learns from lists and restarts, and changes nothing.
-func (g *generations) watch(hit func()) Parts {
+func (g *generations) watch(hit func()) mutantParts {
 	g.run, g.gen, g.asked = map[string]string{}, map[string]int{}, map[string]*http.Request{}
 	return joinChanges(changeReply(listingDLQ, func(r *http.Request, v map[string]any) {
 		g.mu.Lock()
@@ -414,7 +414,7 @@ func listName(v map[string]any) string {
 }
 
 // invertedFilter answers what does not fit a filter.
-func invertedFilter(m matching, filter string) func(func()) Parts {
+func invertedFilter(m matching, filter string) func(func()) mutantParts {
 	return changeFiltered(m, filter, func(all, fitting []any) []any {
 		known := map[string]bool{}
 		for _, item := range fitting {
@@ -424,13 +424,13 @@ func invertedFilter(m matching, filter string) func(func()) Parts {
 	})
 }
 
-func firstThatFits(m matching, filter string) func(func()) Parts {
+func firstThatFits(m matching, filter string) func(func()) mutantParts {
 	return changeFiltered(m, filter, func(_, fitting []any) []any { return fitting[:min(len(fitting), 1)] })
 }
 
 // changeFiltered changes what a filter selects.
-func changeFiltered(m matching, filter string, choose func(all, fitting []any) []any) func(func()) Parts {
-	return func(hit func()) Parts {
+func changeFiltered(m matching, filter string, choose func(all, fitting []any) []any) func(func()) mutantParts {
+	return func(hit func()) mutantParts {
 		return wrapMatching(m, hit, func(w http.ResponseWriter, r *http.Request, next http.Handler) {
 			plain := r.Clone(r.Context())
 			a := serverAnswer(next, r)
@@ -489,7 +489,7 @@ type published struct {
 }
 
 // watch learns from publishes and restarts, and changes nothing.
-func (p *published) watch(hit func()) Parts {
+func (p *published) watch(hit func()) mutantParts {
 	p.messages = map[string]*http.Request{}
 	publishing := matchPath("", "("+route.PublishMessage.Pattern()+"|"+route.PublishBatch.Pattern()+")")
 	return joinChanges(p.runs.watch, p.from(publishing, func(r *http.Request, v any) {
@@ -569,9 +569,9 @@ func (d *deriving) deliveries() {
 }
 
 // deliveryDefect loses or changes one part of the deliveries in a situation.
-func deliveryDefect(part, situation string) func(func()) Parts {
+func deliveryDefect(part, situation string) func(func()) mutantParts {
 	applies := deliverySituations[situation]
-	return func(hit func()) Parts {
+	return func(hit func()) mutantParts {
 		p := &published{}
 		return joinChanges(p.watch, changeDelivery(true, func(r *http.Request, next http.RoundTripper) (*http.Response, error) {
 			from := p.of(r)
