@@ -100,10 +100,10 @@ func Breaches(x *Exchange, bindings target.Bindings) []Breach {
 	return l.found
 }
 
-// field is a row of a table in the document.
-type field struct {
-	name, kind string
-	required   bool
+// Field is a row of a table in the document.
+type Field struct {
+	Name, Kind string
+	Required   bool // it exists always
 }
 
 // has checks that there is a value at a pointer and that it has this kind.
@@ -128,12 +128,12 @@ func (l *looking) may(id, pointer, kind string) {
 }
 
 // fields checks an object by its table.
-func (l *looking) fields(id, pointer string, table []field) {
+func (l *looking) fields(id, pointer string, table []Field) {
 	for _, f := range table {
-		if f.required {
-			l.has(id, pointer+"/"+f.name, f.kind)
+		if f.Required {
+			l.has(id, pointer+"/"+f.Name, f.Kind)
 		} else {
-			l.may(id, pointer+"/"+f.name, f.kind)
+			l.may(id, pointer+"/"+f.Name, f.Kind)
 		}
 	}
 }

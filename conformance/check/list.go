@@ -13,9 +13,9 @@ const (
 	maxEvents      = 1000
 )
 
-// entryFields are the fields of a DLQ entry. Fields that exist only if something was
-// set, or if an attempt had a response, are not required.
-var entryFields = []field{
+// EntryFields are the fields of a DLQ entry, but EntryHeaders. Fields that exist only if
+// something was set, or if an attempt had a response, are not required.
+var EntryFields = []Field{
 	{"dlqId", "string", true},
 	{"messageId", "string", true},
 	{"url", "string", true},
@@ -33,8 +33,11 @@ var entryFields = []field{
 	{"failureCallbackInfo", "object", false},
 }
 
-// eventFields are the fields of a log event.
-var eventFields = []field{
+// EntryHeaders are the fields of a DLQ entry that map names to values.
+var EntryHeaders = []Field{{"header", "header map", true}, {"responseHeader", "header map", false}}
+
+// EventFields are the fields of a log event.
+var EventFields = []Field{
 	{"time", "integer", true},
 	{"state", "string", true},
 	{"workflowRunId", "string", true},
@@ -43,8 +46,8 @@ var eventFields = []field{
 	{"nextDeliveryTime", "integer", false},
 }
 
-// stepFields are the fields of the step information of an event.
-var stepFields = []field{
+// StepFields are the fields of the step information of an event.
+var StepFields = []Field{
 	{"stepName", "string", true},
 	{"stepType", "string", true},
 	{"callType", "string", true},
@@ -55,9 +58,9 @@ var stepFields = []field{
 
 // Values that the document lists.
 var (
-	stepTypes     = []string{"Initial", "Run", "Call", "SleepFor", "SleepUntil", "Wait", "Notify", "Invoke"}
-	runStates     = []string{"RUN_STARTED", "RUN_SUCCESS", "RUN_FAILED", "RUN_CANCELED", "WAITER_ADDED", "INVOKED"}
-	messageStates = []string{"CREATED", "DELIVERED", "ERROR"}
+	StepTypes     = []string{"Initial", "Run", "Call", "SleepFor", "SleepUntil", "Wait", "Notify", "Invoke"}
+	RunStates     = []string{"RUN_STARTED", "RUN_SUCCESS", "RUN_FAILED", "RUN_CANCELED", "WAITER_ADDED", "INVOKED"}
+	MessageStates = []string{"CREATED", "DELIVERED", "ERROR"}
 )
 
 // page checks what all lists have in common: an array, its largest size, and a cursor
@@ -116,9 +119,8 @@ func deadLetters(l *looking) {
 		if _, ok := l.has("DLQ-001", item, "object"); !ok {
 			return
 		}
-		l.fields("DLQ-004", item, entryFields)
-		l.has("DLQ-006", item+"/header", "header map")
-		l.may("DLQ-006", item+"/responseHeader", "header map")
+		l.fields("DLQ-004", item, EntryFields)
+		l.fields("DLQ-006", item, EntryHeaders)
 		for _, name := range []string{"notBefore", "createdAt", "workflowCreatedAt"} {
 			l.millis("DLQ-007", item+"/"+name)
 		}
@@ -129,7 +131,7 @@ func deadLetters(l *looking) {
 			l.breaks("DLQ-011", item+"/failureCallback", "the field is empty", "a URL, or no field when none was set", `""`)
 		}
 		if info, _ := At(l.Body, item+"/failureCallbackInfo"); info != nil {
-			l.fields("DLQ-019", item+"/failureCallbackInfo", []field{{"state", "string", false}, {"responseStatus", "integer", false}, {"responseBody", "string", false}, {"responseHeaders", "header map", false}})
+			l.fields("DLQ-019", item+"/failureCallbackInfo", []Field{{"state", "string", false}, {"responseStatus", "integer", false}, {"responseBody", "string", false}, {"responseHeaders", "header map", false}})
 		}
 		if name := fields["response_body_base64"]; name != "" {
 			plain, _ := At(l.Body, item+"/responseBody")
@@ -161,7 +163,7 @@ func logs(l *looking) {
 		if _, ok := l.has("LOG-001", event, "object"); !ok {
 			return
 		}
-		l.fields("LOG-004", event, eventFields)
+		l.fields("LOG-004", event, EventFields)
 		for _, name := range []string{"time", "workflowCreatedAt"} {
 			l.millis("LOG-022", event+"/"+name)
 		}
@@ -179,19 +181,19 @@ func logs(l *looking) {
 func (l *looking) step(event, state string) {
 	info, there := At(l.Body, event+"/stepInfo")
 	switch {
-	case slices.Contains(runStates, state) && info != nil:
+	case slices.Contains(RunStates, state) && info != nil:
 		l.breaks("LOG-005", event+"/stepInfo", "step information is on a run-level event", "none on "+state, Shown(info))
 		return
-	case slices.Contains(messageStates, state) && !there:
+	case slices.Contains(MessageStates, state) && !there:
 		l.breaks("LOG-005", event+"/stepInfo", "step information is missing on a message-level event", "an object on "+state, "nothing")
 		return
 	case info == nil:
 		return
 	}
-	l.fields("LOG-004", event+"/stepInfo", stepFields)
+	l.fields("LOG-004", event+"/stepInfo", StepFields)
 	l.millis("LOG-022", event+"/stepInfo/createdAt")
-	if kind, ok := Text(l.Body, event+"/stepInfo/stepType"); ok && !slices.Contains(stepTypes, kind) {
-		l.breaks("LOG-013", event+"/stepInfo/stepType", "the step type is not in the list", fmt.Sprint(stepTypes), kind)
+	if kind, ok := Text(l.Body, event+"/stepInfo/stepType"); ok && !slices.Contains(StepTypes, kind) {
+		l.breaks("LOG-013", event+"/stepInfo/stepType", "the step type is not in the list", fmt.Sprint(StepTypes), kind)
 	}
 	if state == "CREATED" {
 		l.has("LOG-006", event+"/nextDeliveryTime", "integer")
@@ -212,7 +214,7 @@ var onlyStates = []struct {
 
 // onlyOn checks that these values are on no event with another state.
 func (l *looking) onlyOn(event, state string) {
-	if !slices.Contains(runStates, state) && !slices.Contains(messageStates, state) {
+	if !slices.Contains(RunStates, state) && !slices.Contains(MessageStates, state) {
 		return
 	}
 	for _, only := range onlyStates {

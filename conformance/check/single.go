@@ -60,13 +60,13 @@ func information(l *looking) {
 	if _, ok := l.has("VEC-001", "/result", "object"); !ok {
 		return
 	}
-	l.fields("VEC-002", "/result", []field{
+	l.fields("VEC-002", "/result", []Field{
 		{"vectorCount", "number", true}, {"pendingVectorCount", "number", true}, {"indexSize", "number", true},
 		{"dimension", "number", true}, {"similarityFunction", "string", true}, {"namespaces", "object", true},
 	})
 	l.oneOf("VEC-005", "/result/indexType", "DENSE", "SPARSE", "HYBRID")
 	if dense, _ := At(l.Body, "/result/denseIndex"); dense != nil {
-		l.fields("VEC-006", "/result/denseIndex", []field{{"dimension", "number", true}, {"embeddingModel", "string", true}})
+		l.fields("VEC-006", "/result/denseIndex", []Field{{"dimension", "number", true}, {"embeddingModel", "string", true}})
 		l.oneOf("VEC-006", "/result/denseIndex/similarityFunction", "COSINE", "EUCLIDEAN", "DOT_PRODUCT")
 	}
 	if sparse, _ := At(l.Body, "/result/sparseIndex"); sparse != nil {
@@ -120,14 +120,14 @@ func statistics(l *looking) {
 		return
 	}
 	l.json("STA-001")
-	l.fields("STA-001", "", []field{
+	l.fields("STA-001", "", []Field{
 		{"days", "array of string", true}, {"dlq_message_count", "integer", true}, {"total_monthly_billing", "number", true},
 	})
 	for _, name := range []string{"daily_requests", "daily_billings", "daily_bandwidths"} {
 		l.points(l.array("/" + name))
 	}
 	for i := range l.array("/daily_requests").items {
-		l.fields("STA-010", fmt.Sprintf("/daily_requests/%d", i), []field{{"workflow_message", "integer", true}, {"workflow_run", "integer", true}})
+		l.fields("STA-010", fmt.Sprintf("/daily_requests/%d", i), []Field{{"workflow_message", "integer", true}, {"workflow_run", "integer", true}})
 	}
 	for _, name := range []string{"daily_used", "daily_used_workflow", "daily_bandwidth_used"} {
 		l.period(l.array("/"+name), true)

@@ -330,7 +330,7 @@ func (s *Scenario) logIsAlike() error {
 	told := func(events []any) map[string]any {
 		all := map[string]any{}
 		for _, e := range events {
-			if slices.Contains(append(messageLevel, runLevel...), eventState(e)) {
+			if slices.Contains(slices.Concat(check.MessageStates, check.RunStates), eventState(e)) {
 				all[s.likeness(e)] = e
 			}
 		}

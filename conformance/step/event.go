@@ -17,12 +17,6 @@ func eventState(e any) string {
 	return t
 }
 
-// runLevel lists the states of runs; all others are states of messages.
-var runLevel = []string{"INVOKED", "RUN_CANCELED", "RUN_FAILED", "RUN_STARTED", "RUN_SUCCESS", "WAITER_ADDED"}
-
-// messageLevel lists the states of messages that the document names.
-var messageLevel = []string{"CREATED", "DELIVERED", "ERROR"}
-
 // endStates lists the states in which a run has ended.
 var endStates = []string{"RUN_CANCELED", "RUN_FAILED", "RUN_SUCCESS"}
 
@@ -354,14 +348,11 @@ func (s *Scenario) typeRecorded(kind string) error {
 	})
 }
 
-// stepTypes lists the documented step types.
-var stepTypes = []string{"Initial", "Run", "Call", "SleepFor", "SleepUntil", "Wait", "Notify", "Invoke"}
-
 func (s *Scenario) documentedTypes() error {
 	return s.check(func(events []any) error {
 		for _, e := range events {
-			if kind, has := check.Text(e, "/stepInfo/stepType"); has && !slices.Contains(stepTypes, kind) {
-				return s.FailureAt(e, "/stepInfo/stepType", "a step type that the document does not list", strings.Join(stepTypes, ", "))
+			if kind, has := check.Text(e, "/stepInfo/stepType"); has && !slices.Contains(check.StepTypes, kind) {
+				return s.FailureAt(e, "/stepInfo/stepType", "a step type that the document does not list", strings.Join(check.StepTypes, ", "))
 			}
 		}
 		return nil

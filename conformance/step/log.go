@@ -244,8 +244,8 @@ func (s *Scenario) stepInfoStands() error {
 	seen := map[bool]bool{} // whether the level of the runs has been seen, and that of the messages
 	err := s.all(func(e any) error {
 		_, has := check.At(e, "/stepInfo")
-		run := slices.Contains(runLevel, eventState(e))
-		if !run && !slices.Contains(messageLevel, eventState(e)) {
+		run := slices.Contains(check.RunStates, eventState(e))
+		if !run && !slices.Contains(check.MessageStates, eventState(e)) {
 			return nil
 		}
 		seen[run] = true
@@ -306,8 +306,8 @@ func (s *Scenario) nextDelivery(seconds int) error {
 func (s *Scenario) documentedStates() error {
 	return s.check(func(events []any) error {
 		for _, e := range events {
-			if st := eventState(e); strings.HasPrefix(st, "RUN_") && !slices.Contains(runLevel, st) {
-				return s.FailureAt(e, "/state", "a run-level state that the document does not list", strings.Join(runLevel, ", "))
+			if st := eventState(e); strings.HasPrefix(st, "RUN_") && !slices.Contains(check.RunStates, st) {
+				return s.FailureAt(e, "/state", "a run-level state that the document does not list", strings.Join(check.RunStates, ", "))
 			}
 		}
 		return nil
@@ -325,12 +325,12 @@ func (s *Scenario) sameEvents(want []any) error {
 
 // eventKey identifies an event by its documented fields: others may differ at each reading.
 func (s *Scenario) eventKey(e any) string {
-	pointers := []string{"/nextDeliveryTime"}
-	for _, field := range eventKinds {
-		pointers = append(pointers, "/"+field[0])
+	var pointers []string
+	for _, f := range check.EventFields {
+		pointers = append(pointers, "/"+f.Name)
 	}
-	for _, field := range stepKinds {
-		pointers = append(pointers, "/stepInfo/"+field[0])
+	for _, f := range check.StepFields {
+		pointers = append(pointers, "/stepInfo/"+f.Name)
 	}
 	for section, prefix := range map[string]string{"log": "/", "step": "/stepInfo/"} {
 		for _, field := range s.Suite.Target.Bindings.Fields[section] {
