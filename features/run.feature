@@ -300,6 +300,19 @@ Feature: Running workflows
         | Invoke     | payload of the invoked run  |
         | Invoke     | headers of the invoked run  |
 
+    @REQ-LOG-029 @stated
+    Scenario Outline: A wait for at most <timeout> is recorded with the text and the time of its timeout
+      Given a workflow that waits for an event, with the timeout "<timeout>"
+      When the workflow is triggered and its event is notified
+      Then the step information of the type "Wait" holds its timeout as text
+      And the step information of the type "Wait" holds its timeout in Unix ms
+
+      Examples: the documented forms
+        | timeout |
+        | 120s    |
+        | 1m      |
+        | 1h      |
+
     @REQ-LOG-030 @stated
     Scenario: A wait that times out says so
       Given a workflow with a step of the type "Wait"

@@ -3,6 +3,7 @@ package main
 import (
 	"net/http"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 
@@ -15,6 +16,7 @@ var combinationMutants = []mutant{
 	{ID: "AUT-006.1", Text: "the credential is in a header of the retry", Build: deliveryDefect("token of publisher", "retried")},
 	{ID: "AUT-006.2", Text: "the credential is in a header of what a key held", Build: deliveryDefect("token of publisher", "held")},
 	{ID: "DLQ-002.4", Text: "a smaller page is not given to who asks", Build: ignoreFilter(listingDLQ, "count")},
+	{ID: "DLQ-002.5", Text: "the first page has one entry more than was asked for, and the others have fewer", Build: unevenPages(listingDLQ)},
 	{ID: "DLQ-005.5", Text: "an invoked run that fails never enters the queue", Build: keptEntries(func(e map[string]any) bool { return !strings.HasSuffix(textOf(e["workflowRunId"]), "_invoked") })},
 	{ID: "DLQ-007.5", Text: "notBefore is two seconds before createdAt", Build: changeEntries(func(e map[string]any) { e["notBefore"] = jsonNumber(integerOf(e, "createdAt") - 2000) })},
 	{ID: "DLQ-007.6", Text: "workflowCreatedAt of an entry is not that of the log", Build: changeEntries(func(e map[string]any) { e["workflowCreatedAt"] = jsonNumber(integerOf(e, "workflowCreatedAt") + 1) })},
@@ -29,6 +31,7 @@ var combinationMutants = []mutant{
 	{ID: "DLQ-012.7", Text: "the outcome is missing in the entry of a run that was restarted twice", Build: entryDefect("failureCallbackInfo", "missing", "restarted 2")},
 	{ID: "DLQ-014.8", Text: "the url is missing in the entry of a run that was restarted twice", Build: entryDefect("url", "missing", "restarted 2")},
 	{ID: "LOG-002.4", Text: "a smaller page is not given to who asks", Build: ignoreFilter(listingLog, "count")},
+	{ID: "LOG-002.5", Text: "the first page has one event more than was asked for, and the others have fewer", Build: unevenPages(listingLog)},
 	{ID: "LOG-004.7", Text: "steps that run side by side have one message id", Build: changeReply(listingLog, func(_ *http.Request, v map[string]any) {
 		var first any
 		for _, e := range itemsOf(v, "events") {
@@ -152,4 +155,20 @@ func neverFalls(hit func()) mutantParts {
 		defer mu.Unlock()
 		v["dlq_message_count"] = jsonNumber(integerOf(v, "dlq_message_count") + restarts[of(r)])
 	}))(hit)
+}
+
+// unevenPages makes the first page larger by one item, and the others smaller.
+func unevenPages(m matching) func(func()) mutantParts {
+	return changeRequest(m, func(r *http.Request) {
+		n, _ := strconv.Atoi(r.URL.Query().Get("count"))
+		switch {
+		case n == 0:
+			return
+		case !r.URL.Query().Has("cursor"):
+			n++
+		case n > 1:
+			n--
+		}
+		setQuery(r, func(q map[string][]string) { q["count"] = []string{strconv.Itoa(n)} })
+	})
 }

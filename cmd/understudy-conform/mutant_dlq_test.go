@@ -114,12 +114,9 @@ var dlqMutants = []mutant{
 			}
 		})
 	})},
-	{ID: "DLQ-009.6", Text: "the end date holds for all of its second", Build: changeRequest(listingDLQ, func(r *http.Request) {
-		if v := r.URL.Query().Get("toDate"); v != "" {
-			n, _ := json.Number(v).Int64()
-			setQuery(r, func(q map[string][]string) { q["toDate"] = []string{strconv.FormatInt(n/1000*1000+999, 10)} })
-		}
-	})},
+	{ID: "DLQ-009.6", Text: "the end date holds for all of its second", Build: changeDate(listingDLQ, "toDate", func(ms int64) int64 { return ms/1000*1000 + 999 })},
+	{ID: "DLQ-009.7", Text: "the end date is cut to whole seconds", Build: cutDate(listingDLQ, "toDate")},
+	{ID: "DLQ-009.8", Text: "the start date is cut to whole seconds", Build: cutDate(listingDLQ, "fromDate")},
 	{ID: "DLQ-010.1", Text: "the status of the first attempt is stored", Build: firstAttempt("responseStatus")},
 	{ID: "DLQ-010.2", Text: "the body of the first attempt is stored", Build: firstAttempt("responseBody")},
 	{ID: "DLQ-010.3", Text: "the headers of the answer are not stored", Build: changeItems(listingDLQ, "messages", func(e map[string]any) { e["responseHeader"] = map[string]any{} })},
@@ -325,11 +322,20 @@ func endlessCursor(m matching) func(func()) mutantParts {
 
 // shiftDate moves a date filter by a number of ms.
 func shiftDate(m matching, name string, by int64) func(func()) mutantParts {
+	return changeDate(m, name, func(ms int64) int64 { return ms + by })
+}
+
+// cutDate cuts a date filter to whole seconds.
+func cutDate(m matching, name string) func(func()) mutantParts {
+	return changeDate(m, name, func(ms int64) int64 { return ms / 1000 * 1000 })
+}
+
+func changeDate(m matching, name string, change func(ms int64) int64) func(func()) mutantParts {
 	return changeRequest(m, func(r *http.Request) {
 		if v := r.URL.Query().Get(name); v != "" {
 			setQuery(r, func(q map[string][]string) {
 				n, _ := json.Number(v).Int64()
-				q[name] = []string{strconv.FormatInt(n+by, 10)}
+				q[name] = []string{strconv.FormatInt(change(n), 10)}
 			})
 		}
 	})

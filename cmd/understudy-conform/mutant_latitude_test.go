@@ -164,9 +164,15 @@ func extendObjects(v any) any {
 	return v
 }
 
-// repeatEvents adds a copy of each event of a state under an unknown state, at the same time.
+// repeatEvents adds a copy of each event of a state under an unknown state, at the same time. So
+// that a page stays as small as was asked for, it holds half as many events of the server.
 func repeatEvents(name, like string, step bool) func(func()) mutantParts {
-	return changeReply(listingLog, func(r *http.Request, v map[string]any) {
+	halved := changeRequest(listingLog, func(r *http.Request) {
+		if n, _ := strconv.Atoi(r.URL.Query().Get("count")); n > 1 {
+			setQuery(r, func(q map[string][]string) { q["count"] = []string{strconv.Itoa(n / 2)} })
+		}
+	})
+	return joinChanges(halved, changeReply(listingLog, func(r *http.Request, v map[string]any) {
 		if r.URL.Query().Has("state") {
 			return
 		}
@@ -187,7 +193,7 @@ func repeatEvents(name, like string, step bool) func(func()) mutantParts {
 			}
 		}
 		v["events"] = out
-	})
+	}))
 }
 
 // reversePages reverses the items of each page; the order of the pages does not change.

@@ -149,11 +149,9 @@ var logMutants = []mutant{
 	{ID: "LOG-012.2", Text: "the end date is exclusive", Build: shiftDate(listingLog, "toDate", -1)},
 	{ID: "LOG-012.3", Text: "the end date is ignored", Build: ignoreFilter(listingLog, "toDate")},
 	{ID: "LOG-012.4", Text: "the start date is ignored", Build: ignoreFilter(listingLog, "fromDate")},
-	{ID: "LOG-012.5", Text: "the end date holds for all of its second", Build: changeRequest(listingLog, func(r *http.Request) {
-		if n, err := strconv.ParseInt(r.URL.Query().Get("toDate"), 10, 64); err == nil {
-			setQuery(r, func(q map[string][]string) { q["toDate"] = []string{strconv.FormatInt(n/1000*1000+999, 10)} })
-		}
-	})},
+	{ID: "LOG-012.5", Text: "the end date holds for all of its second", Build: changeDate(listingLog, "toDate", func(ms int64) int64 { return ms/1000*1000 + 999 })},
+	{ID: "LOG-012.6", Text: "the end date is cut to whole seconds", Build: cutDate(listingLog, "toDate")},
+	{ID: "LOG-012.7", Text: "the start date is cut to whole seconds", Build: cutDate(listingLog, "fromDate")},
 	{ID: "LOG-013.1", Text: "a sleep until a time has the type SleepFor", Build: inStep(func(_, info map[string]any) {
 		if info["stepType"] == "SleepUntil" {
 			info["stepType"] = "SleepFor"
@@ -291,6 +289,11 @@ var logMutants = []mutant{
 	{ID: "LOG-029.3", Text: "every call is recorded with the method GET", Build: inStep(func(_, info map[string]any) {
 		if info["callMethod"] != nil {
 			info["callMethod"] = http.MethodGet
+		}
+	})},
+	{ID: "LOG-029.4", Text: "a wait for hours ends after as many minutes", Build: inStep(func(_, info map[string]any) {
+		if text := textOf(info["waitTimeoutDuration"]); strings.HasSuffix(text, "h") {
+			info["waitTimeoutDeadline"] = jsonNumber(integerOf(info, "waitTimeoutDeadline") - 59*60*1000)
 		}
 	})},
 	{ID: "LOG-030.1", Text: "every wait has timed out", Build: inStep(func(_, info map[string]any) {

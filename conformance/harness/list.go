@@ -12,7 +12,7 @@ import (
 // Listing is a list that was read page by page.
 type Listing struct {
 	Operation string
-	pages     [][]any
+	Pages     [][]any // items of each page
 	Items     []any
 	Cursors   []string // cursor of each page; "-" for none
 	Responses []*Response
@@ -61,7 +61,7 @@ func (s *Scenario) ReadList(op, section string, size int, filters map[string]str
 		if !has {
 			cursor = "-"
 		}
-		l.pages, l.Items, l.Cursors, l.Responses = append(l.pages, items), append(l.Items, items...), append(l.Cursors, cursor), append(l.Responses, a)
+		l.Pages, l.Items, l.Cursors, l.Responses = append(l.Pages, items), append(l.Items, items...), append(l.Cursors, cursor), append(l.Responses, a)
 		if cursor == "-" || cursor == "" {
 			return l, nil
 		}

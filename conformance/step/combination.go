@@ -505,8 +505,10 @@ func (s *Scenario) sized(n int) error {
 
 func (s *Scenario) pagesHold(n int) error {
 	l := &s.Runs.listed
-	if pages := len(l.Responses); len(l.Items) > n*pages {
-		return s.FailureOf(l, "the pages hold more than was asked for", fmt.Sprintf("at most %d on each page", n), fmt.Sprintf("%d on %d pages", len(l.Items), pages))
+	for i, page := range l.Pages {
+		if len(page) > n {
+			return l.Responses[i].Fails("/"+harness.ListField[l.Operation], "the page holds more than was asked for", fmt.Sprintf("at most %d", n), strconv.Itoa(len(page)))
+		}
 	}
 	return nil
 }

@@ -203,6 +203,9 @@ func (s *Scenario) dateIsInclusive() error {
 		if err := s.boundary(entry, param, outward, times); err != nil {
 			return err
 		}
+		if err := s.wholeSecond(entry, param, times[len(times)-1]); err != nil {
+			return err
+		}
 	}
 	return nil
 }
@@ -227,4 +230,26 @@ func (s *Scenario) boundary(entry any, param string, outward int64, times []int6
 		}
 	}
 	return nil
+}
+
+// wholeSecond fails when the last time of the entry is within a second, but the first end date
+// that lists it, or the last start date, is exactly the end of that second. A target may compare
+// a later time, which it does not show, but hardly one of these.
+func (s *Scenario) wholeSecond(entry any, param string, last int64) error {
+	end := (last/1000 + 1) * 1000
+	wrong, want := last, "listed"
+	if param == "from" {
+		wrong, want = last+1, "not listed"
+	}
+	var evidence harness.Listing
+	for i, t := range []int64{wrong, end - 1, end} {
+		listed, err := s.listedBy(entry, param, t)
+		if cut := (param == "from") != (i == 2); err != nil || listed != cut {
+			return err
+		}
+		if i == 0 {
+			evidence = s.Runs.listed
+		}
+	}
+	return s.FailureOf(&evidence, "the "+param+" date of an entry is taken as a whole second", fmt.Sprintf("%s with %s=%d: its last time is %d", want, param, wrong, last), fmt.Sprintf("the same as with %d", end-1))
 }

@@ -44,6 +44,7 @@ var runSteps = []step{
 	{"Given", `a workflow with the steps? (".+")`, (*Scenario).Workflow},
 	{"Given", `a workflow with a step of the type "(\w+)"`, (*Scenario).workflowOfType},
 	{"Given", `a workflow with a short step of the type "(\w+)"`, (*Scenario).shortWorkflow},
+	{"Given", `a workflow that waits for an event, with the timeout "(\w+)"`, (*Scenario).workflowWaits},
 	{"Given", `a workflow with a step of the type "(\w+)" before the step "([^"]+)"`, (*Scenario).workflowBefore},
 	{"Given", `a workflow whose only step always fails with status (\d+)`, (*Scenario).workflowFails},
 	{"Given", `a workflow whose only step fails once with status (\d+)`, (*Scenario).workflowFailsOnce},
@@ -154,6 +155,16 @@ func (s *Scenario) shortWorkflow(kind string) error {
 	if kind == "Wait" {
 		st.Seconds = 2
 	}
+	return s.NewWorkflow(st)
+}
+
+func (s *Scenario) workflowWaits(timeout string) error {
+	d, err := time.ParseDuration(timeout)
+	if err != nil {
+		return err
+	}
+	st := s.stepOf("Wait")
+	st.Timeout, st.Seconds = timeout, int(d.Seconds())
 	return s.NewWorkflow(st)
 }
 

@@ -2,6 +2,7 @@ package workflow
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/base64"
 	"encoding/json"
 	"fmt"
@@ -45,6 +46,7 @@ type Step struct {
 	Seconds int    // of a sleep or a wait
 	URL     string // URL of a call or an invocation
 	Event   string // of a wait or a notification
+	Timeout string // of a wait, as text; "": that of Seconds
 }
 
 // rawStep is an item of the list in a call of a workflow endpoint.
@@ -354,7 +356,7 @@ func (p *Peer) wait(got *receiver.Received, st *Step, step stepBody) receiver.Re
 		header.ForwardPrefix + header.WorkflowSDKVersion: {"1"}, header.FeatureSet: {"InitialBody,WF_TriggerOnConfig"}, "Content-Type": {"application/json"},
 	})
 	body, err := json.Marshal(map[string]any{
-		"url": p.Endpoint.URL, "timeout": fmt.Sprintf("%ds", st.Seconds), "timeoutUrl": p.Endpoint.URL, "timeoutHeaders": names,
+		"url": p.Endpoint.URL, "timeout": cmp.Or(st.Timeout, fmt.Sprintf("%ds", st.Seconds)), "timeoutUrl": p.Endpoint.URL, "timeoutHeaders": names,
 		"step": map[string]any{"stepId": step.StepID, "stepName": step.StepName, "stepType": "Wait", "concurrent": step.Concurrent},
 	})
 	if err != nil {
