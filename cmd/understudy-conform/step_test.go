@@ -48,6 +48,28 @@ Feature: A mistake of the suite
 	expect.Equal(t, "exit code", judged.ExitCode(), report.ExitHarness)
 }
 
+// A step about a failure callback needs the header that sets one: without it there is no verdict.
+func TestAStepWithoutItsBindingHasNoVerdict(t *testing.T) {
+	t.Parallel()
+	const unset = `@area-dlq
+Feature: A header that the target file does not name
+
+  @REQ-DLQ-011 @stated
+  Scenario: The entry of a run without a failure callback
+    Given a dead-lettered run
+    When the dead letter queue is read
+    Then the entry reflects the failure callback of the run
+`
+	own := ownTarget(environment(mockserver.RunT(t)), true)
+	delete(own.Bindings.Headers, "failure_callback")
+	judged, err := conformance.Run(t.Context(), conformance.Config{Target: own, FS: fstest.MapFS{"dlq.feature": {Data: []byte(unset)}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	expect.Equal(t, "verdict", judged.Results[0].Verdict, report.Inconclusive)
+	expect.Equal(t, "reason", judged.Results[0].Reason, report.BindingMissing)
+}
+
 // lists is a server that changes the lists of its answers, from the n-th answer with a list of
 // each account on.
 type lists struct {

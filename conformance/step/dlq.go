@@ -341,6 +341,9 @@ func (s *Scenario) entryReflects(what string) error {
 	case "id":
 		want, pointer = s.Runs.Id, "/workflowRunId"
 	case "failure callback":
+		if _, err := s.Binding("headers", "failure_callback"); err != nil {
+			return err
+		}
 		want, pointer = s.Runs.Callback.URL, "/failureCallback"
 	case "forwarded headers":
 		if sent, _ := check.At(s.Runs.entry, "/header"); holds(sent, "", "order-7") {
