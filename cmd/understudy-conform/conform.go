@@ -4,10 +4,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"maps"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"text/tabwriter"
 
@@ -148,12 +146,6 @@ func listSteps(w io.Writer) error {
 	return t.Flush() // reports the errors of all lines
 }
 
-// reportFiles are the names of reports in the folder of a target file.
-var reportFiles = map[string]string{
-	"badge": "badge.svg", "cucumber": "cucumber.json", "exchanges": "exchanges.ndjson", "github": "annotations.txt", "html": "report.html", "json": "report.json", "junit": "junit.xml",
-	"markdown": "README.md", "yaml": "report.yaml",
-}
-
 // addReports adds the reports that the target file requests: files in a folder, of all
 // formats when it names none.
 func (c conformRun) addReports(t target.Target) error {
@@ -166,10 +158,12 @@ func (c conformRun) addReports(t target.Target) error {
 	}
 	formats := t.Report.Formats
 	if len(formats) == 0 {
-		formats = slices.Sorted(maps.Keys(reportFiles))
+		formats = report.Formats()
 	}
 	for _, format := range formats {
-		c.Report = append(c.Report, format+"="+filepath.Join(dir, reportFiles[format]))
+		if name := report.FileName(format); name != "" {
+			c.Report = append(c.Report, format+"="+filepath.Join(dir, name))
+		}
 	}
 	return nil
 }

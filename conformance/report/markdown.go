@@ -107,7 +107,7 @@ func writeGitHub(w io.Writer, r *Report) error {
 	var b strings.Builder
 	for _, c := range r.causes(bad...) {
 		level := "error"
-		if c.Verdict == Warn && !r.Strict {
+		if !r.counts(c.Verdict) {
 			level = "warning"
 		}
 		title := fmt.Sprintf("%s %s", strings.ToUpper(string(c.Verdict)), strings.Join(c.requirements(), " "))

@@ -1,6 +1,6 @@
 // Package report contains the results of a run of the suite, and writes them: for
-// people (terminal, html, markdown), for CI (junit, cucumber, github), and for programs (json,
-// exchanges, yaml).
+// people (terminal, html, markdown), for CI (junit, cucumber, github, sarif), and for programs
+// (json, exchanges, yaml).
 //
 //	err := report.Write("junit", file, result)
 //	os.Exit(result.ExitCode())
@@ -23,23 +23,27 @@ import (
 	"github.com/understudy-mock/understudy/spec"
 )
 
-// renderers write reports, one file each. Sorted by name.
-var renderers = map[string]func(io.Writer, *Report) error{
-	"badge":     writeBadge,
-	"cucumber":  writeCucumber,
-	"exchanges": writeExchanges,
-	"github":    writeGitHub,
-	"html":      writeHTML,
-	"json":      writeJSON,
-	"junit":     writeJUnit,
-	"markdown":  writeMarkdown,
-	"terminal":  writeTerminal,
-	"yaml":      writeYAML,
+// renderers write reports, one file each, with its name in a folder of reports. Sorted by name.
+var renderers = map[string]struct {
+	file  string
+	write func(io.Writer, *Report) error
+}{
+	"badge":     {"badge.svg", writeBadge},
+	"cucumber":  {"cucumber.json", writeCucumber},
+	"exchanges": {"exchanges.ndjson", writeExchanges},
+	"github":    {"annotations.txt", writeGitHub},
+	"html":      {"report.html", writeHTML},
+	"json":      {"report.json", writeJSON},
+	"junit":     {"junit.xml", writeJUnit},
+	"markdown":  {"README.md", writeMarkdown},
+	"sarif":     {"report.sarif", writeSARIF},
+	"terminal":  {"", writeTerminal},
+	"yaml":      {"report.yaml", writeYAML},
 }
 
 // Write writes a report in one of the formats.
 func Write(format string, w io.Writer, r *Report) error {
-	write := renderers[format]
+	write := renderers[format].write
 	if write == nil {
 		return fmt.Errorf("report format %q: must be one of %s", format, strings.Join(Formats(), ", "))
 	}
@@ -48,6 +52,9 @@ func Write(format string, w io.Writer, r *Report) error {
 
 // Formats returns the names of all formats, sorted.
 func Formats() []string { return slices.Sorted(maps.Keys(renderers)) }
+
+// FileName is the name of a report in a folder of reports; "" for one that is printed.
+func FileName(format string) string { return renderers[format].file }
 
 // writeJSON writes the report for programs: spec/report.schema.json describes it. Only the requests
 // that failures are about, and what the receiver saw of these scenarios, have headers and bodies:
@@ -128,6 +135,9 @@ func (r *Report) byVerdict(v Verdict) []*Result {
 	}
 	return list
 }
+
+// counts reports whether a bad verdict is a failure: a warning is one in a strict run.
+func (r *Report) counts(v Verdict) bool { return v != Warn || r.Strict }
 
 // verdictLine summarises the report in one line.
 func (r *Report) verdictLine() string {

@@ -105,6 +105,35 @@ func TestCauses(t *testing.T) {
 	expect.Equal(t, "causes", got, []string{"fail the run wfr_1 did not end 2", "fail no call 1", "warn a 1"})
 }
 
+// A SARIF report has a result for each scenario that did not hold, with its requirement and its
+// line, and what is not about the target as a notification.
+func TestSARIFReport(t *testing.T) {
+	t.Parallel()
+	var log struct {
+		Runs []struct {
+			Tool struct {
+				Driver struct{ Rules []struct{ ID string } }
+			}
+			Results     []sarifResult
+			Invocations []struct {
+				ExecutionSuccessful        bool
+				ToolExecutionNotifications []sarifResult
+			}
+		}
+	}
+	expect.Nil(t, "error", json.Unmarshal([]byte(render(t, "sarif")), &log))
+	run := log.Runs[0]
+	var got []string
+	for _, x := range run.Results {
+		place := x.Locations[0].Physical
+		got = append(got, fmt.Sprintf("%s %s %s:%d", x.Rule, x.Level, place.Artifact.URI, place.Region.Line))
+	}
+	expect.Equal(t, "results", got, []string{"REQ-PUB-001 error features/publish.feature:2", "REQ-PUB-001 warning features/publish.feature:3"})
+	expect.Equal(t, "rule", run.Tool.Driver.Rules[0].ID, "REQ-PUB-001")
+	expect.Equal(t, "the suite had no errors", run.Invocations[0].ExecutionSuccessful, false)
+	expect.Equal(t, "notifications", len(run.Invocations[0].ToolExecutionNotifications), 1)
+}
+
 // A Markdown report shows the evidence, what was not judged, and how to repeat the run.
 func TestMarkdownReport(t *testing.T) {
 	t.Parallel()
@@ -225,7 +254,7 @@ func TestOtherReportsAreWellFormed(t *testing.T) {
 			t.Errorf("html: it refers to another file: %s", address)
 		}
 	}
-	if err := Write("pdf", io.Discard, sample()); err == nil || !strings.Contains(err.Error(), "must be one of badge, cucumber, exchanges, github, html, json, junit, markdown, terminal, yaml") {
+	if err := Write("pdf", io.Discard, sample()); err == nil || !strings.Contains(err.Error(), "must be one of badge, cucumber, exchanges, github, html, json, junit, markdown, sarif, terminal, yaml") {
 		t.Errorf("an unknown format: %v", err)
 	}
 }

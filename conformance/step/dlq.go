@@ -391,6 +391,9 @@ func (s *Scenario) entryCarries(what string) error {
 		other = "body_base64"
 	case "label":
 		name, want = "label", s.Name("label")
+		if _, err := s.Binding("headers", "label"); err != nil {
+			return err
+		}
 	case "flow-control key":
 		name, want = "flow_key", s.Name("key")
 	case "binary payload":

@@ -32,6 +32,9 @@ func (s *Scenario) filterQueue(filter string) error {
 		filters[n.binding] = v
 		return s.readFiltered("listWorkflowDLQ", "dlq", filters, fits)
 	}
+	if _, err := s.Binding("headers", "label"); err != nil { // no entry has a label
+		return err
+	}
 	field, err := s.Binding("fields.dlq", "label")
 	if err != nil {
 		return err
