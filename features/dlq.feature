@@ -250,10 +250,15 @@ Feature: The dead letter queue of workflow runs
       Then the entry reflects the failure callback of the run
 
     @REQ-DLQ-012 @implied @negative
-    Scenario: A failure callback that fails is not a success
-      Given a dead-lettered run with a failure callback that fails
+    Scenario Outline: A failure callback that is answered <status> is not a success
+      Given a dead-lettered run with a failure callback that is answered <status>
       When the failure callback has been answered
       Then the entry does not say that the failure callback succeeded
+
+      Examples: both kinds of failure
+        | status |
+        | 404    |
+        | 500    |
 
     @REQ-DLQ-012 @stated
     Scenario: The outcome of the failure callback is stored in the entry
@@ -481,13 +486,16 @@ Feature: The dead letter queue of workflow runs
       Then the answer is an empty array "messages", or a refusal
 
       Examples: the documented filters
-        | filter          |
-        | run id          |
-        | workflow url    |
-        | response status |
-        | publisher       |
-        | callback state  |
-        | label           |
+        | filter                          |
+        | run id                          |
+        | run id in another case          |
+        | workflow url                    |
+        | workflow url with another query |
+        | response status                 |
+        | publisher                       |
+        | callback state                  |
+        | label                           |
+        | label in another case           |
 
     @REQ-DLQ-008 @implied
     Scenario: Two filters of the queue must both fit

@@ -171,6 +171,16 @@ Feature: Publishing to a URL group
       Then the endpoint "alpha" is tried exactly twice
       And the endpoint "alpha" receives the header "X-Team" with the value "gray" twice
 
+    @REQ-GRP-002 @stated @time-retries
+    Scenario: Both values of a default header are on the retry of a delivery
+      Given a URL group with the endpoint "alpha"
+      And the group is updated with the default header "X-Team" as an array of "plum" and "rose"
+      And the endpoint "alpha" answers 503 once and then 200
+      And the message is allowed 1 retry by a header
+      When a message is published to the group
+      Then the endpoint "alpha" is tried exactly twice
+      And the endpoint "alpha" receives the header "X-Team" with the values "plum" and "rose" twice
+
     @REQ-GRP-002 @implied @negative
     Scenario: A default header of a group is not on requests to another group
       Given a URL group with the endpoints "alpha" and "beta"

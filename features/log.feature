@@ -255,11 +255,12 @@ Feature: Reading the message logs of workflows
       Then the answer is an empty array "events", or a refusal
 
       Examples: the documented filters
-        | filter              |
-        | workflow url        |
-        | message id          |
-        | creation of the run |
-        | state               |
+        | filter                          |
+        | workflow url                    |
+        | workflow url with another query |
+        | message id                      |
+        | creation of the run             |
+        | state                           |
 
     @REQ-LOG-012 @stated @negative
     Scenario Outline: The logs hold nothing of a run for a <end> date an hour away

@@ -103,6 +103,24 @@ Feature: Restarting a failed run
       When its entry is restarted
       Then the new run is tried exactly 2 times
 
+    @REQ-RST-003 @REQ-RST-005 @stated
+    Scenario: A run that is restarted with a chosen run id has the original configuration
+      Given a dead-lettered run that is configured in every way
+      When its entry is restarted with a chosen run id
+      Then the answer names the chosen run id
+      And the entry of the new run has the address of the original
+      And the entry of the new run has the retries of the original
+      And the entry of the new run has the failure callback of the original
+      And the entry of the new run has the flow-control key of the original
+      And the entry of the new run has the payload of the original
+      And the new run is called with the original forwarded headers
+
+    @REQ-RST-003 @implied
+    Scenario: A run that is restarted with a chosen run id has the label of the original
+      Given a dead-lettered run that is configured in every way
+      When its entry is restarted with a chosen run id
+      Then the entry of the new run has the label of the original
+
     @REQ-RST-003 @stated
     Scenario: A run that is restarted from a restarted one has the original configuration
       Given a dead-lettered run that is configured in every way
@@ -221,6 +239,13 @@ Feature: Restarting a failed run
       Given a dead-lettered run with the flow-control value "parallelism=5"
       When its entry is restarted with the flow-control value "parallelism=2"
       Then the new run goes out with the flow-control value "parallelism=2"
+
+    @REQ-RST-005 @REQ-RST-006 @stated
+    Scenario: A chosen run id and another flow-control value hold together
+      Given a dead-lettered run with the flow-control value "parallelism=5"
+      When its entry is restarted with the flow-control value "parallelism=2" and a chosen run id
+      Then the answer names the chosen run id
+      And the new run goes out with the flow-control value "parallelism=2"
 
     @REQ-RST-006 @stated
     Scenario: Without an override the original flow-control value is used again

@@ -50,6 +50,7 @@ Feature: Retrying a delivery
         | retries | attempts |
         | 1       | 2        |
         | 2       | 3        |
+        | 4       | 5        |
 
     @REQ-RTY-004 @stated
     Scenario: Without retries there is one attempt

@@ -201,7 +201,7 @@ Feature: Running workflows
 
     @REQ-LOG-027 @stated
     Scenario: The start of an invoked run names its invoker, and other starts do not
-      Given a workflow with a step of the type "Invoke"
+      Given a workflow that sleeps for a second before it invokes another
       When the workflow is triggered and succeeds
       Then the start of the invoked run names the invoker
 

@@ -7,6 +7,8 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/understudy-mock/understudy/spec/header"
+
 	"github.com/understudy-mock/understudy/spec/route"
 )
 
@@ -15,6 +17,11 @@ import (
 var combinationMutants = []mutant{
 	{ID: "AUT-006.1", Text: "the credential is in a header of the retry", Build: deliveryDefect("token of publisher", "retried")},
 	{ID: "AUT-006.2", Text: "the credential is in a header of what a key held", Build: deliveryDefect("token of publisher", "held")},
+	{ID: "AUT-006.3", Text: "the credential is in a header of what is delayed and forwards all headers", Build: changeRequest(publishingMessage, func(r *http.Request) {
+		if r.Header.Get(header.HeaderForward) == "true" && r.Header.Get(header.Delay) != "" {
+			r.Header.Set(header.ForwardPrefix+"Authorization", r.Header.Get("Authorization"))
+		}
+	})},
 	{ID: "DLQ-002.4", Text: "a smaller page is not given to who asks", Build: ignoreFilter(listingDLQ, "count")},
 	{ID: "DLQ-002.5", Text: "the first page has one entry more than was asked for, and the others have fewer", Build: unevenPages(listingDLQ)},
 	{ID: "DLQ-005.5", Text: "an invoked run that fails never enters the queue", Build: keptEntries(func(e map[string]any) bool { return !strings.HasSuffix(textOf(e["workflowRunId"]), "_invoked") })},
@@ -23,12 +30,25 @@ var combinationMutants = []mutant{
 	{ID: "DLQ-008.14", Text: "the pages after the first are not filtered by label", Build: onNextPage(listingDLQ, "label")},
 	{ID: "DLQ-008.15", Text: "the pages after the first are not filtered by status", Build: onNextPage(listingDLQ, "responseStatus")},
 	{ID: "DLQ-008.16", Text: "the filter by label gives one entry", Build: firstThatFits(listingDLQ, "label")},
+	{ID: "DLQ-008.17", Text: "the filter by label does not compare the case", Build: narrowFilter(listingDLQ, "messages", "label", func(e map[string]any, value string) bool { return strings.EqualFold(textOf(e["label"]), value) })},
+	{ID: "DLQ-008.18", Text: "the filter by workflow does not compare the query of its URL", Build: changeRequest(listingDLQ, func(r *http.Request) {
+		setQuery(r, func(q map[string][]string) {
+			for i, url := range q["workflowUrl"] {
+				q["workflowUrl"][i], _, _ = strings.Cut(url, "?")
+			}
+		})
+	})},
 	{ID: "DLQ-012.6", Text: "an entry without a failure callback has an outcome of one", Build: changeEntries(func(e map[string]any) {
 		if e["failureCallback"] == nil {
 			e["failureCallbackInfo"] = map[string]any{"state": "CALLBACK_INPROGRESS"}
 		}
 	})},
 	{ID: "DLQ-012.7", Text: "the outcome is missing in the entry of a run that was restarted twice", Build: entryDefect("failureCallbackInfo", "missing", "restarted 2")},
+	{ID: "DLQ-012.8", Text: "a failure callback that is answered 404 is a success", Build: inOutcome(func(info map[string]any) {
+		if integerOf(info, "responseStatus") == http.StatusNotFound {
+			info["state"] = "CALLBACK_SUCCESS"
+		}
+	})},
 	{ID: "DLQ-014.8", Text: "the url is missing in the entry of a run that was restarted twice", Build: entryDefect("url", "missing", "restarted 2")},
 	{ID: "LOG-002.4", Text: "a smaller page is not given to who asks", Build: ignoreFilter(listingLog, "count")},
 	{ID: "LOG-002.5", Text: "the first page has one event more than was asked for, and the others have fewer", Build: unevenPages(listingLog)},
@@ -69,6 +89,11 @@ var combinationMutants = []mutant{
 	{ID: "RST-002.5", Text: "a restart removes the end from the log of the failed run", Build: restartErases},
 	{ID: "RST-003.9", Text: "the label is lost by a second restart", Build: entryDefect("label", "missing", "restarted 2")},
 	{ID: "RST-003.10", Text: "the forwarded headers are lost by a second restart", Build: deliveryDefect("forwarded header", "restarted 2")},
+	{ID: "RST-003.11", Text: "the label is lost by a restart with a chosen run id", Build: changeEntries(func(e map[string]any) {
+		if strings.HasSuffix(textOf(e["workflowRunId"]), "chosen") {
+			delete(e, "label")
+		}
+	})},
 	{ID: "RTY-003.2", Text: "an answer of 2xx other than 200 is a failure", Build: changeDelivery(false, func(r *http.Request, next http.RoundTripper) (*http.Response, error) {
 		response, err := next.RoundTrip(r)
 		if err == nil && response.StatusCode/100 == 2 && response.StatusCode != http.StatusOK {

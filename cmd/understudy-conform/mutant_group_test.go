@@ -47,6 +47,12 @@ var groupMutants = []mutant{
 			}
 		}
 	})},
+	{ID: "GRP-002.9", Text: "a retry has one of the values of a default header", Build: changeDelivery(false, func(r *http.Request, next http.RoundTripper) (*http.Response, error) {
+		if ofGroup(r) && r.Header.Get(header.Retried) != "0" {
+			r.Header["X-Team"] = r.Header["X-Team"][:min(1, len(r.Header["X-Team"]))]
+		}
+		return next.RoundTrip(r)
+	})},
 	{ID: "GRP-003.1", Text: "retries among the default headers are no configuration", Build: changedUpdate(func(headers map[string]any) { delete(headers, header.Retries) })},
 	{ID: "GRP-003.2", Text: "header forwarding among the default headers is no configuration", Build: changedUpdate(func(headers map[string]any) { delete(headers, header.HeaderForward) })},
 	{ID: "GRP-003.3", Text: "a delay among the default headers is no configuration", Build: changedUpdate(func(headers map[string]any) { delete(headers, header.Delay) })},

@@ -241,6 +241,11 @@ var logMutants = []mutant{
 	{ID: "LOG-022.1", Text: "times are in seconds", Build: changeEvents(func(e map[string]any) { e["time"] = jsonNumber(integerOf(e, "time") / 1000) })},
 	{ID: "LOG-022.2", Text: "createdAt of a step is in seconds", Build: inStep(func(_, info map[string]any) { info["createdAt"] = jsonNumber(integerOf(info, "createdAt") / 1000) })},
 	{ID: "LOG-022.3", Text: "workflowCreatedAt is in microseconds", Build: changeEvents(func(e map[string]any) { e["workflowCreatedAt"] = jsonNumber(integerOf(e, "workflowCreatedAt") * 1000) })},
+	{ID: "LOG-022.4", Text: "the end of a run that failed names another start", Build: changeEvents(func(e map[string]any) {
+		if e["state"] == "RUN_FAILED" {
+			e["workflowCreatedAt"] = e["time"]
+		}
+	})},
 	{ID: "LOG-023.1", Text: "workflowUrl is the address of the service", Build: changeEvents(func(e map[string]any) { e["workflowUrl"] = "https://service.test/" })},
 	{ID: "LOG-023.2", Text: "all runs have the address of the first one", Build: firstAddress},
 	{ID: "LOG-023.3", Text: "the last segment of the address is cut off", Build: changeEvents(func(e map[string]any) {
@@ -275,6 +280,11 @@ var logMutants = []mutant{
 	{ID: "LOG-027.3", Text: "the invoker of a run is the run itself", Build: changeEvents(func(e map[string]any) {
 		if e["invokerWorkflowRunId"] != nil {
 			e["invokerWorkflowRunId"] = e["workflowRunId"]
+		}
+	})},
+	{ID: "LOG-027.4", Text: "the start of the invoker is that of the invoked run", Build: changeEvents(func(e map[string]any) {
+		if e["invokerWorkflowCreatedAt"] != nil {
+			e["invokerWorkflowCreatedAt"] = e["workflowCreatedAt"]
 		}
 	})},
 	{ID: "LOG-028.1", Text: "concurrent is always 0", Build: inStep(func(_, info map[string]any) { info["concurrent"] = jsonNumber(0) })},

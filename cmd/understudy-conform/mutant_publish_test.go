@@ -297,6 +297,7 @@ var retryMutants = []mutant{
 		return n
 	})},
 	{ID: "RTY-002.4", Text: "retries are doubled", Build: changeRetries(func(n int) int { return 2 * n })},
+	{ID: "RTY-002.5", Text: "more than three retries are three", Build: changeRetries(func(n int) int { return min(n, 3) })},
 	{ID: "RTY-003.1", Text: "a delivery that succeeded is repeated", Build: deliverTwice},
 	{ID: "RTY-004.1", Text: "retries 0 are taken for the default", Build: changeRetries(func(n int) int {
 		if n == 0 {

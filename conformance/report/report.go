@@ -147,7 +147,7 @@ func (r *Report) verdictLine() string {
 			words = append(words, fmt.Sprintf("%d %s", n, v))
 		}
 	}
-	line := fmt.Sprintf("%s %s: %s (%s)", r.Target.Name, r.Target.Version, r.Verdict(), strings.Join(words, ", "))
+	line := fmt.Sprintf("%s: %s (%s)", strings.TrimSpace(r.Target.Name+" "+r.Target.Version), r.Verdict(), strings.Join(words, ", "))
 	if n := len(r.byVerdict(HarnessError)); n > 0 && r.ExitCode() == ExitFailed {
 		line += fmt.Sprintf("; harness errors: %d", n)
 	}

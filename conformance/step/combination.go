@@ -57,6 +57,9 @@ var configuration = [][2]string{{"X-Order", "order-7"}, {"X-Empty", ""}, {"X-Par
 // configured prepares a message with everything that a target could lose on one of its ways.
 func (s *Scenario) configured(way string) error {
 	s.publish.body = bytes.Repeat([]byte("0123456789abcde\n"), 100<<10/16)
+	if way != "sent in a batch" { // whose bodies are text
+		s.publish.body = append(s.publish.body, "\xff\xfe\x00\x80"...)
+	}
 	for _, h := range configuration {
 		if err := s.carry("forward", h[0], h[1]); err != nil {
 			return err

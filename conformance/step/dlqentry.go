@@ -1,9 +1,11 @@
 package step
 
 import (
+	"fmt"
 	"net"
 	"net/http"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -130,30 +132,31 @@ func (s *Scenario) deadOfAnother() error {
 
 // deadWithFailingCallback makes a dead-lettered run whose failure callback fails too. Its
 // entry contains the state of the callback and must stay in the queue.
-func (s *Scenario) deadWithFailingCallback() error {
+func (s *Scenario) deadWithFailingCallback(status int) error {
 	name, err := s.Binding("headers", "failure_callback")
 	if err != nil {
 		return err
 	}
 	s.Runs.Callback = s.Endpoint("failure callback")
 	s.Runs.Callback.Aside = true
-	s.Runs.Callback.Answer(&receiver.Reply{Status: http.StatusInternalServerError, Body: "broken"})
+	s.Runs.Callback.Answer(&receiver.Reply{Status: status, Body: "broken"})
 	s.Configure(name, s.Runs.Callback.URL)
 	return s.deadRun()
 }
 
 // callbackNotSucceeded reads the entry three times, a second apart: the state may be stored late.
 func (s *Scenario) callbackNotSucceeded() error {
+	answered := s.Runs.Callback.Look()[0].Status.Load()
 	for range 3 {
 		entry, err := s.buried(s.Runs.Id)
 		if err != nil {
 			return err
 		}
 		if state, _ := check.Text(entry, "/failureCallbackInfo/state"); state == "CALLBACK_SUCCESS" {
-			return s.FailureAt(entry, "/failureCallbackInfo/state", "the state of a failure callback that was answered 500", "any but CALLBACK_SUCCESS")
+			return s.FailureAt(entry, "/failureCallbackInfo/state", fmt.Sprintf("the state of a failure callback that was answered %d", answered), "any but CALLBACK_SUCCESS")
 		}
-		if status, has := check.Integer(entry, "/failureCallbackInfo/responseStatus"); has && status != 0 && status != http.StatusInternalServerError { // 0: not yet
-			return s.FailureAt(entry, "/failureCallbackInfo/responseStatus", "the response status of a failure callback that was answered 500", "500")
+		if status, has := check.Integer(entry, "/failureCallbackInfo/responseStatus"); has && status != 0 && status != answered { // 0: not yet
+			return s.FailureAt(entry, "/failureCallbackInfo/responseStatus", "the response status of the failure callback", strconv.FormatInt(answered, 10))
 		}
 		if body, has := check.Text(entry, "/failureCallbackInfo/responseBody"); has && body != "" && body != "broken" {
 			return s.FailureAt(entry, "/failureCallbackInfo/responseBody", "the response body of the failure callback", "broken")

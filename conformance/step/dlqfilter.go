@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/understudy-mock/understudy/conformance/check"
 	"github.com/understudy-mock/understudy/conformance/harness"
@@ -59,8 +60,9 @@ func (s *Scenario) filterQueue(filter string) error {
 // filterQueueByNobody filters by a value that no entry has.
 func (s *Scenario) filterQueueByNobody(filter string) error {
 	nobody := map[string]struct{ binding, value string }{
-		"run id": {"run_id", s.Runs.Id + "nobody"}, "workflow url": {"url", s.Runs.peer.Endpoint.URL + "/nobody"}, "response status": {"response_status", "418"},
-		"publisher": {"caller_ip", "203.0.113.77"}, "callback state": {"callback_state", "CALLBACK_OF_NOBODY"}, "label": {"label", s.Name("nobody")},
+		"run id": {"run_id", s.Runs.Id + "nobody"}, "workflow url": {"url", s.Runs.peer.Endpoint.URL + "/nobody"}, "run id in another case": {"run_id", strings.ToUpper(s.Runs.Id)},
+		"label in another case": {"label", strings.ToUpper(s.Name("label"))}, "response status": {"response_status", "418"},
+		"workflow url with another query": {"url", s.Runs.peer.Endpoint.URL + "?nobody=1"}, "publisher": {"caller_ip", "203.0.113.77"}, "callback state": {"callback_state", "CALLBACK_OF_NOBODY"}, "label": {"label", s.Name("nobody")},
 	}[filter]
 	if _, err := s.Binding("dlq", nobody.binding); err != nil {
 		return err

@@ -13,7 +13,7 @@ import (
 
 // logScanSteps check complete runs: all their events, for every kind of end.
 var logScanSteps = []step{
-	{"When", `the message logs are filtered by a (workflow url|message id|creation of the run|state) that nobody has`, (*Scenario).filterLogsByNobody},
+	{"When", `the message logs are filtered by a (workflow url|workflow url with another query|message id|creation of the run|state) that nobody has`, (*Scenario).filterLogsByNobody},
 	{"When", `the message logs are filtered by a (start|end) date an hour away`, (*Scenario).filterLogsFarAway},
 	{"Then", `the cursor of every page is a string or absent`, (*Scenario).everyCursorIsString},
 	{"Then", `no event of another run is listed`, (*Scenario).onlyOwnEvents},
@@ -28,7 +28,7 @@ var logScanSteps = []step{
 // lists everything.
 func (s *Scenario) filterLogsByNobody(filter string) error {
 	nobody := map[string]struct{ binding, value string }{
-		"workflow url": {"url", s.Runs.peer.Endpoint.URL + "/nobody"}, "message id": {"message_id", "msg_" + s.Key + "nobody"},
+		"workflow url": {"url", s.Runs.peer.Endpoint.URL + "/nobody"}, "workflow url with another query": {"url", s.Runs.peer.Endpoint.URL + "?nobody=1"}, "message id": {"message_id", "msg_" + s.Key + "nobody"},
 		"state": {"state", "STATE_OF_NOBODY"}, "creation of the run": {"created_at", strconv.FormatInt(s.Runs.triggered.Add(-24*time.Hour).UnixMilli(), 10)},
 	}[filter]
 	param, err := s.Binding("logs", nobody.binding)

@@ -36,7 +36,7 @@ var restartSteps = []step{
 	{"When", `its entry is restarted`, (*Scenario).restartIt},
 	{"When", `its entry is restarted a second later`, (*Scenario).restartLater},
 	{"When", `its entry is restarted with a chosen run id`, (*Scenario).restartChosen},
-	{"When", `its entry is restarted with the flow-control value "([^"]+)"`, (*Scenario).restartFlow},
+	{"When", `its entry is restarted with the flow-control value "([^"]+)"( and a chosen run id)?`, (*Scenario).restartFlow},
 	{"When", `its entry is restarted with (\d+) retries( and a chosen run id)?`, (*Scenario).restartRetries},
 	{"When", `its entry is restarted with another flow-control key`, (*Scenario).restartKey},
 	{"When", `all their entries are restarted at once`, (*Scenario).restartAllAtOnce},
@@ -146,8 +146,13 @@ func (s *Scenario) restartChosen() error {
 	return s.restartOK(s.Runs.entry, http.Header{header.WorkflowRunID: {s.Runs.restarted.chosen}})
 }
 
-func (s *Scenario) restartFlow(value string) error {
-	return s.flowRefused(s.restartOK(s.Runs.entry, http.Header{header.FlowControlValue: {s.FlowValue(value)}}))
+func (s *Scenario) restartFlow(value, chosen string) error {
+	h := http.Header{header.FlowControlValue: {s.FlowValue(value)}}
+	if chosen != "" {
+		s.Runs.restarted.chosen = "wfr_" + s.Key + "chosen"
+		h.Set(header.WorkflowRunID, s.Runs.restarted.chosen)
+	}
+	return s.flowRefused(s.restartOK(s.Runs.entry, h))
 }
 
 // restartRetries sends the number of retries as an override of the restart; the
