@@ -389,33 +389,6 @@ Feature: Publishing a message
         | held by a key   |
         | held by a key and tried three times |
 
-    @REQ-AUT-006 @implied @leak @negative
-    Scenario Outline: The credential stays behind when all headers of a message are forwarded: <way>
-      Given a message that forwards all its headers and is <way>
-      When the message has been sent as often as it must be
-      Then the credential is in nothing that the target sent
-
-      Examples: nothing else
-        | way             |
-        | published       |
-
-      @time-delay
-      Examples: a delay
-        | way             |
-        | delayed         |
-
-      @time-retries
-      Examples: retries
-        | way             |
-        | tried three times |
-        | sent to a group |
-
-      @cap-flow-resume
-      Examples: a key
-        | way             |
-        | held by a key   |
-        | held by a key and tried three times |
-
     @REQ-PUB-008 @stated
     Scenario Outline: A header without the prefix is on every attempt of a message that is <way>
       Given a message that forwards all its headers and is <way>

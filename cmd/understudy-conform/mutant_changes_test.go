@@ -316,6 +316,9 @@ func joinChanges(a, b func(func()) mutantParts) func(func()) mutantParts {
 		}
 		if x.Delivery == nil {
 			x.Delivery = y.Delivery
+		} else if y.Delivery != nil {
+			inner, outer := x.Delivery, y.Delivery
+			x.Delivery = func(next http.RoundTripper) http.RoundTripper { return outer(inner(next)) }
 		}
 		return x
 	}

@@ -7,8 +7,6 @@ import (
 	"strings"
 	"sync"
 
-	"github.com/understudy-mock/understudy/spec/header"
-
 	"github.com/understudy-mock/understudy/spec/route"
 )
 
@@ -17,11 +15,6 @@ import (
 var combinationMutants = []mutant{
 	{ID: "AUT-006.1", Text: "the credential is in a header of the retry", Build: deliveryDefect("token of publisher", "retried")},
 	{ID: "AUT-006.2", Text: "the credential is in a header of what a key held", Build: deliveryDefect("token of publisher", "held")},
-	{ID: "AUT-006.3", Text: "the credential is in a header of what is delayed and forwards all headers", Build: changeRequest(publishingMessage, func(r *http.Request) {
-		if r.Header.Get(header.HeaderForward) == "true" && r.Header.Get(header.Delay) != "" {
-			r.Header.Set(header.ForwardPrefix+"Authorization", r.Header.Get("Authorization"))
-		}
-	})},
 	{ID: "DLQ-002.4", Text: "a smaller page is not given to who asks", Build: ignoreFilter(listingDLQ, "count")},
 	{ID: "DLQ-002.5", Text: "the first page has one entry more than was asked for, and the others have fewer", Build: unevenPages(listingDLQ)},
 	{ID: "DLQ-005.5", Text: "an invoked run that fails never enters the queue", Build: keptEntries(func(e map[string]any) bool { return !strings.HasSuffix(textOf(e["workflowRunId"]), "_invoked") })},

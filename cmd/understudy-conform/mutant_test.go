@@ -147,9 +147,11 @@ func requirement(t *testing.T, id string) *spec.Requirement {
 	return q
 }
 
-// aboutPages reports whether a mutant needs the slow scenarios that fill pages.
+// aboutPages reports whether a mutant, or a list of latitudes, needs the slow scenarios that fill pages.
 func aboutPages(m *mutant) bool {
-	return slices.Contains([]string{"DLQ-002", "LOG-002"}, m.Breaks()) || slices.Contains([]string{"L07", "L12", "L13", "L21", "L22"}, m.ID)
+	return slices.ContainsFunc(append(strings.Fields(m.ID), m.Breaks()), func(id string) bool {
+		return slices.Contains([]string{"DLQ-002", "LOG-002", "L07", "L12", "L13", "L21", "L22"}, id)
+	})
 }
 
 // mutatedPlugin hosts the rate-limit plugin with the changes of a mutant.
@@ -344,31 +346,70 @@ var usualLatitudes = []string{"L01", "L11", "L13", "L14", "L15", "L17", "L25", "
 // fewLatitudes are those of a short test: an answer, an event, a refusal, a delivery, and the plugin.
 var fewLatitudes = []string{"L04", "L09", "L17", "L28", "L33"}
 
-// TestLatitudes checks that no legal variation fails. With -short, it tries a few.
-func TestLatitudes(t *testing.T) {
-	effort.Unraced(t, "it looks for verdicts, not for races")
-	all := latitudeRows
-	if len(all) != 34 {
-		t.Errorf("%d latitudes; there are 34", len(all))
-	}
-	few := effort.Amount(t, "LATITUDES", 5, 34) < len(all)
-	for i := range all {
-		m := &all[i]
-		if few && !slices.Contains(fewLatitudes, m.ID) {
+// combinedLatitudes are latitudes that one implementation may have together. Each is in one of them,
+// but those of the plugin, which are tried alone.
+var combinedLatitudes = []string{
+	"L01 L07 L14 L16 L19 L21 L23 L25 L27 L30",
+	"L02 L08 L10 L17 L20 L22 L24 L26 L29",
+	"L03 L09 L11 L12 L18 L28 L31",
+	"L04 L13 L15",
+	"L05 L32",
+	"L06",
+	"L33",
+	"L34",
+}
+
+// combine returns an implementation with all latitudes of a list, and counts how often each of them
+// changes the traffic.
+func combine(list string) (m mutant, hits map[string]*atomic.Int64) {
+	hits = map[string]*atomic.Int64{}
+	m = mutant{ID: list, Text: list}
+	for i := range latitudeRows {
+		one := &latitudeRows[i]
+		if !slices.Contains(strings.Fields(list), one.ID) {
 			continue
 		}
-		t.Run(m.ID, func(t *testing.T) {
+		n := &atomic.Int64{}
+		hits[one.ID] = n
+		build := func(func()) mutantParts { return one.Build(func() { n.Add(1) }) }
+		if m.Build != nil {
+			build = joinChanges(m.Build, build)
+		}
+		m.Build = build
+	}
+	return m, hits
+}
+
+// TestLatitudes checks that no legal variation fails: several of them together, and with
+// MUTANTS=full each alone. With -short, it tries a few.
+func TestLatitudes(t *testing.T) {
+	effort.Unraced(t, "it looks for verdicts, not for races")
+	lists := combinedLatitudes
+	if tried := strings.Fields(strings.Join(lists, " ")); len(tried) != len(latitudeRows) {
+		t.Errorf("%d latitudes are combined; there are %d", len(tried), len(latitudeRows))
+	}
+	switch {
+	case os.Getenv("MUTANTS") == "full":
+		lists = strings.Fields(strings.Join(lists, " "))
+	case effort.Amount(t, "LATITUDES", 5, len(latitudeRows)) < len(latitudeRows):
+		lists = fewLatitudes
+	}
+	for _, list := range lists {
+		t.Run(list, func(t *testing.T) {
 			t.Parallel()
-			judged, hits, found := mutated(t, m, trialOf())
+			m, hits := combine(list)
+			judged, _, found := mutated(t, &m, trialOf())
 			for i := range found {
-				t.Errorf("%s (%s): the proxy found %s", m.ID, m.Text, found[i].String())
+				t.Errorf("the proxy found %s", found[i].String())
 			}
-			if usual := slices.Contains(usualLatitudes, m.ID); usual != (hits == 0) {
-				t.Errorf("%s: the traffic changed %d times; listed in usualLatitudes: %v", m.ID, hits, usual)
+			for id, n := range hits {
+				if usual := slices.Contains(usualLatitudes, id); usual != (n.Load() == 0) {
+					t.Errorf("%s: the traffic changed %d times; listed in usualLatitudes: %v", id, n.Load(), usual)
+				}
 			}
 			for j := range judged.Results {
 				if r := &judged.Results[j]; r.Verdict == report.Fail || r.Verdict == report.HarnessError {
-					t.Errorf("%s (%s): %s %s: %s", m.ID, m.Text, r.Location, r.Name, r.Detail)
+					t.Errorf("%s %s: %s", r.Location, r.Name, r.Detail)
 				}
 			}
 		})
