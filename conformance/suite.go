@@ -9,6 +9,7 @@ import (
 	"io/fs"
 	"maps"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -224,20 +225,24 @@ func (st *suite) cut(selection []picked) {
 
 // pass runs the scenarios that are due, which are either serial or not.
 func (st *suite) pass(ctx context.Context, serial bool) error {
-	var files []string
-	n := 0
+	type due struct{ scenarios, profiles int } // number, and sum of their last profiles
+	files := map[string]due{}
 	for _, p := range st.picked {
-		if p.due {
-			n++
-			if !slices.Contains(files, p.file) {
-				files = append(files, p.file)
+		if of := files[p.file]; p.due {
+			last := 0
+			for _, profile := range p.result.Profiles {
+				last = max(last, slices.Index(target.ProfileNames, profile))
 			}
+			files[p.file] = due{of.scenarios + 1, of.profiles + last}
 		}
 	}
-	if n == 0 {
+	if len(files) == 0 {
 		return nil
 	}
-	slices.Sort(files)
+	// What a target lacks delays the scenarios that need it, and these are of the later profiles.
+	paths := slices.SortedFunc(maps.Keys(files), func(a, b string) int {
+		return cmp.Or(files[a].profiles*files[b].scenarios-files[b].profiles*files[a].scenarios, strings.Compare(a, b))
+	})
 	concurrency := st.cfg.concurrency()
 	if serial {
 		concurrency = 1
@@ -247,7 +252,7 @@ func (st *suite) pass(ctx context.Context, serial bool) error {
 		TestSuiteInitializer: func(tc *godog.TestSuiteContext) { step.Register(tc.ScenarioContext()) },
 		ScenarioInitializer:  st.hooks,
 		Options: &godog.Options{
-			Format: "progress", Output: io.Discard, NoColors: true, Strict: true, FS: st.cfg.FS, Paths: files,
+			Format: "progress", Output: io.Discard, NoColors: true, Strict: true, FS: st.cfg.FS, Paths: paths,
 			Concurrency: concurrency, DefaultContext: ctx,
 		},
 	}.Run() // ignore the exit code: it counts skipped scenarios as passed

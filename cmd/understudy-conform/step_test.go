@@ -158,9 +158,9 @@ func reordered(list []any) []any {
 	return list
 }
 
-// late leaves out the events and entries of the last second.
+// late leaves out the events and entries of the last 300 ms.
 func late(list []any) []any {
-	return slices.DeleteFunc(list, func(item any) bool { return listedAt([]any{item}) > time.Now().Add(-time.Second).UnixMilli() })
+	return slices.DeleteFunc(list, func(item any) bool { return listedAt([]any{item}) > time.Now().Add(-300*time.Millisecond).UnixMilli() })
 }
 
 // listedAt returns the time of the first event or entry of a list, 0 when it has others.

@@ -67,7 +67,7 @@ func (st *Suite) Confirm() { st.hopes.confirming = true }
 
 // Await repeats check within a budget. When the target has never shown what is awaited, in
 // several scenarios, the others only look whether it does: a Given is then inconclusive at
-// once, and a Then waits for a quarter of the budget. To confirm a failure, it waits ten times as
+// once, and a Then waits for an eighth of the budget. To confirm a failure, it waits ten times as
 // long as others had to wait.
 func (s *Scenario) Await(what string, budget time.Duration, check func() error) error {
 	if s.Clock.Virtual() {
@@ -77,7 +77,7 @@ func (s *Scenario) Await(what string, budget time.Duration, check func() error) 
 	err := s.Clock.until(s.Context, func() time.Duration {
 		switch lost = s.Suite.hopes.lost(what); {
 		case lost && s.Judging:
-			return budget / 4
+			return budget / 8
 		case lost:
 			return min(budget, 2*s.Suite.Target.Timing.Poll.Max)
 		}
