@@ -12,6 +12,7 @@ import (
 	"text/tabwriter"
 
 	"github.com/understudy-mock/understudy/conformance"
+	"github.com/understudy-mock/understudy/conformance/client"
 	"github.com/understudy-mock/understudy/conformance/report"
 	"github.com/understudy-mock/understudy/conformance/target"
 	"github.com/understudy-mock/understudy/internal/command"
@@ -22,6 +23,9 @@ import (
 func (c conformRun) run(e *env) error {
 	if c.Explain != "" {
 		return explainRequirement(e.out, c.Explain)
+	}
+	if c.Client != "" && c.Target != "" {
+		return usageError("--client excludes --target: one run judges one side")
 	}
 	if c.Init != "" {
 		return surveyTarget(e, c.Init, c.Target)
@@ -101,6 +105,16 @@ func (c conformRun) config(e *env) (conformance.Config, func(), error) {
 		Areas: c.Area, Requirements: c.Requirement, Names: c.Scenario, Concurrency: c.Concurrency,
 	}
 	nothing := func() {}
+	if c.Client != "" {
+		cfg.Client = &client.Config{
+			Command: c.Client, Env: c.ClientEnv, Dialect: c.Dialect, CallTimeout: c.CallTimeout, Listen: c.ClientListen, Host: c.ClientHost, Slow: c.Slow,
+		}
+		cfg.Target.ExpectedFailures = c.ExpectedFailures
+		for i, p := range cfg.Profiles {
+			cfg.Profiles[i] = "CLI-" + strings.TrimPrefix(p, "CLI-")
+		}
+		return cfg, nothing, nil
+	}
 	if c.Target != "" {
 		loaded, err := target.Load(c.Target)
 		if err != nil {

@@ -16,9 +16,6 @@ import (
 	"github.com/understudy-mock/understudy/spec"
 )
 
-// allBases lists all bases, in the order of the tables.
-var allBases = []spec.Basis{spec.Stated, spec.Implied, spec.Open, spec.Extension}
-
 // proven is a requirement with its scenarios, its mutants and the result.
 type proven struct {
 	spec.Requirement
@@ -41,7 +38,7 @@ func coverageRows() ([]proven, error) {
 	if err != nil {
 		return nil, err
 	}
-	scenarios, err := conformance.List(conformance.Config{Basis: allBases})
+	scenarios, err := conformance.List(conformance.Config{Basis: spec.Bases})
 	if err != nil {
 		return nil, err
 	}
@@ -102,7 +99,7 @@ func (p *proven) area() string {
 func writeCoverage(w io.Writer, rows []proven) error {
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	_, _ = fmt.Fprint(t, "area\tprofile")
-	for _, basis := range allBases {
+	for _, basis := range spec.Bases {
 		_, _ = fmt.Fprint(t, "\t", basis)
 	}
 	_, _ = fmt.Fprintln(t, "\tscenarios\tmutants")
@@ -153,7 +150,7 @@ func writeArea(w io.Writer, area string, rows []proven) {
 		}
 	}
 	_, _ = fmt.Fprintf(w, "%s\t%s", area, profile)
-	for _, basis := range allBases {
+	for _, basis := range spec.Bases {
 		cell := "-"
 		if all[basis] > 0 {
 			cell = fmt.Sprintf("%d of %d", judged[basis], all[basis])
@@ -188,8 +185,8 @@ func explainRequirement(w io.Writer, id string) error {
 func writeRequirement(w io.Writer, p *proven) error {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s (%s, profile %s)\n%s\n", p.ID, p.Basis, p.Profile, p.Text)
-	if p.Where.Quote != "" {
-		fmt.Fprintf(&b, "\nInterface document, %q:\n    %s\n", p.Where.Heading, p.Where.Quote)
+	if quote := cmp.Or(p.Where.Quote, p.Source); quote != "" {
+		fmt.Fprintf(&b, "\n%s:\n    %s\n", p.From(), quote)
 	}
 	for _, part := range slices.Sorted(maps.Keys(p.Where.Quotes)) {
 		fmt.Fprintf(&b, "    %s: %s\n", part, p.Where.Quotes[part])

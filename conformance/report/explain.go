@@ -18,8 +18,8 @@ const maxShownDeliveries = 10
 // whole requirement.
 func quoteOf(q *Covered, x *Result) string {
 	f := x.Failure
-	if f == nil {
-		return q.Where.Quote
+	if f == nil || q.Where.Quote == "" {
+		return cmp.Or(q.Where.Quote, q.Source)
 	}
 	for _, field := range slices.Backward(strings.Split(f.Pointer, "/")) {
 		if quote := q.Where.Quotes[field]; quote != "" {
@@ -52,7 +52,7 @@ func (r *Report) explain(b *bytes.Buffer, x *Result) {
 		q := r.requirement(id)
 		fmt.Fprintf(b, "    %s (%s) %s\n", id, x.Basis, q.Text)
 		if quote := quoteOf(q, x); quote != "" {
-			fmt.Fprintf(b, "        interface document, %q: %q\n", q.Where.Heading, quote)
+			fmt.Fprintf(b, "        %s: %q\n", q.From(), quote)
 		}
 	}
 	if x.Reason != "" || x.Failure == nil {
