@@ -159,7 +159,7 @@ func (c *referenceClient) call(op string, build func(*referenceClient, values) (
 func (c *referenceClient) all(op string, build func(*referenceClient, values) (*request, error), args values) (any, error) {
 	entries := []any{}
 	seen := map[string]bool{}
-	page := values{"filter": args["filter"], "count": args["count"]}
+	page := values{"filters": args["filters"], "count": args["count"]}
 	for {
 		q, err := build(c, page)
 		if err != nil {

@@ -37,9 +37,9 @@ func (r *reference) serve(c *referenceClient, a values) (any, error) {
 	if workflows[name] == nil {
 		return nil, refuse("workflow %q: not known", name)
 	}
-	e := &endpoint{switches: r.switches, client: c, of: r, public: a.text("public_url"), workflow: name}
-	if k := a.part("keys"); k != nil {
-		e.keys = &keys{k.text("current"), k.text("next")}
+	e := &endpoint{switches: r.switches, client: c, of: r, public: a.text("url"), workflow: name}
+	if a.has("current") {
+		e.keys = &keys{a.text("current"), a.text("next")}
 	}
 	e.server = httptest.NewServer(e)
 	r.mu.Lock()
@@ -307,8 +307,7 @@ func (r *run) failure(w http.ResponseWriter, body []byte) (any, error) {
 	r.of.mu.Lock()
 	defer r.of.mu.Unlock()
 	r.of.trace = append(r.of.trace, "failure")
-	r.of.failures = append(r.of.failures, map[string]any{"status": f.Status, "message": message, "payload": payloadValue(f.SourceBody), "headers": f.Header})
-	return nil, nil
+	return map[string]any{"status": f.Status, "message": message, "payload": payloadValue(f.SourceBody), "headers": f.Header}, nil
 }
 
 // list reads the list of steps; nil means that the run has ended.

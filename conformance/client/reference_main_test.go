@@ -47,7 +47,6 @@ type reference struct {
 	clients   map[string]*referenceClient // by the JSON of their configuration
 	endpoints []*endpoint
 	trace     []string
-	failures  []any // what the failure function received
 }
 
 func newReference(s switches) *reference {
@@ -114,9 +113,9 @@ func (r *reference) answer(c *line) map[string]any {
 	case "trace":
 		r.mu.Lock()
 		defer r.mu.Unlock()
-		result := map[string]any{"steps": append([]string{}, r.trace...), "failures": append([]any{}, r.failures...)}
-		r.trace, r.failures = nil, nil
-		return map[string]any{"result": result}
+		steps := append([]string{}, r.trace...)
+		r.trace = nil
+		return map[string]any{"result": steps}
 	}
 	client, err := r.client(c.Client)
 	if err != nil {
@@ -145,15 +144,17 @@ func (r *reference) hello() map[string]any {
 	slices.Sort(names)
 	hello := map[string]any{
 		"protocol": 1, "name": "reference-client", "version": "1.0.0", "language": "Go", "operations": names,
-		"options": append(slices.Sorted(optionNames()), "redact", "flow_control", "callback_options", "failure_callback_options"),
+		"options": append(slices.Sorted(optionNames()), "method", "headers", "redact", "flow_control", "callback_options", "failure_callback_options"),
 		"features": []string{
-			"base_url", "path_prefix", "env", "retry", "timeout", "tls", "bytes", "json.any", "verify.bytes", "error.status", "error.rate_limit", "iterate", "no_redirect",
-			"result", "lazy_fetch", "step.run", "step.parallel", "step.sleep", "step.call", "step.wait", "step.notify", "step.invoke", "step.cancel", "step.failure",
+			"base_url", "path_prefix", "env", "retry", "timeout", "tls", "plain", "bytes", "json.any", "verify.bytes", "error.status", "error.rate_limit", "iterate", "no_redirect",
+			"result", "lazy_fetch", "detect_trigger", "public_url", "step.run", "step.parallel", "step.sleep", "step.call", "step.wait", "step.notify", "step.invoke",
+			"step.fail", "step.cancel", "step.early", "step.guarded",
 		},
 		"sentinel": "dlq.list", "depends": []string{},
 	}
 	if r.does("repeat-on-503") {
-		hello["retries_status"] = []int{503}
+		features, _ := hello["features"].([]string)
+		hello["features"] = append(features, "retries_status:503")
 	}
 	return hello
 }

@@ -20,13 +20,13 @@ type builder = func(*referenceClient, values) (*request, error)
 // simple are the operations whose request is a path, perhaps with a list of arguments as a
 // JSON body, and what their result must have. A path parameter is an argument.
 var simple = []struct{ op, call, body, due string }{
-	{"schedule.get", "GET /v2/schedules/{id}", "", "object"},
+	{"schedule.get", "GET /v2/schedules/{scheduleId}", "", "object"},
 	{"schedule.list", "GET /v2/schedules", "", "list"},
-	{"schedule.delete", "DELETE /v2/schedules/{id}", "", ""},
-	{"schedule.pause", "PATCH /v2/schedules/{id}/pause", "", ""},
-	{"schedule.resume", "PATCH /v2/schedules/{id}/resume", "", ""},
-	{"message.get", "GET /v2/messages/{id}", "", "object"},
-	{"message.cancel", "DELETE /v2/messages/{id}", "", ""},
+	{"schedule.delete", "DELETE /v2/schedules/{scheduleId}", "", ""},
+	{"schedule.pause", "PATCH /v2/schedules/{scheduleId}/pause", "", ""},
+	{"schedule.resume", "PATCH /v2/schedules/{scheduleId}/resume", "", ""},
+	{"message.get", "GET /v2/messages/{messageId}", "", "object"},
+	{"message.cancel", "DELETE /v2/messages/{messageId}", "", ""},
 	{"queue.upsert", "POST /v2/queues", "queue:queueName parallelism paused", ""},
 	{"queue.get", "GET /v2/queues/{queue}", "", "object"},
 	{"queue.list", "GET /v2/queues", "", "list"},
@@ -42,8 +42,8 @@ var simple = []struct{ op, call, body, due string }{
 	{"group.delete", "DELETE /v2/topics/{group}", "", ""},
 	{"dlq.list", "GET /v2/workflows/dlq", "", "object"},
 	{"dlq.all", "GET /v2/workflows/dlq", "", "object"},
-	{"dlq.get", "GET /v2/workflows/dlq/{id}", "", "object"},
-	{"dlq.delete", "DELETE /v2/workflows/dlq/{id}", "", ""},
+	{"dlq.get", "GET /v2/workflows/dlq/{dlqId}", "", "object"},
+	{"dlq.delete", "DELETE /v2/workflows/dlq/{dlqId}", "", ""},
 	{"log.list", "GET /v2/workflows/messageLogs", "", "object"},
 	{"log.all", "GET /v2/workflows/messageLogs", "", "object"},
 	{"event.list", "GET /v2/logs", "", "object"},
@@ -53,11 +53,11 @@ var simple = []struct{ op, call, body, due string }{
 	{"flow.pin", "POST /v2/flowControl/{key}/pin", "", ""},
 	{"flow.unpin", "POST /v2/flowControl/{key}/unpin", "", ""},
 	{"flow.reset", "POST /v2/flowControl/{key}/resetRate", "", ""},
-	{"stats.get", "GET /v2/qstash/stats/{id}", "", "object"},
-	{"search.delete", "DELETE /v2/search/{id}", "", "text"},
+	{"stats.get", "GET /v2/qstash/stats/{userId}", "", "object"},
+	{"search.delete", "DELETE /v2/search/{searchId}", "", "text"},
 	{"vector.info", "GET /info", "", "result"},
-	{"wf.cancel", "DELETE /v2/workflows/runs/{id}", "", ""},
-	{"wf.waiters", "GET /v2/waiters/{event}", "", "list"},
+	{"wf.cancel", "DELETE /v2/workflows/runs/{runId}", "", ""},
+	{"wf.waiters", "GET /v2/waiters/{eventId}", "", "list"},
 }
 
 // operations has the request of each operation.
@@ -143,7 +143,7 @@ func (c *referenceClient) simple(call, body, due string, a values) (*request, er
 // query are filters, cursor, page size and the other arguments that are query parameters.
 func (c *referenceClient) query(a values) string {
 	query := url.Values{}
-	for name, value := range a.part("filter") {
+	for name, value := range a.part("filters") {
 		for _, v := range list(value) {
 			query.Add(name, plainText(v))
 		}
@@ -266,9 +266,6 @@ func schedule(c *referenceClient, a values) (*request, error) {
 	q.path = strings.Replace(q.path, "/publish/", "/schedules/", 1)
 	q.due, q.read = "scheduleId", nil
 	q.set("Svc-Cron", a.text("cron"))
-	if a.has("schedule_id") {
-		q.set("Svc-Schedule-Id", a.text("schedule_id"))
-	}
 	return q, nil
 }
 
@@ -431,6 +428,7 @@ var optionHeaders = map[string]func(c *referenceClient, value any) (name, text s
 	"failure_callback": func(_ *referenceClient, v any) (string, string) { return "Failure-Callback", plainText(v) },
 	"label":            func(_ *referenceClient, v any) (string, string) { return "Label", joined(v) },
 	"deduplication_id": func(_ *referenceClient, v any) (string, string) { return "Deduplication-Id", plainText(v) },
+	"schedule_id":      func(_ *referenceClient, v any) (string, string) { return "Schedule-Id", plainText(v) },
 	"queue":            func(_ *referenceClient, v any) (string, string) { return "Queue-Name", plainText(v) },
 	"run_id": func(c *referenceClient, v any) (string, string) {
 		return map[bool]string{false: "Workflow-RunId", true: "Workflow-Run"}[c.broken("073.1")], plainText(v)
@@ -512,7 +510,7 @@ func (c *referenceClient) options(prefix string, options values) ([][2]string, e
 			continue
 		}
 		var of, own [][2]string
-		own, _, err = c.message(values{"headers": nested["headers"], "options": nested["options"], "method": nested["method"]}, false)
+		own, _, err = c.message(values{"headers": nested["headers"], "options": map[string]any(nested), "method": nested["method"]}, false)
 		for _, h := range own {
 			of = append(of, [2]string{prefix + callback + "-" + strings.TrimPrefix(h[0], "Svc-"), h[1]})
 		}
@@ -630,35 +628,29 @@ func groupUpdate(c *referenceClient, a values) (*request, error) {
 	if err != nil {
 		return nil, err
 	}
-	headers := map[string]any{}
-	for _, pair := range a.list("headers") {
-		h := pair.([]any)
-		headers[plainText(h[0])] = h[1]
-	}
-	q.json(c, map[string]any{"headers": headers})
+	q.json(c, map[string]any{"headers": a["headers"]})
 	return q, nil
 }
 
 // many is the bulk form of a deletion. Without ids it does nothing.
 func many(at, parameter string) builder {
 	return func(c *referenceClient, a values) (*request, error) {
-		if len(a.list("ids")) == 0 {
-			return nil, refuse("ids: must not be empty")
+		if len(a.list(parameter)) == 0 {
+			return nil, refuse("%s: must not be empty", parameter)
 		}
-		q, err := c.simple("DELETE "+at, "", "object", values{"filter": map[string]any{parameter: a["ids"]}})
-		return q, err
+		return c.simple("DELETE "+at, "", "object", values{"filters": map[string]any{parameter: a[parameter]}})
 	}
 }
 
 // again is the restart or the resume of a failed run.
 func again(what string) builder {
 	return func(c *referenceClient, a values) (*request, error) {
-		q, err := c.simple("POST /v2/dlq/"+what+"/{id}", "", "workflowRunId", a)
+		q, err := c.simple("POST /v2/dlq/"+what+"/{dlqId}", "", "workflowRunId", a)
 		if err != nil {
 			return nil, err
 		}
 		if c.does("bulk-restart") {
-			q.path, q.due = "/v2/workflows/dlq/"+what+"?dlqIds="+url.QueryEscape(a.text("id")), "object"
+			q.path, q.due = "/v2/workflows/dlq/"+what+"?dlqIds="+url.QueryEscape(a.text("dlqId")), "object"
 			q.read = func(v any) (any, error) {
 				if runs := values(v.(map[string]any)).list("workflowRuns"); len(runs) > 0 {
 					return runs[0], nil
@@ -680,7 +672,7 @@ func again(what string) builder {
 }
 
 func notify(c *referenceClient, a values) (*request, error) {
-	q, err := c.simple("POST /v2/notify/{event}", "", "list", a)
+	q, err := c.simple("POST /v2/notify/{eventId}", "", "list", a)
 	if err == nil {
 		q.body, err = c.body(a, false)
 	}
