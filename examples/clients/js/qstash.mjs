@@ -22,7 +22,7 @@ function clientOf({ url, token, retry } = {}) {
 const renamed = { queue: "queueName" };
 const camel = (name) => renamed[name] ?? name.replace(/_(\w)/g, (_, letter) => letter.toUpperCase());
 const options = [
-  "delay", "not_before", "retries", "retry_delay", "timeout", "callback", "failure_callback", "label", "flow_control", "deduplication_id", "content_based_deduplication", "redact",
+  "method", "headers", "schedule_id", "queue", "delay", "not_before", "retries", "retry_delay", "timeout", "callback", "failure_callback", "label", "flow_control", "deduplication_id", "content_based_deduplication", "redact",
 ];
 
 function bodyOf(body) {
@@ -46,11 +46,11 @@ function messageOf({ destination = {}, method, body, headers, queue, options = {
 
 function scheduleOf(args) {
   const { url, urlGroup, ...rest } = messageOf(args);
-  return { ...rest, destination: url ?? urlGroup, cron: args.cron, ...(args.schedule_id !== undefined && { scheduleId: args.schedule_id }) };
+  return { ...rest, destination: url ?? urlGroup, cron: args.cron };
 }
 
-function pageOf({ filter, cursor, count }) {
-  const { topicName, ...rest } = filter ?? {};
+function pageOf({ filters, cursor, count }) {
+  const { topicName, ...rest } = filters ?? {};
   return { cursor, count, filter: { ...rest, ...(topicName !== undefined && { urlGroup: topicName }) } };
 }
 
@@ -62,14 +62,14 @@ const operations = {
   "batch": (c, a) => c.batch(a),
   "batch.json": (c, a) => c.batchJSON(a),
   "schedule.create": (c, a) => c.schedules.create(a),
-  "schedule.get": (c, a) => c.schedules.get(a.id),
+  "schedule.get": (c, a) => c.schedules.get(a.scheduleId),
   "schedule.list": (c) => c.schedules.list(),
-  "schedule.delete": (c, a) => c.schedules.delete(a.id),
-  "schedule.pause": (c, a) => c.schedules.pause({ schedule: a.id }),
-  "schedule.resume": (c, a) => c.schedules.resume({ schedule: a.id }),
-  "message.get": (c, a) => c.messages.get(a.id),
-  "message.cancel": (c, a) => c.messages.cancel(a.id),
-  "message.cancel_many": (c, a) => c.messages.cancel(a.ids),
+  "schedule.delete": (c, a) => c.schedules.delete(a.scheduleId),
+  "schedule.pause": (c, a) => c.schedules.pause({ schedule: a.scheduleId }),
+  "schedule.resume": (c, a) => c.schedules.resume({ schedule: a.scheduleId }),
+  "message.get": (c, a) => c.messages.get(a.messageId),
+  "message.cancel": (c, a) => c.messages.cancel(a.messageId),
+  "message.cancel_many": (c, a) => c.messages.cancel(a.messageIds),
   "queue.upsert": (c, { queue, ...a }) => c.queue({ queueName: queue }).upsert(a),
   "queue.get": (c, a) => c.queue({ queueName: a.queue }).get(),
   "queue.list": (c) => c.queue().list(),
@@ -82,8 +82,8 @@ const operations = {
   "group.list": (c) => c.urlGroups.list(),
   "group.delete": (c, a) => c.urlGroups.delete(a.group),
   "dlq.list": (c, a) => c.dlq.listMessages(pageOf(a)),
-  "dlq.delete": (c, a) => c.dlq.delete(a.id),
-  "dlq.delete_many": (c, a) => c.dlq.delete(a.ids),
+  "dlq.delete": (c, a) => c.dlq.delete(a.dlqId),
+  "dlq.delete_many": (c, a) => c.dlq.delete(a.dlqIds),
   "event.list": (c, a) => c.logs(pageOf(a)),
   "flow.get": (c, a) => c.flowControl.get(a.key),
   "flow.pause": (c, a) => c.flowControl.pause(a.key),
@@ -109,8 +109,8 @@ async function answer({ op, client, args, times = 1 }) {
   if (op === "hello") {
     return {
       protocol: 1, name: "@upstash/qstash", version: packages["@upstash/qstash"], language: `Node ${process.versions.node}`, dialect: "upstash",
-      operations: [...Object.keys(operations), "verify"], options: [...options, "queue"],
-      features: ["base_url", "path_prefix", "env", "retry", "bytes", "json.any", "error.status", "error.rate_limit"],
+      operations: [...Object.keys(operations), "verify"], options,
+      features: ["base_url", "path_prefix", "env", "retry", "tls", "plain", "bytes", "json.any", "error.status", "error.rate_limit"],
       sentinel: "dlq.list", depends: ["jose"],
     };
   }

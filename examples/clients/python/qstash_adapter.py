@@ -15,7 +15,7 @@ from qstash.log import LogState
 sys.stdout.reconfigure(line_buffering=True)  # what the package prints stays in its order
 OPTIONS = [
     "delay", "not_before", "retries", "retry_delay", "timeout", "callback", "failure_callback", "label:string", "flow_control", "deduplication_id",
-    "content_based_deduplication", "redact", "queue",
+    "content_based_deduplication", "redact", "method", "headers", "schedule_id", "queue",
 ]
 FILTERS = {
     "messageId": "message_id", "topicName": "url_group", "queueName": "queue", "scheduleId": "schedule_id", "fromDate": "from_time", "toDate": "to_time",
@@ -58,14 +58,14 @@ def message_of(a, **more):
 
 
 def schedule_of(a):
-    m = message_of(a, cron=a["cron"], **{name: a[name] for name in ("schedule_id",) if name in a})
+    m = message_of(a, cron=a["cron"])
     m["destination"] = m.pop("url", None) or m.pop("url_group")
     return m
 
 
 def page_of(a):
-    filters = {FILTERS.get(k, k): LogState(v) if k == "state" else v for k, v in (a.get("filter") or {}).items()}
-    return {**a, "filter": filters}
+    filters = {FILTERS.get(k, k): LogState(v) if k == "state" else v for k, v in a.get("filters", {}).items()}
+    return {"filter": filters, **{name: a[name] for name in ("cursor", "count") if name in a}}
 
 
 OPERATIONS = {
@@ -74,20 +74,20 @@ OPERATIONS = {
     "batch": lambda c, a: c.message.batch(a), "batch.json": lambda c, a: c.message.batch_json(a),
     "schedule.create": lambda c, a: {"scheduleId": c.schedule.create(**a)},
     "schedule.list": lambda c, a: c.schedule.list(), "queue.list": lambda c, a: c.queue.list(), "group.list": lambda c, a: c.url_group.list(),
-    "message.get": lambda c, a: c.message.get(a["id"]), "message.cancel": lambda c, a: c.message.cancel(a["id"]),
-    "message.cancel_many": lambda c, a: {"cancelled": c.message.cancel_many(a["ids"])},
+    "message.get": lambda c, a: c.message.get(a["messageId"]), "message.cancel": lambda c, a: c.message.cancel(a["messageId"]),
+    "message.cancel_many": lambda c, a: {"cancelled": c.message.cancel_many(a["messageIds"])},
     "queue.upsert": lambda c, a: c.queue.upsert(**a),
     "group.add": lambda c, a: c.url_group.upsert_endpoints(a["group"], a["endpoints"]),
     "group.remove": lambda c, a: c.url_group.remove_endpoints(a["group"], a["endpoints"]),
     "dlq.list": lambda c, a: c.dlq.list(**a),
-    "dlq.get": lambda c, a: c.dlq.get(a["id"]), "dlq.delete": lambda c, a: c.dlq.delete(a["id"]),
-    "dlq.delete_many": lambda c, a: {"deleted": c.dlq.delete_many(a["ids"])},
+    "dlq.get": lambda c, a: c.dlq.get(a["dlqId"]), "dlq.delete": lambda c, a: c.dlq.delete(a["dlqId"]),
+    "dlq.delete_many": lambda c, a: {"deleted": c.dlq.delete_many(a["dlqIds"])},
     "event.list": lambda c, a: c.log.list(**a),
     "key.get": lambda c, a: c.signing_key.get(), "key.rotate": lambda c, a: c.signing_key.rotate(),
     "flow.pin": lambda c, a: c.flow_control.pin(a["key"], {k: v for k, v in a.items() if k != "key"}),
     "flow.unpin": lambda c, a: c.flow_control.unpin(a["key"], {k: v for k, v in a.items() if k != "key"}),
     "flow.reset": lambda c, a: c.flow_control.reset_rate(a["key"]),
-    **{f"schedule.{verb}": lambda c, a, v=verb: getattr(c.schedule, v)(a["id"]) for verb in ("get", "delete", "pause", "resume")},
+    **{f"schedule.{verb}": lambda c, a, v=verb: getattr(c.schedule, v)(a["scheduleId"]) for verb in ("get", "delete", "pause", "resume")},
     **{f"queue.{verb}": lambda c, a, v=verb: getattr(c.queue, v)(a["queue"]) for verb in ("get", "delete", "pause", "resume")},
     **{f"group.{verb}": lambda c, a, v=verb: getattr(c.url_group, v)(a["group"]) for verb in ("get", "delete")},
     **{f"flow.{verb}": lambda c, a, v=verb: getattr(c.flow_control, v)(a["key"]) for verb in ("get", "pause", "resume")},
@@ -121,7 +121,7 @@ def verify(a):
 
 HELLO = {
     "protocol": 1, "name": "qstash (PyPI)", "version": version("qstash"), "language": f"Python {platform.python_version()}", "dialect": "upstash",
-    "operations": [*OPERATIONS, "verify"], "options": OPTIONS, "features": ["base_url", "path_prefix", "env", "retry", "bytes", "json.any", "error.rate_limit"],
+    "operations": [*OPERATIONS, "verify"], "options": OPTIONS, "features": ["base_url", "path_prefix", "env", "retry", "tls", "plain", "bytes", "json.any", "error.rate_limit"],
     "sentinel": "dlq.list", "depends": [f"PyJWT {version('PyJWT')}"],
 }
 
