@@ -24,7 +24,7 @@ FILTERS = {
 # Attributes of results whose names are not those of the interface in snake case.
 ATTRIBUTES = {
     "url_group": "topicName", "endpoint": "endpointName", "queue": "queueName", "caller_ip": "callerIP", "headers": "header", "response_headers": "responseHeader",
-    "callback_headers": "callbackHeader", "failure_callback_headers": "failureCallbackHeader",
+    "callback_headers": "callbackHeader", "failure_callback_headers": "failureCallbackHeader", "logs": "events",
 }
 clients = {}
 
