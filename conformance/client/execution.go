@@ -211,6 +211,9 @@ func (x *execution) step(ctx context.Context, c *Call) error {
 		x.sign(fill(c.Sign, x.vars).(map[string]any)) //nolint:forcetypeassert // fill keeps the type
 	}
 	own := map[string]any{"url": x.vars["url"], "token": x.token, "username": x.vars["username"], "password": x.token}
+	if x.session.Hello.has("feature:retry") { // what a library repeats by itself is slow
+		own["retry"] = map[string]any{"repeats": 0, "delay_ms": 0}
+	}
 	if h := &x.session.Hello; h.has("feature:tls") && !h.has("feature:plain") || h.FixedHost != "" {
 		own["url"] = x.vars["tls"]
 	}
@@ -239,6 +242,9 @@ func (x *execution) step(ctx context.Context, c *Call) error {
 		return &unjudged{report.Unsupported, "the adapter declares it, and answers unsupported: " + a.Unsupported}
 	case a.Broken != "":
 		return &unjudged{report.AdapterFailed, "the adapter failed: " + a.Broken}
+	}
+	if c.Op == "serve" {
+		return x.hosted(a)
 	}
 	if f := x.judge(ctx, c, a, before); f != nil {
 		return f
