@@ -715,7 +715,7 @@ func trigger(c *referenceClient, a values) (*request, error) {
 		r.url = a.part("destination").text("url")
 	}
 	headers, body, err := c.message(a, false)
-	q := &request{method: "POST", path: "/v2/publish/" + to, header: headers, body: body, due: "messageId"}
+	q := &request{method: "POST", path: "/v2/publish/" + c.inPath(to), header: headers, body: body, due: "messageId"}
 	for name, value := range r.protocol(true) {
 		if !slices.ContainsFunc(headers, func(h [2]string) bool { return h[0] == name }) {
 			q.set(name, value)

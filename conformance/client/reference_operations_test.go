@@ -232,9 +232,9 @@ func message(asJSON bool, to builder) builder {
 
 func publish(c *referenceClient, a values) (*request, error) {
 	to, err := c.destination(a)
-	q := &request{method: "POST", path: "/v2/publish/" + to, due: "messageId"}
+	q := &request{method: "POST", path: "/v2/publish/" + c.inPath(to), due: "messageId"}
 	if c.broken("004.1") {
-		q.path = "/v1/publish/" + to
+		q.path = "/v1/publish/" + c.inPath(to)
 	}
 	if c.broken("090.1") {
 		q.read = func(v any) (any, error) {
@@ -289,7 +289,7 @@ func (q *request) inQuery() error {
 
 func encode(s string) string { return strings.ReplaceAll(url.QueryEscape(s), "+", "%20") }
 
-// destination is the URL or the group of a message as the end of a path.
+// destination is the URL or the group of a message.
 func (c *referenceClient) destination(a values) (string, error) {
 	d := a.part("destination")
 	to, group := d.text("url"), d.text("group")
@@ -300,7 +300,7 @@ func (c *referenceClient) destination(a values) (string, error) {
 		return "", refuse("destination: must be a URL or a group")
 	}
 	if group != "" {
-		return c.segment(group), nil
+		return group, nil
 	}
 	if !regexp.MustCompile(`(?i)^https?://[^/?#\s]+`).MatchString(to) || strings.TrimSpace(to) != to {
 		return "", refuse("destination: %q is not a URL", to)
@@ -308,16 +308,6 @@ func (c *referenceClient) destination(a values) (string, error) {
 	if lineBreak.MatchString(to) && !c.broken("033.1") {
 		return "", refuse("destination: must not have line breaks")
 	}
-	to, _, _ = strings.Cut(to, "#")
-	var raw strings.Builder // bytes that cannot be in a request target are escaped
-	for i := range len(to) {
-		if b := to[i]; b <= ' ' || b >= 0x7f || strings.IndexByte("\"<>\\^`{|}", b) >= 0 {
-			fmt.Fprintf(&raw, "%%%02X", b)
-		} else {
-			raw.WriteByte(b)
-		}
-	}
-	to = raw.String()
 	switch scheme, rest, _ := strings.Cut(to, "://"); {
 	case c.broken("020.1"):
 		to = scheme + ":/" + rest
@@ -340,10 +330,28 @@ func (c *referenceClient) destination(a values) (string, error) {
 		} else if asked {
 			to += "?" + query
 		}
-	case c.does("encoded-destination"):
-		to = encode(to)
 	}
 	return to, nil
+}
+
+// inPath is a destination as the end of a path.
+func (c *referenceClient) inPath(to string) string {
+	if !strings.Contains(to, "://") && !c.broken("020.1") {
+		return c.segment(to)
+	}
+	if c.does("encoded-destination") {
+		return encode(to)
+	}
+	to, _, _ = strings.Cut(to, "#")
+	var raw strings.Builder // bytes that cannot be in a request target are escaped
+	for i := range len(to) {
+		if b := to[i]; b <= ' ' || b >= 0x7f || strings.IndexByte("\"<>\\^`{|}", b) >= 0 {
+			fmt.Fprintf(&raw, "%%%02X", b)
+		} else {
+			raw.WriteByte(b)
+		}
+	}
+	return raw.String()
 }
 
 // message are the headers and the body of a message.
@@ -577,9 +585,6 @@ func (c *referenceClient) batch(a values, asJSON bool) (*request, error) {
 		}
 		if !utf8.Valid(body) {
 			return nil, refuse("body: must be UTF-8 in a batch")
-		}
-		if d := one.part("destination"); d.text("group") != "" {
-			to = d.text("group") // not in a path
 		}
 		item := map[string]any{"destination": to, "headers": c.batchHeaders(headers)}
 		if body != nil {
