@@ -43,10 +43,9 @@ type Hello struct {
 	Depends    []string `json:"depends"`
 }
 
-// has reports whether the adapter declares an operation, an option or a feature:
-// "option:delay" and "feature:retry", or the plain name of an operation. An option that takes one
-// form only is declared as delay:string or delay:number, and a feature may have values after a
-// colon.
+// has reports whether the adapter declares an operation, an option or a feature: publish,
+// option:delay:number@publish, feature:retry. An adapter may declare an option with the forms of its
+// value and the operations that take it: delay:string@publish,batch.
 func (h *Hello) has(what string) bool {
 	list := h.Operations
 	if name, ok := strings.CutPrefix(what, "option:"); ok {
@@ -54,10 +53,15 @@ func (h *Hello) has(what string) bool {
 	} else if name, ok := strings.CutPrefix(what, "feature:"); ok {
 		list, what = h.Features, name
 	}
+	within := func(list, one string) bool {
+		return one == "" || list == "" || slices.Contains(strings.Split(list, ","), one)
+	}
+	what, op, _ := strings.Cut(what, "@")
 	name, form, _ := strings.Cut(what, ":")
 	return slices.ContainsFunc(list, func(declared string) bool {
-		known, only, _ := strings.Cut(declared, ":")
-		return known == name && (form == "" || only == "" || slices.Contains(strings.Split(only, ","), form))
+		declared, ops, _ := strings.Cut(declared, "@")
+		known, forms, _ := strings.Cut(declared, ":")
+		return known == name && within(forms, form) && within(ops, op)
 	})
 }
 

@@ -42,7 +42,10 @@ type Call struct {
 	Args    map[string]any `json:"args"`
 	Times   int            `json:"times"`
 	Replies []reply        `json:"replies"`
-	Deliver *delivery      `json:"deliver"`
+	With    *reply         `json:"with"`    // changes the usual reply
+	Vary    string         `json:"vary"`    // grow, null, drop: changes the JSON of the usual reply
+	Sign    map[string]any `json:"sign"`    // makes args.signature; see sign.go
+	Deliver *delivery      `json:"deliver"` // of the action deliver
 
 	Expect
 }
@@ -52,13 +55,14 @@ type Expect struct {
 	Requests *int           `json:"requests"` // number; nil: at least one
 	AtMost   *int           `json:"at_most"`  // number of requests
 	Request  any            `json:"request"`  // of the first: a want, "documented", or a list of wants for each
-	Last     any            `json:"last"`     // want: of the last request
+	Final    any            `json:"final"`    // want: of the last request
 	Message  *want          `json:"message"`  // of the message in the first request: the entry of a batch, or the request
 	Messages []want         `json:"messages"` // of all entries of a batch
 	Check    []string       `json:"check"`    // further checks, by name
 	Result   any            `json:"result"`   // members that it must have
 	Exact    bool           `json:"exact"`    // the result has no other members
 	Error    map[string]any `json:"error"`    // the library must fail, and with what
+	Invalid  bool           `json:"invalid"`  // the library must fail, or return valid: false
 	Refused  bool           `json:"refused"`  // the library must fail and send nothing
 	Or       string         `json:"or"`       // refused, error: also right
 	Answer   map[string]any `json:"answer"`   // of the endpoint to a delivery
@@ -75,6 +79,7 @@ type want struct {
 	Headers     map[string]any `json:"headers"` // "$absent": not sent
 	Body        any            `json:"body"`    // {text}, {base64}, {json}, {subset}; "none"
 	Origin      string         `json:"origin"`
+	Reply       *reply         `json:"reply"` // of a form of an operation
 }
 
 // Operation is what is known about an operation of the protocol.
@@ -137,10 +142,14 @@ func readAll() (*library, error) {
 	if err := yaml.Unmarshal(text, &names); err != nil {
 		return nil, err
 	}
+	var plain map[string]any // resolves the anchors
+	if err := names.Decode(&plain); err != nil {
+		return nil, err
+	}
 	for i := 0; i+1 < len(names.Content[0].Content); i += 2 {
 		op := &Operation{}
 		name := names.Content[0].Content[i].Value
-		if err := convert(names.Content[0].Content[i+1], op); err != nil {
+		if err := strict(plain[name], op); err != nil {
 			return nil, fmt.Errorf("operations.yaml: %s: %w", name, err)
 		}
 		op.Name = name
@@ -161,15 +170,7 @@ func readAll() (*library, error) {
 	return l, nil
 }
 
-// convert reads a YAML node into a struct with names of JSON, all of which must be known.
-func convert(n *yaml.Node, into any) error {
-	var v any
-	if err := n.Decode(&v); err != nil {
-		return err
-	}
-	return strict(v, into)
-}
-
+// strict reads a plain value into a struct, all of whose names must be known.
 func strict(v, into any) error {
 	text, err := encode(v)
 	if err != nil {
@@ -314,6 +315,10 @@ func (l *library) complete(c *Case, call *Call) error {
 	if op == nil {
 		return fmt.Errorf("unknown operation %q", call.Op)
 	}
+	if id, ok := call.Args["@id"]; ok {
+		delete(call.Args, "@id")
+		call.Args[strings.Trim(regexpParameter.FindString(op.Requests[0].Path), "{}")] = id
+	}
 	c.Needs = append(c.Needs, call.Op)
 	if c.Profile == base {
 		c.Profile = op.Profile
@@ -335,9 +340,13 @@ func (l *library) complete(c *Case, call *Call) error {
 			call.Args["body"] = given
 		}
 	}
-	c.Needs = append(c.Needs, optionsOf(call.Args)...)
-	if len(call.Replies) == 0 {
-		call.Replies = []reply{op.Reply}
+	for _, need := range optionsOf(call.Args) {
+		c.Needs = append(c.Needs, need+"@"+call.Op)
+	}
+	for _, name := range call.Check {
+		if checks[name] == nil {
+			return fmt.Errorf("unknown check %q", name)
+		}
 	}
 	return nil
 }
@@ -350,9 +359,18 @@ func optionsOf(args any) (needs []string) {
 	switch v := args.(type) {
 	case map[string]any:
 		options, _ := v["options"].(map[string]any)
+		if _, message := v["destination"]; message {
+			for _, name := range []string{"method", "headers"} {
+				if v[name] != nil {
+					needs = append(needs, "option:"+name)
+				}
+			}
+		}
 		for name, value := range options {
 			form := ""
 			switch value.(type) {
+			case []any:
+				form = ":list"
 			case string:
 				form = ":string"
 			case json.Number, int, float64:
@@ -392,7 +410,7 @@ func (c *Case) missing(h *Hello) string {
 			if !found {
 				return "operation " + need
 			}
-			return kind + " " + name
+			return kind + " " + strings.ReplaceAll(name, "@", " of ")
 		}
 	}
 	return ""

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/understudy-mock/understudy/conformance/report"
 	"github.com/understudy-mock/understudy/spec"
@@ -15,19 +16,22 @@ import (
 
 // execution is one run of one case.
 type execution struct {
-	lane    *lane
-	session *Session
-	c       *Case
-	result  report.Result
-	token   string
-	scene   *scene
-	adapter *adapter
-	vars    map[string]any
-	saved   map[string]*answer // answers of earlier calls of the case, by operation
-	prefix  string             // of the path of the base address
-	args    map[string]any     // of the current call
-	client  map[string]any     // of the current call
-	log     []string           // of the calls and their answers
+	lane     *lane
+	session  *Session
+	c        *Case
+	result   report.Result
+	token    string
+	scene    *scene
+	adapter  *adapter
+	vars     map[string]any
+	answers  []*answer // of all calls so far
+	calledAt time.Time
+	took     time.Duration  // of the current call
+	prefix   string         // of the path of the base address
+	args     map[string]any // of the current call
+	client   map[string]any // of the current call
+	call     *Call          // the current one
+	log      []string       // of the calls and their answers
 
 	served *served
 }
@@ -47,13 +51,13 @@ func bytes256() []byte {
 // run runs the calls and judges each.
 func (x *execution) run(ctx context.Context) {
 	x.result.Started = now()
-	x.saved = map[string]*answer{}
 	r := x.lane.recorder
 	x.scene = r.begin(x.c.ID, x.token, x.route)
 	x.adapter = x.lane.adapter
 	x.vars = map[string]any{
 		"url": r.urls["main"], "tls": x.session.hostOf(r.urls["tls"]), "bad": r.urls["bad"], "trap": r.urls["trap"], "token": x.token, "username": "user-1",
 		"bytes": base64.StdEncoding.EncodeToString(bytes256()), "large": strings.Repeat("0123456789abcdef", 1<<16),
+		"issuer_lower": strings.ToLower(r.dialect.Issuer), "issuer_upper": strings.ToUpper(r.dialect.Issuer),
 		"key1": "sig_" + x.token[3:12] + "_current", "key2": "sig_" + x.token[3:12] + "_next",
 	}
 	err := x.prepare(ctx)
@@ -202,10 +206,9 @@ func (x *execution) step(ctx context.Context, c *Call) error {
 	if c.Action != "" {
 		return x.act(ctx, c)
 	}
-	x.args, _ = fill(map[string]any(c.Args), x.vars).(map[string]any)
-	x.vars["args"] = x.args
-	if err := x.sign(); err != nil {
-		return err
+	x.args, _ = x.branded(fill(map[string]any(c.Args), x.vars)).(map[string]any)
+	if c.Sign != nil {
+		x.sign(fill(c.Sign, x.vars).(map[string]any)) //nolint:forcetypeassert // fill keeps the type
 	}
 	own := map[string]any{"url": x.vars["url"], "token": x.token, "username": x.vars["username"], "password": x.token}
 	if h := &x.session.Hello; h.has("feature:tls") && !h.has("feature:plain") || h.FixedHost != "" {
@@ -219,15 +222,18 @@ func (x *execution) step(ctx context.Context, c *Call) error {
 	if err != nil {
 		return err
 	}
+	x.call = c
 	x.scene.script(replies)
 	before := len(x.scene.sent(0))
 	line := map[string]any{"op": c.Op, "client": x.client, "args": x.args, "times": max(c.Times, 1)}
+	x.calledAt = now()
 	a, err := x.adapter.call(ctx, line, x.session.cfg.CallTimeout)
 	if err != nil {
 		return err
 	}
+	x.took = now().Sub(x.calledAt)
 	x.log = append(x.log, fmt.Sprintf("call %s %s; answer %s", c.Op, clip(shown(x.args)), clip(a.line)))
-	x.saved[c.Op] = a
+	x.answers = append(x.answers, a)
 	switch {
 	case a.Unsupported != "":
 		return &unjudged{report.Unsupported, "the adapter declares it, and answers unsupported: " + a.Unsupported}
@@ -278,7 +284,7 @@ func (x *execution) requests(c *Call, a *answer, requests []*request, before int
 	op := x.operation(c.Op)
 	n := len(requests)
 	switch {
-	case c.Requests != nil && n != *c.Requests:
+	case c.Requests != nil && n != *c.Requests && !(n > *c.Requests && x.mayRepeat(requests)):
 		return about(fail("the number of requests is wrong", fmt.Sprint(*c.Requests), fmt.Sprint(n)), before+n-1)
 	case c.AtMost != nil && n > *c.AtMost:
 		return about(fail("there are too many requests", fmt.Sprintf("at most %d", *c.AtMost), fmt.Sprint(n)), before+n-1)
@@ -300,6 +306,31 @@ func (x *execution) requests(c *Call, a *answer, requests []*request, before int
 		}
 	}
 	return nil
+}
+
+// mayRepeat reports whether the library declares that it repeats calls after the status of a reply.
+func (x *execution) mayRepeat(requests []*request) bool {
+	for _, feature := range x.session.Hello.Features {
+		list, ok := strings.CutPrefix(feature, "retries_status:")
+		if ok && slices.Contains(strings.Split(list, ","), fmt.Sprint(requests[0].Reply.Status)) {
+			return true
+		}
+	}
+	return false
+}
+
+// branded replaces neutral names of headers within arguments by those of the dialect.
+func (x *execution) branded(args any) any {
+	text, err := encode(args)
+	if err != nil || !strings.Contains(strings.ToLower(string(text)), "svc-") {
+		return args
+	}
+	d := x.lane.recorder.dialect
+	v, err := decode([]byte(strings.NewReplacer("Svc-", d.HeaderPrefix, "svc-", strings.ToLower(d.HeaderPrefix)).Replace(string(text))))
+	if err != nil {
+		return args
+	}
+	return v
 }
 
 // first judges the first requests of a call.
@@ -328,9 +359,9 @@ func (x *execution) first(c *Call, op *Operation, requests []*request) *report.F
 			}
 		}
 	}
-	if c.Last != nil {
+	if c.Final != nil {
 		var w want
-		if err := strict(fill(c.Last, x.vars), &w); err != nil {
+		if err := strict(fill(c.Final, x.vars), &w); err != nil {
 			return fail("the case is wrong: "+err.Error(), "", "")
 		}
 		if f := x.matches(requests[len(requests)-1], &w); f != nil {
@@ -357,11 +388,10 @@ func (x *execution) first(c *Call, op *Operation, requests []*request) *report.F
 
 // operation returns what is known about an operation.
 func (x *execution) operation(name string) *Operation {
-	l, err := load()
-	if err != nil || l.operations[name] == nil {
-		return &Operation{}
+	if op := x.session.library.operations[name]; op != nil {
+		return op
 	}
-	return l.operations[name]
+	return &Operation{}
 }
 
 // sentinel makes a harmless call on the same client: what the call before it still had to send, it
@@ -372,7 +402,7 @@ func (x *execution) sentinel(ctx context.Context, c *Call, before int) ([]*reque
 	if op.Name == "" || len(requests) == 0 {
 		return requests, nil
 	}
-	x.scene.script([]reply{op.Reply})
+	x.scene.script([]reply{op.Reply}) // every form of a sentinel has it
 	args, _ := fill(op.Args, x.vars).(map[string]any)
 	line := map[string]any{"op": op.Name, "client": x.client, "args": args, "times": 1}
 	if _, err := x.adapter.call(ctx, line, x.session.cfg.CallTimeout); err != nil {

@@ -2,7 +2,6 @@ package client
 
 import (
 	"cmp"
-	"encoding/json"
 	"fmt"
 	"maps"
 	"net/url"
@@ -51,7 +50,10 @@ func (x *execution) matches(q *request, w *want) *report.Failure {
 
 // path compares the raw path with templates, one of which must fit.
 func (x *execution) path(q *request, w *want) *report.Failure {
-	target := strings.TrimPrefix(q.Target, x.prefix)
+	target, found := strings.CutPrefix(q.Target, x.prefix)
+	if !found && !strings.HasPrefix(q.Target, "/moved/") {
+		return fail("the path of the base address is missing", x.prefix+"/...", q.Method+" "+q.Target)
+	}
 	for _, template := range strings.Fields(w.Path) {
 		if x.fits(target, template) {
 			return nil
@@ -94,8 +96,8 @@ func (x *execution) segments(path, template string) bool {
 		wanted := want[i]
 		if name, ok := strings.CutPrefix(wanted, "{"); ok {
 			wanted = x.parameter(strings.TrimSuffix(name, "}"))
-		} else if wanted != got[i] {
-			return false
+		} else if strings.EqualFold(wanted, got[i]) { // REQ-CLI-066 judges the case
+			continue
 		}
 		if plain, err := url.PathUnescape(got[i]); err != nil || plain != wanted {
 			return false
@@ -109,6 +111,9 @@ func (x *execution) parameter(name string) string {
 	args := x.args
 	if list, ok := args["messages"].([]any); ok && len(list) > 0 {
 		args, _ = list[0].(map[string]any)
+	}
+	if to, ok := args["url"].(string); ok && name == "destination" {
+		return to
 	}
 	if name == "destination" {
 		to, _ := args["destination"].(map[string]any)
@@ -164,6 +169,16 @@ func (x *execution) query(q *request, w *want) *report.Failure {
 			}
 		}
 		delete(got, known)
+		if names == "$others" {
+			continue
+		}
+		if of, ok := value.(map[string]any); ok {
+			list, _ := of["any_of"].([]any)
+			if !slices.ContainsFunc(list, func(one any) bool { return one == "$absent" && known == "" || slices.Equal(values, texts(one)) }) {
+				return fail("the query parameter "+names+" is wrong", strings.Join(texts(list), " or "), raw)
+			}
+			continue
+		}
 		switch {
 		case value == "$absent":
 			if known != "" {
@@ -359,11 +374,23 @@ func (x *execution) answered(c *Call, a *answer, sent int) *report.Failure {
 		return nil
 	case c.Or == "error" && failed:
 		return nil
+	case c.Invalid:
+		if !failed && differsAt(map[string]any{"valid": false}, a.value) {
+			return fail("the signature was accepted", "a refusal", shown(a.value))
+		}
+		if failed && c.Error != nil {
+			return x.failed(c, a)
+		}
+		return nil
 	case c.Error != nil:
 		return x.failed(c, a)
 	case failed:
 		return fail("the library failed", "a result", fmt.Sprintf("%s: %s", a.Error.Class, a.Error.Message))
+	case c.Result == "usual":
+		c = &Call{Op: c.Op, Expect: Expect{Result: x.operation(c.Op).Result}}
+		return x.answered(c, a, sent)
 	case c.Result != nil:
+		c.Result = fill(c.Result, x.vars)
 		if at, want, got, bad := differs(c.Result, a.value, "", c.Exact); bad {
 			f := fail("the result is wrong", shown(want), shown(got))
 			f.Pointer = at
@@ -419,7 +446,10 @@ func (x *execution) failed(c *Call, a *answer) *report.Failure {
 func (x *execution) documented(q *request, op *Operation) *report.Failure {
 	var first *report.Failure
 	for i := range op.Requests {
-		w, _ := fillWant(&op.Requests[i], x.vars)
+		w, err := fillWant(&op.Requests[i], x.known())
+		if err != nil {
+			return fail("operations.yaml is wrong: "+err.Error(), "", "")
+		}
 		f := x.matches(q, w)
 		if f == nil {
 			return nil
@@ -445,9 +475,18 @@ func fillWant(w *want, vars map[string]any) (*want, error) {
 	return &out, strict(fill(v, vars), &out)
 }
 
-// number reads a JSON number as an integer.
-func number(v any) int {
-	n, _ := v.(json.Number)
-	i, _ := n.Int64()
-	return int(i)
+// differsAt reports whether a value lacks what it must have.
+func differsAt(want, got any) bool {
+	_, _, _, different := differs(want, got, "", false)
+	return different
+}
+
+// known are the variables of a case, and the arguments of the current call by their names in lower
+// case.
+func (x *execution) known() map[string]any {
+	vars := maps.Clone(x.vars)
+	for name, value := range x.args {
+		vars[strings.ToLower(name)] = value
+	}
+	return vars
 }

@@ -47,6 +47,7 @@ type reply struct {
 	Fault    string         `json:"fault"`
 	Redirect string         `json:"redirect"` // same, trap: where the Location leads
 	Gzip     bool           `json:"gzip"`     // when it is asked for
+	Usual    bool           `json:"usual"`    // the usual reply of the operation
 }
 
 // scene is what the recorder knows about one case.
@@ -90,6 +91,9 @@ func (s *scene) take(q *request) *reply {
 	case len(s.replies) > 0:
 		q.Reply = &s.replies[min(s.used, len(s.replies)-1)]
 		s.used++
+		if q.Reply.Usual && s.route != nil {
+			q.Reply = s.route(q)
+		}
 	case s.route != nil:
 		q.Reply = s.route(q)
 	}

@@ -10,4 +10,4 @@ type served struct{}
 
 func (x *execution) act(context.Context, *Call) error { return nil }
 
-func (x *execution) route(*request) *reply { return nil }
+func (x *execution) workflowReply(*request) *reply { return nil }

@@ -49,6 +49,7 @@ type Session struct {
 	Hello Hello
 	Notes map[string]string // for the report
 
+	library *library
 	cfg     Config
 	words   []string
 	dialect *spec.Dialect
@@ -82,6 +83,9 @@ func Start(ctx context.Context, cfg Config) (*Session, error) {
 	}
 	s := &Session{cfg: cfg, Notes: map[string]string{}}
 	var err error
+	if s.library, err = load(); err != nil {
+		return nil, err
+	}
 	if s.words, err = split(cfg.Command); err != nil {
 		return nil, err
 	}
@@ -218,11 +222,9 @@ func (s *Session) describe() {
 		}
 	}
 	var missing []string
-	if l, err := load(); err == nil {
-		for _, name := range l.order {
-			if !h.has(name) {
-				missing = append(missing, name)
-			}
+	for _, name := range s.library.order {
+		if !h.has(name) {
+			missing = append(missing, name)
 		}
 	}
 	s.Notes["client.not_offered"] = strings.Join(missing, ", ")

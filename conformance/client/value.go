@@ -185,6 +185,9 @@ func differs(want, got any, at string, exact bool) (pointer string, wanted, actu
 			return at, "a value", got, got == nil
 		}
 	}
+	if list, ok := got.([]any); want == nil && ok && len(list) == 0 {
+		return "", nil, nil, false
+	}
 	return at, want, got, !equal(want, got)
 }
 
