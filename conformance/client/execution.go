@@ -279,7 +279,7 @@ func (x *execution) judge(ctx context.Context, c *Call, a *answer, before int) *
 	if f := x.answered(c, a, len(requests)); f != nil {
 		return about(f, before+len(requests)-1)
 	}
-	if a.Error != nil && (c.Refused || c.Or != "") {
+	if a.Error != nil && (c.Refused || c.Or == "refused") {
 		return nil
 	}
 	return x.requests(c, a, requests, before)
@@ -294,6 +294,8 @@ func (x *execution) requests(c *Call, a *answer, requests []*request, before int
 		return about(fail("the number of requests is wrong", fmt.Sprint(*c.Requests), fmt.Sprint(n)), before+n-1)
 	case c.AtMost != nil && n > *c.AtMost:
 		return about(fail("there are too many requests", fmt.Sprintf("at most %d", *c.AtMost), fmt.Sprint(n)), before+n-1)
+	case n == 0 && a.Error != nil && c.Or == "error":
+		return x.checked(c, a, requests, before)
 	case c.Requests == nil && n == 0 && op.Auth != "none" && (c.Request != nil || c.Message != nil || c.Messages != nil || len(c.Check) > 0):
 		return fail("the library sent no request", "a request", "none, and the answer "+clip(a.line))
 	}
@@ -302,10 +304,14 @@ func (x *execution) requests(c *Call, a *answer, requests []*request, before int
 			return f
 		}
 	}
+	return x.checked(c, a, requests, before)
+}
+
+// checked makes the named checks of a call.
+func (x *execution) checked(c *Call, a *answer, requests []*request, before int) *report.Failure {
 	for _, name := range c.Check {
-		f := checks[name](x, c, a, requests)
-		if f != nil {
-			if f.Exchange < 0 && n > 0 {
+		if f := checks[name](x, c, a, requests); f != nil {
+			if f.Exchange < 0 && len(requests) > 0 {
 				f.Exchange = before
 			}
 			return f
