@@ -14,7 +14,7 @@ import (
 	"github.com/understudy-mock/understudy/conformance/harness"
 )
 
-// store is the key-value storage of a rate limiter, over REST (wire.md, "Key-value store over REST").
+// store is the key-value storage of a rate limiter, over REST (wire.md, "Key-value REST interface").
 type store struct {
 	mu    sync.Mutex
 	redis *miniredis.Miniredis
