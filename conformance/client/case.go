@@ -323,23 +323,11 @@ func (l *library) complete(c *Case, call *Call) error {
 	if c.Profile == base {
 		c.Profile = op.Profile
 	}
-	example := op.Args
 	if op.Nest != "" && call.Args[op.Nest] == nil {
-		inner := example[op.Nest].([]any)[0] //nolint:forcetypeassert // a test reads all cases
-		call.Args = map[string]any{op.Nest: []any{merge(inner, map[string]any(call.Args))}}
+		inner := op.Args[op.Nest].([]any)[0].(map[string]any) //nolint:forcetypeassert // a test reads all cases
+		call.Args = map[string]any{op.Nest: []any{given(inner, call.Args)}}
 	}
-	call.Args, _ = merge(map[string]any(example), map[string]any(call.Args)).(map[string]any)
-	if body, ok := call.Args["body"].(map[string]any); ok && len(body) > 1 { // one form replaces the example's
-		given := map[string]any{}
-		for form, v := range body {
-			if was, _ := example["body"].(map[string]any); was[form] == nil {
-				given[form] = v
-			}
-		}
-		if len(given) > 0 {
-			call.Args["body"] = given
-		}
-	}
+	call.Args = given(op.Args, call.Args)
 	for _, need := range optionsOf(call.Args) {
 		c.Needs = append(c.Needs, need+"@"+call.Op)
 	}
@@ -349,6 +337,26 @@ func (l *library) complete(c *Case, call *Call) error {
 		}
 	}
 	return nil
+}
+
+// given is an example with the given arguments in place of its own; null removes one. Only a
+// destination is changed in parts.
+func given(example, args map[string]any) map[string]any {
+	out := maps.Clone(example)
+	if out == nil {
+		out = map[string]any{}
+	}
+	for name, v := range args {
+		switch {
+		case v == nil:
+			delete(out, name)
+		case name == "destination":
+			out[name] = merge(out[name], v)
+		default:
+			out[name] = v
+		}
+	}
+	return out
 }
 
 // base is the profile of rows that belong to the profiles of all operations.

@@ -98,7 +98,7 @@ func flowControl(text string) []string {
 }
 
 // normalURL is a URL in normal form: scheme and host in lower case, the host in ASCII, and
-// characters beyond ASCII of path and query encoded. Nothing else changes, above all no escape.
+// characters of path and query that no URL has encoded. Nothing else changes, above all no escape.
 func normalURL(text string) string {
 	scheme, rest, ok := strings.Cut(text, "://")
 	if !ok {
@@ -124,7 +124,7 @@ func normalURL(text string) string {
 	}
 	var b strings.Builder
 	for i := range len(tail) {
-		if c := tail[i]; c >= 0x80 {
+		if c := tail[i]; c >= 0x80 || c == ' ' {
 			b.WriteString("%" + strings.ToUpper(strconv.FormatInt(int64(c), 16)))
 		} else {
 			b.WriteByte(c)

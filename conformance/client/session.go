@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"net/http"
 	"os"
 	"path/filepath"
 	"slices"
@@ -55,6 +56,7 @@ type Session struct {
 	dialect *spec.Dialect
 	ca      *authority
 	tunnel  *tunnel
+	http    *http.Client // to workflow endpoints
 	free    chan *lane
 	lanes   []*lane
 
@@ -81,7 +83,7 @@ func Start(ctx context.Context, cfg Config) (*Session, error) {
 	if cfg.Concurrency <= 0 {
 		cfg.Concurrency = DefaultLanes
 	}
-	s := &Session{cfg: cfg, Notes: map[string]string{}}
+	s := &Session{cfg: cfg, Notes: map[string]string{}, http: &http.Client{Transport: &http.Transport{}}}
 	var err error
 	if s.library, err = load(); err != nil {
 		return nil, err
@@ -270,6 +272,7 @@ func (s *Session) Close(ctx context.Context) {
 		}()
 	}
 	ending.Wait()
+	s.http.CloseIdleConnections()
 	if s.tunnel != nil {
 		s.tunnel.close()
 	}

@@ -117,7 +117,8 @@ func merge(under, over any) any {
 	if !ok || !both {
 		return over
 	}
-	out := maps.Clone(a)
+	out := make(map[string]any, len(a)+len(b))
+	maps.Copy(out, a)
 	for name, v := range b {
 		if v == nil {
 			delete(out, name)
