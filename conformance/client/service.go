@@ -29,6 +29,7 @@ type delivery struct {
 
 // served is a workflow endpoint that an adapter hosts.
 type served struct {
+	last    []byte // body of the last message that it sent
 	url     string
 	signed  bool
 	runID   string
@@ -191,6 +192,7 @@ func (x *execution) delivered(d *delivery) ([]byte, map[string]any) {
 		headers["Svc-Workflow-ContentType"] = "application/json"
 		body = x.envelope(d.Callback, nil)
 	case d.Failure != nil:
+		delete(headers, "Svc-Workflow-Sdk-Version") // forwarded only to the deliveries of steps
 		headers["Svc-Workflow-Is-Failure"], headers["Svc-Workflow-Failure-Callback"] = "true", "true"
 		body = x.envelope(d.Failure, s.payload)
 	case d.Lazy:
@@ -229,6 +231,9 @@ func (x *execution) items(steps []any, from ...int) []any {
 		}
 		body, _ := encode(step)
 		body = x.lane.recorder.dialect.BrandText(body)
+		if step["submitted"] == true { // what the endpoint sent last
+			body = x.served.last
+		}
 		n := i + 1
 		for _, more := range from {
 			n += more
@@ -321,7 +326,7 @@ func (x *execution) submitted(c *Call, before int) *report.Failure {
 			return about(f, before)
 		}
 		for _, m := range list {
-			sent, of = append(sent, m), append(of, q)
+			sent, of, x.served.last = append(sent, m), append(of, q), m.body
 		}
 	}
 	if len(sent) != len(c.Sends) {

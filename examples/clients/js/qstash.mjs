@@ -111,7 +111,7 @@ async function answer({ op, client, args, times = 1 }) {
     return {
       protocol: 1, name: "@upstash/qstash", version: packages["@upstash/qstash"], language: `Node ${process.versions.node}`, dialect: "upstash",
       operations: [...Object.keys(operations), "verify"], options,
-      features: ["base_url", "path_prefix", "env", "retry", "tls", "plain", "bytes", "json.any", "tolerance", "error.status", "error.rate_limit"],
+      features: ["base_url", "path_prefix", "env", "retry", "tls", "plain", "both_destinations", "bytes", "json.any", "tolerance", "error.status", "error.rate_limit"],
       sentinel: "dlq.list", depends: ["jose"],
     };
   }

@@ -123,7 +123,7 @@ def verify(a):
 
 HELLO = {
     "protocol": 1, "name": "qstash (PyPI)", "version": version("qstash"), "language": f"Python {platform.python_version()}", "dialect": "upstash",
-    "operations": [*OPERATIONS, "verify"], "options": OPTIONS, "features": ["base_url", "path_prefix", "env", "retry", "tls", "plain", "bytes", "json.any", "tolerance", "error.rate_limit"],
+    "operations": [*OPERATIONS, "verify"], "options": OPTIONS, "features": ["base_url", "path_prefix", "env", "retry", "tls", "plain", "both_destinations", "bytes", "json.any", "tolerance", "error.rate_limit"],
     "sentinel": "dlq.list", "depends": [f"PyJWT {version('PyJWT')}"],
 }
 
