@@ -50,7 +50,7 @@ def message_of(a, **more):
     m.update({name: a["destination"][key] for key, name in (("url", "url"), ("group", "url_group")) if key in a.get("destination", {})})
     m.update({name: a[name] for name in ("method", "queue") if name in a})
     for name, value in a.get("headers", []):
-        if name.lower() == "content-type":
+        if name.lower() == "content-type" and "json" not in a.get("body", {}):
             m["content_type"] = value
         elif name in m.setdefault("headers", {}):
             raise NotImplementedError("a header with several values")
@@ -123,7 +123,7 @@ def verify(a):
 
 HELLO = {
     "protocol": 1, "name": "qstash (PyPI)", "version": version("qstash"), "language": f"Python {platform.python_version()}", "dialect": "upstash",
-    "operations": [*OPERATIONS, "verify"], "options": OPTIONS, "features": ["base_url", "path_prefix", "env", "retry", "tls", "plain", "both_destinations", "bytes", "json.any", "tolerance", "error.rate_limit"],
+    "operations": [*OPERATIONS, "verify"], "options": OPTIONS, "features": ["base_url", "path_prefix", "retry", "tls", "plain", "both_destinations", "bytes", "json.any", "tolerance", "error.rate_limit"],
     "sentinel": "dlq.list", "depends": [f"PyJWT {version('PyJWT')}"],
 }
 
