@@ -12,6 +12,7 @@ import (
 	"github.com/understudy-mock/understudy/conformance/client"
 	"github.com/understudy-mock/understudy/conformance/harness"
 	"github.com/understudy-mock/understudy/conformance/report"
+	"github.com/understudy-mock/understudy/conformance/target"
 	"github.com/understudy-mock/understudy/spec"
 )
 
@@ -140,4 +141,13 @@ func (cr *clientRun) report(selection []picked) *report.Report {
 	}
 	r.Summarise(profiles)
 	return r
+}
+
+// Known returns the entries of the file of expected failures.
+func Known(cfg Config) ([]target.Known, error) {
+	b := target.Baseline{File: cfg.Target.ExpectedFailures}
+	if err := b.Load(); err != nil {
+		return nil, fmt.Errorf("%w: %w", ErrUsage, err)
+	}
+	return b.Known, nil
 }

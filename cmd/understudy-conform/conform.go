@@ -12,7 +12,6 @@ import (
 	"text/tabwriter"
 
 	"github.com/understudy-mock/understudy/conformance"
-	"github.com/understudy-mock/understudy/conformance/client"
 	"github.com/understudy-mock/understudy/conformance/report"
 	"github.com/understudy-mock/understudy/conformance/target"
 	"github.com/understudy-mock/understudy/internal/command"
@@ -24,8 +23,8 @@ func (c conformRun) run(e *env) error {
 	if c.Explain != "" {
 		return explainRequirement(e.out, c.Explain)
 	}
-	if c.Client != "" && c.Target != "" {
-		return usageError("--client excludes --target: one run judges one side")
+	if done, err := c.clientTools(e); done {
+		return err
 	}
 	if c.Init != "" {
 		return surveyTarget(e, c.Init, c.Target)
@@ -33,7 +32,7 @@ func (c conformRun) run(e *env) error {
 	if c.ListSteps {
 		return listSteps(e.out)
 	}
-	if c.Coverage && c.Target == "" {
+	if c.Coverage && c.Target == "" && c.Client == "" {
 		return c.writeCoverage(e.out, nil)
 	}
 	if err := checkReports(c.Report); err != nil {
@@ -57,6 +56,11 @@ func (c conformRun) run(e *env) error {
 	judged, err := conformance.Run(e.ctx, cfg)
 	if err != nil {
 		return noVerdict(err)
+	}
+	if c.UpdateBaseline {
+		if err := c.updateBaseline(&cfg, judged); err != nil {
+			return err
+		}
 	}
 	if c.Coverage {
 		if err := c.writeCoverage(e.out, judged); err != nil {
@@ -106,10 +110,10 @@ func (c conformRun) config(e *env) (conformance.Config, func(), error) {
 	}
 	nothing := func() {}
 	if c.Client != "" {
-		cfg.Client = &client.Config{
-			Command: c.Client, Env: c.ClientEnv, Dialect: c.Dialect, CallTimeout: c.CallTimeout, Listen: c.ClientListen, Host: c.ClientHost, Slow: c.Slow,
+		cfg.Client = c.clientConfig()
+		if _, err := os.Stat(c.ExpectedFailures); err == nil || !c.UpdateBaseline {
+			cfg.Target.ExpectedFailures = c.ExpectedFailures
 		}
-		cfg.Target.ExpectedFailures = c.ExpectedFailures
 		for i, p := range cfg.Profiles {
 			cfg.Profiles[i] = "CLI-" + strings.TrimPrefix(p, "CLI-")
 		}

@@ -10,6 +10,7 @@ import (
 	"text/tabwriter"
 
 	"github.com/understudy-mock/understudy/conformance"
+	"github.com/understudy-mock/understudy/conformance/client"
 	"github.com/understudy-mock/understudy/conformance/mutant"
 	"github.com/understudy-mock/understudy/conformance/report"
 	"github.com/understudy-mock/understudy/internal/similar"
@@ -42,6 +43,11 @@ func coverageRows() ([]proven, error) {
 	if err != nil {
 		return nil, err
 	}
+	ofClients, err := conformance.List(conformance.Config{Client: &client.Config{}})
+	if err != nil {
+		return nil, err
+	}
+	scenarios = append(scenarios, ofClients...)
 	mutants := mutant.All()
 	rows := make([]proven, len(register.Requirements))
 	for i, r := range register.Requirements {
@@ -182,6 +188,14 @@ func explainRequirement(w io.Writer, id string) error {
 	return usageError("--explain: unknown requirement %q: must be an id such as REQ-PUB-001; did you mean %s? `conform --coverage` lists all", id, near)
 }
 
+// folderOf is the folder of the file of a scenario.
+func folderOf(s *conformance.Listed) string {
+	if strings.Contains(s.Location, ".yaml:") {
+		return "conformance/client/cases/"
+	}
+	return "features/"
+}
+
 func writeRequirement(w io.Writer, p *proven) error {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s (%s, profile %s)\n%s\n", p.ID, p.Basis, p.Profile, p.Text)
@@ -200,7 +214,7 @@ func writeRequirement(w io.Writer, p *proven) error {
 	if len(p.scenarios) > 0 {
 		fmt.Fprintf(&b, "\nScenarios (%d)\n", len(p.scenarios))
 		for _, s := range p.scenarios {
-			fmt.Fprintf(&b, "    features/%s  %s\n", s.Location, s.Name)
+			fmt.Fprintf(&b, "    %s%s  %s\n", folderOf(&s), s.Location, s.Name)
 		}
 	}
 	if len(p.mutants) > 0 {

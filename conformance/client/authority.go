@@ -14,6 +14,8 @@ import (
 	"path/filepath"
 	"sync"
 	"time"
+
+	"github.com/understudy-mock/understudy/conformance/harness"
 )
 
 // authority is the certificate authority of one run. Its certificate is in a file that adapters
@@ -37,7 +39,7 @@ func newAuthority() (*authority, error) {
 		return nil, err
 	}
 	template := &x509.Certificate{
-		SerialNumber: big.NewInt(1), Subject: pkix.Name{CommonName: "client suite authority"}, NotBefore: now().Add(-time.Hour), NotAfter: now().Add(48 * time.Hour),
+		SerialNumber: big.NewInt(1), Subject: pkix.Name{CommonName: "client suite authority"}, NotBefore: harness.Now().Add(-time.Hour), NotAfter: harness.Now().Add(48 * time.Hour),
 		IsCA: true, BasicConstraintsValid: true, KeyUsage: x509.KeyUsageCertSign | x509.KeyUsageDigitalSignature,
 	}
 	der, err := x509.CreateCertificate(rand.Reader, template, template, &a.key.PublicKey, a.key)
@@ -71,7 +73,7 @@ func (a *authority) issue(parent *x509.Certificate, signer *ecdsa.PrivateKey, na
 		return tls.Certificate{}, err
 	}
 	template := &x509.Certificate{
-		SerialNumber: big.NewInt(now().UnixNano()), Subject: pkix.Name{CommonName: names[0]}, NotBefore: now().Add(-time.Hour), NotAfter: now().Add(24 * time.Hour),
+		SerialNumber: big.NewInt(harness.Now().UnixNano()), Subject: pkix.Name{CommonName: names[0]}, NotBefore: harness.Now().Add(-time.Hour), NotAfter: harness.Now().Add(24 * time.Hour),
 		KeyUsage: x509.KeyUsageDigitalSignature, ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth},
 	}
 	for _, name := range names {

@@ -36,50 +36,50 @@ type Case struct {
 
 // Call is one step of a case: a call of the library, or an action of the suite.
 type Call struct {
-	Op      string         `json:"call"`
-	Action  string         `json:"do"` // deliver, trace: of the suite as the service of a workflow endpoint; noise
-	Client  map[string]any `json:"client"`
-	Args    map[string]any `json:"args"`
-	Times   int            `json:"times"`
-	Replies []reply        `json:"replies"`
-	With    *reply         `json:"with"`    // changes the usual reply
-	Vary    string         `json:"vary"`    // grow, null, drop: changes the JSON of the usual reply
-	Sign    map[string]any `json:"sign"`    // makes args.signature; see sign.go
-	Deliver *delivery      `json:"deliver"` // of the action deliver
+	Op      string         `json:"call,omitempty"`
+	Action  string         `json:"do,omitempty"` // deliver, trace: of the suite as the service of a workflow endpoint; noise
+	Client  map[string]any `json:"client,omitempty"`
+	Args    map[string]any `json:"args,omitempty"`
+	Times   int            `json:"times,omitempty"`
+	Replies []reply        `json:"replies,omitempty"`
+	With    *reply         `json:"with,omitempty"`    // changes the usual reply
+	Vary    string         `json:"vary,omitempty"`    // grow, null, drop: changes the JSON of the usual reply
+	Sign    map[string]any `json:"sign,omitempty"`    // makes args.signature; see sign.go
+	Deliver *delivery      `json:"deliver,omitempty"` // of the action deliver
 
 	Expect
 }
 
 // Expect is what must come of a call. What it does not name is not judged.
 type Expect struct {
-	Requests *int           `json:"requests"` // number; nil: at least one
-	AtMost   *int           `json:"at_most"`  // number of requests
-	Request  any            `json:"request"`  // of the first: a want, "documented", or a list of wants for each
-	Final    any            `json:"final"`    // want: of the last request
-	Message  *want          `json:"message"`  // of the message in the first request: the entry of a batch, or the request
-	Messages []want         `json:"messages"` // of all entries of a batch
-	Check    []string       `json:"check"`    // further checks, by name
-	Result   any            `json:"result"`   // members that it must have
-	Exact    bool           `json:"exact"`    // the result has no other members
+	Requests *int           `json:"requests,omitempty"` // number; nil: at least one
+	AtMost   *int           `json:"at_most,omitempty"`  // number of requests
+	Request  any            `json:"request,omitempty"`  // of the first: a want, "documented", or a list of wants for each
+	Final    any            `json:"final,omitempty"`    // want: of the last request
+	Message  *want          `json:"message,omitempty"`  // of the message in the first request: the entry of a batch, or the request
+	Messages []want         `json:"messages,omitempty"` // of all entries of a batch
+	Check    []string       `json:"check,omitempty"`    // further checks, by name
+	Result   any            `json:"result,omitempty"`   // members that it must have
+	Exact    bool           `json:"exact,omitempty"`    // the result has no other members
 	Error    map[string]any `json:"error"`    // the library must fail, and with what
-	Invalid  bool           `json:"invalid"`  // the library must fail, or return valid: false
-	Refused  bool           `json:"refused"`  // the library must fail and send nothing
-	Or       string         `json:"or"`       // refused, error: also right
-	Answer   map[string]any `json:"answer"`   // of the endpoint to a delivery
-	Sends    []want         `json:"sends"`    // of the endpoint during a delivery
-	Trace    []string       `json:"trace"`    // step functions that have run
+	Invalid  bool           `json:"invalid,omitempty"`  // the library must fail, or return valid: false
+	Refused  bool           `json:"refused,omitempty"`  // the library must fail and send nothing
+	Or       string         `json:"or,omitempty"`       // refused, error: also right
+	Answer   map[string]any `json:"answer,omitempty"`   // of the endpoint to a delivery
+	Sends    []want         `json:"sends"`              // of the endpoint during a delivery
+	Trace    []string       `json:"trace"`              // step functions that have run
 }
 
 // want is what a request must be.
 type want struct {
-	Method      string         `json:"method"` // several: PATCH|POST
-	Path        string         `json:"path"`   // /v2/queues/{name}; several: separated by a blank
+	Method      string         `json:"method,omitempty"` // several: PATCH|POST
+	Path        string         `json:"path,omitempty"`   // /v2/queues/{name}; several: separated by a blank
 	Query       map[string]any `json:"query"`  // all of it, by decoded names; several names: callerIp|callerIP
-	Destination string         `json:"destination"`
-	Headers     map[string]any `json:"headers"` // "$absent": not sent
-	Body        any            `json:"body"`    // {text}, {base64}, {json}, {subset}; "none"
-	Origin      string         `json:"origin"`
-	Reply       *reply         `json:"reply"` // of a form of an operation
+	Destination string         `json:"destination,omitempty"`
+	Headers     map[string]any `json:"headers,omitempty"` // "$absent": not sent
+	Body        any            `json:"body,omitempty"`    // {text}, {base64}, {json}, {subset}; "none"
+	Origin      string         `json:"origin,omitempty"`
+	Reply       *reply         `json:"reply,omitempty"` // of a form of an operation
 }
 
 // Operation is what is known about an operation of the protocol.

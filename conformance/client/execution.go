@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/understudy-mock/understudy/conformance/harness"
 	"github.com/understudy-mock/understudy/conformance/report"
 	"github.com/understudy-mock/understudy/spec"
 	"github.com/understudy-mock/understudy/spec/mask"
@@ -50,7 +51,26 @@ func bytes256() []byte {
 
 // run runs the calls and judges each.
 func (x *execution) run(ctx context.Context) {
-	x.result.Started = now()
+	x.result.Started = harness.Now()
+	x.begin()
+	err := x.prepare(ctx)
+	for i := range x.c.Calls {
+		if err != nil {
+			break
+		}
+		call := &x.c.Calls[i]
+		err = harness.Guard(func() error { return x.step(ctx, call) })
+		verdict := report.Pass
+		if err != nil {
+			verdict = report.Fail
+		}
+		x.result.Steps = append(x.result.Steps, report.Step{Text: call.Op + call.Action, Verdict: verdict})
+	}
+	x.finish(ctx, err)
+}
+
+// begin makes the scene and the variables of a case.
+func (x *execution) begin() {
 	r := x.lane.recorder
 	x.scene = r.begin(x.c.ID, x.token, x.route)
 	x.adapter = x.lane.adapter
@@ -60,20 +80,6 @@ func (x *execution) run(ctx context.Context) {
 		"issuer_lower": strings.ToLower(r.dialect.Issuer), "issuer_upper": strings.ToUpper(r.dialect.Issuer),
 		"key1": "sig_" + x.token[3:12] + "_current", "key2": "sig_" + x.token[3:12] + "_next",
 	}
-	err := x.prepare(ctx)
-	for i := range x.c.Calls {
-		if err != nil {
-			break
-		}
-		call := &x.c.Calls[i]
-		err = x.step(ctx, call)
-		verdict := report.Pass
-		if err != nil {
-			verdict = report.Fail
-		}
-		x.result.Steps = append(x.result.Steps, report.Step{Text: call.Op + call.Action, Verdict: verdict})
-	}
-	x.finish(ctx, err)
 }
 
 // prepare starts an adapter of its own for a case that needs other variables.
@@ -103,9 +109,10 @@ func (x *execution) finish(ctx context.Context, err error) {
 	}
 	x.evidence()
 	r := &x.result
-	r.Duration = report.Span(now().Sub(r.Started))
+	r.Duration = report.Span(harness.Since(r.Started))
 	var f *report.Failure
 	var open *unjudged
+	var broken *harness.NoVerdict
 	switch {
 	case err == nil:
 		r.Verdict = report.Pass
@@ -115,6 +122,9 @@ func (x *execution) finish(ctx context.Context, err error) {
 		return
 	case errors.As(err, &open):
 		r.Verdict, r.Reason, r.Detail = report.Inconclusive, open.reason, open.detail
+		return
+	case errors.As(err, &broken):
+		r.Verdict, r.Reason, r.Detail = broken.Verdict, broken.Reason, broken.Detail
 		return
 	case errors.Is(err, errProtocol):
 		r.Verdict, r.Reason, r.Detail = report.Inconclusive, report.AdapterFailed, err.Error()
@@ -229,12 +239,12 @@ func (x *execution) step(ctx context.Context, c *Call) error {
 	x.scene.script(replies)
 	before := len(x.scene.sent(0))
 	line := map[string]any{"op": c.Op, "client": x.client, "args": x.args, "times": max(c.Times, 1)}
-	x.calledAt = now()
+	x.calledAt = harness.Now()
 	a, err := x.adapter.call(ctx, line, x.session.cfg.CallTimeout)
 	if err != nil {
 		return err
 	}
-	x.took = now().Sub(x.calledAt)
+	x.took = harness.Since(x.calledAt)
 	x.log = append(x.log, fmt.Sprintf("call %s %s; answer %s", c.Op, clip(shown(x.args)), clip(a.line)))
 	x.answers = append(x.answers, a)
 	switch {

@@ -17,6 +17,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/understudy-mock/understudy/conformance/harness"
 	"github.com/understudy-mock/understudy/spec"
 )
 
@@ -41,13 +42,13 @@ type request struct {
 
 // reply is a scripted reply.
 type reply struct {
-	Status   int            `json:"status"`
-	Headers  map[string]any `json:"headers"`
-	Body     any            `json:"body"` // {text}, {base64}, {json}; nil: none
-	Fault    string         `json:"fault"`
-	Redirect string         `json:"redirect"` // same, trap: where the Location leads
-	Gzip     bool           `json:"gzip"`     // when it is asked for
-	Usual    bool           `json:"usual"`    // the usual reply of the operation
+	Status   int            `json:"status,omitempty"`
+	Headers  map[string]any `json:"headers,omitempty"`
+	Body     any            `json:"body,omitempty"` // {text}, {base64}, {json}; nil: none
+	Fault    string         `json:"fault,omitempty"`
+	Redirect string         `json:"redirect,omitempty"` // same, trap: where the Location leads
+	Gzip     bool           `json:"gzip,omitempty"`     // when it is asked for
+	Usual    bool           `json:"usual,omitempty"`    // the usual reply of the operation
 }
 
 // scene is what the recorder knows about one case.
@@ -81,7 +82,7 @@ func (s *scene) sent(from int) []*request {
 func (s *scene) take(q *request) *reply {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	q.At = now().Sub(s.start)
+	q.At = harness.Since(s.start)
 	if s.over {
 		s.late = append(s.late, q)
 		return &reply{Status: statusUnscripted, Body: map[string]any{"text": "the case " + s.name + " is over"}}
@@ -184,7 +185,7 @@ func (r *recorder) close() {
 
 // begin makes a scene the current one. Requests with its token belong to it, also later ones.
 func (r *recorder) begin(name, token string, route func(*request) *reply) *scene {
-	s := &scene{name: name, start: now(), route: route}
+	s := &scene{name: name, start: harness.Now(), route: route}
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.current, r.scenes[token] = s, s

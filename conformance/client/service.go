@@ -15,16 +15,16 @@ import (
 
 // delivery is a call of the service to a workflow endpoint.
 type delivery struct {
-	First    bool           `json:"first"`    // of somebody who knows only the URL
-	Payload  any            `json:"payload"`  // of the run: {text}, {json}, {base64}
-	Steps    []any          `json:"steps"`    // finished steps and plans, in the order of their submission
-	Later    []any          `json:"later"`    // of a fetched list: steps after the one that is delivered
-	Lazy     bool           `json:"lazy"`     // an empty body: the endpoint fetches the list
-	Gone     bool           `json:"gone"`     // the run that it fetches has ended
-	Callback map[string]any `json:"callback"` // of a call: {status, body, header, retried, maxRetries} and its step
-	Failure  map[string]any `json:"failure"`  // of the run: {status, header, body}
-	Headers  map[string]any `json:"headers"`
-	Sign     map[string]any `json:"sign"` // as of a receiver; {none: true}: no signature
+	First    bool           `json:"first,omitempty"`    // of somebody who knows only the URL
+	Payload  any            `json:"payload,omitempty"`  // of the run: {text}, {json}, {base64}
+	Steps    []any          `json:"steps,omitempty"`    // finished steps and plans, in the order of their submission
+	Later    []any          `json:"later,omitempty"`    // of a fetched list: steps after the one that is delivered
+	Lazy     bool           `json:"lazy,omitempty"`     // an empty body: the endpoint fetches the list
+	Gone     bool           `json:"gone,omitempty"`     // the run that it fetches has ended
+	Callback map[string]any `json:"callback,omitempty"` // of a call: {status, body, header, retried, maxRetries} and its step
+	Failure  map[string]any `json:"failure,omitempty"`  // of the run: {status, header, body}
+	Headers  map[string]any `json:"headers,omitempty"`
+	Sign     map[string]any `json:"sign,omitempty"` // as of a receiver; {none: true}: no signature
 }
 
 // served is a workflow endpoint that an adapter hosts.

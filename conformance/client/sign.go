@@ -10,6 +10,8 @@ import (
 	"hash"
 	"maps"
 	"strings"
+
+	"github.com/understudy-mock/understudy/conformance/harness"
 )
 
 // sign makes args.signature: the token of a delivery of args.body to args.url with the current
@@ -51,7 +53,7 @@ func (x *execution) sign(of map[string]any) {
 // claims are the claims of a token.
 func (x *execution) claims(of map[string]any, value func(string, any) any, url string, body []byte) map[string]any {
 	at := func(name string, usual int) int64 {
-		return now().Unix() + int64(number(value(name, usual)))
+		return harness.Now().Unix() + int64(number(value(name, usual)))
 	}
 	sum := sha256.Sum256(body)
 	encoding := base64.URLEncoding

@@ -1,6 +1,0 @@
-package client
-
-import "time"
-
-// now is the real time: requests arrive in real time.
-func now() time.Time { return time.Now() }
