@@ -374,6 +374,10 @@ func optionsOf(args any) (needs []string) {
 				}
 			}
 		}
+		filters, _ := v["filters"].(map[string]any)
+		for name := range filters {
+			needs = append(needs, "option:filters:"+name)
+		}
 		for name, value := range options {
 			form := ""
 			switch value.(type) {

@@ -104,6 +104,7 @@ func normalURL(text string) string {
 	if !ok {
 		return text
 	}
+	scheme = strings.ReplaceAll(scheme, "%20", " ") // blanks before a URL
 	end := strings.IndexAny(rest, "/?#")
 	if end < 0 {
 		end = len(rest)

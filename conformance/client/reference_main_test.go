@@ -144,9 +144,9 @@ func (r *reference) hello() map[string]any {
 	slices.Sort(names)
 	hello := map[string]any{
 		"protocol": 1, "name": "reference-client", "version": "1.0.0", "language": "Go", "operations": names,
-		"options": append(slices.Sorted(optionNames()), "method", "headers", "redact", "flow_control", "callback_options", "failure_callback_options"),
+		"options": append(slices.Sorted(optionNames()), "method", "headers", "filters", "redact", "flow_control", "callback_options", "failure_callback_options"),
 		"features": []string{
-			"base_url", "path_prefix", "env", "retry", "timeout", "tls", "plain", "bytes", "json.any", "verify.bytes", "tolerance", "error.status", "error.rate_limit", "iterate", "no_redirect",
+			"base_url", "path_prefix", "env", "retry", "timeout", "tls", "plain", "bytes", "json.any", "verify.bytes", "tolerance", "error.status", "error.rate_limit", "both_destinations", "iterate", "no_redirect",
 			"result", "lazy_fetch", "detect_trigger", "public_url", "step.run", "step.parallel", "step.sleep", "step.call", "step.wait", "step.notify", "step.invoke",
 			"step.fail", "step.cancel", "step.early", "step.guarded",
 		},

@@ -117,7 +117,7 @@ func isHeaderMap(v any) bool {
 var required = []string{
 	"messageId", "dlqId", "scheduleId", "workflowRunId", "workflowUrl", "workflowCreatedAt", "messages", "events", "logs", "runs", "name", "url", "method", "current", "next", "state", "time",
 	"cron", "destination", "createdAt", "endpoints", "flowControlKey", "deduplicated", "result", "waiter", "vectorCount", "pendingVectorCount", "indexSize", "dimension", "similarityFunction",
-	"indexType", "namespaces", "workflowRuns", "deadline", "cursor", "header", "maxRetries", "notBefore", "callerIP", "stepName", "stepType", "callType", "concurrent",
+	"indexType", "namespaces", "workflowRuns", "deadline", "cursor", "header", "responseStatus", "maxRetries", "notBefore", "callerIP", "stepName", "stepType", "callType", "concurrent",
 }
 
 // drop removes optional members on every level.

@@ -32,6 +32,7 @@ type delivery struct {
 
 // served is a workflow endpoint that an adapter hosts.
 type served struct {
+	last    []byte // body of the last message that it sent
 	url     string
 	signed  bool
 	runID   string
@@ -202,6 +203,7 @@ func (x *execution) delivered(d *delivery) ([]byte, map[string]any) {
 		headers[header.WorkflowContentType] = "application/json"
 		body = x.envelope(d.Callback, nil)
 	case d.Failure != nil:
+		delete(headers, header.WorkflowSDKVersion) // forwarded only to the deliveries of steps
 		headers[header.WorkflowIsFailure], headers[header.WorkflowPrefix+"Failure-Callback"] = "true", "true"
 		body = x.envelope(d.Failure, s.payload)
 	case d.Lazy:
@@ -240,6 +242,9 @@ func (x *execution) items(steps []any, from ...int) []any {
 		}
 		body, _ := encode(step)
 		body = x.lane.recorder.dialect.BrandText(body)
+		if step["submitted"] == true { // what the endpoint sent last
+			body = x.served.last
+		}
 		n := i + 1
 		for _, more := range from {
 			n += more
@@ -332,7 +337,7 @@ func (x *execution) submitted(c *Call, before int) *report.Failure {
 			return about(f, before)
 		}
 		for _, m := range list {
-			sent, of = append(sent, m), append(of, q)
+			sent, of, x.served.last = append(sent, m), append(of, q), m.body
 		}
 	}
 	if len(sent) != len(c.Sends) {

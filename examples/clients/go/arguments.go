@@ -8,6 +8,8 @@ import (
 	"reflect"
 	"strings"
 	"time"
+
+	qstash "github.com/upstash/qstash-go"
 )
 
 // fill returns an argument of a function of the package. A field that it has not is unsupported.
@@ -77,4 +79,17 @@ func message(a object) object {
 func raw(a object) string {
 	b, _ := base64.StdEncoding.DecodeString(get[string](get[object](a, "body"), "base64"))
 	return string(b) + get[string](get[object](a, "body"), "text")
+}
+
+// unlisted are the results of a batch: for a URL, the package has a list of one.
+func unlisted(results [][]qstash.PublishOrEnqueueResponse, a object) []any {
+	list := make([]any, len(results))
+	for i, m := range get[[]any](a, "messages") {
+		if i < len(list) {
+			if list[i] = results[i]; len(results[i]) == 1 && get[object](m.(object), "destination")["url"] != nil {
+				list[i] = results[i][0]
+			}
+		}
+	}
+	return list
 }

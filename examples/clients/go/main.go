@@ -41,10 +41,15 @@ var operations = map[string]string{
 	"event.list": "Events.List page =events",
 }
 
+const messages = "publish,publish.json,batch,batch.json,enqueue,enqueue.json"
+
 var hello = object{
 	"protocol": 1, "name": "qstash-go", "version": "1.0.0", "language": runtime.Version(), "dialect": "upstash", "operations": append(slices.Collect(maps.Keys(operations)), "verify"),
-	"options":  []string{"method", "headers", "delay:string", "not_before", "retries", "callback", "failure_callback", "deduplication_id", "content_based_deduplication", "timeout:string"},
-	"features": []string{"base_url", "path_prefix", "timeout", "tls", "plain", "bytes", "verify.bytes"}, "sentinel": "dlq.list", "depends": []string{"golang-jwt 5.2.1"},
+	"options":  []string{
+		"method", "headers:single", "delay:string", "retries", "callback", "failure_callback", "timeout:string", "filters:messageId,url,topicName,queueName,scheduleId,fromDate,toDate,responseStatus,callerIp,state",
+		"not_before@" + messages, "deduplication_id@" + messages, "content_based_deduplication@" + messages,
+	},
+	"features": []string{"base_url", "path_prefix", "timeout", "tls", "plain", "bytes", "verify.bytes", "tolerance"}, "sentinel": "dlq.list", "depends": []string{"golang-jwt 5.2.1"},
 }
 
 // call calls the package.
@@ -75,6 +80,8 @@ func call(op string, of, a object, times float64) (any, error) {
 	}
 	if err, _ := out[len(out)-1].Interface().(error); err != nil || len(out) == 1 {
 		return nil, err
+	} else if results, ok := out[0].Interface().([][]qstash.PublishOrEnqueueResponse); ok {
+		return unlisted(results, a), nil
 	} else if wrapped {
 		return object{name: out[0].Interface(), "cursor": out[1].Interface()}, nil
 	}

@@ -22,7 +22,8 @@ function clientOf({ url, token, retry } = {}) {
 const renamed = { queue: "queueName" };
 const camel = (name) => renamed[name] ?? name.replace(/_(\w)/g, (_, letter) => letter.toUpperCase());
 const options = [
-  "method", "headers", "schedule_id", "queue", "delay", "not_before", "retries", "retry_delay", "timeout", "callback", "failure_callback", "label", "flow_control", "deduplication_id", "content_based_deduplication", "redact",
+  "method", "headers", "schedule_id", "queue", "delay", "retries", "retry_delay", "timeout", "callback", "failure_callback", "label", "flow_control", "redact", "filters",
+  ...["not_before", "deduplication_id", "content_based_deduplication"].map((name) => `${name}@publish,publish.json,batch,batch.json,enqueue,enqueue.json`),
 ];
 
 function bodyOf(body) {
@@ -110,7 +111,7 @@ async function answer({ op, client, args, times = 1 }) {
     return {
       protocol: 1, name: "@upstash/qstash", version: packages["@upstash/qstash"], language: `Node ${process.versions.node}`, dialect: "upstash",
       operations: [...Object.keys(operations), "verify"], options,
-      features: ["base_url", "path_prefix", "env", "retry", "tls", "plain", "bytes", "json.any", "error.status", "error.rate_limit"],
+      features: ["base_url", "path_prefix", "env", "retry", "tls", "plain", "both_destinations", "bytes", "json.any", "tolerance", "error.status", "error.rate_limit"],
       sentinel: "dlq.list", depends: ["jose"],
     };
   }

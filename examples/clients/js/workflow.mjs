@@ -119,9 +119,9 @@ async function answer({ op, client, args, times = 1 }) {
   if (op === "hello") {
     return {
       protocol: 1, name: "@upstash/workflow", version, language: `Node ${process.versions.node}`, dialect: "upstash", operations: [...Object.keys(operations), "serve", "trace"],
-      options: ["headers", "delay", "not_before", "retries", "retry_delay", "label", "flow_control", "redact", "run_id:string"],
+      options: ["headers:single", "delay", "not_before", "retries", "retry_delay", "label", "flow_control", "redact", "run_id@wf.trigger", "filters"],
       features: [
-        "base_url", "path_prefix", "env", "retry", "tls", "plain", "json.any", "error.status", "error.rate_limit", "result", "lazy_fetch", "detect_trigger",
+        "base_url", "path_prefix", "env", "retry", "tls", "plain", "json.any", "error.status", "error.rate_limit", "result", "lazy_fetch", "detect_trigger", "public_url",
         ...["run", "parallel", "sleep", "call", "wait", "notify", "invoke", "fail", "cancel", "early", "guarded"].map((step) => `step.${step}`),
       ],
       sentinel: "dlq.list", depends: ["@upstash/qstash 2.12.0", "jose"],

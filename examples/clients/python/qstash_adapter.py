@@ -13,18 +13,20 @@ from qstash.errors import QStashError
 from qstash.log import LogState
 
 sys.stdout.reconfigure(line_buffering=True)  # what the package prints stays in its order
-OPTIONS = [
-    "delay", "not_before", "retries", "retry_delay", "timeout", "callback", "failure_callback", "label:string", "flow_control", "deduplication_id",
-    "content_based_deduplication", "redact", "method", "headers", "schedule_id", "queue",
-]
 FILTERS = {
     "messageId": "message_id", "topicName": "url_group", "queueName": "queue", "scheduleId": "schedule_id", "fromDate": "from_time", "toDate": "to_time",
     "responseStatus": "response_status", "callerIp": "caller_ip",
 }
+MESSAGES = "@publish,publish.json,batch,batch.json"
+OPTIONS = [
+    "method", "headers:single", "retries", "retry_delay", "timeout", "callback", "failure_callback", "label:string", "redact", "schedule_id", "queue",
+    "delay" + MESSAGES + ",schedule.create", "flow_control" + MESSAGES + ",schedule.create", "not_before" + MESSAGES, "deduplication_id" + MESSAGES + ",enqueue,enqueue.json",
+    "content_based_deduplication" + MESSAGES + ",enqueue,enqueue.json", "filters:" + ",".join([*FILTERS, "url", "state", "label"]),
+]
 # Attributes of results whose names are not those of the interface in snake case.
 ATTRIBUTES = {
     "url_group": "topicName", "endpoint": "endpointName", "queue": "queueName", "caller_ip": "callerIP", "headers": "header", "response_headers": "responseHeader",
-    "callback_headers": "callbackHeader", "failure_callback_headers": "failureCallbackHeader", "logs": "events",
+    "callback_headers": "callbackHeader", "failure_callback_headers": "failureCallbackHeader", "logs": "events", "key": "flowControlKey",
 }
 clients = {}
 
@@ -48,7 +50,7 @@ def message_of(a, **more):
     m.update({name: a["destination"][key] for key, name in (("url", "url"), ("group", "url_group")) if key in a.get("destination", {})})
     m.update({name: a[name] for name in ("method", "queue") if name in a})
     for name, value in a.get("headers", []):
-        if name.lower() == "content-type":
+        if name.lower() == "content-type" and "json" not in a.get("body", {}):
             m["content_type"] = value
         elif name in m.setdefault("headers", {}):
             raise NotImplementedError("a header with several values")
@@ -121,7 +123,7 @@ def verify(a):
 
 HELLO = {
     "protocol": 1, "name": "qstash (PyPI)", "version": version("qstash"), "language": f"Python {platform.python_version()}", "dialect": "upstash",
-    "operations": [*OPERATIONS, "verify"], "options": OPTIONS, "features": ["base_url", "path_prefix", "env", "retry", "tls", "plain", "bytes", "json.any", "error.rate_limit"],
+    "operations": [*OPERATIONS, "verify"], "options": OPTIONS, "features": ["base_url", "path_prefix", "retry", "tls", "plain", "both_destinations", "bytes", "json.any", "tolerance", "error.rate_limit"],
     "sentinel": "dlq.list", "depends": [f"PyJWT {version('PyJWT')}"],
 }
 

@@ -76,7 +76,7 @@ def serve(client, workflow, current=None, next=None, url=None):
 HELLO = {
     "protocol": 1, "name": "upstash-workflow (PyPI)", "version": version("upstash-workflow"), "language": f"Python {platform.python_version()}", "dialect": "upstash",
     "operations": ["serve", "trace"], "options": [],
-    "features": ["base_url", "path_prefix", "retry", "tls", "plain", "lazy_fetch", "detect_trigger", "public_url", *(f"step.{w}" for w in ("run", "sleep", "call", "fail", "early", "guarded"))],
+    "features": ["base_url", "path_prefix", "retry", "tls", "plain", "lazy_fetch", "detect_trigger", "public_url", *(f"step.{w}" for w in ("run", "sleep", "call", "fail:error", "early", "guarded"))],
     "depends": [f"{name} {version(name)}" for name in ("qstash", "PyJWT", "flask")],
 }
 

@@ -113,7 +113,7 @@ call() {
 query() { jq -r '[.args | (.filters // {} | to_entries[]), {key: "cursor", value: .cursor}, {key: "count", value: .count} | select(.value != null) | .key as $k | [.value] | flatten[] | "\($k)=\(tostring | @uri)"] | if . == [] then "" else "?" + join("&") end' "$work/call"; }
 
 hello='{"protocol":1,"name":"shell-client","version":"1","language":"sh with curl","operations":["publish","publish.json","enqueue","enqueue.json","dlq.list","log.list","dlq.restart","flow.resume","verify"],
-	"options":["method","headers","delay","retries","retry_delay","timeout","callback","deduplication_id"],"features":["base_url","path_prefix","retry","timeout","tls","plain","bytes","json.any","verify.bytes","error.status","no_redirect"],"sentinel":"dlq.list","depends":["curl","jq","openssl"]}'
+	"options":["method","headers","filters","delay","retries","retry_delay","timeout","callback","deduplication_id"],"features":["base_url","path_prefix","retry","timeout","tls","plain","bytes","json.any","verify.bytes","tolerance","error.status","no_redirect"],"sentinel":"dlq.list","depends":["curl","jq","openssl"]}'
 
 while IFS= read -r line; do
 	printf '%s\n' "$line" >"$work/call"
