@@ -61,7 +61,7 @@ type Expect struct {
 	Check    []string       `json:"check,omitempty"`    // further checks, by name
 	Result   any            `json:"result,omitempty"`   // members that it must have
 	Exact    bool           `json:"exact,omitempty"`    // the result has no other members
-	Error    map[string]any `json:"error"`    // the library must fail, and with what
+	Error    map[string]any `json:"error"`              // the library must fail, and with what
 	Invalid  bool           `json:"invalid,omitempty"`  // the library must fail, or return valid: false
 	Refused  bool           `json:"refused,omitempty"`  // the library must fail and send nothing
 	Or       string         `json:"or,omitempty"`       // refused, error: also right
@@ -74,7 +74,7 @@ type Expect struct {
 type want struct {
 	Method      string         `json:"method,omitempty"` // several: PATCH|POST
 	Path        string         `json:"path,omitempty"`   // /v2/queues/{name}; several: separated by a blank
-	Query       map[string]any `json:"query"`  // all of it, by decoded names; several names: callerIp|callerIP
+	Query       map[string]any `json:"query"`            // all of it, by decoded names; several names: callerIp|callerIP
 	Destination string         `json:"destination,omitempty"`
 	Headers     map[string]any `json:"headers,omitempty"` // "$absent": not sent
 	Body        any            `json:"body,omitempty"`    // {text}, {base64}, {json}, {subset}; "none"

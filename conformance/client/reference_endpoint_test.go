@@ -514,7 +514,7 @@ func (r *run) submitOne(t task, id, concurrent int) error {
 	return errSuspended
 }
 
-// run is a step that is a function.
+// function is a step that the endpoint runs.
 func (r *run) function(name string, f func() (any, error)) task {
 	return task{name: name, kind: "Run", do: func() (any, error) {
 		r.of.mu.Lock()
