@@ -126,12 +126,17 @@ func (cr *clientRun) report(selection []picked) *report.Report {
 	if register, err := spec.LoadRequirements(); err == nil {
 		r.Document, r.Revision = register.Document.SHA256, register.Revision
 	}
+	late := cr.session.Late()
 	var profiles []string
 	for i := range selection {
 		x := selection[i].judged
+		if requests := late[x.Name]; requests != "" && x.Verdict == report.Pass {
+			f := &report.Failure{Message: "a request arrived after the end of its call", Want: "none", Got: requests, Exchange: -1}
+			x.Verdict, x.Failure, x.Detail, x.Requirements = report.Weigh(spec.Implied, false), f, f.Error(), append(x.Requirements, "REQ-CLI-142")
+		}
 		r.Results = append(r.Results, *x)
 		for _, p := range x.Profiles {
-			if !slices.Contains(profiles, p) {
+			if !slices.Contains(profiles, p) && (x.Verdict != report.NotApplicable || slices.Contains(cr.cfg.Profiles, p)) {
 				profiles = append(profiles, p)
 			}
 		}

@@ -4,8 +4,10 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -87,15 +89,23 @@ func TestAnAdapterThatBreaksTheProtocolEndsTheRun(t *testing.T) {
 
 func TestNoiseIsOnlyNoise(t *testing.T) {
 	t.Parallel()
-	r, err := clientRun(t, each(`echo starting; echo '{"level":"info"}'; printf 'debug \036'; `+answered), "REQ-CLI-143", "REQ-CLI-090", "REQ-CLI-011")
+	if runtime.GOOS == "windows" {
+		t.Skip("adapters of sh")
+	}
+	r, err := conformance.Run(t.Context(), conformance.Config{
+		Client: &client.Config{Command: each(`echo starting; echo '{"level":"info"}'; printf 'debug \036'; ` + answered)}, Names: []string{"response/ids:publish", "connection/noise"}, Concurrency: 1,
+	})
 	if err != nil {
 		t.Fatal(err)
 	}
 	expect.Equal(t, "exit code", r.ExitCode(), report.ExitConformant)
 	for i := range r.Results {
-		if x := &r.Results[i]; x.Requirements[0] == "REQ-CLI-011" {
-			expect.Equal(t, "verdict", x.Verdict, report.Warn)
+		switch x := &r.Results[i]; x.Name {
+		case "connection/noise":
+			expect.Equal(t, "verdict on the noise", x.Verdict, report.Warn)
 			expect.Contains(t, "detail", x.Detail, `starting | {"level":"info"} | debug`)
+		default:
+			expect.Equal(t, "verdict on the call", x.Verdict, report.Pass)
 		}
 	}
 }
@@ -206,4 +216,36 @@ func TestEachRequirementOfClientsHasACase(t *testing.T) {
 			t.Errorf("cases about %s: got none, want one: %s", q.ID, q.Text)
 		}
 	}
+}
+
+func TestAClientThatCallsAnotherHostFails(t *testing.T) {
+	t.Parallel()
+	if _, err := exec.LookPath("curl"); err != nil {
+		t.Skip("needs curl")
+	}
+	r, err := clientRun(t, each(`curl -s -o /dev/null http://elsewhere.example/; `+answered), "REQ-CLI-143", "REQ-CLI-027")
+	if err != nil {
+		t.Fatal(err)
+	}
+	expect.Equal(t, "exit code", r.ExitCode(), report.ExitFailed)
+	for i := range r.Results {
+		if x := &r.Results[i]; x.Verdict == report.Fail {
+			expect.Contains(t, "detail", x.Detail, "elsewhere.example")
+			expect.True(t, "REQ-CLI-008 is named", slices.Contains(x.Requirements, "REQ-CLI-008"))
+		}
+	}
+}
+
+func TestALibraryWithAFixedHostIsJudgedThroughTheProxy(t *testing.T) {
+	t.Parallel()
+	if _, err := exec.LookPath("curl"); err != nil {
+		t.Skip("needs curl")
+	}
+	fixed := strings.Replace(each(`t=${l#*'"token":"'}; t=${t%%\"*}; out=$(curl -s -X POST -H "Authorization: Bearer $t" -d hello https://api.example/v2/publish/https://a.test/x); echo '{"id":'$id',"result":'"$out"'}'`),
+		`"features":[]`, `"features":["tls"],"fixed_host":"api.example","sentinel":"publish"`, 1)
+	r, err := clientRun(t, fixed, "REQ-CLI-027", "REQ-CLI-004", "REQ-CLI-090")
+	if err != nil {
+		t.Fatal(err)
+	}
+	expect.Equal(t, "verdict", r.Verdict(), "selection: all of it holds")
 }

@@ -9,31 +9,36 @@ import (
 	"time"
 
 	"github.com/understudy-mock/understudy/conformance/report"
+	"github.com/understudy-mock/understudy/spec/header"
+	"github.com/understudy-mock/understudy/spec/route"
 )
 
 // checks are what a case can require besides the form of requests and answers. Sorted by name.
 var checks = map[string]func(*execution, *Call, *answer, []*request) *report.Failure{
-	"address":       address,
-	"as-before":     asBefore,
-	"auth":          authorized,
-	"batch-bytes":   batchBytes,
-	"case":          exactCase,
-	"error-hides":   errorHides,
-	"filters":       filtered,
-	"group-headers": groupHeaders,
-	"hidden":        tokenHidden,
-	"in-time":       inTime,
-	"moved":         moved,
-	"no-injection":  noInjection,
-	"no-leak":       noLeak,
-	"other-error":   otherError,
-	"period":        period,
-	"placeholders":  placeholders,
-	"run-id":        runID,
-	"same":          sameRequests,
-	"triggered":     triggered,
-	"unique-run-id": uniqueRunID,
-	"version":       versioned,
+	"address":        address,
+	"as-before":      asBefore,
+	"auth":           authorized,
+	"batch-bytes":    batchBytes,
+	"case":           exactCase,
+	"error-hides":    errorHides,
+	"filters":        filtered,
+	"group-headers":  groupHeaders,
+	"hidden":         tokenHidden,
+	"in-time":        inTime,
+	"moved":          moved,
+	"no-injection":   noInjection,
+	"no-leak":        noLeak,
+	"other-error":    otherError,
+	"period":         period,
+	"placeholders":   placeholders,
+	"run-id":         runID,
+	"same":           sameRequests,
+	"storage":        stored,
+	"storage-key":    storedKey,
+	"storage-script": storedScript,
+	"triggered":      triggered,
+	"unique-run-id":  uniqueRunID,
+	"version":        versioned,
 }
 
 // authorized checks that each request has the credentials of its area, once.
@@ -55,10 +60,7 @@ func authorized(x *execution, c *Call, _ *answer, requests []*request) *report.F
 
 // versioned checks the version in the path.
 func versioned(x *execution, c *Call, _ *answer, requests []*request) *report.Failure {
-	want := "/v2/"
-	if c.Op == "vector.info" {
-		want = "/info"
-	}
+	want := "/" + strings.Split(x.operation(c.Op).Requests[0].Path, "/")[1]
 	for _, q := range requests {
 		if !strings.HasPrefix(strings.TrimPrefix(q.Target, x.prefix), want) {
 			return fail("the path has another prefix", want, q.Method+" "+q.Target)
@@ -97,12 +99,12 @@ func sameRequests(_ *execution, _ *Call, _ *answer, requests []*request) *report
 			return fail("the body of a repeated request differs", clip(string(first.Body)), clip(string(q.Body)))
 		}
 		for name, values := range first.Header {
-			if !slices.Equal(values, q.Header[name]) && strings.HasPrefix(name, "Svc-") {
+			if !slices.Equal(values, q.Header[name]) && strings.HasPrefix(name, header.Prefix) {
 				return fail("the header "+name+" of a repeated request differs", strings.Join(values, " | "), strings.Join(q.Header[name], " | "))
 			}
 		}
 		for name := range q.Header {
-			if first.Header[name] == nil && strings.HasPrefix(name, "Svc-") {
+			if first.Header[name] == nil && strings.HasPrefix(name, header.Prefix) {
 				return fail("a repeated request has another header", "no "+name, strings.Join(q.Header[name], " | "))
 			}
 		}
@@ -192,7 +194,7 @@ func noInjection(_ *execution, _ *Call, _ *answer, requests []*request) *report.
 func placeholders(_ *execution, _ *Call, _ *answer, requests []*request) *report.Failure {
 	for _, q := range requests {
 		for name, values := range q.Header {
-			if !strings.HasPrefix(name, "Svc-") {
+			if !strings.HasPrefix(name, header.Prefix) {
 				continue
 			}
 			for _, v := range values {
@@ -216,7 +218,7 @@ func address(x *execution, _ *Call, a *answer, _ []*request) *report.Failure {
 	of, _ := a.value.(map[string]any)
 	text, _ := of["url"].(string)
 	base, query, _ := strings.Cut(text, "?")
-	if want := fmt.Sprint(x.client["url"]) + "/v2/publish/"; !strings.HasPrefix(base, want) || !sameDestination(x.parameter("destination"), strings.TrimPrefix(base, want)) {
+	if want := fmt.Sprint(x.client["url"]) + route.PublishMessage.Path(""); !strings.HasPrefix(base, want) || !sameDestination(x.parameter("destination"), strings.TrimPrefix(base, want)) {
 		return fail("the publish address has another path", want+x.parameter("destination"), base)
 	}
 	got, err := url.ParseQuery(x.lane.recorder.dialect.NeutralQuery(query))
@@ -228,7 +230,8 @@ func address(x *execution, _ *Call, a *answer, _ []*request) *report.Failure {
 	}
 	options, _ := x.args["options"].(map[string]any)
 	for name, value := range options {
-		if have := got["svc-"+strings.ReplaceAll(name, "_", "-")]; len(have) != 1 || !sameHeader("svc-"+strings.ReplaceAll(name, "_", "-"), withUnit(name, value), have) {
+		parameter := header.Query(header.Prefix) + strings.ReplaceAll(name, "_", "-")
+		if have := got[parameter]; len(have) != 1 || !sameHeader(parameter, withUnit(name, value), have) {
 			return fail("the option "+name+" is missing in the publish address", fmt.Sprint(value), query)
 		}
 	}
@@ -309,7 +312,7 @@ func uniqueRunID(x *execution, _ *Call, _ *answer, requests []*request) *report.
 		if f != nil {
 			return f
 		}
-		id := headerOf(list[0].header, "Svc-Workflow-RunId")
+		id := headerOf(list[0].header, header.WorkflowRunID)
 		if id == "" || seen[id] {
 			return fail("the run id is not unique", "another id in each call", id)
 		}
@@ -369,7 +372,7 @@ func runID(x *execution, _ *Call, _ *answer, requests []*request) *report.Failur
 	}
 	options, _ := x.args["options"].(map[string]any)
 	want := fmt.Sprint(options["run_id"])
-	if got := headerOf(list[0].header, "Svc-Workflow-RunId"); !strings.HasSuffix(got, want) {
+	if got := headerOf(list[0].header, header.WorkflowRunID); !strings.HasSuffix(got, want) {
 		return fail("the run id is not the given one", want, got)
 	}
 	return nil
@@ -377,7 +380,7 @@ func runID(x *execution, _ *Call, _ *answer, requests []*request) *report.Failur
 
 // triggered checks the headers that make a publish a trigger; the operation trigger needs none.
 func triggered(x *execution, _ *Call, _ *answer, requests []*request) *report.Failure {
-	if strings.HasPrefix(strings.TrimPrefix(requests[0].Target, x.prefix), "/v2/trigger/") {
+	if strings.HasPrefix(strings.TrimPrefix(requests[0].Target, x.prefix), route.TriggerWorkflow.Path("")) {
 		return nil
 	}
 	list, f := x.messages(requests[0])
@@ -385,6 +388,42 @@ func triggered(x *execution, _ *Call, _ *answer, requests []*request) *report.Fa
 		return f
 	}
 	return headersMatch(list[0].header, map[string]any{
-		"Svc-Workflow-Init": "true", "Svc-Workflow-RunId": "$any", "Svc-Workflow-Url": x.args["url"], "Svc-Forward-Svc-Workflow-Sdk-Version": "1", "Svc-Feature-Set": "$any",
+		header.WorkflowInit: "true", header.WorkflowRunID: "$any", header.WorkflowURL: x.args["url"], header.ForwardPrefix + header.WorkflowSDKVersion: "1", header.FeatureSet: "$any",
 	})
+}
+
+// stored checks where the requests of a rate limiter go, and with which token.
+func stored(x *execution, c *Call, a *answer, requests []*request) *report.Failure {
+	for _, q := range requests {
+		if !strings.HasPrefix(q.Target, kvPath) {
+			return fail("a request goes to another address than that of the storage", kvPath, q.Method+" "+q.Target)
+		}
+	}
+	return authorized(x, c, a, requests)
+}
+
+// storedKey checks that the storage sees the prefix and the identifier.
+func storedKey(x *execution, _ *Call, _ *answer, requests []*request) *report.Failure {
+	prefix, id := fmt.Sprint(x.args["prefix"]), fmt.Sprint(x.args["identifier"])
+	for _, q := range requests {
+		if v, err := decode(q.Body); err == nil && strings.Contains(shown(v), prefix) && strings.Contains(shown(v), id) {
+			return nil
+		}
+	}
+	return fail("no key has the prefix and the identifier", prefix+"...:"+id, clip(string(requests[0].Body)))
+}
+
+// storedScript checks that a script is sent by its hash first, and then in full, once.
+func storedScript(_ *execution, _ *Call, _ *answer, requests []*request) *report.Failure {
+	var scripts []string
+	for _, q := range requests {
+		v, _ := decode(q.Body)
+		if command, ok := v.([]any); ok && len(command) > 0 && strings.HasPrefix(strings.ToUpper(fmt.Sprint(command[0])), "EVAL") {
+			scripts = append(scripts, strings.ToUpper(fmt.Sprint(command[0])))
+		}
+	}
+	if want := []string{"EVALSHA", "EVAL"}; len(scripts) > 0 && !slices.Equal(scripts, want) {
+		return fail("the script is sent in another way", strings.Join(want, ", "), strings.Join(scripts, ", "))
+	}
+	return nil
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/understudy-mock/understudy/conformance/harness"
 	"github.com/understudy-mock/understudy/conformance/report"
 	"github.com/understudy-mock/understudy/spec"
+	"github.com/understudy-mock/understudy/spec/header"
 	"github.com/understudy-mock/understudy/spec/mask"
 )
 
@@ -35,6 +36,7 @@ type execution struct {
 	log      []string       // of the calls and their answers
 
 	served *served
+	store  *store
 }
 
 // bytes256 is a body of all values of a byte, twice: in and against their order.
@@ -75,7 +77,7 @@ func (x *execution) begin() {
 	x.scene = r.begin(x.c.ID, x.token, x.route)
 	x.adapter = x.lane.adapter
 	x.vars = map[string]any{
-		"url": r.urls["main"], "tls": x.session.hostOf(r.urls["tls"]), "bad": r.urls["bad"], "trap": r.urls["trap"], "token": x.token, "username": "user-1",
+		"kv": r.urls["main"] + kvPath, "url": r.urls["main"], "tls": x.session.addressOf(r.urls["tls"]), "bad": r.urls["bad"], "trap": r.urls["trap"], "token": x.token, "username": "user-1",
 		"bytes": base64.StdEncoding.EncodeToString(bytes256()), "large": strings.Repeat("0123456789abcdef", 1<<16),
 		"issuer_lower": strings.ToLower(r.dialect.Issuer), "issuer_upper": strings.ToUpper(r.dialect.Issuer),
 		"key1": "sig_" + x.token[3:12] + "_current", "key2": "sig_" + x.token[3:12] + "_next",
@@ -101,11 +103,15 @@ func (x *execution) prepare(ctx context.Context) error {
 // finish turns an error into a verdict, and collects the evidence.
 func (x *execution) finish(ctx context.Context, err error) {
 	x.scene.end()
+	if x.store != nil {
+		x.store.close()
+	}
 	if x.adapter != x.lane.adapter {
 		x.adapter.close(ctx)
 	}
-	if err == nil {
-		err = x.strangers()
+	strange := x.strangers()
+	if strange != nil {
+		err = strange
 	}
 	x.evidence()
 	r := &x.result
@@ -136,7 +142,10 @@ func (x *execution) finish(ctx context.Context, err error) {
 		return
 	}
 	if f != nil {
-		r.Verdict, r.Failure, r.Detail = report.Weigh(r.Basis, x.c.Requirement.Security), f, f.Error()
+		r.Verdict, r.Failure, r.Detail = report.Weigh(r.Basis, x.c.Requirement.Security || strange != nil), f, f.Error()
+		if strange != nil && !slices.Contains(r.Requirements, otherHost) {
+			r.Requirements = append(r.Requirements, otherHost)
+		}
 		if f.Step == "" && len(x.log) > 0 {
 			f.Step = x.log[0]
 		}
@@ -160,16 +169,23 @@ type unjudged struct {
 // Error is the reason.
 func (u *unjudged) Error() string { return u.detail }
 
-// strangers fails a case with requests that nothing in it explains: a request to another host.
+// otherHost is the requirement about requests to other hosts.
+const otherHost = "REQ-CLI-008"
+
+// strangers returns the failure of a case in which the library called a host that nothing in the
+// case explains, and nil for none.
 func (x *execution) strangers() error {
 	redirected := false
 	for i, q := range x.scene.sent(0) {
 		redirected = redirected || q.Reply != nil && q.Reply.Redirect == "trap"
-		if q.Origin == "trap" && !redirected {
+		switch {
+		case q.Origin == "trap" && !redirected:
 			return about(fail("the library called a host that it was not given", "no request to "+q.Host, q.Method+" "+q.Target), i)
+		case q.Foreign:
+			return about(fail("the library sent a request in a call that needs none", "no request", q.Method+" "+q.Target), i)
 		}
 	}
-	if hosts := x.session.tunnel.refused(); len(hosts) > 0 {
+	if hosts := x.lane.tunnel.refused(); len(hosts) > 0 {
 		return fail("the library called another host, through the proxy of the environment", "no request to another host", strings.Join(hosts, ", "))
 	}
 	return nil
@@ -224,7 +240,7 @@ func (x *execution) step(ctx context.Context, c *Call) error {
 	if x.session.Hello.has("feature:retry") { // what a library repeats by itself is slow
 		own["retry"] = map[string]any{"repeats": 0, "delay_ms": 0}
 	}
-	if h := &x.session.Hello; h.has("feature:tls") && !h.has("feature:plain") || h.FixedHost != "" {
+	if h := &x.session.Hello; h.has("feature:tls") && !h.has("feature:plain") || x.session.fixed() {
 		own["url"] = x.vars["tls"]
 	}
 	x.client, _ = merge(own, fill(map[string]any(c.Client), x.vars)).(map[string]any)
@@ -344,11 +360,11 @@ func (x *execution) mayRepeat(requests []*request) bool {
 // branded replaces neutral names of headers within arguments by those of the dialect.
 func (x *execution) branded(args any) any {
 	text, err := encode(args)
-	if err != nil || !strings.Contains(strings.ToLower(string(text)), "svc-") {
+	if err != nil || !strings.Contains(strings.ToLower(string(text)), header.Query(header.Prefix)) {
 		return args
 	}
 	d := x.lane.recorder.dialect
-	v, err := decode([]byte(strings.NewReplacer("Svc-", d.HeaderPrefix, "svc-", strings.ToLower(d.HeaderPrefix)).Replace(string(text))))
+	v, err := decode([]byte(strings.NewReplacer(header.Prefix, d.HeaderPrefix, header.Query(header.Prefix), header.Query(d.HeaderPrefix)).Replace(string(text))))
 	if err != nil {
 		return args
 	}

@@ -128,7 +128,7 @@ func (s *Session) Check(ctx context.Context, w io.Writer) (bool, error) {
 	}
 	for transport, name := range map[string]string{"http": "url", "https": "tls"} {
 		op := s.library.operations[h.Sentinel]
-		if op == nil || name == "tls" && !h.has("feature:tls") || name == "url" && h.FixedHost != "" {
+		if op == nil || name == "tls" && !h.has("feature:tls") || name == "url" && s.fixed() {
 			continue
 		}
 		result := "works"

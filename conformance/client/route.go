@@ -3,11 +3,15 @@ package client
 import (
 	"maps"
 	"slices"
+	"strings"
 )
 
 // route is the usual reply to a request: that of the documented form of the current operation, or
 // of the workflow service.
 func (x *execution) route(q *request) *reply {
+	if strings.HasPrefix(q.Target, kvPath) {
+		return x.storage(q)
+	}
 	if x.served != nil {
 		if p := x.workflowReply(q); p != nil {
 			return p
@@ -31,6 +35,18 @@ func (x *execution) route(q *request) *reply {
 		}
 	}
 	return x.varied(p)
+}
+
+// storage is the reply of the storage of a rate limiter, which is made for each case.
+func (x *execution) storage(q *request) *reply {
+	if x.store == nil {
+		made, err := newStore()
+		if err != nil {
+			return &reply{Status: statusUnscripted, Body: map[string]any{"text": err.Error()}}
+		}
+		x.store = made
+	}
+	return x.store.reply(q)
 }
 
 // varied changes a usual reply as the current call says.

@@ -287,9 +287,9 @@ func (r *recorder) reply(w http.ResponseWriter, in *http.Request, p *reply) {
 
 // redirect is where a redirect leads: the same host, or the trap.
 func (r *recorder) redirect(where string, in *http.Request) string {
-	base := r.urls["main"]
+	base := "http://" + in.Host
 	if in.TLS != nil {
-		base = r.urls["tls"]
+		base = "https://" + in.Host
 	}
 	if where == "trap" {
 		base = r.urls["trap"]

@@ -9,8 +9,11 @@ import (
 	"net/http"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/understudy-mock/understudy/conformance/report"
+	"github.com/understudy-mock/understudy/spec/header"
+	"github.com/understudy-mock/understudy/spec/route"
 )
 
 // delivery is a call of the service to a workflow endpoint.
@@ -38,6 +41,9 @@ type served struct {
 	payload []byte
 }
 
+// limitWindow is longer than the window of the case that waits for its end.
+const limitWindow = 320 * time.Millisecond
+
 // createdAt is when every run was created, in Unix ms.
 const createdAt = 1700000000122
 
@@ -48,6 +54,11 @@ func (x *execution) act(ctx context.Context, c *Call) error {
 		if noise := x.session.Noise(); len(noise) > 0 {
 			return fail("lines on standard output are no answers", "none", strings.Join(noise[:min(len(noise), 3)], " | "))
 		}
+		return nil
+	case "window": // the only wait besides that of a timeout
+		ctx, cancel := context.WithTimeout(ctx, limitWindow)
+		defer cancel()
+		<-ctx.Done()
 		return nil
 	case "deliver":
 		return x.deliver(ctx, c)
@@ -138,7 +149,7 @@ func (x *execution) send(ctx context.Context, d *delivery) (*response, error) {
 	}
 	dialect := x.lane.recorder.dialect
 	for name, value := range headers {
-		q.Header.Set(strings.Replace(name, "Svc-", dialect.HeaderPrefix, 1), fmt.Sprint(value))
+		q.Header.Set(strings.Replace(name, header.Prefix, dialect.HeaderPrefix, 1), fmt.Sprint(value))
 	}
 	x.signDelivery(q, d, body)
 	got, err := x.session.http.Do(q)
@@ -171,11 +182,11 @@ func fillDelivery(d *delivery, vars map[string]any) (*delivery, error) {
 func (x *execution) delivered(d *delivery) ([]byte, map[string]any) {
 	s := x.served
 	s.payload, _ = payload(d.Payload)
-	headers := map[string]any{"Content-Type": "application/json", "Svc-Retried": 0}
+	headers := map[string]any{"Content-Type": "application/json", header.Retried: 0}
 	if !d.First {
-		headers["Svc-Workflow-RunId"], headers["Svc-Workflow-Url"], headers["Svc-Workflow-Init"] = s.runID, s.url, "false"
-		headers["Svc-Workflow-CreatedAt"], headers["Svc-Message-Id"] = createdAt, fmt.Sprintf("msg_%d", len(d.Steps))
-		headers["Svc-Workflow-Sdk-Version"] = 1
+		headers[header.WorkflowRunID], headers[header.WorkflowURL], headers[header.WorkflowInit] = s.runID, s.url, "false"
+		headers[header.WorkflowCreatedAt], headers[header.MessageID] = createdAt, fmt.Sprintf("msg_%d", len(d.Steps))
+		headers[header.WorkflowSDKVersion] = 1
 	}
 	items := x.items(d.Steps)
 	body, _ := encode(items)
@@ -183,17 +194,17 @@ func (x *execution) delivered(d *delivery) ([]byte, map[string]any) {
 	case d.First:
 		body = s.payload
 	case d.Callback != nil:
-		delete(headers, "Svc-Workflow-Sdk-Version")
-		headers["Svc-Workflow-Callback"] = "true"
-		for header, member := range map[string]string{"StepId": "stepId", "StepName": "stepName", "StepType": "stepType", "Concurrent": "concurrent"} {
-			headers["Svc-Workflow-"+header] = d.Callback[member]
+		delete(headers, header.WorkflowSDKVersion)
+		headers[header.WorkflowCallback] = "true"
+		for name, member := range map[string]string{header.WorkflowStepID: "stepId", header.WorkflowStepName: "stepName", header.WorkflowStepType: "stepType", header.WorkflowConcurrent: "concurrent"} {
+			headers[name] = d.Callback[member]
 			delete(d.Callback, member)
 		}
-		headers["Svc-Workflow-ContentType"] = "application/json"
+		headers[header.WorkflowContentType] = "application/json"
 		body = x.envelope(d.Callback, nil)
 	case d.Failure != nil:
-		delete(headers, "Svc-Workflow-Sdk-Version") // forwarded only to the deliveries of steps
-		headers["Svc-Workflow-Is-Failure"], headers["Svc-Workflow-Failure-Callback"] = "true", "true"
+		delete(headers, header.WorkflowSDKVersion) // forwarded only to the deliveries of steps
+		headers[header.WorkflowIsFailure], headers[header.WorkflowPrefix+"Failure-Callback"] = "true", "true"
 		body = x.envelope(d.Failure, s.payload)
 	case d.Lazy:
 		body, s.gone = nil, d.Gone
@@ -369,7 +380,7 @@ func (x *execution) sends(m *message, q *request, w *want) *report.Failure {
 	}
 	if w.Destination != "" {
 		got := m.destination
-		if _, rest, ok := strings.Cut(q.Target, "/v2/publish/"); ok && got == "" {
+		if _, rest, ok := strings.Cut(q.Target, route.PublishMessage.Path("")); ok && got == "" {
 			got = rest
 		}
 		if !sameDestination(w.Destination, got) {
@@ -405,25 +416,26 @@ func (x *execution) opened(body []byte) []byte {
 // workflowReply is the usual reply to a request of an endpoint.
 func (x *execution) workflowReply(q *request) *reply {
 	path, _, _ := strings.Cut(strings.TrimPrefix(q.Target, x.prefix), "?")
+	runs := route.CancelWorkflowRuns.Path() + "/"
 	answer := func(v any) *reply { return &reply{Body: map[string]any{"json": v}} }
 	switch {
-	case strings.HasPrefix(path, "/v2/batch"):
+	case path == route.PublishBatch.Path():
 		var ids []any
 		list, _ := x.messages(q)
 		for i := range list {
 			ids = append(ids, map[string]any{"messageId": fmt.Sprintf("msg_new_%d", i)})
 		}
 		return answer(ids)
-	case q.Method == http.MethodGet && strings.HasPrefix(path, "/v2/workflows/runs/"):
+	case q.Method == http.MethodGet && strings.HasPrefix(path, runs):
 		if x.served.gone {
 			return &reply{Status: http.StatusNotFound, Body: map[string]any{"json": map[string]any{"error": "workflow run not found"}}}
 		}
 		return answer(x.served.list)
-	case strings.HasPrefix(path, "/v2/publish/"), strings.HasPrefix(path, "/v2/trigger/"):
+	case strings.HasPrefix(path, route.PublishMessage.Path("")), strings.HasPrefix(path, route.TriggerWorkflow.Path("")):
 		return answer(map[string]any{"messageId": "msg_new", "workflowRunId": "wfr_new", "workflowCreatedAt": createdAt})
-	case strings.HasPrefix(path, "/v2/notify/"):
+	case strings.HasPrefix(path, route.NotifyEvent.Path("")):
 		return answer([]any{})
-	case strings.HasPrefix(path, "/v2/wait/"), strings.HasPrefix(path, "/v2/workflows/runs/"):
+	case strings.HasPrefix(path, route.WaitForEvent.Path("")), strings.HasPrefix(path, runs):
 		return &reply{Status: http.StatusOK}
 	}
 	return nil

@@ -55,7 +55,6 @@ type Session struct {
 	words   []string
 	dialect *spec.Dialect
 	ca      *authority
-	tunnel  *tunnel
 	http    *http.Client // to workflow endpoints
 	free    chan *lane
 	lanes   []*lane
@@ -71,6 +70,7 @@ type lane struct {
 	session  *Session
 	adapter  *adapter
 	recorder *recorder
+	tunnel   *tunnel
 	deaths   int
 	noise    []string // of adapters that ended
 }
@@ -97,18 +97,15 @@ func Start(ctx context.Context, cfg Config) (*Session, error) {
 	if s.ca, err = newAuthority(); err != nil {
 		return nil, err
 	}
-	if s.tunnel, err = newTunnel(ctx, s.ca); err != nil {
-		s.Close(ctx)
-		return nil, err
-	}
 	first, err := s.newLane(ctx, 0)
 	if err != nil {
 		s.Close(ctx)
 		return nil, err
 	}
 	s.Hello = first.adapter.hello
-	if s.Hello.FixedHost != "" {
+	if s.fixed() {
 		cfg.Concurrency = 1
+		first.tunnel.connect(s.Hello.FixedHost, strings.TrimPrefix(first.recorder.urls["tls"], "https://"))
 	}
 	if err := s.open(ctx, cfg.Concurrency); err != nil {
 		s.Close(ctx)
@@ -117,6 +114,9 @@ func Start(ctx context.Context, cfg Config) (*Session, error) {
 	s.describe()
 	return s, nil
 }
+
+// fixed reports whether the library calls one host, whatever address it gets.
+func (s *Session) fixed() bool { return s.Hello.FixedHost != "" || s.cfg.Host != "" }
 
 // open starts the other lanes, all at once.
 func (s *Session) open(ctx context.Context, lanes int) error {
@@ -143,14 +143,14 @@ func (s *Session) newLane(ctx context.Context, i int) (*lane, error) {
 	s.mu.Lock()
 	s.lanes = append(s.lanes, l)
 	s.mu.Unlock()
-	a, err := l.start(ctx, nil)
-	if err != nil {
+	var err error
+	if l.tunnel, err = newTunnel(ctx); err != nil {
 		return nil, err
 	}
-	l.adapter = a
-	if l.recorder != nil {
-		return l, nil
+	if l.adapter, err = l.start(ctx, nil); err != nil {
+		return nil, err
 	}
+	a := l.adapter
 	if name := a.hello.Dialect; name != "" && i == 0 {
 		if s.dialect, err = spec.LoadDialect(name); err != nil {
 			return nil, fmt.Errorf("%w: hello: dialect: %w", errProtocol, err)
@@ -163,10 +163,10 @@ func (s *Session) newLane(ctx context.Context, i int) (*lane, error) {
 // start starts an adapter of a lane. env are further variables, by neutral name.
 func (l *lane) start(ctx context.Context, env map[string]string) (*adapter, error) {
 	s := l.session
-	return startAdapter(ctx, s.words, s.environment(env), map[string]any{"dialect": s.dialect.Name, "ca_file": s.ca.file, "lane": l.number})
+	return startAdapter(ctx, s.words, s.environment(l, env), map[string]any{"dialect": s.dialect.Name, "ca_file": s.ca.file, "lane": l.number})
 }
 
-// proxyVariables and brandPrefixes name variables that an adapter must not inherit.
+// proxyVariables and trustVariables are variables that an adapter has from the suite only.
 var (
 	proxyVariables = []string{"HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "NO_PROXY", "NODE_USE_ENV_PROXY"}
 	trustVariables = []string{"NODE_EXTRA_CA_CERTS", "SSL_CERT_FILE", "REQUESTS_CA_BUNDLE", "CURL_CA_BUNDLE"}
@@ -174,7 +174,7 @@ var (
 
 // environment is the environment of an adapter: the caller's, without proxies and without what
 // configures a client of any built-in dialect, and with the authority and the proxy of the run.
-func (s *Session) environment(own map[string]string) []string {
+func (s *Session) environment(l *lane, own map[string]string) []string {
 	drop := map[string]bool{}
 	for _, name := range slices.Concat(proxyVariables, trustVariables) {
 		drop[name] = true
@@ -198,7 +198,7 @@ func (s *Session) environment(own map[string]string) []string {
 	for _, name := range trustVariables {
 		env = append(env, name+"="+s.ca.file)
 	}
-	env = append(env, s.tunnel.variables()...)
+	env = append(env, l.tunnel.variables()...)
 	for name, value := range own {
 		if brand := s.dialect.Env[name]; brand != "" {
 			name = brand
@@ -246,6 +246,23 @@ func (s *Session) Noise() []string {
 	return all
 }
 
+// Late returns the requests that arrived after the end of their case, by its id.
+func (s *Session) Late() map[string]string {
+	late := map[string]string{}
+	for _, l := range s.lanes {
+		l.recorder.mu.Lock()
+		for _, one := range l.recorder.scenes {
+			one.mu.Lock()
+			if len(one.late) > 0 {
+				late[one.name] = overview(one.late)
+			}
+			one.mu.Unlock()
+		}
+		l.recorder.mu.Unlock()
+	}
+	return late
+}
+
 // Dead is why the run can have no verdict, nil if it can.
 func (s *Session) Dead() error {
 	s.mu.Lock()
@@ -269,13 +286,13 @@ func (s *Session) Close(ctx context.Context) {
 			if l.recorder != nil {
 				l.recorder.close()
 			}
+			if l.tunnel != nil {
+				l.tunnel.close()
+			}
 		}()
 	}
 	ending.Wait()
 	s.http.CloseIdleConnections()
-	if s.tunnel != nil {
-		s.tunnel.close()
-	}
 	if s.ca != nil {
 		s.ca.close()
 	}
@@ -384,11 +401,14 @@ func split(line string) ([]string, error) {
 	return words, nil
 }
 
-// hostOf is the host and port of a URL with the name of a fixed host, if there is one.
-func (s *Session) hostOf(base string) string {
-	if s.cfg.Host != "" {
+// addressOf is the https address of a lane for a library: with its fixed host, if it has one.
+func (s *Session) addressOf(base string) string {
+	switch {
+	case s.cfg.Host != "":
 		_, port, _ := net.SplitHostPort(strings.TrimPrefix(base, "https://"))
 		return "https://" + net.JoinHostPort(s.cfg.Host, port)
+	case s.Hello.FixedHost != "":
+		return "https://" + s.Hello.FixedHost
 	}
 	return base
 }

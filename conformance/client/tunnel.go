@@ -9,7 +9,7 @@ import (
 	"sync"
 )
 
-// tunnel is the proxy of a run. It lets a library with a fixed host reach the recorder, and refuses
+// tunnel is the proxy of a lane. It lets a library with a fixed host reach the recorder, and refuses
 // every other host, so that nothing leaves this machine unseen.
 type tunnel struct {
 	server *http.Server
@@ -22,7 +22,7 @@ type tunnel struct {
 }
 
 // newTunnel starts the proxy.
-func newTunnel(ctx context.Context, _ *authority) (*tunnel, error) {
+func newTunnel(ctx context.Context) (*tunnel, error) {
 	ln, err := (&net.ListenConfig{}).Listen(ctx, "tcp", "127.0.0.1:0")
 	if err != nil {
 		return nil, err

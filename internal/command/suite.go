@@ -42,7 +42,7 @@ type Conform struct {
 	CheckTarget      bool          `help:"Try every driver and binding of the target file once, report the results, and stop."`
 	Coverage         bool          `help:"List every requirement and whether a scenario judges it; with --target, whether the run did."`
 	Init             string        `placeholder:"URL" help:"Ask the server at URL a few harmless questions, write a commented target file to --target or standard output, and stop. TARGET_TOKEN and the other variables of that file are sent."`
-	Dialect          string        `placeholder:"NAME" help:"With --client, the names on the wire unless the adapter says it: svc, upstash or a dialect file."`
+	Dialect          string        `placeholder:"NAME" help:"With --client, the names on the wire unless the adapter says it: svc, upstash, or a YAML file."`
 	CallTimeout      time.Duration `default:"10s" help:"With --client, how long one call may take."`
 	ClientEnv        []string      `sep:"none" placeholder:"NAME=VALUE" help:"With --client, a variable for the adapter; repeatable."`
 	ClientListen     string        `placeholder:"ADDR" help:"With --client and a library whose host is fixed and that honours no proxy, the address to listen at, such as 127.0.0.1:443."`
