@@ -120,8 +120,11 @@ func (r *reference) answer(c *line) map[string]any {
 	if err != nil {
 		return map[string]any{"broken": err.Error()}
 	}
-	if c.Op == "serve" {
+	switch c.Op {
+	case "serve":
 		return outcome(r.serve(client, c.Args))
+	case "limit":
+		return outcome(client.limit(c.Args))
 	}
 	build, known := operations[c.Op]
 	if !known {
@@ -136,7 +139,7 @@ func (r *reference) answer(c *line) map[string]any {
 
 // hello declares everything that the client offers.
 func (r *reference) hello() map[string]any {
-	names := []string{"verify", "serve", "trace"}
+	names := []string{"verify", "serve", "trace", "limit"}
 	for name := range operations {
 		names = append(names, name)
 	}
