@@ -150,10 +150,20 @@ func (c *referenceClient) call(op string, build func(*referenceClient, values) (
 	if err != nil || q == nil {
 		return nil, err
 	}
+	if change := changes[c.mutant]; change != nil {
+		change(op, q)
+	}
+	if q.method == "" && c.broken("035.1") {
+		q.path = strings.Replace(q.path, "svc_token=", "token=", 1)
+	}
 	if q.method == "" { // an address, not a request
 		return map[string]any{"url": q.path}, nil
 	}
-	return c.send(q)
+	result, err := c.send(q)
+	if list, ok := result.([]any); ok && c.broken("091.1") {
+		slices.Reverse(list)
+	}
+	return result, err
 }
 
 // all reads every page.
@@ -420,6 +430,11 @@ func (c *referenceClient) plain(name string, value any) (any, error) {
 	case json.Number:
 		return c.number(name, v), nil
 	case []any:
+		if len(v) > 1 && c.broken("099.1") {
+			if _, text := v[0].(string); text {
+				return joined(value), nil
+			}
+		}
 		list := []any{}
 		for _, item := range v {
 			if item, err = c.plain("", item); err != nil {
