@@ -6,6 +6,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"sync"
@@ -145,4 +146,48 @@ func markOf(r *report.Report, id string) string {
 		}
 	}
 	return ""
+}
+
+func TestAdaptersUseTheVersionsThatTheTestsOfClientsUse(t *testing.T) {
+	t.Parallel()
+	pins := regexp.MustCompile(`"@upstash/(?:qstash|workflow)": "[^"]+"|(?m)^(?:qstash|upstash-workflow)==.*|upstash/qstash-go v\S+`)
+	for adapter, tests := range map[string]string{"js/package.json": "workflow/package.json", "python/requirements.txt": "python/requirements.txt", "go/go.mod": "qstash-go/go.mod"} {
+		t.Run(adapter, func(t *testing.T) {
+			t.Parallel()
+			have, err := os.ReadFile(filepath.Join("../../examples/clients", adapter))
+			if err != nil {
+				t.Fatal(err)
+			}
+			want, err := os.ReadFile(filepath.Join("../../conformance/clients", tests))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if a, b := pins.FindAllString(string(have), -1), pins.FindAllString(string(want), -1); len(b) == 0 || !slices.Equal(a, b) {
+				t.Errorf("got %q, want those of conformance/clients/%s, %q", a, tests, b)
+			}
+		})
+	}
+}
+
+// adapterLines is the promise of the documentation: an adapter is a program of about 100 lines.
+const adapterLines = 150
+
+func TestAdaptersAreSmall(t *testing.T) {
+	t.Parallel()
+	files, err := filepath.Glob("../../examples/clients/*/*.*")
+	if err != nil || len(files) == 0 {
+		t.Fatalf("no adapters found: %v", err)
+	}
+	for _, file := range files {
+		if !slices.Contains([]string{".mjs", ".py", ".go", ".sh"}, filepath.Ext(file)) {
+			continue
+		}
+		text, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if n := strings.Count(string(text), "\n"); n >= adapterLines {
+			t.Errorf("%s: %d lines, want fewer than %d", file, n, adapterLines)
+		}
+	}
 }

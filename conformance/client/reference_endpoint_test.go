@@ -76,9 +76,15 @@ func (e *endpoint) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if err != nil {
 		return
 	}
-	w.Header().Set("Svc-Workflow-Sdk-Version", "1")
+	if !e.broken("202.1") {
+		w.Header().Set("Svc-Workflow-Sdk-Version", "1")
+	}
 	if e.keys != nil && !e.broken("196.1") {
-		if err := e.verified(*e.keys, r.Header.Get("Svc-Signature"), body, e.public, 0); err != nil {
+		public := e.public
+		if e.broken("197.1") {
+			public = ""
+		}
+		if err := e.verified(*e.keys, r.Header.Get("Svc-Signature"), body, public, 0); err != nil {
 			reply(w, http.StatusUnauthorized, map[string]any{"error": "SignatureError", "message": err.Error()})
 			return
 		}
@@ -300,7 +306,7 @@ func (r *run) failure(w http.ResponseWriter, body []byte) (any, error) {
 	}
 	message := string(f.Body)
 	if said, ok := bodyValue(f.Body).(map[string]any); ok {
-		if text, ok := said["message"].(string); ok {
+		if text, ok := said["message"].(string); ok && !r.broken("194.1") {
 			message = text
 		}
 	}
@@ -416,7 +422,7 @@ func (r *run) together(tasks ...task) ([]any, error) {
 		for _, s := range r.steps {
 			if s.Target == id || s.ID == id {
 				have++
-				if s.Name != t.name || s.Type != t.kind {
+				if (s.Name != t.name || s.Type != t.kind) && !r.broken("203.1") {
 					return nil, fmt.Errorf("step %d is %s %q in the code, but was %s %q", id, t.kind, t.name, s.Type, s.Name)
 				}
 			}
@@ -440,6 +446,11 @@ func (r *run) together(tasks ...task) ([]any, error) {
 	case have == 0:
 		return nil, r.submitPlans(tasks, from)
 	case r.plan && r.last.Target >= from && r.last.Target < from+n:
+		for i, t := range tasks {
+			if from+i != r.last.Target && t.do != nil && r.broken("186.1") {
+				_, _ = t.do()
+			}
+		}
 		return nil, r.submitOne(tasks[r.last.Target-from], r.last.Target, n)
 	}
 	return nil, errSuspended
@@ -479,6 +490,12 @@ func (r *run) submitPlans(tasks []task, from int) error {
 
 // entry is a step in a batch.
 func (r *run) entry(s step, more map[string]string) map[string]any {
+	if r.broken("182.1") {
+		s.Type = strings.ToLower(s.Type)
+	}
+	if r.broken("188.1") {
+		more = nil
+	}
 	headers := r.protocol(false)
 	maps.Copy(headers, more)
 	return map[string]any{"destination": r.url, "headers": headers, "body": string(r.client.json(s))}
@@ -514,7 +531,7 @@ func (r *run) submitOne(t task, id, concurrent int) error {
 	return errSuspended
 }
 
-// run is a step that is a function.
+// function is a step that the endpoint runs.
 func (r *run) function(name string, f func() (any, error)) task {
 	return task{name: name, kind: "Run", do: func() (any, error) {
 		r.of.mu.Lock()
@@ -539,7 +556,9 @@ func call(name string, p values) task {
 		delete(headers, "Svc-Forward-Svc-Workflow-Sdk-Version")
 		delete(headers, "Content-Type")
 		headers["Svc-Method"] = "GET"
-		if m := p.text("method"); m != "" {
+		if r.broken("189.1") {
+			headers["Svc-Method"] = "POST"
+		} else if m := p.text("method"); m != "" {
 			headers["Svc-Method"] = m
 		}
 		for n, v := range p.part("headers") {
@@ -572,6 +591,9 @@ func call(name string, p values) task {
 // wait waits for an event.
 func wait(name, event, timeout string) task {
 	return task{name: name, kind: "Wait", send: func(r *run, s step) error {
+		if r.broken("191.1") {
+			timeout = ""
+		}
 		headers := map[string][]string{}
 		own := r.protocol(false)
 		own["Svc-Workflow-CallType"] = "step"
@@ -616,6 +638,9 @@ func invoke(name, sibling string, body any) task {
 		envelope := map[string]any{
 			"body": string(r.client.json(body)), "headers": own, "workflowRunId": r.id, "workflowUrl": r.url,
 			"workflowRunCreatedAt": number(r.header.Get("Svc-Workflow-CreatedAt")), "step": s,
+		}
+		if r.broken("193.1") {
+			envelope["workflowRunId"] = child.id
 		}
 		return r.post("/v2/publish/"+child.url, headers, string(r.client.json(envelope)))
 	}, read: func(_ *run, s step) (any, error) {
@@ -676,7 +701,7 @@ var workflows = map[string]func(*run) (any, error){
 		if _, err := r.step(r.function("one", func() (any, error) { return r.payload, nil })); err != nil {
 			return nil, err
 		}
-		if err := r.end(nil, "true"); err != nil {
+		if err := r.end(nil, fmt.Sprint(!r.broken("195.1"))); err != nil {
 			return nil, err
 		}
 		return nil, errSuspended

@@ -2,13 +2,13 @@ package client_test
 
 import (
 	"bufio"
+	"bytes"
 	"encoding/json"
 	"flag"
 	"fmt"
 	"io"
 	"os"
 	"slices"
-	"strings"
 	"sync"
 	"testing"
 )
@@ -63,41 +63,40 @@ type line struct {
 	Times  int             `json:"times"`
 }
 
-// run answers lines until its input ends. Calls run at the same time.
+// run answers lines until its input ends: one after the other, or those that have arrived
+// together from the last to the first.
 func (r *reference) run(in io.Reader, out io.Writer) {
-	var running sync.WaitGroup
-	var writing sync.Mutex
 	lines := bufio.NewReader(in)
 	for {
-		text, err := lines.ReadBytes('\n')
-		if err != nil {
-			break
+		var waiting []line
+		for len(waiting) == 0 || r.does("out-of-order") && lines.Buffered() > 0 {
+			text, err := lines.ReadBytes('\n')
+			if err != nil {
+				r.close()
+				return
+			}
+			var c line
+			d := json.NewDecoder(bytes.NewReader(text))
+			d.UseNumber()
+			if err := d.Decode(&c); err != nil {
+				fmt.Fprintf(os.Stderr, "not JSON: %v\n", err)
+				continue
+			}
+			waiting = append([]line{c}, waiting...)
 		}
-		var c line
-		d := json.NewDecoder(strings.NewReader(string(text)))
-		d.UseNumber()
-		if err := d.Decode(&c); err != nil {
-			fmt.Fprintf(os.Stderr, "not JSON: %v\n", err)
-			continue
-		}
-		running.Add(1)
-		go func() {
-			defer running.Done()
-			answer := r.answer(&c)
-			answer["id"] = c.ID
+		for i := range waiting {
+			answer := r.answer(&waiting[i])
+			answer["id"] = waiting[i].ID
 			text, _ := json.Marshal(answer) // maps of plain values
-			writing.Lock()
-			defer writing.Unlock()
 			if r.does("noise") {
 				fmt.Fprintf(out, "a line of a log\n{\"level\":\"info\"}\nsome text\x1e")
 			}
 			fmt.Fprintf(out, "%s\n", text)
-		}()
-		if !r.does("out-of-order") {
-			running.Wait()
 		}
 	}
-	running.Wait()
+}
+
+func (r *reference) close() {
 	for _, e := range r.endpoints {
 		e.close()
 	}
@@ -121,8 +120,11 @@ func (r *reference) answer(c *line) map[string]any {
 	if err != nil {
 		return map[string]any{"broken": err.Error()}
 	}
-	if c.Op == "serve" {
+	switch c.Op {
+	case "serve":
 		return outcome(r.serve(client, c.Args))
+	case "limit":
+		return outcome(client.limit(c.Args))
 	}
 	build, known := operations[c.Op]
 	if !known {
@@ -137,7 +139,7 @@ func (r *reference) answer(c *line) map[string]any {
 
 // hello declares everything that the client offers.
 func (r *reference) hello() map[string]any {
-	names := []string{"verify", "serve", "trace"}
+	names := []string{"verify", "serve", "trace", "limit"}
 	for name := range operations {
 		names = append(names, name)
 	}

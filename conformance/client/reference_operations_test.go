@@ -106,7 +106,7 @@ func (c *referenceClient) simple(call, body, due string, a values) (*request, er
 	if c.broken("067.1") {
 		at = strings.Replace(at, "/keys/rotate", "/rotate", 1)
 	}
-	q := &request{method: method, due: due, basic: strings.HasPrefix(at, "/v2/qstash/") || strings.HasPrefix(at, "/v2/search/")}
+	q := &request{method: method, due: due, basic: strings.Contains(at, "/stats/") || strings.HasPrefix(at, "/v2/search/")}
 	q.path = parameter.ReplaceAllStringFunc(at, func(p string) string {
 		name := strings.Trim(p, "{}")
 		if a.text(name) == "" {

@@ -45,6 +45,8 @@ func (s switches) verified(k keys, signature string, body []byte, address string
 	tried := []string{k.current, k.next}
 	if s.broken("151.1") {
 		tried = tried[:1]
+	} else if s.broken("150.1") {
+		tried = tried[1:]
 	}
 	var err error
 	for _, key := range tried {
@@ -85,7 +87,11 @@ func (s switches) verifiedWith(key, signature string, body []byte, address strin
 	}
 	mac := hmac.New(sha256.New, []byte(key))
 	mac.Write([]byte(parts[0] + "." + parts[1]))
-	if !hmac.Equal(mac.Sum(nil), decoded[2]) && !none && !s.broken("152.1") {
+	own := mac.Sum(nil)
+	if s.broken("153.1") && len(decoded[2]) == len(own) {
+		copy(decoded[2][8:], own[8:])
+	}
+	if !hmac.Equal(own, decoded[2]) && !none && !s.broken("152.1") {
 		return unsigned("the key did not sign it")
 	}
 	var c claims

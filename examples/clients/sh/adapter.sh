@@ -27,6 +27,7 @@ request() {
 	[ "$method" != POST ] || [ $# -gt 0 ] || set -- --header 'Content-Length: 0'
 	printf 'header = "Authorization: Bearer %s"\nheader = "Expect:"\n' "$token" >>"$work/head"
 	grep -qi '^header = "content-type:' "$work/head" || echo 'header = "Content-Type:"' >>"$work/head"
+	: >"$work/reply"
 	tried=0
 	until status=$(curl --silent --show-error --globoff --path-as-is --max-time "$limit" --compressed --config "$work/head" --request "$method" "$@" \
 		--output "$work/reply" --write-out '%{http_code}' "$url$path" 2>"$work/stderr"); do
@@ -35,7 +36,7 @@ request() {
 	done
 	case $status in
 	2??) [ -n "$result" ] || { echo '{"result":null}' && return; }
-		jq -ec "{result: ($result)}" "$work/reply" 2>/dev/null || fail ResponseError "status $status, but the body is not what is documented" "$status" ;;
+		made=$(jq -ec "{result: ($result)}" "$work/reply" 2>/dev/null) && [ -n "$made" ] && echo "$made" || fail ResponseError "status $status, but the body is not what is documented" "$status" ;;
 	*) fail StatusError "status $status: $(jq -er .error "$work/reply" 2>/dev/null || head -c 200 "$work/reply")" "$status" ;;
 	esac
 }
@@ -83,7 +84,7 @@ message() {
 body() {
 	case $form in
 	text) jq -j .args.body.text "$work/call" >"$work/body" ;;
-	json) jq -cj .args.body.json "$work/call" >"$work/body" ;;
+	json) printf '%s' "$(jq -c .args.body.json "$work/call")" >"$work/body" ;;
 	base64) jq -j .args.body.base64 "$work/call" | base64 -d >"$work/body" ;;
 	esac
 }
@@ -95,7 +96,7 @@ call() {
 	case $1 in
 	publish*) message && at=$(segment destination "$to") ;;
 	enqueue*) message && at=$(segment queue "$queue") && line=$at && at=$(segment destination "$to") ;;
-	dlq.restart) at=$(segment dlqId "$entry") ;;
+	dlq.restart) message && at=$(segment dlqId "$entry") ;;
 	flow.resume) at=$(segment key "$key") ;;
 	esac || { printf '%s' "$at" && return; }
 	case $1 in
