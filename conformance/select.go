@@ -10,6 +10,7 @@ import (
 	"github.com/cucumber/godog"
 	messages "github.com/cucumber/messages/go/v21"
 
+	"github.com/understudy-mock/understudy/conformance/client"
 	"github.com/understudy-mock/understudy/conformance/report"
 	"github.com/understudy-mock/understudy/conformance/target"
 	"github.com/understudy-mock/understudy/features"
@@ -19,14 +20,15 @@ import (
 
 // picked is a selected scenario.
 type picked struct {
-	key    string
-	file   string
-	area   string // publish, dlq ...
-	serial bool
-	due    bool           // the current pass runs it
-	needs  []string       // capabilities
-	result report.Result  // as far as it is known before the run
-	judged *report.Result // of all runs so far; nil: none has ended
+	key      string
+	file     string
+	area     string // publish, dlq ...
+	serial   bool
+	due      bool           // the current pass runs it
+	needs    []string       // capabilities
+	result   report.Result  // as far as it is known before the run
+	judged   *report.Result // of all runs so far; nil: none has ended
+	ofClient *client.Case   // nil: a scenario of the features
 }
 
 // Listed is a scenario as `conform --list` prints it.
@@ -52,7 +54,7 @@ func (c *Config) selection() []string {
 	if len(claims) == 0 {
 		claims = target.ProfileNames
 	}
-	if len(c.Profiles) > 0 && slices.ContainsFunc(claims, func(p string) bool { return !slices.Contains(c.Profiles, p) && p != "EXT" }) {
+	if len(c.Profiles) > 0 && c.Client == nil && slices.ContainsFunc(claims, func(p string) bool { return !slices.Contains(c.Profiles, p) && p != "EXT" }) {
 		add("--profile", c.Profiles...)
 	}
 	if len(c.Basis) > 0 && !(slices.Contains(c.Basis, spec.Stated) && slices.Contains(c.Basis, spec.Implied)) {
@@ -169,8 +171,16 @@ func choose(cfg Config) ([]picked, []*target.Baseline, error) {
 	}
 	if len(cfg.Basis) == 0 {
 		cfg.Basis = []spec.Basis{spec.Stated, spec.Implied}
+		if cfg.Client != nil {
+			cfg.Basis = spec.Bases
+		}
 	}
+	profiles := target.ProfileNames
 	every, err := scenarios(cfg.FS)
+	if cfg.Client != nil {
+		profiles = target.ClientProfiles
+		every, err = clientScenarios()
+	}
 	if err != nil {
 		return nil, nil, err
 	}
@@ -196,8 +206,8 @@ func choose(cfg Config) ([]picked, []*target.Baseline, error) {
 		}
 	}
 	for _, p := range cfg.Profiles {
-		if !slices.Contains(target.ProfileNames, p) {
-			return nil, nil, fmt.Errorf("%w: profile: invalid value %q: must be one of %s", ErrUsage, p, strings.Join(target.ProfileNames, ", "))
+		if !slices.Contains(profiles, p) {
+			return nil, nil, fmt.Errorf("%w: profile: invalid value %q: must be one of %s", ErrUsage, p, strings.Join(profiles, ", "))
 		}
 	}
 	if len(all) == 0 {

@@ -16,6 +16,7 @@ import (
 	"github.com/cucumber/godog"
 	messages "github.com/cucumber/messages/go/v21"
 
+	"github.com/understudy-mock/understudy/conformance/client"
 	"github.com/understudy-mock/understudy/conformance/harness"
 	"github.com/understudy-mock/understudy/conformance/receiver"
 	"github.com/understudy-mock/understudy/conformance/report"
@@ -28,9 +29,10 @@ import (
 // Version is the version of the suite in requests and reports.
 var Version = "devel"
 
-// Config says what to run and against what. Target is required.
+// Config says what to run and against what: a target, or a client.
 type Config struct {
 	Target target.Target
+	Client *client.Config // judges a client instead of Target
 
 	Profiles     []string           // empty: those of the target
 	Basis        []spec.Basis       // empty: stated and implied
@@ -125,6 +127,9 @@ func (st *suite) close() {
 // Run runs the selected scenarios and judges the target by them. An error means that
 // there is no verdict: it wraps ErrUsage or ErrPreflight, or is an error of the suite itself.
 func Run(ctx context.Context, cfg Config) (*report.Report, error) {
+	if cfg.Client != nil {
+		return runClient(ctx, cfg)
+	}
 	if cfg.FS == nil {
 		cfg.FS = features.FS
 	}

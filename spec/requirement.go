@@ -16,13 +16,19 @@ import (
 // Basis says how explicit a requirement is in the interface document.
 type Basis string
 
-// The bases. Only stated requirements fail an implementation by default.
+// The bases. Only stated requirements fail an implementation by default; for clients, also what
+// is a de facto standard.
 const (
-	Stated    Basis = "stated"    // the document says so
-	Implied   Basis = "implied"   // it follows from the document
-	Open      Basis = "open"      // the document leaves it open
-	Extension Basis = "extension" // the document lacks it
+	Stated       Basis = "stated"        // the document says so
+	Implied      Basis = "implied"       // it follows from the document
+	Open         Basis = "open"          // the document leaves it open
+	Extension    Basis = "extension"     // the document lacks it
+	DeFacto      Basis = "de-facto"      // public documentation, or at least two published clients, agree
+	SingleSource Basis = "single-source" // one published client or page
 )
+
+// Bases are all bases, in the order of tables.
+var Bases = []Basis{Stated, Implied, DeFacto, SingleSource, Open, Extension}
 
 // Requirement is one testable sentence.
 type Requirement struct {
@@ -30,6 +36,8 @@ type Requirement struct {
 	Basis    Basis  `yaml:"basis" json:"basis"`
 	Text     string `yaml:"text" json:"text"`
 	Where    Where  `yaml:"where" json:"where"`
+	Source   string `yaml:"source,omitempty" json:"source,omitempty"`     // of what the document lacks
+	Security bool   `yaml:"security,omitempty" json:"security,omitempty"` // a violation fails, whatever the basis
 	Profile  string `yaml:"profile" json:"profile"`
 	Handling string `yaml:"handling,omitempty" json:"handling,omitempty"` // of an open point: bind, tolerate, observe, exclude
 	Excluded string `yaml:"excluded,omitempty" json:"excluded,omitempty"` // why no scenario checks it
@@ -78,6 +86,14 @@ func (w *Where) About(pointer, operation string, texts ...string) (quote string,
 	return cmp.Or(w.Quotes[longest], w.Quote), longest != ""
 }
 
+// From says where the quote of a requirement is from.
+func (r *Requirement) From() string {
+	if r.Where.Heading == "" {
+		return "Source"
+	}
+	return fmt.Sprintf("Interface document, %q", r.Where.Heading)
+}
+
 // Register contains all requirements of one revision of the document, in order.
 type Register struct {
 	Revision string `yaml:"revision"`
@@ -116,12 +132,12 @@ func parseRegister(text []byte) (*Register, error) {
 			return nil, fmt.Errorf("requirement %q: invalid id: must be of the form REQ-PUB-001", q.ID)
 		case r.byID[q.ID] != nil:
 			return nil, fmt.Errorf("requirement %s: duplicate id", q.ID)
-		case !slices.Contains([]Basis{Stated, Implied, Open, Extension}, q.Basis):
-			return nil, fmt.Errorf("requirement %s: basis: invalid value %q: must be stated, implied, open or extension", q.ID, q.Basis)
+		case !slices.Contains(Bases, q.Basis):
+			return nil, fmt.Errorf("requirement %s: basis: invalid value %q: must be one of %v", q.ID, q.Basis, Bases)
 		case q.Text == "" || q.Profile == "":
 			return nil, fmt.Errorf("requirement %s: must have text and profile", q.ID)
-		case q.Basis != Extension && (q.Where.Heading == "" || q.Where.Quote == ""):
-			return nil, fmt.Errorf("requirement %s: must have where.heading and where.quote", q.ID)
+		case q.Basis != Extension && q.Source == "" && (q.Where.Heading == "" || q.Where.Quote == ""):
+			return nil, fmt.Errorf("requirement %s: must have where.heading and where.quote, or source", q.ID)
 		case (q.Basis == Open) != slices.Contains([]string{Bind, Tolerate, Observe, Exclude}, q.Handling):
 			return nil, fmt.Errorf("requirement %s: handling: invalid value %q: must be bind, tolerate, observe or exclude for an open point, else empty", q.ID, q.Handling)
 		case q.Handling == Exclude && q.Excluded == "":

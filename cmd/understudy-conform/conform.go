@@ -21,13 +21,16 @@ func (c conformRun) run(e *env) error {
 	if c.Explain != "" {
 		return explainRequirement(e.out, c.Explain)
 	}
+	if done, err := c.clientTools(e); done {
+		return err
+	}
 	if c.Init != "" {
 		return surveyTarget(e, c.Init, c.Target)
 	}
 	if c.ListSteps {
 		return listSteps(e.out)
 	}
-	if c.Coverage && c.Target == "" {
+	if c.Coverage && c.Target == "" && c.Client == "" {
 		return c.writeCoverage(e.out, nil)
 	}
 	if err := checkReports(c.Report); err != nil {
@@ -51,6 +54,11 @@ func (c conformRun) run(e *env) error {
 	judged, err := conformance.Run(e.ctx, cfg)
 	if err != nil {
 		return noVerdict(err)
+	}
+	if c.UpdateBaseline {
+		if err := c.updateBaseline(&cfg, judged); err != nil {
+			return err
+		}
 	}
 	if c.Coverage {
 		if err := c.writeCoverage(e.out, judged); err != nil {
@@ -82,7 +90,8 @@ func (c conformRun) writeCoverage(w io.Writer, judged *report.Report) error {
 	if judged != nil {
 		applyVerdicts(rows, judged)
 	}
-	return writeCoverage(w, rows)
+	rows, bases := sideOf(rows, c.Client != "")
+	return writeCoverage(w, rows, bases)
 }
 
 // config reads the target file, or starts a stand-in to be judged. The function that it
@@ -99,6 +108,16 @@ func (c conformRun) config(e *env) (conformance.Config, func(), error) {
 		Areas: c.Area, Requirements: c.Requirement, Names: c.Scenario, Concurrency: c.Concurrency,
 	}
 	nothing := func() {}
+	if c.Client != "" {
+		cfg.Client = c.clientConfig()
+		if _, err := os.Stat(c.ExpectedFailures); err == nil || !c.UpdateBaseline {
+			cfg.Target.ExpectedFailures = c.ExpectedFailures
+		}
+		for i, p := range cfg.Profiles {
+			cfg.Profiles[i] = "CLI-" + strings.TrimPrefix(p, "CLI-")
+		}
+		return cfg, nothing, nil
+	}
 	if c.Target != "" {
 		loaded, err := target.Load(c.Target)
 		if err != nil {

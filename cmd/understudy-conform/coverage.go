@@ -11,13 +11,12 @@ import (
 	"text/tabwriter"
 
 	"github.com/understudy-mock/understudy/conformance"
+	"github.com/understudy-mock/understudy/conformance/client"
 	"github.com/understudy-mock/understudy/conformance/report"
+	"github.com/understudy-mock/understudy/conformance/target"
 	"github.com/understudy-mock/understudy/internal/similar"
 	"github.com/understudy-mock/understudy/spec"
 )
-
-// allBases lists all bases, in the order of the tables.
-var allBases = []spec.Basis{spec.Stated, spec.Implied, spec.Open, spec.Extension}
 
 // proven is a requirement with its scenarios, its mutants and the result.
 type proven struct {
@@ -46,10 +45,15 @@ func coverageRows() ([]proven, error) {
 	if err != nil {
 		return nil, err
 	}
-	scenarios, err := conformance.List(conformance.Config{Basis: allBases})
+	scenarios, err := conformance.List(conformance.Config{Basis: spec.Bases})
 	if err != nil {
 		return nil, err
 	}
+	ofClients, err := conformance.List(conformance.Config{Client: &client.Config{}})
+	if err != nil {
+		return nil, err
+	}
+	scenarios = append(scenarios, ofClients...)
 	rows := make([]proven, len(register.Requirements))
 	for i, r := range register.Requirements {
 		p := proven{Requirement: r, reason: r.Excluded}
@@ -102,11 +106,20 @@ func (p *proven) area() string {
 	return area
 }
 
+// sideOf returns the rows and the bases of servers, or of clients.
+func sideOf(rows []proven, ofClient bool) ([]proven, []spec.Basis) {
+	bases := []spec.Basis{spec.Stated, spec.Implied, spec.Open, spec.Extension}
+	if ofClient {
+		bases = []spec.Basis{spec.Stated, spec.Implied, spec.DeFacto, spec.SingleSource, spec.Open}
+	}
+	return slices.DeleteFunc(slices.Clone(rows), func(p proven) bool { return slices.Contains(target.ClientProfiles, p.Profile) != ofClient }), bases
+}
+
 // writeCoverage prints the requirements by area and basis, and then each of them.
-func writeCoverage(w io.Writer, rows []proven) error {
+func writeCoverage(w io.Writer, rows []proven, bases []spec.Basis) error {
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	_, _ = fmt.Fprint(t, "area\tprofile")
-	for _, basis := range allBases {
+	for _, basis := range bases {
 		_, _ = fmt.Fprint(t, "\t", basis)
 	}
 	_, _ = fmt.Fprintln(t, "\tscenarios\tmutants")
@@ -117,7 +130,7 @@ func writeCoverage(w io.Writer, rows []proven) error {
 		}
 	}
 	for _, area := range areas {
-		writeArea(t, area, rows)
+		writeArea(t, area, rows, bases)
 	}
 	_, _ = fmt.Fprintln(t, "\nrequirement\tbasis\tscenarios\tmutants\tresult")
 	for i := range rows {
@@ -138,7 +151,7 @@ func writeCoverage(w io.Writer, rows []proven) error {
 }
 
 // writeArea prints how many requirements of an area are judged, of each basis.
-func writeArea(w io.Writer, area string, rows []proven) {
+func writeArea(w io.Writer, area string, rows []proven, bases []spec.Basis) {
 	judged, all := map[spec.Basis]int{}, map[spec.Basis]int{}
 	scenarios, mutants, profile := map[string]bool{}, 0, ""
 	for i := range rows {
@@ -157,7 +170,7 @@ func writeArea(w io.Writer, area string, rows []proven) {
 		}
 	}
 	_, _ = fmt.Fprintf(w, "%s\t%s", area, profile)
-	for _, basis := range allBases {
+	for _, basis := range bases {
 		cell := "-"
 		if all[basis] > 0 {
 			cell = fmt.Sprintf("%d of %d", judged[basis], all[basis])
@@ -189,11 +202,19 @@ func explainRequirement(w io.Writer, id string) error {
 	return usageError("--explain: unknown requirement %q: must be an id such as REQ-PUB-001; did you mean %s? `conform --coverage` lists all", id, near)
 }
 
+// folderOf is the folder of the file of a scenario.
+func folderOf(s *conformance.Listed) string {
+	if strings.Contains(s.Location, ".yaml:") {
+		return "conformance/client/cases/"
+	}
+	return "features/"
+}
+
 func writeRequirement(w io.Writer, p *proven) error {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s (%s, profile %s)\n%s\n", p.ID, p.Basis, p.Profile, p.Text)
-	if p.Where.Quote != "" {
-		fmt.Fprintf(&b, "\nInterface document, %q:\n    %s\n", p.Where.Heading, p.Where.Quote)
+	if quote := cmp.Or(p.Where.Quote, p.Source); quote != "" {
+		fmt.Fprintf(&b, "\n%s:\n    %s\n", p.From(), quote)
 	}
 	for _, part := range slices.Sorted(maps.Keys(p.Where.Quotes)) {
 		fmt.Fprintf(&b, "    %s: %s\n", part, p.Where.Quotes[part])
@@ -207,7 +228,7 @@ func writeRequirement(w io.Writer, p *proven) error {
 	if len(p.scenarios) > 0 {
 		fmt.Fprintf(&b, "\nScenarios (%d)\n", len(p.scenarios))
 		for _, s := range p.scenarios {
-			fmt.Fprintf(&b, "    features/%s  %s\n", s.Location, s.Name)
+			fmt.Fprintf(&b, "    %s%s  %s\n", folderOf(&s), s.Location, s.Name)
 		}
 	}
 	if len(p.mutants) > 0 {

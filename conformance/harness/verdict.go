@@ -11,7 +11,6 @@ import (
 	"github.com/cucumber/godog"
 
 	"github.com/understudy-mock/understudy/conformance/report"
-	"github.com/understudy-mock/understudy/spec"
 )
 
 // NoVerdict ends a scenario without a verdict on the target.
@@ -136,13 +135,8 @@ func (s *Scenario) Note(err error) {
 	default:
 		r.Verdict, r.Failure, r.Detail = report.Fail, &report.Failure{Message: err.Error(), Exchange: s.judged()}, err.Error()
 	}
-	if leak := slices.Contains(r.Tags, "@leak"); r.Verdict == report.Fail && !leak { // a leak fails, whatever its basis
-		switch r.Basis {
-		case spec.Implied:
-			r.Verdict = report.Warn
-		case spec.Open:
-			r.Verdict = report.Observed
-		}
+	if r.Verdict == report.Fail {
+		r.Verdict = report.Weigh(r.Basis, slices.Contains(r.Tags, "@leak")) // a leak fails, whatever its basis
 	}
 }
 

@@ -2,6 +2,7 @@ package report
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -38,4 +39,21 @@ func (r *Report) Apply(b *target.Baseline, today time.Time) {
 			r.Stale = append(r.Stale, where+": it was expected to fail, and passes")
 		}
 	}
+}
+
+// Failed returns the failures as known failures, with the reasons of those that were known.
+func (r *Report) Failed(known []target.Known) []target.Known {
+	var list []target.Known
+	for _, x := range r.byVerdict(Fail) {
+		k := target.Known{ID: strings.Join(x.Requirements[:min(len(x.Requirements), 1)], "") + ":" + x.Name, Reason: oneLine(x.Detail, maxLine)}
+		for i := range known {
+			if was := &known[i]; was.About(x.Name, x.Requirements) {
+				k = *was
+			}
+		}
+		if !slices.ContainsFunc(list, func(other target.Known) bool { return other.ID == k.ID }) {
+			list = append(list, k)
+		}
+	}
+	return list
 }

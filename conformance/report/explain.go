@@ -16,8 +16,8 @@ const maxShownDeliveries = 10
 // what failed.
 func quoteOf(q *Covered, x *Result) (quote string, exact bool) {
 	f := x.Failure
-	if f == nil {
-		return q.Where.Quote, false
+	if f == nil || q.Where.Quote == "" {
+		return cmp.Or(q.Where.Quote, q.Source), false
 	}
 	operation := ""
 	if f.Exchange >= 0 && f.Exchange < len(x.Exchanges) {
@@ -50,7 +50,7 @@ func (r *Report) explain(b *bytes.Buffer, x *Result) {
 	for _, q := range r.judgedBy(x) {
 		fmt.Fprintf(b, "    %s (%s) %s\n", q.ID, x.Basis, q.Text)
 		if quote, _ := quoteOf(q, x); quote != "" {
-			fmt.Fprintf(b, "        interface document, %q: %q\n", q.Where.Heading, quote)
+			fmt.Fprintf(b, "        %s: %q\n", q.From(), quote)
 		}
 	}
 	if x.Reason != "" || x.Failure == nil {

@@ -45,8 +45,24 @@ const (
 	TargetUnreachable   Reason = "target-unreachable"
 	Interrupted         Reason = "interrupted"
 	TriggerNotObserved  Reason = "trigger-not-observed"
-	NotTried            Reason = "not-tried" // of --check-target: one try cannot test it
+	AdapterFailed       Reason = "adapter-failed" // the program between the suite and a client
+	Unsupported         Reason = "unsupported"    // an adapter cannot do what it declares
+	NotTried            Reason = "not-tried"      // of --check-target: one try cannot test it
 )
+
+// Weigh is the verdict for a violated requirement: whether it fails the target depends on its
+// basis, except for one of security.
+func Weigh(basis spec.Basis, security bool) Verdict {
+	switch {
+	case security:
+		return Fail
+	case basis == spec.Implied, basis == spec.SingleSource:
+		return Warn
+	case basis == spec.Open:
+		return Observed
+	}
+	return Fail
+}
 
 // Span is a duration, which reports contain in milliseconds.
 type Span time.Duration

@@ -13,9 +13,8 @@ var worse = map[Verdict]int{NotSelected: 0, NotApplicable: 1, Pass: 2, Observed:
 // Summarise fills Profiles and Requirements from the results. profiles are the selected ones.
 func (r *Report) Summarise(profiles []string) {
 	names := slices.Clone(profiles)
-	slices.SortFunc(names, func(a, b string) int {
-		return slices.Index(target.ProfileNames, a) - slices.Index(target.ProfileNames, b)
-	})
+	order := slices.Concat(target.ProfileNames, target.ClientProfiles)
+	slices.SortFunc(names, func(a, b string) int { return slices.Index(order, a) - slices.Index(order, b) })
 	for _, name := range names {
 		r.Profiles = append(r.Profiles, r.profile(name))
 	}

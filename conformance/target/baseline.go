@@ -17,7 +17,7 @@ import (
 
 // Known is an entry of a file of expected failures, or of flaky scenarios.
 type Known struct {
-	ID      string `yaml:"id"`      // REQ-..., or the name of a scenario; * stands for any characters
+	ID      string `yaml:"id"`      // REQ-..., the name of a scenario, or both with a colon between; * stands for any characters
 	Reason  string `yaml:"reason"`  // reason
 	Issue   string `yaml:"issue"`   // URL or number of the issue
 	Expires string `yaml:"expires"` // flaky only: 2026-12-31
@@ -32,7 +32,7 @@ func (k *Known) About(name string, requirements []string) bool {
 		parts[i] = regexp.QuoteMeta(parts[i])
 	}
 	fits := regexp.MustCompile("^" + strings.Join(parts, ".*") + "$").MatchString
-	return fits(name) || slices.ContainsFunc(requirements, fits)
+	return fits(name) || slices.ContainsFunc(requirements, func(id string) bool { return fits(id) || fits(id+":"+name) })
 }
 
 // Baseline lists the known failures of a target. An expected failure does not fail

@@ -1,6 +1,10 @@
 package command
 
-import "github.com/understudy-mock/understudy/spec"
+import (
+	"time"
+
+	"github.com/understudy-mock/understudy/spec"
+)
 
 // SuiteCommands are the commands of the contract test suite. Both programs have them: one
 // runs them, the other hands over to it.
@@ -19,8 +23,9 @@ type Suite interface {
 // Conform has the flags of conform.
 type Conform struct {
 	Target        string       `placeholder:"FILE" help:"Target file. Without it, the suite starts a stand-in and judges that."`
-	Profile       []string     `placeholder:"P" help:"Only these profiles: MSG, GROUP, WF-READ, WF-RECOVER, FLOW, USAGE, INDEX, RATELIMIT, EXT."`
-	Basis         []spec.Basis `enum:"stated,implied,open,extension" help:"Which requirements: stated, implied, open, extension. Default: stated and implied."`
+	Client           string        `placeholder:"COMMAND" help:"Judge a client library instead of a server: the command starts its adapter, see docs/client-suite.md. 'sh:' before it is for a shell."`
+	Profile          []string      `aliases:"profiles" placeholder:"P" help:"Only these profiles: MSG, GROUP, WF-READ, WF-RECOVER, FLOW, USAGE, INDEX, RATELIMIT, EXT; of a client: BASE, PUB, GRP, QUE, DLQ, LOG, FLC, STA, VEC, RCV, WFC, WFE, LIM."`
+	Basis            []spec.Basis  `enum:"stated,implied,de-facto,single-source,open,extension" help:"Which requirements: stated, implied, open, extension; of a client also de-facto, single-source. Default: stated and implied, of a client all."`
 	Repeat        int          `placeholder:"N" help:"Run each scenario N times, and list those with different verdicts."`
 	Strict        bool         `help:"Count violated implied requirements as failures."`
 	Tags          string       `placeholder:"EXPR" help:"Only scenarios whose tags match, such as '@area-dlq and not @time-long'."`
@@ -37,6 +42,18 @@ type Conform struct {
 	CheckTarget   bool         `help:"Try every driver and binding of the target file once, report the results, and stop."`
 	Coverage      bool         `help:"List every requirement and whether a scenario judges it; with --target, whether the run did."`
 	Init          string       `placeholder:"URL" help:"Ask the server at URL a few harmless questions, write a commented target file to --target or standard output, and stop. TARGET_TOKEN and the other variables of that file are sent."`
+	Dialect          string        `placeholder:"NAME" help:"With --client, the names on the wire unless the adapter says it: svc, upstash, or a YAML file."`
+	CallTimeout      time.Duration `default:"10s" help:"With --client, how long one call may take."`
+	ClientEnv        []string      `sep:"none" placeholder:"NAME=VALUE" help:"With --client, a variable for the adapter; repeatable."`
+	ClientListen     string        `placeholder:"ADDR" help:"With --client and a library whose host is fixed and that honours no proxy, the address to listen at, such as 127.0.0.1:443."`
+	ClientHost       string        `placeholder:"NAME" help:"With --client-listen, that host, which you map to this machine."`
+	ExpectedFailures string        `placeholder:"FILE" help:"With --client, the file of its known failures."`
+	UpdateBaseline   bool          `help:"With --client, write the failures of this run to --expected-failures."`
+	Slow             bool          `help:"With --client, also run the cases in which the library waits between repeats."`
+	ClientCheck      bool          `help:"With --client, shake hands, make one call over each transport, list what would be judged, and stop."`
+	ClientCall       string        `placeholder:"JSON" help:"With --client, make one call, print its requests and the answer, and stop."`
+	ClientCases      string        `placeholder:"FORMAT" help:"Print the cases for clients, for unit tests of an author: json."`
+	ClientInit       string        `placeholder:"LANG" help:"Print a commented first adapter: js, python, go, ruby or sh."`
 	Explain       string       `placeholder:"ID" help:"Print a requirement with its source, its scenarios and the mutants that they catch, and stop."`
 }
 
