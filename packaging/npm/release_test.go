@@ -98,7 +98,7 @@ func TestRelease(t *testing.T) {
 	env := append(outside(), "HOME="+home, "npm_config_userconfig="+home+"/npmrc", "npm_config_registry="+registry.URL+"/", "npm_config_cache="+home+"/cache",
 		"npm_config_yes=true", "npm_config_audit=false", "npm_config_fund=false", "npm_config_update_notifier=false", "COREPACK_ENABLE_STRICT=0",
 		"YARN_NPM_REGISTRY_SERVER="+registry.URL, "YARN_UNSAFE_HTTP_WHITELIST=127.0.0.1", "YARN_GLOBAL_FOLDER="+home+"/yarn", "YARN_ENABLE_TELEMETRY=0",
-		"BUN_INSTALL_CACHE_DIR="+home+"/bun", "DENO_DIR="+home+"/deno", "NPM_CONFIG_REGISTRY="+registry.URL+"/", "PATH="+tools.path(".bin")+":"+os.Getenv("PATH"))
+		"npm_config_store_dir="+home+"/pnpm", "BUN_INSTALL_CACHE_DIR="+home+"/bun", "DENO_DIR="+home+"/deno", "NPM_CONFIG_REGISTRY="+registry.URL+"/", "PATH="+tools.path(".bin")+":"+os.Getenv("PATH"))
 	command := func(t *testing.T, dir, script string) string {
 		t.Helper()
 		c := exec.CommandContext(t.Context(), "sh", "-ec", script)
@@ -140,7 +140,7 @@ func TestRelease(t *testing.T) {
 		"yarn 1":               "echo '{}' >package.json; node " + tools.path("yarn/bin/yarn.js") + " add --silent understudy-mock && node_modules/.bin/understudy version",
 		"yarn 4":               "echo '{}' >package.json; touch yarn.lock; yarn() { node " + tools.path("@yarnpkg/cli-dist/bin/yarn.js") + " \"$@\"; }; yarn add understudy-mock && yarn understudy version",
 		"yarn 4, node_modules": "echo '{}' >package.json; touch yarn.lock; export YARN_NODE_LINKER=node-modules; yarn() { node " + tools.path("@yarnpkg/cli-dist/bin/yarn.js") + " \"$@\"; }; yarn add understudy-mock && yarn understudy version",
-		"pnpm":                 "echo '{}' >package.json; pnpm() { node " + tools.path("pnpm/bin/pnpm.cjs") + " --store-dir='" + home + "/pnpm' \"$@\"; }; pnpm add understudy-mock && pnpm exec understudy version",
+		"pnpm":                 "echo '{}' >package.json; pnpm() { node " + tools.path("pnpm/bin/pnpm.cjs") + " \"$@\"; }; pnpm add understudy-mock && pnpm exec understudy version",
 		"bun":                  "echo '{}' >package.json; bun add understudy-mock && bun run understudy version",
 		"deno":                 "deno run --allow-all npm:understudy-mock version",
 	} {

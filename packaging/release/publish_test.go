@@ -166,9 +166,15 @@ func moduleProxy(t *testing.T, module, version string) string {
 	var packed bytes.Buffer
 	z := zip.NewWriter(&packed)
 	files := strings.Split(strings.TrimSpace(command(t, root, nil, "git", "ls-files")), "\n")
+	inOther := func(name string) bool { // below the go.mod of another module
+		return slices.ContainsFunc(files, func(f string) bool {
+			folder, ok := strings.CutSuffix(f, "/go.mod")
+			return ok && strings.HasPrefix(name, folder+"/")
+		})
+	}
 	for _, name := range files {
 		info, err := os.Lstat(filepath.Join(root, name))
-		if err != nil || !info.Mode().IsRegular() || strings.HasPrefix(name, "packaging/oci/") { // another module
+		if err != nil || !info.Mode().IsRegular() || inOther(name) {
 			continue
 		}
 		w, err := z.Create(module + "@v" + version + "/" + name)
