@@ -6,7 +6,7 @@
 #   DIST/tap                              formula for Homebrew, manifest for Scoop, flake for Nix
 #   DIST/understudy-1.2.3-chart.tgz       the Helm chart
 #   DIST/understudy-1.2.3-kubernetes.yaml the manifests for kubectl
-#   DIST/NOTES.md                         the section of the changelog
+#   DIST/NOTES                            the section of the changelog
 #
 # The same release gives the same bytes. It needs GNU tar.
 set -eu -o pipefail
@@ -37,5 +37,5 @@ sed "s/\(version: \"\|understudy:\)${before//./\\.}\"/\1$version\"/" "$here/kube
 
 # What the release says of itself: its section of the changelog, or what is not released yet.
 section() { awk -v want="## [$1]" 'index($0, "## [") == 1 { inside = index($0, want) == 1; next } inside' "$here/../CHANGELOG.md"; }
-section "$version" >"$dist/NOTES.md"
-[ -s "$dist/NOTES.md" ] || section Unreleased >"$dist/NOTES.md"
+section "$version" >"$dist/NOTES"
+[ -s "$dist/NOTES" ] || section Unreleased >"$dist/NOTES"

@@ -18,7 +18,7 @@ prerelease() { case $version in *-*) true ;; *) false ;; esac }
 # A release stays a draft, which only maintainers see, until everything else is published.
 draft() {
 	gh release view "$tag" >/dev/null 2>&1 ||
-		gh release create "$tag" --draft --verify-tag --title "$tag" --notes-file "$dist/NOTES.md" $(prerelease && echo --prerelease)
+		gh release create "$tag" --draft --verify-tag --title "$tag" --notes-file "$dist/NOTES" $(prerelease && echo --prerelease)
 	gh release upload "$tag" --clobber "$dist"/understudy-* "$dist"/SHA256SUMS* "$dist/NOTICE" "$dist"/image/understudy*.tar
 }
 

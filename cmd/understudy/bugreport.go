@@ -178,7 +178,8 @@ func errorKind(text string) string {
 // durations.
 var plainValue = regexp.MustCompile(`^\d+(\.\d+)?([KMG]iB|B|ms|s|m|h)?$`)
 
-// words of flags without a fixed list of values, which the server explains itself.
+// reportedWords are values of flags that have no fixed list of values. None says anything of
+// its user.
 var reportedWords = []string{"real", "manual", "auto", "svc", "upstash", "debug", "info", "warn", "error", "hash"}
 
 // reportedFlags are the flags of a command that have other values than their defaults. A value

@@ -35,11 +35,11 @@ func publishSecrets(t *testing.T, u *mockserver.TestServer, to string) {
 		t.Fatal(err)
 	}
 	r.Header.Set("Authorization", "Bearer "+u.Token())
-	for _, name := range []string{"Upstash-Forward-Zebra", "Upstash-Label", "Upstash-Flow-Control-Key", "Cookie", "X-Zebra", "User-Agent"} {
+	for _, name := range []string{"Svc-Forward-Zebra", "Svc-Label", "Svc-Flow-Control-Key", "Cookie", "X-Zebra", "User-Agent"} {
 		r.Header.Set(name, secret)
 	}
-	r.Header.Set("Upstash-Deduplication-Id", secret+to)
-	r.Header.Set("Upstash-Flow-Control-Value", "parallelism=1")
+	r.Header.Set("Svc-Deduplication-Id", secret+to)
+	r.Header.Set("Svc-Flow-Control-Value", "parallelism=1")
 	answer, err := http.DefaultClient.Do(r)
 	if err != nil {
 		t.Fatal(err)

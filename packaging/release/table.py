@@ -14,9 +14,9 @@ from pathlib import Path
 
 # registry, artefact, suite, beginning of the tests, what they do, what only a real push can show
 ROWS = [
-    ("all", "files, NOTES.md", "release", "TestRelease(Files|Notes)", "exactly these files and no others; notes", ""),
+    ("all", "files, NOTES", "release", "TestRelease(Files|Notes)", "exactly these files and no others; notes", ""),
     ("all", "programs", "release", "TestReleaseFormats", "format and processor, six platforms", "Gatekeeper, SmartScreen"),
-    ("all", "programs", "release", "TestReleaseStarts", "print the version, also under emulation", "macOS, Windows on arm64"),
+    ("all", "programs", "release", "TestReleaseStarts", "print the version, also under emulation", "a start on macOS and Windows"),
     ("all", "packages", "release", "TestReleasePackages", "the same programs, NOTICE, LICENSE, size", ""),
     ("all", "README", "release", "TestReleaseReadme", "no links into a checkout", "how registries show it"),
     ("all", "bills, NOTICE", "release", "TestReleaseBills", "a known licence for each component", ""),
