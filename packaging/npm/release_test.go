@@ -20,9 +20,14 @@ type published struct {
 	about    map[string]map[string]any // package -> document
 	archives map[string][]byte         // file name -> content
 	order    []string                  // packages, in the order of publishing
+	others   string                    // registry with all other packages; "": there are none
 }
 
-// ServeHTTP answers for the packages, and 404 for all others.
+func newPublished(others string) *published {
+	return &published{about: map[string]map[string]any{}, archives: map[string][]byte{}, others: others}
+}
+
+// ServeHTTP answers for the packages, and 404 or a redirect for all others.
 func (p *published) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -36,7 +41,11 @@ func (p *published) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	about, ok := p.about[name]
-	if !ok {
+	switch {
+	case !ok && p.others != "" && !strings.HasPrefix(name, "understudy-mock"):
+		http.Redirect(w, r, p.others+r.URL.EscapedPath(), http.StatusFound)
+		return
+	case !ok:
 		http.NotFound(w, r)
 		return
 	}
@@ -85,7 +94,7 @@ func TestRelease(t *testing.T) {
 		t.Skip("RELEASE is not set: make release-check VERSION=v1.2.3")
 	}
 	tools := installTools(t)
-	server := &published{about: map[string]map[string]any{}, archives: map[string][]byte{}}
+	server := newPublished("")
 	registry := httptest.NewServer(server)
 	t.Cleanup(registry.Close)
 	home := t.TempDir()
