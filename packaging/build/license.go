@@ -79,7 +79,7 @@ func (o *options) notice() error {
 		o.licenses[path] = l
 		fmt.Fprintf(&b, "\n%s\n%s %s (%s)\n\n%s", strings.Repeat("=", 80), path, modules[path], strings.Join(l.kinds, ", "), l.text)
 	}
-	return os.WriteFile(filepath.Join(o.out, "NOTICE"), b.Bytes(), 0o644) //nolint:gosec // others read it
+	return os.WriteFile(filepath.Join(o.out, "NOTICE"), b.Bytes(), 0o644)
 }
 
 // folders are the folders of the sources of the modules in the programs.

@@ -40,7 +40,7 @@ func unpacked(t *testing.T, name string) string {
 		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
 			t.Fatal(err)
 		}
-		if err := os.WriteFile(path, text, 0o755); err != nil { //nolint:gosec // programs
+		if err := os.WriteFile(path, text, 0o755); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -210,7 +210,7 @@ func publish(t *testing.T, part string, tools map[string]string, env ...string) 
 	folder, version := dist(t)
 	bin := t.TempDir()
 	for name, script := range tools {
-		if err := os.WriteFile(filepath.Join(bin, name), []byte("#!/bin/sh\n"+script), 0o755); err != nil { //nolint:gosec // a program
+		if err := os.WriteFile(filepath.Join(bin, name), []byte("#!/bin/sh\n"+script), 0o755); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -264,7 +264,7 @@ func TestReleaseFormats(t *testing.T) {
 // format is the processor of a program, in the words of its format.
 func format(path string) (string, error) {
 	if f, err := elf.Open(path); err == nil {
-		defer f.Close() //nolint:errcheck // only read
+		defer f.Close()
 		for _, p := range f.Progs {
 			if p.Type == elf.PT_INTERP {
 				return f.Machine.String() + " dynamic", nil
@@ -273,14 +273,14 @@ func format(path string) (string, error) {
 		return f.Machine.String() + " static", nil
 	}
 	if f, err := macho.Open(path); err == nil {
-		defer f.Close() //nolint:errcheck // only read
+		defer f.Close()
 		return f.Cpu.String(), nil
 	}
 	f, err := pe.Open(path)
 	if err != nil {
 		return "", err
 	}
-	defer f.Close() //nolint:errcheck // only read
+	defer f.Close()
 	return fmt.Sprintf("%x", f.Machine), nil
 }
 
