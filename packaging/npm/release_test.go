@@ -143,6 +143,10 @@ func TestRelease(t *testing.T) {
 			t.Errorf("printed %s", out)
 		}
 	})
+	wanted := name
+	if strings.Contains(version, "-") {
+		wanted += "@next" // nobody gets a prerelease without asking for it
+	}
 	for client, script := range map[string]string{
 		"npm":                  "npm install understudy-mock && npx understudy version",
 		"npx":                  "npx understudy-mock version",
@@ -155,7 +159,7 @@ func TestRelease(t *testing.T) {
 	} {
 		t.Run(client, func(t *testing.T) {
 			t.Parallel()
-			if out := command(t, t.TempDir(), script); !strings.Contains(out, "understudy v"+version) {
+			if out := command(t, t.TempDir(), strings.ReplaceAll(script, name, wanted)); !strings.Contains(out, "understudy v"+version) {
 				t.Errorf("printed %s, want version %s", out, version)
 			}
 		})
@@ -164,7 +168,7 @@ func TestRelease(t *testing.T) {
 		t.Run("npm chooses the package for "+p.os+" on "+p.cpu, func(t *testing.T) {
 			t.Parallel()
 			dir := t.TempDir()
-			command(t, dir, "npm install --os="+p.os+" --cpu="+p.cpu+" understudy-mock")
+			command(t, dir, "npm install --os="+p.os+" --cpu="+p.cpu+" "+wanted)
 			found, err := filepath.Glob(dir + "/node_modules/understudy-mock-*/bin/understudy" + p.exe())
 			if err != nil || len(found) != 1 || !strings.Contains(found[0], p.name()+"/") {
 				t.Errorf("installed: %v, %v, want %s", found, err, p.name())
