@@ -138,9 +138,9 @@ func (n numbers) entry(list string, from map[string]any) map[string]any {
 	if method, ok := to["method"].(string); ok && !slices.Contains(methods, method) {
 		to["method"] = "another method"
 	}
-	for member, name := range map[string]string{"url": "url", "workflowUrl": "url", "messageId": "message", "workflowRunId": "run"} {
-		if text, ok := from[member].(string); ok && text != "" {
-			to[name] = n.of(text)
+	for _, m := range [][2]string{{"url", "url"}, {"workflowUrl", "url"}, {"messageId", "message"}, {"workflowRunId", "run"}} {
+		if text, ok := from[m[0]].(string); ok && text != "" {
+			to[m[1]] = n.of(text)
 		}
 	}
 	for _, half := range []string{"request", "response"} {
