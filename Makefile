@@ -14,6 +14,8 @@ PLATFORMS ?=
 TMP := $(CURDIR)/.tmp
 VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo devel)
 LDFLAGS := -X main.version=$(VERSION)
+# The time in images: that of the commit.
+export SOURCE_DATE_EPOCH ?= $(shell git log -1 --format=%ct 2>/dev/null || echo 0)
 BENCH ?= .
 BEFORE ?=
 DOCS ?=
@@ -24,7 +26,7 @@ HERE = $(shell $(GO) env GOOS)-$(shell $(GO) env GOARCH)
 
 .PHONY: help
 help: ## List the targets
-	@awk 'BEGIN {FS = ":.*## "} /^[a-z-]+:.*## / {printf "  %-10s %s\n", $$1, $$2}' $(firstword $(MAKEFILE_LIST))
+	@awk 'BEGIN {FS = ":.*## "} /^[a-z-]+:.*## / {printf "  %-13s %s\n", $$1, $$2}' $(firstword $(MAKEFILE_LIST))
 
 .PHONY: build
 build: ## Build bin/understudy and bin/understudy-conform
@@ -72,16 +74,21 @@ tool             = CGO_ENABLED=0 $(GO) run -trimpath
 programs         = $(tool) ./packaging/build --out '$(DIST)' --platform '$(PLATFORMS)' --version '$(VERSION)'
 npm              = $(tool) ./packaging/npm --dist '$(DIST)' --out '$(DIST)/npm' --version '$(VERSION)'
 pypi             = python3 packaging/pypi/wheels.py --binaries '$(DIST)' --out '$(DIST)/wheels' --version '$(VERSION)'
-image            = (cd packaging/oci && $(tool) . --dist '$(DIST)' --version '$(VERSION:v%=%)' --out '$(DIST)/image')
+image            = (cd packaging/oci && $(tool) . --dist '$(DIST)' --version '$(VERSION:v%=%)' --revision "$$(git rev-parse HEAD 2>/dev/null)" --out '$(DIST)/image')
+manifests        = packaging/manifests.sh '$(DIST)' '$(VERSION)'
 package_archives = $(programs) --archives
 package_npm      = $(programs) && $(npm)
 package_pypi     = $(programs) && $(pypi)
-package_image    = $(programs) && $(image)
-package_all      = $(package_archives) && $(npm) && $(pypi) && $(image)
+package_image    = $(package_archives) && $(image)
+package_all      = $(package_archives) && $(npm) && $(pypi) && $(image) && $(manifests)
 
 .PHONY: package
 package: ## Build what a release publishes into dist: all, or WHAT=archives|npm|pypi|image; PLATFORMS=linux/arm64,windows/amd64 builds some
 	$(or $(package_$(or $(WHAT),all)),$(error WHAT=$(WHAT): must be archives, npm, pypi or image))
+
+.PHONY: release-check
+release-check: ## Prove what a tag VERSION=v1.2.3 would publish: build it, and use it by all clients without a network
+	@exec packaging/release/check.sh '$(VERSION)'
 
 local_npm  = $(npm) --platform '$(subst -,/,$(HERE))'
 local_pypi = $(pypi) --platform '$(HERE)'

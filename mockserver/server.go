@@ -98,6 +98,7 @@ type Config struct {
 	VectorIndexes   []vector.Config // empty: one, named default
 	Embed           string          // EmbedHash: texts become vectors for tests; NAME=hash: in one index; "": they are refused
 	Log             *slog.Logger
+	Flags           []string // how the program was started, for bug reports; without what may be secret
 
 	pace listener.Pace // of connections; zero: listener.DefaultPace
 }
@@ -261,6 +262,7 @@ func (s *Server) controlled() control.Server {
 		Memory:     s.memoryUse,
 		Trouble:    s.reason,
 		Version:    func() string { return Version },
+		Flags:      s.cfg.Flags,
 		Violations: func() int { return len(s.Violations()) },
 	}
 }

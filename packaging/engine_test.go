@@ -270,7 +270,7 @@ func TestPackagingTestcontainers(t *testing.T) {
 				run := exec.CommandContext(ctx, "bash", "-c", command)
 				run.Dir = filepath.Join("../examples", c.name)
 				run.Env = append(os.Environ(), "DOCKER_HOST="+strings.Replace(address, "http://", "tcp://", 1),
-					"TESTCONTAINERS_RYUK_DISABLED=true", "UNDERSTUDY_IMAGE=understudy-mock/understudy:0.0.1")
+					"TESTCONTAINERS_RYUK_DISABLED=true", "UNDERSTUDY_IMAGE=ghcr.io/understudy-mock/understudy:0.0.1")
 				if out, err := run.CombinedOutput(); err != nil {
 					t.Fatalf("%s: %v\n%s", command, err, out)
 				}

@@ -1,18 +1,27 @@
 package packaging
 
 import (
+	"context"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 
+	"github.com/understudy-mock/understudy/internal/expect"
 	"github.com/understudy-mock/understudy/internal/programs"
 )
 
 // schemas are the files with the schemas to check them against: built-in schemas of
 // check-jsonschema by name, the schemas of this repository by path. Sorted by file.
 var schemas = []struct{ file, schema string }{
+	{"../.github/ISSUE_TEMPLATE/bug.yml", "vendor.github-issue-forms"},
+	{"../.github/ISSUE_TEMPLATE/config.yml", "vendor.github-issue-config"},
+	{"../.github/ISSUE_TEMPLATE/feature.yml", "vendor.github-issue-forms"},
+	{"../.github/dependabot.yml", "vendor.dependabot"},
+	{"../.github/workflows/ci.yml", "vendor.github-workflows"},
+	{"../.github/workflows/release.yml", "vendor.github-workflows"},
 	{"../examples/compose/compose.yaml", "vendor.compose-spec"},
 	{"action/action.yml", "vendor.github-actions"},
 	{"gitlab/understudy.yml", "vendor.gitlab-ci"},
@@ -56,7 +65,69 @@ func TestPackagingSchemas(t *testing.T) {
 	})
 }
 
-const actionlintVersion = "v1.7.7"
+// pinned matches a reference to an action by the digest of its commit.
+var pinned = regexp.MustCompile(`^[\w.-]+(/[\w.-]+)+@[0-9a-f]{40}$`)
+
+// The workflows of this repository have no mistakes that checkers know, and no finding of
+// zizmor that is not explained where it is.
+func TestPackagingOwnWorkflows(t *testing.T) {
+	t.Parallel()
+	files, err := filepath.Glob("../.github/workflows/*.yml")
+	if err != nil || len(files) < 2 {
+		t.Fatalf("workflows: %v, %v", files, err)
+	}
+	t.Run("actionlint", func(t *testing.T) {
+		t.Parallel()
+		if out, err := exec.CommandContext(t.Context(), actionlint(t), append([]string{"-shellcheck=", "-pyflakes="}, files...)...).CombinedOutput(); err != nil {
+			t.Errorf("%v\n%s", err, out)
+		}
+	})
+	t.Run("zizmor", func(t *testing.T) {
+		t.Parallel()
+		if out, err := zizmor(t, "../.github", "action"); err != nil {
+			t.Errorf("%v\n%s", err, out)
+		}
+	})
+	t.Run("zizmor finds a mistake", func(t *testing.T) {
+		t.Parallel()
+		text := "name: a\non: pull_request_target\njobs:\n  a:\n    runs-on: ubuntu-24.04\n    steps:\n    - run: echo ${{ github.event.pull_request.title }}\n"
+		if out, err := zizmor(t, write(t, "workflow.yml", text)); err == nil {
+			t.Errorf("nothing was found\n%s", out)
+		}
+	})
+	t.Run("actions are pinned by digest, and jobs may do only what they say", func(t *testing.T) {
+		t.Parallel()
+		for _, file := range files {
+			var workflow struct {
+				Permissions map[string]string
+				Jobs        map[string]struct {
+					Uses        string
+					Permissions map[string]string
+					Steps       []struct{ Uses string }
+				}
+			}
+			read(t, file, &workflow)
+			expect.Equal(t, "the permissions of "+file, len(workflow.Permissions), 0)
+			for name, job := range workflow.Jobs {
+				expect.True(t, name+" with permissions of its own", len(job.Permissions) > 0)
+				for _, s := range job.Steps {
+					expect.True(t, "a digest in "+name+": "+s.Uses, s.Uses == "" || pinned.MatchString(s.Uses))
+				}
+			}
+		}
+	})
+}
+
+// zizmor runs it without the network, on all that it can find.
+func zizmor(t *testing.T, paths ...string) (string, error) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), limit)
+	defer cancel()
+	out, err := exec.CommandContext(ctx, filepath.Join(modules(t), "bin/zizmor"), append([]string{"--offline", "--no-progress", "--persona=pedantic"}, paths...)...).CombinedOutput()
+	return string(out), err
+}
+
+const actionlintVersion = "v1.7.12"
 
 // TestPackagingWorkflows checks the recipes of docs/ci.md against their schemas. It also
 // checks the recipes for GitHub with actionlint, which compares their inputs with those of

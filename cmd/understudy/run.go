@@ -13,6 +13,8 @@ import (
 	"sync"
 	"time"
 
+	"github.com/alecthomas/kong"
+
 	"github.com/understudy-mock/understudy/internal/command"
 )
 
@@ -32,7 +34,7 @@ type RunCmd struct {
 }
 
 // Run returns the exit code of the command.
-func (c *RunCmd) Run(e *env) error {
+func (c *RunCmd) Run(e *env, at *kong.Context) error {
 	words := c.Command
 	if len(words) > 0 && words[0] == "--" {
 		words = words[1:]
@@ -46,7 +48,7 @@ func (c *RunCmd) Run(e *env) error {
 	if _, err := exec.LookPath(words[0]); err != nil {
 		return notStarted(err)
 	}
-	s, cfg, err := c.start(e, "run") // replaces e.ctx by one that ends with standard input
+	s, cfg, err := c.start(e, "run", at.Selected()) // replaces e.ctx by one that ends with standard input
 	if err != nil {
 		return err
 	}

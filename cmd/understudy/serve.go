@@ -88,7 +88,7 @@ type ServeCmd struct {
 
 // Run serves until it receives a signal to stop, or its standard input ends.
 func (c *ServeCmd) Run(e *env, at *kong.Context) error {
-	s, cfg, err := c.start(e, "serve")
+	s, cfg, err := c.start(e, "serve", at.Selected())
 	if err != nil {
 		return err
 	}
@@ -97,9 +97,9 @@ func (c *ServeCmd) Run(e *env, at *kong.Context) error {
 	return c.stop(s)
 }
 
-// start starts the stand-in that the flags describe. command is the name in errors. After an
-// error, it releases what it has opened.
-func (c *ServeCmd) start(e *env, command string) (s *mockserver.Server, cfg mockserver.Config, err error) {
+// start starts the stand-in that the flags of a command describe. command is the name in
+// errors. After an error, it releases what it has opened.
+func (c *ServeCmd) start(e *env, command string, node *kong.Node) (s *mockserver.Server, cfg mockserver.Config, err error) {
 	defer func() {
 		if err != nil {
 			_ = c.closeTLS() // the first error is reported
@@ -112,6 +112,7 @@ func (c *ServeCmd) start(e *env, command string) (s *mockserver.Server, cfg mock
 	if cfg, err = c.config(e); err != nil {
 		return nil, cfg, err
 	}
+	cfg.Flags = reportedFlags(node)
 	if c.UntilEOF {
 		if err := e.untilEOF(cfg.Log); err != nil {
 			return nil, cfg, err

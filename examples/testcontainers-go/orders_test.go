@@ -9,7 +9,7 @@ import (
 )
 
 func TestAReminderIsDeliveredAfterAnHour(t *testing.T) {
-	image := cmp.Or(os.Getenv("UNDERSTUDY_IMAGE"), "understudy-mock/understudy:latest")
+	image := cmp.Or(os.Getenv("UNDERSTUDY_IMAGE"), "ghcr.io/understudy-mock/understudy:latest")
 	understudy, err := StartUnderstudy(t.Context(), image, map[string]string{
 		"UNDERSTUDY_CLOCK": "manual",
 		"UNDERSTUDY_STUB":  "https://shop.example/*=200", // answers deliveries without network

@@ -10,7 +10,7 @@ const token = "test-token";
  * @param {Record<string, string>} environment flags of `understudy serve`, such as UNDERSTUDY_CLOCK
  */
 export async function startUnderstudy(environment = {}) {
-  const container = await new GenericContainer(process.env.UNDERSTUDY_IMAGE ?? "understudy-mock/understudy:latest")
+  const container = await new GenericContainer(process.env.UNDERSTUDY_IMAGE ?? "ghcr.io/understudy-mock/understudy:latest")
     .withEnvironment({ UNDERSTUDY_ACCOUNT: `test:${token}`, UNDERSTUDY_CONTROL_TOKEN: controlToken, ...environment })
     .withExposedPorts(port)
     .withWaitStrategy(Wait.forHttp("/_understudy/readyz", port))

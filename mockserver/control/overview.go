@@ -31,6 +31,7 @@ type overviewBody struct {
 	Stubs     int                         `json:"stubs"`
 	Faults    int                         `json:"faults"`
 	Journal   bool                        `json:"journal,omitempty"` // the server has a store with journals
+	Flags     []string                    `json:"flags,omitempty"`   // for bug reports
 }
 
 // overviewOf reads the account first, so that later changes wake the follower again.
@@ -43,7 +44,7 @@ func (s *Service) overviewOf(w *tenant.Tenant) (overviewBody, <-chan struct{}) {
 		Messages: o.Messages, Runs: o.Runs, Attempts: o.Attempts, PerSecond: w.Meter.Read(wall, o.Attempts),
 		InFlight: o.InFlight, Parallel: o.Parallel, DLQ: o.DLQ, FlowKeys: o.FlowKeys, Paused: o.Paused,
 		Groups: o.Groups, Queues: o.Queues, Schedules: o.Schedules, Waiters: o.Waiters,
-		Stubs: len(w.Stubs.Get()), Faults: len(w.Faults.Get()), Journal: s.Store != nil,
+		Stubs: len(w.Stubs.Get()), Faults: len(w.Faults.Get()), Journal: s.Store != nil, Flags: s.Flags,
 	}, more
 }
 

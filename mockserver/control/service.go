@@ -27,6 +27,7 @@ type Server struct {
 	Memory     func() Memory                // current memory use
 	Trouble    func(context.Context) string // why the server is not ready; "": it is ready
 	Version    func() string                // version of the server
+	Flags      []string                     // see mockserver.Config
 	Violations func() int                   // number of answers that violated the document
 }
 

@@ -24,18 +24,19 @@ import (
 // supports.
 var stamp = time.Date(1980, 1, 1, 0, 0, 0, 0, time.UTC)
 
-// texts are the other files of an archive: copied from the repository, or printed by the
-// first program. Sorted.
+// texts are the other files of an archive: copied, or printed by the first program. Sorted.
 var texts = []struct {
 	name  string
-	print []string // arguments; none: a file of the repository
+	from  func(o *options) string // the file to copy; nil: it is printed
+	print []string                // arguments
 }{
-	{"LICENSE", nil},
-	{"README.md", nil},
-	{"completions/understudy.bash", []string{"completion", "bash"}},
-	{"completions/understudy.fish", []string{"completion", "fish"}},
-	{"completions/understudy.zsh", []string{"completion", "zsh"}},
-	{"man/man1/understudy.1", []string{"man"}},
+	{"LICENSE", func(o *options) string { return filepath.Join(o.source, "LICENSE") }, nil},
+	{"NOTICE", func(o *options) string { return filepath.Join(o.out, "NOTICE") }, nil},
+	{"README.md", func(o *options) string { return filepath.Join(o.source, "packaging/build/README.md") }, nil},
+	{"completions/understudy.bash", nil, []string{"completion", "bash"}},
+	{"completions/understudy.fish", nil, []string{"completion", "fish"}},
+	{"completions/understudy.zsh", nil, []string{"completion", "zsh"}},
+	{"man/man1/understudy.1", nil, []string{"man"}},
 }
 
 // entry is a file of an archive.
@@ -122,8 +123,8 @@ func (o *options) shared() ([]entry, error) {
 	var list []entry
 	for _, t := range texts {
 		var text []byte
-		if t.print == nil {
-			text, err = os.ReadFile(filepath.Join(o.source, t.name))
+		if t.from != nil {
+			text, err = os.ReadFile(t.from(o))
 		} else {
 			text, err = exec.Command(binary, t.print...).Output()
 		}

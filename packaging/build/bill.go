@@ -30,8 +30,15 @@ type component struct {
 	Name       string     `json:"name"`
 	Version    string     `json:"version"`
 	PURL       string     `json:"purl"`
+	Licenses   []licensed `json:"licenses,omitempty"`
 	Hashes     []hash     `json:"hashes,omitempty"`
 	Properties []property `json:"properties,omitempty"`
+}
+
+type licensed struct {
+	License struct {
+		ID string `json:"id"`
+	} `json:"license"`
 }
 
 type hash struct {
@@ -54,18 +61,24 @@ func (o *options) bill(program string, p platform, binary []byte) ([]byte, error
 	subject := module("application", debug.Module{Path: info.Path, Version: o.version})
 	subject.Name, subject.Hashes = program, []hash{{"SHA-256", fmt.Sprintf("%x", sha256.Sum256(binary))}}
 	subject.Properties = []property{{"platform", p.String()}}
-	b := bill{
-		Format: "CycloneDX", Spec: "1.6", Version: 1, Metadata: metadata{subject},
-		Components: []component{module("library", debug.Module{Path: "std", Version: strings.TrimPrefix(info.GoVersion, "go")})},
-	}
-	for _, m := range info.Deps {
-		if m.Replace != nil {
-			m = m.Replace
-		}
-		b.Components = append(b.Components, module("library", *m))
+	subject.Licenses = asLicenses("Apache-2.0")
+	b := bill{Format: "CycloneDX", Spec: "1.6", Version: 1, Metadata: metadata{subject}}
+	for _, m := range linked(info) {
+		c := module("library", m)
+		c.Licenses = asLicenses(o.licenses[m.Path].kinds...)
+		b.Components = append(b.Components, c)
 	}
 	text, err := json.MarshalIndent(b, "", "  ")
 	return append(text, '\n'), err
+}
+
+func asLicenses(kinds ...string) (list []licensed) {
+	for _, kind := range kinds {
+		var l licensed
+		l.License.ID = kind
+		list = append(list, l)
+	}
+	return list
 }
 
 // module returns a module as a component. The form of its package URL is that of

@@ -117,9 +117,9 @@ func TestPackagingArchive(t *testing.T) {
 			t.Errorf("completed: %q", out)
 		}
 	})
-	t.Run("it contains the licence and the README", func(t *testing.T) {
+	t.Run("it contains the licences and the README", func(t *testing.T) {
 		t.Parallel()
-		for _, name := range []string{"LICENSE", "README.md"} {
+		for _, name := range []string{"LICENSE", "NOTICE", "README.md"} {
 			if info, err := os.Stat(filepath.Join(root, name)); err != nil || info.Size() == 0 {
 				t.Errorf("%s: %v", name, err)
 			}
@@ -262,7 +262,7 @@ var cyclonedx = sync.OnceValues(func() (string, error) {
 func TestPackagingSameBytes(t *testing.T) {
 	effort.Long(t, "builds or installs packages")
 	t.Parallel()
-	files := command(t, "../..", "git", "ls-files", "--", "*.go", "go.mod", "go.sum", "LICENSE", "README.md", "cmd", "conformance", "docs", "engine", "features", "fixtures", "internal", "mockserver", "spec")
+	files := command(t, "../..", "git", "ls-files", "--", "*.go", "go.mod", "go.sum", "LICENSE", "packaging/build/README.md", "cmd", "conformance", "docs", "engine", "features", "fixtures", "internal", "mockserver", "spec")
 	if t.Failed() {
 		t.Skip("not a checkout")
 	}

@@ -6,6 +6,7 @@
 // It writes
 //
 //	OUT/linux-amd64/understudy      and the other programs, for each platform
+//	OUT/NOTICE                      the licences of what they contain, for every package
 //
 // and with --archives also
 //
@@ -18,6 +19,7 @@
 package main
 
 import (
+	"bytes"
 	"compress/gzip"
 	"errors"
 	"flag"
@@ -69,6 +71,7 @@ type options struct {
 	version   string
 	platforms []platform
 	archives  bool
+	licenses  map[string]license // by the path of the module
 }
 
 func main() {
@@ -109,8 +112,8 @@ func run(args []string, out, errs io.Writer) error {
 			return fmt.Errorf("%s: %w", p, err)
 		}
 	}
-	if !o.archives {
-		return nil
+	if err := o.notice(); err != nil || !o.archives {
+		return err
 	}
 	for _, p := range o.platforms {
 		if err := o.checkSizes(p, out); err != nil {
@@ -173,20 +176,28 @@ func (o *options) commit() string {
 	return strings.TrimSpace(string(id))
 }
 
-// goBuild runs `go` on all programs with the flags of a release. It does not use GOFLAGS and
-// the architecture levels of this machine.
+// goBuild builds all programs with the flags of a release.
 func (o *options) goBuild(p platform, args ...string) error {
-	args = append(args, "-trimpath", "-buildvcs=false", "-ldflags", "-s -w -buildid= -X main.version="+o.version+" -X main.commit="+o.commit())
+	_, err := o.goCommand(p, append(args, "-trimpath", "-buildvcs=false", "-ldflags", "-s -w -buildid= -X main.version="+o.version+" -X main.commit="+o.commit())...)
+	return err
+}
+
+// goCommand runs `go` on all programs. It does not use GOFLAGS and the architecture levels of
+// this machine.
+func (o *options) goCommand(p platform, args ...string) ([]byte, error) {
 	for _, program := range programs {
 		args = append(args, "./cmd/"+program)
 	}
 	c := exec.Command("go", args...)
 	c.Dir = o.source
 	c.Env = append(os.Environ(), "CGO_ENABLED=0", "GOOS="+p.os, "GOARCH="+p.arch, "GOFLAGS=", "GOAMD64=v1", "GOARM64=v8.0", "GOEXPERIMENT=", "GOWORK=off")
-	if text, err := c.CombinedOutput(); err != nil {
-		return fmt.Errorf("go %s: %w\n%s", strings.Join(args, " "), err, text)
+	var said bytes.Buffer
+	c.Stderr = &said
+	text, err := c.Output()
+	if err != nil {
+		err = fmt.Errorf("go %s: %w\n%s", strings.Join(args, " "), err, &said)
 	}
-	return nil
+	return text, err
 }
 
 // sizes are the size of a file and its size after gzip -9, in bytes.

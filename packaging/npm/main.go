@@ -148,12 +148,11 @@ func (o *order) launcher() ([]file, error) {
 	}
 	text := strings.Replace(string(manifest), `"version": "0.0.0"`, fmt.Sprintf(`"version": %q`, o.version), 1)
 	text = strings.TrimSuffix(text, "\n}\n") + ",\n  \"optionalDependencies\": {\n" + strings.Join(wanted, ",\n") + "\n  }\n}\n"
-	files := []file{{"package.json", 0o644, []byte(text)}}
-	license, err := os.ReadFile(filepath.Join(o.root, "LICENSE"))
+	files, err := o.legal()
 	if err != nil {
 		return nil, err
 	}
-	files = append(files, file{"LICENSE", 0o644, license})
+	files = append(files, file{"package.json", 0o644, []byte(text)})
 	example, err := os.ReadFile(filepath.Join(o.root, "examples/javascript/node.test.mjs"))
 	if err != nil {
 		return nil, err
@@ -171,6 +170,18 @@ func (o *order) launcher() ([]file, error) {
 		if err != nil {
 			return nil, err
 		}
+	}
+	return files, nil
+}
+
+// legal are the licence, and those of what the programs contain.
+func (o *order) legal() (files []file, err error) {
+	for _, from := range []string{filepath.Join(o.root, "LICENSE"), filepath.Join(o.dist, "NOTICE")} {
+		text, err := os.ReadFile(from)
+		if err != nil {
+			return nil, err
+		}
+		files = append(files, file{filepath.Base(from), 0o644, text})
 	}
 	return files, nil
 }
@@ -205,12 +216,12 @@ func (o *order) platform(p *platform) ([]file, error) {
 	if err != nil {
 		return nil, err
 	}
-	license, err := os.ReadFile(filepath.Join(o.root, "LICENSE"))
+	files, err := o.legal()
 	if err != nil {
 		return nil, err
 	}
 	readme := fmt.Sprintf("# %s\n\nThe binaries of [%s](https://www.npmjs.com/package/%s) for %s on %s. Install that package: it depends on this one.\n", p.name(), name, name, p.os, p.cpu)
-	files := []file{{"package.json", 0o644, append(about, '\n')}, {"LICENSE", 0o644, license}, {"README.md", 0o644, []byte(readme)}}
+	files = append(files, file{"package.json", 0o644, append(about, '\n')}, file{"README.md", 0o644, []byte(readme)})
 	for _, b := range binaries {
 		text, err := os.ReadFile(filepath.Join(o.dist, p.folder(), b+p.exe()))
 		if err != nil {

@@ -27,6 +27,9 @@ func fake(t *testing.T, only string) []string {
 			}
 		}
 	}
+	if err := os.WriteFile(filepath.Join(dist, "NOTICE"), []byte("licences"), 0o600); err != nil {
+		t.Fatal(err)
+	}
 	files, err := build(&order{root, dist, t.TempDir(), "1.2.3", only})
 	if err != nil {
 		t.Fatal(err)

@@ -22,7 +22,7 @@ import (
 )
 
 const (
-	repository = "understudy-mock/understudy"
+	repository = "ghcr.io/understudy-mock/understudy"
 	source     = "https://github.com/understudy-mock/understudy"
 	binaries   = "/usr/local/bin" // folder of the programs in the image
 	nonroot    = 65532            // user and group of the process, as in distroless images
@@ -65,10 +65,17 @@ var recipes = []recipe{
 }
 
 // image builds a recipe for one platform.
-func (r *recipe) image(dist, version, arch string) (v1.Image, error) {
+func (r *recipe) image(o *options, arch string) (v1.Image, error) {
 	files, err := baseFiles()
 	if err != nil {
 		return nil, err
+	}
+	for _, text := range [][2]string{{"../../LICENSE", "LICENSE"}, {filepath.Join(o.dist, "NOTICE"), "NOTICE"}} {
+		content, err := os.ReadFile(text[0])
+		if err != nil {
+			return nil, fmt.Errorf("%w: build the binaries first", err)
+		}
+		files = append(files, file{path: "usr/share/doc/understudy/" + text[1], mode: 0o644, content: content})
 	}
 	base, err := newLayer(files)
 	if err != nil {
@@ -76,7 +83,7 @@ func (r *recipe) image(dist, version, arch string) (v1.Image, error) {
 	}
 	layers := []v1.Layer{base}
 	for _, binary := range r.binaries {
-		content, err := os.ReadFile(filepath.Join(dist, "linux-"+arch, binary))
+		content, err := os.ReadFile(filepath.Join(o.dist, "linux-"+arch, binary))
 		if err != nil {
 			return nil, fmt.Errorf("%w: build the binaries first", err)
 		}
@@ -96,12 +103,12 @@ func (r *recipe) image(dist, version, arch string) (v1.Image, error) {
 	}
 	config = config.DeepCopy()
 	config.OS, config.Architecture, config.Created = "linux", arch, v1.Time{Time: created()}
-	config.Config = r.config(version)
+	config.Config = r.config(o)
 	return mutate.ConfigFile(image, config)
 }
 
 // config is the configuration with which an engine starts a container.
-func (r *recipe) config(version string) v1.Config {
+func (r *recipe) config(o *options) v1.Config {
 	config := v1.Config{
 		User:       fmt.Sprintf("%d:%d", nonroot, nonroot),
 		WorkingDir: "/data",
@@ -111,7 +118,9 @@ func (r *recipe) config(version string) v1.Config {
 		Env:        append([]string{"PATH=" + binaries, "SSL_CERT_FILE=/etc/ssl/certs/ca-certificates.crt"}, r.env...),
 		Labels: map[string]string{
 			"org.opencontainers.image.title":    r.title,
-			"org.opencontainers.image.version":  version,
+			"org.opencontainers.image.version":  o.version,
+			"org.opencontainers.image.revision": o.revision,
+			"org.opencontainers.image.created":  created().Format(time.RFC3339),
 			"org.opencontainers.image.source":   source,
 			"org.opencontainers.image.url":      source,
 			"org.opencontainers.image.licenses": "Apache-2.0",

@@ -7,8 +7,13 @@
 //	OUT/layout/                              an OCI layout with one index per image, each for every platform
 //	OUT/understudy-1.0.0-linux-amd64.tar     for `docker load`, one per image and platform
 //
-// The same programs and version give the same bytes. It needs no container engine and pushes
-// nothing: use `skopeo copy oci:OUT/layout:1.0.0 docker://...`.
+// Each index also has the bill of materials and the provenance of its images, in the form of
+// BuildKit. The same programs and version give the same bytes. It needs no container engine.
+//
+//	go run . --push ghcr.io/understudy-mock/understudy --latest --version 1.0.0 --out ../../dist/image
+//
+// pushes the images of a layout, with the credentials of `docker login`, and prints their
+// digests.
 package main
 
 import (
@@ -40,7 +45,12 @@ func main() {
 }
 
 // options are the flags.
-type options struct{ dist, version, out string }
+type options struct {
+	dist, version, out string
+	revision           string // commit
+	push               string // repository; "": nowhere
+	latest             bool
+}
 
 func run(args []string, out, errs io.Writer) error {
 	var o options
@@ -49,11 +59,17 @@ func run(args []string, out, errs io.Writer) error {
 	flags.StringVar(&o.dist, "dist", "", "`folder` with the binaries in linux-amd64 and linux-arm64")
 	flags.StringVar(&o.version, "version", "", "version, the tag of the images")
 	flags.StringVar(&o.out, "out", "", "`folder` to write to")
+	flags.StringVar(&o.revision, "revision", "", "`commit` of the source")
+	flags.StringVar(&o.push, "push", "", "`repository` to push to")
+	flags.BoolVar(&o.latest, "latest", false, "push the tags latest and latest-conform as well")
 	if err := flags.Parse(args); err != nil {
 		return err
 	}
-	if o.dist == "" || o.version == "" || o.out == "" || flags.NArg() > 0 {
+	if o.dist == "" && o.push == "" || o.version == "" || o.out == "" || flags.NArg() > 0 {
 		return fmt.Errorf("usage: oci --dist FOLDER --version VERSION --out FOLDER")
+	}
+	if o.push != "" {
+		return o.pushAll(out)
 	}
 	return write(o, out)
 }
@@ -75,7 +91,7 @@ func write(o options, out io.Writer) error {
 		tag := o.version + r.suffix
 		index := mutate.IndexMediaType(empty.Index, types.OCIImageIndex)
 		for _, arch := range architectures {
-			image, err := r.image(o.dist, o.version, arch)
+			image, err := r.image(&o, arch)
 			if err != nil {
 				return err
 			}
@@ -86,9 +102,13 @@ func write(o options, out io.Writer) error {
 			if size > maxImage {
 				return fmt.Errorf("image %s for linux/%s: %d bytes: must be at most %d", tag, arch, size, maxImage)
 			}
+			about, err := r.attestation(&o, arch, image)
+			if err != nil {
+				return err
+			}
 			index = mutate.AppendManifests(index, mutate.IndexAddendum{
 				Add: image, Descriptor: v1.Descriptor{Platform: &v1.Platform{OS: "linux", Architecture: arch}},
-			})
+			}, about)
 			file := filepath.Join(o.out, fmt.Sprintf("understudy%s-%s-linux-%s.tar", r.suffix, o.version, arch))
 			if err := writeDocker(file, repository+":"+tag, image); err != nil {
 				return err

@@ -39,5 +39,6 @@ class Binaries(BuildHookInterface):  # type: ignore[type-arg]
         build_data["tag"] = "py3-none-" + variable("WHEEL_TAG")
         include = build_data["force_include"]
         include[str(LICENSE)] = "understudy_mock/LICENSE"
+        include[variable("WHEEL_NOTICE")] = "understudy_mock/NOTICE"
         for file in variable("WHEEL_BINARIES").split(os.pathsep):
             include[file] = "understudy_mock/bin/" + os.path.basename(file)

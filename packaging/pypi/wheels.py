@@ -49,6 +49,7 @@ def main() -> None:
 def build(tag: str, files: list[Path], out: Path, version: str) -> None:
     environment = {
         **os.environ,
+        "WHEEL_NOTICE": str(files[0].resolve().parents[1] / "NOTICE"),
         "WHEEL_BINARIES": os.pathsep.join(str(f.resolve()) for f in files),
         "WHEEL_TAG": tag,
         "WHEEL_VERSION": version,

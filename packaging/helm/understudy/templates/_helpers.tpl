@@ -13,8 +13,9 @@ app.kubernetes.io/version: {{ .Values.image.tag | default .Chart.AppVersion | qu
 app.kubernetes.io/managed-by: {{ .Release.Service }}
 {{- end }}
 
+{{- /* The pod fills in its namespace, so that the manifests fit into any. */}}
 {{- define "understudy.advertise" -}}
-{{ .Values.advertise | default (printf "%s://%s.%s.svc:%v" (include "understudy.scheme" .) (include "understudy.name" .) .Release.Namespace .Values.service.port) }}
+{{ .Values.advertise | default (printf "%s://%s.$(POD_NAMESPACE).svc:%v" (include "understudy.scheme" .) (include "understudy.name" .) .Values.service.port) }}
 {{- end }}
 
 {{- define "understudy.scheme" -}}
@@ -53,8 +54,11 @@ containers:
   {{- range .Values.flags }}
   - {{ . | quote }}
   {{- end }}
-  {{- if or .Values.controlToken .Values.existingSecret .Values.fleet.nats }}
   env:
+  - name: POD_NAMESPACE
+    valueFrom:
+      fieldRef:
+        fieldPath: metadata.namespace
   {{- if or .Values.controlToken .Values.existingSecret }}
   - name: UNDERSTUDY_CONTROL_TOKEN
     valueFrom:
@@ -72,7 +76,6 @@ containers:
     valueFrom:
       fieldRef:
         fieldPath: status.podIP
-  {{- end }}
   {{- end }}
   ports:
   - name: http
