@@ -1,7 +1,7 @@
 package client_test
 
 import (
-	"crypto/sha1" //nolint:gosec // the storage names scripts by it
+	"crypto/sha1"
 	"encoding/hex"
 	"errors"
 	"fmt"
@@ -83,7 +83,7 @@ func wholeNumber(text string) int {
 
 // evaluate runs the script by its hash, and in full if the storage does not know it.
 func (c *referenceClient) evaluate(arguments []any) (bool, error) {
-	sum := sha1.Sum([]byte(limitScript)) //nolint:gosec // as above
+	sum := sha1.Sum([]byte(limitScript))
 	full := append([]any{"EVAL", limitScript, 2}, arguments...)
 	if c.broken("173.1") {
 		result, err := c.command(full)
