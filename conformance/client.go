@@ -25,7 +25,7 @@ func clientScenarios() ([]picked, error) {
 	all := make([]picked, len(cases))
 	for i := range cases {
 		c := &cases[i]
-		all[i] = picked{key: c.ID, area: "client", serial: c.Last, ofClient: c, result: c.Known()}
+		all[i] = picked{key: c.ID, area: c.Area(), serial: c.Last, ofClient: c, result: c.Known()}
 	}
 	return all, nil
 }

@@ -92,7 +92,8 @@ func (c conformRun) writeCoverage(w io.Writer, judged *report.Report) error {
 	if judged != nil {
 		applyVerdicts(rows, judged)
 	}
-	return writeCoverage(w, rows)
+	rows, bases := sideOf(rows, c.Client != "")
+	return writeCoverage(w, rows, bases)
 }
 
 // config reads the target file, or starts a stand-in to be judged. The function that it

@@ -13,6 +13,7 @@ import (
 	"github.com/understudy-mock/understudy/conformance/client"
 	"github.com/understudy-mock/understudy/conformance/mutant"
 	"github.com/understudy-mock/understudy/conformance/report"
+	"github.com/understudy-mock/understudy/conformance/target"
 	"github.com/understudy-mock/understudy/internal/similar"
 	"github.com/understudy-mock/understudy/spec"
 )
@@ -101,11 +102,20 @@ func (p *proven) area() string {
 	return area
 }
 
+// sideOf returns the rows and the bases of servers, or of clients.
+func sideOf(rows []proven, ofClient bool) ([]proven, []spec.Basis) {
+	bases := []spec.Basis{spec.Stated, spec.Implied, spec.Open, spec.Extension}
+	if ofClient {
+		bases = []spec.Basis{spec.Stated, spec.Implied, spec.DeFacto, spec.SingleSource, spec.Open}
+	}
+	return slices.DeleteFunc(slices.Clone(rows), func(p proven) bool { return slices.Contains(target.ClientProfiles, p.Profile) != ofClient }), bases
+}
+
 // writeCoverage prints the requirements by area and basis, and then each of them.
-func writeCoverage(w io.Writer, rows []proven) error {
+func writeCoverage(w io.Writer, rows []proven, bases []spec.Basis) error {
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	_, _ = fmt.Fprint(t, "area\tprofile")
-	for _, basis := range spec.Bases {
+	for _, basis := range bases {
 		_, _ = fmt.Fprint(t, "\t", basis)
 	}
 	_, _ = fmt.Fprintln(t, "\tscenarios\tmutants")
@@ -116,7 +126,7 @@ func writeCoverage(w io.Writer, rows []proven) error {
 		}
 	}
 	for _, area := range areas {
-		writeArea(t, area, rows)
+		writeArea(t, area, rows, bases)
 	}
 	_, _ = fmt.Fprintln(t, "\nrequirement\tbasis\tscenarios\tmutants\tresult")
 	for i := range rows {
@@ -137,7 +147,7 @@ func writeCoverage(w io.Writer, rows []proven) error {
 }
 
 // writeArea prints how many requirements of an area are judged, of each basis.
-func writeArea(w io.Writer, area string, rows []proven) {
+func writeArea(w io.Writer, area string, rows []proven, bases []spec.Basis) {
 	judged, all := map[spec.Basis]int{}, map[spec.Basis]int{}
 	scenarios, mutants, profile := map[string]bool{}, 0, ""
 	for i := range rows {
@@ -156,7 +166,7 @@ func writeArea(w io.Writer, area string, rows []proven) {
 		}
 	}
 	_, _ = fmt.Fprintf(w, "%s\t%s", area, profile)
-	for _, basis := range spec.Bases {
+	for _, basis := range bases {
 		cell := "-"
 		if all[basis] > 0 {
 			cell = fmt.Sprintf("%d of %d", judged[basis], all[basis])

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/understudy-mock/understudy/conformance"
+	"github.com/understudy-mock/understudy/conformance/client"
 	"github.com/understudy-mock/understudy/conformance/report"
 	"github.com/understudy-mock/understudy/internal/command"
 )
@@ -29,7 +30,11 @@ func (c mergeRun) run(e *env) error {
 	if err != nil {
 		return usageError("report %w", err)
 	}
-	scenarios, err := conformance.List(conformance.Config{Profiles: merged.Claimed})
+	all := conformance.Config{Profiles: merged.Claimed}
+	if merged.OfClient() {
+		all.Client = &client.Config{}
+	}
+	scenarios, err := conformance.List(all)
 	if err != nil {
 		return err
 	}

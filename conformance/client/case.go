@@ -402,11 +402,17 @@ func optionsOf(args any) (needs []string) {
 	return slices.Compact(needs)
 }
 
+// Area is the file of a case without its extension: publish, receiver ...
+func (c *Case) Area() string {
+	area, _, _ := strings.Cut(c.Location, ".")
+	return area
+}
+
 // Known is what is known of the result of a case before it runs.
 func (c *Case) Known() report.Result {
 	r := report.Result{
 		Feature: c.Feature, Rule: c.Title, Name: c.ID, Location: c.Location, Requirements: []string{c.Requirement.ID}, Basis: c.Basis, Profiles: []string{c.Profile},
-		Tags: []string{"@" + c.Requirement.ID, "@" + string(c.Basis), "@area-client", "@area-client-" + strings.TrimSuffix(c.Location[:strings.Index(c.Location, ":")], ".yaml")},
+		Tags: []string{"@" + c.Requirement.ID, "@" + string(c.Basis), "@area-" + c.Area()},
 	}
 	if c.Requirement.Security {
 		r.Tags = append(r.Tags, "@security")

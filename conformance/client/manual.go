@@ -126,8 +126,8 @@ func (s *Session) Check(ctx context.Context, w io.Writer) (bool, error) {
 	if h.Sentinel == "" {
 		_, _ = fmt.Fprintln(t, "sentinel\tnone: absence is judged by what has arrived when a call returns")
 	}
-	for transport, name := range map[string]string{"http": "url", "https": "tls"} {
-		op := s.library.operations[h.Sentinel]
+	for _, name := range []string{"url", "tls"} {
+		op, transport := s.library.operations[h.Sentinel], map[string]string{"url": "http", "tls": "https"}[name]
 		if op == nil || name == "tls" && !h.has("feature:tls") || name == "url" && s.fixed() {
 			continue
 		}

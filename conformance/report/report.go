@@ -20,6 +20,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/understudy-mock/understudy/conformance/target"
 	"github.com/understudy-mock/understudy/spec"
 )
 
@@ -142,6 +143,11 @@ func (r *Report) verdictLine() string {
 		line += fmt.Sprintf("; harness errors: %d", n)
 	}
 	return line
+}
+
+// OfClient reports whether a client was judged, not a server.
+func (r *Report) OfClient() bool {
+	return slices.ContainsFunc(r.Requirements, func(c Covered) bool { return slices.Contains(target.ClientProfiles, c.Profile) })
 }
 
 // requirement returns the requirement with an id.
