@@ -39,6 +39,9 @@ type execution struct {
 	store  *store
 }
 
+// large is a text of 1 MiB.
+var large = strings.Repeat("0123456789abcdef", 1<<16)
+
 // bytes256 is a body of all values of a byte, twice: in and against their order.
 func bytes256() []byte {
 	out := make([]byte, 0, 512)
@@ -78,7 +81,7 @@ func (x *execution) begin() {
 	x.adapter = x.lane.adapter
 	x.vars = map[string]any{
 		"kv": r.urls["main"] + kvPath, "url": r.urls["main"], "tls": x.session.addressOf(r.urls["tls"]), "bad": r.urls["bad"], "trap": r.urls["trap"], "token": x.token, "username": "user-1",
-		"bytes": base64.StdEncoding.EncodeToString(bytes256()), "large": strings.Repeat("0123456789abcdef", 1<<16),
+		"bytes": base64.StdEncoding.EncodeToString(bytes256()), "large": large,
 		"issuer_lower": strings.ToLower(r.dialect.Issuer), "issuer_upper": strings.ToUpper(r.dialect.Issuer),
 		"key1": "sig_" + x.token[3:12] + "_current", "key2": "sig_" + x.token[3:12] + "_next",
 	}
@@ -247,12 +250,12 @@ func (x *execution) step(ctx context.Context, c *Call) error {
 	if where, ok := x.client["url"].(string); ok {
 		x.prefix = pathOf(where)
 	}
-	replies, err := x.script(c)
+	replies, err := filled[[]reply](c.Replies, x.vars)
 	if err != nil {
 		return err
 	}
 	x.call = c
-	x.scene.script(replies)
+	x.scene.script(*replies)
 	before := len(x.scene.sent(0))
 	line := map[string]any{"op": c.Op, "client": x.client, "args": x.args, "times": max(c.Times, 1)}
 	x.calledAt = harness.Now()
@@ -276,20 +279,6 @@ func (x *execution) step(ctx context.Context, c *Call) error {
 		return f
 	}
 	return nil
-}
-
-// script fills the replies of a call.
-func (x *execution) script(c *Call) ([]reply, error) {
-	text, err := encode(c.Replies)
-	if err != nil {
-		return nil, err
-	}
-	v, err := decode(text)
-	if err != nil {
-		return nil, err
-	}
-	var out []reply
-	return out, strict(fill(v, x.vars), &out)
 }
 
 // judge judges the requests and the answer of one call.
@@ -388,21 +377,21 @@ func (x *execution) first(c *Call, op *Operation, requests []*request) *report.F
 			if i >= len(requests) {
 				return about(fail("a request is missing", shown(one), fmt.Sprintf("%d requests", len(requests))), at)
 			}
-			var w want
-			if err := strict(fill(one, x.vars), &w); err != nil {
-				return fail("the case is wrong: "+err.Error(), "", "")
+			w, err := filled[want](one, x.vars)
+			if err != nil {
+				return wrong(err)
 			}
-			if f := x.matches(requests[i], &w); f != nil {
+			if f := x.matches(requests[i], w); f != nil {
 				return about(f, at+i)
 			}
 		}
 	}
 	if c.Final != nil {
-		var w want
-		if err := strict(fill(c.Final, x.vars), &w); err != nil {
-			return fail("the case is wrong: "+err.Error(), "", "")
+		w, err := filled[want](c.Final, x.vars)
+		if err != nil {
+			return wrong(err)
 		}
-		if f := x.matches(requests[len(requests)-1], &w); f != nil {
+		if f := x.matches(requests[len(requests)-1], w); f != nil {
 			return about(f, at+len(requests)-1)
 		}
 	}
@@ -410,18 +399,14 @@ func (x *execution) first(c *Call, op *Operation, requests []*request) *report.F
 	if c.Message != nil {
 		wanted = []want{*c.Message}
 	}
-	filled := make([]want, len(wanted))
-	for i := range wanted {
-		w, err := fillWant(&wanted[i], x.vars)
-		if err != nil {
-			return fail("the case is wrong: "+err.Error(), "", "")
-		}
-		filled[i] = *w
-	}
-	if len(filled) == 0 {
+	if len(wanted) == 0 {
 		return nil
 	}
-	return about(x.carries(q, filled), at)
+	messages, err := filled[[]want](wanted, x.vars)
+	if err != nil {
+		return wrong(err)
+	}
+	return about(x.carries(q, *messages), at)
 }
 
 // operation returns what is known about an operation.

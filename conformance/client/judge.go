@@ -16,6 +16,9 @@ func fail(message, wanted, got string) *report.Failure {
 	return &report.Failure{Message: message, Want: clip(wanted), Got: clip(got), Exchange: -1}
 }
 
+// wrong is the failure of a case that cannot be judged: an error in its data.
+func wrong(err error) *report.Failure { return fail("the case is wrong: "+err.Error(), "", "") }
+
 // about sets the exchange that a failure is about.
 func about(f *report.Failure, exchange int) *report.Failure {
 	if f != nil {
@@ -446,9 +449,9 @@ func (x *execution) failed(c *Call, a *answer) *report.Failure {
 func (x *execution) documented(q *request, op *Operation) *report.Failure {
 	var first *report.Failure
 	for i := range op.Requests {
-		w, err := fillWant(&op.Requests[i], x.known())
+		w, err := filled[want](&op.Requests[i], x.known())
 		if err != nil {
-			return fail("operations.yaml is wrong: "+err.Error(), "", "")
+			return wrong(err)
 		}
 		f := x.matches(q, w)
 		if f == nil {
@@ -459,20 +462,6 @@ func (x *execution) documented(q *request, op *Operation) *report.Failure {
 		}
 	}
 	return first
-}
-
-// fillWant fills the variables of a want.
-func fillWant(w *want, vars map[string]any) (*want, error) {
-	text, err := encode(w)
-	if err != nil {
-		return nil, err
-	}
-	v, err := decode(text)
-	if err != nil {
-		return nil, err
-	}
-	var out want
-	return &out, strict(fill(v, vars), &out)
 }
 
 // differsAt reports whether a value lacks what it must have.

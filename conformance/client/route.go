@@ -26,7 +26,7 @@ func (x *execution) route(q *request) *reply {
 	}
 	p := op.Reply
 	for i := range op.Requests {
-		w, err := fillWant(&op.Requests[i], x.known())
+		w, err := filled[want](&op.Requests[i], x.known())
 		if err == nil && x.path(q, w) == nil {
 			if w.Reply != nil {
 				p = *w.Reply

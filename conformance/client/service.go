@@ -83,11 +83,11 @@ func (x *execution) deliver(ctx context.Context, c *Call) error {
 	if x.served == nil {
 		return &unjudged{report.AdapterFailed, "no workflow is served"}
 	}
-	replies, err := x.script(c)
+	replies, err := filled[[]reply](c.Replies, x.vars)
 	if err != nil {
 		return err
 	}
-	x.scene.script(replies)
+	x.scene.script(*replies)
 	x.call = nil
 	before := len(x.scene.sent(0))
 	if _, err := x.traced(ctx); err != nil { // forgets what ran before
@@ -136,7 +136,7 @@ type response struct {
 
 // send makes the request of a delivery.
 func (x *execution) send(ctx context.Context, d *delivery) (*response, error) {
-	d, err := fillDelivery(d, x.vars)
+	d, err := filled[delivery](d, x.vars)
 	if err != nil {
 		return nil, err
 	}
@@ -162,20 +162,6 @@ func (x *execution) send(ctx context.Context, d *delivery) (*response, error) {
 		return nil, fail("the endpoint broke off its answer", "an answer", err.Error())
 	}
 	return &response{got.StatusCode, dialect.NeutralHeader(got.Header), text}, nil
-}
-
-// fillDelivery fills the variables of a delivery.
-func fillDelivery(d *delivery, vars map[string]any) (*delivery, error) {
-	text, err := encode(d)
-	if err != nil {
-		return nil, err
-	}
-	v, err := decode(text)
-	if err != nil {
-		return nil, err
-	}
-	var out delivery
-	return &out, strict(fill(v, vars), &out)
 }
 
 // delivered is the body and the headers of a delivery.
@@ -344,9 +330,9 @@ func (x *execution) submitted(c *Call, before int) *report.Failure {
 		return about(fail("the endpoint sent another number of messages", fmt.Sprint(len(c.Sends)), fmt.Sprintf("%d: %s", len(sent), overview(of))), before)
 	}
 	for i := range c.Sends {
-		w, err := fillWant(&c.Sends[i], x.vars)
+		w, err := filled[want](&c.Sends[i], x.vars)
 		if err != nil {
-			return fail("the case is wrong: "+err.Error(), "", "")
+			return wrong(err)
 		}
 		if f := x.sends(&sent[i], of[i], w); f != nil {
 			return about(f, before)

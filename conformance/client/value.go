@@ -107,6 +107,23 @@ func fill(v any, vars map[string]any) any {
 	return v
 }
 
+// filled returns a value of a case, as a T, with its variables replaced.
+func filled[T any](from any, vars map[string]any) (*T, error) {
+	text, err := encode(from)
+	if err != nil {
+		return nil, err
+	}
+	out := new(T)
+	if bytes.IndexByte(text, '$') < 0 {
+		return out, strict(json.RawMessage(text), out)
+	}
+	v, err := decode(text)
+	if err != nil {
+		return nil, err
+	}
+	return out, strict(fill(v, vars), out)
+}
+
 // merge lays one object over another, member by member. A member that is null removes one.
 func merge(under, over any) any {
 	a, ok := under.(map[string]any)
