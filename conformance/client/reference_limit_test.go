@@ -12,9 +12,9 @@ import (
 	"time"
 )
 
-// limitScript decides and counts. KEYS are the current and the previous window; ARGV are the
+// limitScript decides and counts. Published limiters begin their scripts like this one. KEYS are the current and the previous window; ARGV are the
 // algorithm, the tokens, the window and the time in milliseconds, and the refill rate.
-const limitScript = `
+const limitScript = `#!lua
 local tokens, window, now = tonumber(ARGV[2]), tonumber(ARGV[3]), tonumber(ARGV[4])
 if ARGV[1] == 'token-bucket' then
   local b = redis.call('HMGET', KEYS[1], 'refilledAt', 'tokens')
