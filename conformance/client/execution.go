@@ -117,8 +117,17 @@ func (x *execution) finish(ctx context.Context, err error) {
 		err = strange
 	}
 	x.evidence()
+	x.result.Duration = report.Span(harness.Since(x.result.Started))
+	x.verdict(err, strange != nil)
+	if (errors.Is(err, errProtocol) || errors.Is(err, errGone)) && x.adapter == x.lane.adapter {
+		x.lane.died(ctx, err)
+	}
+}
+
+// verdict turns an error into the verdict of a case. One about another host fails, whatever the
+// basis of the case.
+func (x *execution) verdict(err error, otherHost bool) {
 	r := &x.result
-	r.Duration = report.Span(harness.Since(r.Started))
 	var f *report.Failure
 	var open *unjudged
 	var broken *harness.NoVerdict
@@ -128,38 +137,29 @@ func (x *execution) finish(ctx context.Context, err error) {
 		if r.Basis == spec.Open {
 			r.Verdict = report.Observed
 		}
-		return
 	case errors.As(err, &open):
 		r.Verdict, r.Reason, r.Detail = report.Inconclusive, open.reason, open.detail
-		return
 	case errors.As(err, &broken):
 		r.Verdict, r.Reason, r.Detail = broken.Verdict, broken.Reason, broken.Detail
-		return
 	case errors.Is(err, errProtocol):
 		r.Verdict, r.Reason, r.Detail = report.Inconclusive, report.AdapterFailed, err.Error()
-	case errors.As(err, &f):
 	case errors.Is(err, errGone):
 		f = &report.Failure{Message: err.Error(), Exchange: len(r.Exchanges) - 1}
-	default:
+	case !errors.As(err, &f):
 		r.Verdict, r.Reason, r.Detail = report.HarnessError, report.DriverFailed, err.Error()
+	}
+	if f == nil {
 		return
 	}
-	if f != nil {
-		r.Verdict, r.Failure, r.Detail = report.Weigh(r.Basis, x.c.Requirement.Security || strange != nil), f, f.Error()
-		if strange != nil && !slices.Contains(r.Requirements, otherHost) {
-			r.Requirements = append(r.Requirements, otherHost)
-		}
-		if f.Step == "" && len(x.log) > 0 {
-			f.Step = x.log[0]
-		}
-		for _, text := range []*string{&f.Step, &f.Message, &f.Want, &f.Got, &r.Detail} {
-			*text = strings.ReplaceAll(*text, x.token, mask.Hidden)
-		}
+	r.Verdict, r.Failure, r.Detail = report.Weigh(r.Basis, x.c.Requirement.Security || otherHost), f, f.Error()
+	if otherHost && !slices.Contains(r.Requirements, otherHostID) {
+		r.Requirements = append(r.Requirements, otherHostID)
 	}
-	if errors.Is(err, errProtocol) || errors.Is(err, errGone) {
-		if x.adapter == x.lane.adapter {
-			x.lane.died(ctx, err)
-		}
+	if f.Step == "" && len(x.log) > 0 {
+		f.Step = x.log[0]
+	}
+	for _, text := range []*string{&f.Step, &f.Message, &f.Want, &f.Got, &r.Detail} {
+		*text = strings.ReplaceAll(*text, x.token, mask.Hidden)
 	}
 }
 
@@ -172,8 +172,8 @@ type unjudged struct {
 // Error is the reason.
 func (u *unjudged) Error() string { return u.detail }
 
-// otherHost is the requirement about requests to other hosts.
-const otherHost = "REQ-CLI-008"
+// otherHostID is the requirement about requests to other hosts.
+const otherHostID = "REQ-CLI-008"
 
 // strangers returns the failure of a case in which the library called a host that nothing in the
 // case explains, and nil for none.
@@ -239,17 +239,7 @@ func (x *execution) step(ctx context.Context, c *Call) error {
 	if c.Sign != nil {
 		x.sign(fill(c.Sign, x.vars).(map[string]any)) //nolint:forcetypeassert // fill keeps the type
 	}
-	own := map[string]any{"url": x.vars["url"], "token": x.token, "username": x.vars["username"], "password": x.token}
-	if x.session.Hello.has("feature:retry") { // what a library repeats by itself is slow
-		own["retry"] = map[string]any{"repeats": 0, "delay_ms": 0}
-	}
-	if h := &x.session.Hello; h.has("feature:tls") && !h.has("feature:plain") || x.session.fixed() {
-		own["url"] = x.vars["tls"]
-	}
-	x.client, _ = merge(own, fill(map[string]any(c.Client), x.vars)).(map[string]any)
-	if where, ok := x.client["url"].(string); ok {
-		x.prefix = pathOf(where)
-	}
+	x.configure(c)
 	replies, err := filled[[]reply](c.Replies, x.vars)
 	if err != nil {
 		return err
@@ -279,6 +269,23 @@ func (x *execution) step(ctx context.Context, c *Call) error {
 		return f
 	}
 	return nil
+}
+
+// configure sets the configuration of the client of a call. The library gets no repeats unless the
+// case is about them: what it repeats by itself is slow.
+func (x *execution) configure(c *Call) {
+	h := &x.session.Hello
+	own := map[string]any{"url": x.vars["url"], "token": x.token, "username": x.vars["username"], "password": x.token}
+	if h.has("feature:retry") {
+		own["retry"] = map[string]any{"repeats": 0, "delay_ms": 0}
+	}
+	if h.has("feature:tls") && !h.has("feature:plain") || x.session.fixed() {
+		own["url"] = x.vars["tls"]
+	}
+	x.client, _ = merge(own, fill(map[string]any(c.Client), x.vars)).(map[string]any)
+	if where, ok := x.client["url"].(string); ok {
+		x.prefix = pathOf(where)
+	}
 }
 
 // judge judges the requests and the answer of one call.

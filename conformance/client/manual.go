@@ -144,6 +144,12 @@ func (s *Session) Check(ctx context.Context, w io.Writer) (bool, error) {
 		works = works && result == "works"
 		_, _ = fmt.Fprintf(t, "%s over %s\t%s\n", op.Name, transport, result)
 	}
+	s.offers(t)
+	return works, t.Flush()
+}
+
+// offers prints how many cases of each profile would be judged, and what the adapter does not offer.
+func (s *Session) offers(w io.Writer) {
 	judged, missing := map[string]int{}, map[string]map[string]bool{}
 	var profiles []string
 	for i := range s.library.cases {
@@ -152,16 +158,15 @@ func (s *Session) Check(ctx context.Context, w io.Writer) (bool, error) {
 			missing[c.Profile] = map[string]bool{}
 			profiles = append(profiles, c.Profile)
 		}
-		if what := c.missing(h); what != "" {
+		if what := c.missing(&s.Hello); what != "" {
 			missing[c.Profile][what] = true
 		} else {
 			judged[c.Profile]++
 		}
 	}
 	slices.Sort(profiles)
-	_, _ = fmt.Fprintln(t, "\nprofile\tcases\tnot offered")
+	_, _ = fmt.Fprintln(w, "\nprofile\tcases\tnot offered")
 	for _, p := range profiles {
-		_, _ = fmt.Fprintf(t, "%s\t%d\t%s\n", strings.TrimPrefix(p, "CLI-"), judged[p], strings.Join(slices.Sorted(maps.Keys(missing[p])), ", "))
+		_, _ = fmt.Fprintf(w, "%s\t%d\t%s\n", strings.TrimPrefix(p, "CLI-"), judged[p], strings.Join(slices.Sorted(maps.Keys(missing[p])), ", "))
 	}
-	return works, t.Flush()
 }

@@ -240,23 +240,7 @@ func (r *recorder) reply(w http.ResponseWriter, in *http.Request, p *reply) {
 		body = r.dialect.BrandText(body)
 	}
 	h := w.Header()
-	if value, ok := p.Body.(map[string]any); ok && value["text"] == nil && present {
-		h.Set("Content-Type", "application/json")
-	}
-	for name, value := range p.Headers {
-		name = string(r.dialect.BrandText([]byte(name)))
-		if value == nil {
-			h[http.CanonicalHeaderKey(name)] = nil
-			continue
-		}
-		if list, ok := value.([]any); ok {
-			for _, one := range list {
-				h.Add(name, fmt.Sprint(one))
-			}
-			continue
-		}
-		h.Set(name, fmt.Sprint(value))
-	}
+	r.headers(h, p, present)
 	if p.Redirect != "" {
 		h.Set("Location", r.redirect(p.Redirect, in))
 	}
@@ -283,6 +267,27 @@ func (r *recorder) reply(w http.ResponseWriter, in *http.Request, p *reply) {
 	}
 	w.WriteHeader(status)
 	_, _ = w.Write(body)
+}
+
+// headers sets the headers of a reply. One that is null is not sent.
+func (r *recorder) headers(h http.Header, p *reply, present bool) {
+	if value, ok := p.Body.(map[string]any); ok && value["text"] == nil && present {
+		h.Set("Content-Type", "application/json")
+	}
+	for name, value := range p.Headers {
+		name = string(r.dialect.BrandText([]byte(name)))
+		if value == nil {
+			h[http.CanonicalHeaderKey(name)] = nil
+			continue
+		}
+		if list, ok := value.([]any); ok {
+			for _, one := range list {
+				h.Add(name, fmt.Sprint(one))
+			}
+			continue
+		}
+		h.Set(name, fmt.Sprint(value))
+	}
 }
 
 // redirect is where a redirect leads: the same host, or the trap.
