@@ -1,6 +1,7 @@
 package conformance_test
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"os"
@@ -263,4 +264,24 @@ func TestALibraryWithAFixedHostIsJudgedThroughTheProxy(t *testing.T) {
 		t.Fatal(err)
 	}
 	expect.Equal(t, "verdict", r.Verdict(), "selection: all of it holds")
+}
+
+func TestAnInterruptedRunEnds(t *testing.T) {
+	t.Parallel()
+	if runtime.GOOS == "windows" {
+		t.Skip("adapters of sh")
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	r, err := conformance.Run(ctx, conformance.Config{
+		Client: &client.Config{Command: each(answered)}, Requirements: []string{"REQ-CLI-001"}, Concurrency: 1,
+		Progress: func(int, int, []string, *report.Result) { cancel() },
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	expect.Equal(t, "exit code", r.ExitCode(), report.ExitInterrupted)
+	for i := range r.Results {
+		expect.True(t, r.Results[i].Name+" is no harness error", r.Results[i].Verdict != report.HarnessError)
+	}
 }
