@@ -285,3 +285,20 @@ func TestAnInterruptedRunEnds(t *testing.T) {
 		expect.True(t, r.Results[i].Name+" is no harness error", r.Results[i].Verdict != report.HarnessError)
 	}
 }
+
+func TestNumbersOfAnErrorAreComparedAsNumbers(t *testing.T) {
+	t.Parallel()
+	if runtime.GOOS == "windows" {
+		t.Skip("adapters of sh")
+	}
+	for reset, verdict := range map[string]report.Verdict{"1700000900": report.Pass, `"1700000900"`: report.Pass, "1700000901": report.Fail, "null": report.Fail} {
+		limited := `echo '{"id":'$id',"error":{"class":"Limit","message":"daily","limit":1000,"remaining":0,"reset":` + reset + `}}'`
+		r, err := conformance.Run(t.Context(), conformance.Config{
+			Client: &client.Config{Command: strings.Replace(each(limited), `"features":[]`, `"features":["error.rate_limit"]`, 1)}, Names: []string{"error/daily-limit:publish"}, Concurrency: 1,
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		expect.Equal(t, "verdict for "+reset, r.Results[0].Verdict, verdict)
+	}
+}

@@ -31,7 +31,6 @@ type Config struct {
 	Listen      string        // address of the TLS listener, for a library with a fixed host that honours no proxy
 	Host        string        // that fixed host, which the operator maps to this machine
 	Slow        bool          // run cases in which the library waits
-	Strict      bool
 }
 
 // The defaults of Config.
