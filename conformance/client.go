@@ -38,7 +38,6 @@ func runClient(ctx context.Context, cfg Config) (*report.Report, error) {
 	}
 	settings := *cfg.Client
 	settings.Concurrency = cfg.Concurrency
-	settings.Strict = cfg.Strict
 	session, err := client.Start(ctx, settings)
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrPreflight, err)

@@ -1,6 +1,7 @@
 package conformance_test
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"os"
@@ -263,4 +264,41 @@ func TestALibraryWithAFixedHostIsJudgedThroughTheProxy(t *testing.T) {
 		t.Fatal(err)
 	}
 	expect.Equal(t, "verdict", r.Verdict(), "selection: all of it holds")
+}
+
+func TestAnInterruptedRunEnds(t *testing.T) {
+	t.Parallel()
+	if runtime.GOOS == "windows" {
+		t.Skip("adapters of sh")
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	r, err := conformance.Run(ctx, conformance.Config{
+		Client: &client.Config{Command: each(answered)}, Requirements: []string{"REQ-CLI-001"}, Concurrency: 1,
+		Progress: func(int, int, []string, *report.Result) { cancel() },
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	expect.Equal(t, "exit code", r.ExitCode(), report.ExitInterrupted)
+	for i := range r.Results {
+		expect.True(t, r.Results[i].Name+" is no harness error", r.Results[i].Verdict != report.HarnessError)
+	}
+}
+
+func TestNumbersOfAnErrorAreComparedAsNumbers(t *testing.T) {
+	t.Parallel()
+	if runtime.GOOS == "windows" {
+		t.Skip("adapters of sh")
+	}
+	for reset, verdict := range map[string]report.Verdict{"1700000900": report.Pass, `"1700000900"`: report.Pass, "1700000901": report.Fail, "null": report.Fail} {
+		limited := `echo '{"id":'$id',"error":{"class":"Limit","message":"daily","limit":1000,"remaining":0,"reset":` + reset + `}}'`
+		r, err := conformance.Run(t.Context(), conformance.Config{
+			Client: &client.Config{Command: strings.Replace(each(limited), `"features":[]`, `"features":["error.rate_limit"]`, 1)}, Names: []string{"error/daily-limit:publish"}, Concurrency: 1,
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		expect.Equal(t, "verdict for "+reset, r.Results[0].Verdict, verdict)
+	}
 }

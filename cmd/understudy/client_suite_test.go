@@ -9,10 +9,11 @@ import (
 	"regexp"
 	"slices"
 	"strings"
-	"sync"
 	"testing"
+	"time"
 
 	"github.com/understudy-mock/understudy/conformance/report"
+	"github.com/understudy-mock/understudy/internal/effort"
 	"github.com/understudy-mock/understudy/internal/expect"
 	"github.com/understudy-mock/understudy/internal/programs"
 )
@@ -64,17 +65,15 @@ func TestGeneratedClientResults(t *testing.T) {
 	t.Parallel()
 	programs.Need(t, "the published clients are NOT judged, and the table of their results is NOT compared", "node", "npm", "python3")
 	binary := build(t)
-	reports := make([]*report.Report, len(adapters))
-	var judging sync.WaitGroup
-	for i, a := range adapters {
+	var reports []*report.Report
+	for _, a := range adapters { // one after the other: a requirement has a time limit
 		file := filepath.Join("../../examples/clients", a.file)
 		command := a.install(t, filepath.Dir(file))
 		if filepath.Ext(file) != ".go" {
 			command += " " + file
 		}
-		judging.Go(func() { reports[i] = judge(t, binary, command, filepath.Join("../../examples/clients", a.known)) })
+		reports = append(reports, judge(t, binary, command, filepath.Join("../../examples/clients", a.known)))
 	}
-	judging.Wait()
 	if !t.Failed() {
 		expect.GeneratedPart(t, "../../docs/client-suite.md", resultsBegin, resultsEnd, resultTable(reports))
 	}
@@ -84,7 +83,7 @@ func TestGeneratedClientResults(t *testing.T) {
 func judge(t *testing.T, binary, command, known string) *report.Report {
 	t.Helper()
 	file := filepath.Join(t.TempDir(), "report.json")
-	c := exec.CommandContext(t.Context(), binary, "conform", "--client", command, "--expected-failures", known, "--report", "json="+file)
+	c := exec.CommandContext(t.Context(), binary, "conform", "--client", command, "--expected-failures", known, "--call-timeout", effort.Wait(time.Minute).String(), "--report", "json="+file)
 	if out, err := c.CombinedOutput(); err != nil {
 		t.Errorf("%s: %v\n%s", command, err, out)
 		return nil

@@ -283,7 +283,12 @@ func (a *adapter) take(line []byte) error {
 	}
 	a.hear(before)
 	var x answer
-	err := json.Unmarshal(text, &x)
+	d := json.NewDecoder(bytes.NewReader(text))
+	d.UseNumber()
+	err := d.Decode(&x)
+	if rest := bytes.TrimSpace(text[min(int(d.InputOffset()), len(text)):]); err == nil && len(rest) > 0 {
+		err = fmt.Errorf("text after the JSON value: %.100s", rest)
+	}
 	if err != nil && bytes.HasPrefix(bytes.ReplaceAll(bytes.TrimSpace(text), []byte(" "), nil), []byte(`{"id":`)) {
 		return fmt.Errorf("%w: it wrote an answer that is not valid: %w: %.200s", errProtocol, err, text)
 	}

@@ -320,7 +320,7 @@ func (l *library) complete(c *Case, call *Call) error {
 		call.Args[strings.Trim(regexpParameter.FindString(op.Requests[0].Path), "{}")] = id
 	}
 	c.Needs = append(c.Needs, call.Op)
-	if c.Profile == base {
+	if c.Profile == base || c.Profile == publishing {
 		c.Profile = op.Profile
 	}
 	if op.Nest != "" && call.Args[op.Nest] == nil {
@@ -359,8 +359,12 @@ func given(example, args map[string]any) map[string]any {
 	return out
 }
 
-// base is the profile of rows that belong to the profiles of all operations.
-const base = "CLI-BASE"
+// base and publishing are the profiles of requirements that all operations, and all that take a
+// message or an id, have: their cases belong to the profile of their operation.
+const (
+	base       = "CLI-BASE"
+	publishing = "CLI-PUB"
+)
 
 // optionsOf returns the options that arguments use, with the form of their values.
 func optionsOf(args any) (needs []string) {

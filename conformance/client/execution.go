@@ -137,6 +137,8 @@ func (x *execution) verdict(err error, otherHost bool) {
 		if r.Basis == spec.Open {
 			r.Verdict = report.Observed
 		}
+	case errors.Is(err, context.Canceled):
+		r.Verdict, r.Reason = report.Inconclusive, report.Interrupted
 	case errors.As(err, &open):
 		r.Verdict, r.Reason, r.Detail = report.Inconclusive, open.reason, open.detail
 	case errors.As(err, &broken):

@@ -447,7 +447,7 @@ func (x *execution) failed(c *Call, a *answer) *report.Failure {
 
 // documented returns what the requests of an operation must be: one of several forms.
 func (x *execution) documented(q *request, op *Operation) *report.Failure {
-	var first *report.Failure
+	var nearest *report.Failure
 	for i := range op.Requests {
 		w, err := filled[want](&op.Requests[i], x.known())
 		if err != nil {
@@ -457,11 +457,21 @@ func (x *execution) documented(q *request, op *Operation) *report.Failure {
 		if f == nil {
 			return nil
 		}
-		if first == nil || strings.HasPrefix(first.Message, "the path") && !strings.HasPrefix(f.Message, "the path") {
-			first = f
+		if nearest == nil || fitting(f) > fitting(nearest) {
+			nearest = f
 		}
 	}
-	return first
+	return nearest
+}
+
+// fitting is how much of a form a request has before it fails: method, path, and the rest.
+func fitting(f *report.Failure) int {
+	for i, part := range []string{"the method", "the path"} {
+		if strings.HasPrefix(f.Message, part) {
+			return i
+		}
+	}
+	return 2
 }
 
 // differsAt reports whether a value lacks what it must have.

@@ -167,6 +167,10 @@ func (s *Session) offers(w io.Writer) {
 	slices.Sort(profiles)
 	_, _ = fmt.Fprintln(w, "\nprofile\tcases\tnot offered")
 	for _, p := range profiles {
-		_, _ = fmt.Fprintf(w, "%s\t%d\t%s\n", strings.TrimPrefix(p, "CLI-"), judged[p], strings.Join(slices.Sorted(maps.Keys(missing[p])), ", "))
+		what := strings.Join(slices.Sorted(maps.Keys(missing[p])), ", ")
+		if judged[p] == 0 {
+			what = "none of its operations"
+		}
+		_, _ = fmt.Fprintf(w, "%s\t%d\t%s\n", strings.TrimPrefix(p, "CLI-"), judged[p], what)
 	}
 }

@@ -110,7 +110,7 @@ func (r *reference) transport() *http.Transport {
 	}
 	return &http.Transport{
 		Proxy: http.ProxyFromEnvironment, DisableKeepAlives: r.does("new-connections"), ForceAttemptHTTP2: r.does("http2"), ExpectContinueTimeout: time.Second,
-		TLSClientConfig: &tls.Config{RootCAs: roots, InsecureSkipVerify: r.broken("010.1")}, //nolint:gosec // a defect to find
+		TLSClientConfig: &tls.Config{RootCAs: roots, InsecureSkipVerify: r.broken("010.1")},
 	}
 }
 
@@ -410,7 +410,7 @@ func isDue(value any, due string) bool {
 		if due == "object" {
 			return true
 		}
-		for _, field := range strings.Fields(due) {
+		for field := range strings.FieldsSeq(due) {
 			if v[field] == nil || v[field] == "" {
 				return false
 			}
@@ -470,7 +470,7 @@ func (c *referenceClient) plain(name string, value any) (any, error) {
 func (c *referenceClient) number(name string, n json.Number) any {
 	i, err := n.Int64()
 	if err == nil && times.MatchString(name) && c.broken("100.1") {
-		return int32(i) //nolint:gosec // a defect to find
+		return int32(i)
 	}
 	if text := n.String(); err == nil && (i > 1<<53 || i < -1<<53) || err != nil && !strings.ContainsAny(text, ".eE") {
 		return map[string]any{"$int": text}

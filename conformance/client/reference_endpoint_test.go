@@ -14,7 +14,6 @@ import (
 	"net/url"
 	"slices"
 	"strings"
-	"sync"
 )
 
 // endpoint is a workflow at an address of its own.
@@ -26,7 +25,6 @@ type endpoint struct {
 	public   string // the URL that signatures are for, if it is known
 	workflow string
 	server   *httptest.Server
-	payloads sync.Map // run id -> payload, of the defects
 }
 
 func (e *endpoint) close() { e.server.Close() }

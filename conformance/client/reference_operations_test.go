@@ -126,7 +126,7 @@ func (c *referenceClient) simple(call, body, due string, a values) (*request, er
 	}
 	if body != "" {
 		object := map[string]any{}
-		for _, name := range strings.Fields(body) {
+		for name := range strings.FieldsSeq(body) {
 			name, wire, renamed := strings.Cut(name, ":")
 			if !renamed {
 				wire = name
@@ -193,12 +193,13 @@ func (c *referenceClient) json(value any) []byte {
 	if c.does("escaped-json") {
 		var ascii strings.Builder
 		for _, r := range string(text) {
-			if r > 0xffff {
+			switch {
+			case r > 0xffff:
 				r -= 0x10000
 				fmt.Fprintf(&ascii, `\u%04x\u%04x`, 0xd800+r>>10, 0xdc00+r&0x3ff)
-			} else if r > 0x7e {
+			case r > 0x7e:
 				fmt.Fprintf(&ascii, `\u%04x`, r)
-			} else {
+			default:
 				ascii.WriteRune(r)
 			}
 		}

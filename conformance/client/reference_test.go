@@ -58,7 +58,7 @@ func TestTheReferenceClientHoldsEveryRequirement(t *testing.T) {
 func TestEachDefectIsFoundByItsOwnRequirement(t *testing.T) {
 	t.Parallel()
 	effort.Unraced(t, "it looks for verdicts, not for races")
-	every := len(mutants) / effort.Amount(t, "BROKEN_CLIENTS", 9, len(mutants))
+	every := max(1, len(mutants)/effort.Amount(t, "BROKEN_CLIENTS", 9, len(mutants)))
 	for i, m := range mutants {
 		if i%every != 0 {
 			continue
@@ -79,7 +79,7 @@ func TestEachDefectIsFoundByItsOwnRequirement(t *testing.T) {
 func TestEachLatitudeIsRight(t *testing.T) {
 	t.Parallel()
 	effort.Unraced(t, "it looks for verdicts, not for races")
-	for _, l := range latitudes[:effort.Amount(t, "CLIENT_LATITUDES", 2, len(latitudes))] {
+	for _, l := range latitudes[:min(len(latitudes), effort.Amount(t, "CLIENT_LATITUDES", 2, len(latitudes)))] {
 		t.Run(l.does, func(t *testing.T) {
 			t.Parallel()
 			for _, r := range judged(t, switches{latitude: l.name}, "") {

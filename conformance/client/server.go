@@ -26,7 +26,6 @@ const maxBody = 32 << 20
 
 // request is one request of the library, as it arrived.
 type request struct {
-	Conn    int    // number of the connection
 	Proto   string // HTTP/1.1, HTTP/2.0
 	Origin  string // main, tls, trap, proxy: the listener
 	Method  string
@@ -115,12 +114,9 @@ type recorder struct {
 	urls    map[string]string // by origin: main, tls, trap, bad
 
 	mu      sync.Mutex
-	conns   int
 	current *scene
 	scenes  map[string]*scene // by token
 }
-
-type connKey struct{}
 
 // newRecorder starts the listeners of a lane.
 func newRecorder(ctx context.Context, d *spec.Dialect, ca *authority, main string) (*recorder, error) {
@@ -147,13 +143,7 @@ func (r *recorder) serve(ctx context.Context, origin, host string, ln net.Listen
 		Handler: http.HandlerFunc(func(w http.ResponseWriter, q *http.Request) { r.handle(w, q, origin) }), ReadHeaderTimeout: helloTimeout,
 		ErrorLog:                     log.New(io.Discard, "", 0), // a refused certificate is not an error
 		DisableGeneralOptionsHandler: true,
-		ConnContext: func(ctx context.Context, _ net.Conn) context.Context {
-			r.mu.Lock()
-			defer r.mu.Unlock()
-			r.conns++
-			return context.WithValue(ctx, connKey{}, r.conns)
-		},
-		BaseContext: func(net.Listener) context.Context { return context.WithoutCancel(ctx) },
+		BaseContext:                  func(net.Listener) context.Context { return context.WithoutCancel(ctx) },
 	}
 	r.servers = append(r.servers, s)
 	switch origin {
@@ -218,8 +208,7 @@ func (r *recorder) sceneOf(q *request) *scene {
 
 // handle records a request and replies.
 func (r *recorder) handle(w http.ResponseWriter, in *http.Request, origin string) {
-	number, _ := in.Context().Value(connKey{}).(int)
-	q := &request{Conn: number, Proto: in.Proto, Origin: origin, Method: in.Method, Target: in.RequestURI, Host: in.Host, Wire: in.Header.Clone()}
+	q := &request{Proto: in.Proto, Origin: origin, Method: in.Method, Target: in.RequestURI, Host: in.Host, Wire: in.Header.Clone()}
 	if u, err := url.Parse(in.RequestURI); err == nil && u.IsAbs() { // a client that talks as to a proxy
 		q.Target = u.RequestURI()
 	}

@@ -168,6 +168,9 @@ func (x *execution) send(ctx context.Context, d *delivery) (*response, error) {
 func (x *execution) delivered(d *delivery) ([]byte, map[string]any) {
 	s := x.served
 	s.payload, _ = payload(d.Payload)
+	if of, _ := d.Payload.(map[string]any); of["submitted"] == true { // what the endpoint sent last
+		s.payload = s.last
+	}
 	headers := map[string]any{"Content-Type": "application/json", header.Retried: 0}
 	if !d.First {
 		headers[header.WorkflowRunID], headers[header.WorkflowURL], headers[header.WorkflowInit] = s.runID, s.url, "false"

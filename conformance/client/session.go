@@ -7,6 +7,7 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"maps"
 	"net"
 	"net/http"
 	"os"
@@ -30,7 +31,6 @@ type Config struct {
 	Listen      string        // address of the TLS listener, for a library with a fixed host that honours no proxy
 	Host        string        // that fixed host, which the operator maps to this machine
 	Slow        bool          // run cases in which the library waits
-	Strict      bool
 }
 
 // The defaults of Config.
@@ -223,13 +223,20 @@ func (s *Session) describe() {
 			s.Notes["client.adapter_sha256"] = hex.EncodeToString(sum[:])
 		}
 	}
-	var missing []string
-	for _, name := range s.library.order {
-		if !h.has(name) {
-			missing = append(missing, name)
+	missing := map[string]bool{}
+	for i := range s.library.cases {
+		for _, need := range s.library.cases[i].Needs {
+			need, _, _ = strings.Cut(need, "@")
+			if kind, name, found := strings.Cut(need, ":"); found && kind == "option" {
+				name, _, _ = strings.Cut(name, ":")
+				need = "option:" + name
+			}
+			if !strings.HasPrefix(need, "feature:") && !h.has(need) {
+				missing[need] = true
+			}
 		}
 	}
-	s.Notes["client.not_offered"] = strings.Join(missing, ", ")
+	s.Notes["client.not_offered"] = strings.Join(slices.Sorted(maps.Keys(missing)), ", ")
 }
 
 // Noise returns what adapters wrote to standard output besides answers.
@@ -309,14 +316,12 @@ func (s *Session) Run(ctx context.Context, c *Case) report.Result {
 		r.Verdict, r.Reason, r.Detail = report.Inconclusive, report.NotTried, "the library waits between repeats: --slow runs this case"
 		return r
 	}
-	var l *lane
-	select {
-	case l = <-s.free:
-	case <-ctx.Done():
+	l := <-s.free
+	defer func() { s.free <- l }()
+	if ctx.Err() != nil {
 		r.Verdict, r.Reason = report.Inconclusive, report.Interrupted
 		return r
 	}
-	defer func() { s.free <- l }()
 	if err := s.Dead(); err != nil {
 		r.Verdict, r.Reason, r.Detail = report.Inconclusive, report.TargetUnreachable, err.Error()
 		return r

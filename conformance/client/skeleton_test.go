@@ -4,9 +4,13 @@ import (
 	"bytes"
 	"encoding/json"
 	"go/format"
+	"os"
+	"os/exec"
+	"path/filepath"
 	"testing"
 
 	"github.com/understudy-mock/understudy/conformance/client"
+	"github.com/understudy-mock/understudy/internal/effort"
 	"github.com/understudy-mock/understudy/internal/expect"
 )
 
@@ -54,4 +58,32 @@ func TestTheCasesAreJSON(t *testing.T) {
 	}
 	expect.True(t, "there are at least 450 cases", len(read.Cases) >= 450)
 	expect.True(t, "publish is an operation", read.Operations["publish"] != nil)
+}
+
+func TestTheFirstAdapterInShellWorks(t *testing.T) {
+	t.Parallel()
+	for _, tool := range []string{"sh", "jq", "curl"} {
+		if _, err := exec.LookPath(tool); err != nil {
+			t.Skip("needs " + tool)
+		}
+	}
+	text, err := client.Skeleton("sh")
+	if err != nil {
+		t.Fatal(err)
+	}
+	file := filepath.Join(t.TempDir(), "adapter.sh")
+	if err := os.WriteFile(file, text, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	session, err := client.Start(t.Context(), client.Config{Command: "sh " + file, CallTimeout: effort.Wait(client.DefaultCallTimeout), Concurrency: 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer session.Close(t.Context())
+	var b bytes.Buffer
+	works, err := session.Check(t.Context(), &b)
+	if err != nil {
+		t.Fatal(err)
+	}
+	expect.True(t, "the sentinel works: "+b.String(), works)
 }

@@ -77,14 +77,20 @@ func (r *Report) unsteady() []*Result {
 
 // markdownReproduce says what somebody else needs for the same run.
 func (r *Report) markdownReproduce(b *bytes.Buffer) {
-	words := append([]string{"understudy", "conform", "--target", "target.yaml"}, union(slices.Clone(r.Flags), r.Selection)...)
+	subject := []string{"--target", "target.yaml"}
+	if adapter := r.Bindings["client.adapter"]; adapter != "" {
+		subject = []string{"--client", "'" + strings.ReplaceAll(adapter, "'", `'\''`) + "'"}
+	}
+	words := slices.Concat([]string{"understudy", "conform"}, subject, union(slices.Clone(r.Flags), r.Selection))
 	fmt.Fprintf(b, "\n## Reproduce\n\n```sh\n%s\n```\n\n| | |\n|---|---|\n", strings.Join(words, " "))
 	for _, f := range r.facts()[1:] {
-		if f.Name != "target file" && f.Name != "bindings" {
+		if f.Name != "target file" && (f.Name != "bindings" || r.OfClient()) {
 			fmt.Fprintf(b, "| %s | %s |\n", f.Name, inMarkdown(f.Value))
 		}
 	}
+	if !r.OfClient() {
 	fmt.Fprintf(b, "\nThe target file as it was read; set the secrets that it hides:\n\n```yaml\n%s\n```\n", strings.TrimSpace(cmp.Or(r.TargetFile, "# none")))
+	}
 }
 
 // names lists the scenarios of a cause.

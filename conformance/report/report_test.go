@@ -258,3 +258,17 @@ func TestOtherReportsAreWellFormed(t *testing.T) {
 		t.Errorf("an unknown format: %v", err)
 	}
 }
+
+func TestAReportOfAClientNamesItsCommand(t *testing.T) {
+	t.Parallel()
+	r := &Report{Bindings: map[string]string{"client.adapter": "node adapter.mjs", "client.language": "Node 24"}, Results: []Result{{Name: "one", Requirements: []string{"REQ-CLI-001"}, Verdict: Pass}}}
+	r.Summarise(nil)
+	var b strings.Builder
+	if err := Write("markdown", &b, r); err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{"understudy conform --client 'node adapter.mjs'", "client.language=Node 24"} {
+		expect.Contains(t, "the report", b.String(), want)
+	}
+	expect.True(t, "there is no target file", !strings.Contains(b.String(), "target.yaml"))
+}

@@ -25,7 +25,7 @@ while read -r line; do
     ;;
   publish)
     if out=$(publish "$line" 2>&1); then
-      answer "$id" "\"result\":$out"
+      answer "$id" "\"result\":$(printf %s "$out" | jq -Rsc 'fromjson? // .')"
     else # what the client prints when it fails is its answer
       answer "$id" "\"error\":{\"class\":\"exit\",\"message\":$(printf %s "$out" | jq -Rs .)}"
     fi

@@ -45,11 +45,11 @@ const messages = "publish,publish.json,batch,batch.json,enqueue,enqueue.json"
 
 var hello = object{
 	"protocol": 1, "name": "qstash-go", "version": "1.0.0", "language": runtime.Version(), "dialect": "upstash", "operations": append(slices.Collect(maps.Keys(operations)), "verify"),
-	"options":  []string{
+	"options": []string{
 		"method", "headers:single", "delay:string", "retries", "callback", "failure_callback", "timeout:string", "filters:messageId,url,topicName,queueName,scheduleId,fromDate,toDate,responseStatus,callerIp,state",
 		"not_before@" + messages, "deduplication_id@" + messages, "content_based_deduplication@" + messages,
 	},
-	"features": []string{"base_url", "path_prefix", "timeout", "tls", "plain", "bytes", "verify.bytes", "tolerance"}, "sentinel": "dlq.list", "depends": []string{"golang-jwt 5.2.1"},
+	"features": []string{"base_url", "path_prefix", "env", "timeout", "tls", "plain", "bytes", "verify.bytes", "tolerance"}, "sentinel": "dlq.list", "depends": []string{"golang-jwt 5.2.1"},
 }
 
 // call calls the package.
@@ -60,7 +60,12 @@ func call(op string, of, a object, times float64) (any, error) {
 		return object{"valid": err == nil}, err
 	}
 	f, limit := strings.Fields(operations[op]), time.Duration(get[float64](of, "timeout_ms"))*time.Millisecond
-	on := reflect.ValueOf(qstash.NewClientWith(qstash.Options{Url: get[string](of, "url"), Token: get[string](of, "token"), Client: &http.Client{Timeout: limit}}))
+	client := qstash.NewClientWithEnv
+	if of["token"] != nil {
+		o := qstash.Options{Url: get[string](of, "url"), Token: get[string](of, "token"), Client: &http.Client{Timeout: limit}}
+		client = func() *qstash.Client { return qstash.NewClientWith(o) }
+	}
+	on := reflect.ValueOf(client())
 	owner, method, _ := strings.Cut(f[0], ".")
 	if to := get[object](a, "destination"); owner == "" && to["group"] != nil && to["url"] == nil {
 		owner = "UrlGroups"
