@@ -25,6 +25,7 @@ import (
 	"github.com/understudy-mock/understudy/engine/refusal"
 	"github.com/understudy-mock/understudy/engine/store"
 	"github.com/understudy-mock/understudy/engine/vector"
+	"github.com/understudy-mock/understudy/internal/explore"
 	"github.com/understudy-mock/understudy/mockserver/call"
 	"github.com/understudy-mock/understudy/mockserver/control"
 	"github.com/understudy-mock/understudy/mockserver/delivery"
@@ -99,7 +100,8 @@ type Config struct {
 	Embed           string          // EmbedHash: texts become vectors for tests; NAME=hash: in one index; "": they are refused
 	Log             *slog.Logger
 
-	pace listener.Pace // of connections; zero: listener.DefaultPace
+	pace    listener.Pace      // of connections; zero: listener.DefaultPace
+	conduct *explore.Conductor // orders the deliveries and applies a plan; nil: none
 }
 
 // defaultMaxBody is the largest request body (decided: 27).
@@ -242,6 +244,7 @@ func (s *Server) deliveries() delivery.Config {
 		Wall:        s.wall,
 		Log:         cfg.Log,
 		After:       s.relieve,
+		Conduct:     conducting(cfg.conduct),
 		Sign:        s.fleet.Sign,
 	}
 }
@@ -419,10 +422,13 @@ func (c *Config) complete() error {
 
 // ServeHTTP answers every operation of all four hosts and the control API.
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	if s.opened.Load() {
-		s.serve(w, r)
-	} else {
+	switch {
+	case !s.opened.Load():
 		s.starting(w, r)
+	case s.cfg.conduct != nil:
+		s.cfg.conduct.Serve(w, r, http.HandlerFunc(s.serve))
+	default:
+		s.serve(w, r)
 	}
 }
 

@@ -44,7 +44,7 @@ type Config struct {
 
 	// Conduct makes an attempt of an account by calling deliver, which may be called later,
 	// again or not at all; the note is kept with the attempt. nil: deliver is called.
-	Conduct func(ctx context.Context, account string, a engine.Attempt, deliver func(note string) engine.Outcome) engine.Outcome
+	Conduct func(ctx context.Context, a engine.Attempt, deliver func(note string) engine.Outcome) engine.Outcome
 
 	MaxResponse int64               // bytes of an answer that are kept
 	Room        *semaphore.Weighted // bounds the bytes of large answers that are read at the same time
@@ -98,7 +98,7 @@ func (d *Deliverer) To(r *tenant.Registry, w *tenant.Tenant) func(context.Contex
 func (d *Deliverer) deliver(ctx context.Context, r *tenant.Registry, w *tenant.Tenant, a engine.Attempt) engine.Outcome {
 	one := attempt{Attempt: a, r: r, w: w, d: d, dialect: r.Dialect(w, a.Message.Options.Dialect), limit: cmp.Or(a.Message.Options.Timeout, engine.DefaultTimeout)}
 	if d.cfg.Conduct != nil {
-		return d.cfg.Conduct(ctx, w.ID, a, func(note string) engine.Outcome {
+		return d.cfg.Conduct(ctx, a, func(note string) engine.Outcome {
 			again := one
 			return again.make(ctx, note)
 		})

@@ -1,0 +1,444 @@
+package explore
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+)
+
+// Config says what is tried.
+type Config struct {
+	Keys        []string      // JSON pointers of members of bodies that identify them, such as /order
+	Allow       []Allowed     // lawful differences
+	Faults      []Fault       // empty: all
+	Depth       int           // faults in a plan: 1, 2; 0: 2
+	Cases       int           // most cases, 0: no bound
+	Budget      time.Duration // real time; 0: one minute
+	CaseTimeout time.Duration // real time of a case; 0: 10 s
+	Case        Plan          // only this one; nil: search
+	Progress    func(p Progress)
+}
+
+// Progress is how far the search is.
+type Progress struct {
+	Level, Done, Of, Findings int
+	Took                      time.Duration
+}
+
+// Finding is the smallest plan after which the application does something else.
+type Finding struct {
+	ID       string       `json:"id"` // short form of the plan
+	Plan     Plan         `json:"plan"`
+	Breaches []Breach     `json:"breaches"`
+	Seen     int          `json:"seen"`   // how often the plan showed it
+	Tried    int          `json:"tried"`  // how often the plan was tried
+	Others   int          `json:"others"` // further plans with the same difference
+	Case     *Observation `json:"case"`
+	Replay   string       `json:"replay,omitempty"` // file
+}
+
+// Result is what a search found.
+type Result struct {
+	Baseline  *Observation `json:"baseline"`
+	Findings  []*Finding   `json:"findings"`
+	Unstable  []*Finding   `json:"unstable,omitempty"` // did not appear in each repetition
+	Cases     []Tried      `json:"cases"`
+	Levels    []Level      `json:"levels"`
+	LeftOut   LeftOut      `json:"leftOut"`
+	Allowed   []Allowed    `json:"allowed,omitempty"`
+	Took      float64      `json:"seconds"`
+	Stopped   string       `json:"stopped,omitempty"` // why the search ended early
+	Volatile  []string     `json:"volatile,omitempty"`
+	Repeated  []string     `json:"repeated,omitempty"` // effects that one run has more than once without faults
+	Unreached int          `json:"unreached"`
+}
+
+// Tried is a case and whether it was a finding.
+type Tried struct {
+	Plan    Plan   `json:"plan"`
+	Outcome string `json:"outcome"` // same, finding, unreached
+}
+
+// Level counts the plans of one size.
+type Level struct {
+	Faults int `json:"faults"`
+	Done   int `json:"done"`
+	All    int `json:"all"`
+}
+
+// LeftOut counts the plans that were not tried because others show the same.
+type LeftOut struct {
+	SameTrace int `json:"sameTrace"`
+	Unrelated int `json:"unrelated"`
+}
+
+// ErrBaseline means that the scenario fails, or does not repeat, without faults.
+var ErrBaseline = errors.New("baseline")
+
+// worker is a service with an application.
+type worker struct {
+	service  *Service
+	scenario Scenario
+}
+
+// explorer is a search in progress.
+type explorer struct {
+	cfg      Config
+	workers  []*worker
+	baseline *Observation
+	rank     map[string]int
+	volatile map[string]bool
+	traces   map[string]bool // traces of cases that were extended
+	started  time.Time
+	result   *Result
+}
+
+// Run explores a scenario on one service.
+func Run(ctx context.Context, cfg Config, s *Service, scenario Scenario) (*Result, error) {
+	x := &explorer{cfg: cfg, workers: []*worker{{s, scenario}}, started: time.Now(), traces: map[string]bool{}, result: &Result{Allowed: cfg.Allow}}
+	if x.cfg.CaseTimeout == 0 {
+		x.cfg.CaseTimeout = 10 * time.Second
+	}
+	if x.cfg.Budget == 0 {
+		x.cfg.Budget = time.Minute
+	}
+	if x.cfg.Depth == 0 {
+		x.cfg.Depth = 2
+	}
+	defer func() { x.result.Took = time.Since(x.started).Seconds() }()
+	if err := x.baselines(ctx); err != nil {
+		return x.result, err
+	}
+	if cfg.Case != nil {
+		return x.result, x.one(ctx, cfg.Case)
+	}
+	return x.result, x.search(ctx)
+}
+
+// baselines runs the scenario twice without faults: it must end, and repeat.
+func (x *explorer) baselines(ctx context.Context) error {
+	first, err := x.runCase(ctx, x.workers[0], nil)
+	if err != nil {
+		return err
+	}
+	x.result.Baseline = first
+	switch {
+	case first.Unfinished != "":
+		return fmt.Errorf("%w: the scenario fails without a fault: %s", ErrBaseline, first.Unfinished)
+	case first.Check != "":
+		return fmt.Errorf("%w: the check fails without a fault: %s", ErrBaseline, first.Check)
+	case len(first.Trace) == 0:
+		return fmt.Errorf("%w: the scenario publishes nothing to %s: nothing can be explored", ErrBaseline, x.workers[0].service.URL)
+	}
+	x.baseline, x.rank, x.volatile = first, first.order(), map[string]bool{}
+	for range 2 {
+		if err := x.repeatBaseline(ctx, true); err != nil {
+			return err
+		}
+	}
+	for place := range x.volatile {
+		x.result.Volatile = append(x.result.Volatile, place)
+	}
+	slices.Sort(x.result.Volatile)
+	return nil
+}
+
+// repeatBaseline runs the scenario again without faults and compares. While learning, places of
+// the state that differ are volatile; later they show that the reset is not complete.
+func (x *explorer) repeatBaseline(ctx context.Context, learning bool) error {
+	again, err := x.runCase(ctx, x.workers[0], nil)
+	if err != nil {
+		return err
+	}
+	if difference := traceDifference(x.baseline.Trace, again.Trace); difference != "" {
+		return fmt.Errorf("%w: the scenario does not repeat: %s", ErrBaseline, difference)
+	}
+	if learning {
+		for place := range volatilePlaces(x.baseline.State, again.State) {
+			x.volatile[place] = true
+		}
+	}
+	if b := x.breaches(again); len(b) > 0 {
+		if learning {
+			return fmt.Errorf("%w: the scenario does not repeat: %s", ErrBaseline, b[0].Text)
+		}
+		return fmt.Errorf("%w: the reset of the application is not complete, the scenario without a fault now gives: %s", ErrBaseline, b[0].Text)
+	}
+	return nil
+}
+
+// traceDifference is the first difference of two traces; "" for none.
+func traceDifference(a, b []Point) string {
+	for i := range min(len(a), len(b)) {
+		if a[i].Name != b[i].Name || a[i].Outcome != b[i].Outcome {
+			return fmt.Sprintf("point %d was %s (%s), and then %s (%s)", i+1, a[i].Name, a[i].Outcome, b[i].Name, b[i].Outcome)
+		}
+	}
+	if len(a) != len(b) {
+		longer := a
+		if len(b) > len(a) {
+			longer = b
+		}
+		return fmt.Sprintf("%d points, and then %d; the first that is not in both is %s", len(a), len(b), longer[min(len(a), len(b))].Name)
+	}
+	return ""
+}
+
+// choices are the faults that apply at a point.
+func (x *explorer) choices(p *Point) []Choice {
+	var out []Choice
+	for _, k := range faultKinds {
+		wanted := len(x.cfg.Faults) == 0 || slices.Contains(x.cfg.Faults, k.Fault)
+		ordered := p.Queue && (k.Fault == Late || k.Fault == RepeatLate)
+		failed := (k.Fault == Repeat || k.Fault == RepeatLate) && !strings.HasPrefix(p.Outcome, "2")
+		if wanted && k.OfCall == p.Call && !ordered && !failed {
+			out = append(out, Choice{p.Name, k.Fault})
+		}
+	}
+	return out
+}
+
+// handler is what a point does, whoever causes it: points of one handler are tried after one of
+// each other handler.
+func handler(p *Point) string {
+	name := p.Base[strings.LastIndex(p.Base, " > ")+1:]
+	what, _, _ := strings.Cut(name, "{")
+	return what
+}
+
+// singles are all plans with one fault: one point of each handler first, then the others.
+func (x *explorer) singles() []Plan {
+	var first, rest []Plan
+	tried := map[string]bool{}
+	for i := range x.baseline.Trace {
+		p := &x.baseline.Trace[i]
+		for _, c := range x.choices(p) {
+			if kind := handler(p) + string(c.Fault); !tried[kind] {
+				tried[kind] = true
+				first = append(first, Plan{c})
+			} else {
+				rest = append(rest, Plan{c})
+			}
+		}
+	}
+	return append(first, rest...)
+}
+
+// search tries all single faults, then pairs.
+func (x *explorer) search(ctx context.Context) error {
+	limited, cancel := context.WithTimeout(ctx, x.cfg.Budget)
+	defer cancel()
+	plans := x.singles()
+	extended := map[string]*Observation{}
+	if err := x.level(limited, 1, plans, extended); err != nil {
+		return x.stopped(ctx, err)
+	}
+	if x.cfg.Depth < 2 {
+		return nil
+	}
+	return x.stopped(ctx, x.level(limited, 2, x.pairs(plans, extended), nil))
+}
+
+// errEnough ends a search at its bound.
+var errEnough = errors.New("enough")
+
+// stopped notes why a search ended early; what it found counts.
+func (x *explorer) stopped(ctx context.Context, err error) error {
+	switch {
+	case err == nil:
+	case ctx.Err() != nil:
+		x.result.Stopped = "interrupted"
+	case errors.Is(err, errEnough):
+		x.result.Stopped = fmt.Sprintf("after %d cases", x.cfg.Cases)
+	case errors.Is(err, context.DeadlineExceeded):
+		x.result.Stopped = fmt.Sprintf("after %s", x.cfg.Budget)
+	default:
+		return err
+	}
+	return nil
+}
+
+// level tries plans of one size. It keeps the observations of those without a finding.
+func (x *explorer) level(ctx context.Context, faults int, plans []Plan, kept map[string]*Observation) error {
+	x.result.Levels = append(x.result.Levels, Level{Faults: faults, All: len(plans)})
+	l := &x.result.Levels[len(x.result.Levels)-1]
+	for i, plan := range plans {
+		if x.cfg.Cases > 0 && len(x.result.Cases) >= x.cfg.Cases {
+			return errEnough
+		}
+		o, err := x.try(ctx, plan)
+		if err != nil {
+			return err
+		}
+		if kept != nil && o != nil {
+			kept[plan.ID()] = o
+		}
+		l.Done++
+		if faults == 1 && i == 9 { // a reset that forgets something shows itself early
+			if err := x.repeatBaseline(ctx, false); err != nil {
+				return err
+			}
+		}
+		if x.cfg.Progress != nil {
+			x.cfg.Progress(Progress{faults, l.Done, l.All, len(x.result.Findings), time.Since(x.started)})
+		}
+	}
+	return nil
+}
+
+// try runs a plan. A difference is confirmed and becomes a finding; without one it returns the
+// observation.
+func (x *explorer) try(ctx context.Context, plan Plan) (*Observation, error) {
+	o, err := x.runCase(ctx, x.workers[0], plan)
+	if err != nil {
+		return nil, err
+	}
+	broken := x.breaches(o)
+	switch {
+	case o.Unreached:
+		x.result.Unreached++
+		x.result.Cases = append(x.result.Cases, Tried{plan, "unreached"})
+		return nil, nil
+	case len(broken) == 0:
+		x.result.Cases = append(x.result.Cases, Tried{plan, "same"})
+		return o, nil
+	}
+	x.result.Cases = append(x.result.Cases, Tried{plan, "finding"})
+	return nil, x.confirm(ctx, &Finding{ID: plan.ID(), Plan: plan, Breaches: broken, Seen: 1, Tried: 1, Case: o})
+}
+
+// repetitions is how often a difference must appear again.
+const repetitions = 3
+
+// confirm repeats a plan, and makes it smaller where fewer faults show the same.
+func (x *explorer) confirm(ctx context.Context, f *Finding) error {
+	for _, known := range x.result.Findings {
+		if known.same(f) {
+			known.Others++
+			return nil
+		}
+	}
+	for range repetitions {
+		o, err := x.runCase(ctx, x.workers[0], f.Plan)
+		if err != nil {
+			return err
+		}
+		f.Tried++
+		if b := x.breaches(o); len(b) > 0 && b[0].Oracle == f.Breaches[0].Oracle {
+			f.Seen++
+		}
+	}
+	if f.Seen < f.Tried {
+		x.result.Unstable = append(x.result.Unstable, f)
+		return nil
+	}
+	x.result.Findings = append(x.result.Findings, f)
+	return nil
+}
+
+// same reports whether two findings are one: the same difference by the same faults at the same handlers.
+func (f *Finding) same(other *Finding) bool {
+	if len(f.Plan) != len(other.Plan) || f.Breaches[0].Oracle != other.Breaches[0].Oracle || kindOfText(f.Breaches[0].Text) != kindOfText(other.Breaches[0].Text) {
+		return false
+	}
+	for i := range f.Plan {
+		if handler(&Point{Base: f.Plan[i].Point}) != handler(&Point{Base: other.Plan[i].Point}) {
+			return false
+		}
+	}
+	return true
+}
+
+// kindOfText is the part of a difference before its keys and values.
+func kindOfText(text string) string {
+	what, _, _ := strings.Cut(text, "{")
+	what, _, _ = strings.Cut(what, " is ")
+	return what
+}
+
+// pairs extends each single fault without a finding by a fault at a later point of its trace.
+// Points of other keys and causes are left out, and so are traces that were extended.
+func (x *explorer) pairs(singles []Plan, seen map[string]*Observation) []Plan {
+	var fresh, others []Plan
+	known := x.rank
+	for _, single := range singles {
+		o := seen[single.ID()]
+		if o == nil {
+			continue
+		}
+		if trace := o.outcomes(); x.traces[trace] {
+			x.result.LeftOut.SameTrace++
+			continue
+		} else {
+			x.traces[trace] = true
+		}
+		past := false
+		for i := range o.Trace {
+			p := &o.Trace[i]
+			if p.Name == single[0].Point {
+				past = true
+				continue
+			}
+			if !past {
+				continue
+			}
+			if !related(single[0].Point, p) {
+				x.result.LeftOut.Unrelated++
+				continue
+			}
+			_, ordinary := known[p.Base]
+			for _, c := range x.choices(p) {
+				if plan := append(slices.Clone(single), c); !ordinary || strings.HasSuffix(p.Name, "@1") {
+					fresh = append(fresh, plan)
+				} else {
+					others = append(others, plan)
+				}
+			}
+		}
+	}
+	return append(fresh, others...)
+}
+
+// related reports whether two points have a key, or a cause, in common.
+func related(point string, p *Point) bool {
+	if keyIn(point) == p.Key {
+		return true
+	}
+	base, _, _ := strings.Cut(point, "@")
+	return strings.HasPrefix(p.Base, base) || strings.HasPrefix(base, p.Base)
+}
+
+// one runs a single plan, given by its short form, and reports what it shows.
+func (x *explorer) one(ctx context.Context, plan Plan) error {
+	o, err := x.runCase(ctx, x.workers[0], plan)
+	if err != nil {
+		return err
+	}
+	if o.Unreached {
+		return fmt.Errorf("case %s: not reached: no point of the scenario has this name any more", plan.ID())
+	}
+	plan = x.named(plan, o)
+	outcome := "same"
+	if b := x.breaches(o); len(b) > 0 {
+		outcome = "finding"
+		x.result.Findings = append(x.result.Findings, &Finding{ID: plan.ID(), Plan: plan, Breaches: b, Seen: 1, Tried: 1, Case: o})
+	}
+	x.result.Cases = append(x.result.Cases, Tried{plan, outcome})
+	return nil
+}
+
+// named replaces the short names in a plan by the names of the points.
+func (x *explorer) named(plan Plan, o *Observation) Plan {
+	out := slices.Clone(plan)
+	for i := range out {
+		for _, p := range o.Trace {
+			if hash(p.Name) == out[i].Point {
+				out[i].Point = p.Name
+			}
+		}
+	}
+	return out
+}
