@@ -339,17 +339,15 @@ func (x *explorer) confirm(ctx context.Context, f *Finding) error {
 	return nil
 }
 
-// same reports whether two findings are one: the same difference by the same faults at the same handlers.
+// same reports whether another finding is this one: the same difference, and a fault at each of the
+// handlers of this plan.
 func (f *Finding) same(other *Finding) bool {
-	if len(f.Plan) != len(other.Plan) || f.Breaches[0].Oracle != other.Breaches[0].Oracle || kindOfText(f.Breaches[0].Text) != kindOfText(other.Breaches[0].Text) {
+	if f.Breaches[0].Oracle != other.Breaches[0].Oracle || kindOfText(f.Breaches[0].Text) != kindOfText(other.Breaches[0].Text) {
 		return false
 	}
-	for i := range f.Plan {
-		if handler(&Point{Base: f.Plan[i].Point}) != handler(&Point{Base: other.Plan[i].Point}) {
-			return false
-		}
-	}
-	return true
+	return !slices.ContainsFunc(f.Plan, func(c Choice) bool {
+		return !slices.ContainsFunc(other.Plan, func(o Choice) bool { return handler(&Point{Base: o.Point}) == handler(&Point{Base: c.Point}) })
+	})
 }
 
 // kindOfText is the part of a difference before its keys and values.

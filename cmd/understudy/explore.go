@@ -1,0 +1,165 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"maps"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/understudy-mock/understudy/internal/command"
+	"github.com/understudy-mock/understudy/internal/explore"
+	"github.com/understudy-mock/understudy/mockserver"
+)
+
+// ExploreCmd runs a scenario of an application again and again, each time with one or two things
+// that an at-least-once service may do.
+type ExploreCmd struct {
+	Budget      time.Duration     `default:"1m" help:"Time for the search."`
+	Depth       int               `default:"2" help:"Largest number of faults in a case: 1 or 2."`
+	Cases       int               `help:"Largest number of cases; 0 for no bound."`
+	Case        string            `placeholder:"PLAN" help:"Only this case, such as 3fa2c1=repeat."`
+	CaseTimeout time.Duration     `default:"10s" help:"Real time after which a case that does not end is a finding."`
+	Report      map[string]string `placeholder:"FORMAT=FILE" help:"Write a report: json, junit, markdown or html; repeatable."`
+	Command     []string          `arg:"" optional:"" passthrough:"" help:"The command that starts the application, after --."`
+}
+
+// Exit codes of explore.
+const (
+	exitFindings = 1
+	exitBaseline = 3
+)
+
+// Run explores, writes the reports, and returns whether there are findings.
+func (c *ExploreCmd) Run(e *env) error {
+	words, file, cfg, err := c.read(e)
+	if err != nil {
+		return err
+	}
+	s, service, err := mockserver.RunExplored(mockserver.Config{Stubs: outsideStubs(file), Log: slog.New(slog.DiscardHandler)})
+	if err != nil {
+		return err
+	}
+	defer s.Close() //nolint:errcheck // nothing is kept
+	app := &explore.Process{File: file, Command: words, Env: exploredEnv(s, file), Prepare: inOwnGroup, End: endGroup}
+	defer app.Stop()
+	result, err := explore.Run(e.ctx, cfg, service, app)
+	if err := c.write(result); err != nil {
+		return err
+	}
+	switch {
+	case errors.Is(err, explore.ErrBaseline):
+		return command.Fail(exitBaseline, fmt.Errorf("explore: %w", err))
+	case err != nil && !errors.Is(err, context.Canceled):
+		return command.Fail(exitBaseline, fmt.Errorf("explore: %w", err))
+	}
+	if err := explore.WriteText(e.out, result, "understudy explore --config "+e.flags.Config+" --case %s -- "+strings.Join(words, " ")); err != nil {
+		return err
+	}
+	if len(result.Findings) > 0 {
+		return command.Fail(exitFindings, errors.New("")) // the report is printed
+	}
+	return nil
+}
+
+// read checks the flags and reads the configuration file.
+func (c *ExploreCmd) read(e *env) (words []string, file *explore.File, cfg explore.Config, err error) {
+	words = c.Command
+	if len(words) > 0 && words[0] == "--" {
+		words = words[1:]
+	}
+	switch {
+	case e.flags.Config == "":
+		return nil, nil, cfg, usageError("explore: --config is missing; usage: understudy explore --config explore.yaml -- COMMAND")
+	case len(words) == 0:
+		return nil, nil, cfg, usageError("explore: no command; usage: understudy explore --config explore.yaml -- COMMAND")
+	case c.Depth < 1 || c.Depth > 2:
+		return nil, nil, cfg, usageError("--depth: invalid value %d: must be 1 or 2", c.Depth)
+	}
+	for format := range c.Report {
+		if explore.Reports[format] == nil {
+			return nil, nil, cfg, usageError("--report: invalid format %q: must be one of %s", format, strings.Join(slices.Sorted(maps.Keys(explore.Reports)), ", "))
+		}
+	}
+	if file, err = explore.ReadFile(e.flags.Config); err != nil {
+		return nil, nil, cfg, usageError("%w", err)
+	}
+	cfg = explore.Config{
+		Keys: file.Keys, Allow: file.Allow, Faults: file.Faults, Depth: c.Depth, Cases: c.Cases, Budget: c.Budget, CaseTimeout: c.CaseTimeout,
+		Progress: c.progress(e),
+	}
+	if c.Case != "" {
+		if cfg.Case, err = explore.ParsePlan(c.Case); err != nil {
+			return nil, nil, cfg, usageError("--case: %w", err)
+		}
+	}
+	return words, file, cfg, nil
+}
+
+// progress prints a line that is overwritten, on a terminal only.
+func (c *ExploreCmd) progress(e *env) func(explore.Progress) {
+	if !command.IsTerminal(e.err) {
+		return nil
+	}
+	return func(p explore.Progress) {
+		_, _ = fmt.Fprintf(e.err, "\r\x1b[Klevel %d    %d/%d    findings %d    %.1f s", p.Level, p.Done, p.Of, p.Findings, p.Took.Seconds())
+		if p.Done == p.Of {
+			_, _ = fmt.Fprint(e.err, "\r\x1b[K")
+		}
+	}
+}
+
+// write writes the reports.
+func (c *ExploreCmd) write(r *explore.Result) error {
+	for format, name := range c.Report {
+		if err := os.MkdirAll(filepath.Dir(name), 0o755); err != nil {
+			return err
+		}
+		f, err := os.Create(name)
+		if err != nil {
+			return err
+		}
+		if err := errors.Join(explore.Reports[format](io.Writer(f), r), f.Close()); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// outsideStubs are the answers of the outside services in a file.
+func outsideStubs(file *explore.File) (out []mockserver.Stub) {
+	for _, name := range slices.Sorted(maps.Keys(file.Outside)) {
+		a := file.Outside[name].Answer
+		answer := mockserver.Answer{Headers: a.Headers, Body: a.Body}
+		if a.Status != 0 {
+			answer.Status = mockserver.StubStatus(fmt.Sprint(a.Status))
+		}
+		out = append(out, mockserver.Stub{URL: "outside://" + name + "/*", Answers: []mockserver.Answer{answer}})
+	}
+	return out
+}
+
+// exploredEnv is the environment of the application: that of clients, and its outside services.
+func exploredEnv(s *mockserver.Server, file *explore.File) (out []string) {
+	for _, v := range s.Env() {
+		out = append(out, v.Name+"="+v.Value)
+	}
+	for name, service := range file.Outside {
+		out = append(out, service.Env+"="+s.ListensAt()+"/_understudy/outside/"+name)
+	}
+	slices.Sort(out)
+	return out
+}
+
+// inOwnGroup makes a child the first of a group of processes, so that all that it starts end with it.
+func inOwnGroup(c *exec.Cmd) {
+	endWithParent(c)
+	newGroup(c)
+}
