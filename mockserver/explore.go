@@ -51,26 +51,27 @@ type ExploreCase struct {
 	state   func() any
 	check   func() error
 	cleanup []func()
+	err     error // of the first step that failed
 }
 
 // Cleanup adds a function that runs when the case has ended, such as one that stops the application.
 func (c *ExploreCase) Cleanup(do func()) { c.cleanup = append(c.cleanup, do) }
 
-// Do runs a step of the scenario, such as a request to the application. What it publishes is delivered
-// after its end.
-func (c *ExploreCase) Do(step func()) {
-	c.t.Helper()
-	if err := c.c.Do(c.Context, func() error { step(); return nil }); err != nil {
-		c.t.Fatalf("%v", err)
+// Do runs a step of the scenario, such as a request to the application. What it publishes is
+// delivered after its end. A step that returns an error with a fault is done once more, as a
+// caller does who gets an error.
+func (c *ExploreCase) Do(step func() error) { c.keep(c.c.Do(c.Context, step)) }
+
+// keep keeps the first error of the case.
+func (c *ExploreCase) keep(err error) {
+	if c.err == nil {
+		c.err = err
 	}
 }
 
 // Advance moves the clock, and returns when all deliveries that become due have ended.
 func (c *ExploreCase) Advance(d time.Duration) {
-	c.t.Helper()
-	if err := c.c.Advance(c.Context, d); err != nil {
-		c.t.Fatalf("advance %s: %v", d, err)
-	}
+	c.keep(c.c.Advance(c.Context, d))
 }
 
 // State sets the function that reads the final state of the application. It runs when
@@ -89,7 +90,7 @@ func (c *ExploreCase) Check(holds func() error) { c.check = holds }
 //		shop := newShop(c.URL(), c.Outside("payments").URL())
 //		c.Cleanup(shop.Close)
 //		c.State(func() any { return shop.Orders() })
-//		c.Do(func() { shop.Checkout(1) })
+//		c.Do(func() error { return shop.Checkout(1) })
 //	})
 func Explore(t TB, cfg ExploreConfig, scenario func(c *ExploreCase)) {
 	t.Helper()
@@ -136,7 +137,7 @@ func (s *functionScenario) Quiet() time.Duration { return 0 }
 func (s *functionScenario) Play(ctx context.Context, c *explore.Case) error {
 	s.last = &ExploreCase{TestServer: s.u, Context: ctx, c: c}
 	s.play(s.last)
-	return nil
+	return s.last.err
 }
 
 func (s *functionScenario) State(context.Context) ([]byte, error) {

@@ -3,6 +3,7 @@ package mockserver_test
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -121,11 +122,16 @@ func findings(t *testing.T, cfg mockserver.ExploreConfig, bugs ...string) []stri
 	mockserver.Explore(list, cfg, func(c *mockserver.ExploreCase) {
 		s := newShop(c, bugs...)
 		for i := range 2 {
-			c.Do(func() {
+			c.Do(func() error {
 				answer, err := http.Post(s.app.URL+"/checkout", "application/json", strings.NewReader(fmt.Sprintf(`{"order":%d}`, i+1)))
-				if err == nil {
-					answer.Body.Close()
+				if err != nil {
+					return err
 				}
+				defer answer.Body.Close()
+				if answer.StatusCode != 200 {
+					return errors.New(answer.Status)
+				}
+				return nil
 			})
 		}
 	})

@@ -45,16 +45,24 @@ type Case struct {
 	steps   int
 }
 
-// Do runs a step: what it publishes is delivered after its end.
+// Do runs a step: what it publishes is delivered after its end. A step that fails with a fault is
+// done once more, as a caller does who gets an error.
 func (c *Case) Do(ctx context.Context, step func() error) error {
 	c.steps++
-	c.Service.Conductor.beginStep(fmt.Sprintf("start.%d", c.steps))
-	err := step()
-	c.Service.Conductor.endStep()
-	if err != nil {
-		return fmt.Errorf("step %d: %w", c.steps, err)
+	for try := 0; ; try++ {
+		c.Service.Conductor.beginStep(fmt.Sprintf("start.%d", c.steps))
+		err := step()
+		c.Service.Conductor.endStep()
+		switch {
+		case err == nil:
+			return c.Service.Account.Settle(ctx)
+		case try == 1 || len(c.Plan) == 0 || ctx.Err() != nil:
+			return fmt.Errorf("step %d: %w", c.steps, err)
+		}
+		if err := c.Service.Account.Settle(ctx); err != nil {
+			return err
+		}
 	}
-	return c.Service.Account.Settle(ctx)
 }
 
 // Advance moves the clock; what becomes due is delivered.
@@ -77,6 +85,8 @@ type Observation struct {
 	Unreached  bool     `json:"unreached,omitempty"`  // a point of the plan was not reached
 	Stuck      []string `json:"stuck,omitempty"`      // what waited for another delivery
 	Repaired   bool     `json:"repaired,omitempty"`   // the DLQ was retried at the end
+
+	repeated []string // effects that one run had more than once
 }
 
 // Order is the place of each name in the trace.
@@ -175,6 +185,7 @@ func (x *explorer) observe(ctx context.Context, w *worker, o *Observation) error
 	o.Trace, o.Stuck = s.Conductor.trace()
 	o.Unreached = s.Conductor.unreached()
 	o.Effects = effectsOf(s.Requests(), x.cfg.Keys)
+	o.repeated = s.Conductor.repeatedEffects()
 	list, err := s.Account.RunSummaries(engine.Filter{})
 	if err != nil {
 		return fmt.Errorf("runs: %w", err)
@@ -222,7 +233,7 @@ func effectsOf(calls []traffic.Exchange, keys []string) map[string]int {
 		if query, err := url.ParseQuery(query); err == nil && len(query) > 0 {
 			path += "?" + query.Encode()
 		}
-		effect := strings.TrimSpace(service + " " + x.Method + " /" + steadyPath(path) + " " + n.key(x.Request.Body, ""))
+		effect := n.ofEffect(service, x.Method, path, x.Request.Body)
 		if key := x.Request.Header.Get("Idempotency-Key"); key != "" {
 			if once[service+" "+key] {
 				continue

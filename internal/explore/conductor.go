@@ -55,7 +55,8 @@ type progress struct {
 	since   time.Time // the last start or end of a delivery
 	touched time.Time // the last call of the application
 	points  []Point
-	stuck   []string // what waited for another delivery
+	effects map[string]int // number of each effect of each run
+	stuck   []string       // what waited for another delivery
 }
 
 // turn is an attempt that waits for its start.
@@ -75,7 +76,8 @@ func (c *Conductor) begin(account *engine.Account, plan Plan, keys []string, ran
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.progress = progress{
-		account: account, names: newNames(keys), rank: rank, plan: slices.Clone(plan), reached: map[string]bool{}, down: map[string]bool{}, cause: "background",
+		account: account, names: newNames(keys), rank: rank, plan: slices.Clone(plan), reached: map[string]bool{}, down: map[string]bool{}, effects: map[string]int{},
+		cause: "background",
 	}
 }
 
@@ -326,7 +328,8 @@ func (c *Conductor) Serve(w http.ResponseWriter, r *http.Request, next http.Hand
 	c.touched = time.Now()
 	idle := c.account == nil
 	c.mu.Unlock()
-	if idle || r.Method == http.MethodGet || strings.HasPrefix(r.URL.Path, "/_understudy/") {
+	service, outside := strings.CutPrefix(r.URL.Path, "/_understudy/outside/")
+	if idle || !outside && (r.Method == http.MethodGet || strings.HasPrefix(r.URL.Path, "/_understudy/")) {
 		next.ServeHTTP(w, r)
 		return
 	}
@@ -334,6 +337,11 @@ func (c *Conductor) Serve(w http.ResponseWriter, r *http.Request, next http.Hand
 	r.Body = io.NopCloser(bytes.NewReader(body))
 	if err != nil {
 		http.Error(w, "explore: body: "+err.Error(), http.StatusRequestEntityTooLarge)
+		return
+	}
+	if outside {
+		c.calledOutside(service, r.Method, body)
+		next.ServeHTTP(w, r)
 		return
 	}
 	c.mu.Lock()
@@ -411,4 +419,27 @@ func (c *Conductor) quietFor(ctx context.Context, quiet time.Duration) (waited b
 			timer.Stop()
 		}
 	}
+}
+
+// calledOutside counts an effect of the run that is in progress.
+func (c *Conductor) calledOutside(target, method string, body []byte) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	service, path, _ := strings.Cut(target, "/")
+	if run := strings.LastIndex(c.cause, " > "); run > 0 && strings.Contains(c.cause[:run], "> run ") {
+		c.effects[c.names.ofEffect(service, method, path, body)+" in "+c.cause[:run]]++
+	}
+}
+
+// repeatedEffects are the effects that one run had more than once.
+func (c *Conductor) repeatedEffects() (out []string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for effect, n := range c.effects {
+		if n > 1 {
+			out = append(out, fmt.Sprintf("%s: %d times", effect, n))
+		}
+	}
+	slices.Sort(out)
+	return out
 }

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
+	"net/http"
 	"net/netip"
 	"net/url"
 	"regexp"
@@ -62,14 +63,24 @@ func (n *names) ofMessage(e *engine.Event, cause string) {
 // ofCall names a call of the application to the service.
 func (n *names) ofCall(cause, method, path string, body []byte) string {
 	what := strings.ToLower(method) + " " + steadyPath(path)
-	if method == "POST" {
-		if _, destination, found := strings.Cut(path, "/v2/publish/"); found {
-			what = "publish " + pathOf(destination)
-		} else if _, destination, found = strings.Cut(path, "/v2/trigger/"); found {
-			what = "trigger " + pathOf(destination)
+	for _, kind := range []string{"publish", "trigger", "enqueue"} {
+		if _, destination, found := strings.Cut(path, "/v2/"+kind+"/"); found && method == http.MethodPost {
+			what = kind + " " + pathOf(destination)
+		}
+	}
+	var batch []struct{ Destination, Body string }
+	if strings.HasSuffix(path, "/v2/batch") && json.Unmarshal(body, &batch) == nil && len(batch) > 0 {
+		what, body = "batch", []byte(batch[0].Body)
+		for _, one := range batch[:min(len(batch), 3)] {
+			what += " " + pathOf(one.Destination)
 		}
 	}
 	return n.number(cause + " > " + what + n.key(body, ""))
+}
+
+// ofEffect names a call of the application to an outside service: SERVICE METHOD PATH {KEY}.
+func (n *names) ofEffect(service, method, path string, body []byte) string {
+	return strings.TrimSpace(service + " " + method + " /" + steadyPath(path) + " " + n.key(body, ""))
 }
 
 // stepOf is the step of a run that a message belongs to.
@@ -175,8 +186,12 @@ func steady(value any) any {
 		}
 		return out
 	case string:
-		if volatile.MatchString(v) {
+		var nested any
+		switch {
+		case volatile.MatchString(v):
 			return "*"
+		case (strings.HasPrefix(v, "{") || strings.HasPrefix(v, "[")) && json.Unmarshal([]byte(v), &nested) == nil:
+			return steady(nested)
 		}
 	case float64:
 		if v >= 1e9 {

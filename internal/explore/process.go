@@ -161,9 +161,6 @@ func (p *Process) Play(ctx context.Context, c *Case) error {
 		} else {
 			err = c.Do(ctx, func() error {
 				_, err := p.request(ctx, s)
-				if answered := (*statusError)(nil); errors.As(err, &answered) && len(c.Plan) > 0 {
-					return nil // the application may answer a fault with an error
-				}
 				return err
 			})
 		}
@@ -203,11 +200,6 @@ func (p *Process) do(ctx context.Context, what string) ([]byte, error) {
 	return p.shell(ctx, what)
 }
 
-// statusError is an answer of the application that is not 2xx.
-type statusError struct{ text string }
-
-func (e *statusError) Error() string { return e.text }
-
 // request makes a request to the application; an answer that is not 2xx is an error.
 func (p *Process) request(ctx context.Context, s step) ([]byte, error) {
 	r, err := http.NewRequestWithContext(ctx, s.method, p.url+s.path, strings.NewReader(s.body))
@@ -224,7 +216,7 @@ func (p *Process) request(ctx context.Context, s step) ([]byte, error) {
 	defer answer.Body.Close()
 	body, err := io.ReadAll(io.LimitReader(answer.Body, maxCall))
 	if answer.StatusCode/100 != 2 {
-		return nil, &statusError{fmt.Sprintf("%s %s: the application answered %s: %s", s.method, s.path, answer.Status, clip(string(body)))}
+		return nil, fmt.Errorf("%s %s: the application answered %s: %s", s.method, s.path, answer.Status, clip(string(body)))
 	}
 	return body, err
 }

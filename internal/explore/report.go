@@ -29,6 +29,9 @@ func (r *Result) Summary() string {
 			parts = append(parts, fmt.Sprintf("%d of %d %s", l.Done, l.All, what))
 		}
 	}
+	if len(r.Levels) == 0 {
+		parts = append(parts, counted(len(r.Cases), "case", "cases"))
+	}
 	if r.Stopped != "" {
 		parts = append(parts, "stopped "+strings.TrimPrefix(r.Stopped, "stopped "))
 	}
@@ -69,6 +72,9 @@ func WriteText(w io.Writer, r *Result, again string) error {
 	}
 	for _, l := range r.Levels {
 		fmt.Fprintf(&b, "level %d    %d/%d\n", l.Faults, l.Done, l.All)
+	}
+	for _, text := range r.Repeated {
+		fmt.Fprintf(&b, "\nwarning: an effect outside of steps: %s, without a fault\n", text)
 	}
 	for _, f := range r.Findings {
 		b.WriteString("\n" + f.Text())

@@ -124,7 +124,7 @@ func (x *explorer) baselines(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	x.result.Baseline = first
+	x.result.Baseline, x.result.Repeated = first, first.repeated
 	switch {
 	case first.Unfinished != "":
 		return fmt.Errorf("%w: the scenario fails without a fault: %s", ErrBaseline, first.Unfinished)
