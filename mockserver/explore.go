@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"github.com/understudy-mock/understudy/engine"
-	"github.com/understudy-mock/understudy/internal/explore"
+	"github.com/understudy-mock/understudy/mockserver/explore"
 	"github.com/understudy-mock/understudy/mockserver/traffic"
 )
 

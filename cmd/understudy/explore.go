@@ -7,6 +7,7 @@ import (
 	"io"
 	"log/slog"
 	"maps"
+	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -14,9 +15,12 @@ import (
 	"strings"
 	"time"
 
+	"github.com/understudy-mock/understudy/engine/store"
+	"github.com/understudy-mock/understudy/engine/store/sqlite"
 	"github.com/understudy-mock/understudy/internal/command"
-	"github.com/understudy-mock/understudy/internal/explore"
 	"github.com/understudy-mock/understudy/mockserver"
+	"github.com/understudy-mock/understudy/mockserver/explore"
+	"github.com/understudy-mock/understudy/mockserver/explore/program"
 )
 
 // ExploreCmd runs a scenario of an application again and again, each time with one or two things
@@ -28,6 +32,9 @@ type ExploreCmd struct {
 	Case        string            `placeholder:"PLAN" help:"Only this case, such as 3fa2c1=repeat."`
 	CaseTimeout time.Duration     `default:"10s" help:"Real time after which a case that does not end is a finding."`
 	Report      map[string]string `placeholder:"FORMAT=FILE" help:"Write a report: json, junit, markdown or html; repeatable."`
+	Init        bool              `help:"Write the configuration file: start the application, and record the requests of a person."`
+	Outside     map[string]string `placeholder:"NAME=VARIABLE" help:"With --init: an outside service, and the variable with its address; repeatable."`
+	Out         string            `default:"explore-out" help:"Folder of the replay files of findings; empty for none."`
 	Command     []string          `arg:"" optional:"" passthrough:"" help:"The command that starts the application, after --."`
 }
 
@@ -39,18 +46,25 @@ const (
 
 // Run explores, writes the reports, and returns whether there are findings.
 func (c *ExploreCmd) Run(e *env) error {
+	if c.Init {
+		return c.init(e, c.words())
+	}
 	words, file, cfg, err := c.read(e)
 	if err != nil {
 		return err
 	}
-	s, service, err := mockserver.RunExplored(mockserver.Config{Stubs: outsideStubs(file), Log: slog.New(slog.DiscardHandler)})
+	w, err := newExplored(file, words, nil)
 	if err != nil {
 		return err
 	}
-	defer s.Close() //nolint:errcheck // nothing is kept
-	app := &explore.Process{File: file, Command: words, Env: exploredEnv(s, file), Prepare: inOwnGroup, End: endGroup}
-	defer app.Stop()
-	result, err := explore.Run(e.ctx, cfg, service, app)
+	defer w.close()
+	result, err := explore.Run(e.ctx, cfg, w.service, w.app)
+	for _, f := range result.Findings {
+		var failed error
+		if f.Replay, failed = c.replay(e.ctx, cfg, result, f, file, words); failed != nil {
+			e.warn("no replay file of " + f.ID + ": " + failed.Error())
+		}
+	}
 	if err := c.write(result); err != nil {
 		return err
 	}
@@ -60,7 +74,7 @@ func (c *ExploreCmd) Run(e *env) error {
 	case err != nil && !errors.Is(err, context.Canceled):
 		return command.Fail(exitBaseline, fmt.Errorf("explore: %w", err))
 	}
-	if err := explore.WriteText(e.out, result, "understudy explore --config "+e.flags.Config+" --case %s -- "+strings.Join(words, " ")); err != nil {
+	if err := program.WriteText(e.out, result, "understudy explore --config "+e.flags.Config+" --case %s -- "+strings.Join(words, " ")); err != nil {
 		return err
 	}
 	if len(result.Findings) > 0 {
@@ -69,12 +83,98 @@ func (c *ExploreCmd) Run(e *env) error {
 	return nil
 }
 
-// read checks the flags and reads the configuration file.
-func (c *ExploreCmd) read(e *env) (words []string, file *explore.File, cfg explore.Config, err error) {
-	words = c.Command
-	if len(words) > 0 && words[0] == "--" {
-		words = words[1:]
+// explored is a server and an application under it.
+type explored struct {
+	server  *mockserver.Server
+	service *explore.Service
+	app     *program.Process
+}
+
+// newExplored starts a server; the first case starts the application.
+func newExplored(file *program.File, words []string, st store.Store) (*explored, error) {
+	s, service, err := mockserver.RunExplored(mockserver.Config{Stubs: outsideStubs(file), Store: st, Log: slog.New(slog.DiscardHandler)})
+	if err != nil {
+		return nil, err
 	}
+	return &explored{s, service, &program.Process{File: file, Command: words, Env: exploredEnv(s, file), Prepare: inOwnGroup, End: endGroup}}, nil
+}
+
+func (x *explored) close() {
+	x.app.Stop()
+	_ = x.server.Close() // nothing is kept
+}
+
+// maxReplays bounds the files that a search writes.
+const maxReplays = 20
+
+// replay plays a finding once more on a server that keeps a journal, and exports it.
+func (c *ExploreCmd) replay(ctx context.Context, cfg explore.Config, r *explore.Result, f *explore.Finding, file *program.File, words []string) (string, error) {
+	if c.Out == "" || slices.Index(r.Findings, f) >= maxReplays {
+		return "", nil
+	}
+	folder, err := os.MkdirTemp("", "understudy-explore-")
+	if err != nil {
+		return "", err
+	}
+	defer os.RemoveAll(folder)
+	st, err := sqlite.Open(ctx, sqlite.Config{Dir: folder, Log: slog.New(slog.DiscardHandler), Warn: func(string) {}})
+	if err != nil {
+		return "", err
+	}
+	defer st.Close() //nolint:errcheck // the folder is removed
+	x, err := newExplored(file, words, st)
+	if err != nil {
+		return "", err
+	}
+	defer x.close()
+	if err := explore.Again(ctx, cfg, r, f.Plan, x.service, x.app); err != nil {
+		return "", err
+	}
+	name := filepath.Join(c.Out, strings.NewReplacer("=", "-", ",", "+").Replace(f.ID)+".jsonl")
+	return name, download(ctx, x.server.ListensAt()+"/_understudy/journal/export", name)
+}
+
+// download writes what a URL answers to a file.
+func download(ctx context.Context, url, name string) error {
+	r, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
+	if err != nil {
+		return err
+	}
+	answer, err := http.DefaultClient.Do(r)
+	if err != nil {
+		return err
+	}
+	defer answer.Body.Close()
+	if answer.StatusCode != http.StatusOK {
+		return errors.New(answer.Status)
+	}
+	f, err := create(name)
+	if err != nil {
+		return err
+	}
+	_, err = io.Copy(f, answer.Body)
+	return errors.Join(err, f.Close())
+}
+
+// create creates a file and its folder.
+func create(name string) (*os.File, error) {
+	if err := os.MkdirAll(filepath.Dir(name), 0o755); err != nil {
+		return nil, err
+	}
+	return os.Create(name)
+}
+
+// words are the command of the application.
+func (c *ExploreCmd) words() []string {
+	if len(c.Command) > 0 && c.Command[0] == "--" {
+		return c.Command[1:]
+	}
+	return c.Command
+}
+
+// read checks the flags and reads the configuration file.
+func (c *ExploreCmd) read(e *env) (words []string, file *program.File, cfg explore.Config, err error) {
+	words = c.words()
 	switch {
 	case e.flags.Config == "":
 		return nil, nil, cfg, usageError("explore: --config is missing; usage: understudy explore --config explore.yaml -- COMMAND")
@@ -84,11 +184,11 @@ func (c *ExploreCmd) read(e *env) (words []string, file *explore.File, cfg explo
 		return nil, nil, cfg, usageError("--depth: invalid value %d: must be 1 or 2", c.Depth)
 	}
 	for format := range c.Report {
-		if explore.Reports[format] == nil {
-			return nil, nil, cfg, usageError("--report: invalid format %q: must be one of %s", format, strings.Join(slices.Sorted(maps.Keys(explore.Reports)), ", "))
+		if program.Reports[format] == nil {
+			return nil, nil, cfg, usageError("--report: invalid format %q: must be one of %s", format, strings.Join(slices.Sorted(maps.Keys(program.Reports)), ", "))
 		}
 	}
-	if file, err = explore.ReadFile(e.flags.Config); err != nil {
+	if file, err = program.ReadFile(e.flags.Config); err != nil {
 		return nil, nil, cfg, usageError("%w", err)
 	}
 	cfg = explore.Config{
@@ -119,14 +219,11 @@ func (c *ExploreCmd) progress(e *env) func(explore.Progress) {
 // write writes the reports.
 func (c *ExploreCmd) write(r *explore.Result) error {
 	for format, name := range c.Report {
-		if err := os.MkdirAll(filepath.Dir(name), 0o755); err != nil {
-			return err
-		}
-		f, err := os.Create(name)
+		f, err := create(name)
 		if err != nil {
 			return err
 		}
-		if err := errors.Join(explore.Reports[format](io.Writer(f), r), f.Close()); err != nil {
+		if err := errors.Join(program.Reports[format](io.Writer(f), r), f.Close()); err != nil {
 			return err
 		}
 	}
@@ -134,7 +231,7 @@ func (c *ExploreCmd) write(r *explore.Result) error {
 }
 
 // outsideStubs are the answers of the outside services in a file.
-func outsideStubs(file *explore.File) (out []mockserver.Stub) {
+func outsideStubs(file *program.File) (out []mockserver.Stub) {
 	for _, name := range slices.Sorted(maps.Keys(file.Outside)) {
 		a := file.Outside[name].Answer
 		answer := mockserver.Answer{Headers: a.Headers, Body: a.Body}
@@ -147,7 +244,7 @@ func outsideStubs(file *explore.File) (out []mockserver.Stub) {
 }
 
 // exploredEnv is the environment of the application: that of clients, and its outside services.
-func exploredEnv(s *mockserver.Server, file *explore.File) (out []string) {
+func exploredEnv(s *mockserver.Server, file *program.File) (out []string) {
 	for _, v := range s.Env() {
 		out = append(out, v.Name+"="+v.Value)
 	}

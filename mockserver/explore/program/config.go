@@ -1,4 +1,4 @@
-package explore
+package program
 
 import (
 	_ "embed"
@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/understudy-mock/understudy/internal/yamlfile"
+	"github.com/understudy-mock/understudy/mockserver/explore"
 )
 
 //go:embed config.schema.json
@@ -25,8 +26,8 @@ type File struct {
 	Keys     []string
 	State    string
 	Check    string
-	Faults   []Fault
-	Allow    []Allowed
+	Faults   []explore.Fault
+	Allow    []explore.Allowed
 }
 
 // OutsideService is a service that the application calls.

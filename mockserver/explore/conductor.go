@@ -181,7 +181,7 @@ func (c *Conductor) planned(point string) Fault {
 func (c *Conductor) end(t *turn) {
 	c.mu.Lock()
 	if c.current == t {
-		c.current, c.since = nil, time.Now()
+		c.current, c.since = nil, now()
 	}
 	c.mu.Unlock()
 	c.wake()
@@ -225,7 +225,7 @@ func (c *Conductor) wake() {
 
 // run starts attempts until ctx ends.
 func (c *Conductor) run(ctx context.Context) {
-	patience := time.NewTicker(stuckAfter / 8)
+	patience := newTicker(stuckAfter / 8)
 	defer patience.Stop()
 	for {
 		_, changed := c.account.Overview()
@@ -250,7 +250,7 @@ func (c *Conductor) release() {
 		return
 	}
 	if c.current != nil || c.step || inFlight != len(c.waiting) {
-		if time.Since(c.since) < stuckAfter {
+		if now().Sub(c.since) < stuckAfter {
 			return
 		}
 		c.stuck = append(c.stuck, c.cause)
@@ -266,7 +266,7 @@ func (c *Conductor) release() {
 	}
 	next := slices.MinFunc(c.waiting, c.compare)
 	c.waiting = slices.DeleteFunc(c.waiting, func(one *turn) bool { return one == next })
-	c.current, c.cause, c.since = next, next.name, time.Now()
+	c.current, c.cause, c.since = next, next.name, now()
 	close(next.start)
 }
 
@@ -310,14 +310,14 @@ func (c *Conductor) beginStep(name string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.learn()
-	c.cause, c.step, c.since = name, true, time.Now()
+	c.cause, c.step, c.since = name, true, now()
 }
 
 // endStep ends a step.
 func (c *Conductor) endStep() {
 	c.mu.Lock()
 	c.learn()
-	c.step, c.since = false, time.Now()
+	c.step, c.since = false, now()
 	c.mu.Unlock()
 	c.wake()
 }
@@ -325,7 +325,7 @@ func (c *Conductor) endStep() {
 // Serve handles a call of the application: it names it and applies the plan. next is the server.
 func (c *Conductor) Serve(w http.ResponseWriter, r *http.Request, next http.Handler) {
 	c.mu.Lock()
-	c.touched = time.Now()
+	c.touched = now()
 	idle := c.account == nil
 	c.mu.Unlock()
 	service, outside := strings.CutPrefix(r.URL.Path, "/_understudy/outside/")
@@ -406,18 +406,13 @@ func (c *Conductor) allUp() {
 func (c *Conductor) quietFor(ctx context.Context, quiet time.Duration) (waited bool) {
 	for {
 		c.mu.Lock()
-		left := quiet - time.Since(c.touched)
+		left := quiet - now().Sub(c.touched)
 		c.mu.Unlock()
 		if left <= 0 || ctx.Err() != nil {
 			return waited
 		}
 		waited = true
-		timer := time.NewTimer(left)
-		select {
-		case <-timer.C:
-		case <-ctx.Done():
-			timer.Stop()
-		}
+		Pause(ctx, left)
 	}
 }
 

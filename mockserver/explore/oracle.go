@@ -156,7 +156,7 @@ func differs(place string, a, b any, ignored map[string]bool) string {
 	if jsonText(steady(a)) == jsonText(steady(b)) {
 		return ""
 	}
-	return fmt.Sprintf("%s is %s, without the fault %s", orWhole(place), clip(jsonText(b)), clip(jsonText(a)))
+	return fmt.Sprintf("%s is %s, without the fault %s", orWhole(place), Clip(jsonText(b)), Clip(jsonText(a)))
 }
 
 // sorted returns the elements in the order of their texts: the order of a list is not compared,
@@ -191,8 +191,8 @@ func jsonText(v any) string {
 	return string(text)
 }
 
-// clip shortens a value for a line.
-func clip(text string) string {
+// Clip shortens a value for a line.
+func Clip(text string) string {
 	if len(text) > 120 {
 		return strings.ToValidUTF8(text[:120], "") + "…"
 	}

@@ -1,4 +1,4 @@
-package explore
+package program
 
 import (
 	"encoding/json"
@@ -6,69 +6,26 @@ import (
 	"fmt"
 	"io"
 	"strings"
+
+	"github.com/understudy-mock/understudy/mockserver/explore"
 )
 
 // Reports are the formats of a report.
-var Reports = map[string]func(io.Writer, *Result) error{"json": writeJSON, "junit": writeJUnit, "markdown": writeMarkdown, "html": writeHTML}
+var Reports = map[string]func(io.Writer, *explore.Result) error{"json": writeJSON, "junit": writeJUnit, "markdown": writeMarkdown, "html": writeHTML}
 
-func writeJSON(w io.Writer, r *Result) error {
+func writeJSON(w io.Writer, r *explore.Result) error {
 	encoder := json.NewEncoder(w)
 	encoder.SetEscapeHTML(false)
 	encoder.SetIndent("", "  ")
 	return encoder.Encode(r)
 }
 
-// Summary is what was tried, in one line: "all 40 single faults, 118 of 204 pairs; 2 findings".
-func (r *Result) Summary() string {
-	var parts []string
-	for _, l := range r.Levels {
-		what := map[int]string{1: "single faults", 2: "pairs"}[l.Faults]
-		if l.Done == l.All {
-			parts = append(parts, fmt.Sprintf("all %d %s", l.All, what))
-		} else {
-			parts = append(parts, fmt.Sprintf("%d of %d %s", l.Done, l.All, what))
-		}
-	}
-	if len(r.Levels) == 0 {
-		parts = append(parts, counted(len(r.Cases), "case", "cases"))
-	}
-	if r.Stopped != "" {
-		parts = append(parts, "stopped "+strings.TrimPrefix(r.Stopped, "stopped "))
-	}
-	return fmt.Sprintf("%s; %s; %.1f s", strings.Join(parts, ", "), plural(len(r.Findings), "finding"), r.Took)
-}
-
-func plural(n int, what string) string {
-	if n == 1 {
-		return "1 " + what
-	}
-	return fmt.Sprintf("%d %ss", n, what)
-}
-
-// effects is the number of effects of an observation.
-func (o *Observation) effects() (n int) {
-	for _, count := range o.Effects {
-		n += count
-	}
-	return n
-}
-
-// deliveries is the number of attempts of an observation.
-func (o *Observation) deliveries() (n int) {
-	for _, p := range o.Trace {
-		if !p.Call {
-			n++
-		}
-	}
-	return n
-}
-
 // WriteText writes a result for a terminal. again is the command line of a case, with %s for
 // its short form.
-func WriteText(w io.Writer, r *Result, again string) error {
+func WriteText(w io.Writer, r *explore.Result, again string) error {
 	var b strings.Builder
 	if o := r.Baseline; o != nil {
-		fmt.Fprintf(&b, "baseline   %s, %s; 3 runs equal\n", counted(o.deliveries(), "delivery", "deliveries"), plural(o.effects(), "effect"))
+		fmt.Fprintf(&b, "baseline   %s, %s; 3 runs equal\n", explore.Counted(o.CountDeliveries(), "delivery", "deliveries"), explore.Counted(o.CountEffects(), "effect", "effects"))
 	}
 	for _, l := range r.Levels {
 		fmt.Fprintf(&b, "level %d    %d/%d\n", l.Faults, l.Done, l.All)
@@ -105,15 +62,8 @@ func WriteText(w io.Writer, r *Result, again string) error {
 	return err
 }
 
-func counted(n int, one, many string) string {
-	if n == 1 {
-		return "1 " + one
-	}
-	return fmt.Sprintf("%d %s", n, many)
-}
-
 // writeJUnit writes a test case for each handler and fault.
-func writeJUnit(w io.Writer, r *Result) error {
+func writeJUnit(w io.Writer, r *explore.Result) error {
 	type failure struct {
 		Message string `xml:"message,attr"`
 		Text    string `xml:",chardata"`
@@ -132,12 +82,12 @@ func writeJUnit(w io.Writer, r *Result) error {
 		Cases    []test   `xml:"testcase"`
 	}
 	s := suite{Name: "understudy explore", Failures: len(r.Findings), Time: fmt.Sprintf("%.3f", r.Took)}
-	found := map[string]*Finding{}
+	found := map[string]*explore.Finding{}
 	for _, f := range r.Findings {
 		found[f.ID] = f
 	}
 	for _, c := range r.Cases {
-		one := test{Class: handlerOf(c.Plan), Name: c.Plan.ID()}
+		one := test{Class: c.Handler(), Name: c.Plan.ID()}
 		if f := found[one.Name]; f != nil {
 			one.Failure = &failure{f.Breaches[0].Text, f.Text()}
 		}
@@ -152,22 +102,14 @@ func writeJUnit(w io.Writer, r *Result) error {
 	return encoder.Encode(s)
 }
 
-// handlerOf is the handler of the first fault of a plan.
-func handlerOf(p Plan) string {
-	if len(p) == 0 {
-		return ""
-	}
-	return strings.TrimSpace(strings.TrimPrefix(handler(&Point{Base: p[0].Point}), "> "))
-}
-
 // writeMarkdown writes a summary for CI.
-func writeMarkdown(w io.Writer, r *Result) error {
+func writeMarkdown(w io.Writer, r *explore.Result) error {
 	var b strings.Builder
-	fmt.Fprintf(&b, "## understudy explore: %s\n\n%s\n", plural(len(r.Findings), "finding"), r.Summary())
+	fmt.Fprintf(&b, "## understudy explore: %s\n\n%s\n", explore.Counted(len(r.Findings), "finding", "findings"), r.Summary())
 	for _, f := range r.Findings {
 		fmt.Fprintf(&b, "\n### %s\n\n", f.Breaches[0].Text)
 		for _, c := range f.Plan {
-			fmt.Fprintf(&b, "* `%s` at `%s`. %s\n", c.Fault, c.Point, kindOf(c.Fault).Why)
+			fmt.Fprintf(&b, "* `%s` at `%s`. %s\n", c.Fault, c.Point, c.Fault.Why())
 		}
 		fmt.Fprintf(&b, "\nCase `%s`, seen in %d of %d tries.\n", f.ID, f.Seen, f.Tried)
 	}

@@ -91,3 +91,14 @@ func (c *Choice) fits(point string) bool { return c.Point == point || c.Point ==
 
 // without returns the plan without one choice.
 func (p Plan) without(i int) Plan { return slices.Delete(slices.Clone(p), i, i+1) }
+
+// Why says in a sentence why the service may do this.
+func (f Fault) Why() string {
+	if k := kindOf(f); k != nil {
+		return k.Why
+	}
+	return ""
+}
+
+// ShortName is the short form of the name of a point, as in the id of a plan.
+func ShortName(point string) string { return hash(point) }

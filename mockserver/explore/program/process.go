@@ -1,4 +1,4 @@
-package explore
+package program
 
 import (
 	"bytes"
@@ -13,6 +13,8 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"github.com/understudy-mock/understudy/mockserver/explore"
 )
 
 // Process is a scenario whose application is a program.
@@ -29,6 +31,9 @@ type Process struct {
 	url     string
 	log     tail
 }
+
+// maxState is the largest answer of the application that is read, in bytes.
+const maxState = 16 << 20
 
 // stopLimit is how long the application may take to stop.
 const stopLimit = 5 * time.Second
@@ -93,8 +98,6 @@ func (p *Process) start(ctx context.Context) error {
 func (p *Process) await(ctx context.Context, limit time.Duration) error {
 	ctx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
-	pause := time.NewTicker(10 * time.Millisecond)
-	defer pause.Stop()
 	for {
 		if p.ready(ctx) {
 			return nil
@@ -104,7 +107,8 @@ func (p *Process) await(ctx context.Context, limit time.Duration) error {
 			return errors.New("the application ended before it was ready: " + p.log.last())
 		case <-ctx.Done():
 			return fmt.Errorf("the application was not ready after %s at %s%s: %s", limit, p.url, p.File.App.Ready, p.log.last())
-		case <-pause.C:
+		default:
+			explore.Pause(ctx, 10*time.Millisecond)
 		}
 	}
 }
@@ -127,15 +131,18 @@ func (p *Process) Stop() {
 		return
 	}
 	_ = p.End(p.running.Process, false) // it may have ended meanwhile
-	timer := time.NewTimer(stopLimit)
-	defer timer.Stop()
+	limited, cancel := context.WithTimeout(context.Background(), stopLimit)
+	defer cancel()
 	select {
 	case <-p.ended:
-	case <-timer.C:
+	case <-limited.Done():
 		_ = p.End(p.running.Process, true)
 		<-p.ended
 	}
 }
+
+// URL is the address of the application.
+func (p *Process) URL() string { return p.url }
 
 // Quiet is how long the application must not call before a case ends.
 func (p *Process) Quiet() time.Duration {
@@ -144,7 +151,7 @@ func (p *Process) Quiet() time.Duration {
 }
 
 // Play does the steps of the file.
-func (p *Process) Play(ctx context.Context, c *Case) error {
+func (p *Process) Play(ctx context.Context, c *explore.Case) error {
 	if p.File.Scenario.Command != "" {
 		return c.Do(ctx, func() error {
 			_, err := p.shell(ctx, p.File.Scenario.Command)
@@ -180,7 +187,7 @@ func (p *Process) State(ctx context.Context) ([]byte, error) {
 }
 
 // Check runs the user's check.
-func (p *Process) Check(ctx context.Context, _ *Observation) error {
+func (p *Process) Check(ctx context.Context, _ *explore.Observation) error {
 	if p.File.Check == "" {
 		return nil
 	}
@@ -214,9 +221,9 @@ func (p *Process) request(ctx context.Context, s step) ([]byte, error) {
 		return nil, fmt.Errorf("%s %s: %w", s.method, s.path, err)
 	}
 	defer answer.Body.Close()
-	body, err := io.ReadAll(io.LimitReader(answer.Body, maxCall))
+	body, err := io.ReadAll(io.LimitReader(answer.Body, maxState))
 	if answer.StatusCode/100 != 2 {
-		return nil, fmt.Errorf("%s %s: the application answered %s: %s", s.method, s.path, answer.Status, clip(string(body)))
+		return nil, fmt.Errorf("%s %s: the application answered %s: %s", s.method, s.path, answer.Status, explore.Clip(string(body)))
 	}
 	return body, err
 }
@@ -233,7 +240,7 @@ func (p *Process) shell(ctx context.Context, text string) ([]byte, error) {
 	var out, errs bytes.Buffer
 	c.Stdout, c.Stderr = &out, &errs
 	if err := c.Run(); err != nil {
-		return nil, fmt.Errorf("%s: %w: %s", text, err, clip(strings.TrimSpace(errs.String()+out.String())))
+		return nil, fmt.Errorf("%s: %w: %s", text, err, explore.Clip(strings.TrimSpace(errs.String()+out.String())))
 	}
 	return out.Bytes(), nil
 }
@@ -273,7 +280,7 @@ func (t *tail) last() string {
 	defer t.mu.Unlock()
 	lines := strings.Split(strings.TrimSpace(string(t.text)), "\n")
 	if last := strings.TrimSpace(lines[len(lines)-1]); last != "" {
-		return "its last line is: " + clip(last)
+		return "its last line is: " + explore.Clip(last)
 	}
 	return "it printed nothing"
 }

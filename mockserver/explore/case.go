@@ -19,9 +19,18 @@ type Service struct {
 	URL       string
 	Account   *engine.Account
 	Conductor *Conductor
-	Reset     func() error                                          // of everything but the configuration
-	Requests  func() []traffic.Exchange                             // of the application, to the interface and to outside services
-	Journal   func(ctx context.Context, path string, c *Case) error // writes a replay file; nil: none
+	Reset     func() error              // of everything but the configuration
+	Requests  func() []traffic.Exchange // of the application, to the interface and to outside services
+}
+
+// Called are the outside services that the application has called.
+func (s *Service) Called() map[string]bool {
+	out := map[string]bool{}
+	for effect := range effectsOf(s.Requests(), nil) {
+		service, _, _ := strings.Cut(effect, " ")
+		out[service] = true
+	}
+	return out
 }
 
 // Scenario is what happens from outside, on one application and service.

@@ -1,6 +1,7 @@
 package explore
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -62,6 +63,14 @@ type Tried struct {
 	Outcome string `json:"outcome"` // same, finding, unreached
 }
 
+// Handler is what the first fault of the case is for: the path or the step of its point.
+func (t *Tried) Handler() string {
+	if len(t.Plan) == 0 {
+		return ""
+	}
+	return strings.TrimSpace(strings.TrimPrefix(handler(&Point{Base: t.Plan[0].Point}), "> "))
+}
+
 // Level counts the plans of one size.
 type Level struct {
 	Faults int `json:"faults"`
@@ -73,6 +82,13 @@ type Level struct {
 type LeftOut struct {
 	SameTrace int `json:"sameTrace"`
 	Unrelated int `json:"unrelated"`
+}
+
+// complete sets the defaults.
+func (c *Config) complete() {
+	c.CaseTimeout = cmp.Or(c.CaseTimeout, 10*time.Second)
+	c.Budget = cmp.Or(c.Budget, time.Minute)
+	c.Depth = cmp.Or(c.Depth, 2)
 }
 
 // ErrBaseline means that the scenario fails, or does not repeat, without faults.
@@ -98,17 +114,9 @@ type explorer struct {
 
 // Run explores a scenario on one service.
 func Run(ctx context.Context, cfg Config, s *Service, scenario Scenario) (*Result, error) {
-	x := &explorer{cfg: cfg, workers: []*worker{{s, scenario}}, started: time.Now(), traces: map[string]bool{}, result: &Result{Allowed: cfg.Allow}}
-	if x.cfg.CaseTimeout == 0 {
-		x.cfg.CaseTimeout = 10 * time.Second
-	}
-	if x.cfg.Budget == 0 {
-		x.cfg.Budget = time.Minute
-	}
-	if x.cfg.Depth == 0 {
-		x.cfg.Depth = 2
-	}
-	defer func() { x.result.Took = time.Since(x.started).Seconds() }()
+	x := &explorer{cfg: cfg, workers: []*worker{{s, scenario}}, started: now(), traces: map[string]bool{}, result: &Result{Allowed: cfg.Allow}}
+	x.cfg.complete()
+	defer func() { x.result.Took = now().Sub(x.started).Seconds() }()
 	if err := x.baselines(ctx); err != nil {
 		return x.result, err
 	}
@@ -283,7 +291,7 @@ func (x *explorer) level(ctx context.Context, faults int, plans []Plan, kept map
 			}
 		}
 		if x.cfg.Progress != nil {
-			x.cfg.Progress(Progress{faults, l.Done, l.All, len(x.result.Findings), time.Since(x.started)})
+			x.cfg.Progress(Progress{faults, l.Done, l.All, len(x.result.Findings), now().Sub(x.started)})
 		}
 	}
 	return nil
@@ -407,6 +415,15 @@ func related(point string, p *Point) bool {
 	}
 	base, _, _ := strings.Cut(point, "@")
 	return strings.HasPrefix(p.Base, base) || strings.HasPrefix(base, p.Base)
+}
+
+// Again plays a plan of a result once more, on another service and application, for a file that
+// shows it.
+func Again(ctx context.Context, cfg Config, r *Result, plan Plan, s *Service, scenario Scenario) error {
+	x := &explorer{cfg: cfg, rank: r.Baseline.order()}
+	x.cfg.complete()
+	_, err := x.runCase(ctx, &worker{s, scenario}, plan)
+	return err
 }
 
 // one runs a single plan, given by its short form, and reports what it shows.

@@ -1,4 +1,4 @@
-package explore
+package program
 
 import (
 	_ "embed"
@@ -6,33 +6,35 @@ import (
 	"io"
 	"slices"
 	"strings"
+
+	"github.com/understudy-mock/understudy/mockserver/explore"
 )
 
 //go:embed report.html
 var page string
 
 var pageTemplate = template.Must(template.New("report").Funcs(template.FuncMap{
-	"why":   func(f Fault) string { return kindOf(f).Why },
-	"short": hash,
+	"why":   explore.Fault.Why,
+	"short": explore.ShortName,
 	"depth": func(name string) int { return strings.Count(name, " > ") },
 	"last":  func(name string) string { return name[strings.LastIndex(name, " > ")+1:] },
 }).Parse(page))
 
 // node is a point of the baseline with the outcomes of the cases that have a fault there.
 type node struct {
-	Point
-	Cases []Tried
+	explore.Point
+	Cases []explore.Tried
 }
 
 // writeHTML writes a page in one file: the points of the baseline with what was tried at each, and
 // for each finding the timelines of the baseline and of the case.
-func writeHTML(w io.Writer, r *Result) error {
+func writeHTML(w io.Writer, r *explore.Result) error {
 	var nodes []node
 	if r.Baseline != nil {
 		for _, p := range r.Baseline.Trace {
 			n := node{Point: p}
 			for _, c := range r.Cases {
-				if slices.ContainsFunc(c.Plan, func(one Choice) bool { return one.Point == p.Name }) {
+				if slices.ContainsFunc(c.Plan, func(one explore.Choice) bool { return one.Point == p.Name }) {
 					n.Cases = append(n.Cases, c)
 				}
 			}
@@ -40,7 +42,7 @@ func writeHTML(w io.Writer, r *Result) error {
 		}
 	}
 	return pageTemplate.Execute(w, struct {
-		*Result
+		*explore.Result
 		Nodes []node
 	}{r, nodes})
 }
