@@ -28,6 +28,9 @@ var goFiles = []string{
 	"mockserver/fleet/owner.go",
 	"internal/programs/process.go",
 	"mockserver/listen.go",
+	"mockserver/explore/case.go",
+	"mockserver/explore/program/process.go",
+	"cmd/understudy/explore_init.go",
 	"mockserver/tenant/registry.go",
 }
 

@@ -25,7 +25,6 @@ type Process struct {
 	Prepare func(c *exec.Cmd)                    // sets what ends the program with this process; nil: nothing
 	End     func(p *os.Process, kill bool) error // asks it to end, or kills it
 
-	mu      sync.Mutex
 	running *exec.Cmd
 	ended   chan struct{} // closed when it has ended
 	url     string
