@@ -101,7 +101,7 @@ func Explore(t TB, cfg ExploreConfig, scenario func(c *ExploreCase)) {
 	t.Cleanup(func() { _ = s.Close() })
 	played := &functionScenario{u: &TestServer{Server: s, t: t}, play: scenario}
 	defer played.end()
-	result, err := explore.Run(context.Background(), cfg, service, played)
+	result, err := explore.Run(context.Background(), cfg, explore.Worker{Service: service, Scenario: played})
 	if err != nil {
 		t.Fatalf("explore: %v", err)
 	}

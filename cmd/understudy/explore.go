@@ -28,6 +28,7 @@ import (
 type ExploreCmd struct {
 	Budget      time.Duration     `default:"1m" help:"Time for the search."`
 	Depth       int               `default:"2" help:"Largest number of faults in a case: 1 or 2."`
+	Workers     int               `default:"1" help:"Applications that run at the same time, each with its own server."`
 	Cases       int               `help:"Largest number of cases; 0 for no bound."`
 	Case        string            `placeholder:"PLAN" help:"Only this case, such as 3fa2c1=repeat."`
 	CaseTimeout time.Duration     `default:"10s" help:"Real time after which a case that does not end is a finding."`
@@ -37,6 +38,9 @@ type ExploreCmd struct {
 	Out         string            `default:"explore-out" help:"Folder of the replay files of findings; empty for none."`
 	Command     []string          `arg:"" optional:"" passthrough:"" help:"The command that starts the application, after --."`
 }
+
+// maxWorkers bounds the applications that run at the same time.
+const maxWorkers = 64
 
 // Exit codes of explore.
 const (
@@ -53,12 +57,16 @@ func (c *ExploreCmd) Run(e *env) error {
 	if err != nil {
 		return err
 	}
-	w, err := newExplored(file, words, nil)
-	if err != nil {
-		return err
+	var workers []explore.Worker
+	for range c.Workers {
+		x, err := newExplored(file, words, nil)
+		if err != nil {
+			return err
+		}
+		defer x.close()
+		workers = append(workers, x.worker())
 	}
-	defer w.close()
-	result, err := explore.Run(e.ctx, cfg, w.service, w.app)
+	result, err := explore.Run(e.ctx, cfg, workers...)
 	for _, f := range result.Findings {
 		var failed error
 		if f.Replay, failed = c.replay(e.ctx, cfg, result, f, file, words); failed != nil {
@@ -99,6 +107,10 @@ func newExplored(file *program.File, words []string, st store.Store) (*explored,
 	return &explored{s, service, &program.Process{File: file, Command: words, Env: exploredEnv(s, file), Prepare: inOwnGroup, End: endGroup}}, nil
 }
 
+func (x *explored) worker() explore.Worker {
+	return explore.Worker{Service: x.service, Scenario: x.app}
+}
+
 func (x *explored) close() {
 	x.app.Stop()
 	_ = x.server.Close() // nothing is kept
@@ -127,7 +139,7 @@ func (c *ExploreCmd) replay(ctx context.Context, cfg explore.Config, r *explore.
 		return "", err
 	}
 	defer x.close()
-	if err := explore.Again(ctx, cfg, r, f.Plan, x.service, x.app); err != nil {
+	if err := explore.Again(ctx, cfg, r, f.Plan, x.worker()); err != nil {
 		return "", err
 	}
 	name := filepath.Join(c.Out, strings.NewReplacer("=", "-", ",", "+").Replace(f.ID)+".jsonl")
@@ -180,6 +192,8 @@ func (c *ExploreCmd) read(e *env) (words []string, file *program.File, cfg explo
 		return nil, nil, cfg, usageError("explore: --config is missing; usage: understudy explore --config explore.yaml -- COMMAND")
 	case len(words) == 0:
 		return nil, nil, cfg, usageError("explore: no command; usage: understudy explore --config explore.yaml -- COMMAND")
+	case c.Workers < 1 || c.Workers > maxWorkers:
+		return nil, nil, cfg, usageError("--workers: invalid value %d: must be an integer from 1 to %d", c.Workers, maxWorkers)
 	case c.Depth < 1 || c.Depth > 2:
 		return nil, nil, cfg, usageError("--depth: invalid value %d: must be 1 or 2", c.Depth)
 	}

@@ -29,6 +29,7 @@ var goFiles = []string{
 	"internal/programs/process.go",
 	"mockserver/listen.go",
 	"mockserver/explore/case.go",
+	"mockserver/explore/search.go",
 	"mockserver/explore/program/process.go",
 	"cmd/understudy/explore_init.go",
 	"mockserver/tenant/registry.go",

@@ -119,12 +119,12 @@ func (o *Observation) outcomes() string {
 }
 
 // runCase plays the scenario once.
-func (x *explorer) runCase(ctx context.Context, w *worker, plan Plan) (*Observation, error) {
-	s := w.service
+func (x *explorer) runCase(ctx context.Context, w Worker, plan Plan) (*Observation, error) {
+	s := w.Service
 	if err := s.Reset(); err != nil {
 		return nil, fmt.Errorf("reset of the server: %w", err)
 	}
-	if err := w.scenario.Reset(ctx); err != nil {
+	if err := w.Scenario.Reset(ctx); err != nil {
 		return nil, fmt.Errorf("reset of the application: %w", err)
 	}
 	limited, cancel := context.WithTimeout(ctx, x.cfg.CaseTimeout)
@@ -137,16 +137,16 @@ func (x *explorer) runCase(ctx context.Context, w *worker, plan Plan) (*Observat
 	}()
 	c := &Case{Service: s, Plan: plan}
 	o := &Observation{}
-	if err := w.scenario.Play(limited, c); err != nil {
+	if err := w.Scenario.Play(limited, c); err != nil {
 		if ctx.Err() != nil {
 			return nil, ctx.Err()
 		}
 		o.Unfinished = err.Error()
-	} else if err := c.drain(limited, w.scenario.Quiet()); err != nil {
+	} else if err := c.drain(limited, w.Scenario.Quiet()); err != nil {
 		o.Unfinished = "did not become idle within " + x.cfg.CaseTimeout.String() + ": " + err.Error()
 	}
 	if o.Unfinished == "" && slices.ContainsFunc(plan, func(p Choice) bool { return p.Fault == Down }) {
-		if err := c.repair(limited, w.scenario.Quiet()); err != nil {
+		if err := c.repair(limited, w.Scenario.Quiet()); err != nil {
 			o.Unfinished = "the DLQ could not be retried: " + err.Error()
 		}
 		o.Repaired = true
@@ -188,8 +188,8 @@ func (c *Case) repair(ctx context.Context, quiet time.Duration) error {
 }
 
 // observe reads what can be seen of the case.
-func (x *explorer) observe(ctx context.Context, w *worker, o *Observation) error {
-	s := w.service
+func (x *explorer) observe(ctx context.Context, w Worker, o *Observation) error {
+	s := w.Service
 	messages, runs := s.Conductor.idNames()
 	o.Trace, o.Stuck = s.Conductor.trace()
 	o.Unreached = s.Conductor.unreached()
@@ -214,14 +214,14 @@ func (x *explorer) observe(ctx context.Context, w *worker, o *Observation) error
 	if o.Unfinished != "" {
 		return nil
 	}
-	text, err := w.scenario.State(ctx)
+	text, err := w.Scenario.State(ctx)
 	if err != nil {
 		return fmt.Errorf("state of the application: %w", err)
 	}
 	if len(text) > 0 && json.Unmarshal(text, &o.State) != nil {
 		o.State = string(text)
 	}
-	if err := w.scenario.Check(ctx, o); err != nil {
+	if err := w.Scenario.Check(ctx, o); err != nil {
 		o.Check = err.Error()
 	}
 	return nil

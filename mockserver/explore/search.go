@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 )
 
@@ -94,16 +95,16 @@ func (c *Config) complete() {
 // ErrBaseline means that the scenario fails, or does not repeat, without faults.
 var ErrBaseline = errors.New("baseline")
 
-// worker is a service with an application.
-type worker struct {
-	service  *Service
-	scenario Scenario
+// Worker is a service with an application.
+type Worker struct {
+	Service  *Service
+	Scenario Scenario
 }
 
 // explorer is a search in progress.
 type explorer struct {
 	cfg      Config
-	workers  []*worker
+	workers  []Worker
 	baseline *Observation
 	rank     map[string]int
 	volatile map[string]bool
@@ -112,9 +113,9 @@ type explorer struct {
 	result   *Result
 }
 
-// Run explores a scenario on one service.
-func Run(ctx context.Context, cfg Config, s *Service, scenario Scenario) (*Result, error) {
-	x := &explorer{cfg: cfg, workers: []*worker{{s, scenario}}, started: now(), traces: map[string]bool{}, result: &Result{Allowed: cfg.Allow}}
+// Run explores a scenario. Each worker plays one case at a time.
+func Run(ctx context.Context, cfg Config, workers ...Worker) (*Result, error) {
+	x := &explorer{cfg: cfg, workers: workers, started: now(), traces: map[string]bool{}, result: &Result{Allowed: cfg.Allow}}
 	x.cfg.complete()
 	defer func() { x.result.Took = now().Sub(x.started).Seconds() }()
 	if err := x.baselines(ctx); err != nil {
@@ -139,7 +140,7 @@ func (x *explorer) baselines(ctx context.Context) error {
 	case first.Check != "":
 		return fmt.Errorf("%w: the check fails without a fault: %s", ErrBaseline, first.Check)
 	case len(first.Trace) == 0:
-		return fmt.Errorf("%w: the scenario publishes nothing to %s: nothing can be explored", ErrBaseline, x.workers[0].service.URL)
+		return fmt.Errorf("%w: the scenario publishes nothing to %s: nothing can be explored", ErrBaseline, x.workers[0].Service.URL)
 	}
 	x.baseline, x.rank, x.volatile = first, first.order(), map[string]bool{}
 	for range 2 {
@@ -273,19 +274,27 @@ func (x *explorer) stopped(ctx context.Context, err error) error {
 func (x *explorer) level(ctx context.Context, faults int, plans []Plan, kept map[string]*Observation) error {
 	x.result.Levels = append(x.result.Levels, Level{Faults: faults, All: len(plans)})
 	l := &x.result.Levels[len(x.result.Levels)-1]
-	for i, plan := range plans {
-		if x.cfg.Cases > 0 && len(x.result.Cases) >= x.cfg.Cases {
+	checked := faults > 1
+	for some := range slices.Chunk(plans, len(x.workers)) {
+		if x.cfg.Cases > 0 && len(x.result.Cases)+len(some) > x.cfg.Cases {
 			return errEnough
 		}
-		o, err := x.try(ctx, plan)
+		seen, err := x.runAll(ctx, some)
 		if err != nil {
 			return err
 		}
-		if kept != nil && o != nil {
-			kept[plan.ID()] = o
+		for i, plan := range some {
+			same, err := x.judge(ctx, plan, seen[i])
+			if err != nil {
+				return err
+			}
+			if kept != nil && same {
+				kept[plan.ID()] = seen[i]
+			}
+			l.Done++
 		}
-		l.Done++
-		if faults == 1 && i == 9 { // a reset that forgets something shows itself early
+		if !checked && l.Done >= 10 { // a reset that forgets something shows itself early
+			checked = true
 			if err := x.repeatBaseline(ctx, false); err != nil {
 				return err
 			}
@@ -297,25 +306,31 @@ func (x *explorer) level(ctx context.Context, faults int, plans []Plan, kept map
 	return nil
 }
 
-// try runs a plan. A difference is confirmed and becomes a finding; without one it returns the
-// observation.
-func (x *explorer) try(ctx context.Context, plan Plan) (*Observation, error) {
-	o, err := x.runCase(ctx, x.workers[0], plan)
-	if err != nil {
-		return nil, err
+// runAll runs as many plans as there are workers, at the same time.
+func (x *explorer) runAll(ctx context.Context, plans []Plan) ([]*Observation, error) {
+	out, errs := make([]*Observation, len(plans)), make([]error, len(plans))
+	var running sync.WaitGroup
+	for i, plan := range plans {
+		running.Go(func() { out[i], errs[i] = x.runCase(ctx, x.workers[i], plan) })
 	}
+	running.Wait()
+	return out, errors.Join(errs...)
+}
+
+// judge compares a case with the baseline. A difference is confirmed and becomes a finding.
+func (x *explorer) judge(ctx context.Context, plan Plan, o *Observation) (same bool, err error) {
 	broken := x.breaches(o)
 	switch {
 	case o.Unreached:
 		x.result.Unreached++
 		x.result.Cases = append(x.result.Cases, Tried{plan, "unreached"})
-		return nil, nil
+		return false, nil
 	case len(broken) == 0:
 		x.result.Cases = append(x.result.Cases, Tried{plan, "same"})
-		return o, nil
+		return true, nil
 	}
 	x.result.Cases = append(x.result.Cases, Tried{plan, "finding"})
-	return nil, x.confirm(ctx, &Finding{ID: plan.ID(), Plan: plan, Breaches: broken, Seen: 1, Tried: 1, Case: o})
+	return false, x.confirm(ctx, &Finding{ID: plan.ID(), Plan: plan, Breaches: broken, Seen: 1, Tried: 1, Case: o})
 }
 
 // repetitions is how often a difference must appear again.
@@ -419,10 +434,10 @@ func related(point string, p *Point) bool {
 
 // Again plays a plan of a result once more, on another service and application, for a file that
 // shows it.
-func Again(ctx context.Context, cfg Config, r *Result, plan Plan, s *Service, scenario Scenario) error {
+func Again(ctx context.Context, cfg Config, r *Result, plan Plan, w Worker) error {
 	x := &explorer{cfg: cfg, rank: r.Baseline.order()}
 	x.cfg.complete()
-	_, err := x.runCase(ctx, &worker{s, scenario}, plan)
+	_, err := x.runCase(ctx, w, plan)
 	return err
 }
 
