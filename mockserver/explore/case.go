@@ -54,8 +54,8 @@ type Case struct {
 	steps   int
 }
 
-// Do runs a step: what it publishes is delivered after its end. A step that fails with a fault is
-// done once more, as a caller does who gets an error.
+// Do runs a step: what it publishes is delivered after its end. A step that fails is done once more
+// for each fault of the plan, as a caller does who gets an error.
 func (c *Case) Do(ctx context.Context, step func() error) error {
 	c.steps++
 	for try := 0; ; try++ {
@@ -65,7 +65,7 @@ func (c *Case) Do(ctx context.Context, step func() error) error {
 		switch {
 		case err == nil:
 			return c.Service.Account.Settle(ctx)
-		case try == 1 || len(c.Plan) == 0 || ctx.Err() != nil:
+		case try == len(c.Plan) || ctx.Err() != nil:
 			return fmt.Errorf("step %d: %w", c.steps, err)
 		}
 		if err := c.Service.Account.Settle(ctx); err != nil {

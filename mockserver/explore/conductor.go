@@ -15,8 +15,8 @@ import (
 	"github.com/understudy-mock/understudy/engine"
 )
 
-// stuckAfter is how long a step or a delivery may wait for another delivery, in real time,
-// before that delivery starts although the first has not ended.
+// stuckAfter is how long a step or a delivery may wait for another delivery without a call, in
+// real time, before that delivery starts although the first has not ended.
 const stuckAfter = 2 * time.Second
 
 // Point is a place where the service had a choice, and what it did.
@@ -29,6 +29,7 @@ type Point struct {
 	Queue   bool   `json:"-"` // of a queue, which keeps its order
 	Retries int    `json:"-"` // of the message
 	Key     string `json:"-"`
+	Told    bool   `json:"-"` // a failure callback
 }
 
 // Conductor makes the deliveries of a service one at a time, in an order that does not depend
@@ -193,6 +194,7 @@ func (c *Conductor) finish(t *turn, f Fault, o engine.Outcome) {
 	c.mu.Lock()
 	c.points = append(c.points, Point{
 		Name: t.point, Base: t.name, Fault: f, Outcome: outcomeOf(o), Queue: m.Options.Queue != "", Retries: int(m.MaxRetries), Key: keyIn(t.name),
+		Told: m.Role == engine.RoleFailureCallback,
 	})
 	c.mu.Unlock()
 	c.end(t)
@@ -250,7 +252,7 @@ func (c *Conductor) release() {
 		return
 	}
 	if c.current != nil || c.step || inFlight != len(c.waiting) {
-		if now().Sub(c.since) < stuckAfter {
+		if now().Sub(later(c.since, c.touched)) < stuckAfter {
 			return
 		}
 		c.stuck = append(c.stuck, c.cause)
@@ -268,6 +270,14 @@ func (c *Conductor) release() {
 	c.waiting = slices.DeleteFunc(c.waiting, func(one *turn) bool { return one == next })
 	c.current, c.cause, c.since = next, next.name, now()
 	close(next.start)
+}
+
+// later returns the later of two times.
+func later(a, b time.Time) time.Time {
+	if a.After(b) {
+		return a
+	}
+	return b
 }
 
 // compare orders turns: late ones last, then as in the first baseline, then by their creation.

@@ -60,6 +60,9 @@ func (n *names) ofMessage(e *engine.Event, cause string) {
 	n.messages[m.ID], n.order[name] = name, len(n.order)
 }
 
+// stepPrefix begins the name of a call that submits steps of a run.
+const stepPrefix = "submit "
+
 // ofCall names a call of the application to the service.
 func (n *names) ofCall(cause, method, path string, body []byte) string {
 	what := strings.ToLower(method) + " " + steadyPath(path)
@@ -71,8 +74,16 @@ func (n *names) ofCall(cause, method, path string, body []byte) string {
 	var batch []struct{ Destination, Body string }
 	if strings.HasSuffix(path, "/v2/batch") && json.Unmarshal(body, &batch) == nil && len(batch) > 0 {
 		what, body = "batch", []byte(batch[0].Body)
+		var steps []string
 		for _, one := range batch[:min(len(batch), 3)] {
 			what += " " + pathOf(one.Destination)
+			var step struct{ StepName string }
+			if json.Unmarshal([]byte(one.Body), &step) == nil && step.StepName != "" {
+				steps = append(steps, step.StepName)
+			}
+		}
+		if len(steps) > 0 { // its result may differ
+			what, body = stepPrefix+strings.Join(steps, ", "), nil
 		}
 	}
 	return n.number(cause + " > " + what + n.key(body, ""))

@@ -35,7 +35,7 @@ func (x *explorer) breaches(o *Observation) []Breach {
 	lawfullyFailed := x.spent(o)
 	if !lawfullyFailed || o.Repaired {
 		out = append(out, x.effectBreaches(repaired, o)...)
-		if difference := differs("", x.baseline.State, o.State, x.volatile); difference != "" {
+		if difference := differs("", x.baseline.State, o.State, x.volatile); difference != "" && !o.told() {
 			out = append(out, Breach{map[bool]string{true: "repair", false: "state"}[o.Repaired], "other state: " + difference})
 		}
 		for _, name := range slices.Sorted(maps.Keys(x.baseline.Runs)) {
@@ -62,17 +62,30 @@ func orNone(text string) string {
 	return text
 }
 
-// spent reports whether the plan used up the attempts of a message: its failure is lawful then.
+// spent reports whether the plan used up the attempts of a message: its failure is lawful then. An
+// attempt that fails after a call in it that failed is the plan's as well.
 func (x *explorer) spent(o *Observation) bool {
-	failing := map[string]int{}
+	failing, hurt := map[string]int{}, map[string]bool{}
 	for _, p := range o.Trace {
-		if p.Fault == LostRequest || p.Fault == LostAnswer || p.Fault == Down {
+		if p.Call {
+			cause, _ := cutLast(p.Base)
+			hurt[cause] = hurt[cause] || p.Fault != ""
+			continue
+		}
+		if p.Fault == LostRequest || p.Fault == LostAnswer || p.Fault == Down || hurt[p.Base] && !strings.HasPrefix(p.Outcome, "2") {
 			if failing[p.Base]++; failing[p.Base] > p.Retries {
 				return true
 			}
 		}
+		delete(hurt, p.Base)
 	}
 	return false
+}
+
+// told reports whether the application was told by a failure callback that an outage was final:
+// what it does then is no difference that matters, even if the message is retried later.
+func (o *Observation) told() bool {
+	return o.Repaired && slices.ContainsFunc(o.Trace, func(p Point) bool { return p.Told })
 }
 
 // effectBreaches compares the effects.
@@ -87,6 +100,8 @@ func (x *explorer) effectBreaches(oracle string, o *Observation) []Breach {
 		}
 		kind := "duplicated"
 		switch {
+		case want == 0 && o.told():
+			continue
 		case want == 0:
 			kind = "unexpected"
 		case got < want:

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"regexp"
 	"slices"
 	"strings"
 	"sync"
@@ -182,6 +183,9 @@ func (x *explorer) repeatBaseline(ctx context.Context, learning bool) error {
 // traceDifference is the first difference of two traces; "" for none.
 func traceDifference(a, b []Point) string {
 	for i := range min(len(a), len(b)) {
+		if before, now, differ := stepNames(a[i].Name, b[i].Name); differ {
+			return fmt.Sprintf("a step of a run was named %q, and then %q; each call of a run must name its steps alike: no random value, time or counter of the process (%s)", before, now, a[i].Name)
+		}
 		if a[i].Name != b[i].Name || a[i].Outcome != b[i].Outcome {
 			return fmt.Sprintf("point %d was %s (%s), and then %s (%s)", i+1, a[i].Name, a[i].Outcome, b[i].Name, b[i].Outcome)
 		}
@@ -194,6 +198,19 @@ func traceDifference(a, b []Point) string {
 		return fmt.Sprintf("%d points, and then %d; the first that is not in both is %s", len(a), len(b), longer[min(len(a), len(b))].Name)
 	}
 	return ""
+}
+
+// stepNames returns the names of the steps that two calls of the same cause submit, and whether they differ.
+func stepNames(a, b string) (before, now string, differ bool) {
+	causeA, a := cutLast(a)
+	causeB, b := cutLast(b)
+	a, isA := strings.CutPrefix(a, stepPrefix)
+	b, isB := strings.CutPrefix(b, stepPrefix)
+	if !isA || !isB || causeA != causeB {
+		return "", "", false
+	}
+	before, now = a[:strings.LastIndex(a, "#")], b[:strings.LastIndex(b, "#")]
+	return before, now, before != now
 }
 
 // choices are the faults that apply at a point.
@@ -213,9 +230,18 @@ func (x *explorer) choices(p *Point) []Choice {
 // handler is what a point does, whoever causes it: points of one handler are tried after one of
 // each other handler.
 func handler(p *Point) string {
-	name := p.Base[strings.LastIndex(p.Base, " > ")+1:]
+	_, name := cutLast(p.Base)
 	what, _, _ := strings.Cut(name, "{")
 	return what
+}
+
+// cutLast cuts a name into its cause and what happens.
+func cutLast(name string) (cause, what string) {
+	i := strings.LastIndex(name, " > ")
+	if i < 0 {
+		return "", name
+	}
+	return name[:i], name[i+len(" > "):]
 }
 
 // singles are all plans with one fault: one point of each handler first, then the others.
@@ -339,7 +365,7 @@ const repetitions = 3
 // confirm repeats a plan, and makes it smaller where fewer faults show the same.
 func (x *explorer) confirm(ctx context.Context, f *Finding) error {
 	for _, known := range x.result.Findings {
-		if known.same(f) {
+		if known.same(f) || x.outsideSteps(known) && x.outsideSteps(f) {
 			known.Others++
 			return nil
 		}
@@ -365,7 +391,7 @@ func (x *explorer) confirm(ctx context.Context, f *Finding) error {
 // same reports whether another finding is this one: the same difference, and a fault at each of the
 // handlers of this plan.
 func (f *Finding) same(other *Finding) bool {
-	if f.Breaches[0].Oracle != other.Breaches[0].Oracle || kindOfText(f.Breaches[0].Text) != kindOfText(other.Breaches[0].Text) {
+	if kindOfText(f.Breaches[0].Text) != kindOfText(other.Breaches[0].Text) {
 		return false
 	}
 	return !slices.ContainsFunc(f.Plan, func(c Choice) bool {
@@ -373,12 +399,22 @@ func (f *Finding) same(other *Finding) bool {
 	})
 }
 
-// kindOfText is the part of a difference before its keys and values.
+// outsideSteps reports whether a finding is an effect that a run repeats without a fault as well.
+func (x *explorer) outsideSteps(f *Finding) bool {
+	return slices.ContainsFunc(x.result.Repeated, func(repeated string) bool {
+		effect, _, _ := strings.Cut(repeated, " in ")
+		return strings.Contains(f.Breaches[0].Text, " effect: "+effect+", ")
+	})
+}
+
+// kindOfText is the part of a difference before its keys and values, without numbers.
 func kindOfText(text string) string {
 	what, _, _ := strings.Cut(text, "{")
 	what, _, _ = strings.Cut(what, " is ")
-	return what
+	return number.ReplaceAllString(what, "0")
 }
+
+var number = regexp.MustCompile(`\d+`)
 
 // pairs extends each single fault without a finding by a fault at a later point of its trace.
 // Points of other keys and causes are left out, and so are traces that were extended.
@@ -387,7 +423,7 @@ func (x *explorer) pairs(singles []Plan, seen map[string]*Observation) []Plan {
 	known := x.rank
 	for _, single := range singles {
 		o := seen[single.ID()]
-		if o == nil {
+		if o == nil || single[0].Fault == Down && ofRun(single[0].Point) {
 			continue
 		}
 		if trace := o.outcomes(); x.traces[trace] {
@@ -412,6 +448,9 @@ func (x *explorer) pairs(singles []Plan, seen map[string]*Observation) []Plan {
 			}
 			_, ordinary := known[p.Base]
 			for _, c := range x.choices(p) {
+				if c.Fault == Down && ofRun(p.Base) {
+					continue
+				}
 				if plan := append(slices.Clone(single), c); !ordinary || strings.HasSuffix(p.Name, "@1") {
 					fresh = append(fresh, plan)
 				} else {
@@ -422,6 +461,10 @@ func (x *explorer) pairs(singles []Plan, seen map[string]*Observation) []Plan {
 	}
 	return append(fresh, others...)
 }
+
+// ofRun reports whether a name is that of a call of a run. An outage that ends a run is tried alone: after
+// another fault the run may have gone on beyond the call, and no service promises how it resumes then.
+func ofRun(name string) bool { return strings.Contains(name, " > run ") }
 
 // related reports whether two points have a key, or a cause, in common.
 func related(point string, p *Point) bool {
