@@ -25,10 +25,12 @@ type Process struct {
 	Prepare func(c *exec.Cmd)                    // sets what ends the program with this process; nil: nothing
 	End     func(p *os.Process, kill bool) error // asks it to end, or kills it
 
-	running *exec.Cmd
-	ended   chan struct{} // closed when it has ended
-	url     string
-	log     tail
+	starting sync.Mutex // held while the application starts again after a crash
+	running  *exec.Cmd
+	ended    chan struct{} // closed when it has ended
+	url      string
+	port     string
+	log      tail
 }
 
 // maxState is the largest answer of the application that is read, in bytes.
@@ -66,12 +68,26 @@ func (p *Process) alive() bool {
 	}
 }
 
+// Crash kills the application and starts it again, at the same address.
+func (p *Process) Crash(ctx context.Context) error {
+	p.starting.Lock()
+	defer p.starting.Unlock()
+	_ = p.End(p.running.Process, true) // it may have ended by itself
+	<-p.ended
+	return p.startAt(ctx, p.port)
+}
+
 // start starts the application and waits until it is ready.
 func (p *Process) start(ctx context.Context) error {
 	port, err := freePort()
 	if err != nil {
 		return err
 	}
+	return p.startAt(ctx, port)
+}
+
+func (p *Process) startAt(ctx context.Context, port string) error {
+	p.port = port
 	p.url = strings.TrimSuffix(strings.ReplaceAll(p.File.App.URL, "{port}", port), "/")
 	child := exec.Command(p.Command[0], p.Command[1:]...) //nolint:noctx // Stop ends it
 	child.Stdout, child.Stderr = &p.log, &p.log
@@ -208,6 +224,10 @@ func (p *Process) do(ctx context.Context, what string) ([]byte, error) {
 
 // request makes a request to the application; an answer that is not 2xx is an error.
 func (p *Process) request(ctx context.Context, s step) ([]byte, error) {
+	if s.path != p.File.App.Ready { // otherwise it asks whether the application has started
+		p.starting.Lock()
+		p.starting.Unlock() //nolint:staticcheck // waits until the application has started again
+	}
 	r, err := http.NewRequestWithContext(ctx, s.method, p.url+s.path, strings.NewReader(s.body))
 	if err != nil {
 		return nil, err
