@@ -12,6 +12,7 @@ import (
 	"os/exec"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/understudy-mock/understudy/mockserver/explore"
@@ -25,7 +26,7 @@ type Process struct {
 	Prepare func(c *exec.Cmd)                    // sets what ends the program with this process; nil: nothing
 	End     func(p *os.Process, kill bool) error // asks it to end, or kills it
 
-	starting sync.Mutex // held while the application starts again after a crash
+	starting atomic.Pointer[chan struct{}] // closed when the application has started again after a crash; nil: there was none
 	running  *exec.Cmd
 	ended    chan struct{} // closed when it has ended
 	url      string
@@ -70,8 +71,9 @@ func (p *Process) alive() bool {
 
 // Crash kills the application and starts it again, at the same address.
 func (p *Process) Crash(ctx context.Context) error {
-	p.starting.Lock()
-	defer p.starting.Unlock()
+	started := make(chan struct{})
+	p.starting.Store(&started)
+	defer close(started)
 	_ = p.End(p.running.Process, true) // it may have ended by itself
 	<-p.ended
 	return p.startAt(ctx, p.port)
@@ -224,9 +226,12 @@ func (p *Process) do(ctx context.Context, what string) ([]byte, error) {
 
 // request makes a request to the application; an answer that is not 2xx is an error.
 func (p *Process) request(ctx context.Context, s step) ([]byte, error) {
-	if s.path != p.File.App.Ready { // otherwise it asks whether the application has started
-		p.starting.Lock()
-		p.starting.Unlock() //nolint:staticcheck // waits until the application has started again
+	if started := p.starting.Load(); started != nil && s.path != p.File.App.Ready { // that path asks whether it has started
+		select {
+		case <-*started:
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		}
 	}
 	r, err := http.NewRequestWithContext(ctx, s.method, p.url+s.path, strings.NewReader(s.body))
 	if err != nil {
