@@ -166,6 +166,23 @@ func TestACallTakesEffectThoughItsAnswerIsLost(t *testing.T) {
 		refused(http.StatusBadRequest, "/0/executed")
 }
 
+func TestAReorderedDeliveryComesAfterTheNextAlsoWithASeed(t *testing.T) {
+	t.Parallel()
+	u := mockserver.RunT(t, mockserver.Config{Seed: 1})
+	u.Stub("https://app.test/*", 200)
+	c := newClient(t, u)
+	c.faults(t, `[{"on":"delivery","url":"https://app.test/a*","reorder":true}]`)
+	for _, path := range []string{"a1", "a2", "b", "c"} {
+		u.Publish("https://app.test/"+path, nil, "Svc-Delay: 1h")
+	}
+	u.Advance(time.Hour)
+	var order string
+	for _, d := range u.Deliveries() {
+		order += strings.TrimPrefix(d.URL, "https://app.test/") + " "
+	}
+	expect.Equal(t, "order", order, "b c a1 a2 ")
+}
+
 func TestBothRequestsOfADuplicateAreRecorded(t *testing.T) {
 	t.Parallel()
 	u := mockserver.RunT(t, mockserver.Config{Seed: 1})

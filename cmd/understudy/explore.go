@@ -104,7 +104,9 @@ func newExplored(file *program.File, words []string, st store.Store) (*explored,
 	if err != nil {
 		return nil, err
 	}
-	return &explored{s, service, &program.Process{File: file, Command: words, Env: exploredEnv(s, file), Prepare: inOwnGroup, End: endGroup}}, nil
+	app := &program.Process{File: file, Command: words, Env: exploredEnv(s, file), Prepare: inOwnGroup, End: endGroup}
+	service.Conductor.OnCrash(func() { _ = app.Crash(context.Background()) }) // it shows itself by the next delivery
+	return &explored{s, service, app}, nil
 }
 
 func (x *explored) worker() explore.Worker {

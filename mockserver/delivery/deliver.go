@@ -137,7 +137,14 @@ func (a *attempt) make(ctx context.Context, note string) engine.Outcome {
 	if err := a.sign(signed); err != nil {
 		return engine.Outcome{Err: err.Error()}
 	}
-	first, out := a.w.Faults.Attempt(ctx, m.URL, a.headers, func() engine.Outcome { return a.answer(ctx) })
+	serial := ""
+	if a.r.Repeats(a.w) {
+		serial = fmt.Sprintf("%s@%d", m.ID, a.Number)
+	}
+	first, out := a.w.Faults.Attempt(ctx, serial, m.URL, a.headers, func() engine.Outcome { return a.answer(ctx) })
+	if out.Behind {
+		return out
+	}
 	if first != nil {
 		first.Note = "the request was sent twice (fault); this is its first answer"
 		out.Note = cmp.Or(out.Note, "request was sent twice (fault); this is its second answer")

@@ -22,8 +22,8 @@ const stuckAfter = 2 * time.Second
 // Point is a place where the service had a choice, and what it did.
 type Point struct {
 	Name    string `json:"name"`
-	Base    string `json:"-"` // the name without the number of the attempt
-	Call    bool   `json:"call,omitempty"`
+	Base    string `json:"-"`              // the name without the number of the attempt
+	Kind    string `json:"kind,omitempty"` // "" for an attempt; call, or outside
 	Fault   Fault  `json:"fault,omitempty"`
 	Outcome string `json:"outcome"`
 	Queue   bool   `json:"-"` // of a queue, which keeps its order
@@ -37,27 +37,29 @@ type Point struct {
 type Conductor struct {
 	mu   sync.Mutex
 	kick chan struct{} // run must look again
+	kill func()        // kills the application and starts it again; nil: that is not possible
 	progress
 }
 
 // progress is the state of a case. Conductor.mu guards it.
 type progress struct {
-	account *engine.Account
-	names   *names
-	rank    map[string]int // place of a name in the first baseline; nil: this is it
-	plan    Plan
-	reached map[string]bool // points of the plan that were reached
-	down    map[string]bool // messages that cannot be delivered any more
-	seen    uint64          // number of the last event that was read
-	cause   string          // of what is created now
-	step    bool            // a step of the scenario is in progress
-	waiting []*turn
-	current *turn
-	since   time.Time // the last start or end of a delivery
-	touched time.Time // the last call of the application
-	points  []Point
-	effects map[string]int // number of each effect of each run
-	stuck   []string       // what waited for another delivery
+	account    *engine.Account
+	names      *names
+	rank       map[string]int // place of a name in the first baseline; nil: this is it
+	plan       Plan
+	reached    map[string]bool // points of the plan that were reached
+	down       map[string]bool // messages that cannot be delivered any more
+	seen       uint64          // number of the last event that was read
+	cause      string          // of what is created now
+	step       bool            // a step of the scenario is in progress
+	waiting    []*turn
+	restarting bool // the application is
+	current    *turn
+	since      time.Time // the last start or end of a delivery
+	touched    time.Time // the last call of the application
+	points     []Point
+	effects    map[string]int // number of each effect of each run
+	stuck      []string       // what waited for another delivery
 }
 
 // turn is an attempt that waits for its start.
@@ -67,6 +69,7 @@ type turn struct {
 	point   string
 	last    bool // starts when no other waits
 	start   chan struct{}
+	deliver func(note string) engine.Outcome
 }
 
 // NewConductor returns a conductor. Until a case begins, it delivers at once.
@@ -90,7 +93,7 @@ func (c *Conductor) Attempt(ctx context.Context, a engine.Attempt, deliver func(
 	if idle {
 		return deliver("")
 	}
-	t := &turn{attempt: a, start: make(chan struct{})}
+	t := &turn{attempt: a, start: make(chan struct{}), deliver: deliver}
 	if !c.wait(ctx, t) {
 		return engine.Outcome{Err: "the case ended"}
 	}
@@ -120,7 +123,7 @@ func (c *Conductor) with(ctx context.Context, fault Fault, t *turn, deliver func
 			return first // only what was answered is repeated
 		}
 		if fault == RepeatLate {
-			again := &turn{attempt: t.attempt, name: t.name, point: t.point + ".1", last: true, start: make(chan struct{})}
+			again := &turn{attempt: t.attempt, name: t.name, point: t.point + ".1", last: true, start: make(chan struct{}), deliver: deliver}
 			c.end(t)
 			if !c.wait(ctx, again) {
 				return engine.Outcome{Err: "the case ended"}
@@ -248,7 +251,7 @@ func (c *Conductor) release() {
 	_, inFlight := c.account.Glance()
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if len(c.waiting) == 0 {
+	if len(c.waiting) == 0 || c.restarting {
 		return
 	}
 	if c.current != nil || c.step || inFlight != len(c.waiting) {
@@ -338,8 +341,11 @@ func (c *Conductor) Serve(w http.ResponseWriter, r *http.Request, next http.Hand
 	c.touched = now()
 	idle := c.account == nil
 	c.mu.Unlock()
-	service, outside := strings.CutPrefix(r.URL.Path, "/_understudy/outside/")
-	if idle || !outside && (r.Method == http.MethodGet || strings.HasPrefix(r.URL.Path, "/_understudy/")) {
+	target, played := strings.CutPrefix(r.URL.Path, "/_understudy/outside/")
+	if !played {
+		target = ""
+	}
+	if idle || !played && (r.Method == http.MethodGet || strings.HasPrefix(r.URL.Path, "/_understudy/")) {
 		next.ServeHTTP(w, r)
 		return
 	}
@@ -349,27 +355,51 @@ func (c *Conductor) Serve(w http.ResponseWriter, r *http.Request, next http.Hand
 		http.Error(w, "explore: body: "+err.Error(), http.StatusRequestEntityTooLarge)
 		return
 	}
-	if outside {
-		c.calledOutside(service, r.Method, body)
-		next.ServeHTTP(w, r)
-		return
-	}
-	c.mu.Lock()
-	point := c.names.ofCall(c.cause, r.Method, r.URL.EscapedPath(), body) + "@0"
-	fault := c.planned(point)
-	c.points = append(c.points, Point{Name: point, Base: strings.TrimSuffix(point, "@0"), Call: true, Fault: fault, Outcome: "called", Key: keyIn(point)})
-	c.mu.Unlock()
+	fault, again := c.called(r, target, body)
 	switch fault {
-	case RefuseCall:
+	case RefuseCall, OutsideDown:
 		w.Header().Set("Content-Type", "application/json")
 		w.WriteHeader(http.StatusServiceUnavailable)
-		_, _ = io.WriteString(w, `{"error":"explore: the service refuses this call"}`)
-	case LostReceipt:
+		_, _ = io.WriteString(w, `{"error":"explore: this call is refused"}`)
+		return
+	case LostReceipt, OutsideLost:
 		next.ServeHTTP(&unheard{header: http.Header{}}, r)
 		panic(http.ErrAbortHandler)
-	default:
-		next.ServeHTTP(w, r)
+	case Crash:
+		next.ServeHTTP(&unheard{header: http.Header{}}, r)
+		c.crash()
+		panic(http.ErrAbortHandler)
+	case Overlap:
+		if again != nil {
+			again("explore: the same attempt, while the first is in its handler")
+		}
 	}
+	next.ServeHTTP(w, r)
+}
+
+// called names a call of the application to the service or outside, and returns its fault, and
+// how to deliver once more what is in its handler.
+func (c *Conductor) called(r *http.Request, target string, body []byte) (Fault, func(note string) engine.Outcome) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	p := Point{Kind: call, Outcome: "called"}
+	if target == "" {
+		p.Base = c.names.ofCall(c.cause, r.Method, r.URL.EscapedPath(), body)
+	} else {
+		service, path, _ := strings.Cut(target, "/")
+		effect := c.names.ofEffect(service, r.Method, path, body)
+		if run := strings.LastIndex(c.cause, " > "); run > 0 && strings.Contains(c.cause[:run], "> run ") {
+			c.effects[effect+" in "+c.cause[:run]]++
+		}
+		p.Kind, p.Base = outside, c.names.number(c.cause+" > "+effect)
+	}
+	p.Name = p.Base + "@0"
+	p.Fault, p.Key = c.planned(p.Name), keyIn(p.Base)
+	c.points = append(c.points, p)
+	if c.current == nil {
+		return p.Fault, nil
+	}
+	return p.Fault, c.current.deliver
 }
 
 // maxCall is the largest body of a call, in bytes.
@@ -386,7 +416,16 @@ func (u *unheard) WriteHeader(int)             {}
 func (c *Conductor) trace() ([]Point, []string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return slices.Clone(c.points), slices.Clone(c.stuck)
+	points := slices.Clone(c.points)
+	for start := 0; start < len(points); start++ { // calls that a handler makes at the same time have no order
+		end := start
+		for end < len(points) && points[end].Kind != delivery {
+			end++
+		}
+		slices.SortStableFunc(points[start:end], func(a, b Point) int { return strings.Compare(a.Name, b.Name) })
+		start = end
+	}
+	return points, slices.Clone(c.stuck)
 }
 
 // unreached reports whether a point of the plan was not reached.
@@ -426,14 +465,25 @@ func (c *Conductor) quietFor(ctx context.Context, quiet time.Duration) (waited b
 	}
 }
 
-// calledOutside counts an effect of the run that is in progress.
-func (c *Conductor) calledOutside(target, method string, body []byte) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	service, path, _ := strings.Cut(target, "/")
-	if run := strings.LastIndex(c.cause, " > "); run > 0 && strings.Contains(c.cause[:run], "> run ") {
-		c.effects[c.names.ofEffect(service, method, path, body)+" in "+c.cause[:run]]++
+// OnCrash sets what kills the application and starts it again.
+func (c *Conductor) OnCrash(kill func()) { c.kill = kill }
+
+// crash kills the application and starts it again.
+func (c *Conductor) crash() {
+	if c.kill == nil {
+		return
 	}
+	c.starting(true)
+	defer c.starting(false)
+	c.kill()
+}
+
+// starting holds the deliveries while the application starts.
+func (c *Conductor) starting(now bool) {
+	c.mu.Lock()
+	c.restarting = now
+	c.mu.Unlock()
+	c.wake()
 }
 
 // repeatedEffects are the effects that one run had more than once.

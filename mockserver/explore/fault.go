@@ -19,26 +19,42 @@ const (
 	Down        Fault = "down"
 	LostReceipt Fault = "lost-receipt"
 	RefuseCall  Fault = "refuse-call"
+	Overlap     Fault = "overlap"
+	OutsideDown Fault = "outside-down"
+	OutsideLost Fault = "outside-lost"
+	Crash       Fault = "crash"
 )
 
-// faultKind says how a fault appears and why the service may show it.
+// The kinds of points.
+const (
+	delivery = "" // an attempt
+	call     = "call"
+	outside  = "outside"
+)
+
+// faultKind says at which points a fault is possible, and why the service may show it.
 type faultKind struct {
-	Fault  Fault
-	OfCall bool   // at calls of the application to the service; else at deliveries
-	Why    string // a sentence for the report
+	Fault Fault
+	At    string // kind of its points
+	Off   bool   // only if it is asked for: not the service but the world
+	Why   string // a sentence for the report
 }
 
 // faultKinds is the catalogue, from the simplest fault. Each is a choice that a service has that keeps
 // its written promises: delivery at least once, and no order outside of queues.
 var faultKinds = []faultKind{
-	{LostAnswer, false, "The application handled the delivery, but its answer was lost on the way. The service cannot know that, and delivers again with the next attempt number."},
-	{Repeat, false, "The delivery was answered 2xx. A service that stops before it records the answer delivers again, with the same message id and attempt number."},
-	{LostRequest, false, "The attempt did not reach the application: the connection failed, or a gateway answered 503. The service delivers again later, behind newer messages."},
-	{Late, false, "Newer messages were delivered first. Only queues promise an order."},
-	{RepeatLate, false, "The delivery was answered 2xx, and delivered again after everything that it caused. At least once has no time limit."},
-	{Down, false, "The application was not reachable for all attempts. The message went to the DLQ, and was retried from there."},
-	{LostReceipt, true, "The service accepted the call, but its answer was lost on the way. The caller cannot know whether the call took effect."},
-	{RefuseCall, true, "The service refused the call with 503. Nothing happened."},
+	{LostAnswer, delivery, false, "The application handled the delivery, but its answer was lost on the way. The service cannot know that, and delivers again with the next attempt number."},
+	{Repeat, delivery, false, "The delivery was answered 2xx. A service that stops before it records the answer delivers again, with the same message id and attempt number."},
+	{LostRequest, delivery, false, "The attempt did not reach the application: the connection failed, or a gateway answered 503. The service delivers again later, behind newer messages."},
+	{Late, delivery, false, "Newer messages were delivered first. Only queues promise an order."},
+	{RepeatLate, delivery, false, "The delivery was answered 2xx, and delivered again after everything that it caused. At least once has no time limit."},
+	{Overlap, outside, false, "The same delivery arrived again while the first was still in its handler, before this outside call was answered. Without an idempotency key of the outside service this cannot be avoided in every case."},
+	{Down, delivery, false, "The application was not reachable for all attempts. The message went to the DLQ, and was retried from there."},
+	{LostReceipt, call, false, "The service accepted the call, but its answer was lost on the way. The caller cannot know whether the call took effect."},
+	{RefuseCall, call, false, "The service refused the call with 503. Nothing happened."},
+	{OutsideDown, outside, true, "The outside service answered 503. Nothing happened."},
+	{OutsideLost, outside, true, "The outside service did what was asked, but its answer was lost on the way."},
+	{Crash, outside, true, "The application was killed after this outside call was made, and before it was answered, and started again. Without an idempotency key of the outside service this cannot be avoided in every case."},
 }
 
 // kindOf returns the description of a fault; nil for an unknown one.

@@ -217,10 +217,10 @@ func stepNames(a, b string) (before, now string, differ bool) {
 func (x *explorer) choices(p *Point) []Choice {
 	var out []Choice
 	for _, k := range faultKinds {
-		wanted := len(x.cfg.Faults) == 0 || slices.Contains(x.cfg.Faults, k.Fault)
+		wanted := len(x.cfg.Faults) == 0 && !k.Off || slices.Contains(x.cfg.Faults, k.Fault) || !k.Off && slices.Contains(x.cfg.Faults, "default")
 		ordered := p.Queue && (k.Fault == Late || k.Fault == RepeatLate)
 		failed := (k.Fault == Repeat || k.Fault == RepeatLate) && !strings.HasPrefix(p.Outcome, "2")
-		if wanted && k.OfCall == p.Call && !ordered && !failed {
+		if wanted && k.At == p.Kind && !ordered && !failed {
 			out = append(out, Choice{p.Name, k.Fault})
 		}
 	}

@@ -64,7 +64,7 @@ func (o *Observation) CountEffects() (n int) {
 // CountDeliveries is the number of attempts.
 func (o *Observation) CountDeliveries() (n int) {
 	for _, p := range o.Trace {
-		if !p.Call {
+		if p.Kind == delivery {
 			n++
 		}
 	}

@@ -109,10 +109,11 @@ func (f *Fault) Compile(known func(operation string) bool) (*CompiledFault, erro
 
 // Faults holds the rules of one account. It is safe for concurrent use.
 type Faults struct {
-	mu    sync.Mutex
-	list  []*CompiledFault
-	draw  *rand.Rand
-	ahead chan struct{} // closed when a delivery overtakes the waiting one; nil: none waits
+	mu     sync.Mutex
+	list   []*CompiledFault
+	draw   *rand.Rand
+	ahead  chan struct{}   // closed when a delivery overtakes the waiting one; nil: none waits
+	behind map[string]bool // attempts that let others go first, once each
 }
 
 // Set replaces all rules. The same seed repeats the same draws; 0 means a random
@@ -169,20 +170,36 @@ func breakOff(w http.ResponseWriter, _ *http.Request) {
 }
 
 // Attempt makes a delivery, with the failure of the matching rule if there is one. first is
-// the outcome of the first of two requests; nil: it was sent once.
-func (f *Faults) Attempt(ctx context.Context, url string, h http.Header, deliver func() engine.Outcome) (first *engine.Outcome, out engine.Outcome) {
+// the outcome of the first of two requests; nil: it was sent once. serial is the id of the
+// attempt when the account makes one at a time, and "" otherwise: only then can it wait for
+// the next one.
+func (f *Faults) Attempt(ctx context.Context, serial, url string, h http.Header, deliver func() engine.Outcome) (first *engine.Outcome, out engine.Outcome) {
 	f.mu.Lock()
 	if f.ahead != nil { // this delivery overtakes the waiting one
 		close(f.ahead)
 		f.ahead = nil
 	}
+	passed := f.behind[serial]
+	delete(f.behind, serial)
 	f.mu.Unlock()
+	if passed {
+		return nil, deliver()
+	}
 	rule := f.due("delivery", "", url, h)
 	if rule == nil {
 		return nil, deliver()
 	}
 	if rule.Drop {
 		return nil, engine.Outcome{Err: "connection was closed without an answer (fault)", After: rule.delay, Took: rule.delay}
+	}
+	if rule.Reorder && serial != "" {
+		f.mu.Lock()
+		defer f.mu.Unlock()
+		if f.behind == nil {
+			f.behind = map[string]bool{}
+		}
+		f.behind[serial] = true
+		return nil, engine.Outcome{Behind: true}
 	}
 	if rule.Reorder {
 		ahead := make(chan struct{})

@@ -12,6 +12,7 @@ import (
 	"os/exec"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/understudy-mock/understudy/mockserver/explore"
@@ -25,10 +26,12 @@ type Process struct {
 	Prepare func(c *exec.Cmd)                    // sets what ends the program with this process; nil: nothing
 	End     func(p *os.Process, kill bool) error // asks it to end, or kills it
 
-	running *exec.Cmd
-	ended   chan struct{} // closed when it has ended
-	url     string
-	log     tail
+	starting atomic.Pointer[chan struct{}] // closed when the application has started again after a crash; nil: there was none
+	running  *exec.Cmd
+	ended    chan struct{} // closed when it has ended
+	url      string
+	port     string
+	log      tail
 }
 
 // maxState is the largest answer of the application that is read, in bytes.
@@ -66,12 +69,27 @@ func (p *Process) alive() bool {
 	}
 }
 
+// Crash kills the application and starts it again, at the same address.
+func (p *Process) Crash(ctx context.Context) error {
+	started := make(chan struct{})
+	p.starting.Store(&started)
+	defer close(started)
+	_ = p.End(p.running.Process, true) // it may have ended by itself
+	<-p.ended
+	return p.startAt(ctx, p.port)
+}
+
 // start starts the application and waits until it is ready.
 func (p *Process) start(ctx context.Context) error {
 	port, err := freePort()
 	if err != nil {
 		return err
 	}
+	return p.startAt(ctx, port)
+}
+
+func (p *Process) startAt(ctx context.Context, port string) error {
+	p.port = port
 	p.url = strings.TrimSuffix(strings.ReplaceAll(p.File.App.URL, "{port}", port), "/")
 	child := exec.Command(p.Command[0], p.Command[1:]...) //nolint:noctx // Stop ends it
 	child.Stdout, child.Stderr = &p.log, &p.log
@@ -208,6 +226,13 @@ func (p *Process) do(ctx context.Context, what string) ([]byte, error) {
 
 // request makes a request to the application; an answer that is not 2xx is an error.
 func (p *Process) request(ctx context.Context, s step) ([]byte, error) {
+	if started := p.starting.Load(); started != nil && s.path != p.File.App.Ready { // that path asks whether it has started
+		select {
+		case <-*started:
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		}
+	}
 	r, err := http.NewRequestWithContext(ctx, s.method, p.url+s.path, strings.NewReader(s.body))
 	if err != nil {
 		return nil, err
