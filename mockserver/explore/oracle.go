@@ -67,9 +67,9 @@ func orNone(text string) string {
 func (x *explorer) spent(o *Observation) bool {
 	failing, hurt := map[string]int{}, map[string]bool{}
 	for _, p := range o.Trace {
-		if p.Call {
+		if p.Kind != "" {
 			cause, _ := cutLast(p.Base)
-			hurt[cause] = hurt[cause] || p.Fault != ""
+			hurt[cause] = hurt[cause] || p.Fault != "" && p.Fault != Overlap
 			continue
 		}
 		if p.Fault == LostRequest || p.Fault == LostAnswer || p.Fault == Down || hurt[p.Base] && !strings.HasPrefix(p.Outcome, "2") {

@@ -14,8 +14,9 @@ function reset() {
   ledger = new Set(); // what was charged
 }
 
-async function call(service, body) {
-  const response = await fetch(service, { method: "POST", headers: { "Content-Type": "application/json" }, body: JSON.stringify(body) });
+// call calls an outside service, which recognizes a second call by its key.
+async function call(service, body, key) {
+  const response = await fetch(service, { method: "POST", headers: { "Content-Type": "application/json", "Idempotency-Key": key }, body: JSON.stringify(body) });
   if (!response.ok) throw new Error(`${service}: ${response.status}`);
 }
 
@@ -59,6 +60,12 @@ function isCharged(order, retried) {
   return ledger.has(order);
 }
 
+// keyOf is the key by which the payment provider recognizes a charge.
+function keyOf(order, retried) {
+  if (bugs.has("not-idempotent")) return crypto.randomUUID();
+  return bugs.has("effect-before-lost-answer") || bugs.has("two-faults") ? `charge-${order}-${retried}` : `charge-${order}`;
+}
+
 handle("/charge", async ({ order }, retried) => {
   if (!orders[order].reserved) {
     if (bugs.has("order-assumed")) return; // nothing is reserved: the order was cancelled
@@ -66,7 +73,7 @@ handle("/charge", async ({ order }, retried) => {
   }
   const charged = isCharged(order, retried);
   if (!charged) {
-    await call(`${process.env.PAYMENTS_URL}/charges`, { order });
+    await call(`${process.env.PAYMENTS_URL}/charges`, { order }, keyOf(order, retried));
     ledger.add(bugs.has("effect-before-lost-answer") ? `${order} ${retried}` : order);
   }
   if (charged && bugs.has("swallowed-error")) return; // also if the first attempt failed after the charge
@@ -75,7 +82,7 @@ handle("/charge", async ({ order }, retried) => {
 
 handle("/receipt", async ({ order }) => {
   if (orders[order].receipt === "sent") return;
-  await call(`${process.env.MAIL_URL}/receipts`, { order });
+  await call(`${process.env.MAIL_URL}/receipts`, { order }, `receipt-${order}`);
   orders[order].receipt = "sent";
 });
 

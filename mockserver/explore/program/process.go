@@ -237,6 +237,7 @@ func (p *Process) request(ctx context.Context, s step) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
+	r.Close = true // an application may close a connection that it kept, after an error
 	if s.body != "" {
 		r.Header.Set("Content-Type", "application/json")
 	}
