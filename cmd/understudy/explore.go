@@ -35,6 +35,7 @@ type ExploreCmd struct {
 	Report      map[string]string `placeholder:"FORMAT=FILE" help:"Write a report: json, junit, markdown or html; repeatable."`
 	Init        bool              `help:"Write the configuration file: start the application, and record the requests of a person."`
 	Outside     map[string]string `placeholder:"NAME=VARIABLE" help:"With --init: an outside service, and the variable with its address; repeatable."`
+	Driver      bool              `hidden:"" help:"The scenario is played by the process at the other end of standard input and output."`
 	Out         string            `default:"explore-out" help:"Folder of the replay files of findings; empty for none."`
 	Command     []string          `arg:"" optional:"" passthrough:"" help:"The command that starts the application, after --."`
 }
@@ -52,6 +53,9 @@ const (
 func (c *ExploreCmd) Run(e *env) error {
 	if c.Init {
 		return c.init(e, c.words())
+	}
+	if c.Driver {
+		return c.drive(e)
 	}
 	words, file, cfg, err := c.read(e)
 	if err != nil {
@@ -186,7 +190,7 @@ func (c *ExploreCmd) words() []string {
 	return c.Command
 }
 
-// read checks the flags and reads the configuration file.
+// read reads the configuration file.
 func (c *ExploreCmd) read(e *env) (words []string, file *program.File, cfg explore.Config, err error) {
 	words = c.words()
 	switch {
@@ -194,18 +198,26 @@ func (c *ExploreCmd) read(e *env) (words []string, file *program.File, cfg explo
 		return nil, nil, cfg, usageError("explore: --config is missing; usage: understudy explore --config explore.yaml -- COMMAND")
 	case len(words) == 0:
 		return nil, nil, cfg, usageError("explore: no command; usage: understudy explore --config explore.yaml -- COMMAND")
-	case c.Workers < 1 || c.Workers > maxWorkers:
-		return nil, nil, cfg, usageError("--workers: invalid value %d: must be an integer from 1 to %d", c.Workers, maxWorkers)
-	case c.Depth < 1 || c.Depth > 2:
-		return nil, nil, cfg, usageError("--depth: invalid value %d: must be 1 or 2", c.Depth)
-	}
-	for format := range c.Report {
-		if program.Reports[format] == nil {
-			return nil, nil, cfg, usageError("--report: invalid format %q: must be one of %s", format, strings.Join(slices.Sorted(maps.Keys(program.Reports)), ", "))
-		}
 	}
 	if file, err = program.ReadFile(e.flags.Config); err != nil {
 		return nil, nil, cfg, usageError("%w", err)
+	}
+	cfg, err = c.config(e, file)
+	return words, file, cfg, err
+}
+
+// config checks the flags, and returns what is explored.
+func (c *ExploreCmd) config(e *env, file *program.File) (cfg explore.Config, err error) {
+	switch {
+	case c.Workers < 1 || c.Workers > maxWorkers:
+		return cfg, usageError("--workers: invalid value %d: must be an integer from 1 to %d", c.Workers, maxWorkers)
+	case c.Depth < 1 || c.Depth > 2:
+		return cfg, usageError("--depth: invalid value %d: must be 1 or 2", c.Depth)
+	}
+	for format := range c.Report {
+		if program.Reports[format] == nil {
+			return cfg, usageError("--report: invalid format %q: must be one of %s", format, strings.Join(slices.Sorted(maps.Keys(program.Reports)), ", "))
+		}
 	}
 	cfg = explore.Config{
 		Keys: file.Keys, Allow: file.Allow, Faults: file.Faults, Depth: c.Depth, Cases: c.Cases, Budget: c.Budget, CaseTimeout: c.CaseTimeout,
@@ -213,10 +225,10 @@ func (c *ExploreCmd) read(e *env) (words []string, file *program.File, cfg explo
 	}
 	if c.Case != "" {
 		if cfg.Case, err = explore.ParsePlan(c.Case); err != nil {
-			return nil, nil, cfg, usageError("--case: %w", err)
+			return cfg, usageError("--case: %w", err)
 		}
 	}
-	return words, file, cfg, nil
+	return cfg, nil
 }
 
 // progress prints a line that is overwritten, on a terminal only.

@@ -319,7 +319,7 @@ func (x *explorer) level(ctx context.Context, faults int, plans []Plan, kept map
 			}
 			l.Done++
 		}
-		if !checked && l.Done >= 10 { // a reset that forgets something shows itself early
+		if !checked && (l.Done >= 10 || l.Done == l.All) { // a reset that forgets something shows itself early
 			checked = true
 			if err := x.repeatBaseline(ctx, false); err != nil {
 				return err
