@@ -30,6 +30,7 @@ var goFiles = []string{
 	"mockserver/listen.go",
 	"mockserver/explore/case.go",
 	"mockserver/explore/search.go",
+	"mockserver/explore/program/driver.go", // reads standard input until it ends
 	"mockserver/explore/program/process.go",
 	"cmd/understudy/explore_init.go",
 	"mockserver/tenant/registry.go",

@@ -7,15 +7,14 @@ import (
 	"fmt"
 	"io"
 	"net/http"
-	"net/http/httptest"
 	"strings"
 	"sync"
 )
 
-// Shop is the application. It listens at URL.
+// Shop is the application.
 type Shop struct {
-	URL     string
-	Close   func()
+	*http.ServeMux
+	URL     string // where it listens
 	service string // address of the messaging service
 	token   string
 	outside func(name string) string
@@ -32,20 +31,17 @@ type Order struct {
 	Receipt  string // none, sent, for a person
 }
 
-// New starts a shop. outside returns the addresses of the services for payments and mail.
+// New returns a shop. outside returns the addresses of the services for payments and mail.
 func New(service, token string, outside func(name string) string, bugs ...string) *Shop {
-	s := &Shop{service: service, token: token, outside: outside, bugs: map[string]bool{}, orders: map[int]*Order{}, ledger: map[string]bool{}}
+	s := &Shop{ServeMux: http.NewServeMux(), service: service, token: token, outside: outside, bugs: map[string]bool{}, orders: map[int]*Order{}, ledger: map[string]bool{}}
 	for _, b := range bugs {
 		s.bugs[b] = true
 	}
-	m := http.NewServeMux()
 	for path, work := range map[string]func(*Order, int, string) error{
 		"/checkout": s.checkout, "/reserve": s.reserve, "/charge": s.charge, "/receipt": s.receipt, "/unsent": s.unsent,
 	} {
-		m.HandleFunc("POST "+path, func(w http.ResponseWriter, r *http.Request) { s.handle(w, r, work) })
+		s.HandleFunc("POST "+path, func(w http.ResponseWriter, r *http.Request) { s.handle(w, r, work) })
 	}
-	app := httptest.NewServer(m)
-	s.URL, s.Close = app.URL, app.Close
 	return s
 }
 

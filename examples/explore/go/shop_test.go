@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"net/http/httptest"
 	"strings"
 	"testing"
 	"time"
@@ -19,7 +20,9 @@ func TestTheShopIsRightWhateverTheServiceDoes(t *testing.T) {
 func checkout(bugs ...string) func(c *mockserver.ExploreCase) {
 	return func(c *mockserver.ExploreCase) {
 		s := New(c.ListensAt(), c.Token(), func(name string) string { return c.Outside(name).URL() }, bugs...)
-		c.Cleanup(s.Close)
+		app := httptest.NewServer(s)
+		c.Cleanup(app.Close)
+		s.URL = app.URL
 		orders := func() (text []byte) {
 			s.set(func() { text, _ = json.Marshal(s.orders) })
 			return text
