@@ -215,8 +215,9 @@ func (x *explorer) observe(ctx context.Context, w Worker, o *Observation) error 
 		return nil
 	}
 	text, err := w.Scenario.State(ctx)
-	if err != nil {
-		return fmt.Errorf("state of the application: %w", err)
+	if err != nil { // it has ended, or cannot answer any more
+		o.Unfinished = "state of the application: " + err.Error()
+		return nil
 	}
 	if len(text) > 0 && json.Unmarshal(text, &o.State) != nil {
 		o.State = string(text)

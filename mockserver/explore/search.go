@@ -164,7 +164,7 @@ func (x *explorer) repeatBaseline(ctx context.Context, learning bool) error {
 		return err
 	}
 	if difference := traceDifference(x.baseline.Trace, again.Trace); difference != "" {
-		return fmt.Errorf("%w: the scenario does not repeat: %s", ErrBaseline, difference)
+		return fmt.Errorf("%w: the scenario does not repeat: %s%s", ErrBaseline, difference, suspicion)
 	}
 	if learning {
 		for place := range volatilePlaces(x.baseline.State, again.State) {
@@ -173,12 +173,15 @@ func (x *explorer) repeatBaseline(ctx context.Context, learning bool) error {
 	}
 	if b := x.breaches(again); len(b) > 0 {
 		if learning {
-			return fmt.Errorf("%w: the scenario does not repeat: %s", ErrBaseline, b[0].Text)
+			return fmt.Errorf("%w: the scenario does not repeat: %s%s", ErrBaseline, b[0].Text, suspicion)
 		}
 		return fmt.Errorf("%w: the reset of the application is not complete, the scenario without a fault now gives: %s", ErrBaseline, b[0].Text)
 	}
 	return nil
 }
+
+// suspicion is what mostly makes a scenario not repeat.
+const suspicion = "; either the reset forgets something, or the application does something at random or in the background"
 
 // traceDifference is the first difference of two traces; "" for none.
 func traceDifference(a, b []Point) string {

@@ -10,6 +10,8 @@ import (
 	"net/http"
 	"os"
 	"os/exec"
+	"regexp"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -40,15 +42,18 @@ const maxState = 16 << 20
 // stopLimit is how long the application may take to stop.
 const stopLimit = 5 * time.Second
 
-// Reset starts the application, or brings the running one to its first state.
+// Reset starts the application, or brings the running one to its first state. One that has ended
+// starts again: the case in which it ended is a finding.
 func (p *Process) Reset(ctx context.Context) error {
 	reset := p.File.App.Reset
 	if p.alive() && reset != "" && reset != "restart" {
 		_, err := p.do(ctx, reset)
-		return err
-	}
-	if p.running != nil && reset != "" && reset != "restart" {
-		return errors.New("the application ended by itself: " + p.log.last())
+		if err == nil {
+			return nil
+		}
+		if explore.Pause(ctx, dying); p.alive() {
+			return err
+		}
 	}
 	p.Stop()
 	if err := p.start(ctx); err != nil {
@@ -123,7 +128,7 @@ func (p *Process) await(ctx context.Context, limit time.Duration) error {
 		case <-p.ended:
 			return errors.New("the application ended before it was ready: " + p.log.last())
 		case <-ctx.Done():
-			return fmt.Errorf("the application was not ready after %s at %s%s: %s", limit, p.url, p.File.App.Ready, p.log.last())
+			return fmt.Errorf("the application was not ready after %s (app.start) at %s%s: %s", limit, p.url, p.File.App.Ready, p.log.last())
 		default:
 			explore.Pause(ctx, 10*time.Millisecond)
 		}
@@ -189,19 +194,33 @@ func (p *Process) Play(ctx context.Context, c *explore.Case) error {
 			})
 		}
 		if err != nil {
-			return err
+			return p.orEnded(ctx, err)
 		}
 	}
 	return nil
 }
 
-// State is the final state of the application.
-func (p *Process) State(ctx context.Context) ([]byte, error) {
-	if p.File.State == "" {
-		return nil, nil
+// State is the final state of the application, which must not have ended.
+func (p *Process) State(ctx context.Context) (text []byte, err error) {
+	if p.File.State != "" {
+		text, err = p.do(ctx, p.File.State)
 	}
-	return p.do(ctx, p.File.State)
+	return text, p.orEnded(ctx, err)
 }
+
+// orEnded returns an error, or that the application has ended, which explains it.
+func (p *Process) orEnded(ctx context.Context, err error) error {
+	if err != nil {
+		explore.Pause(ctx, dying)
+	}
+	if !p.alive() {
+		return errors.New("the application ended by itself: " + p.log.last())
+	}
+	return err
+}
+
+// dying is how long the end of a process may take after its connections are closed.
+const dying = 200 * time.Millisecond
 
 // Check runs the user's check.
 func (p *Process) Check(ctx context.Context, _ *explore.Observation) error {
@@ -299,13 +318,23 @@ func (t *tail) Write(b []byte) (int, error) {
 	return len(b), nil
 }
 
-// last is the last line.
+// complaint is a line that says what went wrong.
+var complaint = regexp.MustCompile(`(?i)(error|exception|panic|fatal)\b.`)
+
+// last is the last line that says what went wrong, otherwise the last one.
 func (t *tail) last() string {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	lines := strings.Split(strings.TrimSpace(string(t.text)), "\n")
-	if last := strings.TrimSpace(lines[len(lines)-1]); last != "" {
-		return "its last line is: " + explore.Clip(last)
+	last := lines[len(lines)-1]
+	for _, line := range slices.Backward(lines) {
+		if complaint.MatchString(line) {
+			last = line
+			break
+		}
+	}
+	if last = strings.TrimSpace(last); last != "" {
+		return "it printed: " + explore.Clip(last)
 	}
 	return "it printed nothing"
 }
