@@ -133,9 +133,13 @@ func (c outcome) apply(a *Account) (nothing, error) {
 	delete(a.cancels, m)
 	a.state.Running--
 	a.state.Shares.Count(a.state.Shares.Of(m.URL), -1)
-	if c.Outcome.After > 0 && m.State == Active {
+	switch {
+	case c.Outcome.Behind && m.State == Active && !m.Canceled:
+		a.releaseFlow(m)
+		a.due(m)
+	case c.Outcome.After > 0 && m.State == Active:
 		a.postpone(m, c.Outcome)
-	} else {
+	default:
 		a.settle(m, &c.Outcome)
 	}
 	return nothing{}, nil

@@ -112,11 +112,10 @@ func (s *Server) unnamed(c *call.Call) *spec.Dialect {
 	return s.tenants.Usual(c.Tenant)
 }
 
-// namesHeaders reports whether bodies of the operation may name headers; bodies
-// of the vector index and the key-value store are data of the client, which
-// must not be renamed.
+// namesHeaders reports whether bodies of the operation may name headers. Bodies of the vector
+// index, the key-value store and outside services are data, which must not be renamed.
 func namesHeaders(c *call.Call) bool {
-	return c.Op == nil || c.Op.Area != "vector_url" && c.Op.Area != "kv_url"
+	return c.Op == nil || c.Op.Area != "vector_url" && c.Op.Area != "kv_url" && c.Op.Tag != "sink"
 }
 
 // neutraliseBody replaces the dialect's header names in a JSON body. The body

@@ -1,10 +1,15 @@
 package mockserver_test
 
 import (
+	"fmt"
+	"io"
 	"net/http"
+	"net/http/httptest"
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/golang-jwt/jwt/v5"
 
 	"github.com/understudy-mock/understudy/internal/expect"
 	"github.com/understudy-mock/understudy/mockserver"
@@ -98,7 +103,7 @@ func TestFaultsThatCannotBe(t *testing.T) {
 		`[{"on":"api","status":700}]`:                                 "body /0/status: invalid value",
 		`[{"on":"api","operation":"nothing","status":500}]`:           `body /0/operation: invalid value "nothing": must be an operationId`,
 		`[{"on":"api","url":"x","status":500}]`:                       `body /0/on: invalid value "api": must be delivery with url, duplicate or reorder`,
-		`[{"on":"delivery","status":500}]`:                            `body /0/on: invalid value "delivery": must be api with operation, status, headers or body; a stub answers deliveries`,
+		`[{"on":"delivery","status":500}]`:                            `body /0/on: invalid value "delivery": must be api with operation, status, headers, body or executed; a stub answers deliveries`,
 		`[{"on":"api","drop":true},{"on":"delivery","delay":"soon"}]`: `body /1/delay: invalid value "soon": must be a duration such as 3s`,
 		`[{"on":"api","status":500,"probability":2}]`:                 "body /0/probability: invalid value 2: must be",
 		`[{"on":"api","status":500,"times":-1}]`:                      "body /0/times: invalid value -1: must be",
@@ -134,4 +139,78 @@ func TestOutboundPolicy(t *testing.T) {
 		t.Fatal("an unknown policy: got no error, want one")
 	}
 	expect.Contains(t, "error of an unknown policy", err.Error(), "must be one of allow")
+}
+
+func TestACallTakesEffectThoughItsAnswerIsLost(t *testing.T) {
+	t.Parallel()
+	for name, rule := range map[string]string{"another status": `"status":503`, "a connection that ends": `"drop":true`} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			u := mockserver.RunT(t)
+			u.Stub("https://app.test/*", 200)
+			c := newClient(t, u)
+			c.faults(t, `[{"on":"api","operation":"publishMessage","executed":true,"times":1,`+rule+`}]`)
+			request, _ := http.NewRequest(http.MethodPost, u.URL()+"/v2/publish/https://app.test/x", nil)
+			request.Header.Set("Authorization", "Bearer "+u.Token())
+			if r, err := http.DefaultClient.Do(request); err == nil {
+				_, err := io.ReadAll(r.Body)
+				r.Body.Close()
+				expect.Equal(t, "the answer is 503 or breaks off", r.StatusCode == 503 || err != nil, true)
+			}
+			expect.Equal(t, "deliveries", len(u.Deliveries()), 1)
+			all := u.Requests()
+			expect.Equal(t, "recorded requests", len(all), 1)
+		})
+	}
+	newClient(t, mockserver.RunT(t)).do("PUT", "/_understudy/faults", `[{"on":"api","executed":true,"delay":"1s"}]`, "Content-Type: application/json").
+		refused(http.StatusBadRequest, "/0/executed")
+}
+
+func TestAReorderedDeliveryComesAfterTheNextAlsoWithASeed(t *testing.T) {
+	t.Parallel()
+	u := mockserver.RunT(t, mockserver.Config{Seed: 1})
+	u.Stub("https://app.test/*", 200)
+	c := newClient(t, u)
+	c.faults(t, `[{"on":"delivery","url":"https://app.test/a*","reorder":true}]`)
+	for _, path := range []string{"a1", "a2", "b", "c"} {
+		u.Publish("https://app.test/"+path, nil, "Svc-Delay: 1h")
+	}
+	u.Advance(time.Hour)
+	var order string
+	for _, d := range u.Deliveries() {
+		order += strings.TrimPrefix(d.URL, "https://app.test/") + " "
+	}
+	expect.Equal(t, "order", order, "b c a1 a2 ")
+}
+
+func TestBothRequestsOfADuplicateAreRecorded(t *testing.T) {
+	t.Parallel()
+	u := mockserver.RunT(t, mockserver.Config{Seed: 1})
+	u.Script(mockserver.Stub{URL: "https://app.test/*", Answers: []mockserver.Answer{{Status: "201"}, {Status: "202"}}})
+	newClient(t, u).faults(t, `[{"on":"delivery","duplicate":true,"times":1}]`)
+	u.Publish("https://app.test/x", nil)
+	list := u.Deliveries()
+	expect.Equal(t, "recorded requests", len(list), 2)
+	expect.Equal(t, "statuses", [2]int{list[0].Response.Status, list[1].Response.Status}, [2]int{201, 202})
+	expect.Contains(t, "note", list[0].Note, "sent twice")
+	expect.Contains(t, "note", list[1].Note, "second answer")
+}
+
+// TestASeededServerSignsForTheClockOfItsDestination verifies as an application does: by the time
+// of the machine.
+func TestASeededServerSignsForTheClockOfItsDestination(t *testing.T) {
+	t.Parallel()
+	signed := make(chan string, 1)
+	app := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { signed <- r.Header.Get("Svc-Signature") }))
+	t.Cleanup(app.Close)
+	u := mockserver.RunT(t, mockserver.Config{Seed: 1})
+	u.Publish(app.URL, []byte("x"))
+	u.Settle()
+	claims := jwt.RegisteredClaims{}
+	if _, err := jwt.ParseWithClaims(<-signed, &claims, func(*jwt.Token) (any, error) {
+		return []byte(allEnv(u.Server)["UNDERSTUDY_CURRENT_SIGNING_KEY"]), nil
+	}); err != nil {
+		t.Errorf("signature: %v", err)
+	}
+	expect.Contains(t, "the delivery that is recorded", fmt.Sprint(u.Deliveries()[0].Request.Header), "Svc-Signature")
 }

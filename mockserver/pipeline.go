@@ -89,8 +89,10 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request) {
 	defer s.endTurn(c)
 	s.fleet.Part(w, c)
 	s.touch(c)
-	s.write(w, c, out, x)
-	s.record(c, x)
+	func() {
+		defer s.record(c, x) // also if the connection is ended on purpose
+		s.write(w, c, out, x)
+	}()
 	s.tellRequest(c, x, err)
 	if !isProbe(c) {
 		s.relieve()
@@ -169,9 +171,11 @@ func (s *Server) respond(w http.ResponseWriter, v *visit) (out response.Response
 // act checks the request and runs the handler.
 func (s *Server) act(w http.ResponseWriter, c *call.Call, found route) (out response.Response, err error) {
 	s.speak(c)
+	var fault response.Response
+	faulty := false
 	if !c.AsTester {
-		if out, faulty := s.gate.Fault(c); faulty {
-			return out, nil
+		if fault, faulty = s.gate.Fault(c); faulty && !fault.Executed {
+			return fault, nil
 		}
 		s.serialize(c)
 	}
@@ -199,6 +203,9 @@ func (s *Server) act(w http.ResponseWriter, c *call.Call, found route) (out resp
 	}
 	if out, err = found.handler(s, c); err == nil && c.Op.Area == "control_url" && c.Op.Method != http.MethodGet {
 		err = s.keep(c)
+	}
+	if faulty && err == nil {
+		return fault, nil
 	}
 	return out, err
 }
@@ -333,13 +340,13 @@ func (s *Server) linkHelp(h http.Header, text string) {
 func (s *Server) write(w http.ResponseWriter, c *call.Call, out response.Response, x *Exchange) {
 	if out.Stream != nil {
 		s.endTurn(c)
-		x.Response.Status = http.StatusOK
 		ctx, cancel := context.WithCancel(c.Request.Context())
 		defer cancel()
 		if c.Head {
 			cancel() // ends a stream of events after its headers
 		}
-		out.Stream(w, c.Request.WithContext(ctx))
+		out.Stream(w, c.Request.WithContext(ctx)) // may end the connection without an answer
+		x.Response.Status = http.StatusOK
 		return
 	}
 	if out.Status == 0 && c.Op != nil {
@@ -372,7 +379,7 @@ func (s *Server) write(w http.ResponseWriter, c *call.Call, out response.Respons
 	if strings.HasPrefix(h.Get("Content-Type"), "application/json") && namesHeaders(c) {
 		body = c.Dialect.BrandJSON(body)
 	}
-	if c.Op != nil && c.Op.Area == "control_url" && !slices.Contains(unmaskedOperations, c.Op.ID) {
+	if isControl(c) && !slices.Contains(unmaskedOperations, c.Op.ID) {
 		body = mask.JSON(body)
 	}
 	if len(body) <= request.SmallBody {
@@ -402,7 +409,7 @@ var payloadAreas = []string{"kv_url", "vector_url"}
 
 // record puts the exchange into the journal of its account.
 func (s *Server) record(c *call.Call, x *Exchange) {
-	if c.Op != nil && c.Op.Area == "control_url" || x.Method == http.MethodOptions {
+	if isControl(c) || x.Method == http.MethodOptions {
 		return
 	}
 	home := c.Tenant
@@ -419,6 +426,12 @@ func (s *Server) record(c *call.Call, x *Exchange) {
 	}
 	redactExchange(c, x)
 	home.Record(x)
+}
+
+// isControl reports whether a call is one of the tester, and not one of a client or of the
+// application to an outside service.
+func isControl(c *call.Call) bool {
+	return c.Op != nil && c.Op.Area == "control_url" && !strings.HasPrefix(c.Op.ID, "outside")
 }
 
 // redactExchange redacts what the journal keeps of a request that publishes redacted messages. The

@@ -99,6 +99,30 @@ func (u *TestServer) Requests() []Exchange {
 	return list
 }
 
+// Outside is a service that the application under test calls, such as payments.
+type Outside struct {
+	u    *TestServer
+	name string
+}
+
+// Outside returns an outside service. The name has letters, digits, - and _.
+func (u *TestServer) Outside(name string) Outside { return Outside{u, name} }
+
+// URL is the address of the service, for example for PAYMENTS_URL.
+func (o Outside) URL() string { return o.u.ListensAt() + "/_understudy/outside/" + o.name }
+
+// Calls are the calls of the application so far, oldest first.
+func (o Outside) Calls() []Exchange {
+	list, _ := o.u.tenants.First().Requests.List(0, traffic.Filter{URL: "/_understudy/outside/" + o.name + "/"})
+	return list
+}
+
+// Answer makes the service answer a path, in which * matches any text; the last answer repeats.
+func (o Outside) Answer(path string, answers ...Answer) {
+	o.u.t.Helper()
+	o.u.Script(Stub{URL: "outside://" + o.name + path, Answers: answers})
+}
+
 // Stub makes a URL, in which * matches any text, answer with the statuses in
 // order; the last one repeats.
 func (u *TestServer) Stub(url string, statuses ...int) {

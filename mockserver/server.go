@@ -28,6 +28,7 @@ import (
 	"github.com/understudy-mock/understudy/mockserver/call"
 	"github.com/understudy-mock/understudy/mockserver/control"
 	"github.com/understudy-mock/understudy/mockserver/delivery"
+	"github.com/understudy-mock/understudy/mockserver/explore"
 	"github.com/understudy-mock/understudy/mockserver/gate"
 	"github.com/understudy-mock/understudy/mockserver/gate/origin"
 	"github.com/understudy-mock/understudy/mockserver/kv"
@@ -101,6 +102,7 @@ type Config struct {
 	Flags           []string // how the program was started, for bug reports; without what may be secret
 
 	pace listener.Pace // of connections; zero: listener.DefaultPace
+	conduct *explore.Conductor // orders the deliveries and applies a plan; nil: none
 }
 
 // defaultMaxBody is the largest request body (decided: 27).
@@ -243,6 +245,7 @@ func (s *Server) deliveries() delivery.Config {
 		Wall:        s.wall,
 		Log:         cfg.Log,
 		After:       s.relieve,
+		Conduct:     conducting(cfg.conduct),
 		Sign:        s.fleet.Sign,
 	}
 }
@@ -421,10 +424,13 @@ func (c *Config) complete() error {
 
 // ServeHTTP answers every operation of all four hosts and the control API.
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	if s.opened.Load() {
-		s.serve(w, r)
-	} else {
+	switch {
+	case !s.opened.Load():
 		s.starting(w, r)
+	case s.cfg.conduct != nil:
+		s.cfg.conduct.Serve(w, r, http.HandlerFunc(s.serve))
+	default:
+		s.serve(w, r)
 	}
 }
 

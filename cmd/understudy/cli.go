@@ -24,6 +24,7 @@ type cli struct {
 	Fixtures  FixturesCmd  `cmd:"" help:"Generate fixture files from a seed."`
 	Health    HealthCmd    `cmd:"" name:"healthcheck" help:"Exit 0 if the stand-in is ready." example:"understudy healthcheck --url http://127.0.0.1:8080"`
 	Replay    ReplayCmd    `cmd:"" help:"Replay a journal: print its log, or serve the state at one point in time." example:"understudy replay bug.journal --until 120\nunderstudy replay bug.journal --serve"`
+	Explore   ExploreCmd   `cmd:"" help:"Try an application against everything that an at-least-once service may do." example:"understudy explore --config explore.yaml -- npm start"`
 	Why       WhyCmd       `cmd:"" help:"Explain what a message or a run is waiting for." example:"understudy why msg_01J8Z\nunderstudy why wfr_01J8Z -o json"`
 	Report    BugReportCmd `cmd:"" name:"bug-report" help:"Write what an issue needs to one file: versions, platform, flags, and what happened, without what you sent." example:"understudy bug-report report.json"`
 	Proxy     ProxyCmd     `cmd:"" help:"Pass traffic through, and report what violates the OpenAPI document." example:"understudy proxy --upstream https://api.example.com --report report.jsonl"`

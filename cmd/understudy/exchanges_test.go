@@ -41,6 +41,7 @@ const (
 
 // pathValues are the variables in paths. They refer to the fixture of the tests.
 var pathValues = map[string]string{
+	"service": "payments", "path": "charges",
 	"namespace": "films", "command": "set/greeting/hello", "destination": "https://app.test/hook", "queue": "slow", "queueName": "slow", "flowControlKey": "billing",
 	"dlqId": "dlq-1", "scheduleId": "nightly", "destinationOrId": "nightly", "urlGroupName": "orders", "workflowUrl": "https://app.test/workflow",
 	"eventId": "paid", "workflowRunId": "wfr_waiting", "userId": "svcUser", "failures": "0", "duration": "10ms", "code": "200", "account": "default", "operation": "v2/queues",

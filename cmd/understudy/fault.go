@@ -16,6 +16,7 @@ type ctlFault struct {
 	Body        string            `help:"Body that the API answers with."`
 	Delay       string            `placeholder:"D" help:"Delay of the answer: in real time for the API, on the clock for deliveries."`
 	Drop        bool              `help:"Close the connection without an answer."`
+	Executed    bool              `help:"Let the API call take effect before its answer is lost or replaced."`
 	Duplicate   bool              `help:"Deliver twice."`
 	Reorder     bool              `help:"Let the next delivery overtake this one."`
 	Times       int               `help:"How often the fault applies; 0 for always."`
@@ -38,7 +39,7 @@ func (k *ctlFault) Run(e *env, c *cli) error {
 	rule := map[string]any{"on": k.On}
 	for name, v := range map[string]any{
 		"preset": k.Preset, "operation": k.Operation, "url": k.URL, "status": k.Status, "body": k.Body, "delay": k.Delay,
-		"drop": k.Drop, "duplicate": k.Duplicate, "reorder": k.Reorder, "times": k.Times, "probability": k.Probability,
+		"drop": k.Drop, "executed": k.Executed, "duplicate": k.Duplicate, "reorder": k.Reorder, "times": k.Times, "probability": k.Probability,
 	} {
 		if v != "" && v != 0 && v != false && v != 0.0 {
 			rule[name] = v

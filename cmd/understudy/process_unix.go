@@ -4,6 +4,7 @@ package main
 
 import (
 	"os"
+	"os/exec"
 	"syscall"
 )
 
@@ -16,6 +17,22 @@ func exitCode(ended *os.ProcessState) int {
 		return 128 + int(status.Signal())
 	}
 	return ended.ExitCode()
+}
+
+// newGroup makes a child the first of a group of processes.
+func newGroup(c *exec.Cmd) {
+	if c.SysProcAttr == nil {
+		c.SysProcAttr = &syscall.SysProcAttr{}
+	}
+	c.SysProcAttr.Setpgid = true
+}
+
+// endGroup ends a group of processes: it asks, or kills.
+func endGroup(p *os.Process, kill bool) error {
+	if kill {
+		return syscall.Kill(-p.Pid, syscall.SIGKILL)
+	}
+	return syscall.Kill(-p.Pid, syscall.SIGTERM)
 }
 
 // keepFromChildren prevents child processes from inheriting a file descriptor.

@@ -31,6 +31,9 @@ type settings struct {
 // UNDERSTUDY_CONFIG.
 func configFile(args []string) ([]string, *settings, error) {
 	s := &settings{path: os.Getenv("UNDERSTUDY_CONFIG"), used: map[string]bool{}}
+	if len(args) > 0 && args[0] == "explore" { // its file is not one of flags
+		return args, &settings{used: s.used}, nil
+	}
 	var rest []string
 	for i := 0; i < len(args); i++ {
 		if args[i] == "--" {

@@ -14,6 +14,7 @@ var clockFiles = []string{
 	"engine/clock/clock.go",
 	"internal/effort/effort.go",
 	"mockserver/stub/pause.go",
+	"mockserver/explore/clock.go",
 	"mockserver/kv/clock.go",
 	"mockserver/ratelimit/clock.go",
 }

@@ -33,6 +33,11 @@ var goFiles = []string{
 	"mockserver/fleet/owner.go",
 	"internal/programs/process.go",
 	"mockserver/listen.go",
+	"mockserver/explore/case.go",
+	"mockserver/explore/search.go",
+	"mockserver/explore/program/driver.go", // reads standard input until it ends
+	"mockserver/explore/program/process.go",
+	"cmd/understudy/explore_init.go",
 	"mockserver/tenant/registry.go",
 }
 

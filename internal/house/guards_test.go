@@ -16,6 +16,8 @@ import (
 var guards = map[string]string{
 	"mockserver/certificate Certificate mu": "the certificate that is shown, and the versions of its files",
 	"mockserver/delivery connections mu":    "open: the connections of this server to itself",
+	"mockserver/explore Conductor mu":       "the progress of a case: what waits, what is in progress, the points so far",
+	"mockserver/explore/program tail mu":    "the end of the log of an application",
 	"mockserver/stub Faults mu":             "list, and how often each rule has applied; one for each account",
 	"mockserver relief busy":                "no data: one request at a time makes room",
 	"mockserver Server mu":                  "violations",

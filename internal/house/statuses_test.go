@@ -9,7 +9,7 @@ import (
 
 // statusFiles are the files of mockserver that may name failing statuses: the first one
 // maps errors to statuses, the others imitate a failing service or destination.
-var statusFiles = []string{"mockserver/response/error.go", "mockserver/stub/fault.go", "mockserver/control/sink.go"}
+var statusFiles = []string{"mockserver/response/error.go", "mockserver/stub/fault.go", "mockserver/control/sink.go", "mockserver/explore/conductor.go"}
 
 // ownStatuses are packages below mockserver with their own HTTP handlers.
 var ownStatuses = []string{"mockserver/help", "mockserver/kv", "mockserver/ratelimit", "mockserver/ui"}

@@ -42,6 +42,10 @@ type Config struct {
 	// headers; nil: no fleet.
 	Sign func(r *http.Request, hops string)
 
+	// Conduct makes an attempt of an account by calling deliver, which may be called later,
+	// again or not at all; the note is kept with the attempt. nil: deliver is called.
+	Conduct func(ctx context.Context, a engine.Attempt, deliver func(note string) engine.Outcome) engine.Outcome
+
 	MaxResponse int64               // bytes of an answer that are kept
 	Room        *semaphore.Weighted // bounds the bytes of large answers that are read at the same time
 	MaxRoom     int64               // largest part of Room that one answer takes, in bytes
@@ -90,61 +94,116 @@ func (d *Deliverer) To(r *tenant.Registry, w *tenant.Tenant) func(context.Contex
 	return func(ctx context.Context, a engine.Attempt) engine.Outcome { return d.deliver(ctx, r, w, a) }
 }
 
-// deliver makes one attempt, by a stub or over the network, and records it in the
-// journal. The engine calls it without its lock, concurrently.
+// deliver makes one attempt. The engine calls it without its lock, concurrently.
 func (d *Deliverer) deliver(ctx context.Context, r *tenant.Registry, w *tenant.Tenant, a engine.Attempt) engine.Outcome {
-	m := a.Message
-	dialect := r.Dialect(w, m.Options.Dialect)
-	body := a.Body
-	if a.Steps != nil {
-		body = wire.StepList(a.Steps)
+	one := attempt{Attempt: a, r: r, w: w, d: d, dialect: r.Dialect(w, a.Message.Options.Dialect), limit: cmp.Or(a.Message.Options.Timeout, engine.DefaultTimeout)}
+	if d.cfg.Conduct != nil {
+		return d.cfg.Conduct(ctx, a, func(note string) engine.Outcome {
+			again := one
+			return again.make(ctx, note)
+		})
+	}
+	return one.make(ctx, "")
+}
+
+// attempt is an attempt of an account.
+type attempt struct {
+	engine.Attempt
+	d       *Deliverer
+	r       *tenant.Registry
+	w       *tenant.Tenant
+	dialect *spec.Dialect
+	limit   time.Duration
+
+	body     []byte
+	headers  http.Header
+	stubbed  bool
+	nearMiss string
+}
+
+// make makes the attempt, with the fault that is due for it, and records it in the journal.
+func (a *attempt) make(ctx context.Context, note string) engine.Outcome {
+	m := &a.Message
+	if a.body = a.Body; a.Steps != nil {
+		a.body = wire.StepList(a.Steps)
 	}
 	if m.Options.Dialect == "" && (m.Role == engine.RoleCallback || m.Role == engine.RoleFailureCallback) {
-		body = dialect.BrandJSON(body) // JSON that the engine wrote
+		a.body = a.dialect.BrandJSON(a.body) // JSON that the engine wrote
 	}
-	headers, err := deliveryHeader(dialect, a, body, r.SignedAt(a.At))
-	if err != nil {
+	signed := a.d.cfg.Wall.Now()
+	if a.r.Repeats(a.w) {
+		signed = a.At
+	}
+	if err := a.sign(signed); err != nil {
 		return engine.Outcome{Err: err.Error()}
 	}
-	limit := m.Options.Timeout
-	if limit == 0 {
-		limit = engine.DefaultTimeout
+	serial := ""
+	if a.r.Repeats(a.w) {
+		serial = fmt.Sprintf("%s@%d", m.ID, a.Number)
 	}
-	stubbed, nearMiss := false, ""
-	out := w.Faults.Attempt(ctx, m.URL, headers, func() (out engine.Outcome) {
-		asked := &stub.Request{Message: m.ID, Method: m.Method, URL: m.URL, Header: headers, Body: body}
-		if out, stubbed = w.Stubs.Answer(asked, limit); stubbed {
-			return out
-		}
-		nearMiss = w.Stubs.Nearest(asked)
-		if request.IsProvider(m.URL) {
-			return engine.Outcome{Err: "destination " + m.URL + ": " + request.NoProvider(m.URL)}
-		}
-		target := w.Rewrites.Apply(m.URL)
-		if d.cfg.Outbound == "stub-only" {
-			return engine.Outcome{Err: "delivery to " + target + " was not made: no stub matches it, and nothing else may go out (--outbound stub-only)"}
-		}
-		w.Outside.Leave()
-		defer w.Outside.Return()
-		start := d.cfg.Wall.Now()
-		out = d.call(ctx, &m, target, headers, body, limit)
-		if !r.Repeats(w) {
-			out.Took = d.cfg.Wall.Now().Sub(start)
-		}
+	first, out := a.w.Faults.Attempt(ctx, serial, m.URL, a.headers, func() engine.Outcome { return a.answer(ctx) })
+	if out.Behind {
 		return out
-	})
-	out.BytesUp = len(body) + traffic.HeaderSize(headers)
-	out.BytesIn = len(out.Body) + traffic.HeaderSize(http.Header(out.Header))
-	shown := a.Redact.Header(engine.Header(headers), wire.Format{}.Carries)
-	w.Deliveries.Add(&traffic.Delivery{
-		At: a.At.UnixMilli(), RealAt: r.RealTime(w), MessageID: m.ID, Role: string(m.Role), Attempt: a.Number, URL: mask.URL(m.URL), Method: m.Method,
-		Request:  traffic.Message{Header: http.Header(shown), Body: a.Redact.Content(body)},
-		Response: traffic.Message{Status: out.Status, Header: http.Header(out.Header), Body: out.Body},
-		Error:    mask.Text(out.Err), Note: out.Note, Stubbed: stubbed, NearMiss: mask.Text(nearMiss), DurationMs: float64(out.Took.Microseconds()) / 1000,
-	})
-	d.cfg.After()
-	out.Header = engine.Header(dialect.NeutralHeader(http.Header(out.Header)))
+	}
+	if first != nil {
+		first.Note = "the request was sent twice (fault); this is its first answer"
+		out.Note = cmp.Or(out.Note, "request was sent twice (fault); this is its second answer")
+		a.record(first)
+	}
+	out.Note = cmp.Or(note, out.Note)
+	a.record(&out)
+	a.d.cfg.After()
+	out.Header = engine.Header(a.dialect.NeutralHeader(http.Header(out.Header)))
 	return out
+}
+
+// sign sets the headers of the request, signed at a time.
+func (a *attempt) sign(at time.Time) (err error) {
+	a.headers, err = deliveryHeader(a.dialect, a.Attempt, a.body, at)
+	return err
+}
+
+// answer makes the request once, to a stub or over the network.
+func (a *attempt) answer(ctx context.Context) (out engine.Outcome) {
+	m := &a.Message
+	asked := &stub.Request{Message: m.ID, Method: m.Method, URL: m.URL, Header: a.headers, Body: a.body}
+	if out, a.stubbed = a.w.Stubs.Answer(asked, a.limit); a.stubbed {
+		return out
+	}
+	a.nearMiss = a.w.Stubs.Nearest(asked)
+	if request.IsProvider(m.URL) {
+		return engine.Outcome{Err: "destination " + m.URL + ": " + request.NoProvider(m.URL)}
+	}
+	target := a.w.Rewrites.Apply(m.URL)
+	if a.d.cfg.Outbound == "stub-only" {
+		return engine.Outcome{Err: "delivery to " + target + " was not made: no stub matches it, and nothing else may go out (--outbound stub-only)"}
+	}
+	a.w.Outside.Leave()
+	defer a.w.Outside.Return()
+	start, repeats := a.d.cfg.Wall.Now(), a.r.Repeats(a.w)
+	if repeats { // the destination verifies by its own clock
+		if err := a.sign(start); err != nil {
+			return engine.Outcome{Err: err.Error()}
+		}
+	}
+	out = a.d.call(ctx, m, target, a.headers, a.body, a.limit)
+	if !repeats {
+		out.Took = a.d.cfg.Wall.Now().Sub(start)
+	}
+	return out
+}
+
+// record puts the request and its outcome into the journal of deliveries.
+func (a *attempt) record(out *engine.Outcome) {
+	out.BytesUp = len(a.body) + traffic.HeaderSize(a.headers)
+	out.BytesIn = len(out.Body) + traffic.HeaderSize(http.Header(out.Header))
+	m, shown := &a.Message, a.Redact.Header(engine.Header(a.headers), wire.Format{}.Carries)
+	a.w.Deliveries.Add(&traffic.Delivery{
+		At: a.At.UnixMilli(), RealAt: a.r.RealTime(a.w), MessageID: m.ID, Role: string(m.Role), Attempt: a.Number, URL: mask.URL(m.URL), Method: m.Method,
+		Request:  traffic.Message{Header: http.Header(shown), Body: a.Redact.Content(a.body)},
+		Response: traffic.Message{Status: out.Status, Header: http.Header(out.Header), Body: out.Body},
+		Error:    mask.Text(out.Err), Note: out.Note, Stubbed: a.stubbed, NearMiss: mask.Text(a.nearMiss), DurationMs: float64(out.Took.Microseconds()) / 1000,
+	})
 }
 
 // deliveryHeader returns the headers of a delivery: the forwarded ones, those that a

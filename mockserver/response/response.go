@@ -15,6 +15,7 @@ type Response struct {
 	Stream func(http.ResponseWriter, *http.Request) // writes the body instead; nil: none
 
 	Scripted bool // made by a fault: not checked against the document
+	Executed bool // made by a fault: it replaces the response of a call that takes effect
 }
 
 // Empty is the response of operations without a result: an empty JSON object.

@@ -29,6 +29,7 @@ type Fault struct {
 	Body      string            `json:"body,omitempty"`
 	Delay     string            `json:"delay,omitempty"`     // api: real time; delivery: on the account's clock
 	Drop      bool              `json:"drop,omitempty"`      // api: the response breaks off; delivery: the connection closes without one
+	Executed  bool              `json:"executed,omitempty"`  // api: the call takes effect before its response is replaced
 	Duplicate bool              `json:"duplicate,omitempty"` // delivery: it is made twice
 	Reorder   bool              `json:"reorder,omitempty"`   // delivery: the next one overtakes it
 
@@ -73,8 +74,10 @@ func (f *Fault) Compile(known func(operation string) bool) (*CompiledFault, erro
 		return refuse("/on", f.On, "api or delivery")
 	case f.On == "api" && (f.URL != "" || f.Duplicate || f.Reorder):
 		return refuse("/on", f.On, "delivery with url, duplicate or reorder")
-	case f.On == "delivery" && (f.Operation != "" || f.Status != 0 || f.Body != "" || f.Headers != nil):
-		return refuse("/on", f.On, "api with operation, status, headers or body; a stub answers deliveries")
+	case f.On == "delivery" && (f.Operation != "" || f.Status != 0 || f.Body != "" || f.Headers != nil || f.Executed):
+		return refuse("/on", f.On, "api with operation, status, headers, body or executed; a stub answers deliveries")
+	case f.Executed && out.Status == 0 && !f.Drop:
+		return refuse("/executed", "true", "used with status, drop or preset, which replace the response")
 	case f.Operation != "" && !known(f.Operation):
 		return refuse("/operation", f.Operation, "an operationId; `understudy spec` lists them")
 	case out.Status != 0 && (out.Status < 200 || out.Status > 599):
@@ -106,10 +109,11 @@ func (f *Fault) Compile(known func(operation string) bool) (*CompiledFault, erro
 
 // Faults holds the rules of one account. It is safe for concurrent use.
 type Faults struct {
-	mu    sync.Mutex
-	list  []*CompiledFault
-	draw  *rand.Rand
-	ahead chan struct{} // closed when a delivery overtakes the waiting one; nil: none waits
+	mu     sync.Mutex
+	list   []*CompiledFault
+	draw   *rand.Rand
+	ahead  chan struct{}   // closed when a delivery overtakes the waiting one; nil: none waits
+	behind map[string]bool // attempts that let others go first, once each
 }
 
 // Set replaces all rules. The same seed repeats the same draws; 0 means a random
@@ -165,20 +169,37 @@ func breakOff(w http.ResponseWriter, _ *http.Request) {
 	panic(http.ErrAbortHandler) // net/http closes the connection
 }
 
-// Attempt makes a delivery, with the failure of the matching rule if there is one.
-func (f *Faults) Attempt(ctx context.Context, url string, h http.Header, deliver func() engine.Outcome) engine.Outcome {
+// Attempt makes a delivery, with the failure of the matching rule if there is one. first is
+// the outcome of the first of two requests; nil: it was sent once. serial is the id of the
+// attempt when the account makes one at a time, and "" otherwise: only then can it wait for
+// the next one.
+func (f *Faults) Attempt(ctx context.Context, serial, url string, h http.Header, deliver func() engine.Outcome) (first *engine.Outcome, out engine.Outcome) {
 	f.mu.Lock()
 	if f.ahead != nil { // this delivery overtakes the waiting one
 		close(f.ahead)
 		f.ahead = nil
 	}
+	passed := f.behind[serial]
+	delete(f.behind, serial)
 	f.mu.Unlock()
+	if passed {
+		return nil, deliver()
+	}
 	rule := f.due("delivery", "", url, h)
 	if rule == nil {
-		return deliver()
+		return nil, deliver()
 	}
 	if rule.Drop {
-		return engine.Outcome{Err: "connection was closed without an answer (fault)", After: rule.delay, Took: rule.delay}
+		return nil, engine.Outcome{Err: "connection was closed without an answer (fault)", After: rule.delay, Took: rule.delay}
+	}
+	if rule.Reorder && serial != "" {
+		f.mu.Lock()
+		defer f.mu.Unlock()
+		if f.behind == nil {
+			f.behind = map[string]bool{}
+		}
+		f.behind[serial] = true
+		return nil, engine.Outcome{Behind: true}
 	}
 	if rule.Reorder {
 		ahead := make(chan struct{})
@@ -187,12 +208,12 @@ func (f *Faults) Attempt(ctx context.Context, url string, h http.Header, deliver
 		f.mu.Unlock()
 		WaitUntil(ctx, ahead, reorderLimit)
 	}
-	out := deliver()
 	if rule.Duplicate {
-		out = deliver()
+		first = new(deliver())
 	}
+	out = deliver()
 	out.After += rule.delay
-	return out
+	return first, out
 }
 
 // reorderLimit is how long, in real time, a delivery waits to be overtaken.
@@ -230,7 +251,7 @@ func (f *Faults) Respond(ctx context.Context, operation, path string, h http.Hea
 		Wait(ctx, rule.delay)
 	}
 	if rule.Drop {
-		return response.Response{Stream: breakOff}, true
+		return response.Response{Stream: breakOff, Executed: rule.Executed}, true
 	}
 	if rule.Status == 0 {
 		return response.Response{}, false // the rule only delays
@@ -243,5 +264,5 @@ func (f *Faults) Respond(ctx context.Context, operation, path string, h http.Hea
 	if rule.Body == "" {
 		body, _ = json.Marshal(map[string]string{"error": fmt.Sprintf("fault: a rule answers %s with %d", operation, rule.Status)})
 	}
-	return response.Response{Status: rule.Status, Header: header, Body: body, Scripted: true}, true
+	return response.Response{Status: rule.Status, Header: header, Body: body, Scripted: true, Executed: rule.Executed}, true
 }

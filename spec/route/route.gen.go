@@ -142,6 +142,11 @@ const (
 	NextResumableQueryIn        Route = "POST /resumable-query-next/{namespace}"
 	NotifyEvent                 Route = "POST /v2/notify/{eventId}"
 	NotifyRun                   Route = "POST /v2/notify/{workflowRunId}/{eventId}"
+	OutsideDelete               Route = "DELETE /_understudy/outside/{service}/{path}"
+	OutsideGet                  Route = "GET /_understudy/outside/{service}/{path}"
+	OutsidePatch                Route = "PATCH /_understudy/outside/{service}/{path}"
+	OutsidePost                 Route = "POST /_understudy/outside/{service}/{path}"
+	OutsidePut                  Route = "PUT /_understudy/outside/{service}/{path}"
 	Page                        Route = "GET /_understudy/"
 	PageAction                  Route = "POST /_understudy/ui/{view}"
 	PageHome                    Route = "GET /"
@@ -371,6 +376,11 @@ var byOperation = map[string]Route{
 	"nextResumableQueryIn":        NextResumableQueryIn,
 	"notifyEvent":                 NotifyEvent,
 	"notifyRun":                   NotifyRun,
+	"outsideDelete":               OutsideDelete,
+	"outsideGet":                  OutsideGet,
+	"outsidePatch":                OutsidePatch,
+	"outsidePost":                 OutsidePost,
+	"outsidePut":                  OutsidePut,
 	"page":                        Page,
 	"pageAction":                  PageAction,
 	"pageHome":                    PageHome,

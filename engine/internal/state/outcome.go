@@ -36,6 +36,8 @@ type Outcome struct {
 	BytesIn int           // size of the response, with headers
 	Dropped int           // bytes of body and headers that were dropped to free memory
 
+	Behind bool `saved:"no"` // no attempt was made: the attempts that are ready go first
+
 	Answer Answer `journal:"-" saved:"no"` // what Wire reads from Status and Header; a snapshot leaves it out
 }
 

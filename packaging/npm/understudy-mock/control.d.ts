@@ -230,6 +230,8 @@ export interface Fault {
   delay?: string;
   drop?: boolean;
   duplicate?: boolean;
+  /** api: the call takes effect before its answer is lost or replaced */
+  executed?: boolean;
   header?: Record<string, string>;
   headers?: Record<string, string>;
   on: "api" | "delivery";

@@ -97,3 +97,69 @@ export class UnderstudyError extends Error {
   /** The status of the answer; undefined when none came. */
   readonly status: number | undefined;
 }
+
+/** A fault of `understudy explore`; `default` are those that a service may show. */
+export type Fault = "default" | "lost-answer" | "repeat" | "repeat-late" | "lost-request" | "late" | "overlap" | "down" | "lost-receipt" | "refuse-call" | "outside-down" | "outside-lost";
+
+export interface ExploreOptions {
+  /** The outside services of the application, and what they answer; 200 and {} by default. */
+  outside?: Record<string, { answer?: { status?: number; headers?: Record<string, string>; body?: string } }>;
+  /** JSON pointers of the members of bodies that say what they are about, such as /order. */
+  keys?: string[];
+  faults?: Fault[];
+  /** Lawful differences, with the reason. */
+  allow?: { effect: string; duplicated?: number; lost?: boolean; because: string }[];
+  /** The most faults in a case; 2 by default. */
+  depth?: 1 | 2;
+  /** Real time for the search, such as "30s"; a minute by default. */
+  budget?: string;
+  /** The most cases. */
+  cases?: number;
+  /** Only this case, such as 3fa2c1=repeat. */
+  case?: string;
+  /** Real time after which a case that does not end is a finding; "10s" by default. */
+  caseTimeout?: string;
+  /** Reports to write: { html: "explore.html" }. */
+  report?: Partial<Record<"html" | "json" | "junit" | "markdown", string>>;
+  /** The path of another binary. */
+  binary?: string;
+}
+
+/** One run of the scenario. */
+export interface ExploreCase {
+  readonly url: string;
+  readonly token: string;
+  /** The environment for clients: addresses, tokens and signing keys. */
+  readonly env: Readonly<Record<string, string>>;
+  /** The address of an outside service. */
+  outside(name: string): string;
+  /** Does a step, such as a request to the application; one that fails is done again, as its caller would. */
+  do(step: () => unknown): Promise<void>;
+  /** Moves the clock, such as "1d"; what becomes due is delivered. */
+  advance(by: string): Promise<void>;
+  /** Reads the final state of the application, which is compared as JSON. */
+  state(read: () => unknown): void;
+  /** Throws if not all is well. */
+  check(holds: () => unknown): void;
+  /** Ends the application after the case. */
+  cleanup(stop: () => unknown): void;
+}
+
+export interface ExploreFinding {
+  /** For `case`. */
+  readonly case: string;
+  readonly text: string;
+}
+
+export interface ExploreResult {
+  readonly findings: readonly ExploreFinding[];
+  readonly summary: string;
+}
+
+/** Runs a scenario again and again, each time with one or two faults; rejects with an ExploreError if the application then does something else. */
+export function explore(options: ExploreOptions, scenario: (c: ExploreCase) => Promise<unknown>): Promise<ExploreResult>;
+
+export class ExploreError extends Error implements ExploreResult {
+  readonly findings: readonly ExploreFinding[];
+  readonly summary: string;
+}

@@ -7,6 +7,7 @@ const { mkdtempSync, readFileSync, rmSync } = require("node:fs");
 const { tmpdir } = require("node:os");
 const { join } = require("node:path");
 const { binaryPath } = require("./binary.js");
+const { explore, ExploreError } = require("./explore.js");
 const { whenOrphaned } = require("./orphan.js");
 
 // As they are before a test replaces them.
@@ -245,4 +246,4 @@ function refusal(text) {
   }
 }
 
-module.exports = { startUnderstudy, UnderstudyError };
+module.exports = { startUnderstudy, UnderstudyError, explore, ExploreError };

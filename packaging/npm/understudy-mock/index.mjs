@@ -1,3 +1,3 @@
 import understudy from "./index.js";
 
-export const { startUnderstudy, UnderstudyError } = understudy;
+export const { startUnderstudy, UnderstudyError, explore, ExploreError } = understudy;

@@ -13,6 +13,7 @@ start and reset servers.
 """
 
 from ._binary import binary
+from ._explore import ExploreCase, ExploreError, ExploreFinding, explore
 from ._server import Understudy, UnderstudyError, start_understudy
 from .control_types import Delivery, Event, Exchange, Explanation, Progress, Stub
 from .serve_flags import ServeFlags
@@ -22,11 +23,15 @@ __all__ = [
     "Event",
     "Exchange",
     "Explanation",
+    "ExploreCase",
+    "ExploreError",
+    "ExploreFinding",
     "Progress",
     "ServeFlags",
     "Stub",
     "Understudy",
     "UnderstudyError",
     "binary",
+    "explore",
     "start_understudy",
 ]

@@ -358,6 +358,8 @@ class Fault(_Fault, total=False):
     delay: str
     drop: bool
     duplicate: bool
+    # api: the call takes effect before its answer is lost or replaced
+    executed: bool
     header: Dict[str, str]
     headers: Dict[str, str]
     # operationId

@@ -9,10 +9,11 @@ the environment of the test's server. Flags of `understudy serve` come from the 
 
 from __future__ import annotations
 
-from typing import Any, Dict, Generator, Iterator, List, Optional, cast
+from typing import Any, Callable, Dict, Generator, Iterator, List, Optional, cast
 
 import pytest
 
+from ._explore import explore
 from ._server import Understudy, UnderstudyError
 from .serve_flags import ServeFlags
 
@@ -121,3 +122,9 @@ def understudy_env(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPat
     for variable, value in server.env.items():
         monkeypatch.setenv(variable, value)
     return server.env
+
+
+@pytest.fixture
+def understudy_explore() -> Callable[..., str]:
+    """`explore`: run a scenario again and again, each time with one or two faults of the service."""
+    return explore

@@ -1,0 +1,71 @@
+package main
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"errors"
+	"log/slog"
+	"os"
+
+	"github.com/understudy-mock/understudy/mockserver"
+	"github.com/understudy-mock/understudy/mockserver/explore"
+	"github.com/understudy-mock/understudy/mockserver/explore/program"
+)
+
+// drive explores a scenario that the process at the other end of standard input and output plays:
+// explore() of the packages for JavaScript and Python. Its first line is a configuration, as in
+// a file but in one line of JSON; the last line of this side is the result.
+func (c *ExploreCmd) drive(e *env) error {
+	in := bufio.NewReader(os.Stdin)
+	line, err := in.ReadBytes('\n')
+	file := &program.File{}
+	if err == nil {
+		err = json.Unmarshal(line, file)
+	}
+	if err != nil {
+		return usageError("explore: configuration: %w", err)
+	}
+	cfg, err := c.config(e, file)
+	if err != nil {
+		return err
+	}
+	s, service, err := mockserver.RunExplored(mockserver.Config{Stubs: outsideStubs(file), Log: slog.New(slog.DiscardHandler)})
+	if err != nil {
+		return err
+	}
+	defer s.Close() //nolint:errcheck // nothing is kept
+	start := map[string]any{"do": "start", "url": s.ListensAt(), "token": s.Token(), "env": variables(s), "outside": s.ListensAt() + "/_understudy/outside/"}
+	if err := json.NewEncoder(e.out).Encode(start); err != nil {
+		return err
+	}
+	ctx, gone := context.WithCancel(e.ctx)
+	defer gone()
+	result, err := explore.Run(ctx, cfg, explore.Worker{Service: service, Scenario: program.NewDriven(file, in, e.out, gone)})
+	if err := errors.Join(c.write(result)); err != nil {
+		return err
+	}
+	return json.NewEncoder(e.out).Encode(driven(result, err))
+}
+
+// variables are those of clients.
+func variables(s *mockserver.Server) map[string]string {
+	out := map[string]string{}
+	for _, v := range s.Env() {
+		out[v.Name] = v.Value
+	}
+	return out
+}
+
+// driven is the last line: what was found, in words.
+func driven(r *explore.Result, err error) map[string]any {
+	findings := []map[string]string{}
+	for _, f := range r.Findings {
+		findings = append(findings, map[string]string{"case": f.ID, "text": f.Text()})
+	}
+	out := map[string]any{"do": "result", "findings": findings, "summary": r.Summary()}
+	if err != nil {
+		out["error"] = err.Error()
+	}
+	return out
+}

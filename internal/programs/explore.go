@@ -1,0 +1,101 @@
+package programs
+
+import (
+	"context"
+	"encoding/json"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/understudy-mock/understudy/internal/effort"
+)
+
+// Bug is a planted bug of an example of explore: what finds it, and what the report says.
+type Bug struct {
+	Name, Fault, Says string
+	Faults            int // of the smallest plan that shows it
+}
+
+// ShopBugs are the planted bugs of the shops with deliveries.
+var ShopBugs = []Bug{
+	{"not-idempotent", "repeat", "duplicated effect: payments", 1},
+	{"effect-before-lost-answer", "lost-answer", "duplicated effect: payments", 1},
+	{"order-assumed", "lost-request", "lost effect: mail", 1},
+	{"swallowed-error", "refuse-call", "lost effect: mail", 1},
+	{"no-failure-callback", "lost-request", "nobody knows it", 1},
+	{"two-faults", "lost-answer", "duplicated effect: payments", 2},
+}
+
+// exploreLimit is the time limit for one search, in real time.
+var exploreLimit = effort.Wait(3 * time.Minute)
+
+// Explored is a search of `understudy explore` that has ended.
+type Explored struct {
+	Code     int
+	Said     string // all output
+	Findings []struct {
+		Plan     []struct{ Fault string }
+		Breaches []struct{ Text string }
+	}
+}
+
+// Has reports whether a finding shows a bug.
+func (e *Explored) Has(b Bug) bool {
+	for _, f := range e.Findings {
+		fits := len(f.Plan) == b.Faults && len(f.Breaches) > 0 && strings.Contains(f.Breaches[0].Text, b.Says)
+		for _, choice := range f.Plan {
+			fits = fits && choice.Fault == b.Fault
+		}
+		if fits {
+			return true
+		}
+	}
+	return false
+}
+
+// Explore runs `understudy explore` in the folder of an example with planted bugs.
+func Explore(t TB, binary, dir, bugs string, flags []string, command ...string) *Explored {
+	t.Helper()
+	report := filepath.Join(t.TempDir(), "report.json")
+	ctx, cancel := context.WithTimeout(context.Background(), exploreLimit)
+	defer cancel()
+	args := append([]string{"explore", "--config", "explore.yaml", "--budget", "2m", "--out", "", "--report", "json=" + report}, flags...)
+	c := exec.CommandContext(ctx, binary, append(append(args, "--"), command...)...)
+	c.Dir, c.Env = dir, append(os.Environ(), "BUGS="+bugs)
+	said, err := c.CombinedOutput()
+	if c.ProcessState == nil {
+		t.Fatalf("explore: %v", err)
+	}
+	out := &Explored{Code: c.ProcessState.ExitCode(), Said: string(said)}
+	if text, err := os.ReadFile(report); err == nil {
+		if err := json.Unmarshal(text, out); err != nil {
+			t.Fatalf("explore: report: %v", err)
+		}
+	}
+	return out
+}
+
+// FindBugs explores an example: without bugs nothing is found, each bug is found with as many
+// faults as it needs, and one that needs two is not found with one.
+func FindBugs(t TB, binary, dir string, bugs []Bug, command ...string) {
+	t.Helper()
+	if e := Explore(t, binary, dir, "", []string{"--cases", "150"}, command...); e.Code != 0 {
+		t.Errorf("%s without a bug: exit code %d:\n%s", dir, e.Code, e.Said)
+	}
+	for _, b := range bugs {
+		single := Explore(t, binary, dir, b.Name, []string{"--depth", "1"}, command...)
+		switch {
+		case b.Faults == 1 && (single.Code != 1 || !single.Has(b)):
+			t.Errorf("%s with %s: exit code %d, and no finding %q by %s:\n%s", dir, b.Name, single.Code, b.Says, b.Fault, single.Said)
+		case b.Faults == 2:
+			if single.Code != 0 {
+				t.Errorf("%s with %s: found with one fault: exit code %d:\n%s", dir, b.Name, single.Code, single.Said)
+			}
+			if e := Explore(t, binary, dir, b.Name, []string{"--cases", "150"}, command...); e.Code != 1 || !e.Has(b) {
+				t.Errorf("%s with %s: exit code %d, and no finding %q by two times %s:\n%s", dir, b.Name, e.Code, b.Says, b.Fault, e.Said)
+			}
+		}
+	}
+}

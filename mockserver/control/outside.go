@@ -1,0 +1,26 @@
+package control
+
+import (
+	"github.com/understudy-mock/understudy/mockserver/call"
+	"github.com/understudy-mock/understudy/mockserver/response"
+	"github.com/understudy-mock/understudy/mockserver/stub"
+)
+
+var _ = registerHandlers(map[string]Handler{
+	"outsideDelete": (*Service).outside,
+	"outsideGet":    (*Service).outside,
+	"outsidePatch":  (*Service).outside,
+	"outsidePost":   (*Service).outside,
+	"outsidePut":    (*Service).outside,
+})
+
+// outside answers a call of the application to a service that Understudy plays, such as
+// payments. The journal of requests has the call.
+func (s *Service) outside(c *call.Call) (response.Response, error) {
+	w := s.Tenants.First()
+	c.Tenant = w
+	d := &stub.Request{
+		Method: c.Request.Method, URL: stub.OutsideURL(c.Vars["service"], c.Vars["path"], c.SentQuery), Header: c.Sent, Body: c.SentBody,
+	}
+	return w.Stubs.Outside(c.Request.Context(), d, s.Tenants.Mode(w) == "real"), nil
+}

@@ -1,0 +1,256 @@
+package explore
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/url"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/understudy-mock/understudy/engine"
+	"github.com/understudy-mock/understudy/mockserver/traffic"
+)
+
+// Service is what explore needs of a server: one account with a manual clock, whose attempts
+// and calls go through a Conductor.
+type Service struct {
+	URL       string
+	Account   *engine.Account
+	Conductor *Conductor
+	Reset     func() error              // of everything but the configuration
+	Requests  func() []traffic.Exchange // of the application, to the interface and to outside services
+}
+
+// Called are the outside services that the application has called.
+func (s *Service) Called() map[string]bool {
+	out := map[string]bool{}
+	for effect := range effectsOf(s.Requests(), nil) {
+		service, _, _ := strings.Cut(effect, " ")
+		out[service] = true
+	}
+	return out
+}
+
+// Scenario is what happens from outside, on one application and service.
+type Scenario interface {
+	// Reset brings the application to its first state.
+	Reset(ctx context.Context) error
+	// Play does the steps of the scenario. Each begins and ends with the methods of c.
+	Play(ctx context.Context, c *Case) error
+	// State is the state of the application after all; nil: it shows none.
+	State(ctx context.Context) ([]byte, error)
+	// Check is the user's own check; an error is why it does not hold.
+	Check(ctx context.Context, o *Observation) error
+	// Quiet is how long the application must not call before a case ends, in real time.
+	Quiet() time.Duration
+}
+
+// Case is one run of the scenario.
+type Case struct {
+	Service *Service
+	Plan    Plan
+	steps   int
+}
+
+// Do runs a step: what it publishes is delivered after its end. A step that fails is done once more
+// for each fault of the plan, as a caller does who gets an error.
+func (c *Case) Do(ctx context.Context, step func() error) error {
+	c.steps++
+	for try := 0; ; try++ {
+		c.Service.Conductor.beginStep(fmt.Sprintf("start.%d", c.steps))
+		err := step()
+		c.Service.Conductor.endStep()
+		switch {
+		case err == nil:
+			return c.Service.Account.Settle(ctx)
+		case try == len(c.Plan) || ctx.Err() != nil:
+			return fmt.Errorf("step %d: %w", c.steps, err)
+		}
+		if err := c.Service.Account.Settle(ctx); err != nil {
+			return err
+		}
+	}
+}
+
+// Advance moves the clock; what becomes due is delivered.
+func (c *Case) Advance(ctx context.Context, d time.Duration) error {
+	a := c.Service.Account
+	_, err := a.Advance(ctx, a.Now().Add(d))
+	return err
+}
+
+// Observation is what can be seen of a case from outside.
+type Observation struct {
+	Effects map[string]int    `json:"effects"`         // number of calls to outside services by what they do
+	State   any               `json:"state,omitempty"` // of the application
+	Runs    map[string]string `json:"runs,omitempty"`  // state by name
+	DLQ     []string          `json:"dlq,omitempty"`   // names
+	Trace   []Point           `json:"trace"`
+
+	Unfinished string   `json:"unfinished,omitempty"` // why the case did not end
+	Check      string   `json:"check,omitempty"`      // why the user's check does not hold
+	Unreached  bool     `json:"unreached,omitempty"`  // a point of the plan was not reached
+	Stuck      []string `json:"stuck,omitempty"`      // what waited for another delivery
+	Repaired   bool     `json:"repaired,omitempty"`   // the DLQ was retried at the end
+
+	repeated []string // effects that one run had more than once
+}
+
+// Order is the place of each name in the trace.
+func (o *Observation) order() map[string]int {
+	out := map[string]int{}
+	for _, p := range o.Trace {
+		if _, known := out[p.Base]; !known {
+			out[p.Base] = len(out)
+		}
+	}
+	return out
+}
+
+// outcomes is the trace as a text: cases with the same one look the same to the application.
+func (o *Observation) outcomes() string {
+	var b strings.Builder
+	for _, p := range o.Trace {
+		b.WriteString(p.Name + " " + p.Outcome + "\n")
+	}
+	return b.String()
+}
+
+// runCase plays the scenario once.
+func (x *explorer) runCase(ctx context.Context, w Worker, plan Plan) (*Observation, error) {
+	s := w.Service
+	if err := s.Reset(); err != nil {
+		return nil, fmt.Errorf("reset of the server: %w", err)
+	}
+	if err := w.Scenario.Reset(ctx); err != nil {
+		return nil, fmt.Errorf("reset of the application: %w", err)
+	}
+	limited, cancel := context.WithTimeout(ctx, x.cfg.CaseTimeout)
+	defer cancel()
+	s.Conductor.begin(s.Account, plan, x.cfg.Keys, x.rank)
+	conducting := make(chan struct{})
+	go func() {
+		defer close(conducting)
+		s.Conductor.run(limited)
+	}()
+	c := &Case{Service: s, Plan: plan}
+	o := &Observation{}
+	if err := w.Scenario.Play(limited, c); err != nil {
+		if ctx.Err() != nil {
+			return nil, ctx.Err()
+		}
+		o.Unfinished = err.Error()
+	} else if err := c.drain(limited, w.Scenario.Quiet()); err != nil {
+		o.Unfinished = "did not become idle within " + x.cfg.CaseTimeout.String() + ": " + err.Error()
+	}
+	if o.Unfinished == "" && slices.ContainsFunc(plan, func(p Choice) bool { return p.Fault == Down }) {
+		if err := c.repair(limited, w.Scenario.Quiet()); err != nil {
+			o.Unfinished = "the DLQ could not be retried: " + err.Error()
+		}
+		o.Repaired = true
+	}
+	if err := x.observe(limited, w, o); err != nil {
+		return nil, err
+	}
+	cancel()
+	<-conducting
+	return o, ctx.Err()
+}
+
+// drain delivers until only schedules are left and the application is quiet.
+func (c *Case) drain(ctx context.Context, quiet time.Duration) error {
+	for {
+		p, err := c.Service.Account.AdvanceUntil(ctx, true)
+		if err != nil {
+			return err
+		}
+		if waited := c.Service.Conductor.quietFor(ctx, quiet); !waited && p.TimersFired+p.Attempts == 0 {
+			return ctx.Err()
+		}
+	}
+}
+
+// repair retries the DLQ after an outage, as a person would.
+func (c *Case) repair(ctx context.Context, quiet time.Duration) error {
+	c.Service.Conductor.beginStep("repair")
+	c.Service.Conductor.allUp()
+	_, _, err := c.Service.Account.RetryDLQs(engine.Filter{}, engine.Options{})
+	if err == nil {
+		_, _, err = c.Service.Account.RestartAll(engine.Filter{}, engine.Options{}, true)
+	}
+	c.Service.Conductor.endStep()
+	if err != nil {
+		return err
+	}
+	return c.drain(ctx, quiet)
+}
+
+// observe reads what can be seen of the case.
+func (x *explorer) observe(ctx context.Context, w Worker, o *Observation) error {
+	s := w.Service
+	messages, runs := s.Conductor.idNames()
+	o.Trace, o.Stuck = s.Conductor.trace()
+	o.Unreached = s.Conductor.unreached()
+	o.Effects = effectsOf(s.Requests(), x.cfg.Keys)
+	o.repeated = s.Conductor.repeatedEffects()
+	list, err := s.Account.RunSummaries(engine.Filter{})
+	if err != nil {
+		return fmt.Errorf("runs: %w", err)
+	}
+	o.Runs = map[string]string{}
+	for i := range list.Items {
+		o.Runs[runs[list.Items[i].ID]] = string(list.Items[i].State)
+	}
+	failed, err := s.Account.DLQ(engine.Filter{})
+	if err != nil {
+		return fmt.Errorf("DLQ: %w", err)
+	}
+	for i := range failed.Items {
+		o.DLQ = append(o.DLQ, messages[failed.Items[i].Message.ID])
+	}
+	slices.Sort(o.DLQ)
+	if o.Unfinished != "" {
+		return nil
+	}
+	text, err := w.Scenario.State(ctx)
+	if err != nil { // it has ended, or cannot answer any more
+		o.Unfinished = "state of the application: " + err.Error()
+		return nil //nolint:nilerr // an observation of the case, not of the search
+	}
+	if len(text) > 0 && json.Unmarshal(text, &o.State) != nil {
+		o.State = string(text)
+	}
+	if err := w.Scenario.Check(ctx, o); err != nil {
+		o.Check = err.Error()
+	}
+	return nil
+}
+
+// effectsOf counts the calls to outside services: SERVICE METHOD PATH {KEY}. Calls with the
+// same idempotency key count once.
+func effectsOf(calls []traffic.Exchange, keys []string) map[string]int {
+	out, once, n := map[string]int{}, map[string]bool{}, newNames(keys)
+	for i := range calls {
+		x := &calls[i]
+		path, query, _ := strings.Cut(x.Path, "?")
+		rest, outside := strings.CutPrefix(path, "/_understudy/outside/")
+		if !outside {
+			continue
+		}
+		service, path, _ := strings.Cut(rest, "/")
+		if query, err := url.ParseQuery(query); err == nil && len(query) > 0 {
+			path += "?" + query.Encode()
+		}
+		effect := n.ofEffect(service, x.Method, path, x.Request.Body)
+		if key := x.Request.Header.Get("Idempotency-Key"); key != "" {
+			if once[service+" "+key] {
+				continue
+			}
+			once[service+" "+key] = true
+		}
+		out[effect]++
+	}
+	return out
+}

@@ -1,0 +1,500 @@
+package explore
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"io"
+	"maps"
+	"net/http"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/understudy-mock/understudy/engine"
+)
+
+// stuckAfter is how long a step or a delivery may wait for another delivery without a call, in
+// real time, before that delivery starts although the first has not ended.
+const stuckAfter = 2 * time.Second
+
+// Point is a place where the service had a choice, and what it did.
+type Point struct {
+	Name    string `json:"name"`
+	Base    string `json:"-"`              // the name without the number of the attempt
+	Kind    string `json:"kind,omitempty"` // "" for an attempt; call, or outside
+	Fault   Fault  `json:"fault,omitempty"`
+	Outcome string `json:"outcome"`
+	Queue   bool   `json:"-"` // of a queue, which keeps its order
+	Retries int    `json:"-"` // of the message
+	Key     string `json:"-"`
+	Told    bool   `json:"-"` // a failure callback
+}
+
+// Conductor makes the deliveries of a service one at a time, in an order that does not depend
+// on chance, and applies a plan. It is safe for concurrent use.
+type Conductor struct {
+	mu   sync.Mutex
+	kick chan struct{} // run must look again
+	kill func()        // kills the application and starts it again; nil: that is not possible
+	progress
+}
+
+// progress is the state of a case. Conductor.mu guards it.
+type progress struct {
+	account    *engine.Account
+	names      *names
+	rank       map[string]int // place of a name in the first baseline; nil: this is it
+	plan       Plan
+	reached    map[string]bool // points of the plan that were reached
+	down       map[string]bool // messages that cannot be delivered any more
+	seen       uint64          // number of the last event that was read
+	cause      string          // of what is created now
+	step       bool            // a step of the scenario is in progress
+	waiting    []*turn
+	restarting bool // the application is
+	current    *turn
+	since      time.Time // the last start or end of a delivery
+	touched    time.Time // the last call of the application
+	points     []Point
+	effects    map[string]int // number of each effect of each run
+	stuck      []string       // what waited for another delivery
+}
+
+// turn is an attempt that waits for its start.
+type turn struct {
+	attempt engine.Attempt
+	name    string
+	point   string
+	last    bool // starts when no other waits
+	start   chan struct{}
+	deliver func(note string) engine.Outcome
+}
+
+// NewConductor returns a conductor. Until a case begins, it delivers at once.
+func NewConductor() *Conductor { return &Conductor{kick: make(chan struct{}, 1)} }
+
+// begin starts a case. The attempts of the case before have ended.
+func (c *Conductor) begin(account *engine.Account, plan Plan, keys []string, rank map[string]int) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.progress = progress{
+		account: account, names: newNames(keys), rank: rank, plan: slices.Clone(plan), reached: map[string]bool{}, down: map[string]bool{}, effects: map[string]int{},
+		cause: "background",
+	}
+}
+
+// Attempt makes an attempt when its turn comes. It is mockserver.Config's hook.
+func (c *Conductor) Attempt(ctx context.Context, a engine.Attempt, deliver func(note string) engine.Outcome) engine.Outcome {
+	c.mu.Lock()
+	idle := c.account == nil
+	c.mu.Unlock()
+	if idle {
+		return deliver("")
+	}
+	t := &turn{attempt: a, start: make(chan struct{}), deliver: deliver}
+	if !c.wait(ctx, t) {
+		return engine.Outcome{Err: "the case ended"}
+	}
+	fault := c.applies(t)
+	if fault == Late && !t.last {
+		t.last, t.start = true, make(chan struct{})
+		c.end(t)
+		if !c.wait(ctx, t) {
+			return engine.Outcome{Err: "the case ended"}
+		}
+	}
+	out := c.with(ctx, fault, t, deliver)
+	c.finish(t, fault, out)
+	return out
+}
+
+// with makes an attempt with a fault.
+func (c *Conductor) with(ctx context.Context, fault Fault, t *turn, deliver func(note string) engine.Outcome) engine.Outcome {
+	switch fault {
+	case LostRequest, Down:
+		return engine.Outcome{Err: "connection was refused (explore: " + string(fault) + ")"}
+	case LostAnswer:
+		deliver("explore: the service did not receive this answer")
+		return engine.Outcome{Err: "connection was closed without an answer (explore: lost-answer)"}
+	case Repeat, RepeatLate:
+		if first := deliver("explore: the service did not record this answer"); !first.OK() {
+			return first // only what was answered is repeated
+		}
+		if fault == RepeatLate {
+			again := &turn{attempt: t.attempt, name: t.name, point: t.point + ".1", last: true, start: make(chan struct{}), deliver: deliver}
+			c.end(t)
+			if !c.wait(ctx, again) {
+				return engine.Outcome{Err: "the case ended"}
+			}
+			*t = *again
+		}
+		return deliver("explore: the same attempt again")
+	}
+	return deliver("")
+}
+
+// wait returns true when it is the turn of an attempt, and false when the attempt is cut off.
+func (c *Conductor) wait(ctx context.Context, t *turn) bool {
+	c.mu.Lock()
+	c.waiting = append(c.waiting, t)
+	c.mu.Unlock()
+	c.wake()
+	select {
+	case <-t.start:
+		return true
+	case <-ctx.Done():
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.waiting = slices.DeleteFunc(c.waiting, func(one *turn) bool { return one == t })
+	if c.current == t {
+		c.current = nil
+	}
+	return false
+}
+
+// applies returns the fault of the plan at an attempt, and notes that it was reached.
+func (c *Conductor) applies(t *turn) Fault {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.down[t.name] {
+		return Down
+	}
+	f := c.planned(t.point)
+	if f == Down {
+		c.down[t.name] = true
+	}
+	return f
+}
+
+// planned returns the fault of the plan at a point.
+func (c *Conductor) planned(point string) Fault {
+	for i := range c.plan {
+		if c.plan[i].fits(point) {
+			c.plan[i].Point = point
+			c.reached[point] = true
+			return c.plan[i].Fault
+		}
+	}
+	return ""
+}
+
+// end gives the turn back.
+func (c *Conductor) end(t *turn) {
+	c.mu.Lock()
+	if c.current == t {
+		c.current, c.since = nil, now()
+	}
+	c.mu.Unlock()
+	c.wake()
+}
+
+// finish records an attempt and gives the turn back.
+func (c *Conductor) finish(t *turn, f Fault, o engine.Outcome) {
+	m := &t.attempt.Message
+	c.mu.Lock()
+	c.points = append(c.points, Point{
+		Name: t.point, Base: t.name, Fault: f, Outcome: outcomeOf(o), Queue: m.Options.Queue != "", Retries: int(m.MaxRetries), Key: keyIn(t.name),
+		Told: m.Role == engine.RoleFailureCallback,
+	})
+	c.mu.Unlock()
+	c.end(t)
+}
+
+// outcomeOf is an outcome in a word.
+func outcomeOf(o engine.Outcome) string {
+	if o.Status == 0 {
+		return "no answer"
+	}
+	return fmt.Sprint(o.Status)
+}
+
+// keyIn is the last key in a name.
+func keyIn(name string) string {
+	if i := strings.LastIndexByte(name, '{'); i >= 0 {
+		key, _, _ := strings.Cut(name[i:], "}")
+		return key
+	}
+	return ""
+}
+
+// wake makes run look again.
+func (c *Conductor) wake() {
+	select {
+	case c.kick <- struct{}{}:
+	default:
+	}
+}
+
+// run starts attempts until ctx ends.
+func (c *Conductor) run(ctx context.Context) {
+	patience := newTicker(stuckAfter / 8)
+	defer patience.Stop()
+	for {
+		_, changed := c.account.Overview()
+		c.release()
+		select {
+		case <-c.kick:
+		case <-changed:
+		case <-patience.C:
+		case <-ctx.Done():
+			return
+		}
+	}
+}
+
+// release starts the next attempt, if nothing is in progress and all attempts are known that
+// could be next.
+func (c *Conductor) release() {
+	_, inFlight := c.account.Glance()
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if len(c.waiting) == 0 || c.restarting {
+		return
+	}
+	if c.current != nil || c.step || inFlight != len(c.waiting) {
+		if now().Sub(later(c.since, c.touched)) < stuckAfter {
+			return
+		}
+		c.stuck = append(c.stuck, c.cause)
+	}
+	c.learn()
+	for _, t := range c.waiting {
+		if t.name == "" {
+			t.name = c.names.messages[t.attempt.Message.ID]
+		}
+		if t.point == "" {
+			t.point = fmt.Sprintf("%s@%d", t.name, t.attempt.Number)
+		}
+	}
+	next := slices.MinFunc(c.waiting, c.compare)
+	c.waiting = slices.DeleteFunc(c.waiting, func(one *turn) bool { return one == next })
+	c.current, c.cause, c.since = next, next.name, now()
+	close(next.start)
+}
+
+// later returns the later of two times.
+func later(a, b time.Time) time.Time {
+	if a.After(b) {
+		return a
+	}
+	return b
+}
+
+// compare orders turns: late ones last, then as in the first baseline, then by their creation.
+func (c *Conductor) compare(a, b *turn) int {
+	switch {
+	case a.last != b.last && a.last:
+		return 1
+	case a.last != b.last:
+		return -1
+	}
+	ra, knownA := c.rank[a.name]
+	rb, knownB := c.rank[b.name]
+	switch {
+	case knownA && knownB:
+		return ra - rb
+	case knownA:
+		return -1
+	case knownB:
+		return 1
+	case c.rank != nil:
+		return strings.Compare(a.name, b.name)
+	}
+	return c.names.order[a.name] - c.names.order[b.name]
+}
+
+// learn names the messages that were created since the last call.
+func (c *Conductor) learn() {
+	events, _ := c.account.Follow(c.seen, 0)
+	for i := range events {
+		e := &events[i]
+		c.seen = e.Seq
+		if e.Message != nil && c.names.messages[e.Message.ID] == "" {
+			c.names.ofMessage(e, c.cause)
+		}
+	}
+}
+
+// beginStep begins a step of the scenario: what it publishes waits for its end.
+func (c *Conductor) beginStep(name string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.learn()
+	c.cause, c.step, c.since = name, true, now()
+}
+
+// endStep ends a step.
+func (c *Conductor) endStep() {
+	c.mu.Lock()
+	c.learn()
+	c.step, c.since = false, now()
+	c.mu.Unlock()
+	c.wake()
+}
+
+// Serve handles a call of the application: it names it and applies the plan. next is the server.
+func (c *Conductor) Serve(w http.ResponseWriter, r *http.Request, next http.Handler) {
+	c.mu.Lock()
+	c.touched = now()
+	idle := c.account == nil
+	c.mu.Unlock()
+	target, played := strings.CutPrefix(r.URL.Path, "/_understudy/outside/")
+	if !played {
+		target = ""
+	}
+	if idle || !played && (r.Method == http.MethodGet || strings.HasPrefix(r.URL.Path, "/_understudy/")) {
+		next.ServeHTTP(w, r)
+		return
+	}
+	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxCall))
+	r.Body = io.NopCloser(bytes.NewReader(body))
+	if err != nil {
+		http.Error(w, "explore: body: "+err.Error(), http.StatusRequestEntityTooLarge)
+		return
+	}
+	fault, again := c.called(r, target, body)
+	switch fault {
+	case RefuseCall, OutsideDown:
+		w.Header().Set("Content-Type", "application/json")
+		w.WriteHeader(http.StatusServiceUnavailable)
+		_, _ = io.WriteString(w, `{"error":"explore: this call is refused"}`)
+		return
+	case LostReceipt, OutsideLost:
+		next.ServeHTTP(&unheard{header: http.Header{}}, r)
+		panic(http.ErrAbortHandler)
+	case Crash:
+		next.ServeHTTP(&unheard{header: http.Header{}}, r)
+		c.crash()
+		panic(http.ErrAbortHandler)
+	case Overlap:
+		if again != nil {
+			again("explore: the same attempt, while the first is in its handler")
+		}
+	}
+	next.ServeHTTP(w, r)
+}
+
+// called names a call of the application to the service or outside, and returns its fault, and
+// how to deliver once more what is in its handler.
+func (c *Conductor) called(r *http.Request, target string, body []byte) (Fault, func(note string) engine.Outcome) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	p := Point{Kind: call, Outcome: "called"}
+	if target == "" {
+		p.Base = c.names.ofCall(c.cause, r.Method, r.URL.EscapedPath(), body)
+	} else {
+		service, path, _ := strings.Cut(target, "/")
+		effect := c.names.ofEffect(service, r.Method, path, body)
+		if run := strings.LastIndex(c.cause, " > "); run > 0 && strings.Contains(c.cause[:run], "> run ") {
+			c.effects[effect+" in "+c.cause[:run]]++
+		}
+		p.Kind, p.Base = outside, c.names.number(c.cause+" > "+effect)
+	}
+	p.Name = p.Base + "@0"
+	p.Fault, p.Key = c.planned(p.Name), keyIn(p.Base)
+	c.points = append(c.points, p)
+	if c.current == nil {
+		return p.Fault, nil
+	}
+	return p.Fault, c.current.deliver
+}
+
+// maxCall is the largest body of a call, in bytes.
+const maxCall = 16 << 20
+
+// unheard is an answer that nobody receives.
+type unheard struct{ header http.Header }
+
+func (u *unheard) Header() http.Header         { return u.header }
+func (u *unheard) Write(b []byte) (int, error) { return len(b), nil }
+func (u *unheard) WriteHeader(int)             {}
+
+// trace returns the points so far and the names of what waited for another delivery.
+func (c *Conductor) trace() ([]Point, []string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	points := slices.Clone(c.points)
+	for start := 0; start < len(points); start++ { // calls that a handler makes at the same time have no order
+		end := start
+		for end < len(points) && points[end].Kind != delivery {
+			end++
+		}
+		slices.SortStableFunc(points[start:end], func(a, b Point) int { return strings.Compare(a.Name, b.Name) })
+		start = end
+	}
+	return points, slices.Clone(c.stuck)
+}
+
+// unreached reports whether a point of the plan was not reached.
+func (c *Conductor) unreached() bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return slices.ContainsFunc(c.plan, func(one Choice) bool { return !c.reached[one.Point] })
+}
+
+// idNames are the names of messages and runs by their ids.
+func (c *Conductor) idNames() (messages, runs map[string]string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.learn()
+	return maps.Clone(c.names.messages), maps.Clone(c.names.runs)
+}
+
+// allUp ends all faults: what is retried now can be delivered.
+func (c *Conductor) allUp() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.plan, c.down = nil, map[string]bool{}
+}
+
+// quietFor waits until the application has not called for a while. waited is false if that was
+// so already.
+func (c *Conductor) quietFor(ctx context.Context, quiet time.Duration) (waited bool) {
+	for {
+		c.mu.Lock()
+		left := quiet - now().Sub(c.touched)
+		c.mu.Unlock()
+		if left <= 0 || ctx.Err() != nil {
+			return waited
+		}
+		waited = true
+		Pause(ctx, left)
+	}
+}
+
+// OnCrash sets what kills the application and starts it again.
+func (c *Conductor) OnCrash(kill func()) { c.kill = kill }
+
+// crash kills the application and starts it again.
+func (c *Conductor) crash() {
+	if c.kill == nil {
+		return
+	}
+	c.starting(true)
+	defer c.starting(false)
+	c.kill()
+}
+
+// starting holds the deliveries while the application starts.
+func (c *Conductor) starting(now bool) {
+	c.mu.Lock()
+	c.restarting = now
+	c.mu.Unlock()
+	c.wake()
+}
+
+// repeatedEffects are the effects that one run had more than once.
+func (c *Conductor) repeatedEffects() (out []string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for effect, n := range c.effects {
+		if n > 1 {
+			out = append(out, fmt.Sprintf("%s: %d times", effect, n))
+		}
+	}
+	slices.Sort(out)
+	return out
+}

@@ -1,0 +1,229 @@
+package explore
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+)
+
+// Breach is what a case does other than the baseline.
+type Breach struct {
+	Oracle string `json:"oracle"` // effects, state, ends, dlq, repair, check
+	Text   string `json:"text"`   // in one line
+}
+
+// Allowed is a difference that is lawful, with its reason.
+type Allowed struct {
+	Effect     string `json:"effect" yaml:"effect"`         // an effect, in which * matches any text
+	Duplicated int    `json:"duplicated" yaml:"duplicated"` // how often it may happen; 0: any number
+	Lost       bool   `json:"lost" yaml:"lost"`             // it may be missing
+	Because    string `json:"because" yaml:"because"`
+}
+
+// breaches compares a case with the baseline.
+func (x *explorer) breaches(o *Observation) []Breach {
+	if o.Unfinished != "" {
+		return []Breach{{"ends", o.Unfinished}}
+	}
+	var out []Breach
+	repaired := "effects"
+	if o.Repaired {
+		repaired = "repair"
+	}
+	lawfullyFailed := x.spent(o)
+	if !lawfullyFailed || o.Repaired {
+		out = append(out, x.effectBreaches(repaired, o)...)
+		if difference := differs("", x.baseline.State, o.State, x.volatile); difference != "" && !o.told() {
+			out = append(out, Breach{map[bool]string{true: "repair", false: "state"}[o.Repaired], "other state: " + difference})
+		}
+		for _, name := range slices.Sorted(maps.Keys(x.baseline.Runs)) {
+			if got := o.Runs[name]; got != x.baseline.Runs[name] && !o.Repaired {
+				out = append(out, Breach{"ends", fmt.Sprintf("run %s: %s, without the fault %s", name, orNone(got), x.baseline.Runs[name])})
+			}
+		}
+		for _, name := range o.DLQ {
+			if !slices.Contains(x.baseline.DLQ, name) {
+				out = append(out, Breach{"dlq", "in the DLQ, although the plan left it attempts: " + name})
+			}
+		}
+	}
+	if o.Check != "" {
+		out = append(out, Breach{"check", o.Check})
+	}
+	return out
+}
+
+func orNone(text string) string {
+	if text == "" {
+		return "not started"
+	}
+	return text
+}
+
+// spent reports whether the plan used up the attempts of a message: its failure is lawful then. An
+// attempt that fails after a call in it that failed is the plan's as well.
+func (x *explorer) spent(o *Observation) bool {
+	failing, hurt := map[string]int{}, map[string]bool{}
+	for _, p := range o.Trace {
+		if p.Kind != "" {
+			cause, _ := cutLast(p.Base)
+			hurt[cause] = hurt[cause] || p.Fault != "" && p.Fault != Overlap
+			continue
+		}
+		if p.Fault == LostRequest || p.Fault == LostAnswer || p.Fault == Down || hurt[p.Base] && !strings.HasPrefix(p.Outcome, "2") {
+			if failing[p.Base]++; failing[p.Base] > p.Retries {
+				return true
+			}
+		}
+		delete(hurt, p.Base)
+	}
+	return false
+}
+
+// told reports whether the application was told by a failure callback that an outage was final:
+// what it does then is no difference that matters, even if the message is retried later.
+func (o *Observation) told() bool {
+	return o.Repaired && slices.ContainsFunc(o.Trace, func(p Point) bool { return p.Told })
+}
+
+// effectBreaches compares the effects.
+func (x *explorer) effectBreaches(oracle string, o *Observation) []Breach {
+	all := maps.Clone(x.baseline.Effects)
+	maps.Copy(all, o.Effects)
+	var out []Breach
+	for _, effect := range slices.Sorted(maps.Keys(all)) {
+		want, got := x.baseline.Effects[effect], o.Effects[effect]
+		if got == want || x.allows(effect, want, got) {
+			continue
+		}
+		kind := "duplicated"
+		switch {
+		case want == 0 && o.told():
+			continue
+		case want == 0:
+			kind = "unexpected"
+		case got < want:
+			kind = "lost"
+		}
+		out = append(out, Breach{oracle, fmt.Sprintf("%s effect: %s, %d instead of %d", kind, effect, got, want)})
+	}
+	return out
+}
+
+// allows reports whether the configuration declares a difference as lawful.
+func (x *explorer) allows(effect string, want, got int) bool {
+	return slices.ContainsFunc(x.cfg.Allow, func(a Allowed) bool {
+		if !like(a.Effect, effect) {
+			return false
+		}
+		if got < want {
+			return a.Lost
+		}
+		return a.Duplicated == 0 && !a.Lost || got <= a.Duplicated
+	})
+}
+
+// like matches a text with a pattern in which * is any text.
+func like(pattern, text string) bool {
+	parts := strings.Split(pattern, "*")
+	if len(parts) == 1 {
+		return pattern == text
+	}
+	if !strings.HasPrefix(text, parts[0]) {
+		return false
+	}
+	text = text[len(parts[0]):]
+	last := len(parts) - 1
+	for _, part := range parts[1:last] {
+		i := strings.Index(text, part)
+		if i < 0 {
+			return false
+		}
+		text = text[i+len(part):]
+	}
+	return strings.HasSuffix(text, parts[last])
+}
+
+// differs returns the first difference of two JSON values, and where; "" for none. Places in
+// ignored are not compared, nor are values that differ by their form in each case.
+func differs(place string, a, b any, ignored map[string]bool) string {
+	if ignored[place] {
+		return ""
+	}
+	switch a := a.(type) {
+	case map[string]any:
+		if b, ok := b.(map[string]any); ok {
+			return differentMembers(place, a, b, ignored)
+		}
+	case []any:
+		if b, ok := b.([]any); ok && len(a) == len(b) {
+			a, b := sorted(a), sorted(b)
+			for i := range a {
+				if d := differs(fmt.Sprintf("%s/%d", place, i), a[i], b[i], ignored); d != "" {
+					return d
+				}
+			}
+			return ""
+		}
+	}
+	if jsonText(steady(a)) == jsonText(steady(b)) {
+		return ""
+	}
+	return fmt.Sprintf("%s is %s, without the fault %s", orWhole(place), Clip(jsonText(b)), Clip(jsonText(a)))
+}
+
+// sorted returns the elements in the order of their texts: the order of a list is not compared,
+// because it may be that of arrival.
+func sorted(list []any) []any {
+	return slices.SortedFunc(slices.Values(list), func(a, b any) int { return strings.Compare(jsonText(steady(a)), jsonText(steady(b))) })
+}
+
+func differentMembers(place string, a, b map[string]any, ignored map[string]bool) string {
+	all := maps.Clone(a)
+	maps.Copy(all, b)
+	for _, name := range slices.Sorted(maps.Keys(all)) {
+		if d := differs(place+"/"+name, a[name], b[name], ignored); d != "" {
+			return d
+		}
+	}
+	return ""
+}
+
+func orWhole(place string) string {
+	if place == "" {
+		return "the state"
+	}
+	return place
+}
+
+func jsonText(v any) string {
+	text, err := json.Marshal(v)
+	if err != nil {
+		return fmt.Sprint(v)
+	}
+	return string(text)
+}
+
+// Clip shortens a value for a line.
+func Clip(text string) string {
+	if len(text) > 120 {
+		return strings.ToValidUTF8(text[:120], "") + "…"
+	}
+	return text
+}
+
+// volatilePlaces are the places where two states differ that should be equal.
+func volatilePlaces(a, b any) map[string]bool {
+	out := map[string]bool{}
+	for range 1000 { // bounds the work for a state that differs everywhere
+		d := differs("", a, b, out)
+		place, _, found := strings.Cut(d, " is ")
+		if !found || place == "the state" {
+			break
+		}
+		out[place] = true
+	}
+	return out
+}

@@ -1,0 +1,118 @@
+package program
+
+import (
+	"encoding/json"
+	"encoding/xml"
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/understudy-mock/understudy/mockserver/explore"
+)
+
+// Reports are the formats of a report.
+var Reports = map[string]func(io.Writer, *explore.Result) error{"json": writeJSON, "junit": writeJUnit, "markdown": writeMarkdown, "html": writeHTML}
+
+func writeJSON(w io.Writer, r *explore.Result) error {
+	encoder := json.NewEncoder(w)
+	encoder.SetEscapeHTML(false)
+	encoder.SetIndent("", "  ")
+	return encoder.Encode(r)
+}
+
+// WriteText writes a result for a terminal. again is the command line of a case, with %s for
+// its short form.
+func WriteText(w io.Writer, r *explore.Result, again string) error {
+	var b strings.Builder
+	if o := r.Baseline; o != nil {
+		fmt.Fprintf(&b, "baseline   %s, %s; 3 runs equal\n", explore.Counted(o.CountDeliveries(), "delivery", "deliveries"), explore.Counted(o.CountEffects(), "effect", "effects"))
+	}
+	for _, l := range r.Levels {
+		fmt.Fprintf(&b, "level %d    %d/%d\n", l.Faults, l.Done, l.All)
+	}
+	for _, text := range r.Repeated {
+		fmt.Fprintf(&b, "\nwarning: an effect outside of steps: %s, without a fault\n", text)
+	}
+	for _, f := range r.Findings {
+		b.WriteString("\n" + f.Text())
+		if again != "" {
+			fmt.Fprintf(&b, "      again: "+again+"\n", f.ID)
+		}
+		if f.Replay != "" {
+			fmt.Fprintf(&b, "      look:  understudy replay %s --serve\n", f.Replay)
+		}
+	}
+	for _, f := range r.Unstable {
+		fmt.Fprintf(&b, "\nunstable: %s, seen in %d of %d tries; not counted\n", f.ID, f.Seen, f.Tried)
+	}
+	for _, a := range r.Allowed {
+		fmt.Fprintf(&b, "\nallowed: %s: %s\n", a.Effect, a.Because)
+	}
+	if r.Baseline != nil && len(r.Baseline.Stuck) > 0 {
+		fmt.Fprintf(&b, "\nwaited for another delivery: %s\n", strings.Join(r.Baseline.Stuck, ", "))
+	}
+	fmt.Fprintf(&b, "\n%s\n", r.Summary())
+	if left := r.LeftOut; left.SameTrace+left.Unrelated > 0 {
+		fmt.Fprintf(&b, "left out: %d cases with a trace that was extended, %d pairs with nothing in common\n", left.SameTrace, left.Unrelated)
+	}
+	if len(r.Findings) == 0 {
+		b.WriteString("No finding means: none in these cases, for this scenario and what it shows of the application.\n")
+	}
+	_, err := io.WriteString(w, b.String())
+	return err
+}
+
+// writeJUnit writes a test case for each handler and fault.
+func writeJUnit(w io.Writer, r *explore.Result) error {
+	type failure struct {
+		Message string `xml:"message,attr"`
+		Text    string `xml:",chardata"`
+	}
+	type test struct {
+		Class   string   `xml:"classname,attr"`
+		Name    string   `xml:"name,attr"`
+		Failure *failure `xml:"failure,omitempty"`
+	}
+	type suite struct {
+		XMLName  xml.Name `xml:"testsuite"`
+		Name     string   `xml:"name,attr"`
+		Tests    int      `xml:"tests,attr"`
+		Failures int      `xml:"failures,attr"`
+		Time     string   `xml:"time,attr"`
+		Cases    []test   `xml:"testcase"`
+	}
+	s := suite{Name: "understudy explore", Failures: len(r.Findings), Time: fmt.Sprintf("%.3f", r.Took)}
+	found := map[string]*explore.Finding{}
+	for _, f := range r.Findings {
+		found[f.ID] = f
+	}
+	for _, c := range r.Cases {
+		one := test{Class: c.Handler(), Name: c.Plan.ID()}
+		if f := found[one.Name]; f != nil {
+			one.Failure = &failure{f.Breaches[0].Text, f.Text()}
+		}
+		s.Cases = append(s.Cases, one)
+	}
+	s.Tests = len(s.Cases)
+	if _, err := io.WriteString(w, xml.Header); err != nil {
+		return err
+	}
+	encoder := xml.NewEncoder(w)
+	encoder.Indent("", "  ")
+	return encoder.Encode(s)
+}
+
+// writeMarkdown writes a summary for CI.
+func writeMarkdown(w io.Writer, r *explore.Result) error {
+	var b strings.Builder
+	fmt.Fprintf(&b, "## understudy explore: %s\n\n%s\n", explore.Counted(len(r.Findings), "finding", "findings"), r.Summary())
+	for _, f := range r.Findings {
+		fmt.Fprintf(&b, "\n### %s\n\n", f.Breaches[0].Text)
+		for _, c := range f.Plan {
+			fmt.Fprintf(&b, "* `%s` at `%s`. %s\n", c.Fault, c.Point, c.Fault.Why())
+		}
+		fmt.Fprintf(&b, "\nCase `%s`, seen in %d of %d tries.\n", f.ID, f.Seen, f.Tried)
+	}
+	_, err := io.WriteString(w, b.String())
+	return err
+}

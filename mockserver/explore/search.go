@@ -1,0 +1,516 @@
+package explore
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+)
+
+// Config says what is tried.
+type Config struct {
+	Keys        []string      // JSON pointers of members of bodies that identify them, such as /order
+	Allow       []Allowed     // lawful differences
+	Faults      []Fault       // empty: all
+	Depth       int           // faults in a plan: 1, 2; 0: 2
+	Cases       int           // most cases, 0: no bound
+	Budget      time.Duration // real time; 0: one minute
+	CaseTimeout time.Duration // real time of a case; 0: 10 s
+	Case        Plan          // only this one; nil: search
+	Progress    func(p Progress)
+}
+
+// Progress is how far the search is.
+type Progress struct {
+	Level, Done, Of, Findings int
+	Took                      time.Duration
+}
+
+// Finding is the smallest plan after which the application does something else.
+type Finding struct {
+	ID       string       `json:"id"` // short form of the plan
+	Plan     Plan         `json:"plan"`
+	Breaches []Breach     `json:"breaches"`
+	Seen     int          `json:"seen"`   // how often the plan showed it
+	Tried    int          `json:"tried"`  // how often the plan was tried
+	Others   int          `json:"others"` // further plans with the same difference
+	Case     *Observation `json:"case"`
+	Replay   string       `json:"replay,omitempty"` // file
+}
+
+// Result is what a search found.
+type Result struct {
+	Baseline  *Observation `json:"baseline"`
+	Findings  []*Finding   `json:"findings"`
+	Unstable  []*Finding   `json:"unstable,omitempty"` // did not appear in each repetition
+	Cases     []Tried      `json:"cases"`
+	Levels    []Level      `json:"levels"`
+	LeftOut   LeftOut      `json:"leftOut"`
+	Allowed   []Allowed    `json:"allowed,omitempty"`
+	Took      float64      `json:"seconds"`
+	Stopped   string       `json:"stopped,omitempty"` // why the search ended early
+	Volatile  []string     `json:"volatile,omitempty"`
+	Repeated  []string     `json:"repeated,omitempty"` // effects that one run has more than once without faults
+	Unreached int          `json:"unreached"`
+}
+
+// Tried is a case and whether it was a finding.
+type Tried struct {
+	Plan    Plan   `json:"plan"`
+	Outcome string `json:"outcome"` // same, finding, unreached
+}
+
+// Handler is what the first fault of the case is for: the path or the step of its point.
+func (t *Tried) Handler() string {
+	if len(t.Plan) == 0 {
+		return ""
+	}
+	return strings.TrimSpace(strings.TrimPrefix(handler(&Point{Base: t.Plan[0].Point}), "> "))
+}
+
+// Level counts the plans of one size.
+type Level struct {
+	Faults int `json:"faults"`
+	Done   int `json:"done"`
+	All    int `json:"all"`
+}
+
+// LeftOut counts the plans that were not tried because others show the same.
+type LeftOut struct {
+	SameTrace int `json:"sameTrace"`
+	Unrelated int `json:"unrelated"`
+}
+
+// complete sets the defaults.
+func (c *Config) complete() {
+	c.CaseTimeout = cmp.Or(c.CaseTimeout, 10*time.Second)
+	c.Budget = cmp.Or(c.Budget, time.Minute)
+	c.Depth = cmp.Or(c.Depth, 2)
+}
+
+// ErrBaseline means that the scenario fails, or does not repeat, without faults.
+var ErrBaseline = errors.New("baseline")
+
+// Worker is a service with an application.
+type Worker struct {
+	Service  *Service
+	Scenario Scenario
+}
+
+// explorer is a search in progress.
+type explorer struct {
+	cfg      Config
+	workers  []Worker
+	baseline *Observation
+	rank     map[string]int
+	volatile map[string]bool
+	traces   map[string]bool // traces of cases that were extended
+	started  time.Time
+	result   *Result
+}
+
+// Run explores a scenario. Each worker plays one case at a time.
+func Run(ctx context.Context, cfg Config, workers ...Worker) (*Result, error) {
+	x := &explorer{cfg: cfg, workers: workers, started: now(), traces: map[string]bool{}, result: &Result{Allowed: cfg.Allow}}
+	x.cfg.complete()
+	defer func() { x.result.Took = now().Sub(x.started).Seconds() }()
+	if err := x.baselines(ctx); err != nil {
+		return x.result, err
+	}
+	if cfg.Case != nil {
+		return x.result, x.one(ctx, cfg.Case)
+	}
+	return x.result, x.search(ctx)
+}
+
+// baselines runs the scenario twice without faults: it must end, and repeat.
+func (x *explorer) baselines(ctx context.Context) error {
+	first, err := x.runCase(ctx, x.workers[0], nil)
+	if err != nil {
+		return err
+	}
+	x.result.Baseline, x.result.Repeated = first, first.repeated
+	switch {
+	case first.Unfinished != "":
+		return fmt.Errorf("%w: the scenario fails without a fault: %s", ErrBaseline, first.Unfinished)
+	case first.Check != "":
+		return fmt.Errorf("%w: the check fails without a fault: %s", ErrBaseline, first.Check)
+	case len(first.Trace) == 0:
+		return fmt.Errorf("%w: the scenario publishes nothing to %s: nothing can be explored", ErrBaseline, x.workers[0].Service.URL)
+	}
+	x.baseline, x.rank, x.volatile = first, first.order(), map[string]bool{}
+	for range 2 {
+		if err := x.repeatBaseline(ctx, true); err != nil {
+			return err
+		}
+	}
+	for place := range x.volatile {
+		x.result.Volatile = append(x.result.Volatile, place)
+	}
+	slices.Sort(x.result.Volatile)
+	return nil
+}
+
+// repeatBaseline runs the scenario again without faults and compares. While learning, places of
+// the state that differ are volatile; later they show that the reset is not complete.
+func (x *explorer) repeatBaseline(ctx context.Context, learning bool) error {
+	again, err := x.runCase(ctx, x.workers[0], nil)
+	if err != nil {
+		return err
+	}
+	if difference := traceDifference(x.baseline.Trace, again.Trace); difference != "" {
+		return fmt.Errorf("%w: the scenario does not repeat: %s%s", ErrBaseline, difference, suspicion)
+	}
+	if learning {
+		for place := range volatilePlaces(x.baseline.State, again.State) {
+			x.volatile[place] = true
+		}
+	}
+	if b := x.breaches(again); len(b) > 0 {
+		if learning {
+			return fmt.Errorf("%w: the scenario does not repeat: %s%s", ErrBaseline, b[0].Text, suspicion)
+		}
+		return fmt.Errorf("%w: the reset of the application is not complete, the scenario without a fault now gives: %s", ErrBaseline, b[0].Text)
+	}
+	return nil
+}
+
+// suspicion is what mostly makes a scenario not repeat.
+const suspicion = "; either the reset forgets something, or the application does something at random or in the background"
+
+// traceDifference is the first difference of two traces; "" for none.
+func traceDifference(a, b []Point) string {
+	for i := range min(len(a), len(b)) {
+		if before, now, differ := stepNames(a[i].Name, b[i].Name); differ {
+			return fmt.Sprintf("a step of a run was named %q, and then %q; each call of a run must name its steps alike: no random value, time or counter of the process (%s)", before, now, a[i].Name)
+		}
+		if a[i].Name != b[i].Name || a[i].Outcome != b[i].Outcome {
+			return fmt.Sprintf("point %d was %s (%s), and then %s (%s)", i+1, a[i].Name, a[i].Outcome, b[i].Name, b[i].Outcome)
+		}
+	}
+	if len(a) != len(b) {
+		longer := a
+		if len(b) > len(a) {
+			longer = b
+		}
+		return fmt.Sprintf("%d points, and then %d; the first that is not in both is %s", len(a), len(b), longer[min(len(a), len(b))].Name)
+	}
+	return ""
+}
+
+// stepNames returns the names of the steps that two calls of the same cause submit, and whether they differ.
+func stepNames(a, b string) (before, now string, differ bool) {
+	causeA, a := cutLast(a)
+	causeB, b := cutLast(b)
+	a, isA := strings.CutPrefix(a, stepPrefix)
+	b, isB := strings.CutPrefix(b, stepPrefix)
+	if !isA || !isB || causeA != causeB {
+		return "", "", false
+	}
+	before, now = a[:strings.LastIndex(a, "#")], b[:strings.LastIndex(b, "#")]
+	return before, now, before != now
+}
+
+// choices are the faults that apply at a point.
+func (x *explorer) choices(p *Point) []Choice {
+	var out []Choice
+	for _, k := range faultKinds {
+		wanted := len(x.cfg.Faults) == 0 && !k.Off || slices.Contains(x.cfg.Faults, k.Fault) || !k.Off && slices.Contains(x.cfg.Faults, "default")
+		ordered := p.Queue && (k.Fault == Late || k.Fault == RepeatLate)
+		failed := (k.Fault == Repeat || k.Fault == RepeatLate) && !strings.HasPrefix(p.Outcome, "2")
+		if wanted && k.At == p.Kind && !ordered && !failed {
+			out = append(out, Choice{p.Name, k.Fault})
+		}
+	}
+	return out
+}
+
+// handler is what a point does, without its cause: points of one handler are tried after one of
+// each other handler.
+func handler(p *Point) string {
+	_, name := cutLast(p.Base)
+	what, _, _ := strings.Cut(name, "{")
+	return what
+}
+
+// cutLast cuts a name into its cause and what happens.
+func cutLast(name string) (cause, what string) {
+	i := strings.LastIndex(name, " > ")
+	if i < 0 {
+		return "", name
+	}
+	return name[:i], name[i+len(" > "):]
+}
+
+// singles are all plans with one fault: one point of each handler first, then the others.
+func (x *explorer) singles() []Plan {
+	var first, rest []Plan
+	tried := map[string]bool{}
+	for i := range x.baseline.Trace {
+		p := &x.baseline.Trace[i]
+		for _, c := range x.choices(p) {
+			if kind := handler(p) + string(c.Fault); !tried[kind] {
+				tried[kind] = true
+				first = append(first, Plan{c})
+			} else {
+				rest = append(rest, Plan{c})
+			}
+		}
+	}
+	return append(first, rest...)
+}
+
+// search tries all single faults, then pairs.
+func (x *explorer) search(ctx context.Context) error {
+	limited, cancel := context.WithTimeout(ctx, x.cfg.Budget)
+	defer cancel()
+	plans := x.singles()
+	extended := map[string]*Observation{}
+	if err := x.level(limited, 1, plans, extended); err != nil {
+		return x.stopped(ctx, err)
+	}
+	if x.cfg.Depth < 2 {
+		return nil
+	}
+	return x.stopped(ctx, x.level(limited, 2, x.pairs(plans, extended), nil))
+}
+
+// errEnough ends a search at its bound.
+var errEnough = errors.New("enough")
+
+// stopped notes why a search ended early; what it found counts.
+func (x *explorer) stopped(ctx context.Context, err error) error {
+	switch {
+	case err == nil:
+	case ctx.Err() != nil:
+		x.result.Stopped = "interrupted"
+	case errors.Is(err, errEnough):
+		x.result.Stopped = fmt.Sprintf("after %d cases", x.cfg.Cases)
+	case errors.Is(err, context.DeadlineExceeded):
+		x.result.Stopped = fmt.Sprintf("after %s", x.cfg.Budget)
+	default:
+		return err
+	}
+	return nil
+}
+
+// level tries plans of one size. It keeps the observations of those without a finding.
+func (x *explorer) level(ctx context.Context, faults int, plans []Plan, kept map[string]*Observation) error {
+	x.result.Levels = append(x.result.Levels, Level{Faults: faults, All: len(plans)})
+	l := &x.result.Levels[len(x.result.Levels)-1]
+	checked := faults > 1
+	for some := range slices.Chunk(plans, len(x.workers)) {
+		if x.cfg.Cases > 0 && len(x.result.Cases)+len(some) > x.cfg.Cases {
+			return errEnough
+		}
+		seen, err := x.runAll(ctx, some)
+		if err != nil {
+			return err
+		}
+		for i, plan := range some {
+			same, err := x.judge(ctx, plan, seen[i])
+			if err != nil {
+				return err
+			}
+			if kept != nil && same {
+				kept[plan.ID()] = seen[i]
+			}
+			l.Done++
+		}
+		if !checked && (l.Done >= 10 || l.Done == l.All) { // a reset that forgets something shows itself early
+			checked = true
+			if err := x.repeatBaseline(ctx, false); err != nil {
+				return err
+			}
+		}
+		if x.cfg.Progress != nil {
+			x.cfg.Progress(Progress{faults, l.Done, l.All, len(x.result.Findings), now().Sub(x.started)})
+		}
+	}
+	return nil
+}
+
+// runAll runs as many plans as there are workers, at the same time.
+func (x *explorer) runAll(ctx context.Context, plans []Plan) ([]*Observation, error) {
+	out, errs := make([]*Observation, len(plans)), make([]error, len(plans))
+	var running sync.WaitGroup
+	for i, plan := range plans {
+		running.Go(func() { out[i], errs[i] = x.runCase(ctx, x.workers[i], plan) })
+	}
+	running.Wait()
+	return out, errors.Join(errs...)
+}
+
+// judge compares a case with the baseline. A difference is confirmed and becomes a finding.
+func (x *explorer) judge(ctx context.Context, plan Plan, o *Observation) (same bool, err error) {
+	broken := x.breaches(o)
+	switch {
+	case o.Unreached:
+		x.result.Unreached++
+		x.result.Cases = append(x.result.Cases, Tried{plan, "unreached"})
+		return false, nil
+	case len(broken) == 0:
+		x.result.Cases = append(x.result.Cases, Tried{plan, "same"})
+		return true, nil
+	}
+	x.result.Cases = append(x.result.Cases, Tried{plan, "finding"})
+	return false, x.confirm(ctx, &Finding{ID: plan.ID(), Plan: plan, Breaches: broken, Seen: 1, Tried: 1, Case: o})
+}
+
+// repetitions is how often a difference must appear again.
+const repetitions = 3
+
+// confirm repeats a plan, and makes it smaller where fewer faults show the same.
+func (x *explorer) confirm(ctx context.Context, f *Finding) error {
+	for _, known := range x.result.Findings {
+		if known.same(f) || x.outsideSteps(known) && x.outsideSteps(f) {
+			known.Others++
+			return nil
+		}
+	}
+	for range repetitions {
+		o, err := x.runCase(ctx, x.workers[0], f.Plan)
+		if err != nil {
+			return err
+		}
+		f.Tried++
+		if b := x.breaches(o); len(b) > 0 && b[0].Oracle == f.Breaches[0].Oracle {
+			f.Seen++
+		}
+	}
+	if f.Seen < f.Tried {
+		x.result.Unstable = append(x.result.Unstable, f)
+		return nil
+	}
+	x.result.Findings = append(x.result.Findings, f)
+	return nil
+}
+
+// same reports whether another finding is this one: the same difference, and a fault at each of the
+// handlers of this plan.
+func (f *Finding) same(other *Finding) bool {
+	if kindOfText(f.Breaches[0].Text) != kindOfText(other.Breaches[0].Text) {
+		return false
+	}
+	return !slices.ContainsFunc(f.Plan, func(c Choice) bool {
+		return !slices.ContainsFunc(other.Plan, func(o Choice) bool { return handler(&Point{Base: o.Point}) == handler(&Point{Base: c.Point}) })
+	})
+}
+
+// outsideSteps reports whether a finding is an effect that a run repeats without a fault as well.
+func (x *explorer) outsideSteps(f *Finding) bool {
+	return slices.ContainsFunc(x.result.Repeated, func(repeated string) bool {
+		effect, _, _ := strings.Cut(repeated, " in ")
+		return strings.Contains(f.Breaches[0].Text, " effect: "+effect+", ")
+	})
+}
+
+// kindOfText is the part of a difference before its keys and values, without numbers.
+func kindOfText(text string) string {
+	what, _, _ := strings.Cut(text, "{")
+	what, _, _ = strings.Cut(what, " is ")
+	return number.ReplaceAllString(what, "0")
+}
+
+var number = regexp.MustCompile(`\d+`)
+
+// pairs extends each single fault without a finding by a fault at a later point of its trace.
+// Points of other keys and causes are left out, and so are traces that were extended.
+func (x *explorer) pairs(singles []Plan, seen map[string]*Observation) []Plan {
+	var fresh, others []Plan
+	for _, single := range singles {
+		o := seen[single.ID()]
+		if o == nil || single[0].Fault == Down && ofRun(single[0].Point) {
+			continue
+		}
+		trace := o.outcomes()
+		if x.traces[trace] {
+			x.result.LeftOut.SameTrace++
+			continue
+		}
+		x.traces[trace] = true
+		at := slices.IndexFunc(o.Trace, func(p Point) bool { return p.Name == single[0].Point })
+		for i := at + 1; i < len(o.Trace); i++ {
+			p := &o.Trace[i]
+			if !related(single[0].Point, p) {
+				x.result.LeftOut.Unrelated++
+				continue
+			}
+			if _, ordinary := x.rank[p.Base]; !ordinary || strings.HasSuffix(p.Name, "@1") {
+				fresh = append(fresh, x.extended(single, p)...)
+			} else {
+				others = append(others, x.extended(single, p)...)
+			}
+		}
+	}
+	return append(fresh, others...)
+}
+
+// extended are the plans with one more fault, at a point.
+func (x *explorer) extended(single Plan, p *Point) (out []Plan) {
+	for _, c := range x.choices(p) {
+		if c.Fault != Down || !ofRun(p.Base) {
+			out = append(out, append(slices.Clone(single), c))
+		}
+	}
+	return out
+}
+
+// ofRun reports whether a name is that of a call of a run. An outage that ends a run is tried alone: after
+// another fault the run may have gone on beyond the call, and no service promises how it resumes then.
+func ofRun(name string) bool { return strings.Contains(name, " > run ") }
+
+// related reports whether two points have a key, or a cause, in common.
+func related(point string, p *Point) bool {
+	if keyIn(point) == p.Key {
+		return true
+	}
+	base, _, _ := strings.Cut(point, "@")
+	return strings.HasPrefix(p.Base, base) || strings.HasPrefix(base, p.Base)
+}
+
+// Again plays a plan of a result once more, on another service and application, for a file that
+// shows it.
+func Again(ctx context.Context, cfg Config, r *Result, plan Plan, w Worker) error {
+	x := &explorer{cfg: cfg, rank: r.Baseline.order()}
+	x.cfg.complete()
+	_, err := x.runCase(ctx, w, plan)
+	return err
+}
+
+// one runs a single plan, given by its short form, and reports what it shows.
+func (x *explorer) one(ctx context.Context, plan Plan) error {
+	o, err := x.runCase(ctx, x.workers[0], plan)
+	if err != nil {
+		return err
+	}
+	if o.Unreached {
+		return fmt.Errorf("case %s: not reached: no point of the scenario has this name any more", plan.ID())
+	}
+	plan = x.named(plan, o)
+	outcome := "same"
+	if b := x.breaches(o); len(b) > 0 {
+		outcome = "finding"
+		x.result.Findings = append(x.result.Findings, &Finding{ID: plan.ID(), Plan: plan, Breaches: b, Seen: 1, Tried: 1, Case: o})
+	}
+	x.result.Cases = append(x.result.Cases, Tried{plan, outcome})
+	return nil
+}
+
+// named replaces the short names in a plan by the names of the points.
+func (x *explorer) named(plan Plan, o *Observation) Plan {
+	out := slices.Clone(plan)
+	for i := range out {
+		for _, p := range o.Trace {
+			if hash(p.Name) == out[i].Point {
+				out[i].Point = p.Name
+			}
+		}
+	}
+	return out
+}
