@@ -118,6 +118,7 @@ type Server struct {
 	delivery   *delivery.Deliverer
 	parts      control.Parts
 	page       http.Handler // nil: none
+	agents     http.Handler // nil: none
 	memory     *engine.Ledger
 	relief     relief
 	kvCapacity *kv.Capacity  // of the embedded stores of all accounts
@@ -194,6 +195,9 @@ func prepareServer(cfg Config) (*Server, func() error, error) {
 	}
 	if s.parts = control.Attached(); s.parts.Page != nil {
 		s.page = s.parts.Page(s)
+	}
+	if s.parts.Agents != nil {
+		s.agents = s.parts.Agents(s)
 	}
 	if _, err := kv.New(kv.Config{Token: "-", URL: cfg.KVURL}); err != nil {
 		return nil, nil, err

@@ -25,6 +25,7 @@ type cli struct {
 	Health    HealthCmd    `cmd:"" name:"healthcheck" help:"Exit 0 if the stand-in is ready." example:"understudy healthcheck --url http://127.0.0.1:8080"`
 	Replay    ReplayCmd    `cmd:"" help:"Replay a journal: print its log, or serve the state at one point in time." example:"understudy replay bug.journal --until 120\nunderstudy replay bug.journal --serve"`
 	Why       WhyCmd       `cmd:"" help:"Explain what a message or a run is waiting for." example:"understudy why msg_01J8Z\nunderstudy why wfr_01J8Z -o json"`
+	MCP       McpCmd       `cmd:"" name:"mcp" help:"Serve the tools for coding agents (Model Context Protocol) on standard input and output." example:"understudy mcp\nunderstudy mcp --read-only --url http://127.0.0.1:8080"`
 	Proxy     ProxyCmd     `cmd:"" help:"Pass traffic through, and report what violates the OpenAPI document." example:"understudy proxy --upstream https://api.example.com --report report.jsonl"`
 	Relay     RelayCmd     `cmd:"" help:"On a public host: forward the calls of a target to a suite that is not reachable from there." example:"understudy relay --addr 127.0.0.1:8085 --relay-token SECRET"`
 	Ratelimit RatelimitCmd `cmd:"" name:"ratelimit" help:"Check a rate-limit plugin configuration, or try it out."`
