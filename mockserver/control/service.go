@@ -28,6 +28,8 @@ type Server struct {
 	Trouble    func(context.Context) string // why the server is not ready; "": it is ready
 	Version    func() string                // version of the server
 	Violations func() int                   // number of answers that violated the document
+	TraceURL   string                       // of a trace, with {traceId} in it; "": none
+	Traced     bool                         // messages have traces
 }
 
 // Exporter shows metrics in the format of a monitoring system.

@@ -23,6 +23,7 @@ import (
 	"github.com/understudy-mock/understudy/mockserver/response"
 	"github.com/understudy-mock/understudy/mockserver/stub"
 	"github.com/understudy-mock/understudy/mockserver/tenant"
+	"github.com/understudy-mock/understudy/mockserver/trace"
 	"github.com/understudy-mock/understudy/mockserver/traffic"
 	"github.com/understudy-mock/understudy/mockserver/wire"
 	"github.com/understudy-mock/understudy/spec"
@@ -41,6 +42,8 @@ type Config struct {
 	// Sign marks a request to another server of the fleet as a delivery, in a copy of its
 	// headers; nil: no fleet.
 	Sign func(r *http.Request, hops string)
+
+	TraceContext bool // deliveries carry traceparent and tracestate
 
 	MaxResponse int64               // bytes of an answer that are kept
 	Room        *semaphore.Weighted // bounds the bytes of large answers that are read at the same time
@@ -105,6 +108,9 @@ func (d *Deliverer) deliver(ctx context.Context, r *tenant.Registry, w *tenant.T
 	headers, err := deliveryHeader(dialect, a, body, r.SignedAt(a.At))
 	if err != nil {
 		return engine.Outcome{Err: err.Error()}
+	}
+	if d.cfg.TraceContext {
+		trace.AddTo(headers, w.ID, &m, a.Number)
 	}
 	limit := m.Options.Timeout
 	if limit == 0 {
