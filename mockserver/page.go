@@ -13,6 +13,8 @@ import (
 
 var _ = registerHandlers(map[string]handler{
 	"agents":         (*Server).serveAgents,
+	"agentsEnd":      (*Server).serveAgents,
+	"agentsStream":   (*Server).serveAgents,
 	"docsHome":       showHelp,
 	"docsModels":     showHelp,
 	"docsModelsFull": showHelp,

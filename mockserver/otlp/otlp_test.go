@@ -2,6 +2,7 @@ package otlp_test
 
 import (
 	"encoding/hex"
+	"io"
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
@@ -16,6 +17,7 @@ import (
 	"github.com/understudy-mock/understudy/internal/collector"
 	"github.com/understudy-mock/understudy/internal/expect"
 	"github.com/understudy-mock/understudy/mockserver"
+	_ "github.com/understudy-mock/understudy/mockserver/complete" // the page
 	"github.com/understudy-mock/understudy/mockserver/otlp"
 )
 
@@ -159,4 +161,42 @@ func (l *lines) text() string {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.b.String()
+}
+
+// TestTraceID checks that the control API and the page show the id that deliveries carry.
+func TestTraceID(t *testing.T) {
+	t.Parallel()
+	u := mockserver.RunT(t, mockserver.Config{TraceContext: true, TraceURL: "http://viewer.test/trace/{traceId}"})
+	u.Stub("*", 200)
+	id := u.Publish("https://app.test/", nil)
+	u.Settle()
+	carried := u.Deliveries()[0].Request.Header.Get("Traceparent")[3:35]
+	expect.Contains(t, "explanation", read(t, u.URL()+"/_understudy/explain/"+id), `"trace":{"traceId":"`+carried+`","url":"http://viewer.test/trace/`+carried+`"}`)
+	expect.Contains(t, "page", read(t, u.URL()+"/_understudy/ui/messages/"+id), `href="http://viewer.test/trace/`+carried+`"`)
+}
+
+func TestNoTraceContext(t *testing.T) {
+	t.Parallel()
+	u := mockserver.RunT(t)
+	u.Stub("*", 200)
+	id := u.Publish("https://app.test/", nil, "traceparent: 00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01")
+	u.Settle()
+	expect.Equal(t, "traceparent", u.Deliveries()[0].Request.Header.Get("Traceparent"), "")
+	expect.Lacks(t, "explanation", read(t, u.URL()+"/_understudy/explain/"+id), "traceId")
+}
+
+func read(t testing.TB, address string) string {
+	t.Helper()
+	r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, address, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	answer, err := http.DefaultClient.Do(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer answer.Body.Close()
+	text, err := io.ReadAll(answer.Body)
+	expect.Nil(t, "answer", err)
+	return string(text)
 }

@@ -6,6 +6,8 @@ package route
 const (
 	AddURLGroupEndpoints        Route = "POST /v2/topics/{urlGroupName}/endpoints"
 	Agents                      Route = "POST /_understudy/mcp"
+	AgentsEnd                   Route = "DELETE /_understudy/mcp"
+	AgentsStream                Route = "GET /_understudy/mcp"
 	AsDelete                    Route = "DELETE /_understudy/as/{account}/{operation}"
 	AsGet                       Route = "GET /_understudy/as/{account}/{operation}"
 	AsPatch                     Route = "PATCH /_understudy/as/{account}/{operation}"
@@ -238,6 +240,8 @@ const (
 var byOperation = map[string]Route{
 	"addURLGroupEndpoints":        AddURLGroupEndpoints,
 	"agents":                      Agents,
+	"agentsEnd":                   AgentsEnd,
+	"agentsStream":                AgentsStream,
 	"asDelete":                    AsDelete,
 	"asGet":                       AsGet,
 	"asPatch":                     AsPatch,
