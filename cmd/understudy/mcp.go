@@ -2,9 +2,9 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"net/http"
 	"os"
+	"strings"
 
 	"github.com/understudy-mock/understudy/mockserver"
 	"github.com/understudy-mock/understudy/mockserver/agent"
@@ -27,10 +27,13 @@ type McpCmd struct {
 
 // Run serves one session, until standard input ends. A server may start and stop meanwhile.
 func (c *McpCmd) Run(e *env) error {
-	call := func(ctx context.Context, r agent.Request) (answer json.RawMessage, err error) {
+	call := func(ctx context.Context, r agent.Request) (answer agent.Response, err error) {
+		var warned strings.Builder
 		one, at := c.remote, *e
-		one.Account, one.header, at.ctx = "", r.Header, ctx // the query has the account
-		return answer, one.call(&at, r.Method, r.Path, r.Query, r.Body, &answer)
+		one.Account, one.header, at.ctx, at.err = "", r.Header, ctx, &warned // the query has the account
+		err = one.call(&at, r.Method, r.Path, r.Query, r.Body, &answer.Body)
+		answer.Warning = strings.TrimPrefix(strings.TrimSpace(warned.String()), "understudy: warning: ")
+		return answer, err
 	}
 	transport, err := trustingTransport(c.CAFile)
 	if err != nil {

@@ -250,6 +250,10 @@ func TestWrongArguments(t *testing.T) {
 		{"list", `{"kind":"stubs","cursor":"x"}`, `argument cursor: invalid value "x"`},
 		{"get", `{"id":"no"}`, `no message, run, DLQ entry or schedule has the id "no"`},
 		{"publish", `{"destination":"nowhere"}`, `nowhere`},
+		{"publish", `{"destination":"https://app.test/","headers":{"X Y":"z"}}`, `argument headers.X Y: invalid value "z": must be one line`},
+		{"publish", `{"destination":"https://app.test/","headers":{"X-Y":"a\nb"}}`, `argument headers.X-Y: invalid value`},
+		{"list", `{"kind":"messages","state":"nosuch"}`, `must be one of ACTIVE`},
+		{"get", `{"id":"../../accounts"}`, `no message, run, DLQ entry or schedule has the id`},
 		{"stub", `{"url":"x","answers":[{"status":99}]}`, `answers[0].status`},
 		{"docs_read", `{"page":"zzz"}`, `argument page: invalid value "zzz": must be one of README`},
 		{"docs_read", `{"page":"testing","cursor":"99999999"}`, `argument cursor: invalid value`},
@@ -263,6 +267,18 @@ func TestWrongArguments(t *testing.T) {
 			expect.Lacks(t, "error", got.text, "\n")
 		})
 	}
+}
+
+// TestWarning checks that a model reads what the server warns of, and that states have either case.
+func TestWarning(t *testing.T) {
+	t.Parallel()
+	u, s := connect(t, "")
+	u.Stub("*", 200)
+	var warned struct{ Warning string }
+	expect.Nil(t, "answer", json.Unmarshal([]byte(s.ok("publish", `{"destination":"https://app.test/","options":{"Delayy":"1h"}}`).text), &warned))
+	expect.Contains(t, "warning", warned.Warning, "Svc-Delay")
+	u.Settle()
+	expect.Equal(t, "state", s.ok("list", `{"kind":"messages","state":"delivered"}`).at("messages", 0, "state"), "DELIVERED")
 }
 
 func TestBoundedAnswers(t *testing.T) {

@@ -17,10 +17,11 @@ const (
 
 // answer is what a tool returns, as JSON.
 type answer struct {
-	Result any    `json:"result"`
-	Page   string `json:"page,omitempty"`   // the view of the page that shows it
-	Cursor string `json:"cursor,omitempty"` // continues a list or a text
-	Cut    string `json:"cut,omitempty"`    // what was left out, and how to see it
+	Result  any    `json:"result"`
+	Page    string `json:"page,omitempty"`    // the view of the page that shows it
+	Warning string `json:"warning,omitempty"` // of the server, such as an option that it does not know
+	Cursor  string `json:"cursor,omitempty"`  // continues a list or a text
+	Cut     string `json:"cut,omitempty"`     // what was left out, and how to see it
 }
 
 // text is the answer as text of at most maxAnswer bytes: long strings are cut before long lists.

@@ -28,29 +28,41 @@ type Request struct {
 	Body   []byte
 }
 
-// API makes a call and returns the JSON of the response. Its error has the text of the refusal.
-type API func(context.Context, Request) (json.RawMessage, error)
+// Response is the answer to a call: its JSON, and what the server warns of.
+type Response struct {
+	Body    json.RawMessage
+	Warning string
+}
+
+// API makes a call. Its error has the text of the refusal.
+type API func(context.Context, Request) (Response, error)
 
 // within calls a handler of the control API in the same process, with the credential of a request
 // that was admitted.
 func within(handler http.Handler, credential string) API {
-	return func(ctx context.Context, r Request) (json.RawMessage, error) {
+	return func(ctx context.Context, r Request) (said Response, err error) {
 		asked, err := http.NewRequestWithContext(ctx, r.Method, "/_understudy/"+r.Path+"?"+r.Query.Encode(), bytes.NewReader(r.Body))
 		if err != nil {
-			return nil, err
+			return said, err
 		}
 		maps.Copy(asked.Header, r.Header)
 		asked.Header.Set("Authorization", credential)
 		asked.Host, asked.RemoteAddr = "localhost", "127.0.0.1:0" // the request of the agent was already authorized
 		answer := recorder.Serve(handler, asked)
 		if answer.Status/100 == 2 {
-			return answer.Body.Bytes(), nil
+			for name, values := range answer.Header() {
+				if strings.HasSuffix(name, "-Warning") { // with the dialect's prefix
+					said.Warning = strings.Join(values, "; ")
+				}
+			}
+			said.Body = answer.Body.Bytes()
+			return said, nil
 		}
 		var refused struct{ Error string }
 		if json.Unmarshal(answer.Body.Bytes(), &refused) != nil || refused.Error == "" {
 			refused.Error = fmt.Sprintf("%d %s", answer.Status, http.StatusText(answer.Status))
 		}
-		return nil, errors.New(refused.Error)
+		return said, errors.New(refused.Error)
 	}
 }
 
@@ -221,14 +233,15 @@ func (v *visit) do(id string, a args, header http.Header, body []byte) (any, err
 
 // send makes a call, and masks the answer as the page does.
 func (v *visit) send(r Request) (any, error) {
-	text, err := v.API(v.ctx, r)
+	said, err := v.API(v.ctx, r)
 	if err != nil {
 		return nil, err
 	}
-	if len(bytes.TrimSpace(text)) == 0 {
+	v.warning = said.Warning
+	if len(bytes.TrimSpace(said.Body)) == 0 {
 		return schema{}, nil
 	}
-	decoder := json.NewDecoder(bytes.NewReader(mask.JSON(text)))
+	decoder := json.NewDecoder(bytes.NewReader(mask.JSON(said.Body)))
 	decoder.UseNumber()
 	var answer any
 	if err := decoder.Decode(&answer); err != nil {

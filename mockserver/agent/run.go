@@ -11,6 +11,8 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"golang.org/x/net/http/httpguts"
+
 	"github.com/understudy-mock/understudy/mockserver/help"
 )
 
@@ -35,6 +37,9 @@ func (v *visit) list(a args) (answer, error) {
 	}
 	if takes["maxBody"] != nil && a["maxBody"] == nil {
 		a["maxBody"] = listBody
+	}
+	if state := a.text("state"); state != "" {
+		a["state"] = strings.ToUpper(state)
 	}
 	for {
 		a["count"] = n
@@ -101,7 +106,6 @@ func (v *visit) get(a args) (answer, error) {
 	if strings.HasPrefix(id, "wfr_") {
 		slices.Reverse(kinds[:2])
 	}
-	var first error
 	for _, k := range kinds {
 		result, err := v.do(k.operation, args{k.name: id, "maxBody": singleBody}, nil, nil)
 		if err == nil {
@@ -110,10 +114,7 @@ func (v *visit) get(a args) (answer, error) {
 			}
 			return answer{Result: result, Page: v.link(k.view)}, nil
 		}
-		if first == nil {
-			first = err
-		}
-		if !strings.Contains(err.Error(), "not found") {
+		if k == kinds[0] && !strings.Contains(err.Error(), "not found") { // such as a server that does not answer
 			return answer{}, err
 		}
 	}
@@ -141,7 +142,11 @@ func (v *visit) publish(a args) (answer, error) {
 	for group, before := range map[string]string{"headers": prefix + "Forward-", "options": prefix} {
 		members, _ := a[group].(schema)
 		for name, value := range members {
-			header.Set(before+name, fmt.Sprint(value))
+			if text := fmt.Sprint(value); httpguts.ValidHeaderFieldName(name) && httpguts.ValidHeaderFieldValue(text) {
+				header.Set(before+name, text)
+				continue
+			}
+			return answer{}, fmt.Errorf("argument %s.%s: invalid value %q: must be one line, with a name without spaces", group, name, fmt.Sprint(value))
 		}
 	}
 	result, err := v.do(v.tool.operation(a), a, header, body)

@@ -178,8 +178,9 @@ func plainSchema(value any) any {
 type visit struct {
 	*Config
 
-	ctx  context.Context
-	tool *tool
+	ctx     context.Context
+	tool    *tool
+	warning string // of the last call
 }
 
 // call checks the arguments and runs the tool. An error is a result that the model reads.
@@ -191,6 +192,7 @@ func (v *visit) call(t *tool, text json.RawMessage) *mcp.CallToolResult {
 	if err == nil {
 		said, err = t.runs()(v, given)
 	}
+	said.Warning = v.warning
 	shown := said.text()
 	if err != nil {
 		result.IsError = true
