@@ -81,7 +81,9 @@ func New(ctx context.Context, cfg Config) (*Exporter, error) {
 
 // Close ends the spans that are open and sends what is left, for a short time.
 func (e *Exporter) Close() {
-	e.finish()
+	e.mu.Lock()
+	e.finish("")
+	e.mu.Unlock()
 	ctx, cancel := context.WithTimeout(context.Background(), closeWithin)
 	defer cancel()
 	_ = e.provider.Shutdown(ctx) // counted logs errors

@@ -3,8 +3,11 @@ package otlp
 import (
 	"cmp"
 	"context"
+	"maps"
 	"net/url"
+	"slices"
 	"strconv"
+	"strings"
 	"sync"
 	"time"
 
@@ -31,12 +34,13 @@ type follower struct {
 	runs     map[string]*run
 	known    map[string]oteltrace.SpanContext // the first span of messages and runs, for links
 	order    []string                         // of known, the oldest first
+	latest   map[string]uint64                // number of the last event, by account
 	ended    int64                            // spans
 	skipped  int64                            // messages and runs beyond mostOpen
 }
 
 func newFollower(t oteltrace.Tracer, now func() time.Time) *follower {
-	return &follower{tracer: t, now: now, messages: map[string]*message{}, runs: map[string]*run{}, known: map[string]oteltrace.SpanContext{}}
+	return &follower{tracer: t, now: now, messages: map[string]*message{}, runs: map[string]*run{}, known: map[string]oteltrace.SpanContext{}, latest: map[string]uint64{}}
 }
 
 // moment is a time on the two clocks.
@@ -103,6 +107,10 @@ func (f *follower) end(s oteltrace.Span, at time.Time, cause string) {
 func (f *follower) Observe(account string, e *engine.Event) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
+	if e.Seq <= f.latest[account] { // the account was reset: its messages are gone
+		f.finish(account + "/")
+	}
+	f.latest[account] = e.Seq
 	at := moment{f.now(), e.Time}
 	if e.Message == nil {
 		f.ofRun(account, e, at)
@@ -366,26 +374,27 @@ func (f *follower) link(account, id string) oteltrace.Link {
 	return oteltrace.Link{SpanContext: to, Attributes: []attribute.KeyValue{attribute.String("understudy.source", id)}}
 }
 
-// finish ends the spans that are open.
-func (f *follower) finish() {
-	f.mu.Lock()
-	defer f.mu.Unlock()
+// finish forgets the messages and runs whose key has a prefix, and ends their spans that are open.
+func (f *follower) finish(prefix string) {
 	now, open := f.now(), []oteltrace.Span{}
-	for _, m := range f.messages {
+	for key, m := range f.messages {
+		if !strings.HasPrefix(key, prefix) {
+			continue
+		}
 		if m.step != nil {
 			open = append(open, m.step)
 		}
+		delete(f.messages, key)
 	}
-	for _, r := range f.runs {
-		for _, waiting := range r.waits {
-			open = append(open, waiting)
+	for key, r := range f.runs {
+		if !strings.HasPrefix(key, prefix) {
+			continue
 		}
-		open = append(open, r.span)
+		open = append(slices.AppendSeq(open, maps.Values(r.waits)), r.span)
+		delete(f.runs, key)
 	}
 	for _, s := range open {
 		s.SetAttributes(attribute.Bool("understudy.unfinished", true))
 		f.end(s, now, "")
 	}
-	clear(f.messages)
-	clear(f.runs)
 }

@@ -200,3 +200,72 @@ func read(t testing.TB, address string) string {
 	expect.Nil(t, "answer", err)
 	return string(text)
 }
+
+// TestFlowControl checks that what a key holds back has a span of its own, after its delay.
+func TestFlowControl(t *testing.T) {
+	t.Parallel()
+	u, done := traced(t, mockserver.Config{Clock: "manual"})
+	u.Stub("https://app.test/*", 200)
+	for range 2 {
+		u.Publish("https://app.test/", nil, "Svc-Delay: 10s", "Svc-Flow-Control-Key: k", "Svc-Flow-Control-Value: rate=1, period=60")
+	}
+	u.Advance(time.Hour)
+	held := done().Named("flow control")
+	expect.Equal(t, "spans", len(held), 1)
+	from, _ := time.Parse(time.RFC3339Nano, collector.Value(held[0], "understudy.clock.from"))
+	to, _ := time.Parse(time.RFC3339Nano, collector.Value(held[0], "understudy.clock.to"))
+	expect.Equal(t, "held for", to.Sub(from), time.Minute)
+}
+
+// TestRetryOfTheDLQ checks that a retry from the DLQ has its own trace, with a link to the failure.
+func TestRetryOfTheDLQ(t *testing.T) {
+	t.Parallel()
+	const parent = "traceparent: 00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"
+	u, done := traced(t, mockserver.Config{Clock: "manual"})
+	u.Stub("https://app.test/*", 500, 200)
+	id := u.Publish("https://app.test/", nil, "Svc-Retries: 0", parent)
+	u.Settle()
+	explained := read(t, u.URL()+"/_understudy/explain/"+id)
+	_, entry, _ := strings.Cut(explained, `"dlqId":"`)
+	entry, _, _ = strings.Cut(entry, `"`)
+	post(t, u.URL()+"/_understudy/as/svcUser/v2/dlq/retry/"+entry)
+	u.Settle()
+	published := done().Named("publish app.test")
+	expect.Equal(t, "publishes", len(published), 2)
+	expect.Equal(t, "link", hex.EncodeToString(published[1].Links[0].SpanId), hex.EncodeToString(published[0].SpanId))
+	expect.Equal(t, "linked trace", hex.EncodeToString(published[1].Links[0].TraceId), "0af7651916cd43dd8448eb211c80319c")
+	expect.True(t, "it has a trace of its own", hex.EncodeToString(published[1].TraceId) != "0af7651916cd43dd8448eb211c80319c")
+}
+
+// TestReset checks that a reset ends the spans of a run that was forgotten.
+func TestReset(t *testing.T) {
+	t.Parallel()
+	u, done := traced(t, mockserver.Config{Clock: "manual"})
+	u.Stub("https://app.test/*", 503, 200)
+	post(t, u.URL()+"/_understudy/as/svcUser/v2/trigger/https://app.test/flow")
+	u.Settle()
+	post(t, u.URL()+"/_understudy/reset")
+	u.Publish("https://app.test/", nil)
+	u.Settle()
+	r := done()
+	runs := r.Named("run app.test")
+	expect.Equal(t, "runs", len(runs), 1)
+	expect.Contains(t, "unfinished", collector.Value(runs[0], "understudy.unfinished"), "true")
+	published := r.Named("publish app.test")
+	expect.Equal(t, "publishes after the reset", len(published), 1)
+	expect.True(t, "the run ended before", runs[0].EndTimeUnixNano <= published[0].StartTimeUnixNano)
+}
+
+func post(t testing.TB, address string) {
+	t.Helper()
+	r, err := http.NewRequestWithContext(t.Context(), http.MethodPost, address, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	answer, err := http.DefaultClient.Do(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_ = answer.Body.Close()
+	expect.Equal(t, "class of the status of "+address, answer.StatusCode/100, 2)
+}
