@@ -53,7 +53,7 @@ func (a *Account) Explain(id string) (Explanation, error) {
 	case a.state.Runs[id] != nil:
 		r := a.state.Runs[id]
 		events := a.runEvents(r)
-		return Explanation{id, "run", string(r.State), a.showRun(r).DLQID, a.explainRun(r), a.runLineage(r, events), a.runFailure(r, events), TraceRoot{r.ID, r.Options.TraceContext}}, nil
+		return Explanation{id, "run", string(r.State), a.showRun(r).DLQID, a.explainRun(r), a.runLineage(r, events), a.runFailure(r, events), TraceRoot{ID: r.ID, Context: r.Options.TraceContext}}, nil
 	case a.state.Flows[id] != nil:
 		k := a.state.Flows[id]
 		return Explanation{ID: id, Kind: "flow-control key", State: fmt.Sprintf("%d waiting, %d in flight", k.Waiting, k.InFlight), Reasons: append(a.explainFlowKey(k), a.explainLater(k)...)}, nil
