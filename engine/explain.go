@@ -39,6 +39,7 @@ type Explanation struct {
 	Reasons []Reason
 	Lineage []Link
 	Failure *LastFailure // the latest failed attempt, nil for none
+	Trace   TraceRoot    // zero for a flow-control key
 }
 
 // Explain explains the object with the id, or returns NotFound.
@@ -48,17 +49,17 @@ func (a *Account) Explain(id string) (Explanation, error) {
 	switch {
 	case a.state.Messages[id] != nil:
 		m := a.state.Messages[id]
-		return Explanation{id, "message", string(m.State), "", a.explainMessage(m), a.messageLineage(m), messageFailure(m)}, nil
+		return Explanation{id, "message", string(m.State), "", a.explainMessage(m), a.messageLineage(m), messageFailure(m), m.TraceRoot()}, nil
 	case a.state.Runs[id] != nil:
 		r := a.state.Runs[id]
 		events := a.runEvents(r)
-		return Explanation{id, "run", string(r.State), a.showRun(r).DLQID, a.explainRun(r), a.runLineage(r, events), a.runFailure(r, events)}, nil
+		return Explanation{id, "run", string(r.State), a.showRun(r).DLQID, a.explainRun(r), a.runLineage(r, events), a.runFailure(r, events), TraceRoot{ID: r.ID, Context: r.Options.TraceContext}}, nil
 	case a.state.Flows[id] != nil:
 		k := a.state.Flows[id]
 		return Explanation{ID: id, Kind: "flow-control key", State: fmt.Sprintf("%d waiting, %d in flight", k.Waiting, k.InFlight), Reasons: append(a.explainFlowKey(k), a.explainLater(k)...)}, nil
 	}
 	if e := a.state.DLQ.Get(id); e != nil {
-		return Explanation{id, "DLQ entry", string(e.Message.State), id, explainEntry(e), a.entryLineage(e), failureOf(&e.Message, &e.Last)}, nil
+		return Explanation{id, "DLQ entry", string(e.Message.State), id, explainEntry(e), a.entryLineage(e), failureOf(&e.Message, &e.Last), e.Message.TraceRoot()}, nil
 	}
 	if x, ok := a.explainEnded(id); ok {
 		return x, nil
@@ -80,7 +81,7 @@ func (a *Account) explainEnded(id string) (Explanation, bool) {
 	if e == nil {
 		return Explanation{}, false
 	}
-	x := Explanation{ID: id, Kind: "message", State: e.State, Lineage: a.messageLineage(e.Message), Failure: messageFailure(e.Message)}
+	x := Explanation{ID: id, Kind: "message", State: e.State, Lineage: a.messageLineage(e.Message), Failure: messageFailure(e.Message), Trace: e.Message.TraceRoot()}
 	if cause := e.Message.Cause(); cause != "" {
 		x.Reasons = append(x.Reasons, Reason{Kind: Broken, Text: cause})
 	}

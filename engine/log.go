@@ -67,6 +67,13 @@ func (a *Account) append(e *state.LogEntry) {
 	a.changed()
 }
 
+// Logged is the number of the last event.
+func (a *Account) Logged() uint64 {
+	a.lock()
+	defer a.unlock()
+	return a.state.Log.Issued
+}
+
 // Follow returns the events after a sequence number, at most most of them (0:
 // all), and a channel that is closed when there are more. A number beyond the
 // last event, as after a Reset, means all events.
@@ -120,6 +127,9 @@ type Event struct {
 	Waits   *state.Step   // WAITER_ADDED and INVOKED: the step that caused it; not part of the interface
 	Tried   string        // ERROR and FAILED: the step that the attempt was for, "" if unknown; not part of the interface
 	Result  []byte        // RUN_SUCCESS: the response of the workflow
+
+	Trace       TraceRoot // of the message, or of the run
+	Predecessor *Relation // RUN_STARTED of a run that restarts or resumes another one
 }
 
 // Events lists log events, newest first.
@@ -152,7 +162,7 @@ func (a *Account) showEvent(e *state.LogEntry) Event {
 	}
 	if e.Message != nil {
 		m := a.showMessage(e.Message)
-		v.Message = &m
+		v.Message, v.Trace = &m, m.TraceRoot()
 	}
 	if d := e.LogDetail; d != nil {
 		v.Outcome, v.Error, v.Rule, v.DLQID, v.Invoker = d.Outcome, d.Error, d.Rule, d.DLQID, d.Invoker

@@ -52,6 +52,7 @@ var reading = map[string]func(*world){
 	"Group":    func(w *world) { _, _ = w.Group("g") },
 	"Groups":   func(w *world) { w.Groups() },
 	"Keys":     func(w *world) { w.Keys() },
+	"Logged":   func(w *world) { w.Logged() },
 	"Message": func(w *world) {
 		for _, m := range walk(w.t, engine.Filter{}, w.Messages) {
 			_, _ = w.Message(m.ID)

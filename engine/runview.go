@@ -227,5 +227,6 @@ func (a *Account) viewEventRun(e *state.LogEntry, v *Event) {
 	}
 	if e.Message == nil {
 		v.Step, v.Waits = nil, v.Step // run-level events never carry stepInfo
+		v.Trace, v.Predecessor = TraceRoot{ID: e.Run.ID, Context: e.Run.Options.TraceContext}, e.Run.Predecessor
 	}
 }

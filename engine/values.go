@@ -22,6 +22,8 @@ type (
 	Workflow = state.Workflow
 	// PublishRequest describes one message, or one for each endpoint of a group.
 	PublishRequest = state.PublishRequest
+	// TraceRoot is what the trace of a message or a run derives from.
+	TraceRoot = state.TraceRoot
 	// Message is one body on its way to one destination URL.
 	Message = state.Message
 	// MessageState is a message-level log state.

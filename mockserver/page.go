@@ -12,7 +12,12 @@ import (
 )
 
 var _ = registerHandlers(map[string]handler{
+	"agents":         (*Server).serveAgents,
+	"agentsEnd":      (*Server).serveAgents,
+	"agentsStream":   (*Server).serveAgents,
 	"docsHome":       showHelp,
+	"docsModels":     showHelp,
+	"docsModelsFull": showHelp,
 	"docsPage":       showHelp,
 	"docsRoot":       showHelp,
 	"page":           (*Server).showPage,
@@ -24,17 +29,25 @@ var _ = registerHandlers(map[string]handler{
 	"pageView":       (*Server).showPage,
 })
 
-// forPage marks the context of the page's own calls, whose errors the page shows.
+// forPage marks the context of the calls of the page and of agents, which show errors themselves.
 type forPage struct{}
 
-// showPage passes a call to the web page, which is a client of the control API.
-func (s *Server) showPage(c *call.Call) (response.Response, error) {
-	if s.page == nil {
-		return response.Response{}, control.Missing("page")
+// showPage passes a call to the web page.
+func (s *Server) showPage(c *call.Call) (response.Response, error) { return passed(c, s.page, "page") }
+
+// serveAgents passes a call to the tools for coding agents.
+func (s *Server) serveAgents(c *call.Call) (response.Response, error) {
+	return passed(c, s.agents, "endpoint for coding agents")
+}
+
+// passed passes a call to a part of the server that is a client of the control API.
+func passed(c *call.Call, to http.Handler, part string) (response.Response, error) {
+	if to == nil {
+		return response.Response{}, control.Missing(part)
 	}
 	r := c.Request.Clone(context.WithValue(c.Request.Context(), forPage{}, true))
 	r.Body = io.NopCloser(bytes.NewReader(c.Body))
-	return response.Response{Stream: func(w http.ResponseWriter, _ *http.Request) { s.page.ServeHTTP(w, r) }}, nil
+	return response.Response{Stream: func(w http.ResponseWriter, _ *http.Request) { to.ServeHTTP(w, r) }}, nil
 }
 
 // showHelp passes a call to the documentation, which needs nothing of the

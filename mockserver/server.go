@@ -80,6 +80,12 @@ type Config struct {
 	MaxBacklog      int64 // undelivered messages; publishes beyond are refused with 429; 0: no bound
 	MaxBacklogBytes int64 // the same in bytes, with DLQ, open runs and schedules; 0: 2 GiB
 
+	TraceContext bool   // deliveries carry the trace context of their publisher, or one of their own
+	TraceURL     string // of a trace in a viewer, with {traceId} in it, for the page; "": none
+	// Observe receives the events of an account as they happen, in order, from one goroutine for
+	// each account; nil: none.
+	Observe func(account string, e *engine.Event)
+
 	Outbound string // deliveries that no stub answers: allow ("" as well), loopback-only, stub-only
 
 	// Transport wraps the transport of deliveries, for example with one that
@@ -121,6 +127,7 @@ type Server struct {
 	delivery   *delivery.Deliverer
 	parts      control.Parts
 	page       http.Handler // nil: none
+	agents     http.Handler // nil: none
 	memory     *engine.Ledger
 	relief     relief
 	kvCapacity *kv.Capacity  // of the embedded stores of all accounts
@@ -198,6 +205,9 @@ func prepareServer(cfg Config) (*Server, func() error, error) {
 	if s.parts = control.Attached(); s.parts.Page != nil {
 		s.page = s.parts.Page(s)
 	}
+	if s.parts.Agents != nil {
+		s.agents = s.parts.Agents(s)
+	}
 	if _, err := kv.New(kv.Config{Token: "-", URL: cfg.KVURL}); err != nil {
 		return nil, nil, err
 	}
@@ -213,7 +223,7 @@ func (s *Server) openAccounts(cfg tenant.Config, shared bool) (err error) {
 		Accounts: s.tenants, ReadBody: s.readBody, Made: s.made, Leaving: func() { s.NotReady("the server leaves the fleet") },
 	})
 	s.control = control.New(s.controlled())
-	s.messaging = &messaging.API{Accounts: s.tenants, Strict: s.cfg.StrictOptions, Embeds: func(index string) bool {
+	s.messaging = &messaging.API{Accounts: s.tenants, Strict: s.cfg.StrictOptions, TraceContext: s.cfg.TraceContext, Embeds: func(index string) bool {
 		return slices.ContainsFunc(s.cfg.VectorIndexes, func(x vector.Config) bool { return x.Name == index && x.EmbeddingModel == messaging.HashModel })
 	}}
 	s.states = &saved.States{
@@ -247,6 +257,8 @@ func (s *Server) deliveries() delivery.Config {
 		After:       s.relieve,
 		Conduct:     conducting(cfg.conduct),
 		Sign:        s.fleet.Sign,
+
+		TraceContext: cfg.TraceContext,
 	}
 }
 
@@ -267,6 +279,8 @@ func (s *Server) controlled() control.Server {
 		Version:    func() string { return Version },
 		Flags:      s.cfg.Flags,
 		Violations: func() int { return len(s.Violations()) },
+		TraceURL:   s.cfg.TraceURL,
+		Traced:     s.cfg.TraceContext || s.cfg.Observe != nil,
 	}
 }
 
@@ -308,6 +322,7 @@ func (s *Server) tenantConfig(clockGiven bool) tenant.Config {
 			Strict:          strictEngine,
 		},
 		Deliver: s.delivery.To,
+		Observe: cfg.Observe,
 		Failed:  s.tellFailure,
 	}
 }

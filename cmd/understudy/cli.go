@@ -27,7 +27,9 @@ type cli struct {
 	Explore   ExploreCmd   `cmd:"" help:"Try an application against everything that an at-least-once service may do." example:"understudy explore --config explore.yaml -- npm start"`
 	Why       WhyCmd       `cmd:"" help:"Explain what a message or a run is waiting for." example:"understudy why msg_01J8Z\nunderstudy why wfr_01J8Z -o json"`
 	Report    BugReportCmd `cmd:"" name:"bug-report" help:"Write what an issue needs to one file: versions, platform, flags, and what happened, without what you sent." example:"understudy bug-report report.json"`
+	MCP       McpCmd       `cmd:"" name:"mcp" help:"Serve the tools for coding agents (Model Context Protocol) on standard input and output." example:"understudy mcp\nunderstudy mcp --read-only --url http://127.0.0.1:8080"`
 	Proxy     ProxyCmd     `cmd:"" help:"Pass traffic through, and report what violates the OpenAPI document." example:"understudy proxy --upstream https://api.example.com --report report.jsonl"`
+	Import    ImportCmd    `cmd:"" help:"Turn an HTTP archive, a recording, or the DLQ or the log of the hosted service into a fixture." example:"understudy import dlq.json --out failure.yaml\nunderstudy import upstream.har --out stubs.yaml"`
 	Relay     RelayCmd     `cmd:"" help:"On a public host: forward the calls of a target to a suite that is not reachable from there." example:"understudy relay --addr 127.0.0.1:8085 --relay-token SECRET"`
 	Ratelimit RatelimitCmd `cmd:"" name:"ratelimit" help:"Check a rate-limit plugin configuration, or try it out."`
 	Version   VersionCmd   `cmd:"" help:"Print the version." example:"understudy version"`

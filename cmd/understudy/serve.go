@@ -27,6 +27,7 @@ import (
 	"github.com/understudy-mock/understudy/mockserver"
 	"github.com/understudy-mock/understudy/mockserver/fleet"
 	"github.com/understudy-mock/understudy/mockserver/gate/origin"
+	"github.com/understudy-mock/understudy/mockserver/otlp"
 	"github.com/understudy-mock/understudy/spec"
 	"github.com/understudy-mock/understudy/spec/mask"
 	"github.com/understudy-mock/understudy/spec/route"
@@ -72,6 +73,9 @@ type ServeCmd struct {
 	FleetSecret           string            `env:"UNDERSTUDY_FLEET_SECRET" placeholder:"TEXT" help:"Secret that all servers of a fleet share; required unless they listen on loopback only."`
 	Fixture               []string          `placeholder:"FILE" help:"Load a fixture file when starting without a snapshot; repeatable."`
 	SnapshotEvery         time.Duration     `placeholder:"DURATION" help:"Save the snapshot at this interval as well."`
+	OTLP                  string            `name:"otlp" placeholder:"URL" help:"Send a trace of each message and run to this OpenTelemetry collector, such as http://localhost:4318. The standard variables OTEL_* also apply. Default: OTEL_EXPORTER_OTLP_ENDPOINT, if it is set."`
+	TraceURL              string            `name:"trace-url" placeholder:"URL" help:"Where a trace is shown, for links of the page, such as http://localhost:16686/trace/{traceId}."`
+	TraceContext          bool              `default:"true" negatable:"" help:"Deliveries carry traceparent and tracestate: those of the publisher, or new ones."`
 	UntilEOF              bool              `name:"until-eof" help:"Stop, as with SIGTERM, when standard input ends, so that the server does not outlive a killed parent process."`
 	UntilEOFOf            int               `name:"until-eof-of" env:"-" placeholder:"FD" help:"As --until-eof, for the file descriptor FD: standard input is left to the command of run."`
 	Quiet                 bool              `help:"Log only errors of the stand-in itself; same as --log-level error."`
@@ -81,9 +85,10 @@ type ServeCmd struct {
 
 	tlsFlags `embed:""`
 
-	store store.Store  // nil: in memory
-	fleet *fleet.Fleet // nil: no fleet
-	lock  *flock.Flock // on the snapshot file; nil: none
+	store store.Store    // nil: in memory
+	spans *otlp.Exporter // nil: none
+	fleet *fleet.Fleet   // nil: no fleet
+	lock  *flock.Flock   // on the snapshot file; nil: none
 }
 
 // Run serves until it receives a signal to stop, or its standard input ends.
@@ -103,6 +108,7 @@ func (c *ServeCmd) start(e *env, command string, node *kong.Node) (s *mockserver
 	defer func() {
 		if err != nil {
 			_ = c.closeTLS() // the first error is reported
+			c.closeTraces()
 			_ = c.closeData()
 			_ = c.release()
 		}
@@ -140,6 +146,9 @@ func (c *ServeCmd) start(e *env, command string, node *kong.Node) (s *mockserver
 	cfg.Store = c.store
 	if c.fleet != nil { // a nil pointer in an interface is not nil
 		cfg.Fleet = c.fleet
+	}
+	if err = c.openTraces(e.ctx, &cfg); err != nil {
+		return nil, cfg, err
 	}
 	if err = c.openTLS(&cfg); err != nil {
 		return nil, cfg, err
@@ -181,7 +190,9 @@ var configError = regexp.MustCompile(`^[a-z]+(-[a-z]+)*: invalid value `)
 // stop closes the stand-in, saves its state, and releases what start has opened, also after
 // an error.
 func (c *ServeCmd) stop(s *mockserver.Server) error {
-	return errors.Join(s.Close(), c.save(s), c.closeTLS(), c.closeData(), c.release())
+	closed := s.Close()
+	c.closeTraces()
+	return errors.Join(closed, c.save(s), c.closeTLS(), c.closeData(), c.release())
 }
 
 func (c *ServeCmd) config(e *env) (mockserver.Config, error) {
@@ -203,7 +214,7 @@ func (c *ServeCmd) config(e *env) (mockserver.Config, error) {
 	cfg := mockserver.Config{
 		Addr: c.Addr, RegionAddr: c.ListenRegion, ManagementAddr: c.ListenManagement, VectorAddr: c.ListenVector,
 		Dialect: dialect, Clock: c.Clock, Seed: c.Seed, AnyAccount: c.Accounts == "any", Rewrites: c.Rewrite,
-		SkipResponseCheck: !c.ValidateResponses, StrictOptions: c.StrictOptions, ControlToken: c.ControlToken, ControlOpenOnLoopback: c.ControlOpenOnLoopback,
+		SkipResponseCheck: !c.ValidateResponses, StrictOptions: c.StrictOptions, ControlToken: c.ControlToken, ControlOpenOnLoopback: c.ControlOpenOnLoopback, TraceContext: c.TraceContext, TraceURL: c.TraceURL,
 		PricePerMessage: c.PricePerMessage, Outbound: c.Outbound, KVURL: c.KVURL, Embed: c.Embed, VectorLag: c.VectorLag, Log: log,
 	}
 	if c.Advertise != "" {

@@ -8,7 +8,7 @@ import (
 
 // brandFiles are the files that may name a brand: the data of the dialect, and files for
 // the published clients of the brand or about them.
-var brandFiles = regexp.MustCompile(`^spec/dialect(_test)?\.go$|^internal/house/brands_test\.go$|^conformance/clients/|^cmd/understudy/(clients?\w*_test\.go|readme_test\.go|testdata/)|^README\.md$|^docs/|^examples/|^conformance/testdata/independent/|^packaging/(npm|pypi)/(\w+_test\.go$|README\.md$|understudy-mock/(README\.md|package\.json)$|test/)`)
+var brandFiles = regexp.MustCompile(`^spec/dialect(_test)?\.go$|^internal/house/brands_test\.go$|^conformance/clients/|^cmd/understudy/(clients?\w*_test\.go|readme_test\.go|testdata/)|^README\.md$|^docs/|^skills/|^examples/|^conformance/testdata/independent/|^packaging/(npm|pypi)/(\w+_test\.go$|README\.md$|understudy-mock/(README\.md|package\.json)$|test/)`)
 
 // brandNames are the names that no other file may contain. brandAllowed are the
 // exceptions: a path of the interface document, the name of the dialect in flags, and the

@@ -24,6 +24,7 @@ var guards = map[string]string{
 	"mockserver/control Sinks mu":           "seen: the attempts at the flaky sink",
 	"mockserver/fleet Fleet mu":             "who is in the fleet, who has which account, what is being done with it",
 	"mockserver/fleet feed mu":              "how far the bucket has been seen",
+	"mockserver/otlp follower mu":           "the messages and runs that are followed, and their spans",
 	"mockserver/traffic Journal mu":         "entries and who waits for one; two for each account: requests and deliveries",
 	"mockserver/listener freshConns mu":     "open: the connections on which no request has arrived",
 	"mockserver/listener lazyConn mu":       "want, have, passed, waiting",

@@ -34,7 +34,8 @@ var importRules = []importRule{
 
 	{"mockserver/...", "mockserver", "mockserver/complete mockserver/fleet"},
 	// What a test of a Go user never needs is attached by cmd/understudy.
-	{"mockserver", "docs engine/store/sqlite mockserver/certificate mockserver/fleet mockserver/help mockserver/ui html/template text/template github.com/nats-io/... github.com/prometheus/... github.com/yuin/goldmark/...", ""},
+	{"mockserver", "docs engine/store/sqlite github.com/modelcontextprotocol/... go.opentelemetry.io/... mockserver/agent mockserver/certificate mockserver/fleet mockserver/help mockserver/otlp mockserver/ui html/template text/template github.com/nats-io/... github.com/prometheus/... github.com/yuin/goldmark/...", ""},
+	{"mockserver/agent", "engine", ""},
 	{"mockserver/encoded mockserver/fleet/jetstream mockserver/kv mockserver/ui", "engine spec", ""},
 	{"mockserver/help mockserver/ratelimit", "engine", ""},
 	{"mockserver/certificate", "spec", ""},

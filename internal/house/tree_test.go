@@ -38,9 +38,9 @@ func (s *source) product() bool { return s.syntax != nil && !s.generated && !s.t
 // textFiles are the extensions of the files that readTree reads.
 var textFiles = []string{".go", ".md", ".yaml", ".json", ".feature", ".html", ".css", ".js", ".mjs", ".tmpl", ".txtar", ".py", ".ts", ".mts"}
 
-// contractTests is a folder of test code that several packages run, in files without
+// sharedTests are folders of test code that several packages run, in files without
 // _test.go.
-const contractTests = "engine/store/storetest/"
+var sharedTests = []string{"engine/store/storetest/", "internal/collector/"}
 
 // readTree reads and parses the source files below a folder.
 func readTree(root fs.FS) ([]source, error) {
@@ -62,7 +62,7 @@ func readTree(root fs.FS) ([]source, error) {
 		if err != nil {
 			return err
 		}
-		s := source{path: name, text: string(text), test: strings.HasSuffix(name, "_test.go") || strings.HasPrefix(name, contractTests)}
+		s := source{path: name, text: string(text), test: strings.HasSuffix(name, "_test.go") || slices.ContainsFunc(sharedTests, func(folder string) bool { return strings.HasPrefix(name, folder) })}
 		if path.Ext(name) == ".go" && !strings.Contains(name, "testdata/") {
 			s.positions = token.NewFileSet()
 			if s.syntax, err = parser.ParseFile(s.positions, name, text, parser.ParseComments); err != nil {

@@ -7,6 +7,8 @@ import (
 	"github.com/understudy-mock/understudy/engine"
 	"github.com/understudy-mock/understudy/mockserver/call"
 	"github.com/understudy-mock/understudy/mockserver/response"
+	"github.com/understudy-mock/understudy/mockserver/tenant"
+	"github.com/understudy-mock/understudy/mockserver/trace"
 )
 
 var _ = registerHandlers(map[string]Handler{"controlExplain": (*Service).explain})
@@ -35,7 +37,25 @@ func (s *Service) explain(c *call.Call) (response.Response, error) {
 	if f := s.failureOf(c.Tenant, x.Failure, x.DLQID); f != nil {
 		body["failure"] = f
 	}
+	if t := s.traceOf(c.Tenant, x.Trace); t != nil {
+		body["trace"] = t
+	}
 	return response.Response{Body: body}, nil
+}
+
+// traceBody is where the trace of a message or a run is.
+type traceBody struct {
+	ID  string `json:"traceId"`
+	URL string `json:"url,omitempty"`
+}
+
+// traceOf is nil if messages have no traces.
+func (s *Service) traceOf(t *tenant.Tenant, root engine.TraceRoot) *traceBody {
+	if !s.Traced || root.ID == "" {
+		return nil
+	}
+	c := trace.Of(t.ID, root)
+	return &traceBody{c.Text(), strings.ReplaceAll(s.TraceURL, "{traceId}", c.Text())}
 }
 
 // viewOf is the path of the view in the page for each kind of entity.

@@ -137,7 +137,7 @@ func (s *Service) message(c *call.Call) (response.Response, error) {
 	return response.Response{Body: map[string]any{
 		"message": inDialect(d, m), "row": row, "published": response.HeaderMap(brandHeader(d, t.Message.Headers.Published().Header())), "events": inDialect(d, events), "deliveries": deliveries,
 		"callbacks": reports, "reasons": reasonBodies(t.Reasons, clock.Mode), "dlqId": t.DLQID, "now": clock.Now,
-		"failure": s.failureOf(c.Tenant, t.Failure, t.DLQID), "lineage": lineageOf(t.Lineage),
+		"failure": s.failureOf(c.Tenant, t.Failure, t.DLQID), "lineage": lineageOf(t.Lineage), "trace": s.traceOf(c.Tenant, t.Message.TraceRoot()),
 	}}, nil
 }
 

@@ -9,6 +9,7 @@ import (
 // Parts are the parts of a server that few Go tests use, and that would make each of them large.
 type Parts struct {
 	Page    func(api http.Handler) http.Handler // the page in a browser, which calls api
+	Agents  func(api http.Handler) http.Handler // the tools for coding agents, which call api
 	Docs    http.Handler                        // the documentation in a browser
 	Explain func(text string) string            // the path of the section of Docs that explains an error; "" for none
 	Metrics Exporter                            // shows metrics to a monitoring system

@@ -154,7 +154,7 @@ func (s *Service) run(c *call.Call) (response.Response, error) {
 	return response.Response{Body: map[string]any{
 		"run": inDialect(d, bodies.Run(&t.Run)), "row": row, "payload": payload, "payloadBase64": payloadBase64, "headers": response.HeaderMap(brandHeader(d, run.Header.Header())),
 		"spans": inDialect(d, spans), "events": inDialect(d, events), "waiters": waits, "reasons": reasonBodies(t.Why, clock.Mode), "now": clock.Now,
-		"failure": s.failureOf(c.Tenant, t.Failure, run.DLQID), "lineage": lineageOf(t.Lineage),
+		"failure": s.failureOf(c.Tenant, t.Failure, run.DLQID), "lineage": lineageOf(t.Lineage), "trace": s.traceOf(c.Tenant, engine.TraceRoot{ID: run.ID, Context: run.Options.TraceContext}),
 	}}, nil
 }
 

@@ -29,6 +29,8 @@ type Server struct {
 	Version    func() string                // version of the server
 	Flags      []string                     // see mockserver.Config
 	Violations func() int                   // number of answers that violated the document
+	TraceURL   string                       // of a trace, with {traceId} in it; "": none
+	Traced     bool                         // messages have traces
 }
 
 // Exporter shows metrics in the format of a monitoring system.

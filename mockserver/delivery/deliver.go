@@ -23,6 +23,7 @@ import (
 	"github.com/understudy-mock/understudy/mockserver/response"
 	"github.com/understudy-mock/understudy/mockserver/stub"
 	"github.com/understudy-mock/understudy/mockserver/tenant"
+	"github.com/understudy-mock/understudy/mockserver/trace"
 	"github.com/understudy-mock/understudy/mockserver/traffic"
 	"github.com/understudy-mock/understudy/mockserver/wire"
 	"github.com/understudy-mock/understudy/spec"
@@ -45,6 +46,8 @@ type Config struct {
 	// Conduct makes an attempt of an account by calling deliver, which may be called later,
 	// again or not at all; the note is kept with the attempt. nil: deliver is called.
 	Conduct func(ctx context.Context, a engine.Attempt, deliver func(note string) engine.Outcome) engine.Outcome
+
+	TraceContext bool // deliveries carry traceparent and tracestate
 
 	MaxResponse int64               // bytes of an answer that are kept
 	Room        *semaphore.Weighted // bounds the bytes of large answers that are read at the same time
@@ -160,6 +163,9 @@ func (a *attempt) make(ctx context.Context, note string) engine.Outcome {
 // sign sets the headers of the request, signed at a time.
 func (a *attempt) sign(at time.Time) (err error) {
 	a.headers, err = deliveryHeader(a.dialect, a.Attempt, a.body, at)
+	if err == nil && a.d.cfg.TraceContext {
+		trace.AddTo(a.headers, a.w.ID, &a.Message, a.Number)
+	}
 	return err
 }
 

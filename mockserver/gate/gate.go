@@ -37,7 +37,7 @@ type Gate struct {
 // readingOperations change nothing although their method is not GET. A call
 // below /as/ is judged by the operation that it calls. Sorted.
 var readingOperations = []string{
-	"asDelete", "asPatch", "asPost", "asPut",
+	"agents", "agentsEnd", "asDelete", "asPatch", "asPost", "asPut",
 	"fetchVectors", "fetchVectorsIn", "getVectorInfoPost", "listVectorNamespacesPost", "pageAction", "queryVectorData", "queryVectorDataIn", "queryVectors", "queryVectorsIn",
 	"randomVectorInPost", "randomVectorPost", "rangeVectors", "rangeVectorsIn",
 }

@@ -77,6 +77,10 @@ func (Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	name := strings.TrimPrefix(r.URL.Path, Root)
+	if models := path.Base(name); models == "llms.txt" || models == "llms-full.txt" {
+		send(w, r, models, []byte(ForModels(models != "llms.txt")))
+		return
+	}
 	short := nameOf(name)
 	to := moved[short]
 	if short != name && shelf()[short] != nil { // the path of the source file

@@ -6,6 +6,7 @@ import (
 	"github.com/understudy-mock/understudy/mockserver/call"
 	"github.com/understudy-mock/understudy/mockserver/request"
 	"github.com/understudy-mock/understudy/mockserver/response"
+	"github.com/understudy-mock/understudy/mockserver/trace"
 	"github.com/understudy-mock/understudy/spec/api"
 )
 
@@ -164,6 +165,9 @@ func (a *API) overrides(c *call.Call) (engine.Options, error) {
 	over, unknown, problems := set.Without("Flow-Control-Key", "Flow-Control-Value").Parse()
 	problems = append(problems, a.unknownOptions(c, unknown)...)
 	over.Hops, over.Family = c.Hops, c.Family
+	if a.TraceContext {
+		over.TraceContext = trace.Read(c.Header)
+	}
 	if hasKey {
 		problems = key.Read(problems, func(v string) error { return request.SetFlowKey(&over, v) })
 	}

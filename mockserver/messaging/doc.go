@@ -17,9 +17,10 @@ import (
 
 // API is what the handlers need of a server.
 type API struct {
-	Accounts *tenant.Registry
-	Strict   bool                    // unknown options are errors instead of warnings
-	Embeds   func(index string) bool // whether a vector index computes vectors from texts; otherwise it refuses texts
+	Accounts     *tenant.Registry
+	Strict       bool                    // unknown options are errors instead of warnings
+	TraceContext bool                    // the trace context of publishers is kept
+	Embeds       func(index string) bool // whether a vector index computes vectors from texts; otherwise it refuses texts
 }
 
 // Handler answers an operation.

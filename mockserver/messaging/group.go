@@ -39,7 +39,7 @@ func (a *API) updateURLGroup(c *call.Call) (response.Response, error) {
 	if err := a.Configure(c, &r, request.SettingsOf(headers)); err != nil {
 		return response.Response{}, err
 	}
-	r.Options.Hops, r.Options.Family = 0, "" // defaults apply to every publish, not only to those caused by a delivery
+	r.Options.Hops, r.Options.Family, r.Options.TraceContext = 0, "", "" // defaults apply to every publish, not only to those caused by a delivery
 	g, err := c.Account.UpdateGroup(c.Vars["urlGroupName"], engine.Header(headers), request.PlainHeaders(headers), r.Options)
 	return response.Response{Body: bodies.Group(g)}, err
 }

@@ -1,6 +1,7 @@
 package messaging
 
 import (
+	"cmp"
 	"net/http"
 	"slices"
 	"strings"
@@ -11,6 +12,7 @@ import (
 	"github.com/understudy-mock/understudy/mockserver/request"
 	"github.com/understudy-mock/understudy/mockserver/response"
 	"github.com/understudy-mock/understudy/mockserver/stub"
+	"github.com/understudy-mock/understudy/mockserver/trace"
 	"github.com/understudy-mock/understudy/mockserver/wire"
 	"github.com/understudy-mock/understudy/spec"
 )
@@ -100,6 +102,9 @@ func (a *API) Configure(c *call.Call, r *engine.PublishRequest, set request.Sett
 	}
 	opts.Hops, opts.Family = c.Hops, c.Family
 	opts.Dialect = c.Dialect.Name
+	if a.TraceContext && c.Op != nil && c.Op.ID != "createSchedule" { // a schedule publishes much later
+		opts.TraceContext = cmp.Or(trace.Read(c.Header), trace.Read(http.Header(opts.Forward)))
+	}
 	r.Options = opts
 	return nil
 }

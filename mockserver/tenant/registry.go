@@ -63,6 +63,8 @@ type Config struct {
 	Engine  engine.Config
 	Deliver func(*Registry, *Tenant) func(context.Context, engine.Attempt) engine.Outcome
 	Failed  func(*Tenant, engine.FailedAttempt)
+
+	Observe func(account string, e *engine.Event) // receives the events of the accounts as they happen; nil: none
 }
 
 // Registry finds accounts by their credentials.
@@ -76,7 +78,8 @@ type Registry struct {
 	begun   chan struct{} // closed by Begin
 	resumed bool          // the store had accounts
 
-	stop func() // ends compact
+	ctx  context.Context // until stop
+	stop func()          // ends compact and observe
 	work sync.WaitGroup
 }
 
@@ -85,7 +88,7 @@ type Registry struct {
 func New(cfg Config) (*Registry, error) {
 	r := &Registry{cfg: cfg, tenants: map[string]*Tenant{}, tokens: map[digest]string{}, begun: make(chan struct{})}
 	ctx, stop := context.WithCancel(context.Background())
-	r.stop = stop
+	r.ctx, r.stop = ctx, stop
 	var err error
 	for _, a := range cfg.Accounts {
 		switch {
@@ -161,6 +164,10 @@ func (r *Registry) opened(ctx context.Context, a Credentials) (*Tenant, error) {
 		if err != nil {
 			return t, err
 		}
+		if r.cfg.Observe != nil && r.ctx.Err() == nil {
+			from := t.Account.Logged()
+			r.work.Go(func() { r.observe(t, from) })
+		}
 		r.mu.Lock()
 		defer r.mu.Unlock()
 		r.place(t)
@@ -189,6 +196,31 @@ func (r *Registry) load(ctx context.Context, a Credentials) (*Tenant, error) {
 		return nil, cmp.Or(err, t.close())
 	}
 	return t, nil
+}
+
+// observed is the largest number of events that observe reads at once.
+const observed = 256
+
+// observe passes on the events of an account after a sequence number, until the account leaves or
+// the server stops, with those that were there before.
+func (r *Registry) observe(t *Tenant, after uint64) {
+	for ends := false; ; {
+		events, more := t.Account.Follow(after, observed)
+		for i := range events {
+			after = events[i].Seq
+			r.cfg.Observe(t.ID, &events[i])
+		}
+		if ends && len(events) == 0 {
+			return
+		}
+		select {
+		case <-more:
+		case <-t.Staying().Done():
+			ends = true
+		case <-r.ctx.Done():
+			ends = true
+		}
+	}
 }
 
 // ofData adds the account to an error of the store. If the disk does not answer, is

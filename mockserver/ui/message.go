@@ -161,6 +161,7 @@ type letter struct {
 	DlqID      string
 	Failure    doc
 	Lineage    []doc
+	Trace      struct{ URL string }
 	Timeline   []moment
 	Attempts   []int // that can be compared; nil if fewer than two
 	Hidden     int   // number of omitted moments

@@ -94,6 +94,7 @@ type flow struct {
 	Failure       doc
 	Others        []string // ids of runs of the same workflow, for comparison
 	Lineage       []doc
+	Trace         struct{ URL string }
 	Now           int64
 	Runs          bool // the run has not ended
 	Failed        bool

@@ -24,3 +24,15 @@ def on_page_markdown(markdown, page, **_):
     """Links that leave the folder docs lead to the source on its host."""
     depth = page.file.src_uri.count("/") + 1
     return re.sub(r"\]\((?:\.\./){%d}" % depth, f"]({HOST}", markdown)
+
+
+def on_post_build(config):
+    """All pages as one text, as a server has it at /_understudy/llms-full.txt."""
+    docs = Path(config["docs_dir"])
+    summary = (docs / "llms.txt").read_text(encoding="utf-8").split("\n\n")[1]
+    pages = ["README.md", *(page for entry in config["nav"] for group in entry.values() if isinstance(group, list) for part in group for page in part.values())]
+    parts = ["# Understudy\n\n" + summary + "\n"]
+    for page in pages:
+        name = page.removesuffix("/README.md").removesuffix(".md").split("/")[-1]
+        parts.append(f"\n<!-- page: {name} -->\n\n" + (docs / page).read_text(encoding="utf-8"))
+    (Path(config["site_dir"]) / "llms-full.txt").write_text("".join(parts), encoding="utf-8")

@@ -5,6 +5,9 @@ package route
 // The routes, by operation.
 const (
 	AddURLGroupEndpoints        Route = "POST /v2/topics/{urlGroupName}/endpoints"
+	Agents                      Route = "POST /_understudy/mcp"
+	AgentsEnd                   Route = "DELETE /_understudy/mcp"
+	AgentsStream                Route = "GET /_understudy/mcp"
 	AsDelete                    Route = "DELETE /_understudy/as/{account}/{operation}"
 	AsGet                       Route = "GET /_understudy/as/{account}/{operation}"
 	AsPatch                     Route = "PATCH /_understudy/as/{account}/{operation}"
@@ -92,6 +95,8 @@ const (
 	DeleteWorkflowDLQ           Route = "DELETE /v2/workflows/dlq/{dlqId}"
 	DeleteWorkflowDLQs          Route = "DELETE /v2/workflows/dlq"
 	DocsHome                    Route = "GET /_understudy/docs/"
+	DocsModels                  Route = "GET /_understudy/llms.txt"
+	DocsModelsFull              Route = "GET /_understudy/llms-full.txt"
 	DocsPage                    Route = "GET /_understudy/docs/{file}"
 	DocsRoot                    Route = "GET /_understudy/docs"
 	EndResumableQuery           Route = "POST /resumable-query-end"
@@ -239,6 +244,9 @@ const (
 
 var byOperation = map[string]Route{
 	"addURLGroupEndpoints":        AddURLGroupEndpoints,
+	"agents":                      Agents,
+	"agentsEnd":                   AgentsEnd,
+	"agentsStream":                AgentsStream,
 	"asDelete":                    AsDelete,
 	"asGet":                       AsGet,
 	"asPatch":                     AsPatch,
@@ -326,6 +334,8 @@ var byOperation = map[string]Route{
 	"deleteWorkflowDLQ":           DeleteWorkflowDLQ,
 	"deleteWorkflowDLQs":          DeleteWorkflowDLQs,
 	"docsHome":                    DocsHome,
+	"docsModels":                  DocsModels,
+	"docsModelsFull":              DocsModelsFull,
 	"docsPage":                    DocsPage,
 	"docsRoot":                    DocsRoot,
 	"endResumableQuery":           EndResumableQuery,

@@ -78,6 +78,21 @@ type Origin struct {
 	RunID        string // workflow run it belongs to
 }
 
+// TraceRoot is what the trace of a message or a run derives from: an id, and the context of its
+// publisher, see Options. All messages of a run have its id, except the failure callback.
+type TraceRoot struct{ ID, Context string }
+
+// TraceRoot is what the trace of the message derives from.
+func (m *Message) TraceRoot() TraceRoot {
+	switch {
+	case m.Role.Conduct().ReportsFailed:
+		return TraceRoot{ID: m.ID}
+	case m.RunID != "":
+		return TraceRoot{m.RunID, m.Options.TraceContext}
+	}
+	return TraceRoot{m.ID, m.Options.TraceContext}
+}
+
 // Timestamp is a time in whole milliseconds, a third as large as a time.Time. The zero
 // value is the zero time.
 type Timestamp int64 // Unix ms + 1

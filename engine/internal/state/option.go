@@ -26,6 +26,7 @@ type Options struct {
 	Retries         *int
 	RetryDelay      *Formula
 	Timeout         time.Duration
+	TraceContext    string // of the publisher, as in its header traceparent, then that of tracestate after a space; "": none
 	Callback        *Callback
 	FailureCallback *Callback
 	HeaderForward   bool
@@ -173,6 +174,7 @@ func init() {
 		fieldOption("Retries", numbers, func(o *Options) **int { return &o.Retries }, inheritedValue, inheritedValue, inheritedValue, inheritedValue, inheritedValue),
 		fieldOption("RetryDelay", formulas, func(o *Options) **Formula { return &o.RetryDelay }, inheritedValue, inheritedValue, inheritedValue, ownValue, inheritedValue),
 		fieldOption("Timeout", plainKind(takeDefault[time.Duration]), func(o *Options) *time.Duration { return &o.Timeout }, inheritedValue, inheritedValue, inheritedValue, ownValue, inheritedValue),
+		fieldOption("TraceContext", plainKind(takeDefault[string]), func(o *Options) *string { return &o.TraceContext }, inheritedValue, ownValue, ownValue, ownValue, inheritedValue), // others have a trace of their own
 		fieldOption("Workflow", workflows, func(o *Options) **Workflow { return &o.Workflow }, inheritedValue, inheritedValue, inheritedValue, ownValue, inheritedValue),
 	}
 }

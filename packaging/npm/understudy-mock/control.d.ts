@@ -222,6 +222,12 @@ export interface Explanation {
   pages: string[];
   reasons: Reason[];
   state: string;
+  /** missing without trace context */
+  trace?: {
+    traceId: string;
+    /** in the viewer of --trace-url */
+    url?: string;
+  };
 }
 
 export interface Fault {

@@ -56,6 +56,8 @@ export interface ServeFlags {
   maxMessages?: number;
   /** Memory for journals, log and answers; the oldest bodies are dropped first. */
   memory?: string;
+  /** Send a trace of each message and run to this OpenTelemetry collector, such as http://localhost:4318. The standard variables OTEL_* also apply. Default: OTEL_EXPORTER_OTLP_ENDPOINT, if it is set. */
+  otlp?: string;
   /** Where deliveries without a stub may go: allow (anywhere), loopback-only or stub-only (nowhere). */
   outbound?: "allow" | "loopback-only" | "stub-only";
   /** Price of a message, for the cost figures of the statistics. */
@@ -86,6 +88,10 @@ export interface ServeFlags {
   tlsKey?: string;
   /** Serve TLS with a generated certificate for localhost and the names of this server. */
   tlsSelfSigned?: boolean;
+  /** Deliveries carry traceparent and tracestate: those of the publisher, or new ones. */
+  traceContext?: boolean;
+  /** Where a trace is shown, for links of the page, such as http://localhost:16686/trace/{traceId}. */
+  traceUrl?: string;
   /** Stop, as with SIGTERM, when standard input ends, so that the server does not outlive a killed parent process. */
   untilEof?: boolean;
   /** As --until-eof, for the file descriptor FD: standard input is left to the command of run. */

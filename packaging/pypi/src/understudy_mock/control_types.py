@@ -331,6 +331,17 @@ class Reason(_Reason, total=False):
     until: int
 
 
+class _ExplanationTrace(TypedDict):
+    traceId: str
+
+
+class ExplanationTrace(_ExplanationTrace, total=False):
+    """missing without trace context"""
+
+    # in the viewer of --trace-url
+    url: str
+
+
 class _Explanation(TypedDict):
     # empty when it is not in the DLQ
     dlqId: str
@@ -346,6 +357,8 @@ class _Explanation(TypedDict):
 
 class Explanation(_Explanation, total=False):
     failure: LastFailure
+    # missing without trace context
+    trace: ExplanationTrace
 
 
 class _Fault(TypedDict):

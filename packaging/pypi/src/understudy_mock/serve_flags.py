@@ -62,6 +62,8 @@ class ServeFlags(TypedDict, total=False):
     """Maximum number of messages that one request may create; a batch counts each endpoint of its URL groups."""
     memory: str
     """Memory for journals, log and answers; the oldest bodies are dropped first."""
+    otlp: str
+    """Send a trace of each message and run to this OpenTelemetry collector, such as http://localhost:4318. The standard variables OTEL_* also apply. Default: OTEL_EXPORTER_OTLP_ENDPOINT, if it is set."""
     outbound: Literal["allow", "loopback-only", "stub-only"]
     """Where deliveries without a stub may go: allow (anywhere), loopback-only or stub-only (nowhere)."""
     price_per_message: float
@@ -90,6 +92,10 @@ class ServeFlags(TypedDict, total=False):
     """Private key of --tls-cert (PEM)."""
     tls_self_signed: bool
     """Serve TLS with a generated certificate for localhost and the names of this server."""
+    trace_context: bool
+    """Deliveries carry traceparent and tracestate: those of the publisher, or new ones."""
+    trace_url: str
+    """Where a trace is shown, for links of the page, such as http://localhost:16686/trace/{traceId}."""
     validate_responses: bool
     """Check the server's own answers against the OpenAPI document."""
     vector_index: Sequence[str]

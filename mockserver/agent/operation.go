@@ -1,0 +1,261 @@
+package agent
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/understudy-mock/understudy/internal/recorder"
+	"github.com/understudy-mock/understudy/spec"
+	"github.com/understudy-mock/understudy/spec/mask"
+	"github.com/understudy-mock/understudy/spec/route"
+)
+
+// Request is a call of the control API.
+type Request struct {
+	Method string
+	Path   string // below /_understudy/, escaped
+	Query  url.Values
+	Header http.Header
+	Body   []byte
+}
+
+// Response is the answer to a call: its JSON, and what the server warns of.
+type Response struct {
+	Body    json.RawMessage
+	Warning string
+}
+
+// API makes a call. Its error has the text of the refusal.
+type API func(context.Context, Request) (Response, error)
+
+// within calls a handler of the control API in the same process, with the credential of a request
+// that was admitted.
+func within(handler http.Handler, credential string) API {
+	return func(ctx context.Context, r Request) (said Response, err error) {
+		asked, err := http.NewRequestWithContext(ctx, r.Method, "/_understudy/"+r.Path+"?"+r.Query.Encode(), bytes.NewReader(r.Body))
+		if err != nil {
+			return said, err
+		}
+		maps.Copy(asked.Header, r.Header)
+		asked.Header.Set("Authorization", credential)
+		asked.Host, asked.RemoteAddr = "localhost", "127.0.0.1:0" // the request of the agent was already authorized
+		answer := recorder.Serve(handler, asked)
+		if answer.Status/100 == 2 {
+			for name, values := range answer.Header() {
+				if strings.HasSuffix(name, "-Warning") { // with the dialect's prefix
+					said.Warning = strings.Join(values, "; ")
+				}
+			}
+			said.Body = answer.Body.Bytes()
+			return said, nil
+		}
+		var refused struct{ Error string }
+		if json.Unmarshal(answer.Body.Bytes(), &refused) != nil || refused.Error == "" {
+			refused.Error = fmt.Sprintf("%d %s", answer.Status, http.StatusText(answer.Status))
+		}
+		return said, errors.New(refused.Error)
+	}
+}
+
+// schema is a JSON Schema.
+type schema = map[string]any
+
+// operation is an operation of the OpenAPI documents, as a tool needs it.
+type operation struct {
+	*spec.Operation
+
+	route route.Route
+	in    map[string]string // by argument: path, query or body
+	takes map[string]any    // schemas by argument
+	needs []string          // required arguments
+}
+
+// operations are the operations by id. The first tool reads the documents, so that they do not slow
+// down the start of a server.
+var operations = sync.OnceValue(func() map[string]*operation {
+	all := map[string]*operation{}
+	for _, load := range []func() (*spec.Document, error){spec.Load, spec.LoadControl} {
+		document, err := load()
+		var plain schema
+		if err == nil {
+			err = json.Unmarshal(document.JSON(), &plain)
+		}
+		if err != nil {
+			panic(err) // the server would not have started
+		}
+		for _, op := range document.Operations() {
+			r, _ := route.Lookup(op.ID)
+			one := &operation{Operation: op, route: r, in: map[string]string{}, takes: map[string]any{}}
+			path, _ := at(plain, "paths", op.Path).(schema)
+			one.read(plain, path, path[strings.ToLower(op.Method)])
+			all[op.ID] = one
+		}
+	}
+	return all
+})
+
+// read reads the parameters and the members of the body of an operation.
+func (o *operation) read(document, path schema, plain any) {
+	for _, place := range []any{path, plain} {
+		list, _ := at(place, "parameters").([]any)
+		for _, p := range list {
+			parameter := resolve(document, p)
+			name, in := fmt.Sprint(at(parameter, "name")), at(parameter, "in")
+			if in != "path" && in != "query" || name == "account" || name == "follow" { // of the session
+				continue
+			}
+			described, _ := at(parameter, "schema").(schema)
+			described = maps.Clone(described)
+			for _, key := range []string{"description", "x-accepted"} {
+				if text := at(parameter, key); text != nil {
+					described[key] = text
+				}
+			}
+			o.add(name, fmt.Sprint(in), described, at(parameter, "required") == true)
+		}
+	}
+	content, _ := at(resolve(document, at(plain, "requestBody")), "content", "application/json", "schema").(schema)
+	if items, ok := content["items"].(schema); ok { // of the list that the operation replaces
+		content = items
+	}
+	members, _ := content["properties"].(schema)
+	required, _ := content["required"].([]any)
+	for name, member := range members {
+		o.add(name, "body", member, slices.Contains(required, any(name)))
+	}
+}
+
+func (o *operation) add(name, in string, described any, required bool) {
+	o.in[name], o.takes[name] = in, described
+	if required {
+		o.needs = append(o.needs, name)
+	}
+}
+
+// at is the value at keys of nested objects, nil for none.
+func at(value any, keys ...string) any {
+	for _, key := range keys {
+		object, _ := value.(schema)
+		value = object[key]
+	}
+	return value
+}
+
+// resolve replaces all references in a value of a document.
+func resolve(document schema, value any) any {
+	switch v := value.(type) {
+	case schema:
+		if ref, ok := v["$ref"].(string); ok {
+			return resolve(document, at(document, strings.Split(strings.TrimPrefix(ref, "#/"), "/")...))
+		}
+		out := schema{}
+		for name, member := range v {
+			out[name] = resolve(document, member)
+		}
+		return out
+	case []any:
+		out := make([]any, len(v))
+		for i, member := range v {
+			out[i] = resolve(document, member)
+		}
+		return out
+	}
+	return value
+}
+
+// args are the arguments of a call.
+type args map[string]any
+
+// text is an argument as in a query: lists with commas; "" for none.
+func (a args) text(name string) string {
+	switch v := a[name].(type) {
+	case nil:
+		return ""
+	case []any:
+		words := make([]string, len(v))
+		for i := range v {
+			words[i] = fmt.Sprint(v[i])
+		}
+		return strings.Join(words, ",")
+	default:
+		return fmt.Sprint(v)
+	}
+}
+
+// do calls an operation with arguments. header and body are those of a request that has more than
+// the document describes.
+func (v *visit) do(id string, a args, header http.Header, body []byte) (any, error) {
+	o := operations()[id]
+	r := Request{Method: o.route.Method(), Query: url.Values{}, Header: header, Body: body}
+	members, values := schema{}, []string{}
+	for _, part := range strings.Split(string(o.route), "{")[1:] {
+		name, _, _ := strings.Cut(part, "}")
+		value := a.text(name)
+		if o.Greedy(name) { // Path inserts it as it is
+			value = url.PathEscape(value)
+		}
+		values = append(values, value)
+	}
+	for name, in := range o.in {
+		switch value := a[name]; {
+		case value == nil:
+		case in == "query":
+			r.Query.Set(name, a.text(name))
+		case in == "body":
+			members[name] = value
+		}
+	}
+	if body == nil && slices.Contains(slices.Collect(maps.Values(o.in)), "body") {
+		r.Body, _ = json.Marshal(members) // decoded from JSON
+		r.Header = http.Header{"Content-Type": {"application/json"}}
+	}
+	r.Path = strings.TrimPrefix(o.route.Path(values...), "/_understudy/")
+	if o.Area != "control_url" {
+		account, err := v.account()
+		if err != nil {
+			return nil, err
+		}
+		r.Path = "as/" + url.PathEscape(account) + o.route.Path(values...)
+	} else if v.Account != "" {
+		r.Query.Set("account", v.Account)
+	}
+	return v.send(r)
+}
+
+// send makes a call, and masks the answer as the page does.
+func (v *visit) send(r Request) (any, error) {
+	said, err := v.API(v.ctx, r)
+	if err != nil {
+		return nil, err
+	}
+	v.warning = said.Warning
+	if len(bytes.TrimSpace(said.Body)) == 0 {
+		return schema{}, nil
+	}
+	decoder := json.NewDecoder(bytes.NewReader(mask.JSON(said.Body)))
+	decoder.UseNumber()
+	var answer any
+	if err := decoder.Decode(&answer); err != nil {
+		return nil, fmt.Errorf("%s: the answer is not JSON: %w", r.Path, err)
+	}
+	return answer, nil
+}
+
+// account is the account of the session, which is the first one unless it was named.
+func (v *visit) account() (string, error) {
+	if v.Account != "" {
+		return v.Account, nil
+	}
+	first, err := v.do("controlOverview", nil, nil, nil)
+	id, _ := at(first, "account").(string)
+	return id, err
+}

@@ -1,0 +1,293 @@
+package agent
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"net/http"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+
+	"golang.org/x/net/http/httpguts"
+
+	"github.com/understudy-mock/understudy/mockserver/help"
+)
+
+// views are the views of the page, by the kind of a list. Others have the same name.
+var views = map[string]string{"faults": "stubs", "log": "history", "snapshots": "history", "waiters": "runs"}
+
+// list reads a part of a list. The API continues some lists at a cursor; of the others, the
+// cursor is the number of entries that were read.
+func (v *visit) list(a args) (answer, error) {
+	id := v.tool.operation(a)
+	takes := operations()[id].takes
+	n, err := strconv.Atoi(a.text("count"))
+	if err != nil {
+		n = rows
+	}
+	own := takes["cursor"] != nil
+	from := 0
+	if !own && a["cursor"] != nil {
+		if from, err = strconv.Atoi(a.text("cursor")); err != nil || from < 0 {
+			return answer{}, fmt.Errorf("argument cursor: invalid value %q: must be that of the last answer", a.text("cursor"))
+		}
+	}
+	if takes["maxBody"] != nil && a["maxBody"] == nil {
+		a["maxBody"] = listBody
+	}
+	if state := a.text("state"); state != "" {
+		a["state"] = strings.ToUpper(state)
+	}
+	for {
+		a["count"] = n
+		if takes["limit"] != nil {
+			a["limit"] = min(from+n, 10_000)
+		}
+		result, err := v.do(id, a, nil, nil)
+		if err != nil {
+			return answer{}, err
+		}
+		said := answer{Result: result, Page: v.listPage(a)}
+		if own {
+			said.Cursor, _ = at(result, "cursor").(string)
+		} else {
+			said.Result, said.Cursor = part(result, from, n, takes["limit"] != nil)
+		}
+		if len(written(said)) <= maxAnswer || n == 1 {
+			return said, nil
+		}
+		n = max(1, n/2)
+	}
+}
+
+// listPage is the view with a list.
+func (v *visit) listPage(a args) string {
+	if kind := a.text("kind"); kind != "" {
+		if view, ok := views[kind]; ok {
+			kind = view
+		}
+		return v.link(kind)
+	}
+	if id := a.text("messageId"); id != "" {
+		return v.link("messages/" + url.PathEscape(id))
+	}
+	return v.link(v.tool.page)
+}
+
+// part is n entries of a list, after the first from entries, and the cursor of the next part. A
+// journal is read from its end.
+func part(result any, from, n int, journal bool) (some any, cursor string) {
+	list, replace := listOf(result)
+	if list == nil {
+		return result, ""
+	}
+	first, last := min(from, len(list)), min(from+n, len(list))
+	more := last < len(list)
+	if journal {
+		first, last = len(list)-last, len(list)-first
+		older, _ := at(result, "older").(json.Number)
+		more = first > 0 || older != "" && older != "0"
+	}
+	if more {
+		cursor = strconv.Itoa(from + last - first)
+	}
+	return replace(list[first:last]), cursor
+}
+
+// get reads everything about the entry with an id.
+func (v *visit) get(a args) (answer, error) {
+	id := a.text("id")
+	kinds := []struct{ operation, name, view string }{
+		{"controlMessage", "messageId", "messages/"}, {"controlRun", "workflowRunId", "runs/"}, {"getDLQMessage", "dlqId", "dlq/"}, {"getSchedule", "destinationOrId", "schedules"},
+	}
+	if strings.HasPrefix(id, "wfr_") {
+		slices.Reverse(kinds[:2])
+	}
+	for _, k := range kinds {
+		result, err := v.do(k.operation, args{k.name: id, "maxBody": singleBody}, nil, nil)
+		if err == nil {
+			if strings.HasSuffix(k.view, "/") {
+				k.view += url.PathEscape(id)
+			}
+			return answer{Result: result, Page: v.link(k.view)}, nil
+		}
+		if k == kinds[0] && !strings.Contains(err.Error(), "not found") { // such as a server that does not answer
+			return answer{}, err
+		}
+	}
+	return answer{}, fmt.Errorf("argument id: no message, run, DLQ entry or schedule has the id %q: list shows the ids", id)
+}
+
+// publish publishes a message, or starts a run.
+func (v *visit) publish(a args) (answer, error) {
+	account, err := v.account()
+	if err != nil {
+		return answer{}, err
+	}
+	settings, err := v.send(Request{Method: http.MethodGet, Path: "accounts/" + url.PathEscape(account)})
+	if err != nil {
+		return answer{}, err
+	}
+	prefix, _ := at(settings, "headerPrefix").(string)
+	body, kind := bodyOf(a["body"])
+	header := http.Header{"Content-Type": {kind}}
+	for name, value := range map[string]any{"Method": a["method"], "Delay": a["delay"], "Retries": a["retries"]} {
+		if value != nil {
+			header.Set(prefix+name, fmt.Sprint(value))
+		}
+	}
+	for group, before := range map[string]string{"headers": prefix + "Forward-", "options": prefix} {
+		members, _ := a[group].(schema)
+		for name, value := range members {
+			if text := fmt.Sprint(value); httpguts.ValidHeaderFieldName(name) && httpguts.ValidHeaderFieldValue(text) {
+				header.Set(before+name, text)
+				continue
+			}
+			return answer{}, fmt.Errorf("argument %s.%s: invalid value %q: must be one line, with a name without spaces", group, name, fmt.Sprint(value))
+		}
+	}
+	result, err := v.do(v.tool.operation(a), a, header, body)
+	return answer{Result: result, Page: v.page(nil, result)}, err
+}
+
+// bodyOf is the body of a message, and its content type: a text as it is, anything else as JSON.
+func bodyOf(value any) (body []byte, kind string) {
+	if text, ok := value.(string); ok && !json.Valid([]byte(text)) {
+		return []byte(text), "text/plain"
+	} else if ok {
+		return []byte(text), "application/json"
+	}
+	if value == nil {
+		return []byte{}, "text/plain"
+	}
+	return []byte(written(value)), "application/json"
+}
+
+// notify sends an event.
+func (v *visit) notify(a args) (answer, error) {
+	body, kind := bodyOf(a["data"])
+	operation := "notifyEvent"
+	if a["workflowRunId"] != nil {
+		operation = "notifyRun"
+	}
+	result, err := v.do(operation, a, http.Header{"Content-Type": {kind}}, body)
+	return answer{Result: result, Page: v.page(a, result)}, err
+}
+
+// repeats restarts or resumes a run, which may be named by its own id.
+func repeats(operation string) func(*visit, args) (answer, error) {
+	return func(v *visit, a args) (answer, error) {
+		id := a.text("id")
+		if strings.HasPrefix(id, "wfr_") {
+			run, err := v.do("controlRun", args{"workflowRunId": id}, nil, nil)
+			if err != nil {
+				return answer{}, err
+			}
+			entry, _ := at(run, "row", "dlqId").(string)
+			if entry == "" {
+				return answer{}, fmt.Errorf("run %s is not in the DLQ (its state is %v): it has not failed, or was restarted or resumed before", id, at(run, "row", "workflowState"))
+			}
+			id = entry
+		}
+		result, err := v.do(operation, args{"dlqId": id}, nil, nil)
+		return answer{Result: result, Page: v.page(nil, result)}, err
+	}
+}
+
+// cancel cancels a message or a run.
+func (v *visit) cancel(a args) (answer, error) {
+	operation, name := "cancelMessage", "messageId"
+	if strings.HasPrefix(a.text("id"), "wfr_") {
+		operation, name = "endWorkflowRun", "workflowRunId"
+	}
+	a = args{name: a["id"]}
+	result, err := v.do(operation, a, nil, nil)
+	return answer{Result: result, Page: v.page(a, result)}, err
+}
+
+// fault adds a fault after the others.
+func (v *visit) fault(a args) (answer, error) {
+	all, err := v.do("controlFaults", nil, nil, nil)
+	if err != nil {
+		return answer{}, err
+	}
+	list, _ := all.([]any)
+	result, err := v.do("controlSetFaults", nil, http.Header{"Content-Type": {"application/json"}}, []byte(written(append(list, maps.Clone(a)))))
+	return answer{Result: result, Page: v.link(v.tool.page)}, err
+}
+
+// docsSearch searches the documentation.
+func (v *visit) docsSearch(a args) (answer, error) {
+	list := []any{}
+	for _, f := range help.Find(a.text("query")) {
+		list = append(list, f)
+	}
+	n, from := rows, 0
+	if a["count"] != nil {
+		n, _ = strconv.Atoi(a.text("count"))
+	}
+	if a["cursor"] != nil {
+		from, _ = strconv.Atoi(a.text("cursor"))
+	}
+	some, next := part(list, max(0, from), n, false)
+	return answer{Result: some, Page: v.Base + help.Root + "?q=" + url.QueryEscape(a.text("query")), Cursor: next}, nil
+}
+
+// maxText is the largest part of a page, in bytes.
+const maxText = 16_000
+
+// docsRead reads a part of a page.
+func (v *visit) docsRead(a args) (answer, error) {
+	name, id := a.text("page"), a.text("section")
+	whole, ok := help.Section(name, id)
+	if !ok {
+		names := []string{}
+		for _, p := range help.Pages() {
+			names = append(names, p.Name)
+		}
+		if slices.Contains(names, name) {
+			return answer{}, fmt.Errorf("argument section: page %s has no section %q: docs_search returns the ids of sections", name, id)
+		}
+		return answer{}, fmt.Errorf("argument page: invalid value %q: must be one of %s", name, strings.Join(names, ", "))
+	}
+	from, err := strconv.Atoi(a.text("cursor"))
+	if a["cursor"] != nil && (err != nil || from < 0 || from > len(whole)) {
+		return answer{}, fmt.Errorf("argument cursor: invalid value %q: must be that of the last answer", a.text("cursor"))
+	}
+	to, next := len(whole), ""
+	if to-from > maxText {
+		to = from + maxText
+		for !utf8.RuneStart(whole[to]) {
+			to--
+		}
+		next = strconv.Itoa(to)
+	}
+	page := v.Base + help.Root + strings.TrimPrefix(name, "README")
+	if id != "" {
+		page += "#" + id
+	}
+	return answer{Result: whole[from:to], Page: page, Cursor: next}, nil
+}
+
+// explainError finds the section about an error.
+func (v *visit) explainError(a args) (answer, error) {
+	said := a.text("text")
+	var response struct{ Error string }
+	if json.Unmarshal([]byte(said), &response) == nil && response.Error != "" {
+		said = response.Error
+	}
+	section, more := help.Explains(strings.TrimSpace(said)), true
+	for section == "" && more { // after the names of a program and an operation
+		_, said, more = strings.Cut(said, ": ")
+		section = help.Explains(said)
+	}
+	if section == "" {
+		return answer{Result: schema{"found": false, "next": "docs_search with two or three words of the error; troubleshooting lists the common errors"}, Page: v.Base + help.Root + "troubleshooting"}, nil
+	}
+	name, id, _ := strings.Cut(strings.TrimPrefix(section, help.Root), "#")
+	text, _ := help.Section(name, id)
+	return answer{Result: text, Page: v.Base + section}, nil
+}

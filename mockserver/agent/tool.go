@@ -1,0 +1,284 @@
+package agent
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"net/url"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/understudy-mock/understudy/internal/yamlfile"
+)
+
+// effect is what a tool does to the state of the server.
+type effect int
+
+const (
+	reads    effect = iota
+	changes         // adds something, or moves on
+	destroys        // removes or replaces something
+)
+
+// tool is a row of the table.
+type tool struct {
+	name, does string
+	effect     effect
+	kinds      map[string]string // operations, by the value of the argument kind; "": the only one
+	page       string            // the view of the page, unless the answer or the arguments name an entry
+	leaves     string            // parameters of the operations that are no arguments
+	takes      map[string]any    // schemas of other arguments
+	needs      []string          // required ones
+	run        func(*visit, args) (answer, error)
+
+	described *mcp.Tool
+	checked   *yamlfile.Schema
+}
+
+// Schemas of arguments that no operation has.
+func text(description string) schema {
+	return schema{"type": "string", "minLength": 1, "description": description}
+}
+
+func object(description string) schema {
+	return schema{"type": "object", "description": description, "additionalProperties": schema{"type": "string"}}
+}
+
+var (
+	anything  = schema{"description": "text, or a value that is sent as JSON"}
+	cursor    = schema{"type": "string", "description": "continues the list or the text at the cursor of the last answer"}
+	count     = schema{"type": "integer", "minimum": 1, "maximum": 100, "x-accepted": "an integer from 1 to 100", "description": "number of entries; 20 by default"}
+	forwarded = object("headers of the delivery, by name")
+	options   = object(`options of the message by name, without the prefix of the header, such as {"Callback": "https://...", "Retries": "0", "Flow-Control-Key": "k", "Flow-Control-Value": "rate=1", "Label": "a"}`)
+	listed    = map[string]any{"count": count, "cursor": cursor}
+)
+
+// table is the tools, in the order in which a model reads them.
+var table = []*tool{
+	{name: "overview", does: "What is on the server: clock, number of messages and runs by state, DLQ, stubs and faults. Start here.", kinds: one("controlOverview"), page: " "},
+	{
+		name: "list", does: "List messages, runs, DLQ entries, log events, API requests with their refusals, schedules, flow-control keys, runs that wait for events, stubs, faults or snapshots; newest first.",
+		kinds:  map[string]string{"dlq": "controlDLQ", "faults": "controlFaults", "flow": "controlFlowKeys", "log": "controlLog", "messages": "controlMessages", "requests": "controlRequests", "runs": "controlRuns", "schedules": "controlSchedules", "snapshots": "controlUndos", "stubs": "controlStubs", "waiters": "controlWaiters"},
+		leaves: "limit position maxBody", takes: listed, run: (*visit).list,
+	},
+	{
+		name: "get", does: "Everything about a message (events, attempts with responses), a run (steps), a DLQ entry or a schedule.",
+		takes: map[string]any{"id": text("id of a message, a run, a DLQ entry or a schedule")}, needs: []string{"id"}, run: (*visit).get,
+	},
+	{name: "why", does: "Why a message, run, DLQ entry or flow-control key is in its state: what it waits for, the last failure with its stack trace, what can be done, and what it came from.", kinds: one("controlExplain")},
+	{name: "search", does: "Find messages, runs, DLQ entries and events by words in ids, URLs, headers, bodies and errors, and by filters.", kinds: one("controlSearch"), page: "search", takes: listed, leaves: "count cursor", run: (*visit).list},
+	{name: "deliveries", does: "Attempts of deliveries with headers and bodies of request and response, of one message with messageId; the newest last.", kinds: one("controlDeliveries"), page: "messages", leaves: "limit", takes: listed, run: (*visit).list},
+	{name: "body", does: "A long body in parts: continue with start set to the end of the last part.", kinds: one("controlBody")},
+	{name: "wait", does: "Wait until a number of deliveries, requests or events match, such as state DELIVERED of a message; advance allows a manual clock to move meanwhile.", effect: changes, kinds: one("controlAwait")},
+	{name: "settle", does: "Wait until no attempt is ready or in flight.", kinds: one("controlSettle"), page: " "},
+	{name: "advance", does: "Move a manual clock by a duration, to a time or until the next timer, and wait for everything that becomes due.", effect: changes, kinds: one("controlAdvance"), page: " "},
+	{name: "clock", does: "Set the mode of the clock: manual before advance, or real.", effect: changes, kinds: one("controlSetClock"), page: " "},
+	{
+		name: "publish", does: "Publish a message to a URL or a URL group.", effect: changes, kinds: one("publishMessage"), run: (*visit).publish,
+		takes: map[string]any{"body": anything, "method": text("of the delivery; POST by default"), "delay": text("before the first attempt, such as 1h"), "retries": schema{"type": "integer", "minimum": 0}, "headers": forwarded, "options": options},
+	},
+	{name: "trigger", does: "Start a workflow run at the URL of a workflow endpoint.", effect: changes, kinds: one("triggerWorkflow"), run: (*visit).publish, takes: map[string]any{"body": anything, "headers": forwarded, "options": options}},
+	{
+		name: "notify", does: "Send an event to the workflow runs that wait for it, or to one run, which keeps it until it waits for it.", effect: changes, run: (*visit).notify,
+		takes: map[string]any{"eventId": text("id of the event"), "data": anything, "workflowRunId": text("only this run")}, needs: []string{"eventId"},
+	},
+	{name: "deliver_now", does: "Make the next attempt of a waiting message now.", effect: changes, kinds: one("controlHurry")},
+	{name: "retry", does: "Publish a message of the DLQ again.", effect: changes, kinds: one("retryDLQMessage")},
+	{name: "restart", does: "Restart a failed workflow run from its first step.", effect: changes, takes: failed, needs: []string{"id"}, run: repeats("restartWorkflowRunAlias")},
+	{name: "resume", does: "Resume a failed workflow run at the step that failed, with the results of the steps before.", effect: changes, takes: failed, needs: []string{"id"}, run: repeats("resumeWorkflowRunAlias")},
+	{name: "cancel", does: "Cancel a message or a workflow run.", effect: destroys, takes: map[string]any{"id": text("id of the message or the run")}, needs: []string{"id"}, run: (*visit).cancel},
+	{name: "stub", does: "Answer deliveries to a URL without network access: the answers are used one after the other, and the last one repeats. A stub applies before all earlier ones.", effect: changes, kinds: one("controlAddStub"), page: "stubs"},
+	{name: "fault", does: "Make API calls or deliveries fail on purpose, as often as times or probability say.", effect: changes, kinds: one("controlSetFaults"), page: "stubs", run: (*visit).fault},
+	{name: "clear", does: "Remove all stubs, or all faults.", effect: destroys, kinds: map[string]string{"faults": "controlClearFaults", "stubs": "controlClearStubs"}, page: "stubs"},
+	{name: "snapshot", does: "Keep the state of the account in the memory of the server, so that restore can go back to it.", effect: changes, kinds: one("controlKeepUndo"), leaves: "scope id"},
+	{name: "restore", does: "Go back to a snapshot: later changes are lost, and the snapshot is removed.", effect: destroys, kinds: one("controlUndo"), page: " "},
+	{name: "reset", does: "Remove everything except the configuration: messages, runs, DLQ, stubs, faults. The clock returns to its start.", effect: destroys, kinds: one("controlReset"), page: " "},
+	{name: "docs_search", does: "Search the documentation for sections with all of these words.", takes: map[string]any{"query": text("words"), "cursor": cursor, "count": count}, needs: []string{"query"}, run: (*visit).docsSearch},
+	{name: "docs_read", does: "Read a page of the documentation, or a section of it.", takes: map[string]any{"page": text("name of the page, such as testing-python"), "section": text("id of the section"), "cursor": cursor}, needs: []string{"page"}, run: (*visit).docsRead},
+	{name: "explain_error", does: "Explain the text of an error of the server: the section of the documentation about it.", takes: map[string]any{"text": text("the error")}, needs: []string{"text"}, run: (*visit).explainError},
+}
+
+var failed = map[string]any{"id": text("id of the DLQ entry, or of the failed run")}
+
+func one(operation string) map[string]string { return map[string]string{"": operation} }
+
+// tools is the table with the schemas of all arguments. The first session makes it.
+var tools = sync.OnceValue(func() []*tool {
+	for _, t := range table {
+		t.describe()
+	}
+	return table
+})
+
+// describe makes the schema of the arguments: those of all operations, and those of the tool.
+func (t *tool) describe() {
+	takes, needs := maps.Clone(t.takes), t.needs
+	if takes == nil {
+		takes = map[string]any{}
+	}
+	for _, id := range t.kinds {
+		o := operations()[id]
+		for name, described := range o.takes {
+			if takes[name] == nil && !slices.Contains(strings.Fields(t.leaves), name) {
+				takes[name] = described
+			}
+		}
+		needs = append(slices.Clone(needs), o.needs...)
+	}
+	if t.kinds[""] == "" && t.kinds != nil {
+		takes["kind"] = schema{"type": "string", "enum": slices.Sorted(maps.Keys(t.kinds)), "description": "what"}
+		needs = append(needs, "kind")
+	}
+	slices.Sort(needs)
+	input := schema{"type": "object", "properties": takes, "additionalProperties": false}
+	if len(needs) > 0 {
+		input["required"] = slices.Compact(needs)
+	}
+	text, err := json.Marshal(input)
+	if err == nil {
+		t.checked, err = yamlfile.NewSchema(t.name, text, nil)
+	}
+	if err != nil {
+		panic(err) // a test describes every tool
+	}
+	no, destructive := false, t.effect == destroys
+	t.described = &mcp.Tool{Name: t.name, Description: t.does, InputSchema: json.RawMessage(written(plainSchema(input))), Annotations: &mcp.ToolAnnotations{
+		ReadOnlyHint: t.effect == reads, DestructiveHint: &destructive, OpenWorldHint: &no,
+	}}
+}
+
+// plainSchema is a schema without the keywords of this project, which strict clients refuse.
+func plainSchema(value any) any {
+	switch v := value.(type) {
+	case schema:
+		out := schema{}
+		for name, member := range v {
+			if !strings.HasPrefix(name, "x-") {
+				out[name] = plainSchema(member)
+			}
+		}
+		return out
+	case []any:
+		out := make([]any, len(v))
+		for i := range v {
+			out[i] = plainSchema(v[i])
+		}
+		return out
+	}
+	return value
+}
+
+// visit is one call of a tool.
+type visit struct {
+	*Config
+
+	ctx     context.Context
+	tool    *tool
+	warning string // of the last call
+}
+
+// call checks the arguments and runs the tool. An error is a result that the model reads.
+func (v *visit) call(t *tool, text json.RawMessage) *mcp.CallToolResult {
+	v.tool = t
+	result := &mcp.CallToolResult{}
+	given, err := t.arguments(text)
+	var said answer
+	if err == nil {
+		said, err = t.runs()(v, given)
+	}
+	said.Warning = v.warning
+	shown := said.text()
+	if err != nil {
+		result.IsError = true
+		shown = strings.Join(strings.Fields(cut(err.Error(), 2000)), " ")
+	}
+	result.Content = []mcp.Content{&mcp.TextContent{Text: shown}}
+	return result
+}
+
+// runs is what the tool does: to call its operation, unless the table says something else.
+func (t *tool) runs() func(*visit, args) (answer, error) {
+	if t.run != nil {
+		return t.run
+	}
+	return func(v *visit, a args) (answer, error) {
+		if operations()[t.operation(a)].takes["maxBody"] != nil && a["maxBody"] == nil {
+			a["maxBody"] = singleBody
+		}
+		result, err := v.do(t.operation(a), a, nil, nil)
+		return answer{Result: result, Page: v.page(a, result)}, err
+	}
+}
+
+// operation is the operation for the argument kind.
+func (t *tool) operation(a args) string {
+	if kind := a.text("kind"); t.kinds[kind] != "" {
+		return t.kinds[kind]
+	}
+	return t.kinds[""]
+}
+
+// arguments decodes and checks arguments. Its error is one line.
+func (t *tool) arguments(text json.RawMessage) (args, error) {
+	given := args{}
+	if len(bytes.TrimSpace(text)) == 0 || string(text) == "null" {
+		text = json.RawMessage("{}")
+	}
+	var line bytes.Buffer
+	if err := json.Compact(&line, text); err != nil {
+		return nil, fmt.Errorf("arguments: %w", err)
+	}
+	file, err := yamlfile.Parse("argument", line.Bytes())
+	if err == nil {
+		err = file.CheckJSON(t.checked, line.Bytes())
+	}
+	if err != nil {
+		return nil, errors.New(strings.Replace(err.Error(), "argument:1: ", "argument ", 1))
+	}
+	decoder := json.NewDecoder(&line)
+	decoder.UseNumber()
+	if err := decoder.Decode(&given); err != nil {
+		return nil, fmt.Errorf("arguments: must be an object: %w", err)
+	}
+	kind := given.text("kind")
+	if id := t.kinds[kind]; kind != "" && id != "" {
+		known := operations()[id].takes
+		for name := range given {
+			if known[name] == nil && t.takes[name] == nil && name != "kind" {
+				return nil, fmt.Errorf("argument %s: not for kind %s: must be one of %s", name, kind, strings.Join(slices.Sorted(maps.Keys(known)), ", "))
+			}
+		}
+	}
+	return given, nil
+}
+
+// pageKinds are the views of one entry, by the argument or member that has its id.
+var pageKinds = []struct{ name, view string }{{"workflowRunId", "runs/"}, {"messageId", "messages/"}, {"dlqId", "dlq/"}}
+
+// page is the view that shows an answer.
+func (v *visit) page(a args, result any) string {
+	if list, ok := result.([]any); ok && len(list) > 0 {
+		result = list[0]
+	}
+	if pages, _ := at(result, "pages").([]any); len(pages) > 0 {
+		view, _ := pages[0].(string)
+		return v.link(strings.TrimPrefix(view, "/_understudy/ui/"))
+	}
+	if v.tool.page != "" {
+		return v.link(strings.TrimSpace(v.tool.page))
+	}
+	for _, from := range []any{schema(a), result} {
+		for _, k := range pageKinds {
+			if id, _ := at(from, k.name).(string); id != "" {
+				return v.link(k.view + url.PathEscape(id))
+			}
+		}
+	}
+	return ""
+}

@@ -1,0 +1,271 @@
+package otlp_test
+
+import (
+	"encoding/hex"
+	"io"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	spans "go.opentelemetry.io/proto/otlp/trace/v1"
+
+	"github.com/understudy-mock/understudy/internal/collector"
+	"github.com/understudy-mock/understudy/internal/expect"
+	"github.com/understudy-mock/understudy/mockserver"
+	_ "github.com/understudy-mock/understudy/mockserver/complete" // the page
+	"github.com/understudy-mock/understudy/mockserver/otlp"
+)
+
+// traced is a server whose traces a receiver gets. done stops both and returns the spans.
+func traced(t testing.TB, cfg mockserver.Config) (u *mockserver.TestServer, done func() *collector.Collector) {
+	t.Helper()
+	r := collector.New(t)
+	exporter, err := otlp.New(t.Context(), otlp.Config{Endpoint: r.URL, Version: "1", Instance: "7", Log: slog.New(slog.DiscardHandler)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	cfg.Observe, cfg.TraceContext = exporter.Observe, true
+	u = mockserver.RunT(t, cfg)
+	return u, func() *collector.Collector {
+		expect.Nil(t, "close", u.Close())
+		exporter.Close()
+		return r
+	}
+}
+
+func TestMessage(t *testing.T) {
+	t.Parallel()
+	u, done := traced(t, mockserver.Config{Clock: "manual"})
+	u.Stub("https://*app.test/*", 503, 200)
+	id := u.Publish("https://user:pa55word@app.test/hook?token=s3cret", []byte("the secret body"), "Svc-Delay: 1h", "Svc-Label: shop", "Svc-Forward-Authorization: Bearer hidden")
+	u.Advance(2 * time.Hour)
+	deliveries := u.Deliveries()
+	r := done()
+	expect.Equal(t, "tree", r.Tree(), "publish app.test\n  delay\n  POST app.test\n  retry\n  POST app.test\n")
+	for _, s := range r.Spans {
+		expect.Equal(t, "trace of "+s.Name, hex.EncodeToString(s.TraceId), hex.EncodeToString(r.Spans[0].TraceId))
+	}
+	attempts := r.Named("POST app.test")
+	slices.SortFunc(attempts, func(x, y *spans.Span) int {
+		return strings.Compare(collector.Value(x, "http.request.resend_count"), collector.Value(y, "http.request.resend_count"))
+	})
+	for name, want := range map[string]string{
+		"http.request.method": "POST", "http.response.status_code": "503", "error.type": "503", "server.address": "app.test", "messaging.message.id": id,
+		"messaging.operation.name": "deliver", "understudy.account": "svcUser",
+	} {
+		expect.Equal(t, name, collector.Value(attempts[0], name), want)
+	}
+	expect.Contains(t, "labels", collector.Value(attempts[0], "understudy.labels"), "shop")
+	expect.Equal(t, "status of the failed attempt", attempts[0].Status.Code, spans.Status_STATUS_CODE_ERROR)
+	expect.Equal(t, "status of the other attempt", collector.Value(attempts[1], "http.response.status_code"), "200")
+	for i, d := range deliveries {
+		want := "00-" + hex.EncodeToString(attempts[i].TraceId) + "-" + hex.EncodeToString(attempts[i].SpanId) + "-01"
+		expect.Equal(t, "traceparent", d.Request.Header.Get("Traceparent"), want)
+	}
+	delay := r.Named("delay")[0]
+	from, _ := time.Parse(time.RFC3339Nano, collector.Value(delay, "understudy.clock.from"))
+	to, _ := time.Parse(time.RFC3339Nano, collector.Value(delay, "understudy.clock.to"))
+	expect.Equal(t, "delay on the clock", to.Sub(from), time.Hour)
+	expect.Equal(t, "service", r.Resource["service.name"], "understudy")
+	for _, secret := range []string{"the secret body", "pa55word", "s3cret", "hidden"} {
+		expect.Lacks(t, "export", string(r.Raw), secret)
+	}
+}
+
+func TestParent(t *testing.T) {
+	t.Parallel()
+	const parent = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"
+	u, done := traced(t, mockserver.Config{Clock: "manual"})
+	u.Stub("https://app.test/*", 200)
+	u.Publish("https://app.test/a", nil, "traceparent: "+parent, "tracestate: vendor=1")
+	u.Publish("https://app.test/own", nil, "traceparent: "+parent, "Svc-Forward-Traceparent: 00-11111111111111111111111111111111-2222222222222222-01")
+	u.Publish("https://app.test/unsampled", nil, "traceparent: 00-33333333333333333333333333333333-b7ad6b7169203331-00")
+	u.Publish("https://app.test/invalid", nil, "traceparent: 00-xyz")
+	u.Settle()
+	sent := map[string]http.Header{}
+	for _, d := range u.Deliveries() {
+		sent[d.URL] = http.Header(d.Request.Header)
+	}
+	r := done()
+	first := sent["https://app.test/a"]
+	expect.Contains(t, "traceparent", first.Get("Traceparent"), "00-0af7651916cd43dd8448eb211c80319c-")
+	expect.Lacks(t, "traceparent", first.Get("Traceparent"), "b7ad6b7169203331")
+	expect.Equal(t, "tracestate", first.Get("Tracestate"), "vendor=1")
+	expect.Equal(t, "forwarded traceparent", sent["https://app.test/own"].Get("Traceparent"), "00-11111111111111111111111111111111-2222222222222222-01")
+	expect.True(t, "the unsampled flag is passed on", strings.HasSuffix(sent["https://app.test/unsampled"].Get("Traceparent"), "-00"))
+	expect.Equal(t, "length of a new traceparent", len(sent["https://app.test/invalid"].Get("Traceparent")), 55)
+	for _, s := range r.Spans {
+		expect.True(t, "an unsampled trace is not exported", hex.EncodeToString(s.TraceId) != "33333333333333333333333333333333")
+	}
+	published := slices.IndexFunc(r.Spans, func(s *spans.Span) bool {
+		return s.Name == "publish app.test" && hex.EncodeToString(s.ParentSpanId) == "b7ad6b7169203331"
+	})
+	expect.True(t, "the publish is below the publisher", published >= 0)
+}
+
+func TestLinks(t *testing.T) {
+	t.Parallel()
+	u, done := traced(t, mockserver.Config{Clock: "manual"})
+	u.Stub("https://app.test/*", 500)
+	u.Stub("https://report.test/*", 200)
+	id := u.Publish("https://app.test/hook", nil, "Svc-Retries: 0", "Svc-Failure-Callback: https://report.test/failed")
+	u.Settle()
+	r := done()
+	source, report := r.Named("publish app.test")[0], r.Named("publish report.test")[0]
+	expect.Equal(t, "links", len(report.Links), 1)
+	expect.Equal(t, "link", hex.EncodeToString(report.Links[0].SpanId), hex.EncodeToString(source.SpanId))
+	expect.Equal(t, "source", report.Links[0].Attributes[0].Value.GetStringValue(), id)
+	expect.True(t, "a callback has a trace of its own", hex.EncodeToString(report.TraceId) != hex.EncodeToString(source.TraceId))
+}
+
+// TestCollectorDown checks that the server does not wait for a collector, and logs one line.
+func TestCollectorDown(t *testing.T) {
+	t.Parallel()
+	down := httptest.NewServer(nil)
+	down.Close()
+	var log lines
+	exporter, err := otlp.New(t.Context(), otlp.Config{Endpoint: down.URL, Log: slog.New(slog.NewTextHandler(&log, nil))})
+	if err != nil {
+		t.Fatal(err)
+	}
+	u := mockserver.RunT(t, mockserver.Config{Clock: "manual", TraceContext: true, Observe: exporter.Observe})
+	u.Stub("*", 200)
+	for range 3000 {
+		u.Publish("https://app.test/", nil)
+	}
+	u.Settle()
+	expect.Nil(t, "close", u.Close())
+	exporter.Close()
+	expect.Equal(t, "lines about the collector", strings.Count(log.text(), "traces are not exported"), 1)
+	expect.Contains(t, "log", log.text(), "lost=6000")
+}
+
+// lines is a log.
+type lines struct {
+	mu sync.Mutex
+	b  strings.Builder
+}
+
+func (l *lines) Write(p []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.b.Write(p)
+}
+
+func (l *lines) text() string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.b.String()
+}
+
+// TestTraceID checks that the control API and the page show the id that deliveries carry.
+func TestTraceID(t *testing.T) {
+	t.Parallel()
+	u := mockserver.RunT(t, mockserver.Config{TraceContext: true, TraceURL: "http://viewer.test/trace/{traceId}"})
+	u.Stub("*", 200)
+	id := u.Publish("https://app.test/", nil)
+	u.Settle()
+	carried := u.Deliveries()[0].Request.Header.Get("Traceparent")[3:35]
+	expect.Contains(t, "explanation", read(t, u.URL()+"/_understudy/explain/"+id), `"trace":{"traceId":"`+carried+`","url":"http://viewer.test/trace/`+carried+`"}`)
+	expect.Contains(t, "page", read(t, u.URL()+"/_understudy/ui/messages/"+id), `href="http://viewer.test/trace/`+carried+`"`)
+}
+
+func TestNoTraceContext(t *testing.T) {
+	t.Parallel()
+	u := mockserver.RunT(t)
+	u.Stub("*", 200)
+	id := u.Publish("https://app.test/", nil, "traceparent: 00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01")
+	u.Settle()
+	expect.Equal(t, "traceparent", u.Deliveries()[0].Request.Header.Get("Traceparent"), "")
+	expect.Lacks(t, "explanation", read(t, u.URL()+"/_understudy/explain/"+id), "traceId")
+}
+
+func read(t testing.TB, address string) string {
+	t.Helper()
+	r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, address, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	answer, err := http.DefaultClient.Do(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer answer.Body.Close()
+	text, err := io.ReadAll(answer.Body)
+	expect.Nil(t, "answer", err)
+	return string(text)
+}
+
+// TestFlowControl checks that what a key holds back has a span of its own, after its delay.
+func TestFlowControl(t *testing.T) {
+	t.Parallel()
+	u, done := traced(t, mockserver.Config{Clock: "manual"})
+	u.Stub("https://app.test/*", 200)
+	for range 2 {
+		u.Publish("https://app.test/", nil, "Svc-Delay: 10s", "Svc-Flow-Control-Key: k", "Svc-Flow-Control-Value: rate=1, period=60")
+	}
+	u.Advance(time.Hour)
+	held := done().Named("flow control")
+	expect.Equal(t, "spans", len(held), 1)
+	from, _ := time.Parse(time.RFC3339Nano, collector.Value(held[0], "understudy.clock.from"))
+	to, _ := time.Parse(time.RFC3339Nano, collector.Value(held[0], "understudy.clock.to"))
+	expect.Equal(t, "held for", to.Sub(from), time.Minute)
+}
+
+// TestRetryOfTheDLQ checks that a retry from the DLQ has its own trace, with a link to the failure.
+func TestRetryOfTheDLQ(t *testing.T) {
+	t.Parallel()
+	const parent = "traceparent: 00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"
+	u, done := traced(t, mockserver.Config{Clock: "manual"})
+	u.Stub("https://app.test/*", 500, 200)
+	id := u.Publish("https://app.test/", nil, "Svc-Retries: 0", parent)
+	u.Settle()
+	explained := read(t, u.URL()+"/_understudy/explain/"+id)
+	_, entry, _ := strings.Cut(explained, `"dlqId":"`)
+	entry, _, _ = strings.Cut(entry, `"`)
+	post(t, u.URL()+"/_understudy/as/svcUser/v2/dlq/retry/"+entry)
+	u.Settle()
+	published := done().Named("publish app.test")
+	expect.Equal(t, "publishes", len(published), 2)
+	expect.Equal(t, "link", hex.EncodeToString(published[1].Links[0].SpanId), hex.EncodeToString(published[0].SpanId))
+	expect.Equal(t, "linked trace", hex.EncodeToString(published[1].Links[0].TraceId), "0af7651916cd43dd8448eb211c80319c")
+	expect.True(t, "it has a trace of its own", hex.EncodeToString(published[1].TraceId) != "0af7651916cd43dd8448eb211c80319c")
+}
+
+// TestReset checks that a reset ends the spans of a run that was forgotten.
+func TestReset(t *testing.T) {
+	t.Parallel()
+	u, done := traced(t, mockserver.Config{Clock: "manual"})
+	u.Stub("https://app.test/*", 503, 200)
+	post(t, u.URL()+"/_understudy/as/svcUser/v2/trigger/https://app.test/flow")
+	u.Settle()
+	post(t, u.URL()+"/_understudy/reset")
+	u.Publish("https://app.test/", nil)
+	u.Settle()
+	r := done()
+	runs := r.Named("run app.test")
+	expect.Equal(t, "runs", len(runs), 1)
+	expect.Contains(t, "unfinished", collector.Value(runs[0], "understudy.unfinished"), "true")
+	published := r.Named("publish app.test")
+	expect.Equal(t, "publishes after the reset", len(published), 1)
+	expect.True(t, "the run ended before", runs[0].EndTimeUnixNano <= published[0].StartTimeUnixNano)
+}
+
+func post(t testing.TB, address string) {
+	t.Helper()
+	r, err := http.NewRequestWithContext(t.Context(), http.MethodPost, address, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	answer, err := http.DefaultClient.Do(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_ = answer.Body.Close()
+	expect.Equal(t, "class of the status of "+address, answer.StatusCode/100, 2)
+}
