@@ -272,3 +272,23 @@ func TestAReportOfAClientNamesItsCommand(t *testing.T) {
 	}
 	expect.True(t, "there is no target file", !strings.Contains(b.String(), "target.yaml"))
 }
+
+func TestAJSONReportOfAClientFitsItsSchema(t *testing.T) {
+	t.Parallel()
+	r := &Report{Results: []Result{{Name: "one", Requirements: []string{"REQ-CLI-003", "REQ-CLI-005", "REQ-CLI-152"}, Basis: spec.DeFacto, Verdict: Pass}}}
+	r.Summarise(nil)
+	var b strings.Builder
+	if err := Write("json", &b, r); err != nil {
+		t.Fatal(err)
+	}
+	var v any
+	if err := json.Unmarshal([]byte(b.String()), &v); err != nil {
+		t.Fatal(err)
+	}
+	c := jsonschema.NewCompiler()
+	c.Draft = jsonschema.Draft2020
+	if err := c.AddResource("mem://report", bytes.NewReader(spec.ReportSchema)); err != nil {
+		t.Fatal(err)
+	}
+	expect.Nil(t, "error", c.MustCompile("mem://report").Validate(v))
+}
