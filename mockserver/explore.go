@@ -87,7 +87,7 @@ func (c *ExploreCase) Check(holds func() error) { c.check = holds }
 
 // Explore runs a scenario again and again, each time with one or two things that an at-least-once
 // service may do, and fails t for each that changes what the application does: its calls to
-// outside services, its state, its runs, the DLQ. scenario builds the application anew, with a new
+// outside services, its state, its runs, the DLQ. scenario builds a new application, with a new
 // state, and does its steps.
 //
 //	mockserver.Explore(t, mockserver.ExploreConfig{}, func(c *mockserver.ExploreCase) {

@@ -134,7 +134,7 @@ func (c *ExploreCmd) replay(ctx context.Context, cfg explore.Config, r *explore.
 	if err != nil {
 		return "", err
 	}
-	defer os.RemoveAll(folder)
+	defer os.RemoveAll(folder) //nolint:errcheck // a folder for temporary files
 	st, err := sqlite.Open(ctx, sqlite.Config{Dir: folder, Log: slog.New(slog.DiscardHandler), Warn: func(string) {}})
 	if err != nil {
 		return "", err

@@ -82,8 +82,8 @@ func (c *ExploreCmd) init(e *env, words []string) error {
 		return err
 	}
 	front := &http.Server{Handler: w.through(app)} //nolint:gosec // on loopback, for one person
-	defer front.Close()
-	go front.Serve(l) //nolint:errcheck // Close ends it
+	defer front.Close()                            //nolint:errcheck // nothing is kept
+	go front.Serve(l)                              //nolint:errcheck // Close ends it
 	_, _ = fmt.Fprintf(e.out, "The application is at http://%s. Make the requests of your scenario, then press Enter.\n", l.Addr())
 	entered := make(chan struct{})
 	go func() {

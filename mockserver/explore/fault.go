@@ -2,7 +2,6 @@ package explore
 
 import (
 	"fmt"
-	"slices"
 	"strings"
 )
 
@@ -104,9 +103,6 @@ func ParsePlan(text string) (Plan, error) {
 
 // fits reports whether a point is that of a choice, by its name or by the hash of it.
 func (c *Choice) fits(point string) bool { return c.Point == point || c.Point == hash(point) }
-
-// without returns the plan without one choice.
-func (p Plan) without(i int) Plan { return slices.Delete(slices.Clone(p), i, i+1) }
 
 // Why says in a sentence why the service may do this.
 func (f Fault) Why() string {

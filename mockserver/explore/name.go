@@ -46,7 +46,7 @@ func (n *names) ofMessage(e *engine.Event, cause string) {
 	case m.ScheduleID != "" && e.Run == nil:
 		cause = "schedule"
 	}
-	name := ""
+	var name string
 	if m.RunID == "" {
 		name = n.number(cause + " > " + roleOf(m) + pathOf(m.URL) + n.key(m.Body, m.Options.DedupID))
 	} else {

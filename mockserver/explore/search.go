@@ -230,7 +230,7 @@ func (x *explorer) choices(p *Point) []Choice {
 	return out
 }
 
-// handler is what a point does, whoever causes it: points of one handler are tried after one of
+// handler is what a point does, without its cause: points of one handler are tried after one of
 // each other handler.
 func handler(p *Point) string {
 	_, name := cutLast(p.Base)
@@ -423,46 +423,42 @@ var number = regexp.MustCompile(`\d+`)
 // Points of other keys and causes are left out, and so are traces that were extended.
 func (x *explorer) pairs(singles []Plan, seen map[string]*Observation) []Plan {
 	var fresh, others []Plan
-	known := x.rank
 	for _, single := range singles {
 		o := seen[single.ID()]
 		if o == nil || single[0].Fault == Down && ofRun(single[0].Point) {
 			continue
 		}
-		if trace := o.outcomes(); x.traces[trace] {
+		trace := o.outcomes()
+		if x.traces[trace] {
 			x.result.LeftOut.SameTrace++
 			continue
-		} else {
-			x.traces[trace] = true
 		}
-		past := false
-		for i := range o.Trace {
+		x.traces[trace] = true
+		at := slices.IndexFunc(o.Trace, func(p Point) bool { return p.Name == single[0].Point })
+		for i := at + 1; i < len(o.Trace); i++ {
 			p := &o.Trace[i]
-			if p.Name == single[0].Point {
-				past = true
-				continue
-			}
-			if !past {
-				continue
-			}
 			if !related(single[0].Point, p) {
 				x.result.LeftOut.Unrelated++
 				continue
 			}
-			_, ordinary := known[p.Base]
-			for _, c := range x.choices(p) {
-				if c.Fault == Down && ofRun(p.Base) {
-					continue
-				}
-				if plan := append(slices.Clone(single), c); !ordinary || strings.HasSuffix(p.Name, "@1") {
-					fresh = append(fresh, plan)
-				} else {
-					others = append(others, plan)
-				}
+			if _, ordinary := x.rank[p.Base]; !ordinary || strings.HasSuffix(p.Name, "@1") {
+				fresh = append(fresh, x.extended(single, p)...)
+			} else {
+				others = append(others, x.extended(single, p)...)
 			}
 		}
 	}
 	return append(fresh, others...)
+}
+
+// extended are the plans with one more fault, at a point.
+func (x *explorer) extended(single Plan, p *Point) (out []Plan) {
+	for _, c := range x.choices(p) {
+		if c.Fault != Down || !ofRun(p.Base) {
+			out = append(out, append(slices.Clone(single), c))
+		}
+	}
+	return out
 }
 
 // ofRun reports whether a name is that of a call of a run. An outage that ends a run is tried alone: after
