@@ -36,6 +36,7 @@ type Config struct {
 	Wire           Wire
 	Seed           uint64 // 0: random ids; otherwise the same commands give the same ids
 	Parallel       int    // largest number of concurrent attempts; 0: DefaultParallel, or 1 when seeded, so that the log repeats
+	PerHost        int    // largest number of concurrent attempts to one host; 0: 64
 	MaxCreated     int    // messages that one request may create; 0: DefaultMaxCreated
 	MaxDescendants int    // of one message, see DefaultMaxDescendants; 0: that
 	CurrentKey     string // signing keys; "": derived from the seed

@@ -126,7 +126,7 @@ func Open(cfg Config, from *Snapshot, records iter.Seq2[journal.Record, error]) 
 	a.replaying = false
 	a.stamp()
 	c := begin{Rules: journalRules, Clock: modeOf(cfg.Clock, cfg.Auto),
-		Parallel: parallelOf(cfg), PerHost: maxPerHost, MaxCreated: cmp.Or(cfg.MaxCreated, DefaultMaxCreated), Seed: cfg.Seed, CurrentKey: cfg.CurrentKey, NextKey: cfg.NextKey,
+		Parallel: parallelOf(cfg), PerHost: cmp.Or(cfg.PerHost, maxPerHost), MaxCreated: cmp.Or(cfg.MaxCreated, DefaultMaxCreated), Seed: cfg.Seed, CurrentKey: cfg.CurrentKey, NextKey: cfg.NextKey,
 		PricePerMessage: cfg.PricePerMessage, VectorLag: cfg.VectorLag, VectorIndexes: cfg.VectorIndexes}
 	if c.Seed == 0 {
 		c.Seed, c.Random = rand.Uint64(), true

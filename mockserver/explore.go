@@ -24,9 +24,13 @@ func conducting(c *explore.Conductor) func(context.Context, engine.Attempt, func
 	return c.Attempt
 }
 
+// exploredParallel is more than the messages of a scenario: which of them wait for a place would depend on their arrival.
+const exploredParallel = 1 << 16
+
 // RunExplored starts a stand-in for package explore: in memory, with a manual clock.
 func RunExplored(cfg Config) (*Server, *explore.Service, error) {
 	cfg.Clock, cfg.conduct = "manual", explore.NewConductor()
+	cfg.Parallel, cfg.perHost = exploredParallel, exploredParallel
 	s, err := Run(cfg)
 	if err != nil {
 		return nil, nil, err

@@ -11,7 +11,9 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
+	"github.com/understudy-mock/understudy/internal/effort"
 	"github.com/understudy-mock/understudy/internal/expect"
 	"github.com/understudy-mock/understudy/mockserver"
 )
@@ -170,4 +172,20 @@ func TestExploreFindsPlantedBugs(t *testing.T) {
 			expect.Contains(t, "the findings", strings.Join(got, "\n"), want)
 		})
 	}
+}
+
+func TestExploreRepeatsWhatManyPublishAtTheSameTime(t *testing.T) {
+	t.Parallel()
+	mockserver.Explore(t, mockserver.ExploreConfig{Cases: 1, CaseTimeout: effort.Wait(10 * time.Second)}, func(c *mockserver.ExploreCase) {
+		s := newShop(c)
+		c.Do(func() error {
+			errs := make([]error, 100) // more than the attempts that a server makes to one host at the same time
+			var all sync.WaitGroup
+			for i := range errs {
+				all.Go(func() { errs[i] = s.publish("/charge", order{i}) })
+			}
+			all.Wait()
+			return errors.Join(errs...)
+		})
+	})
 }

@@ -109,6 +109,7 @@ type Config struct {
 
 	pace listener.Pace // of connections; zero: listener.DefaultPace
 	conduct *explore.Conductor // orders the deliveries and applies a plan; nil: none
+	perHost int                // as engine.Config
 }
 
 // defaultMaxBody is the largest request body (decided: 27).
@@ -313,6 +314,7 @@ func (s *Server) tenantConfig(clockGiven bool) tenant.Config {
 		Memory:         s.memory,
 		Engine: engine.Config{
 			Parallel:        cfg.Parallel,
+			PerHost:         cfg.perHost,
 			MaxCreated:      cfg.MaxMessages,
 			MaxDescendants:  cfg.MaxDescendants,
 			Log:             cfg.Log,
