@@ -72,13 +72,11 @@ func (cr *clientRun) pass(ctx context.Context, selection []picked, last bool) {
 	var running sync.WaitGroup
 	work := make(chan *picked)
 	for range cr.session.Lanes() {
-		running.Add(1)
-		go func() {
-			defer running.Done()
+		running.Go(func() {
 			for p := range work {
 				cr.run(ctx, p)
 			}
-		}()
+		})
 	}
 	for i := range selection {
 		if p := &selection[i]; p.serial == last {

@@ -170,16 +170,14 @@ func TestTwoRunsDoNotDisturbEachOther(t *testing.T) {
 	t.Parallel()
 	var running sync.WaitGroup
 	for range 2 {
-		running.Add(1)
-		go func() {
-			defer running.Done()
+		running.Go(func() {
 			r, err := clientRun(t, each(answered), "REQ-CLI-030")
 			if err != nil {
 				t.Error(err)
 				return
 			}
 			expect.Equal(t, "exit code", r.ExitCode(), report.ExitPartial) // nothing is judged
-		}()
+		})
 	}
 	running.Wait()
 }

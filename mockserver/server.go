@@ -107,7 +107,7 @@ type Config struct {
 	Log             *slog.Logger
 	Flags           []string // how the program was started, for bug reports; without what may be secret
 
-	pace listener.Pace // of connections; zero: listener.DefaultPace
+	pace    listener.Pace      // of connections; zero: listener.DefaultPace
 	conduct *explore.Conductor // orders the deliveries and applies a plan; nil: none
 	perHost int                // as engine.Config
 }

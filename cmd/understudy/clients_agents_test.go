@@ -42,7 +42,7 @@ func TestMCPWithoutServer(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer s.Close() //nolint:errcheck // the process ends
+	defer s.Close()
 	call := func(name string, arguments map[string]any) (string, bool) {
 		t.Helper()
 		result, err := s.CallTool(t.Context(), &mcp.CallToolParams{Name: name, Arguments: arguments})

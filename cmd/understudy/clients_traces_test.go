@@ -31,7 +31,7 @@ var portOfHost = regexp.MustCompile(`127\.0\.0\.1:\d+`)
 func oneTrace(t *testing.T, c *collector.Collector) {
 	t.Helper()
 	for _, s := range c.Spans {
-		expect.Equal(t, "trace of "+s.Name, hex.EncodeToString(s.TraceId), hex.EncodeToString(c.Spans[0].TraceId))
+		expect.Equal(t, "trace of "+s.GetName(), hex.EncodeToString(s.GetTraceId()), hex.EncodeToString(c.Spans[0].GetTraceId()))
 	}
 }
 

@@ -228,17 +228,18 @@ func (l *library) expand(plain map[string]any, feature, at string) error {
 			} else if line != "" {
 				vars["value"] = table[line]
 			}
-			id := fmt.Sprint(plain["id"])
+			var id strings.Builder
+			id.WriteString(fmt.Sprint(plain["id"]))
 			for i, part := range []string{line, op} {
 				if part != "" {
-					id += []string{"/", ":"}[i] + part
+					id.WriteString([]string{"/", ":"}[i] + part)
 				}
 			}
 			filled, _ := fill(plain, vars).(map[string]any)
 			if op != "" {
 				filled["call"] = op
 			}
-			c, err := l.build(filled, id, feature, at)
+			c, err := l.build(filled, id.String(), feature, at)
 			if err != nil {
 				return err
 			}

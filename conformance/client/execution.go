@@ -237,7 +237,7 @@ func (x *execution) step(ctx context.Context, c *Call) error {
 	if c.Action != "" {
 		return x.act(ctx, c)
 	}
-	x.args, _ = x.branded(fill(map[string]any(c.Args), x.vars)).(map[string]any)
+	x.args, _ = x.branded(fill(c.Args, x.vars)).(map[string]any)
 	if c.Sign != nil {
 		x.sign(fill(c.Sign, x.vars).(map[string]any)) //nolint:forcetypeassert // fill keeps the type
 	}
@@ -284,7 +284,7 @@ func (x *execution) configure(c *Call) {
 	if h.has("feature:tls") && !h.has("feature:plain") || x.session.fixed() {
 		own["url"] = x.vars["tls"]
 	}
-	x.client, _ = merge(own, fill(map[string]any(c.Client), x.vars)).(map[string]any)
+	x.client, _ = merge(own, fill(c.Client, x.vars)).(map[string]any)
 	if where, ok := x.client["url"].(string); ok {
 		x.prefix = pathOf(where)
 	}

@@ -57,13 +57,13 @@ func (x *execution) path(q *request, w *want) *report.Failure {
 	if !found && !strings.HasPrefix(q.Target, "/moved/") {
 		return fail("the path of the base address is missing", x.prefix+"/...", q.Method+" "+q.Target)
 	}
-	for _, template := range strings.Fields(w.Path) {
+	for template := range strings.FieldsSeq(w.Path) {
 		if x.fits(target, template) {
 			return nil
 		}
 	}
 	expected := make([]string, 0, 2)
-	for _, template := range strings.Fields(w.Path) {
+	for template := range strings.FieldsSeq(w.Path) {
 		expected = append(expected, x.example(template))
 	}
 	return fail("the path is wrong", strings.Join(expected, " or "), q.Method+" "+q.Target)
@@ -251,10 +251,10 @@ func headersMatch(got map[string][]string, wanted map[string]any) *report.Failur
 // bodyMatches compares a body: bytes, or JSON as values.
 func bodyMatches(got []byte, contentType string, wanted any) *report.Failure {
 	of, _ := wanted.(map[string]any)
-	switch {
-	case wanted == nil:
+	switch wanted {
+	case nil:
 		return nil
-	case wanted == "none":
+	case "none":
 		if len(got) > 0 {
 			return fail("a body is sent", "none", clip(string(got)))
 		}
@@ -262,7 +262,7 @@ func bodyMatches(got []byte, contentType string, wanted any) *report.Failure {
 			return fail("a Content-Type is sent without a body", "none", contentType)
 		}
 		return nil
-	case wanted == "empty":
+	case "empty":
 		if len(got) > 0 {
 			return fail("a body is sent", "none", clip(string(got)))
 		}

@@ -6,6 +6,7 @@ import (
 	"encoding/base64"
 	"fmt"
 	"io"
+	"maps"
 	"net/http"
 	"slices"
 	"strings"
@@ -156,7 +157,7 @@ func (x *execution) send(ctx context.Context, d *delivery) (*response, error) {
 	if err != nil {
 		return nil, fail("the endpoint did not answer", "an answer", err.Error())
 	}
-	defer got.Body.Close() //nolint:errcheck // only read
+	defer got.Body.Close()
 	text, err := io.ReadAll(io.LimitReader(got.Body, maxBody))
 	if err != nil {
 		return nil, fail("the endpoint broke off its answer", "an answer", err.Error())
@@ -197,7 +198,7 @@ func (x *execution) delivered(d *delivery) ([]byte, map[string]any) {
 		body = x.envelope(d.Failure, s.payload)
 	case d.Lazy:
 		body, s.gone = nil, d.Gone
-		s.list = append(items, x.items(d.Later, len(d.Steps))[1:]...)
+		s.list = slices.Concat(items, x.items(d.Later, len(d.Steps))[1:])
 	}
 	for name, value := range d.Headers {
 		if value == nil {
@@ -250,9 +251,7 @@ func (x *execution) envelope(of map[string]any, source []byte) []byte {
 		"status": 200, "header": map[string]any{}, "retried": 0, "maxRetries": 0, "sourceMessageId": "msg_9", "url": x.served.url, "method": "POST", "sourceHeader": map[string]any{},
 		"notBefore": createdAt, "createdAt": createdAt, "callerIP": "127.0.0.1", "workflowRunId": x.served.runID, "workflowCreatedAt": createdAt, "dlqId": "1700000000400-0",
 	}
-	for name, value := range of {
-		out[name] = value
-	}
+	maps.Copy(out, of)
 	out["body"], out["sourceBody"] = base64.StdEncoding.EncodeToString(body), base64.StdEncoding.EncodeToString(source)
 	text, _ := encode(out)
 	return text

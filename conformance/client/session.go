@@ -123,11 +123,9 @@ func (s *Session) open(ctx context.Context, lanes int) error {
 	errs := make([]error, lanes)
 	var starting sync.WaitGroup
 	for i := 1; i < lanes; i++ {
-		starting.Add(1)
-		go func() {
-			defer starting.Done()
+		starting.Go(func() {
 			_, errs[i] = s.newLane(ctx, i)
-		}()
+		})
 	}
 	starting.Wait()
 	s.free = make(chan *lane, lanes)
@@ -284,9 +282,7 @@ func (s *Session) Lanes() int { return cap(s.free) }
 func (s *Session) Close(ctx context.Context) {
 	var ending sync.WaitGroup
 	for _, l := range s.lanes {
-		ending.Add(1)
-		go func() {
-			defer ending.Done()
+		ending.Go(func() {
 			if l.adapter != nil {
 				l.adapter.close(ctx)
 			}
@@ -296,7 +292,7 @@ func (s *Session) Close(ctx context.Context) {
 			if l.tunnel != nil {
 				l.tunnel.close()
 			}
-		}()
+		})
 	}
 	ending.Wait()
 	s.http.CloseIdleConnections()

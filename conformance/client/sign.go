@@ -39,7 +39,7 @@ func (x *execution) sign(of map[string]any) {
 	if url == nil {
 		url = "https://app.test/hook"
 	}
-	token := signature(x.claims(of, value, fmt.Sprint(url), body), key, fmt.Sprint(value("alg", "HS256")))
+	token := signature(x.claims(value, fmt.Sprint(url), body), key, fmt.Sprint(value("alg", "HS256")))
 	if which, ok := of["change"].(string); ok {
 		token = changed(token, which)
 	}
@@ -51,7 +51,7 @@ func (x *execution) sign(of map[string]any) {
 }
 
 // claims are the claims of a token.
-func (x *execution) claims(of map[string]any, value func(string, any) any, url string, body []byte) map[string]any {
+func (x *execution) claims(value func(string, any) any, url string, body []byte) map[string]any {
 	at := func(name string, usual int) int64 {
 		return harness.Now().Unix() + int64(number(value(name, usual)))
 	}

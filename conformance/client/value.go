@@ -46,7 +46,7 @@ func decode(text []byte) (any, error) {
 	if err := d.Decode(&v); err != nil {
 		return nil, err
 	}
-	if _, err := d.Token(); err != io.EOF { //nolint:errorlint // as Token returns it
+	if _, err := d.Token(); err != io.EOF {
 		return nil, fmt.Errorf("text after the JSON value: %.100s", text)
 	}
 	return integers(v), nil

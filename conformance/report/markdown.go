@@ -89,7 +89,7 @@ func (r *Report) markdownReproduce(b *bytes.Buffer) {
 		}
 	}
 	if !r.OfClient() {
-	fmt.Fprintf(b, "\nThe target file as it was read; set the secrets that it hides:\n\n```yaml\n%s\n```\n", strings.TrimSpace(cmp.Or(r.TargetFile, "# none")))
+		fmt.Fprintf(b, "\nThe target file as it was read; set the secrets that it hides:\n\n```yaml\n%s\n```\n", strings.TrimSpace(cmp.Or(r.TargetFile, "# none")))
 	}
 }
 

@@ -44,12 +44,12 @@ func New(t testing.TB) *Collector {
 		r.mu.Lock()
 		defer r.mu.Unlock()
 		r.Raw = append(r.Raw, body...)
-		for _, group := range sent.ResourceSpans {
-			for _, a := range group.Resource.Attributes {
-				r.Resource[a.Key] = a.Value.GetStringValue()
+		for _, group := range sent.GetResourceSpans() {
+			for _, a := range group.GetResource().GetAttributes() {
+				r.Resource[a.GetKey()] = a.GetValue().GetStringValue()
 			}
-			for _, scope := range group.ScopeSpans {
-				r.Spans = append(r.Spans, scope.Spans...)
+			for _, scope := range group.GetScopeSpans() {
+				r.Spans = append(r.Spans, scope.GetSpans()...)
 			}
 		}
 		w.Header().Set("Content-Type", "application/x-protobuf")
@@ -65,10 +65,10 @@ func (r *Collector) Tree() string {
 	byParent := map[string][]*spans.Span{}
 	known := map[string]bool{}
 	for _, s := range r.Spans {
-		known[string(s.SpanId)] = true
+		known[string(s.GetSpanId())] = true
 	}
 	for _, s := range r.Spans {
-		parent := string(s.ParentSpanId)
+		parent := string(s.GetParentSpanId())
 		if !known[parent] {
 			parent = ""
 		}
@@ -76,10 +76,12 @@ func (r *Collector) Tree() string {
 	}
 	below = func(parent string, depth int) {
 		list := byParent[parent]
-		slices.SortStableFunc(list, func(x, y *spans.Span) int { return int(int64(x.StartTimeUnixNano) - int64(y.StartTimeUnixNano)) }) //nolint:gosec // times of today
+		slices.SortStableFunc(list, func(x, y *spans.Span) int {
+			return int(int64(x.GetStartTimeUnixNano()) - int64(y.GetStartTimeUnixNano()))
+		})
 		for _, s := range list {
-			fmt.Fprintf(&b, "%s%s\n", strings.Repeat("  ", depth), s.Name)
-			below(string(s.SpanId), depth+1)
+			fmt.Fprintf(&b, "%s%s\n", strings.Repeat("  ", depth), s.GetName())
+			below(string(s.GetSpanId()), depth+1)
 		}
 	}
 	below("", 0)
@@ -89,7 +91,7 @@ func (r *Collector) Tree() string {
 // Named are the spans with a name.
 func (r *Collector) Named(name string) (found []*spans.Span) {
 	for _, s := range r.Spans {
-		if s.Name == name {
+		if s.GetName() == name {
 			found = append(found, s)
 		}
 	}
@@ -98,15 +100,15 @@ func (r *Collector) Named(name string) (found []*spans.Span) {
 
 // Value is an attribute as text.
 func Value(s *spans.Span, name string) string {
-	for _, a := range s.Attributes {
-		if a.Key == name {
-			switch v := a.Value.Value.(type) {
+	for _, a := range s.GetAttributes() {
+		if a.GetKey() == name {
+			switch v := a.GetValue().GetValue().(type) {
 			case *common.AnyValue_StringValue:
 				return v.StringValue
 			case *common.AnyValue_IntValue:
 				return fmt.Sprint(v.IntValue)
 			default:
-				return a.Value.String()
+				return a.GetValue().String()
 			}
 		}
 	}

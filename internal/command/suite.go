@@ -22,26 +22,26 @@ type Suite interface {
 
 // Conform has the flags of conform.
 type Conform struct {
-	Target        string       `placeholder:"FILE" help:"Target file. Without it, the suite starts a stand-in and judges that."`
+	Target           string        `placeholder:"FILE" help:"Target file. Without it, the suite starts a stand-in and judges that."`
 	Client           string        `placeholder:"COMMAND" help:"Judge a client library instead of a server: the command starts its adapter, see docs/client-suite.md. 'sh:' before it is for a shell."`
 	Profile          []string      `aliases:"profiles" placeholder:"P" help:"Only these profiles: MSG, GROUP, WF-READ, WF-RECOVER, FLOW, USAGE, INDEX, RATELIMIT, EXT; of a client: BASE, PUB, GRP, QUE, DLQ, LOG, FLC, STA, VEC, RCV, WFC, WFE, LIM."`
 	Basis            []spec.Basis  `enum:"stated,implied,de-facto,single-source,open,extension" help:"Which requirements: stated, implied, open, extension; of a client also de-facto, single-source. Default: stated and implied, of a client all."`
-	Repeat        int          `placeholder:"N" help:"Run each scenario N times, and list those with different verdicts."`
-	Strict        bool         `help:"Count violated implied requirements as failures."`
-	Tags          string       `placeholder:"EXPR" help:"Only scenarios whose tags match, such as '@area-dlq and not @time-long'."`
-	Area          []string     `placeholder:"AREA" help:"Only scenarios of these areas: auth, dlq, publish and so on."`
-	Requirement   []string     `placeholder:"ID" help:"Only scenarios of these requirements."`
-	Scenario      []string     `sep:"none" placeholder:"NAME" help:"Only the scenarios with these names."`
-	AcceptPartial bool         `help:"Exit 0 even if something could not be judged."`
-	Report        []string     `placeholder:"FORMAT=FILE" help:"Write a report; repeatable. Formats: badge, cucumber, exchanges, github, html, json, junit, markdown, sarif, yaml."`
-	Concurrency   int          `help:"Number of scenarios at a time; 0 for that of the target file."`
-	Clock         string       `default:"manual" enum:"manual,real" help:"Clock of the stand-in that the suite starts."`
-	List          bool         `help:"List the scenarios that would run, and stop."`
-	ListSteps     bool         `help:"List the steps that scenarios can use, and stop."`
-	DryRun        bool         `help:"Read all files, select scenarios, and stop before the first request."`
-	CheckTarget   bool         `help:"Try every driver and binding of the target file once, report the results, and stop."`
-	Coverage      bool         `help:"List every requirement and whether a scenario judges it; with --target, whether the run did."`
-	Init          string       `placeholder:"URL" help:"Ask the server at URL a few harmless questions, write a commented target file to --target or standard output, and stop. TARGET_TOKEN and the other variables of that file are sent."`
+	Repeat           int           `placeholder:"N" help:"Run each scenario N times, and list those with different verdicts."`
+	Strict           bool          `help:"Count violated implied requirements as failures."`
+	Tags             string        `placeholder:"EXPR" help:"Only scenarios whose tags match, such as '@area-dlq and not @time-long'."`
+	Area             []string      `placeholder:"AREA" help:"Only scenarios of these areas: auth, dlq, publish and so on."`
+	Requirement      []string      `placeholder:"ID" help:"Only scenarios of these requirements."`
+	Scenario         []string      `sep:"none" placeholder:"NAME" help:"Only the scenarios with these names."`
+	AcceptPartial    bool          `help:"Exit 0 even if something could not be judged."`
+	Report           []string      `placeholder:"FORMAT=FILE" help:"Write a report; repeatable. Formats: badge, cucumber, exchanges, github, html, json, junit, markdown, sarif, yaml."`
+	Concurrency      int           `help:"Number of scenarios at a time; 0 for that of the target file."`
+	Clock            string        `default:"manual" enum:"manual,real" help:"Clock of the stand-in that the suite starts."`
+	List             bool          `help:"List the scenarios that would run, and stop."`
+	ListSteps        bool          `help:"List the steps that scenarios can use, and stop."`
+	DryRun           bool          `help:"Read all files, select scenarios, and stop before the first request."`
+	CheckTarget      bool          `help:"Try every driver and binding of the target file once, report the results, and stop."`
+	Coverage         bool          `help:"List every requirement and whether a scenario judges it; with --target, whether the run did."`
+	Init             string        `placeholder:"URL" help:"Ask the server at URL a few harmless questions, write a commented target file to --target or standard output, and stop. TARGET_TOKEN and the other variables of that file are sent."`
 	Dialect          string        `placeholder:"NAME" help:"With --client, the names on the wire unless the adapter says it: svc, upstash, or a YAML file."`
 	CallTimeout      time.Duration `default:"10s" help:"With --client, how long one call may take."`
 	ClientEnv        []string      `sep:"none" placeholder:"NAME=VALUE" help:"With --client, a variable for the adapter; repeatable."`
@@ -54,7 +54,7 @@ type Conform struct {
 	ClientCall       string        `placeholder:"JSON" help:"With --client, make one call, print its requests and the answer, and stop."`
 	ClientCases      string        `placeholder:"FORMAT" help:"Print the cases for clients, for unit tests of an author: json."`
 	ClientInit       string        `placeholder:"LANG" help:"Print a commented first adapter: js, python, go, ruby or sh."`
-	Explain       string       `placeholder:"ID" help:"Print a requirement with its source, its scenarios and the mutants that they catch, and stop."`
+	Explain          string        `placeholder:"ID" help:"Print a requirement with its source, its scenarios and the mutants that they catch, and stop."`
 }
 
 // Run is what kong calls.

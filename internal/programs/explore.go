@@ -12,7 +12,7 @@ import (
 	"github.com/understudy-mock/understudy/internal/effort"
 )
 
-// Bug is a planted bug of an example of explore: what finds it, and what the report says.
+// Bug names what is planted in an example of explore: what finds it, and what the report says.
 type Bug struct {
 	Name, Fault, Says string
 	Faults            int // of the smallest plan that shows it

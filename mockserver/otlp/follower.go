@@ -82,8 +82,9 @@ func (f *follower) start(s *span) oteltrace.Span {
 	if s.parent != ([8]byte{}) {
 		ctx = oteltrace.ContextWithRemoteSpanContext(ctx, contextOf(&s.trace, s.parent))
 	}
-	_, started := f.tracer.Start(ctx, s.name, oteltrace.WithSpanKind(cmp.Or(s.kind, oteltrace.SpanKindInternal)), oteltrace.WithTimestamp(s.from), oteltrace.WithLinks(s.links...), oteltrace.WithAttributes(s.attributes...))
-	return started
+	_, started := f.tracer.Start( //nolint:spancheck // the caller ends it
+		ctx, s.name, oteltrace.WithSpanKind(cmp.Or(s.kind, oteltrace.SpanKindInternal)), oteltrace.WithTimestamp(s.from), oteltrace.WithLinks(s.links...), oteltrace.WithAttributes(s.attributes...))
+	return started //nolint:spancheck // the caller ends it
 }
 
 func contextOf(c *trace.Context, id [8]byte) oteltrace.SpanContext {

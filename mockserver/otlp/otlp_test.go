@@ -48,7 +48,7 @@ func TestMessage(t *testing.T) {
 	r := done()
 	expect.Equal(t, "tree", r.Tree(), "publish app.test\n  delay\n  POST app.test\n  retry\n  POST app.test\n")
 	for _, s := range r.Spans {
-		expect.Equal(t, "trace of "+s.Name, hex.EncodeToString(s.TraceId), hex.EncodeToString(r.Spans[0].TraceId))
+		expect.Equal(t, "trace of "+s.GetName(), hex.EncodeToString(s.GetTraceId()), hex.EncodeToString(r.Spans[0].GetTraceId()))
 	}
 	attempts := r.Named("POST app.test")
 	slices.SortFunc(attempts, func(x, y *spans.Span) int {
@@ -61,10 +61,10 @@ func TestMessage(t *testing.T) {
 		expect.Equal(t, name, collector.Value(attempts[0], name), want)
 	}
 	expect.Contains(t, "labels", collector.Value(attempts[0], "understudy.labels"), "shop")
-	expect.Equal(t, "status of the failed attempt", attempts[0].Status.Code, spans.Status_STATUS_CODE_ERROR)
+	expect.Equal(t, "status of the failed attempt", attempts[0].GetStatus().GetCode(), spans.Status_STATUS_CODE_ERROR)
 	expect.Equal(t, "status of the other attempt", collector.Value(attempts[1], "http.response.status_code"), "200")
 	for i, d := range deliveries {
-		want := "00-" + hex.EncodeToString(attempts[i].TraceId) + "-" + hex.EncodeToString(attempts[i].SpanId) + "-01"
+		want := "00-" + hex.EncodeToString(attempts[i].GetTraceId()) + "-" + hex.EncodeToString(attempts[i].GetSpanId()) + "-01"
 		expect.Equal(t, "traceparent", d.Request.Header.Get("Traceparent"), want)
 	}
 	delay := r.Named("delay")[0]
@@ -89,7 +89,7 @@ func TestParent(t *testing.T) {
 	u.Settle()
 	sent := map[string]http.Header{}
 	for _, d := range u.Deliveries() {
-		sent[d.URL] = http.Header(d.Request.Header)
+		sent[d.URL] = d.Request.Header
 	}
 	r := done()
 	first := sent["https://app.test/a"]
@@ -100,10 +100,10 @@ func TestParent(t *testing.T) {
 	expect.True(t, "the unsampled flag is passed on", strings.HasSuffix(sent["https://app.test/unsampled"].Get("Traceparent"), "-00"))
 	expect.Equal(t, "length of a new traceparent", len(sent["https://app.test/invalid"].Get("Traceparent")), 55)
 	for _, s := range r.Spans {
-		expect.True(t, "an unsampled trace is not exported", hex.EncodeToString(s.TraceId) != "33333333333333333333333333333333")
+		expect.True(t, "an unsampled trace is not exported", hex.EncodeToString(s.GetTraceId()) != "33333333333333333333333333333333")
 	}
 	published := slices.IndexFunc(r.Spans, func(s *spans.Span) bool {
-		return s.Name == "publish app.test" && hex.EncodeToString(s.ParentSpanId) == "b7ad6b7169203331"
+		return s.GetName() == "publish app.test" && hex.EncodeToString(s.GetParentSpanId()) == "b7ad6b7169203331"
 	})
 	expect.True(t, "the publish is below the publisher", published >= 0)
 }
@@ -117,10 +117,10 @@ func TestLinks(t *testing.T) {
 	u.Settle()
 	r := done()
 	source, report := r.Named("publish app.test")[0], r.Named("publish report.test")[0]
-	expect.Equal(t, "links", len(report.Links), 1)
-	expect.Equal(t, "link", hex.EncodeToString(report.Links[0].SpanId), hex.EncodeToString(source.SpanId))
-	expect.Equal(t, "source", report.Links[0].Attributes[0].Value.GetStringValue(), id)
-	expect.True(t, "a callback has a trace of its own", hex.EncodeToString(report.TraceId) != hex.EncodeToString(source.TraceId))
+	expect.Equal(t, "links", len(report.GetLinks()), 1)
+	expect.Equal(t, "link", hex.EncodeToString(report.GetLinks()[0].GetSpanId()), hex.EncodeToString(source.GetSpanId()))
+	expect.Equal(t, "source", report.GetLinks()[0].GetAttributes()[0].GetValue().GetStringValue(), id)
+	expect.True(t, "a callback has a trace of its own", hex.EncodeToString(report.GetTraceId()) != hex.EncodeToString(source.GetTraceId()))
 }
 
 // TestCollectorDown checks that the server does not wait for a collector, and logs one line.
@@ -232,9 +232,9 @@ func TestRetryOfTheDLQ(t *testing.T) {
 	u.Settle()
 	published := done().Named("publish app.test")
 	expect.Equal(t, "publishes", len(published), 2)
-	expect.Equal(t, "link", hex.EncodeToString(published[1].Links[0].SpanId), hex.EncodeToString(published[0].SpanId))
-	expect.Equal(t, "linked trace", hex.EncodeToString(published[1].Links[0].TraceId), "0af7651916cd43dd8448eb211c80319c")
-	expect.True(t, "it has a trace of its own", hex.EncodeToString(published[1].TraceId) != "0af7651916cd43dd8448eb211c80319c")
+	expect.Equal(t, "link", hex.EncodeToString(published[1].GetLinks()[0].GetSpanId()), hex.EncodeToString(published[0].GetSpanId()))
+	expect.Equal(t, "linked trace", hex.EncodeToString(published[1].GetLinks()[0].GetTraceId()), "0af7651916cd43dd8448eb211c80319c")
+	expect.True(t, "it has a trace of its own", hex.EncodeToString(published[1].GetTraceId()) != "0af7651916cd43dd8448eb211c80319c")
 }
 
 // TestReset checks that a reset ends the spans of a run that was forgotten.
@@ -253,7 +253,7 @@ func TestReset(t *testing.T) {
 	expect.Contains(t, "unfinished", collector.Value(runs[0], "understudy.unfinished"), "true")
 	published := r.Named("publish app.test")
 	expect.Equal(t, "publishes after the reset", len(published), 1)
-	expect.True(t, "the run ended before", runs[0].EndTimeUnixNano <= published[0].StartTimeUnixNano)
+	expect.True(t, "the run ended before", runs[0].GetEndTimeUnixNano() <= published[0].GetStartTimeUnixNano())
 }
 
 func post(t testing.TB, address string) {
