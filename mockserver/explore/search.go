@@ -435,6 +435,9 @@ func (x *explorer) pairs(singles []Plan, seen map[string]*Observation) []Plan {
 		}
 		x.traces[trace] = true
 		at := slices.IndexFunc(o.Trace, func(p Point) bool { return p.Name == single[0].Point })
+		if at < 0 { // it has another name in the trace, as the second delivery of repeat-late
+			continue
+		}
 		for i := at + 1; i < len(o.Trace); i++ {
 			p := &o.Trace[i]
 			if !related(single[0].Point, p) {
