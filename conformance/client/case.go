@@ -229,7 +229,7 @@ func (l *library) expand(plain map[string]any, feature, at string) error {
 				vars["value"] = table[line]
 			}
 			var id strings.Builder
-			id.WriteString(fmt.Sprint(plain["id"]))
+			_, _ = fmt.Fprint(&id, plain["id"])
 			for i, part := range []string{line, op} {
 				if part != "" {
 					id.WriteString([]string{"/", ":"}[i] + part)

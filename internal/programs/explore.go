@@ -12,14 +12,14 @@ import (
 	"github.com/understudy-mock/understudy/internal/effort"
 )
 
-// Bug names what is planted in an example of explore: what finds it, and what the report says.
-type Bug struct {
+// Planted is a defect of an example of explore: what finds it, and what the report says.
+type Planted struct {
 	Name, Fault, Says string
 	Faults            int // of the smallest plan that shows it
 }
 
 // ShopBugs are the planted bugs of the shops with deliveries.
-var ShopBugs = []Bug{
+var ShopBugs = []Planted{
 	{"not-idempotent", "repeat", "duplicated effect: payments", 1},
 	{"effect-before-lost-answer", "lost-answer", "duplicated effect: payments", 1},
 	{"order-assumed", "lost-request", "lost effect: mail", 1},
@@ -79,7 +79,7 @@ func Explore(t TB, binary, dir, bugs string, flags []string, command ...string) 
 
 // FindBugs explores an example: without bugs nothing is found, each bug is found with as many
 // faults as it needs, and one that needs two is not found with one.
-func FindBugs(t TB, binary, dir string, bugs []Bug, command ...string) {
+func FindBugs(t TB, binary, dir string, bugs []Planted, command ...string) {
 	t.Helper()
 	if e := Explore(t, binary, dir, "", []string{"--cases", "150"}, command...); e.Code != 0 {
 		t.Errorf("%s without a bug: exit code %d:\n%s", dir, e.Code, e.Said)
