@@ -42,7 +42,7 @@ type Explored struct {
 }
 
 // Has reports whether a finding shows a bug.
-func (e *Explored) Has(b Bug) bool {
+func (e *Explored) Has(b Planted) bool {
 	for _, f := range e.Findings {
 		fits := len(f.Plan) == b.Faults && len(f.Breaches) > 0 && strings.Contains(f.Breaches[0].Text, b.Says)
 		for _, choice := range f.Plan {
