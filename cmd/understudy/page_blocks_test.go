@@ -318,6 +318,7 @@ func TestPageMarks(t *testing.T) {
 var notRun = map[string]int{
 	"needs a Kubernetes cluster":                           2,
 	"needs a container engine":                             4,
+	"needs a published release":                            2,
 	"needs a project of yours":                             1,
 	"needs an application of yours":                        2,
 	"needs a repository that is not in a package registry": 7,

@@ -74,6 +74,7 @@ var noOption = map[string]string{
 	"Family":          "of the delivery that made the request",
 	"Forward":         "the names that begin with Forward-",
 	"Hops":            "counted by the server",
+	"TraceContext":    "of the standard headers traceparent and tracestate",
 	"Workflow.Header": "of a restart, read with its overrides",
 }
 
