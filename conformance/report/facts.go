@@ -15,6 +15,9 @@ type fact struct{ Name, Value string }
 // took is the duration of the run and how much of it was spent waiting: for time that
 // the interface document requires, and for the target.
 func (r *Report) took() string {
+	if r.OfClient() { // the time is that of the client and its adapter
+		return r.Duration.String()
+	}
 	return fmt.Sprintf("%s: %s of waits, %s of the suite's own", r.Duration, r.Waited, r.Duration-r.Waited)
 }
 
