@@ -27,7 +27,8 @@ import (
 // that an at-least-once service may do.
 type ExploreCmd struct {
 	Budget      time.Duration     `default:"1m" help:"Time for the search."`
-	Depth       int               `default:"2" help:"Largest number of faults in a case: 1 or 2."`
+	Depth       int               `default:"2" help:"Largest number of faults in a case: 1, 2, or 3 for random cases of 3 to 5."`
+	Seed        uint64            `help:"Seed of the random cases of --depth 3; 0 for a random one, which is printed."`
 	Workers     int               `default:"1" help:"Applications that run at the same time, each with its own server."`
 	Cases       int               `help:"Largest number of cases; 0 for no bound."`
 	Case        string            `placeholder:"PLAN" help:"Only this case, such as 3fa2c1=repeat."`
@@ -211,8 +212,8 @@ func (c *ExploreCmd) config(e *env, file *program.File) (cfg explore.Config, err
 	switch {
 	case c.Workers < 1 || c.Workers > maxWorkers:
 		return cfg, usageError("--workers: invalid value %d: must be an integer from 1 to %d", c.Workers, maxWorkers)
-	case c.Depth < 1 || c.Depth > 2:
-		return cfg, usageError("--depth: invalid value %d: must be 1 or 2", c.Depth)
+	case c.Depth < 1 || c.Depth > 3:
+		return cfg, usageError("--depth: invalid value %d: must be 1, 2 or 3", c.Depth)
 	}
 	for format := range c.Report {
 		if program.Reports[format] == nil {
@@ -220,7 +221,7 @@ func (c *ExploreCmd) config(e *env, file *program.File) (cfg explore.Config, err
 		}
 	}
 	cfg = explore.Config{
-		Keys: file.Keys, Allow: file.Allow, Faults: file.Faults, Depth: c.Depth, Cases: c.Cases, Budget: c.Budget, CaseTimeout: c.CaseTimeout,
+		Keys: file.Keys, Allow: file.Allow, Faults: file.Faults, Depth: c.Depth, Seed: c.Seed, Cases: c.Cases, Budget: c.Budget, CaseTimeout: c.CaseTimeout,
 		Progress: c.progress(e),
 	}
 	if c.Case != "" {

@@ -37,7 +37,7 @@ func Counted(n int, one, many string) string {
 func (r *Result) Summary() string {
 	var parts []string
 	for _, l := range r.Levels {
-		what := map[int]string{1: "single faults", 2: "pairs"}[l.Faults]
+		what := map[int]string{1: "single faults", 2: "pairs", 3: "random plans"}[l.Faults]
 		if l.Done == l.All {
 			parts = append(parts, fmt.Sprintf("all %d %s", l.All, what))
 		} else {
