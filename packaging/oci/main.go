@@ -32,7 +32,7 @@ import (
 
 // maxImage is the largest compressed size of an image on one platform, in bytes: the largest
 // program that package build allows, and the certificates.
-const maxImage = 14_500_000
+const maxImage = 17_000_000
 
 // referenceName is the annotation with the tag of an image in a layout.
 const referenceName = "org.opencontainers.image.ref.name"
