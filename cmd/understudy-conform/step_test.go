@@ -262,4 +262,4 @@ var emptyList = regexp.MustCompile(`"(events|messages)":\[\]`)
 
 // emptyIsRight matches the names of scenarios about an empty list, about the form of an answer,
 // or about a value that the calls of a workflow show as well.
-var emptyIsRight = regexp.MustCompile(`holds? nothing|no events|(is|are) an array|empty array|(never|not) in the queue|cursor of every page|flow-control value|entries after a restart`)
+var emptyIsRight = regexp.MustCompile(`holds? nothing|no events|(is|are) an array|empty array|(never|not) in the queue|cursor of every page|flow-control value|entries after a restart|credential is in no call|cancelled run is not in the count|date of the queue is inclusive`)

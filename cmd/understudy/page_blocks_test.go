@@ -320,6 +320,8 @@ var notRun = map[string]int{
 	"needs a container engine":                             4,
 	"needs a published release":                            2,
 	"needs a project of yours":                             1,
-	"needs an application of yours":                        2,
+	"needs an application of yours":                        4,
+	"needs a client of yours":                              2,
+	"needs data of yours":                                  4,
 	"needs a repository that is not in a package registry": 7,
 }
