@@ -13,6 +13,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	v1 "github.com/google/go-containerregistry/pkg/v1"
 	"github.com/google/go-containerregistry/pkg/v1/layout"
@@ -146,7 +147,7 @@ func TestLayout(t *testing.T) {
 			`"User":"65532:65532"`, `"WorkingDir":"/data"`, `"Entrypoint":["/usr/local/bin/understudy"]`, `"Cmd":["serve"]`, `"StopSignal":"SIGTERM"`,
 			`"ExposedPorts":{"8080/tcp":{}}`, `"Test":["CMD","/usr/local/bin/understudy","healthcheck"]`, `"UNDERSTUDY_ADDR=:8080"`,
 			`"org.opencontainers.image.version":"0.0.1"`, `"org.opencontainers.image.revision":"abc123"`,
-			`"org.opencontainers.image.created":"1970-01-01T00:00:00Z"`, `"org.opencontainers.image.source":"https://github.com/`, `"org.opencontainers.image.licenses":"Apache-2.0"`,
+			`"org.opencontainers.image.created":"` + created().Format(time.RFC3339) + `"`, `"org.opencontainers.image.source":"https://github.com/`, `"org.opencontainers.image.licenses":"Apache-2.0"`,
 		} {
 			if !bytes.Contains(got, []byte(want)) {
 				t.Errorf("%s is missing in %s", want, got)
