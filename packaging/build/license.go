@@ -2,12 +2,12 @@ package main
 
 import (
 	"bytes"
-	"debug/buildinfo"
 	"fmt"
 	"maps"
 	"os"
 	"path/filepath"
 	"regexp"
+	"runtime"
 	"runtime/debug"
 	"slices"
 	"strings"
@@ -50,21 +50,10 @@ func linked(info *debug.BuildInfo) []debug.Module {
 }
 
 // notice reads the licences of all modules in the programs, and writes them to OUT/NOTICE,
-// which every package contains.
+// which every package contains. It names those of all platforms, so that it is the same
+// whichever are built.
 func (o *options) notice() error {
-	modules := map[string]string{} // path -> version
-	for _, p := range o.platforms {
-		for _, program := range programs {
-			info, err := buildinfo.ReadFile(filepath.Join(o.out, p.String(), p.file(program)))
-			if err != nil {
-				return err
-			}
-			for _, m := range linked(info) {
-				modules[m.Path] = m.Version
-			}
-		}
-	}
-	folders, err := o.folders()
+	modules, folders, err := o.modules()
 	if err != nil {
 		return err
 	}
@@ -82,21 +71,23 @@ func (o *options) notice() error {
 	return os.WriteFile(filepath.Join(o.out, "NOTICE"), b.Bytes(), 0o644)
 }
 
-// folders are the folders of the sources of the modules in the programs.
-func (o *options) folders() (map[string]string, error) {
-	found := map[string]string{}
-	for _, p := range o.platforms {
-		args := []string{"list", "-deps", "-f", "{{if .Standard}}std {{.Root}}{{else}}{{.Module.Path}} {{.Module.Dir}}{{end}}"}
+// modules are the versions of the modules in the programs, and the folders of their sources.
+func (o *options) modules() (versions, folders map[string]string, err error) {
+	versions, folders = map[string]string{}, map[string]string{}
+	for _, p := range platforms {
+		args := []string{"list", "-deps", "-f", "{{if .Standard}}std - {{.Root}}{{else if not .Module.Main}}{{.Module.Path}} {{.Module.Version}} {{.Module.Dir}}{{end}}"}
 		text, err := o.goCommand(p, args...)
 		if err != nil {
-			return nil, err
+			return nil, nil, err
 		}
 		for line := range strings.Lines(string(text)) {
-			path, folder, _ := strings.Cut(strings.TrimSpace(line), " ")
-			found[path] = folder
+			if words := strings.SplitN(strings.TrimSpace(line), " ", 3); len(words) == 3 {
+				versions[words[0]], folders[words[0]] = words[1], words[2]
+			}
 		}
 	}
-	return found, nil
+	versions["std"] = strings.TrimPrefix(runtime.Version(), "go")
+	return versions, folders, nil
 }
 
 // readLicense reads the licence files of a folder.
