@@ -35,8 +35,7 @@ func TestMain(m *testing.M) {
 type session struct {
 	*mcp.ClientSession
 
-	t          testing.TB
-	transcript *strings.Builder
+	t testing.TB
 }
 
 // connect starts a server, and a session with it over HTTP.
@@ -58,7 +57,7 @@ func connected(t testing.TB, endpoint string, transport http.RoundTripper) *sess
 		_ = s.Close()
 		http.DefaultTransport.(*http.Transport).CloseIdleConnections()
 	})
-	return &session{s, t, &strings.Builder{}}
+	return &session{s, t}
 }
 
 // said is the answer of a tool.
@@ -80,7 +79,6 @@ func (s *session) call(name, arguments string) said {
 		s.t.Fatalf("%s: %v", name, err)
 	}
 	text := result.Content[0].(*mcp.TextContent).Text
-	fmt.Fprintf(s.transcript, "> %s %s\n\n%s\n\n", name, arguments, text)
 	answer := said{text: text, failed: result.IsError}
 	if !result.IsError && json.Unmarshal([]byte(text), &answer) != nil {
 		s.t.Fatalf("%s: not JSON: %s", name, text)
