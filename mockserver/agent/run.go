@@ -1,6 +1,7 @@
 package agent
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"maps"
@@ -35,8 +36,11 @@ func (v *visit) list(a args) (answer, error) {
 			return answer{}, fmt.Errorf("argument cursor: invalid value %q: must be that of the last answer", a.text("cursor"))
 		}
 	}
-	if takes["maxBody"] != nil && a["maxBody"] == nil {
-		a["maxBody"] = listBody
+	if takes["maxBody"] != nil {
+		most, err := strconv.Atoi(cmp.Or(a.text("maxBody"), strconv.Itoa(listBody)))
+		if err == nil { // otherwise the API says what is wrong
+			a["maxBody"] = min(most, maxAnswer)
+		}
 	}
 	if state := a.text("state"); state != "" {
 		a["state"] = strings.ToUpper(state)
@@ -56,10 +60,11 @@ func (v *visit) list(a args) (answer, error) {
 		} else {
 			said.Result, said.Cursor = part(result, from, n, takes["limit"] != nil)
 		}
-		if len(written(said)) <= maxAnswer || n == 1 {
+		size := len(written(said))
+		if size <= maxAnswer || n == 1 {
 			return said, nil
 		}
-		n = max(1, n/2)
+		n = max(1, min(n/2, n*maxAnswer/size))
 	}
 }
 
