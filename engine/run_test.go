@@ -252,7 +252,7 @@ func TestAnAdvanceCountsEachRunThatItWokeOnce(t *testing.T) {
 
 func TestThousandConcurrentRunsOfTenSteps(t *testing.T) {
 	t.Parallel()
-	runs := effort.Amount(t, "WORKFLOWS", 200, 1000)
+	runs := effort.Amount(t, "WORKFLOWS", 50, 1000)
 	nodes := make([]node, 10)
 	for i := range nodes {
 		nodes[i] = node{name: fmt.Sprint("s", i)}

@@ -208,6 +208,7 @@ func TestGeneratedFixturesLoad(t *testing.T) {
 // ones once held a label in brackets.
 func TestAnyGeneratedFixtureLoads(t *testing.T) {
 	t.Parallel()
+	effort.Unraced(t, "it looks for refusals, not for races")
 	load := func(seed int64, size fixtures.Size) error {
 		var text bytes.Buffer
 		if err := fixtures.New(seed).WriteFile(&text, size); err != nil {

@@ -12,6 +12,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/understudy-mock/understudy/internal/effort"
 	"github.com/understudy-mock/understudy/internal/expect"
 	"github.com/understudy-mock/understudy/mockserver"
 )
@@ -126,6 +127,7 @@ func TestSearchPages(t *testing.T) {
 // many of them ends its page early. Its cursors lead to what it has not read.
 func TestSearchOfBodiesThatExpand(t *testing.T) {
 	t.Parallel()
+	effort.Unraced(t, "it counts bytes")
 	u := mockserver.RunT(t)
 	u.Stub("*", 200)
 	c := newClient(t, u)

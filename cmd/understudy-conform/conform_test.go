@@ -302,6 +302,7 @@ func TestConformThroughATunnel(t *testing.T) {
 // With a relay, nothing connects to the suite: it polls the relay.
 func TestConformThroughARelay(t *testing.T) {
 	t.Parallel()
+	effort.Unraced(t, "it takes real time; TestConformOwn looks for races")
 	u := mockserver.RunT(t)
 	relay := httptest.NewServer(&receiver.Relay{Token: "relay-secret"})
 	t.Cleanup(relay.Close)

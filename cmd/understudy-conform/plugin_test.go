@@ -65,6 +65,7 @@ func TestConformPluginOfAnotherLanguage(t *testing.T) {
 
 // A window that ends between two requests of a scenario is not a fault of the plugin.
 func TestConformWindowEndsWithinAScenario(t *testing.T) {
+	effort.Unraced(t, "it takes real time; TestConformOwn looks for races")
 	effort.Unraced(t, "takes minutes with the race detector")
 	t.Parallel()
 	u := mockserver.RunT(t)

@@ -73,6 +73,7 @@ func reasons(judged *report.Report) map[report.Reason]int {
 // Steps and drivers wait when the target asks them to.
 func TestConformWaitsWhenItIsAskedTo(t *testing.T) {
 	t.Parallel()
+	effort.Unraced(t, "it takes real time; TestConformOwn looks for races")
 	var asked atomic.Int64
 	judged := fronted(t, func(w http.ResponseWriter, r *http.Request, next http.Handler) {
 		if n := asked.Add(1); n%7 == 0 && n < 80 {

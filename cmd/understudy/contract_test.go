@@ -39,7 +39,7 @@ var contracts = []struct {
 	examples string
 	excluded map[string]string
 }{
-	{"interface", nil, spec.Load, "10", nil},
+	{"interface", nil, spec.Load, "4", nil},
 }
 
 // TestContract checks a server process against the documents that it prints: schemathesis

@@ -6,6 +6,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/understudy-mock/understudy/internal/effort"
+
 	"github.com/understudy-mock/understudy/mockserver/kv"
 )
 
@@ -107,6 +109,7 @@ func TestNoCommandEndsTheProcess(t *testing.T) {
 }
 
 func TestTheStoreIsBoundedAsAWhole(t *testing.T) {
+	effort.Unraced(t, "it counts bytes")
 	for name, command := range map[string]func(i int) []any{
 		"strings":  func(i int) []any { return []any{"SET", fmt.Sprint("k", i), strings.Repeat("x", 1<<20)} },
 		"a list":   func(int) []any { return []any{"RPUSH", "l", strings.Repeat("x", 1<<20)} },

@@ -13,6 +13,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/understudy-mock/understudy/internal/effort"
+
 	"github.com/understudy-mock/understudy/engine/store"
 	"github.com/understudy-mock/understudy/engine/store/storetest"
 )
@@ -46,6 +48,7 @@ func filled(t *testing.T) (whole, crashed string) {
 // refused folder is not changed.
 func TestDamageIsNoticed(t *testing.T) {
 	t.Parallel()
+	effort.Unraced(t, "it looks for damage, not for races")
 	whole, crashed := filled(t)
 	random := rand.New(rand.NewPCG(1, 2))
 	for i := range 200 {
@@ -74,6 +77,7 @@ func TestDamageIsNoticed(t *testing.T) {
 // reports what is missing, and keeps the damaged files.
 func TestDamageIsLeftOut(t *testing.T) {
 	t.Parallel()
+	effort.Unraced(t, "it looks for damage, not for races")
 	whole, crashed := filled(t)
 	random := rand.New(rand.NewPCG(3, 4))
 	lost := 0
