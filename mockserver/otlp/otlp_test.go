@@ -4,6 +4,7 @@ import (
 	"encoding/hex"
 	"io"
 	"log/slog"
+	"maps"
 	"net/http"
 	"net/http/httptest"
 	"slices"
@@ -256,16 +257,79 @@ func TestReset(t *testing.T) {
 	expect.True(t, "the run ended before", runs[0].GetEndTimeUnixNano() <= published[0].GetStartTimeUnixNano())
 }
 
-func post(t testing.TB, address string) {
+// TestLinksOfRuns checks that a run links to the run that it continues or repeats, or that invoked
+// it, and that a wait is a span below its run.
+func TestLinksOfRuns(t *testing.T) {
+	t.Parallel()
+	const flow = "https://app.test/flow"
+	u, done := traced(t, mockserver.Config{Clock: "manual"})
+	answer := func(status mockserver.StubStatus) mockserver.Answer {
+		return mockserver.Answer{Status: status, Headers: map[string]string{"Svc-Workflow-Sdk-Version": "1"}}
+	}
+	u.Script(mockserver.Stub{URL: flow, Answers: []mockserver.Answer{answer("500"), answer("500"), answer("200")}})
+	api := u.URL() + "/_understudy/as/svcUser/v2/"
+	run := func(id, body string, header ...string) {
+		post(t, api+"publish/"+flow, append([]string{body, "Svc-Workflow-Init: true", "Svc-Workflow-RunId: " + id, "Svc-Workflow-Url: " + flow, "Svc-Retries: 0", "Svc-Forward-Svc-Workflow-Sdk-Version: 1"}, header...)...)
+		u.Settle()
+	}
+	fail := func(id string) (entry string) {
+		run(id, "{}")
+		_, entry, _ = strings.Cut(read(t, u.URL()+"/_understudy/runs/"+id), `"dlqId":"`)
+		entry, _, _ = strings.Cut(entry, `"`)
+		return entry
+	}
+	restarted, resumed := fail("wfr_1"), fail("wfr_2")
+	post(t, api+"workflows/dlq/restart/"+restarted)
+	post(t, api+"workflows/dlq/resume/"+resumed)
+	run("wfr_parent", "{}")
+	run("wfr_child", `{"body":"{}","headers":{},"workflowRunId":"wfr_parent","workflowUrl":"`+flow+`","step":{"stepId":1,"stepName":"ask","stepType":"Invoke","concurrent":1}}`, "Svc-Workflow-Invoke: true")
+	run("wfr_waits", "{}")
+	post(t, api+"wait/paid", `{"url":"`+flow+`","timeout":"1d","step":{"stepId":1,"stepName":"payment","stepType":"Wait","concurrent":1}}`, "Svc-Workflow-RunId: wfr_waits")
+	u.Advance(2 * time.Hour)
+	post(t, api+"notify/paid", "true")
+	u.Settle()
+	r := done()
+	runs, links := map[string]*spans.Span{}, map[string]*spans.Span{}
+	for _, s := range r.Named("run app.test") {
+		runs[collector.Value(s, "understudy.run.id")] = s
+	}
+	for _, s := range runs {
+		for _, l := range s.GetLinks() {
+			of := l.GetAttributes()[0].GetValue().GetStringValue()
+			links[of] = s
+			expect.Equal(t, "the link leads to the run", hex.EncodeToString(l.GetSpanId()), hex.EncodeToString(runs[of].GetSpanId()))
+		}
+	}
+	expect.Equal(t, "linked runs", slices.Sorted(maps.Keys(links)), []string{"wfr_1", "wfr_2", "wfr_parent"})
+	expect.True(t, "the run with the link to its invoker is the child", links["wfr_parent"] == runs["wfr_child"])
+	for _, of := range []string{"wfr_1", "wfr_2"} {
+		expect.True(t, of+" and the run that follows have traces of their own", !slices.Equal(links[of].GetTraceId(), runs[of].GetTraceId()))
+	}
+	waits := r.Named("wait for event paid")
+	expect.Equal(t, "waits", len(waits), 1)
+	expect.Equal(t, "a wait is below its run", hex.EncodeToString(waits[0].GetParentSpanId()), hex.EncodeToString(runs["wfr_waits"].GetSpanId()))
+}
+
+// post sends a request: what follows the address is its body and its header.
+func post(t testing.TB, address string, request ...string) {
 	t.Helper()
-	r, err := http.NewRequestWithContext(t.Context(), http.MethodPost, address, nil)
+	body := ""
+	if len(request) > 0 {
+		body, request = request[0], request[1:]
+	}
+	r, err := http.NewRequestWithContext(t.Context(), http.MethodPost, address, strings.NewReader(body))
 	if err != nil {
 		t.Fatal(err)
+	}
+	for _, line := range request {
+		name, value, _ := strings.Cut(line, ": ")
+		r.Header.Set(name, value)
 	}
 	answer, err := http.DefaultClient.Do(r)
 	if err != nil {
 		t.Fatal(err)
 	}
+	text, _ := io.ReadAll(answer.Body)
 	_ = answer.Body.Close()
-	expect.Equal(t, "class of the status of "+address, answer.StatusCode/100, 2)
+	expect.True(t, address+" is accepted: "+answer.Status+" "+string(text), answer.StatusCode < 300)
 }
