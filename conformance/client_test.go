@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"runtime"
 	"slices"
@@ -19,14 +18,25 @@ import (
 	"github.com/understudy-mock/understudy/conformance/report"
 	"github.com/understudy-mock/understudy/internal/effort"
 	"github.com/understudy-mock/understudy/internal/expect"
+	"github.com/understudy-mock/understudy/internal/programs"
 	"github.com/understudy-mock/understudy/spec"
 )
 
 // greeting is the answer to hello of the adapters in this file.
 const greeting = `read l; echo '{"id":1,"protocol":1,"name":"toy","version":"1","language":"sh","operations":["publish"],"options":[],"features":[]}'; `
 
+// needsShell skips a test where adapters in sh do not run.
+func needsShell(t testing.TB) {
+	t.Helper()
+	if runtime.GOOS == "windows" {
+		programs.SkipHere(t, "adapters in sh are not tried on Windows")
+	}
+}
+
 // each runs a script for each call, which has its number in $id.
-func each(script string) string {
+func each(t testing.TB, script string) string {
+	t.Helper()
+	needsShell(t)
 	return "sh:" + greeting + `while read l; do id=${l#*'"id":'}; id=${id%%,*}; ` + script + `; done`
 }
 
@@ -36,9 +46,7 @@ const answered = `echo '{"id":'$id',"result":{"messageId":"msg_1"}}'`
 // clientRun judges an adapter by the cases of one requirement.
 func clientRun(t *testing.T, command string, requirements ...string) (*report.Report, error) {
 	t.Helper()
-	if runtime.GOOS == "windows" {
-		t.Skip("adapters of sh")
-	}
+	needsShell(t)
 	return conformance.Run(t.Context(), conformance.Config{
 		Client: &client.Config{Command: command, CallTimeout: effort.Wait(10 * time.Second)}, Requirements: requirements, Concurrency: 1,
 	})
@@ -78,7 +86,7 @@ func TestAnAdapterThatBreaksTheProtocolEndsTheRun(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
-			r, err := clientRun(t, each(c.script), "REQ-CLI-001", "REQ-CLI-020", "REQ-CLI-027", "REQ-CLI-003")
+			r, err := clientRun(t, each(t, c.script), "REQ-CLI-001", "REQ-CLI-020", "REQ-CLI-027", "REQ-CLI-003")
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -90,11 +98,8 @@ func TestAnAdapterThatBreaksTheProtocolEndsTheRun(t *testing.T) {
 
 func TestAnAdapterThatDoesNotAnswerEndsTheRun(t *testing.T) {
 	t.Parallel()
-	if runtime.GOOS == "windows" {
-		t.Skip("adapters of sh")
-	}
 	r, err := conformance.Run(t.Context(), conformance.Config{
-		Client: &client.Config{Command: each("true"), CallTimeout: 50 * time.Millisecond}, Requirements: []string{"REQ-CLI-001", "REQ-CLI-020"}, Concurrency: 1,
+		Client: &client.Config{Command: each(t, "true"), CallTimeout: 50 * time.Millisecond}, Requirements: []string{"REQ-CLI-001", "REQ-CLI-020"}, Concurrency: 1,
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -105,11 +110,8 @@ func TestAnAdapterThatDoesNotAnswerEndsTheRun(t *testing.T) {
 
 func TestNoiseIsOnlyNoise(t *testing.T) {
 	t.Parallel()
-	if runtime.GOOS == "windows" {
-		t.Skip("adapters of sh")
-	}
 	r, err := conformance.Run(t.Context(), conformance.Config{
-		Client: &client.Config{Command: each(`echo starting; echo '{"level":"info"}'; printf 'debug \036'; ` + answered)}, Names: []string{"response/ids:publish", "connection/noise"}, Concurrency: 1,
+		Client: &client.Config{Command: each(t, `echo starting; echo '{"level":"info"}'; printf 'debug \036'; `+answered)}, Names: []string{"response/ids:publish", "connection/noise"}, Concurrency: 1,
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -128,7 +130,7 @@ func TestNoiseIsOnlyNoise(t *testing.T) {
 
 func TestAClientThatSendsNothingFails(t *testing.T) {
 	t.Parallel()
-	r, err := clientRun(t, each(answered), "REQ-CLI-001")
+	r, err := clientRun(t, each(t, answered), "REQ-CLI-001")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -146,7 +148,7 @@ func TestAClientThatSendsNothingFails(t *testing.T) {
 func TestAnAdapterThatSaysBrokenIsInconclusive(t *testing.T) {
 	t.Parallel()
 	for _, member := range []string{"broken", "unsupported"} {
-		r, err := clientRun(t, each(`echo '{"id":'$id',"`+member+`":"not today"}'`), "REQ-CLI-001")
+		r, err := clientRun(t, each(t, `echo '{"id":'$id',"`+member+`":"not today"}'`), "REQ-CLI-001")
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -156,10 +158,7 @@ func TestAnAdapterThatSaysBrokenIsInconclusive(t *testing.T) {
 
 func TestAProfileWithoutOperationsIsPartial(t *testing.T) {
 	t.Parallel()
-	if runtime.GOOS == "windows" {
-		t.Skip("adapters of sh")
-	}
-	r, err := conformance.Run(t.Context(), conformance.Config{Client: &client.Config{Command: each(answered)}, Profiles: []string{"CLI-DLQ"}, Concurrency: 1})
+	r, err := conformance.Run(t.Context(), conformance.Config{Client: &client.Config{Command: each(t, answered)}, Profiles: []string{"CLI-DLQ"}, Concurrency: 1})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -171,7 +170,7 @@ func TestTwoRunsDoNotDisturbEachOther(t *testing.T) {
 	var running sync.WaitGroup
 	for range 2 {
 		running.Go(func() {
-			r, err := clientRun(t, each(answered), "REQ-CLI-030")
+			r, err := clientRun(t, each(t, answered), "REQ-CLI-030")
 			if err != nil {
 				t.Error(err)
 				return
@@ -194,10 +193,7 @@ func TestKnownFailuresOfAClient(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
-			if runtime.GOOS == "windows" {
-				t.Skip("adapters of sh")
-			}
-			cfg := conformance.Config{Client: &client.Config{Command: each(answered)}, Requirements: []string{"REQ-CLI-001"}, Concurrency: 1}
+			cfg := conformance.Config{Client: &client.Config{Command: each(t, answered)}, Requirements: []string{"REQ-CLI-001"}, Concurrency: 1}
 			cfg.Target.ExpectedFailures = filepath.Join(t.TempDir(), "known.yaml")
 			if err := os.WriteFile(cfg.Target.ExpectedFailures, []byte(c.known), 0o600); err != nil {
 				t.Fatal(err)
@@ -234,10 +230,8 @@ func TestEachRequirementOfClientsHasACase(t *testing.T) {
 
 func TestAClientThatCallsAnotherHostFails(t *testing.T) {
 	t.Parallel()
-	if _, err := exec.LookPath("curl"); err != nil {
-		t.Skip("needs curl")
-	}
-	r, err := clientRun(t, each(`curl -s -o /dev/null http://elsewhere.example/; `+answered), "REQ-CLI-143", "REQ-CLI-027")
+	programs.Need(t, "a client that calls another host is NOT tried", "curl")
+	r, err := clientRun(t, each(t, `curl -s -o /dev/null http://elsewhere.example/; `+answered), "REQ-CLI-143", "REQ-CLI-027")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -252,10 +246,8 @@ func TestAClientThatCallsAnotherHostFails(t *testing.T) {
 
 func TestALibraryWithAFixedHostIsJudgedThroughTheProxy(t *testing.T) {
 	t.Parallel()
-	if _, err := exec.LookPath("curl"); err != nil {
-		t.Skip("needs curl")
-	}
-	fixed := strings.Replace(each(`t=${l#*'"token":"'}; t=${t%%\"*}; out=$(curl -s -X POST -H "Authorization: Bearer $t" -d hello https://api.example/v2/publish/https://a.test/x); echo '{"id":'$id',"result":'"$out"'}'`),
+	programs.Need(t, "a client that calls another host is NOT tried", "curl")
+	fixed := strings.Replace(each(t, `t=${l#*'"token":"'}; t=${t%%\"*}; out=$(curl -s -X POST -H "Authorization: Bearer $t" -d hello https://api.example/v2/publish/https://a.test/x); echo '{"id":'$id',"result":'"$out"'}'`),
 		`"features":[]`, `"features":["tls"],"fixed_host":"api.example","sentinel":"publish"`, 1)
 	r, err := clientRun(t, fixed, "REQ-CLI-027", "REQ-CLI-004", "REQ-CLI-090")
 	if err != nil {
@@ -266,13 +258,10 @@ func TestALibraryWithAFixedHostIsJudgedThroughTheProxy(t *testing.T) {
 
 func TestAnInterruptedRunEnds(t *testing.T) {
 	t.Parallel()
-	if runtime.GOOS == "windows" {
-		t.Skip("adapters of sh")
-	}
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
 	r, err := conformance.Run(ctx, conformance.Config{
-		Client: &client.Config{Command: each(answered)}, Requirements: []string{"REQ-CLI-001"}, Concurrency: 1,
+		Client: &client.Config{Command: each(t, answered)}, Requirements: []string{"REQ-CLI-001"}, Concurrency: 1,
 		Progress: func(int, int, []string, *report.Result) { cancel() },
 	})
 	if err != nil {
@@ -286,13 +275,10 @@ func TestAnInterruptedRunEnds(t *testing.T) {
 
 func TestNumbersOfAnErrorAreComparedAsNumbers(t *testing.T) {
 	t.Parallel()
-	if runtime.GOOS == "windows" {
-		t.Skip("adapters of sh")
-	}
 	for reset, verdict := range map[string]report.Verdict{"1700000900": report.Pass, `"1700000900"`: report.Pass, "1700000901": report.Fail, "null": report.Fail} {
 		limited := `echo '{"id":'$id',"error":{"class":"Limit","message":"daily","limit":1000,"remaining":0,"reset":` + reset + `}}'`
 		r, err := conformance.Run(t.Context(), conformance.Config{
-			Client: &client.Config{Command: strings.Replace(each(limited), `"features":[]`, `"features":["error.rate_limit"]`, 1)}, Names: []string{"error/daily-limit:publish"}, Concurrency: 1,
+			Client: &client.Config{Command: strings.Replace(each(t, limited), `"features":[]`, `"features":["error.rate_limit"]`, 1)}, Names: []string{"error/daily-limit:publish"}, Concurrency: 1,
 		})
 		if err != nil {
 			t.Fatal(err)

@@ -5,13 +5,13 @@ import (
 	"encoding/json"
 	"go/format"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"testing"
 
 	"github.com/understudy-mock/understudy/conformance/client"
 	"github.com/understudy-mock/understudy/internal/effort"
 	"github.com/understudy-mock/understudy/internal/expect"
+	"github.com/understudy-mock/understudy/internal/programs"
 )
 
 func TestAFirstAdapterFitsOnAScreen(t *testing.T) {
@@ -62,11 +62,7 @@ func TestTheCasesAreJSON(t *testing.T) {
 
 func TestTheFirstAdapterInShellWorks(t *testing.T) {
 	t.Parallel()
-	for _, tool := range []string{"sh", "jq", "curl"} {
-		if _, err := exec.LookPath(tool); err != nil {
-			t.Skip("needs " + tool)
-		}
-	}
+	programs.Need(t, "the first adapter in shell is NOT tried", "sh", "jq", "curl")
 	text, err := client.Skeleton("sh")
 	if err != nil {
 		t.Fatal(err)
