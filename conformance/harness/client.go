@@ -168,10 +168,9 @@ func (s *Scenario) Exchange(r *http.Request, body []byte, op *spec.Operation) (*
 	r = r.WithContext(ctx)
 	started := Now()
 	x := report.Exchange{
-		Method: r.Method, URL: s.Masked(r.URL.String()), Header: s.MaskedHeader(r.Header), Body: s.maskedBody(body),
-		At: report.Span(started.Sub(s.Result.Started)),
+		Method: r.Method, URL: s.Masked(r.URL.String()), Header: s.MaskedHeader(r.Header), At: report.Span(started.Sub(s.Result.Started)),
 	}
-	asked := sent{r.Method, r.URL.String(), r.Header.Clone(), body, nil}
+	asked := sent{r.Method, r.URL.String(), r.Header.Clone(), body, nil, nil}
 	if op != nil {
 		x.Operation = op.ID
 	}
@@ -200,7 +199,7 @@ func (s *Scenario) Exchange(r *http.Request, body []byte, op *spec.Operation) (*
 	if decoder.Decode(&a.JSON) != nil || decoder.Decode(new(any)) != io.EOF {
 		a.JSON = nil
 	}
-	x.Status, x.Answer, x.AnswerHdr = a.Status, s.maskedBody(text), s.MaskedHeader(response.Header)
+	x.Status, x.AnswerHdr = a.Status, s.MaskedHeader(response.Header)
 	if op != nil {
 		for _, p := range op.CheckResponse(a.Status, a.Header, a.Body) {
 			x.Problems = append(x.Problems, p.String())
@@ -212,7 +211,7 @@ func (s *Scenario) Exchange(r *http.Request, body []byte, op *spec.Operation) (*
 			x.Problems = append(x.Problems, b.Requirement+" "+b.Pointer+": "+b.Message)
 		}
 	}
-	asked.answer = a.JSON
+	asked.text, asked.answer = text, a.JSON
 	a.Exchange = s.keep(x, asked)
 	return a, nil
 }
@@ -276,15 +275,20 @@ func (s *Scenario) MaskedHeader(h http.Header) map[string][]string {
 }
 
 // maskedBody masks and shortens a body for a report.
-func (s *Scenario) maskedBody(body []byte) string { return s.Masked(Clip(string(mask.JSON(body)))) }
+func (s *Scenario) maskedBody(body []byte) string {
+	return s.Masked(clip(string(mask.Excerpt(body, maxShown)), len(body)))
+}
 
 // Clip shortens a text for a report to 4 KiB, and replaces invalid UTF-8.
-func Clip(text string) string {
+func Clip(text string) string { return clip(text, len(text)) }
+
+// clip names the size of the whole, of which text is at least the beginning.
+func clip(text string, size int) string {
 	text = strings.ToValidUTF8(text, "\uFFFD")
-	if len(text) <= maxShown {
+	if len(text) <= maxShown && size <= maxShown {
 		return text
 	}
-	return strings.ToValidUTF8(text[:maxShown], "") + fmt.Sprintf("... (%d bytes)", len(text))
+	return strings.ToValidUTF8(text[:min(len(text), maxShown)], "") + fmt.Sprintf("... (%d bytes)", size)
 }
 
 // ReadAll reads an answer, at most the first 32 MiB.

@@ -25,7 +25,8 @@ type sent struct {
 	method, url string
 	header      http.Header
 	body        []byte
-	answer      any // decoded, nil when it is not JSON
+	text        []byte // of the answer
+	answer      any    // decoded, nil when it is not JSON
 }
 
 // variables are the shell variables of a command, with notes on their values.

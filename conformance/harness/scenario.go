@@ -89,9 +89,9 @@ func (s *Scenario) OwnAccount(password string) error {
 func (s *Scenario) Finish() {
 	defer s.Limit()
 	s.mu.Lock()
-	for i := range s.Result.Exchanges { // mask secrets that a driver returned later
+	for i := range s.Result.Exchanges { // at the end, when all secrets are known, also those that a driver returned late
 		x := &s.Result.Exchanges[i]
-		x.URL, x.Body, x.Answer = s.Masked(x.URL), s.Masked(x.Body), s.Masked(x.Answer)
+		x.URL, x.Body, x.Answer = s.Masked(x.URL), s.maskedBody(s.sent[i].body), s.maskedBody(s.sent[i].text)
 		x.Curl, x.Notes = s.curl(&s.sent[i])
 	}
 	s.over = true

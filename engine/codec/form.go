@@ -1,6 +1,7 @@
 package codec
 
 import (
+	"bytes"
 	"encoding"
 	"encoding/json"
 	"fmt"
@@ -43,9 +44,8 @@ func RecordOf(t reflect.Type) *Form { return records.of(t) }
 func (f *Form) Encode(v any) []byte {
 	c := idle.Get().(*Codec) //nolint:forcetypeassert // it has nothing else
 	defer c.free()
-	c.out.Buf = make([]byte, 0, 512) // enough for most commands
 	f.write(c, reflect.ValueOf(v).Elem())
-	return c.out.Buf
+	return bytes.Clone(c.out.Buf)
 }
 
 // Decode reads the output of Encode into the value that v points to.
@@ -61,7 +61,11 @@ func (f *Form) Decode(body []byte, v any) error {
 var idle = sync.Pool{New: func() any { return &Codec{in: jx.DecodeBytes(nil)} }}
 
 func (c *Codec) free() {
-	*c = Codec{in: c.in}
+	to := c.out.Buf[:0]
+	if cap(to) > flushAt {
+		to = nil
+	}
+	*c = Codec{in: c.in, out: jx.Writer{Buf: to}}
 	idle.Put(c)
 }
 

@@ -48,9 +48,9 @@ type Journal interface {
 
 // Write writes a record as one line of JSON.
 func Write(w io.Writer, r Record) error {
-	var e jx.Encoder
+	var e jx.Writer
 	r.write(&e)
-	_, err := w.Write(append(e.Bytes(), '\n'))
+	_, err := w.Write(append(e.Buf, '\n'))
 	return err
 }
 
@@ -85,23 +85,19 @@ func Read(r io.Reader) iter.Seq2[Record, error] {
 	}
 }
 
-// EncodeList returns records as a JSON array.
-func EncodeList(records []Record) []byte {
-	size := 0
-	for i := range records {
-		size += len(records[i].Body) + 64
+// AppendTo appends a record to a JSON array of records; list is nil for an empty one.
+func (r *Record) AppendTo(list []byte) []byte {
+	if n := len(list); n > 0 {
+		list[n-1] = ','
+	} else {
+		list = append(list, '[')
 	}
-	var e jx.Encoder
-	e.Grow(size)
-	e.ArrStart()
-	for i := range records {
-		records[i].write(&e)
-	}
-	e.ArrEnd()
-	return e.Bytes()
+	e := jx.Writer{Buf: list}
+	r.write(&e)
+	return append(e.Buf, ']')
 }
 
-// DecodeList reads the output of EncodeList. The bodies refer to the memory of text.
+// DecodeList reads an array of AppendTo. The bodies refer to the memory of text.
 func DecodeList(text []byte) (list []Record, err error) {
 	d := jx.DecodeBytes(text)
 	err = eachElement(d, func() error {
@@ -113,15 +109,14 @@ func DecodeList(text []byte) (list []Record, err error) {
 	return list, err
 }
 
-func (r *Record) write(e *jx.Encoder) {
-	e.ObjStart()
-	e.FieldStart("lsn")
+func (r *Record) write(e *jx.Writer) {
+	e.RawStr(`{"lsn":`)
 	e.UInt64(r.LSN)
-	e.FieldStart("at")
+	e.RawStr(`,"at":`)
 	e.Int64(r.At.UnixMilli())
-	e.FieldStart("kind")
+	e.RawStr(`,"kind":`)
 	e.Str(r.Kind)
-	e.FieldStart("body")
+	e.RawStr(`,"body":`)
 	e.Raw(r.Body)
 	e.ObjEnd()
 }

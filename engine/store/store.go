@@ -94,10 +94,10 @@ type Behind struct {
 	Snapshot int64 // size of that snapshot, in bytes
 }
 
-// Count adds a group of records and the duration of its commit.
-func (s *Stats) Count(group []journal.Record, took time.Duration, err error) {
+// Count adds a group of records, the size of their bodies, and the duration of its commit.
+func (s *Stats) Count(records, size int64, took time.Duration, err error) {
 	switch {
-	case len(group) == 0:
+	case records == 0:
 		return
 	case err != nil:
 		s.Failures++
@@ -105,10 +105,8 @@ func (s *Stats) Count(group []journal.Record, took time.Duration, err error) {
 	}
 	s.Commits++
 	s.CommitTime += took
-	s.Records += int64(len(group))
-	for i := range group {
-		s.Bytes += int64(len(group[i].Body))
-	}
+	s.Records += records
+	s.Bytes += size
 	i := 0
 	for i < len(CommitBounds) && took > CommitBounds[i] {
 		i++

@@ -21,9 +21,12 @@ type Hit struct {
 	Excerpt *Excerpt
 }
 
-// unzippedPerPage is how much text the search of a page may decompress, in bytes, for all
-// lists together. leastWork is what each attempt to decompress counts at least.
+// searchedPerPage is how much text the search of a page may look through, in bytes, for all
+// lists together, and leastSearched what each item counts at least. unzippedPerPage is how much
+// it may decompress, and leastWork what each attempt to decompress counts at least.
 const (
+	searchedPerPage = 256 << 20
+	leastSearched   = 512
 	unzippedPerPage = 4 << 20
 	leastWork       = 1 << 10
 )
@@ -38,6 +41,7 @@ type budget struct {
 func (q *Query) Refill() {
 	part := unzippedPerPage / len(q.Kinds)
 	q.budget = budget{full: part, left: part}
+	q.begun = false
 }
 
 // Match reports whether an item matches the words and filters of a query. Callers check
@@ -47,6 +51,14 @@ func (q *Query) Refill() {
 // before it have used up the work for this one. A single item that needs more than the work
 // for a page is searched in part.
 func (q *Query) Match(it *engine.SearchItem) (hit Hit, ok, again bool) {
+	size := leastSearched + len(it.Body) + len(it.Result)
+	for _, text := range it.Texts {
+		size += len(text)
+	}
+	if q.begun && q.searched+size > searchedPerPage {
+		return Hit{}, false, true
+	}
+	q.begun, q.searched = true, q.searched+size
 	left := q.budget.left
 	q.budget.short = false
 	hit, ok = q.match(it)

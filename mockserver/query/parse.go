@@ -36,6 +36,8 @@ type Query struct {
 	States       []string  // empty: any state
 	words        []word
 	budget       budget
+	searched     int               // bytes of all lists
+	begun        bool              // an item of the current list was searched
 	filters      map[string][]test // by key; one test of each key must pass
 }
 

@@ -1,6 +1,7 @@
 package query_test
 
 import (
+	"bytes"
 	"compress/gzip"
 	"encoding/base64"
 	"encoding/json"
@@ -162,6 +163,31 @@ func TestWordsInGzip(t *testing.T) {
 			expect.Equal(t, "found", ok, c.want != "")
 			expect.Equal(t, "place", hit.Place, c.want)
 		})
+	}
+}
+
+// A page of a search looks through at most 256 MiB, and at least one item of each list.
+func TestSearchedPerPage(t *testing.T) {
+	t.Parallel()
+	q, err := query.Parse("missing", query.Reader{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	it := engine.SearchItem{List: "message", Body: bytes.Repeat([]byte("."), 16<<20)}
+	searched := func() (n int) {
+		q.Refill()
+		for ; n < 100; n++ {
+			if _, _, again := q.Match(&it); again {
+				break
+			}
+		}
+		return n
+	}
+	if got := searched(); got != 15 {
+		t.Errorf("first list: got %d bodies of 16 MiB, want 15", got)
+	}
+	if got := searched(); got != 1 {
+		t.Errorf("second list: got %d bodies, want 1", got)
 	}
 }
 

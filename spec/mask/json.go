@@ -14,17 +14,26 @@ import (
 // stay the same. A text that is not JSON is treated as by Text.
 func JSON(text []byte) []byte { return hiding.JSON(text) }
 
+// Excerpt is JSON for the beginning of a text: it leaves out what follows the value that
+// contains byte number most, because a long document takes long.
+func Excerpt(text []byte, most int) []byte { return hiding.excerpt(text, most) }
+
 // JSON hides credentials in a document.
-func (m Masker) JSON(text []byte) []byte {
+func (m Masker) JSON(text []byte) []byte { return m.excerpt(text, len(text)) }
+
+func (m Masker) excerpt(text []byte, most int) []byte {
 	if len(text) == 0 {
 		return text
 	}
 	if !json.Valid(text) {
 		return []byte(m.Text(string(text)))
 	}
-	w := walker{mask: m, in: text, out: make([]byte, 0, len(text))}
+	w := walker{mask: m, in: text, out: make([]byte, 0, min(len(text), most)), most: most}
 	w.value(false)
-	w.copy(len(text))
+	if len(text) <= most {
+		w.at = len(text) // also the white space at the end
+	}
+	w.copy(w.at)
 	if bytes.Equal(w.out, text) {
 		return text // so that the copy can be freed
 	}
@@ -36,6 +45,7 @@ type walker struct {
 	mask     Masker
 	in, out  []byte
 	at, done int // positions in the input: read and copied so far
+	most     int // position at which lists end
 }
 
 // copy copies the input up to a position.
@@ -95,7 +105,7 @@ func (w *walker) value(secret bool) {
 func (w *walker) list(secret bool) {
 	object := w.in[w.at] == '{'
 	w.at++
-	for {
+	for w.at <= w.most {
 		switch w.next() {
 		case '}', ']':
 			w.at++
@@ -123,6 +133,9 @@ func (w *walker) text() string {
 		}
 	}
 	w.at++
+	if bytes.IndexByte(w.in[from:w.at], '\\') < 0 {
+		return string(w.in[from+1 : w.at-1])
+	}
 	var s string
 	_ = json.Unmarshal(w.in[from:w.at], &s) // the document is valid
 	return s

@@ -239,3 +239,22 @@ func BenchmarkExchange(b *testing.B) {
 		mask.JSON([]byte(`{"messageId":"msg_01J0000000000000000000000"}`))
 	}
 }
+
+// The excerpt of a document is the beginning of what JSON returns, and not all of a long one.
+func TestExcerpt(t *testing.T) {
+	t.Parallel()
+	text := []byte(`[{"url":"https://u:s3@e.test/","headers":{"Cookie":["s3","s3"]},"n":[1,2,{"a":"b"}]}, "x"] `)
+	whole := mask.JSON(text)
+	for most := range len(text) + 2 {
+		got := mask.Excerpt(text, most)
+		if !bytes.HasPrefix(whole, got) {
+			t.Errorf("Excerpt of %d bytes: got %s, want the beginning of %s", most, got, whole)
+		}
+	}
+	if got := mask.Excerpt(text, len(text)); !bytes.Equal(got, whole) {
+		t.Errorf("excerpt of all: got %s, want %s", got, whole)
+	}
+	if got := mask.Excerpt([]byte("["+strings.Repeat(`"value",`, 1000)+`1]`), 100); len(got) < 100 || len(got) > 200 {
+		t.Errorf("excerpt of a long document: got %d bytes, want 100 or a few more", len(got))
+	}
+}

@@ -30,6 +30,7 @@ type Log struct {
 
 	// Guarded by the lock of the store.
 	appended uint64 // LSN of the last record in the queue
+	open     *entry // the row of the queue that takes more records, nil for none
 	durable  uint64
 	placed   bool // the end of the journal was read
 	behind   store.Behind
@@ -136,13 +137,27 @@ func (l *Log) checksum() [sha256.Size]byte {
 	return sha256.Sum256(text.Bytes())
 }
 
-// Append adds a record to the next group.
+// rowSize is the largest size of a row in bytes, except for a single larger record.
+const rowSize = 256 << 10
+
+// Append adds a record to the next group, in the text in which it is written.
 func (l *Log) Append(r record) {
 	l.store.mu.Lock()
 	defer l.store.mu.Unlock()
+	if l.open == nil || len(l.open.text)+len(r.Body) > rowSize {
+		l.open = &entry{log: l}
+		l.store.queue = append(l.store.queue, l.open)
+	}
 	l.appended = r.LSN
-	l.store.queue = append(l.store.queue, entry{log: l, record: r})
-	l.store.rouse()
+	l.open.add(r)
+	l.store.gather()
+}
+
+// add adds a record to a row.
+func (e *entry) add(r record) {
+	e.text, e.last = r.AppendTo(e.text), r.LSN
+	e.records++
+	e.size += int64(len(r.Body))
 }
 
 // Commit waits until the group of the record is durable.
@@ -180,79 +195,37 @@ func (s *Store) groupOf(l *Log, lsn uint64) *group {
 	if l.durable >= lsn {
 		return nil
 	}
-	for i := range s.queue[:s.taken] {
-		if e := &s.queue[i]; e.log == l && e.record.LSN >= lsn {
+	for _, e := range s.queue[:s.taken] {
+		if e.log == l && e.last >= lsn {
 			return s.joined(s.current)
 		}
 	}
-	s.rouse()
 	return s.joined(s.next)
 }
 
-// rouse makes the writer write the queue.
-func (s *Store) rouse() {
-	select {
-	case s.wake <- struct{}{}:
-	default: // already woken
-	}
-}
-
-// rowSize is the largest size of a row in bytes, except for a single larger record.
-const rowSize = 256 << 10
-
-// row is a list of records of one account in one row of the table.
-type row struct {
-	log     *Log
-	records []record
-	size    int
-}
-
-// rowsOf groups records into rows.
-func rowsOf(batch []entry) (rows []*row) {
-	last := map[*Log]*row{}
-	for i := range batch {
-		if batch[i].isAbout {
-			continue
-		}
-		l, size := batch[i].log, len(batch[i].record.Body)
-		to := last[l]
-		if to == nil || to.size+size > rowSize {
-			to = &row{log: l}
-			last[l] = to
-			rows = append(rows, to)
-		}
-		to.records = append(to.records, batch[i].record)
-		to.size += size
-	}
-	return rows
-}
-
 // insert writes a group as one transaction. The caller has the turn.
-func (s *Store) insert(batch []entry) error {
+func (s *Store) insert(batch []*entry) error {
 	if len(batch) == 0 {
 		return nil
 	}
 	chains := map[*Log]chainSum{}
 	err := s.transact(func(do exec) error {
-		for i := range batch {
-			if !batch[i].isAbout {
+		for _, e := range batch {
+			l := e.log
+			if e.isAbout {
+				l.about = e.text
+				if err := l.put(do); err != nil {
+					return err
+				}
 				continue
 			}
-			l := batch[i].log
-			l.about = batch[i].about
-			if err := l.put(do); err != nil {
-				return err
-			}
-		}
-		for _, r := range rowsOf(batch) {
-			l, text := r.log, journal.EncodeList(r.records)
 			sum, ok := chains[l]
 			if !ok {
 				sum = l.chain
 			}
-			sum = sum.next(text)
+			sum = sum.next(e.text)
 			chains[l] = sum
-			if err := do("INSERT INTO journal (place, records, chain) VALUES (?, ?, ?)", l.place(r.records[len(r.records)-1].LSN), string(text), sum[:]); err != nil {
+			if err := do("INSERT INTO journal (place, records, chain) VALUES (?, ?, ?)", l.place(e.last), string(e.text), sum[:]); err != nil {
 				return err
 			}
 		}
@@ -278,9 +251,8 @@ func (l *Log) About() []byte { return l.opened }
 func (l *Log) SetAbout(ctx context.Context, about []byte) error {
 	s := l.store
 	s.mu.Lock()
-	s.queue = append(s.queue, entry{log: l, about: about, isAbout: true})
+	s.queue = append(s.queue, &entry{log: l, text: about, isAbout: true})
 	g := s.joined(s.next)
-	s.rouse()
 	s.mu.Unlock()
 	return s.wait(ctx, g)
 }

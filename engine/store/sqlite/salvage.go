@@ -140,19 +140,19 @@ func (s *Store) copyAccount(ctx context.Context, to *Store, id string) (lost str
 	}
 	into.saved, into.chain = from.saved, from.saved.chain
 	to.salvaged(func(do exec) error { return errors.Join(into.put(do), from.copySnapshot(ctx, do)) })
-	last, batch := from.saved.lsn, []entry(nil)
+	last, row := from.saved.lsn, &entry{log: into}
 	for r, bad := range from.Records(ctx) {
 		if s.isDamage(bad) {
 			lost = fmt.Sprintf("record %d and all that follow", last+1)
 			break
 		}
 		last = r.LSN
-		if batch = append(batch, entry{log: into, record: r}); len(batch) == pageSize {
-			to.salvagedRecords(batch)
-			batch = batch[:0]
+		if row.add(r); len(row.text) > rowSize {
+			to.salvagedRecords(row)
+			row = &entry{log: into}
 		}
 	}
-	to.salvagedRecords(batch)
+	to.salvagedRecords(row)
 	return lost
 }
 
@@ -163,9 +163,9 @@ func (s *Store) salvaged(do func(exec) error) {
 	}
 }
 
-func (s *Store) salvagedRecords(batch []entry) {
-	if s != nil && s.failed == nil {
-		s.failed = s.insert(batch)
+func (s *Store) salvagedRecords(row *entry) {
+	if s != nil && s.failed == nil && row.records > 0 {
+		s.failed = s.insert([]*entry{row})
 	}
 }
 

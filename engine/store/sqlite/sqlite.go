@@ -85,17 +85,17 @@ type Store struct {
 	since    time.Time // when the current turn began; zero for none
 	accounts int64     // highest account number
 	closed   bool
-	queue    []entry // entries that are not durable, in order
-	taken    int     // number of those in the group that is being written
-	current  *group  // the group that is being written, nil for none
+	queue    []*entry // entries that are not durable, in order
+	taken    int      // number of those in the group that is being written
+	current  *group   // the group that is being written, nil for none
 	next     *group
 	expected int           // number of callers for which the next group waits
 	took     time.Duration // how long the last group took to write
 	stats    store.Stats
 	logs     map[string]*Log
-	retry    *clock.Real   // wakes the writer to repeat a group that failed
-	gathered chan struct{} // the expected callers wait, or the time for them is over
-	hurry    *clock.Real   // ends the wait for expected callers
+	retry    *clock.Real // wakes the writer to repeat a group that failed
+	hurry    *clock.Real // wakes the writer although expected callers are missing
+	hurried  bool        // hurry is set for the next group
 }
 
 // retryAfter is how long the writer waits before it repeats a group that failed. It must
@@ -112,21 +112,22 @@ const (
 // wall is the clock for measuring durations.
 var wall = clock.NewReal()
 
-// entry is a record, or new about data, in the queue.
+// entry is a row of records, or new about data, in the queue.
 type entry struct {
 	log     *Log
-	record  record
-	about   []byte
-	isAbout bool // about data instead of a record
+	isAbout bool
+	text    []byte // about data, or the records as a JSON array
+	last    uint64 // LSN of the last record
+	records int64
+	size    int64 // of the bodies of the records
 }
 
 // group is a set of entries that become durable together.
 type group struct {
-	done     chan struct{} // closed when it was written or has failed
+	done     chan struct{} // closed when it was written or has failed, or on timeout of the disk
 	err      error
-	late     chan struct{} // closed on timeout of the disk
-	deadline *clock.Real   // nil without waiting callers
-	callers  int           // number of waiting callers
+	deadline *clock.Real // nil without waiting callers
+	callers  int         // number of waiting callers
 }
 
 // Open opens a folder, and creates it if it does not exist. Errors about the contents of
@@ -150,22 +151,35 @@ func newStore(cfg Config) *Store {
 	if cfg.Warn == nil {
 		cfg.Warn = func(text string) { cfg.Log.Warn(text) }
 	}
-	return &Store{cfg: cfg, turn: make(chan struct{}, 1), closing: make(chan struct{}), written: make(chan struct{}), wake: make(chan struct{}, 1), next: newGroup(), logs: map[string]*Log{}, retry: clock.NewReal(), gathered: make(chan struct{}, 1), hurry: clock.NewReal()}
+	return &Store{cfg: cfg, turn: make(chan struct{}, 1), closing: make(chan struct{}), written: make(chan struct{}), wake: make(chan struct{}, 1), next: newGroup(), logs: map[string]*Log{}, retry: clock.NewReal(), hurry: clock.NewReal()}
 }
 
-func newGroup() *group { return &group{done: make(chan struct{}), late: make(chan struct{})} }
+func newGroup() *group { return &group{done: make(chan struct{})} }
 
 // joined returns the group for a caller that waits for it. All callers share the deadline
 // of the first one.
 func (s *Store) joined(g *group) *group {
 	if g.deadline == nil {
 		g.deadline = clock.NewReal()
-		g.deadline.Alarm(s.patience(), func() { close(g.late) })
+		g.deadline.Alarm(s.patience(), func() {
+			s.mu.Lock()
+			defer s.mu.Unlock()
+			g.end(s.unanswered())
+		})
 	}
-	if g.callers++; g == s.next && g.callers == s.expected {
-		s.stopGathering()
-	}
+	g.callers++
+	s.gather()
 	return g
+}
+
+// end releases the callers, once. The caller holds the lock.
+func (g *group) end(err error) {
+	select {
+	case <-g.done:
+	default:
+		g.err = err
+		close(g.done)
+	}
 }
 
 // wait returns when a group was written or has failed.
@@ -173,8 +187,6 @@ func (s *Store) wait(ctx context.Context, g *group) error {
 	select {
 	case <-g.done:
 		return g.err
-	case <-g.late:
-		return s.unanswered()
 	case <-ctx.Done():
 		return context.Cause(ctx)
 	}
@@ -186,7 +198,6 @@ func (s *Store) write() {
 	for {
 		select {
 		case <-s.wake:
-			s.gather()
 			s.flush()
 		case <-s.closing:
 			s.flush()
@@ -195,32 +206,25 @@ func (s *Store) write() {
 	}
 }
 
-// gather waits for the callers of the group before, because a large group costs little more
-// than a small one: clients that send one request after another soon wait again.
+// gather wakes the writer when the callers of the group before wait again, or when they have
+// had time to: a large group costs little more than a small one, and clients that send one
+// request after another soon wait again. The caller holds the lock.
 func (s *Store) gather() {
-	select {
-	case <-s.gathered: // of an earlier wait
-	default:
-	}
-	s.mu.Lock()
-	complete, took := s.next.callers >= s.expected, s.took
-	s.mu.Unlock()
-	if complete {
-		return
-	}
-	s.hurry.Alarm(wall.Now().Add(min(gatherTime, gatherWrites*took)), s.stopGathering)
-	defer s.hurry.Alarm(time.Time{}, nil)
-	select {
-	case <-s.gathered:
-	case <-s.closing:
+	switch {
+	case s.current != nil || len(s.queue) == 0: // flush calls it again
+	case s.next.callers >= s.expected:
+		s.rouse()
+	case !s.hurried:
+		s.hurried = true
+		s.hurry.Alarm(wall.Now().Add(min(gatherTime, gatherWrites*s.took)), s.rouse)
 	}
 }
 
-// stopGathering ends the wait of gather.
-func (s *Store) stopGathering() {
+// rouse makes the writer write the queue.
+func (s *Store) rouse() {
 	select {
-	case s.gathered <- struct{}{}:
-	default: // ended already
+	case s.wake <- struct{}{}:
+	default: // already woken
 	}
 }
 
@@ -229,6 +233,10 @@ func (s *Store) flush() {
 	s.mu.Lock()
 	batch, done := s.queue, s.next
 	s.taken, s.current, s.next = len(batch), done, newGroup()
+	for _, e := range batch {
+		e.log.open = nil
+	}
+	s.hurry.Alarm(time.Time{}, nil)
 	s.mu.Unlock()
 	s.turn <- struct{}{}
 	s.begin()
@@ -239,19 +247,20 @@ func (s *Store) flush() {
 	took := wall.Now().Sub(began)
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if err == nil {
-		s.queue = append([]entry(nil), s.queue[len(batch):]...)
-	} else {
-		s.retry.Alarm(s.retry.Now().Add(retryAfter), s.rouse)
-	}
-	s.taken, s.current = 0, nil
-	s.expected, s.took = done.callers+s.next.callers, took
+	s.taken, s.current, s.hurried, s.took = 0, nil, false, took
 	s.count(batch, took, err)
 	if done.deadline != nil {
 		done.deadline.Alarm(time.Time{}, nil)
 	}
-	done.err = err
-	close(done.done)
+	done.end(err)
+	if err != nil {
+		s.expected = 0 // a caller that comes again has it repeated at once
+		s.retry.Alarm(s.retry.Now().Add(retryAfter), s.rouse)
+		return
+	}
+	s.queue = append([]*entry(nil), s.queue[len(batch):]...)
+	s.expected = done.callers + s.next.callers
+	s.gather()
 }
 
 // report logs when records can no longer be written, and when they can again. The caller
@@ -270,20 +279,17 @@ func (s *Store) report(err error, written int) {
 	}
 }
 
-func (s *Store) count(batch []entry, took time.Duration, err error) {
-	records := make([]record, 0, len(batch))
-	for i := range batch {
-		if batch[i].isAbout {
-			continue
-		}
-		records = append(records, batch[i].record)
-		if l := batch[i].log; err == nil {
-			l.durable = batch[i].record.LSN
-			l.behind.Records++
-			l.behind.Bytes += int64(len(batch[i].record.Body))
+func (s *Store) count(batch []*entry, took time.Duration, err error) {
+	records, size := int64(0), int64(0)
+	for _, e := range batch {
+		records, size = records+e.records, size+e.size
+		if l := e.log; err == nil && !e.isAbout {
+			l.durable = e.last
+			l.behind.Records += e.records
+			l.behind.Bytes += e.size
 		}
 	}
-	s.stats.Count(records, took, err)
+	s.stats.Count(records, size, took, err)
 }
 
 // Stats returns what the store has done so far.

@@ -384,9 +384,13 @@ func (l *Log) flush() bool {
 const recordOverhead = 80
 
 func (s *Store) count(batch []journal.Record, took time.Duration, err error) {
+	size := int64(0)
+	for i := range batch {
+		size += int64(len(batch[i].Body))
+	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.stats.Count(batch, took, err)
+	s.stats.Count(int64(len(batch)), size, took, err)
 }
 
 // insert writes records as one message, or a record larger than a message as several.

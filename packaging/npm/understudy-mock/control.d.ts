@@ -581,7 +581,7 @@ export interface Schedules {
 export interface Search {
   /** the only cursor, if one kind was searched */
   cursor?: string;
-  /** by kind, for kinds that may have more hits: after count hits, or after 4 MiB of decompressed bodies; each cursor continues its kind */
+  /** by kind, for kinds that may have more hits: after count hits, after 256 MiB of texts, or after 4 MiB of decompressed bodies; each cursor continues its kind */
   cursors: Record<string, string>;
   hits: SearchHit[];
   query: string;

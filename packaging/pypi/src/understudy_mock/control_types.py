@@ -754,7 +754,7 @@ class SearchHit(_SearchHit, total=False):
 
 
 class _Search(TypedDict):
-    # by kind, for kinds that may have more hits: after count hits, or after 4 MiB of decompressed bodies; each cursor continues its kind
+    # by kind, for kinds that may have more hits: after count hits, after 256 MiB of texts, or after 4 MiB of decompressed bodies; each cursor continues its kind
     cursors: Dict[str, str]
     hits: List[SearchHit]
     query: str
