@@ -21,6 +21,7 @@ import (
 	"github.com/understudy-mock/understudy/mockserver"
 	"github.com/understudy-mock/understudy/mockserver/explore"
 	"github.com/understudy-mock/understudy/mockserver/explore/program"
+	"github.com/understudy-mock/understudy/mockserver/stub"
 )
 
 // ExploreCmd runs a scenario of an application again and again, each time with one or two things
@@ -81,10 +82,7 @@ func (c *ExploreCmd) Run(e *env) error {
 	if err := c.write(result); err != nil {
 		return err
 	}
-	switch {
-	case errors.Is(err, explore.ErrBaseline):
-		return command.Fail(exitBaseline, fmt.Errorf("explore: %w", err))
-	case err != nil && !errors.Is(err, context.Canceled):
+	if err != nil && !errors.Is(err, context.Canceled) {
 		return command.Fail(exitBaseline, fmt.Errorf("explore: %w", err))
 	}
 	if err := program.WriteText(e.out, result, "understudy explore --config "+e.flags.Config+" --case %s -- "+strings.Join(words, " ")); err != nil {
@@ -252,7 +250,7 @@ func (c *ExploreCmd) write(r *explore.Result) error {
 		if err != nil {
 			return err
 		}
-		if err := errors.Join(program.Reports[format](io.Writer(f), r), f.Close()); err != nil {
+		if err := errors.Join(program.Reports[format](f, r), f.Close()); err != nil {
 			return err
 		}
 	}
@@ -267,7 +265,7 @@ func outsideStubs(file *program.File) (out []mockserver.Stub) {
 		if a.Status != 0 {
 			answer.Status = mockserver.StubStatus(fmt.Sprint(a.Status))
 		}
-		out = append(out, mockserver.Stub{URL: "outside://" + name + "/*", Answers: []mockserver.Answer{answer}})
+		out = append(out, mockserver.Stub{URL: stub.OutsidePattern(name, "/*"), Answers: []mockserver.Answer{answer}})
 	}
 	return out
 }
@@ -278,7 +276,7 @@ func exploredEnv(s *mockserver.Server, file *program.File) (out []string) {
 		out = append(out, v.Name+"="+v.Value)
 	}
 	for name, service := range file.Outside {
-		out = append(out, service.Env+"="+s.ListensAt()+"/_understudy/outside/"+name)
+		out = append(out, service.Env+"="+s.ListensAt()+stub.OutsidePath+name)
 	}
 	slices.Sort(out)
 	return out

@@ -4,13 +4,13 @@ import (
 	"bufio"
 	"context"
 	"encoding/json"
-	"errors"
 	"log/slog"
 	"os"
 
 	"github.com/understudy-mock/understudy/mockserver"
 	"github.com/understudy-mock/understudy/mockserver/explore"
 	"github.com/understudy-mock/understudy/mockserver/explore/program"
+	"github.com/understudy-mock/understudy/mockserver/stub"
 )
 
 // drive explores a scenario that the process at the other end of standard input and output plays:
@@ -35,14 +35,14 @@ func (c *ExploreCmd) drive(e *env) error {
 		return err
 	}
 	defer s.Close() //nolint:errcheck // nothing is kept
-	start := map[string]any{"do": "start", "url": s.ListensAt(), "token": s.Token(), "env": variables(s), "outside": s.ListensAt() + "/_understudy/outside/"}
+	start := map[string]any{"do": "start", "url": s.ListensAt(), "token": s.Token(), "env": variables(s), "outside": s.ListensAt() + stub.OutsidePath}
 	if err := json.NewEncoder(e.out).Encode(start); err != nil {
 		return err
 	}
 	ctx, gone := context.WithCancel(e.ctx)
 	defer gone()
 	result, err := explore.Run(ctx, cfg, explore.Worker{Service: service, Scenario: program.NewDriven(file, in, e.out, gone)})
-	if err := errors.Join(c.write(result)); err != nil {
+	if err := c.write(result); err != nil {
 		return err
 	}
 	return json.NewEncoder(e.out).Encode(driven(result, err))

@@ -102,7 +102,7 @@ func (c *ExploreCmd) init(e *env, words []string) error {
 	if len(w.steps) == 0 {
 		return errors.New("explore --init: no request was made: nothing is written")
 	}
-	if err := os.WriteFile(name, []byte(initialFile(w.steps, c.Outside, x.service.Called())), 0o600); err != nil {
+	if err := os.WriteFile(name, []byte(initialFile(w.steps, c.Outside, x.service.Conductor.Called())), 0o600); err != nil {
 		return err
 	}
 	_, err = fmt.Fprintf(e.out, "%s has the scenario. Now run: understudy explore --config %s -- %s\n", name, name, strings.Join(words, " "))

@@ -4,13 +4,11 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"net/url"
 	"slices"
 	"strings"
 	"time"
 
 	"github.com/understudy-mock/understudy/engine"
-	"github.com/understudy-mock/understudy/mockserver/traffic"
 )
 
 // Service is what explore needs of a server: one account with a manual clock, whose attempts
@@ -19,18 +17,7 @@ type Service struct {
 	URL       string
 	Account   *engine.Account
 	Conductor *Conductor
-	Reset     func() error              // of everything but the configuration
-	Requests  func() []traffic.Exchange // of the application, to the interface and to outside services
-}
-
-// Called are the outside services that the application has called.
-func (s *Service) Called() map[string]bool {
-	out := map[string]bool{}
-	for effect := range effectsOf(s.Requests(), nil) {
-		service, _, _ := strings.Cut(effect, " ")
-		out[service] = true
-	}
-	return out
+	Reset     func() error // of everything but the configuration
 }
 
 // Scenario is what happens from outside, on one application and service.
@@ -193,8 +180,7 @@ func (x *explorer) observe(ctx context.Context, w Worker, o *Observation) error 
 	messages, runs := s.Conductor.idNames()
 	o.Trace, o.Stuck = s.Conductor.trace()
 	o.Unreached = s.Conductor.unreached()
-	o.Effects = effectsOf(s.Requests(), x.cfg.Keys)
-	o.repeated = s.Conductor.repeatedEffects()
+	o.Effects, o.repeated = s.Conductor.counted()
 	list, err := s.Account.RunSummaries(engine.Filter{})
 	if err != nil {
 		return fmt.Errorf("runs: %w", err)
@@ -226,31 +212,4 @@ func (x *explorer) observe(ctx context.Context, w Worker, o *Observation) error 
 		o.Check = err.Error()
 	}
 	return nil
-}
-
-// effectsOf counts the calls to outside services: SERVICE METHOD PATH {KEY}. Calls with the
-// same idempotency key count once.
-func effectsOf(calls []traffic.Exchange, keys []string) map[string]int {
-	out, once, n := map[string]int{}, map[string]bool{}, newNames(keys)
-	for i := range calls {
-		x := &calls[i]
-		path, query, _ := strings.Cut(x.Path, "?")
-		rest, outside := strings.CutPrefix(path, "/_understudy/outside/")
-		if !outside {
-			continue
-		}
-		service, path, _ := strings.Cut(rest, "/")
-		if query, err := url.ParseQuery(query); err == nil && len(query) > 0 {
-			path += "?" + query.Encode()
-		}
-		effect := n.ofEffect(service, x.Method, path, x.Request.Body)
-		if key := x.Request.Header.Get("Idempotency-Key"); key != "" {
-			if once[service+" "+key] {
-				continue
-			}
-			once[service+" "+key] = true
-		}
-		out[effect]++
-	}
-	return out
 }

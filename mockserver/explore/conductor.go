@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/understudy-mock/understudy/engine"
+	"github.com/understudy-mock/understudy/mockserver/stub"
 )
 
 // stuckAfter is how long a step or a delivery may wait for another delivery without a call, in
@@ -38,6 +39,8 @@ type Conductor struct {
 	mu   sync.Mutex
 	kick chan struct{} // run must look again
 	kill func()        // kills the application and starts it again; nil: that is not possible
+
+	called map[string]bool // outside services, since the start
 	progress
 }
 
@@ -58,8 +61,10 @@ type progress struct {
 	since      time.Time // the last start or end of a delivery
 	touched    time.Time // the last call of the application
 	points     []Point
-	effects    map[string]int // number of each effect of each run
-	stuck      []string       // what waited for another delivery
+	effects    map[string]int  // number of each effect
+	ofRuns     map[string]int  // number of each effect of each run: EFFECT in RUN
+	keyed      map[string]bool // idempotency keys of effects: a second call with one counts no more
+	stuck      []string        // what waited for another delivery
 }
 
 // turn is an attempt that waits for its start.
@@ -73,14 +78,16 @@ type turn struct {
 }
 
 // NewConductor returns a conductor. Until a case begins, it delivers at once.
-func NewConductor() *Conductor { return &Conductor{kick: make(chan struct{}, 1)} }
+func NewConductor() *Conductor {
+	return &Conductor{kick: make(chan struct{}, 1), called: map[string]bool{}}
+}
 
 // begin starts a case. The attempts of the case before have ended.
 func (c *Conductor) begin(account *engine.Account, plan Plan, keys []string, rank map[string]int) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.progress = progress{
-		account: account, names: newNames(keys), rank: rank, plan: slices.Clone(plan), reached: map[string]bool{}, down: map[string]bool{}, effects: map[string]int{},
+		account: account, names: newNames(keys), rank: rank, plan: slices.Clone(plan), reached: map[string]bool{}, down: map[string]bool{}, effects: map[string]int{}, ofRuns: map[string]int{}, keyed: map[string]bool{},
 		cause: "background",
 	}
 }
@@ -105,34 +112,34 @@ func (c *Conductor) Attempt(ctx context.Context, a engine.Attempt, deliver func(
 			return engine.Outcome{Err: "the case ended"}
 		}
 	}
-	out := c.with(ctx, fault, t, deliver)
+	out := c.with(ctx, fault, t)
 	c.finish(t, fault, out)
 	return out
 }
 
 // with makes an attempt with a fault.
-func (c *Conductor) with(ctx context.Context, fault Fault, t *turn, deliver func(note string) engine.Outcome) engine.Outcome {
+func (c *Conductor) with(ctx context.Context, fault Fault, t *turn) engine.Outcome {
 	switch fault {
 	case LostRequest, Down:
 		return engine.Outcome{Err: "connection was refused (explore: " + string(fault) + ")"}
 	case LostAnswer:
-		deliver("explore: the service did not receive this answer")
+		t.deliver("explore: the service did not receive this answer")
 		return engine.Outcome{Err: "connection was closed without an answer (explore: lost-answer)"}
 	case Repeat, RepeatLate:
-		if first := deliver("explore: the service did not record this answer"); !first.OK() {
+		if first := t.deliver("explore: the service did not record this answer"); !first.OK() {
 			return first // only what was answered is repeated
 		}
 		if fault == RepeatLate {
-			again := &turn{attempt: t.attempt, name: t.name, point: t.point + ".1", last: true, start: make(chan struct{}), deliver: deliver}
+			again := &turn{attempt: t.attempt, name: t.name, point: t.point + ".1", last: true, start: make(chan struct{}), deliver: t.deliver}
 			c.end(t)
 			if !c.wait(ctx, again) {
 				return engine.Outcome{Err: "the case ended"}
 			}
 			*t = *again
 		}
-		return deliver("explore: the same attempt again")
+		return t.deliver("explore: the same attempt again")
 	}
-	return deliver("")
+	return t.deliver("")
 }
 
 // wait returns true when it is the turn of an attempt, and false when the attempt is cut off.
@@ -340,11 +347,13 @@ func (c *Conductor) Serve(w http.ResponseWriter, r *http.Request, next http.Hand
 	c.mu.Lock()
 	c.touched = now()
 	idle := c.account == nil
-	c.mu.Unlock()
-	target, played := strings.CutPrefix(r.URL.Path, "/_understudy/outside/")
-	if !played {
+	target, played := strings.CutPrefix(r.URL.EscapedPath(), stub.OutsidePath)
+	if service, _, _ := strings.Cut(target, "/"); played {
+		c.called[service] = true
+	} else {
 		target = ""
 	}
+	c.mu.Unlock()
 	if idle || !played && (r.Method == http.MethodGet || strings.HasPrefix(r.URL.Path, "/_understudy/")) {
 		next.ServeHTTP(w, r)
 		return
@@ -355,7 +364,7 @@ func (c *Conductor) Serve(w http.ResponseWriter, r *http.Request, next http.Hand
 		http.Error(w, "explore: body: "+err.Error(), http.StatusRequestEntityTooLarge)
 		return
 	}
-	fault, again := c.called(r, target, body)
+	fault, again := c.call(r, target, body)
 	switch fault {
 	case RefuseCall, OutsideDown:
 		w.Header().Set("Content-Type", "application/json")
@@ -377,29 +386,44 @@ func (c *Conductor) Serve(w http.ResponseWriter, r *http.Request, next http.Hand
 	next.ServeHTTP(w, r)
 }
 
-// called names a call of the application to the service or outside, and returns its fault, and
+// call names a call of the application to the service or outside, and returns its fault, and
 // how to deliver once more what is in its handler.
-func (c *Conductor) called(r *http.Request, target string, body []byte) (Fault, func(note string) engine.Outcome) {
+func (c *Conductor) call(r *http.Request, target string, body []byte) (Fault, func(note string) engine.Outcome) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	p := Point{Kind: call, Outcome: "called"}
+	p, effect := Point{Kind: call, Outcome: "called"}, ""
 	if target == "" {
 		p.Base = c.names.ofCall(c.cause, r.Method, r.URL.EscapedPath(), body)
 	} else {
 		service, path, _ := strings.Cut(target, "/")
-		effect := c.names.ofEffect(service, r.Method, path, body)
-		if run := strings.LastIndex(c.cause, " > "); run > 0 && strings.Contains(c.cause[:run], "> run ") {
-			c.effects[effect+" in "+c.cause[:run]]++
-		}
+		effect = c.names.ofEffect(service, r.Method, path, r.URL.Query(), body)
 		p.Kind, p.Base = outside, c.names.number(c.cause+" > "+effect)
 	}
 	p.Name = p.Base + "@0"
 	p.Fault, p.Key = c.planned(p.Name), keyIn(p.Base)
+	if effect != "" && p.Fault != OutsideDown {
+		c.count(effect, target, r.Header.Get("Idempotency-Key"))
+	}
 	c.points = append(c.points, p)
 	if c.current == nil {
 		return p.Fault, nil
 	}
 	return p.Fault, c.current.deliver
+}
+
+// count counts an effect, unless a call of the service with the same idempotency key has caused it.
+func (c *Conductor) count(effect, target, key string) {
+	if service, _, _ := strings.Cut(target, "/"); key != "" {
+		key = service + " " + key
+		if c.keyed[key] {
+			return
+		}
+		c.keyed[key] = true
+	}
+	c.effects[effect]++
+	if run, _ := cutLast(c.cause); ofRun(c.cause) {
+		c.ofRuns[effect+" in "+run]++
+	}
 }
 
 // maxCall is the largest body of a call, in bytes.
@@ -461,7 +485,7 @@ func (c *Conductor) quietFor(ctx context.Context, quiet time.Duration) (waited b
 			return waited
 		}
 		waited = true
-		Pause(ctx, left)
+		stub.Wait(ctx, left)
 	}
 }
 
@@ -486,15 +510,22 @@ func (c *Conductor) starting(now bool) {
 	c.wake()
 }
 
-// repeatedEffects are the effects that one run had more than once.
-func (c *Conductor) repeatedEffects() (out []string) {
+// counted are the effects, and those that one run had more than once.
+func (c *Conductor) counted() (effects map[string]int, repeated []string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	for effect, n := range c.effects {
+	for effect, n := range c.ofRuns {
 		if n > 1 {
-			out = append(out, fmt.Sprintf("%s: %d times", effect, n))
+			repeated = append(repeated, fmt.Sprintf("%s: %d times", effect, n))
 		}
 	}
-	slices.Sort(out)
-	return out
+	slices.Sort(repeated)
+	return maps.Clone(c.effects), repeated
+}
+
+// Called are the outside services that the application has called since the start.
+func (c *Conductor) Called() map[string]bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return maps.Clone(c.called)
 }

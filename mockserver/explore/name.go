@@ -90,8 +90,17 @@ func (n *names) ofCall(cause, method, path string, body []byte) string {
 }
 
 // ofEffect names a call of the application to an outside service: SERVICE METHOD PATH {KEY}.
-func (n *names) ofEffect(service, method, path string, body []byte) string {
-	return strings.TrimSpace(service + " " + method + " /" + steadyPath(path) + " " + n.key(body, ""))
+func (n *names) ofEffect(service, method, path string, query url.Values, body []byte) string {
+	path = steadyPath(path)
+	if len(query) > 0 {
+		for _, values := range query {
+			for i := range values {
+				values[i] = steadyPath(values[i])
+			}
+		}
+		path += "?" + query.Encode()
+	}
+	return strings.TrimSpace(service + " " + method + " /" + path + " " + n.key(body, ""))
 }
 
 // stepOf is the step of a run that a message belongs to.

@@ -73,7 +73,7 @@ func (t *Tried) Handler() string {
 	if len(t.Plan) == 0 {
 		return ""
 	}
-	return strings.TrimSpace(strings.TrimPrefix(handler(&Point{Base: t.Plan[0].Point}), "> "))
+	return strings.TrimSpace(handler(t.Plan[0].Point))
 }
 
 // Level counts the plans of one size.
@@ -131,7 +131,7 @@ func Run(ctx context.Context, cfg Config, workers ...Worker) (*Result, error) {
 	return x.result, x.search(ctx)
 }
 
-// baselines runs the scenario twice without faults: it must end, and repeat.
+// baselines runs the scenario three times without faults: it must end, and repeat.
 func (x *explorer) baselines(ctx context.Context) error {
 	first, err := x.runCase(ctx, x.workers[0], nil)
 	if err != nil {
@@ -170,9 +170,10 @@ func (x *explorer) repeatBaseline(ctx context.Context, learning bool) error {
 		return fmt.Errorf("%w: the scenario does not repeat: %s%s", ErrBaseline, difference, suspicion)
 	}
 	if learning {
-		for place := range volatilePlaces(x.baseline.State, again.State) {
-			x.volatile[place] = true
-		}
+		differences("", x.baseline.State, again.State, x.volatile, func(place string, _, _ any) bool {
+			x.volatile[place] = place != "" // a state that is another as a whole is not repeatable
+			return true
+		})
 	}
 	if b := x.breaches(again); len(b) > 0 {
 		if learning {
@@ -233,10 +234,10 @@ func (x *explorer) choices(p *Point) []Choice {
 	return out
 }
 
-// handler is what a point does, without its cause: points of one handler are tried after one of
+// handler is what a point with this name does, without its cause: points of one handler are tried after one of
 // each other handler.
-func handler(p *Point) string {
-	_, name := cutLast(p.Base)
+func handler(name string) string {
+	_, name = cutLast(name)
 	what, _, _ := strings.Cut(name, "{")
 	return what
 }
@@ -257,7 +258,7 @@ func (x *explorer) singles() []Plan {
 	for i := range x.baseline.Trace {
 		p := &x.baseline.Trace[i]
 		for _, c := range x.choices(p) {
-			if kind := handler(p) + string(c.Fault); !tried[kind] {
+			if kind := handler(p.Base) + string(c.Fault); !tried[kind] {
 				tried[kind] = true
 				first = append(first, Plan{c})
 			} else {
@@ -395,18 +396,17 @@ func (x *explorer) runAll(ctx context.Context, plans []Plan) ([]*Observation, er
 
 // judge compares a case with the baseline. A difference is confirmed and becomes a finding.
 func (x *explorer) judge(ctx context.Context, plan Plan, o *Observation) (same bool, err error) {
-	broken := x.breaches(o)
+	outcome, broken := "same", x.breaches(o)
 	switch {
 	case o.Unreached:
+		outcome = "unreached"
 		x.result.Unreached++
-		x.result.Cases = append(x.result.Cases, Tried{plan, "unreached"})
-		return false, nil
-	case len(broken) == 0:
-		x.result.Cases = append(x.result.Cases, Tried{plan, "same"})
-		return true, nil
+	case len(broken) > 0:
+		outcome = "finding"
+		err = x.confirm(ctx, &Finding{ID: plan.ID(), Plan: plan, Breaches: broken, Seen: 1, Tried: 1, Case: o})
 	}
-	x.result.Cases = append(x.result.Cases, Tried{plan, "finding"})
-	return false, x.confirm(ctx, &Finding{ID: plan.ID(), Plan: plan, Breaches: broken, Seen: 1, Tried: 1, Case: o})
+	x.result.Cases = append(x.result.Cases, Tried{plan, outcome})
+	return outcome == "same", err
 }
 
 // repetitions is how often a difference must appear again.
@@ -450,7 +450,7 @@ func (f *Finding) same(other *Finding) bool {
 		return false
 	}
 	return !slices.ContainsFunc(f.Plan, func(c Choice) bool {
-		return !slices.ContainsFunc(other.Plan, func(o Choice) bool { return handler(&Point{Base: o.Point}) == handler(&Point{Base: c.Point}) })
+		return !slices.ContainsFunc(other.Plan, func(o Choice) bool { return handler(o.Point) == handler(c.Point) })
 	})
 }
 

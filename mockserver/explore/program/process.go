@@ -18,6 +18,7 @@ import (
 	"time"
 
 	"github.com/understudy-mock/understudy/mockserver/explore"
+	"github.com/understudy-mock/understudy/mockserver/stub"
 )
 
 // Process is a scenario whose application is a program.
@@ -51,15 +52,12 @@ func (p *Process) Reset(ctx context.Context) error {
 		if err == nil {
 			return nil
 		}
-		if explore.Pause(ctx, dying); p.alive() {
+		if stub.Wait(ctx, dying); p.alive() {
 			return err
 		}
 	}
 	p.Stop()
-	if err := p.start(ctx); err != nil {
-		return err
-	}
-	return nil
+	return p.start(ctx)
 }
 
 func (p *Process) alive() bool {
@@ -130,7 +128,7 @@ func (p *Process) await(ctx context.Context, limit time.Duration) error {
 		case <-ctx.Done():
 			return fmt.Errorf("the application was not ready after %s (app.start) at %s%s: %s", limit, p.url, p.File.App.Ready, p.log.last())
 		default:
-			explore.Pause(ctx, 10*time.Millisecond)
+			stub.Wait(ctx, 10*time.Millisecond)
 		}
 	}
 }
@@ -211,7 +209,7 @@ func (p *Process) State(ctx context.Context) (text []byte, err error) {
 // orEnded returns an error, or that the application has ended, which explains it.
 func (p *Process) orEnded(ctx context.Context, err error) error {
 	if err != nil {
-		explore.Pause(ctx, dying)
+		stub.Wait(ctx, dying)
 	}
 	if !p.alive() {
 		return errors.New("the application ended by itself: " + p.log.last())
