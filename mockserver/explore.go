@@ -131,7 +131,7 @@ func (s *functionScenario) end() {
 	}
 }
 
-func (s *functionScenario) Quiet() time.Duration { return 0 }
+func (s *functionScenario) Quiet() (time.Duration, bool) { return explore.DefaultQuiet, false }
 
 func (s *functionScenario) Play(ctx context.Context, c *explore.Case) error {
 	s.last = &ExploreCase{TestServer: s.u, Context: ctx, c: c}

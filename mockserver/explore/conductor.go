@@ -55,8 +55,9 @@ type progress struct {
 	seen       uint64          // number of the last event that was read
 	cause      string          // of what is created now
 	step       bool            // a step of the scenario is in progress
-	waiting    []*turn
-	restarting bool // the application is
+	arrived    []*turn         // attempts that wait for a name
+	waiting    []*turn         // attempts that wait for their turn; the next is the last
+	restarting bool            // the application is
 	current    *turn
 	since      time.Time // the last start or end of a delivery
 	touched    time.Time // the last call of the application
@@ -88,7 +89,7 @@ func (c *Conductor) begin(account *engine.Account, plan Plan, keys []string, ran
 	defer c.mu.Unlock()
 	c.progress = progress{
 		account: account, names: newNames(keys), rank: rank, plan: slices.Clone(plan), reached: map[string]bool{}, down: map[string]bool{}, effects: map[string]int{}, ofRuns: map[string]int{}, keyed: map[string]bool{},
-		cause: "background",
+		cause: "background", since: now(),
 	}
 }
 
@@ -145,7 +146,7 @@ func (c *Conductor) with(ctx context.Context, fault Fault, t *turn) engine.Outco
 // wait returns true when it is the turn of an attempt, and false when the attempt is cut off.
 func (c *Conductor) wait(ctx context.Context, t *turn) bool {
 	c.mu.Lock()
-	c.waiting = append(c.waiting, t)
+	c.arrived = append(c.arrived, t)
 	c.mu.Unlock()
 	c.wake()
 	select {
@@ -155,6 +156,7 @@ func (c *Conductor) wait(ctx context.Context, t *turn) bool {
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	c.arrived = slices.DeleteFunc(c.arrived, func(one *turn) bool { return one == t })
 	c.waiting = slices.DeleteFunc(c.waiting, func(one *turn) bool { return one == t })
 	if c.current == t {
 		c.current = nil
@@ -235,8 +237,9 @@ func (c *Conductor) wake() {
 	}
 }
 
-// run starts attempts until ctx ends.
-func (c *Conductor) run(ctx context.Context) {
+// run starts attempts until ctx ends. It returns early, and why, if nothing happens for a time, or
+// if the application never ends to publish.
+func (c *Conductor) run(ctx context.Context, silent time.Duration) string {
 	patience := newTicker(stuckAfter / 8)
 	defer patience.Stop()
 	for {
@@ -246,10 +249,29 @@ func (c *Conductor) run(ctx context.Context) {
 		case <-c.kick:
 		case <-changed:
 		case <-patience.C:
+			if why := c.without(silent); why != "" {
+				return why
+			}
 		case <-ctx.Done():
-			return
+			return ""
 		}
 	}
+}
+
+// maxChain is the largest number of messages each of which is published by the delivery of the one before.
+const maxChain = 1000
+
+// without returns why the case cannot end: nothing has happened for a time, or a chain of messages has no end.
+func (c *Conductor) without(silent time.Duration) string {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	switch {
+	case strings.Count(c.cause, " > ") > maxChain:
+		return fmt.Sprintf("each delivery publishes the next one, %d times: %s", maxChain, handler(c.cause))
+	case now().Sub(later(c.since, c.touched)) > silent && !c.restarting:
+		return fmt.Sprintf("nothing happened for %s (--case-timeout) since %s", silent, c.cause)
+	}
+	return ""
 }
 
 // release starts the next attempt, if nothing is in progress and all attempts are known that
@@ -258,26 +280,28 @@ func (c *Conductor) release() {
 	_, inFlight := c.account.Glance()
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if len(c.waiting) == 0 || c.restarting {
+	n := len(c.arrived) + len(c.waiting)
+	if n == 0 || c.restarting {
 		return
 	}
-	if c.current != nil || c.step || inFlight != len(c.waiting) {
+	if c.current != nil || c.step || inFlight != n {
 		if now().Sub(later(c.since, c.touched)) < stuckAfter {
 			return
 		}
 		c.stuck = append(c.stuck, c.cause)
 	}
 	c.learn()
-	for _, t := range c.waiting {
+	for _, t := range c.arrived {
 		if t.name == "" {
 			t.name = c.names.messages[t.attempt.Message.ID]
-		}
-		if t.point == "" {
 			t.point = fmt.Sprintf("%s@%d", t.name, t.attempt.Number)
 		}
+		at, _ := slices.BinarySearchFunc(c.waiting, t, func(a, b *turn) int { return c.compare(b, a) })
+		c.waiting = slices.Insert(c.waiting, at, t)
 	}
-	next := slices.MinFunc(c.waiting, c.compare)
-	c.waiting = slices.DeleteFunc(c.waiting, func(one *turn) bool { return one == next })
+	c.arrived = nil
+	next := c.waiting[n-1]
+	c.waiting = c.waiting[:n-1]
 	c.current, c.cause, c.since = next, next.name, now()
 	close(next.start)
 }
@@ -479,7 +503,7 @@ func (c *Conductor) allUp() {
 func (c *Conductor) quietFor(ctx context.Context, quiet time.Duration) (waited bool) {
 	for {
 		c.mu.Lock()
-		left := quiet - now().Sub(c.touched)
+		left := quiet - now().Sub(later(c.touched, c.since))
 		c.mu.Unlock()
 		if left <= 0 || ctx.Err() != nil {
 			return waited

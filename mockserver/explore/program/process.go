@@ -164,11 +164,8 @@ func (p *Process) Stop() {
 // URL is the address of the application.
 func (p *Process) URL() string { return p.url }
 
-// Quiet is how long the application must not call before a case ends.
-func (p *Process) Quiet() time.Duration {
-	d, _ := duration(p.File.App.Quiet, 20*time.Millisecond) // ReadFile has checked it
-	return d
-}
+// Quiet is how long the application must not call before a case ends: always, if the file says it.
+func (p *Process) Quiet() (time.Duration, bool) { return p.File.quiet() }
 
 // Play does the steps of the file.
 func (p *Process) Play(ctx context.Context, c *explore.Case) error {
