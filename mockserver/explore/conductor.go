@@ -40,7 +40,8 @@ type Conductor struct {
 	kick chan struct{} // run must look again
 	kill func()        // kills the application and starts it again; nil: that is not possible
 
-	called map[string]bool // outside services, since the start
+	called     map[string]bool // outside services, since the start
+	background bool            // the application has called without a delivery or a step in progress
 	progress
 }
 
@@ -74,6 +75,7 @@ type turn struct {
 	name    string
 	point   string
 	last    bool // starts when no other waits
+	at      int  // its place among the points
 	start   chan struct{}
 	deliver func(note string) engine.Outcome
 }
@@ -106,15 +108,13 @@ func (c *Conductor) Attempt(ctx context.Context, a engine.Attempt, deliver func(
 		return engine.Outcome{Err: "the case ended"}
 	}
 	fault := c.applies(t)
-	if fault == Late && !t.last {
-		t.last, t.start = true, make(chan struct{})
-		c.end(t)
-		if !c.wait(ctx, t) {
-			return engine.Outcome{Err: "the case ended"}
-		}
+	if fault == Late && !c.postpone(ctx, t) {
+		return engine.Outcome{Err: "the case ended"}
 	}
+	c.record(t, fault)
 	out := c.with(ctx, fault, t)
-	c.finish(t, fault, out)
+	c.ended(t, out)
+	c.end(t)
 	return out
 }
 
@@ -127,16 +127,16 @@ func (c *Conductor) with(ctx context.Context, fault Fault, t *turn) engine.Outco
 		t.deliver("explore: the service did not receive this answer")
 		return engine.Outcome{Err: "connection was closed without an answer (explore: lost-answer)"}
 	case Repeat, RepeatLate:
-		if first := t.deliver("explore: the service did not record this answer"); !first.OK() {
+		first := t.deliver("explore: the service did not record this answer")
+		if !first.OK() {
 			return first // only what was answered is repeated
 		}
 		if fault == RepeatLate {
-			again := &turn{attempt: t.attempt, name: t.name, point: t.point + ".1", last: true, start: make(chan struct{}), deliver: t.deliver}
-			c.end(t)
-			if !c.wait(ctx, again) {
+			c.ended(t, first)
+			if t.point += ".1"; !c.postpone(ctx, t) {
 				return engine.Outcome{Err: "the case ended"}
 			}
-			*t = *again
+			c.record(t, "")
 		}
 		return t.deliver("explore: the same attempt again")
 	}
@@ -162,6 +162,13 @@ func (c *Conductor) wait(ctx context.Context, t *turn) bool {
 		c.current = nil
 	}
 	return false
+}
+
+// postpone gives the turn back, and waits until no other attempt waits.
+func (c *Conductor) postpone(ctx context.Context, t *turn) bool {
+	t.last, t.start = true, make(chan struct{})
+	c.end(t)
+	return c.wait(ctx, t)
 }
 
 // applies returns the fault of the plan at an attempt, and notes that it was reached.
@@ -200,16 +207,23 @@ func (c *Conductor) end(t *turn) {
 	c.wake()
 }
 
-// finish records an attempt and gives the turn back.
-func (c *Conductor) finish(t *turn, f Fault, o engine.Outcome) {
+// record records the start of an attempt: what it causes comes after it, even if it is done after the answer.
+func (c *Conductor) record(t *turn, f Fault) {
 	m := &t.attempt.Message
 	c.mu.Lock()
+	defer c.mu.Unlock()
+	t.at = len(c.points)
 	c.points = append(c.points, Point{
-		Name: t.point, Base: t.name, Fault: f, Outcome: outcomeOf(o), Queue: m.Options.Queue != "", Retries: int(m.MaxRetries), Key: keyIn(t.name),
+		Name: t.point, Base: t.name, Fault: f, Queue: m.Options.Queue != "", Retries: int(m.MaxRetries), Key: keyIn(t.name),
 		Told: m.Role == engine.RoleFailureCallback,
 	})
-	c.mu.Unlock()
-	c.end(t)
+}
+
+// ended records the outcome of an attempt.
+func (c *Conductor) ended(t *turn, o engine.Outcome) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.points[t.at].Outcome = outcomeOf(o)
 }
 
 // outcomeOf is an outcome in a word.
@@ -415,6 +429,7 @@ func (c *Conductor) Serve(w http.ResponseWriter, r *http.Request, next http.Hand
 func (c *Conductor) call(r *http.Request, target string, body []byte) (Fault, func(note string) engine.Outcome) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	c.background = c.background || c.current == nil && !c.step
 	p, effect := Point{Kind: call, Outcome: "called"}, ""
 	if target == "" {
 		p.Base = c.names.ofCall(c.cause, r.Method, r.URL.EscapedPath(), body)
@@ -545,6 +560,13 @@ func (c *Conductor) counted() (effects map[string]int, repeated []string) {
 	}
 	slices.Sort(repeated)
 	return maps.Clone(c.effects), repeated
+}
+
+// inBackground reports whether the application has ever called without a delivery or a step in progress.
+func (c *Conductor) inBackground() bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.background
 }
 
 // Called are the outside services that the application has called since the start.

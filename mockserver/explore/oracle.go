@@ -34,7 +34,8 @@ func (x *explorer) breaches(o *Observation) []Breach {
 	if o.Repaired {
 		effects, state = "repair", "repair"
 	}
-	if o.Repaired || !x.spent(o) {
+	spent, unheard := x.spent(o)
+	if o.Repaired || !spent {
 		out = append(out, x.effectBreaches(effects, o)...)
 		if !o.told() {
 			differences("", x.baseline.State, o.State, x.volatile, func(place string, a, b any) bool {
@@ -53,7 +54,7 @@ func (x *explorer) breaches(o *Observation) []Breach {
 			}
 		}
 	}
-	if o.Check != "" {
+	if o.Check != "" && !unheard {
 		out = append(out, Breach{"check", o.Check})
 	}
 	return out
@@ -67,24 +68,31 @@ func orNone(text string) string {
 }
 
 // spent reports whether the plan used up the attempts of a message: its failure is lawful then. An
-// attempt that fails after a call in it that failed is the plan's as well.
-func (x *explorer) spent(o *Observation) bool {
-	failing, hurt := map[string]int{}, map[string]bool{}
+// attempt that fails after a call in it that failed is the plan's as well. If the message was a failure callback, the
+// application is unheard: it could not learn of the failure, so that its check may not hold.
+func (x *explorer) spent(o *Observation) (spent, unheard bool) {
+	failing, latest := map[string]int{}, map[string]Point{}
 	for _, p := range o.Trace {
-		if p.Kind != "" {
-			cause, _ := cutLast(p.Base)
-			hurt[cause] = hurt[cause] || p.Fault != "" && p.Fault != Overlap
+		cause, planned := p.Base, p.Fault == LostRequest || p.Fault == LostAnswer || p.Fault == Down
+		if p.Kind == delivery {
+			latest[cause] = p
+		} else {
+			cause, _ = cutLast(p.Base)
+			planned = p.Fault != "" && p.Fault != Overlap && latest[cause].failed()
+		}
+		if !planned {
 			continue
 		}
-		if p.Fault == LostRequest || p.Fault == LostAnswer || p.Fault == Down || hurt[p.Base] && !strings.HasPrefix(p.Outcome, "2") {
-			if failing[p.Base]++; failing[p.Base] > p.Retries {
-				return true
-			}
+		if failing[cause]++; failing[cause] > latest[cause].Retries {
+			spent, unheard = true, unheard || latest[cause].Told && !o.Repaired
 		}
-		delete(hurt, p.Base)
+		delete(latest, cause) // it counts once
 	}
-	return false
+	return spent, unheard
 }
+
+// failed reports whether a point is an attempt without an answer 2xx.
+func (p Point) failed() bool { return p.Outcome != "" && !strings.HasPrefix(p.Outcome, "2") }
 
 // told reports whether the application was told by a failure callback that an outage was final:
 // what it does then is no difference that matters, even if the message is retried later.

@@ -182,7 +182,7 @@ func (x *explorer) baselines(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	x.hasty = !x.differs(hasty)
+	x.hasty = !x.differs(hasty) && !x.inBackground()
 	for place := range x.volatile {
 		x.result.Volatile = append(x.result.Volatile, place)
 	}
@@ -257,7 +257,7 @@ func (x *explorer) choices(p *Point) []Choice {
 	for _, k := range faultKinds {
 		wanted := len(x.cfg.Faults) == 0 && !k.Off || slices.Contains(x.cfg.Faults, k.Fault) || !k.Off && slices.Contains(x.cfg.Faults, "default")
 		ordered := p.Queue && (k.Fault == Late || k.Fault == RepeatLate)
-		failed := (k.Fault == Repeat || k.Fault == RepeatLate) && !strings.HasPrefix(p.Outcome, "2")
+		failed := (k.Fault == Repeat || k.Fault == RepeatLate) && p.failed()
 		if wanted && k.At == p.Kind && !ordered && !failed {
 			out = append(out, Choice{p.Name, k.Fault})
 		}
@@ -391,7 +391,7 @@ func (x *explorer) level(ctx context.Context, faults int, plans iter.Seq[Plan]) 
 		if some = append(some, plan); len(some) < len(x.workers) && *done+len(some) < l.All {
 			continue
 		}
-		if err := x.try(ctx, some, before); err != nil {
+		if err := x.try(ctx, some, before, *done+len(some) < l.All); err != nil {
 			return err
 		}
 		was := *done
@@ -410,20 +410,21 @@ func (x *explorer) level(ctx context.Context, faults int, plans iter.Seq[Plan]) 
 }
 
 // try runs a plan on each worker, and judges the cases. A hasty case that differs runs again, and waits until the
-// application is quiet. If it differs no more, it got what the application did too late for the
-// case before: from now on all cases wait, those before as well.
-func (x *explorer) try(ctx context.Context, some, before []Plan) error {
+// application is quiet. If it differs no more, or the application works in the background, this case may have
+// what came too late for the one before: from now on all cases wait, those before as well.
+func (x *explorer) try(ctx context.Context, some, before []Plan, hasty bool) error {
 	switch {
 	case x.cfg.Cases > 0 && len(x.result.Cases)+len(some) > x.cfg.Cases:
 		return fmt.Errorf("%w: after %d cases", errEnough, x.cfg.Cases)
 	case len(x.result.Findings) >= maxFindings:
 		return fmt.Errorf("%w: after %d findings", errEnough, maxFindings)
 	}
-	hasty := x.hasty
-	seen, err := x.runAll(ctx, some, hasty)
-	if hasty && err == nil && slices.ContainsFunc(seen, x.differs) {
+	was := x.hasty
+	seen, err := x.runAll(ctx, some, hasty && was)
+	if was && err == nil && (slices.ContainsFunc(seen, x.differs) || x.inBackground()) {
 		first := seen
 		seen, err = x.runAll(ctx, some, false)
+		x.hasty = !x.inBackground()
 		for i := range seen {
 			x.hasty = x.hasty && err == nil && x.differs(first[i]) == x.differs(seen[i])
 		}
@@ -431,9 +432,9 @@ func (x *explorer) try(ctx context.Context, some, before []Plan) error {
 	if err != nil {
 		return err
 	}
-	if hasty && !x.hasty && len(before) > 0 {
+	if len(before) > 0 && was != x.hasty {
 		x.result.Cases = x.result.Cases[:len(x.result.Cases)-len(before)]
-		if err := x.try(ctx, before, nil); err != nil {
+		if err := x.try(ctx, before, nil, false); err != nil {
 			return err
 		}
 	}
@@ -443,6 +444,11 @@ func (x *explorer) try(ctx context.Context, some, before []Plan) error {
 		}
 	}
 	return nil
+}
+
+// inBackground reports whether an application works in the background.
+func (x *explorer) inBackground() bool {
+	return slices.ContainsFunc(x.workers, func(w Worker) bool { return w.Service.Conductor.inBackground() })
 }
 
 // differs reports whether a case is not like the baseline, or was not reached.
