@@ -144,7 +144,7 @@ func (a *Account) restart(r *restart, resume, latest bool) RunRef {
 
 // continueAs starts run with the finished steps of old. Each entry of the step
 // list whose call had not ended is delivered again. The failed call may have submitted its step, and
-// the run may have gone on: it then continues at its latest entry.
+// the run may have gone on: it then continues at its latest step.
 func (a *Account) continueAs(run, old *Run, e *DLQEntry, latest bool) {
 	a.enlist(run)
 	a.touch(run)
@@ -157,7 +157,10 @@ func (a *Account) continueAs(run, old *Run, e *DLQEntry, latest bool) {
 	}
 	open := func(it *state.StepItem) bool { return it.Step.TargetStep > 0 && !done[it.Step.TargetStep] }
 	failed := e.Message.Step
-	if !slices.Contains(old.Items, failed) || latest && !slices.ContainsFunc(old.Items, open) {
+	switch {
+	case latest && !slices.ContainsFunc(old.Items, open): // a step that a call submitted again is behind it in the list
+		failed = slices.MaxFunc(old.Items, func(a, b *state.StepItem) int { return a.Step.ID - b.Step.ID })
+	case !slices.Contains(old.Items, failed):
 		failed = nil // the result of a call could not be delivered: its step is repeated
 	}
 	run.Kept = len(old.Items)

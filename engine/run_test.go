@@ -419,7 +419,7 @@ func legal(t interface{ Fatalf(string, ...any) }, events []engine.Event) {
 
 func TestAResumedRunContinuesAfterTheStepsOfACallThatFailed(t *testing.T) {
 	t.Parallel()
-	for name, attempts := range map[string]int{"whose next call was not made": 1, "whose next calls were made": 2} {
+	for name, attempts := range map[string]int{"whose next call was not made": 1, "which has submitted its step twice": 2} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			e := workflow(t, node{name: "a"}, node{name: "b"}, node{name: "nap", sleep: 24 * time.Hour}, node{name: "c"})

@@ -133,7 +133,7 @@ func (c *Conductor) with(ctx context.Context, fault Fault, t *turn) engine.Outco
 		}
 		if fault == RepeatLate {
 			c.ended(t, first)
-			if t.point += ".1"; !c.postpone(ctx, t) {
+			if t.point += againSuffix; !c.postpone(ctx, t) {
 				return engine.Outcome{Err: "the case ended"}
 			}
 			c.record(t, "")
@@ -206,6 +206,9 @@ func (c *Conductor) end(t *turn) {
 	c.mu.Unlock()
 	c.wake()
 }
+
+// againSuffix ends the name of the second delivery of repeat-late.
+const againSuffix = ".1"
 
 // record records the start of an attempt: what it causes comes after it, even if it is done after the answer.
 func (c *Conductor) record(t *turn, f Fault) {

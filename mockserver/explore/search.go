@@ -254,6 +254,9 @@ func stepNames(a, b string) (before, now string, differ bool) {
 // choices are the faults that apply at a point.
 func (x *explorer) choices(p *Point) []Choice {
 	var out []Choice
+	if strings.HasSuffix(p.Name, againSuffix) {
+		return nil
+	}
 	for _, k := range faultKinds {
 		wanted := len(x.cfg.Faults) == 0 && !k.Off || slices.Contains(x.cfg.Faults, k.Fault) || !k.Off && slices.Contains(x.cfg.Faults, "default")
 		ordered := p.Queue && (k.Fault == Late || k.Fault == RepeatLate)
@@ -547,7 +550,7 @@ var number = regexp.MustCompile(`\d+`)
 // keep keeps a case of one fault without a finding, to extend it, unless another has its trace.
 // Points of other keys and causes are left out.
 func (x *explorer) keep(plan Plan, o *Observation) {
-	if len(plan) > 1 || x.cfg.Depth < 2 || plan[0].Fault == Down && ofRun(plan[0].Point) {
+	if len(plan) > 1 || x.cfg.Depth < 2 {
 		return
 	}
 	trace := o.outcomes()
@@ -593,15 +596,14 @@ func (x *explorer) pairs() iter.Seq[Plan] {
 // extend yields the plans with one more fault, at a point.
 func (x *explorer) extend(first Choice, p *Point, yield func(Plan) bool) bool {
 	for _, c := range x.choices(p) {
-		if (c.Fault != Down || !ofRun(p.Base)) && !yield(Plan{first, c}) {
+		if !yield(Plan{first, c}) {
 			return false
 		}
 	}
 	return true
 }
 
-// ofRun reports whether a name is that of a call of a run. An outage that ends a run is tried alone: after
-// another fault the run may have gone on beyond the call, and no service promises how it resumes then.
+// ofRun reports whether a name is that of a call of a run.
 func ofRun(name string) bool { return strings.Contains(name, " > run ") }
 
 // related reports whether two points have a key, or a cause, in common.
