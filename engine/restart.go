@@ -18,13 +18,14 @@ import (
 // With resume set, the new run keeps the finished steps and continues at the one
 // that failed (extension).
 func (a *Account) Restart(dlqID string, over Options, resume bool) (RunRef, error) {
-	return runCommand(a, restartRun{dlqID, over, resume})
+	return runCommand(a, restartRun{dlqID, over, resume, true})
 }
 
 type restartRun struct {
 	ID     string // of the DLQ entry
 	Over   Options
 	Resume bool
+	Latest bool // false in records of earlier versions, which continue at the failed call
 }
 
 // apply checks the overrides before it removes the entry, so that a refused
@@ -38,19 +39,20 @@ func (c restartRun) apply(a *Account) (RunRef, error) {
 	if err != nil {
 		return RunRef{}, err
 	}
-	return a.restart(&r, c.Resume), nil
+	return a.restart(&r, c.Resume, c.Latest), nil
 }
 
 // RestartAll restarts, or resumes, every run that matches: all of them or
 // none. A cursor means that more may match.
 func (a *Account) RestartAll(f Filter, over Options, resume bool) ([]RunRef, string, error) {
-	return splitPair(runCommand(a, restartAll{f, over, resume}))
+	return splitPair(runCommand(a, restartAll{f, over, resume, true}))
 }
 
 type restartAll struct {
 	Filter Filter
 	Over   Options
 	Resume bool
+	Latest bool // as of restartRun
 }
 
 // apply refuses entries of plain messages that the request names by id, and skips those
@@ -78,7 +80,7 @@ func (c restartAll) apply(a *Account) (p pair[[]RunRef, string], err error) {
 	}
 	p.first = make([]RunRef, len(entries))
 	for i := range again {
-		p.first[i] = a.restart(&again[i], c.Resume)
+		p.first[i] = a.restart(&again[i], c.Resume, c.Latest)
 	}
 	return p, nil
 }
@@ -117,7 +119,7 @@ func (a *Account) restartable(e *DLQEntry, over Options) (restart, error) {
 
 // restart removes the entry last: until then the old run counts as needed, and
 // keeps the data that the new run takes over.
-func (a *Account) restart(r *restart, resume bool) RunRef {
+func (a *Account) restart(r *restart, resume, latest bool) RunRef {
 	old := r.entry.FailedRun
 	run := &Run{
 		RunRef:   RunRef{ID: cmp.Or(r.id, a.state.IDs.New("wfr_", a.state.Now)), URL: old.URL, CreatedAt: a.state.Now},
@@ -130,7 +132,7 @@ func (a *Account) restart(r *restart, resume bool) RunRef {
 		Bare:     old.Bare,
 	}
 	if resume {
-		a.continueAs(run, old, r.entry)
+		a.continueAs(run, old, r.entry, latest)
 	} else {
 		a.begin(run)
 	}
@@ -141,8 +143,9 @@ func (a *Account) restart(r *restart, resume bool) RunRef {
 }
 
 // continueAs starts run with the finished steps of old. Each entry of the step
-// list whose call had not ended is delivered again.
-func (a *Account) continueAs(run, old *Run, e *DLQEntry) {
+// list whose call had not ended is delivered again. The failed call may have submitted its step, and
+// the run may have gone on: it then continues at its latest step.
+func (a *Account) continueAs(run, old *Run, e *DLQEntry, latest bool) {
 	a.enlist(run)
 	a.touch(run)
 	run.Calls = maps.Clone(old.Calls) // a copy: each run has its own calls
@@ -152,8 +155,12 @@ func (a *Account) continueAs(run, old *Run, e *DLQEntry) {
 			done[it.Step.ID] = true
 		}
 	}
+	open := func(it *state.StepItem) bool { return it.Step.TargetStep > 0 && !done[it.Step.TargetStep] }
 	failed := e.Message.Step
-	if !slices.Contains(old.Items, failed) {
+	switch {
+	case latest && !slices.ContainsFunc(old.Items, open): // a step that a call submitted again is behind it in the list
+		failed = slices.MaxFunc(old.Items, func(a, b *state.StepItem) int { return a.Step.ID - b.Step.ID })
+	case !slices.Contains(old.Items, failed):
 		failed = nil // the result of a call could not be delivered: its step is repeated
 	}
 	run.Kept = len(old.Items)
@@ -161,8 +168,7 @@ func (a *Account) continueAs(run, old *Run, e *DLQEntry) {
 	for i, it := range old.Items {
 		again := *it
 		run.Items = append(run.Items, &again)
-		open := it.Step.TargetStep > 0 && !done[it.Step.TargetStep]
-		if it == failed || open || failed == nil && i == len(old.Items)-1 {
+		if it == failed || open(it) || failed == nil && i == len(old.Items)-1 {
 			again.Errors = nil // these errors belong to the old run
 			a.deliverItem(run, &again, run.StepOptions(&Options{}), nil)
 		}

@@ -34,6 +34,7 @@ type node struct {
 type endpoint struct {
 	nodes []node
 	after func(a *engine.Account, runID, step string) // after a step was executed
+	lost  string                                      // step whose submission takes effect, but answers 500
 
 	mu       sync.Mutex
 	account  *engine.Account
@@ -158,7 +159,11 @@ func (e *endpoint) execute(runID string, id, of int) int {
 	if nd.sleep > 0 {
 		kind = "SleepFor"
 	}
-	return e.submit(runID, nd.sleep, rawStep{ID: id, Name: nd.name, Type: kind, Out: `"` + nd.name + `"`, Of: of})
+	status := e.submit(runID, nd.sleep, rawStep{ID: id, Name: nd.name, Type: kind, Out: `"` + nd.name + `"`, Of: of})
+	if nd.name == e.lost {
+		return 500
+	}
+	return status
 }
 
 func (e *endpoint) submit(runID string, delay time.Duration, steps ...rawStep) int {
@@ -409,6 +414,31 @@ func legal(t interface{ Fatalf(string, ...any) }, events []engine.Event) {
 		if ends := []string{"DELIVERED", "FAILED", "CANCELED"}; !slices.Contains(ends, state) {
 			t.Fatalf("the last state of message %s: got %s, want one of %v", id, state, ends)
 		}
+	}
+}
+
+func TestAResumedRunContinuesAfterTheStepsOfACallThatFailed(t *testing.T) {
+	t.Parallel()
+	for name, attempts := range map[string]int{"whose next call was not made": 1, "which has submitted its step twice": 2} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			e := workflow(t, node{name: "a"}, node{name: "b"}, node{name: "nap", sleep: 24 * time.Hour}, node{name: "c"})
+			e.lost = "a"
+			e.trigger("run0", engine.Options{Retries: new(attempts - 1)})
+			e.advance(time.Hour)
+			failed, err := e.account.DLQ(engine.Filter{})
+			expect.Nil(t, "the DLQ", err)
+			expect.Equal(t, "entries of the DLQ", len(failed.Items), 1)
+			ref, err := e.account.Restart(failed.Items[0].ID, engine.Options{}, true)
+			expect.Nil(t, "resuming the run", err)
+			e.advance(48 * time.Hour)
+			r, err := e.account.Run(ref.ID)
+			expect.Nil(t, "reading the run", err)
+			expect.Equal(t, "state of the run", r.State, engine.RunSuccess)
+			if slices.Contains(e.executed[ref.ID], "a") {
+				t.Errorf("executed %v, want no finished step", e.executed[ref.ID])
+			}
+		})
 	}
 }
 

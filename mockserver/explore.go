@@ -9,7 +9,6 @@ import (
 
 	"github.com/understudy-mock/understudy/engine"
 	"github.com/understudy-mock/understudy/mockserver/explore"
-	"github.com/understudy-mock/understudy/mockserver/traffic"
 )
 
 // ExploreConfig says what Explore tries. The zero value tries all faults, alone and in pairs, for
@@ -39,10 +38,6 @@ func RunExplored(cfg Config) (*Server, *explore.Service, error) {
 	return s, &explore.Service{
 		URL: s.ListensAt(), Account: first.Account, Conductor: cfg.conduct,
 		Reset: func() error { return s.tenants.Reset(first) },
-		Requests: func() []traffic.Exchange {
-			list, _ := first.Requests.List(0, traffic.Filter{})
-			return list
-		},
 	}, nil
 }
 
@@ -136,7 +131,7 @@ func (s *functionScenario) end() {
 	}
 }
 
-func (s *functionScenario) Quiet() time.Duration { return 0 }
+func (s *functionScenario) Quiet() (time.Duration, bool) { return explore.DefaultQuiet, false }
 
 func (s *functionScenario) Play(ctx context.Context, c *explore.Case) error {
 	s.last = &ExploreCase{TestServer: s.u, Context: ctx, c: c}

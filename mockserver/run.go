@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/understudy-mock/understudy/engine"
+	"github.com/understudy-mock/understudy/mockserver/stub"
 	"github.com/understudy-mock/understudy/mockserver/traffic"
 )
 
@@ -109,18 +110,18 @@ type Outside struct {
 func (u *TestServer) Outside(name string) Outside { return Outside{u, name} }
 
 // URL is the address of the service, for example for PAYMENTS_URL.
-func (o Outside) URL() string { return o.u.ListensAt() + "/_understudy/outside/" + o.name }
+func (o Outside) URL() string { return o.u.ListensAt() + stub.OutsidePath + o.name }
 
 // Calls are the calls of the application so far, oldest first.
 func (o Outside) Calls() []Exchange {
-	list, _ := o.u.tenants.First().Requests.List(0, traffic.Filter{URL: "/_understudy/outside/" + o.name + "/"})
+	list, _ := o.u.tenants.First().Requests.List(0, traffic.Filter{URL: stub.OutsidePath + o.name + "/"})
 	return list
 }
 
 // Answer makes the service answer a path, in which * matches any text; the last answer repeats.
 func (o Outside) Answer(path string, answers ...Answer) {
 	o.u.t.Helper()
-	o.u.Script(Stub{URL: "outside://" + o.name + path, Answers: answers})
+	o.u.Script(Stub{URL: stub.OutsidePattern(o.name, path), Answers: answers})
 }
 
 // Stub makes a URL, in which * matches any text, answer with the statuses in

@@ -21,6 +21,7 @@ import (
 	"github.com/understudy-mock/understudy/mockserver"
 	"github.com/understudy-mock/understudy/mockserver/explore"
 	"github.com/understudy-mock/understudy/mockserver/explore/program"
+	"github.com/understudy-mock/understudy/mockserver/stub"
 )
 
 // ExploreCmd runs a scenario of an application again and again, each time with one or two things
@@ -48,6 +49,7 @@ const maxWorkers = 64
 const (
 	exitFindings = 1
 	exitBaseline = 3
+	exitStopped  = 130 // by Ctrl-C, as shells report it
 )
 
 // Run explores, writes the reports, and returns whether there are findings.
@@ -62,45 +64,43 @@ func (c *ExploreCmd) Run(e *env) error {
 	if err != nil {
 		return err
 	}
+	open := func(st store.Store) (*explored, error) { return newExplored(file, words, st) }
 	var workers []explore.Worker
 	for range c.Workers {
-		x, err := newExplored(file, words, nil)
+		x, err := open(nil)
 		if err != nil {
 			return err
 		}
 		defer x.close()
-		workers = append(workers, x.worker())
+		workers = append(workers, x.worker)
 	}
 	result, err := explore.Run(e.ctx, cfg, workers...)
-	for _, f := range result.Findings {
-		var failed error
-		if f.Replay, failed = c.replay(e.ctx, cfg, result, f, file, words); failed != nil {
-			e.warn("no replay file of " + f.ID + ": " + failed.Error())
-		}
-	}
-	if err := c.write(result); err != nil {
+	if err := c.write(e, cfg, result, open); err != nil {
 		return err
 	}
 	switch {
-	case errors.Is(err, explore.ErrBaseline):
-		return command.Fail(exitBaseline, fmt.Errorf("explore: %w", err))
-	case err != nil && !errors.Is(err, context.Canceled):
+	case e.ctx.Err() != nil && result.Levels == nil:
+		return command.Fail(exitStopped, errors.New("explore: interrupted"))
+	case err != nil:
 		return command.Fail(exitBaseline, fmt.Errorf("explore: %w", err))
 	}
 	if err := program.WriteText(e.out, result, "understudy explore --config "+e.flags.Config+" --case %s -- "+strings.Join(words, " ")); err != nil {
 		return err
 	}
-	if len(result.Findings) > 0 {
-		return command.Fail(exitFindings, errors.New("")) // the report is printed
+	switch { // the report is printed
+	case len(result.Findings) > 0:
+		return command.Fail(exitFindings, errors.New(""))
+	case e.ctx.Err() != nil:
+		return command.Fail(exitStopped, errors.New(""))
 	}
 	return nil
 }
 
 // explored is a server and an application under it.
 type explored struct {
-	server  *mockserver.Server
-	service *explore.Service
-	app     *program.Process
+	server *mockserver.Server
+	worker explore.Worker
+	app    *program.Process // nil: another process plays the scenario
 }
 
 // newExplored starts a server; the first case starts the application.
@@ -111,15 +111,13 @@ func newExplored(file *program.File, words []string, st store.Store) (*explored,
 	}
 	app := &program.Process{File: file, Command: words, Env: exploredEnv(s, file), Prepare: inOwnGroup, End: endGroup}
 	service.Conductor.OnCrash(func() { _ = app.Crash(context.Background()) }) // it shows itself by the next delivery
-	return &explored{s, service, app}, nil
-}
-
-func (x *explored) worker() explore.Worker {
-	return explore.Worker{Service: x.service, Scenario: x.app}
+	return &explored{s, explore.Worker{Service: service, Scenario: app}, app}, nil
 }
 
 func (x *explored) close() {
-	x.app.Stop()
+	if x.app != nil {
+		x.app.Stop()
+	}
 	_ = x.server.Close() // nothing is kept
 }
 
@@ -127,10 +125,7 @@ func (x *explored) close() {
 const maxReplays = 20
 
 // replay plays a finding once more on a server that keeps a journal, and exports it.
-func (c *ExploreCmd) replay(ctx context.Context, cfg explore.Config, r *explore.Result, f *explore.Finding, file *program.File, words []string) (string, error) {
-	if c.Out == "" || slices.Index(r.Findings, f) >= maxReplays {
-		return "", nil
-	}
+func (c *ExploreCmd) replay(ctx context.Context, cfg explore.Config, r *explore.Result, f *explore.Finding, open func(store.Store) (*explored, error)) (string, error) {
 	folder, err := os.MkdirTemp("", "understudy-explore-")
 	if err != nil {
 		return "", err
@@ -141,12 +136,12 @@ func (c *ExploreCmd) replay(ctx context.Context, cfg explore.Config, r *explore.
 		return "", err
 	}
 	defer st.Close() //nolint:errcheck // the folder is removed
-	x, err := newExplored(file, words, st)
+	x, err := open(st)
 	if err != nil {
 		return "", err
 	}
 	defer x.close()
-	if err := explore.Again(ctx, cfg, r, f.Plan, x.worker()); err != nil {
+	if err := explore.Again(ctx, cfg, r, f.Plan, x.worker); err != nil {
 		return "", err
 	}
 	name := filepath.Join(c.Out, strings.NewReplacer("=", "-", ",", "+").Replace(f.ID)+".jsonl")
@@ -215,6 +210,11 @@ func (c *ExploreCmd) config(e *env, file *program.File) (cfg explore.Config, err
 	case c.Depth < 1 || c.Depth > 3:
 		return cfg, usageError("--depth: invalid value %d: must be 1, 2 or 3", c.Depth)
 	}
+	for _, f := range file.Faults {
+		if f != "default" && f.Why() == "" {
+			return cfg, usageError("faults: unknown fault %q", f)
+		}
+	}
 	for format := range c.Report {
 		if program.Reports[format] == nil {
 			return cfg, usageError("--report: invalid format %q: must be one of %s", format, strings.Join(slices.Sorted(maps.Keys(program.Reports)), ", "))
@@ -245,14 +245,23 @@ func (c *ExploreCmd) progress(e *env) func(explore.Progress) {
 	}
 }
 
-// write writes the reports.
-func (c *ExploreCmd) write(r *explore.Result) error {
+// write writes the replay files and the reports. open starts a server with a journal.
+func (c *ExploreCmd) write(e *env, cfg explore.Config, r *explore.Result, open func(store.Store) (*explored, error)) error {
+	for _, f := range r.Findings[:min(len(r.Findings), maxReplays)] {
+		var err error
+		if c.Out != "" && e.ctx.Err() == nil {
+			f.Replay, err = c.replay(e.ctx, cfg, r, f, open)
+		}
+		if err != nil {
+			e.warn("no replay file of " + f.ID + ": " + err.Error())
+		}
+	}
 	for format, name := range c.Report {
 		f, err := create(name)
 		if err != nil {
 			return err
 		}
-		if err := errors.Join(program.Reports[format](io.Writer(f), r), f.Close()); err != nil {
+		if err := errors.Join(program.Reports[format](f, r), f.Close()); err != nil {
 			return err
 		}
 	}
@@ -267,7 +276,7 @@ func outsideStubs(file *program.File) (out []mockserver.Stub) {
 		if a.Status != 0 {
 			answer.Status = mockserver.StubStatus(fmt.Sprint(a.Status))
 		}
-		out = append(out, mockserver.Stub{URL: "outside://" + name + "/*", Answers: []mockserver.Answer{answer}})
+		out = append(out, mockserver.Stub{URL: stub.OutsidePattern(name, "/*"), Answers: []mockserver.Answer{answer}})
 	}
 	return out
 }
@@ -278,7 +287,7 @@ func exploredEnv(s *mockserver.Server, file *program.File) (out []string) {
 		out = append(out, v.Name+"="+v.Value)
 	}
 	for name, service := range file.Outside {
-		out = append(out, service.Env+"="+s.ListensAt()+"/_understudy/outside/"+name)
+		out = append(out, service.Env+"="+s.ListensAt()+stub.OutsidePath+name)
 	}
 	slices.Sort(out)
 	return out

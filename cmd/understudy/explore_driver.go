@@ -4,13 +4,14 @@ import (
 	"bufio"
 	"context"
 	"encoding/json"
-	"errors"
 	"log/slog"
 	"os"
 
+	"github.com/understudy-mock/understudy/engine/store"
 	"github.com/understudy-mock/understudy/mockserver"
 	"github.com/understudy-mock/understudy/mockserver/explore"
 	"github.com/understudy-mock/understudy/mockserver/explore/program"
+	"github.com/understudy-mock/understudy/mockserver/stub"
 )
 
 // drive explores a scenario that the process at the other end of standard input and output plays:
@@ -30,19 +31,25 @@ func (c *ExploreCmd) drive(e *env) error {
 	if err != nil {
 		return err
 	}
-	s, service, err := mockserver.RunExplored(mockserver.Config{Stubs: outsideStubs(file), Log: slog.New(slog.DiscardHandler)})
+	ctx, gone := context.WithCancel(e.ctx)
+	defer gone()
+	e.ctx = ctx // nothing is played without the other process
+	played := program.NewDriven(file, in, e.out, gone)
+	open := func(st store.Store) (*explored, error) {
+		s, service, err := mockserver.RunExplored(mockserver.Config{Stubs: outsideStubs(file), Store: st, Log: slog.New(slog.DiscardHandler)})
+		if err != nil {
+			return nil, err
+		}
+		start := map[string]any{"do": "start", "url": s.ListensAt(), "token": s.Token(), "env": variables(s), "outside": s.ListensAt() + stub.OutsidePath}
+		return &explored{server: s, worker: explore.Worker{Service: service, Scenario: played}}, json.NewEncoder(e.out).Encode(start)
+	}
+	x, err := open(nil)
 	if err != nil {
 		return err
 	}
-	defer s.Close() //nolint:errcheck // nothing is kept
-	start := map[string]any{"do": "start", "url": s.ListensAt(), "token": s.Token(), "env": variables(s), "outside": s.ListensAt() + "/_understudy/outside/"}
-	if err := json.NewEncoder(e.out).Encode(start); err != nil {
-		return err
-	}
-	ctx, gone := context.WithCancel(e.ctx)
-	defer gone()
-	result, err := explore.Run(ctx, cfg, explore.Worker{Service: service, Scenario: program.NewDriven(file, in, e.out, gone)})
-	if err := errors.Join(c.write(result)); err != nil {
+	defer x.close()
+	result, err := explore.Run(ctx, cfg, x.worker)
+	if err := c.write(e, cfg, result, open); err != nil {
 		return err
 	}
 	return json.NewEncoder(e.out).Encode(driven(result, err))
@@ -61,7 +68,7 @@ func variables(s *mockserver.Server) map[string]string {
 func driven(r *explore.Result, err error) map[string]any {
 	findings := []map[string]string{}
 	for _, f := range r.Findings {
-		findings = append(findings, map[string]string{"case": f.ID, "text": f.Text()})
+		findings = append(findings, map[string]string{"case": f.ID, "text": f.Text(), "replay": f.Replay})
 	}
 	out := map[string]any{"do": "result", "findings": findings, "summary": r.Summary()}
 	if err != nil {

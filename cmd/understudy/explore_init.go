@@ -96,13 +96,13 @@ func (c *ExploreCmd) init(e *env, words []string) error {
 	}
 	settled, cancel := context.WithTimeout(e.ctx, 5*time.Second)
 	defer cancel()
-	_ = x.service.Account.Settle(settled) // what is still in flight is only missing in a comment
+	_ = x.worker.Service.Account.Settle(settled) // what is still in flight is only missing in a comment
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if len(w.steps) == 0 {
 		return errors.New("explore --init: no request was made: nothing is written")
 	}
-	if err := os.WriteFile(name, []byte(initialFile(w.steps, c.Outside, x.service.Called())), 0o600); err != nil {
+	if err := os.WriteFile(name, []byte(initialFile(w.steps, c.Outside, x.worker.Service.Conductor.Called())), 0o600); err != nil {
 		return err
 	}
 	_, err = fmt.Fprintf(e.out, "%s has the scenario. Now run: understudy explore --config %s -- %s\n", name, name, strings.Join(words, " "))

@@ -1,16 +1,16 @@
 package explore
 
 import (
+	"cmp"
 	"context"
+	"crypto/sha256"
 	"encoding/json"
 	"fmt"
-	"net/url"
 	"slices"
 	"strings"
 	"time"
 
 	"github.com/understudy-mock/understudy/engine"
-	"github.com/understudy-mock/understudy/mockserver/traffic"
 )
 
 // Service is what explore needs of a server: one account with a manual clock, whose attempts
@@ -19,18 +19,7 @@ type Service struct {
 	URL       string
 	Account   *engine.Account
 	Conductor *Conductor
-	Reset     func() error              // of everything but the configuration
-	Requests  func() []traffic.Exchange // of the application, to the interface and to outside services
-}
-
-// Called are the outside services that the application has called.
-func (s *Service) Called() map[string]bool {
-	out := map[string]bool{}
-	for effect := range effectsOf(s.Requests(), nil) {
-		service, _, _ := strings.Cut(effect, " ")
-		out[service] = true
-	}
-	return out
+	Reset     func() error // of everything but the configuration
 }
 
 // Scenario is what happens from outside, on one application and service.
@@ -43,8 +32,9 @@ type Scenario interface {
 	State(ctx context.Context) ([]byte, error)
 	// Check is the user's own check; an error is why it does not hold.
 	Check(ctx context.Context, o *Observation) error
-	// Quiet is how long the application must not call before a case ends, in real time.
-	Quiet() time.Duration
+	// Quiet is how long the application must not call before a case ends, in real time, and whether
+	// each case must wait for it: otherwise only those do for which it makes a difference.
+	Quiet() (d time.Duration, always bool)
 }
 
 // Case is one run of the scenario.
@@ -109,17 +99,17 @@ func (o *Observation) order() map[string]int {
 	return out
 }
 
-// outcomes is the trace as a text: cases with the same one look the same to the application.
-func (o *Observation) outcomes() string {
+// outcomes is a hash of the trace: cases with the same one look the same to the application.
+func (o *Observation) outcomes() [sha256.Size]byte {
 	var b strings.Builder
 	for _, p := range o.Trace {
 		b.WriteString(p.Name + " " + p.Outcome + "\n")
 	}
-	return b.String()
+	return sha256.Sum256([]byte(b.String()))
 }
 
-// runCase plays the scenario once.
-func (x *explorer) runCase(ctx context.Context, w Worker, plan Plan) (*Observation, error) {
+// runCase plays the scenario once. A hasty case does not wait until the application is quiet.
+func (x *explorer) runCase(ctx context.Context, w Worker, plan Plan, hasty bool) (*Observation, error) {
 	s := w.Service
 	if err := s.Reset(); err != nil {
 		return nil, fmt.Errorf("reset of the server: %w", err)
@@ -127,13 +117,17 @@ func (x *explorer) runCase(ctx context.Context, w Worker, plan Plan) (*Observati
 	if err := w.Scenario.Reset(ctx); err != nil {
 		return nil, fmt.Errorf("reset of the application: %w", err)
 	}
-	limited, cancel := context.WithTimeout(ctx, x.cfg.CaseTimeout)
+	limited, cancel := context.WithTimeout(ctx, x.limit)
 	defer cancel()
+	quiet, always := w.Scenario.Quiet()
+	if hasty && !always {
+		quiet = 0
+	}
 	s.Conductor.begin(s.Account, plan, x.cfg.Keys, x.rank)
-	conducting := make(chan struct{})
+	stopped := make(chan string, 1)
 	go func() {
-		defer close(conducting)
-		s.Conductor.run(limited)
+		stopped <- s.Conductor.run(limited, x.cfg.CaseTimeout)
+		cancel()
 	}()
 	c := &Case{Service: s, Plan: plan}
 	o := &Observation{}
@@ -142,11 +136,11 @@ func (x *explorer) runCase(ctx context.Context, w Worker, plan Plan) (*Observati
 			return nil, ctx.Err()
 		}
 		o.Unfinished = err.Error()
-	} else if err := c.drain(limited, w.Scenario.Quiet()); err != nil {
-		o.Unfinished = "did not become idle within " + x.cfg.CaseTimeout.String() + ": " + err.Error()
+	} else if err := c.drain(limited, quiet); err != nil {
+		o.Unfinished = "did not become idle within " + x.limit.String() + ": " + err.Error()
 	}
 	if o.Unfinished == "" && slices.ContainsFunc(plan, func(p Choice) bool { return p.Fault == Down }) {
-		if err := c.repair(limited, w.Scenario.Quiet()); err != nil {
+		if err := c.repair(limited, quiet); err != nil {
 			o.Unfinished = "the DLQ could not be retried: " + err.Error()
 		}
 		o.Repaired = true
@@ -155,7 +149,7 @@ func (x *explorer) runCase(ctx context.Context, w Worker, plan Plan) (*Observati
 		return nil, err
 	}
 	cancel()
-	<-conducting
+	o.Unfinished = cmp.Or(<-stopped, o.Unfinished)
 	return o, ctx.Err()
 }
 
@@ -176,9 +170,12 @@ func (c *Case) drain(ctx context.Context, quiet time.Duration) error {
 func (c *Case) repair(ctx context.Context, quiet time.Duration) error {
 	c.Service.Conductor.beginStep("repair")
 	c.Service.Conductor.allUp()
-	_, _, err := c.Service.Account.RetryDLQs(engine.Filter{}, engine.Options{})
-	if err == nil {
-		_, _, err = c.Service.Account.RestartAll(engine.Filter{}, engine.Options{}, true)
+	cursor, err := "more", error(nil)
+	for err == nil && cursor != "" {
+		_, cursor, err = c.Service.Account.RetryDLQs(engine.Filter{}, engine.Options{})
+	}
+	for cursor = "more"; err == nil && cursor != ""; {
+		_, cursor, err = c.Service.Account.RestartAll(engine.Filter{}, engine.Options{}, true)
 	}
 	c.Service.Conductor.endStep()
 	if err != nil {
@@ -187,28 +184,38 @@ func (c *Case) repair(ctx context.Context, quiet time.Duration) error {
 	return c.drain(ctx, quiet)
 }
 
+// every reads all pages of a list.
+func every[T any](read func(engine.Filter) (engine.Page[T], error)) (all []T, err error) {
+	for f := (engine.Filter{}); ; {
+		p, err := read(f)
+		if all = append(all, p.Items...); err != nil || p.Cursor == "" {
+			return all, err
+		}
+		f.Cursor = p.Cursor
+	}
+}
+
 // observe reads what can be seen of the case.
 func (x *explorer) observe(ctx context.Context, w Worker, o *Observation) error {
 	s := w.Service
 	messages, runs := s.Conductor.idNames()
 	o.Trace, o.Stuck = s.Conductor.trace()
 	o.Unreached = s.Conductor.unreached()
-	o.Effects = effectsOf(s.Requests(), x.cfg.Keys)
-	o.repeated = s.Conductor.repeatedEffects()
-	list, err := s.Account.RunSummaries(engine.Filter{})
+	o.Effects, o.repeated = s.Conductor.counted()
+	list, err := every(s.Account.RunSummaries)
 	if err != nil {
 		return fmt.Errorf("runs: %w", err)
 	}
 	o.Runs = map[string]string{}
-	for i := range list.Items {
-		o.Runs[runs[list.Items[i].ID]] = string(list.Items[i].State)
+	for i := range list {
+		o.Runs[runs[list[i].ID]] = string(list[i].State)
 	}
-	failed, err := s.Account.DLQ(engine.Filter{})
+	failed, err := every(s.Account.DLQ)
 	if err != nil {
 		return fmt.Errorf("DLQ: %w", err)
 	}
-	for i := range failed.Items {
-		o.DLQ = append(o.DLQ, messages[failed.Items[i].Message.ID])
+	for i := range failed {
+		o.DLQ = append(o.DLQ, messages[failed[i].Message.ID])
 	}
 	slices.Sort(o.DLQ)
 	if o.Unfinished != "" {
@@ -226,31 +233,4 @@ func (x *explorer) observe(ctx context.Context, w Worker, o *Observation) error 
 		o.Check = err.Error()
 	}
 	return nil
-}
-
-// effectsOf counts the calls to outside services: SERVICE METHOD PATH {KEY}. Calls with the
-// same idempotency key count once.
-func effectsOf(calls []traffic.Exchange, keys []string) map[string]int {
-	out, once, n := map[string]int{}, map[string]bool{}, newNames(keys)
-	for i := range calls {
-		x := &calls[i]
-		path, query, _ := strings.Cut(x.Path, "?")
-		rest, outside := strings.CutPrefix(path, "/_understudy/outside/")
-		if !outside {
-			continue
-		}
-		service, path, _ := strings.Cut(rest, "/")
-		if query, err := url.ParseQuery(query); err == nil && len(query) > 0 {
-			path += "?" + query.Encode()
-		}
-		effect := n.ofEffect(service, x.Method, path, x.Request.Body)
-		if key := x.Request.Header.Get("Idempotency-Key"); key != "" {
-			if once[service+" "+key] {
-				continue
-			}
-			once[service+" "+key] = true
-		}
-		out[effect]++
-	}
-	return out
 }

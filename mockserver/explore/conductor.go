@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/understudy-mock/understudy/engine"
+	"github.com/understudy-mock/understudy/mockserver/stub"
 )
 
 // stuckAfter is how long a step or a delivery may wait for another delivery without a call, in
@@ -38,6 +39,9 @@ type Conductor struct {
 	mu   sync.Mutex
 	kick chan struct{} // run must look again
 	kill func()        // kills the application and starts it again; nil: that is not possible
+
+	called     map[string]bool // outside services, since the start
+	background bool            // the application has called without a delivery or a step in progress
 	progress
 }
 
@@ -52,14 +56,17 @@ type progress struct {
 	seen       uint64          // number of the last event that was read
 	cause      string          // of what is created now
 	step       bool            // a step of the scenario is in progress
-	waiting    []*turn
-	restarting bool // the application is
+	arrived    []*turn         // attempts that wait for a name
+	waiting    []*turn         // attempts that wait for their turn; the next is the last
+	restarting bool            // the application is
 	current    *turn
 	since      time.Time // the last start or end of a delivery
 	touched    time.Time // the last call of the application
 	points     []Point
-	effects    map[string]int // number of each effect of each run
-	stuck      []string       // what waited for another delivery
+	effects    map[string]int  // number of each effect
+	ofRuns     map[string]int  // number of each effect of each run: EFFECT in RUN
+	keyed      map[string]bool // idempotency keys of effects: a second call with one counts no more
+	stuck      []string        // what waited for another delivery
 }
 
 // turn is an attempt that waits for its start.
@@ -68,20 +75,23 @@ type turn struct {
 	name    string
 	point   string
 	last    bool // starts when no other waits
+	at      int  // its place among the points
 	start   chan struct{}
 	deliver func(note string) engine.Outcome
 }
 
 // NewConductor returns a conductor. Until a case begins, it delivers at once.
-func NewConductor() *Conductor { return &Conductor{kick: make(chan struct{}, 1)} }
+func NewConductor() *Conductor {
+	return &Conductor{kick: make(chan struct{}, 1), called: map[string]bool{}}
+}
 
 // begin starts a case. The attempts of the case before have ended.
 func (c *Conductor) begin(account *engine.Account, plan Plan, keys []string, rank map[string]int) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.progress = progress{
-		account: account, names: newNames(keys), rank: rank, plan: slices.Clone(plan), reached: map[string]bool{}, down: map[string]bool{}, effects: map[string]int{},
-		cause: "background",
+		account: account, names: newNames(keys), rank: rank, plan: slices.Clone(plan), reached: map[string]bool{}, down: map[string]bool{}, effects: map[string]int{}, ofRuns: map[string]int{}, keyed: map[string]bool{},
+		cause: "background", since: now(),
 	}
 }
 
@@ -98,47 +108,45 @@ func (c *Conductor) Attempt(ctx context.Context, a engine.Attempt, deliver func(
 		return engine.Outcome{Err: "the case ended"}
 	}
 	fault := c.applies(t)
-	if fault == Late && !t.last {
-		t.last, t.start = true, make(chan struct{})
-		c.end(t)
-		if !c.wait(ctx, t) {
-			return engine.Outcome{Err: "the case ended"}
-		}
+	if fault == Late && !c.postpone(ctx, t) {
+		return engine.Outcome{Err: "the case ended"}
 	}
-	out := c.with(ctx, fault, t, deliver)
-	c.finish(t, fault, out)
+	c.record(t, fault)
+	out := c.with(ctx, fault, t)
+	c.ended(t, out)
+	c.end(t)
 	return out
 }
 
 // with makes an attempt with a fault.
-func (c *Conductor) with(ctx context.Context, fault Fault, t *turn, deliver func(note string) engine.Outcome) engine.Outcome {
+func (c *Conductor) with(ctx context.Context, fault Fault, t *turn) engine.Outcome {
 	switch fault {
 	case LostRequest, Down:
 		return engine.Outcome{Err: "connection was refused (explore: " + string(fault) + ")"}
 	case LostAnswer:
-		deliver("explore: the service did not receive this answer")
+		t.deliver("explore: the service did not receive this answer")
 		return engine.Outcome{Err: "connection was closed without an answer (explore: lost-answer)"}
 	case Repeat, RepeatLate:
-		if first := deliver("explore: the service did not record this answer"); !first.OK() {
+		first := t.deliver("explore: the service did not record this answer")
+		if !first.OK() {
 			return first // only what was answered is repeated
 		}
 		if fault == RepeatLate {
-			again := &turn{attempt: t.attempt, name: t.name, point: t.point + ".1", last: true, start: make(chan struct{}), deliver: deliver}
-			c.end(t)
-			if !c.wait(ctx, again) {
+			c.ended(t, first)
+			if t.point += againSuffix; !c.postpone(ctx, t) {
 				return engine.Outcome{Err: "the case ended"}
 			}
-			*t = *again
+			c.record(t, "")
 		}
-		return deliver("explore: the same attempt again")
+		return t.deliver("explore: the same attempt again")
 	}
-	return deliver("")
+	return t.deliver("")
 }
 
 // wait returns true when it is the turn of an attempt, and false when the attempt is cut off.
 func (c *Conductor) wait(ctx context.Context, t *turn) bool {
 	c.mu.Lock()
-	c.waiting = append(c.waiting, t)
+	c.arrived = append(c.arrived, t)
 	c.mu.Unlock()
 	c.wake()
 	select {
@@ -148,11 +156,19 @@ func (c *Conductor) wait(ctx context.Context, t *turn) bool {
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	c.arrived = slices.DeleteFunc(c.arrived, func(one *turn) bool { return one == t })
 	c.waiting = slices.DeleteFunc(c.waiting, func(one *turn) bool { return one == t })
 	if c.current == t {
 		c.current = nil
 	}
 	return false
+}
+
+// postpone gives the turn back, and waits until no other attempt waits.
+func (c *Conductor) postpone(ctx context.Context, t *turn) bool {
+	t.last, t.start = true, make(chan struct{})
+	c.end(t)
+	return c.wait(ctx, t)
 }
 
 // applies returns the fault of the plan at an attempt, and notes that it was reached.
@@ -191,16 +207,26 @@ func (c *Conductor) end(t *turn) {
 	c.wake()
 }
 
-// finish records an attempt and gives the turn back.
-func (c *Conductor) finish(t *turn, f Fault, o engine.Outcome) {
+// againSuffix ends the name of the second delivery of repeat-late.
+const againSuffix = ".1"
+
+// record records the start of an attempt: what it causes comes after it, even if it is done after the answer.
+func (c *Conductor) record(t *turn, f Fault) {
 	m := &t.attempt.Message
 	c.mu.Lock()
+	defer c.mu.Unlock()
+	t.at = len(c.points)
 	c.points = append(c.points, Point{
-		Name: t.point, Base: t.name, Fault: f, Outcome: outcomeOf(o), Queue: m.Options.Queue != "", Retries: int(m.MaxRetries), Key: keyIn(t.name),
+		Name: t.point, Base: t.name, Fault: f, Queue: m.Options.Queue != "", Retries: int(m.MaxRetries), Key: keyIn(t.name),
 		Told: m.Role == engine.RoleFailureCallback,
 	})
-	c.mu.Unlock()
-	c.end(t)
+}
+
+// ended records the outcome of an attempt.
+func (c *Conductor) ended(t *turn, o engine.Outcome) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.points[t.at].Outcome = outcomeOf(o)
 }
 
 // outcomeOf is an outcome in a word.
@@ -228,8 +254,9 @@ func (c *Conductor) wake() {
 	}
 }
 
-// run starts attempts until ctx ends.
-func (c *Conductor) run(ctx context.Context) {
+// run starts attempts until ctx ends. It returns early, and why, if nothing happens for a time, or
+// if the application never ends to publish.
+func (c *Conductor) run(ctx context.Context, silent time.Duration) string {
 	patience := newTicker(stuckAfter / 8)
 	defer patience.Stop()
 	for {
@@ -239,10 +266,29 @@ func (c *Conductor) run(ctx context.Context) {
 		case <-c.kick:
 		case <-changed:
 		case <-patience.C:
+			if why := c.without(silent); why != "" {
+				return why
+			}
 		case <-ctx.Done():
-			return
+			return ""
 		}
 	}
+}
+
+// maxChain is the largest number of messages each of which is published by the delivery of the one before.
+const maxChain = 1000
+
+// without returns why the case cannot end: nothing has happened for a time, or a chain of messages has no end.
+func (c *Conductor) without(silent time.Duration) string {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	switch {
+	case strings.Count(c.cause, " > ") > maxChain:
+		return fmt.Sprintf("each delivery publishes the next one, %d times: %s", maxChain, handler(c.cause))
+	case now().Sub(later(c.since, c.touched)) > silent && !c.restarting:
+		return fmt.Sprintf("nothing happened for %s (--case-timeout) since %s", silent, c.cause)
+	}
+	return ""
 }
 
 // release starts the next attempt, if nothing is in progress and all attempts are known that
@@ -251,26 +297,28 @@ func (c *Conductor) release() {
 	_, inFlight := c.account.Glance()
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if len(c.waiting) == 0 || c.restarting {
+	n := len(c.arrived) + len(c.waiting)
+	if n == 0 || c.restarting {
 		return
 	}
-	if c.current != nil || c.step || inFlight != len(c.waiting) {
+	if c.current != nil || c.step || inFlight != n {
 		if now().Sub(later(c.since, c.touched)) < stuckAfter {
 			return
 		}
 		c.stuck = append(c.stuck, c.cause)
 	}
 	c.learn()
-	for _, t := range c.waiting {
+	for _, t := range c.arrived {
 		if t.name == "" {
 			t.name = c.names.messages[t.attempt.Message.ID]
-		}
-		if t.point == "" {
 			t.point = fmt.Sprintf("%s@%d", t.name, t.attempt.Number)
 		}
+		at, _ := slices.BinarySearchFunc(c.waiting, t, func(a, b *turn) int { return c.compare(b, a) })
+		c.waiting = slices.Insert(c.waiting, at, t)
 	}
-	next := slices.MinFunc(c.waiting, c.compare)
-	c.waiting = slices.DeleteFunc(c.waiting, func(one *turn) bool { return one == next })
+	c.arrived = nil
+	next := c.waiting[n-1]
+	c.waiting = c.waiting[:n-1]
 	c.current, c.cause, c.since = next, next.name, now()
 	close(next.start)
 }
@@ -340,11 +388,13 @@ func (c *Conductor) Serve(w http.ResponseWriter, r *http.Request, next http.Hand
 	c.mu.Lock()
 	c.touched = now()
 	idle := c.account == nil
-	c.mu.Unlock()
-	target, played := strings.CutPrefix(r.URL.Path, "/_understudy/outside/")
-	if !played {
+	target, played := strings.CutPrefix(r.URL.EscapedPath(), stub.OutsidePath)
+	if service, _, _ := strings.Cut(target, "/"); played {
+		c.called[service] = true
+	} else {
 		target = ""
 	}
+	c.mu.Unlock()
 	if idle || !played && (r.Method == http.MethodGet || strings.HasPrefix(r.URL.Path, "/_understudy/")) {
 		next.ServeHTTP(w, r)
 		return
@@ -355,7 +405,7 @@ func (c *Conductor) Serve(w http.ResponseWriter, r *http.Request, next http.Hand
 		http.Error(w, "explore: body: "+err.Error(), http.StatusRequestEntityTooLarge)
 		return
 	}
-	fault, again := c.called(r, target, body)
+	fault, again := c.call(r, target, body)
 	switch fault {
 	case RefuseCall, OutsideDown:
 		w.Header().Set("Content-Type", "application/json")
@@ -377,29 +427,45 @@ func (c *Conductor) Serve(w http.ResponseWriter, r *http.Request, next http.Hand
 	next.ServeHTTP(w, r)
 }
 
-// called names a call of the application to the service or outside, and returns its fault, and
+// call names a call of the application to the service or outside, and returns its fault, and
 // how to deliver once more what is in its handler.
-func (c *Conductor) called(r *http.Request, target string, body []byte) (Fault, func(note string) engine.Outcome) {
+func (c *Conductor) call(r *http.Request, target string, body []byte) (Fault, func(note string) engine.Outcome) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	p := Point{Kind: call, Outcome: "called"}
+	c.background = c.background || c.current == nil && !c.step
+	p, effect := Point{Kind: call, Outcome: "called"}, ""
 	if target == "" {
 		p.Base = c.names.ofCall(c.cause, r.Method, r.URL.EscapedPath(), body)
 	} else {
 		service, path, _ := strings.Cut(target, "/")
-		effect := c.names.ofEffect(service, r.Method, path, body)
-		if run := strings.LastIndex(c.cause, " > "); run > 0 && strings.Contains(c.cause[:run], "> run ") {
-			c.effects[effect+" in "+c.cause[:run]]++
-		}
+		effect = c.names.ofEffect(service, r.Method, path, r.URL.Query(), body)
 		p.Kind, p.Base = outside, c.names.number(c.cause+" > "+effect)
 	}
 	p.Name = p.Base + "@0"
 	p.Fault, p.Key = c.planned(p.Name), keyIn(p.Base)
+	if effect != "" && p.Fault != OutsideDown {
+		c.count(effect, target, r.Header.Get("Idempotency-Key"))
+	}
 	c.points = append(c.points, p)
 	if c.current == nil {
 		return p.Fault, nil
 	}
 	return p.Fault, c.current.deliver
+}
+
+// count counts an effect, unless a call of the service with the same idempotency key has caused it.
+func (c *Conductor) count(effect, target, key string) {
+	if service, _, _ := strings.Cut(target, "/"); key != "" {
+		key = service + " " + key
+		if c.keyed[key] {
+			return
+		}
+		c.keyed[key] = true
+	}
+	c.effects[effect]++
+	if run, _ := cutLast(c.cause); ofRun(c.cause) {
+		c.ofRuns[effect+" in "+run]++
+	}
 }
 
 // maxCall is the largest body of a call, in bytes.
@@ -455,13 +521,13 @@ func (c *Conductor) allUp() {
 func (c *Conductor) quietFor(ctx context.Context, quiet time.Duration) (waited bool) {
 	for {
 		c.mu.Lock()
-		left := quiet - now().Sub(c.touched)
+		left := quiet - now().Sub(later(c.touched, c.since))
 		c.mu.Unlock()
 		if left <= 0 || ctx.Err() != nil {
 			return waited
 		}
 		waited = true
-		Pause(ctx, left)
+		stub.Wait(ctx, left)
 	}
 }
 
@@ -486,15 +552,29 @@ func (c *Conductor) starting(now bool) {
 	c.wake()
 }
 
-// repeatedEffects are the effects that one run had more than once.
-func (c *Conductor) repeatedEffects() (out []string) {
+// counted are the effects, and those that one run had more than once.
+func (c *Conductor) counted() (effects map[string]int, repeated []string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	for effect, n := range c.effects {
+	for effect, n := range c.ofRuns {
 		if n > 1 {
-			out = append(out, fmt.Sprintf("%s: %d times", effect, n))
+			repeated = append(repeated, fmt.Sprintf("%s: %d times", effect, n))
 		}
 	}
-	slices.Sort(out)
-	return out
+	slices.Sort(repeated)
+	return maps.Clone(c.effects), repeated
+}
+
+// inBackground reports whether the application has ever called without a delivery or a step in progress.
+func (c *Conductor) inBackground() bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.background
+}
+
+// Called are the outside services that the application has called since the start.
+func (c *Conductor) Called() map[string]bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return maps.Clone(c.called)
 }

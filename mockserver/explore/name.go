@@ -47,9 +47,12 @@ func (n *names) ofMessage(e *engine.Event, cause string) {
 		cause = "schedule"
 	}
 	var name string
-	if m.RunID == "" {
-		name = n.number(cause + " > " + roleOf(m) + pathOf(m.URL) + n.key(m.Body, m.Options.DedupID))
-	} else {
+	switch {
+	case m.RunID == "" && m.SourceID != "": // the body of a callback has ids and times
+		name = n.number(cause + " > " + roleOf(m) + pathOf(m.URL))
+	case m.RunID == "":
+		name = n.number(cause + " > " + pathOf(m.URL) + n.key(m.Body, m.Options.DedupID))
+	default:
 		run, known := n.runs[m.RunID]
 		if !known {
 			run = n.number(cause + " > run " + pathOf(m.URL) + n.key(m.Body, ""))
@@ -90,8 +93,17 @@ func (n *names) ofCall(cause, method, path string, body []byte) string {
 }
 
 // ofEffect names a call of the application to an outside service: SERVICE METHOD PATH {KEY}.
-func (n *names) ofEffect(service, method, path string, body []byte) string {
-	return strings.TrimSpace(service + " " + method + " /" + steadyPath(path) + " " + n.key(body, ""))
+func (n *names) ofEffect(service, method, path string, query url.Values, body []byte) string {
+	path = steadyPath(path)
+	if len(query) > 0 {
+		for _, values := range query {
+			for i := range values {
+				values[i] = steadyPath(values[i])
+			}
+		}
+		path += "?" + query.Encode()
+	}
+	return strings.TrimSpace(service + " " + method + " /" + path + " " + n.key(body, ""))
 }
 
 // stepOf is the step of a run that a message belongs to.
@@ -109,7 +121,7 @@ func stepOf(e *engine.Event) string {
 func roleOf(m *engine.Message) string {
 	switch m.Role {
 	case engine.RoleCallback, engine.RoleFailureCallback, engine.RoleCall:
-		return strings.ToLower(strings.ReplaceAll(string(m.Role), "_", " ")) + " "
+		return string(m.Role) + " "
 	}
 	return ""
 }

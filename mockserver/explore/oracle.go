@@ -6,6 +6,8 @@ import (
 	"maps"
 	"slices"
 	"strings"
+
+	"github.com/understudy-mock/understudy/mockserver/query"
 )
 
 // Breach is what a case does other than the baseline.
@@ -28,15 +30,18 @@ func (x *explorer) breaches(o *Observation) []Breach {
 		return []Breach{{"ends", o.Unfinished}}
 	}
 	var out []Breach
-	repaired := "effects"
+	effects, state := "effects", "state"
 	if o.Repaired {
-		repaired = "repair"
+		effects, state = "repair", "repair"
 	}
-	lawfullyFailed := x.spent(o)
-	if !lawfullyFailed || o.Repaired {
-		out = append(out, x.effectBreaches(repaired, o)...)
-		if difference := differs("", x.baseline.State, o.State, x.volatile); difference != "" && !o.told() {
-			out = append(out, Breach{map[bool]string{true: "repair", false: "state"}[o.Repaired], "other state: " + difference})
+	spent, unheard := x.spent(o)
+	if o.Repaired || !spent {
+		out = append(out, x.effectBreaches(effects, o)...)
+		if !o.told() {
+			differences("", x.baseline.State, o.State, x.volatile, func(place string, a, b any) bool {
+				out = append(out, Breach{state, fmt.Sprintf("other state: %s is %s, without the fault %s", orWhole(place), Clip(jsonText(b)), Clip(jsonText(a)))})
+				return false
+			})
 		}
 		for _, name := range slices.Sorted(maps.Keys(x.baseline.Runs)) {
 			if got := o.Runs[name]; got != x.baseline.Runs[name] && !o.Repaired {
@@ -49,7 +54,7 @@ func (x *explorer) breaches(o *Observation) []Breach {
 			}
 		}
 	}
-	if o.Check != "" {
+	if o.Check != "" && !unheard {
 		out = append(out, Breach{"check", o.Check})
 	}
 	return out
@@ -63,24 +68,31 @@ func orNone(text string) string {
 }
 
 // spent reports whether the plan used up the attempts of a message: its failure is lawful then. An
-// attempt that fails after a call in it that failed is the plan's as well.
-func (x *explorer) spent(o *Observation) bool {
-	failing, hurt := map[string]int{}, map[string]bool{}
+// attempt that fails after a call in it that failed is the plan's as well. If the message was a failure callback, the
+// application is unheard: it could not learn of the failure, so that its check may not hold.
+func (x *explorer) spent(o *Observation) (spent, unheard bool) {
+	failing, latest := map[string]int{}, map[string]Point{}
 	for _, p := range o.Trace {
-		if p.Kind != "" {
-			cause, _ := cutLast(p.Base)
-			hurt[cause] = hurt[cause] || p.Fault != "" && p.Fault != Overlap
+		cause, planned := p.Base, p.Fault == LostRequest || p.Fault == LostAnswer || p.Fault == Down
+		if p.Kind == delivery {
+			latest[cause] = p
+		} else {
+			cause, _ = cutLast(p.Base)
+			planned = p.Fault != "" && p.Fault != Overlap && latest[cause].failed()
+		}
+		if !planned {
 			continue
 		}
-		if p.Fault == LostRequest || p.Fault == LostAnswer || p.Fault == Down || hurt[p.Base] && !strings.HasPrefix(p.Outcome, "2") {
-			if failing[p.Base]++; failing[p.Base] > p.Retries {
-				return true
-			}
+		if failing[cause]++; failing[cause] > latest[cause].Retries {
+			spent, unheard = true, unheard || latest[cause].Told && !o.Repaired
 		}
-		delete(hurt, p.Base)
+		delete(latest, cause) // it counts once
 	}
-	return false
+	return spent, unheard
 }
+
+// failed reports whether a point is an attempt without an answer 2xx.
+func (p Point) failed() bool { return p.Outcome != "" && !strings.HasPrefix(p.Outcome, "2") }
 
 // told reports whether the application was told by a failure callback that an outage was final:
 // what it does then is no difference that matters, even if the message is retried later.
@@ -115,7 +127,7 @@ func (x *explorer) effectBreaches(oracle string, o *Observation) []Breach {
 // allows reports whether the configuration declares a difference as lawful.
 func (x *explorer) allows(effect string, want, got int) bool {
 	return slices.ContainsFunc(x.cfg.Allow, func(a Allowed) bool {
-		if !like(a.Effect, effect) {
+		if !query.SameName(a.Effect, effect) {
 			return false
 		}
 		if got < want {
@@ -125,70 +137,42 @@ func (x *explorer) allows(effect string, want, got int) bool {
 	})
 }
 
-// like matches a text with a pattern in which * is any text.
-func like(pattern, text string) bool {
-	parts := strings.Split(pattern, "*")
-	if len(parts) == 1 {
-		return pattern == text
-	}
-	if !strings.HasPrefix(text, parts[0]) {
-		return false
-	}
-	text = text[len(parts[0]):]
-	last := len(parts) - 1
-	for _, part := range parts[1:last] {
-		i := strings.Index(text, part)
-		if i < 0 {
-			return false
-		}
-		text = text[i+len(part):]
-	}
-	return strings.HasSuffix(text, parts[last])
-}
-
-// differs returns the first difference of two JSON values, and where; "" for none. Places in
+// differences calls yield with each place where two JSON values differ, until it returns false. Places in
 // ignored are not compared, nor are values that differ by their form in each case.
-func differs(place string, a, b any, ignored map[string]bool) string {
+func differences(place string, a, b any, ignored map[string]bool, yield func(place string, a, b any) bool) bool {
 	if ignored[place] {
-		return ""
+		return true
 	}
 	switch a := a.(type) {
 	case map[string]any:
 		if b, ok := b.(map[string]any); ok {
-			return differentMembers(place, a, b, ignored)
+			all := maps.Clone(a)
+			maps.Copy(all, b)
+			for _, name := range slices.Sorted(maps.Keys(all)) {
+				if !differences(place+"/"+name, a[name], b[name], ignored, yield) {
+					return false
+				}
+			}
+			return true
 		}
 	case []any:
 		if b, ok := b.([]any); ok && len(a) == len(b) {
 			a, b := sorted(a), sorted(b)
 			for i := range a {
-				if d := differs(fmt.Sprintf("%s/%d", place, i), a[i], b[i], ignored); d != "" {
-					return d
+				if !differences(fmt.Sprintf("%s/%d", place, i), a[i], b[i], ignored, yield) {
+					return false
 				}
 			}
-			return ""
+			return true
 		}
 	}
-	if jsonText(steady(a)) == jsonText(steady(b)) {
-		return ""
-	}
-	return fmt.Sprintf("%s is %s, without the fault %s", orWhole(place), Clip(jsonText(b)), Clip(jsonText(a)))
+	return jsonText(steady(a)) == jsonText(steady(b)) || yield(place, a, b)
 }
 
 // sorted returns the elements in the order of their texts: the order of a list is not compared,
 // because it may be that of arrival.
 func sorted(list []any) []any {
 	return slices.SortedFunc(slices.Values(list), func(a, b any) int { return strings.Compare(jsonText(steady(a)), jsonText(steady(b))) })
-}
-
-func differentMembers(place string, a, b map[string]any, ignored map[string]bool) string {
-	all := maps.Clone(a)
-	maps.Copy(all, b)
-	for _, name := range slices.Sorted(maps.Keys(all)) {
-		if d := differs(place+"/"+name, a[name], b[name], ignored); d != "" {
-			return d
-		}
-	}
-	return ""
 }
 
 func orWhole(place string) string {
@@ -212,18 +196,4 @@ func Clip(text string) string {
 		return strings.ToValidUTF8(text[:120], "") + "…"
 	}
 	return text
-}
-
-// volatilePlaces are the places where two states differ that should be equal.
-func volatilePlaces(a, b any) map[string]bool {
-	out := map[string]bool{}
-	for range 1000 { // bounds the work for a state that differs everywhere
-		d := differs("", a, b, out)
-		place, _, found := strings.Cut(d, " is ")
-		if !found || place == "the state" {
-			break
-		}
-		out[place] = true
-	}
-	return out
 }

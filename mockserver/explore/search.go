@@ -3,14 +3,17 @@ package explore
 import (
 	"cmp"
 	"context"
+	"crypto/sha256"
 	"errors"
 	"fmt"
+	"iter"
 	"math/rand/v2"
 	"regexp"
 	"slices"
 	"strings"
 	"sync"
 	"time"
+	"unsafe"
 )
 
 // Config says what is tried.
@@ -73,7 +76,7 @@ func (t *Tried) Handler() string {
 	if len(t.Plan) == 0 {
 		return ""
 	}
-	return strings.TrimSpace(strings.TrimPrefix(handler(&Point{Base: t.Plan[0].Point}), "> "))
+	return strings.TrimSpace(handler(t.Plan[0].Point))
 }
 
 // Level counts the plans of one size.
@@ -87,6 +90,7 @@ type Level struct {
 type LeftOut struct {
 	SameTrace int `json:"sameTrace"`
 	Unrelated int `json:"unrelated"`
+	TooLarge  int `json:"tooLarge,omitempty"` // single faults that were not extended: the traces take too much memory
 }
 
 // complete sets the defaults.
@@ -112,15 +116,32 @@ type explorer struct {
 	baseline *Observation
 	rank     map[string]int
 	volatile map[string]bool
-	traces   map[string]bool // traces of cases that were extended
+	limit    time.Duration // real time of a case
+	hasty    bool          // cases need not wait until the application is quiet
+	extended []extended
+	traces   map[[sha256.Size]byte]bool // of the extended cases
+	kept     int                        // bytes of the extended cases
 	started  time.Time
 	result   *Result
 }
 
+// extended is a case of one fault without a finding, to which faults at later points are added.
+type extended struct {
+	choice Choice
+	later  []Point // related to it
+}
+
+// Bounds of a search.
+const (
+	maxKept     = 64 << 20 // bytes of the traces that are extended
+	maxFindings = 100
+)
+
 // Run explores a scenario. Each worker plays one case at a time.
 func Run(ctx context.Context, cfg Config, workers ...Worker) (*Result, error) {
-	x := &explorer{cfg: cfg, workers: workers, started: now(), traces: map[string]bool{}, result: &Result{Allowed: cfg.Allow}}
+	x := &explorer{cfg: cfg, workers: workers, started: now(), traces: map[[sha256.Size]byte]bool{}, result: &Result{Allowed: cfg.Allow}}
 	x.cfg.complete()
+	x.limit = max(x.cfg.CaseTimeout, x.cfg.Budget)
 	defer func() { x.result.Took = now().Sub(x.started).Seconds() }()
 	if err := x.baselines(ctx); err != nil {
 		return x.result, err
@@ -131,9 +152,13 @@ func Run(ctx context.Context, cfg Config, workers ...Worker) (*Result, error) {
 	return x.result, x.search(ctx)
 }
 
-// baselines runs the scenario twice without faults: it must end, and repeat.
+// slowCase is how much longer than the first case a case may take.
+const slowCase = 5
+
+// baselines runs the scenario three times without faults: it must end, and repeat. A fourth run shows
+// whether cases must wait until the application is quiet.
 func (x *explorer) baselines(ctx context.Context) error {
-	first, err := x.runCase(ctx, x.workers[0], nil)
+	first, err := x.runCase(ctx, x.workers[0], nil, false)
 	if err != nil {
 		return err
 	}
@@ -147,11 +172,17 @@ func (x *explorer) baselines(ctx context.Context) error {
 		return fmt.Errorf("%w: the scenario publishes nothing to %s: nothing can be explored", ErrBaseline, x.workers[0].Service.URL)
 	}
 	x.baseline, x.rank, x.volatile = first, first.order(), map[string]bool{}
+	x.limit = max(x.cfg.CaseTimeout, slowCase*now().Sub(x.started))
 	for range 2 {
 		if err := x.repeatBaseline(ctx, true); err != nil {
 			return err
 		}
 	}
+	hasty, err := x.runCase(ctx, x.workers[0], nil, true)
+	if err != nil {
+		return err
+	}
+	x.hasty = !x.differs(hasty) && !x.inBackground()
 	for place := range x.volatile {
 		x.result.Volatile = append(x.result.Volatile, place)
 	}
@@ -162,7 +193,7 @@ func (x *explorer) baselines(ctx context.Context) error {
 // repeatBaseline runs the scenario again without faults and compares. While learning, places of
 // the state that differ are volatile; later they show that the reset is not complete.
 func (x *explorer) repeatBaseline(ctx context.Context, learning bool) error {
-	again, err := x.runCase(ctx, x.workers[0], nil)
+	again, err := x.runCase(ctx, x.workers[0], nil, false)
 	if err != nil {
 		return err
 	}
@@ -170,9 +201,10 @@ func (x *explorer) repeatBaseline(ctx context.Context, learning bool) error {
 		return fmt.Errorf("%w: the scenario does not repeat: %s%s", ErrBaseline, difference, suspicion)
 	}
 	if learning {
-		for place := range volatilePlaces(x.baseline.State, again.State) {
-			x.volatile[place] = true
-		}
+		differences("", x.baseline.State, again.State, x.volatile, func(place string, _, _ any) bool {
+			x.volatile[place] = place != "" // a state that is another as a whole is not repeatable
+			return true
+		})
 	}
 	if b := x.breaches(again); len(b) > 0 {
 		if learning {
@@ -222,10 +254,13 @@ func stepNames(a, b string) (before, now string, differ bool) {
 // choices are the faults that apply at a point.
 func (x *explorer) choices(p *Point) []Choice {
 	var out []Choice
+	if strings.HasSuffix(p.Name, againSuffix) {
+		return nil
+	}
 	for _, k := range faultKinds {
 		wanted := len(x.cfg.Faults) == 0 && !k.Off || slices.Contains(x.cfg.Faults, k.Fault) || !k.Off && slices.Contains(x.cfg.Faults, "default")
 		ordered := p.Queue && (k.Fault == Late || k.Fault == RepeatLate)
-		failed := (k.Fault == Repeat || k.Fault == RepeatLate) && !strings.HasPrefix(p.Outcome, "2")
+		failed := (k.Fault == Repeat || k.Fault == RepeatLate) && p.failed()
 		if wanted && k.At == p.Kind && !ordered && !failed {
 			out = append(out, Choice{p.Name, k.Fault})
 		}
@@ -233,10 +268,10 @@ func (x *explorer) choices(p *Point) []Choice {
 	return out
 }
 
-// handler is what a point does, without its cause: points of one handler are tried after one of
+// handler is what a point with this name does, without its cause: points of one handler are tried after one of
 // each other handler.
-func handler(p *Point) string {
-	_, name := cutLast(p.Base)
+func handler(name string) string {
+	_, name = cutLast(name)
 	what, _, _ := strings.Cut(name, "{")
 	return what
 }
@@ -257,7 +292,7 @@ func (x *explorer) singles() []Plan {
 	for i := range x.baseline.Trace {
 		p := &x.baseline.Trace[i]
 		for _, c := range x.choices(p) {
-			if kind := handler(p) + string(c.Fault); !tried[kind] {
+			if kind := handler(p.Base) + string(c.Fault); !tried[kind] {
 				tried[kind] = true
 				first = append(first, Plan{c})
 			} else {
@@ -268,22 +303,22 @@ func (x *explorer) singles() []Plan {
 	return append(first, rest...)
 }
 
-// search tries all single faults, then pairs.
+// search tries all single faults, then pairs, then random plans.
 func (x *explorer) search(ctx context.Context) error {
 	limited, cancel := context.WithTimeout(ctx, x.cfg.Budget)
 	defer cancel()
-	plans := x.singles()
-	extended := map[string]*Observation{}
-	if err := x.level(limited, 1, plans, extended); err != nil {
-		return x.stopped(ctx, err)
+	singles := x.singles()
+	levels := []func() iter.Seq[Plan]{
+		func() iter.Seq[Plan] { return slices.Values(singles) },
+		x.pairs,
+		func() iter.Seq[Plan] { return slices.Values(x.random(singles)) },
 	}
-	if x.cfg.Depth < 2 {
-		return nil
+	for i, plans := range levels[:x.cfg.Depth] {
+		if err := x.level(limited, i+1, plans()); err != nil {
+			return x.stopped(ctx, err)
+		}
 	}
-	if err := x.level(limited, 2, x.pairs(plans, extended), nil); err != nil || x.cfg.Depth < 3 {
-		return x.stopped(ctx, err)
-	}
-	return x.stopped(ctx, x.level(limited, 3, x.random(plans), nil))
+	return nil
 }
 
 // randomPlans is how many random plans are tried.
@@ -316,7 +351,7 @@ func (x *explorer) random(singles []Plan) []Plan {
 func (x *explorer) shrink(ctx context.Context, f *Finding) error {
 	for i := len(f.Plan) - 1; i >= 0 && len(f.Plan) > 1; i-- {
 		plan := slices.Delete(slices.Clone(f.Plan), i, i+1)
-		o, err := x.runCase(ctx, x.workers[0], plan)
+		o, err := x.runCase(ctx, x.workers[0], plan, false)
 		if err != nil {
 			return err
 		}
@@ -337,7 +372,7 @@ func (x *explorer) stopped(ctx context.Context, err error) error {
 	case ctx.Err() != nil:
 		x.result.Stopped = "interrupted"
 	case errors.Is(err, errEnough):
-		x.result.Stopped = fmt.Sprintf("after %d cases", x.cfg.Cases)
+		_, x.result.Stopped, _ = strings.Cut(err.Error(), ": ")
 	case errors.Is(err, context.DeadlineExceeded):
 		x.result.Stopped = fmt.Sprintf("after %s", x.cfg.Budget)
 	default:
@@ -346,67 +381,108 @@ func (x *explorer) stopped(ctx context.Context, err error) error {
 	return nil
 }
 
-// level tries plans of one size. It keeps the observations of those without a finding.
-func (x *explorer) level(ctx context.Context, faults int, plans []Plan, kept map[string]*Observation) error {
-	x.result.Levels = append(x.result.Levels, Level{Faults: faults, All: len(plans)})
-	l := &x.result.Levels[len(x.result.Levels)-1]
-	checked := faults > 1
-	for some := range slices.Chunk(plans, len(x.workers)) {
-		if x.cfg.Cases > 0 && len(x.result.Cases)+len(some) > x.cfg.Cases {
-			return errEnough
+// level tries plans of one size.
+func (x *explorer) level(ctx context.Context, faults int, plans iter.Seq[Plan]) error {
+	l := Level{Faults: faults}
+	for range plans {
+		l.All++
+	}
+	x.result.Levels = append(x.result.Levels, l)
+	done := &x.result.Levels[len(x.result.Levels)-1].Done
+	var some, before []Plan
+	for plan := range plans {
+		if some = append(some, plan); len(some) < len(x.workers) && *done+len(some) < l.All {
+			continue
 		}
-		seen, err := x.runAll(ctx, some)
-		if err != nil {
+		if err := x.try(ctx, some, before, *done+len(some) < l.All); err != nil {
 			return err
 		}
-		for i, plan := range some {
-			same, err := x.judge(ctx, plan, seen[i])
-			if err != nil {
-				return err
-			}
-			if kept != nil && same {
-				kept[plan.ID()] = seen[i]
-			}
-			l.Done++
-		}
-		if !checked && (l.Done >= 10 || l.Done == l.All) { // a reset that forgets something shows itself early
-			checked = true
+		was := *done
+		*done += len(some)
+		if faults == 1 && was < 10 && (*done >= 10 || *done == l.All) { // a reset that forgets something shows itself early
 			if err := x.repeatBaseline(ctx, false); err != nil {
 				return err
 			}
 		}
 		if x.cfg.Progress != nil {
-			x.cfg.Progress(Progress{faults, l.Done, l.All, len(x.result.Findings), now().Sub(x.started)})
+			x.cfg.Progress(Progress{faults, *done, l.All, len(x.result.Findings), now().Sub(x.started)})
+		}
+		some, before = nil, some
+	}
+	return nil
+}
+
+// try runs a plan on each worker, and judges the cases. A hasty case that differs runs again, and waits until the
+// application is quiet. If it differs no more, or the application works in the background, this case may have
+// what came too late for the one before: from now on all cases wait, those before as well.
+func (x *explorer) try(ctx context.Context, some, before []Plan, hasty bool) error {
+	switch {
+	case x.cfg.Cases > 0 && len(x.result.Cases)+len(some) > x.cfg.Cases:
+		return fmt.Errorf("%w: after %d cases", errEnough, x.cfg.Cases)
+	case len(x.result.Findings) >= maxFindings:
+		return fmt.Errorf("%w: after %d findings", errEnough, maxFindings)
+	}
+	was := x.hasty
+	seen, err := x.runAll(ctx, some, hasty && was)
+	if was && err == nil && (slices.ContainsFunc(seen, x.differs) || x.inBackground()) {
+		first := seen
+		seen, err = x.runAll(ctx, some, false)
+		x.hasty = !x.inBackground()
+		for i := range seen {
+			x.hasty = x.hasty && err == nil && x.differs(first[i]) == x.differs(seen[i])
+		}
+	}
+	if err != nil {
+		return err
+	}
+	if len(before) > 0 && was != x.hasty {
+		x.result.Cases = x.result.Cases[:len(x.result.Cases)-len(before)]
+		if err := x.try(ctx, before, nil, false); err != nil {
+			return err
+		}
+	}
+	for i, plan := range some {
+		if err := x.judge(ctx, plan, seen[i]); err != nil {
+			return err
 		}
 	}
 	return nil
 }
 
+// inBackground reports whether an application works in the background.
+func (x *explorer) inBackground() bool {
+	return slices.ContainsFunc(x.workers, func(w Worker) bool { return w.Service.Conductor.inBackground() })
+}
+
+// differs reports whether a case is not like the baseline, or was not reached.
+func (x *explorer) differs(o *Observation) bool { return o.Unreached || len(x.breaches(o)) > 0 }
+
 // runAll runs as many plans as there are workers, at the same time.
-func (x *explorer) runAll(ctx context.Context, plans []Plan) ([]*Observation, error) {
+func (x *explorer) runAll(ctx context.Context, plans []Plan, hasty bool) ([]*Observation, error) {
 	out, errs := make([]*Observation, len(plans)), make([]error, len(plans))
 	var running sync.WaitGroup
 	for i, plan := range plans {
-		running.Go(func() { out[i], errs[i] = x.runCase(ctx, x.workers[i], plan) })
+		running.Go(func() { out[i], errs[i] = x.runCase(ctx, x.workers[i], plan, hasty) })
 	}
 	running.Wait()
 	return out, errors.Join(errs...)
 }
 
 // judge compares a case with the baseline. A difference is confirmed and becomes a finding.
-func (x *explorer) judge(ctx context.Context, plan Plan, o *Observation) (same bool, err error) {
-	broken := x.breaches(o)
+func (x *explorer) judge(ctx context.Context, plan Plan, o *Observation) (err error) {
+	outcome, broken := "same", x.breaches(o)
 	switch {
 	case o.Unreached:
+		outcome = "unreached"
 		x.result.Unreached++
-		x.result.Cases = append(x.result.Cases, Tried{plan, "unreached"})
-		return false, nil
-	case len(broken) == 0:
-		x.result.Cases = append(x.result.Cases, Tried{plan, "same"})
-		return true, nil
+	case len(broken) > 0:
+		outcome = "finding"
+		err = x.confirm(ctx, &Finding{ID: plan.ID(), Plan: plan, Breaches: broken, Seen: 1, Tried: 1, Case: o})
+	default:
+		x.keep(plan, o)
 	}
-	x.result.Cases = append(x.result.Cases, Tried{plan, "finding"})
-	return false, x.confirm(ctx, &Finding{ID: plan.ID(), Plan: plan, Breaches: broken, Seen: 1, Tried: 1, Case: o})
+	x.result.Cases = append(x.result.Cases, Tried{plan, outcome})
+	return err
 }
 
 // repetitions is how often a difference must appear again.
@@ -426,7 +502,7 @@ func (x *explorer) confirm(ctx context.Context, f *Finding) error {
 		}
 	}
 	for range repetitions {
-		o, err := x.runCase(ctx, x.workers[0], f.Plan)
+		o, err := x.runCase(ctx, x.workers[0], f.Plan, false)
 		if err != nil {
 			return err
 		}
@@ -450,7 +526,7 @@ func (f *Finding) same(other *Finding) bool {
 		return false
 	}
 	return !slices.ContainsFunc(f.Plan, func(c Choice) bool {
-		return !slices.ContainsFunc(other.Plan, func(o Choice) bool { return handler(&Point{Base: o.Point}) == handler(&Point{Base: c.Point}) })
+		return !slices.ContainsFunc(other.Plan, func(o Choice) bool { return handler(o.Point) == handler(c.Point) })
 	})
 }
 
@@ -471,53 +547,63 @@ func kindOfText(text string) string {
 
 var number = regexp.MustCompile(`\d+`)
 
-// pairs extends each single fault without a finding by a fault at a later point of its trace.
-// Points of other keys and causes are left out, and so are traces that were extended.
-func (x *explorer) pairs(singles []Plan, seen map[string]*Observation) []Plan {
-	var fresh, others []Plan
-	for _, single := range singles {
-		o := seen[single.ID()]
-		if o == nil || single[0].Fault == Down && ofRun(single[0].Point) {
-			continue
-		}
-		trace := o.outcomes()
-		if x.traces[trace] {
-			x.result.LeftOut.SameTrace++
-			continue
-		}
+// keep keeps a case of one fault without a finding, to extend it, unless another has its trace.
+// Points of other keys and causes are left out.
+func (x *explorer) keep(plan Plan, o *Observation) {
+	if len(plan) > 1 || x.cfg.Depth < 2 {
+		return
+	}
+	trace := o.outcomes()
+	at := slices.IndexFunc(o.Trace, func(p Point) bool { return p.Name == plan[0].Point })
+	switch {
+	case x.traces[trace]:
+		x.result.LeftOut.SameTrace++
+	case x.kept > maxKept:
+		x.result.LeftOut.TooLarge++
+	case at >= 0: // otherwise it has another name in the trace, as the second delivery of repeat-late
 		x.traces[trace] = true
-		at := slices.IndexFunc(o.Trace, func(p Point) bool { return p.Name == single[0].Point })
-		if at < 0 { // it has another name in the trace, as the second delivery of repeat-late
-			continue
-		}
-		for i := at + 1; i < len(o.Trace); i++ {
-			p := &o.Trace[i]
-			if !related(single[0].Point, p) {
-				x.result.LeftOut.Unrelated++
-				continue
-			}
-			if _, ordinary := x.rank[p.Base]; !ordinary || strings.HasSuffix(p.Name, "@1") {
-				fresh = append(fresh, x.extended(single, p)...)
+		e := extended{choice: plan[0]}
+		for _, p := range o.Trace[at+1:] {
+			if related(plan[0].Point, &p) {
+				e.later = append(e.later, p)
+				x.kept += int(unsafe.Sizeof(p)) + len(p.Name) + len(p.Base)
 			} else {
-				others = append(others, x.extended(single, p)...)
+				x.result.LeftOut.Unrelated++
+			}
+		}
+		x.extended = append(x.extended, e)
+	}
+}
+
+// pairs extends each single fault without a finding by a fault at a later point of its trace, first at the
+// points that the fault has made.
+func (x *explorer) pairs() iter.Seq[Plan] {
+	return func(yield func(Plan) bool) {
+		for _, fresh := range []bool{true, false} {
+			for _, e := range x.extended {
+				for i := range e.later {
+					p := &e.later[i]
+					_, ordinary := x.rank[p.Base]
+					if fresh == (!ordinary || strings.HasSuffix(p.Name, "@1")) && !x.extend(e.choice, p, yield) {
+						return
+					}
+				}
 			}
 		}
 	}
-	return append(fresh, others...)
 }
 
-// extended are the plans with one more fault, at a point.
-func (x *explorer) extended(single Plan, p *Point) (out []Plan) {
+// extend yields the plans with one more fault, at a point.
+func (x *explorer) extend(first Choice, p *Point, yield func(Plan) bool) bool {
 	for _, c := range x.choices(p) {
-		if c.Fault != Down || !ofRun(p.Base) {
-			out = append(out, append(slices.Clone(single), c))
+		if !yield(Plan{first, c}) {
+			return false
 		}
 	}
-	return out
+	return true
 }
 
-// ofRun reports whether a name is that of a call of a run. An outage that ends a run is tried alone: after
-// another fault the run may have gone on beyond the call, and no service promises how it resumes then.
+// ofRun reports whether a name is that of a call of a run.
 func ofRun(name string) bool { return strings.Contains(name, " > run ") }
 
 // related reports whether two points have a key, or a cause, in common.
@@ -532,15 +618,15 @@ func related(point string, p *Point) bool {
 // Again plays a plan of a result once more, on another service and application, for a file that
 // shows it.
 func Again(ctx context.Context, cfg Config, r *Result, plan Plan, w Worker) error {
-	x := &explorer{cfg: cfg, rank: r.Baseline.order()}
+	x := &explorer{cfg: cfg, rank: r.Baseline.order(), limit: max(cfg.CaseTimeout, cfg.Budget)}
 	x.cfg.complete()
-	_, err := x.runCase(ctx, w, plan)
+	_, err := x.runCase(ctx, w, plan, false)
 	return err
 }
 
 // one runs a single plan, given by its short form, and reports what it shows.
 func (x *explorer) one(ctx context.Context, plan Plan) error {
-	o, err := x.runCase(ctx, x.workers[0], plan)
+	o, err := x.runCase(ctx, x.workers[0], plan, false)
 	if err != nil {
 		return err
 	}

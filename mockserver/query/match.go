@@ -311,8 +311,8 @@ func hostOf(it *engine.SearchItem) string {
 	return u.Hostname()
 }
 
-// sameName compares names regardless of case; a * in want matches any characters.
-func sameName(want, have string) bool {
+// SameName compares names regardless of case; * in want matches any text.
+func SameName(want, have string) bool {
 	if !strings.Contains(want, "*") {
 		return strings.EqualFold(want, have)
 	}
@@ -337,7 +337,7 @@ func nameFilter(of func(*engine.SearchItem) string) func(Reader, string) (test, 
 	return func(_ Reader, value string) (test, error) {
 		return func(it *engine.SearchItem) bool {
 			have := of(it)
-			return have != "" && sameName(value, have)
+			return have != "" && SameName(value, have)
 		}, nil
 	}
 }
@@ -346,7 +346,7 @@ func nameFilter(of func(*engine.SearchItem) string) func(Reader, string) (test, 
 func listFilter(of func(*engine.SearchItem) []string) func(Reader, string) (test, error) {
 	return func(_ Reader, value string) (test, error) {
 		return func(it *engine.SearchItem) bool {
-			return slices.ContainsFunc(of(it), func(have string) bool { return have != "" && sameName(value, have) })
+			return slices.ContainsFunc(of(it), func(have string) bool { return have != "" && SameName(value, have) })
 		}, nil
 	}
 }

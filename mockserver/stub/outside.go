@@ -9,6 +9,12 @@ import (
 	"github.com/understudy-mock/understudy/mockserver/response"
 )
 
+// OutsidePath starts the path of a call of the application to an outside service, before its name.
+const OutsidePath = "/_understudy/outside/"
+
+// OutsidePattern is the URL of stubs for a path of an outside service, in which * matches any text.
+func OutsidePattern(service, path string) string { return "outside://" + service + path }
+
 // OutsideURL is the URL by which stubs know a call of the application to an outside service,
 // such as outside://payments/charges?order=1.
 func OutsideURL(service, path, query string) string {

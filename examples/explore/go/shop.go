@@ -128,7 +128,7 @@ func (s *Shop) receipt(o *Order, order int, _ string) error {
 	return err
 }
 
-// unsent is told of a receipt that could not be delivered.
+// unsent receives the failures of receipts.
 func (s *Shop) unsent(o *Order, _ int, _ string) error {
 	s.set(func() {
 		if o.Receipt != "sent" {

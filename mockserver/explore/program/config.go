@@ -95,6 +95,12 @@ func ReadFile(name string) (*File, error) {
 	return out, nil
 }
 
+// quiet is how long the application must not call before a case ends, and whether the file says so.
+func (f *File) quiet() (d time.Duration, given bool) {
+	d, _ = duration(f.App.Quiet, explore.DefaultQuiet) // ReadFile has checked it
+	return d, f.App.Quiet != ""
+}
+
 // step is a step of a scenario: a request, or a movement of the clock.
 type step struct {
 	method, path, body string

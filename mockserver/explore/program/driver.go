@@ -24,7 +24,7 @@ import (
 // Each line has the number of its case, so that what comes from a case that has ended is not
 // taken for an answer.
 type Driven struct {
-	quiet time.Duration
+	file  *File
 	out   *json.Encoder
 	lines chan heard
 	n     int
@@ -51,11 +51,7 @@ const maxLine = maxState
 
 // NewDriven reads the lines of the other side until in ends; gone is called then.
 func NewDriven(file *File, in *bufio.Reader, out io.Writer, gone func()) *Driven {
-	quiet, err := duration(file.App.Quiet, 20*time.Millisecond)
-	if err != nil {
-		quiet = 20 * time.Millisecond
-	}
-	d := &Driven{quiet: quiet, out: json.NewEncoder(out), lines: make(chan heard)}
+	d := &Driven{file: file, out: json.NewEncoder(out), lines: make(chan heard)}
 	go func() {
 		defer gone()
 		scanner := bufio.NewScanner(in)
@@ -149,4 +145,4 @@ func (d *Driven) Check(ctx context.Context, _ *explore.Observation) error {
 }
 
 // Quiet is how long the application must not call before a case ends.
-func (d *Driven) Quiet() time.Duration { return d.quiet }
+func (d *Driven) Quiet() (time.Duration, bool) { return d.file.quiet() }

@@ -18,6 +18,7 @@ import (
 	"time"
 
 	"github.com/understudy-mock/understudy/mockserver/explore"
+	"github.com/understudy-mock/understudy/mockserver/stub"
 )
 
 // Process is a scenario whose application is a program.
@@ -51,15 +52,12 @@ func (p *Process) Reset(ctx context.Context) error {
 		if err == nil {
 			return nil
 		}
-		if explore.Pause(ctx, dying); p.alive() {
+		if stub.Wait(ctx, dying); p.alive() {
 			return err
 		}
 	}
 	p.Stop()
-	if err := p.start(ctx); err != nil {
-		return err
-	}
-	return nil
+	return p.start(ctx)
 }
 
 func (p *Process) alive() bool {
@@ -130,7 +128,7 @@ func (p *Process) await(ctx context.Context, limit time.Duration) error {
 		case <-ctx.Done():
 			return fmt.Errorf("the application was not ready after %s (app.start) at %s%s: %s", limit, p.url, p.File.App.Ready, p.log.last())
 		default:
-			explore.Pause(ctx, 10*time.Millisecond)
+			stub.Wait(ctx, 10*time.Millisecond)
 		}
 	}
 }
@@ -166,11 +164,8 @@ func (p *Process) Stop() {
 // URL is the address of the application.
 func (p *Process) URL() string { return p.url }
 
-// Quiet is how long the application must not call before a case ends.
-func (p *Process) Quiet() time.Duration {
-	d, _ := duration(p.File.App.Quiet, 20*time.Millisecond) // ReadFile has checked it
-	return d
-}
+// Quiet is how long the application must not call before a case ends: always, if the file says it.
+func (p *Process) Quiet() (time.Duration, bool) { return p.File.quiet() }
 
 // Play does the steps of the file.
 func (p *Process) Play(ctx context.Context, c *explore.Case) error {
@@ -211,7 +206,7 @@ func (p *Process) State(ctx context.Context) (text []byte, err error) {
 // orEnded returns an error, or that the application has ended, which explains it.
 func (p *Process) orEnded(ctx context.Context, err error) error {
 	if err != nil {
-		explore.Pause(ctx, dying)
+		stub.Wait(ctx, dying)
 	}
 	if !p.alive() {
 		return errors.New("the application ended by itself: " + p.log.last())

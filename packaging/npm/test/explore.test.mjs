@@ -1,6 +1,9 @@
 // explore(): the scenario is a function, with the published client.
 import assert from "node:assert/strict";
+import { mkdtempSync, readFileSync } from "node:fs";
 import http from "node:http";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { test } from "node:test";
 import { Client } from "@upstash/qstash";
 import { explore, ExploreError } from "understudy-mock";
@@ -47,6 +50,12 @@ test("a case is shown again by its name", async () => {
   await assert.rejects(explore({ case: all.findings[0].case }, checkout(twice)), (error) => error.findings.length === 1);
 });
 
+test("the replay file of a finding is written", async () => {
+  const out = mkdtempSync(join(tmpdir(), "explore-"));
+  const { findings } = await explore({ depth: 1, faults: ["lost-answer"], out }, checkout(twice)).catch((error) => error);
+  assert.match(readFileSync(findings[0].replay, "utf8"), /"kind":"outcome"/);
+});
+
 test("nothing is found in a handler that charges once", async () => {
   const { findings, summary } = await explore({}, checkout(once));
   assert.deepEqual(findings, []);
@@ -76,4 +85,5 @@ test("an application that is not reset is noticed", async () => {
 
 test("wrong options are named", async () => {
   await assert.rejects(explore({ depth: 9 }, checkout(once)), /--depth: invalid value 9/);
+  await assert.rejects(explore({ faults: ["lost"] }, checkout(once)), /faults: unknown fault "lost"/);
 });

@@ -18,8 +18,8 @@ class ExploreError extends Error {
 
 /** Runs a scenario again and again, each time with one or two faults; rejects with what is different then. */
 async function explore(options, scenario) {
-  const { binary, budget, depth, cases, case: plan, caseTimeout, report, ...config } = options;
-  const flags = { budget, depth, cases, case: plan, "case-timeout": caseTimeout };
+  const { binary, budget, depth, cases, case: plan, caseTimeout, report, out = "", ...config } = options;
+  const flags = { budget, depth, cases, case: plan, "case-timeout": caseTimeout, out };
   const args = Object.entries(flags).filter(([, value]) => value !== undefined).map(([name, value]) => `--${name}=${value}`);
   for (const [format, file] of Object.entries(report ?? {})) args.push(`--report=${format}=${file}`);
   const child = spawn(binary ?? binaryPath(), ["explore", "--driver", ...args], { stdio: ["pipe", "pipe", "pipe"], windowsHide: true });

@@ -110,7 +110,7 @@ export interface ExploreOptions {
   /** Lawful differences, with the reason. */
   allow?: { effect: string; duplicated?: number; lost?: boolean; because: string }[];
   /** The most faults in a case; 2 by default. */
-  depth?: 1 | 2;
+  depth?: 1 | 2 | 3;
   /** Real time for the search, such as "30s"; a minute by default. */
   budget?: string;
   /** The most cases. */
@@ -121,6 +121,8 @@ export interface ExploreOptions {
   caseTimeout?: string;
   /** Reports to write: { html: "explore.html" }. */
   report?: Partial<Record<"html" | "json" | "junit" | "markdown", string>>;
+  /** The folder of the replay files of findings; none by default. */
+  out?: string;
   /** The path of another binary. */
   binary?: string;
 }
@@ -149,6 +151,8 @@ export interface ExploreFinding {
   /** For `case`. */
   readonly case: string;
   readonly text: string;
+  /** The file for `understudy replay`, with the option `out`. */
+  readonly replay: string;
 }
 
 export interface ExploreResult {

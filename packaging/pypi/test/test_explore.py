@@ -6,6 +6,7 @@ import http.server
 import json
 import threading
 import urllib.request
+from pathlib import Path
 from typing import Any, Callable, List, Optional, Set
 
 import pytest
@@ -94,3 +95,9 @@ def test_an_application_that_is_not_reset_is_noticed(understudy_explore: Callabl
 def test_a_wrong_argument_is_named(understudy_explore: Callable[..., str]) -> None:
     with pytest.raises(UnderstudyError, match="--depth: invalid value 9"):
         understudy_explore(checkout(once), depth=9)
+
+
+def test_the_replay_file_of_a_finding_is_written(understudy_explore: Callable[..., str], tmp_path: Path) -> None:
+    with pytest.raises(ExploreError) as found:
+        understudy_explore(checkout(twice), depth=1, faults=["lost-answer"], out=str(tmp_path))
+    assert '"kind":"outcome"' in Path(found.value.findings[0]["replay"]).read_text("utf-8")

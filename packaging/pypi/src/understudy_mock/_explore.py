@@ -15,6 +15,8 @@ class ExploreFinding(TypedDict):
     case: str
     """For the argument `case`."""
     text: str
+    replay: str
+    """The file for `understudy replay`, with the argument `out`."""
 
 
 class ExploreError(AssertionError):
@@ -150,13 +152,15 @@ def explore(
     case: Optional[str] = None,
     case_timeout: Optional[Duration] = None,
     report: Optional[Mapping[str, str]] = None,
+    out: str = "",
 ) -> str:
     """Run a scenario again and again, each time with one or two faults, and return what was tried.
 
     Raise an ExploreError if the application then does something else. `outside` names the outside
-    services, with what they answer: `{"payments": {"answer": {"status": 201}}}`.
+    services, with what they answer: `{"payments": {"answer": {"status": 201}}}`. `out` is the
+    folder of the replay files of findings.
     """
-    flags = {"depth": depth, "budget": _duration(budget), "cases": cases, "case": case, "case_timeout": _duration(case_timeout), "report": report}
+    flags = {"depth": depth, "budget": _duration(budget), "cases": cases, "case": case, "case_timeout": _duration(case_timeout), "report": report, "out": out}
     services = outside if isinstance(outside, Mapping) else {name: {} for name in outside}
     driver = _Driver(_given(flags))
     current: Optional[ExploreCase] = None
@@ -166,7 +170,9 @@ def explore(
         while told["do"] != "result":
             number, do = told.get("case", 0), told["do"]
             try:
-                if do == "reset":
+                if do == "start":  # another server, for a replay file
+                    start = told
+                elif do == "reset":
                     driver.done(number, current._end if current else lambda: None)
                 elif do == "play":
                     playing = current = ExploreCase(start, driver, number)

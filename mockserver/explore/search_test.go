@@ -1,0 +1,183 @@
+package explore_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/understudy-mock/understudy/internal/expect"
+	"github.com/understudy-mock/understudy/mockserver"
+	"github.com/understudy-mock/understudy/mockserver/explore"
+	"github.com/understudy-mock/understudy/mockserver/stub"
+)
+
+// app is an application that is a function; its scenario publishes a message to /start.
+type app struct {
+	handle  func(a *app, r *http.Request) error
+	headers []string // of the first message
+
+	service *mockserver.Server
+	server  *httptest.Server
+	cases   []*explore.Observation
+}
+
+func (a *app) Reset(context.Context) error {
+	if a.server != nil {
+		a.server.Close()
+	}
+	a.server = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if err := a.handle(a, r); err != nil {
+			http.Error(w, err.Error(), http.StatusInternalServerError)
+		}
+	}))
+	return nil
+}
+
+func (a *app) Play(ctx context.Context, c *explore.Case) error {
+	if err := c.Do(ctx, func() error { return a.publish("/start", a.headers...) }); err != nil {
+		return err
+	}
+	return c.Advance(ctx, 24*time.Hour)
+}
+
+func (a *app) State(context.Context) ([]byte, error) { return nil, nil }
+func (a *app) Quiet() (time.Duration, bool)          { return explore.DefaultQuiet, false }
+func (a *app) Check(_ context.Context, o *explore.Observation) error {
+	a.cases = append(a.cases, o)
+	return nil
+}
+
+// call makes a call to the service or to an outside service.
+func (a *app) call(path string, headers ...string) error {
+	r, err := http.NewRequest(http.MethodPost, a.service.ListensAt()+path, http.NoBody)
+	if err != nil {
+		return err
+	}
+	for _, h := range append(headers, "Authorization: Bearer "+a.service.Token()) {
+		name, value, _ := strings.Cut(h, ": ")
+		r.Header.Set(name, value)
+	}
+	answer, err := http.DefaultClient.Do(r)
+	if err != nil {
+		return err
+	}
+	defer answer.Body.Close()
+	if _, err := io.Copy(io.Discard, answer.Body); err != nil || answer.StatusCode != http.StatusOK && answer.StatusCode != http.StatusCreated {
+		return errors.Join(err, errors.New(answer.Status))
+	}
+	return nil
+}
+
+func (a *app) publish(path string, headers ...string) error {
+	return a.call("/v2/publish/"+a.server.URL+path, headers...)
+}
+
+func (a *app) outside(service, key string) error {
+	return a.call(stub.OutsidePath+service+"/calls", "Idempotency-Key: "+key)
+}
+
+// explored explores an application.
+func explored(t *testing.T, cfg explore.Config, a *app) (*explore.Result, error) {
+	t.Helper()
+	s, service, err := mockserver.RunExplored(mockserver.Config{Log: slog.New(slog.DiscardHandler)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		a.server.Close()
+		_ = s.Close()
+	})
+	a.service = s
+	return explore.Run(t.Context(), cfg, explore.Worker{Service: service, Scenario: a})
+}
+
+// texts are the findings.
+func texts(r *explore.Result) string {
+	var all []string
+	for _, f := range r.Findings {
+		all = append(all, f.Text())
+	}
+	return strings.Join(all, "\n")
+}
+
+// once has each effect once: it is right whatever the service does.
+func once(a *app, r *http.Request) error { return a.outside("payments", r.URL.Path) }
+
+func TestSecondFaultReachesAFailureCallback(t *testing.T) {
+	t.Parallel()
+	a := &app{handle: once, headers: []string{"Svc-Retries: 0", "Svc-Failure-Callback: http://127.0.0.1:1/failed"}}
+	r, err := explored(t, explore.Config{Faults: []explore.Fault{explore.LostRequest}, Allow: []explore.Allowed{{Effect: "*", Because: "not of interest"}}}, a)
+	if err != nil {
+		t.Fatal(err)
+	}
+	expect.Equal(t, "cases with two faults", r.Levels[1].Done, 1)
+	expect.Equal(t, "cases that were not reached", r.Unreached, 0)
+}
+
+func TestLateRepeatDoesNotHoldUpOtherDeliveries(t *testing.T) {
+	t.Parallel()
+	a := &app{handle: func(a *app, r *http.Request) error {
+		if r.URL.Path == "/start" {
+			return errors.Join(a.publish("/first", "Svc-Deduplication-Id: 1"), a.publish("/second", "Svc-Deduplication-Id: 2", "Svc-Delay: 1h"))
+		}
+		return once(a, r)
+	}}
+	if _, err := explored(t, explore.Config{Faults: []explore.Fault{explore.RepeatLate}, Depth: 1}, a); err != nil {
+		t.Fatal(err)
+	}
+	for _, o := range a.cases {
+		if len(o.Stuck) > 0 {
+			t.Errorf("waited for another delivery: %v", o.Stuck)
+		}
+	}
+}
+
+func TestScenarioThatPublishesWithoutEndFails(t *testing.T) {
+	t.Parallel()
+	n := 0
+	_, err := explored(t, explore.Config{}, &app{handle: func(a *app, _ *http.Request) error {
+		n++
+		return a.publish("/next", fmt.Sprintf("Svc-Deduplication-Id: %d", n))
+	}})
+	if want := "each delivery publishes the next one, 1000 times: /next"; err == nil || !strings.Contains(err.Error(), want) {
+		t.Errorf("a scenario without an end: got %v, want %s", err, want)
+	}
+}
+
+func TestWhatAnApplicationDoesAfterItsAnswer(t *testing.T) {
+	t.Parallel()
+	later := func(key string) func(a *app, r *http.Request) error {
+		return func(a *app, r *http.Request) error {
+			go a.outside("payments", key+r.Header.Get("Svc-Retried")) //nolint:errcheck // as in an application that does not wait
+			return nil
+		}
+	}
+	t.Run("is no difference", func(t *testing.T) {
+		t.Parallel()
+		a := &app{}
+		a.handle = func(a *app, _ *http.Request) error {
+			go a.outside("payments", "1") //nolint:errcheck // as in an application that does not wait
+			return nil
+		}
+		r, err := explored(t, explore.Config{}, a)
+		if err != nil {
+			t.Fatal(err)
+		}
+		expect.Equal(t, "findings", texts(r), "")
+	})
+	t.Run("is compared", func(t *testing.T) {
+		t.Parallel()
+		r, err := explored(t, explore.Config{Faults: []explore.Fault{explore.LostAnswer}, Depth: 1}, &app{handle: later("")})
+		if err != nil {
+			t.Fatal(err)
+		}
+		expect.Contains(t, "findings", texts(r), "duplicated effect: payments POST /calls, 2 instead of 1")
+	})
+}
