@@ -46,6 +46,13 @@ func Text(v any, pointer string) (string, bool) {
 	return t, ok && isText
 }
 
+// List returns the array at a pointer.
+func List(v any, pointer string) ([]any, bool) {
+	at, _ := At(v, pointer)
+	list, ok := at.([]any)
+	return list, ok
+}
+
 // Integer returns the integer at a pointer.
 func Integer(v any, pointer string) (int64, bool) {
 	found, ok := At(v, pointer)

@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
-	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -402,12 +401,8 @@ func (s *Scenario) triggerAndNotify() error {
 	if err := harness.Prerequisite(s.RunRecorded("WAITER_ADDED")); err != nil {
 		return err
 	}
-	a, err := s.Do(harness.Request{Operation: "notifyEvent", Vars: map[string]string{"eventId": s.Name("event")}, Body: []byte(`{"news":1}`)})
-	if err != nil {
-		return err
-	}
-	if err := harness.Prerequisite(a.Accepted()); err != nil {
-		return err
+	if _, err := s.Demand(harness.Request{Operation: "notifyEvent", Vars: map[string]string{"eventId": s.Name("event")}, Body: []byte(`{"news":1}`)}); err != nil {
+		return harness.Prerequisite(err)
 	}
 	if err := s.outwaited(nil); err != nil {
 		return err
@@ -501,7 +496,7 @@ func (s *Scenario) makeLongRun() error {
 
 // notEnded requires that the run has not ended.
 func (s *Scenario) notEnded() error {
-	n, seen, err := s.count(func(st string) bool { return slices.Contains(endStates, st) })
+	n, seen, err := s.count(endStates...)
 	if err != nil || n == 0 {
 		return err
 	}
