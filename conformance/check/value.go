@@ -1,14 +1,27 @@
 package check
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
+	"io"
 	"math"
 	"regexp"
 	"strconv"
 	"strings"
 	"time"
 )
+
+// Decode returns the JSON of a body, nil if it is not one JSON value.
+func Decode(body []byte) any {
+	var v any
+	decoder := json.NewDecoder(bytes.NewReader(body))
+	decoder.UseNumber()
+	if decoder.Decode(&v) != nil || decoder.Decode(new(any)) != io.EOF {
+		return nil
+	}
+	return v
+}
 
 // unescaped replaces the escapes in a part of a JSON pointer.
 var unescaped = strings.NewReplacer("~1", "/", "~0", "~")

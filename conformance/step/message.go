@@ -1,7 +1,6 @@
 package step
 
 import (
-	"bytes"
 	"crypto/sha256"
 	"encoding/base64"
 	"encoding/json"
@@ -175,9 +174,10 @@ func (s *Scenario) callback() (any, error) {
 		if len(got) == 0 {
 			return s.Failure("no callback was sent", "one", "none")
 		}
-		decoder := json.NewDecoder(bytes.NewReader(got[0].Body))
-		decoder.UseNumber()
-		return decoder.Decode(&body)
+		if body = check.Decode(got[0].Body); body == nil {
+			return s.Failure("the body of the callback", "JSON", string(got[0].Body))
+		}
+		return nil
 	})
 	return body, err
 }
