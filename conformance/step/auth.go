@@ -113,15 +113,9 @@ func (s *Scenario) sameWith(what string) error {
 	if s.Result.Exchanges[s.Asked.Exchange].Operation == "getVectorInfo" {
 		token = string(s.Auth.VectorBearer)
 	}
-	switch strings.TrimPrefix(what, "with ") {
+	switch what = strings.TrimPrefix(what, "with "); what {
 	case "without credentials":
 		return s.again("none", "")
-	case "the right token and more":
-		return s.again("", token+"x")
-	case "the right password and more":
-		return s.again("", user+":"+password+"x")
-	case "most of the right token":
-		return s.again("", token[:len(token)-1])
 	case "the right token in another case":
 		other := strings.ToUpper(token)
 		if other == token {
@@ -137,12 +131,15 @@ func (s *Scenario) sameWith(what string) error {
 			return err
 		}
 		return s.again("", string(other.Basic.Username)+":"+string(other.Basic.Password))
-	case "a wrong password":
-		return s.again("", user+":wrong"+s.Key)
-	case "a wrong username":
-		return s.again("", "x"+user+":"+password)
 	}
-	return s.again("", "wrong"+s.Key)
+	return s.again("", map[string]string{
+		"a wrong password":            user + ":wrong" + s.Key,
+		"a wrong token":               "wrong" + s.Key,
+		"a wrong username":            "x" + user + ":" + password,
+		"most of the right token":     token[:max(0, len(token)-1)],
+		"the right password and more": user + ":" + password + "x",
+		"the right token and more":    token + "x",
+	}[what])
 }
 
 func (s *Scenario) publishWrongly(how string) error {

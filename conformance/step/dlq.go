@@ -179,10 +179,7 @@ func (s *Scenario) deadOneByOne(n int) error {
 // twoDeadRuns makes two dead-lettered runs that differ in workflow, status, label and
 // failure callback.
 func (s *Scenario) twoDeadRuns() error {
-	if err := s.DeadRunWithCallback(); err != nil {
-		return err
-	}
-	if err := harness.Prerequisite(s.callbackStored()); err != nil {
+	if err := harness.InTurn(s.DeadRunWithCallback, harness.Assume(s.callbackStored)); err != nil {
 		return err
 	}
 	s.Runs.entries[0] = s.Runs.entry
@@ -254,12 +251,7 @@ func (s *Scenario) readEntriesRacing(size int) error {
 }
 
 func (s *Scenario) callbackAnswered() error {
-	return s.Within(func() error {
-		if len(s.Runs.Callback.Look()) == 0 {
-			return s.Failure("the failure callback was not called", "a call", "none")
-		}
-		return nil
-	})
+	return s.reaches(s.Runs.Callback.Name, 1, "calls of the failure callback")
 }
 
 // deadAfter counts executions of the step, not deliveries: delivery is at least once, so

@@ -100,11 +100,10 @@ func (s *Scenario) resumedBefore() error {
 	if err := s.hold(s.flow.key, "the earlier destination", 1); err != nil {
 		return err
 	}
-	if err := harness.Prerequisite(s.resume()); err != nil {
+	return harness.Prerequisite(harness.InTurn(s.resume, func() error {
+		_, err := s.FirstDelivery("the earlier destination")
 		return err
-	}
-	_, err := s.FirstDelivery("the earlier destination")
-	return harness.Prerequisite(err)
+	}))
 }
 
 func (s *Scenario) longerPausedKey(n int) error {
@@ -178,13 +177,7 @@ func (s *Scenario) resumeUnknown() error {
 
 // allArrive requires at least the number of held messages, since a delivery may be repeated.
 func (s *Scenario) allArrive() error {
-	e := s.Endpoint(theDestination)
-	return s.Within(func() error {
-		if n := len(e.Look()); n < s.flow.held {
-			return s.Failure("held messages that arrived", strconv.Itoa(s.flow.held), strconv.Itoa(n))
-		}
-		return nil
-	})
+	return s.reaches(theDestination, s.flow.held, "held messages that arrived")
 }
 
 // ownBodies compares bodies to find a message that was delivered twice instead of another one.

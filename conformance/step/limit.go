@@ -392,10 +392,7 @@ func (s *Scenario) proven(fast func() bool, spare int) error {
 		s.limiter()["window"] = fmt.Sprintf("%dms", s.plugin.window.Milliseconds())
 		s.plugin.config["prefix"] = fmt.Sprintf("%sw%d", s.Key, n) // other counters
 		s.plugin.url = ""                                          // another host
-		if err := s.useUp(); err != nil {
-			return err
-		}
-		if err := s.sendMore(); err != nil {
+		if err := harness.InTurn(s.useUp, s.sendMore); err != nil {
 			return err
 		}
 	}

@@ -365,10 +365,7 @@ func (s *Scenario) twoRuns() error {
 		return err
 	}
 	first := s.Runs.peer
-	if err := s.nextWorkflow(); err != nil {
-		return err
-	}
-	if err := s.finishedRun(); err != nil {
+	if err := harness.InTurn(s.nextWorkflow, s.finishedRun); err != nil {
 		return err
 	}
 	s.Runs.Child = first

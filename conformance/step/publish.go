@@ -226,12 +226,7 @@ func (s *Scenario) callbackCalled(outcome string) error {
 		_, err := s.Binding("headers", "failure_callback")
 		return err
 	}
-	return s.Within(func() error {
-		if len(s.Endpoint(outcome+" callback").Look()) == 0 {
-			return s.Failure("the callback for "+outcome+" was not called", "a call", "none")
-		}
-		return nil
-	})
+	return s.reaches(outcome+" callback", 1, "calls of the callback for "+outcome)
 }
 
 // carry adds a header value to the message; a repeated name adds a second value.
@@ -436,10 +431,15 @@ func (s *Scenario) credentialStaysBehind() error {
 
 // receivesBoth waits for two deliveries: messages with equal bodies are still two messages.
 func (s *Scenario) receivesBoth() error {
-	e := s.Endpoint(theDestination)
-	return s.Within(func() error {
-		if n := len(e.Look()); n < 2 {
-			return s.Failure("deliveries of two messages with one body", "at least 2", fmt.Sprint(n))
+	return s.reaches(theDestination, 2, "deliveries of two messages with one body")
+}
+
+// reaches waits until an endpoint has n deliveries.
+func (s *Scenario) reaches(name string, n int, what string) error {
+	e := s.Endpoint(name)
+	return s.Await(what, s.Suite.Target.Timing.DeliveryBudget, func() error {
+		if got := len(e.Look()); got < n {
+			return s.Failure(what, fmt.Sprintf("at least %d", n), fmt.Sprint(got))
 		}
 		return nil
 	})

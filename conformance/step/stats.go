@@ -432,10 +432,7 @@ func (s *Scenario) workflowSeriesRisen(id, not string) error {
 }
 
 func (s *Scenario) deliveredMessage() error {
-	if err := s.publishIt(); err != nil {
-		return harness.Prerequisite(err)
-	}
-	return harness.Prerequisite(s.arrives())
+	return harness.Prerequisite(harness.InTurn(s.publishIt, s.arrives))
 }
 
 func (s *Scenario) hasBeenCancelled() error {
