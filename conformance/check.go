@@ -60,59 +60,46 @@ var driverTrials = []trial{
 		return "paused a key", err
 	}},
 	{"drivers.run", func(s *step.Scenario) (string, error) {
-		if err := s.Workflow(`"first" and "second"`); err != nil {
-			return "", err
-		}
-		if err := s.TriggerRun(); err != nil {
-			return "", err
-		}
-		return "triggered a workflow of two steps; it ran to its end", s.RunSucceeds()
+		return "triggered a workflow of two steps; it ran to its end", harness.InTurn(func() error { return s.Workflow(`"first" and "second"`) }, s.TriggerRun, s.RunSucceeds)
 	}},
 	{"drivers.cancel", func(s *step.Scenario) (string, error) {
-		if _, err := s.Driver("cancel"); err != nil {
-			return "", err
-		}
-		if err := s.WaitingRun(); err != nil {
-			return "", err
-		}
-		if err := s.CancelRun(); err != nil {
-			return "", err
-		}
-		return "cancelled a waiting run; its log says so", s.RunRecorded("RUN_CANCELED")
+		return "cancelled a waiting run; its log says so", harness.InTurn(has(s, "cancel"), s.WaitingRun, s.CancelRun, func() error { return s.RunRecorded("RUN_CANCELED") })
 	}},
 	{"drivers.search", func(s *step.Scenario) (string, error) {
-		if _, err := s.Driver("search"); err != nil {
-			return "", err
-		}
-		id, err := s.MakeSearchIndex("index")
+		id, err := madeIndex(s, "search")
 		return "made the index " + id, err
 	}},
 	{"drivers.search_look", func(s *step.Scenario) (string, error) {
-		if _, err := s.Driver("search_look"); err != nil {
-			return "", err
+		id, err := madeIndex(s, "search_look")
+		if err == nil {
+			_, err = s.Drive("search_look", map[string]string{"id": id})
 		}
-		id, err := s.MakeSearchIndex("index")
-		if err != nil {
-			return "", err
-		}
-		_, err = s.Drive("search_look", map[string]string{"id": id})
 		return "found the index " + id, err
 	}},
 	{"drivers.plugin", func(s *step.Scenario) (string, error) {
-		if _, err := s.Driver("plugin"); err != nil {
-			return "", err
-		}
-		if err := s.LimitedRoute(1, "1m", "fixed-window"); err != nil {
-			return "", err
-		}
-		if err := s.AskHost(http.MethodGet, "/", "client"); err != nil {
-			return "", err
-		}
-		return "started the host of the plugin; it answered a request", nil
+		return "started the host of the plugin; it answered a request", harness.InTurn(has(s, "plugin"),
+			func() error { return s.LimitedRoute(1, "1m", "fixed-window") },
+			func() error { return s.AskHost(http.MethodGet, "/", "client") })
 	}},
 	{"drivers.vectors", func(s *step.Scenario) (string, error) {
 		return "put vectors into a namespace", s.SomeVectors(`"a" and "b"`)
 	}},
+}
+
+// has requires a driver.
+func has(s *step.Scenario, driver string) func() error {
+	return func() error {
+		_, err := s.Driver(driver)
+		return err
+	}
+}
+
+// madeIndex makes a search index for the trial of a driver.
+func madeIndex(s *step.Scenario, driver string) (string, error) {
+	if err := has(s, driver)(); err != nil {
+		return "", err
+	}
+	return s.MakeSearchIndex("index")
 }
 
 // notAccepted returns an error unless the response is a success.
@@ -361,15 +348,12 @@ func everyStepForCheck(s *step.Scenario) error {
 	); err != nil {
 		return err
 	}
-	if err := s.TriggerRun(); err != nil {
-		return err
-	}
-	if s.Clock.Virtual() {
-		if err := s.Clock.Pass(s.Context, 10*time.Second); err != nil {
-			return err
+	return harness.InTurn(s.TriggerRun, func() error {
+		if s.Clock.Virtual() {
+			return s.Clock.Pass(s.Context, 10*time.Second)
 		}
-	}
-	return s.RunSucceeds()
+		return nil
+	}, s.RunSucceeds)
 }
 
 // try makes one trial in a separate scenario.

@@ -1,7 +1,6 @@
 package conformance
 
 import (
-	"cmp"
 	"context"
 	"crypto/rand"
 	"fmt"
@@ -111,17 +110,11 @@ func (cr *clientRun) report(selection []picked) *report.Report {
 	if noise := cr.session.Noise(); len(noise) > 0 {
 		notes["client.noise"] = fmt.Sprintf("%d lines, the first: %s", len(noise), noise[0])
 	}
-	r := &report.Report{
-		Suite: Version, Commit: cmp.Or(Commit, builtCommit()), Claimed: cr.cfg.Profiles, Selection: cr.cfg.selection(), Flags: cr.cfg.flags(), Bindings: notes,
-		Run: "cl" + strings.ToLower(rand.Text()[:5]), Observations: map[string][]string{},
-		Target: report.Target{Name: h.Name, Version: h.Version, Mode: "client in " + h.Language, Receiver: fmt.Sprintf("%d lanes", cr.session.Lanes())},
-		Strict: cr.cfg.Strict, AcceptPartial: cr.cfg.Accept,
-	}
+	r := cr.cfg.report()
+	r.Claimed, r.Bindings, r.Run, r.Observations = cr.cfg.Profiles, notes, "cl"+strings.ToLower(rand.Text()[:5]), map[string][]string{}
+	r.Target = report.Target{Name: h.Name, Version: h.Version, Mode: "client in " + h.Language, Receiver: fmt.Sprintf("%d lanes", cr.session.Lanes())}
 	if err := cr.session.Dead(); err != nil {
 		r.Unreachable = err.Error()
-	}
-	if register, err := spec.LoadRequirements(); err == nil {
-		r.Document, r.Revision = register.Document.SHA256, register.Revision
 	}
 	late := cr.session.Late()
 	var profiles []string

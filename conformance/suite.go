@@ -369,11 +369,10 @@ func (st *suite) report(ctx context.Context, selection []picked) *report.Report 
 	if t.Drivers["clock"].Kind == "control" {
 		mode = "clock driver"
 	}
-	r := &report.Report{
-		Suite: Version, Commit: cmp.Or(Commit, builtCommit()), Claimed: t.Profiles, Selection: st.cfg.selection(), Flags: st.cfg.flags(), TargetFile: t.Masked(), Bindings: t.Bindings.ByName(), Revision: t.Spec, Run: st.ID, Results: results, Observations: st.Observed(),
-		Target: report.Target{Name: t.Target.Name, Version: t.Target.Version, URLs: t.Target.URLs.ByName(), Mode: mode, Receiver: t.Receiver.Mode},
-		Strict: st.cfg.Strict, AcceptPartial: st.cfg.Accept,
-	}
+	r := st.cfg.report()
+	r.Claimed, r.TargetFile, r.Bindings, r.Run, r.Results, r.Observations = t.Profiles, t.Masked(), t.Bindings.ByName(), st.ID, results, st.Observed()
+	r.Target = report.Target{Name: t.Target.Name, Version: t.Target.Version, URLs: t.Target.URLs.ByName(), Mode: mode, Receiver: t.Receiver.Mode}
+	r.Revision = cmp.Or(t.Spec, r.Revision)
 	if cause := context.Cause(ctx); cause != nil {
 		switch why := harness.CutOff(cause); why.Reason {
 		case report.BudgetExhausted:
@@ -384,20 +383,18 @@ func (st *suite) report(ctx context.Context, selection []picked) *report.Report 
 			r.Interrupted = true
 		}
 	}
-	if register, err := spec.LoadRequirements(); err == nil {
-		r.Document, r.Revision = register.Document.SHA256, cmp.Or(r.Revision, register.Revision)
-	}
 	if len(t.Profiles) == 0 {
 		r.Absent = slices.Sorted(maps.Keys(st.Absent))
 	}
-	var profiles []string
-	for i := range selection {
-		for _, p := range selection[i].result.Profiles {
-			if !slices.Contains(profiles, p) {
-				profiles = append(profiles, p)
-			}
-		}
+	r.Summarise(nil)
+	return r
+}
+
+// report is what the reports of both kinds of run have in common.
+func (c *Config) report() *report.Report {
+	r := &report.Report{Suite: Version, Commit: cmp.Or(Commit, builtCommit()), Selection: c.selection(), Flags: c.flags(), Strict: c.Strict, AcceptPartial: c.Accept}
+	if register, err := spec.LoadRequirements(); err == nil {
+		r.Document, r.Revision = register.Document.SHA256, register.Revision
 	}
-	r.Summarise(profiles)
 	return r
 }

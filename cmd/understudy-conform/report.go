@@ -13,8 +13,8 @@ import (
 	"github.com/understudy-mock/understudy/internal/command"
 )
 
-// run prints the merged report; the exit code is that of the merged verdict.
-func (c mergeRun) run(e *env) error {
+// Merge prints the merged report; the exit code is that of the merged verdict.
+func (s suite) Merge(c *command.Merge) error {
 	if err := checkReports(c.Report); err != nil {
 		return err
 	}
@@ -43,11 +43,11 @@ func (c mergeRun) run(e *env) error {
 		names[i] = scenarios[i].Name
 	}
 	merged.Complete(names)
-	return publishReport(e.out, merged, c.Report)
+	return publishReport(s.out, merged, c.Report)
 }
 
-// run prints the differences between two reports. It fails when the later one is worse.
-func (c diffRun) run(e *env) error {
+// Diff prints the differences between two reports. It fails when the later one is worse.
+func (s suite) Diff(c *command.Diff) error {
 	before, err := readReport(c.Before)
 	if err != nil {
 		return err
@@ -58,11 +58,11 @@ func (c diffRun) run(e *env) error {
 	}
 	d := report.Diff(before, after)
 	if c.Output == "json" {
-		encoder := json.NewEncoder(e.out)
+		encoder := json.NewEncoder(s.out)
 		encoder.SetIndent("", "  ")
 		err = encoder.Encode(d)
 	} else {
-		err = d.Write(e.out)
+		err = d.Write(s.out)
 	}
 	if err == nil && d.Worse() {
 		err = command.Fail(command.ExitFailed, errors.New(""))

@@ -1,14 +1,27 @@
 package check
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
+	"io"
 	"math"
 	"regexp"
 	"strconv"
 	"strings"
 	"time"
 )
+
+// Decode returns the JSON of a body, nil if it is not one JSON value.
+func Decode(body []byte) any {
+	var v any
+	decoder := json.NewDecoder(bytes.NewReader(body))
+	decoder.UseNumber()
+	if decoder.Decode(&v) != nil || decoder.Decode(new(any)) != io.EOF {
+		return nil
+	}
+	return v
+}
 
 // unescaped replaces the escapes in a part of a JSON pointer.
 var unescaped = strings.NewReplacer("~1", "/", "~0", "~")
@@ -44,6 +57,13 @@ func Text(v any, pointer string) (string, bool) {
 	found, ok := At(v, pointer)
 	t, isText := found.(string)
 	return t, ok && isText
+}
+
+// List returns the array at a pointer.
+func List(v any, pointer string) ([]any, bool) {
+	at, _ := At(v, pointer)
+	list, ok := at.([]any)
+	return list, ok
 }
 
 // Integer returns the integer at a pointer.

@@ -22,8 +22,7 @@ import (
 // trust.
 type authority struct {
 	dir, file string
-	key       *ecdsa.PrivateKey
-	root      *x509.Certificate
+	own       tls.Certificate
 	server    tls.Certificate // for this machine
 	foreign   tls.Certificate // for this machine, signed by nobody
 
@@ -34,48 +33,27 @@ type authority struct {
 // newAuthority makes an authority and the certificates of the listeners.
 func newAuthority() (*authority, error) {
 	a := &authority{other: map[string]*tls.Certificate{}}
-	var err error
-	if a.key, err = ecdsa.GenerateKey(elliptic.P256(), rand.Reader); err != nil {
-		return nil, err
-	}
-	template := &x509.Certificate{
-		SerialNumber: big.NewInt(1), Subject: pkix.Name{CommonName: "client suite authority"}, NotBefore: harness.Now().Add(-time.Hour), NotAfter: harness.Now().Add(48 * time.Hour),
-		IsCA: true, BasicConstraintsValid: true, KeyUsage: x509.KeyUsageCertSign | x509.KeyUsageDigitalSignature,
-	}
-	der, err := x509.CreateCertificate(rand.Reader, template, template, &a.key.PublicKey, a.key)
+	own, err := issue(&x509.Certificate{Subject: pkix.Name{CommonName: "client suite authority"}, IsCA: true, BasicConstraintsValid: true, KeyUsage: x509.KeyUsageCertSign | x509.KeyUsageDigitalSignature}, nil)
 	if err != nil {
 		return nil, err
 	}
-	if a.root, err = x509.ParseCertificate(der); err != nil {
+	a.own = own
+	if a.server, err = serverCertificate(&a.own, "127.0.0.1", "localhost"); err != nil {
 		return nil, err
 	}
-	if a.server, err = a.issue(a.root, a.key, "127.0.0.1", "localhost"); err != nil {
-		return nil, err
-	}
-	alone, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
-	if err != nil {
-		return nil, err
-	}
-	if a.foreign, err = a.issue(nil, alone, "127.0.0.1", "localhost"); err != nil {
+	if a.foreign, err = serverCertificate(nil, "127.0.0.1", "localhost"); err != nil {
 		return nil, err
 	}
 	if a.dir, err = os.MkdirTemp("", "client-suite-"); err != nil {
 		return nil, err
 	}
 	a.file = filepath.Join(a.dir, "ca.pem")
-	return a, os.WriteFile(a.file, pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der}), 0o600)
+	return a, os.WriteFile(a.file, pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: own.Certificate[0]}), 0o600)
 }
 
-// issue makes a certificate for names. Without a parent it signs itself.
-func (a *authority) issue(parent *x509.Certificate, signer *ecdsa.PrivateKey, names ...string) (tls.Certificate, error) {
-	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
-	if err != nil {
-		return tls.Certificate{}, err
-	}
-	template := &x509.Certificate{
-		SerialNumber: big.NewInt(harness.Now().UnixNano()), Subject: pkix.Name{CommonName: names[0]}, NotBefore: harness.Now().Add(-time.Hour), NotAfter: harness.Now().Add(24 * time.Hour),
-		KeyUsage: x509.KeyUsageDigitalSignature, ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth},
-	}
+// serverCertificate makes a certificate of a server for names, signed by the parent.
+func serverCertificate(parent *tls.Certificate, names ...string) (tls.Certificate, error) {
+	template := &x509.Certificate{Subject: pkix.Name{CommonName: names[0]}, KeyUsage: x509.KeyUsageDigitalSignature, ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth}}
 	for _, name := range names {
 		if ip := net.ParseIP(name); ip != nil {
 			template.IPAddresses = append(template.IPAddresses, ip)
@@ -83,11 +61,27 @@ func (a *authority) issue(parent *x509.Certificate, signer *ecdsa.PrivateKey, na
 			template.DNSNames = append(template.DNSNames, name)
 		}
 	}
-	if parent == nil {
-		parent, key = template, signer
+	return issue(template, parent)
+}
+
+// issue makes a key and its certificate. Without a parent it signs itself.
+func issue(template *x509.Certificate, parent *tls.Certificate) (made tls.Certificate, err error) {
+	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	if err != nil {
+		return made, err
 	}
-	der, err := x509.CreateCertificate(rand.Reader, template, parent, &key.PublicKey, signer)
-	return tls.Certificate{Certificate: [][]byte{der}, PrivateKey: key}, err
+	now := harness.Now()
+	template.SerialNumber, template.NotBefore, template.NotAfter = big.NewInt(now.UnixNano()), now.Add(-time.Hour), now.Add(48*time.Hour)
+	issuer, signer := template, any(key)
+	if parent != nil {
+		issuer, signer = parent.Leaf, parent.PrivateKey
+	}
+	der, err := x509.CreateCertificate(rand.Reader, template, issuer, &key.PublicKey, signer)
+	if err != nil {
+		return made, err
+	}
+	leaf, err := x509.ParseCertificate(der)
+	return tls.Certificate{Certificate: [][]byte{der}, PrivateKey: key, Leaf: leaf}, err
 }
 
 // certificate returns the certificate for a host name.
@@ -100,7 +94,7 @@ func (a *authority) certificate(name string) (*tls.Certificate, error) {
 	if c := a.other[name]; c != nil {
 		return c, nil
 	}
-	c, err := a.issue(a.root, a.key, name)
+	c, err := serverCertificate(&a.own, name)
 	a.other[name] = &c
 	return &c, err
 }

@@ -13,36 +13,51 @@ import (
 	"github.com/understudy-mock/understudy/spec/route"
 )
 
+// check judges a call, its answer and its requests.
+type check func(*execution, *Call, *answer, []*request) *report.Failure
+
+// each is a check of every request of a call.
+func each(judge func(*execution, *Call, *request) *report.Failure) check {
+	return func(x *execution, c *Call, _ *answer, requests []*request) *report.Failure {
+		for _, q := range requests {
+			if f := judge(x, c, q); f != nil {
+				return f
+			}
+		}
+		return nil
+	}
+}
+
 // checks are what a case can require besides the form of requests and answers. Sorted by name.
-var checks = map[string]func(*execution, *Call, *answer, []*request) *report.Failure{
+var checks = map[string]check{
 	"address":        address,
 	"as-before":      asBefore,
-	"auth":           authorized,
+	"auth":           each(authorized),
 	"batch-bytes":    batchBytes,
 	"case":           exactCase,
 	"error-hides":    errorHides,
 	"filters":        filtered,
 	"group-headers":  groupHeaders,
-	"hidden":         tokenHidden,
+	"hidden":         each(tokenHidden),
 	"in-time":        inTime,
 	"moved":          moved,
-	"no-injection":   noInjection,
-	"no-leak":        noLeak,
+	"no-injection":   each(noInjection),
+	"no-leak":        each(noLeak),
 	"other-error":    otherError,
 	"period":         period,
-	"placeholders":   placeholders,
+	"placeholders":   each(placeholders),
 	"run-id":         runID,
 	"same":           sameRequests,
-	"storage":        stored,
+	"storage":        each(stored),
 	"storage-key":    storedKey,
 	"storage-script": storedScript,
 	"triggered":      triggered,
 	"unique-run-id":  uniqueRunID,
-	"version":        versioned,
+	"version":        each(versioned),
 }
 
-// authorized checks that each request has the credentials of its area, once.
-func authorized(x *execution, c *Call, _ *answer, requests []*request) *report.Failure {
+// authorized checks that a request has the credentials of its area, once.
+func authorized(x *execution, c *Call, q *request) *report.Failure {
 	want := "Bearer " + fmt.Sprint(x.client["token"])
 	if x.client["token"] == nil {
 		want = "Bearer " + x.token
@@ -50,21 +65,17 @@ func authorized(x *execution, c *Call, _ *answer, requests []*request) *report.F
 	if x.operation(c.Op).Auth == "basic" {
 		want = "Basic " + base64.StdEncoding.EncodeToString([]byte(fmt.Sprint(x.client["username"])+":"+fmt.Sprint(x.client["password"])))
 	}
-	for _, q := range requests {
-		if got := q.Wire.Values("Authorization"); !slices.Equal(got, []string{want}) {
-			return fail("the Authorization header is wrong", want, fmt.Sprintf("%d lines: %s", len(got), strings.Join(got, " | ")))
-		}
+	if got := q.Wire.Values("Authorization"); !slices.Equal(got, []string{want}) {
+		return fail("the Authorization header is wrong", want, fmt.Sprintf("%d lines: %s", len(got), strings.Join(got, " | ")))
 	}
 	return nil
 }
 
 // versioned checks the version in the path.
-func versioned(x *execution, c *Call, _ *answer, requests []*request) *report.Failure {
+func versioned(x *execution, c *Call, q *request) *report.Failure {
 	want := "/" + strings.Split(x.operation(c.Op).Requests[0].Path, "/")[1]
-	for _, q := range requests {
-		if !strings.HasPrefix(strings.TrimPrefix(q.Target, x.prefix), want) {
-			return fail("the path has another prefix", want, q.Method+" "+q.Target)
-		}
+	if !strings.HasPrefix(strings.TrimPrefix(q.Target, x.prefix), want) {
+		return fail("the path has another prefix", want, q.Method+" "+q.Target)
 	}
 	return nil
 }
@@ -112,47 +123,46 @@ func sameRequests(_ *execution, _ *Call, _ *answer, requests []*request) *report
 	return nil
 }
 
+// places says where a request has a text: in the URL, in the body, in headers.
+func (q *request) places(text string) (list []string) {
+	plain, err := url.PathUnescape(q.Target)
+	if err != nil {
+		plain = q.Target
+	}
+	if strings.Contains(plain, text) {
+		list = append(list, "the URL: "+q.Method+" "+q.Target)
+	}
+	if strings.Contains(string(q.Body), text) {
+		list = append(list, "the body: "+string(q.Body))
+	}
+	for name, values := range q.Wire {
+		if all := strings.Join(values, " | "); strings.Contains(all, text) {
+			list = append(list, "the header "+name+": "+all)
+		}
+	}
+	return list
+}
+
 // tokenHidden checks that the token is in no URL, body or header but Authorization.
-func tokenHidden(x *execution, _ *Call, _ *answer, requests []*request) *report.Failure {
-	for _, q := range requests {
-		plain, err := url.PathUnescape(q.Target)
-		if err != nil {
-			plain = q.Target
-		}
-		if strings.Contains(plain, x.token) || strings.Contains(string(q.Body), x.token) {
-			return fail("the token is in the URL or the body", "only in Authorization", q.Method+" "+q.Target)
-		}
-		for name, values := range q.Wire {
-			if name != "Authorization" && strings.Contains(strings.Join(values, " "), x.token) {
-				return fail("the token is in the header "+name, "only in Authorization", strings.Join(values, " | "))
-			}
+func tokenHidden(x *execution, _ *Call, q *request) *report.Failure {
+	for _, place := range q.places(x.token) {
+		if where, got, _ := strings.Cut(place, ": "); where != "the header Authorization" {
+			return fail("the token is in "+where, "only in Authorization", got)
 		}
 	}
 	return nil
 }
 
 // noLeak checks that no credential, and nothing of a message, reaches the other host of a redirect.
-func noLeak(x *execution, _ *Call, _ *answer, requests []*request) *report.Failure {
+func noLeak(x *execution, _ *Call, q *request) *report.Failure {
+	if q.Origin != "trap" {
+		return nil
+	}
 	basic := base64.StdEncoding.EncodeToString([]byte(fmt.Sprint(x.client["username"]) + ":" + x.token))
-	for _, q := range requests {
-		if q.Origin != "trap" {
-			continue
-		}
-		plain, _ := url.PathUnescape(q.Target)
-		for name, values := range q.Wire {
-			all := strings.Join(values, " ")
-			if strings.Contains(all, x.token) || strings.Contains(all, basic) {
-				return fail("the token reached another host, in the header "+name, "no credential", all)
-			}
-			if strings.Contains(all, "secret-value") {
-				return fail("a header of the message reached another host", "no "+name, all)
-			}
-		}
-		if strings.Contains(plain, x.token) || strings.Contains(string(q.Body), x.token) {
-			return fail("the token reached another host", "no credential", q.Method+" "+q.Target)
-		}
-		if strings.Contains(string(q.Body), "secret-value") {
-			return fail("the body reached another host", "no body", clip(string(q.Body)))
+	for _, leak := range [][2]string{{"the token", x.token}, {"the token", basic}, {"a part of the message", "secret-value"}} {
+		if places := q.places(leak[1]); len(places) > 0 {
+			where, got, _ := strings.Cut(places[0], ": ")
+			return fail(leak[0]+" reached another host, in "+where, "nothing of it", got)
 		}
 	}
 	return nil
@@ -176,38 +186,35 @@ func moved(_ *execution, _ *Call, a *answer, requests []*request) *report.Failur
 }
 
 // noInjection checks that an argument made neither a header nor a request.
-func noInjection(_ *execution, _ *Call, _ *answer, requests []*request) *report.Failure {
-	for _, q := range requests {
-		for name, values := range q.Wire {
-			if strings.Contains(strings.ToLower(name), "x-injected") {
-				return fail("an argument made a header", "no header "+name, strings.Join(values, " | "))
-			}
+func noInjection(_ *execution, _ *Call, q *request) *report.Failure {
+	for name, values := range q.Wire {
+		if strings.Contains(strings.ToLower(name), "x-injected") {
+			return fail("an argument made a header", "no header "+name, strings.Join(values, " | "))
 		}
-		if strings.HasPrefix(q.Target, "/injected") {
-			return fail("an argument made a request", "no other request", q.Method+" "+q.Target)
-		}
+	}
+	if strings.HasPrefix(q.Target, "/injected") {
+		return fail("an argument made a request", "no other request", q.Method+" "+q.Target)
 	}
 	return nil
 }
 
 // placeholders checks that no value is the text of a missing value.
-func placeholders(_ *execution, _ *Call, _ *answer, requests []*request) *report.Failure {
-	for _, q := range requests {
-		for name, values := range q.Header {
-			if !strings.HasPrefix(name, header.Prefix) {
-				continue
-			}
-			for _, v := range values {
-				if slices.Contains([]string{"undefined", "null", "None", "nil", "<nil>", "NaN", ""}, v) {
-					return fail("an option that was not given is sent", "no header "+name, fmt.Sprintf("%s: %q", name, v))
-				}
+func placeholders(_ *execution, _ *Call, q *request) *report.Failure {
+	missing := []string{"undefined", "null", "None", "nil", "NaN"}
+	for name, values := range q.Header {
+		if !strings.HasPrefix(name, header.Prefix) {
+			continue
+		}
+		for _, v := range values {
+			if slices.Contains(missing, v) || v == "<nil>" || v == "" {
+				return fail("an option that was not given is sent", "no header "+name, fmt.Sprintf("%s: %q", name, v))
 			}
 		}
-		_, raw, _ := strings.Cut(q.Target, "?")
-		for pair := range strings.SplitSeq(raw, "&") {
-			if _, v, _ := strings.Cut(pair, "="); slices.Contains([]string{"undefined", "null", "None", "nil", "NaN"}, v) {
-				return fail("a parameter that was not given is sent", "no "+pair, q.Target)
-			}
+	}
+	_, raw, _ := strings.Cut(q.Target, "?")
+	for pair := range strings.SplitSeq(raw, "&") {
+		if _, v, _ := strings.Cut(pair, "="); slices.Contains(missing, v) {
+			return fail("a parameter that was not given is sent", "no "+pair, q.Target)
 		}
 	}
 	return nil
@@ -392,14 +399,12 @@ func triggered(x *execution, _ *Call, _ *answer, requests []*request) *report.Fa
 	})
 }
 
-// stored checks where the requests of a rate limiter go, and with which token.
-func stored(x *execution, c *Call, a *answer, requests []*request) *report.Failure {
-	for _, q := range requests {
-		if !strings.HasPrefix(q.Target, kvPath) {
-			return fail("a request goes to another address than that of the storage", kvPath, q.Method+" "+q.Target)
-		}
+// stored checks where a request of a rate limiter goes, and with which token.
+func stored(x *execution, c *Call, q *request) *report.Failure {
+	if !strings.HasPrefix(q.Target, kvPath) {
+		return fail("a request goes to another address than that of the storage", kvPath, q.Method+" "+q.Target)
 	}
-	return authorized(x, c, a, requests)
+	return authorized(x, c, q)
 }
 
 // storedKey checks that the storage sees the prefix and the identifier.

@@ -129,7 +129,6 @@ func (x *execution) finish(ctx context.Context, err error) {
 func (x *execution) verdict(err error, otherHost bool) {
 	r := &x.result
 	var f *report.Failure
-	var open *unjudged
 	var broken *harness.NoVerdict
 	switch {
 	case err == nil:
@@ -139,8 +138,6 @@ func (x *execution) verdict(err error, otherHost bool) {
 		}
 	case errors.Is(err, context.Canceled):
 		r.Verdict, r.Reason = report.Inconclusive, report.Interrupted
-	case errors.As(err, &open):
-		r.Verdict, r.Reason, r.Detail = report.Inconclusive, open.reason, open.detail
 	case errors.As(err, &broken):
 		r.Verdict, r.Reason, r.Detail = broken.Verdict, broken.Reason, broken.Detail
 	case errors.Is(err, errProtocol):
@@ -164,15 +161,6 @@ func (x *execution) verdict(err error, otherHost bool) {
 		*text = strings.ReplaceAll(*text, x.token, mask.Hidden)
 	}
 }
-
-// unjudged is a case without a verdict.
-type unjudged struct {
-	reason report.Reason
-	detail string
-}
-
-// Error is the reason.
-func (u *unjudged) Error() string { return u.detail }
 
 // otherHostID is the requirement about requests to other hosts.
 const otherHostID = "REQ-CLI-008"
@@ -260,9 +248,9 @@ func (x *execution) step(ctx context.Context, c *Call) error {
 	x.answers = append(x.answers, a)
 	switch {
 	case a.Unsupported != "":
-		return &unjudged{report.Unsupported, "the adapter declares it, and answers unsupported: " + a.Unsupported}
+		return harness.Inconclusive(report.Unsupported, "%s", "the adapter declares it, and answers unsupported: "+a.Unsupported)
 	case a.Broken != "":
-		return &unjudged{report.AdapterFailed, "the adapter failed: " + a.Broken}
+		return harness.Inconclusive(report.AdapterFailed, "%s", "the adapter failed: "+a.Broken)
 	}
 	if c.Op == "serve" {
 		return x.hosted(a)

@@ -48,7 +48,7 @@ func (x *execution) matches(q *request, w *want) *report.Failure {
 	if f := headersMatch(q.Header, w.Headers); f != nil {
 		return f
 	}
-	return bodyMatches(q.Body, q.Header.Get("Content-Type"), w.Body)
+	return bodyMatches(q.Body, headerOf(q.Header, "Content-Type"), w.Body)
 }
 
 // path compares the raw path with templates, one of which must fit.
@@ -57,13 +57,11 @@ func (x *execution) path(q *request, w *want) *report.Failure {
 	if !found && !strings.HasPrefix(q.Target, "/moved/") {
 		return fail("the path of the base address is missing", x.prefix+"/...", q.Method+" "+q.Target)
 	}
+	var expected []string
 	for template := range strings.FieldsSeq(w.Path) {
 		if x.fits(target, template) {
 			return nil
 		}
-	}
-	expected := make([]string, 0, 2)
-	for template := range strings.FieldsSeq(w.Path) {
 		expected = append(expected, x.example(template))
 	}
 	return fail("the path is wrong", strings.Join(expected, " or "), q.Method+" "+q.Target)
@@ -350,13 +348,7 @@ func (x *execution) carries(q *request, wanted []want) *report.Failure {
 		if f := headersMatch(m.header, w.Headers); f != nil {
 			return f
 		}
-		kind := ""
-		for name, v := range m.header {
-			if strings.EqualFold(name, "content-type") {
-				kind = strings.Join(v, ", ")
-			}
-		}
-		if f := bodyMatches(m.body, kind, w.Body); f != nil {
+		if f := bodyMatches(m.body, headerOf(m.header, "Content-Type"), w.Body); f != nil {
 			return f
 		}
 	}

@@ -12,6 +12,8 @@ import (
 	"text/tabwriter"
 
 	"embed"
+
+	"github.com/understudy-mock/understudy/conformance/harness"
 )
 
 //go:embed skeleton
@@ -100,7 +102,7 @@ func (s *Session) alone(ctx context.Context, call Call) (*execution, error) {
 	x.begin()
 	defer x.scene.end()
 	err := x.step(ctx, &x.c.Calls[0])
-	if f := (*unjudged)(nil); err != nil && !errors.As(err, &f) && len(x.answers) == 0 {
+	if f := (*harness.NoVerdict)(nil); err != nil && !errors.As(err, &f) && len(x.answers) == 0 {
 		return nil, err
 	}
 	return x, nil

@@ -12,6 +12,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/understudy-mock/understudy/conformance/harness"
 	"github.com/understudy-mock/understudy/conformance/report"
 	"github.com/understudy-mock/understudy/spec/header"
 	"github.com/understudy-mock/understudy/spec/route"
@@ -72,7 +73,7 @@ func (x *execution) hosted(a *answer) error {
 	of, _ := a.value.(map[string]any)
 	url, _ := of["url"].(string)
 	if a.Error != nil || url == "" {
-		return &unjudged{report.AdapterFailed, "serve: the answer has no url: " + clip(a.line)}
+		return harness.Inconclusive(report.AdapterFailed, "%s", "serve: the answer has no url: "+clip(a.line))
 	}
 	x.served = &served{url: url, signed: x.args["current"] != nil, runID: "wfr_" + x.token[3:12]}
 	x.vars["self"], x.vars["run"] = url, x.served.runID
@@ -82,7 +83,7 @@ func (x *execution) hosted(a *answer) error {
 // deliver calls the endpoint and judges its answer, what it sent, and which functions have run.
 func (x *execution) deliver(ctx context.Context, c *Call) error {
 	if x.served == nil {
-		return &unjudged{report.AdapterFailed, "no workflow is served"}
+		return harness.Inconclusive(report.AdapterFailed, "%s", "no workflow is served")
 	}
 	replies, err := filled[[]reply](c.Replies, x.vars)
 	if err != nil {
@@ -118,7 +119,7 @@ func (x *execution) deliver(ctx context.Context, c *Call) error {
 // traced asks the adapter which step functions have run.
 func (x *execution) traced(ctx context.Context) ([]string, error) {
 	if !x.session.Hello.has("trace") {
-		return nil, &unjudged{report.Unsupported, "the adapter does not offer trace"}
+		return nil, harness.Inconclusive(report.Unsupported, "%s", "the adapter does not offer trace")
 	}
 	a, err := x.adapter.call(ctx, map[string]any{"op": "trace", "client": x.client, "args": map[string]any{}, "times": 1}, x.session.cfg.CallTimeout)
 	if err != nil {
@@ -146,7 +147,7 @@ func (x *execution) send(ctx context.Context, d *delivery) (*response, error) {
 	defer cancel()
 	q, err := http.NewRequestWithContext(ctx, http.MethodPost, x.served.url, bytes.NewReader(body))
 	if err != nil {
-		return nil, &unjudged{report.AdapterFailed, "serve: " + err.Error()}
+		return nil, harness.Inconclusive(report.AdapterFailed, "%s", "serve: "+err.Error())
 	}
 	dialect := x.lane.recorder.dialect
 	for name, value := range headers {
@@ -353,32 +354,16 @@ func overview(requests []*request) string {
 
 // sends compares one message of an endpoint. The outValue of a step is its out, decoded.
 func (x *execution) sends(m *message, q *request, w *want) *report.Failure {
-	if w.Method != "" && w.Method != q.Method {
-		return fail("the method is wrong", w.Method, q.Method+" "+q.Target)
+	got := m.destination
+	if _, rest, ok := strings.Cut(q.Target, route.PublishMessage.Path("")); ok && got == "" {
+		got = rest
 	}
-	if w.Path != "" {
-		if f := x.path(q, w); f != nil {
-			return f
-		}
+	if w.Destination != "" && !sameDestination(w.Destination, got) {
+		return fail("the destination is wrong", w.Destination, got)
 	}
-	if w.Query != nil {
-		if f := x.query(q, w); f != nil {
-			return f
-		}
-	}
-	if w.Destination != "" {
-		got := m.destination
-		if _, rest, ok := strings.Cut(q.Target, route.PublishMessage.Path("")); ok && got == "" {
-			got = rest
-		}
-		if !sameDestination(w.Destination, got) {
-			return fail("the destination is wrong", w.Destination, got)
-		}
-	}
-	if f := headersMatch(m.header, w.Headers); f != nil {
-		return f
-	}
-	return bodyMatches(x.opened(m.body), headerOf(m.header, "Content-Type"), w.Body)
+	sent := *q
+	sent.Header, sent.Body = m.header, x.opened(m.body)
+	return x.matches(&sent, w)
 }
 
 // opened adds the decoded out of a step to its JSON.

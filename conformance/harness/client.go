@@ -5,7 +5,6 @@ import (
 	"cmp"
 	"context"
 	"encoding/base64"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -194,18 +193,12 @@ func (s *Scenario) Exchange(r *http.Request, body []byte, op *spec.Operation) (*
 	}
 	d := s.Suite.Dialect
 	a := &Response{Operation: op, Status: response.StatusCode, Header: d.NeutralHeader(response.Header), Body: d.NeutralJSON(text), scenario: s}
-	decoder := json.NewDecoder(bytes.NewReader(a.Body))
-	decoder.UseNumber()
-	if decoder.Decode(&a.JSON) != nil || decoder.Decode(new(any)) != io.EOF {
-		a.JSON = nil
-	}
+	a.JSON = check.Decode(a.Body)
 	x.Status, x.AnswerHdr = a.Status, s.MaskedHeader(response.Header)
 	if op != nil {
 		for _, p := range op.CheckResponse(a.Status, a.Header, a.Body) {
 			x.Problems = append(x.Problems, p.String())
 		}
-	}
-	if op != nil {
 		seen := &check.Exchange{Operation: op.ID, Header: d.NeutralHeader(r.Header), Query: r.URL.Query(), Status: a.Status, MediaType: response.Header.Get("Content-Type"), Body: a.JSON}
 		for _, b := range check.Breaches(seen, s.Suite.Target.Bindings) {
 			x.Problems = append(x.Problems, b.Requirement+" "+b.Pointer+": "+b.Message)

@@ -68,9 +68,6 @@ func (w *Stopwatch) Measured() time.Duration {
 // Now returns the local time.
 func Now() time.Time { return time.Now() }
 
-// timerOf returns a timer in real time.
-func timerOf(d time.Duration) *time.Timer { return time.NewTimer(d) }
-
 // After returns a channel that is closed after d of real time, or when the scenario ends.
 func (s *Scenario) After(d time.Duration) <-chan struct{} {
 	ctx, cancel := context.WithTimeout(s.Context, d)

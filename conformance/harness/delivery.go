@@ -260,12 +260,9 @@ func (st *Suite) retryWait(s *Scenario) (time.Duration, error) {
 	if name := s.Bound("headers", "retry_delay"); name != "" {
 		h.Set(name, RetryDelay)
 	}
-	a, err := s.Do(Request{Operation: "publishMessage", Vars: map[string]string{"destination": e.URL}, Method: s.PublishMethod(), Header: h, Body: []byte("measured"), Aside: true})
+	_, err := s.Demand(Request{Operation: "publishMessage", Vars: map[string]string{"destination": e.URL}, Method: s.PublishMethod(), Header: h, Body: []byte("measured"), Aside: true})
 	if err != nil {
-		return 0, err
-	}
-	if err := Prerequisite(a.Accepted()); err != nil {
-		return 0, err
+		return 0, Prerequisite(err)
 	}
 	_ = s.AfterRetries(func() error { // without a retry there is nothing to measure
 		if all := e.Look(); len(all) > 1 {

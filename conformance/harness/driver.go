@@ -14,6 +14,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/understudy-mock/understudy/conformance/check"
 	"github.com/understudy-mock/understudy/conformance/report"
 	"github.com/understudy-mock/understudy/conformance/target"
 )
@@ -190,9 +191,6 @@ func (s *Scenario) execute(name string, d target.Driver, vars map[string]string)
 		}
 		return nil, failed
 	}
-	a := &Response{Status: http.StatusOK, Body: bytes.TrimSpace(out.Bytes()), scenario: s, Exchange: -1}
-	if json.Unmarshal(a.Body, &a.JSON) != nil {
-		a.JSON = nil
-	}
-	return a, nil
+	body := bytes.TrimSpace(out.Bytes())
+	return &Response{Status: http.StatusOK, Body: body, JSON: check.Decode(body), scenario: s, Exchange: -1}, nil
 }

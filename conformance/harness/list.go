@@ -2,6 +2,7 @@ package harness
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strconv"
 
@@ -29,33 +30,25 @@ const MaxPages = 3000
 // filter that is not bound is an error. between is called after each page except the last.
 func (s *Scenario) ReadList(op, section string, size int, filters map[string]string, between ...func() error) (Listing, error) {
 	l := Listing{Operation: op}
-	query := map[string][]string{}
-	for name, v := range filters {
+	wanted, query := maps.Collect(maps.All(filters)), map[string][]string{}
+	if size > 0 {
+		wanted["count"] = strconv.Itoa(size)
+	}
+	for name, v := range wanted {
 		param, err := s.Binding(section, name)
 		if err != nil {
 			return l, err
 		}
 		query[param] = []string{v}
 	}
-	if size > 0 {
-		param, err := s.Binding(section, "count")
-		if err != nil {
-			return l, err
-		}
-		query[param] = []string{strconv.Itoa(size)}
-	}
 	for range MaxPages {
-		a, err := s.Do(Request{Operation: op, Query: query})
+		a, err := s.Demand(Request{Operation: op, Query: query})
 		if err != nil {
 			return l, err
 		}
-		if err := a.Accepted(); err != nil {
+		items, err := a.List(ListField[op])
+		if err != nil {
 			return l, err
-		}
-		list, ok := check.At(a.JSON, "/"+ListField[op])
-		items, isArray := list.([]any)
-		if !ok || !isArray {
-			return l, a.Fails("/"+ListField[op], "the list is not an array", "an array", check.KindOf(list))
 		}
 		cursor, has := check.Text(a.JSON, "/cursor")
 		if !has {
@@ -106,13 +99,17 @@ func (s *Scenario) ListedOnce(l *Listing, want []any, key func(any) string) erro
 // EventsOf returns the events of a run, in the order of the list.
 func (s *Scenario) EventsOf(run string) ([]any, error) {
 	l, err := s.ReadList("listWorkflowMessageLogs", "logs", 0, map[string]string{"run_id": run})
+	return l.of(run, err)
+}
+
+// of returns the items of a run. A cursor that repeats is an error only where it is judged.
+func (l *Listing) of(run string, err error) (own []any, _ error) {
 	if err != nil && !EndlessCursor(err) {
 		return nil, err
 	}
-	var own []any
-	for _, e := range l.Items {
-		if id, _ := check.Text(e, "/workflowRunId"); id == run {
-			own = append(own, e)
+	for _, item := range l.Items {
+		if id, _ := check.Text(item, "/workflowRunId"); id == run {
+			own = append(own, item)
 		}
 	}
 	return own, nil
@@ -125,17 +122,11 @@ func (s *Scenario) EntriesOf(run string) ([]any, error) {
 		filters["run_id"] = run
 	}
 	l, err := s.ReadList("listWorkflowDLQ", "dlq", 0, filters)
-	if err != nil && !EndlessCursor(err) {
-		return nil, err
+	own, err := l.of(run, err)
+	if err == nil {
+		s.mu.Lock() // several entries may be read at once
+		defer s.mu.Unlock()
+		s.Asked = l.Responses[0]
 	}
-	s.mu.Lock() // several entries may be read at once
-	s.Asked = l.Responses[0]
-	s.mu.Unlock()
-	var own []any
-	for _, e := range l.Items {
-		if id, _ := check.Text(e, "/workflowRunId"); id == run {
-			own = append(own, e)
-		}
-	}
-	return own, nil
+	return own, err
 }

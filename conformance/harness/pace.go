@@ -101,14 +101,10 @@ func (p *pace) wait(ctx context.Context, rps float64) error {
 	if wait <= 0 {
 		return nil
 	}
-	timer := timerOf(wait)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-		return nil
-	case <-ctx.Done():
-		return fmt.Errorf("limits.rps: %w", context.Cause(ctx))
+	if err := (&Clock{}).Wait(ctx, wait); err != nil {
+		return fmt.Errorf("limits.rps: %w", err)
 	}
+	return nil
 }
 
 // paced waits for the turn of a request to the target.

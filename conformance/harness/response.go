@@ -6,6 +6,7 @@ import (
 	"maps"
 	"net/http"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/understudy-mock/understudy/conformance/check"
@@ -39,6 +40,39 @@ func (a *Response) Accepted() error {
 		return &missingOperation{f}
 	}
 	return f
+}
+
+// Demand sends a request and requires that the target accepts it.
+func (s *Scenario) Demand(q Request) (*Response, error) {
+	a, err := s.Do(q)
+	if err == nil {
+		err = a.Accepted()
+	}
+	return a, err
+}
+
+// List returns the list in a field of the answer.
+func (a *Response) List(field string) ([]any, error) {
+	v, _ := check.At(a.JSON, "/"+field)
+	list, ok := v.([]any)
+	if !ok {
+		return nil, a.Fails("/"+field, "the list is not an array", "an array", check.KindOf(v))
+	}
+	return list, nil
+}
+
+// Is200 requires the status 200.
+func (a *Response) Is200() error {
+	if a.Status != http.StatusOK {
+		return a.Fails("", "the status", "200", strconv.Itoa(a.Status))
+	}
+	return nil
+}
+
+// Ask is Demand, and keeps the answer for the steps that follow.
+func (s *Scenario) Ask(q Request) (err error) {
+	s.Asked, err = s.Demand(q)
+	return err
 }
 
 // missingOperation is the failure of an operation that the target does not have at the
@@ -105,6 +139,22 @@ func (s *Scenario) CheckField(item any, pointer, kind string) error {
 		f.Message, f.Got = "the field has another type", check.KindOf(v)+": "+Shown(v)
 	}
 	return f
+}
+
+// Equal requires an integer or a text at a pointer of an item.
+func (s *Scenario) Equal(item any, pointer, message string, want any) error {
+	var got any
+	switch want.(type) {
+	case int:
+		n, _ := check.Integer(item, pointer)
+		got = int(n)
+	default:
+		got, _ = check.Text(item, pointer)
+	}
+	if got == want {
+		return nil
+	}
+	return s.FailureAt(item, pointer, message, fmt.Sprint(want))
 }
 
 // fieldsOf names the fields that an item has.

@@ -155,3 +155,18 @@ func Prerequisite(err error) error {
 	}
 	return err
 }
+
+// Assume is Prerequisite for a call of InTurn.
+func Assume(call func() error) func() error {
+	return func() error { return Prerequisite(call()) }
+}
+
+// InTurn makes calls until one fails.
+func InTurn(calls ...func() error) error {
+	for _, call := range calls {
+		if err := call(); err != nil {
+			return err
+		}
+	}
+	return nil
+}

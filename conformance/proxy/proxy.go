@@ -188,7 +188,7 @@ func (p *Proxy) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 			x.op = found.Operation
 		}
 	}
-	body, _, err := p.body(r)
+	body, err := p.body(r)
 	if err != nil {
 		refuseProxy(w, http.StatusBadRequest, "the body broke off: "+err.Error())
 		return
@@ -197,7 +197,7 @@ func (p *Proxy) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	p.mu.Lock()
 	p.exchanges++
 	p.mu.Unlock()
-	p.next.ServeHTTP(w, r.WithContext(contextWith(r, x)))
+	p.next.ServeHTTP(w, r.WithContext(context.WithValue(r.Context(), proxiedKey{}, x)))
 }
 
 // speaks is the dialect of a request: the configured one, otherwise that of its names.
@@ -210,19 +210,14 @@ func (p *Proxy) speaks(r *http.Request) *spec.Dialect {
 	return p.dialects[0]
 }
 
-// body reads a request body up to maxChecked and restores it. whole is false for a longer one.
-func (p *Proxy) body(r *http.Request) (body []byte, whole bool, err error) {
+// body reads a request body up to maxChecked and restores it.
+func (p *Proxy) body(r *http.Request) ([]byte, error) {
 	if r.Body == nil || r.Body == http.NoBody {
-		return nil, true, nil
+		return nil, nil
 	}
-	body, err = io.ReadAll(io.LimitReader(r.Body, maxChecked+1))
-	if err != nil {
-		return nil, false, err
-	}
-	rest := r.Body
-	whole = len(body) <= maxChecked
-	r.Body = readCloser{io.MultiReader(bytes.NewReader(body), rest), rest}
-	return body, whole, nil
+	body, err := io.ReadAll(io.LimitReader(r.Body, maxChecked+1))
+	r.Body = readCloser{io.MultiReader(bytes.NewReader(body), r.Body), r.Body}
+	return body, err
 }
 
 type readCloser struct {
@@ -240,8 +235,7 @@ func (p *Proxy) answered(response *http.Response) error {
 	if err != nil {
 		return err
 	}
-	rest := response.Body
-	response.Body = readCloser{io.MultiReader(bytes.NewReader(body), rest), rest}
+	response.Body = readCloser{io.MultiReader(bytes.NewReader(body), response.Body), response.Body}
 	if x.op == nil || len(body) > maxChecked {
 		return nil
 	}
@@ -254,7 +248,7 @@ func (p *Proxy) answered(response *http.Response) error {
 	}
 	breaches := check.Breaches(&check.Exchange{
 		Operation: x.op.ID, Header: x.header, Query: x.query, Status: response.StatusCode,
-		MediaType: response.Header.Get("Content-Type"), Body: value(x.dialect.NeutralJSON(plain)),
+		MediaType: response.Header.Get("Content-Type"), Body: check.Decode(x.dialect.NeutralJSON(plain)),
 	}, p.cfg.Bindings)
 	if counts := p.found(response, x, plain, breaches); counts != nil && p.cfg.Enforce {
 		return &enforced{counts.String()}
@@ -276,17 +270,6 @@ func decoded(coding string, body []byte) ([]byte, bool) {
 		return plain, err == nil
 	}
 	return nil, false
-}
-
-// value is the JSON of a body, nil if it is not JSON.
-func value(body []byte) any {
-	var v any
-	decoder := json.NewDecoder(bytes.NewReader(body))
-	decoder.UseNumber()
-	if decoder.Decode(&v) != nil || decoder.Decode(new(any)) != io.EOF {
-		return nil
-	}
-	return v
 }
 
 // found counts breaches and logs each kind once. It returns the first finding that
@@ -472,8 +455,4 @@ func boundPath(path string) mux.MatcherFunc {
 		}
 		return ok && id != "" && !strings.Contains(id, "/")
 	}
-}
-
-func contextWith(r *http.Request, x proxied) context.Context {
-	return context.WithValue(r.Context(), proxiedKey{}, x)
 }

@@ -86,7 +86,7 @@ func Merge(reports ...*Report) (*Report, error) {
 		merged.Results = append(merged.Results, *results[name])
 	}
 	slices.SortStableFunc(merged.Results, byLocation)
-	merged.Summarise(profilesOf(merged.Results))
+	merged.Summarise(nil)
 	return &merged, nil
 }
 
@@ -124,15 +124,6 @@ func byLocation(a, b Result) int {
 	numberA, _ := strconv.Atoi(lineA)
 	numberB, _ := strconv.Atoi(lineB)
 	return cmp.Or(strings.Compare(fileA, fileB), cmp.Compare(numberA, numberB))
-}
-
-// profilesOf returns the profiles of results.
-func profilesOf(results []Result) []string {
-	var names []string
-	for i := range results {
-		names = union(names, results[i].Profiles)
-	}
-	return names
 }
 
 // union adds the items of more that list lacks.

@@ -10,9 +10,15 @@ import (
 // worse orders verdicts: a larger number is worse.
 var worse = map[Verdict]int{NotSelected: 0, NotApplicable: 1, Pass: 2, Observed: 3, Inconclusive: 4, Warn: 5, Unreliable: 6, Fail: 7, HarnessError: 8}
 
-// Summarise fills Profiles and Requirements from the results. profiles are the selected ones.
+// Summarise fills Profiles and Requirements from the results. profiles are the selected ones; nil for
+// those of the results.
 func (r *Report) Summarise(profiles []string) {
 	names := slices.Clone(profiles)
+	for i := range r.Results {
+		if profiles == nil {
+			names = union(names, r.Results[i].Profiles)
+		}
+	}
 	order := slices.Concat(target.ProfileNames, target.ClientProfiles)
 	slices.SortFunc(names, func(a, b string) int { return slices.Index(order, a) - slices.Index(order, b) })
 	for _, name := range names {

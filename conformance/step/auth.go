@@ -20,16 +20,11 @@ var authSteps = []step{
 	{"Given", `an account whose base64 holds (a plus and a slash|padding)`, (*Scenario).accountInBase64},
 	{"When", `the operation "([^"]+)" is requested with its credentials`, (*Scenario).requestOperation},
 	{"When", `the operation "([^"]+)" is requested with the password cut at its colon`, (*Scenario).requestCut},
-	{"When", `the same request is sent without credentials`, (*Scenario).sameWithout},
-	{"When", `the same request is sent with (a wrong token|a wrong password|a wrong username|the right (?:token|password) and more|most of the right token|the right token in another case|the credentials of another account)`, (*Scenario).sameWith},
-	{"When", `its entry is restarted (without credentials|with wrong credentials|with the credentials of another account)`, (*Scenario).restartAs},
-	{"When", `the key is resumed (without credentials|with wrong credentials|with the credentials of another account)`, (*Scenario).resumeAs},
-	{"When", `the search index is deleted (without credentials|with wrong credentials|with the credentials of another account)`, (*Scenario).deleteAs},
+	{"When", `the same request is sent (without credentials|with (?:a wrong token|a wrong password|a wrong username|the right (?:token|password) and more|most of the right token|the right token in another case|the credentials of another account))`, (*Scenario).sameWith},
+	{"When", `(its entry is restarted|the key is resumed|the search index is deleted) (without credentials|with wrong credentials|with the credentials of another account)`, (*Scenario).actAs},
 	{"When", `the (dead letter queue|message log) is read with the credentials of another account`, (*Scenario).readAsStranger},
-	{"When", `a message is published without credentials`, (*Scenario).publishWithout},
-	{"When", `a message is published with a wrong token in the query`, (*Scenario).publishWrongQuery},
-	{"Then", `the request is accepted`, (*Scenario).accepted},
-	{"Then", `the request is refused`, (*Scenario).refused},
+	{"When", `a message is published (without credentials|with a wrong token in the query)`, (*Scenario).publishWrongly},
+	{"Then", `the request is (accepted|refused)`, (*Scenario).answered},
 	{"Then", `no new run is started`, (*Scenario).noNewRun},
 	{"Then", `the search index can still be found`, (*Scenario).searchStillThere},
 	{"Then", `the answer does not name the run`, (*Scenario).runNotNamed},
@@ -110,8 +105,6 @@ func (s *Scenario) again(auth, token string) error {
 	return err
 }
 
-func (s *Scenario) sameWithout() error { return s.again("none", "") }
-
 // sameWith repeats the request with a credential that is nearly right. A comparison
 // that stops at the end of the shorter text, or ignores case, accepts one of them.
 func (s *Scenario) sameWith(what string) error {
@@ -120,13 +113,9 @@ func (s *Scenario) sameWith(what string) error {
 	if s.Result.Exchanges[s.Asked.Exchange].Operation == "getVectorInfo" {
 		token = string(s.Auth.VectorBearer)
 	}
-	switch what {
-	case "the right token and more":
-		return s.again("", token+"x")
-	case "the right password and more":
-		return s.again("", user+":"+password+"x")
-	case "most of the right token":
-		return s.again("", token[:len(token)-1])
+	switch what = strings.TrimPrefix(what, "with "); what {
+	case "without credentials":
+		return s.again("none", "")
 	case "the right token in another case":
 		other := strings.ToUpper(token)
 		if other == token {
@@ -142,20 +131,23 @@ func (s *Scenario) sameWith(what string) error {
 			return err
 		}
 		return s.again("", string(other.Basic.Username)+":"+string(other.Basic.Password))
-	case "a wrong password":
-		return s.again("", user+":wrong"+s.Key)
-	case "a wrong username":
-		return s.again("", "x"+user+":"+password)
 	}
-	return s.again("", "wrong"+s.Key)
+	return s.again("", map[string]string{
+		"a wrong password":            user + ":wrong" + s.Key,
+		"a wrong token":               "wrong" + s.Key,
+		"a wrong username":            "x" + user + ":" + password,
+		"most of the right token":     token[:max(0, len(token)-1)],
+		"the right password and more": user + ":" + password + "x",
+		"the right token and more":    token + "x",
+	}[what])
 }
 
-func (s *Scenario) publishWithout() error {
-	return s.publishTo(s.Endpoint(theDestination).URL, "none", "")
-}
-
-func (s *Scenario) publishWrongQuery() error {
-	return s.publishTo(s.Endpoint(theDestination).URL, "query", "wrong"+s.Key)
+func (s *Scenario) publishWrongly(how string) error {
+	auth := "query"
+	if how == "without credentials" {
+		auth = "none"
+	}
+	return s.publishTo(s.Endpoint(theDestination).URL, auth, "wrong"+s.Key)
 }
 
 // accountWithColon creates an account with a colon in its password: HTTP Basic splits the
@@ -187,9 +179,12 @@ func (s *Scenario) requestCut(op string) error {
 	return err
 }
 
-func (s *Scenario) accepted() error { return s.Asked.Accepted() }
-
-func (s *Scenario) refused() error { return s.Asked.Refused() }
+func (s *Scenario) answered(how string) error {
+	if how == "accepted" {
+		return s.Asked.Accepted()
+	}
+	return s.Asked.Refused()
+}
 
 // stranger creates another account and returns its credentials.
 func (s *Scenario) stranger() (target.Auth, error) {
@@ -230,40 +225,30 @@ func (s *Scenario) as(who string, q harness.Request) (harness.Request, error) {
 	return q, nil
 }
 
-// doAs sends a request with other credentials.
-func (s *Scenario) doAs(who string, q harness.Request) error {
+// actAs sends a request that changes something, with other credentials.
+func (s *Scenario) actAs(what, who string) error {
+	q := harness.Request{Operation: "restartWorkflowRun", Vars: map[string]string{"dlqId": entryID(s.Runs.entry)}}
+	switch what {
+	case "its entry is restarted":
+		s.Runs.restarted.calls = len(s.Runs.peer.Endpoint.Look())
+	case "the key is resumed":
+		q = harness.Request{Operation: "resumeFlowControlKey", Vars: map[string]string{"flowControlKey": s.flow.key}}
+	default:
+		q = harness.Request{Operation: "deleteSearchIndex", Vars: map[string]string{"id": s.searched.id}}
+	}
 	q, err := s.as(who, q)
 	if err != nil {
 		return err
 	}
-	s.Asked, err = s.Do(q)
-	if err == nil {
+	if s.Asked, err = s.Do(q); err == nil {
 		s.Looked(s.Asked.Exchange)
 	}
 	return err
 }
 
-func (s *Scenario) restartAs(who string) error {
-	s.Runs.restarted.calls = len(s.Runs.peer.Endpoint.Look())
-	return s.doAs(who, harness.Request{Operation: "restartWorkflowRun", Vars: map[string]string{"dlqId": entryID(s.Runs.entry)}})
-}
-
-func (s *Scenario) resumeAs(who string) error {
-	return s.doAs(who, harness.Request{Operation: "resumeFlowControlKey", Vars: map[string]string{"flowControlKey": s.flow.key}})
-}
-
-func (s *Scenario) deleteAs(who string) error {
-	return s.doAs(who, harness.Request{Operation: "deleteSearchIndex", Vars: map[string]string{"id": s.searched.id}})
-}
-
 // readAsStranger reads a list as it is and, if that does not name the run, filtered by the run.
 func (s *Scenario) readAsStranger(list string) error {
-	q := harness.Request{Operation: "listWorkflowDLQ"}
-	section := "dlq"
-	if list == "message log" {
-		q.Operation, section = "listWorkflowMessageLogs", "logs"
-	}
-	q, err := s.as("with the credentials of another account", q)
+	q, err := s.as("with the credentials of another account", harness.Request{Operation: listed[list].operation})
 	if err != nil {
 		return err
 	}
@@ -272,7 +257,7 @@ func (s *Scenario) readAsStranger(list string) error {
 			return err
 		}
 		s.Looked(s.Asked.Exchange)
-		param := s.Bound(section, "run_id")
+		param := s.Bound(listed[list].section, "run_id")
 		if param == "" || s.leaks() {
 			break // a step judges this answer
 		}

@@ -22,12 +22,8 @@ var combinationSteps = []step{
 	{"Given", `a message that forwards all its headers and is (published|delayed|tried three times|sent to a group|held by a key|held by a key and tried three times)`, (*Scenario).configuredToForward},
 	{"Given", `a dead-lettered run that is configured in every way(?: and (tried three times|delayed|held by a key|restarted once|restarted twice))?`, (*Scenario).deadConfigured},
 	{"When", `the message has been sent as often as it must be`, (*Scenario).sendConfigured},
-	{"Then", `every attempt carries its forwarded header`, (*Scenario).everyAttemptForwards},
-	{"Then", `every attempt carries the header that has no prefix`, (*Scenario).everyAttemptPlain},
+	{"Then", `every attempt (carries its forwarded header|carries the header that has no prefix|arrives at the path and the query of the message|carries its body|carries its empty header and both values of its repeated header)`, (*Scenario).everyAttempt},
 	{"Then", `no endpoint is tried more often than the message allows`, (*Scenario).noMoreAttempts},
-	{"Then", `every attempt arrives at the path and the query of the message`, (*Scenario).everyAttemptThere},
-	{"Then", `every attempt carries its body`, (*Scenario).everyAttemptWhole},
-	{"Then", `every attempt carries its empty header and both values of its repeated header`, (*Scenario).everyAttemptHeaders},
 	{"Given", `the run was restarted (once|twice) and failed again`, (*Scenario).restartedBefore},
 	{"When", `its entry is restarted, and then the entry of the new run`, (*Scenario).restartTwice},
 	{"Then", `the failed run has the events that it had before`, (*Scenario).logIsAsBefore},
@@ -114,7 +110,7 @@ func (s *Scenario) configuredToForward(way string) error {
 	if err := s.carry("", "X-Plain", "order-44"); err != nil {
 		return err
 	}
-	return s.forwardAll("header")
+	return s.forward("all", "header")
 }
 
 // configuredPath follows the URL of the destination.
@@ -174,14 +170,14 @@ func (s *Scenario) noMoreAttempts() error {
 }
 
 // everyAttempt judges all attempts at the endpoints of the scenario.
-func (s *Scenario) everyAttempt(judge func(got *receiver.Received, which string) error) error {
+func (s *Scenario) everyAttempt(what string) error {
 	for _, name := range []string{theDestination, "alpha", "beta"} {
 		e := s.Named[name]
 		if e == nil {
 			continue
 		}
 		for i, got := range e.Look() {
-			if err := judge(got, fmt.Sprintf("attempt %d at %s", i+1, name)); err != nil {
+			if err := s.attemptHas(what, got, fmt.Sprintf("attempt %d at %s", i+1, name)); err != nil {
 				return err
 			}
 		}
@@ -189,43 +185,30 @@ func (s *Scenario) everyAttempt(judge func(got *receiver.Received, which string)
 	return nil
 }
 
-func (s *Scenario) everyAttemptForwards() error {
-	return s.everyAttempt(func(got *receiver.Received, which string) error {
+// attemptHas judges one attempt.
+func (s *Scenario) attemptHas(what string, got *receiver.Received, which string) error {
+	switch what {
+	case "carries its forwarded header":
 		if harness.Carrying(got, "order-7") == "" {
 			return s.Failure(which+" lacks the forwarded header", "order-7 in a header", harness.Shown(got.Header))
 		}
-		return nil
-	})
-}
-
-func (s *Scenario) everyAttemptThere() error {
-	return s.everyAttempt(func(got *receiver.Received, which string) error {
-		if got.Path != configuredPath && s.Group.Name == "" { // the endpoints of a group have URLs of their own
-			return s.Failure(which+" is at another address", configuredPath, got.Path)
-		}
-		return nil
-	})
-}
-
-func (s *Scenario) everyAttemptPlain() error {
-	return s.everyAttempt(func(got *receiver.Received, which string) error {
+	case "carries the header that has no prefix":
 		if v := got.Header.Get("X-Plain"); v != "order-44" {
 			return s.Failure(which+" lacks the header X-Plain", "order-44", v)
 		}
-		return nil
-	})
-}
-
-func (s *Scenario) everyAttemptWhole() error {
-	return s.everyAttempt(func(got *receiver.Received, which string) error {
+	case "arrives at the path and the query of the message":
+		if got.Path != configuredPath && s.Group.Name == "" { // the endpoints of a group have URLs of their own
+			return s.Failure(which+" is at another address", configuredPath, got.Path)
+		}
+	case "carries its body":
 		if !bytes.Equal(got.Body, s.publish.body) {
 			return s.Failure(which+" has another body", fmt.Sprintf("the %d bytes that were published", len(s.publish.body)), fmt.Sprintf("%d bytes", len(got.Body)))
 		}
-		return nil
-	})
+	default:
+		return s.carriesValues(got, which)
+	}
+	return nil
 }
-
-func (s *Scenario) everyAttemptHeaders() error { return s.everyAttempt(s.carriesValues) }
 
 // carriesValues judges the empty and the repeated header of an attempt or a call.
 func (s *Scenario) carriesValues(got *receiver.Received, which string) error {
@@ -241,14 +224,19 @@ func (s *Scenario) carriesValues(got *receiver.Received, which string) error {
 // restartTwice restarts the entry of the run, and the entry of the run that this creates. The
 // scenario's own run remains the first one.
 func (s *Scenario) restartTwice() error {
-	if err := s.restartIt(); err != nil {
-		return harness.Prerequisite(err)
-	}
-	entry, err := s.buried(s.Runs.restarted.run)
+	entry, err := s.restartAndFail()
 	if err != nil {
-		return harness.Prerequisite(err)
+		return err
 	}
 	return s.restartOK(entry, nil)
+}
+
+// restartAndFail restarts the entry of the run and returns that of the new run.
+func (s *Scenario) restartAndFail() (entry any, err error) {
+	if err = s.restartIt(); err == nil {
+		entry, err = s.buried(s.Runs.restarted.run)
+	}
+	return entry, harness.Prerequisite(err)
 }
 
 // restartedBefore makes the last restarted run the scenario's own.
@@ -257,12 +245,9 @@ func (s *Scenario) restartedBefore(times string) error {
 		return err
 	}
 	for range map[string]int{"once": 1, "twice": 2}[times] {
-		if err := s.restartIt(); err != nil {
-			return harness.Prerequisite(err)
-		}
-		entry, err := s.buried(s.Runs.restarted.run)
+		entry, err := s.restartAndFail()
 		if err != nil {
-			return harness.Prerequisite(err)
+			return err
 		}
 		s.Runs.Id, s.Runs.entry = s.Runs.restarted.run, entry
 	}
@@ -473,10 +458,7 @@ func (s *Scenario) deadOfTwoKinds() error {
 		s.Configure(name, s.Name("label"))
 	}
 	s.Runs.peer = s.Runs.Child
-	if err := s.Die(); err != nil {
-		return err
-	}
-	if err := harness.Prerequisite(s.callbackStored()); err != nil {
+	if err := harness.InTurn(s.Die, harness.Assume(s.callbackStored)); err != nil {
 		return err
 	}
 	s.Runs.entries[2] = s.Runs.entry
@@ -485,16 +467,7 @@ func (s *Scenario) deadOfTwoKinds() error {
 
 // threeRuns makes the run in the middle the one that filters take their values from: see deadOfTwoKinds.
 func (s *Scenario) threeRuns() error {
-	if err := s.twoRuns(); err != nil {
-		return err
-	}
-	s.Longer("the workflow")
-	if s.Clock.Virtual() {
-		if err := s.Clock.Pass(s.Context, 5*1e9); err != nil {
-			return err
-		}
-	}
-	if err := s.finishedRun(); err != nil {
+	if err := harness.InTurn(s.twoRuns, s.nextWorkflow, s.finishedRun); err != nil {
 		return err
 	}
 	s.Runs.ids[0], s.Runs.ids[1] = s.Runs.ids[1], s.Runs.ids[0]
@@ -531,16 +504,14 @@ func (s *Scenario) invokedFails(status int) error {
 }
 
 func (s *Scenario) invokedIsDead() error {
-	_, err := s.FirstDelivery(s.Runs.Child.Endpoint.Name)
-	if err != nil {
+	if _, err := s.FirstDelivery(s.Runs.Child.Endpoint.Name); err != nil {
 		return harness.Prerequisite(err)
 	}
 	for _, run := range slices.Sorted(maps.Keys(s.Runs.Child.RunIDs())) {
-		if run == "" {
-			continue
+		if run != "" {
+			_, err := s.buried(run)
+			return err
 		}
-		_, err = s.buried(run)
-		return err
 	}
 	return s.lacks("the id of the invoked run in its calls", nil)
 }
@@ -566,10 +537,7 @@ func (s *Scenario) readEverything() error {
 	if s.Runs.Callback != nil {
 		_ = s.callbackStored() // it may never come
 	}
-	if err := s.readQueue(); err != nil {
-		return harness.Prerequisite(err)
-	}
-	return harness.Prerequisite(s.readLogs())
+	return harness.Prerequisite(harness.InTurn(s.readQueue, s.readLogs))
 }
 
 // credentialNowhere looks into all deliveries and answers so far, one delivery at least.

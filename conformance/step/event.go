@@ -1,6 +1,7 @@
 package step
 
 import (
+	"cmp"
 	"fmt"
 	"net/http"
 	"slices"
@@ -34,11 +35,8 @@ func (s *Scenario) eventuallyEvent(what string, fits func(any) bool) error {
 	budget := s.Suite.Target.Timing.SettleBudget + time.Duration(s.waitSeconds())*time.Second // it may come after a wait
 	return s.Await("the event "+what, budget, func() error {
 		events, err := s.EventsOf(s.Runs.Id)
-		if err != nil {
+		if err != nil || slices.ContainsFunc(events, fits) {
 			return err
-		}
-		if slices.ContainsFunc(events, fits) {
-			return nil
 		}
 		return s.FailureOf(events, "the log of the run lacks "+what, what, eventStates(events))
 	})
@@ -46,7 +44,7 @@ func (s *Scenario) eventuallyEvent(what string, fits func(any) bool) error {
 
 // RunRecorded waits for a state in the log of the run, at any position.
 func (s *Scenario) RunRecorded(want string) error {
-	return s.eventuallyEvent("the event "+want, func(e any) bool { return eventState(e) == want })
+	return s.eventuallyEvent("the event "+want, inState(want))
 }
 
 func (s *Scenario) messageRecorded(want string) error {
@@ -60,16 +58,16 @@ func (s *Scenario) messageRecorded(want string) error {
 func (s *Scenario) ended(want string) error {
 	return s.Await("the end "+want, s.RunBudget(), func() error {
 		events, err := s.EventsOf(s.Runs.Id)
-		if err != nil {
+		if err != nil || slices.ContainsFunc(events, inState(want)) {
 			return err
-		}
-		for _, e := range events {
-			if st := eventState(e); st == want {
-				return nil
-			}
 		}
 		return s.FailureOf(events, "the run did not end as expected", want, eventStates(events))
 	})
+}
+
+// inState reports for events whether they are in one of the states.
+func inState(states ...string) func(e any) bool {
+	return func(e any) bool { return slices.Contains(states, eventState(e)) }
 }
 
 // RunSucceeds waits until the log shows the success of the run. Another end fails only when
@@ -95,12 +93,11 @@ func (s *Scenario) checkEach(state string, judge func(e any, all []any) error) e
 	return s.check(func(events []any) error {
 		found := false
 		for _, e := range events {
-			if eventState(e) != state {
-				continue
-			}
-			found = true
-			if err := judge(e, events); err != nil {
-				return err
+			if eventState(e) == state {
+				found = true
+				if err := judge(e, events); err != nil {
+					return err
+				}
 			}
 		}
 		if !found {
@@ -110,22 +107,18 @@ func (s *Scenario) checkEach(state string, judge func(e any, all []any) error) e
 	})
 }
 
-// count returns the number of events whose state fits, and all states as a text for failures.
-func (s *Scenario) count(fits func(string) bool) (n int, seen string, err error) {
+// count returns the number of events in one of the states, and all states as a text for failures.
+func (s *Scenario) count(states ...string) (n int, seen string, err error) {
 	err = s.check(func(events []any) error {
-		for _, e := range events {
-			if fits(eventState(e)) {
-				n++
-			}
-		}
 		seen = eventStates(events)
+		n = len(slices.DeleteFunc(slices.Clone(events), func(e any) bool { return !inState(states...)(e) }))
 		return nil
 	})
 	return n, seen, err
 }
 
 func (s *Scenario) holdsExactly(want int, name string) error {
-	n, seen, err := s.count(func(st string) bool { return st == name })
+	n, seen, err := s.count(name)
 	if err == nil && n != want {
 		err = s.outwaited(s.Failure("events "+name+" of the run", strconv.Itoa(want), fmt.Sprintf("%d: %s", n, seen)))
 	}
@@ -133,7 +126,7 @@ func (s *Scenario) holdsExactly(want int, name string) error {
 }
 
 func (s *Scenario) oneEnd() error {
-	n, seen, err := s.count(func(st string) bool { return slices.Contains(endStates, st) })
+	n, seen, err := s.count(endStates...)
 	if err == nil && n != 1 {
 		err = s.Failure("ends of the run", "1", fmt.Sprintf("%d: %s", n, seen))
 	}
@@ -163,15 +156,13 @@ func (s *Scenario) responseOnSuccess() error {
 	if err != nil {
 		return err
 	}
-	return s.check(func(events []any) error {
-		for _, e := range events {
-			v, has := harness.Given(e, "/"+field)
-			switch {
-			case eventState(e) != "RUN_SUCCESS" && has && v != "":
-				return s.FailureAt(e, "/"+field, "the response is on an event "+eventState(e), "on RUN_SUCCESS only")
-			case eventState(e) == "RUN_SUCCESS" && fmt.Sprint(v) != s.Runs.peer.Result:
-				return s.FailureAt(e, "/"+field, "the response of the workflow on RUN_SUCCESS", s.Runs.peer.Result)
-			}
+	return s.eachEvent(func(e any) error {
+		v, has := harness.Given(e, "/"+field)
+		switch {
+		case eventState(e) != "RUN_SUCCESS" && has && v != "":
+			return s.FailureAt(e, "/"+field, "the response is on an event "+eventState(e), "on RUN_SUCCESS only")
+		case eventState(e) == "RUN_SUCCESS" && fmt.Sprint(v) != s.Runs.peer.Result:
+			return s.FailureAt(e, "/"+field, "the response of the workflow on RUN_SUCCESS", s.Runs.peer.Result)
 		}
 		return nil
 	})
@@ -243,23 +234,17 @@ func (s *Scenario) errorResponse(status int) error {
 		return err
 	}
 	return s.checkEach("ERROR", func(e any, _ []any) error {
-		got, _ := check.Integer(e, "/"+statusField)
-		body, _ := check.Text(e, "/"+bodyField)
-		if got != int64(status) {
-			return s.FailureAt(e, "/"+statusField, "the response status on an event ERROR", strconv.Itoa(status))
-		}
-		if body != "out of order" {
-			return s.FailureAt(e, "/"+bodyField, "the response body on an event ERROR", "out of order")
-		}
+		err := cmp.Or(
+			s.Equal(e, "/"+statusField, "the response status on an event ERROR", status),
+			s.Equal(e, "/"+bodyField, "the response body on an event ERROR", "out of order"),
+		)
 		if field := s.Bound("fields.log", "response_headers"); field != "" {
-			if got, _ := check.At(e, "/"+field); !holds(got, "X-Fault", "permanent", "total") {
-				return s.FailureAt(e, "/"+field, "the response headers on an event ERROR", "X-Fault: permanent, total")
-			}
+			err = cmp.Or(err, s.shows(e, "/"+field, "the response headers on an event ERROR", "X-Fault", "permanent", "total"))
 		}
 		if field := s.Bound("fields.log", "headers"); field != "" {
-			return s.CheckField(e, "/"+field, "header map")
+			err = cmp.Or(err, s.CheckField(e, "/"+field, "header map"))
 		}
-		return nil
+		return err
 	})
 }
 
@@ -349,11 +334,9 @@ func (s *Scenario) typeRecorded(kind string) error {
 }
 
 func (s *Scenario) documentedTypes() error {
-	return s.check(func(events []any) error {
-		for _, e := range events {
-			if kind, has := check.Text(e, "/stepInfo/stepType"); has && !slices.Contains(check.StepTypes, kind) {
-				return s.FailureAt(e, "/stepInfo/stepType", "a step type that the document does not list", strings.Join(check.StepTypes, ", "))
-			}
+	return s.eachEvent(func(e any) error {
+		if kind, has := check.Text(e, "/stepInfo/stepType"); has && !slices.Contains(check.StepTypes, kind) {
+			return s.FailureAt(e, "/stepInfo/stepType", "a step type that the document does not list", strings.Join(check.StepTypes, ", "))
 		}
 		return nil
 	})

@@ -56,8 +56,7 @@ var limitSteps = []step{
 	{"Given", `a plugin configuration without "([\w.]+)"`, (*Scenario).configurationWithout},
 	{"Given", `a route limited to (\d+) requests per "(\w+)" by the "([\w-]+)" algorithm`, (*Scenario).LimitedRoute},
 	{"Given", `the plugin is switched (off|on)`, (*Scenario).switched},
-	{"Given", `the strategy is for the methods "(\w+)"`, (*Scenario).forMethods},
-	{"Given", `the strategy is for the methods "(\w+)" and "(\w+)"`, (*Scenario).forTwoMethods},
+	{"Given", `the strategy is for the methods "(\w+)"(?: and "(\w+)")?`, (*Scenario).forMethods},
 	{"Given", `the strategy is for the path "([^"]+)"`, (*Scenario).forPath},
 	{"Given", `a second strategy limits the path "([^"]+)" to (\d+) requests`, (*Scenario).secondStrategy},
 	{"Given", `clients are identified by "([\w.-]+)"`, (*Scenario).identifiedBy},
@@ -65,9 +64,7 @@ var limitSteps = []step{
 	{"Given", `the bucket is refilled by (\d+)`, (*Scenario).refilledBy},
 	{"Given", `one client has used up its limit( late in a window)?`, (*Scenario).usedUp},
 	{"When", `the host application starts`, (*Scenario).startHost},
-	{"When", `one client sends (\d+) requests?`, (*Scenario).sends},
-	{"When", `another client sends (\d+) requests?`, (*Scenario).anotherSends},
-	{"When", `a client of the same name in capitals sends 1 request`, (*Scenario).capitalsSend},
+	{"When", `(one client|another client|a client of the same name in capitals) sends (\d+) requests?`, (*Scenario).send},
 	{"When", `one client sends (\d+) requests with a pause of (\d+) milliseconds`, (*Scenario).sendsPausing},
 	{"When", `one client sends (\d+) requests with the method "(\w+)"`, (*Scenario).sendsMethod},
 	{"When", `one client sends (\d+) requests to "([^"]+)"`, (*Scenario).sendsTo},
@@ -75,8 +72,7 @@ var limitSteps = []step{
 	{"When", `two clients send 1 request each`, (*Scenario).twoClients},
 	{"When", `the same client sends (\d+) requests? (half a window|a window|two windows|three windows) later`, (*Scenario).sendsLater},
 	{"Then", `the configuration is (accepted|refused)`, (*Scenario).configurationIs},
-	{"Then", `the first (\d+) requests reach the application`, (*Scenario).firstReach},
-	{"Then", `the last (\d+) requests reach the application`, (*Scenario).lastReach},
+	{"Then", `the (first|last) (\d+) requests reach the application`, (*Scenario).someReach},
 	{"Then", `the last request is denied`, (*Scenario).lastDenied},
 	{"Then", `at least one of those requests is denied`, (*Scenario).oneDenied},
 	{"Then", `exactly (\d+) of those requests reaches the application`, (*Scenario).exactlyReach},
@@ -179,13 +175,12 @@ func (s *Scenario) switched(how string) error {
 	return nil
 }
 
-func (s *Scenario) forTwoMethods(a, b string) error {
-	s.strategy()["methods"] = []any{a, b}
-	return nil
-}
-
-func (s *Scenario) forMethods(method string) error {
-	s.strategy()["methods"] = []any{method}
+func (s *Scenario) forMethods(method, another string) error {
+	list := []any{method}
+	if another != "" {
+		list = append(list, another)
+	}
+	s.strategy()["methods"] = list
 	return nil
 }
 
@@ -284,13 +279,12 @@ func (s *Scenario) burst(n int, method, path, client string) error {
 	return nil
 }
 
-func (s *Scenario) sends(n int) error { return s.burst(n, http.MethodGet, s.plugin.path, "ann") }
-
-func (s *Scenario) anotherSends(n int) error {
-	return s.burst(n, http.MethodGet, s.plugin.path, "anna")
+func (s *Scenario) send(client string, n int) error {
+	name := map[string]string{"one client": "ann", "another client": "anna", "a client of the same name in capitals": "ANN"}[client]
+	return s.burst(n, http.MethodGet, s.plugin.path, name)
 }
 
-func (s *Scenario) capitalsSend() error { return s.burst(1, http.MethodGet, s.plugin.path, "ANN") }
+func (s *Scenario) sends(n int) error { return s.send("one client", n) }
 
 func (s *Scenario) sendsMethod(n int, method string) error {
 	return s.burst(n, method, s.plugin.path, "ann")
@@ -311,7 +305,7 @@ func (s *Scenario) twoClients() error {
 	if err := s.sends(1); err != nil {
 		return err
 	}
-	return s.anotherSends(1)
+	return s.send("another client", 1)
 }
 
 func (s *Scenario) sendsPausing(n, pause int) error {
@@ -398,10 +392,7 @@ func (s *Scenario) proven(fast func() bool, spare int) error {
 		s.limiter()["window"] = fmt.Sprintf("%dms", s.plugin.window.Milliseconds())
 		s.plugin.config["prefix"] = fmt.Sprintf("%sw%d", s.Key, n) // other counters
 		s.plugin.url = ""                                          // another host
-		if err := s.useUp(); err != nil {
-			return err
-		}
-		if err := s.sendMore(); err != nil {
+		if err := harness.InTurn(s.useUp, s.sendMore); err != nil {
 			return err
 		}
 	}
@@ -447,9 +438,10 @@ func (s *Scenario) reach(marks []string) error {
 	return nil
 }
 
-func (s *Scenario) firstReach(n int) error { return s.reach(s.plugin.sent[:n]) }
-
-func (s *Scenario) lastReach(n int) error {
+func (s *Scenario) someReach(which string, n int) error {
+	if which == "first" {
+		return s.reach(s.plugin.sent[:n])
+	}
 	return s.reach(s.plugin.sent[len(s.plugin.sent)-n:])
 }
 

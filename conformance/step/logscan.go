@@ -16,7 +16,7 @@ var logScanSteps = []step{
 	{"When", `the message logs are filtered by a (workflow url|workflow url with another query|message id|creation of the run|state) that nobody has`, (*Scenario).filterLogsByNobody},
 	{"When", `the message logs are filtered by a (start|end) date an hour away`, (*Scenario).filterLogsFarAway},
 	{"Then", `the cursor of every page is a string or absent`, (*Scenario).everyCursorIsString},
-	{"Then", `no event of another run is listed`, (*Scenario).onlyOwnEvents},
+	{"Then", `no (event of another run|entry of another workflow) is listed`, (*Scenario).onlyOwn},
 	{"Then", `every event of the run has all fields of the tables`, (*Scenario).everyEventHasAll},
 	{"Then", `every message of the run is delivered`, (*Scenario).everyMessageDelivered},
 	{"Then", `one message of the run has the step type "(\w+)" in all its events, and no other has it`, (*Scenario).oneMessageOfType},
@@ -86,10 +86,17 @@ func (s *Scenario) noEventOfRun() error {
 	return nil
 }
 
-func (s *Scenario) onlyOwnEvents() error {
-	for _, e := range s.Runs.listed.Items {
-		if id, _ := check.Text(e, "/workflowRunId"); id != s.Runs.Id {
-			return s.FailureAt(e, "/workflowRunId", "an event that the filter excludes was listed", s.Runs.Id)
+func (s *Scenario) onlyOwn(others string) error {
+	pointer, own, name := "/workflowRunId", s.Runs.Id, "an event"
+	if others == "entry of another workflow" {
+		if _, err := s.Binding("dlq", "url"); err != nil { // nothing was filtered
+			return err
+		}
+		pointer, own, name = "/workflowUrl", s.Runs.peer.Endpoint.URL, "an entry"
+	}
+	for _, item := range s.Runs.listed.Items {
+		if err := s.Equal(item, pointer, name+" that the filter excludes was listed", own); err != nil {
+			return err
 		}
 	}
 	return nil
@@ -169,11 +176,9 @@ func (s *Scenario) responseNowhereElse() error {
 	if err != nil {
 		return err
 	}
-	return s.check(func(events []any) error {
-		for _, e := range events {
-			if _, has := harness.Given(e, "/"+field); has && eventState(e) != "RUN_SUCCESS" {
-				return s.FailureAt(e, "/"+field, "the response is set on an event "+eventState(e), "on RUN_SUCCESS only")
-			}
+	return s.eachEvent(func(e any) error {
+		if _, has := harness.Given(e, "/"+field); has && eventState(e) != "RUN_SUCCESS" {
+			return s.FailureAt(e, "/"+field, "the response is set on an event "+eventState(e), "on RUN_SUCCESS only")
 		}
 		return nil
 	})

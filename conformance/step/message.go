@@ -1,7 +1,6 @@
 package step
 
 import (
-	"bytes"
 	"crypto/sha256"
 	"encoding/base64"
 	"encoding/json"
@@ -22,16 +21,9 @@ import (
 	"github.com/understudy-mock/understudy/spec/header"
 )
 
-// extending is the state of scenarios about extensions.
-type extending struct {
-	answers  []*harness.Response
-	schedule string
-}
-
 var extensionSteps = []step{
 	{"Given", `a destination that answers with a body of its own`, (*Scenario).speakingDestination},
-	{"Given", `the message has a deduplication id`, (*Scenario).withDeduplicationID},
-	{"Given", `the message is deduplicated by its content`, (*Scenario).byContent},
+	{"Given", `the message (has a deduplication id|is deduplicated by its content)`, (*Scenario).deduplicated},
 	{"Given", `the message has a (failure )?callback`, (*Scenario).withCallback},
 	{"Given", `a schedule for every minute( that is paused)?`, (*Scenario).aSchedule},
 	{"When", `the message is published twice`, (*Scenario).publishItTwice},
@@ -42,11 +34,11 @@ var extensionSteps = []step{
 	{"When", `the message is published and cancelled`, (*Scenario).publishAndCancel},
 	{"When", `the message is published and its entry is retried`, (*Scenario).publishAndRetry},
 	{"Then", `the second answer names the first message as deduplicated`, (*Scenario).namesFirst},
-	{"Then", `nothing arrives at "([^"]+)" or "([^"]+)"`, (*Scenario).nothingAtEither},
+	{"Then", `nothing arrives at "([^"]+)" or "([^"]+)"`, func(s *Scenario, a, b string) error { return s.nothingAt(a, b) }},
 	{"Then", `they arrive in the order of their publication(, the first one twice)?`, (*Scenario).inOrder},
 	{"Then", `the callback carries the status and the body of the destination`, (*Scenario).callbackCarries},
 	{"Then", `the failure callback is sent once and names an entry of the dead letter queue`, (*Scenario).failureCallbackOnce},
-	{"Then", `no failure callback is sent`, (*Scenario).noFailureCallback},
+	{"Then", `no failure callback is sent`, func(s *Scenario) error { return s.nothingAt("callback") }},
 	{"Then", `between (\d+) and (\d+) deliveries have been made`, (*Scenario).deliveriesBetween},
 	{"Then", `the message can be read with its destination and its body`, (*Scenario).messageReadable},
 	{"Then", `the message is in the dead letter queue with the status (\d+)`, (*Scenario).messageDead},
@@ -60,11 +52,10 @@ func (s *Scenario) speakingDestination() error {
 	return nil
 }
 
-func (s *Scenario) withDeduplicationID() error {
-	return s.carry("", header.DeduplicationID, s.Name("dedup"))
-}
-
-func (s *Scenario) byContent() error {
+func (s *Scenario) deduplicated(how string) error {
+	if how == "has a deduplication id" {
+		return s.carry("", header.DeduplicationID, s.Name("dedup"))
+	}
 	return s.carry("", header.ContentBasedDeduplication, "true")
 }
 
@@ -87,7 +78,7 @@ func (s *Scenario) publishItTwice() error {
 		if err := s.publishIt(); err != nil {
 			return err
 		}
-		s.extra.answers = append(s.extra.answers, s.Asked)
+		s.answers = append(s.answers, s.Asked)
 	}
 	return nil
 }
@@ -125,29 +116,13 @@ func (s *Scenario) postBatch(items []map[string]any) error {
 	if err != nil {
 		return harness.Fault("", "%v", err)
 	}
-	if s.Asked, err = s.Do(harness.Request{Operation: "publishBatch", Body: body}); err != nil {
-		return err
-	}
-	return s.Asked.Accepted()
-}
-
-// nothingAtEither watches both endpoints over the same time: looking at one after
-// the other would take twice as long.
-func (s *Scenario) nothingAtEither(a, b string) error {
-	return s.Absent(func() error {
-		for _, name := range []string{a, b} {
-			if n := len(s.Endpoint(name).Look()); n > 0 {
-				return s.Failure("something arrived at "+name, "nothing", fmt.Sprintf("%d deliveries", n))
-			}
-		}
-		return nil
-	})
+	return s.Ask(harness.Request{Operation: "publishBatch", Body: body})
 }
 
 func (s *Scenario) namesFirst() error {
-	first, _ := check.Text(s.extra.answers[0].JSON, "/messageId")
-	second, _ := check.Text(s.extra.answers[1].JSON, "/messageId")
-	if again, _ := check.At(s.extra.answers[1].JSON, "/deduplicated"); first == "" || first != second || again != true {
+	first, _ := check.Text(s.answers[0].JSON, "/messageId")
+	second, _ := check.Text(s.answers[1].JSON, "/messageId")
+	if again, _ := check.At(s.answers[1].JSON, "/deduplicated"); first == "" || first != second || again != true {
 		return s.Asked.Fails("/messageId", "the second answer", first+", deduplicated", harness.Shown(s.Asked.JSON))
 	}
 	return nil
@@ -157,18 +132,13 @@ func (s *Scenario) namesFirst() error {
 // the queue is not defined.
 func (s *Scenario) enqueue(n int) error {
 	for i := range n {
-		a, err := s.Do(harness.Request{
+		if err := s.Ask(harness.Request{
 			Operation: "enqueueMessage", Vars: map[string]string{"queue": s.Name("queue"), "destination": s.Endpoint(theDestination).URL},
 			Header: s.publish.header, Body: fmt.Appendf(nil, "message %d", i),
-		})
-		if err != nil {
+		}); err != nil {
 			return err
 		}
-		s.Asked = a
-		if err := a.Accepted(); err != nil {
-			return err
-		}
-		s.extra.answers = append(s.extra.answers, a)
+		s.answers = append(s.answers, s.Asked)
 	}
 	return nil
 }
@@ -177,7 +147,7 @@ func (s *Scenario) enqueue(n int) error {
 // previous one.
 func (s *Scenario) inOrder(twice string) error {
 	var want []string
-	for i := range s.extra.answers {
+	for i := range s.answers {
 		want = append(want, fmt.Sprintf("message %d", i))
 	}
 	if twice != "" {
@@ -204,9 +174,10 @@ func (s *Scenario) callback() (any, error) {
 		if len(got) == 0 {
 			return s.Failure("no callback was sent", "one", "none")
 		}
-		decoder := json.NewDecoder(bytes.NewReader(got[0].Body))
-		decoder.UseNumber()
-		return decoder.Decode(&body)
+		if body = check.Decode(got[0].Body); body == nil {
+			return s.Failure("the body of the callback", "JSON", string(got[0].Body))
+		}
+		return nil
 	})
 	return body, err
 }
@@ -249,36 +220,18 @@ func (s *Scenario) failureCallbackOnce() error {
 	return err
 }
 
-func (s *Scenario) noFailureCallback() error {
-	return s.Absent(func() error {
-		if n := len(s.Endpoint("callback").Look()); n > 0 {
-			return s.Failure("failure callbacks", "none", strconv.Itoa(n))
-		}
-		return nil
-	})
-}
-
 // aSchedule needs a clock driver: the shortest schedule runs once a minute, and steps need
 // several runs.
 func (s *Scenario) aSchedule(paused string) error {
 	if !s.Clock.Virtual() {
 		return harness.Inconclusive(report.DriverMissing, "a schedule takes minutes; a clock driver moves them")
 	}
-	a, err := s.Do(harness.Request{Operation: "createSchedule", Vars: map[string]string{"destinationOrId": s.Endpoint(theDestination).URL}, Header: http.Header{header.Cron: {"* * * * *"}}, Body: []byte("tick")})
-	if err != nil {
-		return err
+	a, err := s.Demand(harness.Request{Operation: "createSchedule", Vars: map[string]string{"destinationOrId": s.Endpoint(theDestination).URL}, Header: http.Header{header.Cron: {"* * * * *"}}, Body: []byte("tick")})
+	if err == nil && paused != "" {
+		id, _ := check.Text(a.JSON, "/scheduleId")
+		_, err = s.Demand(harness.Request{Operation: "pauseSchedule", Vars: map[string]string{"scheduleId": id}})
 	}
-	if err := a.Accepted(); err != nil {
-		return err
-	}
-	s.extra.schedule, _ = check.Text(a.JSON, "/scheduleId")
-	if paused == "" {
-		return nil
-	}
-	if a, err = s.Do(harness.Request{Operation: "pauseSchedule", Vars: map[string]string{"scheduleId": s.extra.schedule}}); err != nil {
-		return err
-	}
-	return a.Accepted()
+	return err
 }
 
 func (s *Scenario) minutesPass(n int) error {
@@ -300,11 +253,8 @@ func (s *Scenario) message() string {
 
 // messageReadable compares address and body only; what else a message shows is the target's choice.
 func (s *Scenario) messageReadable() error {
-	a, err := s.Do(harness.Request{Operation: "getMessage", Vars: map[string]string{"messageId": s.message()}})
+	a, err := s.Demand(harness.Request{Operation: "getMessage", Vars: map[string]string{"messageId": s.message()}})
 	if err != nil {
-		return err
-	}
-	if err := a.Accepted(); err != nil {
 		return err
 	}
 	address, _ := check.Text(a.JSON, "/url")
@@ -321,11 +271,7 @@ func (s *Scenario) publishAndCancel() error {
 	if err := s.publishIt(); err != nil {
 		return err
 	}
-	a, err := s.Do(harness.Request{Operation: "cancelMessage", Vars: map[string]string{"messageId": s.message()}})
-	if err != nil {
-		return err
-	}
-	if err := a.Accepted(); err != nil {
+	if _, err := s.Demand(harness.Request{Operation: "cancelMessage", Vars: map[string]string{"messageId": s.message()}}); err != nil {
 		return err
 	}
 	if s.Clock.Virtual() {
@@ -338,11 +284,8 @@ func (s *Scenario) publishAndCancel() error {
 func (s *Scenario) deadMessage() (entry any, err error) {
 	id := s.message()
 	err = s.AfterRetries(func() error {
-		a, err := s.Do(harness.Request{Operation: "listDLQ", Query: url.Values{"messageId": {id}}})
+		a, err := s.Demand(harness.Request{Operation: "listDLQ", Query: url.Values{"messageId": {id}}})
 		if err != nil {
-			return err
-		}
-		if err := a.Accepted(); err != nil {
 			return err
 		}
 		var ok bool
@@ -362,10 +305,7 @@ func (s *Scenario) messageDead(status int) error {
 		return err
 	}
 	s.Endpoint(theDestination).Look()
-	if got, _ := check.Integer(entry, "/responseStatus"); got != int64(status) {
-		return s.Failure("the status of the entry", strconv.Itoa(status), strconv.FormatInt(got, 10))
-	}
-	return nil
+	return s.Equal(entry, "/responseStatus", "the status of the entry", status)
 }
 
 // publishAndRetry reads the id of the entry from the queue: the answer of the publish has
@@ -378,11 +318,8 @@ func (s *Scenario) publishAndRetry() error {
 	if err != nil {
 		return err
 	}
-	a, err := s.Do(harness.Request{Operation: "retryDLQMessage", Vars: map[string]string{"dlqId": entryID(entry)}})
-	if err != nil {
-		return err
-	}
-	return a.Accepted()
+	_, err = s.Demand(harness.Request{Operation: "retryDLQMessage", Vars: map[string]string{"dlqId": entryID(entry)}})
+	return err
 }
 
 // messageNotDead asks for the entries of one message, since the queue of a shared
@@ -406,8 +343,7 @@ func (s *Scenario) messageStates(want string) error {
 		if err != nil {
 			return err
 		}
-		list, _ := check.At(a.JSON, "/logs")
-		events, _ := list.([]any)
+		events, _ := check.List(a.JSON, "/logs")
 		s.Endpoint(theDestination).Look()
 		if got := eventStates(events); got != want {
 			return a.Fails("/logs", "the states of the message", want, got)

@@ -8,25 +8,30 @@ import (
 	"github.com/understudy-mock/understudy/conformance/harness"
 )
 
-// first requests the first page of a list.
-func (s *Scenario) first(op, section, size string) error { return s.next(op, section, size, "") }
+// listed are the operations of the lists, by their names in steps, and their sections in the bindings.
+var listed = map[string]struct{ operation, section string }{
+	"dead letter queue": {"listWorkflowDLQ", "dlq"},
+	"message log":       {"listWorkflowMessageLogs", "logs"},
+	"message logs":      {"listWorkflowMessageLogs", "logs"},
+}
+
+// readFirst requests the first page of a list.
+func (s *Scenario) readFirst(list, size string) error {
+	return s.next(listed[list].operation, listed[list].section, size, "")
+}
 
 // next requests the page of a cursor; "" is the first page.
 func (s *Scenario) next(op, section, size, cursor string) error {
 	query := map[string][]string{}
-	if cursor != "" {
-		param, err := s.Binding(section, "cursor")
+	for _, q := range [][2]string{{"cursor", cursor}, {"count", size}} {
+		if q[1] == "" {
+			continue
+		}
+		param, err := s.Binding(section, q[0])
 		if err != nil {
 			return err
 		}
-		query[param] = []string{cursor}
-	}
-	if size != "" {
-		param, err := s.Binding(section, "count")
-		if err != nil {
-			return err
-		}
-		query[param] = []string{size}
+		query[param] = []string{q[1]}
 	}
 	a, err := s.Do(harness.Request{Operation: op, Query: query})
 	s.Asked, s.Runs.listed.Operation = a, op
@@ -37,13 +42,9 @@ func (s *Scenario) page() ([]any, string, error) {
 	if err := s.Asked.Accepted(); err != nil {
 		return nil, "", err
 	}
-	list, _ := check.At(s.Asked.JSON, "/"+harness.ListField[s.Runs.listed.Operation])
-	items, ok := list.([]any)
-	if !ok {
-		return nil, "", s.Asked.Fails("/"+harness.ListField[s.Runs.listed.Operation], "the list is not an array", "an array", check.KindOf(list))
-	}
+	items, err := s.Asked.List(harness.ListField[s.Runs.listed.Operation])
 	cursor, _ := check.Text(s.Asked.JSON, "/cursor")
-	return items, cursor, nil
+	return items, cursor, err
 }
 
 // fullPage judges a page that was read without a size. A page with fewer items and a cursor
@@ -80,7 +81,7 @@ func (s *Scenario) filledPage(size string) ([]any, string, error) {
 	op := s.Runs.listed.Operation
 	section := map[string]string{"listWorkflowDLQ": "dlq", "listWorkflowMessageLogs": "logs"}[op]
 	if size != "" || s.Asked == nil {
-		if err := s.first(op, section, size); err != nil {
+		if err := s.next(op, section, size, ""); err != nil {
 			return nil, "", err
 		}
 	}

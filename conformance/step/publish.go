@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"net/url"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -41,8 +42,7 @@ var publishSteps = []step{
 	{"Given", `the body is (.+)`, (*Scenario).theBodyIs},
 	{"Given", `the message is allowed (\d+) retr(?:y|ies) by a (header|query parameter)`, (*Scenario).allowRetries},
 	{"Given", `the message is delayed by (\d+) seconds by a (header|query parameter)`, (*Scenario).delayMessage},
-	{"Given", `the message forwards all headers by a (header|query parameter)`, (*Scenario).forwardAll},
-	{"Given", `the message forwards no other headers by a (header|query parameter)`, (*Scenario).forwardNone},
+	{"Given", `the message forwards (all|no other) headers by a (header|query parameter)`, (*Scenario).forward},
 	{"Given", `the message has a callback for its (failure|success) by a (header|query parameter)`, (*Scenario).callbackBy},
 	{"Given", `the request carries the (forward )?header "([^"]+)" with the value "([^"]+)"`, (*Scenario).carry},
 	{"Given", `a publish address with the token and (header forwarding|no retries) in its query`, (*Scenario).publishAddress},
@@ -58,13 +58,12 @@ var publishSteps = []step{
 	{"Then", `the headers of the sender arrive`, (*Scenario).senderHeadersArrive},
 	{"Then", `the message is not delivered before its delay has passed`, (*Scenario).notBeforeDelay},
 	{"Then", `the destination receives the header "([^"]+)" with the value "([^"]+)"`, (*Scenario).receivesHeader},
-	{"Then", `the value "([^"]+)" reaches the destination in a header`, (*Scenario).valueReaches},
-	{"Then", `the value "([^"]+)" does not reach the destination in a header`, (*Scenario).valueStaysBehind},
+	{"Then", `the value "([^"]+)" (reaches|does not reach) the destination in a header`, (*Scenario).valueReaches},
 	{"Then", `the values "([^"]+)" and "([^"]+)" reach the destination in the header "([^"]+)"`, (*Scenario).valuesReach},
 	{"Then", `the credential does not reach the destination`, (*Scenario).credentialStaysBehind},
 	{"Then", `the callback for its (failure|success) is called`, (*Scenario).callbackCalled},
 	{"Then", `the destination receives both`, (*Scenario).receivesBoth},
-	{"Then", `nothing arrives at the destination`, (*Scenario).nothingArrives},
+	{"Then", `nothing arrives at the destination`, func(s *Scenario) error { return s.nothingAt(theDestination) }},
 }
 
 // fixtureSeed is the seed of generated data. It is constant, so that runs are comparable.
@@ -175,9 +174,9 @@ func (s *Scenario) delayed(seconds int) (string, error) {
 	return strings.ReplaceAll(format, "{n}", fmt.Sprint(seconds)), nil
 }
 
-func (s *Scenario) forwardAll(how string) error { return s.option(how, header.HeaderForward, "true") }
-
-func (s *Scenario) forwardNone(how string) error { return s.option(how, header.HeaderForward, "false") }
+func (s *Scenario) forward(which, how string) error {
+	return s.option(how, header.HeaderForward, strconv.FormatBool(which == "all"))
+}
 
 // optional returns the header that a target file may bind for an option that the document does
 // not name.
@@ -227,12 +226,7 @@ func (s *Scenario) callbackCalled(outcome string) error {
 		_, err := s.Binding("headers", "failure_callback")
 		return err
 	}
-	return s.Within(func() error {
-		if len(s.Endpoint(outcome+" callback").Look()) == 0 {
-			return s.Failure("the callback for "+outcome+" was not called", "a call", "none")
-		}
-		return nil
-	})
+	return s.reaches(outcome+" callback", 1, "calls of the callback for "+outcome)
 }
 
 // carry adds a header value to the message; a repeated name adds a second value.
@@ -251,7 +245,7 @@ func (s *Scenario) publishAddress(what string) error {
 	if what == "no retries" {
 		return s.option("query parameter", header.Retries, "0")
 	}
-	return s.forwardAll("query parameter")
+	return s.forward("all", "query parameter")
 }
 
 // publishTo publishes the prepared message.
@@ -437,37 +431,42 @@ func (s *Scenario) credentialStaysBehind() error {
 
 // receivesBoth waits for two deliveries: messages with equal bodies are still two messages.
 func (s *Scenario) receivesBoth() error {
-	e := s.Endpoint(theDestination)
-	return s.Within(func() error {
-		if n := len(e.Look()); n < 2 {
-			return s.Failure("deliveries of two messages with one body", "at least 2", fmt.Sprint(n))
+	return s.reaches(theDestination, 2, "deliveries of two messages with one body")
+}
+
+// reaches waits until an endpoint has n deliveries.
+func (s *Scenario) reaches(name string, n int, what string) error {
+	e := s.Endpoint(name)
+	return s.Await(what, s.Suite.Target.Timing.DeliveryBudget, func() error {
+		if got := len(e.Look()); got < n {
+			return s.Failure(what, fmt.Sprintf("at least %d", n), fmt.Sprint(got))
 		}
 		return nil
 	})
 }
 
-func (s *Scenario) valueReaches(value string) error {
+func (s *Scenario) valueReaches(value, how string) error {
 	got, err := s.FirstDelivery(theDestination)
-	if err == nil && harness.Carrying(got, value) == "" {
-		err = s.Failure("no header of the delivery holds the value", value, harness.Shown(got.Header))
+	if err != nil {
+		return err
 	}
-	return err
+	switch name := harness.Carrying(got, value); {
+	case how == "reaches" && name == "":
+		return s.Failure("no header of the delivery holds the value", value, harness.Shown(got.Header))
+	case how != "reaches" && name != "":
+		return s.Failure("a header was forwarded without being asked for", "no header with "+value, name+": "+value)
+	}
+	return nil
 }
 
-func (s *Scenario) valueStaysBehind(value string) error {
-	got, err := s.FirstDelivery(theDestination)
-	if err == nil && harness.Carrying(got, value) != "" {
-		err = s.Failure("a header was forwarded without being asked for", "no header with "+value, harness.Carrying(got, value)+": "+value)
-	}
-	return err
-}
-
-// nothingArrives checks after the time that a delivery could take.
-func (s *Scenario) nothingArrives() error {
-	e := s.Endpoint(theDestination)
+// nothingAt checks after the time that a delivery could take. It watches all endpoints over the same
+// time: looking at one after the other would take longer.
+func (s *Scenario) nothingAt(names ...string) error {
 	return s.Absent(func() error {
-		if n := len(e.Look()); n > 0 {
-			return s.Failure("something arrived", "nothing", fmt.Sprintf("%d deliveries", n))
+		for _, name := range names {
+			if n := len(s.Endpoint(name).Look()); n > 0 {
+				return s.Failure("something arrived at "+name, "nothing", fmt.Sprintf("%d deliveries", n))
+			}
 		}
 		return nil
 	})

@@ -23,7 +23,7 @@ type Scenario struct {
 	searched searching
 	plugin   hostState
 	vectors  vectorizing
-	extra    extending
+	answers  []*harness.Response // of several publishes, in order
 }
 
 type scenarioKey struct{}

@@ -50,10 +50,6 @@ func (s *Scenario) restartAll(parallel bool) error {
 	return nil
 }
 
-func (s *Scenario) restartAllAtOnce() error { return s.restartAll(true) }
-
-func (s *Scenario) restartOneByOne() error { return s.restartAll(false) }
-
 func (s *Scenario) restartTwiceAtOnce() error {
 	return s.restartMany([]any{s.Runs.entry, s.Runs.entry}, true)
 }

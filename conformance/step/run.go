@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
-	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -42,10 +41,9 @@ type running struct {
 
 var runSteps = []step{
 	{"Given", `a workflow with the steps? (".+")`, (*Scenario).Workflow},
-	{"Given", `a workflow with a step of the type "(\w+)"`, (*Scenario).workflowOfType},
 	{"Given", `a workflow with a short step of the type "(\w+)"`, (*Scenario).shortWorkflow},
 	{"Given", `a workflow that waits for an event, with the timeout "(\w+)"`, (*Scenario).workflowWaits},
-	{"Given", `a workflow with a step of the type "(\w+)" before the step "([^"]+)"`, (*Scenario).workflowBefore},
+	{"Given", `a workflow with a step of the type "(\w+)"(?: before the step "([^"]+)")?`, (*Scenario).workflowBefore},
 	{"Given", `a workflow whose only step always fails with status (\d+)`, (*Scenario).workflowFails},
 	{"Given", `a workflow whose only step fails once with status (\d+)`, (*Scenario).workflowFailsOnce},
 	{"Given", `a workflow that sleeps for a second before it invokes another`, (*Scenario).workflowInvokesLater},
@@ -147,8 +145,6 @@ func (s *Scenario) Workflow(names string) error {
 	}
 	return s.NewWorkflow(steps...)
 }
-
-func (s *Scenario) workflowOfType(kind string) error { return s.workflowBefore(kind, "") }
 
 // shortWorkflow makes a workflow whose wait is over soon: a target may record it at its end.
 func (s *Scenario) shortWorkflow(kind string) error {
@@ -376,13 +372,11 @@ func (s *Scenario) inProgress() error {
 
 // triggerUntil triggers a run that ends. Other scenarios judge how it ends.
 func (s *Scenario) triggerUntil(end string) error {
-	if err := s.TriggerRun(); err != nil {
-		return err
-	}
+	ends := s.RunSucceeds
 	if end == "fails" {
-		return harness.Prerequisite(s.runFails())
+		ends = s.runFails
 	}
-	return harness.Prerequisite(s.RunSucceeds())
+	return harness.InTurn(s.TriggerRun, harness.Assume(ends))
 }
 
 // triggerAndWait makes the wait short in real time, since it passes.
@@ -396,18 +390,11 @@ func (s *Scenario) triggerAndWait() error {
 // triggerAndNotify notifies the event after the run is recorded as waiting: an earlier
 // notification may be lost, which is legal.
 func (s *Scenario) triggerAndNotify() error {
-	if err := s.TriggerRun(); err != nil {
+	if err := harness.InTurn(s.TriggerRun, s.waits); err != nil {
 		return err
 	}
-	if err := harness.Prerequisite(s.RunRecorded("WAITER_ADDED")); err != nil {
-		return err
-	}
-	a, err := s.Do(harness.Request{Operation: "notifyEvent", Vars: map[string]string{"eventId": s.Name("event")}, Body: []byte(`{"news":1}`)})
-	if err != nil {
-		return err
-	}
-	if err := harness.Prerequisite(a.Accepted()); err != nil {
-		return err
+	if _, err := s.Demand(harness.Request{Operation: "notifyEvent", Vars: map[string]string{"eventId": s.Name("event")}, Body: []byte(`{"news":1}`)}); err != nil {
+		return harness.Prerequisite(err)
 	}
 	if err := s.outwaited(nil); err != nil {
 		return err
@@ -429,13 +416,7 @@ func (s *Scenario) finishedRun() error {
 	if err := s.Workflow(`"reserve" and "charge"`); err != nil {
 		return err
 	}
-	if err := s.TriggerRun(); err != nil {
-		return err
-	}
-	if err := harness.Prerequisite(s.RunSucceeds()); err != nil {
-		return err
-	}
-	return s.still()
+	return harness.InTurn(s.TriggerRun, harness.Assume(s.RunSucceeds), s.still)
 }
 
 // still waits until the log of the run no longer grows: its last message may be recorded
@@ -462,12 +443,14 @@ func (s *Scenario) still() error {
 
 // WaitingRun makes a run whose log shows that it waits for an event.
 func (s *Scenario) WaitingRun() error {
-	if err := s.workflowOfType("Wait"); err != nil {
+	if err := s.workflowBefore("Wait", ""); err != nil {
 		return err
 	}
-	if err := s.TriggerRun(); err != nil {
-		return err
-	}
+	return harness.InTurn(s.TriggerRun, s.waits)
+}
+
+// waits requires that the log shows the wait of the run.
+func (s *Scenario) waits() error {
 	return harness.Prerequisite(s.RunRecorded("WAITER_ADDED"))
 }
 
@@ -501,7 +484,7 @@ func (s *Scenario) makeLongRun() error {
 
 // notEnded requires that the run has not ended.
 func (s *Scenario) notEnded() error {
-	n, seen, err := s.count(func(st string) bool { return slices.Contains(endStates, st) })
+	n, seen, err := s.count(endStates...)
 	if err != nil || n == 0 {
 		return err
 	}

@@ -2,7 +2,6 @@ package step
 
 import (
 	"net/http"
-	"strconv"
 
 	"github.com/understudy-mock/understudy/conformance/harness"
 	"github.com/understudy-mock/understudy/conformance/report"
@@ -51,18 +50,13 @@ func (s *Scenario) anotherSearchIndex() (err error) {
 }
 
 func (s *Scenario) deleteSearchIndex() error {
-	a, err := s.Do(harness.Request{Operation: "deleteSearchIndex", Vars: map[string]string{"id": s.searched.id}})
-	s.Asked = a
-	if err != nil {
-		return err
-	}
-	return a.Accepted()
+	return s.Ask(harness.Request{Operation: "deleteSearchIndex", Vars: map[string]string{"id": s.searched.id}})
 }
 
 // answersString accepts any text: the document defines only the type of the answer.
 func (s *Scenario) answersString() error {
-	if s.Asked.Status != http.StatusOK {
-		return s.Asked.Fails("", "the status", "200", strconv.Itoa(s.Asked.Status))
+	if err := s.Asked.Is200(); err != nil {
+		return err
 	}
 	if _, ok := s.Asked.JSON.(string); !ok {
 		return s.Asked.Fails("", "the body", "a JSON string", harness.Shown(string(s.Asked.Body)))

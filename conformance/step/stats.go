@@ -1,6 +1,7 @@
 package step
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"net/url"
@@ -25,8 +26,7 @@ var statsSteps = []step{
 	{"Given", `the usage statistics as they are now`, (*Scenario).statsBefore},
 	{"Given", `a delivered message`, (*Scenario).deliveredMessage},
 	{"Given", `the run has been cancelled`, (*Scenario).hasBeenCancelled},
-	{"When", `the usage statistics are read without a period`, (*Scenario).readStats},
-	{"When", `the usage statistics are read for the period "(\w+)"`, (*Scenario).readStatsFor},
+	{"When", `the usage statistics are read (?:without a period|for the period "(\w+)")`, (*Scenario).readStats},
 	{"When", `the usage statistics are read until they have moved`, (*Scenario).readStatsMoved},
 	{"Then", `the statistics have the field "(\w+)" as ([\w ]+)`, (*Scenario).statsHave},
 	{"Then", `every time in the statistics is a UTC date and time with a fraction`, (*Scenario).timesInForm},
@@ -38,12 +38,14 @@ var statsSteps = []step{
 	{"Then", `there are as many days as the current month has`, (*Scenario).daysOfMonth},
 	{"Then", `each item of the daily requests, billings and bandwidths is that of the day with its index`, (*Scenario).arraysLineUp},
 	{"Then", `the daily requests, billings and bandwidths have one item for each day`, (*Scenario).arraysComplete},
-	{"Then", `the series "(\w+)" has risen`, (*Scenario).messageSeriesRisen},
+	{"Then", `the series "(\w+)" has risen`, func(s *Scenario, id string) error { return s.risen("daily_svc_messages " + id + " y") }},
 	{"Then", `the workflow series "(\w+)" has( not)? risen`, (*Scenario).workflowSeriesRisen},
-	{"Then", `the requests and the bandwidth of the day have risen`, (*Scenario).dayRisen},
-	{"Then", `the workflow runs and messages of the day have risen`, (*Scenario).workflowDayRisen},
-	{"Then", `the requests and the bandwidth of the period have risen`, (*Scenario).periodRisen},
-	{"Then", `the workflow usage of the period has risen`, (*Scenario).workflowPeriodRisen},
+	{"Then", `the requests and the bandwidth of the day have risen`, func(s *Scenario) error { return s.risen("daily_requests y", "daily_bandwidths y") }},
+	{"Then", `the workflow runs and messages of the day have risen`, func(s *Scenario) error {
+		return s.risen("daily_requests workflow_run", "daily_requests workflow_message")
+	}},
+	{"Then", `the requests and the bandwidth of the period have risen`, func(s *Scenario) error { return s.risen("daily_used y", "daily_bandwidth_used y") }},
+	{"Then", `the workflow usage of the period has risen`, func(s *Scenario) error { return s.risen("daily_used_workflow y") }},
 }
 
 // The arrays of the statistics: one point per day of the month, points of the period, and
@@ -69,11 +71,7 @@ func (s *Scenario) GetStats(period string) (*harness.Response, error) {
 		return nil, err
 	}
 	s.stats.at = at
-	a, err := s.Do(q)
-	if err != nil {
-		return nil, err
-	}
-	return a, a.Accepted()
+	return s.Demand(q)
 }
 
 func (s *Scenario) statsBefore() error {
@@ -84,11 +82,9 @@ func (s *Scenario) statsBefore() error {
 	return harness.Prerequisite(err)
 }
 
-func (s *Scenario) readStats() error { return s.readStatsFor("") }
-
-func (s *Scenario) readStatsFor(period string) error {
-	a, err := s.GetStats(period)
-	s.stats.now, s.Asked = a, a
+func (s *Scenario) readStats(period string) (err error) {
+	s.stats.now, err = s.GetStats(period)
+	s.Asked = s.stats.now
 	return err
 }
 
@@ -97,7 +93,7 @@ func (s *Scenario) readStatsFor(period string) error {
 func (s *Scenario) readStatsMoved() error {
 	was := statsTotals(s.stats.before)
 	moved := func() error {
-		if err := s.readStats(); err != nil {
+		if err := s.readStats(""); err != nil {
 			return err
 		}
 		if maps.Equal(was, statsTotals(s.stats.now.JSON)) {
@@ -106,7 +102,7 @@ func (s *Scenario) readStatsMoved() error {
 		return nil
 	}
 	if s.Clock.Virtual() {
-		return s.readStats()
+		return s.readStats("")
 	}
 	err := s.Await("statistics", s.Suite.Target.Timing.StatsBudget, moved)
 	if err == nil { // other totals may change later
@@ -115,15 +111,14 @@ func (s *Scenario) readStatsMoved() error {
 	if err != nil {
 		return err
 	}
-	return s.readStats()
+	return s.readStats("")
 }
 
 // statsTotals returns the totals of all arrays and series, by name and field.
 func statsTotals(v any) map[string]float64 {
 	out := map[string]float64{}
-	sum := func(name string, points any) {
-		list, _ := points.([]any)
-		for _, p := range list {
+	sum := func(name string, points []any) {
+		for _, p := range points {
 			for _, field := range []string{"y", "workflow_message", "workflow_run"} {
 				if n, ok := check.At(p, "/"+field); ok {
 					f, _ := strconv.ParseFloat(fmt.Sprint(n), 64)
@@ -133,15 +128,14 @@ func statsTotals(v any) map[string]float64 {
 		}
 	}
 	for _, name := range slices.Concat(monthlyArrays, perPeriod) {
-		points, _ := check.At(v, "/"+name)
+		points, _ := check.List(v, "/"+name)
 		sum(name, points)
 	}
 	for _, name := range withID {
-		list, _ := check.At(v, "/"+name)
-		series, _ := list.([]any)
+		series, _ := check.List(v, "/"+name)
 		for _, one := range series {
 			id, _ := check.Text(one, "/id")
-			points, _ := check.At(one, "/data_points")
+			points, _ := check.List(one, "/data_points")
 			sum(name+" "+id, points)
 		}
 	}
@@ -154,31 +148,23 @@ func statsTotals(v any) map[string]float64 {
 // statsHave checks a field, and the items of arrays too: an array may contain items of
 // another type.
 func (s *Scenario) statsHave(field, kind string) error {
-	inner := strings.TrimPrefix(kind, "array of ")
-	if inner != "point" && inner != "series" {
+	inner := map[string][2]check.Field{
+		"array of point":  {{Name: "y", Kind: "number"}, {Name: "x", Kind: "string"}},
+		"array of series": {{Name: "id", Kind: "string"}, {Name: "data_points", Kind: "array"}},
+	}
+	parts, isArray := inner[kind]
+	if !isArray {
 		return s.CheckField(s.stats.now.JSON, "/"+field, kind)
 	}
 	if err := s.CheckField(s.stats.now.JSON, "/"+field, "array"); err != nil {
 		return err
 	}
-	list, _ := check.At(s.stats.now.JSON, "/"+field)
-	items, _ := list.([]any)
+	items, _ := check.List(s.stats.now.JSON, "/"+field)
 	for i := range items {
-		where := fmt.Sprintf("/%s/%d", field, i)
-		if inner == "point" {
-			if err := s.CheckField(s.stats.now.JSON, where+"/y", "number"); err != nil {
+		for _, part := range parts {
+			if err := s.CheckField(s.stats.now.JSON, fmt.Sprintf("/%s/%d/%s", field, i, part.Name), part.Kind); err != nil {
 				return err
 			}
-			if err := s.CheckField(s.stats.now.JSON, where+"/x", "string"); err != nil {
-				return err
-			}
-			continue
-		}
-		if err := s.CheckField(s.stats.now.JSON, where+"/id", "string"); err != nil {
-			return err
-		}
-		if err := s.CheckField(s.stats.now.JSON, where+"/data_points", "array"); err != nil {
-			return err
 		}
 	}
 	return nil
@@ -187,29 +173,23 @@ func (s *Scenario) statsHave(field, kind string) error {
 // series returns all arrays of points of the period, by name.
 func (s *Scenario) series() (map[string][]any, error) {
 	out := map[string][]any{}
+	var err error
 	for _, name := range perPeriod {
-		list, _ := check.At(s.stats.now.JSON, "/"+name)
-		points, ok := list.([]any)
-		if !ok {
-			return nil, s.stats.now.Fails("/"+name, "the series is not an array", "an array", check.KindOf(list))
+		if out[name], err = s.stats.now.List(name); err != nil {
+			return nil, err
 		}
-		out[name] = points
 	}
 	for _, name := range withID {
-		list, _ := check.At(s.stats.now.JSON, "/"+name)
-		series, ok := list.([]any)
-		if !ok {
-			return nil, s.stats.now.Fails("/"+name, "the list of series is not an array", "an array", check.KindOf(list))
+		series, err := s.stats.now.List(name)
+		if err != nil {
+			return nil, err
 		}
 		for i, one := range series {
 			id, _ := check.Text(one, "/id")
 			s.Observe("stats."+name+".id", id)
-			points, _ := check.At(one, "/data_points")
-			list, ok := points.([]any)
-			if !ok {
-				return nil, s.stats.now.Fails(fmt.Sprintf("/%s/%d/data_points", name, i), "the points are no array", "an array", check.KindOf(points))
+			if out[name+" "+id], err = s.stats.now.List(fmt.Sprintf("%s/%d/data_points", name, i)); err != nil {
+				return nil, err
 			}
-			out[name+" "+id] = list
 		}
 	}
 	return out, nil
@@ -222,8 +202,7 @@ func (s *Scenario) points(judge func(where string, p any) error) error {
 		return err
 	}
 	for _, name := range monthlyArrays {
-		list, _ := check.At(s.stats.now.JSON, "/"+name)
-		all[name], _ = list.([]any)
+		all[name], _ = check.List(s.stats.now.JSON, "/"+name)
 	}
 	judged := 0
 	for _, name := range slices.Sorted(maps.Keys(all)) {
@@ -270,19 +249,15 @@ func (s *Scenario) timesInForm() error {
 // the text.
 func (s *Scenario) pointsInForm() error {
 	return s.points(func(_ string, p any) error {
-		if err := s.CheckField(p, "/x", "string"); err != nil {
-			return err
-		}
-		return s.CheckField(p, "/y", "number")
+		return cmp.Or(s.CheckField(p, "/x", "string"), s.CheckField(p, "/y", "number"))
 	})
 }
 
 // requestsInForm fails on an empty array: it must have at least an item for today.
 func (s *Scenario) requestsInForm() error {
-	list, _ := check.At(s.stats.now.JSON, "/daily_requests")
-	days, _ := list.([]any)
+	days, _ := check.List(s.stats.now.JSON, "/daily_requests")
 	if len(days) == 0 {
-		return s.stats.now.Fails("/daily_requests", "there are no days", "one object per day", harness.Shown(list))
+		return s.stats.now.Fails("/daily_requests", "there are no days", "one object per day", harness.Shown(days))
 	}
 	for i := range days {
 		for field, kind := range map[string]string{"x": "string", "y": "number", "workflow_message": "integer", "workflow_run": "integer"} {
@@ -330,10 +305,10 @@ func (s *Scenario) pointsApart(n int, distance string) error {
 	if err != nil {
 		return harness.Fault("", "%v", err)
 	}
+	if err := s.pointCount(n); err != nil {
+		return err
+	}
 	return s.eachSeries(func(name string, points []any) error {
-		if len(points) != n {
-			return s.stats.now.Fails("/"+strings.Fields(name)[0], "the points of "+name, strconv.Itoa(n), strconv.Itoa(len(points)))
-		}
 		times, err := s.timesOf(name, points)
 		for i := 1; i < len(times); i++ {
 			if d := times[i].Sub(times[i-1]); (d - want).Abs() > time.Second {
@@ -362,23 +337,14 @@ func (s *Scenario) endsNow() error {
 	})
 }
 
-func (s *Scenario) days() (int, error) {
-	list, _ := check.At(s.stats.now.JSON, "/days")
-	days, ok := list.([]any)
-	if !ok {
-		return 0, s.stats.now.Fails("/days", "the days are no array", "an array", check.KindOf(list))
-	}
-	return len(days), nil
-}
-
 // daysOfMonth uses the UTC time of the reading: at midnight at the end of a month, the
 // current time may be in the next month.
 func (s *Scenario) daysOfMonth() error {
-	n, err := s.days()
+	days, err := s.stats.now.List("days")
 	if err != nil {
 		return err
 	}
-	t := s.stats.at.UTC()
+	n, t := len(days), s.stats.at.UTC()
 	if want := time.Date(t.Year(), t.Month()+1, 0, 0, 0, 0, 0, time.UTC).Day(); n != want {
 		return s.stats.now.Fails("/days", "the days", strconv.Itoa(want), strconv.Itoa(n))
 	}
@@ -388,19 +354,18 @@ func (s *Scenario) daysOfMonth() error {
 // arraysLineUp accepts arrays that end today or at the end of the month: the document says
 // only of the array of days that it covers the whole month.
 func (s *Scenario) arraysLineUp() error {
-	n, err := s.days()
+	days, err := s.stats.now.List("days")
 	if err != nil {
 		return err
 	}
-	t := s.stats.at.UTC()
+	n, t := len(days), s.stats.at.UTC()
 	for _, name := range monthlyArrays {
-		list, _ := check.At(s.stats.now.JSON, "/"+name)
-		items, _ := list.([]any)
+		items, _ := check.List(s.stats.now.JSON, "/"+name)
 		if len(items) < t.Day() || len(items) > n { // only the array days is documented to contain future days
 			return s.stats.now.Fails("/"+name, "the items of "+name, fmt.Sprintf("one for each day so far, %d to %d", t.Day(), n), strconv.Itoa(len(items)))
 		}
 		for i, item := range items {
-			day, ok := pointTime(item)
+			day, _, ok := check.StatsTime(item)
 			if !ok || day.Day() != i+1 || day.Month() != t.Month() {
 				return s.stats.now.Fails(fmt.Sprintf("/%s/%d/x", name, i), "the day of the item", fmt.Sprintf("day %d of the month", i+1), harness.Shown(item))
 			}
@@ -412,14 +377,13 @@ func (s *Scenario) arraysLineUp() error {
 // arraysComplete is the stricter reading of the same sentence. Its requirement is implied,
 // so that a failure is a warning.
 func (s *Scenario) arraysComplete() error {
-	n, err := s.days()
+	days, err := s.stats.now.List("days")
 	if err != nil {
 		return err
 	}
 	for _, name := range monthlyArrays {
-		list, _ := check.At(s.stats.now.JSON, "/"+name)
-		if items, _ := list.([]any); len(items) != n {
-			return s.stats.now.Fails("/"+name, "the items of "+name, strconv.Itoa(n), strconv.Itoa(len(items)))
+		if items, _ := check.List(s.stats.now.JSON, "/"+name); len(items) != len(days) {
+			return s.stats.now.Fails("/"+name, "the items of "+name, strconv.Itoa(len(days)), strconv.Itoa(len(items)))
 		}
 	}
 	return nil
@@ -448,15 +412,11 @@ func (s *Scenario) judgedAgain(what string, judge func() error) error {
 		return err
 	}
 	return s.Await("statistics: "+what, s.Suite.Target.Timing.StatsBudget, func() error {
-		if err := s.readStats(); err != nil {
+		if err := s.readStats(""); err != nil {
 			return err
 		}
 		return judge()
 	})
-}
-
-func (s *Scenario) messageSeriesRisen(id string) error {
-	return s.risen("daily_svc_messages " + id + " y")
 }
 
 // workflowSeriesRisen needs an account of its own for a series that must not rise.
@@ -471,21 +431,8 @@ func (s *Scenario) workflowSeriesRisen(id, not string) error {
 	return nil
 }
 
-func (s *Scenario) dayRisen() error { return s.risen("daily_requests y", "daily_bandwidths y") }
-
-func (s *Scenario) workflowDayRisen() error {
-	return s.risen("daily_requests workflow_run", "daily_requests workflow_message")
-}
-
-func (s *Scenario) periodRisen() error { return s.risen("daily_used y", "daily_bandwidth_used y") }
-
-func (s *Scenario) workflowPeriodRisen() error { return s.risen("daily_used_workflow y") }
-
 func (s *Scenario) deliveredMessage() error {
-	if err := s.publishIt(); err != nil {
-		return harness.Prerequisite(err)
-	}
-	return harness.Prerequisite(s.arrives())
+	return harness.Prerequisite(harness.InTurn(s.publishIt, s.arrives))
 }
 
 func (s *Scenario) hasBeenCancelled() error {
@@ -493,10 +440,4 @@ func (s *Scenario) hasBeenCancelled() error {
 		return err
 	}
 	return harness.Prerequisite(s.RunRecorded("RUN_CANCELED"))
-}
-
-// pointTime reads the time of a point.
-func pointTime(p any) (time.Time, bool) {
-	t, _, ok := check.StatsTime(p)
-	return t, ok
 }

@@ -39,15 +39,14 @@ func (s *Scenario) statsHaveAll() error {
 
 // today returns a field of the daily requests for the UTC day of the last reading.
 func (s *Scenario) today(v any, field string) (float64, error) {
-	list, _ := check.At(v, "/daily_requests")
-	days, _ := list.([]any)
+	days, _ := check.List(v, "/daily_requests")
 	for _, day := range days {
-		if t, ok := pointTime(day); ok && t.Format("2006-01-02") == s.stats.at.UTC().Format("2006-01-02") {
+		if t, _, ok := check.StatsTime(day); ok && t.Format("2006-01-02") == s.stats.at.UTC().Format("2006-01-02") {
 			n, _ := check.At(day, "/"+field)
 			return strconv.ParseFloat(harness.Plain(n), 64)
 		}
 	}
-	return 0, s.stats.now.Fails("/daily_requests", "the daily requests", "an item of today", harness.Shown(list))
+	return 0, s.stats.now.Fails("/daily_requests", "the daily requests", "an item of today", harness.Shown(days))
 }
 
 // todayRisen reads again in real time, within the budget for statistics: they may be
@@ -88,7 +87,7 @@ func (s *Scenario) dlqCountRisen(n int64) error {
 		return err
 	}
 	return s.Eventually(func() error {
-		if err := s.readStats(); err != nil {
+		if err := s.readStats(""); err != nil {
 			return err
 		}
 		return judge()
@@ -118,7 +117,7 @@ func (s *Scenario) dlqCountIsSize() error {
 	if err != nil {
 		return err
 	}
-	if err := s.readStats(); err != nil {
+	if err := s.readStats(""); err != nil {
 		return err
 	}
 	return s.dlqCountRisen(int64(len(l.Items)))

@@ -9,6 +9,7 @@
 package survey
 
 import (
+	"cmp"
 	"context"
 	"encoding/base64"
 	"encoding/json"
@@ -60,27 +61,25 @@ var reads = []struct {
 	operation, profile string
 	credential         func(Credentials) string // value of the header Authorization
 }{
-	{"listWorkflowDLQ", "WF-RECOVER", bearer},
-	{"listWorkflowMessageLogs", "WF-READ", bearer},
+	{"listWorkflowDLQ", "WF-RECOVER", func(c Credentials) string { return bearer(c.Bearer) }},
+	{"listWorkflowMessageLogs", "WF-READ", func(c Credentials) string { return bearer(c.Bearer) }},
 	{"getUsageStatistics", "USAGE", basic},
-	{"getVectorInfo", "INDEX", vectorBearer},
+	{"getVectorInfo", "INDEX", func(c Credentials) string { return bearer(c.VectorBearer) }},
 }
 
-func bearer(c Credentials) string       { return prefixed("Bearer ", c.Bearer) }
-func vectorBearer(c Credentials) string { return prefixed("Bearer ", c.VectorBearer) }
+// bearer is the value of the header for a token, "" for none.
+func bearer(token string) string {
+	if token == "" {
+		return ""
+	}
+	return "Bearer " + token
+}
 
 func basic(c Credentials) string {
 	if c.Username == "" {
 		return ""
 	}
 	return "Basic " + base64.StdEncoding.EncodeToString([]byte(c.Username+":"+c.Password))
-}
-
-func prefixed(prefix, value string) string {
-	if value == "" {
-		return ""
-	}
-	return prefix + value
 }
 
 // reply is a response of the target.
@@ -137,7 +136,7 @@ func (a *asking) askAll(ctx context.Context) error {
 	}
 	for _, read := range reads {
 		op := a.document.Operation(read.operation)
-		path := strings.ReplaceAll(op.Path, "{id}", url.PathEscape(orDash(a.credentials.UserID)))
+		path := strings.ReplaceAll(op.Path, "{id}", url.PathEscape(cmp.Or(a.credentials.UserID, "-")))
 		open, err := a.get(ctx, path, "")
 		if err != nil {
 			return err
@@ -169,7 +168,7 @@ func (a *asking) askAll(ctx context.Context) error {
 // filters tries the names of filters. This works only with targets that refuse unknown names.
 func (a *asking) filters(ctx context.Context, section, operation string, candidates []candidate) error {
 	path := a.document.Operation(operation).Path
-	token := bearer(a.credentials)
+	token := bearer(a.credentials.Bearer)
 	plain, err := a.get(ctx, path, token)
 	if err != nil {
 		return err
@@ -268,13 +267,6 @@ func meaning(status int) string {
 		return fmt.Sprintf("%d: it answers", status)
 	}
 	return fmt.Sprintf("%d: it exists", status)
-}
-
-func orDash(text string) string {
-	if text == "" {
-		return "-"
-	}
-	return text
 }
 
 // quoted is a text as a JSON string, which is valid YAML.

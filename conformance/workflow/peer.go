@@ -179,18 +179,21 @@ func (p *Peer) plan(got *receiver.Received, group int, results map[int]bool, sta
 		return p.Reply(receiver.Reply{})
 	}
 	var items []batchItem
-	n := 0
-	for _, st := range p.Steps {
-		if st.Group == group {
-			n++
-		}
-	}
+	n := p.beside(group)
 	for i, st := range p.Steps {
 		if st.Group == group && !results[i+1] {
 			items = append(items, p.item(got, stepBody{StepName: st.Name, StepType: st.Kind, Concurrent: n, TargetStep: i + 1}))
 		}
 	}
-	return p.submit(items)
+	return p.submit(items...)
+}
+
+// beside returns how many steps are in a group; 1 for a step without one.
+func (p *Peer) beside(group int) int {
+	if group == 0 {
+		return 1
+	}
+	return len(p.Steps) - len(slices.DeleteFunc(slices.Clone(p.Steps), func(st Step) bool { return st.Group == group }))
 }
 
 // batchItem is an entry of a batch.
@@ -211,25 +214,24 @@ func (p *Peer) item(got *receiver.Received, step stepBody) batchItem {
 }
 
 // submit reports steps. If the run has already ended, that is not a failure.
-func (p *Peer) submit(items []batchItem) receiver.Reply {
-	sent := make([]batchItem, 0, len(items))
-	for _, item := range items {
-		h, branded := http.Header{}, map[string]string{}
-		for name, v := range item.Headers {
-			h.Set(name, v)
+func (p *Peer) submit(items ...batchItem) receiver.Reply {
+	for i := range items {
+		branded := map[string]string{}
+		for name, values := range p.scenario.Suite.Dialect.BrandHeader(items[i].header()) {
+			branded[name] = values[0]
 		}
-		h = p.scenario.Suite.Dialect.BrandHeader(h)
-		for name := range h {
-			branded[name] = h.Get(name)
-		}
-		item.Headers = branded
-		sent = append(sent, item)
+		items[i].Headers = branded
 	}
-	body, err := json.Marshal(sent)
-	if err != nil {
-		return receiver.Reply{Status: http.StatusInternalServerError, Body: err.Error()}
-	}
+	body, _ := json.Marshal(items) // texts always encode
 	return p.tell(harness.Request{Operation: "publishBatch", Body: body})
+}
+
+func (b *batchItem) header() http.Header {
+	h := http.Header{}
+	for name, v := range b.Headers {
+		h.Set(name, v)
+	}
+	return h
 }
 
 // tell sends a request of the protocol and converts the response into that of the endpoint.
@@ -263,23 +265,17 @@ func (p *Peer) execute(got *receiver.Received, id int) receiver.Reply {
 	if failing {
 		return p.Reply(receiver.Reply{Status: st.Status, Body: st.Body, Header: st.Header.Clone()})
 	}
-	n := 0
-	for _, other := range p.Steps {
-		if other.Group > 0 && other.Group == st.Group {
-			n++
-		}
-	}
-	step := stepBody{StepID: id, StepName: st.Name, StepType: st.Kind, Concurrent: max(1, n)}
+	step := stepBody{StepID: id, StepName: st.Name, StepType: st.Kind, Concurrent: p.beside(st.Group)}
 	out := strconv.Quote("result of " + st.Name)
 	switch st.Kind {
 	case "Run":
 		step.Out = &out
-		return p.submit([]batchItem{p.item(got, step)})
+		return p.submit(p.item(got, step))
 	case "SleepFor":
 		step.SleepFor = st.Seconds
 		item := p.item(got, step)
 		item.Headers[header.Delay] = fmt.Sprintf("%ds", st.Seconds)
-		return p.submit([]batchItem{item})
+		return p.submit(item)
 	case "SleepUntil":
 		at, err := p.scenario.Clock.Target(p.scenario.Context)
 		if err != nil {
@@ -288,9 +284,9 @@ func (p *Peer) execute(got *receiver.Received, id int) receiver.Reply {
 		step.SleepUntil = at.Add(time.Duration(st.Seconds) * time.Second).Unix()
 		item := p.item(got, step)
 		item.Headers[header.NotBefore] = strconv.FormatInt(step.SleepUntil, 10)
-		return p.submit([]batchItem{item})
+		return p.submit(item)
 	case "Call":
-		return p.submit([]batchItem{p.outgoing(got, st, step)})
+		return p.submit(p.outgoing(got, st, step))
 	case "Wait":
 		return p.wait(got, st, step)
 	case "Notify":
@@ -299,7 +295,7 @@ func (p *Peer) execute(got *receiver.Received, id int) receiver.Reply {
 		}
 		out = `{"eventId":` + strconv.Quote(st.Event) + `}`
 		step.Out = &out
-		return p.submit([]batchItem{p.item(got, step)})
+		return p.submit(p.item(got, step))
 	case "Invoke":
 		return p.invoke(got, st, step)
 	}
@@ -341,11 +337,7 @@ func (p *Peer) called(got *receiver.Received) receiver.Reply {
 	out, _ := json.Marshal(map[string]any{"status": c.Status, "body": string(body), "header": c.Header})
 	text := string(out)
 	item := p.item(got, stepBody{StepID: id, StepName: got.Header.Get(header.WorkflowStepName), StepType: "Call", Concurrent: concurrent, Out: &text})
-	h := http.Header{}
-	for name, v := range item.Headers {
-		h.Set(name, v)
-	}
-	return p.tell(harness.Request{Operation: "publishMessage", Vars: map[string]string{"destination": p.Endpoint.URL}, Header: h, Body: []byte(item.Body)})
+	return p.tell(harness.Request{Operation: "publishMessage", Vars: map[string]string{"destination": p.Endpoint.URL}, Header: item.header(), Body: []byte(item.Body)})
 }
 
 // wait registers a waiter.
@@ -355,13 +347,10 @@ func (p *Peer) wait(got *receiver.Received, st *Step, step stepBody) receiver.Re
 		header.WorkflowInit: {"false"}, header.WorkflowRunID: {run}, header.WorkflowURL: {p.Endpoint.URL}, header.WorkflowCallType: {"step"},
 		header.ForwardPrefix + header.WorkflowSDKVersion: {"1"}, header.FeatureSet: {"InitialBody,WF_TriggerOnConfig"}, "Content-Type": {"application/json"},
 	})
-	body, err := json.Marshal(map[string]any{
+	body, _ := json.Marshal(map[string]any{
 		"url": p.Endpoint.URL, "timeout": cmp.Or(st.Timeout, fmt.Sprintf("%ds", st.Seconds)), "timeoutUrl": p.Endpoint.URL, "timeoutHeaders": names,
 		"step": map[string]any{"stepId": step.StepID, "stepName": step.StepName, "stepType": "Wait", "concurrent": step.Concurrent},
 	})
-	if err != nil {
-		return receiver.Reply{Status: http.StatusInternalServerError, Body: err.Error()}
-	}
 	h := http.Header{header.WorkflowRunID: {run}, header.WorkflowURL: {p.Endpoint.URL}, header.WorkflowInit: {"false"}, header.WorkflowCallType: {"step"}}
 	return p.tell(harness.Request{Operation: "waitForEvent", Vars: map[string]string{"eventId": st.Event}, Header: h, Body: body})
 }
@@ -370,7 +359,7 @@ func (p *Peer) wait(got *receiver.Received, st *Step, step stepBody) receiver.Re
 func (p *Peer) invoke(got *receiver.Received, st *Step, step stepBody) receiver.Reply {
 	run := got.Header.Get(header.WorkflowRunID)
 	created, _ := strconv.ParseInt(got.Header.Get(header.WorkflowCreatedAt), 10, 64)
-	body, err := json.Marshal(map[string]any{
+	body, _ := json.Marshal(map[string]any{
 		"body": `{"invoked":true}`, "headers": p.scenario.Suite.Dialect.BrandHeader(http.Header{
 			header.WorkflowInit: {"false"}, header.WorkflowRunID: {run}, header.WorkflowURL: {p.Endpoint.URL},
 			header.ForwardPrefix + header.WorkflowSDKVersion: {"1"}, header.FeatureSet: {"InitialBody,WF_TriggerOnConfig"}, "Content-Type": {"application/json"},
@@ -378,9 +367,6 @@ func (p *Peer) invoke(got *receiver.Received, st *Step, step stepBody) receiver.
 		"workflowRunId": run, "workflowRunCreatedAt": created, "workflowUrl": p.Endpoint.URL,
 		"step": map[string]any{"stepId": step.StepID, "stepName": step.StepName, "stepType": "Invoke", "concurrent": step.Concurrent},
 	})
-	if err != nil {
-		return receiver.Reply{Status: http.StatusInternalServerError, Body: err.Error()}
-	}
 	h := http.Header{
 		header.WorkflowInit: {"true"}, header.WorkflowInvoke: {"true"}, header.WorkflowRunID: {run + "_invoked"}, header.WorkflowURL: {st.URL},
 		header.WorkflowSDKVersion: {"1"}, header.ForwardPrefix + header.WorkflowSDKVersion: {"1"}, header.FeatureSet: {"InitialBody,WF_TriggerOnConfig"},

@@ -3,10 +3,12 @@ package ratelimit_test
 import (
 	"encoding/json"
 	"errors"
+	"fmt"
 	"strings"
 	"testing"
 
-	"github.com/understudy-mock/understudy/fixtures"
+	"github.com/brianvoe/gofakeit/v6"
+
 	"github.com/understudy-mock/understudy/internal/expect"
 	"github.com/understudy-mock/understudy/mockserver/ratelimit"
 )
@@ -216,8 +218,20 @@ func FuzzParse(f *testing.F) {
 
 func TestGeneratedConfigurationsAreAccepted(t *testing.T) {
 	t.Parallel()
-	for n := range 50 {
-		text, err := json.Marshal(fixtures.New(7).Plugin(n))
+	f := gofakeit.New(7)
+	for range 50 {
+		algorithm := f.RandomString([]string{"fixed-window", "sliding-window", "token-bucket"})
+		limiter := map[string]any{"algorithm": algorithm, "tokens": f.Number(1, 1000), "window": fmt.Sprint(f.Number(1, 60), f.RandomString([]string{"ms", "s", "m", "h", "d"}))}
+		if algorithm == "token-bucket" {
+			limiter["refillRate"] = f.Number(1, 100)
+		}
+		text, err := json.Marshal(map[string]any{
+			"enabled": true, "token": f.LetterN(24), "url": "http://127.0.0.1:8080/kv", "prefix": "@" + f.LetterN(8), "analytics": f.Bool(),
+			"strategy": []any{map[string]any{
+				"methods": []string{f.RandomString([]string{"GET", "POST", "DELETE", "PUT", "PATCH", "ALL"})}, "path": "/" + f.LetterN(8) + "/:id",
+				"identifierSource": f.RandomString([]string{"ip", "header.X-User", "header.Authorization"}), "limiter": limiter,
+			}},
+		})
 		if err == nil {
 			_, err = ratelimit.Parse(text)
 		}
