@@ -23,12 +23,13 @@ type Codec struct {
 	comma bool          // a comma must precede the next member or element
 	shift time.Duration // of all times that are written
 
-	in    *jx.Decoder // of the document, or of the current entry of a section
-	entry bool        // in decodes an entry
-	named []byte      // the name of the current member of an object that is read by a function
-	ahead bool        // the value of that member is not read yet
-	large []string    // names of the sections read so far in that object, to detect repeated ones
-	err   error
+	in     *jx.Decoder         // of the document, or of the current entry of a section
+	entry  bool                // in decodes an entry
+	named  []byte              // the name of the current member of an object that is read by a function
+	ahead  bool                // the value of that member is not read yet
+	header map[string][]string // the latest header that becomes a text, to reuse the memory
+	large  []string            // names of the sections read so far in that object, to detect repeated ones
+	err    error
 }
 
 // flushAt is the size of the buffer, in bytes, above which it is written out.

@@ -73,8 +73,16 @@ func sortedFields(header map[string][]string) iter.Seq2[string, []string] {
 	}
 }
 
-func (c *Codec) readFields(record bool) map[string][]string {
-	header := map[string][]string{}
+// textFields reads a header for a caller that keeps its texts, but neither the map nor a list.
+func (c *Codec) textFields(record bool) map[string][]string {
+	if c.header == nil {
+		c.header = map[string][]string{}
+	}
+	clear(c.header)
+	return c.readFields(c.header, record)
+}
+
+func (c *Codec) readFields(header map[string][]string, record bool) map[string][]string {
 	c.keys(record, func(name string) {
 		if record && c.in.Next() == jx.Null {
 			header[name] = nil
