@@ -252,22 +252,11 @@ func Section[T any](c *Codec, name string, entries iter.Seq[*T], take func(*T)) 
 		writeSection(c, name, form, entries)
 		return
 	}
-	var entry jx.Decoder
 	var v, zero T
 	c.once(name, func() {
 		c.elements(func() {
-			stream := c.in
-			raw, err := stream.Raw()
-			if err != nil {
-				c.fail(c.explain(err))
-				return
-			}
-			entry.ResetBytes(raw)
-			c.in, c.entry = &entry, true
 			v = zero
-			form.read(c, reflect.ValueOf(&v).Elem())
-			c.in, c.entry = stream, false
-			if c.err == nil {
+			if form.read(c, reflect.ValueOf(&v).Elem()); c.err == nil {
 				take(&v)
 			}
 		})
@@ -342,9 +331,6 @@ func (c *Codec) explain(err error) error {
 	}
 	at, _ := strconv.Atoi(found[3])
 	text := fmt.Sprintf("unexpected %s at byte %d", found[2], at+1)
-	if c.entry {
-		text += " of the entry"
-	}
 	if want, ok := strings.CutSuffix(found[1], " expected: "); ok {
 		text += ": must be " + strings.TrimSpace(want[strings.LastIndex(want, ": ")+1:])
 	}

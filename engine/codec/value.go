@@ -280,6 +280,10 @@ func (c *Codec) number() jx.Num {
 	if c.err != nil {
 		return jx.Num("0")
 	}
+	if c.in.Next() == jx.Invalid { // the error of Num does not have the place
+		c.fail(c.explain(c.in.Skip()))
+		return jx.Num("0")
+	}
 	n, err := c.in.Num()
 	if err == nil && n.Str() {
 		err = fmt.Errorf("text %.40s: must be a number", n)
