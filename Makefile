@@ -62,7 +62,7 @@ bench_go     = $(GO) test -run '^$$' -bench '$(BENCH)' -benchmem -timeout 20m ./
 bench_start  = BEFORE='$(BEFORE)' $(GO) test -run '^$$' -bench '^BenchmarkStart$$' -benchtime 15x ./cmd/understudy
 bench_http   = BEFORE='$(BEFORE)' DOCS='$(if $(DOCS),$(abspath $(DOCS)))' $(GO) test -run '^$$' -bench '^BenchmarkHTTP$$' -benchtime 1x -timeout 30m ./cmd/understudy
 bench_data   = $(GO) test -run '^$$' -bench '^BenchmarkData' -benchtime 1x -timeout 30m ./cmd/understudy
-bench_growth = DOCS='$(CURDIR)/docs/reference/performance.md' N=$(N) $(GO) test -run '^$$' -bench '^BenchmarkGrowth$$' -benchtime 1x -timeout 30m ./cmd/understudy
+bench_growth = DOCS='$(CURDIR)/docs/performance.md' N=$(N) $(GO) test -run '^$$' -bench '^BenchmarkGrowth$$' -benchtime 1x -timeout 30m ./cmd/understudy
 bench_paint  = $(GO) test -run '^$$' -bench '^Benchmark(FirstPaint|Watched)$$' -benchtime 20x -timeout 20m ./mockserver/ui
 
 .PHONY: bench

@@ -139,7 +139,7 @@ func BenchmarkGrowth(b *testing.B) {
 	fmt.Fprintln(os.Stderr, text)
 	if file := os.Getenv("DOCS"); file != "" {
 		writeBetween(b, file, "growth", text)
-		plot := strings.TrimSuffix(file, "performance.md") + "growth.svg"
+		plot := strings.TrimSuffix(file, "performance.md") + "reference/growth.svg"
 		if err := os.WriteFile(plot, []byte(growthPlot(sizes, medians)), 0o644); err != nil { // a picture of the documentation
 			b.Fatal(err)
 		}

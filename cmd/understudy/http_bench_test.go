@@ -34,6 +34,7 @@ type subject struct {
 	pid       int
 	send      func(n int) time.Duration // sends n messages and returns the time
 	load      *load                     // for latencies; nil: not measured
+	each      int                       // messages of one request, 0 for 1
 
 	messages   int           // per round
 	rates      []float64     // of the rounds, per second
@@ -60,12 +61,12 @@ func (c *contest) measure(b *testing.B) {
 		rounds = n
 	}
 	for _, s := range c.subjects {
-		const first = 320 // equal for each connection
+		first := max(320, s.each) // equal for each connection, or one request
 		var took time.Duration
 		for enough := time.Now().Add(warmUp); time.Now().Before(enough); { // warm-up: buffers grow, code is compiled
 			took = s.send(first)
 		}
-		s.messages = max(first, int(first/took.Seconds()*roundLength.Seconds())/first*first)
+		s.messages = max(first, int(float64(first)/took.Seconds()*roundLength.Seconds())/first*first)
 	}
 	for range rounds {
 		for _, s := range c.subjects {
@@ -80,7 +81,7 @@ func (c *contest) measure(b *testing.B) {
 			if s.load == nil {
 				continue
 			}
-			rate := min(s.rate(), c.subjects[1].rate()) / 2 // half of the stand-in's rate, or of its own rate if that is lower
+			rate := min(s.rate(), c.subjects[1].rate()) / 2 / float64(max(1, s.each)) // half of the stand-in's rate, or of its own rate if that is lower
 			_, latency := s.load.send(b, int(rate*roundLength.Seconds()), rate)
 			s.p50s, s.p99s = append(s.p50s, quantile(latency, 0.5)), append(s.p99s, quantile(latency, 0.99))
 		}
@@ -142,14 +143,50 @@ func varied(destination string) requests {
 	}
 }
 
-// accepted sends publishes until they are answered.
-func accepted(b *testing.B, s *subject, send requests) *subject {
-	s.load = newLoad(b, s.url, benchConnections, send)
+// batched is a batch of n publishes.
+func batched(n int) requests {
+	body := "[" + strings.TrimSuffix(strings.Repeat(`{"destination":"https://e.test/hook","headers":{"Svc-Delay":"1h"},"body":"`+strings.Repeat("x", 128)+`"},`, n), ",") + "]"
+	text := fmt.Sprintf("POST /v2/batch HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer one\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n%s", len(body), body)
+	return func(to []byte, _ int) []byte { return append(to, text...) }
+}
+
+// mixed is the traffic of an application. Of ten requests, seven are publishes, one has flow
+// control, deduplication and a callback, one is a batch of ten, and one reads the log.
+func mixed() requests {
+	const destination = "https://e.test/hook?svc-delay=1h"
+	usual, batch := varied(destination), batched(10)
+	return func(to []byte, i int) []byte {
+		switch i % 10 {
+		case 7:
+			return fmt.Appendf(to, publishText+"%s", route.PublishMessage.Path(destination),
+				fmt.Sprintf("Svc-Flow-Control-Key: k%d\r\nSvc-Flow-Control-Value: parallelism=3\r\nSvc-Deduplication-Id: %d\r\nSvc-Callback: https://e.test/done\r\n", i%100, i), strings.Repeat("x", 128))
+		case 8:
+			return batch(to, i)
+		case 9:
+			return append(to, "GET /v2/logs?count=20 HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer one\r\n\r\n"...)
+		}
+		return usual(to, i)
+	}
+}
+
+// accepted sends requests over n connections until they are answered.
+func accepted(b *testing.B, s *subject, n int, send requests) *subject {
+	s.load = newLoad(b, s.url, n, send)
 	s.send = func(n int) time.Duration {
-		took, _ := s.load.send(b, n, 0)
+		took, _ := s.load.send(b, n/max(1, s.each), 0)
 		return took
 	}
 	return s
+}
+
+// allAccepted are the bare handler and the stand-ins; each request has a number of messages.
+func allAccepted(b *testing.B, connections, each int, send requests) []*subject {
+	all := append([]*subject{floorServer(b, "bare handler", "")}, standIns(b)...)
+	for _, s := range all {
+		s.each = each
+		accepted(b, s, connections, send)
+	}
+	return all
 }
 
 // sink is a destination that counts what arrives.
@@ -158,10 +195,14 @@ type sink struct {
 	arrived sync.WaitGroup
 }
 
-func newSink(b *testing.B) *sink {
+// newSink starts a destination that answers after some time.
+func newSink(b *testing.B, latency time.Duration) *sink {
 	s := &sink{}
 	server := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
 		_, _ = io.Copy(io.Discard, r.Body) // the body is ignored
+		if latency > 0 {
+			<-time.After(latency)
+		}
 		s.arrived.Done()
 	}))
 	b.Cleanup(server.Close)
@@ -175,7 +216,7 @@ func delivered(b *testing.B, to *sink, s *subject, send requests) *subject {
 	s.send = func(n int) time.Duration {
 		to.arrived.Add(n)
 		begin := time.Now()
-		all.send(b, n, 0)
+		all.send(b, n/max(1, s.each), 0)
 		to.arrived.Wait()
 		return time.Since(begin)
 	}
@@ -253,23 +294,25 @@ func BenchmarkHTTP(b *testing.B) {
 			make  func(b *testing.B) []*subject
 		}{
 			{"accepted, repeated", func(b *testing.B) []*subject {
-				all := append([]*subject{floorServer(b, "bare handler", "")}, standIns(b)...)
-				for _, s := range all {
-					accepted(b, s, repeated("https://e.test/hook?svc-delay=1h"))
-				}
-				return append(all, peers(b)...)
+				return append(allAccepted(b, benchConnections, 1, repeated("https://e.test/hook?svc-delay=1h")), peers(b)...)
 			}},
 			{"accepted, varied", func(b *testing.B) []*subject {
-				all := append([]*subject{floorServer(b, "bare handler", "")}, standIns(b)...)
-				for _, s := range all {
-					accepted(b, s, varied("https://e.test/hook?svc-delay=1h"))
-				}
-				return all
+				return allAccepted(b, benchConnections, 1, varied("https://e.test/hook?svc-delay=1h"))
 			}},
-			{"delivered, repeated", func(b *testing.B) []*subject { return allDelivered(b, repeated) }},
-			{"delivered, varied", func(b *testing.B) []*subject { return allDelivered(b, varied) }},
+			{"accepted, 1 connection", func(b *testing.B) []*subject {
+				return allAccepted(b, 1, 1, varied("https://e.test/hook?svc-delay=1h"))
+			}},
+			{"accepted, 256 connections", func(b *testing.B) []*subject {
+				return allAccepted(b, 256, 1, varied("https://e.test/hook?svc-delay=1h"))
+			}},
+			{"accepted, batches of 1000", func(b *testing.B) []*subject { return allAccepted(b, benchConnections, 1000, batched(1000)) }},
+			{"requests of an application", func(b *testing.B) []*subject { return allAccepted(b, benchConnections, 1, mixed()) }},
+			{"delivered, repeated", func(b *testing.B) []*subject { return allDelivered(b, 0, repeated) }},
+			{"delivered, varied", func(b *testing.B) []*subject { return allDelivered(b, 0, varied) }},
+			{"delivered, 20 ms away", func(b *testing.B) []*subject { return allDelivered(b, 20*time.Millisecond, varied) }},
+			{"delivered, group of 1000", fannedOut},
 			{"workflow steps", func(b *testing.B) []*subject {
-				to := newSink(b)
+				to := newSink(b, 0)
 				all := []*subject{delivered(b, to, floorServer(b, "bare relay", to.url), repeated(to.url+"/hook"))}
 				for _, s := range standIns(b) {
 					all = append(all, steps(b, s))
@@ -294,11 +337,29 @@ func BenchmarkHTTP(b *testing.B) {
 	}
 }
 
-func allDelivered(b *testing.B, send func(destination string) requests) []*subject {
-	to := newSink(b)
+func allDelivered(b *testing.B, latency time.Duration, send func(destination string) requests) []*subject {
+	to := newSink(b, latency)
 	all := append([]*subject{floorServer(b, "bare relay", to.url)}, standIns(b)...)
 	for _, s := range all {
 		delivered(b, to, s, send(to.url+"/hook"))
+	}
+	return all
+}
+
+// fannedOut publishes to a URL group of 1,000 endpoints. The bare relay receives a publish for
+// each endpoint.
+func fannedOut(b *testing.B) []*subject {
+	const size = 1000
+	to := newSink(b, 0)
+	all := append([]*subject{delivered(b, to, floorServer(b, "bare relay", to.url), repeated(to.url+"/hook"))}, standIns(b)...)
+	for _, s := range all[1:] {
+		g, list := &grown{b: b, url: s.url, token: "one"}, ""
+		for i := range size {
+			list += fmt.Sprintf(`,{"url":"%s/hook/%d"}`, to.url, i)
+		}
+		g.call(http.MethodPost, route.AddURLGroupEndpoints.Path("all"), `{"endpoints":[`+list[1:]+`]}`)
+		s.each = size
+		delivered(b, to, s, repeated("all"))
 	}
 	return all
 }

@@ -17,20 +17,23 @@ import (
 // A stand-in with a million messages must fit into 800 MiB, next to the application under
 // development. A heap grows by at least heapRoom before a collection, because each collection
 // has a fixed cost. It may grow to usualFactor times its live bytes, up to largeHeap. A
-// larger heap grows by largeGrowth only.
+// larger heap grows by largeGrowth only, or by readGrowth until the server has started: reading
+// a journal leaves much garbage.
 const (
 	heapRoom    = 128 << 20 // bytes
 	largeHeap   = 640 << 20 // bytes
 	usualFactor = 3
 	largeGrowth = 12  // percent, as GOGC
 	startGrowth = 400 // percent, until the first collection: a start leaves little garbage, and a collection takes a tenth of its time
+	readGrowth  = 50  // percent
 )
 
-// heapGrowth is the value of GOGC, in percent, for a heap with this number of live bytes.
-func heapGrowth(live uint64) int {
+// heapGrowth is the value of GOGC, in percent, for a heap with this number of live bytes. A
+// large heap grows by the given percentage.
+func heapGrowth(live, large uint64) int {
 	live = max(live, 1<<20)
 	next := min(max(live+heapRoom, live*usualFactor), largeHeap)
-	return int((max(next, live+live*largeGrowth/100) - live) * 100 / live)
+	return int((max(next, live+live*large/100) - live) * 100 / live)
 }
 
 // otherGrowth reports whether two values of GOGC differ by more than a tenth. A smaller
@@ -79,11 +82,15 @@ func keepLean(server *atomic.Pointer[mockserver.Server]) {
 	var watch func(struct{})
 	watch = func(struct{}) {
 		metrics.Read(live)
-		if next := heapGrowth(live[0].Value.Uint64()); otherGrowth(next, percent) {
+		s, large := server.Load(), uint64(largeGrowth)
+		if s == nil {
+			large = readGrowth
+		}
+		if next := heapGrowth(live[0].Value.Uint64(), large); otherGrowth(next, percent) {
 			percent = next
 			debug.SetGCPercent(next)
 		}
-		if s := server.Load(); s != nil {
+		if s != nil {
 			// Each change stops the world for a moment, so small changes are skipped.
 			if next := memoryCeiling(s.MemoryBound()); max(next, limit)-min(next, limit) > limit/50 {
 				limit = next

@@ -21,12 +21,15 @@ func TestHeapGrowth(t *testing.T) {
 	for live, want := range map[uint64]uint64{ // in MiB: live heap, and heap at the next collection
 		1: 129, 10: 138, 50: 178, 64: 192, 100: 300, 213: 639, 214: 640, 500: 640, 600: 672, 4096: 4587,
 	} {
-		next := live + live*uint64(heapGrowth(live<<20))/100
+		next := live + live*uint64(heapGrowth(live<<20, largeGrowth))/100
 		if max(next, want)-min(next, want) > want/100 { // GOGC is an integer percentage
 			t.Errorf("a heap of %d MiB is collected at %d MiB, want %d", live, next, want)
 		}
 	}
-	if growth := heapGrowth(0); growth <= 0 || uint64(growth) > heapRoom {
+	if growth := heapGrowth(600<<20, readGrowth); growth != readGrowth {
+		t.Errorf("growth of a heap of 600 MiB while a journal is read: got %d percent, want %d", growth, readGrowth)
+	}
+	if growth := heapGrowth(0, largeGrowth); growth <= 0 || uint64(growth) > heapRoom {
 		t.Errorf("growth of an empty heap: got %d percent", growth)
 	}
 }

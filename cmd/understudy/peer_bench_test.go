@@ -84,7 +84,7 @@ func peers(b *testing.B) (all []*subject) {
 			fmt.Fprintf(os.Stderr, "not compared: %s: %v\n", p.name, err)
 			continue
 		}
-		all = append(all, accepted(b, s, func(to []byte, _ int) []byte { return append(to, p.request...) }))
+		all = append(all, accepted(b, s, benchConnections, func(to []byte, _ int) []byte { return append(to, p.request...) }))
 	}
 	return all
 }

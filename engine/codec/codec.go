@@ -23,12 +23,13 @@ type Codec struct {
 	comma bool          // a comma must precede the next member or element
 	shift time.Duration // of all times that are written
 
-	in    *jx.Decoder // of the document, or of the current entry of a section
-	entry bool        // in decodes an entry
-	named []byte      // the name of the current member of an object that is read by a function
-	ahead bool        // the value of that member is not read yet
-	large []string    // names of the sections read so far in that object, to detect repeated ones
-	err   error
+	in     *jx.Decoder         // of the document, or of the current entry of a section
+	entry  bool                // in decodes an entry
+	named  []byte              // the name of the current member of an object that is read by a function
+	ahead  bool                // the value of that member is not read yet
+	header map[string][]string // the latest header that becomes a text, to reuse the memory
+	large  []string            // names of the sections read so far in that object, to detect repeated ones
+	err    error
 }
 
 // flushAt is the size of the buffer, in bytes, above which it is written out.
@@ -251,22 +252,11 @@ func Section[T any](c *Codec, name string, entries iter.Seq[*T], take func(*T)) 
 		writeSection(c, name, form, entries)
 		return
 	}
-	var entry jx.Decoder
 	var v, zero T
 	c.once(name, func() {
 		c.elements(func() {
-			stream := c.in
-			raw, err := stream.Raw()
-			if err != nil {
-				c.fail(c.explain(err))
-				return
-			}
-			entry.ResetBytes(raw)
-			c.in, c.entry = &entry, true
 			v = zero
-			form.read(c, reflect.ValueOf(&v).Elem())
-			c.in, c.entry = stream, false
-			if c.err == nil {
+			if form.read(c, reflect.ValueOf(&v).Elem()); c.err == nil {
 				take(&v)
 			}
 		})
@@ -341,9 +331,6 @@ func (c *Codec) explain(err error) error {
 	}
 	at, _ := strconv.Atoi(found[3])
 	text := fmt.Sprintf("unexpected %s at byte %d", found[2], at+1)
-	if c.entry {
-		text += " of the entry"
-	}
 	if want, ok := strings.CutSuffix(found[1], " expected: "); ok {
 		text += ": must be " + strings.TrimSpace(want[strings.LastIndex(want, ": ")+1:])
 	}

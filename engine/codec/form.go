@@ -65,7 +65,7 @@ func (c *Codec) free() {
 	if cap(to) > flushAt {
 		to = nil
 	}
-	*c = Codec{in: c.in, out: jx.Writer{Buf: to}}
+	*c = Codec{in: c.in, out: jx.Writer{Buf: to}, header: c.header}
 	idle.Put(c)
 }
 
@@ -136,14 +136,16 @@ func (all *forms) form(t reflect.Type) *Form {
 		f.read = func(c *Codec, v reflect.Value) { c.readJSON(as[json.Unmarshaler](v).UnmarshalJSON) }
 	case is(reflect.TypeFor[fields]()):
 		f.write = func(c *Codec, v reflect.Value) { c.writeFields(as[fields](v).Fields(), all.record) }
-		f.read = func(c *Codec, v reflect.Value) { as[fields](v).SetFields(c.readFields(all.record)) }
+		f.read = func(c *Codec, v reflect.Value) { as[fields](v).SetFields(c.textFields(all.record)) }
 	case is(reflect.TypeFor[encoding.TextUnmarshaler]()):
 		f.write, f.read = writeMarshaled, readMarshaled
 	case t == reflect.TypeFor[textproto.MIMEHeader]():
 		f.write = func(c *Codec, v reflect.Value) {
 			c.writeFields(sortedFields(*as[*textproto.MIMEHeader](v)), all.record)
 		}
-		f.read = func(c *Codec, v reflect.Value) { *as[*textproto.MIMEHeader](v) = c.readFields(all.record) }
+		f.read = func(c *Codec, v reflect.Value) {
+			*as[*textproto.MIMEHeader](v) = c.readFields(map[string][]string{}, all.record)
+		}
 		all.container(f)
 	default:
 		all.plain(f, t)

@@ -94,6 +94,7 @@ func TestADamagedDocumentNamesThePlace(t *testing.T) {
 		`{"id":"a","id":"b"}`:           `member "id": repeated`,
 		`{"counted":1}`:                 `unknown or repeated member "counted"`,
 		`{"options":{"labels":["",1]}}`: `options.labels[1]: unexpected '1' at byte 26`,
+		`{"due":x}`:                     `due: unexpected 'x' at byte 8`,
 		`{"due":1.5}`:                   `due: number 1.5: must be a whole number of this size`,
 	} {
 		if _, err := read(text); err == nil || !strings.HasPrefix(err.Error(), want) {

@@ -221,7 +221,7 @@ func partForm(i int) *Form {
 		write: func(c *Codec, v reflect.Value) {
 			c.writeFields(as[parted](v).Fields(i), false)
 		},
-		read:  func(c *Codec, v reflect.Value) { as[parted](v).SetPart(i, c.readFields(false)) },
+		read:  func(c *Codec, v reflect.Value) { as[parted](v).SetPart(i, c.textFields(false)) },
 		empty: func(v reflect.Value) bool { return v.IsZero() || !as[parted](v).Has(i) },
 	}
 }

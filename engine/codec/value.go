@@ -73,8 +73,16 @@ func sortedFields(header map[string][]string) iter.Seq2[string, []string] {
 	}
 }
 
-func (c *Codec) readFields(record bool) map[string][]string {
-	header := map[string][]string{}
+// textFields reads a header for a caller that keeps its texts, but neither the map nor a list.
+func (c *Codec) textFields(record bool) map[string][]string {
+	if c.header == nil {
+		c.header = map[string][]string{}
+	}
+	clear(c.header)
+	return c.readFields(c.header, record)
+}
+
+func (c *Codec) readFields(header map[string][]string, record bool) map[string][]string {
 	c.keys(record, func(name string) {
 		if record && c.in.Next() == jx.Null {
 			header[name] = nil
@@ -270,6 +278,10 @@ func readFloat(c *Codec, v reflect.Value) {
 // number reads a number; its text is valid until the next read.
 func (c *Codec) number() jx.Num {
 	if c.err != nil {
+		return jx.Num("0")
+	}
+	if c.in.Next() == jx.Invalid { // the error of Num does not have the place
+		c.fail(c.explain(c.in.Skip()))
 		return jx.Num("0")
 	}
 	n, err := c.in.Num()

@@ -35,7 +35,7 @@ func main() {
 	}
 	handler := func(w http.ResponseWriter, r *http.Request) {
 		switch {
-		case r.Method == http.MethodGet:
+		case r.URL.Path == "/_understudy/metrics":
 			var stats runtime.MemStats
 			runtime.ReadMemStats(&stats)
 			fmt.Fprintf(w, "go_memstats_mallocs_total %d\n", stats.Mallocs)
