@@ -164,7 +164,7 @@ func (a *Account) continueAs(run, old *Run, e *DLQEntry) {
 		open := it.Step.TargetStep > 0 && !done[it.Step.TargetStep]
 		if it == failed || open || failed == nil && i == len(old.Items)-1 {
 			again.Errors = nil // these errors belong to the old run
-			a.deliverItem(run, &again, run.StepOptions(&Options{}), nil)
+			a.deliverItem(run, &again, run.StepOptions(Options{}), nil)
 		}
 	}
 	a.reweigh(run)
