@@ -20,14 +20,14 @@ import (
 // mallocsFile has the number of allocations of each hot operation, one in a line. After a change
 // that is worth more of them, or that saves some, write it anew and commit it:
 //
-//	go test -run TestAHotOperation ./mockserver -update
+//	go test -run TestAHotOperationAllocatesAsBefore ./mockserver -update
 const mallocsFile = "testdata/mallocs.txt"
 
 // hotTimes is how often an operation is counted. A part of the work, such as the growth of lists,
 // is not done each time.
 const hotTimes = 1000
 
-// hotStepsPerRun is how many steps the endpoint of hotDestination reports before it ends a run.
+// hotStepsPerRun is how many steps the endpoint of a workflow reports before it ends a run.
 const hotStepsPerRun = 10
 
 const (
