@@ -38,25 +38,25 @@ func (a *Account) due(m *Message) {
 // also in replay, and therefore needs no record of its own.
 func (a *Account) launch() {
 	for a.state.Running < a.cfg.Parallel {
-		t, ok := a.nextTurn()
+		t, u, ok := a.nextTurn()
 		if !ok {
 			return
 		}
 		if m := a.take(t); m != nil {
-			a.start(m)
+			a.start(m, u)
 		}
 	}
 }
 
 // start begins an attempt, but not in replay, where the journal has the outcome.
-func (a *Account) start(m *Message) {
+func (a *Account) start(m *Message, u *state.Share) {
 	a.touch(m)
 	if m.State != Active { // otherwise the attempt is repeated after a restart, and has been logged
 		a.move(m, Active, state.LogEntry{})
 	}
 	m.NextAt = 0
 	a.state.Running++
-	a.state.Shares.Count(a.state.Shares.Of(m.URL), 1)
+	a.state.Shares.Count(u, 1)
 	m.InFlight = true
 	if a.replaying {
 		return

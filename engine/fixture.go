@@ -436,7 +436,7 @@ func (a *Account) addPastRun(r *PastRun, waits []waitStep) {
 	case r.State != RunStarted:
 		a.endPast(run, items[last], r)
 	case len(waits) == 0:
-		opts := *run.StepOptions(&Options{})
+		opts := *run.StepOptions(Options{})
 		opts.NotBefore = r.NextAt
 		a.carry(run, items[last], &opts, nil)
 	default:
@@ -453,7 +453,7 @@ func (a *Account) called(run *Run, it *state.StepItem, o *Outcome, retried int) 
 	a.touch(it)
 	run.Items = append(run.Items, it)
 	m := &Message{URL: run.URL, Headers: a.state.Headers.Pair(run.Header, a.cfg.Wire.RunHeader(run), run.Forward), Body: it.Body,
-		Options: run.StepOptions(&Options{}), Step: it, Cut: int32(len(run.Items))}
+		Options: run.StepOptions(Options{}), Step: it, Cut: int32(len(run.Items))}
 	a.compose(m, state.Origin{Role: RoleStep, CallerIP: run.CallerIP, RunID: run.ID})
 	a.attempted(m, o, retried)
 	it.MessageID, it.Ended = m.ID, m.State

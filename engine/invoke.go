@@ -56,5 +56,5 @@ func (a *Account) tellInvoker(run *Run) {
 		return
 	}
 	inv.Run.RemoveOpen(it)
-	a.carry(inv.Run, it, inv.Run.StepOptions(&Options{}), inv.Headers)
+	a.carry(inv.Run, it, inv.Run.StepOptions(Options{}), inv.Headers)
 }

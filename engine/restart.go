@@ -170,7 +170,7 @@ func (a *Account) continueAs(run, old *Run, e *DLQEntry, latest bool) {
 		run.Items = append(run.Items, &again)
 		if it == failed || open(it) || failed == nil && i == len(old.Items)-1 {
 			again.Errors = nil // these errors belong to the old run
-			a.deliverItem(run, &again, run.StepOptions(&Options{}), nil)
+			a.deliverItem(run, &again, run.StepOptions(Options{}), nil)
 		}
 	}
 	a.reweigh(run)

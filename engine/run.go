@@ -92,7 +92,7 @@ func (a *Account) adopt(run *Run, r *PublishRequest) Receipt {
 	run.Items = nil
 	again := *first
 	run.Forwarded(nil, "") // the earlier call was for other options
-	m := a.carry(run, &again, run.StepOptions(&Options{}), nil)
+	m := a.carry(run, &again, run.StepOptions(Options{}), nil)
 	a.reweigh(run)
 	return Receipt{MessageID: m.ID, URL: run.URL, RunID: run.ID, RunCreatedAt: run.CreatedAt}
 }

@@ -6,8 +6,9 @@ import "github.com/understudy-mock/understudy/engine/internal/state"
 // connections to one host deliver no faster.
 const maxPerHost = 64
 
-// nextTurn is the oldest turn whose destination may start an attempt.
-func (a *Account) nextTurn() (state.ReadyTurn, bool) {
+// nextTurn returns the oldest turn whose destination may start an attempt, and the share of the
+// destination, nil if the turn has no message.
+func (a *Account) nextTurn() (state.ReadyTurn, *state.Share, bool) {
 	free := a.cfg.Parallel - a.state.Running
 	if most := a.settings.PerHost; most > 0 {
 		free = min(free, most)
@@ -16,7 +17,7 @@ func (a *Account) nextTurn() (state.ReadyTurn, bool) {
 		t, ok := a.state.Shares.Next(free)
 		if !ok {
 			if a.state.Ready.Len() == 0 {
-				return state.ReadyTurn{}, false
+				return state.ReadyTurn{}, nil, false
 			}
 			t = a.state.Ready.Pop()
 		}
@@ -25,11 +26,11 @@ func (a *Account) nextTurn() (state.ReadyTurn, bool) {
 		}
 		url := t.URL()
 		if url == "" {
-			return t, true // a turn without a message: nothing will start
+			return t, nil, true // a turn without a message: nothing will start
 		}
 		u := a.state.Shares.Of(url)
 		if u.MayStart(free) {
-			return t, true
+			return t, u, true
 		}
 		a.state.Shares.Hold(u, t)
 	}

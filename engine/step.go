@@ -88,7 +88,7 @@ func (a *Account) submit(c *accepted) Receipt {
 		it.Step.Answered(&call.Step)
 	}
 	a.touch(run)
-	m := a.carry(run, it, run.StepOptions(&c.Options), c.Forward)
+	m := a.carry(run, it, run.StepOptions(c.Options), c.Forward)
 	return Receipt{MessageID: m.ID, URL: m.URL}
 }
 

@@ -129,7 +129,7 @@ func (a *Account) resumeWaiter(w *state.PendingWait, timedOut bool) *Message {
 	it.Step.WaitTimedOut = &timedOut
 	it.Body = a.cfg.Wire.FinishStep(w.Raw, &it.Step)
 	w.Run.RemoveOpen(it)
-	return a.carry(w.Run, it, w.Run.StepOptions(&Options{}), w.TimeoutHeader)
+	return a.carry(w.Run, it, w.Run.StepOptions(Options{}), w.TimeoutHeader)
 }
 
 // Notification is the result of an event.

@@ -40,6 +40,19 @@ func heapGrowth(live, large uint64) int {
 // change is not worth stopping the world.
 func otherGrowth(next, now int) bool { return max(next, now)-min(next, now) > now/10 }
 
+// idleBytes is how much a server allocates between two collections, at most, when it does nothing.
+const idleBytes = 1 << 20
+
+// nextCollection returns GOGC, in percent, and the soft limit, in bytes, until the next collection.
+// The runtime starts a collection every two minutes, also in a server that does nothing. There, only
+// the limit starts the next one, when the process has grown by heapRoom. large is as of heapGrowth.
+func nextCollection(live, large, allocated, process uint64, ceiling int64) (percent int, limit int64) {
+	if allocated < idleBytes {
+		return -1, min(int64(process)+heapRoom, ceiling)
+	}
+	return heapGrowth(live, large), ceiling
+}
+
 // restOfMemory is the memory of the process that the server does not count, in bytes.
 const restOfMemory = 24 << 20
 
@@ -77,25 +90,25 @@ func keepLean(server *atomic.Pointer[mockserver.Server]) {
 	if os.Getenv("GOGC") != "" || os.Getenv("GOMEMLIMIT") != "" {
 		return
 	}
-	live := []metrics.Sample{{Name: "/gc/heap/live:bytes"}}
-	percent, limit := startGrowth, int64(math.MaxInt64)
+	samples := []metrics.Sample{{Name: "/gc/heap/live:bytes"}, {Name: "/gc/heap/allocs:bytes"}, {Name: "/memory/classes/total:bytes"}, {Name: "/memory/classes/heap/released:bytes"}}
+	percent, limit, before := startGrowth, int64(math.MaxInt64), uint64(0)
 	var watch func(struct{})
 	watch = func(struct{}) {
-		metrics.Read(live)
-		s, large := server.Load(), uint64(largeGrowth)
-		if s == nil {
-			large = readGrowth
+		metrics.Read(samples)
+		live, allocs := samples[0].Value.Uint64(), samples[1].Value.Uint64()
+		allocated, ceiling, large := allocs-before, int64(math.MaxInt64), uint64(readGrowth)
+		before = allocs
+		if s := server.Load(); s != nil {
+			ceiling, large = memoryCeiling(s.MemoryBound()), largeGrowth
 		}
-		if next := heapGrowth(live[0].Value.Uint64(), large); otherGrowth(next, percent) {
+		next, most := nextCollection(live, large, allocated, samples[2].Value.Uint64()-samples[3].Value.Uint64(), ceiling)
+		if otherGrowth(next, percent) {
 			percent = next
 			debug.SetGCPercent(next)
 		}
-		if s != nil {
-			// Each change stops the world for a moment, so small changes are skipped.
-			if next := memoryCeiling(s.MemoryBound()); max(next, limit)-min(next, limit) > limit/50 {
-				limit = next
-				debug.SetMemoryLimit(next)
-			}
+		if max(most, limit)-min(most, limit) > limit/50 { // each change stops the world for a moment, so small changes are skipped
+			limit = most
+			debug.SetMemoryLimit(most)
 		}
 		runtime.AddCleanup(new([64]byte), watch, struct{}{}) // the object is unreachable: watch runs after the next collection
 	}

@@ -34,6 +34,31 @@ func TestHeapGrowth(t *testing.T) {
 	}
 }
 
+func TestAServerThatDoesNothingIsNotCollected(t *testing.T) {
+	t.Parallel()
+	const live, process, ceiling = 8 << 20, 40 << 20, 1 << 30
+	for name, c := range map[string]struct {
+		allocated uint64
+		ceiling   int64
+		percent   int
+		limit     int64
+	}{
+		"it allocates nothing":             {0, ceiling, -1, process + heapRoom},
+		"it allocates for a health probe":  {100 << 10, ceiling, -1, process + heapRoom},
+		"its ceiling is near":              {0, 50 << 20, -1, 50 << 20},
+		"it does something":                {idleBytes, ceiling, heapGrowth(live, largeGrowth), ceiling},
+		"it does something near a ceiling": {idleBytes, 50 << 20, heapGrowth(live, largeGrowth), 50 << 20},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			percent, limit := nextCollection(live, largeGrowth, c.allocated, process, c.ceiling)
+			if percent != c.percent || limit != c.limit {
+				t.Errorf("GOGC and limit: got %d and %d, want %d and %d", percent, limit, c.percent, c.limit)
+			}
+		})
+	}
+}
+
 // memoryLoads fill a server: each sends total bytes of one kind of observation.
 var memoryLoads = map[string]func(l *loader, total int){
 	"bodies": func(l *loader, total int) {

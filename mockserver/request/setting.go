@@ -34,15 +34,6 @@ const usualSettings = 8
 func SettingsOf(h http.Header) Settings { return make(Settings, 0, usualSettings).withHeader(h) }
 
 func (set Settings) withHeader(h http.Header) Settings {
-	count := 0
-	for name := range h {
-		if strings.HasPrefix(name, header.Prefix) {
-			count++
-		}
-	}
-	if count > cap(set) { // calls of workflows have more
-		set = make(Settings, 0, count)
-	}
 	for name, values := range h {
 		if rest, ok := strings.CutPrefix(name, header.Prefix); ok && len(values) > 0 {
 			set = append(set, Setting{"header", name, rest, values})

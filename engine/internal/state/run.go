@@ -129,10 +129,10 @@ func (r *Run) Ended() bool { return r.State != RunStarted }
 
 // StepOptions returns the options of a later call of the run: a step may have some itself.
 // All steps that have the same share one value.
-func (r *Run) StepOptions(own *Options) *Options {
-	if r.own == nil || r.from != r.Options || !r.own.equal(own) {
+func (r *Run) StepOptions(own Options) *Options {
+	if r.own == nil || r.from != r.Options || !r.own.equal(&own) {
 		opts := own.Following(stepFollower, r.Options)
-		r.own, r.from, r.effective = new(*own), r.Options, &opts
+		r.own, r.from, r.effective = &own, r.Options, &opts
 	}
 	return r.effective
 }
