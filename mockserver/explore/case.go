@@ -131,13 +131,17 @@ func (x *explorer) runCase(ctx context.Context, w Worker, plan Plan, hasty bool)
 	}()
 	c := &Case{Service: s, Plan: plan}
 	o := &Observation{}
-	if err := w.Scenario.Play(limited, c); err != nil {
-		if ctx.Err() != nil {
-			return nil, ctx.Err()
-		}
-		o.Unfinished = err.Error()
-	} else if err := c.drain(limited, quiet); err != nil {
+	err := w.Scenario.Play(limited, c)
+	if err == nil {
+		err = c.drain(limited, quiet)
+	}
+	switch {
+	case ctx.Err() != nil:
+		return nil, ctx.Err()
+	case err != nil && limited.Err() != nil:
 		o.Unfinished = "did not become idle within " + x.limit.String() + ": " + err.Error()
+	case err != nil:
+		o.Unfinished = err.Error()
 	}
 	if o.Unfinished == "" && slices.ContainsFunc(plan, func(p Choice) bool { return p.Fault == Down }) {
 		if err := c.repair(limited, quiet); err != nil {

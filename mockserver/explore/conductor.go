@@ -121,6 +121,8 @@ func (c *Conductor) Attempt(ctx context.Context, a engine.Attempt, deliver func(
 // with makes an attempt with a fault.
 func (c *Conductor) with(ctx context.Context, fault Fault, t *turn) engine.Outcome {
 	switch fault {
+	case LostGateway:
+		return engine.Outcome{Status: http.StatusServiceUnavailable, Body: []byte("explore: a gateway refused this request")}
 	case LostRequest, Down:
 		return engine.Outcome{Err: "connection was refused (explore: " + string(fault) + ")"}
 	case LostAnswer:
@@ -383,6 +385,12 @@ func (c *Conductor) endStep() {
 	c.wake()
 }
 
+// refused are the statuses of the calls that a fault refuses; 0 breaks the connection.
+var refused = map[Fault]int{
+	RefuseCall: http.StatusServiceUnavailable, RefuseBusy: http.StatusTooManyRequests, RefuseFailed: http.StatusInternalServerError, RefuseReset: 0,
+	OutsideDown: http.StatusServiceUnavailable,
+}
+
 // Serve handles a call of the application: it names it and applies the plan. next is the server.
 func (c *Conductor) Serve(w http.ResponseWriter, r *http.Request, next http.Handler) {
 	c.mu.Lock()
@@ -406,12 +414,15 @@ func (c *Conductor) Serve(w http.ResponseWriter, r *http.Request, next http.Hand
 		return
 	}
 	fault, again := c.call(r, target, body)
-	switch fault {
-	case RefuseCall, OutsideDown:
+	if status, refuses := refused[fault]; status > 0 {
 		w.Header().Set("Content-Type", "application/json")
-		w.WriteHeader(http.StatusServiceUnavailable)
+		w.WriteHeader(status)
 		_, _ = io.WriteString(w, `{"error":"explore: this call is refused"}`)
 		return
+	} else if refuses {
+		panic(http.ErrAbortHandler)
+	}
+	switch fault {
 	case LostReceipt, OutsideLost:
 		next.ServeHTTP(&unheard{header: http.Header{}}, r)
 		panic(http.ErrAbortHandler)
