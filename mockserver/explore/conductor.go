@@ -74,8 +74,9 @@ type turn struct {
 	attempt engine.Attempt
 	name    string
 	point   string
-	last    bool // starts when no other waits
-	at      int  // its place among the points
+	last    bool   // starts when no other waits
+	at      int    // its place among the points
+	note    string // its point and its faults, for the journal
 	start   chan struct{}
 	deliver func(note string) engine.Outcome
 }
@@ -113,7 +114,7 @@ func (c *Conductor) Attempt(ctx context.Context, a engine.Attempt, deliver func(
 	}
 	c.record(t, fault)
 	out := c.with(ctx, fault, t)
-	c.ended(t, out)
+	out.Note = c.ended(t, out)
 	c.end(t)
 	return out
 }
@@ -218,17 +219,21 @@ func (c *Conductor) record(t *turn, f Fault) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	t.at = len(c.points)
+	if t.note = "point of explore is " + t.point; f != "" {
+		t.note += "; fault: " + string(f)
+	}
 	c.points = append(c.points, Point{
 		Name: t.point, Base: t.name, Fault: f, Queue: m.Options.Queue != "", Retries: int(m.MaxRetries), Key: keyIn(t.name),
 		Told: m.Role == engine.RoleFailureCallback,
 	})
 }
 
-// ended records the outcome of an attempt.
-func (c *Conductor) ended(t *turn, o engine.Outcome) {
+// ended records the outcome of an attempt, and returns its note for the journal.
+func (c *Conductor) ended(t *turn, o engine.Outcome) string {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.points[t.at].Outcome = outcomeOf(o)
+	return t.note
 }
 
 // outcomeOf is an outcome in a word.
@@ -460,6 +465,9 @@ func (c *Conductor) call(r *http.Request, target string, body []byte) (Fault, fu
 	c.points = append(c.points, p)
 	if c.current == nil {
 		return p.Fault, nil
+	}
+	if p.Fault != "" {
+		c.current.note += "; fault: " + string(p.Fault) + " at " + p.Name
 	}
 	return p.Fault, c.current.deliver
 }

@@ -13,6 +13,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/understudy-mock/understudy/engine"
 	"github.com/understudy-mock/understudy/internal/expect"
 	"github.com/understudy-mock/understudy/mockserver"
 	"github.com/understudy-mock/understudy/mockserver/explore"
@@ -25,6 +26,7 @@ type app struct {
 	headers []string // of the first message
 
 	service *mockserver.Server
+	account *engine.Account
 	server  *httptest.Server
 	cases   []*explore.Observation
 }
@@ -95,7 +97,7 @@ func explored(t *testing.T, cfg explore.Config, a *app) (*explore.Result, error)
 		a.server.Close()
 		_ = s.Close()
 	})
-	a.service = s
+	a.service, a.account = s, service.Account
 	return explore.Run(t.Context(), cfg, explore.Worker{Service: service, Scenario: a})
 }
 
@@ -210,6 +212,30 @@ func TestWhatIsLeftOutShowsNothingElse(t *testing.T) {
 			expect.Equal(t, "findings", fmt.Sprint(found[false]), fmt.Sprint(found[true]))
 		})
 	}
+}
+
+func TestLogNamesThePointAndTheFaultOfAnAttempt(t *testing.T) {
+	t.Parallel()
+	const point = "start.1 > /start#0@0"
+	plan, err := explore.ParsePlan(explore.ShortName(point) + "=repeat")
+	if err != nil {
+		t.Fatal(err)
+	}
+	a := &app{handle: once}
+	if _, err := explored(t, explore.Config{Case: plan}, a); err != nil {
+		t.Fatal(err)
+	}
+	p, err := a.account.Events(engine.Filter{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var notes []string
+	for i := range p.Items {
+		if o := p.Items[i].Outcome; o != nil && o.Note != "" {
+			notes = append(notes, o.Note)
+		}
+	}
+	expect.Equal(t, "notes", strings.Join(notes, ", "), "point of explore is "+point+"; fault: repeat")
 }
 
 func TestLateRepeatDoesNotHoldUpOtherDeliveries(t *testing.T) {
