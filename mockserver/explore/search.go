@@ -137,6 +137,7 @@ type extended struct {
 const (
 	maxKept     = 64 << 20 // bytes of the traces that are extended
 	maxFindings = 100
+	maxTraces   = 20 // of findings in reports
 )
 
 // Run explores a scenario. Each worker plays one case at a time.
@@ -516,6 +517,9 @@ func (x *explorer) confirm(ctx context.Context, f *Finding) error {
 	if f.Seen < f.Tried {
 		x.result.Unstable = append(x.result.Unstable, f)
 		return nil
+	}
+	if len(x.result.Findings) >= maxTraces {
+		f.Case.Trace = nil
 	}
 	x.result.Findings = append(x.result.Findings, f)
 	return nil
