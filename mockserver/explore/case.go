@@ -114,7 +114,9 @@ func (x *explorer) runCase(ctx context.Context, w Worker, plan Plan, hasty bool)
 	if err := s.Reset(); err != nil {
 		return nil, fmt.Errorf("reset of the server: %w", err)
 	}
-	if err := w.Scenario.Reset(ctx); err != nil {
+	if err := w.Scenario.Reset(ctx); ctx.Err() != nil {
+		return nil, ctx.Err() // the search is over; an error is its result
+	} else if err != nil {
 		return nil, fmt.Errorf("reset of the application: %w", err)
 	}
 	limited, cancel := context.WithTimeout(ctx, x.limit)

@@ -114,7 +114,7 @@ func (c *Conductor) Attempt(ctx context.Context, a engine.Attempt, deliver func(
 	}
 	c.record(t, fault)
 	out := c.with(ctx, fault, t)
-	out.Note = c.ended(t, out)
+	out.Note, out.Point = "", c.ended(t, out) // a callback would have the note, and so be another one
 	c.end(t)
 	return out
 }
@@ -219,7 +219,7 @@ func (c *Conductor) record(t *turn, f Fault) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	t.at = len(c.points)
-	if t.note = "point of explore is " + t.point; f != "" {
+	if t.note = t.point; f != "" {
 		t.note += "; fault: " + string(f)
 	}
 	c.points = append(c.points, Point{

@@ -9,6 +9,7 @@ import (
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -23,7 +24,7 @@ import (
 // app is an application that is a function; its scenario publishes a message to /start.
 type app struct {
 	handle  func(a *app, r *http.Request) error
-	headers []string // of the first message
+	headers []string // of the first message; the application is http://app.test
 
 	service *mockserver.Server
 	account *engine.Account
@@ -44,7 +45,11 @@ func (a *app) Reset(context.Context) error {
 }
 
 func (a *app) Play(ctx context.Context, c *explore.Case) error {
-	if err := c.Do(ctx, func() error { return a.publish("/start", a.headers...) }); err != nil {
+	headers := slices.Clone(a.headers)
+	for i := range headers {
+		headers[i] = strings.Replace(headers[i], "http://app.test", a.server.URL, 1)
+	}
+	if err := c.Do(ctx, func() error { return a.publish("/start", headers...) }); err != nil {
 		return err
 	}
 	return c.Advance(ctx, 24*time.Hour)
@@ -229,13 +234,30 @@ func TestLogNamesThePointAndTheFaultOfAnAttempt(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	var notes []string
+	var points []string
 	for i := range p.Items {
-		if o := p.Items[i].Outcome; o != nil && o.Note != "" {
-			notes = append(notes, o.Note)
+		if o := p.Items[i].Outcome; o != nil && o.Point != "" {
+			points = append(points, o.Point)
 		}
 	}
-	expect.Equal(t, "notes", strings.Join(notes, ", "), "point of explore is "+point+"; fault: repeat")
+	expect.Equal(t, "points", strings.Join(points, ", "), point+"; fault: repeat")
+}
+
+func TestCallbackIsTheSameWithAFault(t *testing.T) {
+	t.Parallel()
+	a := &app{headers: []string{"Svc-Callback: http://app.test/callback"}}
+	a.handle = func(a *app, r *http.Request) error {
+		body, err := io.ReadAll(r.Body)
+		if strings.Contains(string(body), "bodyNote") {
+			return errors.Join(err, a.outside("payments", "noted"))
+		}
+		return err
+	}
+	r, err := explored(t, explore.Config{Depth: 1}, a)
+	if err != nil {
+		t.Fatal(err)
+	}
+	expect.Equal(t, "findings", texts(r), "")
 }
 
 func TestLateRepeatDoesNotHoldUpOtherDeliveries(t *testing.T) {
