@@ -89,6 +89,9 @@ func (a *Account) explainEnded(id string) (Explanation, bool) {
 	if o := e.Message.Last; o != nil && o.Note != "" {
 		x.Reasons = append(x.Reasons, Reason{Text: "its " + o.Note})
 	}
+	if o := e.Message.Last; o != nil && o.Point != "" {
+		x.Reasons = append(x.Reasons, Reason{Text: "in explore: " + o.Point})
+	}
 	x.DLQID = a.keptAs(id) // no reason needed: the lineage has it
 	return x, true
 }

@@ -30,6 +30,8 @@ type ExploreCmd struct {
 	Budget      time.Duration     `default:"1m" help:"Time for the search."`
 	Depth       int               `default:"2" help:"Largest number of faults in a case: 1, 2, or 3 for random cases of 3 to 5."`
 	Seed        uint64            `help:"Seed of the random cases of --depth 3; 0 for a random one, which is printed."`
+	Variants    bool              `help:"Also try the other forms of faults: 503 of a gateway, and 429, 500 and resets for refused calls."`
+	NoReduction bool              `help:"Also try pairs that probably show what others show."`
 	Workers     int               `default:"1" help:"Applications that run at the same time, each with its own server."`
 	Cases       int               `help:"Largest number of cases; 0 for no bound."`
 	Case        string            `placeholder:"PLAN" help:"Only this case, such as 3fa2c1=repeat."`
@@ -221,7 +223,7 @@ func (c *ExploreCmd) config(e *env, file *program.File) (cfg explore.Config, err
 		}
 	}
 	cfg = explore.Config{
-		Keys: file.Keys, Allow: file.Allow, Faults: file.Faults, Depth: c.Depth, Seed: c.Seed, Cases: c.Cases, Budget: c.Budget, CaseTimeout: c.CaseTimeout,
+		Keys: file.Keys, Allow: file.Allow, Faults: file.Faults, Depth: c.Depth, Variants: c.Variants, NoReduction: c.NoReduction, Seed: c.Seed, Cases: c.Cases, Budget: c.Budget, CaseTimeout: c.CaseTimeout,
 		Progress: c.progress(e),
 	}
 	if c.Case != "" {

@@ -114,7 +114,9 @@ func (x *explorer) runCase(ctx context.Context, w Worker, plan Plan, hasty bool)
 	if err := s.Reset(); err != nil {
 		return nil, fmt.Errorf("reset of the server: %w", err)
 	}
-	if err := w.Scenario.Reset(ctx); err != nil {
+	if err := w.Scenario.Reset(ctx); ctx.Err() != nil {
+		return nil, ctx.Err() // the search is over; an error is its result
+	} else if err != nil {
 		return nil, fmt.Errorf("reset of the application: %w", err)
 	}
 	limited, cancel := context.WithTimeout(ctx, x.limit)
@@ -131,13 +133,17 @@ func (x *explorer) runCase(ctx context.Context, w Worker, plan Plan, hasty bool)
 	}()
 	c := &Case{Service: s, Plan: plan}
 	o := &Observation{}
-	if err := w.Scenario.Play(limited, c); err != nil {
-		if ctx.Err() != nil {
-			return nil, ctx.Err()
-		}
-		o.Unfinished = err.Error()
-	} else if err := c.drain(limited, quiet); err != nil {
+	err := w.Scenario.Play(limited, c)
+	if err == nil {
+		err = c.drain(limited, quiet)
+	}
+	switch {
+	case ctx.Err() != nil:
+		return nil, ctx.Err()
+	case err != nil && limited.Err() != nil:
 		o.Unfinished = "did not become idle within " + x.limit.String() + ": " + err.Error()
+	case err != nil:
+		o.Unfinished = err.Error()
 	}
 	if o.Unfinished == "" && slices.ContainsFunc(plan, func(p Choice) bool { return p.Fault == Down }) {
 		if err := c.repair(limited, quiet); err != nil {

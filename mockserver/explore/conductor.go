@@ -74,8 +74,9 @@ type turn struct {
 	attempt engine.Attempt
 	name    string
 	point   string
-	last    bool // starts when no other waits
-	at      int  // its place among the points
+	last    bool   // starts when no other waits
+	at      int    // its place among the points
+	note    string // its point and its faults, for the journal
 	start   chan struct{}
 	deliver func(note string) engine.Outcome
 }
@@ -113,7 +114,7 @@ func (c *Conductor) Attempt(ctx context.Context, a engine.Attempt, deliver func(
 	}
 	c.record(t, fault)
 	out := c.with(ctx, fault, t)
-	c.ended(t, out)
+	out.Note, out.Point = "", c.ended(t, out) // a callback would have the note, and so be another one
 	c.end(t)
 	return out
 }
@@ -121,6 +122,8 @@ func (c *Conductor) Attempt(ctx context.Context, a engine.Attempt, deliver func(
 // with makes an attempt with a fault.
 func (c *Conductor) with(ctx context.Context, fault Fault, t *turn) engine.Outcome {
 	switch fault {
+	case LostGateway:
+		return engine.Outcome{Status: http.StatusServiceUnavailable, Body: []byte("explore: a gateway refused this request")}
 	case LostRequest, Down:
 		return engine.Outcome{Err: "connection was refused (explore: " + string(fault) + ")"}
 	case LostAnswer:
@@ -216,17 +219,21 @@ func (c *Conductor) record(t *turn, f Fault) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	t.at = len(c.points)
+	if t.note = t.point; f != "" {
+		t.note += "; fault: " + string(f)
+	}
 	c.points = append(c.points, Point{
 		Name: t.point, Base: t.name, Fault: f, Queue: m.Options.Queue != "", Retries: int(m.MaxRetries), Key: keyIn(t.name),
 		Told: m.Role == engine.RoleFailureCallback,
 	})
 }
 
-// ended records the outcome of an attempt.
-func (c *Conductor) ended(t *turn, o engine.Outcome) {
+// ended records the outcome of an attempt, and returns its note for the journal.
+func (c *Conductor) ended(t *turn, o engine.Outcome) string {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.points[t.at].Outcome = outcomeOf(o)
+	return t.note
 }
 
 // outcomeOf is an outcome in a word.
@@ -383,6 +390,12 @@ func (c *Conductor) endStep() {
 	c.wake()
 }
 
+// refused are the statuses of the calls that a fault refuses; 0 breaks the connection.
+var refused = map[Fault]int{
+	RefuseCall: http.StatusServiceUnavailable, RefuseBusy: http.StatusTooManyRequests, RefuseFailed: http.StatusInternalServerError, RefuseReset: 0,
+	OutsideDown: http.StatusServiceUnavailable,
+}
+
 // Serve handles a call of the application: it names it and applies the plan. next is the server.
 func (c *Conductor) Serve(w http.ResponseWriter, r *http.Request, next http.Handler) {
 	c.mu.Lock()
@@ -406,12 +419,15 @@ func (c *Conductor) Serve(w http.ResponseWriter, r *http.Request, next http.Hand
 		return
 	}
 	fault, again := c.call(r, target, body)
-	switch fault {
-	case RefuseCall, OutsideDown:
+	if status, refuses := refused[fault]; status > 0 {
 		w.Header().Set("Content-Type", "application/json")
-		w.WriteHeader(http.StatusServiceUnavailable)
+		w.WriteHeader(status)
 		_, _ = io.WriteString(w, `{"error":"explore: this call is refused"}`)
 		return
+	} else if refuses {
+		panic(http.ErrAbortHandler)
+	}
+	switch fault {
 	case LostReceipt, OutsideLost:
 		next.ServeHTTP(&unheard{header: http.Header{}}, r)
 		panic(http.ErrAbortHandler)
@@ -449,6 +465,9 @@ func (c *Conductor) call(r *http.Request, target string, body []byte) (Fault, fu
 	c.points = append(c.points, p)
 	if c.current == nil {
 		return p.Fault, nil
+	}
+	if p.Fault != "" {
+		c.current.note += "; fault: " + string(p.Fault) + " at " + p.Name
 	}
 	return p.Fault, c.current.deliver
 }

@@ -22,6 +22,11 @@ const (
 	OutsideDown Fault = "outside-down"
 	OutsideLost Fault = "outside-lost"
 	Crash       Fault = "crash"
+
+	LostGateway  Fault = "lost-request-503" // variants
+	RefuseBusy   Fault = "refuse-call-429"
+	RefuseFailed Fault = "refuse-call-500"
+	RefuseReset  Fault = "refuse-call-reset"
 )
 
 // The kinds of points.
@@ -35,8 +40,18 @@ const (
 type faultKind struct {
 	Fault Fault
 	At    string // kind of its points
-	Off   bool   // only if it is asked for: not the service but the world
+	Off   bool   // only if it is asked for: not the service but the world, or a variant
 	Why   string // a sentence for the report
+}
+
+// isVariant reports whether a fault is another form of one of the catalogue, which most applications cannot tell from it.
+func (f Fault) isVariant() bool {
+	return strings.HasPrefix(string(f), string(LostRequest)+"-") || strings.HasPrefix(string(f), string(RefuseCall)+"-")
+}
+
+// losesAttempt reports whether a delivery with a fault counts as a failed attempt.
+func (f Fault) losesAttempt() bool {
+	return f == LostRequest || f == LostGateway || f == LostAnswer || f == Down
 }
 
 // faultKinds is the catalogue, from the simplest fault. Each is a choice that a service has that keeps
@@ -53,6 +68,10 @@ var faultKinds = []faultKind{
 	{RefuseCall, call, false, "The service refused the call with 503. Nothing happened."},
 	{OutsideDown, outside, true, "The outside service answered 503. Nothing happened."},
 	{OutsideLost, outside, true, "The outside service did what was asked, but its answer was lost on the way."},
+	{LostGateway, delivery, true, "A gateway before the application answered 503. The service delivers again later, behind newer messages."},
+	{RefuseBusy, call, true, "The service refused the call with 429. Nothing happened."},
+	{RefuseFailed, call, true, "The service refused the call with 500. Nothing happened."},
+	{RefuseReset, call, true, "The connection of the call was closed without an answer. Nothing happened."},
 	{Crash, outside, true, "The application was killed after this outside call was made, and before it was answered, and started again. Without an idempotency key of the outside service this cannot be avoided in every case."},
 }
 

@@ -12,7 +12,7 @@ import (
 
 // Breach is what a case does other than the baseline.
 type Breach struct {
-	Oracle string `json:"oracle"` // effects, state, ends, dlq, repair, check
+	Oracle string `json:"oracle"` // effects, state, ends, steps, hidden, dlq, repair, check
 	Text   string `json:"text"`   // in one line
 }
 
@@ -29,14 +29,16 @@ func (x *explorer) breaches(o *Observation) []Breach {
 	if o.Unfinished != "" {
 		return []Breach{{"ends", o.Unfinished}}
 	}
-	var out []Breach
+	out := stepBreaches(o)
 	effects, state := "effects", "state"
 	if o.Repaired {
 		effects, state = "repair", "repair"
 	}
 	spent, unheard := x.spent(o)
 	if o.Repaired || !spent {
-		out = append(out, x.effectBreaches(effects, o)...)
+		if lost := x.effectBreaches(effects, o); len(lost) > 0 {
+			out = append(append(out, lost...), hiddenBreaches(o)...)
+		}
 		if !o.told() {
 			differences("", x.baseline.State, o.State, x.volatile, func(place string, a, b any) bool {
 				out = append(out, Breach{state, fmt.Sprintf("other state: %s is %s, without the fault %s", orWhole(place), Clip(jsonText(b)), Clip(jsonText(a)))})
@@ -49,7 +51,8 @@ func (x *explorer) breaches(o *Observation) []Breach {
 			}
 		}
 		for _, name := range o.DLQ {
-			if !slices.Contains(x.baseline.DLQ, name) {
+			ordinary := func(known string) bool { return withoutNumber(handler(known)) == withoutNumber(handler(name)) }
+			if !slices.ContainsFunc(x.baseline.DLQ, ordinary) { // one that fails without a fault fails again in another run
 				out = append(out, Breach{"dlq", "in the DLQ, although the plan left it attempts: " + name})
 			}
 		}
@@ -73,7 +76,7 @@ func orNone(text string) string {
 func (x *explorer) spent(o *Observation) (spent, unheard bool) {
 	failing, latest := map[string]int{}, map[string]Point{}
 	for _, p := range o.Trace {
-		cause, planned := p.Base, p.Fault == LostRequest || p.Fault == LostAnswer || p.Fault == Down
+		cause, planned := p.Base, p.Fault.losesAttempt()
 		if p.Kind == delivery {
 			latest[cause] = p
 		} else {
@@ -89,6 +92,52 @@ func (x *explorer) spent(o *Observation) (spent, unheard bool) {
 		delete(latest, cause) // it counts once
 	}
 	return spent, unheard
+}
+
+// withoutNumber is a name without its number among equal names.
+func withoutNumber(name string) string {
+	if i := strings.LastIndexByte(name, '#'); i >= 0 {
+		return name[:i]
+	}
+	return name
+}
+
+// stepBreaches are the calls of a run that submit other steps when they are repeated.
+func stepBreaches(o *Observation) (out []Breach) {
+	first := map[string]string{}
+	for _, p := range o.Trace {
+		cause, what := cutLast(p.Base)
+		steps, submits := strings.CutPrefix(withoutNumber(what), stepPrefix)
+		if !submits {
+			continue
+		}
+		if before, known := first[cause]; !known {
+			first[cause] = steps
+		} else if before != steps {
+			out = append(out, Breach{"steps", fmt.Sprintf("a repeated call of a run submits step %q, the first one submitted %q: %s", steps, before, cause)})
+		}
+	}
+	return out
+}
+
+// hiddenBreaches are the calls to outside services that failed and were not repeated, although the
+// handler answered 2xx in the end.
+func hiddenBreaches(o *Observation) (out []Breach) {
+	latest, made := map[string]Point{}, map[string]bool{}
+	for _, p := range o.Trace {
+		if p.Kind == delivery {
+			latest[p.Base] = p
+		}
+		_, effect := cutLast(withoutNumber(p.Base))
+		made[effect] = made[effect] || p.Kind == outside && p.Fault != OutsideDown
+	}
+	for _, p := range o.Trace {
+		cause, effect := cutLast(withoutNumber(p.Base))
+		if answered, known := latest[cause]; p.Fault == OutsideDown && known && !answered.failed() && !made[effect] {
+			out = append(out, Breach{"hidden", fmt.Sprintf("hidden failure: %s failed and was not repeated, but %s was answered %s", effect, handler(withoutNumber(cause)), answered.Outcome)})
+		}
+	}
+	return out
 }
 
 // failed reports whether a point is an attempt without an answer 2xx.

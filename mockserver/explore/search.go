@@ -22,6 +22,8 @@ type Config struct {
 	Allow       []Allowed     // lawful differences
 	Faults      []Fault       // empty: all
 	Depth       int           // faults in a plan: 1, 2, or 3 for random plans of 3 to 5; 0: 2
+	Variants    bool          // also the forms of faults that most applications cannot tell from others
+	NoReduction bool          // also pairs whose traces or points show the same as others
 	Seed        uint64        // of the random plans; 0: a random one, see Result.Seed
 	Cases       int           // most cases, 0: no bound
 	Budget      time.Duration // real time; 0: one minute
@@ -135,6 +137,7 @@ type extended struct {
 const (
 	maxKept     = 64 << 20 // bytes of the traces that are extended
 	maxFindings = 100
+	maxTraces   = 20 // of findings in reports
 )
 
 // Run explores a scenario. Each worker plays one case at a time.
@@ -258,7 +261,7 @@ func (x *explorer) choices(p *Point) []Choice {
 		return nil
 	}
 	for _, k := range faultKinds {
-		wanted := len(x.cfg.Faults) == 0 && !k.Off || slices.Contains(x.cfg.Faults, k.Fault) || !k.Off && slices.Contains(x.cfg.Faults, "default")
+		wanted := len(x.cfg.Faults) == 0 && !k.Off || x.cfg.Variants && k.Fault.isVariant() || slices.Contains(x.cfg.Faults, k.Fault) || !k.Off && slices.Contains(x.cfg.Faults, "default")
 		ordered := p.Queue && (k.Fault == Late || k.Fault == RepeatLate)
 		failed := (k.Fault == Repeat || k.Fault == RepeatLate) && p.failed()
 		if wanted && k.At == p.Kind && !ordered && !failed {
@@ -515,6 +518,9 @@ func (x *explorer) confirm(ctx context.Context, f *Finding) error {
 		x.result.Unstable = append(x.result.Unstable, f)
 		return nil
 	}
+	if len(x.result.Findings) >= maxTraces {
+		f.Case.Trace = nil
+	}
 	x.result.Findings = append(x.result.Findings, f)
 	return nil
 }
@@ -556,7 +562,7 @@ func (x *explorer) keep(plan Plan, o *Observation) {
 	trace := o.outcomes()
 	at := slices.IndexFunc(o.Trace, func(p Point) bool { return p.Name == plan[0].Point })
 	switch {
-	case x.traces[trace]:
+	case x.traces[trace] && !x.cfg.NoReduction:
 		x.result.LeftOut.SameTrace++
 	case x.kept > maxKept:
 		x.result.LeftOut.TooLarge++
@@ -564,7 +570,7 @@ func (x *explorer) keep(plan Plan, o *Observation) {
 		x.traces[trace] = true
 		e := extended{choice: plan[0]}
 		for _, p := range o.Trace[at+1:] {
-			if related(plan[0].Point, &p) {
+			if x.cfg.NoReduction || related(plan[0].Point, &p) {
 				e.later = append(e.later, p)
 				x.kept += int(unsafe.Sizeof(p)) + len(p.Name) + len(p.Base)
 			} else {

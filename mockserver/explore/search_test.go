@@ -2,16 +2,19 @@ package explore_test
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
+	"slices"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/understudy-mock/understudy/engine"
 	"github.com/understudy-mock/understudy/internal/expect"
 	"github.com/understudy-mock/understudy/mockserver"
 	"github.com/understudy-mock/understudy/mockserver/explore"
@@ -21,9 +24,10 @@ import (
 // app is an application that is a function; its scenario publishes a message to /start.
 type app struct {
 	handle  func(a *app, r *http.Request) error
-	headers []string // of the first message
+	headers []string // of the first message; the application is http://app.test
 
 	service *mockserver.Server
+	account *engine.Account
 	server  *httptest.Server
 	cases   []*explore.Observation
 }
@@ -41,7 +45,11 @@ func (a *app) Reset(context.Context) error {
 }
 
 func (a *app) Play(ctx context.Context, c *explore.Case) error {
-	if err := c.Do(ctx, func() error { return a.publish("/start", a.headers...) }); err != nil {
+	headers := slices.Clone(a.headers)
+	for i := range headers {
+		headers[i] = strings.Replace(headers[i], "http://app.test", a.server.URL, 1)
+	}
+	if err := c.Do(ctx, func() error { return a.publish("/start", headers...) }); err != nil {
 		return err
 	}
 	return c.Advance(ctx, 24*time.Hour)
@@ -54,9 +62,9 @@ func (a *app) Check(_ context.Context, o *explore.Observation) error {
 	return nil
 }
 
-// call makes a call to the service or to an outside service.
-func (a *app) call(path string, headers ...string) error {
-	r, err := http.NewRequest(http.MethodPost, a.service.ListensAt()+path, http.NoBody)
+// send makes a call to the service or to an outside service.
+func (a *app) send(path, body string, headers ...string) error {
+	r, err := http.NewRequest(http.MethodPost, a.service.ListensAt()+path, strings.NewReader(body))
 	if err != nil {
 		return err
 	}
@@ -76,11 +84,11 @@ func (a *app) call(path string, headers ...string) error {
 }
 
 func (a *app) publish(path string, headers ...string) error {
-	return a.call("/v2/publish/"+a.server.URL+path, headers...)
+	return a.send("/v2/publish/"+a.server.URL+path, "", headers...)
 }
 
 func (a *app) outside(service, key string) error {
-	return a.call(stub.OutsidePath+service+"/calls", "Idempotency-Key: "+key)
+	return a.send(stub.OutsidePath+service+"/calls", "", "Idempotency-Key: "+key)
 }
 
 // explored explores an application.
@@ -94,7 +102,7 @@ func explored(t *testing.T, cfg explore.Config, a *app) (*explore.Result, error)
 		a.server.Close()
 		_ = s.Close()
 	})
-	a.service = s
+	a.service, a.account = s, service.Account
 	return explore.Run(t.Context(), cfg, explore.Worker{Service: service, Scenario: a})
 }
 
@@ -119,6 +127,137 @@ func TestSecondFaultReachesAFailureCallback(t *testing.T) {
 	}
 	expect.Equal(t, "cases with two faults", r.Levels[1].Done, 1)
 	expect.Equal(t, "cases that were not reached", r.Unreached, 0)
+}
+
+func TestCallThatSubmitsAnotherStepWhenItIsRepeatedIsAFinding(t *testing.T) {
+	t.Parallel()
+	a := &app{headers: []string{"Svc-Workflow-RunId: run", "Svc-Workflow-Init: true"}}
+	a.handle = func(a *app, r *http.Request) error {
+		list, err := io.ReadAll(r.Body)
+		if err != nil || strings.Count(string(list), `"callType"`) > 1 { // the step has a result
+			return err
+		}
+		step, err := json.Marshal(map[string]any{"stepId": 1, "stepName": "charge " + r.Header.Get("Svc-Retried"), "stepType": "Run", "out": "1", "concurrent": 1})
+		if err != nil {
+			return err
+		}
+		body, err := json.Marshal([]map[string]any{{"destination": a.server.URL + "/start", "body": string(step), "headers": map[string]string{"Svc-Workflow-RunId": "run", "Svc-Workflow-Init": "false"}}})
+		if err != nil {
+			return err
+		}
+		return a.send("/v2/batch", string(body), "Content-Type: application/json")
+	}
+	r, err := explored(t, explore.Config{Faults: []explore.Fault{explore.LostAnswer}, Depth: 1, Cases: 1}, a)
+	if err != nil {
+		t.Fatal(err)
+	}
+	expect.Contains(t, "findings", texts(r), `a repeated call of a run submits step "charge 1", the first one submitted "charge 0"`)
+}
+
+func TestFailureThatAHandlerHidesIsNamed(t *testing.T) {
+	t.Parallel()
+	r, err := explored(t, explore.Config{Faults: []explore.Fault{explore.OutsideDown}, Depth: 1}, &app{handle: func(a *app, r *http.Request) error {
+		_ = once(a, r) // its error is not looked at
+		return nil
+	}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	expect.Contains(t, "findings", texts(r), "hidden failure: payments POST /calls failed and was not repeated, but /start was answered 200")
+}
+
+func TestVariantsOfFaultsAreTriedOnRequest(t *testing.T) {
+	t.Parallel()
+	for variants, want := range map[bool]int{false: 0, true: 1} {
+		r, err := explored(t, explore.Config{Variants: variants, Depth: 1}, &app{handle: once})
+		if err != nil {
+			t.Fatal(err)
+		}
+		tried := 0
+		for _, c := range r.Cases {
+			if c.Plan[0].Fault == explore.LostGateway {
+				tried++
+			}
+		}
+		expect.Equal(t, fmt.Sprintf("cases with 503 of a gateway, variants %v", variants), tried, want)
+		expect.Equal(t, "findings", texts(r), "")
+	}
+}
+
+func TestWhatIsLeftOutShowsNothingElse(t *testing.T) {
+	t.Parallel()
+	bugs := map[string]func(a *app, r *http.Request) error{
+		"none": func(a *app, r *http.Request) error {
+			if r.URL.Path != "/start" {
+				return once(a, r)
+			}
+			return errors.Join(a.publish("/first", "Svc-Deduplication-Id: 1"), a.publish("/second", "Svc-Deduplication-Id: 2"))
+		},
+		"two faults": func(a *app, r *http.Request) error {
+			if r.URL.Path == "/start" {
+				return a.publish("/first", "Svc-Deduplication-Id: 1")
+			}
+			return a.outside("payments", fmt.Sprint(r.Header.Get("Svc-Retried") == "2"))
+		},
+		"each attempt": func(a *app, r *http.Request) error { return a.outside("payments", r.Header.Get("Svc-Retried")) },
+	}
+	for name, handle := range bugs {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			found := map[bool][]string{}
+			for _, all := range []bool{false, true} {
+				r, err := explored(t, explore.Config{NoReduction: all, Faults: []explore.Fault{explore.LostAnswer, explore.Repeat, explore.LostRequest}}, &app{handle: handle})
+				if err != nil {
+					t.Fatal(err)
+				}
+				for _, f := range r.Findings {
+					found[all] = append(found[all], f.ID)
+				}
+			}
+			expect.Equal(t, "findings", fmt.Sprint(found[false]), fmt.Sprint(found[true]))
+		})
+	}
+}
+
+func TestLogNamesThePointAndTheFaultOfAnAttempt(t *testing.T) {
+	t.Parallel()
+	const point = "start.1 > /start#0@0"
+	plan, err := explore.ParsePlan(explore.ShortName(point) + "=repeat")
+	if err != nil {
+		t.Fatal(err)
+	}
+	a := &app{handle: once}
+	if _, err := explored(t, explore.Config{Case: plan}, a); err != nil {
+		t.Fatal(err)
+	}
+	p, err := a.account.Events(engine.Filter{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var points []string
+	for i := range p.Items {
+		if o := p.Items[i].Outcome; o != nil && o.Point != "" {
+			points = append(points, o.Point)
+		}
+	}
+	expect.Equal(t, "points", strings.Join(points, ", "), point+"; fault: repeat")
+}
+
+func TestCallbackIsTheSameWithAFault(t *testing.T) {
+	t.Parallel()
+	a := &app{headers: []string{"Svc-Callback: http://app.test/callback"}}
+	a.handle = func(a *app, r *http.Request) error {
+		body, err := io.ReadAll(r.Body)
+		if strings.Contains(string(body), "bodyNote") {
+			return errors.Join(err, a.outside("payments", "noted"))
+		}
+		return err
+	}
+	r, err := explored(t, explore.Config{Depth: 1}, a)
+	if err != nil {
+		t.Fatal(err)
+	}
+	expect.Equal(t, "findings", texts(r), "")
 }
 
 func TestLateRepeatDoesNotHoldUpOtherDeliveries(t *testing.T) {

@@ -30,6 +30,7 @@ type Outcome struct {
 	Body    []byte
 	Err     string
 	Note    string        // why Body is not the complete response, "" if it is
+	Point   string        // which attempt of a search for faults this is, and its faults; the destination never sees it
 	Took    time.Duration // response time of the destination
 	After   time.Duration // delay set by a stub, on the account's clock, before the outcome takes effect
 	BytesUp int           // size of the request, with headers

@@ -30,6 +30,9 @@ func WriteText(w io.Writer, r *explore.Result, again string) error {
 	for _, l := range r.Levels {
 		fmt.Fprintf(&b, "level %d    %d/%d\n", l.Faults, l.Done, l.All)
 	}
+	if o := r.Baseline; o != nil && len(o.DLQ) > 0 {
+		fmt.Fprintf(&b, "\nwarning: in the DLQ without a fault: %s\n", strings.Join(o.DLQ, ", "))
+	}
 	for _, text := range r.Repeated {
 		fmt.Fprintf(&b, "\nwarning: an effect outside of steps: %s, without a fault\n", text)
 	}

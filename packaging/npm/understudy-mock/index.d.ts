@@ -99,7 +99,7 @@ export class UnderstudyError extends Error {
 }
 
 /** A fault of `understudy explore`; `default` are those that a service may show. */
-export type Fault = "default" | "lost-answer" | "repeat" | "repeat-late" | "lost-request" | "late" | "overlap" | "down" | "lost-receipt" | "refuse-call" | "outside-down" | "outside-lost";
+export type Fault = "default" | "lost-answer" | "repeat" | "repeat-late" | "lost-request" | "late" | "overlap" | "down" | "lost-receipt" | "refuse-call" | "outside-down" | "outside-lost" | "lost-request-503" | "refuse-call-429" | "refuse-call-500" | "refuse-call-reset";
 
 export interface ExploreOptions {
   /** The outside services of the application, and what they answer; 200 and {} by default. */
