@@ -32,7 +32,7 @@ func (s *Scenario) deadConfigured(way string) error {
 	times, err := 0, error(nil)
 	switch way {
 	case "tried three times":
-		err = s.runRetries(2)
+		s.runRetries(2)
 	case "delayed":
 		var delay string
 		delay, err = s.delayed(2)
