@@ -88,7 +88,7 @@ func (s *Scenario) configured(way string) error {
 		return nil
 	}
 	prepared := s.publish
-	if err := s.pausedKey(0); err != nil {
+	if err := s.pausedKey("", 0); err != nil {
 		return err
 	}
 	s.publish, s.flow.held = prepared, 1

@@ -38,7 +38,7 @@ func (s *Scenario) deadConfigured(way string) error {
 		delay, err = s.delayed(2)
 		s.Configure(header.Delay, delay)
 	case "held by a key":
-		err = s.pausedKey(0)
+		err = s.pausedKey("", 0)
 	case "restarted once", "restarted twice":
 		times = len(way) / len("restarted once")
 	}

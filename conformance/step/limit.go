@@ -66,7 +66,7 @@ var limitSteps = []step{
 	{"When", `the host application starts`, (*Scenario).startHost},
 	{"When", `(one client|another client|a client of the same name in capitals) sends (\d+) requests?`, (*Scenario).send},
 	{"When", `one client sends (\d+) requests with a pause of (\d+) milliseconds`, (*Scenario).sendsPausing},
-	{"When", `one client sends (\d+) requests with the method "(\w+)"`, (*Scenario).sendsMethod},
+	{"When", `one client sends (\d+) requests with the method "(\w+)"`, func(s *Scenario, n int, method string) error { return s.burst(n, method, s.plugin.path, "ann") }},
 	{"When", `one client sends (\d+) requests to "([^"]+)"`, (*Scenario).sendsTo},
 	{"When", `one client sends a request to each of "([^"]+)" and "([^"]+)"`, (*Scenario).sendsToEach},
 	{"When", `two clients send 1 request each`, (*Scenario).twoClients},
@@ -268,10 +268,6 @@ func (s *Scenario) send(client string, n int) error {
 }
 
 func (s *Scenario) sends(n int) error { return s.send("one client", n) }
-
-func (s *Scenario) sendsMethod(n int, method string) error {
-	return s.burst(n, method, s.plugin.path, "ann")
-}
 
 func (s *Scenario) sendsTo(n int, path string) error {
 	return s.burst(n, http.MethodGet, path, "ann")

@@ -22,7 +22,7 @@ var logSteps = []step{
 	{"When", `the message logs are filtered by (run id|workflow url|creation of the run|the state "\w+"|message id|an unknown run id|run id and the state "\w+")`, (*Scenario).filterLogs},
 	{"When", `the message logs are filtered by the (start|end) date (of|just before|just after) one of their events`, (*Scenario).filterLogsByDate},
 	{"Then", `the answer is 200 with an array "(\w+)"`, (*Scenario).answersArray},
-	{"Then", `its cursor is a string or absent`, (*Scenario).cursorIsString},
+	{"Then", `(its cursor|the cursor of every page) is a string or absent`, (*Scenario).cursorsAreStrings},
 	{"Then", `every event of the run has the field "(\w+)" as ([\w ]+)`, (*Scenario).everyEventHas},
 	{"Then", `every step information of the run has the field "(\w+)" as ([\w ]+)`, (*Scenario).everyStepHas},
 	{"Then", `the times of every event lie between the trigger and now`, (*Scenario).timesLie},
