@@ -47,21 +47,12 @@ func (s *Scenario) filterLogsFarAway(end string) error {
 	if err := s.know(s.Runs.Id); err != nil {
 		return err
 	}
-	var first, last int64
-	for _, e := range s.Runs.known {
-		t, _ := check.Integer(e, "/time")
-		if first == 0 || t < first {
-			first = t
-		}
-		last = max(last, t)
-	}
+	first, last := bounds(s.Runs.known)
 	name, t := "from", last+time.Hour.Milliseconds()
 	if end == "end" {
 		name, t = "to", first-time.Hour.Milliseconds()
 	}
-	l, err := s.ReadList("listWorkflowMessageLogs", "logs", 0, map[string]string{name: strconv.FormatInt(t, 10), "run_id": s.Runs.Id})
-	s.Runs.listed = l
-	return err
+	return s.read("message logs", 0, map[string]string{name: strconv.FormatInt(t, 10), "run_id": s.Runs.Id})
 }
 
 // cursorsAreStrings checks, of every page, also the last one, whose cursor may be absent or
@@ -80,10 +71,8 @@ func (s *Scenario) cursorsAreStrings(of string) error {
 }
 
 func (s *Scenario) noEventOfRun() error {
-	for _, e := range s.Runs.listed.Items {
-		if id, _ := check.Text(e, "/workflowRunId"); id == s.Runs.Id {
-			return s.FailureAt(e, "/workflowRunId", "the filtered list holds an event that does not fit", "none of "+id)
-		}
+	if own := s.Runs.listed.Of(s.Runs.Id); len(own) > 0 {
+		return s.FailureAt(own[0], "/workflowRunId", "the filtered list holds an event that does not fit", "none of "+s.Runs.Id)
 	}
 	return nil
 }
