@@ -20,17 +20,17 @@ var statsDaySteps = []step{
 	{"Then", `the count of the dead letter queue has risen by (\d+|as many entries as are listed)`, (*Scenario).dlqCountRisen},
 }
 
-// statsKinds lists the fields of the statistics, with their types.
-var statsKinds = [][2]string{
-	{"days", "array of string"}, {"daily_requests", "array"}, {"daily_billings", "array of point"}, {"daily_bandwidths", "array of point"},
-	{"daily_used", "array of point"}, {"daily_used_workflow", "array of point"}, {"daily_svc_messages", "array of series"},
-	{"daily_workflow_messages", "array of series"}, {"dlq_message_count", "integer"}, {"daily_bandwidth_used", "array of point"}, {"total_monthly_billing", "number"},
-}
-
+// statsHaveAll takes the daily requests as an array only: another scenario is about their objects.
 func (s *Scenario) statsHaveAll() error {
-	for _, field := range statsKinds {
-		if err := s.statsHave(field[0], field[1]); err != nil {
-			return err
+	kinds := map[string][]string{
+		"array": check.DayArrays[:1], "array of string": {"days"}, "integer": {"dlq_message_count"}, "number": {"total_monthly_billing"},
+		"array of point": slices.Concat(check.DayArrays[1:], check.PeriodArrays), "array of series": check.SeriesArrays,
+	}
+	for _, kind := range slices.Sorted(maps.Keys(kinds)) {
+		for _, field := range kinds[kind] {
+			if err := s.statsHave(field, kind); err != nil {
+				return err
+			}
 		}
 	}
 	return nil
