@@ -112,7 +112,7 @@ func (s *Scenario) shows(item any, pointer, message, name string, values ...stri
 			return nil
 		}
 	}
-	return s.FailureAt(item, pointer, message, strings.Join(values, ", ")+" as "+cmp.Or(name, "some header"))
+	return s.FailureAt(item, pointer, message, cmp.Or(name, "a header")+": "+strings.Join(values, ", "))
 }
 
 // deadOfAnother makes a dead-lettered run of another workflow and then restores the
