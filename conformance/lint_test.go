@@ -37,7 +37,7 @@ func TestFeatures(t *testing.T) {
 	capabilities := map[string]bool{}
 	for _, f := range parsed {
 		for _, pickle := range f.Pickles {
-			picked := pick(f.Feature, f.Uri, pickle)
+			picked := pick(f.Feature, f, pickle)
 			for _, name := range picked.needs {
 				capabilities[name] = true
 			}

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"path"
 	"slices"
 	"strings"
 
@@ -129,7 +130,7 @@ func scenarios(from fs.FS) ([]picked, error) {
 	var all []picked
 	for _, f := range parsed {
 		for _, pickle := range f.Pickles {
-			all = append(all, pick(f.Feature, f.Uri, pickle))
+			all = append(all, pick(f.Feature, f, pickle))
 		}
 	}
 	return all, nil
@@ -221,11 +222,18 @@ func overlap(a, b []string) bool {
 	return slices.ContainsFunc(a, func(x string) bool { return slices.Contains(b, x) })
 }
 
+// syntaxTree is a parsed feature file.
+type syntaxTree interface {
+	FindRule(scenario string) *messages.Rule
+	FindScenario(id string) *messages.Scenario
+	FindExample(row string) (*messages.Examples, *messages.TableRow)
+}
+
 // pick reads the tags and names of a pickle.
-func pick(f *messages.Feature, uri string, pickle *messages.Pickle) picked {
-	file := uri[strings.LastIndex(uri, "/")+1:]
+func pick(f *messages.Feature, in syntaxTree, pickle *messages.Pickle) picked {
+	file := path.Base(pickle.Uri)
 	p := picked{key: pickleKey(pickle), file: file, result: report.Result{Feature: f.Name, Name: pickle.Name}}
-	rule, line := place(f, pickle)
+	rule, line := place(in, pickle)
 	p.result.Rule, p.result.Location = rule, fmt.Sprintf("%s:%d", file, line)
 	for _, tag := range pickle.Tags {
 		name := tag.Name
@@ -252,37 +260,16 @@ func pick(f *messages.Feature, uri string, pickle *messages.Pickle) picked {
 }
 
 // place finds the rule and the line of a pickle. With an example, the line is that of the row.
-func place(f *messages.Feature, pickle *messages.Pickle) (rule string, line int64) {
-	id := pickle.AstNodeIds[0]
-	last := pickle.AstNodeIds[len(pickle.AstNodeIds)-1]
-	look := func(s *messages.Scenario) bool {
-		if s == nil || s.Id != id {
-			return false
-		}
-		line = s.Location.Line
-		for _, e := range s.Examples {
-			for _, row := range e.TableBody {
-				if row.Id == last {
-					line = row.Location.Line
-				}
-			}
-		}
-		return true
+func place(in syntaxTree, pickle *messages.Pickle) (rule string, line int64) {
+	scenario, last := pickle.AstNodeIds[0], pickle.AstNodeIds[len(pickle.AstNodeIds)-1]
+	line = in.FindScenario(scenario).Location.Line
+	if r := in.FindRule(scenario); r != nil {
+		rule = r.Name
 	}
-	for _, child := range f.Children {
-		if look(child.Scenario) {
-			return "", line
-		}
-		if child.Rule == nil {
-			continue
-		}
-		for _, inner := range child.Rule.Children {
-			if look(inner.Scenario) {
-				return child.Rule.Name, line
-			}
-		}
+	if _, row := in.FindExample(last); row != nil {
+		line = row.Location.Line
 	}
-	return "", 0
+	return rule, line
 }
 
 // pickleKey identifies a scenario when the features are parsed again.

@@ -114,6 +114,14 @@ var periods = map[string]spread{
 	"30d": {240, 3 * time.Hour, "STA-004"},
 }
 
+// The arrays of the statistics: one point for each day of the month, points of the period, and
+// lists of series of the period by id.
+var (
+	DayArrays    = []string{"daily_requests", "daily_billings", "daily_bandwidths"}
+	PeriodArrays = []string{"daily_used", "daily_used_workflow", "daily_bandwidth_used"}
+	SeriesArrays = []string{"daily_svc_messages", "daily_workflow_messages"}
+)
+
 // statistics checks the usage statistics.
 func statistics(l *looking) {
 	if !l.answers200("STA-001") {
@@ -123,16 +131,16 @@ func statistics(l *looking) {
 	l.fields("STA-001", "", []Field{
 		{"days", "array of string", true}, {"dlq_message_count", "integer", true}, {"total_monthly_billing", "number", true},
 	})
-	for _, name := range []string{"daily_requests", "daily_billings", "daily_bandwidths"} {
+	for _, name := range DayArrays {
 		l.points(l.array("/" + name))
 	}
 	for i := range l.array("/daily_requests").items {
 		l.fields("STA-010", fmt.Sprintf("/daily_requests/%d", i), []Field{{"workflow_message", "integer", true}, {"workflow_run", "integer", true}})
 	}
-	for _, name := range []string{"daily_used", "daily_used_workflow", "daily_bandwidth_used"} {
+	for _, name := range PeriodArrays {
 		l.period(l.array("/"+name), true)
 	}
-	for _, name := range []string{"daily_svc_messages", "daily_workflow_messages"} {
+	for _, name := range SeriesArrays {
 		for i := range l.array("/" + name).items {
 			one := fmt.Sprintf("/%s/%d", name, i)
 			l.has("STA-001", one+"/id", "string")

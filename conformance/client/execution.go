@@ -230,13 +230,11 @@ func (x *execution) step(ctx context.Context, c *Call) error {
 		x.sign(fill(c.Sign, x.vars).(map[string]any)) //nolint:forcetypeassert // fill keeps the type
 	}
 	x.configure(c)
-	replies, err := filled[[]reply](c.Replies, x.vars)
+	x.call = c
+	before, err := x.script(c)
 	if err != nil {
 		return err
 	}
-	x.call = c
-	x.scene.script(*replies)
-	before := len(x.scene.sent(0))
 	line := map[string]any{"op": c.Op, "client": x.client, "args": x.args, "times": max(c.Times, 1)}
 	x.calledAt = harness.Now()
 	a, err := x.adapter.call(ctx, line, x.session.cfg.CallTimeout)
@@ -259,6 +257,16 @@ func (x *execution) step(ctx context.Context, c *Call) error {
 		return f
 	}
 	return nil
+}
+
+// script sets the replies to a call, and returns how many requests came before it.
+func (x *execution) script(c *Call) (before int, err error) {
+	replies, err := filled[[]reply](c.Replies, x.vars)
+	if err != nil {
+		return 0, err
+	}
+	x.scene.script(*replies)
+	return len(x.scene.sent(0)), nil
 }
 
 // configure sets the configuration of the client of a call. The library gets no repeats unless the

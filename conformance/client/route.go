@@ -75,28 +75,34 @@ func (x *execution) varied(p reply) *reply {
 // variations are changes of the JSON of a reply that a client must bear.
 var variations = map[string]func(any) any{"grow": grow, "nulls": nulls, "drop": drop}
 
-// grow adds unknown members on every level.
-func grow(v any) any {
+// changedIn applies a change to an object, or to each item of a list; other values stay.
+func changedIn(v any, change func(map[string]any) any) any {
 	switch v := v.(type) {
 	case map[string]any:
-		out := map[string]any{}
-		for name, member := range v {
-			if isHeaderMap(member) || name == "namespaces" {
-				out[name] = member
-				continue
-			}
-			out[name] = grow(member)
-		}
-		out["zzNew"], out["aaNew"] = map[string]any{"deep": []any{1, "two", nil}}, "new"
-		return out
+		return change(v)
 	case []any:
 		out := make([]any, len(v))
 		for i := range v {
-			out[i] = grow(v[i])
+			out[i] = changedIn(v[i], change)
 		}
 		return out
 	}
 	return v
+}
+
+// grow adds unknown members on every level.
+func grow(v any) any {
+	return changedIn(v, func(v map[string]any) any {
+		out := map[string]any{}
+		for name, member := range v {
+			if !isHeaderMap(member) && name != "namespaces" {
+				member = grow(member)
+			}
+			out[name] = member
+		}
+		out["zzNew"], out["aaNew"] = map[string]any{"deep": []any{1, "two", nil}}, "new"
+		return out
+	})
 }
 
 // isHeaderMap reports whether a value is a map of header names: its names are data.
@@ -129,27 +135,18 @@ func nulls(v any) any {
 }
 
 func optional(v any, handle func(map[string]any, string)) any {
-	switch v := v.(type) {
-	case map[string]any:
+	return changedIn(v, func(v map[string]any) any {
 		out := map[string]any{}
 		for name, member := range v {
-			if slices.Contains(required, name) && name != "cursor" {
+			switch {
+			case slices.Contains(required, name) && name != "cursor":
 				out[name] = optional(member, handle)
-				continue
-			}
-			if isHeaderMap(v) || v["vectorCount"] != nil && name != "denseIndex" {
+			case isHeaderMap(v) || v["vectorCount"] != nil && name != "denseIndex":
 				out[name] = member
-				continue
+			default:
+				handle(out, name)
 			}
-			handle(out, name)
 		}
 		return out
-	case []any:
-		out := make([]any, len(v))
-		for i := range v {
-			out[i] = optional(v[i], handle)
-		}
-		return out
-	}
-	return v
+	})
 }

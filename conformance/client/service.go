@@ -85,13 +85,11 @@ func (x *execution) deliver(ctx context.Context, c *Call) error {
 	if x.served == nil {
 		return harness.Inconclusive(report.AdapterFailed, "%s", "no workflow is served")
 	}
-	replies, err := filled[[]reply](c.Replies, x.vars)
+	x.call = nil
+	before, err := x.script(c)
 	if err != nil {
 		return err
 	}
-	x.scene.script(*replies)
-	x.call = nil
-	before := len(x.scene.sent(0))
 	if _, err := x.traced(ctx); err != nil { // forgets what ran before
 		return err
 	}

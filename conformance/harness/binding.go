@@ -20,10 +20,7 @@ func (s *Scenario) Bound(section, name string) string {
 	if section == "headers" && name == "flow_value" && b.Headers[name] == "" {
 		return header.FlowControlValue // as the document shows it
 	}
-	return map[string]map[string]string{
-		"publish": b.Publish, "stats": b.Stats, "headers": b.Headers, "delay": b.Delay, "logs": b.Logs, "dlq": b.DLQ,
-		"fields.dlq": b.Fields["dlq"], "fields.log": b.Fields["log"], "fields.step": b.Fields["step"],
-	}[section][name]
+	return b.Sections()[section][name]
 }
 
 // Binding returns a binding. Without one, the error makes the scenario inconclusive.

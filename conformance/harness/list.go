@@ -99,20 +99,20 @@ func (s *Scenario) ListedOnce(l *Listing, want []any, key func(any) string) erro
 // EventsOf returns the events of a run, in the order of the list.
 func (s *Scenario) EventsOf(run string) ([]any, error) {
 	l, err := s.ReadList("listWorkflowMessageLogs", "logs", 0, map[string]string{"run_id": run})
-	return l.of(run, err)
-}
-
-// of returns the items of a run. A cursor that repeats is an error only where it is judged.
-func (l *Listing) of(run string, err error) (own []any, _ error) {
 	if err != nil && !EndlessCursor(err) {
 		return nil, err
 	}
+	return l.Of(run), nil
+}
+
+// Of returns the items of a run.
+func (l *Listing) Of(run string) (own []any) {
 	for _, item := range l.Items {
 		if id, _ := check.Text(item, "/workflowRunId"); id == run {
 			own = append(own, item)
 		}
 	}
-	return own, nil
+	return own
 }
 
 // EntriesOf returns the entries of a run in the dead letter queue.
@@ -122,11 +122,11 @@ func (s *Scenario) EntriesOf(run string) ([]any, error) {
 		filters["run_id"] = run
 	}
 	l, err := s.ReadList("listWorkflowDLQ", "dlq", 0, filters)
-	own, err := l.of(run, err)
-	if err == nil {
-		s.mu.Lock() // several entries may be read at once
-		defer s.mu.Unlock()
-		s.Asked = l.Responses[0]
+	if err != nil && !EndlessCursor(err) {
+		return nil, err
 	}
-	return own, err
+	s.mu.Lock() // several entries may be read at once
+	defer s.mu.Unlock()
+	s.Asked = l.Responses[0]
+	return l.Of(run), nil
 }

@@ -1,47 +1,10 @@
 package report
 
 import (
-	"encoding/json"
 	"io"
 	"strconv"
 	"strings"
 )
-
-type cucumberFeature struct {
-	URI      string            `json:"uri"`
-	ID       string            `json:"id"`
-	Keyword  string            `json:"keyword"`
-	Name     string            `json:"name"`
-	About    string            `json:"description"` // facts about the run, because the format has no other place for them
-	Elements []cucumberElement `json:"elements"`
-}
-
-type cucumberElement struct {
-	ID      string         `json:"id"`
-	Keyword string         `json:"keyword"`
-	Name    string         `json:"name"`
-	Line    int            `json:"line"`
-	Type    string         `json:"type"`
-	Tags    []cucumberTag  `json:"tags"`
-	Steps   []cucumberStep `json:"steps"`
-}
-
-type cucumberTag struct {
-	Name string `json:"name"`
-}
-
-type cucumberStep struct {
-	Keyword string         `json:"keyword"`
-	Name    string         `json:"name"`
-	Line    int            `json:"line"`
-	Match   struct{}       `json:"match"`
-	Result  cucumberResult `json:"result"`
-}
-
-type cucumberResult struct {
-	Status  string `json:"status"`
-	Message string `json:"error_message,omitempty"`
-}
 
 // cucumberStatus maps verdicts to those of Cucumber JSON.
 var cucumberStatus = map[Verdict]string{
@@ -49,43 +12,50 @@ var cucumberStatus = map[Verdict]string{
 }
 
 // writeCucumber writes Cucumber JSON, one feature for each file. A scenario that was
-// decided before its first step has one step with its verdict.
+// decided before its first step has one step with its verdict. The description of a feature has the
+// facts about the run, because the format has no other place for them.
 func writeCucumber(w io.Writer, r *Report) error {
-	features := []cucumberFeature{}
+	var files []string
+	features := map[string]object{}
+	elements := map[string][]object{}
 	var about strings.Builder
 	for _, f := range r.facts() {
 		about.WriteString(f.Name + ": " + f.Value + "\n")
 	}
-	index := map[string]int{}
 	for i := range r.Results {
 		x := &r.Results[i]
 		file, number, _ := strings.Cut(x.Location, ":")
 		line, _ := strconv.Atoi(number)
-		at, ok := index[file]
-		if !ok {
-			at = len(features)
-			index[file] = at
-			features = append(features, cucumberFeature{URI: "features/" + file, ID: slug(x.Feature), Keyword: "Feature", Name: x.Feature, About: about.String()})
+		if features[file] == nil {
+			files = append(files, file)
+			features[file] = object{"uri": "features/" + file, "id": slug(x.Feature), "keyword": "Feature", "name": x.Feature, "description": about.String()}
 		}
-		e := cucumberElement{ID: slug(x.Feature) + ";" + slug(x.Name), Keyword: "Scenario", Name: x.Name, Line: line, Type: "scenario", Tags: []cucumberTag{}}
+		tags := []object{}
 		for _, tag := range x.Tags {
-			e.Tags = append(e.Tags, cucumberTag{tag})
+			tags = append(tags, object{"name": tag})
+		}
+		var steps []object
+		add := func(name string, v Verdict) {
+			result := object{"status": cucumberStatus[v]}
+			if result["status"] == "failed" && len(x.Steps) > 0 {
+				result["error_message"] = r.plain(x)
+			}
+			steps = append(steps, object{"keyword": "* ", "name": name, "line": line, "match": object{}, "result": result})
 		}
 		for _, st := range x.Steps {
-			step := cucumberStep{Keyword: "* ", Name: st.Text, Line: line, Result: cucumberResult{Status: cucumberStatus[st.Verdict]}}
-			if step.Result.Status == "failed" {
-				step.Result.Message = r.plain(x)
-			}
-			e.Steps = append(e.Steps, step)
+			add(st.Text, st.Verdict)
 		}
-		if len(e.Steps) == 0 {
-			e.Steps = []cucumberStep{{Keyword: "* ", Name: string(x.Verdict) + " " + x.Detail, Line: line, Result: cucumberResult{Status: cucumberStatus[x.Verdict]}}}
+		if len(steps) == 0 {
+			add(string(x.Verdict)+" "+x.Detail, x.Verdict)
 		}
-		features[at].Elements = append(features[at].Elements, e)
+		elements[file] = append(elements[file], object{"id": slug(x.Feature) + ";" + slug(x.Name), "keyword": "Scenario", "name": x.Name, "line": line, "type": "scenario", "tags": tags, "steps": steps})
 	}
-	encoder := json.NewEncoder(w)
-	encoder.SetIndent("", "  ")
-	return encoder.Encode(features)
+	list := []object{}
+	for _, file := range files {
+		features[file]["elements"] = elements[file]
+		list = append(list, features[file])
+	}
+	return writeObject(w, list)
 }
 
 // slug is a name in the form of an id.

@@ -66,14 +66,22 @@ func writeJSON(w io.Writer, r *Report) error {
 	for i := range short.Results {
 		short.Results[i].outline()
 	}
-	encoder := json.NewEncoder(w)
-	encoder.SetIndent("", "  ")
-	return encoder.Encode(struct {
+	return writeObject(w, struct {
 		Schema   string `json:"$schema"`
 		Verdict  string `json:"verdict"`
 		ExitCode int    `json:"exitCode"`
 		*Report
 	}{"report.schema.json", r.Verdict(), r.ExitCode(), &short})
+}
+
+// object is an object of JSON.
+type object = map[string]any
+
+// writeObject writes indented JSON.
+func writeObject(w io.Writer, v any) error {
+	encoder := json.NewEncoder(w)
+	encoder.SetIndent("", "  ")
+	return encoder.Encode(v)
 }
 
 // maxKeptDeliveries is how many deliveries of a failure keep their headers and bodies.

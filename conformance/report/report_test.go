@@ -109,6 +109,16 @@ func TestCauses(t *testing.T) {
 // line, and what is not about the target as a notification.
 func TestSARIFReport(t *testing.T) {
 	t.Parallel()
+	type sarifResult struct {
+		Rule      string `json:"ruleId"`
+		Level     string
+		Locations []struct {
+			PhysicalLocation struct {
+				ArtifactLocation struct{ URI string }
+				Region           struct{ StartLine int }
+			}
+		}
+	}
 	var log struct {
 		Runs []struct {
 			Tool struct {
@@ -125,8 +135,8 @@ func TestSARIFReport(t *testing.T) {
 	run := log.Runs[0]
 	var got []string
 	for _, x := range run.Results {
-		place := x.Locations[0].Physical
-		got = append(got, fmt.Sprintf("%s %s %s:%d", x.Rule, x.Level, place.Artifact.URI, place.Region.Line))
+		place := x.Locations[0].PhysicalLocation
+		got = append(got, fmt.Sprintf("%s %s %s:%d", x.Rule, x.Level, place.ArtifactLocation.URI, place.Region.StartLine))
 	}
 	expect.Equal(t, "results", got, []string{"REQ-PUB-001 error features/publish.feature:2", "REQ-PUB-001 warning features/publish.feature:3"})
 	expect.Equal(t, "rule", run.Tool.Driver.Rules[0].ID, "REQ-PUB-001")
@@ -225,7 +235,7 @@ func TestJUnitReport(t *testing.T) {
 
 func TestOtherReportsAreWellFormed(t *testing.T) {
 	t.Parallel()
-	var features []cucumberFeature
+	var features []struct{ Elements []any }
 	{
 		err := json.Unmarshal([]byte(render(t, "cucumber")), &features)
 		expect.Nil(t, "error", err)

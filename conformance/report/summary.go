@@ -50,24 +50,14 @@ func (r *Report) Summarise(profiles []string) {
 // profile summarises one profile. It is conformant when nothing failed and nothing is inconclusive.
 func (r *Report) profile(name string) Profile {
 	p := Profile{Name: name}
+	counts := map[Verdict]*int{Pass: &p.Passed, Observed: &p.Passed, Fail: &p.Failed, HarnessError: &p.Errors, Warn: &p.Warned, Inconclusive: &p.Inconclusive, Unreliable: &p.Unreliable}
 	for i := range r.Results {
 		x := &r.Results[i]
 		if !slices.Contains(x.Profiles, name) {
 			continue
 		}
-		switch x.Verdict {
-		case Pass, Observed:
-			p.Passed++
-		case Fail:
-			p.Failed++
-		case HarnessError:
-			p.Errors++
-		case Warn:
-			p.Warned++
-		case Inconclusive:
-			p.Inconclusive++
-		case Unreliable:
-			p.Unreliable++
+		if n := counts[x.Verdict]; n != nil {
+			*n++
 		}
 	}
 	switch {

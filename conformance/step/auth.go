@@ -26,7 +26,6 @@ var authSteps = []step{
 	{"When", `a message is published (without credentials|with a wrong token in the query)`, (*Scenario).publishWrongly},
 	{"Then", `the request is (accepted|refused)`, (*Scenario).answered},
 	{"Then", `no new run is started`, (*Scenario).noNewRun},
-	{"Then", `the search index can still be found`, (*Scenario).searchStillThere},
 	{"Then", `the answer does not name the run`, (*Scenario).runNotNamed},
 }
 
@@ -274,14 +273,6 @@ func (s *Scenario) noNewRun() error {
 		}
 		return nil
 	})
-}
-
-func (s *Scenario) searchStillThere() error {
-	found, err := s.found(s.searched.id)
-	if err == nil && !found {
-		err = s.Failure("the search index", "still there", "none")
-	}
-	return err
 }
 
 // leaks reports whether the last answer names a run of another account.

@@ -57,15 +57,11 @@ func (s *Scenario) configured(way string) error {
 		s.publish.body = append(s.publish.body, "\xff\xfe\x00\x80"...)
 	}
 	for _, h := range configuration {
-		if err := s.carry("forward", h[0], h[1]); err != nil {
-			return err
-		}
+		s.carry("forward", h[0], h[1])
 	}
 	if name := s.Bound("headers", "failure_callback"); name != "" {
 		s.Endpoint("failure callback").Aside = true
-		if err := s.carry("", name, s.Endpoint("failure callback").URL); err != nil {
-			return err
-		}
+		s.carry("", name, s.Endpoint("failure callback").URL)
 	}
 	s.publish.want = map[string]int{theDestination: 1}
 	if strings.HasPrefix(way, "delayed") {
@@ -80,21 +76,19 @@ func (s *Scenario) configured(way string) error {
 		}
 		s.publish.want = map[string]int{"alpha": 2, "beta": 1}
 		s.Endpoint("alpha").Answer(failing)
-		return s.allowRetries(1, "header")
+		s.allowRetries(1, "header")
 	case way == "sent in a batch":
 		s.publish.batch = true
 	case strings.HasSuffix(way, "tried three times"):
 		s.publish.want[theDestination] = 3
 		s.Endpoint(theDestination).Answer(failing)
-		if err := s.allowRetries(2, "header"); err != nil {
-			return err
-		}
+		s.allowRetries(2, "header")
 	}
 	if !strings.HasPrefix(way, "held by a key") {
 		return nil
 	}
 	prepared := s.publish
-	if err := s.pausedKey(0); err != nil {
+	if err := s.pausedKey("", 0); err != nil {
 		return err
 	}
 	s.publish, s.flow.held = prepared, 1
@@ -107,10 +101,9 @@ func (s *Scenario) configuredToForward(way string) error {
 	if err := s.configured(way); err != nil {
 		return err
 	}
-	if err := s.carry("", "X-Plain", "order-44"); err != nil {
-		return err
-	}
-	return s.forward("all", "header")
+	s.carry("", "X-Plain", "order-44")
+	s.forward("all", "header")
+	return nil
 }
 
 // configuredPath follows the URL of the destination.
@@ -474,10 +467,7 @@ func (s *Scenario) threeRuns() error {
 	return nil
 }
 
-func (s *Scenario) sized(n int) error {
-	s.Runs.size = n
-	return nil
-}
+func (s *Scenario) sized(n int) { s.Runs.size = n }
 
 func (s *Scenario) pagesHold(n int) error {
 	l := &s.Runs.listed
@@ -489,18 +479,16 @@ func (s *Scenario) pagesHold(n int) error {
 	return nil
 }
 
-func (s *Scenario) returns(value string) error {
+func (s *Scenario) returns(value string) {
 	if value == "of 20000 characters" {
 		value = `"` + strings.Repeat("0123456789", 2000) + `"`
 	}
 	s.Runs.peer.Result = value
-	return nil
 }
 
-func (s *Scenario) invokedFails(status int) error {
+func (s *Scenario) invokedFails(status int) {
 	st := &s.Runs.Child.Steps[0]
 	st.Fails, st.Status = -1, status
-	return nil
 }
 
 func (s *Scenario) invokedIsDead() error {

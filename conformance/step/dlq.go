@@ -217,9 +217,7 @@ func (s *Scenario) readQueue() error {
 }
 
 func (s *Scenario) readEntriesPaged(size int) error {
-	l, err := s.ReadList("listWorkflowDLQ", "dlq", size, s.ofScenario())
-	s.Runs.listed = l
-	return err
+	return s.read("dead letter queue", size, s.ofScenario())
 }
 
 // ofScenario is a filter for the workflow of the scenario; nil when the filter is not bound.
@@ -234,7 +232,7 @@ func (s *Scenario) ofScenario() map[string]string {
 // the last entry, not at an offset that the new entry shifts.
 func (s *Scenario) readEntriesRacing(size int) error {
 	added := false
-	l, err := s.ReadList("listWorkflowDLQ", "dlq", size, s.ofScenario(), func() error {
+	return s.read("dead letter queue", size, s.ofScenario(), func() error {
 		if added {
 			return nil
 		}
@@ -246,8 +244,6 @@ func (s *Scenario) readEntriesRacing(size int) error {
 		_, err = s.buried(id)
 		return harness.Prerequisite(err)
 	})
-	s.Runs.listed = l
-	return err
 }
 
 func (s *Scenario) callbackAnswered() error {

@@ -32,13 +32,13 @@ func (s *Scenario) deadConfigured(way string) error {
 	times, err := 0, error(nil)
 	switch way {
 	case "tried three times":
-		err = s.runRetries(2)
+		s.runRetries(2)
 	case "delayed":
 		var delay string
 		delay, err = s.delayed(2)
 		s.Configure(header.Delay, delay)
 	case "held by a key":
-		err = s.pausedKey(0)
+		err = s.pausedKey("", 0)
 	case "restarted once", "restarted twice":
 		times = len(way) / len("restarted once")
 	}
@@ -112,7 +112,7 @@ func (s *Scenario) shows(item any, pointer, message, name string, values ...stri
 			return nil
 		}
 	}
-	return s.FailureAt(item, pointer, message, strings.Join(values, ", ")+" as "+cmp.Or(name, "some header"))
+	return s.FailureAt(item, pointer, message, cmp.Or(name, "a header")+": "+strings.Join(values, ", "))
 }
 
 // deadOfAnother makes a dead-lettered run of another workflow and then restores the

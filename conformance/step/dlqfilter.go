@@ -24,14 +24,11 @@ func (s *Scenario) filterQueue(filter string) error {
 		"run id": {"run_id", "/workflowRunId"}, "workflow url": {"url", "/workflowUrl"}, "response status": {"response_status", "/responseStatus"},
 		"publisher": {"caller_ip", "/callerIP"}, "callback state": {"callback_state", "/failureCallbackInfo/state"},
 	}
-	filters := map[string]string{}
-	if s.Bound("dlq", "from") != "" {
-		filters["from"] = strconv.FormatInt(s.Runs.triggered.Add(-s.Skew()).UnixMilli(), 10)
-	}
+	filters := s.recent("dead letter queue")
 	if n, ok := names[filter]; ok {
 		v, fits := equal(n.pointer)
 		filters[n.binding] = v
-		return s.readFiltered("listWorkflowDLQ", "dlq", filters, fits)
+		return s.readFiltered("dead letter queue", filters, fits)
 	}
 	if _, err := s.Binding("headers", "label"); err != nil { // no entry has a label
 		return err
@@ -54,7 +51,7 @@ func (s *Scenario) filterQueue(filter string) error {
 		}
 		filters["run_id"], _ = check.Text(sample, "/workflowRunId")
 	}
-	return s.readFiltered("listWorkflowDLQ", "dlq", filters, fits)
+	return s.readFiltered("dead letter queue", filters, fits)
 }
 
 // filterQueueByNobody filters by a value that no entry has.
@@ -166,7 +163,7 @@ func (s *Scenario) filterQueueBetween(end string) error {
 		return harness.Inconclusive(report.PrerequisiteFailed, "the times %d of an entry are not before those of the next one, %d", outer, inner)
 	}
 	url[name] = strconv.FormatInt(t, 10)
-	return s.readFiltered("listWorkflowDLQ", "dlq", url, func(e any) bool {
+	return s.readFiltered("dead letter queue", url, func(e any) bool {
 		return slices.ContainsFunc(listed, func(of any) bool { return entryID(of) == entryID(e) })
 	})
 }

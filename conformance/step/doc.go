@@ -5,7 +5,8 @@
 //
 // A Scenario is a harness.Scenario with the state that its steps share. A Given step
 // prepares; an error there usually makes the scenario inconclusive (harness.Prerequisite).
-// A When step acts and keeps the response. A Then step judges the result.
+// A When step acts and keeps the response. A Then step judges the result. A step that is made
+// of others calls them in turn (harness.InTurn).
 //
 // # What it does not do
 //

@@ -25,8 +25,6 @@ var groupSteps = []step{
 	{"Given", `a URL group with the endpoints? (".+")`, (*Scenario).MakeGroup},
 	{"Given", `another URL group with the endpoints? (".+")`, (*Scenario).anotherGroup},
 	{"Given", `another URL group with a longer name and the endpoint (".+")`, (*Scenario).longerGroup},
-	{"Given", `the endpoint "([^"]+)" always answers (\d+)`, (*Scenario).endpointAnswers},
-	{"Given", `the endpoint "([^"]+)" answers (\d+) once and then 200`, (*Scenario).endpointRecovers},
 	{"Given", `the group is updated with the default header "([^"]+)" as the string "([^"]+)"`, func(s *Scenario, name, value string) error { return s.updateForwarded(name, value) }},
 	{"Given", `the group is updated with the default header "([^"]+)" as an array of "([^"]+)" and "([^"]+)"`, func(s *Scenario, name, a, b string) error { return s.updateForwarded(name, []string{a, b}) }},
 	{"Given", `the group is updated with the default headers "([^"]+)" as "([^"]+)" and "([^"]+)" as "([^"]+)"`, (*Scenario).updateTwo},
@@ -94,16 +92,6 @@ func (s *Scenario) longerGroup(endpoints string) error {
 	return s.newGroup(s.Group.other, endpoints)
 }
 
-func (s *Scenario) endpointRecovers(name string, status int) error {
-	s.Endpoint(name).Answer(nil, receiver.Reply{Status: status})
-	return nil
-}
-
-func (s *Scenario) endpointAnswers(name string, status int) error {
-	s.Endpoint(name).Answer(&receiver.Reply{Status: status})
-	return nil
-}
-
 // update sends the documented PATCH.
 func (s *Scenario) update(headers map[string]any) error {
 	if err := s.Suite.NeedsBrand(slices.Collect(maps.Keys(headers))...); err != nil {
@@ -167,7 +155,7 @@ func (s *Scenario) publishToOther() error {
 func (s *Scenario) publishToGroup(where string) error {
 	s.Group.times++
 	s.publish.body = fmt.Appendf(nil, "message %d of %s", s.Group.times, s.Key)
-	return s.published(s.Group.Name, map[string]string{"header": "bearer", "query": "query"}[where])
+	return s.published(s.Group.Name, tokenIn[where])
 }
 
 // publishTwice waits for the first message at every endpoint before it publishes the

@@ -66,7 +66,7 @@ var limitSteps = []step{
 	{"When", `the host application starts`, (*Scenario).startHost},
 	{"When", `(one client|another client|a client of the same name in capitals) sends (\d+) requests?`, (*Scenario).send},
 	{"When", `one client sends (\d+) requests with a pause of (\d+) milliseconds`, (*Scenario).sendsPausing},
-	{"When", `one client sends (\d+) requests with the method "(\w+)"`, (*Scenario).sendsMethod},
+	{"When", `one client sends (\d+) requests with the method "(\w+)"`, func(s *Scenario, n int, method string) error { return s.burst(n, method, s.plugin.path, "ann") }},
 	{"When", `one client sends (\d+) requests to "([^"]+)"`, (*Scenario).sendsTo},
 	{"When", `one client sends a request to each of "([^"]+)" and "([^"]+)"`, (*Scenario).sendsToEach},
 	{"When", `two clients send 1 request each`, (*Scenario).twoClients},
@@ -170,49 +170,32 @@ func (s *Scenario) configurationWithout(key string) error {
 	return nil
 }
 
-func (s *Scenario) switched(how string) error {
-	s.plugin.config["enabled"] = how == "on"
-	return nil
-}
+func (s *Scenario) switched(how string) { s.plugin.config["enabled"] = how == "on" }
 
-func (s *Scenario) forMethods(method, another string) error {
+func (s *Scenario) forMethods(method, another string) {
 	list := []any{method}
 	if another != "" {
 		list = append(list, another)
 	}
 	s.strategy()["methods"] = list
-	return nil
 }
 
-func (s *Scenario) forPath(path string) error {
-	s.strategy()["path"] = path
-	return nil
-}
+func (s *Scenario) forPath(path string) { s.strategy()["path"] = path }
 
 // secondStrategy adds a strategy that differs from the first one in its path and its tokens.
-func (s *Scenario) secondStrategy(path string, tokens int) error {
+func (s *Scenario) secondStrategy(path string, tokens int) {
 	second, limiter := maps.Clone(s.strategy()), maps.Clone(s.limiter())
 	limiter["tokens"] = tokens
 	second["path"], second["limiter"] = path, limiter
 	list, _ := s.plugin.config["strategy"].([]any)
 	s.plugin.config["strategy"] = append(list, second)
-	return nil
 }
 
-func (s *Scenario) identifiedBy(source string) error {
-	s.strategy()["identifierSource"] = source
-	return nil
-}
+func (s *Scenario) identifiedBy(source string) { s.strategy()["identifierSource"] = source }
 
-func (s *Scenario) keysBegin(prefix string) error {
-	s.plugin.config["prefix"] = prefix + s.Key
-	return nil
-}
+func (s *Scenario) keysBegin(prefix string) { s.plugin.config["prefix"] = prefix + s.Key }
 
-func (s *Scenario) refilledBy(n int) error {
-	s.limiter()["refillRate"] = n
-	return nil
-}
+func (s *Scenario) refilledBy(n int) { s.limiter()["refillRate"] = n }
 
 // startHost starts the host application once.
 func (s *Scenario) startHost() error {
@@ -285,10 +268,6 @@ func (s *Scenario) send(client string, n int) error {
 }
 
 func (s *Scenario) sends(n int) error { return s.send("one client", n) }
-
-func (s *Scenario) sendsMethod(n int, method string) error {
-	return s.burst(n, method, s.plugin.path, "ann")
-}
 
 func (s *Scenario) sendsTo(n int, path string) error {
 	return s.burst(n, http.MethodGet, path, "ann")

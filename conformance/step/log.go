@@ -22,7 +22,7 @@ var logSteps = []step{
 	{"When", `the message logs are filtered by (run id|workflow url|creation of the run|the state "\w+"|message id|an unknown run id|run id and the state "\w+")`, (*Scenario).filterLogs},
 	{"When", `the message logs are filtered by the (start|end) date (of|just before|just after) one of their events`, (*Scenario).filterLogsByDate},
 	{"Then", `the answer is 200 with an array "(\w+)"`, (*Scenario).answersArray},
-	{"Then", `its cursor is a string or absent`, (*Scenario).cursorIsString},
+	{"Then", `(its cursor|the cursor of every page) is a string or absent`, (*Scenario).cursorsAreStrings},
 	{"Then", `every event of the run has the field "(\w+)" as ([\w ]+)`, (*Scenario).everyEventHas},
 	{"Then", `every step information of the run has the field "(\w+)" as ([\w ]+)`, (*Scenario).everyStepHas},
 	{"Then", `the times of every event lie between the trigger and now`, (*Scenario).timesLie},
@@ -53,10 +53,9 @@ func (s *Scenario) readLogs() error {
 	if s.Bound("logs", "run_id") != "" {
 		filters["run_id"] = s.Runs.Id
 	}
-	l, err := s.ReadList("listWorkflowMessageLogs", "logs", 0, filters)
-	s.Runs.listed = l
+	err := s.read("message logs", 0, filters)
 	if err == nil {
-		s.Asked = l.Responses[0]
+		s.Asked = s.Runs.listed.Responses[0]
 	}
 	return err
 }
@@ -81,9 +80,7 @@ func (s *Scenario) readLogsPaged(at string) error {
 	if at != "all" {
 		size, _ = strconv.Atoi(at)
 	}
-	l, err := s.ReadList("listWorkflowMessageLogs", "logs", size, map[string]string{"run_id": s.Runs.Id})
-	s.Runs.listed = l
-	return err
+	return s.read("message logs", size, map[string]string{"run_id": s.Runs.Id})
 }
 
 // readLogsRacing triggers runs between the pages. Events that are newer than the first page
@@ -92,15 +89,13 @@ func (s *Scenario) readLogsRacing(size int) error {
 	if err := s.know(s.Runs.Id); err != nil {
 		return err
 	}
-	l, err := s.ReadList("listWorkflowMessageLogs", "logs", size, map[string]string{"url": s.Runs.peer.Endpoint.URL}, func() error {
+	return s.read("message logs", size, map[string]string{"url": s.Runs.peer.Endpoint.URL}, func() error {
 		if len(s.Runs.ids) > 3 {
 			return nil
 		}
 		_, err := s.trigger(s.Runs.peer, "{}")
 		return err
 	})
-	s.Runs.listed = l
-	return err
 }
 
 // answersArray requires an array even when the list is empty: null or a missing member
@@ -124,12 +119,7 @@ func (s *Scenario) cursorIsString() error {
 
 // own returns the listed events of the run. It is a failure when there are none.
 func (s *Scenario) own() ([]any, error) {
-	var list []any
-	for _, e := range s.Runs.listed.Items {
-		if id, _ := check.Text(e, "/workflowRunId"); id == s.Runs.Id {
-			list = append(list, e)
-		}
-	}
+	list := s.Runs.listed.Of(s.Runs.Id)
 	if len(list) == 0 {
 		return nil, s.FailureOf(&s.Runs.listed, "the list has no event of the run", "events of "+s.Runs.Id, fmt.Sprintf("%d events of others", len(s.Runs.listed.Items)))
 	}
@@ -405,10 +395,7 @@ func (s *Scenario) filterLogs(filter string) error {
 	}
 	sample := s.Runs.known[0] // an event of the first run
 	run, _ := check.Text(sample, "/workflowRunId")
-	filters := map[string]string{}
-	if s.Bound("logs", "from") != "" {
-		filters["from"] = strconv.FormatInt(s.Runs.triggered.Add(-s.Skew()).UnixMilli(), 10)
-	}
+	filters := s.recent("message logs")
 	equal := func(pointer string, want any) func(any) bool {
 		return func(e any) bool { v, _ := check.At(e, pointer); return harness.Plain(v) == harness.Plain(want) }
 	}
@@ -444,14 +431,13 @@ func (s *Scenario) filterLogs(filter string) error {
 		filters["state"] = wantState
 		fits = equal("/state", wantState)
 	}
-	return s.readFiltered("listWorkflowMessageLogs", "logs", filters, fits)
+	return s.readFiltered("message logs", filters, fits)
 }
 
 // readFiltered reads a filtered list and stores fits, which reports whether an item matches.
-func (s *Scenario) readFiltered(op, section string, filters map[string]string, fits func(any) bool) error {
-	l, err := s.ReadList(op, section, s.Runs.size, filters)
-	l.Fits = fits
-	s.Runs.listed = l
+func (s *Scenario) readFiltered(list string, filters map[string]string, fits func(any) bool) error {
+	err := s.read(list, s.Runs.size, filters)
+	s.Runs.listed.Fits = fits
 	return err
 }
 
@@ -466,12 +452,21 @@ func (s *Scenario) filterLogsByDate(end, side string) error {
 	if end == "end" {
 		name, fits = "to", func(e any) bool { x, _ := check.Integer(e, "/time"); return x <= t }
 	}
-	filters := map[string]string{name: strconv.FormatInt(t, 10)}
-	if end == "end" && s.Bound("logs", "from") != "" { // skips older events of a shared account
-		start := s.Runs.triggered.Add(-s.Skew()).UnixMilli()
-		filters["from"] = strconv.FormatInt(start, 10)
+	filters := s.recent("message logs")
+	filters[name] = strconv.FormatInt(t, 10)
+	return s.readFiltered("message logs", filters, fits)
+}
+
+// bounds returns the time of the first and of the last of events.
+func bounds(events []any) (low, high int64) {
+	for _, e := range events {
+		t, _ := check.Integer(e, "/time")
+		if low == 0 || t < low {
+			low = t
+		}
+		high = max(high, t)
 	}
-	return s.readFiltered("listWorkflowMessageLogs", "logs", filters, fits)
+	return low, high
 }
 
 // edge returns the time, in Unix ms, of the first or last event of one of the two runs, or
@@ -486,16 +481,7 @@ func (s *Scenario) edge(end, side string) int64 {
 	} else if len(s.Runs.ids) > 2 {
 		run = s.Runs.ids[0] // the middle one
 	}
-	var low, high int64
-	for _, e := range s.Runs.known {
-		if id, _ := check.Text(e, "/workflowRunId"); id == run {
-			t, _ := check.Integer(e, "/time")
-			if low == 0 || t < low {
-				low = t
-			}
-			high = max(high, t)
-		}
-	}
+	low, high := bounds((&harness.Listing{Items: s.Runs.known}).Of(run))
 	switch {
 	case side == "just before":
 		return low - 1

@@ -15,7 +15,6 @@ import (
 var logScanSteps = []step{
 	{"When", `the message logs are filtered by a (workflow url|workflow url with another query|message id|creation of the run|state) that nobody has`, (*Scenario).filterLogsByNobody},
 	{"When", `the message logs are filtered by a (start|end) date an hour away`, (*Scenario).filterLogsFarAway},
-	{"Then", `the cursor of every page is a string or absent`, (*Scenario).everyCursorIsString},
 	{"Then", `no (event of another run|entry of another workflow) is listed`, (*Scenario).onlyOwn},
 	{"Then", `every event of the run has all fields of the tables`, (*Scenario).everyEventHasAll},
 	{"Then", `every message of the run is delivered`, (*Scenario).everyMessageDelivered},
@@ -48,28 +47,22 @@ func (s *Scenario) filterLogsFarAway(end string) error {
 	if err := s.know(s.Runs.Id); err != nil {
 		return err
 	}
-	var first, last int64
-	for _, e := range s.Runs.known {
-		t, _ := check.Integer(e, "/time")
-		if first == 0 || t < first {
-			first = t
-		}
-		last = max(last, t)
-	}
+	first, last := bounds(s.Runs.known)
 	name, t := "from", last+time.Hour.Milliseconds()
 	if end == "end" {
 		name, t = "to", first-time.Hour.Milliseconds()
 	}
-	l, err := s.ReadList("listWorkflowMessageLogs", "logs", 0, map[string]string{name: strconv.FormatInt(t, 10), "run_id": s.Runs.Id})
-	s.Runs.listed = l
-	return err
+	return s.read("message logs", 0, map[string]string{name: strconv.FormatInt(t, 10), "run_id": s.Runs.Id})
 }
 
-// everyCursorIsString checks every page, including the last, whose cursor may be absent or
+// cursorsAreStrings checks, of every page, also the last one, whose cursor may be absent or
 // empty but not null.
-func (s *Scenario) everyCursorIsString() error {
-	for _, a := range s.Runs.listed.Responses {
-		s.Asked = a
+func (s *Scenario) cursorsAreStrings(of string) error {
+	pages := []*harness.Response{s.Asked}
+	if of == "the cursor of every page" {
+		pages = s.Runs.listed.Responses
+	}
+	for _, s.Asked = range pages {
 		if err := s.cursorIsString(); err != nil {
 			return err
 		}
@@ -78,10 +71,8 @@ func (s *Scenario) everyCursorIsString() error {
 }
 
 func (s *Scenario) noEventOfRun() error {
-	for _, e := range s.Runs.listed.Items {
-		if id, _ := check.Text(e, "/workflowRunId"); id == s.Runs.Id {
-			return s.FailureAt(e, "/workflowRunId", "the filtered list holds an event that does not fit", "none of "+id)
-		}
+	if own := s.Runs.listed.Of(s.Runs.Id); len(own) > 0 {
+		return s.FailureAt(own[0], "/workflowRunId", "the filtered list holds an event that does not fit", "none of "+s.Runs.Id)
 	}
 	return nil
 }

@@ -1,6 +1,7 @@
 package step
 
 import (
+	"cmp"
 	"crypto/sha256"
 	"encoding/base64"
 	"encoding/json"
@@ -47,29 +48,26 @@ var extensionSteps = []step{
 	{"Then", `the delivery is signed with the current key for its body and its destination`, (*Scenario).signed},
 }
 
-func (s *Scenario) speakingDestination() error {
+func (s *Scenario) speakingDestination() {
 	s.Endpoint(theDestination).Answer(&receiver.Reply{Status: http.StatusCreated, Body: "made", Header: http.Header{"X-Made": {"yes"}}})
-	return nil
 }
 
-func (s *Scenario) deduplicated(how string) error {
+func (s *Scenario) deduplicated(how string) {
 	if how == "has a deduplication id" {
-		return s.carry("", header.DeduplicationID, s.Name("dedup"))
+		s.carry("", header.DeduplicationID, s.Name("dedup"))
+		return
 	}
-	return s.carry("", header.ContentBasedDeduplication, "true")
+	s.carry("", header.ContentBasedDeduplication, "true")
 }
 
 // withCallback prefers the header that the target file binds: the document does not have
 // the extensions, so that targets may use their own headers.
-func (s *Scenario) withCallback(failure string) error {
+func (s *Scenario) withCallback(failure string) {
 	binding, name := "callback", header.Callback
 	if failure != "" {
 		binding, name = "failure_callback", header.FailureCallback
 	}
-	if bound := s.Bound("headers", binding); bound != "" {
-		name = bound
-	}
-	return s.carry("", name, s.Endpoint("callback").URL)
+	s.carry("", cmp.Or(s.Bound("headers", binding), name), s.Endpoint("callback").URL)
 }
 
 // publishItTwice keeps both answers, since the second one must name the first message.

@@ -109,3 +109,19 @@ func (s *Scenario) cappedPage(n int) error {
 	}
 	return err
 }
+
+// read reads a whole list, by its name in steps, for the steps that follow.
+func (s *Scenario) read(list string, size int, filters map[string]string, between ...func() error) (err error) {
+	s.Runs.listed, err = s.ReadList(listed[list].operation, listed[list].section, size, filters, between...)
+	return err
+}
+
+// recent is a filter that skips what is older than the scenario in a list of a shared account, where
+// the target has this filter.
+func (s *Scenario) recent(list string) map[string]string {
+	filters := map[string]string{}
+	if s.Bound(listed[list].section, "from") != "" {
+		filters["from"] = strconv.FormatInt(s.Runs.triggered.Add(-s.Skew()).UnixMilli(), 10)
+	}
+	return filters
+}

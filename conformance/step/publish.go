@@ -2,6 +2,8 @@ package step
 
 import (
 	"bytes"
+	"cmp"
+	"encoding/binary"
 	"fmt"
 	"maps"
 	"math/rand/v2"
@@ -33,8 +35,8 @@ type publishing struct {
 
 var publishSteps = []step{
 	{"Given", `a destination`, (*Scenario).destination},
-	{"Given", `a destination that always answers (\d+)`, (*Scenario).failingDestination},
-	{"Given", `a destination that answers (\d+) (once|twice) and then 200`, (*Scenario).recoveringDestination},
+	{"Given", `(?:a destination that|the endpoint "([^"]+)") always answers (\d+)`, (*Scenario).alwaysAnswers},
+	{"Given", `(?:a destination that|the endpoint "([^"]+)") answers (\d+) (once|twice) and then 200`, (*Scenario).recovers},
 	{"Given", `a destination that breaks the connection once and then answers 200`, (*Scenario).breakingDestination},
 	{"Given", `a destination that answers the first attempt after (\d+) seconds?`, (*Scenario).slowDestination},
 	{"Given", `the message has a timeout of (\d+) seconds? by a (header|query parameter)`, (*Scenario).timeoutOf},
@@ -47,9 +49,11 @@ var publishSteps = []step{
 	{"Given", `the request carries the (forward )?header "([^"]+)" with the value "([^"]+)"`, (*Scenario).carry},
 	{"Given", `a publish address with the token and (header forwarding|no retries) in its query`, (*Scenario).publishAddress},
 	{"When", `the message is published`, (*Scenario).publishIt},
-	{"When", `a message is published to the path "([^"]*)" of the destination`, (*Scenario).publishToPath},
+	{"When", `a message is published to the path "([^"]*)" of the destination`, func(s *Scenario, path string) error { return s.published(s.Endpoint(theDestination).URL+path, "") }},
 	{"When", `a message is published to each of them`, (*Scenario).publishToEach},
-	{"When", `a message is published with the token in the (header|query) only`, (*Scenario).publishWithToken},
+	{"When", `a message is published with the token in the (header|query) only`, func(s *Scenario, where string) error {
+		return s.published(s.Endpoint(theDestination).URL, tokenIn[where])
+	}},
 	{"When", `(an? (?:code host|payment provider|shop|form service|mail service|telephony provider)) calls the publish address`, (*Scenario).senderCalls},
 	{"Then", `the message arrives`, (*Scenario).arrives},
 	{"Then", `the message arrives at the path "([^"]*)"`, (*Scenario).arrivesAt},
@@ -69,99 +73,93 @@ var publishSteps = []step{
 // fixtureSeed is the seed of generated data. It is constant, so that runs are comparable.
 const fixtureSeed = 8675309
 
+// tokenIn are the ways to send the token, by the words of steps.
+var tokenIn = map[string]string{"header": "bearer", "query": "query"}
+
 // theDestination is the name of the endpoint in scenarios with one destination.
 const theDestination = "the destination"
 
-func (s *Scenario) destination() error {
-	s.Endpoint(theDestination)
-	return nil
+func (s *Scenario) destination() { s.Endpoint(theDestination) }
+
+func (s *Scenario) alwaysAnswers(name string, status int) {
+	s.Endpoint(cmp.Or(name, theDestination)).Answer(&receiver.Reply{Status: status})
 }
 
-func (s *Scenario) failingDestination(status int) error {
-	s.Endpoint(theDestination).Answer(&receiver.Reply{Status: status})
-	return nil
-}
-
-func (s *Scenario) recoveringDestination(status int, times string) error {
+func (s *Scenario) recovers(name string, status int, times string) {
 	script := []receiver.Reply{{Status: status}}
 	if times == "twice" {
 		script = append(script, receiver.Reply{Status: status})
 	}
-	s.Endpoint(theDestination).Answer(nil, script...)
-	return nil
+	s.Endpoint(cmp.Or(name, theDestination)).Answer(nil, script...)
 }
 
-func (s *Scenario) breakingDestination() error {
+func (s *Scenario) breakingDestination() {
 	s.Endpoint(theDestination).Answer(nil, receiver.Reply{Reset: true})
-	return nil
 }
 
-func (s *Scenario) twoDestinations(a, b string) error {
+func (s *Scenario) twoDestinations(a, b string) {
 	s.Endpoint(a)
 	s.Endpoint(b)
-	return nil
 }
 
 // theBodyIs sets a body that changes when a target decodes and re-encodes it: spacing and
 // repeated names in JSON, line ends, bytes that are not text, the order of a form.
-func (s *Scenario) theBodyIs(kind string) error {
-	switch kind {
+func (s *Scenario) theBodyIs(name string) error {
+	kind := "application/octet-stream"
+	switch name {
 	case "JSON with odd spacing":
+		kind = "application/json"
 		s.publish.body = []byte("{ \"z\" : 1,\n\t\"a\":[1.0,  2e3 ],\"a\" : \"\\u00e9\\/\" }\n")
-		return s.carry("", "Content-Type", "application/json")
 	case "nothing":
 		s.publish.body = []byte{}
+		return nil
 	case "text in several scripts":
+		kind = "text/plain; charset=utf-8"
 		s.publish.body = []byte("naïve · Ελληνικά · 日本語 · עברית · 🙂\r\n")
-		return s.carry("", "Content-Type", "text/plain; charset=utf-8")
 	case "every byte value":
 		for i := range 256 {
 			s.publish.body = append(s.publish.body, byte(i))
 		}
-		return s.carry("", "Content-Type", "application/octet-stream")
 	case "200 KiB of pseudo-random bytes":
 		r := rand.New(rand.NewPCG(1, 2))
 		for range 25 << 10 {
-			n := r.Uint64()
-			s.publish.body = append(s.publish.body, byte(n), byte(n>>8), byte(n>>16), byte(n>>24), byte(n>>32), byte(n>>40), byte(n>>48), byte(n>>56))
+			s.publish.body = binary.LittleEndian.AppendUint64(s.publish.body, r.Uint64())
 		}
-		return s.carry("", "Content-Type", "application/octet-stream")
 	case "a form":
+		kind = "application/x-www-form-urlencoded"
 		s.publish.body = []byte("b=2&a=1&b=%20+x")
-		return s.carry("", "Content-Type", "application/x-www-form-urlencoded")
 	default:
-		return harness.Fault("", "no body is called %q", kind)
+		return harness.Fault("", "no body is called %q", name)
 	}
+	s.carry("", "Content-Type", kind)
 	return nil
 }
 
 // option sets a configuration header, or its query parameter.
-func (s *Scenario) option(how, name, value string) error {
-	if how == "query parameter" {
-		if s.publish.query == nil {
-			s.publish.query = url.Values{}
-		}
-		s.publish.query.Set(strings.ToLower(name), value)
-		return nil
+func (s *Scenario) option(how, name, value string) {
+	if how != "query parameter" {
+		s.carry("", name, value)
+		return
 	}
-	return s.carry("", name, value)
+	if s.publish.query == nil {
+		s.publish.query = url.Values{}
+	}
+	s.publish.query.Set(strings.ToLower(name), value)
 }
 
-func (s *Scenario) allowRetries(n int, how string) error {
+func (s *Scenario) allowRetries(n int, how string) {
 	if name := s.Bound("headers", "retry_delay"); name != "" { // an illegal retry then comes soon
-		if err := s.carry("", name, harness.RetryDelay); err != nil {
-			return err
-		}
+		s.carry("", name, harness.RetryDelay)
 	}
-	return s.option(how, header.Retries, fmt.Sprint(n))
+	s.option(how, header.Retries, fmt.Sprint(n))
 }
 
 func (s *Scenario) delayMessage(seconds int, how string) error {
 	value, err := s.delayed(seconds)
-	if err != nil {
-		return err
+	if err == nil {
+		s.option(how, header.Delay, value)
 	}
-	return s.option(how, header.Delay, value)
+	return err
 }
 
 // delayed returns a delay in the target's format and stores it for later steps.
@@ -174,8 +172,8 @@ func (s *Scenario) delayed(seconds int) (string, error) {
 	return strings.ReplaceAll(format, "{n}", fmt.Sprint(seconds)), nil
 }
 
-func (s *Scenario) forward(which, how string) error {
-	return s.option(how, header.HeaderForward, strconv.FormatBool(which == "all"))
+func (s *Scenario) forward(which, how string) {
+	s.option(how, header.HeaderForward, strconv.FormatBool(which == "all"))
 }
 
 // optional returns the header that a target file may bind for an option that the document does
@@ -188,9 +186,8 @@ func (s *Scenario) optional(binding string) (string, error) {
 	return name, nil
 }
 
-func (s *Scenario) slowDestination(seconds int) error {
+func (s *Scenario) slowDestination(seconds int) {
 	s.Endpoint(theDestination).Answer(nil, receiver.Reply{Hold: s.After(time.Duration(seconds) * time.Second)})
-	return nil
 }
 
 func (s *Scenario) timeoutOf(seconds int, how string) error {
@@ -199,25 +196,25 @@ func (s *Scenario) timeoutOf(seconds int, how string) error {
 		return err
 	}
 	value, err := s.delayed(seconds)
-	if err != nil {
-		return err
+	if err == nil {
+		s.option(how, name, value)
 	}
-	return s.option(how, name, value)
+	return err
 }
 
 // callbackBy reads the binding of the failure callback as needed for runs as well.
 func (s *Scenario) callbackBy(outcome, how string) error {
-	bound := func() (string, error) { return s.optional("callback") }
-	if outcome == "failure" {
-		bound = func() (string, error) { return s.Binding("headers", "failure_callback") }
+	name, err := s.Binding("headers", "failure_callback")
+	if outcome != "failure" {
+		name, err = s.optional("callback")
 	}
-	name, err := bound()
 	if err != nil {
 		return err
 	}
 	e := s.Endpoint(outcome + " callback")
 	e.Aside = true
-	return s.option(how, name, e.URL)
+	s.option(how, name, e.URL)
+	return nil
 }
 
 // callbackCalled follows the last attempt, so that the callback is due.
@@ -230,7 +227,7 @@ func (s *Scenario) callbackCalled(outcome string) error {
 }
 
 // carry adds a header value to the message; a repeated name adds a second value.
-func (s *Scenario) carry(forward, name, value string) error {
+func (s *Scenario) carry(forward, name, value string) {
 	if s.publish.header == nil {
 		s.publish.header = http.Header{}
 	}
@@ -238,14 +235,14 @@ func (s *Scenario) carry(forward, name, value string) error {
 		name = header.ForwardPrefix + name
 	}
 	s.publish.header.Add(name, value)
-	return nil
 }
 
-func (s *Scenario) publishAddress(what string) error {
+func (s *Scenario) publishAddress(what string) {
 	if what == "no retries" {
-		return s.option("query parameter", header.Retries, "0")
+		s.option("query parameter", header.Retries, "0")
+		return
 	}
-	return s.forward("all", "query parameter")
+	s.forward("all", "query parameter")
 }
 
 // publishTo publishes the prepared message.
@@ -277,10 +274,6 @@ func (s *Scenario) published(destination, auth string) error {
 
 func (s *Scenario) publishIt() error { return s.published(s.Endpoint(theDestination).URL, "") }
 
-func (s *Scenario) publishToPath(path string) error {
-	return s.published(s.Endpoint(theDestination).URL+path, "")
-}
-
 // publishToEach publishes a different body to each endpoint, so that mixed-up messages are found.
 func (s *Scenario) publishToEach() error {
 	for _, e := range s.Endpoints {
@@ -290,14 +283,6 @@ func (s *Scenario) publishToEach() error {
 		}
 	}
 	return nil
-}
-
-func (s *Scenario) publishWithToken(where string) error {
-	auth := "bearer"
-	if where == "query" {
-		auth = "query"
-	}
-	return s.published(s.Endpoint(theDestination).URL, auth)
 }
 
 func (s *Scenario) senderCalls(sender string) error {

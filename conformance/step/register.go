@@ -42,7 +42,7 @@ func New(s *harness.Scenario) *Scenario {
 }
 
 // step is a row of the step table: a pattern and its implementation. Do is a method that takes the
-// groups of the pattern as arguments and returns an error.
+// groups of the pattern as arguments and returns an error, or nothing if it cannot fail.
 type step struct {
 	Keyword string // Given, When or Then; And and But have the keyword of the previous line
 	Pattern string // a regular expression of the whole line
@@ -95,7 +95,11 @@ func contextFirst(method any) any {
 		ctx, _ := reflect.TypeAssert[context.Context](args[0])
 		args[0] = reflect.ValueOf(Of(ctx))
 		err := harness.Guard(func() error {
-			err, _ := reflect.TypeAssert[error](m.Call(args)[0])
+			out := m.Call(args)
+			if len(out) == 0 { // it only prepares values
+				return nil
+			}
+			err, _ := reflect.TypeAssert[error](out[0])
 			return err
 		})
 		return []reflect.Value{reflect.ValueOf(&err).Elem()}

@@ -269,15 +269,9 @@ func (s *Scenario) calledByPut() error {
 	return err
 }
 
-func (s *Scenario) binaryPayload() error {
-	s.Runs.payload = "\xff\xfe\x00\x80"
-	return nil
-}
+func (s *Scenario) binaryPayload() { s.Runs.payload = "\xff\xfe\x00\x80" }
 
-func (s *Scenario) unlabelled() error {
-	s.Runs.unlabelled = true
-	return nil
-}
+func (s *Scenario) unlabelled() { s.Runs.unlabelled = true }
 
 // Configure sets a configuration header of the runs that are triggered.
 func (s *Scenario) Configure(name, value string) {
@@ -287,12 +281,11 @@ func (s *Scenario) Configure(name, value string) {
 	s.Runs.header.Set(name, value)
 }
 
-func (s *Scenario) runRetries(n int) error {
+func (s *Scenario) runRetries(n int) {
 	s.Configure(header.Retries, strconv.Itoa(n))
 	if name := s.Bound("headers", "retry_delay"); name != "" {
 		s.Configure(name, harness.RetryDelay)
 	}
-	return nil
 }
 
 // trigger starts a run of a workflow and returns its id. Unless a step sets retries there

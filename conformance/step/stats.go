@@ -32,8 +32,7 @@ var statsSteps = []step{
 	{"Then", `every time in the statistics is a UTC date and time with a fraction`, (*Scenario).timesInForm},
 	{"Then", `every point in the statistics has a text "x" and a number "y"`, (*Scenario).pointsInForm},
 	{"Then", `every object of the daily requests has x, y, workflow_message and workflow_run`, (*Scenario).requestsInForm},
-	{"Then", `every per-period series has (\d+) points`, (*Scenario).pointCount},
-	{"Then", `every per-period series has (\d+) points at a distance of "(\w+)"`, (*Scenario).pointsApart},
+	{"Then", `every per-period series has (\d+) points(?: at a distance of "(\w+)")?`, (*Scenario).pointsApart},
 	{"Then", `the last point of every per-period series is at most 2 minutes old`, (*Scenario).endsNow},
 	{"Then", `there are as many days as the current month has`, (*Scenario).daysOfMonth},
 	{"Then", `each item of the daily requests, billings and bandwidths is that of the day with its index`, (*Scenario).arraysLineUp},
@@ -47,14 +46,6 @@ var statsSteps = []step{
 	{"Then", `the requests and the bandwidth of the period have risen`, func(s *Scenario) error { return s.risen("daily_used y", "daily_bandwidth_used y") }},
 	{"Then", `the workflow usage of the period has risen`, func(s *Scenario) error { return s.risen("daily_used_workflow y") }},
 }
-
-// The arrays of the statistics: one point per day of the month, points of the period, and
-// lists of series of the period by id.
-var (
-	monthlyArrays = []string{"daily_requests", "daily_billings", "daily_bandwidths"}
-	perPeriod     = []string{"daily_used", "daily_used_workflow", "daily_bandwidth_used"}
-	withID        = []string{"daily_svc_messages", "daily_workflow_messages"}
-)
 
 // GetStats reads the statistics and records the target's time, with which later steps
 // compare the newest point and the days.
@@ -127,11 +118,11 @@ func statsTotals(v any) map[string]float64 {
 			}
 		}
 	}
-	for _, name := range slices.Concat(monthlyArrays, perPeriod) {
+	for _, name := range slices.Concat(check.DayArrays, check.PeriodArrays) {
 		points, _ := check.List(v, "/"+name)
 		sum(name, points)
 	}
-	for _, name := range withID {
+	for _, name := range check.SeriesArrays {
 		series, _ := check.List(v, "/"+name)
 		for _, one := range series {
 			id, _ := check.Text(one, "/id")
@@ -174,12 +165,12 @@ func (s *Scenario) statsHave(field, kind string) error {
 func (s *Scenario) series() (map[string][]any, error) {
 	out := map[string][]any{}
 	var err error
-	for _, name := range perPeriod {
+	for _, name := range check.PeriodArrays {
 		if out[name], err = s.stats.now.List(name); err != nil {
 			return nil, err
 		}
 	}
-	for _, name := range withID {
+	for _, name := range check.SeriesArrays {
 		series, err := s.stats.now.List(name)
 		if err != nil {
 			return nil, err
@@ -201,7 +192,7 @@ func (s *Scenario) points(judge func(where string, p any) error) error {
 	if err != nil {
 		return err
 	}
-	for _, name := range monthlyArrays {
+	for _, name := range check.DayArrays {
 		all[name], _ = check.List(s.stats.now.JSON, "/"+name)
 	}
 	judged := 0
@@ -278,7 +269,7 @@ func (s *Scenario) eachSeries(judge func(name string, points []any) error) error
 	}
 	judged := 0
 	for _, name := range slices.Sorted(maps.Keys(all)) {
-		if len(all[name]) == 0 && !slices.Contains(perPeriod, name) {
+		if len(all[name]) == 0 && !slices.Contains(check.PeriodArrays, name) {
 			continue
 		}
 		judged++
@@ -301,12 +292,12 @@ func (s *Scenario) pointCount(n int) error {
 // pointsApart sorts by time, since the document defines the distance of the points and not
 // their order. It allows one second for rounding.
 func (s *Scenario) pointsApart(n int, distance string) error {
+	if err := s.pointCount(n); err != nil || distance == "" {
+		return err
+	}
 	want, err := time.ParseDuration(distance)
 	if err != nil {
 		return harness.Fault("", "%v", err)
-	}
-	if err := s.pointCount(n); err != nil {
-		return err
 	}
 	return s.eachSeries(func(name string, points []any) error {
 		times, err := s.timesOf(name, points)
@@ -359,7 +350,7 @@ func (s *Scenario) arraysLineUp() error {
 		return err
 	}
 	n, t := len(days), s.stats.at.UTC()
-	for _, name := range monthlyArrays {
+	for _, name := range check.DayArrays {
 		items, _ := check.List(s.stats.now.JSON, "/"+name)
 		if len(items) < t.Day() || len(items) > n { // only the array days is documented to contain future days
 			return s.stats.now.Fails("/"+name, "the items of "+name, fmt.Sprintf("one for each day so far, %d to %d", t.Day(), n), strconv.Itoa(len(items)))
@@ -381,7 +372,7 @@ func (s *Scenario) arraysComplete() error {
 	if err != nil {
 		return err
 	}
-	for _, name := range monthlyArrays {
+	for _, name := range check.DayArrays {
 		if items, _ := check.List(s.stats.now.JSON, "/"+name); len(items) != len(days) {
 			return s.stats.now.Fails("/"+name, "the items of "+name, strconv.Itoa(len(days)), strconv.Itoa(len(items)))
 		}

@@ -1,9 +1,7 @@
 package target
 
 import (
-	"maps"
 	"regexp"
-	"slices"
 	"strings"
 
 	"gopkg.in/yaml.v3"
@@ -87,22 +85,24 @@ func (d Driver) MarshalYAML() (any, error) {
 // minSecret is the length of the shortest secret that is searched for in other values.
 const minSecret = 4
 
+// Sections returns the names that are bound, by section, such as flow_key in headers.
+func (b Bindings) Sections() map[string]map[string]string {
+	all := map[string]map[string]string{"publish": b.Publish, "stats": b.Stats, "headers": b.Headers, "delay": b.Delay, "logs": b.Logs, "dlq": b.DLQ}
+	for section, names := range b.Fields {
+		all["fields."+section] = names
+	}
+	return all
+}
+
 // ByName returns the bindings by section and name, such as headers.flow_key.
 func (b Bindings) ByName() map[string]string {
 	out := map[string]string{}
 	if b.BrandPrefix != "" {
 		out["brand_prefix"] = b.BrandPrefix
 	}
-	for section, values := range map[string]map[string]string{
-		"publish": b.Publish, "stats": b.Stats, "headers": b.Headers, "delay": b.Delay, "logs": b.Logs, "dlq": b.DLQ,
-	} {
+	for section, values := range b.Sections() {
 		for name, v := range values {
 			out[section+"."+name] = v
-		}
-	}
-	for _, section := range slices.Sorted(maps.Keys(b.Fields)) {
-		for name, v := range b.Fields[section] {
-			out["fields."+section+"."+name] = v
 		}
 	}
 	return out

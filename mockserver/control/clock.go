@@ -103,7 +103,7 @@ func (s *Service) advance(c *call.Call) (response.Response, error) {
 	if err := json.Unmarshal(c.Body, &body); err != nil {
 		return response.Response{}, response.Invalid("body: " + err.Error())
 	}
-	if countGiven(body.By != "", body.To != nil, body.Until != "") != 1 {
+	if countOf(body.By != "")+countOf(body.To != nil)+countOf(body.Until != "") != 1 {
 		return response.Response{}, response.Invalid(`body: must be one of {"by": "24h"}, {"to": Unix ms} and {"until": "next" or "idle"}`)
 	}
 	ctx, cancel, err := moveLimit(c, body.Timeout, advanceLimit)
@@ -131,16 +131,6 @@ func (s *Service) advance(c *call.Call) (response.Response, error) {
 		sum.RunsWoken += p.RunsWoken
 	}
 	return response.Response{Body: sum}, nil
-}
-
-// countGiven counts the arguments that are true.
-func countGiven(there ...bool) (n int) {
-	for _, yes := range there {
-		if yes {
-			n++
-		}
-	}
-	return n
 }
 
 // advanceTarget is a time on the clock of the account, which may differ from wall time.
