@@ -283,15 +283,15 @@ func outsideStubs(file *program.File) (out []mockserver.Stub) {
 	return out
 }
 
-// exploredEnv is the environment of the application: that of clients, and its outside services.
+// exploredEnv is the environment of the application: that of clients, and its outside services, which may
+// have a variable of clients, such as that of the key-value store.
 func exploredEnv(s *mockserver.Server, file *program.File) (out []string) {
 	for _, v := range s.Env() {
 		out = append(out, v.Name+"="+v.Value)
 	}
-	for name, service := range file.Outside {
-		out = append(out, service.Env+"="+s.ListensAt()+stub.OutsidePath+name)
+	for _, name := range slices.Sorted(maps.Keys(file.Outside)) {
+		out = append(out, file.Outside[name].Env+"="+s.ListensAt()+stub.OutsidePath+name)
 	}
-	slices.Sort(out)
 	return out
 }
 

@@ -74,13 +74,17 @@ func (n *names) ofCall(cause, method, path string, body []byte) string {
 			what = kind + " " + pathOf(destination)
 		}
 	}
+	var step struct{ StepName string }
+	if json.Unmarshal(body, &step) == nil && step.StepName != "" { // the result of a call; it may differ
+		what, body = stepPrefix+step.StepName, nil
+	}
 	var batch []struct{ Destination, Body string }
 	if strings.HasSuffix(path, "/v2/batch") && json.Unmarshal(body, &batch) == nil && len(batch) > 0 {
 		what, body = "batch", []byte(batch[0].Body)
 		var steps []string
 		for _, one := range batch[:min(len(batch), 3)] {
 			what += " " + pathOf(one.Destination)
-			var step struct{ StepName string }
+			step.StepName = ""
 			if json.Unmarshal([]byte(one.Body), &step) == nil && step.StepName != "" {
 				steps = append(steps, step.StepName)
 			}

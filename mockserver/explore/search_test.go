@@ -294,7 +294,7 @@ func TestWhatAnApplicationDoesAfterItsAnswer(t *testing.T) {
 	t.Parallel()
 	later := func(key string) func(a *app, r *http.Request) error {
 		return func(a *app, r *http.Request) error {
-			go a.outside("payments", key+r.Header.Get("Svc-Retried")) //nolint:errcheck // as in an application that does not wait
+			go a.outside("payments", key+r.Header.Get("Svc-Retried")) // as in an application that does not wait
 			return nil
 		}
 	}
@@ -302,7 +302,7 @@ func TestWhatAnApplicationDoesAfterItsAnswer(t *testing.T) {
 		t.Parallel()
 		a := &app{}
 		a.handle = func(a *app, _ *http.Request) error {
-			go a.outside("payments", "1") //nolint:errcheck // as in an application that does not wait
+			go a.outside("payments", "1") // as in an application that does not wait
 			return nil
 		}
 		r, err := explored(t, explore.Config{}, a)

@@ -11,7 +11,7 @@ import (
 
 // runBugs are the planted bugs of the shop with runs.
 var runBugs = []programs.Planted{
-	{Name: "effect-outside-steps", Fault: "overlap", Says: "duplicated effect: mail POST /welcome", Faults: 1},
+	{Name: "effect-outside-steps", Fault: "lost-answer", Says: "duplicated effect: mail POST /welcome", Faults: 1},
 	{Name: "step-not-idempotent", Fault: "lost-answer", Says: "duplicated effect: payments", Faults: 1},
 	{Name: "swallowed-error", Fault: "outside-down", Says: "lost effect: payments", Faults: 1},
 }
