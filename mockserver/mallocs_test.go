@@ -18,7 +18,7 @@ import (
 )
 
 // mallocsFile has the number of allocations of each hot operation, one in a line. After a change
-// that is worth more of them, or that saves some, write it anew and commit it:
+// that is worth more of them, or that saves some, update it and commit it:
 //
 //	go test -run TestAHotOperationAllocatesAsBefore ./mockserver -update
 const mallocsFile = "testdata/mallocs.txt"

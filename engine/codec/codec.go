@@ -24,7 +24,6 @@ type Codec struct {
 	shift time.Duration // of all times that are written
 
 	in     *jx.Decoder         // of the document, or of the current entry of a section
-	entry  bool                // in decodes an entry
 	named  []byte              // the name of the current member of an object that is read by a function
 	ahead  bool                // the value of that member is not read yet
 	header map[string][]string // the latest header that becomes a text, to reuse the memory

@@ -42,34 +42,33 @@ func (w *orders) ServeHTTP(out http.ResponseWriter, r *http.Request) {
 	}
 	body, _ := io.ReadAll(r.Body)
 	var list []entry
-	if json.Unmarshal(body, &list) != nil {
+	if json.Unmarshal(body, &list) != nil || len(list) == 0 {
 		http.Error(out, "no steps", http.StatusBadRequest)
 		return
 	}
-	run, done, plan := r.Header.Get("Svc-Workflow-Runid"), map[int]bool{}, 0
-	for i, e := range list {
+	run, done, target := r.Header.Get("Svc-Workflow-Runid"), map[int]bool{}, 0
+	for _, e := range list[1:] {
 		var step struct{ StepID, TargetStep int }
-		if i > 0 && json.Unmarshal(decode(e.Body), &step) == nil {
-			if done[step.StepID] = true; step.TargetStep > 0 {
-				delete(done, step.StepID)
-				plan = step.TargetStep
-			}
+		if json.Unmarshal(decode(e.Body), &step) == nil {
+			done[step.StepID] = true // 0 is a planned step
+			target = step.TargetStep
 		}
 	}
-	w.next(out, run, done, plan)
+	w.next(out, run, done, target)
 }
 
-func (w *orders) next(out http.ResponseWriter, run string, done map[int]bool, plan int) {
+// next runs the step that was planned by the last entry, or the one after those that are done.
+func (w *orders) next(out http.ResponseWriter, run string, done map[int]bool, target int) {
 	switch {
 	case !done[1]:
 		w.submit(run, step{"stepId": 1, "stepName": "check the order", "stepType": "Run", "out": `{"total":42}`, "concurrent": 1})
 	case !done[2]:
 		w.submit(run, step{"stepId": 2, "stepName": "cool down", "stepType": "SleepFor", "sleepFor": 3600, "concurrent": 1})
-	case plan == 0:
+	case !done[0]:
 		w.submit(run, step{"stepId": 0, "stepName": "charge", "stepType": "Run", "concurrent": 2, "targetStep": 3}, step{"stepId": 0, "stepName": "reserve", "stepType": "Run", "concurrent": 2, "targetStep": 4})
-	case plan == 3 && !done[3] || plan == 4 && !done[4]:
-		name := map[int]string{3: "charge", 4: "reserve"}[plan]
-		w.submit(run, step{"stepId": plan, "stepName": name, "stepType": "Run", "out": `"` + name + `d"`, "concurrent": 2})
+	case target > 0:
+		name := map[int]string{3: "charge", 4: "reserve"}[target]
+		w.submit(run, step{"stepId": target, "stepName": name, "stepType": "Run", "out": `"` + name + `d"`, "concurrent": 2})
 	case done[3] && done[4] && !done[5]:
 		w.send(http.MethodPost, "/v2/wait/paid-"+run, map[string]any{"url": w.app.URL, "timeout": "2d", "timeoutUrl": w.app.URL, "timeoutHeaders": map[string][]string{"Svc-Workflow-RunId": {run}, "Svc-Workflow-Url": {w.app.URL}, "Svc-Workflow-Init": {"false"}},
 			"step": step{"stepId": 5, "stepName": "payment", "stepType": "Wait", "waitEventId": "paid-" + run, "concurrent": 1}}, "Svc-Workflow-RunId", run)
