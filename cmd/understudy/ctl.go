@@ -125,7 +125,7 @@ type CtlCmd struct {
 	Rewrites   ctlRewrites `cmd:"" help:"List rewrites, or set them (FROM=TO ...)." example:"understudy ctl rewrites https://app.example.com=http://127.0.0.1:3000"`
 	Fixture    ctlFixture  `cmd:"" aliases:"seed" help:"Load a fixture file: URL groups, messages, runs, DLQ entries and history." example:"understudy ctl fixture fixture.yaml"`
 	Fleet      ctlNoun     `cmd:"" help:"Show the servers of the fleet, and which server has each account." example:"understudy ctl fleet"`
-	Journal    ctlKept     `cmd:"" help:"Export the journal of a server with --data."`
+	Journal    ctlKept     `cmd:"" help:"Export the journal."`
 	Snapshot   ctlSnapshot `cmd:"" help:"Save the whole state to a file, or load it."`
 }
 

@@ -196,7 +196,7 @@ func firstNames(names []string) string {
 
 type (
 	ctlKept struct {
-		Export ctlExport `cmd:"" help:"Write the journal of a server with --data to a file for understudy replay." example:"understudy ctl journal export bug.journal"`
+		Export ctlExport `cmd:"" help:"Write the journal to a file for understudy replay." example:"understudy ctl journal export bug.journal"`
 	}
 	ctlExport struct {
 		File          string `arg:"" optional:"" help:"Output file. Default: standard output."`
@@ -206,7 +206,7 @@ type (
 
 // Help is the long help of the command.
 func (*ctlExport) Help() string {
-	return `Writes the journal of all accounts, or of --account: the last snapshot and the commands since, as one file that can be sent with a bug report.
+	return `Writes the journal of all accounts, or of --account: the last snapshot and the commands since, as one file that can be sent with a bug report. Without --data, a server keeps no commands: the file has a snapshot of the present state.
 
 Replaced by dummies of the same length: the tokens, passwords and signing keys of the account; header values that hold credentials, such as Authorization, Cookie, X-Api-Key and those whose name ends with token, secret or password, of messages, forwarded headers, callbacks, answers, steps and stubs; user and password in URLs, and query parameters with such names. The same secret has the same dummy throughout the file.
 

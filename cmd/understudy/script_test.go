@@ -9,7 +9,7 @@ import (
 )
 
 func TestMain(m *testing.M) {
-	testscript.Main(programs.Main{M: m}, map[string]func(){"understudy": main, "runner": runner})
+	testscript.Main(programs.Main{M: m}, map[string]func(){"understudy": main, "runner": runner, "shop": shop})
 }
 
 // TestScripts runs testdata/*.txtar, which check output and exit codes of the commands.

@@ -25,6 +25,7 @@ import (
 type app struct {
 	handle  func(a *app, r *http.Request) error
 	headers []string // of the first message; the application is http://app.test
+	check   func() error
 
 	service *mockserver.Server
 	account *engine.Account
@@ -59,6 +60,9 @@ func (a *app) State(context.Context) ([]byte, error) { return nil, nil }
 func (a *app) Quiet() (time.Duration, bool)          { return explore.DefaultQuiet, false }
 func (a *app) Check(_ context.Context, o *explore.Observation) error {
 	a.cases = append(a.cases, o)
+	if a.check != nil {
+		return a.check()
+	}
 	return nil
 }
 
@@ -127,6 +131,62 @@ func TestSecondFaultReachesAFailureCallback(t *testing.T) {
 	}
 	expect.Equal(t, "cases with two faults", r.Levels[1].Done, 1)
 	expect.Equal(t, "cases that were not reached", r.Unreached, 0)
+}
+
+// If the failure callback reaches the application in no attempt, the application cannot know of the failure.
+func TestCheckIsExcusedOnlyIfTheApplicationCouldNotLearnOfTheFailure(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		deaf bool // the application does nothing about a failure callback
+		want int
+	}{"an application that learns of failures": {false, 0}, "one that ignores them": {true, 1}} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			known := false
+			a := &app{headers: []string{"Svc-Retries: 0", "Svc-Failure-Callback: http://app.test/failed", "Svc-Failure-Callback-Retries: 0"}}
+			a.handle = func(_ *app, r *http.Request) error {
+				known = known || r.URL.Path == "/start" || !c.deaf
+				return nil
+			}
+			a.check = func() error {
+				defer func() { known = false }()
+				if !known {
+					return errors.New("the order is in no state")
+				}
+				return nil
+			}
+			r, err := explored(t, explore.Config{Faults: []explore.Fault{explore.LostRequest}}, a)
+			if err != nil {
+				t.Fatal(err)
+			}
+			expect.Equal(t, "findings: "+texts(r), len(r.Findings), c.want)
+			expect.Equal(t, "cases with two faults", r.Levels[1].Done, 1-c.want)
+		})
+	}
+}
+
+func TestMessageInTheDLQThatHasAttemptsLeftIsAFinding(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct{ retries, want int }{"one attempt left": {1, 1}, "none left": {0, 0}} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			a := &app{headers: []string{fmt.Sprintf("Svc-Retries: %d", c.retries)}}
+			a.handle = func(_ *app, r *http.Request) error {
+				if r.Header.Get("Svc-Retried") != "0" {
+					return errors.New("this message is known")
+				}
+				return nil
+			}
+			r, err := explored(t, explore.Config{Depth: 1, Faults: []explore.Fault{explore.LostAnswer}}, a)
+			if err != nil {
+				t.Fatal(err)
+			}
+			expect.Equal(t, "findings: "+texts(r), len(r.Findings), c.want)
+			if c.want > 0 {
+				expect.Contains(t, "the finding", texts(r), "in the DLQ, although the plan left it attempts: start.1 > /start")
+			}
+		})
+	}
 }
 
 func TestCallThatSubmitsAnotherStepWhenItIsRepeatedIsAFinding(t *testing.T) {

@@ -2,9 +2,15 @@ package tenant
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
+	"io"
+	"iter"
+	"math"
+	"os"
 
 	"github.com/understudy-mock/understudy/engine"
+	"github.com/understudy-mock/understudy/engine/journal"
 	"github.com/understudy-mock/understudy/engine/refusal"
 	"github.com/understudy-mock/understudy/engine/store"
 	"github.com/understudy-mock/understudy/mockserver/replay"
@@ -38,6 +44,45 @@ func (r *Registry) ReadJournal(ctx context.Context, t *Tenant, do func(replay.Ac
 	about := t.about
 	t.keeping.Release(1)
 	return do(replay.Account{ID: t.ID, Settings: t.settings, Journal: tenantJournal{t.kept, about}})
+}
+
+// ReadState is ReadJournal for an account without a store: the journal that it calls do with has
+// only a snapshot of the present state, in a temporary file.
+func (r *Registry) ReadState(_ context.Context, t *Tenant, do func(replay.Account) error) error {
+	file, err := os.CreateTemp("", "understudy-state-")
+	if err != nil {
+		return err
+	}
+	defer os.Remove(file.Name()) //nolint:errcheck // temporary
+	defer file.Close()           //nolint:errcheck // nothing is lost
+	if err := t.Account.WriteSnapshot(file); err != nil {
+		return err
+	}
+	about, err := json.Marshal(r.surroundings(t))
+	if err != nil {
+		return err
+	}
+	_, cfg := r.furnished(t.Credentials)
+	return do(replay.Account{ID: t.ID, Settings: settingsOf(cfg), Journal: presentState{file, about}})
+}
+
+// presentState is a journal without records.
+type presentState struct {
+	snapshot io.ReaderAt
+	about    []byte
+}
+
+// About is part of store.Kept.
+func (s presentState) About() []byte { return s.about }
+
+// Snapshot is part of store.Kept.
+func (s presentState) Snapshot(context.Context) (io.Reader, error) {
+	return io.NewSectionReader(s.snapshot, 0, math.MaxInt64), nil
+}
+
+// Records is part of store.Kept.
+func (presentState) Records(context.Context) iter.Seq2[journal.Record, error] {
+	return func(func(journal.Record, error) bool) {}
 }
 
 // JournalConfig returns the configuration for replaying the journal of a tenant.
