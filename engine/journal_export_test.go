@@ -64,7 +64,7 @@ func withSecrets(s *simulation) {
 
 func TestAnExportedJournal(t *testing.T) {
 	t.Parallel()
-	lives := effort.Amount(t, "LIVES", 60, 600)
+	lives := effort.Amount(t, "LIVES", 60, 300)
 	for seed := range uint64(lives) {
 		s := begun(t, seed, parallels[seed%3])
 		s.unredacted = true // otherwise the file has no bodies, see TestNothingShowsWhatIsRedacted

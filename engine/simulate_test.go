@@ -425,12 +425,12 @@ func simulateMany(t *testing.T, first uint64, issue int, more func(lives, comman
 }
 
 func TestSimulateLives(t *testing.T) {
-	most := int64(effort.Amount(t, "LIVES", 300, 4000))
+	most := int64(effort.Amount(t, "LIVES", 300, 2000))
 	simulateMany(t, 0, 25, func(lives, _ int64) bool { return lives < most }, func(seed uint64) int { return int(seed % 2) })
 }
 
 func TestSimulateCommands(t *testing.T) {
-	most := int64(effort.Amount(t, "N", 5_000, 400_000))
+	most := int64(effort.Amount(t, "N", 5_000, 200_000))
 	simulateMany(t, 1<<32, 1000, func(_, commands int64) bool { return commands < most }, func(uint64) int { return 0 })
 }
 

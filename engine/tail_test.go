@@ -17,7 +17,7 @@ import (
 // random lives, with attempts in flight, and replays what was recorded after it.
 func TestASnapshotAndTheRecordsBehindItAreTheJournal(t *testing.T) {
 	t.Parallel()
-	lives := effort.Amount(t, "LIVES", 60, 600)
+	lives := effort.Amount(t, "LIVES", 60, 300)
 	tried := 0
 	for seed := range uint64(lives) {
 		parallel := parallels[seed%3]
@@ -62,7 +62,7 @@ func TestARecordThatDoesNotFollowASnapshotIsRefused(t *testing.T) {
 // record by record, with commands of every kind between the records.
 func TestASnapshotOfABusyLifeIsTheStateOfItsRecord(t *testing.T) {
 	t.Parallel()
-	lives := effort.Amount(t, "LIVES", 40, 400)
+	lives := effort.Amount(t, "LIVES", 40, 200)
 	compared := 0
 	for seed := range uint64(lives) {
 		s := begun(t, seed, parallels[seed%3])

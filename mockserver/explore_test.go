@@ -156,6 +156,7 @@ func findings(t *testing.T, cfg mockserver.ExploreConfig, bugs ...string) []stri
 
 func TestExploreMakesARandomPlanSmall(t *testing.T) {
 	t.Parallel()
+	effort.Unraced(t, "it looks for findings, not for races")
 	cfg := mockserver.ExploreConfig{Depth: 3, Seed: 1, Faults: []explore.Fault{explore.LostAnswer}, Cases: 60}
 	got := findings(t, cfg, "forgets after three retries")
 	if len(got) == 0 {

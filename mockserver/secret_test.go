@@ -80,6 +80,7 @@ func plant(t *testing.T, u *mockserver.TestServer, c *client, echo string) {
 
 func TestNothingShowsACredential(t *testing.T) {
 	t.Parallel()
+	effort.Unraced(t, "it looks for what is shown, not for races")
 	echo := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Set-Cookie", "c="+planted)
 		w.Header().Set("Location", "https://user:"+planted+"@elsewhere.test/")

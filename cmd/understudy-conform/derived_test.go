@@ -240,7 +240,7 @@ func derivedMutants(t *testing.T) {
 	} else if few = os.Getenv("MUTANTS") != "full"; few {
 		all = slices.DeleteFunc(all, func(m mutant) bool { return !slices.Contains(fewDerived, m.ID) })
 		expect.Equal(t, "mutants of a short test", len(all), len(fewDerived))
-		all = all[len(all)-effort.Amount(t, "DERIVED_MUTANTS", 4, 10):] // deliveries, the first ones, take longest
+		all = all[len(all)-effort.Amount(t, "DERIVED_MUTANTS", 4, 6):] // deliveries, the first ones, take longest
 	}
 	record := recordTraffic(t)
 	var mu sync.Mutex

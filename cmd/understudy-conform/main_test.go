@@ -13,6 +13,7 @@ import (
 
 	"github.com/rogpeppe/go-internal/testscript"
 
+	"github.com/understudy-mock/understudy/internal/effort"
 	"github.com/understudy-mock/understudy/internal/programs"
 	"github.com/understudy-mock/understudy/mockserver"
 	"github.com/understudy-mock/understudy/mockserver/ratelimit"
@@ -26,9 +27,10 @@ var (
 
 func TestMain(m *testing.M) { os.Exit(programs.Main{M: m}.Run()) }
 
-// TestScripts runs testdata/*.txtar with the programs as they are installed.
-func TestScripts(t *testing.T) {
+// TestConformScripts runs testdata/*.txtar with the programs as they are installed.
+func TestConformScripts(t *testing.T) {
 	t.Parallel()
+	effort.Unraced(t, "it looks for output, not for races")
 	folder := filepath.Dir(build(t))
 	params := programs.Script("testdata")
 	begin := params.Setup

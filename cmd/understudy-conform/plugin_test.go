@@ -142,6 +142,7 @@ func TestCheckTargetTriesThePlugin(t *testing.T) {
 // A profile that the target does not claim is nothing that does not work.
 func TestCheckTargetDoesNotTryWhatIsNotClaimed(t *testing.T) {
 	t.Parallel()
+	effort.Unraced(t, "it looks for requests, not for races")
 	to := ownTarget(environment(mockserver.RunT(t)), true)
 	to.Profiles = []string{"MSG", "WF-READ"}
 	list, err := conformance.CheckTarget(t.Context(), conformance.Config{Target: to})

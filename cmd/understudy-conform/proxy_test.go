@@ -7,12 +7,14 @@ import (
 
 	"github.com/understudy-mock/understudy/conformance"
 	"github.com/understudy-mock/understudy/conformance/report"
+	"github.com/understudy-mock/understudy/internal/effort"
 	"github.com/understudy-mock/understudy/mockserver"
 )
 
 // The suite passes through the proxy as it does without, and the proxy has no findings.
 func TestProxyIsTransparent(t *testing.T) {
 	t.Parallel()
+	effort.Unraced(t, "it looks for verdicts, not for races")
 	u := mockserver.RunT(t)
 	own := ownTarget(environment(u), true)
 	upstream := httptest.NewServer(u)

@@ -296,6 +296,7 @@ func TestConformConfirmsFailures(t *testing.T) {
 // With --repeat, each scenario runs that often.
 func TestConformRepeats(t *testing.T) {
 	t.Parallel()
+	effort.Unraced(t, "it looks for verdicts, not for races")
 	judged := fronted(t, func(w http.ResponseWriter, r *http.Request, next http.Handler) { next.ServeHTTP(w, r) },
 		func(cfg *conformance.Config, _ *httptest.Server) {
 			cfg.Requirements, cfg.Repeat = []string{"REQ-PUB-001"}, 3

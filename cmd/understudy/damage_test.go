@@ -38,7 +38,7 @@ func TestDamagedFolder(t *testing.T) {
 	h.end()
 	random := rand.New(rand.NewPCG(5, 6))
 	refused := 0
-	folders := effort.Amount(t, "FOLDERS", 12, 100)
+	folders := effort.Amount(t, "FOLDERS", 12, 50)
 	for i := range folders {
 		dir := t.TempDir()
 		copyFiles(t, []string{killed, whole}[i%4/3], dir) // most data is in the write-ahead log

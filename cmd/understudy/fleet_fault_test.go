@@ -59,7 +59,7 @@ func middle(list []time.Duration) time.Duration {
 
 // testFaults injects one fault after the other.
 func (f *fleetTrial) testFaults(t *testing.T) {
-	rounds := effort.Amount(f.t, "ROUNDS", 20, 20)
+	rounds := effort.Amount(f.t, "ROUNDS", 10, 10)
 	random := rand.New(rand.NewPCG(uint64(rounds), 11))
 	added := map[string][]time.Duration{}
 	for i := range rounds {

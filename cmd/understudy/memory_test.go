@@ -171,7 +171,7 @@ func TestMemoryStaysBelowItsBound(t *testing.T) {
 		t.Skip("needs the resident memory of a process, and no race detector")
 	}
 	const bound = 128 << 20
-	times := effort.Amount(t, "TIMES", 2, 4)
+	times := effort.Amount(t, "TIMES", 2, 2)
 	binary := build(t)
 	for name, load := range memoryLoads {
 		t.Run(name, func(t *testing.T) {

@@ -58,7 +58,7 @@ func TestTheReferenceClientHoldsEveryRequirement(t *testing.T) {
 func TestEachDefectIsFoundByItsOwnRequirement(t *testing.T) {
 	t.Parallel()
 	effort.Unraced(t, "it looks for verdicts, not for races")
-	every := max(1, len(mutants)/effort.Amount(t, "BROKEN_CLIENTS", 9, len(mutants)/2))
+	every := max(1, len(mutants)/effort.Amount(t, "BROKEN_CLIENTS", 9, len(mutants)/4))
 	for i, m := range mutants {
 		if i%every != 0 {
 			continue

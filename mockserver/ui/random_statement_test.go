@@ -25,7 +25,7 @@ func TestStatementsOfRandomStates(t *testing.T) {
 	u.Stub("https://app.test/*", 200)
 	u.Stub("https://down.test/*", 503)
 	random := rand.New(rand.NewPCG(7, 31))
-	for i := range effort.Amount(t, "STATES", 60, 1000) {
+	for i := range effort.Amount(t, "STATES", 60, 300) {
 		what := randomAct(t, u, w, random, i)
 		u.Settle()
 		statementsOfAll(t, u)
