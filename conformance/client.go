@@ -24,7 +24,7 @@ func clientScenarios() ([]picked, error) {
 	all := make([]picked, len(cases))
 	for i := range cases {
 		c := &cases[i]
-		all[i] = picked{key: c.ID, area: c.Area(), serial: c.Last, ofClient: c, result: c.Known()}
+		all[i] = picked{key: c.ID, area: c.Area(), last: c.Last, ofClient: c, result: c.Known()}
 	}
 	return all, nil
 }
@@ -78,7 +78,7 @@ func (cr *clientRun) pass(ctx context.Context, selection []picked, last bool) {
 		})
 	}
 	for i := range selection {
-		if p := &selection[i]; p.serial == last {
+		if p := &selection[i]; p.last == last {
 			work <- p
 		}
 	}

@@ -20,7 +20,7 @@ import (
 )
 
 // tagFamilies matches every tag that is allowed.
-var tagFamilies = regexp.MustCompile(`^@(REQ-[A-Z]{3}-\d{3}|stated|implied|open|extension|area-[a-z-]+|cap-[a-z-]+|needs-[a-z-]+|time-(instant|delay|retries|window|long)|serial|exclusive|leak|negative|race|paging|shape|not-scored|quarantined|selftest)$`)
+var tagFamilies = regexp.MustCompile(`^@(REQ-[A-Z]{3}-\d{3}|stated|implied|open|extension|area-[a-z-]+|cap-[a-z-]+|needs-[a-z-]+|time-(instant|delay|retries|window|long)|last|exclusive|leak|negative|race|paging|shape|not-scored|quarantined|selftest)$`)
 
 // TestFeatures checks the style rules of the feature files.
 func TestFeatures(t *testing.T) {

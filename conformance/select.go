@@ -24,7 +24,7 @@ type picked struct {
 	key      string
 	file     string
 	area     string // publish, dlq ...
-	serial   bool
+	last     bool
 	due      bool           // the current pass runs it
 	needs    []string       // capabilities
 	result   report.Result  // as far as it is known before the run
@@ -250,8 +250,8 @@ func pick(f *messages.Feature, in syntaxTree, pickle *messages.Pickle) picked {
 			p.area = name[len("@area-"):]
 		case strings.HasPrefix(name, "@cap-"):
 			p.needs = append(p.needs, name[len("@cap-"):])
-		case name == "@serial":
-			p.serial = true
+		case name == "@last":
+			p.last = true
 		case basis == spec.Stated || basis == spec.Implied || basis == spec.Open || basis == spec.Extension:
 			p.result.Basis = basis
 		}

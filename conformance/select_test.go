@@ -22,7 +22,7 @@ Feature: Publish
     Scenario: it arrives
       Given a destination
 
-    @REQ-PUB-002 @implied @serial
+    @REQ-PUB-002 @implied @last
     Scenario Outline: it arrives as <how>
       Given a destination
 
@@ -56,7 +56,7 @@ func TestSelect(t *testing.T) {
 		{"an area", Config{Areas: []string{"dlq"}}, []string{"it is empty"}},
 		{"a requirement, where a scenario has several", Config{Requirements: []string{"REQ-DLQ-002"}}, []string{"it is empty"}},
 		{"a name of one example", Config{Names: []string{"it arrives as JSON"}}, []string{"it arrives as JSON"}},
-		{"an expression over tags", Config{Tags: "not @negative and not @serial"}, []string{"it arrives"}},
+		{"an expression over tags", Config{Tags: "not @negative and not @last"}, []string{"it arrives"}},
 		{"a profile", Config{Profiles: []string{"WF-RECOVER"}}, []string{"it is empty"}},
 		{"the profiles that the target claims", Config{Target: target.Target{Profiles: []string{"MSG"}}}, []string{"it arrives", "it arrives as text", "it arrives as JSON"}},
 		{"a selected profile overrides what the target claims", Config{Profiles: []string{"WF-RECOVER"}, Target: target.Target{Profiles: []string{"MSG"}}}, []string{"it is empty"}},
@@ -89,7 +89,7 @@ func TestSelectNothing(t *testing.T) {
 	}{
 		{"a name that no scenario has", Config{Names: []string{"it flies"}}, "wrong usage: no scenario is selected, so there is nothing to judge"},
 		{"a tag that no scenario has", Config{Tags: "not @nagative"}, "wrong usage: tags: no scenario has @nagative; known are those of `conform --list`"},
-		{"an expression that does not end", Config{Tags: "@serial and"}, `wrong usage: tags "@serial and": it ends where a tag is expected`},
+		{"an expression that does not end", Config{Tags: "@last and"}, `wrong usage: tags "@last and": it ends where a tag is expected`},
 	} {
 		t.Run(c.fact, func(t *testing.T) {
 			t.Parallel()
@@ -118,7 +118,7 @@ func TestListed(t *testing.T) {
 			Requirements: []string{"REQ-DLQ-001", "REQ-DLQ-002"}, Profiles: []string{"WF-RECOVER"}, Basis: spec.Stated,
 		},
 		{
-			Name: "it arrives as JSON", Location: "publish.feature:17", Feature: "Publish", Rule: "a message arrives", Tags: []string{"@area-publish", "@REQ-PUB-002", "@implied", "@serial"},
+			Name: "it arrives as JSON", Location: "publish.feature:17", Feature: "Publish", Rule: "a message arrives", Tags: []string{"@area-publish", "@REQ-PUB-002", "@implied", "@last"},
 			Requirements: []string{"REQ-PUB-002"}, Profiles: []string{"MSG"}, Basis: spec.Implied,
 		},
 	}

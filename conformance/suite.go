@@ -187,13 +187,13 @@ func (st *suite) rounds(ctx context.Context) error {
 	})
 }
 
-// round runs scenarios once, the serial ones last.
+// round runs scenarios once: after all others those with the tag @last, which measure short times.
 func (st *suite) round(ctx context.Context, wanted func(*picked) bool) error {
-	for _, serial := range []bool{false, true} {
+	for _, last := range []bool{false, true} {
 		for _, p := range st.picked {
-			p.due = p.serial == serial && wanted(p)
+			p.due = p.last == last && wanted(p)
 		}
-		if err := st.pass(ctx, serial); err != nil {
+		if err := st.pass(ctx, last); err != nil {
 			return err
 		}
 	}
@@ -228,17 +228,17 @@ func (st *suite) cut(selection []picked) {
 	}
 }
 
-// pass runs the scenarios that are due, which are either serial or not.
-func (st *suite) pass(ctx context.Context, serial bool) error {
+// pass runs the scenarios that are due. The last ones are few at a time.
+func (st *suite) pass(ctx context.Context, last bool) error {
 	type due struct{ scenarios, profiles int } // number, and sum of their last profiles
 	files := map[string]due{}
 	for _, p := range st.picked {
 		if of := files[p.file]; p.due {
-			last := 0
+			highest := 0
 			for _, profile := range p.result.Profiles {
-				last = max(last, slices.Index(target.ProfileNames, profile))
+				highest = max(highest, slices.Index(target.ProfileNames, profile))
 			}
-			files[p.file] = due{of.scenarios + 1, of.profiles + last}
+			files[p.file] = due{of.scenarios + 1, of.profiles + highest}
 		}
 	}
 	if len(files) == 0 {
@@ -249,8 +249,8 @@ func (st *suite) pass(ctx context.Context, serial bool) error {
 		return cmp.Or(files[a].profiles*files[b].scenarios-files[b].profiles*files[a].scenarios, strings.Compare(a, b))
 	})
 	concurrency := st.cfg.concurrency()
-	if serial {
-		concurrency = 1
+	if last {
+		concurrency = max(1, concurrency/4)
 	}
 	godog.TestSuite{
 		Name:                 "understudy",

@@ -221,7 +221,7 @@ Feature: Limiting the rate of a host application
       Then the first 5 requests reach the application
       And the last request is denied
 
-    @REQ-RLP-010 @stated @time-window @serial
+    @REQ-RLP-010 @stated @time-window @last
     Scenario: A fixed window starts again
       Given a route limited to 2 requests per "800ms" by the "fixed-window" algorithm
       And one client has used up its limit
@@ -235,14 +235,14 @@ Feature: Limiting the rate of a host application
       Then the first 5 requests reach the application
       And the last request is denied
 
-    @REQ-RLP-011 @stated @time-window @serial
+    @REQ-RLP-011 @stated @time-window @last
     Scenario: A sliding window does not admit a second burst half a window later
       Given a route limited to 3 requests per "1200ms" by the "sliding-window" algorithm
       And one client has used up its limit late in a window
       When the same client sends 3 requests half a window later
       Then at least one of those requests is denied
 
-    @REQ-RLP-011 @stated @time-window @serial
+    @REQ-RLP-011 @stated @time-window @last
     Scenario: A sliding window has its full budget two windows later
       Given a route limited to 3 requests per "700ms" by the "sliding-window" algorithm
       And one client has used up its limit
@@ -256,7 +256,7 @@ Feature: Limiting the rate of a host application
       Then the first 3 requests reach the application
       And the last request is denied
 
-    @REQ-RLP-012 @stated @time-window @serial
+    @REQ-RLP-012 @stated @time-window @last
     Scenario: A bucket is refilled at its rate, and no faster
       Given a route limited to 3 requests per "800ms" by the "token-bucket" algorithm
       And the bucket is refilled by 1
@@ -264,7 +264,7 @@ Feature: Limiting the rate of a host application
       When the same client sends 3 requests a window later
       Then exactly 1 of those requests reaches the application
 
-    @REQ-RLP-012 @implied @time-window @serial
+    @REQ-RLP-012 @implied @time-window @last
     Scenario: A bucket never holds more than its tokens
       Given a route limited to 2 requests per "200ms" by the "token-bucket" algorithm
       And the bucket is refilled by 2

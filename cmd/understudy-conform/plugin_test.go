@@ -210,7 +210,7 @@ func TestConformJudgesWindowsOfASlowStorage(t *testing.T) {
 			parts := m.Build(func() {})
 			parts.Storage = slow
 			cfg := conformance.Config{
-				Target: ownTarget(environment(mockserver.RunT(t)), true), Profiles: []string{"RATELIMIT"}, Tags: "@time-window and @serial", Plugin: mutatedPlugin(parts),
+				Target: ownTarget(environment(mockserver.RunT(t)), true), Profiles: []string{"RATELIMIT"}, Tags: "@time-window and @last", Plugin: mutatedPlugin(parts),
 			}
 			if m.Breaks() != "" {
 				cfg.Requirements = []string{"REQ-" + m.Breaks()}
