@@ -100,6 +100,10 @@ func (k *ReplayCmd) start(cfg mockserver.Config) (*mockserver.Server, error) {
 
 // say prints to stderr at which record the replay has ended.
 func (k *ReplayCmd) say(e *env, account string, p *replay.Position) {
+	if p.LSN == 0 && p.Snapshot {
+		_, _ = fmt.Fprintf(e.err, "understudy: account %s as it was at %s; the file has no records before that: its server kept none\n", account, utcTime(p.At))
+		return
+	}
 	var b strings.Builder
 	fmt.Fprintf(&b, "understudy: account %s after record %d, of %s", account, p.LSN, utcTime(p.At))
 	if p.Kind != "" {

@@ -127,7 +127,10 @@ func scan(ctx context.Context, j store.Kept, until Until) (ends Ends, target uin
 			target = r.LSN
 		}
 	}
-	if ends.Last == 0 {
+	switch {
+	case ends.Last == 0 && ends.Snapshot:
+		return ends, 0, refusal.Of(refusal.NotFound, "journal", "", "has a snapshot of the state and no records: its server kept none")
+	case ends.Last == 0:
 		return ends, 0, refusal.Of(refusal.NotFound, "journal", "", "has no record yet")
 	}
 	if !passed && until.LSN > ends.Last {
