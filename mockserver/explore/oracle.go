@@ -176,7 +176,7 @@ func (x *explorer) effectBreaches(oracle string, o *Observation) []Breach {
 // allows reports whether the configuration declares a difference as lawful.
 func (x *explorer) allows(effect string, want, got int) bool {
 	return slices.ContainsFunc(x.cfg.Allow, func(a Allowed) bool {
-		if !query.SameName(a.Effect, effect) {
+		if !query.Like(a.Effect, effect) {
 			return false
 		}
 		if got < want {

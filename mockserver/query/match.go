@@ -311,13 +311,21 @@ func hostOf(it *engine.SearchItem) string {
 	return u.Hostname()
 }
 
-// SameName compares names regardless of case; * in want matches any text.
-func SameName(want, have string) bool {
+// sameName compares names regardless of case; * in want matches any text.
+func sameName(want, have string) bool {
 	if !strings.Contains(want, "*") {
 		return strings.EqualFold(want, have)
 	}
-	parts := strings.Split(strings.ToLower(want), "*")
-	rest, ok := strings.CutPrefix(strings.ToLower(have), parts[0])
+	return Like(strings.ToLower(want), strings.ToLower(have))
+}
+
+// Like compares texts, in which case matters; * in want matches any text.
+func Like(want, have string) bool {
+	parts := strings.Split(want, "*")
+	if len(parts) == 1 {
+		return want == have
+	}
+	rest, ok := strings.CutPrefix(have, parts[0])
 	if !ok || !strings.HasSuffix(rest, parts[len(parts)-1]) {
 		return false
 	}
@@ -337,7 +345,7 @@ func nameFilter(of func(*engine.SearchItem) string) func(Reader, string) (test, 
 	return func(_ Reader, value string) (test, error) {
 		return func(it *engine.SearchItem) bool {
 			have := of(it)
-			return have != "" && SameName(value, have)
+			return have != "" && sameName(value, have)
 		}, nil
 	}
 }
@@ -346,7 +354,7 @@ func nameFilter(of func(*engine.SearchItem) string) func(Reader, string) (test, 
 func listFilter(of func(*engine.SearchItem) []string) func(Reader, string) (test, error) {
 	return func(_ Reader, value string) (test, error) {
 		return func(it *engine.SearchItem) bool {
-			return slices.ContainsFunc(of(it), func(have string) bool { return have != "" && SameName(value, have) })
+			return slices.ContainsFunc(of(it), func(have string) bool { return have != "" && sameName(value, have) })
 		}, nil
 	}
 }

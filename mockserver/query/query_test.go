@@ -292,3 +292,17 @@ func FuzzBase64(f *testing.F) {
 		}
 	})
 }
+
+func TestLike(t *testing.T) {
+	t.Parallel()
+	for want, matches := range map[string]map[string]bool{
+		"mail *":    {"mail POST /a": true, "Mail POST /a": false, "mail": false},
+		"mail /a":   {"mail /a": true, "mail /A": false},
+		"* /a *{b}": {"mail /a {b}": true, "mail /a": false, " /a {b}": true},
+		"a*a":       {"aa": true, "a": false},
+	} {
+		for text, like := range matches {
+			expect.Equal(t, want+" matches "+text, query.Like(want, text), like)
+		}
+	}
+}
