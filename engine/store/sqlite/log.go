@@ -144,7 +144,7 @@ const rowSize = 256 << 10
 func (l *Log) Append(r record) {
 	l.store.mu.Lock()
 	defer l.store.mu.Unlock()
-	if l.open == nil || len(l.open.text)+len(r.Body) > rowSize {
+	if l.open == nil || !l.open.takes(r) {
 		l.open = &entry{log: l}
 		l.store.queue = append(l.store.queue, l.open)
 	}
@@ -152,6 +152,9 @@ func (l *Log) Append(r record) {
 	l.open.add(r)
 	l.store.gather()
 }
+
+// takes reports whether a row has room for a record.
+func (e *entry) takes(r record) bool { return len(e.text)+len(r.Body) <= rowSize }
 
 // add adds a record to a row.
 func (e *entry) add(r record) {

@@ -147,10 +147,11 @@ func (s *Store) copyAccount(ctx context.Context, to *Store, id string) (lost str
 			break
 		}
 		last = r.LSN
-		if row.add(r); len(row.text) > rowSize {
+		if !row.takes(r) {
 			to.salvagedRecords(row)
 			row = &entry{log: into}
 		}
+		row.add(r)
 	}
 	to.salvagedRecords(row)
 	return lost
