@@ -105,9 +105,14 @@ type explored struct {
 	app    *program.Process // nil: another process plays the scenario
 }
 
+// runExplored starts a server that plays the outside services of a file.
+func runExplored(file *program.File, st store.Store) (*mockserver.Server, *explore.Service, error) {
+	return mockserver.RunExplored(mockserver.Config{Stubs: outsideStubs(file), Store: st, Log: slog.New(slog.DiscardHandler)})
+}
+
 // newExplored starts a server; the first case starts the application.
 func newExplored(file *program.File, words []string, st store.Store) (*explored, error) {
-	s, service, err := mockserver.RunExplored(mockserver.Config{Stubs: outsideStubs(file), Store: st, Log: slog.New(slog.DiscardHandler)})
+	s, service, err := runExplored(file, st)
 	if err != nil {
 		return nil, err
 	}

@@ -4,7 +4,6 @@ import (
 	"bufio"
 	"context"
 	"encoding/json"
-	"log/slog"
 	"os"
 
 	"github.com/understudy-mock/understudy/engine/store"
@@ -36,7 +35,7 @@ func (c *ExploreCmd) drive(e *env) error {
 	e.ctx = ctx // nothing is played without the other process
 	played := program.NewDriven(file, in, e.out, gone)
 	open := func(st store.Store) (*explored, error) {
-		s, service, err := mockserver.RunExplored(mockserver.Config{Stubs: outsideStubs(file), Store: st, Log: slog.New(slog.DiscardHandler)})
+		s, service, err := runExplored(file, st)
 		if err != nil {
 			return nil, err
 		}
