@@ -1,11 +1,9 @@
 package mockserver_test
 
 import (
-	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -15,6 +13,7 @@ import (
 
 	"github.com/understudy-mock/understudy/internal/effort"
 	"github.com/understudy-mock/understudy/internal/expect"
+	"github.com/understudy-mock/understudy/internal/programs"
 	"github.com/understudy-mock/understudy/mockserver"
 	"github.com/understudy-mock/understudy/mockserver/explore"
 )
@@ -59,22 +58,7 @@ func orderIn(r *http.Request) (o order) {
 
 func (s *shop) publish(path string, o order, header ...string) error {
 	body, _ := json.Marshal(o)
-	r, _ := http.NewRequestWithContext(context.Background(), http.MethodPost, s.c.ListensAt()+"/v2/publish/"+s.app.URL+path, strings.NewReader(string(body)))
-	r.Header.Set("Authorization", "Bearer "+s.c.Token())
-	for _, h := range header {
-		name, value, _ := strings.Cut(h, ": ")
-		r.Header.Set(name, value)
-	}
-	answer, err := http.DefaultClient.Do(r)
-	if err != nil {
-		return err
-	}
-	defer answer.Body.Close()
-	text, err := io.ReadAll(answer.Body)
-	if answer.StatusCode/100 != 2 {
-		return fmt.Errorf("publish: %s: %s", answer.Status, text)
-	}
-	return err
+	return programs.Post(s.c.ListensAt()+"/v2/publish/"+s.app.URL+path, s.c.Token(), string(body), header...)
 }
 
 // checkout publishes the charge, and answers 500 if that fails: the caller tries again.

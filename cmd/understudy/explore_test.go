@@ -5,34 +5,20 @@ import (
 	"net/http"
 	"os"
 	"strings"
+
+	"github.com/understudy-mock/understudy/internal/programs"
 )
 
 // shop is a command of the tests: an application that publishes a charge. It charges again if a
 // delivery is repeated; with an argument, no checkout ends.
 func shop() {
 	url := "http://127.0.0.1:" + os.Getenv("PORT")
-	post := func(to string) error {
-		r, err := http.NewRequest(http.MethodPost, to, strings.NewReader(`{"order":1}`))
-		if err != nil {
-			return err
-		}
-		r.Header.Set("Authorization", "Bearer "+os.Getenv("UNDERSTUDY_TOKEN"))
-		answer, err := http.DefaultClient.Do(r)
-		if err != nil {
-			return err
-		}
-		defer answer.Body.Close()
-		if answer.StatusCode/100 != 2 {
-			return fmt.Errorf("%s: %s", to, answer.Status)
-		}
-		return nil
-	}
 	handle := func(path, to string) {
 		http.HandleFunc(path, func(w http.ResponseWriter, r *http.Request) {
 			if len(os.Args) > 1 && path == "/checkout" {
 				select {}
 			}
-			if err := post(to); err != nil {
+			if err := programs.Post(to, os.Getenv("UNDERSTUDY_TOKEN"), `{"order":1}`); err != nil {
 				http.Error(w, err.Error(), http.StatusInternalServerError)
 			}
 		})

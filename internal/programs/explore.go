@@ -3,6 +3,9 @@ package programs
 import (
 	"context"
 	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -26,6 +29,29 @@ var ShopBugs = []Planted{
 	{"swallowed-error", "refuse-call", "lost effect: mail", 1},
 	{"no-failure-callback", "lost-request", "nobody knows it", 1},
 	{"two-faults", "lost-answer", "duplicated effect: payments", 2},
+}
+
+// Post makes a call as an application does: to the service, with the token, or to an outside service.
+// Each header is "NAME: VALUE". An answer other than 2xx is an error.
+func Post(url, token, body string, headers ...string) error {
+	r, err := http.NewRequestWithContext(context.Background(), http.MethodPost, url, strings.NewReader(body))
+	if err != nil {
+		return err
+	}
+	for _, h := range append(headers, "Authorization: Bearer "+token) {
+		name, value, _ := strings.Cut(h, ": ")
+		r.Header.Set(name, value)
+	}
+	answer, err := http.DefaultClient.Do(r)
+	if err != nil {
+		return err
+	}
+	defer answer.Body.Close()
+	text, err := io.ReadAll(answer.Body)
+	if err == nil && answer.StatusCode/100 != 2 {
+		err = fmt.Errorf("%s: %s: %s", url, answer.Status, text)
+	}
+	return err
 }
 
 // exploreLimit is the time limit for one search, in real time.

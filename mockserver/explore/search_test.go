@@ -16,6 +16,7 @@ import (
 
 	"github.com/understudy-mock/understudy/engine"
 	"github.com/understudy-mock/understudy/internal/expect"
+	"github.com/understudy-mock/understudy/internal/programs"
 	"github.com/understudy-mock/understudy/mockserver"
 	"github.com/understudy-mock/understudy/mockserver/explore"
 	"github.com/understudy-mock/understudy/mockserver/stub"
@@ -66,33 +67,12 @@ func (a *app) Check(_ context.Context, o *explore.Observation) error {
 	return nil
 }
 
-// send makes a call to the service or to an outside service.
-func (a *app) send(path, body string, headers ...string) error {
-	r, err := http.NewRequest(http.MethodPost, a.service.ListensAt()+path, strings.NewReader(body))
-	if err != nil {
-		return err
-	}
-	for _, h := range append(headers, "Authorization: Bearer "+a.service.Token()) {
-		name, value, _ := strings.Cut(h, ": ")
-		r.Header.Set(name, value)
-	}
-	answer, err := http.DefaultClient.Do(r)
-	if err != nil {
-		return err
-	}
-	defer answer.Body.Close()
-	if _, err := io.Copy(io.Discard, answer.Body); err != nil || answer.StatusCode != http.StatusOK && answer.StatusCode != http.StatusCreated {
-		return errors.Join(err, errors.New(answer.Status))
-	}
-	return nil
-}
-
 func (a *app) publish(path string, headers ...string) error {
-	return a.send("/v2/publish/"+a.server.URL+path, "", headers...)
+	return programs.Post(a.service.ListensAt()+"/v2/publish/"+a.server.URL+path, a.service.Token(), "", headers...)
 }
 
 func (a *app) outside(service, key string) error {
-	return a.send(stub.OutsidePath+service+"/calls", "", "Idempotency-Key: "+key)
+	return programs.Post(a.service.ListensAt()+stub.OutsidePath+service+"/calls", a.service.Token(), "", "Idempotency-Key: "+key)
 }
 
 // explored explores an application.
@@ -205,7 +185,7 @@ func TestCallThatSubmitsAnotherStepWhenItIsRepeatedIsAFinding(t *testing.T) {
 		if err != nil {
 			return err
 		}
-		return a.send("/v2/batch", string(body), "Content-Type: application/json")
+		return programs.Post(a.service.ListensAt()+"/v2/batch", a.service.Token(), string(body), "Content-Type: application/json")
 	}
 	r, err := explored(t, explore.Config{Faults: []explore.Fault{explore.LostAnswer}, Depth: 1, Cases: 1}, a)
 	if err != nil {
