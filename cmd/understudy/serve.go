@@ -59,7 +59,7 @@ type ServeCmd struct {
 	VectorLag             time.Duration     `default:"0s" help:"How long a vector change stays pending."`
 	KVURL                 string            `name:"kv-url" aliases:"kv-server" env:"UNDERSTUDY_KV_SERVER" placeholder:"redis://..." help:"Use this server for the key-value store. Default: an embedded store."` // the banner prints UNDERSTUDY_KV_URL for clients
 	VectorIndex           []string          `sep:"none" placeholder:"NAME=TYPE:DIM:FUNCTION" help:"A vector index, such as docs=DENSE:1536:COSINE; repeatable. Default: one index, whose type and dimension come from the first vector."`
-	Embed                 string            `placeholder:"hash" help:"hash: compute vectors from texts by hashing their words, for tests; docs=hash,words=hash: only in these indexes. Without it, texts are refused."`
+	Embed                 []string          `placeholder:"hash" help:"hash: compute vectors from texts by hashing their words, for tests; docs=hash,words=hash: only in these indexes; repeatable. Without it, texts are refused."`
 	ListenRegion          string            `placeholder:"ADDR" help:"Separate address for the region host."`
 	ListenManagement      string            `placeholder:"ADDR" help:"Separate address for the management host."`
 	ListenVector          string            `placeholder:"ADDR" help:"Separate address for the vector host."`
@@ -107,6 +107,7 @@ func (c *ServeCmd) Run(e *env, at *kong.Context) error {
 func (c *ServeCmd) start(e *env, command string, node *kong.Node) (s *mockserver.Server, cfg mockserver.Config, err error) {
 	defer func() {
 		if err != nil {
+			mockserver.CloseListeners(cfg.Listeners)
 			_ = c.closeTLS() // the first error is reported
 			c.closeTraces()
 			_ = c.closeData()
@@ -131,6 +132,9 @@ func (c *ServeCmd) start(e *env, command string, node *kong.Node) (s *mockserver
 	}
 	if err := c.dataFlags(); err != nil {
 		return nil, cfg, err
+	}
+	if cfg.Listeners, err = mockserver.Listen(cfg); err != nil {
+		return nil, cfg, startError(command, err)
 	}
 	saved, err := c.state(cfg.Log)
 	if err != nil {
@@ -166,10 +170,8 @@ func (c *ServeCmd) start(e *env, command string, node *kong.Node) (s *mockserver
 	switch s, err = mockserver.Run(cfg); {
 	case errors.Is(err, mockserver.ErrSnapshot):
 		return nil, cfg, usageError("--snapshot %s: %w", c.Snapshot, err)
-	case err != nil && configError.MatchString(err.Error()):
-		return nil, cfg, usageError("--%w", err)
 	case err != nil:
-		return nil, cfg, usageError("%s: %w", command, err)
+		return nil, cfg, startError(command, err)
 	}
 	running.Store(s)
 	for _, text := range s.Warnings() {
@@ -181,6 +183,14 @@ func (c *ServeCmd) start(e *env, command string, node *kong.Node) (s *mockserver
 		return nil, cfg, usageError("--ready-file: %w", err)
 	}
 	return s, cfg, nil
+}
+
+// startError is an error of the server as one of the command.
+func startError(command string, err error) error {
+	if configError.MatchString(err.Error()) {
+		return usageError("--%w", err)
+	}
+	return usageError("%s: %w", command, err)
 }
 
 // configError matches errors of the server about a value of its configuration, which they
@@ -215,7 +225,7 @@ func (c *ServeCmd) config(e *env) (mockserver.Config, error) {
 		Addr: c.Addr, RegionAddr: c.ListenRegion, ManagementAddr: c.ListenManagement, VectorAddr: c.ListenVector,
 		Dialect: dialect, Clock: c.Clock, Seed: c.Seed, AnyAccount: c.Accounts == "any", Rewrites: c.Rewrite,
 		SkipResponseCheck: !c.ValidateResponses, StrictOptions: c.StrictOptions, ControlToken: c.ControlToken, ControlOpenOnLoopback: c.ControlOpenOnLoopback, TraceContext: c.TraceContext, TraceURL: c.TraceURL,
-		PricePerMessage: c.PricePerMessage, Outbound: c.Outbound, KVURL: c.KVURL, Embed: c.Embed, VectorLag: c.VectorLag, Log: log,
+		PricePerMessage: c.PricePerMessage, Outbound: c.Outbound, KVURL: c.KVURL, Embed: strings.Join(c.Embed, ","), VectorLag: c.VectorLag, Log: log,
 	}
 	if c.Advertise != "" {
 		if cfg.Advertise, err = mockserver.ParseAdvertise(c.Advertise); err != nil {
@@ -373,8 +383,8 @@ func credentials(s *mockserver.Server) []mockserver.EnvVar {
 // describe prints the hosts, the credentials and a command that publishes.
 func (c *ServeCmd) describe(b *strings.Builder, s *mockserver.Server) {
 	fmt.Fprintf(b, "  messaging   %s\n  region      %s\n  management  %s\n  vector      %s\n  key-value   %s\n", s.URL(), s.RegionURL(), s.ManagementURL(), s.VectorURL(), s.KVURL())
-	if c.Embed != "" {
-		fmt.Fprintf(b, "  embedding   %s: vectors for tests, based on words and not on meaning\n", c.Embed)
+	if len(c.Embed) > 0 {
+		fmt.Fprintf(b, "  embedding   %s: vectors for tests, based on words and not on meaning\n", strings.Join(c.Embed, ","))
 	}
 	b.WriteString("\n")
 	vars, token := credentials(s), ""

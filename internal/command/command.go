@@ -105,6 +105,9 @@ func (p *Program) Run(args []string, out, errs io.Writer) int {
 		err = emptyValue(parsed)
 	}
 	if err == nil {
+		err = givenTwice(parsed)
+	}
+	if err == nil {
 		err = misspeltVariable(os.Environ(), parsed)
 	}
 	if err != nil {
@@ -127,6 +130,25 @@ func emptyValue(parsed *kong.Context) error {
 			return Usage("argument %s: empty: must have a value", arg.Name)
 		case flag != nil && flag.Tag.Has("nonempty") && flag.Target.Len() == 0:
 			return Usage("--%s: empty: must have a value", flag.Name)
+		}
+	}
+	return nil
+}
+
+// givenTwice refuses a flag that is given more than once and keeps only one of its values, and
+// a flag of NAME=VALUE that is given more than once for a name.
+func givenTwice(parsed *kong.Context) error {
+	times := map[*kong.Flag]int{}
+	for _, given := range parsed.Path {
+		flag := given.Flag
+		if flag == nil || given.Resolved {
+			continue
+		}
+		switch times[flag]++; {
+		case times[flag] > 1 && !flag.IsCumulative():
+			return Usage("--%s: given more than once: must be given once", flag.Name)
+		case flag.IsMap() && times[flag] > flag.Target.Len():
+			return Usage("--%s: a name is given more than once: each name must have one value", flag.Name)
 		}
 	}
 	return nil

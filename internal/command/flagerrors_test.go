@@ -20,6 +20,12 @@ func TestFlagErrors(t *testing.T) {
 		{"serve --rewrite x", `--rewrite: invalid value "x": must be two values with = between them`},
 		{"serve --strict=perhaps", `--strict: invalid value "perhaps": must be true or false`},
 		{"serve --clock slow", `--clock: invalid value "slow": must be one of real, manual`},
+		{"serve --name a --name b", `--name: given more than once: must be given once`},
+		{"serve --name a --name=a", `--name: given more than once: must be given once`},
+		{"serve --strict --no-strict", `--strict: given more than once: must be given once`},
+		{"serve --rewrite a=b --rewrite a=c", `--rewrite: a name is given more than once: each name must have one value`},
+		{"serve --config a --config b", `--config: given more than once: must be given once`},
+		{"serve --config=a --config b", `--config: given more than once: must be given once`},
 		{"serve --name", `--name: missing value`},
 		{"serve extra", `unexpected argument extra`},
 		{"serv", `unknown command serv, did you mean "serve"?`},
@@ -40,7 +46,7 @@ func TestFlagErrors(t *testing.T) {
 					Price    float64
 					Lag      time.Duration
 					Rewrite  map[string]string
-					Strict   bool
+					Strict   bool `negatable:""`
 					Clock    string `enum:"real, manual" default:"real"`
 					Name     string
 				} `cmd:""`

@@ -34,20 +34,27 @@ func configFile(args []string) ([]string, *settings, error) {
 	if len(args) > 0 && args[0] == "explore" { // its file is not one of flags
 		return args, &settings{used: s.used}, nil
 	}
-	var rest []string
+	var rest, given []string
 	for i := 0; i < len(args); i++ {
 		if args[i] == "--" {
 			rest = append(rest, args[i:]...)
 			break
 		}
 		if v, ok := strings.CutPrefix(args[i], "--config="); ok {
-			s.path = v
+			given = append(given, v)
 		} else if args[i] == "--config" && i+1 < len(args) {
 			i++
-			s.path = args[i]
+			given = append(given, args[i])
 		} else {
 			rest = append(rest, args[i])
 		}
+	}
+	switch len(given) {
+	case 0:
+	case 1:
+		s.path = given[0]
+	default:
+		return nil, nil, Usage("--config: given more than once: must be given once")
 	}
 	if s.path == "" {
 		return rest, s, nil
