@@ -2,6 +2,7 @@ package mockserver
 
 import (
 	"cmp"
+	"context"
 	"errors"
 	"fmt"
 	"maps"
@@ -19,18 +20,24 @@ import (
 // Run starts a stand-in that listens on Config.Addr. Close stops it. The error
 // wraps ErrSnapshot when Config.Snapshot cannot be restored.
 func Run(cfg Config) (*Server, error) {
+	if cfg.Listeners == nil {
+		var err error
+		if cfg.Listeners, err = Listen(cfg); err != nil {
+			return nil, err
+		}
+	}
 	s, open, err := prepareServer(cfg)
+	if err == nil {
+		err = checkFixtures(cfg)
+	}
 	if err != nil {
+		CloseListeners(cfg.Listeners)
 		return nil, err
 	}
-	addr := cfg.Addr
-	if addr == "" {
-		addr = "127.0.0.1:0"
-	}
-	for _, a := range [][2]string{{"addr", addr}, {"listen-region", cfg.RegionAddr}, {"listen-management", cfg.ManagementAddr}, {"listen-vector", cfg.VectorAddr}} {
-		if err := s.listen(a[0], a[1]); err != nil {
-			_ = s.Close() // the first error counts
-			return nil, err
+	s.listeners = cfg.Listeners
+	for i, l := range s.listeners {
+		if i == 0 || l != s.listeners[0] {
+			s.servers, s.own = append(s.servers, s.cfg.pace.Server(s)), append(s.own, l)
 		}
 	}
 	early := cfg.Store != nil && cfg.Fleet == nil // reading its data may take long
@@ -89,23 +96,60 @@ func (s *Server) begin(cfg Config) error {
 	return err
 }
 
-// listen opens a listener; an empty address shares the first one. Connections
-// wait in the backlog until serveOn accepts them. An error has the name of the setting.
-func (s *Server) listen(setting, addr string) error {
-	if addr == "" {
-		s.listeners = append(s.listeners, s.listeners[0])
+// Listen opens the listeners of the four addresses of a configuration, for Config.Listeners: a
+// program that creates files for its server owns the addresses first. An address that is empty
+// shares the first listener. Connections wait until Run serves them. An error has the name of
+// the setting.
+func Listen(cfg Config) ([]net.Listener, error) {
+	var all []net.Listener
+	for _, a := range [][2]string{
+		{"addr", cmp.Or(cfg.Addr, "127.0.0.1:0")}, {"listen-region", cfg.RegionAddr}, {"listen-management", cfg.ManagementAddr}, {"listen-vector", cfg.VectorAddr},
+	} {
+		if a[1] == "" {
+			all = append(all, all[0])
+			continue
+		}
+		l, err := net.Listen("tcp", a[1])
+		if err != nil {
+			CloseListeners(all)
+			if wrong, ok := errors.AsType[*net.AddrError](err); ok {
+				return nil, fmt.Errorf("%s: invalid value %q: must be HOST:PORT, with port 0 for a free one (%s)", a[0], a[1], wrong.Err)
+			}
+			return nil, fmt.Errorf("cannot listen on %s: %w", a[1], err)
+		}
+		all = append(all, l)
+	}
+	return all, nil
+}
+
+// CloseListeners closes listeners that no server serves.
+func CloseListeners(all []net.Listener) {
+	for _, l := range all {
+		_ = l.Close() // some are the same
+	}
+}
+
+// checkFixtures loads the fixtures into a server in memory, if a store is new: an invalid file
+// must not leave accounts there, with which the next start would not load any.
+func checkFixtures(cfg Config) error {
+	if cfg.Store == nil || len(cfg.Fixtures) == 0 {
 		return nil
 	}
-	l, err := net.Listen("tcp", addr)
-	if err != nil {
-		if wrong, ok := errors.AsType[*net.AddrError](err); ok {
-			return fmt.Errorf("%s: invalid value %q: must be HOST:PORT, with port 0 for a free one (%s)", setting, addr, wrong.Err)
-		}
-		return fmt.Errorf("cannot listen on %s: %w", addr, err)
+	ids, err := cfg.Store.Accounts(context.Background())
+	if err != nil || len(ids) > 0 {
+		return err
 	}
-	srv := s.cfg.pace.Server(s)
-	s.listeners = append(s.listeners, l)
-	s.servers, s.own = append(s.servers, srv), append(s.own, l)
+	cfg.Store, cfg.Fleet, cfg.Listeners, cfg.Observe = nil, nil, nil, nil
+	trial, err := New(cfg)
+	if err != nil {
+		return err
+	}
+	defer trial.Close() //nolint:errcheck // it keeps nothing
+	for _, f := range cfg.Fixtures {
+		if err := trial.Load(f); err != nil {
+			return err
+		}
+	}
 	return nil
 }
 

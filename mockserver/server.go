@@ -53,9 +53,10 @@ type Config struct {
 	RegionAddr     string // separate listeners of the other hosts; "": Addr
 	ManagementAddr string
 	VectorAddr     string
-	Advertise      *url.URL    // how clients reach Addr, see ParseAdvertise; nil: the address of the listener
-	TLS            *tls.Config // of all listeners; nil: plain HTTP
-	CAFile         string      // the CA that clients must trust, named in Env; "": none beside their own
+	Listeners      []net.Listener // of the addresses above, from Listen; nil: Run opens them
+	Advertise      *url.URL       // how clients reach Addr, see ParseAdvertise; nil: the address of the listener
+	TLS            *tls.Config    // of all listeners; nil: plain HTTP
+	CAFile         string         // the CA that clients must trust, named in Env; "": none beside their own
 
 	Dialect    *spec.Dialect     // nil: every built-in one, each request by its own names
 	Clock      string            // real (default), manual, auto
