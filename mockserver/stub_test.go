@@ -241,6 +241,25 @@ func TestNearMisses(t *testing.T) {
 	}
 }
 
+func TestADeliveryToAnotherHostIsNearToNoStub(t *testing.T) {
+	t.Parallel()
+	u := mockserver.RunT(t)
+	u.Script(mockserver.Stub{URL: "https://other.test/*"})
+	u.Script(mockserver.Stub{URL: "http://127.0.0.2:1/*"})
+	u.Publish(u.URL()+"/_understudy/sink/status/200", nil)
+	u.Publish("http://127.0.0.1:1/nobody", nil, "Svc-Retries: 0")
+	for _, d := range u.Deliveries() {
+		if answered := d.Response.Status != 0; answered != (d.NearMiss == "") {
+			t.Errorf("%s: status %d: near miss %q", d.URL, d.Response.Status, d.NearMiss)
+		}
+	}
+	u.Script(mockserver.Stub{URL: u.URL() + "/_understudy/sink/status/200", Method: "PUT"})
+	u.Script(mockserver.Stub{URL: u.URL() + "/_understudy/sink/status/500"})
+	u.Publish(u.URL()+"/_understudy/sink/status/200", nil)
+	all := u.Deliveries()
+	expect.Contains(t, "near miss on the same host", all[len(all)-1].NearMiss, "the method is POST, the stub takes PUT")
+}
+
 func TestAStubAsText(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]mockserver.Stub{

@@ -176,7 +176,14 @@ func (a *attempt) answer(ctx context.Context) (out engine.Outcome) {
 	if out, a.stubbed = a.w.Stubs.Answer(asked, a.limit); a.stubbed {
 		return out
 	}
-	a.nearMiss = a.w.Stubs.Nearest(asked)
+	out = a.send(ctx)
+	a.nearMiss = a.w.Stubs.Nearest(asked, out.Status == 0)
+	return out
+}
+
+// send makes the request once over the network.
+func (a *attempt) send(ctx context.Context) (out engine.Outcome) {
+	m := &a.Message
 	if request.IsProvider(m.URL) {
 		return engine.Outcome{Err: "destination " + m.URL + ": " + request.NoProvider(m.URL)}
 	}

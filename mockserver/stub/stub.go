@@ -235,18 +235,29 @@ func (s *List) StandsFor(url string) bool {
 }
 
 // Nearest describes the stub that is closest to a delivery that none matched, and
-// what differs; "" when no stub is similar.
-func (s *List) Nearest(d *Request) string {
+// what differs; "" when no stub is similar. Stubs of other hosts count only for a delivery
+// that nobody has answered: a destination that has answered was meant.
+func (s *List) Nearest(d *Request, unanswered bool) string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	best, why := 0, ""
 	for _, one := range s.list {
+		if !unanswered && !one.sameHost(d.URL) {
+			continue
+		}
 		score, text := one.compare(d)
 		if score > best {
 			best, why = score, text
 		}
 	}
 	return why
+}
+
+// sameHost reports whether the stub is for the host of a URL: it matches the URL, or starts
+// with the same host.
+func (s *Compiled) sameHost(target string) bool {
+	at, err := url.Parse(target)
+	return err == nil && (s.url.MatchString(target) || strings.HasPrefix(strings.TrimPrefix(s.URL, "/^")+"/", at.Scheme+"://"+at.Host+"/"))
 }
 
 // compare scores how well a delivery matches, mainly its URL, and lists what differs.
