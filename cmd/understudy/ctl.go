@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bufio"
 	"bytes"
 	"cmp"
 	"context"
@@ -22,6 +23,7 @@ import (
 	"sync"
 
 	"github.com/alecthomas/kong"
+	"golang.org/x/term"
 
 	"github.com/understudy-mock/understudy/internal/command"
 	"github.com/understudy-mock/understudy/mockserver/gate/origin"
@@ -83,12 +85,12 @@ type CtlCmd struct {
 	DLQ      struct {
 		List    ctlDLQ   `cmd:"" default:"withargs" help:"List the dead letter queue, or show an entry." example:"understudy ctl dlq\nunderstudy ctl dlq --destination https://app.example.com/"`
 		Retry   ctlVerbs `cmd:"" ids:"dlq" do:"retryDLQMessage" says:"{{.id}} is retried as message {{.messageId}}." help:"Publish messages of the DLQ again." example:"understudy ctl dlq retry 1795426105180-2"`
-		Delete  ctlVerbs `cmd:"" ids:"dlq" do:"deleteDLQMessage" says:"{{.id}} deleted." help:"Delete entries of the DLQ." example:"understudy ctl dlq delete 1795426105180-2"`
+		Delete  ctlVerbs `cmd:"" ids:"dlq" do:"deleteDLQMessage" undo:"delete DLQ entries" says:"{{.id}} deleted." help:"Delete entries of the DLQ." example:"understudy ctl dlq delete 1795426105180-2"`
 		Restart ctlVerbs `cmd:"" ids:"dlq" do:"restartWorkflowRunAlias" says:"{{.id}} is restarted as run {{.workflowRunId}}." help:"Restart failed workflow runs from their first step." example:"understudy ctl dlq restart 1795426105180-2"`
 		Resume  ctlVerbs `cmd:"" ids:"dlq" do:"resumeWorkflowRunAlias" says:"{{.id}} is resumed as run {{.workflowRunId}}." help:"Resume failed workflow runs at the step that failed." example:"understudy ctl dlq resume wfr_01J8Z"`
 	} `cmd:"" name:"dlq" help:"List the dead letter queue, and retry, delete, restart or resume its entries."`
-	Cancel    ctlVerbs  `cmd:"" ids:"messages,runs" do:"cancelMessage" run:"endWorkflowRun" says:"{{.id}} cancelled." help:"Cancel messages or workflow runs." example:"understudy ctl cancel msg_01J8Z\nunderstudy ctl cancel wfr_01J8Z"`
-	Family    ctlVerb   `cmd:"" name:"cancel-family" ids:"messages" do:"controlCancelFamily" says:"{{count .cancelled \"message\"}} cancelled." help:"Cancel a message with all messages that follow from it by deliveries of the server to itself." example:"understudy ctl cancel-family msg_01J8Z"`
+	Cancel    ctlVerbs  `cmd:"" ids:"messages,runs" do:"cancelMessage" undo:"cancel" run:"endWorkflowRun" says:"{{.id}} cancelled." help:"Cancel messages or workflow runs." example:"understudy ctl cancel msg_01J8Z\nunderstudy ctl cancel wfr_01J8Z"`
+	Family    ctlVerb   `cmd:"" name:"cancel-family" ids:"messages" do:"controlCancelFamily" undo:"cancel with descendants" says:"{{count .cancelled \"message\"}} cancelled." help:"Cancel a message with all messages that follow from it by deliveries of the server to itself." example:"understudy ctl cancel-family msg_01J8Z"`
 	Now       ctlVerb   `cmd:"" name:"deliver-now" ids:"messages" do:"controlHurry" says:"{{.id}} is being delivered." help:"Make the next attempt of a message now." example:"understudy ctl deliver-now msg_01J8Z"`
 	Search    ctlSearch `cmd:"" help:"Find messages, runs, DLQ entries and log events by words and filters." example:"understudy ctl search order state:failed since:1h"`
 	Schedules struct {
@@ -96,7 +98,7 @@ type CtlCmd struct {
 		Run    ctlVerb `cmd:"" ids:"schedules" do:"controlRunSchedule" says:"Published {{range .messageIds}}{{.}} {{end}}by schedule {{.id}}." help:"Run a schedule now; its next run time stays the same." example:"understudy ctl schedules run nightly"`
 		Pause  ctlVerb `cmd:"" ids:"schedules" do:"pauseSchedule" says:"Schedule {{.id}} paused." help:"Pause a schedule." example:"understudy ctl schedules pause nightly"`
 		Resume ctlVerb `cmd:"" ids:"schedules" do:"resumeSchedule" says:"Schedule {{.id}} resumed." help:"Resume a paused schedule." example:"understudy ctl schedules resume nightly"`
-		Delete ctlVerb `cmd:"" ids:"schedules" do:"deleteSchedule" says:"Schedule {{.id}} deleted." help:"Delete a schedule." example:"understudy ctl schedules delete nightly"`
+		Delete ctlVerb `cmd:"" ids:"schedules" do:"deleteSchedule" undo:"delete the schedule" scope:"schedule" says:"Schedule {{.id}} deleted." help:"Delete a schedule." example:"understudy ctl schedules delete nightly"`
 	} `cmd:"" aliases:"schedule" help:"List schedules, and run, pause, resume or delete one."`
 	Queues struct {
 		List   ctlNoun `cmd:"" default:"1" help:"List queues." example:"understudy ctl queues"`
@@ -131,7 +133,9 @@ type CtlCmd struct {
 
 type (
 	ctlHealth struct{}
-	ctlReset  struct{}
+	ctlReset  struct {
+		Yes bool `short:"y" env:"-" help:"Do not ask, as on a terminal."`
+	}
 	ctlClock  struct {
 		Mode    string `arg:"" optional:"" help:"real, manual or auto."`
 		Correct bool   `env:"-" help:"Set a real clock that is ahead to the clock of the machine. All times of the state move back by the same amount; nothing is lost."`
@@ -166,9 +170,66 @@ func (*ctlHealth) Run(e *env, c *cli) error {
 	return c.Ctl.show(e, http.MethodGet, "health", nil, words("health"))
 }
 
-// Run resets the stand-in.
-func (*ctlReset) Run(e *env, c *cli) error {
+// Run resets the stand-in, after a question on a terminal, and keeps an undo point of each
+// account.
+func (k *ctlReset) Run(e *env, c *cli) error {
+	all := struct{ Accounts []string }{[]string{c.Ctl.Account}}
+	if c.Ctl.Account == "*" {
+		if err := c.Ctl.call(e, http.MethodGet, "accounts", nil, nil, &all); err != nil {
+			return err
+		}
+	}
+	if !k.Yes && command.IsTerminal(e.out) && term.IsTerminal(int(os.Stdin.Fd())) {
+		if err := c.Ctl.confirmReset(e, all.Accounts); err != nil {
+			return err
+		}
+	}
+	for _, account := range all.Accounts {
+		if err := c.Ctl.keepUndo(e, account, "reset", "account", ""); err != nil {
+			return err
+		}
+	}
 	return c.Ctl.show(e, http.MethodPost, "reset", nil, words("Everything is forgotten, except the configuration."))
+}
+
+// confirmReset says what the accounts forget, and asks for a yes.
+func (c *CtlCmd) confirmReset(e *env, accounts []string) error {
+	for _, account := range accounts {
+		one := c.remote
+		one.Account = account
+		var now struct{ Account, Forgets string }
+		if err := one.call(e, http.MethodGet, "overview", nil, nil, &now); err != nil {
+			return err
+		}
+		_, _ = fmt.Fprintf(e.err, "Account %s forgets %s. Its clock returns to its start.\n", now.Account, now.Forgets)
+	}
+	_, _ = fmt.Fprint(e.err, "Reset? [y/N] ")
+	answer, _ := bufio.NewReader(os.Stdin).ReadString('\n') // without an answer, it is no
+	if !slices.Contains([]string{"y", "yes"}, strings.ToLower(strings.TrimSpace(answer))) {
+		return command.Fail(command.ExitFailed, errors.New("reset: not confirmed: nothing was changed"))
+	}
+	return nil
+}
+
+// keepUndo keeps an undo point before something is removed, as the page does, and says so to
+// people. What is too large to keep is removed all the same, with a line that says so.
+func (c *CtlCmd) keepUndo(e *env, account, label, scope, id string) error {
+	one := c.remote
+	one.Account = account
+	body := map[string]string{"label": label, "scope": scope}
+	if id != "" {
+		body["id"] = id
+	}
+	var kept struct{ ID string }
+	err := one.call(e, http.MethodPost, "undo", nil, body, &kept)
+	if err != nil && strings.Contains(err.Error(), "cannot be undone") {
+		_, _ = fmt.Fprintf(e.err, "understudy: warning: %v\n", err)
+		return nil
+	}
+	if err == nil && c.forPeople(e) {
+		_, _ = fmt.Fprintf(e.err, "`understudy ctl undo %s` takes it back.\n", kept.ID)
+	}
+	return err
 }
 
 // Run shows or sets the clock.
@@ -220,7 +281,7 @@ func (k *ctlStub) Run(e *env, c *cli) error {
 	case k.File != "":
 		return k.load(e, c)
 	case k.Clear:
-		return c.Ctl.show(e, http.MethodDelete, "stubs", nil, words("No stubs."))
+		return c.Ctl.clear(e, "stubs", words("No stubs."))
 	case k.URL == "":
 		return c.Ctl.show(e, http.MethodGet, "stubs", nil, tables["stub"])
 	}
@@ -261,7 +322,7 @@ func (k *ctlStub) load(e *env, c *cli) error {
 func (k *ctlRewrites) Run(e *env, c *cli) error {
 	switch {
 	case k.Clear:
-		return c.Ctl.show(e, http.MethodDelete, "rewrites", nil, words("No rewrites."))
+		return c.Ctl.clear(e, "rewrites", words("No rewrites."))
 	case len(k.Pairs) == 0:
 		return c.Ctl.show(e, http.MethodGet, "rewrites", nil, words("rewrites"))
 	}
@@ -274,6 +335,14 @@ func (k *ctlRewrites) Run(e *env, c *cli) error {
 		m[from] = to
 	}
 	return c.Ctl.show(e, http.MethodPut, "rewrites", m, words("rewrites"))
+}
+
+// clear removes all stubs, faults or rewrites, and keeps an undo point.
+func (c *CtlCmd) clear(e *env, rules string, v view) error {
+	if err := c.keepUndo(e, c.Account, "remove all "+rules, "rules", ""); err != nil {
+		return err
+	}
+	return c.show(e, http.MethodDelete, rules, nil, v)
 }
 
 // show calls the control API and prints the answer.

@@ -144,7 +144,26 @@ func (k *ctlNotify) Run(e *env, c *cli) error {
 
 // Run does it, and prints the answer.
 func (k *ctlVerb) Run(e *env, c *cli, at *kong.Context) error {
-	return c.Ctl.actOn(e, at.Selected().Tag, k.ID)
+	tag := at.Selected().Tag
+	if err := c.Ctl.keepUndoOf(e, tag, k.ID); err != nil {
+		return err
+	}
+	return c.Ctl.actOn(e, tag, k.ID)
+}
+
+// keepUndoOf keeps an undo point for a verb that removes something: with the tag undo, its label.
+func (c *CtlCmd) keepUndoOf(e *env, tag *kong.Tag, ids ...string) error {
+	if !tag.Has("undo") {
+		return nil
+	}
+	label, id := tag.Get("undo")+" "+cut(ids[0], 100), ""
+	if len(ids) > 1 {
+		label += fmt.Sprintf(" and %d more", len(ids)-1)
+	}
+	if tag.Has("scope") {
+		id = ids[0]
+	}
+	return c.keepUndo(e, c.Account, label, cmp.Or(tag.Get("scope"), "account"), id)
 }
 
 // Run does it with each id until one is refused, and prints the answers.
@@ -153,6 +172,9 @@ func (k *ctlVerbs) Run(e *env, c *cli, at *kong.Context) error {
 		return usageError("argument id: empty: must have a value")
 	}
 	tag := at.Selected().Tag
+	if err := c.Ctl.keepUndoOf(e, tag, k.IDs...); err != nil {
+		return err
+	}
 	var answers []json.RawMessage
 	var failed error
 	for _, id := range k.IDs {

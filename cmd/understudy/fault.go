@@ -28,7 +28,7 @@ type ctlFault struct {
 func (k *ctlFault) Run(e *env, c *cli) error {
 	switch {
 	case k.Clear:
-		return c.Ctl.show(e, http.MethodDelete, "faults", nil, words("No faults."))
+		return c.Ctl.clear(e, "faults", words("No faults."))
 	case k.On == "":
 		return c.Ctl.show(e, http.MethodGet, "faults", nil, tables["faults"])
 	}

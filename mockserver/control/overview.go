@@ -1,6 +1,11 @@
 package control
 
 import (
+	"fmt"
+	"iter"
+	"maps"
+	"strings"
+
 	"github.com/understudy-mock/understudy/engine"
 	"github.com/understudy-mock/understudy/mockserver/call"
 	"github.com/understudy-mock/understudy/mockserver/response"
@@ -32,6 +37,36 @@ type overviewBody struct {
 	Faults    int                         `json:"faults"`
 	Journal   bool                        `json:"journal,omitempty"` // the server has a store with journals
 	Flags     []string                    `json:"flags,omitempty"`   // for bug reports
+	Forgets   string                      `json:"forgets"`           // what a reset of the account removes, in words
+}
+
+// forgets is what a reset of the account removes, in words.
+func (o *overviewBody) forgets(rewrites int) string {
+	total := func(all iter.Seq[int]) (sum int) {
+		for n := range all {
+			sum += n
+		}
+		return sum
+	}
+	var parts []string
+	for _, part := range []struct {
+		n         int
+		one, many string
+	}{
+		{total(maps.Values(o.Messages)), "message", "messages"}, {total(maps.Values(o.Runs)), "run", "runs"},
+		{o.DLQ, "DLQ entry", "DLQ entries"}, {o.Schedules, "schedule", "schedules"}, {o.Groups, "URL group", "URL groups"},
+		{o.Queues, "queue", "queues"}, {o.FlowKeys, "flow-control key", "flow-control keys"},
+		{o.Stubs, "stub", "stubs"}, {o.Faults, "fault", "faults"}, {rewrites, "rewrite", "rewrites"},
+	} {
+		switch part.n {
+		case 0:
+		case 1:
+			parts = append(parts, "1 "+part.one)
+		default:
+			parts = append(parts, fmt.Sprint(part.n, " ", part.many))
+		}
+	}
+	return strings.Join(append(parts, "the log, the statistics and the journals, vectors and search indexes, and the key-value store"), ", ")
 }
 
 // overviewOf reads the account first, so that later changes wake the follower again.
@@ -39,13 +74,15 @@ func (s *Service) overviewOf(w *tenant.Tenant) (overviewBody, <-chan struct{}) {
 	o, more := w.Account.Overview()
 	clock := s.clockBody(w)
 	wall := s.Wall.Now()
-	return overviewBody{
+	body := overviewBody{
 		Account: w.ID, Clock: clockBody{clock.Mode, o.Now.UnixMilli()}, Real: wall.UnixMilli(), NextDue: response.Millis(o.NextDue),
 		Messages: o.Messages, Runs: o.Runs, Attempts: o.Attempts, PerSecond: w.Meter.Read(wall, o.Attempts),
 		InFlight: o.InFlight, Parallel: o.Parallel, DLQ: o.DLQ, FlowKeys: o.FlowKeys, Paused: o.Paused,
 		Groups: o.Groups, Queues: o.Queues, Schedules: o.Schedules, Waiters: o.Waiters,
 		Stubs: len(w.Stubs.Get()), Faults: len(w.Faults.Get()), Journal: s.Store != nil, Flags: s.Flags,
-	}, more
+	}
+	body.Forgets = body.forgets(len(w.Rewrites.Get()))
+	return body, more
 }
 
 // overview summarizes an account, once or whenever it changes. The minimum interval

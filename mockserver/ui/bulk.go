@@ -126,15 +126,7 @@ func askVectors(v *visit, f form) (question, error) {
 func askReset(v *visit, _ form) (question, error) {
 	var now overview
 	err := v.get(&now, "overview", nil)
-	messages, runs := 0, 0
-	for _, n := range now.Messages {
-		messages += n
-	}
-	for _, n := range now.Runs {
-		runs += n
-	}
-	return question{Yes: "Reset account", Text: fmt.Sprintf("Forget %s, %s, %s of the DLQ and all journals of the account %s?",
-		pluralText(messages, "message", "messages"), pluralText(runs, "run", "runs"), pluralText(now.DLQ, "entry", "entries"), now.Account)}, err
+	return question{Yes: "Reset account", Text: fmt.Sprintf("Reset the account %s? It forgets %s. Its clock returns to its start. Undo restores all but the journals and the key-value store.", now.Account, now.Forgets)}, err
 }
 
 // askUndo asks before something else is lost with what is undone: what happened since.

@@ -19,7 +19,7 @@ func TestUndoOnThePage(t *testing.T) {
 	u.Settle()
 	b := look(t, u, "")
 	b.click("Reset account")
-	b.see("Forget 1 message, 0 runs, 1 entry of the DLQ")
+	b.see("It forgets 1 message, 1 DLQ entry, 1 stub, the log, ")
 	b.click("Reset account")
 	b.see("The account was reset.")
 	b.see("Nothing has happened yet")
@@ -33,6 +33,24 @@ func TestUndoOnThePage(t *testing.T) {
 	b.visit("")
 	b.click("Undo going back")
 	b.see("Nothing has happened yet")
+}
+
+func TestTheQuestionOfAResetNamesAllThatGoes(t *testing.T) {
+	t.Parallel()
+	u := mockserver.RunT(t)
+	u.Stub("https://down.test/*", 503)
+	u.Publish("https://down.test/a", nil, "Svc-Retries: 0", "Svc-Flow-Control-Key: k", "Svc-Flow-Control-Value: parallelism=1")
+	u.Settle()
+	for _, body := range [][2]string{{"/v2/queues/", `{"queueName":"q"}`}, {"/v2/topics/g/endpoints", `{"endpoints":[{"url":"https://a.test"}]}`}} {
+		request(t, u, http.MethodPost, body[0], body[1])
+	}
+	request(t, u, http.MethodPost, "/v2/schedules/https://a.test", "", "Svc-Cron", "0 0 * * *")
+	request(t, u, http.MethodPut, "/_understudy/faults", `[{"on":"api","status":500,"operation":"listQueues"}]`)
+	request(t, u, http.MethodPut, "/_understudy/rewrites", `{"https://a.test":"https://b.test"}`)
+	page := press(t, u, "reset")
+	for _, part := range []string{"1 message", "1 DLQ entry", "1 schedule", "1 URL group", "1 queue", "1 flow-control key", "1 stub", "1 fault", "1 rewrite", "key-value store", "clock"} {
+		expect.Contains(t, "question", page, part)
+	}
 }
 
 func TestUndoOfRules(t *testing.T) {
@@ -56,7 +74,7 @@ func TestWhatCannotBeUndoneSaysSo(t *testing.T) {
 	waits := request(t, u, http.MethodGet, "/_understudy/messages", "")
 	t.Run("a button with a question says it in the question", func(t *testing.T) {
 		page := press(t, u, "reset", "sure", "yes")
-		expect.Contains(t, "page", page, "Forget 1 message")
+		expect.Contains(t, "page", page, "It forgets 1 message, ")
 		expect.Contains(t, "page", page, "It cannot be undone")
 	})
 	t.Run("a button without a question asks for confirmation", func(t *testing.T) {

@@ -83,6 +83,7 @@ type overview struct {
 	Groups    int
 	Queues    int
 	Schedules int
+	Forgets   string // what a reset removes
 	Waiters   int
 	Stubs     int
 	Faults    int

@@ -24,8 +24,8 @@ export interface ServeFlags {
   dataReplicas?: number;
   /** Naming of the interface: auto (each request by its own names), svc, upstash, or a YAML file. */
   dialect?: string;
-  /** hash: compute vectors from texts by hashing their words, for tests; docs=hash,words=hash: only in these indexes. Without it, texts are refused. */
-  embed?: string;
+  /** hash: compute vectors from texts by hashing their words, for tests; docs=hash,words=hash: only in these indexes; repeatable. Without it, texts are refused. */
+  embed?: string[];
   /** Load a fixture file when starting without a snapshot; repeatable. */
   fixture?: string[];
   /** Secret that all servers of a fleet share; required unless they listen on loopback only. */

@@ -30,8 +30,8 @@ class ServeFlags(TypedDict, total=False):
     """Number of copies of the data in a JetStream cluster. Default: 3, or 1 if the cluster has fewer than 3 servers."""
     dialect: str
     """Naming of the interface: auto (each request by its own names), svc, upstash, or a YAML file."""
-    embed: str
-    """hash: compute vectors from texts by hashing their words, for tests; docs=hash,words=hash: only in these indexes. Without it, texts are refused."""
+    embed: Sequence[str]
+    """hash: compute vectors from texts by hashing their words, for tests; docs=hash,words=hash: only in these indexes; repeatable. Without it, texts are refused."""
     fixture: Sequence[str]
     """Load a fixture file when starting without a snapshot; repeatable."""
     fleet_secret: str
