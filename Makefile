@@ -55,7 +55,7 @@ lint: ## Run golangci-lint, see .golangci.yml
 .PHONY: generate
 generate: ## Write all generated files: generators are tests, and the second line reads what the first one writes
 	$(GO) test -count=1 -run '^TestGenerated' ./spec -update
-	$(GO) test -count=1 -run '^TestGenerated' ./conformance ./engine/internal/state ./internal/house ./packaging ./cmd/understudy ./cmd/understudy-conform -update
+	$(GO) test -count=1 -run '^TestGenerated' ./conformance ./engine/internal/state ./internal/house ./mockserver/kv ./packaging ./cmd/understudy ./cmd/understudy-conform -update
 
 # Each way to measure has its own benchmark; they compare separate processes in turns.
 bench_go     = $(GO) test -run '^$$' -bench '$(BENCH)' -benchmem -timeout 20m ./...

@@ -2,12 +2,10 @@ package mockserver
 
 import (
 	"bytes"
-	"context"
 	"io"
 	"net/http"
 	"net/url"
 	"strings"
-	"time"
 
 	"github.com/understudy-mock/understudy/mockserver/call"
 	"github.com/understudy-mock/understudy/mockserver/response"
@@ -28,20 +26,6 @@ const kvPath = "/kv"
 // clockHeader informs the rate-limit plugin that the account's clock is not the
 // wall clock; its value is the mode of the clock.
 const clockHeader = "Understudy-Clock"
-
-// kvPatience is how long the start of the server waits for an answer of the
-// real store.
-const kvPatience = 2 * time.Second
-
-// greetStore logs a warning when the real server behind the store does not
-// answer.
-func (s *Server) greetStore() {
-	ctx, cancel := context.WithTimeout(context.Background(), kvPatience)
-	defer cancel()
-	if err := s.tenants.First().PingStore(ctx); err != nil {
-		s.cfg.Log.Warn("key-value store unreachable; /kv answers 503 until it answers", "error", err)
-	}
-}
 
 // kvCall passes the call to the account's store, which has its own rules for
 // tokens, statuses and bodies.

@@ -57,7 +57,6 @@ func Run(cfg Config) (*Server, error) {
 		return nil, err
 	}
 	s.fleet.Serve()
-	s.greetStore()
 	s.opened.Store(true)
 	s.tenants.Begin()
 	if !early {

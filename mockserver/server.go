@@ -93,7 +93,6 @@ type Config struct {
 	// fails in a test; nil: no wrapper.
 	Transport func(http.RoundTripper) http.RoundTripper
 
-	KVURL             string // redis:// of a real server behind the key-value store; "": embedded
 	SkipResponseCheck bool   // do not check the server's own answers against the OpenAPI document
 	StrictOptions     bool   // unknown configuration names are errors
 	ControlToken      string // of the control API; "": open to programs on this machine, closed to others
@@ -132,7 +131,7 @@ type Server struct {
 	agents     http.Handler // nil: none
 	memory     *engine.Ledger
 	relief     relief
-	kvCapacity *kv.Capacity  // of the embedded stores of all accounts
+	kvCapacity *kv.Capacity  // of the key-value stores of all accounts
 	undo       *saved.Points // states of accounts before something was removed
 	states     *saved.States
 	incoming   *semaphore.Weighted // bytes of large request bodies in progress
@@ -209,9 +208,6 @@ func prepareServer(cfg Config) (*Server, func() error, error) {
 	}
 	if s.parts.Agents != nil {
 		s.agents = s.parts.Agents(s)
-	}
-	if _, err := kv.New(kv.Config{Token: "-", URL: cfg.KVURL}); err != nil {
-		return nil, nil, err
 	}
 	return s, func() error { return s.openAccounts(s.tenantConfig(clockGiven), shared) }, nil
 }
@@ -310,7 +306,6 @@ func (s *Server) tenantConfig(clockGiven bool) tenant.Config {
 		Reading:        s.reading,
 		Replay:         cfg.Replay,
 		KnownOperation: s.knownOperation,
-		KVURL:          cfg.KVURL,
 		KVCapacity:     s.kvCapacity,
 		Memory:         s.memory,
 		Engine: engine.Config{

@@ -228,7 +228,7 @@ func TestConfigSchemaRefusesWhatTheLoaderRefuses(t *testing.T) {
 			try(key, value)
 		}
 	}
-	for _, key := range []string{"nonsense", "config", "version", "help", "kv-server", "no-validate-responses", "url", "target"} {
+	for _, key := range []string{"nonsense", "config", "version", "help", "no-validate-responses", "url", "target"} {
 		try(key, "x")
 	}
 	if refused < 100 {

@@ -57,7 +57,6 @@ type ServeCmd struct {
 	StrictOptions         bool              `help:"Refuse unknown configuration names."`
 	PricePerMessage       float64           `default:"0.00001" help:"Price of a message, for the cost figures of the statistics."`
 	VectorLag             time.Duration     `default:"0s" help:"How long a vector change stays pending."`
-	KVURL                 string            `name:"kv-url" aliases:"kv-server" env:"UNDERSTUDY_KV_SERVER" placeholder:"redis://..." help:"Use this server for the key-value store. Default: an embedded store."` // the banner prints UNDERSTUDY_KV_URL for clients
 	VectorIndex           []string          `sep:"none" placeholder:"NAME=TYPE:DIM:FUNCTION" help:"A vector index, such as docs=DENSE:1536:COSINE; repeatable. Default: one index, whose type and dimension come from the first vector."`
 	Embed                 []string          `placeholder:"hash" help:"hash: compute vectors from texts by hashing their words, for tests; docs=hash,words=hash: only in these indexes; repeatable. Without it, texts are refused."`
 	ListenRegion          string            `placeholder:"ADDR" help:"Separate address for the region host."`
@@ -225,7 +224,7 @@ func (c *ServeCmd) config(e *env) (mockserver.Config, error) {
 		Addr: c.Addr, RegionAddr: c.ListenRegion, ManagementAddr: c.ListenManagement, VectorAddr: c.ListenVector,
 		Dialect: dialect, Clock: c.Clock, Seed: c.Seed, AnyAccount: c.Accounts == "any", Rewrites: c.Rewrite,
 		SkipResponseCheck: !c.ValidateResponses, StrictOptions: c.StrictOptions, ControlToken: c.ControlToken, ControlOpenOnLoopback: c.ControlOpenOnLoopback, TraceContext: c.TraceContext, TraceURL: c.TraceURL,
-		PricePerMessage: c.PricePerMessage, Outbound: c.Outbound, KVURL: c.KVURL, Embed: strings.Join(c.Embed, ","), VectorLag: c.VectorLag, Log: log,
+		PricePerMessage: c.PricePerMessage, Outbound: c.Outbound, Embed: strings.Join(c.Embed, ","), VectorLag: c.VectorLag, Log: log,
 	}
 	if c.Advertise != "" {
 		if cfg.Advertise, err = mockserver.ParseAdvertise(c.Advertise); err != nil {

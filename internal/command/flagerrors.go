@@ -43,6 +43,12 @@ func withoutPlace(flag string, err error) error {
 	return errors.New(strings.TrimPrefix(err.Error(), flag+": "))
 }
 
+// removed are flags of earlier builds, and what to do in their place.
+var removed = map[string]string{
+	"kv-server": "the key-value store is always in the process; a REST proxy, such as serverless-redis-http, serves the same interface for a Redis server",
+	"kv-url":    "the key-value store is always in the process; a REST proxy, such as serverless-redis-http, serves the same interface for a Redis server",
+}
+
 // plainError rewrites an error of the flag parser in the form of all other errors.
 func plainError(err error) error {
 	if refused, ok := errors.AsType[*Failure](err); ok {
@@ -67,6 +73,11 @@ func plainError(err error) error {
 	}
 	at := cmp.Or(parse.Context.Selected(), parse.Context.Model.Node)
 	lists := "flags"
+	for flag, instead := range removed {
+		if strings.HasPrefix(text, "unknown flag --"+flag) {
+			return fmt.Errorf("--%s: removed: %s", flag, instead)
+		}
+	}
 	if rest, ok := strings.CutPrefix(text, "unexpected argument "); ok && len(at.Children) > 0 {
 		text, lists = "unknown command "+rest, "commands"
 	}

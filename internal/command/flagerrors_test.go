@@ -27,6 +27,7 @@ func TestFlagErrors(t *testing.T) {
 		{"serve --config a --config b", `--config: given more than once: must be given once`},
 		{"serve --config=a --config b", `--config: given more than once: must be given once`},
 		{"serve --name", `--name: missing value`},
+		{"serve --kv-url redis://x", `--kv-url: removed: the key-value store is always in the process; a REST proxy, such as serverless-redis-http, serves the same interface for a Redis server`},
 		{"serve extra", `unexpected argument extra`},
 		{"serv", `unknown command serv, did you mean "serve"?`},
 		{"ctl mesages", `unknown command mesages, did you mean "messages"?`},

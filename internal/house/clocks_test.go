@@ -15,7 +15,7 @@ var clockFiles = []string{
 	"internal/effort/effort.go",
 	"mockserver/stub/pause.go",
 	"mockserver/explore/clock.go",
-	"mockserver/kv/clock.go",
+	"mockserver/kv/kv.go",
 	"mockserver/ratelimit/clock.go",
 }
 

@@ -1,10 +1,14 @@
 package kv_test
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
+	"net/http"
+	"net/http/httptest"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/understudy-mock/understudy/internal/effort"
 
@@ -30,13 +34,13 @@ var bombs = []struct {
 	{"a number with a huge exponent: INCRBYFLOAT", "ERR value is not a valid float", [][]any{{"INCRBYFLOAT", "f", "1e600000000"}}},
 	{"a stored number with a huge exponent", "ERR value is not a valid float", [][]any{{"SET", "f", "1e600000000"}, {"INCRBYFLOAT", "f", "1"}}},
 	{"a field with a huge exponent", "ERR value is not a valid float", [][]any{{"HINCRBYFLOAT", "h", "f", "1e600000000"}}},
-	{"another database", "--kv-url", [][]any{{"SET", "k", "v"}, {"COPY", "k", "k2", "DB", 3}}},
-	{"MOVE", "--kv-url", [][]any{{"SET", "k", "v"}, {"MOVE", "k", 3}}},
+	{"another database", "ERR Command is not available: 'COPY'", [][]any{{"SET", "k", "v"}, {"COPY", "k", "k2", "DB", 3}}},
+	{"MOVE", "ERR Command is not available: 'MOVE'", [][]any{{"SET", "k", "v"}, {"MOVE", "k", 3}}},
 	{"a loop without end", "script killed", eval(`while true do end`)},
 	{"a loop of commands", "script killed", eval(`while true do redis.call('GET', 'x') end`)},
 	{"string.rep", "resulting string too large", eval(`return string.rep('a', 1e11)`)},
 	{"string.rep as a method", "resulting string too large", eval(`return ('a'):rep(1e11)`)},
-	{"doubling", "resulting string too large", eval(`local a='a' while true do a=a..a end`)},
+	{"doubling", "script killed", eval(`local a='a' while true do a=a..a end`)},
 	{"kept strings", "script killed", eval(`local t,a={},string.rep('a',1e6) for i=1,1e6 do t[i]=a..i end`)},
 	{"a table that grows", "script killed", eval(`local t={} for i=1,1e9 do t[i]={} end`)},
 	{"a table with a far index", "script killed", eval(`local t={} for i=1,1e9 do t[i]={} t[i][4e6]=1 end`)},
@@ -45,17 +49,17 @@ var bombs = []struct {
 	{"gsub", "resulting string too large", eval(`return string.gsub(ARGV[1], 'x', ARGV[1])`, strings.Repeat("x", 60000))},
 	{"gsub with a function", "string expected", eval(`return string.gsub(ARGV[1], 'x', function() return ARGV[1] end)`, strings.Repeat("x", 20000))},
 	{"gsub with a table", "string expected", eval(`return string.gsub(ARGV[1], 'x', {x=ARGV[1]})`, strings.Repeat("x", 20000))},
-	{"gsub of many matches", "too long for replacements", eval(`return string.gsub(ARGV[1], 'x', 'y')`, strings.Repeat("x", 1000000))},
+	{"gsub of many matches", "resulting string too large", eval(`return string.gsub(ARGV[1], 'x', 'y')`, strings.Repeat("x", 1000000))},
 	{"a pattern that backtracks", "pattern too complex", eval(`return string.find(ARGV[1], 'a*a*a*a*a*a*a*a*b')`, strings.Repeat("a", 5000))},
 	{"a pattern on a long text", "pattern too complex", eval(`return string.match(ARGV[1], '.*')`, strings.Repeat("a", 2000000))},
 	{"a pattern that recurses", "pattern too complex", eval(`return string.match(ARGV[1], '^.*$')`, strings.Repeat("a", 1000000))},
-	{"deep nesting of parentheses", `"result":1`, eval("return " + strings.Repeat("(", 100000) + "1" + strings.Repeat(")", 100000))},
-	{"deep nesting of operators", "too many syntax levels", eval("return " + strings.Repeat("not ", 100000) + "1")},
-	{"deep nesting of blocks", "too many syntax levels", eval(strings.Repeat("do ", 50000) + strings.Repeat("end ", 50000))},
+	{"deep nesting of parentheses", `"result":1`, eval("return " + strings.Repeat("(", 30000) + "1" + strings.Repeat(")", 30000))},
+	{"deep nesting of operators", `"result"`, eval("return " + strings.Repeat("not ", 16000) + "1")},
+	{"deep nesting of blocks", `"result"`, eval(strings.Repeat("do ", 9000) + strings.Repeat("end ", 9000))},
 	{"a long text", "script of", eval("return '" + strings.Repeat("x", 2<<20) + "'")},
 	{"recursion", "stack overflow", eval(`local function f() return 1 + f() end return f()`)},
 	{"recursion by tail calls", "stack overflow", eval(`local function f() return f() end return f()`)},
-	{"a reply that contains itself", "nest too deep", eval(`local t={} t[1]=t return t`)},
+	{"a reply that contains itself", "nest deeper", eval(`local t={} t[1]=t return t`)},
 	{"a reply that doubles", "reply is over", eval(`local t={1} for i=1,60 do t={t,t} end return t`)},
 	{"cjson of a deep table", "excessive depth", eval(`local t={} for i=1,100000 do t={t} end return cjson.encode(t)`)},
 	{"a deep text for cjson", "", eval(`return cjson.decode(string.rep('[', 100000))`)},
@@ -145,6 +149,82 @@ func TestTheStoreIsBoundedAsAWhole(t *testing.T) {
 				t.Errorf("after FLUSHALL: %s", got)
 			}
 		})
+	}
+}
+
+// TestTheScriptsOfARequestShareItsBudget: a pipeline of endless scripts takes no longer than one.
+func TestTheScriptsOfARequestShareItsBudget(t *testing.T) {
+	store := newKV(t, kv.Config{Token: "secret"})
+	took := func(scripts int) time.Duration {
+		start := time.Now()
+		var commands [][]any
+		for range scripts {
+			commands = append(commands, []any{"EVAL", "while true do end", 0})
+		}
+		got := send(t, store, "/pipeline", commands)
+		if n := strings.Count(got, "script killed") + strings.Count(got, "command not run: the request takes longer than 5s"); n != scripts {
+			t.Errorf("%d endless scripts: got %s", scripts, got)
+		}
+		return time.Since(start)
+	}
+	if one, twenty := took(1), took(20); twenty > 3*one {
+		t.Errorf("20 endless scripts took %s, one %s", twenty, one)
+	}
+	if got := send(t, store, "/", []any{"PING"}); got != `{"result":"PONG"}` {
+		t.Errorf("afterwards: got %s", got)
+	}
+}
+
+func TestARequestWhoseClientHasLeftEnds(t *testing.T) {
+	t.Parallel()
+	store := newKV(t, kv.Config{Token: "secret"})
+	ctx, leave := context.WithCancel(t.Context())
+	r := httptest.NewRequest(http.MethodPost, "/pipeline", strings.NewReader(`[["SET","before","1"],["EVAL","while true do end",0],["SET","after","1"]]`)).WithContext(ctx)
+	r.Header.Set("Authorization", "Bearer secret")
+	done := make(chan struct{})
+	go func() { defer close(done); store.ServeHTTP(httptest.NewRecorder(), r) }()
+	leave()
+	select {
+	case <-done:
+	case <-time.After(effort.Wait(30 * time.Second)):
+		t.Fatal("the request goes on")
+	}
+	if got := send(t, store, "/", []any{"EXISTS", "after"}); got != `{"result":0}` {
+		t.Errorf("a command after the client had left: got %s", got)
+	}
+}
+
+// TestTheCostOfACommandDoesNotDependOnTheNumberOfKeys reads a key at each new millisecond, among
+// few keys and among 100,000 that expire.
+func TestTheCostOfACommandDoesNotDependOnTheNumberOfKeys(t *testing.T) {
+	effort.Unraced(t, "it compares times")
+	best := func(keys int) time.Duration {
+		c := newClock()
+		store := newKV(t, kv.Config{Token: "secret", Now: c.Now})
+		for from := 0; from < keys; from += 10_000 {
+			var commands [][]any
+			for i := from; i < min(keys, from+10_000); i++ {
+				commands = append(commands, []any{"SET", fmt.Sprint("k", i), "v", "EX", 3600 + i%7})
+			}
+			send(t, store, "/pipeline", commands)
+		}
+		fastest := time.Hour
+		for range 20 {
+			start := time.Now()
+			for range 50 {
+				c.pass(time.Millisecond)
+				post(store, "/", `["GET","k1"]`)
+			}
+			fastest = min(fastest, time.Since(start))
+		}
+		c.pass(2 * time.Hour)
+		if got := send(t, store, "/", []any{"DBSIZE"}); got != `{"result":0}` {
+			t.Errorf("after all have expired: got %s", got)
+		}
+		return fastest
+	}
+	if few, many := best(100), best(100_000); many > 4*few {
+		t.Errorf("50 commands among 100,000 keys took %s, among 100 %s", many, few)
 	}
 }
 

@@ -3,7 +3,10 @@ package kv
 import (
 	"fmt"
 	"math"
+	"regexp"
+	"slices"
 	"strconv"
+	"strings"
 	"sync/atomic"
 )
 
@@ -27,11 +30,6 @@ func NewCapacity(limit int64) *Capacity { return &Capacity{limit: limit} }
 
 // Used returns an upper bound of the bytes that the stores use.
 func (c *Capacity) Used() int64 { return c.used.Load() }
-
-// full returns the error text for a command that exceeds the capacity.
-func (c *Capacity) full() string {
-	return fmt.Sprintf("ERR DB capacity quota exceeded. Limit: %d bytes", c.limit)
-}
 
 const (
 	errReplyTooLarge  = "ERR max request size exceeded. The reply is over 33554432 bytes; read it in parts"
@@ -57,51 +55,89 @@ var copyingCommands = wordSet(`COPY SDIFFSTORE SINTERSTORE SUNIONSTORE ZINTERSTO
 
 // usage is an upper bound of the memory that the data need, in bytes.
 type usage struct {
-	used  int64
-	stale bool // something has changed since it was measured
+	used     int64
+	measured int64 // used when it was measured last
+	stale    bool  // elements may have been removed since
 }
 
-// admit returns why a command must be refused, or "". It estimates growth from the
-// size of the command; only when that reaches a limit, it measures the data.
+// numbersOfFloats are the commands that add to a number of any size.
+var numbersOfFloats = map[string]string{"HINCRBYFLOAT": "HGET", "INCRBYFLOAT": "GET"}
+
+// hugeExponent matches numbers that would be written with many megabytes of digits.
+var hugeExponent = regexp.MustCompile(`[eEpP][-+]?\d{5,}`)
+
+// maxRepeats is how many members one command may pick with repetition.
+const maxRepeats = 1_000_000
+
+// admit returns why a command must be refused, or "". It estimates growth from the size of the
+// command. It measures the data only where the estimate reaches the limit and may be too high:
+// after a removal of elements, or growth by a sixteenth of the limit since the last time.
 func (e *embedded) admit(c *connection, name string, args []string) string {
-	if check := argumentChecks[name]; check != nil && len(args) > 0 {
-		if text := check(e, c, name, args); text != "" {
-			return text
+	if read := numbersOfFloats[name]; read != "" && len(args) > 1 {
+		was, _ := e.look(c, append([]string{read}, args[:len(args)-1]...)...).(string)
+		if hugeExponent.MatchString(was) || hugeExponent.MatchString(args[len(args)-1]) {
+			return "ERR value is not a valid float"
+		}
+	}
+	if strings.HasSuffix(name, "RANDFIELD") || strings.HasSuffix(name, "RANDMEMBER") {
+		if n, err := strconv.ParseInt(last(args[:min(2, len(args))]), 10, 64); err == nil && n < -maxRepeats {
+			return fmt.Sprintf("ERR value is out of range: count %d must be at least -%d", n, maxRepeats)
 		}
 	}
 	if !growingCommands[name] || len(args) == 0 {
-		e.usage.stale = true
+		if whole := name == "DEL" || name == "UNLINK" || name == "GETDEL"; whole {
+			e.release(c, args...)
+		} else if !e.server.IsReadOnlyCommand(name) {
+			e.usage.stale = true
+		}
 		return ""
 	}
 	if n := len(args[0]); n > maxKey {
 		return fmt.Sprintf("ERR max key size exceeded. Limit: %d bytes, Actual: %d bytes", maxKey, n)
 	}
-	grows := growthOf(c, name, args)
-	if grows > maxRecord || e.usage.used+grows > maxRecord && c.size(args[0])+grows > maxRecord+keyOverhead {
+	grows := e.growthOf(c, name, args)
+	if grows > maxRecord || e.usage.used+grows > maxRecord && e.size(c, args[0])+grows > maxRecord+keyOverhead {
 		return errRecordTooLarge
 	}
 	grows += keyOverhead + elementOverhead*int64(len(args))
-	if e.capacity.Used()+grows > e.capacity.limit && e.usage.stale {
-		e.count(usage{used: e.measure(c)})
+	if e.capacity.Used()+grows > e.capacity.limit && (e.usage.stale || e.usage.used-e.usage.measured >= e.capacity.limit/16) {
+		used := e.measure(c)
+		e.count(usage{used: used, measured: used})
 	}
 	if e.capacity.Used()+grows > e.capacity.limit {
-		return e.capacity.full()
+		return fmt.Sprintf("ERR DB capacity quota exceeded. Limit: %d bytes", e.capacity.limit)
 	}
-	e.count(usage{e.usage.used + grows, true})
+	e.count(usage{e.usage.used + grows, e.usage.measured, e.usage.stale})
 	return ""
+}
+
+func last(args []string) string {
+	if len(args) == 0 {
+		return ""
+	}
+	return args[len(args)-1]
+}
+
+// release subtracts keys that are removed.
+func (e *embedded) release(c *connection, keys ...string) {
+	now := e.usage
+	for _, key := range slices.Compact(slices.Sorted(slices.Values(keys))) {
+		if size := e.size(c, key); size > 0 {
+			now.used = max(0, now.used-size-int64(len(key)))
+		}
+	}
+	e.count(now)
 }
 
 // count records the current usage, here and in the capacity.
 func (e *embedded) count(now usage) {
-	if e.stop.Err() == nil { // otherwise close has released all of it
-		e.counted.Add(now.used - e.usage.used)
-		e.capacity.used.Add(now.used - e.usage.used)
-	}
+	e.counted.Add(now.used - e.usage.used)
+	e.capacity.used.Add(now.used - e.usage.used)
 	e.usage = now
 }
 
 // growthOf returns the largest number of bytes by which a command may grow the data.
-func growthOf(c *connection, name string, args []string) int64 {
+func (e *embedded) growthOf(c *connection, name string, args []string) int64 {
 	total := int64(0)
 	for _, a := range args[1:] {
 		total += int64(len(a))
@@ -113,11 +149,11 @@ func growthOf(c *connection, name string, args []string) int64 {
 		total += sketchSize
 	case copyingCommands[name]:
 		for _, a := range args {
-			total += c.size(a)
+			total += e.size(c, a)
 		}
 	case name == "BITOP" && len(args) > 2:
 		for _, a := range args[2:] {
-			total = max(total, c.size(a))
+			total = max(total, e.size(c, a))
 		}
 	case (name == "SETRANGE" || name == "SETBIT") && len(args) > 1:
 		n, err := strconv.ParseInt(args[1], 10, 64)
@@ -127,30 +163,30 @@ func growthOf(c *connection, name string, args []string) int64 {
 		if name == "SETBIT" {
 			n /= 8
 		}
-		total += max(0, min(n, math.MaxInt64/2)-c.size(args[0]))
+		total += max(0, min(n, math.MaxInt64/2)-e.size(c, args[0]))
 		total -= int64(len(args[1])) // the offset is not stored
 	}
 	return total
 }
 
 // size returns the bytes that one key needs; 0 if it does not exist.
-func (c *connection) size(key string) int64 {
-	n, _ := c.look("MEMORY", "USAGE", key).(int64) // null if it does not exist
+func (e *embedded) size(c *connection, key string) int64 {
+	n, _ := e.look(c, "MEMORY", "USAGE", key).(int64) // null if it does not exist
 	return n
 }
 
 // look runs a command for internal use. Its reply takes none of the client's room.
-func (c *connection) look(command ...string) any {
+func (e *embedded) look(c *connection, command ...string) any {
 	room := c.out.left
 	defer func() { c.out.left = room }()
 	c.out.left = maxRecord + maxKey
-	return c.dispatch(command)
+	return e.dispatch(c, command)
 }
 
 // measure returns the bytes that all keys need.
 func (e *embedded) measure(c *connection) (total int64) {
 	for _, key := range e.redis.DB(0).Keys() {
-		total += c.size(key) + int64(len(key)) + keyOverhead
+		total += e.size(c, key) + int64(len(key)) + keyOverhead
 	}
 	return total
 }

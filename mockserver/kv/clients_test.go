@@ -20,8 +20,7 @@ import (
 // clientTests has tests in the language of the published clients.
 const clientTests = "../../conformance/clients/ratelimit"
 
-// TestPublishedPackages runs the published packages against the store alone, with both
-// backends. neutral replaces the handling of dialects in the server.
+// TestPublishedPackages runs the published packages against the store alone. neutral replaces the handling of dialects in the server.
 func TestPublishedPackages(t *testing.T) {
 	t.Parallel()
 	programs.Need(t, "the published client packages are NOT tested", "node", "npm")
@@ -30,24 +29,15 @@ func TestPublishedPackages(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, backend := range []string{"embedded", "redis"} {
-		t.Run(backend, func(t *testing.T) {
-			t.Parallel()
-			cfg := kv.Config{Token: "secret"}
-			if backend == "redis" {
-				cfg.URL = realRedis(t)
-			}
-			server := httptest.NewServer(http.StripPrefix("/kv", neutral(dialect, newKV(t, cfg))))
-			defer server.Close()
-			ctx, cancel := context.WithTimeout(t.Context(), effort.Wait(2*time.Minute))
-			defer cancel()
-			test := exec.CommandContext(ctx, "npm", "test", "--silent")
-			test.Dir = modules
-			test.Env = append(os.Environ(), dialect.Env["KV_URL"]+"="+server.URL+"/kv", dialect.Env["KV_TOKEN"]+"=secret", "PLUGIN_PREFIX="+pluginEvents(t, server.URL+"/kv"))
-			if out, err := test.CombinedOutput(); err != nil {
-				t.Errorf("%v\n%s", err, out)
-			}
-		})
+	server := httptest.NewServer(http.StripPrefix("/kv", neutral(dialect, newKV(t, kv.Config{Token: "secret"}))))
+	defer server.Close()
+	ctx, cancel := context.WithTimeout(t.Context(), effort.Wait(2*time.Minute))
+	defer cancel()
+	test := exec.CommandContext(ctx, "npm", "test", "--silent")
+	test.Dir = modules
+	test.Env = append(os.Environ(), dialect.Env["KV_URL"]+"="+server.URL+"/kv", dialect.Env["KV_TOKEN"]+"=secret", "PLUGIN_PREFIX="+pluginEvents(t, server.URL+"/kv"))
+	if out, err := test.CombinedOutput(); err != nil {
+		t.Errorf("%v\n%s", err, out)
 	}
 }
 

@@ -21,123 +21,89 @@ const maxRequest = 10 << 20
 const (
 	errAuth     = "WRONGPASS invalid or missing auth token; `understudy env` prints the credentials"
 	errTooLarge = "ERR max request size exceeded"
-	errClosed   = "ERR the store is closed"
 )
 
 // Config configures a store. Token is required.
 type Config struct {
 	Token    string           // allows all commands
-	URL      string           // redis://, rediss:// or unix:// of a real server; "": embedded
-	Prefix   string           // of all keys in a real server, which stores may share
-	Capacity *Capacity        // of the embedded store; nil: 256 MiB of its own
-	Now      func() time.Time // time of the embedded store, for TIME and expiry; nil: wall time
+	Capacity *Capacity        // nil: 256 MiB of its own
+	Now      func() time.Time // time of the store, for TIME and expiry; nil: wall time
 }
 
 // KV is a store behind its REST interface. It is an http.Handler, and safe for
 // concurrent use.
 type KV struct {
 	cfg    Config
-	recent recent
 	calls  atomic.Int64 // the sync token
 	closed atomic.Bool
 
-	mu      sync.Mutex // guards the start of backend
-	backend backend
+	mu       sync.Mutex // guards the start of embedded
+	embedded *embedded  // nil: not started
 }
 
-// A backend runs commands. The reply to a command that it cannot run is a failure, so
-// that there is one reply for each command.
-type backend interface {
-	run(ctx context.Context, commands [][]string) []any
-	transact(ctx context.Context, commands [][]string) []any // a single failure: all were discarded
-	close() error
-}
-
-// New prepares a store. It starts or connects nothing before the first command, so
-// that an unused store of an account costs nothing.
+// New prepares a store. It starts nothing before the first command, so that an unused
+// store of an account costs nothing.
 func New(cfg Config) (*KV, error) {
 	if cfg.Token == "" {
 		return nil, errors.New("kv: Token is empty: must be set")
 	}
 	if cfg.Now == nil {
-		cfg.Now = wallTime
+		cfg.Now = time.Now
 	}
 	if cfg.Capacity == nil {
 		cfg.Capacity = NewCapacity(defaultCapacity)
 	}
-	k := &KV{cfg: cfg}
-	if cfg.URL != "" {
-		remote, err := newRemote(cfg.URL, cfg.Prefix)
-		if err != nil {
-			return nil, err
-		}
-		k.backend = remote
-	}
-	return k, nil
+	return &KV{cfg: cfg}, nil
 }
 
-// Close releases the data or the connections. It does not wait for commands in
-// progress; later ones are refused.
+// Close releases the data. Later commands are refused.
 func (k *KV) Close() error {
 	k.closed.Store(true)
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	if k.backend == nil {
-		return nil
-	}
-	b := k.backend
-	k.backend = nil
-	return b.close()
-}
-
-// Reset removes all data. In a real server it removes the keys with the prefix;
-// without a prefix, it removes nothing there.
-func (k *KV) Reset(ctx context.Context) error {
-	k.recent.clear()
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	if r, ok := k.backend.(*remote); ok {
-		if r.prefix == "" {
-			return nil
-		}
-		if err := r.clear(ctx); err != nil {
-			return errors.New(r.silence(err))
-		}
-		return nil
-	}
-	if k.backend != nil {
-		_ = k.backend.close() // only memory: cannot fail
-		k.backend = nil
-	}
+	k.Reset()
 	return nil
 }
 
-// Ping returns an error if the real server does not answer; nil for an embedded store.
-func (k *KV) Ping(ctx context.Context) error {
+// Reset removes all data. It waits for the commands in progress.
+func (k *KV) Reset() {
 	k.mu.Lock()
-	b := k.backend
-	k.mu.Unlock()
-	if r, ok := b.(*remote); ok {
-		return r.ping(ctx)
+	defer k.mu.Unlock()
+	if k.embedded != nil {
+		k.embedded.close()
+		k.embedded = nil
 	}
-	return nil
 }
 
-// started returns the backend, and starts it for the first command.
-func (k *KV) started() (backend, error) {
+// started returns the store, and starts it for the first command.
+func (k *KV) started() (*embedded, error) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	if k.closed.Load() {
-		return nil, errors.New(errClosed)
+		return nil, errors.New("ERR the store is closed")
 	}
-	if k.backend == nil {
-		b, err := newEmbedded(k.cfg.Now, k.cfg.Capacity)
+	if k.embedded == nil {
+		e, err := newEmbedded(k.cfg.Now, k.cfg.Capacity)
 		if err != nil {
 			return nil, fmt.Errorf("ERR the store does not start: %w", err)
 		}
-		k.backend = b
+		k.embedded = e
 	}
-	return k.backend, nil
+	return k.embedded, nil
+}
+
+// maxTime is how long the commands of one request may run. Those that have not run by then get
+// an error: they must neither hold the store nor outlive their client.
+const maxTime = 5 * time.Second
+
+var errTime = fmt.Errorf("the request takes longer than %s", maxTime)
+
+// Do runs commands, and starts the store if necessary. The reply to a command that fails is its
+// error.
+func (k *KV) Do(ctx context.Context, commands ...[]string) ([]any, error) {
+	e, err := k.started()
+	if err != nil {
+		return nil, err
+	}
+	return e.run(connect(ctx), commands), nil
 }
 
 // ServeHTTP answers POST / with one command, POST /pipeline and /multi-exec
@@ -158,19 +124,18 @@ func (k *KV) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		refuseRequest(w, status, err.Error())
 		return
 	}
-	b, err := k.started()
+	e, err := k.started()
 	if err != nil {
 		refuseRequest(w, http.StatusServiceUnavailable, err.Error())
 		return
 	}
-	replies := k.perform(r.Context(), b, c)
-	for _, reply := range replies {
-		if text, down := reply.(outage); down {
-			refuseRequest(w, http.StatusServiceUnavailable, string(text))
-			return
-		}
+	ctx, cancel := context.WithTimeoutCause(r.Context(), maxTime, errTime)
+	defer cancel()
+	run := e.run
+	if c.kind == transactionRequest {
+		run = e.transact
 	}
-	format.write(w, c.kind, replies)
+	format.write(w, c.kind, run(connect(ctx), c.commands))
 }
 
 // admits reports whether the token of a request is valid.
@@ -184,33 +149,6 @@ func (k *KV) admits(r *http.Request) bool {
 		token = strings.TrimSpace(rest)
 	}
 	return subtle.ConstantTimeCompare([]byte(token), []byte(k.cfg.Token)) == 1
-}
-
-// perform runs the allowed commands. The reply to any other is a failure, and
-// a transaction with one is discarded as a whole.
-func (k *KV) perform(ctx context.Context, b backend, c call) []any {
-	replies := make([]any, len(c.commands))
-	var run [][]string
-	var place []int
-	for i, command := range c.commands {
-		if text := refusalOf(command); text != "" {
-			if c.kind == transactionRequest {
-				return []any{failure(text)}
-			}
-			replies[i] = failure(text)
-			continue
-		}
-		k.recent.note(command)
-		run = append(run, command)
-		place = append(place, i)
-	}
-	if c.kind == transactionRequest {
-		return b.transact(ctx, run)
-	}
-	for i, value := range b.run(ctx, run) {
-		replies[place[i]] = value
-	}
-	return replies
 }
 
 // refuseRequest responds with an error to the whole request.

@@ -46,34 +46,33 @@ var limiterScenarios = map[string]string{
 
 func TestLimiterScenarios(t *testing.T) {
 	t.Parallel()
-	eachBackend(t, func(t *testing.T, store *kv.KV) {
-		server := httptest.NewServer(store)
-		defer server.Close()
-		for algorithm, scenario := range limiterScenarios {
-			c := newClock()
-			cfg := strategyOf(server.URL, algorithm, 4, c.Now)
-			cfg.Prefix = algorithm
-			app := newApp(t, cfg)
-			at := int64(0)
-			for i, step := range strings.Fields(scenario) {
-				text, want, _ := strings.Cut(step, ":")
-				ms, err := strconv.ParseInt(text, 10, 64)
-				if err != nil {
-					t.Fatal(err)
-				}
-				c.pass(time.Duration(ms-at) * time.Millisecond)
-				at = ms
-				w := ask(app, "GET", "/", "")
-				if got := map[int]string{200: "1", 429: "0"}[w.Code]; got != want {
-					t.Errorf("%s, step %d at %d ms: got %d %v %s", algorithm, i, ms, w.Code, w.Header(), w.Body)
-				}
+	store := newKV(t, kv.Config{Token: "secret", Now: newClock().Now})
+	server := httptest.NewServer(store)
+	defer server.Close()
+	for algorithm, scenario := range limiterScenarios {
+		c := newClock()
+		cfg := strategyOf(server.URL, algorithm, 4, c.Now)
+		cfg.Prefix = algorithm
+		app := newApp(t, cfg)
+		at := int64(0)
+		for i, step := range strings.Fields(scenario) {
+			text, want, _ := strings.Cut(step, ":")
+			ms, err := strconv.ParseInt(text, 10, 64)
+			if err != nil {
+				t.Fatal(err)
 			}
-			if cfg.Stats.FailedOpen.Load() != 0 {
-				t.Errorf("%s: %d decisions failed", algorithm, cfg.Stats.FailedOpen.Load())
+			c.pass(time.Duration(ms-at) * time.Millisecond)
+			at = ms
+			w := ask(app, "GET", "/", "")
+			if got := map[int]string{200: "1", 429: "0"}[w.Code]; got != want {
+				t.Errorf("%s, step %d at %d ms: got %d %v %s", algorithm, i, ms, w.Code, w.Header(), w.Body)
 			}
-			cfg.Client.CloseIdleConnections()
 		}
-	})
+		if cfg.Stats.FailedOpen.Load() != 0 {
+			t.Errorf("%s: %d decisions failed", algorithm, cfg.Stats.FailedOpen.Load())
+		}
+		cfg.Client.CloseIdleConnections()
+	}
 }
 
 func newApp(t testing.TB, cfg ratelimit.Config) http.Handler {
@@ -92,19 +91,20 @@ const (
 )
 
 // TestManyHostsNeverPassTheLimit runs 8 processes, each an application with its own
-// plugin and store interface, with one real server and one limit.
+// plugin, with one store and one limit.
 func TestManyHostsNeverPassTheLimit(t *testing.T) {
 	t.Parallel()
 	for _, algorithm := range []string{"fixed-window", "sliding-window", "token-bucket"} {
 		t.Run(algorithm, func(t *testing.T) {
 			t.Parallel()
-			url := realRedis(t)
+			server := httptest.NewServer(newKV(t, kv.Config{Token: "secret"}))
+			defer server.Close()
 			outs := make([][]byte, processes)
 			var wg sync.WaitGroup
 			for i := range processes {
 				wg.Go(func() {
 					cmd := exec.CommandContext(t.Context(), os.Args[0])
-					cmd.Env = append(os.Environ(), "KV_TEST_HOST="+url, "KV_TEST_ALGORITHM="+algorithm)
+					cmd.Env = append(os.Environ(), "KV_TEST_HOST="+server.URL, "KV_TEST_ALGORITHM="+algorithm)
 					outs[i], _ = cmd.CombinedOutput() // the output is checked below
 				})
 			}
@@ -126,13 +126,7 @@ func TestManyHostsNeverPassTheLimit(t *testing.T) {
 
 // hostProcess is one of the hosts: it prints how many of its requests passed.
 func hostProcess(url string) int {
-	store, err := kv.New(kv.Config{Token: "secret", URL: url})
-	if err != nil {
-		fmt.Println(err)
-		return 1
-	}
-	server := httptest.NewServer(store)
-	cfg := strategyOf(server.URL, os.Getenv("KV_TEST_ALGORITHM"), allowed, newClock().Now)
+	cfg := strategyOf(url, os.Getenv("KV_TEST_ALGORITHM"), allowed, newClock().Now)
 	limit, err := ratelimit.New(cfg)
 	if err != nil {
 		fmt.Println(err)

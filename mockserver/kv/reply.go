@@ -1,19 +1,22 @@
 package kv
 
 import (
+	"bufio"
 	"bytes"
 	"encoding/base64"
 	"encoding/json"
+	"errors"
 	"fmt"
+	"io"
 	"net/http"
 	"strconv"
+	"strings"
 )
 
 // A reply is nil, an int64, a string, a []any of replies, or one of these.
 type (
 	status  string // OK, PONG, ...
 	failure string // an error text
-	outage  string // why the server does not answer: the whole request fails
 )
 
 // Envelopes of the interface. result is always present, also as null: clients treat
@@ -158,4 +161,44 @@ func appendReply(b []byte, reply any) []byte {
 		return b
 	}
 	return append(b, "$-1\r\n"...)
+}
+
+// readReply reads one reply of the library, in RESP2.
+func readReply(r *bufio.Reader) (any, error) {
+	line, err := r.ReadString('\n')
+	if err != nil {
+		return nil, err
+	}
+	line = strings.TrimSuffix(line, "\r\n")
+	if line == "" {
+		return nil, errors.New("empty line")
+	}
+	kind, text := line[0], line[1:]
+	switch kind {
+	case '+':
+		return status(text), nil
+	case '-':
+		return failure(text), nil
+	case ':':
+		return strconv.ParseInt(text, 10, 64)
+	case '$', '*':
+	default:
+		return nil, fmt.Errorf("reply of unknown kind %q", kind)
+	}
+	n, err := strconv.Atoi(text)
+	if err != nil || n < 0 {
+		return nil, err // a negative length means null
+	}
+	if kind == '$' {
+		body := make([]byte, n+len("\r\n"))
+		_, err := io.ReadFull(r, body)
+		return string(body[:n]), err
+	}
+	list := make([]any, n)
+	for i := range list {
+		if list[i], err = readReply(r); err != nil {
+			return nil, err
+		}
+	}
+	return list, nil
 }

@@ -62,14 +62,6 @@ func (t *Tenant) Record(x *traffic.Exchange) {
 	}
 }
 
-// PingStore returns an error if the server behind the key-value store does not answer.
-func (t *Tenant) PingStore(ctx context.Context) error {
-	if t.Elsewhere() {
-		return nil
-	}
-	return t.KV.Ping(ctx)
-}
-
 // Glance returns the account's time without waiting for its lock; that of this machine for an
 // account elsewhere.
 func (r *Registry) Glance(t *Tenant) time.Time {

@@ -54,7 +54,6 @@ type Config struct {
 	// Fleet decides which accounts of the store are here; nil: all of them.
 	Fleet Fleet
 
-	KVURL      string
 	KVCapacity *kv.Capacity
 	Memory     *engine.Ledger
 
@@ -118,10 +117,6 @@ func (r *Registry) Resumed() bool { return r.resumed }
 
 // seededStart is where a seeded manual clock begins, so that runs repeat.
 var seededStart = time.Date(2026, time.January, 1, 0, 0, 0, 0, time.UTC)
-
-// kvPrefix and the id of an account precede its keys in a real server, because
-// accounts and other applications may share that server.
-const kvPrefix = "understudy:"
 
 // mostID is the largest length of the id of an account, in bytes.
 const mostID = 256
@@ -301,7 +296,7 @@ func (r *Registry) named(t *Tenant, cfg engine.Config) engine.Config {
 // complete adds the parts of a tenant that need its account.
 func (r *Registry) complete(t *Tenant) {
 	t.KVToken = DerivedSecret(t.Token, "kv")
-	t.KV, _ = kv.New(kv.Config{Token: t.KVToken, URL: r.cfg.KVURL, Prefix: kvPrefix + t.ID + ":", Capacity: r.cfg.KVCapacity, Now: t.Account.Now}) // the server has checked the URL
+	t.KV, _ = kv.New(kv.Config{Token: t.KVToken, Capacity: r.cfg.KVCapacity, Now: t.Account.Now}) // it has a token
 	close(t.opened)
 }
 

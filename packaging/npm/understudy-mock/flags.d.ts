@@ -32,8 +32,6 @@ export interface ServeFlags {
   fleetSecret?: string;
   /** URL at which clients reach the fleet as a whole, such as that of a load balancer. Deliveries to it count as deliveries to the fleet itself. */
   fleetUrl?: string;
-  /** Use this server for the key-value store. Default: an embedded store. */
-  kvUrl?: string;
   /** Separate address for the management host. */
   listenManagement?: string;
   /** Separate address for the region host. */

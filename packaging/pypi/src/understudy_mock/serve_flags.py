@@ -38,8 +38,6 @@ class ServeFlags(TypedDict, total=False):
     """Secret that all servers of a fleet share; required unless they listen on loopback only."""
     fleet_url: str
     """URL at which clients reach the fleet as a whole, such as that of a load balancer. Deliveries to it count as deliveries to the fleet itself."""
-    kv_url: str
-    """Use this server for the key-value store. Default: an embedded store."""
     listen_management: str
     """Separate address for the management host."""
     listen_region: str
