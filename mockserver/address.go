@@ -150,7 +150,7 @@ func (s *Server) VectorIndexURL(name string) string {
 // vectorEnv names the URL and the token of each configured index.
 func (s *Server) vectorEnv(w *tenant.Tenant) (vars []EnvVar) {
 	indexes := w.Indexes()
-	if len(indexes) < 2 {
+	if len(indexes) == 1 && indexes[0].Name == tenant.DefaultIndex.Name { // VECTOR_URL is enough
 		return nil
 	}
 	for _, x := range indexes {

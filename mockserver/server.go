@@ -221,7 +221,7 @@ func (s *Server) openAccounts(cfg tenant.Config, shared bool) (err error) {
 		Accounts: s.tenants, ReadBody: s.readBody, Made: s.made, Leaving: func() { s.NotReady("the server leaves the fleet") },
 	})
 	s.control = control.New(s.controlled())
-	s.messaging = &messaging.API{Accounts: s.tenants, Strict: s.cfg.StrictOptions, TraceContext: s.cfg.TraceContext, Embeds: func(index string) bool {
+	s.messaging = &messaging.API{Accounts: s.tenants, Strict: s.cfg.StrictOptions, TraceContext: s.cfg.TraceContext, MaxAnswer: inTransit(s.cfg.Memory), Embeds: func(index string) bool {
 		return slices.ContainsFunc(s.cfg.VectorIndexes, func(x vector.Config) bool { return x.Name == index && x.EmbeddingModel == messaging.HashModel })
 	}}
 	s.states = &saved.States{

@@ -296,6 +296,13 @@ func TestVectorIndexesRefuse(t *testing.T) {
 	docs.do("GET", "/info", "").refused(http.StatusNotFound, "none", "not found")
 }
 
+func TestASingleNamedIndexHasItsVariables(t *testing.T) {
+	t.Parallel()
+	named := mockserver.RunT(t, mockserver.Config{VectorIndexes: []vector.Config{{Name: "docs", Type: vector.Dense, Similarity: vector.Cosine}}})
+	expect.Equal(t, "UNDERSTUDY_VECTOR_DOCS_URL", environment(named)["UNDERSTUDY_VECTOR_DOCS_URL"], named.VectorIndexURL("docs"))
+	expect.Equal(t, "UNDERSTUDY_VECTOR_DEFAULT_URL", environment(mockserver.RunT(t))["UNDERSTUDY_VECTOR_DEFAULT_URL"], "")
+}
+
 func TestVectorIndexFlag(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]vector.Config{
@@ -373,4 +380,27 @@ func TestUnknownEmbedding(t *testing.T) {
 		_ = s.Close()
 		t.Errorf("got %v", err)
 	}
+}
+
+// TestALongListHasTheBudgetOfOneRequest sends short lists whose elements find everything.
+func TestALongListHasTheBudgetOfOneRequest(t *testing.T) {
+	t.Parallel()
+	u := mockserver.RunT(t, mockserver.Config{Memory: 16 << 20, VectorIndexes: []vector.Config{{Name: "docs", Type: vector.Dense, Dimension: 2, Similarity: vector.Cosine}}})
+	docs := opened(t, u, "DOCS")
+	var all []string
+	for i := range 1000 {
+		all = append(all, fmt.Sprintf(`{"id":"v%d","vector":[1,%d],"metadata":{"text":%q}}`, i, i+1, strings.Repeat("x", 500)))
+	}
+	docs.do("POST", "/upsert", "["+strings.Join(all, ",")+"]").ok()
+	many := func(element string, n int) string { return "[" + strings.TrimSuffix(strings.Repeat(element+",", n), ",") + "]" }
+	const query = `{"vector":[1,1],"topK":1000,"includeMetadata":true}`
+	for _, c := range [][2]string{
+		{"/query", many(query, 50)},
+		{"/fetch", `{"includeMetadata":true,"ids":` + many(`"v1"`, 20_000) + `}`},
+	} {
+		docs.do("POST", c[0], c[1]).refused(http.StatusRequestEntityTooLarge, "answer: larger than the limit of 2 MiB; ask for less at a time")
+	}
+	docs.do("POST", "/query", query).ok()
+	docs.do("POST", "/query", many(`{"vector":[1,1],"topK":10}`, 50)).ok()
+	docs.do("POST", "/query", many(`{"vector":[1,1],"topK":1,"filter":"text CONTAINS 'y'"}`, 60_000)).refused(http.StatusServiceUnavailable, "the request takes longer than the limit of 5s")
 }

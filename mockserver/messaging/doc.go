@@ -20,6 +20,7 @@ type API struct {
 	Accounts     *tenant.Registry
 	Strict       bool                    // unknown options are errors instead of warnings
 	TraceContext bool                    // the trace context of publishers is kept
+	MaxAnswer    int64                   // bytes of the vectors in one answer
 	Embeds       func(index string) bool // whether a vector index computes vectors from texts; otherwise it refuses texts
 }
 

@@ -2,9 +2,11 @@ package messaging
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"fmt"
 	"strconv"
+	"time"
 	"unicode/utf8"
 
 	"github.com/understudy-mock/understudy/engine"
@@ -201,6 +203,52 @@ func (q *selection) shown(v *vector.Vector) map[string]any {
 	return out
 }
 
+// budget bounds the work and the answer of one request: a list of queries or ids may be short,
+// and find everything with each of its elements.
+type budget struct {
+	ctx  context.Context
+	most int64 // bytes of the answer
+	left int64
+}
+
+// maxTime is how long the queries of one request may take.
+const maxTime = 5 * time.Second
+
+func (a *API) budget(c *call.Call) (*budget, context.CancelFunc) {
+	ctx, cancel := context.WithTimeout(c.Request.Context(), maxTime)
+	return &budget{ctx, a.MaxAnswer, a.MaxAnswer}, cancel
+}
+
+// spent refuses a request that has used up its time, or whose client has left.
+func (b *budget) spent() error {
+	if b.ctx.Err() == nil {
+		return nil
+	}
+	return response.NotReady(fmt.Sprintf("the request takes longer than the limit of %s: send fewer queries in each", maxTime))
+}
+
+// shown returns the requested parts of a vector, if they have room in the answer.
+func (b *budget) shown(q *selection, v *vector.Vector) (map[string]any, error) {
+	const member, number, object = 24, 12, 64 // bytes: usual sizes as JSON and in memory
+	b.left -= object + int64(len(v.ID))
+	if q.IncludeVectors {
+		b.left -= number * int64(len(v.Values))
+		if v.Sparse != nil {
+			b.left -= member * int64(len(v.Sparse.Indices))
+		}
+	}
+	if q.IncludeMetadata {
+		b.left -= int64(len(v.Metadata))
+	}
+	if q.IncludeData && v.Data != nil {
+		b.left -= int64(len(*v.Data))
+	}
+	if b.left < 0 {
+		return nil, response.TooLargeAnswer(b.most)
+	}
+	return q.shown(v), b.spent()
+}
+
 // deleteVectors accepts three forms of body: an object, a list of ids, and one id
 // as bare text (wire.md, "Vector indexes").
 func (a *API) deleteVectors(c *call.Call) (response.Response, error) {
@@ -260,15 +308,21 @@ func (a *API) fetchVectors(c *call.Call) (response.Response, error) {
 		return response.Response{}, response.Invalid("Only one of ids or prefix must be provided.")
 	}
 	found, err := engine.ReadVectors(c.Account, c.Index, vector.FetchRead{Namespace: namespaceOf(c), IDs: q.ids(), Prefix: q.Prefix})
-	list := make([]any, 0, len(found))
-	for _, v := range found[:min(len(found), max(maxPrefix, len(q.IDs)))] {
+	if err != nil {
+		return response.Response{}, err
+	}
+	b, done := a.budget(c)
+	defer done()
+	list := make([]any, min(len(found), max(maxPrefix, len(q.IDs))))
+	for i, v := range found[:len(list)] {
 		if v == nil {
-			list = append(list, nil)
-		} else {
-			list = append(list, q.shown(v))
+			continue
+		}
+		if list[i], err = b.shown(&q, v); err != nil {
+			return response.Response{}, err
 		}
 	}
-	return vectorResult(list), err
+	return vectorResult(list), nil
 }
 
 // defaultTopK is the default number of vectors that a query finds.
@@ -301,8 +355,13 @@ func (a *API) queryVectors(c *call.Call) (response.Response, error) {
 	if err != nil {
 		return response.Response{}, err
 	}
+	b, done := a.budget(c)
+	defer done()
 	all := make([]any, len(queries))
 	for i := range queries {
+		if err := b.spent(); err != nil {
+			return response.Response{}, err
+		}
 		query, err := a.vectorQuery(c, &queries[i])
 		if err != nil {
 			return response.Response{}, err
@@ -311,7 +370,9 @@ func (a *API) queryVectors(c *call.Call) (response.Response, error) {
 		if err != nil {
 			return response.Response{}, err
 		}
-		all[i] = queries[i].scored(found)
+		if all[i], err = b.scored(&queries[i], found); err != nil {
+			return response.Response{}, err
+		}
 	}
 	if len(all) == 1 {
 		return vectorResult(all[0]), nil
@@ -342,14 +403,17 @@ func (a *API) vectorQuery(c *call.Call, q *selection) (vector.Query, error) {
 }
 
 // scored returns the vectors that a query has found, with their scores.
-func (q *selection) scored(found []vector.Scored) []any {
+func (b *budget) scored(q *selection, found []vector.Scored) ([]any, error) {
 	list := make([]any, len(found))
 	for i, f := range found {
-		shown := q.shown(f.Vector)
+		shown, err := b.shown(q, f.Vector)
+		if err != nil {
+			return nil, err
+		}
 		shown["score"] = float32(f.Score)
 		list[i] = shown
 	}
-	return list
+	return list, nil
 }
 
 // rangeVectors keeps no state between calls: the cursor is a position.
@@ -375,15 +439,22 @@ func (a *API) rangeVectors(c *call.Call) (response.Response, error) {
 		q.Limit = maxPrefix
 	}
 	page, err := engine.ReadVectors(c.Account, c.Index, vector.RangeRead{Namespace: namespaceOf(c), Prefix: q.Prefix, From: from, Limit: q.Limit})
+	if err != nil {
+		return response.Response{}, err
+	}
+	b, done := a.budget(c)
+	defer done()
 	list := make([]any, len(page.Vectors))
 	for i, v := range page.Vectors {
-		list[i] = q.shown(v)
+		if list[i], err = b.shown(&q, v); err != nil {
+			return response.Response{}, err
+		}
 	}
 	cursor := ""
 	if page.Next >= 0 {
 		cursor = strconv.Itoa(page.Next)
 	}
-	return vectorResult(map[string]any{"nextCursor": cursor, "vectors": list}), err
+	return vectorResult(map[string]any{"nextCursor": cursor, "vectors": list}), nil
 }
 
 // randomVector returns the first vector, so that tests repeat; null for none.

@@ -42,7 +42,10 @@ func (a *API) startResumableQuery(c *call.Call) (response.Response, error) {
 	if err != nil {
 		return response.Response{}, err
 	}
-	return vectorResult(map[string]any{"uuid": started.ID, "scores": q.scored(started.First)}), nil
+	b, done := a.budget(c)
+	defer done()
+	list, err := b.scored(&q, started.First)
+	return vectorResult(map[string]any{"uuid": started.ID, "scores": list}), err
 }
 
 // resumption is the body of the later calls of a resumable query.
@@ -63,7 +66,13 @@ func (a *API) nextResumableQuery(c *call.Call) (response.Response, error) {
 	}
 	more, err := engine.ChangeVectors(c.Account, c.Index, vector.NextCommand{ID: body.UUID, Count: *body.AdditionalK})
 	q := selection{IncludeVectors: more.Parts.Vector, IncludeMetadata: more.Parts.Metadata, IncludeData: more.Parts.Data}
-	return vectorResult(q.scored(more.Results)), err
+	if err != nil {
+		return response.Response{}, err
+	}
+	b, done := a.budget(c)
+	defer done()
+	list, err := b.scored(&q, more.Results)
+	return vectorResult(list), err
 }
 
 func (a *API) endResumableQuery(c *call.Call) (response.Response, error) {

@@ -120,6 +120,11 @@ func JoinRefused(first, second error) error {
 	return Refused(append(slices.Clone(a.Problems), b.Problems...))
 }
 
+// TooLargeAnswer refuses a request whose answer would be above the limit.
+func TooLargeAnswer(limit int64) error {
+	return &Error{Status: http.StatusRequestEntityTooLarge, Text: "answer: larger than the limit of " + ByteSize(limit) + "; ask for less at a time, or raise it with --memory (an eighth of it)"}
+}
+
 // TooLarge refuses a body above the limit.
 func TooLarge(limit int64) error {
 	return &Error{Status: http.StatusRequestEntityTooLarge, Text: "body: larger than the limit of " + ByteSize(limit) + "; raise it with --max-body"}
