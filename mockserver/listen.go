@@ -217,9 +217,20 @@ func (s *Server) behindProxy() bool {
 	return origin.LocalAddr(own.String()) || at.Scheme != s.cfg.scheme() || cmp.Or(at.Port(), map[string]string{"http": "80", "https": "443"}[at.Scheme]) != port
 }
 
+// startingRate is how many requests a second are refused during the start: clients that repeat
+// at once must not take the processor that the start needs.
+const startingRate = 100
+
 // starting answers requests while the server reads the data of its accounts: it is alive, but
-// not ready.
+// not ready. Requests beyond startingRate wait, and are served if the start ends meanwhile.
 func (s *Server) starting(w http.ResponseWriter, r *http.Request) {
+	if s.probed(r) == nil {
+		_ = s.early.Wait(r.Context()) // its client may have left
+		if s.opened.Load() {
+			s.ServeHTTP(w, r)
+			return
+		}
+	}
 	doing := "it opens the data of its accounts"
 	if said := s.trouble.Load(); said != nil && *said != "" {
 		doing = *said

@@ -19,6 +19,7 @@ import (
 
 	"github.com/gorilla/mux"
 	"golang.org/x/sync/semaphore"
+	"golang.org/x/time/rate"
 
 	"github.com/understudy-mock/understudy/engine"
 	"github.com/understudy-mock/understudy/engine/clock"
@@ -142,7 +143,8 @@ type Server struct {
 	gate    *gate.Gate
 	trouble atomic.Pointer[string] // why the server is not ready; nil, "": it is
 
-	opened  atomic.Bool // the accounts are open: before, starting answers
+	opened  atomic.Bool   // the accounts are open: before, starting answers
+	early   *rate.Limiter // of what starting answers
 	tenants *tenant.Registry
 	fleet   Fleet
 
@@ -199,6 +201,7 @@ func prepareServer(cfg Config) (*Server, func() error, error) {
 	s.memory = &engine.Ledger{MaxWork: cfg.MaxBacklogBytes, MaxMessages: cfg.MaxBacklog}
 	s.incoming, s.responses = semaphore.NewWeighted(max(inTransit(cfg.Memory), 2*cfg.MaxBody)), semaphore.NewWeighted(inTransit(cfg.Memory))
 	s.started = s.wall.Now()
+	s.early = rate.NewLimiter(startingRate, startingRate)
 	s.delivery = delivery.New(s.deliveries())
 	if s.router, err = s.routes(doc, controlDoc); err != nil {
 		return nil, nil, err

@@ -6,6 +6,7 @@ import (
 	"net"
 	"net/http"
 	"testing"
+	"time"
 
 	"github.com/understudy-mock/understudy/engine/journal"
 	"github.com/understudy-mock/understudy/engine/store"
@@ -66,6 +67,13 @@ func TestAServerThatReadsItsDataIsAliveAndNotReady(t *testing.T) {
 	}
 	for _, call := range [][2]string{{"GET", "/_understudy/readyz"}, {"GET", "/_understudy/overview"}, {"POST", "/v2/publish/https://e.test/"}, {"POST", "/_understudy/livez"}, {"GET", "/"}} {
 		c.do(call[0], call[1], "").refused(http.StatusServiceUnavailable, "the server is starting", "repeat the request later")
+	}
+	answers, since := 0, time.Now()
+	for ; answers < 300; answers++ { // two hundred more than are refused at once
+		c.do("GET", "/_understudy/overview", "").refused(http.StatusServiceUnavailable, "the server is starting")
+	}
+	if took := time.Since(since); took < time.Second {
+		t.Errorf("%d requests were refused in %s: got more than 100 a second, want their number bounded", answers, took)
 	}
 	close(slow.release)
 	after := <-done

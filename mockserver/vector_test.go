@@ -392,7 +392,9 @@ func TestALongListHasTheBudgetOfOneRequest(t *testing.T) {
 		all = append(all, fmt.Sprintf(`{"id":"v%d","vector":[1,%d],"metadata":{"text":%q}}`, i, i+1, strings.Repeat("x", 500)))
 	}
 	docs.do("POST", "/upsert", "["+strings.Join(all, ",")+"]").ok()
-	many := func(element string, n int) string { return "[" + strings.TrimSuffix(strings.Repeat(element+",", n), ",") + "]" }
+	many := func(element string, n int) string {
+		return "[" + strings.TrimSuffix(strings.Repeat(element+",", n), ",") + "]"
+	}
 	const query = `{"vector":[1,1],"topK":1000,"includeMetadata":true}`
 	for _, c := range [][2]string{
 		{"/query", many(query, 50)},
