@@ -13,7 +13,7 @@ DIST ?= $(CURDIR)/dist
 PLATFORMS ?=
 TMP := $(CURDIR)/.tmp
 VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo devel)
-LDFLAGS := -X main.version=$(VERSION)
+LDFLAGS := -s -w -X main.version=$(VERSION)
 # The time in images: that of the commit.
 export SOURCE_DATE_EPOCH ?= $(shell git log -1 --format=%ct 2>/dev/null || echo 0)
 BENCH ?= .
@@ -33,7 +33,8 @@ build: ## Build bin/understudy and bin/understudy-conform
 	CGO_ENABLED=0 $(GO) build -trimpath -ldflags '$(LDFLAGS)' -o bin/ ./cmd/...
 
 .PHONY: run
-run: build ## Run the stand-in; ARGS='--clock manual' adds flags
+run: ## Build and run the stand-in; ARGS='--clock manual' adds flags
+	CGO_ENABLED=0 $(GO) build -trimpath -ldflags '$(LDFLAGS)' -o bin/ ./cmd/understudy
 	exec bin/understudy serve $(ARGS)
 
 .PHONY: test

@@ -21,7 +21,6 @@ type cli struct {
 	runCommand
 	Env       EnvCmd       `cmd:"" help:"Print the environment variables that clients of a running stand-in need." example:"eval \"$(understudy env)\"\nunderstudy env --dotenv > .env"`
 	Spec      SpecCmd      `cmd:"" help:"Print the OpenAPI document." example:"understudy spec --format json\nunderstudy spec --schema stubs"`
-	Fixtures  FixturesCmd  `cmd:"" help:"Generate fixture files from a seed."`
 	Health    HealthCmd    `cmd:"" name:"healthcheck" help:"Exit 0 if the stand-in is ready." example:"understudy healthcheck --url http://127.0.0.1:8080"`
 	Replay    ReplayCmd    `cmd:"" help:"Replay a journal: print its log, or serve the state at one point in time." example:"understudy replay bug.journal --until 120\nunderstudy replay bug.journal --serve"`
 	Explore   ExploreCmd   `cmd:"" help:"Try an application against everything that an at-least-once service may do." example:"understudy explore --config explore.yaml -- npm start"`

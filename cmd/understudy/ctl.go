@@ -136,7 +136,7 @@ type (
 	ctlReset  struct {
 		Yes bool `short:"y" env:"-" help:"Do not ask, as on a terminal."`
 	}
-	ctlClock  struct {
+	ctlClock struct {
 		Mode    string `arg:"" optional:"" help:"real, manual or auto."`
 		Correct bool   `env:"-" help:"Set a real clock that is ahead to the clock of the machine. All times of the state move back by the same amount; nothing is lost."`
 	}

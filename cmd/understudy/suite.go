@@ -21,4 +21,7 @@ func (s suite) Merge(*command.Merge) error { return s.start() }
 // Diff hands over to the suite.
 func (s suite) Diff(*command.Diff) error { return s.start() }
 
+// Generate hands over to the suite, which has the generator.
+func (s suite) Generate(*command.Generate) error { return s.start() }
+
 func (s suite) start() error { return command.HandOver(suiteProgram, mockserver.Version, s.args) }

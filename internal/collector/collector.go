@@ -15,7 +15,6 @@ import (
 	"sync"
 	"testing"
 
-	service "go.opentelemetry.io/proto/otlp/collector/trace/v1"
 	common "go.opentelemetry.io/proto/otlp/common/v1"
 	spans "go.opentelemetry.io/proto/otlp/trace/v1"
 	"google.golang.org/protobuf/proto"
@@ -37,7 +36,7 @@ func New(t testing.TB) *Collector {
 	r := &Collector{Resource: map[string]string{}}
 	r.Server = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, q *http.Request) {
 		body, _ := io.ReadAll(q.Body)
-		var sent service.ExportTraceServiceRequest
+		var sent spans.TracesData // on the wire, an ExportTraceServiceRequest
 		if err := proto.Unmarshal(body, &sent); err != nil || q.URL.Path != "/v1/traces" {
 			t.Errorf("%s: %v", q.URL.Path, err)
 		}

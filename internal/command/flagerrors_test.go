@@ -47,7 +47,7 @@ func TestFlagErrors(t *testing.T) {
 					Price    float64
 					Lag      time.Duration
 					Rewrite  map[string]string
-					Strict   bool `negatable:""`
+					Strict   bool   `negatable:""`
 					Clock    string `enum:"real, manual" default:"real"`
 					Name     string
 				} `cmd:""`

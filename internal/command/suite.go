@@ -11,6 +11,10 @@ import (
 type SuiteCommands struct {
 	Conform Conform `cmd:"" help:"Run the contract test suite against a target, or against a stand-in that it starts." example:"understudy conform\nunderstudy conform --target target.yaml --report junit=report.xml"`
 	Report  Report  `cmd:"" help:"Merge JSON reports of the suite, or compare two."`
+
+	Fixtures struct {
+		Generate Generate `cmd:"" help:"Generate a fixture file from a seed; the same seed gives the same bytes." example:"understudy fixtures generate --seed 7 --messages 500 -o fixture.yaml"`
+	} `cmd:"" help:"Generate fixture files from a seed."`
 }
 
 // Suite runs the commands of the suite.
@@ -18,7 +22,20 @@ type Suite interface {
 	Conform(c *Conform) error
 	Merge(c *Merge) error
 	Diff(c *Diff) error
+	Generate(c *Generate) error
 }
+
+// Generate generates a fixture file. The suite has the generator: the server never loads its data.
+type Generate struct {
+	Seed     int64  `default:"1" help:"Seed of the data."`
+	Messages int    `default:"100" help:"Number of messages."`
+	DLQ      int    `default:"-1" help:"Number of DLQ entries; -1 for one per 100 messages."`
+	Runs     int    `default:"-1" help:"Number of workflow runs; -1 for one per 100 messages."`
+	Output   string `short:"o" placeholder:"FILE" help:"Output file, with fixture.schema.json beside it for editors. Default: standard output."`
+}
+
+// Run is what kong calls.
+func (c *Generate) Run(s Suite) error { return s.Generate(c) }
 
 // Conform has the flags of conform.
 type Conform struct {

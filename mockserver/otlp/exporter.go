@@ -13,16 +13,14 @@ package otlp
 import (
 	"cmp"
 	"context"
-	"fmt"
 	"log/slog"
 	"net/url"
-	"strings"
 	"sync/atomic"
 	"time"
 
 	"go.opentelemetry.io/otel"
 	"go.opentelemetry.io/otel/attribute"
-	"go.opentelemetry.io/otel/exporters/otlp/otlptrace/otlptracehttp"
+	"go.opentelemetry.io/otel/exporters/otlp/otlptrace"
 	"go.opentelemetry.io/otel/sdk/resource"
 	sdk "go.opentelemetry.io/otel/sdk/trace"
 	oteltrace "go.opentelemetry.io/otel/trace"
@@ -52,18 +50,11 @@ const closeWithin = 3 * time.Second
 
 // New returns an exporter. It opens no connection before the first span.
 func New(ctx context.Context, cfg Config) (*Exporter, error) {
-	options := []otlptracehttp.Option{otlptracehttp.WithRetry(otlptracehttp.RetryConfig{})} // the queue is short: newer spans are more useful
-	if cfg.Endpoint != "" {
-		u, err := url.Parse(cfg.Endpoint)
-		if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
-			return nil, fmt.Errorf("invalid value %q: must be the URL of a collector, such as http://localhost:4318", cfg.Endpoint)
-		}
-		if strings.Trim(u.Path, "/") == "" {
-			u.Path = "/v1/traces"
-		}
-		options = append(options, otlptracehttp.WithEndpointURL(u.String()))
+	to, err := newUpload(cfg.Endpoint)
+	if err != nil {
+		return nil, err
 	}
-	client, err := otlptracehttp.New(ctx, options...)
+	client, err := otlptrace.New(ctx, to)
 	if err != nil {
 		return nil, err
 	}

@@ -1,6 +1,7 @@
 package otlp_test
 
 import (
+	"compress/gzip"
 	"encoding/hex"
 	"io"
 	"log/slog"
@@ -332,4 +333,37 @@ func post(t testing.TB, address string, request ...string) {
 	text, _ := io.ReadAll(answer.Body)
 	_ = answer.Body.Close()
 	expect.True(t, address+" is accepted: "+answer.Status+" "+string(text), answer.StatusCode < 300)
+}
+
+// TestTheVariablesOfTheExporter: headers, compression and the address of all signals.
+func TestTheVariablesOfTheExporter(t *testing.T) {
+	var got *http.Request
+	var body []byte
+	collector := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		got = r
+		unpacked, err := gzip.NewReader(r.Body)
+		if err == nil {
+			body, err = io.ReadAll(unpacked)
+		}
+		expect.Nil(t, "reading the body", err)
+	}))
+	defer collector.Close()
+	t.Setenv("OTEL_EXPORTER_OTLP_ENDPOINT", collector.URL+"/base/")
+	t.Setenv("OTEL_EXPORTER_OTLP_HEADERS", "x-key=a%20b, other=c")
+	t.Setenv("OTEL_EXPORTER_OTLP_TRACES_COMPRESSION", "gzip")
+	exporter, err := otlp.New(t.Context(), otlp.Config{Log: slog.New(slog.DiscardHandler)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	u := mockserver.RunT(t, mockserver.Config{Observe: exporter.Observe})
+	u.Publish(u.URL()+"/_understudy/sink/status/200", nil)
+	u.Settle()
+	exporter.Close()
+	if got == nil {
+		t.Fatal("got no request, want one")
+	}
+	expect.Equal(t, "path", got.URL.Path, "/base/v1/traces")
+	expect.Equal(t, "header X-Key", got.Header.Get("X-Key"), "a b")
+	expect.Equal(t, "header Other", got.Header.Get("Other"), "c")
+	expect.True(t, "the body has spans", len(body) > 0)
 }
