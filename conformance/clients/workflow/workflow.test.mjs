@@ -10,6 +10,7 @@ let app;
 let seen; // what the application did, in order
 let healthy; // whether the flaky parts work
 let apiFailures;
+let broken = new Set(); // steps whose next attempt throws
 
 before(async () => {
   const child = createWorkflow(async (context) => {
@@ -28,6 +29,23 @@ before(async () => {
       context.invoke("ask", { workflow: slow, body: {} }),
       context.run("fail", async () => { await invoked; throw new WorkflowNonRetryableError("it broke"); }),
     ]);
+  });
+  // shaped has parallel branches, and two steps behind them; each step that `broken` names throws.
+  const shaped = createWorkflow(async (context) => {
+    const work = (name) => context.run(name, () => {
+      if (broken.delete(name)) throw new WorkflowNonRetryableError(`${name} broke`);
+      seen.push(name);
+      return name;
+    });
+    const branch = (kind, i) => ({
+      run: () => work(`run ${i}`),
+      sleep: () => context.sleep(`sleep ${i}`, 10 * (9 - i)), // the first one sleeps longest
+      call: () => context.call(`call ${i}`, { url: `${app.url}/third`, method: "POST" }).then(({ body }) => body),
+      wait: () => context.waitForEvent(`wait ${i}`, "shaped", { timeout: "1h" }).then(({ eventData }) => eventData),
+      invoke: () => context.invoke(`invoke ${i}`, { workflow: child, body: { n: i } }).then(({ body }) => body),
+    })[kind]();
+    const results = await Promise.all((context.requestPayload?.branches ?? []).map(branch));
+    return [results, await work("charge"), await work("ship")];
   });
   const parent = createWorkflow(async (context) => {
     const ok = await context.invoke("ask", { workflow: child, body: { n: 21 } });
@@ -90,7 +108,7 @@ before(async () => {
           },
         },
       },
-      "/family": { many: { parent, child, slow, fragile } },
+      "/family": { many: { parent, child, slow, fragile, shaped } },
     },
     {
       "/third": (req, body) => {
@@ -266,6 +284,36 @@ test("a restart starts at the first step, a resume at the failed one", async () 
     assert.equal((await api("GET", `/v2/workflows/dlq?workflowRunId=${id}`)).body.messages.length, 0);
   }
 });
+
+// The branches end in another order than they begin, and the run fails behind them or in one.
+for (const [shape, breaks] of [
+  ["sleep run", "charge"], ["run sleep", "charge"], ["sleep sleep", "charge"], ["sleep call", "charge"], ["wait run", "charge, ship"], ["sleep wait", "charge, ship"],
+  ["invoke run", "charge"], ["sleep invoke", "charge, ship"], ["sleep sleep run", "run 2"], ["wait run call", "run 1, charge"], ["sleep wait call invoke run", "run 4, charge, ship"],
+]) {
+  test(`a resumed run ends as one that did not fail: ${shape}, failing at ${breaks}`, async () => {
+    const ends = async (steps) => {
+      [broken, seen] = [new Set(steps), []];
+      let id = await start("/family/shaped", { body: { branches: shape.split(" ") } });
+      for (let resumed = 0; resumed < 5; resumed++) {
+        for (let i = 0; i < 2; i++) {
+          await client.notify({ eventId: "shaped", eventData: "told" });
+          await advance("2m");
+        }
+        const view = await run(id);
+        if (view.workflowState !== "RUN_FAILED" || resumed === 4) return { view, resumed, ran: seen.filter((s) => typeof s === "string").toSorted() };
+        const { messages } = (await api("GET", `/v2/workflows/dlq?workflowRunId=${id}`)).body;
+        id = (await client.dlq.resume({ dlqId: messages[0].dlqId })).workflowRunId;
+        await settle();
+      }
+    };
+    const smooth = await ends([]);
+    const rough = await ends(breaks.split(", "));
+    assert.equal(rough.resumed, breaks.split(", ").length);
+    for (const { view } of [smooth, rough]) assert.equal(view.workflowState, "RUN_SUCCESS");
+    assert.equal(rough.view.workflowRunResponse, smooth.view.workflowRunResponse);
+    assert.deepEqual(rough.ran, smooth.ran);
+  });
+}
 
 test("a cancelled run stops, without DLQ entry", async () => {
   const id = await start("/sleeps", { body: { until: 0 } });
