@@ -718,3 +718,58 @@ func TestAStepThatIsSubmittedAgainIsInTheListOnce(t *testing.T) {
 		})
 	}
 }
+
+// Every call of a run has what the run was triggered with, wherever the call comes from.
+func TestEveryCallOfARunHasWhatItWasTriggeredWith(t *testing.T) {
+	t.Parallel()
+	u := mockserver.RunT(t)
+	c := newClient(t, u)
+	workflowAnswers(u, "200", "200", "200", "500", "200", "200", "500", "200", "200")
+	u.Stub("https://third.test/", 200)
+	options := []string{"Svc-Label: a,b", "Svc-Retries: 0", "Svc-Retry-Delay: 1000 * (1 + retried)", "Svc-Flow-Control-Key: k", "Svc-Flow-Control-Value: parallelism=2, rate=50, period=60",
+		"Svc-Forward-X-One: 1", "Svc-Forward-X-Two: 1", "Svc-Forward-X-Two: 2", "Content-Type: text/x-own",
+		"Svc-Failure-Callback: " + workflowApp + "/failed", "Svc-Failure-Callback-Forward-X-One: 1", "Svc-Failure-Callback-Forward-X-Two: 1, 2"}
+	u.Stub(workflowApp+"/failed", 200)
+	c.trigger("wfr_1", options...) // first call
+	u.Settle()
+	c.report("wfr_1", `{"stepId":1,"stepName":"s","stepType":"Run","out":"1","concurrent":1}`).ok() // later call
+	u.Settle()
+	c.do("POST", "/v2/publish/https://third.test/", "q", "Svc-Workflow-RunId: wfr_1", "Svc-Workflow-Url: "+workflowApp, "Svc-Workflow-CallType: toCallback",
+		"Svc-Callback: "+workflowApp, "Svc-Callback-Forward-Svc-Workflow-Callback: true", "Svc-Callback-Workflow-RunId: wfr_1", "Svc-Callback-Workflow-CallType: fromCallback",
+		"Svc-Callback-Forward-Svc-Workflow-StepId: 2", "Svc-Callback-Forward-Svc-Workflow-StepName: ask", "Svc-Callback-Forward-Svc-Workflow-StepType: Call").ok() // answer of a third party
+	u.Settle()
+	c.report("wfr_1", `{"stepId":2,"stepName":"ask","stepType":"Call","out":"1","concurrent":1}`).ok() // fails, and so calls the failure function
+	u.Settle()
+	resumed := c.do("POST", "/v2/workflows/dlq/resume/"+c.run("wfr_1").text("dlqId"), "").ok().text("workflowRunId")
+	u.Settle()
+	c.report(resumed, `{"stepId":3,"stepName":"s","stepType":"Run","out":"1","concurrent":1}`).ok()
+	u.Settle()
+	c.report(resumed, `{"stepId":4,"stepName":"s","stepType":"Run","out":"1","concurrent":1}`).ok() // fails
+	u.Settle()
+	restarted := c.do("POST", "/v2/workflows/dlq/restart/"+c.run(resumed).text("dlqId"), "").ok().text("workflowRunId")
+	u.Settle()
+	c.report(restarted, `{"stepId":1,"stepName":"s","stepType":"Run","out":"1","concurrent":1}`).ok()
+	u.Settle()
+	calls := map[string]int{}
+	for _, d := range u.Deliveries() {
+		if d.URL == "https://third.test/" {
+			continue
+		}
+		calls[d.URL]++
+		h := d.Request.Header
+		for name, want := range map[string]string{"Svc-Label": "a,b", "X-One": "1", "Content-Type": "text/x-own"} {
+			if d.Role != "step" && name == "Content-Type" {
+				want = "application/json"
+			}
+			expect.Equal(t, d.Role+" "+d.URL+": "+name, strings.Join(h[name], ","), want)
+		}
+		expect.Equal(t, d.Role+" "+d.URL+": X-Two", strings.ReplaceAll(strings.Join(h["X-Two"], ","), " ", ""), "1,2")
+		if d.Role == "step" {
+			expect.Equal(t, "key", h.Get("Svc-Flow-Control-Key"), "k")
+			expect.Equal(t, "limits", h.Get("Svc-Flow-Control-Value"), "parallelism=2,rate=50,period=60")
+			expect.Equal(t, "largest number of retries", h.Get("Svc-Max-Retries"), "0")
+			expect.Equal(t, "delay of retries", h.Get("Svc-Retry-Delay"), "1000 * (1 + retried)")
+		}
+	}
+	expect.Equal(t, "calls", fmt.Sprint(calls), "map["+workflowApp+":9 "+workflowApp+"/failed:2]")
+}

@@ -47,6 +47,16 @@ before(async () => {
     const results = await Promise.all((context.requestPayload?.branches ?? []).map(branch));
     return [results, await work("charge"), await work("ship")];
   });
+  const told = (context) => seen.push([context.labels, context.headers.get("x-own"), context.requestPayload]);
+  const labelled = createWorkflow(async (context) => {
+    told(context);
+    const depth = context.requestPayload?.depth;
+    await context.run("first", () => 1);
+    if (depth) await context.invoke("ask", { workflow: labelled, body: { depth: depth - 1 }, label: ["a", "b"], headers: { "X-Own": "yes" } });
+    await context.run("second", () => {
+      if (broken.delete("second")) throw new WorkflowNonRetryableError("second broke");
+    });
+  }, { failureFunction: async ({ context }) => told(context) });
   const parent = createWorkflow(async (context) => {
     const ok = await context.invoke("ask", { workflow: child, body: { n: 21 } });
     const bad = await context.invoke("ask badly", { workflow: child, body: { fail: true } });
@@ -108,7 +118,7 @@ before(async () => {
           },
         },
       },
-      "/family": { many: { parent, child, slow, fragile, shaped } },
+      "/family": { many: { parent, child, slow, fragile, shaped, labelled } },
     },
     {
       "/third": (req, body) => {
@@ -314,6 +324,22 @@ for (const [shape, breaks] of [
     assert.deepEqual(rough.ran, smooth.ran);
   });
 }
+
+test("every call of a run has its labels, headers and payload: invoked, failed, resumed and restarted", async () => {
+  for (const how of ["resume", "restart"]) {
+    [broken, seen] = [new Set(["second"]), []];
+    const id = await start("/family/labelled", { body: { depth: 0 }, label: ["a", "b"], headers: { "X-Own": "yes" } });
+    const { messages } = (await api("GET", `/v2/workflows/dlq?workflowRunId=${id}`)).body;
+    await client.dlq[how]({ dlqId: messages[0].dlqId });
+    await settle();
+    assert.ok(seen.length > 4);
+    for (const one of seen) assert.deepEqual(one, [["a", "b"], "yes", { depth: 0 }], how);
+  }
+  [broken, seen] = [new Set(), []];
+  await start("/family/labelled", { body: { depth: 2 }, label: ["a", "b"], headers: { "X-Own": "yes" } });
+  for (const [labels, own] of seen) assert.deepEqual([labels, own], [["a", "b"], "yes"]);
+  assert.deepEqual([...new Set(seen.map(([, , payload]) => payload.depth))], [2, 1, 0]);
+});
 
 test("a cancelled run stops, without DLQ entry", async () => {
   const id = await start("/sleeps", { body: { until: 0 } });
