@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -56,7 +57,7 @@ func (a *Account) Explain(id string) (Explanation, error) {
 		return Explanation{id, "run", string(r.State), a.showRun(r).DLQID, a.explainRun(r), a.runLineage(r, events), a.runFailure(r, events), TraceRoot{ID: r.ID, Context: r.Options.TraceContext}}, nil
 	case a.state.Flows[id] != nil:
 		k := a.state.Flows[id]
-		return Explanation{ID: id, Kind: "flow-control key", State: fmt.Sprintf("%d waiting, %d in flight", k.Waiting, k.InFlight), Reasons: append(a.explainFlowKey(k), a.explainLater(k)...)}, nil
+		return Explanation{ID: id, Kind: "flow-control key", State: fmt.Sprintf("%d waiting, %d in flight", k.Waiting, k.InFlight), Reasons: a.explainKey(k)}, nil
 	}
 	if e := a.state.DLQ.Get(id); e != nil {
 		return Explanation{id, "DLQ entry", string(e.Message.State), id, explainEntry(e), a.entryLineage(e), failureOf(&e.Message, &e.Last), e.Message.TraceRoot()}, nil
@@ -126,25 +127,39 @@ func (a *Account) explainMessage(m *state.Message) (why []Reason) {
 	if m.State == state.CancelRequested {
 		return []Reason{{Text: "cancelled; ends with the attempt in flight"}}
 	}
+	queued := false
 	if q := a.state.Queues[m.Options.Queue]; q != nil && m.Slot == nil {
+		queued = true
 		if q.Paused {
 			why = append(why, Reason{Kind: Held, Text: fmt.Sprintf("queue %q is paused", q.Name)})
 		}
-		why = append(why, Reason{Kind: Held, Text: fmt.Sprintf("queue %q delivers %d at a time, and %d are ahead", q.Name, q.Parallelism, q.Active)})
+		if q.Active >= q.Parallelism {
+			why = append(why, Reason{Kind: Held, Text: fmt.Sprintf("queue %q delivers %d at a time, and %d are in delivery", q.Name, q.Parallelism, q.Active)})
+		}
 	}
-	if m.NextAt.Time().After(a.state.Now) {
+	due := !m.NextAt.Time().After(a.state.Now)
+	if !due {
 		why = append(why, a.explainWait(m))
 	}
-	if k := a.state.Flows[m.FlowKey()]; k != nil && (k.Waiting > 0 || k.Paused) {
-		why = append(why, a.explainFlowKey(k)...)
+	first := m // that must start before it can
+	if k := a.state.Flows[m.FlowKey()]; k != nil {
+		if due && !queued {
+			why = append(why, a.explainFlowKey(k)...)
+			held := k.Held.Items[k.Held.Head:]
+			if i := slices.IndexFunc(held, func(h *state.Message) bool { return h.State != state.Canceled }); i >= 0 {
+				first = held[i]
+			}
+		} else if k.Paused {
+			why = append(why, explainPause(k))
+		}
 	}
-	if u := a.state.Shares.Of(m.URL); len(why) == 0 && u.Held.Len() > 0 {
-		return []Reason{{Text: fmt.Sprintf("ready; destination %s has reached its share of the attempts in flight, %d of at most %d, %d of them to the same URL: it starts when one of them ends", u.Host.Name, u.Host.Running, a.cfg.Parallel, u.Running)}}
+	if len(why) > 0 {
+		return why
 	}
-	if len(why) == 0 {
-		why = append(why, Reason{Text: fmt.Sprintf("ready; starts when one of the %d attempts in flight ends", a.state.Running)})
+	if u := a.state.Shares.Of(first.URL); u.Held.Len() > 0 {
+		return []Reason{{Text: fmt.Sprintf("ready; destination %s has reached its share of the attempts in flight, %d of at most %d, %d of them to the same URL: it starts when fewer are", u.Host.Name, u.Host.Running, a.cfg.Parallel, u.Running)}}
 	}
-	return why
+	return []Reason{{Text: fmt.Sprintf("ready; starts when one of the %d attempts in flight ends", a.state.Running)}}
 }
 
 // explainWait says why the next attempt of a message is not due.
@@ -163,22 +178,32 @@ func (a *Account) explainWait(m *state.Message) Reason {
 	return r
 }
 
-// explainFlowKey explains what holds the messages of a key.
+// explainPause says that a key is paused.
+func explainPause(k *state.FlowGate) Reason {
+	return Reason{Kind: Held, Text: fmt.Sprintf("flow-control key %q is paused since %s", k.Key, k.PausedAt.UTC().Format(time.RFC3339))}
+}
+
+// explainFlowKey explains what holds the due messages of a key now, nil for nothing.
 func (a *Account) explainFlowKey(k *state.FlowGate) (why []Reason) {
 	if k.Paused {
-		why = append(why, Reason{Kind: Held, Text: fmt.Sprintf("flow-control key %q is paused since %s", k.Key, k.PausedAt.UTC().Format(time.RFC3339))})
+		why = append(why, explainPause(k))
 	}
 	if k.Parallelism > 0 && k.InFlight >= k.Parallelism {
 		why = append(why, Reason{Kind: Held, Text: fmt.Sprintf("flow-control key %q lets %d be in flight, and %d are", k.Key, k.Parallelism, k.InFlight)})
 	}
-	if k.Rate > 0 && k.Starts.Len() >= k.Rate {
-		oldest := k.Starts.Items[k.Starts.Head]
-		why = append(why, Reason{Kind: Held, Text: fmt.Sprintf("flow-control key %q lets %d start in %s, and all of these have started", k.Key, k.Rate, shortDuration(k.Period)), Until: oldest.Add(k.Period)})
+	if next := k.NextStart(a.state.Now); !next.IsZero() {
+		why = append(why, Reason{Kind: Held, Text: fmt.Sprintf("flow-control key %q lets %d start in %s, and all of these have started", k.Key, k.Rate, shortDuration(k.Period)), Until: next})
 	}
+	return why
+}
+
+// explainKey explains a key: what holds its messages, and what else they wait for.
+func (a *Account) explainKey(k *state.FlowGate) []Reason {
+	why := a.explainFlowKey(k)
 	if len(why) == 0 {
 		why = append(why, Reason{Text: fmt.Sprintf("flow-control key %q holds nothing back", k.Key)})
 	}
-	return why
+	return append(why, a.explainLater(k)...)
 }
 
 // explainLater counts the messages of a key that do not wait for it yet.
@@ -218,7 +243,11 @@ func (a *Account) explainRun(r *state.Run) (why []Reason) {
 		}
 	}
 	slices.SortStableFunc(why, func(x, y Reason) int { return x.Until.Compare(y.Until) })
-	for _, m := range a.state.RunMessages(r) {
+	messages := a.state.RunMessages(r)
+	if len(messages)+len(why) == 0 && len(r.Calls) > 0 {
+		messages = a.answers(r)
+	}
+	for _, m := range messages {
 		for _, reason := range a.explainMessage(m) {
 			if reason.Kind != Sleeping {
 				reason.Text = "message " + m.ID + ": " + reason.Text
@@ -230,6 +259,18 @@ func (a *Account) explainRun(r *state.Run) (why []Reason) {
 		why = append(why, Reason{Text: "no step is open: the endpoint reported none, and the run cannot continue"})
 	}
 	return why
+}
+
+// answers returns the messages that bring answers of third-party calls to a run. They are in no
+// list of the run.
+func (a *Account) answers(r *state.Run) (list []*state.Message) {
+	for _, m := range a.state.Messages {
+		if m.RunID == r.ID && m.BearsAnswer() {
+			list = append(list, m)
+		}
+	}
+	slices.SortFunc(list, func(x, y *state.Message) int { return cmp.Compare(x.ID, y.ID) })
+	return list
 }
 
 // explainRunEnd explains how a run ended. The lineage has its DLQ entry, and the run that

@@ -63,3 +63,37 @@ func TestExplain(t *testing.T) {
 		t.Errorf("an unknown id: %v", err)
 	}
 }
+
+// The starts of a key are counted within its period, which has passed here.
+func TestWhyNamesOnlyWhatHoldsAMessageNow(t *testing.T) {
+	t.Parallel()
+	w := setup(t)
+	key := &engine.FlowControl{Key: "k", Rate: 2, Period: time.Minute}
+	for range 4 {
+		w.publish(engine.Options{Flow: key})
+	}
+	w.advance(4 * time.Hour)
+	w.must(w.SetFlowPaused("k", true))
+	for name, id := range map[string]string{"message": w.publish(engine.Options{Flow: key}), "delayed message": w.publish(engine.Options{Flow: key, Delay: time.Hour}), "key": "k"} {
+		if got := w.why(id); strings.Contains(got, "lets 2 start") || !strings.Contains(got, "is paused since") {
+			t.Errorf("%s: %s", name, got)
+		}
+	}
+}
+
+// The answer of a third party is in no list of its run.
+func TestWhyOfARunNamesTheAnswerThatCannotBeDelivered(t *testing.T) {
+	t.Parallel()
+	w := setup(t)
+	w.answer = func(at engine.Attempt) engine.Outcome {
+		return engine.Outcome{Status: map[bool]int{false: 200, true: 503}[at.Message.Role == engine.RoleCallback]}
+	}
+	w.send(engine.PublishRequest{URL: "https://app.test/wf", Options: engine.Options{Workflow: &engine.Workflow{Init: new(true), RunID: "run0"}}})
+	w.settle()
+	w.send(engine.PublishRequest{URL: "https://third.test/", Options: engine.Options{Workflow: &engine.Workflow{Init: new(false), RunID: "run0", CallType: "toCallback"},
+		Callback: &engine.Callback{URL: "https://app.test/wf", Options: engine.Options{Forward: engine.Header{"Svc-Workflow-Stepid": {"1"}}}}}})
+	w.settle()
+	if got := w.why("run0"); !strings.Contains(got, "503 response; next attempt not due yet") {
+		t.Error(got)
+	}
+}

@@ -94,14 +94,11 @@ func (a *Account) mayStart(k *state.FlowGate) bool {
 	}
 	a.touch(k)
 	k.ForgetStarts(a.state.Now)
-	if k.Starts.Len() < k.Rate {
-		return true
+	next := k.NextStart(a.state.Now)
+	if !next.IsZero() && k.Timer.Place == 0 {
+		a.state.Timers.Add(next, state.WakeFlow, k)
 	}
-	if k.Timer.Place == 0 {
-		again := k.Starts.Items[k.Starts.Head+k.Starts.Len()-k.Rate].Add(k.Period)
-		a.state.Timers.Add(again, state.WakeFlow, k)
-	}
-	return false
+	return next.IsZero()
 }
 
 // releaseFlow frees the slot of an attempt that has ended.

@@ -171,7 +171,7 @@ func TestAJournalThatCannotBeReplayed(t *testing.T) {
 		records func(t *testing.T) []journal.Record
 		want    string
 	}{
-		"other rules":     {func(t *testing.T) []journal.Record { return []journal.Record{header(t, `"Rules":2`, `"Rules":3`)} }, "rules 3; this version has rules 2: replay it with version"},
+		"other rules":     {func(t *testing.T) []journal.Record { return []journal.Record{header(t, `"Rules":3`, `"Rules":4`)} }, "rules 4; this version has rules 3: replay it with version"},
 		"no header":       {func(*testing.T) []journal.Record { return []journal.Record{publish} }, "must be its header or a snapshot"},
 		"a gap":           {func(t *testing.T) []journal.Record { r := publish; r.LSN = 3; return []journal.Record{begin(t), r} }, "record 3 follows record 1"},
 		"an unknown kind": {func(t *testing.T) []journal.Record { r := publish; r.Kind = "x"; return []journal.Record{begin(t), r} }, `unknown kind "x"`},

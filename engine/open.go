@@ -234,7 +234,7 @@ func (a *Account) replay(r journal.Record) error {
 	case a.state.IDs.Source == nil && k.body != reflect.TypeFor[begin]():
 		return refusal.Of(ErrInvalid, "journal", "", fmt.Sprintf("begins with record %d, a %s: must be its header or a snapshot", r.LSN, r.Kind))
 	}
-	if err := a.settings.readable(); err != nil && a.settings.Rules > 0 && k.body != reflect.TypeFor[begin]() {
+	if err := a.settings.readable(); err != nil && k.body != reflect.TypeFor[begin]() {
 		return err // a snapshot needs no rules, but the records after it do
 	}
 	a.state.Now, a.lsn = r.At, r.LSN
@@ -262,7 +262,7 @@ func modeOf(c clock.Clock, auto bool) string {
 
 // newAccount returns an account without state.
 func newAccount(cfg Config) *Account {
-	a := &Account{cfg: cfg, cancels: map[*Message]context.CancelFunc{}}
+	a := &Account{cfg: cfg, cancels: map[*Message]context.CancelFunc{}, settings: begin{Rules: journalRules}}
 	a.cfg.MaxDescendants = cmp.Or(cfg.MaxDescendants, DefaultMaxDescendants)
 	if cfg.Log == nil {
 		a.cfg.Log = slog.New(slog.DiscardHandler)

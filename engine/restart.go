@@ -18,14 +18,14 @@ import (
 // With resume set, the new run keeps the finished steps and continues at the one
 // that failed (extension).
 func (a *Account) Restart(dlqID string, over Options, resume bool) (RunRef, error) {
-	return runCommand(a, restartRun{dlqID, over, resume, true})
+	return runCommand(a, restartRun{ID: dlqID, Over: over, Resume: resume})
 }
 
 type restartRun struct {
 	ID     string // of the DLQ entry
 	Over   Options
 	Resume bool
-	Latest bool // false in records of earlier versions, which continue at the failed call
+	Latest bool // in some records of rules 2; without effect
 }
 
 // apply checks the overrides before it removes the entry, so that a refused
@@ -39,20 +39,20 @@ func (c restartRun) apply(a *Account) (RunRef, error) {
 	if err != nil {
 		return RunRef{}, err
 	}
-	return a.restart(&r, c.Resume, c.Latest), nil
+	return a.restart(&r, c.Resume), nil
 }
 
 // RestartAll restarts, or resumes, every run that matches: all of them or
 // none. A cursor means that more may match.
 func (a *Account) RestartAll(f Filter, over Options, resume bool) ([]RunRef, string, error) {
-	return splitPair(runCommand(a, restartAll{f, over, resume, true}))
+	return splitPair(runCommand(a, restartAll{Filter: f, Over: over, Resume: resume}))
 }
 
 type restartAll struct {
 	Filter Filter
 	Over   Options
 	Resume bool
-	Latest bool // as of restartRun
+	Latest bool // as in restartRun
 }
 
 // apply refuses entries of plain messages that the request names by id, and skips those
@@ -80,7 +80,7 @@ func (c restartAll) apply(a *Account) (p pair[[]RunRef, string], err error) {
 	}
 	p.first = make([]RunRef, len(entries))
 	for i := range again {
-		p.first[i] = a.restart(&again[i], c.Resume, c.Latest)
+		p.first[i] = a.restart(&again[i], c.Resume)
 	}
 	return p, nil
 }
@@ -119,7 +119,7 @@ func (a *Account) restartable(e *DLQEntry, over Options) (restart, error) {
 
 // restart removes the entry last: until then the old run counts as needed, and
 // keeps the data that the new run takes over.
-func (a *Account) restart(r *restart, resume, latest bool) RunRef {
+func (a *Account) restart(r *restart, resume bool) RunRef {
 	old := r.entry.FailedRun
 	run := &Run{
 		RunRef:   RunRef{ID: cmp.Or(r.id, a.state.IDs.New("wfr_", a.state.Now)), URL: old.URL, CreatedAt: a.state.Now},
@@ -132,7 +132,7 @@ func (a *Account) restart(r *restart, resume, latest bool) RunRef {
 		Bare:     old.Bare,
 	}
 	if resume {
-		a.continueAs(run, old, r.entry, latest)
+		a.continueAs(run, old, r.entry)
 	} else {
 		a.begin(run)
 	}
@@ -142,33 +142,40 @@ func (a *Account) restart(r *restart, resume, latest bool) RunRef {
 	return run.RunRef
 }
 
-// continueAs starts run with the finished steps of old. Each entry of the step
-// list whose call had not ended is delivered again. The failed call may have submitted its step, and
-// the run may have gone on: it then continues at its latest step.
-func (a *Account) continueAs(run, old *Run, e *DLQEntry, latest bool) {
+// continueAs starts run with the finished steps of old. Each parallel step that has no result is
+// planned again. If there is none, the endpoint receives the entry that arrived last: whatever call
+// failed, the run has come so far. Up to rules 2, the failed call was delivered again as well.
+func (a *Account) continueAs(run, old *Run, e *DLQEntry) {
 	a.enlist(run)
 	a.touch(run)
 	run.Calls = maps.Clone(old.Calls) // a copy: each run has its own calls
+	items := old.Items
+	if a.settings.Rules > 2 {
+		items = state.FirstOfEach(items)
+	}
 	done := map[int]bool{}
-	for _, it := range old.Items {
+	for _, it := range items {
 		if it.Step.TargetStep == 0 {
 			done[it.Step.ID] = true
 		}
 	}
 	open := func(it *state.StepItem) bool { return it.Step.TargetStep > 0 && !done[it.Step.TargetStep] }
+	if a.settings.Rules > 2 {
+		maps.DeleteFunc(run.Calls, func(id int, _ *state.StepItem) bool { return !done[id] })
+	}
 	failed := e.Message.Step
 	switch {
-	case latest && !slices.ContainsFunc(old.Items, open): // a step that a call submitted again is behind it in the list
-		failed = slices.MaxFunc(old.Items, func(a, b *state.StepItem) int { return a.Step.ID - b.Step.ID })
-	case !slices.Contains(old.Items, failed):
-		failed = nil // the result of a call could not be delivered: its step is repeated
+	case a.settings.Rules > 2 && slices.ContainsFunc(items, open):
+		failed = nil
+	case a.settings.Rules > 2 || !slices.Contains(items, failed):
+		failed = items[len(items)-1]
 	}
-	run.Kept = len(old.Items)
+	run.Kept = len(items)
 	a.logRun(run, RunStarted, state.LogDetail{})
-	for i, it := range old.Items {
+	for _, it := range items {
 		again := *it
 		run.Items = append(run.Items, &again)
-		if it == failed || open(it) || failed == nil && i == len(old.Items)-1 {
+		if it == failed || open(it) {
 			again.Errors = nil // these errors belong to the old run
 			a.deliverItem(run, &again, run.StepOptions(Options{}), nil)
 		}

@@ -18,6 +18,11 @@ func (a *Account) trigger(c *accepted) Receipt {
 		r.Options.Workflow = w
 	}
 	id := w.RunID
+	if c.invoked != nil {
+		if first := a.repeated(c.invoked.Run, c.invoked.Item); first != nil && first.Step.Invoked != nil {
+			id = first.Step.Invoked.ID
+		}
+	}
 	if id == "" {
 		id = a.state.IDs.New("wfr_", a.state.Now)
 	}
@@ -69,9 +74,9 @@ func (a *Account) enlist(run *Run) {
 func (a *Account) begin(run *Run) Receipt {
 	a.enlist(run)
 	first := &state.StepItem{Body: run.Payload, CallType: "step", Step: Step{Name: "init", Type: "Initial", Concurrent: 1, Out: string(run.Payload)}}
-	m := a.carry(run, first, run.Options, nil) // the only call that the delay of the trigger applies to
+	id, _ := a.carry(run, first, run.Options, nil) // the only call that the delay of the trigger applies to
 	a.logRun(run, RunStarted, state.LogDetail{Invoker: run.Invoker})
-	return Receipt{MessageID: m.ID, URL: run.URL, RunID: run.ID, RunCreatedAt: run.CreatedAt}
+	return Receipt{MessageID: id, URL: run.URL, RunID: run.ID, RunCreatedAt: run.CreatedAt}
 }
 
 // adoptable reports whether the run still waits for its endpoint to configure and start it.
@@ -92,9 +97,9 @@ func (a *Account) adopt(run *Run, r *PublishRequest) Receipt {
 	run.Items = nil
 	again := *first
 	run.Forwarded(nil, "") // the earlier call was for other options
-	m := a.carry(run, &again, run.StepOptions(Options{}), nil)
+	id, _ := a.carry(run, &again, run.StepOptions(Options{}), nil)
 	a.reweigh(run)
-	return Receipt{MessageID: m.ID, URL: run.URL, RunID: run.ID, RunCreatedAt: run.CreatedAt}
+	return Receipt{MessageID: id, URL: run.URL, RunID: run.ID, RunCreatedAt: run.CreatedAt}
 }
 
 // logRun records a run-level event.

@@ -23,6 +23,8 @@ import (
 // node is a part of a scripted workflow: one step, or several side by side.
 type node struct {
 	name     string
+	kind     string        // Run (also ""), Call, Wait or Invoke
+	ends     time.Duration // after which the result of one with a kind arrives
 	sleep    time.Duration
 	failures int // attempts of this step that fail
 	fatal    bool
@@ -35,10 +37,14 @@ type endpoint struct {
 	nodes []node
 	after func(a *engine.Account, runID, step string) // after a step was executed
 	lost  string                                      // step whose submission takes effect, but answers 500
+	fatal map[string]bool                             // steps whose next attempt fails their run
+
+	losses map[string]int // as lost, but of so many submissions
 
 	mu       sync.Mutex
 	account  *engine.Account
 	executed map[string][]string // run -> names of executed steps
+	repeats  []string            // what an endpoint has received twice in one list
 	failed   map[string]int
 }
 
@@ -54,14 +60,25 @@ type rawStep struct {
 	Out    string `json:"out,omitempty"`
 	Of     int    `json:"concurrent"`
 	Target int    `json:"targetStep,omitempty"`
+
+	Sleep float64 `json:"sleepFor,omitempty"` // s
 }
 
 var sdkAnswer = engine.Header{"Svc-Workflow-Sdk-Version": {"1"}}
 
 func (e *endpoint) Deliver(_ context.Context, a engine.Attempt) engine.Outcome {
 	runID := a.Message.RunID
-	if a.Message.Role == engine.RoleFailureCallback {
+	switch {
+	case a.Message.Role == engine.RoleFailureCallback:
 		return engine.Outcome{Status: 200}
+	case a.Message.Role == engine.RoleCall:
+		nd := e.step(a.Message.Step.Step.ID)
+		return engine.Outcome{Status: 200, Body: []byte(nd.name), After: nd.ends}
+	case a.Message.Role == engine.RoleCallback:
+		s := a.Message.Step.Step
+		return engine.Outcome{Status: e.submit(runID, 0, rawStep{ID: s.ID, Name: s.Name, Type: "Call", Out: s.CallResponseBody, Of: s.Concurrent}), Header: sdkAnswer}
+	case a.Message.URL == childURL:
+		return engine.Outcome{Status: e.child(runID, len(a.Steps)), Header: sdkAnswer}
 	}
 	var items []rawItem
 	if err := json.Unmarshal(wire.StepList(a.Steps), &items); err != nil || len(items) == 0 {
@@ -76,6 +93,14 @@ func (e *endpoint) Deliver(_ context.Context, a engine.Attempt) engine.Outcome {
 		}
 		if err != nil {
 			return engine.Outcome{Status: 400, Body: []byte(err.Error())}
+		}
+		for _, before := range steps {
+			if before.ID == s.ID && before.Target == s.Target {
+				e.mu.Lock()
+				e.repeats = append(e.repeats, string(b))
+				e.mu.Unlock()
+				return engine.Outcome{Status: 200, Header: sdkAnswer} // a client library ignores it
+			}
 		}
 		steps = append(steps, s)
 	}
@@ -109,7 +134,7 @@ func (e *endpoint) proceed(runID string, steps []rawStep) int {
 		case width > 1 && entries == 0:
 			plans := make([]rawStep, width)
 			for i, p := range nd.parallel {
-				plans[i] = rawStep{Name: p.name, Type: "Run", Of: width, Target: id + i}
+				plans[i] = rawStep{Name: p.name, Type: p.typed(), Of: width, Target: id + i, Sleep: p.sleep.Seconds()}
 			}
 			return e.submit(runID, 0, plans...)
 		case width > 1 && entries < 2*width:
@@ -117,7 +142,7 @@ func (e *endpoint) proceed(runID string, steps []rawStep) int {
 		}
 		id += width
 	}
-	if err := e.account.FinishRun(runID, []byte(`"done"`), time.Time{}); err != nil {
+	if err := e.account.FinishRun(runID, resultOf(steps), time.Time{}); err != nil {
 		return 500
 	}
 	return 200
@@ -142,6 +167,11 @@ func (e *endpoint) step(id int) node {
 func (e *endpoint) execute(runID string, id, of int) int {
 	nd := e.step(id)
 	e.mu.Lock()
+	if e.fatal[nd.name] {
+		delete(e.fatal, nd.name)
+		e.mu.Unlock()
+		return 489
+	}
 	if e.failed[runID+nd.name] < nd.failures {
 		e.failed[runID+nd.name]++
 		e.mu.Unlock()
@@ -155,12 +185,21 @@ func (e *endpoint) execute(runID string, id, of int) int {
 	if e.after != nil {
 		e.after(e.account, runID, nd.name)
 	}
-	kind := "Run"
-	if nd.sleep > 0 {
-		kind = "SleepFor"
+	s, delay := rawStep{ID: id, Name: nd.name, Type: nd.typed(), Out: `"` + nd.name + `"`, Of: of, Sleep: nd.sleep.Seconds()}, nd.sleep
+	if of > 1 {
+		delay = 0 // its plan has slept
 	}
-	status := e.submit(runID, nd.sleep, rawStep{ID: id, Name: nd.name, Type: kind, Out: `"` + nd.name + `"`, Of: of})
-	if nd.name == e.lost {
+	status := 200
+	switch nd.kind {
+	case "Call", "Wait", "Invoke":
+		s.Out = ""
+		status = e.ask(runID, s)
+	default:
+		status = e.submit(runID, delay, s)
+	}
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if e.losses[nd.name]--; nd.name == e.lost || e.losses[nd.name] >= 0 {
 		return 500
 	}
 	return status
@@ -171,6 +210,9 @@ func (e *endpoint) submit(runID string, delay time.Duration, steps ...rawStep) i
 	for i, s := range steps {
 		body, _ := json.Marshal(s)
 		init := false
+		if s.Target > 0 {
+			delay = time.Duration(s.Sleep * float64(time.Second))
+		}
 		requests[i] = engine.PublishRequest{URL: "http://app.test/wf", Body: body,
 			Options: engine.Options{Delay: delay, Workflow: &engine.Workflow{Init: &init, RunID: runID}}}
 	}
@@ -181,7 +223,7 @@ func (e *endpoint) submit(runID string, delay time.Duration, steps ...rawStep) i
 }
 
 func workflow(t interface{ Cleanup(func()) }, nodes ...node) *endpoint {
-	e := &endpoint{nodes: nodes, executed: map[string][]string{}, failed: map[string]int{}}
+	e := &endpoint{nodes: nodes, executed: map[string][]string{}, failed: map[string]int{}, losses: map[string]int{}}
 	e.account = engine.New(engine.Config{ID: "t", Clock: clock.NewManual(time.UnixMilli(1_800_000_000_000)), Deliver: e.Deliver, Wire: wire.Format{}, Strict: true})
 	t.Cleanup(func() { _ = e.account.Close() })
 	return e
@@ -237,7 +279,7 @@ func TestSequentialRunExecutesEachStepOnce(t *testing.T) {
 	r, err := e.account.Run(id)
 	expect.Nil(t, "reading the run", err)
 	expect.Equal(t, "state of the run", r.State, engine.RunSuccess)
-	expect.Equal(t, "result of the run", string(r.Result), `"done"`)
+	expect.Equal(t, "result of the run", string(r.Result), "1 Run a=\"a\"\n2 SleepFor nap=\"nap\"\n3 Run b=\"b\"\n")
 }
 
 func TestAnAdvanceCountsEachRunThatItWokeOnce(t *testing.T) {
@@ -389,6 +431,7 @@ func legal(t interface{ Fatalf(string, ...any) }, events []engine.Event) {
 			started++
 		case e.Message == nil && ended != "":
 			t.Fatalf("%s after %s", e.State, ended)
+		case e.Message == nil && (e.State == string(engine.WaiterAdded) || e.State == string(engine.Invoked)): // changes nothing
 		case e.Message == nil:
 			ended = e.State
 		}

@@ -88,24 +88,46 @@ func (a *Account) submit(c *accepted) Receipt {
 		it.Step.Answered(&call.Step)
 	}
 	a.touch(run)
-	m := a.carry(run, it, run.StepOptions(c.Options), c.Forward)
-	return Receipt{MessageID: m.ID, URL: m.URL}
+	id, repeated := a.carry(run, it, run.StepOptions(c.Options), c.Forward)
+	return Receipt{MessageID: id, URL: run.URL, Deduplicated: repeated}
 }
 
-// carry appends an entry to the step list of a run, and calls the endpoint with
-// the list up to this entry. extra are headers for this call only.
-func (a *Account) carry(run *Run, it *state.StepItem, opts *Options, extra Header) *Message {
+// repeated returns the entry that has, or will have, the result of the same step; nil for none.
+// An endpoint that received no answer reports a step again (decided: 81). Up to rules 2, it was
+// a further entry.
+func (a *Account) repeated(run *Run, it *state.StepItem) *state.StepItem {
+	if a.settings.Rules <= 2 {
+		return nil
+	}
+	return cmp.Or(state.EarlierOf(it, run.Items), state.EarlierOf(it, run.Open))
+}
+
+// repeatedCall is the same for a third-party call.
+func (a *Account) repeatedCall(run *Run, it *state.StepItem) *state.StepItem {
+	if a.settings.Rules <= 2 || it.Step.ID == 0 {
+		return nil
+	}
+	return run.Calls[it.Step.ID]
+}
+
+// carry appends an entry to the step list of a run, and calls the endpoint with the list up to
+// this entry, unless it is repeated. extra are headers for this call only.
+func (a *Account) carry(run *Run, it *state.StepItem, opts *Options, extra Header) (message string, repeated bool) {
+	if first := a.repeated(run, it); first != nil {
+		return first.MessageID, true
+	}
 	a.touch(run)
 	a.touch(it)
 	run.Items = append(run.Items, it)
 	if it.Step.CreatedAt.IsZero() {
 		it.Step.CreatedAt = a.state.Now
 	}
-	return a.deliverItem(run, it, opts, extra)
+	a.deliverItem(run, it, opts, extra)
+	return it.MessageID, false
 }
 
 // deliverItem calls the endpoint with the current step list.
-func (a *Account) deliverItem(run *Run, it *state.StepItem, opts *Options, extra Header) *Message {
+func (a *Account) deliverItem(run *Run, it *state.StepItem, opts *Options, extra Header) {
 	headers := run.ForwardAgain(extra)
 	if headers == "" {
 		headers = a.state.Headers.Pair(run.Header, a.cfg.Wire.RunHeader(run), extra, run.Forward)
@@ -117,7 +139,6 @@ func (a *Account) deliverItem(run *Run, it *state.StepItem, opts *Options, extra
 	a.touch(it)
 	it.MessageID = m.ID
 	a.reweighItem(run, it)
-	return m
 }
 
 // lazyLimit is the size of a step list, in bytes, beyond which an endpoint that
@@ -156,6 +177,9 @@ func (a *Account) callOut(c *accepted) Receipt {
 	it := &state.StepItem{Body: r.Body, CallType: "toCallback", Redact: r.Options.Redact}
 	if r.Options.Callback != nil {
 		it.Step = a.cfg.Wire.ReadStep(r.Options.Callback.Options.Forward)
+	}
+	if first := a.repeatedCall(run, it); first != nil {
+		return Receipt{MessageID: first.MessageID, URL: r.URL, Deduplicated: true}
 	}
 	it.Step.Type = "Call"
 	it.Step.CallURL, it.Step.CallMethod = r.URL, cmp.Or(r.Options.Method, "POST")

@@ -16,12 +16,16 @@ import (
 )
 
 // journalRules is the version of what commands do to the state: with other rules, a replay of a
-// journal would give another state. Raise it with every such change.
-const journalRules = 2
+// journal would give another state. Raise it with every such change. A command may follow the
+// rules of its record (Account.settings), down to oldestRules: the journal stays readable.
+const (
+	journalRules = 3
+	oldestRules  = 2
+)
 
-// readable refuses a journal with other rules.
+// readable refuses a journal with unknown rules.
 func (c *begin) readable() error {
-	if c.Rules == journalRules {
+	if c.Rules >= oldestRules && c.Rules <= journalRules {
 		return nil
 	}
 	return refusal.Of(ErrInvalid, "journal", "", fmt.Sprintf("written with rules %d; this version has rules %d: %s", c.Rules, journalRules, c.upgrade()))

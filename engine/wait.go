@@ -49,7 +49,9 @@ func (r WaitRequest) apply(a *Account) (nothing, error) {
 	if err != nil {
 		return nothing{}, err
 	}
-	a.await(run, w)
+	if a.repeated(run, &state.StepItem{CallType: "step", Step: w.step}) == nil {
+		a.await(run, w)
+	}
 	return nothing{}, nil
 }
 
@@ -108,8 +110,8 @@ func (a *Account) notify(w *state.PendingWait, data []byte) Notified {
 	if len(data) > 0 {
 		w.Item.Step.Out = base64.StdEncoding.EncodeToString(data)
 	}
-	m := a.resumeWaiter(w, false)
-	return Notified{Waiter: a.showWaiter(w), MessageID: m.ID}
+	id := a.resumeWaiter(w, false)
+	return Notified{Waiter: a.showWaiter(w), MessageID: id}
 }
 
 // expire wakes a waiter whose timeout has passed.
@@ -119,7 +121,7 @@ func (a *Account) expire(w *state.PendingWait) {
 
 // resumeWaiter ends a wait by its event or by its timeout. It removes the
 // waiter first, so that nothing wakes it again.
-func (a *Account) resumeWaiter(w *state.PendingWait, timedOut bool) *Message {
+func (a *Account) resumeWaiter(w *state.PendingWait, timedOut bool) (message string) {
 	a.dropWaiter(w)
 	a.moving.wokeRun(w.Run.ID)
 	it := w.Item
@@ -129,7 +131,8 @@ func (a *Account) resumeWaiter(w *state.PendingWait, timedOut bool) *Message {
 	it.Step.WaitTimedOut = &timedOut
 	it.Body = a.cfg.Wire.FinishStep(w.Raw, &it.Step)
 	w.Run.RemoveOpen(it)
-	return a.carry(w.Run, it, w.Run.StepOptions(Options{}), w.TimeoutHeader)
+	message, _ = a.carry(w.Run, it, w.Run.StepOptions(Options{}), w.TimeoutHeader)
+	return message
 }
 
 // Notification is the result of an event.

@@ -3,6 +3,7 @@ package mockserver_test
 import (
 	"crypto/sha256"
 	"encoding/base64"
+	"encoding/json"
 	"io"
 	"net"
 	"net/http"
@@ -248,4 +249,54 @@ func TestADeliveryNamesTheWrongScheme(t *testing.T) {
 	if expect.Equal(t, "number of deliveries", len(list), 1) {
 		expect.Contains(t, "error of the delivery", list[0].Error, "speaks plain HTTP, not TLS: use http://")
 	}
+}
+
+// TestNothingThatIsForwardedLooksLikeTheServersOwn forges each header that a delivery adds, in the
+// names of both dialects and in each way to forward one.
+func TestNothingThatIsForwardedLooksLikeTheServersOwn(t *testing.T) {
+	t.Parallel()
+	u, d := auto(t)
+	c := newClient(t, u)
+	u.Stub("https://app.test/*", 200)
+	c.do("POST", "/v2/topics/g/endpoints", `{"endpoints":[{"url":"https://app.test/group"}]}`).ok()
+	own := []string{"Signature", "Message-Id", "Retried", "Caller-IP", "Schedule-Id", "Topic-Name"}
+	prefixes := []string{"Svc-", d.HeaderPrefix}
+	for _, speaks := range prefixes {
+		for _, forged := range append(prefixes, strings.ToLower(d.HeaderPrefix), "Svc_", strings.ReplaceAll(d.HeaderPrefix, "-", "_")) {
+			var forwarded, plain []string
+			group := map[string]string{}
+			for _, name := range own {
+				if strings.Contains(forged, "_") {
+					name = strings.ReplaceAll(name, "-", "_")
+				}
+				forwarded = append(forwarded, speaks+"Forward-"+forged+name+": forged")
+				plain = append(plain, forged+name+": forged")
+				group[speaks+"Forward-"+forged+name] = "forged"
+			}
+			headers, err := json.Marshal(group)
+			expect.Nil(t, "writing headers", err)
+			c.do("PATCH", "/v2/topics/g", `{"headers":`+string(headers)+`}`).ok()
+			c.do("POST", "/v2/publish/https://app.test/forwarded", "", forwarded...).ok()
+			c.do("POST", "/v2/publish/https://app.test/all", "", append(plain, speaks+"Header-Forward: true")...)
+			c.do("POST", "/v2/publish/https://app.test/callback", "", speaks+"Callback: https://app.test/back", speaks+"Callback-Forward-"+forged+"Signature: forged").ok()
+			c.do("POST", "/v2/publish/g", "").ok()
+		}
+	}
+	u.Settle()
+	for _, d := range u.Deliveries() {
+		for name, values := range d.Request.Header {
+			if strings.Contains(strings.Join(values, " "), "forged") {
+				t.Errorf("%s received %s: %v", d.URL, name, values)
+			}
+		}
+	}
+	if n := len(u.Deliveries()); n < 40 {
+		t.Errorf("got %d deliveries, want 50", n)
+	}
+	t.Run("another header with such an end is forwarded", func(t *testing.T) {
+		c.do("POST", "/v2/publish/https://app.test/hub", "", "Svc-Forward-X-Hub-Signature: theirs").ok()
+		u.Settle()
+		all := u.Deliveries()
+		expect.Equal(t, "X-Hub-Signature", all[len(all)-1].Request.Header.Get("X-Hub-Signature"), "theirs")
+	})
 }

@@ -597,3 +597,179 @@ func TestANotificationIsCreated(t *testing.T) {
 		expect.Equal(t, "status of "+path, c.do("POST", path, "x").status, 201)
 	}
 }
+
+// A client library rounds the time of a sleep in the header, and not in the step.
+func TestARunSleepsUntilTheLaterOfTwoTimes(t *testing.T) {
+	t.Parallel()
+	const step = `{"stepId":1,"stepName":"nap","stepType":%s,"concurrent":1}`
+	for name, row := range map[string]struct {
+		header string // %d: a time in Unix s, 10 s after the start
+		step   string // %d: the same
+		wakes  time.Duration
+	}{
+		"the step is later":                 {"Svc-Not-Before: %d", `"SleepUntil","sleepUntil":%d.4`, 10400 * time.Millisecond},
+		"the header is later":               {"Svc-Not-Before: %d", `"SleepUntil","sleepUntil":%d`, 10 * time.Second},
+		"the header is earlier by a second": {"Svc-Not-Before: %d", `"SleepUntil","sleepUntil":%d.999`, 10999 * time.Millisecond},
+		"a delay and a time":                {"Svc-Delay: 3s", `"SleepUntil","sleepUntil":%d.5`, 10500 * time.Millisecond},
+		"a longer delay":                    {"Svc-Delay: 30s", `"SleepUntil","sleepUntil":%d`, 30 * time.Second},
+		"a longer duration in the step":     {"Svc-Delay: 3s", `"SleepFor","sleepFor":20`, 20 * time.Second},
+		"a longer delay than the duration":  {"Svc-Delay: 30s", `"SleepFor","sleepFor":20`, 30 * time.Second},
+		"no header":                         {"X-None: 1", `"SleepUntil","sleepUntil":%d.25`, 10250 * time.Millisecond},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			u := mockserver.RunT(t)
+			c := newClient(t, u)
+			workflowAnswers(u, "200")
+			c.trigger("wfr_1")
+			u.Settle()
+			ten := u.Now().Truncate(time.Second).Add(10 * time.Second)
+			wakes := ten.Add(row.wakes - 10*time.Second)
+			if strings.HasPrefix(row.header, "Svc-Delay") && row.wakes != 10500*time.Millisecond {
+				wakes = u.Now().Add(row.wakes)
+			}
+			c.do("POST", "/v2/publish/"+workflowApp, fmt.Sprintf(step, timed(row.step, ten)), "Svc-Workflow-Init: false", "Svc-Workflow-RunId: wfr_1", "Svc-Workflow-Url: "+workflowApp, timed(row.header, ten)).ok()
+			u.Advance(wakes.Add(-time.Millisecond).Sub(u.Now()))
+			expect.Equal(t, "calls before", len(u.Deliveries()), 1)
+			u.Advance(time.Millisecond)
+			expect.Equal(t, "calls at its end", len(u.Deliveries()), 2)
+		})
+	}
+}
+
+func timed(text string, at time.Time) string {
+	return strings.ReplaceAll(text, "%d", fmt.Sprint(at.Unix()))
+}
+
+// A run that fails beside a sleep sleeps on when it is resumed; the wait for it does not begin anew.
+func TestAResumedRunSleepsForTheRest(t *testing.T) {
+	t.Parallel()
+	u := mockserver.RunT(t)
+	c := newClient(t, u)
+	workflowAnswers(u, "200", "500", "200")
+	c.trigger("wfr_1", "Svc-Retries: 0")
+	u.Settle()
+	c.report("wfr_1", `{"stepId":0,"stepName":"nap","stepType":"SleepFor","sleepFor":3600,"concurrent":2,"targetStep":1}`,
+		`{"stepId":0,"stepName":"charge","stepType":"Run","concurrent":2,"targetStep":2}`).ok()
+	u.Settle()
+	u.Advance(20 * time.Minute)
+	c.do("POST", "/v2/workflows/dlq/resume/"+c.run("wfr_1").text("dlqId"), "").ok()
+	u.Settle()
+	expect.Equal(t, "calls at the resumption", len(u.Deliveries()), 3)
+	u.Advance(40*time.Minute - time.Millisecond)
+	expect.Equal(t, "calls during the sleep", len(u.Deliveries()), 3)
+	u.Advance(time.Millisecond)
+	expect.Equal(t, "calls after it", len(u.Deliveries()), 4)
+}
+
+// A step that its endpoint submits again, because it received no answer, is in the list once:
+// a published client takes each entry for the next step.
+func TestAStepThatIsSubmittedAgainIsInTheListOnce(t *testing.T) {
+	t.Parallel()
+	const of = `"stepName":"s","stepType":"%s","concurrent":%d`
+	for name, row := range map[string]struct {
+		submit func(c *client) answer
+		calls  int // of the endpoint, with the first one
+	}{
+		"a step": {func(c *client) answer {
+			return c.report("wfr_1", `{"stepId":1,`+fmt.Sprintf(of, "Run", 1)+`,"out":"1"}`)
+		}, 2},
+		"a step with another result": {func(c *client) answer {
+			return c.report("wfr_1", fmt.Sprintf(`{"stepId":1,`+of+`,"out":"%d"}`, "Run", 1, time.Now().UnixNano()))
+		}, 2},
+		"plans": {func(c *client) answer {
+			return c.report("wfr_1", `{"stepId":0,"targetStep":1,`+fmt.Sprintf(of, "Run", 2)+`}`, `{"stepId":0,"targetStep":2,`+fmt.Sprintf(of, "Run", 2)+`}`)
+		}, 3},
+		"a wait": {func(c *client) answer {
+			c.do("POST", "/v2/wait/paid", `{"url":"`+workflowApp+`","timeout":"1d","step":{"stepId":1,`+fmt.Sprintf(of, "Wait", 1)+`}}`, "Svc-Workflow-RunId: wfr_1", "Svc-Workflow-Url: "+workflowApp).ok()
+			return c.do("GET", "/v2/waiters/paid", "")
+		}, 1},
+		"an invocation": {func(c *client) answer {
+			body := `{"body":"{}","headers":{},"workflowRunId":"wfr_1","workflowUrl":"` + workflowApp + `","step":{"stepId":1,` + fmt.Sprintf(of, "Invoke", 1) + `}}`
+			return c.do("POST", "/v2/publish/https://child.test/", body, "Svc-Workflow-Init: true", "Svc-Workflow-Url: https://child.test/", "Svc-Workflow-Invoke: true")
+		}, 1},
+		"a third-party call": {func(c *client) answer {
+			return c.do("POST", "/v2/publish/https://slow.test/", "q", "Svc-Workflow-RunId: wfr_1", "Svc-Workflow-Url: "+workflowApp, "Svc-Workflow-CallType: toCallback", "Svc-Delay: 1h",
+				"Svc-Callback: "+workflowApp, "Svc-Callback-Forward-Svc-Workflow-StepId: 1", "Svc-Callback-Forward-Svc-Workflow-StepName: ask", "Svc-Callback-Forward-Svc-Workflow-StepType: Call")
+		}, 1},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			u := mockserver.RunT(t)
+			c := newClient(t, u)
+			workflowAnswers(u, "200")
+			u.Stub("https://child.test/*", 500)
+			c.trigger("wfr_1", "Svc-Retries: 0")
+			u.Settle()
+			first := row.submit(c).ok()
+			u.Settle()
+			list := string(c.do("GET", "/v2/workflows/runs/wfr_1", "").ok().raw)
+			again := row.submit(c).ok()
+			u.Settle()
+			expect.Equal(t, "the answer, but for the mark", strings.ReplaceAll(string(again.raw), `"deduplicated":true,`, ""), string(first.raw))
+			expect.Equal(t, "the list of steps", string(c.do("GET", "/v2/workflows/runs/wfr_1", "").ok().raw), list)
+			calls := 0
+			for _, d := range u.Deliveries() {
+				if d.URL == workflowApp {
+					calls++
+				}
+			}
+			expect.Equal(t, "calls of the endpoint", calls, row.calls)
+		})
+	}
+}
+
+// Every call of a run has what the run was triggered with, wherever the call comes from.
+func TestEveryCallOfARunHasWhatItWasTriggeredWith(t *testing.T) {
+	t.Parallel()
+	u := mockserver.RunT(t)
+	c := newClient(t, u)
+	workflowAnswers(u, "200", "200", "200", "500", "200", "200", "500", "200", "200")
+	u.Stub("https://third.test/", 200)
+	options := []string{"Svc-Label: a,b", "Svc-Retries: 0", "Svc-Retry-Delay: 1000 * (1 + retried)", "Svc-Flow-Control-Key: k", "Svc-Flow-Control-Value: parallelism=2, rate=50, period=60",
+		"Svc-Forward-X-One: 1", "Svc-Forward-X-Two: 1", "Svc-Forward-X-Two: 2", "Content-Type: text/x-own",
+		"Svc-Failure-Callback: " + workflowApp + "/failed", "Svc-Failure-Callback-Forward-X-One: 1", "Svc-Failure-Callback-Forward-X-Two: 1, 2"}
+	u.Stub(workflowApp+"/failed", 200)
+	c.trigger("wfr_1", options...) // first call
+	u.Settle()
+	c.report("wfr_1", `{"stepId":1,"stepName":"s","stepType":"Run","out":"1","concurrent":1}`).ok() // later call
+	u.Settle()
+	c.do("POST", "/v2/publish/https://third.test/", "q", "Svc-Workflow-RunId: wfr_1", "Svc-Workflow-Url: "+workflowApp, "Svc-Workflow-CallType: toCallback",
+		"Svc-Callback: "+workflowApp, "Svc-Callback-Forward-Svc-Workflow-Callback: true", "Svc-Callback-Workflow-RunId: wfr_1", "Svc-Callback-Workflow-CallType: fromCallback",
+		"Svc-Callback-Forward-Svc-Workflow-StepId: 2", "Svc-Callback-Forward-Svc-Workflow-StepName: ask", "Svc-Callback-Forward-Svc-Workflow-StepType: Call").ok() // answer of a third party
+	u.Settle()
+	c.report("wfr_1", `{"stepId":2,"stepName":"ask","stepType":"Call","out":"1","concurrent":1}`).ok() // fails, and so calls the failure function
+	u.Settle()
+	resumed := c.do("POST", "/v2/workflows/dlq/resume/"+c.run("wfr_1").text("dlqId"), "").ok().text("workflowRunId")
+	u.Settle()
+	c.report(resumed, `{"stepId":3,"stepName":"s","stepType":"Run","out":"1","concurrent":1}`).ok()
+	u.Settle()
+	c.report(resumed, `{"stepId":4,"stepName":"s","stepType":"Run","out":"1","concurrent":1}`).ok() // fails
+	u.Settle()
+	restarted := c.do("POST", "/v2/workflows/dlq/restart/"+c.run(resumed).text("dlqId"), "").ok().text("workflowRunId")
+	u.Settle()
+	c.report(restarted, `{"stepId":1,"stepName":"s","stepType":"Run","out":"1","concurrent":1}`).ok()
+	u.Settle()
+	calls := map[string]int{}
+	for _, d := range u.Deliveries() {
+		if d.URL == "https://third.test/" {
+			continue
+		}
+		calls[d.URL]++
+		h := d.Request.Header
+		for name, want := range map[string]string{"Svc-Label": "a,b", "X-One": "1", "Content-Type": "text/x-own"} {
+			if d.Role != "step" && name == "Content-Type" {
+				want = "application/json"
+			}
+			expect.Equal(t, d.Role+" "+d.URL+": "+name, strings.Join(h[name], ","), want)
+		}
+		expect.Equal(t, d.Role+" "+d.URL+": X-Two", strings.ReplaceAll(strings.Join(h["X-Two"], ","), " ", ""), "1,2")
+		if d.Role == "step" {
+			expect.Equal(t, "key", h.Get("Svc-Flow-Control-Key"), "k")
+			expect.Equal(t, "limits", h.Get("Svc-Flow-Control-Value"), "parallelism=2,rate=50,period=60")
+			expect.Equal(t, "largest number of retries", h.Get("Svc-Max-Retries"), "0")
+			expect.Equal(t, "delay of retries", h.Get("Svc-Retry-Delay"), "1000 * (1 + retried)")
+		}
+	}
+	expect.Equal(t, "calls", fmt.Sprint(calls), "map["+workflowApp+":9 "+workflowApp+"/failed:2]")
+}

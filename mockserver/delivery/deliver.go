@@ -11,6 +11,7 @@ import (
 	"net"
 	"net/http"
 	"net/url"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -162,7 +163,7 @@ func (a *attempt) make(ctx context.Context, note string) engine.Outcome {
 
 // sign sets the headers of the request, signed at a time.
 func (a *attempt) sign(at time.Time) (err error) {
-	a.headers, err = deliveryHeader(a.dialect, a.Attempt, a.body, at)
+	a.headers, err = deliveryHeader(a.dialect, a.r.Dialects(), a.Attempt, a.body, at)
 	if err == nil && a.d.cfg.TraceContext {
 		trace.AddTo(a.headers, a.w.ID, &a.Message, a.Number)
 	}
@@ -221,7 +222,7 @@ func (a *attempt) record(out *engine.Outcome) {
 
 // deliveryHeader returns the headers of a delivery: the forwarded ones, those that a
 // delivery adds (wire.md, "Deliveries"), and the signature, in the names of a dialect.
-func deliveryHeader(dialect *spec.Dialect, a engine.Attempt, body []byte, signed time.Time) (http.Header, error) {
+func deliveryHeader(dialect *spec.Dialect, all spec.Dialects, a engine.Attempt, body []byte, signed time.Time) (http.Header, error) {
 	m := a.Message
 	most := 6 // headers that are added to most messages. Together with two others they fit into the smallest map
 	if m.RunID != "" {
@@ -231,7 +232,11 @@ func deliveryHeader(dialect *spec.Dialect, a engine.Attempt, body []byte, signed
 	names := forward.Len()
 	h, values := make(http.Header, names+most), make([]string, 0, names+most)
 	values = forward.CopyTo(engine.Header(h), values)
-	delete(h, wire.HopsHeader) // one from the publisher means nothing
+	for name := range h { // what the publisher forwards must not look like what the server says
+		if name == wire.HopsHeader || isAdded(all, name) {
+			delete(h, name)
+		}
+	}
 	add := func(name, value string) {
 		values = append(values, value)
 		n := len(values)
@@ -256,6 +261,18 @@ func deliveryHeader(dialect *spec.Dialect, a engine.Attempt, body []byte, signed
 	}
 	add(header.Signature, token)
 	return dialect.BrandHeader(h), nil
+}
+
+// isAdded reports whether a header has the name of one that a delivery adds, in any dialect. Some
+// frameworks read _ as -.
+func isAdded(dialects spec.Dialects, name string) bool {
+	name = strings.ReplaceAll(name, "_", "-")
+	return slices.ContainsFunc(dialects, func(d *spec.Dialect) bool {
+		n := len(d.HeaderPrefix)
+		return len(name) > n && strings.EqualFold(name[:n], d.HeaderPrefix) && slices.ContainsFunc(wire.AddedHeaders, func(own string) bool {
+			return strings.EqualFold(name[n:], own[len(header.Prefix):])
+		})
+	})
 }
 
 // ofRun adds the effective configuration to a call of a workflow endpoint

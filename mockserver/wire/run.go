@@ -3,6 +3,7 @@ package wire
 import (
 	"maps"
 	"strconv"
+	"strings"
 
 	"github.com/understudy-mock/understudy/engine"
 	"github.com/understudy-mock/understudy/spec/header"
@@ -22,7 +23,7 @@ func (Format) RunHeader(run *engine.Run) engine.Header {
 		header.WorkflowCreatedAt: {strconv.FormatInt(run.CreatedAt.UnixMilli(), 10)},
 	}
 	if len(run.Options.Labels) > 0 {
-		h[header.Label] = []string{run.Options.Labels[0]}
+		h[header.Label] = []string{strings.Join(run.Options.Labels, ",")}
 	}
 	if _, ok := run.Forward["Content-Type"]; !ok {
 		h["Content-Type"] = []string{"application/json"}

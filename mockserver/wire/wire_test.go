@@ -98,7 +98,7 @@ func TestTheHeadersOfARun(t *testing.T) {
 	run := &engine.Run{RunRef: engine.RunRef{ID: "wfr_1", URL: "https://app.test/wf", CreatedAt: time.UnixMilli(5)},
 		Options: &engine.Options{Labels: []string{"a", "b"}}, Forward: engine.Header{"Content-Type": {"text/plain"}, "Svc-Workflow-Sdk-Version": {"1"}}}
 	call := engine.Header{"Svc-Workflow-Runid": {"wfr_1"}, "Svc-Workflow-Url": {"https://app.test/wf"}, "Svc-Workflow-Init": {"false"},
-		"Svc-Workflow-Createdat": {"5"}, "Svc-Label": {"a"}}
+		"Svc-Workflow-Createdat": {"5"}, "Svc-Label": {"a,b"}}
 	t.Run("a call has the run and its first label", func(t *testing.T) {
 		t.Parallel()
 		if d := cmp.Diff(call, format.RunHeader(run)); d != "" {

@@ -10,6 +10,7 @@ let app;
 let seen; // what the application did, in order
 let healthy; // whether the flaky parts work
 let apiFailures;
+let broken = new Set(); // steps whose next attempt throws
 
 before(async () => {
   const child = createWorkflow(async (context) => {
@@ -29,6 +30,33 @@ before(async () => {
       context.run("fail", async () => { await invoked; throw new WorkflowNonRetryableError("it broke"); }),
     ]);
   });
+  // shaped has parallel branches, and two steps behind them; each step that `broken` names throws.
+  const shaped = createWorkflow(async (context) => {
+    const work = (name) => context.run(name, () => {
+      if (broken.delete(name)) throw new WorkflowNonRetryableError(`${name} broke`);
+      seen.push(name);
+      return name;
+    });
+    const branch = (kind, i) => ({
+      run: () => work(`run ${i}`),
+      sleep: () => context.sleep(`sleep ${i}`, 10 * (9 - i)), // the first one sleeps longest
+      call: () => context.call(`call ${i}`, { url: `${app.url}/third`, method: "POST" }).then(({ body }) => body),
+      wait: () => context.waitForEvent(`wait ${i}`, "shaped", { timeout: "1h" }).then(({ eventData }) => eventData),
+      invoke: () => context.invoke(`invoke ${i}`, { workflow: child, body: { n: i } }).then(({ body }) => body),
+    })[kind]();
+    const results = await Promise.all((context.requestPayload?.branches ?? []).map(branch));
+    return [results, await work("charge"), await work("ship")];
+  });
+  const told = (context) => seen.push([context.labels, context.headers.get("x-own"), context.requestPayload]);
+  const labelled = createWorkflow(async (context) => {
+    told(context);
+    const depth = context.requestPayload?.depth;
+    await context.run("first", () => 1);
+    if (depth) await context.invoke("ask", { workflow: labelled, body: { depth: depth - 1 }, label: ["a", "b"], headers: { "X-Own": "yes" } });
+    await context.run("second", () => {
+      if (broken.delete("second")) throw new WorkflowNonRetryableError("second broke");
+    });
+  }, { failureFunction: async ({ context }) => told(context) });
   const parent = createWorkflow(async (context) => {
     const ok = await context.invoke("ask", { workflow: child, body: { n: 21 } });
     const bad = await context.invoke("ask badly", { workflow: child, body: { fail: true } });
@@ -90,7 +118,7 @@ before(async () => {
           },
         },
       },
-      "/family": { many: { parent, child, slow, fragile } },
+      "/family": { many: { parent, child, slow, fragile, shaped, labelled } },
     },
     {
       "/third": (req, body) => {
@@ -265,6 +293,52 @@ test("a restart starts at the first step, a resume at the failed one", async () 
     assert.equal((await run(answer.workflowRunId)).workflowState, "RUN_SUCCESS");
     assert.equal((await api("GET", `/v2/workflows/dlq?workflowRunId=${id}`)).body.messages.length, 0);
   }
+});
+
+// The branches end in another order than they begin, and the run fails behind them or in one.
+for (const [shape, breaks] of [
+  ["sleep run", "charge"], ["run sleep", "charge"], ["sleep sleep", "charge"], ["sleep call", "charge"], ["wait run", "charge, ship"], ["sleep wait", "charge, ship"],
+  ["invoke run", "charge"], ["sleep invoke", "charge, ship"], ["sleep sleep run", "run 2"], ["wait run call", "run 1, charge"], ["sleep wait call invoke run", "run 4, charge, ship"],
+]) {
+  test(`a resumed run ends as one that did not fail: ${shape}, failing at ${breaks}`, async () => {
+    const ends = async (steps) => {
+      [broken, seen] = [new Set(steps), []];
+      let id = await start("/family/shaped", { body: { branches: shape.split(" ") } });
+      for (let resumed = 0; resumed < 5; resumed++) {
+        for (let i = 0; i < 2; i++) {
+          await client.notify({ eventId: "shaped", eventData: "told" });
+          await advance("2m");
+        }
+        const view = await run(id);
+        if (view.workflowState !== "RUN_FAILED" || resumed === 4) return { view, resumed, ran: seen.filter((s) => typeof s === "string").toSorted() };
+        const { messages } = (await api("GET", `/v2/workflows/dlq?workflowRunId=${id}`)).body;
+        id = (await client.dlq.resume({ dlqId: messages[0].dlqId })).workflowRunId;
+        await settle();
+      }
+    };
+    const smooth = await ends([]);
+    const rough = await ends(breaks.split(", "));
+    assert.equal(rough.resumed, breaks.split(", ").length);
+    for (const { view } of [smooth, rough]) assert.equal(view.workflowState, "RUN_SUCCESS");
+    assert.equal(rough.view.workflowRunResponse, smooth.view.workflowRunResponse);
+    assert.deepEqual(rough.ran, smooth.ran);
+  });
+}
+
+test("every call of a run has its labels, headers and payload: invoked, failed, resumed and restarted", async () => {
+  for (const how of ["resume", "restart"]) {
+    [broken, seen] = [new Set(["second"]), []];
+    const id = await start("/family/labelled", { body: { depth: 0 }, label: ["a", "b"], headers: { "X-Own": "yes" } });
+    const { messages } = (await api("GET", `/v2/workflows/dlq?workflowRunId=${id}`)).body;
+    await client.dlq[how]({ dlqId: messages[0].dlqId });
+    await settle();
+    assert.ok(seen.length > 4);
+    for (const one of seen) assert.deepEqual(one, [["a", "b"], "yes", { depth: 0 }], how);
+  }
+  [broken, seen] = [new Set(), []];
+  await start("/family/labelled", { body: { depth: 2 }, label: ["a", "b"], headers: { "X-Own": "yes" } });
+  for (const [labels, own] of seen) assert.deepEqual([labels, own], [["a", "b"], "yes"]);
+  assert.deepEqual([...new Set(seen.map(([, , payload]) => payload.depth))], [2, 1, 0]);
 });
 
 test("a cancelled run stops, without DLQ entry", async () => {

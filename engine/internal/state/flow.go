@@ -76,6 +76,15 @@ func (k *FlowGate) ForgetStarts(now time.Time) {
 	}
 }
 
+// NextStart returns when the rate allows the next start, zero if it does now. It removes nothing.
+func (k *FlowGate) NextStart(now time.Time) time.Time {
+	recent := k.recent(now)
+	if k.Rate <= 0 || len(recent) < k.Rate {
+		return time.Time{}
+	}
+	return recent[len(recent)-k.Rate].Add(k.Period)
+}
+
 // View returns the key as lists show it, with the period that ends now.
 func (k *FlowGate) View(now time.Time) FlowKey {
 	v := k.FlowKey

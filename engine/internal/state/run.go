@@ -137,9 +137,9 @@ func (r *Run) StepOptions(own Options) *Options {
 	return r.effective
 }
 
-// RemoveOpen removes a wait or an invocation that has its result.
+// RemoveOpen removes a wait or an invocation that has its result, and repetitions of it.
 func (r *Run) RemoveOpen(it *StepItem) {
-	r.Open = slices.DeleteFunc(r.Open, func(o *StepItem) bool { return o == it })
+	r.Open = slices.DeleteFunc(r.Open, func(o *StepItem) bool { return o.Step.ID == it.Step.ID })
 }
 
 // RunMessages returns the messages of a run that have not ended, in the order of their ids.

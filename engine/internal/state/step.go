@@ -1,6 +1,7 @@
 package state
 
 import (
+	"slices"
 	"time"
 )
 
@@ -38,6 +39,19 @@ type Step struct {
 	InvokedHeader Header
 }
 
+// Wakes returns when the step has slept, by its own words; zero if it does not sleep. Clients round
+// the header with the same time down, and a resumed run sends none. The result of a parallel step
+// sleeps no more: its plan has slept.
+func (s *Step) Wakes() time.Time {
+	switch {
+	case s.Concurrent > 1 && s.TargetStep == 0:
+		return time.Time{}
+	case s.Type == "SleepFor":
+		return s.CreatedAt.Add(s.SleepFor)
+	}
+	return s.SleepUntil
+}
+
 // StepItem is an entry of a run's step list, or a third-party call, which is in no list.
 type StepItem struct {
 	MessageID string
@@ -50,6 +64,30 @@ type StepItem struct {
 	Settled   string       // state of the step in the run view if its result is in no list, otherwise ""
 	Redact    *Redaction   // of its message, in addition to that of the run
 	Saved     SnapshotMark `saved:"no"`
+}
+
+// repeats reports whether the entry is of the same step, or plan, as an earlier one: client
+// libraries identify them in this way.
+func (it *StepItem) repeats(before *StepItem) bool {
+	return it.CallType == before.CallType && it.Step.ID == before.Step.ID && it.Step.TargetStep == before.Step.TargetStep && it.Step.ID+it.Step.TargetStep > 0
+}
+
+// EarlierOf returns the entry of a list of which it is a repetition, nil for none.
+func EarlierOf(it *StepItem, list []*StepItem) *StepItem {
+	if i := slices.IndexFunc(list, it.repeats); i >= 0 {
+		return list[i]
+	}
+	return nil
+}
+
+// FirstOfEach returns a list without repetitions.
+func FirstOfEach(list []*StepItem) (first []*StepItem) {
+	for _, it := range list {
+		if EarlierOf(it, first) == nil {
+			first = append(first, it)
+		}
+	}
+	return first
 }
 
 // Answered copies the request and response of a finished third-party call.
