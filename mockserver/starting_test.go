@@ -72,8 +72,8 @@ func TestAServerThatReadsItsDataIsAliveAndNotReady(t *testing.T) {
 	for ; answers < 300; answers++ { // two hundred more than are refused at once
 		c.do("GET", "/_understudy/overview", "").refused(http.StatusServiceUnavailable, "the server is starting")
 	}
-	if took := time.Since(since); took < time.Second {
-		t.Errorf("%d requests were refused in %s: got more than 100 a second, want their number bounded", answers, took)
+	if most := 101 + int(100*time.Since(since).Seconds()); answers > most { // a burst, and then a hundred a second
+		t.Errorf("%d requests were refused, want at most %d", answers, most)
 	}
 	close(slow.release)
 	after := <-done

@@ -19,8 +19,8 @@ import (
 	"google.golang.org/protobuf/proto"
 )
 
-// upload sends spans over OTLP/HTTP as protobuf. The exporter of the SDK also has the gRPC
-// protocol: 60 packages that nothing here uses.
+// upload sends spans over OTLP/HTTP as protobuf. The exporter of the SDK links a second protocol
+// as well, 60 packages that nothing here uses.
 type upload struct {
 	endpoint string
 	header   http.Header
