@@ -43,21 +43,27 @@ const maxState = 16 << 20
 // stopLimit is how long the application may take to stop.
 const stopLimit = 5 * time.Second
 
-// Reset starts the application, or brings the running one to its first state. One that has ended
-// starts again: the case in which it ended is a finding.
+// Reset brings the application to its first state before each case, the first included: what an earlier search
+// left in a database must not count. One that has ended starts again: the case in which it ended is a finding.
 func (p *Process) Reset(ctx context.Context) error {
 	reset := p.File.App.Reset
-	if p.alive() && reset != "" && reset != "restart" {
+	restart := reset == "" || reset == "restart"
+	for fresh := false; ; fresh = true {
+		if restart || !p.alive() {
+			p.Stop()
+			if err := p.start(ctx); err != nil || restart {
+				return err
+			}
+			fresh = true
+		}
 		_, err := p.do(ctx, reset)
 		if err == nil {
 			return nil
 		}
-		if stub.Wait(ctx, dying); p.alive() {
-			return err
+		if stub.Wait(ctx, dying); fresh || p.alive() {
+			return p.orEnded(ctx, err)
 		}
 	}
-	p.Stop()
-	return p.start(ctx)
 }
 
 func (p *Process) alive() bool {
