@@ -56,7 +56,7 @@ func (p *Process) Reset(ctx context.Context) error {
 			}
 			fresh = true
 		}
-		_, err := p.do(ctx, reset)
+		_, err := p.Do(ctx, reset)
 		if err == nil {
 			return nil
 		}
@@ -204,7 +204,7 @@ func (p *Process) Play(ctx context.Context, c *explore.Case) error {
 // State is the final state of the application, which must not have ended.
 func (p *Process) State(ctx context.Context) (text []byte, err error) {
 	if p.File.State != "" {
-		text, err = p.do(ctx, p.File.State)
+		text, err = p.Do(ctx, p.File.State)
 	}
 	return text, p.orEnded(ctx, err)
 }
@@ -228,12 +228,12 @@ func (p *Process) Check(ctx context.Context, _ *explore.Observation) error {
 	if p.File.Check == "" {
 		return nil
 	}
-	_, err := p.do(ctx, p.File.Check)
+	_, err := p.Do(ctx, p.File.Check)
 	return err
 }
 
-// do makes a request to the application, or runs a command.
-func (p *Process) do(ctx context.Context, what string) ([]byte, error) {
+// Do makes a request to the application, or runs a command.
+func (p *Process) Do(ctx context.Context, what string) ([]byte, error) {
 	if isRequest(what) {
 		s, err := parseStep(what)
 		if err != nil {
