@@ -18,22 +18,23 @@ import (
 
 // execution is one run of one case.
 type execution struct {
-	lane     *lane
-	session  *Session
-	c        *Case
-	result   report.Result
-	token    string
-	scene    *scene
-	adapter  *adapter
-	vars     map[string]any
-	answers  []*answer // of all calls so far
-	calledAt time.Time
-	took     time.Duration  // of the current call
-	prefix   string         // of the path of the base address
-	args     map[string]any // of the current call
-	client   map[string]any // of the current call
-	call     *Call          // the current one
-	log      []string       // of the calls and their answers
+	lane      *lane
+	session   *Session
+	c         *Case
+	result    report.Result
+	token     string
+	scene     *scene
+	adapter   *adapter
+	vars      map[string]any
+	answers   []*answer // of all calls so far
+	calledAt  time.Time
+	took      time.Duration  // of the current call
+	firstTook time.Duration  // of the first call
+	prefix    string         // of the path of the base address
+	args      map[string]any // of the current call
+	client    map[string]any // of the current call
+	call      *Call          // the current one
+	log       []string       // of the calls and their answers
 
 	served *served
 	store  *store
@@ -242,6 +243,9 @@ func (x *execution) step(ctx context.Context, c *Call) error {
 		return err
 	}
 	x.took = harness.Since(x.calledAt)
+	if len(x.answers) == 0 {
+		x.firstTook = x.took
+	}
 	x.log = append(x.log, fmt.Sprintf("call %s %s; answer %s", c.Op, clip(shown(x.args)), clip(a.line)))
 	x.answers = append(x.answers, a)
 	switch {

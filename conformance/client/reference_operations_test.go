@@ -58,6 +58,8 @@ var simple = []struct{ op, call, body, due string }{
 	{"vector.info", "GET /info", "", "result"},
 	{"wf.cancel", "DELETE /v2/workflows/runs/{runId}", "", ""},
 	{"wf.waiters", "GET /v2/waiters/{eventId}", "", "list"},
+	{"wf.cancel_all", "DELETE /v2/workflows/runs", "", ""},
+	{"message.cancel_all", "DELETE /v2/messages", "", ""},
 }
 
 // operations has the request of each operation.
@@ -111,6 +113,9 @@ func (c *referenceClient) simple(call, body, due string, a values) (*request, er
 		name := strings.Trim(p, "{}")
 		if a.text(name) == "" {
 			empty = name
+		}
+		if name == "eventId" && c.broken("025.3") {
+			return a.text(name)
 		}
 		return c.segment(a.text(name))
 	})
@@ -318,6 +323,9 @@ func (c *referenceClient) destination(a values) (string, error) {
 		if once, err := url.PathUnescape(to); err == nil && !strings.ContainsAny(once, " %") {
 			to = once
 		}
+	case c.broken("023.1"):
+		host, p, _ := strings.Cut(rest, "/")
+		to = scheme + "://" + host + path.Clean("/"+p)
 	case c.broken("022.1"):
 		host, p, _ := strings.Cut(rest, "/")
 		p, query, asked := strings.Cut(p, "?")

@@ -9,6 +9,7 @@ import (
 	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"sync"
 	"testing"
@@ -185,4 +186,26 @@ func (c *tapedConn) Read(p []byte) (int, error) {
 	n, err := c.Conn.Read(p)
 	c.tape.write(string(p[:n]))
 	return n, err
+}
+
+// Operations whose path has an id that no case of REQ-CLI-025 tries hid a defect of a published client.
+func TestEachIDInAPathIsTriedWithCharactersThatNeedAnEscape(t *testing.T) {
+	t.Parallel()
+	cases, err := client.Cases()
+	if err != nil {
+		t.Fatal(err)
+	}
+	tried := map[string]bool{}
+	for i := range cases {
+		if cases[i].Requirement.ID == "REQ-CLI-025" {
+			tried[cases[i].Calls[0].Op] = true
+		}
+	}
+	for op, paths := range client.Paths() {
+		for _, name := range regexp.MustCompile(`\{(\w+)\}`).FindAllStringSubmatch(paths, -1) {
+			if name[1] != "destination" && !tried[op] {
+				t.Errorf("%s: no case tries %s", op, name[0])
+			}
+		}
+	}
 }
