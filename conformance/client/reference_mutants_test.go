@@ -48,6 +48,7 @@ var mutants = []struct{ id, defect string }{
 	{"047.1", "separates labels by semicolons"},
 	{"048.1", "drops a period without a unit"},
 	{"049.1", "writes the deduplication id to another header"},
+	{"049.2", "cuts a long deduplication id"},
 	{"050.1", "writes True"},
 	{"051.1", "redacts headers by another word"},
 	{"052.1", "writes the cron expression to another header"},

@@ -444,9 +444,15 @@ var optionHeaders = map[string]func(c *referenceClient, value any) (name, text s
 	"callback":         func(_ *referenceClient, v any) (string, string) { return "Callback", plainText(v) },
 	"failure_callback": func(_ *referenceClient, v any) (string, string) { return "Failure-Callback", plainText(v) },
 	"label":            func(_ *referenceClient, v any) (string, string) { return "Label", joined(v) },
-	"deduplication_id": func(_ *referenceClient, v any) (string, string) { return "Deduplication-Id", plainText(v) },
-	"schedule_id":      func(_ *referenceClient, v any) (string, string) { return "Schedule-Id", plainText(v) },
-	"queue":            func(_ *referenceClient, v any) (string, string) { return "Queue-Name", plainText(v) },
+	"deduplication_id": func(c *referenceClient, v any) (string, string) {
+		id := plainText(v)
+		if c.broken("049.2") {
+			id = id[:min(len(id), 200)]
+		}
+		return "Deduplication-Id", id
+	},
+	"schedule_id": func(_ *referenceClient, v any) (string, string) { return "Schedule-Id", plainText(v) },
+	"queue":       func(_ *referenceClient, v any) (string, string) { return "Queue-Name", plainText(v) },
 	"run_id": func(c *referenceClient, v any) (string, string) {
 		return map[bool]string{false: "Workflow-RunId", true: "Workflow-Run"}[c.broken("073.1")], plainText(v)
 	},

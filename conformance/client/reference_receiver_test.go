@@ -55,6 +55,9 @@ func (s switches) verified(k keys, signature string, body []byte, address string
 		} else if err = s.verifiedWith(key, signature, body, address, tolerance); err == nil {
 			return nil
 		}
+		if f, ok := err.(*failure); ok && f.kind == "KeyError" { //nolint:errorlint // nothing wraps it
+			return err
+		}
 	}
 	return err
 }
