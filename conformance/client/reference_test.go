@@ -209,3 +209,25 @@ func TestEachIDInAPathIsTriedWithCharactersThatNeedAnEscape(t *testing.T) {
 		}
 	}
 }
+
+func TestEachOptionThatIsATextIsTriedWithALongOne(t *testing.T) {
+	t.Parallel()
+	cases, err := client.Cases()
+	if err != nil {
+		t.Fatal(err)
+	}
+	tried := map[string]bool{}
+	for i := range cases {
+		for _, need := range cases[i].Needs {
+			name, _, _ := strings.Cut(strings.TrimPrefix(need, "option:"), ":")
+			name, _, _ = strings.Cut(name, "@")
+			tried[name] = tried[name] || strings.HasPrefix(cases[i].ID, "option/long/")
+		}
+	}
+	text := []string{"headers", "retry_delay", "callback", "failure_callback", "callback_options", "failure_callback_options", "label", "flow_control", "deduplication_id", "redact", "schedule_id", "queue", "run_id"}
+	for _, name := range text {
+		if !tried[name] {
+			t.Errorf("%s: no case option/long/... tries it", name)
+		}
+	}
+}
