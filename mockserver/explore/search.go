@@ -595,11 +595,31 @@ func (x *explorer) confirm(ctx context.Context, f *Finding) error {
 	return nil
 }
 
-// same reports whether another finding has the same cause as this one, as far as that can be seen: they have a difference in common.
+// same reports whether another finding has the cause of this one, as far as that can be seen: they have a difference in
+// common, and each fault of this plan is for a handler that a fault of the other is for.
 func (f *Finding) same(other *Finding) bool {
-	return slices.ContainsFunc(f.Breaches, func(b Breach) bool {
+	var theirs []string
+	for _, c := range other.Plan {
+		theirs = append(theirs, c.handlers()...)
+	}
+	elsewhere := slices.ContainsFunc(f.Plan, func(c Choice) bool {
+		return !slices.ContainsFunc(c.handlers(), func(one string) bool { return slices.Contains(theirs, one) })
+	})
+	return !elsewhere && slices.ContainsFunc(f.Breaches, func(b Breach) bool {
 		return slices.ContainsFunc(other.Breaches, func(o Breach) bool { return kindOfText(b.Text) == kindOfText(o.Text) })
 	})
+}
+
+// handlers are what a fault is for: the handler of a delivery, or the one that makes a call, and the one that its message is for.
+func (c Choice) handlers() []string {
+	plain := func(name string) string { return strings.TrimSpace(withoutNumber(handler(name))) }
+	name, _, _ := strings.Cut(c.Point, "@")
+	if kindOf(c.Fault).At == delivery {
+		return []string{plain(name)}
+	}
+	cause, call := cutLast(name)
+	_, to, _ := strings.Cut(plain(call), " ")
+	return []string{plain(cause), to}
 }
 
 // outsideSteps reports whether a finding is an effect that a run repeats without a fault as well.

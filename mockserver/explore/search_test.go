@@ -65,7 +65,7 @@ func (a *app) State(context.Context) ([]byte, error) {
 	return json.Marshal(a.state())
 }
 
-func (a *app) Quiet() (time.Duration, bool)          { return explore.DefaultQuiet, false }
+func (a *app) Quiet() (time.Duration, bool) { return explore.DefaultQuiet, false }
 func (a *app) Check(_ context.Context, o *explore.Observation) error {
 	a.cases = append(a.cases, o)
 	if a.check != nil {
@@ -599,4 +599,20 @@ func TestScenarioThatFailsWithoutAFaultIsNotExplored(t *testing.T) {
 	if _, err := explored(t, explore.Config{Depth: 1, Allow: []explore.Allowed{{DLQ: "*/start*", Because: "it must fail"}}}, fails()); err != nil {
 		t.Errorf("a message in the DLQ that is allowed: %v", err)
 	}
+}
+
+func TestTwoBugsWithOneSymptomAreTwoFindings(t *testing.T) {
+	t.Parallel()
+	n := 0
+	r, err := explored(t, explore.Config{Depth: 1, Faults: []explore.Fault{explore.Repeat}}, &app{handle: func(a *app, r *http.Request) error {
+		n++
+		if r.URL.Path == "/start" {
+			return errors.Join(a.outside("payments", fmt.Sprint(n)), a.publish("/next", "Svc-Deduplication-Id: 1"))
+		}
+		return a.outside("payments", fmt.Sprint(n))
+	}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	expect.Equal(t, "findings: "+texts(r), len(r.Findings), 2)
 }
