@@ -51,6 +51,7 @@ func runClient(ctx context.Context, cfg Config) (*report.Report, error) {
 	judged.Started, judged.Duration = started, report.Span(harness.Since(started))
 	judged.Interrupted = ctx.Err() != nil
 	for _, b := range baselines {
+		b.Known = slices.DeleteFunc(slices.Clone(b.Known), func(k target.Known) bool { return !k.With(session.Hello.Depends) })
 		judged.Apply(b, started)
 	}
 	return judged, nil

@@ -23,7 +23,7 @@ import (
 )
 
 // greeting is the answer to hello of the adapters in this file.
-const greeting = `read l; echo '{"id":1,"protocol":1,"name":"toy","version":"1","language":"sh","operations":["publish"],"options":[],"features":[]}'; `
+const greeting = `read l; echo '{"id":1,"protocol":1,"name":"toy","version":"1","language":"sh","operations":["publish"],"options":[],"features":[],"depends":["jwt 2.9.0"]}'; `
 
 // needsShell skips a test where adapters in sh do not run.
 func needsShell(t testing.TB) {
@@ -156,6 +156,35 @@ func TestAnAdapterThatSaysBrokenIsInconclusive(t *testing.T) {
 	}
 }
 
+// Nothing says that the library is the reason; a call with a timeout is another matter.
+func TestAnAdapterThatDoesNotAnswerInTimeIsInconclusive(t *testing.T) {
+	t.Parallel()
+	r, err := conformance.Run(t.Context(), conformance.Config{
+		Client: &client.Config{Command: each(t, "true"), CallTimeout: 50 * time.Millisecond}, Names: []string{"response/ids:publish"}, Concurrency: 1,
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	expect.Equal(t, "exit code", r.ExitCode(), report.ExitPartial)
+	expect.Equal(t, "verdict", r.Results[0].Verdict, report.Inconclusive)
+	expect.Contains(t, "detail", r.Results[0].Detail, "the adapter did not answer publish within 50ms")
+}
+
+// The types of a library may lack members of a result: those are not offered, like operations.
+func TestMembersOfResultsThatTheLibraryHasNotAreNotOffered(t *testing.T) {
+	t.Parallel()
+	hello := func(without string) string {
+		return strings.Replace(each(t, `echo '{"id":'$id',"result":{"other":1}}'`), `"features":[]`, `"features":[],"without":[`+without+`]`, 1)
+	}
+	for without, want := range map[string]report.Verdict{``: report.Fail, `"messageId"`: report.NotApplicable, `"messageId@publish"`: report.NotApplicable, `"messageId@batch"`: report.Fail} {
+		r, err := conformance.Run(t.Context(), conformance.Config{Client: &client.Config{Command: hello(without), CallTimeout: effort.Wait(10 * time.Second)}, Names: []string{"response/ids:publish"}, Concurrency: 1})
+		if err != nil {
+			t.Fatal(err)
+		}
+		expect.Equal(t, "verdict without "+without+": "+r.Results[0].Detail, r.Results[0].Verdict, want)
+	}
+}
+
 func TestAProfileWithoutOperationsIsPartial(t *testing.T) {
 	t.Parallel()
 	r, err := conformance.Run(t.Context(), conformance.Config{Client: &client.Config{Command: each(t, answered)}, Profiles: []string{"CLI-DLQ"}, Concurrency: 1})
@@ -190,6 +219,8 @@ func TestKnownFailuresOfAClient(t *testing.T) {
 		{"a requirement", "- {id: REQ-CLI-001, reason: it sends nothing}\n", report.ExitConformant},
 		{"a case of a requirement", "- {id: 'REQ-CLI-001:connection/bearer*', reason: it sends nothing}\n", report.ExitConformant},
 		{"another case", "- {id: 'REQ-CLI-001:connection/bearer:publish', reason: it sends nothing}\n", report.ExitFailed},
+		{"with a dependency of the client", "- {id: REQ-CLI-001, reason: it sends nothing, depends: 'jwt 2.*'}\n", report.ExitConformant},
+		{"with another dependency", "- {id: REQ-CLI-001, reason: it sends nothing, depends: jwt 1.0}\n", report.ExitFailed},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()

@@ -82,11 +82,16 @@ func (s *shop) charge(w http.ResponseWriter, r *http.Request) {
 	if !known || s.bugs["charges again"] || s.bugs["charges again after a lost answer"] && r.Header.Get("Svc-Retried") != "0" {
 		call, _ := http.NewRequest(http.MethodPost, s.c.Outside("payments").URL()+"/charges", strings.NewReader(fmt.Sprintf(`{"order":%d}`, o.Order)))
 		answer, err := http.DefaultClient.Do(call)
-		if err != nil {
+		if err == nil {
+			err = answer.Body.Close()
+		}
+		if err != nil || answer.StatusCode != http.StatusOK {
+			s.mu.Lock()
+			s.paid[o.Order] = false
+			s.mu.Unlock()
 			w.WriteHeader(500)
 			return
 		}
-		answer.Body.Close()
 	}
 	if known && s.bugs["forgets the mail of a repeat"] {
 		return

@@ -38,6 +38,7 @@ type Requirement struct {
 	Where    Where  `yaml:"where" json:"where"`
 	Source   string `yaml:"source,omitempty" json:"source,omitempty"`     // of what the document lacks
 	Security bool   `yaml:"security,omitempty" json:"security,omitempty"` // a violation fails, whatever the basis
+	Form     bool   `yaml:"form,omitempty" json:"form,omitempty"`         // of a client: a violation loses and changes no data
 	Profile  string `yaml:"profile" json:"profile"`
 	Handling string `yaml:"handling,omitempty" json:"handling,omitempty"` // of an open point: bind, tolerate, observe, exclude
 	Excluded string `yaml:"excluded,omitempty" json:"excluded,omitempty"` // why no scenario checks it

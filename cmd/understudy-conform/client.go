@@ -81,8 +81,10 @@ func (c conformRun) updateBaseline(cfg *conformance.Config, r *report.Report) er
 	var b strings.Builder
 	for _, k := range r.Failed(known) {
 		fmt.Fprintf(&b, "- id: %q\n  reason: %q\n", k.ID, k.Reason)
-		if k.Issue != "" {
-			fmt.Fprintf(&b, "  issue: %q\n", k.Issue)
+		for _, more := range [][2]string{{"issue", k.Issue}, {"depends", k.Depends}} {
+			if more[1] != "" {
+				fmt.Fprintf(&b, "  %s: %q\n", more[0], more[1])
+			}
 		}
 	}
 	if b.Len() == 0 {

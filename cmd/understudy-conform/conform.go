@@ -188,13 +188,22 @@ func (c conformRun) addReports(t target.Target) error {
 }
 
 // publishReport prints a report to w and writes the files of FORMAT=FILE. Its error has the
-// exit code of the verdict; nil for a conformant target.
+// exit code of the verdict; nil for a conformant target. The file - is w, in place of the report for a terminal.
 func publishReport(w io.Writer, r *report.Report, files []string) error {
-	if err := report.Write("terminal", w, r); err != nil {
+	shown := "terminal"
+	for _, one := range files {
+		if format, ok := strings.CutSuffix(one, "=-"); ok {
+			shown = format
+		}
+	}
+	if err := report.Write(shown, w, r); err != nil {
 		return err
 	}
 	for _, one := range files {
 		format, file, _ := strings.Cut(one, "=")
+		if file == "-" {
+			continue
+		}
 		f, err := os.Create(file)
 		if err != nil {
 			return usageError("--report: %w", err)

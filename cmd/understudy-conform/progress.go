@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 
 	"github.com/understudy-mock/understudy/conformance/report"
@@ -10,12 +11,12 @@ import (
 )
 
 // progressPrinter reports the progress of a run: on a terminal one line that is rewritten,
-// elsewhere a plain line for each tenth and for each scenario that does not pass.
+// elsewhere a plain line for each tenth and for each scenario that does not pass. What does not apply is counted by the verdict.
 func progressPrinter(w io.Writer) func(done, total int, running []string, last *report.Result) {
 	terminal := command.IsTerminal(w)
 	tenth := 0
 	return func(done, total int, running []string, last *report.Result) {
-		good := last.Verdict == report.Pass || last.Verdict == report.Observed
+		good := slices.Contains([]report.Verdict{report.Pass, report.Observed, report.NotApplicable}, last.Verdict)
 		switch {
 		case terminal:
 			waiting := ""

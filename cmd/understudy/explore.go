@@ -15,6 +15,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/understudy-mock/understudy/conformance/target"
 	"github.com/understudy-mock/understudy/engine/store"
 	"github.com/understudy-mock/understudy/engine/store/sqlite"
 	"github.com/understudy-mock/understudy/internal/command"
@@ -36,6 +37,7 @@ type ExploreCmd struct {
 	Cases       int               `help:"Largest number of cases; 0 for no bound."`
 	Case        string            `placeholder:"PLAN" help:"Only this case, such as 3fa2c1=repeat."`
 	CaseTimeout time.Duration     `default:"10s" help:"Real time after which a case that does not end is a finding."`
+	Known       string            `placeholder:"FILE" help:"Known findings, which do not fail: a list of id (the first line of a finding, in which * matches any text), reason and issue."`
 	Report      map[string]string `placeholder:"FORMAT=FILE" help:"Write a report: json, junit, markdown or html; repeatable."`
 	Init        bool              `help:"Write the configuration file: start the application, and record the requests of a person."`
 	Outside     map[string]string `placeholder:"NAME=VARIABLE" help:"With --init: an outside service, and the variable with its address; repeatable."`
@@ -51,6 +53,7 @@ const maxWorkers = 64
 const (
 	exitFindings = 1
 	exitBaseline = 3
+	exitStale    = 5   // a known finding was not found
 	exitStopped  = 130 // by Ctrl-C, as shells report it
 )
 
@@ -66,6 +69,10 @@ func (c *ExploreCmd) Run(e *env) error {
 	if err != nil {
 		return err
 	}
+	known := target.Baseline{File: c.Known}
+	if err := known.Load(); err != nil {
+		return usageError("--known: %w", err)
+	}
 	open := func(st store.Store) (*explored, error) { return newExplored(file, words, st) }
 	var workers []explore.Worker
 	for range c.Workers {
@@ -77,6 +84,7 @@ func (c *ExploreCmd) Run(e *env) error {
 		workers = append(workers, x.worker)
 	}
 	result, err := explore.Run(e.ctx, cfg, workers...)
+	stale := setKnownAside(result, known.Known)
 	if err := c.write(e, cfg, result, open); err != nil {
 		return err
 	}
@@ -94,8 +102,31 @@ func (c *ExploreCmd) Run(e *env) error {
 		return command.Fail(exitFindings, errors.New(""))
 	case e.ctx.Err() != nil:
 		return command.Fail(exitStopped, errors.New(""))
+	case len(stale) > 0 && result.Stopped == "" && cfg.Case == nil:
+		return command.Fail(exitStale, fmt.Errorf("explore: %s: not found any more, remove it: %s", c.Known, strings.Join(stale, "; ")))
 	}
 	return nil
+}
+
+// setKnownAside moves the findings that are known out of those that count, and returns the entries that were not found.
+func setKnownAside(r *explore.Result, known []target.Known) (stale []string) {
+	seen := map[int]bool{}
+	r.Findings = slices.DeleteFunc(r.Findings, func(f *explore.Finding) bool {
+		for i := range known {
+			if known[i].About(f.Breaches[0].Text, nil) {
+				seen[i] = true
+				r.Known = append(r.Known, explore.Known{Finding: f, Reason: known[i].Reason, Issue: known[i].Issue})
+				return true
+			}
+		}
+		return false
+	})
+	for i := range known {
+		if !seen[i] {
+			stale = append(stale, known[i].ID)
+		}
+	}
+	return stale
 }
 
 // explored is a server and an application under it.
@@ -228,7 +259,7 @@ func (c *ExploreCmd) config(e *env, file *program.File) (cfg explore.Config, err
 		}
 	}
 	cfg = explore.Config{
-		Keys: file.Keys, Allow: file.Allow, Faults: file.Faults, Depth: c.Depth, Variants: c.Variants, NoReduction: c.NoReduction, Seed: c.Seed, Cases: c.Cases, Budget: c.Budget, CaseTimeout: c.CaseTimeout,
+		Keys: file.Keys, Allow: file.Allow, Order: file.Order, Faults: file.Faults, Depth: c.Depth, Variants: c.Variants, NoReduction: c.NoReduction, Seed: c.Seed, Cases: c.Cases, Budget: c.Budget, CaseTimeout: c.CaseTimeout,
 		Progress: c.progress(e),
 	}
 	if c.Case != "" {

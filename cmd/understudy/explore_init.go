@@ -1,6 +1,8 @@
 package main
 
 import (
+	"bufio"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -18,6 +20,7 @@ import (
 
 	"gopkg.in/yaml.v3"
 
+	"github.com/understudy-mock/understudy/mockserver/explore"
 	"github.com/understudy-mock/understudy/mockserver/explore/program"
 )
 
@@ -85,15 +88,26 @@ func (c *ExploreCmd) init(e *env, words []string) error {
 	defer front.Close()                            //nolint:errcheck // nothing is kept
 	go front.Serve(l)                              //nolint:errcheck // Close ends it
 	_, _ = fmt.Fprintf(e.out, "The application is at http://%s. Make the requests of your scenario, then press Enter.\n", l.Addr())
-	entered := make(chan struct{})
+	lines := make(chan string)
 	go func() {
-		_, _ = os.Stdin.Read(make([]byte, 1))
-		close(entered)
+		defer close(lines)
+		for scanner := bufio.NewScanner(os.Stdin); scanner.Scan(); {
+			select {
+			case lines <- strings.TrimSpace(scanner.Text()):
+			case <-e.ctx.Done():
+				return
+			}
+		}
 	}()
-	select {
-	case <-entered:
-	case <-e.ctx.Done():
+	next := func() string { // "" at the end of standard input
+		select {
+		case line := <-lines:
+			return line
+		case <-e.ctx.Done():
+			return ""
+		}
 	}
+	next()
 	settled, cancel := context.WithTimeout(e.ctx, 5*time.Second)
 	defer cancel()
 	_ = x.worker.Service.Account.Settle(settled) // what is still in flight is only missing in a comment
@@ -102,28 +116,51 @@ func (c *ExploreCmd) init(e *env, words []string) error {
 	if len(w.steps) == 0 {
 		return errors.New("explore --init: no request was made: nothing is written")
 	}
-	if err := os.WriteFile(name, []byte(initialFile(w.steps, c.Outside, x.worker.Service.Conductor.Called())), 0o600); err != nil {
+	file.App.Reset = asked(e, x.app, next, "Reset before each case, such as POST /test/reset or a command; Enter restarts the application, which is slower: ")
+	file.State = asked(e, x.app, next, "Final state, such as GET /test/state or a command; Enter for none: ")
+	if err := os.WriteFile(name, []byte(initialFile(file, w.steps, x.worker.Service.Conductor.Called())), 0o600); err != nil {
 		return err
 	}
 	_, err = fmt.Fprintf(e.out, "%s has the scenario. Now run: understudy explore --config %s -- %s\n", name, name, strings.Join(words, " "))
 	return err
 }
 
+// asked asks for a request or a command until one works, or the answer is empty.
+func asked(e *env, app *program.Process, next func() string, question string) string {
+	for {
+		_, _ = fmt.Fprint(e.out, question)
+		what := next()
+		if what == "" {
+			_, _ = fmt.Fprintln(e.out)
+			return ""
+		}
+		shown, err := app.Do(e.ctx, what)
+		if err == nil {
+			_, _ = fmt.Fprintf(e.out, "works: %s\n", cmp.Or(explore.Clip(strings.TrimSpace(string(shown))), "no output"))
+			return what
+		}
+		_, _ = fmt.Fprintf(e.out, "failed: %v\n", err)
+	}
+}
+
 // initialFile is a configuration file with comments.
-func initialFile(steps []string, outside map[string]string, called map[string]bool) string {
+func initialFile(file *program.File, steps []string, called map[string]bool) string {
+	quoted := func(text string) string {
+		written, _ := yaml.Marshal(text) // texts always marshal
+		return strings.TrimSpace(string(written))
+	}
 	var b strings.Builder
 	b.WriteString(`version: 1
 app:
   url: "http://127.0.0.1:{port}"   # {port} is also PORT in the environment of the application
-  reset: restart                   # or a request such as POST /test/reset, which is faster
   # ready: /health                 # answers 2xx when the application is ready
-`)
-	if len(outside) == 0 {
+  reset: ` + quoted(cmp.Or(file.App.Reset, "restart")) + "   # before each case; a request such as POST /test/reset is faster than restart\n")
+	if len(file.Outside) == 0 {
 		b.WriteString("# outside:                         # services that the application calls, answered and recorded\n#   payments: {env: PAYMENTS_URL, answer: {status: 201, body: '{\"id\":\"ch_1\"}'}}\n")
 	} else {
 		b.WriteString("outside:\n")
-		for _, name := range slices.Sorted(maps.Keys(outside)) {
-			variable, note := outside[name], ""
+		for _, name := range slices.Sorted(maps.Keys(file.Outside)) {
+			variable, note := file.Outside[name].Env, ""
 			if !called[name] {
 				note = "   # was not called"
 			}
@@ -132,9 +169,14 @@ app:
 	}
 	b.WriteString("scenario:\n")
 	for _, s := range steps {
-		text, _ := yaml.Marshal([]string{s}) // texts always marshal
-		b.WriteString("  " + string(text))
+		b.WriteString("  - " + quoted(s) + "\n")
 	}
-	b.WriteString("  - advance 1d                     # retries, sleeps and delays\n# state: GET /test/state           # the final state of the application, compared as JSON\n# keys: [/order]                   # members of bodies that identify what they are about\n")
+	b.WriteString("  - advance 1d                     # retries, sleeps and delays\n")
+	if file.State == "" {
+		b.WriteString("# state: GET /test/state           # the final state of the application, compared as JSON\n")
+	} else {
+		b.WriteString("state: " + quoted(file.State) + "\n")
+	}
+	b.WriteString("# keys: [/order]                   # members of bodies that identify what they are about\n")
 	return b.String()
 }

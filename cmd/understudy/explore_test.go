@@ -24,6 +24,7 @@ func shop() {
 		})
 	}
 	http.HandleFunc("/reset", func(http.ResponseWriter, *http.Request) {})
+	http.HandleFunc("/state", func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, "{}") })
 	handle("/checkout", os.Getenv("UNDERSTUDY_URL")+"/v2/publish/"+url+"/charge")
 	handle("/charge", os.Getenv("PAYMENTS_URL")+"/charges")
 	fmt.Fprintln(os.Stderr, http.ListenAndServe(strings.TrimPrefix(url, "http://"), nil))

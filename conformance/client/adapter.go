@@ -38,6 +38,7 @@ type Hello struct {
 	Operations []string `json:"operations"`
 	Options    []string `json:"options"`
 	Features   []string `json:"features"`
+	Without    []string `json:"without"` // members of results that the library's types do not have: failureCallbackInfo@dlq.list
 	Sentinel   string   `json:"sentinel"`
 	FixedHost  string   `json:"fixed_host"`
 	Depends    []string `json:"depends"`
@@ -63,6 +64,45 @@ func (h *Hello) has(what string) bool {
 		known, forms, _ := strings.Cut(declared, ":")
 		return known == name && within(forms, form) && within(ops, op)
 	})
+}
+
+// lacks reports whether the adapter declares that results of an operation are without a member.
+func (h *Hello) lacks(member, op string) bool {
+	return slices.ContainsFunc(h.Without, func(declared string) bool {
+		name, ops, limited := strings.Cut(declared, "@")
+		return name == member && (!limited || slices.Contains(strings.Split(ops, ","), op))
+	})
+}
+
+// offered is what a result must have, without the members that the library does not offer; nil if nothing is left.
+func (h *Hello) offered(result any, op string) any {
+	switch v := result.(type) {
+	case map[string]any:
+		out := map[string]any{}
+		for name, member := range v {
+			if !h.lacks(name, op) {
+				if left := h.offered(member, op); left != nil || member == nil {
+					out[name] = left
+				}
+			}
+		}
+		if len(out) == 0 && len(v) > 0 {
+			return nil
+		}
+		return out
+	case []any:
+		out := make([]any, 0, len(v))
+		for _, one := range v {
+			if left := h.offered(one, op); left != nil || one == nil {
+				out = append(out, left)
+			}
+		}
+		if len(out) < len(v) {
+			return nil
+		}
+		return out
+	}
+	return result
 }
 
 // answer is a line of an adapter.
@@ -93,8 +133,11 @@ type callError struct {
 // errProtocol marks an adapter that breaks the protocol: no verdict about its library is possible.
 var errProtocol = errors.New("the adapter breaks the protocol")
 
-// errGone marks an adapter that ended or did not answer in time.
+// errGone marks an adapter that ended, or did not answer in time.
 var errGone = errors.New("the adapter")
+
+// errSilent marks an adapter that did not answer in time: that is not known to be its library's fault.
+var errSilent = fmt.Errorf("%w did not answer", errGone)
 
 // adapter is a running adapter.
 type adapter struct {
@@ -215,7 +258,7 @@ func (a *adapter) call(ctx context.Context, line map[string]any, timeout time.Du
 		if cause := context.Cause(ctx); !errors.Is(cause, context.DeadlineExceeded) {
 			return nil, cause
 		}
-		return nil, a.give(fmt.Errorf("%w did not answer %s within %s%s", errGone, line["op"], timeout, after("; its standard error: ", a.stderr.take())))
+		return nil, a.give(fmt.Errorf("%w %s within %s%s", errSilent, line["op"], timeout, after("; its standard error: ", a.stderr.take())))
 	}
 }
 

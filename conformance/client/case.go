@@ -64,7 +64,7 @@ type Expect struct {
 	Error    map[string]any `json:"error"`              // the library must fail, and with what
 	Invalid  bool           `json:"invalid,omitempty"`  // the library must fail, or return valid: false
 	Refused  bool           `json:"refused,omitempty"`  // the library must fail and send nothing
-	Or       string         `json:"or,omitempty"`       // refused, error: also right
+	Or       string         `json:"or,omitempty"`       // refused, error, accepted: also right
 	Answer   map[string]any `json:"answer,omitempty"`   // of the endpoint to a delivery
 	Sends    []want         `json:"sends"`              // of the endpoint during a delivery
 	Trace    []string       `json:"trace"`              // step functions that have run

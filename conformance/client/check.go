@@ -34,6 +34,7 @@ var checks = map[string]check{
 	"as-before":      asBefore,
 	"auth":           each(authorized),
 	"batch-bytes":    batchBytes,
+	"called-host":    calledHost,
 	"case":           exactCase,
 	"error-hides":    errorHides,
 	"filters":        filtered,
@@ -41,6 +42,7 @@ var checks = map[string]check{
 	"hidden":         each(tokenHidden),
 	"in-time":        inTime,
 	"moved":          moved,
+	"no-backoff":     noBackoff,
 	"no-injection":   each(noInjection),
 	"no-leak":        each(noLeak),
 	"other-error":    otherError,
@@ -95,6 +97,33 @@ func exactCase(x *execution, c *Call, _ *answer, requests []*request) *report.Fa
 				return fail("a segment of the path is written in another case", fixed, segment)
 			}
 		}
+	}
+	return nil
+}
+
+// calledHost checks that a request is one of its operation, and that the host of its destination is the given one.
+func calledHost(x *execution, c *Call, _ *answer, requests []*request) *report.Failure {
+	q, template := requests[0], x.operation(c.Op).Requests[0].Path
+	rest, _, fits := x.rest(strings.TrimPrefix(q.Target, x.prefix), template)
+	if !fits {
+		return fail("another operation is called", x.example(template), q.Method+" "+q.Target)
+	}
+	if plain, err := url.PathUnescape(rest); err == nil && !strings.ContainsAny(rest, "/?") {
+		rest = plain
+	}
+	want, _ := url.Parse(x.parameter("destination")) // of a case
+	if got, err := url.Parse(rest); err != nil || !strings.EqualFold(got.Host, want.Host) {
+		return fail("another host is called", x.example(template), q.Method+" "+q.Target)
+	}
+	return nil
+}
+
+// noBackoff checks that a call did not wait for repeats, compared with the same call without any.
+func noBackoff(x *execution, _ *Call, _ *answer, _ []*request) *report.Failure {
+	retry, _ := x.client["retry"].(map[string]any)
+	repeats, delay := number(retry["repeats"]), time.Duration(number(retry["delay_ms"]))*time.Millisecond
+	if more := x.took - x.firstTook; more >= time.Duration(repeats)*delay-delay/2 { // the first call took some time, too
+		return fail("the call was tried again", "an error at once", "an error after the waits between "+fmt.Sprint(repeats)+" repeats")
 	}
 	return nil
 }

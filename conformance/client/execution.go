@@ -18,22 +18,24 @@ import (
 
 // execution is one run of one case.
 type execution struct {
-	lane     *lane
-	session  *Session
-	c        *Case
-	result   report.Result
-	token    string
-	scene    *scene
-	adapter  *adapter
-	vars     map[string]any
-	answers  []*answer // of all calls so far
-	calledAt time.Time
-	took     time.Duration  // of the current call
-	prefix   string         // of the path of the base address
-	args     map[string]any // of the current call
-	client   map[string]any // of the current call
-	call     *Call          // the current one
-	log      []string       // of the calls and their answers
+	lane      *lane
+	session   *Session
+	c         *Case
+	result    report.Result
+	token     string
+	scene     *scene
+	adapter   *adapter
+	vars      map[string]any
+	answers   []*answer // of all calls so far
+	calledAt  time.Time
+	took      time.Duration  // of the current call
+	firstTook time.Duration  // of the first call
+	prefix    string         // of the path of the base address
+	args      map[string]any // of the current call
+	client    map[string]any // of the current call
+	call      *Call          // the current one
+	log       []string       // of the calls and their answers
+	without   bool           // the library offers nothing of a result that is judged
 
 	served *served
 	store  *store
@@ -81,7 +83,7 @@ func (x *execution) begin() {
 	x.adapter = x.lane.adapter
 	x.vars = map[string]any{
 		"kv": r.urls["main"] + kvPath, "url": r.urls["main"], "tls": x.session.addressOf(r.urls["tls"]), "bad": r.urls["bad"], "trap": r.urls["trap"], "token": x.token, "username": "user-1",
-		"bytes": base64.StdEncoding.EncodeToString(bytes256()), "large": large,
+		"bytes": base64.StdEncoding.EncodeToString(bytes256()), "large": large, "long": strings.Repeat("0123456789", 30),
 		"issuer_lower": strings.ToLower(r.dialect.Issuer), "issuer_upper": strings.ToUpper(r.dialect.Issuer),
 		"key1": "sig_" + x.token[3:12] + "_current", "key2": "sig_" + x.token[3:12] + "_next",
 	}
@@ -142,6 +144,8 @@ func (x *execution) verdict(err error, otherHost bool) {
 		r.Verdict, r.Reason, r.Detail = broken.Verdict, broken.Reason, broken.Detail
 	case errors.Is(err, errProtocol):
 		r.Verdict, r.Reason, r.Detail = report.Inconclusive, report.AdapterFailed, err.Error()
+	case errors.Is(err, errSilent) && x.client["timeout_ms"] == nil: // with a timeout, its library must have ended the call
+		r.Verdict, r.Reason, r.Detail = report.Inconclusive, report.AdapterFailed, err.Error()
 	case errors.Is(err, errGone):
 		f = &report.Failure{Message: err.Error(), Exchange: len(r.Exchanges) - 1}
 	case !errors.As(err, &f):
@@ -151,8 +155,11 @@ func (x *execution) verdict(err error, otherHost bool) {
 		return
 	}
 	r.Verdict, r.Failure, r.Detail = report.Weigh(r.Basis, x.c.Requirement.Security || otherHost), f, f.Error()
-	if otherHost && !slices.Contains(r.Requirements, otherHostID) {
+	if otherHost && !slices.Contains(r.Requirements, otherHostID) && r.Requirements[0] != codeWinsID { // that one is about the host
 		r.Requirements = append(r.Requirements, otherHostID)
+	}
+	if len(r.Exchanges) == 0 {
+		f.Repeat = x.again()
 	}
 	if f.Step == "" && len(x.log) > 0 {
 		f.Step = x.log[0]
@@ -162,8 +169,11 @@ func (x *execution) verdict(err error, otherHost bool) {
 	}
 }
 
-// otherHostID is the requirement about requests to other hosts.
-const otherHostID = "REQ-CLI-008"
+// otherHostID is the requirement about requests to other hosts, and codeWinsID that about the address of the environment.
+const (
+	otherHostID = "REQ-CLI-008"
+	codeWinsID  = "REQ-CLI-006"
+)
 
 // strangers returns the failure of a case in which the library called a host that nothing in the
 // case explains, and nil for none.
@@ -184,9 +194,14 @@ func (x *execution) strangers() error {
 	return nil
 }
 
+// again is the command that runs the case again.
+func (x *execution) again() string {
+	return fmt.Sprintf("understudy conform --client '%s' --scenario '%s'", strings.ReplaceAll(x.session.cfg.Command, "'", `'\''`), x.c.ID)
+}
+
 // evidence records the requests and their replies.
 func (x *execution) evidence() {
-	try := fmt.Sprintf("understudy conform --client '%s' --scenario '%s'", strings.ReplaceAll(x.session.cfg.Command, "'", `'\''`), x.c.ID)
+	try := x.again()
 	hide := func(text string) string {
 		return strings.ReplaceAll(strings.ReplaceAll(text, x.token, mask.Hidden), base64.StdEncoding.EncodeToString([]byte("user-1:"+x.token)), mask.Hidden)
 	}
@@ -242,6 +257,9 @@ func (x *execution) step(ctx context.Context, c *Call) error {
 		return err
 	}
 	x.took = harness.Since(x.calledAt)
+	if len(x.answers) == 0 {
+		x.firstTook = x.took
+	}
 	x.log = append(x.log, fmt.Sprintf("call %s %s; answer %s", c.Op, clip(shown(x.args)), clip(a.line)))
 	x.answers = append(x.answers, a)
 	switch {
@@ -255,6 +273,9 @@ func (x *execution) step(ctx context.Context, c *Call) error {
 	}
 	if f := x.judge(ctx, c, a, before); f != nil {
 		return f
+	}
+	if x.without {
+		return &harness.NoVerdict{Verdict: report.NotApplicable, Detail: "not offered: the members of the result"}
 	}
 	return nil
 }

@@ -201,6 +201,11 @@ var lineBreak = regexp.MustCompile("[\r\n\x00]")
 func (c *referenceClient) send(q *request) (any, error) {
 	for _, h := range q.header {
 		if lineBreak.MatchString(h[0]+h[1]) && !c.broken("033.1") {
+			if c.broken("144.1") {
+				for range c.repeats {
+					pause(c.delay)
+				}
+			}
 			return nil, refuse("header %q: must not have line breaks", h[0])
 		}
 	}

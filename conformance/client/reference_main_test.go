@@ -177,7 +177,7 @@ func outcome(result any, err error) map[string]any {
 			e["status"] = f.status
 		}
 		if f.kind != "" {
-			e["class"] = f.kind
+			e["class"], e["library"] = f.kind, f.kind != "KeyError"
 		}
 	}
 	return map[string]any{"error": e}

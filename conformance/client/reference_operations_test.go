@@ -58,6 +58,8 @@ var simple = []struct{ op, call, body, due string }{
 	{"vector.info", "GET /info", "", "result"},
 	{"wf.cancel", "DELETE /v2/workflows/runs/{runId}", "", ""},
 	{"wf.waiters", "GET /v2/waiters/{eventId}", "", "list"},
+	{"wf.cancel_all", "DELETE /v2/workflows/runs", "", ""},
+	{"message.cancel_all", "DELETE /v2/messages", "", ""},
 }
 
 // operations has the request of each operation.
@@ -111,6 +113,9 @@ func (c *referenceClient) simple(call, body, due string, a values) (*request, er
 		name := strings.Trim(p, "{}")
 		if a.text(name) == "" {
 			empty = name
+		}
+		if name == "eventId" && c.broken("025.3") {
+			return a.text(name)
 		}
 		return c.segment(a.text(name))
 	})
@@ -318,6 +323,9 @@ func (c *referenceClient) destination(a values) (string, error) {
 		if once, err := url.PathUnescape(to); err == nil && !strings.ContainsAny(once, " %") {
 			to = once
 		}
+	case c.broken("023.1"):
+		host, p, _ := strings.Cut(rest, "/")
+		to = scheme + "://" + host + path.Clean("/"+p)
 	case c.broken("022.1"):
 		host, p, _ := strings.Cut(rest, "/")
 		p, query, asked := strings.Cut(p, "?")
@@ -436,9 +444,15 @@ var optionHeaders = map[string]func(c *referenceClient, value any) (name, text s
 	"callback":         func(_ *referenceClient, v any) (string, string) { return "Callback", plainText(v) },
 	"failure_callback": func(_ *referenceClient, v any) (string, string) { return "Failure-Callback", plainText(v) },
 	"label":            func(_ *referenceClient, v any) (string, string) { return "Label", joined(v) },
-	"deduplication_id": func(_ *referenceClient, v any) (string, string) { return "Deduplication-Id", plainText(v) },
-	"schedule_id":      func(_ *referenceClient, v any) (string, string) { return "Schedule-Id", plainText(v) },
-	"queue":            func(_ *referenceClient, v any) (string, string) { return "Queue-Name", plainText(v) },
+	"deduplication_id": func(c *referenceClient, v any) (string, string) {
+		id := plainText(v)
+		if c.broken("049.2") {
+			id = id[:min(len(id), 200)]
+		}
+		return "Deduplication-Id", id
+	},
+	"schedule_id": func(_ *referenceClient, v any) (string, string) { return "Schedule-Id", plainText(v) },
+	"queue":       func(_ *referenceClient, v any) (string, string) { return "Queue-Name", plainText(v) },
 	"run_id": func(c *referenceClient, v any) (string, string) {
 		return map[bool]string{false: "Workflow-RunId", true: "Workflow-Run"}[c.broken("073.1")], plainText(v)
 	},

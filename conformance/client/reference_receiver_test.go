@@ -55,6 +55,9 @@ func (s switches) verified(k keys, signature string, body []byte, address string
 		} else if err = s.verifiedWith(key, signature, body, address, tolerance); err == nil {
 			return nil
 		}
+		if f, ok := err.(*failure); ok && f.kind == "KeyError" { //nolint:errorlint // nothing wraps it
+			return err
+		}
 	}
 	return err
 }
@@ -111,6 +114,8 @@ func (s switches) claimed(c claims, body []byte, address string, tolerance time.
 	switch {
 	case c.Issuer != "Svc" && !s.broken("158.1"):
 		return unsigned("issued by another")
+	case c.Body == nil && s.broken("162.1"):
+		return &failure{kind: "KeyError", message: "body"}
 	case c.Expires == nil || c.From == nil || c.Body == nil || address != "" && c.Subject == nil:
 		return unsigned("a claim is missing")
 	case now > *c.Expires+tolerance.Seconds() && !s.broken("156.1"):

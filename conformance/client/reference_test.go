@@ -9,6 +9,7 @@ import (
 	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"sync"
 	"testing"
@@ -185,4 +186,48 @@ func (c *tapedConn) Read(p []byte) (int, error) {
 	n, err := c.Conn.Read(p)
 	c.tape.write(string(p[:n]))
 	return n, err
+}
+
+// Operations whose path has an id that no case of REQ-CLI-025 tries hid a defect of a published client.
+func TestEachIDInAPathIsTriedWithCharactersThatNeedAnEscape(t *testing.T) {
+	t.Parallel()
+	cases, err := client.Cases()
+	if err != nil {
+		t.Fatal(err)
+	}
+	tried := map[string]bool{}
+	for i := range cases {
+		if cases[i].Requirement.ID == "REQ-CLI-025" {
+			tried[cases[i].Calls[0].Op] = true
+		}
+	}
+	for op, paths := range client.Paths() {
+		for _, name := range regexp.MustCompile(`\{(\w+)\}`).FindAllStringSubmatch(paths, -1) {
+			if name[1] != "destination" && !tried[op] {
+				t.Errorf("%s: no case tries %s", op, name[0])
+			}
+		}
+	}
+}
+
+func TestEachOptionThatIsATextIsTriedWithALongOne(t *testing.T) {
+	t.Parallel()
+	cases, err := client.Cases()
+	if err != nil {
+		t.Fatal(err)
+	}
+	tried := map[string]bool{}
+	for i := range cases {
+		for _, need := range cases[i].Needs {
+			name, _, _ := strings.Cut(strings.TrimPrefix(need, "option:"), ":")
+			name, _, _ = strings.Cut(name, "@")
+			tried[name] = tried[name] || strings.HasPrefix(cases[i].ID, "option/long/")
+		}
+	}
+	text := []string{"headers", "retry_delay", "callback", "failure_callback", "callback_options", "failure_callback_options", "label", "flow_control", "deduplication_id", "redact", "schedule_id", "queue", "run_id"}
+	for _, name := range text {
+		if !tried[name] {
+			t.Errorf("%s: no case option/long/... tries it", name)
+		}
+	}
 }

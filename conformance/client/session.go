@@ -234,6 +234,9 @@ func (s *Session) describe() {
 			}
 		}
 	}
+	for _, name := range h.Without {
+		missing["field:"+name] = true
+	}
 	s.Notes["client.not_offered"] = strings.Join(slices.Sorted(maps.Keys(missing)), ", ")
 }
 

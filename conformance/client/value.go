@@ -165,10 +165,16 @@ func payload(v any) (body []byte, ok bool) {
 
 // differs compares a value with what it must have, and returns the JSON pointer of the first
 // difference. Members that are not wanted may be present, unless exact. The wanted text "$absent"
-// means absent or null, "$any" anything but that.
+// means absent or null, "$any" anything but that, and {any_of: [...]} one of several.
 func differs(want, got any, at string, exact bool) (pointer string, wanted, actual any, different bool) {
 	switch w := want.(type) {
 	case map[string]any:
+		if list, several := w["any_of"].([]any); several {
+			return at, list[len(list)-1], got, !slices.ContainsFunc(list, func(one any) bool {
+				_, _, _, bad := differs(one, got, at, exact)
+				return !bad
+			})
+		}
 		g, ok := got.(map[string]any)
 		if !ok {
 			return at, want, got, true

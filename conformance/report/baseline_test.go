@@ -35,7 +35,7 @@ func TestBaseline(t *testing.T) {
 		{"- {id: one, expires: 2026-12-31}", true, -1, "b.yaml:1: [0].issue: missing: must be"},
 		{"- {id: one, issue: x, expires: soon}", true, -1, "b.yaml:1: [0].expires: invalid value \"soon\": must be a date"},
 		{"- {reason: x}", false, -1, "b.yaml:1: [0].id: missing: must be"},
-		{"- {id: one, resaon: x}", false, -1, "b.yaml:1: [0].resaon: unknown key: must be one of id, reason, issue; did you mean"},
+		{"- {id: one, resaon: x}", false, -1, "b.yaml:1: [0].resaon: unknown key: must be one of id, reason, issue, depends; did you mean"},
 		{"id: one", false, -1, "b.yaml:1: must be a list"},
 		{"- {", false, -1, "b.yaml:"},
 	} {

@@ -66,6 +66,8 @@ func (r *Report) explain(b *bytes.Buffer, x *Result) {
 	}
 	if f := x.Failure; f != nil && f.Exchange >= 0 && f.Exchange < len(x.Exchanges) {
 		x.Exchanges[f.Exchange].print(b)
+	} else if f != nil && f.Repeat != "" {
+		fmt.Fprintf(b, "    repeat:   %s\n", f.Repeat)
 	}
 	for n, d := range x.Deliveries {
 		if n == maxShownDeliveries {

@@ -284,9 +284,35 @@ func TestAReportOfAClientNamesItsCommand(t *testing.T) {
 	expect.True(t, "there is no target file", !strings.Contains(b.String(), "target.yaml"))
 }
 
+// The failures of a client are grouped by requirement, the gravest first, after the verdicts of its profiles.
+func TestAReportOfAClientIsInTheOrderOfGravity(t *testing.T) {
+	t.Parallel()
+	failed := func(id, message string) Result {
+		return Result{Name: message, Requirements: []string{id}, Verdict: Fail, Failure: &Failure{Message: message, Step: "call verify {}", Exchange: -1, Repeat: "understudy conform --client c --scenario " + message}}
+	}
+	r := &Report{Results: []Result{failed("REQ-CLI-129", "form"), failed("REQ-CLI-129", "form-2"), failed("REQ-CLI-062", "data"), failed("REQ-CLI-062", "data-2"), failed("REQ-CLI-062", "data-3"), failed("REQ-CLI-152", "security")}}
+	for i := range r.Results {
+		r.Results[i].Profiles = []string{"CLI-PUB"}
+	}
+	r.Summarise(nil)
+	var b strings.Builder
+	if err := Write("terminal", &b, r); err != nil {
+		t.Fatal(err)
+	}
+	at := -1
+	for _, want := range []string{"profile ", "CLI-PUB ", "NOT conformant (6 fail)", "FAIL  REQ-CLI-152: ", "repeat: understudy conform --client c --scenario security", "# call verify {}", "FAIL  REQ-CLI-062: ", "FAIL  REQ-CLI-129: "} {
+		next := strings.Index(b.String(), want)
+		if next <= at {
+			t.Errorf("%q is missing, or not in its place:\n%s", want, b.String())
+		}
+		at = next
+	}
+	expect.Contains(t, "the report", b.String(), "(3)\n")
+}
+
 func TestAJSONReportOfAClientFitsItsSchema(t *testing.T) {
 	t.Parallel()
-	r := &Report{Results: []Result{{Name: "one", Requirements: []string{"REQ-CLI-003", "REQ-CLI-005", "REQ-CLI-152"}, Basis: spec.DeFacto, Verdict: Pass}}}
+	r := &Report{Results: []Result{{Name: "one", Requirements: []string{"REQ-CLI-003", "REQ-CLI-005", "REQ-CLI-129", "REQ-CLI-152"}, Basis: spec.DeFacto, Verdict: Fail, Failure: &Failure{Message: "m", Exchange: -1, Repeat: "again"}}}}
 	r.Summarise(nil)
 	var b strings.Builder
 	if err := Write("json", &b, r); err != nil {

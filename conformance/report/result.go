@@ -163,7 +163,8 @@ type Failure struct {
 	Pointer  string `json:"pointer,omitempty" yaml:"pointer,omitempty"` // JSON pointer into the response
 	Want     string `json:"expected,omitempty" yaml:"expected,omitempty"`
 	Got      string `json:"actual,omitempty" yaml:"actual,omitempty"`
-	Exchange int    `json:"exchange" yaml:"exchange"` // index in Exchanges; -1: none
+	Exchange int    `json:"exchange" yaml:"exchange"`                 // index in Exchanges; -1: none
+	Repeat   string `json:"repeat,omitempty" yaml:"repeat,omitempty"` // the command that shows it again, if no exchange has one
 }
 
 // Error is the failure in one line.

@@ -40,7 +40,11 @@ func writeTerminal(w io.Writer, r *Report) error {
 
 // headLines are the verdict and what limits it.
 func (r *Report) headLines() []string {
-	lines := []string{r.verdictLine() + " in " + r.took()}
+	var lines []string
+	if r.OfClient() { // what a library offers is judged by profile: the total is the sum of these
+		lines = append(r.profileLines(), "")
+	}
+	lines = append(lines, r.verdictLine()+" in "+r.took())
 	if len(r.Selection) > 0 {
 		lines = append(lines, oneLine("selection: "+strings.Join(r.Selection, "; "), maxLine))
 	}
@@ -60,8 +64,8 @@ func (r *Report) headLines() []string {
 // maxUnsteady is how many scenarios whose runs differ are listed.
 const maxUnsteady = 8
 
-// tailLines are the profiles and where the rest is.
-func (r *Report) tailLines() []string {
+// profileLines are the verdicts of the profiles.
+func (r *Report) profileLines() []string {
 	var b bytes.Buffer
 	t := tabwriter.NewWriter(&b, 0, 0, 3, ' ', 0)
 	_, _ = fmt.Fprintln(t, "profile\tresult\tpassed\tfailed\tunreliable\twarned\tinconclusive\terrors") // to a buffer
@@ -69,6 +73,16 @@ func (r *Report) tailLines() []string {
 		_, _ = fmt.Fprintf(t, "%s\t%s\t%d\t%d\t%d\t%d\t%d\t%d\n", p.Name, p.Verdict, p.Passed, p.Failed, p.Unreliable, p.Warned, p.Inconclusive, p.Errors)
 	}
 	_ = t.Flush()
+	return strings.Split(strings.TrimRight(b.String(), "\n"), "\n")
+}
+
+// tailLines are the profiles and where the rest is.
+func (r *Report) tailLines() []string {
+	var b bytes.Buffer
+	if !r.OfClient() {
+		b.WriteString(strings.Join(r.profileLines(), "\n") + "\n")
+	}
+	t := tabwriter.NewWriter(&b, 0, 0, 3, ' ', 0)
 	list := r.unsteady()
 	for n, x := range list[:min(len(list), maxUnsteady)] {
 		if n == 0 {
@@ -77,7 +91,10 @@ func (r *Report) tailLines() []string {
 		_, _ = fmt.Fprintf(t, "%s %s\t%s\n", x.Location, x.Name, x.times())
 	}
 	_ = t.Flush()
-	lines := strings.Split(strings.TrimRight(b.String(), "\n"), "\n")
+	lines := strings.Split(strings.Trim(b.String(), "\n"), "\n")
+	if b.Len() == 0 {
+		lines = nil
+	}
 	if len(r.causes(append(bad, Inconclusive)...)) > 0 {
 		lines = append(lines, "all scenarios with their evidence: --report markdown=FILE, html=FILE or json=FILE")
 	}
@@ -93,6 +110,10 @@ func (r *Report) block(c *cause) []string {
 	}
 	lines := []string{fmt.Sprintf("%s  %s: %s (%d)", strings.ToUpper(string(c.Verdict)), what, c.Message, len(c.Results))}
 	x := c.Results[0]
+	if r.OfClient() && x.Failure != nil && len(ids) > 0 {
+		lines[0] = fmt.Sprintf("%s  %s: %s (%d)", strings.ToUpper(string(c.Verdict)), ids[0], oneLine(strings.TrimSuffix(r.requirement(ids[0]).Text, "."), maxLine), len(c.Results))
+		lines = append(lines, "    "+c.Message)
+	}
 	where := x.Location + " " + x.Name
 	if times := x.times(); times != "" {
 		where += " (" + times + ")"
@@ -120,6 +141,8 @@ func (r *Report) block(c *cause) []string {
 		if len(e.Notes) > 0 {
 			lines = append(lines, "        # "+strings.Join(e.Notes, "; "))
 		}
+	} else if f.Repeat != "" {
+		lines = append(lines, "    repeat: "+f.Repeat, "        # "+oneLine(f.Step, 2*maxLine))
 	}
 	return append(lines, "")
 }

@@ -20,6 +20,7 @@ type Known struct {
 	ID      string `yaml:"id"`      // REQ-..., the name of a scenario, or both with a colon between; * stands for any characters
 	Reason  string `yaml:"reason"`  // reason
 	Issue   string `yaml:"issue"`   // URL or number of the issue
+	Depends string `yaml:"depends"` // of a client: the failure is that of this dependency, such as PyJWT 2.9.0; * stands for any characters
 	Expires string `yaml:"expires"` // flaky only: 2026-12-31
 	Line    int    // line in the file
 }
@@ -27,12 +28,22 @@ type Known struct {
 // About reports whether the entry names a scenario: by its name or one of its requirements, in
 // which * stands for any characters.
 func (k *Known) About(name string, requirements []string) bool {
-	parts := strings.Split(k.ID, "*")
+	fits := pattern(k.ID)
+	return fits(name) || slices.ContainsFunc(requirements, func(id string) bool { return fits(id) || fits(id+":"+name) })
+}
+
+// With reports whether the entry is about a client with these dependencies.
+func (k *Known) With(dependencies []string) bool {
+	return k.Depends == "" || slices.ContainsFunc(dependencies, pattern(k.Depends))
+}
+
+// pattern matches a text in which * stands for any characters.
+func pattern(text string) func(string) bool {
+	parts := strings.Split(text, "*")
 	for i := range parts {
 		parts[i] = regexp.QuoteMeta(parts[i])
 	}
-	fits := regexp.MustCompile("^" + strings.Join(parts, ".*") + "$").MatchString
-	return fits(name) || slices.ContainsFunc(requirements, func(id string) bool { return fits(id) || fits(id+":"+name) })
+	return regexp.MustCompile("^" + strings.Join(parts, ".*") + "$").MatchString
 }
 
 // Baseline lists the known failures of a target. An expected failure does not fail
@@ -61,7 +72,7 @@ func (b *Baseline) Parse(text []byte) error {
 	if err != nil || file.Root == nil {
 		return err
 	}
-	keys := []string{"id", "reason", "issue"}
+	keys := []string{"id", "reason", "issue", "depends"}
 	if b.Flaky {
 		keys = append(keys, "expires")
 	}
@@ -82,7 +93,7 @@ func (b *Baseline) Parse(text []byte) error {
 			if value.Kind != yaml.ScalarNode {
 				return file.Fault(value, at+"."+name.Value, "invalid value "+yamlfile.Written(at, value)+": must be a string")
 			}
-			*map[string]*string{"id": &k.ID, "reason": &k.Reason, "issue": &k.Issue, "expires": &k.Expires}[name.Value] = value.Value
+			*map[string]*string{"id": &k.ID, "reason": &k.Reason, "issue": &k.Issue, "depends": &k.Depends, "expires": &k.Expires}[name.Value] = value.Value
 		}
 		if err := b.check(file, item, at, k); err != nil {
 			return err

@@ -103,18 +103,23 @@ func Explore(t TB, binary, dir, bugs string, flags []string, command ...string) 
 	return out
 }
 
-// FindBugs explores an example: without bugs nothing is found, each bug is found with as many
-// faults as it needs, and one that needs two is not found with one.
+// FindBugs explores an example: without bugs nothing is found, however often it is explored, each bug is one finding with as
+// many faults as it needs, and one that needs two is not found with one.
 func FindBugs(t TB, binary, dir string, bugs []Planted, command ...string) {
 	t.Helper()
+	for n := range effort.Amount(t, "EXPLORED", 1, 1) - 1 {
+		if e := Explore(t, binary, dir, "", []string{"--depth", "1"}, command...); e.Code != 0 {
+			t.Errorf("%s without a bug, time %d: exit code %d:\n%s", dir, n+1, e.Code, e.Said)
+		}
+	}
 	if e := Explore(t, binary, dir, "", []string{"--cases", "150"}, command...); e.Code != 0 {
 		t.Errorf("%s without a bug: exit code %d:\n%s", dir, e.Code, e.Said)
 	}
 	for _, b := range bugs {
 		single := Explore(t, binary, dir, b.Name, []string{"--depth", "1"}, command...)
 		switch {
-		case b.Faults == 1 && (single.Code != 1 || !single.Has(b)):
-			t.Errorf("%s with %s: exit code %d, and no finding %q by %s:\n%s", dir, b.Name, single.Code, b.Says, b.Fault, single.Said)
+		case b.Faults == 1 && (single.Code != 1 || !single.Has(b) || len(single.Findings) != 1):
+			t.Errorf("%s with %s: exit code %d, %d findings, want one %q by %s:\n%s", dir, b.Name, single.Code, len(single.Findings), b.Says, b.Fault, single.Said)
 		case b.Faults == 2:
 			if single.Code != 0 {
 				t.Errorf("%s with %s: found with one fault: exit code %d:\n%s", dir, b.Name, single.Code, single.Said)

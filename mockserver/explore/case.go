@@ -45,17 +45,18 @@ type Case struct {
 }
 
 // Do runs a step: what it publishes is delivered after its end. A step that fails is done once more
-// for each fault of the plan, as a caller does who gets an error.
+// for each fault of the plan, as a caller does who gets an error, and once more after an outage of an outside service.
 func (c *Case) Do(ctx context.Context, step func() error) error {
 	c.steps++
 	for try := 0; ; try++ {
-		c.Service.Conductor.beginStep(fmt.Sprintf("start.%d", c.steps))
+		name := fmt.Sprintf("start.%d", c.steps)
+		c.Service.Conductor.beginStep(name)
 		err := step()
 		c.Service.Conductor.endStep()
 		switch {
 		case err == nil:
 			return c.Service.Account.Settle(ctx)
-		case try == len(c.Plan) || ctx.Err() != nil:
+		case try >= len(c.Plan) && !c.Service.Conductor.recovers(name) || ctx.Err() != nil:
 			return fmt.Errorf("step %d: %w", c.steps, err)
 		}
 		if err := c.Service.Account.Settle(ctx); err != nil {
@@ -85,7 +86,9 @@ type Observation struct {
 	Stuck      []string `json:"stuck,omitempty"`      // what waited for another delivery
 	Repaired   bool     `json:"repaired,omitempty"`   // the DLQ was retried at the end
 
-	repeated []string // effects that one run had more than once
+	repeated   []string       // effects that one run had more than once
+	ofFailures map[string]int // effects that failure callbacks caused
+	sequence   []string       // effects in their order
 }
 
 // Order is the place of each name in the trace.
@@ -145,11 +148,9 @@ func (x *explorer) runCase(ctx context.Context, w Worker, plan Plan, hasty bool)
 	case err != nil:
 		o.Unfinished = err.Error()
 	}
-	if o.Unfinished == "" && slices.ContainsFunc(plan, func(p Choice) bool { return p.Fault == Down }) {
-		if err := c.repair(limited, quiet); err != nil {
-			o.Unfinished = "the DLQ could not be retried: " + err.Error()
-		}
-		o.Repaired = true
+	has := func(f Fault) bool { return slices.ContainsFunc(plan, func(p Choice) bool { return p.Fault == f }) }
+	if has(Down) || has(Outage) && !s.Conductor.told() { // after an outage, what the application does when it is told of the failure is final
+		c.repair(limited, quiet, o)
 	}
 	if err := x.observe(limited, w, o); err != nil {
 		return nil, err
@@ -173,7 +174,11 @@ func (c *Case) drain(ctx context.Context, quiet time.Duration) error {
 }
 
 // repair retries the DLQ after an outage, as a person would.
-func (c *Case) repair(ctx context.Context, quiet time.Duration) error {
+func (c *Case) repair(ctx context.Context, quiet time.Duration, o *Observation) {
+	if o.Unfinished != "" {
+		return
+	}
+	o.Repaired = true
 	c.Service.Conductor.beginStep("repair")
 	c.Service.Conductor.allUp()
 	cursor, err := "more", error(nil)
@@ -184,10 +189,12 @@ func (c *Case) repair(ctx context.Context, quiet time.Duration) error {
 		_, cursor, err = c.Service.Account.RestartAll(engine.Filter{}, engine.Options{}, true)
 	}
 	c.Service.Conductor.endStep()
-	if err != nil {
-		return err
+	if err == nil {
+		err = c.drain(ctx, quiet)
 	}
-	return c.drain(ctx, quiet)
+	if err != nil {
+		o.Unfinished = "the DLQ could not be retried: " + err.Error()
+	}
 }
 
 // every reads all pages of a list.
@@ -207,14 +214,24 @@ func (x *explorer) observe(ctx context.Context, w Worker, o *Observation) error 
 	messages, runs := s.Conductor.idNames()
 	o.Trace, o.Stuck = s.Conductor.trace()
 	o.Unreached = s.Conductor.unreached()
-	o.Effects, o.repeated = s.Conductor.counted()
+	s.Conductor.counted(o)
 	list, err := every(s.Account.RunSummaries)
 	if err != nil {
 		return fmt.Errorf("runs: %w", err)
 	}
 	o.Runs = map[string]string{}
+	byID := map[string]*engine.RunSummary{}
 	for i := range list {
-		o.Runs[runs[list[i].ID]] = string(list[i].State)
+		byID[list[i].ID] = &list[i]
+	}
+	for id, r := range byID {
+		if r.Predecessor != nil && byID[r.Predecessor.ID] != nil {
+			continue // it continues that one
+		}
+		for r.Successor != nil && byID[r.Successor.ID] != nil {
+			r = byID[r.Successor.ID]
+		}
+		o.Runs[runs[id]] = string(r.State)
 	}
 	failed, err := every(s.Account.DLQ)
 	if err != nil {

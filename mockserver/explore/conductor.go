@@ -51,20 +51,22 @@ type progress struct {
 	names      *names
 	rank       map[string]int // place of a name in the first baseline; nil: this is it
 	plan       Plan
-	reached    map[string]bool // points of the plan that were reached
-	down       map[string]bool // messages that cannot be delivered any more
-	seen       uint64          // number of the last event that was read
-	cause      string          // of what is created now
-	step       bool            // a step of the scenario is in progress
-	arrived    []*turn         // attempts that wait for a name
-	waiting    []*turn         // attempts that wait for their turn; the next is the last
-	restarting bool            // the application is
+	reached    map[string]bool  // points of the plan that were reached
+	down       map[string]Fault // messages that cannot be delivered any more, and deliveries and steps with the outside service that they cannot reach
+	seen       uint64           // number of the last event that was read
+	cause      string           // of what is created now
+	step       bool             // a step of the scenario is in progress
+	arrived    []*turn          // attempts that wait for a name
+	waiting    []*turn          // attempts that wait for their turn; the next is the last
+	restarting bool             // the application is
 	current    *turn
 	since      time.Time // the last start or end of a delivery
 	touched    time.Time // the last call of the application
 	points     []Point
 	effects    map[string]int  // number of each effect
 	ofRuns     map[string]int  // number of each effect of each run: EFFECT in RUN
+	ofFailures map[string]int  // number of each effect that a failure callback caused
+	sequence   []string        // effects in their order
 	keyed      map[string]bool // idempotency keys of effects: a second call with one counts no more
 	stuck      []string        // what waited for another delivery
 }
@@ -91,7 +93,7 @@ func (c *Conductor) begin(account *engine.Account, plan Plan, keys []string, ran
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.progress = progress{
-		account: account, names: newNames(keys), rank: rank, plan: slices.Clone(plan), reached: map[string]bool{}, down: map[string]bool{}, effects: map[string]int{}, ofRuns: map[string]int{}, keyed: map[string]bool{},
+		account: account, names: newNames(keys), rank: rank, plan: slices.Clone(plan), reached: map[string]bool{}, down: map[string]Fault{}, effects: map[string]int{}, ofRuns: map[string]int{}, ofFailures: map[string]int{}, keyed: map[string]bool{},
 		cause: "background", since: now(),
 	}
 }
@@ -124,7 +126,7 @@ func (c *Conductor) with(ctx context.Context, fault Fault, t *turn) engine.Outco
 	switch fault {
 	case LostGateway:
 		return engine.Outcome{Status: http.StatusServiceUnavailable, Body: []byte("explore: a gateway refused this request")}
-	case LostRequest, Down:
+	case LostRequest, Down, missed:
 		return engine.Outcome{Err: "connection was refused (explore: " + string(fault) + ")"}
 	case LostAnswer:
 		t.deliver("explore: the service did not receive this answer")
@@ -178,14 +180,7 @@ func (c *Conductor) postpone(ctx context.Context, t *turn) bool {
 func (c *Conductor) applies(t *turn) Fault {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.down[t.name] {
-		return Down
-	}
-	f := c.planned(t.point)
-	if f == Down {
-		c.down[t.name] = true
-	}
-	return f
+	return c.lasting(t.name, t.point)
 }
 
 // planned returns the fault of the plan at a point.
@@ -198,6 +193,18 @@ func (c *Conductor) planned(point string) Fault {
 		}
 	}
 	return ""
+}
+
+// lasting returns the fault of the plan at a point, or the outage of what it belongs to.
+func (c *Conductor) lasting(of, point string) Fault {
+	if f := c.down[of]; f != "" {
+		return f
+	}
+	f := c.planned(point)
+	if f == Down || f == missed || f == Outage {
+		c.down[of] = f
+	}
+	return f
 }
 
 // end gives the turn back.
@@ -232,7 +239,11 @@ func (c *Conductor) record(t *turn, f Fault) {
 func (c *Conductor) ended(t *turn, o engine.Outcome) string {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.points[t.at].Outcome = outcomeOf(o)
+	p := &c.points[t.at]
+	p.Outcome = outcomeOf(o)
+	for name := range o.Header { // a workflow client always asks for the callback, also without a function for it
+		p.Told = p.Told && !strings.HasSuffix(name, "-Failure-Callback-Notfound")
+	}
 	return t.note
 }
 
@@ -393,7 +404,7 @@ func (c *Conductor) endStep() {
 // refused are the statuses of the calls that a fault refuses; 0 breaks the connection.
 var refused = map[Fault]int{
 	RefuseCall: http.StatusServiceUnavailable, RefuseBusy: http.StatusTooManyRequests, RefuseFailed: http.StatusInternalServerError, RefuseReset: 0,
-	OutsideDown: http.StatusServiceUnavailable,
+	OutsideDown: http.StatusServiceUnavailable, Outage: http.StatusServiceUnavailable,
 }
 
 // Serve handles a call of the application: it names it and applies the plan. next is the server.
@@ -449,17 +460,17 @@ func (c *Conductor) call(r *http.Request, target string, body []byte) (Fault, fu
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.background = c.background || c.current == nil && !c.step
-	p, effect := Point{Kind: call, Outcome: "called"}, ""
+	p, effect, of := Point{Kind: call, Outcome: "called"}, "", ""
 	if target == "" {
 		p.Base = c.names.ofCall(c.cause, r.Method, r.URL.EscapedPath(), body)
 	} else {
 		service, path, _ := strings.Cut(target, "/")
 		effect = c.names.ofEffect(service, r.Method, path, r.URL.Query(), body)
-		p.Kind, p.Base = outside, c.names.number(c.cause+" > "+effect)
+		p.Kind, p.Base, of = outside, c.names.number(c.cause+" > "+effect), c.cause+" > "+service
 	}
 	p.Name = p.Base + "@0"
-	p.Fault, p.Key = c.planned(p.Name), keyIn(p.Base)
-	if effect != "" && p.Fault != OutsideDown {
+	p.Fault, p.Key = c.lasting(of, p.Name), keyIn(p.Base)
+	if _, refused := refused[p.Fault]; effect != "" && !refused {
 		c.count(effect, target, r.Header.Get("Idempotency-Key"))
 	}
 	c.points = append(c.points, p)
@@ -482,6 +493,10 @@ func (c *Conductor) count(effect, target, key string) {
 		c.keyed[key] = true
 	}
 	c.effects[effect]++
+	c.sequence = append(c.sequence, effect)
+	if strings.Contains(c.cause, " > "+string(engine.RoleFailureCallback)+" ") {
+		c.ofFailures[effect]++
+	}
 	if run, _ := cutLast(c.cause); ofRun(c.cause) {
 		c.ofRuns[effect+" in "+run]++
 	}
@@ -532,7 +547,7 @@ func (c *Conductor) idNames() (messages, runs map[string]string) {
 func (c *Conductor) allUp() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.plan, c.down = nil, map[string]bool{}
+	c.plan, c.down = nil, map[string]Fault{}
 }
 
 // quietFor waits until the application has not called for a while. waited is false if that was
@@ -571,17 +586,35 @@ func (c *Conductor) starting(now bool) {
 	c.wake()
 }
 
-// counted are the effects, and those that one run had more than once.
-func (c *Conductor) counted() (effects map[string]int, repeated []string) {
+// recovers ends the outages of outside services for a step of the scenario, and reports whether there was one.
+func (c *Conductor) recovers(step string) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	before := len(c.down)
+	maps.DeleteFunc(c.down, func(of string, f Fault) bool {
+		return f == Outage && strings.HasPrefix(of, step+" > ") && strings.Count(of, " > ") == 1
+	})
+	return len(c.down) < before
+}
+
+// told reports whether a failure callback was answered 2xx.
+func (c *Conductor) told() bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return slices.ContainsFunc(c.points, func(p Point) bool { return p.Told && !p.failed() })
+}
+
+// counted notes the effects, and those that one run had more than once.
+func (c *Conductor) counted(o *Observation) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	o.Effects, o.ofFailures, o.sequence = maps.Clone(c.effects), maps.Clone(c.ofFailures), slices.Clone(c.sequence)
 	for effect, n := range c.ofRuns {
 		if n > 1 {
-			repeated = append(repeated, fmt.Sprintf("%s: %d times", effect, n))
+			o.repeated = append(o.repeated, fmt.Sprintf("%s: %d times", effect, n))
 		}
 	}
-	slices.Sort(repeated)
-	return maps.Clone(c.effects), repeated
+	slices.Sort(o.repeated)
 }
 
 // inBackground reports whether the application has ever called without a delivery or a step in progress.

@@ -21,12 +21,15 @@ const (
 	Overlap     Fault = "overlap"
 	OutsideDown Fault = "outside-down"
 	OutsideLost Fault = "outside-lost"
+	Outage      Fault = "outage"
 	Crash       Fault = "crash"
 
 	LostGateway  Fault = "lost-request-503" // variants
 	RefuseBusy   Fault = "refuse-call-429"
 	RefuseFailed Fault = "refuse-call-500"
 	RefuseReset  Fault = "refuse-call-reset"
+
+	missed Fault = "missed" // not in plans: as Down, but the DLQ is not retried: shows what a failure callback changes
 )
 
 // The kinds of points.
@@ -51,7 +54,7 @@ func (f Fault) isVariant() bool {
 
 // losesAttempt reports whether a delivery with a fault counts as a failed attempt.
 func (f Fault) losesAttempt() bool {
-	return f == LostRequest || f == LostGateway || f == LostAnswer || f == Down
+	return f == LostRequest || f == LostGateway || f == LostAnswer || f == Down || f == missed
 }
 
 // faultKinds is the catalogue, from the simplest fault. Each is a choice that a service has that keeps
@@ -66,7 +69,8 @@ var faultKinds = []faultKind{
 	{Down, delivery, false, "The application was not reachable for all attempts. The message went to the DLQ, and was retried from there."},
 	{LostReceipt, call, false, "The service accepted the call, but its answer was lost on the way. The caller cannot know whether the call took effect."},
 	{RefuseCall, call, false, "The service refused the call with 503. Nothing happened."},
-	{OutsideDown, outside, true, "The outside service answered 503. Nothing happened."},
+	{OutsideDown, outside, false, "The outside service answered 503. Nothing happened."},
+	{Outage, outside, false, "The outside service answered 503 to this call, and to each one that the same delivery made when it was tried again. The message went to the DLQ, and its failure callback was delivered."},
 	{OutsideLost, outside, true, "The outside service did what was asked, but its answer was lost on the way."},
 	{LostGateway, delivery, true, "A gateway before the application answered 503. The service delivers again later, behind newer messages."},
 	{RefuseBusy, call, true, "The service refused the call with 429. Nothing happened."},

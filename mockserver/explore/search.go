@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"iter"
+	"maps"
 	"math/rand/v2"
 	"regexp"
 	"slices"
@@ -14,12 +15,16 @@ import (
 	"sync"
 	"time"
 	"unsafe"
+
+	"github.com/understudy-mock/understudy/engine"
+	"github.com/understudy-mock/understudy/mockserver/query"
 )
 
 // Config says what is tried.
 type Config struct {
 	Keys        []string      // JSON pointers of members of bodies that identify them, such as /order
 	Allow       []Allowed     // lawful differences
+	Order       []Order       // rules on the order of effects
 	Faults      []Fault       // empty: all
 	Depth       int           // faults in a plan: 1, 2, or 3 for random plans of 3 to 5; 0: 2
 	Variants    bool          // also the forms of faults that most applications cannot tell from others
@@ -43,17 +48,25 @@ type Finding struct {
 	ID       string       `json:"id"` // short form of the plan
 	Plan     Plan         `json:"plan"`
 	Breaches []Breach     `json:"breaches"`
-	Seen     int          `json:"seen"`   // how often the plan showed it
-	Tried    int          `json:"tried"`  // how often the plan was tried
-	Others   int          `json:"others"` // further plans with the same difference
+	Seen     int          `json:"seen"`             // how often the plan showed it
+	Tried    int          `json:"tried"`            // how often the plan was tried
+	Others   []Plan       `json:"others,omitempty"` // further plans that show a difference of this one
 	Case     *Observation `json:"case"`
 	Replay   string       `json:"replay,omitempty"` // file
+}
+
+// Known is a finding that the user knows.
+type Known struct {
+	Finding *Finding `json:"finding"`
+	Reason  string   `json:"reason"`
+	Issue   string   `json:"issue,omitempty"`
 }
 
 // Result is what a search found.
 type Result struct {
 	Baseline  *Observation `json:"baseline"`
 	Findings  []*Finding   `json:"findings"`
+	Known     []Known      `json:"known,omitempty"`    // findings that do not count, by a file of the user
 	Unstable  []*Finding   `json:"unstable,omitempty"` // did not appear in each repetition
 	Cases     []Tried      `json:"cases"`
 	Levels    []Level      `json:"levels"`
@@ -64,6 +77,7 @@ type Result struct {
 	Stopped   string       `json:"stopped,omitempty"` // why the search ended early
 	Volatile  []string     `json:"volatile,omitempty"`
 	Repeated  []string     `json:"repeated,omitempty"` // effects that one run has more than once without faults
+	Idle      []string     `json:"idle,omitempty"`     // failure callbacks that were answered 2xx and changed nothing
 	Unreached int          `json:"unreached"`
 }
 
@@ -122,6 +136,7 @@ type explorer struct {
 	hasty    bool          // cases need not wait until the application is quiet
 	extended []extended
 	traces   map[[sha256.Size]byte]bool // of the extended cases
+	heard    map[string]bool            // handlers of failure callbacks that were looked at
 	kept     int                        // bytes of the extended cases
 	started  time.Time
 	result   *Result
@@ -142,7 +157,7 @@ const (
 
 // Run explores a scenario. Each worker plays one case at a time.
 func Run(ctx context.Context, cfg Config, workers ...Worker) (*Result, error) {
-	x := &explorer{cfg: cfg, workers: workers, started: now(), traces: map[[sha256.Size]byte]bool{}, result: &Result{Allowed: cfg.Allow}}
+	x := &explorer{cfg: cfg, workers: workers, started: now(), traces: map[[sha256.Size]byte]bool{}, heard: map[string]bool{}, result: &Result{Allowed: cfg.Allow}}
 	x.cfg.complete()
 	x.limit = max(x.cfg.CaseTimeout, x.cfg.Budget)
 	defer func() { x.result.Took = now().Sub(x.started).Seconds() }()
@@ -175,6 +190,9 @@ func (x *explorer) baselines(ctx context.Context) error {
 		return fmt.Errorf("%w: the scenario publishes nothing to %s: nothing can be explored", ErrBaseline, x.workers[0].Service.URL)
 	}
 	x.baseline, x.rank, x.volatile = first, first.order(), map[string]bool{}
+	if failed := x.failed(first); failed != "" {
+		return fmt.Errorf("%w: the scenario fails without a fault: %s", ErrBaseline, failed)
+	}
 	x.limit = max(x.cfg.CaseTimeout, slowCase*now().Sub(x.started))
 	for range 2 {
 		if err := x.repeatBaseline(ctx, true); err != nil {
@@ -193,6 +211,25 @@ func (x *explorer) baselines(ctx context.Context) error {
 	return nil
 }
 
+// failed is why a baseline is not one of an application that works; "" if it is. allow names the messages that are
+// in the DLQ without a fault.
+func (x *explorer) failed(o *Observation) string {
+	for _, name := range o.DLQ {
+		if !slices.ContainsFunc(x.cfg.Allow, func(a Allowed) bool { return query.Like(a.DLQ, name) }) {
+			return "in the DLQ: " + name + "; if that is right, allow it with dlq"
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(o.Runs)) {
+		if o.Runs[name] == string(engine.RunStarted) {
+			return "run " + name + " does not end"
+		}
+	}
+	if b := x.orderBreaches(o); len(b) > 0 {
+		return b[0].Text
+	}
+	return ""
+}
+
 // repeatBaseline runs the scenario again without faults and compares. While learning, places of
 // the state that differ are volatile; later they show that the reset is not complete.
 func (x *explorer) repeatBaseline(ctx context.Context, learning bool) error {
@@ -204,10 +241,7 @@ func (x *explorer) repeatBaseline(ctx context.Context, learning bool) error {
 		return fmt.Errorf("%w: the scenario does not repeat: %s%s", ErrBaseline, difference, suspicion)
 	}
 	if learning {
-		differences("", x.baseline.State, again.State, x.volatile, func(place string, _, _ any) bool {
-			x.volatile[place] = place != "" // a state that is another as a whole is not repeatable
-			return true
-		})
+		x.differences("", x.baseline.State, again.State, x.learn)
 	}
 	if b := x.breaches(again); len(b) > 0 {
 		if learning {
@@ -264,11 +298,17 @@ func (x *explorer) choices(p *Point) []Choice {
 		wanted := len(x.cfg.Faults) == 0 && !k.Off || x.cfg.Variants && k.Fault.isVariant() || slices.Contains(x.cfg.Faults, k.Fault) || !k.Off && slices.Contains(x.cfg.Faults, "default")
 		ordered := p.Queue && (k.Fault == Late || k.Fault == RepeatLate)
 		failed := (k.Fault == Repeat || k.Fault == RepeatLate) && p.failed()
-		if wanted && k.At == p.Kind && !ordered && !failed {
+		final := k.Fault == Down && p.final() // it is not in the DLQ, or retrying that comes too late for who waits
+		if wanted && k.At == p.Kind && !ordered && !failed && !final {
 			out = append(out, Choice{p.Name, k.Fault})
 		}
 	}
 	return out
+}
+
+// final reports whether a failure at a point is told to a run: a call that it makes, or a run that it invokes.
+func (p *Point) final() bool {
+	return strings.HasPrefix(handler(p.Base), string(engine.RoleCall)+" ") || strings.Count(p.Base, " > run ") > 1
 }
 
 // handler is what a point with this name does, without its cause: points of one handler are tried after one of
@@ -483,9 +523,39 @@ func (x *explorer) judge(ctx context.Context, plan Plan, o *Observation) (err er
 		err = x.confirm(ctx, &Finding{ID: plan.ID(), Plan: plan, Breaches: broken, Seen: 1, Tried: 1, Case: o})
 	default:
 		x.keep(plan, o)
+		err = x.idle(ctx, plan, o)
 	}
 	x.result.Cases = append(x.result.Cases, Tried{plan, outcome})
 	return err
+}
+
+// idle notes a failure callback that was answered 2xx and changed nothing, although something is missing: nobody learns of
+// the failure. One of each handler is left out for that.
+func (x *explorer) idle(ctx context.Context, plan Plan, o *Observation) error {
+	if o.Repaired || o.State == nil || len(plan) > 1 || x.sameEnd(x.baseline, o) {
+		return nil
+	}
+	for _, p := range o.Trace {
+		if !p.Told || p.failed() || p.Fault != "" || x.heard[handler(p.Base)] {
+			continue
+		}
+		x.heard[handler(p.Base)] = true
+		without, err := x.runCase(ctx, x.workers[0], append(slices.Clone(plan), Choice{p.Name, missed}), false)
+		if err != nil {
+			return err
+		}
+		if x.sameEnd(without, o) {
+			x.result.Idle = append(x.result.Idle, p.Name)
+		}
+	}
+	return nil
+}
+
+// sameEnd reports whether two cases have the same effects and state.
+func (x *explorer) sameEnd(a, b *Observation) bool {
+	same := maps.Equal(a.Effects, b.Effects)
+	x.differences("", a.State, b.State, func(string, any, any) { same = false })
+	return same
 }
 
 // repetitions is how often a difference must appear again.
@@ -500,7 +570,7 @@ func (x *explorer) confirm(ctx context.Context, f *Finding) error {
 	}
 	for _, known := range x.result.Findings {
 		if known.same(f) || x.outsideSteps(known) && x.outsideSteps(f) {
-			known.Others++
+			known.Others = append(known.Others, f.Plan)
 			return nil
 		}
 	}
@@ -525,15 +595,31 @@ func (x *explorer) confirm(ctx context.Context, f *Finding) error {
 	return nil
 }
 
-// same reports whether another finding is this one: the same difference, and a fault at each of the
-// handlers of this plan.
+// same reports whether another finding has the cause of this one, as far as that can be seen: they have a difference in
+// common, and each fault of this plan is for a handler that a fault of the other is for.
 func (f *Finding) same(other *Finding) bool {
-	if kindOfText(f.Breaches[0].Text) != kindOfText(other.Breaches[0].Text) {
-		return false
+	var theirs []string
+	for _, c := range other.Plan {
+		theirs = append(theirs, c.handlers()...)
 	}
-	return !slices.ContainsFunc(f.Plan, func(c Choice) bool {
-		return !slices.ContainsFunc(other.Plan, func(o Choice) bool { return handler(o.Point) == handler(c.Point) })
+	elsewhere := slices.ContainsFunc(f.Plan, func(c Choice) bool {
+		return !slices.ContainsFunc(c.handlers(), func(one string) bool { return slices.Contains(theirs, one) })
 	})
+	return !elsewhere && slices.ContainsFunc(f.Breaches, func(b Breach) bool {
+		return slices.ContainsFunc(other.Breaches, func(o Breach) bool { return kindOfText(b.Text) == kindOfText(o.Text) })
+	})
+}
+
+// handlers are what a fault is for: the handler of a delivery, or the one that makes a call, and the one that its message is for.
+func (c Choice) handlers() []string {
+	plain := func(name string) string { return strings.TrimSpace(withoutNumber(handler(name))) }
+	name, _, _ := strings.Cut(c.Point, "@")
+	if kindOf(c.Fault).At == delivery {
+		return []string{plain(name)}
+	}
+	cause, call := cutLast(name)
+	_, to, _ := strings.Cut(plain(call), " ")
+	return []string{plain(cause), to}
 }
 
 // outsideSteps reports whether a finding is an effect that a run repeats without a fault as well.

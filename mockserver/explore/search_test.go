@@ -27,6 +27,7 @@ type app struct {
 	handle  func(a *app, r *http.Request) error
 	headers []string // of the first message; the application is http://app.test
 	check   func() error
+	state   func() any
 
 	service *mockserver.Server
 	account *engine.Account
@@ -57,8 +58,14 @@ func (a *app) Play(ctx context.Context, c *explore.Case) error {
 	return c.Advance(ctx, 24*time.Hour)
 }
 
-func (a *app) State(context.Context) ([]byte, error) { return nil, nil }
-func (a *app) Quiet() (time.Duration, bool)          { return explore.DefaultQuiet, false }
+func (a *app) State(context.Context) ([]byte, error) {
+	if a.state == nil {
+		return nil, nil
+	}
+	return json.Marshal(a.state())
+}
+
+func (a *app) Quiet() (time.Duration, bool) { return explore.DefaultQuiet, false }
 func (a *app) Check(_ context.Context, o *explore.Observation) error {
 	a.cases = append(a.cases, o)
 	if a.check != nil {
@@ -73,6 +80,20 @@ func (a *app) publish(path string, headers ...string) error {
 
 func (a *app) outside(service, key string) error {
 	return programs.Post(a.service.ListensAt()+stub.OutsidePath+service+"/calls", a.service.Token(), "", "Idempotency-Key: "+key)
+}
+
+// ended ends a run.
+func (a *app) ended(run string) error {
+	r, err := http.NewRequestWithContext(context.Background(), http.MethodDelete, a.service.ListensAt()+"/v2/workflows/runs/"+run+"?cancel=false", nil)
+	if err != nil {
+		return err
+	}
+	r.Header.Set("Authorization", "Bearer "+a.service.Token())
+	answer, err := http.DefaultClient.Do(r)
+	if err != nil {
+		return err
+	}
+	return answer.Body.Close()
 }
 
 // explored explores an application.
@@ -175,13 +196,13 @@ func TestCallThatSubmitsAnotherStepWhenItIsRepeatedIsAFinding(t *testing.T) {
 	a.handle = func(a *app, r *http.Request) error {
 		list, err := io.ReadAll(r.Body)
 		if err != nil || strings.Count(string(list), `"callType"`) > 1 { // the step has a result
-			return err
+			return errors.Join(err, a.ended("run"))
 		}
 		step, err := json.Marshal(map[string]any{"stepId": 1, "stepName": "charge " + r.Header.Get("Svc-Retried"), "stepType": "Run", "out": "1", "concurrent": 1})
 		if err != nil {
 			return err
 		}
-		body, err := json.Marshal([]map[string]any{{"destination": a.server.URL + "/start", "body": string(step), "headers": map[string]string{"Svc-Workflow-RunId": "run", "Svc-Workflow-Init": "false"}}})
+		body, err := json.Marshal([]map[string]any{{"destination": a.server.URL + "/start", "body": string(step), "headers": map[string]string{"Svc-Workflow-RunId": "run", "Svc-Workflow-Init": "false", "Svc-Delay": "1h"}}})
 		if err != nil {
 			return err
 		}
@@ -345,7 +366,7 @@ func TestWhatAnApplicationDoesAfterItsAnswer(t *testing.T) {
 			go a.outside("payments", "1") // as in an application that does not wait
 			return nil
 		}
-		r, err := explored(t, explore.Config{}, a)
+		r, err := explored(t, explore.Config{Faults: []explore.Fault{explore.LostAnswer, explore.Repeat, explore.LostRequest, explore.Late, explore.Down}}, a)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -359,4 +380,239 @@ func TestWhatAnApplicationDoesAfterItsAnswer(t *testing.T) {
 		}
 		expect.Contains(t, "findings", texts(r), "duplicated effect: payments POST /calls, 2 instead of 1")
 	})
+}
+
+func TestAfterAnOutageTheStateIsAsWithoutIt(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		back bool // the application takes back what it noted about the failure
+		want string
+	}{"an application that is right": {true, ""}, "one that keeps the failure": {false, `other state: /state is "failed", without the fault "done"`}} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			state := ""
+			a := &app{headers: []string{"Svc-Retries: 1", "Svc-Failure-Callback: http://app.test/failed"}}
+			a.state = func() any {
+				defer func() { state = "" }()
+				return map[string]string{"state": state}
+			}
+			a.handle = func(a *app, r *http.Request) error {
+				switch {
+				case r.URL.Path == "/failed":
+					state = "failed"
+					return a.outside("mail", "sorry") // what a failure callback is for
+				case c.back || state == "":
+					state = "done"
+				}
+				return nil
+			}
+			r, err := explored(t, explore.Config{Depth: 1, Faults: []explore.Fault{explore.Down}}, a)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if expect.Contains(t, "findings", texts(r), c.want); c.want == "" {
+				expect.Equal(t, "findings", texts(r), "")
+			}
+		})
+	}
+}
+
+func TestRunThatDoesNotEndAfterItsRepairIsAFinding(t *testing.T) {
+	t.Parallel()
+	failed := false
+	a := &app{headers: []string{"Svc-Workflow-RunId: run", "Svc-Workflow-Init: true", "Svc-Retries: 0", "Svc-Failure-Callback: http://app.test/failed"}}
+	a.handle = func(a *app, r *http.Request) error {
+		if r.URL.Path == "/failed" {
+			failed = true
+			return nil
+		}
+		if failed {
+			failed = false
+			return nil // it neither submits a step nor ends the run
+		}
+		return a.ended(r.Header.Get("Svc-Workflow-RunId"))
+	}
+	r, err := explored(t, explore.Config{Depth: 1, Faults: []explore.Fault{explore.Down}}, a)
+	if err != nil {
+		t.Fatal(err)
+	}
+	expect.Contains(t, "findings", texts(r), "run start.1 > run /start#0: RUN_STARTED, without the fault RUN_SUCCESS")
+}
+
+func TestDifferenceOfAListNamesWhatIsMissingAndWhatIsExtra(t *testing.T) {
+	t.Parallel()
+	var orders []map[string]any
+	n := 0
+	a := &app{}
+	a.state = func() any {
+		defer func() { orders = nil }()
+		return map[string]any{"orders": orders}
+	}
+	a.handle = func(_ *app, r *http.Request) error {
+		for _, order := range []string{"b", "a", "c"} {
+			if n++; order != "a" || r.Header.Get("Svc-Retried") == "0" {
+				orders = append(orders, map[string]any{"id": fmt.Sprintf("%x", (n*7919)%101), "order": order})
+			}
+		}
+		if r.Header.Get("Svc-Retried") == "1" { // the answer to the first attempt was lost
+			orders = append(orders[3:], map[string]any{"id": "x", "order": "d"})
+		}
+		return nil
+	}
+	r, err := explored(t, explore.Config{Depth: 1, Faults: []explore.Fault{explore.LostAnswer}}, a)
+	if err != nil {
+		t.Fatal(err)
+	}
+	expect.Equal(t, "volatile places", strings.Join(r.Volatile, " "), "/orders/*/id")
+	expect.Contains(t, "the finding", texts(r), `"order":"a"}, also has {"id":"x","order":"d"}`)
+	expect.Equal(t, "elements in both that are named", strings.Count(texts(r), `"order":"b"`)+strings.Count(texts(r), `"order":"c"`), 0)
+}
+
+// Each state of the outage is judged: an application without a failure callback relies on the DLQ, and one with it must use it.
+func TestOutageOfAnOutsideServiceLastsUntilTheRetriesAreSpent(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		callback, compensates bool
+		want                  string
+	}{
+		"without a failure callback the DLQ is retried": {false, false, ""},
+		"a failure callback that compensates":           {true, true, ""},
+		"one that does not":                             {true, false, "neither paid nor cancelled"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			state := ""
+			a := &app{headers: []string{"Svc-Retries: 1"}}
+			if c.callback {
+				a.headers = append(a.headers, "Svc-Failure-Callback: http://app.test/failed")
+			}
+			a.handle = func(a *app, r *http.Request) error {
+				if r.URL.Path == "/failed" {
+					if c.compensates {
+						state = "cancelled"
+					}
+					return nil
+				}
+				if err := a.outside("payments", "1"); err != nil {
+					return err
+				}
+				state = "paid"
+				return nil
+			}
+			a.check = func() error {
+				defer func() { state = "" }()
+				if state == "" {
+					return errors.New("neither paid nor cancelled")
+				}
+				return nil
+			}
+			r, err := explored(t, explore.Config{Depth: 1, Faults: []explore.Fault{explore.Outage}}, a)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if expect.Contains(t, "findings", texts(r), c.want); c.want == "" {
+				expect.Equal(t, "findings", texts(r), "")
+			}
+			expect.Equal(t, "cases", len(r.Cases), 1)
+		})
+	}
+}
+
+func TestStepWhoseOutsideServiceIsDownIsDoneAgainAfterTheOutage(t *testing.T) {
+	t.Parallel()
+	a := &app{handle: once}
+	r, err := explored(t, explore.Config{Depth: 1, Faults: []explore.Fault{explore.Outage}}, a)
+	if err != nil {
+		t.Fatal(err)
+	}
+	expect.Equal(t, "findings", texts(r), "")
+}
+
+func TestFailureCallbackThatChangesNothingIsNoted(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct{ works, want int }{"one that notes the failure": {1, 0}, "one that does nothing": {0, 1}} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			calls := map[string]int{}
+			a := &app{headers: []string{"Svc-Retries: 0", "Svc-Failure-Callback: http://app.test/failed"}}
+			a.handle = func(_ *app, r *http.Request) error {
+				calls[r.URL.Path] = 1
+				if r.URL.Path == "/failed" {
+					calls[r.URL.Path] = c.works
+				}
+				return nil
+			}
+			a.state = func() any {
+				defer func() { calls = map[string]int{} }()
+				return map[string]int{"done": calls["/start"], "failed": calls["/failed"]}
+			}
+			r, err := explored(t, explore.Config{Depth: 1, Faults: []explore.Fault{explore.LostRequest}}, a)
+			if err != nil {
+				t.Fatal(err)
+			}
+			expect.Equal(t, fmt.Sprintf("notes %v", r.Idle), len(r.Idle), c.want)
+			expect.Equal(t, "findings", texts(r), "")
+		})
+	}
+}
+
+func TestEffectsKeepTheirOrder(t *testing.T) {
+	t.Parallel()
+	rule := []explore.Order{{First: "stock *", Then: "payments *"}}
+	a := &app{handle: func(a *app, r *http.Request) error {
+		if r.Header.Get("Svc-Retried") == "0" {
+			return errors.Join(a.outside("stock", "1"), a.outside("payments", "1"))
+		}
+		return errors.Join(a.outside("payments", "1"), a.outside("stock", "1"))
+	}}
+	r, err := explored(t, explore.Config{Depth: 1, Faults: []explore.Fault{explore.LostRequest}, Order: rule}, a)
+	if err != nil {
+		t.Fatal(err)
+	}
+	expect.Contains(t, "findings", texts(r), "order of effects: payments POST /calls without stock * before it")
+	_, err = explored(t, explore.Config{Order: []explore.Order{{First: "mail *", Then: "payments *"}}}, &app{handle: once})
+	expect.Contains(t, "a rule that does not hold without a fault", fmt.Sprint(err), "the scenario fails without a fault: order of effects")
+}
+
+func TestOneBugIsOneFinding(t *testing.T) {
+	t.Parallel()
+	n := 0
+	r, err := explored(t, explore.Config{}, &app{handle: func(a *app, _ *http.Request) error {
+		n++
+		return a.outside("payments", fmt.Sprint(n)) // never the same key
+	}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	expect.Equal(t, "findings: "+texts(r), len(r.Findings), 1)
+	expect.Equal(t, "faults of the smallest case", len(r.Findings[0].Plan), 1)
+	expect.Contains(t, "the finding", texts(r), "overlap at payments POST /calls")
+}
+
+func TestScenarioThatFailsWithoutAFaultIsNotExplored(t *testing.T) {
+	t.Parallel()
+	fails := func() *app {
+		return &app{headers: []string{"Svc-Retries: 0"}, handle: func(*app, *http.Request) error { return errors.New("no database") }}
+	}
+	_, err := explored(t, explore.Config{}, fails())
+	expect.Contains(t, "a message in the DLQ", fmt.Sprint(err), "the scenario fails without a fault: in the DLQ: start.1 > /start#0")
+	if _, err := explored(t, explore.Config{Depth: 1, Allow: []explore.Allowed{{DLQ: "*/start*", Because: "it must fail"}}}, fails()); err != nil {
+		t.Errorf("a message in the DLQ that is allowed: %v", err)
+	}
+}
+
+func TestTwoBugsWithOneSymptomAreTwoFindings(t *testing.T) {
+	t.Parallel()
+	n := 0
+	r, err := explored(t, explore.Config{Depth: 1, Faults: []explore.Fault{explore.Repeat}}, &app{handle: func(a *app, r *http.Request) error {
+		n++
+		if r.URL.Path == "/start" {
+			return errors.Join(a.outside("payments", fmt.Sprint(n)), a.publish("/next", "Svc-Deduplication-Id: 1"))
+		}
+		return a.outside("payments", fmt.Sprint(n))
+	}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	expect.Equal(t, "findings: "+texts(r), len(r.Findings), 2)
 }

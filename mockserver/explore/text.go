@@ -2,6 +2,7 @@ package explore
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 )
 
@@ -18,11 +19,29 @@ func (f *Finding) Text() string {
 	for _, c := range f.Plan {
 		fmt.Fprintf(&b, "      %s at %s\n      %s\n", c.Fault, c.Point, c.Fault.Why())
 	}
-	if f.Others > 0 {
-		fmt.Fprintf(&b, "      %s the same\n", Counted(f.Others, "further plan shows", "further plans show"))
+	if len(f.Others) > 0 {
+		fmt.Fprintf(&b, "      %s: %s\n", Counted(len(f.Others), "further plan shows a difference of this one", "further plans show a difference of this one"), f.others())
 	}
 	fmt.Fprintf(&b, "      case %s, seen in %d of %d tries\n", f.ID, f.Seen, f.Tried)
 	return b.String()
+}
+
+// others are the kinds of the further plans: "overlap, lost-receipt at /checkout".
+func (f *Finding) others() string {
+	var kinds []string
+	for _, plan := range f.Others {
+		var parts []string
+		for _, c := range plan {
+			parts = append(parts, string(c.Fault)+" at "+strings.TrimSpace(handler(c.Point)))
+		}
+		if kind := strings.Join(parts, " and "); !slices.Contains(kinds, kind) {
+			kinds = append(kinds, kind)
+		}
+	}
+	if len(kinds) > maxListed {
+		kinds = append(kinds[:maxListed], "…")
+	}
+	return strings.Join(kinds, "; ")
 }
 
 // Counted is a number and what is counted.

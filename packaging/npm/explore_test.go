@@ -25,6 +25,9 @@ func testExplore(t *testing.T, app string) {
 	binary := filepath.Join(app, "node_modules/.bin/understudy")
 	programs.FindBugs(t, binary, filepath.Join(folder, "messaging"), programs.ShopBugs, "node", "shop.mjs")
 	programs.FindBugs(t, binary, filepath.Join(folder, "workflow"), runBugs, "node", "shop.mjs")
+	programs.FindBugs(t, binary, filepath.Join(folder, "parallel"), []programs.Planted{{Name: "key-per-attempt", Fault: "repeat", Says: "duplicated effect: payments POST /captures", Faults: 1}}, "node", "shop.mjs")
+	programs.FindBugs(t, binary, filepath.Join(folder, "database"), []programs.Planted{{Name: "recorded-first", Fault: "outside-down", Says: "lost effect: payments", Faults: 1}}, "node", "shop.mjs")
+	programs.FindBugs(t, binary, filepath.Join(folder, "compensation"), []programs.Planted{{Name: "no-compensation", Fault: "outage", Says: "reserved for ever", Faults: 1}}, "node", "shop.mjs")
 
 	random := programs.Explore(t, binary, filepath.Join(folder, "workflow"), "random-step-name", nil, "node", "shop.mjs")
 	if random.Code != 3 || !strings.Contains(random.Said, "a step of a run was named") {

@@ -33,7 +33,7 @@ var operations = map[string]string{
 	"batch": ".Batch messages", "batch.json": ".BatchJSON messages", "schedule.create": "Schedules.Create message =scheduleId",
 	"schedule.get": "Schedules.Get scheduleId", "schedule.list": "Schedules.List", "schedule.delete": "Schedules.Delete scheduleId",
 	"schedule.pause": "Schedules.Pause scheduleId", "schedule.resume": "Schedules.Resume scheduleId", "key.get": "Keys.Get", "key.rotate": "Keys.Rotate",
-	"message.get": "Messages.Get messageId", "message.cancel": "Messages.Cancel messageId", "message.cancel_many": "Messages.CancelMany messageIds =cancelled",
+	"message.get": "Messages.Get messageId", "message.cancel": "Messages.Cancel messageId", "message.cancel_many": "Messages.CancelMany messageIds =cancelled", "message.cancel_all": "Messages.CancelAll =cancelled",
 	"queue.upsert": "Queues.Upsert properties", "queue.get": "Queues.Get queue", "queue.list": "Queues.List", "queue.delete": "Queues.Delete queue",
 	"queue.pause": "Queues.Pause queue", "queue.resume": "Queues.Resume queue", "group.get": "UrlGroups.Get group", "group.list": "UrlGroups.List",
 	"group.add": "UrlGroups.UpsertEndpoints group endpoints", "group.remove": "UrlGroups.RemoveEndpoints group endpoints", "group.delete": "UrlGroups.Delete group",

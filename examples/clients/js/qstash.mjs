@@ -71,6 +71,7 @@ const operations = {
   "message.get": (c, a) => c.messages.get(a.messageId),
   "message.cancel": (c, a) => c.messages.cancel(a.messageId),
   "message.cancel_many": (c, a) => c.messages.cancel(a.messageIds),
+  "message.cancel_all": (c) => c.messages.cancel({ all: true }),
   "queue.upsert": (c, { queue, ...a }) => c.queue({ queueName: queue }).upsert(a),
   "queue.get": (c, a) => c.queue({ queueName: a.queue }).get(),
   "queue.list": (c) => c.queue().list(),

@@ -106,8 +106,10 @@ const operations = {
   "wf.trigger": (c, { url, body, headers, options: { run_id, retry_delay, not_before, flow_control, ...options } = {} }) =>
     c.trigger({ url, body: body && bodyOf(body), headers: headersOf(headers), workflowRunId: run_id, retryDelay: retry_delay, notBefore: not_before, flowControl: flow_control, ...options }),
   "wf.cancel": (c, a) => c.cancel(a.runId),
+  "wf.cancel_all": (c) => c.cancel({ all: true }),
   "wf.notify": (c, a) => c.notify({ eventId: a.eventId, workflowRunId: a.runId, eventData: a.body && bodyOf(a.body) }),
   "wf.waiters": (c, a) => c.getWaiters({ eventId: a.eventId }),
+  "log.list": (c, { filters, ...a }) => c.logs({ ...a, filter: filters }),
   "dlq.list": (c, { filters, ...a }) => c.dlq.list({ ...a, filter: filters }),
   "dlq.delete": (c, a) => c.dlq.delete(a.dlqId),
   "dlq.delete_many": (c, a) => c.dlq.delete(a.dlqIds),

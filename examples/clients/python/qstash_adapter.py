@@ -77,7 +77,7 @@ OPERATIONS = {
     "schedule.create": lambda c, a: {"scheduleId": c.schedule.create(**a)},
     "schedule.list": lambda c, a: c.schedule.list(), "queue.list": lambda c, a: c.queue.list(), "group.list": lambda c, a: c.url_group.list(),
     "message.get": lambda c, a: c.message.get(a["messageId"]), "message.cancel": lambda c, a: c.message.cancel(a["messageId"]),
-    "message.cancel_many": lambda c, a: {"cancelled": c.message.cancel_many(a["messageIds"])},
+    "message.cancel_many": lambda c, a: {"cancelled": c.message.cancel_many(a["messageIds"])}, "message.cancel_all": lambda c, a: c.message.cancel_all(),
     "queue.upsert": lambda c, a: c.queue.upsert(**a),
     "group.add": lambda c, a: c.url_group.upsert_endpoints(a["group"], a["endpoints"]),
     "group.remove": lambda c, a: c.url_group.remove_endpoints(a["group"], a["endpoints"]),

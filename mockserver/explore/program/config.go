@@ -28,6 +28,7 @@ type File struct {
 	Check    string
 	Faults   []explore.Fault
 	Allow    []explore.Allowed
+	Order    []explore.Order
 }
 
 // OutsideService is a service that the application calls.

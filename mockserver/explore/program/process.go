@@ -43,21 +43,27 @@ const maxState = 16 << 20
 // stopLimit is how long the application may take to stop.
 const stopLimit = 5 * time.Second
 
-// Reset starts the application, or brings the running one to its first state. One that has ended
-// starts again: the case in which it ended is a finding.
+// Reset brings the application to its first state before each case, the first included: what an earlier search
+// left in a database must not count. One that has ended starts again: the case in which it ended is a finding.
 func (p *Process) Reset(ctx context.Context) error {
 	reset := p.File.App.Reset
-	if p.alive() && reset != "" && reset != "restart" {
-		_, err := p.do(ctx, reset)
+	restart := reset == "" || reset == "restart"
+	for fresh := false; ; fresh = true {
+		if restart || !p.alive() {
+			p.Stop()
+			if err := p.start(ctx); err != nil || restart {
+				return err
+			}
+			fresh = true
+		}
+		_, err := p.Do(ctx, reset)
 		if err == nil {
 			return nil
 		}
-		if stub.Wait(ctx, dying); p.alive() {
-			return err
+		if stub.Wait(ctx, dying); fresh || p.alive() {
+			return p.orEnded(ctx, err)
 		}
 	}
-	p.Stop()
-	return p.start(ctx)
 }
 
 func (p *Process) alive() bool {
@@ -198,7 +204,7 @@ func (p *Process) Play(ctx context.Context, c *explore.Case) error {
 // State is the final state of the application, which must not have ended.
 func (p *Process) State(ctx context.Context) (text []byte, err error) {
 	if p.File.State != "" {
-		text, err = p.do(ctx, p.File.State)
+		text, err = p.Do(ctx, p.File.State)
 	}
 	return text, p.orEnded(ctx, err)
 }
@@ -222,12 +228,12 @@ func (p *Process) Check(ctx context.Context, _ *explore.Observation) error {
 	if p.File.Check == "" {
 		return nil
 	}
-	_, err := p.do(ctx, p.File.Check)
+	_, err := p.Do(ctx, p.File.Check)
 	return err
 }
 
-// do makes a request to the application, or runs a command.
-func (p *Process) do(ctx context.Context, what string) ([]byte, error) {
+// Do makes a request to the application, or runs a command.
+func (p *Process) Do(ctx context.Context, what string) ([]byte, error) {
 	if isRequest(what) {
 		s, err := parseStep(what)
 		if err != nil {

@@ -18,6 +18,9 @@ func TestMain(m *testing.M) {
 	case "silent":
 		select {}
 	}
+	resets := 0
+	http.HandleFunc("/reset", func(http.ResponseWriter, *http.Request) { resets++ })
+	http.HandleFunc("/resets", func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, resets) })
 	http.HandleFunc("/die", func(http.ResponseWriter, *http.Request) {
 		fmt.Println("Error: the disk is full")
 		fmt.Println("    at main.go")
@@ -30,7 +33,7 @@ func TestMain(m *testing.M) {
 func process(t *testing.T, kind string) *program.Process {
 	t.Helper()
 	file := &program.File{State: "POST /die"}
-	file.App.URL, file.App.Reset, file.App.Start = "http://127.0.0.1:{port}", "GET /none", "100ms"
+	file.App.URL, file.App.Reset, file.App.Start = "http://127.0.0.1:{port}", "POST /reset", "100ms"
 	if kind != "silent" {
 		file.App.Start = "30s"
 	}
@@ -51,6 +54,20 @@ func TestAnApplicationThatEndsSaysWhy(t *testing.T) {
 	_, err := p.State(t.Context())
 	if want := "the application ended by itself: it printed: Error: the disk is full"; err == nil || err.Error() != want {
 		t.Errorf("state of an application that has ended: got %v, want %q", err, want)
+	}
+}
+
+func TestEachCaseIsResetTheFirstIncluded(t *testing.T) {
+	t.Parallel()
+	p := process(t, "app")
+	p.File.State = "GET /resets"
+	for n := 1; n <= 2; n++ {
+		if err := p.Reset(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		if got, err := p.State(t.Context()); err != nil || string(got) != fmt.Sprint(n) {
+			t.Errorf("resets before case %d: got %s, %v, want %d", n, got, err, n)
+		}
 	}
 }
 

@@ -1,6 +1,7 @@
 package program
 
 import (
+	"cmp"
 	"encoding/json"
 	"encoding/xml"
 	"fmt"
@@ -30,11 +31,11 @@ func WriteText(w io.Writer, r *explore.Result, again string) error {
 	for _, l := range r.Levels {
 		fmt.Fprintf(&b, "level %d    %d/%d\n", l.Faults, l.Done, l.All)
 	}
-	if o := r.Baseline; o != nil && len(o.DLQ) > 0 {
-		fmt.Fprintf(&b, "\nwarning: in the DLQ without a fault: %s\n", strings.Join(o.DLQ, ", "))
-	}
 	for _, text := range r.Repeated {
 		fmt.Fprintf(&b, "\nwarning: an effect outside of steps: %s, without a fault\n", text)
+	}
+	for _, name := range r.Idle {
+		fmt.Fprintf(&b, "\nnote: a failure callback was answered 2xx, and nothing changed: %s\n", name)
 	}
 	for _, f := range r.Findings {
 		b.WriteString("\n" + f.Text())
@@ -45,11 +46,14 @@ func WriteText(w io.Writer, r *explore.Result, again string) error {
 			fmt.Fprintf(&b, "      look:  understudy replay %s --serve\n", f.Replay)
 		}
 	}
+	for _, k := range r.Known {
+		fmt.Fprintf(&b, "\nknown: %s (case %s): %s\n", k.Finding.Breaches[0].Text, k.Finding.ID, strings.TrimSpace(k.Reason+" "+k.Issue))
+	}
 	for _, f := range r.Unstable {
 		fmt.Fprintf(&b, "\nunstable: %s, seen in %d of %d tries; not counted\n", f.ID, f.Seen, f.Tried)
 	}
 	for _, a := range r.Allowed {
-		fmt.Fprintf(&b, "\nallowed: %s: %s\n", a.Effect, a.Because)
+		fmt.Fprintf(&b, "\nallowed: %s: %s\n", cmp.Or(a.Effect, a.State, a.DLQ), a.Because)
 	}
 	if r.Baseline != nil && len(r.Baseline.Stuck) > 0 {
 		fmt.Fprintf(&b, "\nwaited for another delivery: %s\n", strings.Join(r.Baseline.Stuck, ", "))

@@ -99,7 +99,7 @@ export class UnderstudyError extends Error {
 }
 
 /** A fault of `understudy explore`; `default` are those that a service may show. */
-export type Fault = "default" | "lost-answer" | "repeat" | "repeat-late" | "lost-request" | "late" | "overlap" | "down" | "lost-receipt" | "refuse-call" | "outside-down" | "outside-lost" | "lost-request-503" | "refuse-call-429" | "refuse-call-500" | "refuse-call-reset";
+export type Fault = "default" | "lost-answer" | "repeat" | "repeat-late" | "lost-request" | "late" | "overlap" | "down" | "lost-receipt" | "refuse-call" | "outside-down" | "outside-lost" | "outage" | "lost-request-503" | "refuse-call-429" | "refuse-call-500" | "refuse-call-reset";
 
 export interface ExploreOptions {
   /** The outside services of the application, and what they answer; 200 and {} by default. */
@@ -108,7 +108,9 @@ export interface ExploreOptions {
   keys?: string[];
   faults?: Fault[];
   /** Lawful differences, with the reason. */
-  allow?: { effect: string; duplicated?: number; lost?: boolean; because: string }[];
+  allow?: ({ effect: string; duplicated?: number; lost?: boolean; because: string } | { state: string; because: string } | { dlq: string; because: string })[];
+  /** Rules on the order of effects: what matches `then` needs an earlier one that matches `first`; * matches any text. */
+  order?: { first: string; then: string }[];
   /** The most faults in a case; 2 by default. */
   depth?: 1 | 2 | 3;
   /** Real time for the search, such as "30s"; a minute by default. */

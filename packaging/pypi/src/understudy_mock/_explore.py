@@ -146,6 +146,7 @@ def explore(
     keys: Sequence[str] = (),
     faults: Sequence[str] = (),
     allow: Sequence[Mapping[str, Any]] = (),
+    order: Sequence[Mapping[str, str]] = (),
     depth: Optional[int] = None,
     budget: Optional[Duration] = None,
     cases: Optional[int] = None,
@@ -165,7 +166,7 @@ def explore(
     driver = _Driver(_given(flags))
     current: Optional[ExploreCase] = None
     try:
-        driver.say({"outside": services, "keys": list(keys), "faults": list(faults), "allow": list(allow)})
+        driver.say({"outside": services, "keys": list(keys), "faults": list(faults), "allow": list(allow), "order": list(order)})
         start = told = driver.hear()
         while told["do"] != "result":
             number, do = told.get("case", 0), told["do"]
