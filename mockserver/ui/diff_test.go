@@ -67,6 +67,8 @@ func TestAlign(t *testing.T) {
 		"the same steps":            {[]string{"a", "b"}, []string{"a", "b"}, "[[0 0] [1 1]]"},
 		"a step only in the first":  {[]string{"a", "b", "c"}, []string{"a", "c"}, "[[0 0] [1 -1] [2 1]]"},
 		"a step only in the second": {[]string{"a"}, []string{"x", "a"}, "[[-1 0] [0 1]]"},
+		"another order":             {[]string{"a", "b", "c"}, []string{"a", "c", "b", "d"}, "[[0 0] [1 2] [2 1] [-1 3]]"},
+		"a name twice":              {[]string{"a", "b", "a"}, []string{"b", "a"}, "[[0 1] [1 0] [2 -1]]"},
 		"nothing in common":         {[]string{"a"}, []string{"b"}, "[[0 -1] [-1 0]]"},
 		"no steps and one":          {nil, []string{"b"}, "[[-1 0]]"},
 	} {
@@ -77,7 +79,7 @@ func TestAlign(t *testing.T) {
 			}
 		})
 	}
-	t.Run("names beyond the limit are paired by position", func(t *testing.T) {
+	t.Run("many equal names are paired by position", func(t *testing.T) {
 		t.Parallel()
 		if got := ui.AlignSteps(many, many); len(got) != 1500 || got[1499] != [2]int{1499, 1499} {
 			t.Errorf("got %d pairs, the last %v, want 1500", len(got), got[len(got)-1])
