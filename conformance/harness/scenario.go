@@ -36,12 +36,13 @@ type Scenario struct {
 
 	Endpoints []*receiver.Endpoint
 	Named     map[string]*receiver.Endpoint
-	Asked     *Response    // the last request that a When step made
-	sent      []sent       // the requests of Result.Exchanges
-	unlooked  map[int]bool // exchanges that no step has judged yet
-	latest    atomic.Int64 // the last exchange that a step made; atomic, since some steps make several at once
-	Judging   bool         // the step that runs is a Then
-	Before    int          // the last exchange before the step that runs
+	Asked     *Response                  // the last request that a When step made
+	sent      []sent                     // the requests of Result.Exchanges
+	unlooked  map[int]bool               // exchanges that no step has judged yet
+	latest    atomic.Int64               // the last exchange that a step made; atomic, since some steps make several at once
+	Judging   bool                       // the step that runs is a Then
+	Before    int                        // the last exchange before the step that runs
+	Breaks    map[string]*report.Failure // the first answer that breaks a requirement, by its id, whatever the scenario is about
 
 	mu      sync.Mutex
 	over    bool
@@ -114,7 +115,7 @@ func (s *Scenario) Finish() {
 
 // keep adds an exchange and returns its index, -1 after the end of the scenario. It locks,
 // because workflow endpoints of the suite send requests from goroutines of the receiver.
-func (s *Scenario) keep(x report.Exchange, asked sent) int {
+func (s *Scenario) keep(x report.Exchange, asked sent, breaches ...check.Breach) int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.over { // a late call of a workflow endpoint is not evidence
@@ -123,6 +124,11 @@ func (s *Scenario) keep(x report.Exchange, asked sent) int {
 	s.Result.Exchanges, s.sent = append(s.Result.Exchanges, x), append(s.sent, asked)
 	i := len(s.Result.Exchanges) - 1
 	s.unlooked[i] = true
+	for _, b := range breaches {
+		if s.Breaks[b.Requirement] == nil {
+			s.Breaks[b.Requirement] = &report.Failure{Message: b.Message, Pointer: b.Pointer, Want: b.Want, Got: Clip(b.Got), Exchange: i}
+		}
+	}
 	return i
 }
 

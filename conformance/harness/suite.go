@@ -153,7 +153,7 @@ func (st *Suite) Begin(ctx context.Context, known report.Result) (*Scenario, err
 	t := &st.Target
 	s := &Scenario{
 		Suite: st, Key: fmt.Sprintf("%s%d", st.ID, st.number.Add(1)), Limit: cancel, Auth: t.Target.Auth, URLs: t.Target.URLs.Filled(),
-		User: string(t.Fixtures.StatsUserID), Before: -1, Named: map[string]*receiver.Endpoint{}, unlooked: map[int]bool{}, arrived: make(chan struct{}),
+		User: string(t.Fixtures.StatsUserID), Before: -1, Named: map[string]*receiver.Endpoint{}, unlooked: map[int]bool{}, Breaks: map[string]*report.Failure{}, arrived: make(chan struct{}),
 	}
 	s.latest.Store(-1)
 	s.Result = known
