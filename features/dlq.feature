@@ -315,7 +315,7 @@ Feature: The dead letter queue of workflow runs
         | way           |
         | held by a key |
 
-    @REQ-DLQ-014 @REQ-DLQ-004 @REQ-DLQ-010 @REQ-DLQ-017 @stated @time-retries
+    @REQ-DLQ-005 @REQ-DLQ-014 @REQ-DLQ-004 @REQ-DLQ-010 @REQ-DLQ-017 @stated @time-retries
     Scenario Outline: The entry of a run that is <way> shows all of it
       Given a dead-lettered run that is configured in every way and <way>
       When the dead letter queue is read

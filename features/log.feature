@@ -106,7 +106,7 @@ Feature: Reading the message logs of workflows
         | way           |
         | held by a key |
 
-    @REQ-LOG-004 @REQ-LOG-005 @REQ-LOG-006 @REQ-LOG-022 @REQ-LOG-023 @REQ-LOG-026 @stated @shape @time-retries
+    @REQ-LOG-004 @REQ-LOG-005 @REQ-LOG-006 @REQ-LOG-007 @REQ-LOG-009 @REQ-LOG-010 @REQ-LOG-022 @REQ-LOG-023 @REQ-LOG-026 @stated @shape @time-retries
     Scenario Outline: The log of a run that is <way> is complete
       Given a dead-lettered run that is configured in every way and <way>
       When the message logs are read

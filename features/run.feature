@@ -63,7 +63,7 @@ Feature: Running workflows
       When the workflow is triggered and succeeds
       Then only the event "RUN_SUCCESS" holds the response of the workflow
 
-    @REQ-LOG-025 @implied
+    @REQ-LOG-025 @REQ-LOG-008 @implied
     Scenario Outline: The response <value> of a workflow is recorded as it is
       Given a workflow with the step "reserve"
       And the workflow returns <value>

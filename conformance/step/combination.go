@@ -109,8 +109,7 @@ func (s *Scenario) configuredToForward(way string) error {
 // configuredPath follows the URL of the destination.
 const configuredPath = "/Orders/7?x=1&y=%20A"
 
-// sendConfigured publishes the message and waits for its attempts. That they are made is the
-// subject of other scenarios.
+// sendConfigured publishes the message and waits for its attempts.
 func (s *Scenario) sendConfigured() error {
 	destination := s.Group.Name
 	if destination == "" {
@@ -127,11 +126,15 @@ func (s *Scenario) sendConfigured() error {
 	}
 	if s.flow.key != "" {
 		if err := s.resume(); err != nil {
-			return harness.Prerequisite(err)
+			return s.Assume(err, "REQ-FLC-001")
 		}
 	}
 	for name, n := range s.publish.want {
+		promisedBy := []string{"REQ-PUB-001", "REQ-PUB-002", "REQ-FLC-001"}
 		for tries := 1; tries <= n; tries++ {
+			if tries > 1 {
+				promisedBy = []string{"REQ-RTY-001"}
+			}
 			err := s.AfterRetries(func() error {
 				if got := len(s.Endpoint(name).Look()); got < tries {
 					return s.Failure("attempts at "+name, strconv.Itoa(n), strconv.Itoa(got))
@@ -139,7 +142,7 @@ func (s *Scenario) sendConfigured() error {
 				return nil
 			})
 			if err != nil {
-				return harness.Prerequisite(err)
+				return s.Assume(err, promisedBy...)
 			}
 		}
 	}
@@ -226,10 +229,10 @@ func (s *Scenario) restartTwice() error {
 
 // restartAndFail restarts the entry of the run and returns that of the new run.
 func (s *Scenario) restartAndFail() (entry any, err error) {
-	if err = s.restartIt(); err == nil {
+	if err = s.Assume(s.restartIt(), "REQ-RST-001", "REQ-RST-002"); err == nil {
 		entry, err = s.buried(s.Runs.restarted.run)
 	}
-	return entry, harness.Prerequisite(err)
+	return entry, s.Assume(err, "REQ-DLQ-005")
 }
 
 // restartedBefore makes the last restarted run the scenario's own.
@@ -451,7 +454,7 @@ func (s *Scenario) deadOfTwoKinds() error {
 		s.Configure(name, s.Name("label"))
 	}
 	s.Runs.peer = s.Runs.Child
-	if err := harness.InTurn(s.Die, harness.Assume(s.callbackStored)); err != nil {
+	if err := harness.InTurn(s.Die, s.Assuming(s.callbackStored, "REQ-DLQ-012")); err != nil {
 		return err
 	}
 	s.Runs.entries[2] = s.Runs.entry
@@ -493,7 +496,7 @@ func (s *Scenario) invokedFails(status int) {
 
 func (s *Scenario) invokedIsDead() error {
 	if _, err := s.FirstDelivery(s.Runs.Child.Endpoint.Name); err != nil {
-		return harness.Prerequisite(err)
+		return s.Assume(err, "REQ-LOG-020")
 	}
 	for _, run := range slices.Sorted(maps.Keys(s.Runs.Child.RunIDs())) {
 		if run != "" {
@@ -525,14 +528,14 @@ func (s *Scenario) readEverything() error {
 	if s.Runs.Callback != nil {
 		_ = s.callbackStored() // it may never come
 	}
-	return harness.Prerequisite(harness.InTurn(s.readQueue, s.readLogs))
+	return s.Assume(harness.InTurn(s.readQueue, s.readLogs), "REQ-DLQ-001", "REQ-LOG-001")
 }
 
 // credentialNowhere looks into all deliveries and answers so far, one delivery at least.
 func (s *Scenario) credentialNowhere() error {
 	if s.Named[theDestination] != nil && !s.publish.started.IsZero() {
 		if err := s.arrives(); err != nil {
-			return harness.Prerequisite(err)
+			return s.Assume(err, "REQ-PUB-001")
 		}
 	}
 	for _, secret := range []string{string(s.Auth.Bearer), string(s.Auth.Basic.Password)} {

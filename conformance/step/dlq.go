@@ -88,12 +88,12 @@ func (s *Scenario) Die() error {
 	}
 	if s.flow.key != "" { // its key is paused
 		if err := s.resume(); err != nil {
-			return harness.Prerequisite(err)
+			return s.Assume(err, "REQ-FLC-001")
 		}
 	}
 	entry, err := s.buried(s.Runs.Id)
 	if err != nil {
-		return harness.Prerequisite(err)
+		return s.Assume(err, "REQ-DLQ-005")
 	}
 	s.Runs.entry = entry
 	s.Runs.entries = append(s.Runs.entries, entry)
@@ -157,7 +157,7 @@ func (s *Scenario) makeDeadRuns(n int) error {
 		return err
 	})
 	s.Runs.entry = s.Runs.entries[len(s.Runs.entries)-1]
-	return harness.Prerequisite(err)
+	return s.Assume(err, "REQ-DLQ-005")
 }
 
 // deadOneByOne makes runs that differ in their times.
@@ -179,7 +179,7 @@ func (s *Scenario) deadOneByOne(n int) error {
 // twoDeadRuns makes two dead-lettered runs that differ in workflow, status, label and
 // failure callback.
 func (s *Scenario) twoDeadRuns() error {
-	if err := harness.InTurn(s.DeadRunWithCallback, harness.Assume(s.callbackStored)); err != nil {
+	if err := harness.InTurn(s.DeadRunWithCallback, s.Assuming(s.callbackStored, "REQ-DLQ-012")); err != nil {
 		return err
 	}
 	s.Runs.entries[0] = s.Runs.entry
@@ -211,7 +211,7 @@ func (s *Scenario) readQueue() error {
 	case len(entries) > 0:
 		s.Runs.entry = entries[0]
 	case s.Runs.entry != nil:
-		return harness.Prerequisite(s.Failure("the entry of the run is no longer in the dead letter queue", harness.Shown(s.Runs.entry), "none"))
+		return s.Assume(s.Failure("the entry of the run is no longer in the dead letter queue", harness.Shown(s.Runs.entry), "none"), "REQ-DLQ-005", "REQ-DLQ-013")
 	}
 	return nil
 }
@@ -242,7 +242,7 @@ func (s *Scenario) readEntriesRacing(size int) error {
 			return err
 		}
 		_, err = s.buried(id)
-		return harness.Prerequisite(err)
+		return s.Assume(err, "REQ-DLQ-005")
 	})
 }
 
@@ -311,7 +311,7 @@ func (s *Scenario) entryReflects(what string) error {
 	case "method":
 		first, err := s.FirstDelivery(s.Runs.peer.Endpoint.Name)
 		if err != nil {
-			return harness.Prerequisite(err)
+			return s.Assume(err, "REQ-LOG-007")
 		}
 		want, pointer = first.Method, "/method"
 	case "retries":

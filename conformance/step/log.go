@@ -66,7 +66,7 @@ func (s *Scenario) logged() error {
 	if s.Runs.entry == nil {
 		return nil
 	}
-	if err := harness.Prerequisite(s.runFails()); err != nil {
+	if err := s.Assume(s.runFails(), "REQ-LOG-009"); err != nil {
 		return err
 	}
 	return s.still()
@@ -382,9 +382,11 @@ func (s *Scenario) know(runs ...string) error {
 	return nil
 }
 
-// lacks is the result of a step whose subject the log does not show: other scenarios judge that.
+// lacks is the result of a step whose subject the log does not show: scenarios about the
+// requirement that promises it judge that.
 func (s *Scenario) lacks(what string, events []any) error {
-	return harness.Prerequisite(s.FailureOf(events, "the log of the run lacks "+what, what, eventStates(events)))
+	promisedBy := cmp.Or(map[string]string{"DELIVERED": "REQ-LOG-008", "ERROR": "REQ-LOG-010"}[what], "REQ-LOG-007")
+	return s.Assume(s.FailureOf(events, "the log of the run lacks "+what, what, eventStates(events)), promisedBy)
 }
 
 // filterLogs filters by values of the first of two runs. The id and address of the second

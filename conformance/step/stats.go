@@ -70,7 +70,7 @@ func (s *Scenario) statsBefore() error {
 	if err == nil {
 		s.stats.before = a.JSON
 	}
-	return harness.Prerequisite(err)
+	return s.Assume(err, "REQ-STA-001")
 }
 
 func (s *Scenario) readStats(period string) (err error) {
@@ -423,12 +423,12 @@ func (s *Scenario) workflowSeriesRisen(id, not string) error {
 }
 
 func (s *Scenario) deliveredMessage() error {
-	return harness.Prerequisite(harness.InTurn(s.publishIt, s.arrives))
+	return s.Assume(harness.InTurn(s.publishIt, s.arrives), "REQ-PUB-001")
 }
 
 func (s *Scenario) hasBeenCancelled() error {
 	if err := s.CancelRun(); err != nil {
 		return err
 	}
-	return harness.Prerequisite(s.RunRecorded("RUN_CANCELED"))
+	return s.Assume(s.RunRecorded("RUN_CANCELED"), "REQ-LOG-021")
 }
