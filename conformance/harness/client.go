@@ -169,7 +169,7 @@ func (s *Scenario) Exchange(r *http.Request, body []byte, op *spec.Operation) (*
 	x := report.Exchange{
 		Method: r.Method, URL: s.Masked(r.URL.String()), Header: s.MaskedHeader(r.Header), At: report.Span(started.Sub(s.Result.Started)),
 	}
-	asked := sent{r.Method, r.URL.String(), r.Header.Clone(), body, nil, nil}
+	asked := sent{method: r.Method, url: r.URL.String(), header: r.Header.Clone(), body: body}
 	if op != nil {
 		x.Operation = op.ID
 	}
@@ -208,7 +208,7 @@ func (s *Scenario) Exchange(r *http.Request, body []byte, op *spec.Operation) (*
 			x.Problems = append(x.Problems, b.Requirement+" "+b.Pointer+": "+b.Message)
 		}
 	}
-	asked.text, asked.answer = text, a.JSON
+	asked.text, asked.answer, asked.answered = text, a.JSON, response.Header
 	a.Exchange = s.keep(x, asked, breaches...)
 	return a, nil
 }

@@ -27,6 +27,7 @@ type sent struct {
 	body        []byte
 	text        []byte // of the answer
 	answer      any    // decoded, nil when it is not JSON
+	answered    http.Header
 }
 
 // variables are the shell variables of a command, with notes on their values.

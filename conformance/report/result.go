@@ -158,12 +158,13 @@ type Step struct {
 
 // Failure is a failed check.
 type Failure struct {
-	Step     string `json:"step" yaml:"step"`
-	Message  string `json:"message" yaml:"message"`
-	Pointer  string `json:"pointer,omitempty" yaml:"pointer,omitempty"` // JSON pointer into the response
-	Want     string `json:"expected,omitempty" yaml:"expected,omitempty"`
-	Got      string `json:"actual,omitempty" yaml:"actual,omitempty"`
-	Exchange int    `json:"exchange" yaml:"exchange"` // index in Exchanges; -1: none
+	Step     string    `json:"step" yaml:"step"`
+	Message  string    `json:"message" yaml:"message"`
+	Pointer  string    `json:"pointer,omitempty" yaml:"pointer,omitempty"` // JSON pointer into the response
+	Want     string    `json:"expected,omitempty" yaml:"expected,omitempty"`
+	Got      string    `json:"actual,omitempty" yaml:"actual,omitempty"`
+	Exchange int       `json:"exchange" yaml:"exchange"`                     // index in Exchanges; -1: none
+	Delivery *Delivery `json:"delivery,omitempty" yaml:"delivery,omitempty"` // that shows what it must not
 }
 
 // Error is the failure in one line.
