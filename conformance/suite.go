@@ -70,6 +70,8 @@ type suite struct {
 	started   time.Time                        // of the preflight
 	leftovers func() (map[string][]any, error) // data of finished runs, by section of bindings.fields; made on first use
 
+	leftAuth target.Auth // of the account of leftovers
+
 	mu      sync.Mutex
 	picked  map[string]*picked // by key of a pickle
 	broken  map[string]*picked // requirements that an answer has broken, by id, each with the key of the scenario that got it

@@ -123,6 +123,14 @@ func (st *Suite) spend(op *spec.Operation) error {
 	return nil
 }
 
+// Branded returns the name that a header has for the target.
+func (st *Suite) Branded(name string) string {
+	for branded := range st.Dialect.BrandHeader(http.Header{http.CanonicalHeaderKey(name): nil}) {
+		name = branded
+	}
+	return name
+}
+
 // Slowest returns how long the slowest answer has taken.
 func (st *Suite) Slowest() time.Duration { return time.Duration(st.slowest.Load()) }
 
