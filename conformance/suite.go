@@ -347,13 +347,24 @@ func (st *suite) ended(key string, s *harness.Scenario) {
 	}
 }
 
-// brand writes a failure with the header names of the target.
+// brand writes a result with the header names of the target.
 func (st *suite) brand(s *harness.Scenario, r *report.Result) {
-	f := r.Failure
-	if f == nil {
-		return
+	texts := []*string{&r.Detail}
+	if f := r.Failure; f != nil {
+		texts = append(texts, &f.Message, &f.Pointer, &f.Want, &f.Got)
+		if f.Want != "" && f.Got == "" {
+			f.Got = "nothing"
+		}
 	}
-	for _, text := range []*string{&f.Message, &f.Want, &f.Got, &r.Detail} {
+	for i := range r.Steps {
+		texts = append(texts, &r.Steps[i].Detail)
+	}
+	for i := range r.Exchanges {
+		for j := range r.Exchanges[i].Problems {
+			texts = append(texts, &r.Exchanges[i].Problems[j])
+		}
+	}
+	for _, text := range texts {
 		*text = s.Masked(string(st.Dialect.BrandText([]byte(*text))))
 	}
 }

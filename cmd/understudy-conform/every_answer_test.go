@@ -124,3 +124,15 @@ func TestBrokenAnswersAreFoundByOtherScenarios(t *testing.T) {
 		})
 	}
 }
+
+// An entry that is not found under the id of its run may be there under another one.
+func TestAMissingEntryNamesTheNewestOnes(t *testing.T) {
+	t.Parallel()
+	m := mutant{ID: "renamed", Build: changeEntries(func(e map[string]any) { e["workflowRunId"] = "renamed_" + textOf(e["workflowRunId"]) })}
+	judged, _, _ := mutated(t, &m, trial{names: []string{"A run that fails with status 500 is in the queue"}})
+	f := judged.Results[0].Failure
+	if f == nil {
+		t.Fatal("no failure")
+	}
+	expect.Contains(t, "got", f.Got, "none; the newest entries are of renamed_wfr_")
+}

@@ -298,6 +298,11 @@ func killed(t *testing.T, m *mutant, how trial) string {
 	case hits == 0:
 		t.Errorf("%s is not a mutant: the traffic did not change, but %q fails", m.ID, killers[0])
 	}
+	for i := range judged.Results {
+		if f := judged.Results[i].Failure; f != nil && judged.Results[i].Verdict != report.Inconclusive && (f.Want == "" || f.Got == "") {
+			t.Errorf("%s: the failure says neither what was expected nor what came: %s", judged.Results[i].Name, f.Error())
+		}
+	}
 	if leak := m.Breaks() == "AUT-005" || m.Breaks() == "AUT-006"; leak { // implied, but a leak fails
 		expect.Equal(t, "exit code for a leak", judged.ExitCode(), report.ExitFailed)
 	}

@@ -75,7 +75,7 @@ func ValuesOf(got *receiver.Received, name string) []string {
 func (s *Scenario) Settled(e *receiver.Endpoint, n int) error {
 	check := func() error {
 		if got := e.Look(); len(got) < n {
-			return fmt.Errorf("%d of %d deliveries", len(got), n)
+			return s.Failure("deliveries to "+e.Name, fmt.Sprintf("at least %d", n), fmt.Sprint(len(got)))
 		}
 		return nil
 	}

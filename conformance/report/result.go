@@ -1,6 +1,7 @@
 package report
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"slices"
@@ -174,7 +175,7 @@ func (f *Failure) Error() string {
 		text += " at " + f.Pointer
 	}
 	if f.Want != "" {
-		text += ": expected " + f.Want + ", got " + f.Got
+		text += ": expected " + f.Want + ", got " + cmp.Or(f.Got, "nothing")
 	}
 	return text
 }

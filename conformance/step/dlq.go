@@ -3,9 +3,12 @@ package step
 import (
 	"cmp"
 	"encoding/base64"
+	"errors"
 	"fmt"
 	"net/http"
+	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/understudy-mock/understudy/conformance/check"
@@ -69,12 +72,40 @@ func (s *Scenario) buried(run string) (any, error) {
 			return err
 		}
 		if len(entries) == 0 {
-			return s.Failure("the failed run is not in the dead letter queue", "an entry of "+run, "none")
+			return s.Failure("the failed run is not in the dead letter queue", "an entry of "+run, noEntry)
 		}
 		entry = entries[0]
 		return nil
 	})
+	if f, ok := errors.AsType[*report.Failure](err); ok && strings.HasPrefix(f.Got, noEntry) {
+		f.Got += s.newestEntries()
+	}
 	return entry, err
+}
+
+const noEntry = "none"
+
+// newestEntries names the runs of the newest entries, for a failure: an entry may be there under
+// another id.
+func (s *Scenario) newestEntries() string {
+	a, err := s.Do(harness.Request{Operation: "listWorkflowDLQ"})
+	if err != nil {
+		return ""
+	}
+	items, _ := check.List(a.JSON, "/messages")
+	slices.SortStableFunc(items, func(a, b any) int {
+		x, _ := check.Integer(a, "/createdAt")
+		y, _ := check.Integer(b, "/createdAt")
+		return cmp.Compare(y, x)
+	})
+	var ids []string
+	for _, item := range items[:min(len(items), 3)] {
+		ids = append(ids, runOf(item))
+	}
+	if len(ids) == 0 {
+		return "; the queue is empty"
+	}
+	return "; the newest entries are of " + strings.Join(ids, ", ")
 }
 
 // Die triggers a run that fails, and waits for its entry.
