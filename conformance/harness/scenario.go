@@ -112,6 +112,18 @@ func (s *Scenario) Finish() {
 	s.Result.Duration = report.Span(Since(s.Result.Started))
 }
 
+// Formed is the failure of an answer that breaks a requirement of the scenario.
+func (s *Scenario) Formed() error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, id := range s.Result.Requirements {
+		if f := s.Breaks[id]; f != nil {
+			return f
+		}
+	}
+	return nil
+}
+
 // keep adds an exchange and returns its index, -1 after the end of the scenario. It locks,
 // because workflow endpoints of the suite send requests from goroutines of the receiver.
 func (s *Scenario) keep(x report.Exchange, asked sent, breaches ...check.Breach) int {

@@ -38,9 +38,7 @@ var dlqSteps = []step{
 	{"Then", `the run is dead-lettered after (\d+) tries of its step`, (*Scenario).deadAfter},
 	{"Then", `the run is not in the dead letter queue`, (*Scenario).notDead},
 	{"Then", `the run has exactly (\d+) entr(?:y|ies) in the dead letter queue`, (*Scenario).entriesOfRun},
-	{"Then", `the entry has the field "(\w+)" as ([\w ]+)`, (*Scenario).entryHas},
 	{"Then", `the entry has all fields of the table but failureCallback`, (*Scenario).entryHasAll},
-	{"Then", `callerIP is an IP address`, (*Scenario).callerIsAddress},
 	{"Then", `the entry has the same id and the same times`, (*Scenario).entryIsSame},
 	{"Then", `the entry carries the configuration headers of the run`, (*Scenario).entryConfiguration},
 	{"Then", `the entry does not say that the failure callback succeeded`, (*Scenario).callbackNotSucceeded},
@@ -53,7 +51,6 @@ var dlqSteps = []step{
 	{"Then", `the entry carries no (label|flow-control key)`, (*Scenario).entryCarriesNo},
 	{"Then", `the entry carries the response body in base64`, (*Scenario).entryBase64},
 	{"Then", `the entry holds the outcome of the failure callback`, (*Scenario).callbackStored},
-	{"Then", `the outcome of the failure callback has the field "(\w+)" as ([\w ]+)`, (*Scenario).outcomeHas},
 	{"Then", `the ids of the entries differ`, (*Scenario).idsDiffer},
 }
 
@@ -316,10 +313,6 @@ func (s *Scenario) notDead() error {
 	return err
 }
 
-func (s *Scenario) entryHas(field, kind string) error {
-	return s.CheckField(s.Runs.entry, "/"+field, kind)
-}
-
 func (s *Scenario) entryLacks(field string) error {
 	if _, has := check.At(s.Runs.entry, "/"+field); has { // an empty text counts as present
 		return s.FailureAt(s.Runs.entry, "/"+field, "the entry has "+field, "nothing")
@@ -469,13 +462,6 @@ func (s *Scenario) callbackStored() error {
 		}
 		return err
 	})
-}
-
-func (s *Scenario) outcomeHas(field, kind string) error {
-	if err := s.callbackStored(); err != nil {
-		return err
-	}
-	return s.CheckField(s.Runs.entry, "/failureCallbackInfo/"+field, kind)
 }
 
 // idsDiffer treats an empty id as a repeated one: neither can be used to fetch or delete an entry.

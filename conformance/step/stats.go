@@ -28,7 +28,6 @@ var statsSteps = []step{
 	{"Given", `the run has been cancelled`, (*Scenario).hasBeenCancelled},
 	{"When", `the usage statistics are read (?:without a period|for the period "(\w+)")`, (*Scenario).readStats},
 	{"When", `the usage statistics are read until they have moved`, (*Scenario).readStatsMoved},
-	{"Then", `the statistics have the field "(\w+)" as ([\w ]+)`, (*Scenario).statsHave},
 	{"Then", `every time in the statistics is a UTC date and time with a fraction`, (*Scenario).timesInForm},
 	{"Then", `every point in the statistics has a text "x" and a number "y"`, (*Scenario).pointsInForm},
 	{"Then", `every object of the daily requests has x, y, workflow_message and workflow_run`, (*Scenario).requestsInForm},
