@@ -402,7 +402,7 @@ func (st *suite) noteBroken(key string, s *harness.Scenario) {
 func (st *suite) brokenBy(id string, s *harness.Scenario) *report.Result {
 	of := &s.Result
 	r := &report.Result{
-		Feature: of.Feature, Name: unbroken(id), Location: of.Location, Tags: []string{"@" + id}, Requirements: []string{id},
+		Feature: of.Feature, Name: report.Unbroken(id), Location: of.Location, Tags: []string{"@" + id}, Requirements: []string{id},
 		Basis: basisOf(id), Profiles: []string{target.ProfileOf(id)}, Verdict: report.Pass, Started: of.Started, Duration: of.Duration,
 	}
 	if s.Breaks[id] != nil {
@@ -421,9 +421,6 @@ func basisOf(id string) spec.Basis {
 	}
 	return spec.Open
 }
-
-// unbroken is the name of the result for a requirement that an answer breaks.
-func unbroken(id string) string { return "No answer breaks " + id }
 
 // withBroken adds a result for each requirement that an answer breaks although no scenario about
 // it has failed.
