@@ -136,3 +136,32 @@ func TestAMissingEntryNamesTheNewestOnes(t *testing.T) {
 	}
 	expect.Contains(t, "got", f.Got, "none; the newest entries are of renamed_wfr_")
 }
+
+// A broken server is found by one scenario alone: what needs company brings its own.
+func TestMutantsAreFoundWithoutCompany(t *testing.T) {
+	effort.Unraced(t, "it looks for survivors, not for races")
+	list, err := conformance.List(conformance.Config{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	all := allMutants()
+	every := max(1, len(all)/effort.Amount(t, "MUTANTS_ALONE", 8, 80))
+	for i, m := range all {
+		if i%every != 0 {
+			continue
+		}
+		t.Run(m.ID, func(t *testing.T) {
+			t.Parallel()
+			for _, l := range list {
+				if !slices.Contains(l.Requirements, "REQ-"+m.Breaks()) || !aboutPages(&m) && slices.Contains(l.Tags, "@time-long") {
+					continue
+				}
+				judged, _, _ := mutated(t, &m, trial{names: []string{l.Name}})
+				if len(failed(judged)[m.Breaks()]) > 0 || judged.Results[0].Requirements[0] == "the preflight" {
+					return
+				}
+			}
+			t.Errorf("%s survives each of its scenarios alone: %s", m.ID, m.Text)
+		})
+	}
+}
