@@ -1,6 +1,7 @@
 package conformance
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -13,8 +14,10 @@ import (
 
 	"github.com/understudy-mock/understudy/conformance/check"
 	"github.com/understudy-mock/understudy/conformance/harness"
+	"github.com/understudy-mock/understudy/conformance/receiver"
 	"github.com/understudy-mock/understudy/conformance/report"
 	"github.com/understudy-mock/understudy/conformance/step"
+	"github.com/understudy-mock/understudy/conformance/target"
 	"github.com/understudy-mock/understudy/conformance/workflow"
 	"github.com/understudy-mock/understudy/spec/header"
 )
@@ -110,19 +113,56 @@ func notAccepted(a *harness.Response) error {
 	return a.Accepted()
 }
 
-// headerTrials are the values of configuration headers in a trial. Sorted.
-var headerTrials = map[string]func(*step.Scenario) string{
-	"failure_callback": func(s *step.Scenario) string { return s.Endpoint("callback").URL },
-	"flow_key":         func(s *step.Scenario) string { return s.Name("flow") },
-	"flow_value":       func(s *step.Scenario) string { return s.FlowValue(step.FlowValues[0]) },
-	"label":            func(s *step.Scenario) string { return s.Name("label") },
-	"retry_delay":      func(*step.Scenario) string { return "1000" },
+// headerTrial tries a configuration header on a message: a header works when something differs from
+// a message without it.
+type headerTrial struct {
+	value   func(*step.Scenario) string
+	retries string                                           // of a message whose first attempt fails; "": it succeeds
+	differs func(st *suite, s *step.Scenario) (string, bool) // nil: a message shows nothing
 }
 
-// filterTrials are the values of filters in a trial, by the name of the binding.
+// headerTrials are the trials of configuration headers. Sorted.
+var headerTrials = map[string]headerTrial{
+	"callback":         {callbackURL, "", calledBack},
+	"failure_callback": {callbackURL, "0", calledBack},
+	"flow_key":         {func(s *step.Scenario) string { return s.Name("flow") }, "", leftIn("flow_key")},
+	"flow_value":       {func(s *step.Scenario) string { return s.FlowValue(step.FlowValues[0]) }, "", nil},
+	"label":            {func(s *step.Scenario) string { return s.Name("label") }, "", leftIn("label")},
+	"method": {func(*step.Scenario) string { return http.MethodPut }, "", func(_ *suite, s *step.Scenario) (string, bool) {
+		got := s.Endpoint("destination").Look()
+		return "the message arrived by PUT", len(got) > 0 && got[0].Method == http.MethodPut
+	}},
+	"retry_delay": {func(*step.Scenario) string { return harness.RetryDelay }, "1", func(_ *suite, s *step.Scenario) (string, bool) {
+		return "the message was tried again before one without the header", len(s.Endpoint("destination").Look()) > 1 && len(s.Endpoint("without").Look()) == 1
+	}},
+	"timeout": {func(*step.Scenario) string { return "10s" }, "", nil},
+}
+
+func callbackURL(s *step.Scenario) string { return s.Endpoint("callback").URL }
+
+func calledBack(_ *suite, s *step.Scenario) (string, bool) {
+	return "the callback was called", len(s.Endpoint("callback").Look()) > 0
+}
+
+// leftIn finds a value in the entry of a run that was triggered with the header.
+func leftIn(field string) func(*suite, *step.Scenario) (string, bool) {
+	return func(st *suite, s *step.Scenario) (string, bool) {
+		name := s.Bound("fields.dlq", field)
+		seen, err := st.tryField("dlq", name)
+		return seen, name != "" && err == nil
+	}
+}
+
+// notUnderstood is the result of what the target accepted without a difference.
+func notUnderstood() error {
+	return harness.Inconclusive(report.NotTried, "sent; not known whether it is understood")
+}
+
+// filterTrials are the values of filters in a trial, by the name of the binding: all but a size and a
+// state fit nothing.
 var filterTrials = map[string]string{
-	"callback_state": "CALLBACK_FAIL", "caller_ip": "192.0.2.1", "count": "1", "created_at": "1767225600000", "from": "1767225600000",
-	"label": "none", "message_id": "none", "response_status": "500", "run_id": "none", "state": "RUN_STARTED", "to": "1767225600000",
+	"callback_state": "CALLBACK_FAIL", "caller_ip": "192.0.2.1", "count": "1", "created_at": "1767225600000", "from": "4102444800000",
+	"label": "none", "message_id": "none", "response_status": "418", "run_id": "none", "state": "RUN_STARTED", "to": "946684800000",
 	"url": "https://none.example",
 }
 
@@ -160,11 +200,11 @@ func (st *suite) trials() []trial {
 	}
 	b := st.Target.Bindings
 	for _, name := range slices.Sorted(maps.Keys(b.Headers)) {
-		all = append(all, trial{"bindings.headers." + name, func(s *step.Scenario) (string, error) { return tryHeader(s, name, b.Headers[name]) }})
+		all = append(all, trial{"bindings.headers." + name, func(s *step.Scenario) (string, error) { return st.tryHeader(s, name, b.Headers[name]) }})
 	}
 	if format := b.Delay["format"]; format != "" {
 		all = append(all, trial{"bindings.delay.format", func(s *step.Scenario) (string, error) {
-			return tryPublish(s, header.Delay, strings.ReplaceAll(format, "{n}", "1"), http.Header{})
+			return tryDelay(s, format)
 		}})
 	}
 	if b.Stats["path"] != "" {
@@ -179,59 +219,109 @@ func (st *suite) trials() []trial {
 	}{{"dlq", "listWorkflowDLQ", b.DLQ}, {"logs", "listWorkflowMessageLogs", b.Logs}} {
 		for _, filter := range slices.Sorted(maps.Keys(list.names)) {
 			all = append(all, trial{"bindings." + list.section + "." + filter, func(s *step.Scenario) (string, error) {
-				return tryFilter(s, list.operation, filter, list.names[filter])
+				return st.tryFilter(s, list.operation, filter, list.names[filter])
 			}})
 		}
 	}
 	return append(all, st.fieldTrials(b.Fields)...)
 }
 
-// tryHeader publishes a message with a configuration header.
-func tryHeader(s *step.Scenario, name, header string) (string, error) {
-	value := headerTrials[name]
-	if value == nil {
+// tryHeader publishes a message with a configuration header, and looks for a difference.
+func (st *suite) tryHeader(s *step.Scenario, name, bound string) (string, error) {
+	trial, known := headerTrials[name]
+	if !known {
 		return "", harness.Inconclusive(report.NotTried, "only a restart takes it")
 	}
-	configured := http.Header{}
+	h := http.Header{}
 	if name == "flow_key" || name == "flow_value" { // neither works without the other
 		if s.Bound("headers", "flow_key") == "" || s.Bound("headers", "flow_value") == "" {
 			return "", harness.Inconclusive(report.NotTried, "headers.flow_key and headers.flow_value are tried together")
 		}
-		configured.Set(s.Bound("headers", "flow_key"), s.Name("flow"))
-		configured.Set(s.Bound("headers", "flow_value"), s.FlowValue(step.FlowValues[0]))
+		h.Set(s.Bound("headers", "flow_key"), s.Name("flow"))
+		h.Set(s.Bound("headers", "flow_value"), s.FlowValue(step.FlowValues[0]))
 	}
-	return tryPublish(s, header, value(s), configured)
+	if trial.retries != "" {
+		h.Set(header.Retries, trial.retries)
+		for _, name := range []string{"without", "destination"} {
+			s.Endpoint(name).Answer(nil, receiver.Reply{Status: http.StatusServiceUnavailable})
+		}
+		if err := tryPublish(s, "without", h); err != nil {
+			return "", err
+		}
+	}
+	h.Set(bound, trial.value(s))
+	if err := tryPublish(s, "destination", h); err != nil || trial.differs == nil {
+		return "", cmp.Or(err, notUnderstood())
+	}
+	seen, differs := "", false
+	if err := s.Clock.Eventually(s.Context, 3*time.Second, func() error {
+		if seen, differs = trial.differs(st, s); !differs {
+			return errors.New("no difference yet")
+		}
+		return nil
+	}); err != nil {
+		return "", notUnderstood()
+	}
+	return fmt.Sprintf("%s: %s: %s", s.Suite.Branded(bound), trial.value(s), seen), nil
 }
 
-// tryPublish publishes a message with a configuration header, added to others.
-func tryPublish(s *step.Scenario, header, value string, others http.Header) (string, error) {
-	e := s.Endpoint("destination")
-	others.Set(header, value)
+// tryPublish publishes a message with headers and waits for it.
+func tryPublish(s *step.Scenario, endpoint string, h http.Header) error {
+	e := s.Endpoint(endpoint)
+	a, err := s.Do(harness.Request{
+		Operation: "publishMessage", Vars: map[string]string{"destination": e.URL}, Method: s.PublishMethod(), Header: h.Clone(), Body: []byte("check"),
+	})
+	if err := errors.Join(err, notAccepted(a)); err != nil {
+		return err
+	}
+	return s.Settled(e, 1)
+}
+
+// tryDelay publishes a message that is delayed: another one must arrive before it.
+func tryDelay(s *step.Scenario, format string) (string, error) {
+	e, delay := s.Endpoint("destination"), strings.ReplaceAll(format, "{n}", "3")
 	a, err := s.Do(harness.Request{
 		Operation: "publishMessage", Vars: map[string]string{"destination": e.URL}, Method: s.PublishMethod(),
-		Header: others, Body: []byte("check"),
+		Header: http.Header{header.Delay: {delay}}, Body: []byte("check"),
 	})
 	if err := errors.Join(err, notAccepted(a)); err != nil {
 		return "", err
 	}
-	if err := s.Clock.Pass(s.Context, 2*time.Second); err != nil {
+	if err := s.Absent(func() error {
+		if len(e.Look()) > 0 {
+			return notUnderstood()
+		}
+		return nil
+	}); err != nil {
 		return "", err
 	}
-	for branded := range s.Suite.Dialect.BrandHeader(http.Header{http.CanonicalHeaderKey(header): nil}) {
-		header = branded
+	if err := s.Clock.Pass(s.Context, 3*time.Second); err != nil {
+		return "", err
 	}
-	return fmt.Sprintf("a message with %s: %s arrived", header, value), s.Settled(e, 1)
+	return fmt.Sprintf("a message with %s: %s arrived after one without", s.Suite.Branded(header.Delay), delay), s.Settled(e, 1)
 }
 
-// tryFilter reads a list with a filter. It cannot distinguish a filter that the
-// target ignores from one that it supports; scenarios do.
-func tryFilter(s *step.Scenario, operation, filter, name string) (string, error) {
+// tryFilter reads a list with a filter and without: it must list less of what runs have left.
+func (st *suite) tryFilter(s *step.Scenario, operation, filter, name string) (string, error) {
 	value, known := filterTrials[filter]
 	if !known {
 		return "", harness.Inconclusive(report.NotTried, "it is used when a list has a second page")
 	}
-	a, err := s.Do(harness.Request{Operation: operation, Query: url.Values{name: {value}}})
-	return fmt.Sprintf("the list was read with %s=%s", name, value), errors.Join(err, notAccepted(a))
+	if _, _ = st.leftovers(); st.leftAuth != (target.Auth{}) { // without runs there may be other items
+		s.Auth = st.leftAuth
+	}
+	var lists [2][]any
+	for i, query := range []url.Values{{}, {name: {value}}} {
+		a, err := s.Do(harness.Request{Operation: operation, Query: query})
+		if err := errors.Join(err, notAccepted(a)); err != nil {
+			return "", err
+		}
+		lists[i], _ = a.List(harness.ListField[operation]) // a scenario judges its form
+	}
+	if all, listed := len(lists[0]), len(lists[1]); all <= listed || listed > 0 && filter != "count" && filter != "state" {
+		return "", notUnderstood()
+	}
+	return fmt.Sprintf("with %s=%s the list has %d items, without it %d", name, value, len(lists[1]), len(lists[0])), nil
 }
 
 // fieldTrials return trials that look for property names in the data of finished runs.
@@ -272,6 +362,9 @@ func (st *suite) leave(ctx context.Context) (map[string][]any, error) {
 		err = make(s)
 		if err == nil {
 			err = keepLeft(s, left)
+		}
+		if st.leftAuth == (target.Auth{}) {
+			st.leftAuth = s.Auth
 		}
 		s.Finish()
 		if err != nil {
@@ -330,7 +423,8 @@ func failForCheck(s *step.Scenario) error {
 	if err := s.DeadRunWithCallback(); err != nil {
 		return err
 	}
-	return s.Settled(s.Runs.Callback, 1)
+	_ = s.Settled(s.Runs.Callback, 1) // without it, its values are not found
+	return nil
 }
 
 // everyStepForCheck makes a run that has a step of every type and succeeds.

@@ -147,7 +147,8 @@ func (c *Config) baselines(all []picked) (read []*target.Baseline, err error) {
 			k, names := &b.Known[i], []string{}
 			if !slices.ContainsFunc(all, func(p picked) bool {
 				names = append(append(names, p.result.Name), p.result.Requirements...)
-				return k.About(p.result.Name, p.result.Requirements)
+				return k.About(p.result.Name, p.result.Requirements) ||
+					slices.ContainsFunc(p.result.Requirements, func(id string) bool { return k.About(report.Unbroken(id), []string{id}) })
 			}) {
 				return nil, fmt.Errorf("%w: %s:%d: [%d].id: invalid value %q: must be a requirement or the name of a scenario, as `conform --list` prints them, in which * stands for any characters%s", ErrUsage, b.File, k.Line, i, k.ID, similar.DidYouMean(k.ID, names))
 			}

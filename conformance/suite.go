@@ -70,8 +70,11 @@ type suite struct {
 	started   time.Time                        // of the preflight
 	leftovers func() (map[string][]any, error) // data of finished runs, by section of bindings.fields; made on first use
 
+	leftAuth target.Auth // of the account of leftovers
+
 	mu      sync.Mutex
 	picked  map[string]*picked // by key of a pickle
+	broken  map[string]*picked // requirements that an answer has broken, by id, each with the key of the scenario that got it
 	running []string
 }
 
@@ -91,7 +94,7 @@ func newSuite(ctx context.Context, cfg Config) (*suite, error) {
 	cfg.Target.Fill()
 	st := &suite{
 		Suite: harness.NewSuite(ctx, harness.Config{Target: cfg.Target, Concurrency: cfg.concurrency(), Plugin: cfg.Plugin, SelfTest: cfg.SelfTest, Version: Version}, doc),
-		cfg:   cfg, picked: map[string]*picked{},
+		cfg:   cfg, picked: map[string]*picked{}, broken: map[string]*picked{},
 	}
 	st.leftovers = sync.OnceValues(func() (map[string][]any, error) { return st.leave(st.Context) })
 	return st, nil
@@ -183,7 +186,7 @@ func (st *suite) rounds(ctx context.Context) error {
 	}
 	st.Confirm()
 	return st.round(ctx, func(p *picked) bool {
-		return p.judged != nil && (p.judged.Verdict == report.Fail || p.judged.Verdict == report.Warn)
+		return p.judged != nil && (p.judged.Verdict == report.Fail || p.judged.Verdict == report.Warn || st.hasBroken(p.key))
 	})
 }
 
@@ -320,14 +323,10 @@ func (st *suite) ended(key string, s *harness.Scenario) {
 			s.Result.Verdict = report.Observed
 		}
 	}
-	if s.Result.Failure != nil {
-		f := s.Result.Failure
-		for _, text := range []*string{&f.Message, &f.Want, &f.Got, &s.Result.Detail} { // with the header names of the target
-			*text = s.Masked(string(st.Dialect.BrandText([]byte(*text))))
-		}
-	}
+	st.brand(s, &s.Result)
 	st.mu.Lock()
 	defer st.mu.Unlock()
+	st.noteBroken(key, s)
 	p := st.picked[key]
 	if p.due = false; p.judged == nil {
 		p.judged = &s.Result
@@ -348,6 +347,104 @@ func (st *suite) ended(key string, s *harness.Scenario) {
 	}
 }
 
+// brand writes a result with the header names of the target.
+func (st *suite) brand(s *harness.Scenario, r *report.Result) {
+	texts := []*string{&r.Detail}
+	if f := r.Failure; f != nil {
+		texts = append(texts, &f.Message, &f.Pointer, &f.Want, &f.Got)
+		if f.Want != "" && f.Got == "" {
+			f.Got = "nothing"
+		}
+	}
+	for i := range r.Steps {
+		texts = append(texts, &r.Steps[i].Detail)
+	}
+	for i := range r.Exchanges {
+		for j := range r.Exchanges[i].Problems {
+			texts = append(texts, &r.Exchanges[i].Problems[j])
+		}
+	}
+	for _, text := range texts {
+		*text = s.Masked(string(st.Dialect.BrandText([]byte(*text))))
+	}
+}
+
+// hasBroken reports whether a scenario was the first to get an answer that breaks a requirement.
+func (st *suite) hasBroken(key string) bool {
+	for _, b := range st.broken {
+		if b.key == key {
+			return true
+		}
+	}
+	return false
+}
+
+// noteBroken records the requirements that answers of a scenario break. The scenario that shows
+// one first must show it in each of its runs, as for other failures.
+func (st *suite) noteBroken(key string, s *harness.Scenario) {
+	for id := range s.Breaks {
+		if st.broken[id] == nil {
+			st.broken[id] = &picked{key: key}
+		}
+	}
+	for id, b := range st.broken {
+		switch now := st.brokenBy(id, s); {
+		case b.key != key:
+		case b.judged == nil:
+			b.judged = now
+		default:
+			b.judged.Again(now)
+		}
+	}
+}
+
+// brokenBy is the result for a requirement that every answer must keep, in a scenario.
+func (st *suite) brokenBy(id string, s *harness.Scenario) *report.Result {
+	of := &s.Result
+	r := &report.Result{
+		Feature: of.Feature, Name: report.Unbroken(id), Location: of.Location, Tags: []string{"@" + id}, Requirements: []string{id},
+		Basis: basisOf(id), Profiles: []string{target.ProfileOf(id)}, Verdict: report.Pass, Started: of.Started, Duration: of.Duration,
+	}
+	if s.Breaks[id] != nil {
+		f := *s.Breaks[id]
+		r.Exchanges, f.Exchange, f.Step = []report.Exchange{of.Exchanges[f.Exchange]}, 0, "an answer in the scenario: "+of.Name
+		r.Verdict, r.Failure, r.Detail = report.Weigh(r.Basis, false), &f, f.Error()
+		st.brand(s, r)
+	}
+	return r
+}
+
+// basisOf is the basis of a requirement of the register.
+func basisOf(id string) spec.Basis {
+	if register, err := spec.LoadRequirements(); err == nil && register.ByID(id) != nil {
+		return register.ByID(id).Basis
+	}
+	return spec.Open
+}
+
+// withBroken adds a result for each requirement that an answer breaks although no scenario about
+// it has failed.
+func (st *suite) withBroken(results []report.Result) []report.Result {
+	bases := st.cfg.Basis
+	if len(bases) == 0 {
+		bases = []spec.Basis{spec.Stated, spec.Implied}
+	}
+	claimed := st.cfg.Profiles
+	if len(claimed) == 0 {
+		claimed = st.Target.Profiles
+	}
+	for _, id := range slices.Sorted(maps.Keys(st.broken)) {
+		b := st.broken[id].judged
+		known := slices.ContainsFunc(results, func(r report.Result) bool {
+			return slices.Contains(r.Requirements, id) && (r.Verdict == report.Fail || r.Verdict == b.Verdict)
+		})
+		if !known && slices.Contains(bases, b.Basis) && (len(claimed) == 0 || overlap(claimed, b.Profiles)) {
+			results = append(results, *b)
+		}
+	}
+	return results
+}
+
 func (c *Config) concurrency() int {
 	switch {
 	case c.Concurrency > 0:
@@ -364,6 +461,7 @@ func (st *suite) report(ctx context.Context, selection []picked) *report.Report 
 	for i := range selection {
 		results[i] = *selection[i].judged
 	}
+	results = st.withBroken(results)
 	t := &st.Target
 	mode := "live"
 	if t.Drivers["clock"].Kind == "control" {

@@ -10,42 +10,14 @@ Feature: Reading the message logs of workflows
       And its cursor is a string or absent
 
     @REQ-LOG-004 @stated @shape
-    Scenario Outline: Every event has its <field>
-      Given a finished run
-      When the message logs are read
-      Then every event of the run has the field "<field>" as <kind>
-
-      Examples: the table of the event
-        | field             | kind    |
-        | time              | integer |
-        | state             | string  |
-        | workflowRunId     | string  |
-        | workflowUrl       | string  |
-        | workflowCreatedAt | integer |
-
-    @REQ-LOG-004 @stated @shape
-    Scenario Outline: The step information of a message has its <field>
-      Given a finished run
-      When the message logs are read
-      Then every step information of the run has the field "<field>" as <kind>
-
-      Examples: the table of the step information
-        | field      | kind    |
-        | stepName   | string  |
-        | stepType   | string  |
-        | callType   | string  |
-        | messageId  | string  |
-        | concurrent | integer |
-        | createdAt  | integer |
-
-    @REQ-LOG-004 @stated @shape
     Scenario Outline: Every event of <kind> has all fields of the tables
       Given <kind>
       When the message logs are read
       Then every event of the run has all fields of the tables
 
-      Examples: runs of other ends
+      Examples: runs of every end
         | kind                |
+        | a finished run      |
         | a dead-lettered run |
         | a waiting run       |
 
@@ -106,7 +78,7 @@ Feature: Reading the message logs of workflows
         | way           |
         | held by a key |
 
-    @REQ-LOG-004 @REQ-LOG-005 @REQ-LOG-006 @REQ-LOG-022 @REQ-LOG-023 @REQ-LOG-026 @stated @shape @time-retries
+    @REQ-LOG-004 @REQ-LOG-005 @REQ-LOG-006 @REQ-LOG-007 @REQ-LOG-009 @REQ-LOG-010 @REQ-LOG-022 @REQ-LOG-023 @REQ-LOG-026 @stated @shape @time-retries
     Scenario Outline: The log of a run that is <way> is complete
       Given a dead-lettered run that is configured in every way and <way>
       When the message logs are read

@@ -416,20 +416,40 @@ Feature: Publishing a message
         | held by a key   |
         | held by a key and tried three times |
 
-    @REQ-RTY-002 @stated @time-retries
-    Scenario Outline: No attempt of a message that is <way> is one too many
+    @stated
+    Scenario Outline: A message that is <way> is sent as often as it must be, and no more
       Given a message that is configured in every way and <way>
       When the message has been sent as often as it must be
       Then no endpoint is tried more often than the message allows
 
+      @REQ-PUB-001
+      Examples: nothing else
+        | way       |
+        | published |
+
+      @REQ-PUB-001 @time-delay
+      Examples: a delay
+        | way     |
+        | delayed |
+
+      @REQ-RTY-001 @REQ-RTY-002 @REQ-PUB-001 @time-retries
       Examples: retries
-        | way               |
-        | tried three times |
-        | sent to a group   |
+        | way                           |
+        | tried three times             |
         | delayed and tried three times |
 
-      @cap-flow-resume
+      @REQ-PUB-002 @REQ-RTY-001 @REQ-RTY-002 @time-retries
+      Examples: a group
+        | way             |
+        | sent to a group |
+
+      @REQ-FLC-001 @cap-flow-resume
       Examples: a key
+        | way           |
+        | held by a key |
+
+      @REQ-FLC-001 @REQ-RTY-001 @REQ-RTY-002 @time-retries @cap-flow-resume
+      Examples: a key and retries
         | way                                 |
         | held by a key and tried three times |
 

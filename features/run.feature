@@ -63,7 +63,7 @@ Feature: Running workflows
       When the workflow is triggered and succeeds
       Then only the event "RUN_SUCCESS" holds the response of the workflow
 
-    @REQ-LOG-025 @implied
+    @REQ-LOG-025 @REQ-LOG-008 @implied
     Scenario Outline: The response <value> of a workflow is recorded as it is
       Given a workflow with the step "reserve"
       And the workflow returns <value>
@@ -137,7 +137,7 @@ Feature: Running workflows
       Given a workflow whose only step fails with status 500 and then with status 503
       And the run is allowed 1 retry
       When the workflow is triggered and fails
-      Then the events "ERROR" hold the statuses 500 and 503
+      Then each event "ERROR" holds the status of its own attempt, 500 or 503
 
   Rule: a run ends when its user cancels it
 

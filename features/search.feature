@@ -7,7 +7,7 @@ Feature: Deleting a search index
     Scenario: The answer of a delete is 200 with a JSON string
       Given a search index
       When the search index is deleted
-      Then the answer is 200 with a JSON string
+      Then every answer has the form of the document
 
     @REQ-SRC-002 @stated
     Scenario: A deleted index is gone

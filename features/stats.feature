@@ -3,34 +3,10 @@ Feature: Usage statistics
 
   Rule: the statistics are one object
 
-    @REQ-STA-001 @stated @shape
-    Scenario Outline: The statistics have their <field>
-      When the usage statistics are read without a period
-      Then the statistics have the field "<field>" as <kind>
-
-      Examples: the table of the statistics
-        | field                   | kind             |
-        | days                    | array of string  |
-        | daily_requests          | array            |
-        | daily_billings          | array of point   |
-        | daily_bandwidths        | array of point   |
-        | daily_used              | array of point   |
-        | daily_used_workflow     | array of point   |
-        | daily_svc_messages      | array of series  |
-        | daily_workflow_messages | array of series  |
-        | dlq_message_count       | integer          |
-        | daily_bandwidth_used    | array of point   |
-        | total_monthly_billing   | number           |
-
     @REQ-STA-007 @stated @shape
     Scenario: Every time of a point is a UTC date and time with a fraction
       When the usage statistics are read without a period
       Then every time in the statistics is a UTC date and time with a fraction
-
-    @REQ-STA-008 @stated @shape
-    Scenario: Every point has a text x and a number y
-      When the usage statistics are read without a period
-      Then every point in the statistics has a text "x" and a number "y"
 
     @REQ-STA-001 @REQ-STA-008 @stated @shape
     Scenario Outline: The statistics for <period> have all fields, and points of a text and a number

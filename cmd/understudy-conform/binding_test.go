@@ -11,6 +11,7 @@ import (
 	"github.com/understudy-mock/understudy/conformance/report"
 	"github.com/understudy-mock/understudy/conformance/target"
 	"github.com/understudy-mock/understudy/internal/effort"
+	"github.com/understudy-mock/understudy/internal/expect"
 	"github.com/understudy-mock/understudy/mockserver"
 )
 
@@ -60,4 +61,47 @@ func unboundNames(t *testing.T) (names []string) {
 		names = append(names, "drivers "+key)
 	}
 	return names
+}
+
+// CheckTarget says that a binding works only when the target shows a difference.
+func TestCheckTargetSeesADifference(t *testing.T) {
+	t.Parallel()
+	restart := []string{"bindings.headers.restart_flow_key", "bindings.headers.restart_retries"}
+	quiet := []string{"bindings.headers.flow_value", "bindings.headers.timeout", "bindings.dlq.count", "bindings.dlq.cursor", "bindings.logs.cursor"} // one message or one entry shows nothing
+	for name, c := range map[string]struct {
+		misspell func(string) string
+		works    bool
+	}{
+		"the right names work":        {func(name string) string { return name }, true},
+		"no misspelt name works":      {func(name string) string { return name + "x" }, false},
+		"no name of another one does": {func(name string) string { return name[:len(name)-1] }, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			server, err := mockserver.Run(mockserver.Config{Log: quietLog()})
+			if err != nil {
+				t.Fatal(err)
+			}
+			t.Cleanup(func() { _ = server.Close() })
+			own := ownTarget(environment(server), false)
+			for _, section := range []map[string]string{own.Bindings.Headers, own.Bindings.DLQ, own.Bindings.Logs} {
+				for key, name := range section {
+					section[key] = c.misspell(name)
+				}
+			}
+			if !c.works {
+				own.Bindings.Delay["format"] = "{n} fortnights"
+			}
+			list, err := conformance.CheckTarget(t.Context(), conformance.Config{Target: own})
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, one := range list {
+				if strings.HasPrefix(one.Entry, "bindings.") && !strings.HasPrefix(one.Entry, "bindings.fields.") && one.Entry != "bindings.stats.path" {
+					want := c.works && !slices.Contains(restart, one.Entry) && !slices.Contains(quiet, one.Entry)
+					expect.Equal(t, one.Entry+" works: "+one.Detail, one.Works, want)
+				}
+			}
+		})
+	}
 }

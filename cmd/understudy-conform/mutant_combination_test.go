@@ -7,6 +7,7 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/understudy-mock/understudy/spec/header"
 	"github.com/understudy-mock/understudy/spec/route"
 )
 
@@ -18,6 +19,7 @@ var combinationMutants = []mutant{
 	{ID: "DLQ-002.4", Text: "a smaller page is not given to who asks", Build: ignoreFilter(listingDLQ, "count")},
 	{ID: "DLQ-002.5", Text: "the first page has one entry more than was asked for, and the others have fewer", Build: unevenPages(listingDLQ)},
 	{ID: "DLQ-005.5", Text: "an invoked run that fails never enters the queue", Build: keptEntries(func(e map[string]any) bool { return !strings.HasSuffix(textOf(e["workflowRunId"]), "_invoked") })},
+	{ID: "DLQ-005.6", Text: "a restarted run that fails never enters the queue", Build: keptEntries(func(e map[string]any) bool { return !restartedRun(e) })},
 	{ID: "DLQ-007.5", Text: "notBefore is two seconds before createdAt", Build: changeEntries(func(e map[string]any) { e["notBefore"] = jsonNumber(integerOf(e, "createdAt") - 2000) })},
 	{ID: "DLQ-007.6", Text: "workflowCreatedAt of an entry is not that of the log", Build: changeEntries(func(e map[string]any) { e["workflowCreatedAt"] = jsonNumber(integerOf(e, "workflowCreatedAt") + 1) })},
 	{ID: "DLQ-008.14", Text: "the pages after the first are not filtered by label", Build: onNextPage(listingDLQ, "label")},
@@ -42,7 +44,9 @@ var combinationMutants = []mutant{
 			info["state"] = "CALLBACK_SUCCESS"
 		}
 	})},
+	{ID: "DLQ-013.4", Text: "an entry is listed once, and then never again", Build: listedOnce},
 	{ID: "DLQ-014.8", Text: "the url is missing in the entry of a run that was restarted twice", Build: entryDefect("url", "missing", "restarted 2")},
+	{ID: "FLC-001.6", Text: "a message over 64 KiB that a key held is lost", Build: lostWhenLarge("held")},
 	{ID: "LOG-002.4", Text: "a smaller page is not given to who asks", Build: ignoreFilter(listingLog, "count")},
 	{ID: "LOG-002.5", Text: "the first page has one event more than was asked for, and the others have fewer", Build: unevenPages(listingLog)},
 	{ID: "LOG-004.7", Text: "steps that run side by side have one message id", Build: changeReply(listingLog, func(_ *http.Request, v map[string]any) {
@@ -56,6 +60,8 @@ var combinationMutants = []mutant{
 			}
 		}
 	})},
+	{ID: "LOG-008.6", Text: "RUN_SUCCESS is missing when the workflow returns false", Build: filterItems(listingLog, "events", func(e map[string]any) bool { return textOf(e["workflowRunResponse"]) != "false" })},
+	{ID: "LOG-010.4", Text: "ERROR is missing for a restarted run", Build: filterItems(listingLog, "events", func(e map[string]any) bool { return e["state"] != "ERROR" || !restartedRun(e) })},
 	{ID: "LOG-011.12", Text: "the pages after the first are not filtered by state", Build: onNextPage(listingLog, "state")},
 	{ID: "LOG-011.13", Text: "the pages after the first are not filtered by run", Build: onNextPage(listingLog, "workflowRunId")},
 	{ID: "LOG-021.4", Text: "a cancel ends the next run of the workflow too", Build: cancelsNext},
@@ -64,6 +70,8 @@ var combinationMutants = []mutant{
 			delete(e, "workflowRunResponse")
 		}
 	})},
+	{ID: "PUB-001.11", Text: "a delayed message over 64 KiB is lost", Build: lostWhenLarge("delayed")},
+	{ID: "PUB-002.7", Text: "a message over 64 KiB to a group is lost", Build: lostWhenLarge("group")},
 	{ID: "PUB-006.6", Text: "forwarded headers are lost at the third attempt", Build: deliveryDefect("forwarded header", "retried 2")},
 	{ID: "PUB-006.7", Text: "forwarded headers are lost by a delay", Build: deliveryDefect("forwarded header", "delayed")},
 	{ID: "PUB-006.8", Text: "forwarded headers are lost while a key holds the message", Build: deliveryDefect("forwarded header", "held")},
@@ -87,6 +95,13 @@ var combinationMutants = []mutant{
 			delete(e, "label")
 		}
 	})},
+	{ID: "RTY-001.8", Text: "a delayed message is never tried again", Build: changeRequest(publishingMessage, func(r *http.Request) { neverAgain(r, header.Delay) })},
+	{ID: "RTY-001.9", Text: "a message that a key held is never tried again", Build: changeRequest(publishingMessage, func(r *http.Request) { neverAgain(r, header.FlowControlKey) })},
+	{ID: "RTY-001.10", Text: "the second retry of a delayed message is left out", Build: changeRequest(publishingMessage, func(r *http.Request) {
+		if r.Header.Get(header.Delay) != "" && r.Header.Get(header.Retries) == "2" {
+			r.Header.Set(header.Retries, "1")
+		}
+	})},
 	{ID: "RTY-003.2", Text: "an answer of 2xx other than 200 is a failure", Build: changeDelivery(false, func(r *http.Request, next http.RoundTripper) (*http.Response, error) {
 		response, err := next.RoundTrip(r)
 		if err == nil && response.StatusCode/100 == 2 && response.StatusCode != http.StatusOK {
@@ -100,6 +115,39 @@ var combinationMutants = []mutant{
 			delete(n, "")
 		}
 	})},
+}
+
+// neverAgain takes the retries from a message with another option.
+func neverAgain(r *http.Request, option string) {
+	if r.Header.Get(option) != "" && r.Header.Get(header.Retries) != "" && !ofWorkflow(r) {
+		r.Header.Set(header.Retries, "0")
+	}
+}
+
+// lostWhenLarge delivers large messages nowhere in a situation.
+func lostWhenLarge(situation string) func(func()) mutantParts {
+	return func(hit func()) mutantParts {
+		p := &published{}
+		return joinChanges(p.watch, changeDelivery(true, func(r *http.Request, next http.RoundTripper) (*http.Response, error) {
+			if r.Header.Get(header.WorkflowRunID) == "" && len(readBody(r)) > 64<<10 && deliverySituations[situation](p, r, p.of(r)) {
+				return fakeDelivery(), nil
+			}
+			return next.RoundTrip(r)
+		}))(hit)
+	}
+}
+
+// listedOnce leaves entries out of the second list and of those after it.
+func listedOnce(hit func()) mutantParts {
+	var mu sync.Mutex
+	seen := map[string]int{}
+	return keptEntries(func(e map[string]any) bool {
+		mu.Lock()
+		defer mu.Unlock()
+		run := textOf(e["workflowRunId"])
+		seen[run]++
+		return seen[run] == 1
+	})(hit)
 }
 
 // onNextPage drops a filter from requests with a cursor.

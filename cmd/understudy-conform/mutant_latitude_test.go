@@ -3,6 +3,7 @@ package main
 import (
 	"math/rand/v2"
 	"net/http"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -105,6 +106,21 @@ var latitudeRows = []mutant{
 		}}
 	}},
 	{ID: "L34", Text: "a sliding window is weighted", Build: changePlugin(func(map[string]any) {})}, // as in the server
+	{ID: "L35", Text: "a message that failed has one ERROR, that of its last attempt", Build: changeReply(listingLog, func(_ *http.Request, v map[string]any) {
+		last := map[string]int64{} // message -> time of its last ERROR
+		errorOf := func(e map[string]any) string {
+			info, _ := e["stepInfo"].(map[string]any)
+			return map[bool]string{true: textOf(info["messageId"])}[e["state"] == "ERROR"]
+		}
+		for _, e := range itemsOf(v, "events") {
+			last[errorOf(e)] = max(last[errorOf(e)], integerOf(e, "time"))
+		}
+		items, _ := v["events"].([]any)
+		v["events"] = slices.DeleteFunc(items, func(item any) bool {
+			e, _ := item.(map[string]any)
+			return errorOf(e) != "" && integerOf(e, "time") < last[errorOf(e)]
+		})
+	})},
 }
 
 // documentedAnswers matches the operations whose answers the document shows.

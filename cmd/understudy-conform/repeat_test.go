@@ -19,6 +19,7 @@ import (
 
 	"github.com/understudy-mock/understudy/conformance"
 	"github.com/understudy-mock/understudy/conformance/check"
+	"github.com/understudy-mock/understudy/conformance/harness"
 	"github.com/understudy-mock/understudy/conformance/report"
 	"github.com/understudy-mock/understudy/conformance/target"
 	"github.com/understudy-mock/understudy/internal/effort"
@@ -46,7 +47,7 @@ func TestTheCommandOfEveryFailureRepeatsTheRequest(t *testing.T) {
 		cfg.Concurrency = 24
 		own = cfg.Target
 	})
-	commands := map[string]*report.Exchange{}
+	commands, failures := map[string]*report.Exchange{}, map[string]*report.Failure{}
 	for i := range judged.Results {
 		r := &judged.Results[i]
 		for j := range r.Exchanges {
@@ -58,7 +59,7 @@ func TestTheCommandOfEveryFailureRepeatsTheRequest(t *testing.T) {
 			continue
 		}
 		if x := &r.Exchanges[r.Failure.Exchange]; x.Status > 0 && !changedBySending[x.Operation] {
-			commands[x.Curl] = x
+			commands[x.Curl], failures[x.Curl] = x, r.Failure
 		}
 	}
 	t.Logf("%d commands", len(commands))
@@ -78,7 +79,67 @@ func TestTheCommandOfEveryFailureRepeatsTheRequest(t *testing.T) {
 		if status != strconv.Itoa(x.Status) {
 			t.Errorf("%s %s: the command answers %q, the judged request %d:\n%s\n%q\n%s", x.Operation, x.URL, status, x.Status, command, x.Notes, out)
 		}
+		again := answerOf(out)
+		if f := failures[command]; f.Message == "the field has another type" {
+			v, found := check.At(again, f.Pointer)
+			expect.True(t, command+": the repeated answer has "+f.Pointer, found)
+			expect.Contains(t, command+": what was judged", f.Got, check.KindOf(v))
+		}
+		for _, list := range harness.ListField {
+			items, _ := check.List(answerOf(x.Answer), "/"+list)
+			listed, _ := check.List(again, "/"+list)
+			expect.True(t, command+": the list has items as before", len(listed) > 0 || len(items) == 0)
+		}
 	}
+}
+
+// answerOf is the JSON of an answer, also below the headers that curl prints; nil for none.
+func answerOf(out string) any {
+	return check.Decode([]byte(out[strings.LastIndex(out, "\r\n\r\n")+1:]))
+}
+
+// misfitting lists a copy of the first item, with other values, in every filtered list.
+func misfitting(w http.ResponseWriter, r *http.Request, next http.Handler) {
+	a := serverAnswer(next, r)
+	if v, ok := decodeJSON(a.body).(map[string]any); ok && r.Method == http.MethodGet && len(r.URL.Query()) > 1 {
+		if items, _ := v[listName(v)].([]any); len(items) > 0 {
+			text := strings.NewReplacer("/r/", "/other/", "msg_", "other_", "127.0.0.1", "127.0.0.2", "RUN_", "OTHER_", "CREATED", "OTHER", "DELIVERED", "OTHER", "CALLBACK_", "OTHER_", "label", "other").Replace(string(encodeJSON(items[0])))
+			v[listName(v)] = append(items, decodeJSON([]byte(text)))
+			a.body = encodeJSON(v)
+		}
+	}
+	a.write(w)
+}
+
+// A command keeps the values of filters: it lists what was judged.
+func TestTheCommandOfAFilterListsWhatWasJudged(t *testing.T) {
+	t.Parallel()
+	effort.Unraced(t, "it looks for commands, not for races")
+	programs.Need(t, "the commands of filters are not run", "curl")
+	var own target.Target
+	judged := fronted(t, misfitting, func(cfg *conformance.Config, _ *httptest.Server) {
+		cfg.Requirements, cfg.Tags = []string{"REQ-DLQ-008", "REQ-LOG-011"}, "not @exclusive"
+		delete(cfg.Target.Drivers, "account")
+		own = cfg.Target
+	})
+	urls := 0
+	for i := range judged.Results {
+		r := &judged.Results[i]
+		if r.Failure == nil || r.Failure.Exchange < 0 || !strings.Contains(r.Failure.Message, "does not fit") {
+			continue
+		}
+		x := &r.Exchanges[r.Failure.Exchange]
+		if strings.Contains(x.URL, "workflowUrl=") {
+			urls++
+		}
+		_, out := repeated(t, &own, x)
+		was, _ := check.List(answerOf(x.Answer), "/"+harness.ListField[x.Operation])
+		now, _ := check.List(answerOf(out), "/"+harness.ListField[x.Operation])
+		if len(now) == 0 || len(now) < len(was) { // a long answer is cut in the report
+			t.Errorf("%s: the command lists %d items, the judged request %d: %s", r.Name, len(now), len(was), x.Curl)
+		}
+	}
+	expect.True(t, "commands with a URL in a filter", urls > 0)
 }
 
 // showsSecret reports whether a text has a credential, or all of it but its last character.

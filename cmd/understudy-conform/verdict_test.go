@@ -545,3 +545,45 @@ func recordedCopy(next http.Handler, r *http.Request) []byte {
 	}
 	return recorder.Serve(next, r.Clone(r.Context())).Body.Bytes()
 }
+
+// writtenLate leaves events out of the log that a server which writes its log in the background
+// has not written yet.
+func writtenLate(written func(e map[string]any, age time.Duration) bool) func(http.ResponseWriter, *http.Request, http.Handler) {
+	return func(w http.ResponseWriter, r *http.Request, next http.Handler) {
+		now := time.Now()
+		a := serverAnswer(next, r)
+		if v, ok := decodeJSON(a.body).(map[string]any); ok && listingLog(r) {
+			list, _ := v["events"].([]any)
+			v["events"] = slices.DeleteFunc(list, func(e any) bool {
+				event, _ := e.(map[string]any)
+				return !written(event, now.Sub(time.UnixMilli(integerOf(event, "time"))))
+			})
+			a.body = encodeJSON(v)
+		}
+		a.write(w)
+	}
+}
+
+// A target may write its log late.
+func TestConformAcceptsALogThatIsWrittenLate(t *testing.T) {
+	t.Parallel()
+	effort.Unraced(t, "it looks for verdicts, not for races")
+	effort.Long(t, "it waits for the log in real time")
+	const late = 700 * time.Millisecond
+	for name, written := range map[string]func(e map[string]any, age time.Duration) bool{
+		"each event": func(_ map[string]any, age time.Duration) bool { return age > late },
+		"all events once in a while": func(e map[string]any, age time.Duration) bool {
+			return time.UnixMilli(integerOf(e, "time")).Truncate(late).Before(time.UnixMilli(integerOf(e, "time")).Add(age).Truncate(late))
+		},
+		"events of messages after those of runs": func(e map[string]any, age time.Duration) bool { return e["stepInfo"] == nil || age > late },
+		"events of runs after those of messages": func(e map[string]any, age time.Duration) bool { return e["stepInfo"] != nil || age > late },
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			judged := fronted(t, writtenLate(written), func(cfg *conformance.Config, _ *httptest.Server) {
+				cfg.Areas, cfg.Tags, cfg.Concurrency = []string{"log", "run", "restart", "dlq", "stats"}, "not @time-long", 24
+			})
+			none(t, judged, report.Fail, report.Warn, report.Unreliable, report.HarnessError, report.Inconclusive)
+		})
+	}
+}

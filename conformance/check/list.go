@@ -101,7 +101,11 @@ func (l *looking) filtered(id string, names map[string]string, filter, item, nam
 		return
 	}
 	v, there := At(l.Body, item+"/"+name)
-	if got := fmt.Sprint(v); there && got != want {
+	got := fmt.Sprint(v)
+	if n, whole := Integer(v, ""); whole { // in whatever form it is written
+		got = strconv.FormatInt(n, 10)
+	}
+	if there && got != want {
 		l.breaks(id, item+"/"+name, unfitting, want, got)
 	}
 }

@@ -27,12 +27,14 @@ type sent struct {
 	body        []byte
 	text        []byte // of the answer
 	answer      any    // decoded, nil when it is not JSON
+	answered    http.Header
 }
 
 // variables are the shell variables of a command, with notes on their values.
 type variables struct {
 	notes []string
 	seen  map[string]string // value -> name
+	read  bool              // the request is a GET
 }
 
 // name returns the marked variable for a value; note says which value to set.
@@ -49,9 +51,10 @@ func (v *variables) name(value, name, note string) string {
 }
 
 // curl returns a command that repeats a request after the run, and notes on its variables.
-// They replace the credentials, and the addresses of the receiver, which ends with the run.
+// They replace the credentials, and in destinations the addresses of the receiver, which ends with
+// the run.
 func (s *Scenario) curl(q *sent) (string, []string) {
-	v := &variables{seen: map[string]string{}}
+	v := &variables{seen: map[string]string{}, read: q.method == http.MethodGet}
 	m := mask.Masker{Replace: func(secret string) string { return s.unnamed(secret, v) }}
 	var b strings.Builder
 	fmt.Fprintf(&b, "curl -sS -i -X %s %s", q.method, shellText(s.parameters(m.Value(q.url), v)))
@@ -150,7 +153,8 @@ func (s *Scenario) userName(user string, v *variables) string {
 	return strings.Replace(user, string(own), name, 1)
 }
 
-// parameters replaces credentials and receiver addresses with variables.
+// parameters replaces credentials with variables, and receiver addresses. A read keeps them: there
+// they are values of filters, and what they fit was listed before.
 func (s *Scenario) parameters(text string, v *variables) string {
 	for _, c := range s.known() {
 		for _, form := range []string{c.value, url.QueryEscape(c.value)} {
@@ -158,6 +162,9 @@ func (s *Scenario) parameters(text string, v *variables) string {
 				text = strings.ReplaceAll(text, form, v.name(c.value, c.name, c.note))
 			}
 		}
+	}
+	if v.read {
+		return text
 	}
 	return s.Suite.receivers().ReplaceAllStringFunc(text, func(address string) string {
 		plain, err := url.QueryUnescape(address)

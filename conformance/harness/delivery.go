@@ -75,7 +75,7 @@ func ValuesOf(got *receiver.Received, name string) []string {
 func (s *Scenario) Settled(e *receiver.Endpoint, n int) error {
 	check := func() error {
 		if got := e.Look(); len(got) < n {
-			return fmt.Errorf("%d of %d deliveries", len(got), n)
+			return s.Failure("deliveries to "+e.Name, fmt.Sprintf("at least %d", n), fmt.Sprint(len(got)))
 		}
 		return nil
 	}
@@ -262,7 +262,7 @@ func (st *Suite) retryWait(s *Scenario) (time.Duration, error) {
 	}
 	_, err := s.Demand(Request{Operation: "publishMessage", Vars: map[string]string{"destination": e.URL}, Method: s.PublishMethod(), Header: h, Body: []byte("measured"), Aside: true})
 	if err != nil {
-		return 0, Prerequisite(err)
+		return 0, s.Assume(err, "REQ-PUB-001")
 	}
 	_ = s.AfterRetries(func() error { // without a retry there is nothing to measure
 		if all := e.Look(); len(all) > 1 {

@@ -88,7 +88,17 @@ func (a *Response) Missing() bool {
 	if a.Operation == nil || a.Operation.ID != "getUsageStatistics" && strings.Contains(a.Operation.Path, "{") {
 		return false
 	}
-	return a.Status == http.StatusNotFound || a.Status == http.StatusMethodNotAllowed || a.Status == http.StatusNotImplemented
+	return missingStatus(a.Status)
+}
+
+// mayLack reports whether an answer may mean that the target, which claims nothing, does not have
+// the operation: also for a path with an id.
+func (s *Scenario) mayLack(a *Response) bool {
+	return len(s.Suite.Target.Profiles) == 0 && a.JSON == nil && missingStatus(a.Status)
+}
+
+func missingStatus(status int) bool {
+	return status == http.StatusNotFound || status == http.StatusMethodNotAllowed || status == http.StatusNotImplemented
 }
 
 // Refused returns nil for any status except 2xx.

@@ -3,7 +3,9 @@ package harness
 import (
 	"bytes"
 	"context"
-	"encoding/json"
+	"fmt"
+	"maps"
+	"net/http"
 	"reflect"
 	"slices"
 	"strconv"
@@ -36,12 +38,13 @@ type Scenario struct {
 
 	Endpoints []*receiver.Endpoint
 	Named     map[string]*receiver.Endpoint
-	Asked     *Response    // the last request that a When step made
-	sent      []sent       // the requests of Result.Exchanges
-	unlooked  map[int]bool // exchanges that no step has judged yet
-	latest    atomic.Int64 // the last exchange that a step made; atomic, since some steps make several at once
-	Judging   bool         // the step that runs is a Then
-	Before    int          // the last exchange before the step that runs
+	Asked     *Response                  // the last request that a When step made
+	sent      []sent                     // the requests of Result.Exchanges
+	unlooked  map[int]bool               // exchanges that no step has judged yet
+	latest    atomic.Int64               // the last exchange that a step made; atomic, since some steps make several at once
+	Judging   bool                       // the step that runs is a Then
+	Before    int                        // the last exchange before the step that runs
+	Breaks    map[string]*report.Failure // the first answer that breaks a requirement, by its id, whatever the scenario is about
 
 	mu      sync.Mutex
 	over    bool
@@ -98,10 +101,7 @@ func (s *Scenario) Finish() {
 	s.mu.Unlock()
 	for _, e := range s.Endpoints {
 		for _, got := range e.Deliveries() {
-			s.Result.Deliveries = append(s.Result.Deliveries, report.Delivery{
-				Endpoint: e.Name, Method: got.Method, Path: s.Masked(got.Path), Header: s.MaskedHeader(got.Wire),
-				Body: s.maskedBody(got.Body), Answered: int(got.Status.Load()), At: report.Span(got.At.Sub(s.Result.Started)),
-			})
+			s.Result.Deliveries = append(s.Result.Deliveries, s.delivery(e, got))
 		}
 		e.End()
 	}
@@ -112,9 +112,21 @@ func (s *Scenario) Finish() {
 	s.Result.Duration = report.Span(Since(s.Result.Started))
 }
 
+// Formed is the failure of an answer that breaks a requirement of the scenario.
+func (s *Scenario) Formed() error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, id := range s.Result.Requirements {
+		if f := s.Breaks[id]; f != nil {
+			return f
+		}
+	}
+	return nil
+}
+
 // keep adds an exchange and returns its index, -1 after the end of the scenario. It locks,
 // because workflow endpoints of the suite send requests from goroutines of the receiver.
-func (s *Scenario) keep(x report.Exchange, asked sent) int {
+func (s *Scenario) keep(x report.Exchange, asked sent, breaches ...check.Breach) int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.over { // a late call of a workflow endpoint is not evidence
@@ -123,6 +135,11 @@ func (s *Scenario) keep(x report.Exchange, asked sent) int {
 	s.Result.Exchanges, s.sent = append(s.Result.Exchanges, x), append(s.sent, asked)
 	i := len(s.Result.Exchanges) - 1
 	s.unlooked[i] = true
+	for _, b := range breaches {
+		if s.Breaks[b.Requirement] == nil {
+			s.Breaks[b.Requirement] = &report.Failure{Message: b.Message, Pointer: b.Pointer, Want: b.Want, Got: Clip(b.Got), Exchange: i}
+		}
+	}
 	return i
 }
 
@@ -175,26 +192,98 @@ func (s *Scenario) place(value any) (exchange int, pointer string) {
 	return s.judged(), ""
 }
 
-// Leak says where a secret is in a delivery or an answer of the target; "" is nowhere.
-func (s *Scenario) Leak(secret string) string {
-	if len(secret) < 4 {
-		return ""
+// Leak is the failure of a target that shows a secret in a delivery or an answer; nil if it shows
+// it nowhere. The evidence is the answer, or the delivery and the request before it.
+func (s *Scenario) Leak(secret string) error {
+	if len(secret) < minSecret {
+		return nil
 	}
+	f := &report.Failure{Message: "a credential of the publisher was shown", Want: "a credential in nothing that the target sends", Exchange: -1}
 	for _, e := range s.Endpoints {
 		for _, got := range e.Deliveries() {
-			if strings.Contains(got.Path, secret) || bytes.Contains(got.Body, []byte(secret)) || Carrying(got, secret) != "" {
-				return "a delivery to " + e.Name
+			where, pointer := shows(got.Wire, got.Body, check.Decode(got.Body), secret)
+			if strings.Contains(got.Path, secret) {
+				where = "the path"
+			}
+			if where != "" {
+				d := s.delivery(e, got)
+				f.Pointer, f.Delivery, f.Exchange = pointer, &d, s.before(d.At)
+				f.Got = fmt.Sprintf("%s of the delivery to %s: %s %s, %s after the start of the scenario", where, e.Name, d.Method, d.Path, d.At)
+				return f
 			}
 		}
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for i := range s.sent {
-		if text, err := json.Marshal(s.sent[i].answer); err == nil && bytes.Contains(text, []byte(secret)) && s.Result.Exchanges[i].Operation != "" {
-			return "the answer of " + s.Result.Exchanges[i].Operation
+		q := &s.sent[i]
+		where, pointer := shows(q.answered, q.text, q.answer, secret)
+		if op := s.Result.Exchanges[i].Operation; op != "" && where != "" {
+			f.Pointer, f.Exchange, f.Got = pointer, i, where+" of the answer of "+op
+			return f
 		}
 	}
-	return ""
+	return nil
+}
+
+// shows says where a message has a text, and the JSON pointer to it; "" is nowhere.
+func shows(h http.Header, body []byte, value any, text string) (where, pointer string) {
+	for _, name := range slices.Sorted(maps.Keys(h)) {
+		if slices.ContainsFunc(h[name], func(v string) bool { return strings.Contains(v, text) }) {
+			return "the header " + name, ""
+		}
+	}
+	if pointer, ok := Holding(value, text); ok {
+		return "the body", pointer
+	}
+	if bytes.Contains(body, []byte(text)) {
+		return "the body", ""
+	}
+	return "", ""
+}
+
+// Holding returns the JSON pointer to the first text or name within a value that contains text.
+func Holding(value any, text string) (pointer string, ok bool) {
+	switch v := value.(type) {
+	case string:
+		return "", strings.Contains(v, text)
+	case map[string]any:
+		for _, name := range slices.Sorted(maps.Keys(v)) {
+			if rest, ok := Holding(v[name], text); ok || strings.Contains(name, text) {
+				return "/" + escaped.Replace(name) + rest, true
+			}
+		}
+	case []any:
+		for i, item := range v {
+			if rest, ok := Holding(item, text); ok {
+				return "/" + strconv.Itoa(i) + rest, true
+			}
+		}
+	}
+	return "", false
+}
+
+// escaped replaces the special characters in a part of a JSON pointer.
+var escaped = strings.NewReplacer("~", "~0", "/", "~1")
+
+// before returns the last request before a time that may have changed something, -1 for none.
+func (s *Scenario) before(at report.Span) int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for i, x := range slices.Backward(s.Result.Exchanges) {
+		if x.At <= at && x.Method != http.MethodGet {
+			return i
+		}
+	}
+	return -1
+}
+
+// delivery is what the receiver saw, without secrets.
+func (s *Scenario) delivery(e *receiver.Endpoint, got *receiver.Received) report.Delivery {
+	return report.Delivery{
+		Endpoint: e.Name, Method: got.Method, Path: s.Masked(got.Path), Header: s.MaskedHeader(got.Wire),
+		Body: s.maskedBody(got.Body), Answered: int(got.Status.Load()), At: report.Span(got.At.Sub(s.Result.Started)),
+	}
 }
 
 // pointerTo returns the JSON pointer to the object at an address, within a decoded value.
@@ -206,7 +295,7 @@ func pointerTo(value any, at uintptr) (pointer string, ok bool) {
 		}
 		for name, member := range v {
 			if rest, ok := pointerTo(member, at); ok {
-				return "/" + strings.NewReplacer("~", "~0", "/", "~1").Replace(name) + rest, true
+				return "/" + escaped.Replace(name) + rest, true
 			}
 		}
 	case []any:

@@ -123,6 +123,14 @@ func (st *Suite) spend(op *spec.Operation) error {
 	return nil
 }
 
+// Branded returns the name that a header has for the target.
+func (st *Suite) Branded(name string) string {
+	for branded := range st.Dialect.BrandHeader(http.Header{http.CanonicalHeaderKey(name): nil}) {
+		name = branded
+	}
+	return name
+}
+
 // Slowest returns how long the slowest answer has taken.
 func (st *Suite) Slowest() time.Duration { return time.Duration(st.slowest.Load()) }
 
@@ -153,7 +161,7 @@ func (st *Suite) Begin(ctx context.Context, known report.Result) (*Scenario, err
 	t := &st.Target
 	s := &Scenario{
 		Suite: st, Key: fmt.Sprintf("%s%d", st.ID, st.number.Add(1)), Limit: cancel, Auth: t.Target.Auth, URLs: t.Target.URLs.Filled(),
-		User: string(t.Fixtures.StatsUserID), Before: -1, Named: map[string]*receiver.Endpoint{}, unlooked: map[int]bool{}, arrived: make(chan struct{}),
+		User: string(t.Fixtures.StatsUserID), Before: -1, Named: map[string]*receiver.Endpoint{}, unlooked: map[int]bool{}, Breaks: map[string]*report.Failure{}, arrived: make(chan struct{}),
 	}
 	s.latest.Store(-1)
 	s.Result = known

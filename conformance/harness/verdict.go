@@ -140,11 +140,12 @@ func (s *Scenario) Note(err error) {
 	}
 }
 
-// Prerequisite converts a failure of a precondition to an inconclusive verdict: another
-// scenario judges the precondition.
-func Prerequisite(err error) error {
-	if err == nil {
-		return nil
+// Assume converts a failure of a precondition to an inconclusive verdict: scenarios about the
+// requirements that promise it judge it. In one of these scenarios it remains a failure, since what
+// a requirement promises is no precondition of itself.
+func (s *Scenario) Assume(err error, promisedBy ...string) error {
+	if err == nil || slices.ContainsFunc(promisedBy, func(id string) bool { return slices.Contains(s.Result.Requirements, id) }) {
+		return err
 	}
 	f, ok := err.(*report.Failure)                //nolint:errorlint // as it was made
 	if m, gone := err.(*missingOperation); gone { //nolint:errorlint // as it was made
@@ -156,9 +157,9 @@ func Prerequisite(err error) error {
 	return err
 }
 
-// Assume is Prerequisite for a call of InTurn.
-func Assume(call func() error) func() error {
-	return func() error { return Prerequisite(call()) }
+// Assuming is Assume for a call of InTurn.
+func (s *Scenario) Assuming(call func() error, promisedBy ...string) func() error {
+	return func() error { return s.Assume(call(), promisedBy...) }
 }
 
 // InTurn makes calls until one fails.

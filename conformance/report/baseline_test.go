@@ -30,6 +30,7 @@ func TestBaseline(t *testing.T) {
 		{"- {id: 'o*', reason: x}", false, 0, ""},
 		{"- {id: one}", false, -1, "b.yaml:1: [0].reason: missing: must say why"},
 		{"- {id: two, reason: x}\n- {id: one, reason: x}", false, 5, "b.yaml:1: two: it was expected to fail, and passes"},
+		{"- {id: 'REQ-PUB-002:No answer breaks REQ-PUB-002', reason: x}\n- {id: one, reason: x}", false, 5, "b.yaml:1: REQ-PUB-002:No answer breaks REQ-PUB-002: it was expected to fail, and passes"},
 		{"- {id: one, issue: 'https://x.test/1', expires: 2026-12-31}", true, 0, ""},
 		{"- {id: one, issue: 'https://x.test/1', expires: 2026-01-31}", true, 5, "b.yaml:1: one: expired on 2026-01-31"},
 		{"- {id: one, expires: 2026-12-31}", true, -1, "b.yaml:1: [0].issue: missing: must be"},

@@ -40,6 +40,14 @@ func (r *Report) judgedBy(x *Result) []*Covered {
 	return append(exact, others...)
 }
 
+// weight is the basis of a result and, where that alone would not fail the target, why it does.
+func (x *Result) weight() string {
+	if x.Verdict == Fail && Weigh(x.Basis, false) != Fail {
+		return string(x.Basis) + "; a leak, like any breach of security, fails whatever its basis"
+	}
+	return string(x.Basis)
+}
+
 // explain prints one scenario that did not hold: the text of the requirement, the
 // expected and the actual value, and the exchange.
 func (r *Report) explain(b *bytes.Buffer, x *Result) {
@@ -48,7 +56,7 @@ func (r *Report) explain(b *bytes.Buffer, x *Result) {
 		fmt.Fprintf(b, "    %s\n", times)
 	}
 	for _, q := range r.judgedBy(x) {
-		fmt.Fprintf(b, "    %s (%s) %s\n", q.ID, x.Basis, q.Text)
+		fmt.Fprintf(b, "    %s (%s) %s\n", q.ID, x.weight(), q.Text)
 		if quote, _ := quoteOf(q, x); quote != "" {
 			fmt.Fprintf(b, "        %s: %q\n", q.From(), quote)
 		}
@@ -64,6 +72,9 @@ func (r *Report) explain(b *bytes.Buffer, x *Result) {
 			}
 		}
 	}
+	if f := x.Failure; f != nil && f.Delivery != nil {
+		f.Delivery.print(b, "shown in: ")
+	}
 	if f := x.Failure; f != nil && f.Exchange >= 0 && f.Exchange < len(x.Exchanges) {
 		x.Exchanges[f.Exchange].print(b)
 	} else if f != nil && f.Repeat != "" {
@@ -74,8 +85,7 @@ func (r *Report) explain(b *bytes.Buffer, x *Result) {
 			fmt.Fprintf(b, "    received: %d more, in the html and json reports\n", len(x.Deliveries)-n)
 			break
 		}
-		fmt.Fprintf(b, "    received: +%s %s: %s %s, answered %d\n", d.At, d.Endpoint, d.Method, d.Path, d.Answered)
-		printHeader(b, d.Header)
+		d.print(b, "received: ")
 	}
 	b.WriteByte('\n')
 }
@@ -96,6 +106,12 @@ func (e *Exchange) print(b *bytes.Buffer) {
 	for _, note := range e.Notes {
 		fmt.Fprintf(b, "              # %s\n", note)
 	}
+}
+
+// print writes what the receiver saw.
+func (d *Delivery) print(b *bytes.Buffer, title string) {
+	fmt.Fprintf(b, "    %s+%s %s: %s %s, answered %d\n", title, d.At, d.Endpoint, d.Method, d.Path, d.Answered)
+	printHeader(b, d.Header)
 }
 
 func printHeader(b *bytes.Buffer, h map[string][]string) {

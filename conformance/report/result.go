@@ -1,6 +1,7 @@
 package report
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"slices"
@@ -158,13 +159,14 @@ type Step struct {
 
 // Failure is a failed check.
 type Failure struct {
-	Step     string `json:"step" yaml:"step"`
-	Message  string `json:"message" yaml:"message"`
-	Pointer  string `json:"pointer,omitempty" yaml:"pointer,omitempty"` // JSON pointer into the response
-	Want     string `json:"expected,omitempty" yaml:"expected,omitempty"`
-	Got      string `json:"actual,omitempty" yaml:"actual,omitempty"`
-	Exchange int    `json:"exchange" yaml:"exchange"`                 // index in Exchanges; -1: none
-	Repeat   string `json:"repeat,omitempty" yaml:"repeat,omitempty"` // the command that shows it again, if no exchange has one
+	Step     string    `json:"step" yaml:"step"`
+	Message  string    `json:"message" yaml:"message"`
+	Pointer  string    `json:"pointer,omitempty" yaml:"pointer,omitempty"` // JSON pointer into the response
+	Want     string    `json:"expected,omitempty" yaml:"expected,omitempty"`
+	Got      string    `json:"actual,omitempty" yaml:"actual,omitempty"`
+	Exchange int       `json:"exchange" yaml:"exchange"`                     // index in Exchanges; -1: none
+	Delivery *Delivery `json:"delivery,omitempty" yaml:"delivery,omitempty"` // that shows what it must not
+	Repeat   string    `json:"repeat,omitempty" yaml:"repeat,omitempty"`     // the command that shows it again, if no exchange has one
 }
 
 // Error is the failure in one line.
@@ -174,7 +176,7 @@ func (f *Failure) Error() string {
 		text += " at " + f.Pointer
 	}
 	if f.Want != "" {
-		text += ": expected " + f.Want + ", got " + f.Got
+		text += ": expected " + f.Want + ", got " + cmp.Or(f.Got, "nothing")
 	}
 	return text
 }

@@ -125,7 +125,7 @@ func (r *Report) block(c *cause) []string {
 	if len(x.Requirements) > 0 {
 		q := r.judgedBy(x)[0]
 		quote, _ := quoteOf(q, x)
-		lines = append(lines, "    "+string(x.Basis)+": "+oneLine(cmp.Or(quote, q.Text), maxLine))
+		lines = append(lines, "    "+x.weight()+": "+oneLine(cmp.Or(quote, q.Text), maxLine))
 	}
 	lines = append(lines, "    "+oneLine(where, maxLine))
 	if f.Want != "" {

@@ -4,7 +4,7 @@
 //	suite := godog.TestSuite{TestSuiteInitializer: func(c *godog.TestSuiteContext) { step.Register(c.ScenarioContext()) }}
 //
 // A Scenario is a harness.Scenario with the state that its steps share. A Given step
-// prepares; an error there usually makes the scenario inconclusive (harness.Prerequisite).
+// prepares; an error there usually makes the scenario inconclusive (Scenario.Assume).
 // A When step acts and keeps the response. A Then step judges the result. A step that is made
 // of others calls them in turn (harness.InTurn).
 //

@@ -24,7 +24,7 @@ var flowSteps = []step{
 	{"Given", `a flow-control key that was paused and resumed before`, (*Scenario).resumedBefore},
 	{"Given", `(\d+) paused flow-control keys that hold 1 message each`, (*Scenario).manyPausedKeys},
 	{"Given", `another paused flow-control key( with a longer name)? that holds (\d+) messages?`, (*Scenario).otherPausedKey},
-	{"Given", `no held message has arrived when a sentinel without a key does`, func(s *Scenario) error { return harness.Prerequisite(s.nothingAt(theDestination)) }},
+	{"Given", `no held message has arrived when a sentinel without a key does`, func(s *Scenario) error { return s.Assume(s.nothingAt(theDestination)) }},
 	{"When", `the key is resumed`, (*Scenario).resume},
 	{"When", `all keys are resumed at once`, (*Scenario).resumeAllAtOnce},
 	{"Then", `the message of each key arrives`, (*Scenario).eachKeyArrives},
@@ -55,7 +55,7 @@ func (s *Scenario) hold(key, endpoint string, n int) error {
 		s.publish.header.Set(s.Bound("headers", "flow_value"), s.FlowValue(FlowValues[0]))
 		s.publish.body = fmt.Appendf(nil, "held %d", i)
 		if err := s.published(e.URL, ""); err != nil {
-			return s.flowRefused(harness.Prerequisite(err))
+			return s.flowRefused(s.Assume(err, "REQ-PUB-001"))
 		}
 	}
 	s.publish.header, s.publish.body = nil, nil
@@ -96,10 +96,10 @@ func (s *Scenario) resumedBefore() error {
 	if err := s.hold(s.flow.key, "the earlier destination", 1); err != nil {
 		return err
 	}
-	return harness.Prerequisite(harness.InTurn(s.resume, func() error {
+	return s.Assume(harness.InTurn(s.resume, func() error {
 		_, err := s.FirstDelivery("the earlier destination")
 		return err
-	}))
+	}), "REQ-FLC-001")
 }
 
 // manyPausedKeys pauses n keys with one held message each, all for different destinations.

@@ -109,28 +109,26 @@ func (s *Scenario) everyEventHasAll() error {
 
 // everyMessageDelivered waits until each message that was created is delivered.
 func (s *Scenario) everyMessageDelivered() error {
-	return s.Eventually(func() error {
-		return s.check(func(events []any) error {
-			var created, delivered []string
-			for _, e := range events {
-				id, _ := check.Text(e, "/stepInfo/messageId")
-				switch eventState(e) {
-				case "CREATED":
-					created = append(created, id)
-				case "DELIVERED":
-					delivered = append(delivered, id)
-				}
+	return s.check(func(events []any) error {
+		var created, delivered []string
+		for _, e := range events {
+			id, _ := check.Text(e, "/stepInfo/messageId")
+			switch eventState(e) {
+			case "CREATED":
+				created = append(created, id)
+			case "DELIVERED":
+				delivered = append(delivered, id)
 			}
-			if len(created) == 0 {
-				return s.lacks("CREATED", events)
+		}
+		if len(created) == 0 {
+			return s.lacks("CREATED", events)
+		}
+		for _, id := range created {
+			if !slices.Contains(delivered, id) {
+				return s.FailureOf(events, "the message "+id+" of a run that succeeded", "CREATED and DELIVERED", eventStates(events))
 			}
-			for _, id := range created {
-				if !slices.Contains(delivered, id) {
-					return s.FailureOf(events, "the message "+id+" of a run that succeeded", "CREATED and DELIVERED", eventStates(events))
-				}
-			}
-			return nil
-		})
+		}
+		return nil
 	})
 }
 

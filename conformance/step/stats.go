@@ -28,7 +28,6 @@ var statsSteps = []step{
 	{"Given", `the run has been cancelled`, (*Scenario).hasBeenCancelled},
 	{"When", `the usage statistics are read (?:without a period|for the period "(\w+)")`, (*Scenario).readStats},
 	{"When", `the usage statistics are read until they have moved`, (*Scenario).readStatsMoved},
-	{"Then", `the statistics have the field "(\w+)" as ([\w ]+)`, (*Scenario).statsHave},
 	{"Then", `every time in the statistics is a UTC date and time with a fraction`, (*Scenario).timesInForm},
 	{"Then", `every point in the statistics has a text "x" and a number "y"`, (*Scenario).pointsInForm},
 	{"Then", `every object of the daily requests has x, y, workflow_message and workflow_run`, (*Scenario).requestsInForm},
@@ -70,7 +69,7 @@ func (s *Scenario) statsBefore() error {
 	if err == nil {
 		s.stats.before = a.JSON
 	}
-	return harness.Prerequisite(err)
+	return s.Assume(err, "REQ-STA-001")
 }
 
 func (s *Scenario) readStats(period string) (err error) {
@@ -423,12 +422,12 @@ func (s *Scenario) workflowSeriesRisen(id, not string) error {
 }
 
 func (s *Scenario) deliveredMessage() error {
-	return harness.Prerequisite(harness.InTurn(s.publishIt, s.arrives))
+	return s.Assume(harness.InTurn(s.publishIt, s.arrives), "REQ-PUB-001")
 }
 
 func (s *Scenario) hasBeenCancelled() error {
 	if err := s.CancelRun(); err != nil {
 		return err
 	}
-	return harness.Prerequisite(s.RunRecorded("RUN_CANCELED"))
+	return s.Assume(s.RunRecorded("RUN_CANCELED"), "REQ-LOG-021")
 }

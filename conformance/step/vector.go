@@ -1,13 +1,9 @@
 package step
 
 import (
-	"cmp"
 	"encoding/json"
 	"fmt"
-	"maps"
-	"slices"
 	"strconv"
-	"strings"
 
 	"github.com/understudy-mock/understudy/conformance/check"
 	"github.com/understudy-mock/understudy/conformance/harness"
@@ -28,13 +24,7 @@ var vectorSteps = []step{
 	{"Given", `the vectors (".+") in a namespace of their own`, (*Scenario).SomeVectors},
 	{"When", `the information about the vector index is read`, (*Scenario).readInfo},
 	{"When", `the information about the vector index is read until it has moved`, (*Scenario).readInfoMoved},
-	{"Then", `the answer is 200 with an object "result"`, (*Scenario).answersResult},
-	{"Then", `the information has the field "(\w+)" as (\w+)`, (*Scenario).infoHas},
-	{"Then", `the type of the index is DENSE, SPARSE or HYBRID`, (*Scenario).indexType},
-	{"Then", `a dense index says its dimension, similarity function and embedding model, and a sparse index its embedding model`, (*Scenario).partsComplete},
 	{"Then", `the dense index has the dimension and the similarity function of the index, which has a size`, (*Scenario).partsAgree},
-	{"Then", `the namespace "" is listed with its counts`, (*Scenario).defaultListed},
-	{"Then", `every namespace has a vectorCount and a pendingVectorCount`, (*Scenario).namespacesCount},
 	{"Then", `the totals are the sums over the namespaces`, (*Scenario).totalsAreSums},
 	{"Then", `the index holds (\d+) vectors more than before, and is not smaller`, (*Scenario).holdsMore},
 }
@@ -49,7 +39,7 @@ func (s *Scenario) infoBefore() error {
 	if err == nil {
 		s.vectors.before = a.JSON
 	}
-	return harness.Prerequisite(err)
+	return s.Assume(err, "REQ-VEC-001")
 }
 
 func (s *Scenario) readInfo() error {
@@ -64,7 +54,7 @@ func (s *Scenario) SomeVectors(names string) error {
 	}
 	a, err := s.getInfo()
 	if err != nil {
-		return harness.Prerequisite(err)
+		return s.Assume(err, "REQ-VEC-001")
 	}
 	if s.vectors.before == nil {
 		s.vectors.before = a.JSON
@@ -111,45 +101,6 @@ func (s *Scenario) total(v any) int64 {
 	return ready + pending
 }
 
-func (s *Scenario) answersResult() error {
-	return cmp.Or(s.Asked.Is200(), s.CheckField(s.Asked.JSON, "/result", "object"))
-}
-
-func (s *Scenario) infoHas(field, kind string) error {
-	return s.CheckField(s.Asked.JSON, "/result/"+field, kind)
-}
-
-func (s *Scenario) indexType() error {
-	return s.oneOf("/result/indexType", "the type of the index", "DENSE", "SPARSE", "HYBRID")
-}
-
-// oneOf requires one of several texts in the last answer.
-func (s *Scenario) oneOf(pointer, what string, texts ...string) error {
-	text, _ := check.Text(s.Asked.JSON, pointer)
-	if !slices.Contains(texts, text) {
-		return s.Asked.Fails(pointer, what, strings.Join(texts, ", "), text)
-	}
-	return nil
-}
-
-// partsComplete checks the parts that exist: a dense index has no sparse part, and vice versa.
-func (s *Scenario) partsComplete() error {
-	if _, has := check.At(s.Asked.JSON, "/result/denseIndex"); has {
-		for field, kind := range map[string]string{"dimension": "number", "similarityFunction": "string", "embeddingModel": "string"} {
-			if err := s.CheckField(s.Asked.JSON, "/result/denseIndex/"+field, kind); err != nil {
-				return err
-			}
-		}
-		if err := s.oneOf("/result/denseIndex/similarityFunction", "the similarity function", "COSINE", "EUCLIDEAN", "DOT_PRODUCT"); err != nil {
-			return err
-		}
-	}
-	if _, has := check.At(s.Asked.JSON, "/result/sparseIndex"); has {
-		return s.CheckField(s.Asked.JSON, "/result/sparseIndex/embeddingModel", "string")
-	}
-	return nil
-}
-
 // partsAgree compares what is said twice. An index that holds vectors has a size.
 func (s *Scenario) partsAgree() error {
 	for _, field := range []string{"dimension", "similarityFunction"} {
@@ -171,42 +122,6 @@ func (s *Scenario) namespaces() (map[string]any, error) {
 		return nil, s.Asked.Fails("/result/namespaces", "the namespaces", "an object", check.KindOf(v))
 	}
 	return m, nil
-}
-
-// defaultListed looks for the empty name: in the document it is that of the default namespace.
-func (s *Scenario) defaultListed() error {
-	m, err := s.namespaces()
-	if err != nil {
-		return err
-	}
-	v, has := m[""]
-	if !has {
-		return s.Asked.Fails("/result/namespaces", "the default namespace is not listed", `the key ""`, harness.Shown(m))
-	}
-	return s.counted(v)
-}
-
-// counted requires the counts of a namespace.
-func (s *Scenario) counted(namespace any) error {
-	return cmp.Or(s.CheckField(namespace, "/vectorCount", "number"), s.CheckField(namespace, "/pendingVectorCount", "number"))
-}
-
-// namespacesCount checks every namespace, also those of others in a shared index: all
-// have the same form.
-func (s *Scenario) namespacesCount() error {
-	m, err := s.namespaces()
-	if err != nil {
-		return err
-	}
-	if len(m) == 0 {
-		return harness.Inconclusive(report.PrerequisiteFailed, "the index lists no namespace")
-	}
-	for _, name := range slices.Sorted(maps.Keys(m)) {
-		if err := s.counted(m[name]); err != nil {
-			return err
-		}
-	}
-	return nil
 }
 
 // totalsAreSums repeats the check until the index is idle, because changes become visible later.
