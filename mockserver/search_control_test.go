@@ -39,7 +39,7 @@ func TestSearch(t *testing.T) {
 	workflowAnswers(u, "200", "500")
 	c := newClient(t, u)
 	order := u.Publish("https://app.test/orders", []byte(`{"order":4711,"city":"Z\u00fcrich"}`), "Svc-Label: shop", "Svc-Forward-X-Tenant: blue", "Svc-Forward-Authorization: Bearer Hunter2")
-	failed := u.Publish("https://down.test/mail", []byte("to Ann"), "Svc-Retries: 0", "Svc-Label: mail")
+	failed := u.Publish("https://down.test/mail", []byte("to Lou"), "Svc-Retries: 0", "Svc-Label: mail")
 	u.Settle()
 	c.trigger("wfr_shoes", "Svc-Retries: 0")
 	c.report("wfr_shoes", `{"stepId":1,"stepName":"reserve","stepType":"Run","out":"\"aisle nine\"","concurrent":1}`)
@@ -48,8 +48,8 @@ func TestSearch(t *testing.T) {
 	message := "message " + order
 	for line, want := range map[string][]string{
 		"zürich": {message}, "4711 kind:message": {message}, "basel": {message, "log DELIVERED"}, "label:shop kind:message": {message}, "blue": {message},
-		"header:X-Tenant=blue": {message}, order: {message}, "Hunter2": nil, "label:shop ann": nil,
-		"ann": {"message " + failed, entry}, "path:/mail state:failed kind:message,dlq": {"message " + failed, entry}, "status:503 kind:dlq": {entry},
+		"header:X-Tenant=blue": {message}, order: {message}, "Hunter2": nil, "label:shop lou": nil,
+		"lou": {"message " + failed, entry}, "path:/mail state:failed kind:message,dlq": {"message " + failed, entry}, "status:503 kind:dlq": {entry},
 		"nine kind:run": {run}, "reserve kind:run": {run}, "step:charge kind:run,dlq": {run, runEntry}, "state:run_failed kind:run": {run}, "run:wfr_sh kind:run,dlq": {run, runEntry},
 		"kind:message until:1h": nil, "state:run_failed kind:log": {"log RUN_FAILED"},
 	} {

@@ -117,7 +117,8 @@ func (h *mortal) spawn() {
 	h.t.Helper()
 	h.ready = filepath.Join(h.t.TempDir(), "ready")
 	h.errors.Reset()
-	h.process = exec.Command(h.binary, slices.Concat(h.before, []string{"serve", "--addr", h.address, "--ready-file", h.ready, "--log-level", "warn"}, h.flags)...)
+	h.process = exec.Command(h.binary, slices.Concat(h.before, []string{"serve", "--addr", h.address, "--ready-file", h.ready}, h.flags)...)
+	h.process.Env = append(os.Environ(), "UNDERSTUDY_LOG_LEVEL=warn")
 	h.process.Stderr = &h.errors
 	if err := h.process.Start(); err != nil {
 		h.t.Fatal(err)

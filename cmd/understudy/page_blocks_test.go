@@ -320,9 +320,9 @@ var notRun = map[string]int{
 	"needs a container engine":                             4,
 	"needs a published release":                            2,
 	"needs a project of yours":                             1,
-	"needs an application of yours":                        4,
+	"needs an application of yours":                        5,
 	"needs a collector of traces":                          1,
 	"needs a client of yours":                              2,
 	"needs data of yours":                                  4,
-	"needs a repository that is not in a package registry": 7,
+	"needs a repository that is not in a package registry": 9,
 }

@@ -141,12 +141,16 @@ type Served struct {
 	PID            int
 }
 
+// freePort is the address of a server whose flags give none.
+const freePort = "UNDERSTUDY_ADDR=127.0.0.1:0"
+
 // Serve starts a server on a free port and returns when it is ready. At the end of the test,
 // it receives SIGTERM and must stop without an error.
 func Serve(t TB, binary string, flags ...string) *Served {
 	t.Helper()
 	ready := filepath.Join(t.TempDir(), "ready.json")
-	cmd := exec.Command(binary, append([]string{"serve", "--addr", "127.0.0.1:0", "--ready-file", ready}, flags...)...)
+	cmd := exec.Command(binary, append([]string{"serve", "--ready-file", ready}, flags...)...)
+	cmd.Env = append(os.Environ(), freePort)
 	var log strings.Builder
 	cmd.Stderr = &log
 	out, err := cmd.StdoutPipe()

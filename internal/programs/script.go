@@ -50,9 +50,9 @@ func scriptServe(ts *testscript.TestScript, neg bool, args []string) {
 	server, _ := ts.Value(serverKey).(*running)
 	binary, err := lookPath(ts.Getenv("PATH"), "understudy")
 	ts.Check(err)
-	cmd := exec.Command(binary, append([]string{"serve", "--addr", "127.0.0.1:0", "--ready-file", "ready.json"}, args...)...)
+	cmd := exec.Command(binary, append([]string{"serve", "--ready-file", "ready.json"}, args...)...)
 	cmd.Dir = ts.MkAbs(".")
-	cmd.Env = os.Environ()
+	cmd.Env = append(os.Environ(), freePort)
 	for _, name := range []string{"PATH", "UNDERSTUDY_CLOCK", "UNDERSTUDY_CONFIG"} {
 		if value := ts.Getenv(name); value != "" {
 			cmd.Env = append(cmd.Env, name+"="+value)

@@ -158,7 +158,7 @@ func buttonPresses(early, waits string, failed []string) []buttonPress {
 		{"clock.advance", []string{"by", "1m"}, " later: "},
 		{"clock.advance", []string{"by", "soon"}, "soon"},
 		{"clock.mode", []string{"mode", "auto"}, "The clock mode is now auto."},
-		{"reset", nil, "of the DLQ and all journals of the account"},
+		{"reset", nil, "the statistics and the journals"},
 		{"reset", []string{"sure", "yes"}, "The account was reset."},
 		{"unheard-of", nil, "unheard-of: not found"},
 	}
