@@ -75,12 +75,16 @@ func (r *Report) unsteady() []*Result {
 	return list
 }
 
+// badgeColors are the colours of the verdicts, by exit code; all others are grey.
+var badgeColors = map[int]string{ExitConformant: "1a7f37", ExitFailed: "cf222e", ExitPartial: "9a6700"}
+
 // markdownReproduce says what somebody else needs for the same run.
 func (r *Report) markdownReproduce(b *bytes.Buffer) {
 	subject := []string{"--target", "target.yaml"}
 	if adapter := r.Bindings["client.adapter"]; adapter != "" {
 		subject = []string{"--client", "'" + strings.ReplaceAll(adapter, "'", `'\''`) + "'"}
 	}
+	fmt.Fprintf(b, "\nBadge: `![conformance](https://img.shields.io/badge/conformance-%s-%s)`\n", strings.ReplaceAll(r.Verdict(), " ", "_"), cmp.Or(badgeColors[r.ExitCode()], "grey"))
 	words := slices.Concat([]string{"understudy", "conform"}, subject, union(slices.Clone(r.Flags), r.Selection))
 	fmt.Fprintf(b, "\n## Reproduce\n\n```sh\n%s\n```\n\n| | |\n|---|---|\n", strings.Join(words, " "))
 	for _, f := range r.facts()[1:] {

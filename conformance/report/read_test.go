@@ -159,21 +159,3 @@ func TestRegressionsArePrintedFirst(t *testing.T) {
 		t.Errorf("regressions at %d, repaired at %d:\n%s", regression, repair, b.String())
 	}
 }
-
-func TestABadgeIsAnImageWithoutScript(t *testing.T) {
-	t.Parallel()
-	text := render(t, "badge")
-	decoder := xml.NewDecoder(strings.NewReader(text))
-	for {
-		token, err := decoder.Token()
-		if errors.Is(err, io.EOF) {
-			break
-		}
-		if err != nil {
-			t.Fatalf("not XML: %v\n%s", err, text)
-		}
-		if start, ok := token.(xml.StartElement); ok && start.Name.Local == "script" {
-			t.Errorf("the badge contains a script:\n%s", text)
-		}
-	}
-}

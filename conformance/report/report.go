@@ -1,6 +1,5 @@
 // Package report contains the results of a run of the suite, and writes them: for
-// people (terminal, html, markdown), for CI (junit, cucumber, github, sarif), and for programs
-// (json, exchanges, yaml).
+// people (terminal, html, markdown), for CI (junit, cucumber, github), and for programs (json).
 //
 //	err := report.Write("junit", file, result)
 //	os.Exit(result.ExitCode())
@@ -29,17 +28,13 @@ var renderers = map[string]struct {
 	file  string
 	write func(io.Writer, *Report) error
 }{
-	"badge":     {"badge.svg", writeBadge},
-	"cucumber":  {"cucumber.json", writeCucumber},
-	"exchanges": {"exchanges.ndjson", writeExchanges},
-	"github":    {"annotations.txt", writeGitHub},
-	"html":      {"report.html", writeHTML},
-	"json":      {"report.json", writeJSON},
-	"junit":     {"junit.xml", writeJUnit},
-	"markdown":  {"README.md", writeMarkdown},
-	"sarif":     {"report.sarif", writeSARIF},
-	"terminal":  {"", writeTerminal},
-	"yaml":      {"report.yaml", writeYAML},
+	"cucumber": {"cucumber.json", writeCucumber},
+	"github":   {"annotations.txt", writeGitHub},
+	"html":     {"report.html", writeHTML},
+	"json":     {"report.json", writeJSON},
+	"junit":    {"junit.xml", writeJUnit},
+	"markdown": {"README.md", writeMarkdown},
+	"terminal": {"", writeTerminal},
 }
 
 // Write writes a report in one of the formats.
@@ -58,8 +53,7 @@ func Formats() []string { return slices.Sorted(maps.Keys(renderers)) }
 func FileName(format string) string { return renderers[format].file }
 
 // writeJSON writes the report for programs: spec/report.schema.json describes it. Only the requests
-// that failures are about, and what the receiver saw of these scenarios, have headers and bodies:
-// the format exchanges has all.
+// that failures are about, and what the receiver saw of these scenarios, have headers and bodies.
 func writeJSON(w io.Writer, r *Report) error {
 	short := *r
 	short.Results = slices.Clone(r.Results)
@@ -104,31 +98,6 @@ func (x *Result) outline() {
 		d := &x.Deliveries[i]
 		*d = Delivery{Endpoint: d.Endpoint, Method: d.Method, Path: d.Path, Answered: d.Answered, At: d.At}
 	}
-}
-
-// writeExchanges writes all requests and deliveries, one JSON object per line.
-func writeExchanges(w io.Writer, r *Report) error {
-	encoder := json.NewEncoder(w)
-	type line struct {
-		Scenario string    `json:"scenario"`
-		Index    int       `json:"index"` // in exchanges or deliveries of the result
-		Exchange *Exchange `json:"exchange,omitempty"`
-		Delivery *Delivery `json:"delivery,omitempty"`
-	}
-	for i := range r.Results {
-		x := &r.Results[i]
-		for n := range x.Exchanges {
-			if err := encoder.Encode(line{x.Name, n, &x.Exchanges[n], nil}); err != nil {
-				return err
-			}
-		}
-		for n := range x.Deliveries {
-			if err := encoder.Encode(line{x.Name, n, nil, &x.Deliveries[n]}); err != nil {
-				return err
-			}
-		}
-	}
-	return nil
 }
 
 // bad are the verdicts whose results are explained one by one, the most important first.

@@ -50,7 +50,7 @@ type Conform struct {
 	Requirement      []string      `placeholder:"ID" help:"Only scenarios of these requirements."`
 	Scenario         []string      `sep:"none" placeholder:"NAME" help:"Only the scenarios with these names."`
 	AcceptPartial    bool          `help:"Exit 0 even if something could not be judged."`
-	Report           []string      `placeholder:"FORMAT=FILE" help:"Write a report; repeatable. Formats: badge, cucumber, exchanges, github, html, json, junit, markdown, sarif, yaml."`
+	Report           []string      `placeholder:"FORMAT=FILE" help:"Write a report; repeatable. Formats: cucumber, github, html, json, junit, markdown."`
 	Concurrency      int           `help:"Number of scenarios at a time; 0 for that of the target file."`
 	Clock            string        `default:"manual" enum:"manual,real" help:"Clock of the stand-in that the suite starts."`
 	List             bool          `help:"List the scenarios that would run, and stop."`
@@ -86,7 +86,7 @@ type Report struct {
 // Merge merges several reports into one.
 type Merge struct {
 	Files  []string `arg:"" name:"file" help:"JSON reports."`
-	Report []string `placeholder:"FORMAT=FILE" help:"Write a report; repeatable. Formats: badge, cucumber, exchanges, github, html, json, junit, markdown, sarif, yaml."`
+	Report []string `placeholder:"FORMAT=FILE" help:"Write a report; repeatable. Formats: cucumber, github, html, json, junit, markdown."`
 }
 
 // Run is what kong calls.
