@@ -12,7 +12,6 @@ import (
 	"time"
 
 	"github.com/santhosh-tekuri/jsonschema/v5"
-	"gopkg.in/yaml.v3"
 
 	"github.com/understudy-mock/understudy/internal/drift"
 	"github.com/understudy-mock/understudy/internal/expect"
