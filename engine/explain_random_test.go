@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -127,12 +128,7 @@ func (w *reasons) only(id string, keep int) {
 func (w *reasons) given(id string, r engine.Reason) bool {
 	why, err := w.Explain(id)
 	w.must(err)
-	for _, now := range why.Reasons {
-		if now == r {
-			return true
-		}
-	}
-	return false
+	return slices.Contains(why.Reasons, r)
 }
 
 // progress is how far a message has come.

@@ -189,7 +189,7 @@ func (e *endpoint) execute(runID string, id, of int) int {
 	if of > 1 {
 		delay = 0 // its plan has slept
 	}
-	status := 200
+	var status int
 	switch nd.kind {
 	case "Call", "Wait", "Invoke":
 		s.Out = ""

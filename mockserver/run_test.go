@@ -641,7 +641,7 @@ func timed(text string, at time.Time) string {
 	return strings.ReplaceAll(text, "%d", fmt.Sprint(at.Unix()))
 }
 
-// A run that fails beside a sleep sleeps on when it is resumed; the wait for it does not begin anew.
+// A run that fails beside a sleep sleeps on when it is resumed; the wait for it does not start over.
 func TestAResumedRunSleepsForTheRest(t *testing.T) {
 	t.Parallel()
 	u := mockserver.RunT(t)
