@@ -36,7 +36,7 @@ var importRules = []importRule{
 	// What a test of a Go user never needs is attached by cmd/understudy.
 	{"mockserver", "docs engine/store/sqlite github.com/modelcontextprotocol/... go.opentelemetry.io/... mockserver/agent mockserver/certificate mockserver/fleet mockserver/help mockserver/otlp mockserver/ui html/template text/template github.com/nats-io/... github.com/prometheus/... github.com/yuin/goldmark/...", ""},
 	{"mockserver/agent", "engine", ""},
-	{"mockserver/encoded mockserver/fleet/jetstream mockserver/kv mockserver/ui", "engine spec", ""},
+	{"mockserver/fleet/jetstream mockserver/kv mockserver/ui", "engine spec", ""},
 	{"mockserver/help mockserver/ratelimit", "engine", ""},
 	{"mockserver/certificate", "spec", ""},
 	{"mockserver/wire", "net/http spec", ""},

@@ -107,7 +107,7 @@ func (s *Service) search(c *call.Call) (response.Response, error) {
 // searched if there are more.
 func (out *searchBody) look(c *call.Call, q *query.Query, kind, cursor string, most int, items []engine.SearchItem) (more string, err error) {
 	list, found := kind, 0
-	q.Refill()
+	q.BeginList()
 	if kind == "log" && q.HasWords() {
 		list = "answers" // words can match only these events of the log
 	}

@@ -22,34 +22,20 @@ type Hit struct {
 }
 
 // searchedPerPage is how much text the search of a page may look through, in bytes, for all
-// lists together, and leastSearched what each item counts at least. unzippedPerPage is how much
-// it may decompress, and leastWork what each attempt to decompress counts at least.
+// lists together, and leastSearched what each item counts at least.
 const (
 	searchedPerPage = 256 << 20
 	leastSearched   = 512
-	unzippedPerPage = 4 << 20
-	leastWork       = 1 << 10
 )
 
-// budget bounds the work for bodies that expand when they are decompressed.
-type budget struct {
-	full, left int  // bytes
-	short      bool // something was not decompressed because nothing was left
-}
-
-// Refill gives the search of one list its part of the work for a page.
-func (q *Query) Refill() {
-	part := unzippedPerPage / len(q.Kinds)
-	q.budget = budget{full: part, left: part}
-	q.begun = false
-}
+// BeginList allows a search to look through at least one item of the next list.
+func (q *Query) BeginList() { q.begun = false }
 
 // Match reports whether an item matches the words and filters of a query. Callers check
 // the list, the state and the time: they select the items to read by them.
 //
-// again reports that the item must be matched again after Refill, on the next page: the items
-// before it have used up the work for this one. A single item that needs more than the work
-// for a page is searched in part.
+// again reports that the item must be matched again, on the next page: the items before it have
+// used up the work for this one.
 func (q *Query) Match(it *engine.SearchItem) (hit Hit, ok, again bool) {
 	size := leastSearched + len(it.Body) + len(it.Result)
 	for _, text := range it.Texts {
@@ -59,10 +45,8 @@ func (q *Query) Match(it *engine.SearchItem) (hit Hit, ok, again bool) {
 		return Hit{}, false, true
 	}
 	q.begun, q.searched = true, q.searched+size
-	left := q.budget.left
-	q.budget.short = false
 	hit, ok = q.match(it)
-	return hit, ok, q.budget.short && left < q.budget.full
+	return hit, ok, false
 }
 
 func (q *Query) match(it *engine.SearchItem) (hit Hit, ok bool) {
@@ -110,19 +94,8 @@ var ownFields = []textField{
 	{"error", func(it *engine.SearchItem) string { return it.Error }, mask.Text},
 }
 
-// bodyField is a body of an item.
-type bodyField struct {
-	place string
-	of    func(*engine.SearchItem) []byte
-}
-
-var bodyFieldTable = []bodyField{
-	{"body", func(it *engine.SearchItem) []byte { return it.Body }},
-	{"answer", func(it *engine.SearchItem) []byte { return it.Result }},
-}
-
 // find looks for a word in all fields of an item.
-func (w *word) find(it *engine.SearchItem) (Hit, bool) {
+func (w word) find(it *engine.SearchItem) (Hit, bool) {
 	if hit, ok := w.findBodies(it); ok {
 		return hit, true
 	}
@@ -136,19 +109,19 @@ func (w *word) find(it *engine.SearchItem) (Hit, bool) {
 		if text == "" { // most fields of most items
 			continue
 		}
-		if hit, ok := w.findText(f.place, text, f.shown); ok {
+		if hit, ok := findIn(w, f.place, text, f.shown); ok {
 			return hit, true
 		}
 	}
 	if it.List != "log" {
 		for _, label := range it.Labels {
-			if hit, ok := w.findText("label", label, nil); ok {
+			if hit, ok := findIn(w, "label", label, nil); ok {
 				return hit, true
 			}
 		}
 	}
 	for _, step := range it.Steps {
-		if hit, ok := w.findText("step", step, nil); ok {
+		if hit, ok := findIn(w, "step", step, nil); ok {
 			return hit, true
 		}
 	}
@@ -159,79 +132,28 @@ func (w *word) find(it *engine.SearchItem) (Hit, bool) {
 }
 
 // findBodies looks for the word in bodies, and in the texts of a run.
-func (w *word) findBodies(it *engine.SearchItem) (Hit, bool) {
-	for i := range bodyFieldTable {
-		f := &bodyFieldTable[i]
-		body := f.of(it)
-		if at, _ := w.inBytes(body); at >= 0 {
-			shown := string(mask.JSON(body))
-			if at, length := w.in(shown); at >= 0 {
-				return Hit{f.place, excerptOf(shown, at, length)}, true
-			}
-		}
-		if hit, ok := findEncoded(w, f.place, body); ok {
-			return hit, true
-		}
-		if plain, ok := w.inGzip(body, mostUnzipped); ok {
-			if hit, ok := w.findDecoded(f.place+", decoded from gzip", plain); ok {
-				return hit, true
-			}
-		}
+func (w word) findBodies(it *engine.SearchItem) (Hit, bool) {
+	if hit, ok := findIn(w, "body", it.Body, maskJSON); ok {
+		return hit, true
+	}
+	if hit, ok := findIn(w, "answer", it.Result, maskJSON); ok {
+		return hit, true
 	}
 	for _, text := range it.Texts {
-		if hit, ok := w.findText("step result", text, func(s string) string { return string(mask.JSON([]byte(s))) }); ok {
-			return hit, true
-		}
-		if hit, ok := findEncoded(w, "step result", text); ok {
+		if hit, ok := findIn(w, "step result", text, maskJSON); ok {
 			return hit, true
 		}
 	}
 	return Hit{}, false
 }
 
-// findEncoded looks for the word in the base64 of a text, which the page shows decoded, and
-// again after masking the credentials of the text and of what it encodes.
-func findEncoded[T ~string | ~[]byte](w *word, place string, text T) (Hit, bool) {
-	if _, from := inEncoded(w, text, 0); from == "" {
-		return Hit{}, false
-	}
-	plain, from := inEncoded(w, mask.JSON([]byte(text)), 0)
-	if from == "" {
-		return Hit{}, false
-	}
-	return w.findDecoded(place+", decoded from "+from, plain)
-}
-
-// findDecoded looks for the word in a decoded text after masking its credentials.
-func (w *word) findDecoded(place string, plain []byte) (Hit, bool) {
-	shown := string(mask.JSON(plain))
-	at, length := w.in(shown)
-	if at < 0 {
-		return Hit{}, false
-	}
-	return Hit{place, excerptOf(shown, at, length)}, true
-}
-
-// findText looks for the word in one text, and again after masking its credentials.
-func (w *word) findText(place, text string, shown func(string) string) (Hit, bool) {
-	at, length := w.in(text)
-	if at < 0 {
-		return Hit{}, false
-	}
-	if shown != nil {
-		text = shown(text)
-		if at, length = w.in(text); at < 0 {
-			return Hit{}, false
-		}
-	}
-	return Hit{place, excerptOf(text, at, length)}, true
-}
+func maskJSON(text string) string { return string(mask.JSON([]byte(text))) }
 
 // findHeader looks for the word in the values of all headers. It looks through the names and
 // values of a header as one text first, which nearly always is enough.
-func (w *word) findHeader(it *engine.SearchItem) (Hit, bool) {
-	_, kept := w.in(string(it.Header))
-	_, sent := w.in(string(it.Forward))
+func (w word) findHeader(it *engine.SearchItem) (Hit, bool) {
+	_, kept := index(w, it.Header)
+	_, sent := index(w, it.Forward)
 	if kept+sent+len(it.Other) == 0 {
 		return Hit{}, false
 	}
@@ -244,47 +166,39 @@ func (w *word) findHeader(it *engine.SearchItem) (Hit, bool) {
 }
 
 // findField looks for the word in the value of a header, unless it must have another name.
-func (w *word) findField(key, value, name string) (Hit, bool) {
+func (w word) findField(key, value, name string) (Hit, bool) {
 	if name != "" && !strings.EqualFold(name, key) {
 		return Hit{}, false
 	}
-	if at, _ := w.in(value); at < 0 {
-		return Hit{}, false
-	}
-	shown := mask.Header(http.Header{key: {value}})[key][0]
-	if at, length := w.in(shown); at >= 0 {
-		return Hit{"header " + key, excerptOf(shown, at, length)}, true
-	}
-	return Hit{}, false
+	return findIn(w, "header "+key, value, func(value string) string { return mask.Header(http.Header{key: {value}})[key][0] })
 }
 
 // textFilter matches items in which find finds the value.
-func textFilter(find func(*word, *engine.SearchItem) bool) func(Reader, string) (test, error) {
-	return func(r Reader, value string) (test, error) {
+func textFilter(find func(word, *engine.SearchItem) bool) func(Reader, string) (test, error) {
+	return func(_ Reader, value string) (test, error) {
 		w := newWord(value)
-		w.budget = r.budget
-		return func(it *engine.SearchItem) bool { return find(&w, it) }, nil
+		return func(it *engine.SearchItem) bool { return find(w, it) }, nil
 	}
 }
 
-func bodyFields(w *word, it *engine.SearchItem) bool {
+func bodyFields(w word, it *engine.SearchItem) bool {
 	_, ok := w.findBodies(it)
 	return ok
 }
 
-func errorFields(w *word, it *engine.SearchItem) bool {
-	_, ok := w.findText("", it.Error, mask.Text)
+func errorFields(w word, it *engine.SearchItem) bool {
+	_, ok := findIn(w, "", it.Error, mask.Text)
 	return ok
 }
 
-func urlFields(w *word, it *engine.SearchItem) bool {
-	_, ok := w.findText("", it.URL, mask.URL)
+func urlFields(w word, it *engine.SearchItem) bool {
+	_, ok := findIn(w, "", it.URL, mask.URL)
 	return ok
 }
 
 // pathField searches the path of the URL, without the query.
-func pathField(w *word, it *engine.SearchItem) bool {
-	at, _ := w.in(pathOf(it.URL))
+func pathField(w word, it *engine.SearchItem) bool {
+	at, _ := index(w, pathOf(it.URL))
 	return at >= 0
 }
 

@@ -25,8 +25,6 @@ const MaxLength = 2000
 type Reader struct {
 	Now        time.Time                // the time that durations in since and until count back from
 	HeaderName func(name string) string // returns the neutral name of a header; nil: the name itself
-
-	budget *budget
 }
 
 // Query is a parsed line.
@@ -35,7 +33,6 @@ type Query struct {
 	Since, Until time.Time // zero: no bound
 	States       []string  // empty: any state
 	words        []word
-	budget       budget
 	searched     int               // bytes of all lists
 	begun        bool              // an item of the current list was searched
 	filters      map[string][]test // by key; one test of each key must pass
@@ -99,7 +96,6 @@ func Parse(line string, r Reader) (*Query, error) {
 		return nil, refusal.OfValue("q", "", "too long", fmt.Sprintf("at most %d bytes", MaxLength))
 	}
 	q := &Query{filters: map[string][]test{}}
-	r.budget = &q.budget
 	tokens, err := split(line)
 	if err != nil {
 		return nil, err
@@ -113,7 +109,6 @@ func Parse(line string, r Reader) (*Query, error) {
 		}
 		if t.key == "" {
 			q.words = append(q.words, newWord(t.value))
-			q.words[len(q.words)-1].budget = r.budget
 			continue
 		}
 		if err := q.filter(t, r); err != nil {
@@ -123,7 +118,6 @@ func Parse(line string, r Reader) (*Query, error) {
 	if len(q.Kinds) == 0 {
 		q.Kinds = Kinds
 	}
-	q.Refill()
 	if !q.Since.IsZero() && !q.Until.IsZero() && q.Until.Before(q.Since) {
 		return nil, refusal.OfValue("q", line, "until is before since", "since:2h until:1h for the hour before the last one")
 	}

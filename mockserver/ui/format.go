@@ -16,7 +16,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/understudy-mock/understudy/mockserver/encoded"
 	"github.com/understudy-mock/understudy/spec/mask"
 	"github.com/understudy-mock/understudy/spec/route"
 )
@@ -428,7 +427,7 @@ func readableContent(plain string) content {
 		}
 		c.Text = prettyJSON(plain)
 	}
-	if held, from := encoded.Decode(trimmed); from != "" {
+	if held, from := decode(trimmed); from != "" {
 		inner := readableContent(maskedText(held))
 		c.Decoded, c.Coding = &inner, from
 	}
@@ -437,7 +436,7 @@ func readableContent(plain string) content {
 
 // unzip adds the beginning of the text in gzip data.
 func (c *content) unzip(raw []byte) {
-	text, whole, ok := encoded.AppendUnzipped(nil, raw, encoded.MostDecoded)
+	text, whole, ok := unzip(raw)
 	if !ok {
 		return
 	}

@@ -7,8 +7,6 @@ import (
 	"html/template"
 	"io"
 	"strings"
-
-	"github.com/understudy-mock/understudy/mockserver/encoded"
 )
 
 // Limits for JSON that is shown as foldable lines; larger JSON is shown as text.
@@ -140,7 +138,7 @@ func writeNode(b *strings.Builder, n *jsonNode, comma string, depth int) {
 // decodedLines shows the decoded text of a base64 string, such as the data of events;
 // "" for other strings.
 func decodedLines(text string) string {
-	plain, from := encoded.Decode(text)
+	plain, from := decode(text)
 	if from == "" {
 		return ""
 	}

@@ -1228,7 +1228,7 @@ export interface Operations {
       /** number of hits of each kind; 20 by default */
       count?: number;
       cursor?: string;
-      /** words, which are searched in ids, URLs, labels, names, header values, bodies, answers and errors without regard to case, in base64 text of bodies decoded too, and filters as KEY:VALUE; all of them must match. Keys: body, error, flow, group, header, host, id, kind (message, run, dlq, log), label, method, path, queue, run, schedule, since, state, status, step, until, url. Commas separate alternatives; quotation marks keep blanks together */
+      /** words, which are searched in ids, URLs, labels, names, header values, bodies, answers and errors without regard to case, and filters as KEY:VALUE; all of them must match. Keys: body, error, flow, group, header, host, id, kind (message, run, dlq, log), label, method, path, queue, run, schedule, since, state, status, step, until, url. Commas separate alternatives; quotation marks keep blanks together */
       q?: string;
     };
     response: Search;
