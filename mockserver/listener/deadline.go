@@ -12,7 +12,8 @@ import (
 
 // lazyConn gives its connection a read deadline only when a read needs it. net/http and
 // pacedBody set about eight deadlines for each request, each with a timer of the runtime, and
-// nearly all reads find their bytes at once. The connection may keep an earlier deadline than
+// nearly all reads find their bytes at once: with 64 connections, these deadlines cost 2 to 3 µs
+// of CPU for each request, and accepting a message costs 50. The connection may keep an earlier deadline than
 // the one that was set last: a read that ends because of it continues.
 type lazyConn struct {
 	net.Conn

@@ -7,26 +7,15 @@ import (
 	"strconv"
 )
 
-// strictListener refuses requests with both Content-Length and
-// Transfer-Encoding: a proxy in front of the server may use the other one, so that
-// both disagree on where a request ends (request smuggling, RFC 9112, section
-// 11.2). net/http removes Content-Length from such requests before handlers see
-// them, so the bytes of the connection are examined.
-type strictListener struct{ net.Listener }
-
-// Accept waits for a connection.
-func (l strictListener) Accept() (net.Conn, error) {
-	conn, err := l.Listener.Accept()
-	if err != nil {
-		return nil, err
-	}
-	return &strictConn{Conn: conn}, nil
-}
-
-// strictConn tracks the framing of the requests on a connection. Its state belongs
-// to the goroutine that reads.
+// strictConn refuses requests with both Content-Length and Transfer-Encoding: a
+// proxy in front of the server may use the other one, so that both disagree on where
+// a request ends (request smuggling, RFC 9112, section 11.2). net/http removes
+// Content-Length from such requests before handlers see them, so the bytes of the
+// connection are examined. Its state belongs to the goroutine that reads.
 type strictConn struct {
 	net.Conn
+	of      *pacedListener
+	begun   bool // the first Read has ended
 	part    part
 	left    int64  // bytes left of a body or a chunk
 	line    []byte // the line so far, at most its first maxLine bytes
@@ -61,6 +50,10 @@ func (c *strictConn) Read(p []byte) (int, error) {
 		return 0, errTwoLengths
 	}
 	n, err := c.Conn.Read(p)
+	if !c.begun { // many clients refuse a certificate only after the handshake
+		c.begun = true
+		c.of.explain(c.Conn, p[:n], err)
+	}
 	for rest := p[:n]; len(rest) > 0; {
 		if c.part == inBody || c.part == inChunk {
 			skip := min(c.left, int64(len(rest)))

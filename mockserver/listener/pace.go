@@ -14,7 +14,9 @@ import (
 	"github.com/understudy-mock/understudy/mockserver/response"
 )
 
-// Pace limits how long a client may keep a connection without progress.
+// Pace limits how long a client may keep a connection without progress. ReadTimeout and
+// WriteTimeout of net/http cannot do this: each is one deadline for all of a request, which
+// either cuts off large bodies, lists and event streams, or lets a stalled client hold on.
 type Pace struct {
 	Idle  time.Duration // between two requests, and until the head of one is complete
 	Grace time.Duration // for a body, in addition to its bytes at Rate, and for each part of a response
@@ -25,16 +27,24 @@ type Pace struct {
 // stream. A stream without events stays open.
 type pacedListener struct {
 	net.Listener
-	grace time.Duration
+	grace  time.Duration
+	secure *tls.Config // nil: plain HTTP
+	log    *slog.Logger
+	told   atomic.Pointer[string] // host of the last client that was logged for speaking plain HTTP; "" before
 }
 
-// Accept waits for a connection.
-func (l pacedListener) Accept() (net.Conn, error) {
+// Accept waits for a connection. The first Read makes a TLS handshake, not Accept: a slow
+// client does not delay others, and the deadline of a request head applies.
+func (l *pacedListener) Accept() (net.Conn, error) {
 	conn, err := l.Listener.Accept()
 	if err != nil {
 		return nil, err
 	}
-	return &pacedConn{lazyConn: lazyConn{Conn: conn, clock: clock.NewReal()}, grace: l.grace}, nil
+	conn = &pacedConn{lazyConn: lazyConn{Conn: conn, clock: clock.NewReal()}, grace: l.grace}
+	if l.secure != nil {
+		conn = tls.Server(conn, l.secure)
+	}
+	return &strictConn{Conn: conn, of: l}, nil
 }
 
 // pacedConn is a connection with a deadline for each write.
@@ -102,13 +112,17 @@ func (p Pace) Server(handler http.Handler) *http.Server {
 }
 
 // Listener applies the pace and the check of framing to the connections of a
-// listener. It speaks TLS if secure is not nil. Clients that use the other protocol
-// are logged.
+// listener. It speaks TLS if secure is not nil, and then only HTTP/1.1, whatever the
+// configuration says: the limits of this package assume one request at a time on a
+// connection. Clients that use the other protocol are logged.
 func (p Pace) Listener(l net.Listener, secure *tls.Config, log *slog.Logger) net.Listener {
 	if secure != nil {
-		return strictListener{newSecureListener(pacedListener{l, p.Grace}, secure, log)}
+		secure = secure.Clone()
+		secure.NextProtos = []string{"http/1.1"}
 	}
-	return strictListener{pacedListener{plainListener{l, log}, p.Grace}}
+	paced := &pacedListener{Listener: l, grace: p.Grace, secure: secure, log: log}
+	paced.told.Store(new(string))
+	return paced
 }
 
 // paced gives each body a deadline that moves as the body arrives. The deadline also
