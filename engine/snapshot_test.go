@@ -21,7 +21,7 @@ import (
 	"github.com/understudy-mock/understudy/engine/clock"
 	"github.com/understudy-mock/understudy/engine/search"
 	"github.com/understudy-mock/understudy/engine/vector"
-	"github.com/understudy-mock/understudy/internal/expect"
+	"github.com/understudy-mock/understudy/internal/testkit/expect"
 )
 
 // command is one of the things that happen in a life that is snapshotted. It

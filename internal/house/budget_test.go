@@ -12,7 +12,7 @@ import (
 	"testing"
 	"testing/fstest"
 
-	"github.com/understudy-mock/understudy/internal/expect"
+	"github.com/understudy-mock/understudy/internal/testkit/expect"
 )
 
 // subjects are the parts of the repository that have a budget, by their folders: the first row

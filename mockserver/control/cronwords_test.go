@@ -8,7 +8,7 @@ import (
 	"github.com/adhocore/gronx"
 	"pgregory.net/rapid"
 
-	"github.com/understudy-mock/understudy/internal/expect"
+	"github.com/understudy-mock/understudy/internal/testkit/expect"
 	"github.com/understudy-mock/understudy/mockserver/control"
 )
 

@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"github.com/understudy-mock/understudy/engine"
-	"github.com/understudy-mock/understudy/internal/expect"
+	"github.com/understudy-mock/understudy/internal/testkit/expect"
 	"github.com/understudy-mock/understudy/mockserver/encoded"
 	"github.com/understudy-mock/understudy/mockserver/query"
 	"github.com/understudy-mock/understudy/spec/mask"
