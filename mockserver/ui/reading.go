@@ -8,6 +8,7 @@ import (
 	"io"
 	"strings"
 
+	"github.com/understudy-mock/understudy/internal/clip"
 	"github.com/understudy-mock/understudy/mockserver/encoded"
 )
 
@@ -145,7 +146,7 @@ func decodedLines(text string) string {
 		return ""
 	}
 	plain = maskedText(plain)
-	inner := template.HTMLEscapeString(clipText(plain, 4000))
+	inner := template.HTMLEscapeString(clip.Text(plain, 4000))
 	if n, err := parseJSON(plain); err == nil {
 		inner = string(jsonLines(&n))
 	}
