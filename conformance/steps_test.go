@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	"github.com/understudy-mock/understudy/conformance"
-	"github.com/understudy-mock/understudy/internal/expect"
+	"github.com/understudy-mock/understudy/internal/testkit/expect"
 )
 
 // TestGeneratedSteps compares the page of steps with the table of steps.

@@ -8,7 +8,7 @@ import (
 
 	"github.com/understudy-mock/understudy/engine"
 	"github.com/understudy-mock/understudy/engine/clock"
-	"github.com/understudy-mock/understudy/internal/effort"
+	"github.com/understudy-mock/understudy/internal/testkit/effort"
 )
 
 // wait returns when the log has an event of that state for the message.

@@ -12,7 +12,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/understudy-mock/understudy/engine"
-	"github.com/understudy-mock/understudy/internal/effort"
+	"github.com/understudy-mock/understudy/internal/testkit/effort"
 )
 
 // TestEveryReasonOfWhyHolds removes the reasons of random messages. All but one are removed, one

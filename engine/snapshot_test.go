@@ -21,7 +21,7 @@ import (
 	"github.com/understudy-mock/understudy/engine/clock"
 	"github.com/understudy-mock/understudy/engine/search"
 	"github.com/understudy-mock/understudy/engine/vector"
-	"github.com/understudy-mock/understudy/internal/expect"
+	"github.com/understudy-mock/understudy/internal/testkit/expect"
 )
 
 // command is one of the things that happen in a life that is snapshotted. It
@@ -239,29 +239,6 @@ func TestALifeContinuesFromASnapshotAsIfItHadNeverStopped(t *testing.T) {
 	})
 }
 
-func TestTimersThatWakeNothingAreDroppedFromASnapshot(t *testing.T) {
-	t.Parallel()
-	w := setup(t, stored)
-	w.publish(engine.Options{Delay: time.Hour})
-	text := w.document()
-	old := []byte(`{"Version":1,"Account":"t","Clock":"manual","Now":1800000000000,"CurrentKey":"a","NextKey":"b",
-		"Generator":{"Source":"` + source(text) + `","Secret":"7"},"Timers":{"Issued":2,"List":[
-		{"Due":1800000000001,"Seq":1,"Kind":"message","Subject":"msg_gone"},{"Due":1800003600000,"Seq":2,"Kind":"message","Subject":"msg_1"}]},
-		"Messages":[{"ID":"msg_1","Role":"message","State":"CREATED","URL":"https://app.test/","Options":{},"Live":true,"Timer":2}],"Log":{}}`)
-	w.load(old)
-	p, err := w.AdvanceUntil(context.Background(), false)
-	expect.Nil(t, "advancing the clock", err)
-	expect.Equal(t, "timers that have fired", p.TimersFired, 1)
-	expect.Equal(t, "time of the clock", p.Now, epoch.Add(time.Hour))
-}
-
-// source is the source of ids of a snapshot.
-func source(text []byte) string {
-	_, rest, _ := bytes.Cut(text, []byte(`"source":"`))
-	source, _, _ := bytes.Cut(rest, []byte(`"`))
-	return string(source)
-}
-
 func TestAnAttemptInFlightIsMadeAgain(t *testing.T) {
 	t.Parallel()
 	flow := &engine.FlowControl{Key: "one", Parallelism: 1}
@@ -394,7 +371,8 @@ func TestDamagedSnapshotsChangeNothing(t *testing.T) {
 	w := rich(t)
 	text := w.document()
 	for name, c := range map[string]struct{ old, now, want string }{
-		"a later version":      {`"version":2`, `"version":3`, "snapshot of version 3: this program reads versions 1 to 2"},
+		"an earlier version":   {`"version":2`, `"version":1`, "snapshot of version 1: this program reads version 2"},
+		"a later version":      {`"version":2`, `"version":3`, "snapshot of version 3: this program reads version 2"},
 		"no version":           {`"version":2,`, ``, "no version"},
 		"an unknown name":      {`"version":2,`, `"version":2,"colour":"red",`, `colour`},
 		"a repeated name":      {`"version":2,`, `"version":2,"version":2,`, `version`},

@@ -9,7 +9,7 @@ import (
 	"github.com/understudy-mock/understudy/engine"
 	"github.com/understudy-mock/understudy/engine/clock"
 	"github.com/understudy-mock/understudy/engine/journal"
-	"github.com/understudy-mock/understudy/internal/effort"
+	"github.com/understudy-mock/understudy/internal/testkit/effort"
 	"github.com/understudy-mock/understudy/mockserver/wire"
 )
 

@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"github.com/understudy-mock/understudy/engine"
-	"github.com/understudy-mock/understudy/internal/expect"
+	"github.com/understudy-mock/understudy/internal/testkit/expect"
 )
 
 // everyMinute adds a schedule to an account.

@@ -80,8 +80,7 @@ func ParseFormula(text string) (*Formula, error) { return state.ParseFormula(tex
 // MaxWait is the longest wait before a retry (decided: 31).
 const MaxWait = state.MaxWait
 
-// SnapshotVersion is the form of snapshots that an account writes. It reads this one and
-// those before it (docs/reference/versions.md).
+// SnapshotVersion is the form of snapshots that an account writes (docs/reference/versions.md).
 const SnapshotVersion = state.SnapshotVersion
 
 // The states of a message.

@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	"github.com/understudy-mock/understudy/engine"
-	"github.com/understudy-mock/understudy/internal/expect"
+	"github.com/understudy-mock/understudy/internal/testkit/expect"
 	"github.com/understudy-mock/understudy/mockserver"
 )
 

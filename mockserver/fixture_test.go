@@ -12,8 +12,8 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/understudy-mock/understudy/fixtures"
-	"github.com/understudy-mock/understudy/internal/effort"
-	"github.com/understudy-mock/understudy/internal/expect"
+	"github.com/understudy-mock/understudy/internal/testkit/effort"
+	"github.com/understudy-mock/understudy/internal/testkit/expect"
 	"github.com/understudy-mock/understudy/mockserver"
 )
 

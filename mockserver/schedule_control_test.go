@@ -4,7 +4,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/understudy-mock/understudy/internal/expect"
+	"github.com/understudy-mock/understudy/internal/testkit/expect"
 	"github.com/understudy-mock/understudy/mockserver"
 )
 
@@ -20,7 +20,7 @@ func TestSchedulesRunNow(t *testing.T) {
 		return a
 	}
 	before := row()
-	expect.Equal(t, "words", before.text("words"), "at 09:30, on Monday to Friday")
+	expect.Equal(t, "words", before.text("words"), "at 09:30, Monday through Friday")
 	expect.Equal(t, "zone", before.text("timeZone"), "Europe/Berlin")
 	expect.Equal(t, "next time", before.number("nextTimes", 0), time.Date(2026, time.March, 3, 8, 30, 0, 0, time.UTC).UnixMilli())
 	a := c.do("POST", "/_understudy/schedules/work/run", "").ok()

@@ -9,7 +9,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/understudy-mock/understudy/internal/expect"
+	"github.com/understudy-mock/understudy/internal/testkit/expect"
 	"github.com/understudy-mock/understudy/mockserver"
 )
 
@@ -133,11 +133,11 @@ func TestADamagedSnapshotIsRefusedAndChangesNothing(t *testing.T) {
 		"nothing":                      {"", ""},
 		"cut off":                      {text[:len(text)/2], "damaged"},
 		"no version":                   {"{}", "no version"},
-		"a later version":              {strings.Replace(text, `"version":2`, `"version":3`, 1), "snapshot of version 3: this program reads versions 1 to 2"},
-		"a later version of the state": {last(`"version":2`, `"version":4`), "snapshot of version 4: this program reads versions 1 to 2"},
+		"a later version":              {strings.Replace(text, `"version":2`, `"version":3`, 1), "snapshot of version 3: this program reads version 2"},
+		"a later version of the state": {last(`"version":2`, `"version":4`), "snapshot of version 4: this program reads version 2"},
 		"an unknown name":              {strings.Replace(text, `"accounts"`, `"colour":1,"accounts"`, 1), "colour"},
 		"the second account damaged":   {last(`"generator"`, `"generation"`), "generation"},
-		"an account without state":     {`{"version":1,"accounts":[{"id":"a","token":"t"}]}`, "state"},
+		"an account without state":     {`{"version":2,"accounts":[{"id":"a","token":"t"}]}`, "state"},
 		"an account twice":             {strings.Replace(text, `"id":"b"`, `"id":"a"`, 1), "once"},
 		"a token of another":           {strings.Replace(text, `"token-b"`, `"token-a"`, 1), "token"},
 		"a stub that cannot be":        {strings.Replace(text, `"url":"https://app.test/*"`, `"url":"/(/"`, 1), "stubs/0/url: invalid value"},

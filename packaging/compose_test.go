@@ -11,8 +11,8 @@ import (
 	"syscall"
 	"testing"
 
-	"github.com/understudy-mock/understudy/internal/effort"
-	"github.com/understudy-mock/understudy/internal/programs"
+	"github.com/understudy-mock/understudy/internal/testkit/effort"
+	"github.com/understudy-mock/understudy/internal/testkit/programs"
 )
 
 // composeService has the keys of a service that the tests use.

@@ -4,7 +4,7 @@ import (
 	"os"
 	"testing"
 
-	"github.com/understudy-mock/understudy/internal/expect"
+	"github.com/understudy-mock/understudy/internal/testkit/expect"
 )
 
 // sentence says what Understudy is.

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/understudy-mock/understudy/internal/effort"
+	"github.com/understudy-mock/understudy/internal/testkit/effort"
 )
 
 // TestPackagingShell runs the shell recipes of docs/ci.md, on free ports.

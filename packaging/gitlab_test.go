@@ -8,7 +8,7 @@ import (
 
 	"gopkg.in/yaml.v3"
 
-	"github.com/understudy-mock/understudy/internal/effort"
+	"github.com/understudy-mock/understudy/internal/testkit/effort"
 )
 
 // gitlabJob is a job of a GitLab template.

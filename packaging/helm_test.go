@@ -13,8 +13,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"gopkg.in/yaml.v3"
 
-	"github.com/understudy-mock/understudy/internal/effort"
-	"github.com/understudy-mock/understudy/internal/expect"
+	"github.com/understudy-mock/understudy/internal/testkit/effort"
+	"github.com/understudy-mock/understudy/internal/testkit/expect"
 )
 
 const (

@@ -14,8 +14,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/understudy-mock/understudy/internal/effort"
-	"github.com/understudy-mock/understudy/internal/expect"
+	"github.com/understudy-mock/understudy/internal/testkit/effort"
+	"github.com/understudy-mock/understudy/internal/testkit/expect"
 )
 
 // released serves a release with one archive for this machine, with the given checksum or the

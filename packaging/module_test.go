@@ -9,7 +9,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/understudy-mock/understudy/internal/effort"
+	"github.com/understudy-mock/understudy/internal/testkit/effort"
 )
 
 // What the first test of a Go user may cost. The sizes are those of linux/amd64.

@@ -13,7 +13,7 @@ import (
 
 	"pgregory.net/rapid"
 
-	"github.com/understudy-mock/understudy/internal/drift"
+	"github.com/understudy-mock/understudy/internal/testkit/drift"
 )
 
 func brand(t testing.TB) *Dialect {

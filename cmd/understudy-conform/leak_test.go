@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	"github.com/understudy-mock/understudy/conformance/report"
-	"github.com/understudy-mock/understudy/internal/expect"
+	"github.com/understudy-mock/understudy/internal/testkit/expect"
 )
 
 // A leaked credential is reported with the place where it is, not with a request that has nothing

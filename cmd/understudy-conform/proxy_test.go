@@ -7,7 +7,7 @@ import (
 
 	"github.com/understudy-mock/understudy/conformance"
 	"github.com/understudy-mock/understudy/conformance/report"
-	"github.com/understudy-mock/understudy/internal/effort"
+	"github.com/understudy-mock/understudy/internal/testkit/effort"
 	"github.com/understudy-mock/understudy/mockserver"
 )
 

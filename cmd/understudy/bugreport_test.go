@@ -9,8 +9,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/understudy-mock/understudy/internal/expect"
-	"github.com/understudy-mock/understudy/internal/programs"
+	"github.com/understudy-mock/understudy/internal/testkit/expect"
+	"github.com/understudy-mock/understudy/internal/testkit/programs"
 	"github.com/understudy-mock/understudy/mockserver"
 )
 

@@ -12,7 +12,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/understudy-mock/understudy/internal/programs"
+	"github.com/understudy-mock/understudy/internal/testkit/programs"
 )
 
 // TestClientPages runs the code of the pages that use published clients and frameworks.

@@ -8,9 +8,9 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/understudy-mock/understudy/internal/collector"
-	"github.com/understudy-mock/understudy/internal/expect"
-	"github.com/understudy-mock/understudy/internal/programs"
+	"github.com/understudy-mock/understudy/internal/testkit/collector"
+	"github.com/understudy-mock/understudy/internal/testkit/expect"
+	"github.com/understudy-mock/understudy/internal/testkit/programs"
 )
 
 // tracedBy runs an instrumented application against a server that exports to the same collector, and

@@ -16,7 +16,7 @@ import (
 	"time"
 
 	"github.com/understudy-mock/understudy/engine/clock"
-	"github.com/understudy-mock/understudy/internal/effort"
+	"github.com/understudy-mock/understudy/internal/testkit/effort"
 	"github.com/understudy-mock/understudy/spec"
 )
 

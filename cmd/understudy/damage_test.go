@@ -14,7 +14,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/understudy-mock/understudy/internal/effort"
+	"github.com/understudy-mock/understudy/internal/testkit/effort"
 	"github.com/understudy-mock/understudy/spec"
 )
 

@@ -13,7 +13,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/understudy-mock/understudy/internal/effort"
+	"github.com/understudy-mock/understudy/internal/testkit/effort"
 )
 
 // runner is a command of the tests: it starts a command, keeps the other end of its standard

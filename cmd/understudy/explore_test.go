@@ -6,7 +6,7 @@ import (
 	"os"
 	"strings"
 
-	"github.com/understudy-mock/understudy/internal/programs"
+	"github.com/understudy-mock/understudy/internal/testkit/programs"
 )
 
 // shop is a command of the tests: an application that publishes a charge. It charges again if a

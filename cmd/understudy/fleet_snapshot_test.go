@@ -10,8 +10,8 @@ import (
 
 	"github.com/understudy-mock/understudy/engine/journal"
 	"github.com/understudy-mock/understudy/engine/store"
-	"github.com/understudy-mock/understudy/internal/effort"
-	"github.com/understudy-mock/understudy/internal/programs"
+	"github.com/understudy-mock/understudy/internal/testkit/effort"
+	"github.com/understudy-mock/understudy/internal/testkit/programs"
 	"github.com/understudy-mock/understudy/mockserver/fleet/jetstream"
 )
 

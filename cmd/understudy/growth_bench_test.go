@@ -14,7 +14,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/understudy-mock/understudy/internal/programs"
+	"github.com/understudy-mock/understudy/internal/testkit/programs"
 )
 
 // grown is a server with a growing number of messages.

@@ -7,8 +7,8 @@ import (
 	"os/exec"
 	"testing"
 
-	"github.com/understudy-mock/understudy/internal/expect"
-	"github.com/understudy-mock/understudy/internal/programs"
+	"github.com/understudy-mock/understudy/internal/testkit/expect"
+	"github.com/understudy-mock/understudy/internal/testkit/programs"
 )
 
 // TestTheHostsLine checks when the banner has a line for the hosts file.

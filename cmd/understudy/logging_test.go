@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/understudy-mock/understudy/internal/expect"
+	"github.com/understudy-mock/understudy/internal/testkit/expect"
 )
 
 func TestLogOnATerminal(t *testing.T) {

@@ -12,8 +12,8 @@ import (
 	"sync"
 	"testing"
 
-	"github.com/understudy-mock/understudy/internal/effort"
-	"github.com/understudy-mock/understudy/internal/programs"
+	"github.com/understudy-mock/understudy/internal/testkit/effort"
+	"github.com/understudy-mock/understudy/internal/testkit/programs"
 )
 
 func TestHeapGrowth(t *testing.T) {

@@ -12,7 +12,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/understudy-mock/understudy/internal/programs"
+	"github.com/understudy-mock/understudy/internal/testkit/programs"
 )
 
 // The code of README.md and the pages of docs runs as a reader types it: each page in order, in an

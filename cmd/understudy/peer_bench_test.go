@@ -10,7 +10,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/understudy-mock/understudy/internal/programs"
+	"github.com/understudy-mock/understudy/internal/testkit/programs"
 )
 
 // peer is a published stand-in, in the compared version. It answers a POST with a fixed

@@ -12,7 +12,7 @@ import (
 	"github.com/alecthomas/kong"
 
 	"github.com/understudy-mock/understudy/internal/command"
-	"github.com/understudy-mock/understudy/internal/expect"
+	"github.com/understudy-mock/understudy/internal/testkit/expect"
 )
 
 // TestGeneratedReferencePages compares the pages on commands and files with the flags and schemas.

@@ -20,9 +20,9 @@ import (
 	"gopkg.in/yaml.v3"
 
 	"github.com/understudy-mock/understudy/internal/command"
-	"github.com/understudy-mock/understudy/internal/drift"
-	"github.com/understudy-mock/understudy/internal/expect"
 	"github.com/understudy-mock/understudy/internal/markdown"
+	"github.com/understudy-mock/understudy/internal/testkit/drift"
+	"github.com/understudy-mock/understudy/internal/testkit/expect"
 	"github.com/understudy-mock/understudy/mockserver"
 	"github.com/understudy-mock/understudy/mockserver/ratelimit"
 	"github.com/understudy-mock/understudy/mockserver/saved/fixture"

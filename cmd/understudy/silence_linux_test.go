@@ -10,7 +10,7 @@ import (
 	"syscall"
 	"testing"
 
-	"github.com/understudy-mock/understudy/internal/programs"
+	"github.com/understudy-mock/understudy/internal/testkit/programs"
 )
 
 // outsideCall matches a system call that connects or sends to an internet address.

@@ -12,7 +12,7 @@ import (
 	"syscall"
 	"testing"
 
-	"github.com/understudy-mock/understudy/internal/expect"
+	"github.com/understudy-mock/understudy/internal/testkit/expect"
 )
 
 // copied copies or links a program into another folder.

@@ -13,8 +13,8 @@ import (
 	"github.com/santhosh-tekuri/jsonschema/v5"
 
 	"github.com/understudy-mock/understudy/conformance/client"
-	"github.com/understudy-mock/understudy/internal/expect"
-	"github.com/understudy-mock/understudy/internal/programs"
+	"github.com/understudy-mock/understudy/internal/testkit/expect"
+	"github.com/understudy-mock/understudy/internal/testkit/programs"
 )
 
 // TestLinesFitTheSchemaOfTheProtocol compares what suite and adapter write with

@@ -16,7 +16,7 @@ import (
 
 	"github.com/understudy-mock/understudy/conformance/client"
 	"github.com/understudy-mock/understudy/conformance/report"
-	"github.com/understudy-mock/understudy/internal/effort"
+	"github.com/understudy-mock/understudy/internal/testkit/effort"
 )
 
 // judged are the verdicts of the suite about the reference client, for the cases of one

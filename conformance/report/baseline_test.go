@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"github.com/understudy-mock/understudy/conformance/target"
-	"github.com/understudy-mock/understudy/internal/expect"
+	"github.com/understudy-mock/understudy/internal/testkit/expect"
 )
 
 func TestBaseline(t *testing.T) {

@@ -4,7 +4,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/understudy-mock/understudy/internal/expect"
+	"github.com/understudy-mock/understudy/internal/testkit/expect"
 )
 
 // TestExitCode checks the order of the exit codes: nothing passes without being judged.

@@ -12,7 +12,7 @@ import (
 	"github.com/santhosh-tekuri/jsonschema/v5"
 	"gopkg.in/yaml.v3"
 
-	"github.com/understudy-mock/understudy/internal/drift"
+	"github.com/understudy-mock/understudy/internal/testkit/drift"
 	"github.com/understudy-mock/understudy/spec"
 )
 

@@ -224,11 +224,7 @@ func (c *Codec) name(name string) {
 }
 
 // at reports whether the next value is that of the member with this name.
-func (c *Codec) at(name string) bool { return c.ahead && isNamed(c.named, name) }
-
-func isNamed(key []byte, name string) bool {
-	return len(key) == len(name) && (string(key) == name || key[0] >= 'A' && key[0] <= 'Z' && strings.EqualFold(string(key), name))
-}
+func (c *Codec) at(name string) bool { return c.ahead && string(c.named) == name }
 
 // element writes an element of a list, and what the buffer has if that is much.
 func (c *Codec) element(write func()) {

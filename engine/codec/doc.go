@@ -27,6 +27,5 @@
 //
 // Lists of any length are sections: entries are written or read one at a time, and only the
 // current one is in memory. Members may come in any order, each once. An unknown member is
-// an error that names its place. A name that begins with a capital letter matches in any case,
-// because the first version of snapshots had such names.
+// an error that names its place.
 package codec

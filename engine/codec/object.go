@@ -187,7 +187,7 @@ func (f *Form) at(key []byte, next int) int {
 		if next == len(f.members) {
 			next = 0
 		}
-		if isNamed(key, f.members[next].name) {
+		if string(key) == f.members[next].name {
 			return next
 		}
 		next++

@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"github.com/understudy-mock/understudy/engine/ratelimit"
-	"github.com/understudy-mock/understudy/internal/expect"
+	"github.com/understudy-mock/understudy/internal/testkit/expect"
 )
 
 // ask is one request of a scenario and its expected decision.

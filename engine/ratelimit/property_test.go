@@ -9,7 +9,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/understudy-mock/understudy/engine/ratelimit"
-	"github.com/understudy-mock/understudy/internal/expect"
+	"github.com/understudy-mock/understudy/internal/testkit/expect"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }

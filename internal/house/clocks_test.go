@@ -12,7 +12,7 @@ var clockFiles = []string{
 	"conformance/harness/clock.go",
 	"conformance/receiver/clock.go",
 	"engine/clock/clock.go",
-	"internal/effort/effort.go",
+	"internal/testkit/effort/effort.go",
 	"mockserver/stub/pause.go",
 	"mockserver/explore/clock.go",
 	"mockserver/kv/kv.go",

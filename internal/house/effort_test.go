@@ -11,7 +11,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/understudy-mock/understudy/internal/expect"
+	"github.com/understudy-mock/understudy/internal/testkit/expect"
 )
 
 const effortBegin, effortEnd = "<!-- written by `make generate` -->\n", "<!-- end -->\n"
@@ -26,7 +26,7 @@ func TestGeneratedEfforts(t *testing.T) {
 	}
 	var rows []string
 	for i := range tree {
-		if s := &tree[i]; s.test && !strings.HasPrefix(s.path, "internal/effort/") {
+		if s := &tree[i]; s.test && !strings.HasPrefix(s.path, "internal/testkit/") {
 			rows = append(rows, effortRows(s)...)
 		}
 	}

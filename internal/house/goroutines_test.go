@@ -31,7 +31,7 @@ var goFiles = []string{
 	"mockserver/fleet/fleet.go",
 	"mockserver/fleet/forward.go",
 	"mockserver/fleet/owner.go",
-	"internal/programs/process.go",
+	"internal/testkit/programs/process.go",
 	"mockserver/listen.go",
 	"mockserver/explore/case.go",
 	"mockserver/explore/search.go",

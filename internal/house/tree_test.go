@@ -40,7 +40,7 @@ var textFiles = []string{".go", ".md", ".yaml", ".json", ".feature", ".html", ".
 
 // sharedTests are folders of test code that several packages run, in files without
 // _test.go.
-var sharedTests = []string{"engine/store/storetest/", "internal/collector/"}
+var sharedTests = []string{"engine/store/storetest/", "internal/testkit/"}
 
 // readTree reads and parses the source files below a folder.
 func readTree(root fs.FS) ([]source, error) {

@@ -6,8 +6,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/understudy-mock/understudy/internal/expect"
 	"github.com/understudy-mock/understudy/internal/markdown"
+	"github.com/understudy-mock/understudy/internal/testkit/expect"
 )
 
 const sample = "# Retries of `publish`\n\nFirst\nline, [see](state.md#how-long) and ![a picture](page.png).\n\n" +

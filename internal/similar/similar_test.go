@@ -3,8 +3,8 @@ package similar_test
 import (
 	"testing"
 
-	"github.com/understudy-mock/understudy/internal/expect"
 	"github.com/understudy-mock/understudy/internal/similar"
+	"github.com/understudy-mock/understudy/internal/testkit/expect"
 )
 
 // TestDidYouMean checks which words are close enough for a question.

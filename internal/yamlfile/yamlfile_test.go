@@ -4,7 +4,7 @@ import (
 	"errors"
 	"testing"
 
-	"github.com/understudy-mock/understudy/internal/expect"
+	"github.com/understudy-mock/understudy/internal/testkit/expect"
 	"github.com/understudy-mock/understudy/internal/yamlfile"
 )
 

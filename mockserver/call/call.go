@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"maps"
+	"net"
 	"net/http"
 	"net/url"
 	"slices"
@@ -119,19 +120,11 @@ func (c *Call) Flag(name string, absent bool) bool {
 
 // CallerIP is the address of the client.
 func (c *Call) CallerIP() string {
-	host, _, ok := cutLast(c.Request.RemoteAddr, ":")
-	if !ok {
+	host, _, err := net.SplitHostPort(c.Request.RemoteAddr)
+	if err != nil {
 		return c.Request.RemoteAddr
 	}
-	return strings.Trim(host, "[]")
-}
-
-func cutLast(s, sep string) (before, after string, ok bool) {
-	i := strings.LastIndex(s, sep)
-	if i < 0 {
-		return s, "", false
-	}
-	return s[:i], s[i+len(sep):], true
+	return host
 }
 
 // Warning is the text of the warnings in one line; "" for none.

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/understudy-mock/understudy/engine"
+	"github.com/understudy-mock/understudy/internal/clip"
 	"github.com/understudy-mock/understudy/mockserver/query"
 )
 
@@ -357,8 +358,5 @@ func jsonText(v any) string {
 
 // Clip shortens a value for a line.
 func Clip(text string) string {
-	if len(text) > 120 {
-		return strings.ToValidUTF8(text[:120], "") + "…"
-	}
-	return text
+	return clip.Text(text, 120)
 }

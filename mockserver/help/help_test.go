@@ -10,7 +10,7 @@ import (
 	"testing"
 
 	"github.com/understudy-mock/understudy/docs"
-	"github.com/understudy-mock/understudy/internal/expect"
+	"github.com/understudy-mock/understudy/internal/testkit/expect"
 	"github.com/understudy-mock/understudy/mockserver/help"
 )
 

@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	"github.com/understudy-mock/understudy/docs"
-	"github.com/understudy-mock/understudy/internal/expect"
+	"github.com/understudy-mock/understudy/internal/testkit/expect"
 )
 
 // TestMistakes compares the table with the page: each section of a row must exist, and

@@ -16,8 +16,8 @@ import (
 
 	spans "go.opentelemetry.io/proto/otlp/trace/v1"
 
-	"github.com/understudy-mock/understudy/internal/collector"
-	"github.com/understudy-mock/understudy/internal/expect"
+	"github.com/understudy-mock/understudy/internal/testkit/collector"
+	"github.com/understudy-mock/understudy/internal/testkit/expect"
 	"github.com/understudy-mock/understudy/mockserver"
 	_ "github.com/understudy-mock/understudy/mockserver/complete" // the page
 	"github.com/understudy-mock/understudy/mockserver/otlp"

@@ -16,7 +16,7 @@ import (
 	"go.uber.org/goleak"
 
 	limiter "github.com/understudy-mock/understudy/engine/ratelimit"
-	"github.com/understudy-mock/understudy/internal/expect"
+	"github.com/understudy-mock/understudy/internal/testkit/expect"
 	"github.com/understudy-mock/understudy/mockserver/kv"
 	"github.com/understudy-mock/understudy/mockserver/ratelimit"
 )

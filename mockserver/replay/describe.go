@@ -7,12 +7,12 @@ import (
 	"slices"
 	"strings"
 	"time"
-	"unicode/utf8"
 
 	"github.com/go-faster/jx"
 
 	"github.com/understudy-mock/understudy/engine/journal"
 	"github.com/understudy-mock/understudy/engine/store"
+	"github.com/understudy-mock/understudy/internal/clip"
 	"github.com/understudy-mock/understudy/spec/mask"
 )
 
@@ -32,14 +32,14 @@ func Describe(r journal.Record) string {
 	if err := d.value(jx.DecodeBytes(r.Body), "", 0); err != nil {
 		return "unreadable"
 	}
-	return strings.TrimSpace(clip(d.text.String(), maxDescription))
+	return strings.TrimSpace(onLine(d.text.String(), maxDescription))
 }
 
 type description struct{ text bytes.Buffer }
 
 func (d *description) put(name, value string) {
 	if d.text.Len() <= maxDescription {
-		fmt.Fprintf(&d.text, " %s=%s", name, clip(value, maxValue))
+		fmt.Fprintf(&d.text, " %s=%s", name, onLine(value, maxValue))
 	}
 }
 
@@ -86,16 +86,9 @@ func (d *description) value(in *jx.Decoder, name string, depth int) error {
 	return err
 }
 
-// clip puts a text on one line, and cuts it after at most most bytes.
-func clip(text string, most int) string {
-	text = strings.Join(strings.Fields(text), " ")
-	if len(text) <= most {
-		return text
-	}
-	for most > 0 && !utf8.RuneStart(text[most]) {
-		most--
-	}
-	return text[:most] + "…"
+// onLine puts a text on one line, and cuts it after at most most bytes.
+func onLine(text string, most int) string {
+	return clip.Text(strings.Join(strings.Fields(text), " "), most)
 }
 
 // Listed is a record as a list shows it.

@@ -39,8 +39,8 @@ type snapshot struct {
 // checksummed writes.
 func (d *snapshot) members(c *codec.Codec) {
 	codec.Member(c, "version", &d.version)
-	if d.version > engine.SnapshotVersion {
-		c.Failf("%w %d: this program reads versions 1 to %d", errVersion, d.version, engine.SnapshotVersion)
+	if d.version != 0 && d.version != engine.SnapshotVersion {
+		c.Failf("%w %d: this program reads version %d", errVersion, d.version, engine.SnapshotVersion)
 	}
 	codec.Member(c, "savedAt", &d.savedAt)
 	codec.Member(c, "accounts", &d.accounts)
@@ -62,7 +62,7 @@ func (e snapshotError) Is(target error) bool { return target == ErrSnapshot }
 // Unwrap returns the error with the reason.
 func (e snapshotError) Unwrap() error { return e.error }
 
-// errVersion is wrapped by the refusal of a snapshot of a later version.
+// errVersion is wrapped by the refusal of a snapshot of another version.
 var errVersion = errors.New("snapshot of version")
 
 type savedAccount struct {

@@ -9,6 +9,7 @@ import (
 	"regexp"
 	"strings"
 
+	"github.com/understudy-mock/understudy/internal/clip"
 	"github.com/understudy-mock/understudy/spec/route"
 )
 
@@ -250,7 +251,7 @@ func (a *action) keepUndo(v *visit, f form) (saying, error) {
 		return saying{}, nil
 	}
 	const most = 200 // of a label
-	body := doc{"label": clipText(f.filled(a.undo), most)}
+	body := doc{"label": clip.Text(f.filled(a.undo), most)}
 	if kind, field, ok := strings.Cut(a.thing, " "); ok {
 		body["scope"], body["id"] = kind, f.Get(field)
 	}

@@ -6,6 +6,8 @@ import (
 	"net/url"
 	"strconv"
 	"strings"
+
+	"github.com/understudy-mock/understudy/internal/clip"
 )
 
 // bodyView shows one body in parts. It is not in the navigation; views that show only the
@@ -61,7 +63,7 @@ func bodyText(v *visit, path string) (any, error) {
 	default:
 		p.content = content{Text: part.Body, Kind: "text", Size: about.Size}
 	}
-	p.Folds = about.Text && p.Tree == "" && about.Size <= mostFolded && strings.ContainsAny(clipText(strings.TrimSpace(about.Body), 1), "{[")
+	p.Folds = about.Text && p.Tree == "" && about.Size <= mostFolded && strings.ContainsAny(clip.Text(strings.TrimSpace(about.Body), 1), "{[")
 	if p.Folds && v.query.Get("as") != "text" {
 		whole, err := v.bodyBytes(path, 0, about.Size)
 		if err != nil {

@@ -7,7 +7,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/understudy-mock/understudy/internal/expect"
+	"github.com/understudy-mock/understudy/internal/testkit/expect"
 	"github.com/understudy-mock/understudy/mockserver"
 )
 
@@ -24,7 +24,7 @@ func TestDoing(t *testing.T) {
 	})
 	t.Run("run a schedule", func(t *testing.T) {
 		page := press(t, u, "schedule.put", "back", "/_understudy/ui/schedules", "destination", "https://app.test/tick", "cron", "CRON_TZ=Europe/Berlin 30 9 * * 1-5", "id", "work")
-		for _, text := range []string{"at 09:30, on Monday to Friday", "Europe/Berlin", "Tue 3 Mar 2026 09:30 CET", "Wed 4 Mar 2026 09:30 CET", "Thu 5 Mar 2026 09:30 CET", "Run now"} {
+		for _, text := range []string{"at 09:30, Monday through Friday", "Europe/Berlin", "Tue 3 Mar 2026 09:30 CET", "Wed 4 Mar 2026 09:30 CET", "Thu 5 Mar 2026 09:30 CET", "Run now"} {
 			expect.Contains(t, "page of schedules", page, text)
 		}
 		page = press(t, u, "schedule.run", "id", "work")

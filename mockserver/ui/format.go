@@ -16,6 +16,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/understudy-mock/understudy/internal/clip"
 	"github.com/understudy-mock/understudy/spec/mask"
 	"github.com/understudy-mock/understudy/spec/route"
 )
@@ -345,17 +346,9 @@ func listedHeaders(v any) fieldsShown {
 		}
 	}
 	for i := range all {
-		all[i].Value = clipText(all[i].Value, 2000)
+		all[i].Value = clip.Text(all[i].Value, 2000)
 	}
 	return fieldsShown{all[:min(len(all), mostFields)], max(0, len(all)-mostFields)}
-}
-
-// clipText shortens a text to at most most bytes, at a character boundary.
-func clipText(text string, most int) string {
-	if len(text) <= most {
-		return text
-	}
-	return strings.ToValidUTF8(text[:most], "") + "…"
 }
 
 // content is a body prepared for display.

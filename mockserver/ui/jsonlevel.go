@@ -10,6 +10,8 @@ import (
 	"net/http"
 	"strconv"
 	"strings"
+
+	"github.com/understudy-mock/understudy/internal/clip"
 )
 
 // Large JSON is shown level by level: the page shows the members of one object or array,
@@ -99,7 +101,7 @@ func levelAt(raw []byte, at string) ([]byte, []jsonCrumb, error) {
 			return nil, nil, errNoLevel(at)
 		}
 		raw = found.raw
-		crumbs = append(crumbs, jsonCrumb{clipText(cmp.Or(found.key, "item "+strconv.Itoa(n+1)), 40), joinPlace(crumbs[len(crumbs)-1].At, n)})
+		crumbs = append(crumbs, jsonCrumb{clip.Text(cmp.Or(found.key, "item "+strconv.Itoa(n+1)), 40), joinPlace(crumbs[len(crumbs)-1].At, n)})
 	}
 	return raw, crumbs, nil
 }
@@ -162,7 +164,7 @@ func (m *jsonMember) node(at string, left *int, linkTo func(string) string) json
 	n, _ := parseJSON(string(m.raw)) // the whole body is valid
 	n.key = m.key
 	if text, ok := n.token.(string); ok && len(text) > levelText {
-		n.token, n.size = clipText(text, levelText), len(text)
+		n.token, n.size = clip.Text(text, levelText), len(text)
 	}
 	return n
 }

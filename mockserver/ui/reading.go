@@ -7,6 +7,8 @@ import (
 	"html/template"
 	"io"
 	"strings"
+
+	"github.com/understudy-mock/understudy/internal/clip"
 )
 
 // Limits for JSON that is shown as foldable lines; larger JSON is shown as text.
@@ -143,7 +145,7 @@ func decodedLines(text string) string {
 		return ""
 	}
 	plain = maskedText(plain)
-	inner := template.HTMLEscapeString(clipText(plain, 4000))
+	inner := template.HTMLEscapeString(clip.Text(plain, 4000))
 	if n, err := parseJSON(plain); err == nil {
 		inner = string(jsonLines(&n))
 	}

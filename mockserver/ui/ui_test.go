@@ -12,8 +12,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/understudy-mock/understudy/internal/expect"
-	"github.com/understudy-mock/understudy/internal/programs"
+	"github.com/understudy-mock/understudy/internal/testkit/expect"
+	"github.com/understudy-mock/understudy/internal/testkit/programs"
 	"github.com/understudy-mock/understudy/mockserver"
 )
 

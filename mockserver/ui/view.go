@@ -11,6 +11,8 @@ import (
 	"slices"
 	"strconv"
 	"time"
+
+	"github.com/understudy-mock/understudy/internal/clip"
 )
 
 // view is one view: load loads its data, one loads the data of one of its entries. Its
@@ -336,7 +338,7 @@ func cookieName(r *http.Request) string {
 // keepSaying stores the message for the next view in a cookie.
 func keepSaying(w http.ResponseWriter, r *http.Request, said saying) {
 	const most = 1000 // a cookie has at most 4 KB, and escaping may triple the size
-	if said.Text = clipText(said.Text, most); said.Text == "" {
+	if said.Text = clip.Text(said.Text, most); said.Text == "" {
 		return
 	}
 	text, err := json.Marshal(said)

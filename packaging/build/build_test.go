@@ -21,9 +21,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/understudy-mock/understudy/internal/effort"
-	"github.com/understudy-mock/understudy/internal/expect"
-	processes "github.com/understudy-mock/understudy/internal/programs"
+	"github.com/understudy-mock/understudy/internal/testkit/effort"
+	"github.com/understudy-mock/understudy/internal/testkit/expect"
+	processes "github.com/understudy-mock/understudy/internal/testkit/programs"
 )
 
 // limit is the time limit for one command on a busy machine.

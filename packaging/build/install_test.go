@@ -8,8 +8,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/understudy-mock/understudy/internal/effort"
-	processes "github.com/understudy-mock/understudy/internal/programs"
+	"github.com/understudy-mock/understudy/internal/testkit/effort"
+	processes "github.com/understudy-mock/understudy/internal/testkit/programs"
 )
 
 // fencedCommands matches the blocks of commands in a page.

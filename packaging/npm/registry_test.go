@@ -13,7 +13,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/understudy-mock/understudy/internal/programs"
+	"github.com/understudy-mock/understudy/internal/testkit/programs"
 )
 
 // testRegistry installs by name, as users do: a registry on loopback has the packages of this

@@ -15,7 +15,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/understudy-mock/understudy/internal/expect"
+	"github.com/understudy-mock/understudy/internal/testkit/expect"
 )
 
 // command runs a command and returns what it prints.

@@ -10,6 +10,8 @@ import (
 	"strconv"
 	"strings"
 	"unicode/utf8"
+
+	"github.com/understudy-mock/understudy/internal/clip"
 )
 
 // causeLength is the largest part of a response that a cause quotes, in bytes.
@@ -134,11 +136,7 @@ func headlineWithin(body []byte, most int) string {
 		text = text[strings.LastIndexByte(text, '\n')+1:]
 	}
 	line, _, _ := strings.Cut(strings.TrimSpace(text), "\n")
-	line = strings.TrimSpace(line)
-	if len(line) > most {
-		line = strings.ToValidUTF8(line[:most], "") + "…"
-	}
-	return line
+	return clip.Text(strings.TrimSpace(line), most)
 }
 
 // errorFields are the members in which services put the error message, the most specific

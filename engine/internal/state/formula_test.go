@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"github.com/understudy-mock/understudy/engine/internal/state"
-	"github.com/understudy-mock/understudy/internal/expect"
+	"github.com/understudy-mock/understudy/internal/testkit/expect"
 )
 
 func TestWaits(t *testing.T) {

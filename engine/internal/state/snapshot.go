@@ -11,8 +11,7 @@ import (
 	"github.com/understudy-mock/understudy/engine/refusal"
 )
 
-// SnapshotVersion is the format of snapshots that this package writes. It also reads all earlier
-// ones (docs/reference/versions.md).
+// SnapshotVersion is the format of snapshots (docs/reference/versions.md).
 const SnapshotVersion = 2
 
 // Snapshot is a state that was read and checked. Only one account can take it.

@@ -36,14 +36,12 @@ type SnapshotReader struct {
 	ready     []savedTurn
 	vectors   []vector.Saved
 	events    []*LogEntry
-	waiting   map[uint64]Sleeper // version 1: by sequence of the timer
-	bookings  []savedBooking     // version 1: all timers
 	canceling []*Message
 	inFlight  []*Message // attempts to repeat, listed under ready in the document
 	err       error
 }
 
-// errVersion begins the error for a later version.
+// errVersion begins the error for another version.
 var errVersion = errors.New("snapshot of version")
 
 // header is the beginning of a snapshot.
@@ -68,11 +66,11 @@ type generator struct {
 	Secret string // for cursors; as text, because it exceeds the integers that other JSON readers keep exact
 }
 
-// members refuses a later version before it reads anything else.
+// members refuses another version before it reads anything else.
 func (h *header) members(c *codec.Codec) {
 	codec.Member(c, "version", &h.version)
-	if h.version > SnapshotVersion {
-		c.Failf("%w %d: this program reads versions 1 to %d", errVersion, h.version, SnapshotVersion)
+	if h.version != 0 && h.version != SnapshotVersion {
+		c.Failf("%w %d: this program reads version %d", errVersion, h.version, SnapshotVersion)
 	}
 	codec.Members(c, h)
 	codec.JSON(c, "settings", len(h.settings) == 0, &h.settings)
@@ -163,7 +161,6 @@ func (l *SnapshotReader) Members(c *codec.Codec) {
 	})
 	readSection(l, c, "search", func(x *search.Index) { l.state.Search[x.ID] = new(*x) })
 	codec.Member(c, "vectors", &l.vectors)
-	l.firstVersion(c)
 	if l.err != nil {
 		c.Failf("%w", l.err)
 	}
@@ -176,19 +173,6 @@ func readSection[T any](l *SnapshotReader, c *codec.Codec, name string, take fun
 			c.Failf("%w", l.err)
 		}
 	})
-}
-
-// firstVersion reads the members that version 1 has in other places.
-func (l *SnapshotReader) firstVersion(c *codec.Codec) {
-	codec.Nested(c, "log", func(c *codec.Codec) {
-		codec.Member(c, "issued", &l.head.EventsIssued)
-		readSection(l, c, "events", l.event)
-	})
-	codec.Nested(c, "timers", func(c *codec.Codec) {
-		codec.Member(c, "issued", &l.head.TimersIssued)
-		readSection(l, c, "list", func(s *savedBooking) { l.bookings = append(l.bookings, *s) })
-	})
-	readSection(l, c, "reports", func(s *savedReport) { l.state.Reports[s.Callback] = s.Entry })
 }
 
 // Snapshot checks and returns the snapshot after all members have been read.
@@ -259,18 +243,9 @@ func objectAt[T any](l *SnapshotReader, p *places[T], place int, what, id string
 	return new(T)
 }
 
-// waits sets the timer of an owner. SnapshotVersion 1 has only the sequence of the timer here;
-// finishTimers sets it.
+// waits sets the timer of an owner.
 func (l *SnapshotReader) waits(owner Sleeper, t savedTimer, otherwise TimerKind) {
 	if t.Timer == 0 {
-		return
-	}
-	if t.Due == 0 {
-		if l.waiting == nil {
-			l.waiting = map[uint64]Sleeper{}
-		}
-		l.want(l.waiting[t.Timer] == nil, "timer %d: of two owners", t.Timer)
-		l.waiting[t.Timer] = owner
 		return
 	}
 	kind := otherwise
@@ -329,24 +304,8 @@ func (l *SnapshotReader) finish() {
 	l.state.Recount()
 }
 
-// finishTimers sets the timers of version 1 that have an owner. Old servers never removed a
-// timer, so their snapshots may have timers without one.
+// finishTimers checks the timers.
 func (l *SnapshotReader) finishTimers() {
-	for _, t := range l.bookings {
-		kind := TimerKind(max(0, slices.Index(timerKinds, t.Kind)))
-		owner := l.waiting[t.Seq]
-		if owner == nil || owner.Name() != t.Subject {
-			continue
-		}
-		delete(l.waiting, t.Seq)
-		if !l.want(timerKinds[kind] == t.Kind && kind.Wakes(owner), "timer %d: of kind %q, which %q does not have, or its outcome is missing", t.Seq, t.Kind, t.Subject) {
-			return
-		}
-		l.state.Timers.Load(Booking{Due: t.Due, Seq: t.Seq, Owner: owner}, kind)
-	}
-	for seq, owner := range l.waiting {
-		l.want(false, "timer %d of %q: missing", seq, owner.Name())
-	}
 	for _, b := range l.state.Timers.Heap {
 		l.want(b.Seq <= l.head.TimersIssued, "timer %d of %q: %d have been issued", b.Seq, b.Owner.Name(), l.head.TimersIssued)
 	}

@@ -9,8 +9,7 @@ import (
 // Messages, items, runs, slots and queues are referred to by their place in the list of their
 // kind, from 1; 0 is none.
 
-// savedTimer is the timer of an object. SnapshotVersion 1 has only the sequence here, and a separate
-// list of all timers.
+// savedTimer is the timer of an object.
 type savedTimer struct {
 	Timer uint64 // its sequence; 0: no timer
 	Due   int64  `saved:",ms"`
@@ -127,16 +126,6 @@ type savedEvent struct {
 	State              string
 	Message, Run, Item int
 	LogDetail
-}
-
-// savedReport is a failure callback of version 1. SnapshotVersion 2 has reportsOn in its message instead.
-type savedReport struct{ Callback, Entry string }
-
-// savedBooking is a timer in the list of version 1.
-type savedBooking struct {
-	Due           int64
-	Seq           uint64
-	Kind, Subject string
 }
 
 // timerKinds are the names of the kinds of timers.

@@ -11,7 +11,7 @@ import (
 
 	"github.com/understudy-mock/understudy/engine/store"
 	"github.com/understudy-mock/understudy/engine/store/storetest"
-	"github.com/understudy-mock/understudy/internal/natstest"
+	"github.com/understudy-mock/understudy/internal/testkit/natstest"
 )
 
 // openError opens an account, reads all its records and returns the error.

@@ -14,7 +14,7 @@ import (
 	"github.com/understudy-mock/understudy/engine/journal"
 	"github.com/understudy-mock/understudy/engine/store"
 	"github.com/understudy-mock/understudy/engine/store/storetest"
-	"github.com/understudy-mock/understudy/internal/natstest"
+	"github.com/understudy-mock/understudy/internal/testkit/natstest"
 )
 
 func TestStoreContract(t *testing.T) {

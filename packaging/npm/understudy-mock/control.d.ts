@@ -570,7 +570,7 @@ export interface ScheduleRow {
   scheduleId: string;
   /** IANA name */
   timeZone: string;
-  /** when it is due, without the zone: at 09:30, on Monday to Friday */
+  /** when it is due, without the zone: at 09:30, Monday through Friday */
   words: string;
 }
 

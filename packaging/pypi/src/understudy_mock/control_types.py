@@ -700,7 +700,7 @@ class _ScheduleRow(TypedDict):
     scheduleId: str
     # IANA name
     timeZone: str
-    # when it is due, without the zone: at 09:30, on Monday to Friday
+    # when it is due, without the zone: at 09:30, Monday through Friday
     words: str
 
 

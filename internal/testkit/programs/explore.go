@@ -12,7 +12,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/understudy-mock/understudy/internal/effort"
+	"github.com/understudy-mock/understudy/internal/testkit/effort"
 )
 
 // Planted is a defect of an example of explore: what finds it, and what the report says.

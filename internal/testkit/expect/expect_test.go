@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"testing"
 
-	"github.com/understudy-mock/understudy/internal/expect"
+	"github.com/understudy-mock/understudy/internal/testkit/expect"
 )
 
 // recorded is an expect.T that records what a check reports.

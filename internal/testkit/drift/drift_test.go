@@ -6,7 +6,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/understudy-mock/understudy/internal/drift"
+	"github.com/understudy-mock/understudy/internal/testkit/drift"
 )
 
 type inner struct {

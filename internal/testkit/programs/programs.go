@@ -16,7 +16,7 @@ import (
 	"sync"
 	"syscall"
 
-	"github.com/understudy-mock/understudy/internal/effort"
+	"github.com/understudy-mock/understudy/internal/testkit/effort"
 )
 
 // TB is the part of testing.TB that is needed here.
