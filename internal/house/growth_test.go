@@ -9,7 +9,6 @@ import (
 	"io"
 	"io/fs"
 	"maps"
-	"os"
 	"os/exec"
 	"path"
 	"slices"
@@ -18,6 +17,7 @@ import (
 	"testing/fstest"
 
 	"github.com/understudy-mock/understudy/internal/effort"
+	"github.com/understudy-mock/understudy/internal/expect"
 )
 
 // extent is how large a package is, without tests and generated code.
@@ -28,7 +28,7 @@ type extent struct{ lines, exported int }
 func TestGrowth(t *testing.T) {
 	t.Parallel()
 	effort.Long(t, "compares with the last tag")
-	now := extents(t, os.DirFS(root))
+	now := extents(t, expect.Repository(root))
 	lines := 0
 	for _, e := range now {
 		lines += e.lines
