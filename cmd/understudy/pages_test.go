@@ -3,7 +3,6 @@ package main
 import (
 	"fmt"
 	"io/fs"
-	"os"
 	"path"
 	"regexp"
 	"slices"
@@ -180,7 +179,7 @@ func (c *commandChecks) pageProblems(page *markdown.Page) (problems []string) {
 // targets of make and operations.
 func TestCommandsOfPages(t *testing.T) {
 	t.Parallel()
-	checks, root, pages := newCommandChecks(t), os.DirFS("../.."), 0
+	checks, root, pages := newCommandChecks(t), expect.Repository("../.."), 0
 	err := fs.WalkDir(root, ".", func(name string, d fs.DirEntry, err error) error {
 		if err != nil {
 			return err

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"go/ast"
 	"go/types"
-	"os"
 	"path"
 	"slices"
 	"strconv"
@@ -20,7 +19,7 @@ const effortBegin, effortEnd = "<!-- written by `make generate` -->\n", "<!-- en
 // or nothing, in their short form.
 func TestGeneratedEfforts(t *testing.T) {
 	t.Parallel()
-	tree, err := readTree(os.DirFS(root))
+	tree, err := readTree(expect.Repository(root))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -2,12 +2,13 @@ package house
 
 import (
 	"encoding/json"
-	"os"
 	"os/exec"
 	"slices"
 	"strings"
 	"testing"
 	"testing/fstest"
+
+	"github.com/understudy-mock/understudy/internal/testkit/expect"
 )
 
 // root is the root folder of the repository.
@@ -16,7 +17,7 @@ const root = "../.."
 // TestHouse checks all rules on the source.
 func TestHouse(t *testing.T) {
 	t.Parallel()
-	tree, err := readTree(os.DirFS(root))
+	tree, err := readTree(expect.Repository(root))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -2,13 +2,14 @@ package house
 
 import (
 	"io/fs"
-	"os"
 	"path"
 	"regexp"
 	"slices"
 	"strings"
 	"testing"
 	"testing/fstest"
+
+	"github.com/understudy-mock/understudy/internal/testkit/expect"
 )
 
 // packageRows are the packages that a row of the table in CONTRIBUTING.md describes.
@@ -18,7 +19,7 @@ var packageRows = regexp.MustCompile("(?m)^\\| (`[^|]*`) \\|")
 // the module.
 func TestHousePackages(t *testing.T) {
 	t.Parallel()
-	for _, problem := range packageProblems(t, os.DirFS(root)) {
+	for _, problem := range packageProblems(t, expect.Repository(root)) {
 		t.Error(problem)
 	}
 }

@@ -40,7 +40,7 @@ var built = sync.OnceValue(func() (err error) {
 	if folder, err = os.MkdirTemp("", "understudy-programs-"); err != nil {
 		return err
 	}
-	build := exec.Command("go", "build", "-o", folder, "github.com/understudy-mock/understudy/cmd/...")
+	build := exec.Command("go", "build", "-ldflags=-s -w", "-o", folder, "github.com/understudy-mock/understudy/cmd/...")
 	if out, err := build.CombinedOutput(); err != nil {
 		return fmt.Errorf("%w\n%s", err, out)
 	}
