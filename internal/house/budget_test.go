@@ -39,7 +39,7 @@ const (
 // TestGeneratedBudget compares the size of each subject with the record, which only falls.
 func TestGeneratedBudget(t *testing.T) {
 	t.Parallel()
-	tree, err := readTree(os.DirFS(root))
+	tree, err := readTree(expect.Repository(root))
 	if err != nil {
 		t.Fatal(err)
 	}
