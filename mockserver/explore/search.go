@@ -191,6 +191,9 @@ func (x *explorer) baselines(ctx context.Context) error {
 	}
 	x.baseline, x.rank, x.volatile = first, first.order(), map[string]bool{}
 	if failed := x.failed(first); failed != "" {
+		if _, err := x.again(ctx); err != nil { // what does not repeat may be why
+			return err
+		}
 		return fmt.Errorf("%w: the scenario fails without a fault: %s", ErrBaseline, failed)
 	}
 	x.limit = max(x.cfg.CaseTimeout, slowCase*now().Sub(x.started))
@@ -233,12 +236,9 @@ func (x *explorer) failed(o *Observation) string {
 // repeatBaseline runs the scenario again without faults and compares. While learning, places of
 // the state that differ are volatile; later they show that the reset is not complete.
 func (x *explorer) repeatBaseline(ctx context.Context, learning bool) error {
-	again, err := x.runCase(ctx, x.workers[0], nil, false)
+	again, err := x.again(ctx)
 	if err != nil {
 		return err
-	}
-	if difference := traceDifference(x.baseline.Trace, again.Trace); difference != "" {
-		return fmt.Errorf("%w: the scenario does not repeat: %s%s", ErrBaseline, difference, suspicion)
 	}
 	if learning {
 		x.differences("", x.baseline.State, again.State, x.learn)
@@ -250,6 +250,18 @@ func (x *explorer) repeatBaseline(ctx context.Context, learning bool) error {
 		return fmt.Errorf("%w: the reset of the application is not complete, the scenario without a fault now gives: %s", ErrBaseline, b[0].Text)
 	}
 	return nil
+}
+
+// again runs the scenario without faults, which must do the same.
+func (x *explorer) again(ctx context.Context) (*Observation, error) {
+	again, err := x.runCase(ctx, x.workers[0], nil, false)
+	if err != nil {
+		return nil, err
+	}
+	if difference := traceDifference(x.baseline.Trace, again.Trace); difference != "" {
+		return nil, fmt.Errorf("%w: the scenario does not repeat: %s%s", ErrBaseline, difference, suspicion)
+	}
+	return again, nil
 }
 
 // suspicion is what mostly makes a scenario not repeat.

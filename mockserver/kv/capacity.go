@@ -79,8 +79,8 @@ func (e *embedded) admit(c *connection, name string, args []string) string {
 			return "ERR value is not a valid float"
 		}
 	}
-	if strings.HasSuffix(name, "RANDFIELD") || strings.HasSuffix(name, "RANDMEMBER") {
-		if n, err := strconv.ParseInt(last(args[:min(2, len(args))]), 10, 64); err == nil && n < -maxRepeats {
+	if len(args) > 1 && (strings.HasSuffix(name, "RANDFIELD") || strings.HasSuffix(name, "RANDMEMBER")) {
+		if n, err := strconv.ParseInt(args[1], 10, 64); err == nil && n < -maxRepeats {
 			return fmt.Sprintf("ERR value is out of range: count %d must be at least -%d", n, maxRepeats)
 		}
 	}
@@ -109,13 +109,6 @@ func (e *embedded) admit(c *connection, name string, args []string) string {
 	}
 	e.count(usage{e.usage.used + grows, e.usage.measured, e.usage.stale})
 	return ""
-}
-
-func last(args []string) string {
-	if len(args) == 0 {
-		return ""
-	}
-	return args[len(args)-1]
 }
 
 // release subtracts keys that are removed.

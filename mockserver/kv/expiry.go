@@ -20,15 +20,6 @@ type expiring struct {
 
 func newExpiry() expiry { return expiry{keys: map[string]*expiring{}} }
 
-// of returns when a key expires; false for never.
-func (x *expiry) of(key string) (time.Time, bool) {
-	k, ok := x.keys[key]
-	if !ok {
-		return time.Time{}, false
-	}
-	return k.at, true
-}
-
 // set records the time to live that a key has at a time; 0 for none.
 func (x *expiry) set(key string, now time.Time, ttl time.Duration) {
 	k, known := x.keys[key]

@@ -159,8 +159,8 @@ func (e *embedded) do(c *connection, command []string) any {
 		return run(e, c, name, args)
 	}
 	for _, arg := range args { // the library counts down no time to live: those of the command's keys are set now
-		if at, ok := e.expiry.of(arg); ok {
-			e.redis.SetTTL(arg, at.Sub(e.at))
+		if k := e.expiry.keys[arg]; k != nil {
+			e.redis.SetTTL(arg, k.at.Sub(e.at))
 		}
 	}
 	if name == "TTL" || name == "EXPIRETIME" { // the library truncates

@@ -15,7 +15,11 @@ const checkout = (charges) => async (c) => {
   const app = http.createServer(async (request, response) => {
     let body = "";
     for await (const chunk of request) body += chunk;
-    await charges(c, JSON.parse(body).order, charged);
+    try {
+      await charges(c, JSON.parse(body).order, charged);
+    } catch {
+      response.statusCode = 502; // the delivery is repeated
+    }
     response.end();
   });
   await new Promise((listening) => app.listen(0, "127.0.0.1", listening));
@@ -26,7 +30,10 @@ const checkout = (charges) => async (c) => {
   await c.advance("1d");
 };
 
-const charge = (c, order, key) => fetch(`${c.outside("payments")}/charges`, { method: "POST", headers: key ? { "Idempotency-Key": key } : {}, body: JSON.stringify({ order }) });
+const charge = async (c, order, key) => {
+  const answer = await fetch(`${c.outside("payments")}/charges`, { method: "POST", headers: key ? { "Idempotency-Key": key } : {}, body: JSON.stringify({ order }) });
+  if (!answer.ok) throw new Error(`payments answered ${answer.status}`);
+};
 const twice = async (c, order, charged) => {
   await charge(c, order);
   charged.add(order);
