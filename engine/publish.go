@@ -234,18 +234,15 @@ func (a *Account) compose(m *Message, of state.Origin) {
 		first = at
 	}
 	if of.Role.Conduct().CarriesSteps && a.settings.Rules > 2 {
-		first = laterTime(first, m.Step.Step.Wakes())
+		if at := m.Step.Step.Wakes(); first.Before(at) {
+			first = at
+		}
 	}
-	first = laterTime(first, a.state.Now)
+	if first.Before(a.state.Now) {
+		first = a.state.Now
+	}
 	m.CreatedAt, m.NotBefore = state.TimestampOf(a.state.Now), state.TimestampOf(first)
 	m.NextAt = m.NotBefore
-}
-
-func laterTime(x, y time.Time) time.Time {
-	if x.Before(y) {
-		return y
-	}
-	return x
 }
 
 // share lets a message use values that other messages have, and sets its weight. A call to

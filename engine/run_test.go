@@ -39,7 +39,7 @@ type endpoint struct {
 	lost  string                                      // step whose submission takes effect, but answers 500
 	fatal map[string]bool                             // steps whose next attempt fails their run
 
-	losses map[string]int // as lost, but of so many submissions
+	losses map[string]int // as lost, but only the first n submissions
 
 	mu       sync.Mutex
 	account  *engine.Account

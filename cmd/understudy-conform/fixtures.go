@@ -1,7 +1,7 @@
 package main
 
 import (
-	"io"
+	"errors"
 	"os"
 
 	"github.com/understudy-mock/understudy/fixtures"
@@ -20,20 +20,15 @@ func (s suite) Generate(k *command.Generate) error {
 	if size.Messages < 0 || size.DLQ < 0 || size.Runs < 0 {
 		return usageError("fixtures generate: numbers must be 0 or more")
 	}
-	write := func(w io.Writer) error { return fixtures.New(k.Seed).WriteFile(w, size) }
 	if k.Output == "" {
-		return write(s.out)
+		return fixtures.New(k.Seed).WriteFile(s.out, size)
 	}
 	file, err := os.Create(k.Output)
 	if err != nil {
 		return usageError("-o: %w", err)
 	}
-	err = write(file)
-	if closed := file.Close(); err == nil {
-		err = closed
+	if err := errors.Join(fixtures.New(k.Seed).WriteFile(file, size), file.Close()); err != nil {
+		return err
 	}
-	if err == nil {
-		err = command.WriteSchema(k.Output, "fixture", spec.FixtureSchema)
-	}
-	return err
+	return command.WriteSchema(k.Output, "fixture", spec.FixtureSchema)
 }

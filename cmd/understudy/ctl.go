@@ -216,10 +216,11 @@ func (c *CtlCmd) confirmReset(e *env, accounts []string) error {
 func (c *CtlCmd) keepUndo(e *env, account, label, scope, id string) error {
 	one := c.remote
 	one.Account = account
-	body := map[string]string{"label": label, "scope": scope}
-	if id != "" {
-		body["id"] = id
-	}
+	body := struct {
+		Label string `json:"label"`
+		Scope string `json:"scope"`
+		ID    string `json:"id,omitempty"`
+	}{label, scope, id}
 	var kept struct{ ID string }
 	err := one.call(e, http.MethodPost, "undo", nil, body, &kept)
 	if err != nil && strings.Contains(err.Error(), "cannot be undone") {

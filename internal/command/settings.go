@@ -49,12 +49,11 @@ func configFile(args []string) ([]string, *settings, error) {
 			rest = append(rest, args[i])
 		}
 	}
-	switch len(given) {
-	case 0:
-	case 1:
-		s.path = given[0]
-	default:
+	if len(given) > 1 {
 		return nil, nil, Usage("--config: given more than once: must be given once")
+	}
+	if len(given) == 1 {
+		s.path = given[0]
 	}
 	if s.path == "" {
 		return rest, s, nil

@@ -27,11 +27,8 @@ type counterBody struct {
 }
 
 // counterKey matches the keys of the plugin: prefix, method, route, identifier, and the number
-// of the window ("Storage", interface document).
+// of the window ("Storage", interface document). Its analytics have such keys too, but no numbers.
 var counterKey = regexp.MustCompile(`(?s)^.*:(?:ALL|DELETE|GET|PATCH|POST|PUT):.*:.`)
-
-// eventsKey matches the keys of its analytics.
-var eventsKey = regexp.MustCompile(`:events:\d+$`)
 
 // maxCounters is the maximum number of counters that are listed.
 const maxCounters = 500
@@ -54,17 +51,15 @@ func counters(ctx context.Context, store *kv.KV) ([]counterBody, error) {
 	list := []counterBody{}
 	for _, key := range keys {
 		key, _ := key.(string)
-		if !counterKey.MatchString(key) || eventsKey.MatchString(key) || len(list) == maxCounters {
+		if !counterKey.MatchString(key) || len(list) == maxCounters {
 			continue
 		}
 		got, err := store.Do(ctx, []string{"GET", key}, []string{"HGET", key, "tokens"}, []string{"PEXPIRETIME", key})
 		if err != nil {
 			return nil, err
 		}
-		one := counterBody{Key: key, Used: wholeNumber(got[0]), Left: wholeNumber(got[1])}
-		if at, ok := got[2].(int64); ok && at > 0 {
-			one.ExpiresAt = at
-		}
+		at, _ := got[2].(int64) // negative for never
+		one := counterBody{key, wholeNumber(got[0]), wholeNumber(got[1]), max(at, 0)}
 		if one.Used != nil || one.Left != nil {
 			list = append(list, one)
 		}

@@ -1,12 +1,10 @@
 package control
 
 import (
-	"fmt"
-	"iter"
-	"maps"
 	"strings"
 
 	"github.com/understudy-mock/understudy/engine"
+	"github.com/understudy-mock/understudy/internal/clip"
 	"github.com/understudy-mock/understudy/mockserver/call"
 	"github.com/understudy-mock/understudy/mockserver/response"
 	"github.com/understudy-mock/understudy/mockserver/tenant"
@@ -42,28 +40,25 @@ type overviewBody struct {
 
 // forgets is what a reset of the account removes, in words.
 func (o *overviewBody) forgets(rewrites int) string {
-	total := func(all iter.Seq[int]) (sum int) {
-		for n := range all {
-			sum += n
-		}
-		return sum
+	messages, runs := 0, 0
+	for _, n := range o.Messages {
+		messages += n
+	}
+	for _, n := range o.Runs {
+		runs += n
 	}
 	var parts []string
 	for _, part := range []struct {
 		n         int
 		one, many string
 	}{
-		{total(maps.Values(o.Messages)), "message", "messages"}, {total(maps.Values(o.Runs)), "run", "runs"},
+		{messages, "message", "messages"}, {runs, "run", "runs"},
 		{o.DLQ, "DLQ entry", "DLQ entries"}, {o.Schedules, "schedule", "schedules"}, {o.Groups, "URL group", "URL groups"},
 		{o.Queues, "queue", "queues"}, {o.FlowKeys, "flow-control key", "flow-control keys"},
 		{o.Stubs, "stub", "stubs"}, {o.Faults, "fault", "faults"}, {rewrites, "rewrite", "rewrites"},
 	} {
-		switch part.n {
-		case 0:
-		case 1:
-			parts = append(parts, "1 "+part.one)
-		default:
-			parts = append(parts, fmt.Sprint(part.n, " ", part.many))
+		if part.n > 0 {
+			parts = append(parts, clip.Counted(part.n, part.one, part.many))
 		}
 	}
 	return strings.Join(append(parts, "the log, the statistics and the journals, vectors and search indexes, and the key-value store"), ", ")

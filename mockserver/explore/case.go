@@ -149,7 +149,7 @@ func (x *explorer) runCase(ctx context.Context, w Worker, plan Plan, hasty bool)
 		o.Unfinished = err.Error()
 	}
 	has := func(f Fault) bool { return slices.ContainsFunc(plan, func(p Choice) bool { return p.Fault == f }) }
-	if has(Down) || has(Outage) && !s.Conductor.told() { // after an outage, what the application does when it is told of the failure is final
+	if has(Down) || has(Outage) && !s.Conductor.told() { // after an outage, what the application does in its failure callback is final
 		c.repair(limited, quiet, o)
 	}
 	if err := x.observe(limited, w, o); err != nil {

@@ -303,7 +303,7 @@ func (c *Conductor) without(silent time.Duration) string {
 	switch {
 	case strings.Count(c.cause, " > ") > maxChain:
 		return fmt.Sprintf("each delivery publishes the next one, %d times: %s", maxChain, handler(c.cause))
-	case now().Sub(later(c.since, c.touched)) > silent && !c.restarting:
+	case c.silence() > silent && !c.restarting:
 		return fmt.Sprintf("nothing happened for %s (--case-timeout) since %s", silent, c.cause)
 	}
 	return ""
@@ -320,7 +320,7 @@ func (c *Conductor) release() {
 		return
 	}
 	if c.current != nil || c.step || inFlight != n {
-		if now().Sub(later(c.since, c.touched)) < stuckAfter {
+		if c.silence() < stuckAfter {
 			return
 		}
 		c.stuck = append(c.stuck, c.cause)
@@ -341,13 +341,8 @@ func (c *Conductor) release() {
 	close(next.start)
 }
 
-// later returns the later of two times.
-func later(a, b time.Time) time.Time {
-	if a.After(b) {
-		return a
-	}
-	return b
-}
+// silence is how long nothing has happened.
+func (c *Conductor) silence() time.Duration { return min(now().Sub(c.since), now().Sub(c.touched)) }
 
 // compare orders turns: late ones last, then as in the first baseline, then by their creation.
 func (c *Conductor) compare(a, b *turn) int {
@@ -555,7 +550,7 @@ func (c *Conductor) allUp() {
 func (c *Conductor) quietFor(ctx context.Context, quiet time.Duration) (waited bool) {
 	for {
 		c.mu.Lock()
-		left := quiet - now().Sub(later(c.touched, c.since))
+		left := quiet - c.silence()
 		c.mu.Unlock()
 		if left <= 0 || ctx.Err() != nil {
 			return waited

@@ -318,7 +318,7 @@ func (x *explorer) choices(p *Point) []Choice {
 	return out
 }
 
-// final reports whether a failure at a point is told to a run: a call that it makes, or a run that it invokes.
+// final reports whether a run receives the failure at a point: of a call that it makes, or of a run that it invokes.
 func (p *Point) final() bool {
 	return strings.HasPrefix(handler(p.Base), string(engine.RoleCall)+" ") || strings.Count(p.Base, " > run ") > 1
 }

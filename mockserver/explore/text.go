@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"github.com/understudy-mock/understudy/internal/clip"
 )
 
 // Text describes a finding in a few lines.
@@ -11,7 +13,7 @@ func (f *Finding) Text() string {
 	var b strings.Builder
 	for i, breach := range f.Breaches {
 		if i == 3 {
-			fmt.Fprintf(&b, "      and %s\n", Counted(len(f.Breaches)-i, "further difference", "further differences"))
+			fmt.Fprintf(&b, "      and %s\n", clip.Counted(len(f.Breaches)-i, "further difference", "further differences"))
 			break
 		}
 		fmt.Fprintf(&b, "%s  %s\n", map[bool]string{true: "FAIL", false: "    "}[i == 0], breach.Text)
@@ -20,7 +22,7 @@ func (f *Finding) Text() string {
 		fmt.Fprintf(&b, "      %s at %s\n      %s\n", c.Fault, c.Point, c.Fault.Why())
 	}
 	if len(f.Others) > 0 {
-		fmt.Fprintf(&b, "      %s: %s\n", Counted(len(f.Others), "further plan shows a difference of this one", "further plans show a difference of this one"), f.others())
+		fmt.Fprintf(&b, "      %s: %s\n", clip.Counted(len(f.Others), "further plan shows a difference of this one", "further plans show a difference of this one"), f.others())
 	}
 	fmt.Fprintf(&b, "      case %s, seen in %d of %d tries\n", f.ID, f.Seen, f.Tried)
 	return b.String()
@@ -44,14 +46,6 @@ func (f *Finding) others() string {
 	return strings.Join(kinds, "; ")
 }
 
-// Counted is a number and what is counted.
-func Counted(n int, one, many string) string {
-	if n == 1 {
-		return "1 " + one
-	}
-	return fmt.Sprintf("%d %s", n, many)
-}
-
 // Summary is what was tried, in one line: "all 40 single faults, 118 of 204 pairs; 2 findings".
 func (r *Result) Summary() string {
 	var parts []string
@@ -64,12 +58,12 @@ func (r *Result) Summary() string {
 		}
 	}
 	if len(r.Levels) == 0 {
-		parts = append(parts, Counted(len(r.Cases), "case", "cases"))
+		parts = append(parts, clip.Counted(len(r.Cases), "case", "cases"))
 	}
 	if r.Stopped != "" {
 		parts = append(parts, "stopped: "+r.Stopped)
 	}
-	return fmt.Sprintf("%s; %s; %.1f s", strings.Join(parts, ", "), Counted(len(r.Findings), "finding", "findings"), r.Took)
+	return fmt.Sprintf("%s; %s; %.1f s", strings.Join(parts, ", "), clip.Counted(len(r.Findings), "finding", "findings"), r.Took)
 }
 
 // CountEffects is the number of calls to outside services.

@@ -6,6 +6,7 @@ import (
 	"io"
 	"strings"
 
+	"github.com/understudy-mock/understudy/internal/clip"
 	"github.com/understudy-mock/understudy/mockserver/explore"
 )
 
@@ -15,7 +16,7 @@ var page string
 var pageTemplate = template.Must(template.New("report").Funcs(template.FuncMap{
 	"why":     explore.Fault.Why,
 	"short":   explore.ShortName,
-	"counted": explore.Counted,
+	"counted": clip.Counted,
 	"depth":   func(name string) int { return strings.Count(name, " > ") },
 	"last":    func(name string) string { return strings.TrimPrefix(name[strings.LastIndex(name, " > ")+1:], "> ") },
 	"rows":    rowsOf,
@@ -52,7 +53,7 @@ func rowsOf(trace, other []explore.Point) (rows []row) {
 	}
 	for i, p := range trace {
 		if i == maxRows {
-			return append(rows, row{Point: explore.Point{Kind: "more", Outcome: explore.Counted(len(trace)-i, "more point", "more points")}})
+			return append(rows, row{Point: explore.Point{Kind: "more", Outcome: clip.Counted(len(trace)-i, "more point", "more points")}})
 		}
 		rows = append(rows, row{p, !known[p.Name]})
 	}

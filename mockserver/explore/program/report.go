@@ -8,6 +8,7 @@ import (
 	"io"
 	"strings"
 
+	"github.com/understudy-mock/understudy/internal/clip"
 	"github.com/understudy-mock/understudy/mockserver/explore"
 )
 
@@ -26,7 +27,7 @@ func writeJSON(w io.Writer, r *explore.Result) error {
 func WriteText(w io.Writer, r *explore.Result, again string) error {
 	var b strings.Builder
 	if o := r.Baseline; o != nil {
-		fmt.Fprintf(&b, "baseline   %s, %s; 3 runs equal\n", explore.Counted(o.CountDeliveries(), "delivery", "deliveries"), explore.Counted(o.CountEffects(), "effect", "effects"))
+		fmt.Fprintf(&b, "baseline   %s, %s; 3 runs equal\n", clip.Counted(o.CountDeliveries(), "delivery", "deliveries"), clip.Counted(o.CountEffects(), "effect", "effects"))
 	}
 	for _, l := range r.Levels {
 		fmt.Fprintf(&b, "level %d    %d/%d\n", l.Faults, l.Done, l.All)
@@ -115,7 +116,7 @@ func writeJUnit(w io.Writer, r *explore.Result) error {
 // writeMarkdown writes a summary for CI.
 func writeMarkdown(w io.Writer, r *explore.Result) error {
 	var b strings.Builder
-	fmt.Fprintf(&b, "## understudy explore: %s\n\n%s\n", explore.Counted(len(r.Findings), "finding", "findings"), r.Summary())
+	fmt.Fprintf(&b, "## understudy explore: %s\n\n%s\n", clip.Counted(len(r.Findings), "finding", "findings"), r.Summary())
 	for _, f := range r.Findings {
 		fmt.Fprintf(&b, "\n### %s\n\n", f.Breaches[0].Text)
 		for _, c := range f.Plan {
