@@ -6,11 +6,13 @@ import (
 	"fmt"
 	"net/http"
 	"net/http/httptest"
+	"runtime"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/understudy-mock/understudy/internal/testkit/effort"
+	"github.com/understudy-mock/understudy/internal/testkit/expect"
 
 	"github.com/understudy-mock/understudy/mockserver/kv"
 )
@@ -192,6 +194,38 @@ func TestARequestWhoseClientHasLeftEnds(t *testing.T) {
 	if got := send(t, store, "/", []any{"EXISTS", "after"}); got != `{"result":0}` {
 		t.Errorf("a command after the client had left: got %s", got)
 	}
+}
+
+// TestAResetEndsAScript: it does not wait for the budget of the script, and what still runs in the
+// store of before takes no room from the new one.
+func TestAResetEndsAScript(t *testing.T) {
+	t.Parallel()
+	capacity := kv.NewCapacity(1 << 20)
+	store := newKV(t, kv.Config{Token: "secret", Capacity: capacity})
+	replies := make(chan string)
+	go func() {
+		replies <- send(t, store, "/pipeline", [][]any{{"SET", "begun", "1"}, {"EVAL", "while true do redis.call('SET','k','v') end", 0}, {"SET", "after", strings.Repeat("x", 1000)}})
+	}()
+	for capacity.Used() == 0 { // until it has begun
+		runtime.Gosched()
+	}
+	store.Reset()
+	got := <-replies
+	expect.Contains(t, "replies", got, "the store was reset or closed")
+	expect.Lacks(t, "replies", got, "takes longer than")
+	expect.Equal(t, "used capacity", capacity.Used(), 0)
+	expect.Equal(t, "the new store", send(t, store, "/", []any{"DBSIZE"}), `{"result":0}`)
+}
+
+func TestExpiriesThatReadsSet(t *testing.T) {
+	t.Parallel()
+	c := newClock()
+	store := newKV(t, kv.Config{Token: "secret", Now: c.Now})
+	send(t, store, "/pipeline", [][]any{{"SET", "a", "1"}, {"GETEX", "a", "EX", 5}, {"SET", "b", "1", "EX", 5}, {"RENAME", "b", "c"}, {"SET", "d", "1", "EX", 5}, {"COPY", "d", "e"}, {"SET", "f", "1", "EX", 5}, {"GETEX", "f", "PERSIST"}})
+	c.pass(3 * time.Second)
+	expect.Equal(t, "TTL", send(t, store, "/pipeline", [][]any{{"TTL", "a"}, {"TTL", "c"}, {"TTL", "e"}, {"TTL", "f"}}), `[{"result":2},{"result":2},{"result":2},{"result":-1}]`)
+	c.pass(2 * time.Second)
+	expect.Equal(t, "keys", send(t, store, "/", []any{"KEYS", "*"}), `{"result":["f"]}`)
 }
 
 // TestTheCostOfACommandDoesNotDependOnTheNumberOfKeys reads a key at each new millisecond, among

@@ -85,10 +85,11 @@ func (e *embedded) admit(c *connection, name string, args []string) string {
 		}
 	}
 	if !growingCommands[name] || len(args) == 0 {
-		if whole := name == "DEL" || name == "UNLINK" || name == "GETDEL"; whole {
+		switch name {
+		case "DEL", "GETDEL", "UNLINK":
 			e.release(c, args...)
-		} else if !e.server.IsReadOnlyCommand(name) {
-			e.usage.stale = true
+		default:
+			e.usage.stale = e.usage.stale || !e.server.IsReadOnlyCommand(name)
 		}
 		return ""
 	}

@@ -199,7 +199,7 @@ func (e *embedded) runScript(c *connection, proto *lua.FunctionProto, readOnly b
 	meta.RawSetString("__index", unknown("access nonexistent"))
 	meta.RawSetString("__newindex", unknown("create"))
 	l.SetMetatable(l.Get(lua.GlobalsIndex), meta)
-	l.SetContext(newMeter(c))
+	l.SetContext(newMeter(e, c))
 	l.Push(l.NewFunctionFromProto(proto))
 	if err := l.PCall(0, 1, nil); err != nil {
 		return nil, err
@@ -272,6 +272,9 @@ func (e *embedded) called(l *lua.LState, c *connection, readOnly bool) any {
 	case readOnly && e.server.IsRegisteredCommand(name) && !e.server.IsReadOnlyCommand(name):
 		return failure("ERR Write commands are not allowed from read-only scripts.")
 	}
+	if err := e.ended(c); err != nil {
+		return failure("script killed: " + err.Error())
+	}
 	return e.do(c, command)
 }
 
@@ -341,6 +344,7 @@ func fromLua(value lua.LValue, depth int, size *int) (any, error) {
 // so that the meter can count them.
 type meter struct {
 	context.Context
+	e    *embedded
 	c    *connection
 	heap []metrics.Sample
 	most uint64 // the script is stopped when the heap is larger, in bytes
@@ -349,8 +353,8 @@ type meter struct {
 
 // newMeter limits the growth of the heap from its current size. Memory that other goroutines
 // allocate meanwhile counts too.
-func newMeter(c *connection) *meter {
-	m := &meter{Context: c.ctx, c: c, heap: []metrics.Sample{{Name: "/memory/classes/heap/objects:bytes"}}}
+func newMeter(e *embedded, c *connection) *meter {
+	m := &meter{Context: c.ctx, e: e, c: c, heap: []metrics.Sample{{Name: "/memory/classes/heap/objects:bytes"}}}
 	m.most = m.size() + maxScriptHeap
 	return m
 }
@@ -371,6 +375,8 @@ var closedChannel = func() <-chan struct{} {
 func (m *meter) Done() <-chan struct{} {
 	switch m.c.steps++; {
 	case m.why != nil:
+	case m.e.closed.Load():
+		m.why = fmt.Errorf("script killed: %w", errReset)
 	case m.c.steps > maxScriptSteps:
 		m.why = fmt.Errorf("script killed: the scripts of the request take more than %d instructions", maxScriptSteps)
 	case m.c.steps%heapInterval == 0 && m.size() > m.most:

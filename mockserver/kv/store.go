@@ -38,6 +38,7 @@ type embedded struct {
 	redis  *miniredis.Miniredis
 	server *server.Server
 	now    func() time.Time
+	closed atomic.Bool
 
 	mu       sync.Mutex // one command or transaction at a time
 	at       time.Time  // of the command in progress
@@ -60,8 +61,11 @@ func newEmbedded(now func() time.Time, capacity *Capacity) (*embedded, error) {
 	return &embedded{redis: redis, server: redis.Server(), now: now, capacity: capacity, expiry: newExpiry()}, nil
 }
 
-// close releases the data and the capacity.
+var errReset = errors.New("the store was reset or closed")
+
+// close stops the commands in progress, and releases the data and the capacity.
 func (e *embedded) close() {
+	e.closed.Store(true)
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	e.redis.Close()
@@ -139,10 +143,18 @@ func (e *embedded) refused(command []string) string {
 	return ""
 }
 
+// ended is why the commands of a request must end, nil if they may continue.
+func (e *embedded) ended(c *connection) error {
+	if e.closed.Load() {
+		return errReset
+	}
+	return context.Cause(c.ctx)
+}
+
 // do runs one command within the limits. The caller holds the lock.
 func (e *embedded) do(c *connection, command []string) any {
 	name, args := strings.ToUpper(command[0]), command[1:]
-	if err := context.Cause(c.ctx); err != nil {
+	if err := e.ended(c); err != nil {
 		return failure("ERR command not run: " + err.Error())
 	}
 	if c.out.left <= 0 {
