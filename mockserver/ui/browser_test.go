@@ -1,3 +1,5 @@
+//go:build browser
+
 package ui_test
 
 import (
@@ -27,7 +29,7 @@ import (
 )
 
 // patience is the maximum real time of one step on the page.
-var patience = effort.Wait(time.Minute)
+const patience = time.Minute
 
 // browser is one headless browser for all tests; each test has its own tab.
 var browser struct {
@@ -155,7 +157,7 @@ func (b *tab) fault(text string) {
 // do runs actions; what describes them in failures.
 func (b *tab) do(what string, actions ...chromedp.Action[chromedp.Void]) {
 	b.t.Helper()
-	ctx, cancel := context.WithTimeout(b.ctx, patience)
+	ctx, cancel := context.WithTimeout(b.ctx, effort.Wait(patience))
 	defer cancel()
 	stopWatching := context.AfterFunc(b.crashed, cancel) // a tab that has crashed answers nothing
 	defer stopWatching()
@@ -173,7 +175,7 @@ func (b *tab) do(what string, actions ...chromedp.Action[chromedp.Void]) {
 
 // shown is the text of the page, or the error if the tab does not respond.
 func (b *tab) shown() string {
-	ctx, cancel := context.WithTimeout(b.ctx, patience)
+	ctx, cancel := context.WithTimeout(b.ctx, effort.Wait(patience))
 	defer cancel()
 	text, err := chromedp.Run(ctx, chromedp.Evaluate[string](`document.body?.innerText ?? ""`))
 	if err != nil {
@@ -185,7 +187,7 @@ func (b *tab) shown() string {
 // ask evaluates an expression.
 func ask[T any](b *tab, expression string) T {
 	b.t.Helper()
-	ctx, cancel := context.WithTimeout(b.ctx, patience)
+	ctx, cancel := context.WithTimeout(b.ctx, effort.Wait(patience))
 	defer cancel()
 	value, err := chromedp.Run(ctx, chromedp.Evaluate[T](expression, chromedp.EvalAwaitPromise))
 	if err != nil {
@@ -306,7 +308,7 @@ func (b *tab) lands(title string) {
 // holds waits until an expression is true.
 func (b *tab) holds(what, expression string) {
 	b.t.Helper()
-	b.do(what, chromedp.Poll[chromedp.Void](expression, chromedp.WithPollingInterval(20*time.Millisecond), chromedp.WithPollingTimeout(patience)))
+	b.do(what, chromedp.Poll[chromedp.Void](expression, chromedp.WithPollingInterval(20*time.Millisecond), chromedp.WithPollingTimeout(effort.Wait(patience))))
 }
 
 func quote(text string) string {
@@ -321,7 +323,7 @@ func (b *tab) shoot(name string) {
 	if dir == "" {
 		return
 	}
-	ctx, cancel := context.WithTimeout(b.ctx, patience)
+	ctx, cancel := context.WithTimeout(b.ctx, effort.Wait(patience))
 	defer cancel()
 	picture, err := chromedp.Run(ctx, chromedp.CaptureScreenshot())
 	if err != nil || len(picture) < 1000 {

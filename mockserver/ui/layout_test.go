@@ -10,9 +10,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/chromedp/chromedp"
-
-	"github.com/understudy-mock/understudy/internal/testkit/expect"
 	"github.com/understudy-mock/understudy/internal/testkit/programs"
 	"github.com/understudy-mock/understudy/mockserver"
 )
@@ -104,51 +101,6 @@ var sizes = []struct {
 
 var themes = []string{"light", "dark"}
 
-// TestLayout checks each view in each size: nothing is wider than the screen, and axe-core finds
-// no problem with all forms and menus open, in the light theme on the phone and the wide screen
-// and in the dark one on the laptop. It takes pictures if SHOTS names a folder.
-func TestLayout(t *testing.T) {
-	t.Parallel()
-	axe := axeSource(t)
-	u := busy(t)
-	together := fleetServer(t, u).URL // closed after the tab, whose streams it would wait for
-	b := look(t, u, "")
-	views := addresses(t, u)
-	views["fleet"] = "ui/fleet"
-	alone := b.url
-	for name, path := range views {
-		b.url = map[bool]string{true: together, false: alone}[name == "fleet"]
-		b.visit(path)
-		for i, size := range sizes {
-			b.size(size.width, size.height)
-			if over := ask[string](b, ticksOver); over != "" {
-				t.Errorf("%s, %s: texts of breaks overlap: %s", name, size.name, over)
-			}
-			if small := ask[string](b, smallTexts); small != "" {
-				t.Errorf("%s, %s: texts of pictures are smaller than 11 px: %s", name, size.name, small)
-			}
-			if width := ask[int64](b, `document.documentElement.scrollWidth`); width > size.width {
-				t.Errorf("%s is %d px wide on a screen of %d px", name, width, size.width)
-			}
-			for _, theme := range themes {
-				b.theme(theme)
-				b.shoot(name + "-" + size.name + "-" + theme)
-			}
-			b.do("open forms and menus", evaluate(`document.querySelectorAll("details:not([open])").forEach((d) => { d.open = true; d.dataset.opened = "yes"; })`))
-			if width := ask[int64](b, `document.documentElement.scrollWidth`); width > size.width {
-				t.Errorf("%s with open forms is %d px wide on a screen of %d px", name, width, size.width)
-			}
-			theme := themes[i%len(themes)]
-			b.theme(theme)
-			for _, fault := range judged(b, axe) {
-				t.Errorf("%s in %s, %s: %s", name, size.name, theme, fault)
-			}
-			b.do("close them", evaluate(`document.querySelectorAll("[data-opened]").forEach((d) => { d.open = false; })`))
-		}
-		b.theme("light")
-	}
-}
-
 // ticksOver lists the texts above the breaks of a waterfall that overlap.
 const ticksOver = `(() => {
 	const texts = [...document.querySelectorAll(".axis .break")].filter((x) => x.checkVisibility({ visibilityProperty: true })).map((x) => [x.textContent, x.getBoundingClientRect()]);
@@ -193,16 +145,6 @@ func TestIdsStayWhereTheyAre(t *testing.T) {
 	}
 }
 
-// judged returns the problems that axe-core finds, of any level.
-func judged(b *tab, axe string) []string {
-	b.t.Helper()
-	if !ask[bool](b, `typeof axe === "object"`) {
-		ask[any](b, axe+"; null")
-	}
-	return ask[[]string](b, `axe.run(document, {resultTypes: ["violations"]}).then((found) => found.violations
-		.flatMap((v) => v.nodes.map((n) => v.id + ": " + n.target.join(" ") + ": " + n.failureSummary.replace(/\s+/g, " ") + " " + n.html.slice(0, 200))))`)
-}
-
 // axeSource is the source of axe-core, from its published package.
 func axeSource(t *testing.T) string {
 	t.Helper()
@@ -237,34 +179,4 @@ func request(t testing.TB, u *mockserver.TestServer, method, path, body string, 
 		r.Header.Set(header[i], header[i+1])
 	}
 	return text(t, r)
-}
-
-// TestScreenshot takes the pictures of the README, which SHOTS=DIR saves there: a run of an
-// application that runs and fails, in both themes.
-func TestScreenshot(t *testing.T) {
-	t.Parallel()
-	u := mockserver.RunT(t, mockserver.Config{Start: time.Date(2026, time.March, 2, 9, 0, 0, 0, time.UTC)})
-	w := runOrders(t, u)
-	w.app.URL += "/wf/order"
-	w.trigger("wfr_order-6")
-	w.broken.Store(true)
-	w.trigger("wfr_order-7")
-	u.Advance(time.Hour + 20*time.Minute)
-	w.send(http.MethodPost, "/v2/notify/paid-wfr_order-7", map[string]bool{"paid": true})
-	u.Advance(time.Minute)
-	b := look(t, u, "ui/runs/wfr_order-7")
-	b.do("be as wide as a README shows it, and sharp", chromedp.EmulateViewport(1180, 720, chromedp.EmulateScale(1.5)))
-	b.state("RUN_FAILED")
-	readme, err := os.ReadFile("../../README.md")
-	if err != nil {
-		t.Fatal(err)
-	}
-	for theme, name := range map[string]string{"light": "docs/page", "dark": "mockserver/ui/testdata/page-dark"} { // the program embeds one of them
-		b.theme(theme)
-		b.shoot("../" + name)
-		expect.Contains(t, "the README", string(readme), name+".png")
-		if picture, err := os.Stat("../../" + name + ".png"); err != nil || picture.Size() < 10_000 {
-			t.Errorf("%s.png: %v; run SHOTS=$PWD/docs go test -run TestScreenshot ./mockserver/ui", name, err)
-		}
-	}
 }
