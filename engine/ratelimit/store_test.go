@@ -7,15 +7,15 @@ import (
 	"time"
 
 	"github.com/alicebob/miniredis/v2"
-	"github.com/redis/go-redis/v9"
+	"github.com/gomodule/redigo/redis"
 
 	"github.com/understudy-mock/understudy/engine/ratelimit"
 )
 
 // store runs the scripts in a miniredis.
 type store struct {
-	redis  *miniredis.Miniredis
-	client *redis.Client
+	redis *miniredis.Miniredis
+	conn  redis.Conn
 }
 
 func newStore(t testing.TB) *store {
@@ -23,25 +23,25 @@ func newStore(t testing.TB) *store {
 	m := miniredis.RunT(t)
 	m.SetTime(origin)
 	m.ClockTTL(true)
-	s := &store{redis: m, client: redis.NewClient(&redis.Options{Addr: m.Addr(), Protocol: 2, DisableIdentity: true})}
+	conn, err := redis.Dial("tcp", m.Addr())
+	if err != nil {
+		t.Fatal(err)
+	}
 	t.Cleanup(func() {
-		if err := s.client.Close(); err != nil {
+		if err := conn.Close(); err != nil {
 			t.Error(err)
 		}
 	})
-	return s
+	return &store{redis: m, conn: conn}
 }
 
 func (s *store) Eval(ctx context.Context, script ratelimit.Script, keys, args []string) ([]int64, error) {
-	values := make([]any, len(args))
-	for i, a := range args {
-		values[i] = a
+	values := redis.Args{}.Add(len(keys)).AddFlat(keys).AddFlat(args)
+	reply, err := redis.DoContext(s.conn, ctx, "EVALSHA", append(redis.Args{script.SHA}, values...)...)
+	if err != nil && strings.Contains(err.Error(), "NOSCRIPT") {
+		reply, err = redis.DoContext(s.conn, ctx, "EVAL", append(redis.Args{script.Text}, values...)...)
 	}
-	reply := s.client.EvalSha(ctx, script.SHA, keys, values...)
-	if err := reply.Err(); err != nil && strings.Contains(err.Error(), "NOSCRIPT") {
-		reply = s.client.Eval(ctx, script.Text, keys, values...)
-	}
-	return reply.Int64Slice()
+	return redis.Int64s(reply, err)
 }
 
 // origin is 2026-01-01 00:00 UTC, at which a window of each length used here begins.
