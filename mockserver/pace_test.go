@@ -19,7 +19,7 @@ import (
 
 // longestWait bounds a wait of these tests that ends much sooner unless something is wrong. The
 // race detector on a busy machine needs a minute for a list of 12 MB.
-var longestWait = effort.Wait(2 * time.Minute)
+const longestWait = 2 * time.Minute
 
 // dialed is a raw connection to a server.
 func dialed(t *testing.T, u *mockserver.TestServer) net.Conn {
@@ -33,7 +33,7 @@ func dialed(t *testing.T, u *mockserver.TestServer) net.Conn {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = conn.Close() })
-	if err := conn.SetDeadline(time.Now().Add(longestWait)); err != nil {
+	if err := conn.SetDeadline(time.Now().Add(effort.Wait(longestWait))); err != nil {
 		t.Fatal(err)
 	}
 	return conn
@@ -42,7 +42,7 @@ func dialed(t *testing.T, u *mockserver.TestServer) net.Conn {
 // closed fails unless the server ends the connection; it returns what came.
 func closed(t *testing.T, conn net.Conn) string {
 	t.Helper()
-	if err := conn.SetDeadline(time.Now().Add(longestWait)); err != nil { // what came before may have taken minutes
+	if err := conn.SetDeadline(time.Now().Add(effort.Wait(longestWait))); err != nil { // what came before may have taken minutes
 		t.Error(err)
 	}
 	text, err := io.ReadAll(conn)

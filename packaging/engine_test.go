@@ -266,7 +266,7 @@ func TestPackagingTestcontainers(t *testing.T) {
 			programs.Need(t, "examples/"+c.name+" is NOT run", "go", "npm")
 			e, address := newEngine(t, filepath.Join(binaries(t), "understudy"))
 			for _, command := range c.commands {
-				ctx, cancel := context.WithTimeout(t.Context(), limit)
+				ctx, cancel := context.WithTimeout(t.Context(), effort.Wait(limit))
 				defer cancel()
 				run := exec.CommandContext(ctx, "bash", "-c", command)
 				run.Dir = filepath.Join("../examples", c.name)

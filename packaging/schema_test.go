@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/understudy-mock/understudy/internal/testkit/effort"
 	"github.com/understudy-mock/understudy/internal/testkit/expect"
 	"github.com/understudy-mock/understudy/internal/testkit/programs"
 )
@@ -121,7 +122,7 @@ func TestPackagingOwnWorkflows(t *testing.T) {
 // zizmor runs it without the network, on all that it can find.
 func zizmor(t *testing.T, paths ...string) (string, error) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), limit)
+	ctx, cancel := context.WithTimeout(t.Context(), effort.Wait(limit))
 	defer cancel()
 	out, err := exec.CommandContext(ctx, filepath.Join(modules(t), "bin/zizmor"), append([]string{"--offline", "--no-progress", "--persona=pedantic"}, paths...)...).CombinedOutput()
 	return string(out), err

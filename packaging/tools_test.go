@@ -25,7 +25,7 @@ import (
 )
 
 // limit is the time limit of all tests here, on a busy machine.
-var limit = effort.Wait(5 * time.Minute)
+const limit = 5 * time.Minute
 
 // binaries is the folder of the commands: from a release in DIST, or built here.
 func binaries(t *testing.T) string {
@@ -91,7 +91,7 @@ var installed = sync.OnceValues(func() (string, error) {
 // python runs a module and returns its output.
 func python(t *testing.T, module string, args ...string) (string, error) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), limit)
+	ctx, cancel := context.WithTimeout(t.Context(), effort.Wait(limit))
 	defer cancel()
 	run := exec.CommandContext(ctx, "python3", append([]string{"-m", module}, args...)...)
 	run.Env = append(os.Environ(), "PYTHONPATH="+modules(t), "PYTHONDONTWRITEBYTECODE=1")
@@ -114,7 +114,7 @@ func (s *step) bash(t *testing.T) (string, error) {
 // run runs the step in a shell.
 func (s *step) run(t *testing.T, shell string, options ...string) (string, error) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), limit)
+	ctx, cancel := context.WithTimeout(t.Context(), effort.Wait(limit))
 	defer cancel()
 	run := exec.CommandContext(ctx, shell, append(options, "-c", s.script)...)
 	run.Dir, run.Env = s.dir, append([]string{"PATH=" + binaries(t) + ":" + os.Getenv("PATH"), "HOME=" + os.Getenv("HOME")}, s.env...)

@@ -17,7 +17,7 @@ import (
 )
 
 // clientLimit is the time limit for the tests of one package, in real time.
-var clientLimit = effort.Wait(3 * time.Minute)
+const clientLimit = 3 * time.Minute
 
 // needs has the variable that the stand-in must provide for the tests of a folder.
 var needs = map[string]string{"ratelimit": "UNDERSTUDY_KV_URL"}
@@ -69,7 +69,7 @@ func TestClientsPython(t *testing.T) {
 // runClient runs the tests of a folder with a command.
 func runClient(t *testing.T, dir string, env []string, command string, args ...string) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), clientLimit)
+	ctx, cancel := context.WithTimeout(t.Context(), effort.Wait(clientLimit))
 	defer cancel()
 	test := exec.CommandContext(ctx, command, args...)
 	test.Dir = dir
@@ -92,7 +92,7 @@ func TestGoClient(t *testing.T) {
 		skipLoud(t, fmt.Sprintf("go mod download in %s: %v: %s", dir, err, out))
 	}
 	server := serve(t, build(t))
-	ctx, cancel := context.WithTimeout(t.Context(), clientLimit)
+	ctx, cancel := context.WithTimeout(t.Context(), effort.Wait(clientLimit))
 	defer cancel()
 	test := exec.CommandContext(ctx, "go", "test", "-count=1", ".")
 	test.Dir = dir

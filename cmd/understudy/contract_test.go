@@ -28,7 +28,7 @@ var contractFlags = []string{
 
 // contractLimit is the time limit for one document, in real time. There is no limit when
 // CONTRACT sets a number of examples for each operation.
-var contractLimit = effort.Wait(10 * time.Minute)
+const contractLimit = 10 * time.Minute
 
 // contracts are the documents, with the operations that are excluded from each and the
 // reason.
@@ -100,7 +100,7 @@ type contractReport struct {
 // the tool finds.
 func schemathesis(t *testing.T, modules, config string, env []string, args ...string) (found contractReport) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), contractLimit)
+	ctx, cancel := context.WithTimeout(t.Context(), effort.Wait(contractLimit))
 	defer cancel()
 	if os.Getenv("CONTRACT") != "" {
 		ctx = t.Context()

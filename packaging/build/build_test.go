@@ -27,7 +27,7 @@ import (
 )
 
 // limit is the time limit for one command on a busy machine.
-var limit = effort.Wait(10 * time.Minute)
+const limit = 10 * time.Minute
 
 // here is the platform of the tests.
 var here = platform{runtime.GOOS, runtime.GOARCH}
@@ -69,7 +69,7 @@ func archive(t *testing.T) (file, folder string) {
 // command runs a command in a folder, without the environment of this shell.
 func command(t *testing.T, dir, name string, args ...string) string {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), limit)
+	ctx, cancel := context.WithTimeout(t.Context(), effort.Wait(limit))
 	defer cancel()
 	c := exec.CommandContext(ctx, name, args...)
 	c.Dir, c.Env = dir, []string{"PATH=" + os.Getenv("PATH"), "HOME=" + t.TempDir()}
@@ -236,7 +236,7 @@ for name in sys.argv[1:]:
 broken = open(name).read().replace('"library"', '"librarry"')
 if not JsonStrictValidator(SchemaVersion.V1_6).validate_str(broken): sys.exit("a mistake is not found")
 `
-		ctx, cancel := context.WithTimeout(t.Context(), limit)
+		ctx, cancel := context.WithTimeout(t.Context(), effort.Wait(limit))
 		defer cancel()
 		c := exec.CommandContext(ctx, "python3", append([]string{"-c", script}, bills...)...)
 		c.Env = append(os.Environ(), "PYTHONPATH="+python, "PYTHONDONTWRITEBYTECODE=1")

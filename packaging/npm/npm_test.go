@@ -25,7 +25,7 @@ import (
 const root = "../.."
 
 // commandLimit is the time limit for one command, in real time.
-var commandLimit = effort.Wait(3 * time.Minute)
+const commandLimit = 3 * time.Minute
 
 // TestPackaging installs the packages into an empty folder without network access, and uses
 // them by their names only.
@@ -314,7 +314,7 @@ func must(t *testing.T, dir, command string, args ...string) string {
 // run runs a command and returns its standard output; if it fails, all output.
 func run(t *testing.T, dir, command string, args ...string) (string, error) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), commandLimit)
+	ctx, cancel := context.WithTimeout(t.Context(), effort.Wait(commandLimit))
 	defer cancel()
 	c := exec.CommandContext(ctx, command, args...)
 	c.Dir, c.Env = dir, outside()
@@ -351,7 +351,7 @@ func start(t *testing.T, dir string, env []string, command string, args ...strin
 func pidIn(t *testing.T, file, pattern string) int {
 	t.Helper()
 	expression := regexp.MustCompile(pattern)
-	for deadline := time.Now().Add(commandLimit); time.Now().Before(deadline); <-time.After(10 * time.Millisecond) {
+	for deadline := time.Now().Add(effort.Wait(commandLimit)); time.Now().Before(deadline); <-time.After(10 * time.Millisecond) {
 		text, err := os.ReadFile(file)
 		if found := expression.FindSubmatch(text); err == nil && found != nil {
 			pid, err := strconv.Atoi(string(found[1]))

@@ -23,7 +23,7 @@ const (
 )
 
 // limit is the time limit for each command, in real time.
-var limit = effort.Wait(5 * time.Minute)
+const limit = 5 * time.Minute
 
 // TestPackagingPyPI installs the wheel of this platform as users do, and uses it.
 func TestPackagingPyPI(t *testing.T) {
@@ -131,7 +131,7 @@ func (p *pythonPackage) wheels(t *testing.T, args ...string) []string {
 // run runs a command of the tools in a folder. It finds the wheel, and no other package of this name.
 func (p *pythonPackage) run(t *testing.T, dir, command string, args ...string) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), limit)
+	ctx, cancel := context.WithTimeout(t.Context(), effort.Wait(limit))
 	defer cancel()
 	bin := filepath.Join(p.tools, "bin")
 	c := exec.CommandContext(ctx, filepath.Join(bin, command), args...)
@@ -172,7 +172,7 @@ func (p *pythonPackage) follow(t *testing.T, page string) {
 		}
 	}
 	p.run(t, folder, "python", "-m", "venv", fresh)
-	ctx, cancel := context.WithTimeout(t.Context(), limit)
+	ctx, cancel := context.WithTimeout(t.Context(), effort.Wait(limit))
 	defer cancel()
 	shell := exec.CommandContext(ctx, "sh", "-euxc", strings.Join(typed, "\n"))
 	shell.Dir = folder
@@ -204,7 +204,7 @@ func installTools(t *testing.T) (tools, fetched string) {
 		{python, "-m", "pip", "download", "--quiet", "--disable-pip-version-check", "--dest", fetched, "--requirement", "test/requirements.txt"},
 		{python, "-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--no-index", "--find-links", fetched, "--requirement", "test/requirements.txt"},
 	} {
-		ctx, cancel := context.WithTimeout(t.Context(), limit)
+		ctx, cancel := context.WithTimeout(t.Context(), effort.Wait(limit))
 		out, err := exec.CommandContext(ctx, command[0], command[1:]...).CombinedOutput()
 		cancel()
 		if err != nil {

@@ -55,7 +55,7 @@ func Post(url, token, body string, headers ...string) error {
 }
 
 // exploreLimit is the time limit for one search, in real time.
-var exploreLimit = effort.Wait(3 * time.Minute)
+const exploreLimit = 3 * time.Minute
 
 // Explored is a search of `understudy explore` that has ended.
 type Explored struct {
@@ -85,7 +85,7 @@ func (e *Explored) Has(b Planted) bool {
 func Explore(t TB, binary, dir, bugs string, flags []string, command ...string) *Explored {
 	t.Helper()
 	report := filepath.Join(t.TempDir(), "report.json")
-	ctx, cancel := context.WithTimeout(context.Background(), exploreLimit)
+	ctx, cancel := context.WithTimeout(context.Background(), effort.Wait(exploreLimit))
 	defer cancel()
 	args := append([]string{"explore", "--config", "explore.yaml", "--budget", "2m", "--out", "", "--report", "json=" + report}, flags...)
 	c := exec.CommandContext(ctx, binary, append(append(args, "--"), command...)...)

@@ -24,7 +24,9 @@ var natsBuilt = sync.OnceValue(func() error {
 	if err := built(); err != nil {
 		return err
 	}
-	if out, err := exec.Command("go", "build", "-o", folder, natsModule).CombinedOutput(); err != nil {
+	build := exec.Command("go", "build", "-o", folder, natsModule)
+	build.Env = append(os.Environ(), "CGO_ENABLED=0")
+	if out, err := build.CombinedOutput(); err != nil {
 		return fmt.Errorf("%w\n%s", err, out)
 	}
 	return nil

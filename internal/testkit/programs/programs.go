@@ -41,6 +41,7 @@ var built = sync.OnceValue(func() (err error) {
 		return err
 	}
 	build := exec.Command("go", "build", "-ldflags=-s -w", "-o", folder, "github.com/understudy-mock/understudy/cmd/...")
+	build.Env = append(os.Environ(), "CGO_ENABLED=0") // as published, also for a test with the race detector
 	if out, err := build.CombinedOutput(); err != nil {
 		return fmt.Errorf("%w\n%s", err, out)
 	}
