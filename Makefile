@@ -14,6 +14,8 @@ PLATFORMS ?=
 TMP := $(CURDIR)/.tmp
 VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo devel)
 LDFLAGS := -s -w -X main.version=$(VERSION)
+# Without C for every target, as in what is published: each package is compiled once.
+export CGO_ENABLED := 0
 # The time in images: that of the commit.
 export SOURCE_DATE_EPOCH ?= $(shell git log -1 --format=%ct 2>/dev/null || echo 0)
 BENCH ?= .
@@ -30,11 +32,11 @@ help: ## List the targets
 
 .PHONY: build
 build: ## Build bin/understudy and bin/understudy-conform
-	CGO_ENABLED=0 $(GO) build -trimpath -ldflags '$(LDFLAGS)' -o bin/ ./cmd/...
+	$(GO) build -ldflags '$(LDFLAGS)' -o bin/ ./cmd/...
 
 .PHONY: run
 run: ## Build and run the stand-in; ARGS='--clock manual' adds flags
-	CGO_ENABLED=0 $(GO) build -trimpath -ldflags '$(LDFLAGS)' -o bin/ ./cmd/understudy
+	$(GO) build -ldflags '$(LDFLAGS)' -o bin/ ./cmd/understudy
 	exec bin/understudy serve $(ARGS)
 
 .PHONY: test
@@ -64,14 +66,14 @@ bench_start  = BEFORE='$(BEFORE)' $(GO) test -run '^$$' -bench '^BenchmarkStart$
 bench_http   = BEFORE='$(BEFORE)' DOCS='$(if $(DOCS),$(abspath $(DOCS)))' $(GO) test -run '^$$' -bench '^BenchmarkHTTP$$' -benchtime 1x -timeout 30m ./cmd/understudy
 bench_data   = $(GO) test -run '^$$' -bench '^BenchmarkData' -benchtime 1x -timeout 30m ./cmd/understudy
 bench_growth = DOCS='$(CURDIR)/docs/performance.md' N=$(N) $(GO) test -run '^$$' -bench '^BenchmarkGrowth$$' -benchtime 1x -timeout 30m ./cmd/understudy
-bench_paint  = $(GO) test -run '^$$' -bench '^Benchmark(FirstPaint|Watched)$$' -benchtime 20x -timeout 20m ./mockserver/ui
+bench_paint  = $(GO) test -run '^$$' -bench '^Benchmark(FirstPaint|Watched)$$' -benchtime 20x -timeout 20m -tags browser ./mockserver/ui
 
 .PHONY: bench
 bench: ## Measure WHAT=http|start|data|growth|paint; without it, all Go benchmarks, or those of BENCH=
 	$(or $(bench_$(or $(WHAT),go)),$(error WHAT=$(WHAT): must be http, start, data, growth or paint))
 
-# The flags of the programs, so that nothing is compiled twice.
-tool             = CGO_ENABLED=0 $(GO) run -trimpath
+# The flags of the programs that are published, so that nothing is compiled twice.
+tool             = $(GO) run -trimpath
 programs         = $(tool) ./packaging/build --out '$(DIST)' --platform '$(PLATFORMS)' --version '$(VERSION)'
 npm              = $(tool) ./packaging/npm --dist '$(DIST)' --out '$(DIST)/npm' --version '$(VERSION)'
 pypi             = python3 packaging/pypi/wheels.py --binaries '$(DIST)' --out '$(DIST)/wheels' --version '$(VERSION)'

@@ -30,7 +30,7 @@ func runner() {
 	}
 	_ = child.Wait()
 	_ = held.Close()
-	select {}
+	<-time.After(time.Hour) // killed before
 }
 
 // When a parent process is killed, neither the server that it has started nor the command of

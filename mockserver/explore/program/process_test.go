@@ -6,6 +6,7 @@ import (
 	"os"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/understudy-mock/understudy/mockserver/explore/program"
 )
@@ -16,7 +17,7 @@ func TestMain(m *testing.M) {
 	case "":
 		os.Exit(m.Run())
 	case "silent":
-		select {}
+		<-time.After(time.Hour) // killed before
 	}
 	resets := 0
 	http.HandleFunc("/reset", func(http.ResponseWriter, *http.Request) { resets++ })
