@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/understudy-mock/understudy/engine/vector"
+	"github.com/understudy-mock/understudy/internal/testkit/effort"
 	"github.com/understudy-mock/understudy/internal/testkit/expect"
 	"github.com/understudy-mock/understudy/mockserver"
 )
@@ -404,5 +405,8 @@ func TestALongListHasTheBudgetOfOneRequest(t *testing.T) {
 	}
 	docs.do("POST", "/query", query).ok()
 	docs.do("POST", "/query", many(`{"vector":[1,1],"topK":10}`, 50)).ok()
-	docs.do("POST", "/query", many(`{"vector":[1,1],"topK":1,"filter":"text CONTAINS 'y'"}`, 60_000)).refused(http.StatusServiceUnavailable, "the request takes longer than the limit of 5s")
+	t.Run("seconds", func(t *testing.T) {
+		effort.Long(t, "takes the limit of 5 s")
+		opened(t, u, "DOCS").do("POST", "/query", many(`{"vector":[1,1],"topK":1,"filter":"text CONTAINS 'y'"}`, 60_000)).refused(http.StatusServiceUnavailable, "the request takes longer than the limit of 5s")
+	})
 }

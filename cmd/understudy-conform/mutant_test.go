@@ -265,7 +265,7 @@ func TestMutants(t *testing.T) {
 	how, all := trialOf(), allMutants()
 	seen, most := map[string]int{}, effort.Amount(t, "MUTANTS_OF_A_REQUIREMENT", 1, 1)
 	all = slices.DeleteFunc(all, func(m mutant) bool { seen[m.Breaks()]++; return seen[m.Breaks()] > most })
-	tried, every := 0, max(1, len(all)/effort.Amount(t, "MUTANTS_TRIED", 40, len(all)))
+	tried, every := 0, max(1, len(all)/effort.Amount(t, "MUTANTS_TRIED", 20, len(all)))
 	all = slices.DeleteFunc(all, func(mutant) bool { tried++; return tried%every != 0 })
 	rows := make([]string, len(all))
 	t.Run("all", func(t *testing.T) {
@@ -351,9 +351,6 @@ func TestMutantsOfEveryStatedRequirement(t *testing.T) {
 // does not change.
 var usualLatitudes = []string{"L01", "L11", "L13", "L14", "L15", "L17", "L25", "L26", "L34"}
 
-// fewLatitudes are those of a short test: an answer, an event, a refusal, a delivery, and the plugin.
-var fewLatitudes = []string{"L04", "L09", "L17", "L28", "L33"}
-
 // combinedLatitudes are latitudes that one implementation may have together. Each is in one of them,
 // but those of the plugin, which are tried alone.
 var combinedLatitudes = []string{
@@ -399,8 +396,8 @@ func TestLatitudes(t *testing.T) {
 	switch {
 	case os.Getenv("MUTANTS") == "full":
 		lists = strings.Fields(strings.Join(lists, " "))
-	case effort.Amount(t, "LATITUDES", 5, 35) < len(latitudeRows):
-		lists = fewLatitudes
+	case effort.Amount(t, "LATITUDES", 10, 35) < len(latitudeRows):
+		lists = combinedLatitudes[:1] // has an answer, an event, a refusal and a delivery
 	}
 	for _, list := range lists {
 		t.Run(list, func(t *testing.T) {

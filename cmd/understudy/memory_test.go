@@ -176,6 +176,9 @@ func TestMemoryStaysBelowItsBound(t *testing.T) {
 	for name, load := range memoryLoads {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
+			if name == "headers" || name == "log" {
+				effort.Long(t, "sends a hundred thousand small messages")
+			}
 			server := serve(t, binary, "--memory", strconv.Itoa(bound), "--log-level", "error")
 			l := &loader{t: t, url: server.URL, token: server.Variable("UNDERSTUDY_TOKEN"), kvToken: server.Variable("UNDERSTUDY_KV_TOKEN"), answer: []byte("ok")}
 			destination := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

@@ -20,16 +20,18 @@ import (
 // Bounds of scripts. The library's own runner has none: it stops no endless script, keeps every
 // text for ever, and opens files.
 const (
-	maxScript      = 64 << 10   // bytes of its text: compiling is recursive
-	maxScripts     = 500        // cached; beyond, the cache starts again
-	maxScriptSteps = 50_000_000 // instructions for each request
-	maxScriptHeap  = 128 << 20  // bytes by which the heap of the process may grow
-	maxScriptText  = 16 << 20   // bytes of a string that a function makes
-	maxScriptCalls = 4096       // nested
-	maxScriptStack = 1 << 17    // arguments and local variables
-	heapInterval   = 8          // instructions between two looks at the heap
-	maxReplyDepth  = 128        // tables in tables
+	maxScript      = 64 << 10  // bytes of its text: compiling is recursive
+	maxScripts     = 500       // cached; beyond, the cache starts again
+	maxScriptHeap  = 128 << 20 // bytes by which the heap of the process may grow
+	maxScriptText  = 16 << 20  // bytes of a string that a function makes
+	maxScriptCalls = 4096      // nested
+	maxScriptStack = 1 << 17   // arguments and local variables
+	heapInterval   = 8         // instructions between two looks at the heap
+	maxReplyDepth  = 128       // tables in tables
 )
+
+// maxScriptSteps is the number of instructions for each request. Tests have fewer.
+var maxScriptSteps = 50_000_000
 
 // scriptCommands replace those of the library.
 var scriptCommands map[string]func(e *embedded, c *connection, name string, args []string) any
