@@ -66,11 +66,12 @@ bench_start  = BEFORE='$(BEFORE)' $(GO) test -run '^$$' -bench '^BenchmarkStart$
 bench_http   = BEFORE='$(BEFORE)' DOCS='$(if $(DOCS),$(abspath $(DOCS)))' $(GO) test -run '^$$' -bench '^BenchmarkHTTP$$' -benchtime 1x -timeout 30m ./cmd/understudy
 bench_data   = $(GO) test -run '^$$' -bench '^BenchmarkData' -benchtime 1x -timeout 30m ./cmd/understudy
 bench_growth = DOCS='$(CURDIR)/docs/performance.md' N=$(N) $(GO) test -run '^$$' -bench '^BenchmarkGrowth$$' -benchtime 1x -timeout 30m ./cmd/understudy
+bench_build  = DOCS='$(CURDIR)/docs/contributing/development.md' $(GO) test -run '^$$' -bench '^BenchmarkBuild$$' -benchtime 1x -timeout 30m ./cmd/understudy
 bench_paint  = $(GO) test -run '^$$' -bench '^Benchmark(FirstPaint|Watched)$$' -benchtime 20x -timeout 20m -tags browser ./mockserver/ui
 
 .PHONY: bench
-bench: ## Measure WHAT=http|start|data|growth|paint; without it, all Go benchmarks, or those of BENCH=
-	$(or $(bench_$(or $(WHAT),go)),$(error WHAT=$(WHAT): must be http, start, data, growth or paint))
+bench: ## Measure WHAT=http|start|data|growth|paint|build; without it, all Go benchmarks, or those of BENCH=
+	$(or $(bench_$(or $(WHAT),go)),$(error WHAT=$(WHAT): must be http, start, data, growth, paint or build))
 
 # The flags of the programs that are published, so that nothing is compiled twice.
 tool             = $(GO) run -trimpath
