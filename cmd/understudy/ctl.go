@@ -271,7 +271,11 @@ func (k *ctlResume) Run(e *env, c *cli, at *kong.Context) error {
 	if len(k.IDs) == 2 && slices.Contains([]string{"key", "queue", "schedule"}, k.IDs[0]) {
 		return c.Ctl.actOn(e, verbOf(at, k.IDs[0]).Tag, k.IDs[1])
 	}
-	return (&ctlVerbs{k.IDs}).Run(e, c, at)
+	err := (&ctlVerbs{k.IDs}).Run(e, c, at)
+	if failure, ok := errors.AsType[*command.Failure](err); ok && len(k.IDs) == 1 {
+		failure.Err = fmt.Errorf("%w; for what is paused, type key, queue or schedule before its name", failure.Err)
+	}
+	return err
 }
 
 // Run lists, adds or clears stubs.

@@ -8,6 +8,8 @@ import (
 	"strings"
 
 	"github.com/alecthomas/kong"
+
+	"github.com/understudy-mock/understudy/internal/similar"
 )
 
 // parserTexts rewrite the errors of the flag parser in the form of all other errors: the
@@ -26,8 +28,6 @@ var parserTexts = []struct {
 	{regexp.MustCompile(`^(\S+): expected "<key>=<value>" but got ("[^"]*")$`), `$1: invalid value $2: must be two values with = between them`},
 	{regexp.MustCompile(`^(\S+): bool value must be true, 1, yes, false, 0 or no but got ("[^"]*")$`), `$1: invalid value $2: must be true or false`},
 	{regexp.MustCompile(`^(--\S+) and (--\S+) can't be used together$`), `$1 and $2: must not be used together`},
-	{regexp.MustCompile(`^expected "<([\w-]+)>(?: \.\.\.)?"$`), `missing argument <$1>`},
-	{regexp.MustCompile(`^expected "(<[\w-]+> <[^"]+)"$`), `missing arguments $1`},
 	{regexp.MustCompile(`^unknown flag (-\d)(?:, did you mean .*)?$`), `unknown flag $1: an argument that starts with - must come after --`},
 }
 
@@ -49,6 +49,19 @@ var removed = map[string]string{
 	"kv-url":    "the key-value store is always in the process; a REST proxy, such as serverless-redis-http, serves the same interface for a Redis server",
 }
 
+// elsewhere are the words of other programs, and what to type in their place.
+var elsewhere = map[string]string{
+	"understudy serve --port":          "use --addr 127.0.0.1:PORT",
+	"understudy run --port":            "use --addr 127.0.0.1:PORT",
+	"understudy env --format":          "use --output json, or --dotenv for a file",
+	"understudy logs":                  "use `understudy ctl tail`",
+	"understudy ctl logs":              "use `understudy ctl tail`",
+	"understudy ctl why":               "use `understudy why ID`",
+	"understudy ctl dlq delete --all":  "give the ids of the entries, which `understudy ctl dlq` lists",
+	"understudy-conform conform --url": "use --target FILE, which --init URL writes",
+	"understudy conform --url":         "use --target FILE, which --init URL writes",
+}
+
 // plainError rewrites an error of the flag parser in the form of all other errors.
 func plainError(err error) error {
 	if refused, ok := errors.AsType[*Failure](err); ok {
@@ -60,7 +73,11 @@ func plainError(err error) error {
 	}
 	if m := oneOfTexts.FindStringSubmatch(text); m != nil {
 		values := strings.FieldsFunc(m[3], func(r rune) bool { return strings.ContainsRune("\", \n\t", r) })
-		return fmt.Errorf("%s: invalid value %s: must be one of %s", m[1]+m[2], m[4], strings.Join(values, ", "))
+		text = fmt.Sprintf("%s: invalid value %s: must be one of %s", m[1]+m[2], m[4], strings.Join(values, ", "))
+		if parse, ok := errors.AsType[*kong.ParseError](err); ok && m[1] != "" {
+			text += example(parse.Context.Selected())
+		}
+		return errors.New(text)
 	}
 	for _, row := range parserTexts {
 		if row.of.MatchString(text) {
@@ -71,18 +88,60 @@ func plainError(err error) error {
 	if !ok {
 		return err
 	}
-	at := cmp.Or(parse.Context.Selected(), parse.Context.Model.Node)
-	lists := "flags"
-	for flag, instead := range removed {
-		if strings.HasPrefix(text, "unknown flag --"+flag) {
-			return fmt.Errorf("--%s: removed: %s", flag, instead)
+	return errors.New(unknownOrMissing(cmp.Or(parse.Context.Selected(), parse.Context.Model.Node), text))
+}
+
+// missing matches the error for arguments that are not there.
+var missing = regexp.MustCompile(`^expected "(<[^"]+>)(?: \.\.\.)?"$`)
+
+// example is the first example of a command, for the end of an error.
+func example(at *kong.Node) string {
+	if lines := Examples(at); len(lines) > 0 {
+		return ", such as `" + lines[0] + "`"
+	}
+	return ""
+}
+
+// unknown matches the error for a flag or a command that does not exist, without the parser's suggestion.
+var unknown = regexp.MustCompile(`^(unknown flag|unexpected argument) (-*)([^,]+)`)
+
+// unknownOrMissing is the error for a word that the command at does not know, or needs.
+func unknownOrMissing(at *kong.Node, text string) string {
+	if m := missing.FindStringSubmatch(text); m != nil {
+		what := "missing argument "
+		if strings.Contains(m[1], " ") {
+			what = "missing arguments "
+		}
+		return what + m[1] + example(at)
+	}
+	m := unknown.FindStringSubmatch(text)
+	if m == nil {
+		return text
+	}
+	what, lists, known := m[1], "flags", []string(nil)
+	for _, group := range at.AllFlags(true) {
+		for _, flag := range group {
+			known = append(known, flag.Name)
 		}
 	}
-	if rest, ok := strings.CutPrefix(text, "unexpected argument "); ok && len(at.Children) > 0 {
-		text, lists = "unknown command "+rest, "commands"
+	if m[2] == "" {
+		if len(at.Children) == 0 {
+			return text
+		}
+		what, lists, known = "unknown command", "commands", nil
+		for _, child := range at.Children {
+			known = append(append(known, child.Name), child.Aliases...)
+		}
 	}
-	if strings.HasPrefix(text, "unknown ") && !strings.Contains(text, ", did you mean ") {
-		text += fmt.Sprintf("; `%s --help` lists the %s", at.FullPath(), lists)
+	if instead, ok := removed[m[3]]; ok {
+		return fmt.Sprintf("--%s: removed: %s", m[3], instead)
 	}
-	return errors.New(text)
+	text = what + " " + m[2] + m[3]
+	if instead, ok := elsewhere[at.FullPath()+" "+m[2]+m[3]]; ok {
+		return text + "; " + instead
+	}
+	if _, near, ok := strings.Cut(similar.DidYouMean(m[3], known), `"`); ok {
+		return text + `, did you mean "` + m[2] + near
+	}
+	return fmt.Sprintf("%s; `%s --help` lists the %s", text, at.FullPath(), lists)
 }

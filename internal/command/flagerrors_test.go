@@ -31,7 +31,13 @@ func TestFlagErrors(t *testing.T) {
 		{"serve extra", `unexpected argument extra`},
 		{"serv", `unknown command serv, did you mean "serve"?`},
 		{"ctl mesages", `unknown command mesages, did you mean "messages"?`},
-		{"ctl advance", `missing argument <by>`},
+		{"ctl advance", "missing argument <by>, such as `understudy ctl advance 24h`"},
+		{"ctl logs", "unknown command logs; use `understudy ctl tail`"},
+		{"serve --strictest", `unknown flag --strictest, did you mean "--strict"?`},
+		{"serve --prices", `unknown flag --prices, did you mean "--price"?`},
+		{"serve --parallelism 3", `unknown flag --parallelism, did you mean "--parallel"?`},
+		{"serve --all", "unknown flag --all; `understudy serve --help` lists the flags"},
+		{"serve --port 3", "unknown flag --port; use --addr 127.0.0.1:PORT"},
 		{"ctl advance -5m", `unknown flag -5: an argument that starts with - must come after --`},
 		{"ctl advance --quickly", "unknown flag --quickly; `understudy ctl advance --help` lists the flags"},
 		{"ctl help", "unknown command help; `understudy ctl --help` lists the commands"},
@@ -55,7 +61,7 @@ func TestFlagErrors(t *testing.T) {
 					Messages struct{} `cmd:""`
 					Advance  struct {
 						By string `arg:""`
-					} `cmd:""`
+					} `cmd:"" example:"understudy ctl advance 24h"`
 					Fault struct {
 						On string `arg:"" optional:"" enum:"api,delivery," default:""`
 					} `cmd:""`

@@ -45,11 +45,12 @@ func DidYouMean(word string, known []string) string {
 	return fmt.Sprintf("; did you mean %q?", near)
 }
 
-// beginning returns the only known word that starts with word, or with which word starts.
+// beginning returns the only known word that starts with word, but for its last letter, or with which
+// word starts.
 func beginning(word string, known []string) (found string) {
 	word = strings.ToLower(word)
 	for _, k := range known {
-		if lower := strings.ToLower(k); min(len(lower), len(word)) >= 3 && (strings.HasPrefix(lower, word) || strings.HasPrefix(word, lower)) {
+		if lower := strings.ToLower(k); min(len(lower), len(word)) >= 3 && (strings.HasPrefix(lower, word[:max(3, len(word)-1)]) || strings.HasPrefix(word, lower)) {
 			if found != "" {
 				return ""
 			}
