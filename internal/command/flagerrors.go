@@ -45,6 +45,7 @@ func withoutPlace(flag string, err error) error {
 
 // removed are flags of earlier builds, and what to do in their place.
 var removed = map[string]string{
+	"enforce":   "the exit code, the findings and --report name the same answers",
 	"kv-server": "the key-value store is always in the process; a REST proxy, such as serverless-redis-http, serves the same interface for a Redis server",
 	"kv-url":    "the key-value store is always in the process; a REST proxy, such as serverless-redis-http, serves the same interface for a Redis server",
 }
