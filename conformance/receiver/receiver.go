@@ -290,7 +290,6 @@ func (e *Endpoint) End() {
 	e.over = true
 }
 
-
 // Reach requests the public URL, as a target would.
 func (r *Receiver) Reach(ctx context.Context, c *http.Client) error {
 	q, err := http.NewRequestWithContext(ctx, http.MethodGet, r.Public+"/", nil)

@@ -45,9 +45,12 @@ func withoutPlace(flag string, err error) error {
 
 // removed are flags of earlier builds, and what to do in their place.
 var removed = map[string]string{
-	"enforce":   "the exit code, the findings and --report name the same answers",
-	"kv-server": "the key-value store is always in the process; a REST proxy, such as serverless-redis-http, serves the same interface for a Redis server",
-	"kv-url":    "the key-value store is always in the process; a REST proxy, such as serverless-redis-http, serves the same interface for a Redis server",
+	"client-call":  "a call is a line of JSON for the adapter; conform --client prints the requests of each case that fails",
+	"client-cases": "the cases are the files of conformance/client/cases in the repository",
+	"client-check": "conform --client COMMAND --requirement REQ-CLI-001 makes the first calls",
+	"enforce":      "the exit code, the findings and --report name the same answers",
+	"kv-server":    "the key-value store is always in the process; a REST proxy, such as serverless-redis-http, serves the same interface for a Redis server",
+	"kv-url":       "the key-value store is always in the process; a REST proxy, such as serverless-redis-http, serves the same interface for a Redis server",
 }
 
 // plainError rewrites an error of the flag parser in the form of all other errors.
