@@ -73,6 +73,18 @@ bench_paint  = $(GO) test -run '^$$' -bench '^Benchmark(FirstPaint|Watched)$$' -
 bench: ## Measure WHAT=http|start|data|growth|paint|build; without it, all Go benchmarks, or those of BENCH=
 	$(or $(bench_$(or $(WHAT),go)),$(error WHAT=$(WHAT): must be http, start, data, growth, paint or build))
 
+# What the suite finds, in sorted lines. $(1) is a checkout.
+verdicts = cd $(1)/cmd/understudy-conform && rm -f verdicts.tmp && export VERDICTS=verdicts.tmp MUTANTS_OF_A_REQUIREMENT=20 && \
+	{ $(GO) test -count=1 -timeout 1h -run '^Test(Verdicts|Latitudes|Independent)$$' . && $(GO) test -count=1 -timeout 3h -run '^TestMutants$$/^all$$/^($(or $(WHAT),.*))' .; } >&2; LC_ALL=C sort verdicts.tmp; rm verdicts.tmp
+
+.PHONY: compare
+compare: ## Compare with the commit BEFORE the verdicts of the suite, and the scenarios that find each mutant; WHAT='DLQ|RST' selects mutants
+	rm -rf '$(TMP)/before' && git worktree prune && git worktree add --force --detach '$(TMP)/before' '$(or $(BEFORE),main)'
+	($(call verdicts,'$(TMP)/before')) >'$(TMP)/before.txt'
+	($(call verdicts,.)) >'$(TMP)/after.txt'
+	git worktree remove --force '$(TMP)/before'
+	diff '$(TMP)/before.txt' '$(TMP)/after.txt'
+
 # The flags of the programs that are published, so that nothing is compiled twice.
 tool             = $(GO) run -trimpath
 programs         = $(tool) ./packaging/build --out '$(DIST)' --platform '$(PLATFORMS)' --version '$(VERSION)'

@@ -98,13 +98,7 @@ const reachWithin = 30 * time.Second
 func (st *suite) reached(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, reachWithin)
 	defer cancel()
-	err := st.Receiver.Reach(ctx, st.Client)
-	for n := 0; err != nil && st.Receiver.Tunneled() && n < 8; n++ { // a tunnel may announce its URL before it works
-		if (&harness.Clock{}).Wait(ctx, time.Second) == nil {
-			err = st.Receiver.Reach(ctx, st.Client)
-		}
-	}
-	return err
+	return st.Receiver.Reach(ctx, st.Client)
 }
 
 // tryStore tries the credential of the rate-limit plugin's store: with a wrong one,

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/understudy-mock/understudy/conformance"
+	"github.com/understudy-mock/understudy/conformance/table"
 	"github.com/understudy-mock/understudy/internal/testkit/expect"
 )
 
@@ -27,6 +28,11 @@ func stepsPage(steps []conformance.Step) string {
 			fmt.Fprintf(&b, "\n## %s\n\n", strings.ToUpper(area[:1])+area[1:])
 		}
 		fmt.Fprintf(&b, "* %s `%s`\n", s.Keyword, s.Pattern)
+	}
+	b.WriteString("\n## Tables\n\nA step that ends in a colon has a table. A row has a place, which is a JSON pointer without its first slash, and what must be there. Commas separate several places.\n" +
+		"Names in braces are bindings of the target file, such as `{dlq.label}`, or values of the scenario, such as `{run}`. A row with `{NAME?}` is left out if there is none. A text is the value that must be there, unless it starts with one of these words; quotes make a word a text.\n\n| word | meaning |\n|---|---|\n")
+	for _, w := range table.Words {
+		fmt.Fprintf(&b, "| `%s` | %s |\n", strings.TrimSpace(w.Begin), w.Meaning)
 	}
 	return b.String()
 }

@@ -81,7 +81,8 @@ Feature: The dead letter queue of workflow runs
     Scenario Outline: The time <field> is in Unix ms
       Given a dead-lettered run
       When the dead letter queue is read
-      Then the time "<field>" of the entry is between the trigger and now
+      Then the entry holds:
+        | <field> | between {trigger} and {now} |
 
       Examples: all times
         | field             |
@@ -95,16 +96,17 @@ Feature: The dead letter queue of workflow runs
     Scenario Outline: The entry reflects the <what> of the run
       Given a dead-lettered run with a failure callback
       When the dead letter queue is read
-      Then the entry reflects the <what> of the run
+      Then the entry holds:
+        | <place> | <value> |
 
       Examples: the configuration
-        | what              |
-        | address           |
-        | method            |
-        | retries           |
-        | forwarded headers |
-        | id                |
-        | failure callback  |
+        | what              | place            | value         |
+        | address           | url, workflowUrl | {workflow}    |
+        | method            | method           | {method}      |
+        | retries           | maxRetries       | {retries}     |
+        | forwarded headers | header           | holds order-7 |
+        | id                | workflowRunId    | {run}         |
+        | failure callback  | failureCallback  | {callback}    |
 
     @REQ-DLQ-014 @stated
     Scenario: The entry reflects the method that the run was called by
@@ -112,14 +114,16 @@ Feature: The dead letter queue of workflow runs
       And the run is called by PUT
       And a dead-lettered run of it with 0 retries
       When the dead letter queue is read
-      Then the entry reflects the method of the run
+      Then the entry holds:
+        | method | {method} |
 
     @REQ-DLQ-014 @stated @time-retries
     Scenario: The entry reflects the number of retries
       Given a workflow whose only step always fails with status 503
       And a dead-lettered run of it with 1 retry
       When the dead letter queue is read
-      Then the entry reflects the retries of the run
+      Then the entry holds:
+        | maxRetries | {retries} |
 
     @REQ-DLQ-014 @stated
     Scenario: The header of the entry includes the configuration
@@ -138,75 +142,88 @@ Feature: The dead letter queue of workflow runs
       Given a workflow whose only step fails with status 503 and then with status 500
       And the run is allowed 1 retry
       When the workflow is triggered and fails
-      Then the status of the entry is that of the last attempt
+      Then the entry holds:
+        | responseStatus | {last status} |
 
     @REQ-DLQ-010 @stated @time-retries
     Scenario Outline: The <what> of the entry is that of the last failed attempt
       Given a workflow whose only step fails with status 500 and then with status 503
       And the run is allowed 1 retry
       When the workflow is triggered and fails
-      Then the <what> of the entry is that of the last attempt
+      Then the entry holds:
+        | <place> | <value> |
 
       Examples: the response
-        | what    |
-        | status  |
-        | headers |
-        | body    |
+        | what    | place          | value              |
+        | status  | responseStatus | {last status}      |
+        | headers | responseHeader | holds X-Attempt: 2 |
+        | body    | responseBody   | attempt 2          |
 
     @REQ-DLQ-017 @stated
     Scenario Outline: The entry carries the <what> of the run
       Given a dead-lettered run with a failure callback
       When the dead letter queue is read
-      Then the entry carries the <what> of the run
+      Then the entry holds:
+        | <place>            | <value> |
+        | {dlq.body_base64?} | nothing |
 
       Examples: the described values
-        | what    |
-        | payload |
-        | label   |
+        | what    | place       | value     |
+        | payload | {dlq.body}  | {payload} |
+        | label   | {dlq.label} | {label}   |
 
     @REQ-DLQ-017 @stated
     Scenario: The entry carries the flow-control key of the run
       Given a dead-lettered run with the flow-control value "parallelism=5"
       When the dead letter queue is read
-      Then the entry carries the flow-control key of the run
+      Then the entry holds:
+        | {dlq.flow_key} | {flow key} |
 
     @REQ-DLQ-017 @stated @negative
     Scenario: Without a flow-control key the entry carries none
       Given a dead-lettered run
       When the dead letter queue is read
-      Then the entry carries no flow-control key
+      Then the entry holds:
+        | {dlq.flow_key} | nothing |
 
     @REQ-DLQ-017 @implied @negative
     Scenario: Without a label the entry carries none
       Given the run has no label
       And a dead-lettered run
       When the dead letter queue is read
-      Then the entry carries no label
+      Then the entry holds:
+        | {dlq.label} | nothing |
 
     @REQ-DLQ-017 @stated
     Scenario: A payload that is not UTF-8 is carried in base64
       Given the payload of the run is not UTF-8
       And a dead-lettered run
       When the dead letter queue is read
-      Then the entry carries the binary payload of the run
+      Then the entry holds:
+        | {dlq.body_base64} | base64 of {payload} |
+        | {dlq.body?}       | nothing             |
 
     @REQ-DLQ-018 @stated
     Scenario: A response that is not UTF-8 is carried in base64
       Given a workflow whose only step always fails with a binary body
       When the workflow is triggered and fails
-      Then the entry carries the response body in base64
+      Then the entry holds:
+        | {dlq.response_body_base64} | //4AgA== |
+        | responseBody               | absent   |
 
     @REQ-DLQ-011 @stated @negative
     Scenario: Without a failure callback the entry names none
       Given a dead-lettered run
       When the dead letter queue is read
-      Then the entry has no field "failureCallback"
+      Then the entry holds:
+        | failureCallback | absent |
 
     @REQ-DLQ-011 @stated
     Scenario: With a failure callback the entry names it
       Given a dead-lettered run with a failure callback
       When the dead letter queue is read
-      Then the entry reflects the failure callback of the run
+      Then the entry holds:
+        | failureCallback | {callback} |
 
     @REQ-DLQ-012 @implied @negative
     Scenario Outline: A failure callback that is answered <status> is not a success
@@ -236,7 +253,8 @@ Feature: The dead letter queue of workflow runs
     Scenario: Without a failure callback the entry has no outcome of one
       Given a dead-lettered run
       When the dead letter queue is read
-      Then the entry has no field "failureCallbackInfo"
+      Then the entry holds:
+        | failureCallbackInfo | absent |
 
     @REQ-DLQ-007 @implied
     Scenario: The message and the times of an entry are those of the log
@@ -266,7 +284,25 @@ Feature: The dead letter queue of workflow runs
     Scenario Outline: The entry of a run that is <way> shows all of it
       Given a dead-lettered run that is configured in every way and <way>
       When the dead letter queue is read
-      Then the entry shows everything that the run was configured with, and its last answer
+      Then the entry has all fields of the table but failureCallback
+      And the entry holds:
+        | url, workflowUrl   | {workflow}                      |
+        | method             | {method}                        |
+        | maxRetries         | {retries}                       |
+        | workflowRunId      | {run}                           |
+        | failureCallback    | {callback?}                     |
+        | header             | holds order-7                   |
+        | header             | holds order-42, order-43        |
+        | header             | holds {label?}                  |
+        | header             | holds {flow key?}               |
+        | {dlq.body?}        | {payload}                       |
+        | {dlq.body_base64?} | nothing                         |
+        | {dlq.label?}       | {label?}                        |
+        | {dlq.flow_key?}    | {flow key?}                     |
+        | responseStatus     | 503                             |
+        | responseBody       | out of order                    |
+        | responseHeader     | holds X-Fault: permanent, total |
+        | callerIP           | an IP address                   |
 
       Examples: ways of a run
         | way               |
@@ -284,7 +320,8 @@ Feature: The dead letter queue of workflow runs
     Scenario Outline: The outcome of the failure callback is stored in the entry of a run that is <way>
       Given a dead-lettered run that is configured in every way and <way>
       When the dead letter queue is read
-      Then the entry reflects the failure callback of the run
+      Then the entry holds:
+        | failureCallback | {callback} |
       And the entry holds the outcome of the failure callback
 
       Examples: ways of a run

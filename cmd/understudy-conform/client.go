@@ -1,8 +1,6 @@
 package main
 
 import (
-	"context"
-	"errors"
 	"fmt"
 	"os"
 	"strings"
@@ -10,46 +8,22 @@ import (
 	"github.com/understudy-mock/understudy/conformance"
 	"github.com/understudy-mock/understudy/conformance/client"
 	"github.com/understudy-mock/understudy/conformance/report"
-	"github.com/understudy-mock/understudy/internal/command"
 )
 
 // clientTools runs what a client developer asks for besides a verdict. done is false for a verdict.
 func (c conformRun) clientTools(e *env) (done bool, err error) {
 	switch {
-	case c.ClientInit != "":
-		text, err := client.Skeleton(c.ClientInit)
-		if err != nil {
-			return true, usageError("--client-init: %w", err)
-		}
-		_, err = e.out.Write(text)
+	case c.ClientInit:
+		_, err = e.out.Write(client.Skeleton)
 		return true, err
-	case c.ClientCases != "":
-		if c.ClientCases != "json" {
-			return true, usageError("--client-cases: invalid value %q: must be json", c.ClientCases)
-		}
-		return true, client.WriteCases(e.out)
-	case c.Client == "" && (c.ClientCheck || c.ClientCall != "" || c.UpdateBaseline || c.ExpectedFailures != ""):
+	case c.Client == "" && (c.UpdateBaseline || c.ExpectedFailures != ""):
 		return true, usageError("--client is missing: it is the command that starts the adapter")
 	case c.Client != "" && c.Target != "":
 		return true, usageError("--client excludes --target: one run judges one side")
 	case c.UpdateBaseline && c.ExpectedFailures == "":
 		return true, usageError("--update-baseline: --expected-failures is missing: it is the file to write")
-	case !c.ClientCheck && c.ClientCall == "":
-		return false, nil
 	}
-	return true, c.withSession(e.ctx, func(s *client.Session) error {
-		if c.ClientCall != "" {
-			if err := s.Try(e.ctx, c.ClientCall, e.out); err != nil {
-				return usageError("--client-call: %w", err)
-			}
-			return nil
-		}
-		works, err := s.Check(e.ctx, e.out)
-		if err == nil && !works {
-			err = command.Fail(command.ExitFailed, errors.New("the sentinel does not work"))
-		}
-		return err
-	})
+	return false, nil
 }
 
 // clientConfig is the configuration of the client to be judged.
@@ -57,18 +31,6 @@ func (c conformRun) clientConfig() *client.Config {
 	return &client.Config{
 		Command: c.Client, Env: c.ClientEnv, Dialect: c.Dialect, CallTimeout: c.CallTimeout, Listen: c.ClientListen, Host: c.ClientHost, Slow: c.Slow,
 	}
-}
-
-// withSession starts one lane for a function.
-func (c conformRun) withSession(ctx context.Context, use func(*client.Session) error) error {
-	cfg := c.clientConfig()
-	cfg.Concurrency = 1
-	s, err := client.Start(ctx, *cfg)
-	if err != nil {
-		return command.Fail(report.ExitPreflight, fmt.Errorf("--client: %w", err))
-	}
-	defer s.Close(ctx)
-	return use(s)
 }
 
 // updateBaseline writes the failures of a run as known failures. Entries that were known keep their

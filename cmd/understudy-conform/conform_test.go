@@ -281,24 +281,6 @@ func TestConformReports(t *testing.T) {
 	}
 }
 
-// A tunnel is any command that prints the public URL; this one needs no network.
-func TestConformThroughATunnel(t *testing.T) {
-	t.Parallel()
-	u := mockserver.RunT(t)
-	own := ownTarget(environment(u), true)
-	own.Receiver.Mode = "tunnel"
-	own.Receiver.Tunnel.Command = "echo connecting; echo 'your url is http://127.0.0.1:{port} - enjoy'; sleep 600"
-	own.Receiver.Tunnel.URLPattern = `http://[0-9.]+:[0-9]+`
-	judged, err := conformance.Run(t.Context(), conformance.Config{Target: own, Requirements: []string{"REQ-PUB-001"}})
-	if err != nil || judged.ExitCode() != 0 {
-		t.Errorf("%v %+v", err, judged)
-	}
-	own.Receiver.Tunnel.Command = "echo no url {port}"
-	if _, err := conformance.Run(t.Context(), conformance.Config{Target: own}); !errors.Is(err, conformance.ErrPreflight) || !strings.Contains(err.Error(), "before it printed a URL") {
-		t.Errorf("a tunnel that ends: %v", err)
-	}
-}
-
 // With a relay, nothing connects to the suite: it polls the relay.
 func TestConformThroughARelay(t *testing.T) {
 	t.Parallel()

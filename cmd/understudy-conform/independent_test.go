@@ -132,7 +132,12 @@ func TestIndependent(t *testing.T) {
 		t.Run(fmt.Sprintf("the server passes with %q", switches), func(t *testing.T) {
 			t.Parallel()
 			file, found := proxied(t, startIndependent(t, switches...))
-			switch code, out := conformAgainst(t, binary, file); {
+			kept := filepath.Join(t.TempDir(), "report.json")
+			code, out := conformAgainst(t, binary, file, "--report", "json="+kept)
+			if judged, err := readReport(kept); err == nil {
+				keepVerdicts(t, "independent "+strings.Join(switches, " "), judged)
+			}
+			switch {
 			case code == 4 && !strings.Contains(out, "FAIL  ") && strings.Contains(out, "UNRELIABLE  "): // on a machine with much other work, a scenario may fail once
 				t.Logf("nothing failed twice; it printed:\n%s", out)
 			case code != 0:

@@ -308,6 +308,7 @@ func killed(t *testing.T, m *mutant, how trial) string {
 	}
 	named(t, m, found)
 	delete(broken, m.Breaks())
+	keepKillers(t, m, killers, broken)
 	return fmt.Sprintf("%-10s %-64.64s %-64.64s %s", m.ID, m.Text, cmp.Or(strings.Join(killers, " | "), "SURVIVES"), strings.Join(slices.Sorted(maps.Keys(broken)), " "))
 }
 
@@ -412,6 +413,7 @@ func TestLatitudes(t *testing.T) {
 					t.Errorf("%s: the traffic changed %d times; listed in usualLatitudes: %v", id, n.Load(), usual)
 				}
 			}
+			keepVerdicts(t, "latitudes "+list, judged)
 			for j := range judged.Results {
 				if r := &judged.Results[j]; r.Verdict == report.Fail || r.Verdict == report.HarnessError {
 					t.Errorf("%s %s: %s", r.Location, r.Name, r.Detail)

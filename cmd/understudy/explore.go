@@ -29,8 +29,7 @@ import (
 // that an at-least-once service may do.
 type ExploreCmd struct {
 	Budget      time.Duration     `default:"1m" help:"Time for the search."`
-	Depth       int               `default:"2" help:"Largest number of faults in a case: 1, 2, or 3 for random cases of 3 to 5."`
-	Seed        uint64            `help:"Seed of the random cases of --depth 3; 0 for a random one, which is printed."`
+	Depth       int               `default:"2" help:"Largest number of faults in a case: 1 or 2."`
 	Variants    bool              `help:"Also try the other forms of faults: 503 of a gateway, and 429, 500 and resets for refused calls."`
 	NoReduction bool              `help:"Also try pairs that probably show what others show."`
 	Workers     int               `default:"1" help:"Applications that run at the same time, each with its own server."`
@@ -245,8 +244,8 @@ func (c *ExploreCmd) config(e *env, file *program.File) (cfg explore.Config, err
 	switch {
 	case c.Workers < 1 || c.Workers > maxWorkers:
 		return cfg, usageError("--workers: invalid value %d: must be an integer from 1 to %d", c.Workers, maxWorkers)
-	case c.Depth < 1 || c.Depth > 3:
-		return cfg, usageError("--depth: invalid value %d: must be 1, 2 or 3", c.Depth)
+	case c.Depth < 1 || c.Depth > 2:
+		return cfg, usageError("--depth: invalid value %d: must be 1 or 2", c.Depth)
 	}
 	for _, f := range file.Faults {
 		if f != "default" && f.Why() == "" {
@@ -259,7 +258,7 @@ func (c *ExploreCmd) config(e *env, file *program.File) (cfg explore.Config, err
 		}
 	}
 	cfg = explore.Config{
-		Keys: file.Keys, Allow: file.Allow, Order: file.Order, Faults: file.Faults, Depth: c.Depth, Variants: c.Variants, NoReduction: c.NoReduction, Seed: c.Seed, Cases: c.Cases, Budget: c.Budget, CaseTimeout: c.CaseTimeout,
+		Keys: file.Keys, Allow: file.Allow, Order: file.Order, Faults: file.Faults, Depth: c.Depth, Variants: c.Variants, NoReduction: c.NoReduction, Cases: c.Cases, Budget: c.Budget, CaseTimeout: c.CaseTimeout,
 		Progress: c.progress(e),
 	}
 	if c.Case != "" {

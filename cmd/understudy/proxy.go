@@ -28,7 +28,6 @@ type ProxyCmd struct {
 	Report    string     `placeholder:"FILE" help:"On exit, write each kind of violation as a line of JSON, with its count and first exchange."`
 	Record    string     `placeholder:"FILE" help:"On exit, write the requests, and stubs that replay the upstream, as YAML; secrets are masked."`
 	FailOn    spec.Basis `default:"stated" enum:"stated,implied" help:"Which violations cause exit code 1: stated, or implied as well."`
-	Enforce   bool       `help:"Answer 502 in place of an answer that violates what --fail-on names."`
 	Dialect   string     `default:"auto" help:"Naming of the interface: auto (the target file's, or each request by its own names), svc, upstash, or a YAML file."`
 	LogLevel  string     `default:"info" help:"debug, info, warn, error."`
 	LogFormat string     `default:"text" enum:"text,json" help:"text or json."`
@@ -85,7 +84,7 @@ func (c *ProxyCmd) Run(e *env) error {
 
 // config reads the flags and the target file.
 func (c *ProxyCmd) config(e *env) (proxy.Config, error) {
-	cfg := proxy.Config{Enforce: c.Enforce, FailOn: c.FailOn}
+	cfg := proxy.Config{FailOn: c.FailOn}
 	if c.Target != "" {
 		t, err := target.Load(c.Target)
 		if err != nil {

@@ -16,6 +16,11 @@ import (
 	"github.com/understudy-mock/understudy/spec"
 )
 
+// Skeleton is a commented first adapter, in JavaScript.
+//
+//go:embed skeleton.mjs
+var Skeleton []byte
+
 //go:embed cases/*.yaml
 var caseFiles embed.FS
 

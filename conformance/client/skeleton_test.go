@@ -1,85 +1,59 @@
 package client_test
 
 import (
-	"bytes"
-	"encoding/json"
-	"go/format"
 	"os"
 	"path/filepath"
+	"slices"
 	"testing"
 
 	"github.com/understudy-mock/understudy/conformance/client"
+	"github.com/understudy-mock/understudy/conformance/report"
 	"github.com/understudy-mock/understudy/internal/testkit/effort"
 	"github.com/understudy-mock/understudy/internal/testkit/expect"
 	"github.com/understudy-mock/understudy/internal/testkit/programs"
 )
 
-func TestAFirstAdapterFitsOnAScreen(t *testing.T) {
+// acme is a library for the first adapter.
+const acme = `
+export const version = "1";
+export class AcmeError extends Error {}
+export class Receiver {}
+export class Client {
+  constructor({ baseUrl, token }) { Object.assign(this, { baseUrl, token }); }
+  async publish({ url, body, headers }) {
+    const r = await fetch(this.baseUrl + "/v2/publish/" + url, { method: "POST", body, headers: { Authorization: "Bearer " + this.token, ...headers } });
+    if (!r.ok) throw new AcmeError(r.status);
+    return r.json();
+  }
+}
+`
+
+func TestTheFirstAdapterWorksWithALibrary(t *testing.T) {
 	t.Parallel()
-	for _, language := range []string{"go", "js", "python", "ruby", "sh"} {
-		text, err := client.Skeleton(language)
-		if err != nil {
+	programs.Need(t, "the first adapter is NOT tried", "node")
+	dir := t.TempDir()
+	for name, text := range map[string]string{
+		"adapter.mjs": string(client.Skeleton), "node_modules/acme/index.mjs": acme,
+		"node_modules/acme/package.json": `{"name": "acme", "version": "1.0.0", "exports": "./index.mjs"}`,
+	} {
+		file := filepath.Join(dir, name)
+		if err := os.MkdirAll(filepath.Dir(file), 0o700); err != nil {
 			t.Fatal(err)
 		}
-		if n := bytes.Count(text, []byte("\n")); n >= 70 {
-			t.Errorf("%s: %d lines, want less than 70", language, n)
-		}
-		for _, word := range []string{"hello", "publish", "verify"} {
-			expect.Contains(t, language, string(text), word)
+		if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
 		}
 	}
-}
-
-func TestTheFirstAdapterInGoIsFormatted(t *testing.T) {
-	t.Parallel()
-	text, err := client.Skeleton("go")
-	if err != nil {
-		t.Fatal(err)
-	}
-	formatted, err := format.Source(text)
-	if err != nil {
-		t.Fatal(err)
-	}
-	expect.Equal(t, "the file", string(text), string(formatted))
-}
-
-func TestTheCasesAreJSON(t *testing.T) {
-	t.Parallel()
-	var b bytes.Buffer
-	if err := client.WriteCases(&b); err != nil {
-		t.Fatal(err)
-	}
-	var read struct {
-		Operations map[string]any
-		Cases      []struct{ ID, Requirement string }
-	}
-	if err := json.Unmarshal(b.Bytes(), &read); err != nil {
-		t.Fatal(err)
-	}
-	expect.True(t, "there are at least 450 cases", len(read.Cases) >= 450)
-	expect.True(t, "publish is an operation", read.Operations["publish"] != nil)
-}
-
-func TestTheFirstAdapterInShellWorks(t *testing.T) {
-	t.Parallel()
-	programs.Need(t, "the first adapter in shell is NOT tried", "sh", "jq", "curl")
-	text, err := client.Skeleton("sh")
-	if err != nil {
-		t.Fatal(err)
-	}
-	file := filepath.Join(t.TempDir(), "adapter.sh")
-	if err := os.WriteFile(file, text, 0o600); err != nil {
-		t.Fatal(err)
-	}
-	session, err := client.Start(t.Context(), client.Config{Command: "sh " + file, CallTimeout: effort.Wait(client.DefaultCallTimeout), Concurrency: 1})
+	session, err := client.Start(t.Context(), client.Config{Command: "node " + filepath.Join(dir, "adapter.mjs"), CallTimeout: effort.Wait(client.DefaultCallTimeout), Concurrency: 1})
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer session.Close(t.Context())
-	var b bytes.Buffer
-	works, err := session.Check(t.Context(), &b)
+	cases, err := client.Cases()
 	if err != nil {
 		t.Fatal(err)
 	}
-	expect.True(t, "the sentinel works: "+b.String(), works)
+	bearer := cases[slices.IndexFunc(cases, func(c client.Case) bool { return c.ID == "connection/bearer:publish" })]
+	result := session.Run(t.Context(), &bearer)
+	expect.Equal(t, "verdict: "+result.Detail, result.Verdict, report.Pass)
 }

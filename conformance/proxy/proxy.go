@@ -5,8 +5,7 @@
 //	http.ListenAndServe(addr, p)
 //
 // Violations are counted by kind, each with its first exchange. The proxy changes
-// nothing that passes, except in enforcing mode: then it replaces a response with a
-// violation by an error.
+// nothing that passes.
 package proxy
 
 import (
@@ -42,7 +41,6 @@ type Config struct {
 	Bindings target.Bindings // names that the document leaves open: dialect, filters, fields, the path of the statistics
 	Dialect  *spec.Dialect   // nil: that of the bindings; without one, recognized by the names in each request
 	FailOn   spec.Basis      // which violations count: stated, or implied too; "" is stated
-	Enforce  bool            // replace responses with violations that count
 	Record   bool            // record the exchanges for WriteRecording, secrets masked
 	Log      *slog.Logger    // nil: slog.Default()
 }
@@ -141,10 +139,6 @@ func New(cfg Config) (*Proxy, error) {
 		},
 		ModifyResponse: p.answered,
 		ErrorHandler: func(w http.ResponseWriter, r *http.Request, err error) {
-			if v, ok := errors.AsType[*enforced](err); ok {
-				refuseProxy(w, http.StatusBadGateway, "the answer of the upstream breaks the document: "+v.problem)
-				return
-			}
 			cfg.Log.Error("upstream cannot be reached", "method", r.Method, "path", mask.URL(r.URL.EscapedPath()), "error", err)
 			refuseProxy(w, http.StatusBadGateway, fmt.Sprintf("upstream %s: %v", cfg.Upstream.Host, err))
 		},
@@ -156,11 +150,6 @@ func New(cfg Config) (*Proxy, error) {
 type operation struct{ *spec.Operation }
 
 func (operation) ServeHTTP(http.ResponseWriter, *http.Request) {}
-
-// enforced is a response that is not forwarded.
-type enforced struct{ problem string }
-
-func (e *enforced) Error() string { return e.problem }
 
 type proxiedKey struct{}
 
@@ -250,9 +239,7 @@ func (p *Proxy) answered(response *http.Response) error {
 		Operation: x.op.ID, Header: x.header, Query: x.query, Status: response.StatusCode,
 		MediaType: response.Header.Get("Content-Type"), Body: check.Decode(x.dialect.NeutralJSON(plain)),
 	}, p.cfg.Bindings)
-	if counts := p.found(response, x, plain, breaches); counts != nil && p.cfg.Enforce {
-		return &enforced{counts.String()}
-	}
+	p.found(response, x, plain, breaches)
 	return nil
 }
 
@@ -272,9 +259,8 @@ func decoded(coding string, body []byte) ([]byte, bool) {
 	return nil, false
 }
 
-// found counts breaches and logs each kind once. It returns the first finding that
-// counts, nil for none.
-func (p *Proxy) found(response *http.Response, x proxied, body []byte, breaches []check.Breach) (counts *Finding) {
+// found counts breaches and logs each kind once.
+func (p *Proxy) found(response *http.Response, x proxied, body []byte, breaches []check.Breach) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	for i := range breaches {
@@ -287,11 +273,7 @@ func (p *Proxy) found(response *http.Response, x proxied, body []byte, breaches 
 			p.cfg.Log.Warn("an answer breaks the document", "requirement", f.Requirement, "basis", f.Basis, "operation", f.Operation, "pointer", f.Pointer, "problem", f.Message, "expected", f.Expected, "actual", f.Actual)
 		}
 		f.Count++
-		if counts == nil && p.counts(f) {
-			counts = f
-		}
 	}
-	return counts
 }
 
 // finding returns a new kind of violation.

@@ -5,8 +5,7 @@
 //	e := r.Endpoint(run, scenario, "the destination", receiver.Reply{Status: 503})
 //
 // A target on the same host or network calls the listener directly. Others use a
-// public URL, a tunnel (a command that prints its URL), or a [Relay] on a public
-// host, from which the suite fetches the calls.
+// public URL, or a [Relay] on a public host, from which the suite fetches the calls.
 //
 // It makes no verdicts: it records deliveries and responds by the script.
 package receiver
@@ -45,7 +44,6 @@ type Receiver struct {
 	dialect *spec.Dialect
 	server  *http.Server
 	serving sync.WaitGroup
-	tunnel  *tunnel      // nil unless the mode is tunnel
 	relay   *relayClient // nil unless the mode is relay
 
 	mu        sync.Mutex
@@ -118,13 +116,6 @@ func New(ctx context.Context, cfg target.Receiver, d *spec.Dialect) (*Receiver, 
 			_ = r.server.Serve(l) // returns when it is closed
 		}
 	})
-	if cfg.Mode == "tunnel" {
-		port := l.Addr().(*net.TCPAddr).Port
-		if r.tunnel, r.Public, err = startTunnel(ctx, cfg.Tunnel.Command, cfg.Tunnel.URLPattern, port); err != nil {
-			r.Close()
-			return nil, err
-		}
-	}
 	if cfg.Mode == "relay" {
 		r.Public = strings.TrimRight(cfg.Relay.URL, "/")
 		if r.relay, err = connect(ctx, cfg.Relay.URL, string(cfg.Relay.Token), r); err != nil {
@@ -142,11 +133,8 @@ func (r *Receiver) Speak(d *spec.Dialect) {
 	r.dialect = d
 }
 
-// Close stops the tunnel, the relay client and the listener, and waits for them.
+// Close stops the relay client and the listener, and waits for them.
 func (r *Receiver) Close() {
-	if r.tunnel != nil {
-		r.tunnel.stop()
-	}
 	if r.relay != nil {
 		r.relay.close()
 	}
@@ -301,9 +289,6 @@ func (e *Endpoint) End() {
 	defer e.mu.Unlock()
 	e.over = true
 }
-
-// Tunneled reports whether the receiver uses a tunnel, which may announce its URL before it works.
-func (r *Receiver) Tunneled() bool { return r.tunnel != nil }
 
 // Reach requests the public URL, as a target would.
 func (r *Receiver) Reach(ctx context.Context, c *http.Client) error {

@@ -32,7 +32,6 @@ var combinationSteps = []step{
 	{"Then", `different steps have different messages, and each message has one creation`, (*Scenario).messagesDiffer},
 	{"Then", `the creation of each message is between that of the run and the event`, (*Scenario).timesInOrder},
 	{"Then", `every call of the workflow carries its forwarded headers and its payload`, (*Scenario).everyCallWhole},
-	{"Then", `the entry shows everything that the run was configured with, and its last answer`, (*Scenario).entryWhole},
 	{"Given", `dead-lettered runs of two kinds, the first one twice`, (*Scenario).deadOfTwoKinds},
 	{"Given", `three finished runs of different workflows`, (*Scenario).threeRuns},
 	{"Given", `lists are read (\d+) at a time`, (*Scenario).sized},

@@ -2,7 +2,6 @@ package step
 
 import (
 	"cmp"
-	"encoding/base64"
 	"errors"
 	"fmt"
 	"net/http"
@@ -38,18 +37,12 @@ var dlqSteps = []step{
 	{"Then", `the run is dead-lettered after (\d+) tries of its step`, (*Scenario).deadAfter},
 	{"Then", `the run is not in the dead letter queue`, (*Scenario).notDead},
 	{"Then", `the run has exactly (\d+) entr(?:y|ies) in the dead letter queue`, (*Scenario).entriesOfRun},
+	{"Then", `the entry holds:`, (*Scenario).entryHolds},
 	{"Then", `the entry has all fields of the table but failureCallback`, (*Scenario).entryHasAll},
 	{"Then", `the entry has the same id and the same times`, (*Scenario).entryIsSame},
 	{"Then", `the entry carries the configuration headers of the run`, (*Scenario).entryConfiguration},
 	{"Then", `the entry does not say that the failure callback succeeded`, (*Scenario).callbackNotSucceeded},
 	{"Then", `the date is inclusive`, (*Scenario).dateIsInclusive},
-	{"Then", `the entry has no field "(\w+)"`, (*Scenario).entryLacks},
-	{"Then", `the time "(\w+)" of the entry is between the trigger and now`, (*Scenario).entryTime},
-	{"Then", `the entry reflects the (address|method|retries|forwarded headers|id|failure callback) of the run`, (*Scenario).entryReflects},
-	{"Then", `the (status|headers|body) of the entry is that of the last attempt`, (*Scenario).entryOfLast},
-	{"Then", `the entry carries the (payload|label|flow-control key|binary payload) of the run`, (*Scenario).entryCarries},
-	{"Then", `the entry carries no (label|flow-control key)`, (*Scenario).entryCarriesNo},
-	{"Then", `the entry carries the response body in base64`, (*Scenario).entryBase64},
 	{"Then", `the entry holds the outcome of the failure callback`, (*Scenario).callbackStored},
 	{"Then", `the ids of the entries differ`, (*Scenario).idsDiffer},
 }
@@ -311,128 +304,6 @@ func (s *Scenario) notDead() error {
 		err = s.FailureOf(entries[0], "the run is in the dead letter queue", "no entry", harness.Shown(entries[0]))
 	}
 	return err
-}
-
-func (s *Scenario) entryLacks(field string) error {
-	if _, has := check.At(s.Runs.entry, "/"+field); has { // an empty text counts as present
-		return s.FailureAt(s.Runs.entry, "/"+field, "the entry has "+field, "nothing")
-	}
-	return nil
-}
-
-func (s *Scenario) entryTime(field string) error { return s.between(s.Runs.entry, "/"+field) }
-
-// entryReflects compares a field of the entry with what the run was triggered with. It does not
-// compare header names: the document does not define the names of forwarded headers in an entry.
-func (s *Scenario) entryReflects(what string) error {
-	want, pointer := "", ""
-	switch what {
-	case "address":
-		want, pointer = s.Runs.peer.Endpoint.URL, "/workflowUrl"
-		if err := s.Equal(s.Runs.entry, "/url", "the url of the entry", want); err != nil {
-			return err
-		}
-	case "method":
-		first, err := s.FirstDelivery(s.Runs.peer.Endpoint.Name)
-		if err != nil {
-			return s.Assume(err, "REQ-LOG-007")
-		}
-		want, pointer = first.Method, "/method"
-	case "retries":
-		want, pointer = s.Runs.header.Get(header.Retries), "/maxRetries"
-	case "id":
-		want, pointer = s.Runs.Id, "/workflowRunId"
-	case "failure callback":
-		if _, err := s.Binding("headers", "failure_callback"); err != nil {
-			return err
-		}
-		want, pointer = s.Runs.Callback.URL, "/failureCallback"
-	case "forwarded headers":
-		return s.shows(s.Runs.entry, "/header", "the header of the entry lacks what the run was triggered with", "", "order-7")
-	}
-	got, _ := check.At(s.Runs.entry, pointer)
-	if harness.Plain(got) != want {
-		return s.FailureAt(s.Runs.entry, pointer, "the entry differs from the run", want)
-	}
-	return nil
-}
-
-// entryOfLast requires the answer to the last attempt, which differs from all earlier ones.
-func (s *Scenario) entryOfLast(what string) error {
-	entry, err := s.buried(s.Runs.Id)
-	if err != nil {
-		return err
-	}
-	switch what {
-	case "status":
-		return s.Equal(entry, "/responseStatus", "the status of the entry is not that of the last attempt", s.Runs.last)
-	case "body":
-		return s.Equal(entry, "/responseBody", "the body of the entry", "attempt 2")
-	}
-	return s.shows(entry, "/responseHeader", "the headers of the entry", "X-Attempt", "2")
-}
-
-// entryCarries looks for the field under the name that the target file binds;
-// without a binding it is inconclusive, since the document does not name the field.
-func (s *Scenario) entryCarries(what string) error {
-	name, want, other := "body", s.Runs.payload, ""
-	switch what {
-	case "payload":
-		other = "body_base64"
-	case "label":
-		name, want = "label", s.Name("label")
-		if _, err := s.Binding("headers", "label"); err != nil {
-			return err
-		}
-	case "flow-control key":
-		name, want = "flow_key", s.Name("key")
-	case "binary payload":
-		name, want, other = "body_base64", base64.StdEncoding.EncodeToString([]byte(s.Runs.payload)), "body"
-	}
-	field, err := s.Binding("fields.dlq", name)
-	if err != nil {
-		return err
-	}
-	if err := s.Equal(s.Runs.entry, "/"+field, "the entry lacks the "+what, want); err != nil {
-		return err
-	}
-	if field := s.Bound("fields.dlq", other); field != "" && carries(s.Runs.entry, field) {
-		return s.FailureAt(s.Runs.entry, "/"+field, "the entry has its payload in two forms", "nothing beside "+name)
-	}
-	return nil
-}
-
-// carries reports whether a value that the document describes without a name is set.
-func carries(entry any, field string) bool {
-	v, set := harness.Given(entry, "/"+field)
-	return set && v != ""
-}
-
-func (s *Scenario) entryCarriesNo(what string) error {
-	field, err := s.Binding("fields.dlq", map[string]string{"label": "label", "flow-control key": "flow_key"}[what])
-	if err == nil && carries(s.Runs.entry, field) {
-		return s.FailureAt(s.Runs.entry, "/"+field, "the entry has a "+what+" that was never set", "nothing")
-	}
-	return err
-}
-
-// entryBase64 checks a response body that is not UTF-8, so that a JSON string cannot contain it.
-func (s *Scenario) entryBase64() error {
-	field, err := s.Binding("fields.dlq", "response_body_base64")
-	if err != nil {
-		return err
-	}
-	entry, err := s.buried(s.Runs.Id)
-	if err != nil {
-		return err
-	}
-	if err := s.Equal(entry, "/"+field, "the response body in base64", base64.StdEncoding.EncodeToString([]byte("\xff\xfe\x00\x80"))); err != nil {
-		return err
-	}
-	if _, has := check.At(entry, "/responseBody"); has {
-		return s.FailureAt(entry, "/responseBody", "responseBody beside the base64 form", "nothing")
-	}
-	return nil
 }
 
 // callbackStored waits until the entry has the final outcome of the failure callback.

@@ -1,7 +1,6 @@
 package step
 
 import (
-	"cmp"
 	"fmt"
 	"maps"
 	"net/url"
@@ -28,10 +27,6 @@ var statsSteps = []step{
 	{"Given", `the run has been cancelled`, (*Scenario).hasBeenCancelled},
 	{"When", `the usage statistics are read (?:without a period|for the period "(\w+)")`, (*Scenario).readStats},
 	{"When", `the usage statistics are read until they have moved`, (*Scenario).readStatsMoved},
-	{"Then", `every time in the statistics is a UTC date and time with a fraction`, (*Scenario).timesInForm},
-	{"Then", `every point in the statistics has a text "x" and a number "y"`, (*Scenario).pointsInForm},
-	{"Then", `every object of the daily requests has x, y, workflow_message and workflow_run`, (*Scenario).requestsInForm},
-	{"Then", `every per-period series has (\d+) points(?: at a distance of "(\w+)")?`, (*Scenario).pointsApart},
 	{"Then", `the last point of every per-period series is at most 2 minutes old`, (*Scenario).endsNow},
 	{"Then", `there are as many days as the current month has`, (*Scenario).daysOfMonth},
 	{"Then", `each item of the daily requests, billings and bandwidths is that of the day with its index`, (*Scenario).arraysLineUp},
@@ -135,31 +130,6 @@ func statsTotals(v any) map[string]float64 {
 	return out
 }
 
-// statsHave checks a field, and the items of arrays too: an array may contain items of
-// another type.
-func (s *Scenario) statsHave(field, kind string) error {
-	inner := map[string][2]check.Field{
-		"array of point":  {{Name: "y", Kind: "number"}, {Name: "x", Kind: "string"}},
-		"array of series": {{Name: "id", Kind: "string"}, {Name: "data_points", Kind: "array"}},
-	}
-	parts, isArray := inner[kind]
-	if !isArray {
-		return s.CheckField(s.stats.now.JSON, "/"+field, kind)
-	}
-	if err := s.CheckField(s.stats.now.JSON, "/"+field, "array"); err != nil {
-		return err
-	}
-	items, _ := check.List(s.stats.now.JSON, "/"+field)
-	for i := range items {
-		for _, part := range parts {
-			if err := s.CheckField(s.stats.now.JSON, fmt.Sprintf("/%s/%d/%s", field, i, part.Name), part.Kind); err != nil {
-				return err
-			}
-		}
-	}
-	return nil
-}
-
 // series returns all arrays of points of the period, by name.
 func (s *Scenario) series() (map[string][]any, error) {
 	out := map[string][]any{}
@@ -185,30 +155,6 @@ func (s *Scenario) series() (map[string][]any, error) {
 	return out, nil
 }
 
-// points applies judge to every point of the statistics, and is inconclusive without points.
-func (s *Scenario) points(judge func(where string, p any) error) error {
-	all, err := s.series()
-	if err != nil {
-		return err
-	}
-	for _, name := range check.DayArrays {
-		all[name], _ = check.List(s.stats.now.JSON, "/"+name)
-	}
-	judged := 0
-	for _, name := range slices.Sorted(maps.Keys(all)) {
-		judged += len(all[name])
-		for i, p := range all[name] {
-			if err := judge(fmt.Sprintf("%s, point %d", name, i), p); err != nil {
-				return err
-			}
-		}
-	}
-	if judged == 0 {
-		return harness.Inconclusive(report.PrerequisiteFailed, "the statistics have no points")
-	}
-	return nil
-}
-
 // timesOf returns the times of points, oldest first: the document does not define their order.
 func (s *Scenario) timesOf(name string, points []any) ([]time.Time, error) {
 	times := make([]time.Time, len(points))
@@ -221,42 +167,6 @@ func (s *Scenario) timesOf(name string, points []any) ([]time.Time, error) {
 	}
 	slices.SortFunc(times, time.Time.Compare)
 	return times, nil
-}
-
-// timesInForm accepts both separators between date and time, and records which one the target uses.
-func (s *Scenario) timesInForm() error {
-	return s.points(func(where string, p any) error {
-		_, separator, ok := check.StatsTime(p)
-		if !ok {
-			return s.stats.now.Fails("", "the time of "+where, check.StatsTimeExample, harness.Shown(p))
-		}
-		s.Observe("stats.x.separator", strings.NewReplacer(" ", "space").Replace(separator))
-		return nil
-	})
-}
-
-// pointsInForm requires a text and a number in each point; other steps check the content of
-// the text.
-func (s *Scenario) pointsInForm() error {
-	return s.points(func(_ string, p any) error {
-		return cmp.Or(s.CheckField(p, "/x", "string"), s.CheckField(p, "/y", "number"))
-	})
-}
-
-// requestsInForm fails on an empty array: it must have at least an item for today.
-func (s *Scenario) requestsInForm() error {
-	days, _ := check.List(s.stats.now.JSON, "/daily_requests")
-	if len(days) == 0 {
-		return s.stats.now.Fails("/daily_requests", "there are no days", "one object per day", harness.Shown(days))
-	}
-	for i := range days {
-		for field, kind := range map[string]string{"x": "string", "y": "number", "workflow_message": "integer", "workflow_run": "integer"} {
-			if err := s.CheckField(s.stats.now.JSON, fmt.Sprintf("/daily_requests/%d/%s", i, field), kind); err != nil {
-				return err
-			}
-		}
-	}
-	return nil
 }
 
 // eachSeries applies judge to the series of the period. Series with an id may be empty: the
@@ -277,36 +187,6 @@ func (s *Scenario) eachSeries(judge func(name string, points []any) error) error
 		}
 	}
 	return nil
-}
-
-func (s *Scenario) pointCount(n int) error {
-	return s.eachSeries(func(name string, points []any) error {
-		if len(points) != n {
-			return s.stats.now.Fails("/"+strings.Fields(name)[0], "the points of "+name, strconv.Itoa(n), strconv.Itoa(len(points)))
-		}
-		return nil
-	})
-}
-
-// pointsApart sorts by time, since the document defines the distance of the points and not
-// their order. It allows one second for rounding.
-func (s *Scenario) pointsApart(n int, distance string) error {
-	if err := s.pointCount(n); err != nil || distance == "" {
-		return err
-	}
-	want, err := time.ParseDuration(distance)
-	if err != nil {
-		return harness.Fault("", "%v", err)
-	}
-	return s.eachSeries(func(name string, points []any) error {
-		times, err := s.timesOf(name, points)
-		for i := 1; i < len(times); i++ {
-			if d := times[i].Sub(times[i-1]); (d - want).Abs() > time.Second {
-				return s.stats.now.Fails("/"+strings.Fields(name)[0], fmt.Sprintf("the distance of the points %d and %d of %s in the order of time", i-1, i, name), distance, d.String())
-			}
-		}
-		return err
-	})
 }
 
 // endsNow allows two minutes, twice the distance of the points of an hour, plus the clock skew.

@@ -14,26 +14,9 @@ import (
 
 // statsDaySteps check single days, and all fields together.
 var statsDaySteps = []step{
-	{"Then", `the statistics have all fields of the table`, (*Scenario).statsHaveAll},
 	{"Then", `no figure but those of billing is above 0`, (*Scenario).figuresAreZero},
 	{"Then", `"(\w+)" of today has risen in the daily requests`, (*Scenario).todayRisen},
 	{"Then", `the count of the dead letter queue has risen by (\d+|as many entries as are listed)`, (*Scenario).dlqCountRisen},
-}
-
-// statsHaveAll takes the daily requests as an array only: another scenario is about their objects.
-func (s *Scenario) statsHaveAll() error {
-	kinds := map[string][]string{
-		"array": check.DayArrays[:1], "array of string": {"days"}, "integer": {"dlq_message_count"}, "number": {"total_monthly_billing"},
-		"array of point": slices.Concat(check.DayArrays[1:], check.PeriodArrays), "array of series": check.SeriesArrays,
-	}
-	for _, kind := range slices.Sorted(maps.Keys(kinds)) {
-		for _, field := range kinds[kind] {
-			if err := s.statsHave(field, kind); err != nil {
-				return err
-			}
-		}
-	}
-	return nil
 }
 
 // today returns a field of the daily requests for the UTC day of the last reading.

@@ -123,10 +123,10 @@ func (t *Target) consistent(file *yamlfile.File) error {
 	}
 	receiver := yamlfile.Child(file.Root, "receiver")
 	needs := map[string]bool{
-		"advertised": t.Receiver.PublicURL != "", "tunnel": t.Receiver.Tunnel.Command != "", "relay": t.Receiver.Relay.URL != "",
+		"advertised": t.Receiver.PublicURL != "", "relay": t.Receiver.Relay.URL != "",
 	}
 	if ok, known := needs[t.Receiver.Mode]; known && !ok {
-		key := map[string]string{"advertised": "public_url", "tunnel": "tunnel", "relay": "relay"}[t.Receiver.Mode]
+		key := map[string]string{"advertised": "public_url", "relay": "relay"}[t.Receiver.Mode]
 		return file.Fault(receiver, "receiver."+key, "missing: must be set for mode "+t.Receiver.Mode)
 	}
 	if (t.Receiver.TLS.Cert == "") != (t.Receiver.TLS.Key == "") {

@@ -131,17 +131,13 @@ type Driver struct {
 
 // Receiver says how the target reaches the suite.
 type Receiver struct {
-	Mode      string `yaml:"mode"`       // in-process, listen, advertised, tunnel, relay
+	Mode      string `yaml:"mode"`       // in-process, listen, advertised, relay
 	Listen    string `yaml:"listen"`     // address
 	PublicURL string `yaml:"public_url"` // URL that the target receives
 	TLS       struct {
 		Cert string `yaml:"cert"`
 		Key  string `yaml:"key"`
 	} `yaml:"tls"`
-	Tunnel struct {
-		Command    string `yaml:"command"`
-		URLPattern string `yaml:"url_pattern"`
-	} `yaml:"tunnel"`
 	Relay struct {
 		URL   string `yaml:"url"`
 		Token Secret `yaml:"token"`

@@ -38,15 +38,14 @@ var oneOfTexts = regexp.MustCompile(`(?s)^\[?(?:<(\w+)>|(--\S+))\]? must be one 
 // variable.
 var fromVariable = regexp.MustCompile(`(?s)^(--\S+): (.*) \(from envar (\w+)=".*"\)$`)
 
-// withoutPlace removes the flag from the start of an error.
-func withoutPlace(flag string, err error) error {
-	return errors.New(strings.TrimPrefix(err.Error(), flag+": "))
-}
-
 // removed are flags of earlier builds, and what to do in their place.
 var removed = map[string]string{
-	"kv-server": "the key-value store is always in the process; a REST proxy, such as serverless-redis-http, serves the same interface for a Redis server",
-	"kv-url":    "the key-value store is always in the process; a REST proxy, such as serverless-redis-http, serves the same interface for a Redis server",
+	"client-call":  "a call is a line of JSON for the adapter; conform --client prints the requests of each case that fails",
+	"client-cases": "the cases are the files of conformance/client/cases in the repository",
+	"client-check": "conform --client COMMAND --requirement REQ-CLI-001 makes the first calls",
+	"enforce":      "the exit code, the findings and --report name the same answers",
+	"kv-server":    "the key-value store is always in the process; a REST proxy, such as serverless-redis-http, serves the same interface for a Redis server",
+	"kv-url":       "the key-value store is always in the process; a REST proxy, such as serverless-redis-http, serves the same interface for a Redis server",
 }
 
 // elsewhere are the words of other programs, and what to type in their place.
@@ -69,7 +68,7 @@ func plainError(err error) error {
 	}
 	text := err.Error()
 	if m := fromVariable.FindStringSubmatch(text); m != nil { // without the value a second time: it may be a credential
-		return fmt.Errorf("environment variable %s: %w", m[3], withoutPlace(m[1], plainError(errors.New(m[1]+": "+m[2]))))
+		return fmt.Errorf("environment variable %s: %s", m[3], strings.TrimPrefix(plainError(errors.New(m[1]+": "+m[2])).Error(), m[1]+": "))
 	}
 	if m := oneOfTexts.FindStringSubmatch(text); m != nil {
 		values := strings.FieldsFunc(m[3], func(r rune) bool { return strings.ContainsRune("\", \n\t", r) })

@@ -67,10 +67,7 @@ type Conform struct {
 	ExpectedFailures string        `placeholder:"FILE" help:"With --client, the file of its known failures."`
 	UpdateBaseline   bool          `help:"With --client, write the failures of this run to --expected-failures."`
 	Slow             bool          `help:"With --client, also run the cases in which the library waits between repeats."`
-	ClientCheck      bool          `help:"With --client, shake hands, make one call over each transport, list what would be judged, and stop."`
-	ClientCall       string        `placeholder:"JSON" help:"With --client, make one call, print its requests and the answer, and stop."`
-	ClientCases      string        `placeholder:"FORMAT" help:"Print the cases for clients, for unit tests of an author: json."`
-	ClientInit       string        `placeholder:"LANG" help:"Print a commented first adapter: js, python, go, ruby or sh."`
+	ClientInit       bool          `help:"Print a commented first adapter, in JavaScript."`
 	Explain          string        `placeholder:"ID" help:"Print a requirement with its source, its scenarios and the mutants that they catch, and stop."`
 }
 

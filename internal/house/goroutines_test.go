@@ -19,7 +19,6 @@ var goFiles = []string{
 	"conformance/step/parallel.go",
 	"conformance/receiver/receiver.go",
 	"conformance/receiver/relay.go",
-	"conformance/receiver/tunnel.go",
 	"engine/advance.go",
 	"engine/delivery.go",
 	"mockserver/fleet/jetstream/jetstream.go",

@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"iter"
 	"maps"
-	"math/rand/v2"
 	"regexp"
 	"slices"
 	"strings"
@@ -26,10 +25,9 @@ type Config struct {
 	Allow       []Allowed     // lawful differences
 	Order       []Order       // rules on the order of effects
 	Faults      []Fault       // empty: all
-	Depth       int           // faults in a plan: 1, 2, or 3 for random plans of 3 to 5; 0: 2
+	Depth       int           // faults in a plan: 1 or 2; 0: 2
 	Variants    bool          // also the forms of faults that most applications cannot tell from others
 	NoReduction bool          // also pairs whose traces or points show the same as others
-	Seed        uint64        // of the random plans; 0: a random one, see Result.Seed
 	Cases       int           // most cases, 0: no bound
 	Budget      time.Duration // real time; 0: one minute
 	CaseTimeout time.Duration // real time of a case; 0: 10 s
@@ -71,7 +69,6 @@ type Result struct {
 	Cases     []Tried      `json:"cases"`
 	Levels    []Level      `json:"levels"`
 	LeftOut   LeftOut      `json:"leftOut"`
-	Seed      uint64       `json:"seed,omitempty"` // of the random plans
 	Allowed   []Allowed    `json:"allowed,omitempty"`
 	Took      float64      `json:"seconds"`
 	Stopped   string       `json:"stopped,omitempty"` // why the search ended early
@@ -358,63 +355,15 @@ func (x *explorer) singles() []Plan {
 	return append(first, rest...)
 }
 
-// search tries all single faults, then pairs, then random plans.
+// search tries all single faults, then pairs.
 func (x *explorer) search(ctx context.Context) error {
 	limited, cancel := context.WithTimeout(ctx, x.cfg.Budget)
 	defer cancel()
-	singles := x.singles()
-	levels := []func() iter.Seq[Plan]{
-		func() iter.Seq[Plan] { return slices.Values(singles) },
-		x.pairs,
-		func() iter.Seq[Plan] { return slices.Values(x.random(singles)) },
+	err := x.level(limited, 1, slices.Values(x.singles()))
+	if err == nil && x.cfg.Depth > 1 {
+		err = x.level(limited, 2, x.pairs())
 	}
-	for i, plans := range levels[:x.cfg.Depth] {
-		if err := x.level(limited, i+1, plans()); err != nil {
-			return x.stopped(ctx, err)
-		}
-	}
-	return nil
-}
-
-// randomPlans is how many random plans are tried.
-const randomPlans = 1000
-
-// random draws plans of 3 to 5 faults at different points.
-func (x *explorer) random(singles []Plan) []Plan {
-	x.result.Seed = x.cfg.Seed
-	if x.result.Seed == 0 {
-		x.result.Seed = rand.Uint64()
-	}
-	draw := rand.New(rand.NewPCG(x.result.Seed, 3))
-	var out []Plan
-	for range randomPlans {
-		plan, used := Plan{}, map[string]bool{}
-		for range min(len(singles), 3+draw.IntN(3)) {
-			if c := singles[draw.IntN(len(singles))][0]; !used[c.Point] {
-				used[c.Point] = true
-				plan = append(plan, c)
-			}
-		}
-		if len(plan) > 2 {
-			out = append(out, plan)
-		}
-	}
-	return out
-}
-
-// shrink leaves out each fault without which the case shows the same.
-func (x *explorer) shrink(ctx context.Context, f *Finding) error {
-	for i := len(f.Plan) - 1; i >= 0 && len(f.Plan) > 1; i-- {
-		plan := slices.Delete(slices.Clone(f.Plan), i, i+1)
-		o, err := x.runCase(ctx, x.workers[0], plan, false)
-		if err != nil {
-			return err
-		}
-		if b := x.breaches(o); !o.Unreached && len(b) > 0 && b[0].Oracle == f.Breaches[0].Oracle {
-			*f = Finding{ID: plan.ID(), Plan: plan, Breaches: b, Seen: 1, Tried: 1, Case: o}
-		}
-	}
-	return nil
+	return x.stopped(ctx, err)
 }
 
 // errEnough ends a search at its bound.
@@ -573,13 +522,8 @@ func (x *explorer) sameEnd(a, b *Observation) bool {
 // repetitions is how often a difference must appear again.
 const repetitions = 3
 
-// confirm repeats a plan, and makes it smaller where fewer faults show the same.
+// confirm repeats a plan.
 func (x *explorer) confirm(ctx context.Context, f *Finding) error {
-	if len(f.Plan) > 2 {
-		if err := x.shrink(ctx, f); err != nil {
-			return err
-		}
-	}
 	for _, known := range x.result.Findings {
 		if known.same(f) || x.outsideSteps(known) && x.outsideSteps(f) {
 			known.Others = append(known.Others, f.Plan)

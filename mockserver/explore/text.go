@@ -50,7 +50,7 @@ func (f *Finding) others() string {
 func (r *Result) Summary() string {
 	var parts []string
 	for _, l := range r.Levels {
-		what := map[int]string{1: "single faults", 2: "pairs", 3: "random plans"}[l.Faults]
+		what := map[int]string{1: "single faults", 2: "pairs"}[l.Faults]
 		if l.Done == l.All {
 			parts = append(parts, fmt.Sprintf("all %d %s", l.All, what))
 		} else {

@@ -60,9 +60,6 @@ func WriteText(w io.Writer, r *explore.Result, again string) error {
 		fmt.Fprintf(&b, "\nwaited for another delivery: %s\n", strings.Join(r.Baseline.Stuck, ", "))
 	}
 	fmt.Fprintf(&b, "\n%s\n", r.Summary())
-	if r.Seed != 0 {
-		fmt.Fprintf(&b, "random plans: --seed %d draws them again\n", r.Seed)
-	}
 	if left := r.LeftOut; left.SameTrace+left.Unrelated > 0 {
 		fmt.Fprintf(&b, "left out: %d cases with a trace that was extended, %d pairs with nothing in common\n", left.SameTrace, left.Unrelated)
 	}

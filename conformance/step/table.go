@@ -1,0 +1,118 @@
+package step
+
+import (
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/cucumber/godog"
+
+	"github.com/understudy-mock/understudy/conformance/check"
+	"github.com/understudy-mock/understudy/conformance/harness"
+	"github.com/understudy-mock/understudy/conformance/table"
+	"github.com/understudy-mock/understudy/spec/header"
+)
+
+// rowsOf are the rows of a table in a feature file.
+func rowsOf(t *godog.Table) (rows []table.Row) {
+	for _, r := range t.Rows {
+		rows = append(rows, table.Row{Place: r.Cells[0].Value, Want: r.Cells[1].Value})
+	}
+	return rows
+}
+
+// holds judges an item of a list by a table.
+func (s *Scenario) holds(what string, item any, rows []table.Row, first any) error {
+	miss, err := table.Judge(item, rows, func(name string) (string, error) { return s.value(name, item, first) })
+	if err != nil || miss == nil {
+		return err
+	}
+	return s.FailureAt(item, miss.Pointer, what+" has another value", harness.Clip(miss.Want))
+}
+
+// value is what a name in a table stands for: a binding of the target file, such as log.response, a
+// value of the item, or of the first one of its list, or what the scenario knows of its run. A time
+// may be moved: created+60s.
+func (s *Scenario) value(name string, item, first any) (string, error) {
+	run := &s.Runs
+	if name, by, moved := strings.Cut(name, "+"); moved {
+		at, err := s.value(name, item, first)
+		if err != nil {
+			return "", err
+		}
+		ms, _ := strconv.ParseInt(at, 10, 64)
+		d, err := time.ParseDuration(by)
+		if by == "timeout" {
+			d, err = time.Duration(run.peer.Steps[0].Seconds)*time.Second, nil
+		}
+		return strconv.FormatInt(ms+d.Milliseconds(), 10), err
+	}
+	section, field, bound := strings.Cut(name, ".")
+	if bound {
+		return s.Binding("fields."+section, field)
+	}
+	for begin, of := range map[string]any{"own ": item, "first ": first} {
+		if pointer, ok := strings.CutPrefix(name, begin); ok {
+			v, _ := check.At(of, "/"+pointer)
+			return harness.Plain(v), nil
+		}
+	}
+	millis := func(t time.Time) string { return strconv.FormatInt(t.UnixMilli(), 10) }
+	switch name {
+	case "run":
+		return run.Id, nil
+	case "workflow":
+		return run.peer.Endpoint.URL, nil
+	case "invoked workflow":
+		return run.Child.Endpoint.URL, nil
+	case "third party":
+		return s.Endpoint("third party").URL, nil
+	case "event":
+		return s.Name("event"), nil
+	case "payload":
+		return run.payload, nil
+	case "response":
+		return run.peer.Result, nil
+	case "retries":
+		return run.header.Get(header.Retries), nil
+	case "last status":
+		return strconv.Itoa(run.last), nil
+	case "timeout":
+		return strconv.Itoa(run.peer.Steps[0].Seconds) + "s", nil
+	case "method":
+		first, err := s.FirstDelivery(run.peer.Endpoint.Name)
+		if err != nil {
+			return "", s.Assume(err, "REQ-LOG-007")
+		}
+		return first.Method, nil
+	case "label", "flow key":
+		name, err := s.Binding("headers", strings.ReplaceAll(name, " ", "_"))
+		return run.header.Get(name), err
+	case "callback":
+		_, err := s.Binding("headers", "failure_callback")
+		if err != nil {
+			return "", err
+		}
+		return run.Callback.URL, nil
+	case "trigger":
+		return millis(run.triggered.Add(-s.Skew())), nil
+	case "settled trigger":
+		return millis(run.triggered.Add(s.Skew() + s.Clock.Scaled(s.Suite.Target.Timing.SettleBudget))), nil
+	case "now":
+		now, err := s.Clock.Target(s.Context)
+		return millis(now.Add(s.Skew())), err
+	}
+	return "", harness.Fault("", "unknown name {%s} in a table", name)
+}
+
+// entryHolds judges the entry of the run, which a When step may not have read.
+func (s *Scenario) entryHolds(t *godog.Table) error {
+	if s.Runs.entry == nil {
+		entry, err := s.buried(s.Runs.Id)
+		if err != nil {
+			return err
+		}
+		s.Runs.entry = entry
+	}
+	return s.holds("the entry", s.Runs.entry, rowsOf(t), nil)
+}
