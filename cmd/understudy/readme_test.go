@@ -40,25 +40,24 @@ func operationTable(doc *spec.Document) string {
 	return "\n| area | operation | operationId | origin |\n|---|---|---|---|\n" + strings.Join(rows, "") + "\n"
 }
 
-// TestClientReadme runs the tests of the README in a clone of this checkout, with the
-// commands of the README. They need the package registries.
+// TestClientReadme runs the first tests of the pages in a clone of this checkout, with their
+// commands. They need the package registries.
 func TestClientReadme(t *testing.T) {
 	t.Parallel()
 	programs.Need(t, "the tests of the README are NOT run", "git", "make", "npm", "python3")
 	dir := t.TempDir()
 	script := "git clone --quiet 'file://" + abs(t, "../..") + "' understudy\ncd understudy\n"
 	languages := map[string]bool{}
-	for _, b := range pageBlocks(t, "README.md") {
-		languages[b.language] = true
-		switch {
-		case b.mark == "run by TestClientReadme" && b.language == "sh":
-			script += b.text
-		case b.language != "sh" && b.mark == "":
-			t.Errorf("README.md:%d: the test in %s is not part of a file in examples/first", b.line, b.language)
+	for _, b := range firstTests(t) {
+		if b.mark == "run by TestClientReadme" {
+			languages[b.language] = true
+			if b.language == "sh" {
+				script += b.text
+			}
 		}
 	}
 	if !languages["go"] || !languages["js"] || !languages["python"] {
-		t.Errorf("the README has tests in %v, want Go, JavaScript and Python", languages)
+		t.Errorf("the pages have tests of examples/first in %v, want Go, JavaScript and Python", languages)
 	}
 	c := exec.CommandContext(t.Context(), "bash", "-euxo", "pipefail", "-c", script)
 	c.Dir, c.Env = dir, append(os.Environ(), "DIST="+filepath.Join(dir, "understudy", "dist")) // make verify sets another
@@ -73,16 +72,19 @@ func TestClientReadme(t *testing.T) {
 	}
 }
 
+// firstTests are the blocks of README.md, and those of docs/testing.md about a first test.
+func firstTests(t *testing.T) []pageBlock {
+	t.Helper()
+	return append(pageBlocks(t, "README.md"), slices.DeleteFunc(pageBlocks(t, "docs/testing.md"), func(b pageBlock) bool { return b.mark != "run by TestClientReadme" })...)
+}
+
 // TestReadmeCounts counts the commands from the clone to the first delivery and to a green
 // test, which the README promises.
 func TestReadmeCounts(t *testing.T) {
 	t.Parallel()
-	text, err := os.ReadFile("../../README.md")
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := readFiles(t, "../../README.md")[0] + readFiles(t, "../../docs/testing.md")[0]
 	var commands []string
-	for _, b := range pageBlocks(t, "README.md") {
+	for _, b := range firstTests(t) {
 		for line := range strings.Lines(b.text) {
 			if b.language == "sh" {
 				commands = append(commands, strings.Split(strings.TrimSpace(line), " && ")...)
@@ -105,8 +107,8 @@ func TestReadmeCounts(t *testing.T) {
 	delivery := []string{"make run", "bin/understudy", "curl "} // of the first section
 	want := fmt.Sprintf("From clone to green test, that's %d commands in Go, %d in JavaScript and %d in Python",
 		count("go test", delivery...), count("node --test", append(delivery, "go test")...), count("pytest", append(delivery, "go test", "npm install", "node --test")...))
-	expect.Contains(t, "README.md", string(text), want)
-	expect.Contains(t, "README.md", string(text), fmt.Sprintf("That's %d commands from clone to first delivery", count("bin/understudy ctl publish")))
+	expect.Contains(t, "docs/testing.md", text, want)
+	expect.Contains(t, "README.md", text, fmt.Sprintf("That's %d commands from clone to first delivery", count("bin/understudy ctl publish")))
 }
 
 // walkRow is a row of the walk in docs/contributing/architecture.md.
