@@ -159,7 +159,7 @@ func (a *Account) postpone(m *Message, o Outcome) {
 // settle applies the outcome of an attempt: delivered, retry, or failed.
 func (a *Account) settle(m *Message, o *Outcome) {
 	o.After, o.Answer = 0, a.cfg.Wire.ReadAnswer(o)
-	a.state.Headers.Share(&o.Header)
+	a.state.Headers.Intern(&o.Header)
 	a.touch(m)
 	m.Last = o
 	a.releaseFlow(m)

@@ -53,9 +53,8 @@
 //
 // # Rooms
 //
-// engine/internal/state has the state of an account: values and their containers.
-// engine/internal/state writes them to a document and reads them again. This package has the
-// behaviour: one file for each noun, with the commands on it, their consequences and its reads.
+// engine/internal/state has the state of an account: values, their containers, and their form in a
+// snapshot. This package has the behaviour: one file for each noun, with the commands on it, their consequences and its reads.
 // For example, retry.go has how long a retry waits, and when the message is due again. Reads
 // return copies, whose parts never change, and redact what must not be shown (redact.go).
 //

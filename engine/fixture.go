@@ -404,7 +404,7 @@ func (a *Account) reported(e *DLQEntry, info *CallbackInfo) {
 // addFailure passes through the states of a real failure, so that the log and
 // the statistics show the same.
 func (a *Account) addFailure(f *Failure) {
-	opts := a.state.Options.Share(&f.Request.Options)
+	opts := a.state.Options.Intern(&f.Request.Options)
 	m := &Message{URL: f.Request.URL, Headers: f.Request.Headers(&a.state.Headers, opts, nil), Body: f.Request.Body, Options: opts}
 	a.compose(m, state.Origin{Role: RoleMessage, CallerIP: f.Request.CallerIP})
 	a.attempted(m, &f.Last, f.Retried)
@@ -415,7 +415,7 @@ func (a *Account) addFailure(f *Failure) {
 
 // addPastRun writes the history of a run and ends it, or lets it continue.
 func (a *Account) addPastRun(r *PastRun, waits []waitStep) {
-	opts := a.state.Options.Share(&r.Request.Options)
+	opts := a.state.Options.Intern(&r.Request.Options)
 	run := &Run{RunRef: RunRef{ID: r.ID, URL: r.Request.URL, CreatedAt: a.state.Now}, State: RunStarted, Payload: r.Request.Body,
 		Header: r.Request.Header, Forward: r.Request.Forwarded(opts), Options: opts, CallerIP: r.Request.CallerIP, Proven: true}
 	if run.ID == "" {

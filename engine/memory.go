@@ -299,7 +299,7 @@ func (a *Account) stripMessage(m *Message, was *Outcome, e *state.LogEntry) {
 	m.Weight = 0
 	if m.Size() > 0 {
 		m.Dropped = int32(min(m.Size(), math.MaxInt32))
-		m.Body, m.Headers, m.Options = nil, "", a.state.Options.Share(m.Options.Bare())
+		m.Body, m.Headers, m.Options = nil, "", a.state.Options.Intern(m.Options.Bare())
 	}
 }
 
@@ -313,7 +313,7 @@ func (a *Account) strip(run *Run) {
 	a.touch(run)
 	carried := run.Size() // computed, not the counted weight, which may lag behind and differ in a replay
 	run.Payload, run.Result, run.Calls, run.Early = nil, nil, nil, nil
-	run.Header, run.Forward, run.Options = "", nil, a.state.Options.Share(run.Options.Bare())
+	run.Header, run.Forward, run.Options = "", nil, a.state.Options.Intern(run.Options.Bare())
 	for _, it := range run.Items {
 		a.touch(it)
 		it.Body = nil

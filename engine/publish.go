@@ -155,14 +155,14 @@ func (a *Account) publish(c *accepted) Receipts {
 	if c.group == nil {
 		return Receipts{One: a.publishOne(c)}
 	}
-	opts := a.state.Options.Share(&c.Options)
+	opts := a.state.Options.Intern(&c.Options)
 	headers := c.Headers(&a.state.Headers, opts, c.group.Forward)
 	list := make([]Receipt, len(c.group.Endpoints))
 	for i, e := range c.group.Endpoints {
 		list[i] = a.publishTo(&c.PublishRequest, e, opts, headers)
 		if c.Options.Family == "" && !list[i].Deduplicated && len(list) > 1 {
 			c.Options.Family = list[i].MessageID
-			opts = a.state.Options.Share(&c.Options)
+			opts = a.state.Options.Intern(&c.Options)
 		}
 	}
 	return Receipts{Group: list}
@@ -175,7 +175,7 @@ func (a *Account) publishOne(c *accepted) Receipt {
 	case c.Trigger || w != nil && w.Init != nil && *w.Init:
 		return a.trigger(c)
 	case c.run == nil:
-		opts := a.state.Options.Share(&c.Options)
+		opts := a.state.Options.Intern(&c.Options)
 		return a.publishTo(&c.PublishRequest, Endpoint{URL: c.URL}, opts, c.Headers(&a.state.Headers, opts, nil))
 	case c.item == nil:
 		return a.callOut(c)
@@ -256,7 +256,7 @@ func (a *Account) share(m *Message, of state.Origin) {
 		m.Weight = state.ClampWeight(int64(len(m.Body)))
 		return
 	}
-	m.Origin = a.state.Origins.Share(of)
+	m.Origin = a.state.Origins.Intern(of)
 	m.Weight = state.ClampWeight(int64(len(m.Body)) + m.Options.Size() + state.ShareText(&a.state.Headers, &m.Headers))
 	run.Called(m)
 }

@@ -32,7 +32,7 @@ func (a *Account) trigger(c *accepted) Receipt {
 		}
 		return Receipt{MessageID: known.Items[0].MessageID, URL: r.URL, Deduplicated: true, RunID: id, RunCreatedAt: known.CreatedAt}
 	}
-	opts := a.state.Options.Share(&r.Options)
+	opts := a.state.Options.Intern(&r.Options)
 	run := &Run{
 		RunRef:   RunRef{ID: id, URL: cmp.Or(w.URL, r.URL), CreatedAt: a.state.Now},
 		State:    RunStarted,
@@ -232,7 +232,7 @@ func (a *Account) deadLetterRun(id string, run *Run, m *Message, o *Outcome) *DL
 	entry.Message.Headers, entry.Message.URL = state.PairOf(run.Header, m.Headers.Forward()), run.URL
 	of := *m.Origin
 	of.CallerIP = run.CallerIP
-	entry.Message.Origin = a.state.Origins.Share(of)
+	entry.Message.Origin = a.state.Origins.Intern(of)
 	if m.Options.FailureCallback == nil {
 		opts := *m.Options
 		opts.FailureCallback = run.Options.FailureCallback

@@ -183,7 +183,7 @@ func (a *Account) callOut(c *accepted) Receipt {
 	}
 	it.Step.Type = "Call"
 	it.Step.CallURL, it.Step.CallMethod = r.URL, cmp.Or(r.Options.Method, "POST")
-	opts := a.state.Options.Share(&r.Options)
+	opts := a.state.Options.Intern(&r.Options)
 	it.Step.CallHeader, it.Step.CallBody, it.Step.CreatedAt = r.Forwarded(opts), string(r.Body), a.state.Now
 	a.touch(run)
 	if run.Calls == nil {

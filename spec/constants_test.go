@@ -71,22 +71,100 @@ func TestGeneratedDocuments(t *testing.T) {
 	expect.Generated(t, "header/header.gen.go", goFile(t, "header", headersOf(headers)))
 }
 
-// TestGeneratedTypes compares the Go types of bodies with the schemas of the document.
+// TestGeneratedTypes compares the Go types of bodies with the schemas of the documents.
 func TestGeneratedTypes(t *testing.T) {
 	t.Parallel()
-	generate := exec.CommandContext(t.Context(), "go", "tool", "oapi-codegen", "-config", "api/config.yaml", "openapi.yaml")
+	if _, err := os.ReadFile("../go.mod"); err != nil { // so that go test knows what the tool depends on
+		t.Fatal(err)
+	}
+	expect.Generated(t, "api/api.gen.go", typesOf(t, "api/config.yaml", "openapi.yaml"))
+	expect.Generated(t, "api/control.gen.go", typesOf(t, "api/control.yaml", controlSchemas(t)))
+}
+
+func typesOf(t *testing.T, config, document string) string {
+	t.Helper()
+	generate := exec.CommandContext(t.Context(), "go", "tool", "oapi-codegen", "-config", config, document)
 	var said bytes.Buffer
 	generate.Stderr = &said
-	want, err := generate.Output()
+	types, err := generate.Output()
 	if err != nil {
 		t.Fatalf("%v\n%s", err, said.Bytes())
 	}
-	for _, input := range []string{"api/config.yaml", "openapi.yaml", "../go.mod"} { // so that go test knows what the tool reads
+	for _, input := range []string{config, document} { // so that go test knows what the tool reads
 		if _, err := os.ReadFile(input); err != nil {
 			t.Fatal(err)
 		}
 	}
-	expect.Generated(t, "api/api.gen.go", string(want))
+	return string(types)
+}
+
+// controlSchemas writes a document with the schemas of control.yaml for the generator, such that
+// one type serves the server, which fills it, and the clients, which read it: members keep their
+// order, enums are texts, and of what is optional only objects are pointers.
+func controlSchemas(t *testing.T) string {
+	t.Helper()
+	text, err := os.ReadFile("control.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var doc struct {
+		Components struct{ Schemas map[string]yaml.Node }
+	}
+	if err := yaml.Unmarshal(text, &doc); err != nil {
+		t.Fatal(err)
+	}
+	schemas := map[string]any{}
+	for name, node := range doc.Components.Schemas {
+		schemas[name] = plainSchema(t, &node)
+	}
+	text, err = json.Marshal(map[string]any{"openapi": "3.0.3", "info": map[string]string{"title": "Control", "version": "1"}, "paths": map[string]any{},
+		"components": map[string]any{"schemas": schemas}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	file := t.TempDir() + "/control.json"
+	if err := os.WriteFile(file, text, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return file
+}
+
+func plainSchema(t *testing.T, node *yaml.Node) map[string]any {
+	t.Helper()
+	var s map[string]any
+	if err := node.Decode(&s); err != nil {
+		t.Fatal(err)
+	}
+	delete(s, "enum")
+	required, _ := s["required"].([]any)
+	for i := 0; i < len(node.Content); i += 2 {
+		value := node.Content[i+1]
+		switch node.Content[i].Value {
+		case "type":
+			if value.Value == "number" {
+				s["format"] = "double"
+			}
+		case "items":
+			s["items"] = plainSchema(t, value)
+		case "properties":
+			members := map[string]any{}
+			for k := 0; k < len(value.Content); k += 2 {
+				name := value.Content[k].Value
+				member := plainSchema(t, value.Content[k+1])
+				switch ref := member["$ref"]; ref {
+				case nil:
+				case "#/components/schemas/Headers":
+					member = map[string]any{"x-go-type": "map[string][]string"}
+				default:
+					member = map[string]any{"allOf": []any{member}, "x-go-type-skip-optional-pointer": slices.Contains(required, any(name))}
+				}
+				member["x-order"] = k
+				members[name] = member
+			}
+			s["properties"] = members
+		}
+	}
+	return s
 }
 
 // folded is a YAML document as JSON with a line for each operation and each component, so that

@@ -34,6 +34,7 @@ var allRules = []rule{
 	statusRule,
 	testingRule,
 	touchRule,
+	twinRule,
 	wireRule,
 	writerRule,
 }

@@ -14,6 +14,7 @@ import (
 	"github.com/understudy-mock/understudy/mockserver/call"
 	"github.com/understudy-mock/understudy/mockserver/response"
 	"github.com/understudy-mock/understudy/mockserver/tenant"
+	"github.com/understudy-mock/understudy/spec/api"
 )
 
 var _ = registerHandlers(map[string]Handler{
@@ -26,13 +27,8 @@ var _ = registerHandlers(map[string]Handler{
 // advanceLimit is the default limit for the real time of an advance.
 const advanceLimit = 60 * time.Second
 
-type clockBody struct {
-	Mode string `json:"mode"`
-	Now  int64  `json:"now"` // Unix ms
-}
-
-func (s *Service) clockBody(w *tenant.Tenant) clockBody {
-	return clockBody{s.Tenants.Mode(w), s.Tenants.Glance(w).UnixMilli()} // health must not wait for the lock of the account
+func (s *Service) clockBody(w *tenant.Tenant) api.Clock {
+	return api.Clock{Mode: s.Tenants.Mode(w), Now: s.Tenants.Glance(w).UnixMilli()} // health must not wait for the lock of the account
 }
 
 func (s *Service) clock(c *call.Call) (response.Response, error) {
@@ -84,16 +80,6 @@ func (s *Service) setClock(c *call.Call) (response.Response, error) {
 	return response.Response{Body: s.clockBody(c.Tenant)}, nil
 }
 
-// progressBody is what an advance did. Of several accounts, the times are those of the last.
-type progressBody struct {
-	Now         int64  `json:"now"`               // Unix ms
-	NextDue     *int64 `json:"nextDue,omitempty"` // Unix ms
-	TimersFired int    `json:"timersFired"`
-	Attempts    int    `json:"attempts"`
-	Failed      int    `json:"failed"`
-	RunsWoken   int    `json:"runsWoken"`
-}
-
 // advance moves the clock and waits until the resulting attempts have ended.
 func (s *Service) advance(c *call.Call) (response.Response, error) {
 	var body struct {
@@ -111,7 +97,7 @@ func (s *Service) advance(c *call.Call) (response.Response, error) {
 		return response.Response{}, err
 	}
 	defer cancel()
-	var sum progressBody
+	var sum api.Progress
 	for _, w := range c.Chosen(s.Tenants) {
 		var p engine.Progress
 		if body.Until != "" {
@@ -124,7 +110,7 @@ func (s *Service) advance(c *call.Call) (response.Response, error) {
 		if err != nil {
 			return response.Response{}, stoppedError(ctx, w, p, body.Timeout, err)
 		}
-		sum.Now, sum.NextDue = p.Now.UnixMilli(), response.Millis(p.NextDue)
+		sum.Now, sum.NextDue = p.Now.UnixMilli(), millis(p.NextDue)
 		sum.TimersFired += p.TimersFired
 		sum.Attempts += p.Attempts
 		sum.Failed += p.Failed
@@ -234,4 +220,12 @@ func (s *Service) settle(c *call.Call) (response.Response, error) {
 		}
 	}
 	return response.Response{Body: s.clockBody(c.Tenant)}, nil
+}
+
+// millis is a time as Unix ms; 0 for the zero time, so that JSON omits it.
+func millis(t time.Time) int64 {
+	if t.IsZero() {
+		return 0
+	}
+	return t.UnixMilli()
 }

@@ -9,19 +9,13 @@ import (
 	"github.com/understudy-mock/understudy/mockserver/response"
 	"github.com/understudy-mock/understudy/mockserver/tenant"
 	"github.com/understudy-mock/understudy/mockserver/trace"
+	"github.com/understudy-mock/understudy/spec/api"
 )
 
 var _ = registerHandlers(map[string]Handler{"controlExplain": (*Service).explain})
 
-type reasonBody struct {
-	Kind   string `json:"kind,omitempty"`
-	Reason string `json:"reason"`
-	Rule   string `json:"rule,omitempty"`
-	Until  *int64 `json:"until,omitempty"` // Unix ms
-}
-
-func reasonOf(r engine.Reason) reasonBody {
-	return reasonBody{r.Kind, r.Text, r.Rule, response.Millis(r.Until)}
+func reasonOf(r engine.Reason) api.Reason {
+	return api.Reason{Kind: r.Kind, Reason: r.Text, Rule: r.Rule, Until: millis(r.Until)}
 }
 
 // explain reports why something has not happened yet. A manual clock is the last
@@ -72,15 +66,15 @@ func pagesOf(x *engine.Explanation) []string {
 
 // reasonBodies are the reasons of the engine. With a manual clock, it adds the clock
 // as a reason if one of them has a time.
-func reasonBodies(list []engine.Reason, clock string) []reasonBody {
-	out := []reasonBody{}
+func reasonBodies(list []engine.Reason, clock string) []api.Reason {
+	out := []api.Reason{}
 	waits := false
 	for _, r := range list {
 		out = append(out, reasonOf(r))
 		waits = waits || !r.Until.IsZero()
 	}
 	if waits && clock == "manual" {
-		out = append(out, reasonBody{Reason: "manual clock: `understudy ctl advance` or the page moves it"})
+		out = append(out, api.Reason{Reason: "manual clock: `understudy ctl advance` or the page moves it"})
 	}
 	return out
 }

@@ -7,13 +7,13 @@ import (
 	"strconv"
 	"time"
 
-	"github.com/understudy-mock/understudy/engine"
 	"github.com/understudy-mock/understudy/engine/refusal"
 	"github.com/understudy-mock/understudy/mockserver/call"
 	"github.com/understudy-mock/understudy/mockserver/replay"
 	"github.com/understudy-mock/understudy/mockserver/response"
 	"github.com/understudy-mock/understudy/mockserver/tenant"
 	"github.com/understudy-mock/understudy/spec"
+	"github.com/understudy-mock/understudy/spec/api"
 )
 
 var _ = registerHandlers(map[string]Handler{
@@ -26,46 +26,6 @@ var _ = registerHandlers(map[string]Handler{
 const (
 	maxReplayed   = 256 << 20 // bytes of the snapshot and of the records after it
 	replayTimeout = 60 * time.Second
-)
-
-type (
-	journalEnd struct {
-		LSN uint64 `json:"lsn"`
-		At  int64  `json:"at"` // Unix ms
-	}
-	journalRecord struct {
-		journalEnd
-		Kind      string `json:"kind,omitempty"`
-		Arguments string `json:"arguments,omitempty"`
-	}
-	journalQueue struct {
-		Name        string `json:"name"`
-		Parallelism int    `json:"parallelism"`
-		Lag         int    `json:"lag"`
-		Paused      bool   `json:"paused"`
-	}
-	journalState struct {
-		Messages   map[engine.MessageState]int `json:"messages"`
-		Runs       map[engine.RunState]int     `json:"runs"`
-		DLQ        int                         `json:"dlq"`
-		InFlight   int                         `json:"inFlight"`
-		FlowKeys   int                         `json:"flowKeys"`
-		Paused     int                         `json:"paused"`
-		Groups     int                         `json:"groups"`
-		QueueCount int                         `json:"queueCount"`
-		Schedules  int                         `json:"schedules"`
-		Waiters    int                         `json:"waiters"`
-		NextDue    *int64                      `json:"nextDue,omitempty"`
-		Queues     []journalQueue              `json:"queues"`
-	}
-	journalStep struct {
-		Account  string        `json:"account"`
-		Snapshot bool          `json:"snapshot"`
-		First    journalEnd    `json:"first"`
-		Last     journalEnd    `json:"last"`
-		Record   journalRecord `json:"record"`
-		State    journalState  `json:"state"`
-	}
 )
 
 // journalStep returns the state of an account after a record of its journal. It reads
@@ -81,7 +41,7 @@ func (s *Service) journalStep(c *call.Call) (response.Response, error) {
 	}
 	ctx, cancel := context.WithTimeout(c.Request.Context(), replayTimeout)
 	defer cancel()
-	var body journalStep
+	var body api.JournalStep
 	err = s.Tenants.ReadJournal(ctx, c.Tenant, func(from replay.Account) error {
 		step, ends, err := s.walk.At(ctx, s.Tenants.JournalConfig(c.Tenant, from.Settings), from, until)
 		body = stepBody(from.ID, &step, &ends)
@@ -109,19 +69,19 @@ func untilOf(c *call.Call) (replay.Until, error) {
 	return replay.Until{}, nil
 }
 
-func stepBody(account string, s *replay.Step, ends *replay.Ends) journalStep {
+func stepBody(account string, s *replay.Step, ends *replay.Ends) api.JournalStep {
 	o := &s.State
-	out := journalStep{
+	out := api.JournalStep{
 		Account: account, Snapshot: ends.Snapshot,
-		First: journalEnd{ends.First, ends.FirstAt.UnixMilli()}, Last: journalEnd{ends.Last, ends.LastAt.UnixMilli()},
-		Record: journalRecord{journalEnd{s.LSN, s.At.UnixMilli()}, s.Kind, s.Arguments},
-		State: journalState{
-			Messages: o.Messages, Runs: o.Runs, DLQ: o.DLQ, InFlight: o.InFlight, FlowKeys: o.FlowKeys, Paused: o.Paused, Groups: o.Groups,
-			QueueCount: o.Queues, Schedules: o.Schedules, Waiters: o.Waiters, NextDue: response.Millis(o.NextDue), Queues: []journalQueue{},
+		First: api.JournalEnd{LSN: int(ends.First), At: ends.FirstAt.UnixMilli()}, Last: api.JournalEnd{LSN: int(ends.Last), At: ends.LastAt.UnixMilli()},
+		Record: api.JournalRecord{LSN: int(s.LSN), At: s.At.UnixMilli(), Kind: s.Kind, Arguments: s.Arguments},
+		State: api.JournalState{
+			Messages: byState(o.Messages), Runs: byState(o.Runs), DLQ: o.DLQ, InFlight: o.InFlight, FlowKeys: o.FlowKeys, Paused: o.Paused, Groups: o.Groups,
+			QueueCount: o.Queues, Schedules: o.Schedules, Waiters: o.Waiters, NextDue: millis(o.NextDue), Queues: []api.JournalQueue{},
 		},
 	}
 	for _, q := range s.Queues {
-		out.State.Queues = append(out.State.Queues, journalQueue{q.Name, q.Parallelism, q.Lag, q.Paused})
+		out.State.Queues = append(out.State.Queues, api.JournalQueue{Name: q.Name, Parallelism: q.Parallelism, Lag: q.Lag, Paused: q.Paused})
 	}
 	return out
 }

@@ -16,35 +16,8 @@ var _ = registerHandlers(map[string]Handler{
 	"controlMessages":     (*Service).messages,
 })
 
-// messageRow is a message in a list. It has no body and headers, which may be large.
-type messageRow struct {
-	ID         string              `json:"messageId"`
-	Role       engine.Role         `json:"role"`
-	State      engine.MessageState `json:"state"`
-	Method     string              `json:"method"`
-	URL        string              `json:"url"`
-	CreatedAt  int64               `json:"createdAt"`                  // Unix ms
-	NextAt     *int64              `json:"nextDeliveryTime,omitempty"` // Unix ms
-	Attempts   int                 `json:"attempts"`                   // started attempts
-	Retried    int                 `json:"retried"`
-	MaxRetries int                 `json:"maxRetries"`
-	Bytes      int                 `json:"bytes"`                 // of its body
-	Dropped    bool                `json:"bodyDropped,omitempty"` // body and headers were dropped to make room; bytes counts them
-	Labels     []string            `json:"labels,omitempty"`
-	FlowKey    string              `json:"flowControlKey,omitempty"`
-	Group      string              `json:"topicName,omitempty"`
-	Queue      string              `json:"queueName,omitempty"`
-	Schedule   string              `json:"scheduleId,omitempty"`
-	RunID      string              `json:"workflowRunId,omitempty"`
-	Source     string              `json:"sourceMessageId,omitempty"` // the message that a callback reports on
-	Asleep     bool                `json:"asleep,omitempty"`          // it waits for the end of a sleep of its run
-	Cause      string              `json:"cause,omitempty"`           // why its latest attempt failed
-	Carries    string              `json:"carries,omitempty"`         // the step of its run that it carries
-	Why        *reasonBody         `json:"why,omitempty"`             // the first reason why it has not ended; in lists
-}
-
 // summaryOf is a row of a list, with the reason why the message has not ended.
-func summaryOf(m *engine.MessageSummary) messageRow {
+func summaryOf(m *engine.MessageSummary) api.MessageRow {
 	row := rowOf(&m.Message)
 	row.Carries = m.Carries
 	if m.Why != nil {
@@ -55,15 +28,15 @@ func summaryOf(m *engine.MessageSummary) messageRow {
 }
 
 // rowOf includes the time of the next attempt only if the message waits for one.
-func rowOf(m *engine.Message) messageRow {
-	row := messageRow{
-		ID: m.ID, Role: m.Role, State: m.State, Method: m.Method, URL: m.URL, CreatedAt: m.CreatedAt.UnixMilli(), Attempts: m.Attempts(),
-		Retried: int(m.Retried), MaxRetries: int(m.MaxRetries), Bytes: len(m.Body) + int(m.Dropped), Dropped: m.Dropped > 0, Labels: m.Options.Labels, FlowKey: m.FlowKey(),
-		Group: m.Group, Queue: m.Options.Queue, Schedule: m.ScheduleID, RunID: m.RunID, Source: m.SourceID,
+func rowOf(m *engine.Message) api.MessageRow {
+	row := api.MessageRow{
+		MessageID: m.ID, Role: string(m.Role), State: string(m.State), Method: m.Method, URL: m.URL, CreatedAt: m.CreatedAt.UnixMilli(), Attempts: m.Attempts(),
+		Retried: int(m.Retried), MaxRetries: int(m.MaxRetries), Bytes: len(m.Body) + int(m.Dropped), BodyDropped: m.Dropped > 0, Labels: m.Options.Labels, FlowControlKey: m.FlowKey(),
+		TopicName: m.Group, QueueName: m.Options.Queue, ScheduleID: m.ScheduleID, WorkflowRunID: m.RunID, SourceMessageID: m.SourceID,
 		Asleep: m.Asleep(), Cause: m.Cause(),
 	}
 	if m.State == engine.Created || m.State == engine.Retry {
-		row.NextAt = response.Millis(m.NextAt.Time())
+		row.NextDeliveryTime = millis(m.NextAt.Time())
 	}
 	return row
 }
@@ -115,7 +88,7 @@ func (s *Service) message(c *call.Call) (response.Response, error) {
 		}
 		events[i].Body, events[i].BodyBase64, events[i].Header = nil, nil, nil // they repeat those of the message
 	}
-	reports := make([]messageRow, len(t.Reports))
+	reports := make([]api.MessageRow, len(t.Reports))
 	for i := range t.Reports {
 		reports[i] = rowOf(&t.Reports[i])
 	}

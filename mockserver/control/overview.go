@@ -3,43 +3,17 @@ package control
 import (
 	"strings"
 
-	"github.com/understudy-mock/understudy/engine"
 	"github.com/understudy-mock/understudy/internal/clip"
 	"github.com/understudy-mock/understudy/mockserver/call"
 	"github.com/understudy-mock/understudy/mockserver/response"
 	"github.com/understudy-mock/understudy/mockserver/tenant"
+	"github.com/understudy-mock/understudy/spec/api"
 )
 
 var _ = registerHandlers(map[string]Handler{"controlOverview": (*Service).overview})
 
-// overviewBody is a summary of an account.
-type overviewBody struct {
-	Account   string                      `json:"account"`
-	Clock     clockBody                   `json:"clock"`
-	Real      int64                       `json:"real"`              // Unix ms of the wall clock
-	NextDue   *int64                      `json:"nextDue,omitempty"` // Unix ms
-	Messages  map[engine.MessageState]int `json:"messages"`
-	Runs      map[engine.RunState]int     `json:"runs"`
-	Attempts  int                         `json:"attempts"`  // started attempts
-	PerSecond float64                     `json:"perSecond"` // recent rate of attempts
-	InFlight  int                         `json:"inFlight"`
-	Parallel  int                         `json:"parallel"`
-	DLQ       int                         `json:"dlq"`
-	FlowKeys  int                         `json:"flowKeys"`
-	Paused    int                         `json:"paused"`
-	Groups    int                         `json:"groups"`
-	Queues    int                         `json:"queues"`
-	Schedules int                         `json:"schedules"`
-	Waiters   int                         `json:"waiters"`
-	Stubs     int                         `json:"stubs"`
-	Faults    int                         `json:"faults"`
-	Journal   bool                        `json:"journal,omitempty"` // the server has a store with journals
-	Flags     []string                    `json:"flags,omitempty"`   // for bug reports
-	Forgets   string                      `json:"forgets"`           // what a reset of the account removes, in words
-}
-
 // forgets is what a reset of the account removes, in words.
-func (o *overviewBody) forgets(rewrites int) string {
+func forgets(o *api.Overview, rewrites int) string {
 	messages, runs := 0, 0
 	for _, n := range o.Messages {
 		messages += n
@@ -64,19 +38,28 @@ func (o *overviewBody) forgets(rewrites int) string {
 	return strings.Join(append(parts, "the log, the statistics and the journals, vectors and search indexes, and the key-value store"), ", ")
 }
 
+// byState names states as texts.
+func byState[S ~string](counts map[S]int) map[string]int {
+	texts := make(map[string]int, len(counts))
+	for state, n := range counts {
+		texts[string(state)] = n
+	}
+	return texts
+}
+
 // overviewOf reads the account first, so that later changes wake the follower again.
-func (s *Service) overviewOf(w *tenant.Tenant) (overviewBody, <-chan struct{}) {
+func (s *Service) overviewOf(w *tenant.Tenant) (api.Overview, <-chan struct{}) {
 	o, more := w.Account.Overview()
 	clock := s.clockBody(w)
 	wall := s.Wall.Now()
-	body := overviewBody{
-		Account: w.ID, Clock: clockBody{clock.Mode, o.Now.UnixMilli()}, Real: wall.UnixMilli(), NextDue: response.Millis(o.NextDue),
-		Messages: o.Messages, Runs: o.Runs, Attempts: o.Attempts, PerSecond: w.Meter.Read(wall, o.Attempts),
+	body := api.Overview{
+		Account: w.ID, Clock: api.Clock{Mode: clock.Mode, Now: o.Now.UnixMilli()}, Real: wall.UnixMilli(), NextDue: millis(o.NextDue),
+		Messages: byState(o.Messages), Runs: byState(o.Runs), Attempts: o.Attempts, PerSecond: w.Meter.Read(wall, o.Attempts),
 		InFlight: o.InFlight, Parallel: o.Parallel, DLQ: o.DLQ, FlowKeys: o.FlowKeys, Paused: o.Paused,
 		Groups: o.Groups, Queues: o.Queues, Schedules: o.Schedules, Waiters: o.Waiters,
 		Stubs: len(w.Stubs.Get()), Faults: len(w.Faults.Get()), Journal: s.Store != nil, Flags: s.Flags,
 	}
-	body.Forgets = body.forgets(len(w.Rewrites.Get()))
+	body.Forgets = forgets(&body, len(w.Rewrites.Get()))
 	return body, more
 }
 

@@ -18,53 +18,28 @@ var _ = registerHandlers(map[string]Handler{
 	"controlWaiters": (*Service).waiters,
 })
 
-// runRow is a run in a list.
-type runRow struct {
-	ID          string          `json:"workflowRunId"`
-	URL         string          `json:"workflowUrl"`
-	State       engine.RunState `json:"workflowState"`
-	CreatedAt   int64           `json:"workflowRunCreatedAt"`             // Unix ms
-	EndedAt     *int64          `json:"workflowRunCompletedAt,omitempty"` // Unix ms
-	Labels      []string        `json:"labels,omitempty"`
-	FlowKey     string          `json:"flowControlKey,omitempty"`
-	DLQID       string          `json:"dlqId,omitempty"`
-	Invoker     string          `json:"invokerWorkflowRunId,omitempty"`
-	Why         *reasonBody     `json:"why,omitempty"`         // the first reason for its state
-	Attempts    int             `json:"attempts,omitempty"`    // of the message that the run waits for or failed with; in lists
-	MaxAttempts int             `json:"maxAttempts,omitempty"` // most attempts of this message
-	Step        string          `json:"stepName,omitempty"`    // that its latest attempt was for
-	RestartOf   *relationBody   `json:"predecessor,omitempty"` // the failed run that it restarts or resumes
-	Restarted   *relationBody   `json:"successor,omitempty"`   // the run that restarts or resumes it
-}
-
-// relationBody is a run that another one restarts or resumes.
-type relationBody struct {
-	ID      string `json:"workflowRunId"`
-	Resumed bool   `json:"resumed"` // resumed with the finished steps, not restarted
-}
-
 // relationOf is nil if there is no relation, so that the JSON member is absent.
-func relationOf(r *engine.Relation) *relationBody {
+func relationOf(r *engine.Relation) *api.Relation {
 	if r == nil {
 		return nil
 	}
-	return &relationBody{r.ID, r.Resumed}
+	return &api.Relation{WorkflowRunID: r.ID, Resumed: r.Resumed}
 }
 
-func runSummaryOf(r *engine.RunSummary) runRow {
+func runSummaryOf(r *engine.RunSummary) api.RunRow {
 	row, why := runRowOf(&r.Run), reasonOf(r.Why)
-	row.Why, row.Attempts, row.MaxAttempts, row.Step = &why, r.Attempts, r.MaxAttempts, r.Step
+	row.Why, row.Attempts, row.MaxAttempts, row.StepName = &why, r.Attempts, r.MaxAttempts, r.Step
 	return row
 }
 
-func runRowOf(r *engine.Run) runRow {
-	row := runRow{ID: r.ID, URL: r.URL, State: r.State, CreatedAt: r.CreatedAt.UnixMilli(), EndedAt: response.Millis(r.EndedAt), Labels: r.Options.Labels, DLQID: r.DLQID,
-		RestartOf: relationOf(r.Predecessor), Restarted: relationOf(r.Successor)}
+func runRowOf(r *engine.Run) api.RunRow {
+	row := api.RunRow{WorkflowRunID: r.ID, WorkflowURL: r.URL, WorkflowState: string(r.State), WorkflowRunCreatedAt: r.CreatedAt.UnixMilli(), WorkflowRunCompletedAt: millis(r.EndedAt), Labels: r.Options.Labels, DLQID: r.DLQID,
+		Predecessor: relationOf(r.Predecessor), Successor: relationOf(r.Successor)}
 	if r.Options.Flow != nil {
-		row.FlowKey = r.Options.Flow.Key
+		row.FlowControlKey = r.Options.Flow.Key
 	}
 	if r.Invoker != nil {
-		row.Invoker = r.Invoker.ID
+		row.InvokerWorkflowRunID = r.Invoker.ID
 	}
 	return row
 }
@@ -143,7 +118,7 @@ func (s *Service) run(c *call.Call) (response.Response, error) {
 		}
 		events[i].Asleep, events[i].Tried = t.Events[i].Asleep(), t.Events[i].Tried
 	}
-	waits := make([]waitBody, len(t.Waits))
+	waits := make([]api.WaitingRun, len(t.Waits))
 	for i := range t.Waits {
 		waits[i] = waitOf(&t.Waits[i])
 	}
@@ -158,14 +133,9 @@ func (s *Service) run(c *call.Call) (response.Response, error) {
 	}}, nil
 }
 
-// waitBody is a run that waits for an event.
-type waitBody struct {
-	EventID  string `json:"eventId"`
-	RunID    string `json:"workflowRunId"`
-	Deadline int64  `json:"deadline"` // Unix ms
+func waitOf(w *engine.Waiter) api.WaitingRun {
+	return api.WaitingRun{EventID: w.EventID, WorkflowRunID: w.ID, Deadline: w.Deadline.UnixMilli()}
 }
-
-func waitOf(w *engine.Waiter) waitBody { return waitBody{w.EventID, w.ID, w.Deadline.UnixMilli()} }
 
 // waiters lists the runs that wait for any event, the next to time out first.
 func (s *Service) waiters(c *call.Call) (response.Response, error) {

@@ -21,21 +21,8 @@ var _ = registerHandlers(map[string]Handler{
 // scheduleTimes is how many next times of a schedule are listed.
 const scheduleTimes = 5
 
-// scheduleRow is a schedule in a list.
-type scheduleRow struct {
-	ID          string            `json:"scheduleId"`
-	Cron        string            `json:"cron"`
-	Words       string            `json:"words"`    // the cron expression in words, without the zone
-	Zone        string            `json:"timeZone"` // IANA name
-	Destination string            `json:"destination"`
-	Paused      bool              `json:"isPaused"`
-	NextTimes   []int64           `json:"nextTimes"` // Unix ms
-	LastAt      *int64            `json:"lastScheduleTime,omitempty"`
-	LastStates  map[string]string `json:"lastScheduleStates,omitempty"` // state by message id
-}
-
-func scheduleRowOf(s *engine.Schedule) scheduleRow {
-	row := scheduleRow{ID: s.ID, Cron: s.Cron, Words: CronWords(s.Line.Expression()), Zone: s.Line.Zone.String(), Destination: cmp.Or(s.Request.URL, s.Request.Group), Paused: s.Paused, NextTimes: []int64{}, LastAt: response.Millis(s.Last), LastStates: s.LastStates}
+func scheduleRowOf(s *engine.Schedule) api.ScheduleRow {
+	row := api.ScheduleRow{ScheduleID: s.ID, Cron: s.Cron, Words: CronWords(s.Line.Expression()), TimeZone: s.Line.Zone.String(), Destination: cmp.Or(s.Request.URL, s.Request.Group), IsPaused: s.Paused, NextTimes: []int64{}, LastScheduleTime: millis(s.Last), LastScheduleStates: s.LastStates}
 	for _, t := range s.NextTimes(scheduleTimes) {
 		row.NextTimes = append(row.NextTimes, t.UnixMilli())
 	}

@@ -10,6 +10,7 @@ import (
 	"github.com/understudy-mock/understudy/mockserver/call"
 	"github.com/understudy-mock/understudy/mockserver/query"
 	"github.com/understudy-mock/understudy/mockserver/response"
+	"github.com/understudy-mock/understudy/spec/api"
 	"github.com/understudy-mock/understudy/spec/header"
 	"github.com/understudy-mock/understudy/spec/mask"
 )
@@ -24,35 +25,6 @@ const (
 	defaultHits = 20
 	textShown   = 2000
 )
-
-// searchHit is a match of a search.
-type searchHit struct {
-	Kind    string         `json:"kind"`
-	ID      string         `json:"id,omitempty"` // of the message, the run or the DLQ entry
-	State   string         `json:"state"`
-	Time    int64          `json:"time"` // Unix ms
-	URL     string         `json:"url,omitempty"`
-	Method  string         `json:"method,omitempty"`
-	Message string         `json:"messageId,omitempty"`
-	RunID   string         `json:"workflowRunId,omitempty"`
-	DLQID   string         `json:"dlqId,omitempty"`
-	Seq     uint64         `json:"sequence,omitempty"` // of an event
-	Step    string         `json:"stepName,omitempty"`
-	Status  int            `json:"responseStatus,omitempty"` // of the latest answer
-	Error   string         `json:"error,omitempty"`
-	Labels  []string       `json:"labels,omitempty"`
-	Place   string         `json:"place,omitempty"` // where the first word was found
-	Excerpt *query.Excerpt `json:"excerpt,omitempty"`
-}
-
-// searchBody is the result of a search, kind by kind, each newest first.
-type searchBody struct {
-	Query   string            `json:"query"`
-	Hits    []searchHit       `json:"hits"`
-	Cursors map[string]string `json:"cursors"`          // by kind, for kinds that have more hits or were not searched to the end
-	Cursor  string            `json:"cursor,omitempty"` // the same cursor, if only one kind was searched
-	Millis  float64           `json:"tookMs"`
-}
 
 // search searches the lists of an account in parts, so that it holds the lock only briefly,
 // and only one part and the hits in memory. It may or may not see concurrent changes.
@@ -81,9 +53,9 @@ func (s *Service) search(c *call.Call) (response.Response, error) {
 			return response.Response{}, response.RefusedValue("query", "cursor", cursor, response.Unfit("", "a cursor of an earlier page of this search"))
 		}
 	}
-	out := searchBody{Query: line, Hits: []searchHit{}, Cursors: map[string]string{}}
+	out := api.Search{Query: line, Hits: []api.SearchHit{}, Cursors: map[string]string{}}
 	for _, kind := range kinds {
-		next, err := out.look(c, q, kind, cursor, most, items)
+		next, err := look(&out, c, q, kind, cursor, most, items)
 		if err != nil {
 			return response.Response{}, err
 		}
@@ -99,13 +71,13 @@ func (s *Service) search(c *call.Call) (response.Response, error) {
 			out.Hits[i].Place = "header " + d.HeaderPrefix + rest
 		}
 	}
-	out.Millis = float64(s.Wall.Now().Sub(begun).Microseconds()) / 1000
+	out.TookMs = float64(s.Wall.Now().Sub(begun).Microseconds()) / 1000
 	return response.Response{Body: out}, nil
 }
 
 // look adds the hits of one list, and returns the cursor after the last item that it has
 // searched if there are more.
-func (out *searchBody) look(c *call.Call, q *query.Query, kind, cursor string, most int, items []engine.SearchItem) (more string, err error) {
+func look(out *api.Search, c *call.Call, q *query.Query, kind, cursor string, most int, items []engine.SearchItem) (more string, err error) {
 	list, found := kind, 0
 	q.BeginList()
 	if kind == "log" && q.HasWords() {
@@ -146,10 +118,10 @@ func (out *searchBody) look(c *call.Call, q *query.Query, kind, cursor string, m
 }
 
 // hitOf omits bodies: the excerpt shows the match.
-func hitOf(it *engine.SearchItem, hit *query.Hit) searchHit {
-	h := searchHit{
-		Kind: it.List, State: it.State, Time: it.Time, URL: shortText(mask.URL(it.URL)), Method: it.Method, RunID: it.RunID, DLQID: it.DLQID, Seq: it.Seq,
-		Step: cmp.Or(it.Tried, it.Step), Status: it.Status, Error: shortText(it.Error), Labels: it.Labels, Place: hit.Place, Excerpt: hit.Excerpt,
+func hitOf(it *engine.SearchItem, hit *query.Hit) api.SearchHit {
+	h := api.SearchHit{
+		Kind: it.List, State: it.State, Time: it.Time, URL: shortText(mask.URL(it.URL)), Method: it.Method, WorkflowRunID: it.RunID, DLQID: it.DLQID, Sequence: int64(it.Seq),
+		StepName: cmp.Or(it.Tried, it.Step), ResponseStatus: it.Status, Error: shortText(it.Error), Labels: it.Labels, Place: hit.Place, Excerpt: hit.Excerpt,
 	}
 	switch it.List {
 	case "message":
@@ -157,9 +129,9 @@ func hitOf(it *engine.SearchItem, hit *query.Hit) searchHit {
 	case "run":
 		h.ID = it.RunID
 	case "dlq":
-		h.ID, h.Message = it.DLQID, it.ID
+		h.ID, h.MessageID = it.DLQID, it.ID
 	default:
-		h.Message = it.ID
+		h.MessageID = it.ID
 	}
 	return h
 }

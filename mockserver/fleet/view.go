@@ -6,33 +6,8 @@ import (
 	"slices"
 
 	"github.com/understudy-mock/understudy/mockserver/control"
+	"github.com/understudy-mock/understudy/spec/api"
 )
-
-// View is the members of a fleet and the owners of its accounts, as seen by this server.
-type View struct {
-	Self         string          `json:"self"` // id of this server
-	Members      []ViewOfMember  `json:"members"`
-	Accounts     []ViewOfAccount `json:"accounts"`
-	OwnerChanges int64           `json:"ownerChanges"` // that this server has seen
-}
-
-// ViewOfMember is a server of the fleet.
-type ViewOfMember struct {
-	ID       string `json:"id"`
-	URL      string `json:"url"`
-	Accounts int    `json:"accounts"` // how many it has
-	Since    int64  `json:"since"`    // Unix ms
-	Leaving  bool   `json:"leaving,omitempty"`
-}
-
-// ViewOfAccount is an account and its server.
-type ViewOfAccount struct {
-	ID     string `json:"id"`
-	Owner  string `json:"owner,omitempty"` // id of its server
-	URL    string `json:"url,omitempty"`   // of that server
-	State  string `json:"state"`
-	Reason string `json:"reason,omitempty"` // why it is refused
-}
 
 // The states of an account without a job; otherwise it is the kind of the job.
 const (
@@ -44,15 +19,15 @@ const (
 // View returns the current state of the fleet, sorted by id.
 func (f *Fleet) View() any { return f.view() }
 
-func (f *Fleet) view() View {
+func (f *Fleet) view() api.Fleet {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	v := View{Self: f.id, Members: []ViewOfMember{}, Accounts: []ViewOfAccount{}, OwnerChanges: f.moves}
+	v := api.Fleet{Self: f.id, Members: []api.FleetMember{}, Accounts: []api.FleetAccount{}, OwnerChanges: int(f.moves)}
 	counts := map[string]int{}
 	for _, id := range f.accounts.IDs() {
 		owner := f.owner[id].member
 		m, there := f.alive[owner]
-		a := ViewOfAccount{ID: id, State: waiting}
+		a := api.FleetAccount{ID: id, State: waiting}
 		if there {
 			counts[owner]++
 			a.Owner, a.URL, a.State = owner, m.URL, serving
@@ -68,7 +43,7 @@ func (f *Fleet) view() View {
 	}
 	for _, id := range slices.Sorted(maps.Keys(f.alive)) {
 		m := f.alive[id]
-		v.Members = append(v.Members, ViewOfMember{id, m.URL, counts[id], m.Since, m.Leaving})
+		v.Members = append(v.Members, api.FleetMember{ID: id, URL: m.URL, Accounts: counts[id], Since: m.Since, Leaving: m.Leaving})
 	}
 	return v
 }

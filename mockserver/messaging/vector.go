@@ -14,6 +14,7 @@ import (
 	"github.com/understudy-mock/understudy/mockserver/call"
 	"github.com/understudy-mock/understudy/mockserver/request"
 	"github.com/understudy-mock/understudy/mockserver/response"
+	"github.com/understudy-mock/understudy/spec/api"
 )
 
 var _ = register(vectorRows())
@@ -484,14 +485,10 @@ func (a *API) deleteVectorNamespace(c *call.Call) (response.Response, error) {
 
 // renameVectorNamespace refuses an existing name unless deleteExisting is set.
 func (a *API) renameVectorNamespace(c *call.Call) (response.Response, error) {
-	var body struct {
-		Namespace      string `json:"namespace"`
-		NewNamespace   string `json:"newNamespace"`
-		DeleteExisting bool   `json:"deleteExisting"`
-	}
+	var body api.NamespaceRename
 	if err := request.Unmarshal(c.Body, &body); err != nil {
 		return response.Response{}, err
 	}
-	renamed, err := engine.ChangeVectors(c.Account, c.Index, vector.RenameNamespaceCommand{From: body.Namespace, To: body.NewNamespace, Replace: body.DeleteExisting})
+	renamed, err := engine.ChangeVectors(c.Account, c.Index, vector.RenameNamespaceCommand{From: body.Namespace, To: body.NewNamespace, Replace: body.DeleteExisting != nil && *body.DeleteExisting})
 	return vectorResult(map[string]bool{"renamed": renamed}), err
 }

@@ -11,6 +11,7 @@ import (
 
 	"github.com/understudy-mock/understudy/engine"
 	"github.com/understudy-mock/understudy/engine/refusal"
+	"github.com/understudy-mock/understudy/spec/api"
 	"github.com/understudy-mock/understudy/spec/mask"
 )
 
@@ -18,7 +19,7 @@ import (
 // only filters.
 type Hit struct {
 	Place   string // such as body, url, label, or "header X-Order"
-	Excerpt *Excerpt
+	Excerpt *api.Excerpt
 }
 
 // searchedPerPage is how much text the search of a page may look through, in bytes, for all

@@ -5,6 +5,8 @@ import (
 	"strings"
 	"unicode"
 	"unicode/utf8"
+
+	"github.com/understudy-mock/understudy/spec/api"
 )
 
 // word has the spellings of a text to look for, with their ASCII letters in lower case.
@@ -80,15 +82,8 @@ func sameFolded[T ~string | ~[]byte](text T, spelling string) bool {
 // around is how much of the text an excerpt shows on each side of a match, in bytes.
 const around = 60
 
-// Excerpt is a match with the text around it.
-type Excerpt struct {
-	Before string `json:"before"`
-	Found  string `json:"found"`
-	After  string `json:"after"`
-}
-
 // excerptOf cuts at character boundaries and puts the excerpt on one line.
-func excerptOf(text string, at, length int) *Excerpt {
+func excerptOf(text string, at, length int) *api.Excerpt {
 	from, to := max(0, at-around), min(len(text), at+length+around)
 	for from < at && !utf8.RuneStart(text[from]) {
 		from++
@@ -96,7 +91,7 @@ func excerptOf(text string, at, length int) *Excerpt {
 	for to < len(text) && to > at+length && !utf8.RuneStart(text[to]) {
 		to--
 	}
-	x := &Excerpt{shownLine(text[from:at]), shownLine(text[at : at+length]), shownLine(text[at+length : to])}
+	x := &api.Excerpt{Before: shownLine(text[from:at]), Found: shownLine(text[at : at+length]), After: shownLine(text[at+length : to])}
 	if from > 0 {
 		x.Before = "…" + x.Before
 	}

@@ -12,6 +12,7 @@ import (
 	"github.com/understudy-mock/understudy/mockserver/response"
 	"github.com/understudy-mock/understudy/mockserver/stub"
 	"github.com/understudy-mock/understudy/mockserver/tenant"
+	"github.com/understudy-mock/understudy/spec/api"
 )
 
 var _ = register(map[string]Handler{
@@ -47,18 +48,8 @@ var undoThings = map[string]func(a *engine.Account, id string) (*engine.Fixture,
 	},
 }
 
-// undoBody is an undo point as JSON.
-type undoBody struct {
-	ID    string `json:"id"`
-	Label string `json:"label"`
-	Time  int64  `json:"time"` // Unix ms
-	Scope string `json:"scope"`
-	Bytes int    `json:"bytes"`
-	Later int    `json:"later"` // events of the log that going back forgets
-}
-
-func undoOf(p *Point, later int) undoBody {
-	return undoBody{p.ID, p.Label, p.Time, p.Scope, p.Bytes, later}
+func undoOf(p *Point, later int) api.UndoPoint {
+	return api.UndoPoint{ID: p.ID, Label: p.Label, Time: p.Time, Scope: p.Scope, Bytes: p.Bytes, Later: later}
 }
 
 // mostLater is the largest number of later events that is counted: what is beyond does not
@@ -142,7 +133,7 @@ func (s *States) controlKeepUndo(c *call.Call) (response.Response, error) {
 
 // controlUndos lists the undo points of an account, newest first.
 func (s *States) controlUndos(c *call.Call) (response.Response, error) {
-	list, points := []undoBody{}, s.Points.List(c.Tenant.ID)
+	list, points := []api.UndoPoint{}, s.Points.List(c.Tenant.ID)
 	var newest []engine.SearchItem
 	if len(points) > 0 {
 		newest = newestEvents(c.Tenant.Account, make([]engine.SearchItem, mostLater))

@@ -7,6 +7,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/understudy-mock/understudy/engine"
+	"github.com/understudy-mock/understudy/spec/api"
 	"github.com/understudy-mock/understudy/spec/mask"
 )
 
@@ -41,19 +42,9 @@ func (m *Message) drop() {
 	}
 }
 
-// messageJSON has the body as text if it is valid UTF-8, else as base64.
-type messageJSON struct {
-	Status     int         `json:"status,omitempty"`
-	Headers    http.Header `json:"headers,omitempty"`
-	Body       string      `json:"body,omitempty"`
-	BodyBase64 string      `json:"bodyBase64,omitempty"`
-	BodyBytes  int         `json:"bodyBytes,omitempty"`   // of the whole body, if it is cut or dropped
-	Dropped    bool        `json:"bodyDropped,omitempty"` // header and body were dropped to make room
-}
-
-// MarshalJSON writes the message.
+// MarshalJSON writes the body as text if it is valid UTF-8, else as base64.
 func (m Message) MarshalJSON() ([]byte, error) {
-	out := messageJSON{Status: m.Status, Headers: m.Header, BodyBytes: m.whole, Dropped: m.dropped}
+	out := api.Content{Status: m.Status, Headers: m.Header, BodyBytes: m.whole, BodyDropped: m.dropped}
 	if utf8.Valid(m.Body) {
 		out.Body = string(m.Body)
 	} else {

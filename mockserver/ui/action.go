@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/understudy-mock/understudy/internal/clip"
+	"github.com/understudy-mock/understudy/spec/api"
 	"github.com/understudy-mock/understudy/spec/route"
 )
 
@@ -154,7 +155,7 @@ func readOverrides(f form, h http.Header) {
 // configuration is the header of a call with options, with the header names of the
 // account's clients.
 func (v *visit) configuration(options http.Header) (http.Header, error) {
-	var known access
+	var known api.Account
 	if err := v.get(&known, "accounts/"+url.PathEscape(v.account), nil); err != nil {
 		return nil, err
 	}
@@ -182,7 +183,7 @@ func (p *Page) act(w http.ResponseWriter, r *http.Request, name string) {
 	if to := f.Get("back"); onPage(to) {
 		back = to
 	}
-	v := &visit{api: p.apiFor(r), query: r.URL.Query()}
+	v := &visit{client: p.apiFor(r), query: r.URL.Query()}
 	a, known := allActions[name]
 	switch {
 	case err != nil:
@@ -270,7 +271,7 @@ func onPage(address string) bool {
 
 func (a *action) do(v *visit, f form) error {
 	if v.account == "" {
-		var now overview
+		var now api.Overview
 		if err := v.get(&now, "overview", nil); err != nil {
 			return err
 		}

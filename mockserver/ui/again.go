@@ -7,6 +7,8 @@ import (
 	"net/http"
 	"slices"
 	"strings"
+
+	"github.com/understudy-mock/understudy/spec/api"
 )
 
 // again is the form that starts a new run at a chosen step, with the results of the steps
@@ -21,7 +23,7 @@ type again struct {
 
 // Again prepares the form. A parallel step cannot be kept: its place in the run is known only
 // to the client library that planned it.
-func (f *flow) Again(chosen string, a access) again {
+func (f *flow) Again(chosen string, a api.Account) again {
 	out := again{Form: publishForm{Destination: text(f.Row["workflowUrl"]), Body: f.Payload, Binary: f.PayloadBase64 != ""}}
 	out.Form.Body = cmp.Or(f.PayloadBase64, f.Payload)
 	published := map[string][]string{}

@@ -22,8 +22,8 @@ const controlRoot = "/_understudy/"
 // doc is a JSON object.
 type doc = map[string]any
 
-// api calls the control API in the same process.
-type api struct {
+// client calls the control API in the same process.
+type client struct {
 	handler    http.Handler
 	ctx        context.Context
 	credential string // the Authorization header of the request for the page
@@ -31,8 +31,8 @@ type api struct {
 }
 
 // apiFor calls the control API for a request for the page.
-func (p *Page) apiFor(r *http.Request) api {
-	return api{p.api, r.Context(), r.Header.Get("Authorization"), r.URL.Query().Get("account")}
+func (p *Page) apiFor(r *http.Request) client {
+	return client{p.api, r.Context(), r.Header.Get("Authorization"), r.URL.Query().Get("account")}
 }
 
 // request is one call. A body that is not []byte is sent as JSON.
@@ -54,22 +54,22 @@ type failure struct {
 func (f *failure) Error() string { return f.text }
 
 // get reads a document of the account.
-func (a api) get(to any, path string, query url.Values) error {
+func (a client) get(to any, path string, query url.Values) error {
 	return a.do(to, request{path: path, query: query})
 }
 
 // as is the path of an operation of the interface, called as the account.
-func (a api) as(r route.Route, values ...string) string {
+func (a client) as(r route.Route, values ...string) string {
 	return "as/" + url.PathEscape(a.account) + r.Path(values...)
 }
 
 // index is the path of an operation of a vector index, called as the account.
-func (a api) index(name string, r route.Route) string {
+func (a client) index(name string, r route.Route) string {
 	return "as/" + url.PathEscape(a.account) + "/index/" + url.PathEscape(name) + r.Path()
 }
 
 // do makes a call and reads its answer; to may be nil.
-func (a api) do(to any, r request) error {
+func (a client) do(to any, r request) error {
 	u := url.URL{Path: controlRoot + r.path}
 	if plain, err := url.PathUnescape(u.Path); err == nil {
 		u.RawPath, u.Path = u.Path, plain

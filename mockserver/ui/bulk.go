@@ -6,6 +6,7 @@ import (
 	"net/url"
 	"strings"
 
+	"github.com/understudy-mock/understudy/spec/api"
 	"github.com/understudy-mock/understudy/spec/route"
 )
 
@@ -124,7 +125,7 @@ func askVectors(v *visit, f form) (question, error) {
 
 // askReset lists what will be lost, so that the user notices a wrong account.
 func askReset(v *visit, _ form) (question, error) {
-	var now overview
+	var now api.Overview
 	err := v.get(&now, "overview", nil)
 	return question{Yes: "Reset account", Text: fmt.Sprintf("Reset the account %s? It forgets %s. Its clock returns to its start. Undo restores all but the journals and the key-value store.", now.Account, now.Forgets)}, err
 }

@@ -4,29 +4,21 @@ import (
 	"fmt"
 	"net/http"
 	"time"
+
+	"github.com/understudy-mock/understudy/spec/api"
 )
 
 // advance moves the clock, and says what that has caused.
 func advance(v *visit, f form) error {
-	var before, after overview
+	var before, after api.Overview
 	if err := v.get(&before, "overview", nil); err != nil {
 		return err
 	}
-	var p struct {
-		Now               int64 // Unix ms
-		Attempts          int
-		Failed, RunsWoken *int // nil: the server does not count them
-	}
+	var p api.Progress
 	if err := v.do(&p, request{method: http.MethodPost, path: "clock/advance", body: fieldsObject("by", "until", "timeout")(f)}); err != nil {
 		return err
 	}
-	caused := pluralText(p.Attempts, "attempt", "attempts")
-	if p.Failed != nil {
-		caused += fmt.Sprintf(", %d failed", *p.Failed)
-	}
-	if p.RunsWoken != nil {
-		caused += ", " + pluralText(*p.RunsWoken, "run woke", "runs woke")
-	}
+	caused := fmt.Sprintf("%s, %d failed, %s", pluralText(p.Attempts, "attempt", "attempts"), p.Failed, pluralText(p.RunsWoken, "run woke", "runs woke"))
 	if err := v.get(&after, "overview", nil); err == nil && after.NextDue > p.Now {
 		caused += "; next timer in " + durationText(after.NextDue-p.Now)
 	}

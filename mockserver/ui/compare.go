@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/understudy-mock/understudy/spec/api"
 )
 
 // compareView shows two attempts of a message, or two runs of one workflow, side by side:
@@ -220,7 +222,7 @@ func (c *compared) header(title string, first, second map[string][]string) {
 	}
 }
 
-func (c *compared) body(title string, first, second *exchange) {
+func (c *compared) body(title string, first, second *api.Content) {
 	c.text(title, showBody(first.Body, first.BodyBase64, first.BodyBytes), showBody(second.Body, second.BodyBase64, second.BodyBytes))
 }
 

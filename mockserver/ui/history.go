@@ -8,41 +8,16 @@ import (
 	"net/url"
 	"slices"
 	"strconv"
+
+	"github.com/understudy-mock/understudy/spec/api"
 )
 
 // history is the state of an account after a record of its journal, and before it.
 type history struct {
-	Step    journalStep
-	Before  *journalStep // nil at the first state
-	Around  []journalStep
+	Step    api.JournalStep
+	Before  *api.JournalStep // nil at the first state
+	Around  []api.JournalStep
 	Refused string // why this is the last state and not the requested one
-}
-
-// journalStep is a state from the control API.
-type journalStep struct {
-	Snapshot    bool
-	First, Last journalEnd
-	Record      struct {
-		LSN       uint64
-		At        int64
-		Kind      string
-		Arguments string
-	}
-	State struct {
-		Messages, Runs                                                          map[string]int
-		DLQ, InFlight, FlowKeys, Paused, Groups, QueueCount, Schedules, Waiters int
-		NextDue                                                                 int64
-		Queues                                                                  []struct {
-			Name             string
-			Parallelism, Lag int
-			Paused           bool
-		}
-	}
-}
-
-type journalEnd struct {
-	LSN uint64
-	At  int64
 }
 
 // aroundRecord is how many records are listed before and after the shown one.
@@ -68,8 +43,8 @@ func historyView(v *visit) (any, error) {
 	}
 	at := h.Step.Record.LSN
 	for lsn := max(at, h.Step.First.LSN+aroundRecord) - aroundRecord; lsn <= min(at+aroundRecord, h.Step.Last.LSN); lsn++ {
-		var s journalStep
-		if err := v.get(&s, "journal", url.Values{"lsn": {strconv.FormatUint(lsn, 10)}}); err != nil {
+		var s api.JournalStep
+		if err := v.get(&s, "journal", url.Values{"lsn": {strconv.Itoa(lsn)}}); err != nil {
 			return nil, err
 		}
 		h.Around = append(h.Around, s)
@@ -82,11 +57,11 @@ func historyView(v *visit) (any, error) {
 
 // Go is the query value for a record some steps away; "" if there is none.
 func (h *history) Go(steps int) string {
-	at := int64(h.Step.Record.LSN) + int64(steps)
-	if at < int64(h.Step.First.LSN) || at > int64(h.Step.Last.LSN) {
+	at := h.Step.Record.LSN + steps
+	if at < h.Step.First.LSN || at > h.Step.Last.LSN {
 		return ""
 	}
-	return strconv.FormatInt(at, 10)
+	return strconv.Itoa(at)
 }
 
 // historyRow is one number of a state, before and after the record.
@@ -98,10 +73,10 @@ type historyRow struct {
 
 // Rows returns the numbers of the state, sorted by name.
 func (h *history) Rows() []historyRow {
-	now := h.Step.numbers()
+	now := numbersOf(&h.Step.State)
 	before := now
 	if h.Before != nil {
-		before = h.Before.numbers()
+		before = numbersOf(&h.Before.State)
 	}
 	names := maps.Clone(now)
 	maps.Copy(names, before)
@@ -112,9 +87,8 @@ func (h *history) Rows() []historyRow {
 	return rows
 }
 
-// numbers returns the numbers of a state by name.
-func (s *journalStep) numbers() map[string]int {
-	o := &s.State
+// numbersOf returns the numbers of a state by name.
+func numbersOf(o *api.JournalState) map[string]int {
 	all := map[string]int{
 		"attempts in flight": o.InFlight, "DLQ entries": o.DLQ, "flow-control keys": o.FlowKeys, "flow-control keys, paused": o.Paused,
 		"URL groups": o.Groups, "queues": o.QueueCount, "schedules": o.Schedules, "waiting runs": o.Waiters,

@@ -12,6 +12,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/understudy-mock/understudy/spec/api"
 	"github.com/understudy-mock/understudy/spec/mask"
 	"github.com/understudy-mock/understudy/spec/route"
 )
@@ -84,13 +85,7 @@ func putQueue(v *visit, f form) error {
 }
 
 // schedule is a schedule with its next times.
-type schedule struct {
-	ScheduleID, Cron, Words, TimeZone, Destination string
-	IsPaused                                       bool
-	NextTimes                                      []int64 // Unix ms
-	LastScheduleTime                               int64
-	LastScheduleStates                             map[string]string
-}
+type schedule struct{ api.ScheduleRow }
 
 // nextShown is how many of the next times are shown.
 const nextShown = 3
@@ -184,8 +179,8 @@ type called struct {
 	OperationID string
 	Method      string
 	Path        string
-	Request     exchange
-	Response    exchange
+	Request     api.Content
+	Response    api.Content
 	Problems    []string
 }
 

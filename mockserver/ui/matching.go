@@ -43,7 +43,7 @@ func (b *bulk) matching(v *visit, f form) (ids []string, err error) {
 	if picked := f.Get("pick"); picked != "" {
 		return strings.Split(picked, ","), nil
 	}
-	asked := &visit{api: v.api, query: f.Values}
+	asked := &visit{client: v.client, query: f.Values}
 	query, err := asked.narrowed(filterFields...)
 	if err != nil {
 		return nil, err

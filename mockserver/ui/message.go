@@ -12,6 +12,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/understudy-mock/understudy/spec/api"
 	"github.com/understudy-mock/understudy/spec/route"
 )
 
@@ -58,29 +59,8 @@ func (v *visit) list(path string) (doc, error) {
 
 func messagesView(v *visit) (any, error) { return v.list("messages") }
 
-// exchange is a request or its response.
-type exchange struct {
-	Status     int
-	Headers    map[string][]string
-	Body       string
-	BodyBase64 string
-	BodyBytes  int // of the whole body; 0 if Body is complete
-}
-
 // attempt is a delivery from the journal.
-type attempt struct {
-	At, RealAt int64 // Unix ms
-	Attempt    int
-	Method     string
-	URL        string
-	Request    exchange
-	Response   exchange
-	Error      string
-	Note       string // why the body of the response is not the whole answer
-	Stubbed    bool
-	NearMiss   string
-	DurationMs float64
-}
+type attempt struct{ api.Delivery }
 
 // Signature is the token of the delivery; nil without one.
 func (a *attempt) Signature() *signature { return decodeSignature(a.Request.Headers) }
@@ -119,11 +99,11 @@ type moment struct {
 func (m *moment) Comparable() bool { return m.Kind == "attempt" && (m.Wire != nil || m.Outcome != "") }
 
 // answer is the response to an attempt: from the journal or, without the request, from the log.
-func (m *moment) answer() *exchange {
+func (m *moment) answer() *api.Content {
 	if m.Wire != nil {
 		return &m.Wire.Response
 	}
-	return &exchange{Status: m.ResponseStatus, Headers: m.ResponseHeaders, Body: m.ResponseBody, BodyBase64: m.ResponseBodyBase64, BodyBytes: m.ResponseDropped}
+	return &api.Content{Status: m.ResponseStatus, Headers: m.ResponseHeaders, Body: m.ResponseBody, BodyBase64: m.ResponseBodyBase64, BodyBytes: m.ResponseDropped}
 }
 
 // Tone is the colour of the moment: that of its outcome, or of the state in which the message
@@ -286,7 +266,7 @@ const (
 )
 
 // formOf fills the form with the request that published a message.
-func formOf(l *letter, a access) *publishForm {
+func formOf(l *letter, a api.Account) *publishForm {
 	f := &publishForm{Destination: l.Message.URL, Method: l.Message.Method, Body: l.Message.Body}
 	if l.Message.BodyBase64 != "" {
 		f.Body, f.Binary = l.Message.BodyBase64, true
@@ -315,7 +295,7 @@ func headerText(header map[string][]string) string {
 func (f *publishForm) Large() bool { return len(f.Body) > mostForm }
 
 // curlCommand is the curl command that publishes the same message.
-func curlCommand(a access, f *publishForm) string {
+func curlCommand(a api.Account, f *publishForm) string {
 	var b strings.Builder
 	data := "--data-raw " + shellQuoted(f.Body)
 	switch {

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/understudy-mock/understudy/spec/api"
 	"github.com/understudy-mock/understudy/spec/route"
 )
 
@@ -174,7 +175,7 @@ func (h *happening) like(other *happening) bool {
 // comes loads the next timers, and what is overdue.
 func (c *current) comes(v *visit, at *frame) error {
 	var d struct{ Messages, Schedules []doc }
-	var now clock
+	var now api.Clock
 	if err := cmp.Or(v.get(&d, "messages", url.Values{"count": {"30"}, "sort": {"next"}, "state": {"CREATED,RETRY,ERROR"}}), v.get(&d, "schedules", nil), v.get(&now, "clock", nil)); err != nil {
 		return err
 	}

@@ -5,6 +5,8 @@ import (
 	"net/http"
 	"net/url"
 	"strings"
+
+	"github.com/understudy-mock/understudy/spec/api"
 )
 
 // found is the result of a search. Wrong is the error of an invalid query.
@@ -14,17 +16,6 @@ type found struct {
 	Cursors map[string]string
 	TookMs  float64
 	Wrong   string
-}
-
-// searchHit is a message, a run, a DLQ entry or an event.
-type searchHit struct {
-	Kind, ID, State, URL, Method    string
-	Time                            int64
-	MessageID, WorkflowRunID, DlqID string
-	StepName, Error, Place          string
-	ResponseStatus                  int
-	Labels                          []string
-	Excerpt                         *struct{ Before, Found, After string }
 }
 
 // searchResults runs the search. An invalid query stays in the box, so that it can be
@@ -46,6 +37,9 @@ func searchResults(v *visit) (any, error) {
 	}
 	return &f, err
 }
+
+// searchHit is a message, a run, a DLQ entry or an event.
+type searchHit struct{ api.SearchHit }
 
 // resultKind is a kind with its hits.
 type resultKind struct {

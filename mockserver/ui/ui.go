@@ -10,6 +10,8 @@ import (
 	"net/url"
 	"strings"
 	"sync"
+
+	"github.com/understudy-mock/understudy/spec/api"
 )
 
 //go:embed static templates
@@ -54,9 +56,9 @@ func (p *Page) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 
 // visit is one request for a view.
 type visit struct {
-	api
+	client
 	query  url.Values
-	access access
+	access api.Account
 }
 
 // view shows a view. Errors of the API are shown on the page.
@@ -106,7 +108,7 @@ func (p *Page) view(w http.ResponseWriter, r *http.Request, name, id string) {
 
 // fill loads the data of a view from the API.
 func (p *Page) fill(f *frame, r *http.Request, id string) error {
-	v := &visit{api: p.apiFor(r), query: f.query}
+	v := &visit{client: p.apiFor(r), query: f.query}
 	if err := v.get(&f.Now, "overview", nil); err != nil {
 		return err
 	}

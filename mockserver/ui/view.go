@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/understudy-mock/understudy/internal/clip"
+	"github.com/understudy-mock/understudy/spec/api"
 )
 
 // view is one view: load loads its data, one loads the data of one of its entries. Its
@@ -68,45 +69,6 @@ func viewNamed(name string) *view {
 	return nil
 }
 
-// overview is the summary of an account from the control API.
-type overview struct {
-	Account   string
-	Clock     clock
-	Real      int64 // Unix ms
-	NextDue   int64 // Unix ms; 0: never
-	Messages  map[string]int
-	Runs      map[string]int
-	PerSecond float64
-	InFlight  int
-	Parallel  int
-	DLQ       int
-	FlowKeys  int
-	Paused    int
-	Groups    int
-	Queues    int
-	Schedules int
-	Forgets   string // what a reset removes
-	Waiters   int
-	Stubs     int
-	Faults    int
-	Journal   bool // the server has a store with journals
-}
-
-type clock struct {
-	Mode string
-	Now  int64 // Unix ms
-}
-
-// access is the settings for clients of the account.
-type access struct {
-	ID            string
-	URL           string
-	Token         string
-	HeaderPrefix  string // of configuration headers
-	Env           []struct{ Name, Value string }
-	VectorIndexes []string
-}
-
 // frame is the data of the layout around a view.
 type frame struct {
 	Name     string // of the view
@@ -115,8 +77,8 @@ type frame struct {
 	Account  string
 	Accounts []string
 	Fleet    bool // the server belongs to a fleet
-	Access   access
-	Now      overview
+	Access   api.Account
+	Now      api.Overview
 	Said     *saying
 	Fault    string // error that replaces the view
 	Status   int

@@ -15,8 +15,8 @@ import (
 
 	"github.com/understudy-mock/understudy/internal/testkit/expect"
 	"github.com/understudy-mock/understudy/mockserver"
-	"github.com/understudy-mock/understudy/mockserver/fleet"
 	"github.com/understudy-mock/understudy/mockserver/ui"
+	"github.com/understudy-mock/understudy/spec/api"
 	"github.com/understudy-mock/understudy/spec/route"
 )
 
@@ -396,14 +396,14 @@ func TestStatementsOfTheFleet(t *testing.T) {
 }
 
 // fleetFacts is a fleet of three servers, one of them leaving.
-var fleetFacts = fleet.View{
+var fleetFacts = api.Fleet{
 	Self: "one",
-	Members: []fleet.ViewOfMember{
+	Members: []api.FleetMember{
 		{ID: "one", URL: "http://10.0.0.1:8080", Accounts: 2, Since: 1772442000000},
 		{ID: "two", URL: "http://10.0.0.2:8080", Accounts: 1, Since: 1772442060000},
 		{ID: "three", URL: "http://10.0.0.3:8080", Since: 1772442000000, Leaving: true},
 	},
-	Accounts: []fleet.ViewOfAccount{
+	Accounts: []api.FleetAccount{
 		{ID: "svcUser", Owner: "one", URL: "http://10.0.0.1:8080", State: "serving"},
 		{ID: "shop", Owner: "two", URL: "http://10.0.0.2:8080", State: "serving"},
 		{ID: "old", Owner: "one", URL: "http://10.0.0.1:8080", State: "refused", Reason: "the records were written by a later version"},
@@ -428,7 +428,7 @@ func fleetServer(t testing.TB, u *mockserver.TestServer) *httptest.Server {
 	return server
 }
 
-func fleetPage(t testing.TB, u *mockserver.TestServer) (reading, fleet.View) {
+func fleetPage(t testing.TB, u *mockserver.TestServer) (reading, api.Fleet) {
 	t.Helper()
 	r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, fleetServer(t, u).URL+"/_understudy/ui/fleet", nil)
 	if err != nil {

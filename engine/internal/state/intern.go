@@ -61,9 +61,9 @@ func ShareText[T HeaderText | HeaderPair](in *HeaderInterner, t *T) int64 {
 	return int64(len(*t))
 }
 
-// Share replaces h by an equal map if there is one. It returns the bytes of h if h is the
+// Intern replaces h by an equal map if there is one. It returns the bytes of h if h is the
 // first of its kind, otherwise 0.
-func (in *HeaderInterner) Share(h *Header) int64 {
+func (in *HeaderInterner) Intern(h *Header) int64 {
 	if len(*h) == 0 {
 		*h = nil
 		return 0
@@ -145,11 +145,11 @@ func lengthOf(texts []string) (n int64) {
 // OptionInterner lets messages with equal options share one value.
 type OptionInterner struct {
 	known map[uint64]*Options // by hash
-	like  Options             // what Share compares, here so that the options of its caller need not be on the heap
+	like  Options             // what Intern compares, here so that the options of its caller need not be on the heap
 }
 
-// Share returns a copy of o on the heap, or an equal value that is already there.
-func (in *OptionInterner) Share(o *Options) *Options {
+// Intern returns a copy of o on the heap, or an equal value that is already there.
+func (in *OptionInterner) Intern(o *Options) *Options {
 	in.like = *o
 	sum := in.like.sum()
 	if known := in.known[sum]; known != nil && known.equal(&in.like) {
@@ -172,9 +172,9 @@ func (in *OptionInterner) Share(o *Options) *Options {
 // OriginInterner lets messages of equal origin share one value.
 type OriginInterner struct{ known map[Origin]*Origin }
 
-// Share returns a copy of o on the heap, or an equal value that is already there. The
+// Intern returns a copy of o on the heap, or an equal value that is already there. The
 // origin of a callback or of a repetition is that of one message: it is not remembered.
-func (in *OriginInterner) Share(o Origin) *Origin {
+func (in *OriginInterner) Intern(o Origin) *Origin {
 	if known := in.known[o]; known != nil {
 		return known
 	}

@@ -25,17 +25,17 @@ func TestSharingTakesEveryField(t *testing.T) {
 			values := []Options{{}, with(1), with(2)}
 			shared := make([]*Options, len(values))
 			for i, o := range values {
-				if shared[i] = in.Share(&o); !reflect.DeepEqual(*shared[i], o) {
+				if shared[i] = in.Intern(&o); !reflect.DeepEqual(*shared[i], o) {
 					t.Errorf("value %d: got %+v, want %+v", i, *shared[i], o)
 				}
 			}
 			for i, o := range []Options{{}, with(1), with(2)} {
-				if in.Share(&o) != shared[i] {
+				if in.Intern(&o) != shared[i] {
 					t.Errorf("value %d, the second time, is not shared", i)
 				}
 			}
 			path.set(t, reflect.ValueOf(&values[1]).Elem(), 2) // now equal to another value
-			if in.Share(&values[1]) != shared[2] {
+			if in.Intern(&values[1]) != shared[2] {
 				t.Error("a value that was changed to another is not shared with it")
 			}
 		})
@@ -48,7 +48,7 @@ func TestSharedOptionsAreBounded(t *testing.T) {
 	t.Run("large options share nothing", func(t *testing.T) {
 		t.Parallel()
 		var in OptionInterner
-		in.Share(&Options{DedupID: strings.Repeat("x", maxSharedOptions+1)})
+		in.Intern(&Options{DedupID: strings.Repeat("x", maxSharedOptions+1)})
 		if len(in.known) != 0 {
 			t.Errorf("%d values are known", len(in.known))
 		}
@@ -57,7 +57,7 @@ func TestSharedOptionsAreBounded(t *testing.T) {
 		t.Parallel()
 		var in OptionInterner
 		for n := range 3 * maxInterned {
-			in.Share(&Options{DedupID: strconv.Itoa(n)})
+			in.Intern(&Options{DedupID: strconv.Itoa(n)})
 			if len(in.known) > maxInterned {
 				t.Fatalf("%d values are known", len(in.known))
 			}

@@ -7,7 +7,7 @@ func (l *SnapshotReader) sharedOptions(o *Options, what, id string) *Options {
 	if !l.want(o != nil, "%s %q: no options", what, id) {
 		return &Options{}
 	}
-	return l.state.Options.Share(o)
+	return l.state.Options.Intern(o)
 }
 
 // message loads a message. What it refers to may come later in the document, so the reader checks
@@ -16,7 +16,7 @@ func (l *SnapshotReader) message(s *savedMessage) {
 	m := l.messages.next()
 	*m = s.Message
 	m.Cut, m.Canceled, m.Last = s.Cut, s.Canceled, s.Last
-	m.Origin = l.state.Origins.Share(*m.Origin)
+	m.Origin = l.state.Origins.Intern(*m.Origin)
 	m.Options = l.sharedOptions(m.Options, "message", m.ID)
 	m.Weight = ClampWeight(int64(len(m.Body)) + m.Options.Size() + ShareText(&l.state.Headers, &m.Headers))
 	m.Step, m.Slot = l.items.at(s.Item), l.slots.at(s.Slot)
@@ -73,7 +73,7 @@ func (l *SnapshotReader) run(s *savedRun) {
 	*run = s.Run
 	run.Bare, run.Proven = s.Bare, s.Proven
 	ShareText(&l.state.Headers, &run.Header)
-	l.state.Headers.Share(&run.Forward)
+	l.state.Headers.Intern(&run.Forward)
 	run.Options = l.sharedOptions(run.Options, "run", run.ID)
 	for _, place := range s.Items {
 		run.Items = append(run.Items, objectAt(l, &l.items, place, "run", run.ID))
@@ -119,7 +119,7 @@ func (l *SnapshotReader) entry(s *savedEntry) {
 	e := new(s.DLQEntry)
 	m := &e.Message
 	if l.want(m.Origin != nil, "DLQ entry %q: no message", e.ID) {
-		m.Origin = l.state.Origins.Share(*m.Origin)
+		m.Origin = l.state.Origins.Intern(*m.Origin)
 	}
 	m.Options = l.sharedOptions(m.Options, "DLQ entry", e.ID)
 	ShareText(&l.state.Headers, &m.Headers)

@@ -111,8 +111,9 @@ func (t *table[T, S]) record(v *T) S {
 	return s
 }
 
-// Touch must be called, under the lock, before an object of the account changes. After
-// Detach it does nothing, because the objects that change belong to another state.
+// Touch must be called, under the lock, before an object of the account changes; objects of other
+// types than these, which are owners of timers, are copied by Begin. After Detach it does nothing,
+// because the objects that change belong to another state.
 func (w *SnapshotWriter) Touch(v any) {
 	if w.detached {
 		return

@@ -193,6 +193,13 @@ export interface Event {
   [name: string]: unknown;
 }
 
+/** what was found there, and what is around it */
+export interface Excerpt {
+  after: string;
+  before: string;
+  found: string;
+}
+
 /** One request to the interface, and its response. */
 export interface Exchange {
   account: string;
@@ -255,32 +262,36 @@ export interface Fault {
 export type Faults = Fault[];
 
 export interface Fleet {
-  accounts: ({
-    id: string;
-    /** id of its server; missing while it has none */
-    owner?: string;
-    reason?: string;
-    /** serving; waiting: no server has it; refused: its server cannot serve it, see reason; others: the answering server is working on it */
-    state: "claiming" | "dropping" | "moving" | "opening" | "refused" | "serving" | "waiting";
-    /** of its server */
-    url?: string;
-  })[];
-  members: {
-    /** number of accounts */
-    accounts: number;
-    /** of this start of the server; different after a restart */
-    id: string;
-    /** it is handing its accounts over to the others */
-    leaving?: boolean;
-    /** Unix ms */
-    since: number;
-    /** how the other servers reach it */
-    url: string;
-  }[];
+  accounts: FleetAccount[];
+  members: FleetMember[];
   /** how often an account moved to another server, as seen by the answering server since its start */
   ownerChanges: number;
   /** id of the server that answers */
   self: string;
+}
+
+export interface FleetAccount {
+  id: string;
+  /** id of its server; missing while it has none */
+  owner?: string;
+  reason?: string;
+  /** serving; waiting: no server has it; refused: its server cannot serve it, see reason; others: the answering server is working on it */
+  state: "claiming" | "dropping" | "moving" | "opening" | "refused" | "serving" | "waiting";
+  /** of its server */
+  url?: string;
+}
+
+export interface FleetMember {
+  /** number of accounts */
+  accounts: number;
+  /** of this start of the server; different after a restart */
+  id: string;
+  /** it is handing its accounts over to the others */
+  leaving?: boolean;
+  /** Unix ms */
+  since: number;
+  /** how the other servers reach it */
+  url: string;
 }
 
 /** values by canonical name */
@@ -319,45 +330,51 @@ export interface JournalEnd {
   lsn: number;
 }
 
+export interface JournalQueue {
+  lag: number;
+  name: string;
+  parallelism: number;
+  paused: boolean;
+}
+
+/** that was applied last */
+export interface JournalRecord {
+  /** of the command, short, without bodies and credentials */
+  arguments?: string;
+  at: number;
+  /** the command; missing where the state is that of the snapshot */
+  kind?: string;
+  lsn: number;
+}
+
+export interface JournalState {
+  dlq: number;
+  flowKeys: number;
+  groups: number;
+  inFlight: number;
+  /** by state */
+  messages: Record<string, number>;
+  /** Unix ms of the next timer */
+  nextDue?: number;
+  /** flow-control keys that are paused */
+  paused: number;
+  queueCount: number;
+  /** the first 50 by name */
+  queues: JournalQueue[];
+  /** by state */
+  runs: Record<string, number>;
+  schedules: number;
+  waiters: number;
+}
+
 export interface JournalStep {
   account: string;
   first: JournalEnd;
   last: JournalEnd;
-  /** that was applied last */
-  record: {
-    /** of the command, short, without bodies and credentials */
-    arguments?: string;
-    at: number;
-    /** the command; missing where the state is that of the snapshot */
-    kind?: string;
-    lsn: number;
-  };
+  record: JournalRecord;
   /** the journal begins with a snapshot: states before it are gone */
   snapshot: boolean;
-  state: {
-    dlq: number;
-    flowKeys: number;
-    groups: number;
-    inFlight: number;
-    /** by state */
-    messages: Record<string, number>;
-    /** Unix ms of the next timer */
-    nextDue?: number;
-    /** flow-control keys that are paused */
-    paused: number;
-    queueCount: number;
-    /** the first 50 by name */
-    queues: {
-      lag: number;
-      name: string;
-      parallelism: number;
-      paused: boolean;
-    }[];
-    /** by state */
-    runs: Record<string, number>;
-    schedules: number;
-    waiters: number;
-  };
+  state: JournalState;
 }
 
 /** the latest attempt that failed, and what can be done; missing when none has */
@@ -365,33 +382,15 @@ export interface LastFailure {
   attempt: number;
   /** maximum number */
   attempts: number;
-  can: ({
-    do: "retry" | "resume" | "restart" | "hurry" | "open the answer";
-    method: string;
-    path: string;
-  })[];
+  can: Remedy[];
   /** why there was no answer */
   error?: string;
   messageId: string;
   /** the step, the attempt, and the first line of the answer or of the error */
   reason: string;
   responseStatus?: number;
-  /** how the attempt was signed, after a 401 or 403 */
-  signature?: {
-    /** what to compare, in words */
-    checks: string[];
-    header: string;
-    /** which signing key made the signature. unknown: one that the account no longer has; dropped: the server does not have the delivery, as after a restart */
-    key: "current" | "next" | "unknown" | "dropped";
-    /** environment variable that must have the key */
-    variable?: string;
-  };
-  /** the stack trace in the answer */
-  stack?: {
-    /** the innermost call in the code of the endpoint */
-    own?: string;
-    text: string;
-  };
+  signature?: SignatureCheck;
+  stack?: Stack;
   stepName?: string;
 }
 
@@ -485,6 +484,42 @@ export interface Messages {
   messages: MessageRow[];
 }
 
+/** A summary of an account. */
+export interface Overview {
+  account: string;
+  /** that have begun */
+  attempts: number;
+  clock: Clock;
+  dlq: number;
+  faults: number;
+  /** for bug reports */
+  flags?: string[];
+  flowKeys: number;
+  /** what a reset of the account removes, in words */
+  forgets: string;
+  groups: number;
+  inFlight: number;
+  /** the server has a store with journals */
+  journal?: boolean;
+  /** by state */
+  messages: Record<string, number>;
+  /** when the next timer fires, Unix ms; missing for never */
+  nextDue?: number;
+  parallel: number;
+  /** flow-control keys that are paused */
+  paused: number;
+  /** recent rate of attempts */
+  perSecond: number;
+  queues: number;
+  /** Unix ms of the wall clock */
+  real: number;
+  /** by state */
+  runs: Record<string, number>;
+  schedules: number;
+  stubs: number;
+  waiters: number;
+}
+
 export interface Progress {
   /** deliveries that were attempted */
   attempts: number;
@@ -513,6 +548,12 @@ export interface Relation {
   /** with the steps that had finished */
   resumed: boolean;
   workflowRunId: string;
+}
+
+export interface Remedy {
+  do: "retry" | "resume" | "restart" | "hurry" | "open the answer";
+  method: string;
+  path: string;
 }
 
 export interface Requests {
@@ -592,12 +633,7 @@ export interface Search {
 export interface SearchHit {
   dlqId?: string;
   error?: string;
-  /** what was found there, and what is around it */
-  excerpt?: {
-    after: string;
-    before: string;
-    found: string;
-  };
+  excerpt?: Excerpt;
   /** of the message, the run or the DLQ entry; an event has none */
   id?: string;
   kind: "message" | "run" | "dlq" | "log";
@@ -616,6 +652,24 @@ export interface SearchHit {
   time: number;
   url?: string;
   workflowRunId?: string;
+}
+
+/** how the attempt was signed, after a 401 or 403 */
+export interface SignatureCheck {
+  /** what to compare, in words */
+  checks: string[];
+  header: string;
+  /** which signing key made the signature. unknown: one that the account no longer has; dropped: the server does not have the delivery, as after a restart */
+  key: "current" | "next" | "unknown" | "dropped";
+  /** environment variable that must have the key */
+  variable?: string;
+}
+
+/** the stack trace in the answer */
+export interface Stack {
+  /** the innermost call in the code of the endpoint */
+  own?: string;
+  text: string;
 }
 
 export interface Stub {
@@ -651,11 +705,13 @@ export interface UndoPoints {
 }
 
 export interface Waiters {
-  waiters: {
-    deadline: number;
-    eventId: string;
-    workflowRunId: string;
-  }[];
+  waiters: WaitingRun[];
+}
+
+export interface WaitingRun {
+  deadline: number;
+  eventId: string;
+  workflowRunId: string;
 }
 
 /** The operations of the control API that answer in JSON, by operationId. */
@@ -1086,7 +1142,7 @@ export interface Operations {
       /** stream new entries as server-sent events */
       follow?: boolean;
     };
-    response: unknown;
+    response: Overview;
   };
   /** Find or create an account, and return its credentials */
   controlPutAccount: {

@@ -244,13 +244,21 @@ class Error(TypedDict):
     error: str
 
 
-class LastFailureCan(TypedDict):
+class Excerpt(TypedDict):
+    """what was found there, and what is around it"""
+
+    after: str
+    before: str
+    found: str
+
+
+class Remedy(TypedDict):
     do: Literal["retry", "resume", "restart", "hurry", "open the answer"]
     method: str
     path: str
 
 
-class _LastFailureSignature(TypedDict):
+class _SignatureCheck(TypedDict):
     # what to compare, in words
     checks: List[str]
     header: str
@@ -258,18 +266,18 @@ class _LastFailureSignature(TypedDict):
     key: Literal["current", "next", "unknown", "dropped"]
 
 
-class LastFailureSignature(_LastFailureSignature, total=False):
+class SignatureCheck(_SignatureCheck, total=False):
     """how the attempt was signed, after a 401 or 403"""
 
     # environment variable that must have the key
     variable: str
 
 
-class _LastFailureStack(TypedDict):
+class _Stack(TypedDict):
     text: str
 
 
-class LastFailureStack(_LastFailureStack, total=False):
+class Stack(_Stack, total=False):
     """the stack trace in the answer"""
 
     # the innermost call in the code of the endpoint
@@ -280,7 +288,7 @@ class _LastFailure(TypedDict):
     attempt: int
     # maximum number
     attempts: int
-    can: List[LastFailureCan]
+    can: List[Remedy]
     messageId: str
     # the step, the attempt, and the first line of the answer or of the error
     reason: str
@@ -292,10 +300,8 @@ class LastFailure(_LastFailure, total=False):
     # why there was no answer
     error: str
     responseStatus: int
-    # how the attempt was signed, after a 401 or 403
-    signature: LastFailureSignature
-    # the stack trace in the answer
-    stack: LastFailureStack
+    signature: SignatureCheck
+    stack: Stack
     stepName: str
 
 
@@ -389,13 +395,13 @@ class Fault(_Fault, total=False):
 Faults = List[Fault]
 
 
-class _FleetAccounts(TypedDict):
+class _FleetAccount(TypedDict):
     id: str
     # serving; waiting: no server has it; refused: its server cannot serve it, see reason; others: the answering server is working on it
     state: Literal["claiming", "dropping", "moving", "opening", "refused", "serving", "waiting"]
 
 
-class FleetAccounts(_FleetAccounts, total=False):
+class FleetAccount(_FleetAccount, total=False):
     # id of its server; missing while it has none
     owner: str
     reason: str
@@ -403,7 +409,7 @@ class FleetAccounts(_FleetAccounts, total=False):
     url: str
 
 
-class _FleetMembers(TypedDict):
+class _FleetMember(TypedDict):
     # number of accounts
     accounts: int
     # of this start of the server; different after a restart
@@ -414,14 +420,14 @@ class _FleetMembers(TypedDict):
     url: str
 
 
-class FleetMembers(_FleetMembers, total=False):
+class FleetMember(_FleetMember, total=False):
     # it is handing its accounts over to the others
     leaving: bool
 
 
 class Fleet(TypedDict):
-    accounts: List[FleetAccounts]
-    members: List[FleetMembers]
+    accounts: List[FleetAccount]
+    members: List[FleetMember]
     # how often an account moved to another server, as seen by the answering server since its start
     ownerChanges: int
     # id of the server that answers
@@ -474,12 +480,19 @@ class JournalEnd(TypedDict):
     lsn: int
 
 
-class _JournalStepRecord(TypedDict):
+class JournalQueue(TypedDict):
+    lag: int
+    name: str
+    parallelism: int
+    paused: bool
+
+
+class _JournalRecord(TypedDict):
     at: int
     lsn: int
 
 
-class JournalStepRecord(_JournalStepRecord, total=False):
+class JournalRecord(_JournalRecord, total=False):
     """that was applied last"""
 
     # of the command, short, without bodies and credentials
@@ -488,14 +501,7 @@ class JournalStepRecord(_JournalStepRecord, total=False):
     kind: str
 
 
-class JournalStepStateQueues(TypedDict):
-    lag: int
-    name: str
-    parallelism: int
-    paused: bool
-
-
-class _JournalStepState(TypedDict):
+class _JournalState(TypedDict):
     dlq: int
     flowKeys: int
     groups: int
@@ -506,14 +512,14 @@ class _JournalStepState(TypedDict):
     paused: int
     queueCount: int
     # the first 50 by name
-    queues: List[JournalStepStateQueues]
+    queues: List[JournalQueue]
     # by state
     runs: Dict[str, int]
     schedules: int
     waiters: int
 
 
-class JournalStepState(_JournalStepState, total=False):
+class JournalState(_JournalState, total=False):
     # Unix ms of the next timer
     nextDue: int
 
@@ -522,11 +528,10 @@ class JournalStep(TypedDict):
     account: str
     first: JournalEnd
     last: JournalEnd
-    # that was applied last
-    record: JournalStepRecord
+    record: JournalRecord
     # the journal begins with a snapshot: states before it are gone
     snapshot: bool
-    state: JournalStepState
+    state: JournalState
 
 
 class Loaded(TypedDict):
@@ -616,6 +621,46 @@ class _Messages(TypedDict):
 class Messages(_Messages, total=False):
     # of the next page; missing on the last
     cursor: str
+
+
+class _Overview(TypedDict):
+    account: str
+    # that have begun
+    attempts: int
+    clock: Clock
+    dlq: int
+    faults: int
+    flowKeys: int
+    # what a reset of the account removes, in words
+    forgets: str
+    groups: int
+    inFlight: int
+    # by state
+    messages: Dict[str, int]
+    parallel: int
+    # flow-control keys that are paused
+    paused: int
+    # recent rate of attempts
+    perSecond: float
+    queues: int
+    # Unix ms of the wall clock
+    real: int
+    # by state
+    runs: Dict[str, int]
+    schedules: int
+    stubs: int
+    waiters: int
+
+
+class Overview(_Overview, total=False):
+    """A summary of an account."""
+
+    # for bug reports
+    flags: List[str]
+    # the server has a store with journals
+    journal: bool
+    # when the next timer fires, Unix ms; missing for never
+    nextDue: int
 
 
 class _Progress(TypedDict):
@@ -715,14 +760,6 @@ class Schedules(TypedDict):
     schedules: List[ScheduleRow]
 
 
-class SearchHitExcerpt(TypedDict):
-    """what was found there, and what is around it"""
-
-    after: str
-    before: str
-    found: str
-
-
 class _SearchHit(TypedDict):
     kind: Literal["message", "run", "dlq", "log"]
     state: str
@@ -735,8 +772,7 @@ class SearchHit(_SearchHit, total=False):
 
     dlqId: str
     error: str
-    # what was found there, and what is around it
-    excerpt: SearchHitExcerpt
+    excerpt: Excerpt
     # of the message, the run or the DLQ entry; an event has none
     id: str
     labels: List[str]
@@ -802,11 +838,11 @@ class UndoPoints(TypedDict):
     points: List[UndoPoint]
 
 
-class WaitersWaiters(TypedDict):
+class WaitingRun(TypedDict):
     deadline: int
     eventId: str
     workflowRunId: str
 
 
 class Waiters(TypedDict):
-    waiters: List[WaitersWaiters]
+    waiters: List[WaitingRun]
