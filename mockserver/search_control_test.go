@@ -44,7 +44,7 @@ func TestSearch(t *testing.T) {
 	for line, want := range map[string][]string{
 		"zürich": {message}, "4711 kind:message": {message}, "basel": {message, "log DELIVERED"}, "label:shop kind:message": {message}, "blue": {message},
 		"header:X-Tenant=blue": {message}, order: {message}, "Hunter2": nil, "label:shop lou": nil,
-		"lou": {"message " + failed, entry}, "path:/mail state:failed kind:message,dlq": {"message " + failed, entry}, "status:503 kind:dlq": {entry},
+		"lou": {entry, "message " + failed}, "path:/mail state:failed kind:message,dlq": {entry, "message " + failed}, "status:503 kind:dlq": {entry},
 		"nine kind:run": {run}, "reserve kind:run": {run}, "step:charge kind:run,dlq": {run, runEntry}, "state:run_failed kind:run": {run}, "run:wfr_sh kind:run,dlq": {run, runEntry},
 		"kind:message until:1h": nil, "state:run_failed kind:log": {"log RUN_FAILED"},
 	} {

@@ -66,6 +66,7 @@ func (s *Service) search(c *call.Call) (response.Response, error) {
 			out.Cursor = next
 		}
 	}
+	slices.SortStableFunc(out.Hits, func(x, y api.SearchHit) int { return cmp.Compare(rank(&x), rank(&y)) })
 	for i := range out.Hits {
 		if rest, ok := strings.CutPrefix(out.Hits[i].Place, "header "+header.Prefix); ok {
 			out.Hits[i].Place = "header " + d.HeaderPrefix + rest
@@ -73,6 +74,15 @@ func (s *Service) search(c *call.Call) (response.Response, error) {
 	}
 	out.TookMs = float64(s.Wall.Now().Sub(begun).Microseconds()) / 1000
 	return response.Response{Body: out}, nil
+}
+
+// rank orders hits for a reader: what failed first, and runs before their messages.
+func rank(h *api.SearchHit) int {
+	at := slices.Index([]string{"run", "dlq", "message", "log"}, h.Kind)
+	if !strings.Contains(h.State, "FAILED") {
+		at += 4
+	}
+	return at
 }
 
 // look adds the hits of one list, and returns the cursor after the last item that it has

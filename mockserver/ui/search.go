@@ -38,8 +38,11 @@ func searchResults(v *visit) (any, error) {
 	return &f, err
 }
 
-// searchHit is a message, a run, a DLQ entry or an event.
-type searchHit struct{ api.SearchHit }
+// searchHit is a message, a run with its messages, a DLQ entry or an event.
+type searchHit struct {
+	api.SearchHit
+	Messages int // that were found as well
+}
 
 // resultKind is a kind with its hits.
 type resultKind struct {
@@ -48,14 +51,26 @@ type resultKind struct {
 }
 
 // resultKinds are the kinds in display order.
-var resultKinds = []resultKind{{Kind: "message", Title: "Messages"}, {Kind: "run", Title: "Runs"}, {Kind: "dlq", Title: "DLQ entries"}, {Kind: "log", Title: "Log"}}
+var resultKinds = []resultKind{{Kind: "run", Title: "Runs"}, {Kind: "dlq", Title: "DLQ entries"}, {Kind: "message", Title: "Messages"}, {Kind: "log", Title: "Log"}}
 
-// Kinds returns the kinds that have hits, or may have some further on.
+// Kinds returns the kinds that have hits, or may have some further on. Messages of a run that was
+// found are counted there.
 func (f *found) Kinds() (list []resultKind) {
+	runs := map[string]*searchHit{}
+	for i := range f.Hits {
+		if f.Hits[i].Kind == "run" {
+			runs[f.Hits[i].ID] = &f.Hits[i]
+		}
+	}
+	for i := range f.Hits {
+		if run := runs[f.Hits[i].WorkflowRunID]; run != nil && f.Hits[i].Kind == "message" {
+			run.Messages++
+		}
+	}
 	for _, k := range resultKinds {
 		for i := range f.Hits {
-			if f.Hits[i].Kind == k.Kind {
-				k.Hits = append(k.Hits, f.Hits[i])
+			if hit := &f.Hits[i]; hit.Kind == k.Kind && (hit.Kind != "message" || runs[hit.WorkflowRunID] == nil) {
+				k.Hits = append(k.Hits, *hit)
 			}
 		}
 		if k.Cursor = f.Cursors[k.Kind]; len(k.Hits) > 0 || k.Cursor != "" {

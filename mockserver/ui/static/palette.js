@@ -65,14 +65,19 @@ const palette = {
       const account = encodeURIComponent(find("#live").dataset.account);
       const answers = await Promise.all([words, ...(/^[\w.-]+$/.test(words) ? ["id:" + words, "run:" + words] : [])].map(async (q) => (await fetch(`/_understudy/search?account=${account}&q=${encodeURIComponent(q)}`)).json()));
       if (asked !== this.asked) return;
-      const seen = new Set();
-      for (const hit of answers.flatMap((answer) => answer.hits ?? [])) {
-        const view = { dlq: "dlq", run: "runs", log: hit.messageId ? "messages" : "runs" }[hit.kind] ?? "messages";
-        const id = { dlq: hit.dlqId, runs: hit.workflowRunId, messages: hit.messageId }[view] ?? hit.id;
-        if (!id || seen.has(view + id) || seen.size >= 12) continue;
-        seen.add(view + id);
-        const place = hit.url ? hit.url.replace(/^\w+:\/\//, "") : "";
-        this.found.push([{ dlq: "DLQ", runs: "Runs", messages: "Messages" }[view], `${place || id}`, `${(hit.state ?? "").toLowerCase().replace(/^run_/, "")} ${id}`, `/_understudy/ui/${view}/${encodeURIComponent(id)}?account=${account}`]);
+      const lines = new Map(); // one for a run with its messages, in the order of the search
+      const failed = ({ state }) => /FAILED/.test(state);
+      for (const hit of answers.flatMap((answer) => answer.hits ?? []).sort((a, b) => failed(b) - failed(a))) {
+        const [view, id] = hit.workflowRunId ? ["runs", hit.workflowRunId] : hit.kind === "dlq" ? ["dlq", hit.dlqId] : ["messages", hit.messageId ?? hit.id];
+        const line = lines.get(view + id) ?? { view, id, hit, messages: new Set() };
+        if (hit.kind === "message" && view === "runs") line.messages.add(hit.id);
+        if (id) lines.set(view + id, line);
+      }
+      for (const { view, id, hit, messages } of [...lines.values()].slice(0, 12)) {
+        const { before, found, after } = hit.excerpt ?? {};
+        const place = hit.excerpt ? `${hit.place}: ${before}${found}${after}` : "";
+        const more = messages.size > 0 ? `with ${messages.size} ${messages.size === 1 ? "message" : "messages"}` : "";
+        this.found.push([{ dlq: "DLQ", runs: "Runs", messages: "Messages" }[view], hit.url?.replace(/^\w+:\/\//, "") || id, [(hit.state ?? "").toLowerCase().replace(/^run_/, ""), id, more, place].filter(Boolean).join(" · "), `/_understudy/ui/${view}/${encodeURIComponent(id)}?account=${account}`]);
       }
     }
     this.show();
