@@ -24,6 +24,8 @@ func TestEditAndPublish(t *testing.T) {
 	b.holds("the panel has the focus", `document.activeElement.id === "pane"`)
 	b.fill("Body", `{"order":7,`)
 	b.see("Invalid JSON: ")
+	b.clickIn("pane", "Publish message")
+	b.see("Press the button again to send it as it is.")
 	b.fill("Body", `{"order":8,"express":false}`)
 	b.see("Valid JSON")
 	b.see(`− "order": 7,`)

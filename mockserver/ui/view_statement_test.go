@@ -283,7 +283,7 @@ func TestStatementsOfStatistics(t *testing.T) {
 				legend += fmt.Sprintf(" %s %v", r.ID, sum)
 			}
 			expect.Equal(t, "legend of runs", cards["Workflow runs"].first("p", "legend").text(), strings.TrimSpace(legend))
-			expect.Contains(t, "the first line", page.text(), fmt.Sprintf("%s message in the DLQ · this month $%s", truth["dlq_message_count"], truth["total_monthly_billing"]))
+			expect.Contains(t, "the first line", page.text(), fmt.Sprintf("%s entry in the DLQ · this month $%s", truth["dlq_message_count"], truth["total_monthly_billing"]))
 		})
 	}
 }

@@ -135,5 +135,19 @@ function checkText(field) {
 }
 
 document.addEventListener("input", ({ target }) => {
-  if (target.matches("[data-json], [data-differs]")) checkText(target);
+  if (!target.matches("[data-json], [data-differs]")) return;
+  delete target.form?.dataset.warned;
+  checkText(target);
 });
+
+// Invalid JSON is sent only by a second click.
+document.addEventListener("submit", (event) => {
+  const form = event.target;
+  const bad = form.querySelector("label:has([data-json]) + .checked .bad");
+  if (!bad || form.dataset.warned) return;
+  event.preventDefault();
+  event.stopImmediatePropagation();
+  form.dataset.warned = "yes";
+  bad.textContent += ". Press the button again to send it as it is.";
+  bad.scrollIntoView({ block: "nearest" });
+}, true);
