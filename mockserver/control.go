@@ -8,7 +8,6 @@ import (
 	"github.com/understudy-mock/understudy/mockserver/call"
 	"github.com/understudy-mock/understudy/mockserver/control"
 	"github.com/understudy-mock/understudy/mockserver/messaging"
-	"github.com/understudy-mock/understudy/mockserver/response"
 	"github.com/understudy-mock/understudy/mockserver/saved"
 	"github.com/understudy-mock/understudy/mockserver/stub"
 	"github.com/understudy-mock/understudy/mockserver/tenant"
@@ -69,13 +68,13 @@ var _ = registerHandlers(apiRows())
 func apiRows() map[string]handler {
 	rows := map[string]handler{}
 	for id, h := range messaging.Handlers() {
-		rows[id] = func(s *Server, c *call.Call) (response.Response, error) { return h(s.messaging, c) }
+		rows[id] = func(s *Server, c *call.Call) (any, error) { return h(s.messaging, c) }
 	}
 	for id, h := range saved.Handlers() {
-		rows[id] = func(s *Server, c *call.Call) (response.Response, error) { return h(s.states, c) }
+		rows[id] = func(s *Server, c *call.Call) (any, error) { return h(s.states, c) }
 	}
 	for id, h := range control.Handlers() {
-		rows[id] = func(s *Server, c *call.Call) (response.Response, error) { return h(s.control, c) }
+		rows[id] = func(s *Server, c *call.Call) (any, error) { return h(s.control, c) }
 	}
 	return rows
 }

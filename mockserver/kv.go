@@ -29,7 +29,7 @@ const clockHeader = "Understudy-Clock"
 
 // kvCall passes the call to the account's store, which has its own rules for
 // tokens, statuses and bodies.
-func (s *Server) kvCall(c *call.Call) (response.Response, error) {
+func (s *Server) kvCall(c *call.Call) (any, error) {
 	path := "/" + strings.TrimPrefix(strings.TrimPrefix(c.Op.Path, kvPath), "/")
 	if command, ok := c.Vars["command"]; ok {
 		path = "/" + command
@@ -37,7 +37,7 @@ func (s *Server) kvCall(c *call.Call) (response.Response, error) {
 	r, u := *c.Request, url.URL{RawPath: path, RawQuery: c.Raw}
 	var err error
 	if u.Path, err = url.PathUnescape(path); err != nil {
-		return response.Response{}, response.Invalid("path: " + err.Error())
+		return nil, response.Invalid("path: " + err.Error())
 	}
 	r.URL, r.Header, r.Body = &u, c.Header, io.NopCloser(bytes.NewReader(c.Body))
 	answer := captured{header: http.Header{}}

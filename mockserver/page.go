@@ -33,17 +33,17 @@ var _ = registerHandlers(map[string]handler{
 type forPage struct{}
 
 // showPage passes a call to the web page.
-func (s *Server) showPage(c *call.Call) (response.Response, error) { return passed(c, s.page, "page") }
+func (s *Server) showPage(c *call.Call) (any, error) { return passed(c, s.page, "page") }
 
 // serveAgents passes a call to the tools for coding agents.
-func (s *Server) serveAgents(c *call.Call) (response.Response, error) {
+func (s *Server) serveAgents(c *call.Call) (any, error) {
 	return passed(c, s.agents, "endpoint for coding agents")
 }
 
 // passed passes a call to a part of the server that is a client of the control API.
-func passed(c *call.Call, to http.Handler, part string) (response.Response, error) {
+func passed(c *call.Call, to http.Handler, part string) (any, error) {
 	if to == nil {
-		return response.Response{}, control.Missing(part)
+		return nil, control.Missing(part)
 	}
 	r := c.Request.Clone(context.WithValue(c.Request.Context(), forPage{}, true))
 	r.Body = io.NopCloser(bytes.NewReader(c.Body))
@@ -52,9 +52,9 @@ func passed(c *call.Call, to http.Handler, part string) (response.Response, erro
 
 // showHelp passes a call to the documentation, which needs nothing of the
 // server.
-func showHelp(s *Server, c *call.Call) (response.Response, error) {
+func showHelp(s *Server, c *call.Call) (any, error) {
 	if s.parts.Docs == nil {
-		return response.Response{}, control.Missing("documentation")
+		return nil, control.Missing("documentation")
 	}
 	return response.Response{Stream: func(w http.ResponseWriter, _ *http.Request) { s.parts.Docs.ServeHTTP(w, c.Request) }}, nil
 }

@@ -169,7 +169,7 @@ func (s *Server) respond(w http.ResponseWriter, v *visit) (out response.Response
 }
 
 // act checks the request and runs the handler.
-func (s *Server) act(w http.ResponseWriter, c *call.Call, found route) (out response.Response, err error) {
+func (s *Server) act(w http.ResponseWriter, c *call.Call, found route) (response.Response, error) {
 	s.speak(c)
 	var fault response.Response
 	faulty := false
@@ -201,13 +201,14 @@ func (s *Server) act(w http.ResponseWriter, c *call.Call, found route) (out resp
 	if err := s.takeTurn(c); err != nil {
 		return response.Response{}, err
 	}
-	if out, err = found.handler(s, c); err == nil && c.Op.Area == "control_url" && c.Op.Method != http.MethodGet {
+	body, err := found.handler(s, c)
+	if err == nil && c.Op.Area == "control_url" && c.Op.Method != http.MethodGet {
 		err = s.keep(c)
 	}
 	if faulty && err == nil {
 		return fault, nil
 	}
-	return out, err
+	return response.Of(body), err
 }
 
 // answerHead answers HEAD as GET; net/http drops the body.
@@ -602,10 +603,10 @@ const originalHeader = "Understudy-Original-Message"
 // as calls an operation of the interface as an account on behalf of the tester:
 // it needs no credentials, no faults apply, and the journal of requests does
 // not record it, because that journal is for what clients do.
-func (s *Server) as(c *call.Call) (response.Response, error) {
+func (s *Server) as(c *call.Call) (any, error) {
 	w := s.tenants.ByID(c.Vars["account"])
 	if w == nil {
-		return response.Response{}, refusal.Of(refusal.NotFound, "account", c.Vars["account"], "not found")
+		return nil, refusal.Of(refusal.NotFound, "account", c.Vars["account"], "not found")
 	}
 	r := c.Request.Clone(c.Request.Context())
 	r.Header = c.Sent.Clone()
@@ -614,17 +615,17 @@ func (s *Server) as(c *call.Call) (response.Response, error) {
 	u := url.URL{RawPath: "/" + escaped, RawQuery: c.SentQuery}
 	var err error
 	if u.Path, err = url.PathUnescape(u.RawPath); err != nil {
-		return response.Response{}, response.Invalid("path " + response.Shorten(escaped) + ": must be the path of an operation, such as v2/dlq")
+		return nil, response.Invalid("path " + response.Shorten(escaped) + ": must be the path of an operation, such as v2/dlq")
 	}
 	r.URL, r.ContentLength = &u, int64(len(c.Body))
 	probe := &visit{call: call.Call{Request: r}}
 	s.neutralise(&probe.call)
 	found, _, err := s.match(probe)
 	if err != nil {
-		return response.Response{}, err
+		return nil, err
 	}
 	if found.op.Area == "control_url" {
-		return response.Response{}, response.Invalid("path " + response.Shorten(u.Path) + ": an operation of the control API; it takes ?account=" + w.ID)
+		return nil, response.Invalid("path " + response.Shorten(u.Path) + ": an operation of the control API; it takes ?account=" + w.ID)
 	}
 	for name := range r.Header {
 		if strings.HasPrefix(name, "Hx-") || strings.HasPrefix(name, "Sec-") {

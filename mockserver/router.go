@@ -275,8 +275,9 @@ func editsOf(segments []string, fixed string, open bool) int {
 	return similar.Distance(strings.Join(segments[:min(len(segments), 8)], "/"), fixed)
 }
 
-// handler reads a call, calls the engine once, and returns a response.
-type handler func(*Server, *call.Call) (response.Response, error)
+// handler reads a call, calls the engine once, and returns the body of the answer, or a
+// response.Response.
+type handler func(*Server, *call.Call) (any, error)
 
 // options answers OPTIONS with the methods of the path. A CORS preflight from a
 // page of this machine is granted what it requests. A preflight of an unknown

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"maps"
-	"math"
 	"os"
 	"slices"
 	"strconv"
@@ -18,6 +17,7 @@ import (
 
 	"golang.org/x/term"
 
+	"github.com/understudy-mock/understudy/internal/clip"
 	"github.com/understudy-mock/understudy/internal/command"
 )
 
@@ -206,33 +206,9 @@ func (s *screen) longWhen(v any) string {
 	return text
 }
 
-// durationOf formats a duration in ms with its two largest units.
+// durationOf formats a duration in ms; whole seconds without a decimal.
 func durationOf(ms float64) string {
-	const day = 24 * time.Hour
-	if ms > math.MaxInt64/float64(time.Millisecond) { // more than a duration can say, 292 years
-		return fmt.Sprintf("%.0f d", ms/float64(day.Milliseconds()))
-	}
-	d := time.Duration(ms) * time.Millisecond
-	pair := func(large time.Duration, unit string, small time.Duration, smaller string) string {
-		text := fmt.Sprintf("%d %s", d/large, unit)
-		if rest := d % large / small; rest > 0 {
-			text += fmt.Sprintf(" %d %s", rest, smaller)
-		}
-		return text
-	}
-	switch {
-	case d < time.Second:
-		return fmt.Sprintf("%d ms", d.Milliseconds())
-	case d < 10*time.Second && d%time.Second != 0:
-		return fmt.Sprintf("%.1f s", d.Seconds())
-	case d < time.Minute:
-		return fmt.Sprintf("%d s", d/time.Second)
-	case d < time.Hour:
-		return pair(time.Minute, "m", time.Second, "s")
-	case d < day:
-		return pair(time.Hour, "h", time.Minute, "m")
-	}
-	return pair(day, "d", time.Hour, "h")
+	return strings.Replace(clip.Duration(ms), ".0 s", " s", 1)
 }
 
 // countOf is a number and what it counts; the plural ends with s unless it is given.

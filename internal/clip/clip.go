@@ -21,3 +21,30 @@ func Counted(n int, one, many string) string {
 	}
 	return fmt.Sprintf("%d %s", n, many)
 }
+
+// Duration formats a duration in ms with its two largest units.
+func Duration(ms float64) string {
+	const second, minute, hour, day = 1000, 60_000, 3_600_000, 86_400_000
+	switch n := int64(min(ms, 1<<62)); { // more is no time of a clock
+	case n < second:
+		return fmt.Sprintf("%d ms", n)
+	case n < 10*second:
+		return fmt.Sprintf("%.1f s", ms/second)
+	case n < minute:
+		return fmt.Sprintf("%d s", n/second)
+	case n < hour:
+		return pair(n/minute, "m", n%minute/second, "s")
+	case n < day:
+		return pair(n/hour, "h", n%hour/minute, "m")
+	default:
+		return pair(n/day, "d", n%day/hour, "h")
+	}
+}
+
+func pair(large int64, unit string, small int64, smaller string) string {
+	text := fmt.Sprintf("%d %s", large, unit)
+	if small > 0 {
+		text += fmt.Sprintf(" %d %s", small, smaller)
+	}
+	return text
+}

@@ -8,6 +8,8 @@ package recorder
 import (
 	"bytes"
 	"cmp"
+	"encoding/json"
+	"fmt"
 	"net/http"
 )
 
@@ -35,6 +37,30 @@ func (r *Recorder) WriteHeader(status int) {
 func (r *Recorder) Write(p []byte) (int, error) {
 	r.WriteHeader(http.StatusOK)
 	return r.Body.Write(p)
+}
+
+// Refusal is the error of a call that was refused, with the text of the answer.
+type Refusal struct {
+	Status int
+	Text   string
+}
+
+func (r *Refusal) Error() string { return r.Text }
+
+// Call calls a handler of the control API for a request that was admitted, with its credential. An
+// answer with a status of 400 or more is a *Refusal.
+func Call(h http.Handler, q *http.Request, credential string) (*Recorder, error) {
+	q.Header.Set("Authorization", credential)
+	q.Host, q.RemoteAddr = "localhost", "127.0.0.1:0"
+	r := Serve(h, q)
+	if r.Status < http.StatusBadRequest {
+		return r, nil
+	}
+	var said struct{ Error string }
+	if json.Unmarshal(r.Body.Bytes(), &said) != nil || said.Error == "" {
+		said.Error = fmt.Sprintf("%d %s", r.Status, http.StatusText(r.Status))
+	}
+	return r, &Refusal{r.Status, said.Error}
 }
 
 // Serve runs a handler and returns its response.

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"maps"
 	"net/http"
@@ -46,23 +45,17 @@ func within(handler http.Handler, credential string) API {
 			return said, err
 		}
 		maps.Copy(asked.Header, r.Header)
-		asked.Header.Set("Authorization", credential)
-		asked.Host, asked.RemoteAddr = "localhost", "127.0.0.1:0" // the request of the agent was already authorized
-		answer := recorder.Serve(handler, asked)
-		if answer.Status/100 == 2 {
-			for name, values := range answer.Header() {
-				if strings.HasSuffix(name, "-Warning") { // with the dialect's prefix
-					said.Warning = strings.Join(values, "; ")
-				}
+		answer, err := recorder.Call(handler, asked, credential)
+		if err != nil {
+			return said, err
+		}
+		for name, values := range answer.Header() {
+			if strings.HasSuffix(name, "-Warning") { // with the dialect's prefix
+				said.Warning = strings.Join(values, "; ")
 			}
-			said.Body = answer.Body.Bytes()
-			return said, nil
 		}
-		var refused struct{ Error string }
-		if json.Unmarshal(answer.Body.Bytes(), &refused) != nil || refused.Error == "" {
-			refused.Error = fmt.Sprintf("%d %s", answer.Status, http.StatusText(answer.Status))
-		}
-		return said, errors.New(refused.Error)
+		said.Body = answer.Body.Bytes()
+		return said, nil
 	}
 }
 

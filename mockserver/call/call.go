@@ -288,3 +288,11 @@ func (c *Call) Chosen(r *tenant.Registry) []*tenant.Tenant {
 	}
 	return []*tenant.Tenant{c.Tenant}
 }
+
+// Read reads the body as JSON.
+func (c *Call) Read(to any) error {
+	if err := json.Unmarshal(c.Body, to); err != nil {
+		return response.Invalid("body: " + err.Error())
+	}
+	return nil
+}

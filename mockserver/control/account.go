@@ -1,11 +1,8 @@
 package control
 
 import (
-	"encoding/json"
-
 	"github.com/understudy-mock/understudy/engine/refusal"
 	"github.com/understudy-mock/understudy/mockserver/call"
-	"github.com/understudy-mock/understudy/mockserver/response"
 	"github.com/understudy-mock/understudy/mockserver/tenant"
 )
 
@@ -15,25 +12,25 @@ var _ = registerHandlers(map[string]Handler{
 	"controlPutAccount": (*Service).putAccount,
 })
 
-func (s *Service) accounts(*call.Call) (response.Response, error) {
-	return response.Response{Body: map[string]any{"accounts": s.Tenants.IDs()}}, nil
+func (s *Service) accounts(*call.Call) (any, error) {
+	return map[string]any{"accounts": s.Tenants.IDs()}, nil
 }
 
 // putAccount creates an account, for example one per test; its token is derived
 // from the id. An existing account is returned unchanged.
-func (s *Service) putAccount(c *call.Call) (response.Response, error) {
+func (s *Service) putAccount(c *call.Call) (any, error) {
 	var body struct{ Password string }
 	if len(c.Body) > 0 {
-		if err := json.Unmarshal(c.Body, &body); err != nil {
-			return response.Response{}, response.Invalid("body: " + err.Error())
+		if err := c.Read(&body); err != nil {
+			return nil, err
 		}
 	}
 	id := c.Vars["id"]
 	made, err := s.Tenants.Put(tenant.Credentials{ID: id, Token: tenant.DerivedSecret(id, "token"), Password: body.Password})
 	if err != nil {
-		return response.Response{}, err
+		return nil, err
 	}
-	return response.Response{Body: s.credentials(made)}, nil
+	return s.credentials(made), nil
 }
 
 // credentials returns the credentials of an account unmasked, for tests to use, see
@@ -48,17 +45,17 @@ func (s *Service) credentials(w *tenant.Tenant) map[string]any {
 
 // account returns what a client of the account needs: its credentials, the
 // environment, the prefix of configuration headers.
-func (s *Service) account(c *call.Call) (response.Response, error) {
+func (s *Service) account(c *call.Call) (any, error) {
 	w := s.Tenants.ByID(c.Vars["id"])
 	if w == nil {
-		return response.Response{}, refusal.Of(refusal.NotFound, "account", c.Vars["id"], "not found")
+		return nil, refusal.Of(refusal.NotFound, "account", c.Vars["id"], "not found")
 	}
 	body := s.credentials(w)
 	body["vectorIndexes"] = indexNames(w)
 	access := s.Access(w)
 	body["env"], body["url"], body["advertised"] = access.Env, access.URL, access.Advertised
 	body["headerPrefix"] = s.Tenants.Usual(w).HeaderPrefix
-	return response.Response{Body: body}, nil
+	return body, nil
 }
 
 func indexNames(w *tenant.Tenant) []string {

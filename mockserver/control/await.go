@@ -2,7 +2,6 @@ package control
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
@@ -64,13 +63,13 @@ func (w *Condition) check(operation func(id string) bool) error {
 
 // await answers as soon as the condition holds. After the timeout the error says how
 // many entries matched. It does not poll: each new entry wakes it.
-func (s *Service) await(c *call.Call) (response.Response, error) {
+func (s *Service) await(c *call.Call) (any, error) {
 	var want Condition
-	if err := json.Unmarshal(c.Body, &want); err != nil {
-		return response.Response{}, response.Invalid("body: " + err.Error())
+	if err := c.Read(&want); err != nil {
+		return nil, err
 	}
 	if err := want.check(s.Known); err != nil {
-		return response.Response{}, err
+		return nil, err
 	}
 	want.Count = max(want.Count, 1)
 	limit, errorOf := withTimeLimit, movedError
@@ -79,13 +78,13 @@ func (s *Service) await(c *call.Call) (response.Response, error) {
 	}
 	ctx, cancel, err := limit(c, want.Timeout, 5*time.Second)
 	if err != nil {
-		return response.Response{}, err
+		return nil, err
 	}
 	defer cancel()
 	left := time.Duration(0)
 	if want.Advance != "" {
 		if left, err = response.Duration(want.Advance); err != nil || left < 0 {
-			return response.Response{}, response.Invalid(fmt.Sprintf("body /advance: invalid value %q: must be a duration such as 24h", want.Advance))
+			return nil, response.Invalid(fmt.Sprintf("body /advance: invalid value %q: must be a duration such as 24h", want.Advance))
 		}
 	}
 	late := func(n int) error {
@@ -99,7 +98,7 @@ func (s *Service) await(c *call.Call) (response.Response, error) {
 			n = len(list)
 		}
 		if n >= want.Count {
-			return response.Response{Body: map[string]any{"count": n, "entries": list, "now": c.Account.Now().UnixMilli()}}, nil
+			return map[string]any{"count": n, "entries": list, "now": c.Account.Now().UnixMilli()}, nil
 		}
 		if left > 0 {
 			err := s.stride(ctx, c.Account, &left, stride)
@@ -107,16 +106,16 @@ func (s *Service) await(c *call.Call) (response.Response, error) {
 				err = late(n)
 			}
 			if err != nil {
-				return response.Response{}, errorOf(ctx, err)
+				return nil, errorOf(ctx, err)
 			}
 			continue
 		}
 		select {
 		case <-more:
 		case <-s.Done:
-			return response.Response{}, refusal.Of(refusal.Closed, "await", "", "the server stops")
+			return nil, refusal.Of(refusal.Closed, "await", "", "the server stops")
 		case <-ctx.Done():
-			return response.Response{}, errorOf(ctx, late(n))
+			return nil, errorOf(ctx, late(n))
 		}
 	}
 }

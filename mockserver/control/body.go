@@ -34,11 +34,11 @@ type bodyPart struct {
 }
 
 // body returns a part of one body; it does not copy the rest.
-func (*Service) body(c *call.Call) (response.Response, error) {
+func (*Service) body(c *call.Call) (any, error) {
 	id, place := c.Vars["id"], c.Query.Get("place")
 	whole, err := bodySources[c.Vars["kind"]](c, id, place)
 	if err != nil {
-		return response.Response{}, err
+		return nil, err
 	}
 	p := bodyPart{Size: len(whole), IsText: utf8.Valid(whole), Start: min(c.Number("start"), len(whole))}
 	p.End = len(whole)

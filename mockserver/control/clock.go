@@ -3,7 +3,6 @@ package control
 import (
 	"cmp"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"time"
@@ -31,70 +30,70 @@ func (s *Service) clockBody(w *tenant.Tenant) api.Clock {
 	return api.Clock{Mode: s.Tenants.Mode(w), Now: s.Tenants.Glance(w).UnixMilli()} // health must not wait for the lock of the account
 }
 
-func (s *Service) clock(c *call.Call) (response.Response, error) {
-	return response.Response{Body: s.clockBody(c.Tenant)}, nil
+func (s *Service) clock(c *call.Call) (any, error) {
+	return s.clockBody(c.Tenant), nil
 }
 
 // setClock changes the mode, moves a manual clock, corrects a real one, or several of these.
-func (s *Service) setClock(c *call.Call) (response.Response, error) {
+func (s *Service) setClock(c *call.Call) (any, error) {
 	var body struct {
 		Mode    string
 		Now     *int64
 		Correct bool
 	}
-	if err := json.Unmarshal(c.Body, &body); err != nil {
-		return response.Response{}, response.Invalid("body: " + err.Error())
+	if err := c.Read(&body); err != nil {
+		return nil, err
 	}
 	if body.Mode == "" && body.Now == nil && !body.Correct {
-		return response.Response{}, response.Invalid("body: nothing to set: must have mode (real, manual, auto), now (Unix ms) or correct (true)")
+		return nil, response.Invalid("body: nothing to set: must have mode (real, manual, auto), now (Unix ms) or correct (true)")
 	}
 	if body.Correct && (body.Now != nil || cmp.Or(body.Mode, "real") != "real") {
-		return response.Response{}, response.Invalid("body /correct: goes only with mode real and without now")
+		return nil, response.Invalid("body /correct: goes only with mode real and without now")
 	}
 	if body.Now != nil && !clock.Valid(time.UnixMilli(*body.Now)) { // before the mode is set
-		return response.Response{}, response.Invalid(fmt.Sprintf("body /now: invalid value %d: must be Unix ms within the years 1970 to 9999", *body.Now))
+		return nil, response.Invalid(fmt.Sprintf("body /now: invalid value %d: must be Unix ms within the years 1970 to 9999", *body.Now))
 	}
 	ctx, cancel, err := moveLimit(c, "", advanceLimit)
 	if err != nil {
-		return response.Response{}, err
+		return nil, err
 	}
 	defer cancel()
 	chosen := c.Chosen(s.Tenants)
 	for _, w := range chosen {
 		if body.Mode != "" {
 			if err := s.Tenants.SetMode(w, body.Mode); err != nil {
-				return response.Response{}, err
+				return nil, err
 			}
 		}
 		if body.Correct && (len(chosen) == 1 || s.Tenants.Mode(w) == "real") { // of all accounts, those in real time
 			if err := w.Account.CorrectClock(); err != nil {
-				return response.Response{}, err
+				return nil, err
 			}
 		}
 		if body.Now != nil {
 			if p, err := w.Account.Advance(ctx, time.UnixMilli(*body.Now)); err != nil {
-				return response.Response{}, stoppedError(ctx, w, p, "", err)
+				return nil, stoppedError(ctx, w, p, "", err)
 			}
 		}
 	}
-	return response.Response{Body: s.clockBody(c.Tenant)}, nil
+	return s.clockBody(c.Tenant), nil
 }
 
 // advance moves the clock and waits until the resulting attempts have ended.
-func (s *Service) advance(c *call.Call) (response.Response, error) {
+func (s *Service) advance(c *call.Call) (any, error) {
 	var body struct {
 		By, Until, Timeout string
 		To                 *int64
 	}
-	if err := json.Unmarshal(c.Body, &body); err != nil {
-		return response.Response{}, response.Invalid("body: " + err.Error())
+	if err := c.Read(&body); err != nil {
+		return nil, err
 	}
 	if countOf(body.By != "")+countOf(body.To != nil)+countOf(body.Until != "") != 1 {
-		return response.Response{}, response.Invalid(`body: must be one of {"by": "24h"}, {"to": Unix ms} and {"until": "next" or "idle"}`)
+		return nil, response.Invalid(`body: must be one of {"by": "24h"}, {"to": Unix ms} and {"until": "next" or "idle"}`)
 	}
 	ctx, cancel, err := moveLimit(c, body.Timeout, advanceLimit)
 	if err != nil {
-		return response.Response{}, err
+		return nil, err
 	}
 	defer cancel()
 	var sum api.Progress
@@ -108,7 +107,7 @@ func (s *Service) advance(c *call.Call) (response.Response, error) {
 			p, err = w.Account.Advance(ctx, to)
 		}
 		if err != nil {
-			return response.Response{}, stoppedError(ctx, w, p, body.Timeout, err)
+			return nil, stoppedError(ctx, w, p, body.Timeout, err)
 		}
 		sum.Now, sum.NextDue = p.Now.UnixMilli(), millis(p.NextDue)
 		sum.TimersFired += p.TimersFired
@@ -116,7 +115,7 @@ func (s *Service) advance(c *call.Call) (response.Response, error) {
 		sum.Failed += p.Failed
 		sum.RunsWoken += p.RunsWoken
 	}
-	return response.Response{Body: sum}, nil
+	return sum, nil
 }
 
 // advanceTarget is a time on the clock of the account, which may differ from wall time.
@@ -202,24 +201,24 @@ func unsettledError(ctx context.Context, limit string, err error) error {
 
 // settle waits until no attempt is ready or in flight. Messages that wait for a time
 // count as settled.
-func (s *Service) settle(c *call.Call) (response.Response, error) {
+func (s *Service) settle(c *call.Call) (any, error) {
 	var body struct{ Timeout string }
 	if len(c.Body) > 0 {
-		if err := json.Unmarshal(c.Body, &body); err != nil {
-			return response.Response{}, response.Invalid("body: " + err.Error())
+		if err := c.Read(&body); err != nil {
+			return nil, err
 		}
 	}
 	ctx, cancel, err := withTimeLimit(c, body.Timeout, 5*time.Second)
 	if err != nil {
-		return response.Response{}, err
+		return nil, err
 	}
 	defer cancel()
 	for _, w := range c.Chosen(s.Tenants) {
 		if err := w.Account.Settle(ctx); err != nil {
-			return response.Response{}, unsettledError(ctx, body.Timeout, err)
+			return nil, unsettledError(ctx, body.Timeout, err)
 		}
 	}
-	return response.Response{Body: s.clockBody(c.Tenant)}, nil
+	return s.clockBody(c.Tenant), nil
 }
 
 // millis is a time as Unix ms; 0 for the zero time, so that JSON omits it.

@@ -6,7 +6,6 @@ import (
 	"github.com/understudy-mock/understudy/engine"
 	"github.com/understudy-mock/understudy/mockserver/bodies"
 	"github.com/understudy-mock/understudy/mockserver/call"
-	"github.com/understudy-mock/understudy/mockserver/response"
 	"github.com/understudy-mock/understudy/mockserver/tenant"
 	"github.com/understudy-mock/understudy/mockserver/traffic"
 	"github.com/understudy-mock/understudy/spec/mask"
@@ -17,7 +16,7 @@ var _ = registerHandlers(map[string]Handler{
 })
 
 // events streams every log event as it happens.
-func (s *Service) events(c *call.Call) (response.Response, error) {
+func (s *Service) events(c *call.Call) (any, error) {
 	position := uint64(0)
 	return s.stream(c, "log", 0, func() (list []sent, more <-chan struct{}) {
 		events, more := c.Account.Follow(position, traffic.MaxBatch)

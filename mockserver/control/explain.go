@@ -6,7 +6,6 @@ import (
 
 	"github.com/understudy-mock/understudy/engine"
 	"github.com/understudy-mock/understudy/mockserver/call"
-	"github.com/understudy-mock/understudy/mockserver/response"
 	"github.com/understudy-mock/understudy/mockserver/tenant"
 	"github.com/understudy-mock/understudy/mockserver/trace"
 	"github.com/understudy-mock/understudy/spec/api"
@@ -20,10 +19,10 @@ func reasonOf(r engine.Reason) api.Reason {
 
 // explain reports why something has not happened yet. A manual clock is the last
 // reason in the list.
-func (s *Service) explain(c *call.Call) (response.Response, error) {
+func (s *Service) explain(c *call.Call) (any, error) {
 	x, err := c.Account.Explain(c.Vars["id"])
 	if err != nil {
-		return response.Response{}, err
+		return nil, err
 	}
 	clock := s.clockBody(c.Tenant)
 	body := map[string]any{"id": x.ID, "kind": x.Kind, "state": x.State, "dlqId": x.DLQID, "now": clock.Now,
@@ -34,7 +33,7 @@ func (s *Service) explain(c *call.Call) (response.Response, error) {
 	if t := s.traceOf(c.Tenant, x.Trace); t != nil {
 		body["trace"] = t
 	}
-	return response.Response{Body: body}, nil
+	return body, nil
 }
 
 // traceBody is where the trace of a message or a run is.

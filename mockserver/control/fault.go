@@ -1,8 +1,6 @@
 package control
 
 import (
-	"encoding/json"
-
 	"github.com/understudy-mock/understudy/engine/refusal"
 	"github.com/understudy-mock/understudy/mockserver/call"
 	"github.com/understudy-mock/understudy/mockserver/response"
@@ -15,29 +13,29 @@ var _ = registerHandlers(map[string]Handler{
 	"controlSetFaults":   (*Service).setFaults,
 })
 
-func (s *Service) faults(c *call.Call) (response.Response, error) {
-	return response.Response{Body: c.Tenant.Faults.Get()}, nil
+func (s *Service) faults(c *call.Call) (any, error) {
+	return c.Tenant.Faults.Get(), nil
 }
 
 // setFaults checks every rule before it replaces any. Each account gets its own
 // compiled rules, because they count matches.
-func (s *Service) setFaults(c *call.Call) (response.Response, error) {
+func (s *Service) setFaults(c *call.Call) (any, error) {
 	var rules []stub.Fault
-	if err := json.Unmarshal(c.Body, &rules); err != nil {
-		return response.Response{}, response.Invalid("body: " + err.Error())
+	if err := c.Read(&rules); err != nil {
+		return nil, err
 	}
 	for _, w := range c.Chosen(s.Tenants) {
 		list, err := stub.CompileFaults(rules, s.Known)
 		if err != nil {
-			return response.Response{}, refusal.At("body ", err)
+			return nil, refusal.At("body ", err)
 		}
 		w.Faults.Set(list, s.Tenants.Seed(w.ID))
 	}
-	return response.Response{Body: c.Tenant.Faults.Get()}, nil
+	return c.Tenant.Faults.Get(), nil
 }
 
 // clearFaults also restarts the random numbers of the seed, so that a test repeats.
-func (s *Service) clearFaults(c *call.Call) (response.Response, error) {
+func (s *Service) clearFaults(c *call.Call) (any, error) {
 	for _, w := range c.Chosen(s.Tenants) {
 		w.Faults.Set(nil, s.Tenants.Seed(w.ID))
 	}

@@ -13,7 +13,7 @@ var _ = registerHandlers(map[string]Handler{
 	"controlReset":  (*Service).reset,
 })
 
-func (s *Service) health(c *call.Call) (response.Response, error) {
+func (s *Service) health(c *call.Call) (any, error) {
 	return response.Response{Body: map[string]any{
 		"status": "ok", "version": s.Version(), "dialect": s.Tenants.DialectName(), "clock": s.clockBody(c.Tenant),
 		"journal": map[string]int{"limit": traffic.Limit}, "memory": s.Memory(),
@@ -21,26 +21,26 @@ func (s *Service) health(c *call.Call) (response.Response, error) {
 }
 
 // livez checks nothing: a busy server is alive too.
-func (s *Service) livez(*call.Call) (response.Response, error) {
-	return response.Response{Body: map[string]string{"status": "ok"}}, nil
+func (s *Service) livez(*call.Call) (any, error) {
+	return map[string]string{"status": "ok"}, nil
 }
 
 // readyz is for load balancers: a server that cannot write its state is alive, but
 // not ready.
-func (s *Service) readyz(c *call.Call) (response.Response, error) {
+func (s *Service) readyz(c *call.Call) (any, error) {
 	if reason := s.Trouble(c.Request.Context()); reason != "" {
-		return response.Response{}, response.NotReady(reason)
+		return nil, response.NotReady(reason)
 	}
-	return response.Response{Body: map[string]string{"status": "ok"}}, nil
+	return map[string]string{"status": "ok"}, nil
 }
 
 // reset resets the accounts and their key-value stores.
-func (s *Service) reset(c *call.Call) (response.Response, error) {
+func (s *Service) reset(c *call.Call) (any, error) {
 	for _, w := range c.Chosen(s.Tenants) {
 		if err := s.Tenants.Reset(w); err != nil {
-			return response.Response{}, err
+			return nil, err
 		}
 		w.KV.Reset()
 	}
-	return response.Response{Body: map[string]string{"status": "ok"}}, nil
+	return map[string]string{"status": "ok"}, nil
 }

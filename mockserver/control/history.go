@@ -30,13 +30,13 @@ const (
 
 // journalStep returns the state of an account after a record of its journal. It reads
 // the journal and does not touch the live account.
-func (s *Service) journalStep(c *call.Call) (response.Response, error) {
+func (s *Service) journalStep(c *call.Call) (any, error) {
 	until, err := untilOf(c)
 	if err != nil {
-		return response.Response{}, err
+		return nil, err
 	}
 	if b := s.Tenants.Behind(c.Tenant); b.Bytes+b.Snapshot > maxReplayed {
-		return response.Response{}, refusal.Of(refusal.Unfit, "journal", "", fmt.Sprintf("has %s: at most %s are replayed here; export it (understudy ctl journal export) and replay the file (understudy replay)",
+		return nil, refusal.Of(refusal.Unfit, "journal", "", fmt.Sprintf("has %s: at most %s are replayed here; export it (understudy ctl journal export) and replay the file (understudy replay)",
 			response.ByteSize(b.Bytes+b.Snapshot), response.ByteSize(maxReplayed)))
 	}
 	ctx, cancel := context.WithTimeout(c.Request.Context(), replayTimeout)
@@ -47,7 +47,7 @@ func (s *Service) journalStep(c *call.Call) (response.Response, error) {
 		body = stepBody(from.ID, &step, &ends)
 		return err
 	})
-	return response.Response{Body: body}, err
+	return body, err
 }
 
 // untilOf reads the parameter lsn or time. Without them it means the end of the journal.
@@ -88,7 +88,7 @@ func stepBody(account string, s *replay.Step, ends *replay.Ends) api.JournalStep
 
 // exportJournal streams a file for `understudy replay`. Streams are not validated
 // against the document.
-func (s *Service) exportJournal(c *call.Call) (response.Response, error) {
+func (s *Service) exportJournal(c *call.Call) (any, error) {
 	read := s.Tenants.ReadJournal
 	if s.Store == nil {
 		read = s.Tenants.ReadState
@@ -96,7 +96,7 @@ func (s *Service) exportJournal(c *call.Call) (response.Response, error) {
 	list := []*tenant.Tenant{c.Tenant}
 	if id := c.Query.Get("account"); id == "" || id == "*" {
 		if _, err := s.Fleet.Refresh(c.Request.Context()); err != nil {
-			return response.Response{}, refusal.Of(refusal.NotDurable, "journal", "", "the cluster does not answer: "+err.Error())
+			return nil, refusal.Of(refusal.NotDurable, "journal", "", "the cluster does not answer: "+err.Error())
 		}
 		list = s.Tenants.Everywhere()
 	}

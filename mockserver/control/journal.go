@@ -26,7 +26,7 @@ type journalBody[T any] struct {
 const pageEntries = 1000
 
 // requests returns the latest requests that match, oldest first, or follows the journal.
-func (s *Service) requests(c *call.Call) (response.Response, error) {
+func (s *Service) requests(c *call.Call) (any, error) {
 	f := traffic.Filter{ID: c.Query.Get("operationId"), URL: c.Query.Get("path"), Status: c.Number("status")}
 	if c.Query.Has("refused") {
 		f.Refused = new(c.Flag("refused", false))
@@ -38,7 +38,7 @@ func (s *Service) requests(c *call.Call) (response.Response, error) {
 }
 
 // deliveries is the same as requests for deliveries.
-func (s *Service) deliveries(c *call.Call) (response.Response, error) {
+func (s *Service) deliveries(c *call.Call) (any, error) {
 	f := traffic.Filter{ID: c.Query.Get("messageId"), URL: c.Query.Get("url"), Status: c.Number("status")}
 	return listEntries(s, c, &c.Tenant.Deliveries.Journal, f), nil
 }
@@ -62,14 +62,14 @@ func listEntries[T any, E traffic.Entry[T]](s *Service, c *call.Call, j *traffic
 }
 
 // clearRequests clears the journal; followers continue with the next entry.
-func (s *Service) clearRequests(c *call.Call) (response.Response, error) {
+func (s *Service) clearRequests(c *call.Call) (any, error) {
 	for _, w := range c.Chosen(s.Tenants) {
 		w.Requests.Clear()
 	}
 	return response.Empty, nil
 }
 
-func (s *Service) clearDeliveries(c *call.Call) (response.Response, error) {
+func (s *Service) clearDeliveries(c *call.Call) (any, error) {
 	for _, w := range c.Chosen(s.Tenants) {
 		w.Deliveries.Clear()
 	}

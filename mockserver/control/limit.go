@@ -34,12 +34,12 @@ var counterKey = regexp.MustCompile(`(?s)^.*:(?:ALL|DELETE|GET|PATCH|POST|PUT):.
 const maxCounters = 500
 
 // limits lists the counters of the plugin in the account's key-value store, by key.
-func (s *Service) limits(c *call.Call) (response.Response, error) {
+func (s *Service) limits(c *call.Call) (any, error) {
 	list, err := counters(c.Request.Context(), c.Tenant.KV)
 	if err != nil {
-		return response.Response{}, fmt.Errorf("key-value store: %w", err)
+		return nil, fmt.Errorf("key-value store: %w", err)
 	}
-	return response.Response{Body: map[string]any{"limits": list}}, nil
+	return map[string]any{"limits": list}, nil
 }
 
 func counters(ctx context.Context, store *kv.KV) ([]counterBody, error) {
@@ -78,7 +78,7 @@ func wholeNumber(reply any) *int64 {
 }
 
 // clearLimits deletes the given counters, or all.
-func (s *Service) clearLimits(c *call.Call) (response.Response, error) {
+func (s *Service) clearLimits(c *call.Call) (any, error) {
 	list, err := counters(c.Request.Context(), c.Tenant.KV)
 	for _, one := range list {
 		if wanted := c.Query["key"]; err == nil && (len(wanted) == 0 || slices.Contains(wanted, one.Key)) {
@@ -86,7 +86,7 @@ func (s *Service) clearLimits(c *call.Call) (response.Response, error) {
 		}
 	}
 	if err != nil {
-		return response.Response{}, fmt.Errorf("key-value store: %w", err)
+		return nil, fmt.Errorf("key-value store: %w", err)
 	}
 	return response.Empty, nil
 }

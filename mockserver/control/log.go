@@ -7,7 +7,6 @@ import (
 
 	"github.com/understudy-mock/understudy/engine"
 	"github.com/understudy-mock/understudy/mockserver/call"
-	"github.com/understudy-mock/understudy/mockserver/response"
 	"github.com/understudy-mock/understudy/spec/api"
 )
 
@@ -38,7 +37,7 @@ func dlqRowOf(e *engine.DLQEntry) api.DLQRow {
 }
 
 // dlq lists the DLQ without bodies and headers.
-func (s *Service) dlq(c *call.Call) (response.Response, error) {
+func (s *Service) dlq(c *call.Call) (any, error) {
 	f := c.Filter()
 	f.URLPrefix, f.CountAll, f.Sort = true, true, c.Query.Get("sort")
 	p, err := c.Account.DLQ(f)
@@ -70,10 +69,10 @@ func logRowOf(e *engine.Event) api.LogRow {
 }
 
 // log lists the events of messages and runs without bodies and headers.
-func (s *Service) log(c *call.Call) (response.Response, error) {
+func (s *Service) log(c *call.Call) (any, error) {
 	f, err := c.LogFilter(append(slices.Clone(call.MessageStates), call.RunStates...))
 	if err != nil {
-		return response.Response{}, err
+		return nil, err
 	}
 	f.URLPrefix = true
 	p, err := c.Account.Events(f)

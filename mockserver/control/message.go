@@ -55,10 +55,10 @@ func pageOfRows[T, R any](p engine.Page[T], name string, row func(*T) R) respons
 }
 
 // messages lists messages with their current states, including ended ones.
-func (s *Service) messages(c *call.Call) (response.Response, error) {
+func (s *Service) messages(c *call.Call) (any, error) {
 	f, err := c.LogFilter(call.MessageStates)
 	if err != nil {
-		return response.Response{}, err
+		return nil, err
 	}
 	f.URLPrefix, f.Sort = true, c.Query.Get("sort")
 	p, err := c.Account.Messages(f)
@@ -67,11 +67,11 @@ func (s *Service) messages(c *call.Call) (response.Response, error) {
 
 // message returns the details of a message: its log events, its attempts from the
 // journal, its callbacks, and the reasons for its state.
-func (s *Service) message(c *call.Call) (response.Response, error) {
+func (s *Service) message(c *call.Call) (any, error) {
 	id := c.Vars["messageId"]
 	t, err := c.Account.Trace(id)
 	if err != nil {
-		return response.Response{}, err
+		return nil, err
 	}
 	type eventRow struct {
 		api.LogEvent
@@ -115,12 +115,12 @@ func (s *Service) message(c *call.Call) (response.Response, error) {
 }
 
 // cancelFamily cancels a message with all that follow from it.
-func (s *Service) cancelFamily(c *call.Call) (response.Response, error) {
+func (s *Service) cancelFamily(c *call.Call) (any, error) {
 	n, err := c.Account.CancelFamily(c.Vars["messageId"])
-	return response.Response{Body: map[string]int{"cancelled": n}}, err
+	return map[string]int{"cancelled": n}, err
 }
 
 // hurry makes the next attempt of a message due now.
-func (s *Service) hurry(c *call.Call) (response.Response, error) {
+func (s *Service) hurry(c *call.Call) (any, error) {
 	return response.Empty, c.Account.DeliverNow(c.Vars["messageId"])
 }

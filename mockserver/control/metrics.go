@@ -20,12 +20,12 @@ type Fleet interface {
 }
 
 // fleet lists the servers of the fleet and the owner of each account.
-func (s *Service) fleet(*call.Call) (response.Response, error) {
+func (s *Service) fleet(*call.Call) (any, error) {
 	view := s.Fleet.View()
 	if view == nil {
-		return response.Response{}, refusal.Of(refusal.NotFound, "fleet", "", "not found: this server is the only one with its accounts; servers with the same --data nats:// form a fleet")
+		return nil, refusal.Of(refusal.NotFound, "fleet", "", "not found: this server is the only one with its accounts; servers with the same --data nats:// form a fleet")
 	}
-	return response.Response{Body: view}, nil
+	return view, nil
 }
 
 // Metric is a number of the server for a monitoring system, or several with a label.
@@ -100,9 +100,9 @@ var allGauges = []gauge{
 }
 
 // metrics passes the metrics of the server to the exporter.
-func (s *Service) metrics(*call.Call) (response.Response, error) {
+func (s *Service) metrics(*call.Call) (any, error) {
 	if s.Export == nil {
-		return response.Response{}, Missing("metrics")
+		return nil, Missing("metrics")
 	}
 	var all []Metric
 	for _, g := range allGauges {

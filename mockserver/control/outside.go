@@ -2,7 +2,6 @@ package control
 
 import (
 	"github.com/understudy-mock/understudy/mockserver/call"
-	"github.com/understudy-mock/understudy/mockserver/response"
 	"github.com/understudy-mock/understudy/mockserver/stub"
 )
 
@@ -16,7 +15,7 @@ var _ = registerHandlers(map[string]Handler{
 
 // outside answers a call of the application to a service that Understudy plays, such as
 // payments. The journal of requests has the call.
-func (s *Service) outside(c *call.Call) (response.Response, error) {
+func (s *Service) outside(c *call.Call) (any, error) {
 	w := s.Tenants.First()
 	c.Tenant = w
 	d := &stub.Request{

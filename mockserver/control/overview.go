@@ -5,7 +5,6 @@ import (
 
 	"github.com/understudy-mock/understudy/internal/clip"
 	"github.com/understudy-mock/understudy/mockserver/call"
-	"github.com/understudy-mock/understudy/mockserver/response"
 	"github.com/understudy-mock/understudy/mockserver/tenant"
 	"github.com/understudy-mock/understudy/spec/api"
 )
@@ -66,10 +65,10 @@ func (s *Service) overviewOf(w *tenant.Tenant) (api.Overview, <-chan struct{}) {
 // overview summarizes an account, once or whenever it changes. The minimum interval
 // between two summaries is tenant.MeterSpan, so that the cost of a follower does not
 // depend on the traffic.
-func (s *Service) overview(c *call.Call) (response.Response, error) {
+func (s *Service) overview(c *call.Call) (any, error) {
 	if !c.Flag("follow", false) {
 		body, _ := s.overviewOf(c.Tenant)
-		return response.Response{Body: body}, nil
+		return body, nil
 	}
 	return s.stream(c, "overview", tenant.MeterSpan, func() ([]sent, <-chan struct{}) {
 		body, more := s.overviewOf(c.Tenant)

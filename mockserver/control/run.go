@@ -44,10 +44,10 @@ func runRowOf(r *engine.Run) api.RunRow {
 	return row
 }
 
-func (s *Service) runs(c *call.Call) (response.Response, error) {
+func (s *Service) runs(c *call.Call) (any, error) {
 	f, err := c.LogFilter(call.RunStates)
 	if err != nil {
-		return response.Response{}, err
+		return nil, err
 	}
 	f.URLPrefix, f.Sort = true, c.Query.Get("sort")
 	p, err := c.Account.RunSummaries(f)
@@ -91,10 +91,10 @@ func spanOf(s *engine.Span) spanBody {
 
 // run returns the details of a run: its steps and their times, its log events, and
 // what it waits for.
-func (s *Service) run(c *call.Call) (response.Response, error) {
+func (s *Service) run(c *call.Call) (any, error) {
 	t, err := c.Account.RunTrace(c.Vars["workflowRunId"])
 	if err != nil {
-		return response.Response{}, err
+		return nil, err
 	}
 	spans := make([]spanBody, len(t.Spans))
 	for i := range t.Spans {
@@ -138,7 +138,7 @@ func waitOf(w *engine.Waiter) api.WaitingRun {
 }
 
 // waiters lists the runs that wait for any event, the next to time out first.
-func (s *Service) waiters(c *call.Call) (response.Response, error) {
+func (s *Service) waiters(c *call.Call) (any, error) {
 	list := c.Account.Waiters("")
 	slices.SortFunc(list, func(x, y engine.Waiter) int {
 		return cmp.Or(x.Deadline.Compare(y.Deadline), strings.Compare(x.ID, y.ID), strings.Compare(x.EventID, y.EventID))

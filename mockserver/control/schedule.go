@@ -8,7 +8,6 @@ import (
 	"github.com/understudy-mock/understudy/engine"
 	"github.com/understudy-mock/understudy/mockserver/bodies"
 	"github.com/understudy-mock/understudy/mockserver/call"
-	"github.com/understudy-mock/understudy/mockserver/response"
 	"github.com/understudy-mock/understudy/spec/api"
 )
 
@@ -30,14 +29,14 @@ func scheduleRowOf(s *engine.Schedule) api.ScheduleRow {
 }
 
 // schedules lists the schedules with their next times.
-func (s *Service) schedules(c *call.Call) (response.Response, error) {
+func (s *Service) schedules(c *call.Call) (any, error) {
 	return pageOfRows(engine.Page[engine.Schedule]{Items: c.Account.Schedules()}, "schedules", scheduleRowOf), nil
 }
 
 // runSchedule publishes the message of a schedule now.
-func (s *Service) runSchedule(c *call.Call) (response.Response, error) {
+func (s *Service) runSchedule(c *call.Call) (any, error) {
 	ids, err := c.Account.RunSchedule(c.Vars["scheduleId"])
-	return response.Response{Body: map[string][]string{"messageIds": append([]string{}, ids...)}}, err
+	return map[string][]string{"messageIds": append([]string{}, ids...)}, err
 }
 
 // maxFlowKeys is the default for the maximum number of flow-control keys in a response.
@@ -45,7 +44,7 @@ const maxFlowKeys = 200
 
 // flowKeys lists flow-control keys: the paused ones first, then those with the most
 // waiting messages. The interface, in contrast, always lists all keys.
-func (s *Service) flowKeys(c *call.Call) (response.Response, error) {
+func (s *Service) flowKeys(c *call.Call) (any, error) {
 	part := c.Query.Get("key")
 	keys := slices.DeleteFunc(c.Account.FlowKeys(), func(k engine.FlowKey) bool { return !strings.Contains(k.Key, part) })
 	all := len(keys)
@@ -60,7 +59,7 @@ func (s *Service) flowKeys(c *call.Call) (response.Response, error) {
 	for i, k := range keys {
 		list[i] = bodies.FlowKey(k)
 	}
-	return response.Response{Body: map[string]any{"keys": list, "all": all}}, nil
+	return map[string]any{"keys": list, "all": all}, nil
 }
 
 func countOf(yes bool) int {

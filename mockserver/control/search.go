@@ -28,7 +28,7 @@ const (
 
 // search searches the lists of an account in parts, so that it holds the lock only briefly,
 // and only one part and the hits in memory. It may or may not see concurrent changes.
-func (s *Service) search(c *call.Call) (response.Response, error) {
+func (s *Service) search(c *call.Call) (any, error) {
 	begun := s.Wall.Now()
 	d := s.Tenants.Usual(c.Tenant)
 	neutral := func(name string) string {
@@ -40,7 +40,7 @@ func (s *Service) search(c *call.Call) (response.Response, error) {
 	line := c.Query.Get("q")
 	q, err := query.Parse(line, query.Reader{Now: time.UnixMilli(s.clockBody(c.Tenant).Now), HeaderName: neutral})
 	if err != nil {
-		return response.Response{}, err
+		return nil, err
 	}
 	cursor, kinds := c.Query.Get("cursor"), q.Kinds
 	items, most := make([]engine.SearchItem, searchPart), cmp.Or(c.Number("count"), defaultHits)
@@ -50,14 +50,14 @@ func (s *Service) search(c *call.Call) (response.Response, error) {
 			return err != nil
 		})
 		if len(kinds) == 0 {
-			return response.Response{}, response.RefusedValue("query", "cursor", cursor, response.Unfit("", "a cursor of an earlier page of this search"))
+			return nil, response.RefusedValue("query", "cursor", cursor, response.Unfit("", "a cursor of an earlier page of this search"))
 		}
 	}
 	out := api.Search{Query: line, Hits: []api.SearchHit{}, Cursors: map[string]string{}}
 	for _, kind := range kinds {
 		next, err := look(&out, c, q, kind, cursor, most, items)
 		if err != nil {
-			return response.Response{}, err
+			return nil, err
 		}
 		if next != "" {
 			out.Cursors[kind] = next
@@ -73,7 +73,7 @@ func (s *Service) search(c *call.Call) (response.Response, error) {
 		}
 	}
 	out.TookMs = float64(s.Wall.Now().Sub(begun).Microseconds()) / 1000
-	return response.Response{Body: out}, nil
+	return out, nil
 }
 
 // rank orders hits for a reader: what failed first, and runs before their messages.

@@ -9,7 +9,6 @@ import (
 	"github.com/understudy-mock/understudy/engine/store"
 	"github.com/understudy-mock/understudy/mockserver/call"
 	"github.com/understudy-mock/understudy/mockserver/replay"
-	"github.com/understudy-mock/understudy/mockserver/response"
 	"github.com/understudy-mock/understudy/mockserver/tenant"
 )
 
@@ -71,7 +70,7 @@ type Service struct {
 func New(s Server) *Service { return &Service{Server: s, walk: replay.NewWalk()} }
 
 // Handler handles an operation.
-type Handler func(*Service, *call.Call) (response.Response, error)
+type Handler func(*Service, *call.Call) (any, error)
 
 // handlerTable is all handlers by operation; each file adds its own.
 var handlerTable = map[string]Handler{}

@@ -46,7 +46,7 @@ func (s *Sinks) count(id string) int {
 }
 
 // sinkStatus answers with the status in the path.
-func (s *Service) sinkStatus(c *call.Call) (response.Response, error) {
+func (s *Service) sinkStatus(c *call.Call) (any, error) {
 	status, _ := strconv.Atoi(c.Vars["code"]) // checked by the document
 	return sinkResponse(status, map[string]int{"status": status}), nil
 }
@@ -60,10 +60,10 @@ func sinkResponse(status int, body any) response.Response {
 }
 
 // sinkSlow answers after a duration in real time.
-func (s *Service) sinkSlow(c *call.Call) (response.Response, error) {
+func (s *Service) sinkSlow(c *call.Call) (any, error) {
 	d, err := time.ParseDuration(c.Vars["duration"])
 	if err != nil || d < 0 || d > time.Hour {
-		return response.Response{}, response.Refused([]spec.Problem{response.Problem("path", "duration", strconv.Quote(response.Shorten(c.Vars["duration"])), "", "a duration such as 3s, at most 1h")})
+		return nil, response.Refused([]spec.Problem{response.Problem("path", "duration", strconv.Quote(response.Shorten(c.Vars["duration"])), "", "a duration such as 3s, at most 1h")})
 	}
 	woken := make(chan struct{})
 	clock := clock.NewReal()
@@ -78,7 +78,7 @@ func (s *Service) sinkSlow(c *call.Call) (response.Response, error) {
 }
 
 // sinkFlaky fails the given number of attempts of a message, then succeeds.
-func (s *Service) sinkFlaky(c *call.Call) (response.Response, error) {
+func (s *Service) sinkFlaky(c *call.Call) (any, error) {
 	failures, _ := strconv.Atoi(c.Vars["failures"]) // checked by the document
 	attempt := s.Sinks.count(s.deliveredID(c))
 	if attempt <= failures {

@@ -1,7 +1,6 @@
 package control
 
 import (
-	"encoding/json"
 	"fmt"
 
 	"github.com/understudy-mock/understudy/engine/refusal"
@@ -21,73 +20,73 @@ var _ = registerHandlers(map[string]Handler{
 	"controlStubs":         (*Service).stubs,
 })
 
-func (s *Service) stubs(c *call.Call) (response.Response, error) {
-	return response.Response{Body: c.Tenant.Stubs.Get()}, nil
+func (s *Service) stubs(c *call.Call) (any, error) {
+	return c.Tenant.Stubs.Get(), nil
 }
 
 // setStubs checks every stub before it replaces any: a refused list changes nothing.
-func (s *Service) setStubs(c *call.Call) (response.Response, error) {
+func (s *Service) setStubs(c *call.Call) (any, error) {
 	var list []stub.Stub
-	if err := json.Unmarshal(c.Body, &list); err != nil {
-		return response.Response{}, response.Invalid("body: " + err.Error())
+	if err := c.Read(&list); err != nil {
+		return nil, err
 	}
 	for i := range list {
 		if err := list[i].Check(); err != nil {
-			return response.Response{}, refusal.At(fmt.Sprint("body /", i), err)
+			return nil, refusal.At(fmt.Sprint("body /", i), err)
 		}
 	}
 	for _, w := range c.Chosen(s.Tenants) {
 		w.Stubs.Set(list)
 	}
-	return response.Response{Body: c.Tenant.Stubs.Get()}, nil
+	return c.Tenant.Stubs.Get(), nil
 }
 
 // addStub adds one stub before the others, so that concurrent callers do not
 // overwrite each other's stubs.
-func (s *Service) addStub(c *call.Call) (response.Response, error) {
+func (s *Service) addStub(c *call.Call) (any, error) {
 	var one stub.Stub
-	if err := json.Unmarshal(c.Body, &one); err != nil {
-		return response.Response{}, response.Invalid("body: " + err.Error())
+	if err := c.Read(&one); err != nil {
+		return nil, err
 	}
 	for _, w := range c.Chosen(s.Tenants) {
 		if err := w.Stubs.Add(one); err != nil {
-			return response.Response{}, refusal.At("body ", err)
+			return nil, refusal.At("body ", err)
 		}
 	}
-	return response.Response{Body: c.Tenant.Stubs.Get()}, nil
+	return c.Tenant.Stubs.Get(), nil
 }
 
-func (s *Service) clearStubs(c *call.Call) (response.Response, error) {
+func (s *Service) clearStubs(c *call.Call) (any, error) {
 	for _, w := range c.Chosen(s.Tenants) {
 		w.Stubs.Set(nil)
 	}
 	return response.Empty, nil
 }
 
-func (s *Service) rewrites(c *call.Call) (response.Response, error) {
-	return response.Response{Body: c.Tenant.Rewrites.Get()}, nil
+func (s *Service) rewrites(c *call.Call) (any, error) {
+	return c.Tenant.Rewrites.Get(), nil
 }
 
 // setRewrites checks both URLs of each rewrite before it replaces any.
-func (s *Service) setRewrites(c *call.Call) (response.Response, error) {
+func (s *Service) setRewrites(c *call.Call) (any, error) {
 	var m map[string]string
-	if err := json.Unmarshal(c.Body, &m); err != nil {
-		return response.Response{}, response.Invalid("body: " + err.Error())
+	if err := c.Read(&m); err != nil {
+		return nil, err
 	}
 	for from, to := range m {
 		for _, u := range []string{from, to} {
 			if err := request.CheckURL("body", "/"+from, u); err != nil {
-				return response.Response{}, err
+				return nil, err
 			}
 		}
 	}
 	for _, w := range c.Chosen(s.Tenants) {
 		w.Rewrites.Set(m)
 	}
-	return response.Response{Body: c.Tenant.Rewrites.Get()}, nil
+	return c.Tenant.Rewrites.Get(), nil
 }
 
-func (s *Service) clearRewrites(c *call.Call) (response.Response, error) {
+func (s *Service) clearRewrites(c *call.Call) (any, error) {
 	for _, w := range c.Chosen(s.Tenants) {
 		w.Rewrites.Set(nil)
 	}

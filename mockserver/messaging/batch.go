@@ -23,14 +23,14 @@ import (
 
 // publishBatch publishes all items or none: every item is read before the first
 // is published.
-func (a *API) publishBatch(c *call.Call) (response.Response, error) {
+func (a *API) publishBatch(c *call.Call) (any, error) {
 	requests, err := a.batch(c)
 	if err != nil {
-		return response.Response{}, err
+		return nil, err
 	}
 	results, err := c.Account.PublishBatch(requests)
 	if err != nil {
-		return response.Response{}, err
+		return nil, err
 	}
 	return response.Response{JSON: bodies.AppendReceipts(c.Buffer, results)}, nil
 }

@@ -41,23 +41,23 @@ func noPlace(c *call.Call) error {
 }
 
 // listDLQ lists entries of both kinds.
-func (a *API) listDLQ(c *call.Call) (response.Response, error) {
+func (a *API) listDLQ(c *call.Call) (any, error) {
 	if err := noPlace(c); err != nil {
-		return response.Response{}, err
+		return nil, err
 	}
 	p, err := c.Account.DLQ(c.Filter())
 	out := listBody[api.DLQMessage]{Cursor: p.Cursor, Messages: []api.DLQMessage{}}
 	for i := range p.Items {
 		out.Messages = append(out.Messages, bodies.DLQEntry(&p.Items[i]))
 	}
-	return response.Response{Body: out}, err
+	return out, err
 }
 
 // listWorkflowDLQ lists runs only; clients of workflows do not expect other entries
 // there.
-func (a *API) listWorkflowDLQ(c *call.Call) (response.Response, error) {
+func (a *API) listWorkflowDLQ(c *call.Call) (any, error) {
 	if err := noPlace(c); err != nil {
-		return response.Response{}, err
+		return nil, err
 	}
 	f := c.Filter()
 	f.WorkflowOnly = true
@@ -66,53 +66,53 @@ func (a *API) listWorkflowDLQ(c *call.Call) (response.Response, error) {
 	for i := range p.Items {
 		out.Messages = append(out.Messages, bodies.WorkflowDLQEntry(&p.Items[i]))
 	}
-	return response.Response{Body: out}, err
+	return out, err
 }
 
 // getDLQMessage shows an entry of either kind, so that an id from any list works.
-func (a *API) getDLQMessage(c *call.Call) (response.Response, error) {
+func (a *API) getDLQMessage(c *call.Call) (any, error) {
 	e, err := c.Account.DLQEntry(c.Vars["dlqId"])
 	if err != nil {
-		return response.Response{}, err
+		return nil, err
 	}
-	return response.Response{Body: bodies.DLQEntry(&e)}, nil
+	return bodies.DLQEntry(&e), nil
 }
 
 // getWorkflowDLQ refuses the entry of a plain message with the path that shows
 // it.
-func (a *API) getWorkflowDLQ(c *call.Call) (response.Response, error) {
+func (a *API) getWorkflowDLQ(c *call.Call) (any, error) {
 	e, err := c.Account.DLQEntry(c.Vars["dlqId"])
 	if err != nil {
-		return response.Response{}, err
+		return nil, err
 	}
 	if e.Run == nil {
-		return response.Response{}, response.Invalid("DLQ entry " + e.ID + " is a failed message, not a workflow run; GET /v2/dlq/" + e.ID + " shows it")
+		return nil, response.Invalid("DLQ entry " + e.ID + " is a failed message, not a workflow run; GET /v2/dlq/" + e.ID + " shows it")
 	}
-	return response.Response{Body: bodies.WorkflowDLQEntry(&e)}, nil
+	return bodies.WorkflowDLQEntry(&e), nil
 }
 
 // deleteDLQEntry deletes an entry of either kind: both paths lead here.
-func (a *API) deleteDLQEntry(c *call.Call) (response.Response, error) {
+func (a *API) deleteDLQEntry(c *call.Call) (any, error) {
 	return response.Empty, c.Account.DeleteDLQ(c.Vars["dlqId"])
 }
 
 // deleteDLQMessages deletes what matches, of either kind.
-func (a *API) deleteDLQMessages(c *call.Call) (response.Response, error) {
+func (a *API) deleteDLQMessages(c *call.Call) (any, error) {
 	return deleteEntries(c, func(*engine.Filter) {})
 }
 
 // deleteWorkflowDLQs leaves entries of plain messages alone, whatever the filter
 // says.
-func (a *API) deleteWorkflowDLQs(c *call.Call) (response.Response, error) {
+func (a *API) deleteWorkflowDLQs(c *call.Call) (any, error) {
 	return deleteEntries(c, func(f *engine.Filter) { f.WorkflowOnly = true })
 }
 
 // deleteEntries reads filters from the query and from the body, because clients
 // use either. A response with a cursor means that more entries may match:
 // clients repeat the call until a response has none.
-func deleteEntries(c *call.Call, narrow func(*engine.Filter)) (response.Response, error) {
+func deleteEntries(c *call.Call, narrow func(*engine.Filter)) (any, error) {
 	if err := c.MergeBody(); err != nil {
-		return response.Response{}, err
+		return nil, err
 	}
 	f := c.Filter()
 	narrow(&f)
@@ -125,24 +125,24 @@ func deleteEntries(c *call.Call, narrow func(*engine.Filter)) (response.Response
 
 // retryDLQMessage publishes the message again, with the options that the
 // headers of this call override.
-func (a *API) retryDLQMessage(c *call.Call) (response.Response, error) {
+func (a *API) retryDLQMessage(c *call.Call) (any, error) {
 	over, err := a.overrides(c)
 	if err != nil {
-		return response.Response{}, err
+		return nil, err
 	}
 	receipt, err := c.Account.RetryDLQ(c.Vars["dlqId"], over)
-	return response.Response{Body: api.PublishReceipt{MessageId: receipt.MessageID}}, err
+	return api.PublishReceipt{MessageId: receipt.MessageID}, err
 }
 
 // retryDLQMessages retries all that match or none; overrides are read before
 // anything is looked up, so that an invalid one changes nothing.
-func (a *API) retryDLQMessages(c *call.Call) (response.Response, error) {
+func (a *API) retryDLQMessages(c *call.Call) (any, error) {
 	if err := c.MergeBody(); err != nil {
-		return response.Response{}, err
+		return nil, err
 	}
 	over, err := a.overrides(c)
 	if err != nil {
-		return response.Response{}, err
+		return nil, err
 	}
 	receipts, cursor, err := c.Account.RetryDLQs(c.Filter(), over)
 	out := struct {
@@ -152,7 +152,7 @@ func (a *API) retryDLQMessages(c *call.Call) (response.Response, error) {
 	for i, r := range receipts {
 		out.Responses[i] = api.PublishReceipt{MessageId: r.MessageID}
 	}
-	return response.Response{Body: out}, err
+	return out, err
 }
 
 // overrides reads the headers by which a restart or retry replaces parts of the

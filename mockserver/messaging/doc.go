@@ -11,7 +11,6 @@ import (
 	"maps"
 
 	"github.com/understudy-mock/understudy/mockserver/call"
-	"github.com/understudy-mock/understudy/mockserver/response"
 	"github.com/understudy-mock/understudy/mockserver/tenant"
 )
 
@@ -25,7 +24,7 @@ type API struct {
 }
 
 // Handler answers an operation.
-type Handler = func(*API, *call.Call) (response.Response, error)
+type Handler = func(*API, *call.Call) (any, error)
 
 var handlers = map[string]Handler{}
 

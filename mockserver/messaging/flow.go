@@ -20,35 +20,35 @@ var _ = register(map[string]Handler{
 	"unpinFlowControlKey":  (*API).unpinFlowControlKey,
 })
 
-func (a *API) resumeFlowControlKey(c *call.Call) (response.Response, error) {
+func (a *API) resumeFlowControlKey(c *call.Call) (any, error) {
 	return response.Empty, c.Account.SetFlowPaused(c.Vars["flowControlKey"], false)
 }
 
 // pauseFlowControlKey takes keys that no message has named yet, so it checks them
 // like a publish does.
-func (a *API) pauseFlowControlKey(c *call.Call) (response.Response, error) {
+func (a *API) pauseFlowControlKey(c *call.Call) (any, error) {
 	key, err := flowKeyIn(c)
 	if err != nil {
-		return response.Response{}, err
+		return nil, err
 	}
 	return response.Empty, c.Account.SetFlowPaused(key, true)
 }
 
 // pinFlowControlKey fixes limits, so that later messages cannot change them.
 // Zero means that a limit is not pinned, so a call without a limit is refused.
-func (a *API) pinFlowControlKey(c *call.Call) (response.Response, error) {
+func (a *API) pinFlowControlKey(c *call.Call) (any, error) {
 	f := engine.FlowControl{Parallelism: c.Number("parallelism"), Rate: c.Number("rate")}
 	if period := c.Query.Get("period"); period != "" {
 		if err := request.ReadDuration(&f.Period, period); err != nil || f.Period <= 0 {
-			return response.Response{}, response.RefusedValue("query", "period", period, response.Unfit("", "a duration of 1s or more, such as 30s or 1m, or seconds"))
+			return nil, response.RefusedValue("query", "period", period, response.Unfit("", "a duration of 1s or more, such as 30s or 1m, or seconds"))
 		}
 	}
 	if f == (engine.FlowControl{}) {
-		return response.Response{}, response.Invalid("query: must have at least one of parallelism, rate, period")
+		return nil, response.Invalid("query: must have at least one of parallelism, rate, period")
 	}
 	key, err := flowKeyIn(c)
 	if err != nil {
-		return response.Response{}, err
+		return nil, err
 	}
 	return response.Empty, c.Account.PinFlow(key, f)
 }
@@ -63,38 +63,38 @@ func flowKeyIn(c *call.Call) (key string, err error) {
 
 // unpinFlowControlKey unpins the limits that the call names. A call that names
 // none would have no effect and is refused.
-func (a *API) unpinFlowControlKey(c *call.Call) (response.Response, error) {
+func (a *API) unpinFlowControlKey(c *call.Call) (any, error) {
 	parallelism, rate := c.Flag("parallelism", false), c.Flag("rate", false)
 	if !parallelism && !rate {
-		return response.Response{}, response.Invalid("unpin: nothing to unpin: must have at least one of parallelism=true and rate=true")
+		return nil, response.Invalid("unpin: nothing to unpin: must have at least one of parallelism=true and rate=true")
 	}
 	return response.Empty, c.Account.UnpinFlow(c.Vars["flowControlKey"], parallelism, rate)
 }
 
 // resetFlowControlRate sets the count of the current period to zero;
 // parallelism, pins and pauses stay.
-func (a *API) resetFlowControlRate(c *call.Call) (response.Response, error) {
+func (a *API) resetFlowControlRate(c *call.Call) (any, error) {
 	return response.Empty, c.Account.ResetFlow(c.Vars["flowControlKey"])
 }
 
-func (a *API) getFlowControlKey(c *call.Call) (response.Response, error) {
+func (a *API) getFlowControlKey(c *call.Call) (any, error) {
 	k, err := c.Account.FlowKey(c.Vars["flowControlKey"])
-	return response.Response{Body: bodies.FlowKey(k)}, err
+	return bodies.FlowKey(k), err
 }
 
 // listFlowControlKeys lists all keys: the operation has no pages.
-func (a *API) listFlowControlKeys(c *call.Call) (response.Response, error) {
+func (a *API) listFlowControlKeys(c *call.Call) (any, error) {
 	keys := c.Account.FlowKeys()
 	list := make([]api.FlowControlKey, len(keys))
 	for i, k := range keys {
 		list[i] = bodies.FlowKey(k)
 	}
-	return response.Response{Body: list}, nil
+	return list, nil
 }
 
 // getGlobalParallelism reports the parallelism of the account: clients do not
 // see other accounts.
-func (a *API) getGlobalParallelism(c *call.Call) (response.Response, error) {
+func (a *API) getGlobalParallelism(c *call.Call) (any, error) {
 	o, _ := c.Account.Overview()
-	return response.Response{Body: api.GlobalParallelism{ParallelismMax: o.Parallel, ParallelismCount: o.InFlight}}, nil
+	return api.GlobalParallelism{ParallelismMax: o.Parallel, ParallelismCount: o.InFlight}, nil
 }

@@ -24,43 +24,43 @@ var _ = register(map[string]Handler{
 // updateURLGroup sets default headers. Configuration headers are read by the
 // option table of a publish; all others are sent with every request to the
 // group.
-func (a *API) updateURLGroup(c *call.Call) (response.Response, error) {
+func (a *API) updateURLGroup(c *call.Call) (any, error) {
 	var body struct {
 		Headers map[string]json.RawMessage `json:"headers"`
 	}
-	if err := json.Unmarshal(c.Body, &body); err != nil {
-		return response.Response{}, response.Invalid("body: " + err.Error())
+	if err := c.Read(&body); err != nil {
+		return nil, err
 	}
 	headers, err := request.ReadHeaders(body.Headers)
 	if err != nil {
-		return response.Response{}, err
+		return nil, err
 	}
 	r := engine.PublishRequest{}
 	if err := a.Configure(c, &r, request.SettingsOf(headers)); err != nil {
-		return response.Response{}, err
+		return nil, err
 	}
 	r.Options.Hops, r.Options.Family, r.Options.TraceContext = 0, "", "" // defaults apply to every publish, not only to those caused by a delivery
 	g, err := c.Account.UpdateGroup(c.Vars["urlGroupName"], engine.Header(headers), request.PlainHeaders(headers), r.Options)
-	return response.Response{Body: bodies.Group(g)}, err
+	return bodies.Group(g), err
 }
 
 // addURLGroupEndpoints creates the group when it is new. An endpoint with a known
 // name or URL is replaced.
-func (a *API) addURLGroupEndpoints(c *call.Call) (response.Response, error) {
+func (a *API) addURLGroupEndpoints(c *call.Call) (any, error) {
 	endpoints, err := readEndpoints(c, true)
 	if err != nil {
-		return response.Response{}, err
+		return nil, err
 	}
 	g, err := c.Account.AddEndpoints(c.Vars["urlGroupName"], endpoints)
-	return response.Response{Body: bodies.Group(g)}, err
+	return bodies.Group(g), err
 }
 
 // removeURLGroupEndpoints finds endpoints by name or URL. Removing the last
 // endpoint deletes the group.
-func (a *API) removeURLGroupEndpoints(c *call.Call) (response.Response, error) {
+func (a *API) removeURLGroupEndpoints(c *call.Call) (any, error) {
 	endpoints, err := readEndpoints(c, false)
 	if err != nil {
-		return response.Response{}, err
+		return nil, err
 	}
 	return response.Empty, c.Account.RemoveEndpoints(c.Vars["urlGroupName"], endpoints)
 }
@@ -70,8 +70,8 @@ func readEndpoints(c *call.Call, needURL bool) ([]engine.Endpoint, error) {
 	var body struct {
 		Endpoints []engine.Endpoint `json:"endpoints"`
 	}
-	if err := json.Unmarshal(c.Body, &body); err != nil {
-		return nil, response.Invalid("body: " + err.Error())
+	if err := c.Read(&body); err != nil {
+		return nil, err
 	}
 	for i, e := range body.Endpoints {
 		if needURL && e.URL == "" {
@@ -88,23 +88,23 @@ func readEndpoints(c *call.Call, needURL bool) ([]engine.Endpoint, error) {
 	return body.Endpoints, nil
 }
 
-func (a *API) listURLGroups(c *call.Call) (response.Response, error) {
+func (a *API) listURLGroups(c *call.Call) (any, error) {
 	groups := c.Account.Groups()
 	list := make([]api.URLGroup, len(groups))
 	for i, g := range groups {
 		list[i] = bodies.Group(g)
 	}
-	return response.Response{Body: list}, nil
+	return list, nil
 }
 
-func (a *API) getURLGroup(c *call.Call) (response.Response, error) {
+func (a *API) getURLGroup(c *call.Call) (any, error) {
 	g, err := c.Account.Group(c.Vars["urlGroupName"])
-	return response.Response{Body: bodies.Group(g)}, err
+	return bodies.Group(g), err
 }
 
 // deleteURLGroup succeeds for a group that does not exist: clients delete
 // without checking first when they clean up.
-func (a *API) deleteURLGroup(c *call.Call) (response.Response, error) {
+func (a *API) deleteURLGroup(c *call.Call) (any, error) {
 	return response.Empty, c.Account.DeleteGroup(c.Vars["urlGroupName"])
 }
 

@@ -18,7 +18,7 @@ var _ = register(map[string]Handler{
 
 // listLogs and listEvents differ only in the name of the list: older clients
 // read it as events.
-func (a *API) listLogs(c *call.Call) (response.Response, error) {
+func (a *API) listLogs(c *call.Call) (any, error) {
 	cursor, events, err := messageLog(c)
 	return response.Response{Body: struct {
 		Cursor string         `json:"cursor,omitempty"`
@@ -27,7 +27,7 @@ func (a *API) listLogs(c *call.Call) (response.Response, error) {
 }
 
 // listEvents is listLogs for older clients.
-func (a *API) listEvents(c *call.Call) (response.Response, error) {
+func (a *API) listEvents(c *call.Call) (any, error) {
 	cursor, events, err := messageLog(c)
 	return response.Response{Body: struct {
 		Cursor string         `json:"cursor,omitempty"`
@@ -54,10 +54,10 @@ func messageLog(c *call.Call) (cursor string, events []api.LogEvent, err error) 
 
 // listWorkflowMessageLogs lists the events of runs and the events of their
 // messages in one order.
-func (a *API) listWorkflowMessageLogs(c *call.Call) (response.Response, error) {
+func (a *API) listWorkflowMessageLogs(c *call.Call) (any, error) {
 	f, err := c.LogFilter(append(slices.Clone(call.MessageStates), call.RunStates...))
 	if err != nil {
-		return response.Response{}, err
+		return nil, err
 	}
 	f.WorkflowOnly = true
 	p, err := c.Account.Events(f)

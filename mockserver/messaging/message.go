@@ -17,41 +17,41 @@ var _ = register(map[string]Handler{
 
 // getMessage shows a message that has not ended; after its end only the log has
 // it.
-func (a *API) getMessage(c *call.Call) (response.Response, error) {
+func (a *API) getMessage(c *call.Call) (any, error) {
 	m, err := c.Account.Message(c.Vars["messageId"])
 	if err != nil {
-		return response.Response{}, err
+		return nil, err
 	}
 	state := api.MessageState(m.State)
 	out := api.Message{State: &state, Retried: response.Optional(int(m.Retried)), NextDeliveryTime: response.Millis(m.NextAt.Time())}
 	response.CopyFields(&out, bodies.Message(&m))
-	return response.Response{Body: out}, nil
+	return out, nil
 }
 
 // cancelMessage answers with a count, as the bulk operation does: clients read
 // the same field of both.
-func (a *API) cancelMessage(c *call.Call) (response.Response, error) {
-	return response.Response{Body: map[string]int{"cancelled": 1}}, c.Account.Cancel(c.Vars["messageId"])
+func (a *API) cancelMessage(c *call.Call) (any, error) {
+	return map[string]int{"cancelled": 1}, c.Account.Cancel(c.Vars["messageId"])
 }
 
 // cancelMessages cancels what matches when it runs: a message that is published
 // at the same time may stay.
-func (a *API) cancelMessages(c *call.Call) (response.Response, error) {
+func (a *API) cancelMessages(c *call.Call) (any, error) {
 	if err := c.MergeBody(); err != nil {
-		return response.Response{}, err
+		return nil, err
 	}
 	n, err := c.Account.CancelMessages(c.Filter())
-	return response.Response{Body: map[string]int{"cancelled": n}}, err
+	return map[string]int{"cancelled": n}, err
 }
 
-func (a *API) getSigningKeys(c *call.Call) (response.Response, error) {
+func (a *API) getSigningKeys(c *call.Call) (any, error) {
 	current, next := c.Account.Keys()
 	return signingKeys(c, current, next), nil
 }
 
 // rotateSigningKeys makes the next key current. Receivers that check both keys
 // keep working.
-func (a *API) rotateSigningKeys(c *call.Call) (response.Response, error) {
+func (a *API) rotateSigningKeys(c *call.Call) (any, error) {
 	current, next, err := c.Account.RotateKeys()
 	return signingKeys(c, current, next), err
 }

@@ -30,31 +30,31 @@ var _ = register(map[string]Handler{
 
 // publishMessage answers once the messages are created; the log shows what
 // happens to them.
-func (a *API) publishMessage(c *call.Call) (response.Response, error) {
+func (a *API) publishMessage(c *call.Call) (any, error) {
 	r, err := a.publishRequest(c, "destination")
 	if err != nil {
-		return response.Response{}, err
+		return nil, err
 	}
 	receipts, err := c.Account.Publish(r)
 	if err != nil {
-		return response.Response{}, err
+		return nil, err
 	}
 	return receiptResponse(c, receipts), nil
 }
 
 // enqueueMessage is a publish whose queue is in the path, which takes
 // precedence over a queue among the options.
-func (a *API) enqueueMessage(c *call.Call) (response.Response, error) {
+func (a *API) enqueueMessage(c *call.Call) (any, error) {
 	r, err := a.publishRequest(c, "destination")
 	if err != nil {
-		return response.Response{}, err
+		return nil, err
 	}
 	if err := request.ReadName(&r.Options.Queue, c.Vars["queue"]); err != nil {
-		return response.Response{}, response.RefusedValue("path", "queue", c.Vars["queue"], err)
+		return nil, response.RefusedValue("path", "queue", c.Vars["queue"], err)
 	}
 	receipts, err := c.Account.Publish(r)
 	if err != nil {
-		return response.Response{}, err
+		return nil, err
 	}
 	return receiptResponse(c, receipts), nil
 }
@@ -139,14 +139,14 @@ func noStub(in, target string) error {
 }
 
 // createChatCompletion answers at once, without a message: its caller waits for the model.
-func (a *API) createChatCompletion(c *call.Call) (response.Response, error) {
+func (a *API) createChatCompletion(c *call.Call) (any, error) {
 	const model = "api/llm"
 	out, found := c.Tenant.Stubs.Answer(&stub.Request{Method: http.MethodPost, URL: model, Header: c.Header, Body: c.Body}, engine.DefaultTimeout)
 	switch {
 	case !found:
-		return response.Response{}, noStub("path", model)
+		return nil, noStub("path", model)
 	case out.Status == 0:
-		return response.Response{}, response.Invalid("the stub for " + model + " does not answer: " + out.Err)
+		return nil, response.Invalid("the stub for " + model + " does not answer: " + out.Err)
 	}
 	return response.Response{Status: out.Status, Header: http.Header(out.Header), Body: out.Body, Scripted: true}, nil
 }

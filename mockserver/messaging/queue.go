@@ -1,8 +1,6 @@
 package messaging
 
 import (
-	"encoding/json"
-
 	"github.com/understudy-mock/understudy/mockserver/bodies"
 	"github.com/understudy-mock/understudy/mockserver/call"
 	"github.com/understudy-mock/understudy/mockserver/response"
@@ -20,38 +18,38 @@ var _ = register(map[string]Handler{
 
 // upsertQueue changes only the members that the body has: pointers distinguish
 // an absent member from false and 0.
-func (a *API) upsertQueue(c *call.Call) (response.Response, error) {
+func (a *API) upsertQueue(c *call.Call) (any, error) {
 	var body api.QueueUpsert
-	if err := json.Unmarshal(c.Body, &body); err != nil {
-		return response.Response{}, response.Invalid("body: " + err.Error())
+	if err := c.Read(&body); err != nil {
+		return nil, err
 	}
 	q, err := c.Account.UpsertQueue(body.QueueName, body.Parallelism, body.Paused)
-	return response.Response{Body: bodies.Queue(q)}, err
+	return bodies.Queue(q), err
 }
 
-func (a *API) listQueues(c *call.Call) (response.Response, error) {
+func (a *API) listQueues(c *call.Call) (any, error) {
 	queues := c.Account.Queues()
 	list := make([]api.Queue, len(queues))
 	for i, q := range queues {
 		list[i] = bodies.Queue(q)
 	}
-	return response.Response{Body: list}, nil
+	return list, nil
 }
 
-func (a *API) getQueue(c *call.Call) (response.Response, error) {
+func (a *API) getQueue(c *call.Call) (any, error) {
 	q, err := c.Account.Queue(c.Vars["queueName"])
-	return response.Response{Body: bodies.Queue(q)}, err
+	return bodies.Queue(q), err
 }
 
 // deleteQueue cancels the messages that still wait in the queue.
-func (a *API) deleteQueue(c *call.Call) (response.Response, error) {
+func (a *API) deleteQueue(c *call.Call) (any, error) {
 	return response.Empty, c.Account.DeleteQueue(c.Vars["queueName"])
 }
 
-func (a *API) pauseQueue(c *call.Call) (response.Response, error) {
+func (a *API) pauseQueue(c *call.Call) (any, error) {
 	return response.Empty, c.Account.SetQueuePaused(c.Vars["queueName"], true)
 }
 
-func (a *API) resumeQueue(c *call.Call) (response.Response, error) {
+func (a *API) resumeQueue(c *call.Call) (any, error) {
 	return response.Empty, c.Account.SetQueuePaused(c.Vars["queueName"], false)
 }

@@ -19,58 +19,58 @@ var _ = register(map[string]Handler{
 })
 
 // restartWorkflowRun starts the run again, from its first step.
-func (a *API) restartWorkflowRun(c *call.Call) (response.Response, error) {
+func (a *API) restartWorkflowRun(c *call.Call) (any, error) {
 	return a.restart(c, false)
 }
 
 // resumeWorkflowRun keeps the results of the steps that had finished.
-func (a *API) resumeWorkflowRun(c *call.Call) (response.Response, error) {
+func (a *API) resumeWorkflowRun(c *call.Call) (any, error) {
 	return a.restart(c, true)
 }
 
 // restart reads overrides before it looks for the entry, so that an invalid
 // header is refused for every id.
-func (a *API) restart(c *call.Call, resume bool) (response.Response, error) {
+func (a *API) restart(c *call.Call, resume bool) (any, error) {
 	over, err := a.overrides(c)
 	if err != nil {
-		return response.Response{}, err
+		return nil, err
 	}
 	run, err := c.Account.Restart(c.Vars["dlqId"], over, resume)
-	return response.Response{Body: bodies.RunCreated(run)}, err
+	return bodies.RunCreated(run), err
 }
 
-func (a *API) restartWorkflowRuns(c *call.Call) (response.Response, error) {
+func (a *API) restartWorkflowRuns(c *call.Call) (any, error) {
 	return a.restartAll(c, false)
 }
 
-func (a *API) resumeWorkflowRuns(c *call.Call) (response.Response, error) {
+func (a *API) resumeWorkflowRuns(c *call.Call) (any, error) {
 	return a.restartAll(c, true)
 }
 
 // restartAll restarts all that match or none; a response with a cursor means
 // that more may match.
-func (a *API) restartAll(c *call.Call, resume bool) (response.Response, error) {
+func (a *API) restartAll(c *call.Call, resume bool) (any, error) {
 	if err := c.MergeBody(); err != nil {
-		return response.Response{}, err
+		return nil, err
 	}
 	over, err := a.overrides(c)
 	if err != nil {
-		return response.Response{}, err
+		return nil, err
 	}
 	runs, cursor, err := c.Account.RestartAll(c.Filter(), over, resume)
 	out := api.WorkflowRunsCreated{Cursor: response.Optional(cursor), WorkflowRuns: make([]api.WorkflowRunCreated, len(runs))}
 	for i, run := range runs {
 		out.WorkflowRuns[i] = bodies.RunCreated(run)
 	}
-	return response.Response{Body: out}, err
+	return out, err
 }
 
 // repeatFailureCallback answers like a restart, since clients read the same fields.
-func (a *API) repeatFailureCallback(c *call.Call) (response.Response, error) {
+func (a *API) repeatFailureCallback(c *call.Call) (any, error) {
 	run, err := c.Account.RepeatCallback(c.Vars["dlqId"])
-	return response.Response{Body: bodies.RunCreated(run)}, err
+	return bodies.RunCreated(run), err
 }
 
-func (a *API) cancelFailureCallback(c *call.Call) (response.Response, error) {
+func (a *API) cancelFailureCallback(c *call.Call) (any, error) {
 	return response.Empty, c.Account.CancelCallback(c.Vars["dlqId"])
 }

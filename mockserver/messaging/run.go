@@ -35,17 +35,17 @@ var _ = register(map[string]Handler{
 
 // triggerWorkflow is a publish that starts a run, so that every option of a publish
 // works.
-func (a *API) triggerWorkflow(c *call.Call) (response.Response, error) {
+func (a *API) triggerWorkflow(c *call.Call) (any, error) {
 	r, err := a.publishRequest(c, "workflowUrl")
 	if err != nil {
-		return response.Response{}, err
+		return nil, err
 	}
 	asTrigger(&r)
 	receipts, err := c.Account.Publish(r)
 	if err != nil {
-		return response.Response{}, err
+		return nil, err
 	}
-	return response.Response{Body: bodies.Triggered(receipts.One)}, nil
+	return bodies.Triggered(receipts.One), nil
 }
 
 // asTrigger makes a publish start a run. A request without a client library gets
@@ -75,37 +75,37 @@ func asTrigger(r *engine.PublishRequest) {
 }
 
 // triggerWorkflows starts all runs or none, like a batch.
-func (a *API) triggerWorkflows(c *call.Call) (response.Response, error) {
+func (a *API) triggerWorkflows(c *call.Call) (any, error) {
 	requests, err := a.batch(c)
 	if err != nil {
-		return response.Response{}, err
+		return nil, err
 	}
 	for i := range requests {
 		asTrigger(&requests[i])
 	}
 	results, err := c.Account.PublishBatch(requests)
 	if err != nil {
-		return response.Response{}, err
+		return nil, err
 	}
 	list := make([]api.WorkflowTriggered, len(results))
 	for i, rs := range results {
 		list[i] = bodies.Triggered(rs.One)
 	}
-	return response.Response{Body: list}, nil
+	return list, nil
 }
 
 // getWorkflowSteps returns the steps of a run to its endpoint, for an
 // invocation whose body does not contain them all.
-func (a *API) getWorkflowSteps(c *call.Call) (response.Response, error) {
+func (a *API) getWorkflowSteps(c *call.Call) (any, error) {
 	steps, err := c.Account.Steps(c.Vars["workflowRunId"])
 	if err != nil {
-		return response.Response{}, err
+		return nil, err
 	}
-	return response.Response{Body: wire.StepList(steps)}, nil
+	return wire.StepList(steps), nil
 }
 
 // endWorkflowRun finishes a run with its response, or cancels it.
-func (a *API) endWorkflowRun(c *call.Call) (response.Response, error) {
+func (a *API) endWorkflowRun(c *call.Call) (any, error) {
 	id := c.Vars["workflowRunId"]
 	if c.Flag("cancel", true) {
 		return response.Empty, c.Account.CancelRun(id)
@@ -113,7 +113,7 @@ func (a *API) endWorkflowRun(c *call.Call) (response.Response, error) {
 	var createdAt time.Time
 	if v := c.Header.Get("Svc-Workflow-Createdat"); v != "" {
 		if err := request.ReadUnixMilli(&createdAt, v); err != nil {
-			return response.Response{}, response.Invalid("header Svc-Workflow-CreatedAt: " + err.Error())
+			return nil, response.Invalid("header Svc-Workflow-CreatedAt: " + err.Error())
 		}
 	}
 	return response.Empty, c.Account.FinishRun(id, c.Body, createdAt)
@@ -121,25 +121,25 @@ func (a *API) endWorkflowRun(c *call.Call) (response.Response, error) {
 
 // cancelWorkflowRuns takes the URL as a prefix unless the call says otherwise:
 // one endpoint may serve many paths.
-func (a *API) cancelWorkflowRuns(c *call.Call) (response.Response, error) {
+func (a *API) cancelWorkflowRuns(c *call.Call) (any, error) {
 	if err := c.MergeBody(); err != nil {
-		return response.Response{}, err
+		return nil, err
 	}
 	f, err := c.LogFilter(call.RunStates)
 	if err != nil {
-		return response.Response{}, err
+		return nil, err
 	}
 	if c.Query.Has("workflowUrlExactMatch") && len(f.RunURLs) == 0 {
-		return response.Response{}, response.Invalid("query workflowUrlExactMatch: given without workflowUrl: must be beside it, or absent")
+		return nil, response.Invalid("query workflowUrlExactMatch: given without workflowUrl: must be beside it, or absent")
 	}
 	f.URLPrefix = !c.Flag("workflowUrlExactMatch", false)
 	n, err := c.Account.CancelRuns(f)
-	return response.Response{Body: map[string]int{"cancelled": n}}, err
+	return map[string]int{"cancelled": n}, err
 }
 
 // listWorkflowEvents lists the log of runs, event by event or, when grouped,
 // run by run.
-func (a *API) listWorkflowEvents(c *call.Call) (response.Response, error) {
+func (a *API) listWorkflowEvents(c *call.Call) (any, error) {
 	if c.Query.Get("groupBy") == "" {
 		return a.listWorkflowMessageLogs(c)
 	}
@@ -148,10 +148,10 @@ func (a *API) listWorkflowEvents(c *call.Call) (response.Response, error) {
 
 // listWorkflowRuns is the log grouped by run; two paths lead here, because
 // older clients use another one.
-func (a *API) listWorkflowRuns(c *call.Call) (response.Response, error) {
+func (a *API) listWorkflowRuns(c *call.Call) (any, error) {
 	f, err := c.LogFilter(call.RunStates)
 	if err != nil {
-		return response.Response{}, err
+		return nil, err
 	}
 	p, err := c.Account.RunViews(f)
 	runs := make([]api.WorkflowRun, len(p.Items))
@@ -177,7 +177,7 @@ var _ = register(map[string]Handler{
 })
 
 // waitForEvent registers a waiter (wire.md, "Waits, events and hooks").
-func (a *API) waitForEvent(c *call.Call) (response.Response, error) {
+func (a *API) waitForEvent(c *call.Call) (any, error) {
 	var body struct {
 		URL            string              `json:"url"`
 		Timeout        any                 `json:"timeout"`
@@ -186,8 +186,8 @@ func (a *API) waitForEvent(c *call.Call) (response.Response, error) {
 		TimeoutBody    json.RawMessage     `json:"timeoutBody"`
 		Step           json.RawMessage     `json:"step"`
 	}
-	if err := json.Unmarshal(c.Body, &body); err != nil {
-		return response.Response{}, response.Invalid("body: " + err.Error())
+	if err := c.Read(&body); err != nil {
+		return nil, err
 	}
 	timeout := ""
 	switch t := body.Timeout.(type) {
@@ -220,23 +220,23 @@ func canonicalHeader(m map[string][]string) engine.Header {
 
 // notifyEvent wakes every run that waits for the event. If none waits, the
 // event has no effect.
-func (a *API) notifyEvent(c *call.Call) (response.Response, error) {
+func (a *API) notifyEvent(c *call.Call) (any, error) {
 	woken, err := c.Account.Notify("", c.Vars["eventId"], c.Body)
 	return notifiedRuns(c, woken, err)
 }
 
 // notifyRun wakes one run; if the run does not wait yet, the event is kept for
 // its later wait.
-func (a *API) notifyRun(c *call.Call) (response.Response, error) {
+func (a *API) notifyRun(c *call.Call) (any, error) {
 	woken, err := c.Account.Notify(c.Vars["workflowRunId"], c.Vars["eventId"], c.Body)
 	return notifiedRuns(c, woken, err)
 }
 
 // notifiedRuns answers with the runs that were woken. If there are none, a warning
 // names the events that runs wait for: the id may be misspelt.
-func notifiedRuns(c *call.Call, n engine.Notification, err error) (response.Response, error) {
+func notifiedRuns(c *call.Call, n engine.Notification, err error) (any, error) {
 	if err != nil {
-		return response.Response{}, err
+		return nil, err
 	}
 	out := make([]api.Notified, len(n.Woken))
 	for i, w := range n.Woken {
@@ -246,7 +246,7 @@ func notifiedRuns(c *call.Call, n engine.Notification, err error) (response.Resp
 	if len(out) == 0 {
 		c.Warnings = append(c.Warnings, unawaitedText(c.Vars["workflowRunId"], c.Vars["eventId"], n))
 	}
-	return response.Response{Body: out}, nil
+	return out, nil
 }
 
 // unawaitedText must be ASCII: it is sent in a header.
@@ -268,21 +268,21 @@ func unawaitedText(runID, eventID string, n engine.Notification) string {
 	return text + "; events that runs wait for: " + strings.Join(names, ", ")
 }
 
-func (a *API) listWaiters(c *call.Call) (response.Response, error) {
+func (a *API) listWaiters(c *call.Call) (any, error) {
 	waiters := c.Account.Waiters(c.Vars["eventId"])
 	out := make([]api.Waiter, len(waiters))
 	for i := range waiters {
 		out[i] = bodies.Waiter(&waiters[i])
 	}
-	return response.Response{Body: out}, nil
+	return out, nil
 }
 
 // callHook turns the call of a third party into an event (wire.md, "Waits,
 // events and hooks"). The user id in the path selects the account.
-func (a *API) callHook(c *call.Call) (response.Response, error) {
+func (a *API) callHook(c *call.Call) (any, error) {
 	w := a.Accounts.ByID(c.Vars["userId"])
 	if w == nil {
-		return response.Response{}, refusal.Of(refusal.NotFound, "user", c.Vars["userId"], "not found")
+		return nil, refusal.Of(refusal.NotFound, "user", c.Vars["userId"], "not found")
 	}
 	c.Tenant = w
 	event, err := json.Marshal(map[string]any{
@@ -294,7 +294,7 @@ func (a *API) callHook(c *call.Call) (response.Response, error) {
 		"url":    c.Request.URL.RequestURI(),
 	})
 	if err != nil {
-		return response.Response{}, err
+		return nil, err
 	}
 	_, err = w.Account.Notify(c.Vars["workflowRunId"], c.Vars["eventId"], event)
 	return response.Empty, err

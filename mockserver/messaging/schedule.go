@@ -25,10 +25,10 @@ var _ = register(map[string]Handler{
 
 // createSchedule replaces a schedule with the same id. One error reports all
 // problems, including those that a publish would have.
-func (a *API) createSchedule(c *call.Call) (response.Response, error) {
+func (a *API) createSchedule(c *call.Call) (any, error) {
 	r, err := a.publishRequest(c, "destinationOrId")
 	if err != nil {
-		return response.Response{}, err
+		return nil, err
 	}
 	set := request.SettingsOf(c.Header).WithQuery(c.Query)
 	var problems []spec.Problem
@@ -42,40 +42,40 @@ func (a *API) createSchedule(c *call.Call) (response.Response, error) {
 		problems = given.Read(problems, func(v string) error { return request.ReadText(&id, v, 256) })
 	}
 	if len(problems) > 0 {
-		return response.Response{}, response.Refused(problems)
+		return nil, response.Refused(problems)
 	}
 	schedule, err := c.Account.PutSchedule(id, cron, r)
 	if wrong, ok := errors.AsType[*refusal.Error](err); ok && wrong.What == "cron" {
 		given, _ := set.Find("Cron")
 		err = response.RefusedValue(given.In, given.Name, cron, wrong)
 	}
-	return response.Response{Body: map[string]string{"scheduleId": schedule.ID}}, err
+	return map[string]string{"scheduleId": schedule.ID}, err
 }
 
-func (a *API) listSchedules(c *call.Call) (response.Response, error) {
+func (a *API) listSchedules(c *call.Call) (any, error) {
 	schedules := c.Account.Schedules()
 	list := make([]api.Schedule, len(schedules))
 	for i, one := range schedules {
 		list[i] = bodies.Schedule(one)
 	}
-	return response.Response{Body: list}, nil
+	return list, nil
 }
 
-func (a *API) getSchedule(c *call.Call) (response.Response, error) {
+func (a *API) getSchedule(c *call.Call) (any, error) {
 	schedule, err := c.Account.Schedule(c.Vars["destinationOrId"])
-	return response.Response{Body: bodies.Schedule(schedule)}, err
+	return bodies.Schedule(schedule), err
 }
 
-func (a *API) deleteSchedule(c *call.Call) (response.Response, error) {
+func (a *API) deleteSchedule(c *call.Call) (any, error) {
 	return response.Empty, c.Account.DeleteSchedule(c.Vars["destinationOrId"])
 }
 
 // pauseSchedule makes the schedule skip the times that pass while it is paused;
 // a resume does not repeat them.
-func (a *API) pauseSchedule(c *call.Call) (response.Response, error) {
+func (a *API) pauseSchedule(c *call.Call) (any, error) {
 	return response.Empty, c.Account.SetSchedulePaused(c.Vars["scheduleId"], true)
 }
 
-func (a *API) resumeSchedule(c *call.Call) (response.Response, error) {
+func (a *API) resumeSchedule(c *call.Call) (any, error) {
 	return response.Empty, c.Account.SetSchedulePaused(c.Vars["scheduleId"], false)
 }

@@ -1,8 +1,6 @@
 package messaging
 
 import (
-	"encoding/json"
-
 	"github.com/understudy-mock/understudy/engine"
 	"github.com/understudy-mock/understudy/engine/search"
 	"github.com/understudy-mock/understudy/mockserver/bodies"
@@ -23,46 +21,46 @@ var _ = register(map[string]Handler{
 // okText is the answer of the management API: the JSON string "OK" (decided: 11).
 var okText = response.Response{Body: "OK"}
 
-func (a *API) createSearchIndex(c *call.Call) (response.Response, error) {
+func (a *API) createSearchIndex(c *call.Call) (any, error) {
 	var body api.SearchIndexCreate
-	if err := json.Unmarshal(c.Body, &body); err != nil {
-		return response.Response{}, response.Invalid("body: " + err.Error())
+	if err := c.Read(&body); err != nil {
+		return nil, err
 	}
 	index, err := engine.ChangeSearch(c.Account, search.CreateCommand{Index: search.Index{Name: body.Name, Region: string(body.Region), Type: string(body.Type)}})
-	return response.Response{Body: bodies.SearchIndex(index, c.Tenant.Username())}, err
+	return bodies.SearchIndex(index, c.Tenant.Username()), err
 }
 
-func (a *API) listSearchIndexes(c *call.Call) (response.Response, error) {
+func (a *API) listSearchIndexes(c *call.Call) (any, error) {
 	indexes := c.Account.SearchIndexes().List()
 	list := make([]api.SearchIndex, len(indexes))
 	for i, index := range indexes {
 		list[i] = bodies.SearchIndex(index, c.Tenant.Username())
 	}
-	return response.Response{Body: list}, nil
+	return list, nil
 }
 
-func (a *API) getSearchIndex(c *call.Call) (response.Response, error) {
+func (a *API) getSearchIndex(c *call.Call) (any, error) {
 	index, err := c.Account.SearchIndexes().Get(c.Vars["id"])
-	return response.Response{Body: bodies.SearchIndex(index, c.Tenant.Username())}, err
+	return bodies.SearchIndex(index, c.Tenant.Username()), err
 }
 
-func (a *API) renameSearchIndex(c *call.Call) (response.Response, error) {
+func (a *API) renameSearchIndex(c *call.Call) (any, error) {
 	var body struct{ Name string }
-	if err := json.Unmarshal(c.Body, &body); err != nil {
-		return response.Response{}, response.Invalid("body: " + err.Error())
+	if err := c.Read(&body); err != nil {
+		return nil, err
 	}
 	_, err := engine.ChangeSearch(c.Account, search.RenameCommand{ID: c.Vars["id"], Name: body.Name})
 	return okText, err
 }
 
-func (a *API) resetSearchIndexTokens(c *call.Call) (response.Response, error) {
+func (a *API) resetSearchIndexTokens(c *call.Call) (any, error) {
 	_, err := engine.ChangeSearch(c.Account, search.ResetTokensCommand{ID: c.Vars["id"]})
 	return okText, err
 }
 
 // deleteSearchIndex is the only operation on search indexes in the interface
 // document.
-func (a *API) deleteSearchIndex(c *call.Call) (response.Response, error) {
+func (a *API) deleteSearchIndex(c *call.Call) (any, error) {
 	_, err := engine.ChangeSearch(c.Account, search.DeleteCommand{ID: c.Vars["id"]})
 	return okText, err
 }

@@ -4,7 +4,6 @@ import (
 	"github.com/understudy-mock/understudy/engine/refusal"
 	"github.com/understudy-mock/understudy/mockserver/bodies"
 	"github.com/understudy-mock/understudy/mockserver/call"
-	"github.com/understudy-mock/understudy/mockserver/response"
 )
 
 var _ = register(map[string]Handler{
@@ -13,10 +12,10 @@ var _ = register(map[string]Handler{
 
 // getUsageStatistics reports on the account of the credentials; any other id is
 // not found.
-func (a *API) getUsageStatistics(c *call.Call) (response.Response, error) {
+func (a *API) getUsageStatistics(c *call.Call) (any, error) {
 	if id := c.Vars["id"]; id != c.Tenant.ID {
-		return response.Response{}, refusal.Of(refusal.NotFound, "messaging user", id, "not found: must be the id of the account that the credentials belong to")
+		return nil, refusal.Of(refusal.NotFound, "messaging user", id, "not found: must be the id of the account that the credentials belong to")
 	}
 	u, err := c.Account.Usage(c.Query.Get("period"))
-	return response.Response{Body: bodies.Usage(&u)}, err
+	return bodies.Usage(&u), err
 }

@@ -66,10 +66,10 @@ func vectorResult(v any) response.Response {
 	return response.Response{Body: map[string]any{"result": v}}
 }
 
-func (a *API) getVectorInfo(c *call.Call) (response.Response, error) {
+func (a *API) getVectorInfo(c *call.Call) (any, error) {
 	info, err := engine.ReadVectors(c.Account, c.Index, vector.InfoRead{})
 	if err != nil {
-		return response.Response{}, err
+		return nil, err
 	}
 	return vectorResult(infoBody(&info)), nil
 }
@@ -94,10 +94,10 @@ func infoBody(v *vector.Info) map[string]any {
 }
 
 // upsertVectors reads all vectors before it stores the first.
-func (a *API) upsertVectors(c *call.Call) (response.Response, error) {
+func (a *API) upsertVectors(c *call.Call) (any, error) {
 	list, err := vectorBodies(c.Body)
 	if err != nil {
-		return response.Response{}, err
+		return nil, err
 	}
 	vectors := make([]vector.Vector, len(list))
 	for i := range list {
@@ -108,16 +108,16 @@ func (a *API) upsertVectors(c *call.Call) (response.Response, error) {
 }
 
 // upsertVectorData stores texts with their embedded vectors.
-func (a *API) upsertVectorData(c *call.Call) (response.Response, error) {
+func (a *API) upsertVectorData(c *call.Call) (any, error) {
 	list, err := vectorBodies(c.Body)
 	if err != nil {
-		return response.Response{}, err
+		return nil, err
 	}
 	vectors := make([]vector.Vector, len(list))
 	for i := range list {
 		embedded, err := a.embed(c, list[i].Data, list[i].Vector != nil || list[i].Sparse != nil)
 		if err != nil {
-			return response.Response{}, err
+			return nil, err
 		}
 		vectors[i] = list[i].vector()
 		vectors[i].Values, vectors[i].Sparse = embedded.Values, embedded.Sparse
@@ -128,23 +128,23 @@ func (a *API) upsertVectorData(c *call.Call) (response.Response, error) {
 
 // updateVector responds with the number of updated vectors, 0 or 1: an unknown id is
 // not an error.
-func (a *API) updateVector(c *call.Call) (response.Response, error) {
+func (a *API) updateVector(c *call.Call) (any, error) {
 	var body vectorBody
 	err := request.Unmarshal(c.Body, &body)
 	if err == nil {
 		err = missingID([]vectorBody{body})
 	}
 	if err != nil {
-		return response.Response{}, err
+		return nil, err
 	}
 	if err := request.OneOf("metadataUpdateMode", body.Mode, []string{"OVERWRITE", "PATCH"}); err != nil {
-		return response.Response{}, err
+		return nil, err
 	}
 	changed := body.vector()
 	if a.Embeds(c.Index) && body.Data != nil && changed.Values == nil && changed.Sparse == nil { // an index with a model embeds the new text
 		embedded, err := a.embed(c, body.Data, false)
 		if err != nil {
-			return response.Response{}, err
+			return nil, err
 		}
 		changed.Values, changed.Sparse = embedded.Values, embedded.Sparse
 	}
@@ -252,7 +252,7 @@ func (b *budget) shown(q *selection, v *vector.Vector) (map[string]any, error) {
 
 // deleteVectors accepts three forms of body: an object, a list of ids, and one id
 // as bare text (wire.md, "Vector indexes").
-func (a *API) deleteVectors(c *call.Call) (response.Response, error) {
+func (a *API) deleteVectors(c *call.Call) (any, error) {
 	var q selection
 	body := bytes.TrimSpace(c.Body)
 	var err error
@@ -264,7 +264,7 @@ func (a *API) deleteVectors(c *call.Call) (response.Response, error) {
 	case len(body) > 0:
 		id := vectorID(body)
 		if !utf8.Valid(body) {
-			return response.Response{}, response.Invalid("body: must be UTF-8")
+			return nil, response.Invalid("body: must be UTF-8")
 		}
 		if json.Valid(body) {
 			err = request.Unmarshal(body, &id)
@@ -281,12 +281,12 @@ func (a *API) deleteVectors(c *call.Call) (response.Response, error) {
 		err = response.Invalid("Only and only one of the ids, prefix, or filter must be provided.")
 	}
 	if err != nil {
-		return response.Response{}, err
+		return nil, err
 	}
 	if q.Filter != "" {
 		filter, err := vector.ParseFilter(q.Filter)
 		if err != nil {
-			return response.Response{}, err
+			return nil, err
 		}
 		n, err := engine.ChangeVectors(c.Account, c.Index, vector.DeleteWhereCommand{Namespace: namespaceOf(c), Filter: filter})
 		return vectorResult(map[string]int{"deleted": n}), err
@@ -300,17 +300,17 @@ const maxPrefix = 1000
 
 // fetchVectors returns null for each id that does not exist, so that the vectors
 // have the order of the ids in the request.
-func (a *API) fetchVectors(c *call.Call) (response.Response, error) {
+func (a *API) fetchVectors(c *call.Call) (any, error) {
 	var q selection
 	if err := request.Unmarshal(c.Body, &q); err != nil {
-		return response.Response{}, err
+		return nil, err
 	}
 	if len(q.IDs) > 0 && q.Prefix != "" {
-		return response.Response{}, response.Invalid("Only one of ids or prefix must be provided.")
+		return nil, response.Invalid("Only one of ids or prefix must be provided.")
 	}
 	found, err := engine.ReadVectors(c.Account, c.Index, vector.FetchRead{Namespace: namespaceOf(c), IDs: q.ids(), Prefix: q.Prefix})
 	if err != nil {
-		return response.Response{}, err
+		return nil, err
 	}
 	b, done := a.budget(c)
 	defer done()
@@ -320,7 +320,7 @@ func (a *API) fetchVectors(c *call.Call) (response.Response, error) {
 			continue
 		}
 		if list[i], err = b.shown(&q, v); err != nil {
-			return response.Response{}, err
+			return nil, err
 		}
 	}
 	return vectorResult(list), nil
@@ -351,28 +351,28 @@ func (q *selection) askable() error {
 
 // queryVectors returns the results of one query, or a list with the results of each
 // of several. A list of one query is treated as one query.
-func (a *API) queryVectors(c *call.Call) (response.Response, error) {
+func (a *API) queryVectors(c *call.Call) (any, error) {
 	queries, err := request.OneOrMany[selection](c.Body)
 	if err != nil {
-		return response.Response{}, err
+		return nil, err
 	}
 	b, done := a.budget(c)
 	defer done()
 	all := make([]any, len(queries))
 	for i := range queries {
 		if err := b.spent(); err != nil {
-			return response.Response{}, err
+			return nil, err
 		}
 		query, err := a.vectorQuery(c, &queries[i])
 		if err != nil {
-			return response.Response{}, err
+			return nil, err
 		}
 		found, err := engine.ReadVectors(c.Account, c.Index, vector.QueryRead{Namespace: namespaceOf(c), Query: query})
 		if err != nil {
-			return response.Response{}, err
+			return nil, err
 		}
 		if all[i], err = b.scored(&queries[i], found); err != nil {
-			return response.Response{}, err
+			return nil, err
 		}
 	}
 	if len(all) == 1 {
@@ -418,37 +418,37 @@ func (b *budget) scored(q *selection, found []vector.Scored) ([]any, error) {
 }
 
 // rangeVectors keeps no state between calls: the cursor is a position.
-func (a *API) rangeVectors(c *call.Call) (response.Response, error) {
+func (a *API) rangeVectors(c *call.Call) (any, error) {
 	var q selection
 	if len(bytes.TrimSpace(c.Body)) > 0 {
 		if err := request.Unmarshal(c.Body, &q); err != nil {
-			return response.Response{}, err
+			return nil, err
 		}
 	}
 	from := 0
 	if cursor := idText(q.Cursor); cursor != "" {
 		n, err := strconv.Atoi(cursor)
 		if err != nil || n < 0 {
-			return response.Response{}, response.Invalid(fmt.Sprintf("cursor: invalid value %.40q: must be the nextCursor of an earlier range, or 0", cursor))
+			return nil, response.Invalid(fmt.Sprintf("cursor: invalid value %.40q: must be the nextCursor of an earlier range, or 0", cursor))
 		}
 		from = n
 	}
 	if q.Limit < 0 {
-		return response.Response{}, response.Invalid(fmt.Sprintf("body /limit: invalid value %d: must be an integer of 1 or more", q.Limit))
+		return nil, response.Invalid(fmt.Sprintf("body /limit: invalid value %d: must be an integer of 1 or more", q.Limit))
 	}
 	if q.Limit == 0 {
 		q.Limit = maxPrefix
 	}
 	page, err := engine.ReadVectors(c.Account, c.Index, vector.RangeRead{Namespace: namespaceOf(c), Prefix: q.Prefix, From: from, Limit: q.Limit})
 	if err != nil {
-		return response.Response{}, err
+		return nil, err
 	}
 	b, done := a.budget(c)
 	defer done()
 	list := make([]any, len(page.Vectors))
 	for i, v := range page.Vectors {
 		if list[i], err = b.shown(&q, v); err != nil {
-			return response.Response{}, err
+			return nil, err
 		}
 	}
 	cursor := ""
@@ -459,7 +459,7 @@ func (a *API) rangeVectors(c *call.Call) (response.Response, error) {
 }
 
 // randomVector returns the first vector, so that tests repeat; null for none.
-func (a *API) randomVector(c *call.Call) (response.Response, error) {
+func (a *API) randomVector(c *call.Call) (any, error) {
 	page, err := engine.ReadVectors(c.Account, c.Index, vector.RangeRead{Namespace: namespaceOf(c), Limit: 1})
 	if err != nil || len(page.Vectors) == 0 {
 		return vectorResult(nil), err
@@ -468,26 +468,26 @@ func (a *API) randomVector(c *call.Call) (response.Response, error) {
 	return vectorResult(q.shown(page.Vectors[0])), nil
 }
 
-func (a *API) resetVectors(c *call.Call) (response.Response, error) {
+func (a *API) resetVectors(c *call.Call) (any, error) {
 	_, err := engine.ChangeVectors(c.Account, c.Index, vector.ResetCommand{Namespace: namespaceOf(c), All: c.Flag("all", false)})
 	return vectorResult("Success"), err
 }
 
-func (a *API) listVectorNamespaces(c *call.Call) (response.Response, error) {
+func (a *API) listVectorNamespaces(c *call.Call) (any, error) {
 	names, err := engine.ReadVectors(c.Account, c.Index, vector.NamespacesRead{})
 	return vectorResult(names), err
 }
 
-func (a *API) deleteVectorNamespace(c *call.Call) (response.Response, error) {
+func (a *API) deleteVectorNamespace(c *call.Call) (any, error) {
 	_, err := engine.ChangeVectors(c.Account, c.Index, vector.DeleteNamespaceCommand{Namespace: namespaceOf(c)})
 	return vectorResult("Success"), err
 }
 
 // renameVectorNamespace refuses an existing name unless deleteExisting is set.
-func (a *API) renameVectorNamespace(c *call.Call) (response.Response, error) {
+func (a *API) renameVectorNamespace(c *call.Call) (any, error) {
 	var body api.NamespaceRename
 	if err := request.Unmarshal(c.Body, &body); err != nil {
-		return response.Response{}, err
+		return nil, err
 	}
 	renamed, err := engine.ChangeVectors(c.Account, c.Index, vector.RenameNamespaceCommand{From: body.Namespace, To: body.NewNamespace, Replace: body.DeleteExisting != nil && *body.DeleteExisting})
 	return vectorResult(map[string]bool{"renamed": renamed}), err

@@ -21,6 +21,14 @@ type Response struct {
 // Empty is the response of operations without a result: an empty JSON object.
 var Empty = Response{Body: struct{}{}}
 
+// Of is the response for what a handler returns: a Response, or only its body.
+func Of(body any) Response {
+	if r, ok := body.(Response); ok {
+		return r
+	}
+	return Response{Body: body}
+}
+
 // Encode returns the body as JSON, or as is when it is []byte; nil for none.
 func (r *Response) Encode() ([]byte, error) {
 	if r.JSON != nil {

@@ -15,7 +15,6 @@ import (
 	"github.com/understudy-mock/understudy/engine"
 	"github.com/understudy-mock/understudy/mockserver/call"
 	"github.com/understudy-mock/understudy/mockserver/request"
-	"github.com/understudy-mock/understudy/mockserver/response"
 	"github.com/understudy-mock/understudy/mockserver/tenant"
 )
 
@@ -33,7 +32,7 @@ type States struct {
 }
 
 // Handler answers an operation.
-type Handler = func(*States, *call.Call) (response.Response, error)
+type Handler = func(*States, *call.Call) (any, error)
 
 var handlers = map[string]Handler{}
 

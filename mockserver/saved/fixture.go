@@ -44,13 +44,13 @@ func (s *States) Load(f Fixture) error {
 
 // controlFixtures loads a fixture into the account of the call. The name in the
 // query is used in errors only.
-func (s *States) controlFixtures(c *call.Call) (response.Response, error) {
+func (s *States) controlFixtures(c *call.Call) (any, error) {
 	name := c.Query.Get("name")
 	if name == "" {
 		name = "body"
 	}
 	n, err := s.addFixture(c.Tenant, name, c.Body)
-	return response.Response{Body: map[string]int{"accounts": n}}, err
+	return map[string]int{"accounts": n}, err
 }
 
 // fixtureTarget is one account with the parts of the fixture that it receives.

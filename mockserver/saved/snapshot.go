@@ -265,7 +265,7 @@ func (s *States) restore(in *snapshot) (Restored, error) {
 
 // controlSnapshot writes the document without the checks of answers: it is
 // large, and names in it must stay neutral.
-func (s *States) controlSnapshot(c *call.Call) (response.Response, error) {
+func (s *States) controlSnapshot(c *call.Call) (any, error) {
 	tenants := s.Tenants.All()
 	if id := c.Query.Get("account"); id != "" && id != "*" {
 		tenants = []*tenant.Tenant{c.Tenant}
@@ -283,20 +283,20 @@ func (s *States) controlSnapshot(c *call.Call) (response.Response, error) {
 }
 
 // controlRestore loads a document; with an account, one for that account.
-func (s *States) controlRestore(c *call.Call) (response.Response, error) {
+func (s *States) controlRestore(c *call.Call) (any, error) {
 	in, err := s.readSnapshot(bytes.NewReader(c.Body))
 	if err != nil {
-		return response.Response{}, err
+		return nil, err
 	}
 	if id := c.Query.Get("account"); id != "" && id != "*" {
 		if in.accounts = onlyAccount(in.accounts, id); in.accounts == nil {
-			return response.Response{}, response.Invalid(fmt.Sprintf("snapshot has no account %q, and more than one: must have one account, or this one among others", id))
+			return nil, response.Invalid(fmt.Sprintf("snapshot has no account %q, and more than one: must have one account, or this one among others", id))
 		}
 		in.accounts[0].id, in.accounts[0].token, in.accounts[0].password = id, c.Tenant.Token, c.Tenant.Password
 	}
 	out, err := s.restore(in)
 	if err != nil {
-		return response.Response{}, err
+		return nil, err
 	}
 	type account struct {
 		RestoredAccount
@@ -306,7 +306,7 @@ func (s *States) controlRestore(c *call.Call) (response.Response, error) {
 	for i, a := range out.Accounts {
 		list[i] = account{a, a.Now.UnixMilli()}
 	}
-	return response.Response{Body: map[string]any{"savedAt": in.savedAt, "accounts": list}}, nil
+	return map[string]any{"savedAt": in.savedAt, "accounts": list}, nil
 }
 
 // onlyAccount is the account with that id, or the only one.

@@ -98,10 +98,10 @@ type savedRules struct {
 }
 
 // controlKeepUndo keeps an account as it is, or a part of it, before something is taken away.
-func (s *States) controlKeepUndo(c *call.Call) (response.Response, error) {
+func (s *States) controlKeepUndo(c *call.Call) (any, error) {
 	var body struct{ Label, Scope, ID string }
-	if err := json.Unmarshal(c.Body, &body); err != nil {
-		return response.Response{}, response.Invalid("body: " + err.Error())
+	if err := c.Read(&body); err != nil {
+		return nil, err
 	}
 	w := c.Tenant
 	point := Point{Account: w.ID, Label: body.Label, Time: w.Account.Now().UnixMilli(), Scope: cmp.Or(body.Scope, undoAccount), Seq: newestSeq(w.Account)}
@@ -109,13 +109,13 @@ func (s *States) controlKeepUndo(c *call.Call) (response.Response, error) {
 	thing := undoThings[point.Scope]
 	switch {
 	case thing == nil && body.ID != "":
-		return response.Response{}, response.Invalid("body: id: must be without the scope " + point.Scope + ", which is of more than one thing")
+		return nil, response.Invalid("body: id: must be without the scope " + point.Scope + ", which is of more than one thing")
 	case thing != nil && body.ID == "":
-		return response.Response{}, response.Invalid("body: id: must be the name or id of a " + point.Scope)
+		return nil, response.Invalid("body: id: must be the name or id of a " + point.Scope)
 	case thing != nil:
 		fixture, err := thing(w.Account, body.ID)
 		if err != nil {
-			return response.Response{}, err
+			return nil, err
 		}
 		if fixture == nil {
 			point.Scope = undoAccount
@@ -128,11 +128,11 @@ func (s *States) controlKeepUndo(c *call.Call) (response.Response, error) {
 		}
 	}
 	point, err := s.Points.Keep(c.Request.Context(), point, write)
-	return response.Response{Body: undoOf(&point, 0)}, err
+	return undoOf(&point, 0), err
 }
 
 // controlUndos lists the undo points of an account, newest first.
-func (s *States) controlUndos(c *call.Call) (response.Response, error) {
+func (s *States) controlUndos(c *call.Call) (any, error) {
 	list, points := []api.UndoPoint{}, s.Points.List(c.Tenant.ID)
 	var newest []engine.SearchItem
 	if len(points) > 0 {
@@ -141,16 +141,16 @@ func (s *States) controlUndos(c *call.Call) (response.Response, error) {
 	for _, p := range points {
 		list = append(list, undoOf(&p, laterThan(&p, newest)))
 	}
-	return response.Response{Body: map[string]any{"points": list, "limit": s.Points.Limit()}}, nil
+	return map[string]any{"points": list, "limit": s.Points.Limit()}, nil
 }
 
 // controlUndo puts an account back, or what a point has of it; credentials stay as they are now.
 // The point is used up.
-func (s *States) controlUndo(c *call.Call) (response.Response, error) {
+func (s *States) controlUndo(c *call.Call) (any, error) {
 	w := c.Tenant
 	point, document, err := s.Points.Read(w.ID, c.Vars["id"])
 	if err != nil {
-		return response.Response{}, err
+		return nil, err
 	}
 	newest := newestEvents(w.Account, make([]engine.SearchItem, mostLater))
 	var upToDate []string // points that lose nothing but this undo

@@ -196,7 +196,7 @@ func (p *Page) act(w http.ResponseWriter, r *http.Request, name string) {
 		var said saying
 		if f.Get("undo") != "no" {
 			said, err = a.keepUndo(v, f)
-			if no, ok := errors.AsType[*failure](err); ok && no.status == http.StatusTooManyRequests {
+			if no, ok := errors.AsType[*failure](err); ok && no.Status == http.StatusTooManyRequests {
 				f.Set("undo", "no")
 				p.question(w, r, v, name, f)
 				return

@@ -45,13 +45,10 @@ type request struct {
 	body   any
 }
 
-// failure is the error for a response with a status of 400 or more.
-type failure struct {
-	status int
-	text   string
-}
+// failure is the error of a request that cannot be answered.
+type failure = recorder.Refusal
 
-func (f *failure) Error() string { return f.text }
+func refuse(status int, text string) error { return &failure{Status: status, Text: text} }
 
 // get reads a document of the account.
 func (a client) get(to any, path string, query url.Values) error {
@@ -97,14 +94,9 @@ func (a client) do(to any, r request) error {
 	if r.body != nil && !isBytes {
 		asked.Header.Set("Content-Type", "application/json")
 	}
-	asked.Header.Set("Authorization", a.credential)
-	asked.Host, asked.RemoteAddr = "localhost", "127.0.0.1:0" // the request for the page was already authorized
-	answer := recorder.Serve(a.handler, asked)
-	if answer.Status >= http.StatusBadRequest {
-		return refusalOf(answer)
-	}
-	if to == nil || answer.Body.Len() == 0 {
-		return nil
+	answer, err := recorder.Call(a.handler, asked, a.credential)
+	if err != nil || to == nil || answer.Body.Len() == 0 {
+		return err
 	}
 	body := answer.Body.Bytes()
 	if strings.HasPrefix(r.path, "as/") { // the interface does not mask credentials
@@ -114,13 +106,4 @@ func (a client) do(to any, r request) error {
 		return fmt.Errorf("page: %s: %w", r.path, err)
 	}
 	return nil
-}
-
-// refusalOf converts an error response into a failure.
-func refusalOf(r *recorder.Recorder) error {
-	var said struct{ Error string }
-	if json.Unmarshal(r.Body.Bytes(), &said) != nil || said.Error == "" {
-		said.Error = fmt.Sprintf("%d %s", r.Status, http.StatusText(r.Status))
-	}
-	return &failure{r.Status, said.Error}
 }

@@ -109,7 +109,7 @@ func (f *flow) compareWith(v *visit, id string) error {
 // these, and otherwise offers the choice.
 func comparedThings(v *visit, id string) (any, error) {
 	if id == "" {
-		return nil, &failure{http.StatusNotFound, "page not found: compare/ID names a message or a run"}
+		return nil, refuse(http.StatusNotFound, "page not found: compare/ID names a message or a run")
 	}
 	if with := strings.TrimSpace(v.query.Get("with")); with != "" {
 		return comparedRuns(v, id, with)
@@ -130,7 +130,7 @@ func comparableThings(v *visit, id string) (any, error) {
 		data, err = messageView(v, id)
 	}
 	if isMissing(err) {
-		return nil, &failure{http.StatusNotFound, fmt.Sprintf("compare/%s: not found: must be the id of a run or a message", id)}
+		return nil, refuse(http.StatusNotFound, fmt.Sprintf("compare/%s: not found: must be the id of a run or a message", id))
 	}
 	if err != nil {
 		return nil, err
@@ -142,7 +142,7 @@ func comparableThings(v *visit, id string) (any, error) {
 // isMissing reports whether the API has answered 404.
 func isMissing(err error) bool {
 	refused, ok := errors.AsType[*failure](err)
-	return ok && refused.status == http.StatusNotFound
+	return ok && refused.Status == http.StatusNotFound
 }
 
 // notKept is what is shown for the parts of an attempt that only the journal has.
@@ -163,11 +163,11 @@ func comparedAttempts(v *visit, id string) (any, error) {
 		at := slices.IndexFunc(line, func(m moment) bool { return m.Kind == "attempt" && m.Number == n })
 		switch {
 		case err != nil:
-			return nil, &failure{http.StatusBadRequest, fmt.Sprintf("%s: invalid value %q: must be the number of an attempt", name, text)}
+			return nil, refuse(http.StatusBadRequest, fmt.Sprintf("%s: invalid value %q: must be the number of an attempt", name, text))
 		case at < 0:
-			return nil, &failure{http.StatusNotFound, fmt.Sprintf("%s: attempt %d of message %s: not found in the log", name, n, id)}
+			return nil, refuse(http.StatusNotFound, fmt.Sprintf("%s: attempt %d of message %s: not found in the log", name, n, id))
 		case !line[at].Comparable():
-			return nil, &failure{http.StatusNotFound, fmt.Sprintf("%s: attempt %d of message %s: in flight, or cut short: the log has no outcome of it", name, n, id)}
+			return nil, refuse(http.StatusNotFound, fmt.Sprintf("%s: attempt %d of message %s: in flight, or cut short: the log has no outcome of it", name, n, id))
 		}
 		sides[i] = &line[at]
 	}
@@ -247,7 +247,7 @@ func comparedRuns(v *visit, id, with string) (any, error) {
 	}
 	a, b := runs[0], runs[1]
 	if a.Row["workflowUrl"] != b.Row["workflowUrl"] {
-		return nil, &failure{http.StatusBadRequest, fmt.Sprintf("with: invalid value %q: must be a run of the same workflow, %v", with, a.Row["workflowUrl"])}
+		return nil, refuse(http.StatusBadRequest, fmt.Sprintf("with: invalid value %q: must be a run of the same workflow, %v", with, a.Row["workflowUrl"]))
 	}
 	c := compared{Kind: "runs", Names: [2]string{id, with}, Links: [2]string{"runs/" + url.PathEscape(id), "runs/" + url.PathEscape(with)}}
 	c.fact("State", a.field("workflowState"), b.field("workflowState"))

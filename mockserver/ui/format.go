@@ -145,24 +145,10 @@ func shortAway(d int64) string {
 	return strings.Join(words, " ")
 }
 
-// durationText formats a duration in ms with its two largest units.
+// durationText formats a duration in ms.
 func durationText(v any) string {
 	n, _ := readNumber(v)
-	const second, minute, hour, day = 1000, 60_000, 3_600_000, 86_400_000
-	switch ms := int64(n); {
-	case ms < second:
-		return strconv.FormatInt(ms, 10) + " ms"
-	case ms < 10*second:
-		return strconv.FormatFloat(n/second, 'f', 1, 64) + " s"
-	case ms < minute:
-		return strconv.FormatInt(ms/second, 10) + " s"
-	case ms < hour:
-		return unitPair(ms/minute, "m", ms%minute/second, "s")
-	case ms < day:
-		return unitPair(ms/hour, "h", ms%hour/minute, "m")
-	default:
-		return unitPair(ms/day, "d", ms%day/hour, "h")
-	}
+	return clip.Duration(n)
 }
 
 // secondsText formats a whole number of seconds, such as the period of a rate.
@@ -172,14 +158,6 @@ func secondsText(v any) string {
 		return groupedNumber(v) + " s"
 	}
 	return durationText(n * 1000)
-}
-
-func unitPair(large int64, unit string, small int64, smaller string) string {
-	text := strconv.FormatInt(large, 10) + " " + unit
-	if small > 0 {
-		text += " " + strconv.FormatInt(small, 10) + " " + smaller
-	}
-	return text
 }
 
 // spanBetween is the duration between two times in Unix ms; "" if the second is missing.

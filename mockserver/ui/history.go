@@ -34,8 +34,8 @@ func historyView(v *visit) (any, error) {
 		}
 	}
 	err := v.get(&h.Step, "journal", asked)
-	if refused, ok := errors.AsType[*failure](err); ok && len(asked) > 0 && refused.status == http.StatusBadRequest {
-		h.Refused = refused.text
+	if refused, ok := errors.AsType[*failure](err); ok && len(asked) > 0 && refused.Status == http.StatusBadRequest {
+		h.Refused = refused.Text
 		err = v.get(&h.Step, "journal", nil)
 	}
 	if err != nil {

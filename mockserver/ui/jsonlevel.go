@@ -80,7 +80,7 @@ func readMembers(raw []byte, each func(int, jsonMember) bool) (open json.Delim, 
 
 // errNoLevel is the error for an address of a level that the body does not have.
 func errNoLevel(at string) error {
-	return &failure{http.StatusNotFound, fmt.Sprintf("at: invalid value %q: must be the place of an object or array in the body", at)}
+	return refuse(http.StatusNotFound, fmt.Sprintf("at: invalid value %q: must be the place of an object or array in the body", at))
 }
 
 // levelAt follows the positions of members, such as 3.0.1, to an object or array.

@@ -37,7 +37,7 @@ func (v *visit) narrowed(names ...string) (url.Values, error) {
 			at, err = time.Parse("2006-01-02T15:04", text)
 		}
 		if err != nil {
-			return nil, &failure{http.StatusBadRequest, fmt.Sprintf("%s: invalid value %q: must be a time in UTC such as 2026-01-02T15:04", field, text)}
+			return nil, refuse(http.StatusBadRequest, fmt.Sprintf("%s: invalid value %q: must be a time in UTC such as 2026-01-02T15:04", field, text))
 		}
 		query.Set(name, strconv.FormatInt(at.UnixMilli(), 10))
 	}

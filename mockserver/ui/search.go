@@ -31,8 +31,8 @@ func searchResults(v *visit) (any, error) {
 		query.Set("cursor", cursor)
 	}
 	err := v.get(&f, "search", query)
-	if said, ok := errors.AsType[*failure](err); ok && said.status == http.StatusBadRequest {
-		f.Wrong = said.text
+	if said, ok := errors.AsType[*failure](err); ok && said.Status == http.StatusBadRequest {
+		f.Wrong = said.Text
 		return &f, nil
 	}
 	return &f, err

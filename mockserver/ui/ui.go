@@ -74,7 +74,7 @@ func (p *Page) view(w http.ResponseWriter, r *http.Request, name, id string) {
 	if err != nil {
 		f.Fault, f.template, status = err.Error(), "fault", http.StatusInternalServerError
 		if said, ok := errors.AsType[*failure](err); ok {
-			status = said.status
+			status = said.Status
 		}
 	}
 	f.Said, f.Status = takeSaying(w, r), status
@@ -124,7 +124,7 @@ func (p *Page) fill(f *frame, r *http.Request, id string) error {
 	f.Access, f.Fleet = v.access, hasFleet(v)
 	at := viewNamed(f.Name)
 	if at == nil {
-		return &failure{http.StatusNotFound, "view " + f.Name + ": not found; the navigation lists all views"}
+		return refuse(http.StatusNotFound, "view " + f.Name + ": not found; the navigation lists all views")
 	}
 	f.Title, f.template = at.title, at.name
 	var err error
@@ -133,7 +133,7 @@ func (p *Page) fill(f *frame, r *http.Request, id string) error {
 		return err
 	}
 	if id, err = url.PathUnescape(id); err != nil || at.one == nil {
-		return &failure{http.StatusNotFound, "page not found; the navigation lists all views"}
+		return refuse(http.StatusNotFound, "page not found; the navigation lists all views")
 	}
 	f.Title, f.ID = at.title+" · "+id, id
 	if at.load != nil {
