@@ -24,12 +24,6 @@ var logSteps = []step{
 	{"Then", `the answer is 200 with an array "(\w+)"`, (*Scenario).answersArray},
 	{"Then", `every answer has the form of the document`, (*Scenario).Formed},
 	{"Then", `(its cursor|the cursor of every page) is a string or absent`, (*Scenario).cursorsAreStrings},
-	{"Then", `the times of every event lie between the trigger and now`, (*Scenario).timesLie},
-	{"Then", `every event of the run names the address of the workflow`, (*Scenario).namesAddress},
-	{"Then", `all events of the run have the same creation time and address`, (*Scenario).eventsAgree},
-	{"Then", `step information is on message-level events and on no others`, (*Scenario).stepInfoStands},
-	{"Then", `every event "CREATED" of the run has the field "(\w+)" as (\w+)`, (*Scenario).createdHas},
-	{"Then", `the next delivery time of the sleeping step is (\d+) seconds after its creation`, (*Scenario).nextDelivery},
 	{"Then", `every run-level state is one of the documented list`, (*Scenario).documentedStates},
 	{"Then", `the page holds exactly (\d+) (?:events|entries) and a cursor`, (*Scenario).fullPage},
 	{"Then", `the page holds at most (\d+) (?:events|entries), or the request is refused`, (*Scenario).cappedPage},
@@ -164,119 +158,6 @@ func (s *Scenario) between(item any, pointer string) error {
 		return s.FailureAt(item, pointer, "the time is no Unix ms since the trigger", fmt.Sprintf("%d to %d", low, high))
 	}
 	return nil
-}
-
-// timesLie checks the times of every event, within the skew of the clocks (see between). A run has
-// one start, whichever event names it.
-func (s *Scenario) timesLie() error {
-	var start any
-	return s.all(func(e any) error {
-		at, _ := check.At(e, "/workflowCreatedAt")
-		if start == nil {
-			start = at
-		}
-		if harness.Plain(at) != harness.Plain(start) {
-			return s.FailureAt(e, "/workflowCreatedAt", "the events of one run name different starts", harness.Plain(start))
-		}
-		for _, field := range []string{"/time", "/workflowCreatedAt"} {
-			if err := s.between(e, field); err != nil {
-				return err
-			}
-		}
-		if _, has := check.At(e, "/stepInfo"); has {
-			return s.between(e, "/stepInfo/createdAt")
-		}
-		return nil
-	})
-}
-
-func (s *Scenario) namesAddress() error {
-	return s.all(func(e any) error {
-		return s.Equal(e, "/workflowUrl", "the event names another workflow", s.Runs.peer.Endpoint.URL)
-	})
-}
-
-// eventsAgree compares all events with the first one: other steps check which value is right.
-func (s *Scenario) eventsAgree() error {
-	var created, address string
-	return s.all(func(e any) error {
-		at1, _ := check.Integer(e, "/workflowCreatedAt")
-		c := strconv.FormatInt(at1, 10)
-		u, _ := check.Text(e, "/workflowUrl")
-		if created == "" {
-			created, address = c, u
-		}
-		if c != created || u != address {
-			return s.FailureOf(e, "events of one run differ", created+" "+address, c+" "+u)
-		}
-		return nil
-	})
-}
-
-// stepInfoStands checks only the states of the document: a target may have further ones, at
-// either level.
-func (s *Scenario) stepInfoStands() error {
-	seen := map[bool]bool{} // whether the level of the runs has been seen, and that of the messages
-	return s.all(func(e any) error {
-		_, has := check.At(e, "/stepInfo")
-		run := slices.Contains(check.RunStates, eventState(e))
-		if !run && !slices.Contains(check.MessageStates, eventState(e)) {
-			return nil
-		}
-		seen[run] = true
-		if run == has {
-			want := "step information"
-			if run {
-				want = "no step information"
-			}
-			return s.FailureAt(e, "/stepInfo", "the event "+eventState(e), want)
-		}
-		return nil
-	}, func() error {
-		if len(seen) < 2 {
-			return s.lacks("events of both levels", s.Runs.listed.Items)
-		}
-		return nil
-	})
-}
-
-func (s *Scenario) createdHas(field, kind string) error {
-	created := 0
-	return s.all(func(e any) error {
-		if eventState(e) != "CREATED" {
-			return nil
-		}
-		created++
-		return s.CheckField(e, "/"+field, kind)
-	}, func() error {
-		if created == 0 {
-			return s.lacks("CREATED", s.Runs.listed.Items)
-		}
-		return nil
-	})
-}
-
-// nextDelivery allows a difference of 1.5 seconds either way: whole seconds are legal,
-// truncated or rounded.
-func (s *Scenario) nextDelivery(seconds int) error {
-	found := false
-	return s.all(func(e any) error {
-		if kind, _ := check.Text(e, "/stepInfo/stepType"); kind != "SleepFor" || eventState(e) != "CREATED" {
-			return nil
-		}
-		found = true
-		created, _ := check.Integer(e, "/stepInfo/createdAt")
-		next, _ := check.Integer(e, "/nextDeliveryTime")
-		if d := next - created; d < int64(seconds)*1000-1500 || d > int64(seconds)*1000+1500 {
-			return s.FailureAt(e, "/nextDeliveryTime", "the next delivery", fmt.Sprintf("%d s after %d", seconds, created))
-		}
-		return nil
-	}, func() error {
-		if !found {
-			return s.FailureOf(&s.Runs.listed, "the sleeping step is not recorded", "CREATED with the step type SleepFor", "none")
-		}
-		return nil
-	})
 }
 
 // documentedStates checks run-level states only: the document closes their list, and leaves

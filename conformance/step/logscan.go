@@ -19,7 +19,6 @@ var logScanSteps = []step{
 	{"Then", `every event of the run has all fields of the tables`, (*Scenario).everyEventHasAll},
 	{"Then", `every message of the run is delivered`, (*Scenario).everyMessageDelivered},
 	{"Then", `one message of the run has the step type "(\w+)" in all its events, and no other has it`, (*Scenario).oneMessageOfType},
-	{"Then", `the response of the workflow is set on no other event, not even as an empty text`, (*Scenario).responseNowhereElse},
 	{"Then", `no event of the run is listed`, (*Scenario).noEventOfRun},
 }
 
@@ -154,20 +153,6 @@ func (s *Scenario) oneMessageOfType(kind string) error {
 		}
 		if n != 1 {
 			return s.FailureOf(events, "messages with the step type "+kind, "1", fmt.Sprint(n))
-		}
-		return nil
-	})
-}
-
-// responseNowhereElse passes when no event has the response: another scenario checks that.
-func (s *Scenario) responseNowhereElse() error {
-	field, err := s.Binding("fields.log", "response")
-	if err != nil {
-		return err
-	}
-	return s.eachEvent(func(e any) error {
-		if _, has := harness.Given(e, "/"+field); has && eventState(e) != "RUN_SUCCESS" {
-			return s.FailureAt(e, "/"+field, "the response is set on an event "+eventState(e), "on RUN_SUCCESS only")
 		}
 		return nil
 	})

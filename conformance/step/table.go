@@ -1,6 +1,7 @@
 package step
 
 import (
+	"cmp"
 	"strconv"
 	"strings"
 	"time"
@@ -9,6 +10,7 @@ import (
 
 	"github.com/understudy-mock/understudy/conformance/check"
 	"github.com/understudy-mock/understudy/conformance/harness"
+	"github.com/understudy-mock/understudy/conformance/report"
 	"github.com/understudy-mock/understudy/conformance/table"
 	"github.com/understudy-mock/understudy/spec/header"
 )
@@ -21,9 +23,18 @@ func rowsOf(t *godog.Table) (rows []table.Row) {
 	return rows
 }
 
-// holds judges an item of a list by a table.
-func (s *Scenario) holds(what string, item any, rows []table.Row, first any) error {
-	miss, err := table.Judge(item, rows, func(name string) (string, error) { return s.value(name, item, first) })
+// holds judges an item of a list by a table. known are values that are the same for all items.
+func (s *Scenario) holds(what string, item any, rows []table.Row, first any, known map[string]string) error {
+	miss, err := table.Judge(item, rows, func(name string) (v string, err error) {
+		v, has := known[name]
+		if !has {
+			v, err = s.value(name, item, first)
+		}
+		if err == nil && !strings.HasPrefix(name, "own ") {
+			known[name] = v
+		}
+		return v, err
+	})
 	if err != nil || miss == nil {
 		return err
 	}
@@ -35,8 +46,9 @@ func (s *Scenario) holds(what string, item any, rows []table.Row, first any) err
 // may be moved: created+60s.
 func (s *Scenario) value(name string, item, first any) (string, error) {
 	run := &s.Runs
-	if name, by, moved := strings.Cut(name, "+"); moved {
-		at, err := s.value(name, item, first)
+	if i := strings.LastIndex(name, "+"); i > 0 {
+		by := name[i+1:]
+		at, err := s.value(name[:i], item, first)
 		if err != nil {
 			return "", err
 		}
@@ -114,5 +126,35 @@ func (s *Scenario) entryHolds(t *godog.Table) error {
 		}
 		s.Runs.entry = entry
 	}
-	return s.holds("the entry", s.Runs.entry, rowsOf(t), nil)
+	return s.holds("the entry", s.Runs.entry, rowsOf(t), nil, map[string]string{})
+}
+
+// eventsHold judges by a table all events of the run that have a value at a place, or not, or requires
+// one that is as the table says.
+func (s *Scenario) eventsHold(which, place, not, is string, t *godog.Table) error {
+	rows := rowsOf(t)
+	judge := func(events []any) (err error) {
+		judged, known := false, map[string]string{}
+		for _, e := range events {
+			if v, _ := check.At(e, "/"+place); place != "" && (harness.Plain(v) == is) == (not != "") {
+				continue
+			}
+			judged = true
+			err = s.holds("an event of the run", e, rows, events[0], known)
+			if _, failed := err.(*report.Failure); (which == "some") == (err == nil) || err != nil && !failed { //nolint:errorlint // as it was made
+				return err
+			}
+		}
+		if !judged && which == "every" {
+			return s.lacks(is, events)
+		}
+		if !judged {
+			return s.FailureOf(events, "the log of the run lacks an event", cmp.Or(is, "one"), eventStates(events))
+		}
+		return err
+	}
+	if which == "every" {
+		return s.check(judge)
+	}
+	return s.eventually("an event with "+rows[0].Place+" "+is, judge)
 }
