@@ -19,7 +19,6 @@ var logSteps = []step{
 	{"When", `the (message logs|dead letter queue) (?:are|is) read (?:without a page size|with a page size of (\d+))`, (*Scenario).readFirst},
 	{"When", `the message logs of the run are read (\d+|all) at a time`, (*Scenario).readLogsPaged},
 	{"When", `the message logs of the run are read (\d+) at a time while another run continues`, (*Scenario).readLogsRacing},
-	{"When", `the message logs are filtered by (run id|workflow url|creation of the run|the state "\w+"|message id|an unknown run id|run id and the state "\w+")`, (*Scenario).filterLogs},
 	{"When", `the message logs are filtered by the (start|end) date (of|just before|just after) one of their events`, (*Scenario).filterLogsByDate},
 	{"Then", `the answer is 200 with an array "(\w+)"`, (*Scenario).answersArray},
 	{"Then", `every answer has the form of the document`, (*Scenario).Formed},
@@ -265,60 +264,6 @@ func (s *Scenario) know(runs ...string) error {
 func (s *Scenario) lacks(what string, events []any) error {
 	promisedBy := cmp.Or(map[string]string{"DELIVERED": "REQ-LOG-008", "ERROR": "REQ-LOG-010"}[what], "REQ-LOG-007")
 	return s.Assume(s.FailureOf(events, "the log of the run lacks "+what, what, eventStates(events)), promisedBy)
-}
-
-// filterLogs filters by values of the first of two runs. The id and address of the second
-// begin with those of the first, so that a filter that compares prefixes lists too much.
-func (s *Scenario) filterLogs(filter string) error {
-	if err := s.know(s.Runs.ids...); err != nil {
-		return err
-	}
-	sample := s.Runs.known[0] // an event of the first run
-	run, _ := check.Text(sample, "/workflowRunId")
-	filters := s.recent("message logs")
-	equal := func(pointer string, want any) func(any) bool {
-		return func(e any) bool { v, _ := check.At(e, pointer); return harness.Plain(v) == harness.Plain(want) }
-	}
-	fits := equal("/workflowRunId", run)
-	wantState := ""
-	if list := harness.QuotedNames(filter); len(list) > 0 {
-		wantState = list[0]
-	}
-	switch {
-	case filter == "run id":
-		filters["run_id"] = run
-	case filter == "an unknown run id": // alone
-		filters = map[string]string{"run_id": run + "unknown"}
-		fits = func(any) bool { return false }
-	case strings.HasPrefix(filter, "run id and"):
-		filters["run_id"], filters["state"] = run, wantState
-		fits = func(e any) bool { return equal("/workflowRunId", run)(e) && eventState(e) == wantState }
-	case filter == "workflow url":
-		filters["url"], _ = check.Text(sample, "/workflowUrl")
-		fits = equal("/workflowUrl", filters["url"])
-	case filter == "creation of the run":
-		created, _ := check.At(sample, "/workflowCreatedAt")
-		filters["created_at"] = harness.Plain(created)
-		fits = equal("/workflowCreatedAt", created)
-	case filter == "message id":
-		for _, e := range s.Runs.known {
-			if id, ok := check.Text(e, "/stepInfo/messageId"); ok {
-				filters["message_id"] = id
-			}
-		}
-		fits = equal("/stepInfo/messageId", filters["message_id"])
-	default:
-		filters["state"] = wantState
-		fits = equal("/state", wantState)
-	}
-	return s.readFiltered("message logs", filters, fits)
-}
-
-// readFiltered reads a filtered list and stores fits, which reports whether an item matches.
-func (s *Scenario) readFiltered(list string, filters map[string]string, fits func(any) bool) error {
-	err := s.read(list, s.Runs.size, filters)
-	s.Runs.listed.Fits = fits
-	return err
 }
 
 // filterLogsByDate filters by the exact time of an event, or 1 ms before or after: both
