@@ -34,7 +34,7 @@ Feature: Reading the message logs of workflows
       Then every event of the run holds:
         | time, workflowCreatedAt | between {trigger} and {now}           |
         | stepInfo/createdAt      | absent or between {trigger} and {now} |
-        | workflowCreatedAt       | {first workflowCreatedAt}             |
+        | workflowCreatedAt       | {first at workflowCreatedAt}             |
 
     @REQ-LOG-023 @stated
     Scenario: Every event names its run and the address of its workflow
@@ -62,8 +62,8 @@ Feature: Reading the message logs of workflows
       Given a finished run
       When the message logs are read
       Then every event of the run holds:
-        | workflowCreatedAt | {first workflowCreatedAt} |
-        | workflowUrl       | {first workflowUrl}       |
+        | workflowCreatedAt | {first at workflowCreatedAt} |
+        | workflowUrl       | {first at workflowUrl}       |
 
     @REQ-DLQ-007 @REQ-LOG-004 @implied @time-retries
     Scenario Outline: The entry and the log of a run that is <way> agree
@@ -94,7 +94,7 @@ Feature: Reading the message logs of workflows
       And every event of the run holds:
         | time, workflowCreatedAt | between {trigger} and {now}           |
         | stepInfo/createdAt      | absent or between {trigger} and {now} |
-        | workflowCreatedAt       | {first workflowCreatedAt}             |
+        | workflowCreatedAt       | {first at workflowCreatedAt}             |
         | workflowUrl             | {workflow}                            |
       And every event of the run where "state" is "CREATED" holds:
         | nextDeliveryTime | an integer |
@@ -151,7 +151,7 @@ Feature: Reading the message logs of workflows
       When the message logs are read
       Then some event of the run where "stepInfo/stepType" is "SleepFor" holds:
         | state            | CREATED                                                                        |
-        | nextDeliveryTime | between {own stepInfo/createdAt+58.5s} and {own stepInfo/createdAt+61.5s} |
+        | nextDeliveryTime | between {item at stepInfo/createdAt+58.5s} and {item at stepInfo/createdAt+61.5s} |
 
     @REQ-LOG-024 @implied
     Scenario: Every state is one that the document names or one of a message

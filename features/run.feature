@@ -319,10 +319,10 @@ Feature: Running workflows
         | Call       | response body               | call_response_body    | called                                                                    |
         | Wait       | event id                    | wait_event_id         | {event}                                                                   |
         | Wait       | timeout as text             | wait_duration         | lasts {timeout}                                                           |
-        | Wait       | timeout in Unix ms          | wait_deadline         | between {own workflowCreatedAt+-1s+timeout} and {settled trigger+timeout} |
+        | Wait       | timeout in Unix ms          | wait_deadline         | between {item at workflowCreatedAt+-1s+timeout} and {settled trigger+timeout} |
         | Invoke     | invoked run                 | invoked_run_id        | {run}_invoked                                                             |
         | Invoke     | URL of the invoked workflow | invoked_url           | {invoked workflow}                                                        |
-        | Invoke     | start of the invoked run    | invoked_created_at    | between {own workflowCreatedAt+-1s} and {settled trigger}                 |
+        | Invoke     | start of the invoked run    | invoked_created_at    | between {item at workflowCreatedAt+-1s} and {settled trigger}                 |
         | Invoke     | payload of the invoked run  | invoked_body          | {"invoked":true}                                                          |
         | Invoke     | headers of the invoked run  | invoked_headers       | contains :                                                                |
 
@@ -332,7 +332,7 @@ Feature: Running workflows
       When the workflow is triggered and its event is notified
       Then some event of the run where "stepInfo/stepType" is "Wait" holds:
         | stepInfo/{step.wait_duration} | lasts {timeout}                                                          |
-        | stepInfo/{step.wait_deadline} | between {own workflowCreatedAt+-1s+timeout} and {settled trigger+timeout} |
+        | stepInfo/{step.wait_deadline} | between {item at workflowCreatedAt+-1s+timeout} and {settled trigger+timeout} |
 
       Examples: the documented forms
         | timeout |

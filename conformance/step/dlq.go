@@ -35,7 +35,7 @@ var dlqSteps = []step{
 	{"Then", `the run is dead-lettered after (\d+) tries of its step`, (*Scenario).deadAfter},
 	{"Then", `the run is not in the dead letter queue`, (*Scenario).notDead},
 	{"Then", `the run has exactly (\d+) entr(?:y|ies) in the dead letter queue`, (*Scenario).entriesOfRun},
-	{"Then", `the entry holds:`, (*Scenario).entryHolds},
+	{"Then", `the (entry|entry of the new run|entry of the message|answer|message|callback) holds:`, (*Scenario).itemHolds},
 	{"Then", `the entry has all fields of the table but failureCallback`, (*Scenario).entryHasAll},
 	{"Then", `the entry has the same id and the same times`, (*Scenario).entryIsSame},
 	{"Then", `the entry carries the configuration headers of the run`, (*Scenario).entryConfiguration},

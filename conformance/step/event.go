@@ -30,7 +30,7 @@ func eventStates(events []any) string {
 
 // eventuallyEvent waits for an event of the run.
 func (s *Scenario) eventuallyEvent(what string, fits func(any) bool) error {
-	return s.eventually("the event "+what, func(events []any) error {
+	return s.eventually("the event "+what, s.Runs.Id, func(events []any) error {
 		if slices.ContainsFunc(events, fits) {
 			return nil
 		}
@@ -38,11 +38,11 @@ func (s *Scenario) eventuallyEvent(what string, fits func(any) bool) error {
 	})
 }
 
-// eventually judges the events of the run again until they pass: one may come after a wait.
-func (s *Scenario) eventually(what string, judge func(events []any) error) error {
+// eventually judges the events of a run again until they pass: one may come after a wait.
+func (s *Scenario) eventually(what, run string, judge func(events []any) error) error {
 	budget := s.Suite.Target.Timing.SettleBudget + time.Duration(s.waitSeconds())*time.Second
 	return s.Await(what, budget, func() error {
-		events, err := s.EventsOf(s.Runs.Id)
+		events, err := s.EventsOf(run)
 		if err != nil {
 			return err
 		}

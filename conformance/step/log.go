@@ -145,20 +145,6 @@ func (s *Scenario) all(judge func(e any) error, together ...func() error) error 
 	})
 }
 
-// between requires a time in Unix ms from the trigger until now, within the clock skew.
-func (s *Scenario) between(item any, pointer string) error {
-	end, err := s.Clock.Target(s.Context)
-	if err != nil {
-		return err
-	}
-	t, ok := check.Integer(item, pointer)
-	low, high := s.Runs.triggered.Add(-s.Skew()).UnixMilli(), end.Add(s.Skew()).UnixMilli()
-	if !ok || t < low || t > high {
-		return s.FailureAt(item, pointer, "the time is no Unix ms since the trigger", fmt.Sprintf("%d to %d", low, high))
-	}
-	return nil
-}
-
 // documentedStates checks run-level states only: the document closes their list, and leaves
 // the list of message-level states open.
 func (s *Scenario) documentedStates() error {

@@ -64,7 +64,7 @@ var runSteps = []step{
 	{"When", `the run is cancelled`, (*Scenario).CancelRun},
 	{"When", `the workflow is triggered and its wait times out`, (*Scenario).triggerAndWait},
 	{"When", `the workflow is triggered and its event is notified`, (*Scenario).triggerAndNotify},
-	{"Then", `(every|some) event of the run(?: where "([^"]+)" is( not)? "([^"]+)")? holds:`, (*Scenario).eventsHold},
+	{"Then", `(every|some) event of the (run|new run)(?: where "([^"]+)" is( not)? "([^"]+)")? holds:`, (*Scenario).eventsHold},
 	{"Then", `the run succeeds`, (*Scenario).RunSucceeds},
 	{"Then", `the run fails`, (*Scenario).runFails},
 	{"Then", `the run is recorded as "(\w+)"`, (*Scenario).RunRecorded},

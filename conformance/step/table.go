@@ -30,7 +30,7 @@ func (s *Scenario) holds(what string, item any, rows []table.Row, first any, kno
 		if !has {
 			v, err = s.value(name, item, first)
 		}
-		if err == nil && !strings.HasPrefix(name, "own ") {
+		if err == nil && !strings.HasPrefix(name, "item ") {
 			known[name] = v
 		}
 		return v, err
@@ -42,8 +42,8 @@ func (s *Scenario) holds(what string, item any, rows []table.Row, first any, kno
 }
 
 // value is what a name in a table stands for: a binding of the target file, such as log.response, a
-// value of the item, or of the first one of its list, or what the scenario knows of its run. A time
-// may be moved: created+60s.
+// value at a pointer of the item, of the first one of its list, of the answer, or of the original entry,
+// or what the scenario knows of its run. A time may be moved: trigger+60s.
 func (s *Scenario) value(name string, item, first any) (string, error) {
 	run := &s.Runs
 	if i := strings.LastIndex(name, "+"); i > 0 {
@@ -59,20 +59,39 @@ func (s *Scenario) value(name string, item, first any) (string, error) {
 		}
 		return strconv.FormatInt(ms+d.Milliseconds(), 10), err
 	}
-	section, field, bound := strings.Cut(name, ".")
-	if bound {
-		return s.Binding("fields."+section, field)
-	}
-	for begin, of := range map[string]any{"own ": item, "first ": first} {
-		if pointer, ok := strings.CutPrefix(name, begin); ok {
-			v, _ := check.At(of, "/"+pointer)
-			return harness.Plain(v), nil
+	of, pointer, inItem := strings.Cut(name, " at ")
+	if section, field, bound := strings.Cut(cmp.Or(pointer, name), "."); bound {
+		v, err := s.Binding("fields."+section, field)
+		if err != nil || !inItem {
+			return v, err
 		}
+		pointer = v
+	}
+	if inItem {
+		items := map[string]any{"item": item, "first": first, "original": run.entry}
+		if of == "answer" {
+			items[of] = cmp.Or(run.restarted.answer, s.Asked).JSON // a later step may have asked
+		}
+		v, has := check.At(items[of], "/"+pointer)
+		if !has && of == "original" {
+			return "", harness.Inconclusive(report.TriggerNotObserved, "the entry of the original run has nothing at /%s", pointer)
+		}
+		return harness.Plain(v), nil
 	}
 	millis := func(t time.Time) string { return strconv.FormatInt(t.UnixMilli(), 10) }
 	switch name {
 	case "run":
 		return run.Id, nil
+	case "new run":
+		return run.restarted.run, nil
+	case "chosen run":
+		return run.restarted.chosen, nil
+	case "other key":
+		return s.Name("other"), nil
+	case "destination":
+		return s.Endpoint(theDestination).URL, nil
+	case "body":
+		return string(s.publish.body), nil
 	case "workflow":
 		return run.peer.Endpoint.URL, nil
 	case "invoked workflow":
@@ -110,6 +129,11 @@ func (s *Scenario) value(name string, item, first any) (string, error) {
 		return millis(run.triggered.Add(-s.Skew())), nil
 	case "settled trigger":
 		return millis(run.triggered.Add(s.Skew() + s.Clock.Scaled(s.Suite.Target.Timing.SettleBudget))), nil
+	case "restart": // in whole seconds, by another clock
+		if s.Clock.Virtual() {
+			return millis(run.restarted.asked), nil
+		}
+		return millis(run.restarted.asked.Add(-time.Second)), nil
 	case "now":
 		now, err := s.Clock.Target(s.Context)
 		return millis(now.Add(s.Skew())), err
@@ -117,22 +141,53 @@ func (s *Scenario) value(name string, item, first any) (string, error) {
 	return "", harness.Fault("", "unknown name {%s} in a table", name)
 }
 
-// entryHolds judges the entry of the run, which a When step may not have read.
-func (s *Scenario) entryHolds(t *godog.Table) error {
-	if s.Runs.entry == nil {
-		entry, err := s.buried(s.Runs.Id)
-		if err != nil {
-			return err
-		}
-		s.Runs.entry = entry
+// itemHolds judges one item by a table.
+func (s *Scenario) itemHolds(which string, t *godog.Table) error {
+	item, err := s.item(which)
+	if err != nil {
+		return err
 	}
-	return s.holds("the entry", s.Runs.entry, rowsOf(t), nil, map[string]string{})
+	var first any
+	if len(s.answers) > 0 {
+		first = s.answers[0].JSON
+	}
+	return s.holds("the "+which, item, rowsOf(t), first, map[string]string{})
+}
+
+// item reads what a sentence names, if a When step has not.
+func (s *Scenario) item(which string) (item any, err error) {
+	switch which {
+	case "entry":
+		if s.Runs.entry == nil {
+			s.Runs.entry, err = s.buried(s.Runs.Id)
+		}
+		return s.Runs.entry, err
+	case "entry of the new run":
+		return s.buried(s.Runs.restarted.run)
+	case "message":
+		a, err := s.Demand(harness.Request{Operation: "getMessage", Vars: map[string]string{"messageId": s.message()}})
+		if err != nil {
+			return nil, err
+		}
+		return a.JSON, nil
+	case "entry of the message", "callback": // the attempts before and after the wait are judged
+		s.Endpoint(theDestination).Look()
+		defer s.Endpoint(theDestination).Look()
+		if which == "callback" {
+			return s.callback()
+		}
+		return s.deadMessage()
+	}
+	return cmp.Or(s.Runs.restarted.answer, s.Asked).JSON, nil
 }
 
 // eventsHold judges by a table all events of the run that have a value at a place, or not, or requires
 // one that is as the table says.
-func (s *Scenario) eventsHold(which, place, not, is string, t *godog.Table) error {
-	rows := rowsOf(t)
+func (s *Scenario) eventsHold(which, of, place, not, is string, t *godog.Table) error {
+	rows, run := rowsOf(t), s.Runs.Id
+	if of == "new run" {
+		run = s.Runs.restarted.run
+	}
 	judge := func(events []any) (err error) {
 		judged, known := false, map[string]string{}
 		for _, e := range events {
@@ -156,5 +211,5 @@ func (s *Scenario) eventsHold(which, place, not, is string, t *godog.Table) erro
 	if which == "every" {
 		return s.check(judge)
 	}
-	return s.eventually("an event with "+rows[0].Place+" "+is, judge)
+	return s.eventually("an event with "+rows[0].Place+" "+is, run, judge)
 }
