@@ -9,7 +9,10 @@ Feature: Deduplication, batches, queues, schedules and the life of a message
       And the message has a deduplication id
       When the message is published twice
       Then exactly 1 attempt is made
-      And the second answer names the first message as deduplicated
+      And the answer holds:
+        | messageId    | {first at messageId} |
+        | messageId    | some text            |
+        | deduplicated | true                 |
 
     @REQ-DDP-002 @extension
     Scenario: The same content to the same destination is delivered once
@@ -72,7 +75,9 @@ Feature: Deduplication, batches, queues, schedules and the life of a message
       Given a destination that answers with a body of its own
       And the message has a callback
       When the message is published
-      Then the callback carries the status and the body of the destination
+      Then the callback holds:
+        | status | 201            |
+        | body   | base64 of made |
 
     @REQ-CBK-002 @extension
     Scenario: A failure callback is sent once, when the message has failed
@@ -113,7 +118,9 @@ Feature: Deduplication, batches, queues, schedules and the life of a message
       Given a destination
       And the message is delayed by 60 seconds by a header
       When the message is published
-      Then the message can be read with its destination and its body
+      Then the message holds:
+        | url  | {destination} |
+        | body | {body}        |
 
     @REQ-MSG-002 @extension
     Scenario: A cancelled message is not delivered
@@ -129,7 +136,8 @@ Feature: Deduplication, batches, queues, schedules and the life of a message
       Given a destination that always answers 503
       And the message is allowed 0 retries by a header
       When the message is published
-      Then the message is in the dead letter queue with the status 503
+      Then the entry of the message holds:
+        | responseStatus | 503 |
 
     @REQ-MDL-002 @extension
     Scenario: A retried message is delivered again and leaves the queue

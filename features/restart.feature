@@ -7,13 +7,17 @@ Feature: Restarting a failed run
     Scenario: The answer names the new run and its creation
       Given a dead-lettered run
       When its entry is restarted
-      Then the answer names the new run and the time of its creation
+      Then the answer holds:
+        | workflowRunId     | some text                   |
+        | workflowCreatedAt | between {trigger} and {now} |
 
     @REQ-RST-002 @stated
     Scenario: The new run has an id of its own
       Given a dead-lettered run
       When its entry is restarted
-      Then the new run has another id than the failed one
+      Then the answer holds:
+        | workflowRunId | some text |
+        | workflowRunId | not {run} |
 
     @REQ-RST-002 @stated @race
     Scenario: Runs that are restarted at once are runs of their own
@@ -64,31 +68,33 @@ Feature: Restarting a failed run
     Scenario Outline: The entry of the new run has the original <what>
       Given a dead-lettered run that is configured in every way
       When its entry is restarted
-      Then the entry of the new run has the <what> of the original
+      Then the entry of the new run holds:
+        | <place> | {original at <place>} |
 
       Examples: what an entry shows of the configuration
-        | what             |
-        | address          |
-        | retries          |
-        | failure callback |
-        | method           |
+        | what             | place           |
+        | address          | workflowUrl     |
+        | retries          | maxRetries      |
+        | failure callback | failureCallback |
+        | method           | method          |
 
     @REQ-RST-003
     Scenario Outline: The entry of the new run has the original <what>, which is described without a name
       Given a dead-lettered run that is configured in every way
       When its entry is restarted
-      Then the entry of the new run has the <what> of the original
+      Then the entry of the new run holds:
+        | {dlq.<place>} | {original at dlq.<place>} |
 
       @stated
       Examples: payload and configuration
-        | what             |
-        | payload          |
-        | flow-control key |
+        | what             | place    |
+        | payload          | body     |
+        | flow-control key | flow_key |
 
       @implied
       Examples: what the document does not call configuration
-        | what  |
-        | label |
+        | what  | place |
+        | label | label |
 
     @REQ-RST-003 @stated
     Scenario: The new run is called by the original method
@@ -107,28 +113,32 @@ Feature: Restarting a failed run
     Scenario: A run that is restarted with a chosen run id has the original configuration
       Given a dead-lettered run that is configured in every way
       When its entry is restarted with a chosen run id
-      Then the answer names the chosen run id
-      And the entry of the new run has the address of the original
-      And the entry of the new run has the retries of the original
-      And the entry of the new run has the failure callback of the original
-      And the entry of the new run has the flow-control key of the original
-      And the entry of the new run has the payload of the original
+      Then the answer holds:
+        | workflowRunId | {chosen run} |
+      And the entry of the new run holds:
+        | workflowUrl     | {original at workflowUrl}     |
+        | maxRetries      | {original at maxRetries}      |
+        | failureCallback | {original at failureCallback} |
+        | {dlq.flow_key}  | {original at dlq.flow_key}    |
+        | {dlq.body}      | {original at dlq.body}        |
       And the new run is called with the original forwarded headers
 
     @REQ-RST-003 @implied
     Scenario: A run that is restarted with a chosen run id has the label of the original
       Given a dead-lettered run that is configured in every way
       When its entry is restarted with a chosen run id
-      Then the entry of the new run has the label of the original
+      Then the entry of the new run holds:
+        | {dlq.label} | {original at dlq.label} |
 
     @REQ-RST-003 @stated
     Scenario: A run that is restarted from a restarted one has the original configuration
       Given a dead-lettered run that is configured in every way
       When its entry is restarted, and then the entry of the new run
-      Then the entry of the new run has the address of the original
-      And the entry of the new run has the retries of the original
-      And the entry of the new run has the failure callback of the original
-      And the entry of the new run has the method of the original
+      Then the entry of the new run holds:
+        | workflowUrl     | {original at workflowUrl}     |
+        | maxRetries      | {original at maxRetries}      |
+        | failureCallback | {original at failureCallback} |
+        | method          | {original at method}          |
       And the new run is called with the original payload
       And the new run is called with the original forwarded headers
       And the new run is called by the original method
@@ -137,16 +147,20 @@ Feature: Restarting a failed run
     Scenario: A run that is restarted from a restarted one has the payload and the key of the original
       Given a dead-lettered run that is configured in every way
       When its entry is restarted, and then the entry of the new run
-      Then the entry of the new run has the payload of the original
-      And the entry of the new run has the flow-control key of the original
-      And the logs hold the start of the new run
+      Then the entry of the new run holds:
+        | {dlq.body}     | {original at dlq.body}     |
+        | {dlq.flow_key} | {original at dlq.flow_key} |
+      And some event of the new run where "state" is "RUN_STARTED" holds:
+        | workflowRunId | {new run} |
 
     @REQ-RST-003 @REQ-RST-007 @implied
     Scenario: A run that is restarted from a restarted one has the label of the original
       Given a dead-lettered run that is configured in every way
       When its entry is restarted, and then the entry of the new run
-      Then the entry of the new run has the label of the original
-      And the logs hold the start of the new run as the answer named it
+      Then the entry of the new run holds:
+        | {dlq.label} | {original at dlq.label} |
+      And some event of the new run where "state" is "RUN_STARTED" holds:
+        | workflowCreatedAt | {answer at workflowCreatedAt} |
 
     @REQ-RST-003 @stated @time-retries
     Scenario: A run that is restarted from a restarted one has the original retries
@@ -201,26 +215,32 @@ Feature: Restarting a failed run
     Scenario: The new run is in the logs with its id
       Given a dead-lettered run
       When its entry is restarted
-      Then the logs hold the start of the new run
+      Then some event of the new run where "state" is "RUN_STARTED" holds:
+        | workflowRunId | {new run} |
 
     @REQ-RST-007 @implied
     Scenario: The new run is in the logs with its id and its creation
       Given a dead-lettered run
       When its entry is restarted
-      Then the logs hold the start of the new run as the answer named it
+      Then some event of the new run where "state" is "RUN_STARTED" holds:
+        | workflowCreatedAt | {answer at workflowCreatedAt} |
 
     @REQ-RST-008 @implied
     Scenario: The new run was created by the restart, not before
       Given a dead-lettered run
       When its entry is restarted a second later
-      Then the creation of the new run is not before the restart
+      Then the answer holds:
+        | workflowCreatedAt | between {restart} and {now} |
 
     @REQ-RST-009 @implied
     Scenario: A restarted run that succeeds is recorded as such
       Given a dead-lettered run whose fault has been repaired
       When its entry is restarted
       Then the new run succeeds
-      And only the event "RUN_SUCCESS" holds the response of the workflow
+      And every event of the run where "state" is "RUN_SUCCESS" holds:
+        | {log.response} | {response} |
+      And every event of the run where "state" is not "RUN_SUCCESS" holds:
+        | {log.response} | nothing |
 
     @REQ-DLQ-013 @stated
     Scenario: The id of an entry is the one that a restart takes
@@ -234,8 +254,10 @@ Feature: Restarting a failed run
     Scenario: The caller chooses the id of the new run
       Given a dead-lettered run
       When its entry is restarted with a chosen run id
-      Then the answer names the chosen run id
-      And the logs hold the start of the new run
+      Then the answer holds:
+        | workflowRunId | {chosen run} |
+      And some event of the new run where "state" is "RUN_STARTED" holds:
+        | workflowRunId | {new run} |
 
     @REQ-RST-006 @stated
     Scenario: The flow-control value of the restart takes the place of the original
@@ -247,7 +269,8 @@ Feature: Restarting a failed run
     Scenario: A chosen run id and another flow-control value hold together
       Given a dead-lettered run with the flow-control value "parallelism=5"
       When its entry is restarted with the flow-control value "parallelism=2" and a chosen run id
-      Then the answer names the chosen run id
+      Then the answer holds:
+        | workflowRunId | {chosen run} |
       And the new run goes out with the flow-control value "parallelism=2"
 
     @REQ-RST-006 @stated
@@ -268,14 +291,16 @@ Feature: Restarting a failed run
       Given a workflow whose only step always fails with status 503
       And a dead-lettered run of it with 1 retry
       When its entry is restarted with 0 retries and a chosen run id
-      Then the answer names the chosen run id
+      Then the answer holds:
+        | workflowRunId | {chosen run} |
       And the new run is tried exactly 1 times
 
     @REQ-RST-012 @stated
     Scenario: The flow-control key of the restart takes the place of the original
       Given a dead-lettered run with the flow-control value "parallelism=5"
       When its entry is restarted with another flow-control key
-      Then the entry of the new run carries the other flow-control key
+      Then the entry of the new run holds:
+        | {dlq.flow_key} | {other key} |
 
     @REQ-RST-011 @implied @negative
     Scenario: An entry that does not exist cannot be restarted

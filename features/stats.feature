@@ -155,7 +155,8 @@ Feature: Usage statistics
       And a destination
       And a delivered message
       When the usage statistics are read until they have moved
-      Then the series "delivered" has risen
+      Then these figures have risen:
+        | daily_svc_messages delivered y |
 
     @REQ-STA-013 @implied
     Scenario: A delivered message raises the requests and the bandwidth of the day
@@ -163,16 +164,21 @@ Feature: Usage statistics
       And a destination
       And a delivered message
       When the usage statistics are read until they have moved
-      Then the requests and the bandwidth of the day have risen
-      And the requests and the bandwidth of the period have risen
+      Then these figures have risen:
+        | daily_requests y       |
+        | daily_bandwidths y     |
+        | daily_used y           |
+        | daily_bandwidth_used y |
 
     @REQ-STA-014 @implied
     Scenario: A run raises the workflow figures of the day
       Given the usage statistics as they are now
       And a finished run
       When the usage statistics are read until they have moved
-      Then the workflow runs and messages of the day have risen
-      And the workflow usage of the period has risen
+      Then these figures have risen:
+        | daily_requests workflow_run     |
+        | daily_requests workflow_message |
+        | daily_used_workflow y           |
 
     @REQ-STA-016 @implied @exclusive @needs-driver-account
     Scenario: An account that has done nothing has figures of 0
@@ -186,4 +192,5 @@ Feature: Usage statistics
       And the workflow is triggered and in progress
       And the run has been cancelled
       When the usage statistics are read until they have moved
-      Then the workflow series "canceled" has risen
+      Then these figures have risen:
+        | daily_workflow_messages canceled y |

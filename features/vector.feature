@@ -12,7 +12,10 @@ Feature: Information about a vector index
     Scenario: What is said of the dense index is said of the whole index
       Given the vectors "a", "b" and "c" in a namespace of their own
       When the information about the vector index is read until it has moved
-      Then the dense index has the dimension and the similarity function of the index, which has a size
+      Then the answer holds:
+        | result/denseIndex/dimension          | absent or {answer at result/dimension}          |
+        | result/denseIndex/similarityFunction | absent or {answer at result/similarityFunction} |
+        | result/indexSize                     | not 0                                           |
 
   Rule: every namespace says what it holds
 

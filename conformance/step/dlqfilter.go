@@ -4,91 +4,11 @@ import (
 	"fmt"
 	"slices"
 	"strconv"
-	"strings"
 
 	"github.com/understudy-mock/understudy/conformance/check"
 	"github.com/understudy-mock/understudy/conformance/harness"
 	"github.com/understudy-mock/understudy/conformance/report"
 )
-
-// filterQueue filters by a value of the first of two entries, which differ in the field.
-// The list starts at the trigger where the target has this filter, to skip older entries of
-// a shared account.
-func (s *Scenario) filterQueue(filter string) error {
-	sample, other := s.Runs.entries[0], s.Runs.entries[1]
-	equal := func(pointer string) (string, func(any) bool) {
-		want, _ := check.At(sample, pointer)
-		return harness.Plain(want), func(e any) bool { v, _ := check.At(e, pointer); return harness.Plain(v) == harness.Plain(want) }
-	}
-	names := map[string]struct{ binding, pointer string }{
-		"run id": {"run_id", "/workflowRunId"}, "workflow url": {"url", "/workflowUrl"}, "response status": {"response_status", "/responseStatus"},
-		"publisher": {"caller_ip", "/callerIP"}, "callback state": {"callback_state", "/failureCallbackInfo/state"},
-	}
-	filters := s.recent("dead letter queue")
-	if n, ok := names[filter]; ok {
-		v, fits := equal(n.pointer)
-		filters[n.binding] = v
-		return s.readFiltered("dead letter queue", filters, fits)
-	}
-	if _, err := s.Binding("headers", "label"); err != nil { // no entry has a label
-		return err
-	}
-	field, err := s.Binding("fields.dlq", "label")
-	if err != nil {
-		return err
-	}
-	label, fits := equal("/" + field)
-	filters["label"] = label
-	if filter != "label" {
-		run, _ := check.Text(other, "/workflowRunId")
-		filters["run_id"] = run
-		l, err := s.ReadList("listWorkflowDLQ", "dlq", 0, filters)
-		if err != nil {
-			return err
-		}
-		if len(l.Items) > 0 {
-			return s.FailureOf(l.Items[0], "entries that fit one filter only were listed", "none", harness.Shown(l.Items[0]))
-		}
-		filters["run_id"], _ = check.Text(sample, "/workflowRunId")
-	}
-	return s.readFiltered("dead letter queue", filters, fits)
-}
-
-// filterQueueByNobody filters by a value that no entry has.
-func (s *Scenario) filterQueueByNobody(filter string) error {
-	nobody := map[string]struct{ binding, value string }{
-		"run id": {"run_id", s.Runs.Id + "nobody"}, "workflow url": {"url", s.Runs.peer.Endpoint.URL + "/nobody"}, "run id in another case": {"run_id", strings.ToUpper(s.Runs.Id)},
-		"label in another case": {"label", strings.ToUpper(s.Name("label"))}, "response status": {"response_status", "418"},
-		"workflow url with another query": {"url", s.Runs.peer.Endpoint.URL + "?nobody=1"}, "publisher": {"caller_ip", "203.0.113.77"}, "callback state": {"callback_state", "CALLBACK_OF_NOBODY"}, "label": {"label", s.Name("nobody")},
-	}[filter]
-	if _, err := s.Binding("dlq", nobody.binding); err != nil {
-		return err
-	}
-	s.Runs.listed = harness.Listing{Operation: "listWorkflowDLQ"}
-	query := map[string][]string{}
-	for _, filter := range [][2]string{{nobody.binding, nobody.value}, {"from", strconv.FormatInt(s.Runs.triggered.Add(-s.Skew()).UnixMilli(), 10)}} { // alone, and beside another one
-		param := s.Bound("dlq", filter[0])
-		if param == "" {
-			continue
-		}
-		query[param] = []string{filter[1]}
-		a, err := s.Do(harness.Request{Operation: "listWorkflowDLQ", Query: query})
-		if err != nil {
-			return err
-		}
-		s.Looked(a.Exchange)
-		s.Asked = a
-		if list, _ := check.At(a.JSON, "/messages"); a.OK() && !empty(list) {
-			return nil // a step judges this answer
-		}
-	}
-	return nil
-}
-
-func empty(list any) bool {
-	items, ok := list.([]any)
-	return ok && len(items) == 0
-}
 
 // times returns the times, in Unix ms, that a date filter may compare: the document does
 // not say which time of an entry it is.

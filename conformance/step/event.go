@@ -1,9 +1,7 @@
 package step
 
 import (
-	"cmp"
 	"fmt"
-	"net/http"
 	"slices"
 	"strconv"
 	"strings"
@@ -32,13 +30,23 @@ func eventStates(events []any) string {
 
 // eventuallyEvent waits for an event of the run.
 func (s *Scenario) eventuallyEvent(what string, fits func(any) bool) error {
-	budget := s.Suite.Target.Timing.SettleBudget + time.Duration(s.waitSeconds())*time.Second // it may come after a wait
-	return s.Await("the event "+what, budget, func() error {
-		events, err := s.EventsOf(s.Runs.Id)
-		if err != nil || slices.ContainsFunc(events, fits) {
-			return err
+	return s.eventually("the event "+what, s.Runs.Id, func(events []any) error {
+		if slices.ContainsFunc(events, fits) {
+			return nil
 		}
 		return s.FailureOf(events, "the log of the run lacks "+what, what, eventStates(events))
+	})
+}
+
+// eventually judges the events of a run again until they pass: one may come after a wait.
+func (s *Scenario) eventually(what, run string, judge func(events []any) error) error {
+	budget := s.Suite.Target.Timing.SettleBudget + time.Duration(s.waitSeconds())*time.Second
+	return s.Await(what, budget, func() error {
+		events, err := s.EventsOf(run)
+		if err != nil {
+			return err
+		}
+		return judge(events)
 	})
 }
 
@@ -154,25 +162,6 @@ func (s *Scenario) createdBeforeDelivered() error {
 	})
 }
 
-// responseOnSuccess requires the response on RUN_SUCCESS and none on all other events,
-// which is what "only" in the step means.
-func (s *Scenario) responseOnSuccess() error {
-	field, err := s.Binding("fields.log", "response")
-	if err != nil {
-		return err
-	}
-	return s.eachEvent(func(e any) error {
-		v, has := harness.Given(e, "/"+field)
-		switch {
-		case eventState(e) != "RUN_SUCCESS" && has && v != "":
-			return s.FailureAt(e, "/"+field, "the response is on an event "+eventState(e), "on RUN_SUCCESS only")
-		case eventState(e) == "RUN_SUCCESS" && fmt.Sprint(v) != s.Runs.peer.Result:
-			return s.FailureAt(e, "/"+field, "the response of the workflow on RUN_SUCCESS", s.Runs.peer.Result)
-		}
-		return nil
-	})
-}
-
 // triedBeforeFailed compares times in real time only: the receiver uses the local clock,
 // which is not comparable with a moved one.
 func (s *Scenario) triedBeforeFailed(n int) error {
@@ -188,68 +177,6 @@ func (s *Scenario) triedBeforeFailed(n int) error {
 			}
 		}
 		return nil
-	})
-}
-
-// errorNames lists the bindings of the values that the document describes for ERROR events.
-var errorNames = []string{"error", "headers", "response_body", "response_headers", "response_status"}
-
-// errorDetails allows error details on ERROR events only, and requires the error and the
-// response status there.
-func (s *Scenario) errorDetails() error {
-	if _, err := s.Binding("fields.log", "error"); err != nil {
-		return err
-	}
-	return s.check(func(events []any) error {
-		found := false
-		for _, e := range events {
-			found = found || eventState(e) == "ERROR"
-			for _, name := range errorNames {
-				field := s.Bound("fields.log", name)
-				if field == "" {
-					continue
-				}
-				v, has := harness.Given(e, "/"+field)
-				if text, isText := v.(string); name == "error" && eventState(e) == "ERROR" && (!isText || text == "") {
-					return s.FailureAt(e, "/"+field, "the error text on an event ERROR", "a text")
-				}
-				if has && eventState(e) != "ERROR" {
-					return s.FailureAt(e, "/"+field, field+" is on an event "+eventState(e), "only on ERROR")
-				}
-				if !has && eventState(e) == "ERROR" && (name == "error" || name == "response_status") {
-					return s.FailureAt(e, "/"+field, "an event ERROR lacks "+field, "a value")
-				}
-			}
-		}
-		if !found {
-			return s.lacks("ERROR", events)
-		}
-		return nil
-	})
-}
-
-// errorResponse checks every ERROR event of the run, since all attempts got the same answer.
-func (s *Scenario) errorResponse(status int) error {
-	statusField, err := s.Binding("fields.log", "response_status")
-	if err != nil {
-		return err
-	}
-	bodyField, err := s.Binding("fields.log", "response_body")
-	if err != nil {
-		return err
-	}
-	return s.checkEach("ERROR", func(e any, _ []any) error {
-		err := cmp.Or(
-			s.Equal(e, "/"+statusField, "the response status on an event ERROR", status),
-			s.Equal(e, "/"+bodyField, "the response body on an event ERROR", "out of order"),
-		)
-		if field := s.Bound("fields.log", "response_headers"); field != "" {
-			err = cmp.Or(err, s.shows(e, "/"+field, "the response headers on an event ERROR", "X-Fault", "permanent", "total"))
-		}
-		if field := s.Bound("fields.log", "headers"); field != "" {
-			err = cmp.Or(err, s.CheckField(e, "/"+field, "header map"))
-		}
-		return err
 	})
 }
 
@@ -340,22 +267,6 @@ func (s *Scenario) names(e any, values map[string]string, wanted bool) error {
 	return nil
 }
 
-func (s *Scenario) typeRecorded(kind string) error {
-	return s.eventuallyEvent("a step of the type "+kind, func(e any) bool {
-		got, _ := check.Text(e, "/stepInfo/stepType")
-		return got == kind
-	})
-}
-
-func (s *Scenario) documentedTypes() error {
-	return s.eachEvent(func(e any) error {
-		if kind, has := check.Text(e, "/stepInfo/stepType"); has && !slices.Contains(check.StepTypes, kind) {
-			return s.FailureAt(e, "/stepInfo/stepType", "a step type that the document does not list", strings.Join(check.StepTypes, ", "))
-		}
-		return nil
-	})
-}
-
 // firstType judges the first message-level event of the run.
 func (s *Scenario) firstType(want string) error {
 	return s.check(func(events []any) error {
@@ -379,23 +290,6 @@ func (s *Scenario) firstType(want string) error {
 			}
 		}
 		return s.FailureAt(first, "/stepInfo/stepType", "the first message of the run", want)
-	})
-}
-
-func (s *Scenario) namesRecorded(a, b string) error {
-	return s.check(func(events []any) error {
-		var names []string
-		for _, e := range events {
-			if name, ok := check.Text(e, "/stepInfo/stepName"); ok && !slices.Contains(names, name) {
-				names = append(names, name)
-			}
-		}
-		for _, want := range []string{a, b} {
-			if !slices.Contains(names, want) {
-				return s.FailureOf(events, "no step is recorded as "+want, want, strings.Join(names, ", "))
-			}
-		}
-		return nil
 	})
 }
 
@@ -442,129 +336,5 @@ func (s *Scenario) concurrentSteps() error {
 			return s.FailureOf(events, "concurrent of a step alone and of 3 steps side by side", "1 and 3, or 0 and 2", eventStates(events))
 		}
 		return nil
-	})
-}
-
-// described returns the binding of a value in step information, and a predicate for the
-// expected value, of a run that was created at started. The predicate is nil when the value is unknown.
-func (s *Scenario) described(value string, started *int64) (name string, want func(any) bool) {
-	number := func(f func(int64) bool) func(any) bool {
-		return func(v any) bool { n, ok := check.Integer(v, ""); return ok && f(n) }
-	}
-	equals := func(t string) func(any) bool { return func(v any) bool { return v == t } }
-	contains := func(t string) func(any) bool { // in an object of headers, whose form is open
-		return func(v any) bool { m, ok := v.(map[string]any); return ok && strings.Contains(fmt.Sprint(m), t) }
-	}
-	near := func(d time.Duration) func(any) bool {
-		at := s.Runs.triggered.Add(d)
-		return number(func(n int64) bool {
-			return n >= at.Add(-s.Skew()).UnixMilli() && n <= at.Add(s.Skew()+s.Clock.Scaled(s.Suite.Target.Timing.SettleBudget)).UnixMilli()
-		})
-	}
-	since := func(d time.Duration) func(any) bool { // by the clock of the target
-		behind := number(func(n int64) bool { return n >= *started+d.Milliseconds()-roundingMs })
-		return func(v any) bool { return near(d)(v) && behind(v) }
-	}
-	switch value {
-	case "output":
-		return "out", func(v any) bool { t, ok := v.(string); return ok && strings.Contains(t, "result of "+onlyStep) }
-	case "sleep duration in ms":
-		return "sleep_for", number(func(n int64) bool { return n == sleepSeconds*1000 })
-	case "sleep end in Unix ms":
-		return "sleep_until", near(sleepSeconds * time.Second) // the workflow computes it
-	case "external URL":
-		return "call_url", equals(s.Endpoint("third party").URL)
-	case "request headers":
-		return "call_headers", contains("outgoing")
-	case "request body":
-		return "call_body", equals(`{"call":1}`)
-	case "response headers":
-		return "call_response_headers", contains("yes")
-	case "response body":
-		return "call_response_body", equals("called")
-	case "method of the call":
-		return "call_method", equals("POST")
-	case "response status":
-		return "call_response_status", number(func(n int64) bool { return n == http.StatusAccepted })
-	case "event id":
-		return "wait_event_id", equals(s.Name("event"))
-	case "timeout as text":
-		return "wait_duration", func(v any) bool {
-			t, ok := v.(string)
-			d, err := time.ParseDuration(t)
-			return ok && err == nil && d == time.Duration(s.Runs.peer.Steps[0].Seconds)*time.Second
-		}
-	case "timeout in Unix ms":
-		return "wait_deadline", since(time.Duration(s.Runs.peer.Steps[0].Seconds) * time.Second)
-	case "invoked run":
-		return "invoked_run_id", equals(s.Runs.Id + "_invoked")
-	case "URL of the invoked workflow":
-		return "invoked_url", equals(s.Runs.Child.Endpoint.URL)
-	case "start of the invoked run":
-		return "invoked_created_at", since(0)
-	case "payload of the invoked run":
-		return "invoked_body", equals(`{"invoked":true}`)
-	case "headers of the invoked run":
-		return "invoked_headers", contains(":")
-	}
-	return "", nil
-}
-
-func (s *Scenario) stepHolds(kind, value string) error {
-	var started int64
-	name, fits := s.described(value, &started)
-	if fits == nil {
-		return harness.Fault("", "no value is called %q", value)
-	}
-	field, err := s.Binding("fields.step", name)
-	if err != nil {
-		return err
-	}
-	seen := "no step of the type " + kind
-	return s.Eventually(func() error {
-		events, err := s.EventsOf(s.Runs.Id)
-		if err != nil {
-			return err
-		}
-		for _, e := range events {
-			if got, _ := check.Text(e, "/stepInfo/stepType"); got != kind {
-				continue
-			}
-			started, _ = check.Integer(e, "/workflowCreatedAt")
-			v, has := check.At(e, "/stepInfo/"+field)
-			if has && fits(v) {
-				return nil
-			}
-			if seen = "nothing"; has {
-				seen = harness.Shown(v)
-			}
-		}
-		return s.FailureOf(events, "no step of the type "+kind+" holds its "+value, "the "+value+" in "+field, seen)
-	})
-}
-
-// waitSays passes when any event of the wait has the expected outcome: a target may record
-// the wait when it begins and again when it ends.
-func (s *Scenario) waitSays(what string) error {
-	field, err := s.Binding("fields.step", "wait_timeout")
-	if err != nil {
-		return err
-	}
-	return s.check(func(events []any) error {
-		found := false
-		for _, e := range events {
-			if kind, _ := check.Text(e, "/stepInfo/stepType"); kind != "Wait" {
-				continue
-			}
-			found = true
-			v, _ := check.At(e, "/stepInfo/"+field)
-			if timedOut := v == true; timedOut == (what == "timed out") {
-				return nil
-			}
-		}
-		if !found {
-			return s.FailureOf(events, "the step of the wait is not recorded", "a step of the type Wait", eventStates(events))
-		}
-		return s.FailureOf(events, "the step of the wait", "one that "+what, eventStates(events))
 	})
 }

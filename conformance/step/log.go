@@ -19,17 +19,10 @@ var logSteps = []step{
 	{"When", `the (message logs|dead letter queue) (?:are|is) read (?:without a page size|with a page size of (\d+))`, (*Scenario).readFirst},
 	{"When", `the message logs of the run are read (\d+|all) at a time`, (*Scenario).readLogsPaged},
 	{"When", `the message logs of the run are read (\d+) at a time while another run continues`, (*Scenario).readLogsRacing},
-	{"When", `the message logs are filtered by (run id|workflow url|creation of the run|the state "\w+"|message id|an unknown run id|run id and the state "\w+")`, (*Scenario).filterLogs},
 	{"When", `the message logs are filtered by the (start|end) date (of|just before|just after) one of their events`, (*Scenario).filterLogsByDate},
 	{"Then", `the answer is 200 with an array "(\w+)"`, (*Scenario).answersArray},
 	{"Then", `every answer has the form of the document`, (*Scenario).Formed},
 	{"Then", `(its cursor|the cursor of every page) is a string or absent`, (*Scenario).cursorsAreStrings},
-	{"Then", `the times of every event lie between the trigger and now`, (*Scenario).timesLie},
-	{"Then", `every event of the run names the address of the workflow`, (*Scenario).namesAddress},
-	{"Then", `all events of the run have the same creation time and address`, (*Scenario).eventsAgree},
-	{"Then", `step information is on message-level events and on no others`, (*Scenario).stepInfoStands},
-	{"Then", `every event "CREATED" of the run has the field "(\w+)" as (\w+)`, (*Scenario).createdHas},
-	{"Then", `the next delivery time of the sleeping step is (\d+) seconds after its creation`, (*Scenario).nextDelivery},
 	{"Then", `every run-level state is one of the documented list`, (*Scenario).documentedStates},
 	{"Then", `the page holds exactly (\d+) (?:events|entries) and a cursor`, (*Scenario).fullPage},
 	{"Then", `the page holds at most (\d+) (?:events|entries), or the request is refused`, (*Scenario).cappedPage},
@@ -152,133 +145,6 @@ func (s *Scenario) all(judge func(e any) error, together ...func() error) error 
 	})
 }
 
-// between requires a time in Unix ms from the trigger until now, within the clock skew.
-func (s *Scenario) between(item any, pointer string) error {
-	end, err := s.Clock.Target(s.Context)
-	if err != nil {
-		return err
-	}
-	t, ok := check.Integer(item, pointer)
-	low, high := s.Runs.triggered.Add(-s.Skew()).UnixMilli(), end.Add(s.Skew()).UnixMilli()
-	if !ok || t < low || t > high {
-		return s.FailureAt(item, pointer, "the time is no Unix ms since the trigger", fmt.Sprintf("%d to %d", low, high))
-	}
-	return nil
-}
-
-// timesLie checks the times of every event, within the skew of the clocks (see between). A run has
-// one start, whichever event names it.
-func (s *Scenario) timesLie() error {
-	var start any
-	return s.all(func(e any) error {
-		at, _ := check.At(e, "/workflowCreatedAt")
-		if start == nil {
-			start = at
-		}
-		if harness.Plain(at) != harness.Plain(start) {
-			return s.FailureAt(e, "/workflowCreatedAt", "the events of one run name different starts", harness.Plain(start))
-		}
-		for _, field := range []string{"/time", "/workflowCreatedAt"} {
-			if err := s.between(e, field); err != nil {
-				return err
-			}
-		}
-		if _, has := check.At(e, "/stepInfo"); has {
-			return s.between(e, "/stepInfo/createdAt")
-		}
-		return nil
-	})
-}
-
-func (s *Scenario) namesAddress() error {
-	return s.all(func(e any) error {
-		return s.Equal(e, "/workflowUrl", "the event names another workflow", s.Runs.peer.Endpoint.URL)
-	})
-}
-
-// eventsAgree compares all events with the first one: other steps check which value is right.
-func (s *Scenario) eventsAgree() error {
-	var created, address string
-	return s.all(func(e any) error {
-		at1, _ := check.Integer(e, "/workflowCreatedAt")
-		c := strconv.FormatInt(at1, 10)
-		u, _ := check.Text(e, "/workflowUrl")
-		if created == "" {
-			created, address = c, u
-		}
-		if c != created || u != address {
-			return s.FailureOf(e, "events of one run differ", created+" "+address, c+" "+u)
-		}
-		return nil
-	})
-}
-
-// stepInfoStands checks only the states of the document: a target may have further ones, at
-// either level.
-func (s *Scenario) stepInfoStands() error {
-	seen := map[bool]bool{} // whether the level of the runs has been seen, and that of the messages
-	return s.all(func(e any) error {
-		_, has := check.At(e, "/stepInfo")
-		run := slices.Contains(check.RunStates, eventState(e))
-		if !run && !slices.Contains(check.MessageStates, eventState(e)) {
-			return nil
-		}
-		seen[run] = true
-		if run == has {
-			want := "step information"
-			if run {
-				want = "no step information"
-			}
-			return s.FailureAt(e, "/stepInfo", "the event "+eventState(e), want)
-		}
-		return nil
-	}, func() error {
-		if len(seen) < 2 {
-			return s.lacks("events of both levels", s.Runs.listed.Items)
-		}
-		return nil
-	})
-}
-
-func (s *Scenario) createdHas(field, kind string) error {
-	created := 0
-	return s.all(func(e any) error {
-		if eventState(e) != "CREATED" {
-			return nil
-		}
-		created++
-		return s.CheckField(e, "/"+field, kind)
-	}, func() error {
-		if created == 0 {
-			return s.lacks("CREATED", s.Runs.listed.Items)
-		}
-		return nil
-	})
-}
-
-// nextDelivery allows a difference of 1.5 seconds either way: whole seconds are legal,
-// truncated or rounded.
-func (s *Scenario) nextDelivery(seconds int) error {
-	found := false
-	return s.all(func(e any) error {
-		if kind, _ := check.Text(e, "/stepInfo/stepType"); kind != "SleepFor" || eventState(e) != "CREATED" {
-			return nil
-		}
-		found = true
-		created, _ := check.Integer(e, "/stepInfo/createdAt")
-		next, _ := check.Integer(e, "/nextDeliveryTime")
-		if d := next - created; d < int64(seconds)*1000-1500 || d > int64(seconds)*1000+1500 {
-			return s.FailureAt(e, "/nextDeliveryTime", "the next delivery", fmt.Sprintf("%d s after %d", seconds, created))
-		}
-		return nil
-	}, func() error {
-		if !found {
-			return s.FailureOf(&s.Runs.listed, "the sleeping step is not recorded", "CREATED with the step type SleepFor", "none")
-		}
-		return nil
-	})
-}
-
 // documentedStates checks run-level states only: the document closes their list, and leaves
 // the list of message-level states open.
 func (s *Scenario) documentedStates() error {
@@ -384,60 +250,6 @@ func (s *Scenario) know(runs ...string) error {
 func (s *Scenario) lacks(what string, events []any) error {
 	promisedBy := cmp.Or(map[string]string{"DELIVERED": "REQ-LOG-008", "ERROR": "REQ-LOG-010"}[what], "REQ-LOG-007")
 	return s.Assume(s.FailureOf(events, "the log of the run lacks "+what, what, eventStates(events)), promisedBy)
-}
-
-// filterLogs filters by values of the first of two runs. The id and address of the second
-// begin with those of the first, so that a filter that compares prefixes lists too much.
-func (s *Scenario) filterLogs(filter string) error {
-	if err := s.know(s.Runs.ids...); err != nil {
-		return err
-	}
-	sample := s.Runs.known[0] // an event of the first run
-	run, _ := check.Text(sample, "/workflowRunId")
-	filters := s.recent("message logs")
-	equal := func(pointer string, want any) func(any) bool {
-		return func(e any) bool { v, _ := check.At(e, pointer); return harness.Plain(v) == harness.Plain(want) }
-	}
-	fits := equal("/workflowRunId", run)
-	wantState := ""
-	if list := harness.QuotedNames(filter); len(list) > 0 {
-		wantState = list[0]
-	}
-	switch {
-	case filter == "run id":
-		filters["run_id"] = run
-	case filter == "an unknown run id": // alone
-		filters = map[string]string{"run_id": run + "unknown"}
-		fits = func(any) bool { return false }
-	case strings.HasPrefix(filter, "run id and"):
-		filters["run_id"], filters["state"] = run, wantState
-		fits = func(e any) bool { return equal("/workflowRunId", run)(e) && eventState(e) == wantState }
-	case filter == "workflow url":
-		filters["url"], _ = check.Text(sample, "/workflowUrl")
-		fits = equal("/workflowUrl", filters["url"])
-	case filter == "creation of the run":
-		created, _ := check.At(sample, "/workflowCreatedAt")
-		filters["created_at"] = harness.Plain(created)
-		fits = equal("/workflowCreatedAt", created)
-	case filter == "message id":
-		for _, e := range s.Runs.known {
-			if id, ok := check.Text(e, "/stepInfo/messageId"); ok {
-				filters["message_id"] = id
-			}
-		}
-		fits = equal("/stepInfo/messageId", filters["message_id"])
-	default:
-		filters["state"] = wantState
-		fits = equal("/state", wantState)
-	}
-	return s.readFiltered("message logs", filters, fits)
-}
-
-// readFiltered reads a filtered list and stores fits, which reports whether an item matches.
-func (s *Scenario) readFiltered(list string, filters map[string]string, fits func(any) bool) error {
-	err := s.read(list, s.Runs.size, filters)
-	s.Runs.listed.Fits = fits
-	return err
 }
 
 // filterLogsByDate filters by the exact time of an event, or 1 ms before or after: both

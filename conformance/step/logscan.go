@@ -13,32 +13,12 @@ import (
 
 // logScanSteps check complete runs: all their events, for every kind of end.
 var logScanSteps = []step{
-	{"When", `the message logs are filtered by a (workflow url|workflow url with another query|message id|creation of the run|state) that nobody has`, (*Scenario).filterLogsByNobody},
 	{"When", `the message logs are filtered by a (start|end) date an hour away`, (*Scenario).filterLogsFarAway},
 	{"Then", `no (event of another run|entry of another workflow) is listed`, (*Scenario).onlyOwn},
 	{"Then", `every event of the run has all fields of the tables`, (*Scenario).everyEventHasAll},
 	{"Then", `every message of the run is delivered`, (*Scenario).everyMessageDelivered},
 	{"Then", `one message of the run has the step type "(\w+)" in all its events, and no other has it`, (*Scenario).oneMessageOfType},
-	{"Then", `the response of the workflow is set on no other event, not even as an empty text`, (*Scenario).responseNowhereElse},
 	{"Then", `no event of the run is listed`, (*Scenario).noEventOfRun},
-}
-
-// filterLogsByNobody filters by a value that no event has: a target that ignores the filter
-// lists everything.
-func (s *Scenario) filterLogsByNobody(filter string) error {
-	nobody := map[string]struct{ binding, value string }{
-		"workflow url": {"url", s.Runs.peer.Endpoint.URL + "/nobody"}, "workflow url with another query": {"url", s.Runs.peer.Endpoint.URL + "?nobody=1"}, "message id": {"message_id", "msg_" + s.Key + "nobody"},
-		"state": {"state", "STATE_OF_NOBODY"}, "creation of the run": {"created_at", strconv.FormatInt(s.Runs.triggered.Add(-24*time.Hour).UnixMilli(), 10)},
-	}[filter]
-	param, err := s.Binding("logs", nobody.binding)
-	if err != nil {
-		return err
-	}
-	s.Asked, err = s.Do(harness.Request{Operation: "listWorkflowMessageLogs", Query: map[string][]string{param: {nobody.value}}})
-	if err == nil {
-		s.Looked(s.Asked.Exchange)
-	}
-	return err
 }
 
 // filterLogsFarAway filters by a start date one hour after the last event of the run, or by
@@ -154,20 +134,6 @@ func (s *Scenario) oneMessageOfType(kind string) error {
 		}
 		if n != 1 {
 			return s.FailureOf(events, "messages with the step type "+kind, "1", fmt.Sprint(n))
-		}
-		return nil
-	})
-}
-
-// responseNowhereElse passes when no event has the response: another scenario checks that.
-func (s *Scenario) responseNowhereElse() error {
-	field, err := s.Binding("fields.log", "response")
-	if err != nil {
-		return err
-	}
-	return s.eachEvent(func(e any) error {
-		if _, has := harness.Given(e, "/"+field); has && eventState(e) != "RUN_SUCCESS" {
-			return s.FailureAt(e, "/"+field, "the response is set on an event "+eventState(e), "on RUN_SUCCESS only")
 		}
 		return nil
 	})

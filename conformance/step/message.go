@@ -34,15 +34,11 @@ var extensionSteps = []step{
 	{"When", `(\d+) minutes pass`, (*Scenario).minutesPass},
 	{"When", `the message is published and cancelled`, (*Scenario).publishAndCancel},
 	{"When", `the message is published and its entry is retried`, (*Scenario).publishAndRetry},
-	{"Then", `the second answer names the first message as deduplicated`, (*Scenario).namesFirst},
 	{"Then", `nothing arrives at "([^"]+)" or "([^"]+)"`, func(s *Scenario, a, b string) error { return s.nothingAt(a, b) }},
 	{"Then", `they arrive in the order of their publication(, the first one twice)?`, (*Scenario).inOrder},
-	{"Then", `the callback carries the status and the body of the destination`, (*Scenario).callbackCarries},
 	{"Then", `the failure callback is sent once and names an entry of the dead letter queue`, (*Scenario).failureCallbackOnce},
 	{"Then", `no failure callback is sent`, func(s *Scenario) error { return s.nothingAt("callback") }},
 	{"Then", `between (\d+) and (\d+) deliveries have been made`, (*Scenario).deliveriesBetween},
-	{"Then", `the message can be read with its destination and its body`, (*Scenario).messageReadable},
-	{"Then", `the message is in the dead letter queue with the status (\d+)`, (*Scenario).messageDead},
 	{"Then", `the message is no longer in the dead letter queue`, (*Scenario).messageNotDead},
 	{"Then", `the message is recorded as "([A-Z ]+)"`, (*Scenario).messageStates},
 	{"Then", `the delivery is signed with the current key for its body and its destination`, (*Scenario).signed},
@@ -117,15 +113,6 @@ func (s *Scenario) postBatch(items []map[string]any) error {
 	return s.Ask(harness.Request{Operation: "publishBatch", Body: body})
 }
 
-func (s *Scenario) namesFirst() error {
-	first, _ := check.Text(s.answers[0].JSON, "/messageId")
-	second, _ := check.Text(s.answers[1].JSON, "/messageId")
-	if again, _ := check.At(s.answers[1].JSON, "/deduplicated"); first == "" || first != second || again != true {
-		return s.Asked.Fails("/messageId", "the second answer", first+", deduplicated", harness.Shown(s.Asked.JSON))
-	}
-	return nil
-}
-
 // enqueue sends each message after the answer to the previous one: otherwise their order in
 // the queue is not defined.
 func (s *Scenario) enqueue(n int) error {
@@ -178,22 +165,6 @@ func (s *Scenario) callback() (any, error) {
 		return nil
 	})
 	return body, err
-}
-
-// callbackCarries compares the answer of the destination as the callback carries it:
-// the status as a number, the body in base64.
-func (s *Scenario) callbackCarries() error {
-	body, err := s.callback()
-	if err != nil {
-		return err
-	}
-	s.Endpoint(theDestination).Look()
-	status, _ := check.Integer(body, "/status")
-	text, _ := check.Text(body, "/body")
-	if status != http.StatusCreated || text != base64.StdEncoding.EncodeToString([]byte("made")) {
-		return s.Failure("the callback", `status 201 and "made" in base64`, harness.Shown(body))
-	}
-	return nil
 }
 
 // failureCallbackOnce waits until no second callback can follow before it counts, and
@@ -249,20 +220,6 @@ func (s *Scenario) message() string {
 	return id
 }
 
-// messageReadable compares address and body only; what else a message shows is the target's choice.
-func (s *Scenario) messageReadable() error {
-	a, err := s.Demand(harness.Request{Operation: "getMessage", Vars: map[string]string{"messageId": s.message()}})
-	if err != nil {
-		return err
-	}
-	address, _ := check.Text(a.JSON, "/url")
-	body, _ := check.Text(a.JSON, "/body")
-	if address != s.Endpoint(theDestination).URL || body != string(s.publish.body) {
-		return a.Fails("/url", "the message", s.Endpoint(theDestination).URL+" and its body", harness.Shown(a.JSON))
-	}
-	return nil
-}
-
 // publishAndCancel moves the clock beyond the delay, where it can, so that a message
 // that was not cancelled would arrive now.
 func (s *Scenario) publishAndCancel() error {
@@ -293,17 +250,6 @@ func (s *Scenario) deadMessage() (entry any, err error) {
 		return nil
 	})
 	return entry, err
-}
-
-// messageDead marks the attempts before and after the wait as judged.
-func (s *Scenario) messageDead(status int) error {
-	s.Endpoint(theDestination).Look()
-	entry, err := s.deadMessage()
-	if err != nil {
-		return err
-	}
-	s.Endpoint(theDestination).Look()
-	return s.Equal(entry, "/responseStatus", "the status of the entry", status)
 }
 
 // publishAndRetry reads the id of the entry from the queue: the answer of the publish has

@@ -1,7 +1,6 @@
 package step
 
 import (
-	"cmp"
 	"errors"
 	"fmt"
 	"net/http"
@@ -44,22 +43,15 @@ var restartSteps = []step{
 	{"When", `its entry is restarted twice at once`, (*Scenario).restartTwiceAtOnce},
 	{"When", `the entry of the second is restarted`, (*Scenario).restartSecond},
 	{"When", `an entry that does not exist is restarted`, (*Scenario).restartUnknown},
-	{"Then", `the answer names the new run and the time of its creation`, (*Scenario).namesNewRun},
 	{"Then", `the answers name different runs`, (*Scenario).differentRuns},
 	{"Then", `each new run is called with the payload of its entry`, (*Scenario).calledWithTheirPayloads},
-	{"Then", `the entry of the new run has the (address|retries|failure callback|method|payload|label|flow-control key) of the original`, (*Scenario).sameConfiguration},
-	{"Then", `the entry of the new run carries the other flow-control key`, (*Scenario).hasOtherKey},
 	{"Then", `the new run is called by the original method`, (*Scenario).originalMethod},
-	{"Then", `the answer names the chosen run id`, (*Scenario).namesChosen},
-	{"Then", `the new run has another id than the failed one`, (*Scenario).anotherID},
 	{"Then", `the new run executes the step "([^"]+)" again`, (*Scenario).executesAgain},
 	{"Then", `its first call carries no result of an earlier step`, (*Scenario).noEarlierResult},
 	{"Then", `the new run is called with the original payload`, func(s *Scenario) error { return s.calledWith(s.Runs.payload) }},
 	{"Then", `the new run is called with the payload of the second`, func(s *Scenario) error { return s.calledWith(`{"run":1}`) }},
 	{"Then", `the new run is called with the original forwarded headers`, (*Scenario).originalHeaders},
 	{"Then", `the new run is tried exactly (\d+) times`, (*Scenario).triedExactly},
-	{"Then", `the logs hold the start of the new run( as the answer named it)?`, (*Scenario).newRunLogged},
-	{"Then", `the creation of the new run is not before the restart`, (*Scenario).createdByRestart},
 	{"Then", `the new run succeeds`, (*Scenario).newRunSucceeds},
 	{"Then", `the new run goes out with the flow-control value "([^"]+)"`, (*Scenario).goesOutWith},
 }
@@ -172,45 +164,10 @@ func (s *Scenario) restartBound(binding, value, chosen string) error {
 	return s.restartWith(h, chosen)
 }
 
-func (s *Scenario) hasOtherKey() error {
-	field, err := s.Binding("fields.dlq", "flow_key")
-	if err != nil {
-		return err
-	}
-	entry, err := s.buried(s.Runs.restarted.run)
-	if err != nil {
-		return s.Assume(err, "REQ-DLQ-005", "REQ-RST-012")
-	}
-	return s.Equal(entry, "/"+field, "the flow-control key of the new run", s.Name("other"))
-}
-
 func (s *Scenario) restartSecond() error { return s.restartOK(s.Runs.entries[1], nil) }
 
 func (s *Scenario) restartUnknown() error {
 	return s.restart(map[string]any{"dlqId": entryID(s.Runs.entry) + "9"}, nil)
-}
-
-// namesNewRun requires a run id, and a creation time between the trigger of the first run and now.
-func (s *Scenario) namesNewRun() error {
-	return cmp.Or(
-		s.CheckField(s.Asked.JSON, "/workflowRunId", "string"),
-		s.CheckField(s.Asked.JSON, "/workflowCreatedAt", "integer"),
-		s.between(s.Asked.JSON, "/workflowCreatedAt"),
-	)
-}
-
-func (s *Scenario) namesChosen() error {
-	if r := s.Runs.restarted; r.run != r.chosen {
-		return s.Asked.Fails("/workflowRunId", "the new run has another id", r.chosen, r.run)
-	}
-	return nil
-}
-
-func (s *Scenario) anotherID() error {
-	if run := s.Runs.restarted.run; run == "" || run == s.Runs.Id {
-		return s.Asked.Fails("/workflowRunId", "the id of the new run", "one of its own", run)
-	}
-	return nil
 }
 
 // newCalls waits for calls of the new run. Calls that do not name their run count.
@@ -296,42 +253,6 @@ func (s *Scenario) triedExactly(n int) error {
 	}
 	if got, err := count(); err != nil || got != n {
 		return s.Failure("tries of the new run", strconv.Itoa(n), strconv.Itoa(got))
-	}
-	return nil
-}
-
-// newRunLogged looks for the run by the id of the answer and, where asked, by its creation: the
-// document does not say that this is the time of the log.
-func (s *Scenario) newRunLogged(whole string) error {
-	want := "RUN_STARTED of " + s.Runs.restarted.run
-	created, _ := check.Integer(s.Runs.restarted.answer.JSON, "/workflowCreatedAt")
-	if whole != "" {
-		want += fmt.Sprintf(", created at %d", created)
-	}
-	return s.Eventually(func() error {
-		events, err := s.EventsOf(s.Runs.restarted.run)
-		if err != nil {
-			return err
-		}
-		for _, e := range events {
-			if at, _ := check.Integer(e, "/workflowCreatedAt"); eventState(e) == "RUN_STARTED" && (whole == "" || at == created) {
-				return nil
-			}
-		}
-		return s.FailureOf(events, "the log lacks the start of the new run", want, eventStates(events))
-	})
-}
-
-// createdByRestart allows one second less in real time: whole seconds are legal, and the
-// clocks may differ slightly.
-func (s *Scenario) createdByRestart() error {
-	created, _ := check.Integer(s.Runs.restarted.answer.JSON, "/workflowCreatedAt")
-	low := s.Runs.restarted.asked
-	if !s.Clock.Virtual() {
-		low = low.Add(-time.Second)
-	}
-	if created < low.UnixMilli() {
-		return s.Asked.Fails("/workflowCreatedAt", "the new run was created before the restart", fmt.Sprintf("at least %d", low.UnixMilli()), strconv.FormatInt(created, 10))
 	}
 	return nil
 }

@@ -8,7 +8,6 @@ import (
 
 	"github.com/understudy-mock/understudy/conformance/check"
 	"github.com/understudy-mock/understudy/conformance/harness"
-	"github.com/understudy-mock/understudy/conformance/report"
 	"github.com/understudy-mock/understudy/conformance/workflow"
 	"github.com/understudy-mock/understudy/spec/header"
 )
@@ -87,31 +86,6 @@ func (s *Scenario) calledWithTheirPayloads() error {
 		}
 		return nil
 	})
-}
-
-// sameConfiguration compares the entries of a run and of its restart, which fails in the
-// same way. The new entry must have each value of the original.
-func (s *Scenario) sameConfiguration(what string) error {
-	pointer := map[string]string{"address": "/workflowUrl", "retries": "/maxRetries", "failure callback": "/failureCallback", "method": "/method"}[what]
-	if pointer == "" {
-		field, err := s.Binding("fields.dlq", map[string]string{"payload": "body", "label": "label", "flow-control key": "flow_key"}[what])
-		if err != nil {
-			return err
-		}
-		pointer = "/" + field
-	}
-	want, has := check.At(s.Runs.entry, pointer)
-	if !has {
-		return harness.Inconclusive(report.TriggerNotObserved, "the entry of the original run has nothing at %s", pointer)
-	}
-	entry, err := s.buried(s.Runs.restarted.run)
-	if err != nil {
-		return err
-	}
-	if got, has := check.At(entry, pointer); !has || harness.Plain(got) != harness.Plain(want) {
-		return s.FailureAt(entry, pointer, "the "+what+" of the new run is not that of the original", harness.Plain(want))
-	}
-	return nil
 }
 
 // originalMethod records the method POST when the target file binds no header for the

@@ -26,6 +26,7 @@ func stepAreas() []stepArea {
 		{"restart", restartSteps},
 		{"log", logSteps},
 		{"whole log", logScanSteps},
+		{"filters of lists", filterSteps},
 		{"flow control", flowSteps},
 		{"combinations", combinationSteps},
 		{"statistics", statsSteps},

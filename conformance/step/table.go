@@ -1,6 +1,7 @@
 package step
 
 import (
+	"cmp"
 	"strconv"
 	"strings"
 	"time"
@@ -9,6 +10,7 @@ import (
 
 	"github.com/understudy-mock/understudy/conformance/check"
 	"github.com/understudy-mock/understudy/conformance/harness"
+	"github.com/understudy-mock/understudy/conformance/report"
 	"github.com/understudy-mock/understudy/conformance/table"
 	"github.com/understudy-mock/understudy/spec/header"
 )
@@ -21,9 +23,18 @@ func rowsOf(t *godog.Table) (rows []table.Row) {
 	return rows
 }
 
-// holds judges an item of a list by a table.
-func (s *Scenario) holds(what string, item any, rows []table.Row, first any) error {
-	miss, err := table.Judge(item, rows, func(name string) (string, error) { return s.value(name, item, first) })
+// holds judges an item of a list by a table. known are values that are the same for all items.
+func (s *Scenario) holds(what string, item any, rows []table.Row, first any, known map[string]string) error {
+	miss, err := table.Judge(item, rows, func(name string) (v string, err error) {
+		v, has := known[name]
+		if !has {
+			v, err = s.value(name, item, first)
+		}
+		if err == nil && !strings.HasPrefix(name, "item ") {
+			known[name] = v
+		}
+		return v, err
+	})
 	if err != nil || miss == nil {
 		return err
 	}
@@ -31,12 +42,13 @@ func (s *Scenario) holds(what string, item any, rows []table.Row, first any) err
 }
 
 // value is what a name in a table stands for: a binding of the target file, such as log.response, a
-// value of the item, or of the first one of its list, or what the scenario knows of its run. A time
-// may be moved: created+60s.
+// value at a pointer of the item, of the first one of its list, of the answer, or of the original entry,
+// or what the scenario knows of its run. A time may be moved: trigger+60s.
 func (s *Scenario) value(name string, item, first any) (string, error) {
 	run := &s.Runs
-	if name, by, moved := strings.Cut(name, "+"); moved {
-		at, err := s.value(name, item, first)
+	if i := strings.LastIndex(name, "+"); i > 0 {
+		by := name[i+1:]
+		at, err := s.value(name[:i], item, first)
 		if err != nil {
 			return "", err
 		}
@@ -47,20 +59,39 @@ func (s *Scenario) value(name string, item, first any) (string, error) {
 		}
 		return strconv.FormatInt(ms+d.Milliseconds(), 10), err
 	}
-	section, field, bound := strings.Cut(name, ".")
-	if bound {
-		return s.Binding("fields."+section, field)
-	}
-	for begin, of := range map[string]any{"own ": item, "first ": first} {
-		if pointer, ok := strings.CutPrefix(name, begin); ok {
-			v, _ := check.At(of, "/"+pointer)
-			return harness.Plain(v), nil
+	of, pointer, inItem := strings.Cut(name, " at ")
+	if section, field, bound := strings.Cut(cmp.Or(pointer, name), "."); bound {
+		v, err := s.Binding("fields."+section, field)
+		if err != nil || !inItem {
+			return v, err
 		}
+		pointer = v
+	}
+	if inItem {
+		items := map[string]any{"item": item, "first": first, "original": run.entry}
+		if of == "answer" {
+			items[of] = cmp.Or(run.restarted.answer, s.Asked).JSON // a later step may have asked
+		}
+		v, has := check.At(items[of], "/"+pointer)
+		if !has && of == "original" {
+			return "", harness.Inconclusive(report.TriggerNotObserved, "the entry of the original run has nothing at /%s", pointer)
+		}
+		return harness.Plain(v), nil
 	}
 	millis := func(t time.Time) string { return strconv.FormatInt(t.UnixMilli(), 10) }
 	switch name {
 	case "run":
 		return run.Id, nil
+	case "new run":
+		return run.restarted.run, nil
+	case "chosen run":
+		return run.restarted.chosen, nil
+	case "other key":
+		return s.Name("other"), nil
+	case "destination":
+		return s.Endpoint(theDestination).URL, nil
+	case "body":
+		return string(s.publish.body), nil
 	case "workflow":
 		return run.peer.Endpoint.URL, nil
 	case "invoked workflow":
@@ -98,6 +129,11 @@ func (s *Scenario) value(name string, item, first any) (string, error) {
 		return millis(run.triggered.Add(-s.Skew())), nil
 	case "settled trigger":
 		return millis(run.triggered.Add(s.Skew() + s.Clock.Scaled(s.Suite.Target.Timing.SettleBudget))), nil
+	case "restart": // in whole seconds, by another clock
+		if s.Clock.Virtual() {
+			return millis(run.restarted.asked), nil
+		}
+		return millis(run.restarted.asked.Add(-time.Second)), nil
 	case "now":
 		now, err := s.Clock.Target(s.Context)
 		return millis(now.Add(s.Skew())), err
@@ -105,14 +141,75 @@ func (s *Scenario) value(name string, item, first any) (string, error) {
 	return "", harness.Fault("", "unknown name {%s} in a table", name)
 }
 
-// entryHolds judges the entry of the run, which a When step may not have read.
-func (s *Scenario) entryHolds(t *godog.Table) error {
-	if s.Runs.entry == nil {
-		entry, err := s.buried(s.Runs.Id)
-		if err != nil {
-			return err
-		}
-		s.Runs.entry = entry
+// itemHolds judges one item by a table.
+func (s *Scenario) itemHolds(which string, t *godog.Table) error {
+	item, err := s.item(which)
+	if err != nil {
+		return err
 	}
-	return s.holds("the entry", s.Runs.entry, rowsOf(t), nil)
+	var first any
+	if len(s.answers) > 0 {
+		first = s.answers[0].JSON
+	}
+	return s.holds("the "+which, item, rowsOf(t), first, map[string]string{})
+}
+
+// item reads what a sentence names, if a When step has not.
+func (s *Scenario) item(which string) (item any, err error) {
+	switch which {
+	case "entry":
+		if s.Runs.entry == nil {
+			s.Runs.entry, err = s.buried(s.Runs.Id)
+		}
+		return s.Runs.entry, err
+	case "entry of the new run":
+		return s.buried(s.Runs.restarted.run)
+	case "message":
+		a, err := s.Demand(harness.Request{Operation: "getMessage", Vars: map[string]string{"messageId": s.message()}})
+		if err != nil {
+			return nil, err
+		}
+		return a.JSON, nil
+	case "entry of the message", "callback": // the attempts before and after the wait are judged
+		s.Endpoint(theDestination).Look()
+		defer s.Endpoint(theDestination).Look()
+		if which == "callback" {
+			return s.callback()
+		}
+		return s.deadMessage()
+	}
+	return cmp.Or(s.Runs.restarted.answer, s.Asked).JSON, nil
+}
+
+// eventsHold judges by a table all events of the run that have a value at a place, or not, or requires
+// one that is as the table says.
+func (s *Scenario) eventsHold(which, of, place, not, is string, t *godog.Table) error {
+	rows, run := rowsOf(t), s.Runs.Id
+	if of == "new run" {
+		run = s.Runs.restarted.run
+	}
+	judge := func(events []any) (err error) {
+		judged, known := false, map[string]string{}
+		for _, e := range events {
+			if v, _ := check.At(e, "/"+place); place != "" && (harness.Plain(v) == is) == (not != "") {
+				continue
+			}
+			judged = true
+			err = s.holds("an event of the run", e, rows, events[0], known)
+			if _, failed := err.(*report.Failure); (which == "some") == (err == nil) || err != nil && !failed { //nolint:errorlint // as it was made
+				return err
+			}
+		}
+		if !judged && which == "every" {
+			return s.lacks(is, events)
+		}
+		if !judged {
+			return s.FailureOf(events, "the log of the run lacks an event", cmp.Or(is, "one"), eventStates(events))
+		}
+		return err
+	}
+	if which == "every" {
+		return s.check(judge)
+	}
+	return s.eventually("an event with "+rows[0].Place+" "+is, run, judge)
 }

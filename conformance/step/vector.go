@@ -24,7 +24,6 @@ var vectorSteps = []step{
 	{"Given", `the vectors (".+") in a namespace of their own`, (*Scenario).SomeVectors},
 	{"When", `the information about the vector index is read`, (*Scenario).readInfo},
 	{"When", `the information about the vector index is read until it has moved`, (*Scenario).readInfoMoved},
-	{"Then", `the dense index has the dimension and the similarity function of the index, which has a size`, (*Scenario).partsAgree},
 	{"Then", `the totals are the sums over the namespaces`, (*Scenario).totalsAreSums},
 	{"Then", `the index holds (\d+) vectors more than before, and is not smaller`, (*Scenario).holdsMore},
 }
@@ -99,20 +98,6 @@ func (s *Scenario) total(v any) int64 {
 	ready, _ := check.Integer(v, "/result/vectorCount")
 	pending, _ := check.Integer(v, "/result/pendingVectorCount")
 	return ready + pending
-}
-
-// partsAgree compares what is said twice. An index that holds vectors has a size.
-func (s *Scenario) partsAgree() error {
-	for _, field := range []string{"dimension", "similarityFunction"} {
-		whole, _ := check.At(s.Asked.JSON, "/result/"+field)
-		if part, has := check.At(s.Asked.JSON, "/result/denseIndex/"+field); has && harness.Plain(part) != harness.Plain(whole) {
-			return s.Asked.Fails("/result/denseIndex/"+field, "the dense index differs from the index", harness.Plain(whole), harness.Plain(part))
-		}
-	}
-	if size, _ := check.At(s.Asked.JSON, "/result/indexSize"); harness.Plain(size) == "0" {
-		return s.Asked.Fails("/result/indexSize", "the size of an index with vectors", "more than 0", "0")
-	}
-	return nil
 }
 
 func (s *Scenario) namespaces() (map[string]any, error) {

@@ -14,6 +14,7 @@ package table
 
 import (
 	"encoding/base64"
+	"encoding/json"
 	"net"
 	"net/http"
 	"regexp"
@@ -39,7 +40,7 @@ type Word struct {
 }
 
 // Words are all words. The first one that a text begins with counts; any other text is what the
-// value must be as text, in quotes if it looks like a word.
+// value must be: a number, true, false, or a text, which may have quotes.
 var Words []Word
 
 func init() { // some are about others
@@ -110,7 +111,14 @@ func fits(v any, there bool, want string, fill func(string) string) bool {
 			return w.fits(v, there, rest, fill)
 		}
 	}
-	return there && harness.Plain(v) == fill(strings.Trim(want, `"`))
+	text, isText := v.(string)
+	switch check.Decode([]byte(want)).(type) {
+	case string: // in quotes
+		return isText && text == fill(strings.Trim(want, `"`))
+	case json.Number, bool:
+		return !isText && harness.Plain(v) == want
+	}
+	return there && harness.Plain(v) == fill(want)
 }
 
 // inBraces is a name.

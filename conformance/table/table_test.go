@@ -23,7 +23,7 @@ func TestEachWordFitsWhatItMeans(t *testing.T) {
 	item := check.Decode([]byte(`{"n": 7, "id": "wfr_1", "empty": "", "null": null, "label": "not \"x\", {run}: y", "ip": "::1", "d": "60s",
 		"raw": "d2ZyXzE=", "header": {"x-a": ["1,2", "3"]}, "in": {"k": [true]}}`))
 	for rule, right := range map[string]bool{
-		"n | 7": true, "n | 8": false, `id | "wfr_1"`: true, "id | {run}": true, "id, n | {run}": false, "in/k/0 | true": true, "none | 7": false,
+		"n | 7": true, `n | "7"`: false, `empty | ""`: true, "in/k/0 | false": false, "id | 1": false, "n | 8": false, `id | "wfr_1"`: true, "id | {run}": true, "id, n | {run}": false, "in/k/0 | true": true, "none | 7": false,
 		"n | absent": false, "null | absent": false, "none | absent": true, "null | unset": true, "empty | unset": false, "empty | nothing": true, "n | nothing": false,
 		"n | not 8": true, "none | not 7": true, "n | not not 8": false, "none | absent or 7": true, "n | absent or 7": true, "n | absent or 8": false,
 		"id | some text": true, "n | some text": false, "empty | some text": false, "ip | an IP address": true, "id | an IP address": false,
