@@ -1,7 +1,7 @@
 @area-worlds
-Feature: Worlds of messages
+Feature: Worlds of messages and runs
 
-  Generated messages that differ in every option are under way at once.
+  Generated messages, and generated runs, that differ in every option are under way at once.
 
   Rule: what the document says of one message holds for each of them
 
@@ -148,3 +148,185 @@ Feature: Worlds of messages
       Given worlds of messages
       When everything in them has happened
       Then for every message, no delivery and no callback shows the credential of the publisher
+
+  Rule: what the document says of one run holds for each of them
+
+    @REQ-LOG-007 @stated @time-retries @time-delay
+    Scenario: In worlds of runs the log has RUN_STARTED and the creation of the first message
+      Given worlds of runs
+      When everything in them has happened
+      Then for every run, the log has RUN_STARTED and the creation of the first message
+
+    @REQ-LOG-008 @stated @time-retries @time-delay
+    Scenario: In worlds of runs a run whose steps succeed in the end has RUN_SUCCESS
+      Given worlds of runs
+      When everything in them has happened
+      Then for every run, a run whose steps succeed in the end has RUN_SUCCESS
+
+    @REQ-LOG-009 @stated @time-retries @time-delay
+    Scenario: In worlds of runs a run whose step fails too often has RUN_FAILED, after all retries
+      Given worlds of runs
+      When everything in them has happened
+      Then for every run, a run whose step fails too often has RUN_FAILED, after all retries
+
+    @REQ-LOG-016 @implied @time-retries @time-delay
+    Scenario: In worlds of runs the log has one start and one end
+      Given worlds of runs
+      When everything in them has happened
+      Then for every run, the log has one start and one end
+
+    @REQ-RTY-001 @stated @time-retries @time-delay
+    Scenario: In worlds of runs every step is executed as often as its failures and the retries demand
+      Given worlds of runs
+      When everything in them has happened
+      Then for every run, every step is executed as often as its failures and the retries demand
+
+    @REQ-RTY-002 @stated @time-retries @time-delay
+    Scenario: In worlds of runs a step that fails is not executed more often than the retries plus one
+      Given worlds of runs
+      When everything in them has happened
+      Then for every run, a step that fails is not executed more often than the retries plus one
+
+    @REQ-RTY-003 @implied @time-retries @time-delay
+    Scenario: In worlds of runs a step that has succeeded is not executed again, and none follows a failed one
+      Given worlds of runs
+      When everything in them has happened
+      Then for every run, a step that has succeeded is not executed again, and none follows a failed one
+
+    @REQ-PUB-010 @stated @time-retries @time-delay
+    Scenario: In worlds of runs a delayed run does not begin before its delay has passed
+      Given worlds of runs
+      When everything in them has happened
+      Then for every run, a delayed run does not begin before its delay has passed
+
+    @REQ-PUB-011 @implied @time-retries @time-delay
+    Scenario: In worlds of runs every call has the payload of the run
+      Given worlds of runs
+      When everything in them has happened
+      Then for every run, every call has the payload of the run
+
+    @REQ-LOG-015 @stated @time-retries @time-delay
+    Scenario: In worlds of runs every executed step is recorded under its name
+      Given worlds of runs
+      When everything in them has happened
+      Then for every run, every executed step is recorded under its name
+
+    @REQ-LOG-013 @stated @time-retries @time-delay
+    Scenario: In worlds of runs every step is recorded with its type
+      Given worlds of runs
+      When everything in them has happened
+      Then for every run, every step is recorded with its type
+
+    @REQ-LOG-028 @stated @time-retries @time-delay
+    Scenario: In worlds of runs every step is recorded with the number of steps beside it
+      Given worlds of runs
+      When everything in them has happened
+      Then for every run, every step is recorded with the number of steps beside it
+
+    @REQ-LOG-004 @implied @time-retries @time-delay
+    Scenario: In worlds of runs different steps have different messages
+      Given worlds of runs
+      When everything in them has happened
+      Then for every run, different steps have different messages
+
+    @REQ-LOG-008 @stated @time-retries @time-delay
+    Scenario: In worlds of runs every step that succeeds in the end has DELIVERED
+      Given worlds of runs
+      When everything in them has happened
+      Then for every run, every step that succeeds in the end has DELIVERED
+
+    @REQ-LOG-010 @stated @time-retries @time-delay
+    Scenario: In worlds of runs a run with a failure has ERROR, and a run without one has none
+      Given worlds of runs
+      When everything in them has happened
+      Then for every run, a run with a failure has ERROR, and a run without one has none
+
+    @REQ-LOG-026 @stated @time-retries @time-delay
+    Scenario: In worlds of runs every ERROR has the status of an attempt, and the last one that of the last
+      Given worlds of runs
+      When everything in them has happened
+      Then for every run, every ERROR has the status of an attempt, and the last one that of the last
+
+    @REQ-LOG-019 @stated @time-retries @time-delay
+    Scenario: In worlds of runs every wait has its own WAITER_ADDED
+      Given worlds of runs
+      When everything in them has happened
+      Then for every run, every wait has its own WAITER_ADDED
+
+    @REQ-LOG-020 @stated @time-retries @time-delay
+    Scenario: In worlds of runs every invocation has its own INVOKED
+      Given worlds of runs
+      When everything in them has happened
+      Then for every run, every invocation has its own INVOKED
+
+    @REQ-LOG-027 @stated @time-retries @time-delay
+    Scenario: In worlds of runs only the start of the invoked run names the invoker
+      Given worlds of runs
+      When everything in them has happened
+      Then for every run, only the start of the invoked run names the invoker
+
+    @REQ-LOG-017 @implied @time-retries @time-delay
+    Scenario: In worlds of runs all events agree on the address and the creation of the run
+      Given worlds of runs
+      When everything in them has happened
+      Then for every run, all events agree on the address and the creation of the run
+
+    @REQ-LOG-029 @implied @time-retries @time-delay
+    Scenario: In worlds of runs what follows a sleep is created after it
+      Given worlds of runs
+      When everything in them has happened
+      Then for every run, what follows a sleep is created after it
+
+    @REQ-DLQ-005 @stated @time-retries @time-delay
+    Scenario: In worlds of runs a run that failed is in the dead letter queue
+      Given worlds of runs
+      When everything in them has happened
+      Then for every run, a run that failed is in the dead letter queue
+
+    @REQ-DLQ-015 @implied @time-retries @time-delay
+    Scenario: In worlds of runs a run that succeeded is not in the dead letter queue
+      Given worlds of runs
+      When everything in them has happened
+      Then for every run, a run that succeeded is not in the dead letter queue
+
+    @REQ-DLQ-016 @implied @time-retries @time-delay
+    Scenario: In worlds of runs a run that failed has one entry
+      Given worlds of runs
+      When everything in them has happened
+      Then for every run, a run that failed has one entry
+
+    @REQ-DLQ-010 @stated @time-retries @time-delay
+    Scenario: In worlds of runs the entry has the status and the body of the last attempt
+      Given worlds of runs
+      When everything in them has happened
+      Then for every run, the entry has the status and the body of the last attempt
+
+    @REQ-DLQ-014 @stated @time-retries @time-delay
+    Scenario: In worlds of runs the entry has the id, the address and the retries of the run
+      Given worlds of runs
+      When everything in them has happened
+      Then for every run, the entry has the id, the address and the retries of the run
+
+    @REQ-DLQ-017 @stated @time-retries @time-delay
+    Scenario: In worlds of runs the entry has the payload, the label and the key of the run
+      Given worlds of runs
+      When everything in them has happened
+      Then for every run, the entry has the payload, the label and the key of the run
+
+    @REQ-DLQ-011 @stated @time-retries @time-delay
+    Scenario: In worlds of runs the entry names the failure callback exactly when one was set
+      Given worlds of runs
+      When everything in them has happened
+      Then for every run, the entry names the failure callback exactly when one was set
+
+    @REQ-DLQ-012 @stated @time-retries @time-delay
+    Scenario: In worlds of runs the failure callback of a run that failed is called, and its outcome is stored
+      Given worlds of runs
+      When everything in them has happened
+      Then for every run, the failure callback of a run that failed is called, and its outcome is stored
+
+    @REQ-DLQ-012 @implied @time-retries @time-delay
+    Scenario: In worlds of runs the failure callback of a run that succeeded is not called
+      Given worlds of runs
+      When everything in them has happened
+      Then for every run, the failure callback of a run that succeeded is not called

@@ -20,9 +20,11 @@ type World struct {
 	tag      string // of its names and of the keys of its things
 	patience time.Duration
 	began    time.Time
-	moved    atomic.Int64 // by how much the clock of the target was moved, in ns
-	secret   string       // the credential of the publisher
-	paced    bool         // requests wait for limits.rps of the target file
+	moved    atomic.Int64                      // by how much the clock of the target was moved, in ns
+	secret   string                            // the credential of the publisher
+	poll     time.Duration                     // between looks at what is awaited
+	names    func(section, name string) string // bindings of the target
+	paced    bool                              // requests wait for limits.rps of the target file
 
 	mu     sync.Mutex
 	places []*spot
@@ -33,6 +35,7 @@ type World struct {
 type Life struct {
 	*Thing
 	Error error // of the publish or the trigger
+	Run   *Tale // of a run; what follows is of a message, but Begun
 	guest bool  // brought by another thing, not in the plan
 
 	Want      *Want
@@ -57,7 +60,7 @@ type Attempt struct {
 
 // Run makes the things happen together, within a scenario. patience is how long it waits for what is missing.
 func (k *Kind) Run(s *harness.Scenario, tag string, things []*Thing, patience time.Duration) (*World, error) {
-	w := &World{Kind: k, s: s, tag: tag, patience: patience, began: harness.Now(), secret: string(s.Auth.Bearer), paced: s.Suite.Target.Limits.RPS > 0, stamps: map[*receiver.Received]time.Duration{}}
+	w := &World{Kind: k, s: s, tag: tag, patience: patience, began: harness.Now(), poll: 20 * time.Millisecond, names: s.Bound, secret: string(s.Auth.Bearer), paced: s.Suite.Target.Limits.RPS > 0, stamps: map[*receiver.Received]time.Duration{}}
 	for _, t := range things {
 		w.Lives = append(w.Lives, &Life{Thing: &Thing{Kind: k, Key: tag + t.Key, Pick: t.Pick, seed: t.seed}})
 	}
@@ -84,7 +87,7 @@ func (w *World) pass(d time.Duration) error {
 // await waits until done, at most d of real time.
 func (w *World) await(d time.Duration, done func() bool) error {
 	for began := harness.Now(); !done() && harness.Since(began) < d; {
-		if err := w.s.Clock.Wait(w.s.Context, 20*time.Millisecond); err != nil {
+		if err := w.s.Clock.Wait(w.s.Context, w.poll); err != nil {
 			return err
 		}
 	}
