@@ -80,6 +80,7 @@ func (c *Config) flags() []string {
 		set  bool
 	}{
 		{fmt.Sprintf("--repeat %d", c.Repeat), c.Repeat > 1}, {"--strict", c.Strict}, {"--accept-partial", c.Accept}, {fmt.Sprintf("--concurrency %d", c.Concurrency), c.Concurrency > 0},
+		{fmt.Sprintf("--seed %d", c.Worlds.Seed), c.Worlds.Count > 0},
 	} {
 		if f.set {
 			words = append(words, f.name)
@@ -115,7 +116,7 @@ func (c *Config) selects(p *picked) bool {
 		(len(c.Requirements) == 0 || overlap(c.Requirements, p.result.Requirements)) &&
 		(len(c.Areas) == 0 || slices.Contains(c.Areas, p.area)) &&
 		(len(c.Profiles) == 0 || overlap(c.Profiles, p.result.Profiles)) &&
-		slices.Contains(c.Basis, p.result.Basis)
+		slices.Contains(c.Basis, p.result.Basis) && (c.Worlds.Count > 0 || p.area != "worlds")
 }
 
 // scenarios returns the scenarios of all features.

@@ -47,6 +47,7 @@ type Config struct {
 	Plugin       harness.PluginHost // runs the rate-limit plugin; nil: the driver of the target file
 	SelfTest     bool               // for the stand-in: deliveries and failed requests that no step checked fail
 	SkipCanary   bool               // preflight without a publish
+	Worlds       harness.Worlds     // generated worlds; none without a count
 
 	// Progress is called, one call at a time, when a scenario ends.
 	Progress func(done, total int, running []string, last *report.Result)
@@ -93,7 +94,7 @@ func newSuite(ctx context.Context, cfg Config) (*suite, error) {
 	}
 	cfg.Target.Fill()
 	st := &suite{
-		Suite: harness.NewSuite(ctx, harness.Config{Target: cfg.Target, Concurrency: cfg.concurrency(), Plugin: cfg.Plugin, SelfTest: cfg.SelfTest, Version: Version}, doc),
+		Suite: harness.NewSuite(ctx, harness.Config{Target: cfg.Target, Concurrency: cfg.concurrency(), Plugin: cfg.Plugin, SelfTest: cfg.SelfTest, Version: Version, Worlds: cfg.Worlds}, doc),
 		cfg:   cfg, picked: map[string]*picked{}, broken: map[string]*picked{},
 	}
 	st.leftovers = sync.OnceValues(func() (map[string][]any, error) { return st.leave(st.Context) })

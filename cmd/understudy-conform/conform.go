@@ -10,6 +10,7 @@ import (
 	"text/tabwriter"
 
 	"github.com/understudy-mock/understudy/conformance"
+	"github.com/understudy-mock/understudy/conformance/harness"
 	"github.com/understudy-mock/understudy/conformance/report"
 	"github.com/understudy-mock/understudy/conformance/target"
 	"github.com/understudy-mock/understudy/internal/command"
@@ -103,7 +104,13 @@ func (c conformRun) config(e *env) (conformance.Config, func(), error) {
 	if c.Repeat < 0 {
 		return conformance.Config{}, nil, usageError("--repeat: invalid value %d: must be an integer of 0 or more", c.Repeat)
 	}
+	for name, n := range map[string]int{"worlds": c.Worlds, "world-size": c.WorldSize} {
+		if n < 0 {
+			return conformance.Config{}, nil, usageError("--%s: invalid value %d: must be an integer of 0 or more", name, n)
+		}
+	}
 	cfg := conformance.Config{
+		Worlds:   harness.Worlds{Count: c.Worlds, Size: c.WorldSize, Seed: c.Seed},
 		Profiles: c.Profile, Basis: c.Basis, Repeat: c.Repeat, Strict: c.Strict, Accept: c.AcceptPartial, Tags: c.Tags,
 		Areas: c.Area, Requirements: c.Requirement, Names: c.Scenario, Concurrency: c.Concurrency,
 	}

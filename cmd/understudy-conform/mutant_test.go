@@ -23,6 +23,7 @@ import (
 	"github.com/understudy-mock/understudy/internal/testkit/expect"
 
 	"github.com/understudy-mock/understudy/conformance"
+	"github.com/understudy-mock/understudy/conformance/harness"
 	"github.com/understudy-mock/understudy/conformance/proxy"
 	"github.com/understudy-mock/understudy/conformance/report"
 	"github.com/understudy-mock/understudy/conformance/target"
@@ -89,6 +90,9 @@ func mutated(t *testing.T, m *mutant, how trial) (*report.Report, int64, []proxy
 		cfg.Requirements = []string{"REQ-" + id}
 	} else if id != "" && how.scope == "profile" {
 		cfg.Profiles = []string{requirement(t, id).Profile}
+	}
+	if how.scope == "worlds" {
+		cfg.Areas, cfg.Worlds, cfg.Tags = []string{"worlds"}, harness.Worlds{Count: 3, Seed: 1}, ""
 	}
 	if how.everything {
 		cfg.Basis, cfg.Profiles = append(cfg.Basis, spec.Extension), append(cfg.Profiles, "EXT")

@@ -44,6 +44,7 @@ type Scenario struct {
 	latest    atomic.Int64               // the last exchange that a step made; atomic, since some steps make several at once
 	Judging   bool                       // the step that runs is a Then
 	Before    int                        // the last exchange before the step that runs
+	Setup     []int                      // exchanges that must be repeated before the one that failed
 	Breaks    map[string]*report.Failure // the first answer that breaks a requirement, by its id, whatever the scenario is about
 
 	mu      sync.Mutex
@@ -98,6 +99,17 @@ func (s *Scenario) Finish() {
 		x.Curl, x.Notes = s.curl(&s.sent[i])
 	}
 	s.over = true
+	if f := s.Result.Failure; f != nil && f.Exchange >= 0 && f.Exchange < len(s.sent) {
+		x := &s.Result.Exchanges[f.Exchange]
+		for _, i := range slices.Backward(s.Setup) {
+			x.Curl = s.Result.Exchanges[i].Curl + " && " + x.Curl
+			for _, note := range s.Result.Exchanges[i].Notes {
+				if !slices.Contains(x.Notes, note) {
+					x.Notes = append(x.Notes, note)
+				}
+			}
+		}
+	}
 	s.mu.Unlock()
 	for _, e := range s.Endpoints {
 		for _, got := range e.Deliveries() {

@@ -26,6 +26,14 @@ type Config struct {
 	Plugin      PluginHost // runs the rate-limit plugin; nil: the driver of the target file
 	SelfTest    bool       // an exchange or delivery that no step has judged fails
 	Version     string     // of the suite, for the User-Agent
+	Worlds      Worlds
+}
+
+// Worlds are the generated worlds of a run.
+type Worlds struct {
+	Count int    // of each kind; 0: none
+	Seed  uint64 // of the first one
+	Size  int    // things in each; 0: 40
 }
 
 // Suite is the state that the scenarios of a run share.
@@ -47,6 +55,7 @@ type Suite struct {
 	pace      pace
 	hopes     hopes
 	Idle      Stopwatch // of all scenarios
+	Made      sync.Map  // worlds that scenarios share, by kind
 
 	measuring sync.Mutex    // held while the wait before a retry is measured
 	measured  bool          // whether it has been measured

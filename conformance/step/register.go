@@ -23,6 +23,7 @@ type Scenario struct {
 	searched searching
 	plugin   hostState
 	vectors  vectorizing
+	worlds   *worlds
 	answers  []*harness.Response // of several publishes, in order
 }
 

@@ -34,6 +34,7 @@ func stepAreas() []stepArea {
 		{"search index", searchSteps},
 		{"vector index", vectorSteps},
 		{"rate-limit plugin", limitSteps},
+		{"worlds", worldSteps},
 		{"extensions", extensionSteps},
 	}
 }

@@ -41,7 +41,8 @@ type Step struct {
 	Group   int    // steps with the same number above 0 run in parallel
 	Fails   int    // number of failures before it succeeds; -1: always fails
 	Status  int    // of its failures
-	Body    string // of its failures
+	Later   int    // of its failures after the first; 0: Status
+	Body    string // of its failures; # is the number of the attempt
 	Header  http.Header
 	Seconds int    // of a sleep or a wait
 	URL     string // URL of a call or an invocation
@@ -256,6 +257,10 @@ func (p *Peer) execute(got *receiver.Received, id int) receiver.Reply {
 	st := &p.Steps[id-1]
 	p.mu.Lock()
 	p.done[st.Name]++
+	n, status := p.done[st.Name], st.Status
+	if n > 1 && st.Later > 0 {
+		status = st.Later
+	}
 	failing := st.Fails < 0
 	if st.Fails > 0 {
 		st.Fails--
@@ -263,7 +268,7 @@ func (p *Peer) execute(got *receiver.Received, id int) receiver.Reply {
 	}
 	p.mu.Unlock()
 	if failing {
-		return p.Reply(receiver.Reply{Status: st.Status, Body: st.Body, Header: st.Header.Clone()})
+		return p.Reply(receiver.Reply{Status: status, Body: strings.ReplaceAll(st.Body, "#", strconv.Itoa(n)), Header: st.Header.Clone()})
 	}
 	step := stepBody{StepID: id, StepName: st.Name, StepType: st.Kind, Concurrent: p.beside(st.Group)}
 	out := strconv.Quote("result of " + st.Name)

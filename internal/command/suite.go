@@ -52,6 +52,9 @@ type Conform struct {
 	AcceptPartial    bool          `help:"Exit 0 even if something could not be judged."`
 	Report           []string      `placeholder:"FORMAT=FILE" help:"Write a report; repeatable. Formats: cucumber, github, html, json, junit, markdown."`
 	Concurrency      int           `help:"Number of scenarios at a time; 0 for that of the target file."`
+	Worlds           int           `default:"2" placeholder:"N" help:"Number of generated worlds of each kind; 0 leaves them out."`
+	WorldSize        int           `placeholder:"N" help:"Number of things in a world; 0 for 40."`
+	Seed             uint64        `default:"1" placeholder:"N" help:"Seed of the first world. The same seed makes the same world."`
 	Clock            string        `default:"manual" enum:"manual,real" help:"Clock of the stand-in that the suite starts."`
 	List             bool          `help:"List the scenarios that would run, and stop."`
 	ListSteps        bool          `help:"List the steps that scenarios can use, and stop."`

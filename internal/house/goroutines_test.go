@@ -17,6 +17,7 @@ var goFiles = []string{
 	"conformance/client/session.go",
 	"conformance/client/tunnel.go",
 	"conformance/step/parallel.go",
+	"conformance/world/world.go",
 	"conformance/receiver/receiver.go",
 	"conformance/receiver/relay.go",
 	"engine/advance.go",

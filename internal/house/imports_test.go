@@ -45,7 +45,7 @@ var importRules = []importRule{
 	{"conformance/...", "engine mockserver", ""},
 	{"conformance/...", "conformance", ""},
 	{"conformance/...", "features", "conformance"},
-	{"conformance/...", "fixtures", "conformance conformance/step"},
+	{"conformance/...", "fixtures", "conformance conformance/step conformance/world"},
 	{"conformance/harness conformance/workflow", "conformance/step", ""},
 	{"conformance/check conformance/report conformance/survey conformance/target", "conformance/receiver", ""},
 	{"conformance/check conformance/receiver conformance/survey conformance/target", "conformance/report", ""},

@@ -1,0 +1,298 @@
+package world
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/understudy-mock/understudy/conformance/check"
+	"github.com/understudy-mock/understudy/conformance/harness"
+	"github.com/understudy-mock/understudy/conformance/receiver"
+	"github.com/understudy-mock/understudy/conformance/report"
+	"github.com/understudy-mock/understudy/conformance/workflow"
+	"github.com/understudy-mock/understudy/spec/header"
+)
+
+// Runs are workflow runs. A run has a step that may fail, and further steps for its options.
+var Runs = &Kind{Name: "a run", options: runOptions, normal: normalRun, run: runRuns, Rules: runRules}
+
+// runOptions are all dimensions of a run.
+var runOptions = []option{
+	{"before", "with", []choice{{}, {says: "a step before", n: 1}}},
+	{"parallel", "with", []choice{{}, {says: "2 steps side by side", n: 2}, {says: "3 steps side by side", n: 3}}},
+	{"sleep", "with", []choice{{}, {says: "a sleep of 1 s", name: "SleepFor"}, {says: "a sleep until 1 s later", name: "SleepUntil"}}},
+	{"call", "with", []choice{{}, {says: "a call", n: 1}}},
+	{"wait", "with", []choice{{}, {says: "a wait that times out", n: 1}, {says: "2 waits that time out", n: 2}}},
+	{"invoke", "with", []choice{{}, {says: "an invoked run", n: 1}}},
+	{"after", "with", []choice{{}, {says: "a step after", n: 1}}},
+	{"names", "with", []choice{{}, {says: "step names with quotes and percent signs", values: []string{` "a" %41 / b`}}, {says: "step names in other scripts", values: []string{" größer 配達"}}}},
+	{"retries", "with", []choice{{}, {says: "1 retry", n: 1, needs: retryDelay}, {says: "2 retries", n: 2, needs: retryDelay}}},
+	{"delay", "with", []choice{{}, {says: "a delay of 2 s", n: 2, needs: "delay.format"}}},
+	{"label", "with", []choice{{}, {says: "a label", n: 1, needs: "headers.label"}}},
+	{"key", "with", []choice{{}, {says: "a flow-control key", n: 1, needs: "headers.flow_key"}}},
+	{"failure callback", "with", []choice{{}, {says: "a failure callback", n: 1, needs: "headers.failure_callback"}}},
+	{"body", "with", append([]choice{{values: []string{`{ "order" : "#",  "café":[1.0, 2e3] }`}}}, AwkwardBodies[:9]...)},
+	{"fails", "whose", []choice{
+		{},
+		{says: "step fails once with 503", n: 1, script: []int{503}},
+		{says: "step fails twice with 503", n: 2, script: []int{503}},
+		{says: "step always fails with 503", n: -1, script: []int{503}},
+		{says: "step fails with 503 and then always with 500", n: -1, script: []int{503, 500}},
+		{says: "step always fails with a body that is not UTF-8", n: -1, script: []int{503}, values: []string{"\xff\xfe\x00#"}},
+	}},
+	{"position", "whose", []choice{{}, {says: "failing step is the last one", n: 1}, {says: "failing step is beside others", n: 2}}},
+}
+
+// normalRun replaces choices that others exclude.
+func normalRun(t *Thing) {
+	p := t.Pick
+	if p["fails"] == 0 || t.on("position").n == 2 && p["parallel"] == 0 {
+		p["position"] = 0
+	}
+}
+
+// work is the step that may fail.
+const work = "work"
+
+// steps are the steps of a run; other is the address that a step of a type needs.
+func (t *Thing) steps(other func(kind string) string) (list []workflow.Step) {
+	suffix := strings.Join(t.on("names").values, "")
+	add := func(name, kind string, group int) {
+		list = append(list, workflow.Step{Name: name + suffix, Kind: kind, Group: group, Seconds: 1, URL: other(kind), Event: "never-" + t.Key})
+	}
+	fails, position := t.on("fails"), t.on("position").n
+	failing := func(group int) {
+		add(work, "Run", group)
+		st := &list[len(list)-1]
+		if st.Fails = fails.n; fails.n != 0 {
+			st.Status, st.Later, st.Body = fails.script[0], fails.script[len(fails.script)-1], "attempt #"
+		}
+		if fails.values != nil {
+			st.Body = fails.values[0]
+		}
+	}
+	if t.on("before").n > 0 {
+		add("before", "Run", 0)
+	}
+	if position == 0 {
+		failing(0)
+	}
+	for i := range t.on("parallel").n {
+		add(fmt.Sprint("beside ", i+1), "Run", 1)
+	}
+	if position == 2 {
+		failing(1)
+	}
+	if kind := t.on("sleep").name; kind != "" {
+		add("sleep", kind, 0)
+	}
+	if t.on("call").n > 0 {
+		add("call", "Call", 0)
+	}
+	for i := range t.on("wait").n {
+		add(fmt.Sprint("wait ", i+1), "Wait", 0)
+		list[len(list)-1].Event += strconv.Itoa(i)
+	}
+	if t.on("invoke").n > 0 {
+		add("invoke", "Invoke", 0)
+	}
+	if t.on("after").n > 0 {
+		add("after", "Run", 0)
+	}
+	if position == 1 {
+		failing(0)
+	}
+	return list
+}
+
+// Story is what the document says of a run.
+type Story struct {
+	Steps []workflow.Step // in their order
+	Tries int             // of the step that may fail
+	Fails bool            // the run fails
+	Done  map[string]int  // step -> executions
+	Delay time.Duration
+}
+
+// tell derives the story of a run.
+func (t *Thing) tell() *Story {
+	y := &Story{Steps: t.steps(func(string) string { return "" }), Done: map[string]int{}, Delay: time.Duration(t.on("delay").n) * time.Second}
+	retries, fails := t.on("retries").n, t.on("fails").n
+	y.Fails, y.Tries = fails < 0 || fails > retries, min(fails, retries)+1
+	if fails < 0 {
+		y.Tries = retries + 1
+	}
+	at := slices.IndexFunc(y.Steps, func(st workflow.Step) bool { return strings.HasPrefix(st.Name, work) })
+	for i, st := range y.Steps {
+		switch group := y.Steps[at].Group; {
+		case i == at:
+			y.Done[st.Name] = y.Tries
+		case !y.Fails || i < at || group > 0 && st.Group == group:
+			y.Done[st.Name] = 1
+		default:
+			y.Done[st.Name] = 0
+		}
+	}
+	return y
+}
+
+// status is the answer to the last attempt of the step that fails.
+func (t *Thing) status(attempt int) int {
+	script := t.on("fails").script
+	return script[min(attempt, len(script))-1]
+}
+
+// Tale is what was observed of a run.
+type Tale struct {
+	Story    *Story
+	ID, URL  string
+	Payload  []byte
+	Label    string
+	Key      string
+	Calls    []Attempt
+	Done     map[string]int
+	Events   []any
+	Invoked  []any // events of the invoked run
+	Entries  []any
+	Callback string // URL
+	Called   int    // calls of the failure callback
+
+	peer     *workflow.Peer
+	callback *receiver.Endpoint
+	ended    bool
+}
+
+// runRuns triggers all runs at once, and reads their logs and entries when they have ended.
+func runRuns(w *World) error {
+	w.poll = 200 * time.Millisecond
+	for _, l := range w.Lives {
+		w.invent(l)
+	}
+	return harness.InTurn(
+		func() error { return w.each(w.trigger) },
+		func() error {
+			var dues []time.Duration
+			for _, l := range w.Lives {
+				dues = append(dues, l.Begun+l.Run.Story.Delay)
+			}
+			return w.reach(dues, w.ended)
+		},
+		w.quiet,
+		func() error { return w.each(w.read) },
+	)
+}
+
+// invent makes the workflow of a run.
+func (w *World) invent(l *Life) {
+	y := &Tale{Story: l.tell(), ID: "wfr_" + w.s.Key + l.Key}
+	l.Run = y
+	y.Payload, _ = l.body()
+	steps := l.steps(func(kind string) string {
+		switch kind {
+		case "Call":
+			e := w.s.Endpoint(l.Key + " third party")
+			e.Aside = true
+			return e.URL
+		case "Invoke":
+			return workflow.NewPeer(w.s, l.Key+" invoked", workflow.Step{Name: "inner", Kind: "Run"}).Endpoint.URL
+		}
+		return ""
+	})
+	y.peer = workflow.NewPeer(w.s, l.Key+" workflow", steps...)
+	y.URL = y.peer.Endpoint.URL
+	answer := y.peer.Endpoint.Respond
+	y.peer.Endpoint.Respond = func(got *receiver.Received) receiver.Reply {
+		w.stamp(got)
+		return answer(got)
+	}
+	if l.Pick["failure callback"] > 0 {
+		y.callback = w.s.Endpoint(l.Key + " failure callback")
+		y.callback.Aside, y.Callback = true, y.callback.URL
+	}
+}
+
+// trigger starts a run by the driver of the target file.
+func (w *World) trigger(l *Life) error {
+	y, h := l.Run, http.Header{header.Retries: {strconv.Itoa(l.on("retries").n)}}
+	set := func(binding, value string) string {
+		if l.Pick[binding] == 0 {
+			return ""
+		}
+		h.Set(w.s.Bound("headers", map[string]string{"key": "flow_key", "failure callback": "failure_callback", "label": "label"}[binding]), value)
+		return value
+	}
+	y.Label, y.Key = set("label", "label-"+l.Key), set("key", w.s.Name("key"+l.Key))
+	if y.Key != "" {
+		h.Set(w.s.Bound("headers", "flow_value"), w.flowValue())
+	}
+	set("failure callback", y.Callback)
+	if n := l.on("delay").n; n > 0 {
+		h.Set(header.Delay, strings.ReplaceAll(w.s.Bound("delay", "format"), "{n}", strconv.Itoa(n)))
+	}
+	if wait := w.s.Bound("headers", "retry_delay"); wait != "" {
+		h.Set(wait, harness.RetryDelay)
+	}
+	d, err := w.s.Driver("run")
+	if err != nil {
+		return err
+	}
+	if d.Kind != "exec" {
+		if d.Trigger == nil {
+			return harness.Inconclusive(report.DriverMissing, "drivers.run has no trigger")
+		}
+		d, d.Kind = *d.Trigger, "http"
+	}
+	plain := map[string]string{}
+	for name, values := range w.s.Suite.Dialect.BrandHeader(h.Clone()) {
+		plain[name] = strings.Join(values, ", ")
+	}
+	text, _ := json.Marshal(plain) // texts always encode
+	l.Begun = w.now()
+	a, err := w.s.Run("run", d, map[string]string{"workflow": y.URL, "runId": y.ID, "body": string(y.Payload), "headers": string(text)}, h)
+	if err == nil && d.Result != "" {
+		y.ID, err = a.Result("run", d)
+	}
+	return err
+}
+
+// ended reports whether the logs show the end of every run. The log of a failed request has none.
+func (w *World) ended() bool {
+	_ = w.each(func(l *Life) error {
+		if y := l.Run; !y.ended {
+			events, err := w.s.EventsOf(y.ID)
+			y.ended = err == nil && slices.ContainsFunc(events, func(e any) bool { return slices.Contains([]string{"RUN_SUCCESS", "RUN_FAILED"}, text(e, "/state")) })
+			return err
+		}
+		return nil
+	})
+	return !slices.ContainsFunc(w.Lives, func(l *Life) bool { return !l.Run.ended })
+}
+
+// read reads all that the target shows of a run.
+func (w *World) read(l *Life) (err error) {
+	y := l.Run
+	y.Calls, y.Done = w.stamped(y.peer.Endpoint.Look()), map[string]int{}
+	for _, st := range y.Story.Steps {
+		y.Done[st.Name] = y.peer.Executions(st.Name)
+	}
+	if y.callback != nil {
+		y.Called = len(y.callback.Look())
+	}
+	if y.Events, err = w.s.EventsOf(y.ID); err == nil && l.on("invoke").n > 0 {
+		y.Invoked, err = w.s.EventsOf(y.ID + "_invoked")
+	}
+	if err == nil {
+		y.Entries, err = w.s.EntriesOf(y.ID)
+	}
+	return err
+}
+
+// text is a text in an item, "" for none.
+func text(item any, pointer string) string {
+	v, _ := check.Text(item, pointer)
+	return v
+}

@@ -1,0 +1,194 @@
+package world
+
+import (
+	"encoding/base64"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"net/http"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+	"unicode/utf8"
+
+	"github.com/understudy-mock/understudy/conformance/check"
+	"github.com/understudy-mock/understudy/conformance/receiver"
+	"github.com/understudy-mock/understudy/conformance/workflow"
+	"github.com/understudy-mock/understudy/internal/testkit/expect"
+)
+
+// bindings are the names of the test for what the document describes without a name.
+func bindings(_, name string) string { return name }
+
+// follow makes the observations of a run on a server that obeys the document but for its flaw. It
+// follows the steps of the workflow, not the story that the rules expect.
+func follow(flaw string, l *Life) {
+	is := func(name string) bool { return name == flaw }
+	y := &Tale{Story: l.tell(), ID: "wfr_" + l.Key, URL: "http://x.test/" + l.Key, Done: map[string]int{}}
+	l.Run = y
+	y.Payload, _ = l.body()
+	event := func(state string, more map[string]any) {
+		e := map[string]any{"state": state, "workflowUrl": y.URL, "workflowCreatedAt": 5}
+		maps.Copy(e, more)
+		text, _ := json.Marshal(e) // plain values
+		y.Events = append(y.Events, check.Decode(text))
+	}
+	now, messages := 1000, 0
+	message := func(name, kind string, concurrent int) map[string]any {
+		if messages++; is("steps share a message") {
+			messages = 7
+		}
+		return map[string]any{"stepInfo": map[string]any{"stepName": name, "stepType": kind, "messageId": "m" + strconv.Itoa(messages), "concurrent": concurrent, "createdAt": now}}
+	}
+	event("RUN_STARTED", nil)
+	if is("two starts") {
+		event("RUN_STARTED", nil)
+	}
+	first := message("init", "Initial", 1)
+	event("CREATED", first)
+	event("DELIVERED", first)
+	payload := base64.StdEncoding.EncodeToString(y.Payload)
+	call, _ := json.Marshal([]map[string]string{{"body": payload}})
+	begun := time.Duration(l.on("delay").n) * time.Second
+	if is("a delay with retries is ignored") && l.on("retries").n > 0 {
+		begun = 0
+	}
+	y.Calls = []Attempt{{&receiver.Received{Header: http.Header{}, Body: call}, begun}}
+	steps, dead, last := l.steps(func(string) string { return "" }), false, 0
+	for i, st := range steps {
+		if dead && (st.Group == 0 || steps[last].Group != st.Group) {
+			break
+		}
+		beside := 1
+		if st.Group > 0 {
+			beside = len(slices.DeleteFunc(slices.Clone(steps), func(o workflow.Step) bool { return o.Group != st.Group }))
+		}
+		if is("concurrent is 1") {
+			beside = 1
+		}
+		allowed := l.on("retries").n
+		if is("a step is not tried a third time") {
+			allowed = min(allowed, 1)
+		}
+		for n := 0; ; n++ {
+			y.Done[st.Name]++
+			if st.Fails >= 0 && n >= st.Fails {
+				break
+			}
+			event("ERROR", map[string]any{"response_status": l.status(n + 1), "stepInfo": message(st.Name, "Run", beside)["stepInfo"]})
+			if n == allowed {
+				dead, last = true, i
+				break
+			}
+		}
+		if dead && last == i {
+			continue
+		}
+		if is("the step after a failure has no DELIVERED") && st.Fails > 0 {
+			event("CREATED", message(st.Name, st.Kind, beside))
+			continue
+		}
+		m := message(st.Name, st.Kind, beside)
+		event("CREATED", m)
+		event("DELIVERED", m)
+		switch {
+		case st.Kind == "Wait" && !(is("one WAITER_ADDED") && strings.HasPrefix(st.Name, "wait 2")):
+			event("WAITER_ADDED", nil)
+		case st.Kind == "Invoke":
+			event("INVOKED", nil)
+			y.Invoked = []any{map[string]any{"state": "RUN_STARTED", "invoker_run_id": map[bool]string{false: y.ID}[is("no invoker")]}}
+		case strings.HasPrefix(st.Kind, "Sleep") && !is("sleeps are skipped"):
+			now += 1000
+		}
+	}
+	event(map[bool]string{true: "RUN_FAILED", false: "RUN_SUCCESS"}[dead], nil)
+	if l.Pick["failure callback"] > 0 {
+		if y.Callback = "http://x.test/failed"; dead && !is("no failure callback") {
+			y.Called = 1
+		}
+	}
+	if l.Pick["label"] > 0 {
+		y.Label = "label"
+	}
+	if !dead || is("no entry with a label") && y.Label != "" {
+		return
+	}
+	tried := l.on("retries").n + 1
+	body := "attempt " + strconv.Itoa(tried)
+	if is("the entry has the first answer") {
+		body = "attempt 1"
+	}
+	e := map[string]any{
+		"workflowRunId": y.ID, "workflowUrl": y.URL, "url": y.URL, "maxRetries": l.on("retries").n, "responseStatus": l.status(tried), "responseBody": body,
+		"failureCallback": y.Callback, "failureCallbackInfo": map[string]any{"responseStatus": 200}, "label": y.Label, "body": string(y.Payload), "body_base64": payload,
+		"response_body_base64": base64.StdEncoding.EncodeToString([]byte("\xff\xfe\x00" + strconv.Itoa(tried))),
+	}
+	if !utf8.ValidString(string(y.Payload)) {
+		delete(e, "body")
+	}
+	text, _ := json.Marshal(e) // plain values
+	y.Entries = []any{check.Decode(text)}
+}
+
+// brokenRuns are the rules of runs that a flaw breaks, and how many runs each rule has judged.
+func brokenRuns(flaw string) (ids []string, judged map[string]int) {
+	judged = map[string]int{}
+	for seed := range uint64(5) {
+		w := &World{Kind: Runs, names: bindings}
+		for _, t := range Runs.Generate(seed, 40, everything) {
+			t.Pick["key"] = 0
+			l := &Life{Thing: t}
+			follow(flaw, l)
+			w.Lives = append(w.Lives, l)
+		}
+		for _, r := range Runs.Rules {
+			found, n := w.Judge(r)
+			judged[r.Says] += n
+			if id := r.Requirement[4:] + " " + string(r.Basis); len(found) > 0 && !slices.Contains(ids, id) {
+				ids = append(ids, id)
+			}
+		}
+	}
+	slices.Sort(ids)
+	return ids, judged
+}
+
+func TestAServerThatObeysTheModelOfRunsPassesEveryRule(t *testing.T) {
+	t.Parallel()
+	ids, judged := brokenRuns("")
+	expect.Equal(t, "broken rules", ids, nil)
+	for _, r := range Runs.Rules {
+		if judged[r.Says] == 0 {
+			t.Errorf("nothing was judged by: %s", r.Says)
+		}
+	}
+}
+
+func TestEachDeviationOfARunBreaksItsRules(t *testing.T) {
+	t.Parallel()
+	for flaw, want := range map[string][]string{
+		"two starts":                                {"LOG-016 implied"},
+		"steps share a message":                     {"LOG-004 implied"},
+		"a delay with retries is ignored":           {"PUB-010 stated"},
+		"concurrent is 1":                           {"LOG-028 stated"},
+		"the step after a failure has no DELIVERED": {"LOG-008 stated"},
+		"one WAITER_ADDED":                          {"LOG-019 stated"},
+		"no invoker":                                {"LOG-027 stated"},
+		"sleeps are skipped":                        {"LOG-029 implied"},
+		"no failure callback":                       {"DLQ-012 stated"},
+		"no entry with a label":                     {"DLQ-005 stated"},
+		"the entry has the first answer":            {"DLQ-010 stated"},
+	} {
+		t.Run(flaw, func(t *testing.T) {
+			t.Parallel()
+			ids, _ := brokenRuns(flaw)
+			expect.Equal(t, "broken rules", ids, want)
+		})
+	}
+	ids, _ := brokenRuns("a step is not tried a third time")
+	if !slices.Contains(ids, "RTY-001 stated") {
+		t.Errorf("a step that is not tried a third time breaks %s", fmt.Sprint(ids))
+	}
+}

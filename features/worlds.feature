@@ -1,0 +1,332 @@
+@area-worlds
+Feature: Worlds of messages and runs
+
+  Generated messages, and generated runs, that differ in every option are under way at once.
+
+  Rule: what the document says of one message holds for each of them
+
+    @REQ-PUB-003 @stated @time-retries @time-delay
+    Scenario: In worlds of messages a publish with the token in the header is accepted
+      Given worlds of messages
+      When everything in them has happened
+      Then for every message, a publish with the token in the header is accepted
+
+    @REQ-PUB-004 @stated @time-retries @time-delay
+    Scenario: In worlds of messages a publish with the token in the query is accepted
+      Given worlds of messages
+      When everything in them has happened
+      Then for every message, a publish with the token in the query is accepted
+
+    @REQ-PUB-001 @stated @time-retries @time-delay
+    Scenario: In worlds of messages a message to a URL arrives there
+      Given worlds of messages
+      When everything in them has happened
+      Then for every message, a message to a URL arrives there
+
+    @REQ-PUB-002 @stated @time-retries @time-delay
+    Scenario: In worlds of messages a message to a group arrives at every endpoint
+      Given worlds of messages
+      When everything in them has happened
+      Then for every message, a message to a group arrives at every endpoint
+
+    @REQ-FLC-001 @stated @time-retries @time-delay
+    Scenario: In worlds of messages a message that a key holds arrives after the resume
+      Given worlds of messages
+      When everything in them has happened
+      Then for every message, a message that a key holds arrives after the resume
+
+    @REQ-FLC-003 @implied @time-retries @time-delay
+    Scenario: In worlds of messages a message stays held while only other keys are resumed
+      Given worlds of messages
+      When everything in them has happened
+      Then for every message, a message stays held while only other keys are resumed
+
+    @REQ-PUB-001 @stated @time-retries @time-delay
+    Scenario: In worlds of messages nothing arrives that was not published there
+      Given worlds of messages
+      When everything in them has happened
+      Then for every message, nothing arrives that was not published there
+
+    @REQ-PUB-001 @stated @time-retries @time-delay
+    Scenario: In worlds of messages every attempt is at the path and the query of the destination
+      Given worlds of messages
+      When everything in them has happened
+      Then for every message, every attempt is at the path and the query of the destination
+
+    @REQ-RTY-001 @stated @time-retries @time-delay
+    Scenario: In worlds of messages an endpoint that fails is tried as often as the message allows
+      Given worlds of messages
+      When everything in them has happened
+      Then for every message, an endpoint that fails is tried as often as the message allows
+
+    @REQ-RTY-002 @stated @time-retries @time-delay
+    Scenario: In worlds of messages an endpoint is not tried more often than the message allows
+      Given worlds of messages
+      When everything in them has happened
+      Then for every message, an endpoint is not tried more often than the message allows
+
+    @REQ-RTY-003 @implied @time-retries @time-delay
+    Scenario: In worlds of messages an endpoint that has answered with a success is not tried again
+      Given worlds of messages
+      When everything in them has happened
+      Then for every message, an endpoint that has answered with a success is not tried again
+
+    @REQ-PUB-010 @stated @time-retries @time-delay
+    Scenario: In worlds of messages nothing arrives before the delay has passed
+      Given worlds of messages
+      When everything in them has happened
+      Then for every message, nothing arrives before the delay has passed
+
+    @REQ-PUB-010 @implied @time-retries @time-delay
+    Scenario: In worlds of messages a message is not delayed by what does not configure it
+      Given worlds of messages
+      When everything in them has happened
+      Then for every message, a message is not delayed by what does not configure it
+
+    @REQ-PUB-011 @implied @time-retries @time-delay
+    Scenario: In worlds of messages every attempt has the body of the message
+      Given worlds of messages
+      When everything in them has happened
+      Then for every message, every attempt has the body of the message
+
+    @REQ-PUB-006 @stated @time-retries @time-delay
+    Scenario: In worlds of messages every attempt carries the values of the forwarded headers
+      Given worlds of messages
+      When everything in them has happened
+      Then for every message, every attempt carries the values of the forwarded headers
+
+    @REQ-PUB-006 @implied @time-retries @time-delay
+    Scenario: In worlds of messages every attempt carries the forwarded headers under their names
+      Given worlds of messages
+      When everything in them has happened
+      Then for every message, every attempt carries the forwarded headers under their names
+
+    @REQ-PUB-007 @stated @time-retries @time-delay
+    Scenario: In worlds of messages no attempt carries a header that is not forwarded
+      Given worlds of messages
+      When everything in them has happened
+      Then for every message, no attempt carries a header that is not forwarded
+
+    @REQ-PUB-008 @stated @time-retries @time-delay
+    Scenario: In worlds of messages every attempt carries all headers when the message forwards all
+      Given worlds of messages
+      When everything in them has happened
+      Then for every message, every attempt carries all headers when the message forwards all
+
+    @REQ-PUB-009 @stated @time-retries @time-delay
+    Scenario: In worlds of messages every attempt carries all headers when the message forwards all by query
+      Given worlds of messages
+      When everything in them has happened
+      Then for every message, every attempt carries all headers when the message forwards all by query
+
+    @REQ-GRP-002 @stated @time-retries @time-delay
+    Scenario: In worlds of messages every attempt carries the default headers of the group
+      Given worlds of messages
+      When everything in them has happened
+      Then for every message, every attempt carries the default headers of the group
+
+    @REQ-GRP-002 @implied @time-retries @time-delay
+    Scenario: In worlds of messages no attempt carries the default headers of another group
+      Given worlds of messages
+      When everything in them has happened
+      Then for every message, no attempt carries the default headers of another group
+
+    @REQ-PUB-014 @stated @time-retries @time-delay
+    Scenario: In worlds of messages the callback of the outcome is called
+      Given worlds of messages
+      When everything in them has happened
+      Then for every message, the callback of the outcome is called
+
+    @REQ-PUB-014 @implied @time-retries @time-delay
+    Scenario: In worlds of messages the failure callback is not called after a success
+      Given worlds of messages
+      When everything in them has happened
+      Then for every message, the failure callback is not called after a success
+
+    @REQ-AUT-006 @implied @leak @time-retries @time-delay
+    Scenario: In worlds of messages no delivery and no callback shows the credential of the publisher
+      Given worlds of messages
+      When everything in them has happened
+      Then for every message, no delivery and no callback shows the credential of the publisher
+
+  Rule: what the document says of one run holds for each of them
+
+    @REQ-LOG-007 @stated @time-retries @time-delay
+    Scenario: In worlds of runs the log has RUN_STARTED and the creation of the first message
+      Given worlds of runs
+      When everything in them has happened
+      Then for every run, the log has RUN_STARTED and the creation of the first message
+
+    @REQ-LOG-008 @stated @time-retries @time-delay
+    Scenario: In worlds of runs a run whose steps succeed in the end has RUN_SUCCESS
+      Given worlds of runs
+      When everything in them has happened
+      Then for every run, a run whose steps succeed in the end has RUN_SUCCESS
+
+    @REQ-LOG-009 @stated @time-retries @time-delay
+    Scenario: In worlds of runs a run whose step fails too often has RUN_FAILED, after all retries
+      Given worlds of runs
+      When everything in them has happened
+      Then for every run, a run whose step fails too often has RUN_FAILED, after all retries
+
+    @REQ-LOG-016 @implied @time-retries @time-delay
+    Scenario: In worlds of runs the log has one start and one end
+      Given worlds of runs
+      When everything in them has happened
+      Then for every run, the log has one start and one end
+
+    @REQ-RTY-001 @stated @time-retries @time-delay
+    Scenario: In worlds of runs every step is executed as often as its failures and the retries demand
+      Given worlds of runs
+      When everything in them has happened
+      Then for every run, every step is executed as often as its failures and the retries demand
+
+    @REQ-RTY-002 @stated @time-retries @time-delay
+    Scenario: In worlds of runs a step that fails is not executed more often than the retries plus one
+      Given worlds of runs
+      When everything in them has happened
+      Then for every run, a step that fails is not executed more often than the retries plus one
+
+    @REQ-RTY-003 @implied @time-retries @time-delay
+    Scenario: In worlds of runs a step that has succeeded is not executed again, and none follows a failed one
+      Given worlds of runs
+      When everything in them has happened
+      Then for every run, a step that has succeeded is not executed again, and none follows a failed one
+
+    @REQ-PUB-010 @stated @time-retries @time-delay
+    Scenario: In worlds of runs a delayed run does not begin before its delay has passed
+      Given worlds of runs
+      When everything in them has happened
+      Then for every run, a delayed run does not begin before its delay has passed
+
+    @REQ-PUB-011 @implied @time-retries @time-delay
+    Scenario: In worlds of runs every call has the payload of the run
+      Given worlds of runs
+      When everything in them has happened
+      Then for every run, every call has the payload of the run
+
+    @REQ-LOG-015 @stated @time-retries @time-delay
+    Scenario: In worlds of runs every executed step is recorded under its name
+      Given worlds of runs
+      When everything in them has happened
+      Then for every run, every executed step is recorded under its name
+
+    @REQ-LOG-013 @stated @time-retries @time-delay
+    Scenario: In worlds of runs every step is recorded with its type
+      Given worlds of runs
+      When everything in them has happened
+      Then for every run, every step is recorded with its type
+
+    @REQ-LOG-028 @stated @time-retries @time-delay
+    Scenario: In worlds of runs every step is recorded with the number of steps beside it
+      Given worlds of runs
+      When everything in them has happened
+      Then for every run, every step is recorded with the number of steps beside it
+
+    @REQ-LOG-004 @implied @time-retries @time-delay
+    Scenario: In worlds of runs different steps have different messages
+      Given worlds of runs
+      When everything in them has happened
+      Then for every run, different steps have different messages
+
+    @REQ-LOG-008 @stated @time-retries @time-delay
+    Scenario: In worlds of runs every step that succeeds in the end has DELIVERED
+      Given worlds of runs
+      When everything in them has happened
+      Then for every run, every step that succeeds in the end has DELIVERED
+
+    @REQ-LOG-010 @stated @time-retries @time-delay
+    Scenario: In worlds of runs a run with a failure has ERROR, and a run without one has none
+      Given worlds of runs
+      When everything in them has happened
+      Then for every run, a run with a failure has ERROR, and a run without one has none
+
+    @REQ-LOG-026 @stated @time-retries @time-delay
+    Scenario: In worlds of runs every ERROR has the status of an attempt, and the last one that of the last
+      Given worlds of runs
+      When everything in them has happened
+      Then for every run, every ERROR has the status of an attempt, and the last one that of the last
+
+    @REQ-LOG-019 @stated @time-retries @time-delay
+    Scenario: In worlds of runs every wait has its own WAITER_ADDED
+      Given worlds of runs
+      When everything in them has happened
+      Then for every run, every wait has its own WAITER_ADDED
+
+    @REQ-LOG-020 @stated @time-retries @time-delay
+    Scenario: In worlds of runs every invocation has its own INVOKED
+      Given worlds of runs
+      When everything in them has happened
+      Then for every run, every invocation has its own INVOKED
+
+    @REQ-LOG-027 @stated @time-retries @time-delay
+    Scenario: In worlds of runs only the start of the invoked run names the invoker
+      Given worlds of runs
+      When everything in them has happened
+      Then for every run, only the start of the invoked run names the invoker
+
+    @REQ-LOG-017 @implied @time-retries @time-delay
+    Scenario: In worlds of runs all events agree on the address and the creation of the run
+      Given worlds of runs
+      When everything in them has happened
+      Then for every run, all events agree on the address and the creation of the run
+
+    @REQ-LOG-029 @implied @time-retries @time-delay
+    Scenario: In worlds of runs what follows a sleep is created after it
+      Given worlds of runs
+      When everything in them has happened
+      Then for every run, what follows a sleep is created after it
+
+    @REQ-DLQ-005 @stated @time-retries @time-delay
+    Scenario: In worlds of runs a run that failed is in the dead letter queue
+      Given worlds of runs
+      When everything in them has happened
+      Then for every run, a run that failed is in the dead letter queue
+
+    @REQ-DLQ-015 @implied @time-retries @time-delay
+    Scenario: In worlds of runs a run that succeeded is not in the dead letter queue
+      Given worlds of runs
+      When everything in them has happened
+      Then for every run, a run that succeeded is not in the dead letter queue
+
+    @REQ-DLQ-016 @implied @time-retries @time-delay
+    Scenario: In worlds of runs a run that failed has one entry
+      Given worlds of runs
+      When everything in them has happened
+      Then for every run, a run that failed has one entry
+
+    @REQ-DLQ-010 @stated @time-retries @time-delay
+    Scenario: In worlds of runs the entry has the status and the body of the last attempt
+      Given worlds of runs
+      When everything in them has happened
+      Then for every run, the entry has the status and the body of the last attempt
+
+    @REQ-DLQ-014 @stated @time-retries @time-delay
+    Scenario: In worlds of runs the entry has the id, the address and the retries of the run
+      Given worlds of runs
+      When everything in them has happened
+      Then for every run, the entry has the id, the address and the retries of the run
+
+    @REQ-DLQ-017 @stated @time-retries @time-delay
+    Scenario: In worlds of runs the entry has the payload, the label and the key of the run
+      Given worlds of runs
+      When everything in them has happened
+      Then for every run, the entry has the payload, the label and the key of the run
+
+    @REQ-DLQ-011 @stated @time-retries @time-delay
+    Scenario: In worlds of runs the entry names the failure callback exactly when one was set
+      Given worlds of runs
+      When everything in them has happened
+      Then for every run, the entry names the failure callback exactly when one was set
+
+    @REQ-DLQ-012 @stated @time-retries @time-delay
+    Scenario: In worlds of runs the failure callback of a run that failed is called, and its outcome is stored
+      Given worlds of runs
+      When everything in them has happened
+      Then for every run, the failure callback of a run that failed is called, and its outcome is stored
+
+    @REQ-DLQ-012 @implied @time-retries @time-delay
+    Scenario: In worlds of runs the failure callback of a run that succeeded is not called
+      Given worlds of runs
+      When everything in them has happened
+      Then for every run, the failure callback of a run that succeeded is not called
