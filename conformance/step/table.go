@@ -38,7 +38,7 @@ func (s *Scenario) holds(what string, item any, rows []table.Row, first any, kno
 	if err != nil || miss == nil {
 		return err
 	}
-	return s.FailureAt(item, miss.Pointer, what+" has another value", harness.Clip(miss.Want))
+	return s.FailureAt(item, miss.Pointer, miss.Pointer[1:]+" of "+what, harness.Clip(miss.Want))
 }
 
 // value is what a name in a table stands for: a binding of the target file, such as log.response, a
@@ -195,7 +195,7 @@ func (s *Scenario) eventsHold(which, of, place, not, is string, t *godog.Table) 
 				continue
 			}
 			judged = true
-			err = s.holds("an event of the run", e, rows, events[0], known)
+			err = s.holds("an event "+eventState(e), e, rows, events[0], known)
 			if _, failed := err.(*report.Failure); (which == "some") == (err == nil) || err != nil && !failed { //nolint:errorlint // as it was made
 				return err
 			}
