@@ -62,19 +62,18 @@ func (s *Server) access(w *tenant.Tenant) control.Access {
 	return control.Access{URL: s.URL(), Advertised: s.cfg.Advertise != nil, Env: env}
 }
 
-var _ = registerHandlers(apiRows())
+// The handlers of the interface and of the control API.
+var (
+	_ = bind(messaging.Handlers, func(s *Server) *messaging.API { return s.messaging })
+	_ = bind(saved.Handlers, func(s *Server) *saved.States { return s.states })
+	_ = bind(control.Handlers, func(s *Server) *control.Service { return s.control })
+)
 
-// apiRows are the handlers of the interface and of the control API.
-func apiRows() map[string]handler {
-	rows := map[string]handler{}
-	for id, h := range messaging.Handlers() {
-		rows[id] = func(s *Server, c *call.Call) (any, error) { return h(s.messaging, c) }
+// bind adds the handlers of a part of the server.
+func bind[T any](rows call.Table[T], part func(*Server) T) table {
+	bound := table{}
+	for id, h := range rows {
+		bound[id] = func(s *Server, c *call.Call) (any, error) { return h(part(s), c) }
 	}
-	for id, h := range saved.Handlers() {
-		rows[id] = func(s *Server, c *call.Call) (any, error) { return h(s.states, c) }
-	}
-	for id, h := range control.Handlers() {
-		rows[id] = func(s *Server, c *call.Call) (any, error) { return h(s.control, c) }
-	}
-	return rows
+	return handlerTable.Add(bound)
 }

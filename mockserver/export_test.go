@@ -28,7 +28,7 @@ func WithHandlers(change func(map[string]string), f func()) {
 		marks[id] = ""
 	}
 	change(marks)
-	handlerTable = map[string]handler{}
+	handlerTable = table{}
 	for id, mark := range marks {
 		switch mark {
 		case "panics":

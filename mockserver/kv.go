@@ -11,7 +11,7 @@ import (
 	"github.com/understudy-mock/understudy/mockserver/response"
 )
 
-var _ = registerHandlers(map[string]handler{
+var _ = handlerTable.Add(table{
 	"kvCommand":     (*Server).kvCall,
 	"kvPathGet":     (*Server).kvCall,
 	"kvPathPost":    (*Server).kvCall,

@@ -589,7 +589,7 @@ func (s *Server) tellRequest(c *call.Call, x *Exchange, err error) {
 	log.LogAttrs(context.Background(), slog.LevelWarn, text, attrs...)
 }
 
-var _ = registerHandlers(map[string]handler{
+var _ = handlerTable.Add(table{
 	"asDelete": (*Server).as,
 	"asGet":    (*Server).as,
 	"asPatch":  (*Server).as,

@@ -19,19 +19,9 @@ import (
 
 // handlerTable has one row for each operation; router_test.go compares it with the
 // documents. Each area adds its own rows.
-var handlerTable = map[string]handler{}
+var handlerTable = table{}
 
-// registerHandlers adds an area's rows; the same operation twice is a
-// programming error, and panics.
-func registerHandlers(rows map[string]handler) map[string]handler {
-	for id, h := range rows {
-		if handlerTable[id] != nil {
-			panic("two handlers for operation " + id)
-		}
-		handlerTable[id] = h
-	}
-	return rows
-}
+type table = call.Table[*Server]
 
 // routes builds the router from the documents.
 func (s *Server) routes(docs ...*spec.Document) (*mux.Router, error) {

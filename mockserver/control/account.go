@@ -6,7 +6,7 @@ import (
 	"github.com/understudy-mock/understudy/mockserver/tenant"
 )
 
-var _ = registerHandlers(map[string]Handler{
+var _ = Handlers.Add(table{
 	"controlAccount":    (*Service).account,
 	"controlAccounts":   (*Service).accounts,
 	"controlPutAccount": (*Service).putAccount,

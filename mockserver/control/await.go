@@ -16,7 +16,7 @@ import (
 	"github.com/understudy-mock/understudy/mockserver/traffic"
 )
 
-var _ = registerHandlers(map[string]Handler{"controlAwait": (*Service).await})
+var _ = Handlers.Add(table{"controlAwait": (*Service).await})
 
 // Condition is what a caller waits for: Count entries that match. Most other
 // fields apply to some kinds of entries only, see awaitKeys.

@@ -13,7 +13,7 @@ import (
 	"github.com/understudy-mock/understudy/mockserver/traffic"
 )
 
-var _ = registerHandlers(map[string]Handler{"controlBody": (*Service).body})
+var _ = Handlers.Add(table{"controlBody": (*Service).body})
 
 // bodySources find a body by the kind and the id of its owner and the name of the body. Sorted.
 var bodySources = map[string]func(c *call.Call, id, place string) ([]byte, error){

@@ -16,7 +16,7 @@ import (
 	"github.com/understudy-mock/understudy/spec/api"
 )
 
-var _ = registerHandlers(map[string]Handler{
+var _ = Handlers.Add(table{
 	"controlAdvance":  (*Service).advance,
 	"controlClock":    (*Service).clock,
 	"controlSetClock": (*Service).setClock,

@@ -11,7 +11,7 @@ import (
 	"github.com/understudy-mock/understudy/spec/mask"
 )
 
-var _ = registerHandlers(map[string]Handler{
+var _ = Handlers.Add(table{
 	"controlEvents": (*Service).events,
 })
 

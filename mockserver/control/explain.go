@@ -11,7 +11,7 @@ import (
 	"github.com/understudy-mock/understudy/spec/api"
 )
 
-var _ = registerHandlers(map[string]Handler{"controlExplain": (*Service).explain})
+var _ = Handlers.Add(table{"controlExplain": (*Service).explain})
 
 func reasonOf(r engine.Reason) api.Reason {
 	return api.Reason{Kind: r.Kind, Reason: r.Text, Rule: r.Rule, Until: millis(r.Until)}

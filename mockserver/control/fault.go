@@ -7,7 +7,7 @@ import (
 	"github.com/understudy-mock/understudy/mockserver/stub"
 )
 
-var _ = registerHandlers(map[string]Handler{
+var _ = Handlers.Add(table{
 	"controlClearFaults": (*Service).clearFaults,
 	"controlFaults":      (*Service).faults,
 	"controlSetFaults":   (*Service).setFaults,

@@ -6,7 +6,7 @@ import (
 	"github.com/understudy-mock/understudy/mockserver/traffic"
 )
 
-var _ = registerHandlers(map[string]Handler{
+var _ = Handlers.Add(table{
 	"controlHealth": (*Service).health,
 	"controlLivez":  (*Service).livez,
 	"controlReadyz": (*Service).readyz,

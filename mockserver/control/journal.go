@@ -8,7 +8,7 @@ import (
 	"github.com/understudy-mock/understudy/mockserver/traffic"
 )
 
-var _ = registerHandlers(map[string]Handler{
+var _ = Handlers.Add(table{
 	"controlClearDeliveries": (*Service).clearDeliveries,
 	"controlClearRequests":   (*Service).clearRequests,
 	"controlDeliveries":      (*Service).deliveries,

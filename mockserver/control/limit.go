@@ -12,7 +12,7 @@ import (
 	"github.com/understudy-mock/understudy/mockserver/response"
 )
 
-var _ = registerHandlers(map[string]Handler{
+var _ = Handlers.Add(table{
 	"controlClearLimits": (*Service).clearLimits,
 	"controlLimits":      (*Service).limits,
 })

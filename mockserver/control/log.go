@@ -10,7 +10,7 @@ import (
 	"github.com/understudy-mock/understudy/spec/api"
 )
 
-var _ = registerHandlers(map[string]Handler{
+var _ = Handlers.Add(table{
 	"controlDLQ": (*Service).dlq,
 	"controlLog": (*Service).log,
 })

@@ -9,7 +9,7 @@ import (
 	"github.com/understudy-mock/understudy/spec/api"
 )
 
-var _ = registerHandlers(map[string]Handler{
+var _ = Handlers.Add(table{
 	"controlCancelFamily": (*Service).cancelFamily,
 	"controlHurry":        (*Service).hurry,
 	"controlMessage":      (*Service).message,

@@ -10,7 +10,7 @@ import (
 	"github.com/understudy-mock/understudy/mockserver/response"
 )
 
-var _ = registerHandlers(map[string]Handler{"controlFleet": (*Service).fleet, "controlMetrics": (*Service).metrics})
+var _ = Handlers.Add(table{"controlFleet": (*Service).fleet, "controlMetrics": (*Service).metrics})
 
 // Fleet is what the control API shows of the servers that share the accounts.
 type Fleet interface {

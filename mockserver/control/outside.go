@@ -5,7 +5,7 @@ import (
 	"github.com/understudy-mock/understudy/mockserver/stub"
 )
 
-var _ = registerHandlers(map[string]Handler{
+var _ = Handlers.Add(table{
 	"outsideDelete": (*Service).outside,
 	"outsideGet":    (*Service).outside,
 	"outsidePatch":  (*Service).outside,

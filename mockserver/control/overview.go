@@ -9,7 +9,7 @@ import (
 	"github.com/understudy-mock/understudy/spec/api"
 )
 
-var _ = registerHandlers(map[string]Handler{"controlOverview": (*Service).overview})
+var _ = Handlers.Add(table{"controlOverview": (*Service).overview})
 
 // forgets is what a reset of the account removes, in words.
 func forgets(o *api.Overview, rewrites int) string {

@@ -12,7 +12,7 @@ import (
 	"github.com/understudy-mock/understudy/spec/api"
 )
 
-var _ = registerHandlers(map[string]Handler{
+var _ = Handlers.Add(table{
 	"controlRun":     (*Service).run,
 	"controlRuns":    (*Service).runs,
 	"controlWaiters": (*Service).waiters,

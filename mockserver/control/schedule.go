@@ -11,7 +11,7 @@ import (
 	"github.com/understudy-mock/understudy/spec/api"
 )
 
-var _ = registerHandlers(map[string]Handler{
+var _ = Handlers.Add(table{
 	"controlFlowKeys":    (*Service).flowKeys,
 	"controlRunSchedule": (*Service).runSchedule,
 	"controlSchedules":   (*Service).schedules,

@@ -15,7 +15,7 @@ import (
 	"github.com/understudy-mock/understudy/spec/mask"
 )
 
-var _ = registerHandlers(map[string]Handler{"controlSearch": (*Service).search})
+var _ = Handlers.Add(table{"controlSearch": (*Service).search})
 
 // searchPart is how many entries are read under one lock of the account, which takes a
 // fraction of a millisecond. defaultHits is the default limit of hits per kind. textShown

@@ -69,25 +69,10 @@ type Service struct {
 // New returns the control API of a server.
 func New(s Server) *Service { return &Service{Server: s, walk: replay.NewWalk()} }
 
-// Handler handles an operation.
-type Handler func(*Service, *call.Call) (any, error)
+type table = call.Table[*Service]
 
-// handlerTable is all handlers by operation; each file adds its own.
-var handlerTable = map[string]Handler{}
-
-// registerHandlers adds the handlers of a file. It panics if an operation already has one.
-func registerHandlers(rows map[string]Handler) map[string]Handler {
-	for id, h := range rows {
-		if handlerTable[id] != nil {
-			panic("two handlers for operation " + id)
-		}
-		handlerTable[id] = h
-	}
-	return rows
-}
-
-// Handlers returns all handlers by operation.
-func Handlers() map[string]Handler { return handlerTable }
+// Handlers has all handlers by operation.
+var Handlers = table{}
 
 // FleetHost is the part of a server that its fleet uses.
 type FleetHost struct {

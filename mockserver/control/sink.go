@@ -13,7 +13,7 @@ import (
 	"github.com/understudy-mock/understudy/spec"
 )
 
-var _ = registerHandlers(map[string]Handler{
+var _ = Handlers.Add(table{
 	"sinkFlaky":        (*Service).sinkFlaky,
 	"sinkFlakyGet":     (*Service).sinkFlaky,
 	"sinkSlow":         (*Service).sinkSlow,

@@ -10,7 +10,7 @@ import (
 	"github.com/understudy-mock/understudy/mockserver/stub"
 )
 
-var _ = registerHandlers(map[string]Handler{
+var _ = Handlers.Add(table{
 	"controlAddStub":       (*Service).addStub,
 	"controlClearRewrites": (*Service).clearRewrites,
 	"controlClearStubs":    (*Service).clearStubs,

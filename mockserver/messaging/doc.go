@@ -1,6 +1,6 @@
 // Package messaging has the operations of the interface, a file of handlers for each noun.
 //
-//	h := messaging.Handlers()[op.ID]
+//	h := messaging.Handlers[op.ID]
 //	out, err := h(&messaging.API{}, call)
 //
 // A handler reads the call, calls the engine once (a second call would not be atomic with the
@@ -8,8 +8,6 @@
 package messaging
 
 import (
-	"maps"
-
 	"github.com/understudy-mock/understudy/mockserver/call"
 	"github.com/understudy-mock/understudy/mockserver/tenant"
 )
@@ -23,16 +21,7 @@ type API struct {
 	Embeds       func(index string) bool // whether a vector index computes vectors from texts; otherwise it refuses texts
 }
 
-// Handler answers an operation.
-type Handler = func(*API, *call.Call) (any, error)
+type table = call.Table[*API]
 
-var handlers = map[string]Handler{}
-
-// register adds the rows of a noun.
-func register(rows map[string]Handler) map[string]Handler {
-	maps.Copy(handlers, rows)
-	return rows
-}
-
-// Handlers are the handlers by the id of their operation.
-func Handlers() map[string]Handler { return handlers }
+// Handlers has all handlers by operation.
+var Handlers = table{}

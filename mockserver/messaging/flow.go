@@ -9,7 +9,7 @@ import (
 	"github.com/understudy-mock/understudy/spec/api"
 )
 
-var _ = register(map[string]Handler{
+var _ = Handlers.Add(table{
 	"getFlowControlKey":    (*API).getFlowControlKey,
 	"getGlobalParallelism": (*API).getGlobalParallelism,
 	"listFlowControlKeys":  (*API).listFlowControlKeys,

@@ -12,7 +12,7 @@ import (
 	"github.com/understudy-mock/understudy/spec/api"
 )
 
-var _ = register(map[string]Handler{
+var _ = Handlers.Add(table{
 	"addURLGroupEndpoints":    (*API).addURLGroupEndpoints,
 	"deleteURLGroup":          (*API).deleteURLGroup,
 	"getURLGroup":             (*API).getURLGroup,

@@ -10,7 +10,7 @@ import (
 	"github.com/understudy-mock/understudy/spec/api"
 )
 
-var _ = register(map[string]Handler{
+var _ = Handlers.Add(table{
 	"listEvents":              (*API).listEvents,
 	"listLogs":                (*API).listLogs,
 	"listWorkflowMessageLogs": (*API).listWorkflowMessageLogs,

@@ -7,7 +7,7 @@ import (
 	"github.com/understudy-mock/understudy/spec/api"
 )
 
-var _ = register(map[string]Handler{
+var _ = Handlers.Add(table{
 	"cancelMessage":     (*API).cancelMessage,
 	"cancelMessages":    (*API).cancelMessages,
 	"getMessage":        (*API).getMessage,

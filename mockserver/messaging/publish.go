@@ -17,7 +17,7 @@ import (
 	"github.com/understudy-mock/understudy/spec"
 )
 
-var _ = register(map[string]Handler{
+var _ = Handlers.Add(table{
 	"createChatCompletion": (*API).createChatCompletion,
 	"enqueueMessage":       (*API).enqueueMessage,
 	"publishBatch":         (*API).publishBatch,

@@ -7,7 +7,7 @@ import (
 	"github.com/understudy-mock/understudy/spec/api"
 )
 
-var _ = register(map[string]Handler{
+var _ = Handlers.Add(table{
 	"deleteQueue": (*API).deleteQueue,
 	"getQueue":    (*API).getQueue,
 	"listQueues":  (*API).listQueues,

@@ -7,7 +7,7 @@ import (
 	"github.com/understudy-mock/understudy/spec/api"
 )
 
-var _ = register(map[string]Handler{
+var _ = Handlers.Add(table{
 	"cancelFailureCallback":   (*API).cancelFailureCallback,
 	"repeatFailureCallback":   (*API).repeatFailureCallback,
 	"restartWorkflowRun":      (*API).restartWorkflowRun,

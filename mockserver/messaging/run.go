@@ -22,7 +22,7 @@ import (
 	"github.com/understudy-mock/understudy/spec/header"
 )
 
-var _ = register(map[string]Handler{
+var _ = Handlers.Add(table{
 	"cancelWorkflowRuns":  (*API).cancelWorkflowRuns,
 	"endWorkflowRun":      (*API).endWorkflowRun,
 	"getWorkflowSteps":    (*API).getWorkflowSteps,
@@ -164,7 +164,7 @@ func (a *API) listWorkflowRuns(c *call.Call) (any, error) {
 	}{p.Cursor, runs}}, err
 }
 
-var _ = register(map[string]Handler{
+var _ = Handlers.Add(table{
 	"callHook":       (*API).callHook,
 	"callHookDelete": (*API).callHook,
 	"callHookGet":    (*API).callHook,

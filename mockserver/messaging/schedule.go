@@ -12,7 +12,7 @@ import (
 	"github.com/understudy-mock/understudy/spec/api"
 )
 
-var _ = register(map[string]Handler{
+var _ = Handlers.Add(table{
 	"createSchedule":      (*API).createSchedule,
 	"deleteSchedule":      (*API).deleteSchedule,
 	"getSchedule":         (*API).getSchedule,

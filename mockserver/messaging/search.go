@@ -9,7 +9,7 @@ import (
 	"github.com/understudy-mock/understudy/spec/api"
 )
 
-var _ = register(map[string]Handler{
+var _ = Handlers.Add(table{
 	"createSearchIndex":      (*API).createSearchIndex,
 	"deleteSearchIndex":      (*API).deleteSearchIndex,
 	"getSearchIndex":         (*API).getSearchIndex,

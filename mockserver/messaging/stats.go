@@ -6,7 +6,7 @@ import (
 	"github.com/understudy-mock/understudy/mockserver/call"
 )
 
-var _ = register(map[string]Handler{
+var _ = Handlers.Add(table{
 	"getUsageStatistics": (*API).getUsageStatistics,
 })
 

@@ -17,12 +17,12 @@ import (
 	"github.com/understudy-mock/understudy/spec/api"
 )
 
-var _ = register(vectorRows())
+var _ = Handlers.Add(vectorRows())
 
 // vectorRows are the handlers by operation id: one for each method, and one for
 // the path with a namespace.
-func vectorRows() map[string]Handler {
-	rows := map[string]Handler{
+func vectorRows() table {
+	rows := table{
 		"deleteVectorNamespace":       (*API).deleteVectorNamespace,
 		"deleteVectorNamespaceDelete": (*API).deleteVectorNamespace,
 		"getVectorInfo":               (*API).getVectorInfo,
@@ -34,7 +34,7 @@ func vectorRows() map[string]Handler {
 	for _, row := range []struct {
 		id      string
 		methods []string // in addition to the first
-		h       Handler
+		h       func(*API, *call.Call) (any, error)
 	}{
 		{"deleteVectors", []string{"Delete"}, (*API).deleteVectors},
 		{"endResumableQuery", nil, (*API).endResumableQuery},

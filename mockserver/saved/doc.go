@@ -10,8 +10,6 @@
 package saved
 
 import (
-	"maps"
-
 	"github.com/understudy-mock/understudy/engine"
 	"github.com/understudy-mock/understudy/mockserver/call"
 	"github.com/understudy-mock/understudy/mockserver/request"
@@ -31,16 +29,7 @@ type States struct {
 	Points     *Points
 }
 
-// Handler answers an operation.
-type Handler = func(*States, *call.Call) (any, error)
+type table = call.Table[*States]
 
-var handlers = map[string]Handler{}
-
-// register adds the rows of a file.
-func register(rows map[string]Handler) map[string]Handler {
-	maps.Copy(handlers, rows)
-	return rows
-}
-
-// Handlers are the handlers by the id of their operation.
-func Handlers() map[string]Handler { return handlers }
+// Handlers has all handlers by operation.
+var Handlers = table{}

@@ -24,7 +24,7 @@ import (
 	"github.com/understudy-mock/understudy/mockserver/tenant"
 )
 
-var _ = register(map[string]Handler{
+var _ = Handlers.Add(table{
 	"controlFixtures": (*States).controlFixtures,
 })
 

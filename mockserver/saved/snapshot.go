@@ -19,7 +19,7 @@ import (
 	"github.com/understudy-mock/understudy/mockserver/tenant"
 )
 
-var _ = register(map[string]Handler{
+var _ = Handlers.Add(table{
 	"controlRestore":  (*States).controlRestore,
 	"controlSnapshot": (*States).controlSnapshot,
 })

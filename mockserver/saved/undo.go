@@ -15,7 +15,7 @@ import (
 	"github.com/understudy-mock/understudy/spec/api"
 )
 
-var _ = register(map[string]Handler{
+var _ = Handlers.Add(table{
 	"controlKeepUndo": (*States).controlKeepUndo,
 	"controlUndo":     (*States).controlUndo,
 	"controlUndos":    (*States).controlUndos,

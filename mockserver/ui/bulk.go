@@ -23,7 +23,7 @@ func confirmText(v *visit, name string) (any, error) {
 	f := form{v.query}
 	forGood := f.Get("undo") == "no" && a.undo != ""
 	if !ok || a.ask == nil && !forGood {
-		return nil, refuse(http.StatusNotFound, "button " + name + ": not found")
+		return nil, refuse(http.StatusNotFound, "button "+name+": not found")
 	}
 	q, err := a.askFirst(v, f)
 	if forGood {

@@ -124,7 +124,7 @@ func (p *Page) fill(f *frame, r *http.Request, id string) error {
 	f.Access, f.Fleet = v.access, hasFleet(v)
 	at := viewNamed(f.Name)
 	if at == nil {
-		return refuse(http.StatusNotFound, "view " + f.Name + ": not found; the navigation lists all views")
+		return refuse(http.StatusNotFound, "view "+f.Name+": not found; the navigation lists all views")
 	}
 	f.Title, f.template = at.title, at.name
 	var err error
