@@ -314,7 +314,7 @@ func TestWorldsSayWhatTheyLeaveOut(t *testing.T) {
 func TestMutantsOfWorlds(t *testing.T) {
 	effort.Unraced(t, "it looks for survivors, not for races")
 	all := allMutants()
-	all = slices.DeleteFunc(all, func(m mutant) bool { return !slices.Contains([]string{"PUB", "RTY", "GRP", "FLC"}, m.ID[:3]) })
+	all = slices.DeleteFunc(all, func(m mutant) bool { return !slices.Contains([]string{"DLQ", "FLC", "GRP", "LOG", "PUB", "RTY"}, m.ID[:3]) })
 	tried, every := 0, max(1, len(all)/effort.Amount(t, "MUTANTS_OF_WORLDS", 4, 40))
 	all = slices.DeleteFunc(all, func(mutant) bool { tried++; return tried%every != 0 })
 	var mu sync.Mutex
@@ -339,5 +339,23 @@ func TestMutantsOfWorlds(t *testing.T) {
 	})
 	for _, area := range slices.Sorted(maps.Keys(of)) {
 		t.Logf("%s: worlds alone find %d of %d", area, dead[area], of[area])
+	}
+}
+
+// Legal variations have no finding in worlds either.
+func TestLatitudesHaveNoFindingInWorlds(t *testing.T) {
+	effort.Unraced(t, "it looks for verdicts, not for races")
+	lists := slices.DeleteFunc(slices.Clone(combinedLatitudes), func(list string) bool { return list == "L33" || list == "L34" }) // of the plugin
+	for _, list := range lists[:effort.Amount(t, "WORLD_LATITUDES", 1, len(lists))] {
+		t.Run(list, func(t *testing.T) {
+			t.Parallel()
+			m, _ := combine(list)
+			judged, _, _ := mutated(t, &m, worldsOnly)
+			for i := range judged.Results { // L28 repeats what has succeeded, which is only implied to be wrong
+				if x := &judged.Results[i]; x.Verdict == report.Fail || x.Verdict == report.HarnessError || x.Verdict == report.Warn && !slices.Contains(x.Requirements, "REQ-RTY-003") {
+					t.Errorf("%s %v: %s", x.Verdict, x.Requirements, x.Detail)
+				}
+			}
+		})
 	}
 }
