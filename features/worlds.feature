@@ -330,3 +330,39 @@ Feature: Worlds of messages and runs
       Given worlds of runs
       When everything in them has happened
       Then for every run, the failure callback of a run that succeeded is not called
+
+    @REQ-RST-001 @stated @time-retries @time-delay
+    Scenario: In worlds of runs a restart answers the id and the creation of the new run
+      Given worlds of runs
+      When everything in them has happened
+      Then for every run, a restart answers the id and the creation of the new run
+
+    @REQ-RST-002 @stated @time-retries @time-delay
+    Scenario: In worlds of runs the run of a restart has an id of its own
+      Given worlds of runs
+      When everything in them has happened
+      Then for every run, the run of a restart has an id of its own
+
+    @REQ-RST-005 @stated @time-retries @time-delay
+    Scenario: In worlds of runs a restart with a chosen id makes a run with it
+      Given worlds of runs
+      When everything in them has happened
+      Then for every run, a restart with a chosen id makes a run with it
+
+    @REQ-RST-003 @stated @time-retries @time-delay
+    Scenario: In worlds of runs the run of a restart is called with the original payload
+      Given worlds of runs
+      When everything in them has happened
+      Then for every run, the run of a restart is called with the original payload
+
+    @REQ-RST-004 @stated @time-retries @time-delay
+    Scenario: In worlds of runs the run of a restart executes its steps from the first one
+      Given worlds of runs
+      When everything in them has happened
+      Then for every run, the run of a restart executes its steps from the first one
+
+    @REQ-RST-010 @stated @time-retries @time-delay
+    Scenario: In worlds of runs the run of a restart has the retries of the restart, or else the original ones
+      Given worlds of runs
+      When everything in them has happened
+      Then for every run, the run of a restart has the retries of the restart, or else the original ones

@@ -109,7 +109,14 @@ func (s *Scenario) worldMay(need string) bool {
 		}
 		return err == nil && s.Claimed("updateURLGroup") == nil
 	}
-	return s.Bound(section, name) != "" || need == "headers.retry_delay" && s.Clock.Virtual()
+	soon := s.Clock.Virtual() || s.Bound("headers", "retry_delay") != "" // a retry does not take hours
+	switch need {
+	case "headers.retry_delay":
+		return soon
+	case "headers.restart_retries":
+		return soon && s.Bound(section, name) != ""
+	}
+	return s.Bound(section, name) != ""
 }
 
 // worldsKeep judges one rule. What breaks it is reduced, and the smallest thing happens again in

@@ -98,7 +98,7 @@ func weight(t *Thing) int {
 // things are the things of a world, without those that others have brought.
 func (w *World) things() (list []*Thing) {
 	for _, l := range w.Lives {
-		if !l.guest {
+		if !l.guest && !l.again {
 			list = append(list, l.Thing)
 		}
 	}

@@ -44,6 +44,12 @@ var runOptions = []option{
 		{says: "step fails with 503 and then always with 500", n: -1, script: []int{503, 500}},
 		{says: "step always fails with a body that is not UTF-8", n: -1, script: []int{503}, values: []string{"\xff\xfe\x00#"}},
 	}},
+	{"restart", "whose", []choice{
+		{},
+		{says: "entry is restarted"},
+		{says: "entry is restarted with a chosen id", name: header.WorkflowRunID, needs: "capabilities.restart-custom-run-id"},
+		{says: "entry is restarted with 1 retry", n: 1, needs: "headers.restart_retries"},
+	}},
 	{"position", "whose", []choice{{}, {says: "failing step is the last one", n: 1}, {says: "failing step is beside others", n: 2}}},
 }
 
@@ -52,6 +58,9 @@ func normalRun(t *Thing) {
 	p := t.Pick
 	if p["fails"] == 0 || t.on("position").n == 2 && p["parallel"] == 0 {
 		p["position"] = 0
+	}
+	if t.on("fails").n >= 0 {
+		p["restart"] = 0 // another one may succeed
 	}
 }
 
@@ -116,12 +125,22 @@ type Story struct {
 	Fails bool            // the run fails
 	Done  map[string]int  // step -> executions
 	Delay time.Duration
+
+	Retries int
+	Before  int // attempts of the step that may fail, in an earlier run
 }
 
 // tell derives the story of a run.
 func (t *Thing) tell() *Story {
 	y := &Story{Steps: t.steps(func(string) string { return "" }), Done: map[string]int{}, Delay: time.Duration(t.on("delay").n) * time.Second}
-	retries, fails := t.on("retries").n, t.on("fails").n
+	y.Retries = t.on("retries").n
+	y.expect(t.on("fails").n)
+	return y
+}
+
+// expect derives what depends on the number of retries.
+func (y *Story) expect(fails int) {
+	retries := y.Retries
 	y.Fails, y.Tries = fails < 0 || fails > retries, min(fails, retries)+1
 	if fails < 0 {
 		y.Tries = retries + 1
@@ -137,8 +156,10 @@ func (t *Thing) tell() *Story {
 			y.Done[st.Name] = 0
 		}
 	}
-	return y
 }
+
+// last is the number of the last attempt of the step that may fail.
+func (y *Story) last() int { return y.Before + y.Tries }
 
 // status is the answer to the last attempt of the step that fails.
 func (t *Thing) status(attempt int) int {
@@ -161,6 +182,8 @@ type Tale struct {
 	Callback string // URL
 	Called   int    // calls of the failure callback
 
+	Restart  *harness.Response // of its entry; nil: none
+	Second   bool              // it is the run of a restart
 	peer     *workflow.Peer
 	callback *receiver.Endpoint
 	ended    bool
@@ -172,7 +195,7 @@ func runRuns(w *World) error {
 	for _, l := range w.Lives {
 		w.invent(l)
 	}
-	return harness.InTurn(
+	err := harness.InTurn(
 		func() error { return w.each(w.trigger) },
 		func() error {
 			var dues []time.Duration
@@ -183,12 +206,64 @@ func runRuns(w *World) error {
 		},
 		w.quiet,
 		func() error { return w.each(w.read) },
+		func() error { return w.each(w.restart) },
 	)
+	first := w.Lives
+	w.Lives = nil
+	for _, l := range first {
+		if id := ""; l.Run.Restart != nil && l.Run.Restart.OK() {
+			if id, _ = check.Text(l.Run.Restart.JSON, "/workflowRunId"); id != "" {
+				w.Lives = append(w.Lives, l.second(id))
+			}
+		}
+	}
+	if len(w.Lives) > 0 && err == nil {
+		err = harness.InTurn(func() error { return w.reach(nil, w.ended) }, w.quiet, func() error { return w.each(w.read) })
+	}
+	w.Lives = append(first, w.Lives...)
+	return err
+}
+
+// restart restarts the entry of a run that says so. A refusal breaks a rule.
+func (w *World) restart(l *Life) (err error) {
+	c := l.on("restart")
+	if c.says == "" || len(l.Run.Entries) == 0 {
+		return nil
+	}
+	h := http.Header{}
+	if c.name != "" {
+		h.Set(c.name, l.Run.ID+"-chosen")
+	}
+	if c.n > 0 {
+		h.Set(w.s.Bound("headers", "restart_retries"), strconv.Itoa(c.n))
+	}
+	l.Run.Restart, err = w.s.Do(harness.Request{Operation: "restartWorkflowRun", Vars: map[string]string{"dlqId": text(l.Run.Entries[0], "/dlqId")}, Header: h})
+	if err == nil {
+		w.s.Looked(l.Run.Restart.Exchange)
+	}
+	return err
+}
+
+// second is the life of the run that a restart has made: the original run again.
+func (l *Life) second(id string) *Life {
+	y := *l.Run
+	story := *y.Story
+	y.Story, y.ID, y.Second, y.ended, y.Restart, y.Done, y.Calls = &story, id, true, false, nil, map[string]int{}, nil
+	story.Done, story.Before, story.Delay = map[string]int{}, y.Story.Tries, 0
+	if n := l.on("restart").n; n > 0 {
+		story.Retries = n
+	}
+	story.expect(l.on("fails").n)
+	for name, n := range l.Run.Done {
+		y.Done[name] = -n // what was executed before does not count
+	}
+	y.Called = -l.Run.Called
+	return &Life{Thing: l.Thing, Run: &y, again: true}
 }
 
 // invent makes the workflow of a run.
 func (w *World) invent(l *Life) {
-	y := &Tale{Story: l.tell(), ID: "wfr_" + w.s.Key + l.Key}
+	y := &Tale{Story: l.tell(), ID: "wfr_" + w.s.Key + l.Key, Done: map[string]int{}}
 	l.Run = y
 	y.Payload, _ = l.body()
 	steps := l.steps(func(kind string) string {
@@ -275,12 +350,16 @@ func (w *World) ended() bool {
 // read reads all that the target shows of a run.
 func (w *World) read(l *Life) (err error) {
 	y := l.Run
-	y.Calls, y.Done = w.stamped(y.peer.Endpoint.Look()), map[string]int{}
+	for _, got := range w.stamped(y.peer.Endpoint.Look()) {
+		if got.Header.Get(header.WorkflowRunID) == y.ID {
+			y.Calls = append(y.Calls, got)
+		}
+	}
 	for _, st := range y.Story.Steps {
-		y.Done[st.Name] = y.peer.Executions(st.Name)
+		y.Done[st.Name] += y.peer.Executions(st.Name)
 	}
 	if y.callback != nil {
-		y.Called = len(y.callback.Look())
+		y.Called += len(y.callback.Look())
 	}
 	if y.Events, err = w.s.EventsOf(y.ID); err == nil && l.on("invoke").n > 0 {
 		y.Invoked, err = w.s.EventsOf(y.ID + "_invoked")

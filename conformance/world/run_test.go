@@ -10,10 +10,10 @@ import (
 	"strconv"
 	"strings"
 	"testing"
-	"time"
 	"unicode/utf8"
 
 	"github.com/understudy-mock/understudy/conformance/check"
+	"github.com/understudy-mock/understudy/conformance/harness"
 	"github.com/understudy-mock/understudy/conformance/receiver"
 	"github.com/understudy-mock/understudy/conformance/workflow"
 	"github.com/understudy-mock/understudy/internal/testkit/expect"
@@ -26,9 +26,17 @@ func bindings(_, name string) string { return name }
 // follows the steps of the workflow, not the story that the rules expect.
 func follow(flaw string, l *Life) {
 	is := func(name string) bool { return name == flaw }
-	y := &Tale{Story: l.tell(), ID: "wfr_" + l.Key, URL: "http://x.test/" + l.Key, Done: map[string]int{}}
-	l.Run = y
-	y.Payload, _ = l.body()
+	y := l.Run
+	if y == nil {
+		y = &Tale{Story: l.tell(), ID: "wfr_" + l.Key, URL: "http://x.test/" + l.Key}
+		l.Run = y
+		y.Payload, _ = l.body()
+	}
+	y.Done, y.Events, y.Entries, y.Invoked, y.Called = map[string]int{}, nil, nil, nil, 0
+	retries := y.Story.Retries
+	if y.Second && is("a restart ignores its retries") {
+		retries = l.on("retries").n
+	}
 	event := func(state string, more map[string]any) {
 		e := map[string]any{"state": state, "workflowUrl": y.URL, "workflowCreatedAt": 5}
 		maps.Copy(e, more)
@@ -51,8 +59,8 @@ func follow(flaw string, l *Life) {
 	event("DELIVERED", first)
 	payload := base64.StdEncoding.EncodeToString(y.Payload)
 	call, _ := json.Marshal([]map[string]string{{"body": payload}})
-	begun := time.Duration(l.on("delay").n) * time.Second
-	if is("a delay with retries is ignored") && l.on("retries").n > 0 {
+	begun := y.Story.Delay
+	if is("a delay with retries is ignored") && retries > 0 {
 		begun = 0
 	}
 	y.Calls = []Attempt{{&receiver.Received{Header: http.Header{}, Body: call}, begun}}
@@ -68,16 +76,18 @@ func follow(flaw string, l *Life) {
 		if is("concurrent is 1") {
 			beside = 1
 		}
-		allowed := l.on("retries").n
+		allowed := retries
 		if is("a step is not tried a third time") {
 			allowed = min(allowed, 1)
 		}
 		for n := 0; ; n++ {
-			y.Done[st.Name]++
+			if !y.Second || st.Fails != 0 || !is("a restart keeps results") {
+				y.Done[st.Name]++
+			}
 			if st.Fails >= 0 && n >= st.Fails {
 				break
 			}
-			event("ERROR", map[string]any{"response_status": l.status(n + 1), "stepInfo": message(st.Name, "Run", beside)["stepInfo"]})
+			event("ERROR", map[string]any{"response_status": l.status(y.Story.Before + n + 1), "stepInfo": message(st.Name, "Run", beside)["stepInfo"]})
 			if n == allowed {
 				dead, last = true, i
 				break
@@ -115,13 +125,13 @@ func follow(flaw string, l *Life) {
 	if !dead || is("no entry with a label") && y.Label != "" {
 		return
 	}
-	tried := l.on("retries").n + 1
+	tried := y.Story.Before + retries + 1
 	body := "attempt " + strconv.Itoa(tried)
 	if is("the entry has the first answer") {
 		body = "attempt 1"
 	}
 	e := map[string]any{
-		"workflowRunId": y.ID, "workflowUrl": y.URL, "url": y.URL, "maxRetries": l.on("retries").n, "responseStatus": l.status(tried), "responseBody": body,
+		"workflowRunId": y.ID, "workflowUrl": y.URL, "url": y.URL, "maxRetries": retries, "responseStatus": l.status(tried), "responseBody": body,
 		"failureCallback": y.Callback, "failureCallbackInfo": map[string]any{"responseStatus": 200}, "label": y.Label, "body": string(y.Payload), "body_base64": payload,
 		"response_body_base64": base64.StdEncoding.EncodeToString([]byte("\xff\xfe\x00" + strconv.Itoa(tried))),
 	}
@@ -142,6 +152,13 @@ func brokenRuns(flaw string) (ids []string, judged map[string]int) {
 			l := &Life{Thing: t}
 			follow(flaw, l)
 			w.Lives = append(w.Lives, l)
+			if t.Pick["restart"] > 0 && len(l.Run.Entries) > 0 {
+				id := l.Run.ID + map[bool]string{true: "-chosen", false: "-2"}[t.on("restart").name != ""]
+				second := l.second(id)
+				l.Run.Restart = &harness.Response{Status: http.StatusOK, JSON: check.Decode([]byte(`{"workflowRunId": "` + id + `", "workflowCreatedAt": 6}`))}
+				follow(flaw, second)
+				w.Lives = append(w.Lives, second)
+			}
 		}
 		for _, r := range Runs.Rules {
 			found, n := w.Judge(r)
@@ -186,6 +203,9 @@ func TestEachDeviationOfARunBreaksItsRules(t *testing.T) {
 			ids, _ := brokenRuns(flaw)
 			expect.Equal(t, "broken rules", ids, want)
 		})
+	}
+	if ids, _ := brokenRuns("a restart ignores its retries"); !slices.Contains(ids, "RST-010 stated") {
+		t.Errorf("a restart that ignores its retries breaks %s", fmt.Sprint(ids))
 	}
 	ids, _ := brokenRuns("a step is not tried a third time")
 	if !slices.Contains(ids, "RTY-001 stated") {

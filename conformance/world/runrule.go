@@ -115,7 +115,7 @@ var runRules = []*Rule{
 	{"REQ-RTY-002", spec.Stated, "a step that fails is not executed more often than the retries plus one", func(_ *World, l *Life, j *judging) {
 		l.Run.executed(func(st workflow.Step) {
 			if st.Fails != 0 {
-				j.that(l.Run.Done[st.Name] <= l.on("retries").n+1, fmt.Sprintf("%q at most %d times", st.Name, l.on("retries").n+1), strconv.Itoa(l.Run.Done[st.Name]))
+				j.that(l.Run.Done[st.Name] <= l.Run.Story.Retries+1, fmt.Sprintf("%q at most %d times", st.Name, l.Run.Story.Retries+1), strconv.Itoa(l.Run.Done[st.Name]))
 			}
 		})
 	}},
@@ -206,7 +206,7 @@ var runRules = []*Rule{
 				j.that(slices.Contains(l.on("fails").script, int(n)), fmt.Sprint("one of ", l.on("fails").script), strconv.FormatInt(n, 10))
 			}
 		}
-		if last := int64(l.status(l.Run.Story.Tries)); l.Run.Story.Fails && len(seen) > 0 {
+		if last := int64(l.status(l.Run.Story.last())); l.Run.Story.Fails && len(seen) > 0 {
 			j.that(slices.Contains(seen, last), fmt.Sprint(last, " of the last attempt"), fmt.Sprint(seen))
 		}
 	}},
@@ -273,11 +273,11 @@ var runRules = []*Rule{
 	}},
 	{"REQ-DLQ-010", spec.Stated, "the entry has the status and the body of the last attempt", func(w *World, l *Life, j *judging) {
 		if y := l.Run; y.Story.Fails {
-			y.field(j, "/responseStatus", strconv.Itoa(l.status(y.Story.Tries)))
-			if body := "attempt " + strconv.Itoa(y.Story.Tries); l.on("fails").values == nil {
+			y.field(j, "/responseStatus", strconv.Itoa(l.status(y.Story.last())))
+			if body := "attempt " + strconv.Itoa(y.Story.last()); l.on("fails").values == nil {
 				y.field(j, "/responseBody", body)
 			} else {
-				w.bound(j, y, "response_body_base64", base64.StdEncoding.EncodeToString([]byte(strings.ReplaceAll(l.on("fails").values[0], "#", strconv.Itoa(y.Story.Tries)))))
+				w.bound(j, y, "response_body_base64", base64.StdEncoding.EncodeToString([]byte(strings.ReplaceAll(l.on("fails").values[0], "#", strconv.Itoa(y.Story.last())))))
 			}
 		}
 	}},
@@ -285,7 +285,7 @@ var runRules = []*Rule{
 		l.Run.field(j, "/workflowRunId", l.Run.ID)
 		l.Run.field(j, "/workflowUrl", l.Run.URL)
 		l.Run.field(j, "/url", l.Run.URL)
-		l.Run.field(j, "/maxRetries", strconv.Itoa(l.on("retries").n))
+		l.Run.field(j, "/maxRetries", strconv.Itoa(l.Run.Story.Retries))
 	}},
 	{"REQ-DLQ-017", spec.Stated, "the entry has the payload, the label and the key of the run", func(w *World, l *Life, j *judging) {
 		y := l.Run
@@ -317,6 +317,48 @@ var runRules = []*Rule{
 	{"REQ-DLQ-012", spec.Implied, "the failure callback of a run that succeeded is not called", func(_ *World, l *Life, j *judging) {
 		if l.Run.Callback != "" && !l.Run.Story.Fails {
 			j.that(l.Run.Called == 0, "no call", strconv.Itoa(l.Run.Called))
+		}
+	}},
+	{"REQ-RST-001", spec.Stated, "a restart answers the id and the creation of the new run", func(_ *World, l *Life, j *judging) {
+		if a := l.Run.Restart; a != nil {
+			created, ok := check.Integer(a.JSON, "/workflowCreatedAt")
+			j.that(a.OK() && text(a.JSON, "/workflowRunId") != "" && ok && created > 0, "a run and its creation", fmt.Sprint(a.Status, " ", harness.Clip(string(a.Body))))
+		}
+	}},
+	{"REQ-RST-002", spec.Stated, "the run of a restart has an id of its own", func(_ *World, l *Life, j *judging) {
+		if a := l.Run.Restart; a != nil {
+			j.that(text(a.JSON, "/workflowRunId") != l.Run.ID, "not "+l.Run.ID, text(a.JSON, "/workflowRunId"))
+		}
+	}},
+	{"REQ-RST-005", spec.Stated, "a restart with a chosen id makes a run with it", func(_ *World, l *Life, j *judging) {
+		if a := l.Run.Restart; a != nil && l.on("restart").name != "" {
+			j.that(text(a.JSON, "/workflowRunId") == l.Run.ID+"-chosen", l.Run.ID+"-chosen", text(a.JSON, "/workflowRunId"))
+		}
+	}},
+	{"REQ-RST-003", spec.Stated, "the run of a restart is called with the original payload", func(_ *World, l *Life, j *judging) {
+		if want := bytes.TrimSpace(l.Run.Payload); l.Run.Second {
+			j.that(len(l.Run.Calls) > 0, "a call of the new run", "none")
+			for _, got := range l.Run.Calls {
+				if p := workflow.InitialPayload(got.Received); len(p) > 0 && got.Header.Get(header.WorkflowCallback) == "" {
+					j.that(bytes.Equal(p, want), brief(want), brief(p))
+				}
+			}
+		}
+	}},
+	{"REQ-RST-004", spec.Stated, "the run of a restart executes its steps from the first one", func(_ *World, l *Life, j *judging) {
+		for name, n := range l.Run.Story.Done {
+			if l.Run.Second && !strings.HasPrefix(name, work) {
+				j.that(l.Run.Done[name] >= n, fmt.Sprintf("%q %d times", name, n), strconv.Itoa(l.Run.Done[name]))
+			}
+		}
+	}},
+	{"REQ-RST-010", spec.Stated, "the run of a restart has the retries of the restart, or else the original ones", func(_ *World, l *Life, j *judging) {
+		if l.Run.Second {
+			for name, n := range l.Run.Story.Done {
+				if strings.HasPrefix(name, work) {
+					j.that(l.Run.Done[name] == n, fmt.Sprintf("%d attempts", n), strconv.Itoa(l.Run.Done[name]))
+				}
+			}
 		}
 	}},
 }

@@ -36,6 +36,7 @@ type Life struct {
 	*Thing
 	Error error // of the publish or the trigger
 	Run   *Tale // of a run; what follows is of a message, but Begun
+	again bool  // a second life of the same thing
 	guest bool  // brought by another thing, not in the plan
 
 	Want      *Want
