@@ -303,7 +303,7 @@ func TestHealthyWorldsHaveNoFinding(t *testing.T) {
 	effort.Unraced(t, "it looks for verdicts, not for races")
 	u := mockserver.RunT(t, mockserver.Config{Clock: "manual", Log: quietLog()})
 	own := ownTarget(environment(u), true)
-	judged, err := conformance.Run(t.Context(), conformance.Config{Target: own, Areas: []string{"worlds"}, Worlds: harness.Worlds{Count: effort.Amount(t, "WORLDS", 2, 20), Seed: 1}, SelfTest: true})
+	judged, err := conformance.Run(t.Context(), conformance.Config{Target: own, Areas: []string{"worlds"}, Worlds: harness.Worlds{Count: effort.Amount(t, "WORLDS", 2, 8), Seed: 1}, SelfTest: true})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -327,7 +327,7 @@ func TestMutantsOfWorlds(t *testing.T) {
 	effort.Unraced(t, "it looks for survivors, not for races")
 	all := allMutants()
 	all = slices.DeleteFunc(all, func(m mutant) bool { return !slices.Contains([]string{"DLQ", "FLC", "GRP", "LOG", "PUB", "RTY"}, m.ID[:3]) })
-	tried, every := 0, max(1, len(all)/effort.Amount(t, "MUTANTS_OF_WORLDS", 4, 40))
+	tried, every := 0, max(1, len(all)/effort.Amount(t, "MUTANTS_OF_WORLDS", 2, 8))
 	all = slices.DeleteFunc(all, func(mutant) bool { tried++; return tried%every != 0 })
 	var mu sync.Mutex
 	of, dead := map[string]int{}, map[string]int{}
