@@ -127,6 +127,7 @@ func TestTools(t *testing.T) {
 	}
 	call("clock", `{"mode":"manual"}`)
 	call("stub", `{"url":"https://app.test/*","answers":[{"status":500,"body":"no stock"}]}`)
+	expect.Equal(t, "status of a plain answer", call("stub", `{"url":"https://plain.test/*","answers":[503]}`).at(0, "answers", 0, "status"), "503")
 	id := call("publish", `{"destination":"https://app.test/order","body":{"id":7},"retries":1,"headers":{"X-Shop":"a"},"options":{"Label":"shop"}}`).at("messageId")
 	call("settle", `{}`)
 	call("deliver_now", `{"messageId":"`+id+`"}`)
@@ -176,6 +177,8 @@ func TestTools(t *testing.T) {
 	text := call("docs_read", `{"page":"`+page+`"}`)
 	expect.Contains(t, "page "+page, text.at(), "# ")
 	expect.Contains(t, "explanation", call("explain_error", `{"text":"{\"error\":\"publishMessage: no credentials: must be Bearer\"}"}`).at(), "### 4.")
+	expect.Contains(t, "explanation of what a client prints", call("explain_error", `{"text":"connection refused"}`).at(), "### 17.")
+	expect.Contains(t, "explanation of what a client prints", call("explain_error", `{"text":"Unauthorized"}`).at(), "### 4.")
 
 	list, err := s.ListTools(t.Context(), nil)
 	expect.Nil(t, "tools/list", err)
@@ -204,6 +207,11 @@ func TestSchemas(t *testing.T) {
 			expect.True(t, "its description is a sentence", strings.HasSuffix(tool.Description, ".") && len(tool.Description) < 300)
 			properties, _ := input["properties"].(map[string]any)
 			required, _ := input["required"].([]any)
+			for name, described := range properties {
+				expect.True(t, name+" is described", described.(map[string]any)["description"] != nil)
+				expect.True(t, name+" is no header of the dialect", !strings.HasPrefix(name, "svc"))
+			}
+			expect.True(t, "it describes its answer", tool.OutputSchema != nil)
 			for _, name := range required {
 				expect.True(t, fmt.Sprintf("required argument %v is described", name), properties[name.(string)] != nil)
 			}
@@ -252,7 +260,7 @@ func TestWrongArguments(t *testing.T) {
 		{"publish", `{"destination":"https://app.test/","headers":{"X-Y":"a\nb"}}`, `argument headers.X-Y: invalid value`},
 		{"list", `{"kind":"messages","state":"nosuch"}`, `must be one of ACTIVE`},
 		{"get", `{"id":"../../accounts"}`, `no message, run, DLQ entry or schedule has the id`},
-		{"stub", `{"url":"x","answers":[{"status":99}]}`, `answers[0].status`},
+		{"stub", `{"url":"x","answers":[{"status":99}]}`, `/answers/0/status`},
 		{"docs_read", `{"page":"zzz"}`, `argument page: invalid value "zzz": must be one of README`},
 		{"docs_read", `{"page":"testing","cursor":"99999999"}`, `argument cursor: invalid value`},
 		{"resume", `{"id":"wfr_no"}`, `not found`},

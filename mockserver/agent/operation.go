@@ -108,9 +108,9 @@ func (o *operation) read(document, path schema, plain any) {
 			}
 			described, _ := at(parameter, "schema").(schema)
 			described = maps.Clone(described)
-			for _, key := range []string{"description", "x-accepted"} {
+			for _, key := range []string{"x-accepted", "description"} {
 				if text := at(parameter, key); text != nil {
-					described[key] = text
+					described[key], described["description"] = text, text
 				}
 			}
 			o.add(name, fmt.Sprint(in), described, at(parameter, "required") == true)

@@ -289,6 +289,11 @@ func (v *visit) explainError(a args) (answer, error) {
 		_, said, more = strings.Cut(said, ": ")
 		section = help.Explains(said)
 	}
+	for _, f := range help.Find(a.text("text")) { // a few words of an error
+		if section == "" && f.Page == "troubleshooting" {
+			section = help.Root + f.Page + "#" + f.Section
+		}
+	}
 	if section == "" {
 		return answer{Result: schema{"found": false, "next": "docs_search with two or three words of the error; troubleshooting lists the common errors"}, Page: v.Base + help.Root + "troubleshooting"}, nil
 	}

@@ -15,6 +15,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/understudy-mock/understudy/internal/yamlfile"
+	"github.com/understudy-mock/understudy/spec/header"
 )
 
 // effect is what a tool does to the state of the server.
@@ -81,7 +82,7 @@ var table = []*tool{
 	{name: "clock", does: "Set the mode of the clock: manual before advance, or real.", effect: changes, kinds: one("controlSetClock"), page: " "},
 	{
 		name: "publish", does: "Publish a message to a URL or a URL group.", effect: changes, kinds: one("publishMessage"), run: (*visit).publish,
-		takes: map[string]any{"body": anything, "method": text("of the delivery; POST by default"), "delay": text("before the first attempt, such as 1h"), "retries": schema{"type": "integer", "minimum": 0}, "headers": forwarded, "options": options},
+		takes: map[string]any{"body": anything, "method": text("of the delivery; POST by default"), "delay": text("before the first attempt, such as 1h"), "retries": schema{"type": "integer", "minimum": 0, "description": "attempts after the first one"}, "headers": forwarded, "options": options},
 	},
 	{name: "trigger", does: "Start a workflow run at the URL of a workflow endpoint.", effect: changes, kinds: one("triggerWorkflow"), run: (*visit).publish, takes: map[string]any{"body": anything, "headers": forwarded, "options": options}},
 	{
@@ -93,7 +94,9 @@ var table = []*tool{
 	{name: "restart", does: "Restart a failed workflow run from its first step.", effect: changes, takes: failed, needs: []string{"id"}, run: repeats("restartWorkflowRunAlias")},
 	{name: "resume", does: "Resume a failed workflow run at the step that failed, with the results of the steps before.", effect: changes, takes: failed, needs: []string{"id"}, run: repeats("resumeWorkflowRunAlias")},
 	{name: "cancel", does: "Cancel a message or a workflow run.", effect: destroys, takes: map[string]any{"id": text("id of the message or the run")}, needs: []string{"id"}, run: (*visit).cancel},
-	{name: "stub", does: "Answer deliveries to a URL without network access: the answers are used one after the other, and the last one repeats. A stub applies before all earlier ones.", effect: changes, kinds: one("controlAddStub"), page: "stubs"},
+	{name: "stub", does: "Answer deliveries to a URL without network access: the answers are used one after the other, and the last one repeats. A stub applies before all earlier ones.", effect: changes, kinds: one("controlAddStub"), page: "stubs", takes: map[string]any{
+		"answers": schema{"type": "array", "minItems": 1, "description": `statuses such as 503, or objects such as {"status": 200, "body": "ok", "delay": "3s"}, also with headers, drop and fail`},
+	}},
 	{name: "fault", does: "Make API calls or deliveries fail on purpose, as often as times or probability say.", effect: changes, kinds: one("controlSetFaults"), page: "stubs", run: (*visit).fault},
 	{name: "clear", does: "Remove all stubs, or all faults.", effect: destroys, kinds: map[string]string{"faults": "controlClearFaults", "stubs": "controlClearStubs"}, page: "stubs"},
 	{name: "snapshot", does: "Keep the state of the account in the memory of the server, so that restore can go back to it.", effect: changes, kinds: one("controlKeepUndo"), leaves: "scope id"},
@@ -125,7 +128,7 @@ func (t *tool) describe() {
 	for _, id := range t.kinds {
 		o := operations()[id]
 		for name, described := range o.takes {
-			if takes[name] == nil && !slices.Contains(strings.Fields(t.leaves), name) {
+			if takes[name] == nil && !slices.Contains(strings.Fields(t.leaves), name) && !strings.HasPrefix(name, strings.ToLower(header.Prefix)) {
 				takes[name] = described
 			}
 		}
@@ -148,10 +151,16 @@ func (t *tool) describe() {
 		panic(err) // a test describes every tool
 	}
 	no, destructive := false, t.effect == destroys
-	t.described = &mcp.Tool{Name: t.name, Description: t.does, InputSchema: json.RawMessage(written(plainSchema(input))), Annotations: &mcp.ToolAnnotations{
+	t.described = &mcp.Tool{Name: t.name, Description: t.does, InputSchema: json.RawMessage(written(plainSchema(input))), OutputSchema: outputSchema, Annotations: &mcp.ToolAnnotations{
 		ReadOnlyHint: t.effect == reads, DestructiveHint: &destructive, OpenWorldHint: &no,
 	}}
 }
+
+// outputSchema is that of an answer.
+var outputSchema = schema{"type": "object", "required": []string{"result"}, "properties": schema{
+	"result": schema{"description": "the answer of the control API, or a part of it"}, "page": text("address of the view that shows it"), "warning": text("of the server"),
+	"cursor": text("continues the list or the text"), "cut": text("what was left out, and how to see it"),
+}}
 
 // plainSchema is a schema without the keywords of this project, which strict clients refuse.
 func plainSchema(value any) any {
@@ -199,6 +208,9 @@ func (v *visit) call(t *tool, text json.RawMessage) *mcp.CallToolResult {
 		shown = strings.Join(strings.Fields(cut(err.Error(), 2000)), " ")
 	}
 	result.Content = []mcp.Content{&mcp.TextContent{Text: shown}}
+	if err == nil {
+		result.StructuredContent = json.RawMessage(shown)
+	}
 	return result
 }
 
@@ -210,6 +222,12 @@ func (t *tool) runs() func(*visit, args) (answer, error) {
 	return func(v *visit, a args) (answer, error) {
 		if operations()[t.operation(a)].takes["maxBody"] != nil && a["maxBody"] == nil {
 			a["maxBody"] = singleBody
+		}
+		answers, _ := a["answers"].([]any) // of a stub
+		for i := range answers {
+			if status, ok := answers[i].(json.Number); ok {
+				answers[i] = schema{"status": status}
+			}
 		}
 		result, err := v.do(t.operation(a), a, nil, nil)
 		return answer{Result: result, Page: v.page(a, result)}, err

@@ -238,22 +238,33 @@ export interface Explanation {
 }
 
 export interface Fault {
+  /** of the answer */
   body?: string;
   /** api: real time; delivery: on the clock */
   delay?: string;
+  /** the connection ends without an answer */
   drop?: boolean;
+  /** delivery: it is made twice */
   duplicate?: boolean;
   /** api: the call takes effect before its answer is lost or replaced */
   executed?: boolean;
+  /** of a delivery, as in a stub */
   header?: Record<string, string>;
+  /** of the answer */
   headers?: Record<string, string>;
+  /** what fails */
   on: "api" | "delivery";
   /** operationId */
   operation?: string;
+  /** api: a refusal of the service, with its status, body and headers */
   preset?: "rate-limit-daily" | "rate-limit-burst";
+  /** with which it applies */
   probability?: number;
+  /** delivery: the next one comes first */
   reorder?: boolean;
+  /** of the answer */
   status?: number;
+  /** how often it applies; 0, the default, is always */
   times?: number;
   /** of a delivery, as in a stub */
   url?: string;
@@ -673,8 +684,11 @@ export interface Stack {
 }
 
 export interface Stub {
+  /** used one after the other; the last one repeats */
   answers?: Answer[];
+  /** headers that the delivery must have, by name */
   header?: Record<string, string>;
+  /** of the delivery; any by default */
   method?: string;
   /** each message starts with the first answer */
   perMessage?: boolean;
@@ -900,16 +914,23 @@ export interface Operations {
       account?: string;
       count?: number;
       cursor?: string;
+      /** id of a DLQ entry */
       dlqId?: string;
+      /** name of a flow-control key */
       flowControlKey?: string;
       /** Unix ms */
       fromDate?: number;
+      /** a whole label */
       label?: string;
+      /** id of a message */
       messageId?: string;
+      /** name of a queue */
       queueName?: string;
+      /** id of a schedule */
       scheduleId?: string;
       /** of the whole list; a leading minus reverses the order; entries without a value come last */
       sort?: "attempts" | "cause" | "dlqId" | "failedAt" | "label" | "responseStatus" | "url" | "-attempts" | "-cause" | "-dlqId" | "-failedAt" | "-label" | "-responseStatus" | "-url";
+      /** of messages or of workflow runs */
       source?: "message" | "workflow";
       /** Unix ms */
       toDate?: number;
@@ -917,6 +938,7 @@ export interface Operations {
       topicName?: string;
       /** a prefix */
       url?: string;
+      /** id of a workflow run */
       workflowRunId?: string;
     };
     response: DLQ;
@@ -934,7 +956,9 @@ export interface Operations {
       limit?: number;
       /** bytes of each body; longer bodies are cut */
       maxBody?: number;
+      /** id of a message */
       messageId?: string;
+      /** of the response */
       status?: number;
       /** a prefix */
       url?: string;
@@ -1069,13 +1093,19 @@ export interface Operations {
       account?: string;
       count?: number;
       cursor?: string;
+      /** name of a flow-control key */
       flowControlKey?: string;
       /** Unix ms */
       fromDate?: number;
+      /** a whole label */
       label?: string;
+      /** id of a message */
       messageId?: string;
+      /** name of a queue */
       queueName?: string;
+      /** id of a schedule */
       scheduleId?: string;
+      /** of messages or of workflow runs */
       source?: "message" | "workflow";
       /** states, separated by commas */
       state?: string;
@@ -1085,6 +1115,7 @@ export interface Operations {
       topicName?: string;
       /** a prefix */
       url?: string;
+      /** id of a workflow run */
       workflowRunId?: string;
     };
     response: Log;
@@ -1110,15 +1141,21 @@ export interface Operations {
       account?: string;
       count?: number;
       cursor?: string;
+      /** name of a flow-control key */
       flowControlKey?: string;
       /** Unix ms */
       fromDate?: number;
+      /** a whole label */
       label?: string;
+      /** id of a message */
       messageId?: string;
+      /** name of a queue */
       queueName?: string;
+      /** id of a schedule */
       scheduleId?: string;
       /** of the whole list; a leading minus reverses the order; entries without a value come last */
       sort?: "attempts" | "bytes" | "cause" | "createdAt" | "label" | "messageId" | "next" | "state" | "url" | "-attempts" | "-bytes" | "-cause" | "-createdAt" | "-label" | "-messageId" | "-next" | "-state" | "-url";
+      /** of messages or of workflow runs */
       source?: "message" | "workflow";
       /** states, separated by commas */
       state?: string;
@@ -1128,6 +1165,7 @@ export interface Operations {
       topicName?: string;
       /** a prefix */
       url?: string;
+      /** id of a workflow run */
       workflowRunId?: string;
     };
     response: Messages;
@@ -1175,6 +1213,7 @@ export interface Operations {
       limit?: number;
       /** bytes of each body; longer bodies are cut */
       maxBody?: number;
+      /** of an API request, such as publishMessage */
       operationId?: string;
       /** a prefix */
       path?: string;
@@ -1182,6 +1221,7 @@ export interface Operations {
       position?: number;
       /** only requests that were refused or answered with an error, or only the others */
       refused?: boolean;
+      /** of the response */
       status?: number;
     };
     response: Requests;
@@ -1248,9 +1288,11 @@ export interface Operations {
       account?: string;
       count?: number;
       cursor?: string;
+      /** name of a flow-control key */
       flowControlKey?: string;
       /** Unix ms */
       fromDate?: number;
+      /** a whole label */
       label?: string;
       /** of the whole list; a leading minus reverses the order; entries without a value come last */
       sort?: "attempts" | "cause" | "createdAt" | "duration" | "label" | "next" | "state" | "url" | "workflowRunId" | "-attempts" | "-cause" | "-createdAt" | "-duration" | "-label" | "-next" | "-state" | "-url" | "-workflowRunId";
@@ -1260,6 +1302,7 @@ export interface Operations {
       toDate?: number;
       /** a prefix */
       url?: string;
+      /** id of a workflow run */
       workflowRunId?: string;
     };
     response: Runs;
@@ -1349,6 +1392,7 @@ export interface Operations {
       account?: string;
     };
     body: {
+      /** real time to wait, such as 30s */
       timeout?: string;
     };
     response: Clock;

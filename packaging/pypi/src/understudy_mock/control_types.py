@@ -368,25 +368,36 @@ class Explanation(_Explanation, total=False):
 
 
 class _Fault(TypedDict):
+    # what fails
     on: Literal["api", "delivery"]
 
 
 class Fault(_Fault, total=False):
+    # of the answer
     body: str
     # api: real time; delivery: on the clock
     delay: str
+    # the connection ends without an answer
     drop: bool
+    # delivery: it is made twice
     duplicate: bool
     # api: the call takes effect before its answer is lost or replaced
     executed: bool
+    # of a delivery, as in a stub
     header: Dict[str, str]
+    # of the answer
     headers: Dict[str, str]
     # operationId
     operation: str
+    # api: a refusal of the service, with its status, body and headers
     preset: Literal["rate-limit-daily", "rate-limit-burst"]
+    # with which it applies
     probability: float
+    # delivery: the next one comes first
     reorder: bool
+    # of the answer
     status: int
+    # how often it applies; 0, the default, is always
     times: int
     # of a delivery, as in a stub
     url: str
@@ -808,8 +819,11 @@ class _Stub(TypedDict):
 
 
 class Stub(_Stub, total=False):
+    # used one after the other; the last one repeats
     answers: List[Answer]
+    # headers that the delivery must have, by name
     header: Dict[str, str]
+    # of the delivery; any by default
     method: str
     # each message starts with the first answer
     perMessage: bool
