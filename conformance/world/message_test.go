@@ -199,7 +199,7 @@ func TestWorldsCoverPairs(t *testing.T) {
 	}{{1, 45}, {3, 70}} {
 		clear(seen)
 		for seed := range floor.worlds {
-			add(seen, uint64(seed)+1) //nolint:gosec // small
+			add(seen, uint64(seed)+1)
 		}
 		got := 100 * len(seen) / len(possible)
 		t.Logf("%d worlds have %d of %d pairs: %d %%", floor.worlds, len(seen), len(possible), got)

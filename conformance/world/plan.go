@@ -70,7 +70,7 @@ const candidates = 30
 // Generate returns n things. Each is the best of several random ones, by the number of pairs of
 // choices that no earlier one has. has reports whether the target has a binding or a driver.
 func (k *Kind) Generate(seed uint64, n int, has func(need string) bool) []*Thing {
-	r := rand.New(rand.NewPCG(seed, 1)) //nolint:gosec // reproducible
+	r := rand.New(rand.NewPCG(seed, 1))
 	seen := map[pair]bool{}
 	var things []*Thing
 	for i := range n {
@@ -177,13 +177,13 @@ func (t *Thing) Says() string {
 			parts[o.leads] = append(parts[o.leads], c.says)
 		}
 	}
-	text := t.Name
+	text := []string{t.Name}
 	for _, lead := range leads {
 		list := parts[lead]
 		if n := len(list); n > 1 {
 			list = append(list[:n-2:n-2], list[n-2]+" and "+list[n-1])
 		}
-		text += strings.TrimRight(" "+lead, " ") + " " + strings.Join(list, ", ")
+		text = append(text, strings.TrimRight(" "+lead, " ")+" "+strings.Join(list, ", "))
 	}
-	return text
+	return strings.Join(text, "")
 }

@@ -211,8 +211,8 @@ func runRuns(w *World) error {
 	first := w.Lives
 	w.Lives = nil
 	for _, l := range first {
-		if id := ""; l.Run.Restart != nil && l.Run.Restart.OK() {
-			if id, _ = check.Text(l.Run.Restart.JSON, "/workflowRunId"); id != "" {
+		if l.Run.Restart != nil && l.Run.Restart.OK() {
+			if id, _ := check.Text(l.Run.Restart.JSON, "/workflowRunId"); id != "" {
 				w.Lives = append(w.Lives, l.second(id))
 			}
 		}

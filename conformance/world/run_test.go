@@ -135,7 +135,7 @@ func follow(flaw string, l *Life) {
 		"failureCallback": y.Callback, "failureCallbackInfo": map[string]any{"responseStatus": 200}, "label": y.Label, "body": string(y.Payload), "body_base64": payload,
 		"response_body_base64": base64.StdEncoding.EncodeToString([]byte("\xff\xfe\x00" + strconv.Itoa(tried))),
 	}
-	if !utf8.ValidString(string(y.Payload)) {
+	if !utf8.Valid(y.Payload) {
 		delete(e, "body")
 	}
 	text, _ := json.Marshal(e) // plain values

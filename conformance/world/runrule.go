@@ -194,7 +194,7 @@ var runRules = []*Rule{
 		failed, n := l.on("fails").n != 0, len(l.Run.in("ERROR"))
 		j.that(failed == (n > 0), map[bool]string{true: "an event ERROR", false: "no event ERROR"}[failed], strconv.Itoa(n))
 	}},
-	{"REQ-LOG-026", spec.Stated, "every ERROR has the status of an attempt, and the last one that of the last", func(w *World, l *Life, j *judging) {
+	{"REQ-LOG-026", spec.Implied, "every ERROR has the status of an attempt, and the last one that of the last", func(w *World, l *Life, j *judging) {
 		field := w.names("fields.log", "response_status")
 		if field == "" || l.on("fails").n == 0 {
 			return

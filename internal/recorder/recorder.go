@@ -45,6 +45,7 @@ type Refusal struct {
 	Text   string
 }
 
+// Error is the text of the refusal.
 func (r *Refusal) Error() string { return r.Text }
 
 // Call calls a handler of the control API for a request that was admitted, with its credential. An

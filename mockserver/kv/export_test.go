@@ -1,3 +1,3 @@
 package kv
 
-func init() { maxScriptSteps = 2_000_000 } // an endless script takes a tenth of a second
+func init() { maxScriptSteps = 1_000_000 } // so that an endless script takes a fraction of a second
