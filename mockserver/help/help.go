@@ -57,6 +57,7 @@ type screen struct {
 
 // moved are names that pages had before, which programs have printed: where their text is now.
 var moved = map[string]string{
+	"client-suite":      "judge-a-client",
 	"fleet":             "operating#several-servers",
 	"replay":            "state#replay",
 	"terminal":          "commands",
