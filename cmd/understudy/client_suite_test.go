@@ -60,7 +60,7 @@ func builtGo(t *testing.T, dir string) string {
 }
 
 // TestGeneratedClientResults judges the published clients. Each must fail exactly as its file of
-// known failures says. The table in the documentation shows the results.
+// known failures says. The table in examples/clients/README.md shows the results.
 func TestGeneratedClientResults(t *testing.T) {
 	t.Parallel()
 	programs.Need(t, "the published clients are NOT judged, and the table of their results is NOT compared", "node", "npm", "python3")
@@ -75,7 +75,7 @@ func TestGeneratedClientResults(t *testing.T) {
 		reports = append(reports, judge(t, binary, command, filepath.Join("../../examples/clients", a.known)))
 	}
 	if !t.Failed() {
-		expect.GeneratedPart(t, "../../docs/client-suite.md", resultsBegin, resultsEnd, resultTable(reports))
+		expect.GeneratedPart(t, "../../examples/clients/README.md", resultsBegin, resultsEnd, resultTable(reports))
 	}
 }
 

@@ -28,7 +28,7 @@ type upstream struct {
 }
 
 // upstreamPage has the commands that run the tests of each client.
-const upstreamPage = "docs/client-suites.md"
+const upstreamPage = "docs/conformance/run-a-clients-suite.md"
 
 // TestClientUpstream runs the own tests of published clients with the commands of a page, and
 // compares the results with a table, so that neither a failure nor an improvement is overlooked.

@@ -16,7 +16,7 @@ import (
 	"github.com/understudy-mock/understudy/internal/testkit/programs"
 )
 
-// fleetPage is a part of docs/durability.md with free addresses of this machine.
+// fleetPage is docs/operating.md with free addresses of this machine.
 type fleetPage struct {
 	t    *testing.T
 	dir  string
@@ -30,13 +30,12 @@ func TestFleetPage(t *testing.T) {
 	if effort.Raced {
 		t.Skip("separate processes in real time")
 	}
-	programs.Need(t, "the commands of docs/durability.md are NOT tested", "curl")
-	_, text := durabilityPage(t)
-	p := &fleetPage{t: t, dir: t.TempDir(), text: text}
+	programs.Need(t, "the commands of docs/operating.md are NOT tested", "curl")
+	p := &fleetPage{t: t, dir: t.TempDir(), text: string(readFile(t, "../../docs/operating.md"))}
 	p.freeAddresses()
 	blocks := p.blocks("sh")
 	if len(blocks) != 4 {
-		t.Fatalf("docs/durability.md has %d blocks of commands of a fleet, want 4", len(blocks))
+		t.Fatalf("docs/operating.md has %d blocks of commands, want 4", len(blocks))
 	}
 	t.Run("three servers and a cluster on one machine", func(t *testing.T) {
 		p.t = t
@@ -61,37 +60,6 @@ func TestFleetPage(t *testing.T) {
 		got := p.until("curl -sS -H 'Authorization: Bearer control' "+address+"/_understudy/fleet\n", `"shop"`)
 		expect.Contains(t, "the fleet", got, `"url":"`+address+`"`)
 	})
-}
-
-// durabilityPage is docs/durability.md, for one server and for several.
-func durabilityPage(t *testing.T) (one, several string) {
-	t.Helper()
-	text, err := os.ReadFile("../../docs/durability.md")
-	if err != nil {
-		t.Fatal(err)
-	}
-	one, several, _ = strings.Cut(string(text), "\n## Several servers\n")
-	return one, several
-}
-
-// Every command for one server runs: a server that is stopped cleanly creates a
-// folder, and another program reads it.
-func TestDurabilityPage(t *testing.T) {
-	if effort.Raced {
-		t.Skip("separate processes in real time")
-	}
-	t.Parallel()
-	programs.Need(t, "the commands of docs/durability.md are NOT tested", "sqlite3")
-	text, _ := durabilityPage(t)
-	p := &fleetPage{t: t, dir: t.TempDir(), text: text}
-	blocks := p.blocks("sh")
-	if len(blocks) != 2 {
-		t.Fatalf("docs/durability.md has %d blocks of commands, want 2", len(blocks))
-	}
-	const before = "export UNDERSTUDY_ADDR=127.0.0.1:0 UNDERSTUDY_READY_FILE=ready\n"
-	const after = " &\nuntil test -f ready; do sleep 0.1; done; kill $!; wait $! && echo stopped\n"
-	p.until(before+strings.TrimSpace(blocks[0])+after, "stopped")
-	p.until(blocks[1], "1|")
 }
 
 // pageAddress matches an address in the page.

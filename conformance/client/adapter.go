@@ -19,7 +19,7 @@ import (
 // protocol is the version of the protocol between suite and adapter.
 const protocol = 1
 
-// What an adapter may do. The values are those of docs/client-suite.md.
+// What an adapter may do. The values are those of docs/conformance/judge-a-client.md.
 const (
 	helloTimeout = 30 * time.Second
 	endTimeout   = 3 * time.Second // after the end of its input

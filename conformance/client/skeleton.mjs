@@ -11,7 +11,7 @@ import { Client, AcmeError, Receiver, version } from "acme"; // FILL IN: your li
 const clientOf = (c) => new Client({ baseUrl: c.url, token: c.token });
 const bodyOf = ({ body = {} }) => ("text" in body ? body.text : body.json);
 
-const operations = { // see docs/client-suite.md for all names
+const operations = { // see docs/conformance/judge-a-client.md for all names
   async publish(c, args) {
     const { delay } = args.options ?? {}; // only those that hello declares
     const result = await clientOf(c).publish({

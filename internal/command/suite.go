@@ -40,7 +40,7 @@ func (c *Generate) Run(s Suite) error { return s.Generate(c) }
 // Conform has the flags of conform.
 type Conform struct {
 	Target           string        `placeholder:"FILE" help:"Target file. Without it, the suite starts a stand-in and judges that."`
-	Client           string        `placeholder:"COMMAND" help:"Judge a client library instead of a server: the command starts its adapter, see docs/client-suite.md. 'sh:' before it is for a shell."`
+	Client           string        `placeholder:"COMMAND" help:"Judge a client library instead of a server: the command starts its adapter, see docs/conformance/judge-a-client.md. 'sh:' before it is for a shell."`
 	Profile          []string      `aliases:"profiles" placeholder:"P" help:"Only these profiles: MSG, GROUP, WF-READ, WF-RECOVER, FLOW, USAGE, INDEX, RATELIMIT, EXT; of a client: BASE, PUB, GRP, QUE, DLQ, LOG, FLC, STA, VEC, RCV, WFC, WFE, LIM."`
 	Basis            []spec.Basis  `enum:"stated,implied,de-facto,single-source,open,extension" help:"Which requirements: stated, implied, open, extension; of a client also de-facto, single-source. Default: stated and implied, of a client all."`
 	Repeat           int           `placeholder:"N" help:"Run each scenario N times, and list those with different verdicts."`

@@ -57,7 +57,8 @@ type screen struct {
 
 // moved are names that pages had before, which programs have printed: where their text is now.
 var moved = map[string]string{
-	"fleet":             "durability#several-servers",
+	"client-suite":      "judge-a-client",
+	"fleet":             "operating#several-servers",
 	"replay":            "state#replay",
 	"terminal":          "commands",
 	"writing-scenarios": "conformance#writing-scenarios",

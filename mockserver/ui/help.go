@@ -4,7 +4,7 @@ package ui
 // that they exist. Views that are not listed use docs/page. Sorted.
 var helpPages = map[string]string{
 	"dlq":        "workflows#repair-then-resume-or-restart",
-	"fleet":      "durability#several-servers",
+	"fleet":      "operating#several-servers",
 	"history":    "state#on-the-page",
 	"indexes":    "vectors-and-rate-limits#vector-index",
 	"limits":     "vectors-and-rate-limits#rate-limit-plugin",
