@@ -126,7 +126,7 @@ var headerTrials = map[string]headerTrial{
 	"callback":         {callbackURL, "", calledBack},
 	"failure_callback": {callbackURL, "0", calledBack},
 	"flow_key":         {func(s *step.Scenario) string { return s.Name("flow") }, "", leftIn("flow_key")},
-	"flow_value":       {func(s *step.Scenario) string { return s.FlowValue(step.FlowValues[0]) }, "", nil},
+	"flow_value":       {func(s *step.Scenario) string { return s.FlowValue(harness.FlowValues[0]) }, "", nil},
 	"label":            {func(s *step.Scenario) string { return s.Name("label") }, "", leftIn("label")},
 	"method": {func(*step.Scenario) string { return http.MethodPut }, "", func(_ *suite, s *step.Scenario) (string, bool) {
 		got := s.Endpoint("destination").Look()
@@ -238,7 +238,7 @@ func (st *suite) tryHeader(s *step.Scenario, name, bound string) (string, error)
 			return "", harness.Inconclusive(report.NotTried, "headers.flow_key and headers.flow_value are tried together")
 		}
 		h.Set(s.Bound("headers", "flow_key"), s.Name("flow"))
-		h.Set(s.Bound("headers", "flow_value"), s.FlowValue(step.FlowValues[0]))
+		h.Set(s.Bound("headers", "flow_value"), s.FlowValue(harness.FlowValues[0]))
 	}
 	if trial.retries != "" {
 		h.Set(header.Retries, trial.retries)
@@ -412,7 +412,7 @@ func keepLeft(s *step.Scenario, left map[string][]any) error {
 func failForCheck(s *step.Scenario) error {
 	if name := s.Bound("headers", "flow_key"); name != "" && s.Bound("headers", "flow_value") != "" {
 		s.Configure(name, s.Name("flow"))
-		s.Configure(s.Bound("headers", "flow_value"), s.FlowValue(step.FlowValues[0]))
+		s.Configure(s.Bound("headers", "flow_value"), s.FlowValue(harness.FlowValues[0]))
 	}
 	if err := s.WorkflowFailsBinary(); err != nil {
 		return err

@@ -100,6 +100,19 @@ func (st *Suite) NeedsBrand(names ...string) error {
 	return Inconclusive(report.BindingMissing, "bindings.brand_prefix: the target takes none of the known header prefixes (%s); say in the target file what it is", strings.Join(Prefixes(), ", "))
 }
 
+// FlowValues are the names of two flow-control values in scenarios. The document does not
+// define their syntax, so that the target file may replace them.
+var FlowValues = []string{"parallelism=5", "parallelism=2"}
+
+// FlowValue returns a value in the syntax of the target.
+func (s *Scenario) FlowValue(value string) string {
+	bound := s.Suite.Target.Bindings.FlowValues
+	if i := slices.Index(FlowValues, value); i >= 0 && i < len(bound) {
+		return bound[i]
+	}
+	return value
+}
+
 // Disposable returns a search index of the target file that may be deleted, each only once;
 // "" when none is left.
 func (st *Suite) Disposable() string {

@@ -104,6 +104,32 @@ func (s *Scenario) Run(name string, d target.Driver, vars map[string]string, hea
 	return a, nil
 }
 
+// Trigger starts a run of a workflow by the driver `run`, and returns its id: that of the answer,
+// where the driver names its place.
+func (s *Scenario) Trigger(workflow, id, body string, header http.Header) (string, error) {
+	d, err := s.Driver("run")
+	if err != nil {
+		return "", err
+	}
+	if d.Kind != "exec" {
+		if d.Trigger == nil {
+			return "", Inconclusive(report.DriverMissing, "drivers.run has no trigger")
+		}
+		d = *d.Trigger
+		d.Kind = "http"
+	}
+	plain := map[string]string{} // for a driver that is a command
+	for name, values := range s.Suite.Dialect.BrandHeader(header) {
+		plain[name] = strings.Join(values, ", ")
+	}
+	text, _ := json.Marshal(plain) // texts always encode
+	a, err := s.Run("run", d, map[string]string{"workflow": workflow, "runId": id, "body": body, "headers": string(text)}, header)
+	if err != nil || d.Result == "" {
+		return id, err
+	}
+	return a.Result("run", d)
+}
+
 // driverRequest builds the request of an HTTP driver.
 func (s *Scenario) driverRequest(method string, d target.Driver, vars map[string]string) (*http.Request, []byte, error) {
 	text, err := s.expand(d.Body, vars, inJSON(d.Body))

@@ -92,7 +92,7 @@ func (s *Scenario) configured(way string) error {
 	}
 	s.publish, s.flow.held = prepared, 1
 	s.publish.header.Set(s.Bound("headers", "flow_key"), s.flow.key)
-	s.publish.header.Set(s.Bound("headers", "flow_value"), s.FlowValue(FlowValues[0]))
+	s.publish.header.Set(s.Bound("headers", "flow_value"), s.FlowValue(harness.FlowValues[0]))
 	return nil
 }
 

@@ -320,7 +320,7 @@ func (s *Scenario) callbackStored() error {
 		err = cmp.Or(
 			s.Equal(entry, "/failureCallbackInfo/state", "the state of a failure callback that was accepted", "CALLBACK_SUCCESS"),
 			s.Equal(entry, "/failureCallbackInfo/responseBody", "the response body of the failure callback", "noted"),
-			s.shows(entry, "/failureCallbackInfo/responseHeaders", "the response headers of the failure callback", "X-Noted", "yes"),
+			s.shows(entry, "/failureCallbackInfo/responseHeaders", "the response headers of the failure callback", "X-Noted: yes"),
 		)
 		if field := s.Bound("fields.dlq", "callback_request_headers"); err == nil && field != "" {
 			holder := "/" // or failureCallbackInfo: the document does not say where

@@ -52,7 +52,7 @@ func (s *Scenario) hold(key, endpoint string, n int) error {
 	for i := range n {
 		s.publish.header = http.Header{}
 		s.publish.header.Set(name, key)
-		s.publish.header.Set(s.Bound("headers", "flow_value"), s.FlowValue(FlowValues[0]))
+		s.publish.header.Set(s.Bound("headers", "flow_value"), s.FlowValue(harness.FlowValues[0]))
 		s.publish.body = fmt.Appendf(nil, "held %d", i)
 		if err := s.published(e.URL, ""); err != nil {
 			return s.flowRefused(s.Assume(err, "REQ-PUB-001"))
@@ -62,26 +62,13 @@ func (s *Scenario) hold(key, endpoint string, n int) error {
 	return nil
 }
 
-// FlowValues are the names of two flow-control values in scenarios. The document does not
-// define their syntax, so that the target file may replace them.
-var FlowValues = []string{"parallelism=5", "parallelism=2"}
-
-// FlowValue returns a value in the syntax of the target.
-func (s *Scenario) FlowValue(value string) string {
-	bound := s.Suite.Target.Bindings.FlowValues
-	if i := slices.Index(FlowValues, value); i >= 0 && i < len(bound) {
-		return bound[i]
-	}
-	return value
-}
-
 // flowRefused converts the refusal of a flow-control value to a missing binding when the
 // target file does not define the syntax.
 func (s *Scenario) flowRefused(err error) error {
 	if err == nil || len(s.Suite.Target.Bindings.FlowValues) > 0 || s.Asked == nil || s.Asked.Status < 400 || s.Asked.Status >= 500 {
 		return err
 	}
-	return harness.Inconclusive(report.BindingMissing, "bindings.flow_values: the target refuses the flow-control value %q with status %d; say in the target file what two of its values look like", FlowValues[0], s.Asked.Status)
+	return harness.Inconclusive(report.BindingMissing, "bindings.flow_values: the target refuses the flow-control value %q with status %d; say in the target file what two of its values look like", harness.FlowValues[0], s.Asked.Status)
 }
 
 func (s *Scenario) pausedKey(kind string, n int) error {
@@ -142,7 +129,7 @@ func (s *Scenario) otherPausedKey(longer string, n int) error {
 
 func (s *Scenario) publishKeyInQuery() error {
 	key, value := s.Bound("headers", "flow_key"), s.Bound("headers", "flow_value")
-	s.publish.query = url.Values{strings.ToLower(key): {s.flow.key}, strings.ToLower(value): {s.FlowValue(FlowValues[0])}}
+	s.publish.query = url.Values{strings.ToLower(key): {s.flow.key}, strings.ToLower(value): {s.FlowValue(harness.FlowValues[0])}}
 	return s.flowRefused(s.published(s.Endpoint("the other destination").URL, ""))
 }
 

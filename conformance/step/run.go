@@ -1,7 +1,6 @@
 package step
 
 import (
-	"encoding/json"
 	"fmt"
 	"net/http"
 	"strconv"
@@ -292,22 +291,14 @@ func (s *Scenario) runRetries(n int) {
 // trigger starts a run of a workflow and returns its id. Unless a step sets retries there
 // are none, so that runs fail without delay.
 func (s *Scenario) trigger(p *workflow.Peer, body string) (string, error) {
-	d, err := s.Driver("run")
-	if err != nil {
+	if _, err := s.Driver("run"); err != nil {
 		return "", err
-	}
-	trigger := d
-	if d.Kind != "exec" {
-		if d.Trigger == nil {
-			return "", harness.Inconclusive(report.DriverMissing, "drivers.run has no trigger")
-		}
-		trigger = *d.Trigger
-		trigger.Kind = "http"
 	}
 	if s.Runs.header.Get(header.Retries) == "" {
 		s.Configure(header.Retries, "0")
 	}
 	if s.Runs.triggered.IsZero() {
+		var err error
 		if s.Runs.triggered, err = s.Clock.Target(s.Context); err != nil {
 			return "", err
 		}
@@ -317,28 +308,12 @@ func (s *Scenario) trigger(p *workflow.Peer, body string) (string, error) {
 		id = fmt.Sprintf("wfr_%sr2%d", s.Key, s.Runs.number)
 	}
 	s.Runs.number++
-	vars := map[string]string{"workflow": p.Endpoint.URL, "runId": id, "body": body, "headers": s.triggerHeaders()}
-	a, err := s.Run("run", trigger, vars, s.Runs.header)
+	id, err := s.Trigger(p.Endpoint.URL, id, body, s.Runs.header)
 	if err != nil {
 		return "", err
 	}
-	if trigger.Result != "" {
-		if id, err = a.Result("run", trigger); err != nil {
-			return "", err
-		}
-	}
 	s.Runs.ids = append(s.Runs.ids, id)
 	return id, nil
-}
-
-// triggerHeaders returns the configuration of a run as JSON, for a driver that is a command.
-func (s *Scenario) triggerHeaders() string {
-	plain := map[string]string{}
-	for name, values := range s.Suite.Dialect.BrandHeader(s.Runs.header) {
-		plain[name] = strings.Join(values, ", ")
-	}
-	text, _ := json.Marshal(plain) // strings always encode
-	return string(text)
 }
 
 // TriggerRun starts a run of the workflow. The unusual spacing and numbers of its payload

@@ -72,7 +72,7 @@ func init() { // some are about others
 		})},
 		{"base64 of ", "the rest in base64", plain(func(v any, rest string) bool { return v == base64.StdEncoding.EncodeToString([]byte(rest)) })},
 		{"contains ", "as text, it contains the rest", plain(func(v any, rest string) bool { return strings.Contains(harness.Plain(v), rest) })},
-		{"holds ", "a header with these values, which may be named: `holds X-Fault: permanent, total`", plain(holds)},
+		{"holds ", "a header with these values, which may be named: `holds X-Fault: permanent, total`", plain(Holds)},
 	}
 }
 
@@ -81,8 +81,9 @@ func plain(judge func(v any, rest string) bool) func(any, bool, string, func(str
 	return func(v any, _ bool, rest string, fill func(string) string) bool { return judge(v, fill(rest)) }
 }
 
-// holds reports whether a header has all values; they may be joined.
-func holds(v any, rest string) bool {
+// Holds reports whether a header map has a header with all values, which may be joined: "X-Fault:
+// permanent, total", or values that any header may have.
+func Holds(v any, rest string) bool {
 	name, values, named := strings.Cut(rest, ": ")
 	if !named {
 		values = rest

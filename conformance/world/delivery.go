@@ -200,7 +200,7 @@ func (w *World) build(l *Life) error {
 		return nil
 	}
 	l.key = w.s.Name("key" + l.Key)
-	for name, v := range map[string]string{w.s.Bound("headers", "flow_key"): l.key, w.s.Bound("headers", "flow_value"): w.flowValue()} {
+	for name, v := range map[string]string{w.s.Bound("headers", "flow_key"): l.key, w.s.Bound("headers", "flow_value"): w.s.FlowValue(harness.FlowValues[0])} {
 		if c.at == inQuery {
 			l.Order.Query[header.Query(name)] = v
 		} else {
@@ -212,14 +212,6 @@ func (w *World) build(l *Life) error {
 	}
 	_, err := w.s.Drive("pause", map[string]string{"key": l.key})
 	return err
-}
-
-// flowValue is a value that delays nothing, in the syntax of the target.
-func (w *World) flowValue() string {
-	if bound := w.s.Suite.Target.Bindings.FlowValues; len(bound) > 0 {
-		return bound[0]
-	}
-	return "parallelism=5"
 }
 
 func (w *World) publish(l *Life) error {

@@ -128,28 +128,38 @@ func broken(flaw string) (ids []string, judged map[string]int) {
 			v.serve(l)
 			w.Lives = append(w.Lives, l)
 		}
-		for _, r := range Messages.Rules {
-			found, n := w.Judge(r)
-			id := r.Requirement[4:] + " " + string(r.Basis)
-			judged[r.Says] += n
-			if len(found) > 0 && !slices.Contains(ids, id) {
-				ids = append(ids, id)
-			}
-		}
+		breaks(w, &ids, judged)
 	}
 	slices.Sort(ids)
 	return ids, judged
 }
 
-func TestAServerThatObeysTheModelPassesEveryRule(t *testing.T) {
-	t.Parallel()
+// breaks adds the rules that a world breaks, and how many things each has judged.
+func breaks(w *World, ids *[]string, judged map[string]int) {
+	for _, r := range w.Rules {
+		found, n := w.Judge(r)
+		judged[r.Says] += n
+		if id := r.Requirement[4:] + " " + string(r.Basis); len(found) > 0 && !slices.Contains(*ids, id) {
+			*ids = append(*ids, id)
+		}
+	}
+}
+
+// obeys checks that a server without a flaw breaks no rule, and that each rule has judged something.
+func obeys(t *testing.T, rules []*Rule, broken func(flaw string) ([]string, map[string]int)) {
+	t.Helper()
 	ids, judged := broken("")
 	expect.Equal(t, "broken rules", ids, nil)
-	for _, r := range Messages.Rules {
+	for _, r := range rules {
 		if judged[r.Says] == 0 {
 			t.Errorf("nothing was judged by: %s", r.Says)
 		}
 	}
+}
+
+func TestAServerThatObeysTheModelPassesEveryRule(t *testing.T) {
+	t.Parallel()
+	obeys(t, Messages.Rules, broken)
 }
 
 func TestEachDeviationBreaksItsRules(t *testing.T) {

@@ -1,7 +1,6 @@
 package world
 
 import (
-	"encoding/json"
 	"fmt"
 	"net/http"
 	"slices"
@@ -12,7 +11,6 @@ import (
 	"github.com/understudy-mock/understudy/conformance/check"
 	"github.com/understudy-mock/understudy/conformance/harness"
 	"github.com/understudy-mock/understudy/conformance/receiver"
-	"github.com/understudy-mock/understudy/conformance/report"
 	"github.com/understudy-mock/understudy/conformance/workflow"
 	"github.com/understudy-mock/understudy/spec/header"
 )
@@ -291,7 +289,7 @@ func (w *World) invent(l *Life) {
 }
 
 // trigger starts a run by the driver of the target file.
-func (w *World) trigger(l *Life) error {
+func (w *World) trigger(l *Life) (err error) {
 	y, h := l.Run, http.Header{header.Retries: {strconv.Itoa(l.on("retries").n)}}
 	set := func(binding, value string) string {
 		if l.Pick[binding] == 0 {
@@ -302,7 +300,7 @@ func (w *World) trigger(l *Life) error {
 	}
 	y.Label, y.Key = set("label", "label-"+l.Key), set("key", w.s.Name("key"+l.Key))
 	if y.Key != "" {
-		h.Set(w.s.Bound("headers", "flow_value"), w.flowValue())
+		h.Set(w.s.Bound("headers", "flow_value"), w.s.FlowValue(harness.FlowValues[0]))
 	}
 	set("failure callback", y.Callback)
 	if n := l.on("delay").n; n > 0 {
@@ -311,26 +309,8 @@ func (w *World) trigger(l *Life) error {
 	if wait := w.s.Bound("headers", "retry_delay"); wait != "" {
 		h.Set(wait, harness.RetryDelay)
 	}
-	d, err := w.s.Driver("run")
-	if err != nil {
-		return err
-	}
-	if d.Kind != "exec" {
-		if d.Trigger == nil {
-			return harness.Inconclusive(report.DriverMissing, "drivers.run has no trigger")
-		}
-		d, d.Kind = *d.Trigger, "http"
-	}
-	plain := map[string]string{}
-	for name, values := range w.s.Suite.Dialect.BrandHeader(h.Clone()) {
-		plain[name] = strings.Join(values, ", ")
-	}
-	text, _ := json.Marshal(plain) // texts always encode
 	l.Begun = w.now()
-	a, err := w.s.Run("run", d, map[string]string{"workflow": y.URL, "runId": y.ID, "body": string(y.Payload), "headers": string(text)}, h)
-	if err == nil && d.Result != "" {
-		y.ID, err = a.Result("run", d)
-	}
+	y.ID, err = w.s.Trigger(y.URL, y.ID, string(y.Payload), h)
 	return err
 }
 
