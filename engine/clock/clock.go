@@ -90,13 +90,17 @@ func (m *Manual) Set(t time.Time) {
 }
 
 // Pause waits for d of real time. If ctx ends first, it returns the error of ctx.
-func Pause(ctx context.Context, d time.Duration) error {
+func Pause(ctx context.Context, d time.Duration) error { return PauseUntil(ctx, nil, d) }
+
+// PauseUntil is like Pause, and also returns nil when done is closed.
+func PauseUntil(ctx context.Context, done <-chan struct{}, d time.Duration) error {
 	timer := time.NewTimer(d)
 	defer timer.Stop()
 	select {
 	case <-ctx.Done():
 		return ctx.Err()
+	case <-done:
 	case <-timer.C:
-		return nil
 	}
+	return nil
 }

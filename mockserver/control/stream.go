@@ -6,9 +6,9 @@ import (
 	"net/http"
 	"time"
 
+	"github.com/understudy-mock/understudy/engine/clock"
 	"github.com/understudy-mock/understudy/mockserver/call"
 	"github.com/understudy-mock/understudy/mockserver/response"
-	"github.com/understudy-mock/understudy/mockserver/stub"
 )
 
 // sent is one server-sent event; an id of 0 is omitted. show is called just before
@@ -52,7 +52,7 @@ func (s *Service) stream(c *call.Call, name string, apart time.Duration, next fu
 				return
 			}
 			if apart > 0 {
-				stub.WaitUntil(here, s.Done, apart)
+				_ = clock.PauseUntil(here, s.Done, apart)
 			}
 			select {
 			case <-more:

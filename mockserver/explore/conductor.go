@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/understudy-mock/understudy/engine"
+	"github.com/understudy-mock/understudy/engine/clock"
 	"github.com/understudy-mock/understudy/mockserver/stub"
 )
 
@@ -556,7 +557,7 @@ func (c *Conductor) quietFor(ctx context.Context, quiet time.Duration) (waited b
 			return waited
 		}
 		waited = true
-		stub.Wait(ctx, left)
+		_ = clock.Pause(ctx, left)
 	}
 }
 

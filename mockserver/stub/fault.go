@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/understudy-mock/understudy/engine"
+	"github.com/understudy-mock/understudy/engine/clock"
 	"github.com/understudy-mock/understudy/engine/refusal"
 	"github.com/understudy-mock/understudy/mockserver/response"
 )
@@ -206,7 +207,7 @@ func (f *Faults) Attempt(ctx context.Context, serial, url string, h http.Header,
 		f.mu.Lock()
 		f.ahead = ahead
 		f.mu.Unlock()
-		WaitUntil(ctx, ahead, reorderLimit)
+		_ = clock.PauseUntil(ctx, ahead, reorderLimit)
 	}
 	if rule.Duplicate {
 		first = new(deliver())
@@ -248,7 +249,7 @@ func (f *Faults) Respond(ctx context.Context, operation, path string, h http.Hea
 		return response.Response{}, false
 	}
 	if rule.delay > 0 {
-		Wait(ctx, rule.delay)
+		_ = clock.Pause(ctx, rule.delay)
 	}
 	if rule.Drop {
 		return response.Response{Stream: breakOff, Executed: rule.Executed}, true

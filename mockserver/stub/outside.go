@@ -6,6 +6,7 @@ import (
 	"net/url"
 	"time"
 
+	"github.com/understudy-mock/understudy/engine/clock"
 	"github.com/understudy-mock/understudy/mockserver/response"
 )
 
@@ -31,7 +32,7 @@ func (s *List) Outside(ctx context.Context, d *Request, realClock bool) response
 		return response.Empty
 	}
 	if out.After > 0 && realClock {
-		Wait(ctx, out.After)
+		_ = clock.Pause(ctx, out.After)
 	}
 	if out.Err != "" {
 		return response.Response{Stream: func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) }}

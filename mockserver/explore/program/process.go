@@ -17,8 +17,8 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/understudy-mock/understudy/engine/clock"
 	"github.com/understudy-mock/understudy/mockserver/explore"
-	"github.com/understudy-mock/understudy/mockserver/stub"
 )
 
 // Process is a scenario whose application is a program.
@@ -60,7 +60,7 @@ func (p *Process) Reset(ctx context.Context) error {
 		if err == nil {
 			return nil
 		}
-		if stub.Wait(ctx, dying); fresh || p.alive() {
+		if _ = clock.Pause(ctx, dying); fresh || p.alive() {
 			return p.orEnded(ctx, err)
 		}
 	}
@@ -134,7 +134,7 @@ func (p *Process) await(ctx context.Context, limit time.Duration) error {
 		case <-ctx.Done():
 			return fmt.Errorf("the application was not ready after %s (app.start) at %s%s: %s", limit, p.url, p.File.App.Ready, p.log.last())
 		default:
-			stub.Wait(ctx, 10*time.Millisecond)
+			_ = clock.Pause(ctx, 10*time.Millisecond)
 		}
 	}
 }
@@ -212,7 +212,7 @@ func (p *Process) State(ctx context.Context) (text []byte, err error) {
 // orEnded returns an error, or that the application has ended, which explains it.
 func (p *Process) orEnded(ctx context.Context, err error) error {
 	if err != nil {
-		stub.Wait(ctx, dying)
+		_ = clock.Pause(ctx, dying)
 	}
 	if !p.alive() {
 		return errors.New("the application ended by itself: " + p.log.last())
