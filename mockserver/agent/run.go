@@ -277,6 +277,17 @@ func (v *visit) docsRead(a args) (answer, error) {
 	return answer{Result: whole[from:to], Page: page, Cursor: next}, nil
 }
 
+// stub adds a stub. A plain status is an answer.
+func (v *visit) stub(a args) (answer, error) {
+	answers, _ := a["answers"].([]any)
+	for i := range answers {
+		if status, ok := answers[i].(json.Number); ok {
+			answers[i] = schema{"status": status}
+		}
+	}
+	return v.operate(a)
+}
+
 // explainError finds the section about an error.
 func (v *visit) explainError(a args) (answer, error) {
 	said := a.text("text")
@@ -289,9 +300,10 @@ func (v *visit) explainError(a args) (answer, error) {
 		_, said, more = strings.Cut(said, ": ")
 		section = help.Explains(said)
 	}
-	for _, f := range help.Find(a.text("text")) { // a few words of an error
-		if section == "" && f.Page == "troubleshooting" {
-			section = help.Root + f.Page + "#" + f.Section
+	if section == "" { // perhaps a few words of an error
+		found := help.Find(a.text("text"))
+		if i := slices.IndexFunc(found, func(f help.Found) bool { return f.Page == "troubleshooting" }); i >= 0 {
+			section = help.Root + found[i].Page + "#" + found[i].Section
 		}
 	}
 	if section == "" {

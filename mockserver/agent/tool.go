@@ -94,7 +94,7 @@ var table = []*tool{
 	{name: "restart", does: "Restart a failed workflow run from its first step.", effect: changes, takes: failed, needs: []string{"id"}, run: repeats("restartWorkflowRunAlias")},
 	{name: "resume", does: "Resume a failed workflow run at the step that failed, with the results of the steps before.", effect: changes, takes: failed, needs: []string{"id"}, run: repeats("resumeWorkflowRunAlias")},
 	{name: "cancel", does: "Cancel a message or a workflow run.", effect: destroys, takes: map[string]any{"id": text("id of the message or the run")}, needs: []string{"id"}, run: (*visit).cancel},
-	{name: "stub", does: "Answer deliveries to a URL without network access: the answers are used one after the other, and the last one repeats. A stub applies before all earlier ones.", effect: changes, kinds: one("controlAddStub"), page: "stubs", takes: map[string]any{
+	{name: "stub", does: "Answer deliveries to a URL without network access: the answers are used one after the other, and the last one repeats. A stub applies before all earlier ones.", effect: changes, kinds: one("controlAddStub"), page: "stubs", run: (*visit).stub, takes: map[string]any{
 		"answers": schema{"type": "array", "minItems": 1, "description": `statuses such as 503, or objects such as {"status": 200, "body": "ok", "delay": "3s"}, also with headers, drop and fail`},
 	}},
 	{name: "fault", does: "Make API calls or deliveries fail on purpose, as often as times or probability say.", effect: changes, kinds: one("controlSetFaults"), page: "stubs", run: (*visit).fault},
@@ -219,19 +219,17 @@ func (t *tool) runs() func(*visit, args) (answer, error) {
 	if t.run != nil {
 		return t.run
 	}
-	return func(v *visit, a args) (answer, error) {
-		if operations()[t.operation(a)].takes["maxBody"] != nil && a["maxBody"] == nil {
-			a["maxBody"] = singleBody
-		}
-		answers, _ := a["answers"].([]any) // of a stub
-		for i := range answers {
-			if status, ok := answers[i].(json.Number); ok {
-				answers[i] = schema{"status": status}
-			}
-		}
-		result, err := v.do(t.operation(a), a, nil, nil)
-		return answer{Result: result, Page: v.page(a, result)}, err
+	return (*visit).operate
+}
+
+// operate calls the operation of the tool.
+func (v *visit) operate(a args) (answer, error) {
+	id := v.tool.operation(a)
+	if operations()[id].takes["maxBody"] != nil && a["maxBody"] == nil {
+		a["maxBody"] = singleBody
 	}
+	result, err := v.do(id, a, nil, nil)
+	return answer{Result: result, Page: v.page(a, result)}, err
 }
 
 // operation is the operation for the argument kind.

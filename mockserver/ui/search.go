@@ -4,6 +4,7 @@ import (
 	"errors"
 	"net/http"
 	"net/url"
+	"slices"
 	"strings"
 
 	"github.com/understudy-mock/understudy/spec/api"
@@ -35,6 +36,7 @@ func searchResults(v *visit) (any, error) {
 		f.Wrong = said.Text
 		return &f, nil
 	}
+	f.fold()
 	return &f, err
 }
 
@@ -53,24 +55,28 @@ type resultKind struct {
 // resultKinds are the kinds in display order.
 var resultKinds = []resultKind{{Kind: "run", Title: "Runs"}, {Kind: "dlq", Title: "DLQ entries"}, {Kind: "message", Title: "Messages"}, {Kind: "log", Title: "Log"}}
 
-// Kinds returns the kinds that have hits, or may have some further on. Messages of a run that was
-// found are counted there.
+// fold counts messages at their run, where it was found too.
+func (f *found) fold() {
+	messages := map[string]int{} // by run; -1 when the run has the number
+	for i := range f.Hits {
+		if f.Hits[i].Kind == "message" {
+			messages[f.Hits[i].WorkflowRunID]++
+		}
+	}
+	for i := range f.Hits {
+		if h := &f.Hits[i]; h.Kind == "run" {
+			h.Messages, messages[h.ID] = messages[h.ID], -1
+		}
+	}
+	f.Hits = slices.DeleteFunc(f.Hits, func(h searchHit) bool { return h.Kind == "message" && messages[h.WorkflowRunID] < 0 })
+}
+
+// Kinds returns the kinds that have hits, or may have some further on.
 func (f *found) Kinds() (list []resultKind) {
-	runs := map[string]*searchHit{}
-	for i := range f.Hits {
-		if f.Hits[i].Kind == "run" {
-			runs[f.Hits[i].ID] = &f.Hits[i]
-		}
-	}
-	for i := range f.Hits {
-		if run := runs[f.Hits[i].WorkflowRunID]; run != nil && f.Hits[i].Kind == "message" {
-			run.Messages++
-		}
-	}
 	for _, k := range resultKinds {
 		for i := range f.Hits {
-			if hit := &f.Hits[i]; hit.Kind == k.Kind && (hit.Kind != "message" || runs[hit.WorkflowRunID] == nil) {
-				k.Hits = append(k.Hits, *hit)
+			if f.Hits[i].Kind == k.Kind {
+				k.Hits = append(k.Hits, f.Hits[i])
 			}
 		}
 		if k.Cursor = f.Cursors[k.Kind]; len(k.Hits) > 0 || k.Cursor != "" {
