@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"flag"
 	"log/slog"
 	"net/http/httptest"
 	"net/http/httputil"
@@ -25,7 +26,13 @@ var (
 	serve = programs.Serve
 )
 
-func TestMain(m *testing.M) { os.Exit(programs.Main{M: m}.Run()) }
+func TestMain(m *testing.M) {
+	// Suites wait for most of their time: more of them at once than there are processors.
+	if err := flag.Set("test.parallel", "10"); err != nil {
+		panic(err)
+	}
+	os.Exit(programs.Main{M: m}.Run())
+}
 
 // TestConformScripts runs testdata/*.txtar with the programs as they are installed.
 func TestConformScripts(t *testing.T) {
