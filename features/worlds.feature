@@ -241,7 +241,7 @@ Feature: Worlds of messages and runs
       When everything in them has happened
       Then for every run, a run with a failure has ERROR, and a run without one has none
 
-    @REQ-LOG-026 @implied @time-retries @time-delay
+    @REQ-LOG-026 @stated @time-retries @time-delay
     Scenario: In worlds of runs every ERROR has the status of an attempt, and the last one that of the last
       Given worlds of runs
       When everything in them has happened

@@ -64,6 +64,15 @@ func follow(flaw string, l *Life) {
 		begun = 0
 	}
 	y.Calls = []Attempt{{&receiver.Received{Header: http.Header{}, Body: call}, begun}}
+	fails := func(m map[string]any, status int) {
+		got := &receiver.Received{Header: http.Header{}, Body: call}
+		got.Status.Store(int64(status))
+		y.Calls = append(y.Calls, Attempt{got, begun})
+		if is("an ERROR has another status") {
+			status++
+		}
+		event("ERROR", map[string]any{"response_status": status, "stepInfo": m["stepInfo"]})
+	}
 	steps, dead, last := l.steps(func(string) string { return "" }), false, 0
 	for i, st := range steps {
 		if dead && (st.Group == 0 || steps[last].Group != st.Group) {
@@ -87,7 +96,7 @@ func follow(flaw string, l *Life) {
 			if st.Fails >= 0 && n >= st.Fails {
 				break
 			}
-			event("ERROR", map[string]any{"response_status": l.status(y.Story.Before + n + 1), "stepInfo": message(st.Name, "Run", beside)["stepInfo"]})
+			fails(message(st.Name, "Run", beside), l.status(y.Story.Before+n+1))
 			if n == allowed {
 				dead, last = true, i
 				break
@@ -102,6 +111,9 @@ func follow(flaw string, l *Life) {
 		}
 		m := message(st.Name, st.Kind, beside)
 		event("CREATED", m)
+		if dead {
+			fails(m, http.StatusInternalServerError) // its result was refused, because the run has failed
+		}
 		event("DELIVERED", m)
 		switch {
 		case st.Kind == "Wait" && !(is("one WAITER_ADDED") && strings.HasPrefix(st.Name, "wait 2")):
@@ -182,6 +194,7 @@ func TestEachDeviationOfARunBreaksItsRules(t *testing.T) {
 		"one WAITER_ADDED":                          {"LOG-019 stated"},
 		"no invoker":                                {"LOG-027 stated"},
 		"sleeps are skipped":                        {"LOG-029 implied"},
+		"an ERROR has another status":               {"LOG-026 stated"},
 		"no failure callback":                       {"DLQ-012 stated"},
 		"no entry with a label":                     {"DLQ-005 stated"},
 		"the entry has the first answer":            {"DLQ-010 stated"},
