@@ -232,54 +232,6 @@ Feature: Reading the message logs of workflows
         | the state "CREATED"     |
         | message id              |
 
-    @REQ-LOG-011 @stated
-    Scenario Outline: The filter by the state <state> gives all that fits of a run that failed
-      Given a dead-lettered run
-      When the message logs are filtered by the state "<state>"
-      Then the list holds all events that fit, and no other
-
-      Examples: states of both levels
-        | state       |
-        | RUN_STARTED |
-        | RUN_FAILED  |
-        | ERROR       |
-
-    @REQ-LOG-011 @stated @negative
-    Scenario Outline: The logs hold nothing for a <filter> that nobody has
-      Given a finished run
-      When the message logs are filtered by a <filter> that nobody has
-      Then the answer is an empty array "events", or a refusal
-
-      Examples: the documented filters
-        | filter                          |
-        | workflow url                    |
-        | workflow url with another query |
-        | message id                      |
-        | creation of the run             |
-        | state                           |
-
-    @REQ-LOG-012 @stated @negative
-    Scenario Outline: The logs hold nothing of a run for a <end> date an hour away
-      Given a finished run
-      When the message logs are filtered by a <end> date an hour away
-      Then no event of the run is listed
-
-      Examples: both ends
-        | end   |
-        | start |
-        | end   |
-
-    @REQ-LOG-012 @stated
-    Scenario Outline: A <end> date just <side> an event leaves it out
-      Given two finished runs of different workflows
-      When the message logs are filtered by the <end> date just <side> one of their events
-      Then the list holds all events that fit, and no other
-
-      Examples: both ends
-        | end   | side   |
-        | start | after  |
-        | end   | before |
-
     @REQ-LOG-012 @stated
     Scenario Outline: The <end> date is inclusive
       Given two finished runs of different workflows
@@ -291,41 +243,8 @@ Feature: Reading the message logs of workflows
         | start |
         | end   |
 
-    @REQ-LOG-012 @stated @paging @exclusive
-    Scenario Outline: The <end> date holds on every page
-      Given three finished runs of different workflows
-      And lists are read 1 at a time
-      When the message logs are filtered by the <end> date of one of their events
-      Then the list holds all events that fit, and no other
-
-      Examples: both ends
-        | end   |
-        | start |
-        | end   |
-
-    @REQ-LOG-011 @implied
-    Scenario: Two filters must both fit
-      Given two finished runs of different workflows
-      When the message logs are filtered by run id and the state "RUN_SUCCESS"
-      Then the list holds all events that fit, and no other
-
     @REQ-LOG-011 @stated @negative
     Scenario: A run that does not exist has no events
       Given a finished run
       When the message logs are filtered by an unknown run id
       Then the list is empty
-
-    @REQ-LOG-011 @stated @paging @exclusive
-    Scenario Outline: Every page of the logs filtered by <filter> holds what fits
-      Given three finished runs of different workflows
-      And lists are read 1 at a time
-      When the message logs are filtered by <filter>
-      Then the list holds all events that fit, and no other
-
-      Examples: filters that several events fit
-        | filter                |
-        | run id                |
-        | workflow url          |
-        | creation of the run   |
-        | the state "DELIVERED" |
-        | message id            |

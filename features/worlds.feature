@@ -366,3 +366,41 @@ Feature: Worlds of messages and runs
       Given worlds of runs
       When everything in them has happened
       Then for every run, the run of a restart has the retries of the restart, or else the original ones
+
+  Rule: what the document says of filters and pages holds for each read of the lists
+
+    @REQ-DLQ-008 @stated @paging @time-retries
+    Scenario: In reads of the dead letter queue everything is listed that fits
+      Given reads of the dead letter queue in worlds of runs
+      When everything in them has happened
+      Then for every read, everything is listed that fits
+
+    @REQ-DLQ-008 @stated @paging @time-retries
+    Scenario: In reads of the dead letter queue nothing is listed that a filter leaves out
+      Given reads of the dead letter queue in worlds of runs
+      When everything in them has happened
+      Then for every read, nothing is listed that a filter leaves out
+
+    @REQ-DLQ-003 @stated @paging @time-retries
+    Scenario: In reads of the dead letter queue nothing is listed twice
+      Given reads of the dead letter queue in worlds of runs
+      When everything in them has happened
+      Then for every read, nothing is listed twice
+
+    @REQ-LOG-011 @stated @paging @time-retries
+    Scenario: In reads of the message logs everything is listed that fits
+      Given reads of the message logs in worlds of runs
+      When everything in them has happened
+      Then for every read, everything is listed that fits
+
+    @REQ-LOG-011 @stated @paging @time-retries
+    Scenario: In reads of the message logs nothing is listed that a filter leaves out
+      Given reads of the message logs in worlds of runs
+      When everything in them has happened
+      Then for every read, nothing is listed that a filter leaves out
+
+    @REQ-LOG-003 @stated @paging @time-retries
+    Scenario: In reads of the message logs nothing is listed twice
+      Given reads of the message logs in worlds of runs
+      When everything in them has happened
+      Then for every read, nothing is listed twice

@@ -89,6 +89,11 @@ func (s *Scenario) OwnAccount(password string) error {
 	return nil
 }
 
+// Join continues in the account of another scenario, to read what it has left.
+func (s *Scenario) Join(of *Scenario) {
+	s.Auth, s.Hidden, s.User, s.Clock.Account = of.Auth, append(s.Hidden, of.Hidden...), of.User, of.Clock.Account
+}
+
 // Finish collects the evidence, runs Cleanup, and makes the endpoints answer 200 from now on.
 func (s *Scenario) Finish() {
 	defer s.Limit()

@@ -32,9 +32,6 @@ var combinationSteps = []step{
 	{"Then", `different steps have different messages, and each message has one creation`, (*Scenario).messagesDiffer},
 	{"Then", `the creation of each message is between that of the run and the event`, (*Scenario).timesInOrder},
 	{"Then", `every call of the workflow carries its forwarded headers and its payload`, (*Scenario).everyCallWhole},
-	{"Given", `dead-lettered runs of two kinds, the first one twice`, (*Scenario).deadOfTwoKinds},
-	{"Given", `three finished runs of different workflows`, (*Scenario).threeRuns},
-	{"Given", `lists are read (\d+) at a time`, (*Scenario).sized},
 	{"Then", `no page holds more than (\d+) (?:entries|events)`, (*Scenario).pagesHold},
 	{"Given", `the workflow returns (.+)`, (*Scenario).returns},
 	{"Given", `the invoked workflow always fails with status (\d+)`, (*Scenario).invokedFails},
@@ -455,35 +452,6 @@ func (s *Scenario) timesInOrder() error {
 		return nil
 	})
 }
-
-// deadOfTwoKinds makes a run, then one that differs in everything, then one like the first, so
-// that a page after the first has a neighbour that does not fit, whatever the order of the list.
-func (s *Scenario) deadOfTwoKinds() error {
-	if err := s.twoDeadRuns(); err != nil {
-		return err
-	}
-	s.Configure(s.Bound("headers", "failure_callback"), s.Runs.Callback.URL)
-	if name := s.Bound("headers", "label"); name != "" {
-		s.Configure(name, s.Name("label"))
-	}
-	s.Runs.peer = s.Runs.Child
-	if err := harness.InTurn(s.Die, s.Assuming(s.callbackStored, "REQ-DLQ-012")); err != nil {
-		return err
-	}
-	s.Runs.entries[2] = s.Runs.entry
-	return nil
-}
-
-// threeRuns makes the run in the middle the one that filters take their values from: see deadOfTwoKinds.
-func (s *Scenario) threeRuns() error {
-	if err := harness.InTurn(s.twoRuns, s.nextWorkflow, s.finishedRun); err != nil {
-		return err
-	}
-	s.Runs.ids[0], s.Runs.ids[1] = s.Runs.ids[1], s.Runs.ids[0]
-	return nil
-}
-
-func (s *Scenario) sized(n int) { s.Runs.size = n }
 
 func (s *Scenario) pagesHold(n int) error {
 	l := &s.Runs.listed

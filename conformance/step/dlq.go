@@ -8,7 +8,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"time"
 
 	"github.com/understudy-mock/understudy/conformance/check"
 	"github.com/understudy-mock/understudy/conformance/harness"
@@ -23,14 +22,12 @@ var dlqSteps = []step{
 	{"Given", `a dead-lettered run of another workflow`, (*Scenario).deadOfAnother},
 	{"Given", `a dead-lettered run with a failure callback that is answered (\d+)`, (*Scenario).deadWithFailingCallback},
 	{"Given", `(\d+) dead-lettered runs`, (*Scenario).deadRuns},
-	{"Given", `(\d+) dead-lettered runs, one after the other`, (*Scenario).deadOneByOne},
 	{"Given", `two dead-lettered runs that differ in everything`, (*Scenario).twoDeadRuns},
 	{"When", `the dead letter queue is read`, (*Scenario).readQueue},
 	{"When", `the dead letter queue is read (\d+) at a time`, (*Scenario).readEntriesPaged},
 	{"When", `the dead letter queue is read (\d+) at a time while another run fails`, (*Scenario).readEntriesRacing},
 	{"When", `the failure callback has been answered`, (*Scenario).callbackAnswered},
 	{"When", `the dead letter queue is filtered by the (start|end) dates around its entries`, (*Scenario).filterQueueByDate},
-	{"When", `the dead letter queue is filtered by the (start|end) date of the second`, (*Scenario).filterQueueBetween},
 	{"When", `the dead letter queue is read again a little later`, (*Scenario).readQueueAgain},
 	{"Then", `the run is dead-lettered after (\d+) tries of its step`, (*Scenario).deadAfter},
 	{"Then", `the run is not in the dead letter queue`, (*Scenario).notDead},
@@ -177,22 +174,6 @@ func (s *Scenario) makeDeadRuns(n int) error {
 	})
 	s.Runs.entry = s.Runs.entries[len(s.Runs.entries)-1]
 	return s.Assume(err, "REQ-DLQ-005")
-}
-
-// deadOneByOne makes runs that differ in their times.
-func (s *Scenario) deadOneByOne(n int) error {
-	if err := s.workflowFails(http.StatusServiceUnavailable); err != nil {
-		return err
-	}
-	for range n {
-		if err := s.Die(); err != nil {
-			return err
-		}
-		if err := s.Clock.Pass(s.Context, 1100*time.Millisecond); err != nil { // whole seconds are legal
-			return err
-		}
-	}
-	return nil
 }
 
 // twoDeadRuns makes two dead-lettered runs that differ in workflow, status, label and

@@ -59,38 +59,6 @@ func (s *Scenario) filterQueueByDate(end string) error {
 	return err
 }
 
-// filterQueueBetween filters by a date that lists two of three entries, which were made one
-// after the other: the second and the third, or the first and the second.
-func (s *Scenario) filterQueueBetween(end string) error {
-	url := s.ofScenario()
-	if url == nil {
-		return harness.Inconclusive(report.BindingMissing, "bindings.dlq.url: the list has entries of other scenarios")
-	}
-	name, listed, left := "from", s.Runs.entries[1:], s.Runs.entries[0]
-	if end == "end" {
-		name, listed, left = "to", s.Runs.entries[:2], s.Runs.entries[2]
-	}
-	inner, err := s.times(listed[0])
-	if err != nil {
-		return err
-	}
-	outer, err := s.times(left)
-	if err != nil {
-		return err
-	}
-	t := inner[0]
-	if end == "end" {
-		t = outer[0] - 1
-	}
-	if end == "start" && outer[len(outer)-1] >= t {
-		return harness.Inconclusive(report.PrerequisiteFailed, "the times %d of an entry are not before those of the next one, %d", outer, inner)
-	}
-	url[name] = strconv.FormatInt(t, 10)
-	return s.readFiltered("dead letter queue", url, func(e any) bool {
-		return slices.ContainsFunc(listed, func(of any) bool { return entryID(of) == entryID(e) })
-	})
-}
-
 // dateIsInclusive filters by dates at and next to each time that the filter may compare,
 // and by dates an hour away, which give the same result for all of these times.
 func (s *Scenario) dateIsInclusive() error {

@@ -19,7 +19,7 @@ var logSteps = []step{
 	{"When", `the (message logs|dead letter queue) (?:are|is) read (?:without a page size|with a page size of (\d+))`, (*Scenario).readFirst},
 	{"When", `the message logs of the run are read (\d+|all) at a time`, (*Scenario).readLogsPaged},
 	{"When", `the message logs of the run are read (\d+) at a time while another run continues`, (*Scenario).readLogsRacing},
-	{"When", `the message logs are filtered by the (start|end) date (of|just before|just after) one of their events`, (*Scenario).filterLogsByDate},
+	{"When", `the message logs are filtered by the (start|end) date of one of their events`, (*Scenario).filterLogsByDate},
 	{"Then", `the answer is 200 with an array "(\w+)"`, (*Scenario).answersArray},
 	{"Then", `every answer has the form of the document`, (*Scenario).Formed},
 	{"Then", `(its cursor|the cursor of every page) is a string or absent`, (*Scenario).cursorsAreStrings},
@@ -252,15 +252,17 @@ func (s *Scenario) lacks(what string, events []any) error {
 	return s.Assume(s.FailureOf(events, "the log of the run lacks "+what, what, eventStates(events)), promisedBy)
 }
 
-// filterLogsByDate filters by the exact time of an event, or 1 ms before or after: both
-// ends of the range are inclusive.
-func (s *Scenario) filterLogsByDate(end, side string) error {
+// filterLogsByDate filters by the time of the last event of the first run as the end, or of the first
+// one of the second run as the start: both ends of the range are inclusive.
+func (s *Scenario) filterLogsByDate(end string) error {
 	if err := s.know(s.Runs.ids...); err != nil {
 		return err
 	}
-	t := s.edge(end, side)
+	known := harness.Listing{Items: s.Runs.known}
+	t, _ := bounds(known.Of(s.Runs.ids[1]))
 	name, fits := "from", func(e any) bool { x, _ := check.Integer(e, "/time"); return x >= t }
 	if end == "end" {
+		_, t = bounds(known.Of(s.Runs.ids[0]))
 		name, fits = "to", func(e any) bool { x, _ := check.Integer(e, "/time"); return x <= t }
 	}
 	filters := s.recent("message logs")
@@ -278,30 +280,6 @@ func bounds(events []any) (low, high int64) {
 		high = max(high, t)
 	}
 	return low, high
-}
-
-// edge returns the time, in Unix ms, of the first or last event of one of the two runs, or
-// 1 ms before or after it.
-func (s *Scenario) edge(end, side string) int64 {
-	run := s.Runs.ids[0]
-	if (end == "start") != (side == "just after") {
-		run = s.Runs.ids[1]
-	}
-	if side == "just before" {
-		run = s.Runs.ids[1]
-	} else if len(s.Runs.ids) > 2 {
-		run = s.Runs.ids[0] // the middle one
-	}
-	low, high := bounds((&harness.Listing{Items: s.Runs.known}).Of(run))
-	switch {
-	case side == "just before":
-		return low - 1
-	case side == "just after":
-		return high + 1
-	case end == "start":
-		return low
-	}
-	return high
 }
 
 // holdsFitting requires that the list contains each known item that matches the filter once, and

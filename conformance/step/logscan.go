@@ -3,9 +3,7 @@ package step
 import (
 	"fmt"
 	"slices"
-	"strconv"
 	"strings"
-	"time"
 
 	"github.com/understudy-mock/understudy/conformance/check"
 	"github.com/understudy-mock/understudy/conformance/harness"
@@ -13,26 +11,10 @@ import (
 
 // logScanSteps check complete runs: all their events, for every kind of end.
 var logScanSteps = []step{
-	{"When", `the message logs are filtered by a (start|end) date an hour away`, (*Scenario).filterLogsFarAway},
 	{"Then", `no (event of another run|entry of another workflow) is listed`, (*Scenario).onlyOwn},
 	{"Then", `every event of the run has all fields of the tables`, (*Scenario).everyEventHasAll},
 	{"Then", `every message of the run is delivered`, (*Scenario).everyMessageDelivered},
 	{"Then", `one message of the run has the step type "(\w+)" in all its events, and no other has it`, (*Scenario).oneMessageOfType},
-	{"Then", `no event of the run is listed`, (*Scenario).noEventOfRun},
-}
-
-// filterLogsFarAway filters by a start date one hour after the last event of the run, or by
-// an end date one hour before the first.
-func (s *Scenario) filterLogsFarAway(end string) error {
-	if err := s.know(s.Runs.Id); err != nil {
-		return err
-	}
-	first, last := bounds(s.Runs.known)
-	name, t := "from", last+time.Hour.Milliseconds()
-	if end == "end" {
-		name, t = "to", first-time.Hour.Milliseconds()
-	}
-	return s.read("message logs", 0, map[string]string{name: strconv.FormatInt(t, 10), "run_id": s.Runs.Id})
 }
 
 // cursorsAreStrings checks, of every page, also the last one, whose cursor may be absent or
@@ -46,13 +28,6 @@ func (s *Scenario) cursorsAreStrings(of string) error {
 		if err := s.cursorIsString(); err != nil {
 			return err
 		}
-	}
-	return nil
-}
-
-func (s *Scenario) noEventOfRun() error {
-	if own := s.Runs.listed.Of(s.Runs.Id); len(own) > 0 {
-		return s.FailureAt(own[0], "/workflowRunId", "the filtered list holds an event that does not fit", "none of "+s.Runs.Id)
 	}
 	return nil
 }

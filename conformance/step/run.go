@@ -32,7 +32,6 @@ type running struct {
 	entry      any   // of the run in the dead letter queue
 	entries    []any // of all runs of the scenario
 	listed     harness.Listing
-	size       int    // of the pages of filtered lists; 0: that of the target
 	known      []any  // events that the list must hold
 	dated      string // binding of the date filter: from or to
 	restarted  restart

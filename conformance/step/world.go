@@ -17,14 +17,17 @@ import (
 // worldSteps judge generated worlds by the rules of package world, whose sentences are the Then steps.
 var worldSteps = []step{
 	{"Given", `worlds of (messages|runs)`, (*Scenario).worldsOf},
-	{"When", `everything in them has happened`, (*Scenario).worldsHappen},
-	{"Then", `for every (?:message|run), (.+)`, (*Scenario).worldsKeep},
+	{"Given", `reads of the (dead letter queue|message logs) in worlds of runs`, (*Scenario).worldsRead},
+	{"When", `everything in them has happened`, func(s *Scenario) error { return s.happen(s.worlds) }},
+	{"Then", `for every (?:message|run|read), (.+)`, (*Scenario).worldsKeep},
 }
 
 // worlds are the generated worlds of one kind in a run, which its scenarios share.
 type worlds struct {
 	*world.Kind
 	size int
+	list string  // that is read in worlds
+	of   *worlds // of runs; nil when nothing is read
 
 	mu     sync.Mutex
 	begun  bool
@@ -60,9 +63,23 @@ func (s *Scenario) worldsOf(kind string) error {
 	return nil
 }
 
-// worldsHappen runs the worlds unless another scenario has.
-func (s *Scenario) worldsHappen() error {
-	w := s.worlds
+// worldsRead chooses reads of a list in the worlds of runs.
+func (s *Scenario) worldsRead(list string) error {
+	if err := s.worldsOf("runs"); err != nil {
+		return err
+	}
+	made, _ := s.Suite.Made.LoadOrStore(list, &worlds{Kind: world.Views(list, nil), size: s.worlds.size, list: list, of: s.worlds})
+	s.worlds, _ = made.(*worlds)
+	return nil
+}
+
+// happen runs worlds, and those that they are about, unless another scenario has.
+func (s *Scenario) happen(w *worlds) error {
+	if w.of != nil {
+		if err := s.happen(w.of); err != nil {
+			return err
+		}
+	}
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if w.begun {
@@ -85,7 +102,11 @@ func (s *Scenario) worldsHappen() error {
 	}
 	for i := range s.Suite.Worlds.Count {
 		seed := s.Suite.Worlds.Seed + uint64(i)
-		one, err := w.Run(s.Scenario, fmt.Sprintf("w%d-", seed), w.Generate(seed, w.size, s.worldMay), s.Suite.Target.Timing.DeliveryBudget)
+		kind := w.Kind
+		if w.of != nil {
+			kind = world.Views(w.list, w.of.all[i])
+		}
+		one, err := kind.Run(s.Scenario, fmt.Sprintf("w%d-", seed), w.Generate(seed, w.size, s.worldMay), s.Suite.Target.Timing.DeliveryBudget)
 		if err != nil {
 			w.err = s.Assume(err)
 			return w.err

@@ -13,7 +13,8 @@ import (
 type Kind struct {
 	Name    string // of one thing: a message
 	options []option
-	normal  func(*Thing) // replaces choices that others exclude
+	normal  func(*Thing)            // replaces choices that others exclude
+	basis   func(*Thing) spec.Basis // of several choices together; nil: stated
 	run     func(*World) error
 	Rules   []*Rule
 }
@@ -27,14 +28,15 @@ type option struct {
 
 // choice is one value of an option; the first one is its absence.
 type choice struct {
-	says   string     // in a sentence
-	n      int        // its number: of retries, of seconds
-	at     place      // where it is written
-	needs  string     // the binding or driver without which it is not in the plan
-	basis  spec.Basis // implied: the document does not mention it; "" is stated
-	name   string     // of a header, or the type of a body
-	values []string   // of a header, or a body
-	script []int      // answers in turn, the last one to all further attempts; 0 breaks the connection
+	says     string     // in a sentence
+	n        int        // its number: of retries, of seconds
+	at       place      // where it is written
+	needs    string     // the binding or driver without which it is not in the plan
+	requires string     // a requirement that it is about, beside that of the rule
+	basis    spec.Basis // implied: the document does not mention it; "" is stated
+	name     string     // of a header, or the type of a body
+	values   []string   // of a header, or a body
+	script   []int      // answers in turn, the last one to all further attempts; 0 breaks the connection
 }
 
 // place is where an option is written.
@@ -161,6 +163,9 @@ func (t *Thing) Basis() spec.Basis {
 		if b := t.on(name).basis; b != "" {
 			return b
 		}
+	}
+	if t.basis != nil {
+		return t.basis(t)
 	}
 	return spec.Stated
 }

@@ -81,7 +81,8 @@ func (w *World) Again(s *harness.Scenario, small *Smallest, patience time.Durati
 // Requirements are those of the places where the options of a thing are written.
 func (t *Thing) Requirements() (ids []string) {
 	for _, name := range t.Set() {
-		if id := map[place]string{inQuery: "REQ-PUB-005", byDefault: "REQ-GRP-003", inArray: "REQ-GRP-003"}[t.on(name).at]; id != "" && name != "token" && !slices.Contains(ids, id) {
+		c := t.on(name)
+		if id := cmp.Or(c.requires, map[place]string{inQuery: "REQ-PUB-005", byDefault: "REQ-GRP-003", inArray: "REQ-GRP-003"}[c.at]); id != "" && name != "token" && !slices.Contains(ids, id) {
 			ids = append(ids, id)
 		}
 	}

@@ -30,7 +30,7 @@ var runOptions = []option{
 	{"names", "with", []choice{{}, {says: "step names with quotes and percent signs", values: []string{` "a" %41 / b`}}, {says: "step names in other scripts", values: []string{" größer 配達"}}}},
 	{"retries", "with", []choice{{}, {says: "1 retry", n: 1, needs: retryDelay}, {says: "2 retries", n: 2, needs: retryDelay}}},
 	{"delay", "with", []choice{{}, {says: "a delay of 2 s", n: 2, needs: "delay.format"}}},
-	{"label", "with", []choice{{}, {says: "a label", n: 1, needs: "headers.label"}}},
+	{"label", "with", []choice{{}, {says: "a label", n: 1, needs: "headers.label"}, {says: "the label of others", n: 2, needs: "headers.label"}}},
 	{"key", "with", []choice{{}, {says: "a flow-control key", n: 1, needs: "headers.flow_key"}}},
 	{"failure callback", "with", []choice{{}, {says: "a failure callback", n: 1, needs: "headers.failure_callback"}}},
 	{"body", "with", append([]choice{{values: []string{`{ "order" : "#",  "café":[1.0, 2e3] }`}}}, AwkwardBodies[:9]...)},
@@ -298,7 +298,7 @@ func (w *World) trigger(l *Life) (err error) {
 		h.Set(w.s.Bound("headers", map[string]string{"key": "flow_key", "failure callback": "failure_callback", "label": "label"}[binding]), value)
 		return value
 	}
-	y.Label, y.Key = set("label", "label-"+l.Key), set("key", w.s.Name("key"+l.Key))
+	y.Label, y.Key = set("label", map[int]string{1: "label-" + l.Key, 2: "label-" + w.tag + "shared"}[l.on("label").n]), set("key", w.s.Name("key"+l.Key))
 	if y.Key != "" {
 		h.Set(w.s.Bound("headers", "flow_value"), w.s.FlowValue(harness.FlowValues[0]))
 	}

@@ -1,0 +1,386 @@
+package world
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/understudy-mock/understudy/conformance/check"
+	"github.com/understudy-mock/understudy/conformance/harness"
+	"github.com/understudy-mock/understudy/conformance/report"
+	"github.com/understudy-mock/understudy/spec"
+)
+
+// Views are reads of the dead letter queue and of the message logs after a world of runs. A read has
+// filters, by values of a row or by values that nobody has, and a size of its pages.
+func Views(list string, of *World) *Kind {
+	v := views[list]
+	k := &Kind{Name: "a read of the " + list, normal: v.normal, basis: basisOfView, Rules: v.rules()}
+	k.options = append(k.options, option{"row", "", make([]choice, spread)})
+	for _, f := range v.filters {
+		k.options = append(k.options, v.option(f))
+	}
+	sizes := []choice{{}}
+	for _, n := range []int{50, 7, 2, 1} {
+		sizes = append(sizes, choice{says: fmt.Sprintf("pages of %d", n), n: n, needs: v.section + ".count", requires: v.paged})
+	}
+	k.options = append(k.options, option{"pages", "in", sizes})
+	rows := &seen{}
+	k.run = func(w *World) error {
+		w.s.Join(of.s)
+		rows.Do(func() { v.look(w, of, rows) })
+		return v.read(w, rows)
+	}
+	return k
+}
+
+// view is a list with its filters.
+type view struct {
+	operation, section string
+	filters            []filter
+	key                string // the pointer that identifies a row; "": all of it
+	of                 func(s *harness.Scenario, run string) ([]any, error)
+	times              func(*Tale, any) []int64 // of a row, in Unix ms, which its dates may compare
+	slack              int64                    // how far from these times a time that it does not show may be
+	long               bool                     // small pages need a filter that few rows fit
+	filtered           string                   // the requirement of its filters
+	dated, paged       string                   // of dates, of pages
+}
+
+// spread is how many rows, all over the list, views take values of.
+const spread = 40
+
+// filter is a filter of a list: its binding, and where a row has the value.
+type filter struct{ says, binding, pointer string }
+
+var views = map[string]*view{
+	"dead letter queue": {
+		operation: "listWorkflowDLQ", section: "dlq", key: "/dlqId", slack: time.Hour.Milliseconds(),
+		filters: []filter{
+			{"run id", "run_id", "/workflowRunId"}, {"workflow url", "url", "/workflowUrl"}, {"response status", "response_status", "/responseStatus"},
+			{"publisher", "caller_ip", "/callerIP"}, {"callback state", "callback_state", "/failureCallbackInfo/state"}, {"label", "label", "label"},
+			{"start date", "from", ""}, {"end date", "to", ""},
+		},
+		of: (*harness.Scenario).EntriesOf,
+		times: func(y *Tale, row any) (all []int64) {
+			for _, pointer := range []string{"/createdAt", "/workflowCreatedAt", "/notBefore"} {
+				if t, ok := check.Integer(row, pointer); ok {
+					all = append(all, t)
+				}
+			}
+			if y == nil { // of another scenario
+				return all
+			}
+			for _, e := range y.in("RUN_FAILED") {
+				if t, ok := check.Integer(e, "/time"); ok {
+					all = append(all, t)
+				}
+			}
+			return all
+		},
+		filtered: "REQ-DLQ-008", dated: "REQ-DLQ-009", paged: "REQ-DLQ-003",
+	},
+	"message logs": {
+		operation: "listWorkflowMessageLogs", section: "logs", long: true,
+		filters: []filter{
+			{"run id", "run_id", "/workflowRunId"}, {"workflow url", "url", "/workflowUrl"}, {"creation of the run", "created_at", "/workflowCreatedAt"},
+			{"message id", "message_id", "/stepInfo/messageId"}, {"state", "state", "/state"}, {"start date", "from", ""}, {"end date", "to", ""},
+		},
+		of: (*harness.Scenario).EventsOf,
+		times: func(_ *Tale, row any) []int64 {
+			t, _ := check.Integer(row, "/time")
+			return []int64{t}
+		},
+		filtered: "REQ-LOG-011", dated: "REQ-LOG-012", paged: "REQ-LOG-003",
+	},
+}
+
+// What a filter has instead of the value of the row.
+const (
+	ofRow = iota
+	ofNext
+	longer
+	shorter
+	otherCase
+	nobodys
+	exactly // of dates
+	outside
+	farAway
+)
+
+func (v *view) option(f filter) option {
+	o := option{f.says, "filtered by", []choice{{}}}
+	with := func(says string, n int, requires string) {
+		o.choices = append(o.choices, choice{says: fmt.Sprintf(says, f.says), n: n, needs: v.section + "." + f.binding, requires: requires})
+	}
+	if f.pointer == "" {
+		with("the %s of a row", exactly, v.dated)
+		with("a %s just beyond a row", outside, v.dated)
+		with("a %s an hour from a row", farAway, v.dated)
+		return o
+	}
+	with("the %s of a row", ofRow, "")
+	with("the %s of another row", ofNext, "")
+	if f.pointer == "/callerIP" {
+		with("a %s that nobody has", nobodys, "")
+	}
+	if slices.Contains([]string{"/workflowRunId", "/workflowUrl", "/stepInfo/messageId", "/state", "label"}, f.pointer) {
+		with("the %s of a row with more behind it", longer, "")
+		with("the %s of a row without its end", shorter, "")
+		with("the %s of a row in another case", otherCase, "")
+	}
+	return o
+}
+
+// normal leaves two filters, of which one has a value that others have or nobody has, and large
+// pages to what may have many rows. Which filters stay depends on the row, so that all pairs occur.
+func (v *view) normal(t *Thing) {
+	set := t.filters()
+	if len(set) == 0 {
+		t.Pick["row"] = 0
+	}
+	first, others := t.Pick["row"]%max(1, len(set)), 0
+	for i, name := range append(slices.Clone(set[first:]), set[:first]...) {
+		if i > 1 {
+			t.Pick[name] = 0
+		} else if t.Pick[name] > 1 {
+			if others++; others > 1 {
+				t.Pick[name] = 1
+			}
+		}
+	}
+	if v.long && !slices.ContainsFunc(t.filters(), func(name string) bool {
+		return slices.Contains([]string{"run id", "message id", "workflow url", "label"}, name)
+	}) {
+		t.Pick["pages"] = min(t.Pick["pages"], 1)
+	}
+}
+
+// filters are the names of the filters that are set.
+func (t *Thing) filters() (names []string) {
+	for _, name := range t.Set() {
+		if name != "row" && name != "pages" {
+			names = append(names, name)
+		}
+	}
+	return names
+}
+
+// basisOfView: the document does not say that two filters must both fit.
+func basisOfView(t *Thing) spec.Basis {
+	if len(t.filters()) > 1 {
+		return spec.Implied
+	}
+	return spec.Stated
+}
+
+// Sight is what a read has listed, and what it must list.
+type Sight struct {
+	Fits, Items []any
+	Error       error // of the read
+	query       map[string]string
+	conditions  []condition
+}
+
+// condition is a filter: it reports whether a row fits for certain, whether it does not for certain,
+// and what the row has.
+type condition func(row any) (fits, not bool, has string)
+
+// seen are the rows that a world of runs has left in a list.
+type seen struct {
+	sync.Once
+	all   []any
+	began int64 // no later than any of them, in Unix ms
+	owner map[string]*Tale
+	err   error
+}
+
+// look reads the rows of a list, run by run.
+func (v *view) look(w, of *World, to *seen) {
+	var mu sync.Mutex
+	byRun := map[string][]any{}
+	to.owner, to.began = map[string]*Tale{}, math.MaxInt64
+	to.err = (&World{Lives: of.Lives}).each(func(l *Life) error {
+		rows, err := v.of(w.s, l.Run.ID)
+		mu.Lock()
+		defer mu.Unlock()
+		byRun[l.Run.ID], to.owner[l.Run.ID] = rows, l.Run
+		return err
+	})
+	for _, l := range of.Lives {
+		to.all = append(to.all, byRun[l.Run.ID]...)
+	}
+	for _, row := range to.all {
+		to.began = min(to.began, slices.Min(v.times(to.owner[text(row, "/workflowRunId")], row)))
+	}
+}
+
+// read reads a list with the filters of each life.
+func (v *view) read(w *World, rows *seen) error {
+	if rows.err != nil || len(rows.all) == 0 {
+		w.Lives = nil
+		return rows.err
+	}
+	pointers := map[string]string{}
+	for _, f := range v.filters {
+		if pointers[f.says] = f.pointer; f.says == "label" {
+			pointers[f.says] = "/" + w.names("fields.dlq", "label")
+		}
+	}
+	return w.each(func(l *Life) error {
+		see := &Sight{query: map[string]string{}}
+		l.View = see
+		at := l.Pick["row"] * (len(rows.all) - 1) / spread
+		from := append(slices.Clone(rows.all[at:]), rows.all[:at]...)
+		row := from[max(0, slices.IndexFunc(from, func(row any) bool { // the first one with all values
+			return !slices.ContainsFunc(l.filters(), func(name string) bool { return pointers[name] != "" && plain(row, pointers[name]) == "" })
+		}))]
+		few := false
+		for _, f := range v.filters {
+			if l.Pick[f.says] == 0 {
+				continue
+			}
+			if f.pointer == "" {
+				t := v.edge(f.binding, l.on(f.says).n, v.times(rows.owner[text(row, "/workflowRunId")], row))
+				see.query[f.binding] = strconv.FormatInt(t, 10)
+				see.conditions = append(see.conditions, func(row any) (fits, not bool, has string) {
+					times := v.times(rows.owner[text(row, "/workflowRunId")], row)
+					fits, not = v.within(f.binding, t, times)
+					return fits, not, fmt.Sprint("times ", times)
+				})
+			} else if value := valueOf(from, row, pointers[f.says], l.on(f.says).n); value != "" {
+				few = few || slices.Contains(fewFit, f.says)
+				see.query[f.binding] = value
+				see.conditions = append(see.conditions, func(row any) (fits, not bool, has string) {
+					has = plain(row, pointers[f.says])
+					return has == value, has != value, pointers[f.says] + " " + strconv.Quote(has)
+				})
+			}
+		}
+		see.Fits = slices.DeleteFunc(slices.Clone(rows.all), func(row any) bool {
+			return slices.ContainsFunc(see.conditions, func(c condition) bool { fits, _, _ := c(row); return !fits })
+		})
+		if see.query["from"] == "" && !few && w.names(v.section, "from") != "" { // not what is older
+			see.query["from"] = strconv.FormatInt(rows.began, 10)
+		}
+		pages := 0
+		listing, err := w.s.ReadList(v.operation, v.section, l.on("pages").n, see.query, func() error {
+			if pages++; few && pages > len(see.Fits)+spare { // the others are not of this filter
+				return errEnough
+			}
+			return nil
+		})
+		if see.Items = listing.Items; !harness.EndlessCursor(err) && !errors.Is(err, errEnough) {
+			see.Error = err
+		}
+		if _, judged := err.(*report.Failure); err != nil && see.Error != nil && !judged { //nolint:errorlint // as it was made
+			return err
+		}
+		return nil
+	})
+}
+
+// errEnough ends a read that lists more than fits.
+var errEnough = errors.New("more is listed than fits")
+
+// spare is how many pages of a list may be empty.
+const spare = 20
+
+// fewFit are the filters that few rows fit.
+var fewFit = []string{"run id", "message id", "workflow url", "label"}
+
+// valueOf is the value of a filter, made of that of a row; "" for none. from are all rows.
+func valueOf(from []any, row any, pointer string, how int) string {
+	value := plain(row, pointer)
+	switch {
+	case value == "":
+		return ""
+	case how == ofNext:
+		other := slices.IndexFunc(from, func(row any) bool { return !slices.Contains([]string{"", value}, plain(row, pointer)) })
+		return plain(from[max(0, other)], pointer)
+	case how == longer && pointer == "/workflowUrl":
+		return value + "?nobody=1"
+	case how == longer:
+		return value + "1"
+	case how == shorter:
+		return value[:len(value)-1]
+	case how == otherCase:
+		return strings.ToUpper(value)
+	case how == nobodys:
+		return "203.0.113.77"
+	}
+	return value
+}
+
+// edge is the value of a date: one that includes the row, the next one that does not, or one an hour away.
+func (v *view) edge(binding string, how int, times []int64) int64 {
+	first, last, out := slices.Min(times), slices.Max(times)+v.slack, int64(1)
+	if binding == "to" {
+		first, last, out = last, first, -1
+	}
+	return map[int]int64{exactly: first, outside: last + out, farAway: last + out*time.Hour.Milliseconds()}[how]
+}
+
+// within reports whether a date includes a row of such times for certain, and whether it excludes it.
+func (v *view) within(binding string, t int64, times []int64) (in, out bool) {
+	if len(times) == 0 {
+		return false, false
+	}
+	low, high := slices.Min(times), slices.Max(times)+v.slack
+	if binding == "from" {
+		return low >= t, high < t
+	}
+	return high <= t, low > t
+}
+
+// plain is a value in a row as a filter has it, "" for none.
+func plain(row any, pointer string) string {
+	v, has := check.At(row, pointer)
+	if !has {
+		return ""
+	}
+	return harness.Plain(v)
+}
+
+// rules are what must hold for each read.
+func (v *view) rules() []*Rule {
+	key := func(row any) string { return cmp.Or(text(row, v.key), harness.Shown(row)) }
+	times := func(l *Life) map[string]int {
+		n := map[string]int{}
+		for _, row := range l.View.Items {
+			n[key(row)]++
+		}
+		return n
+	}
+	return []*Rule{
+		{v.filtered, spec.Stated, "everything is listed that fits", func(_ *World, l *Life, j *judging) {
+			n := times(l)
+			if f, refused := l.View.Error.(*report.Failure); refused && len(l.View.Fits) > 0 { //nolint:errorlint // as it was made
+				j.that(false, f.Want, f.Got)
+			}
+			for _, row := range l.View.Fits {
+				j.that(n[key(row)] > 0, harness.Shown(row), fmt.Sprintf("%d rows without it for %v", len(l.View.Items), l.View.query))
+			}
+		}},
+		{v.filtered, spec.Stated, "nothing is listed that a filter leaves out", func(_ *World, l *Life, j *judging) {
+			for _, row := range l.View.Items {
+				for _, c := range l.View.conditions {
+					_, not, has := c(row)
+					j.that(!not, fmt.Sprint(l.View.query), has)
+				}
+			}
+		}},
+		{v.paged, spec.Stated, "nothing is listed twice", func(_ *World, l *Life, j *judging) {
+			n := times(l)
+			for _, row := range l.View.Fits {
+				j.that(n[key(row)] <= 1, "once", strconv.Itoa(n[key(row)])+" times "+harness.Shown(row))
+			}
+		}},
+	}
+}
