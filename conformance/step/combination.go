@@ -13,6 +13,7 @@ import (
 	"github.com/understudy-mock/understudy/conformance/harness"
 	"github.com/understudy-mock/understudy/conformance/receiver"
 	"github.com/understudy-mock/understudy/conformance/workflow"
+	"github.com/understudy-mock/understudy/spec/header"
 )
 
 // combinationSteps configure a message or a run in every way at once, follow runs through several
@@ -56,15 +57,16 @@ func (s *Scenario) configured(way string) error {
 		s.publish.body = append(s.publish.body, "\xff\xfe\x00\x80"...)
 	}
 	for _, h := range configuration {
-		s.carry("forward", h[0], h[1])
+		s.carry(header.ForwardPrefix+h[0], h[1])
 	}
-	if name := s.Bound("headers", "failure_callback"); name != "" {
-		s.Endpoint("failure callback").Aside = true
-		s.carry("", name, s.Endpoint("failure callback").URL)
+	if s.Bound("headers", "failure_callback") != "" {
+		if err := s.option("header", "{failure_callback}", "{failure callback}"); err != nil {
+			return err
+		}
 	}
 	s.publish.want = map[string]int{theDestination: 1}
 	if strings.HasPrefix(way, "delayed") {
-		if err := s.delayMessage(2, "header"); err != nil {
+		if err := s.option("header", header.Delay, "2 seconds"); err != nil {
 			return err
 		}
 	}
@@ -75,13 +77,15 @@ func (s *Scenario) configured(way string) error {
 		}
 		s.publish.want = map[string]int{"alpha": 2, "beta": 1}
 		s.Endpoint("alpha").Answer(failing)
-		s.allowRetries(1, "header")
+		return s.option("header", header.Retries, "1")
 	case way == "sent in a batch":
 		s.publish.batch = true
 	case strings.HasSuffix(way, "tried three times"):
 		s.publish.want[theDestination] = 3
 		s.Endpoint(theDestination).Answer(failing)
-		s.allowRetries(2, "header")
+		if err := s.option("header", header.Retries, "2"); err != nil {
+			return err
+		}
 	}
 	if !strings.HasPrefix(way, "held by a key") {
 		return nil
@@ -100,8 +104,8 @@ func (s *Scenario) configuredToForward(way string) error {
 	if err := s.configured(way); err != nil {
 		return err
 	}
-	s.carry("", "X-Plain", "order-44")
-	s.forward("all", "header")
+	s.carry("X-Plain", "order-44")
+	s.carry(header.HeaderForward, "true")
 	return nil
 }
 

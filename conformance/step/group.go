@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/cucumber/godog"
+
 	"github.com/understudy-mock/understudy/conformance/harness"
 	"github.com/understudy-mock/understudy/conformance/receiver"
 	"github.com/understudy-mock/understudy/spec/header"
@@ -25,10 +27,7 @@ var groupSteps = []step{
 	{"Given", `a URL group with the endpoints? (".+")`, (*Scenario).MakeGroup},
 	{"Given", `another URL group with the endpoints? (".+")`, (*Scenario).anotherGroup},
 	{"Given", `another URL group with a longer name and the endpoint (".+")`, (*Scenario).longerGroup},
-	{"Given", `the group is updated with the default header "([^"]+)" as the string "([^"]+)"`, func(s *Scenario, name, value string) error { return s.updateForwarded(name, value) }},
-	{"Given", `the group is updated with the default header "([^"]+)" as an array of "([^"]+)" and "([^"]+)"`, func(s *Scenario, name, a, b string) error { return s.updateForwarded(name, []string{a, b}) }},
-	{"Given", `the group is updated with the default headers "([^"]+)" as "([^"]+)" and "([^"]+)" as "([^"]+)"`, (*Scenario).updateTwo},
-	{"Given", `the group is updated with the default configuration of (0 retries|1 retry|header forwarding|no header forwarding|a delay of 3 seconds)`, (*Scenario).updateConfiguration},
+	{"Given", `the group is updated with the default headers:`, (*Scenario).groupDefaults},
 	{"When", `a message is published to the other group`, (*Scenario).publishToOther},
 	{"When", `a message is published to the group(?: with the token in the (header|query) only)?`, (*Scenario).publishToGroup},
 	{"When", `two messages are published to the group one after the other`, (*Scenario).publishTwice},
@@ -92,16 +91,28 @@ func (s *Scenario) longerGroup(endpoints string) error {
 	return s.newGroup(s.Group.other, endpoints)
 }
 
-// update sends the documented PATCH.
-func (s *Scenario) update(headers map[string]any) error {
-	if err := s.Suite.NeedsBrand(slices.Collect(maps.Keys(headers))...); err != nil {
+// groupDefaults sends the documented PATCH with the headers of a table; several values are an array. It
+// adds a short retry delay where the target has one; otherwise a failing endpoint takes minutes.
+func (s *Scenario) groupDefaults(t *godog.Table) error {
+	h := http.Header{}
+	for _, row := range rowsOf(t) {
+		value, err := s.optionValue(row.Want)
+		if err != nil {
+			return err
+		}
+		h[row.Place] = strings.Split(value, ", ")
+		if delay := s.Bound("headers", "retry_delay"); row.Place == header.Retries && delay != "" {
+			h[delay] = []string{harness.RetryDelay}
+		}
+	}
+	if err := s.Suite.NeedsBrand(slices.Collect(maps.Keys(h))...); err != nil {
 		return err
 	}
 	named := map[string]any{}
-	for name, v := range headers {
-		h := s.Suite.Dialect.BrandHeader(http.Header{name: {""}})
-		for branded := range h {
-			named[branded] = v
+	for name, values := range s.Suite.Dialect.BrandHeader(h) {
+		named[name] = values
+		if len(values) == 1 {
+			named[name] = values[0]
 		}
 	}
 	body, err := json.Marshal(map[string]any{"headers": named})
@@ -113,38 +124,6 @@ func (s *Scenario) update(headers map[string]any) error {
 		s.Observe("group.update.status", fmt.Sprint(a.Status))
 	}
 	return err
-}
-
-// updateForwarded adds header forwarding to the defaults: a default header is a header of the
-// request, so that without the forward prefix it reaches the endpoints only with forwarding.
-func (s *Scenario) updateForwarded(name string, value any) error {
-	return s.update(map[string]any{name: value, header.HeaderForward: "true"})
-}
-
-func (s *Scenario) updateTwo(name, value, other, further string) error {
-	return s.update(map[string]any{name: value, other: further, header.HeaderForward: "true"})
-}
-
-// updateConfiguration sets defaults by the headers of the document. It adds a short retry
-// delay where the target has one; otherwise a failing endpoint takes minutes.
-func (s *Scenario) updateConfiguration(what string) error {
-	switch what {
-	case "header forwarding":
-		return s.update(map[string]any{header.HeaderForward: "true"})
-	case "no header forwarding":
-		return s.update(map[string]any{header.HeaderForward: "false"})
-	case "a delay of 3 seconds":
-		value, err := s.delayed(3)
-		if err != nil {
-			return err
-		}
-		return s.update(map[string]any{header.Delay: value})
-	}
-	headers := map[string]any{header.Retries: what[:1]}
-	if name := s.Bound("headers", "retry_delay"); name != "" {
-		headers[name] = harness.RetryDelay
-	}
-	return s.update(headers)
 }
 
 func (s *Scenario) publishToOther() error {
