@@ -7,7 +7,8 @@ Feature: Publishing a message
     Scenario Outline: A message arrives at the path <path> of its destination
       Given a destination
       When a message is published to the path "<path>" of the destination
-      Then the message arrives at the path "<path>"
+      Then the delivery holds:
+        | path | <path> |
 
       Examples: forms of a path that careless handling changes
         | path            |
@@ -25,7 +26,8 @@ Feature: Publishing a message
     Scenario Outline: A message arrives with the query <query> of its destination
       Given a destination
       When a message is published to the path "<query>" of the destination
-      Then the message arrives at the path "<query>"
+      Then the delivery holds:
+        | path | <query> |
 
       Examples: queries that are the destination's own
         | query               |
@@ -64,7 +66,8 @@ Feature: Publishing a message
       And a message with:
         | body | <kind> |
       When the message is published
-      Then the body arrives byte for byte
+      Then the delivery holds:
+        | body | {body} |
 
       Examples: bodies that careless handling changes
         | kind                        |
@@ -124,7 +127,8 @@ Feature: Publishing a message
         | header X-Order              | order-71 |
       When the message is published
       Then exactly 1 attempt is made
-      And the destination receives the header "X-Order" with the value "order-71"
+      And the delivery holds:
+        | header/X-Order | order-71 |
 
     @REQ-PUB-005 @stated @time-retries @cap-publish-query-config
     Scenario: The number of retries in the query counts
@@ -167,7 +171,8 @@ Feature: Publishing a message
         | query parameter Svc-Retries        | 0    |
         | query parameter Svc-Header-Forward | true |
       When a message is published to the path "/orders/7" of the destination
-      Then the message arrives at the path "/orders/7"
+      Then the delivery holds:
+        | path | /orders/7 |
 
   Rule: by default only headers with the forward prefix are forwarded
 
@@ -177,7 +182,8 @@ Feature: Publishing a message
       And a message with:
         | header Svc-Forward-X-Order | order-72 |
       When the message is published
-      Then the value "order-72" reaches the destination in a header
+      Then the delivery holds:
+        | header | contains order-72 |
 
     @REQ-PUB-006 @implied
     Scenario: A forwarded header arrives without the prefix
@@ -185,7 +191,8 @@ Feature: Publishing a message
       And a message with:
         | header Svc-Forward-X-Order | order-73 |
       When the message is published
-      Then the destination receives the header "X-Order" with the value "order-73"
+      Then the delivery holds:
+        | header/X-Order | order-73 |
 
     @REQ-PUB-006 @implied
     Scenario: Several forwarded headers arrive each under its own name
@@ -194,8 +201,9 @@ Feature: Publishing a message
         | header Svc-Forward-X-Order    | order-74   |
         | header Svc-Forward-X-Customer | customer-9 |
       When the message is published
-      Then the destination receives the header "X-Order" with the value "order-74"
-      And the destination receives the header "X-Customer" with the value "customer-9"
+      Then the delivery holds:
+        | header/X-Order    | order-74   |
+        | header/X-Customer | customer-9 |
 
     @REQ-PUB-006 @stated
     Scenario: A header with the forward prefix is forwarded when the token is in the query
@@ -203,7 +211,8 @@ Feature: Publishing a message
       And a message with:
         | header Svc-Forward-X-Order | order-62 |
       When a message is published with the token in the query only
-      Then the value "order-62" reaches the destination in a header
+      Then the delivery holds:
+        | header | contains order-62 |
 
     @REQ-PUB-006 @implied
     Scenario: All values of a forwarded header arrive
@@ -212,7 +221,8 @@ Feature: Publishing a message
         | header Svc-Forward-X-Order | order-63 |
         | header Svc-Forward-X-Order | order-64 |
       When the message is published
-      Then the values "order-63" and "order-64" reach the destination in the header "X-Order"
+      Then the delivery holds:
+        | header/X-Order | order-63, order-64 |
 
     @REQ-PUB-007 @stated @negative
     Scenario Outline: With header forwarding set to false by a <place> a header stays behind
@@ -221,7 +231,8 @@ Feature: Publishing a message
         | <place> Svc-Header-Forward | false    |
         | header X-Order             | order-65 |
       When the message is published
-      Then the value "order-65" does not reach the destination in a header
+      Then the delivery holds:
+        | header | not contains order-65 |
 
       Examples: both places
         | place           |
@@ -232,7 +243,8 @@ Feature: Publishing a message
     Scenario: The credential of the publisher stays behind
       Given a destination
       When a message is published with the token in the header only
-      Then the credential does not reach the destination
+      Then the delivery holds:
+        | header | not contains {token} |
 
     @REQ-AUT-006 @implied @leak @negative
     Scenario: The credential in the query of a publish address stays behind
@@ -248,7 +260,8 @@ Feature: Publishing a message
       And a message with:
         | header Cookie | session=order-66 |
       When the message is published
-      Then the value "session=order-66" does not reach the destination in a header
+      Then the delivery holds:
+        | header | not contains session=order-66 |
 
     @REQ-PUB-007 @stated @negative
     Scenario: A header without the prefix stays behind
@@ -256,7 +269,8 @@ Feature: Publishing a message
       And a message with:
         | header X-Order | order-75 |
       When the message is published
-      Then the value "order-75" does not reach the destination in a header
+      Then the delivery holds:
+        | header | not contains order-75 |
 
   Rule: all incoming headers are forwarded when the message asks for it
 
@@ -268,8 +282,9 @@ Feature: Publishing a message
         | header X-Order            | order-76 |
         | header X-Event-Id         | evt-4    |
       When the message is published
-      Then the destination receives the header "X-Order" with the value "order-76"
-      And the destination receives the header "X-Event-Id" with the value "evt-4"
+      Then the delivery holds:
+        | header/X-Order    | order-76 |
+        | header/X-Event-Id | evt-4    |
 
     @REQ-PUB-009 @stated
     Scenario: All headers are forwarded when a query parameter asks for it
@@ -278,7 +293,8 @@ Feature: Publishing a message
         | query parameter Svc-Header-Forward | true     |
         | header X-Order                     | order-77 |
       When the message is published
-      Then the destination receives the header "X-Order" with the value "order-77"
+      Then the delivery holds:
+        | header/X-Order | order-77 |
 
     @REQ-PUB-008 @stated
     Scenario: Headers of every name are forwarded when a header asks for it
@@ -287,7 +303,8 @@ Feature: Publishing a message
         | header Svc-Header-Forward | true     |
         | header Shop-Signature     | order-67 |
       When the message is published
-      Then the destination receives the header "Shop-Signature" with the value "order-67"
+      Then the delivery holds:
+        | header/Shop-Signature | order-67 |
 
     @REQ-PUB-008 @stated
     Scenario: All values of a header are forwarded when a header asks for it
@@ -297,7 +314,8 @@ Feature: Publishing a message
         | header X-Order            | order-68 |
         | header X-Order            | order-69 |
       When the message is published
-      Then the values "order-68" and "order-69" reach the destination in the header "X-Order"
+      Then the delivery holds:
+        | header/X-Order | order-68, order-69 |
 
     @REQ-PUB-009 @stated
     Scenario: Headers of every name are forwarded when a query parameter asks for it
@@ -307,8 +325,9 @@ Feature: Publishing a message
         | header Shop-Signature              | order-70 |
         | header X-Event-Id                  | evt-5    |
       When the message is published
-      Then the destination receives the header "Shop-Signature" with the value "order-70"
-      And the destination receives the header "X-Event-Id" with the value "evt-5"
+      Then the delivery holds:
+        | header/Shop-Signature | order-70 |
+        | header/X-Event-Id     | evt-5    |
 
   Rule: a message keeps what it was published with on every way
 
@@ -316,7 +335,8 @@ Feature: Publishing a message
     Scenario Outline: A forwarded header is on every attempt of a message that is <way>
       Given a message that is configured in every way and <way>
       When the message has been sent as often as it must be
-      Then every attempt carries its forwarded header
+      Then every attempt holds:
+        | header | contains order-7 |
 
       @time-delay
       Examples: a delay
@@ -339,8 +359,9 @@ Feature: Publishing a message
     Scenario Outline: The body is on every attempt of a message that is <way>
       Given a message that is configured in every way and <way>
       When the message has been sent as often as it must be
-      Then every attempt carries its body
-      And every attempt arrives at the path and the query of the message
+      Then every attempt holds:
+        | body | {body}  |
+        | path | {path?} |
 
       Examples: nothing else
         | way             |
@@ -367,7 +388,9 @@ Feature: Publishing a message
     Scenario Outline: An empty and a repeated header are on every attempt of a message that is <way>
       Given a message that is configured in every way and <way>
       When the message has been sent as often as it must be
-      Then every attempt carries its empty header and both values of its repeated header
+      Then every attempt holds:
+        | header/X-Empty | ""                 |
+        | header/X-Part  | order-42, order-43 |
 
       Examples: nothing else
         | way             |
@@ -417,7 +440,8 @@ Feature: Publishing a message
     Scenario Outline: A header without the prefix is on every attempt of a message that is <way>
       Given a message that forwards all its headers and is <way>
       When the message has been sent as often as it must be
-      Then every attempt carries the header that has no prefix
+      Then every attempt holds:
+        | header/X-Plain | order-44 |
 
       Examples: nothing else
         | way             |

@@ -31,12 +31,9 @@ var groupSteps = []step{
 	{"When", `a message is published to the other group`, (*Scenario).publishToOther},
 	{"When", `a message is published to the group(?: with the token in the (header|query) only)?`, (*Scenario).publishToGroup},
 	{"When", `two messages are published to the group one after the other`, (*Scenario).publishTwice},
-	{"Then", `the endpoints? (".+") (?:each receive|receives) that body once`, (*Scenario).eachReceivesOnce},
 	{"Then", `the endpoint "([^"]+)" receives nothing`, func(s *Scenario, name string) error { return s.nothingAt(name) }},
-	{"Then", `the endpoints? (".+") (?:each receive|receives) the header "([^"]+)" with the values? "([^"]+)"(?: and "([^"]+)")?( twice)?`, (*Scenario).eachReceivesHeader},
 	{"Then", `the endpoint "([^"]+)" is tried exactly (once|twice)`, (*Scenario).triedTimes},
 	{"Then", `the endpoints? (".+") (?:each receive|receives) both messages`, (*Scenario).eachReceivesBoth},
-	{"Then", `the value "([^"]+)" does not reach the endpoints? (".+") in a header`, (*Scenario).valueReachesNone},
 	{"Then", `the endpoints? (".+") receive nothing before the delay has passed`, (*Scenario).nothingBeforeDelay},
 }
 
@@ -178,34 +175,6 @@ func (s *Scenario) each(endpoints string, n int, look func(name string, got *rec
 	return nil
 }
 
-func (s *Scenario) eachReceivesOnce(endpoints string) error {
-	return s.each(endpoints, 1, func(name string, got *receiver.Received) error {
-		if string(got.Body) != string(s.publish.body) {
-			return s.Failure("another body came to the endpoint "+name, string(s.publish.body), string(got.Body))
-		}
-		return nil
-	})
-}
-
-// eachReceivesHeader compares all values of the header in order: a default that is added to
-// the value of the request is a second value.
-func (s *Scenario) eachReceivesHeader(endpoints, header, a, b, twice string) error {
-	want, n := []string{a}, 1
-	if b != "" {
-		want = append(want, b)
-	}
-	if twice != "" {
-		n = 2
-	}
-	return s.each(endpoints, n, func(name string, got *receiver.Received) error {
-		values := harness.ValuesOf(got, header)
-		if !slices.Equal(values, want) {
-			return s.Failure(fmt.Sprintf("the header %s at the endpoint %s", header, name), strings.Join(want, ", "), strings.Join(values, ", "))
-		}
-		return nil
-	})
-}
-
 func (s *Scenario) triedTimes(name, times string) error {
 	err := s.attempts(name, map[string]int{"once": 1, "twice": 2}[times])
 	for _, e := range s.Endpoints {
@@ -223,15 +192,6 @@ func (s *Scenario) eachReceivesBoth(endpoints string) error {
 			return s.Failure("the endpoint "+name+" received one message twice", "both messages", string(got.Body))
 		}
 		seen[key] = true
-		return nil
-	})
-}
-
-func (s *Scenario) valueReachesNone(value, endpoints string) error {
-	return s.each(endpoints, 1, func(name string, got *receiver.Received) error {
-		if header := harness.Carrying(got, value); header != "" {
-			return s.Failure("a header came to the endpoint "+name, "no header with "+value, header+": "+value)
-		}
 		return nil
 	})
 }

@@ -1,7 +1,6 @@
 package step
 
 import (
-	"bytes"
 	"cmp"
 	"encoding/binary"
 	"fmt"
@@ -50,15 +49,9 @@ var publishSteps = []step{
 	}},
 	{"When", `(an? (?:code host|payment provider|shop|form service|mail service|telephony provider)) calls the publish address`, (*Scenario).senderCalls},
 	{"Then", `the message arrives`, (*Scenario).arrives},
-	{"Then", `the message arrives at the path "([^"]*)"`, (*Scenario).arrivesAt},
 	{"Then", `each destination receives its own message once`, (*Scenario).eachReceivesItsOwn},
-	{"Then", `the body arrives byte for byte`, (*Scenario).bodyArrives},
 	{"Then", `the headers of the sender arrive`, (*Scenario).senderHeadersArrive},
 	{"Then", `the message is not delivered before its delay has passed`, (*Scenario).notBeforeDelay},
-	{"Then", `the destination receives the header "([^"]+)" with the value "([^"]+)"`, (*Scenario).receivesHeader},
-	{"Then", `the value "([^"]+)" (reaches|does not reach) the destination in a header`, (*Scenario).valueReaches},
-	{"Then", `the values "([^"]+)" and "([^"]+)" reach the destination in the header "([^"]+)"`, (*Scenario).valuesReach},
-	{"Then", `the credential does not reach the destination`, (*Scenario).credentialStaysBehind},
 	{"Then", `the callback for its (failure|success) is called`, (*Scenario).callbackCalled},
 	{"Then", `the destination receives both`, (*Scenario).receivesBoth},
 	{"Then", `nothing arrives at the destination`, func(s *Scenario) error { return s.nothingAt(theDestination) }},
@@ -275,14 +268,6 @@ func (s *Scenario) arrives() error {
 	return err
 }
 
-func (s *Scenario) arrivesAt(path string) error {
-	got, err := s.FirstDelivery(theDestination)
-	if err == nil && got.Path != path {
-		err = s.Failure("the message arrived elsewhere", path, got.Path)
-	}
-	return err
-}
-
 // eachReceivesItsOwn also counts the deliveries, so that it finds a message that went to
 // two endpoints.
 func (s *Scenario) eachReceivesItsOwn() error {
@@ -299,14 +284,6 @@ func (s *Scenario) eachReceivesItsOwn() error {
 		}
 	}
 	return nil
-}
-
-func (s *Scenario) bodyArrives() error {
-	got, err := s.FirstDelivery(theDestination)
-	if err == nil && !bytes.Equal(got.Body, s.publish.body) {
-		err = s.Failure("the body changed on its way", fmt.Sprintf("%d bytes: %q", len(s.publish.body), harness.Clip(string(s.publish.body))), fmt.Sprintf("%d bytes: %q", len(got.Body), harness.Clip(string(got.Body))))
-	}
-	return err
 }
 
 // senderHeadersArrive compares all headers of the sender except User-Agent: the document
@@ -361,35 +338,6 @@ func (s *Scenario) delayedAt(names ...string) error {
 	return early()
 }
 
-func (s *Scenario) receivesHeader(name, value string) error {
-	got, err := s.FirstDelivery(theDestination)
-	if err == nil && !slices.Contains(got.Header.Values(name), value) {
-		err = s.Failure("the header "+name+" did not arrive", value, strings.Join(got.Header.Values(name), ", "))
-	}
-	return err
-}
-
-func (s *Scenario) valuesReach(a, b, name string) error {
-	got, err := s.FirstDelivery(theDestination)
-	if err == nil && !slices.Equal(harness.ValuesOf(got, name), []string{a, b}) {
-		err = s.Failure("the values of the header "+name, a+", "+b, strings.Join(harness.ValuesOf(got, name), ", "))
-	}
-	return err
-}
-
-// credentialStaysBehind looks for the token in every header of the delivery: a target may
-// forward it under another name.
-func (s *Scenario) credentialStaysBehind() error {
-	got, err := s.FirstDelivery(theDestination)
-	if err != nil {
-		return err
-	}
-	if name := harness.Carrying(got, string(s.Auth.Bearer)); name != "" {
-		return s.Failure("the credential of the publisher was forwarded", "no header with it", "the header "+name)
-	}
-	return nil
-}
-
 // receivesBoth waits for two deliveries: messages with equal bodies are still two messages.
 func (s *Scenario) receivesBoth() error {
 	return s.reaches(theDestination, 2, "deliveries of two messages with one body")
@@ -404,20 +352,6 @@ func (s *Scenario) reaches(name string, n int, what string) error {
 		}
 		return nil
 	})
-}
-
-func (s *Scenario) valueReaches(value, how string) error {
-	got, err := s.FirstDelivery(theDestination)
-	if err != nil {
-		return err
-	}
-	switch name := harness.Carrying(got, value); {
-	case how == "reaches" && name == "":
-		return s.Failure("no header of the delivery holds the value", value, harness.Shown(got.Header))
-	case how != "reaches" && name != "":
-		return s.Failure("a header was forwarded without being asked for", "no header with "+value, name+": "+value)
-	}
-	return nil
 }
 
 // nothingAt checks after the time that a delivery could take. It watches all endpoints over the same
