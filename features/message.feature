@@ -6,7 +6,8 @@ Feature: Deduplication, batches, queues, schedules and the life of a message
     @REQ-DDP-001 @extension
     Scenario: The same deduplication id is delivered once
       Given a destination
-      And the message has a deduplication id
+      And a message with:
+        | header Svc-Deduplication-Id | {an id} |
       When the message is published twice
       Then exactly 1 attempt is made
       And the answer holds:
@@ -17,16 +18,19 @@ Feature: Deduplication, batches, queues, schedules and the life of a message
     @REQ-DDP-002 @extension
     Scenario: The same content to the same destination is delivered once
       Given a destination
-      And the message is deduplicated by its content
+      And a message with:
+        | header Svc-Content-Based-Deduplication | true |
       When the message is published twice
       Then exactly 1 attempt is made
 
     @REQ-DDP-003 @extension @negative
     Scenario: The same content to another destination is another message
       Given the destinations "orders" and "invoices"
-      And the message is deduplicated by its content
+      And a message with:
+        | header Svc-Content-Based-Deduplication | true |
       When the same message is published to each of them
-      Then the endpoints "orders" and "invoices" each receive that body once
+      Then the delivery to "orders" and "invoices" holds:
+        | body | {body} |
 
   Rule: a batch publishes all its messages or none
 
@@ -40,10 +44,12 @@ Feature: Deduplication, batches, queues, schedules and the life of a message
     Scenario: A message of a batch arrives as it was published
       Given a message that is configured in every way and sent in a batch
       When the message has been sent as often as it must be
-      Then every attempt carries its forwarded header
-      And every attempt carries its body
-      And every attempt carries its empty header and both values of its repeated header
-      And every attempt arrives at the path and the query of the message
+      Then every attempt holds:
+        | header         | contains order-7   |
+        | body           | {body}             |
+        | header/X-Empty | ""                 |
+        | header/X-Part  | order-42, order-43 |
+        | path           | {path?}            |
       And the credential is in nothing that the target sent
 
     @REQ-BAT-002 @extension @negative
@@ -64,7 +70,8 @@ Feature: Deduplication, batches, queues, schedules and the life of a message
     @REQ-QUE-002 @extension @time-retries
     Scenario: The next message of a queue waits for the final outcome of the one before
       Given a destination that answers 503 once and then 200
-      And the message is allowed 1 retry by a header
+      And a message with:
+        | header Svc-Retries | 1 |
       When 3 messages are enqueued
       Then they arrive in the order of their publication, the first one twice
 
@@ -82,7 +89,8 @@ Feature: Deduplication, batches, queues, schedules and the life of a message
     @REQ-CBK-002 @extension
     Scenario: A failure callback is sent once, when the message has failed
       Given a destination that always answers 503
-      And the message is allowed 1 retry by a header
+      And a message with:
+        | header Svc-Retries | 1 |
       And the message has a failure callback
       When the message is published
       Then the failure callback is sent once and names an entry of the dead letter queue
@@ -116,7 +124,8 @@ Feature: Deduplication, batches, queues, schedules and the life of a message
     @REQ-MSG-001 @extension
     Scenario: A delayed message shows its destination and its body
       Given a destination
-      And the message is delayed by 60 seconds by a header
+      And a message with:
+        | header Svc-Delay | 60 seconds |
       When the message is published
       Then the message holds:
         | url  | {destination} |
@@ -125,7 +134,8 @@ Feature: Deduplication, batches, queues, schedules and the life of a message
     @REQ-MSG-002 @extension
     Scenario: A cancelled message is not delivered
       Given a destination
-      And the message is delayed by 60 seconds by a header
+      And a message with:
+        | header Svc-Delay | 60 seconds |
       When the message is published and cancelled
       Then nothing arrives at the destination
 
@@ -134,7 +144,8 @@ Feature: Deduplication, batches, queues, schedules and the life of a message
     @REQ-MDL-001 @extension
     Scenario: A failed message is in the dead letter queue with its last response
       Given a destination that always answers 503
-      And the message is allowed 0 retries by a header
+      And a message with:
+        | header Svc-Retries | 0 |
       When the message is published
       Then the entry of the message holds:
         | responseStatus | 503 |
@@ -142,7 +153,8 @@ Feature: Deduplication, batches, queues, schedules and the life of a message
     @REQ-MDL-002 @extension
     Scenario: A retried message is delivered again and leaves the queue
       Given a destination that answers 503 once and then 200
-      And the message is allowed 0 retries by a header
+      And a message with:
+        | header Svc-Retries | 0 |
       When the message is published and its entry is retried
       Then exactly 2 attempts are made
       And the message is no longer in the dead letter queue
@@ -158,7 +170,8 @@ Feature: Deduplication, batches, queues, schedules and the life of a message
     @REQ-MLG-002 @extension
     Scenario: A failed message was tried again and then failed
       Given a destination that always answers 503
-      And the message is allowed 1 retry by a header
+      And a message with:
+        | header Svc-Retries | 1 |
       When the message is published
       Then the message is recorded as "CREATED ACTIVE ERROR RETRY ACTIVE ERROR FAILED"
 
@@ -167,6 +180,7 @@ Feature: Deduplication, batches, queues, schedules and the life of a message
     @REQ-SGN-001 @extension
     Scenario: The signature of a delivery holds for its body and its destination
       Given a destination
-      And the body is JSON with odd spacing
+      And a message with:
+        | body | JSON with odd spacing |
       When the message is published
       Then the delivery is signed with the current key for its body and its destination

@@ -6,15 +6,18 @@ Feature: Retrying a delivery
     @REQ-RTY-001 @stated @time-retries
     Scenario: A delivery that failed once succeeds with its retry
       Given a destination that answers 503 once and then 200
-      And the message is allowed 1 retry by a header
+      And a message with:
+        | header Svc-Retries | 1 |
       When the message is published
       Then exactly 2 attempts are made
-      And the last attempt was answered 200
+      And the last attempt holds:
+        | answered | 200 |
 
     @REQ-RTY-001 @time-retries
     Scenario Outline: An answer of <status> is a failed delivery
       Given a destination that answers <status> once and then 200
-      And the message is allowed 1 retry by a header
+      And a message with:
+        | header Svc-Retries | 1 |
       When the message is published
       Then exactly 2 attempts are made
 
@@ -35,14 +38,16 @@ Feature: Retrying a delivery
     @REQ-RTY-001 @stated @time-retries
     Scenario: A connection that breaks is a failed delivery
       Given a destination that breaks the connection once and then answers 200
-      And the message is allowed 1 retry by a header
+      And a message with:
+        | header Svc-Retries | 1 |
       When the message is published
       Then exactly 2 attempts are made
 
     @REQ-RTY-002 @stated @time-retries
     Scenario Outline: A message that is allowed <retries> retries is tried <attempts> times and no more
       Given a destination that always answers 503
-      And the message is allowed <retries> retries by a header
+      And a message with:
+        | header Svc-Retries | <retries> |
       When the message is published
       Then exactly <attempts> attempts are made
 
@@ -55,32 +60,39 @@ Feature: Retrying a delivery
     @REQ-RTY-004 @stated
     Scenario: Without retries there is one attempt
       Given a destination that always answers 503
-      And the message is allowed 0 retries by a header
+      And a message with:
+        | header Svc-Retries | 0 |
       When the message is published
       Then exactly 1 attempt is made
 
     @REQ-RTY-003 @implied @negative
     Scenario: After a success there is no further attempt
       Given a destination
-      And the message is allowed 2 retries by a header
+      And a message with:
+        | header Svc-Retries | 2 |
       When the message is published
       Then exactly 1 attempt is made
-      And the last attempt was answered 200
+      And the last attempt holds:
+        | answered | 200 |
 
     @REQ-RTY-001 @implied @time-retries
     Scenario: Every attempt carries the same body and the same forwarded headers
       Given a destination that answers 503 once and then 200
-      And the message is allowed 1 retry by a header
-      And the body is JSON with odd spacing
-      And the request carries the forward header "X-Order" with the value "order-81"
+      And a message with:
+        | header Svc-Retries         | 1                     |
+        | body                       | JSON with odd spacing |
+        | header Svc-Forward-X-Order | order-81              |
       When the message is published
       Then exactly 2 attempts are made
-      And every attempt carries the body and the header "X-Order" with the value "order-81"
+      And every attempt holds:
+        | body           | {body}   |
+        | header/X-Order | order-81 |
 
     @REQ-RTY-003 @implied @negative
     Scenario Outline: An answer of <status> is a success
       Given a destination that always answers <status>
-      And the message is allowed 1 retry by a header
+      And a message with:
+        | header Svc-Retries | 1 |
       When the message is published
       Then exactly 1 attempt is made
 

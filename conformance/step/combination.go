@@ -12,7 +12,7 @@ import (
 	"github.com/understudy-mock/understudy/conformance/check"
 	"github.com/understudy-mock/understudy/conformance/harness"
 	"github.com/understudy-mock/understudy/conformance/receiver"
-	"github.com/understudy-mock/understudy/conformance/workflow"
+	"github.com/understudy-mock/understudy/spec/header"
 )
 
 // combinationSteps configure a message or a run in every way at once, follow runs through several
@@ -22,7 +22,6 @@ var combinationSteps = []step{
 	{"Given", `a message that forwards all its headers and is (published|delayed|tried three times|sent to a group|held by a key|held by a key and tried three times)`, (*Scenario).configuredToForward},
 	{"Given", `a dead-lettered run that is configured in every way(?: and (tried three times|delayed|held by a key|restarted once|restarted twice))?`, (*Scenario).deadConfigured},
 	{"When", `the message has been sent as often as it must be`, (*Scenario).sendConfigured},
-	{"Then", `every attempt (carries its forwarded header|carries the header that has no prefix|arrives at the path and the query of the message|carries its body|carries its empty header and both values of its repeated header)`, (*Scenario).everyAttempt},
 	{"Then", `no endpoint is tried more often than the message allows`, (*Scenario).noMoreAttempts},
 	{"Given", `the run was restarted (once|twice) and failed again`, (*Scenario).restartedBefore},
 	{"When", `its entry is restarted, and then the entry of the new run`, (*Scenario).restartTwice},
@@ -31,7 +30,6 @@ var combinationSteps = []step{
 	{"Then", `the message and the times of the entry are those of the log`, (*Scenario).entryAgrees},
 	{"Then", `different steps have different messages, and each message has one creation`, (*Scenario).messagesDiffer},
 	{"Then", `the creation of each message is between that of the run and the event`, (*Scenario).timesInOrder},
-	{"Then", `every call of the workflow carries its forwarded headers and its payload`, (*Scenario).everyCallWhole},
 	{"Then", `no page holds more than (\d+) (?:entries|events)`, (*Scenario).pagesHold},
 	{"Given", `the workflow returns (.+)`, (*Scenario).returns},
 	{"Given", `the invoked workflow always fails with status (\d+)`, (*Scenario).invokedFails},
@@ -53,15 +51,16 @@ func (s *Scenario) configured(way string) error {
 		s.publish.body = append(s.publish.body, "\xff\xfe\x00\x80"...)
 	}
 	for _, h := range configuration {
-		s.carry("forward", h[0], h[1])
+		s.carry(header.ForwardPrefix+h[0], h[1])
 	}
-	if name := s.Bound("headers", "failure_callback"); name != "" {
-		s.Endpoint("failure callback").Aside = true
-		s.carry("", name, s.Endpoint("failure callback").URL)
+	if s.Bound("headers", "failure_callback") != "" {
+		if err := s.option("header", "{failure_callback}", "{failure callback}"); err != nil {
+			return err
+		}
 	}
 	s.publish.want = map[string]int{theDestination: 1}
 	if strings.HasPrefix(way, "delayed") {
-		if err := s.delayMessage(2, "header"); err != nil {
+		if err := s.option("header", header.Delay, "2 seconds"); err != nil {
 			return err
 		}
 	}
@@ -72,13 +71,15 @@ func (s *Scenario) configured(way string) error {
 		}
 		s.publish.want = map[string]int{"alpha": 2, "beta": 1}
 		s.Endpoint("alpha").Answer(failing)
-		s.allowRetries(1, "header")
+		return s.option("header", header.Retries, "1")
 	case way == "sent in a batch":
 		s.publish.batch = true
 	case strings.HasSuffix(way, "tried three times"):
 		s.publish.want[theDestination] = 3
 		s.Endpoint(theDestination).Answer(failing)
-		s.allowRetries(2, "header")
+		if err := s.option("header", header.Retries, "2"); err != nil {
+			return err
+		}
 	}
 	if !strings.HasPrefix(way, "held by a key") {
 		return nil
@@ -97,8 +98,8 @@ func (s *Scenario) configuredToForward(way string) error {
 	if err := s.configured(way); err != nil {
 		return err
 	}
-	s.carry("", "X-Plain", "order-44")
-	s.forward("all", "header")
+	s.carry("X-Plain", "order-44")
+	s.carry(header.HeaderForward, "true")
 	return nil
 }
 
@@ -161,58 +162,6 @@ func (s *Scenario) noMoreAttempts() error {
 	return nil
 }
 
-// everyAttempt judges all attempts at the endpoints of the scenario.
-func (s *Scenario) everyAttempt(what string) error {
-	for _, name := range []string{theDestination, "alpha", "beta"} {
-		e := s.Named[name]
-		if e == nil {
-			continue
-		}
-		for i, got := range e.Look() {
-			if err := s.attemptHas(what, got, fmt.Sprintf("attempt %d at %s", i+1, name)); err != nil {
-				return err
-			}
-		}
-	}
-	return nil
-}
-
-// attemptHas judges one attempt.
-func (s *Scenario) attemptHas(what string, got *receiver.Received, which string) error {
-	switch what {
-	case "carries its forwarded header":
-		if harness.Carrying(got, "order-7") == "" {
-			return s.Failure(which+" lacks the forwarded header", "order-7 in a header", harness.Shown(got.Header))
-		}
-	case "carries the header that has no prefix":
-		if v := got.Header.Get("X-Plain"); v != "order-44" {
-			return s.Failure(which+" lacks the header X-Plain", "order-44", v)
-		}
-	case "arrives at the path and the query of the message":
-		if got.Path != configuredPath && s.Group.Name == "" { // the endpoints of a group have URLs of their own
-			return s.Failure(which+" is at another address", configuredPath, got.Path)
-		}
-	case "carries its body":
-		if !bytes.Equal(got.Body, s.publish.body) {
-			return s.Failure(which+" has another body", fmt.Sprintf("the %d bytes that were published", len(s.publish.body)), fmt.Sprintf("%d bytes", len(got.Body)))
-		}
-	default:
-		return s.carriesValues(got, which)
-	}
-	return nil
-}
-
-// carriesValues judges the empty and the repeated header of an attempt or a call.
-func (s *Scenario) carriesValues(got *receiver.Received, which string) error {
-	if values := got.Header.Values("X-Empty"); len(values) != 1 || values[0] != "" {
-		return s.Failure(which+" lacks the forwarded header X-Empty", "an empty value", fmt.Sprintf("%q", values))
-	}
-	if values := harness.ValuesOf(got, "X-Part"); !slices.Equal(values, []string{"order-42", "order-43"}) {
-		return s.Failure(which+": the values of the header X-Part", "order-42, order-43", strings.Join(values, ", "))
-	}
-	return nil
-}
-
 // restartTwice restarts the entry of the run, and the entry of the run that this creates. The
 // scenario's own run remains the first one.
 func (s *Scenario) restartTwice() error {
@@ -242,23 +191,6 @@ func (s *Scenario) restartedBefore(times string) error {
 			return err
 		}
 		s.Runs.Id, s.Runs.entry = s.Runs.restarted.run, entry
-	}
-	return nil
-}
-
-// everyCallWhole is for workflows that fail in their first step: each call is an attempt of it.
-func (s *Scenario) everyCallWhole() error {
-	for i, got := range s.Runs.peer.Endpoint.Look() {
-		which := fmt.Sprintf("call %d of the workflow", i+1)
-		if got.Header.Get("X-Order") != "order-7" {
-			return s.Failure(which+" lacks a forwarded header", "X-Order: order-7", harness.Shown(got.Header))
-		}
-		if payload := string(workflow.InitialPayload(got)); payload != s.Runs.payload {
-			return s.Failure(which+" has another payload", harness.Clip(s.Runs.payload), harness.Clip(payload))
-		}
-		if err := s.carriesValues(got, which); err != nil {
-			return err
-		}
 	}
 	return nil
 }

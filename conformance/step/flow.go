@@ -58,7 +58,7 @@ func (s *Scenario) hold(key, endpoint string, n int) error {
 			return s.flowRefused(s.Assume(err, "REQ-PUB-001"))
 		}
 	}
-	s.publish.header, s.publish.body = nil, nil
+	s.publish.header, s.publish.body = http.Header{}, nil
 	return nil
 }
 

@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/cucumber/godog"
+
 	"github.com/understudy-mock/understudy/conformance/harness"
 	"github.com/understudy-mock/understudy/conformance/receiver"
 	"github.com/understudy-mock/understudy/spec/header"
@@ -25,19 +27,13 @@ var groupSteps = []step{
 	{"Given", `a URL group with the endpoints? (".+")`, (*Scenario).MakeGroup},
 	{"Given", `another URL group with the endpoints? (".+")`, (*Scenario).anotherGroup},
 	{"Given", `another URL group with a longer name and the endpoint (".+")`, (*Scenario).longerGroup},
-	{"Given", `the group is updated with the default header "([^"]+)" as the string "([^"]+)"`, func(s *Scenario, name, value string) error { return s.updateForwarded(name, value) }},
-	{"Given", `the group is updated with the default header "([^"]+)" as an array of "([^"]+)" and "([^"]+)"`, func(s *Scenario, name, a, b string) error { return s.updateForwarded(name, []string{a, b}) }},
-	{"Given", `the group is updated with the default headers "([^"]+)" as "([^"]+)" and "([^"]+)" as "([^"]+)"`, (*Scenario).updateTwo},
-	{"Given", `the group is updated with the default configuration of (0 retries|1 retry|header forwarding|no header forwarding|a delay of 3 seconds)`, (*Scenario).updateConfiguration},
+	{"Given", `the group is updated with the default headers:`, (*Scenario).groupDefaults},
 	{"When", `a message is published to the other group`, (*Scenario).publishToOther},
 	{"When", `a message is published to the group(?: with the token in the (header|query) only)?`, (*Scenario).publishToGroup},
 	{"When", `two messages are published to the group one after the other`, (*Scenario).publishTwice},
-	{"Then", `the endpoints? (".+") (?:each receive|receives) that body once`, (*Scenario).eachReceivesOnce},
 	{"Then", `the endpoint "([^"]+)" receives nothing`, func(s *Scenario, name string) error { return s.nothingAt(name) }},
-	{"Then", `the endpoints? (".+") (?:each receive|receives) the header "([^"]+)" with the values? "([^"]+)"(?: and "([^"]+)")?( twice)?`, (*Scenario).eachReceivesHeader},
 	{"Then", `the endpoint "([^"]+)" is tried exactly (once|twice)`, (*Scenario).triedTimes},
 	{"Then", `the endpoints? (".+") (?:each receive|receives) both messages`, (*Scenario).eachReceivesBoth},
-	{"Then", `the value "([^"]+)" does not reach the endpoints? (".+") in a header`, (*Scenario).valueReachesNone},
 	{"Then", `the endpoints? (".+") receive nothing before the delay has passed`, (*Scenario).nothingBeforeDelay},
 }
 
@@ -92,16 +88,28 @@ func (s *Scenario) longerGroup(endpoints string) error {
 	return s.newGroup(s.Group.other, endpoints)
 }
 
-// update sends the documented PATCH.
-func (s *Scenario) update(headers map[string]any) error {
-	if err := s.Suite.NeedsBrand(slices.Collect(maps.Keys(headers))...); err != nil {
+// groupDefaults sends the documented PATCH with the headers of a table; several values are an array. It
+// adds a short retry delay where the target has one; otherwise a failing endpoint takes minutes.
+func (s *Scenario) groupDefaults(t *godog.Table) error {
+	h := http.Header{}
+	for _, row := range rowsOf(t) {
+		value, err := s.optionValue(row.Want)
+		if err != nil {
+			return err
+		}
+		h[row.Place] = strings.Split(value, ", ")
+		if delay := s.Bound("headers", "retry_delay"); row.Place == header.Retries && delay != "" {
+			h[delay] = []string{harness.RetryDelay}
+		}
+	}
+	if err := s.Suite.NeedsBrand(slices.Collect(maps.Keys(h))...); err != nil {
 		return err
 	}
 	named := map[string]any{}
-	for name, v := range headers {
-		h := s.Suite.Dialect.BrandHeader(http.Header{name: {""}})
-		for branded := range h {
-			named[branded] = v
+	for name, values := range s.Suite.Dialect.BrandHeader(h) {
+		named[name] = values
+		if len(values) == 1 {
+			named[name] = values[0]
 		}
 	}
 	body, err := json.Marshal(map[string]any{"headers": named})
@@ -113,38 +121,6 @@ func (s *Scenario) update(headers map[string]any) error {
 		s.Observe("group.update.status", fmt.Sprint(a.Status))
 	}
 	return err
-}
-
-// updateForwarded adds header forwarding to the defaults: a default header is a header of the
-// request, so that without the forward prefix it reaches the endpoints only with forwarding.
-func (s *Scenario) updateForwarded(name string, value any) error {
-	return s.update(map[string]any{name: value, header.HeaderForward: "true"})
-}
-
-func (s *Scenario) updateTwo(name, value, other, further string) error {
-	return s.update(map[string]any{name: value, other: further, header.HeaderForward: "true"})
-}
-
-// updateConfiguration sets defaults by the headers of the document. It adds a short retry
-// delay where the target has one; otherwise a failing endpoint takes minutes.
-func (s *Scenario) updateConfiguration(what string) error {
-	switch what {
-	case "header forwarding":
-		return s.update(map[string]any{header.HeaderForward: "true"})
-	case "no header forwarding":
-		return s.update(map[string]any{header.HeaderForward: "false"})
-	case "a delay of 3 seconds":
-		value, err := s.delayed(3)
-		if err != nil {
-			return err
-		}
-		return s.update(map[string]any{header.Delay: value})
-	}
-	headers := map[string]any{header.Retries: what[:1]}
-	if name := s.Bound("headers", "retry_delay"); name != "" {
-		headers[name] = harness.RetryDelay
-	}
-	return s.update(headers)
 }
 
 func (s *Scenario) publishToOther() error {
@@ -199,34 +175,6 @@ func (s *Scenario) each(endpoints string, n int, look func(name string, got *rec
 	return nil
 }
 
-func (s *Scenario) eachReceivesOnce(endpoints string) error {
-	return s.each(endpoints, 1, func(name string, got *receiver.Received) error {
-		if string(got.Body) != string(s.publish.body) {
-			return s.Failure("another body came to the endpoint "+name, string(s.publish.body), string(got.Body))
-		}
-		return nil
-	})
-}
-
-// eachReceivesHeader compares all values of the header in order: a default that is added to
-// the value of the request is a second value.
-func (s *Scenario) eachReceivesHeader(endpoints, header, a, b, twice string) error {
-	want, n := []string{a}, 1
-	if b != "" {
-		want = append(want, b)
-	}
-	if twice != "" {
-		n = 2
-	}
-	return s.each(endpoints, n, func(name string, got *receiver.Received) error {
-		values := harness.ValuesOf(got, header)
-		if !slices.Equal(values, want) {
-			return s.Failure(fmt.Sprintf("the header %s at the endpoint %s", header, name), strings.Join(want, ", "), strings.Join(values, ", "))
-		}
-		return nil
-	})
-}
-
 func (s *Scenario) triedTimes(name, times string) error {
 	err := s.attempts(name, map[string]int{"once": 1, "twice": 2}[times])
 	for _, e := range s.Endpoints {
@@ -244,15 +192,6 @@ func (s *Scenario) eachReceivesBoth(endpoints string) error {
 			return s.Failure("the endpoint "+name+" received one message twice", "both messages", string(got.Body))
 		}
 		seen[key] = true
-		return nil
-	})
-}
-
-func (s *Scenario) valueReachesNone(value, endpoints string) error {
-	return s.each(endpoints, 1, func(name string, got *receiver.Received) error {
-		if header := harness.Carrying(got, value); header != "" {
-			return s.Failure("a header came to the endpoint "+name, "no header with "+value, header+": "+value)
-		}
 		return nil
 	})
 }

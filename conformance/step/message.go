@@ -24,7 +24,6 @@ import (
 
 var extensionSteps = []step{
 	{"Given", `a destination that answers with a body of its own`, (*Scenario).speakingDestination},
-	{"Given", `the message (has a deduplication id|is deduplicated by its content)`, (*Scenario).deduplicated},
 	{"Given", `the message has a (failure )?callback`, (*Scenario).withCallback},
 	{"Given", `a schedule for every minute( that is paused)?`, (*Scenario).aSchedule},
 	{"When", `the message is published twice`, (*Scenario).publishItTwice},
@@ -48,14 +47,6 @@ func (s *Scenario) speakingDestination() {
 	s.Endpoint(theDestination).Answer(&receiver.Reply{Status: http.StatusCreated, Body: "made", Header: http.Header{"X-Made": {"yes"}}})
 }
 
-func (s *Scenario) deduplicated(how string) {
-	if how == "has a deduplication id" {
-		s.carry("", header.DeduplicationID, s.Name("dedup"))
-		return
-	}
-	s.carry("", header.ContentBasedDeduplication, "true")
-}
-
 // withCallback prefers the header that the target file binds: the document does not have
 // the extensions, so that targets may use their own headers.
 func (s *Scenario) withCallback(failure string) {
@@ -63,7 +54,7 @@ func (s *Scenario) withCallback(failure string) {
 	if failure != "" {
 		binding, name = "failure_callback", header.FailureCallback
 	}
-	s.carry("", cmp.Or(s.Bound("headers", binding), name), s.Endpoint("callback").URL)
+	s.carry(cmp.Or(s.Bound("headers", binding), name), s.Endpoint("callback").URL)
 }
 
 // publishItTwice keeps both answers, since the second one must name the first message.

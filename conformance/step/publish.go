@@ -1,7 +1,6 @@
 package step
 
 import (
-	"bytes"
 	"cmp"
 	"encoding/binary"
 	"fmt"
@@ -10,9 +9,10 @@ import (
 	"net/http"
 	"net/url"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
+
+	"github.com/cucumber/godog"
 
 	"github.com/understudy-mock/understudy/conformance/harness"
 	"github.com/understudy-mock/understudy/conformance/receiver"
@@ -39,15 +39,8 @@ var publishSteps = []step{
 	{"Given", `(?:a destination that|the endpoint "([^"]+)") answers (\d+) (once|twice) and then 200`, (*Scenario).recovers},
 	{"Given", `a destination that breaks the connection once and then answers 200`, (*Scenario).breakingDestination},
 	{"Given", `a destination that answers the first attempt after (\d+) seconds?`, (*Scenario).slowDestination},
-	{"Given", `the message has a timeout of (\d+) seconds? by a (header|query parameter)`, (*Scenario).timeoutOf},
+	{"Given", `a message with:`, (*Scenario).messageWith},
 	{"Given", `the destinations "([^"]+)" and "([^"]+)"`, (*Scenario).twoDestinations},
-	{"Given", `the body is (.+)`, (*Scenario).theBodyIs},
-	{"Given", `the message is allowed (\d+) retr(?:y|ies) by a (header|query parameter)`, (*Scenario).allowRetries},
-	{"Given", `the message is delayed by (\d+) seconds by a (header|query parameter)`, (*Scenario).delayMessage},
-	{"Given", `the message forwards (all|no other) headers by a (header|query parameter)`, (*Scenario).forward},
-	{"Given", `the message has a callback for its (failure|success) by a (header|query parameter)`, (*Scenario).callbackBy},
-	{"Given", `the request carries the (forward )?header "([^"]+)" with the value "([^"]+)"`, (*Scenario).carry},
-	{"Given", `a publish address with the token and (header forwarding|no retries) in its query`, (*Scenario).publishAddress},
 	{"When", `the message is published`, (*Scenario).publishIt},
 	{"When", `a message is published to the path "([^"]*)" of the destination`, func(s *Scenario, path string) error { return s.published(s.Endpoint(theDestination).URL+path, "") }},
 	{"When", `a message is published to each of them`, (*Scenario).publishToEach},
@@ -56,15 +49,9 @@ var publishSteps = []step{
 	}},
 	{"When", `(an? (?:code host|payment provider|shop|form service|mail service|telephony provider)) calls the publish address`, (*Scenario).senderCalls},
 	{"Then", `the message arrives`, (*Scenario).arrives},
-	{"Then", `the message arrives at the path "([^"]*)"`, (*Scenario).arrivesAt},
 	{"Then", `each destination receives its own message once`, (*Scenario).eachReceivesItsOwn},
-	{"Then", `the body arrives byte for byte`, (*Scenario).bodyArrives},
 	{"Then", `the headers of the sender arrive`, (*Scenario).senderHeadersArrive},
 	{"Then", `the message is not delivered before its delay has passed`, (*Scenario).notBeforeDelay},
-	{"Then", `the destination receives the header "([^"]+)" with the value "([^"]+)"`, (*Scenario).receivesHeader},
-	{"Then", `the value "([^"]+)" (reaches|does not reach) the destination in a header`, (*Scenario).valueReaches},
-	{"Then", `the values "([^"]+)" and "([^"]+)" reach the destination in the header "([^"]+)"`, (*Scenario).valuesReach},
-	{"Then", `the credential does not reach the destination`, (*Scenario).credentialStaysBehind},
 	{"Then", `the callback for its (failure|success) is called`, (*Scenario).callbackCalled},
 	{"Then", `the destination receives both`, (*Scenario).receivesBoth},
 	{"Then", `nothing arrives at the destination`, func(s *Scenario) error { return s.nothingAt(theDestination) }},
@@ -102,6 +89,65 @@ func (s *Scenario) twoDestinations(a, b string) {
 	s.Endpoint(b)
 }
 
+// messageWith configures the message by a table: the place and the name of an option, and its value.
+func (s *Scenario) messageWith(t *godog.Table) error {
+	for _, row := range rowsOf(t) {
+		at := strings.LastIndex(row.Place, " ")
+		if err := s.option(row.Place[:max(at, 0)], row.Place[at+1:], row.Want); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// option sets the body of the message, a header, or the query parameter of a header. The target file
+// binds a name in braces; a question mark says that the target may not have the option.
+func (s *Scenario) option(where, name, value string) error {
+	if name == "body" {
+		return s.theBodyIs(value)
+	}
+	value, err := s.optionValue(value)
+	if err != nil {
+		return err
+	}
+	bound, isBound := strings.CutPrefix(strings.TrimSuffix(name, "}"), "{")
+	switch bound, may := strings.CutSuffix(bound, "?"); {
+	case may:
+		name, err = s.optional(bound)
+	case isBound:
+		name, err = s.Binding("headers", bound)
+	}
+	if where == "query parameter" {
+		s.publish.query.Set(strings.ToLower(name), value)
+	} else {
+		s.carry(name, value)
+	}
+	if delay := s.Bound("headers", "retry_delay"); name == header.Retries && delay != "" { // an illegal retry then comes soon
+		s.carry(delay, harness.RetryDelay)
+	}
+	return err
+}
+
+// optionValue is the value of an option in a table. Seconds are written as the target writes delays.
+func (s *Scenario) optionValue(value string) (string, error) {
+	seconds := 0
+	if n, _ := fmt.Sscanf(value, "%d second", &seconds); n > 0 && strings.Contains(value, " second") {
+		return s.delayed(seconds)
+	}
+	switch {
+	case value == "{an id}":
+		return s.Name("id"), nil
+	case strings.HasSuffix(value, " callback}"):
+		e := s.Endpoint(strings.Trim(value, "{}"))
+		e.Aside = true
+		return e.URL, nil
+	}
+	return value, nil
+}
+
+// carry adds a header value to the message; a repeated name adds a second value.
+func (s *Scenario) carry(name, value string) { s.publish.header.Add(name, value) }
+
 // theBodyIs sets a body that changes when a target decodes and re-encodes it: spacing and
 // repeated names in JSON, line ends, bytes that are not text, the order of a form.
 func (s *Scenario) theBodyIs(name string) error {
@@ -131,35 +177,8 @@ func (s *Scenario) theBodyIs(name string) error {
 	default:
 		return harness.Fault("", "no body is called %q", name)
 	}
-	s.carry("", "Content-Type", kind)
+	s.carry("Content-Type", kind)
 	return nil
-}
-
-// option sets a configuration header, or its query parameter.
-func (s *Scenario) option(how, name, value string) {
-	if how != "query parameter" {
-		s.carry("", name, value)
-		return
-	}
-	if s.publish.query == nil {
-		s.publish.query = url.Values{}
-	}
-	s.publish.query.Set(strings.ToLower(name), value)
-}
-
-func (s *Scenario) allowRetries(n int, how string) {
-	if name := s.Bound("headers", "retry_delay"); name != "" { // an illegal retry then comes soon
-		s.carry("", name, harness.RetryDelay)
-	}
-	s.option(how, header.Retries, fmt.Sprint(n))
-}
-
-func (s *Scenario) delayMessage(seconds int, how string) error {
-	value, err := s.delayed(seconds)
-	if err == nil {
-		s.option(how, header.Delay, value)
-	}
-	return err
 }
 
 // delayed returns a delay in the target's format and stores it for later steps.
@@ -170,10 +189,6 @@ func (s *Scenario) delayed(seconds int) (string, error) {
 	}
 	s.publish.delay = time.Duration(seconds) * time.Second
 	return strings.ReplaceAll(format, "{n}", fmt.Sprint(seconds)), nil
-}
-
-func (s *Scenario) forward(which, how string) {
-	s.option(how, header.HeaderForward, strconv.FormatBool(which == "all"))
 }
 
 // optional returns the header that a target file may bind for an option that the document does
@@ -190,33 +205,6 @@ func (s *Scenario) slowDestination(seconds int) {
 	s.Endpoint(theDestination).Answer(nil, receiver.Reply{Hold: s.After(time.Duration(seconds) * time.Second)})
 }
 
-func (s *Scenario) timeoutOf(seconds int, how string) error {
-	name, err := s.optional("timeout")
-	if err != nil {
-		return err
-	}
-	value, err := s.delayed(seconds)
-	if err == nil {
-		s.option(how, name, value)
-	}
-	return err
-}
-
-// callbackBy reads the binding of the failure callback as needed for runs as well.
-func (s *Scenario) callbackBy(outcome, how string) error {
-	name, err := s.Binding("headers", "failure_callback")
-	if outcome != "failure" {
-		name, err = s.optional("callback")
-	}
-	if err != nil {
-		return err
-	}
-	e := s.Endpoint(outcome + " callback")
-	e.Aside = true
-	s.option(how, name, e.URL)
-	return nil
-}
-
 // callbackCalled follows the last attempt, so that the callback is due.
 func (s *Scenario) callbackCalled(outcome string) error {
 	if _, configured := s.Named[outcome+" callback"]; !configured {
@@ -224,25 +212,6 @@ func (s *Scenario) callbackCalled(outcome string) error {
 		return err
 	}
 	return s.reaches(outcome+" callback", 1, "calls of the callback for "+outcome)
-}
-
-// carry adds a header value to the message; a repeated name adds a second value.
-func (s *Scenario) carry(forward, name, value string) {
-	if s.publish.header == nil {
-		s.publish.header = http.Header{}
-	}
-	if forward != "" {
-		name = header.ForwardPrefix + name
-	}
-	s.publish.header.Add(name, value)
-}
-
-func (s *Scenario) publishAddress(what string) {
-	if what == "no retries" {
-		s.option("query parameter", header.Retries, "0")
-		return
-	}
-	s.forward("all", "query parameter")
 }
 
 // publishTo publishes the prepared message.
@@ -299,14 +268,6 @@ func (s *Scenario) arrives() error {
 	return err
 }
 
-func (s *Scenario) arrivesAt(path string) error {
-	got, err := s.FirstDelivery(theDestination)
-	if err == nil && got.Path != path {
-		err = s.Failure("the message arrived elsewhere", path, got.Path)
-	}
-	return err
-}
-
 // eachReceivesItsOwn also counts the deliveries, so that it finds a message that went to
 // two endpoints.
 func (s *Scenario) eachReceivesItsOwn() error {
@@ -323,14 +284,6 @@ func (s *Scenario) eachReceivesItsOwn() error {
 		}
 	}
 	return nil
-}
-
-func (s *Scenario) bodyArrives() error {
-	got, err := s.FirstDelivery(theDestination)
-	if err == nil && !bytes.Equal(got.Body, s.publish.body) {
-		err = s.Failure("the body changed on its way", fmt.Sprintf("%d bytes: %q", len(s.publish.body), harness.Clip(string(s.publish.body))), fmt.Sprintf("%d bytes: %q", len(got.Body), harness.Clip(string(got.Body))))
-	}
-	return err
 }
 
 // senderHeadersArrive compares all headers of the sender except User-Agent: the document
@@ -385,35 +338,6 @@ func (s *Scenario) delayedAt(names ...string) error {
 	return early()
 }
 
-func (s *Scenario) receivesHeader(name, value string) error {
-	got, err := s.FirstDelivery(theDestination)
-	if err == nil && !slices.Contains(got.Header.Values(name), value) {
-		err = s.Failure("the header "+name+" did not arrive", value, strings.Join(got.Header.Values(name), ", "))
-	}
-	return err
-}
-
-func (s *Scenario) valuesReach(a, b, name string) error {
-	got, err := s.FirstDelivery(theDestination)
-	if err == nil && !slices.Equal(harness.ValuesOf(got, name), []string{a, b}) {
-		err = s.Failure("the values of the header "+name, a+", "+b, strings.Join(harness.ValuesOf(got, name), ", "))
-	}
-	return err
-}
-
-// credentialStaysBehind looks for the token in every header of the delivery: a target may
-// forward it under another name.
-func (s *Scenario) credentialStaysBehind() error {
-	got, err := s.FirstDelivery(theDestination)
-	if err != nil {
-		return err
-	}
-	if name := harness.Carrying(got, string(s.Auth.Bearer)); name != "" {
-		return s.Failure("the credential of the publisher was forwarded", "no header with it", "the header "+name)
-	}
-	return nil
-}
-
 // receivesBoth waits for two deliveries: messages with equal bodies are still two messages.
 func (s *Scenario) receivesBoth() error {
 	return s.reaches(theDestination, 2, "deliveries of two messages with one body")
@@ -428,20 +352,6 @@ func (s *Scenario) reaches(name string, n int, what string) error {
 		}
 		return nil
 	})
-}
-
-func (s *Scenario) valueReaches(value, how string) error {
-	got, err := s.FirstDelivery(theDestination)
-	if err != nil {
-		return err
-	}
-	switch name := harness.Carrying(got, value); {
-	case how == "reaches" && name == "":
-		return s.Failure("no header of the delivery holds the value", value, harness.Shown(got.Header))
-	case how != "reaches" && name != "":
-		return s.Failure("a header was forwarded without being asked for", "no header with "+value, name+": "+value)
-	}
-	return nil
 }
 
 // nothingAt checks after the time that a delivery could take. It watches all endpoints over the same

@@ -2,6 +2,8 @@ package step
 
 import (
 	"context"
+	"net/http"
+	"net/url"
 	"reflect"
 	"regexp"
 	"sync"
@@ -37,7 +39,7 @@ func Of(ctx context.Context) *Scenario {
 
 // New returns a scenario before its first step, and stores it in the context of s.
 func New(s *harness.Scenario) *Scenario {
-	own := &Scenario{Scenario: s}
+	own := &Scenario{Scenario: s, publish: publishing{header: http.Header{}, query: url.Values{}}}
 	s.Context = context.WithValue(s.Context, scenarioKey{}, own)
 	return own
 }

@@ -45,12 +45,7 @@ var restartSteps = []step{
 	{"When", `an entry that does not exist is restarted`, (*Scenario).restartUnknown},
 	{"Then", `the answers name different runs`, (*Scenario).differentRuns},
 	{"Then", `each new run is called with the payload of its entry`, (*Scenario).calledWithTheirPayloads},
-	{"Then", `the new run is called by the original method`, (*Scenario).originalMethod},
 	{"Then", `the new run executes the step "([^"]+)" again`, (*Scenario).executesAgain},
-	{"Then", `its first call carries no result of an earlier step`, (*Scenario).noEarlierResult},
-	{"Then", `the new run is called with the original payload`, func(s *Scenario) error { return s.calledWith(s.Runs.payload) }},
-	{"Then", `the new run is called with the payload of the second`, func(s *Scenario) error { return s.calledWith(`{"run":1}`) }},
-	{"Then", `the new run is called with the original forwarded headers`, (*Scenario).originalHeaders},
 	{"Then", `the new run is tried exactly (\d+) times`, (*Scenario).triedExactly},
 	{"Then", `the new run succeeds`, (*Scenario).newRunSucceeds},
 	{"Then", `the new run goes out with the flow-control value "([^"]+)"`, (*Scenario).goesOutWith},
@@ -198,39 +193,6 @@ func (s *Scenario) executesAgain(name string) error {
 		}
 		return nil
 	})
-}
-
-// noEarlierResult checks the first call of the new run: a target that resumes the failed
-// run sends its results there.
-func (s *Scenario) noEarlierResult() error {
-	calls, err := s.newCalls()
-	if err != nil {
-		return err
-	}
-	if names := workflow.FinishedSteps(calls[0]); len(names) > 0 {
-		return s.Failure("the first call of the new run carries results", "none", strings.Join(names, ", "))
-	}
-	return nil
-}
-
-// calledWith compares the payload in the first call of the new run; later calls may omit it.
-func (s *Scenario) calledWith(want string) error {
-	calls, err := s.newCalls()
-	if err != nil {
-		return err
-	}
-	if got := string(workflow.InitialPayload(calls[0])); got != want {
-		return s.Failure("the payload of the new run", want, got)
-	}
-	return nil
-}
-
-func (s *Scenario) originalHeaders() error {
-	calls, err := s.newCalls()
-	if err == nil && harness.Carrying(calls[0], "order-7") == "" {
-		err = s.Failure("a forwarded header of the original run is missing", "order-7 under some name", harness.Shown(calls[0].Header))
-	}
-	return err
 }
 
 // triedExactly waits for n tries, and then until no further try can follow.

@@ -2,7 +2,6 @@ package step
 
 import (
 	"fmt"
-	"net/http"
 	"slices"
 	"strings"
 
@@ -86,23 +85,6 @@ func (s *Scenario) calledWithTheirPayloads() error {
 		}
 		return nil
 	})
-}
-
-// originalMethod records the method POST when the target file binds no header for the
-// method: any target passes then.
-func (s *Scenario) originalMethod() error {
-	calls, err := s.newCalls()
-	if err != nil {
-		return err
-	}
-	want := s.Runs.peer.Endpoint.Look()[0].Method // there is one: calls has it
-	if got := calls[0].Method; got != want {
-		return s.Failure("the method of the calls of the new run", want, got)
-	}
-	if want == http.MethodPost && s.Bound("headers", "method") == "" {
-		s.Observe("restart.method", want)
-	}
-	return nil
 }
 
 // namesHeader reports whether a header map has a name, ignoring case.

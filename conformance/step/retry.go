@@ -1,7 +1,6 @@
 package step
 
 import (
-	"bytes"
 	"fmt"
 
 	"github.com/understudy-mock/understudy/conformance/harness"
@@ -10,8 +9,6 @@ import (
 
 var retrySteps = []step{
 	{"Then", `exactly (\d+) attempts? (?:is|are) made`, (*Scenario).exactlyAttempts},
-	{"Then", `the last attempt was answered (\d+)`, (*Scenario).lastAnswered},
-	{"Then", `every attempt carries the body and the header "([^"]+)" with the value "([^"]+)"`, (*Scenario).everyAttemptCarries},
 }
 
 func (s *Scenario) exactlyAttempts(n int) error { return s.attempts(theDestination, n) }
@@ -44,28 +41,6 @@ func (s *Scenario) attempts(name string, n int) error {
 	}
 	if got := len(s.Tries(e)); got != n {
 		return s.Failure("attempts at "+name, fmt.Sprint(n), fmt.Sprint(got))
-	}
-	return nil
-}
-
-func (s *Scenario) lastAnswered(status int) error {
-	all := s.Tries(s.Endpoint(theDestination))
-	if len(all) == 0 || int(all[len(all)-1].Status.Load()) != status {
-		return s.Failure("the last attempt", fmt.Sprintf("answered %d", status), fmt.Sprintf("%d attempts", len(all)))
-	}
-	return nil
-}
-
-// everyAttemptCarries compares each attempt with the published message: a target that
-// consumes the body in the first attempt sends an empty one in the second.
-func (s *Scenario) everyAttemptCarries(name, value string) error {
-	for i, got := range s.Endpoint(theDestination).Look() {
-		if !bytes.Equal(got.Body, s.publish.body) {
-			return s.Failure(fmt.Sprintf("attempt %d has another body", i+1), string(s.publish.body), string(got.Body))
-		}
-		if got.Header.Get(name) != value {
-			return s.Failure(fmt.Sprintf("attempt %d has another header %s", i+1, name), value, got.Header.Get(name))
-		}
 	}
 	return nil
 }

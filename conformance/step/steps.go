@@ -18,6 +18,7 @@ func stepAreas() []stepArea {
 	return []stepArea{
 		{"publish", publishSteps},
 		{"parallel delivery", parallelSteps},
+		{"delivery", deliverySteps},
 		{"authentication", authSteps},
 		{"retry", retrySteps},
 		{"URL group", groupSteps},
