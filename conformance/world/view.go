@@ -214,10 +214,12 @@ func (v *view) look(w, of *World, to *seen) {
 		return err
 	})
 	for _, l := range of.Lives {
-		to.all = append(to.all, byRun[l.Run.ID]...)
-	}
-	for _, row := range to.all {
-		to.began = min(to.began, slices.Min(v.times(to.owner[text(row, "/workflowRunId")], row)))
+		for _, row := range byRun[l.Run.ID] {
+			if state := text(row, "/state"); state != "" && !slices.Contains(check.RunStates, state) && !slices.Contains(check.MessageStates, state) {
+				continue // the document does not name it
+			}
+			to.all, to.began = append(to.all, row), min(to.began, slices.Min(v.times(l.Run, row)))
+		}
 	}
 }
 
@@ -227,63 +229,69 @@ func (v *view) read(w *World, rows *seen) error {
 		w.Lives = nil
 		return rows.err
 	}
-	pointers := map[string]string{}
-	for _, f := range v.filters {
-		if pointers[f.says] = f.pointer; f.says == "label" {
-			pointers[f.says] = "/" + w.names("fields.dlq", "label")
-		}
-	}
 	return w.each(func(l *Life) error {
-		see := &Sight{query: map[string]string{}}
-		l.View = see
-		at := l.Pick["row"] * (len(rows.all) - 1) / spread
-		from := append(slices.Clone(rows.all[at:]), rows.all[:at]...)
-		row := from[max(0, slices.IndexFunc(from, func(row any) bool { // the first one with all values
-			return !slices.ContainsFunc(l.filters(), func(name string) bool { return pointers[name] != "" && plain(row, pointers[name]) == "" })
-		}))]
-		few := false
-		for _, f := range v.filters {
-			if l.Pick[f.says] == 0 {
-				continue
-			}
-			if f.pointer == "" {
-				t := v.edge(f.binding, l.on(f.says).n, v.times(rows.owner[text(row, "/workflowRunId")], row))
-				see.query[f.binding] = strconv.FormatInt(t, 10)
-				see.conditions = append(see.conditions, func(row any) (fits, not bool, has string) {
-					times := v.times(rows.owner[text(row, "/workflowRunId")], row)
-					fits, not = v.within(f.binding, t, times)
-					return fits, not, fmt.Sprint("times ", times)
-				})
-			} else if value := valueOf(from, row, pointers[f.says], l.on(f.says).n); value != "" {
-				few = few || slices.Contains(fewFit, f.says)
-				see.query[f.binding] = value
-				see.conditions = append(see.conditions, func(row any) (fits, not bool, has string) {
-					has = plain(row, pointers[f.says])
-					return has == value, has != value, pointers[f.says] + " " + strconv.Quote(has)
-				})
-			}
-		}
-		see.Fits = slices.DeleteFunc(slices.Clone(rows.all), func(row any) bool {
-			return slices.ContainsFunc(see.conditions, func(c condition) bool { fits, _, _ := c(row); return !fits })
-		})
-		if see.query["from"] == "" && !few && w.names(v.section, "from") != "" { // not what is older
-			see.query["from"] = strconv.FormatInt(rows.began, 10)
-		}
+		few := v.ask(l, rows, w.names)
 		pages := 0
-		listing, err := w.s.ReadList(v.operation, v.section, l.on("pages").n, see.query, func() error {
-			if pages++; few && pages > len(see.Fits)+spare { // the others are not of this filter
+		listing, err := w.s.ReadList(v.operation, v.section, l.on("pages").n, l.View.query, func() error {
+			if pages++; few && pages > len(l.View.Fits)+spare { // the others are not of this filter
 				return errEnough
 			}
 			return nil
 		})
-		if see.Items = listing.Items; !harness.EndlessCursor(err) && !errors.Is(err, errEnough) {
-			see.Error = err
+		if l.View.Items = listing.Items; harness.EndlessCursor(err) || errors.Is(err, errEnough) {
+			return nil
 		}
-		if _, judged := err.(*report.Failure); err != nil && see.Error != nil && !judged { //nolint:errorlint // as it was made
+		if _, judged := err.(*report.Failure); !judged { //nolint:errorlint // as it was made
 			return err
 		}
+		l.View.Error = err
 		return nil
 	})
+}
+
+// ask makes the query of a life, and says which rows fit. few reports whether it has a filter that few rows fit.
+func (v *view) ask(l *Life, rows *seen, names func(section, name string) string) (few bool) {
+	pointers := map[string]string{}
+	for _, f := range v.filters {
+		if pointers[f.says] = f.pointer; f.says == "label" {
+			pointers[f.says] = "/" + names("fields.dlq", "label")
+		}
+	}
+	see := &Sight{query: map[string]string{}}
+	l.View = see
+	at := l.Pick["row"] * (len(rows.all) - 1) / spread
+	from := append(slices.Clone(rows.all[at:]), rows.all[:at]...)
+	row := from[max(0, slices.IndexFunc(from, func(row any) bool { // the first one with all values
+		return !slices.ContainsFunc(l.filters(), func(name string) bool { return pointers[name] != "" && plain(row, pointers[name]) == "" })
+	}))]
+	times := func(row any) []int64 { return v.times(rows.owner[text(row, "/workflowRunId")], row) }
+	for _, f := range v.filters {
+		if l.Pick[f.says] == 0 {
+			continue
+		}
+		if f.pointer == "" {
+			t := v.edge(f.binding, l.on(f.says).n, times(row))
+			see.query[f.binding] = strconv.FormatInt(t, 10)
+			see.conditions = append(see.conditions, func(row any) (fits, not bool, has string) {
+				fits, not = v.within(f.binding, t, times(row))
+				return fits, not, fmt.Sprint("times ", times(row))
+			})
+		} else if value := valueOf(from, row, pointers[f.says], l.on(f.says).n); value != "" {
+			few = few || slices.Contains(fewFit, f.says)
+			see.query[f.binding] = value
+			see.conditions = append(see.conditions, func(row any) (fits, not bool, has string) {
+				has = plain(row, pointers[f.says])
+				return has == value, has != value, pointers[f.says] + " " + strconv.Quote(has)
+			})
+		}
+	}
+	see.Fits = slices.DeleteFunc(slices.Clone(rows.all), func(row any) bool {
+		return slices.ContainsFunc(see.conditions, func(c condition) bool { fits, _, _ := c(row); return !fits })
+	})
+	if see.query["from"] == "" && !few && names(v.section, "from") != "" { // not what is older
+		see.query["from"] = strconv.FormatInt(rows.began, 10)
+	}
+	return few
 }
 
 // errEnough ends a read that lists more than fits.

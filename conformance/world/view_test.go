@@ -1,0 +1,104 @@
+package world
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/understudy-mock/understudy/conformance/check"
+	"github.com/understudy-mock/understudy/internal/testkit/expect"
+)
+
+// left are the rows of some runs in a list.
+func left() *seen {
+	rows := &seen{owner: map[string]*Tale{}, began: 1000}
+	for i := range 60 {
+		run := fmt.Sprintf("wfr_%d", i/6)
+		row := map[string]any{
+			"dlqId": fmt.Sprint("dlq", i), "workflowRunId": run, "workflowUrl": fmt.Sprintf("http://x.test/%d", i/12), "state": []string{"CREATED", "DELIVERED", "ERROR"}[i%3],
+			"workflowCreatedAt": 1000 + i/6, "createdAt": 1000 + i, "time": 1000 + i, "responseStatus": 500 + i%2, "callerIP": "127.0.0.1", "stepInfo": map[string]any{"messageId": fmt.Sprint("msg_", i/2)},
+		}
+		if i%2 == 0 {
+			row["label"], row["failureCallbackInfo"] = fmt.Sprint("label-", i%6), map[string]any{"state": []string{"CALLBACK_FAIL", "CALLBACK_SUCCESS"}[i%4/2]}
+		}
+		text, _ := json.Marshal(row) // plain values
+		rows.all, rows.owner[run] = append(rows.all, check.Decode(text)), &Tale{}
+	}
+	return rows
+}
+
+// list answers a query as a server does that obeys the document but for its flaw.
+func (v *view) list(flaw string, l *Life, rows *seen) (items []any) {
+	for _, row := range rows.all {
+		fits := true
+		for _, f := range v.filters {
+			asked, has := l.View.query[f.binding], plain(row, "/"+strings.TrimPrefix(f.pointer, "/"))
+			at, _ := strconv.ParseInt(asked, 10, 64)
+			first := slices.Min(v.times(nil, row))
+			switch {
+			case asked == "" || flaw == f.says+" is ignored":
+			case f.binding == "from":
+				fits = fits && first >= at && !(flaw == "the start date is exclusive" && first == at)
+			case f.binding == "to":
+				fits = fits && first <= at
+			case flaw == f.says+" is a prefix":
+				fits = fits && strings.HasPrefix(has, asked)
+			default:
+				fits = fits && has == asked
+			}
+		}
+		if fits {
+			items = append(items, row)
+		}
+	}
+	switch size := l.on("pages").n; {
+	case flaw == "pages overlap" && size > 0 && len(items) > size:
+		return slices.Insert(items, size, items[size-1])
+	case flaw == "the first of many is left out" && len(items) > 1:
+		return items[1:]
+	}
+	return items
+}
+
+func TestReadsOfAServerThatObeysBreakNoRule(t *testing.T) {
+	t.Parallel()
+	rows := left()
+	for name, v := range views {
+		k := Views(name, nil)
+		for flaw, want := range map[string][]string{
+			"":                              nil,
+			"run id is ignored":             {v.filtered[4:] + " stated"},
+			"run id is a prefix":            {v.filtered[4:] + " stated"},
+			"workflow url is a prefix":      {v.filtered[4:] + " stated"},
+			"end date is ignored":           {v.filtered[4:] + " stated"},
+			"the start date is exclusive":   {v.filtered[4:] + " stated"},
+			"the first of many is left out": {v.filtered[4:] + " stated"},
+			"pages overlap":                 {v.paged[4:] + " stated"},
+		} {
+			t.Run(name+", "+flaw, func(t *testing.T) {
+				t.Parallel()
+				var ids []string
+				judged := map[string]int{}
+				for seed := range uint64(3) {
+					w := &World{Kind: k}
+					for _, thing := range k.Generate(seed, 40, everything) {
+						l := &Life{Thing: thing}
+						v.ask(l, rows, bindings)
+						l.View.Items = v.list(flaw, l, rows)
+						w.Lives = append(w.Lives, l)
+					}
+					breaks(w, &ids, judged)
+				}
+				expect.Equal(t, "broken rules", ids, want)
+				for _, r := range k.Rules {
+					if judged[r.Says] == 0 {
+						t.Errorf("nothing was judged by: %s", r.Says)
+					}
+				}
+			})
+		}
+	}
+}
