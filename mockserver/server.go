@@ -228,7 +228,7 @@ func (s *Server) openAccounts(cfg tenant.Config, shared bool) (err error) {
 		return slices.ContainsFunc(s.cfg.VectorIndexes, func(x vector.Config) bool { return x.Name == index && x.EmbeddingModel == messaging.HashModel })
 	}}
 	s.states = &saved.States{
-		Tenants: s.tenants, Sinks: &s.control.Sinks, Configure: s.messaging.Configure, Neutralise: s.neutralise, Known: s.knownOperation, Points: s.undo,
+		Tenants: s.tenants, Sinks: &s.control.Sinks, Configure: s.messaging.Configure, Neutralise: s.neutralise, Points: s.undo,
 	}
 	s.gate = &gate.Gate{
 		Accounts: s.tenants, Neutral: s.neutral, ControlToken: s.cfg.ControlToken, NeedsToken: s.cfg.controlNeedsToken(),

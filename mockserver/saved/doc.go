@@ -25,7 +25,6 @@ type States struct {
 	}
 	Configure  func(*call.Call, *engine.PublishRequest, request.Settings) error // reads options
 	Neutralise func(*call.Call)                                                 // makes names of a dialect neutral
-	Known      func(operation string) bool                                      // reports whether faults may name an operation
 	Points     *Points
 }
 

@@ -15,7 +15,6 @@ import (
 	"github.com/understudy-mock/understudy/engine/refusal"
 	"github.com/understudy-mock/understudy/mockserver/call"
 	"github.com/understudy-mock/understudy/mockserver/response"
-	"github.com/understudy-mock/understudy/mockserver/stub"
 	"github.com/understudy-mock/understudy/mockserver/tenant"
 )
 
@@ -67,9 +66,7 @@ var errVersion = errors.New("snapshot of version")
 
 type savedAccount struct {
 	id, token, password string
-	stubs               []stub.Saved
-	rewrites            map[string]string
-	faults              []stub.Fault          // with the number of times that remain
+	rules               tenant.Rules
 	dialect             string                // of its first call
 	account             *engine.Account       // when writing
 	reader              engine.SnapshotReader // of a state
@@ -83,9 +80,9 @@ func (a *savedAccount) Members(c *codec.Codec) {
 	codec.Member(c, "id", &a.id)
 	codec.Member(c, "token", &a.token)
 	codec.Member(c, "password", &a.password)
-	codec.JSON(c, "stubs", len(a.stubs) == 0, &a.stubs)
-	codec.Member(c, "rewrites", &a.rewrites)
-	codec.JSON(c, "faults", len(a.faults) == 0, &a.faults)
+	codec.JSON(c, "stubs", len(a.rules.Stubs) == 0, &a.rules.Stubs)
+	codec.Member(c, "rewrites", &a.rules.Rewrites)
+	codec.JSON(c, "faults", len(a.rules.Faults) == 0, &a.rules.Faults)
 	codec.Member(c, "dialect", &a.dialect)
 	codec.Nested(c, "state", func(c *codec.Codec) {
 		if c.Writing() {
@@ -130,8 +127,7 @@ func (s *States) save(to io.Writer, tenants []*tenant.Tenant) error {
 		if !s.Tenants.Auto() || w.Spoken() != nil {
 			dialect = s.Tenants.Usual(w).Name
 		}
-		d.accounts[i] = &savedAccount{id: w.ID, token: w.Token, password: w.Password, stubs: w.Stubs.Save(), rewrites: w.Rewrites.Get(), faults: w.Faults.Get(),
-			dialect: dialect, account: w.Account}
+		d.accounts[i] = &savedAccount{id: w.ID, token: w.Token, password: w.Password, rules: w.Rules(), dialect: dialect, account: w.Account}
 	}
 	out := newChecksummed(to)
 	c := codec.NewWriter(out)
@@ -215,15 +211,7 @@ func (s *States) acceptable(a *savedAccount) error {
 	if owner != nil && owner.ID != a.id && owner.Token == a.token {
 		return refusal.Of(refusal.Invalid, "token", "", fmt.Sprintf("opens account %q of this server", owner.ID))
 	}
-	for i := range a.stubs {
-		if err := a.stubs[i].Check(); err != nil {
-			return refusal.At(fmt.Sprint("stubs/", i), err)
-		}
-	}
-	if _, err := stub.CompileFaults(a.faults, s.Known); err != nil {
-		return refusal.At("faults", err)
-	}
-	return nil
+	return s.Tenants.CheckRules(&a.rules)
 }
 
 // restore applies a document that has been checked.
@@ -235,13 +223,9 @@ func (s *States) restore(in *snapshot) (Restored, error) {
 		if err != nil {
 			return out, err
 		}
-		w.Stubs.Load(a.stubs)
-		w.Rewrites.Set(a.rewrites)
-		faults, err := stub.CompileFaults(a.faults, s.Known)
-		if err != nil {
+		if err := s.Tenants.SetRules(w, &a.rules); err != nil {
 			return out, err // does not happen: acceptable has checked
 		}
-		w.Faults.Set(faults, s.Tenants.Seed(w.ID))
 		err = s.Tenants.SetMode(w, "manual") // so that no timer of the old state fires on the clock of the new one
 		if err == nil {
 			err = w.Account.Restore(a.state)
