@@ -5,17 +5,16 @@ import (
 	"time"
 
 	"github.com/understudy-mock/understudy/engine"
-	"github.com/understudy-mock/understudy/mockserver/replay"
 	"github.com/understudy-mock/understudy/mockserver/response"
 	"github.com/understudy-mock/understudy/mockserver/tenant"
 	"github.com/understudy-mock/understudy/spec/mask"
 )
 
 // Position is where the replay of an account has ended.
-func (s *Server) Position(account string) (replay.Position, bool) {
+func (s *Server) Position(account string) (tenant.Position, bool) {
 	t := s.tenants.Find(func(t *tenant.Tenant) bool { return t.ID == account })
 	if t == nil {
-		return replay.Position{}, false
+		return tenant.Position{}, false
 	}
 	return t.Position, true
 }

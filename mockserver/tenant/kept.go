@@ -14,7 +14,6 @@ import (
 	"github.com/understudy-mock/understudy/engine/journal"
 	"github.com/understudy-mock/understudy/engine/refusal"
 	"github.com/understudy-mock/understudy/engine/store"
-	"github.com/understudy-mock/understudy/mockserver/replay"
 	"github.com/understudy-mock/understudy/mockserver/stub"
 )
 
@@ -130,7 +129,7 @@ func (r *Registry) open(ctx context.Context, t *Tenant, cfg engine.Config, s *su
 		return r.replayed(ctx, t, cfg)
 	}
 	cfg.Journal = t.kept
-	from, err := replay.ReadSnapshot(ctx, t.kept)
+	from, err := readSnapshot(ctx, t.kept)
 	if err == nil {
 		t.Account, err = engine.Open(cfg, from, r.counted(t.ID, t.kept.Records(ctx)))
 	}

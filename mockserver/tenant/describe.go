@@ -1,4 +1,4 @@
-package replay
+package tenant
 
 import (
 	"bytes"
@@ -24,6 +24,24 @@ const (
 
 // countedMembers are members that a description shows as their number of entries.
 var countedMembers = []string{"All", "Forward", "Header", "Headers"}
+
+// bodyMembers are the members of records and snapshots that contain bodies of messages,
+// answers or steps, in lower case. Sorted.
+var bodyMembers = []string{
+	"body", "callbody", "callresponsebody", "data", "invokedbody", "out", "payload", "raw", "result", "step", "timeoutbody",
+}
+
+// HoldsBody reports whether a member of records and snapshots contains the body of a message, an
+// answer or a step.
+func HoldsBody(member string) bool {
+	_, found := slices.BinarySearch(bodyMembers, strings.ToLower(member))
+	return found
+}
+
+// HoldsKey reports whether a member of records and snapshots contains a signing key.
+func HoldsKey(member string) bool {
+	return strings.EqualFold(member, "currentKey") || strings.EqualFold(member, "nextKey")
+}
 
 // Describe formats the arguments of a command in one short line, without credentials
 // and bodies: URL=https://app.test/hook Options.Retries=3 Body=12 bytes.
@@ -67,11 +85,10 @@ func (d *description) value(in *jx.Decoder, name string, depth int) error {
 		return err
 	case jx.String:
 		text, err := in.Str()
-		lower := strings.ToLower(last)
 		switch {
-		case contains(bodyMembers, lower):
+		case HoldsBody(last):
 			text = fmt.Sprintf("%d bytes", len(text))
-		case contains(secretMembers, lower), last == "Next", mask.Secret(last):
+		case HoldsKey(last), last == "Next", mask.Secret(last):
 			text = mask.Hidden
 		default:
 			text = mask.Value(text)
