@@ -2,7 +2,7 @@
 // fixtures and exported journals.
 //
 //	err := states.WriteSnapshot(file)
-//	restored, err := states.RestoreFrom(file)
+//	restored, err := states.Restore(file, "")
 //	err = states.Load(saved.Fixture{Name: "shop.yaml", Text: text})
 //	err = saved.Export(ctx, file, saved.ExportConfig{Bodies: true}, each) // the file of ctl journal export
 //	from, err := saved.OpenFile(name)                                     // a read-only store.Store

@@ -47,19 +47,8 @@ func (d *snapshot) members(c *codec.Codec) {
 	codec.Member(c, "checksum", &d.checksum)
 }
 
-// ErrSnapshot is wrapped by the error of Run when Config.Snapshot cannot be
-// restored.
-var ErrSnapshot = errors.New("snapshot")
-
-// snapshotError matches ErrSnapshot, and has only the text of the error that it
-// wraps.
-type snapshotError struct{ error }
-
-// Is makes the error match ErrSnapshot, in addition to what it wraps.
-func (e snapshotError) Is(target error) bool { return target == ErrSnapshot }
-
-// Unwrap returns the error with the reason.
-func (e snapshotError) Unwrap() error { return e.error }
+// ErrSnapshot marks the error of a document that cannot be restored. It adds nothing to its text.
+var ErrSnapshot = errors.New("")
 
 // errVersion is wrapped by the refusal of a snapshot of another version.
 var errVersion = errors.New("snapshot of version")
@@ -107,15 +96,7 @@ type RestoredAccount struct {
 	Now   time.Time `json:"-"`
 }
 
-// Snapshot returns the state of all accounts as one JSON document. It works at
-// any time, also after Close.
-func (s *States) Snapshot() ([]byte, error) {
-	var text bytes.Buffer
-	err := s.WriteSnapshot(&text)
-	return text.Bytes(), err
-}
-
-// WriteSnapshot writes the document of Snapshot as a stream. Accounts continue
+// WriteSnapshot writes the state of all accounts as one JSON document. Accounts continue
 // to work: each one is written as it is when its turn comes, so that the states
 // of two accounts can be from different instants.
 func (s *States) WriteSnapshot(to io.Writer) error { return s.save(to, s.Tenants.All()) }
@@ -139,25 +120,12 @@ func (s *States) save(to io.Writer, tenants []*tenant.Tenant) error {
 }
 
 // Restore replaces the state of each account in a snapshot, and creates the
-// missing ones; other accounts stay as they are. An invalid snapshot changes
-// nothing.
-func (s *States) Restore(text []byte) (Restored, error) { return s.RestoreFrom(bytes.NewReader(text)) }
-
-// RestoreFrom is Restore for a document that is read as a stream.
-func (s *States) RestoreFrom(from io.Reader) (Restored, error) {
+// missing ones; other accounts stay as they are. A clock mode that is not "" replaces those
+// of the document. An invalid document changes nothing; the error wraps ErrSnapshot.
+func (s *States) Restore(from io.Reader, clock string) (Restored, error) {
 	in, err := s.readSnapshot(from)
 	if err != nil {
-		return Restored{}, err
-	}
-	return s.restore(in)
-}
-
-// RestoreFirst is RestoreFrom for a server that starts. A clock mode that is not "" replaces those
-// of the document. What is wrong with the document is an error that wraps ErrSnapshot.
-func (s *States) RestoreFirst(from io.Reader, clock string) (Restored, error) {
-	in, err := s.readSnapshot(from)
-	if err != nil {
-		return Restored{}, snapshotError{err}
+		return Restored{}, fmt.Errorf("%w%w", ErrSnapshot, err)
 	}
 	for _, a := range in.accounts {
 		a.state.Clock = cmp.Or(clock, a.state.Clock)

@@ -47,10 +47,6 @@ var undoThings = map[string]func(a *engine.Account, id string) (*engine.Fixture,
 	},
 }
 
-func undoOf(p *Point, later int) api.UndoPoint {
-	return api.UndoPoint{ID: p.ID, Label: p.Label, Time: p.Time, Scope: p.Scope, Bytes: p.Bytes, Later: later}
-}
-
 // mostLater is the largest number of later events that is counted: what is beyond does not
 // change the question.
 const mostLater = 100
@@ -102,7 +98,7 @@ func (s *States) controlKeepUndo(c *call.Call) (any, error) {
 		return nil, err
 	}
 	w := c.Tenant
-	point := Point{Account: w.ID, Label: body.Label, Time: w.Account.Now().UnixMilli(), Scope: cmp.Or(body.Scope, undoAccount), Seq: newestSeq(w.Account)}
+	point := Point{Account: w.ID, Seq: newestSeq(w.Account), UndoPoint: api.UndoPoint{Label: body.Label, Time: w.Account.Now().UnixMilli(), Scope: cmp.Or(body.Scope, undoAccount)}}
 	thing, kept := undoThings[point.Scope], part{}
 	switch {
 	case thing == nil && body.ID != "":
@@ -127,7 +123,7 @@ func (s *States) controlKeepUndo(c *call.Call) (any, error) {
 		return json.NewEncoder(to).Encode(kept)
 	}
 	point, err := s.Points.Keep(c.Request.Context(), point, write)
-	return undoOf(&point, 0), err
+	return point.UndoPoint, err
 }
 
 // controlUndos lists the undo points of an account, newest first.
@@ -138,7 +134,8 @@ func (s *States) controlUndos(c *call.Call) (any, error) {
 		newest = newestEvents(c.Tenant.Account, make([]engine.SearchItem, mostLater))
 	}
 	for _, p := range points {
-		list = append(list, undoOf(&p, laterThan(&p, newest)))
+		p.Later = laterThan(&p, newest)
+		list = append(list, p.UndoPoint)
 	}
 	return map[string]any{"points": list, "limit": s.Points.Limit()}, nil
 }
@@ -162,7 +159,8 @@ func (s *States) controlUndo(c *call.Call) (any, error) {
 		s.Points.Drop(point.ID)
 		s.Points.Move(upToDate, newestSeq(w.Account))
 	}
-	return response.Response{Status: http.StatusOK, Body: undoOf(&point, laterThan(&point, newest))}, err
+	point.Later = laterThan(&point, newest)
+	return response.Response{Status: http.StatusOK, Body: point.UndoPoint}, err
 }
 
 // putBack replaces what a point has of an account.
