@@ -5,7 +5,7 @@ import (
 	"time"
 
 	"github.com/understudy-mock/understudy/engine"
-	"github.com/understudy-mock/understudy/mockserver/response"
+	"github.com/understudy-mock/understudy/internal/clip"
 	"github.com/understudy-mock/understudy/mockserver/tenant"
 	"github.com/understudy-mock/understudy/spec/mask"
 )
@@ -59,7 +59,7 @@ func logText(e *engine.Event) string {
 		line += fmt.Sprintf("  %d", e.Outcome.Status)
 	}
 	if e.Error != "" {
-		line += "  " + response.OneLine(mask.Text(e.Error))
+		line += "  " + clip.Line(mask.Text(e.Error))
 	}
 	if !e.NextAt.IsZero() && e.NextAt.After(e.Time) {
 		line += "  next " + e.NextAt.UTC().Format(time.DateTime)

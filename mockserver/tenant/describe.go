@@ -50,14 +50,14 @@ func Describe(r journal.Record) string {
 	if err := d.value(jx.DecodeBytes(r.Body), "", 0); err != nil {
 		return "unreadable"
 	}
-	return strings.TrimSpace(onLine(d.text.String(), maxDescription))
+	return strings.TrimSpace(clip.Text(clip.Line(d.text.String()), maxDescription))
 }
 
 type description struct{ text bytes.Buffer }
 
 func (d *description) put(name, value string) {
 	if d.text.Len() <= maxDescription {
-		fmt.Fprintf(&d.text, " %s=%s", name, onLine(value, maxValue))
+		fmt.Fprintf(&d.text, " %s=%s", name, clip.Text(clip.Line(value), maxValue))
 	}
 }
 
@@ -101,11 +101,6 @@ func (d *description) value(in *jx.Decoder, name string, depth int) error {
 	raw, err := in.Raw()
 	d.put(name, string(raw))
 	return err
-}
-
-// onLine puts a text on one line, and cuts it after at most most bytes.
-func onLine(text string, most int) string {
-	return clip.Text(strings.Join(strings.Fields(text), " "), most)
 }
 
 // Listed is a record as a list shows it.
