@@ -19,6 +19,7 @@ import (
 	"github.com/understudy-mock/understudy/conformance/step"
 	"github.com/understudy-mock/understudy/conformance/target"
 	"github.com/understudy-mock/understudy/conformance/workflow"
+	"github.com/understudy-mock/understudy/internal/clip"
 	"github.com/understudy-mock/understudy/spec/header"
 )
 
@@ -472,5 +473,5 @@ func (st *suite) try(ctx context.Context, t trial) Checked {
 	case errors.As(err, &without) && without.Verdict == report.Inconclusive && without.Reason != report.DriverFailed && without.Reason != report.TransportFailed:
 		return Checked{t.entry, false, false, without.Detail}
 	}
-	return Checked{t.entry, false, true, strings.Join(strings.Fields(s.Masked(err.Error())), " ")}
+	return Checked{t.entry, false, true, clip.Line(s.Masked(err.Error()))}
 }

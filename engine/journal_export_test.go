@@ -17,7 +17,8 @@ import (
 	"github.com/understudy-mock/understudy/engine/journal"
 	"github.com/understudy-mock/understudy/internal/testkit/effort"
 	"github.com/understudy-mock/understudy/internal/testkit/expect"
-	"github.com/understudy-mock/understudy/mockserver/replay"
+	"github.com/understudy-mock/understudy/mockserver/saved"
+	"github.com/understudy-mock/understudy/mockserver/tenant"
 	"github.com/understudy-mock/understudy/mockserver/wire"
 )
 
@@ -109,29 +110,29 @@ func (s *simulation) exported(name string, from kept, bodies bool) {
 	file, err := os.Create(name)
 	s.must(err)
 	begin := settingsOf(s)
-	s.must(replay.Write(context.Background(), file, replay.Config{Program: "test", At: epoch, Bodies: bodies}, func(write func(replay.Account) error) error {
-		return write(replay.Account{ID: "t", Settings: begin, Journal: from})
+	s.must(saved.Export(context.Background(), file, saved.ExportConfig{Program: "test", At: epoch, Bodies: bodies}, func(write func(tenant.History) error) error {
+		return write(tenant.History{ID: "t", Settings: begin, Journal: from})
 	}))
 	s.must(file.Close())
 }
 
 // settingsOf are those that the life began with.
-func settingsOf(s *simulation) replay.Settings {
+func settingsOf(s *simulation) tenant.Settings {
 	cfg := s.config(s.seed, parallels[s.seed%3])
 	var begin struct{ CurrentKey, NextKey string }
 	s.must(json.Unmarshal(s.journal.records[0].Body, &begin))
-	return replay.Settings{CurrentKey: begin.CurrentKey, NextKey: begin.NextKey, Parallel: cfg.Parallel, VectorLag: cfg.VectorLag, VectorIndexes: cfg.VectorIndexes}
+	return tenant.Settings{CurrentKey: begin.CurrentKey, NextKey: begin.NextKey, Parallel: cfg.Parallel, VectorLag: cfg.VectorLag, VectorIndexes: cfg.VectorIndexes}
 }
 
 // reread is the state at the end of a file, as a document.
 func (s *simulation) reread(name string) []byte {
 	s.t.Helper()
-	f, err := replay.OpenFile(name)
+	f, err := saved.OpenFile(name)
 	s.must(err)
 	defer f.Close()
 	log, err := f.Open(context.Background(), "t")
 	s.must(err)
-	a, _, err := replay.Read(context.Background(), f.Settings("t").Apply(engine.Config{ID: "t", Wire: wire.Format{}}), log, replay.Until{})
+	a, _, err := tenant.ReadHistory(context.Background(), f.Settings("t").Apply(engine.Config{ID: "t", Wire: wire.Format{}}), log, tenant.Until{})
 	s.must(err)
 	defer a.Close()
 	return (&world{Account: a, t: s.t}).document()

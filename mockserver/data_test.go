@@ -18,7 +18,7 @@ import (
 	"github.com/understudy-mock/understudy/engine/store/storetest"
 	"github.com/understudy-mock/understudy/internal/testkit/expect"
 	"github.com/understudy-mock/understudy/mockserver"
-	"github.com/understudy-mock/understudy/mockserver/replay"
+	"github.com/understudy-mock/understudy/mockserver/tenant"
 )
 
 // folder opens a data folder.
@@ -207,7 +207,7 @@ func TestDataWithADamagedSnapshot(t *testing.T) {
 			if err := os.WriteFile(file, broken, 0o600); err != nil {
 				t.Fatal(err)
 			}
-			for what, until := range map[string]*replay.Until{"serve": nil, "replay": {}} {
+			for what, until := range map[string]*tenant.Until{"serve": nil, "replay": {}} {
 				st := folder(t, dir)
 				ids, err := st.Accounts(t.Context())
 				if err != nil {

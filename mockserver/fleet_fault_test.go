@@ -28,7 +28,8 @@ import (
 	"github.com/understudy-mock/understudy/mockserver"
 	"github.com/understudy-mock/understudy/mockserver/fleet"
 	"github.com/understudy-mock/understudy/mockserver/fleet/jetstream"
-	"github.com/understudy-mock/understudy/mockserver/replay"
+	"github.com/understudy-mock/understudy/mockserver/saved"
+	"github.com/understudy-mock/understudy/mockserver/tenant"
 )
 
 // Without its cluster, a server refuses what it cannot make durable, reads continue, and it
@@ -352,13 +353,13 @@ func TestFleetExportsAllJournals(t *testing.T) {
 				if err := os.WriteFile(file, []byte(m.ok("GET", "/_understudy/journal/export"+query, "", "")), 0o600); err != nil {
 					t.Fatal(err)
 				}
-				from, err := replay.OpenFile(file)
+				from, err := saved.OpenFile(file)
 				if err != nil {
 					t.Fatal(err)
 				}
 				defer from.Close()
 				for id := range tokens {
-					s, err := mockserver.New(mockserver.Config{Store: from, Replay: &replay.Until{}, Accounts: []mockserver.Account{{ID: id}}})
+					s, err := mockserver.New(mockserver.Config{Store: from, Replay: &tenant.Until{}, Accounts: []mockserver.Account{{ID: id}}})
 					if err != nil {
 						t.Errorf("replay of %s: %v", id, err)
 						continue

@@ -9,7 +9,7 @@ import (
 
 	"github.com/understudy-mock/understudy/internal/testkit/expect"
 	"github.com/understudy-mock/understudy/mockserver"
-	"github.com/understudy-mock/understudy/mockserver/replay"
+	"github.com/understudy-mock/understudy/mockserver/tenant"
 )
 
 // The folder kept-1 is what a build of November 2026 left of one state, which has something of
@@ -43,7 +43,7 @@ func TestWhatAnEarlierBuildKeptOpensWithEqualContent(t *testing.T) {
 		if _, err := u.Restore(read(t, filepath.Join(kept, "snapshot.json"))); err != nil {
 			t.Fatal(err)
 		}
-		r := replayed(t, filepath.Join(kept, "journal.jsonl"), replay.Until{})
+		r := replayed(t, filepath.Join(kept, "journal.jsonl"), tenant.Until{})
 		for _, path := range []string{"_understudy/messages", "_understudy/runs", "_understudy/log", "_understudy/dlq", "_understudy/schedules", "v2/flowControl", "v2/queues", "v2/topics"} {
 			from := func(u *mockserver.TestServer) string {
 				return withoutCursor(string(newClient(t, u).do(http.MethodGet, "/"+path, "").ok().raw))

@@ -88,7 +88,7 @@ func (s *Server) begin(cfg Config) error {
 		}
 		return nil
 	}
-	was, err := s.states.RestoreFirst(cfg.Snapshot, cfg.Clock)
+	was, err := s.states.Restore(cfg.Snapshot, cfg.Clock)
 	for _, a := range was.Accounts {
 		s.cfg.Log.Info("state restored", "account", a.ID, "clock", a.Clock, "at", a.Now.UTC(), "saved", was.SavedAt.UTC())
 	}

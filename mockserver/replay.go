@@ -5,17 +5,16 @@ import (
 	"time"
 
 	"github.com/understudy-mock/understudy/engine"
-	"github.com/understudy-mock/understudy/mockserver/replay"
-	"github.com/understudy-mock/understudy/mockserver/response"
+	"github.com/understudy-mock/understudy/internal/clip"
 	"github.com/understudy-mock/understudy/mockserver/tenant"
 	"github.com/understudy-mock/understudy/spec/mask"
 )
 
 // Position is where the replay of an account has ended.
-func (s *Server) Position(account string) (replay.Position, bool) {
+func (s *Server) Position(account string) (tenant.Position, bool) {
 	t := s.tenants.Find(func(t *tenant.Tenant) bool { return t.ID == account })
 	if t == nil {
-		return replay.Position{}, false
+		return tenant.Position{}, false
 	}
 	return t.Position, true
 }
@@ -60,7 +59,7 @@ func logText(e *engine.Event) string {
 		line += fmt.Sprintf("  %d", e.Outcome.Status)
 	}
 	if e.Error != "" {
-		line += "  " + response.OneLine(mask.Text(e.Error))
+		line += "  " + clip.Line(mask.Text(e.Error))
 	}
 	if !e.NextAt.IsZero() && e.NextAt.After(e.Time) {
 		line += "  next " + e.NextAt.UTC().Format(time.DateTime)

@@ -17,7 +17,8 @@ import (
 	"github.com/understudy-mock/understudy/engine/store/sqlite"
 	"github.com/understudy-mock/understudy/internal/testkit/expect"
 	"github.com/understudy-mock/understudy/mockserver"
-	"github.com/understudy-mock/understudy/mockserver/replay"
+	"github.com/understudy-mock/understudy/mockserver/saved"
+	"github.com/understudy-mock/understudy/mockserver/tenant"
 	"github.com/understudy-mock/understudy/mockserver/wire"
 )
 
@@ -41,9 +42,9 @@ func reported(t *testing.T) (u *mockserver.TestServer, file string) {
 }
 
 // replayed serves a file.
-func replayed(t *testing.T, file string, until replay.Until) *mockserver.TestServer {
+func replayed(t *testing.T, file string, until tenant.Until) *mockserver.TestServer {
 	t.Helper()
-	from, err := replay.OpenFile(file)
+	from, err := saved.OpenFile(file)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -57,7 +58,7 @@ func TestAReplayThatIsServed(t *testing.T) {
 	u, file := reported(t)
 	t.Run("the state is that of the server", func(t *testing.T) {
 		t.Parallel()
-		r := replayed(t, file, replay.Until{})
+		r := replayed(t, file, tenant.Until{})
 		for _, path := range []string{"/_understudy/messages", "/_understudy/log", "/_understudy/dlq", "/v2/queues", "/_understudy/schedules"} {
 			got, want := string(newClient(t, r).do("GET", path, "").ok().raw), string(newClient(t, u).do("GET", path, "").ok().raw)
 			expect.Equal(t, path, withoutCursor(got), withoutCursor(want))
@@ -65,7 +66,7 @@ func TestAReplayThatIsServed(t *testing.T) {
 	})
 	t.Run("an earlier state has what there was", func(t *testing.T) {
 		t.Parallel()
-		r := replayed(t, file, replay.Until{LSN: 2})
+		r := replayed(t, file, tenant.Until{LSN: 2})
 		body := string(newClient(t, r).do("GET", "/_understudy/messages", "").ok().raw)
 		expect.Contains(t, "messages", body, "https://app.test/a")
 		expect.Lacks(t, "messages", body, "https://app.test/b")
@@ -73,7 +74,7 @@ func TestAReplayThatIsServed(t *testing.T) {
 	})
 	t.Run("nothing can be changed", func(t *testing.T) {
 		t.Parallel()
-		r := replayed(t, file, replay.Until{})
+		r := replayed(t, file, tenant.Until{})
 		c := newClient(t, r)
 		before, err := r.Snapshot()
 		if err != nil {
@@ -201,7 +202,7 @@ func compacted(t *testing.T, dir string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	a, _, err := replay.Read(t.Context(), engine.Config{ID: ids[0], Wire: wire.Format{}}, log, replay.Until{})
+	a, _, err := tenant.ReadHistory(t.Context(), engine.Config{ID: ids[0], Wire: wire.Format{}}, log, tenant.Until{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -219,7 +220,7 @@ func open(t *testing.T, dir string) *sqlite.Store {
 	return st
 }
 
-var _ store.Store = (*replay.File)(nil)
+var _ store.Store = (*saved.File)(nil)
 
 // TestAnExportedJournalHasNoHeadersOfHooks: third parties authenticate their calls of hooks,
 // which the journal keeps as the data of an event.

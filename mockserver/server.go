@@ -35,7 +35,6 @@ import (
 	"github.com/understudy-mock/understudy/mockserver/kv"
 	"github.com/understudy-mock/understudy/mockserver/listener"
 	"github.com/understudy-mock/understudy/mockserver/messaging"
-	"github.com/understudy-mock/understudy/mockserver/replay"
 	"github.com/understudy-mock/understudy/mockserver/request"
 	"github.com/understudy-mock/understudy/mockserver/saved"
 	"github.com/understudy-mock/understudy/mockserver/stub"
@@ -70,7 +69,7 @@ type Config struct {
 	Stubs      []stub.Stub
 	Fleet      Fleet         // shares the accounts of Store with other servers; nil: a single server
 	Store      store.Store   // makes the accounts durable; the caller closes it after Close; nil: memory only
-	Replay     *replay.Until // shows the accounts of Store at this instant, read-only and without deliveries; nil: a normal server
+	Replay     *tenant.Until // shows the accounts of Store at this instant, read-only and without deliveries; nil: a normal server
 	Snapshot   io.Reader     // initial state for Run, see Server.Snapshot; nil: none
 	Fixtures   []Fixture     // loaded by Run, unless there is a snapshot
 
@@ -223,12 +222,12 @@ func (s *Server) openAccounts(cfg tenant.Config, shared bool) (err error) {
 	s.fleet.Attach(control.FleetHost{
 		Accounts: s.tenants, ReadBody: s.readBody, Made: s.made, Leaving: func() { s.NotReady("the server leaves the fleet") },
 	})
-	s.control = control.New(s.controlled())
+	s.control = &control.Service{Server: s.controlled()}
 	s.messaging = &messaging.API{Accounts: s.tenants, Strict: s.cfg.StrictOptions, TraceContext: s.cfg.TraceContext, MaxAnswer: inTransit(s.cfg.Memory), Embeds: func(index string) bool {
 		return slices.ContainsFunc(s.cfg.VectorIndexes, func(x vector.Config) bool { return x.Name == index && x.EmbeddingModel == messaging.HashModel })
 	}}
 	s.states = &saved.States{
-		Tenants: s.tenants, Sinks: &s.control.Sinks, Configure: s.messaging.Configure, Neutralise: s.neutralise, Known: s.knownOperation, Points: s.undo,
+		Tenants: s.tenants, Sinks: &s.control.Sinks, Configure: s.messaging.Configure, Neutralise: s.neutralise, Points: s.undo,
 	}
 	s.gate = &gate.Gate{
 		Accounts: s.tenants, Neutral: s.neutral, ControlToken: s.cfg.ControlToken, NeedsToken: s.cfg.controlNeedsToken(),

@@ -1,6 +1,7 @@
 package mockserver
 
 import (
+	"bytes"
 	"io"
 
 	"github.com/understudy-mock/understudy/mockserver/saved"
@@ -18,7 +19,11 @@ var ErrSnapshot = saved.ErrSnapshot
 
 // Snapshot returns the state of all accounts as one JSON document. It works at
 // any time, also after Close.
-func (s *Server) Snapshot() ([]byte, error) { return s.states.Snapshot() }
+func (s *Server) Snapshot() ([]byte, error) {
+	var text bytes.Buffer
+	err := s.WriteSnapshot(&text)
+	return text.Bytes(), err
+}
 
 // WriteSnapshot writes the document of Snapshot as a stream. Accounts continue
 // to work: each one is written as it is when its turn comes, so that the states
@@ -28,10 +33,10 @@ func (s *Server) WriteSnapshot(to io.Writer) error { return s.states.WriteSnapsh
 // Restore replaces the state of each account in a snapshot, and creates the
 // missing ones; other accounts stay as they are. An invalid snapshot changes
 // nothing.
-func (s *Server) Restore(text []byte) (Restored, error) { return s.states.Restore(text) }
+func (s *Server) Restore(text []byte) (Restored, error) { return s.RestoreFrom(bytes.NewReader(text)) }
 
 // RestoreFrom is Restore for a document that is read as a stream.
-func (s *Server) RestoreFrom(from io.Reader) (Restored, error) { return s.states.RestoreFrom(from) }
+func (s *Server) RestoreFrom(from io.Reader) (Restored, error) { return s.states.Restore(from, "") }
 
 // Load adds the contents of a fixture to the server. An invalid fixture changes
 // nothing; the error names the line and the key.

@@ -17,6 +17,7 @@ import (
 
 	"github.com/getkin/kin-openapi/openapi3"
 
+	"github.com/understudy-mock/understudy/internal/clip"
 	"github.com/understudy-mock/understudy/internal/jsonsyntax"
 	"github.com/understudy-mock/understudy/internal/similar"
 )
@@ -220,12 +221,7 @@ func reason(e *openapi3.SchemaError) string {
 	return text
 }
 
-func quote(s string) string {
-	if len(s) > 80 {
-		s = s[:80] + "..."
-	}
-	return strconv.Quote(s)
-}
+func quote(s string) string { return strconv.Quote(clip.Marked(s, 80, "...")) }
 
 // CheckRequest lists the problems of a request to the operation, except for security.
 // vars are the unescaped path variables. query is the part of the request's query

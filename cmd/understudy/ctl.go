@@ -27,7 +27,7 @@ import (
 
 	"github.com/understudy-mock/understudy/internal/command"
 	"github.com/understudy-mock/understudy/mockserver/gate/origin"
-	"github.com/understudy-mock/understudy/mockserver/saved/fixture"
+	"github.com/understudy-mock/understudy/mockserver/saved"
 	"github.com/understudy-mock/understudy/mockserver/stub"
 	"github.com/understudy-mock/understudy/spec"
 )
@@ -316,7 +316,7 @@ func (k *ctlStub) load(e *env, c *cli) error {
 	if err != nil {
 		return usageError("--file: %w", err)
 	}
-	list, err := fixture.ReadStubs(k.File, text)
+	list, err := saved.ReadStubs(k.File, text)
 	if err != nil {
 		return usageError("--file %w", err)
 	}

@@ -20,6 +20,7 @@ import (
 
 	"gopkg.in/yaml.v3"
 
+	"github.com/understudy-mock/understudy/internal/clip"
 	"github.com/understudy-mock/understudy/mockserver/explore"
 	"github.com/understudy-mock/understudy/mockserver/explore/program"
 )
@@ -45,7 +46,7 @@ func (w *watched) through(to *url.URL) http.Handler {
 		r.Body = io.NopCloser(strings.NewReader(string(body)))
 		w.mu.Lock()
 		if len(w.steps) < maxWatched {
-			w.steps = append(w.steps, strings.TrimSpace(r.Method+" "+r.URL.RequestURI()+" "+strings.Join(strings.Fields(string(body)), " ")))
+			w.steps = append(w.steps, strings.TrimSpace(r.Method+" "+r.URL.RequestURI()+" "+clip.Line(string(body))))
 		}
 		w.mu.Unlock()
 		proxy.ServeHTTP(answer, r)

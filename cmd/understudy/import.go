@@ -19,7 +19,7 @@ import (
 
 	"gopkg.in/yaml.v3"
 
-	"github.com/understudy-mock/understudy/mockserver/saved/fixture"
+	"github.com/understudy-mock/understudy/mockserver/saved"
 	"github.com/understudy-mock/understudy/spec"
 	"github.com/understudy-mock/understudy/spec/header"
 	"github.com/understudy-mock/understudy/spec/mask"
@@ -105,7 +105,7 @@ func (c *ImportCmd) Run(e *env) error {
 	if err := encoder.Encode(f); err != nil {
 		return usageError("import: %w", err)
 	}
-	if _, _, err := fixture.Read(c.File, out.Bytes()); err != nil {
+	if _, _, err := saved.ReadFixture(c.File, out.Bytes()); err != nil {
 		return usageError("import: %w", err)
 	}
 	return c.write(e, f, out.Bytes())

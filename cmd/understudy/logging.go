@@ -10,11 +10,11 @@ import (
 	"sync"
 	"time"
 	"unicode"
-	"unicode/utf8"
 
 	"github.com/lmittmann/tint"
 
 	"github.com/understudy-mock/understudy/engine/clock"
+	"github.com/understudy-mock/understudy/internal/clip"
 	"github.com/understudy-mock/understudy/internal/command"
 )
 
@@ -75,11 +75,7 @@ func clipAttr(_ []string, a slog.Attr) slog.Attr {
 		most = maxLogStack
 	}
 	if len(text) > most {
-		end := most
-		for end > 0 && !utf8.RuneStart(text[end]) {
-			end--
-		}
-		return slog.String(a.Key, text[:end]+"...")
+		return slog.String(a.Key, clip.Marked(text, most, "..."))
 	}
 	return a
 }

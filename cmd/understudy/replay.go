@@ -20,7 +20,8 @@ import (
 	"github.com/understudy-mock/understudy/engine/store"
 	"github.com/understudy-mock/understudy/engine/store/sqlite"
 	"github.com/understudy-mock/understudy/mockserver"
-	"github.com/understudy-mock/understudy/mockserver/replay"
+	"github.com/understudy-mock/understudy/mockserver/saved"
+	"github.com/understudy-mock/understudy/mockserver/tenant"
 )
 
 // ReplayCmd replays a journal.
@@ -46,10 +47,10 @@ func (k *ReplayCmd) Run(e *env) error {
 	if k.Serve && (k.JSON || k.Records) {
 		return usageError("--serve: prints no log: leave out --json and --records")
 	}
-	until := replay.Until{}
+	until := tenant.Until{}
 	if k.Until != "" {
 		var err error
-		if until, err = replay.ParseUntil(k.Until); err != nil {
+		if until, err = tenant.ParseUntil(k.Until); err != nil {
 			return usageError("replay: --%w", err)
 		}
 	}
@@ -99,7 +100,7 @@ func (k *ReplayCmd) start(cfg mockserver.Config) (*mockserver.Server, error) {
 }
 
 // say prints to stderr at which record the replay has ended.
-func (k *ReplayCmd) say(e *env, account string, p *replay.Position) {
+func (k *ReplayCmd) say(e *env, account string, p *tenant.Position) {
 	if p.LSN == 0 && p.Snapshot {
 		_, _ = fmt.Fprintf(e.err, "understudy: account %s as it was at %s; the file has no records before that: its server kept none\n", account, utcTime(p.At))
 		return
@@ -133,13 +134,13 @@ func (k *ReplayCmd) print(out io.Writer, text string, v any) error {
 }
 
 // records prints the commands without a replay.
-func (k *ReplayCmd) records(e *env, from store.Store, account string, until replay.Until) error {
+func (k *ReplayCmd) records(e *env, from store.Store, account string, until tenant.Until) error {
 	log, err := from.Open(e.ctx, account)
 	if err != nil {
 		return usageError("replay: %w", err)
 	}
 	out := bufio.NewWriter(e.out)
-	position, err := replay.List(e.ctx, log, until, func(r replay.Listed) error {
+	position, err := tenant.List(e.ctx, log, until, func(r tenant.Listed) error {
 		return k.print(out, strings.TrimRight(fmt.Sprintf("%8d  %s  %-16s %s", r.LSN, utcTime(r.Time()), r.Kind, r.Arguments), " "), r)
 	})
 	if err = errors.Join(err, out.Flush()); err != nil {
@@ -156,7 +157,7 @@ func (k *ReplayCmd) open(ctx context.Context) (store.Store, error) {
 		return nil, err
 	}
 	if !info.IsDir() {
-		return replay.OpenFile(k.Journal)
+		return saved.OpenFile(k.Journal)
 	}
 	if _, err := os.Stat(filepath.Join(k.Journal, sqlite.DatabaseFile)); err != nil {
 		return nil, fmt.Errorf("%s: must be a data folder of this program, which has a file %s", k.Journal, sqlite.DatabaseFile)

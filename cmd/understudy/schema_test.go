@@ -25,7 +25,7 @@ import (
 	"github.com/understudy-mock/understudy/internal/testkit/expect"
 	"github.com/understudy-mock/understudy/mockserver"
 	"github.com/understudy-mock/understudy/mockserver/ratelimit"
-	"github.com/understudy-mock/understudy/mockserver/saved/fixture"
+	"github.com/understudy-mock/understudy/mockserver/saved"
 	"github.com/understudy-mock/understudy/mockserver/stub"
 	"github.com/understudy-mock/understudy/spec"
 )
@@ -153,7 +153,7 @@ func TestSchemasAndLoadersHaveTheSameKeys(t *testing.T) {
 		schema []byte
 		into   reflect.Type
 	}{
-		"fixture": {spec.FixtureSchema, reflect.TypeFor[fixture.File]()},
+		"fixture": {spec.FixtureSchema, reflect.TypeFor[saved.FixtureFile]()},
 		"plugin":  {spec.PluginSchema, reflect.TypeFor[ratelimit.Config]()},
 		"stubs":   {stubs, reflect.TypeFor[[]stub.Stub]()},
 	} {

@@ -10,6 +10,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/understudy-mock/understudy/internal/clip"
 )
 
 // Decode returns the JSON of a body, nil if it is not one JSON value.
@@ -154,10 +156,7 @@ func Shown(v any) string {
 	if err != nil {
 		return fmt.Sprint(v)
 	}
-	if len(text) > maxShown {
-		return strings.ToValidUTF8(string(text[:maxShown]), "") + fmt.Sprintf("... (%d bytes)", len(text))
-	}
-	return string(text)
+	return clip.Sized(string(text), maxShown)
 }
 
 // statsTime matches the time of a point. The document does not show what separates

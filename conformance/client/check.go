@@ -136,7 +136,7 @@ func sameRequests(_ *execution, _ *Call, _ *answer, requests []*request) *report
 		case q.Method != first.Method || q.Target != first.Target:
 			return fail("a repeated request differs", first.Method+" "+first.Target, q.Method+" "+q.Target)
 		case string(q.Body) != string(first.Body):
-			return fail("the body of a repeated request differs", clip(string(first.Body)), clip(string(q.Body)))
+			return fail("the body of a repeated request differs", clipped(string(first.Body)), clipped(string(q.Body)))
 		}
 		for name, values := range first.Header {
 			if !slices.Equal(values, q.Header[name]) && strings.HasPrefix(name, header.Prefix) {
@@ -209,7 +209,7 @@ func moved(_ *execution, _ *Call, a *answer, requests []*request) *report.Failur
 	case last.Method != first.Method:
 		return fail("another method in place of the redirected request counts as a success", first.Method, last.Method+" "+last.Target)
 	case string(last.Body) != string(first.Body):
-		return fail("the redirected request has another body", clip(string(first.Body)), clip(string(last.Body)))
+		return fail("the redirected request has another body", clipped(string(first.Body)), clipped(string(last.Body)))
 	}
 	return nil
 }
@@ -293,7 +293,7 @@ func batchBytes(x *execution, _ *Call, _ *answer, requests []*request) *report.F
 	if string(got) == string(want) || string(got) == base64.StdEncoding.EncodeToString(want) {
 		return nil
 	}
-	return fail("the bytes of the body have changed", "a refusal, or an encoding that keeps them", clip(fmt.Sprintf("%q", got)))
+	return fail("the bytes of the body have changed", "a refusal, or an encoding that keeps them", clipped(fmt.Sprintf("%q", got)))
 }
 
 // asBefore checks that the result equals that of the first call of the case.
@@ -444,7 +444,7 @@ func storedKey(x *execution, _ *Call, _ *answer, requests []*request) *report.Fa
 			return nil
 		}
 	}
-	return fail("no key has the prefix and the identifier", prefix+"...:"+id, clip(string(requests[0].Body)))
+	return fail("no key has the prefix and the identifier", prefix+"...:"+id, clipped(string(requests[0].Body)))
 }
 
 // storedScript checks that a script is sent by its hash first, and then in full, once.

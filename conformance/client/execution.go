@@ -206,7 +206,7 @@ func (x *execution) evidence() {
 		return strings.ReplaceAll(strings.ReplaceAll(text, x.token, mask.Hidden), base64.StdEncoding.EncodeToString([]byte("user-1:"+x.token)), mask.Hidden)
 	}
 	for _, q := range x.scene.sent(0) {
-		e := report.Exchange{Operation: q.Origin, Method: q.Method, URL: hide(q.Target), Header: map[string][]string{}, Body: hide(clip(strings.ToValidUTF8(string(q.Body), "\ufffd"))), At: report.Span(q.At), Curl: try}
+		e := report.Exchange{Operation: q.Origin, Method: q.Method, URL: hide(q.Target), Header: map[string][]string{}, Body: hide(clipped(strings.ToValidUTF8(string(q.Body), "\ufffd"))), At: report.Span(q.At), Curl: try}
 		for name, values := range q.Wire {
 			for _, v := range values {
 				e.Header[name] = append(e.Header[name], hide(v))
@@ -219,7 +219,7 @@ func (x *execution) evidence() {
 				e.Status = 200
 			}
 			if body, ok := payload(p.Body); ok {
-				e.Answer = clip(strings.ToValidUTF8(string(body), "\ufffd"))
+				e.Answer = clipped(strings.ToValidUTF8(string(body), "\ufffd"))
 			}
 			if p.Fault != "" {
 				e.Error, e.Status = "the suite broke off: "+p.Fault, 0
@@ -260,7 +260,7 @@ func (x *execution) step(ctx context.Context, c *Call) error {
 	if len(x.answers) == 0 {
 		x.firstTook = x.took
 	}
-	x.log = append(x.log, fmt.Sprintf("call %s %s; answer %s", c.Op, clip(shown(x.args)), clip(a.line)))
+	x.log = append(x.log, fmt.Sprintf("call %s %s; answer %s", c.Op, clipped(shown(x.args)), clipped(a.line)))
 	x.answers = append(x.answers, a)
 	switch {
 	case a.Unsupported != "":
@@ -338,7 +338,7 @@ func (x *execution) requests(c *Call, a *answer, requests []*request, before int
 	case n == 0 && a.Error != nil && c.Or == "error":
 		return x.checked(c, a, requests, before)
 	case c.Requests == nil && n == 0 && op.Auth != "none" && (c.Request != nil || c.Message != nil || c.Messages != nil || len(c.Check) > 0):
-		return fail("the library sent no request", "a request", "none, and the answer "+clip(a.line))
+		return fail("the library sent no request", "a request", "none, and the answer "+clipped(a.line))
 	}
 	if n > 0 {
 		if f := x.first(c, op, requests); f != nil {

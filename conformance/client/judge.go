@@ -13,7 +13,7 @@ import (
 
 // fail is a failure with what was expected.
 func fail(message, wanted, got string) *report.Failure {
-	return &report.Failure{Message: message, Want: clip(wanted), Got: clip(got), Exchange: -1}
+	return &report.Failure{Message: message, Want: clipped(wanted), Got: clipped(got), Exchange: -1}
 }
 
 // wrong is the failure of a case that cannot be judged: an error in its data.
@@ -258,7 +258,7 @@ func bodyMatches(got []byte, contentType string, wanted any) *report.Failure {
 		return nil
 	case "none":
 		if len(got) > 0 {
-			return fail("a body is sent", "none", clip(string(got)))
+			return fail("a body is sent", "none", clipped(string(got)))
 		}
 		if contentType != "" {
 			return fail("a Content-Type is sent without a body", "none", contentType)
@@ -266,7 +266,7 @@ func bodyMatches(got []byte, contentType string, wanted any) *report.Failure {
 		return nil
 	case "empty":
 		if len(got) > 0 {
-			return fail("a body is sent", "none", clip(string(got)))
+			return fail("a body is sent", "none", clipped(string(got)))
 		}
 		return nil
 	}
@@ -274,7 +274,7 @@ func bodyMatches(got []byte, contentType string, wanted any) *report.Failure {
 	if value, ok := of["json"]; ok || partial {
 		v, err := decode(got)
 		if err != nil {
-			return fail("the body is not JSON", shown(of), clip(string(got)))
+			return fail("the body is not JSON", shown(of), clipped(string(got)))
 		}
 		if partial {
 			value = subset
@@ -312,7 +312,7 @@ func (x *execution) messages(q *request) ([]message, *report.Failure) {
 	v, err := decode(x.lane.recorder.dialect.NeutralJSON(q.Body))
 	list, ok := v.([]any)
 	if err != nil || !ok {
-		return nil, fail("the body of the batch is not a JSON list", "[{destination, headers, body}]", clip(string(q.Body)))
+		return nil, fail("the body of the batch is not a JSON list", "[{destination, headers, body}]", clipped(string(q.Body)))
 	}
 	out := make([]message, len(list))
 	for i := range list {

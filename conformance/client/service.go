@@ -73,7 +73,7 @@ func (x *execution) hosted(a *answer) error {
 	of, _ := a.value.(map[string]any)
 	url, _ := of["url"].(string)
 	if a.Error != nil || url == "" {
-		return harness.Inconclusive(report.AdapterFailed, "%s", "serve: the answer has no url: "+clip(a.line))
+		return harness.Inconclusive(report.AdapterFailed, "%s", "serve: the answer has no url: "+clipped(a.line))
 	}
 	x.served = &served{url: url, signed: x.args["current"] != nil, runID: "wfr_" + x.token[3:12]}
 	x.vars["self"], x.vars["run"] = url, x.served.runID
@@ -97,7 +97,7 @@ func (x *execution) deliver(ctx context.Context, c *Call) error {
 	if err != nil {
 		return err
 	}
-	x.log = append(x.log, fmt.Sprintf("delivery %s; answer %d %s", shown(c.Deliver), answered.status, clip(string(answered.body))))
+	x.log = append(x.log, fmt.Sprintf("delivery %s; answer %d %s", shown(c.Deliver), answered.status, clipped(string(answered.body))))
 	if f := answered.judge(x, c.Answer); f != nil {
 		return about(f, before)
 	}
@@ -286,7 +286,7 @@ func (r *response) judge(_ *execution, wanted map[string]any) *report.Failure {
 	case wanted["status"] == nil:
 	case want == "2xx" && ok, want == "not-2xx" && !ok, want == fmt.Sprint(r.status):
 	default:
-		return fail("the endpoint answered with another status", want, fmt.Sprintf("%d %s", r.status, clip(string(r.body))))
+		return fail("the endpoint answered with another status", want, fmt.Sprintf("%d %s", r.status, clipped(string(r.body))))
 	}
 	headers, _ := wanted["headers"].(map[string]any)
 	if f := headersMatch(r.header, headers); f != nil {

@@ -10,6 +10,8 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+
+	"github.com/understudy-mock/understudy/internal/clip"
 )
 
 // encode writes a value as one line of JSON, without escapes that JSON does not need.
@@ -27,16 +29,11 @@ func shown(v any) string {
 	if err != nil {
 		return fmt.Sprint(v)
 	}
-	return clip(string(text))
+	return clipped(string(text))
 }
 
-// clip shortens a text for people.
-func clip(text string) string {
-	if len(text) > 600 {
-		return strings.ToValidUTF8(text[:600], "") + fmt.Sprintf("... (%d bytes)", len(text))
-	}
-	return text
-}
+// clipped shortens a text for people.
+func clipped(text string) string { return clip.Sized(text, 600) }
 
 // decode reads one JSON value. Numbers keep their digits, and {"$int":"..."} is a number.
 func decode(text []byte) (any, error) {

@@ -31,6 +31,7 @@ import (
 
 	"github.com/understudy-mock/understudy/conformance/check"
 	"github.com/understudy-mock/understudy/conformance/target"
+	"github.com/understudy-mock/understudy/internal/clip"
 	"github.com/understudy-mock/understudy/spec"
 	"github.com/understudy-mock/understudy/spec/mask"
 )
@@ -279,10 +280,7 @@ func (p *Proxy) found(response *http.Response, x proxied, body []byte, breaches 
 // finding returns a new kind of violation.
 func (p *Proxy) finding(response *http.Response, x proxied, body []byte, b *check.Breach) *Finding {
 	in := func(text string) string { return mask.Text(mask.Value(string(x.dialect.BrandText([]byte(text))))) } // with the names of the target
-	answer := recorded(body)
-	if len(answer) > maxFirst {
-		answer = strings.ToValidUTF8(answer[:maxFirst], "") + fmt.Sprintf("... (%d bytes)", len(body))
-	}
+	answer := clip.Marked(recorded(body), maxFirst, fmt.Sprintf("... (%d bytes)", len(body)))
 	f := &Finding{
 		Requirement: b.Requirement, Operation: x.op.ID, Pointer: b.Pointer, Message: in(b.Message), Expected: in(b.Want), Actual: in(b.Got),
 		First: First{response.Request.Method, x.path, response.StatusCode, answer},

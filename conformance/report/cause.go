@@ -5,6 +5,8 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+
+	"github.com/understudy-mock/understudy/internal/clip"
 )
 
 // cause is what several results have in common: the message of their failure, or the detail of
@@ -77,9 +79,5 @@ const maxLine = 200
 
 // oneLine makes one line of a text and shortens it.
 func oneLine(text string, most int) string {
-	text = strings.Join(strings.Fields(text), " ")
-	if len(text) <= most {
-		return text
-	}
-	return strings.ToValidUTF8(text[:most], "") + "..."
+	return clip.Marked(clip.Line(text), most, "...")
 }

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/understudy-mock/understudy/internal/clip"
 	"github.com/understudy-mock/understudy/spec"
 )
 
@@ -21,10 +22,10 @@ const evidenceSize = 512
 
 // shorten cuts a body of a scenario that passed and adds its full size.
 func shorten(v Verdict, body string) string {
-	if v != Pass || len(body) <= evidenceSize {
+	if v != Pass {
 		return body
 	}
-	return strings.ToValidUTF8(body[:evidenceSize], "") + fmt.Sprintf("... (%d bytes; the JSON report has more)", len(body))
+	return clip.Marked(body, evidenceSize, fmt.Sprintf("... (%d bytes; the JSON report has more)", len(body)))
 }
 
 // htmlRow is a requirement with its scenarios.

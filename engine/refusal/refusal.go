@@ -12,6 +12,8 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
+
+	"github.com/understudy-mock/understudy/internal/clip"
 )
 
 // The kinds of errors.
@@ -74,7 +76,7 @@ func (e *Error) Error() string {
 		add(e.What)
 		add("invalid value " + strconv.Quote(value))
 	}
-	add(oneLine(e.Why))
+	add(clip.Line(e.Why))
 	if e.Want != "" {
 		add("must be " + e.Want)
 	}
@@ -101,10 +103,5 @@ func At(place string, err error) error {
 
 // Shorten returns a value, cut to at most maxValue bytes with "..." after them.
 func Shorten(value string) string {
-	if len(value) <= maxValue {
-		return value
-	}
-	return strings.ToValidUTF8(value[:maxValue], "") + "..."
+	return clip.Marked(value, maxValue, "...")
 }
-
-func oneLine(s string) string { return strings.Join(strings.Fields(s), " ") }

@@ -7,12 +7,23 @@ import (
 )
 
 // Text shortens a text to at most most bytes, at a character boundary, and marks the cut.
-func Text(text string, most int) string {
+func Text(text string, most int) string { return Marked(text, most, "…") }
+
+// Marked is Text with another mark.
+func Marked(text string, most int, mark string) string {
 	if len(text) <= most {
 		return text
 	}
-	return strings.ToValidUTF8(text[:most], "") + "…"
+	return strings.ToValidUTF8(text[:most], "") + mark
 }
+
+// Sized is Text with the size of the whole text as the mark.
+func Sized(text string, most int) string {
+	return Marked(text, most, fmt.Sprintf("... (%d bytes)", len(text)))
+}
+
+// Line replaces each run of white space by one blank, line ends included.
+func Line(text string) string { return strings.Join(strings.Fields(text), " ") }
 
 // Counted is a number and what is counted.
 func Counted(n int, one, many string) string {

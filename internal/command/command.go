@@ -20,6 +20,7 @@ import (
 	"github.com/alecthomas/kong"
 	"golang.org/x/term"
 
+	"github.com/understudy-mock/understudy/internal/clip"
 	"github.com/understudy-mock/understudy/spec/mask"
 )
 
@@ -164,7 +165,7 @@ func failWith(errs io.Writer, err error) int {
 	if !errors.As(err, &coded) {
 		coded = &Failure{ExitFailed, err}
 	}
-	text := mask.Text(strings.Join(strings.Fields(coded.Error()), " "))
+	text := mask.Text(clip.Line(coded.Error()))
 	if errors.Is(err, syscall.EADDRINUSE) {
 		text += "; --addr sets another address, with port 0 a free one"
 	}

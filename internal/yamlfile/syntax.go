@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/understudy-mock/understudy/internal/clip"
 	"github.com/understudy-mock/understudy/internal/jsonsyntax"
 )
 
@@ -53,7 +54,7 @@ func (f *File) syntax(text []byte, err error) error {
 			line = min(line+1, 1+bytes.Count(bytes.TrimRight(text, "\n"), []byte("\n")))
 		}
 	}
-	said = strings.Join(strings.Fields(said), " ")
+	said = clip.Line(said)
 	if n := tabLine(text, line); n > 0 && (strings.Contains(said, "tab character") || strings.Contains(said, "cannot start any token")) {
 		return fmt.Errorf("%s:%d: tab in the indentation: must be spaces", f.Name, n)
 	}

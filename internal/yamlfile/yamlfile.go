@@ -21,6 +21,8 @@ import (
 
 	"github.com/go-openapi/jsonpointer"
 	"gopkg.in/yaml.v3"
+
+	"github.com/understudy-mock/understudy/internal/clip"
 )
 
 // File is a parsed file.
@@ -202,7 +204,7 @@ func Written(_ string, node *yaml.Node) string {
 		if err != nil {
 			return ""
 		}
-		text = strings.Join(strings.Fields(string(b)), " ")
+		text = clip.Line(string(b))
 	}
 	return shorten(text)
 }

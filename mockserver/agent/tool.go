@@ -14,6 +14,7 @@ import (
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
+	"github.com/understudy-mock/understudy/internal/clip"
 	"github.com/understudy-mock/understudy/internal/yamlfile"
 	"github.com/understudy-mock/understudy/spec/header"
 )
@@ -205,7 +206,7 @@ func (v *visit) call(t *tool, text json.RawMessage) *mcp.CallToolResult {
 	shown := said.text()
 	if err != nil {
 		result.IsError = true
-		shown = strings.Join(strings.Fields(cut(err.Error(), 2000)), " ")
+		shown = clip.Line(cut(err.Error(), 2000))
 	}
 	result.Content = []mcp.Content{&mcp.TextContent{Text: shown}}
 	if err == nil {

@@ -2,7 +2,7 @@
 // with which testers inspect and control a server: clocks, journals, stubs, faults,
 // messages and runs.
 //
-//	service := control.New(control.Server{Tenants: tenants, ...})
+//	service := &control.Service{Server: control.Server{Tenants: tenants, ...}}
 //	for id, handle := range control.Handlers { ... handle(service, c) ... } // c: *call.Call
 //
 // Each noun has a file with its handlers and a table of them. To add an operation,

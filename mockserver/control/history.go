@@ -9,8 +9,8 @@ import (
 
 	"github.com/understudy-mock/understudy/engine/refusal"
 	"github.com/understudy-mock/understudy/mockserver/call"
-	"github.com/understudy-mock/understudy/mockserver/replay"
 	"github.com/understudy-mock/understudy/mockserver/response"
+	"github.com/understudy-mock/understudy/mockserver/saved"
 	"github.com/understudy-mock/understudy/mockserver/tenant"
 	"github.com/understudy-mock/understudy/spec"
 	"github.com/understudy-mock/understudy/spec/api"
@@ -41,35 +41,30 @@ func (s *Service) journalStep(c *call.Call) (any, error) {
 	}
 	ctx, cancel := context.WithTimeout(c.Request.Context(), replayTimeout)
 	defer cancel()
-	var body api.JournalStep
-	err = s.Tenants.ReadJournal(ctx, c.Tenant, func(from replay.Account) error {
-		step, ends, err := s.walk.At(ctx, s.Tenants.JournalConfig(c.Tenant, from.Settings), from, until)
-		body = stepBody(from.ID, &step, &ends)
-		return err
-	})
-	return body, err
+	step, ends, err := s.Tenants.StateAt(ctx, c.Tenant, until)
+	return stepBody(c.Tenant.ID, &step, &ends), err
 }
 
 // untilOf reads the parameter lsn or time. Without them it means the end of the journal.
-func untilOf(c *call.Call) (replay.Until, error) {
+func untilOf(c *call.Call) (tenant.Until, error) {
 	lsn, at := c.Query.Get("lsn"), c.Query.Get("time")
 	switch {
 	case lsn != "" && at != "":
-		return replay.Until{}, response.Invalid("query lsn and time: must not be used together")
+		return tenant.Until{}, response.Invalid("query lsn and time: must not be used together")
 	case lsn != "":
 		n, err := strconv.ParseUint(lsn, 10, 63)
-		return replay.Until{LSN: n}, err
+		return tenant.Until{LSN: n}, err
 	case at != "":
-		until, err := replay.ParseTime(at)
+		until, err := tenant.ParseTime(at)
 		if err != nil {
 			return until, response.Refused([]spec.Problem{response.Value("query", "time", at, err)})
 		}
 		return until, nil
 	}
-	return replay.Until{}, nil
+	return tenant.Until{}, nil
 }
 
-func stepBody(account string, s *replay.Step, ends *replay.Ends) api.JournalStep {
+func stepBody(account string, s *tenant.Step, ends *tenant.Ends) api.JournalStep {
 	o := &s.State
 	out := api.JournalStep{
 		Account: account, Snapshot: ends.Snapshot,
@@ -100,13 +95,13 @@ func (s *Service) exportJournal(c *call.Call) (any, error) {
 		}
 		list = s.Tenants.Everywhere()
 	}
-	cfg := replay.Config{Program: s.Version(), At: s.Wall.Now(), Bodies: c.Flag("bodies", true)}
+	cfg := saved.ExportConfig{Program: s.Version(), At: s.Wall.Now(), Bodies: c.Flag("bodies", true)}
 	return response.Response{Stream: func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Content-Type", "application/x-ndjson")
 		if r.Method == http.MethodHead {
 			return
 		}
-		err := replay.Write(r.Context(), w, cfg, func(write func(replay.Account) error) error {
+		err := saved.Export(r.Context(), w, cfg, func(write func(tenant.History) error) error {
 			for _, t := range list {
 				if err := read(r.Context(), t, write); err != nil {
 					return err

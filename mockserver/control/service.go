@@ -8,7 +8,6 @@ import (
 	"github.com/understudy-mock/understudy/engine/clock"
 	"github.com/understudy-mock/understudy/engine/store"
 	"github.com/understudy-mock/understudy/mockserver/call"
-	"github.com/understudy-mock/understudy/mockserver/replay"
 	"github.com/understudy-mock/understudy/mockserver/tenant"
 )
 
@@ -63,11 +62,7 @@ type Backlog struct {
 type Service struct {
 	Server
 	Sinks Sinks
-	walk  *replay.Walk
 }
-
-// New returns the control API of a server.
-func New(s Server) *Service { return &Service{Server: s, walk: replay.NewWalk()} }
 
 type table = call.Table[*Service]
 

@@ -15,6 +15,8 @@ import (
 	luajson "github.com/alicebob/miniredis/v2/gopher-json"
 	lua "github.com/yuin/gopher-lua"
 	"github.com/yuin/gopher-lua/parse"
+
+	"github.com/understudy-mock/understudy/internal/clip"
 )
 
 // Bounds of scripts. The library's own runner has none: it stops no endless script, keeps every
@@ -153,7 +155,7 @@ func (e *embedded) eval(c *connection, name string, args []string) any {
 // oneLine removes line breaks from a text and shortens it.
 func oneLine(text string) string {
 	const longest = 4096
-	return strings.Join(strings.Fields(text[:min(len(text), longest)]), " ")
+	return clip.Line(text[:min(len(text), longest)])
 }
 
 // withheld are functions of the base library that read files, write to the terminal, or run

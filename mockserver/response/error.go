@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/understudy-mock/understudy/engine/refusal"
+	"github.com/understudy-mock/understudy/internal/clip"
 	"github.com/understudy-mock/understudy/spec"
 	"github.com/understudy-mock/understudy/spec/header"
 )
@@ -75,13 +76,13 @@ func Failure(err error) *Error {
 		return known
 	}
 	if errors.Is(err, refusal.Loop) {
-		return loopError(OneLine(err.Error()))
+		return loopError(clip.Line(err.Error()))
 	}
 	for _, row := range refusalStatuses {
 		if !errors.Is(err, row.kind) {
 			continue
 		}
-		out := &Error{Status: row.status, Text: OneLine(err.Error())}
+		out := &Error{Status: row.status, Text: clip.Line(err.Error())}
 		out.cause, _ = err.(*refusal.Error) //nolint:errorlint // what is wrapped says more than the refusal in it
 		return out
 	}
@@ -169,7 +170,7 @@ func IsTimeout(err error) bool { return errors.Is(err, os.ErrDeadlineExceeded) }
 
 // NotReady refuses a request while the server cannot answer it.
 func NotReady(reason string) error {
-	return &Error{Status: http.StatusServiceUnavailable, Text: "not ready: " + OneLine(reason)}
+	return &Error{Status: http.StatusServiceUnavailable, Text: "not ready: " + clip.Line(reason)}
 }
 
 // Internal reports whether the error is a fault of the server.
@@ -273,7 +274,7 @@ func (e *Error) Response(r *http.Request, vector bool) Response {
 // Problem returns a violation that a handler has found. An empty message means that
 // the value is invalid, and accepted says the rest.
 func Problem(in, name, received, message, accepted string) spec.Problem {
-	return spec.Problem{In: in, Name: name, Rule: "value", Message: cmp.Or(OneLine(message), spec.InvalidValue), Received: received, Accepted: accepted}
+	return spec.Problem{In: in, Name: name, Rule: "value", Message: cmp.Or(clip.Line(message), spec.InvalidValue), Received: received, Accepted: accepted}
 }
 
 // Unencodable returns the response for a body that cannot be encoded as JSON.

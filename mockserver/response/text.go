@@ -9,9 +9,6 @@ import (
 	"github.com/understudy-mock/understudy/engine/refusal"
 )
 
-// OneLine replaces each run of white space by one blank, line ends included.
-func OneLine(s string) string { return strings.Join(strings.Fields(s), " ") }
-
 // Shorten cuts a long text, for errors.
 func Shorten(s string) string {
 	return refusal.Shorten(s)

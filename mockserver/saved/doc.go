@@ -1,12 +1,21 @@
-// Package saved has whole states of a server, and parts of them, as documents: snapshots, undo
-// points and fixtures.
+// Package saved has states of a server, and parts of them, as documents: snapshots, undo points,
+// fixtures and exported journals.
 //
 //	err := states.WriteSnapshot(file)
-//	restored, err := states.RestoreFrom(file)
+//	restored, err := states.Restore(file, "")
 //	err = states.Load(saved.Fixture{Name: "shop.yaml", Text: text})
+//	err = saved.Export(ctx, file, saved.ExportConfig{Bodies: true}, each) // the file of ctl journal export
+//	from, err := saved.OpenFile(name)                                     // a read-only store.Store
 //
-// Snapshots and fixtures are files of users. Undo points are in memory, compressed and bounded: a
-// restart of the server drops them.
+// Snapshots, fixtures and exports are files of users. Undo points are in memory, compressed and
+// bounded: a restart of the server drops them.
+//
+// A fixture is YAML or JSON, validated against spec/fixture.schema.json. An error names the file,
+// line and key.
+//
+// An export has one JSON document per line: a header; for each account a line that describes it, its
+// snapshot if it has one, and its records; and an end line with a checksum of all lines before it.
+// docs/reference/versions.md describes the members.
 package saved
 
 import (
@@ -25,7 +34,6 @@ type States struct {
 	}
 	Configure  func(*call.Call, *engine.PublishRequest, request.Settings) error // reads options
 	Neutralise func(*call.Call)                                                 // makes names of a dialect neutral
-	Known      func(operation string) bool                                      // reports whether faults may name an operation
 	Points     *Points
 }
 

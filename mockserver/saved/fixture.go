@@ -19,7 +19,6 @@ import (
 	"github.com/understudy-mock/understudy/mockserver/call"
 	"github.com/understudy-mock/understudy/mockserver/request"
 	"github.com/understudy-mock/understudy/mockserver/response"
-	"github.com/understudy-mock/understudy/mockserver/saved/fixture"
 	"github.com/understudy-mock/understudy/mockserver/stub"
 	"github.com/understudy-mock/understudy/mockserver/tenant"
 )
@@ -29,7 +28,7 @@ var _ = Handlers.Add(table{
 })
 
 // Fixture is a fixture file: YAML or JSON, described by
-// spec/fixture.schema.json. Errors begin with its name.
+// spec/schema.json. Errors begin with its name.
 type Fixture struct {
 	Name string
 	Text []byte
@@ -64,11 +63,11 @@ type fixtureTarget struct {
 // addFixture reads and checks the whole file before it changes anything. It
 // returns how many accounts received a part of it.
 func (s *States) addFixture(w *tenant.Tenant, name string, text []byte) (int, error) {
-	f, plain, err := fixture.Read(name, text)
+	f, plain, err := ReadFixture(name, text)
 	if err != nil {
 		return 0, err
 	}
-	var file fixture.File
+	var file FixtureFile
 	if err := json.Unmarshal(plain, &file); err != nil {
 		return 0, f.At("", err)
 	}
@@ -147,7 +146,7 @@ func (s *States) mayMake(known *tenant.Tenant, a tenant.Credentials, seen map[st
 }
 
 // fixtureOf converts one account's part of a fixture into values of the engine.
-func (s *States) fixtureOf(f *fixture.Source, pointer string, now time.Time, t *fixture.Things) (engine.Fixture, error) {
+func (s *States) fixtureOf(f *Source, pointer string, now time.Time, t *Things) (engine.Fixture, error) {
 	r := &fixtureReader{states: s, file: f, now: now}
 	var things engine.Fixture
 	for i, g := range t.Groups {
@@ -199,7 +198,7 @@ func (s *States) fixtureOf(f *fixture.Source, pointer string, now time.Time, t *
 // and keeps the first error.
 type fixtureReader struct {
 	states  *States
-	file    *fixture.Source
+	file    *Source
 	now     time.Time
 	pointer string
 	err     error
@@ -228,7 +227,7 @@ func (r *fixtureReader) time(key string, raw json.RawMessage) (t time.Time) {
 		t = time.UnixMilli(n)
 	case json.Unmarshal(raw, &text) == nil:
 		var err error
-		t, err = fixture.ParseMoment(text, r.now)
+		t, err = ParseMoment(text, r.now)
 		r.fail("/"+key, err)
 	}
 	return t.Truncate(time.Millisecond)
@@ -242,7 +241,7 @@ func optionalDuration(text string) time.Duration {
 }
 
 // headers builds a call from header fields with the names of any dialect.
-func (r *fixtureReader) headers(fields fixture.Headers) *call.Call {
+func (r *fixtureReader) headers(fields Headers) *call.Call {
 	texts := make(map[string]json.RawMessage, len(fields))
 	for name, raw := range fields {
 		if raw[0] != '"' && raw[0] != '[' { // numbers and booleans: their JSON text
@@ -260,7 +259,7 @@ func (r *fixtureReader) headers(fields fixture.Headers) *call.Call {
 
 // request is a publish with these headers, read by the code that reads
 // requests.
-func (r *fixtureReader) request(fields fixture.Headers, body []byte) engine.PublishRequest {
+func (r *fixtureReader) request(fields Headers, body []byte) engine.PublishRequest {
 	c := r.headers(fields)
 	h := c.Header
 	out := engine.PublishRequest{All: request.PlainHeaders(h), Body: body, CallerIP: "127.0.0.1"}
@@ -284,7 +283,7 @@ func (r *fixtureReader) configure(c *call.Call, out *engine.PublishRequest) {
 
 // message is a publish, read by the code that reads requests, so that a fixture
 // cannot contain what the interface refuses.
-func (r *fixtureReader) message(m *fixture.Message) engine.PublishRequest {
+func (r *fixtureReader) message(m *Message) engine.PublishRequest {
 	out := r.request(m.Headers, m.Bytes())
 	r.fail("/destination", request.SetDestination(&out, "body", m.Destination))
 	if m.Queue != "" {
@@ -296,7 +295,7 @@ func (r *fixtureReader) message(m *fixture.Message) engine.PublishRequest {
 }
 
 // group reads the default headers like the operation that updates a group.
-func (r *fixtureReader) group(g fixture.Group) engine.Group {
+func (r *fixtureReader) group(g Group) engine.Group {
 	c := r.headers(g.Headers)
 	h := c.Header
 	defaults := engine.PublishRequest{}
@@ -309,12 +308,12 @@ func (r *fixtureReader) group(g fixture.Group) engine.Group {
 	return engine.Group{Name: g.Name, Endpoints: g.Endpoints, Headers: engine.Header(h), Forward: request.PlainHeaders(h), Options: defaults.Options}
 }
 
-// usualFailure is the default status of a failed delivery in a fixture.
+// usualFailure is the default status of a failed delivery in a
 const usualFailure = 500
 
 // outcome is the answer of a destination. It must be a failure: a delivered
 // message has no DLQ entry.
-func (r *fixtureReader) outcome(o *fixture.Outcome) engine.Outcome {
+func (r *fixtureReader) outcome(o *Outcome) engine.Outcome {
 	out := engine.Outcome{Status: usualFailure, Header: engine.Header(r.headers(o.Headers).Header), Body: o.Bytes(), Err: o.Error}
 	if o.Status != nil {
 		out.Status = *o.Status
@@ -331,7 +330,7 @@ func (r *fixtureReader) outcome(o *fixture.Outcome) engine.Outcome {
 }
 
 // callback is the result of a failure callback; nil for none.
-func (r *fixtureReader) callback(cb *fixture.Callback) *engine.CallbackInfo {
+func (r *fixtureReader) callback(cb *Callback) *engine.CallbackInfo {
 	if cb == nil {
 		return nil
 	}
@@ -352,7 +351,7 @@ func retriesOf(given *int, o engine.Options) int {
 
 // failure is a DLQ entry. The default time of the failure is the account's
 // current time.
-func (r *fixtureReader) failure(e *fixture.Entry) engine.Failure {
+func (r *fixtureReader) failure(e *Entry) engine.Failure {
 	out := engine.Failure{ID: e.ID, At: r.time("at", e.At), Request: r.message(&e.Message), Last: r.outcome(&e.Response), Callback: r.callback(e.Callback)}
 	if out.At.IsZero() {
 		out.At = r.now
@@ -363,7 +362,7 @@ func (r *fixtureReader) failure(e *fixture.Entry) engine.Failure {
 }
 
 // run is a finished run. By default it ended at the time of its creation.
-func (r *fixtureReader) run(x *fixture.Run) engine.PastRun {
+func (r *fixtureReader) run(x *Run) engine.PastRun {
 	out := engine.PastRun{ID: x.ID, State: engine.RunState(x.State), CreatedAt: r.time("createdAt", x.CreatedAt), EndedAt: r.time("endedAt", x.EndedAt),
 		NextAt: r.time("nextAt", x.NextAt), Request: r.request(x.Headers, x.Bytes()), Result: response.BodyBytes(x.Result)}
 	r.fail("/url", request.SetDestination(&out.Request, "body", x.URL))
@@ -392,7 +391,7 @@ const maxPoints = 100_000
 
 // usage is one point of the statistics, or, for a span, one point for each of
 // its steps.
-func (r *fixtureReader) usage(u *fixture.Usage) []usage.Point {
+func (r *fixtureReader) usage(u *Usage) []usage.Point {
 	counts := usage.Counts{Requests: u.Requests, Bytes: u.Bytes, Created: u.Created, Delivered: u.Delivered, Retried: u.Retried, Failed: u.Failed, Canceled: u.Canceled,
 		Steps: u.Steps, Started: u.Started, Succeeded: u.Succeeded, RunsFailed: u.RunsFailed, RunsEnded: u.RunsEnded}
 	at, until, every := r.time("at", u.At), r.time("until", u.Until), optionalDuration(u.Every)
@@ -420,7 +419,7 @@ func (r *fixtureReader) usage(u *fixture.Usage) []usage.Point {
 
 // vectorsOf are the vectors of a namespace. A null as metadata means none, as it
 // does in an upsert.
-func vectorsOf(x *fixture.Vectors) engine.FixtureVectors {
+func vectorsOf(x *Vectors) engine.FixtureVectors {
 	out := engine.FixtureVectors{Namespace: x.Namespace, Config: vector.Config{Name: cmp.Or(x.Index, tenant.DefaultIndex.Name), Type: x.Type, Dimension: x.Dimension,
 		Similarity: cmp.Or(x.Similarity, vector.Cosine), EmbeddingModel: x.EmbeddingModel}}
 	for _, v := range x.Vectors {

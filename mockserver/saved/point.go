@@ -13,16 +13,13 @@ import (
 	"golang.org/x/sync/semaphore"
 
 	"github.com/understudy-mock/understudy/engine/refusal"
+	"github.com/understudy-mock/understudy/spec/api"
 )
 
 // Point is the state of an account before an action.
 type Point struct {
-	ID      string
+	api.UndoPoint
 	Account string
-	Label   string // the action, such as reset
-	Time    int64  // Unix ms, on the clock of the account
-	Scope   string // the part of the account that it contains, as defined by the caller
-	Bytes   int    // compressed size
 	Seq     uint64 // of the newest event of the log at that time
 
 	document []byte // compressed

@@ -9,6 +9,7 @@ import (
 	"github.com/understudy-mock/understudy/engine/refusal"
 	"github.com/understudy-mock/understudy/internal/testkit/expect"
 	"github.com/understudy-mock/understudy/mockserver/saved"
+	"github.com/understudy-mock/understudy/spec/api"
 )
 
 // noise returns a function that writes n bytes that do not compress.
@@ -29,7 +30,7 @@ func TestStore(t *testing.T) {
 	t.Parallel()
 	keep := func(t *testing.T, s *saved.Points, label string, n int) (saved.Point, error) {
 		t.Helper()
-		return s.Keep(t.Context(), saved.Point{Account: "a", Label: label}, noise(n))
+		return s.Keep(t.Context(), saved.Point{Account: "a", UndoPoint: api.UndoPoint{Label: label}}, noise(n))
 	}
 	t.Run("a point that was kept can be read", func(t *testing.T) {
 		t.Parallel()

@@ -15,7 +15,6 @@ import (
 	"github.com/understudy-mock/understudy/engine/refusal"
 	"github.com/understudy-mock/understudy/mockserver/call"
 	"github.com/understudy-mock/understudy/mockserver/response"
-	"github.com/understudy-mock/understudy/mockserver/stub"
 	"github.com/understudy-mock/understudy/mockserver/tenant"
 )
 
@@ -48,28 +47,15 @@ func (d *snapshot) members(c *codec.Codec) {
 	codec.Member(c, "checksum", &d.checksum)
 }
 
-// ErrSnapshot is wrapped by the error of Run when Config.Snapshot cannot be
-// restored.
-var ErrSnapshot = errors.New("snapshot")
-
-// snapshotError matches ErrSnapshot, and has only the text of the error that it
-// wraps.
-type snapshotError struct{ error }
-
-// Is makes the error match ErrSnapshot, in addition to what it wraps.
-func (e snapshotError) Is(target error) bool { return target == ErrSnapshot }
-
-// Unwrap returns the error with the reason.
-func (e snapshotError) Unwrap() error { return e.error }
+// ErrSnapshot marks the error of a document that cannot be restored. It adds nothing to its text.
+var ErrSnapshot = errors.New("")
 
 // errVersion is wrapped by the refusal of a snapshot of another version.
 var errVersion = errors.New("snapshot of version")
 
 type savedAccount struct {
 	id, token, password string
-	stubs               []stub.Saved
-	rewrites            map[string]string
-	faults              []stub.Fault          // with the number of times that remain
+	rules               tenant.Rules
 	dialect             string                // of its first call
 	account             *engine.Account       // when writing
 	reader              engine.SnapshotReader // of a state
@@ -83,9 +69,9 @@ func (a *savedAccount) Members(c *codec.Codec) {
 	codec.Member(c, "id", &a.id)
 	codec.Member(c, "token", &a.token)
 	codec.Member(c, "password", &a.password)
-	codec.JSON(c, "stubs", len(a.stubs) == 0, &a.stubs)
-	codec.Member(c, "rewrites", &a.rewrites)
-	codec.JSON(c, "faults", len(a.faults) == 0, &a.faults)
+	codec.JSON(c, "stubs", len(a.rules.Stubs) == 0, &a.rules.Stubs)
+	codec.Member(c, "rewrites", &a.rules.Rewrites)
+	codec.JSON(c, "faults", len(a.rules.Faults) == 0, &a.rules.Faults)
 	codec.Member(c, "dialect", &a.dialect)
 	codec.Nested(c, "state", func(c *codec.Codec) {
 		if c.Writing() {
@@ -110,15 +96,7 @@ type RestoredAccount struct {
 	Now   time.Time `json:"-"`
 }
 
-// Snapshot returns the state of all accounts as one JSON document. It works at
-// any time, also after Close.
-func (s *States) Snapshot() ([]byte, error) {
-	var text bytes.Buffer
-	err := s.WriteSnapshot(&text)
-	return text.Bytes(), err
-}
-
-// WriteSnapshot writes the document of Snapshot as a stream. Accounts continue
+// WriteSnapshot writes the state of all accounts as one JSON document. Accounts continue
 // to work: each one is written as it is when its turn comes, so that the states
 // of two accounts can be from different instants.
 func (s *States) WriteSnapshot(to io.Writer) error { return s.save(to, s.Tenants.All()) }
@@ -130,8 +108,7 @@ func (s *States) save(to io.Writer, tenants []*tenant.Tenant) error {
 		if !s.Tenants.Auto() || w.Spoken() != nil {
 			dialect = s.Tenants.Usual(w).Name
 		}
-		d.accounts[i] = &savedAccount{id: w.ID, token: w.Token, password: w.Password, stubs: w.Stubs.Save(), rewrites: w.Rewrites.Get(), faults: w.Faults.Get(),
-			dialect: dialect, account: w.Account}
+		d.accounts[i] = &savedAccount{id: w.ID, token: w.Token, password: w.Password, rules: w.Rules(), dialect: dialect, account: w.Account}
 	}
 	out := newChecksummed(to)
 	c := codec.NewWriter(out)
@@ -143,25 +120,12 @@ func (s *States) save(to io.Writer, tenants []*tenant.Tenant) error {
 }
 
 // Restore replaces the state of each account in a snapshot, and creates the
-// missing ones; other accounts stay as they are. An invalid snapshot changes
-// nothing.
-func (s *States) Restore(text []byte) (Restored, error) { return s.RestoreFrom(bytes.NewReader(text)) }
-
-// RestoreFrom is Restore for a document that is read as a stream.
-func (s *States) RestoreFrom(from io.Reader) (Restored, error) {
+// missing ones; other accounts stay as they are. A clock mode that is not "" replaces those
+// of the document. An invalid document changes nothing; the error wraps ErrSnapshot.
+func (s *States) Restore(from io.Reader, clock string) (Restored, error) {
 	in, err := s.readSnapshot(from)
 	if err != nil {
-		return Restored{}, err
-	}
-	return s.restore(in)
-}
-
-// RestoreFirst is RestoreFrom for a server that starts. A clock mode that is not "" replaces those
-// of the document. What is wrong with the document is an error that wraps ErrSnapshot.
-func (s *States) RestoreFirst(from io.Reader, clock string) (Restored, error) {
-	in, err := s.readSnapshot(from)
-	if err != nil {
-		return Restored{}, snapshotError{err}
+		return Restored{}, fmt.Errorf("%w%w", ErrSnapshot, err)
 	}
 	for _, a := range in.accounts {
 		a.state.Clock = cmp.Or(clock, a.state.Clock)
@@ -215,15 +179,7 @@ func (s *States) acceptable(a *savedAccount) error {
 	if owner != nil && owner.ID != a.id && owner.Token == a.token {
 		return refusal.Of(refusal.Invalid, "token", "", fmt.Sprintf("opens account %q of this server", owner.ID))
 	}
-	for i := range a.stubs {
-		if err := a.stubs[i].Check(); err != nil {
-			return refusal.At(fmt.Sprint("stubs/", i), err)
-		}
-	}
-	if _, err := stub.CompileFaults(a.faults, s.Known); err != nil {
-		return refusal.At("faults", err)
-	}
-	return nil
+	return s.Tenants.CheckRules(&a.rules)
 }
 
 // restore applies a document that has been checked.
@@ -235,13 +191,9 @@ func (s *States) restore(in *snapshot) (Restored, error) {
 		if err != nil {
 			return out, err
 		}
-		w.Stubs.Load(a.stubs)
-		w.Rewrites.Set(a.rewrites)
-		faults, err := stub.CompileFaults(a.faults, s.Known)
-		if err != nil {
+		if err := s.Tenants.SetRules(w, &a.rules); err != nil {
 			return out, err // does not happen: acceptable has checked
 		}
-		w.Faults.Set(faults, s.Tenants.Seed(w.ID))
 		err = s.Tenants.SetMode(w, "manual") // so that no timer of the old state fires on the clock of the new one
 		if err == nil {
 			err = w.Account.Restore(a.state)

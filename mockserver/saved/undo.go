@@ -10,7 +10,6 @@ import (
 	"github.com/understudy-mock/understudy/engine"
 	"github.com/understudy-mock/understudy/mockserver/call"
 	"github.com/understudy-mock/understudy/mockserver/response"
-	"github.com/understudy-mock/understudy/mockserver/stub"
 	"github.com/understudy-mock/understudy/mockserver/tenant"
 	"github.com/understudy-mock/understudy/spec/api"
 )
@@ -46,10 +45,6 @@ var undoThings = map[string]func(a *engine.Account, id string) (*engine.Fixture,
 		one, err := a.Schedule(id)
 		return &engine.Fixture{Schedules: []engine.Schedule{one}}, err
 	},
-}
-
-func undoOf(p *Point, later int) api.UndoPoint {
-	return api.UndoPoint{ID: p.ID, Label: p.Label, Time: p.Time, Scope: p.Scope, Bytes: p.Bytes, Later: later}
 }
 
 // mostLater is the largest number of later events that is counted: what is beyond does not
@@ -90,11 +85,10 @@ func laterThan(p *Point, newest []engine.SearchItem) (n int) {
 	return n
 }
 
-// savedRules are the stubs, faults and rewrites of an account.
-type savedRules struct {
-	Stubs    []stub.Saved
-	Rewrites map[string]string
-	Faults   []stub.Fault // with what is left of their times
+// part is what a point has of an account: one thing, as a fixture that puts it back, or the rules.
+type part struct {
+	*engine.Fixture
+	tenant.Rules
 }
 
 // controlKeepUndo keeps an account as it is, or a part of it, before something is taken away.
@@ -104,31 +98,32 @@ func (s *States) controlKeepUndo(c *call.Call) (any, error) {
 		return nil, err
 	}
 	w := c.Tenant
-	point := Point{Account: w.ID, Label: body.Label, Time: w.Account.Now().UnixMilli(), Scope: cmp.Or(body.Scope, undoAccount), Seq: newestSeq(w.Account)}
-	write := func(to io.Writer) error { return s.save(to, []*tenant.Tenant{w}) }
-	thing := undoThings[point.Scope]
+	point := Point{Account: w.ID, Seq: newestSeq(w.Account), UndoPoint: api.UndoPoint{Label: body.Label, Time: w.Account.Now().UnixMilli(), Scope: cmp.Or(body.Scope, undoAccount)}}
+	thing, kept := undoThings[point.Scope], part{}
 	switch {
 	case thing == nil && body.ID != "":
 		return nil, response.Invalid("body: id: must be without the scope " + point.Scope + ", which is of more than one thing")
 	case thing != nil && body.ID == "":
 		return nil, response.Invalid("body: id: must be the name or id of a " + point.Scope)
 	case thing != nil:
-		fixture, err := thing(w.Account, body.ID)
-		if err != nil {
+		var err error
+		if kept.Fixture, err = thing(w.Account, body.ID); err != nil {
 			return nil, err
 		}
-		if fixture == nil {
+		if kept.Fixture == nil {
 			point.Scope = undoAccount
-			break
 		}
-		write = func(to io.Writer) error { return json.NewEncoder(to).Encode(fixture) }
 	case point.Scope == undoRules:
-		write = func(to io.Writer) error {
-			return json.NewEncoder(to).Encode(savedRules{w.Stubs.Save(), w.Rewrites.Get(), w.Faults.Get()})
+		kept.Rules = w.Rules()
+	}
+	write := func(to io.Writer) error {
+		if point.Scope == undoAccount {
+			return s.save(to, []*tenant.Tenant{w})
 		}
+		return json.NewEncoder(to).Encode(kept)
 	}
 	point, err := s.Points.Keep(c.Request.Context(), point, write)
-	return undoOf(&point, 0), err
+	return point.UndoPoint, err
 }
 
 // controlUndos lists the undo points of an account, newest first.
@@ -139,7 +134,8 @@ func (s *States) controlUndos(c *call.Call) (any, error) {
 		newest = newestEvents(c.Tenant.Account, make([]engine.SearchItem, mostLater))
 	}
 	for _, p := range points {
-		list = append(list, undoOf(&p, laterThan(&p, newest)))
+		p.Later = laterThan(&p, newest)
+		list = append(list, p.UndoPoint)
 	}
 	return map[string]any{"points": list, "limit": s.Points.Limit()}, nil
 }
@@ -159,50 +155,31 @@ func (s *States) controlUndo(c *call.Call) (any, error) {
 			upToDate = append(upToDate, p.ID)
 		}
 	}
-	switch point.Scope {
-	case undoAccount:
-		err = s.putAccountBack(w, document)
-	case undoRules:
-		err = s.putRulesBack(w, document)
-	default:
-		err = putThingBack(w, document)
-	}
-	if err == nil {
+	if err = s.putBack(w, &point, document); err == nil {
 		s.Points.Drop(point.ID)
 		s.Points.Move(upToDate, newestSeq(w.Account))
 	}
-	return response.Response{Status: http.StatusOK, Body: undoOf(&point, laterThan(&point, newest))}, err
+	point.Later = laterThan(&point, newest)
+	return response.Response{Status: http.StatusOK, Body: point.UndoPoint}, err
 }
 
-func (s *States) putAccountBack(w *tenant.Tenant, document io.Reader) error {
-	in, err := s.readSnapshot(document)
-	if err != nil {
+// putBack replaces what a point has of an account.
+func (s *States) putBack(w *tenant.Tenant, p *Point, document io.Reader) error {
+	if p.Scope == undoAccount {
+		in, err := s.readSnapshot(document)
+		if err != nil {
+			return err
+		}
+		in.accounts[0].token, in.accounts[0].password = w.Token, w.Password
+		_, err = s.restore(in)
 		return err
 	}
-	in.accounts[0].token, in.accounts[0].password = w.Token, w.Password
-	_, err = s.restore(in)
-	return err
-}
-
-func putThingBack(w *tenant.Tenant, document io.Reader) error {
-	var thing engine.Fixture
-	if err := json.NewDecoder(document).Decode(&thing); err != nil {
+	var kept part
+	if err := json.NewDecoder(document).Decode(&kept); err != nil {
 		return fmt.Errorf("undo: %w", err)
 	}
-	return w.Account.AddFixture(thing)
-}
-
-func (s *States) putRulesBack(w *tenant.Tenant, document io.Reader) error {
-	var rules savedRules
-	if err := json.NewDecoder(document).Decode(&rules); err != nil {
-		return fmt.Errorf("undo: %w", err)
+	if p.Scope == undoRules {
+		return s.Tenants.SetRules(w, &kept.Rules)
 	}
-	faults, err := stub.CompileFaults(rules.Faults, s.Known)
-	if err != nil {
-		return err
-	}
-	w.Stubs.Load(rules.Stubs)
-	w.Rewrites.Set(rules.Rewrites)
-	w.Faults.Set(faults, s.Tenants.Seed(w.ID))
-	return nil
+	return w.Account.AddFixture(*kept.Fixture)
 }

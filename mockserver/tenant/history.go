@@ -13,7 +13,6 @@ import (
 	"github.com/understudy-mock/understudy/engine/journal"
 	"github.com/understudy-mock/understudy/engine/refusal"
 	"github.com/understudy-mock/understudy/engine/store"
-	"github.com/understudy-mock/understudy/mockserver/replay"
 )
 
 // maxReaders is the largest number of concurrent readers of an account's journal. A
@@ -22,14 +21,14 @@ const maxReaders = 16
 
 // ReadJournal calls do with the stored journal of an account, which continues to work
 // meanwhile, here or in another server. Accounts without a store have no journal.
-func (r *Registry) ReadJournal(ctx context.Context, t *Tenant, do func(replay.Account) error) error {
+func (r *Registry) ReadJournal(ctx context.Context, t *Tenant, do func(History) error) error {
 	if shared, ok := r.cfg.Store.(store.Shared); ok && t.Elsewhere() {
 		_, cfg := r.furnished(t.Credentials)
 		there, err := shared.Read(ctx, t.ID)
 		if err != nil {
 			return ofData(t.ID, err)
 		}
-		return do(replay.Account{ID: t.ID, Settings: settingsOf(cfg), Journal: there})
+		return do(History{ID: t.ID, Settings: settingsOf(cfg), Journal: there})
 	}
 	if t.kept == nil {
 		return refusal.Of(refusal.Unfit, "account", t.ID, "has no journal: the server keeps it in memory; `understudy serve --data DIR` keeps one")
@@ -43,12 +42,12 @@ func (r *Registry) ReadJournal(ctx context.Context, t *Tenant, do func(replay.Ac
 	}
 	about := t.about
 	t.keeping.Release(1)
-	return do(replay.Account{ID: t.ID, Settings: t.settings, Journal: tenantJournal{t.kept, about}})
+	return do(History{ID: t.ID, Settings: t.settings, Journal: tenantJournal{t.kept, about}})
 }
 
 // ReadState is ReadJournal for an account without a store: the journal that it calls do with has
 // only a snapshot of the present state, in a temporary file.
-func (r *Registry) ReadState(_ context.Context, t *Tenant, do func(replay.Account) error) error {
+func (r *Registry) ReadState(_ context.Context, t *Tenant, do func(History) error) error {
 	file, err := os.CreateTemp("", "understudy-state-")
 	if err != nil {
 		return err
@@ -63,7 +62,7 @@ func (r *Registry) ReadState(_ context.Context, t *Tenant, do func(replay.Accoun
 		return err
 	}
 	_, cfg := r.furnished(t.Credentials)
-	return do(replay.Account{ID: t.ID, Settings: settingsOf(cfg), Journal: presentState{file, about}})
+	return do(History{ID: t.ID, Settings: settingsOf(cfg), Journal: presentState{file, about}})
 }
 
 // presentState is a journal without records.
@@ -85,9 +84,14 @@ func (presentState) Records(context.Context) iter.Seq2[journal.Record, error] {
 	return func(func(journal.Record, error) bool) {}
 }
 
-// JournalConfig returns the configuration for replaying the journal of a tenant.
-func (r *Registry) JournalConfig(t *Tenant, s replay.Settings) engine.Config {
-	return s.Apply(r.named(t, r.cfg.Engine))
+// StateAt returns the state of an account where the replay of its journal ends, and the ends of the
+// journal. It does not touch the account.
+func (r *Registry) StateAt(ctx context.Context, t *Tenant, until Until) (step Step, ends Ends, err error) {
+	err = r.ReadJournal(ctx, t, func(from History) error {
+		step, ends, err = r.walk.at(ctx, from.Settings.Apply(r.named(t, r.cfg.Engine)), from, until)
+		return err
+	})
+	return step, ends, err
 }
 
 // Behind returns the size of an account's journal since its snapshot.
@@ -109,8 +113,8 @@ type tenantJournal struct {
 func (j tenantJournal) About() []byte { return j.about }
 
 // settingsOf returns the settings of an engine that records depend on.
-func settingsOf(cfg engine.Config) replay.Settings {
-	s := replay.Settings{CurrentKey: cfg.CurrentKey, NextKey: cfg.NextKey, Parallel: cfg.Parallel, VectorLag: cfg.VectorLag, VectorIndexes: cfg.VectorIndexes, Price: cfg.PricePerMessage}
+func settingsOf(cfg engine.Config) Settings {
+	s := Settings{CurrentKey: cfg.CurrentKey, NextKey: cfg.NextKey, Parallel: cfg.Parallel, VectorLag: cfg.VectorLag, VectorIndexes: cfg.VectorIndexes, Price: cfg.PricePerMessage}
 	if s.Parallel == 0 && cfg.Seed != 0 {
 		s.Parallel = 1 // the default of the engine with a seed
 	}
@@ -120,14 +124,14 @@ func settingsOf(cfg engine.Config) replay.Settings {
 // replayed sets the account of a tenant by replaying its journal up to Config.Replay.
 func (r *Registry) replayed(ctx context.Context, t *Tenant, cfg engine.Config) error {
 	if from, ok := r.cfg.Store.(interface {
-		Settings(account string) replay.Settings
+		Settings(account string) Settings
 	}); ok {
 		t.settings = from.Settings(t.ID)
 		cfg = t.settings.Apply(cfg)
 	}
 	t.mode = "manual" // the clock does not move
 	var err error
-	t.Account, t.Position, err = replay.Read(ctx, cfg, t.kept, *r.cfg.Replay)
+	t.Account, t.Position, err = ReadHistory(ctx, cfg, t.kept, *r.cfg.Replay)
 	if err != nil {
 		return fmt.Errorf("account %q: %w", t.ID, err)
 	}

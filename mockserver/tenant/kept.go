@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"iter"
 	"time"
 
@@ -13,7 +14,6 @@ import (
 	"github.com/understudy-mock/understudy/engine/journal"
 	"github.com/understudy-mock/understudy/engine/refusal"
 	"github.com/understudy-mock/understudy/engine/store"
-	"github.com/understudy-mock/understudy/mockserver/replay"
 	"github.com/understudy-mock/understudy/mockserver/stub"
 )
 
@@ -22,14 +22,47 @@ import (
 // at a clean stop. After a crash, stubs and faults have the use counts of the last
 // such request.
 type surroundings struct {
-	Token    string            `json:"token"`
-	Password string            `json:"password"`
-	Clock    string            `json:"clock,omitempty"` // mode
-	Dialect  string            `json:"dialect,omitempty"`
+	Token    string `json:"token"`
+	Password string `json:"password"`
+	Clock    string `json:"clock,omitempty"` // mode
+	Dialect  string `json:"dialect,omitempty"`
+	Rules
+	Indexes []string `json:"indexes,omitempty"` // vector indexes
+}
+
+// Rules are the stubs, rewrites and faults of an account, with what is left of their times.
+type Rules struct {
 	Stubs    []stub.Saved      `json:"stubs,omitempty"`
 	Rewrites map[string]string `json:"rewrites,omitempty"`
 	Faults   []stub.Fault      `json:"faults,omitempty"`
-	Indexes  []string          `json:"indexes,omitempty"` // vector indexes
+}
+
+// Rules returns the rules of an account.
+func (t *Tenant) Rules() Rules { return Rules{t.Stubs.Save(), t.Rewrites.Get(), t.Faults.Get()} }
+
+// CheckRules returns what is wrong with rules.
+func (r *Registry) CheckRules(rules *Rules) error {
+	for i := range rules.Stubs {
+		if err := rules.Stubs[i].Check(); err != nil {
+			return refusal.At(fmt.Sprint("stubs/", i), err)
+		}
+	}
+	if _, err := stub.CompileFaults(rules.Faults, r.cfg.KnownOperation); err != nil {
+		return refusal.At("faults", err)
+	}
+	return nil
+}
+
+// SetRules replaces the rules of an account. It changes nothing if a fault is invalid.
+func (r *Registry) SetRules(t *Tenant, rules *Rules) error {
+	faults, err := stub.CompileFaults(rules.Faults, r.cfg.KnownOperation)
+	if err != nil {
+		return err
+	}
+	t.Stubs.Load(rules.Stubs)
+	t.Rewrites.Set(rules.Rewrites)
+	t.Faults.Set(faults, r.Seed(t.ID))
+	return nil
 }
 
 // loaded opens every account of the store.
@@ -96,7 +129,7 @@ func (r *Registry) open(ctx context.Context, t *Tenant, cfg engine.Config, s *su
 		return r.replayed(ctx, t, cfg)
 	}
 	cfg.Journal = t.kept
-	from, err := replay.ReadSnapshot(ctx, t.kept)
+	from, err := readSnapshot(ctx, t.kept)
 	if err == nil {
 		t.Account, err = engine.Open(cfg, from, r.counted(t.ID, t.kept.Records(ctx)))
 	}
@@ -128,17 +161,13 @@ func (r *Registry) counted(account string, records iter.Seq2[journal.Record, err
 
 // surround applies the stored surroundings to a tenant.
 func (r *Registry) surround(t *Tenant, s *surroundings) error {
-	faults, err := stub.CompileFaults(s.Faults, r.cfg.KnownOperation)
-	if err != nil {
+	if err := r.SetRules(t, &s.Rules); err != nil {
 		return err
 	}
 	if s.Clock != "" && !r.cfg.ClockGiven {
 		t.mode = s.Clock
 	}
 	t.SetSpoken(r.cfg.Dialects.Named(s.Dialect))
-	t.Stubs.Load(s.Stubs)
-	t.Rewrites.Set(s.Rewrites)
-	t.Faults.Set(faults, r.Seed(t.ID))
 	for _, name := range s.Indexes {
 		t.OpenIndex(name)
 	}
@@ -167,7 +196,7 @@ func (r *Registry) Keep(ctx context.Context, t *Tenant) error {
 }
 
 func (r *Registry) surroundings(t *Tenant) surroundings {
-	s := surroundings{Token: t.Token, Password: t.Password, Clock: r.Mode(t), Stubs: t.Stubs.Save(), Rewrites: t.Rewrites.Get(), Faults: t.Faults.Get()}
+	s := surroundings{Token: t.Token, Password: t.Password, Clock: r.Mode(t), Rules: t.Rules()}
 	if spoken := t.Spoken(); spoken != nil {
 		s.Dialect = spoken.Name
 	}

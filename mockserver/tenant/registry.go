@@ -23,7 +23,6 @@ import (
 	"github.com/understudy-mock/understudy/engine/refusal"
 	"github.com/understudy-mock/understudy/engine/store"
 	"github.com/understudy-mock/understudy/mockserver/kv"
-	"github.com/understudy-mock/understudy/mockserver/replay"
 	"github.com/understudy-mock/understudy/mockserver/stub"
 	"github.com/understudy-mock/understudy/mockserver/wire"
 	"github.com/understudy-mock/understudy/spec"
@@ -49,7 +48,7 @@ type Config struct {
 	Store          store.Store
 	Reading        func(account string, records int) // receives the progress of reading the data of an account; nil: none
 	KnownOperation func(operation string) bool       // checks the operations of stored faults
-	Replay         *replay.Until                     // the accounts are replayed up to this point and do not change; nil: they work normally
+	Replay         *Until                            // the accounts are replayed up to this point and do not change; nil: they work normally
 
 	// Fleet decides which accounts of the store are here; nil: all of them.
 	Fleet Fleet
@@ -74,6 +73,7 @@ type Registry struct {
 	tenants map[string]*Tenant // by account id
 	tokens  map[digest]string  // account id, by access token
 
+	walk    *walk
 	begun   chan struct{} // closed by Begin
 	resumed bool          // the store had accounts
 
@@ -85,7 +85,7 @@ type Registry struct {
 // New opens the accounts of the store and the configured ones. They make no attempts
 // before Begin.
 func New(cfg Config) (*Registry, error) {
-	r := &Registry{cfg: cfg, tenants: map[string]*Tenant{}, tokens: map[digest]string{}, begun: make(chan struct{})}
+	r := &Registry{cfg: cfg, tenants: map[string]*Tenant{}, tokens: map[digest]string{}, walk: newWalk(), begun: make(chan struct{})}
 	ctx, stop := context.WithCancel(context.Background())
 	r.ctx, r.stop = ctx, stop
 	var err error

@@ -18,7 +18,6 @@ import (
 	"github.com/understudy-mock/understudy/engine/store"
 	"github.com/understudy-mock/understudy/engine/vector"
 	"github.com/understudy-mock/understudy/mockserver/kv"
-	"github.com/understudy-mock/understudy/mockserver/replay"
 	"github.com/understudy-mock/understudy/mockserver/stub"
 	"github.com/understudy-mock/understudy/mockserver/traffic"
 	"github.com/understudy-mock/understudy/spec"
@@ -44,15 +43,15 @@ type Tenant struct {
 	Meter      Meter
 	KV         *kv.KV
 	KVToken    string
-	Public     bool            // anyone may know its token, see Registry.public
-	Position   replay.Position // of a journal that is replayed
+	Public     bool     // anyone may know its token, see Registry.public
+	Position   Position // of a journal that is replayed
 
 	opened   chan struct{}       // closed when Account is set
 	kept     store.Log           // nil without a store
 	keeping  *semaphore.Weighted // held while about is written, which may wait for the store
 	about    []byte              // the surroundings in the store, encoded
 	reading  *semaphore.Weighted // held by readers of the journal; all of it while a snapshot replaces the journal
-	settings replay.Settings     // of the engine
+	settings Settings            // of the engine
 	mode     string              // of the clock; guarded by Registry.mu
 	opening  sync.Mutex          // guards indexes
 	indexes  []VectorAccess

@@ -1,4 +1,4 @@
-package replay
+package saved
 
 import (
 	"bufio"
@@ -20,9 +20,10 @@ import (
 	"github.com/understudy-mock/understudy/engine/journal"
 	"github.com/understudy-mock/understudy/engine/store"
 	"github.com/understudy-mock/understudy/internal/jsonsyntax"
+	"github.com/understudy-mock/understudy/mockserver/tenant"
 )
 
-// File is a file of Write that was checked completely. It implements store.Store,
+// File is a file of Export that was checked completely. It implements store.Store,
 // read-only.
 type File struct {
 	name     string
@@ -147,10 +148,10 @@ func (r *reading) line(text []byte) (*endLine, error) {
 
 func (r *reading) begin(l *anyLine) error {
 	switch r.head = l.header; {
-	case l.File != Name:
+	case l.File != exportName:
 		return fmt.Errorf("%s: must be a data folder of this program, or a file of `understudy ctl journal export`", r.name)
-	case l.Version != Version:
-		return fmt.Errorf("%s: %w: version %d of the file, written by %s: this program reads version %d", r.name, store.ErrVersion, l.Version, cmp.Or(l.Program, "an unknown version of the program"), Version)
+	case l.Version != exportVersion:
+		return fmt.Errorf("%s: %w: version %d of the file, written by %s: this program reads version %d", r.name, store.ErrVersion, l.Version, cmp.Or(l.Program, "an unknown version of the program"), exportVersion)
 	}
 	return nil
 }
@@ -222,7 +223,7 @@ func (f *File) Open(_ context.Context, account string) (store.Log, error) {
 }
 
 // Settings returns the settings of an account, which must be in the file.
-func (f *File) Settings(account string) Settings { return f.accounts[account].Settings }
+func (f *File) Settings(account string) tenant.Settings { return f.accounts[account].Settings }
 
 // Written returns the version of the program that wrote the file, and the time.
 func (f *File) Written() (program string, at time.Time) {

@@ -1,4 +1,4 @@
-package replay
+package saved
 
 import (
 	"bufio"
@@ -19,6 +19,7 @@ import (
 	"github.com/go-faster/jx"
 
 	"github.com/understudy-mock/understudy/engine/store"
+	"github.com/understudy-mock/understudy/mockserver/tenant"
 	names "github.com/understudy-mock/understudy/spec/header"
 	"github.com/understudy-mock/understudy/spec/mask"
 )
@@ -97,20 +98,11 @@ func (d *dummies) of(secret string) string {
 
 func (d *dummies) masker() mask.Masker { return mask.Masker{Replace: d.of} }
 
-// bodyMembers are the members of records and snapshots that contain bodies of messages,
-// answers or steps, in lower case. Sorted.
-var bodyMembers = []string{
-	"body", "callbody", "callresponsebody", "data", "invokedbody", "out", "payload", "raw", "result", "step", "timeoutbody",
-}
-
 // headerMembers are the members of records, snapshots and documents of the service that contain
 // headers, in lower case. Sorted.
 var headerMembers = []string{
 	"all", "callheader", "callheaders", "callresponseheader", "forward", "header", "headers", "invokedheader", "requestheader", "sourceheader", "timeoutheader", "timeoutheaders",
 }
-
-// secretMembers are the members that contain a signing key, in lower case. Sorted.
-var secretMembers = []string{"currentkey", "nextkey"}
 
 // keptMembers are copied unchanged: the generator of ids, which a replay continues, and
 // vectors, whose metadata determine what a filter finds. In lower case, sorted.
@@ -243,9 +235,9 @@ func (c *copier) meaningOf(name string, m meaning, is jx.Type) meaning {
 		return headers
 	case is != jx.String && contains(keptMembers, lower):
 		return exempt
-	case contains(secretMembers, lower), c.rotates && name == "Next", mask.Secret(name):
+	case tenant.HoldsKey(name), c.rotates && name == "Next", mask.Secret(name):
 		return secret
-	case contains(bodyMembers, lower):
+	case tenant.HoldsBody(name):
 		return body
 	}
 	return plain

@@ -1,4 +1,4 @@
-package replay
+package tenant
 
 import (
 	"cmp"
@@ -15,6 +15,7 @@ import (
 	"github.com/understudy-mock/understudy/engine/journal"
 	"github.com/understudy-mock/understudy/engine/refusal"
 	"github.com/understudy-mock/understudy/engine/store"
+	"github.com/understudy-mock/understudy/engine/vector"
 )
 
 // Until says where a replay ends: at a record, or before the first record that is
@@ -79,6 +80,24 @@ type Position struct {
 	Next     *journal.Record
 }
 
+// Settings are the settings of the account's engine that the records after a snapshot
+// depend on. Each later start of the server records its own.
+type Settings struct {
+	CurrentKey    string          `json:"currentKey,omitempty"` // initial signing keys
+	NextKey       string          `json:"nextKey,omitempty"`
+	Parallel      int             `json:"parallel,omitempty"`
+	VectorLag     time.Duration   `json:"vectorLag,omitempty"` // ns
+	VectorIndexes []vector.Config `json:"vectorIndexes,omitempty"`
+	Price         float64         `json:"pricePerMessage,omitempty"`
+}
+
+// History is an account and its journal.
+type History struct {
+	ID       string
+	Settings Settings
+	Journal  store.Kept
+}
+
 // Apply returns cfg with the settings.
 func (s Settings) Apply(cfg engine.Config) engine.Config {
 	cfg.CurrentKey, cfg.NextKey = s.CurrentKey, s.NextKey
@@ -86,21 +105,21 @@ func (s Settings) Apply(cfg engine.Config) engine.Config {
 	return cfg
 }
 
-// Still returns cfg for an account that only replays a journal: without a journal to
+// still returns cfg for an account that only replays a journal: without a journal to
 // write, and with a clock that does not run, because the records have the times.
-func Still(cfg engine.Config) engine.Config {
+func still(cfg engine.Config) engine.Config {
 	cfg.Clock, cfg.Auto, cfg.Journal, cfg.Memory = clock.NewManual(time.UnixMilli(0)), false, nil, nil
 	return cfg
 }
 
-// Read replays a journal up to until and returns the account, which the caller must
+// ReadHistory replays a journal up to until and returns the account, which the caller must
 // close. For an end that cannot be reached, the error says which can be.
-func Read(ctx context.Context, cfg engine.Config, j store.Kept, until Until) (*engine.Account, Position, error) {
+func ReadHistory(ctx context.Context, cfg engine.Config, j store.Kept, until Until) (*engine.Account, Position, error) {
 	from, p, err := beginning(ctx, j, until)
 	if err != nil {
 		return nil, p, err
 	}
-	a, err := engine.Replay(Still(cfg), from, until.records(j.Records(ctx), &p))
+	a, err := engine.Replay(still(cfg), from, until.records(j.Records(ctx), &p))
 	if err == nil {
 		err = until.behind(&p)
 	}
@@ -116,16 +135,16 @@ func Read(ctx context.Context, cfg engine.Config, j store.Kept, until Until) (*e
 // beginning returns the snapshot that the journal begins with, nil for none. It refuses
 // an end before the snapshot.
 func beginning(ctx context.Context, j store.Kept, until Until) (from *engine.Snapshot, p Position, err error) {
-	if from, err = ReadSnapshot(ctx, j); err != nil || from == nil {
+	if from, err = readSnapshot(ctx, j); err != nil || from == nil {
 		return nil, p, err
 	}
 	p = Position{LSN: from.LSN, At: from.Now, First: from.LSN, Snapshot: true}
 	return from, p, until.before(&p)
 }
 
-// ReadSnapshot reads the last snapshot of an account, nil for none. For a damaged one it
+// readSnapshot reads the last snapshot of an account, nil for none. For a damaged one it
 // returns the error of the store, which says what to do.
-func ReadSnapshot(ctx context.Context, j store.Kept) (*engine.Snapshot, error) {
+func readSnapshot(ctx context.Context, j store.Kept) (*engine.Snapshot, error) {
 	in, err := j.Snapshot(ctx)
 	if err != nil || in == nil {
 		return nil, err

@@ -1,4 +1,4 @@
-package replay
+package tenant
 
 import (
 	"bytes"
@@ -25,6 +25,24 @@ const (
 // countedMembers are members that a description shows as their number of entries.
 var countedMembers = []string{"All", "Forward", "Header", "Headers"}
 
+// bodyMembers are the members of records and snapshots that contain bodies of messages,
+// answers or steps, in lower case. Sorted.
+var bodyMembers = []string{
+	"body", "callbody", "callresponsebody", "data", "invokedbody", "out", "payload", "raw", "result", "step", "timeoutbody",
+}
+
+// HoldsBody reports whether a member of records and snapshots contains the body of a message, an
+// answer or a step.
+func HoldsBody(member string) bool {
+	_, found := slices.BinarySearch(bodyMembers, strings.ToLower(member))
+	return found
+}
+
+// HoldsKey reports whether a member of records and snapshots contains a signing key.
+func HoldsKey(member string) bool {
+	return strings.EqualFold(member, "currentKey") || strings.EqualFold(member, "nextKey")
+}
+
 // Describe formats the arguments of a command in one short line, without credentials
 // and bodies: URL=https://app.test/hook Options.Retries=3 Body=12 bytes.
 func Describe(r journal.Record) string {
@@ -32,14 +50,14 @@ func Describe(r journal.Record) string {
 	if err := d.value(jx.DecodeBytes(r.Body), "", 0); err != nil {
 		return "unreadable"
 	}
-	return strings.TrimSpace(onLine(d.text.String(), maxDescription))
+	return strings.TrimSpace(clip.Text(clip.Line(d.text.String()), maxDescription))
 }
 
 type description struct{ text bytes.Buffer }
 
 func (d *description) put(name, value string) {
 	if d.text.Len() <= maxDescription {
-		fmt.Fprintf(&d.text, " %s=%s", name, onLine(value, maxValue))
+		fmt.Fprintf(&d.text, " %s=%s", name, clip.Text(clip.Line(value), maxValue))
 	}
 }
 
@@ -67,11 +85,10 @@ func (d *description) value(in *jx.Decoder, name string, depth int) error {
 		return err
 	case jx.String:
 		text, err := in.Str()
-		lower := strings.ToLower(last)
 		switch {
-		case contains(bodyMembers, lower):
+		case HoldsBody(last):
 			text = fmt.Sprintf("%d bytes", len(text))
-		case contains(secretMembers, lower), last == "Next", mask.Secret(last):
+		case HoldsKey(last), last == "Next", mask.Secret(last):
 			text = mask.Hidden
 		default:
 			text = mask.Value(text)
@@ -84,11 +101,6 @@ func (d *description) value(in *jx.Decoder, name string, depth int) error {
 	raw, err := in.Raw()
 	d.put(name, string(raw))
 	return err
-}
-
-// onLine puts a text on one line, and cuts it after at most most bytes.
-func onLine(text string, most int) string {
-	return clip.Text(strings.Join(strings.Fields(text), " "), most)
 }
 
 // Listed is a record as a list shows it.

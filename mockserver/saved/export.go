@@ -1,4 +1,4 @@
-package replay
+package saved
 
 import (
 	"bufio"
@@ -13,36 +13,17 @@ import (
 	"time"
 
 	"github.com/understudy-mock/understudy/engine/journal"
-	"github.com/understudy-mock/understudy/engine/store"
-	"github.com/understudy-mock/understudy/engine/vector"
+	"github.com/understudy-mock/understudy/mockserver/tenant"
 )
 
-// Version is the version of the file format. Files of other versions are refused.
-const Version = 1
+// exportVersion is the version of the file format. Files of other versions are refused.
+const exportVersion = 1
 
-// Name identifies a file of this format, in its first line.
-const Name = "understudy journal"
+// exportName identifies a file of this format, in its first line.
+const exportName = "understudy journal"
 
-// Settings are the settings of the account's engine that the records after a snapshot
-// depend on. Each later start of the server records its own.
-type Settings struct {
-	CurrentKey    string          `json:"currentKey,omitempty"` // initial signing keys
-	NextKey       string          `json:"nextKey,omitempty"`
-	Parallel      int             `json:"parallel,omitempty"`
-	VectorLag     time.Duration   `json:"vectorLag,omitempty"` // ns
-	VectorIndexes []vector.Config `json:"vectorIndexes,omitempty"`
-	Price         float64         `json:"pricePerMessage,omitempty"`
-}
-
-// Account is an account and its journal.
-type Account struct {
-	ID       string
-	Settings Settings
-	Journal  store.Kept
-}
-
-// Config configures Write.
-type Config struct {
+// ExportConfig configures Export.
+type ExportConfig struct {
 	Program string    // version of the program
 	At      time.Time // of the export
 	Bodies  bool      // write bodies as they are; otherwise dummies of the same length
@@ -52,7 +33,7 @@ type Config struct {
 // account.
 type (
 	header struct {
-		File    string `json:"file"` // Name
+		File    string `json:"file"` // exportName
 		Version int    `json:"version"`
 		Program string `json:"program"`
 		At      int64  `json:"at"`     // Unix ms
@@ -61,7 +42,7 @@ type (
 	accountLine struct {
 		Account  string          `json:"account"`
 		Snapshot bool            `json:"snapshot"` // the next line is a snapshot
-		Settings Settings        `json:"settings"`
+		Settings tenant.Settings `json:"settings"`
 		About    json.RawMessage `json:"about,omitempty"` // as in store.Kept
 	}
 	endLine struct {
@@ -70,17 +51,17 @@ type (
 	}
 )
 
-// Write writes the journals of accounts to one file, with dummies instead of secrets. each
+// Export writes the journals of accounts to one file, with dummies instead of secrets. each
 // must call write for one account after the other. Only one record, or a part of a
 // snapshot, is in memory at a time.
-func Write(ctx context.Context, to io.Writer, cfg Config, each func(write func(Account) error) error) error {
-	w := &writer{sum: sha256.New(), dummies: newDummies(cfg.Bodies)}
+func Export(ctx context.Context, to io.Writer, cfg ExportConfig, each func(write func(tenant.History) error) error) error {
+	w := &exporter{sum: sha256.New(), dummies: newDummies(cfg.Bodies)}
 	buffered := bufio.NewWriterSize(to, copyBuffer)
 	w.to = io.MultiWriter(buffered, w.sum)
-	if err := w.line(header{Name, Version, cfg.Program, cfg.At.UnixMilli(), cfg.Bodies}); err != nil {
+	if err := w.line(header{exportName, exportVersion, cfg.Program, cfg.At.UnixMilli(), cfg.Bodies}); err != nil {
 		return err
 	}
-	err := each(func(a Account) error {
+	err := each(func(a tenant.History) error {
 		if err := w.account(ctx, &a); err != nil {
 			return fmt.Errorf("account %q: %w", a.ID, err)
 		}
@@ -95,14 +76,14 @@ func Write(ctx context.Context, to io.Writer, cfg Config, each func(write func(A
 	return buffered.Flush()
 }
 
-type writer struct {
+type exporter struct {
 	to      io.Writer
 	sum     hash.Hash
 	dummies *dummies
 	records int
 }
 
-func (w *writer) line(v any) error {
+func (w *exporter) line(v any) error {
 	text, err := json.Marshal(v)
 	if err == nil {
 		_, err = w.to.Write(append(text, '\n'))
@@ -110,7 +91,7 @@ func (w *writer) line(v any) error {
 	return err
 }
 
-func (w *writer) account(ctx context.Context, a *Account) error {
+func (w *exporter) account(ctx context.Context, a *tenant.History) error {
 	about, d := a.Journal.About(), w.dummies
 	if len(about) > 0 {
 		var err error

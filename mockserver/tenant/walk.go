@@ -1,4 +1,4 @@
-package replay
+package tenant
 
 import (
 	"context"
@@ -14,18 +14,18 @@ import (
 	"github.com/understudy-mock/understudy/engine/store"
 )
 
-// Walk returns the state of accounts at records of their journals. Each replay uses a
-// temporary account. Walk caches the steps around the requested one, so that small
+// walk returns the state of accounts at records of their journals. Each replay uses a
+// temporary account. walk caches the steps around the requested one, so that small
 // steps back and forth need no replay. Calls run one at a time; the others wait.
-type Walk struct {
+type walk struct {
 	turn  *semaphore.Weighted
 	steps map[stepKey]Step
-	ends  map[string]Ends // of the journal of each account, as last read
 	read  map[string]pass // the last reading, by account
 }
 
 // pass is a reading of a journal.
 type pass struct {
+	ends Ends
 	at   time.Time
 	took time.Duration
 }
@@ -38,9 +38,9 @@ const restFactor = 20
 // wallClock measures how long a reading takes.
 var wallClock = clock.NewReal()
 
-// NewWalk returns a Walk with an empty cache.
-func NewWalk() *Walk {
-	return &Walk{turn: semaphore.NewWeighted(1), steps: map[stepKey]Step{}, ends: map[string]Ends{}, read: map[string]pass{}}
+// newWalk returns a walk with an empty cache.
+func newWalk() *walk {
+	return &walk{turn: semaphore.NewWeighted(1), steps: map[stepKey]Step{}, read: map[string]pass{}}
 }
 
 type stepKey struct {
@@ -65,32 +65,31 @@ type Ends struct {
 	Snapshot        bool // the first state is a snapshot: earlier ones were removed
 }
 
-// The bounds of what a Walk keeps.
+// The bounds of what a walk keeps.
 const (
 	keptSteps  = 1000
 	keptQueues = 50
 	nearSteps  = 100 // before a record and after it
 )
 
-// At returns the state of an account where the replay ends, and the ends of its
+// at returns the state of an account where the replay ends, and the ends of its
 // journal.
-func (w *Walk) At(ctx context.Context, cfg engine.Config, from Account, until Until) (Step, Ends, error) {
+func (w *walk) at(ctx context.Context, cfg engine.Config, from History, until Until) (Step, Ends, error) {
 	if err := w.turn.Acquire(ctx, 1); err != nil {
 		return Step{}, Ends{}, err
 	}
 	defer w.turn.Release(1)
-	ends, began := w.ends[from.ID], wallClock.Now()
-	if last := w.read[from.ID]; until == (Until{}) && began.Sub(last.at) < restFactor*last.took {
-		until.LSN = ends.Last
+	last, began := w.read[from.ID], wallClock.Now()
+	if until == (Until{}) && began.Sub(last.at) < restFactor*last.took {
+		until.LSN = last.ends.Last
 	}
 	if s, ok := w.steps[stepKey{from.ID, until.LSN}]; ok {
-		return s, ends, nil
+		return s, last.ends, nil
 	}
 	ends, target, err := scan(ctx, from.Journal, until)
 	if err != nil {
 		return Step{}, ends, err
 	}
-	w.ends[from.ID] = ends
 	s, ok := w.steps[stepKey{from.ID, target}]
 	if !ok {
 		if len(w.steps) > keptSteps {
@@ -98,7 +97,7 @@ func (w *Walk) At(ctx context.Context, cfg engine.Config, from Account, until Un
 		}
 		s, ends, err = w.replay(ctx, cfg, from, ends, target)
 	}
-	w.read[from.ID] = pass{began, wallClock.Now().Sub(began)}
+	w.read[from.ID] = pass{ends, began, wallClock.Now().Sub(began)}
 	return s, ends, err
 }
 
@@ -141,14 +140,14 @@ func scan(ctx context.Context, j store.Kept, until Until) (ends Ends, target uin
 }
 
 // replay caches the steps around the target, and returns the target.
-func (w *Walk) replay(ctx context.Context, cfg engine.Config, from Account, ends Ends, target uint64) (Step, Ends, error) {
+func (w *walk) replay(ctx context.Context, cfg engine.Config, from History, ends Ends, target uint64) (Step, Ends, error) {
 	at, _, err := beginning(ctx, from.Journal, Until{})
 	if err != nil {
 		return Step{}, ends, err
 	}
 	next, stop := iter.Pull2(from.Journal.Records(ctx))
 	defer stop()
-	a, last, err := replayBefore(Still(cfg), at, next, max(target, nearSteps)-nearSteps)
+	a, last, err := replayBefore(still(cfg), at, next, max(target, nearSteps)-nearSteps)
 	if err != nil {
 		return Step{}, ends, err
 	}
@@ -185,7 +184,7 @@ func replayBefore(cfg engine.Config, at *engine.Snapshot, next func() (journal.R
 	return a, last, err
 }
 
-func (w *Walk) keep(account string, a *engine.Account, r journal.Record) {
+func (w *walk) keep(account string, a *engine.Account, r journal.Record) {
 	s := Step{LSN: r.LSN, At: r.At, Kind: r.Kind, Queues: a.Queues()}
 	if r.Kind != "" {
 		s.Arguments = Describe(r)
