@@ -47,7 +47,7 @@ var visitPool = sync.Pool{New: func() any { return &visit{vars: map[string]strin
 
 func newVisit(r *http.Request) *visit {
 	v := visitPool.Get().(*visit)
-	v.call = call.Call{Request: r, Arrived: r, Query: v.query, Buffer: v.buffer[:0]}
+	v.call = call.Call{Request: r, Query: v.query, Buffer: v.buffer[:0]}
 	v.exchange = Exchange{Method: r.Method, Path: mask.URL(requestURI(r))}
 	v.route.Vars = v.vars
 	return v
@@ -76,18 +76,16 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request) {
 	defer v.free()
 	c, x := &v.call, &v.exchange
 	origin.Allow(w.Header(), r)
-	defer c.Leave()
+	defer func() { s.incoming.Release(c.Taken) }() // whatever keeps the body has counted it by now
+	defer s.endTurn(c)
 	out, err := s.respond(w, v)
+	if errors.Is(err, call.ErrAnswered) {
+		return
+	}
 	if err != nil {
 		out = s.failed(c, err, x)
 	}
-	if c.Elsewhere {
-		s.incoming.Release(c.Taken)
-		return
-	}
-	defer func() { s.incoming.Release(c.Taken) }() // whatever keeps the body has counted it by now
-	defer s.endTurn(c)
-	s.fleet.Part(w, c)
+	s.fleet.Part(w, r)
 	s.touch(c)
 	func() {
 		defer s.record(c, x) // also if the connection is ended on purpose
@@ -123,11 +121,7 @@ func (s *Server) respond(w http.ResponseWriter, v *visit) (out response.Response
 			out, err = response.Response{}, fmt.Errorf("panic: %v", fault)
 		}
 	}()
-	arrived := s.fleet.Arrive(c)
 	s.neutralise(c)
-	if arrived != nil {
-		return response.Response{}, arrived
-	}
 	if c.Request.Method == http.MethodOptions {
 		return s.options(c)
 	}
@@ -157,13 +151,12 @@ func (s *Server) respond(w http.ResponseWriter, v *visit) (out response.Response
 		return response.Response{}, admitted
 	}
 	for {
-		if elsewhere, err := s.fleet.Place(w, c); elsewhere || err != nil {
+		if err := s.fleet.Place(w, c); err != nil {
 			return response.Response{}, err
 		}
-		if out, err = s.act(w, c, found); !errors.Is(err, call.ErrLeaves) {
+		if out, err = s.act(w, c, found); !errors.Is(err, tenant.ErrLeaves) {
 			return out, err
 		}
-		c.Leave()
 		c.Body = c.SentBody
 	}
 }
@@ -487,7 +480,7 @@ func (s *Server) serialize(c *call.Call) {
 		if !s.tenants.Repeats(w) {
 			continue
 		}
-		ctx, cancel := c.WhileHere(c.Request.Context())
+		ctx, cancel := c.Tenant.WhileHere(c.Request.Context())
 		if w.Outside.Tell(cancel) {
 			_ = w.Account.Settle(ctx) // ends early when an attempt calls a real destination
 		}

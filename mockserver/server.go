@@ -26,7 +26,6 @@ import (
 	"github.com/understudy-mock/understudy/engine/refusal"
 	"github.com/understudy-mock/understudy/engine/store"
 	"github.com/understudy-mock/understudy/engine/vector"
-	"github.com/understudy-mock/understudy/mockserver/call"
 	"github.com/understudy-mock/understudy/mockserver/control"
 	"github.com/understudy-mock/understudy/mockserver/delivery"
 	"github.com/understudy-mock/understudy/mockserver/explore"
@@ -147,6 +146,7 @@ type Server struct {
 	early   *rate.Limiter // of what starting answers
 	tenants *tenant.Registry
 	fleet   Fleet
+	handler http.Handler // serve, in that of the fleet
 
 	mu         sync.Mutex // guards violations
 	violations []string   // answers of the server that violated the document
@@ -194,6 +194,7 @@ func prepareServer(cfg Config) (*Server, func() error, error) {
 	if s.fleet == nil {
 		s.fleet = alone{cfg.Store}
 	}
+	s.handler = s.fleet.Handler(http.HandlerFunc(s.serve))
 	s.neutral = spec.BuiltInDialects()[0]
 	s.kvCapacity = kv.NewCapacity(ofKV(cfg.Memory))
 	s.undo = saved.NewPoints(ofUndo(cfg.Memory))
@@ -221,7 +222,7 @@ func (s *Server) openAccounts(cfg tenant.Config, shared bool) (err error) {
 		return err
 	}
 	s.fleet.Attach(control.FleetHost{
-		Accounts: s.tenants, ReadBody: s.readBody, Made: s.made, Leaving: func() { s.NotReady("the server leaves the fleet") },
+		Accounts: s.tenants, ReadBody: s.readBody, Made: s.delivery.Made, Leaving: func() { s.NotReady("the server leaves the fleet") },
 	})
 	s.control = control.New(s.controlled())
 	s.messaging = &messaging.API{Accounts: s.tenants, Strict: s.cfg.StrictOptions, TraceContext: s.cfg.TraceContext, MaxAnswer: inTransit(s.cfg.Memory), Embeds: func(index string) bool {
@@ -232,7 +233,7 @@ func (s *Server) openAccounts(cfg tenant.Config, shared bool) (err error) {
 	}
 	s.gate = &gate.Gate{
 		Accounts: s.tenants, Neutral: s.neutral, ControlToken: s.cfg.ControlToken, NeedsToken: s.cfg.controlNeedsToken(),
-		ReadOnly: s.cfg.Replay != nil, HostNames: hostNames(&s.cfg), Made: s.made, Log: s.cfg.Log,
+		ReadOnly: s.cfg.Replay != nil, HostNames: hostNames(&s.cfg), Made: s.delivery.Made, Log: s.cfg.Log,
 	}
 	if shared {
 		s.tenants.ShareDevelopmentAccount()
@@ -446,7 +447,7 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	case s.cfg.conduct != nil:
 		s.cfg.conduct.Serve(w, r, http.HandlerFunc(s.serve))
 	default:
-		s.serve(w, r)
+		s.handler.ServeHTTP(w, r)
 	}
 }
 
@@ -495,10 +496,6 @@ func (s *Server) Violations() []string {
 	defer s.mu.Unlock()
 	return append([]string(nil), s.violations...)
 }
-
-// made reports whether the request is a delivery of this server or of another
-// server of its fleet.
-func (s *Server) made(c *call.Call) bool { return c.Made || s.delivery.Made(c.Request) }
 
 // controlNeedsToken reports whether callers on this machine need the control token, too.
 func (c *Config) controlNeedsToken() bool { return c.ControlToken != "" && !c.ControlOpenOnLoopback }

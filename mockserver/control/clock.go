@@ -141,20 +141,20 @@ func withTimeLimit(c *call.Call, text string, usual time.Duration) (context.Cont
 		}
 		limit = d
 	}
-	here, leave := c.WhileHere(c.Request.Context())
+	here, leave := c.Tenant.WhileHere(c.Request.Context())
 	ctx, cancel := context.WithTimeout(here, limit)
 	return ctx, func() { cancel(); leave() }, nil
 }
 
 // moveLimit is withTimeLimit for a call that moves the clock. The account stays here until
 // the call has ended, unless that takes long. If the account is about to leave, moveLimit
-// waits until it does, and returns call.ErrLeaves.
+// waits until it does, and returns tenant.ErrLeaves.
 func moveLimit(c *call.Call, text string, usual time.Duration) (context.Context, context.CancelFunc, error) {
 	ctx, cancel, err := withTimeLimit(c, text, usual)
-	switch here := c.Entered; {
-	case err != nil || here == nil:
-		return ctx, cancel, err
-	case here.EnterMove():
+	if err != nil {
+		return nil, nil, err
+	}
+	if here := c.Tenant; here.EnterMove() {
 		return ctx, func() { cancel(); here.ExitMove() }, nil
 	}
 	<-ctx.Done()
@@ -162,11 +162,11 @@ func moveLimit(c *call.Call, text string, usual time.Duration) (context.Context,
 	return nil, nil, movedError(ctx, refusal.Of(context.DeadlineExceeded, "clock", "", "the account is about to move to another server of the fleet"))
 }
 
-// movedError returns the error of a wait without an effect: call.ErrLeaves if the account moves to
+// movedError returns the error of a wait without an effect: tenant.ErrLeaves if the account moves to
 // another server, which repeats the wait, otherwise err.
 func movedError(ctx context.Context, err error) error {
-	if errors.Is(context.Cause(ctx), call.ErrLeaves) {
-		return call.ErrLeaves
+	if errors.Is(context.Cause(ctx), tenant.ErrLeaves) {
+		return tenant.ErrLeaves
 	}
 	return err
 }
@@ -174,7 +174,7 @@ func movedError(ctx context.Context, err error) error {
 // interruptedError is movedError for a call that may have moved the clock: it is not repeated, because
 // the clock would move too far.
 func interruptedError(ctx context.Context, account string, err error) error {
-	if errors.Is(movedError(ctx, err), call.ErrLeaves) {
+	if errors.Is(movedError(ctx, err), tenant.ErrLeaves) {
 		return refusal.Of(refusal.NotDurable, fmt.Sprintf("account %q", account), "", "it moved to another server of the fleet while its clock was moved; read the clock, and repeat the request for the rest")
 	}
 	return err

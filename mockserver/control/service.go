@@ -78,6 +78,6 @@ var Handlers = table{}
 type FleetHost struct {
 	Accounts *tenant.Registry
 	ReadBody func(http.ResponseWriter, *call.Call) error // so that a request can be sent again
-	Made     func(*call.Call) bool                       // whether a request is a delivery
+	Made     func(*http.Request) bool                    // whether a request is a delivery
 	Leaving  func()                                      // called when the server leaves
 }

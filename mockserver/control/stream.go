@@ -27,7 +27,7 @@ func (s *Service) stream(c *call.Call, name string, apart time.Duration, next fu
 		w.Header().Set("Content-Type", "text/event-stream")
 		w.Header().Set("Cache-Control", "no-store")
 		out := http.NewResponseController(w)
-		here, leave := c.WhileHere(r.Context())
+		here, leave := c.Tenant.WhileHere(r.Context())
 		defer leave()
 		for {
 			events, more := next()

@@ -48,8 +48,14 @@ func (c *connection) Close() error {
 	return c.Conn.Close()
 }
 
-// Made reports whether a delivery of this server made the request.
-func (d *Deliverer) Made(r *http.Request) bool { return d.connections.made(r) }
+// ByMember is the key in the context of a request that another server of the fleet made for a
+// delivery.
+type ByMember struct{}
+
+// Made reports whether a delivery of this server, or of another one of its fleet, made the request.
+func (d *Deliverer) Made(r *http.Request) bool {
+	return r.Context().Value(ByMember{}) != nil || d.connections.made(r)
+}
 
 // made reports whether a delivery of this server made the request.
 func (c *connections) made(r *http.Request) bool {

@@ -99,7 +99,7 @@ func (g *Gate) admitPublic(c *call.Call) error {
 // machine, from deliveries of this server, and with the token of an account.
 func (g *Gate) admitSink(c *call.Call) error {
 	local := origin.LocalAddr(c.Request.RemoteAddr) && origin.Proxy(c.Request.Header) == ""
-	if c.Op.Tag != "sink" || local || g.Made(c) || g.hasControlToken(c) || g.Accounts.Owner(call.BearerToken(c.Header)) != nil {
+	if c.Op.Tag != "sink" || local || g.Made(c.Request) || g.hasControlToken(c) || g.Accounts.Owner(call.BearerToken(c.Header)) != nil {
 		return nil
 	}
 	return response.Unauthorized("Bearer", c.Op.ID+": off loopback, a sink is open to deliveries of this server, and to others with Authorization: Bearer and a token of an account")

@@ -22,7 +22,7 @@ const maxHops = 16
 func (g *Gate) Delivery(c *call.Call) error {
 	if c.Op.Area == "control_url" && c.Op.Tag != "sink" {
 		const advice = "a delivery must not call the control API; deliver to a sink, such as /_understudy/sink/status/200, or call the control API "
-		if g.Made(c) {
+		if g.Made(c.Request) {
 			return response.Forbidden(advice + "directly")
 		}
 		if name := g.deliveryHeader(c.Header); name != "" {
@@ -31,7 +31,7 @@ func (g *Gate) Delivery(c *call.Call) error {
 		return nil
 	}
 	carried := c.Header.Get(wire.HopsHeader)
-	if carried == "" || !g.Made(c) {
+	if carried == "" || !g.Made(c.Request) {
 		return nil
 	}
 	hops, family, _ := strings.Cut(carried, " ")

@@ -25,12 +25,12 @@ import (
 // Gate is the part of a server's configuration that decides which requests may pass.
 type Gate struct {
 	Accounts     *tenant.Registry
-	Neutral      *spec.Dialect         // the names of the calls
-	ControlToken string                // of the control API; "": none
-	NeedsToken   bool                  // programs on this machine need it, too
-	ReadOnly     bool                  // the server shows a replayed journal
-	HostNames    []string              // names of this machine, besides those of loopback
-	Made         func(*call.Call) bool // whether a request is a delivery of this server or of another one of its fleet
+	Neutral      *spec.Dialect            // the names of the calls
+	ControlToken string                   // of the control API; "": none
+	NeedsToken   bool                     // programs on this machine need it, too
+	ReadOnly     bool                     // the server shows a replayed journal
+	HostNames    []string                 // names of this machine, besides those of loopback
+	Made         func(*http.Request) bool // whether a request is a delivery of this server or of another one of its fleet
 	Log          *slog.Logger
 }
 
