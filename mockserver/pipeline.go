@@ -22,7 +22,7 @@ import (
 	"github.com/understudy-mock/understudy/engine"
 	"github.com/understudy-mock/understudy/engine/refusal"
 	"github.com/understudy-mock/understudy/mockserver/call"
-	"github.com/understudy-mock/understudy/mockserver/gate/origin"
+	"github.com/understudy-mock/understudy/mockserver/gate"
 	"github.com/understudy-mock/understudy/mockserver/request"
 	"github.com/understudy-mock/understudy/mockserver/response"
 	"github.com/understudy-mock/understudy/mockserver/tenant"
@@ -75,7 +75,7 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request) {
 	v := newVisit(r)
 	defer v.free()
 	c, x := &v.call, &v.exchange
-	origin.Allow(w.Header(), r)
+	gate.Allow(w.Header(), r)
 	defer func() { s.incoming.Release(c.Taken) }() // whatever keeps the body has counted it by now
 	defer s.endTurn(c)
 	out, err := s.respond(w, v)

@@ -12,7 +12,7 @@ import (
 
 	"github.com/understudy-mock/understudy/internal/similar"
 	"github.com/understudy-mock/understudy/mockserver/call"
-	"github.com/understudy-mock/understudy/mockserver/gate/origin"
+	"github.com/understudy-mock/understudy/mockserver/gate"
 	"github.com/understudy-mock/understudy/mockserver/response"
 	"github.com/understudy-mock/understudy/spec"
 )
@@ -276,7 +276,7 @@ func (s *Server) options(c *call.Call) (response.Response, error) {
 	allowed := s.allowed(c.Request)
 	in, out := c.Request.Header, http.Header{}
 	method := in.Get("Access-Control-Request-Method")
-	if method != "" && origin.Loopback(in.Get("Origin")) {
+	if method != "" && gate.Loopback(in.Get("Origin")) {
 		methods := allowed
 		if len(methods) == 0 {
 			methods = []string{method}

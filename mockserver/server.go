@@ -30,7 +30,6 @@ import (
 	"github.com/understudy-mock/understudy/mockserver/delivery"
 	"github.com/understudy-mock/understudy/mockserver/explore"
 	"github.com/understudy-mock/understudy/mockserver/gate"
-	"github.com/understudy-mock/understudy/mockserver/gate/origin"
 	"github.com/understudy-mock/understudy/mockserver/kv"
 	"github.com/understudy-mock/understudy/mockserver/listener"
 	"github.com/understudy-mock/understudy/mockserver/messaging"
@@ -506,13 +505,13 @@ func (c *Config) controlNeedsToken() bool { return c.ControlToken != "" && !c.Co
 func hostNames(cfg *Config) []string {
 	var names []string
 	if name, err := os.Hostname(); err == nil {
-		names = append(names, origin.HostName(name))
+		names = append(names, gate.HostName(name))
 	}
 	for _, address := range []string{cfg.Addr, cfg.RegionAddr, cfg.ManagementAddr, cfg.VectorAddr} {
-		names = append(names, origin.HostName(address))
+		names = append(names, gate.HostName(address))
 	}
 	if cfg.Advertise != nil {
-		names = append(names, origin.HostName(cfg.Advertise.Host))
+		names = append(names, gate.HostName(cfg.Advertise.Host))
 	}
 	return names
 }

@@ -15,7 +15,7 @@ import (
 	"time"
 
 	"github.com/understudy-mock/understudy/engine"
-	"github.com/understudy-mock/understudy/mockserver/gate/origin"
+	"github.com/understudy-mock/understudy/mockserver/gate"
 	"github.com/understudy-mock/understudy/mockserver/listener"
 	"github.com/understudy-mock/understudy/mockserver/wire"
 )
@@ -254,7 +254,7 @@ func withPort(scheme, host string) string {
 	if port == "" {
 		port = map[string]string{"http": "80", "https": "443"}[scheme]
 	}
-	return net.JoinHostPort(origin.HostName(host), port)
+	return net.JoinHostPort(gate.HostName(host), port)
 }
 
 // markHops sets the number of hops, and the family, in the header of a delivery, if its connection

@@ -9,7 +9,6 @@ import (
 
 	"github.com/understudy-mock/understudy/engine/refusal"
 	"github.com/understudy-mock/understudy/mockserver/call"
-	"github.com/understudy-mock/understudy/mockserver/gate/origin"
 	"github.com/understudy-mock/understudy/mockserver/response"
 	"github.com/understudy-mock/understudy/mockserver/tenant"
 )
@@ -25,7 +24,7 @@ func (g *Gate) admitControl(c *call.Call) error {
 		return err
 	}
 	if len(c.Op.Security) > 0 {
-		if err := origin.RefuseCrossSite(c.Request, isVisit(c)); err != nil {
+		if err := RefuseCrossSite(c.Request, isVisit(c)); err != nil {
 			return err
 		}
 	}
@@ -44,11 +43,11 @@ func (g *Gate) controlClosed(c *call.Call) string {
 	if g.hasControlToken(c) {
 		return ""
 	}
-	proxy := origin.Proxy(c.Request.Header)
+	proxy := Proxy(c.Request.Header)
 	switch {
 	case g.NeedsToken:
 		return "the control API of this server needs a token"
-	case !origin.LocalAddr(c.Request.RemoteAddr) || !origin.LocalHost(c.Request.Host):
+	case !LocalAddr(c.Request.RemoteAddr) || !LocalHost(c.Request.Host):
 		return "the control API is open on loopback only"
 	case proxy != "":
 		return "the control API is open on loopback only, and header " + proxy + " says that a proxy passed the request on"
@@ -70,10 +69,10 @@ func (g *Gate) hasControlToken(c *call.Call) bool {
 // such as host.docker.internal, are reserved: no public name server answers for
 // them.
 func (g *Gate) knownHost(host string) bool {
-	if host == "" || origin.LocalHost(host) {
+	if host == "" || LocalHost(host) {
 		return true
 	}
-	name := origin.HostName(host)
+	name := HostName(host)
 	_, err := netip.ParseAddr(name)
 	return err == nil || strings.HasSuffix(name, ".internal") || slices.Contains(g.HostNames, name)
 }
@@ -89,16 +88,16 @@ func isVisit(c *call.Call) bool {
 // send it. A page whose name resolves to loopback can add the headers of proxies,
 // so these prove nothing here.
 func (g *Gate) admitPublic(c *call.Call) error {
-	if origin.LocalAddr(c.Request.RemoteAddr) && !g.knownHost(c.Request.Host) {
+	if LocalAddr(c.Request.RemoteAddr) && !g.knownHost(c.Request.Host) {
 		return response.Forbidden("header Host: invalid value " + strconv.Quote(response.Shorten(c.Request.Host)) + ": must be a name of this machine, such as localhost, with a public token; --account gives the account a token of its own")
 	}
-	return origin.RefuseCrossSite(c.Request, isVisit(c))
+	return RefuseCrossSite(c.Request, isVisit(c))
 }
 
 // admitSink admits requests to the built-in destinations from programs on this
 // machine, from deliveries of this server, and with the token of an account.
 func (g *Gate) admitSink(c *call.Call) error {
-	local := origin.LocalAddr(c.Request.RemoteAddr) && origin.Proxy(c.Request.Header) == ""
+	local := LocalAddr(c.Request.RemoteAddr) && Proxy(c.Request.Header) == ""
 	if c.Op.Tag != "sink" || local || g.Made(c.Request) || g.hasControlToken(c) || g.Accounts.Owner(call.BearerToken(c.Header)) != nil {
 		return nil
 	}

@@ -6,6 +6,13 @@
 //	err = g.Admit(c)     // credentials; sets the account of the call
 //	out, ok := g.Fault(c) // faults that a tester has set
 //
+// Every page that a browser on this machine shows can send requests to a server
+// on loopback. Pages of loopback and of the server itself are admitted. Pages of
+// other sites are refused, also when their host name resolves to loopback (DNS
+// rebinding). A request that a proxy on this machine passes on also comes from
+// loopback: the headers of proxies tell. Programs other than browsers send neither
+// Origin, Referer nor Sec-Fetch-Site, and pass.
+//
 // Which server of a fleet has the account is decided by package fleet, after Admit.
 package gate
 
