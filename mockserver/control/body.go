@@ -7,8 +7,8 @@ import (
 	"unicode/utf8"
 
 	"github.com/understudy-mock/understudy/engine/refusal"
-	"github.com/understudy-mock/understudy/mockserver/bodies"
 	"github.com/understudy-mock/understudy/mockserver/call"
+	"github.com/understudy-mock/understudy/mockserver/messaging"
 	"github.com/understudy-mock/understudy/mockserver/response"
 	"github.com/understudy-mock/understudy/mockserver/traffic"
 )
@@ -127,7 +127,7 @@ func runBody(c *call.Call, id, place string) ([]byte, error) {
 	case place == "output":
 		return t.Run.Result, nil
 	case isStep && err == nil && n >= 0 && n < len(t.Spans):
-		if out := bodies.Step(&t.Spans[n].Step).Out; out != nil {
+		if out := messaging.Step(&t.Spans[n].Step).Out; out != nil {
 			return []byte(*out), nil
 		}
 		return nil, nil

@@ -4,8 +4,8 @@ import (
 	"encoding/json"
 
 	"github.com/understudy-mock/understudy/engine"
-	"github.com/understudy-mock/understudy/mockserver/bodies"
 	"github.com/understudy-mock/understudy/mockserver/call"
+	"github.com/understudy-mock/understudy/mockserver/messaging"
 	"github.com/understudy-mock/understudy/mockserver/tenant"
 	"github.com/understudy-mock/understudy/mockserver/traffic"
 	"github.com/understudy-mock/understudy/spec/mask"
@@ -46,11 +46,11 @@ func (s *Service) streamed(w *tenant.Tenant, e *engine.Event) any {
 // published, as clients see it.
 func (s *Service) eventOf(w *tenant.Tenant, e *engine.Event) any {
 	if e.Message == nil { // events of a whole run have no headers to rename
-		return bodies.WorkflowEvent(e)
+		return messaging.WorkflowEvent(e)
 	}
 	d := s.Tenants.Dialect(w, e.Message.Options.Dialect)
 	if e.Run != nil {
-		return inDialect(d, bodies.WorkflowEvent(e))
+		return inDialect(d, messaging.WorkflowEvent(e))
 	}
-	return inDialect(d, bodies.LogEvent(e))
+	return inDialect(d, messaging.LogEvent(e))
 }

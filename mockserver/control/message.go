@@ -2,8 +2,8 @@ package control
 
 import (
 	"github.com/understudy-mock/understudy/engine"
-	"github.com/understudy-mock/understudy/mockserver/bodies"
 	"github.com/understudy-mock/understudy/mockserver/call"
+	"github.com/understudy-mock/understudy/mockserver/messaging"
 	"github.com/understudy-mock/understudy/mockserver/response"
 	"github.com/understudy-mock/understudy/mockserver/traffic"
 	"github.com/understudy-mock/understudy/spec/api"
@@ -81,7 +81,7 @@ func (s *Service) message(c *call.Call) (any, error) {
 	}
 	events := make([]eventRow, len(t.Events))
 	for i := range t.Events {
-		events[i].LogEvent = bodies.LogEvent(&t.Events[i])
+		events[i].LogEvent = messaging.LogEvent(&t.Events[i])
 		if o := t.Events[i].Outcome; o != nil {
 			events[i].Cause, events[i].Dropped = o.Cause(), o.Dropped
 			_, events[i].Base64 = response.BodyText(o.Body)
@@ -104,7 +104,7 @@ func (s *Service) message(c *call.Call) (any, error) {
 	content.Clip(most)
 	row := rowOf(&t.Message)
 	t.Message.Body = content.Body
-	response.CopyFields(&m, bodies.Message(&t.Message))
+	response.CopyFields(&m, messaging.Message(&t.Message))
 	m.NextDeliveryTime = response.Millis(t.Message.NextAt.Time())
 	d := s.Tenants.Dialect(c.Tenant, t.Message.Options.Dialect)
 	return response.Response{Body: map[string]any{

@@ -6,8 +6,8 @@ import (
 	"strings"
 
 	"github.com/understudy-mock/understudy/engine"
-	"github.com/understudy-mock/understudy/mockserver/bodies"
 	"github.com/understudy-mock/understudy/mockserver/call"
+	"github.com/understudy-mock/understudy/mockserver/messaging"
 	"github.com/understudy-mock/understudy/spec/api"
 )
 
@@ -57,7 +57,7 @@ func (s *Service) flowKeys(c *call.Call) (any, error) {
 	keys = keys[:min(all, cmp.Or(c.Number("count"), maxFlowKeys))]
 	list := make([]api.FlowControlKey, len(keys))
 	for i, k := range keys {
-		list[i] = bodies.FlowKey(k)
+		list[i] = messaging.FlowKey(k)
 	}
 	return map[string]any{"keys": list, "all": all}, nil
 }

@@ -14,7 +14,6 @@ import (
 
 	"github.com/understudy-mock/understudy/engine"
 	"github.com/understudy-mock/understudy/internal/similar"
-	"github.com/understudy-mock/understudy/mockserver/bodies"
 	"github.com/understudy-mock/understudy/mockserver/call"
 	"github.com/understudy-mock/understudy/mockserver/request"
 	"github.com/understudy-mock/understudy/mockserver/response"
@@ -32,7 +31,7 @@ func (a *API) publishBatch(c *call.Call) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	return response.Response{JSON: bodies.AppendReceipts(c.Buffer, results)}, nil
+	return response.Response{JSON: appendReceipts(c.Buffer, results)}, nil
 }
 
 // batch reads all items; its error names the index of the invalid one.

@@ -2,7 +2,6 @@ package messaging
 
 import (
 	"github.com/understudy-mock/understudy/engine"
-	"github.com/understudy-mock/understudy/mockserver/bodies"
 	"github.com/understudy-mock/understudy/mockserver/call"
 	"github.com/understudy-mock/understudy/mockserver/request"
 	"github.com/understudy-mock/understudy/mockserver/response"
@@ -48,7 +47,7 @@ func (a *API) listDLQ(c *call.Call) (any, error) {
 	p, err := c.Account.DLQ(c.Filter())
 	out := listBody[api.DLQMessage]{Cursor: p.Cursor, Messages: []api.DLQMessage{}}
 	for i := range p.Items {
-		out.Messages = append(out.Messages, bodies.DLQEntry(&p.Items[i]))
+		out.Messages = append(out.Messages, dlqEntry(&p.Items[i]))
 	}
 	return out, err
 }
@@ -64,7 +63,7 @@ func (a *API) listWorkflowDLQ(c *call.Call) (any, error) {
 	p, err := c.Account.DLQ(f)
 	out := listBody[api.WorkflowDLQEntry]{Cursor: p.Cursor, Messages: []api.WorkflowDLQEntry{}}
 	for i := range p.Items {
-		out.Messages = append(out.Messages, bodies.WorkflowDLQEntry(&p.Items[i]))
+		out.Messages = append(out.Messages, workflowDLQEntry(&p.Items[i]))
 	}
 	return out, err
 }
@@ -75,7 +74,7 @@ func (a *API) getDLQMessage(c *call.Call) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	return bodies.DLQEntry(&e), nil
+	return dlqEntry(&e), nil
 }
 
 // getWorkflowDLQ refuses the entry of a plain message with the path that shows
@@ -88,7 +87,7 @@ func (a *API) getWorkflowDLQ(c *call.Call) (any, error) {
 	if e.Run == nil {
 		return nil, response.Invalid("DLQ entry " + e.ID + " is a failed message, not a workflow run; GET /v2/dlq/" + e.ID + " shows it")
 	}
-	return bodies.WorkflowDLQEntry(&e), nil
+	return workflowDLQEntry(&e), nil
 }
 
 // deleteDLQEntry deletes an entry of either kind: both paths lead here.

@@ -4,7 +4,10 @@
 //	out, err := h(&messaging.API{}, call)
 //
 // A handler reads the call, calls the engine once (a second call would not be atomic with the
-// first), and returns what package view makes of the result.
+// first), and returns the result as a body, with the fields that the interface document defines.
+// Empty fields of bodies are absent and times are Unix ms. Contents are text, or base64 if they
+// are not valid UTF-8. Names are the neutral ones, without the brand of a dialect. The server masks
+// the credentials. The control API shows the same bodies.
 package messaging
 
 import (

@@ -1,8 +1,9 @@
 package messaging
 
 import (
+	"time"
+
 	"github.com/understudy-mock/understudy/engine"
-	"github.com/understudy-mock/understudy/mockserver/bodies"
 	"github.com/understudy-mock/understudy/mockserver/call"
 	"github.com/understudy-mock/understudy/mockserver/request"
 	"github.com/understudy-mock/understudy/mockserver/response"
@@ -79,7 +80,7 @@ func (a *API) resetFlowControlRate(c *call.Call) (any, error) {
 
 func (a *API) getFlowControlKey(c *call.Call) (any, error) {
 	k, err := c.Account.FlowKey(c.Vars["flowControlKey"])
-	return bodies.FlowKey(k), err
+	return FlowKey(k), err
 }
 
 // listFlowControlKeys lists all keys: the operation has no pages.
@@ -87,7 +88,7 @@ func (a *API) listFlowControlKeys(c *call.Call) (any, error) {
 	keys := c.Account.FlowKeys()
 	list := make([]api.FlowControlKey, len(keys))
 	for i, k := range keys {
-		list[i] = bodies.FlowKey(k)
+		list[i] = FlowKey(k)
 	}
 	return list, nil
 }
@@ -97,4 +98,21 @@ func (a *API) listFlowControlKeys(c *call.Call) (any, error) {
 func (a *API) getGlobalParallelism(c *call.Call) (any, error) {
 	o, _ := c.Account.Overview()
 	return api.GlobalParallelism{ParallelismMax: o.Parallel, ParallelismCount: o.InFlight}, nil
+}
+
+// FlowKey is a flow-control key. A limit of 0 is none, as clients require numbers.
+func FlowKey(k engine.FlowKey) api.FlowControlKey {
+	out := api.FlowControlKey{
+		FlowControlKey:      k.Key,
+		WaitListSize:        k.Waiting,
+		ParallelismCount:    k.InFlight,
+		ParallelismMax:      k.Parallelism,
+		IsPaused:            k.Paused,
+		IsPinnedParallelism: k.PinnedParallelism,
+		IsPinnedRate:        k.PinnedRate,
+	}
+	if k.Rate > 0 {
+		out.RateMax, out.RateCount, out.RatePeriod, out.RatePeriodStart = k.Rate, k.RateCount, int(k.Period/time.Second), int(k.PeriodStart.Unix())
+	}
+	return out
 }

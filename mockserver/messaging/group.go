@@ -5,7 +5,6 @@ import (
 	"fmt"
 
 	"github.com/understudy-mock/understudy/engine"
-	"github.com/understudy-mock/understudy/mockserver/bodies"
 	"github.com/understudy-mock/understudy/mockserver/call"
 	"github.com/understudy-mock/understudy/mockserver/request"
 	"github.com/understudy-mock/understudy/mockserver/response"
@@ -41,7 +40,7 @@ func (a *API) updateURLGroup(c *call.Call) (any, error) {
 	}
 	r.Options.Hops, r.Options.Family, r.Options.TraceContext = 0, "", "" // defaults apply to every publish, not only to those caused by a delivery
 	g, err := c.Account.UpdateGroup(c.Vars["urlGroupName"], engine.Header(headers), request.PlainHeaders(headers), r.Options)
-	return bodies.Group(g), err
+	return groupBody(g), err
 }
 
 // addURLGroupEndpoints creates the group when it is new. An endpoint with a known
@@ -52,7 +51,7 @@ func (a *API) addURLGroupEndpoints(c *call.Call) (any, error) {
 		return nil, err
 	}
 	g, err := c.Account.AddEndpoints(c.Vars["urlGroupName"], endpoints)
-	return bodies.Group(g), err
+	return groupBody(g), err
 }
 
 // removeURLGroupEndpoints finds endpoints by name or URL. Removing the last
@@ -92,14 +91,14 @@ func (a *API) listURLGroups(c *call.Call) (any, error) {
 	groups := c.Account.Groups()
 	list := make([]api.URLGroup, len(groups))
 	for i, g := range groups {
-		list[i] = bodies.Group(g)
+		list[i] = groupBody(g)
 	}
 	return list, nil
 }
 
 func (a *API) getURLGroup(c *call.Call) (any, error) {
 	g, err := c.Account.Group(c.Vars["urlGroupName"])
-	return bodies.Group(g), err
+	return groupBody(g), err
 }
 
 // deleteURLGroup succeeds for a group that does not exist: clients delete
@@ -109,3 +108,18 @@ func (a *API) deleteURLGroup(c *call.Call) (any, error) {
 }
 
 // headerMap is a header on the wire, absent when empty.
+
+// groupBody is a URL group with its endpoints and default headers.
+func groupBody(g engine.Group) api.URLGroup {
+	endpoints := make([]api.Endpoint, len(g.Endpoints))
+	for i, e := range g.Endpoints {
+		endpoints[i] = api.Endpoint{Name: response.Optional(e.Name), Url: response.Optional(e.URL)}
+	}
+	return api.URLGroup{
+		Name:      g.Name,
+		CreatedAt: g.CreatedAt.UnixMilli(),
+		UpdatedAt: g.UpdatedAt.UnixMilli(),
+		Endpoints: endpoints,
+		Headers:   response.HeaderMap(g.Headers),
+	}
+}

@@ -4,7 +4,6 @@ import (
 	"encoding/base64"
 	"slices"
 
-	"github.com/understudy-mock/understudy/mockserver/bodies"
 	"github.com/understudy-mock/understudy/mockserver/call"
 	"github.com/understudy-mock/understudy/mockserver/response"
 	"github.com/understudy-mock/understudy/spec/api"
@@ -46,7 +45,7 @@ func messageLog(c *call.Call) (cursor string, events []api.LogEvent, err error) 
 	p, err := c.Account.Events(f)
 	events = make([]api.LogEvent, len(p.Items))
 	for i := range p.Items {
-		events[i] = bodies.LogEvent(&p.Items[i])
+		events[i] = LogEvent(&p.Items[i])
 		events[i].Body, events[i].BodyBase64 = response.Optional(base64.StdEncoding.EncodeToString(p.Items[i].Message.Body)), nil // clients always decode it
 	}
 	return p.Cursor, events, err
@@ -63,7 +62,7 @@ func (a *API) listWorkflowMessageLogs(c *call.Call) (any, error) {
 	p, err := c.Account.Events(f)
 	events := make([]api.WorkflowEvent, len(p.Items))
 	for i := range p.Items {
-		events[i] = bodies.WorkflowEvent(&p.Items[i])
+		events[i] = WorkflowEvent(&p.Items[i])
 	}
 	return response.Response{Body: struct {
 		Cursor string              `json:"cursor,omitempty"`

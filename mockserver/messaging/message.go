@@ -1,7 +1,6 @@
 package messaging
 
 import (
-	"github.com/understudy-mock/understudy/mockserver/bodies"
 	"github.com/understudy-mock/understudy/mockserver/call"
 	"github.com/understudy-mock/understudy/mockserver/response"
 	"github.com/understudy-mock/understudy/spec/api"
@@ -24,7 +23,7 @@ func (a *API) getMessage(c *call.Call) (any, error) {
 	}
 	state := api.MessageState(m.State)
 	out := api.Message{State: &state, Retried: response.Optional(int(m.Retried)), NextDeliveryTime: response.Millis(m.NextAt.Time())}
-	response.CopyFields(&out, bodies.Message(&m))
+	response.CopyFields(&out, Message(&m))
 	return out, nil
 }
 

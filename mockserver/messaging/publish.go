@@ -7,7 +7,6 @@ import (
 	"strings"
 
 	"github.com/understudy-mock/understudy/engine"
-	"github.com/understudy-mock/understudy/mockserver/bodies"
 	"github.com/understudy-mock/understudy/mockserver/call"
 	"github.com/understudy-mock/understudy/mockserver/request"
 	"github.com/understudy-mock/understudy/mockserver/response"
@@ -112,9 +111,9 @@ func (a *API) Configure(c *call.Call, r *engine.PublishRequest, set request.Sett
 // receiptResponse is the answer to a publish: 202 when nothing new was created.
 func receiptResponse(c *call.Call, rs engine.Receipts) response.Response {
 	if rs.Group == nil && !rs.One.Deduplicated && rs.One.RunID == "" {
-		return response.Response{JSON: bodies.AppendReceipt(c.Buffer, rs.One.MessageID)}
+		return response.Response{JSON: appendReceipt(c.Buffer, rs.One.MessageID)}
 	}
-	out := response.Response{Body: bodies.Receipts(rs)}
+	out := response.Response{Body: receiptsBody(rs)}
 	switch {
 	case rs.One.RunID != "":
 		out.Status = http.StatusOK

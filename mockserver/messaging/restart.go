@@ -1,7 +1,6 @@
 package messaging
 
 import (
-	"github.com/understudy-mock/understudy/mockserver/bodies"
 	"github.com/understudy-mock/understudy/mockserver/call"
 	"github.com/understudy-mock/understudy/mockserver/response"
 	"github.com/understudy-mock/understudy/spec/api"
@@ -36,7 +35,7 @@ func (a *API) restart(c *call.Call, resume bool) (any, error) {
 		return nil, err
 	}
 	run, err := c.Account.Restart(c.Vars["dlqId"], over, resume)
-	return bodies.RunCreated(run), err
+	return runCreatedBody(run), err
 }
 
 func (a *API) restartWorkflowRuns(c *call.Call) (any, error) {
@@ -60,7 +59,7 @@ func (a *API) restartAll(c *call.Call, resume bool) (any, error) {
 	runs, cursor, err := c.Account.RestartAll(c.Filter(), over, resume)
 	out := api.WorkflowRunsCreated{Cursor: response.Optional(cursor), WorkflowRuns: make([]api.WorkflowRunCreated, len(runs))}
 	for i, run := range runs {
-		out.WorkflowRuns[i] = bodies.RunCreated(run)
+		out.WorkflowRuns[i] = runCreatedBody(run)
 	}
 	return out, err
 }
@@ -68,7 +67,7 @@ func (a *API) restartAll(c *call.Call, resume bool) (any, error) {
 // repeatFailureCallback answers like a restart, since clients read the same fields.
 func (a *API) repeatFailureCallback(c *call.Call) (any, error) {
 	run, err := c.Account.RepeatCallback(c.Vars["dlqId"])
-	return bodies.RunCreated(run), err
+	return runCreatedBody(run), err
 }
 
 func (a *API) cancelFailureCallback(c *call.Call) (any, error) {

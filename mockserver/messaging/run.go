@@ -13,7 +13,6 @@ import (
 
 	"github.com/understudy-mock/understudy/engine"
 	"github.com/understudy-mock/understudy/engine/refusal"
-	"github.com/understudy-mock/understudy/mockserver/bodies"
 	"github.com/understudy-mock/understudy/mockserver/call"
 	"github.com/understudy-mock/understudy/mockserver/request"
 	"github.com/understudy-mock/understudy/mockserver/response"
@@ -45,7 +44,7 @@ func (a *API) triggerWorkflow(c *call.Call) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	return bodies.Triggered(receipts.One), nil
+	return triggeredBody(receipts.One), nil
 }
 
 // asTrigger makes a publish start a run. A request without a client library gets
@@ -89,7 +88,7 @@ func (a *API) triggerWorkflows(c *call.Call) (any, error) {
 	}
 	list := make([]api.WorkflowTriggered, len(results))
 	for i, rs := range results {
-		list[i] = bodies.Triggered(rs.One)
+		list[i] = triggeredBody(rs.One)
 	}
 	return list, nil
 }
@@ -156,7 +155,7 @@ func (a *API) listWorkflowRuns(c *call.Call) (any, error) {
 	p, err := c.Account.RunViews(f)
 	runs := make([]api.WorkflowRun, len(p.Items))
 	for i := range p.Items {
-		runs[i] = bodies.Run(&p.Items[i])
+		runs[i] = Run(&p.Items[i])
 	}
 	return response.Response{Body: struct {
 		Cursor string            `json:"cursor,omitempty"`
@@ -241,7 +240,7 @@ func notifiedRuns(c *call.Call, n engine.Notification, err error) (any, error) {
 	out := make([]api.Notified, len(n.Woken))
 	for i, w := range n.Woken {
 		c.Redact = c.Redact.And(c.Account.Redaction(w.Waiter.ID, ""))
-		out[i] = api.Notified{Waiter: bodies.Waiter(&w.Waiter), MessageId: w.MessageID, WorkflowRunId: response.Optional(w.Waiter.ID), WorkflowCreatedAt: response.Millis(w.Waiter.CreatedAt)}
+		out[i] = api.Notified{Waiter: waiterBody(&w.Waiter), MessageId: w.MessageID, WorkflowRunId: response.Optional(w.Waiter.ID), WorkflowCreatedAt: response.Millis(w.Waiter.CreatedAt)}
 	}
 	if len(out) == 0 {
 		c.Warnings = append(c.Warnings, unawaitedText(c.Vars["workflowRunId"], c.Vars["eventId"], n))
@@ -272,7 +271,7 @@ func (a *API) listWaiters(c *call.Call) (any, error) {
 	waiters := c.Account.Waiters(c.Vars["eventId"])
 	out := make([]api.Waiter, len(waiters))
 	for i := range waiters {
-		out[i] = bodies.Waiter(&waiters[i])
+		out[i] = waiterBody(&waiters[i])
 	}
 	return out, nil
 }

@@ -4,7 +4,6 @@ import (
 	"errors"
 
 	"github.com/understudy-mock/understudy/engine/refusal"
-	"github.com/understudy-mock/understudy/mockserver/bodies"
 	"github.com/understudy-mock/understudy/mockserver/call"
 	"github.com/understudy-mock/understudy/mockserver/request"
 	"github.com/understudy-mock/understudy/mockserver/response"
@@ -56,14 +55,14 @@ func (a *API) listSchedules(c *call.Call) (any, error) {
 	schedules := c.Account.Schedules()
 	list := make([]api.Schedule, len(schedules))
 	for i, one := range schedules {
-		list[i] = bodies.Schedule(one)
+		list[i] = scheduleBody(one)
 	}
 	return list, nil
 }
 
 func (a *API) getSchedule(c *call.Call) (any, error) {
 	schedule, err := c.Account.Schedule(c.Vars["destinationOrId"])
-	return bodies.Schedule(schedule), err
+	return scheduleBody(schedule), err
 }
 
 func (a *API) deleteSchedule(c *call.Call) (any, error) {

@@ -3,7 +3,6 @@ package messaging
 import (
 	"github.com/understudy-mock/understudy/engine"
 	"github.com/understudy-mock/understudy/engine/search"
-	"github.com/understudy-mock/understudy/mockserver/bodies"
 	"github.com/understudy-mock/understudy/mockserver/call"
 	"github.com/understudy-mock/understudy/mockserver/response"
 	"github.com/understudy-mock/understudy/spec/api"
@@ -27,21 +26,21 @@ func (a *API) createSearchIndex(c *call.Call) (any, error) {
 		return nil, err
 	}
 	index, err := engine.ChangeSearch(c.Account, search.CreateCommand{Index: search.Index{Name: body.Name, Region: string(body.Region), Type: string(body.Type)}})
-	return bodies.SearchIndex(index, c.Tenant.Username()), err
+	return searchIndexBody(index, c.Tenant.Username()), err
 }
 
 func (a *API) listSearchIndexes(c *call.Call) (any, error) {
 	indexes := c.Account.SearchIndexes().List()
 	list := make([]api.SearchIndex, len(indexes))
 	for i, index := range indexes {
-		list[i] = bodies.SearchIndex(index, c.Tenant.Username())
+		list[i] = searchIndexBody(index, c.Tenant.Username())
 	}
 	return list, nil
 }
 
 func (a *API) getSearchIndex(c *call.Call) (any, error) {
 	index, err := c.Account.SearchIndexes().Get(c.Vars["id"])
-	return bodies.SearchIndex(index, c.Tenant.Username()), err
+	return searchIndexBody(index, c.Tenant.Username()), err
 }
 
 func (a *API) renameSearchIndex(c *call.Call) (any, error) {
@@ -63,4 +62,14 @@ func (a *API) resetSearchIndexTokens(c *call.Call) (any, error) {
 func (a *API) deleteSearchIndex(c *call.Call) (any, error) {
 	_, err := engine.ChangeSearch(c.Account, search.DeleteCommand{ID: c.Vars["id"]})
 	return okText, err
+}
+
+// searchIndexBody is a search index; customer is the user name of the management API.
+func searchIndexBody(i search.Index, customer string) api.SearchIndex {
+	created := int(i.CreatedAt.Unix())
+	return api.SearchIndex{
+		Id: i.ID, Name: i.Name, Region: i.Region, Type: i.Type,
+		CreatedAt: response.Millis(i.CreatedAt), CreationTime: &created, CustomerId: &customer,
+		Token: response.Optional(i.Token), ReadOnlyToken: response.Optional(i.ReadOnlyToken),
+	}
 }
