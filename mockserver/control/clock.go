@@ -10,7 +10,7 @@ import (
 	"github.com/understudy-mock/understudy/engine"
 	"github.com/understudy-mock/understudy/engine/clock"
 	"github.com/understudy-mock/understudy/engine/refusal"
-	"github.com/understudy-mock/understudy/mockserver/call"
+	"github.com/understudy-mock/understudy/mockserver/request"
 	"github.com/understudy-mock/understudy/mockserver/response"
 	"github.com/understudy-mock/understudy/mockserver/tenant"
 	"github.com/understudy-mock/understudy/spec/api"
@@ -30,12 +30,12 @@ func (s *Service) clockBody(w *tenant.Tenant) api.Clock {
 	return api.Clock{Mode: s.Tenants.Mode(w), Now: s.Tenants.Glance(w).UnixMilli()} // health must not wait for the lock of the account
 }
 
-func (s *Service) clock(c *call.Call) (any, error) {
+func (s *Service) clock(c *request.Call) (any, error) {
 	return s.clockBody(c.Tenant), nil
 }
 
 // setClock changes the mode, moves a manual clock, corrects a real one, or several of these.
-func (s *Service) setClock(c *call.Call) (any, error) {
+func (s *Service) setClock(c *request.Call) (any, error) {
 	var body struct {
 		Mode    string
 		Now     *int64
@@ -80,7 +80,7 @@ func (s *Service) setClock(c *call.Call) (any, error) {
 }
 
 // advance moves the clock and waits until the resulting attempts have ended.
-func (s *Service) advance(c *call.Call) (any, error) {
+func (s *Service) advance(c *request.Call) (any, error) {
 	var body struct {
 		By, Until, Timeout string
 		To                 *int64
@@ -132,7 +132,7 @@ func advanceTarget(w *tenant.Tenant, by string, to *int64) (time.Time, error) {
 
 // withTimeLimit bounds a wait in real time, independent of the clock of the account.
 // usual applies when text is empty.
-func withTimeLimit(c *call.Call, text string, usual time.Duration) (context.Context, context.CancelFunc, error) {
+func withTimeLimit(c *request.Call, text string, usual time.Duration) (context.Context, context.CancelFunc, error) {
 	limit := usual
 	if text != "" {
 		d, err := response.Duration(text)
@@ -149,7 +149,7 @@ func withTimeLimit(c *call.Call, text string, usual time.Duration) (context.Cont
 // moveLimit is withTimeLimit for a call that moves the clock. The account stays here until
 // the call has ended, unless that takes long. If the account is about to leave, moveLimit
 // waits until it does, and returns tenant.ErrLeaves.
-func moveLimit(c *call.Call, text string, usual time.Duration) (context.Context, context.CancelFunc, error) {
+func moveLimit(c *request.Call, text string, usual time.Duration) (context.Context, context.CancelFunc, error) {
 	ctx, cancel, err := withTimeLimit(c, text, usual)
 	if err != nil {
 		return nil, nil, err
@@ -201,7 +201,7 @@ func unsettledError(ctx context.Context, limit string, err error) error {
 
 // settle waits until no attempt is ready or in flight. Messages that wait for a time
 // count as settled.
-func (s *Service) settle(c *call.Call) (any, error) {
+func (s *Service) settle(c *request.Call) (any, error) {
 	var body struct{ Timeout string }
 	if len(c.Body) > 0 {
 		if err := c.Read(&body); err != nil {

@@ -4,8 +4,8 @@ import (
 	"encoding/json"
 
 	"github.com/understudy-mock/understudy/engine"
-	"github.com/understudy-mock/understudy/mockserver/call"
 	"github.com/understudy-mock/understudy/mockserver/messaging"
+	"github.com/understudy-mock/understudy/mockserver/request"
 	"github.com/understudy-mock/understudy/mockserver/tenant"
 	"github.com/understudy-mock/understudy/mockserver/traffic"
 	"github.com/understudy-mock/understudy/spec/mask"
@@ -16,7 +16,7 @@ var _ = Handlers.Add(table{
 })
 
 // events streams every log event as it happens.
-func (s *Service) events(c *call.Call) (any, error) {
+func (s *Service) events(c *request.Call) (any, error) {
 	position := uint64(0)
 	return s.stream(c, "log", 0, func() (list []sent, more <-chan struct{}) {
 		events, more := c.Account.Follow(position, traffic.MaxBatch)

@@ -8,8 +8,8 @@ import (
 	"time"
 
 	"github.com/understudy-mock/understudy/engine/refusal"
-	"github.com/understudy-mock/understudy/mockserver/call"
 	"github.com/understudy-mock/understudy/mockserver/replay"
+	"github.com/understudy-mock/understudy/mockserver/request"
 	"github.com/understudy-mock/understudy/mockserver/response"
 	"github.com/understudy-mock/understudy/mockserver/tenant"
 	"github.com/understudy-mock/understudy/spec"
@@ -30,7 +30,7 @@ const (
 
 // journalStep returns the state of an account after a record of its journal. It reads
 // the journal and does not touch the live account.
-func (s *Service) journalStep(c *call.Call) (any, error) {
+func (s *Service) journalStep(c *request.Call) (any, error) {
 	until, err := untilOf(c)
 	if err != nil {
 		return nil, err
@@ -51,7 +51,7 @@ func (s *Service) journalStep(c *call.Call) (any, error) {
 }
 
 // untilOf reads the parameter lsn or time. Without them it means the end of the journal.
-func untilOf(c *call.Call) (replay.Until, error) {
+func untilOf(c *request.Call) (replay.Until, error) {
 	lsn, at := c.Query.Get("lsn"), c.Query.Get("time")
 	switch {
 	case lsn != "" && at != "":
@@ -88,7 +88,7 @@ func stepBody(account string, s *replay.Step, ends *replay.Ends) api.JournalStep
 
 // exportJournal streams a file for `understudy replay`. Streams are not validated
 // against the document.
-func (s *Service) exportJournal(c *call.Call) (any, error) {
+func (s *Service) exportJournal(c *request.Call) (any, error) {
 	read := s.Tenants.ReadJournal
 	if s.Store == nil {
 		read = s.Tenants.ReadState

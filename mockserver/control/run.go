@@ -6,8 +6,8 @@ import (
 	"strings"
 
 	"github.com/understudy-mock/understudy/engine"
-	"github.com/understudy-mock/understudy/mockserver/call"
 	"github.com/understudy-mock/understudy/mockserver/messaging"
+	"github.com/understudy-mock/understudy/mockserver/request"
 	"github.com/understudy-mock/understudy/mockserver/response"
 	"github.com/understudy-mock/understudy/spec/api"
 )
@@ -44,8 +44,8 @@ func runRowOf(r *engine.Run) api.RunRow {
 	return row
 }
 
-func (s *Service) runs(c *call.Call) (any, error) {
-	f, err := c.LogFilter(call.RunStates)
+func (s *Service) runs(c *request.Call) (any, error) {
+	f, err := c.LogFilter(request.RunStates)
 	if err != nil {
 		return nil, err
 	}
@@ -91,7 +91,7 @@ func spanOf(s *engine.Span) spanBody {
 
 // run returns the details of a run: its steps and their times, its log events, and
 // what it waits for.
-func (s *Service) run(c *call.Call) (any, error) {
+func (s *Service) run(c *request.Call) (any, error) {
 	t, err := c.Account.RunTrace(c.Vars["workflowRunId"])
 	if err != nil {
 		return nil, err
@@ -138,7 +138,7 @@ func waitOf(w *engine.Waiter) api.WaitingRun {
 }
 
 // waiters lists the runs that wait for any event, the next to time out first.
-func (s *Service) waiters(c *call.Call) (any, error) {
+func (s *Service) waiters(c *request.Call) (any, error) {
 	list := c.Account.Waiters("")
 	slices.SortFunc(list, func(x, y engine.Waiter) int {
 		return cmp.Or(x.Deadline.Compare(y.Deadline), strings.Compare(x.ID, y.ID), strings.Compare(x.EventID, y.EventID))

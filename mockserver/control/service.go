@@ -7,8 +7,8 @@ import (
 
 	"github.com/understudy-mock/understudy/engine/clock"
 	"github.com/understudy-mock/understudy/engine/store"
-	"github.com/understudy-mock/understudy/mockserver/call"
 	"github.com/understudy-mock/understudy/mockserver/replay"
+	"github.com/understudy-mock/understudy/mockserver/request"
 	"github.com/understudy-mock/understudy/mockserver/tenant"
 )
 
@@ -69,7 +69,7 @@ type Service struct {
 // New returns the control API of a server.
 func New(s Server) *Service { return &Service{Server: s, walk: replay.NewWalk()} }
 
-type table = call.Table[*Service]
+type table = request.Table[*Service]
 
 // Handlers has all handlers by operation.
 var Handlers = table{}
@@ -77,7 +77,7 @@ var Handlers = table{}
 // FleetHost is the part of a server that its fleet uses.
 type FleetHost struct {
 	Accounts *tenant.Registry
-	ReadBody func(http.ResponseWriter, *call.Call) error // so that a request can be sent again
-	Made     func(*http.Request) bool                    // whether a request is a delivery
-	Leaving  func()                                      // called when the server leaves
+	ReadBody func(http.ResponseWriter, *request.Call) error // so that a request can be sent again
+	Made     func(*http.Request) bool                       // whether a request is a delivery
+	Leaving  func()                                         // called when the server leaves
 }

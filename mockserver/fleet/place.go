@@ -12,9 +12,9 @@ import (
 
 	"github.com/understudy-mock/understudy/engine/clock"
 	"github.com/understudy-mock/understudy/engine/refusal"
-	"github.com/understudy-mock/understudy/mockserver/call"
 	"github.com/understudy-mock/understudy/mockserver/control"
 	"github.com/understudy-mock/understudy/mockserver/delivery"
+	"github.com/understudy-mock/understudy/mockserver/request"
 	"github.com/understudy-mock/understudy/mockserver/response"
 	"github.com/understudy-mock/understudy/mockserver/tenant"
 	"github.com/understudy-mock/understudy/mockserver/wire"
@@ -144,8 +144,8 @@ func (f *Fleet) Part(w http.ResponseWriter, r *http.Request) {
 }
 
 // Place finds the server that has the account of a call. If that is another one, Place returns
-// call.ErrAnswered once it has sent the response of that server.
-func (f *Fleet) Place(w http.ResponseWriter, c *call.Call) error {
+// request.ErrAnswered once it has sent the response of that server.
+func (f *Fleet) Place(w http.ResponseWriter, c *request.Call) error {
 	if c.AsTester {
 		return nil
 	}
@@ -204,9 +204,9 @@ func (f *Fleet) Place(w http.ResponseWriter, c *call.Call) error {
 	}
 }
 
-// forward lets another server answer: call.ErrAnswered. It returns nil when the request had no
+// forward lets another server answer: request.ErrAnswered. It returns nil when the request had no
 // effect there, so that it can be tried again.
-func (f *Fleet) forward(ctx context.Context, w http.ResponseWriter, c *call.Call, id, at string) error {
+func (f *Fleet) forward(ctx context.Context, w http.ResponseWriter, c *request.Call, id, at string) error {
 	if !c.Op.Large {
 		if err := f.host.ReadBody(w, c); err != nil {
 			return err
@@ -223,7 +223,7 @@ func (f *Fleet) forward(ctx context.Context, w http.ResponseWriter, c *call.Call
 	became, err := f.pass(w, r, c.Body, id, at)
 	switch {
 	case became == answered:
-		return call.ErrAnswered
+		return request.ErrAnswered
 	case c.Request.Context().Err() != nil: // the client has disconnected
 		return c.Request.Context().Err()
 	case ctx.Err() != nil: // this server stops
@@ -239,7 +239,7 @@ func (f *Fleet) forward(ctx context.Context, w http.ResponseWriter, c *call.Call
 
 // oneAccount refuses calls of the control API that act on all accounts: no server of a fleet
 // has them.
-func oneAccount(c *call.Call) error {
+func oneAccount(c *request.Call) error {
 	if c.Op.Area != "control_url" || !slices.Contains(c.Op.QueryParameters(), "account") {
 		return nil
 	}
@@ -254,7 +254,7 @@ func oneAccount(c *call.Call) error {
 }
 
 // acrossServers reports whether a call reads all accounts from the store, wherever they are.
-func acrossServers(c *call.Call) bool {
+func acrossServers(c *request.Call) bool {
 	given := c.Query.Get("account")
 	return c.Op.ID == "controlExportJournal" && (given == "" || given == "*")
 }
@@ -263,7 +263,7 @@ func acrossServers(c *call.Call) bool {
 var wholeOperations = []string{"controlRestore", "controlSnapshot"}
 
 // placedAccount is the account that a call acts on; "" for what each server answers itself.
-func (f *Fleet) placedAccount(c *call.Call) string {
+func (f *Fleet) placedAccount(c *request.Call) string {
 	if c.Op.Area != "control_url" {
 		if id := c.Vars["userId"]; id != "" {
 			return f.idOf(c, id)
@@ -285,7 +285,7 @@ func (f *Fleet) placedAccount(c *call.Call) string {
 }
 
 // idOf is the id of an account by any of its names; "" when there is none.
-func (f *Fleet) idOf(c *call.Call, name string) string {
+func (f *Fleet) idOf(c *request.Call, name string) string {
 	t := f.host.Accounts.ByID(name)
 	if t == nil {
 		_, _ = f.Refresh(c.Request.Context()) // what is known is used

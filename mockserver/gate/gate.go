@@ -23,7 +23,7 @@ import (
 	"strings"
 
 	"github.com/understudy-mock/understudy/engine/refusal"
-	"github.com/understudy-mock/understudy/mockserver/call"
+	"github.com/understudy-mock/understudy/mockserver/request"
 	"github.com/understudy-mock/understudy/mockserver/response"
 	"github.com/understudy-mock/understudy/mockserver/tenant"
 	"github.com/understudy-mock/understudy/spec"
@@ -66,7 +66,7 @@ func changesState(op *spec.Operation) bool {
 
 // Change refuses operations that would change a server that shows a replayed
 // journal.
-func (g *Gate) Change(c *call.Call) error {
+func (g *Gate) Change(c *request.Call) error {
 	if !g.ReadOnly || !changesState(c.Op) {
 		return nil
 	}
@@ -81,7 +81,7 @@ func (g *Gate) Change(c *call.Call) error {
 }
 
 // Admit authenticates the call by the rules of its area.
-func (g *Gate) Admit(c *call.Call) error {
+func (g *Gate) Admit(c *request.Call) error {
 	if c.Op.Area == "control_url" {
 		return g.admitControl(c)
 	}
@@ -109,7 +109,7 @@ func (g *Gate) Admit(c *call.Call) error {
 
 // Fault answers by the first API fault that matches the call; false means that
 // none does. The control API never has faults: it is how a tester removes them.
-func (g *Gate) Fault(c *call.Call) (response.Response, bool) {
+func (g *Gate) Fault(c *request.Call) (response.Response, bool) {
 	if c.Op.Area == "control_url" || c.Tenant == nil {
 		return response.Response{}, false
 	}

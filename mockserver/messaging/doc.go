@@ -11,7 +11,7 @@
 package messaging
 
 import (
-	"github.com/understudy-mock/understudy/mockserver/call"
+	"github.com/understudy-mock/understudy/mockserver/request"
 	"github.com/understudy-mock/understudy/mockserver/tenant"
 )
 
@@ -24,7 +24,7 @@ type API struct {
 	Embeds       func(index string) bool // whether a vector index computes vectors from texts; otherwise it refuses texts
 }
 
-type table = call.Table[*API]
+type table = request.Table[*API]
 
 // Handlers has all handlers by operation.
 var Handlers = table{}

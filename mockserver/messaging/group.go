@@ -5,7 +5,6 @@ import (
 	"fmt"
 
 	"github.com/understudy-mock/understudy/engine"
-	"github.com/understudy-mock/understudy/mockserver/call"
 	"github.com/understudy-mock/understudy/mockserver/request"
 	"github.com/understudy-mock/understudy/mockserver/response"
 	"github.com/understudy-mock/understudy/spec/api"
@@ -23,7 +22,7 @@ var _ = Handlers.Add(table{
 // updateURLGroup sets default headers. Configuration headers are read by the
 // option table of a publish; all others are sent with every request to the
 // group.
-func (a *API) updateURLGroup(c *call.Call) (any, error) {
+func (a *API) updateURLGroup(c *request.Call) (any, error) {
 	var body struct {
 		Headers map[string]json.RawMessage `json:"headers"`
 	}
@@ -45,7 +44,7 @@ func (a *API) updateURLGroup(c *call.Call) (any, error) {
 
 // addURLGroupEndpoints creates the group when it is new. An endpoint with a known
 // name or URL is replaced.
-func (a *API) addURLGroupEndpoints(c *call.Call) (any, error) {
+func (a *API) addURLGroupEndpoints(c *request.Call) (any, error) {
 	endpoints, err := readEndpoints(c, true)
 	if err != nil {
 		return nil, err
@@ -56,7 +55,7 @@ func (a *API) addURLGroupEndpoints(c *call.Call) (any, error) {
 
 // removeURLGroupEndpoints finds endpoints by name or URL. Removing the last
 // endpoint deletes the group.
-func (a *API) removeURLGroupEndpoints(c *call.Call) (any, error) {
+func (a *API) removeURLGroupEndpoints(c *request.Call) (any, error) {
 	endpoints, err := readEndpoints(c, false)
 	if err != nil {
 		return nil, err
@@ -65,7 +64,7 @@ func (a *API) removeURLGroupEndpoints(c *call.Call) (any, error) {
 }
 
 // readEndpoints reads the endpoints of the body; new ones need a URL.
-func readEndpoints(c *call.Call, needURL bool) ([]engine.Endpoint, error) {
+func readEndpoints(c *request.Call, needURL bool) ([]engine.Endpoint, error) {
 	var body struct {
 		Endpoints []engine.Endpoint `json:"endpoints"`
 	}
@@ -87,7 +86,7 @@ func readEndpoints(c *call.Call, needURL bool) ([]engine.Endpoint, error) {
 	return body.Endpoints, nil
 }
 
-func (a *API) listURLGroups(c *call.Call) (any, error) {
+func (a *API) listURLGroups(c *request.Call) (any, error) {
 	groups := c.Account.Groups()
 	list := make([]api.URLGroup, len(groups))
 	for i, g := range groups {
@@ -96,14 +95,14 @@ func (a *API) listURLGroups(c *call.Call) (any, error) {
 	return list, nil
 }
 
-func (a *API) getURLGroup(c *call.Call) (any, error) {
+func (a *API) getURLGroup(c *request.Call) (any, error) {
 	g, err := c.Account.Group(c.Vars["urlGroupName"])
 	return groupBody(g), err
 }
 
 // deleteURLGroup succeeds for a group that does not exist: clients delete
 // without checking first when they clean up.
-func (a *API) deleteURLGroup(c *call.Call) (any, error) {
+func (a *API) deleteURLGroup(c *request.Call) (any, error) {
 	return response.Empty, c.Account.DeleteGroup(c.Vars["urlGroupName"])
 }
 

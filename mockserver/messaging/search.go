@@ -3,7 +3,7 @@ package messaging
 import (
 	"github.com/understudy-mock/understudy/engine"
 	"github.com/understudy-mock/understudy/engine/search"
-	"github.com/understudy-mock/understudy/mockserver/call"
+	"github.com/understudy-mock/understudy/mockserver/request"
 	"github.com/understudy-mock/understudy/mockserver/response"
 	"github.com/understudy-mock/understudy/spec/api"
 )
@@ -20,7 +20,7 @@ var _ = Handlers.Add(table{
 // okText is the answer of the management API: the JSON string "OK" (decided: 11).
 var okText = response.Response{Body: "OK"}
 
-func (a *API) createSearchIndex(c *call.Call) (any, error) {
+func (a *API) createSearchIndex(c *request.Call) (any, error) {
 	var body api.SearchIndexCreate
 	if err := c.Read(&body); err != nil {
 		return nil, err
@@ -29,7 +29,7 @@ func (a *API) createSearchIndex(c *call.Call) (any, error) {
 	return searchIndexBody(index, c.Tenant.Username()), err
 }
 
-func (a *API) listSearchIndexes(c *call.Call) (any, error) {
+func (a *API) listSearchIndexes(c *request.Call) (any, error) {
 	indexes := c.Account.SearchIndexes().List()
 	list := make([]api.SearchIndex, len(indexes))
 	for i, index := range indexes {
@@ -38,12 +38,12 @@ func (a *API) listSearchIndexes(c *call.Call) (any, error) {
 	return list, nil
 }
 
-func (a *API) getSearchIndex(c *call.Call) (any, error) {
+func (a *API) getSearchIndex(c *request.Call) (any, error) {
 	index, err := c.Account.SearchIndexes().Get(c.Vars["id"])
 	return searchIndexBody(index, c.Tenant.Username()), err
 }
 
-func (a *API) renameSearchIndex(c *call.Call) (any, error) {
+func (a *API) renameSearchIndex(c *request.Call) (any, error) {
 	var body struct{ Name string }
 	if err := c.Read(&body); err != nil {
 		return nil, err
@@ -52,14 +52,14 @@ func (a *API) renameSearchIndex(c *call.Call) (any, error) {
 	return okText, err
 }
 
-func (a *API) resetSearchIndexTokens(c *call.Call) (any, error) {
+func (a *API) resetSearchIndexTokens(c *request.Call) (any, error) {
 	_, err := engine.ChangeSearch(c.Account, search.ResetTokensCommand{ID: c.Vars["id"]})
 	return okText, err
 }
 
 // deleteSearchIndex is the only operation on search indexes in the interface
 // document.
-func (a *API) deleteSearchIndex(c *call.Call) (any, error) {
+func (a *API) deleteSearchIndex(c *request.Call) (any, error) {
 	_, err := engine.ChangeSearch(c.Account, search.DeleteCommand{ID: c.Vars["id"]})
 	return okText, err
 }

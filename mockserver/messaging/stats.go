@@ -5,7 +5,7 @@ import (
 
 	"github.com/understudy-mock/understudy/engine/refusal"
 	"github.com/understudy-mock/understudy/engine/usage"
-	"github.com/understudy-mock/understudy/mockserver/call"
+	"github.com/understudy-mock/understudy/mockserver/request"
 	"github.com/understudy-mock/understudy/spec/api"
 )
 
@@ -15,7 +15,7 @@ var _ = Handlers.Add(table{
 
 // getUsageStatistics reports on the account of the credentials; any other id is
 // not found.
-func (a *API) getUsageStatistics(c *call.Call) (any, error) {
+func (a *API) getUsageStatistics(c *request.Call) (any, error) {
 	if id := c.Vars["id"]; id != c.Tenant.ID {
 		return nil, refusal.Of(refusal.NotFound, "messaging user", id, "not found: must be the id of the account that the credentials belong to")
 	}

@@ -11,7 +11,6 @@ package saved
 
 import (
 	"github.com/understudy-mock/understudy/engine"
-	"github.com/understudy-mock/understudy/mockserver/call"
 	"github.com/understudy-mock/understudy/mockserver/request"
 	"github.com/understudy-mock/understudy/mockserver/tenant"
 )
@@ -23,13 +22,13 @@ type States struct {
 		Save() map[string]int
 		Load(map[string]int)
 	}
-	Configure  func(*call.Call, *engine.PublishRequest, request.Settings) error // reads options
-	Neutralise func(*call.Call)                                                 // makes names of a dialect neutral
-	Known      func(operation string) bool                                      // reports whether faults may name an operation
+	Configure  func(*request.Call, *engine.PublishRequest, request.Settings) error // reads options
+	Neutralise func(*request.Call)                                                 // makes names of a dialect neutral
+	Known      func(operation string) bool                                         // reports whether faults may name an operation
 	Points     *Points
 }
 
-type table = call.Table[*States]
+type table = request.Table[*States]
 
 // Handlers has all handlers by operation.
 var Handlers = table{}

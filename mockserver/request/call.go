@@ -1,4 +1,4 @@
-package call
+package request
 
 import (
 	"encoding/json"
