@@ -12,11 +12,11 @@ import (
 	"unicode"
 
 	"github.com/understudy-mock/understudy/engine/vector"
-	"github.com/understudy-mock/understudy/mockserver/call"
 	"github.com/understudy-mock/understudy/mockserver/control"
-	"github.com/understudy-mock/understudy/mockserver/gate/origin"
+	"github.com/understudy-mock/understudy/mockserver/gate"
 	"github.com/understudy-mock/understudy/mockserver/listener"
 	"github.com/understudy-mock/understudy/mockserver/messaging"
+	"github.com/understudy-mock/understudy/mockserver/request"
 	"github.com/understudy-mock/understudy/mockserver/response"
 	"github.com/understudy-mock/understudy/mockserver/stub"
 	"github.com/understudy-mock/understudy/mockserver/tenant"
@@ -123,7 +123,7 @@ func ParseVectorIndex(text string) (vector.Config, error) { return messaging.Par
 const indexRoot = "/index/"
 
 // indexPath removes the prefix and the name of the index from the path.
-func indexPath(c *call.Call) {
+func indexPath(c *request.Call) {
 	escaped := c.Request.URL.EscapedPath()
 	if len(escaped) < len(indexRoot) || !strings.EqualFold(escaped[:len(indexRoot)], indexRoot) {
 		return
@@ -211,7 +211,7 @@ const developmentPort = "8080"
 func (s *Server) DevelopmentEnv() []EnvVar {
 	at, _ := url.Parse(s.URL()) // the server has built it
 	for _, d := range s.tenants.Spoken() {
-		if d.Env["DEV"] == "" || at.Scheme != "http" || !origin.LocalHost(at.Host) || s.tenants.TokenOf(s.tenants.First(), d) != d.Token {
+		if d.Env["DEV"] == "" || at.Scheme != "http" || !gate.LocalHost(at.Host) || s.tenants.TokenOf(s.tenants.First(), d) != d.Token {
 			continue
 		}
 		vars := []EnvVar{{d.Env["DEV"], "true"}}

@@ -5,9 +5,9 @@ import (
 
 	"github.com/understudy-mock/understudy/engine"
 	"github.com/understudy-mock/understudy/engine/refusal"
-	"github.com/understudy-mock/understudy/mockserver/call"
 	"github.com/understudy-mock/understudy/mockserver/control"
 	"github.com/understudy-mock/understudy/mockserver/messaging"
+	"github.com/understudy-mock/understudy/mockserver/request"
 	"github.com/understudy-mock/understudy/mockserver/saved"
 	"github.com/understudy-mock/understudy/mockserver/stub"
 	"github.com/understudy-mock/understudy/mockserver/tenant"
@@ -70,10 +70,10 @@ var (
 )
 
 // bind adds the handlers of a part of the server.
-func bind[T any](rows call.Table[T], part func(*Server) T) table {
+func bind[T any](rows request.Table[T], part func(*Server) T) table {
 	bound := table{}
 	for id, h := range rows {
-		bound[id] = func(s *Server, c *call.Call) (any, error) { return h(part(s), c) }
+		bound[id] = func(s *Server, c *request.Call) (any, error) { return h(part(s), c) }
 	}
 	return handlerTable.Add(bound)
 }

@@ -6,7 +6,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/understudy-mock/understudy/mockserver/call"
+	"github.com/understudy-mock/understudy/mockserver/request"
 	"github.com/understudy-mock/understudy/mockserver/response"
 	"github.com/understudy-mock/understudy/spec"
 	"github.com/understudy-mock/understudy/spec/header"
@@ -18,7 +18,7 @@ func (s *Server) HeaderPrefix() string { return s.tenants.Home().HeaderPrefix }
 
 // neutralise finds the dialect of a request and replaces its names by the
 // neutral ones (Svc-), which all code behind it uses.
-func (s *Server) neutralise(c *call.Call) {
+func (s *Server) neutralise(c *request.Call) {
 	c.Sent, c.SentQuery = c.Request.Header, c.Request.URL.RawQuery
 	c.Named, c.Mixed = s.tenants.Dialects().OfRequest(c.Request.Header, c.Request.URL.RawQuery)
 	c.Dialect = s.tenants.Home()
@@ -65,7 +65,7 @@ func parseQuery(again url.Values, query string) url.Values {
 // foreign refuses names of a dialect that the server does not serve, and names
 // of two dialects in one request. Control calls are exempt: they show the names
 // of clients as they were sent.
-func (s *Server) foreign(c *call.Call) error {
+func (s *Server) foreign(c *request.Call) error {
 	if c.Op.Area == "control_url" {
 		return nil
 	}
@@ -81,7 +81,7 @@ func (s *Server) foreign(c *call.Call) error {
 
 // speak fixes the dialect of an admitted call. The account keeps the dialect of
 // its first call; a call without names has the dialect of its account.
-func (s *Server) speak(c *call.Call) {
+func (s *Server) speak(c *request.Call) {
 	if c.Op.Area == "control_url" {
 		c.Dialect = s.neutral // the control API has no dialects
 		return
@@ -99,11 +99,11 @@ func (s *Server) speak(c *call.Call) {
 // unnamed is the dialect of a call without names: a dialect besides the default
 // one that has its path or development token, otherwise the dialect of the
 // account.
-func (s *Server) unnamed(c *call.Call) *spec.Dialect {
+func (s *Server) unnamed(c *request.Call) *spec.Dialect {
 	if c.AsTester {
 		return s.tenants.Usual(c.Tenant)
 	}
-	token := call.BearerToken(c.Header)
+	token := request.BearerToken(c.Header)
 	for _, d := range s.tenants.Dialects() {
 		if d != s.tenants.Home() && (token == d.Token || slices.ContainsFunc(d.Paths, func(start string) bool { return strings.HasPrefix(c.Request.URL.Path, start) })) {
 			return d
@@ -114,13 +114,13 @@ func (s *Server) unnamed(c *call.Call) *spec.Dialect {
 
 // namesHeaders reports whether bodies of the operation may name headers. Bodies of the vector
 // index, the key-value store and outside services are data, which must not be renamed.
-func namesHeaders(c *call.Call) bool {
+func namesHeaders(c *request.Call) bool {
 	return c.Op == nil || c.Op.Area != "vector_url" && c.Op.Area != "kv_url" && c.Op.Tag != "sink"
 }
 
 // neutraliseBody replaces the dialect's header names in a JSON body. The body
 // may be the first part of the request that shows the dialect.
-func (s *Server) neutraliseBody(c *call.Call) error {
+func (s *Server) neutraliseBody(c *request.Call) error {
 	if !c.Op.BodyJSON || c.Op.Area == "control_url" || !namesHeaders(c) {
 		return nil
 	}

@@ -3,8 +3,8 @@ package mockserver
 import (
 	"time"
 
-	"github.com/understudy-mock/understudy/mockserver/call"
 	"github.com/understudy-mock/understudy/mockserver/listener"
+	"github.com/understudy-mock/understudy/mockserver/request"
 	"github.com/understudy-mock/understudy/mockserver/response"
 	"github.com/understudy-mock/understudy/spec"
 )
@@ -32,13 +32,13 @@ func WithHandlers(change func(map[string]string), f func()) {
 	for id, mark := range marks {
 		switch mark {
 		case "panics":
-			handlerTable[id] = func(*Server, *call.Call) (any, error) { panic("a bug") }
+			handlerTable[id] = func(*Server, *request.Call) (any, error) { panic("a bug") }
 		case "wrong":
-			handlerTable[id] = func(*Server, *call.Call) (any, error) {
+			handlerTable[id] = func(*Server, *request.Call) (any, error) {
 				return response.Response{Body: map[string]int{"current": 1}}, nil
 			}
 		case "unencodable":
-			handlerTable[id] = func(*Server, *call.Call) (any, error) { return response.Response{Body: func() {}}, nil }
+			handlerTable[id] = func(*Server, *request.Call) (any, error) { return response.Response{Body: func() {}}, nil }
 		default:
 			handlerTable[id] = saved[id]
 		}

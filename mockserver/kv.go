@@ -7,7 +7,7 @@ import (
 	"net/url"
 	"strings"
 
-	"github.com/understudy-mock/understudy/mockserver/call"
+	"github.com/understudy-mock/understudy/mockserver/request"
 	"github.com/understudy-mock/understudy/mockserver/response"
 )
 
@@ -29,7 +29,7 @@ const clockHeader = "Understudy-Clock"
 
 // kvCall passes the call to the account's store, which has its own rules for
 // tokens, statuses and bodies.
-func (s *Server) kvCall(c *call.Call) (any, error) {
+func (s *Server) kvCall(c *request.Call) (any, error) {
 	path := "/" + strings.TrimPrefix(strings.TrimPrefix(c.Op.Path, kvPath), "/")
 	if command, ok := c.Vars["command"]; ok {
 		path = "/" + command

@@ -10,7 +10,7 @@ import (
 	"net/http"
 	"time"
 
-	"github.com/understudy-mock/understudy/mockserver/gate/origin"
+	"github.com/understudy-mock/understudy/mockserver/gate"
 	"github.com/understudy-mock/understudy/mockserver/response"
 	"github.com/understudy-mock/understudy/mockserver/traffic"
 	"github.com/understudy-mock/understudy/spec"
@@ -167,7 +167,7 @@ func (s *Server) serveOn(srv *http.Server, l net.Listener) {
 func (s *Server) Warnings() []string {
 	list := s.clocksAhead()
 	for _, l := range s.own {
-		if origin.LocalAddr(l.Addr().String()) {
+		if gate.LocalAddr(l.Addr().String()) {
 			continue
 		}
 		for _, w := range s.tenants.All() {
@@ -209,12 +209,12 @@ func (s *Server) clocksAhead() []string {
 // protocol that no listener of the server has there.
 func (s *Server) behindProxy() bool {
 	at := s.cfg.Advertise
-	if at == nil || len(s.own) == 0 || origin.LocalHost(at.Host) {
+	if at == nil || len(s.own) == 0 || gate.LocalHost(at.Host) {
 		return false
 	}
 	own := s.own[0].Addr()
 	_, port, _ := net.SplitHostPort(own.String())
-	return origin.LocalAddr(own.String()) || at.Scheme != s.cfg.scheme() || cmp.Or(at.Port(), map[string]string{"http": "80", "https": "443"}[at.Scheme]) != port
+	return gate.LocalAddr(own.String()) || at.Scheme != s.cfg.scheme() || cmp.Or(at.Port(), map[string]string{"http": "80", "https": "443"}[at.Scheme]) != port
 }
 
 // startingRate is how many requests a second are refused during the start: clients that repeat

@@ -11,7 +11,6 @@ import (
 	"golang.org/x/sync/semaphore"
 
 	"github.com/understudy-mock/understudy/engine/refusal"
-	"github.com/understudy-mock/understudy/mockserver/call"
 	"github.com/understudy-mock/understudy/mockserver/control"
 	"github.com/understudy-mock/understudy/mockserver/request"
 )
@@ -94,7 +93,7 @@ const (
 
 // takeTurn waits until the server may build the response of a large list.
 // endTurn must follow.
-func (s *Server) takeTurn(c *call.Call) error {
+func (s *Server) takeTurn(c *request.Call) error {
 	if c.Op.Method != http.MethodGet || !c.Op.List {
 		return nil
 	}
@@ -108,7 +107,7 @@ func (s *Server) takeTurn(c *call.Call) error {
 }
 
 // endTurn lets the next waiting list continue.
-func (s *Server) endTurn(c *call.Call) {
+func (s *Server) endTurn(c *request.Call) {
 	if c.Turn {
 		c.Turn = false
 		s.turns.Release(1)

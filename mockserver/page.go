@@ -6,8 +6,8 @@ import (
 	"io"
 	"net/http"
 
-	"github.com/understudy-mock/understudy/mockserver/call"
 	"github.com/understudy-mock/understudy/mockserver/control"
+	"github.com/understudy-mock/understudy/mockserver/request"
 	"github.com/understudy-mock/understudy/mockserver/response"
 )
 
@@ -33,15 +33,15 @@ var _ = handlerTable.Add(table{
 type forPage struct{}
 
 // showPage passes a call to the web page.
-func (s *Server) showPage(c *call.Call) (any, error) { return passed(c, s.page, "page") }
+func (s *Server) showPage(c *request.Call) (any, error) { return passed(c, s.page, "page") }
 
 // serveAgents passes a call to the tools for coding agents.
-func (s *Server) serveAgents(c *call.Call) (any, error) {
+func (s *Server) serveAgents(c *request.Call) (any, error) {
 	return passed(c, s.agents, "endpoint for coding agents")
 }
 
 // passed passes a call to a part of the server that is a client of the control API.
-func passed(c *call.Call, to http.Handler, part string) (any, error) {
+func passed(c *request.Call, to http.Handler, part string) (any, error) {
 	if to == nil {
 		return nil, control.Missing(part)
 	}
@@ -52,7 +52,7 @@ func passed(c *call.Call, to http.Handler, part string) (any, error) {
 
 // showHelp passes a call to the documentation, which needs nothing of the
 // server.
-func showHelp(s *Server, c *call.Call) (any, error) {
+func showHelp(s *Server, c *request.Call) (any, error) {
 	if s.parts.Docs == nil {
 		return nil, control.Missing("documentation")
 	}

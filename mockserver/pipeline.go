@@ -21,8 +21,7 @@ import (
 
 	"github.com/understudy-mock/understudy/engine"
 	"github.com/understudy-mock/understudy/engine/refusal"
-	"github.com/understudy-mock/understudy/mockserver/call"
-	"github.com/understudy-mock/understudy/mockserver/gate/origin"
+	"github.com/understudy-mock/understudy/mockserver/gate"
 	"github.com/understudy-mock/understudy/mockserver/request"
 	"github.com/understudy-mock/understudy/mockserver/response"
 	"github.com/understudy-mock/understudy/mockserver/tenant"
@@ -34,7 +33,7 @@ import (
 // visit is a request on its way through the pipeline. Later requests use its memory
 // again: whatever keeps a part of a request must not keep the visit or its maps.
 type visit struct {
-	call     call.Call
+	call     request.Call
 	exchange Exchange
 	route    mux.RouteMatch
 
@@ -47,7 +46,7 @@ var visitPool = sync.Pool{New: func() any { return &visit{vars: map[string]strin
 
 func newVisit(r *http.Request) *visit {
 	v := visitPool.Get().(*visit)
-	v.call = call.Call{Request: r, Arrived: r, Query: v.query, Buffer: v.buffer[:0]}
+	v.call = request.Call{Request: r, Query: v.query, Buffer: v.buffer[:0]}
 	v.exchange = Exchange{Method: r.Method, Path: mask.URL(requestURI(r))}
 	v.route.Vars = v.vars
 	return v
@@ -75,19 +74,17 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request) {
 	v := newVisit(r)
 	defer v.free()
 	c, x := &v.call, &v.exchange
-	origin.Allow(w.Header(), r)
-	defer c.Leave()
+	gate.Allow(w.Header(), r)
+	defer func() { s.incoming.Release(c.Taken) }() // whatever keeps the body has counted it by now
+	defer s.endTurn(c)
 	out, err := s.respond(w, v)
+	if errors.Is(err, request.ErrAnswered) {
+		return
+	}
 	if err != nil {
 		out = s.failed(c, err, x)
 	}
-	if c.Elsewhere {
-		s.incoming.Release(c.Taken)
-		return
-	}
-	defer func() { s.incoming.Release(c.Taken) }() // whatever keeps the body has counted it by now
-	defer s.endTurn(c)
-	s.fleet.Part(w, c)
+	s.fleet.Part(w, r)
 	s.touch(c)
 	func() {
 		defer s.record(c, x) // also if the connection is ended on purpose
@@ -101,7 +98,7 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request) {
 
 // touch notifies followers of the accounts of a command that they have changed;
 // the log reports messages itself.
-func (s *Server) touch(c *call.Call) {
+func (s *Server) touch(c *request.Call) {
 	if c.Op == nil || c.Tenant == nil || c.Op.Method == http.MethodGet || c.Op.Hot {
 		return
 	}
@@ -123,11 +120,7 @@ func (s *Server) respond(w http.ResponseWriter, v *visit) (out response.Response
 			out, err = response.Response{}, fmt.Errorf("panic: %v", fault)
 		}
 	}()
-	arrived := s.fleet.Arrive(c)
 	s.neutralise(c)
-	if arrived != nil {
-		return response.Response{}, arrived
-	}
 	if c.Request.Method == http.MethodOptions {
 		return s.options(c)
 	}
@@ -157,19 +150,18 @@ func (s *Server) respond(w http.ResponseWriter, v *visit) (out response.Response
 		return response.Response{}, admitted
 	}
 	for {
-		if elsewhere, err := s.fleet.Place(w, c); elsewhere || err != nil {
+		if err := s.fleet.Place(w, c); err != nil {
 			return response.Response{}, err
 		}
-		if out, err = s.act(w, c, found); !errors.Is(err, call.ErrLeaves) {
+		if out, err = s.act(w, c, found); !errors.Is(err, tenant.ErrLeaves) {
 			return out, err
 		}
-		c.Leave()
 		c.Body = c.SentBody
 	}
 }
 
 // act checks the request and runs the handler.
-func (s *Server) act(w http.ResponseWriter, c *call.Call, found route) (response.Response, error) {
+func (s *Server) act(w http.ResponseWriter, c *request.Call, found route) (response.Response, error) {
 	s.speak(c)
 	var fault response.Response
 	faulty := false
@@ -212,7 +204,7 @@ func (s *Server) act(w http.ResponseWriter, c *call.Call, found route) (response
 }
 
 // answerHead answers HEAD as GET; net/http drops the body.
-func answerHead(c *call.Call) {
+func answerHead(c *request.Call) {
 	if c.Request.Method == http.MethodHead {
 		r := *c.Request
 		r.Method = http.MethodGet
@@ -222,7 +214,7 @@ func answerHead(c *call.Call) {
 
 // keep makes changes of a control call durable that are not part of the state
 // of an account, such as stubs and faults.
-func (s *Server) keep(c *call.Call) error {
+func (s *Server) keep(c *request.Call) error {
 	var changed []*tenant.Tenant
 	switch {
 	case c.Op.Large: // a document of all accounts
@@ -250,7 +242,7 @@ const maxDocument = 4 << 30
 const trustedLength = 16 << 20
 
 // readBody reads the body of a call, at most once.
-func (s *Server) readBody(w http.ResponseWriter, c *call.Call) (err error) {
+func (s *Server) readBody(w http.ResponseWriter, c *request.Call) (err error) {
 	if c.Body != nil {
 		return nil
 	}
@@ -263,7 +255,7 @@ func (s *Server) readBody(w http.ResponseWriter, c *call.Call) (err error) {
 }
 
 // read reads the body, at most limit bytes.
-func (s *Server) read(w http.ResponseWriter, c *call.Call, limit int64) ([]byte, error) {
+func (s *Server) read(w http.ResponseWriter, c *request.Call, limit int64) ([]byte, error) {
 	r := c.Request
 	if r.ContentLength == 0 || r.Body == nil {
 		return nil, nil
@@ -296,7 +288,7 @@ func (s *Server) read(w http.ResponseWriter, c *call.Call, limit int64) ([]byte,
 }
 
 // failed builds the response to an error, and records it in the exchange.
-func (s *Server) failed(c *call.Call, err error, x *Exchange) response.Response {
+func (s *Server) failed(c *request.Call, err error, x *Exchange) response.Response {
 	e := response.Failure(inQuery(c, err))
 	if e.Internal() {
 		s.cfg.Log.Error("request failed", "operation", x.OperationID, "error", err)
@@ -315,7 +307,7 @@ func (s *Server) failed(c *call.Call, err error, x *Exchange) response.Response 
 
 // inQuery names the place of a value that the engine has refused: a parameter of the
 // query, such as cursor.
-func inQuery(c *call.Call, err error) error {
+func inQuery(c *request.Call, err error) error {
 	if wrong, ok := err.(*refusal.Error); ok && wrong.Place == "" && wrong.Want != "" && c.Query.Has(wrong.What) { //nolint:errorlint // what is wrapped has a place
 		placed := *wrong
 		placed.Place = "query " + wrong.What
@@ -338,7 +330,7 @@ func (s *Server) linkHelp(h http.Header, text string) {
 
 // write checks the response against the OpenAPI document, and sends it with the
 // names of the dialect.
-func (s *Server) write(w http.ResponseWriter, c *call.Call, out response.Response, x *Exchange) {
+func (s *Server) write(w http.ResponseWriter, c *request.Call, out response.Response, x *Exchange) {
 	if out.Stream != nil {
 		s.endTurn(c)
 		ctx, cancel := context.WithCancel(c.Request.Context())
@@ -409,7 +401,7 @@ var unmaskedOperations = []string{
 var payloadAreas = []string{"kv_url", "vector_url"}
 
 // record puts the exchange into the journal of its account.
-func (s *Server) record(c *call.Call, x *Exchange) {
+func (s *Server) record(c *request.Call, x *Exchange) {
 	if isControl(c) || x.Method == http.MethodOptions {
 		return
 	}
@@ -431,14 +423,14 @@ func (s *Server) record(c *call.Call, x *Exchange) {
 
 // isControl reports whether a call is one of the tester, and not one of a client or of the
 // application to an outside service.
-func isControl(c *call.Call) bool {
+func isControl(c *request.Call) bool {
 	return c.Op != nil && c.Op.Area == "control_url" && !strings.HasPrefix(c.Op.ID, "outside")
 }
 
 // redactExchange redacts what the journal keeps of a request that publishes redacted messages. The
 // body of a request for several messages contains headers too; the response to a GET contains
 // what it reads. Of a request that was refused, the redaction may be unknown.
-func redactExchange(c *call.Call, x *Exchange) {
+func redactExchange(c *request.Call, x *Exchange) {
 	r := c.Redact
 	if id := c.Vars["workflowRunId"]; id != "" && c.Tenant != nil {
 		r = r.And(c.Tenant.Account.Redaction(id, ""))
@@ -460,7 +452,7 @@ func redactExchange(c *call.Call, x *Exchange) {
 }
 
 // namesRedaction reports whether a request asks for a redaction, in any dialect.
-func namesRedaction(c *call.Call) bool {
+func namesRedaction(c *request.Call) bool {
 	const option = "redact-fields"
 	for name := range c.Sent {
 		if strings.Contains(strings.ToLower(name), option) {
@@ -475,7 +467,7 @@ func namesRedaction(c *call.Call) bool {
 // a call to a real destination, because that destination may have made this
 // request: tests call settle between commands that must not overlap with that
 // call.
-func (s *Server) serialize(c *call.Call) {
+func (s *Server) serialize(c *request.Call) {
 	if isProbe(c) {
 		return
 	}
@@ -487,7 +479,7 @@ func (s *Server) serialize(c *call.Call) {
 		if !s.tenants.Repeats(w) {
 			continue
 		}
-		ctx, cancel := c.WhileHere(c.Request.Context())
+		ctx, cancel := c.Tenant.WhileHere(c.Request.Context())
 		if w.Outside.Tell(cancel) {
 			_ = w.Account.Settle(ctx) // ends early when an attempt calls a real destination
 		}
@@ -500,7 +492,7 @@ func (s *Server) serialize(c *call.Call) {
 var probeOperations = []string{"controlHealth", "controlLivez", "controlMetrics", "controlReadyz"}
 
 // isProbe reports whether a call is one of probeOperations.
-func isProbe(c *call.Call) bool { return c.Op != nil && slices.Contains(probeOperations, c.Op.ID) }
+func isProbe(c *request.Call) bool { return c.Op != nil && slices.Contains(probeOperations, c.Op.ID) }
 
 // tellFailure logs a failed attempt and what follows from it. An attempt that
 // will be retried has the level info, a final failure has the level warn.
@@ -562,7 +554,7 @@ func (s *Server) pageURL(w *tenant.Tenant, view string) string {
 
 // tellRequest logs a request that was refused, or whose answer has a warning, except for the
 // page's own calls.
-func (s *Server) tellRequest(c *call.Call, x *Exchange, err error) {
+func (s *Server) tellRequest(c *request.Call, x *Exchange, err error) {
 	text, reason, status := "request accepted with a warning", c.Warning(), 0
 	if err != nil {
 		e := response.Branded(c.Dialect, response.Failure(err))
@@ -603,7 +595,7 @@ const originalHeader = "Understudy-Original-Message"
 // as calls an operation of the interface as an account on behalf of the tester:
 // it needs no credentials, no faults apply, and the journal of requests does
 // not record it, because that journal is for what clients do.
-func (s *Server) as(c *call.Call) (any, error) {
+func (s *Server) as(c *request.Call) (any, error) {
 	w := s.tenants.ByID(c.Vars["account"])
 	if w == nil {
 		return nil, refusal.Of(refusal.NotFound, "account", c.Vars["account"], "not found")
@@ -618,7 +610,7 @@ func (s *Server) as(c *call.Call) (any, error) {
 		return nil, response.Invalid("path " + response.Shorten(escaped) + ": must be the path of an operation, such as v2/dlq")
 	}
 	r.URL, r.ContentLength = &u, int64(len(c.Body))
-	probe := &visit{call: call.Call{Request: r}}
+	probe := &visit{call: request.Call{Request: r}}
 	s.neutralise(&probe.call)
 	found, _, err := s.match(probe)
 	if err != nil {
@@ -633,7 +625,7 @@ func (s *Server) as(c *call.Call) (any, error) {
 		}
 	}
 	r.Header.Set("Authorization", w.Authorization(found.op.Area, probe.call.Asked))
-	visit := &visit{call: call.Call{Request: r, AsTester: true, Body: c.Body, Original: r.Header.Get(originalHeader)}}
+	visit := &visit{call: request.Call{Request: r, AsTester: true, Body: c.Body, Original: r.Header.Get(originalHeader)}}
 	r.Header.Del(originalHeader)
 	inner := &visit.call
 	out, err := s.respond(nil, visit)

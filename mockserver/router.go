@@ -11,8 +11,8 @@ import (
 	"github.com/gorilla/mux"
 
 	"github.com/understudy-mock/understudy/internal/similar"
-	"github.com/understudy-mock/understudy/mockserver/call"
-	"github.com/understudy-mock/understudy/mockserver/gate/origin"
+	"github.com/understudy-mock/understudy/mockserver/gate"
+	"github.com/understudy-mock/understudy/mockserver/request"
 	"github.com/understudy-mock/understudy/mockserver/response"
 	"github.com/understudy-mock/understudy/spec"
 )
@@ -21,7 +21,7 @@ import (
 // documents. Each area adds its own rows.
 var handlerTable = table{}
 
-type table = call.Table[*Server]
+type table = request.Table[*Server]
 
 // routes builds the router from the documents.
 func (s *Server) routes(docs ...*spec.Document) (*mux.Router, error) {
@@ -267,16 +267,16 @@ func editsOf(segments []string, fixed string, open bool) int {
 
 // handler reads a call, calls the engine once, and returns the body of the answer, or a
 // response.Response.
-type handler func(*Server, *call.Call) (any, error)
+type handler func(*Server, *request.Call) (any, error)
 
 // options answers OPTIONS with the methods of the path. A CORS preflight from a
 // page of this machine is granted what it requests. A preflight of an unknown
 // path passes too, so that the page receives the error of its request.
-func (s *Server) options(c *call.Call) (response.Response, error) {
+func (s *Server) options(c *request.Call) (response.Response, error) {
 	allowed := s.allowed(c.Request)
 	in, out := c.Request.Header, http.Header{}
 	method := in.Get("Access-Control-Request-Method")
-	if method != "" && origin.Loopback(in.Get("Origin")) {
+	if method != "" && gate.Loopback(in.Get("Origin")) {
 		methods := allowed
 		if len(methods) == 0 {
 			methods = []string{method}

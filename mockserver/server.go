@@ -26,12 +26,10 @@ import (
 	"github.com/understudy-mock/understudy/engine/refusal"
 	"github.com/understudy-mock/understudy/engine/store"
 	"github.com/understudy-mock/understudy/engine/vector"
-	"github.com/understudy-mock/understudy/mockserver/call"
 	"github.com/understudy-mock/understudy/mockserver/control"
 	"github.com/understudy-mock/understudy/mockserver/delivery"
 	"github.com/understudy-mock/understudy/mockserver/explore"
 	"github.com/understudy-mock/understudy/mockserver/gate"
-	"github.com/understudy-mock/understudy/mockserver/gate/origin"
 	"github.com/understudy-mock/understudy/mockserver/kv"
 	"github.com/understudy-mock/understudy/mockserver/listener"
 	"github.com/understudy-mock/understudy/mockserver/messaging"
@@ -146,6 +144,7 @@ type Server struct {
 	early   *rate.Limiter // of what starting answers
 	tenants *tenant.Registry
 	fleet   Fleet
+	handler http.Handler // serve, in that of the fleet
 
 	mu         sync.Mutex // guards violations
 	violations []string   // answers of the server that violated the document
@@ -193,6 +192,7 @@ func prepareServer(cfg Config) (*Server, func() error, error) {
 	if s.fleet == nil {
 		s.fleet = alone{cfg.Store}
 	}
+	s.handler = s.fleet.Handler(http.HandlerFunc(s.serve))
 	s.neutral = spec.BuiltInDialects()[0]
 	s.kvCapacity = kv.NewCapacity(ofKV(cfg.Memory))
 	s.undo = saved.NewPoints(ofUndo(cfg.Memory))
@@ -220,7 +220,7 @@ func (s *Server) openAccounts(cfg tenant.Config, shared bool) (err error) {
 		return err
 	}
 	s.fleet.Attach(control.FleetHost{
-		Accounts: s.tenants, ReadBody: s.readBody, Made: s.made, Leaving: func() { s.NotReady("the server leaves the fleet") },
+		Accounts: s.tenants, ReadBody: s.readBody, Made: s.delivery.Made, Leaving: func() { s.NotReady("the server leaves the fleet") },
 	})
 	s.control = &control.Service{Server: s.controlled()}
 	s.messaging = &messaging.API{Accounts: s.tenants, Strict: s.cfg.StrictOptions, TraceContext: s.cfg.TraceContext, MaxAnswer: inTransit(s.cfg.Memory), Embeds: func(index string) bool {
@@ -231,7 +231,7 @@ func (s *Server) openAccounts(cfg tenant.Config, shared bool) (err error) {
 	}
 	s.gate = &gate.Gate{
 		Accounts: s.tenants, Neutral: s.neutral, ControlToken: s.cfg.ControlToken, NeedsToken: s.cfg.controlNeedsToken(),
-		ReadOnly: s.cfg.Replay != nil, HostNames: hostNames(&s.cfg), Made: s.made, Log: s.cfg.Log,
+		ReadOnly: s.cfg.Replay != nil, HostNames: hostNames(&s.cfg), Made: s.delivery.Made, Log: s.cfg.Log,
 	}
 	if shared {
 		s.tenants.ShareDevelopmentAccount()
@@ -445,7 +445,7 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	case s.cfg.conduct != nil:
 		s.cfg.conduct.Serve(w, r, http.HandlerFunc(s.serve))
 	default:
-		s.serve(w, r)
+		s.handler.ServeHTTP(w, r)
 	}
 }
 
@@ -495,10 +495,6 @@ func (s *Server) Violations() []string {
 	return append([]string(nil), s.violations...)
 }
 
-// made reports whether the request is a delivery of this server or of another
-// server of its fleet.
-func (s *Server) made(c *call.Call) bool { return c.Made || s.delivery.Made(c.Request) }
-
 // controlNeedsToken reports whether callers on this machine need the control token, too.
 func (c *Config) controlNeedsToken() bool { return c.ControlToken != "" && !c.ControlOpenOnLoopback }
 
@@ -508,13 +504,13 @@ func (c *Config) controlNeedsToken() bool { return c.ControlToken != "" && !c.Co
 func hostNames(cfg *Config) []string {
 	var names []string
 	if name, err := os.Hostname(); err == nil {
-		names = append(names, origin.HostName(name))
+		names = append(names, gate.HostName(name))
 	}
 	for _, address := range []string{cfg.Addr, cfg.RegionAddr, cfg.ManagementAddr, cfg.VectorAddr} {
-		names = append(names, origin.HostName(address))
+		names = append(names, gate.HostName(address))
 	}
 	if cfg.Advertise != nil {
-		names = append(names, origin.HostName(cfg.Advertise.Host))
+		names = append(names, gate.HostName(cfg.Advertise.Host))
 	}
 	return names
 }

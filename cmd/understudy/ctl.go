@@ -26,7 +26,7 @@ import (
 	"golang.org/x/term"
 
 	"github.com/understudy-mock/understudy/internal/command"
-	"github.com/understudy-mock/understudy/mockserver/gate/origin"
+	"github.com/understudy-mock/understudy/mockserver/gate"
 	"github.com/understudy-mock/understudy/mockserver/saved"
 	"github.com/understudy-mock/understudy/mockserver/stub"
 	"github.com/understudy-mock/understudy/spec"
@@ -595,7 +595,7 @@ func (h *HealthCmd) Run(e *env) error {
 	var answer json.RawMessage
 	err := c.call(e, http.MethodGet, "readyz", nil, nil, &answer)
 	_, other := errors.AsType[wrongScheme](err)
-	if host, plain := strings.CutPrefix(h.URL.base(), "http://"); other && plain && origin.LocalHost(host) {
+	if host, plain := strings.CutPrefix(h.URL.base(), "http://"); other && plain && gate.LocalHost(host) {
 		c.URL = address("https://" + host)
 		return c.call(e, http.MethodGet, "readyz", nil, nil, &answer)
 	}

@@ -17,7 +17,7 @@ import (
 	"github.com/understudy-mock/understudy/mockserver"
 	"github.com/understudy-mock/understudy/mockserver/fleet"
 	"github.com/understudy-mock/understudy/mockserver/fleet/jetstream"
-	"github.com/understudy-mock/understudy/mockserver/gate/origin"
+	"github.com/understudy-mock/understudy/mockserver/gate"
 	"github.com/understudy-mock/understudy/spec/mask"
 )
 
@@ -148,7 +148,7 @@ func isCluster(data dataPlace) bool {
 // this one, and a secret, because a forwarded request states the address of its client.
 func (c *ServeCmd) fleetFlags() error {
 	for _, addr := range []string{c.Addr, c.ListenRegion, c.ListenManagement, c.ListenVector} {
-		if addr == "" || origin.LocalHost(addr) {
+		if addr == "" || gate.LocalHost(addr) {
 			continue
 		}
 		switch host, _, err := net.SplitHostPort(addr); {

@@ -26,7 +26,7 @@ import (
 	"github.com/understudy-mock/understudy/engine/store"
 	"github.com/understudy-mock/understudy/mockserver"
 	"github.com/understudy-mock/understudy/mockserver/fleet"
-	"github.com/understudy-mock/understudy/mockserver/gate/origin"
+	"github.com/understudy-mock/understudy/mockserver/gate"
 	"github.com/understudy-mock/understudy/mockserver/otlp"
 	"github.com/understudy-mock/understudy/spec"
 	"github.com/understudy-mock/understudy/spec/mask"
@@ -442,7 +442,7 @@ func textOfFlag(v reflect.Value) string {
 func hostsHint(advertised, listens string) string {
 	name, port := hostPort(advertised)
 	address, at := hostPort(listens)
-	if _, err := netip.ParseAddr(name); err == nil || port != at || origin.LocalHost(name) || !origin.LocalHost(address) {
+	if _, err := netip.ParseAddr(name); err == nil || port != at || gate.LocalHost(name) || !gate.LocalHost(address) {
 		return ""
 	}
 	return fmt.Sprintf(" For programs on this machine, add this line to /etc/hosts:\n\n%s %s", address, name)

@@ -12,7 +12,7 @@ import (
 
 	"github.com/understudy-mock/understudy/mockserver"
 	"github.com/understudy-mock/understudy/mockserver/certificate"
-	"github.com/understudy-mock/understudy/mockserver/gate/origin"
+	"github.com/understudy-mock/understudy/mockserver/gate"
 )
 
 // tlsFlags are the flags of a server with TLS.
@@ -87,19 +87,19 @@ func (c *ServeCmd) closeTLS() error {
 func certifiedNames(cfg *mockserver.Config) []string {
 	names, everywhere := []string{"localhost", "127.0.0.1", "::1"}, false
 	if name, err := os.Hostname(); err == nil {
-		names = append(names, origin.HostName(name))
+		names = append(names, gate.HostName(name))
 	}
 	for _, address := range []string{cfg.Addr, cfg.RegionAddr, cfg.ManagementAddr, cfg.VectorAddr} {
 		host, _, err := net.SplitHostPort(address)
 		ip := net.ParseIP(host)
 		everywhere = everywhere || err == nil && (host == "" || ip.IsUnspecified())
 		if host != "" && !ip.IsUnspecified() {
-			names = append(names, origin.HostName(address))
+			names = append(names, gate.HostName(address))
 		}
 	}
 	switch {
 	case cfg.Advertise != nil:
-		names = append(names, origin.HostName(cfg.Advertise.Host))
+		names = append(names, gate.HostName(cfg.Advertise.Host))
 	case everywhere:
 		list, _ := net.InterfaceAddrs() // on error, only loopback addresses are known
 		for _, one := range list {

@@ -2,7 +2,7 @@ package control
 
 import (
 	"github.com/understudy-mock/understudy/engine/refusal"
-	"github.com/understudy-mock/understudy/mockserver/call"
+	"github.com/understudy-mock/understudy/mockserver/request"
 	"github.com/understudy-mock/understudy/mockserver/tenant"
 )
 
@@ -12,13 +12,13 @@ var _ = Handlers.Add(table{
 	"controlPutAccount": (*Service).putAccount,
 })
 
-func (s *Service) accounts(*call.Call) (any, error) {
+func (s *Service) accounts(*request.Call) (any, error) {
 	return map[string]any{"accounts": s.Tenants.IDs()}, nil
 }
 
 // putAccount creates an account, for example one per test; its token is derived
 // from the id. An existing account is returned unchanged.
-func (s *Service) putAccount(c *call.Call) (any, error) {
+func (s *Service) putAccount(c *request.Call) (any, error) {
 	var body struct{ Password string }
 	if len(c.Body) > 0 {
 		if err := c.Read(&body); err != nil {
@@ -45,7 +45,7 @@ func (s *Service) credentials(w *tenant.Tenant) map[string]any {
 
 // account returns what a client of the account needs: its credentials, the
 // environment, the prefix of configuration headers.
-func (s *Service) account(c *call.Call) (any, error) {
+func (s *Service) account(c *request.Call) (any, error) {
 	w := s.Tenants.ByID(c.Vars["id"])
 	if w == nil {
 		return nil, refusal.Of(refusal.NotFound, "account", c.Vars["id"], "not found")

@@ -10,7 +10,7 @@ import (
 
 	"github.com/understudy-mock/understudy/engine"
 	"github.com/understudy-mock/understudy/engine/refusal"
-	"github.com/understudy-mock/understudy/mockserver/call"
+	"github.com/understudy-mock/understudy/mockserver/request"
 	"github.com/understudy-mock/understudy/mockserver/response"
 	"github.com/understudy-mock/understudy/mockserver/tenant"
 	"github.com/understudy-mock/understudy/mockserver/traffic"
@@ -52,7 +52,7 @@ func (w *Condition) check(operation func(id string) bool) error {
 			return response.Invalid(fmt.Sprintf("body /%s: does not apply to %s; conditions of %s: %s", key, w.On, w.On, strings.Join(awaitKeys[w.On], ", ")))
 		}
 	}
-	if states := slices.Concat(call.MessageStates, call.RunStates); w.State != "" && !slices.Contains(states, w.State) {
+	if states := slices.Concat(request.MessageStates, request.RunStates); w.State != "" && !slices.Contains(states, w.State) {
 		return response.RefusedValue("body", "/state", w.State, response.Unfit("", "one of "+strings.Join(states, ", ")))
 	}
 	if w.Operation != "" && !operation(w.Operation) {
@@ -63,7 +63,7 @@ func (w *Condition) check(operation func(id string) bool) error {
 
 // await answers as soon as the condition holds. After the timeout the error says how
 // many entries matched. It does not poll: each new entry wakes it.
-func (s *Service) await(c *call.Call) (any, error) {
+func (s *Service) await(c *request.Call) (any, error) {
 	var want Condition
 	if err := c.Read(&want); err != nil {
 		return nil, err

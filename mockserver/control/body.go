@@ -7,8 +7,8 @@ import (
 	"unicode/utf8"
 
 	"github.com/understudy-mock/understudy/engine/refusal"
-	"github.com/understudy-mock/understudy/mockserver/bodies"
-	"github.com/understudy-mock/understudy/mockserver/call"
+	"github.com/understudy-mock/understudy/mockserver/messaging"
+	"github.com/understudy-mock/understudy/mockserver/request"
 	"github.com/understudy-mock/understudy/mockserver/response"
 	"github.com/understudy-mock/understudy/mockserver/traffic"
 )
@@ -16,7 +16,7 @@ import (
 var _ = Handlers.Add(table{"controlBody": (*Service).body})
 
 // bodySources find a body by the kind and the id of its owner and the name of the body. Sorted.
-var bodySources = map[string]func(c *call.Call, id, place string) ([]byte, error){
+var bodySources = map[string]func(c *request.Call, id, place string) ([]byte, error){
 	"dlq":      entryBody,
 	"messages": messageBody,
 	"requests": requestBody,
@@ -34,7 +34,7 @@ type bodyPart struct {
 }
 
 // body returns a part of one body; it does not copy the rest.
-func (*Service) body(c *call.Call) (any, error) {
+func (*Service) body(c *request.Call) (any, error) {
 	id, place := c.Vars["id"], c.Query.Get("place")
 	whole, err := bodySources[c.Vars["kind"]](c, id, place)
 	if err != nil {
@@ -60,7 +60,7 @@ func noBody(of, place string) error {
 }
 
 // messageBody is the body of a message, or of one of its attempts: request-1, response-1.
-func messageBody(c *call.Call, id, place string) ([]byte, error) {
+func messageBody(c *request.Call, id, place string) ([]byte, error) {
 	if place == "" {
 		t, err := c.Account.Trace(id)
 		return t.Message.Body, err
@@ -81,7 +81,7 @@ func messageBody(c *call.Call, id, place string) ([]byte, error) {
 }
 
 // requestBody is the body of a request in the journal, or of its response, by position.
-func requestBody(c *call.Call, position, place string) ([]byte, error) {
+func requestBody(c *request.Call, position, place string) ([]byte, error) {
 	n, err := strconv.Atoi(position)
 	list, _ := c.Tenant.Requests.List(1, traffic.Filter{Position: &n})
 	switch {
@@ -96,7 +96,7 @@ func requestBody(c *call.Call, position, place string) ([]byte, error) {
 }
 
 // entryBody is the body or payload of a DLQ entry, or the last answer, or its error.
-func entryBody(c *call.Call, id, place string) ([]byte, error) {
+func entryBody(c *request.Call, id, place string) ([]byte, error) {
 	e, err := c.Account.DLQEntry(id)
 	switch {
 	case err != nil:
@@ -114,7 +114,7 @@ func entryBody(c *call.Call, id, place string) ([]byte, error) {
 }
 
 // runBody is the payload of a run, its output, or the output of a step, such as step-0.
-func runBody(c *call.Call, id, place string) ([]byte, error) {
+func runBody(c *request.Call, id, place string) ([]byte, error) {
 	t, err := c.Account.RunTrace(id)
 	if err != nil {
 		return nil, err
@@ -127,7 +127,7 @@ func runBody(c *call.Call, id, place string) ([]byte, error) {
 	case place == "output":
 		return t.Run.Result, nil
 	case isStep && err == nil && n >= 0 && n < len(t.Spans):
-		if out := bodies.Step(&t.Spans[n].Step).Out; out != nil {
+		if out := messaging.Step(&t.Spans[n].Step).Out; out != nil {
 			return []byte(*out), nil
 		}
 		return nil, nil

@@ -10,7 +10,7 @@ import (
 	"github.com/understudy-mock/understudy/engine"
 	"github.com/understudy-mock/understudy/engine/clock"
 	"github.com/understudy-mock/understudy/engine/refusal"
-	"github.com/understudy-mock/understudy/mockserver/call"
+	"github.com/understudy-mock/understudy/mockserver/request"
 	"github.com/understudy-mock/understudy/mockserver/response"
 	"github.com/understudy-mock/understudy/mockserver/tenant"
 	"github.com/understudy-mock/understudy/spec/api"
@@ -30,12 +30,12 @@ func (s *Service) clockBody(w *tenant.Tenant) api.Clock {
 	return api.Clock{Mode: s.Tenants.Mode(w), Now: s.Tenants.Glance(w).UnixMilli()} // health must not wait for the lock of the account
 }
 
-func (s *Service) clock(c *call.Call) (any, error) {
+func (s *Service) clock(c *request.Call) (any, error) {
 	return s.clockBody(c.Tenant), nil
 }
 
 // setClock changes the mode, moves a manual clock, corrects a real one, or several of these.
-func (s *Service) setClock(c *call.Call) (any, error) {
+func (s *Service) setClock(c *request.Call) (any, error) {
 	var body struct {
 		Mode    string
 		Now     *int64
@@ -80,7 +80,7 @@ func (s *Service) setClock(c *call.Call) (any, error) {
 }
 
 // advance moves the clock and waits until the resulting attempts have ended.
-func (s *Service) advance(c *call.Call) (any, error) {
+func (s *Service) advance(c *request.Call) (any, error) {
 	var body struct {
 		By, Until, Timeout string
 		To                 *int64
@@ -132,7 +132,7 @@ func advanceTarget(w *tenant.Tenant, by string, to *int64) (time.Time, error) {
 
 // withTimeLimit bounds a wait in real time, independent of the clock of the account.
 // usual applies when text is empty.
-func withTimeLimit(c *call.Call, text string, usual time.Duration) (context.Context, context.CancelFunc, error) {
+func withTimeLimit(c *request.Call, text string, usual time.Duration) (context.Context, context.CancelFunc, error) {
 	limit := usual
 	if text != "" {
 		d, err := response.Duration(text)
@@ -141,20 +141,20 @@ func withTimeLimit(c *call.Call, text string, usual time.Duration) (context.Cont
 		}
 		limit = d
 	}
-	here, leave := c.WhileHere(c.Request.Context())
+	here, leave := c.Tenant.WhileHere(c.Request.Context())
 	ctx, cancel := context.WithTimeout(here, limit)
 	return ctx, func() { cancel(); leave() }, nil
 }
 
 // moveLimit is withTimeLimit for a call that moves the clock. The account stays here until
 // the call has ended, unless that takes long. If the account is about to leave, moveLimit
-// waits until it does, and returns call.ErrLeaves.
-func moveLimit(c *call.Call, text string, usual time.Duration) (context.Context, context.CancelFunc, error) {
+// waits until it does, and returns tenant.ErrLeaves.
+func moveLimit(c *request.Call, text string, usual time.Duration) (context.Context, context.CancelFunc, error) {
 	ctx, cancel, err := withTimeLimit(c, text, usual)
-	switch here := c.Entered; {
-	case err != nil || here == nil:
-		return ctx, cancel, err
-	case here.EnterMove():
+	if err != nil {
+		return nil, nil, err
+	}
+	if here := c.Tenant; here.EnterMove() {
 		return ctx, func() { cancel(); here.ExitMove() }, nil
 	}
 	<-ctx.Done()
@@ -162,11 +162,11 @@ func moveLimit(c *call.Call, text string, usual time.Duration) (context.Context,
 	return nil, nil, movedError(ctx, refusal.Of(context.DeadlineExceeded, "clock", "", "the account is about to move to another server of the fleet"))
 }
 
-// movedError returns the error of a wait without an effect: call.ErrLeaves if the account moves to
+// movedError returns the error of a wait without an effect: tenant.ErrLeaves if the account moves to
 // another server, which repeats the wait, otherwise err.
 func movedError(ctx context.Context, err error) error {
-	if errors.Is(context.Cause(ctx), call.ErrLeaves) {
-		return call.ErrLeaves
+	if errors.Is(context.Cause(ctx), tenant.ErrLeaves) {
+		return tenant.ErrLeaves
 	}
 	return err
 }
@@ -174,7 +174,7 @@ func movedError(ctx context.Context, err error) error {
 // interruptedError is movedError for a call that may have moved the clock: it is not repeated, because
 // the clock would move too far.
 func interruptedError(ctx context.Context, account string, err error) error {
-	if errors.Is(movedError(ctx, err), call.ErrLeaves) {
+	if errors.Is(movedError(ctx, err), tenant.ErrLeaves) {
 		return refusal.Of(refusal.NotDurable, fmt.Sprintf("account %q", account), "", "it moved to another server of the fleet while its clock was moved; read the clock, and repeat the request for the rest")
 	}
 	return err
@@ -201,7 +201,7 @@ func unsettledError(ctx context.Context, limit string, err error) error {
 
 // settle waits until no attempt is ready or in flight. Messages that wait for a time
 // count as settled.
-func (s *Service) settle(c *call.Call) (any, error) {
+func (s *Service) settle(c *request.Call) (any, error) {
 	var body struct{ Timeout string }
 	if len(c.Body) > 0 {
 		if err := c.Read(&body); err != nil {

@@ -3,7 +3,7 @@
 // messages and runs.
 //
 //	service := &control.Service{Server: control.Server{Tenants: tenants, ...}}
-//	for id, handle := range control.Handlers { ... handle(service, c) ... } // c: *call.Call
+//	for id, handle := range control.Handlers { ... handle(service, c) ... } // c: *request.Call
 //
 // Each noun has a file with its handlers and a table of them. To add an operation,
 // describe it in spec/control.yaml, write its handler and add it to the table; the

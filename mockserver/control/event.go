@@ -4,8 +4,8 @@ import (
 	"encoding/json"
 
 	"github.com/understudy-mock/understudy/engine"
-	"github.com/understudy-mock/understudy/mockserver/bodies"
-	"github.com/understudy-mock/understudy/mockserver/call"
+	"github.com/understudy-mock/understudy/mockserver/messaging"
+	"github.com/understudy-mock/understudy/mockserver/request"
 	"github.com/understudy-mock/understudy/mockserver/tenant"
 	"github.com/understudy-mock/understudy/mockserver/traffic"
 	"github.com/understudy-mock/understudy/spec/mask"
@@ -16,7 +16,7 @@ var _ = Handlers.Add(table{
 })
 
 // events streams every log event as it happens.
-func (s *Service) events(c *call.Call) (any, error) {
+func (s *Service) events(c *request.Call) (any, error) {
 	position := uint64(0)
 	return s.stream(c, "log", 0, func() (list []sent, more <-chan struct{}) {
 		events, more := c.Account.Follow(position, traffic.MaxBatch)
@@ -46,11 +46,11 @@ func (s *Service) streamed(w *tenant.Tenant, e *engine.Event) any {
 // published, as clients see it.
 func (s *Service) eventOf(w *tenant.Tenant, e *engine.Event) any {
 	if e.Message == nil { // events of a whole run have no headers to rename
-		return bodies.WorkflowEvent(e)
+		return messaging.WorkflowEvent(e)
 	}
 	d := s.Tenants.Dialect(w, e.Message.Options.Dialect)
 	if e.Run != nil {
-		return inDialect(d, bodies.WorkflowEvent(e))
+		return inDialect(d, messaging.WorkflowEvent(e))
 	}
-	return inDialect(d, bodies.LogEvent(e))
+	return inDialect(d, messaging.LogEvent(e))
 }

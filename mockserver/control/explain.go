@@ -5,7 +5,7 @@ import (
 	"strings"
 
 	"github.com/understudy-mock/understudy/engine"
-	"github.com/understudy-mock/understudy/mockserver/call"
+	"github.com/understudy-mock/understudy/mockserver/request"
 	"github.com/understudy-mock/understudy/mockserver/tenant"
 	"github.com/understudy-mock/understudy/mockserver/trace"
 	"github.com/understudy-mock/understudy/spec/api"
@@ -19,7 +19,7 @@ func reasonOf(r engine.Reason) api.Reason {
 
 // explain reports why something has not happened yet. A manual clock is the last
 // reason in the list.
-func (s *Service) explain(c *call.Call) (any, error) {
+func (s *Service) explain(c *request.Call) (any, error) {
 	x, err := c.Account.Explain(c.Vars["id"])
 	if err != nil {
 		return nil, err

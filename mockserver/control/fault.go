@@ -2,7 +2,7 @@ package control
 
 import (
 	"github.com/understudy-mock/understudy/engine/refusal"
-	"github.com/understudy-mock/understudy/mockserver/call"
+	"github.com/understudy-mock/understudy/mockserver/request"
 	"github.com/understudy-mock/understudy/mockserver/response"
 	"github.com/understudy-mock/understudy/mockserver/stub"
 )
@@ -13,13 +13,13 @@ var _ = Handlers.Add(table{
 	"controlSetFaults":   (*Service).setFaults,
 })
 
-func (s *Service) faults(c *call.Call) (any, error) {
+func (s *Service) faults(c *request.Call) (any, error) {
 	return c.Tenant.Faults.Get(), nil
 }
 
 // setFaults checks every rule before it replaces any. Each account gets its own
 // compiled rules, because they count matches.
-func (s *Service) setFaults(c *call.Call) (any, error) {
+func (s *Service) setFaults(c *request.Call) (any, error) {
 	var rules []stub.Fault
 	if err := c.Read(&rules); err != nil {
 		return nil, err
@@ -35,7 +35,7 @@ func (s *Service) setFaults(c *call.Call) (any, error) {
 }
 
 // clearFaults also restarts the random numbers of the seed, so that a test repeats.
-func (s *Service) clearFaults(c *call.Call) (any, error) {
+func (s *Service) clearFaults(c *request.Call) (any, error) {
 	for _, w := range c.Chosen(s.Tenants) {
 		w.Faults.Set(nil, s.Tenants.Seed(w.ID))
 	}

@@ -1,7 +1,7 @@
 package control
 
 import (
-	"github.com/understudy-mock/understudy/mockserver/call"
+	"github.com/understudy-mock/understudy/mockserver/request"
 	"github.com/understudy-mock/understudy/mockserver/response"
 	"github.com/understudy-mock/understudy/mockserver/traffic"
 )
@@ -13,7 +13,7 @@ var _ = Handlers.Add(table{
 	"controlReset":  (*Service).reset,
 })
 
-func (s *Service) health(c *call.Call) (any, error) {
+func (s *Service) health(c *request.Call) (any, error) {
 	return response.Response{Body: map[string]any{
 		"status": "ok", "version": s.Version(), "dialect": s.Tenants.DialectName(), "clock": s.clockBody(c.Tenant),
 		"journal": map[string]int{"limit": traffic.Limit}, "memory": s.Memory(),
@@ -21,13 +21,13 @@ func (s *Service) health(c *call.Call) (any, error) {
 }
 
 // livez checks nothing: a busy server is alive too.
-func (s *Service) livez(*call.Call) (any, error) {
+func (s *Service) livez(*request.Call) (any, error) {
 	return map[string]string{"status": "ok"}, nil
 }
 
 // readyz is for load balancers: a server that cannot write its state is alive, but
 // not ready.
-func (s *Service) readyz(c *call.Call) (any, error) {
+func (s *Service) readyz(c *request.Call) (any, error) {
 	if reason := s.Trouble(c.Request.Context()); reason != "" {
 		return nil, response.NotReady(reason)
 	}
@@ -35,7 +35,7 @@ func (s *Service) readyz(c *call.Call) (any, error) {
 }
 
 // reset resets the accounts and their key-value stores.
-func (s *Service) reset(c *call.Call) (any, error) {
+func (s *Service) reset(c *request.Call) (any, error) {
 	for _, w := range c.Chosen(s.Tenants) {
 		if err := s.Tenants.Reset(w); err != nil {
 			return nil, err

@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"github.com/understudy-mock/understudy/engine/refusal"
-	"github.com/understudy-mock/understudy/mockserver/call"
+	"github.com/understudy-mock/understudy/mockserver/request"
 	"github.com/understudy-mock/understudy/mockserver/response"
 	"github.com/understudy-mock/understudy/mockserver/saved"
 	"github.com/understudy-mock/understudy/mockserver/tenant"
@@ -30,7 +30,7 @@ const (
 
 // journalStep returns the state of an account after a record of its journal. It reads
 // the journal and does not touch the live account.
-func (s *Service) journalStep(c *call.Call) (any, error) {
+func (s *Service) journalStep(c *request.Call) (any, error) {
 	until, err := untilOf(c)
 	if err != nil {
 		return nil, err
@@ -46,7 +46,7 @@ func (s *Service) journalStep(c *call.Call) (any, error) {
 }
 
 // untilOf reads the parameter lsn or time. Without them it means the end of the journal.
-func untilOf(c *call.Call) (tenant.Until, error) {
+func untilOf(c *request.Call) (tenant.Until, error) {
 	lsn, at := c.Query.Get("lsn"), c.Query.Get("time")
 	switch {
 	case lsn != "" && at != "":
@@ -83,7 +83,7 @@ func stepBody(account string, s *tenant.Step, ends *tenant.Ends) api.JournalStep
 
 // exportJournal streams a file for `understudy replay`. Streams are not validated
 // against the document.
-func (s *Service) exportJournal(c *call.Call) (any, error) {
+func (s *Service) exportJournal(c *request.Call) (any, error) {
 	read := s.Tenants.ReadJournal
 	if s.Store == nil {
 		read = s.Tenants.ReadState

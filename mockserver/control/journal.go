@@ -3,7 +3,7 @@ package control
 import (
 	"cmp"
 
-	"github.com/understudy-mock/understudy/mockserver/call"
+	"github.com/understudy-mock/understudy/mockserver/request"
 	"github.com/understudy-mock/understudy/mockserver/response"
 	"github.com/understudy-mock/understudy/mockserver/traffic"
 )
@@ -26,7 +26,7 @@ type journalBody[T any] struct {
 const pageEntries = 1000
 
 // requests returns the latest requests that match, oldest first, or follows the journal.
-func (s *Service) requests(c *call.Call) (any, error) {
+func (s *Service) requests(c *request.Call) (any, error) {
 	f := traffic.Filter{ID: c.Query.Get("operationId"), URL: c.Query.Get("path"), Status: c.Number("status")}
 	if c.Query.Has("refused") {
 		f.Refused = new(c.Flag("refused", false))
@@ -38,13 +38,13 @@ func (s *Service) requests(c *call.Call) (any, error) {
 }
 
 // deliveries is the same as requests for deliveries.
-func (s *Service) deliveries(c *call.Call) (any, error) {
+func (s *Service) deliveries(c *request.Call) (any, error) {
 	f := traffic.Filter{ID: c.Query.Get("messageId"), URL: c.Query.Get("url"), Status: c.Number("status")}
 	return listEntries(s, c, &c.Tenant.Deliveries.Journal, f), nil
 }
 
 // listEntries returns entries of a journal with clipped bodies, or a stream of the new ones.
-func listEntries[T any, E traffic.Entry[T]](s *Service, c *call.Call, j *traffic.Journal[T, E], f traffic.Filter) response.Response {
+func listEntries[T any, E traffic.Entry[T]](s *Service, c *request.Call, j *traffic.Journal[T, E], f traffic.Filter) response.Response {
 	most := c.Number("maxBody")
 	if c.Flag("follow", false) {
 		return followJournal(s, c, j, f, most)
@@ -62,14 +62,14 @@ func listEntries[T any, E traffic.Entry[T]](s *Service, c *call.Call, j *traffic
 }
 
 // clearRequests clears the journal; followers continue with the next entry.
-func (s *Service) clearRequests(c *call.Call) (any, error) {
+func (s *Service) clearRequests(c *request.Call) (any, error) {
 	for _, w := range c.Chosen(s.Tenants) {
 		w.Requests.Clear()
 	}
 	return response.Empty, nil
 }
 
-func (s *Service) clearDeliveries(c *call.Call) (any, error) {
+func (s *Service) clearDeliveries(c *request.Call) (any, error) {
 	for _, w := range c.Chosen(s.Tenants) {
 		w.Deliveries.Clear()
 	}
@@ -77,7 +77,7 @@ func (s *Service) clearDeliveries(c *call.Call) (any, error) {
 }
 
 // followJournal streams the new entries of a journal that match.
-func followJournal[T any, E traffic.Entry[T]](s *Service, c *call.Call, j *traffic.Journal[T, E], f traffic.Filter, most int) response.Response {
+func followJournal[T any, E traffic.Entry[T]](s *Service, c *request.Call, j *traffic.Journal[T, E], f traffic.Filter, most int) response.Response {
 	position := j.End()
 	return s.stream(c, "entry", 0, func() (events []sent, more <-chan struct{}) {
 		list, now, more := j.Since(position, f)

@@ -7,8 +7,8 @@ import (
 	"slices"
 	"strconv"
 
-	"github.com/understudy-mock/understudy/mockserver/call"
 	"github.com/understudy-mock/understudy/mockserver/kv"
+	"github.com/understudy-mock/understudy/mockserver/request"
 	"github.com/understudy-mock/understudy/mockserver/response"
 )
 
@@ -34,7 +34,7 @@ var counterKey = regexp.MustCompile(`(?s)^.*:(?:ALL|DELETE|GET|PATCH|POST|PUT):.
 const maxCounters = 500
 
 // limits lists the counters of the plugin in the account's key-value store, by key.
-func (s *Service) limits(c *call.Call) (any, error) {
+func (s *Service) limits(c *request.Call) (any, error) {
 	list, err := counters(c.Request.Context(), c.Tenant.KV)
 	if err != nil {
 		return nil, fmt.Errorf("key-value store: %w", err)
@@ -78,7 +78,7 @@ func wholeNumber(reply any) *int64 {
 }
 
 // clearLimits deletes the given counters, or all.
-func (s *Service) clearLimits(c *call.Call) (any, error) {
+func (s *Service) clearLimits(c *request.Call) (any, error) {
 	list, err := counters(c.Request.Context(), c.Tenant.KV)
 	for _, one := range list {
 		if wanted := c.Query["key"]; err == nil && (len(wanted) == 0 || slices.Contains(wanted, one.Key)) {

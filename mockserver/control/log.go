@@ -6,7 +6,7 @@ import (
 	"strings"
 
 	"github.com/understudy-mock/understudy/engine"
-	"github.com/understudy-mock/understudy/mockserver/call"
+	"github.com/understudy-mock/understudy/mockserver/request"
 	"github.com/understudy-mock/understudy/spec/api"
 )
 
@@ -37,7 +37,7 @@ func dlqRowOf(e *engine.DLQEntry) api.DLQRow {
 }
 
 // dlq lists the DLQ without bodies and headers.
-func (s *Service) dlq(c *call.Call) (any, error) {
+func (s *Service) dlq(c *request.Call) (any, error) {
 	f := c.Filter()
 	f.URLPrefix, f.CountAll, f.Sort = true, true, c.Query.Get("sort")
 	p, err := c.Account.DLQ(f)
@@ -69,8 +69,8 @@ func logRowOf(e *engine.Event) api.LogRow {
 }
 
 // log lists the events of messages and runs without bodies and headers.
-func (s *Service) log(c *call.Call) (any, error) {
-	f, err := c.LogFilter(append(slices.Clone(call.MessageStates), call.RunStates...))
+func (s *Service) log(c *request.Call) (any, error) {
+	f, err := c.LogFilter(append(slices.Clone(request.MessageStates), request.RunStates...))
 	if err != nil {
 		return nil, err
 	}

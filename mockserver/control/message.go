@@ -2,8 +2,8 @@ package control
 
 import (
 	"github.com/understudy-mock/understudy/engine"
-	"github.com/understudy-mock/understudy/mockserver/bodies"
-	"github.com/understudy-mock/understudy/mockserver/call"
+	"github.com/understudy-mock/understudy/mockserver/messaging"
+	"github.com/understudy-mock/understudy/mockserver/request"
 	"github.com/understudy-mock/understudy/mockserver/response"
 	"github.com/understudy-mock/understudy/mockserver/traffic"
 	"github.com/understudy-mock/understudy/spec/api"
@@ -55,8 +55,8 @@ func pageOfRows[T, R any](p engine.Page[T], name string, row func(*T) R) respons
 }
 
 // messages lists messages with their current states, including ended ones.
-func (s *Service) messages(c *call.Call) (any, error) {
-	f, err := c.LogFilter(call.MessageStates)
+func (s *Service) messages(c *request.Call) (any, error) {
+	f, err := c.LogFilter(request.MessageStates)
 	if err != nil {
 		return nil, err
 	}
@@ -67,7 +67,7 @@ func (s *Service) messages(c *call.Call) (any, error) {
 
 // message returns the details of a message: its log events, its attempts from the
 // journal, its callbacks, and the reasons for its state.
-func (s *Service) message(c *call.Call) (any, error) {
+func (s *Service) message(c *request.Call) (any, error) {
 	id := c.Vars["messageId"]
 	t, err := c.Account.Trace(id)
 	if err != nil {
@@ -81,7 +81,7 @@ func (s *Service) message(c *call.Call) (any, error) {
 	}
 	events := make([]eventRow, len(t.Events))
 	for i := range t.Events {
-		events[i].LogEvent = bodies.LogEvent(&t.Events[i])
+		events[i].LogEvent = messaging.LogEvent(&t.Events[i])
 		if o := t.Events[i].Outcome; o != nil {
 			events[i].Cause, events[i].Dropped = o.Cause(), o.Dropped
 			_, events[i].Base64 = response.BodyText(o.Body)
@@ -104,7 +104,7 @@ func (s *Service) message(c *call.Call) (any, error) {
 	content.Clip(most)
 	row := rowOf(&t.Message)
 	t.Message.Body = content.Body
-	response.CopyFields(&m, bodies.Message(&t.Message))
+	response.CopyFields(&m, messaging.Message(&t.Message))
 	m.NextDeliveryTime = response.Millis(t.Message.NextAt.Time())
 	d := s.Tenants.Dialect(c.Tenant, t.Message.Options.Dialect)
 	return response.Response{Body: map[string]any{
@@ -115,12 +115,12 @@ func (s *Service) message(c *call.Call) (any, error) {
 }
 
 // cancelFamily cancels a message with all that follow from it.
-func (s *Service) cancelFamily(c *call.Call) (any, error) {
+func (s *Service) cancelFamily(c *request.Call) (any, error) {
 	n, err := c.Account.CancelFamily(c.Vars["messageId"])
 	return map[string]int{"cancelled": n}, err
 }
 
 // hurry makes the next attempt of a message due now.
-func (s *Service) hurry(c *call.Call) (any, error) {
+func (s *Service) hurry(c *request.Call) (any, error) {
 	return response.Empty, c.Account.DeliverNow(c.Vars["messageId"])
 }

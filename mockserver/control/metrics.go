@@ -6,7 +6,7 @@ import (
 
 	"github.com/understudy-mock/understudy/engine/refusal"
 	"github.com/understudy-mock/understudy/engine/store"
-	"github.com/understudy-mock/understudy/mockserver/call"
+	"github.com/understudy-mock/understudy/mockserver/request"
 	"github.com/understudy-mock/understudy/mockserver/response"
 )
 
@@ -20,7 +20,7 @@ type Fleet interface {
 }
 
 // fleet lists the servers of the fleet and the owner of each account.
-func (s *Service) fleet(*call.Call) (any, error) {
+func (s *Service) fleet(*request.Call) (any, error) {
 	view := s.Fleet.View()
 	if view == nil {
 		return nil, refusal.Of(refusal.NotFound, "fleet", "", "not found: this server is the only one with its accounts; servers with the same --data nats:// form a fleet")
@@ -100,7 +100,7 @@ var allGauges = []gauge{
 }
 
 // metrics passes the metrics of the server to the exporter.
-func (s *Service) metrics(*call.Call) (any, error) {
+func (s *Service) metrics(*request.Call) (any, error) {
 	if s.Export == nil {
 		return nil, Missing("metrics")
 	}

@@ -1,7 +1,7 @@
 package control
 
 import (
-	"github.com/understudy-mock/understudy/mockserver/call"
+	"github.com/understudy-mock/understudy/mockserver/request"
 	"github.com/understudy-mock/understudy/mockserver/stub"
 )
 
@@ -15,7 +15,7 @@ var _ = Handlers.Add(table{
 
 // outside answers a call of the application to a service that Understudy plays, such as
 // payments. The journal of requests has the call.
-func (s *Service) outside(c *call.Call) (any, error) {
+func (s *Service) outside(c *request.Call) (any, error) {
 	w := s.Tenants.First()
 	c.Tenant = w
 	d := &stub.Request{

@@ -4,7 +4,7 @@ import (
 	"strings"
 
 	"github.com/understudy-mock/understudy/internal/clip"
-	"github.com/understudy-mock/understudy/mockserver/call"
+	"github.com/understudy-mock/understudy/mockserver/request"
 	"github.com/understudy-mock/understudy/mockserver/tenant"
 	"github.com/understudy-mock/understudy/spec/api"
 )
@@ -65,7 +65,7 @@ func (s *Service) overviewOf(w *tenant.Tenant) (api.Overview, <-chan struct{}) {
 // overview summarizes an account, once or whenever it changes. The minimum interval
 // between two summaries is tenant.MeterSpan, so that the cost of a follower does not
 // depend on the traffic.
-func (s *Service) overview(c *call.Call) (any, error) {
+func (s *Service) overview(c *request.Call) (any, error) {
 	if !c.Flag("follow", false) {
 		body, _ := s.overviewOf(c.Tenant)
 		return body, nil

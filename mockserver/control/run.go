@@ -6,8 +6,8 @@ import (
 	"strings"
 
 	"github.com/understudy-mock/understudy/engine"
-	"github.com/understudy-mock/understudy/mockserver/bodies"
-	"github.com/understudy-mock/understudy/mockserver/call"
+	"github.com/understudy-mock/understudy/mockserver/messaging"
+	"github.com/understudy-mock/understudy/mockserver/request"
 	"github.com/understudy-mock/understudy/mockserver/response"
 	"github.com/understudy-mock/understudy/spec/api"
 )
@@ -44,8 +44,8 @@ func runRowOf(r *engine.Run) api.RunRow {
 	return row
 }
 
-func (s *Service) runs(c *call.Call) (any, error) {
-	f, err := c.LogFilter(call.RunStates)
+func (s *Service) runs(c *request.Call) (any, error) {
+	f, err := c.LogFilter(request.RunStates)
 	if err != nil {
 		return nil, err
 	}
@@ -79,7 +79,7 @@ type partBody struct {
 
 // spanOf omits the ends of steps and parts that have not ended.
 func spanOf(s *engine.Span) spanBody {
-	out := spanBody{Step: bodies.Step(&s.Step), Type: s.Step.Type, Message: s.Message, From: s.From.UnixMilli(), To: response.Millis(s.To), Kept: s.Kept, Decides: s.Decides, Parts: []partBody{}}
+	out := spanBody{Step: messaging.Step(&s.Step), Type: s.Step.Type, Message: s.Message, From: s.From.UnixMilli(), To: response.Millis(s.To), Kept: s.Kept, Decides: s.Decides, Parts: []partBody{}}
 	if s.Step.Invoked != nil {
 		out.Invoked = s.Step.Invoked.ID
 	}
@@ -91,7 +91,7 @@ func spanOf(s *engine.Span) spanBody {
 
 // run returns the details of a run: its steps and their times, its log events, and
 // what it waits for.
-func (s *Service) run(c *call.Call) (any, error) {
+func (s *Service) run(c *request.Call) (any, error) {
 	t, err := c.Account.RunTrace(c.Vars["workflowRunId"])
 	if err != nil {
 		return nil, err
@@ -109,7 +109,7 @@ func (s *Service) run(c *call.Call) (any, error) {
 	}
 	events := make([]eventRow, len(t.Events))
 	for i := range t.Events {
-		events[i].WorkflowEvent = bodies.WorkflowEvent(&t.Events[i])
+		events[i].WorkflowEvent = messaging.WorkflowEvent(&t.Events[i])
 		if m := t.Events[i].Message; m != nil {
 			events[i].MessageID = m.ID
 		}
@@ -127,7 +127,7 @@ func (s *Service) run(c *call.Call) (any, error) {
 	payload, payloadBase64 := response.BodyText(run.Payload)
 	d := s.Tenants.Dialect(c.Tenant, run.Options.Dialect)
 	return response.Response{Body: map[string]any{
-		"run": inDialect(d, bodies.Run(&t.Run)), "row": row, "payload": payload, "payloadBase64": payloadBase64, "headers": response.HeaderMap(brandHeader(d, run.Header.Header())),
+		"run": inDialect(d, messaging.Run(&t.Run)), "row": row, "payload": payload, "payloadBase64": payloadBase64, "headers": response.HeaderMap(brandHeader(d, run.Header.Header())),
 		"spans": inDialect(d, spans), "events": inDialect(d, events), "waiters": waits, "reasons": reasonBodies(t.Why, clock.Mode), "now": clock.Now,
 		"failure": s.failureOf(c.Tenant, t.Failure, run.DLQID), "lineage": lineageOf(t.Lineage), "trace": s.traceOf(c.Tenant, engine.TraceRoot{ID: run.ID, Context: run.Options.TraceContext}),
 	}}, nil
@@ -138,7 +138,7 @@ func waitOf(w *engine.Waiter) api.WaitingRun {
 }
 
 // waiters lists the runs that wait for any event, the next to time out first.
-func (s *Service) waiters(c *call.Call) (any, error) {
+func (s *Service) waiters(c *request.Call) (any, error) {
 	list := c.Account.Waiters("")
 	slices.SortFunc(list, func(x, y engine.Waiter) int {
 		return cmp.Or(x.Deadline.Compare(y.Deadline), strings.Compare(x.ID, y.ID), strings.Compare(x.EventID, y.EventID))

@@ -6,8 +6,8 @@ import (
 	"strings"
 
 	"github.com/understudy-mock/understudy/engine"
-	"github.com/understudy-mock/understudy/mockserver/bodies"
-	"github.com/understudy-mock/understudy/mockserver/call"
+	"github.com/understudy-mock/understudy/mockserver/messaging"
+	"github.com/understudy-mock/understudy/mockserver/request"
 	"github.com/understudy-mock/understudy/spec/api"
 )
 
@@ -29,12 +29,12 @@ func scheduleRowOf(s *engine.Schedule) api.ScheduleRow {
 }
 
 // schedules lists the schedules with their next times.
-func (s *Service) schedules(c *call.Call) (any, error) {
+func (s *Service) schedules(c *request.Call) (any, error) {
 	return pageOfRows(engine.Page[engine.Schedule]{Items: c.Account.Schedules()}, "schedules", scheduleRowOf), nil
 }
 
 // runSchedule publishes the message of a schedule now.
-func (s *Service) runSchedule(c *call.Call) (any, error) {
+func (s *Service) runSchedule(c *request.Call) (any, error) {
 	ids, err := c.Account.RunSchedule(c.Vars["scheduleId"])
 	return map[string][]string{"messageIds": append([]string{}, ids...)}, err
 }
@@ -44,7 +44,7 @@ const maxFlowKeys = 200
 
 // flowKeys lists flow-control keys: the paused ones first, then those with the most
 // waiting messages. The interface, in contrast, always lists all keys.
-func (s *Service) flowKeys(c *call.Call) (any, error) {
+func (s *Service) flowKeys(c *request.Call) (any, error) {
 	part := c.Query.Get("key")
 	keys := slices.DeleteFunc(c.Account.FlowKeys(), func(k engine.FlowKey) bool { return !strings.Contains(k.Key, part) })
 	all := len(keys)
@@ -57,7 +57,7 @@ func (s *Service) flowKeys(c *call.Call) (any, error) {
 	keys = keys[:min(all, cmp.Or(c.Number("count"), maxFlowKeys))]
 	list := make([]api.FlowControlKey, len(keys))
 	for i, k := range keys {
-		list[i] = bodies.FlowKey(k)
+		list[i] = messaging.FlowKey(k)
 	}
 	return map[string]any{"keys": list, "all": all}, nil
 }

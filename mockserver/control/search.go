@@ -7,8 +7,8 @@ import (
 	"time"
 
 	"github.com/understudy-mock/understudy/engine"
-	"github.com/understudy-mock/understudy/mockserver/call"
 	"github.com/understudy-mock/understudy/mockserver/query"
+	"github.com/understudy-mock/understudy/mockserver/request"
 	"github.com/understudy-mock/understudy/mockserver/response"
 	"github.com/understudy-mock/understudy/spec/api"
 	"github.com/understudy-mock/understudy/spec/header"
@@ -28,7 +28,7 @@ const (
 
 // search searches the lists of an account in parts, so that it holds the lock only briefly,
 // and only one part and the hits in memory. It may or may not see concurrent changes.
-func (s *Service) search(c *call.Call) (any, error) {
+func (s *Service) search(c *request.Call) (any, error) {
 	begun := s.Wall.Now()
 	d := s.Tenants.Usual(c.Tenant)
 	neutral := func(name string) string {
@@ -87,7 +87,7 @@ func rank(h *api.SearchHit) int {
 
 // look adds the hits of one list, and returns the cursor after the last item that it has
 // searched if there are more.
-func look(out *api.Search, c *call.Call, q *query.Query, kind, cursor string, most int, items []engine.SearchItem) (more string, err error) {
+func look(out *api.Search, c *request.Call, q *query.Query, kind, cursor string, most int, items []engine.SearchItem) (more string, err error) {
 	list, found := kind, 0
 	q.BeginList()
 	if kind == "log" && q.HasWords() {

@@ -7,7 +7,7 @@ import (
 
 	"github.com/understudy-mock/understudy/engine/clock"
 	"github.com/understudy-mock/understudy/engine/store"
-	"github.com/understudy-mock/understudy/mockserver/call"
+	"github.com/understudy-mock/understudy/mockserver/request"
 	"github.com/understudy-mock/understudy/mockserver/tenant"
 )
 
@@ -64,7 +64,7 @@ type Service struct {
 	Sinks Sinks
 }
 
-type table = call.Table[*Service]
+type table = request.Table[*Service]
 
 // Handlers has all handlers by operation.
 var Handlers = table{}
@@ -72,7 +72,7 @@ var Handlers = table{}
 // FleetHost is the part of a server that its fleet uses.
 type FleetHost struct {
 	Accounts *tenant.Registry
-	ReadBody func(http.ResponseWriter, *call.Call) error // so that a request can be sent again
-	Made     func(*call.Call) bool                       // whether a request is a delivery
-	Leaving  func()                                      // called when the server leaves
+	ReadBody func(http.ResponseWriter, *request.Call) error // so that a request can be sent again
+	Made     func(*http.Request) bool                       // whether a request is a delivery
+	Leaving  func()                                         // called when the server leaves
 }

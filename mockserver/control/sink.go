@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"github.com/understudy-mock/understudy/engine/clock"
-	"github.com/understudy-mock/understudy/mockserver/call"
+	"github.com/understudy-mock/understudy/mockserver/request"
 	"github.com/understudy-mock/understudy/mockserver/response"
 	"github.com/understudy-mock/understudy/spec"
 )
@@ -46,7 +46,7 @@ func (s *Sinks) count(id string) int {
 }
 
 // sinkStatus answers with the status in the path.
-func (s *Service) sinkStatus(c *call.Call) (any, error) {
+func (s *Service) sinkStatus(c *request.Call) (any, error) {
 	status, _ := strconv.Atoi(c.Vars["code"]) // checked by the document
 	return sinkResponse(status, map[string]int{"status": status}), nil
 }
@@ -60,7 +60,7 @@ func sinkResponse(status int, body any) response.Response {
 }
 
 // sinkSlow answers after a duration in real time.
-func (s *Service) sinkSlow(c *call.Call) (any, error) {
+func (s *Service) sinkSlow(c *request.Call) (any, error) {
 	d, err := time.ParseDuration(c.Vars["duration"])
 	if err != nil || d < 0 || d > time.Hour {
 		return nil, response.Refused([]spec.Problem{response.Problem("path", "duration", strconv.Quote(response.Shorten(c.Vars["duration"])), "", "a duration such as 3s, at most 1h")})
@@ -78,7 +78,7 @@ func (s *Service) sinkSlow(c *call.Call) (any, error) {
 }
 
 // sinkFlaky fails the given number of attempts of a message, then succeeds.
-func (s *Service) sinkFlaky(c *call.Call) (any, error) {
+func (s *Service) sinkFlaky(c *request.Call) (any, error) {
 	failures, _ := strconv.Atoi(c.Vars["failures"]) // checked by the document
 	attempt := s.Sinks.count(s.deliveredID(c))
 	if attempt <= failures {
@@ -88,7 +88,7 @@ func (s *Service) sinkFlaky(c *call.Call) (any, error) {
 }
 
 // deliveredID is the message id in the headers of a delivery, in any dialect.
-func (s *Service) deliveredID(c *call.Call) string {
+func (s *Service) deliveredID(c *request.Call) string {
 	for _, d := range s.Tenants.Dialects() {
 		if id := c.Sent.Get(d.HeaderPrefix + "Message-Id"); id != "" {
 			return id

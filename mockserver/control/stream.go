@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"github.com/understudy-mock/understudy/engine/clock"
-	"github.com/understudy-mock/understudy/mockserver/call"
+	"github.com/understudy-mock/understudy/mockserver/request"
 	"github.com/understudy-mock/understudy/mockserver/response"
 )
 
@@ -22,12 +22,12 @@ type sent struct {
 // stream sends the events of next, and calls next again when more is closed, until
 // the client disconnects, the server stops or the account leaves it. apart is the minimum
 // interval between two calls.
-func (s *Service) stream(c *call.Call, name string, apart time.Duration, next func() (events []sent, more <-chan struct{})) response.Response {
+func (s *Service) stream(c *request.Call, name string, apart time.Duration, next func() (events []sent, more <-chan struct{})) response.Response {
 	return response.Response{Stream: func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Content-Type", "text/event-stream")
 		w.Header().Set("Cache-Control", "no-store")
 		out := http.NewResponseController(w)
-		here, leave := c.WhileHere(r.Context())
+		here, leave := c.Tenant.WhileHere(r.Context())
 		defer leave()
 		for {
 			events, more := next()

@@ -4,7 +4,6 @@ import (
 	"fmt"
 
 	"github.com/understudy-mock/understudy/engine/refusal"
-	"github.com/understudy-mock/understudy/mockserver/call"
 	"github.com/understudy-mock/understudy/mockserver/request"
 	"github.com/understudy-mock/understudy/mockserver/response"
 	"github.com/understudy-mock/understudy/mockserver/stub"
@@ -20,12 +19,12 @@ var _ = Handlers.Add(table{
 	"controlStubs":         (*Service).stubs,
 })
 
-func (s *Service) stubs(c *call.Call) (any, error) {
+func (s *Service) stubs(c *request.Call) (any, error) {
 	return c.Tenant.Stubs.Get(), nil
 }
 
 // setStubs checks every stub before it replaces any: a refused list changes nothing.
-func (s *Service) setStubs(c *call.Call) (any, error) {
+func (s *Service) setStubs(c *request.Call) (any, error) {
 	var list []stub.Stub
 	if err := c.Read(&list); err != nil {
 		return nil, err
@@ -43,7 +42,7 @@ func (s *Service) setStubs(c *call.Call) (any, error) {
 
 // addStub adds one stub before the others, so that concurrent callers do not
 // overwrite each other's stubs.
-func (s *Service) addStub(c *call.Call) (any, error) {
+func (s *Service) addStub(c *request.Call) (any, error) {
 	var one stub.Stub
 	if err := c.Read(&one); err != nil {
 		return nil, err
@@ -56,19 +55,19 @@ func (s *Service) addStub(c *call.Call) (any, error) {
 	return c.Tenant.Stubs.Get(), nil
 }
 
-func (s *Service) clearStubs(c *call.Call) (any, error) {
+func (s *Service) clearStubs(c *request.Call) (any, error) {
 	for _, w := range c.Chosen(s.Tenants) {
 		w.Stubs.Set(nil)
 	}
 	return response.Empty, nil
 }
 
-func (s *Service) rewrites(c *call.Call) (any, error) {
+func (s *Service) rewrites(c *request.Call) (any, error) {
 	return c.Tenant.Rewrites.Get(), nil
 }
 
 // setRewrites checks both URLs of each rewrite before it replaces any.
-func (s *Service) setRewrites(c *call.Call) (any, error) {
+func (s *Service) setRewrites(c *request.Call) (any, error) {
 	var m map[string]string
 	if err := c.Read(&m); err != nil {
 		return nil, err
@@ -86,7 +85,7 @@ func (s *Service) setRewrites(c *call.Call) (any, error) {
 	return c.Tenant.Rewrites.Get(), nil
 }
 
-func (s *Service) clearRewrites(c *call.Call) (any, error) {
+func (s *Service) clearRewrites(c *request.Call) (any, error) {
 	for _, w := range c.Chosen(s.Tenants) {
 		w.Rewrites.Set(nil)
 	}

@@ -15,7 +15,7 @@ import (
 	"time"
 
 	"github.com/understudy-mock/understudy/engine"
-	"github.com/understudy-mock/understudy/mockserver/gate/origin"
+	"github.com/understudy-mock/understudy/mockserver/gate"
 	"github.com/understudy-mock/understudy/mockserver/listener"
 	"github.com/understudy-mock/understudy/mockserver/wire"
 )
@@ -48,8 +48,14 @@ func (c *connection) Close() error {
 	return c.Conn.Close()
 }
 
-// Made reports whether a delivery of this server made the request.
-func (d *Deliverer) Made(r *http.Request) bool { return d.connections.made(r) }
+// ByMember is the key in the context of a request that another server of the fleet made for a
+// delivery.
+type ByMember struct{}
+
+// Made reports whether a delivery of this server, or of another one of its fleet, made the request.
+func (d *Deliverer) Made(r *http.Request) bool {
+	return r.Context().Value(ByMember{}) != nil || d.connections.made(r)
+}
 
 // made reports whether a delivery of this server made the request.
 func (c *connections) made(r *http.Request) bool {
@@ -248,7 +254,7 @@ func withPort(scheme, host string) string {
 	if port == "" {
 		port = map[string]string{"http": "80", "https": "443"}[scheme]
 	}
-	return net.JoinHostPort(origin.HostName(host), port)
+	return net.JoinHostPort(gate.HostName(host), port)
 }
 
 // markHops sets the number of hops, and the family, in the header of a delivery, if its connection

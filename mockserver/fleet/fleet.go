@@ -48,22 +48,11 @@ type Config struct {
 	Patience Patience // zero: the usual one
 }
 
-// Accounts are the accounts of this server; package tenant implements it.
-type Accounts interface {
-	Know(id string, about []byte) error        // records an account of the fleet; about is as in store.Log.SetAbout
-	Known(id string) bool                      // whether an account is recorded or here
-	Has(id string) bool                        // whether an account is here
-	Take(ctx context.Context, id string) error // starts to serve an account
-	Give(ctx context.Context, id string) error // stops serving it, after the requests and attempts in flight
-	Drop(id string)                            // stops serving it without saving: another server has it
-	Lost(id string) bool                       // whether another server has taken an account that is here
-	IDs() []string                             // all accounts for which Known is true
-}
-
 const (
 	memberTTL   = 2 * time.Second        // an entry that is not renewed expires
 	renewEvery  = 500 * time.Millisecond // interval between renewals
 	renewWithin = time.Second            // timeout of one renewal
+	joinWithin  = 30 * time.Second
 	grace       = 500 * time.Millisecond // for a member whose entry has expired, to renew it
 	retryAfter  = time.Second            // before an account that could not be taken is tried again
 	giveWithin  = 10 * time.Second       // for requests and attempts in flight to end
@@ -74,11 +63,10 @@ const (
 
 // Fleet is the membership of this server.
 type Fleet struct {
-	cfg      Config
-	host     control.FleetHost
-	accounts Accounts // those of the host
-	id       string
-	wall     *clock.Real
+	cfg  Config
+	host control.FleetHost
+	id   string
+	wall *clock.Real
 
 	members, owners, directory *feed
 	turns                      *semaphore.Weighted // bounds concurrent jobs
@@ -156,10 +144,12 @@ func New(cfg Config) *Fleet {
 	return f
 }
 
-// join makes this server a member that the others reach at url. It returns when the server
+// Join makes this server a member that the others reach at url. It returns when the server
 // has seen all members, owners and accounts. It refuses a url that another member has, and
 // another secret than the other members have.
-func (f *Fleet) join(ctx context.Context, url string) error {
+func (f *Fleet) Join(url string) error {
+	ctx, cancel := context.WithTimeout(context.Background(), joinWithin)
+	defer cancel()
 	members, err := f.cfg.Store.Bucket(ctx, "members", memberTTL)
 	if err != nil {
 		return err
@@ -196,7 +186,7 @@ func (f *Fleet) join(ctx context.Context, url string) error {
 	f.seen(f.id, f.self)
 	f.resume()
 	f.work.Go(f.renewAlways)
-	return nil
+	return f.host.Accounts.EnsureConfigured()
 }
 
 // fitting refuses an address that another member has, because requests for its accounts would
@@ -256,19 +246,6 @@ func (f *Fleet) giveAll(ctx context.Context) {
 		for f.held() > 0 && f.wait(ctx) {
 		}
 	}
-}
-
-// end ends the membership.
-func (f *Fleet) end() {
-	f.stop()
-	f.work.Wait()
-	f.transport.CloseIdleConnections()
-	if !f.joined() {
-		return
-	}
-	ctx, cancel := context.WithTimeout(context.Background(), renewWithin)
-	defer cancel()
-	_ = f.members.kv.Delete(ctx, f.id) // otherwise it expires
 }
 
 // joined reports whether this server has announced itself, so that the others expect it.
@@ -400,9 +377,9 @@ func (f *Fleet) seeAccount(e jetstream.KeyValueEntry) {
 	if about == nil && err == nil {
 		return // the account is being created
 	}
-	known := f.accounts.Known(id)
+	known := f.host.Accounts.Known(id)
 	if err == nil {
-		err = f.accounts.Know(id, about)
+		err = f.host.Accounts.Know(id, about)
 	}
 	if err != nil {
 		f.cfg.Log.Error("account of the fleet", "error", err)

@@ -22,6 +22,7 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 
 	"github.com/understudy-mock/understudy/engine/clock"
+	"github.com/understudy-mock/understudy/mockserver/response"
 )
 
 // The headers between members.
@@ -78,9 +79,6 @@ func markOf(token string) string {
 	return hex.EncodeToString(sum[:8])
 }
 
-// ErrWrongToken is the error for a request with the token of another fleet.
-var ErrWrongToken = errors.New("header " + tokenHeader + ": not that of this fleet: all its servers must have the same --fleet-secret")
-
 // arrived removes the headers of the fleet from a request, and reports whether another
 // member has forwarded it. The RemoteAddr of a forwarded request becomes the client's.
 func (f *Fleet) arrived(r *http.Request) (forwarded bool, err error) {
@@ -90,7 +88,7 @@ func (f *Fleet) arrived(r *http.Request) (forwarded bool, err error) {
 		return false, nil
 	}
 	if subtle.ConstantTimeCompare([]byte(token), []byte(f.token)) != 1 {
-		return false, ErrWrongToken
+		return false, response.Forbidden("header " + tokenHeader + ": not that of this fleet: all its servers must have the same --fleet-secret")
 	}
 	r.Header.Del(tokenHeader)
 	r.Header.Del(clientHeader)
@@ -135,9 +133,6 @@ func (f *Fleet) reaches(u *url.URL) bool {
 func hostPort(u *url.URL) string {
 	return net.JoinHostPort(strings.ToLower(u.Hostname()), cmp.Or(u.Port(), map[string]string{"http": "80", "https": "443"}[u.Scheme]))
 }
-
-// markMoved marks the response to a forwarded request whose account is not here.
-func markMoved(h http.Header) { h.Set(movedHeader, "1") }
 
 // place is where an account is served now.
 type place struct {

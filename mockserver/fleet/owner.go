@@ -78,10 +78,10 @@ func (f *Fleet) jobs() []job {
 	s := f.spread()
 	var list []job
 	for _, id := range slices.Sorted(maps.Keys(s.owner)) {
-		has, own := f.accounts.Has(id), s.owner[id] == f.id
+		has, own := f.host.Accounts.Has(id), s.owner[id] == f.id
 		switch why, failed := f.refused[id]; {
 		case f.busy[id] != "":
-		case has && (!own || f.outdated(id) || f.accounts.Lost(id)):
+		case has && (!own || f.outdated(id) || f.host.Accounts.Lost(id)):
 			list = append(list, job{id, dropping, func(context.Context) { f.drop(id) }})
 		case own && !has && !f.self.Leaving && (!failed || f.wall.Now().Sub(why.at) > retryAfter):
 			list = append(list, job{id, opening, func(ctx context.Context) { f.take(ctx, id) }})
@@ -105,7 +105,7 @@ func (f *Fleet) jobs() []job {
 // spread returns the current distribution of accounts. The caller has the lock.
 func (f *Fleet) spread() *spread {
 	s := &spread{self: f.id, members: f.staying(), owner: map[string]string{}}
-	for _, id := range f.accounts.IDs() {
+	for _, id := range f.host.Accounts.IDs() {
 		s.owner[id] = f.owner[id].member
 	}
 	now := f.wall.Now()
@@ -142,7 +142,7 @@ func (f *Fleet) take(ctx context.Context, id string) {
 	f.mu.Lock()
 	revision := f.owner[id].revision
 	f.mu.Unlock()
-	err := f.accounts.Take(ctx, id)
+	err := f.host.Accounts.Take(ctx, id)
 	f.mu.Lock()
 	if err != nil {
 		f.refused[id] = failure{err, f.wall.Now()}
@@ -164,13 +164,13 @@ func (f *Fleet) take(ctx context.Context, id string) {
 // given it back: the data here are old. The caller has the lock.
 func (f *Fleet) outdated(id string) bool {
 	revision, known := f.taken[id]
-	return known && revision != f.owner[id].revision && f.accounts.Has(id)
+	return known && revision != f.owner[id].revision && f.host.Accounts.Has(id)
 }
 
 // drop stops serving an account that another server has taken.
 func (f *Fleet) drop(id string) {
 	f.cfg.Log.Warn("another server has taken the account", "account", id)
-	f.accounts.Drop(id)
+	f.host.Accounts.Drop(id)
 	f.mu.Lock()
 	delete(f.taken, id)
 	f.mu.Unlock()
@@ -184,7 +184,7 @@ func (f *Fleet) give(ctx context.Context, id, to string) {
 	f.mu.Unlock()
 	within, cancel := context.WithTimeout(ctx, giveWithin)
 	defer cancel()
-	if err := f.accounts.Give(within, id); err != nil {
+	if err := f.host.Accounts.Give(within, id); err != nil {
 		f.cfg.Log.Warn("account did not leave cleanly", "account", id, "error", err)
 	}
 	if err := f.write(ctx, id, to, was.revision); err != nil {
@@ -208,7 +208,7 @@ func (f *Fleet) Claim(ctx context.Context, id string) (bool, error) {
 		_, there := f.alive[was.member]
 		f.mu.Unlock()
 		switch {
-		case f.accounts.Known(id):
+		case f.host.Accounts.Known(id):
 			return false, nil
 		case was.member == f.id:
 			f.hold(id)

@@ -12,8 +12,9 @@ import (
 
 	"github.com/understudy-mock/understudy/engine/clock"
 	"github.com/understudy-mock/understudy/engine/refusal"
-	"github.com/understudy-mock/understudy/mockserver/call"
 	"github.com/understudy-mock/understudy/mockserver/control"
+	"github.com/understudy-mock/understudy/mockserver/delivery"
+	"github.com/understudy-mock/understudy/mockserver/request"
 	"github.com/understudy-mock/understudy/mockserver/response"
 	"github.com/understudy-mock/understudy/mockserver/tenant"
 	"github.com/understudy-mock/understudy/mockserver/wire"
@@ -35,7 +36,6 @@ const (
 )
 
 const (
-	joinWithin  = 30 * time.Second
 	leaveWithin = 20 * time.Second // time to hand all accounts to other servers
 	cutWithin   = time.Second      // time to refuse requests that still wait
 	// partingTime is how long a connection may be idle and still get a response that says that
@@ -44,17 +44,7 @@ const (
 )
 
 // Attach connects the fleet with the server that it makes a member. It must be called before Join.
-func (f *Fleet) Attach(host control.FleetHost) { f.host, f.accounts = host, host.Accounts }
-
-// Join makes the server a member that the others reach at url.
-func (f *Fleet) Join(url string) error {
-	ctx, cancel := context.WithTimeout(context.Background(), joinWithin)
-	defer cancel()
-	if err := f.join(ctx, url); err != nil {
-		return err
-	}
-	return f.host.Accounts.EnsureConfigured()
-}
+func (f *Fleet) Attach(host control.FleetHost) { f.host = host }
 
 // Leave hands the accounts to other servers while this one still forwards requests.
 func (f *Fleet) Leave() {
@@ -78,7 +68,15 @@ func (f *Fleet) End(shutdown func(context.Context)) {
 	within(f.cfg.Patience.Last, shutdown)
 	f.cutWaits()
 	within(cutWithin, shutdown)
-	f.end()
+	f.stop()
+	f.work.Wait()
+	f.transport.CloseIdleConnections()
+	if !f.joined() {
+		return
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), renewWithin)
+	defer cancel()
+	_ = f.members.kv.Delete(ctx, f.id) // otherwise it expires
 }
 
 // within calls f with a context that ends after a time.
@@ -96,40 +94,72 @@ func (f *Fleet) whileWaiting(ctx context.Context) (context.Context, context.Canc
 	return ctx, func() { forget(); cancel() }
 }
 
+// visit is a request at this server. It is in the context of the request.
+type visit struct {
+	arrived   *http.Request  // to forward
+	forwarded bool           // by another server
+	err       error          // why it is refused; nil: it is not
+	entered   *tenant.Tenant // the account that it keeps here; nil: none
+}
+
+type visitKey struct{}
+
+func visitOf(r *http.Request) *visit { return r.Context().Value(visitKey{}).(*visit) }
+
+// leave releases the account for other servers.
+func (v *visit) leave() {
+	if v.entered != nil {
+		v.entered.Exit()
+		v.entered = nil
+	}
+}
+
+// Handler removes what another server of the fleet has added to a request, and lets the account
+// of the request leave once its response has been sent.
+func (f *Fleet) Handler(here http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		v := &visit{}
+		defer v.leave()
+		ctx := context.WithValue(r.Context(), visitKey{}, v)
+		if hops, made := f.signed(r.Header); made {
+			ctx = context.WithValue(ctx, delivery.ByMember{}, true)
+			if hops != "" {
+				r.Header.Set(wire.HopsHeader, hops)
+			}
+		}
+		v.arrived = r.WithContext(ctx)
+		v.forwarded, v.err = f.arrived(v.arrived)
+		here.ServeHTTP(w, v.arrived)
+	})
+}
+
 // Part makes the client of a leaving server close its connection after this
 // response. A connection that the server closes could be in use for the next
 // request, which would then fail. Requests that other servers forward are
 // exempt: those servers follow the fleet's table.
-func (f *Fleet) Part(w http.ResponseWriter, c *call.Call) {
-	if f.leaving.Load() && !c.Forwarded {
+func (f *Fleet) Part(w http.ResponseWriter, r *http.Request) {
+	if f.leaving.Load() && !visitOf(r).forwarded {
 		w.Header().Set("Connection", "close")
 	}
 }
 
-// Arrive removes what another server of the fleet has added to a request.
-func (f *Fleet) Arrive(c *call.Call) (err error) {
-	hops, made := f.signed(c.Request.Header)
-	if c.Made = made; made && hops != "" {
-		c.Request.Header.Set(wire.HopsHeader, hops)
-	}
-	if c.Forwarded, err = f.arrived(c.Request); err != nil {
-		return response.Forbidden(err.Error())
-	}
-	return nil
-}
-
-// Place finds the server that has the account of a call. It reports true when
-// that is another server, whose response has been sent.
-func (f *Fleet) Place(w http.ResponseWriter, c *call.Call) (elsewhere bool, err error) {
+// Place finds the server that has the account of a call. If that is another one, Place returns
+// request.ErrAnswered once it has sent the response of that server.
+func (f *Fleet) Place(w http.ResponseWriter, c *request.Call) error {
 	if c.AsTester {
-		return false, nil
+		return nil
+	}
+	v := visitOf(c.Request)
+	v.leave()
+	if v.err != nil {
+		return v.err
 	}
 	if err := oneAccount(c); err != nil {
-		return false, err
+		return err
 	}
 	id := f.placedAccount(c)
 	if id == "" {
-		return false, nil
+		return nil
 	}
 	waiting, end := f.whileWaiting(c.Request.Context())
 	defer end()
@@ -141,20 +171,22 @@ func (f *Fleet) Place(w http.ResponseWriter, c *call.Call) (elsewhere bool, err 
 			continue
 		}
 		if t := f.host.Accounts.ByID(id); t != nil && !at.Unknown && (at.Here || at.URL == "") && t.Enter() {
-			useEntered(c, t)
-			return false, nil
+			if v.entered = t; c.Tenant != nil && c.Tenant.ID == t.ID {
+				c.Tenant, c.Account = t, t.Account
+			}
+			return nil
 		}
 		switch {
 		case at.Reason != "" && !at.Passing:
-			return false, refusal.Of(refusal.NotDurable, at.Reason, "", "")
-		case at.Here || at.URL == "" && !c.Forwarded: // soon
-		case c.Forwarded:
-			markMoved(w.Header())
-			return false, refusal.Of(refusal.NotDurable, fmt.Sprintf("account %q", id), "", "another server has it")
+			return refusal.Of(refusal.NotDurable, at.Reason, "", "")
+		case at.Here || at.URL == "" && !v.forwarded: // soon
+		case v.forwarded:
+			w.Header().Set(movedHeader, "1")
+			return refusal.Of(refusal.NotDurable, fmt.Sprintf("account %q", id), "", "another server has it")
 		default:
 			asked := f.wall.Now()
-			if done, err := f.forward(waiting, w, c, id, at.URL); done {
-				return true, err
+			if err := f.forward(waiting, w, c, id, at.URL); err != nil {
+				return err
 			}
 			if f.wall.Now().Sub(asked) > waitedThere {
 				return f.Place(w, c) // with its whole patience
@@ -167,55 +199,47 @@ func (f *Fleet) Place(w http.ResponseWriter, c *call.Call) (elsewhere bool, err 
 		case <-at.Changed:
 		case <-ctx.Done():
 			why := cmp.Or(at.Reason, "no server of the fleet has it now")
-			return false, refusal.Of(refusal.NotDurable, fmt.Sprintf("account %q", id), "", why+"; repeat the request later")
+			return refusal.Of(refusal.NotDurable, fmt.Sprintf("account %q", id), "", why+"; repeat the request later")
 		}
 	}
 }
 
-// useEntered makes a call use the account that it has entered.
-func useEntered(c *call.Call, t *tenant.Tenant) {
-	c.Entered = t
-	if c.Tenant != nil && c.Tenant.ID == t.ID {
-		c.Tenant, c.Account = t, t.Account
-	}
-}
-
-// forward lets another server answer. It reports false when the request had no
+// forward lets another server answer: request.ErrAnswered. It returns nil when the request had no
 // effect there, so that it can be tried again.
-func (f *Fleet) forward(ctx context.Context, w http.ResponseWriter, c *call.Call, id, at string) (done bool, err error) {
+func (f *Fleet) forward(ctx context.Context, w http.ResponseWriter, c *request.Call, id, at string) error {
 	if !c.Op.Large {
 		if err := f.host.ReadBody(w, c); err != nil {
-			return true, err
+			return err
 		}
 	}
 	clear(w.Header()) // all headers come from the other server
-	f.Part(w, c)
-	r := c.Arrived.WithContext(ctx)
-	if f.host.Made(c) {
+	r := visitOf(c.Request).arrived
+	f.Part(w, r)
+	r = r.WithContext(ctx)
+	if f.host.Made(r) {
 		r.Header = r.Header.Clone()
 		f.sign(r.Header, r.Header.Get(wire.HopsHeader))
 	}
 	became, err := f.pass(w, r, c.Body, id, at)
 	switch {
 	case became == answered:
-		c.Elsewhere = true
-		return true, nil
+		return request.ErrAnswered
 	case c.Request.Context().Err() != nil: // the client has disconnected
-		return true, c.Request.Context().Err()
+		return c.Request.Context().Err()
 	case ctx.Err() != nil: // this server stops
 		err = errors.New("this server stops")
 	case became == notDone && !c.Op.Large:
 		f.cfg.Log.Debug("request not forwarded yet", "account", id, "to", at, "error", err)
 		_ = clock.Pause(ctx, placePause)
 		_ = f.catchUp(ctx) // a failure is repaired by the next update
-		return false, nil
+		return nil
 	}
-	return true, refusal.Of(refusal.NotDurable, fmt.Sprintf("account %q", id), "", fmt.Sprintf("its server %s has not answered: %v; whether the request takes effect is not known, repeat it later", at, err))
+	return refusal.Of(refusal.NotDurable, fmt.Sprintf("account %q", id), "", fmt.Sprintf("its server %s has not answered: %v; whether the request takes effect is not known, repeat it later", at, err))
 }
 
 // oneAccount refuses calls of the control API that act on all accounts: no server of a fleet
 // has them.
-func oneAccount(c *call.Call) error {
+func oneAccount(c *request.Call) error {
 	if c.Op.Area != "control_url" || !slices.Contains(c.Op.QueryParameters(), "account") {
 		return nil
 	}
@@ -230,7 +254,7 @@ func oneAccount(c *call.Call) error {
 }
 
 // acrossServers reports whether a call reads all accounts from the store, wherever they are.
-func acrossServers(c *call.Call) bool {
+func acrossServers(c *request.Call) bool {
 	given := c.Query.Get("account")
 	return c.Op.ID == "controlExportJournal" && (given == "" || given == "*")
 }
@@ -239,7 +263,7 @@ func acrossServers(c *call.Call) bool {
 var wholeOperations = []string{"controlRestore", "controlSnapshot"}
 
 // placedAccount is the account that a call acts on; "" for what each server answers itself.
-func (f *Fleet) placedAccount(c *call.Call) string {
+func (f *Fleet) placedAccount(c *request.Call) string {
 	if c.Op.Area != "control_url" {
 		if id := c.Vars["userId"]; id != "" {
 			return f.idOf(c, id)
@@ -261,7 +285,7 @@ func (f *Fleet) placedAccount(c *call.Call) string {
 }
 
 // idOf is the id of an account by any of its names; "" when there is none.
-func (f *Fleet) idOf(c *call.Call, name string) string {
+func (f *Fleet) idOf(c *request.Call, name string) string {
 	t := f.host.Accounts.ByID(name)
 	if t == nil {
 		_, _ = f.Refresh(c.Request.Context()) // what is known is used

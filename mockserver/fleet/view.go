@@ -24,7 +24,7 @@ func (f *Fleet) view() api.Fleet {
 	defer f.mu.Unlock()
 	v := api.Fleet{Self: f.id, Members: []api.FleetMember{}, Accounts: []api.FleetAccount{}, OwnerChanges: int(f.moves)}
 	counts := map[string]int{}
-	for _, id := range f.accounts.IDs() {
+	for _, id := range f.host.Accounts.IDs() {
 		owner := f.owner[id].member
 		m, there := f.alive[owner]
 		a := api.FleetAccount{ID: id, State: waiting}
@@ -32,7 +32,7 @@ func (f *Fleet) view() api.Fleet {
 			counts[owner]++
 			a.Owner, a.URL, a.State = owner, m.URL, serving
 		}
-		if owner == f.id && !f.accounts.Has(id) {
+		if owner == f.id && !f.host.Accounts.Has(id) {
 			a.State = opening
 		}
 		a.State = cmp.Or(f.busy[id], a.State)

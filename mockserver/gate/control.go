@@ -8,8 +8,7 @@ import (
 	"strings"
 
 	"github.com/understudy-mock/understudy/engine/refusal"
-	"github.com/understudy-mock/understudy/mockserver/call"
-	"github.com/understudy-mock/understudy/mockserver/gate/origin"
+	"github.com/understudy-mock/understudy/mockserver/request"
 	"github.com/understudy-mock/understudy/mockserver/response"
 	"github.com/understudy-mock/understudy/mockserver/tenant"
 )
@@ -17,7 +16,7 @@ import (
 // admitControl admits calls with the control token. Calls of programs on this machine
 // do not need it, unless a token is configured and Config.ControlOpenOnLoopback is not
 // set. It sets the account that the call acts on.
-func (g *Gate) admitControl(c *call.Call) error {
+func (g *Gate) admitControl(c *request.Call) error {
 	if closed := g.controlClosed(c); len(c.Op.Security) > 0 && closed != "" {
 		return unauthorizedFor(c.Op, closed+": callers must send Authorization: Bearer with the token of --control-token")
 	}
@@ -25,7 +24,7 @@ func (g *Gate) admitControl(c *call.Call) error {
 		return err
 	}
 	if len(c.Op.Security) > 0 {
-		if err := origin.RefuseCrossSite(c.Request, isVisit(c)); err != nil {
+		if err := RefuseCrossSite(c.Request, isVisit(c)); err != nil {
 			return err
 		}
 	}
@@ -40,15 +39,15 @@ func (g *Gate) admitControl(c *call.Call) error {
 }
 
 // controlClosed returns why a call may not use the control API; "" when it may.
-func (g *Gate) controlClosed(c *call.Call) string {
+func (g *Gate) controlClosed(c *request.Call) string {
 	if g.hasControlToken(c) {
 		return ""
 	}
-	proxy := origin.Proxy(c.Request.Header)
+	proxy := Proxy(c.Request.Header)
 	switch {
 	case g.NeedsToken:
 		return "the control API of this server needs a token"
-	case !origin.LocalAddr(c.Request.RemoteAddr) || !origin.LocalHost(c.Request.Host):
+	case !LocalAddr(c.Request.RemoteAddr) || !LocalHost(c.Request.Host):
 		return "the control API is open on loopback only"
 	case proxy != "":
 		return "the control API is open on loopback only, and header " + proxy + " says that a proxy passed the request on"
@@ -57,7 +56,7 @@ func (g *Gate) controlClosed(c *call.Call) string {
 }
 
 // hasControlToken reports whether a call carries the control token.
-func (g *Gate) hasControlToken(c *call.Call) bool {
+func (g *Gate) hasControlToken(c *request.Call) bool {
 	kind, token, _ := strings.Cut(c.Header.Get("Authorization"), " ")
 	if _, password, ok := c.Request.BasicAuth(); ok { // browsers prompt for Basic credentials
 		kind, token = "Bearer", password
@@ -70,17 +69,17 @@ func (g *Gate) hasControlToken(c *call.Call) bool {
 // such as host.docker.internal, are reserved: no public name server answers for
 // them.
 func (g *Gate) knownHost(host string) bool {
-	if host == "" || origin.LocalHost(host) {
+	if host == "" || LocalHost(host) {
 		return true
 	}
-	name := origin.HostName(host)
+	name := HostName(host)
 	_, err := netip.ParseAddr(name)
 	return err == nil || strings.HasSuffix(name, ".internal") || slices.Contains(g.HostNames, name)
 }
 
 // isVisit reports whether a browser navigates to the page, as opposed to a
 // script that fetches it.
-func isVisit(c *call.Call) bool {
+func isVisit(c *request.Call) bool {
 	mode := c.Header.Get("Sec-Fetch-Mode")
 	return c.Op.Method == http.MethodGet && c.Op.Tag == "page" && (mode == "" || mode == "navigate")
 }
@@ -88,18 +87,18 @@ func isVisit(c *call.Call) bool {
 // admitPublic guards an account whose token is published: any web page could
 // send it. A page whose name resolves to loopback can add the headers of proxies,
 // so these prove nothing here.
-func (g *Gate) admitPublic(c *call.Call) error {
-	if origin.LocalAddr(c.Request.RemoteAddr) && !g.knownHost(c.Request.Host) {
+func (g *Gate) admitPublic(c *request.Call) error {
+	if LocalAddr(c.Request.RemoteAddr) && !g.knownHost(c.Request.Host) {
 		return response.Forbidden("header Host: invalid value " + strconv.Quote(response.Shorten(c.Request.Host)) + ": must be a name of this machine, such as localhost, with a public token; --account gives the account a token of its own")
 	}
-	return origin.RefuseCrossSite(c.Request, isVisit(c))
+	return RefuseCrossSite(c.Request, isVisit(c))
 }
 
 // admitSink admits requests to the built-in destinations from programs on this
 // machine, from deliveries of this server, and with the token of an account.
-func (g *Gate) admitSink(c *call.Call) error {
-	local := origin.LocalAddr(c.Request.RemoteAddr) && origin.Proxy(c.Request.Header) == ""
-	if c.Op.Tag != "sink" || local || g.Made(c) || g.hasControlToken(c) || g.Accounts.Owner(call.BearerToken(c.Header)) != nil {
+func (g *Gate) admitSink(c *request.Call) error {
+	local := LocalAddr(c.Request.RemoteAddr) && Proxy(c.Request.Header) == ""
+	if c.Op.Tag != "sink" || local || g.Made(c.Request) || g.hasControlToken(c) || g.Accounts.Owner(request.BearerToken(c.Header)) != nil {
 		return nil
 	}
 	return response.Unauthorized("Bearer", c.Op.ID+": off loopback, a sink is open to deliveries of this server, and to others with Authorization: Bearer and a token of an account")

@@ -6,7 +6,7 @@ import (
 	"strings"
 
 	"github.com/understudy-mock/understudy/engine/refusal"
-	"github.com/understudy-mock/understudy/mockserver/call"
+	"github.com/understudy-mock/understudy/mockserver/request"
 	"github.com/understudy-mock/understudy/mockserver/response"
 	"github.com/understudy-mock/understudy/mockserver/tenant"
 	"github.com/understudy-mock/understudy/spec"
@@ -15,7 +15,7 @@ import (
 // authenticate finds the account by the operation's security schemes. Every
 // credential that the request has must be valid: a wrong one is refused even
 // when another one is right.
-func (g *Gate) authenticate(c *call.Call) (*tenant.Tenant, error) {
+func (g *Gate) authenticate(c *request.Call) (*tenant.Tenant, error) {
 	op := c.Op
 	if len(op.Security) == 0 || op.Area == "kv_url" { // the key-value store checks its token itself
 		return nil, nil
@@ -57,7 +57,7 @@ func credentialForms(schemes []string) string {
 }
 
 // credential looks for one scheme's credential in a request.
-func (g *Gate) credential(scheme string, c *call.Call) (w *tenant.Tenant, given bool, err error) {
+func (g *Gate) credential(scheme string, c *request.Call) (w *tenant.Tenant, given bool, err error) {
 	kind, value, _ := strings.Cut(c.Header.Get("Authorization"), " ")
 	value = strings.TrimSpace(value)
 	switch scheme {
@@ -138,7 +138,7 @@ func unauthorizedFor(op *spec.Operation, text string) error {
 // queryToken is the token in the query, under its name in any dialect. A name
 // of the wrong dialect still authenticates, so that the refusal for the name is
 // recorded in the journal of the account.
-func (g *Gate) queryToken(c *call.Call) []string {
+func (g *Gate) queryToken(c *request.Call) []string {
 	token := c.Query[g.Neutral.TokenQuery]
 	for _, d := range g.Accounts.Dialects() {
 		if len(token) == 0 {
@@ -150,18 +150,18 @@ func (g *Gate) queryToken(c *call.Call) []string {
 
 // kvTenant is the account whose store a request addresses, by the token in the
 // header or in the query. The store itself refuses a wrong token.
-func (g *Gate) kvTenant(c *call.Call) *tenant.Tenant {
+func (g *Gate) kvTenant(c *request.Call) *tenant.Tenant {
 	token := c.Query.Get("_token")
 	if c.Header.Get("Authorization") != "" {
-		token = call.BearerToken(c.Header)
+		token = request.BearerToken(c.Header)
 	}
 	return g.Accounts.Find(func(w *tenant.Tenant) bool { return tenant.SameSecret(w.KVToken, token) })
 }
 
 // openVector authenticates a request to the index of its token. A URL that
 // names an index must name the same one.
-func (g *Gate) openVector(c *call.Call) error {
-	c.Index = c.Tenant.Opens(call.BearerToken(c.Header))
+func (g *Gate) openVector(c *request.Call) error {
+	c.Index = c.Tenant.Opens(request.BearerToken(c.Header))
 	if c.Asked == "" || c.Asked == c.Index {
 		return nil
 	}

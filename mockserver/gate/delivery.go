@@ -6,7 +6,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/understudy-mock/understudy/mockserver/call"
+	"github.com/understudy-mock/understudy/mockserver/request"
 	"github.com/understudy-mock/understudy/mockserver/response"
 	"github.com/understudy-mock/understudy/mockserver/wire"
 	"github.com/understudy-mock/understudy/spec/header"
@@ -19,10 +19,10 @@ const maxHops = 16
 // Delivery admits deliveries of this server to itself: to the sinks and to
 // the interface, never to the control API or the page, and at most maxHops in a
 // chain.
-func (g *Gate) Delivery(c *call.Call) error {
+func (g *Gate) Delivery(c *request.Call) error {
 	if c.Op.Area == "control_url" && c.Op.Tag != "sink" {
 		const advice = "a delivery must not call the control API; deliver to a sink, such as /_understudy/sink/status/200, or call the control API "
-		if g.Made(c) {
+		if g.Made(c.Request) {
 			return response.Forbidden(advice + "directly")
 		}
 		if name := g.deliveryHeader(c.Header); name != "" {
@@ -31,7 +31,7 @@ func (g *Gate) Delivery(c *call.Call) error {
 		return nil
 	}
 	carried := c.Header.Get(wire.HopsHeader)
-	if carried == "" || !g.Made(c) {
+	if carried == "" || !g.Made(c.Request) {
 		return nil
 	}
 	hops, family, _ := strings.Cut(carried, " ")

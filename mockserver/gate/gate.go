@@ -6,6 +6,13 @@
 //	err = g.Admit(c)     // credentials; sets the account of the call
 //	out, ok := g.Fault(c) // faults that a tester has set
 //
+// Every page that a browser on this machine shows can send requests to a server
+// on loopback. Pages of loopback and of the server itself are admitted. Pages of
+// other sites are refused, also when their host name resolves to loopback (DNS
+// rebinding). A request that a proxy on this machine passes on also comes from
+// loopback: the headers of proxies tell. Programs other than browsers send neither
+// Origin, Referer nor Sec-Fetch-Site, and pass.
+//
 // Which server of a fleet has the account is decided by package fleet, after Admit.
 package gate
 
@@ -16,7 +23,7 @@ import (
 	"strings"
 
 	"github.com/understudy-mock/understudy/engine/refusal"
-	"github.com/understudy-mock/understudy/mockserver/call"
+	"github.com/understudy-mock/understudy/mockserver/request"
 	"github.com/understudy-mock/understudy/mockserver/response"
 	"github.com/understudy-mock/understudy/mockserver/tenant"
 	"github.com/understudy-mock/understudy/spec"
@@ -25,12 +32,12 @@ import (
 // Gate is the part of a server's configuration that decides which requests may pass.
 type Gate struct {
 	Accounts     *tenant.Registry
-	Neutral      *spec.Dialect         // the names of the calls
-	ControlToken string                // of the control API; "": none
-	NeedsToken   bool                  // programs on this machine need it, too
-	ReadOnly     bool                  // the server shows a replayed journal
-	HostNames    []string              // names of this machine, besides those of loopback
-	Made         func(*call.Call) bool // whether a request is a delivery of this server or of another one of its fleet
+	Neutral      *spec.Dialect            // the names of the calls
+	ControlToken string                   // of the control API; "": none
+	NeedsToken   bool                     // programs on this machine need it, too
+	ReadOnly     bool                     // the server shows a replayed journal
+	HostNames    []string                 // names of this machine, besides those of loopback
+	Made         func(*http.Request) bool // whether a request is a delivery of this server or of another one of its fleet
 	Log          *slog.Logger
 }
 
@@ -59,7 +66,7 @@ func changesState(op *spec.Operation) bool {
 
 // Change refuses operations that would change a server that shows a replayed
 // journal.
-func (g *Gate) Change(c *call.Call) error {
+func (g *Gate) Change(c *request.Call) error {
 	if !g.ReadOnly || !changesState(c.Op) {
 		return nil
 	}
@@ -74,7 +81,7 @@ func (g *Gate) Change(c *call.Call) error {
 }
 
 // Admit authenticates the call by the rules of its area.
-func (g *Gate) Admit(c *call.Call) error {
+func (g *Gate) Admit(c *request.Call) error {
 	if c.Op.Area == "control_url" {
 		return g.admitControl(c)
 	}
@@ -102,7 +109,7 @@ func (g *Gate) Admit(c *call.Call) error {
 
 // Fault answers by the first API fault that matches the call; false means that
 // none does. The control API never has faults: it is how a tester removes them.
-func (g *Gate) Fault(c *call.Call) (response.Response, bool) {
+func (g *Gate) Fault(c *request.Call) (response.Response, bool) {
 	if c.Op.Area == "control_url" || c.Tenant == nil {
 		return response.Response{}, false
 	}

@@ -14,8 +14,6 @@ import (
 
 	"github.com/understudy-mock/understudy/engine"
 	"github.com/understudy-mock/understudy/internal/similar"
-	"github.com/understudy-mock/understudy/mockserver/bodies"
-	"github.com/understudy-mock/understudy/mockserver/call"
 	"github.com/understudy-mock/understudy/mockserver/request"
 	"github.com/understudy-mock/understudy/mockserver/response"
 	"github.com/understudy-mock/understudy/mockserver/wire"
@@ -23,7 +21,7 @@ import (
 
 // publishBatch publishes all items or none: every item is read before the first
 // is published.
-func (a *API) publishBatch(c *call.Call) (any, error) {
+func (a *API) publishBatch(c *request.Call) (any, error) {
 	requests, err := a.batch(c)
 	if err != nil {
 		return nil, err
@@ -32,11 +30,11 @@ func (a *API) publishBatch(c *call.Call) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	return response.Response{JSON: bodies.AppendReceipts(c.Buffer, results)}, nil
+	return response.Response{JSON: appendReceipts(c.Buffer, results)}, nil
 }
 
 // batch reads all items; its error names the index of the invalid one.
-func (a *API) batch(c *call.Call) ([]engine.PublishRequest, error) {
+func (a *API) batch(c *request.Call) ([]engine.PublishRequest, error) {
 	items, ok := usualBatch(c.Body)
 	var other []jsonItem
 	if !ok {
@@ -75,7 +73,7 @@ var itemMembers = []string{"body", "destination", "headers", "queue"}
 
 // unknownMembers warns of members of items that have no effect; a strict server refuses
 // them. Names match without regard to case, as encoding/json reads them.
-func (a *API) unknownMembers(c *call.Call) error {
+func (a *API) unknownMembers(c *request.Call) error {
 	var items []map[string]json.RawMessage
 	if err := request.Unmarshal(c.Body, &items); err != nil {
 		return err
@@ -97,7 +95,7 @@ func (a *API) unknownMembers(c *call.Call) error {
 
 // item reads the request of an item. Its configuration is in its own headers only; the
 // headers of the HTTP request do not apply to items.
-func (a *API) item(c *call.Call, item *batchItem, r *engine.PublishRequest) error {
+func (a *API) item(c *request.Call, item *batchItem, r *engine.PublishRequest) error {
 	h := item.headers
 	r.Body, r.CallerIP = item.body, c.CallerIP()
 	request.KeepHeaders(r, h)

@@ -2,8 +2,6 @@ package messaging
 
 import (
 	"github.com/understudy-mock/understudy/engine"
-	"github.com/understudy-mock/understudy/mockserver/bodies"
-	"github.com/understudy-mock/understudy/mockserver/call"
 	"github.com/understudy-mock/understudy/mockserver/request"
 	"github.com/understudy-mock/understudy/mockserver/response"
 	"github.com/understudy-mock/understudy/mockserver/trace"
@@ -31,7 +29,7 @@ type listBody[T any] struct {
 
 // noPlace refuses the filters that logs have and the DLQ does not have: a list that ignored
 // them would be longer than intended.
-func noPlace(c *call.Call) error {
+func noPlace(c *request.Call) error {
 	for _, name := range []string{"host", "path"} {
 		if c.Query.Has(name) {
 			return response.RefusedValue("query", name, c.Query.Get(name), response.Unfit("not a filter of the DLQ", "left out; url selects the entries of a URL"))
@@ -41,21 +39,21 @@ func noPlace(c *call.Call) error {
 }
 
 // listDLQ lists entries of both kinds.
-func (a *API) listDLQ(c *call.Call) (any, error) {
+func (a *API) listDLQ(c *request.Call) (any, error) {
 	if err := noPlace(c); err != nil {
 		return nil, err
 	}
 	p, err := c.Account.DLQ(c.Filter())
 	out := listBody[api.DLQMessage]{Cursor: p.Cursor, Messages: []api.DLQMessage{}}
 	for i := range p.Items {
-		out.Messages = append(out.Messages, bodies.DLQEntry(&p.Items[i]))
+		out.Messages = append(out.Messages, dlqEntry(&p.Items[i]))
 	}
 	return out, err
 }
 
 // listWorkflowDLQ lists runs only; clients of workflows do not expect other entries
 // there.
-func (a *API) listWorkflowDLQ(c *call.Call) (any, error) {
+func (a *API) listWorkflowDLQ(c *request.Call) (any, error) {
 	if err := noPlace(c); err != nil {
 		return nil, err
 	}
@@ -64,23 +62,23 @@ func (a *API) listWorkflowDLQ(c *call.Call) (any, error) {
 	p, err := c.Account.DLQ(f)
 	out := listBody[api.WorkflowDLQEntry]{Cursor: p.Cursor, Messages: []api.WorkflowDLQEntry{}}
 	for i := range p.Items {
-		out.Messages = append(out.Messages, bodies.WorkflowDLQEntry(&p.Items[i]))
+		out.Messages = append(out.Messages, workflowDLQEntry(&p.Items[i]))
 	}
 	return out, err
 }
 
 // getDLQMessage shows an entry of either kind, so that an id from any list works.
-func (a *API) getDLQMessage(c *call.Call) (any, error) {
+func (a *API) getDLQMessage(c *request.Call) (any, error) {
 	e, err := c.Account.DLQEntry(c.Vars["dlqId"])
 	if err != nil {
 		return nil, err
 	}
-	return bodies.DLQEntry(&e), nil
+	return dlqEntry(&e), nil
 }
 
 // getWorkflowDLQ refuses the entry of a plain message with the path that shows
 // it.
-func (a *API) getWorkflowDLQ(c *call.Call) (any, error) {
+func (a *API) getWorkflowDLQ(c *request.Call) (any, error) {
 	e, err := c.Account.DLQEntry(c.Vars["dlqId"])
 	if err != nil {
 		return nil, err
@@ -88,29 +86,29 @@ func (a *API) getWorkflowDLQ(c *call.Call) (any, error) {
 	if e.Run == nil {
 		return nil, response.Invalid("DLQ entry " + e.ID + " is a failed message, not a workflow run; GET /v2/dlq/" + e.ID + " shows it")
 	}
-	return bodies.WorkflowDLQEntry(&e), nil
+	return workflowDLQEntry(&e), nil
 }
 
 // deleteDLQEntry deletes an entry of either kind: both paths lead here.
-func (a *API) deleteDLQEntry(c *call.Call) (any, error) {
+func (a *API) deleteDLQEntry(c *request.Call) (any, error) {
 	return response.Empty, c.Account.DeleteDLQ(c.Vars["dlqId"])
 }
 
 // deleteDLQMessages deletes what matches, of either kind.
-func (a *API) deleteDLQMessages(c *call.Call) (any, error) {
+func (a *API) deleteDLQMessages(c *request.Call) (any, error) {
 	return deleteEntries(c, func(*engine.Filter) {})
 }
 
 // deleteWorkflowDLQs leaves entries of plain messages alone, whatever the filter
 // says.
-func (a *API) deleteWorkflowDLQs(c *call.Call) (any, error) {
+func (a *API) deleteWorkflowDLQs(c *request.Call) (any, error) {
 	return deleteEntries(c, func(f *engine.Filter) { f.WorkflowOnly = true })
 }
 
 // deleteEntries reads filters from the query and from the body, because clients
 // use either. A response with a cursor means that more entries may match:
 // clients repeat the call until a response has none.
-func deleteEntries(c *call.Call, narrow func(*engine.Filter)) (any, error) {
+func deleteEntries(c *request.Call, narrow func(*engine.Filter)) (any, error) {
 	if err := c.MergeBody(); err != nil {
 		return nil, err
 	}
@@ -125,7 +123,7 @@ func deleteEntries(c *call.Call, narrow func(*engine.Filter)) (any, error) {
 
 // retryDLQMessage publishes the message again, with the options that the
 // headers of this call override.
-func (a *API) retryDLQMessage(c *call.Call) (any, error) {
+func (a *API) retryDLQMessage(c *request.Call) (any, error) {
 	over, err := a.overrides(c)
 	if err != nil {
 		return nil, err
@@ -136,7 +134,7 @@ func (a *API) retryDLQMessage(c *call.Call) (any, error) {
 
 // retryDLQMessages retries all that match or none; overrides are read before
 // anything is looked up, so that an invalid one changes nothing.
-func (a *API) retryDLQMessages(c *call.Call) (any, error) {
+func (a *API) retryDLQMessages(c *request.Call) (any, error) {
 	if err := c.MergeBody(); err != nil {
 		return nil, err
 	}
@@ -158,7 +156,7 @@ func (a *API) retryDLQMessages(c *call.Call) (any, error) {
 // overrides reads the headers by which a restart or retry replaces parts of the
 // original configuration. The key and the value of flow control are replaced
 // independently of each other.
-func (a *API) overrides(c *call.Call) (engine.Options, error) {
+func (a *API) overrides(c *request.Call) (engine.Options, error) {
 	set := request.SettingsOf(c.Header)
 	key, hasKey := set.Find("Flow-Control-Key")
 	value, hasValue := set.Find("Flow-Control-Value")

@@ -4,11 +4,14 @@
 //	out, err := h(&messaging.API{}, call)
 //
 // A handler reads the call, calls the engine once (a second call would not be atomic with the
-// first), and returns what package view makes of the result.
+// first), and returns the result as a body, with the fields that the interface document defines.
+// Empty fields of bodies are absent and times are Unix ms. Contents are text, or base64 if they
+// are not valid UTF-8. Names are the neutral ones, without the brand of a dialect. The server masks
+// the credentials. The control API shows the same bodies.
 package messaging
 
 import (
-	"github.com/understudy-mock/understudy/mockserver/call"
+	"github.com/understudy-mock/understudy/mockserver/request"
 	"github.com/understudy-mock/understudy/mockserver/tenant"
 )
 
@@ -21,7 +24,7 @@ type API struct {
 	Embeds       func(index string) bool // whether a vector index computes vectors from texts; otherwise it refuses texts
 }
 
-type table = call.Table[*API]
+type table = request.Table[*API]
 
 // Handlers has all handlers by operation.
 var Handlers = table{}

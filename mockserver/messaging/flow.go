@@ -1,9 +1,9 @@
 package messaging
 
 import (
+	"time"
+
 	"github.com/understudy-mock/understudy/engine"
-	"github.com/understudy-mock/understudy/mockserver/bodies"
-	"github.com/understudy-mock/understudy/mockserver/call"
 	"github.com/understudy-mock/understudy/mockserver/request"
 	"github.com/understudy-mock/understudy/mockserver/response"
 	"github.com/understudy-mock/understudy/spec/api"
@@ -20,13 +20,13 @@ var _ = Handlers.Add(table{
 	"unpinFlowControlKey":  (*API).unpinFlowControlKey,
 })
 
-func (a *API) resumeFlowControlKey(c *call.Call) (any, error) {
+func (a *API) resumeFlowControlKey(c *request.Call) (any, error) {
 	return response.Empty, c.Account.SetFlowPaused(c.Vars["flowControlKey"], false)
 }
 
 // pauseFlowControlKey takes keys that no message has named yet, so it checks them
 // like a publish does.
-func (a *API) pauseFlowControlKey(c *call.Call) (any, error) {
+func (a *API) pauseFlowControlKey(c *request.Call) (any, error) {
 	key, err := flowKeyIn(c)
 	if err != nil {
 		return nil, err
@@ -36,7 +36,7 @@ func (a *API) pauseFlowControlKey(c *call.Call) (any, error) {
 
 // pinFlowControlKey fixes limits, so that later messages cannot change them.
 // Zero means that a limit is not pinned, so a call without a limit is refused.
-func (a *API) pinFlowControlKey(c *call.Call) (any, error) {
+func (a *API) pinFlowControlKey(c *request.Call) (any, error) {
 	f := engine.FlowControl{Parallelism: c.Number("parallelism"), Rate: c.Number("rate")}
 	if period := c.Query.Get("period"); period != "" {
 		if err := request.ReadDuration(&f.Period, period); err != nil || f.Period <= 0 {
@@ -54,7 +54,7 @@ func (a *API) pinFlowControlKey(c *call.Call) (any, error) {
 }
 
 // flowKeyIn is the key of the path: one segment, escaped.
-func flowKeyIn(c *call.Call) (key string, err error) {
+func flowKeyIn(c *request.Call) (key string, err error) {
 	if err := request.ReadFlowKey(&key, c.Vars["flowControlKey"]); err != nil {
 		return "", response.RefusedValue("path", "flowControlKey", c.Vars["flowControlKey"], err)
 	}
@@ -63,7 +63,7 @@ func flowKeyIn(c *call.Call) (key string, err error) {
 
 // unpinFlowControlKey unpins the limits that the call names. A call that names
 // none would have no effect and is refused.
-func (a *API) unpinFlowControlKey(c *call.Call) (any, error) {
+func (a *API) unpinFlowControlKey(c *request.Call) (any, error) {
 	parallelism, rate := c.Flag("parallelism", false), c.Flag("rate", false)
 	if !parallelism && !rate {
 		return nil, response.Invalid("unpin: nothing to unpin: must have at least one of parallelism=true and rate=true")
@@ -73,28 +73,45 @@ func (a *API) unpinFlowControlKey(c *call.Call) (any, error) {
 
 // resetFlowControlRate sets the count of the current period to zero;
 // parallelism, pins and pauses stay.
-func (a *API) resetFlowControlRate(c *call.Call) (any, error) {
+func (a *API) resetFlowControlRate(c *request.Call) (any, error) {
 	return response.Empty, c.Account.ResetFlow(c.Vars["flowControlKey"])
 }
 
-func (a *API) getFlowControlKey(c *call.Call) (any, error) {
+func (a *API) getFlowControlKey(c *request.Call) (any, error) {
 	k, err := c.Account.FlowKey(c.Vars["flowControlKey"])
-	return bodies.FlowKey(k), err
+	return FlowKey(k), err
 }
 
 // listFlowControlKeys lists all keys: the operation has no pages.
-func (a *API) listFlowControlKeys(c *call.Call) (any, error) {
+func (a *API) listFlowControlKeys(c *request.Call) (any, error) {
 	keys := c.Account.FlowKeys()
 	list := make([]api.FlowControlKey, len(keys))
 	for i, k := range keys {
-		list[i] = bodies.FlowKey(k)
+		list[i] = FlowKey(k)
 	}
 	return list, nil
 }
 
 // getGlobalParallelism reports the parallelism of the account: clients do not
 // see other accounts.
-func (a *API) getGlobalParallelism(c *call.Call) (any, error) {
+func (a *API) getGlobalParallelism(c *request.Call) (any, error) {
 	o, _ := c.Account.Overview()
 	return api.GlobalParallelism{ParallelismMax: o.Parallel, ParallelismCount: o.InFlight}, nil
+}
+
+// FlowKey is a flow-control key. A limit of 0 is none, as clients require numbers.
+func FlowKey(k engine.FlowKey) api.FlowControlKey {
+	out := api.FlowControlKey{
+		FlowControlKey:      k.Key,
+		WaitListSize:        k.Waiting,
+		ParallelismCount:    k.InFlight,
+		ParallelismMax:      k.Parallelism,
+		IsPaused:            k.Paused,
+		IsPinnedParallelism: k.PinnedParallelism,
+		IsPinnedRate:        k.PinnedRate,
+	}
+	if k.Rate > 0 {
+		out.RateMax, out.RateCount, out.RatePeriod, out.RatePeriodStart = k.Rate, k.RateCount, int(k.Period/time.Second), int(k.PeriodStart.Unix())
+	}
+	return out
 }

@@ -5,8 +5,6 @@ import (
 	"fmt"
 
 	"github.com/understudy-mock/understudy/engine"
-	"github.com/understudy-mock/understudy/mockserver/bodies"
-	"github.com/understudy-mock/understudy/mockserver/call"
 	"github.com/understudy-mock/understudy/mockserver/request"
 	"github.com/understudy-mock/understudy/mockserver/response"
 	"github.com/understudy-mock/understudy/spec/api"
@@ -24,7 +22,7 @@ var _ = Handlers.Add(table{
 // updateURLGroup sets default headers. Configuration headers are read by the
 // option table of a publish; all others are sent with every request to the
 // group.
-func (a *API) updateURLGroup(c *call.Call) (any, error) {
+func (a *API) updateURLGroup(c *request.Call) (any, error) {
 	var body struct {
 		Headers map[string]json.RawMessage `json:"headers"`
 	}
@@ -41,23 +39,23 @@ func (a *API) updateURLGroup(c *call.Call) (any, error) {
 	}
 	r.Options.Hops, r.Options.Family, r.Options.TraceContext = 0, "", "" // defaults apply to every publish, not only to those caused by a delivery
 	g, err := c.Account.UpdateGroup(c.Vars["urlGroupName"], engine.Header(headers), request.PlainHeaders(headers), r.Options)
-	return bodies.Group(g), err
+	return groupBody(g), err
 }
 
 // addURLGroupEndpoints creates the group when it is new. An endpoint with a known
 // name or URL is replaced.
-func (a *API) addURLGroupEndpoints(c *call.Call) (any, error) {
+func (a *API) addURLGroupEndpoints(c *request.Call) (any, error) {
 	endpoints, err := readEndpoints(c, true)
 	if err != nil {
 		return nil, err
 	}
 	g, err := c.Account.AddEndpoints(c.Vars["urlGroupName"], endpoints)
-	return bodies.Group(g), err
+	return groupBody(g), err
 }
 
 // removeURLGroupEndpoints finds endpoints by name or URL. Removing the last
 // endpoint deletes the group.
-func (a *API) removeURLGroupEndpoints(c *call.Call) (any, error) {
+func (a *API) removeURLGroupEndpoints(c *request.Call) (any, error) {
 	endpoints, err := readEndpoints(c, false)
 	if err != nil {
 		return nil, err
@@ -66,7 +64,7 @@ func (a *API) removeURLGroupEndpoints(c *call.Call) (any, error) {
 }
 
 // readEndpoints reads the endpoints of the body; new ones need a URL.
-func readEndpoints(c *call.Call, needURL bool) ([]engine.Endpoint, error) {
+func readEndpoints(c *request.Call, needURL bool) ([]engine.Endpoint, error) {
 	var body struct {
 		Endpoints []engine.Endpoint `json:"endpoints"`
 	}
@@ -88,24 +86,39 @@ func readEndpoints(c *call.Call, needURL bool) ([]engine.Endpoint, error) {
 	return body.Endpoints, nil
 }
 
-func (a *API) listURLGroups(c *call.Call) (any, error) {
+func (a *API) listURLGroups(c *request.Call) (any, error) {
 	groups := c.Account.Groups()
 	list := make([]api.URLGroup, len(groups))
 	for i, g := range groups {
-		list[i] = bodies.Group(g)
+		list[i] = groupBody(g)
 	}
 	return list, nil
 }
 
-func (a *API) getURLGroup(c *call.Call) (any, error) {
+func (a *API) getURLGroup(c *request.Call) (any, error) {
 	g, err := c.Account.Group(c.Vars["urlGroupName"])
-	return bodies.Group(g), err
+	return groupBody(g), err
 }
 
 // deleteURLGroup succeeds for a group that does not exist: clients delete
 // without checking first when they clean up.
-func (a *API) deleteURLGroup(c *call.Call) (any, error) {
+func (a *API) deleteURLGroup(c *request.Call) (any, error) {
 	return response.Empty, c.Account.DeleteGroup(c.Vars["urlGroupName"])
 }
 
 // headerMap is a header on the wire, absent when empty.
+
+// groupBody is a URL group with its endpoints and default headers.
+func groupBody(g engine.Group) api.URLGroup {
+	endpoints := make([]api.Endpoint, len(g.Endpoints))
+	for i, e := range g.Endpoints {
+		endpoints[i] = api.Endpoint{Name: response.Optional(e.Name), Url: response.Optional(e.URL)}
+	}
+	return api.URLGroup{
+		Name:      g.Name,
+		CreatedAt: g.CreatedAt.UnixMilli(),
+		UpdatedAt: g.UpdatedAt.UnixMilli(),
+		Endpoints: endpoints,
+		Headers:   response.HeaderMap(g.Headers),
+	}
+}

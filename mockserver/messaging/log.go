@@ -4,8 +4,7 @@ import (
 	"encoding/base64"
 	"slices"
 
-	"github.com/understudy-mock/understudy/mockserver/bodies"
-	"github.com/understudy-mock/understudy/mockserver/call"
+	"github.com/understudy-mock/understudy/mockserver/request"
 	"github.com/understudy-mock/understudy/mockserver/response"
 	"github.com/understudy-mock/understudy/spec/api"
 )
@@ -18,7 +17,7 @@ var _ = Handlers.Add(table{
 
 // listLogs and listEvents differ only in the name of the list: older clients
 // read it as events.
-func (a *API) listLogs(c *call.Call) (any, error) {
+func (a *API) listLogs(c *request.Call) (any, error) {
 	cursor, events, err := messageLog(c)
 	return response.Response{Body: struct {
 		Cursor string         `json:"cursor,omitempty"`
@@ -27,7 +26,7 @@ func (a *API) listLogs(c *call.Call) (any, error) {
 }
 
 // listEvents is listLogs for older clients.
-func (a *API) listEvents(c *call.Call) (any, error) {
+func (a *API) listEvents(c *request.Call) (any, error) {
 	cursor, events, err := messageLog(c)
 	return response.Response{Body: struct {
 		Cursor string         `json:"cursor,omitempty"`
@@ -37,8 +36,8 @@ func (a *API) listEvents(c *call.Call) (any, error) {
 
 // messageLog is the log of plain messages. Bodies are base64 even where they
 // are text, because clients always decode them.
-func messageLog(c *call.Call) (cursor string, events []api.LogEvent, err error) {
-	f, err := c.LogFilter(call.MessageStates)
+func messageLog(c *request.Call) (cursor string, events []api.LogEvent, err error) {
+	f, err := c.LogFilter(request.MessageStates)
 	if err != nil {
 		return "", nil, err
 	}
@@ -46,7 +45,7 @@ func messageLog(c *call.Call) (cursor string, events []api.LogEvent, err error) 
 	p, err := c.Account.Events(f)
 	events = make([]api.LogEvent, len(p.Items))
 	for i := range p.Items {
-		events[i] = bodies.LogEvent(&p.Items[i])
+		events[i] = LogEvent(&p.Items[i])
 		events[i].Body, events[i].BodyBase64 = response.Optional(base64.StdEncoding.EncodeToString(p.Items[i].Message.Body)), nil // clients always decode it
 	}
 	return p.Cursor, events, err
@@ -54,8 +53,8 @@ func messageLog(c *call.Call) (cursor string, events []api.LogEvent, err error) 
 
 // listWorkflowMessageLogs lists the events of runs and the events of their
 // messages in one order.
-func (a *API) listWorkflowMessageLogs(c *call.Call) (any, error) {
-	f, err := c.LogFilter(append(slices.Clone(call.MessageStates), call.RunStates...))
+func (a *API) listWorkflowMessageLogs(c *request.Call) (any, error) {
+	f, err := c.LogFilter(append(slices.Clone(request.MessageStates), request.RunStates...))
 	if err != nil {
 		return nil, err
 	}
@@ -63,7 +62,7 @@ func (a *API) listWorkflowMessageLogs(c *call.Call) (any, error) {
 	p, err := c.Account.Events(f)
 	events := make([]api.WorkflowEvent, len(p.Items))
 	for i := range p.Items {
-		events[i] = bodies.WorkflowEvent(&p.Items[i])
+		events[i] = WorkflowEvent(&p.Items[i])
 	}
 	return response.Response{Body: struct {
 		Cursor string              `json:"cursor,omitempty"`

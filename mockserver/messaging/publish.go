@@ -7,8 +7,6 @@ import (
 	"strings"
 
 	"github.com/understudy-mock/understudy/engine"
-	"github.com/understudy-mock/understudy/mockserver/bodies"
-	"github.com/understudy-mock/understudy/mockserver/call"
 	"github.com/understudy-mock/understudy/mockserver/request"
 	"github.com/understudy-mock/understudy/mockserver/response"
 	"github.com/understudy-mock/understudy/mockserver/stub"
@@ -30,7 +28,7 @@ var _ = Handlers.Add(table{
 
 // publishMessage answers once the messages are created; the log shows what
 // happens to them.
-func (a *API) publishMessage(c *call.Call) (any, error) {
+func (a *API) publishMessage(c *request.Call) (any, error) {
 	r, err := a.publishRequest(c, "destination")
 	if err != nil {
 		return nil, err
@@ -44,7 +42,7 @@ func (a *API) publishMessage(c *call.Call) (any, error) {
 
 // enqueueMessage is a publish whose queue is in the path, which takes
 // precedence over a queue among the options.
-func (a *API) enqueueMessage(c *call.Call) (any, error) {
+func (a *API) enqueueMessage(c *request.Call) (any, error) {
 	r, err := a.publishRequest(c, "destination")
 	if err != nil {
 		return nil, err
@@ -60,7 +58,7 @@ func (a *API) enqueueMessage(c *call.Call) (any, error) {
 }
 
 // publishRequest reads a call whose path names a destination.
-func (a *API) publishRequest(c *call.Call, variable string) (engine.PublishRequest, error) {
+func (a *API) publishRequest(c *request.Call, variable string) (engine.PublishRequest, error) {
 	r := engine.PublishRequest{
 		Body:     c.Body,
 		CallerIP: c.CallerIP(),
@@ -80,7 +78,7 @@ func (a *API) publishRequest(c *call.Call, variable string) (engine.PublishReque
 
 // Configure reads the options of a request, and refuses or warns about unknown
 // ones.
-func (a *API) Configure(c *call.Call, r *engine.PublishRequest, set request.Settings) error {
+func (a *API) Configure(c *request.Call, r *engine.PublishRequest, set request.Settings) error {
 	opts, unknown, problems := set.Parse()
 	c.Redact = c.Redact.And(opts.Redact)
 	if opts.Workflow != nil && c.Account != nil { // a fixture is read before its account is known
@@ -110,11 +108,11 @@ func (a *API) Configure(c *call.Call, r *engine.PublishRequest, set request.Sett
 }
 
 // receiptResponse is the answer to a publish: 202 when nothing new was created.
-func receiptResponse(c *call.Call, rs engine.Receipts) response.Response {
+func receiptResponse(c *request.Call, rs engine.Receipts) response.Response {
 	if rs.Group == nil && !rs.One.Deduplicated && rs.One.RunID == "" {
-		return response.Response{JSON: bodies.AppendReceipt(c.Buffer, rs.One.MessageID)}
+		return response.Response{JSON: appendReceipt(c.Buffer, rs.One.MessageID)}
 	}
-	out := response.Response{Body: bodies.Receipts(rs)}
+	out := response.Response{Body: receiptsBody(rs)}
 	switch {
 	case rs.One.RunID != "":
 		out.Status = http.StatusOK
@@ -126,7 +124,7 @@ func receiptResponse(c *call.Call, rs engine.Receipts) response.Response {
 
 // aimAt sets the destination of a publish. A model provider must have a stub,
 // because the server cannot imitate a model.
-func aimAt(c *call.Call, r *engine.PublishRequest, in, target string) error {
+func aimAt(c *request.Call, r *engine.PublishRequest, in, target string) error {
 	if request.IsProvider(target) && !c.Tenant.Stubs.StandsFor(target) {
 		return noStub(in, target)
 	}
@@ -139,7 +137,7 @@ func noStub(in, target string) error {
 }
 
 // createChatCompletion answers at once, without a message: its caller waits for the model.
-func (a *API) createChatCompletion(c *call.Call) (any, error) {
+func (a *API) createChatCompletion(c *request.Call) (any, error) {
 	const model = "api/llm"
 	out, found := c.Tenant.Stubs.Answer(&stub.Request{Method: http.MethodPost, URL: model, Header: c.Header, Body: c.Body}, engine.DefaultTimeout)
 	switch {
@@ -153,7 +151,7 @@ func (a *API) createChatCompletion(c *call.Call) (any, error) {
 
 // unknownOptions are the problems of unknown option names: errors of a strict
 // server, otherwise warnings in the response.
-func (a *API) unknownOptions(c *call.Call, unknown []request.Setting) (problems []spec.Problem) {
+func (a *API) unknownOptions(c *request.Call, unknown []request.Setting) (problems []spec.Problem) {
 	for _, u := range unknown {
 		if c.Hops > 0 && slices.Contains(wire.AddedHeaders, u.Name) {
 			continue // a header that the server itself adds

@@ -1,8 +1,8 @@
 package messaging
 
 import (
-	"github.com/understudy-mock/understudy/mockserver/bodies"
-	"github.com/understudy-mock/understudy/mockserver/call"
+	"github.com/understudy-mock/understudy/engine"
+	"github.com/understudy-mock/understudy/mockserver/request"
 	"github.com/understudy-mock/understudy/mockserver/response"
 	"github.com/understudy-mock/understudy/spec/api"
 )
@@ -18,38 +18,50 @@ var _ = Handlers.Add(table{
 
 // upsertQueue changes only the members that the body has: pointers distinguish
 // an absent member from false and 0.
-func (a *API) upsertQueue(c *call.Call) (any, error) {
+func (a *API) upsertQueue(c *request.Call) (any, error) {
 	var body api.QueueUpsert
 	if err := c.Read(&body); err != nil {
 		return nil, err
 	}
 	q, err := c.Account.UpsertQueue(body.QueueName, body.Parallelism, body.Paused)
-	return bodies.Queue(q), err
+	return queueBody(q), err
 }
 
-func (a *API) listQueues(c *call.Call) (any, error) {
+func (a *API) listQueues(c *request.Call) (any, error) {
 	queues := c.Account.Queues()
 	list := make([]api.Queue, len(queues))
 	for i, q := range queues {
-		list[i] = bodies.Queue(q)
+		list[i] = queueBody(q)
 	}
 	return list, nil
 }
 
-func (a *API) getQueue(c *call.Call) (any, error) {
+func (a *API) getQueue(c *request.Call) (any, error) {
 	q, err := c.Account.Queue(c.Vars["queueName"])
-	return bodies.Queue(q), err
+	return queueBody(q), err
 }
 
 // deleteQueue cancels the messages that still wait in the queue.
-func (a *API) deleteQueue(c *call.Call) (any, error) {
+func (a *API) deleteQueue(c *request.Call) (any, error) {
 	return response.Empty, c.Account.DeleteQueue(c.Vars["queueName"])
 }
 
-func (a *API) pauseQueue(c *call.Call) (any, error) {
+func (a *API) pauseQueue(c *request.Call) (any, error) {
 	return response.Empty, c.Account.SetQueuePaused(c.Vars["queueName"], true)
 }
 
-func (a *API) resumeQueue(c *call.Call) (any, error) {
+func (a *API) resumeQueue(c *request.Call) (any, error) {
 	return response.Empty, c.Account.SetQueuePaused(c.Vars["queueName"], false)
+}
+
+// queueBody is a queue with the number of its messages that wait.
+func queueBody(q engine.Queue) api.Queue {
+	return api.Queue{
+		Name:        q.Name,
+		CreatedAt:   q.CreatedAt.UnixMilli(),
+		UpdatedAt:   q.UpdatedAt.UnixMilli(),
+		Parallelism: q.Parallelism,
+		Paused:      q.Paused,
+		Lag:         q.Lag,
+	}
 }

@@ -1,8 +1,7 @@
 package messaging
 
 import (
-	"github.com/understudy-mock/understudy/mockserver/bodies"
-	"github.com/understudy-mock/understudy/mockserver/call"
+	"github.com/understudy-mock/understudy/mockserver/request"
 	"github.com/understudy-mock/understudy/mockserver/response"
 	"github.com/understudy-mock/understudy/spec/api"
 )
@@ -19,37 +18,37 @@ var _ = Handlers.Add(table{
 })
 
 // restartWorkflowRun starts the run again, from its first step.
-func (a *API) restartWorkflowRun(c *call.Call) (any, error) {
+func (a *API) restartWorkflowRun(c *request.Call) (any, error) {
 	return a.restart(c, false)
 }
 
 // resumeWorkflowRun keeps the results of the steps that had finished.
-func (a *API) resumeWorkflowRun(c *call.Call) (any, error) {
+func (a *API) resumeWorkflowRun(c *request.Call) (any, error) {
 	return a.restart(c, true)
 }
 
 // restart reads overrides before it looks for the entry, so that an invalid
 // header is refused for every id.
-func (a *API) restart(c *call.Call, resume bool) (any, error) {
+func (a *API) restart(c *request.Call, resume bool) (any, error) {
 	over, err := a.overrides(c)
 	if err != nil {
 		return nil, err
 	}
 	run, err := c.Account.Restart(c.Vars["dlqId"], over, resume)
-	return bodies.RunCreated(run), err
+	return runCreatedBody(run), err
 }
 
-func (a *API) restartWorkflowRuns(c *call.Call) (any, error) {
+func (a *API) restartWorkflowRuns(c *request.Call) (any, error) {
 	return a.restartAll(c, false)
 }
 
-func (a *API) resumeWorkflowRuns(c *call.Call) (any, error) {
+func (a *API) resumeWorkflowRuns(c *request.Call) (any, error) {
 	return a.restartAll(c, true)
 }
 
 // restartAll restarts all that match or none; a response with a cursor means
 // that more may match.
-func (a *API) restartAll(c *call.Call, resume bool) (any, error) {
+func (a *API) restartAll(c *request.Call, resume bool) (any, error) {
 	if err := c.MergeBody(); err != nil {
 		return nil, err
 	}
@@ -60,17 +59,17 @@ func (a *API) restartAll(c *call.Call, resume bool) (any, error) {
 	runs, cursor, err := c.Account.RestartAll(c.Filter(), over, resume)
 	out := api.WorkflowRunsCreated{Cursor: response.Optional(cursor), WorkflowRuns: make([]api.WorkflowRunCreated, len(runs))}
 	for i, run := range runs {
-		out.WorkflowRuns[i] = bodies.RunCreated(run)
+		out.WorkflowRuns[i] = runCreatedBody(run)
 	}
 	return out, err
 }
 
 // repeatFailureCallback answers like a restart, since clients read the same fields.
-func (a *API) repeatFailureCallback(c *call.Call) (any, error) {
+func (a *API) repeatFailureCallback(c *request.Call) (any, error) {
 	run, err := c.Account.RepeatCallback(c.Vars["dlqId"])
-	return bodies.RunCreated(run), err
+	return runCreatedBody(run), err
 }
 
-func (a *API) cancelFailureCallback(c *call.Call) (any, error) {
+func (a *API) cancelFailureCallback(c *request.Call) (any, error) {
 	return response.Empty, c.Account.CancelCallback(c.Vars["dlqId"])
 }

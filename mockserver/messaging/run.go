@@ -13,8 +13,6 @@ import (
 
 	"github.com/understudy-mock/understudy/engine"
 	"github.com/understudy-mock/understudy/engine/refusal"
-	"github.com/understudy-mock/understudy/mockserver/bodies"
-	"github.com/understudy-mock/understudy/mockserver/call"
 	"github.com/understudy-mock/understudy/mockserver/request"
 	"github.com/understudy-mock/understudy/mockserver/response"
 	"github.com/understudy-mock/understudy/mockserver/wire"
@@ -35,7 +33,7 @@ var _ = Handlers.Add(table{
 
 // triggerWorkflow is a publish that starts a run, so that every option of a publish
 // works.
-func (a *API) triggerWorkflow(c *call.Call) (any, error) {
+func (a *API) triggerWorkflow(c *request.Call) (any, error) {
 	r, err := a.publishRequest(c, "workflowUrl")
 	if err != nil {
 		return nil, err
@@ -45,7 +43,7 @@ func (a *API) triggerWorkflow(c *call.Call) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	return bodies.Triggered(receipts.One), nil
+	return triggeredBody(receipts.One), nil
 }
 
 // asTrigger makes a publish start a run. A request without a client library gets
@@ -75,7 +73,7 @@ func asTrigger(r *engine.PublishRequest) {
 }
 
 // triggerWorkflows starts all runs or none, like a batch.
-func (a *API) triggerWorkflows(c *call.Call) (any, error) {
+func (a *API) triggerWorkflows(c *request.Call) (any, error) {
 	requests, err := a.batch(c)
 	if err != nil {
 		return nil, err
@@ -89,14 +87,14 @@ func (a *API) triggerWorkflows(c *call.Call) (any, error) {
 	}
 	list := make([]api.WorkflowTriggered, len(results))
 	for i, rs := range results {
-		list[i] = bodies.Triggered(rs.One)
+		list[i] = triggeredBody(rs.One)
 	}
 	return list, nil
 }
 
 // getWorkflowSteps returns the steps of a run to its endpoint, for an
 // invocation whose body does not contain them all.
-func (a *API) getWorkflowSteps(c *call.Call) (any, error) {
+func (a *API) getWorkflowSteps(c *request.Call) (any, error) {
 	steps, err := c.Account.Steps(c.Vars["workflowRunId"])
 	if err != nil {
 		return nil, err
@@ -105,7 +103,7 @@ func (a *API) getWorkflowSteps(c *call.Call) (any, error) {
 }
 
 // endWorkflowRun finishes a run with its response, or cancels it.
-func (a *API) endWorkflowRun(c *call.Call) (any, error) {
+func (a *API) endWorkflowRun(c *request.Call) (any, error) {
 	id := c.Vars["workflowRunId"]
 	if c.Flag("cancel", true) {
 		return response.Empty, c.Account.CancelRun(id)
@@ -121,11 +119,11 @@ func (a *API) endWorkflowRun(c *call.Call) (any, error) {
 
 // cancelWorkflowRuns takes the URL as a prefix unless the call says otherwise:
 // one endpoint may serve many paths.
-func (a *API) cancelWorkflowRuns(c *call.Call) (any, error) {
+func (a *API) cancelWorkflowRuns(c *request.Call) (any, error) {
 	if err := c.MergeBody(); err != nil {
 		return nil, err
 	}
-	f, err := c.LogFilter(call.RunStates)
+	f, err := c.LogFilter(request.RunStates)
 	if err != nil {
 		return nil, err
 	}
@@ -139,7 +137,7 @@ func (a *API) cancelWorkflowRuns(c *call.Call) (any, error) {
 
 // listWorkflowEvents lists the log of runs, event by event or, when grouped,
 // run by run.
-func (a *API) listWorkflowEvents(c *call.Call) (any, error) {
+func (a *API) listWorkflowEvents(c *request.Call) (any, error) {
 	if c.Query.Get("groupBy") == "" {
 		return a.listWorkflowMessageLogs(c)
 	}
@@ -148,15 +146,15 @@ func (a *API) listWorkflowEvents(c *call.Call) (any, error) {
 
 // listWorkflowRuns is the log grouped by run; two paths lead here, because
 // older clients use another one.
-func (a *API) listWorkflowRuns(c *call.Call) (any, error) {
-	f, err := c.LogFilter(call.RunStates)
+func (a *API) listWorkflowRuns(c *request.Call) (any, error) {
+	f, err := c.LogFilter(request.RunStates)
 	if err != nil {
 		return nil, err
 	}
 	p, err := c.Account.RunViews(f)
 	runs := make([]api.WorkflowRun, len(p.Items))
 	for i := range p.Items {
-		runs[i] = bodies.Run(&p.Items[i])
+		runs[i] = Run(&p.Items[i])
 	}
 	return response.Response{Body: struct {
 		Cursor string            `json:"cursor,omitempty"`
@@ -177,7 +175,7 @@ var _ = Handlers.Add(table{
 })
 
 // waitForEvent registers a waiter (wire.md, "Waits, events and hooks").
-func (a *API) waitForEvent(c *call.Call) (any, error) {
+func (a *API) waitForEvent(c *request.Call) (any, error) {
 	var body struct {
 		URL            string              `json:"url"`
 		Timeout        any                 `json:"timeout"`
@@ -220,28 +218,28 @@ func canonicalHeader(m map[string][]string) engine.Header {
 
 // notifyEvent wakes every run that waits for the event. If none waits, the
 // event has no effect.
-func (a *API) notifyEvent(c *call.Call) (any, error) {
+func (a *API) notifyEvent(c *request.Call) (any, error) {
 	woken, err := c.Account.Notify("", c.Vars["eventId"], c.Body)
 	return notifiedRuns(c, woken, err)
 }
 
 // notifyRun wakes one run; if the run does not wait yet, the event is kept for
 // its later wait.
-func (a *API) notifyRun(c *call.Call) (any, error) {
+func (a *API) notifyRun(c *request.Call) (any, error) {
 	woken, err := c.Account.Notify(c.Vars["workflowRunId"], c.Vars["eventId"], c.Body)
 	return notifiedRuns(c, woken, err)
 }
 
 // notifiedRuns answers with the runs that were woken. If there are none, a warning
 // names the events that runs wait for: the id may be misspelt.
-func notifiedRuns(c *call.Call, n engine.Notification, err error) (any, error) {
+func notifiedRuns(c *request.Call, n engine.Notification, err error) (any, error) {
 	if err != nil {
 		return nil, err
 	}
 	out := make([]api.Notified, len(n.Woken))
 	for i, w := range n.Woken {
 		c.Redact = c.Redact.And(c.Account.Redaction(w.Waiter.ID, ""))
-		out[i] = api.Notified{Waiter: bodies.Waiter(&w.Waiter), MessageId: w.MessageID, WorkflowRunId: response.Optional(w.Waiter.ID), WorkflowCreatedAt: response.Millis(w.Waiter.CreatedAt)}
+		out[i] = api.Notified{Waiter: waiterBody(&w.Waiter), MessageId: w.MessageID, WorkflowRunId: response.Optional(w.Waiter.ID), WorkflowCreatedAt: response.Millis(w.Waiter.CreatedAt)}
 	}
 	if len(out) == 0 {
 		c.Warnings = append(c.Warnings, unawaitedText(c.Vars["workflowRunId"], c.Vars["eventId"], n))
@@ -268,18 +266,18 @@ func unawaitedText(runID, eventID string, n engine.Notification) string {
 	return text + "; events that runs wait for: " + strings.Join(names, ", ")
 }
 
-func (a *API) listWaiters(c *call.Call) (any, error) {
+func (a *API) listWaiters(c *request.Call) (any, error) {
 	waiters := c.Account.Waiters(c.Vars["eventId"])
 	out := make([]api.Waiter, len(waiters))
 	for i := range waiters {
-		out[i] = bodies.Waiter(&waiters[i])
+		out[i] = waiterBody(&waiters[i])
 	}
 	return out, nil
 }
 
 // callHook turns the call of a third party into an event (wire.md, "Waits,
 // events and hooks"). The user id in the path selects the account.
-func (a *API) callHook(c *call.Call) (any, error) {
+func (a *API) callHook(c *request.Call) (any, error) {
 	w := a.Accounts.ByID(c.Vars["userId"])
 	if w == nil {
 		return nil, refusal.Of(refusal.NotFound, "user", c.Vars["userId"], "not found")

@@ -4,8 +4,6 @@ import (
 	"errors"
 
 	"github.com/understudy-mock/understudy/engine/refusal"
-	"github.com/understudy-mock/understudy/mockserver/bodies"
-	"github.com/understudy-mock/understudy/mockserver/call"
 	"github.com/understudy-mock/understudy/mockserver/request"
 	"github.com/understudy-mock/understudy/mockserver/response"
 	"github.com/understudy-mock/understudy/spec"
@@ -25,7 +23,7 @@ var _ = Handlers.Add(table{
 
 // createSchedule replaces a schedule with the same id. One error reports all
 // problems, including those that a publish would have.
-func (a *API) createSchedule(c *call.Call) (any, error) {
+func (a *API) createSchedule(c *request.Call) (any, error) {
 	r, err := a.publishRequest(c, "destinationOrId")
 	if err != nil {
 		return nil, err
@@ -52,30 +50,30 @@ func (a *API) createSchedule(c *call.Call) (any, error) {
 	return map[string]string{"scheduleId": schedule.ID}, err
 }
 
-func (a *API) listSchedules(c *call.Call) (any, error) {
+func (a *API) listSchedules(c *request.Call) (any, error) {
 	schedules := c.Account.Schedules()
 	list := make([]api.Schedule, len(schedules))
 	for i, one := range schedules {
-		list[i] = bodies.Schedule(one)
+		list[i] = scheduleBody(one)
 	}
 	return list, nil
 }
 
-func (a *API) getSchedule(c *call.Call) (any, error) {
+func (a *API) getSchedule(c *request.Call) (any, error) {
 	schedule, err := c.Account.Schedule(c.Vars["destinationOrId"])
-	return bodies.Schedule(schedule), err
+	return scheduleBody(schedule), err
 }
 
-func (a *API) deleteSchedule(c *call.Call) (any, error) {
+func (a *API) deleteSchedule(c *request.Call) (any, error) {
 	return response.Empty, c.Account.DeleteSchedule(c.Vars["destinationOrId"])
 }
 
 // pauseSchedule makes the schedule skip the times that pass while it is paused;
 // a resume does not repeat them.
-func (a *API) pauseSchedule(c *call.Call) (any, error) {
+func (a *API) pauseSchedule(c *request.Call) (any, error) {
 	return response.Empty, c.Account.SetSchedulePaused(c.Vars["scheduleId"], true)
 }
 
-func (a *API) resumeSchedule(c *call.Call) (any, error) {
+func (a *API) resumeSchedule(c *request.Call) (any, error) {
 	return response.Empty, c.Account.SetSchedulePaused(c.Vars["scheduleId"], false)
 }

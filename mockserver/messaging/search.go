@@ -3,8 +3,7 @@ package messaging
 import (
 	"github.com/understudy-mock/understudy/engine"
 	"github.com/understudy-mock/understudy/engine/search"
-	"github.com/understudy-mock/understudy/mockserver/bodies"
-	"github.com/understudy-mock/understudy/mockserver/call"
+	"github.com/understudy-mock/understudy/mockserver/request"
 	"github.com/understudy-mock/understudy/mockserver/response"
 	"github.com/understudy-mock/understudy/spec/api"
 )
@@ -21,30 +20,30 @@ var _ = Handlers.Add(table{
 // okText is the answer of the management API: the JSON string "OK" (decided: 11).
 var okText = response.Response{Body: "OK"}
 
-func (a *API) createSearchIndex(c *call.Call) (any, error) {
+func (a *API) createSearchIndex(c *request.Call) (any, error) {
 	var body api.SearchIndexCreate
 	if err := c.Read(&body); err != nil {
 		return nil, err
 	}
 	index, err := engine.ChangeSearch(c.Account, search.CreateCommand{Index: search.Index{Name: body.Name, Region: string(body.Region), Type: string(body.Type)}})
-	return bodies.SearchIndex(index, c.Tenant.Username()), err
+	return searchIndexBody(index, c.Tenant.Username()), err
 }
 
-func (a *API) listSearchIndexes(c *call.Call) (any, error) {
+func (a *API) listSearchIndexes(c *request.Call) (any, error) {
 	indexes := c.Account.SearchIndexes().List()
 	list := make([]api.SearchIndex, len(indexes))
 	for i, index := range indexes {
-		list[i] = bodies.SearchIndex(index, c.Tenant.Username())
+		list[i] = searchIndexBody(index, c.Tenant.Username())
 	}
 	return list, nil
 }
 
-func (a *API) getSearchIndex(c *call.Call) (any, error) {
+func (a *API) getSearchIndex(c *request.Call) (any, error) {
 	index, err := c.Account.SearchIndexes().Get(c.Vars["id"])
-	return bodies.SearchIndex(index, c.Tenant.Username()), err
+	return searchIndexBody(index, c.Tenant.Username()), err
 }
 
-func (a *API) renameSearchIndex(c *call.Call) (any, error) {
+func (a *API) renameSearchIndex(c *request.Call) (any, error) {
 	var body struct{ Name string }
 	if err := c.Read(&body); err != nil {
 		return nil, err
@@ -53,14 +52,24 @@ func (a *API) renameSearchIndex(c *call.Call) (any, error) {
 	return okText, err
 }
 
-func (a *API) resetSearchIndexTokens(c *call.Call) (any, error) {
+func (a *API) resetSearchIndexTokens(c *request.Call) (any, error) {
 	_, err := engine.ChangeSearch(c.Account, search.ResetTokensCommand{ID: c.Vars["id"]})
 	return okText, err
 }
 
 // deleteSearchIndex is the only operation on search indexes in the interface
 // document.
-func (a *API) deleteSearchIndex(c *call.Call) (any, error) {
+func (a *API) deleteSearchIndex(c *request.Call) (any, error) {
 	_, err := engine.ChangeSearch(c.Account, search.DeleteCommand{ID: c.Vars["id"]})
 	return okText, err
+}
+
+// searchIndexBody is a search index; customer is the user name of the management API.
+func searchIndexBody(i search.Index, customer string) api.SearchIndex {
+	created := int(i.CreatedAt.Unix())
+	return api.SearchIndex{
+		Id: i.ID, Name: i.Name, Region: i.Region, Type: i.Type,
+		CreatedAt: response.Millis(i.CreatedAt), CreationTime: &created, CustomerId: &customer,
+		Token: response.Optional(i.Token), ReadOnlyToken: response.Optional(i.ReadOnlyToken),
+	}
 }

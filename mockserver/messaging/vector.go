@@ -11,7 +11,6 @@ import (
 
 	"github.com/understudy-mock/understudy/engine"
 	"github.com/understudy-mock/understudy/engine/vector"
-	"github.com/understudy-mock/understudy/mockserver/call"
 	"github.com/understudy-mock/understudy/mockserver/request"
 	"github.com/understudy-mock/understudy/mockserver/response"
 	"github.com/understudy-mock/understudy/spec/api"
@@ -34,7 +33,7 @@ func vectorRows() table {
 	for _, row := range []struct {
 		id      string
 		methods []string // in addition to the first
-		h       func(*API, *call.Call) (any, error)
+		h       func(*API, *request.Call) (any, error)
 	}{
 		{"deleteVectors", []string{"Delete"}, (*API).deleteVectors},
 		{"endResumableQuery", nil, (*API).endResumableQuery},
@@ -66,7 +65,7 @@ func vectorResult(v any) response.Response {
 	return response.Response{Body: map[string]any{"result": v}}
 }
 
-func (a *API) getVectorInfo(c *call.Call) (any, error) {
+func (a *API) getVectorInfo(c *request.Call) (any, error) {
 	info, err := engine.ReadVectors(c.Account, c.Index, vector.InfoRead{})
 	if err != nil {
 		return nil, err
@@ -94,7 +93,7 @@ func infoBody(v *vector.Info) map[string]any {
 }
 
 // upsertVectors reads all vectors before it stores the first.
-func (a *API) upsertVectors(c *call.Call) (any, error) {
+func (a *API) upsertVectors(c *request.Call) (any, error) {
 	list, err := vectorBodies(c.Body)
 	if err != nil {
 		return nil, err
@@ -108,7 +107,7 @@ func (a *API) upsertVectors(c *call.Call) (any, error) {
 }
 
 // upsertVectorData stores texts with their embedded vectors.
-func (a *API) upsertVectorData(c *call.Call) (any, error) {
+func (a *API) upsertVectorData(c *request.Call) (any, error) {
 	list, err := vectorBodies(c.Body)
 	if err != nil {
 		return nil, err
@@ -128,7 +127,7 @@ func (a *API) upsertVectorData(c *call.Call) (any, error) {
 
 // updateVector responds with the number of updated vectors, 0 or 1: an unknown id is
 // not an error.
-func (a *API) updateVector(c *call.Call) (any, error) {
+func (a *API) updateVector(c *request.Call) (any, error) {
 	var body vectorBody
 	err := request.Unmarshal(c.Body, &body)
 	if err == nil {
@@ -215,7 +214,7 @@ type budget struct {
 // maxTime is how long the queries of one request may take.
 const maxTime = 5 * time.Second
 
-func (a *API) budget(c *call.Call) (*budget, context.CancelFunc) {
+func (a *API) budget(c *request.Call) (*budget, context.CancelFunc) {
 	ctx, cancel := context.WithTimeout(c.Request.Context(), maxTime)
 	return &budget{ctx, a.MaxAnswer, a.MaxAnswer}, cancel
 }
@@ -252,7 +251,7 @@ func (b *budget) shown(q *selection, v *vector.Vector) (map[string]any, error) {
 
 // deleteVectors accepts three forms of body: an object, a list of ids, and one id
 // as bare text (wire.md, "Vector indexes").
-func (a *API) deleteVectors(c *call.Call) (any, error) {
+func (a *API) deleteVectors(c *request.Call) (any, error) {
 	var q selection
 	body := bytes.TrimSpace(c.Body)
 	var err error
@@ -300,7 +299,7 @@ const maxPrefix = 1000
 
 // fetchVectors returns null for each id that does not exist, so that the vectors
 // have the order of the ids in the request.
-func (a *API) fetchVectors(c *call.Call) (any, error) {
+func (a *API) fetchVectors(c *request.Call) (any, error) {
 	var q selection
 	if err := request.Unmarshal(c.Body, &q); err != nil {
 		return nil, err
@@ -351,7 +350,7 @@ func (q *selection) askable() error {
 
 // queryVectors returns the results of one query, or a list with the results of each
 // of several. A list of one query is treated as one query.
-func (a *API) queryVectors(c *call.Call) (any, error) {
+func (a *API) queryVectors(c *request.Call) (any, error) {
 	queries, err := request.OneOrMany[selection](c.Body)
 	if err != nil {
 		return nil, err
@@ -382,7 +381,7 @@ func (a *API) queryVectors(c *call.Call) (any, error) {
 }
 
 // vectorQuery converts a query for the engine, and embeds its text.
-func (a *API) vectorQuery(c *call.Call, q *selection) (vector.Query, error) {
+func (a *API) vectorQuery(c *request.Call, q *selection) (vector.Query, error) {
 	var query vector.Query
 	if err := q.askable(); err != nil {
 		return query, err
@@ -418,7 +417,7 @@ func (b *budget) scored(q *selection, found []vector.Scored) ([]any, error) {
 }
 
 // rangeVectors keeps no state between calls: the cursor is a position.
-func (a *API) rangeVectors(c *call.Call) (any, error) {
+func (a *API) rangeVectors(c *request.Call) (any, error) {
 	var q selection
 	if len(bytes.TrimSpace(c.Body)) > 0 {
 		if err := request.Unmarshal(c.Body, &q); err != nil {
@@ -459,7 +458,7 @@ func (a *API) rangeVectors(c *call.Call) (any, error) {
 }
 
 // randomVector returns the first vector, so that tests repeat; null for none.
-func (a *API) randomVector(c *call.Call) (any, error) {
+func (a *API) randomVector(c *request.Call) (any, error) {
 	page, err := engine.ReadVectors(c.Account, c.Index, vector.RangeRead{Namespace: namespaceOf(c), Limit: 1})
 	if err != nil || len(page.Vectors) == 0 {
 		return vectorResult(nil), err
@@ -468,23 +467,23 @@ func (a *API) randomVector(c *call.Call) (any, error) {
 	return vectorResult(q.shown(page.Vectors[0])), nil
 }
 
-func (a *API) resetVectors(c *call.Call) (any, error) {
+func (a *API) resetVectors(c *request.Call) (any, error) {
 	_, err := engine.ChangeVectors(c.Account, c.Index, vector.ResetCommand{Namespace: namespaceOf(c), All: c.Flag("all", false)})
 	return vectorResult("Success"), err
 }
 
-func (a *API) listVectorNamespaces(c *call.Call) (any, error) {
+func (a *API) listVectorNamespaces(c *request.Call) (any, error) {
 	names, err := engine.ReadVectors(c.Account, c.Index, vector.NamespacesRead{})
 	return vectorResult(names), err
 }
 
-func (a *API) deleteVectorNamespace(c *call.Call) (any, error) {
+func (a *API) deleteVectorNamespace(c *request.Call) (any, error) {
 	_, err := engine.ChangeVectors(c.Account, c.Index, vector.DeleteNamespaceCommand{Namespace: namespaceOf(c)})
 	return vectorResult("Success"), err
 }
 
 // renameVectorNamespace refuses an existing name unless deleteExisting is set.
-func (a *API) renameVectorNamespace(c *call.Call) (any, error) {
+func (a *API) renameVectorNamespace(c *request.Call) (any, error) {
 	var body api.NamespaceRename
 	if err := request.Unmarshal(c.Body, &body); err != nil {
 		return nil, err

@@ -10,7 +10,7 @@ import (
 	"github.com/understudy-mock/understudy/engine"
 	"github.com/understudy-mock/understudy/engine/refusal"
 	"github.com/understudy-mock/understudy/engine/vector"
-	"github.com/understudy-mock/understudy/mockserver/call"
+	"github.com/understudy-mock/understudy/mockserver/request"
 	"github.com/understudy-mock/understudy/mockserver/response"
 )
 
@@ -54,11 +54,11 @@ func SetEmbeddings(indexes []vector.Config, text string) error {
 }
 
 // takesData reports whether an operation takes texts instead of vectors.
-func takesData(c *call.Call) bool { return strings.Contains(c.Op.ID, "Data") }
+func takesData(c *request.Call) bool { return strings.Contains(c.Op.ID, "Data") }
 
 // embed returns the vectors of a text: dense, sparse or both, as the index needs. It
 // refuses a request that also has vectors.
-func (a *API) embed(c *call.Call, text *string, vectors bool) (vector.Vector, error) {
+func (a *API) embed(c *request.Call, text *string, vectors bool) (vector.Vector, error) {
 	var v vector.Vector
 	switch {
 	case !a.Embeds(c.Index):

@@ -8,7 +8,6 @@ import (
 	"strings"
 
 	"github.com/understudy-mock/understudy/engine/vector"
-	"github.com/understudy-mock/understudy/mockserver/call"
 	"github.com/understudy-mock/understudy/mockserver/request"
 )
 
@@ -52,7 +51,7 @@ func partOf(parts []string, i int) string {
 
 // namespaceOf is the namespace in the path, "" for the default one. Some clients
 // percent-encode it.
-func namespaceOf(c *call.Call) string {
+func namespaceOf(c *request.Call) string {
 	name := c.Vars["namespace"]
 	if plain, err := url.PathUnescape(name); err == nil {
 		return plain

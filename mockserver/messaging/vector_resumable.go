@@ -6,7 +6,6 @@ import (
 
 	"github.com/understudy-mock/understudy/engine"
 	"github.com/understudy-mock/understudy/engine/vector"
-	"github.com/understudy-mock/understudy/mockserver/call"
 	"github.com/understudy-mock/understudy/mockserver/request"
 	"github.com/understudy-mock/understudy/mockserver/response"
 )
@@ -19,7 +18,7 @@ const (
 
 // startResumableQuery keeps the query in the account, which drops it after maxIdle
 // without use.
-func (a *API) startResumableQuery(c *call.Call) (any, error) {
+func (a *API) startResumableQuery(c *request.Call) (any, error) {
 	var q selection
 	if err := request.Unmarshal(c.Body, &q); err != nil {
 		return nil, err
@@ -56,7 +55,7 @@ type resumption struct {
 
 // nextResumableQuery shows the parts of each vector that were requested when the
 // query was started.
-func (a *API) nextResumableQuery(c *call.Call) (any, error) {
+func (a *API) nextResumableQuery(c *request.Call) (any, error) {
 	var body resumption
 	if err := request.Unmarshal(c.Body, &body); err != nil {
 		return nil, err
@@ -75,7 +74,7 @@ func (a *API) nextResumableQuery(c *call.Call) (any, error) {
 	return vectorResult(list), err
 }
 
-func (a *API) endResumableQuery(c *call.Call) (any, error) {
+func (a *API) endResumableQuery(c *request.Call) (any, error) {
 	var body resumption
 	if err := request.Unmarshal(c.Body, &body); err != nil {
 		return nil, err

@@ -20,7 +20,6 @@ package saved
 
 import (
 	"github.com/understudy-mock/understudy/engine"
-	"github.com/understudy-mock/understudy/mockserver/call"
 	"github.com/understudy-mock/understudy/mockserver/request"
 	"github.com/understudy-mock/understudy/mockserver/tenant"
 )
@@ -32,12 +31,12 @@ type States struct {
 		Save() map[string]int
 		Load(map[string]int)
 	}
-	Configure  func(*call.Call, *engine.PublishRequest, request.Settings) error // reads options
-	Neutralise func(*call.Call)                                                 // makes names of a dialect neutral
+	Configure  func(*request.Call, *engine.PublishRequest, request.Settings) error // reads options
+	Neutralise func(*request.Call)                                                 // makes names of a dialect neutral
 	Points     *Points
 }
 
-type table = call.Table[*States]
+type table = request.Table[*States]
 
 // Handlers has all handlers by operation.
 var Handlers = table{}

@@ -16,7 +16,6 @@ import (
 	"github.com/understudy-mock/understudy/engine/search"
 	"github.com/understudy-mock/understudy/engine/usage"
 	"github.com/understudy-mock/understudy/engine/vector"
-	"github.com/understudy-mock/understudy/mockserver/call"
 	"github.com/understudy-mock/understudy/mockserver/request"
 	"github.com/understudy-mock/understudy/mockserver/response"
 	"github.com/understudy-mock/understudy/mockserver/stub"
@@ -43,7 +42,7 @@ func (s *States) Load(f Fixture) error {
 
 // controlFixtures loads a fixture into the account of the call. The name in the
 // query is used in errors only.
-func (s *States) controlFixtures(c *call.Call) (any, error) {
+func (s *States) controlFixtures(c *request.Call) (any, error) {
 	name := c.Query.Get("name")
 	if name == "" {
 		name = "body"
@@ -241,7 +240,7 @@ func optionalDuration(text string) time.Duration {
 }
 
 // headers builds a call from header fields with the names of any dialect.
-func (r *fixtureReader) headers(fields Headers) *call.Call {
+func (r *fixtureReader) headers(fields Headers) *request.Call {
 	texts := make(map[string]json.RawMessage, len(fields))
 	for name, raw := range fields {
 		if raw[0] != '"' && raw[0] != '[' { // numbers and booleans: their JSON text
@@ -251,7 +250,7 @@ func (r *fixtureReader) headers(fields Headers) *call.Call {
 	}
 	h, err := request.ReadHeaders(texts)
 	r.fail("/headers", err)
-	c := &call.Call{Request: &http.Request{Header: h, URL: &url.URL{}}}
+	c := &request.Call{Request: &http.Request{Header: h, URL: &url.URL{}}}
 	r.states.Neutralise(c)
 	r.fail("/headers", c.Mixed)
 	return c
@@ -273,7 +272,7 @@ func (r *fixtureReader) request(fields Headers, body []byte) engine.PublishReque
 
 // configure reads the options in the headers. An unknown option, for which a publish only
 // returns a warning, is an error here: the file is written for this server.
-func (r *fixtureReader) configure(c *call.Call, out *engine.PublishRequest) {
+func (r *fixtureReader) configure(c *request.Call, out *engine.PublishRequest) {
 	r.fail("/headers", r.states.Configure(c, out, request.SettingsOf(c.Header)))
 	out.Options.Workflow = nil // a run of a fixture says itself where it is
 	if len(c.Warnings) > 0 {

@@ -13,7 +13,7 @@ import (
 	"github.com/understudy-mock/understudy/engine"
 	"github.com/understudy-mock/understudy/engine/codec"
 	"github.com/understudy-mock/understudy/engine/refusal"
-	"github.com/understudy-mock/understudy/mockserver/call"
+	"github.com/understudy-mock/understudy/mockserver/request"
 	"github.com/understudy-mock/understudy/mockserver/response"
 	"github.com/understudy-mock/understudy/mockserver/tenant"
 )
@@ -217,7 +217,7 @@ func (s *States) restore(in *snapshot) (Restored, error) {
 
 // controlSnapshot writes the document without the checks of answers: it is
 // large, and names in it must stay neutral.
-func (s *States) controlSnapshot(c *call.Call) (any, error) {
+func (s *States) controlSnapshot(c *request.Call) (any, error) {
 	tenants := s.Tenants.All()
 	if id := c.Query.Get("account"); id != "" && id != "*" {
 		tenants = []*tenant.Tenant{c.Tenant}
@@ -235,7 +235,7 @@ func (s *States) controlSnapshot(c *call.Call) (any, error) {
 }
 
 // controlRestore loads a document; with an account, one for that account.
-func (s *States) controlRestore(c *call.Call) (any, error) {
+func (s *States) controlRestore(c *request.Call) (any, error) {
 	in, err := s.readSnapshot(bytes.NewReader(c.Body))
 	if err != nil {
 		return nil, err

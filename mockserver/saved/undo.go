@@ -8,7 +8,7 @@ import (
 	"net/http"
 
 	"github.com/understudy-mock/understudy/engine"
-	"github.com/understudy-mock/understudy/mockserver/call"
+	"github.com/understudy-mock/understudy/mockserver/request"
 	"github.com/understudy-mock/understudy/mockserver/response"
 	"github.com/understudy-mock/understudy/mockserver/tenant"
 	"github.com/understudy-mock/understudy/spec/api"
@@ -92,7 +92,7 @@ type part struct {
 }
 
 // controlKeepUndo keeps an account as it is, or a part of it, before something is taken away.
-func (s *States) controlKeepUndo(c *call.Call) (any, error) {
+func (s *States) controlKeepUndo(c *request.Call) (any, error) {
 	var body struct{ Label, Scope, ID string }
 	if err := c.Read(&body); err != nil {
 		return nil, err
@@ -127,7 +127,7 @@ func (s *States) controlKeepUndo(c *call.Call) (any, error) {
 }
 
 // controlUndos lists the undo points of an account, newest first.
-func (s *States) controlUndos(c *call.Call) (any, error) {
+func (s *States) controlUndos(c *request.Call) (any, error) {
 	list, points := []api.UndoPoint{}, s.Points.List(c.Tenant.ID)
 	var newest []engine.SearchItem
 	if len(points) > 0 {
@@ -142,7 +142,7 @@ func (s *States) controlUndos(c *call.Call) (any, error) {
 
 // controlUndo puts an account back, or what a point has of it; credentials stay as they are now.
 // The point is used up.
-func (s *States) controlUndo(c *call.Call) (any, error) {
+func (s *States) controlUndo(c *request.Call) (any, error) {
 	w := c.Tenant
 	point, document, err := s.Points.Read(w.ID, c.Vars["id"])
 	if err != nil {

@@ -83,6 +83,18 @@ func (t *Tenant) Exit() { t.requests.exit() }
 // end then, because the account leaves after them.
 func (t *Tenant) Staying() context.Context { return t.requests.open }
 
+// ErrLeaves is the error of a request that did not wait any longer, because its account moves
+// to another server of the fleet. It had no effect, and can be made there.
+var ErrLeaves = errors.New("the account moves to another server")
+
+// WhileHere returns a context that ends with another one, or with the cause ErrLeaves when
+// the account leaves this server. Whatever waits for long needs it.
+func (t *Tenant) WhileHere(ctx context.Context) (context.Context, context.CancelFunc) {
+	ctx, cancel := context.WithCancelCause(ctx)
+	forget := context.AfterFunc(t.Staying(), func() { cancel(ErrLeaves) })
+	return ctx, func() { forget(); cancel(nil) }
+}
+
 // EnterMove keeps the account here while its clock is moved, until ExitMove: another server
 // could not continue. It returns false when the account is about to leave.
 func (t *Tenant) EnterMove() bool { return t.moves.enter() }

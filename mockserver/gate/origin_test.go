@@ -1,11 +1,11 @@
-package origin_test
+package gate_test
 
 import (
 	"net/http"
 	"net/http/httptest"
 	"testing"
 
-	"github.com/understudy-mock/understudy/mockserver/gate/origin"
+	"github.com/understudy-mock/understudy/mockserver/gate"
 )
 
 func TestLocalHost(t *testing.T) {
@@ -16,7 +16,7 @@ func TestLocalHost(t *testing.T) {
 	} {
 		t.Run(host, func(t *testing.T) {
 			t.Parallel()
-			if got := origin.LocalHost(host); got != want {
+			if got := gate.LocalHost(host); got != want {
 				t.Errorf("got %v, want %v", got, want)
 			}
 		})
@@ -47,7 +47,7 @@ func TestCrossSite(t *testing.T) {
 			t.Parallel()
 			r := httptest.NewRequest(http.MethodPost, "http://queue.test:8080/", http.NoBody)
 			r.Header.Set(c.header, c.value)
-			if err := origin.RefuseCrossSite(r, c.visit); (err == nil) != c.passes {
+			if err := gate.RefuseCrossSite(r, c.visit); (err == nil) != c.passes {
 				t.Errorf("got %v, want it to pass: %v", err, c.passes)
 			}
 		})

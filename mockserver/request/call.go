@@ -1,7 +1,6 @@
-package call
+package request
 
 import (
-	"context"
 	"encoding/json"
 	"errors"
 	"maps"
@@ -44,12 +43,6 @@ type Call struct {
 	Warnings []string          // for the response and the log, such as unknown names
 	Redact   *engine.Redaction // of the messages that it publishes or reads, where the request is shown; nil for nothing
 
-	Arrived   *http.Request  // as received, to forward to another server
-	Forwarded bool           // by another server of the fleet
-	Made      bool           // a delivery of another server of the fleet
-	Elsewhere bool           // another server has sent the response
-	Entered   *tenant.Tenant // the account that the call has entered, see Tenant.Enter; nil: none
-
 	Sent      http.Header // as received, with the names of its dialect
 	SentQuery string
 	SentBody  []byte
@@ -58,20 +51,8 @@ type Call struct {
 	Dialect   *spec.Dialect
 }
 
-// ErrLeaves is the error of a call that did not wait any longer, because its account moves
-// to another server of the fleet. The call had no effect, and can be made there.
-var ErrLeaves = errors.New("the account moves to another server")
-
-// WhileHere returns a context that ends with another one, or with the cause ErrLeaves when
-// the account leaves this server. Whatever waits for long needs it.
-func (c *Call) WhileHere(ctx context.Context) (context.Context, context.CancelFunc) {
-	ctx, cancel := context.WithCancelCause(ctx)
-	if c.Entered == nil {
-		return ctx, func() { cancel(nil) }
-	}
-	forget := context.AfterFunc(c.Entered.Staying(), func() { cancel(ErrLeaves) })
-	return ctx, func() { forget(); cancel(nil) }
-}
+// ErrAnswered is the error of a call whose response has been sent by another server of the fleet.
+var ErrAnswered = errors.New("another server has answered")
 
 // list collects the values of a filter, repeated or separated by commas.
 func (c *Call) list(names ...string) []string {
@@ -271,14 +252,6 @@ func queryText(v any) (text string, ok bool) {
 		return strconv.FormatFloat(v, 'f', -1, 64), true
 	}
 	return "", false
-}
-
-// Leave releases the account for other servers, after the call has ended here.
-func (c *Call) Leave() {
-	if c.Entered != nil {
-		c.Entered.Exit()
-		c.Entered = nil
-	}
 }
 
 // Chosen returns the accounts that a call of the control API acts on.

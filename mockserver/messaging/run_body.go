@@ -1,4 +1,4 @@
-package bodies
+package messaging
 
 import (
 	"encoding/base64"
@@ -91,14 +91,14 @@ func Step(s *engine.Step) api.StepInfo {
 	return out
 }
 
-// RunCreated is a run that has just been started.
-func RunCreated(run engine.RunRef) api.WorkflowRunCreated {
+// runCreatedBody is a run that has just been started.
+func runCreatedBody(run engine.RunRef) api.WorkflowRunCreated {
 	return api.WorkflowRunCreated{WorkflowRunId: run.ID, WorkflowCreatedAt: run.CreatedAt.UnixMilli()}
 }
 
-// Triggered is the receipt of a trigger. If the trigger was deduplicated, the run is
+// triggeredBody is the receipt of a trigger. If the trigger was deduplicated, the run is
 // that of the earlier one.
-func Triggered(r engine.Receipt) api.WorkflowTriggered {
+func triggeredBody(r engine.Receipt) api.WorkflowTriggered {
 	return api.WorkflowTriggered{WorkflowRunId: r.RunID, WorkflowCreatedAt: r.RunCreatedAt.UnixMilli(), Deduplicated: response.Optional(r.Deduplicated)}
 }
 
@@ -164,9 +164,9 @@ func runStepBody(v *engine.StepView) api.RunStep {
 	return out
 }
 
-// Waiter is a run that waits for an event. The headers include the id of the run,
+// waiterBody is a run that waits for an event. The headers include the id of the run,
 // because clients read it there.
-func Waiter(w *engine.Waiter) api.Waiter {
+func waiterBody(w *engine.Waiter) api.Waiter {
 	deadline := w.Deadline.Unix()
 	headers := mergeHeaders(w.Header, engine.Header{"Svc-Workflow-Runid": {w.ID}})
 	out := api.Waiter{Url: response.Optional(w.URL), Headers: response.HeaderMap(headers), Deadline: &deadline, TimeoutUrl: response.Optional(w.TimeoutURL), TimeoutHeaders: response.HeaderMap(w.TimeoutHeader)}

@@ -1,4 +1,4 @@
-package call
+package request
 
 // Table has handlers by operation; each file of a package adds its own. A handler returns the body
 // of the answer, or a response.Response.

@@ -1,4 +1,4 @@
-package bodies
+package messaging
 
 import (
 	"cmp"
@@ -12,14 +12,14 @@ import (
 	"github.com/understudy-mock/understudy/spec/api"
 )
 
-// WorkflowDLQEntry is the DLQ entry of a run on the wire ("DLQ entry"; names decided: 2).
-func WorkflowDLQEntry(e *engine.DLQEntry) (out api.WorkflowDLQEntry) {
-	response.CopyFields(&out, DLQEntry(e))
+// workflowDLQEntry is the DLQ entry of a run on the wire ("DLQ entry"; names decided: 2).
+func workflowDLQEntry(e *engine.DLQEntry) (out api.WorkflowDLQEntry) {
+	response.CopyFields(&out, dlqEntry(e))
 	return out
 }
 
-// DLQEntry is an entry of either kind. That of a message has no fields of a run.
-func DLQEntry(e *engine.DLQEntry) api.DLQMessage {
+// dlqEntry is an entry of either kind. That of a message has no fields of a run.
+func dlqEntry(e *engine.DLQEntry) api.DLQMessage {
 	out := api.DLQMessage{DlqId: e.ID}
 	response.CopyFields(&out, Message(&e.Message))
 	out.Header = api.HeaderMap(notNil(e.Message.Headers.Forward().Header()))
@@ -117,31 +117,31 @@ func mergeHeaders(over, under engine.Header) engine.Header {
 	return out
 }
 
-// AppendReceipt appends the receipt of one new message outside a run, as JSON. It avoids the
+// appendReceipt appends the receipt of one new message outside a run, as JSON. It avoids the
 // encoder because it is the most frequent answer. Ids need no escapes in JSON.
-func AppendReceipt(to []byte, id string) []byte {
+func appendReceipt(to []byte, id string) []byte {
 	return append(append(append(to, `{"messageId":"`...), id...), `"}`...)
 }
 
-// AppendReceipts appends the JSON of the receipts of a batch.
-func AppendReceipts(to []byte, all []engine.Receipts) []byte {
+// appendReceipts appends the JSON of the receipts of a batch.
+func appendReceipts(to []byte, all []engine.Receipts) []byte {
 	to = append(to, '[')
 	for i := range all {
 		if i > 0 {
 			to = append(to, ',')
 		}
 		if rs := &all[i]; rs.Group == nil && !rs.One.Deduplicated && rs.One.RunID == "" {
-			to = AppendReceipt(to, rs.One.MessageID)
+			to = appendReceipt(to, rs.One.MessageID)
 			continue
 		}
-		text, _ := json.Marshal(Receipts(all[i])) // texts, numbers and booleans always encode
+		text, _ := json.Marshal(receiptsBody(all[i])) // texts, numbers and booleans always encode
 		to = append(to, text...)
 	}
 	return append(to, ']')
 }
 
-// Receipts is one receipt, or a list of receipts for a URL group.
-func Receipts(rs engine.Receipts) any {
+// receiptsBody is one receipt, or a list of receipts for a URL group.
+func receiptsBody(rs engine.Receipts) any {
 	if rs.Group == nil {
 		return oneReceipt(&rs.One)
 	}
@@ -162,8 +162,8 @@ func oneReceipt(r *engine.Receipt) api.PublishReceipt {
 	return out
 }
 
-// Schedule is a schedule with the request that it publishes.
-func Schedule(s engine.Schedule) api.Schedule {
+// scheduleBody is a schedule with the request that it publishes.
+func scheduleBody(s engine.Schedule) api.Schedule {
 	r := s.Request
 	out := api.Schedule{
 		ScheduleId:       s.ID,
