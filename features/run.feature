@@ -89,7 +89,8 @@ Feature: Running workflows
     @REQ-LOG-009 @stated @time-retries
     Scenario: A run fails only after all its retries
       Given a workflow whose only step always fails with status 503
-      And the run is allowed 1 retry
+      And a run with:
+        | header Svc-Retries | 1 |
       When the workflow is triggered
       Then the run fails
       And its step was tried exactly 2 times before the run failed
@@ -97,7 +98,8 @@ Feature: Running workflows
     @REQ-LOG-009 @stated @time-retries @negative
     Scenario: A run whose retry succeeds does not fail
       Given a workflow whose only step fails once with status 503
-      And the run is allowed 1 retry
+      And a run with:
+        | header Svc-Retries | 1 |
       When the workflow is triggered
       Then the run succeeds
       And the log holds exactly 0 events "RUN_FAILED"
@@ -154,7 +156,8 @@ Feature: Running workflows
     @REQ-LOG-026 @stated @time-retries
     Scenario: Each ERROR event has the status of its own attempt
       Given a workflow whose only step fails with status 500 and then with status 503
-      And the run is allowed 1 retry
+      And a run with:
+        | header Svc-Retries | 1 |
       When the workflow is triggered and fails
       Then each event "ERROR" holds the status of its own attempt, 500 or 503
 

@@ -8,6 +8,8 @@ import (
 	"sync"
 	"time"
 
+	"github.com/cucumber/godog"
+
 	"github.com/understudy-mock/understudy/conformance/check"
 	"github.com/understudy-mock/understudy/conformance/harness"
 	"github.com/understudy-mock/understudy/conformance/receiver"
@@ -46,13 +48,10 @@ var runSteps = []step{
 	{"Given", `a workflow whose only step always fails with status (\d+)`, (*Scenario).workflowFails},
 	{"Given", `a workflow whose only step fails once with status (\d+)`, (*Scenario).workflowFailsOnce},
 	{"Given", `a workflow that sleeps for a second before it invokes another`, (*Scenario).workflowInvokesLater},
-	{"Given", `the run is called by PUT`, (*Scenario).calledByPut},
-	{"Given", `the payload of the run is not UTF-8`, (*Scenario).binaryPayload},
-	{"Given", `the run has no label`, (*Scenario).unlabelled},
 	{"Given", `a workflow whose only step fails with status (\d+) and then with status (\d+)`, (*Scenario).workflowFailsTwice},
 	{"Given", `a workflow whose only step always fails with a binary body`, (*Scenario).WorkflowFailsBinary},
 	{"Given", `a workflow whose steps (".+") run side by side after the step "([^"]+)"`, (*Scenario).workflowParallel},
-	{"Given", `the run is allowed (\d+) retr(?:y|ies)`, (*Scenario).runRetries},
+	{"Given", `a run with:`, (*Scenario).runWith},
 	{"Given", `a dead-lettered run that failed after a step of every type`, (*Scenario).deadOfEveryType},
 	{"Given", `the workflow is triggered and in progress`, (*Scenario).inProgress},
 	{"Given", `a finished run`, (*Scenario).finishedRun},
@@ -262,17 +261,6 @@ func (s *Scenario) workflowParallel(names, before string) error {
 	return s.NewWorkflow(steps...)
 }
 
-// calledByPut sets the method of the run. It needs the header for this, which is a binding.
-func (s *Scenario) calledByPut() error {
-	name, err := s.optional("method")
-	s.Configure(name, http.MethodPut)
-	return err
-}
-
-func (s *Scenario) binaryPayload() { s.Runs.payload = "\xff\xfe\x00\x80" }
-
-func (s *Scenario) unlabelled() { s.Runs.unlabelled = true }
-
 // Configure sets a configuration header of the runs that are triggered.
 func (s *Scenario) Configure(name, value string) {
 	if s.Runs.header == nil {
@@ -281,11 +269,22 @@ func (s *Scenario) Configure(name, value string) {
 	s.Runs.header.Set(name, value)
 }
 
-func (s *Scenario) runRetries(n int) {
-	s.Configure(header.Retries, strconv.Itoa(n))
-	if name := s.Bound("headers", "retry_delay"); name != "" {
-		s.Configure(name, harness.RetryDelay)
+// runWith configures the runs that are triggered by a table.
+func (s *Scenario) runWith(t *godog.Table) (err error) {
+	for _, row := range rowsOf(t) {
+		switch row.Place {
+		case "payload":
+			s.Runs.payload = "\xff\xfe\x00\x80"
+		case "label":
+			s.Runs.unlabelled = true
+		default:
+			err = s.option(s.Configure, row.Place, row.Want)
+		}
+		if err != nil {
+			return err
+		}
 	}
+	return nil
 }
 
 // trigger starts a run of a workflow and returns its id. Unless a step sets retries there
