@@ -33,7 +33,8 @@ Feature: The dead letter queue of workflow runs
 
     @REQ-DLQ-015 @implied @negative @time-retries
     Scenario: A run that a retry saved is not in the queue
-      Given a workflow whose only step fails once with status 503
+      Given a workflow with:
+        | work | Run fails once with 503 |
       And a run with:
         | header Svc-Retries | 1 |
       When the workflow is triggered and succeeds

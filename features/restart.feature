@@ -40,7 +40,10 @@ Feature: Restarting a failed run
 
     @REQ-RST-004 @stated
     Scenario: The new run executes from the first step, without earlier results
-      Given a dead-lettered run that completed its step "reserve" and failed in its step "charge"
+      Given a workflow with:
+        | reserve | Run                |
+        | charge  | Run fails with 503 |
+      And a dead-lettered run of it
       When its entry is restarted
       Then the new run executes the step "reserve" again
       And the first call of the new run holds:
@@ -197,7 +200,13 @@ Feature: Restarting a failed run
 
     @REQ-RST-003 @REQ-RST-004 @implied
     Scenario Outline: The log of a run that was restarted <times> is that of the original
-      Given a dead-lettered run that failed after a step of every type
+      Given a workflow with:
+        | a step of Call       | Call               |
+        | a step of SleepFor   | SleepFor for 1s    |
+        | a step of SleepUntil | SleepUntil for 1s  |
+        | a step of Invoke     | Invoke             |
+        | work                 | Run fails with 503 |
+      And a dead-lettered run of it
       And the run was restarted <times> and failed again
       When the message logs are read
       Then the log of the new run is that of the failed one, but for its ids and times

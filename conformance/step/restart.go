@@ -15,7 +15,6 @@ import (
 	"github.com/understudy-mock/understudy/conformance/harness"
 	"github.com/understudy-mock/understudy/conformance/receiver"
 	"github.com/understudy-mock/understudy/conformance/report"
-	"github.com/understudy-mock/understudy/conformance/workflow"
 	"github.com/understudy-mock/understudy/spec/header"
 )
 
@@ -31,7 +30,6 @@ type restart struct {
 }
 
 var restartSteps = []step{
-	{"Given", `a dead-lettered run that completed its step "([^"]+)" and failed in its step "([^"]+)"`, (*Scenario).deadAtSecond},
 	{"Given", `a dead-lettered run of it`, (*Scenario).Die},
 	{"Given", `a dead-lettered run whose fault has been repaired`, (*Scenario).deadRepaired},
 	{"Given", `a dead-lettered run with the flow-control value "([^"]+)"`, (*Scenario).deadWithFlow},
@@ -48,13 +46,6 @@ var restartSteps = []step{
 	{"Then", `the new run is tried exactly (\d+) times`, (*Scenario).triedExactly},
 	{"Then", `the new run succeeds`, (*Scenario).newRunSucceeds},
 	{"Then", `the new run goes out with the flow-control value "([^"]+)"`, (*Scenario).goesOutWith},
-}
-
-func (s *Scenario) deadAtSecond(first, second string) error {
-	if err := s.NewWorkflow(workflow.Step{Name: first, Kind: "Run"}, workflow.Step{Name: second, Kind: "Run", Fails: -1, Status: http.StatusServiceUnavailable}); err != nil {
-		return err
-	}
-	return s.Die()
 }
 
 func (s *Scenario) deadRepaired() error {
