@@ -31,7 +31,7 @@ func stepsPage(steps []conformance.Step) string {
 	}
 	b.WriteString("\n## Tables\n\nA step that ends in a colon has a table. A row has a place, which is a JSON pointer without its first slash, and what must be there. Commas separate several places.\n" +
 		"Names in braces are bindings of the target file, such as `{dlq.label}`, or values of the scenario, such as `{run}`. A row with `{NAME?}` is left out if there is none. Any other text is the value that must be there: a number, true or false, or a text, which has quotes if it looks like one of these.\n\n" +
-		"The table of `a message with:` has the place and the name of an option: `header Svc-Retries`, `query parameter Svc-Retries`, or `body`. A name in braces is one of `bindings.headers`; with a question mark the target may lack it. A value such as `3 seconds` is written as the target writes delays.\n\n| word | meaning |\n|---|---|\n")
+		"The tables of `a message with:`, `a run with:` and `its entry is restarted with:` have the place and the name of an option, such as `header Svc-Retries` or `query parameter Svc-Retries`, and its value. A message may have a `body`, a run a `payload`. That of `a workflow with:` has the name of each step, its type, and how it goes: `Run`, `Run beside the others`, `Run fails with 503`, `Run fails once with 503`, `SleepFor for 1s`. That of `the plugin is configured with:` has keys of the plugin's configuration. A name in braces is one of `bindings.headers`; with a question mark the target may lack it. A value such as `3 seconds` is written as the target writes delays.\n\n| word | meaning |\n|---|---|\n")
 	for _, w := range table.Words {
 		fmt.Fprintf(&b, "| `%s` | %s |\n", strings.TrimSpace(w.Begin), w.Meaning)
 	}

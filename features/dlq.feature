@@ -6,7 +6,8 @@ Feature: The dead letter queue of workflow runs
     @REQ-DLQ-005 @REQ-LOG-009 @stated @time-retries
     Scenario: A run is dead-lettered only after its retries are spent
       Given a workflow whose only step always fails with status 503
-      And the run is allowed 1 retry
+      And a run with:
+        | header Svc-Retries | 1 |
       When the workflow is triggered
       Then the run is dead-lettered after 2 tries of its step
 
@@ -32,15 +33,18 @@ Feature: The dead letter queue of workflow runs
 
     @REQ-DLQ-015 @implied @negative @time-retries
     Scenario: A run that a retry saved is not in the queue
-      Given a workflow whose only step fails once with status 503
-      And the run is allowed 1 retry
+      Given a workflow with:
+        | work | Run fails once with 503 |
+      And a run with:
+        | header Svc-Retries | 1 |
       When the workflow is triggered and succeeds
       Then the run is not in the dead letter queue
 
     @REQ-DLQ-016 @implied @time-retries
     Scenario: A failed run has one entry however often it was tried
       Given a workflow whose only step always fails with status 503
-      And the run is allowed 1 retry
+      And a run with:
+        | header Svc-Retries | 1 |
       When the workflow is triggered and fails
       Then the run has exactly 1 entry in the dead letter queue
 
@@ -111,8 +115,9 @@ Feature: The dead letter queue of workflow runs
     @REQ-DLQ-014 @stated
     Scenario: The entry reflects the method that the run was called by
       Given a workflow whose only step always fails with status 503
-      And the run is called by PUT
-      And a dead-lettered run of it with 0 retries
+      And a run with:
+        | header {method?} | PUT |
+      And a dead-lettered run of it
       When the dead letter queue is read
       Then the entry holds:
         | method | {method} |
@@ -120,7 +125,9 @@ Feature: The dead letter queue of workflow runs
     @REQ-DLQ-014 @stated @time-retries
     Scenario: The entry reflects the number of retries
       Given a workflow whose only step always fails with status 503
-      And a dead-lettered run of it with 1 retry
+      And a run with:
+        | header Svc-Retries | 1 |
+      And a dead-lettered run of it
       When the dead letter queue is read
       Then the entry holds:
         | maxRetries | {retries} |
@@ -140,7 +147,8 @@ Feature: The dead letter queue of workflow runs
     @REQ-DLQ-010 @stated @time-retries
     Scenario: A lower status after a higher one is that of the last attempt
       Given a workflow whose only step fails with status 503 and then with status 500
-      And the run is allowed 1 retry
+      And a run with:
+        | header Svc-Retries | 1 |
       When the workflow is triggered and fails
       Then the entry holds:
         | responseStatus | {last status} |
@@ -148,7 +156,8 @@ Feature: The dead letter queue of workflow runs
     @REQ-DLQ-010 @stated @time-retries
     Scenario Outline: The <what> of the entry is that of the last failed attempt
       Given a workflow whose only step fails with status 500 and then with status 503
-      And the run is allowed 1 retry
+      And a run with:
+        | header Svc-Retries | 1 |
       When the workflow is triggered and fails
       Then the entry holds:
         | <place> | <value> |
@@ -188,7 +197,8 @@ Feature: The dead letter queue of workflow runs
 
     @REQ-DLQ-017 @implied @negative
     Scenario: Without a label the entry carries none
-      Given the run has no label
+      Given a run with:
+        | label | none |
       And a dead-lettered run
       When the dead letter queue is read
       Then the entry holds:
@@ -196,7 +206,8 @@ Feature: The dead letter queue of workflow runs
 
     @REQ-DLQ-017 @stated
     Scenario: A payload that is not UTF-8 is carried in base64
-      Given the payload of the run is not UTF-8
+      Given a run with:
+        | payload | not UTF-8 |
       And a dead-lettered run
       When the dead letter queue is read
       Then the entry holds:

@@ -73,7 +73,8 @@ Feature: Limiting the rate of a host application
     @REQ-RLP-002 @stated
     Scenario: A plugin that is switched on limits
       Given a route limited to 1 requests per "1h" by the "fixed-window" algorithm
-      And the plugin is switched on
+      And the plugin is configured with:
+        | enabled | true |
       When one client sends 2 requests
       Then the first 1 requests reach the application
       And the last request is denied
@@ -81,7 +82,8 @@ Feature: Limiting the rate of a host application
     @REQ-RLP-002 @stated
     Scenario: A plugin that is switched off limits nothing
       Given a route limited to 1 requests per "1h" by the "fixed-window" algorithm
-      And the plugin is switched off
+      And the plugin is configured with:
+        | enabled | false |
       When one client sends 4 requests
       Then the first 4 requests reach the application
 
@@ -90,14 +92,16 @@ Feature: Limiting the rate of a host application
     @REQ-RLP-003 @stated @negative
     Scenario: A method that is not listed is not limited
       Given a route limited to 1 requests per "1h" by the "fixed-window" algorithm
-      And the strategy is for the methods "GET"
+      And the plugin is configured with:
+        | methods | GET |
       When one client sends 3 requests with the method "POST"
       Then the first 3 requests reach the application
 
     @REQ-RLP-003 @stated
     Scenario Outline: Of two listed methods <method> is limited
       Given a route limited to 1 requests per "1h" by the "fixed-window" algorithm
-      And the strategy is for the methods "GET" and "POST"
+      And the plugin is configured with:
+        | methods | GET, POST |
       When one client sends 2 requests with the method "<method>"
       Then the first 1 requests reach the application
       And the last request is denied
@@ -110,7 +114,8 @@ Feature: Limiting the rate of a host application
     @REQ-RLP-003 @stated
     Scenario Outline: ALL covers the method <method>
       Given a route limited to 1 requests per "1h" by the "fixed-window" algorithm
-      And the strategy is for the methods "ALL"
+      And the plugin is configured with:
+        | methods | ALL |
       When one client sends 2 requests with the method "<method>"
       Then the first 1 requests reach the application
       And the last request is denied
@@ -126,7 +131,8 @@ Feature: Limiting the rate of a host application
     @REQ-RLP-005 @stated
     Scenario Outline: The path <path> covers <asked>
       Given a route limited to 1 requests per "1h" by the "fixed-window" algorithm
-      And the strategy is for the path "<path>"
+      And the plugin is configured with:
+        | path | <path> |
       When one client sends 2 requests to "<asked>"
       Then the first 1 requests reach the application
       And the last request is denied
@@ -142,7 +148,8 @@ Feature: Limiting the rate of a host application
     @REQ-RLP-007 @REQ-RLP-005 @stated
     Scenario: All values of a route parameter share one limit
       Given a route limited to 1 requests per "1h" by the "fixed-window" algorithm
-      And the strategy is for the path "/api/orders/:id"
+      And the plugin is configured with:
+        | path | /api/orders/:id |
       When one client sends a request to each of "/api/orders/1" and "/api/orders/2"
       Then the first 1 requests reach the application
       And the last request is denied
@@ -150,21 +157,24 @@ Feature: Limiting the rate of a host application
     @REQ-RLP-005 @stated @negative
     Scenario: A path that no strategy names is not limited
       Given a route limited to 1 requests per "1h" by the "fixed-window" algorithm
-      And the strategy is for the path "/api/orders/:id"
+      And the plugin is configured with:
+        | path | /api/orders/:id |
       When one client sends 3 requests to "/api/customers"
       Then the first 3 requests reach the application
 
     @REQ-RLP-005 @implied @negative
     Scenario: A path with more segments than the pattern is not limited
       Given a route limited to 1 requests per "1h" by the "fixed-window" algorithm
-      And the strategy is for the path "/api/orders/:id"
+      And the plugin is configured with:
+        | path | /api/orders/:id |
       When one client sends 3 requests to "/api/orders/7/items"
       Then the first 3 requests reach the application
 
     @REQ-RLP-005 @stated
     Scenario Outline: Each of two strategies limits its own path, such as <asked>
       Given a route limited to 1 requests per "1h" by the "fixed-window" algorithm
-      And the strategy is for the path "/api/orders/:id"
+      And the plugin is configured with:
+        | path | /api/orders/:id |
       And a second strategy limits the path "/api/invoices" to 2 requests
       When one client sends 3 requests to "<asked>"
       Then the first <tokens> requests reach the application
@@ -186,14 +196,16 @@ Feature: Limiting the rate of a host application
     @REQ-RLP-006 @stated
     Scenario: The header that identifies clients may have any name
       Given a route limited to 1 requests per "1h" by the "fixed-window" algorithm
-      And clients are identified by "header.X-Api-Key"
+      And the plugin is configured with:
+        | identifierSource | header.X-Api-Key |
       When two clients send 1 request each
       Then the first 2 requests reach the application
 
     @REQ-RLP-006 @stated
     Scenario: Clients are identified by their address, whatever their headers say
       Given a route limited to 1 requests per "1h" by the "fixed-window" algorithm
-      And clients are identified by "ip"
+      And the plugin is configured with:
+        | identifierSource | ip |
       When two clients send 1 request each
       Then the first 1 requests reach the application
       And the last request is denied
@@ -259,7 +271,8 @@ Feature: Limiting the rate of a host application
     @REQ-RLP-012 @stated @time-window @last
     Scenario: A bucket is refilled at its rate, and no faster
       Given a route limited to 3 requests per "800ms" by the "token-bucket" algorithm
-      And the bucket is refilled by 1
+      And the plugin is configured with:
+        | refillRate | 1 |
       And one client has used up its limit
       When the same client sends 3 requests a window later
       Then exactly 1 of those requests reaches the application
@@ -267,7 +280,8 @@ Feature: Limiting the rate of a host application
     @REQ-RLP-012 @implied @time-window @last
     Scenario: A bucket never holds more than its tokens
       Given a route limited to 2 requests per "200ms" by the "token-bucket" algorithm
-      And the bucket is refilled by 2
+      And the plugin is configured with:
+        | refillRate | 2 |
       And one client has used up its limit
       When the same client sends 5 requests three windows later
       Then at least one of those requests is denied
@@ -283,9 +297,10 @@ Feature: Limiting the rate of a host application
     @REQ-RLP-004 @stated
     Scenario: The key of a counter is made of prefix, method, route and identifier
       Given a route limited to 3 requests per "1h" by the "fixed-window" algorithm
-      And the keys begin with "shop"
-      And the strategy is for the methods "GET"
-      And the strategy is for the path "/api/orders/:id"
+      And the plugin is configured with:
+        | prefix  | shop            |
+        | methods | GET             |
+        | path    | /api/orders/:id |
       When one client sends 1 requests to "/api/orders/7"
       Then the storage has been asked for a key of prefix, method, route and identifier
 

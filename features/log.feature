@@ -52,7 +52,11 @@ Feature: Reading the message logs of workflows
 
     @REQ-LOG-004 @implied
     Scenario: The events of a run agree on its messages
-      Given a workflow whose steps "reserve", "charge" and "ship" run side by side after the step "prepare"
+      Given a workflow with:
+        | prepare | Run                   |
+        | reserve | Run beside the others |
+        | charge  | Run beside the others |
+        | ship    | Run beside the others |
       When the workflow is triggered and succeeds
       Then different steps have different messages, and each message has one creation
       And the creation of each message is between that of the run and the event
@@ -197,7 +201,13 @@ Feature: Reading the message logs of workflows
 
     @REQ-LOG-003 @stated @paging
     Scenario: Following the cursor visits every event of a run with steps of every type
-      Given a dead-lettered run that failed after a step of every type
+      Given a workflow with:
+        | a step of Call       | Call               |
+        | a step of SleepFor   | SleepFor for 1s    |
+        | a step of SleepUntil | SleepUntil for 1s  |
+        | a step of Invoke     | Invoke             |
+        | work                 | Run fails with 503 |
+      And a dead-lettered run of it
       When the message logs of the run are read 1 at a time
       Then every event of the run is seen exactly once
 

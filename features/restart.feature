@@ -40,7 +40,10 @@ Feature: Restarting a failed run
 
     @REQ-RST-004 @stated
     Scenario: The new run executes from the first step, without earlier results
-      Given a dead-lettered run that completed its step "reserve" and failed in its step "charge"
+      Given a workflow with:
+        | reserve | Run                |
+        | charge  | Run fails with 503 |
+      And a dead-lettered run of it
       When its entry is restarted
       Then the new run executes the step "reserve" again
       And the first call of the new run holds:
@@ -55,7 +58,8 @@ Feature: Restarting a failed run
 
     @REQ-RST-003 @stated
     Scenario: The new run has an original payload that is not UTF-8
-      Given the payload of the run is not UTF-8
+      Given a run with:
+        | payload | not UTF-8 |
       And a dead-lettered run
       When its entry is restarted
       Then the first call of the new run holds:
@@ -110,14 +114,17 @@ Feature: Restarting a failed run
     @REQ-RST-003 @stated @time-retries
     Scenario: The new run has the original retries
       Given a workflow whose only step always fails with status 503
-      And a dead-lettered run of it with 1 retry
+      And a run with:
+        | header Svc-Retries | 1 |
+      And a dead-lettered run of it
       When its entry is restarted
       Then the new run is tried exactly 2 times
 
     @REQ-RST-003 @REQ-RST-005 @stated
     Scenario: A run that is restarted with a chosen run id has the original configuration
       Given a dead-lettered run that is configured in every way
-      When its entry is restarted with a chosen run id
+      When its entry is restarted with:
+        | header Svc-Workflow-RunId | {chosen run} |
       Then the answer holds:
         | workflowRunId | {chosen run} |
       And the entry of the new run holds:
@@ -132,7 +139,8 @@ Feature: Restarting a failed run
     @REQ-RST-003 @implied
     Scenario: A run that is restarted with a chosen run id has the label of the original
       Given a dead-lettered run that is configured in every way
-      When its entry is restarted with a chosen run id
+      When its entry is restarted with:
+        | header Svc-Workflow-RunId | {chosen run} |
       Then the entry of the new run holds:
         | {dlq.label} | {original at dlq.label} |
 
@@ -172,7 +180,9 @@ Feature: Restarting a failed run
     @REQ-RST-003 @stated @time-retries
     Scenario: A run that is restarted from a restarted one has the original retries
       Given a workflow whose only step always fails with status 503
-      And a dead-lettered run of it with 1 retry
+      And a run with:
+        | header Svc-Retries | 1 |
+      And a dead-lettered run of it
       When its entry is restarted, and then the entry of the new run
       Then the new run is tried exactly 2 times
 
@@ -190,7 +200,13 @@ Feature: Restarting a failed run
 
     @REQ-RST-003 @REQ-RST-004 @implied
     Scenario Outline: The log of a run that was restarted <times> is that of the original
-      Given a dead-lettered run that failed after a step of every type
+      Given a workflow with:
+        | a step of Call       | Call               |
+        | a step of SleepFor   | SleepFor for 1s    |
+        | a step of SleepUntil | SleepUntil for 1s  |
+        | a step of Invoke     | Invoke             |
+        | work                 | Run fails with 503 |
+      And a dead-lettered run of it
       And the run was restarted <times> and failed again
       When the message logs are read
       Then the log of the new run is that of the failed one, but for its ids and times
@@ -203,8 +219,9 @@ Feature: Restarting a failed run
     @REQ-RST-003 @REQ-DLQ-017 @stated
     Scenario Outline: The entry of a run that was restarted <times> has a payload and a response that are not UTF-8
       Given a workflow whose only step always fails with a binary body
-      And the payload of the run is not UTF-8
-      And a dead-lettered run of it with 0 retries
+      And a run with:
+        | payload | not UTF-8 |
+      And a dead-lettered run of it
       And the run was restarted <times> and failed again
       When the dead letter queue is read
       Then the entry holds:
@@ -261,7 +278,8 @@ Feature: Restarting a failed run
     @REQ-RST-005 @stated @cap-restart-custom-run-id
     Scenario: The caller chooses the id of the new run
       Given a dead-lettered run
-      When its entry is restarted with a chosen run id
+      When its entry is restarted with:
+        | header Svc-Workflow-RunId | {chosen run} |
       Then the answer holds:
         | workflowRunId | {chosen run} |
       And some event of the new run where "state" is "RUN_STARTED" holds:
@@ -270,13 +288,16 @@ Feature: Restarting a failed run
     @REQ-RST-006 @stated
     Scenario: The flow-control value of the restart takes the place of the original
       Given a dead-lettered run with the flow-control value "parallelism=5"
-      When its entry is restarted with the flow-control value "parallelism=2"
+      When its entry is restarted with:
+        | header Svc-Flow-Control-Value | parallelism=2 |
       Then the new run goes out with the flow-control value "parallelism=2"
 
     @REQ-RST-005 @REQ-RST-006 @stated
     Scenario: A chosen run id and another flow-control value hold together
       Given a dead-lettered run with the flow-control value "parallelism=5"
-      When its entry is restarted with the flow-control value "parallelism=2" and a chosen run id
+      When its entry is restarted with:
+        | header Svc-Flow-Control-Value | parallelism=2 |
+        | header Svc-Workflow-RunId     | {chosen run}  |
       Then the answer holds:
         | workflowRunId | {chosen run} |
       And the new run goes out with the flow-control value "parallelism=2"
@@ -290,15 +311,22 @@ Feature: Restarting a failed run
     @REQ-RST-010 @stated @time-retries
     Scenario: The retries of the restart take the place of the original
       Given a workflow whose only step always fails with status 503
-      And a dead-lettered run of it with 1 retry
-      When its entry is restarted with 0 retries
+      And a run with:
+        | header Svc-Retries | 1 |
+      And a dead-lettered run of it
+      When its entry is restarted with:
+        | header {restart_retries} | 0 |
       Then the new run is tried exactly 1 times
 
     @REQ-RST-005 @REQ-RST-010 @stated @time-retries @cap-restart-custom-run-id
     Scenario: Two headers of a restart count together
       Given a workflow whose only step always fails with status 503
-      And a dead-lettered run of it with 1 retry
-      When its entry is restarted with 0 retries and a chosen run id
+      And a run with:
+        | header Svc-Retries | 1 |
+      And a dead-lettered run of it
+      When its entry is restarted with:
+        | header {restart_retries}  | 0            |
+        | header Svc-Workflow-RunId | {chosen run} |
       Then the answer holds:
         | workflowRunId | {chosen run} |
       And the new run is tried exactly 1 times
@@ -306,7 +334,8 @@ Feature: Restarting a failed run
     @REQ-RST-012 @stated
     Scenario: The flow-control key of the restart takes the place of the original
       Given a dead-lettered run with the flow-control value "parallelism=5"
-      When its entry is restarted with another flow-control key
+      When its entry is restarted with:
+        | header {restart_flow_key} | {other key} |
       Then the entry of the new run holds:
         | {dlq.flow_key} | {other key} |
 

@@ -89,15 +89,18 @@ Feature: Running workflows
     @REQ-LOG-009 @stated @time-retries
     Scenario: A run fails only after all its retries
       Given a workflow whose only step always fails with status 503
-      And the run is allowed 1 retry
+      And a run with:
+        | header Svc-Retries | 1 |
       When the workflow is triggered
       Then the run fails
       And its step was tried exactly 2 times before the run failed
 
     @REQ-LOG-009 @stated @time-retries @negative
     Scenario: A run whose retry succeeds does not fail
-      Given a workflow whose only step fails once with status 503
-      And the run is allowed 1 retry
+      Given a workflow with:
+        | work | Run fails once with 503 |
+      And a run with:
+        | header Svc-Retries | 1 |
       When the workflow is triggered
       Then the run succeeds
       And the log holds exactly 0 events "RUN_FAILED"
@@ -154,7 +157,8 @@ Feature: Running workflows
     @REQ-LOG-026 @stated @time-retries
     Scenario: Each ERROR event has the status of its own attempt
       Given a workflow whose only step fails with status 500 and then with status 503
-      And the run is allowed 1 retry
+      And a run with:
+        | header Svc-Retries | 1 |
       When the workflow is triggered and fails
       Then each event "ERROR" holds the status of its own attempt, 500 or 503
 
@@ -220,7 +224,9 @@ Feature: Running workflows
 
     @REQ-LOG-027 @stated
     Scenario: The start of an invoked run names its invoker, and other starts do not
-      Given a workflow that sleeps for a second before it invokes another
+      Given a workflow with:
+        | rest | SleepFor for 1s |
+        | work | Invoke          |
       When the workflow is triggered and succeeds
       Then the start of the invoked run names the invoker
 
@@ -288,13 +294,21 @@ Feature: Running workflows
 
     @REQ-LOG-018 @stated
     Scenario: The ids of steps that run side by side increase
-      Given a workflow whose steps "reserve", "charge" and "ship" run side by side after the step "prepare"
+      Given a workflow with:
+        | prepare | Run                   |
+        | reserve | Run beside the others |
+        | charge  | Run beside the others |
+        | ship    | Run beside the others |
       When the workflow is triggered and succeeds
       Then the ids of the recorded steps increase
 
     @REQ-LOG-028 @stated
     Scenario: Steps that run side by side say how many they are
-      Given a workflow whose steps "reserve", "charge" and "ship" run side by side after the step "prepare"
+      Given a workflow with:
+        | prepare | Run                   |
+        | reserve | Run beside the others |
+        | charge  | Run beside the others |
+        | ship    | Run beside the others |
       When the workflow is triggered and succeeds
       Then each step is recorded with the number of steps beside it
 
@@ -328,7 +342,8 @@ Feature: Running workflows
 
     @REQ-LOG-029 @stated
     Scenario Outline: A wait for at most <timeout> is recorded with the text and the time of its timeout
-      Given a workflow that waits for an event, with the timeout "<timeout>"
+      Given a workflow with:
+        | work | Wait for <timeout> |
       When the workflow is triggered and its event is notified
       Then some event of the run where "stepInfo/stepType" is "Wait" holds:
         | stepInfo/{step.wait_duration} | lasts {timeout}                                                          |

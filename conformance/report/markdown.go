@@ -31,7 +31,7 @@ func writeMarkdown(w io.Writer, r *Report) error {
 		}
 	}
 	r.markdownReproduce(&b)
-	_, err := io.WriteString(w, xmlText(b.String()))
+	_, err := io.WriteString(w, printable(b.String()))
 	return err
 }
 
@@ -129,5 +129,5 @@ func writeGitHub(w io.Writer, r *Report) error {
 
 // annotated escapes a text for an annotation; more are pairs that it also replaces.
 func annotated(text string, more ...string) string {
-	return strings.NewReplacer(append([]string{"%", "%25", "\r", "%0D", "\n", "%0A"}, more...)...).Replace(xmlText(text))
+	return strings.NewReplacer(append([]string{"%", "%25", "\r", "%0D", "\n", "%0A"}, more...)...).Replace(printable(text))
 }

@@ -13,6 +13,7 @@ import (
 
 	"github.com/santhosh-tekuri/jsonschema/v5"
 
+	"github.com/understudy-mock/understudy/internal/junit"
 	"github.com/understudy-mock/understudy/internal/testkit/drift"
 	"github.com/understudy-mock/understudy/internal/testkit/expect"
 	"github.com/understudy-mock/understudy/spec"
@@ -173,7 +174,7 @@ func TestTheRequirementThatFailedComesFirst(t *testing.T) {
 
 func TestJUnitReport(t *testing.T) {
 	t.Parallel()
-	var suites junitSuites
+	var suites junit.Report
 	text := render(t, "junit")
 	if err := xml.Unmarshal([]byte(text), &suites); err != nil {
 		t.Fatalf("%v\n%s", err, text)

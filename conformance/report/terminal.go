@@ -34,7 +34,7 @@ func writeTerminal(w io.Writer, r *Report) error {
 	if lines[len(lines)-1] != "" {
 		lines = append(lines, "")
 	}
-	_, err := io.WriteString(w, xmlText(strings.Join(append(lines, tail...), "\n")+"\n")) // a response of the target must not control the terminal
+	_, err := io.WriteString(w, printable(strings.Join(append(lines, tail...), "\n")+"\n")) // a response of the target must not control the terminal
 	return err
 }
 
@@ -145,4 +145,14 @@ func (r *Report) block(c *cause) []string {
 		lines = append(lines, "    repeat: "+f.Repeat, "        # "+oneLine(f.Step, 2*maxLine))
 	}
 	return append(lines, "")
+}
+
+// printable replaces characters that are invalid or control a terminal.
+func printable(text string) string {
+	return strings.Map(func(c rune) rune {
+		if c == '\t' || c == '\n' || c >= 0x20 && c != 0xFFFE && c != 0xFFFF {
+			return c
+		}
+		return '\uFFFD'
+	}, strings.ToValidUTF8(text, "\uFFFD"))
 }

@@ -54,13 +54,13 @@ func (s *Scenario) configured(way string) error {
 		s.carry(header.ForwardPrefix+h[0], h[1])
 	}
 	if s.Bound("headers", "failure_callback") != "" {
-		if err := s.option("header", "{failure_callback}", "{failure callback}"); err != nil {
+		if err := s.option(s.carry, "{failure_callback}", "{failure callback}"); err != nil {
 			return err
 		}
 	}
 	s.publish.want = map[string]int{theDestination: 1}
 	if strings.HasPrefix(way, "delayed") {
-		if err := s.option("header", header.Delay, "2 seconds"); err != nil {
+		if err := s.option(s.carry, header.Delay, "2 seconds"); err != nil {
 			return err
 		}
 	}
@@ -71,13 +71,13 @@ func (s *Scenario) configured(way string) error {
 		}
 		s.publish.want = map[string]int{"alpha": 2, "beta": 1}
 		s.Endpoint("alpha").Answer(failing)
-		return s.option("header", header.Retries, "1")
+		return s.option(s.carry, header.Retries, "1")
 	case way == "sent in a batch":
 		s.publish.batch = true
 	case strings.HasSuffix(way, "tried three times"):
 		s.publish.want[theDestination] = 3
 		s.Endpoint(theDestination).Answer(failing)
-		if err := s.option("header", header.Retries, "2"); err != nil {
+		if err := s.option(s.carry, header.Retries, "2"); err != nil {
 			return err
 		}
 	}

@@ -31,11 +31,9 @@ func (s *Scenario) deadConfigured(way string) error {
 	times, err := 0, error(nil)
 	switch way {
 	case "tried three times":
-		s.runRetries(2)
+		err = s.option(s.Configure, header.Retries, "2")
 	case "delayed":
-		var delay string
-		delay, err = s.delayed(2)
-		s.Configure(header.Delay, delay)
+		err = s.option(s.Configure, header.Delay, "2 seconds")
 	case "held by a key":
 		err = s.pausedKey("", 0)
 	case "restarted once", "restarted twice":

@@ -12,6 +12,8 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/cucumber/godog"
+
 	"github.com/understudy-mock/understudy/conformance/check"
 	"github.com/understudy-mock/understudy/conformance/harness"
 	"github.com/understudy-mock/understudy/conformance/receiver"
@@ -55,13 +57,8 @@ type asked struct {
 var limitSteps = []step{
 	{"Given", `a plugin configuration without "([\w.]+)"`, (*Scenario).configurationWithout},
 	{"Given", `a route limited to (\d+) requests per "(\w+)" by the "([\w-]+)" algorithm`, (*Scenario).LimitedRoute},
-	{"Given", `the plugin is switched (off|on)`, (*Scenario).switched},
-	{"Given", `the strategy is for the methods "(\w+)"(?: and "(\w+)")?`, (*Scenario).forMethods},
-	{"Given", `the strategy is for the path "([^"]+)"`, (*Scenario).forPath},
 	{"Given", `a second strategy limits the path "([^"]+)" to (\d+) requests`, (*Scenario).secondStrategy},
-	{"Given", `clients are identified by "([\w.-]+)"`, (*Scenario).identifiedBy},
-	{"Given", `the keys begin with "(\w+)"`, (*Scenario).keysBegin},
-	{"Given", `the bucket is refilled by (\d+)`, (*Scenario).refilledBy},
+	{"Given", `the plugin is configured with:`, (*Scenario).configurePlugin},
 	{"Given", `one client has used up its limit( late in a window)?`, (*Scenario).usedUp},
 	{"When", `the host application starts`, (*Scenario).startHost},
 	{"When", `(one client|another client|a client of the same name in capitals) sends (\d+) requests?`, (*Scenario).send},
@@ -170,17 +167,26 @@ func (s *Scenario) configurationWithout(key string) error {
 	return nil
 }
 
-func (s *Scenario) switched(how string) { s.plugin.config["enabled"] = how == "on" }
-
-func (s *Scenario) forMethods(method, another string) {
-	list := []any{method}
-	if another != "" {
-		list = append(list, another)
+// configurePlugin changes the configuration by a table of its keys.
+func (s *Scenario) configurePlugin(t *godog.Table) {
+	objects := map[string]map[string]any{"enabled": s.plugin.config, "prefix": s.plugin.config, "refillRate": s.limiter()}
+	for _, row := range rowsOf(t) {
+		object, elsewhere := objects[row.Place]
+		if !elsewhere {
+			object = s.strategy()
+		}
+		value := check.Decode([]byte(row.Want))
+		switch {
+		case row.Place == "methods":
+			value = strings.Split(row.Want, ", ")
+		case row.Place == "prefix":
+			value = row.Want + s.Key
+		case value == nil:
+			value = row.Want
+		}
+		object[row.Place] = value
 	}
-	s.strategy()["methods"] = list
 }
-
-func (s *Scenario) forPath(path string) { s.strategy()["path"] = path }
 
 // secondStrategy adds a strategy that differs from the first one in its path and its tokens.
 func (s *Scenario) secondStrategy(path string, tokens int) {
@@ -190,12 +196,6 @@ func (s *Scenario) secondStrategy(path string, tokens int) {
 	list, _ := s.plugin.config["strategy"].([]any)
 	s.plugin.config["strategy"] = append(list, second)
 }
-
-func (s *Scenario) identifiedBy(source string) { s.strategy()["identifierSource"] = source }
-
-func (s *Scenario) keysBegin(prefix string) { s.plugin.config["prefix"] = prefix + s.Key }
-
-func (s *Scenario) refilledBy(n int) { s.limiter()["refillRate"] = n }
 
 // startHost starts the host application once.
 func (s *Scenario) startHost() error {

@@ -92,20 +92,21 @@ func (s *Scenario) twoDestinations(a, b string) {
 // messageWith configures the message by a table: the place and the name of an option, and its value.
 func (s *Scenario) messageWith(t *godog.Table) error {
 	for _, row := range rowsOf(t) {
-		at := strings.LastIndex(row.Place, " ")
-		if err := s.option(row.Place[:max(at, 0)], row.Place[at+1:], row.Want); err != nil {
+		configure := func(value string) error { return s.option(s.carry, row.Place, value) }
+		if row.Place == "body" {
+			configure = s.theBodyIs
+		}
+		if err := configure(row.Want); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// option sets the body of the message, a header, or the query parameter of a header. The target file
-// binds a name in braces; a question mark says that the target may not have the option.
-func (s *Scenario) option(where, name, value string) error {
-	if name == "body" {
-		return s.theBodyIs(value)
-	}
+// option sets the header, or the query parameter of the message, that a row of a table names after its
+// place. The target file binds a name in braces; a question mark says that the target may not have it.
+func (s *Scenario) option(set func(name, value string), place, value string) error {
+	name := place[strings.LastIndex(place, " ")+1:]
 	value, err := s.optionValue(value)
 	if err != nil {
 		return err
@@ -117,15 +118,18 @@ func (s *Scenario) option(where, name, value string) error {
 	case isBound:
 		name, err = s.Binding("headers", bound)
 	}
-	if where == "query parameter" {
+	if err != nil {
+		return err
+	}
+	if strings.HasPrefix(place, "query parameter ") {
 		s.publish.query.Set(strings.ToLower(name), value)
 	} else {
-		s.carry(name, value)
+		set(name, value)
 	}
-	if delay := s.Bound("headers", "retry_delay"); name == header.Retries && delay != "" { // an illegal retry then comes soon
-		s.carry(delay, harness.RetryDelay)
+	if delay := s.Bound("headers", "retry_delay"); strings.HasSuffix(place, header.Retries) && delay != "" { // an illegal retry then comes soon
+		set(delay, harness.RetryDelay)
 	}
-	return err
+	return nil
 }
 
 // optionValue is the value of an option in a table. Seconds are written as the target writes delays.
@@ -137,12 +141,17 @@ func (s *Scenario) optionValue(value string) (string, error) {
 	switch {
 	case value == "{an id}":
 		return s.Name("id"), nil
+	case value == "{other key}":
+		return s.Name("other"), nil
+	case value == "{chosen run}":
+		s.Runs.restarted.chosen = "wfr_" + s.Key + "chosen"
+		return s.Runs.restarted.chosen, nil
 	case strings.HasSuffix(value, " callback}"):
 		e := s.Endpoint(strings.Trim(value, "{}"))
 		e.Aside = true
 		return e.URL, nil
 	}
-	return value, nil
+	return s.FlowValue(value), nil
 }
 
 // carry adds a header value to the message; a repeated name adds a second value.

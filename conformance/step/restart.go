@@ -9,11 +9,12 @@ import (
 	"strings"
 	"time"
 
+	"github.com/cucumber/godog"
+
 	"github.com/understudy-mock/understudy/conformance/check"
 	"github.com/understudy-mock/understudy/conformance/harness"
 	"github.com/understudy-mock/understudy/conformance/receiver"
 	"github.com/understudy-mock/understudy/conformance/report"
-	"github.com/understudy-mock/understudy/conformance/workflow"
 	"github.com/understudy-mock/understudy/spec/header"
 )
 
@@ -29,16 +30,12 @@ type restart struct {
 }
 
 var restartSteps = []step{
-	{"Given", `a dead-lettered run that completed its step "([^"]+)" and failed in its step "([^"]+)"`, (*Scenario).deadAtSecond},
-	{"Given", `a dead-lettered run of it with (\d+) retr(?:y|ies)`, (*Scenario).deadWithRetries},
+	{"Given", `a dead-lettered run of it`, (*Scenario).Die},
 	{"Given", `a dead-lettered run whose fault has been repaired`, (*Scenario).deadRepaired},
 	{"Given", `a dead-lettered run with the flow-control value "([^"]+)"`, (*Scenario).deadWithFlow},
 	{"When", `its entry is restarted`, (*Scenario).restartIt},
 	{"When", `its entry is restarted a second later`, (*Scenario).restartLater},
-	{"When", `its entry is restarted with a chosen run id`, (*Scenario).restartChosen},
-	{"When", `its entry is restarted with the flow-control value "([^"]+)"( and a chosen run id)?`, (*Scenario).restartFlow},
-	{"When", `its entry is restarted with (\d+) retries( and a chosen run id)?`, (*Scenario).restartRetries},
-	{"When", `its entry is restarted with another flow-control key`, (*Scenario).restartKey},
+	{"When", `its entry is restarted with:`, (*Scenario).restartWith},
 	{"When", `(?:all )?their entries are restarted (at once|one after the other)`, func(s *Scenario, how string) error { return s.restartAll(how == "at once") }},
 	{"When", `its entry is restarted twice at once`, (*Scenario).restartTwiceAtOnce},
 	{"When", `the entry of the second is restarted`, (*Scenario).restartSecond},
@@ -49,18 +46,6 @@ var restartSteps = []step{
 	{"Then", `the new run is tried exactly (\d+) times`, (*Scenario).triedExactly},
 	{"Then", `the new run succeeds`, (*Scenario).newRunSucceeds},
 	{"Then", `the new run goes out with the flow-control value "([^"]+)"`, (*Scenario).goesOutWith},
-}
-
-func (s *Scenario) deadAtSecond(first, second string) error {
-	if err := s.NewWorkflow(workflow.Step{Name: first, Kind: "Run"}, workflow.Step{Name: second, Kind: "Run", Fails: -1, Status: http.StatusServiceUnavailable}); err != nil {
-		return err
-	}
-	return s.Die()
-}
-
-func (s *Scenario) deadWithRetries(n int) error {
-	s.runRetries(n)
-	return s.Die()
 }
 
 func (s *Scenario) deadRepaired() error {
@@ -125,38 +110,19 @@ func (s *Scenario) restartLater() error {
 	return s.restartIt()
 }
 
-func (s *Scenario) restartChosen() error { return s.restartWith(http.Header{}, "chosen") }
-
-// restartWith restarts the entry with headers, and with a run id if one is to be chosen.
-func (s *Scenario) restartWith(h http.Header, chosen string) error {
-	if chosen != "" {
-		s.Runs.restarted.chosen = "wfr_" + s.Key + "chosen"
-		h.Set(header.WorkflowRunID, s.Runs.restarted.chosen)
-	}
-	return s.restartOK(s.Runs.entry, h)
-}
-
-func (s *Scenario) restartFlow(value, chosen string) error {
-	return s.flowRefused(s.restartWith(http.Header{header.FlowControlValue: {s.FlowValue(value)}}, chosen))
-}
-
-func (s *Scenario) restartRetries(n int, chosen string) error {
-	return s.restartBound("restart_retries", strconv.Itoa(n), chosen)
-}
-
-func (s *Scenario) restartKey() error {
-	return s.restartBound("restart_flow_key", s.Name("other"), "")
-}
-
-// restartBound sends an override whose name is a binding, since the document does not show it.
-func (s *Scenario) restartBound(binding, value, chosen string) error {
-	name, err := s.Binding("headers", binding)
-	if err != nil {
-		return err
-	}
+// restartWith restarts the entry with the headers of a table.
+func (s *Scenario) restartWith(t *godog.Table) error {
 	h := http.Header{}
-	h.Set(name, value)
-	return s.restartWith(h, chosen)
+	for _, row := range rowsOf(t) {
+		if err := s.option(h.Set, row.Place, row.Want); err != nil {
+			return err
+		}
+	}
+	err := s.restartOK(s.Runs.entry, h)
+	if h.Get(header.FlowControlValue) != "" {
+		err = s.flowRefused(err)
+	}
+	return err
 }
 
 func (s *Scenario) restartSecond() error { return s.restartOK(s.Runs.entries[1], nil) }

@@ -5,8 +5,9 @@ import (
 	"net/http"
 	"strconv"
 	"strings"
-	"sync"
 	"time"
+
+	"github.com/cucumber/godog"
 
 	"github.com/understudy-mock/understudy/conformance/check"
 	"github.com/understudy-mock/understudy/conformance/harness"
@@ -39,20 +40,13 @@ type running struct {
 
 var runSteps = []step{
 	{"Given", `a workflow with the steps? (".+")`, (*Scenario).Workflow},
+	{"Given", `a workflow with:`, (*Scenario).workflowWith},
 	{"Given", `a workflow with a short step of the type "(\w+)"`, (*Scenario).shortWorkflow},
-	{"Given", `a workflow that waits for an event, with the timeout "(\w+)"`, (*Scenario).workflowWaits},
 	{"Given", `a workflow with a step of the type "(\w+)"(?: before the step "([^"]+)")?`, (*Scenario).workflowBefore},
 	{"Given", `a workflow whose only step always fails with status (\d+)`, (*Scenario).workflowFails},
-	{"Given", `a workflow whose only step fails once with status (\d+)`, (*Scenario).workflowFailsOnce},
-	{"Given", `a workflow that sleeps for a second before it invokes another`, (*Scenario).workflowInvokesLater},
-	{"Given", `the run is called by PUT`, (*Scenario).calledByPut},
-	{"Given", `the payload of the run is not UTF-8`, (*Scenario).binaryPayload},
-	{"Given", `the run has no label`, (*Scenario).unlabelled},
 	{"Given", `a workflow whose only step fails with status (\d+) and then with status (\d+)`, (*Scenario).workflowFailsTwice},
 	{"Given", `a workflow whose only step always fails with a binary body`, (*Scenario).WorkflowFailsBinary},
-	{"Given", `a workflow whose steps (".+") run side by side after the step "([^"]+)"`, (*Scenario).workflowParallel},
-	{"Given", `the run is allowed (\d+) retr(?:y|ies)`, (*Scenario).runRetries},
-	{"Given", `a dead-lettered run that failed after a step of every type`, (*Scenario).deadOfEveryType},
+	{"Given", `a run with:`, (*Scenario).runWith},
 	{"Given", `the workflow is triggered and in progress`, (*Scenario).inProgress},
 	{"Given", `a finished run`, (*Scenario).finishedRun},
 	{"Given", `a waiting run`, (*Scenario).WaitingRun},
@@ -154,20 +148,30 @@ func (s *Scenario) shortWorkflow(kind string) error {
 	return s.NewWorkflow(st)
 }
 
-func (s *Scenario) workflowWaits(timeout string) error {
-	d, err := time.ParseDuration(timeout)
-	if err != nil {
-		return err
+// workflowWith makes a workflow from a table: the name of each step, its type, and how it goes.
+func (s *Scenario) workflowWith(t *godog.Table) error {
+	var steps []workflow.Step
+	for _, row := range rowsOf(t) {
+		kind, how, _ := strings.Cut(row.Want, " ")
+		st := s.stepOf(kind)
+		st.Name = row.Place
+		if how == "beside the others" {
+			st.Group = 1
+		}
+		if lasts, isTime := strings.CutPrefix(how, "for "); isTime {
+			d, err := time.ParseDuration(lasts)
+			if err != nil {
+				return harness.Fault("", "%v", err)
+			}
+			st.Timeout, st.Seconds = lasts, int(d.Seconds())
+		}
+		if times, status, fails := strings.Cut(strings.TrimPrefix(how, "fails "), "with "); fails {
+			st.Status, _ = strconv.Atoi(status)
+			st.Fails = map[string]int{"": -1, "once ": 1}[times]
+		}
+		steps = append(steps, st)
 	}
-	st := s.stepOf("Wait")
-	st.Timeout, st.Seconds = timeout, int(d.Seconds())
-	return s.NewWorkflow(st)
-}
-
-// workflowInvokesLater makes a workflow that starts before the one that it invokes, also by a
-// clock that stands still.
-func (s *Scenario) workflowInvokesLater() error {
-	return s.NewWorkflow(workflow.Step{Name: "rest", Kind: "SleepFor", Seconds: 1}, s.stepOf("Invoke"))
+	return s.NewWorkflow(steps...)
 }
 
 // workflowBefore makes a workflow with a step of a type, followed by a plain step unless
@@ -200,51 +204,15 @@ func (s *Scenario) stepOf(kind string) workflow.Step {
 	return st
 }
 
-// deadOfEveryType makes a dead-lettered run with a step of each type that ends by itself.
-func (s *Scenario) deadOfEveryType() error {
-	var steps []workflow.Step
-	for _, kind := range []string{"Call", "SleepFor", "SleepUntil", "Invoke"} {
-		st := s.stepOf(kind)
-		st.Name, st.Seconds = "a step of "+kind, 1
-		steps = append(steps, st)
-	}
-	fault := workflow.Step{Name: onlyStep, Kind: "Run", Fails: -1, Status: http.StatusServiceUnavailable}
-	if err := s.NewWorkflow(append(steps, fault)...); err != nil {
-		return err
-	}
-	return s.Die()
-}
-
 func (s *Scenario) workflowFails(status int) error {
 	return s.NewWorkflow(workflow.Step{Name: onlyStep, Kind: "Run", Fails: -1, Status: status, Body: "out of order", Header: http.Header{"X-Fault": {"permanent", "total"}}})
-}
-
-func (s *Scenario) workflowFailsOnce(status int) error {
-	return s.NewWorkflow(workflow.Step{Name: onlyStep, Kind: "Run", Fails: 1, Status: status})
 }
 
 // workflowFailsTwice answers each attempt differently, so that the entry in the dead letter
 // queue shows which answer it contains.
 func (s *Scenario) workflowFailsTwice(first, second int) error {
-	if err := s.NewWorkflow(workflow.Step{Name: onlyStep, Kind: "Run"}); err != nil {
-		return err
-	}
-	p := s.Runs.peer
-	var mu sync.Mutex // the target may call concurrently
-	calls := 0
 	s.Runs.last = second
-	p.Endpoint.Respond = func(got *receiver.Received) receiver.Reply {
-		mu.Lock()
-		defer mu.Unlock()
-		calls++
-		got.Looked.Store(true)
-		status := first
-		if calls > 1 {
-			status = second
-		}
-		return p.Reply(receiver.Reply{Status: status, Body: fmt.Sprintf("attempt %d", calls), Header: http.Header{"X-Attempt": {strconv.Itoa(calls)}}})
-	}
-	return nil
+	return s.NewWorkflow(workflow.Step{Name: onlyStep, Kind: "Run", Fails: -1, Status: first, Later: second, Body: "attempt #", Header: http.Header{"X-Attempt": {"#"}}})
 }
 
 // WorkflowFailsBinary fails with a body that is not UTF-8, which an entry can contain only
@@ -252,25 +220,6 @@ func (s *Scenario) workflowFailsTwice(first, second int) error {
 func (s *Scenario) WorkflowFailsBinary() error {
 	return s.NewWorkflow(workflow.Step{Name: onlyStep, Kind: "Run", Fails: -1, Status: http.StatusServiceUnavailable, Body: "\xff\xfe\x00\x80"})
 }
-
-func (s *Scenario) workflowParallel(names, before string) error {
-	steps := []workflow.Step{{Name: before, Kind: "Run"}}
-	for _, name := range harness.QuotedNames(names) {
-		steps = append(steps, workflow.Step{Name: name, Kind: "Run", Group: 1})
-	}
-	return s.NewWorkflow(steps...)
-}
-
-// calledByPut sets the method of the run. It needs the header for this, which is a binding.
-func (s *Scenario) calledByPut() error {
-	name, err := s.optional("method")
-	s.Configure(name, http.MethodPut)
-	return err
-}
-
-func (s *Scenario) binaryPayload() { s.Runs.payload = "\xff\xfe\x00\x80" }
-
-func (s *Scenario) unlabelled() { s.Runs.unlabelled = true }
 
 // Configure sets a configuration header of the runs that are triggered.
 func (s *Scenario) Configure(name, value string) {
@@ -280,11 +229,22 @@ func (s *Scenario) Configure(name, value string) {
 	s.Runs.header.Set(name, value)
 }
 
-func (s *Scenario) runRetries(n int) {
-	s.Configure(header.Retries, strconv.Itoa(n))
-	if name := s.Bound("headers", "retry_delay"); name != "" {
-		s.Configure(name, harness.RetryDelay)
+// runWith configures the runs that are triggered by a table.
+func (s *Scenario) runWith(t *godog.Table) (err error) {
+	for _, row := range rowsOf(t) {
+		switch row.Place {
+		case "payload":
+			s.Runs.payload = "\xff\xfe\x00\x80"
+		case "label":
+			s.Runs.unlabelled = true
+		default:
+			err = s.option(s.Configure, row.Place, row.Want)
+		}
+		if err != nil {
+			return err
+		}
 	}
+	return nil
 }
 
 // trigger starts a run of a workflow and returns its id. Unless a step sets retries there

@@ -38,7 +38,7 @@ func (s *Scenario) holds(what string, item any, rows []table.Row, first any, kno
 	if err != nil || miss == nil {
 		return err
 	}
-	return s.FailureAt(item, miss.Pointer, miss.Pointer[1:]+" of "+what, harness.Clip(miss.Want))
+	return s.FailureAt(item, miss.Pointer, miss.Pointer[1:]+" of "+what, cmp.Or(harness.Clip(miss.Want), "an empty text"))
 }
 
 // value is what a name in a table stands for: a binding of the target file, such as log.response, a

@@ -42,7 +42,7 @@ type Step struct {
 	Fails   int    // number of failures before it succeeds; -1: always fails
 	Status  int    // of its failures
 	Later   int    // of its failures after the first; 0: Status
-	Body    string // of its failures; # is the number of the attempt
+	Body    string // of its failures; # is the number of the attempt, as in Header
 	Header  http.Header
 	Seconds int    // of a sleep or a wait
 	URL     string // URL of a call or an invocation
@@ -268,7 +268,14 @@ func (p *Peer) execute(got *receiver.Received, id int) receiver.Reply {
 	}
 	p.mu.Unlock()
 	if failing {
-		return p.Reply(receiver.Reply{Status: status, Body: strings.ReplaceAll(st.Body, "#", strconv.Itoa(n)), Header: st.Header.Clone()})
+		numbered := strings.NewReplacer("#", strconv.Itoa(n)).Replace
+		h := http.Header{}
+		for name, values := range st.Header {
+			for _, v := range values {
+				h.Add(name, numbered(v))
+			}
+		}
+		return p.Reply(receiver.Reply{Status: status, Body: numbered(st.Body), Header: h})
 	}
 	step := stepBody{StepID: id, StepName: st.Name, StepType: st.Kind, Concurrent: p.beside(st.Group)}
 	out := strconv.Quote("result of " + st.Name)

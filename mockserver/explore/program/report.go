@@ -3,12 +3,12 @@ package program
 import (
 	"cmp"
 	"encoding/json"
-	"encoding/xml"
 	"fmt"
 	"io"
 	"strings"
 
 	"github.com/understudy-mock/understudy/internal/clip"
+	"github.com/understudy-mock/understudy/internal/junit"
 	"github.com/understudy-mock/understudy/mockserver/explore"
 )
 
@@ -72,42 +72,19 @@ func WriteText(w io.Writer, r *explore.Result, again string) error {
 
 // writeJUnit writes a test case for each handler and fault.
 func writeJUnit(w io.Writer, r *explore.Result) error {
-	type failure struct {
-		Message string `xml:"message,attr"`
-		Text    string `xml:",chardata"`
-	}
-	type test struct {
-		Class   string   `xml:"classname,attr"`
-		Name    string   `xml:"name,attr"`
-		Failure *failure `xml:"failure,omitempty"`
-	}
-	type suite struct {
-		XMLName  xml.Name `xml:"testsuite"`
-		Name     string   `xml:"name,attr"`
-		Tests    int      `xml:"tests,attr"`
-		Failures int      `xml:"failures,attr"`
-		Time     string   `xml:"time,attr"`
-		Cases    []test   `xml:"testcase"`
-	}
-	s := suite{Name: "understudy explore", Failures: len(r.Findings), Time: fmt.Sprintf("%.3f", r.Took)}
 	found := map[string]*explore.Finding{}
 	for _, f := range r.Findings {
 		found[f.ID] = f
 	}
+	var cases []junit.Case
 	for _, c := range r.Cases {
-		one := test{Class: c.Handler(), Name: c.Plan.ID()}
+		one := junit.Case{Class: c.Handler(), Name: c.Plan.ID()}
 		if f := found[one.Name]; f != nil {
-			one.Failure = &failure{f.Breaches[0].Text, f.Text()}
+			one.Failure = &junit.Text{Message: f.Breaches[0].Text, Text: f.Text()}
 		}
-		s.Cases = append(s.Cases, one)
+		cases = append(cases, one)
 	}
-	s.Tests = len(s.Cases)
-	if _, err := io.WriteString(w, xml.Header); err != nil {
-		return err
-	}
-	encoder := xml.NewEncoder(w)
-	encoder.Indent("", "  ")
-	return encoder.Encode(s)
+	return junit.Write(w, "understudy explore", []junit.Suite{{Name: "faults", Counts: junit.Counts{Time: r.Took}, Cases: cases}})
 }
 
 // writeMarkdown writes a summary for CI.
