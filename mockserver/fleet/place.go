@@ -106,6 +106,14 @@ type visitKey struct{}
 
 func visitOf(r *http.Request) *visit { return r.Context().Value(visitKey{}).(*visit) }
 
+// enter makes a call use an account that it keeps here.
+func (v *visit) enter(c *request.Call, t *tenant.Tenant) {
+	v.entered = t
+	if c.Tenant != nil && c.Tenant.ID == t.ID {
+		c.Tenant, c.Account = t, t.Account
+	}
+}
+
 // leave releases the account for other servers.
 func (v *visit) leave() {
 	if v.entered != nil {
@@ -171,9 +179,7 @@ func (f *Fleet) Place(w http.ResponseWriter, c *request.Call) error {
 			continue
 		}
 		if t := f.host.Accounts.ByID(id); t != nil && !at.Unknown && (at.Here || at.URL == "") && t.Enter() {
-			if v.entered = t; c.Tenant != nil && c.Tenant.ID == t.ID {
-				c.Tenant, c.Account = t, t.Account
-			}
+			v.enter(c, t)
 			return nil
 		}
 		switch {
