@@ -82,7 +82,7 @@ func TestConformJudgesAnswersByWhatIsSelected(t *testing.T) {
 
 // otherScenarios get answers of each area, but are about more than the form of an answer.
 var otherScenarios = map[string][]string{
-	"DLQ": {"One failed run has one entry", "The outcome of the failure callback is stored in the entry", "Every page of the queue is filtered", "Two filters of the queue must both fit", "The queue filtered by response status holds all that fits and nothing else"},
+	"DLQ": {"One failed run has one entry", "The outcome of the failure callback is stored in the entry", "Every page of the queue is filtered", "The queue filtered by label holds all that fits and nothing else", "The queue filtered by response status holds all that fits and nothing else"},
 	"FLC": {"A key that is paused again is resumed again"},
 	"LOG": {"A run has one start and one end"},
 	"RST": {"The caller chooses the id of the new run"},

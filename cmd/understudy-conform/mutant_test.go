@@ -88,6 +88,9 @@ func mutated(t *testing.T, m *mutant, how trial) (*report.Report, int64, []proxy
 	}
 	if id := m.Breaks(); id != "" && how.scope == "requirement" {
 		cfg.Requirements = []string{"REQ-" + id}
+		if slices.Contains([]string{"DLQ-003", "DLQ-008", "DLQ-009", "LOG-003", "LOG-011", "LOG-012"}, id) { // filters and pages: generated reads
+			cfg.Worlds = harness.Worlds{Count: 3, Seed: 1}
+		}
 	} else if id != "" && how.scope == "profile" {
 		cfg.Profiles = []string{requirement(t, id).Profile}
 	}

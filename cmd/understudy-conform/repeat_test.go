@@ -254,7 +254,7 @@ func TestAFailureShowsTheRequestOfWhatIsWrong(t *testing.T) {
 	}{
 		`The filter by the state "CREATED" gives all that fits and nothing else`: {"/v2/workflows/messageLogs", "state", "state=CREATED"},
 		`The filter by message id gives all that fits and nothing else`:          {"/v2/workflows/messageLogs", "messageId", "messageId="},
-		`A start date just after an event leaves it out`:                         {"/v2/workflows/messageLogs", "fromDate", "fromDate="},
+		`The end date is inclusive`:                                              {"/v2/workflows/messageLogs", "toDate", "toDate="},
 		`The queue filtered by run id holds all that fits and nothing else`:      {"/v2/workflows/dlq", "workflowRunId", "workflowRunId="},
 		`The queue filtered by label holds all that fits and nothing else`:       {"/v2/workflows/dlq", "label", "label="},
 		`The end date of the queue is inclusive`:                                 {"/v2/workflows/dlq", "toDate", "toDate="},
