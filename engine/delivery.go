@@ -148,9 +148,7 @@ func (c outcome) apply(a *Account) (nothing, error) {
 // postpone delays the outcome of a stub by the delay of the stub, on the
 // account's clock, or by the timeout of the message if that is shorter.
 func (a *Account) postpone(m *Message, o Outcome) {
-	if limit := m.Options.EffectiveTimeout(); o.After > limit {
-		o = Outcome{Err: fmt.Sprintf("no answer within the timeout of %s", limit), After: limit}
-	}
+	o = o.Within(m.Options.EffectiveTimeout())
 	a.touch(m)
 	m.Last = &o
 	a.state.Timers.Add(a.state.Now.Add(o.After), state.WakeOutcome, m)

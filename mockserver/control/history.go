@@ -69,7 +69,7 @@ func stepBody(account string, s *tenant.Step, ends *tenant.Ends) api.JournalStep
 	out := api.JournalStep{
 		Account: account, Snapshot: ends.Snapshot,
 		First: api.JournalEnd{LSN: int(ends.First), At: ends.FirstAt.UnixMilli()}, Last: api.JournalEnd{LSN: int(ends.Last), At: ends.LastAt.UnixMilli()},
-		Record: api.JournalRecord{LSN: int(s.LSN), At: s.At.UnixMilli(), Kind: s.Kind, Arguments: s.Arguments},
+		Record: api.JournalRecord(s.Listed),
 		State: api.JournalState{
 			Messages: byState(o.Messages), Runs: byState(o.Runs), DLQ: o.DLQ, InFlight: o.InFlight, FlowKeys: o.FlowKeys, Paused: o.Paused, Groups: o.Groups,
 			QueueCount: o.Queues, Schedules: o.Schedules, Waiters: o.Waiters, NextDue: millis(o.NextDue), Queues: []api.JournalQueue{},

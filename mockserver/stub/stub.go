@@ -221,7 +221,9 @@ func (s *List) Answer(d *Request, limit time.Duration) (engine.Outcome, bool) {
 	defer s.mu.Unlock()
 	for _, one := range s.list {
 		if captures := one.Match(d.Method, d.URL, d.Header); captures != nil {
-			return inTime(one.next(d, captures, limit), limit), true
+			o := one.next(d, captures, limit).Within(limit)
+			o.Took = o.After
+			return o, true
 		}
 	}
 	return engine.Outcome{}, false
@@ -285,16 +287,6 @@ func commonPrefix(a, b string) string {
 		n++
 	}
 	return a[:n]
-}
-
-// inTime applies the timeout of the message to the delay of a stub. Both run on
-// the account's clock.
-func inTime(o engine.Outcome, limit time.Duration) engine.Outcome {
-	if o.After > limit {
-		o = engine.Outcome{Err: fmt.Sprintf("no answer within the timeout of %s", limit), After: limit}
-	}
-	o.Took = o.After
-	return o
 }
 
 // Match returns the indexes of the captures in the URL, as in package regexp; nil

@@ -43,9 +43,9 @@ func HoldsKey(member string) bool {
 	return strings.EqualFold(member, "currentKey") || strings.EqualFold(member, "nextKey")
 }
 
-// Describe formats the arguments of a command in one short line, without credentials
+// describe formats the arguments of a command in one short line, without credentials
 // and bodies: URL=https://app.test/hook Options.Retries=3 Body=12 bytes.
-func Describe(r journal.Record) string {
+func describe(r *journal.Record) string {
 	d := &description{}
 	if err := d.value(jx.DecodeBytes(r.Body), "", 0); err != nil {
 		return "unreadable"
@@ -105,10 +105,19 @@ func (d *description) value(in *jx.Decoder, name string, depth int) error {
 
 // Listed is a record as a list shows it.
 type Listed struct {
-	LSN       uint64 `json:"lsn"`
+	LSN       int    `json:"lsn"`
 	At        int64  `json:"at"` // Unix ms
 	Kind      string `json:"kind"`
 	Arguments string `json:"arguments"`
+}
+
+// listed describes a record, or the snapshot, which has no kind.
+func listed(r *journal.Record) Listed {
+	l := Listed{LSN: int(r.LSN), At: r.At.UnixMilli(), Kind: r.Kind}
+	if r.Kind != "" {
+		l.Arguments = describe(r)
+	}
+	return l
 }
 
 // Time returns At as a time.
@@ -122,7 +131,7 @@ func List(ctx context.Context, j store.Kept, until Until, each func(Listed) erro
 	}
 	for r, err := range until.records(j.Records(ctx), &p) {
 		if err == nil {
-			err = each(Listed{r.LSN, r.At.UnixMilli(), r.Kind, Describe(r)})
+			err = each(listed(&r))
 		}
 		if err != nil {
 			return p, err

@@ -50,12 +50,9 @@ type stepKey struct {
 
 // Step is an account after a record.
 type Step struct {
-	LSN       uint64
-	At        time.Time
-	Kind      string // "" for the snapshot
-	Arguments string // see Describe
-	State     engine.Overview
-	Queues    []engine.Queue // the first of them, by name
+	Listed // its kind is "" for the snapshot
+	State  engine.Overview
+	Queues []engine.Queue // the first of them, by name
 }
 
 // Ends are the first and the last state of a journal.
@@ -185,10 +182,7 @@ func replayBefore(cfg engine.Config, at *engine.Snapshot, next func() (journal.R
 }
 
 func (w *walk) keep(account string, a *engine.Account, r journal.Record) {
-	s := Step{LSN: r.LSN, At: r.At, Kind: r.Kind, Queues: a.Queues()}
-	if r.Kind != "" {
-		s.Arguments = Describe(r)
-	}
+	s := Step{Listed: listed(&r), Queues: a.Queues()}
 	s.State, _ = a.Overview()
 	s.Queues = s.Queues[:min(len(s.Queues), keptQueues)]
 	w.steps[stepKey{account, r.LSN}] = s

@@ -29,7 +29,7 @@ func (o *Outcome) Cause() string {
 		return "no response"
 	case o.Status == 0:
 		text := headlineWithin([]byte(o.Err), reasonLength)
-		if rest, ok := strings.CutPrefix(text, "no answer"); ok {
+		if rest, ok := strings.CutPrefix(text, noAnswer); ok {
 			return "no response" + rest
 		}
 		return "no response: " + text

@@ -42,5 +42,16 @@ type Outcome struct {
 	Answer Answer `journal:"-" saved:"no"` // what Wire reads from Status and Header; a snapshot leaves it out
 }
 
+// noAnswer begins the error of a destination that did not answer in time.
+const noAnswer = "no answer"
+
+// Within returns the outcome of a stub that a message with this timeout waits for.
+func (o Outcome) Within(limit time.Duration) Outcome {
+	if o.After > limit {
+		return Outcome{Err: fmt.Sprintf(noAnswer+" within the timeout of %s", limit), After: limit}
+	}
+	return o
+}
+
 // OK reports whether the destination accepted the message.
 func (o Outcome) OK() bool { return o.Status >= 200 && o.Status < 300 }
