@@ -79,7 +79,7 @@ Feature: Deduplication, batches, queues, schedules and the life of a message
 
     @REQ-CBK-001 @extension
     Scenario: A callback carries the response of the destination
-      Given a destination that answers with a body of its own
+      Given a destination that always answers 201 with a body
       And the message has a callback
       When the message is published
       Then the callback holds:

@@ -505,7 +505,7 @@ Feature: Publishing a message
 
     @REQ-PUB-013 @stated @time-retries
     Scenario Outline: A delivery that exceeds the timeout in a <place> has failed
-      Given a destination that answers the first attempt after 6 seconds
+      Given a destination that answers after 6 seconds once and then 200
       And a message with:
         | <place> {timeout?} | 1 second |
         | header Svc-Retries | 1 |
@@ -519,7 +519,7 @@ Feature: Publishing a message
 
     @REQ-PUB-013 @stated @negative
     Scenario: A delivery within its timeout succeeds
-      Given a destination that answers the first attempt after 1 second
+      Given a destination that answers after 1 second once and then 200
       And a message with:
         | header {timeout?}  | 10 seconds |
         | header Svc-Retries | 1          |

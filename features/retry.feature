@@ -37,7 +37,7 @@ Feature: Retrying a delivery
 
     @REQ-RTY-001 @stated @time-retries
     Scenario: A connection that breaks is a failed delivery
-      Given a destination that breaks the connection once and then answers 200
+      Given a destination that answers a broken connection once and then 200
       And a message with:
         | header Svc-Retries | 1 |
       When the message is published

@@ -17,13 +17,11 @@ import (
 
 	"github.com/understudy-mock/understudy/conformance/check"
 	"github.com/understudy-mock/understudy/conformance/harness"
-	"github.com/understudy-mock/understudy/conformance/receiver"
 	"github.com/understudy-mock/understudy/conformance/report"
 	"github.com/understudy-mock/understudy/spec/header"
 )
 
 var extensionSteps = []step{
-	{"Given", `a destination that answers with a body of its own`, (*Scenario).speakingDestination},
 	{"Given", `the message has a (failure )?callback`, (*Scenario).withCallback},
 	{"Given", `a schedule for every minute( that is paused)?`, (*Scenario).aSchedule},
 	{"When", `the message is published twice`, (*Scenario).publishItTwice},
@@ -41,10 +39,6 @@ var extensionSteps = []step{
 	{"Then", `the message is no longer in the dead letter queue`, (*Scenario).messageNotDead},
 	{"Then", `the message is recorded as "([A-Z ]+)"`, (*Scenario).messageStates},
 	{"Then", `the delivery is signed with the current key for its body and its destination`, (*Scenario).signed},
-}
-
-func (s *Scenario) speakingDestination() {
-	s.Endpoint(theDestination).Answer(&receiver.Reply{Status: http.StatusCreated, Body: "made", Header: http.Header{"X-Made": {"yes"}}})
 }
 
 // withCallback prefers the header that the target file binds: the document does not have

@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"net/url"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -35,10 +36,7 @@ type publishing struct {
 
 var publishSteps = []step{
 	{"Given", `a destination`, (*Scenario).destination},
-	{"Given", `(?:a destination that|the endpoint "([^"]+)") always answers (\d+)`, (*Scenario).alwaysAnswers},
-	{"Given", `(?:a destination that|the endpoint "([^"]+)") answers (\d+) (once|twice) and then 200`, (*Scenario).recovers},
-	{"Given", `a destination that breaks the connection once and then answers 200`, (*Scenario).breakingDestination},
-	{"Given", `a destination that answers the first attempt after (\d+) seconds?`, (*Scenario).slowDestination},
+	{"Given", `(?:a destination that|the endpoint "([^"]+)") (always )?answers (\d+|201 with a body|after \d+ seconds?|a broken connection)(?: (once|twice) and then 200)?`, (*Scenario).answersWith},
 	{"Given", `a message with:`, (*Scenario).messageWith},
 	{"Given", `the destinations "([^"]+)" and "([^"]+)"`, (*Scenario).twoDestinations},
 	{"When", `the message is published`, (*Scenario).publishIt},
@@ -68,20 +66,23 @@ const theDestination = "the destination"
 
 func (s *Scenario) destination() { s.Endpoint(theDestination) }
 
-func (s *Scenario) alwaysAnswers(name string, status int) {
-	s.Endpoint(cmp.Or(name, theDestination)).Answer(&receiver.Reply{Status: status})
-}
-
-func (s *Scenario) recovers(name string, status int, times string) {
-	script := []receiver.Reply{{Status: status}}
-	if times == "twice" {
-		script = append(script, receiver.Reply{Status: status})
+// answersWith sets what an endpoint answers, always or to its first attempts.
+func (s *Scenario) answersWith(name, always, what, times string) {
+	reply, seconds := receiver.Reply{Reset: what == "a broken connection"}, 0
+	if n, _ := fmt.Sscanf(what, "after %d second", &seconds); n > 0 {
+		reply.Hold = s.After(time.Duration(seconds) * time.Second)
 	}
-	s.Endpoint(cmp.Or(name, theDestination)).Answer(nil, script...)
-}
-
-func (s *Scenario) breakingDestination() {
-	s.Endpoint(theDestination).Answer(nil, receiver.Reply{Reset: true})
+	status, body, _ := strings.Cut(what, " with ")
+	reply.Status, _ = strconv.Atoi(status)
+	if body != "" {
+		reply.Body, reply.Header = "made", http.Header{"X-Made": {"yes"}}
+	}
+	e := s.Endpoint(cmp.Or(name, theDestination))
+	if always != "" {
+		e.Answer(&reply)
+		return
+	}
+	e.Answer(nil, slices.Repeat([]receiver.Reply{reply}, map[string]int{"once": 1, "twice": 2}[times])...)
 }
 
 func (s *Scenario) twoDestinations(a, b string) {
@@ -208,10 +209,6 @@ func (s *Scenario) optional(binding string) (string, error) {
 		return "", &harness.NoVerdict{Verdict: report.NotApplicable, Detail: "headers." + binding + " is not bound: the target may not have this option"}
 	}
 	return name, nil
-}
-
-func (s *Scenario) slowDestination(seconds int) {
-	s.Endpoint(theDestination).Answer(nil, receiver.Reply{Hold: s.After(time.Duration(seconds) * time.Second)})
 }
 
 // callbackCalled follows the last attempt, so that the callback is due.

@@ -165,9 +165,9 @@ func (s *Scenario) workflowWith(t *godog.Table) error {
 			}
 			st.Timeout, st.Seconds = lasts, int(d.Seconds())
 		}
-		if times, status, fails := strings.Cut(strings.TrimPrefix(how, "fails "), "with "); fails {
+		if times, status, fails := strings.Cut(how, " with "); fails {
 			st.Status, _ = strconv.Atoi(status)
-			st.Fails = map[string]int{"": -1, "once ": 1}[times]
+			st.Fails = map[string]int{"fails": -1, "fails once": 1}[times]
 		}
 		steps = append(steps, st)
 	}
