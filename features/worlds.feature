@@ -370,16 +370,28 @@ Feature: Worlds of messages and runs
   Rule: what the document says of filters and pages holds for each read of the lists
 
     @REQ-DLQ-008 @stated @paging @time-retries
-    Scenario: In reads of the dead letter queue everything is listed that fits
+    Scenario: In reads of the dead letter queue everything is listed that fits the filters
       Given reads of the dead letter queue in worlds of runs
       When everything in them has happened
-      Then for every read, everything is listed that fits
+      Then for every read, everything is listed that fits the filters
 
     @REQ-DLQ-008 @stated @paging @time-retries
-    Scenario: In reads of the dead letter queue nothing is listed that a filter leaves out
+    Scenario: In reads of the dead letter queue nothing is listed that the filters leave out
       Given reads of the dead letter queue in worlds of runs
       When everything in them has happened
-      Then for every read, nothing is listed that a filter leaves out
+      Then for every read, nothing is listed that the filters leave out
+
+    @REQ-DLQ-009 @stated @paging @time-retries
+    Scenario: In reads of the dead letter queue everything is listed that fits the dates
+      Given reads of the dead letter queue in worlds of runs
+      When everything in them has happened
+      Then for every read, everything is listed that fits the dates
+
+    @REQ-DLQ-009 @stated @paging @time-retries
+    Scenario: In reads of the dead letter queue nothing is listed that the dates leave out
+      Given reads of the dead letter queue in worlds of runs
+      When everything in them has happened
+      Then for every read, nothing is listed that the dates leave out
 
     @REQ-DLQ-003 @stated @paging @time-retries
     Scenario: In reads of the dead letter queue nothing is listed twice
@@ -388,16 +400,28 @@ Feature: Worlds of messages and runs
       Then for every read, nothing is listed twice
 
     @REQ-LOG-011 @stated @paging @time-retries
-    Scenario: In reads of the message logs everything is listed that fits
+    Scenario: In reads of the message logs everything is listed that fits the filters
       Given reads of the message logs in worlds of runs
       When everything in them has happened
-      Then for every read, everything is listed that fits
+      Then for every read, everything is listed that fits the filters
 
     @REQ-LOG-011 @stated @paging @time-retries
-    Scenario: In reads of the message logs nothing is listed that a filter leaves out
+    Scenario: In reads of the message logs nothing is listed that the filters leave out
       Given reads of the message logs in worlds of runs
       When everything in them has happened
-      Then for every read, nothing is listed that a filter leaves out
+      Then for every read, nothing is listed that the filters leave out
+
+    @REQ-LOG-012 @stated @paging @time-retries
+    Scenario: In reads of the message logs everything is listed that fits the dates
+      Given reads of the message logs in worlds of runs
+      When everything in them has happened
+      Then for every read, everything is listed that fits the dates
+
+    @REQ-LOG-012 @stated @paging @time-retries
+    Scenario: In reads of the message logs nothing is listed that the dates leave out
+      Given reads of the message logs in worlds of runs
+      When everything in them has happened
+      Then for every read, nothing is listed that the dates leave out
 
     @REQ-LOG-003 @stated @paging @time-retries
     Scenario: In reads of the message logs nothing is listed twice

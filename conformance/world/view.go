@@ -138,16 +138,16 @@ func (v *view) option(f filter) option {
 	return o
 }
 
-// normal leaves two filters, of which one has a value that others have or nobody has, and large
+// normal leaves one filter or two, of which one has a value that others have or nobody has, and large
 // pages to what may have many rows. Which filters stay depends on the row, so that all pairs occur.
 func (v *view) normal(t *Thing) {
 	set := t.filters()
 	if len(set) == 0 {
 		t.Pick["row"] = 0
 	}
-	first, others := t.Pick["row"]%max(1, len(set)), 0
+	first, most, others := t.Pick["row"]%max(1, len(set)), 1+min(1, t.Pick["row"]%3), 0
 	for i, name := range append(slices.Clone(set[first:]), set[:first]...) {
-		if i > 1 {
+		if i >= most {
 			t.Pick[name] = 0
 		} else if t.Pick[name] > 1 {
 			if others++; others > 1 {
@@ -188,15 +188,18 @@ type Sight struct {
 	conditions  []condition
 }
 
-// condition is a filter: it reports whether a row fits for certain, whether it does not for certain,
-// and what the row has.
-type condition func(row any) (fits, not bool, has string)
+// condition is a filter.
+type condition struct {
+	dated bool
+	// judge reports whether a row fits for certain, whether it does not for certain, and what the row has.
+	judge func(row any) (fits, not bool, has string)
+}
 
 // seen are the rows that a world of runs has left in a list.
 type seen struct {
 	sync.Once
 	all   []any
-	began int64 // no later than any of them, in Unix ms
+	began int64 // before all of them, in Unix ms
 	owner map[string]*Tale
 	err   error
 }
@@ -218,7 +221,7 @@ func (v *view) look(w, of *World, to *seen) {
 			if state := text(row, "/state"); state != "" && !slices.Contains(check.RunStates, state) && !slices.Contains(check.MessageStates, state) {
 				continue // the document does not name it
 			}
-			to.all, to.began = append(to.all, row), min(to.began, slices.Min(v.times(l.Run, row)))
+			to.all, to.began = append(to.all, row), min(to.began, slices.Min(v.times(l.Run, row))-1)
 		}
 	}
 }
@@ -272,21 +275,21 @@ func (v *view) ask(l *Life, rows *seen, names func(section, name string) string)
 		if f.pointer == "" {
 			t := v.edge(f.binding, l.on(f.says).n, times(row))
 			see.query[f.binding] = strconv.FormatInt(t, 10)
-			see.conditions = append(see.conditions, func(row any) (fits, not bool, has string) {
+			see.conditions = append(see.conditions, condition{true, func(row any) (fits, not bool, has string) {
 				fits, not = v.within(f.binding, t, times(row))
 				return fits, not, fmt.Sprint("times ", times(row))
-			})
+			}})
 		} else if value := valueOf(from, row, pointers[f.says], l.on(f.says).n); value != "" {
 			few = few || slices.Contains(fewFit, f.says)
 			see.query[f.binding] = value
-			see.conditions = append(see.conditions, func(row any) (fits, not bool, has string) {
+			see.conditions = append(see.conditions, condition{false, func(row any) (fits, not bool, has string) {
 				has = plain(row, pointers[f.says])
 				return has == value, has != value, pointers[f.says] + " " + strconv.Quote(has)
-			})
+			}})
 		}
 	}
 	see.Fits = slices.DeleteFunc(slices.Clone(rows.all), func(row any) bool {
-		return slices.ContainsFunc(see.conditions, func(c condition) bool { fits, _, _ := c(row); return !fits })
+		return slices.ContainsFunc(see.conditions, func(c condition) bool { fits, _, _ := c.judge(row); return !fits })
 	})
 	if see.query["from"] == "" && !few && names(v.section, "from") != "" { // not what is older
 		see.query["from"] = strconv.FormatInt(rows.began, 10)
@@ -366,8 +369,19 @@ func (v *view) rules() []*Rule {
 		}
 		return n
 	}
-	return []*Rule{
-		{v.filtered, spec.Stated, "everything is listed that fits", func(_ *World, l *Life, j *judging) {
+	rules := []*Rule{{v.paged, spec.Stated, "nothing is listed twice", func(_ *World, l *Life, j *judging) {
+		n := times(l)
+		for _, row := range l.View.Fits {
+			j.that(n[key(row)] <= 1, "once", strconv.Itoa(n[key(row)])+" times "+harness.Shown(row))
+		}
+	}}}
+	for what, requirement := range map[string]string{"filters": v.filtered, "dates": v.dated} {
+		dates := what == "dates"
+		rules = append(rules, &Rule{requirement, spec.Stated, "everything is listed that fits the " + what, func(_ *World, l *Life, j *judging) {
+			other := func(c condition) bool { return !c.dated }
+			if dates != (len(l.View.conditions) > 0 && !slices.ContainsFunc(l.View.conditions, other)) {
+				return
+			}
 			n := times(l)
 			if f, refused := l.View.Error.(*report.Failure); refused && len(l.View.Fits) > 0 { //nolint:errorlint // as it was made
 				j.that(false, f.Want, f.Got)
@@ -375,20 +389,15 @@ func (v *view) rules() []*Rule {
 			for _, row := range l.View.Fits {
 				j.that(n[key(row)] > 0, harness.Shown(row), fmt.Sprintf("%d rows without it for %v", len(l.View.Items), l.View.query))
 			}
-		}},
-		{v.filtered, spec.Stated, "nothing is listed that a filter leaves out", func(_ *World, l *Life, j *judging) {
+		}}, &Rule{requirement, spec.Stated, "nothing is listed that the " + what + " leave out", func(_ *World, l *Life, j *judging) {
 			for _, row := range l.View.Items {
 				for _, c := range l.View.conditions {
-					_, not, has := c(row)
-					j.that(!not, fmt.Sprint(l.View.query), has)
+					if _, not, has := c.judge(row); c.dated == dates {
+						j.that(!not, fmt.Sprint(l.View.query), has)
+					}
 				}
 			}
-		}},
-		{v.paged, spec.Stated, "nothing is listed twice", func(_ *World, l *Life, j *judging) {
-			n := times(l)
-			for _, row := range l.View.Fits {
-				j.that(n[key(row)] <= 1, "once", strconv.Itoa(n[key(row)])+" times "+harness.Shown(row))
-			}
-		}},
+		}})
 	}
+	return rules
 }
