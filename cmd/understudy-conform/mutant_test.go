@@ -396,6 +396,7 @@ func combine(list string) (m mutant, hits map[string]*atomic.Int64) {
 // TestLatitudes checks that no legal variation fails: several of them together, and with
 // MUTANTS=full each alone. With -short, it tries a few.
 func TestLatitudes(t *testing.T) {
+	t.Parallel()
 	effort.Unraced(t, "it looks for verdicts, not for races")
 	lists := combinedLatitudes
 	if tried := strings.Fields(strings.Join(lists, " ")); len(tried) != len(latitudeRows) {

@@ -262,8 +262,9 @@ func spoilsNext(hit func()) mutantParts {
 // Each server that is wrong for a combination is found by worlds alone, and the report names the
 // smallest thing that shows it.
 func TestWorldsFindCombinations(t *testing.T) {
+	t.Parallel()
 	effort.Unraced(t, "it looks for survivors, not for races")
-	tried, every := 0, max(1, len(worldMutants)/effort.Amount(t, "WORLD_MUTANTS", 3, 8))
+	tried, every := 0, max(1, len(worldMutants)/effort.Amount(t, "WORLD_MUTANTS", 2, 8))
 	for _, m := range worldMutants {
 		if tried++; tried%every != 0 {
 			continue
@@ -329,7 +330,7 @@ func TestMutantsOfWorlds(t *testing.T) {
 	all = slices.DeleteFunc(all, func(m mutant) bool {
 		return !slices.Contains([]string{"DLQ", "FLC", "GRP", "LOG", "PUB", "RTY"}, m.ID[:3])
 	})
-	tried, every := 0, max(1, len(all)/effort.Amount(t, "MUTANTS_OF_WORLDS", 2, 8))
+	tried, every := 0, max(1, len(all)/effort.Amount(t, "MUTANTS_OF_WORLDS", 1, 8))
 	all = slices.DeleteFunc(all, func(mutant) bool { tried++; return tried%every != 0 })
 	var mu sync.Mutex
 	of, dead := map[string]int{}, map[string]int{}
@@ -358,6 +359,7 @@ func TestMutantsOfWorlds(t *testing.T) {
 
 // Legal variations have no finding in worlds either.
 func TestLatitudesHaveNoFindingInWorlds(t *testing.T) {
+	t.Parallel()
 	effort.Unraced(t, "it looks for verdicts, not for races")
 	lists := slices.DeleteFunc(slices.Clone(combinedLatitudes), func(list string) bool { return list == "L33" || list == "L34" }) // of the plugin
 	for _, list := range lists[:effort.Amount(t, "WORLD_LATITUDES", 1, 3)] {
