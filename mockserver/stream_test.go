@@ -3,9 +3,11 @@ package mockserver_test
 import (
 	"bufio"
 	"fmt"
+	"net/http"
 	"strings"
 	"testing"
 
+	"github.com/understudy-mock/understudy/internal/testkit/expect"
 	"github.com/understudy-mock/understudy/mockserver"
 )
 
@@ -50,4 +52,37 @@ func TestFollowersGetEverything(t *testing.T) {
 		u := mockserver.RunT(t)
 		lines(t, u, "/_understudy/deliveries?follow=true", `"attempt":0`, func() { publish(u) })
 	})
+}
+
+// A client of the stream of events learns where the past ends, and continues where it was interrupted.
+func TestTheStreamOfEventsContinues(t *testing.T) {
+	t.Parallel()
+	u := mockserver.RunT(t)
+	u.Stub("*", 200)
+	u.Publish("https://e.test/", nil)
+	u.Settle()
+	past := func(after string) (ids []string) {
+		r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, u.URL()+"/_understudy/events", http.NoBody)
+		if err != nil {
+			t.Fatal(err)
+		}
+		r.Header.Set("Last-Event-ID", after)
+		response, err := newClient(t, u).http.Do(r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer response.Body.Close()
+		for lines := bufio.NewScanner(response.Body); lines.Scan() && lines.Text() != ": now"; {
+			if id, ok := strings.CutPrefix(lines.Text(), "id: "); ok {
+				ids = append(ids, id)
+			}
+		}
+		return ids
+	}
+	all := past("")
+	if len(all) < 2 {
+		t.Fatalf("got %d events before the comment, want some", len(all))
+	}
+	expect.Equal(t, "events after the first", past(all[0]), all[1:])
+	expect.Equal(t, "events after a text that is no id", past("x"), all)
 }

@@ -17,7 +17,7 @@ type cli struct {
 	globalFlags
 
 	serveCommand
-	Ctl CtlCmd `cmd:"" help:"Control a running stand-in: clock, journals, stubs and more."`
+	Ctl CtlCmd `cmd:"" set:"count=20" help:"Control a running stand-in: clock, journals, stubs and more."`
 	runCommand
 	Env       EnvCmd       `cmd:"" help:"Print the environment variables that clients of a running stand-in need." example:"eval \"$(understudy env)\"\nunderstudy env --dotenv > .env"`
 	Spec      SpecCmd      `cmd:"" help:"Print the OpenAPI document." example:"understudy spec --format json\nunderstudy spec --schema stubs"`

@@ -113,7 +113,7 @@ type CtlCmd struct {
 	Groups     ctlNoun     `cmd:"" help:"List URL groups with their endpoints." example:"understudy ctl groups"`
 	Waiters    ctlNoun     `cmd:"" help:"List the workflow runs that wait for an event." example:"understudy ctl waiters"`
 	Events     ctlEvents   `cmd:"" set:"follow=false" help:"List the events of the log, or follow them." example:"understudy ctl events --state error\nunderstudy ctl events --follow"`
-	Tail       ctlEvents   `cmd:"" set:"follow=true" help:"Print events of the log as they happen: events --follow." example:"understudy ctl tail\nunderstudy ctl tail --state failed"`
+	Tail       ctlEvents   `cmd:"" set:"follow=true" set:"count=10" help:"Print the latest events of the log, and then each as it happens: events --follow." example:"understudy ctl tail\nunderstudy ctl tail --state failed"`
 	Undo       ctlUndo     `cmd:"" help:"List the undo points of an account, go back to one, or create one." example:"understudy ctl undo --keep 'cancel all'\nunderstudy ctl undo undo_1"`
 	Publish    ctlPublish  `cmd:"" help:"Publish a message." example:"understudy ctl publish http://localhost:3000/api/hook '{\"order\":7}' --retries 1\nunderstudy ctl publish http://localhost:3000/api/hook --file order.json"`
 	Notify     ctlNotify   `cmd:"" help:"Notify the workflow runs that wait for an event." example:"understudy ctl notify shipped '{\"by\":\"ship\"}'"`

@@ -12,6 +12,7 @@ import (
 	"net/url"
 	"os"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -57,6 +58,8 @@ func (c *CtlCmd) follow(e *env, n *noun, l *listing, q url.Values) error {
 			return rows.next(entry)
 		}
 	}
+	most, _ := strconv.Atoi(wanted.Get("count"))
+	f := &follower{wanted: wanted, most: most, to: write}
 	for first := true; first || clock.Pause(e.ctx, followPause) == nil; first = false {
 		response, err := c.do(r)
 		if err != nil && (!first || e.ctx.Err() != nil) {
@@ -65,15 +68,28 @@ func (c *CtlCmd) follow(e *env, n *noun, l *listing, q url.Values) error {
 		if err != nil {
 			return err
 		}
-		if err := eachEvent(response, n.follow, wanted, write); err != nil && e.ctx.Err() == nil {
+		if err := f.read(response, n.follow); err != nil && e.ctx.Err() == nil {
 			return err
+		}
+		if f.last != "" {
+			r.Header.Set("Last-Event-ID", f.last)
 		}
 	}
 	return nil
 }
 
-// eachEvent passes on the data of an event stream that a user wants, until it ends.
-func eachEvent(response *http.Response, name string, wanted url.Values, to func(data string) error) error {
+// follower passes on the data of event streams that a user wants.
+type follower struct {
+	wanted url.Values
+	most   int // of what had happened before; 0: all
+	to     func(data string) error
+	last   string   // id of the event that was received last
+	before []string // what had happened before
+	now    bool     // before was passed on
+}
+
+// read reads a stream until it ends.
+func (f *follower) read(response *http.Response, name string) error {
 	defer response.Body.Close()
 	if response.StatusCode != http.StatusOK {
 		text, _ := io.ReadAll(response.Body)
@@ -86,12 +102,23 @@ func eachEvent(response *http.Response, name string, wanted url.Values, to func(
 	lines := bufio.NewScanner(response.Body)
 	lines.Buffer(nil, 64<<20)
 	for lines.Scan() {
-		data, ok := strings.CutPrefix(lines.Text(), "data: ")
-		if !ok || !isWanted(data, wanted) {
-			continue
+		var ready []string
+		switch name, value, _ := strings.Cut(lines.Text(), ": "); {
+		case name == "id":
+			f.last = value
+		case name == "" && value == "now":
+			ready, f.before, f.now = f.before, nil, true
+		case name != "data" || !isWanted(value, f.wanted):
+		case f.now || f.most == 0:
+			ready = []string{value}
+		default:
+			f.before = append(f.before, value)
+			f.before = f.before[max(0, len(f.before)-f.most):]
 		}
-		if err := to(data); err != nil {
-			return err
+		for _, data := range ready {
+			if err := f.to(data); err != nil {
+				return err
+			}
 		}
 	}
 	return lines.Err()

@@ -119,7 +119,7 @@ var tables = map[string]*listing{
 
 // ctlList has the flags of lists that have pages.
 type ctlList struct {
-	Count  int    `default:"20" aliases:"limit" env:"-" query:"count" help:"Number of entries, newest first, up to 1000."`
+	Count  int    `default:"${count}" aliases:"limit" env:"-" query:"count" help:"Number of entries, newest first, up to 1000."`
 	Cursor string `env:"-" query:"cursor" help:"Continue a list at the cursor that it ended with."`
 	ctlNoun
 }

@@ -2,6 +2,7 @@ package control
 
 import (
 	"encoding/json"
+	"strconv"
 
 	"github.com/understudy-mock/understudy/engine"
 	"github.com/understudy-mock/understudy/mockserver/messaging"
@@ -15,9 +16,9 @@ var _ = Handlers.Add(table{
 	"controlEvents": (*Service).events,
 })
 
-// events streams every log event as it happens.
+// events streams every log event as it happens, or those after the one that a client received last.
 func (s *Service) events(c *request.Call) (any, error) {
-	position := uint64(0)
+	position, _ := strconv.ParseUint(c.Request.Header.Get("Last-Event-ID"), 10, 64) // of any other text: 0
 	return s.stream(c, "log", 0, func() (list []sent, more <-chan struct{}) {
 		events, more := c.Account.Follow(position, traffic.MaxBatch)
 		for i := range events {

@@ -21,7 +21,7 @@ type sent struct {
 
 // stream sends the events of next, and calls next again when more is closed, until
 // the client disconnects, the server stops or the account leaves it. apart is the minimum
-// interval between two calls.
+// interval between two calls. The comment "now" separates what had happened before.
 func (s *Service) stream(c *request.Call, name string, apart time.Duration, next func() (events []sent, more <-chan struct{})) response.Response {
 	return response.Response{Stream: func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Content-Type", "text/event-stream")
@@ -29,7 +29,7 @@ func (s *Service) stream(c *request.Call, name string, apart time.Duration, next
 		out := http.NewResponseController(w)
 		here, leave := c.Tenant.WhileHere(r.Context())
 		defer leave()
-		for {
+		for now := false; ; {
 			events, more := next()
 			for _, e := range events {
 				v := e.show()
@@ -47,6 +47,14 @@ func (s *Service) stream(c *request.Call, name string, apart time.Duration, next
 				if _, err := fmt.Fprintf(w, "%sevent: %s\ndata: %s\n\n", id, name, b); err != nil {
 					return
 				}
+			}
+			select {
+			case <-more:
+			default:
+				if !now {
+					_, _ = fmt.Fprint(w, ": now\n\n") // Flush reports the error
+				}
+				now = true
 			}
 			if out.Flush() != nil {
 				return
