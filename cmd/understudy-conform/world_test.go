@@ -298,13 +298,13 @@ func TestWorldsFindCombinations(t *testing.T) {
 	}
 }
 
-// Legal worlds have no finding. WORLDS is their number.
+// Legal worlds have no finding. WORLDS is their number, SEED that of the first one.
 func TestHealthyWorldsHaveNoFinding(t *testing.T) {
 	t.Parallel()
 	effort.Unraced(t, "it looks for verdicts, not for races")
 	u := mockserver.RunT(t, mockserver.Config{Clock: "manual", Log: quietLog()})
 	own := ownTarget(environment(u), true)
-	judged, err := conformance.Run(t.Context(), conformance.Config{Target: own, Areas: []string{"worlds"}, Worlds: harness.Worlds{Count: effort.Amount(t, "WORLDS", 2, 8), Seed: 1}, SelfTest: true})
+	judged, err := conformance.Run(t.Context(), conformance.Config{Target: own, Areas: []string{"worlds"}, Worlds: harness.Worlds{Count: effort.Amount(t, "WORLDS", 2, 8), Seed: uint64(effort.Amount(t, "SEED", 1, 1))}, SelfTest: true})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -37,6 +37,7 @@ type choice struct {
 	name     string     // of a header, or the type of a body
 	values   []string   // of a header, or a body
 	script   []int      // answers in turn, the last one to all further attempts; 0 breaks the connection
+	twice    bool       // done again with what it has made
 }
 
 // place is where an option is written.

@@ -26,6 +26,7 @@ var runOptions = []option{
 	{"call", "with", []choice{{}, {says: "a call", n: 1}}},
 	{"wait", "with", []choice{{}, {says: "a wait that times out", n: 1}, {says: "2 waits that time out", n: 2}}},
 	{"invoke", "with", []choice{{}, {says: "an invoked run", n: 1}}},
+	{"notify", "with", []choice{{}, {says: "a notification", n: 1}}},
 	{"after", "with", []choice{{}, {says: "a step after", n: 1}}},
 	{"names", "with", []choice{{}, {says: "step names with quotes and percent signs", values: []string{` "a" %41 / b`}}, {says: "step names in other scripts", values: []string{" größer 配達"}}}},
 	{"retries", "with", []choice{{}, {says: "1 retry", n: 1, needs: retryDelay}, {says: "2 retries", n: 2, needs: retryDelay}}},
@@ -47,6 +48,8 @@ var runOptions = []option{
 		{says: "entry is restarted"},
 		{says: "entry is restarted with a chosen id", name: header.WorkflowRunID, needs: "capabilities.restart-custom-run-id"},
 		{says: "entry is restarted with 1 retry", n: 1, needs: "headers.restart_retries"},
+		{says: "entry is restarted, and that of the new run too", twice: true},
+		{says: "entry is restarted with chosen ids, twice", name: header.WorkflowRunID, twice: true, needs: "capabilities.restart-custom-run-id"},
 	}},
 	{"position", "whose", []choice{{}, {says: "failing step is the last one", n: 1}, {says: "failing step is beside others", n: 2}}},
 }
@@ -106,6 +109,9 @@ func (t *Thing) steps(other func(kind string) string) (list []workflow.Step) {
 	}
 	if t.on("invoke").n > 0 {
 		add("invoke", "Invoke", 0)
+	}
+	if t.on("notify").n > 0 {
+		add("notify", "Notify", 0)
 	}
 	if t.on("after").n > 0 {
 		add("after", "Run", 0)
@@ -180,6 +186,9 @@ type Tale struct {
 	Callback string // URL
 	Called   int    // calls of the failure callback
 
+	earlier      map[string]int // executions of the runs that were restarted to this one
+	calledBefore int            // the same, of the failure callback
+
 	Restart  *harness.Response // of its entry; nil: none
 	Second   bool              // it is the run of a restart
 	peer     *workflow.Peer
@@ -204,28 +213,34 @@ func runRuns(w *World) error {
 		},
 		w.quiet,
 		func() error { return w.each(w.read) },
-		func() error { return w.each(w.restart) },
 	)
-	first := w.Lives
-	w.Lives = nil
-	for _, l := range first {
-		if l.Run.Restart != nil && l.Run.Restart.OK() {
-			if id, _ := check.Text(l.Run.Restart.JSON, "/workflowRunId"); id != "" {
-				w.Lives = append(w.Lives, l.second(id))
+	all := w.Lives
+	for range 2 { // restarts, and restarts of what was restarted
+		if err == nil {
+			err = w.each(w.restart)
+		}
+		before := w.Lives
+		w.Lives = nil
+		for _, l := range before {
+			if l.Run.Restart != nil && l.Run.Restart.OK() {
+				if id, _ := check.Text(l.Run.Restart.JSON, "/workflowRunId"); id != "" {
+					w.Lives = append(w.Lives, l.second(id))
+				}
 			}
 		}
+		if len(w.Lives) > 0 && err == nil {
+			err = harness.InTurn(func() error { return w.reach(nil, w.ended) }, w.quiet, func() error { return w.each(w.read) })
+		}
+		all = append(all, w.Lives...)
 	}
-	if len(w.Lives) > 0 && err == nil {
-		err = harness.InTurn(func() error { return w.reach(nil, w.ended) }, w.quiet, func() error { return w.each(w.read) })
-	}
-	w.Lives = append(first, w.Lives...)
+	w.Lives = all
 	return err
 }
 
 // restart restarts the entry of a run that says so. A refusal breaks a rule.
 func (w *World) restart(l *Life) (err error) {
 	c := l.on("restart")
-	if c.says == "" || len(l.Run.Entries) == 0 {
+	if c.says == "" || len(l.Run.Entries) == 0 || l.again && !c.twice {
 		return nil
 	}
 	h := http.Header{}
@@ -242,20 +257,20 @@ func (w *World) restart(l *Life) (err error) {
 	return err
 }
 
-// second is the life of the run that a restart has made: the original run again.
+// second is the life of the run that a restart has made: the run that was restarted again.
 func (l *Life) second(id string) *Life {
 	y := *l.Run
 	story := *y.Story
 	y.Story, y.ID, y.Second, y.ended, y.Restart, y.Done, y.Calls = &story, id, true, false, nil, map[string]int{}, nil
-	story.Done, story.Before, story.Delay = map[string]int{}, y.Story.Tries, 0
+	story.Done, story.Before, story.Delay = map[string]int{}, y.Story.last(), 0
 	if n := l.on("restart").n; n > 0 {
 		story.Retries = n
 	}
 	story.expect(l.on("fails").n)
+	y.earlier, y.calledBefore = map[string]int{}, y.calledBefore+y.Called
 	for name, n := range l.Run.Done {
-		y.Done[name] = -n // what was executed before does not count
+		y.earlier[name] = l.Run.earlier[name] + n
 	}
-	y.Called = -l.Run.Called
 	return &Life{Thing: l.Thing, Run: &y, again: true}
 }
 
@@ -336,10 +351,10 @@ func (w *World) read(l *Life) (err error) {
 		}
 	}
 	for _, st := range y.Story.Steps {
-		y.Done[st.Name] += y.peer.Executions(st.Name)
+		y.Done[st.Name] = y.peer.Executions(st.Name) - y.earlier[st.Name]
 	}
 	if y.callback != nil {
-		y.Called += len(y.callback.Look())
+		y.Called = len(y.callback.Look()) - y.calledBefore
 	}
 	if y.Events, err = w.s.EventsOf(y.ID); err == nil && l.on("invoke").n > 0 {
 		y.Invoked, err = w.s.EventsOf(y.ID + "_invoked")

@@ -90,7 +90,8 @@ func follow(flaw string, l *Life) {
 			allowed = min(allowed, 1)
 		}
 		for n := 0; ; n++ {
-			if !y.Second || st.Fails != 0 || !is("a restart keeps results") {
+			kept := y.Second && is("a restart keeps results") || y.earlier[st.Name] > 1 && is("the restart of a restart keeps results")
+			if st.Fails != 0 || !kept {
 				y.Done[st.Name]++
 			}
 			if st.Fails >= 0 && n >= st.Fails {
@@ -164,12 +165,16 @@ func brokenRuns(flaw string) (ids []string, judged map[string]int) {
 			l := &Life{Thing: t}
 			follow(flaw, l)
 			w.Lives = append(w.Lives, l)
-			if t.Pick["restart"] > 0 && len(l.Run.Entries) > 0 {
+			times := min(1, t.Pick["restart"])
+			if t.on("restart").twice {
+				times = 2
+			}
+			for n := 0; n < times && len(l.Run.Entries) > 0; n++ {
 				id := l.Run.ID + map[bool]string{true: "-chosen", false: "-2"}[t.on("restart").name != ""]
 				second := l.second(id)
 				l.Run.Restart = &harness.Response{Status: http.StatusOK, JSON: check.Decode([]byte(`{"workflowRunId": "` + id + `", "workflowCreatedAt": 6}`))}
 				follow(flaw, second)
-				w.Lives = append(w.Lives, second)
+				w.Lives, l = append(w.Lives, second), second
 			}
 		}
 		breaks(w, &ids, judged)
@@ -207,6 +212,9 @@ func TestEachDeviationOfARunBreaksItsRules(t *testing.T) {
 	}
 	if ids, _ := brokenRuns("a restart ignores its retries"); !slices.Contains(ids, "RST-010 stated") {
 		t.Errorf("a restart that ignores its retries breaks %s", fmt.Sprint(ids))
+	}
+	if ids, _ := brokenRuns("the restart of a restart keeps results"); !slices.Contains(ids, "RST-004 stated") {
+		t.Errorf("the restart of a restart that keeps results breaks %s", fmt.Sprint(ids))
 	}
 	ids, _ := brokenRuns("a step is not tried a third time")
 	if !slices.Contains(ids, "RTY-001 stated") {
