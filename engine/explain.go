@@ -168,7 +168,11 @@ func (a *Account) explainWait(m *state.Message) Reason {
 	case m.Asleep():
 		return Reason{Kind: Sleeping, Text: fmt.Sprintf("the run sleeps in step %q", m.Step.Step.Name), Until: m.NextAt.Time()}
 	case m.State != state.Retry:
-		return Reason{Kind: Delayed, Text: "first attempt not due yet", Rule: a.headerName(m.Options, "Delay") + ", " + a.headerName(m.Options, "Not-Before") + ", or its schedule", Until: m.NextAt.Time()}
+		rule := "Delay"
+		if !m.Options.NotBefore.IsZero() { // takes precedence
+			rule = "Not-Before"
+		}
+		return Reason{Kind: Delayed, Text: "first attempt not due yet", Rule: a.headerName(m.Options, rule), Until: m.NextAt.Time()}
 	}
 	r := Reason{Kind: Retrying, Text: fmt.Sprintf("attempt %d of %d not due yet", m.Retried+1, m.MaxRetries+1), Until: m.NextAt.Time()}
 	if m.Last != nil {

@@ -29,6 +29,7 @@ func TestExplain(t *testing.T) {
 	w.answer = always(503)
 	key := engine.FlowControl{Key: "k", Rate: 1, Period: time.Minute}
 	delayed := w.publish(engine.Options{Delay: time.Hour})
+	timed := w.publish(engine.Options{Delay: time.Hour, NotBefore: w.Now().Add(2 * time.Hour)})
 	retried := w.publish(engine.Options{})
 	w.settle()
 	_, err := w.UpsertQueue("q", nil, nil)
@@ -44,7 +45,8 @@ func TestExplain(t *testing.T) {
 		return w.why(held)
 	}
 	for _, c := range []struct{ got, want string }{
-		{w.why(delayed), "message CREATED | first attempt not due yet [Delay, Not-Before, or its schedule] +1h0m0s"},
+		{w.why(delayed), "message CREATED | first attempt not due yet [Delay] +1h0m0s"},
+		{w.why(timed), "message CREATED | first attempt not due yet [Not-Before] +2h0m0s"},
 		{w.why(retried), "message RETRY | attempt 1 of 4: 503 response; next attempt not due yet [backoff]"},
 		{w.why(queued), `queue "q" is paused`},
 		{w.why(held), `flow-control key "k" lets 1 start in 1m, and all of these have started [] +1m0s`},
