@@ -88,11 +88,11 @@ func mutated(t *testing.T, m *mutant, how trial) (*report.Report, int64, []proxy
 	}
 	if id := m.Breaks(); id != "" && how.scope == "requirement" {
 		cfg.Requirements = []string{"REQ-" + id}
-		if slices.Contains([]string{"DLQ-003", "DLQ-008", "DLQ-009", "LOG-003", "LOG-011", "LOG-012"}, id) { // filters and pages: generated reads
-			cfg.Worlds = harness.Worlds{Count: 3, Seed: 1}
-		}
 	} else if id != "" && how.scope == "profile" {
 		cfg.Profiles = []string{requirement(t, id).Profile}
+	}
+	if (how.scope == "requirement" || how.names != nil) && slices.Contains(ofReads, m.Breaks()) {
+		cfg.Worlds = harness.Worlds{Count: 3, Seed: 1}
 	}
 	if how.scope == "worlds" {
 		cfg.Areas, cfg.Worlds, cfg.Tags = []string{"worlds"}, harness.Worlds{Count: 3, Seed: 1}, ""
@@ -153,6 +153,9 @@ func requirement(t *testing.T, id string) *spec.Requirement {
 	}
 	return q
 }
+
+// ofReads are the requirements of filters and pages, which generated reads judge.
+var ofReads = []string{"DLQ-003", "DLQ-008", "DLQ-009", "LOG-003", "LOG-011", "LOG-012"}
 
 // aboutPages reports whether a mutant, or a list of latitudes, needs the slow scenarios that fill pages.
 func aboutPages(m *mutant) bool {

@@ -150,7 +150,7 @@ var worldMutants = []struct {
 		if e["responseBody"] == "attempt 3" {
 			e["responseBody"] = "attempt 2"
 		}
-	})}, []string{"DLQ-010"}, []string{"2 retries", "step"}},
+	})}, []string{"DLQ-010"}, []string{"step", "fails"}},
 	{mutant{ID: "three steps side by side are two", Build: changeItems(listingLog, "events", func(e map[string]any) {
 		if info, _ := e["stepInfo"].(map[string]any); integerOf(info, "concurrent") == 3 {
 			info["concurrent"] = 1

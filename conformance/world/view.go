@@ -103,8 +103,8 @@ var views = map[string]*view{
 
 // What a filter has instead of the value of the row.
 const (
-	ofRow = iota
-	ofNext
+	ofRow  = iota
+	ofMost // of the other rows
 	longer
 	shorter
 	otherCase
@@ -126,7 +126,7 @@ func (v *view) option(f filter) option {
 		return o
 	}
 	with("the %s of a row", ofRow, "")
-	with("the %s of another row", ofNext, "")
+	with("the %s of most other rows", ofMost, "")
 	if f.pointer == "/callerIP" {
 		with("a %s that nobody has", nobodys, "")
 	}
@@ -312,9 +312,16 @@ func valueOf(from []any, row any, pointer string, how int) string {
 	switch {
 	case value == "":
 		return ""
-	case how == ofNext:
-		other := slices.IndexFunc(from, func(row any) bool { return !slices.Contains([]string{"", value}, plain(row, pointer)) })
-		return plain(from[max(0, other)], pointer)
+	case how == ofMost:
+		n, most := map[string]int{}, value
+		for _, row := range from {
+			if v := plain(row, pointer); v != "" && v != value {
+				if n[v]++; n[v] > n[most] {
+					most = v
+				}
+			}
+		}
+		return most
 	case how == longer && pointer == "/workflowUrl":
 		return value + "?nobody=1"
 	case how == longer:
@@ -352,8 +359,8 @@ func (v *view) within(binding string, t int64, times []int64) (in, out bool) {
 
 // plain is a value in a row as a filter has it, "" for none.
 func plain(row any, pointer string) string {
-	v, has := check.At(row, pointer)
-	if !has {
+	v, _ := check.At(row, pointer)
+	if v == nil {
 		return ""
 	}
 	return harness.Plain(v)

@@ -24,6 +24,9 @@ func left() *seen {
 		if i%2 == 0 {
 			row["label"], row["failureCallbackInfo"] = fmt.Sprint("label-", i%6), map[string]any{"state": []string{"CALLBACK_FAIL", "CALLBACK_SUCCESS"}[i%4/2]}
 		}
+		if i%6 == 3 {
+			row["label"] = nil
+		}
 		text, _ := json.Marshal(row) // plain values
 		rows.all, rows.owner[run] = append(rows.all, check.Decode(text)), &Tale{}
 	}
