@@ -16,7 +16,9 @@ import (
 
 	spans "go.opentelemetry.io/proto/otlp/trace/v1"
 
+	"github.com/understudy-mock/understudy/engine"
 	"github.com/understudy-mock/understudy/internal/testkit/collector"
+	"github.com/understudy-mock/understudy/internal/testkit/effort"
 	"github.com/understudy-mock/understudy/internal/testkit/expect"
 	"github.com/understudy-mock/understudy/mockserver"
 	_ "github.com/understudy-mock/understudy/mockserver/complete" // the page
@@ -31,7 +33,12 @@ func traced(t testing.TB, cfg mockserver.Config) (u *mockserver.TestServer, done
 	if err != nil {
 		t.Fatal(err)
 	}
-	cfg.Observe, cfg.TraceContext = exporter.Observe, true
+	also := cfg.Observe
+	cfg.TraceContext, cfg.Observe = true, func(account string, e *engine.Event) {
+		if exporter.Observe(account, e); also != nil {
+			also(account, e)
+		}
+	}
 	u = mockserver.RunT(t, cfg)
 	return u, func() *collector.Collector {
 		expect.Nil(t, "close", u.Close())
@@ -242,10 +249,16 @@ func TestRetryOfTheDLQ(t *testing.T) {
 // TestReset checks that a reset ends the spans of a run that was forgotten.
 func TestReset(t *testing.T) {
 	t.Parallel()
-	u, done := traced(t, mockserver.Config{Clock: "manual"})
+	seen := make(chan struct{}, 100)
+	u, done := traced(t, mockserver.Config{Clock: "manual", Observe: func(string, *engine.Event) { seen <- struct{}{} }})
 	u.Stub("https://app.test/*", 503, 200)
 	post(t, u.URL()+"/_understudy/as/svcUser/v2/trigger/https://app.test/flow")
 	u.Settle()
+	select { // events are observed later than they happen, and a reset forgets those that are not
+	case <-seen:
+	case <-time.After(effort.Wait(10 * time.Second)):
+		t.Fatal("the start of the run was not observed")
+	}
 	post(t, u.URL()+"/_understudy/reset")
 	u.Publish("https://app.test/", nil)
 	u.Settle()
