@@ -184,6 +184,7 @@ func basisOfView(t *Thing) spec.Basis {
 type Sight struct {
 	Fits, Items []any
 	Error       error // of the read
+	cut         bool  // the read was ended: it listed much more than fits
 	query       map[string]string
 	conditions  []condition
 }
@@ -241,7 +242,8 @@ func (v *view) read(w *World, rows *seen) error {
 			}
 			return nil
 		})
-		if l.View.Items = listing.Items; harness.EndlessCursor(err) || errors.Is(err, errEnough) {
+		l.View.cut = errors.Is(err, errEnough)
+		if l.View.Items = listing.Items; harness.EndlessCursor(err) || l.View.cut {
 			return nil
 		}
 		if _, judged := err.(*report.Failure); !judged { //nolint:errorlint // as it was made
@@ -386,7 +388,7 @@ func (v *view) rules() []*Rule {
 		dates := what == "dates"
 		rules = append(rules, &Rule{requirement, spec.Stated, "everything is listed that fits the " + what, func(_ *World, l *Life, j *judging) {
 			other := func(c condition) bool { return !c.dated }
-			if dates != (len(l.View.conditions) > 0 && !slices.ContainsFunc(l.View.conditions, other)) {
+			if l.View.cut || dates != (len(l.View.conditions) > 0 && !slices.ContainsFunc(l.View.conditions, other)) {
 				return
 			}
 			n := times(l)
