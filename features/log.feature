@@ -242,6 +242,18 @@ Feature: Reading the message logs of workflows
         | the state "CREATED"     |
         | message id              |
 
+    @REQ-LOG-011 @stated
+    Scenario Outline: The filter by the state <state> gives all that fits of a run that failed
+      Given a dead-lettered run
+      When the message logs are filtered by the state "<state>"
+      Then the list holds all events that fit, and no other
+
+      Examples: states of both levels
+        | state       |
+        | RUN_STARTED |
+        | RUN_FAILED  |
+        | ERROR       |
+
     @REQ-LOG-012 @stated
     Scenario Outline: The <end> date is inclusive
       Given two finished runs of different workflows
