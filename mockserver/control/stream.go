@@ -3,6 +3,7 @@ package control
 import (
 	"encoding/json"
 	"fmt"
+	"io"
 	"net/http"
 	"time"
 
@@ -31,22 +32,8 @@ func (s *Service) stream(c *request.Call, name string, apart time.Duration, next
 		defer leave()
 		for now := false; ; {
 			events, more := next()
-			for _, e := range events {
-				v := e.show()
-				if v == nil {
-					continue
-				}
-				b, err := json.Marshal(v)
-				if err != nil {
-					return
-				}
-				id := ""
-				if e.id > 0 {
-					id = fmt.Sprintf("id: %d\n", e.id)
-				}
-				if _, err := fmt.Fprintf(w, "%sevent: %s\ndata: %s\n\n", id, name, b); err != nil {
-					return
-				}
+			if !write(w, name, events) {
+				return
 			}
 			select {
 			case <-more:
@@ -71,4 +58,26 @@ func (s *Service) stream(c *request.Call, name string, apart time.Duration, next
 			}
 		}
 	}}
+}
+
+// write sends events, and reports whether it could.
+func write(w io.Writer, name string, events []sent) bool {
+	for _, e := range events {
+		v := e.show()
+		if v == nil {
+			continue
+		}
+		b, err := json.Marshal(v)
+		if err != nil {
+			return false
+		}
+		id := ""
+		if e.id > 0 {
+			id = fmt.Sprintf("id: %d\n", e.id)
+		}
+		if _, err := fmt.Fprintf(w, "%sevent: %s\ndata: %s\n\n", id, name, b); err != nil {
+			return false
+		}
+	}
+	return true
 }
