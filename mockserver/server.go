@@ -443,7 +443,7 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	case !s.opened.Load():
 		s.starting(w, r)
 	case s.cfg.conduct != nil:
-		s.cfg.conduct.Serve(w, r, http.HandlerFunc(s.serve))
+		s.cfg.conduct.Serve(w, r, s.handler)
 	default:
 		s.handler.ServeHTTP(w, r)
 	}
