@@ -5,6 +5,7 @@ import (
 	"maps"
 	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/understudy-mock/understudy/conformance/check"
 	"github.com/understudy-mock/understudy/conformance/report"
@@ -94,6 +95,32 @@ func (s *Scenario) ListedOnce(l *Listing, want []any, key func(any) string) erro
 		}
 	}
 	return nil
+}
+
+// EventKey returns a function that identifies an event by its documented fields: others may differ at
+// each reading.
+func (s *Scenario) EventKey() func(event any) string {
+	var pointers []string
+	for _, f := range check.EventFields {
+		pointers = append(pointers, "/"+f.Name)
+	}
+	for _, f := range check.StepFields {
+		pointers = append(pointers, "/stepInfo/"+f.Name)
+	}
+	for section, prefix := range map[string]string{"log": "/", "step": "/stepInfo/"} {
+		for _, field := range s.Suite.Target.Bindings.Fields[section] {
+			pointers = append(pointers, prefix+field)
+		}
+	}
+	slices.Sort(pointers)
+	return func(event any) string {
+		var key strings.Builder
+		for _, pointer := range pointers {
+			v, has := check.At(event, pointer)
+			fmt.Fprintf(&key, "%s=%v %s\n", pointer, has, Plain(v))
+		}
+		return key.String()
+	}
 }
 
 // EventsOf returns the events of a run, in the order of the list.

@@ -91,6 +91,9 @@ func (s *Scenario) OwnAccount(password string) error {
 
 // Join continues in the account of another scenario, to read what it has left.
 func (s *Scenario) Join(of *Scenario) {
+	if s.Clock.Account == of.Clock.Account {
+		return
+	}
 	s.Auth, s.Hidden, s.User, s.Clock.Account = of.Auth, append(s.Hidden, of.Hidden...), of.User, of.Clock.Account
 }
 

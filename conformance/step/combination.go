@@ -200,15 +200,16 @@ func (s *Scenario) logIsAsBefore() error {
 	if err != nil {
 		return err
 	}
+	key := s.EventKey()
 	if !s.Clock.Virtual() { // what happened before the restart may be written late
 		restarted := s.Runs.restarted.asked.UnixMilli()
 		events = slices.DeleteFunc(events, func(e any) bool {
 			at, _ := check.Integer(e, "/time")
-			return at < restarted && !slices.ContainsFunc(s.Runs.known, func(k any) bool { return s.eventKey(k) == s.eventKey(e) })
+			return at < restarted && !slices.ContainsFunc(s.Runs.known, func(k any) bool { return key(k) == key(e) })
 		})
 	}
 	l := harness.Listing{Items: events}
-	if err := s.ListedOnce(&l, s.Runs.known, s.eventKey); err != nil {
+	if err := s.ListedOnce(&l, s.Runs.known, key); err != nil {
 		return err
 	}
 	if len(events) != len(s.Runs.known) {

@@ -3,18 +3,12 @@ package step
 import (
 	"github.com/understudy-mock/understudy/conformance/check"
 	"github.com/understudy-mock/understudy/conformance/harness"
+	"github.com/understudy-mock/understudy/conformance/world"
 )
 
 var filterSteps = []step{
 	{"When", `the (message logs|dead letter queue) (?:are|is) filtered by (run id|workflow url|response status|publisher|callback state|label|creation of the run|message id|the state "\w+"|an unknown run id)`, (*Scenario).filterBy},
 	{"When", `the dead letter queue is filtered by a run id that nobody has`, (*Scenario).filterByNobody},
-}
-
-// filters are the binding of each filter, and where an item has the value.
-var filters = map[string][2]string{
-	"run id": {"run_id", "workflowRunId"}, "workflow url": {"url", "workflowUrl"}, "creation of the run": {"created_at", "workflowCreatedAt"},
-	"message id": {"message_id", "stepInfo/messageId"}, "state": {"state", "state"}, "response status": {"response_status", "responseStatus"},
-	"publisher": {"caller_ip", "callerIP"}, "callback state": {"callback_state", "failureCallbackInfo/state"}, "label": {"label", ""},
 }
 
 func (s *Scenario) filterBy(list, by string) error {
@@ -44,24 +38,25 @@ func (s *Scenario) filtering(list, by string) (query map[string]string, fits fun
 	if quoted := harness.QuotedNames(by); len(quoted) > 0 {
 		by, value = "state", quoted[0]
 	}
-	place := filters[by][1]
+	binding, pointer := world.FilterOf(list, by)
 	if by == "label" {
 		if _, err = s.Binding("headers", "label"); err == nil { // otherwise no entry has a label
-			place, err = s.Binding("fields.dlq", "label")
+			pointer, err = s.Binding("fields.dlq", "label")
 		}
 		if err != nil {
 			return nil, nil, err
 		}
+		pointer = "/" + pointer
 	}
 	for _, item := range items {
-		if v, has := check.At(item, "/"+place); has && value == "" {
+		if v, has := check.At(item, pointer); has && value == "" {
 			value = harness.Plain(v)
 		}
 	}
 	query = s.recent(list)
-	query[filters[by][0]] = value
+	query[binding] = value
 	return query, func(item any) bool {
-		v, _ := check.At(item, "/"+place)
+		v, _ := check.At(item, pointer)
 		return harness.Plain(v) == value
 	}, nil
 }

@@ -165,30 +165,7 @@ func (s *Scenario) everyOnce(what string) error {
 
 // sameEvents requires each of the events once in the list, as it was read before.
 func (s *Scenario) sameEvents(want []any) error {
-	return s.ListedOnce(&s.Runs.listed, want, s.eventKey)
-}
-
-// eventKey identifies an event by its documented fields: others may differ at each reading.
-func (s *Scenario) eventKey(e any) string {
-	var pointers []string
-	for _, f := range check.EventFields {
-		pointers = append(pointers, "/"+f.Name)
-	}
-	for _, f := range check.StepFields {
-		pointers = append(pointers, "/stepInfo/"+f.Name)
-	}
-	for section, prefix := range map[string]string{"log": "/", "step": "/stepInfo/"} {
-		for _, field := range s.Suite.Target.Bindings.Fields[section] {
-			pointers = append(pointers, prefix+field)
-		}
-	}
-	slices.Sort(pointers)
-	var key strings.Builder
-	for _, pointer := range pointers {
-		v, has := check.At(e, pointer)
-		fmt.Fprintf(&key, "%s=%v %s\n", pointer, has, harness.Plain(v))
-	}
-	return key.String()
+	return s.ListedOnce(&s.Runs.listed, want, s.EventKey())
 }
 
 func (s *Scenario) listEnds(open string) error {

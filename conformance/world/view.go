@@ -1,7 +1,6 @@
 package world
 
 import (
-	"cmp"
 	"errors"
 	"fmt"
 	"math"
@@ -17,7 +16,7 @@ import (
 	"github.com/understudy-mock/understudy/spec"
 )
 
-// Views are reads of the dead letter queue and of the message logs after a world of runs. A read has
+// Views returns the kind of reads of a list, by its name in steps, after a world of runs. A read has
 // filters, by values of a row or by values that nobody has, and a size of its pages.
 func Views(list string, of *World) *Kind {
 	v := views[list]
@@ -44,7 +43,7 @@ func Views(list string, of *World) *Kind {
 type view struct {
 	operation, section string
 	filters            []filter
-	key                string // the pointer that identifies a row; "": all of it
+	key                func(*harness.Scenario) func(row any) string // identifies a row
 	of                 func(s *harness.Scenario, run string) ([]any, error)
 	times              func(*Tale, any) []int64 // of a row, in Unix ms, which its dates may compare
 	slack              int64                    // how far from these times a time that it does not show may be
@@ -59,15 +58,27 @@ const spread = 40
 // filter is a filter of a list: its binding, and where a row has the value.
 type filter struct{ says, binding, pointer string }
 
+// FilterOf returns the binding of a filter of a list, by their names in steps, and the pointer to its
+// value in a row; that of the label is the binding fields.dlq.label.
+func FilterOf(list, says string) (binding, pointer string) {
+	for _, f := range views[list].filters {
+		if f.says == says {
+			return f.binding, f.pointer
+		}
+	}
+	return "", ""
+}
+
 var views = map[string]*view{
 	"dead letter queue": {
-		operation: "listWorkflowDLQ", section: "dlq", key: "/dlqId", slack: time.Hour.Milliseconds(),
+		operation: "listWorkflowDLQ", section: "dlq", slack: time.Hour.Milliseconds(),
 		filters: []filter{
 			{"run id", "run_id", "/workflowRunId"}, {"workflow url", "url", "/workflowUrl"}, {"response status", "response_status", "/responseStatus"},
 			{"publisher", "caller_ip", "/callerIP"}, {"callback state", "callback_state", "/failureCallbackInfo/state"}, {"label", "label", "label"},
 			{"start date", "from", ""}, {"end date", "to", ""},
 		},
-		of: (*harness.Scenario).EntriesOf,
+		of:  (*harness.Scenario).EntriesOf,
+		key: func(*harness.Scenario) func(any) string { return func(row any) string { return text(row, "/dlqId") } },
 		times: func(y *Tale, row any) (all []int64) {
 			for _, pointer := range []string{"/createdAt", "/workflowCreatedAt", "/notBefore"} {
 				if t, ok := check.Integer(row, pointer); ok {
@@ -92,7 +103,8 @@ var views = map[string]*view{
 			{"run id", "run_id", "/workflowRunId"}, {"workflow url", "url", "/workflowUrl"}, {"creation of the run", "created_at", "/workflowCreatedAt"},
 			{"message id", "message_id", "/stepInfo/messageId"}, {"state", "state", "/state"}, {"start date", "from", ""}, {"end date", "to", ""},
 		},
-		of: (*harness.Scenario).EventsOf,
+		of:  (*harness.Scenario).EventsOf,
+		key: (*harness.Scenario).EventKey,
 		times: func(_ *Tale, row any) []int64 {
 			t, _ := check.Integer(row, "/time")
 			return []int64{t}
@@ -155,9 +167,7 @@ func (v *view) normal(t *Thing) {
 			}
 		}
 	}
-	if v.long && !slices.ContainsFunc(t.filters(), func(name string) bool {
-		return slices.Contains([]string{"run id", "message id", "workflow url", "label"}, name)
-	}) {
+	if v.long && !slices.ContainsFunc(t.filters(), fitsFew) {
 		t.Pick["pages"] = min(t.Pick["pages"], 1)
 	}
 }
@@ -183,10 +193,20 @@ func basisOfView(t *Thing) spec.Basis {
 // Sight is what a read has listed, and what it must list.
 type Sight struct {
 	Fits, Items []any
-	Error       error // of the read
-	cut         bool  // the read was ended: it listed much more than fits
+	of          *seen
+	times       map[string]int  // how often a row is listed, by its key
+	Refused     *report.Failure // why there is no list; nil: there is one
+	cut         bool            // the read was ended: it listed much more than fits
 	query       map[string]string
 	conditions  []condition
+}
+
+// list takes what was listed.
+func (see *Sight) list(items []any) {
+	see.Items, see.times = items, map[string]int{}
+	for _, row := range items {
+		see.times[see.of.key(row)]++
+	}
 }
 
 // condition is a filter.
@@ -202,6 +222,8 @@ type seen struct {
 	all   []any
 	began int64 // before all of them, in Unix ms
 	owner map[string]*Tale
+	key   func(row any) string
+	times map[string]int // how often a row is there, by its key
 	err   error
 }
 
@@ -209,7 +231,7 @@ type seen struct {
 func (v *view) look(w, of *World, to *seen) {
 	var mu sync.Mutex
 	byRun := map[string][]any{}
-	to.owner, to.began = map[string]*Tale{}, math.MaxInt64
+	to.owner, to.began, to.key, to.times = map[string]*Tale{}, math.MaxInt64, v.key(w.s), map[string]int{}
 	to.err = (&World{Lives: of.Lives}).each(func(l *Life) error {
 		rows, err := v.of(w.s, l.Run.ID)
 		mu.Lock()
@@ -223,6 +245,7 @@ func (v *view) look(w, of *World, to *seen) {
 				continue // the document does not name it
 			}
 			to.all, to.began = append(to.all, row), min(to.began, slices.Min(v.times(l.Run, row))-1)
+			to.times[to.key(row)]++
 		}
 	}
 }
@@ -234,7 +257,7 @@ func (v *view) read(w *World, rows *seen) error {
 		return rows.err
 	}
 	return w.each(func(l *Life) error {
-		few := v.ask(l, rows, w.names)
+		few := v.ask(w, l, rows)
 		pages := 0
 		listing, err := w.s.ReadList(v.operation, v.section, l.on("pages").n, l.View.query, func() error {
 			if pages++; few && pages > len(l.View.Fits)+spare { // the others are not of this filter
@@ -242,27 +265,27 @@ func (v *view) read(w *World, rows *seen) error {
 			}
 			return nil
 		})
-		l.View.cut = errors.Is(err, errEnough)
-		if l.View.Items = listing.Items; harness.EndlessCursor(err) || l.View.cut {
+		l.View.list(listing.Items)
+		if l.View.cut = errors.Is(err, errEnough); l.View.cut || harness.EndlessCursor(err) {
 			return nil
 		}
-		if _, judged := err.(*report.Failure); !judged { //nolint:errorlint // as it was made
-			return err
+		var judged bool
+		if l.View.Refused, judged = err.(*report.Failure); judged { //nolint:errorlint // as it was made
+			return nil
 		}
-		l.View.Error = err
-		return nil
+		return err
 	})
 }
 
 // ask makes the query of a life, and says which rows fit. few reports whether it has a filter that few rows fit.
-func (v *view) ask(l *Life, rows *seen, names func(section, name string) string) (few bool) {
+func (v *view) ask(w *World, l *Life, rows *seen) (few bool) {
 	pointers := map[string]string{}
 	for _, f := range v.filters {
 		if pointers[f.says] = f.pointer; f.says == "label" {
-			pointers[f.says] = "/" + names("fields.dlq", "label")
+			pointers[f.says] = "/" + w.names("fields.dlq", "label")
 		}
 	}
-	see := &Sight{query: map[string]string{}}
+	see := &Sight{query: map[string]string{}, of: rows}
 	l.View = see
 	at := l.Pick["row"] * (len(rows.all) - 1) / spread
 	from := append(slices.Clone(rows.all[at:]), rows.all[:at]...)
@@ -282,7 +305,7 @@ func (v *view) ask(l *Life, rows *seen, names func(section, name string) string)
 				return fits, not, fmt.Sprint("times ", times(row))
 			}})
 		} else if value := valueOf(from, row, pointers[f.says], l.on(f.says).n); value != "" {
-			few = few || slices.Contains(fewFit, f.says)
+			few = few || fitsFew(f.says)
 			see.query[f.binding] = value
 			see.conditions = append(see.conditions, condition{false, func(row any) (fits, not bool, has string) {
 				has = plain(row, pointers[f.says])
@@ -293,7 +316,7 @@ func (v *view) ask(l *Life, rows *seen, names func(section, name string) string)
 	see.Fits = slices.DeleteFunc(slices.Clone(rows.all), func(row any) bool {
 		return slices.ContainsFunc(see.conditions, func(c condition) bool { fits, _, _ := c.judge(row); return !fits })
 	})
-	if see.query["from"] == "" && !few && names(v.section, "from") != "" { // not what is older
+	if see.query["from"] == "" && !few && w.names(v.section, "from") != "" { // not what is older
 		see.query["from"] = strconv.FormatInt(rows.began, 10)
 	}
 	return few
@@ -305,8 +328,10 @@ var errEnough = errors.New("more is listed than fits")
 // spare is how many pages of a list may be empty.
 const spare = 20
 
-// fewFit are the filters that few rows fit.
-var fewFit = []string{"run id", "message id", "workflow url", "label"}
+// fitsFew reports whether few rows fit a filter.
+func fitsFew(filter string) bool {
+	return slices.Contains([]string{"run id", "message id", "workflow url", "label"}, filter)
+}
 
 // valueOf is the value of a filter, made of that of a row; "" for none. from are all rows.
 func valueOf(from []any, row any, pointer string, how int) string {
@@ -370,43 +395,58 @@ func plain(row any, pointer string) string {
 
 // rules are what must hold for each read.
 func (v *view) rules() []*Rule {
-	key := func(row any) string { return cmp.Or(text(row, v.key), harness.Shown(row)) }
-	times := func(l *Life) map[string]int {
-		n := map[string]int{}
+	return []*Rule{
+		{v.paged, spec.Stated, "nothing is listed twice", listsOnce},
+		{v.filtered, spec.Stated, "everything is listed that fits the filters", listsAll(false)},
+		{v.filtered, spec.Stated, "nothing is listed that the filters leave out", listsNoOther(false)},
+		{v.dated, spec.Stated, "everything is listed that fits the dates", listsAll(true)},
+		{v.dated, spec.Stated, "nothing is listed that the dates leave out", listsNoOther(true)},
+	}
+}
+
+func listsOnce(_ *World, l *Life, j *judging) {
+	see := l.View
+	for _, row := range see.Fits {
+		key := see.of.key(row)
+		if once, n := see.of.times[key], see.times[key]; n > once {
+			j.that(false, "as often as in the list of its run: "+strconv.Itoa(once), strconv.Itoa(n)+" times "+harness.Shown(row))
+		}
+		j.checked++
+	}
+}
+
+// listsAll judges reads with dates alone, or all others.
+func listsAll(dates bool) func(*World, *Life, *judging) {
+	other := func(c condition) bool { return !c.dated }
+	return func(_ *World, l *Life, j *judging) {
+		see := l.View
+		if see.cut || dates != (len(see.conditions) > 0 && !slices.ContainsFunc(see.conditions, other)) {
+			return
+		}
+		if f := see.Refused; f != nil && len(see.Fits) > 0 {
+			j.that(false, f.Want, f.Got)
+		}
+		for _, row := range see.Fits {
+			if see.times[see.of.key(row)] == 0 {
+				j.that(false, harness.Shown(row), fmt.Sprintf("%d rows without it for %v", len(see.Items), see.query))
+			}
+			j.checked++
+		}
+	}
+}
+
+func listsNoOther(dates bool) func(*World, *Life, *judging) {
+	return func(_ *World, l *Life, j *judging) {
 		for _, row := range l.View.Items {
-			n[key(row)]++
-		}
-		return n
-	}
-	rules := []*Rule{{v.paged, spec.Stated, "nothing is listed twice", func(_ *World, l *Life, j *judging) {
-		n := times(l)
-		for _, row := range l.View.Fits {
-			j.that(n[key(row)] <= 1, "once", strconv.Itoa(n[key(row)])+" times "+harness.Shown(row))
-		}
-	}}}
-	for what, requirement := range map[string]string{"filters": v.filtered, "dates": v.dated} {
-		dates := what == "dates"
-		rules = append(rules, &Rule{requirement, spec.Stated, "everything is listed that fits the " + what, func(_ *World, l *Life, j *judging) {
-			other := func(c condition) bool { return !c.dated }
-			if l.View.cut || dates != (len(l.View.conditions) > 0 && !slices.ContainsFunc(l.View.conditions, other)) {
-				return
-			}
-			n := times(l)
-			if f, refused := l.View.Error.(*report.Failure); refused && len(l.View.Fits) > 0 { //nolint:errorlint // as it was made
-				j.that(false, f.Want, f.Got)
-			}
-			for _, row := range l.View.Fits {
-				j.that(n[key(row)] > 0, harness.Shown(row), fmt.Sprintf("%d rows without it for %v", len(l.View.Items), l.View.query))
-			}
-		}}, &Rule{requirement, spec.Stated, "nothing is listed that the " + what + " leave out", func(_ *World, l *Life, j *judging) {
-			for _, row := range l.View.Items {
-				for _, c := range l.View.conditions {
-					if _, not, has := c.judge(row); c.dated == dates {
-						j.that(!not, fmt.Sprint(l.View.query), has)
-					}
+			for _, c := range l.View.conditions {
+				if c.dated != dates {
+					continue
 				}
+				if _, not, has := c.judge(row); not {
+					j.that(false, fmt.Sprint(l.View.query), has)
+				}
+				j.checked++
 			}
-		}})
+		}
 	}
-	return rules
 }

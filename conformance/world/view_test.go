@@ -9,12 +9,14 @@ import (
 	"testing"
 
 	"github.com/understudy-mock/understudy/conformance/check"
+	"github.com/understudy-mock/understudy/conformance/harness"
 	"github.com/understudy-mock/understudy/internal/testkit/expect"
 )
 
 // left are the rows of some runs in a list.
-func left() *seen {
-	rows := &seen{owner: map[string]*Tale{}, began: 999}
+func (v *view) left() *seen {
+	s := &harness.Scenario{Suite: &harness.Suite{}}
+	rows := &seen{owner: map[string]*Tale{}, began: 999, key: v.key(s), times: map[string]int{}}
 	for i := range 60 {
 		run := fmt.Sprintf("wfr_%d", i/6)
 		row := map[string]any{
@@ -29,6 +31,7 @@ func left() *seen {
 		}
 		text, _ := json.Marshal(row) // plain values
 		rows.all, rows.owner[run] = append(rows.all, check.Decode(text)), &Tale{}
+		rows.times[rows.key(rows.all[i])]++
 	}
 	return rows
 }
@@ -68,9 +71,8 @@ func (v *view) list(flaw string, l *Life, rows *seen) (items []any) {
 
 func TestReadsOfAServerThatObeysBreakNoRule(t *testing.T) {
 	t.Parallel()
-	rows := left()
 	for name, v := range views {
-		k := Views(name, nil)
+		rows, k := v.left(), Views(name, nil)
 		for flaw, want := range map[string][]string{
 			"":                              nil,
 			"run id is ignored":             {v.filtered[4:] + " stated"},
@@ -86,11 +88,11 @@ func TestReadsOfAServerThatObeysBreakNoRule(t *testing.T) {
 				var ids []string
 				judged := map[string]int{}
 				for seed := range uint64(3) {
-					w := &World{Kind: k}
+					w := &World{Kind: k, names: bindings}
 					for _, thing := range k.Generate(seed, 40, everything) {
 						l := &Life{Thing: thing}
-						v.ask(l, rows, bindings)
-						l.View.Items = v.list(flaw, l, rows)
+						v.ask(w, l, rows)
+						l.View.list(v.list(flaw, l, rows))
 						w.Lives = append(w.Lives, l)
 					}
 					breaks(w, &ids, judged)
