@@ -9,10 +9,11 @@ import (
 	"github.com/understudy-mock/understudy/engine/refusal"
 )
 
-var groupName = regexp.MustCompile(`^[A-Za-z0-9_.-]{1,256}$`)
+// The length is compared by itself: as {1,256} in the expression it costs 0.3 MB and 1 ms of each start.
+var groupName = regexp.MustCompile(`^[A-Za-z0-9_.-]+$`)
 
 // ValidGroupName reports whether a URL group may have this name.
-func ValidGroupName(name string) bool { return groupName.MatchString(name) }
+func ValidGroupName(name string) bool { return len(name) <= 256 && groupName.MatchString(name) }
 
 // group finds or creates a group. Groups are values: a change replaces the old
 // one, because readers may hold it.

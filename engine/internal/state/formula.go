@@ -30,8 +30,7 @@ type term func(retried float64) float64
 
 // Formulas have the syntax of expressions of Go, without comments.
 var (
-	characters = regexp.MustCompile(`^[0-9a-z+\-*/()., ]+$`)
-	comment    = regexp.MustCompile(`/[*/]`)
+	characters = regexp.MustCompile(`^(?:[0-9a-z+\-*()., ]|/[0-9a-z+\-()., ])+$`)
 	signs      = strings.NewReplacer("--", "- -", "++", "+ +") // separates signs that are one token in Go; must be applied twice
 )
 
@@ -42,7 +41,7 @@ const formulaTerms = "numbers, retried, + - * / ( ), pow sqrt abs exp floor ceil
 
 // ParseFormula compiles a formula and checks its value for the first retry.
 func ParseFormula(text string) (*Formula, error) {
-	if len(text) > maxFormula || !characters.MatchString(text) || comment.MatchString(text) {
+	if len(text) > maxFormula || !characters.MatchString(text) {
 		return nil, refusal.OfValue("retry delay", text, "", fmt.Sprintf("a formula in ms of at most %d characters over %s", maxFormula, formulaTerms))
 	}
 	parsed, err := parser.ParseExpr(signs.Replace(signs.Replace(text)))
