@@ -1,28 +1,20 @@
 package step
 
 import (
-	"bytes"
 	"fmt"
 	"maps"
-	"net/http"
 	"slices"
 	"strconv"
 	"strings"
 
 	"github.com/understudy-mock/understudy/conformance/check"
 	"github.com/understudy-mock/understudy/conformance/harness"
-	"github.com/understudy-mock/understudy/conformance/receiver"
-	"github.com/understudy-mock/understudy/spec/header"
 )
 
 // combinationSteps configure a message or a run in every way at once, follow runs through several
 // restarts, and compare values with each other.
 var combinationSteps = []step{
-	{"Given", `a message that is configured in every way and (published|delayed|delayed and tried three times|tried three times|sent to a group|sent in a batch|held by a key|held by a key and tried three times)`, (*Scenario).configured},
-	{"Given", `a message that forwards all its headers and is (published|delayed|tried three times|sent to a group|held by a key|held by a key and tried three times)`, (*Scenario).configuredToForward},
 	{"Given", `a dead-lettered run that is configured in every way(?: and (tried three times|delayed|held by a key|restarted once|restarted twice))?`, (*Scenario).deadConfigured},
-	{"When", `the message has been sent as often as it must be`, (*Scenario).sendConfigured},
-	{"Then", `no endpoint is tried more often than the message allows`, (*Scenario).noMoreAttempts},
 	{"Given", `the run was restarted (once|twice) and failed again`, (*Scenario).restartedBefore},
 	{"When", `its entry is restarted, and then the entry of the new run`, (*Scenario).restartTwice},
 	{"Then", `the failed run has the events that it had before`, (*Scenario).logIsAsBefore},
@@ -40,127 +32,9 @@ var combinationSteps = []step{
 	{"Then", `the credential is in nothing that the target sent`, (*Scenario).credentialNowhere},
 }
 
-// configuration is what the forwarded headers of a message or a run have, and a value that is
+// configuration is what the forwarded headers of a run have, and a value that is
 // empty and one that is repeated, both of which a target may lose.
 var configuration = [][2]string{{"X-Order", "order-7"}, {"X-Empty", ""}, {"X-Part", "order-42"}, {"X-Part", "order-43"}}
-
-// configured prepares a message with everything that a target could lose on one of its ways.
-func (s *Scenario) configured(way string) error {
-	s.publish.body = bytes.Repeat([]byte("0123456789abcde\n"), 100<<10/16)
-	if way != "sent in a batch" { // whose bodies are text
-		s.publish.body = append(s.publish.body, "\xff\xfe\x00\x80"...)
-	}
-	for _, h := range configuration {
-		s.carry(header.ForwardPrefix+h[0], h[1])
-	}
-	if s.Bound("headers", "failure_callback") != "" {
-		if err := s.option(s.carry, "{failure_callback}", "{failure callback}"); err != nil {
-			return err
-		}
-	}
-	s.publish.want = map[string]int{theDestination: 1}
-	if strings.HasPrefix(way, "delayed") {
-		if err := s.option(s.carry, header.Delay, "2 seconds"); err != nil {
-			return err
-		}
-	}
-	switch failing := (&receiver.Reply{Status: http.StatusServiceUnavailable}); {
-	case way == "sent to a group":
-		if err := s.MakeGroup(`"alpha" and "beta"`); err != nil {
-			return err
-		}
-		s.publish.want = map[string]int{"alpha": 2, "beta": 1}
-		s.Endpoint("alpha").Answer(failing)
-		return s.option(s.carry, header.Retries, "1")
-	case way == "sent in a batch":
-		s.publish.batch = true
-	case strings.HasSuffix(way, "tried three times"):
-		s.publish.want[theDestination] = 3
-		s.Endpoint(theDestination).Answer(failing)
-		if err := s.option(s.carry, header.Retries, "2"); err != nil {
-			return err
-		}
-	}
-	if !strings.HasPrefix(way, "held by a key") {
-		return nil
-	}
-	prepared := s.publish
-	if err := s.pausedKey("", 0); err != nil {
-		return err
-	}
-	s.publish, s.flow.held = prepared, 1
-	s.publish.header.Set(s.Bound("headers", "flow_key"), s.flow.key)
-	s.publish.header.Set(s.Bound("headers", "flow_value"), s.FlowValue(harness.FlowValues[0]))
-	return nil
-}
-
-func (s *Scenario) configuredToForward(way string) error {
-	if err := s.configured(way); err != nil {
-		return err
-	}
-	s.carry("X-Plain", "order-44")
-	s.carry(header.HeaderForward, "true")
-	return nil
-}
-
-// configuredPath follows the URL of the destination.
-const configuredPath = "/Orders/7?x=1&y=%20A"
-
-// sendConfigured publishes the message and waits for its attempts.
-func (s *Scenario) sendConfigured() error {
-	destination := s.Group.Name
-	if destination == "" {
-		destination = s.Endpoint(theDestination).URL + configuredPath
-	}
-	publish := func() error { return s.published(destination, "") }
-	if s.publish.batch {
-		publish = func() error {
-			return s.postBatch([]map[string]any{{"destination": destination, "headers": s.publish.header, "body": string(s.publish.body)}})
-		}
-	}
-	if err := publish(); err != nil {
-		return err
-	}
-	if s.flow.key != "" {
-		if err := s.resume(); err != nil {
-			return s.Assume(err, "REQ-FLC-001")
-		}
-	}
-	for name, n := range s.publish.want {
-		promisedBy := []string{"REQ-PUB-001", "REQ-PUB-002", "REQ-FLC-001"}
-		for tries := 1; tries <= n; tries++ {
-			if tries > 1 {
-				promisedBy = []string{"REQ-RTY-001"}
-			}
-			err := s.AfterRetries(func() error {
-				if got := len(s.Endpoint(name).Look()); got < tries {
-					return s.Failure("attempts at "+name, strconv.Itoa(n), strconv.Itoa(got))
-				}
-				return nil
-			})
-			if err != nil {
-				return s.Assume(err, promisedBy...)
-			}
-		}
-	}
-	return nil
-}
-
-// noMoreAttempts counts at the endpoints that fail: a delivery that succeeded may be repeated.
-func (s *Scenario) noMoreAttempts() error {
-	for name, n := range s.publish.want {
-		if n == 1 {
-			continue
-		}
-		if err := s.AwaitQuiet(s.Endpoint(name).Look()); err != nil {
-			return err
-		}
-		if got := len(s.Endpoint(name).Look()); got != n {
-			return s.Failure("attempts at "+name, strconv.Itoa(n), strconv.Itoa(got))
-		}
-	}
-	return nil
-}
 
 // restartTwice restarts the entry of the run, and the entry of the run that this creates. The
 // scenario's own run remains the first one.

@@ -27,6 +27,7 @@ var extensionSteps = []step{
 	{"When", `the message is published twice`, (*Scenario).publishItTwice},
 	{"When", `the same message is published to each of them`, (*Scenario).publishSame},
 	{"When", `a batch with a message for each of them( and a bad one)? is published`, (*Scenario).publishBatch},
+	{"When", `the message is published in a batch`, (*Scenario).publishInBatch},
 	{"When", `(\d+) messages are enqueued`, (*Scenario).enqueue},
 	{"When", `(\d+) minutes pass`, (*Scenario).minutesPass},
 	{"When", `the message is published and cancelled`, (*Scenario).publishAndCancel},
@@ -88,6 +89,10 @@ func (s *Scenario) publishBatch(bad string) error {
 		err = nil // steps judge the answer
 	}
 	return err
+}
+
+func (s *Scenario) publishInBatch() error {
+	return s.postBatch([]map[string]any{{"destination": s.Endpoint(theDestination).URL, "headers": s.publish.header, "body": string(s.publish.body)}})
 }
 
 func (s *Scenario) postBatch(items []map[string]any) error {

@@ -30,8 +30,6 @@ type publishing struct {
 	delay   time.Duration
 	started time.Time
 	call    fixtures.Webhook // request of a webhook sender, if any
-	batch   bool
-	want    map[string]int // attempts, by endpoint
 }
 
 var publishSteps = []step{

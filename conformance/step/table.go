@@ -92,11 +92,6 @@ func (s *Scenario) value(name string, item, first any) (string, error) {
 		return s.Endpoint(theDestination).URL, nil
 	case "token":
 		return string(s.Auth.Bearer), nil
-	case "path": // the endpoints of a group have URLs of their own
-		if s.Group.Name != "" {
-			return "", harness.Fault("", "a group has several paths")
-		}
-		return configuredPath, nil
 	case "body":
 		return string(s.publish.body), nil
 	case "workflow":
