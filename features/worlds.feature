@@ -1,7 +1,7 @@
 @area-worlds
-Feature: Worlds of messages and runs
+Feature: Worlds of messages, runs and limited routes
 
-  Generated messages, and generated runs, that differ in every option are under way at once.
+  Generated messages, runs and limited routes, which differ in every option, are under way at once.
 
   Rule: what the document says of one message holds for each of them
 
@@ -355,6 +355,18 @@ Feature: Worlds of messages and runs
       When everything in them has happened
       Then for every run, the run of a restart is called with the original payload
 
+    @REQ-RST-003 @implied @time-retries @time-delay
+    Scenario: In worlds of runs the run of a restart is held by the key of the original
+      Given worlds of runs
+      When everything in them has happened
+      Then for every run, the run of a restart is held by the key of the original
+
+    @REQ-FLC-001 @stated @time-retries @time-delay
+    Scenario: In worlds of runs the run of a restart that a key holds is executed after the resume
+      Given worlds of runs
+      When everything in them has happened
+      Then for every run, the run of a restart that a key holds is executed after the resume
+
     @REQ-RST-004 @stated @time-retries @time-delay
     Scenario: In worlds of runs the run of a restart executes its steps from the first one
       Given worlds of runs
@@ -393,6 +405,12 @@ Feature: Worlds of messages and runs
       When everything in them has happened
       Then for every read, nothing is listed that the dates leave out
 
+    @REQ-AUT-005 @implied @leak @time-retries
+    Scenario: In reads of the dead letter queue nothing is listed to another account
+      Given reads of the dead letter queue in worlds of runs
+      When everything in them has happened
+      Then for every read, nothing is listed to another account
+
     @REQ-DLQ-003 @stated @paging @time-retries
     Scenario: In reads of the dead letter queue nothing is listed twice
       Given reads of the dead letter queue in worlds of runs
@@ -423,8 +441,76 @@ Feature: Worlds of messages and runs
       When everything in them has happened
       Then for every read, nothing is listed that the dates leave out
 
+    @REQ-AUT-005 @implied @leak @time-retries
+    Scenario: In reads of the message logs nothing is listed to another account
+      Given reads of the message logs in worlds of runs
+      When everything in them has happened
+      Then for every read, nothing is listed to another account
+
     @REQ-LOG-003 @stated @paging @time-retries
     Scenario: In reads of the message logs nothing is listed twice
       Given reads of the message logs in worlds of runs
       When everything in them has happened
       Then for every read, nothing is listed twice
+
+  Rule: what the document says of a limit holds for each limited route
+
+    @REQ-RLP-001 @stated @cap-ratelimit @time-window
+    Scenario: In worlds of limited routes a configuration with all required keys is accepted
+      Given worlds of limited routes
+      When everything in them has happened
+      Then for every limited route, a configuration with all required keys is accepted
+
+    @REQ-RLP-003 @stated @cap-ratelimit @time-window
+    Scenario: In worlds of limited routes a request with a method that is not listed reaches the application
+      Given worlds of limited routes
+      When everything in them has happened
+      Then for every limited route, a request with a method that is not listed reaches the application
+
+    @REQ-RLP-005 @stated @cap-ratelimit @time-window
+    Scenario: In worlds of limited routes a request to another path reaches the application
+      Given worlds of limited routes
+      When everything in them has happened
+      Then for every limited route, a request to another path reaches the application
+
+    @REQ-RLP-010 @stated @cap-ratelimit @time-window
+    Scenario: In worlds of limited routes a fixed window admits its tokens
+      Given worlds of limited routes
+      When everything in them has happened
+      Then for every limited route, a fixed window admits its tokens
+
+    @REQ-RLP-010 @stated @cap-ratelimit @time-window
+    Scenario: In worlds of limited routes a fixed window denies what exceeds its tokens
+      Given worlds of limited routes
+      When everything in them has happened
+      Then for every limited route, a fixed window denies what exceeds its tokens
+
+    @REQ-RLP-011 @stated @cap-ratelimit @time-window
+    Scenario: In worlds of limited routes a sliding window admits its tokens
+      Given worlds of limited routes
+      When everything in them has happened
+      Then for every limited route, a sliding window admits its tokens
+
+    @REQ-RLP-011 @stated @cap-ratelimit @time-window
+    Scenario: In worlds of limited routes a sliding window denies what exceeds its tokens
+      Given worlds of limited routes
+      When everything in them has happened
+      Then for every limited route, a sliding window denies what exceeds its tokens
+
+    @REQ-RLP-012 @stated @cap-ratelimit @time-window
+    Scenario: In worlds of limited routes a bucket admits its tokens and its refills
+      Given worlds of limited routes
+      When everything in them has happened
+      Then for every limited route, a bucket admits its tokens and its refills
+
+    @REQ-RLP-012 @stated @cap-ratelimit @time-window
+    Scenario: In worlds of limited routes a bucket denies what exceeds its tokens and its refills
+      Given worlds of limited routes
+      When everything in them has happened
+      Then for every limited route, a bucket denies what exceeds its tokens and its refills
+
+    @REQ-RLP-013 @implied @cap-ratelimit @time-window
+    Scenario: In worlds of limited routes a denied request does not reach the application
+      Given worlds of limited routes
+      When everything in them has happened
+      Then for every limited route, a denied request does not reach the application

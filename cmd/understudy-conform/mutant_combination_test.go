@@ -79,7 +79,7 @@ var combinationMutants = []mutant{
 	{ID: "PUB-006.10", Text: "a retry of a run lacks the forwarded headers", Build: deliveryDefect("forwarded header", "run retried")},
 	{ID: "PUB-011.7", Text: "a body over 64 KiB is cut for a group", Build: deliveryDefect("body cut at 64 KiB", "group")},
 	{ID: "PUB-011.8", Text: "the third attempt has no body", Build: deliveryDefect("body lost", "retried 2")},
-	{ID: "RLP-005.4", Text: "a pattern covers longer paths", Build: changePlugin(func(c map[string]any) {
+	{ID: "RLP-005.4", Text: "a pattern covers longer paths", Build: changeStrategies(func(c map[string]any) {
 		strategyOf(c)["path"] = strings.ReplaceAll(textOf(strategyOf(c)["path"]), "/:id", "/*")
 	})},
 	{ID: "RLP-005.5", Text: "only the first strategy counts", Build: changePlugin(func(c map[string]any) {

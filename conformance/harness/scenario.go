@@ -89,6 +89,21 @@ func (s *Scenario) OwnAccount(password string) error {
 	return nil
 }
 
+// Stranger creates another account and returns its credentials.
+func (s *Scenario) Stranger() (target.Auth, error) {
+	mine, hidden, user, account := s.Auth, s.Hidden, s.User, s.Clock.Account
+	key := s.Key
+	s.Key += "o"
+	err := s.OwnAccount("another-password")
+	other := s.Auth
+	s.Auth, s.User, s.Clock.Account, s.Key = mine, user, account, key
+	s.Hidden = slices.Concat(hidden, []string{string(other.Bearer), string(other.Basic.Password)})
+	if err == nil && (other.Bearer == mine.Bearer || other.Basic == mine.Basic) {
+		err = Inconclusive(report.FixtureUnsatisfied, "the driver \"account\" makes accounts with the same credentials")
+	}
+	return other, err
+}
+
 // Join continues in the account of another scenario, to read what it has left.
 func (s *Scenario) Join(of *Scenario) {
 	if s.Clock.Account == of.Clock.Account {

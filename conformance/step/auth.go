@@ -3,14 +3,12 @@ package step
 import (
 	"encoding/base64"
 	"encoding/json"
-	"slices"
 	"strconv"
 	"strings"
 
 	"github.com/understudy-mock/understudy/conformance/check"
 	"github.com/understudy-mock/understudy/conformance/harness"
 	"github.com/understudy-mock/understudy/conformance/report"
-	"github.com/understudy-mock/understudy/conformance/target"
 )
 
 var authSteps = []step{
@@ -120,7 +118,7 @@ func (s *Scenario) sameWith(what string) error {
 		}
 		return s.again("", other)
 	case "the credentials of another account":
-		other, err := s.stranger()
+		other, err := s.Stranger()
 		if err != nil {
 			return err
 		}
@@ -180,21 +178,6 @@ func (s *Scenario) answered(how string) error {
 	return s.Asked.Refused()
 }
 
-// stranger creates another account and returns its credentials.
-func (s *Scenario) stranger() (target.Auth, error) {
-	mine, hidden, user, account := s.Auth, s.Hidden, s.User, s.Clock.Account
-	key := s.Key
-	s.Key += "o"
-	err := s.OwnAccount("another-password")
-	other := s.Auth
-	s.Auth, s.User, s.Clock.Account, s.Key = mine, user, account, key
-	s.Hidden = slices.Concat(hidden, []string{string(other.Bearer), string(other.Basic.Password)})
-	if err == nil && (other.Bearer == mine.Bearer || other.Basic == mine.Basic) {
-		err = harness.Inconclusive(report.FixtureUnsatisfied, "the driver \"account\" makes accounts with the same credentials")
-	}
-	return other, err
-}
-
 // as sets other credentials on a request. Wrong credentials have the form of valid ones.
 func (s *Scenario) as(who string, q harness.Request) (harness.Request, error) {
 	basic := q.Operation == "deleteSearchIndex" || q.Operation == "getUsageStatistics"
@@ -207,7 +190,7 @@ func (s *Scenario) as(who string, q harness.Request) (harness.Request, error) {
 			q.Token = string(s.Auth.Basic.Username) + ":wrong" + s.Key
 		}
 	default:
-		other, err := s.stranger()
+		other, err := s.Stranger()
 		if err != nil {
 			return q, err
 		}

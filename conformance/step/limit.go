@@ -1,22 +1,18 @@
 package step
 
 import (
-	"bytes"
 	"encoding/json"
 	"fmt"
-	"maps"
 	"net/http"
 	"slices"
 	"strconv"
 	"strings"
-	"sync/atomic"
 	"time"
 
 	"github.com/cucumber/godog"
 
 	"github.com/understudy-mock/understudy/conformance/check"
 	"github.com/understudy-mock/understudy/conformance/harness"
-	"github.com/understudy-mock/understudy/conformance/receiver"
 	"github.com/understudy-mock/understudy/conformance/report"
 )
 
@@ -26,6 +22,7 @@ import (
 // windows repeats itself with longer ones.
 type hostState struct {
 	config  map[string]any
+	storage *harness.Storage
 	without string // JSON pointer to what the configuration lacks
 	url     string
 	refused error
@@ -35,12 +32,11 @@ type hostState struct {
 	window  time.Duration
 	tokens  int
 	path    string
-	late    bool                  // whether the limit is used up late in a window
-	more    int                   // how many requests follow
-	pause   float64               // before them, in windows
-	lost    atomic.Pointer[error] // the first failure of the storage
-	first   span                  // of the requests that use up the limit
-	second  span                  // of the requests that follow
+	late    bool    // whether the limit is used up late in a window
+	more    int     // how many requests follow
+	pause   float64 // before them, in windows
+	first   span    // of the requests that use up the limit
+	second  span    // of the requests that follow
 }
 
 // span is the time from before the first request of several until after the last.
@@ -51,28 +47,23 @@ func (b span) took() time.Duration { return b.end.Sub(b.start) }
 // asked is a request that was sent to the host application.
 type asked struct {
 	method, path, client string
-	pause                time.Duration // after the request
 }
 
 var limitSteps = []step{
 	{"Given", `a plugin configuration without "([\w.]+)"`, (*Scenario).configurationWithout},
 	{"Given", `a route limited to (\d+) requests per "(\w+)" by the "([\w-]+)" algorithm`, (*Scenario).LimitedRoute},
-	{"Given", `a second strategy limits the path "([^"]+)" to (\d+) requests`, (*Scenario).secondStrategy},
 	{"Given", `the plugin is configured with:`, (*Scenario).configurePlugin},
 	{"Given", `one client has used up its limit( late in a window)?`, (*Scenario).usedUp},
 	{"When", `the host application starts`, (*Scenario).startHost},
-	{"When", `(one client|another client|a client of the same name in capitals) sends (\d+) requests?`, (*Scenario).send},
-	{"When", `one client sends (\d+) requests with a pause of (\d+) milliseconds`, (*Scenario).sendsPausing},
+	{"When", `(one client|another client) sends (\d+) requests?`, (*Scenario).send},
 	{"When", `one client sends (\d+) requests with the method "(\w+)"`, func(s *Scenario, n int, method string) error { return s.burst(n, method, s.plugin.path, "ann") }},
 	{"When", `one client sends (\d+) requests to "([^"]+)"`, (*Scenario).sendsTo},
-	{"When", `one client sends a request to each of "([^"]+)" and "([^"]+)"`, (*Scenario).sendsToEach},
 	{"When", `two clients send 1 request each`, (*Scenario).twoClients},
-	{"When", `the same client sends (\d+) requests? (half a window|a window|two windows|three windows) later`, (*Scenario).sendsLater},
+	{"When", `the same client sends (\d+) requests? (half a window|three windows) later`, (*Scenario).sendsLater},
 	{"Then", `the configuration is (accepted|refused)`, (*Scenario).configurationIs},
 	{"Then", `the (first|last) (\d+) requests reach the application`, (*Scenario).someReach},
 	{"Then", `the last request is denied`, (*Scenario).lastDenied},
 	{"Then", `at least one of those requests is denied`, (*Scenario).oneDenied},
-	{"Then", `exactly (\d+) of those requests reaches the application`, (*Scenario).exactlyReach},
 	{"Then", `the application has seen exactly (\d+) requests?`, (*Scenario).applicationSaw},
 	{"Then", `the storage has been asked for a key of prefix, method, route and identifier`, (*Scenario).keyForm},
 	{"Then", `every request to the storage carried the configured token`, (*Scenario).tokenCarried},
@@ -89,56 +80,21 @@ const (
 // LimitedRoute makes a configuration with one strategy for all routes. The storage is
 // an endpoint that forwards everything, so that the requests to it can be checked.
 func (s *Scenario) LimitedRoute(tokens int, window, algorithm string) error {
-	if _, err := s.Driver("plugin"); err != nil && s.Suite.Plugin == nil {
+	kept, err := s.Storage(storage)
+	if err != nil {
 		return err
 	}
-	if s.URLs.KV == "" {
-		return harness.Inconclusive(report.FixtureUnsatisfied, "target.urls.kv: where the plugin keeps its counters")
-	}
-	e := s.Endpoint(storage)
-	e.Aside, e.Respond = true, s.passOn
+	s.plugin.storage = kept
 	s.plugin.tokens, s.plugin.path = tokens, "/"
 	s.plugin.window, _ = time.ParseDuration(window)
 	s.plugin.config = map[string]any{
-		"token": string(s.Auth.KVBearer), "url": e.URL, "prefix": s.Key,
+		"token": string(s.Auth.KVBearer), "url": kept.URL, "prefix": s.Key,
 		"strategy": []any{map[string]any{
 			"methods": []any{"ALL"}, "path": "*", "identifierSource": "header." + user,
 			"limiter": map[string]any{"algorithm": algorithm, "tokens": tokens, "window": window},
 		}},
 	}
 	return nil
-}
-
-// passOn forwards a request to the real storage, and records when it fails.
-func (s *Scenario) passOn(got *receiver.Received) receiver.Reply {
-	reply, err := s.stored(got)
-	if err == nil && reply.Status >= http.StatusInternalServerError {
-		err = fmt.Errorf("%s %s answered %d", got.Method, got.Path, reply.Status)
-	}
-	if err != nil {
-		s.plugin.lost.CompareAndSwap(nil, &err)
-		return receiver.Reply{Status: http.StatusBadGateway, Body: err.Error()}
-	}
-	return reply
-}
-
-func (s *Scenario) stored(got *receiver.Received) (reply receiver.Reply, err error) {
-	r, err := http.NewRequestWithContext(s.Context, got.Method, s.URLs.KV+got.Path, bytes.NewReader(got.Body))
-	if err != nil {
-		return reply, err
-	}
-	for name, values := range s.Suite.Dialect.BrandHeader(got.Header.Clone()) {
-		if name != "Host" && name != "Accept-Encoding" {
-			r.Header[name] = values
-		}
-	}
-	response, err := s.Suite.Client.Do(r)
-	if err != nil {
-		return reply, err
-	}
-	defer response.Body.Close()
-	body, err := harness.ReadAll(response.Body)
-	return receiver.Reply{Status: response.StatusCode, Header: http.Header{"Content-Type": response.Header["Content-Type"]}, Body: string(body)}, err
 }
 
 func (s *Scenario) strategy() map[string]any {
@@ -188,15 +144,6 @@ func (s *Scenario) configurePlugin(t *godog.Table) {
 	}
 }
 
-// secondStrategy adds a strategy that differs from the first one in its path and its tokens.
-func (s *Scenario) secondStrategy(path string, tokens int) {
-	second, limiter := maps.Clone(s.strategy()), maps.Clone(s.limiter())
-	limiter["tokens"] = tokens
-	second["path"], second["limiter"] = path, limiter
-	list, _ := s.plugin.config["strategy"].([]any)
-	s.plugin.config["strategy"] = append(list, second)
-}
-
 // startHost starts the host application once.
 func (s *Scenario) startHost() error {
 	if s.plugin.url != "" || s.plugin.refused != nil {
@@ -209,7 +156,7 @@ func (s *Scenario) startHost() error {
 	if err != nil {
 		return harness.Fault("", "%v", err)
 	}
-	url, stop, refused, err := s.hostPlugin(text, s.Endpoint(application).URL)
+	url, stop, refused, err := s.StartPlugin(text, s.Endpoint(application).URL)
 	s.plugin.url, s.plugin.refused = url, refused
 	if stop != nil {
 		s.Cleanup = append(s.Cleanup, stop)
@@ -244,8 +191,8 @@ func (s *Scenario) AskHost(method, path, client string) error {
 		return err
 	}
 	s.Looked(a.Exchange)
-	if lost := s.plugin.lost.Load(); lost != nil { // the plugin may admit what it cannot count
-		return harness.Inconclusive(report.TransportFailed, "the storage of the plugin failed: %v", *lost)
+	if err := s.plugin.storage.Err(); err != nil {
+		return err
 	}
 	if !a.OK() {
 		s.Observe("ratelimit.denied.status", strconv.Itoa(a.Status))
@@ -263,7 +210,7 @@ func (s *Scenario) burst(n int, method, path, client string) error {
 }
 
 func (s *Scenario) send(client string, n int) error {
-	name := map[string]string{"one client": "ann", "another client": "anna", "a client of the same name in capitals": "ANN"}[client]
+	name := map[string]string{"one client": "ann", "another client": "anna"}[client]
 	return s.burst(n, http.MethodGet, s.plugin.path, name)
 }
 
@@ -273,31 +220,11 @@ func (s *Scenario) sendsTo(n int, path string) error {
 	return s.burst(n, http.MethodGet, path, "ann")
 }
 
-func (s *Scenario) sendsToEach(a, b string) error {
-	if err := s.sendsTo(1, a); err != nil {
-		return err
-	}
-	return s.sendsTo(1, b)
-}
-
 func (s *Scenario) twoClients() error {
 	if err := s.sends(1); err != nil {
 		return err
 	}
 	return s.send("another client", 1)
-}
-
-func (s *Scenario) sendsPausing(n, pause int) error {
-	for range n {
-		if err := s.sends(1); err != nil {
-			return err
-		}
-		s.plugin.asked[len(s.plugin.asked)-1].pause = time.Duration(pause) * time.Millisecond
-		if err := s.Clock.Wait(s.Context, time.Duration(pause)*time.Millisecond); err != nil {
-			return err
-		}
-	}
-	return nil
 }
 
 // lateInWindow is the part of a window after which it is late. Half a window later, the next
@@ -306,7 +233,7 @@ const lateInWindow = 0.6
 
 // pauses are times in windows. A plugin may start its windows when it likes, so that one has
 // certainly passed only after a little more.
-var pauses = map[string]float64{"half a window": 0.5, "a window": 1.125, "two windows": 2.125, "three windows": 3.125}
+var pauses = map[string]float64{"half a window": 0.5, "three windows": 3.125}
 
 // part returns a part of the window.
 func (s *Scenario) part(of float64) time.Duration {
@@ -451,9 +378,6 @@ func (s *Scenario) sendAgain() (bool, error) {
 		if err := s.AskHost(a.method, a.path, "again-"+a.client); err != nil {
 			return false, err
 		}
-		if err := s.Clock.Wait(s.Context, a.pause); err != nil {
-			return false, err
-		}
 	}
 	return true, nil
 }
@@ -485,18 +409,6 @@ func (s *Scenario) oneDenied() error {
 	return nil
 }
 
-// exactlyReach needs one refill since the bucket was empty.
-func (s *Scenario) exactlyReach(n int) error {
-	refilledOnce := func() bool { return s.plugin.second.end.Sub(s.plugin.first.start) < 2*s.plugin.window }
-	if err := s.proven(refilledOnce, 3); err != nil {
-		return err
-	}
-	if got := s.those(); got != n {
-		return s.Failure("requests of the last burst that reached the application", strconv.Itoa(n), strconv.Itoa(got))
-	}
-	return nil
-}
-
 func (s *Scenario) applicationSaw(n int) error {
 	got := len(s.reached())
 	if got == n {
@@ -518,7 +430,7 @@ func (s *Scenario) keyForm() error {
 	path, _ := s.strategy()["path"].(string)
 	want := strings.Join([]string{prefix, http.MethodGet, path, "ann"}, ":")
 	var bodies []string
-	for _, got := range s.Endpoint(storage).Look() {
+	for _, got := range s.plugin.storage.Look() {
 		if strings.Contains(string(got.Body)+got.Path, want) {
 			return nil
 		}
@@ -529,7 +441,7 @@ func (s *Scenario) keyForm() error {
 
 func (s *Scenario) tokenCarried() error {
 	s.reached()
-	all := s.Endpoint(storage).Look()
+	all := s.plugin.storage.Look()
 	if len(all) == 0 {
 		return s.Failure("requests to the storage", "at least one", "none")
 	}

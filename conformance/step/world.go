@@ -16,10 +16,10 @@ import (
 
 // worldSteps judge generated worlds by the rules of package world, whose sentences are the Then steps.
 var worldSteps = []step{
-	{"Given", `worlds of (messages|runs)`, (*Scenario).worldsOf},
+	{"Given", `worlds of (messages|runs|limited routes)`, (*Scenario).worldsOf},
 	{"Given", `reads of the (dead letter queue|message logs) in worlds of runs`, (*Scenario).worldsRead},
 	{"When", `everything in them has happened`, func(s *Scenario) error { return s.happen(s.worlds) }},
-	{"Then", `for every (?:message|run|read), (.+)`, (*Scenario).worldsKeep},
+	{"Then", `for every (?:message|run|read|limited route), (.+)`, (*Scenario).worldsKeep},
 }
 
 // worlds are the generated worlds of one kind in a run, which its scenarios share.
@@ -38,7 +38,7 @@ type worlds struct {
 }
 
 // kinds are the kinds of worlds, by their names in steps.
-var kinds = map[string]*world.Kind{"messages": world.Messages, "runs": world.Runs}
+var kinds = map[string]*world.Kind{"messages": world.Messages, "runs": world.Runs, "limited routes": world.Routes}
 
 const (
 	worldSize   = 40
@@ -128,7 +128,7 @@ func (s *Scenario) worldMay(need string) bool {
 		if name == "pause" {
 			return err == nil && s.Bound("headers", "flow_key") != "" && s.Claimed("resumeFlowControlKey") == nil
 		}
-		return err == nil && s.Claimed("updateURLGroup") == nil
+		return err == nil && (name != "group" || s.Claimed("updateURLGroup") == nil)
 	}
 	soon := s.Clock.Virtual() || s.Bound("headers", "retry_delay") != "" // a retry does not take hours
 	switch need {
@@ -215,7 +215,7 @@ func (s *Scenario) worldAgain(in *world.World, cause *world.Smallest, rule *worl
 	for i := first; i < s.Last() && !cause.Beside; i++ {
 		s.Setup = append(s.Setup, i)
 	}
-	return found[0], nil
+	return found[max(0, slices.IndexFunc(found, func(f *world.Finding) bool { return cause.Has(f.Thing) }))], nil
 }
 
 // worldFailure is the failure of a smallest thing. Its basis is the weakest of the rule and of what

@@ -41,7 +41,7 @@ type Step struct {
 	Group   int    // steps with the same number above 0 run in parallel
 	Fails   int    // number of failures before it succeeds; -1: always fails
 	Status  int    // of its failures
-	Later   int    // of its failures after the first; 0: Status
+	Later   int    // of its failures after the first; 0: Status, -1: the connection breaks
 	Body    string // of its failures; # is the number of the attempt, as in Header
 	Header  http.Header
 	Seconds int    // of a sleep or a wait
@@ -258,7 +258,7 @@ func (p *Peer) execute(got *receiver.Received, id int) receiver.Reply {
 	p.mu.Lock()
 	p.done[st.Name]++
 	n, status := p.done[st.Name], st.Status
-	if n > 1 && st.Later > 0 {
+	if n > 1 && st.Later != 0 {
 		status = st.Later
 	}
 	failing := st.Fails < 0
@@ -275,7 +275,7 @@ func (p *Peer) execute(got *receiver.Received, id int) receiver.Reply {
 				h.Add(name, numbered(v))
 			}
 		}
-		return p.Reply(receiver.Reply{Status: status, Body: numbered(st.Body), Header: h})
+		return p.Reply(receiver.Reply{Status: status, Body: numbered(st.Body), Header: h, Reset: status < 0})
 	}
 	step := stepBody{StepID: id, StepName: st.Name, StepType: st.Kind, Concurrent: p.beside(st.Group)}
 	out := strconv.Quote("result of " + st.Name)

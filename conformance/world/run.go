@@ -12,6 +12,7 @@ import (
 	"github.com/understudy-mock/understudy/conformance/harness"
 	"github.com/understudy-mock/understudy/conformance/receiver"
 	"github.com/understudy-mock/understudy/conformance/workflow"
+	"github.com/understudy-mock/understudy/spec"
 	"github.com/understudy-mock/understudy/spec/header"
 )
 
@@ -32,7 +33,7 @@ var runOptions = []option{
 	{"retries", "with", []choice{{}, {says: "1 retry", n: 1, needs: retryDelay}, {says: "2 retries", n: 2, needs: retryDelay}}},
 	{"delay", "with", []choice{{}, {says: "a delay of 2 s", n: 2, needs: "delay.format"}}},
 	{"label", "with", []choice{{}, {says: "a label", n: 1, needs: "headers.label"}, {says: "the label of others", n: 2, needs: "headers.label"}}},
-	{"key", "with", []choice{{}, {says: "a flow-control key", n: 1, needs: "headers.flow_key"}}},
+	{"key", "with", []choice{{}, {says: "a flow-control key", n: 1, needs: "headers.flow_key"}, {says: "a key that is paused before a restart", n: 2, needs: "drivers.pause"}}},
 	{"failure callback", "with", []choice{{}, {says: "a failure callback", n: 1, needs: "headers.failure_callback"}}},
 	{"body", "with", append([]choice{{values: []string{`{ "order" : "#",  "café":[1.0, 2e3] }`}}}, AwkwardBodies[:9]...)},
 	{"fails", "whose", []choice{
@@ -41,6 +42,7 @@ var runOptions = []option{
 		{says: "step fails twice with 503", n: 2, script: []int{503}},
 		{says: "step always fails with 503", n: -1, script: []int{503}},
 		{says: "step fails with 503 and then always with 500", n: -1, script: []int{503, 500}},
+		{says: "step fails with 503 and then always breaks the connection", n: -1, script: []int{503, -1}, basis: spec.Implied},
 		{says: "step always fails with a body that is not UTF-8", n: -1, script: []int{503}, values: []string{"\xff\xfe\x00#"}},
 	}},
 	{"restart", "whose", []choice{
@@ -48,6 +50,7 @@ var runOptions = []option{
 		{says: "entry is restarted"},
 		{says: "entry is restarted with a chosen id", name: header.WorkflowRunID, needs: "capabilities.restart-custom-run-id"},
 		{says: "entry is restarted with 1 retry", n: 1, needs: "headers.restart_retries"},
+		{says: "entry is restarted with another key", values: []string{"other"}, needs: "headers.restart_flow_key"},
 		{says: "entry is restarted, and that of the new run too", twice: true},
 		{says: "entry is restarted with chosen ids, twice", name: header.WorkflowRunID, twice: true, needs: "capabilities.restart-custom-run-id"},
 	}},
@@ -62,6 +65,9 @@ func normalRun(t *Thing) {
 	}
 	if t.on("fails").n >= 0 {
 		p["restart"] = 0 // another one may succeed
+	}
+	if t.on("restart").values != nil && p["key"] == 0 {
+		p["key"] = 1 // which has a value
 	}
 }
 
@@ -190,6 +196,8 @@ type Tale struct {
 	calledBefore int            // the same, of the failure callback
 
 	Restart  *harness.Response // of its entry; nil: none
+	Held     bool              // a key held it for a while
+	Early    int               // calls meanwhile
 	Second   bool              // it is the run of a restart
 	peer     *workflow.Peer
 	callback *receiver.Endpoint
@@ -217,7 +225,7 @@ func runRuns(w *World) error {
 	all := w.Lives
 	for range 2 { // restarts, and restarts of what was restarted
 		if err == nil {
-			err = w.each(w.restart)
+			err = harness.InTurn(func() error { return w.each(w.hold) }, func() error { return w.each(w.restart) })
 		}
 		before := w.Lives
 		w.Lives = nil
@@ -229,12 +237,45 @@ func runRuns(w *World) error {
 			}
 		}
 		if len(w.Lives) > 0 && err == nil {
-			err = harness.InTurn(func() error { return w.reach(nil, w.ended) }, w.quiet, func() error { return w.each(w.read) })
+			err = harness.InTurn(w.release, func() error { return w.reach(nil, w.ended) }, w.quiet, func() error { return w.each(w.read) })
 		}
 		all = append(all, w.Lives...)
 	}
 	w.Lives = all
 	return err
+}
+
+// hold pauses the key of a run before it is restarted for the first time.
+func (w *World) hold(l *Life) error {
+	if l.on("key").n < 2 || l.again || l.Pick["restart"] == 0 || len(l.Run.Entries) == 0 {
+		return nil
+	}
+	_, err := w.s.Drive("pause", map[string]string{"key": l.Run.Key})
+	return err
+}
+
+// release resumes all keys that hold restarts, after a while.
+func (w *World) release() error {
+	if !slices.ContainsFunc(w.Lives, func(l *Life) bool { return l.Run.Held }) {
+		return nil
+	}
+	wait := func() error { return w.s.Clock.Wait(w.s.Context, beforeResume) }
+	if w.s.Clock.Virtual() {
+		wait = func() error { return w.pass(time.Second) }
+	}
+	return harness.InTurn(wait, func() error {
+		return w.each(func(l *Life) error {
+			if !l.Run.Held {
+				return nil
+			}
+			for _, got := range l.Run.peer.Endpoint.Look() {
+				if got.Header.Get(header.WorkflowRunID) == l.Run.ID {
+					l.Run.Early++
+				}
+			}
+			return w.free(l)
+		})
+	})
 }
 
 // restart restarts the entry of a run that says so. A refusal breaks a rule.
@@ -249,6 +290,9 @@ func (w *World) restart(l *Life) (err error) {
 	}
 	if c.n > 0 {
 		h.Set(w.s.Bound("headers", "restart_retries"), strconv.Itoa(c.n))
+	}
+	if c.values != nil {
+		h.Set(w.s.Bound("headers", "restart_flow_key"), l.Run.Key+c.values[0])
 	}
 	l.Run.Restart, err = w.s.Do(harness.Request{Operation: "restartWorkflowRun", Vars: map[string]string{"dlqId": text(l.Run.Entries[0], "/dlqId")}, Header: h})
 	if err == nil {
@@ -267,11 +311,16 @@ func (l *Life) second(id string) *Life {
 		story.Retries = n
 	}
 	story.expect(l.on("fails").n)
+	y.Early = 0
+	if other := l.on("restart").values; other != nil && !l.again {
+		y.Key += other[0]
+	}
+	y.Held = l.on("key").n > 1 && !l.again && l.on("restart").values == nil
 	y.earlier, y.calledBefore = map[string]int{}, y.calledBefore+y.Called
 	for name, n := range l.Run.Done {
 		y.earlier[name] = l.Run.earlier[name] + n
 	}
-	return &Life{Thing: l.Thing, Run: &y, again: true}
+	return &Life{Thing: l.Thing, Run: &y, again: true, key: y.Key}
 }
 
 // invent makes the workflow of a run.

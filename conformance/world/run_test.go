@@ -31,6 +31,12 @@ func follow(flaw string, l *Life) {
 		y = &Tale{Story: l.tell(), ID: "wfr_" + l.Key, URL: "http://x.test/" + l.Key}
 		l.Run = y
 		y.Payload, _ = l.body()
+		if l.Pick["key"] > 0 {
+			y.Key = "key-" + l.Key
+		}
+	}
+	if y.Held {
+		y.Early = map[bool]int{true: 1}[is("a restart is not held")]
 	}
 	y.Done, y.Events, y.Entries, y.Invoked, y.Called = map[string]int{}, nil, nil, nil, 0
 	retries := y.Story.Retries
@@ -143,8 +149,16 @@ func follow(flaw string, l *Life) {
 	if is("the entry has the first answer") {
 		body = "attempt 1"
 	}
+	status := l.status(tried)
+	if status < 0 {
+		status, body = 0, map[bool]string{true: "attempt 1"}[is("an attempt without an answer shows that of an earlier one")]
+	}
+	key := y.Key
+	if is("a restart keeps its key") {
+		key = strings.TrimSuffix(key, "other")
+	}
 	e := map[string]any{
-		"workflowRunId": y.ID, "workflowUrl": y.URL, "url": y.URL, "maxRetries": retries, "responseStatus": l.status(tried), "responseBody": body,
+		"workflowRunId": y.ID, "workflowUrl": y.URL, "url": y.URL, "maxRetries": retries, "responseStatus": status, "flow_key": key, "responseBody": body,
 		"failureCallback": y.Callback, "failureCallbackInfo": map[string]any{"responseStatus": 200}, "label": y.Label, "body": string(y.Payload), "body_base64": payload,
 		"response_body_base64": base64.StdEncoding.EncodeToString([]byte("\xff\xfe\x00" + strconv.Itoa(tried))),
 	}
@@ -161,7 +175,6 @@ func brokenRuns(flaw string) (ids []string, judged map[string]int) {
 	for seed := range uint64(5) {
 		w := &World{Kind: Runs, names: bindings}
 		for _, t := range Runs.Generate(seed, 40, everything) {
-			t.Pick["key"] = 0
 			l := &Life{Thing: t}
 			follow(flaw, l)
 			w.Lives = append(w.Lives, l)
@@ -201,8 +214,11 @@ func TestEachDeviationOfARunBreaksItsRules(t *testing.T) {
 		"sleeps are skipped":                        {"LOG-029 implied"},
 		"an ERROR has another status":               {"LOG-026 stated"},
 		"no failure callback":                       {"DLQ-012 stated"},
-		"no entry with a label":                     {"DLQ-005 stated"},
-		"the entry has the first answer":            {"DLQ-010 stated"},
+		"a restart is not held":                     {"RST-003 implied"},
+		"a restart keeps its key":                   {"DLQ-017 stated"},
+		"an attempt without an answer shows that of an earlier one": {"DLQ-010 stated"},
+		"no entry with a label":          {"DLQ-005 stated"},
+		"the entry has the first answer": {"DLQ-010 stated"},
 	} {
 		t.Run(flaw, func(t *testing.T) {
 			t.Parallel()

@@ -114,7 +114,7 @@ var runRules = []*Rule{
 	}},
 	{"REQ-RTY-002", spec.Stated, "a step that fails is not executed more often than the retries plus one", func(_ *World, l *Life, j *judging) {
 		l.Run.executed(func(st workflow.Step) {
-			if st.Fails != 0 {
+			if st.Fails != 0 && st.Later >= 0 { // a request on a connection that broke may be repeated
 				j.that(l.Run.Done[st.Name] <= l.Run.Story.Retries+1, fmt.Sprintf("%q at most %d times", st.Name, l.Run.Story.Retries+1), strconv.Itoa(l.Run.Done[st.Name]))
 			}
 		})
@@ -211,7 +211,7 @@ var runRules = []*Rule{
 				j.that(slices.Contains(answers, n), fmt.Sprint("one of ", answers), strconv.FormatInt(n, 10))
 			}
 		}
-		if last := int64(l.status(l.Run.Story.last())); l.Run.Story.Fails && len(seen) > 0 {
+		if last := int64(l.status(l.Run.Story.last())); last > 0 && l.Run.Story.Fails && len(seen) > 0 {
 			j.that(slices.Contains(seen, last), fmt.Sprint(last, " of the last attempt"), fmt.Sprint(seen))
 		}
 	}},
@@ -277,7 +277,13 @@ var runRules = []*Rule{
 		}
 	}},
 	{"REQ-DLQ-010", spec.Stated, "the entry has the status and the body of the last attempt", func(w *World, l *Life, j *judging) {
-		if y := l.Run; y.Story.Fails {
+		y := l.Run
+		if y.Story.Fails && l.status(y.Story.last()) < 0 { // what it has in place of an answer is open
+			for _, e := range y.Entries {
+				body := text(e, "/responseBody")
+				j.that(!strings.HasPrefix(body, "attempt "), "no body, because the last attempt had no answer", body)
+			}
+		} else if y.Story.Fails {
 			y.field(j, "/responseStatus", strconv.Itoa(l.status(y.Story.last())))
 			if body := "attempt " + strconv.Itoa(y.Story.last()); l.on("fails").values == nil {
 				y.field(j, "/responseBody", body)
@@ -350,6 +356,16 @@ var runRules = []*Rule{
 			}
 		}
 	}},
+	{"REQ-RST-003", spec.Implied, "the run of a restart is held by the key of the original", func(_ *World, l *Life, j *judging) {
+		if l.Run.Held {
+			j.that(l.Run.Early == 0, "no call before the resume", strconv.Itoa(l.Run.Early))
+		}
+	}},
+	{"REQ-FLC-001", spec.Stated, "the run of a restart that a key holds is executed after the resume", func(_ *World, l *Life, j *judging) {
+		if l.Run.Held {
+			j.that(len(l.Run.Calls) > 0, "a call", "none")
+		}
+	}},
 	{"REQ-RST-004", spec.Stated, "the run of a restart executes its steps from the first one", func(_ *World, l *Life, j *judging) {
 		for name, n := range l.Run.Story.Done {
 			if l.Run.Second && !strings.HasPrefix(name, work) {
@@ -359,11 +375,11 @@ var runRules = []*Rule{
 	}},
 	{"REQ-RST-010", spec.Stated, "the run of a restart has the retries of the restart, or else the original ones", func(_ *World, l *Life, j *judging) {
 		if l.Run.Second {
-			for name, n := range l.Run.Story.Done {
-				if strings.HasPrefix(name, work) {
-					j.that(l.Run.Done[name] == n, fmt.Sprintf("%d attempts", n), strconv.Itoa(l.Run.Done[name]))
+			l.Run.executed(func(st workflow.Step) {
+				if n := l.Run.Story.Done[st.Name]; st.Fails != 0 && st.Later >= 0 {
+					j.that(l.Run.Done[st.Name] == n, fmt.Sprintf("%d attempts", n), strconv.Itoa(l.Run.Done[st.Name]))
 				}
-			}
+			})
 		}
 	}},
 }

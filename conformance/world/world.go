@@ -37,6 +37,7 @@ type Life struct {
 	Error error  // of the publish or the trigger
 	Run   *Tale  // of a run; what follows is of a message, but Begun
 	View  *Sight // of a read
+	Route *Route // of a limited route
 	again bool   // a second life of the same thing
 	guest bool   // brought by another thing, not in the plan
 
