@@ -176,10 +176,12 @@ var statsMutants = []mutant{
 		v["dlq_message_count"] = jsonNumber(min(1, integerOf(v, "dlq_message_count")))
 	})},
 	{ID: "STA-012.1", Text: "the delivered series never moves", Build: changeStats(func(_ *http.Request, v map[string]any) { stopSeries(v, "daily_svc_messages", "delivered") })},
+	{ID: "STA-012.2", Text: "the delivered series of 7d never moves", Build: changeStats(ofPeriod("7d", func(v map[string]any) { stopSeries(v, "daily_svc_messages", "delivered") }))},
 	{ID: "STA-013.1", Text: "the bandwidth of the day never moves", Build: changeStats(func(_ *http.Request, v map[string]any) {
 		walkPoints(v["daily_bandwidths"], func(p map[string]any) { p["y"] = jsonNumber(0) })
 	})},
 	{ID: "STA-013.2", Text: "requests are counted on the day before", Build: changeStats(func(_ *http.Request, v map[string]any) { dayBefore(v, "daily_requests", "y") })},
+	{ID: "STA-013.3", Text: "requests of 30d are counted on the day before", Build: changeStats(ofPeriod("30d", func(v map[string]any) { dayBefore(v, "daily_requests", "y") }))},
 	{ID: "STA-014.1", Text: "runs are not counted", Build: changePoints(func(p map[string]any) {
 		if p["workflow_run"] != nil {
 			p["workflow_run"] = jsonNumber(0)
@@ -191,7 +193,19 @@ var statsMutants = []mutant{
 			p["workflow_run"] = jsonNumber(-integerOf(p, "workflow_run"))
 		}
 	})},
+	{ID: "STA-014.4", Text: "runs are not counted for 3h", Build: changeStats(ofPeriod("3h", func(v map[string]any) {
+		walkPoints(v["daily_requests"], func(p map[string]any) { p["workflow_run"] = jsonNumber(0) })
+	}))},
 	{ID: "STA-015.1", Text: "cancelled runs are not counted", Build: changeStats(func(_ *http.Request, v map[string]any) { stopSeries(v, "daily_workflow_messages", "canceled") })},
+}
+
+// ofPeriod changes the statistics of one period.
+func ofPeriod(period string, change func(v map[string]any)) func(*http.Request, map[string]any) {
+	return func(r *http.Request, v map[string]any) {
+		if r.URL.Query().Get("period") == period {
+			change(v)
+		}
+	}
 }
 
 // stopSeries sets all points of a series to 0.

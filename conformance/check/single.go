@@ -102,9 +102,9 @@ type spread struct {
 	spacing  string // the requirement about the distance
 }
 
-// periods has the points of each period. The document specifies only the first and
+// Periods has the points of each period. The document specifies only the first and
 // the last; the others follow from these.
-var periods = map[string]spread{
+var Periods = map[string]spread{
 	"1h":  {60, time.Minute, "STA-005"},
 	"3h":  {60, 3 * time.Minute, "STA-006"},
 	"12h": {60, 12 * time.Minute, "STA-006"},
@@ -188,7 +188,7 @@ func (l *looking) points(s series) []time.Time {
 func (l *looking) period(s series, always bool) {
 	times := l.points(s)
 	asked := l.Query.Get("period")
-	p, known := periods[cmp.Or(asked, "1h")]
+	p, known := Periods[cmp.Or(asked, "1h")]
 	if !known || s.items == nil || len(s.items) == 0 && !always {
 		return
 	}
@@ -215,7 +215,7 @@ func (l *looking) period(s series, always bool) {
 // and the distance is that of another period, the default period is wrong.
 func (p spread) about(asked string, distance time.Duration) string {
 	if asked == "" {
-		for _, other := range periods {
+		for _, other := range Periods {
 			if other.distance == distance {
 				return "STA-002"
 			}

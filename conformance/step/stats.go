@@ -18,7 +18,7 @@ import (
 
 // statistics holds the readings of a scenario.
 type statistics struct {
-	before any
+	before map[string]any // by period
 	now    *harness.Response
 	at     time.Time // target's time of the last reading
 }
@@ -56,11 +56,15 @@ func (s *Scenario) GetStats(period string) (*harness.Response, error) {
 }
 
 func (s *Scenario) statsBefore() error {
-	a, err := s.GetStats("")
-	if err == nil {
-		s.stats.before = a.JSON
+	s.stats.before = map[string]any{}
+	for period := range check.Periods {
+		a, err := s.GetStats(period)
+		if err != nil {
+			return s.Assume(err, "REQ-STA-001")
+		}
+		s.stats.before[period] = a.JSON
 	}
-	return s.Assume(err, "REQ-STA-001")
+	return nil
 }
 
 func (s *Scenario) readStats(period string) (err error) {
@@ -72,7 +76,7 @@ func (s *Scenario) readStats(period string) (err error) {
 // readStatsMoved reads until any total differs from before or the budget for statistics is
 // spent; the next step checks which one. With a moved clock it reads once.
 func (s *Scenario) readStatsMoved() error {
-	was := statsTotals(s.stats.before)
+	was := statsTotals(s.stats.before["1h"])
 	moved := func() error {
 		if err := s.readStats(""); err != nil {
 			return err
@@ -255,38 +259,38 @@ func (s *Scenario) arraysComplete() error {
 	return nil
 }
 
-// risen requires that the totals are higher than before. In real time it reads them again
-// within the budget: other totals may have changed first.
+// risen requires that totals are higher than before.
 func (s *Scenario) risen(t *godog.Table) error {
-	var names []string
-	for _, r := range t.Rows {
-		names = append(names, r.Cells[0].Value)
-	}
-	was := statsTotals(s.stats.before)
-	judge := func() error {
-		is := statsTotals(s.stats.now.JSON)
-		for _, name := range names {
-			if is[name] <= was[name] {
+	return s.inEveryPeriod("the figures have risen", func(before any) error {
+		was, is := statsTotals(before), statsTotals(s.stats.now.JSON)
+		for _, r := range t.Rows {
+			if name := r.Cells[0].Value; is[name] <= was[name] {
 				return s.stats.now.Fails("/"+strings.Fields(name)[0], "the total of "+name, fmt.Sprintf("more than %v", was[name]), fmt.Sprint(is[name]))
 			}
 		}
 		return nil
-	}
-	return s.judgedAgain(strings.Join(names, ", "), judge)
+	})
 }
 
-// judgedAgain judges the statistics and, in real time, reads them again within their budget
-// until they pass: they may be counted with a delay.
-func (s *Scenario) judgedAgain(what string, judge func() error) error {
-	if err := judge(); err == nil || s.Clock.Virtual() {
-		return err
-	}
-	return s.Await("statistics: "+what, s.Suite.Target.Timing.StatsBudget, func() error {
-		if err := s.readStats(""); err != nil {
+// inEveryPeriod judges the statistics of each period. In real time it reads them within their
+// budget until they pass: they may be counted with a delay.
+func (s *Scenario) inEveryPeriod(what string, judge func(before any) error) error {
+	for _, period := range slices.Sorted(maps.Keys(check.Periods)) {
+		read := func() error {
+			if err := s.readStats(period); err != nil {
+				return err
+			}
+			return judge(s.stats.before[period])
+		}
+		err := read()
+		if err != nil && !s.Clock.Virtual() {
+			err = s.Await("statistics of "+period+": "+what, s.Suite.Target.Timing.StatsBudget, read)
+		}
+		if err != nil {
 			return err
 		}
-		return judge()
-	})
+	}
+	return nil
 }
 
 // seriesNotRisen needs an account of its own.

@@ -31,11 +31,9 @@ func (s *Scenario) today(v any, field string) (float64, error) {
 	return 0, s.stats.now.Fails("/daily_requests", "the daily requests", "an item of today", harness.Shown(days))
 }
 
-// todayRisen reads again in real time, within the budget for statistics: they may be
-// counted with a delay.
 func (s *Scenario) todayRisen(field string) error {
-	judge := func() error {
-		was, err := s.today(s.stats.before, field)
+	return s.inEveryPeriod(field+" of today has risen", func(before any) error {
+		was, err := s.today(before, field)
 		if err != nil {
 			return err
 		}
@@ -44,8 +42,7 @@ func (s *Scenario) todayRisen(field string) error {
 			err = s.stats.now.Fails("/daily_requests", field+" of today", fmt.Sprintf("more than %v", was), fmt.Sprint(is))
 		}
 		return err
-	}
-	return s.judgedAgain(field+" of today", judge)
+	})
 }
 
 // dlqCountRisen requires the exact count if no other scenario uses the account, otherwise
@@ -62,7 +59,7 @@ func (s *Scenario) dlqCountRisen(by string) error {
 		}
 		n = int64(len(l.Items))
 	}
-	was, ok := check.Integer(s.stats.before, "/dlq_message_count")
+	was, ok := check.Integer(s.stats.before["1h"], "/dlq_message_count")
 	if !ok {
 		return harness.Inconclusive(report.PrerequisiteFailed, "dlq_message_count was no number")
 	}
