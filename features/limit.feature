@@ -160,6 +160,15 @@ Feature: Limiting the rate of a host application
       Then the first 3 requests reach the application
       And the last request is denied
 
+    @REQ-RLP-012 @stated @time-window @last
+    Scenario: A bucket is refilled at its rate, and no faster
+      Given a route limited to 3 requests per "800ms" by the "token-bucket" algorithm
+      And the plugin is configured with:
+        | refillRate | 1 |
+      And one client has used up its limit
+      When the same client sends 3 requests a window later
+      Then exactly 1 of those requests reaches the application
+
     @REQ-RLP-012 @implied @time-window @last
     Scenario: A bucket never holds more than its tokens
       Given a route limited to 2 requests per "200ms" by the "token-bucket" algorithm

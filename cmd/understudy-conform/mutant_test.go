@@ -91,9 +91,6 @@ func mutated(t *testing.T, m *mutant, how trial) (*report.Report, int64, []proxy
 	} else if id != "" && how.scope == "profile" {
 		cfg.Profiles = []string{requirement(t, id).Profile}
 	}
-	if (how.scope == "requirement" || how.names != nil) && slices.Contains(ofReads, m.Breaks()) {
-		cfg.Worlds = harness.Worlds{Count: 3, Seed: 1}
-	}
 	if how.scope == "worlds" {
 		cfg.Areas, cfg.Worlds, cfg.Tags = []string{"worlds"}, harness.Worlds{Count: 3, Seed: 1}, ""
 	}
@@ -153,9 +150,6 @@ func requirement(t *testing.T, id string) *spec.Requirement {
 	}
 	return q
 }
-
-// ofReads are the requirements of filters and pages, which generated reads judge.
-var ofReads = []string{"DLQ-003", "DLQ-008", "DLQ-009", "LOG-003", "LOG-011", "LOG-012"}
 
 // aboutPages reports whether a mutant, or a list of latitudes, needs the slow scenarios that fill pages.
 func aboutPages(m *mutant) bool {
@@ -299,6 +293,10 @@ func killed(t *testing.T, m *mutant, how trial) string {
 	t.Helper()
 	judged, hits, found := mutated(t, m, how)
 	broken := failed(judged)
+	if len(broken[m.Breaks()]) == 0 && how.scope == "requirement" { // worlds find a requirement by rules of others
+		how.scope = "worlds"
+		return killed(t, m, how)
+	}
 	killers := broken[m.Breaks()]
 	switch {
 	case len(killers) == 0 && hits == 0:

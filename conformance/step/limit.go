@@ -59,11 +59,12 @@ var limitSteps = []step{
 	{"When", `one client sends (\d+) requests with the method "(\w+)"`, func(s *Scenario, n int, method string) error { return s.burst(n, method, s.plugin.path, "ann") }},
 	{"When", `one client sends (\d+) requests to "([^"]+)"`, (*Scenario).sendsTo},
 	{"When", `two clients send 1 request each`, (*Scenario).twoClients},
-	{"When", `the same client sends (\d+) requests? (half a window|three windows) later`, (*Scenario).sendsLater},
+	{"When", `the same client sends (\d+) requests? (half a window|a window|three windows) later`, (*Scenario).sendsLater},
 	{"Then", `the configuration is (accepted|refused)`, (*Scenario).configurationIs},
 	{"Then", `the (first|last) (\d+) requests reach the application`, (*Scenario).someReach},
 	{"Then", `the last request is denied`, (*Scenario).lastDenied},
 	{"Then", `at least one of those requests is denied`, (*Scenario).oneDenied},
+	{"Then", `exactly (\d+) of those requests reaches the application`, (*Scenario).exactlyReach},
 	{"Then", `the application has seen exactly (\d+) requests?`, (*Scenario).applicationSaw},
 	{"Then", `the storage has been asked for a key of prefix, method, route and identifier`, (*Scenario).keyForm},
 	{"Then", `every request to the storage carried the configured token`, (*Scenario).tokenCarried},
@@ -233,7 +234,7 @@ const lateInWindow = 0.6
 
 // pauses are times in windows. A plugin may start its windows when it likes, so that one has
 // certainly passed only after a little more.
-var pauses = map[string]float64{"half a window": 0.5, "three windows": 3.125}
+var pauses = map[string]float64{"half a window": 0.5, "a window": 1.125, "three windows": 3.125}
 
 // part returns a part of the window.
 func (s *Scenario) part(of float64) time.Duration {
@@ -405,6 +406,18 @@ func (s *Scenario) oneDenied() error {
 	}
 	if n, all := s.those(), len(s.plugin.sent)-s.plugin.since; n == all {
 		return s.Failure("requests of the last burst that reached the application", fmt.Sprintf("fewer than %d", all), strconv.Itoa(n))
+	}
+	return nil
+}
+
+// exactlyReach needs one refill since the bucket was empty.
+func (s *Scenario) exactlyReach(n int) error {
+	refilledOnce := func() bool { return s.plugin.second.end.Sub(s.plugin.first.start) < 2*s.plugin.window }
+	if err := s.proven(refilledOnce, 3); err != nil {
+		return err
+	}
+	if got := s.those(); got != n {
+		return s.Failure("requests of the last burst that reached the application", strconv.Itoa(n), strconv.Itoa(got))
 	}
 	return nil
 }
