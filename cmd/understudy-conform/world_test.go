@@ -170,6 +170,34 @@ var worldMutants = []struct {
 	{mutant{ID: "a run with a chosen id has no start", Build: filterItems(listingLog, "events", func(e map[string]any) bool {
 		return e["state"] != "RUN_STARTED" || !strings.HasSuffix(textOf(e["workflowRunId"]), "-chosen")
 	})}, []string{"LOG-007", "LOG-016"}, []string{"chosen id", "step"}},
+	{mutant{ID: "a restart forgets the key that holds it", Build: changeRequest(restartingRun, func(r *http.Request) {
+		if r.Header.Get(header.FlowControlKey) == "" {
+			r.Header.Set(header.FlowControlKey, "nobody-pauses-this")
+		}
+	})}, []string{"RST-003", "DLQ-017"}, []string{"key", "restarted"}},
+	{mutant{ID: "a restart keeps the key of the original", Build: changeRequest(restartingRun, func(r *http.Request) { r.Header.Del(header.FlowControlKey) })},
+		[]string{"DLQ-017"}, []string{"restarted with another key"}},
+	{mutant{ID: "an attempt without an answer keeps that of the one before", Build: changeItems(listingDLQ, "messages", func(e map[string]any) {
+		if integerOf(e, "responseStatus") < 300 && integerOf(e, "maxRetries") > 0 {
+			e["responseBody"] = "attempt 1"
+		}
+	})}, []string{"DLQ-010"}, []string{"breaks the connection"}},
+	{mutant{ID: "a run that has failed after three attempts ends twice", Build: changeReply(listingLog, func(_ *http.Request, v map[string]any) {
+		errors := map[string]int{}
+		items, _ := v["events"].([]any)
+		for _, e := range itemsOf(v, "events") {
+			if e["state"] == "ERROR" {
+				errors[textOf(e["workflowRunId"])]++
+			}
+		}
+		for _, e := range itemsOf(v, "events") {
+			if e["state"] == "RUN_FAILED" && errors[textOf(e["workflowRunId"])] == 3 {
+				items = append(items, e)
+			}
+		}
+		v["events"] = items
+	})}, []string{"LOG-016"}, []string{"2 retries", "step"}},
+	{mutant{ID: "the filter by a run id shows the runs of others", Build: ofAnyAccount}, []string{"AUT-005"}, []string{"run id", "another account"}},
 	{mutant{ID: "a bucket with a route parameter has one token more", Build: withStrategy(func(s, limiter map[string]any) bool {
 		path, _ := s["path"].(string)
 		return limiter["algorithm"] == "token-bucket" && strings.Contains(path, ":")
@@ -293,6 +321,26 @@ func withStrategy(of func(s, limiter map[string]any) bool, change func(s, limite
 			}
 		}
 	})
+}
+
+// ofAnyAccount lists a run to everybody who knows its id.
+func ofAnyAccount(hit func()) mutantParts {
+	var mu sync.Mutex
+	owner := map[string]string{}
+	return changeRequest(func(r *http.Request) bool { return listingDLQ(r) || listingLog(r) }, func(r *http.Request) {
+		run, token := r.URL.Query().Get("workflowRunId"), r.Header.Get("Authorization")
+		if run == "" {
+			return
+		}
+		mu.Lock()
+		defer mu.Unlock()
+		if owner[run] == "" {
+			owner[run] = token
+		} else if owner[run] != token {
+			hit()
+			r.Header.Set("Authorization", owner[run])
+		}
+	})(func() {})
 }
 
 // hostsAlone gives each host counters of its own.
