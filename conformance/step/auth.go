@@ -42,7 +42,7 @@ func (s *Scenario) example(op string) (harness.Request, error) {
 		if err := s.ownGroup(); err != nil {
 			return q, err
 		}
-		q.Vars = map[string]string{"urlGroupName": s.Group.Name}
+		q.Vars = map[string]string{"urlGroupName": s.group.name}
 		q.Body, _ = json.Marshal(map[string]any{"headers": map[string]string{"X-Team": "blue"}})
 	case "getUsageStatistics":
 		if s.User == "" {
@@ -221,10 +221,10 @@ func (s *Scenario) as(who string, q harness.Request) (harness.Request, error) {
 
 // actAs sends a request that changes something, with other credentials.
 func (s *Scenario) actAs(what, who string) error {
-	q := harness.Request{Operation: "restartWorkflowRun", Vars: map[string]string{"dlqId": entryID(s.Runs.entry)}}
+	q := harness.Request{Operation: "restartWorkflowRun", Vars: map[string]string{"dlqId": entryID(s.runs.entry)}}
 	switch what {
 	case "its entry is restarted":
-		s.Runs.restarted.calls = len(s.Runs.peer.Endpoint.Look())
+		s.runs.restarted.calls = len(s.runs.peer.Endpoint.Look())
 	case "the key is resumed":
 		q = harness.Request{Operation: "resumeFlowControlKey", Vars: map[string]string{"flowControlKey": s.flow.key}}
 	default:
@@ -255,7 +255,7 @@ func (s *Scenario) readAsStranger(list string) error {
 		if param == "" || s.leaks() {
 			break // a step judges this answer
 		}
-		q.Query = map[string][]string{param: {s.Runs.Id}}
+		q.Query = map[string][]string{param: {s.runs.id}}
 	}
 	return nil
 }
@@ -263,7 +263,7 @@ func (s *Scenario) readAsStranger(list string) error {
 // noNewRun requires that the workflow was not called again.
 func (s *Scenario) noNewRun() error {
 	return s.Absent(func() error {
-		if n := len(s.Runs.peer.Endpoint.Look()) - s.Runs.restarted.calls; n > 0 {
+		if n := len(s.runs.peer.Endpoint.Look()) - s.runs.restarted.calls; n > 0 {
 			return s.Failure("the workflow was called by a new run", "no call", strconv.Itoa(n))
 		}
 		return nil
@@ -277,8 +277,8 @@ func (s *Scenario) leaks() bool { return s.runNotNamed() != nil }
 func (s *Scenario) runNotNamed() error {
 	list := "/" + harness.ListField[s.Asked.Operation.ID]
 	items, _ := check.At(s.Asked.JSON, list)
-	if pointer, named := harness.Holding(items, s.Runs.Id); named {
-		return s.Asked.Fails(list+pointer, "the answer to another account names the run", "nothing of "+s.Runs.Id, string(s.Asked.Body))
+	if pointer, named := harness.Holding(items, s.runs.id); named {
+		return s.Asked.Fails(list+pointer, "the answer to another account names the run", "nothing of "+s.runs.id, string(s.Asked.Body))
 	}
 	return nil
 }

@@ -66,7 +66,7 @@ func (s *Scenario) configured(way string) error {
 	}
 	switch failing := (&receiver.Reply{Status: http.StatusServiceUnavailable}); {
 	case way == "sent to a group":
-		if err := s.MakeGroup(`"alpha" and "beta"`); err != nil {
+		if err := s.makeGroup(`"alpha" and "beta"`); err != nil {
 			return err
 		}
 		s.publish.want = map[string]int{"alpha": 2, "beta": 1}
@@ -108,7 +108,7 @@ const configuredPath = "/Orders/7?x=1&y=%20A"
 
 // sendConfigured publishes the message and waits for its attempts.
 func (s *Scenario) sendConfigured() error {
-	destination := s.Group.Name
+	destination := s.group.name
 	if destination == "" {
 		destination = s.Endpoint(theDestination).URL + configuredPath
 	}
@@ -175,14 +175,14 @@ func (s *Scenario) restartTwice() error {
 // restartAndFail restarts the entry of the run and returns that of the new run.
 func (s *Scenario) restartAndFail() (entry any, err error) {
 	if err = s.Assume(s.restartIt(), "REQ-RST-001", "REQ-RST-002"); err == nil {
-		entry, err = s.buried(s.Runs.restarted.run)
+		entry, err = s.buried(s.runs.restarted.run)
 	}
 	return entry, s.Assume(err, "REQ-DLQ-005")
 }
 
 // restartedBefore makes the last restarted run the scenario's own.
 func (s *Scenario) restartedBefore(times string) error {
-	if err := s.know(s.Runs.Id); err != nil {
+	if err := s.know(s.runs.id); err != nil {
 		return err
 	}
 	for range map[string]int{"once": 1, "twice": 2}[times] {
@@ -190,30 +190,30 @@ func (s *Scenario) restartedBefore(times string) error {
 		if err != nil {
 			return err
 		}
-		s.Runs.Id, s.Runs.entry = s.Runs.restarted.run, entry
+		s.runs.id, s.runs.entry = s.runs.restarted.run, entry
 	}
 	return nil
 }
 
 func (s *Scenario) logIsAsBefore() error {
-	events, err := s.EventsOf(runOf(s.Runs.known[0])) // know requires one
+	events, err := s.EventsOf(runOf(s.runs.known[0])) // know requires one
 	if err != nil {
 		return err
 	}
 	key := s.EventKey()
 	if !s.Clock.Virtual() { // what happened before the restart may be written late
-		restarted := s.Runs.restarted.asked.UnixMilli()
+		restarted := s.runs.restarted.asked.UnixMilli()
 		events = slices.DeleteFunc(events, func(e any) bool {
 			at, _ := check.Integer(e, "/time")
-			return at < restarted && !slices.ContainsFunc(s.Runs.known, func(k any) bool { return key(k) == key(e) })
+			return at < restarted && !slices.ContainsFunc(s.runs.known, func(k any) bool { return key(k) == key(e) })
 		})
 	}
 	l := harness.Listing{Items: events}
-	if err := s.ListedOnce(&l, s.Runs.known, key); err != nil {
+	if err := s.ListedOnce(&l, s.runs.known, key); err != nil {
 		return err
 	}
-	if len(events) != len(s.Runs.known) {
-		return s.FailureOf(events, "the events of the failed run", eventStates(s.Runs.known), eventStates(events))
+	if len(events) != len(s.runs.known) {
+		return s.FailureOf(events, "the events of the failed run", eventStates(s.runs.known), eventStates(events))
 	}
 	return nil
 }
@@ -262,7 +262,7 @@ func (s *Scenario) logIsAlike() error {
 		return all
 	}
 	return s.check(func(events []any) error {
-		failed, err := s.EventsOf(runOf(s.Runs.known[0])) // again: they may have been written late
+		failed, err := s.EventsOf(runOf(s.runs.known[0])) // again: they may have been written late
 		if err != nil {
 			return err
 		}
@@ -289,7 +289,7 @@ func (s *Scenario) entryAgrees() error {
 	if err := s.logged(); err != nil {
 		return err
 	}
-	entry := s.Runs.entry
+	entry := s.runs.entry
 	id, _ := check.Text(entry, "/messageId")
 	created, _ := check.Integer(entry, "/createdAt")
 	started, _ := check.Integer(entry, "/workflowCreatedAt")
@@ -387,7 +387,7 @@ func (s *Scenario) timesInOrder() error {
 }
 
 func (s *Scenario) pagesHold(n int) error {
-	l := &s.Runs.listed
+	l := &s.runs.listed
 	for i, page := range l.Pages {
 		if len(page) > n {
 			return l.Responses[i].Fails("/"+harness.ListField[l.Operation], "the page holds more than was asked for", fmt.Sprintf("at most %d", n), strconv.Itoa(len(page)))
@@ -400,19 +400,19 @@ func (s *Scenario) returns(value string) {
 	if value == "of 20000 characters" {
 		value = `"` + strings.Repeat("0123456789", 2000) + `"`
 	}
-	s.Runs.peer.Result = value
+	s.runs.peer.Result = value
 }
 
 func (s *Scenario) invokedFails(status int) {
-	st := &s.Runs.Child.Steps[0]
+	st := &s.runs.child.Steps[0]
 	st.Fails, st.Status = -1, status
 }
 
 func (s *Scenario) invokedIsDead() error {
-	if _, err := s.FirstDelivery(s.Runs.Child.Endpoint.Name); err != nil {
+	if _, err := s.FirstDelivery(s.runs.child.Endpoint.Name); err != nil {
 		return s.Assume(err, "REQ-LOG-020")
 	}
-	for _, run := range slices.Sorted(maps.Keys(s.Runs.Child.RunIDs())) {
+	for _, run := range slices.Sorted(maps.Keys(s.runs.child.RunIDs())) {
 		if run != "" {
 			_, err := s.buried(run)
 			return err
@@ -423,23 +423,23 @@ func (s *Scenario) invokedIsDead() error {
 
 // anotherRun triggers a run after the scenario's own, which stays the one that steps are about.
 func (s *Scenario) anotherRun() error {
-	own := s.Runs.Id
+	own := s.runs.id
 	err := s.inProgress()
-	s.Runs.Id = own
+	s.runs.id = own
 	return err
 }
 
 func (s *Scenario) otherNotEnded() error {
-	own := s.Runs.Id
-	s.Runs.Id = s.Runs.ids[len(s.Runs.ids)-1]
+	own := s.runs.id
+	s.runs.id = s.runs.ids[len(s.runs.ids)-1]
 	err := s.notEnded()
-	s.Runs.Id = own
+	s.runs.id = own
 	return err
 }
 
 // readEverything waits for the outcome of the failure callback, which other scenarios judge.
 func (s *Scenario) readEverything() error {
-	if s.Runs.Callback != nil {
+	if s.runs.callback != nil {
 		_ = s.callbackStored() // it may never come
 	}
 	return s.Assume(harness.InTurn(s.readQueue, s.readLogs), "REQ-DLQ-001", "REQ-LOG-001")

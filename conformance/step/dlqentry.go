@@ -25,9 +25,9 @@ func (s *Scenario) deadConfigured(way string) error {
 		}
 	}
 	for _, h := range configuration {
-		s.Runs.header.Add(header.ForwardPrefix+h[0], h[1])
+		s.runs.header.Add(header.ForwardPrefix+h[0], h[1])
 	}
-	s.Runs.payload = `{ "order" : "` + strings.Repeat("0123456789abcde ", 100<<10/16) + `" }`
+	s.runs.payload = `{ "order" : "` + strings.Repeat("0123456789abcde ", 100<<10/16) + `" }`
 	times, err := 0, error(nil)
 	switch way {
 	case "tried three times":
@@ -45,7 +45,7 @@ func (s *Scenario) deadConfigured(way string) error {
 	if s.Bound("headers", "failure_callback") == "" {
 		err = s.deadRun()
 	} else {
-		err = s.DeadRunWithCallback()
+		err = s.deadRunWithCallback()
 	}
 	if err != nil || times == 0 {
 		return err
@@ -64,12 +64,12 @@ func (s *Scenario) shows(item any, pointer, message, want string) error {
 // deadOfAnother makes a dead-lettered run of another workflow and then restores the
 // scenario's own run.
 func (s *Scenario) deadOfAnother() error {
-	runs, named := s.Runs, s.Named["the workflow"]
+	runs, named := s.runs, s.Named["the workflow"]
 	delete(s.Named, "the workflow")
 	err := s.deadRun()
 	s.Named["the workflow"] = named
-	runs.header, runs.number = s.Runs.header, s.Runs.number
-	s.Runs = runs
+	runs.header, runs.number = s.runs.header, s.runs.number
+	s.runs = runs
 	return err
 }
 
@@ -81,9 +81,9 @@ func (s *Scenario) deadWithFailingCallback(status int) error {
 
 // callbackNotSucceeded reads the entry three times, a second apart: the state may be stored late.
 func (s *Scenario) callbackNotSucceeded() error {
-	answered := s.Runs.Callback.Look()[0].Status.Load()
+	answered := s.runs.callback.Look()[0].Status.Load()
 	for range 3 {
-		entry, err := s.buried(s.Runs.Id)
+		entry, err := s.buried(s.runs.id)
 		if err != nil {
 			return err
 		}
@@ -107,7 +107,7 @@ func (s *Scenario) callbackNotSucceeded() error {
 var entryFields = slices.DeleteFunc(slices.Concat(check.EntryFields, check.EntryHeaders), func(f check.Field) bool { return f.Name == "failureCallbackInfo" })
 
 func (s *Scenario) entryHasAll() error {
-	return s.hasAll(s.Runs.entry, "/", entryFields, "failureCallback")
+	return s.hasAll(s.runs.entry, "/", entryFields, "failureCallback")
 }
 
 // hasAll checks that an item has all fields of a table but one.
@@ -130,7 +130,7 @@ func (s *Scenario) readQueueAgain() error {
 	return s.readQueue()
 }
 
-func (s *Scenario) entryIsSame() error { return s.sameEntry(s.Runs.entries[0], s.Runs.entry) }
+func (s *Scenario) entryIsSame() error { return s.sameEntry(s.runs.entries[0], s.runs.entry) }
 
 // sameEntry compares two readings of an entry. The outcome of the failure callback may change
 // until it is a success.
@@ -163,7 +163,7 @@ func (s *Scenario) sameEntry(before, now any) error {
 
 // sameEntries requires each of the entries once in the list, as it was read before.
 func (s *Scenario) sameEntries(want []any) error {
-	l := &s.Runs.listed
+	l := &s.runs.listed
 	if err := s.ListedOnce(l, want, entryID); err != nil {
 		return err
 	}
@@ -183,13 +183,13 @@ func (s *Scenario) sameEntries(want []any) error {
 // entryConfiguration looks for the number of retries in the header of the entry, ignoring
 // the case of the header's name.
 func (s *Scenario) entryConfiguration() error {
-	sent, _ := check.At(s.Runs.entry, "/header")
+	sent, _ := check.At(s.runs.entry, "/header")
 	m, _ := sent.(map[string]any)
 	for name, values := range m {
 		list, _ := values.([]any)
-		if s.isHeader(name, header.Retries) && slices.Contains(list, any(s.Runs.header.Get(header.Retries))) {
+		if s.isHeader(name, header.Retries) && slices.Contains(list, any(s.runs.header.Get(header.Retries))) {
 			return nil
 		}
 	}
-	return s.FailureAt(s.Runs.entry, "/header", "the header of the entry lacks the configuration", header.Retries+": "+s.Runs.header.Get(header.Retries))
+	return s.FailureAt(s.runs.entry, "/header", "the header of the entry lacks the configuration", header.Retries+": "+s.runs.header.Get(header.Retries))
 }

@@ -30,7 +30,7 @@ func eventStates(events []any) string {
 
 // eventuallyEvent waits for an event of the run.
 func (s *Scenario) eventuallyEvent(what string, fits func(any) bool) error {
-	return s.eventually("the event "+what, s.Runs.Id, func(events []any) error {
+	return s.eventually("the event "+what, s.runs.id, func(events []any) error {
 		if slices.ContainsFunc(events, fits) {
 			return nil
 		}
@@ -50,8 +50,8 @@ func (s *Scenario) eventually(what, run string, judge func(events []any) error) 
 	})
 }
 
-// RunRecorded waits for a state in the log of the run, at any position.
-func (s *Scenario) RunRecorded(want string) error {
+// runRecorded waits for a state in the log of the run, at any position.
+func (s *Scenario) runRecorded(want string) error {
 	return s.eventuallyEvent("the event "+want, inState(want))
 }
 
@@ -65,7 +65,7 @@ func (s *Scenario) messageRecorded(want string) error {
 // ended waits until the log of the run has the end state want.
 func (s *Scenario) ended(want string) error {
 	return s.Await("the end "+want, s.RunBudget(), func() error {
-		events, err := s.EventsOf(s.Runs.Id)
+		events, err := s.EventsOf(s.runs.id)
 		if err != nil || slices.ContainsFunc(events, inState(want)) {
 			return err
 		}
@@ -78,9 +78,9 @@ func inState(states ...string) func(e any) bool {
 	return func(e any) bool { return slices.Contains(states, eventState(e)) }
 }
 
-// RunSucceeds waits until the log shows the success of the run. Another end fails only when
+// runSucceeds waits until the log shows the success of the run. Another end fails only when
 // the budget is spent, since events may be logged late.
-func (s *Scenario) RunSucceeds() error { return s.ended("RUN_SUCCESS") }
+func (s *Scenario) runSucceeds() error { return s.ended("RUN_SUCCESS") }
 
 func (s *Scenario) runFails() error { return s.ended("RUN_FAILED") }
 
@@ -99,7 +99,7 @@ func (s *Scenario) settled(judge func() error) error {
 // check judges the log of the run. Nothing follows from an empty log.
 func (s *Scenario) check(judge func(events []any) error) error {
 	return s.settled(func() error {
-		events, err := s.EventsOf(s.Runs.Id)
+		events, err := s.EventsOf(s.runs.id)
 		if err != nil {
 			return err
 		}
@@ -165,10 +165,10 @@ func (s *Scenario) createdBeforeDelivered() error {
 // triedBeforeFailed compares times in real time only: the receiver uses the local clock,
 // which is not comparable with a moved one.
 func (s *Scenario) triedBeforeFailed(n int) error {
-	if got := s.Runs.peer.Executions(onlyStep); got != n {
+	if got := s.runs.peer.Executions(onlyStep); got != n {
 		return s.Failure("tries of the step", strconv.Itoa(n), strconv.Itoa(got))
 	}
-	all := s.Runs.peer.Endpoint.Look()
+	all := s.runs.peer.Endpoint.Look()
 	return s.check(func(events []any) error {
 		for _, e := range events {
 			failed, _ := check.Integer(e, "/time")
@@ -213,7 +213,7 @@ func (s *Scenario) neverExecuted(name string) error {
 	if err := s.AwaitQuiet(nil); err != nil {
 		return err
 	}
-	if n := s.Runs.peer.Executions(name); n > 0 {
+	if n := s.runs.peer.Executions(name); n > 0 {
 		return s.Failure("executions of the step "+name, "none", strconv.Itoa(n))
 	}
 	return nil
@@ -224,7 +224,7 @@ func (s *Scenario) namesInvoker() error {
 	if _, err := s.Binding("fields.log", "invoker_run_id"); err != nil {
 		return err
 	}
-	own := map[string]string{"invoker_run_id": s.Runs.Id, "invoker_url": s.Runs.peer.Endpoint.URL}
+	own := map[string]string{"invoker_run_id": s.runs.id, "invoker_url": s.runs.peer.Endpoint.URL}
 	if err := s.eachEvent(func(e any) error {
 		created, _ := check.At(e, "/workflowCreatedAt")
 		own["invoker_created_at"] = harness.Plain(created)
@@ -233,7 +233,7 @@ func (s *Scenario) namesInvoker() error {
 		return err
 	}
 	return s.settled(func() error {
-		events, err := s.EventsOf(s.Runs.Id + "_invoked")
+		events, err := s.EventsOf(s.runs.id + "_invoked")
 		if err != nil {
 			return err
 		}

@@ -17,14 +17,14 @@ import (
 
 // grouping holds the URL groups of a scenario.
 type grouping struct {
-	Name   string
+	name   string
 	other  string
 	others int
 	times  int // messages published to it
 }
 
 var groupSteps = []step{
-	{"Given", `a URL group with the endpoints? (".+")`, (*Scenario).MakeGroup},
+	{"Given", `a URL group with the endpoints? (".+")`, (*Scenario).makeGroup},
 	{"Given", `another URL group with the endpoints? (".+")`, (*Scenario).anotherGroup},
 	{"Given", `another URL group with a longer name and the endpoint (".+")`, (*Scenario).longerGroup},
 	{"Given", `the group is updated with the default headers:`, (*Scenario).groupDefaults},
@@ -57,35 +57,35 @@ func (s *Scenario) newGroup(name, endpoints string) error {
 	return err
 }
 
-// MakeGroup creates the URL group of the scenario from the quoted nicknames of its endpoints.
-func (s *Scenario) MakeGroup(endpoints string) error {
-	s.Group.Name = s.Name("group")
-	return s.newGroup(s.Group.Name, endpoints)
+// makeGroup creates the URL group of the scenario from the quoted nicknames of its endpoints.
+func (s *Scenario) makeGroup(endpoints string) error {
+	s.group.name = s.Name("group")
+	return s.newGroup(s.group.name, endpoints)
 }
 
 // ownGroup makes sure that there is a group to update: one that the driver creates, or the
 // one of the target file.
 func (s *Scenario) ownGroup() error {
-	if s.Group.Name != "" {
+	if s.group.name != "" {
 		return nil
 	}
-	err := s.MakeGroup(`"alpha"`)
+	err := s.makeGroup(`"alpha"`)
 	if fixture := s.Suite.Target.Fixtures.URLGroup.Name; err != nil && fixture != "" {
-		s.Group.Name, err = fixture, nil
+		s.group.name, err = fixture, nil
 	}
 	return err
 }
 
 func (s *Scenario) anotherGroup(endpoints string) error {
-	s.Group.others++
-	s.Group.other = s.Name(fmt.Sprintf("other%d", s.Group.others))
-	return s.newGroup(s.Group.other, endpoints)
+	s.group.others++
+	s.group.other = s.Name(fmt.Sprintf("other%d", s.group.others))
+	return s.newGroup(s.group.other, endpoints)
 }
 
 // longerGroup creates a group whose name begins with the name of the scenario's first group.
 func (s *Scenario) longerGroup(endpoints string) error {
-	s.Group.other = s.Group.Name + "2"
-	return s.newGroup(s.Group.other, endpoints)
+	s.group.other = s.group.name + "2"
+	return s.newGroup(s.group.other, endpoints)
 }
 
 // groupDefaults sends the documented PATCH with the headers of a table; several values are an array. It
@@ -116,7 +116,7 @@ func (s *Scenario) groupDefaults(t *godog.Table) error {
 	if err != nil {
 		return harness.Fault("", "%v", err)
 	}
-	a, err := s.Demand(harness.Request{Operation: "updateURLGroup", Vars: map[string]string{"urlGroupName": s.Group.Name}, Body: body})
+	a, err := s.Demand(harness.Request{Operation: "updateURLGroup", Vars: map[string]string{"urlGroupName": s.group.name}, Body: body})
 	if a != nil {
 		s.Observe("group.update.status", fmt.Sprint(a.Status))
 	}
@@ -125,13 +125,13 @@ func (s *Scenario) groupDefaults(t *godog.Table) error {
 
 func (s *Scenario) publishToOther() error {
 	s.publish.body = []byte("message of the other group of " + s.Key)
-	return s.published(s.Group.other, "")
+	return s.published(s.group.other, "")
 }
 
 func (s *Scenario) publishToGroup(where string) error {
-	s.Group.times++
-	s.publish.body = fmt.Appendf(nil, "message %d of %s", s.Group.times, s.Key)
-	return s.published(s.Group.Name, tokenIn[where])
+	s.group.times++
+	s.publish.body = fmt.Appendf(nil, "message %d of %s", s.group.times, s.Key)
+	return s.published(s.group.name, tokenIn[where])
 }
 
 // publishTwice waits for the first message at every endpoint before it publishes the

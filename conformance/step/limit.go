@@ -56,7 +56,7 @@ type asked struct {
 
 var limitSteps = []step{
 	{"Given", `a plugin configuration without "([\w.]+)"`, (*Scenario).configurationWithout},
-	{"Given", `a route limited to (\d+) requests per "(\w+)" by the "([\w-]+)" algorithm`, (*Scenario).LimitedRoute},
+	{"Given", `a route limited to (\d+) requests per "(\w+)" by the "([\w-]+)" algorithm`, (*Scenario).limitedRoute},
 	{"Given", `a second strategy limits the path "([^"]+)" to (\d+) requests`, (*Scenario).secondStrategy},
 	{"Given", `the plugin is configured with:`, (*Scenario).configurePlugin},
 	{"Given", `one client has used up its limit( late in a window)?`, (*Scenario).usedUp},
@@ -86,9 +86,9 @@ const (
 	user        = "X-User"
 )
 
-// LimitedRoute makes a configuration with one strategy for all routes. The storage is
+// limitedRoute makes a configuration with one strategy for all routes. The storage is
 // an endpoint that forwards everything, so that the requests to it can be checked.
-func (s *Scenario) LimitedRoute(tokens int, window, algorithm string) error {
+func (s *Scenario) limitedRoute(tokens int, window, algorithm string) error {
 	if _, err := s.Driver("plugin"); err != nil && s.Suite.Plugin == nil {
 		return err
 	}
@@ -153,7 +153,7 @@ func (s *Scenario) limiter() map[string]any {
 }
 
 func (s *Scenario) configurationWithout(key string) error {
-	if err := s.LimitedRoute(3, "1h", "fixed-window"); err != nil {
+	if err := s.limitedRoute(3, "1h", "fixed-window"); err != nil {
 		return err
 	}
 	var v any = s.plugin.config
@@ -217,8 +217,8 @@ func (s *Scenario) startHost() error {
 	return err
 }
 
-// AskHost sends one request to the host application.
-func (s *Scenario) AskHost(method, path, client string) error {
+// askHost sends one request to the host application.
+func (s *Scenario) askHost(method, path, client string) error {
 	if err := s.startHost(); err != nil {
 		return err
 	}
@@ -255,7 +255,7 @@ func (s *Scenario) AskHost(method, path, client string) error {
 
 func (s *Scenario) burst(n int, method, path, client string) error {
 	for range n {
-		if err := s.AskHost(method, path, client); err != nil {
+		if err := s.askHost(method, path, client); err != nil {
 			return err
 		}
 	}
@@ -448,7 +448,7 @@ func (s *Scenario) sendAgain() (bool, error) {
 		return false, nil
 	}
 	for _, a := range s.plugin.asked {
-		if err := s.AskHost(a.method, a.path, "again-"+a.client); err != nil {
+		if err := s.askHost(a.method, a.path, "again-"+a.client); err != nil {
 			return false, err
 		}
 		if err := s.Clock.Wait(s.Context, a.pause); err != nil {

@@ -35,7 +35,7 @@ var logSteps = []step{
 
 // readLogs reads the logs of the run.
 func (s *Scenario) readLogs() error {
-	if s.Runs.Id == "" {
+	if s.runs.id == "" {
 		return s.readFirst("message logs", "")
 	}
 	if err := s.logged(); err != nil {
@@ -43,12 +43,12 @@ func (s *Scenario) readLogs() error {
 	}
 	filters := map[string]string{}
 	if s.Bound("logs", "run_id") != "" {
-		filters["run_id"] = s.Runs.Id
+		filters["run_id"] = s.runs.id
 	}
 	return s.settled(func() error {
 		err := s.read("message logs", 0, filters)
 		if err == nil {
-			s.Asked = s.Runs.listed.Responses[0]
+			s.Asked = s.runs.listed.Responses[0]
 			_, err = s.own()
 		}
 		return err
@@ -58,7 +58,7 @@ func (s *Scenario) readLogs() error {
 // logged waits until the log of a failed run shows the failure: the dead letter queue may
 // show it earlier.
 func (s *Scenario) logged() error {
-	if s.Runs.entry == nil {
+	if s.runs.entry == nil {
 		return nil
 	}
 	if err := s.Assume(s.runFails(), "REQ-LOG-009"); err != nil {
@@ -68,27 +68,27 @@ func (s *Scenario) logged() error {
 }
 
 func (s *Scenario) readLogsPaged(at string) error {
-	if err := s.know(s.Runs.Id); err != nil {
+	if err := s.know(s.runs.id); err != nil {
 		return err
 	}
-	size := len(s.Runs.known)
+	size := len(s.runs.known)
 	if at != "all" {
 		size, _ = strconv.Atoi(at)
 	}
-	return s.read("message logs", size, map[string]string{"run_id": s.Runs.Id})
+	return s.read("message logs", size, map[string]string{"run_id": s.runs.id})
 }
 
 // readLogsRacing triggers runs between the pages. Events that are newer than the first page
 // may be listed or not; each older event must be listed once.
 func (s *Scenario) readLogsRacing(size int) error {
-	if err := s.know(s.Runs.Id); err != nil {
+	if err := s.know(s.runs.id); err != nil {
 		return err
 	}
-	return s.read("message logs", size, map[string]string{"url": s.Runs.peer.Endpoint.URL}, func() error {
-		if len(s.Runs.ids) > 3 {
+	return s.read("message logs", size, map[string]string{"url": s.runs.peer.Endpoint.URL}, func() error {
+		if len(s.runs.ids) > 3 {
 			return nil
 		}
-		_, err := s.trigger(s.Runs.peer, "{}")
+		_, err := s.trigger(s.runs.peer, "{}")
 		return err
 	})
 }
@@ -114,9 +114,9 @@ func (s *Scenario) cursorIsString() error {
 
 // own returns the listed events of the run. It is a failure when there are none.
 func (s *Scenario) own() ([]any, error) {
-	list := s.Runs.listed.Of(s.Runs.Id)
+	list := s.runs.listed.Of(s.runs.id)
 	if len(list) == 0 {
-		return nil, s.FailureOf(&s.Runs.listed, "the list has no event of the run", "events of "+s.Runs.Id, fmt.Sprintf("%d events of others", len(s.Runs.listed.Items)))
+		return nil, s.FailureOf(&s.runs.listed, "the list has no event of the run", "events of "+s.runs.id, fmt.Sprintf("%d events of others", len(s.runs.listed.Items)))
 	}
 	return list, nil
 }
@@ -158,18 +158,18 @@ func (s *Scenario) documentedStates() error {
 
 func (s *Scenario) everyOnce(what string) error {
 	if what == "entry" {
-		return s.sameEntries(s.Runs.entries)
+		return s.sameEntries(s.runs.entries)
 	}
-	return s.sameEvents(s.Runs.known)
+	return s.sameEvents(s.runs.known)
 }
 
 // sameEvents requires each of the events once in the list, as it was read before.
 func (s *Scenario) sameEvents(want []any) error {
-	return s.ListedOnce(&s.Runs.listed, want, s.EventKey())
+	return s.ListedOnce(&s.runs.listed, want, s.EventKey())
 }
 
 func (s *Scenario) listEnds(open string) error {
-	l := &s.Runs.listed
+	l := &s.runs.listed
 	if last := l.Cursors[len(l.Cursors)-1]; last != "-" && (last != "" || open == "") {
 		return s.FailureOf(l, "the last page", "no cursor"+open, strconv.Quote(last))
 	}
@@ -191,11 +191,11 @@ func (s *Scenario) twoRuns() error {
 	if err := s.finishedRun(); err != nil {
 		return err
 	}
-	first := s.Runs.peer
+	first := s.runs.peer
 	if err := harness.InTurn(s.nextWorkflow, s.finishedRun); err != nil {
 		return err
 	}
-	s.Runs.Child = first
+	s.runs.child = first
 	return nil
 }
 
@@ -205,7 +205,7 @@ func (s *Scenario) know(runs ...string) error {
 	if err := s.logged(); err != nil {
 		return err
 	}
-	s.Runs.known = nil
+	s.runs.known = nil
 	for _, id := range runs {
 		var events []any
 		err := s.settled(func() (err error) {
@@ -217,7 +217,7 @@ func (s *Scenario) know(runs ...string) error {
 		if len(events) == 0 {
 			return err
 		}
-		s.Runs.known = append(s.Runs.known, events...)
+		s.runs.known = append(s.runs.known, events...)
 	}
 	return nil
 }
@@ -232,14 +232,14 @@ func (s *Scenario) lacks(what string, events []any) error {
 // filterLogsByDate filters by the time of the last event of the first run as the end, or of the first
 // one of the second run as the start: both ends of the range are inclusive.
 func (s *Scenario) filterLogsByDate(end string) error {
-	if err := s.know(s.Runs.ids...); err != nil {
+	if err := s.know(s.runs.ids...); err != nil {
 		return err
 	}
-	known := harness.Listing{Items: s.Runs.known}
-	t, _ := bounds(known.Of(s.Runs.ids[1]))
+	known := harness.Listing{Items: s.runs.known}
+	t, _ := bounds(known.Of(s.runs.ids[1]))
 	name, fits := "from", func(e any) bool { x, _ := check.Integer(e, "/time"); return x >= t }
 	if end == "end" {
-		_, t = bounds(known.Of(s.Runs.ids[0]))
+		_, t = bounds(known.Of(s.runs.ids[0]))
 		name, fits = "to", func(e any) bool { x, _ := check.Integer(e, "/time"); return x <= t }
 	}
 	filters := s.recent("message logs")
@@ -263,11 +263,11 @@ func bounds(events []any) (low, high int64) {
 // no item that does not match. The known items were read separately before, so that it finds
 // filters that list too few items as well as filters that list too many.
 func (s *Scenario) holdsFitting(list string) error {
-	known, judge := s.Runs.known, s.sameEvents
+	known, judge := s.runs.known, s.sameEvents
 	if list == "queue" {
-		known, judge = s.Runs.entries, s.sameEntries
+		known, judge = s.runs.entries, s.sameEntries
 	}
-	l := &s.Runs.listed
+	l := &s.runs.listed
 	misfit := func(item any) bool { return !l.Fits(item) }
 	if i := slices.IndexFunc(l.Items, misfit); i >= 0 {
 		return s.FailureOf(l.Items[i], "the filtered list holds an item that does not fit", "only what fits", harness.Shown(l.Items[i]))
@@ -296,8 +296,8 @@ func (s *Scenario) answersEmpty(name string) error {
 }
 
 func (s *Scenario) listEmpty() error {
-	if n := len(s.Runs.listed.Items); n > 0 {
-		return s.FailureOf(&s.Runs.listed, "the list", "nothing", fmt.Sprintf("%d items, such as %s", n, harness.Shown(s.Runs.listed.Items[0])))
+	if n := len(s.runs.listed.Items); n > 0 {
+		return s.FailureOf(&s.runs.listed, "the list", "nothing", fmt.Sprintf("%d items, such as %s", n, harness.Shown(s.runs.listed.Items[0])))
 	}
 	return nil
 }

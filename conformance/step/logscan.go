@@ -22,7 +22,7 @@ var logScanSteps = []step{
 func (s *Scenario) cursorsAreStrings(of string) error {
 	pages := []*harness.Response{s.Asked}
 	if of == "the cursor of every page" {
-		pages = s.Runs.listed.Responses
+		pages = s.runs.listed.Responses
 	}
 	for _, s.Asked = range pages {
 		if err := s.cursorIsString(); err != nil {
@@ -33,14 +33,14 @@ func (s *Scenario) cursorsAreStrings(of string) error {
 }
 
 func (s *Scenario) onlyOwn(others string) error {
-	pointer, own, name := "/workflowRunId", s.Runs.Id, "an event"
+	pointer, own, name := "/workflowRunId", s.runs.id, "an event"
 	if others == "entry of another workflow" {
 		if _, err := s.Binding("dlq", "url"); err != nil { // nothing was filtered
 			return err
 		}
-		pointer, own, name = "/workflowUrl", s.Runs.peer.Endpoint.URL, "an entry"
+		pointer, own, name = "/workflowUrl", s.runs.peer.Endpoint.URL, "an entry"
 	}
-	for _, item := range s.Runs.listed.Items {
+	for _, item := range s.runs.listed.Items {
 		if err := s.Equal(item, pointer, name+" that the filter excludes was listed", own); err != nil {
 			return err
 		}

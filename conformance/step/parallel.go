@@ -57,9 +57,9 @@ func (s *Scenario) publishManyAtOnce(n int) error {
 
 func (s *Scenario) publishToGroupsAtOnce(n int) error {
 	return atOnce(2*n, func(i int) error {
-		group := s.Group.Name
+		group := s.group.name
 		if i%2 == 1 {
-			group = s.Group.other
+			group = s.group.other
 		}
 		return s.publishBody(group, messageOf(group, i/2))
 	})
@@ -94,9 +94,9 @@ func (s *Scenario) receivesEachMessage(n int) error {
 }
 
 func (s *Scenario) eachReceivesMessages(endpoints string, n int, other string) error {
-	group := s.Group.Name
+	group := s.group.name
 	if other != "" {
-		group = s.Group.other
+		group = s.group.other
 	}
 	for _, name := range harness.QuotedNames(endpoints) {
 		if err := s.receivesAll(name, group, n); err != nil {

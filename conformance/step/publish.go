@@ -145,8 +145,8 @@ func (s *Scenario) optionValue(value string) (string, error) {
 	case value == "{other key}":
 		return s.Name("other"), nil
 	case value == "{chosen run}":
-		s.Runs.restarted.chosen = "wfr_" + s.Key + "chosen"
-		return s.Runs.restarted.chosen, nil
+		s.runs.restarted.chosen = "wfr_" + s.Key + "chosen"
+		return s.runs.restarted.chosen, nil
 	case strings.HasSuffix(value, " callback}"):
 		e := s.Endpoint(strings.Trim(value, "{}"))
 		e.Aside = true

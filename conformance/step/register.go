@@ -18,9 +18,9 @@ type Scenario struct {
 	*harness.Scenario
 
 	publish  publishing
-	Group    grouping
+	group    grouping
 	flow     flowing
-	Runs     running
+	runs     running
 	stats    statistics
 	searched searching
 	plugin   hostState

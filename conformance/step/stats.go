@@ -37,9 +37,9 @@ var statsSteps = []step{
 	{"Then", `the workflow series "(\w+)" has not risen`, (*Scenario).seriesNotRisen},
 }
 
-// GetStats reads the statistics and records the target's time, with which later steps
+// getStats reads the statistics and records the target's time, with which later steps
 // compare the newest point and the days.
-func (s *Scenario) GetStats(period string) (*harness.Response, error) {
+func (s *Scenario) getStats(period string) (*harness.Response, error) {
 	if s.User == "" {
 		return nil, harness.Inconclusive(report.FixtureUnsatisfied, "fixtures.stats_user_id: whose statistics")
 	}
@@ -56,7 +56,7 @@ func (s *Scenario) GetStats(period string) (*harness.Response, error) {
 }
 
 func (s *Scenario) statsBefore() error {
-	a, err := s.GetStats("")
+	a, err := s.getStats("")
 	if err == nil {
 		s.stats.before = a.JSON
 	}
@@ -64,7 +64,7 @@ func (s *Scenario) statsBefore() error {
 }
 
 func (s *Scenario) readStats(period string) (err error) {
-	s.stats.now, err = s.GetStats(period)
+	s.stats.now, err = s.getStats(period)
 	s.Asked = s.stats.now
 	return err
 }
@@ -303,8 +303,8 @@ func (s *Scenario) deliveredMessage() error {
 }
 
 func (s *Scenario) hasBeenCancelled() error {
-	if err := s.CancelRun(); err != nil {
+	if err := s.cancelRun(); err != nil {
 		return err
 	}
-	return s.Assume(s.RunRecorded("RUN_CANCELED"), "REQ-LOG-021")
+	return s.Assume(s.runRecorded("RUN_CANCELED"), "REQ-LOG-021")
 }

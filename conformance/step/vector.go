@@ -21,7 +21,7 @@ type vectorizing struct {
 
 var vectorSteps = []step{
 	{"Given", `the information about the vector index as it is now`, (*Scenario).infoBefore},
-	{"Given", `the vectors (".+") in a namespace of their own`, (*Scenario).SomeVectors},
+	{"Given", `the vectors (".+") in a namespace of their own`, (*Scenario).someVectors},
 	{"When", `the information about the vector index is read`, (*Scenario).readInfo},
 	{"When", `the information about the vector index is read until it has moved`, (*Scenario).readInfoMoved},
 	{"Then", `the totals are the sums over the namespaces`, (*Scenario).totalsAreSums},
@@ -46,8 +46,8 @@ func (s *Scenario) readInfo() error {
 	return err
 }
 
-// SomeVectors calls the driver that puts vectors into a namespace, with the dimension of the index.
-func (s *Scenario) SomeVectors(names string) error {
+// someVectors calls the driver that puts vectors into a namespace, with the dimension of the index.
+func (s *Scenario) someVectors(names string) error {
 	if _, err := s.Driver("vectors"); err != nil {
 		return err
 	}
