@@ -30,7 +30,6 @@ var combinationSteps = []step{
 	{"Then", `the message and the times of the entry are those of the log`, (*Scenario).entryAgrees},
 	{"Then", `different steps have different messages, and each message has one creation`, (*Scenario).messagesDiffer},
 	{"Then", `the creation of each message is between that of the run and the event`, (*Scenario).timesInOrder},
-	{"Then", `no page holds more than (\d+) (?:entries|events)`, (*Scenario).pagesHold},
 	{"Given", `the workflow returns (.+)`, (*Scenario).returns},
 	{"Given", `the invoked workflow always fails with status (\d+)`, (*Scenario).invokedFails},
 	{"Then", `the invoked run is in the dead letter queue`, (*Scenario).invokedIsDead},
@@ -384,16 +383,6 @@ func (s *Scenario) timesInOrder() error {
 		}
 		return nil
 	})
-}
-
-func (s *Scenario) pagesHold(n int) error {
-	l := &s.runs.listed
-	for i, page := range l.Pages {
-		if len(page) > n {
-			return l.Responses[i].Fails("/"+harness.ListField[l.Operation], "the page holds more than was asked for", fmt.Sprintf("at most %d", n), strconv.Itoa(len(page)))
-		}
-	}
-	return nil
 }
 
 func (s *Scenario) returns(value string) {

@@ -33,9 +33,7 @@ var dlqSteps = []step{
 	{"Then", `the run is not in the dead letter queue`, (*Scenario).notDead},
 	{"Then", `the run has exactly (\d+) entr(?:y|ies) in the dead letter queue`, (*Scenario).entriesOfRun},
 	{"Then", `the (entry|entry of the new run|entry of the message|answer|message|callback) holds:`, (*Scenario).itemHolds},
-	{"Then", `the entry has all fields of the table but failureCallback`, (*Scenario).entryHasAll},
 	{"Then", `the entry has the same id and the same times`, (*Scenario).entryIsSame},
-	{"Then", `the entry carries the configuration headers of the run`, (*Scenario).entryConfiguration},
 	{"Then", `the entry does not say that the failure callback succeeded`, (*Scenario).callbackNotSucceeded},
 	{"Then", `the date is inclusive`, (*Scenario).dateIsInclusive},
 	{"Then", `the entry holds the outcome of the failure callback`, (*Scenario).callbackStored},
@@ -202,7 +200,7 @@ func (s *Scenario) twoDeadRuns() error {
 // of the queue, which may have entries of other scenarios.
 func (s *Scenario) readQueue() error {
 	if s.runs.id == "" {
-		return s.readFirst("dead letter queue", "")
+		return s.readAny("dead letter queue")
 	}
 	entries, err := s.EntriesOf(s.runs.id)
 	switch {

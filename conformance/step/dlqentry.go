@@ -106,23 +106,6 @@ func (s *Scenario) callbackNotSucceeded() error {
 // entryFields are the fields of an entry but the outcome of its failure callback, which may change.
 var entryFields = slices.DeleteFunc(slices.Concat(check.EntryFields, check.EntryHeaders), func(f check.Field) bool { return f.Name == "failureCallbackInfo" })
 
-func (s *Scenario) entryHasAll() error {
-	return s.hasAll(s.runs.entry, "/", entryFields, "failureCallback")
-}
-
-// hasAll checks that an item has all fields of a table but one.
-func (s *Scenario) hasAll(item any, prefix string, table []check.Field, except string) error {
-	for _, f := range table {
-		if f.Name == except {
-			continue
-		}
-		if err := s.CheckField(item, prefix+f.Name, f.Kind); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
 func (s *Scenario) readQueueAgain() error {
 	if err := s.Clock.Wait(s.Context, 150*time.Millisecond); err != nil {
 		return err
@@ -178,18 +161,4 @@ func (s *Scenario) sameEntries(want []any) error {
 		}
 	}
 	return nil
-}
-
-// entryConfiguration looks for the number of retries in the header of the entry, ignoring
-// the case of the header's name.
-func (s *Scenario) entryConfiguration() error {
-	sent, _ := check.At(s.runs.entry, "/header")
-	m, _ := sent.(map[string]any)
-	for name, values := range m {
-		list, _ := values.([]any)
-		if s.isHeader(name, header.Retries) && slices.Contains(list, any(s.runs.header.Get(header.Retries))) {
-			return nil
-		}
-	}
-	return s.FailureAt(s.runs.entry, "/header", "the header of the entry lacks the configuration", header.Retries+": "+s.runs.header.Get(header.Retries))
 }

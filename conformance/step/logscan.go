@@ -6,30 +6,13 @@ import (
 	"strings"
 
 	"github.com/understudy-mock/understudy/conformance/check"
-	"github.com/understudy-mock/understudy/conformance/harness"
 )
 
 // logScanSteps check complete runs: all their events, for every kind of end.
 var logScanSteps = []step{
 	{"Then", `no (event of another run|entry of another workflow) is listed`, (*Scenario).onlyOwn},
-	{"Then", `every event of the run has all fields of the tables`, (*Scenario).everyEventHasAll},
 	{"Then", `every message of the run is delivered`, (*Scenario).everyMessageDelivered},
 	{"Then", `one message of the run has the step type "(\w+)" in all its events, and no other has it`, (*Scenario).oneMessageOfType},
-}
-
-// cursorsAreStrings checks, of every page, also the last one, whose cursor may be absent or
-// empty but not null.
-func (s *Scenario) cursorsAreStrings(of string) error {
-	pages := []*harness.Response{s.Asked}
-	if of == "the cursor of every page" {
-		pages = s.runs.listed.Responses
-	}
-	for _, s.Asked = range pages {
-		if err := s.cursorIsString(); err != nil {
-			return err
-		}
-	}
-	return nil
 }
 
 func (s *Scenario) onlyOwn(others string) error {
@@ -46,20 +29,6 @@ func (s *Scenario) onlyOwn(others string) error {
 		}
 	}
 	return nil
-}
-
-// everyEventHasAll checks the fields of step information only where there is some:
-// run-level events have none.
-func (s *Scenario) everyEventHasAll() error {
-	return s.all(func(e any) error {
-		if err := s.hasAll(e, "/", check.EventFields, "nextDeliveryTime"); err != nil {
-			return err
-		}
-		if _, ok := check.At(e, "/stepInfo"); !ok {
-			return nil
-		}
-		return s.hasAll(e, "/stepInfo/", check.StepFields, "")
-	})
 }
 
 // everyMessageDelivered waits until each message that was created is delivered.

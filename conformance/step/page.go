@@ -20,6 +20,14 @@ func (s *Scenario) readFirst(list, size string) error {
 	return s.next(listed[list].operation, listed[list].section, size, "")
 }
 
+// readAny requests the first page of a list, which may be of other scenarios.
+func (s *Scenario) readAny(list string) error {
+	if err := s.readFirst(list, ""); err != nil {
+		return err
+	}
+	return s.Asked.Accepted()
+}
+
 // next requests the page of a cursor; "" is the first page.
 func (s *Scenario) next(op, section, size, cursor string) error {
 	query := map[string][]string{}
