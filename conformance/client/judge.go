@@ -350,7 +350,7 @@ func (x *execution) answered(c *Call, a *answer, sent int) *report.Failure {
 		if !failed && compare("", map[string]any{"valid": false}, a.value, false) != nil {
 			return fail("the signature was accepted", "a refusal", shown(a.value))
 		}
-		if failed && c.Error != nil {
+		if failed {
 			return x.failed(c, a)
 		}
 		return nil
