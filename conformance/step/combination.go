@@ -24,7 +24,6 @@ var combinationSteps = []step{
 	{"When", `the message has been sent as often as it must be`, (*Scenario).sendConfigured},
 	{"Then", `no endpoint is tried more often than the message allows`, (*Scenario).noMoreAttempts},
 	{"Given", `the run was restarted (once|twice) and failed again`, (*Scenario).restartedBefore},
-	{"When", `its entry is restarted, and then the entry of the new run`, (*Scenario).restartTwice},
 	{"Then", `the failed run has the events that it had before`, (*Scenario).logIsAsBefore},
 	{"Then", `the log of the new run is that of the failed one, but for its ids and times`, (*Scenario).logIsAlike},
 	{"Then", `the message and the times of the entry are those of the log`, (*Scenario).entryAgrees},
@@ -45,9 +44,9 @@ var configuration = [][2]string{{"X-Order", "order-7"}, {"X-Empty", ""}, {"X-Par
 
 // configured prepares a message with everything that a target could lose on one of its ways.
 func (s *Scenario) configured(way string) error {
-	s.publish.body = bytes.Repeat([]byte("0123456789abcde\n"), 100<<10/16)
+	s.prepared.body = bytes.Repeat([]byte("0123456789abcde\n"), 100<<10/16)
 	if way != "sent in a batch" { // whose bodies are text
-		s.publish.body = append(s.publish.body, "\xff\xfe\x00\x80"...)
+		s.prepared.body = append(s.prepared.body, "\xff\xfe\x00\x80"...)
 	}
 	for _, h := range configuration {
 		s.carry(header.ForwardPrefix+h[0], h[1])
@@ -57,7 +56,7 @@ func (s *Scenario) configured(way string) error {
 			return err
 		}
 	}
-	s.publish.want = map[string]int{theDestination: 1}
+	s.prepared.want = map[string]int{theDestination: 1}
 	if strings.HasPrefix(way, "delayed") {
 		if err := s.option(s.carry, header.Delay, "2 seconds"); err != nil {
 			return err
@@ -68,13 +67,13 @@ func (s *Scenario) configured(way string) error {
 		if err := s.makeGroup(`"alpha" and "beta"`); err != nil {
 			return err
 		}
-		s.publish.want = map[string]int{"alpha": 2, "beta": 1}
+		s.prepared.want = map[string]int{"alpha": 2, "beta": 1}
 		s.Endpoint("alpha").Answer(failing)
 		return s.option(s.carry, header.Retries, "1")
 	case way == "sent in a batch":
-		s.publish.batch = true
+		s.prepared.batch = true
 	case strings.HasSuffix(way, "tried three times"):
-		s.publish.want[theDestination] = 3
+		s.prepared.want[theDestination] = 3
 		s.Endpoint(theDestination).Answer(failing)
 		if err := s.option(s.carry, header.Retries, "2"); err != nil {
 			return err
@@ -83,13 +82,13 @@ func (s *Scenario) configured(way string) error {
 	if !strings.HasPrefix(way, "held by a key") {
 		return nil
 	}
-	prepared := s.publish
+	message := s.prepared
 	if err := s.pausedKey("", 0); err != nil {
 		return err
 	}
-	s.publish, s.flow.held = prepared, 1
-	s.publish.header.Set(s.Bound("headers", "flow_key"), s.flow.key)
-	s.publish.header.Set(s.Bound("headers", "flow_value"), s.FlowValue(harness.FlowValues[0]))
+	s.prepared, s.flow.held = message, 1
+	s.prepared.header.Set(s.Bound("headers", "flow_key"), s.flow.key)
+	s.prepared.header.Set(s.Bound("headers", "flow_value"), s.FlowValue(harness.FlowValues[0]))
 	return nil
 }
 
@@ -112,9 +111,9 @@ func (s *Scenario) sendConfigured() error {
 		destination = s.Endpoint(theDestination).URL + configuredPath
 	}
 	publish := func() error { return s.published(destination, "") }
-	if s.publish.batch {
+	if s.prepared.batch {
 		publish = func() error {
-			return s.postBatch([]map[string]any{{"destination": destination, "headers": s.publish.header, "body": string(s.publish.body)}})
+			return s.postBatch([]map[string]any{{"destination": destination, "headers": s.prepared.header, "body": string(s.prepared.body)}})
 		}
 	}
 	if err := publish(); err != nil {
@@ -125,7 +124,7 @@ func (s *Scenario) sendConfigured() error {
 			return s.Assume(err, "REQ-FLC-001")
 		}
 	}
-	for name, n := range s.publish.want {
+	for name, n := range s.prepared.want {
 		promisedBy := []string{"REQ-PUB-001", "REQ-PUB-002", "REQ-FLC-001"}
 		for tries := 1; tries <= n; tries++ {
 			if tries > 1 {
@@ -147,7 +146,7 @@ func (s *Scenario) sendConfigured() error {
 
 // noMoreAttempts counts at the endpoints that fail: a delivery that succeeded may be repeated.
 func (s *Scenario) noMoreAttempts() error {
-	for name, n := range s.publish.want {
+	for name, n := range s.prepared.want {
 		if n == 1 {
 			continue
 		}
@@ -159,16 +158,6 @@ func (s *Scenario) noMoreAttempts() error {
 		}
 	}
 	return nil
-}
-
-// restartTwice restarts the entry of the run, and the entry of the run that this creates. The
-// scenario's own run remains the first one.
-func (s *Scenario) restartTwice() error {
-	entry, err := s.restartAndFail()
-	if err != nil {
-		return err
-	}
-	return s.restartOK(entry, nil)
 }
 
 // restartAndFail restarts the entry of the run and returns that of the new run.
@@ -421,7 +410,7 @@ func (s *Scenario) anotherRun() error {
 func (s *Scenario) otherNotEnded() error {
 	own := s.runs.id
 	s.runs.id = s.runs.ids[len(s.runs.ids)-1]
-	err := s.notEnded()
+	err := s.holdsExactly(0, "")
 	s.runs.id = own
 	return err
 }
@@ -436,7 +425,7 @@ func (s *Scenario) readEverything() error {
 
 // credentialNowhere looks into all deliveries and answers so far, one delivery at least.
 func (s *Scenario) credentialNowhere() error {
-	if s.Named[theDestination] != nil && !s.publish.started.IsZero() {
+	if s.Named[theDestination] != nil && !s.prepared.started.IsZero() {
 		if err := s.arrives(); err != nil {
 			return s.Assume(err, "REQ-PUB-001")
 		}

@@ -17,18 +17,13 @@ import (
 )
 
 var dlqSteps = []step{
-	{"Given", `a dead-lettered run`, (*Scenario).deadRun},
-	{"Given", `a dead-lettered run with a failure callback`, (*Scenario).deadRunWithCallback},
-	{"Given", `a dead-lettered run of another workflow`, (*Scenario).deadOfAnother},
-	{"Given", `a dead-lettered run with a failure callback that is answered (\d+)`, (*Scenario).deadWithFailingCallback},
+	{"Given", `a dead-lettered run( of it| of another workflow| whose fault has been repaired)?`, (*Scenario).deadRunOf},
+	{"Given", `a dead-lettered run with a failure callback(?: that is answered (\d+))?`, (*Scenario).deadRunCalling},
 	{"Given", `(\d+) dead-lettered runs`, (*Scenario).deadRuns},
 	{"Given", `two dead-lettered runs that differ in everything`, (*Scenario).twoDeadRuns},
-	{"When", `the dead letter queue is read`, (*Scenario).readQueue},
-	{"When", `the dead letter queue is read (\d+) at a time`, (*Scenario).readEntriesPaged},
-	{"When", `the dead letter queue is read (\d+) at a time while another run fails`, (*Scenario).readEntriesRacing},
+	{"When", `the dead letter queue is read( again a little later)?`, (*Scenario).readQueueAfter},
 	{"When", `the failure callback has been answered`, (*Scenario).callbackAnswered},
 	{"When", `the dead letter queue is filtered by the (start|end) dates around its entries`, (*Scenario).filterQueueByDate},
-	{"When", `the dead letter queue is read again a little later`, (*Scenario).readQueueAgain},
 	{"Then", `the run is dead-lettered after (\d+) tries of its step`, (*Scenario).deadAfter},
 	{"Then", `the run is not in the dead letter queue`, (*Scenario).notDead},
 	{"Then", `the run has exactly (\d+) entr(?:y|ies) in the dead letter queue`, (*Scenario).entriesOfRun},
@@ -121,16 +116,34 @@ func (s *Scenario) deadRun() error {
 	return s.die()
 }
 
-// deadRunWithCallback makes a dead-lettered run whose failure callback is accepted with a
-// known answer, which its entry must contain.
-func (s *Scenario) deadRunWithCallback() error {
-	return s.deadWithCallback(receiver.Reply{Status: http.StatusAccepted, Body: "noted", Header: http.Header{"X-Noted": {"yes"}}})
+// deadRunOf makes a dead-lettered run of the workflow that the scenario has, or of one that always fails.
+func (s *Scenario) deadRunOf(what string) error {
+	switch what {
+	case " of it":
+		return s.die()
+	case " of another workflow":
+		return s.deadOfAnother()
+	}
+	err := s.deadRun()
+	if err == nil && what != "" {
+		s.runs.peer.Heal()
+	}
+	return err
 }
 
-func (s *Scenario) deadWithCallback(answer receiver.Reply) error {
+func (s *Scenario) deadRunWithCallback() error { return s.deadRunCalling("") }
+
+// deadRunCalling makes a dead-lettered run with a failure callback, which accepts the call unless status
+// says otherwise. Its entry must contain the answer.
+func (s *Scenario) deadRunCalling(status string) error {
 	name, err := s.Binding("headers", "failure_callback")
 	if err != nil {
 		return err
+	}
+	answer := receiver.Reply{Status: http.StatusAccepted, Body: "noted", Header: http.Header{"X-Noted": {"yes"}}}
+	if status != "" {
+		answer = receiver.Reply{Body: "broken"}
+		answer.Status, _ = strconv.Atoi(status)
 	}
 	s.runs.callback = s.Endpoint("failure callback")
 	s.runs.callback.Aside = true
@@ -214,34 +227,12 @@ func (s *Scenario) readQueue() error {
 	return nil
 }
 
-func (s *Scenario) readEntriesPaged(size int) error {
-	return s.read("dead letter queue", size, s.ofScenario())
-}
-
 // ofScenario is a filter for the workflow of the scenario; nil when the filter is not bound.
 func (s *Scenario) ofScenario() map[string]string {
 	if s.Bound("dlq", "url") == "" {
 		return nil
 	}
 	return map[string]string{"url": s.runs.peer.Endpoint.URL}
-}
-
-// readEntriesRacing adds an entry after the first page: the next page must continue after
-// the last entry, not at an offset that the new entry shifts.
-func (s *Scenario) readEntriesRacing(size int) error {
-	added := false
-	return s.read("dead letter queue", size, s.ofScenario(), func() error {
-		if added {
-			return nil
-		}
-		added = true
-		id, err := s.trigger(s.runs.peer, "{}")
-		if err != nil {
-			return err
-		}
-		_, err = s.buried(id)
-		return s.Assume(err, "REQ-DLQ-005")
-	})
 }
 
 func (s *Scenario) callbackAnswered() error {

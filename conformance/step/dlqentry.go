@@ -10,7 +10,6 @@ import (
 
 	"github.com/understudy-mock/understudy/conformance/check"
 	"github.com/understudy-mock/understudy/conformance/harness"
-	"github.com/understudy-mock/understudy/conformance/receiver"
 	"github.com/understudy-mock/understudy/conformance/table"
 	"github.com/understudy-mock/understudy/spec/header"
 )
@@ -73,12 +72,6 @@ func (s *Scenario) deadOfAnother() error {
 	return err
 }
 
-// deadWithFailingCallback makes a dead-lettered run whose failure callback fails too. Its
-// entry contains the state of the callback and must stay in the queue.
-func (s *Scenario) deadWithFailingCallback(status int) error {
-	return s.deadWithCallback(receiver.Reply{Status: status, Body: "broken"})
-}
-
 // callbackNotSucceeded reads the entry three times, a second apart: the state may be stored late.
 func (s *Scenario) callbackNotSucceeded() error {
 	answered := s.runs.callback.Look()[0].Status.Load()
@@ -106,9 +99,11 @@ func (s *Scenario) callbackNotSucceeded() error {
 // entryFields are the fields of an entry but the outcome of its failure callback, which may change.
 var entryFields = slices.DeleteFunc(slices.Concat(check.EntryFields, check.EntryHeaders), func(f check.Field) bool { return f.Name == "failureCallbackInfo" })
 
-func (s *Scenario) readQueueAgain() error {
-	if err := s.Clock.Wait(s.Context, 150*time.Millisecond); err != nil {
-		return err
+func (s *Scenario) readQueueAfter(while string) error {
+	if while != "" {
+		if err := s.Clock.Wait(s.Context, 150*time.Millisecond); err != nil {
+			return err
+		}
 	}
 	return s.readQueue()
 }

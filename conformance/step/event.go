@@ -84,6 +84,16 @@ func (s *Scenario) runSucceeds() error { return s.ended("RUN_SUCCESS") }
 
 func (s *Scenario) runFails() error { return s.ended("RUN_FAILED") }
 
+func (s *Scenario) runEnds(other, how string) error {
+	if other != "" {
+		s.runs.id = s.runs.restarted.run
+	}
+	if how == "fails" {
+		return s.runFails()
+	}
+	return s.runSucceeds()
+}
+
 // settled repeats a judgement of the log: in real time within timing.settle_budget, since a target
 // may write its log late. A moved clock stays where it is.
 func (s *Scenario) settled(judge func() error) error {
@@ -129,22 +139,20 @@ func (s *Scenario) checkEach(state string, judge func(e any, all []any) error) e
 	})
 }
 
-// counts requires a number of events in one of the states.
-func (s *Scenario) counts(what string, want int, states ...string) error {
-	return s.check(func(events []any) error {
+// holdsExactly counts the events of a state, or the ends of the run.
+func (s *Scenario) holdsExactly(want int, state string) error {
+	what, states := "events "+state, []string{state}
+	if state == "" {
+		what, states = "ends", endStates
+	}
+	return s.unlessOutwaited(s.check(func(events []any) error {
 		n := len(slices.DeleteFunc(slices.Clone(events), func(e any) bool { return !inState(states...)(e) }))
 		if n != want {
 			return s.FailureOf(events, what+" of the run", strconv.Itoa(want), fmt.Sprintf("%d: %s", n, eventStates(events)))
 		}
 		return nil
-	})
+	}))
 }
-
-func (s *Scenario) holdsExactly(want int, name string) error {
-	return s.unlessOutwaited(s.counts("events "+name, want, name))
-}
-
-func (s *Scenario) oneEnd() error { return s.counts("ends", 1, endStates...) }
 
 // createdBeforeDelivered compares times, not positions in the list: the order of events of
 // the same millisecond is not defined.

@@ -2,6 +2,7 @@ package step
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"maps"
@@ -61,10 +62,8 @@ var limitSteps = []step{
 	{"Given", `the plugin is configured with:`, (*Scenario).configurePlugin},
 	{"Given", `one client has used up its limit( late in a window)?`, (*Scenario).usedUp},
 	{"When", `the host application starts`, (*Scenario).startHost},
-	{"When", `(one client|another client|a client of the same name in capitals) sends (\d+) requests?`, (*Scenario).send},
+	{"When", `(one client|another client|a client of the same name in capitals) sends (\d+) requests?(?: with the method "(\w+)")?(?: to "([^"]+)")?`, (*Scenario).send},
 	{"When", `one client sends (\d+) requests with a pause of (\d+) milliseconds`, (*Scenario).sendsPausing},
-	{"When", `one client sends (\d+) requests with the method "(\w+)"`, func(s *Scenario, n int, method string) error { return s.burst(n, method, s.plugin.path, "ann") }},
-	{"When", `one client sends (\d+) requests to "([^"]+)"`, (*Scenario).sendsTo},
 	{"When", `one client sends a request to each of "([^"]+)" and "([^"]+)"`, (*Scenario).sendsToEach},
 	{"When", `two clients send 1 request each`, (*Scenario).twoClients},
 	{"When", `the same client sends (\d+) requests? (half a window|a window|two windows|three windows) later`, (*Scenario).sendsLater},
@@ -253,38 +252,30 @@ func (s *Scenario) askHost(method, path, client string) error {
 	return nil
 }
 
-func (s *Scenario) burst(n int, method, path, client string) error {
+func (s *Scenario) send(client string, n int, method, path string) error {
+	name := map[string]string{"one client": "ann", "another client": "anna", "a client of the same name in capitals": "ANN"}[client]
 	for range n {
-		if err := s.askHost(method, path, client); err != nil {
+		if err := s.askHost(cmp.Or(method, http.MethodGet), cmp.Or(path, s.plugin.path), name); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-func (s *Scenario) send(client string, n int) error {
-	name := map[string]string{"one client": "ann", "another client": "anna", "a client of the same name in capitals": "ANN"}[client]
-	return s.burst(n, http.MethodGet, s.plugin.path, name)
-}
-
-func (s *Scenario) sends(n int) error { return s.send("one client", n) }
-
-func (s *Scenario) sendsTo(n int, path string) error {
-	return s.burst(n, http.MethodGet, path, "ann")
-}
+func (s *Scenario) sends(n int) error { return s.send("one client", n, "", "") }
 
 func (s *Scenario) sendsToEach(a, b string) error {
-	if err := s.sendsTo(1, a); err != nil {
+	if err := s.send("one client", 1, "", a); err != nil {
 		return err
 	}
-	return s.sendsTo(1, b)
+	return s.send("one client", 1, "", b)
 }
 
 func (s *Scenario) twoClients() error {
 	if err := s.sends(1); err != nil {
 		return err
 	}
-	return s.send("another client", 1)
+	return s.send("another client", 1, "", "")
 }
 
 func (s *Scenario) sendsPausing(n, pause int) error {

@@ -17,8 +17,7 @@ var logSteps = []step{
 	{"Given", `two finished runs of different workflows`, (*Scenario).twoRuns},
 	{"When", `the message logs are read`, (*Scenario).readLogs},
 	{"When", `the (message logs|dead letter queue) (?:are|is) read (?:without a page size|with a page size of (\d+))`, (*Scenario).readFirst},
-	{"When", `the message logs of the run are read (\d+|all) at a time`, (*Scenario).readLogsPaged},
-	{"When", `the message logs of the run are read (\d+) at a time while another run continues`, (*Scenario).readLogsRacing},
+	{"When", `the (message logs of the run|dead letter queue) (?:are|is) read (\d+|all) at a time( while another run (?:continues|fails))?`, (*Scenario).readPaged},
 	{"When", `the message logs are filtered by the (start|end) date of one of their events`, (*Scenario).filterLogsByDate},
 	{"Then", `every answer has the form of the document`, (*Scenario).Formed},
 	{"Then", `every run-level state is one of the documented list`, (*Scenario).documentedStates},
@@ -65,29 +64,34 @@ func (s *Scenario) logged() error {
 	return s.still()
 }
 
-func (s *Scenario) readLogsPaged(at string) error {
-	if err := s.know(s.runs.id); err != nil {
-		return err
+// readPaged reads the log of the run, or the entries of its workflow. Runs that are triggered between the
+// pages add items, which may be listed or not: the next page must continue after the last item, not at
+// an offset that new ones shift.
+func (s *Scenario) readPaged(list, at, racing string) error {
+	size, _ := strconv.Atoi(at)
+	list, isLog := strings.CutSuffix(list, " of the run")
+	filters := s.ofScenario()
+	if isLog {
+		if err := s.know(s.runs.id); err != nil {
+			return err
+		}
+		if filters = map[string]string{"run_id": s.runs.id}; racing != "" {
+			filters = map[string]string{"url": s.runs.peer.Endpoint.URL}
+		}
+		if at == "all" {
+			size = len(s.runs.known)
+		}
 	}
-	size := len(s.runs.known)
-	if at != "all" {
-		size, _ = strconv.Atoi(at)
-	}
-	return s.read("message logs", size, map[string]string{"run_id": s.runs.id})
-}
-
-// readLogsRacing triggers runs between the pages. Events that are newer than the first page
-// may be listed or not; each older event must be listed once.
-func (s *Scenario) readLogsRacing(size int) error {
-	if err := s.know(s.runs.id); err != nil {
-		return err
-	}
-	return s.read("message logs", size, map[string]string{"url": s.runs.peer.Endpoint.URL}, func() error {
-		if len(s.runs.ids) > 3 {
+	most := len(s.runs.ids) + 3
+	return s.read(list, size, filters, func() error {
+		if racing == "" || len(s.runs.ids) == most {
 			return nil
 		}
-		_, err := s.trigger(s.runs.peer, "{}")
-		return err
+		id, err := s.trigger(s.runs.peer, "{}")
+		if err == nil && !isLog {
+			_, err = s.buried(id)
+		}
+		return s.Assume(err, "REQ-DLQ-005")
 	})
 }
 

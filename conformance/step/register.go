@@ -17,7 +17,7 @@ import (
 type Scenario struct {
 	*harness.Scenario
 
-	publish  publishing
+	prepared publishing
 	group    grouping
 	flow     flowing
 	runs     running
@@ -39,7 +39,7 @@ func Of(ctx context.Context) *Scenario {
 
 // New returns a scenario before its first step, and stores it in the context of s.
 func New(s *harness.Scenario) *Scenario {
-	own := &Scenario{Scenario: s, publish: publishing{header: http.Header{}, query: url.Values{}}}
+	own := &Scenario{Scenario: s, prepared: publishing{header: http.Header{}, query: url.Values{}}}
 	s.Context = context.WithValue(s.Context, scenarioKey{}, own)
 	return own
 }

@@ -30,30 +30,16 @@ type restart struct {
 }
 
 var restartSteps = []step{
-	{"Given", `a dead-lettered run of it`, (*Scenario).die},
-	{"Given", `a dead-lettered run whose fault has been repaired`, (*Scenario).deadRepaired},
 	{"Given", `a dead-lettered run with the flow-control value "([^"]+)"`, (*Scenario).deadWithFlow},
-	{"When", `its entry is restarted`, (*Scenario).restartIt},
-	{"When", `its entry is restarted a second later`, (*Scenario).restartLater},
+	{"When", `(its entry|the entry of the second|an entry that does not exist) is restarted( a second later|, and then the entry of the new run)?`, (*Scenario).restartThe},
 	{"When", `its entry is restarted with:`, (*Scenario).restartWith},
 	{"When", `(?:all )?their entries are restarted (at once|one after the other)`, func(s *Scenario, how string) error { return s.restartAll(how == "at once") }},
 	{"When", `its entry is restarted twice at once`, (*Scenario).restartTwiceAtOnce},
-	{"When", `the entry of the second is restarted`, (*Scenario).restartSecond},
-	{"When", `an entry that does not exist is restarted`, (*Scenario).restartUnknown},
 	{"Then", `the answers name different runs`, (*Scenario).differentRuns},
 	{"Then", `each new run is called with the payload of its entry`, (*Scenario).calledWithTheirPayloads},
 	{"Then", `the new run executes the step "([^"]+)" again`, (*Scenario).executesAgain},
 	{"Then", `the new run is tried exactly (\d+) times`, (*Scenario).triedExactly},
-	{"Then", `the new run succeeds`, (*Scenario).newRunSucceeds},
 	{"Then", `the new run goes out with the flow-control value "([^"]+)"`, (*Scenario).goesOutWith},
-}
-
-func (s *Scenario) deadRepaired() error {
-	if err := s.deadRun(); err != nil {
-		return err
-	}
-	s.runs.peer.Heal()
-	return nil
 }
 
 // deadWithFlow is inconclusive when the target refuses the flow-control value and the
@@ -103,9 +89,22 @@ func (s *Scenario) restartOK(entry any, header http.Header) error {
 
 func (s *Scenario) restartIt() error { return s.restartOK(s.runs.entry, nil) }
 
-func (s *Scenario) restartLater() error {
-	if err := s.Clock.Pass(s.Context, 1100*time.Millisecond); err != nil {
-		return err
+func (s *Scenario) restartThe(which, how string) error {
+	switch {
+	case which == "an entry that does not exist": // later steps judge the answer
+		return s.restart(map[string]any{"dlqId": entryID(s.runs.entry) + "9"}, nil)
+	case which == "the entry of the second":
+		return s.restartOK(s.runs.entries[1], nil)
+	case how == " a second later":
+		if err := s.Clock.Pass(s.Context, 1100*time.Millisecond); err != nil {
+			return err
+		}
+	case how != "": // the scenario's own run remains the first one
+		entry, err := s.restartAndFail()
+		if err != nil {
+			return err
+		}
+		return s.restartOK(entry, nil)
 	}
 	return s.restartIt()
 }
@@ -123,12 +122,6 @@ func (s *Scenario) restartWith(t *godog.Table) error {
 		err = s.flowRefused(err)
 	}
 	return err
-}
-
-func (s *Scenario) restartSecond() error { return s.restartOK(s.runs.entries[1], nil) }
-
-func (s *Scenario) restartUnknown() error {
-	return s.restart(map[string]any{"dlqId": entryID(s.runs.entry) + "9"}, nil)
 }
 
 // newCalls waits for calls of the new run. Calls that do not name their run count.
@@ -183,11 +176,6 @@ func (s *Scenario) triedExactly(n int) error {
 		return s.Failure("tries of the new run", strconv.Itoa(n), strconv.Itoa(got))
 	}
 	return nil
-}
-
-func (s *Scenario) newRunSucceeds() error {
-	s.runs.id = s.runs.restarted.run
-	return s.runSucceeds()
 }
 
 // goesOutWith looks for the flow-control value where it shows: on the calls of

@@ -72,12 +72,12 @@ func (s *Scenario) readStats(period string) (err error) {
 // readStatsMoved reads until any total differs from before or the budget for statistics is
 // spent; the next step checks which one. With a moved clock it reads once.
 func (s *Scenario) readStatsMoved() error {
-	was := statsTotals(s.stats.before)
+	was := s.totals(s.stats.before)
 	moved := func() error {
 		if err := s.readStats(""); err != nil {
 			return err
 		}
-		if maps.Equal(was, statsTotals(s.stats.now.JSON)) {
+		if maps.Equal(was, s.totals(s.stats.now.JSON)) {
 			return s.Failure("the statistics have not moved", "other figures", "the same")
 		}
 		return nil
@@ -95,8 +95,9 @@ func (s *Scenario) readStatsMoved() error {
 	return s.readStats("")
 }
 
-// statsTotals returns the totals of all arrays and series, by name and field.
-func statsTotals(v any) map[string]float64 {
+// totals returns the totals of all arrays and series by name and field, and the daily requests of the
+// UTC day of the last reading.
+func (s *Scenario) totals(v any) map[string]float64 {
 	out := map[string]float64{}
 	sum := func(name string, points []any) {
 		for _, p := range points {
@@ -120,6 +121,11 @@ func statsTotals(v any) map[string]float64 {
 			sum(name+" "+id, points)
 		}
 	}
+	days, _ := check.List(v, "/daily_requests")
+	sum("daily_requests of today", slices.DeleteFunc(slices.Clone(days), func(day any) bool {
+		t, _, _ := check.StatsTime(day)
+		return t.YearDay() != s.stats.at.UTC().YearDay()
+	}))
 	if n, ok := check.Integer(v, "/dlq_message_count"); ok {
 		out["dlq"] = float64(n)
 	}
@@ -262,9 +268,9 @@ func (s *Scenario) risen(t *godog.Table) error {
 	for _, r := range t.Rows {
 		names = append(names, r.Cells[0].Value)
 	}
-	was := statsTotals(s.stats.before)
+	was := s.totals(s.stats.before)
 	judge := func() error {
-		is := statsTotals(s.stats.now.JSON)
+		is := s.totals(s.stats.now.JSON)
 		for _, name := range names {
 			if is[name] <= was[name] {
 				return s.stats.now.Fails("/"+strings.Fields(name)[0], "the total of "+name, fmt.Sprintf("more than %v", was[name]), fmt.Sprint(is[name]))
@@ -292,7 +298,7 @@ func (s *Scenario) judgedAgain(what string, judge func() error) error {
 // seriesNotRisen needs an account of its own.
 func (s *Scenario) seriesNotRisen(id string) error {
 	name := "daily_workflow_messages " + id + " y"
-	if is := statsTotals(s.stats.now.JSON)[name]; s.Alone && is > 0 {
+	if is := s.totals(s.stats.now.JSON)[name]; s.Alone && is > 0 {
 		return s.stats.now.Fails("/daily_workflow_messages", "the total of "+name, "0", fmt.Sprint(is))
 	}
 	return nil

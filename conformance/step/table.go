@@ -103,7 +103,7 @@ func (s *Scenario) value(name string, item, first any) (string, error) {
 		}
 		return configuredPath, nil
 	case "body":
-		return string(s.publish.body), nil
+		return string(s.prepared.body), nil
 	case "workflow":
 		return run.peer.Endpoint.URL, nil
 	case "invoked workflow":

@@ -44,7 +44,7 @@ func (s *Scenario) call(driver string) error {
 // publishDelayingRetries publishes to the endpoint "without", and then to the destination.
 func (s *Scenario) publishDelayingRetries() error {
 	name, err := s.Binding("headers", "retry_delay")
-	s.publish.header.Set(header.Retries, "1")
+	s.prepared.header.Set(header.Retries, "1")
 	for _, to := range []string{"without", theDestination} {
 		e := s.Endpoint(to, receiver.Reply{Status: http.StatusServiceUnavailable})
 		if err == nil {
@@ -53,7 +53,7 @@ func (s *Scenario) publishDelayingRetries() error {
 		if err == nil {
 			err = s.Settled(e, 1)
 		}
-		s.publish.header.Set(name, harness.RetryDelay)
+		s.prepared.header.Set(name, harness.RetryDelay)
 	}
 	return err
 }
@@ -96,7 +96,7 @@ func (s *Scenario) differs(binding, how string) error {
 	}) != nil {
 		return s.notUnderstood()
 	}
-	return s.works(fmt.Sprintf("%s: %s: %s", s.Suite.Branded(name), s.publish.header.Get(name), how), "")
+	return s.works(fmt.Sprintf("%s: %s: %s", s.Suite.Branded(name), s.prepared.header.Get(name), how), "")
 }
 
 func (s *Scenario) arrivesLater() error {
@@ -108,12 +108,12 @@ func (s *Scenario) arrivesLater() error {
 		return nil
 	})
 	if err == nil {
-		err = s.Clock.Pass(s.Context, s.publish.delay)
+		err = s.Clock.Pass(s.Context, s.prepared.delay)
 	}
 	if err == nil {
 		err = s.Settled(e, 1)
 	}
-	return cmp.Or(err, s.works(fmt.Sprintf("a message with %s: %s arrived after one without", s.Suite.Branded(header.Delay), s.publish.header.Get(header.Delay)), ""))
+	return cmp.Or(err, s.works(fmt.Sprintf("a message with %s: %s arrived after one without", s.Suite.Branded(header.Delay), s.prepared.header.Get(header.Delay)), ""))
 }
 
 // remains are what two runs have left in an account, by section of bindings.fields.
