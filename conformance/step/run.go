@@ -228,9 +228,13 @@ func (s *Scenario) runWith(t *godog.Table) (err error) {
 	for _, row := range rowsOf(t) {
 		switch row.Place {
 		case "payload":
-			s.runs.payload = "\xff\xfe\x00\x80"
+			if s.runs.payload = row.Want; row.Want == "not UTF-8" {
+				s.runs.payload = "\xff\xfe\x00\x80"
+			}
 		case "label":
-			s.runs.unlabelled = true
+			if s.runs.unlabelled = row.Want == "none"; !s.runs.unlabelled {
+				err = s.option(s.Configure, "{label}", row.Want)
+			}
 		default:
 			err = s.option(s.Configure, row.Place, row.Want)
 		}
