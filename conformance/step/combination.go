@@ -239,7 +239,7 @@ func (s *Scenario) likeness(e any) string {
 }
 
 // logIsAlike compares what the log tells of the steps, in the states of the document.
-func (s *Scenario) logIsAlike() error {
+func (s *Scenario) logIsAlike(events runLog) error {
 	told := func(events []any) map[string]any {
 		all := map[string]any{}
 		for _, e := range events {
@@ -249,24 +249,22 @@ func (s *Scenario) logIsAlike() error {
 		}
 		return all
 	}
-	return s.check(func(events []any) error {
-		failed, err := s.EventsOf(runOf(s.runs.known[0])) // again: they may have been written late
-		if err != nil {
-			return err
+	failed, err := s.EventsOf(runOf(s.runs.known[0])) // again: they may have been written late
+	if err != nil {
+		return err
+	}
+	before, now := told(failed), told(events)
+	for key := range before {
+		if now[key] == nil {
+			return s.FailureOf(events, "the log of the new run lacks an event of the failed one", key, eventStates(events))
 		}
-		before, now := told(failed), told(events)
-		for key := range before {
-			if now[key] == nil {
-				return s.FailureOf(events, "the log of the new run lacks an event of the failed one", key, eventStates(events))
-			}
+	}
+	for key, e := range now {
+		if before[key] == nil {
+			return s.FailureOf(e, "the log of the new run has an event that the failed one had not", eventStates(failed), key)
 		}
-		for key, e := range now {
-			if before[key] == nil {
-				return s.FailureOf(e, "the log of the new run has an event that the failed one had not", eventStates(failed), key)
-			}
-		}
-		return nil
-	})
+	}
+	return nil
 }
 
 // roundingMs is how much later a time may seem than one that follows it: whole seconds are legal.
@@ -314,26 +312,14 @@ func (s *Scenario) entryAgrees() error {
 	})
 }
 
-// eachEvent judges all events in the log of the run.
-func (s *Scenario) eachEvent(judge func(e any) error) error {
-	return s.check(func(events []any) error {
-		for _, e := range events {
-			if err := judge(e); err != nil {
-				return err
-			}
-		}
-		return nil
-	})
-}
-
 // messagesDiffer finds two steps with one message. A step may have several messages: one that
 // plans it beside others, and one with its result.
-func (s *Scenario) messagesDiffer() error {
+func (s *Scenario) messagesDiffer(events runLog) error {
 	step := map[string]string{}
-	return s.eachEvent(func(e any) error {
+	for _, e := range events {
 		id, has := check.Text(e, "/stepInfo/messageId")
 		if !has {
-			return nil
+			continue
 		}
 		name, _ := check.Text(e, "/stepInfo/stepName")
 		at, _ := check.Integer(e, "/stepInfo/createdAt")
@@ -344,20 +330,13 @@ func (s *Scenario) messagesDiffer() error {
 		if step[id] != told {
 			return s.FailureAt(e, "/stepInfo", "two events tell different things of the message "+id, step[id])
 		}
-		return nil
-	})
+	}
+	return nil
 }
 
-func (s *Scenario) timesInOrder() error {
-	last := int64(0)
-	if err := s.eachEvent(func(e any) error {
-		at, _ := check.Integer(e, "/time")
-		last = max(last, at)
-		return nil
-	}); err != nil {
-		return err
-	}
-	return s.eachEvent(func(e any) error {
+func (s *Scenario) timesInOrder(events runLog) error {
+	_, last := bounds(events)
+	for _, e := range events {
 		created, has := check.Integer(e, "/stepInfo/createdAt")
 		started, _ := check.Integer(e, "/workflowCreatedAt")
 		at, _ := check.Integer(e, "/time")
@@ -370,8 +349,8 @@ func (s *Scenario) timesInOrder() error {
 		if has && (created < started-roundingMs || created > at+roundingMs) {
 			return s.FailureAt(e, "/stepInfo/createdAt", "the creation of the message", fmt.Sprintf("between %d, the creation of the run, and %d, the time of the event", started, at))
 		}
-		return nil
-	})
+	}
+	return nil
 }
 
 func (s *Scenario) returns(value string) {

@@ -32,53 +32,49 @@ func (s *Scenario) onlyOwn(others string) error {
 }
 
 // everyMessageDelivered waits until each message that was created is delivered.
-func (s *Scenario) everyMessageDelivered() error {
-	return s.check(func(events []any) error {
-		var created, delivered []string
-		for _, e := range events {
-			id, _ := check.Text(e, "/stepInfo/messageId")
-			switch eventState(e) {
-			case "CREATED":
-				created = append(created, id)
-			case "DELIVERED":
-				delivered = append(delivered, id)
-			}
+func (s *Scenario) everyMessageDelivered(events runLog) error {
+	var created, delivered []string
+	for _, e := range events {
+		id, _ := check.Text(e, "/stepInfo/messageId")
+		switch eventState(e) {
+		case "CREATED":
+			created = append(created, id)
+		case "DELIVERED":
+			delivered = append(delivered, id)
 		}
-		if len(created) == 0 {
-			return s.lacks("CREATED", events)
+	}
+	if len(created) == 0 {
+		return s.lacks("CREATED", events)
+	}
+	for _, id := range created {
+		if !slices.Contains(delivered, id) {
+			return s.FailureOf(events, "the message "+id+" of a run that succeeded", "CREATED and DELIVERED", eventStates(events))
 		}
-		for _, id := range created {
-			if !slices.Contains(delivered, id) {
-				return s.FailureOf(events, "the message "+id+" of a run that succeeded", "CREATED and DELIVERED", eventStates(events))
-			}
-		}
-		return nil
-	})
+	}
+	return nil
 }
 
 // oneMessageOfType collects the step types of each message over all its events: the type of
 // a message must not change.
-func (s *Scenario) oneMessageOfType(kind string) error {
-	return s.check(func(events []any) error {
-		types := map[string][]string{} // message -> its types
-		for _, e := range events {
-			id, _ := check.Text(e, "/stepInfo/messageId")
-			if t, ok := check.Text(e, "/stepInfo/stepType"); ok && !slices.Contains(types[id], t) {
-				types[id] = append(types[id], t)
+func (s *Scenario) oneMessageOfType(events runLog, kind string) error {
+	types := map[string][]string{} // message -> its types
+	for _, e := range events {
+		id, _ := check.Text(e, "/stepInfo/messageId")
+		if t, ok := check.Text(e, "/stepInfo/stepType"); ok && !slices.Contains(types[id], t) {
+			types[id] = append(types[id], t)
+		}
+	}
+	n := 0
+	for id, list := range types {
+		if slices.Contains(list, kind) {
+			n++
+			if len(list) > 1 {
+				return s.FailureOf(events, "the step type of the message "+id, kind, strings.Join(list, ", "))
 			}
 		}
-		n := 0
-		for id, list := range types {
-			if slices.Contains(list, kind) {
-				n++
-				if len(list) > 1 {
-					return s.FailureOf(events, "the step type of the message "+id, kind, strings.Join(list, ", "))
-				}
-			}
-		}
-		if n != 1 {
-			return s.FailureOf(events, "messages with the step type "+kind, "1", fmt.Sprint(n))
-		}
-		return nil
-	})
+	}
+	if n != 1 {
+		return s.FailureOf(events, "messages with the step type "+kind, "1", fmt.Sprint(n))
+	}
+	return nil
 }
