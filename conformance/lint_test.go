@@ -34,10 +34,18 @@ func TestFeatures(t *testing.T) {
 		t.Fatal(err)
 	}
 	l := linter{t: t, register: register, covered: map[string]bool{}, titles: map[string]string{}, used: map[int]bool{}}
-	capabilities := map[string]bool{}
+	capabilities, bindings := map[string]bool{}, []string{}
 	for _, f := range parsed {
 		for _, pickle := range f.Pickles {
 			picked := pick(f.Feature, f, pickle)
+			if name, binding := strings.CutPrefix(pickle.Name, "bindings."); binding {
+				bindings = append(bindings, name)
+			}
+			if picked.file == targetFeature { // its scenarios judge no requirement
+				l.title(picked.result.Location, pickle.Name)
+				l.matches(picked.result.Location, pickle.Steps)
+				continue
+			}
 			for _, name := range picked.needs {
 				capabilities[name] = true
 			}
@@ -46,15 +54,14 @@ func TestFeatures(t *testing.T) {
 			l.steps(picked.result.Location, pickle.Steps)
 		}
 	}
-	var schema struct {
-		Properties struct {
-			Capabilities struct{ Properties map[string]any }
-		}
-	}
+	var schema object
 	if err := json.Unmarshal(spec.TargetSchema, &schema); err != nil {
 		t.Fatal(err)
 	}
-	expect.Equal(t, "capabilities of the target file", slices.Sorted(maps.Keys(schema.Properties.Capabilities.Properties)), slices.Sorted(maps.Keys(capabilities)))
+	expect.Equal(t, "capabilities of the target file", slices.Sorted(maps.Keys(schema.Properties["capabilities"].Properties)), slices.Sorted(maps.Keys(capabilities)))
+	named := schema.Properties["bindings"]
+	delete(named.Properties, "publish") // every scenario needs it
+	expect.Equal(t, "bindings of the target file", slices.Sorted(slices.Values(bindings)), slices.Sorted(slices.Values(named.names(""))))
 	for _, q := range register.Requirements {
 		if q.Excluded != "" || q.Basis == spec.Open || strings.HasPrefix(q.ID, "REQ-CLI-") { // the cases of clients have a test of their own
 			continue
@@ -68,6 +75,27 @@ func TestFeatures(t *testing.T) {
 			t.Errorf("no scenario uses the step %q", st.Pattern)
 		}
 	}
+}
+
+// object is an object of a JSON Schema.
+type object struct {
+	Properties    map[string]object
+	PropertyNames struct{ Enum []string }
+}
+
+// names are the members of an object that are no objects, with the names of the objects around them.
+func (o object) names(prefix string) (list []string) {
+	for _, name := range o.PropertyNames.Enum {
+		list = append(list, prefix+name)
+	}
+	for name, member := range o.Properties {
+		inner := member.names(prefix + name + ".")
+		if inner == nil && prefix != "" {
+			inner = []string{prefix + name}
+		}
+		list = append(list, inner...)
+	}
+	return list
 }
 
 // expressions are the patterns of all steps, compiled once.
@@ -142,7 +170,13 @@ func (l *linter) steps(where string, steps []*messages.PickleStep) {
 	if n := len(steps); n < 2 || n > 9 {
 		l.t.Errorf("%s: %d steps: must be 2 to 9", where, n)
 	}
-	whens := 0
+	if whens := l.matches(where, steps); whens != 1 {
+		l.t.Errorf("%s: %d When steps, want 1", where, whens)
+	}
+}
+
+// matches checks the steps one by one, and returns how many are a When.
+func (l *linter) matches(where string, steps []*messages.PickleStep) (whens int) {
 	for _, s := range steps {
 		var matches []string
 		for i, st := range Steps() {
@@ -162,7 +196,5 @@ func (l *linter) steps(where string, steps []*messages.PickleStep) {
 			l.t.Errorf("%s: %q matches %d steps: %q", where, s.Text, len(matches), matches)
 		}
 	}
-	if whens != 1 {
-		l.t.Errorf("%s: %d When steps, want 1", where, whens)
-	}
+	return whens
 }

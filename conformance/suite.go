@@ -68,10 +68,7 @@ type suite struct {
 	cfg Config
 	*harness.Suite
 
-	started   time.Time                        // of the preflight
-	leftovers func() (map[string][]any, error) // data of finished runs, by section of bindings.fields; made on first use
-
-	leftAuth target.Auth // of the account of leftovers
+	started time.Time // of the preflight
 
 	mu      sync.Mutex
 	picked  map[string]*picked // by key of a pickle
@@ -93,12 +90,10 @@ func newSuite(ctx context.Context, cfg Config) (*suite, error) {
 		return nil, err
 	}
 	cfg.Target.Fill()
-	st := &suite{
+	return &suite{
 		Suite: harness.NewSuite(ctx, harness.Config{Target: cfg.Target, Concurrency: cfg.concurrency(), Plugin: cfg.Plugin, SelfTest: cfg.SelfTest, Version: Version, Worlds: cfg.Worlds}, doc),
 		cfg:   cfg, picked: map[string]*picked{}, broken: map[string]*picked{},
-	}
-	st.leftovers = sync.OnceValues(func() (map[string][]any, error) { return st.leave(st.Context) })
-	return st, nil
+	}, nil
 }
 
 // open starts the receiver and prepares and checks the target. It returns the areas

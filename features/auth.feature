@@ -196,5 +196,6 @@ Feature: Signing in
     @REQ-AUT-003 @stated @negative @needs-driver-account
     Scenario: A password that is cut at its colon is refused
       Given an account whose password holds a colon
-      When the operation "getUsageStatistics" is requested with the password cut at its colon
+      And the operation "getUsageStatistics" is accepted with its credentials
+      When the same request is sent with the password cut at its colon
       Then the request is refused

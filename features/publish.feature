@@ -50,7 +50,7 @@ Feature: Publishing a message
     Scenario: Messages that are published at once to one destination all arrive
       Given a destination
       When 20 messages are published to the destination at once
-      Then the destination receives each of the 20 messages
+      Then the destination receives the 20 messages
 
     @REQ-PUB-001 @implied
     Scenario: A message that is the same as another one arrives as well

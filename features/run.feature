@@ -16,7 +16,7 @@ Feature: Running workflows
       When the workflow is triggered
       Then the run is recorded as "WAITER_ADDED"
       And the run is recorded as "RUN_STARTED"
-      And the run has not ended
+      And the log holds exactly 0 events of an ended run
 
     @REQ-LOG-008 @stated @negative
     Scenario: A run in progress is not recorded as RUN_SUCCESS
@@ -196,7 +196,7 @@ Feature: Running workflows
       Given a workflow with a step of the type "Wait"
       When the workflow is triggered
       Then the run is recorded as "WAITER_ADDED"
-      And the run has not ended
+      And the log holds exactly 0 events of an ended run
 
     @REQ-LOG-020 @stated
     Scenario: A step that starts another run writes INVOKED

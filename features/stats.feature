@@ -140,14 +140,16 @@ Feature: Usage statistics
       And a destination
       And a delivered message
       When the usage statistics are read until they have moved
-      Then "y" of today has risen in the daily requests
+      Then these figures have risen:
+        | daily_requests of today y |
 
     @REQ-STA-014 @stated
     Scenario: A run is counted on the day of its start
       Given the usage statistics as they are now
       And a finished run
       When the usage statistics are read until they have moved
-      Then "workflow_run" of today has risen in the daily requests
+      Then these figures have risen:
+        | daily_requests of today workflow_run |
 
     @REQ-STA-012 @implied
     Scenario: A delivered message raises the series of delivered messages

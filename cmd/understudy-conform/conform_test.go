@@ -105,8 +105,8 @@ func TestConformSelectsNothing(t *testing.T) {
 		want string
 	}{
 		{[]string{"--tags", "@sttaed"}, "no scenario has @sttaed"},
-		{[]string{"--tags", "@stated and"}, "it ends where a tag is expected"},
-		{[]string{"--tags", "stated"}, `"stated": must be a tag such as @stated`},
+		{[]string{"--tags", "@stated and"}, "must be tags such as @stated, joined by and, or, not and parentheses"},
+		{[]string{"--tags", "stated"}, `tags "stated": must be tags such as @stated`},
 		{[]string{"--profile", "MGS"}, `profile: invalid value "MGS": must be one of MSG, GROUP`},
 		{[]string{"--scenario", "Nothing of the kind"}, "no scenario is selected"},
 		{[]string{"--requirement", "REQ-XXX-001"}, "requirement: no scenario judges REQ-XXX-001; known are those of `conform --coverage`"},

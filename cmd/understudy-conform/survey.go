@@ -17,10 +17,7 @@ import (
 // file, with its schema next to it, or to standard output if file is "". The credentials
 // come from the variables that the target file names.
 func surveyTarget(e *env, base, file string) error {
-	found, err := survey.Ask(e.ctx, base, survey.Credentials{
-		Bearer: os.Getenv("TARGET_TOKEN"), VectorBearer: os.Getenv("TARGET_VECTOR_TOKEN"),
-		Username: os.Getenv("TARGET_USERNAME"), Password: os.Getenv("TARGET_PASSWORD"), UserID: os.Getenv("TARGET_USER_ID"),
-	})
+	found, err := survey.Ask(e.ctx, base, os.Getenv)
 	if errors.Is(err, survey.ErrURL) {
 		return usageError("--init: %w", err)
 	}

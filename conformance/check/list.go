@@ -74,6 +74,9 @@ func (l *looking) page(shape, size, paging, array string, most int, names map[st
 		return nil
 	}
 	items, _ := v.([]any)
+	if n, err := strconv.Atoi(l.asked(names, "count")); err == nil && n > 0 {
+		most = min(most, n)
+	}
 	if len(items) > most {
 		l.breaks(size, "/"+array, "the page is too large", fmt.Sprintf("at most %d", most), strconv.Itoa(len(items)))
 	}

@@ -298,12 +298,7 @@ func batchBytes(x *execution, _ *Call, _ *answer, requests []*request) *report.F
 
 // asBefore checks that the result equals that of the first call of the case.
 func asBefore(x *execution, _ *Call, a *answer, _ []*request) *report.Failure {
-	if at, want, got, bad := differs(x.answers[0].value, a.value, "", true); bad {
-		f := fail("the result differs from that of the call before", shown(want), shown(got))
-		f.Pointer = at
-		return f
-	}
-	return nil
+	return compare("the result differs from that of the call before", x.answers[0].value, a.value, true)
 }
 
 // otherError checks that an error differs in its class or its text from that of the first call.

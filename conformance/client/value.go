@@ -164,14 +164,15 @@ func payload(v any) (body []byte, ok bool) {
 // difference. Members that are not wanted may be present, unless exact. The wanted text "$absent"
 // means absent or null, "$any" anything but that, and {any_of: [...]} one of several.
 func differs(want, got any, at string, exact bool) (pointer string, wanted, actual any, different bool) {
+	list := alternatives(want)
+	if want = list[0]; len(list) > 1 {
+		return at, list[len(list)-1], got, !slices.ContainsFunc(list, func(one any) bool {
+			_, _, _, bad := differs(one, got, at, exact)
+			return !bad
+		})
+	}
 	switch w := want.(type) {
 	case map[string]any:
-		if list, several := w["any_of"].([]any); several {
-			return at, list[len(list)-1], got, !slices.ContainsFunc(list, func(one any) bool {
-				_, _, _, bad := differs(one, got, at, exact)
-				return !bad
-			})
-		}
 		g, ok := got.(map[string]any)
 		if !ok {
 			return at, want, got, true
@@ -210,6 +211,15 @@ func differs(want, got any, at string, exact bool) (pointer string, wanted, actu
 		return "", nil, nil, false
 	}
 	return at, want, got, !equal(want, got)
+}
+
+// alternatives are the values of {any_of: [...]}, or the value itself.
+func alternatives(v any) []any {
+	of, _ := v.(map[string]any)
+	if list, several := of["any_of"].([]any); several {
+		return list
+	}
+	return []any{v}
 }
 
 // equal compares two plain values; numbers by their digits.

@@ -104,7 +104,7 @@ func (s *Scenario) Do(q Request) (*Response, error) {
 }
 
 // Credential is a credential with its key in the target file.
-type Credential struct{ Key, value string }
+type Credential struct{ Key, Value string }
 
 // Credential returns the credential for a security scheme of the document; the zero value
 // for others.
@@ -134,7 +134,7 @@ func (s *Scenario) authorize(r *http.Request, op *spec.Operation, q Request) err
 	if own.Key == "" {
 		return nil
 	}
-	token := cmp.Or(q.Token, own.value)
+	token := cmp.Or(q.Token, own.Value)
 	if token == "" {
 		return Inconclusive(report.CredentialMissing, "the target file has no target.%s, which %s needs", own.Key, op.ID)
 	}

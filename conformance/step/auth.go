@@ -13,14 +13,11 @@ import (
 
 var authSteps = []step{
 	{"Given", `the operation "([^"]+)" is accepted with its credentials`, (*Scenario).operationAccepted},
-	{"Given", `an account whose password holds a colon`, (*Scenario).accountWithColon},
-	{"Given", `an account whose base64 holds (a plus and a slash|padding)`, (*Scenario).accountInBase64},
+	{"Given", `an account whose (password holds a colon|base64 holds a plus and a slash|base64 holds padding)`, (*Scenario).accountWhose},
 	{"When", `the operation "([^"]+)" is requested with its credentials`, (*Scenario).requestOperation},
-	{"When", `the operation "([^"]+)" is requested with the password cut at its colon`, (*Scenario).requestCut},
-	{"When", `the same request is sent (without credentials|with (?:a wrong token|a wrong password|a wrong username|the right (?:token|password) and more|most of the right token|the right token in another case|the credentials of another account))`, (*Scenario).sameWith},
+	{"When", `the same request is sent (without credentials|with (?:a wrong token|a wrong password|a wrong username|the right (?:token|password) and more|most of the right token|the right token in another case|the credentials of another account|the password cut at its colon))`, (*Scenario).again},
 	{"When", `(its entry is restarted|the key is resumed|the search index is deleted) (without credentials|with wrong credentials|with the credentials of another account)`, (*Scenario).actAs},
 	{"When", `the (dead letter queue|message log) is read with the credentials of another account`, (*Scenario).readAsStranger},
-	{"When", `a message is published (without credentials|with a wrong token in the query)`, (*Scenario).publishWrongly},
 	{"Then", `the request is (accepted|refused)`, (*Scenario).answered},
 	{"Then", `no new run is started`, (*Scenario).noNewRun},
 	{"Then", `the answer does not name the run`, (*Scenario).runNotNamed},
@@ -40,7 +37,7 @@ func (s *Scenario) example(op string) (harness.Request, error) {
 		if err := s.ownGroup(); err != nil {
 			return q, err
 		}
-		q.Vars = map[string]string{"urlGroupName": s.Group.Name}
+		q.Vars = map[string]string{"urlGroupName": s.group.name}
 		q.Body, _ = json.Marshal(map[string]any{"headers": map[string]string{"X-Team": "blue"}})
 	case "getUsageStatistics":
 		if s.User == "" {
@@ -86,88 +83,16 @@ func (s *Scenario) operationAccepted(op string) error {
 }
 
 // again repeats the last request with other credentials.
-func (s *Scenario) again(auth, token string) error {
+func (s *Scenario) again(who string) error {
 	q, err := s.example(s.Result.Exchanges[s.Asked.Exchange].Operation)
 	if err != nil {
 		return err
 	}
-	q.Auth, q.Token = auth, token
+	if q, err = s.as(who, q); err != nil {
+		return err
+	}
 	s.Asked, err = s.Do(q)
 	s.endpointsLooked()
-	return err
-}
-
-// sameWith repeats the request with a credential that is nearly right. A comparison
-// that stops at the end of the shorter text, or ignores case, accepts one of them.
-func (s *Scenario) sameWith(what string) error {
-	user, password := string(s.Auth.Basic.Username), string(s.Auth.Basic.Password)
-	token := string(s.Auth.Bearer)
-	if s.Result.Exchanges[s.Asked.Exchange].Operation == "getVectorInfo" {
-		token = string(s.Auth.VectorBearer)
-	}
-	switch what = strings.TrimPrefix(what, "with "); what {
-	case "without credentials":
-		return s.again("none", "")
-	case "the right token in another case":
-		other := strings.ToUpper(token)
-		if other == token {
-			other = strings.ToLower(token)
-		}
-		if other == token {
-			return harness.Inconclusive(report.FixtureUnsatisfied, "the token has no letters")
-		}
-		return s.again("", other)
-	case "the credentials of another account":
-		other, err := s.Stranger()
-		if err != nil {
-			return err
-		}
-		return s.again("", string(other.Basic.Username)+":"+string(other.Basic.Password))
-	}
-	return s.again("", map[string]string{
-		"a wrong password":            user + ":wrong" + s.Key,
-		"a wrong token":               "wrong" + s.Key,
-		"a wrong username":            "x" + user + ":" + password,
-		"most of the right token":     token[:max(0, len(token)-1)],
-		"the right password and more": user + ":" + password + "x",
-		"the right token and more":    token + "x",
-	}[what])
-}
-
-func (s *Scenario) publishWrongly(how string) error {
-	auth := "query"
-	if how == "without credentials" {
-		auth = "none"
-	}
-	return s.publishTo(s.Endpoint(theDestination).URL, auth, "wrong"+s.Key)
-}
-
-// accountWithColon creates an account with a colon in its password: HTTP Basic splits the
-// pair at the first colon, so that passwords may contain colons.
-func (s *Scenario) accountWithColon() error {
-	if _, err := s.Driver("account"); err != nil {
-		return err
-	}
-	s.Key += "c"
-	if err := s.OwnAccount("left:right"); err != nil {
-		return err
-	}
-	if s.Auth.Basic.Password != "left:right" {
-		return harness.Fault(report.DriverFailed, "driver account: managementPassword of the answer differs from the password that was asked for")
-	}
-	return nil
-}
-
-// requestCut sends the password only up to its colon. A server that cuts passwords at a
-// colon accepts it.
-func (s *Scenario) requestCut(op string) error {
-	q, err := s.example(op)
-	if err != nil {
-		return err
-	}
-	left, _, _ := strings.Cut(string(s.Auth.Basic.Password), ":")
-	q.Token = string(s.Auth.Basic.Username) + ":" + left
-	s.Asked, err = s.Do(q)
 	return err
 }
 
@@ -178,36 +103,51 @@ func (s *Scenario) answered(how string) error {
 	return s.Asked.Refused()
 }
 
-// as sets other credentials on a request. Wrong credentials have the form of valid ones.
+// as sets other credentials on a request. Wrong ones have the form of valid ones, and some are nearly
+// right: a comparison that stops at the end of the shorter text, or ignores case, accepts one of them.
 func (s *Scenario) as(who string, q harness.Request) (harness.Request, error) {
-	basic := q.Operation == "deleteSearchIndex" || q.Operation == "getUsageStatistics"
-	switch who {
+	scheme := s.Suite.Document.Operation(q.Operation).Security[0]
+	right := s.Credential(scheme).Value
+	user, basic := string(s.Auth.Basic.Username)+":", scheme == "basic"
+	if !basic {
+		user = ""
+	}
+	switch strings.TrimPrefix(who, "with ") {
 	case "without credentials":
 		q.Auth = "none"
-	case "with wrong credentials":
-		q.Token = "wrong" + s.Key
-		if basic {
-			q.Token = string(s.Auth.Basic.Username) + ":wrong" + s.Key
+	case "a wrong username":
+		q.Token = "x" + right
+	case "the right password and more", "the right token and more":
+		q.Token = right + "x"
+	case "most of the right token":
+		q.Token = right[:max(0, len(right)-1)]
+	case "the password cut at its colon":
+		q.Token = right[:strings.LastIndex(right, ":")]
+	case "the right token in another case":
+		if q.Token = strings.ToUpper(right); q.Token == right {
+			q.Token = strings.ToLower(right)
 		}
-	default:
+		if q.Token == right {
+			return q, harness.Inconclusive(report.FixtureUnsatisfied, "the token has no letters")
+		}
+	case "the credentials of another account":
 		other, err := s.Stranger()
-		if err != nil {
-			return q, err
-		}
-		q.Token = string(other.Bearer)
-		if basic {
+		if q.Token = string(other.Bearer); basic {
 			q.Token = string(other.Basic.Username) + ":" + string(other.Basic.Password)
 		}
+		return q, err
+	default:
+		q.Token = user + "wrong" + s.Key
 	}
 	return q, nil
 }
 
 // actAs sends a request that changes something, with other credentials.
 func (s *Scenario) actAs(what, who string) error {
-	q := harness.Request{Operation: "restartWorkflowRun", Vars: map[string]string{"dlqId": entryID(s.Runs.entry)}}
+	q := harness.Request{Operation: "restartWorkflowRun", Vars: map[string]string{"dlqId": entryID(s.runs.entry)}}
 	switch what {
 	case "its entry is restarted":
-		s.Runs.restarted.calls = len(s.Runs.peer.Endpoint.Look())
+		s.runs.restarted.calls = len(s.runs.peer.Endpoint.Look())
 	case "the key is resumed":
 		q = harness.Request{Operation: "resumeFlowControlKey", Vars: map[string]string{"flowControlKey": s.flow.key}}
 	default:
@@ -238,7 +178,7 @@ func (s *Scenario) readAsStranger(list string) error {
 		if param == "" || s.leaks() {
 			break // a step judges this answer
 		}
-		q.Query = map[string][]string{param: {s.Runs.Id}}
+		q.Query = map[string][]string{param: {s.runs.id}}
 	}
 	return nil
 }
@@ -246,7 +186,7 @@ func (s *Scenario) readAsStranger(list string) error {
 // noNewRun requires that the workflow was not called again.
 func (s *Scenario) noNewRun() error {
 	return s.Absent(func() error {
-		if n := len(s.Runs.peer.Endpoint.Look()) - s.Runs.restarted.calls; n > 0 {
+		if n := len(s.runs.peer.Endpoint.Look()) - s.runs.restarted.calls; n > 0 {
 			return s.Failure("the workflow was called by a new run", "no call", strconv.Itoa(n))
 		}
 		return nil
@@ -260,28 +200,34 @@ func (s *Scenario) leaks() bool { return s.runNotNamed() != nil }
 func (s *Scenario) runNotNamed() error {
 	list := "/" + harness.ListField[s.Asked.Operation.ID]
 	items, _ := check.At(s.Asked.JSON, list)
-	if pointer, named := harness.Holding(items, s.Runs.Id); named {
-		return s.Asked.Fails(list+pointer, "the answer to another account names the run", "nothing of "+s.Runs.Id, string(s.Asked.Body))
+	if pointer, named := harness.Holding(items, s.runs.id); named {
+		return s.Asked.Fails(list+pointer, "the answer to another account names the run", "nothing of "+s.runs.id, string(s.Asked.Body))
 	}
 	return nil
 }
 
-// accountInBase64 creates an account whose credentials contain padding, or + and /, in base64.
-func (s *Scenario) accountInBase64(what string) error {
+// accountWhose creates an account whose password has colons, since HTTP Basic splits the pair at the
+// first one, or whose credentials contain padding, or + and /, in base64.
+func (s *Scenario) accountWhose(what string) error {
 	if _, err := s.Driver("account"); err != nil {
 		return err
 	}
-	password := "a????>>>>b"
-	for n := range 3 {
+	for _, password := range []string{"left:right", "a????>>>>b", "a????>>>>bc", "a????>>>>bccc"} {
 		s.Key += "b"
 		if err := s.OwnAccount(password); err != nil {
 			return err
 		}
-		text := base64.StdEncoding.EncodeToString([]byte(string(s.Auth.Basic.Username) + ":" + string(s.Auth.Basic.Password)))
-		if what == "padding" && strings.HasSuffix(text, "=") || what != "padding" && strings.Contains(text, "+") && strings.Contains(text, "/") {
+		if string(s.Auth.Basic.Password) != password {
+			return harness.Fault(report.DriverFailed, "driver account: managementPassword of the answer differs from the password that was asked for")
+		}
+		text := base64.StdEncoding.EncodeToString([]byte(string(s.Auth.Basic.Username) + ":" + password))
+		if map[string]bool{
+			"password holds a colon":          strings.Contains(password, ":"),
+			"base64 holds padding":            strings.HasSuffix(text, "="),
+			"base64 holds a plus and a slash": strings.Contains(text, "+") && strings.Contains(text, "/"),
+		}[what] {
 			return nil
 		}
-		password += strings.Repeat("c", n+1)
 	}
-	return harness.Inconclusive(report.FixtureUnsatisfied, "no password gives base64 with %s", what)
+	return harness.Inconclusive(report.FixtureUnsatisfied, "no password gives an account whose %s", what)
 }

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/understudy-mock/understudy/conformance/check"
@@ -16,13 +15,11 @@ import (
 var combinationSteps = []step{
 	{"Given", `a dead-lettered run that is configured in every way(?: and (tried three times|delayed|held by a key|restarted once|restarted twice))?`, (*Scenario).deadConfigured},
 	{"Given", `the run was restarted (once|twice) and failed again`, (*Scenario).restartedBefore},
-	{"When", `its entry is restarted, and then the entry of the new run`, (*Scenario).restartTwice},
 	{"Then", `the failed run has the events that it had before`, (*Scenario).logIsAsBefore},
 	{"Then", `the log of the new run is that of the failed one, but for its ids and times`, (*Scenario).logIsAlike},
 	{"Then", `the message and the times of the entry are those of the log`, (*Scenario).entryAgrees},
 	{"Then", `different steps have different messages, and each message has one creation`, (*Scenario).messagesDiffer},
 	{"Then", `the creation of each message is between that of the run and the event`, (*Scenario).timesInOrder},
-	{"Then", `no page holds more than (\d+) (?:entries|events)`, (*Scenario).pagesHold},
 	{"Given", `the workflow returns (.+)`, (*Scenario).returns},
 	{"Given", `the invoked workflow always fails with status (\d+)`, (*Scenario).invokedFails},
 	{"Then", `the invoked run is in the dead letter queue`, (*Scenario).invokedIsDead},
@@ -36,27 +33,17 @@ var combinationSteps = []step{
 // empty and one that is repeated, both of which a target may lose.
 var configuration = [][2]string{{"X-Order", "order-7"}, {"X-Empty", ""}, {"X-Part", "order-42"}, {"X-Part", "order-43"}}
 
-// restartTwice restarts the entry of the run, and the entry of the run that this creates. The
-// scenario's own run remains the first one.
-func (s *Scenario) restartTwice() error {
-	entry, err := s.restartAndFail()
-	if err != nil {
-		return err
-	}
-	return s.restartOK(entry, nil)
-}
-
 // restartAndFail restarts the entry of the run and returns that of the new run.
 func (s *Scenario) restartAndFail() (entry any, err error) {
 	if err = s.Assume(s.restartIt(), "REQ-RST-001", "REQ-RST-002"); err == nil {
-		entry, err = s.buried(s.Runs.restarted.run)
+		entry, err = s.buried(s.runs.restarted.run)
 	}
 	return entry, s.Assume(err, "REQ-DLQ-005")
 }
 
 // restartedBefore makes the last restarted run the scenario's own.
 func (s *Scenario) restartedBefore(times string) error {
-	if err := s.know(s.Runs.Id); err != nil {
+	if err := s.know(s.runs.id); err != nil {
 		return err
 	}
 	for range map[string]int{"once": 1, "twice": 2}[times] {
@@ -64,30 +51,30 @@ func (s *Scenario) restartedBefore(times string) error {
 		if err != nil {
 			return err
 		}
-		s.Runs.Id, s.Runs.entry = s.Runs.restarted.run, entry
+		s.runs.id, s.runs.entry = s.runs.restarted.run, entry
 	}
 	return nil
 }
 
 func (s *Scenario) logIsAsBefore() error {
-	events, err := s.EventsOf(runOf(s.Runs.known[0])) // know requires one
+	events, err := s.EventsOf(runOf(s.runs.known[0])) // know requires one
 	if err != nil {
 		return err
 	}
 	key := s.EventKey()
 	if !s.Clock.Virtual() { // what happened before the restart may be written late
-		restarted := s.Runs.restarted.asked.UnixMilli()
+		restarted := s.runs.restarted.asked.UnixMilli()
 		events = slices.DeleteFunc(events, func(e any) bool {
 			at, _ := check.Integer(e, "/time")
-			return at < restarted && !slices.ContainsFunc(s.Runs.known, func(k any) bool { return key(k) == key(e) })
+			return at < restarted && !slices.ContainsFunc(s.runs.known, func(k any) bool { return key(k) == key(e) })
 		})
 	}
 	l := harness.Listing{Items: events}
-	if err := s.ListedOnce(&l, s.Runs.known, key); err != nil {
+	if err := s.ListedOnce(&l, s.runs.known, key); err != nil {
 		return err
 	}
-	if len(events) != len(s.Runs.known) {
-		return s.FailureOf(events, "the events of the failed run", eventStates(s.Runs.known), eventStates(events))
+	if len(events) != len(s.runs.known) {
+		return s.FailureOf(events, "the events of the failed run", eventStates(s.runs.known), eventStates(events))
 	}
 	return nil
 }
@@ -125,7 +112,7 @@ func (s *Scenario) likeness(e any) string {
 }
 
 // logIsAlike compares what the log tells of the steps, in the states of the document.
-func (s *Scenario) logIsAlike() error {
+func (s *Scenario) logIsAlike(events runLog) error {
 	told := func(events []any) map[string]any {
 		all := map[string]any{}
 		for _, e := range events {
@@ -135,24 +122,22 @@ func (s *Scenario) logIsAlike() error {
 		}
 		return all
 	}
-	return s.check(func(events []any) error {
-		failed, err := s.EventsOf(runOf(s.Runs.known[0])) // again: they may have been written late
-		if err != nil {
-			return err
+	failed, err := s.EventsOf(runOf(s.runs.known[0])) // again: they may have been written late
+	if err != nil {
+		return err
+	}
+	before, now := told(failed), told(events)
+	for key := range before {
+		if now[key] == nil {
+			return s.FailureOf(events, "the log of the new run lacks an event of the failed one", key, eventStates(events))
 		}
-		before, now := told(failed), told(events)
-		for key := range before {
-			if now[key] == nil {
-				return s.FailureOf(events, "the log of the new run lacks an event of the failed one", key, eventStates(events))
-			}
+	}
+	for key, e := range now {
+		if before[key] == nil {
+			return s.FailureOf(e, "the log of the new run has an event that the failed one had not", eventStates(failed), key)
 		}
-		for key, e := range now {
-			if before[key] == nil {
-				return s.FailureOf(e, "the log of the new run has an event that the failed one had not", eventStates(failed), key)
-			}
-		}
-		return nil
-	})
+	}
+	return nil
 }
 
 // roundingMs is how much later a time may seem than one that follows it: whole seconds are legal.
@@ -163,7 +148,7 @@ func (s *Scenario) entryAgrees() error {
 	if err := s.logged(); err != nil {
 		return err
 	}
-	entry := s.Runs.entry
+	entry := s.runs.entry
 	id, _ := check.Text(entry, "/messageId")
 	created, _ := check.Integer(entry, "/createdAt")
 	started, _ := check.Integer(entry, "/workflowCreatedAt")
@@ -200,26 +185,14 @@ func (s *Scenario) entryAgrees() error {
 	})
 }
 
-// eachEvent judges all events in the log of the run.
-func (s *Scenario) eachEvent(judge func(e any) error) error {
-	return s.check(func(events []any) error {
-		for _, e := range events {
-			if err := judge(e); err != nil {
-				return err
-			}
-		}
-		return nil
-	})
-}
-
 // messagesDiffer finds two steps with one message. A step may have several messages: one that
 // plans it beside others, and one with its result.
-func (s *Scenario) messagesDiffer() error {
+func (s *Scenario) messagesDiffer(events runLog) error {
 	step := map[string]string{}
-	return s.eachEvent(func(e any) error {
+	for _, e := range events {
 		id, has := check.Text(e, "/stepInfo/messageId")
 		if !has {
-			return nil
+			continue
 		}
 		name, _ := check.Text(e, "/stepInfo/stepName")
 		at, _ := check.Integer(e, "/stepInfo/createdAt")
@@ -230,20 +203,13 @@ func (s *Scenario) messagesDiffer() error {
 		if step[id] != told {
 			return s.FailureAt(e, "/stepInfo", "two events tell different things of the message "+id, step[id])
 		}
-		return nil
-	})
+	}
+	return nil
 }
 
-func (s *Scenario) timesInOrder() error {
-	last := int64(0)
-	if err := s.eachEvent(func(e any) error {
-		at, _ := check.Integer(e, "/time")
-		last = max(last, at)
-		return nil
-	}); err != nil {
-		return err
-	}
-	return s.eachEvent(func(e any) error {
+func (s *Scenario) timesInOrder(events runLog) error {
+	_, last := bounds(events)
+	for _, e := range events {
 		created, has := check.Integer(e, "/stepInfo/createdAt")
 		started, _ := check.Integer(e, "/workflowCreatedAt")
 		at, _ := check.Integer(e, "/time")
@@ -256,16 +222,6 @@ func (s *Scenario) timesInOrder() error {
 		if has && (created < started-roundingMs || created > at+roundingMs) {
 			return s.FailureAt(e, "/stepInfo/createdAt", "the creation of the message", fmt.Sprintf("between %d, the creation of the run, and %d, the time of the event", started, at))
 		}
-		return nil
-	})
-}
-
-func (s *Scenario) pagesHold(n int) error {
-	l := &s.Runs.listed
-	for i, page := range l.Pages {
-		if len(page) > n {
-			return l.Responses[i].Fails("/"+harness.ListField[l.Operation], "the page holds more than was asked for", fmt.Sprintf("at most %d", n), strconv.Itoa(len(page)))
-		}
 	}
 	return nil
 }
@@ -274,19 +230,19 @@ func (s *Scenario) returns(value string) {
 	if value == "of 20000 characters" {
 		value = `"` + strings.Repeat("0123456789", 2000) + `"`
 	}
-	s.Runs.peer.Result = value
+	s.runs.peer.Result = value
 }
 
 func (s *Scenario) invokedFails(status int) {
-	st := &s.Runs.Child.Steps[0]
+	st := &s.runs.child.Steps[0]
 	st.Fails, st.Status = -1, status
 }
 
 func (s *Scenario) invokedIsDead() error {
-	if _, err := s.FirstDelivery(s.Runs.Child.Endpoint.Name); err != nil {
+	if _, err := s.FirstDelivery(s.runs.child.Endpoint.Name); err != nil {
 		return s.Assume(err, "REQ-LOG-020")
 	}
-	for _, run := range slices.Sorted(maps.Keys(s.Runs.Child.RunIDs())) {
+	for _, run := range slices.Sorted(maps.Keys(s.runs.child.RunIDs())) {
 		if run != "" {
 			_, err := s.buried(run)
 			return err
@@ -297,23 +253,23 @@ func (s *Scenario) invokedIsDead() error {
 
 // anotherRun triggers a run after the scenario's own, which stays the one that steps are about.
 func (s *Scenario) anotherRun() error {
-	own := s.Runs.Id
+	own := s.runs.id
 	err := s.inProgress()
-	s.Runs.Id = own
+	s.runs.id = own
 	return err
 }
 
 func (s *Scenario) otherNotEnded() error {
-	own := s.Runs.Id
-	s.Runs.Id = s.Runs.ids[len(s.Runs.ids)-1]
-	err := s.notEnded()
-	s.Runs.Id = own
+	own := s.runs.id
+	s.runs.id = s.runs.ids[len(s.runs.ids)-1]
+	err := s.holdsExactly(0, "")
+	s.runs.id = own
 	return err
 }
 
 // readEverything waits for the outcome of the failure callback, which other scenarios judge.
 func (s *Scenario) readEverything() error {
-	if s.Runs.Callback != nil {
+	if s.runs.callback != nil {
 		_ = s.callbackStored() // it may never come
 	}
 	return s.Assume(harness.InTurn(s.readQueue, s.readLogs), "REQ-DLQ-001", "REQ-LOG-001")
@@ -321,7 +277,7 @@ func (s *Scenario) readEverything() error {
 
 // credentialNowhere looks into all deliveries and answers so far, one delivery at least.
 func (s *Scenario) credentialNowhere() error {
-	if s.Named[theDestination] != nil && !s.publish.started.IsZero() {
+	if s.Named[theDestination] != nil && !s.prepared.started.IsZero() {
 		if err := s.arrives(); err != nil {
 			return s.Assume(err, "REQ-PUB-001")
 		}

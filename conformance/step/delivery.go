@@ -42,7 +42,7 @@ func (s *Scenario) deliveryHolds(which string, t *godog.Table) error {
 func (s *Scenario) deliveries(which string) (all []*receiver.Received, err error) {
 	switch which {
 	case "every call of the workflow":
-		return s.Runs.peer.Endpoint.Look(), nil
+		return s.runs.peer.Endpoint.Look(), nil
 	case "the first call of the new run": // later ones may omit the payload
 		all, err = s.newCalls()
 		return all[:min(len(all), 1)], err

@@ -10,7 +10,6 @@ import (
 
 	"github.com/understudy-mock/understudy/conformance/check"
 	"github.com/understudy-mock/understudy/conformance/harness"
-	"github.com/understudy-mock/understudy/conformance/receiver"
 	"github.com/understudy-mock/understudy/conformance/table"
 	"github.com/understudy-mock/understudy/spec/header"
 )
@@ -25,9 +24,9 @@ func (s *Scenario) deadConfigured(way string) error {
 		}
 	}
 	for _, h := range configuration {
-		s.Runs.header.Add(header.ForwardPrefix+h[0], h[1])
+		s.runs.header.Add(header.ForwardPrefix+h[0], h[1])
 	}
-	s.Runs.payload = `{ "order" : "` + strings.Repeat("0123456789abcde ", 100<<10/16) + `" }`
+	s.runs.payload = `{ "order" : "` + strings.Repeat("0123456789abcde ", 100<<10/16) + `" }`
 	times, err := 0, error(nil)
 	switch way {
 	case "tried three times":
@@ -45,7 +44,7 @@ func (s *Scenario) deadConfigured(way string) error {
 	if s.Bound("headers", "failure_callback") == "" {
 		err = s.deadRun()
 	} else {
-		err = s.DeadRunWithCallback()
+		err = s.deadRunWithCallback()
 	}
 	if err != nil || times == 0 {
 		return err
@@ -64,26 +63,20 @@ func (s *Scenario) shows(item any, pointer, message, want string) error {
 // deadOfAnother makes a dead-lettered run of another workflow and then restores the
 // scenario's own run.
 func (s *Scenario) deadOfAnother() error {
-	runs, named := s.Runs, s.Named["the workflow"]
+	runs, named := s.runs, s.Named["the workflow"]
 	delete(s.Named, "the workflow")
 	err := s.deadRun()
 	s.Named["the workflow"] = named
-	runs.header, runs.number = s.Runs.header, s.Runs.number
-	s.Runs = runs
+	runs.header, runs.number = s.runs.header, s.runs.number
+	s.runs = runs
 	return err
-}
-
-// deadWithFailingCallback makes a dead-lettered run whose failure callback fails too. Its
-// entry contains the state of the callback and must stay in the queue.
-func (s *Scenario) deadWithFailingCallback(status int) error {
-	return s.deadWithCallback(receiver.Reply{Status: status, Body: "broken"})
 }
 
 // callbackNotSucceeded reads the entry three times, a second apart: the state may be stored late.
 func (s *Scenario) callbackNotSucceeded() error {
-	answered := s.Runs.Callback.Look()[0].Status.Load()
+	answered := s.runs.callback.Look()[0].Status.Load()
 	for range 3 {
-		entry, err := s.buried(s.Runs.Id)
+		entry, err := s.buried(s.runs.id)
 		if err != nil {
 			return err
 		}
@@ -106,31 +99,16 @@ func (s *Scenario) callbackNotSucceeded() error {
 // entryFields are the fields of an entry but the outcome of its failure callback, which may change.
 var entryFields = slices.DeleteFunc(slices.Concat(check.EntryFields, check.EntryHeaders), func(f check.Field) bool { return f.Name == "failureCallbackInfo" })
 
-func (s *Scenario) entryHasAll() error {
-	return s.hasAll(s.Runs.entry, "/", entryFields, "failureCallback")
-}
-
-// hasAll checks that an item has all fields of a table but one.
-func (s *Scenario) hasAll(item any, prefix string, table []check.Field, except string) error {
-	for _, f := range table {
-		if f.Name == except {
-			continue
-		}
-		if err := s.CheckField(item, prefix+f.Name, f.Kind); err != nil {
+func (s *Scenario) readQueueAfter(while string) error {
+	if while != "" {
+		if err := s.Clock.Wait(s.Context, 150*time.Millisecond); err != nil {
 			return err
 		}
-	}
-	return nil
-}
-
-func (s *Scenario) readQueueAgain() error {
-	if err := s.Clock.Wait(s.Context, 150*time.Millisecond); err != nil {
-		return err
 	}
 	return s.readQueue()
 }
 
-func (s *Scenario) entryIsSame() error { return s.sameEntry(s.Runs.entries[0], s.Runs.entry) }
+func (s *Scenario) entryIsSame() error { return s.sameEntry(s.runs.entries[0], s.runs.entry) }
 
 // sameEntry compares two readings of an entry. The outcome of the failure callback may change
 // until it is a success.
@@ -163,7 +141,7 @@ func (s *Scenario) sameEntry(before, now any) error {
 
 // sameEntries requires each of the entries once in the list, as it was read before.
 func (s *Scenario) sameEntries(want []any) error {
-	l := &s.Runs.listed
+	l := &s.runs.listed
 	if err := s.ListedOnce(l, want, entryID); err != nil {
 		return err
 	}
@@ -178,18 +156,4 @@ func (s *Scenario) sameEntries(want []any) error {
 		}
 	}
 	return nil
-}
-
-// entryConfiguration looks for the number of retries in the header of the entry, ignoring
-// the case of the header's name.
-func (s *Scenario) entryConfiguration() error {
-	sent, _ := check.At(s.Runs.entry, "/header")
-	m, _ := sent.(map[string]any)
-	for name, values := range m {
-		list, _ := values.([]any)
-		if s.isHeader(name, header.Retries) && slices.Contains(list, any(s.Runs.header.Get(header.Retries))) {
-			return nil
-		}
-	}
-	return s.FailureAt(s.Runs.entry, "/header", "the header of the entry lacks the configuration", header.Retries+": "+s.Runs.header.Get(header.Retries))
 }

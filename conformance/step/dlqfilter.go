@@ -49,25 +49,25 @@ func (s *Scenario) listedBy(entry any, param string, t int64) (bool, error) {
 	if err != nil && !harness.EndlessCursor(err) {
 		return false, err
 	}
-	s.Runs.listed = l
+	s.runs.listed = l
 	return slices.ContainsFunc(l.Items, func(e any) bool { return entryID(e) == entryID(entry) }), nil
 }
 
 func (s *Scenario) filterQueueByDate(end string) error {
-	s.Runs.dated = map[string]string{"start": "from", "end": "to"}[end]
-	_, err := s.Binding("dlq", s.Runs.dated)
+	s.runs.dated = map[string]string{"start": "from", "end": "to"}[end]
+	_, err := s.Binding("dlq", s.runs.dated)
 	return err
 }
 
 // dateIsInclusive filters by dates at and next to each time that the filter may compare,
 // and by dates an hour away, which give the same result for all of these times.
 func (s *Scenario) dateIsInclusive() error {
-	param, outward := s.Runs.dated, int64(1) // a later end date lists more
+	param, outward := s.runs.dated, int64(1) // a later end date lists more
 	if param == "from" {
 		outward = -1
 	}
 	const hour = 3_600_000
-	for _, entry := range s.Runs.entries {
+	for _, entry := range s.runs.entries {
 		times, err := s.times(entry)
 		if err != nil {
 			return err
@@ -90,7 +90,7 @@ func (s *Scenario) dateIsInclusive() error {
 				return err
 			}
 			if listed != p.want {
-				return s.FailureOf(&s.Runs.listed, fmt.Sprintf("the entry and the date %s=%d", param, p.t), fmt.Sprintf("listed: %v; its times are %d", p.want, times), fmt.Sprintf("listed: %v", listed))
+				return s.FailureOf(&s.runs.listed, fmt.Sprintf("the entry and the date %s=%d", param, p.t), fmt.Sprintf("listed: %v; its times are %d", p.want, times), fmt.Sprintf("listed: %v", listed))
 			}
 		}
 		if err := s.boundary(entry, param, outward, times); err != nil {
@@ -114,7 +114,7 @@ func (s *Scenario) boundary(entry any, param string, outward int64, times []int6
 		if listed || slices.Contains(times, t+outward) {
 			continue
 		}
-		missed := s.Runs.listed
+		missed := s.runs.listed
 		if listed, err = s.listedBy(entry, param, t+outward); err != nil {
 			return err
 		}
@@ -141,7 +141,7 @@ func (s *Scenario) wholeSecond(entry any, param string, last int64) error {
 			return err
 		}
 		if i == 0 {
-			evidence = s.Runs.listed
+			evidence = s.runs.listed
 		}
 	}
 	return s.FailureOf(&evidence, "the "+param+" date of an entry is taken as a whole second", fmt.Sprintf("%s with %s=%d: its last time is %d", want, param, wrong, last), fmt.Sprintf("the same as with %d", end-1))

@@ -30,7 +30,7 @@ func eventStates(events []any) string {
 
 // eventuallyEvent waits for an event of the run.
 func (s *Scenario) eventuallyEvent(what string, fits func(any) bool) error {
-	return s.eventually("the event "+what, s.Runs.Id, func(events []any) error {
+	return s.eventually("the event "+what, s.runs.id, func(events []any) error {
 		if slices.ContainsFunc(events, fits) {
 			return nil
 		}
@@ -50,8 +50,8 @@ func (s *Scenario) eventually(what, run string, judge func(events []any) error) 
 	})
 }
 
-// RunRecorded waits for a state in the log of the run, at any position.
-func (s *Scenario) RunRecorded(want string) error {
+// runRecorded waits for a state in the log of the run, at any position.
+func (s *Scenario) runRecorded(want string) error {
 	return s.eventuallyEvent("the event "+want, inState(want))
 }
 
@@ -65,7 +65,7 @@ func (s *Scenario) messageRecorded(want string) error {
 // ended waits until the log of the run has the end state want.
 func (s *Scenario) ended(want string) error {
 	return s.Await("the end "+want, s.RunBudget(), func() error {
-		events, err := s.EventsOf(s.Runs.Id)
+		events, err := s.EventsOf(s.runs.id)
 		if err != nil || slices.ContainsFunc(events, inState(want)) {
 			return err
 		}
@@ -78,11 +78,21 @@ func inState(states ...string) func(e any) bool {
 	return func(e any) bool { return slices.Contains(states, eventState(e)) }
 }
 
-// RunSucceeds waits until the log shows the success of the run. Another end fails only when
+// runSucceeds waits until the log shows the success of the run. Another end fails only when
 // the budget is spent, since events may be logged late.
-func (s *Scenario) RunSucceeds() error { return s.ended("RUN_SUCCESS") }
+func (s *Scenario) runSucceeds() error { return s.ended("RUN_SUCCESS") }
 
 func (s *Scenario) runFails() error { return s.ended("RUN_FAILED") }
+
+func (s *Scenario) runEnds(other, how string) error {
+	if other != "" {
+		s.runs.id = s.runs.restarted.run
+	}
+	if how == "fails" {
+		return s.runFails()
+	}
+	return s.runSucceeds()
+}
 
 // settled repeats a judgement of the log: in real time within timing.settle_budget, since a target
 // may write its log late. A moved clock stays where it is.
@@ -96,10 +106,14 @@ func (s *Scenario) settled(judge func() error) error {
 	return judge()
 }
 
+// runLog are the events of a run. The engine reads it for steps that take it first, and repeats these as
+// check does.
+type runLog []any
+
 // check judges the log of the run. Nothing follows from an empty log.
 func (s *Scenario) check(judge func(events []any) error) error {
 	return s.settled(func() error {
-		events, err := s.EventsOf(s.Runs.Id)
+		events, err := s.EventsOf(s.runs.id)
 		if err != nil {
 			return err
 		}
@@ -110,101 +124,85 @@ func (s *Scenario) check(judge func(events []any) error) error {
 	})
 }
 
-// checkEach judges the events of a state; the log must have at least one.
-func (s *Scenario) checkEach(state string, judge func(e any, all []any) error) error {
-	return s.check(func(events []any) error {
-		found := false
-		for _, e := range events {
-			if eventState(e) == state {
-				found = true
-				if err := judge(e, events); err != nil {
-					return err
-				}
-			}
-		}
-		if !found {
-			return s.lacks(state, events)
-		}
-		return nil
-	})
-}
-
-// counts requires a number of events in one of the states.
-func (s *Scenario) counts(what string, want int, states ...string) error {
-	return s.check(func(events []any) error {
+// holdsExactly counts the events of a state, or the ends of the run.
+func (s *Scenario) holdsExactly(want int, state string) error {
+	what, states := "events "+state, []string{state}
+	if state == "" {
+		what, states = "ends", endStates
+	}
+	return s.unlessOutwaited(s.check(func(events []any) error {
 		n := len(slices.DeleteFunc(slices.Clone(events), func(e any) bool { return !inState(states...)(e) }))
 		if n != want {
 			return s.FailureOf(events, what+" of the run", strconv.Itoa(want), fmt.Sprintf("%d: %s", n, eventStates(events)))
 		}
 		return nil
-	})
+	}))
 }
-
-func (s *Scenario) holdsExactly(want int, name string) error {
-	return s.unlessOutwaited(s.counts("events "+name, want, name))
-}
-
-func (s *Scenario) oneEnd() error { return s.counts("ends", 1, endStates...) }
 
 // createdBeforeDelivered compares times, not positions in the list: the order of events of
 // the same millisecond is not defined.
-func (s *Scenario) createdBeforeDelivered() error {
-	return s.checkEach("DELIVERED", func(delivered any, events []any) error {
+func (s *Scenario) createdBeforeDelivered(events runLog) error {
+	judged := false
+	for _, delivered := range events {
 		id, _ := check.Text(delivered, "/stepInfo/messageId")
 		t, _ := check.Integer(delivered, "/time")
-		for _, e := range events {
-			created, _ := check.Integer(e, "/time")
-			if of, _ := check.Text(e, "/stepInfo/messageId"); eventState(e) == "CREATED" && of == id && created <= t {
-				return nil
-			}
+		if eventState(delivered) != "DELIVERED" {
+			continue
 		}
-		return s.FailureAt(delivered, "/stepInfo/messageId", "a message was delivered without having been created before", "CREATED of this message, before DELIVERED")
-	})
+		judged = true
+		if !slices.ContainsFunc(events, func(e any) bool {
+			created, _ := check.Integer(e, "/time")
+			of, _ := check.Text(e, "/stepInfo/messageId")
+			return eventState(e) == "CREATED" && of == id && created <= t
+		}) {
+			return s.FailureAt(delivered, "/stepInfo/messageId", "a message was delivered without having been created before", "CREATED of this message, before DELIVERED")
+		}
+	}
+	if !judged {
+		return s.lacks("DELIVERED", events)
+	}
+	return nil
 }
 
 // triedBeforeFailed compares times in real time only: the receiver uses the local clock,
 // which is not comparable with a moved one.
-func (s *Scenario) triedBeforeFailed(n int) error {
-	if got := s.Runs.peer.Executions(onlyStep); got != n {
+func (s *Scenario) triedBeforeFailed(events runLog, n int) error {
+	if got := s.runs.peer.Executions(onlyStep); got != n {
 		return s.Failure("tries of the step", strconv.Itoa(n), strconv.Itoa(got))
 	}
-	all := s.Runs.peer.Endpoint.Look()
-	return s.check(func(events []any) error {
-		for _, e := range events {
-			failed, _ := check.Integer(e, "/time")
-			if eventState(e) == "RUN_FAILED" && !s.Clock.Virtual() && failed < all[len(all)-1].At.Add(s.Clock.Offset-s.Skew()).UnixMilli() {
-				return s.FailureAt(e, "/time", "the run failed before its last try", "RUN_FAILED after it")
-			}
+	all := s.runs.peer.Endpoint.Look()
+	for _, e := range events {
+		failed, _ := check.Integer(e, "/time")
+		if eventState(e) == "RUN_FAILED" && !s.Clock.Virtual() && failed < all[len(all)-1].At.Add(s.Clock.Offset-s.Skew()).UnixMilli() {
+			return s.FailureAt(e, "/time", "the run failed before its last try", "RUN_FAILED after it")
 		}
-		return nil
-	})
+	}
+	return nil
 }
 
 // errorStatuses compares with the answers of a workflow that fails differently each time. The
 // document does not say how many events a message with several attempts has.
-func (s *Scenario) errorStatuses(first, second int) error {
+func (s *Scenario) errorStatuses(events runLog, first, second int) error {
 	field, err := s.Binding("fields.log", "response_status")
 	if err != nil {
 		return err
 	}
-	return s.check(func(events []any) error {
-		var got []int
-		for _, e := range events {
-			if status, has := check.Integer(e, "/"+field); has && eventState(e) == "ERROR" {
-				got = append(got, int(status))
-			}
+	var got []int
+	for _, e := range events {
+		if status, has := check.Integer(e, "/"+field); has && eventState(e) == "ERROR" {
+			got = append(got, int(status))
 		}
-		if len(got) == 0 {
-			return s.lacks("ERROR", events)
-		}
-		s.Observe("error.events", fmt.Sprintf("%d of 2 attempts", len(got)))
-		slices.Sort(got)
-		foreign := slices.ContainsFunc(got, func(status int) bool { return status != first && status != second })
-		if foreign || len(got) > 1 && len(slices.Compact(slices.Clone(got))) == 1 {
-			return s.FailureOf(events, "the statuses of the events ERROR", fmt.Sprintf("%d and %d, each on the event of its own attempt", first, second), fmt.Sprint(got))
-		}
-		return nil
-	})
+	}
+	if len(got) == 0 {
+		return s.lacks("ERROR", events)
+	}
+	s.Observe("error.events", fmt.Sprintf("%d of 2 attempts", len(got)))
+	slices.Sort(got)
+	foreign := slices.ContainsFunc(got, func(status int) bool { return status != first && status != second })
+	if foreign || len(got) > 1 && len(slices.Compact(slices.Clone(got))) == 1 {
+		return s.FailureOf(events, "the statuses of the events ERROR", fmt.Sprintf("%d and %d, each on the event of its own attempt", first, second), fmt.Sprint(got))
+	}
+	return nil
 }
 
 // neverExecuted waits until no further execution can follow, since a step may be executed
@@ -213,27 +211,27 @@ func (s *Scenario) neverExecuted(name string) error {
 	if err := s.AwaitQuiet(nil); err != nil {
 		return err
 	}
-	if n := s.Runs.peer.Executions(name); n > 0 {
+	if n := s.runs.peer.Executions(name); n > 0 {
 		return s.Failure("executions of the step "+name, "none", strconv.Itoa(n))
 	}
 	return nil
 }
 
 // namesInvoker compares what the start of the invoked run names with the run that invoked it.
-func (s *Scenario) namesInvoker() error {
+func (s *Scenario) namesInvoker(events runLog) error {
 	if _, err := s.Binding("fields.log", "invoker_run_id"); err != nil {
 		return err
 	}
-	own := map[string]string{"invoker_run_id": s.Runs.Id, "invoker_url": s.Runs.peer.Endpoint.URL}
-	if err := s.eachEvent(func(e any) error {
+	own := map[string]string{"invoker_run_id": s.runs.id, "invoker_url": s.runs.peer.Endpoint.URL}
+	for _, e := range events {
 		created, _ := check.At(e, "/workflowCreatedAt")
 		own["invoker_created_at"] = harness.Plain(created)
-		return s.names(e, own, false)
-	}); err != nil {
-		return err
+		if err := s.names(e, own, false); err != nil {
+			return err
+		}
 	}
 	return s.settled(func() error {
-		events, err := s.EventsOf(s.Runs.Id + "_invoked")
+		events, err := s.EventsOf(s.runs.id + "_invoked")
 		if err != nil {
 			return err
 		}
@@ -268,73 +266,67 @@ func (s *Scenario) names(e any, values map[string]string, wanted bool) error {
 }
 
 // firstType judges the first message-level event of the run.
-func (s *Scenario) firstType(want string) error {
-	return s.check(func(events []any) error {
-		var first any
-		var when int64
-		for _, e := range events {
-			created, has := check.Integer(e, "/stepInfo/createdAt")
-			if has && eventState(e) == "CREATED" && (first == nil || created < when) {
-				first, when = e, created
-			}
+func (s *Scenario) firstType(events runLog, want string) error {
+	var first any
+	var when int64
+	for _, e := range events {
+		created, has := check.Integer(e, "/stepInfo/createdAt")
+		if has && eventState(e) == "CREATED" && (first == nil || created < when) {
+			first, when = e, created
 		}
-		if kind, _ := check.Text(first, "/stepInfo/stepType"); kind == want {
+	}
+	if kind, _ := check.Text(first, "/stepInfo/stepType"); kind == want {
+		return nil
+	}
+	// Messages of the same millisecond may be in any order: any of them may have the
+	// type.
+	for _, e := range events {
+		created, _ := check.Integer(e, "/stepInfo/createdAt")
+		if kind, _ := check.Text(e, "/stepInfo/stepType"); created == when && kind == want {
 			return nil
 		}
-		// Messages of the same millisecond may be in any order: any of them may have the
-		// type.
-		for _, e := range events {
-			created, _ := check.Integer(e, "/stepInfo/createdAt")
-			if kind, _ := check.Text(e, "/stepInfo/stepType"); created == when && kind == want {
-				return nil
-			}
-		}
-		return s.FailureAt(first, "/stepInfo/stepType", "the first message of the run", want)
-	})
+	}
+	return s.FailureAt(first, "/stepInfo/stepType", "the first message of the run", want)
 }
 
-func (s *Scenario) idsIncrease() error {
+func (s *Scenario) idsIncrease(events runLog) error {
 	field, err := s.Binding("fields.step", "step_id")
 	if err != nil {
 		return err
 	}
-	return s.check(func(events []any) error {
-		ids := map[string]int64{}
-		for _, e := range events {
-			name, _ := check.Text(e, "/stepInfo/stepName")
-			if id, has := check.Integer(e, "/stepInfo/"+field); has {
-				ids[name] = id
-			}
+	ids := map[string]int64{}
+	for _, e := range events {
+		name, _ := check.Text(e, "/stepInfo/stepName")
+		if id, has := check.Integer(e, "/stepInfo/"+field); has {
+			ids[name] = id
 		}
-		if ids["charge"] <= ids["reserve"] {
-			return s.FailureOf(events, "the step ids", "that of charge above that of reserve", harness.Shown(ids))
-		}
-		return nil
-	})
+	}
+	if ids["charge"] <= ids["reserve"] {
+		return s.FailureOf(events, "the step ids", "that of charge above that of reserve", harness.Shown(ids))
+	}
+	return nil
 }
 
-func (s *Scenario) concurrentSteps() error {
-	return s.check(func(events []any) error {
-		seen := map[int64]bool{}
-		for _, e := range events {
-			name, _ := check.Text(e, "/stepInfo/stepName")
-			n, has := check.Integer(e, "/stepInfo/concurrent")
-			alone := int64(0) // "alongside this step" may mean n or n-1
-			switch name {
-			case "prepare":
-			case "reserve", "charge", "ship":
-				alone = 2
-			default:
-				continue
-			}
-			if !has || n != alone && n != alone+1 {
-				return s.FailureAt(e, "/stepInfo/concurrent", "concurrent of the step "+name, fmt.Sprintf("%d, or %d beside itself", alone+1, alone))
-			}
-			seen[n-alone] = true
+func (s *Scenario) concurrentSteps(events runLog) error {
+	seen := map[int64]bool{}
+	for _, e := range events {
+		name, _ := check.Text(e, "/stepInfo/stepName")
+		n, has := check.Integer(e, "/stepInfo/concurrent")
+		alone := int64(0) // "alongside this step" may mean n or n-1
+		switch name {
+		case "prepare":
+		case "reserve", "charge", "ship":
+			alone = 2
+		default:
+			continue
 		}
-		if len(seen) != 1 {
-			return s.FailureOf(events, "concurrent of a step alone and of 3 steps side by side", "1 and 3, or 0 and 2", eventStates(events))
+		if !has || n != alone && n != alone+1 {
+			return s.FailureAt(e, "/stepInfo/concurrent", "concurrent of the step "+name, fmt.Sprintf("%d, or %d beside itself", alone+1, alone))
 		}
-		return nil
-	})
+		seen[n-alone] = true
+	}
+	if len(seen) != 1 {
+		return s.FailureOf(events, "concurrent of a step alone and of 3 steps side by side", "1 and 3, or 0 and 2", eventStates(events))
+	}
+	return nil
 }

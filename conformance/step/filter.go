@@ -23,12 +23,12 @@ func (s *Scenario) filterBy(list, by string) error {
 // have values that begin with it, so that a filter that compares prefixes lists too much. The list
 // starts at the trigger where the target has this filter, to skip older items of a shared account.
 func (s *Scenario) filtering(list, by string) (query map[string]string, fits func(any) bool, err error) {
-	items := s.Runs.entries
+	items := s.runs.entries
 	if list == "message logs" {
-		if err := s.know(s.Runs.ids...); err != nil {
+		if err := s.know(s.runs.ids...); err != nil {
 			return nil, nil, err
 		}
-		items = s.Runs.known
+		items = s.runs.known
 	}
 	if by == "an unknown run id" { // alone
 		run, _ := check.Text(items[0], "/workflowRunId")
@@ -65,7 +65,7 @@ func (s *Scenario) filtering(list, by string) (query map[string]string, fits fun
 func (s *Scenario) filterByNobody() error {
 	param, err := s.Binding("dlq", "run_id")
 	if err == nil {
-		s.Asked, err = s.Do(harness.Request{Operation: "listWorkflowDLQ", Query: map[string][]string{param: {s.Runs.Id + "nobody"}}})
+		s.Asked, err = s.Do(harness.Request{Operation: "listWorkflowDLQ", Query: map[string][]string{param: {s.runs.id + "nobody"}}})
 	}
 	return err
 }
@@ -73,6 +73,6 @@ func (s *Scenario) filterByNobody() error {
 // readFiltered reads a filtered list and stores fits, which reports whether an item matches.
 func (s *Scenario) readFiltered(list string, filters map[string]string, fits func(any) bool) error {
 	err := s.read(list, 0, filters)
-	s.Runs.listed.Fits = fits
+	s.runs.listed.Fits = fits
 	return err
 }

@@ -17,24 +17,16 @@ import (
 
 // grouping holds the URL groups of a scenario.
 type grouping struct {
-	Name   string
+	name   string
 	other  string
 	others int
 	times  int // messages published to it
 }
 
 var groupSteps = []step{
-	{"Given", `a URL group with the endpoints? (".+")`, (*Scenario).MakeGroup},
-	{"Given", `another URL group with the endpoints? (".+")`, (*Scenario).anotherGroup},
-	{"Given", `another URL group with a longer name and the endpoint (".+")`, (*Scenario).longerGroup},
+	{"Given", `(a|another) URL group(?: with (a longer name) and| with) the endpoints? (".+")`, (*Scenario).groupOf},
 	{"Given", `the group is updated with the default headers:`, (*Scenario).groupDefaults},
-	{"When", `a message is published to the other group`, (*Scenario).publishToOther},
-	{"When", `a message is published to the group(?: with the token in the (header|query) only)?`, (*Scenario).publishToGroup},
 	{"When", `two messages are published to the group one after the other`, (*Scenario).publishTwice},
-	{"Then", `the endpoint "([^"]+)" receives nothing`, func(s *Scenario, name string) error { return s.nothingAt(name) }},
-	{"Then", `the endpoint "([^"]+)" is tried exactly (once|twice)`, (*Scenario).triedTimes},
-	{"Then", `the endpoints? (".+") (?:each receive|receives) both messages`, (*Scenario).eachReceivesBoth},
-	{"Then", `the endpoints? (".+") receive nothing before the delay has passed`, (*Scenario).nothingBeforeDelay},
 }
 
 // newGroup creates a URL group by the driver.
@@ -57,35 +49,35 @@ func (s *Scenario) newGroup(name, endpoints string) error {
 	return err
 }
 
-// MakeGroup creates the URL group of the scenario from the quoted nicknames of its endpoints.
-func (s *Scenario) MakeGroup(endpoints string) error {
-	s.Group.Name = s.Name("group")
-	return s.newGroup(s.Group.Name, endpoints)
+// makeGroup creates the URL group of the scenario from the quoted nicknames of its endpoints.
+func (s *Scenario) makeGroup(endpoints string) error {
+	s.group.name = s.Name("group")
+	return s.newGroup(s.group.name, endpoints)
 }
 
 // ownGroup makes sure that there is a group to update: one that the driver creates, or the
 // one of the target file.
 func (s *Scenario) ownGroup() error {
-	if s.Group.Name != "" {
+	if s.group.name != "" {
 		return nil
 	}
-	err := s.MakeGroup(`"alpha"`)
+	err := s.makeGroup(`"alpha"`)
 	if fixture := s.Suite.Target.Fixtures.URLGroup.Name; err != nil && fixture != "" {
-		s.Group.Name, err = fixture, nil
+		s.group.name, err = fixture, nil
 	}
 	return err
 }
 
-func (s *Scenario) anotherGroup(endpoints string) error {
-	s.Group.others++
-	s.Group.other = s.Name(fmt.Sprintf("other%d", s.Group.others))
-	return s.newGroup(s.Group.other, endpoints)
-}
-
-// longerGroup creates a group whose name begins with the name of the scenario's first group.
-func (s *Scenario) longerGroup(endpoints string) error {
-	s.Group.other = s.Group.Name + "2"
-	return s.newGroup(s.Group.other, endpoints)
+// groupOf creates a URL group. Another one may have a name that begins with the name of the first.
+func (s *Scenario) groupOf(which, longer, endpoints string) error {
+	if which == "a" {
+		return s.makeGroup(endpoints)
+	}
+	s.group.others++
+	if s.group.other = s.Name(fmt.Sprintf("other%d", s.group.others)); longer != "" {
+		s.group.other = s.group.name + "2"
+	}
+	return s.newGroup(s.group.other, endpoints)
 }
 
 // groupDefaults sends the documented PATCH with the headers of a table; several values are an array. It
@@ -116,28 +108,17 @@ func (s *Scenario) groupDefaults(t *godog.Table) error {
 	if err != nil {
 		return harness.Fault("", "%v", err)
 	}
-	a, err := s.Demand(harness.Request{Operation: "updateURLGroup", Vars: map[string]string{"urlGroupName": s.Group.Name}, Body: body})
+	a, err := s.Demand(harness.Request{Operation: "updateURLGroup", Vars: map[string]string{"urlGroupName": s.group.name}, Body: body})
 	if a != nil {
 		s.Observe("group.update.status", fmt.Sprint(a.Status))
 	}
 	return err
 }
 
-func (s *Scenario) publishToOther() error {
-	s.publish.body = []byte("message of the other group of " + s.Key)
-	return s.published(s.Group.other, "")
-}
-
-func (s *Scenario) publishToGroup(where string) error {
-	s.Group.times++
-	s.publish.body = fmt.Appendf(nil, "message %d of %s", s.Group.times, s.Key)
-	return s.published(s.Group.Name, tokenIn[where])
-}
-
 // publishTwice waits for the first message at every endpoint before it publishes the
 // second: deliveries of two messages have no order.
 func (s *Scenario) publishTwice() error {
-	if err := s.publishToGroup(""); err != nil {
+	if err := s.publish("the group", ""); err != nil {
 		return err
 	}
 	for _, e := range s.Endpoints {
@@ -145,7 +126,7 @@ func (s *Scenario) publishTwice() error {
 			return s.Failure("deliveries to the endpoint "+e.Name, "1", err.Error())
 		}
 	}
-	return s.publishToGroup("")
+	return s.publish("the group", "")
 }
 
 // each waits until every endpoint has n deliveries, and calls look with each. More
@@ -173,29 +154,4 @@ func (s *Scenario) each(endpoints string, n int, look func(name string, got *rec
 		}
 	}
 	return nil
-}
-
-func (s *Scenario) triedTimes(name, times string) error {
-	err := s.attempts(name, map[string]int{"once": 1, "twice": 2}[times])
-	for _, e := range s.Endpoints {
-		e.Look() // marks deliveries to other endpoints as judged
-	}
-	return err
-}
-
-// eachReceivesBoth identifies the messages by their bodies, since ids are the target's choice.
-func (s *Scenario) eachReceivesBoth(endpoints string) error {
-	seen := map[string]bool{}
-	return s.each(endpoints, 2, func(name string, got *receiver.Received) error {
-		key := name + " " + string(got.Body)
-		if seen[key] {
-			return s.Failure("the endpoint "+name+" received one message twice", "both messages", string(got.Body))
-		}
-		seen[key] = true
-		return nil
-	})
-}
-
-func (s *Scenario) nothingBeforeDelay(endpoints string) error {
-	return s.delayedAt(harness.QuotedNames(endpoints)...)
 }

@@ -1,6 +1,7 @@
 package step
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"net/http"
@@ -51,13 +52,11 @@ type asked struct {
 
 var limitSteps = []step{
 	{"Given", `a plugin configuration without "([\w.]+)"`, (*Scenario).configurationWithout},
-	{"Given", `a route limited to (\d+) requests per "(\w+)" by the "([\w-]+)" algorithm`, (*Scenario).LimitedRoute},
+	{"Given", `a route limited to (\d+) requests per "(\w+)" by the "([\w-]+)" algorithm`, (*Scenario).limitedRoute},
 	{"Given", `the plugin is configured with:`, (*Scenario).configurePlugin},
 	{"Given", `one client has used up its limit( late in a window)?`, (*Scenario).usedUp},
 	{"When", `the host application starts`, (*Scenario).startHost},
-	{"When", `(one client|another client) sends (\d+) requests?`, (*Scenario).send},
-	{"When", `one client sends (\d+) requests with the method "(\w+)"`, func(s *Scenario, n int, method string) error { return s.burst(n, method, s.plugin.path, "ann") }},
-	{"When", `one client sends (\d+) requests to "([^"]+)"`, (*Scenario).sendsTo},
+	{"When", `(one client|another client) sends (\d+) requests?(?: with the method "(\w+)")?(?: to "([^"]+)")?`, (*Scenario).send},
 	{"When", `two clients send 1 request each`, (*Scenario).twoClients},
 	{"When", `the same client sends (\d+) requests? (half a window|a window|three windows) later`, (*Scenario).sendsLater},
 	{"Then", `the configuration is (accepted|refused)`, (*Scenario).configurationIs},
@@ -78,9 +77,9 @@ const (
 	user        = "X-User"
 )
 
-// LimitedRoute makes a configuration with one strategy for all routes. The storage is
+// limitedRoute makes a configuration with one strategy for all routes. The storage is
 // an endpoint that forwards everything, so that the requests to it can be checked.
-func (s *Scenario) LimitedRoute(tokens int, window, algorithm string) error {
+func (s *Scenario) limitedRoute(tokens int, window, algorithm string) error {
 	kept, err := s.Storage(storage)
 	if err != nil {
 		return err
@@ -110,7 +109,7 @@ func (s *Scenario) limiter() map[string]any {
 }
 
 func (s *Scenario) configurationWithout(key string) error {
-	if err := s.LimitedRoute(3, "1h", "fixed-window"); err != nil {
+	if err := s.limitedRoute(3, "1h", "fixed-window"); err != nil {
 		return err
 	}
 	var v any = s.plugin.config
@@ -165,8 +164,8 @@ func (s *Scenario) startHost() error {
 	return err
 }
 
-// AskHost sends one request to the host application.
-func (s *Scenario) AskHost(method, path, client string) error {
+// askHost sends one request to the host application.
+func (s *Scenario) askHost(method, path, client string) error {
 	if err := s.startHost(); err != nil {
 		return err
 	}
@@ -201,31 +200,23 @@ func (s *Scenario) AskHost(method, path, client string) error {
 	return nil
 }
 
-func (s *Scenario) burst(n int, method, path, client string) error {
+func (s *Scenario) send(client string, n int, method, path string) error {
+	name := map[string]string{"one client": "ann", "another client": "anna"}[client]
 	for range n {
-		if err := s.AskHost(method, path, client); err != nil {
+		if err := s.askHost(cmp.Or(method, http.MethodGet), cmp.Or(path, s.plugin.path), name); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-func (s *Scenario) send(client string, n int) error {
-	name := map[string]string{"one client": "ann", "another client": "anna"}[client]
-	return s.burst(n, http.MethodGet, s.plugin.path, name)
-}
-
-func (s *Scenario) sends(n int) error { return s.send("one client", n) }
-
-func (s *Scenario) sendsTo(n int, path string) error {
-	return s.burst(n, http.MethodGet, path, "ann")
-}
+func (s *Scenario) sends(n int) error { return s.send("one client", n, "", "") }
 
 func (s *Scenario) twoClients() error {
 	if err := s.sends(1); err != nil {
 		return err
 	}
-	return s.send("another client", 1)
+	return s.send("another client", 1, "", "")
 }
 
 // lateInWindow is the part of a window after which it is late. Half a window later, the next
@@ -376,7 +367,7 @@ func (s *Scenario) sendAgain() (bool, error) {
 		return false, nil
 	}
 	for _, a := range s.plugin.asked {
-		if err := s.AskHost(a.method, a.path, "again-"+a.client); err != nil {
+		if err := s.askHost(a.method, a.path, "again-"+a.client); err != nil {
 			return false, err
 		}
 	}

@@ -17,12 +17,9 @@ var logSteps = []step{
 	{"Given", `two finished runs of different workflows`, (*Scenario).twoRuns},
 	{"When", `the message logs are read`, (*Scenario).readLogs},
 	{"When", `the (message logs|dead letter queue) (?:are|is) read (?:without a page size|with a page size of (\d+))`, (*Scenario).readFirst},
-	{"When", `the message logs of the run are read (\d+|all) at a time`, (*Scenario).readLogsPaged},
-	{"When", `the message logs of the run are read (\d+) at a time while another run continues`, (*Scenario).readLogsRacing},
+	{"When", `the (message logs of the run|dead letter queue) (?:are|is) read (\d+|all) at a time( while another run (?:continues|fails))?`, (*Scenario).readPaged},
 	{"When", `the message logs are filtered by the (start|end) date of one of their events`, (*Scenario).filterLogsByDate},
-	{"Then", `the answer is 200 with an array "(\w+)"`, (*Scenario).answersArray},
 	{"Then", `every answer has the form of the document`, (*Scenario).Formed},
-	{"Then", `(its cursor|the cursor of every page) is a string or absent`, (*Scenario).cursorsAreStrings},
 	{"Then", `every run-level state is one of the documented list`, (*Scenario).documentedStates},
 	{"Then", `the page holds exactly (\d+) (?:events|entries) and a cursor`, (*Scenario).fullPage},
 	{"Then", `the page holds at most (\d+) (?:events|entries), or the request is refused`, (*Scenario).cappedPage},
@@ -35,20 +32,20 @@ var logSteps = []step{
 
 // readLogs reads the logs of the run.
 func (s *Scenario) readLogs() error {
-	if s.Runs.Id == "" {
-		return s.readFirst("message logs", "")
+	if s.runs.id == "" {
+		return s.readAny("message logs")
 	}
 	if err := s.logged(); err != nil {
 		return err
 	}
 	filters := map[string]string{}
 	if s.Bound("logs", "run_id") != "" {
-		filters["run_id"] = s.Runs.Id
+		filters["run_id"] = s.runs.id
 	}
 	return s.settled(func() error {
 		err := s.read("message logs", 0, filters)
 		if err == nil {
-			s.Asked = s.Runs.listed.Responses[0]
+			s.Asked = s.runs.listed.Responses[0]
 			_, err = s.own()
 		}
 		return err
@@ -58,7 +55,7 @@ func (s *Scenario) readLogs() error {
 // logged waits until the log of a failed run shows the failure: the dead letter queue may
 // show it earlier.
 func (s *Scenario) logged() error {
-	if s.Runs.entry == nil {
+	if s.runs.entry == nil {
 		return nil
 	}
 	if err := s.Assume(s.runFails(), "REQ-LOG-009"); err != nil {
@@ -67,109 +64,71 @@ func (s *Scenario) logged() error {
 	return s.still()
 }
 
-func (s *Scenario) readLogsPaged(at string) error {
-	if err := s.know(s.Runs.Id); err != nil {
-		return err
+// readPaged reads the log of the run, or the entries of its workflow. Runs that are triggered between the
+// pages add items, which may be listed or not: the next page must continue after the last item, not at
+// an offset that new ones shift.
+func (s *Scenario) readPaged(list, at, racing string) error {
+	size, _ := strconv.Atoi(at)
+	list, isLog := strings.CutSuffix(list, " of the run")
+	filters := s.ofScenario()
+	if isLog {
+		if err := s.know(s.runs.id); err != nil {
+			return err
+		}
+		if filters = map[string]string{"run_id": s.runs.id}; racing != "" {
+			filters = map[string]string{"url": s.runs.peer.Endpoint.URL}
+		}
+		if at == "all" {
+			size = len(s.runs.known)
+		}
 	}
-	size := len(s.Runs.known)
-	if at != "all" {
-		size, _ = strconv.Atoi(at)
-	}
-	return s.read("message logs", size, map[string]string{"run_id": s.Runs.Id})
-}
-
-// readLogsRacing triggers runs between the pages. Events that are newer than the first page
-// may be listed or not; each older event must be listed once.
-func (s *Scenario) readLogsRacing(size int) error {
-	if err := s.know(s.Runs.Id); err != nil {
-		return err
-	}
-	return s.read("message logs", size, map[string]string{"url": s.Runs.peer.Endpoint.URL}, func() error {
-		if len(s.Runs.ids) > 3 {
+	most := len(s.runs.ids) + 3
+	return s.read(list, size, filters, func() error {
+		if racing == "" || len(s.runs.ids) == most {
 			return nil
 		}
-		_, err := s.trigger(s.Runs.peer, "{}")
-		return err
+		id, err := s.trigger(s.runs.peer, "{}")
+		if err == nil && !isLog {
+			_, err = s.buried(id)
+		}
+		return s.Assume(err, "REQ-DLQ-005")
 	})
 }
 
-// answersArray requires an array even when the list is empty: null or a missing member
-// breaks clients that iterate over the list.
-func (s *Scenario) answersArray(name string) error {
-	if err := cmp.Or(s.Asked.Accepted(), s.Asked.Is200()); err != nil {
-		return err
+// own returns the listed events of the run. It is a failure when there are none.
+func (s *Scenario) own() ([]any, error) {
+	list := s.runs.listed.Of(s.runs.id)
+	if len(list) == 0 {
+		return nil, s.FailureOf(&s.runs.listed, "the list has no event of the run", "events of "+s.runs.id, fmt.Sprintf("%d events of others", len(s.runs.listed.Items)))
 	}
-	_, err := s.Asked.List(name)
-	return err
+	return list, nil
 }
 
-func (s *Scenario) cursorIsString() error {
-	if v, has := check.At(s.Asked.JSON, "/cursor"); has {
-		if _, ok := v.(string); !ok {
-			return s.Asked.Fails("/cursor", "the cursor", "a string, or nothing", check.KindOf(v))
+// documentedStates checks run-level states only: the document closes their list, and leaves
+// the list of message-level states open.
+func (s *Scenario) documentedStates(events runLog) error {
+	for _, e := range events {
+		if st := eventState(e); strings.HasPrefix(st, "RUN_") && !slices.Contains(check.RunStates, st) {
+			return s.FailureAt(e, "/state", "a run-level state that the document does not list", strings.Join(check.RunStates, ", "))
 		}
 	}
 	return nil
 }
 
-// own returns the listed events of the run. It is a failure when there are none.
-func (s *Scenario) own() ([]any, error) {
-	list := s.Runs.listed.Of(s.Runs.Id)
-	if len(list) == 0 {
-		return nil, s.FailureOf(&s.Runs.listed, "the list has no event of the run", "events of "+s.Runs.Id, fmt.Sprintf("%d events of others", len(s.Runs.listed.Items)))
-	}
-	return list, nil
-}
-
-// all applies judge to every listed event of the run, and then calls the functions that judge them
-// together. It reads the log again for what a target writes late.
-func (s *Scenario) all(judge func(e any) error, together ...func() error) error {
-	again := false
-	return s.settled(func() error {
-		if again {
-			if err := s.readLogs(); err != nil {
-				return err
-			}
-		}
-		again = true
-		events, err := s.own()
-		if err != nil {
-			return err
-		}
-		for _, e := range events {
-			if err := judge(e); err != nil {
-				return err
-			}
-		}
-		return harness.InTurn(together...)
-	})
-}
-
-// documentedStates checks run-level states only: the document closes their list, and leaves
-// the list of message-level states open.
-func (s *Scenario) documentedStates() error {
-	return s.eachEvent(func(e any) error {
-		if st := eventState(e); strings.HasPrefix(st, "RUN_") && !slices.Contains(check.RunStates, st) {
-			return s.FailureAt(e, "/state", "a run-level state that the document does not list", strings.Join(check.RunStates, ", "))
-		}
-		return nil
-	})
-}
-
 func (s *Scenario) everyOnce(what string) error {
 	if what == "entry" {
-		return s.sameEntries(s.Runs.entries)
+		return s.sameEntries(s.runs.entries)
 	}
-	return s.sameEvents(s.Runs.known)
+	return s.sameEvents(s.runs.known)
 }
 
 // sameEvents requires each of the events once in the list, as it was read before.
 func (s *Scenario) sameEvents(want []any) error {
-	return s.ListedOnce(&s.Runs.listed, want, s.EventKey())
+	return s.ListedOnce(&s.runs.listed, want, s.EventKey())
 }
 
 func (s *Scenario) listEnds(open string) error {
-	l := &s.Runs.listed
+	l := &s.runs.listed
 	if last := l.Cursors[len(l.Cursors)-1]; last != "-" && (last != "" || open == "") {
 		return s.FailureOf(l, "the last page", "no cursor"+open, strconv.Quote(last))
 	}
@@ -191,11 +150,11 @@ func (s *Scenario) twoRuns() error {
 	if err := s.finishedRun(); err != nil {
 		return err
 	}
-	first := s.Runs.peer
+	first := s.runs.peer
 	if err := harness.InTurn(s.nextWorkflow, s.finishedRun); err != nil {
 		return err
 	}
-	s.Runs.Child = first
+	s.runs.child = first
 	return nil
 }
 
@@ -205,7 +164,7 @@ func (s *Scenario) know(runs ...string) error {
 	if err := s.logged(); err != nil {
 		return err
 	}
-	s.Runs.known = nil
+	s.runs.known = nil
 	for _, id := range runs {
 		var events []any
 		err := s.settled(func() (err error) {
@@ -217,7 +176,7 @@ func (s *Scenario) know(runs ...string) error {
 		if len(events) == 0 {
 			return err
 		}
-		s.Runs.known = append(s.Runs.known, events...)
+		s.runs.known = append(s.runs.known, events...)
 	}
 	return nil
 }
@@ -232,14 +191,14 @@ func (s *Scenario) lacks(what string, events []any) error {
 // filterLogsByDate filters by the time of the last event of the first run as the end, or of the first
 // one of the second run as the start: both ends of the range are inclusive.
 func (s *Scenario) filterLogsByDate(end string) error {
-	if err := s.know(s.Runs.ids...); err != nil {
+	if err := s.know(s.runs.ids...); err != nil {
 		return err
 	}
-	known := harness.Listing{Items: s.Runs.known}
-	t, _ := bounds(known.Of(s.Runs.ids[1]))
+	known := harness.Listing{Items: s.runs.known}
+	t, _ := bounds(known.Of(s.runs.ids[1]))
 	name, fits := "from", func(e any) bool { x, _ := check.Integer(e, "/time"); return x >= t }
 	if end == "end" {
-		_, t = bounds(known.Of(s.Runs.ids[0]))
+		_, t = bounds(known.Of(s.runs.ids[0]))
 		name, fits = "to", func(e any) bool { x, _ := check.Integer(e, "/time"); return x <= t }
 	}
 	filters := s.recent("message logs")
@@ -263,11 +222,11 @@ func bounds(events []any) (low, high int64) {
 // no item that does not match. The known items were read separately before, so that it finds
 // filters that list too few items as well as filters that list too many.
 func (s *Scenario) holdsFitting(list string) error {
-	known, judge := s.Runs.known, s.sameEvents
+	known, judge := s.runs.known, s.sameEvents
 	if list == "queue" {
-		known, judge = s.Runs.entries, s.sameEntries
+		known, judge = s.runs.entries, s.sameEntries
 	}
-	l := &s.Runs.listed
+	l := &s.runs.listed
 	misfit := func(item any) bool { return !l.Fits(item) }
 	if i := slices.IndexFunc(l.Items, misfit); i >= 0 {
 		return s.FailureOf(l.Items[i], "the filtered list holds an item that does not fit", "only what fits", harness.Shown(l.Items[i]))
@@ -292,12 +251,12 @@ func (s *Scenario) answersEmpty(name string) error {
 	if len(items) > 0 {
 		return s.Asked.Fails("/"+name, "the filtered list holds an item that does not fit", "nothing", harness.Shown(items[0]))
 	}
-	return s.cursorIsString()
+	return nil
 }
 
 func (s *Scenario) listEmpty() error {
-	if n := len(s.Runs.listed.Items); n > 0 {
-		return s.FailureOf(&s.Runs.listed, "the list", "nothing", fmt.Sprintf("%d items, such as %s", n, harness.Shown(s.Runs.listed.Items[0])))
+	if n := len(s.runs.listed.Items); n > 0 {
+		return s.FailureOf(&s.runs.listed, "the list", "nothing", fmt.Sprintf("%d items, such as %s", n, harness.Shown(s.runs.listed.Items[0])))
 	}
 	return nil
 }

@@ -6,41 +6,24 @@ import (
 	"strings"
 
 	"github.com/understudy-mock/understudy/conformance/check"
-	"github.com/understudy-mock/understudy/conformance/harness"
 )
 
 // logScanSteps check complete runs: all their events, for every kind of end.
 var logScanSteps = []step{
 	{"Then", `no (event of another run|entry of another workflow) is listed`, (*Scenario).onlyOwn},
-	{"Then", `every event of the run has all fields of the tables`, (*Scenario).everyEventHasAll},
 	{"Then", `every message of the run is delivered`, (*Scenario).everyMessageDelivered},
 	{"Then", `one message of the run has the step type "(\w+)" in all its events, and no other has it`, (*Scenario).oneMessageOfType},
 }
 
-// cursorsAreStrings checks, of every page, also the last one, whose cursor may be absent or
-// empty but not null.
-func (s *Scenario) cursorsAreStrings(of string) error {
-	pages := []*harness.Response{s.Asked}
-	if of == "the cursor of every page" {
-		pages = s.Runs.listed.Responses
-	}
-	for _, s.Asked = range pages {
-		if err := s.cursorIsString(); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
 func (s *Scenario) onlyOwn(others string) error {
-	pointer, own, name := "/workflowRunId", s.Runs.Id, "an event"
+	pointer, own, name := "/workflowRunId", s.runs.id, "an event"
 	if others == "entry of another workflow" {
 		if _, err := s.Binding("dlq", "url"); err != nil { // nothing was filtered
 			return err
 		}
-		pointer, own, name = "/workflowUrl", s.Runs.peer.Endpoint.URL, "an entry"
+		pointer, own, name = "/workflowUrl", s.runs.peer.Endpoint.URL, "an entry"
 	}
-	for _, item := range s.Runs.listed.Items {
+	for _, item := range s.runs.listed.Items {
 		if err := s.Equal(item, pointer, name+" that the filter excludes was listed", own); err != nil {
 			return err
 		}
@@ -48,68 +31,50 @@ func (s *Scenario) onlyOwn(others string) error {
 	return nil
 }
 
-// everyEventHasAll checks the fields of step information only where there is some:
-// run-level events have none.
-func (s *Scenario) everyEventHasAll() error {
-	return s.all(func(e any) error {
-		if err := s.hasAll(e, "/", check.EventFields, "nextDeliveryTime"); err != nil {
-			return err
-		}
-		if _, ok := check.At(e, "/stepInfo"); !ok {
-			return nil
-		}
-		return s.hasAll(e, "/stepInfo/", check.StepFields, "")
-	})
-}
-
 // everyMessageDelivered waits until each message that was created is delivered.
-func (s *Scenario) everyMessageDelivered() error {
-	return s.check(func(events []any) error {
-		var created, delivered []string
-		for _, e := range events {
-			id, _ := check.Text(e, "/stepInfo/messageId")
-			switch eventState(e) {
-			case "CREATED":
-				created = append(created, id)
-			case "DELIVERED":
-				delivered = append(delivered, id)
-			}
+func (s *Scenario) everyMessageDelivered(events runLog) error {
+	var created, delivered []string
+	for _, e := range events {
+		id, _ := check.Text(e, "/stepInfo/messageId")
+		switch eventState(e) {
+		case "CREATED":
+			created = append(created, id)
+		case "DELIVERED":
+			delivered = append(delivered, id)
 		}
-		if len(created) == 0 {
-			return s.lacks("CREATED", events)
+	}
+	if len(created) == 0 {
+		return s.lacks("CREATED", events)
+	}
+	for _, id := range created {
+		if !slices.Contains(delivered, id) {
+			return s.FailureOf(events, "the message "+id+" of a run that succeeded", "CREATED and DELIVERED", eventStates(events))
 		}
-		for _, id := range created {
-			if !slices.Contains(delivered, id) {
-				return s.FailureOf(events, "the message "+id+" of a run that succeeded", "CREATED and DELIVERED", eventStates(events))
-			}
-		}
-		return nil
-	})
+	}
+	return nil
 }
 
 // oneMessageOfType collects the step types of each message over all its events: the type of
 // a message must not change.
-func (s *Scenario) oneMessageOfType(kind string) error {
-	return s.check(func(events []any) error {
-		types := map[string][]string{} // message -> its types
-		for _, e := range events {
-			id, _ := check.Text(e, "/stepInfo/messageId")
-			if t, ok := check.Text(e, "/stepInfo/stepType"); ok && !slices.Contains(types[id], t) {
-				types[id] = append(types[id], t)
+func (s *Scenario) oneMessageOfType(events runLog, kind string) error {
+	types := map[string][]string{} // message -> its types
+	for _, e := range events {
+		id, _ := check.Text(e, "/stepInfo/messageId")
+		if t, ok := check.Text(e, "/stepInfo/stepType"); ok && !slices.Contains(types[id], t) {
+			types[id] = append(types[id], t)
+		}
+	}
+	n := 0
+	for id, list := range types {
+		if slices.Contains(list, kind) {
+			n++
+			if len(list) > 1 {
+				return s.FailureOf(events, "the step type of the message "+id, kind, strings.Join(list, ", "))
 			}
 		}
-		n := 0
-		for id, list := range types {
-			if slices.Contains(list, kind) {
-				n++
-				if len(list) > 1 {
-					return s.FailureOf(events, "the step type of the message "+id, kind, strings.Join(list, ", "))
-				}
-			}
-		}
-		if n != 1 {
-			return s.FailureOf(events, "messages with the step type "+kind, "1", fmt.Sprint(n))
-		}
-		return nil
-	})
+	}
+	if n != 1 {
+		return s.FailureOf(events, "messages with the step type "+kind, "1", fmt.Sprint(n))
+	}
+	return nil
 }

@@ -20,6 +20,14 @@ func (s *Scenario) readFirst(list, size string) error {
 	return s.next(listed[list].operation, listed[list].section, size, "")
 }
 
+// readAny requests the first page of a list, which may be of other scenarios.
+func (s *Scenario) readAny(list string) error {
+	if err := s.readFirst(list, ""); err != nil {
+		return err
+	}
+	return s.Asked.Accepted()
+}
+
 // next requests the page of a cursor; "" is the first page.
 func (s *Scenario) next(op, section, size, cursor string) error {
 	query := map[string][]string{}
@@ -34,7 +42,7 @@ func (s *Scenario) next(op, section, size, cursor string) error {
 		query[param] = []string{q[1]}
 	}
 	a, err := s.Do(harness.Request{Operation: op, Query: query})
-	s.Asked, s.Runs.listed.Operation = a, op
+	s.Asked, s.runs.listed.Operation = a, op
 	return err
 }
 
@@ -42,7 +50,7 @@ func (s *Scenario) page() ([]any, string, error) {
 	if err := s.Asked.Accepted(); err != nil {
 		return nil, "", err
 	}
-	items, err := s.Asked.List(harness.ListField[s.Runs.listed.Operation])
+	items, err := s.Asked.List(harness.ListField[s.runs.listed.Operation])
 	cursor, _ := check.Text(s.Asked.JSON, "/cursor")
 	return items, cursor, err
 }
@@ -78,7 +86,7 @@ func (s *Scenario) fullPage(n int) error {
 
 // filledPage returns the items and the cursor of the first page that is not empty.
 func (s *Scenario) filledPage(size string) ([]any, string, error) {
-	op := s.Runs.listed.Operation
+	op := s.runs.listed.Operation
 	section := map[string]string{"listWorkflowDLQ": "dlq", "listWorkflowMessageLogs": "logs"}[op]
 	if size != "" || s.Asked == nil {
 		if err := s.next(op, section, size, ""); err != nil {
@@ -112,7 +120,7 @@ func (s *Scenario) cappedPage(n int) error {
 
 // read reads a whole list, by its name in steps, for the steps that follow.
 func (s *Scenario) read(list string, size int, filters map[string]string, between ...func() error) (err error) {
-	s.Runs.listed, err = s.ReadList(listed[list].operation, listed[list].section, size, filters, between...)
+	s.runs.listed, err = s.ReadList(listed[list].operation, listed[list].section, size, filters, between...)
 	return err
 }
 
@@ -121,7 +129,7 @@ func (s *Scenario) read(list string, size int, filters map[string]string, betwee
 func (s *Scenario) recent(list string) map[string]string {
 	filters := map[string]string{}
 	if s.Bound(listed[list].section, "from") != "" {
-		filters["from"] = strconv.FormatInt(s.Runs.triggered.Add(-s.Skew()).UnixMilli(), 10)
+		filters["from"] = strconv.FormatInt(s.runs.triggered.Add(-s.Skew()).UnixMilli(), 10)
 	}
 	return filters
 }

@@ -14,8 +14,7 @@ var parallelSteps = []step{
 	{"When", `a message is published to each of them at once`, (*Scenario).publishToEachAtOnce},
 	{"When", `(\d+) messages are published to the destination at once`, (*Scenario).publishManyAtOnce},
 	{"When", `(\d+) messages are published to each group at once`, (*Scenario).publishToGroupsAtOnce},
-	{"Then", `the destination receives each of the (\d+) messages`, (*Scenario).receivesEachMessage},
-	{"Then", `the endpoints (".+") each receive the (\d+) messages of the (other )?group`, (*Scenario).eachReceivesMessages},
+	{"Then", `(?:the destination receives|the endpoints (".+") each receive) the (\d+) messages(?: of the (other )?group)?`, (*Scenario).receiveMessages},
 }
 
 // atOnce calls do n times concurrently and returns the error with the lowest index.
@@ -52,14 +51,14 @@ func (s *Scenario) publishToEachAtOnce() error {
 
 func (s *Scenario) publishManyAtOnce(n int) error {
 	url := s.Endpoint(theDestination).URL
-	return atOnce(n, func(i int) error { return s.publishBody(url, messageOf("the destination", i)) })
+	return atOnce(n, func(i int) error { return s.publishBody(url, messageOf(theDestination, i)) })
 }
 
 func (s *Scenario) publishToGroupsAtOnce(n int) error {
 	return atOnce(2*n, func(i int) error {
-		group := s.Group.Name
+		group := s.group.name
 		if i%2 == 1 {
-			group = s.Group.other
+			group = s.group.other
 		}
 		return s.publishBody(group, messageOf(group, i/2))
 	})
@@ -89,14 +88,13 @@ func (s *Scenario) receivesAll(name, place string, n int) error {
 	})
 }
 
-func (s *Scenario) receivesEachMessage(n int) error {
-	return s.receivesAll(theDestination, "the destination", n)
-}
-
-func (s *Scenario) eachReceivesMessages(endpoints string, n int, other string) error {
-	group := s.Group.Name
+func (s *Scenario) receiveMessages(endpoints string, n int, other string) error {
+	if endpoints == "" {
+		return s.receivesAll(theDestination, theDestination, n)
+	}
+	group := s.group.name
 	if other != "" {
-		group = s.Group.other
+		group = s.group.other
 	}
 	for _, name := range harness.QuotedNames(endpoints) {
 		if err := s.receivesAll(name, group, n); err != nil {

@@ -37,27 +37,20 @@ var publishSteps = []step{
 	{"Given", `(?:a destination that|the endpoint "([^"]+)") (always )?answers (\d+|201 with a body|after \d+ seconds?|a broken connection)(?: (once|twice) and then 200)?`, (*Scenario).answersWith},
 	{"Given", `a message with:`, (*Scenario).messageWith},
 	{"Given", `the destinations "([^"]+)" and "([^"]+)"`, (*Scenario).twoDestinations},
-	{"When", `the message is published`, (*Scenario).publishIt},
-	{"When", `a message is published to the path "([^"]*)" of the destination`, func(s *Scenario, path string) error { return s.published(s.Endpoint(theDestination).URL+path, "") }},
+	{"When", `(?:a|the) message is published(?: to (the path "[^"]*" of the destination|the group|the other group))?(?: (with the token in the (?:header|query) only|without credentials|with a wrong token in the query))?`, (*Scenario).publish},
 	{"When", `a message is published to each of them`, (*Scenario).publishToEach},
-	{"When", `a message is published with the token in the (header|query) only`, func(s *Scenario, where string) error {
-		return s.published(s.Endpoint(theDestination).URL, tokenIn[where])
-	}},
 	{"When", `(an? (?:code host|payment provider|shop|form service|mail service|telephony provider)) calls the publish address`, (*Scenario).senderCalls},
 	{"Then", `the message arrives`, (*Scenario).arrives},
 	{"Then", `each destination receives its own message once`, (*Scenario).eachReceivesItsOwn},
 	{"Then", `the headers of the sender arrive`, (*Scenario).senderHeadersArrive},
-	{"Then", `the message is not delivered before its delay has passed`, (*Scenario).notBeforeDelay},
+	{"Then", `the message is not delivered(?: to (".+"))? before its delay has passed`, (*Scenario).delayedAt},
 	{"Then", `the callback for its (failure|success) is called`, (*Scenario).callbackCalled},
 	{"Then", `the destination receives both`, (*Scenario).receivesBoth},
-	{"Then", `nothing arrives at the destination`, func(s *Scenario) error { return s.nothingAt(theDestination) }},
+	{"Then", `nothing arrives at (.+)`, (*Scenario).nothingArrives},
 }
 
 // fixtureSeed is the seed of generated data. It is constant, so that runs are comparable.
 const fixtureSeed = 8675309
-
-// tokenIn are the ways to send the token, by the words of steps.
-var tokenIn = map[string]string{"header": "bearer", "query": "query"}
 
 // theDestination is the name of the endpoint in scenarios with one destination.
 const theDestination = "the destination"
@@ -121,7 +114,7 @@ func (s *Scenario) option(set func(name, value string), place, value string) err
 		return err
 	}
 	if strings.HasPrefix(place, "query parameter ") {
-		s.publish.query.Set(strings.ToLower(name), value)
+		s.prepared.query.Set(strings.ToLower(name), value)
 	} else {
 		set(name, value)
 	}
@@ -143,8 +136,8 @@ func (s *Scenario) optionValue(value string) (string, error) {
 	case value == "{other key}":
 		return s.Name("other"), nil
 	case value == "{chosen run}":
-		s.Runs.restarted.chosen = "wfr_" + s.Key + "chosen"
-		return s.Runs.restarted.chosen, nil
+		s.runs.restarted.chosen = "wfr_" + s.Key + "chosen"
+		return s.runs.restarted.chosen, nil
 	case strings.HasSuffix(value, " callback}"):
 		e := s.Endpoint(strings.Trim(value, "{}"))
 		e.Aside = true
@@ -154,7 +147,7 @@ func (s *Scenario) optionValue(value string) (string, error) {
 }
 
 // carry adds a header value to the message; a repeated name adds a second value.
-func (s *Scenario) carry(name, value string) { s.publish.header.Add(name, value) }
+func (s *Scenario) carry(name, value string) { s.prepared.header.Add(name, value) }
 
 // theBodyIs sets a body that changes when a target decodes and re-encodes it: spacing and
 // repeated names in JSON, line ends, bytes that are not text, the order of a form.
@@ -163,25 +156,25 @@ func (s *Scenario) theBodyIs(name string) error {
 	switch name {
 	case "JSON with odd spacing":
 		kind = "application/json"
-		s.publish.body = []byte("{ \"z\" : 1,\n\t\"a\":[1.0,  2e3 ],\"a\" : \"\\u00e9\\/\" }\n")
+		s.prepared.body = []byte("{ \"z\" : 1,\n\t\"a\":[1.0,  2e3 ],\"a\" : \"\\u00e9\\/\" }\n")
 	case "nothing":
-		s.publish.body = []byte{}
+		s.prepared.body = []byte{}
 		return nil
 	case "text in several scripts":
 		kind = "text/plain; charset=utf-8"
-		s.publish.body = []byte("naïve · Ελληνικά · 日本語 · עברית · 🙂\r\n")
+		s.prepared.body = []byte("naïve · Ελληνικά · 日本語 · עברית · 🙂\r\n")
 	case "every byte value":
 		for i := range 256 {
-			s.publish.body = append(s.publish.body, byte(i))
+			s.prepared.body = append(s.prepared.body, byte(i))
 		}
 	case "200 KiB of pseudo-random bytes":
 		r := rand.New(rand.NewPCG(1, 2))
 		for range 25 << 10 {
-			s.publish.body = binary.LittleEndian.AppendUint64(s.publish.body, r.Uint64())
+			s.prepared.body = binary.LittleEndian.AppendUint64(s.prepared.body, r.Uint64())
 		}
 	case "a form":
 		kind = "application/x-www-form-urlencoded"
-		s.publish.body = []byte("b=2&a=1&b=%20+x")
+		s.prepared.body = []byte("b=2&a=1&b=%20+x")
 	default:
 		return harness.Fault("", "no body is called %q", name)
 	}
@@ -195,7 +188,7 @@ func (s *Scenario) delayed(seconds int) (string, error) {
 	if format == "" {
 		return "", harness.Inconclusive(report.BindingMissing, "delay.format: how the target writes a delay, such as {n}s")
 	}
-	s.publish.delay = time.Duration(seconds) * time.Second
+	s.prepared.delay = time.Duration(seconds) * time.Second
 	return strings.ReplaceAll(format, "{n}", fmt.Sprint(seconds)), nil
 }
 
@@ -220,17 +213,17 @@ func (s *Scenario) callbackCalled(outcome string) error {
 
 // publishTo publishes the prepared message.
 func (s *Scenario) publishTo(destination, auth, token string) error {
-	if s.publish.body == nil {
-		s.publish.body = []byte("message of " + s.Key)
+	if s.prepared.body == nil {
+		s.prepared.body = []byte("message of " + s.Key)
 	}
-	s.publish.started = harness.Now()
+	s.prepared.started = harness.Now()
 	raw := ""
 	if path, query, ok := strings.Cut(destination, "?"); ok {
 		destination, raw = path, "?"+query
 	}
 	a, err := s.Do(harness.Request{
-		Operation: "publishMessage", Vars: map[string]string{"destination": destination}, Raw: raw, Query: s.publish.query,
-		Header: s.publish.header, Body: s.publish.body, Method: s.PublishMethod(), Auth: auth, Token: token,
+		Operation: "publishMessage", Vars: map[string]string{"destination": destination}, Raw: raw, Query: s.prepared.query,
+		Header: s.prepared.header, Body: s.prepared.body, Method: s.PublishMethod(), Auth: auth, Token: token,
 	})
 	s.Asked = a
 	return err
@@ -245,12 +238,36 @@ func (s *Scenario) published(destination, auth string) error {
 	return s.Asked.Accepted()
 }
 
-func (s *Scenario) publishIt() error { return s.published(s.Endpoint(theDestination).URL, "") }
+func (s *Scenario) publishIt() error { return s.publish("", "") }
+
+// publish publishes the message where a sentence says, with the token at some place, or with credentials
+// whose refusal later steps judge.
+func (s *Scenario) publish(to, how string) error {
+	destination := ""
+	switch to {
+	case "the group":
+		destination = s.group.name
+		s.prepared.body = []byte(messageOf(destination, s.group.times))
+		s.group.times++
+	case "the other group":
+		destination = s.group.other
+		s.prepared.body = []byte(messageOf(destination, 0))
+	default:
+		destination = s.Endpoint(theDestination).URL + strings.Join(harness.QuotedNames(to), "")
+	}
+	switch how {
+	case "without credentials":
+		return s.publishTo(destination, "none", "")
+	case "with a wrong token in the query":
+		return s.publishTo(destination, "query", "wrong"+s.Key)
+	}
+	return s.published(destination, map[string]string{"with the token in the header only": "bearer", "with the token in the query only": "query"}[how])
+}
 
 // publishToEach publishes a different body to each endpoint, so that mixed-up messages are found.
 func (s *Scenario) publishToEach() error {
 	for _, e := range s.Endpoints {
-		s.publish.body = []byte("message for " + e.Name)
+		s.prepared.body = []byte("message for " + e.Name)
 		if err := s.published(e.URL, ""); err != nil {
 			return err
 		}
@@ -263,7 +280,7 @@ func (s *Scenario) senderCalls(sender string) error {
 	if !ok {
 		return harness.Fault("", "no sender is called %q", sender)
 	}
-	s.publish.call, s.publish.body, s.publish.header = call, call.Body, call.Header.Clone()
+	s.prepared.call, s.prepared.body, s.prepared.header = call, call.Body, call.Header.Clone()
 	return s.published(s.Endpoint(theDestination).URL, "query")
 }
 
@@ -297,8 +314,8 @@ func (s *Scenario) senderHeadersArrive() error {
 	if err != nil {
 		return err
 	}
-	for _, name := range slices.Sorted(maps.Keys(s.publish.call.Header)) {
-		want, got := strings.Join(s.publish.call.Header[name], ", "), strings.Join(got.Header[name], ", ")
+	for _, name := range slices.Sorted(maps.Keys(s.prepared.call.Header)) {
+		want, got := strings.Join(s.prepared.call.Header[name], ", "), strings.Join(got.Header[name], ", ")
 		if name != "User-Agent" && got != want {
 			return s.Failure("a header of the sender is missing or changed", name+": "+want, got)
 		}
@@ -309,22 +326,21 @@ func (s *Scenario) senderHeadersArrive() error {
 // boundTolerance is subtracted from lower bounds for the inaccuracy of clocks and networks.
 const boundTolerance = 50 * time.Millisecond
 
-func (s *Scenario) notBeforeDelay() error { return s.delayedAt(theDestination) }
-
 // delayedAt requires that each endpoint receives a delivery, and none before the delay has passed.
-func (s *Scenario) delayedAt(names ...string) error {
+func (s *Scenario) delayedAt(endpoints string) error {
+	names := harness.QuotedNames(cmp.Or(endpoints, strconv.Quote(theDestination)))
 	early := func() error {
 		for _, name := range names {
 			for _, got := range s.Endpoint(name).Look() {
-				if since := got.At.Sub(s.publish.started); s.Clock.Virtual() || since < s.publish.delay-boundTolerance {
-					return s.Failure("the message was delivered early", "not before "+s.publish.delay.String(), since.Round(time.Millisecond).String())
+				if since := got.At.Sub(s.prepared.started); s.Clock.Virtual() || since < s.prepared.delay-boundTolerance {
+					return s.Failure("the message was delivered early", "not before "+s.prepared.delay.String(), since.Round(time.Millisecond).String())
 				}
 			}
 		}
 		return nil
 	}
 	if s.Clock.Virtual() {
-		if err := s.Clock.Pass(s.Context, s.publish.delay-time.Millisecond); err != nil {
+		if err := s.Clock.Pass(s.Context, s.prepared.delay-time.Millisecond); err != nil {
 			return err
 		}
 		if err := early(); err != nil {
@@ -356,6 +372,14 @@ func (s *Scenario) reaches(name string, n int, what string) error {
 		}
 		return nil
 	})
+}
+
+// nothingArrives takes the name of an endpoint, or several in quotes.
+func (s *Scenario) nothingArrives(at string) error {
+	if names := harness.QuotedNames(at); len(names) > 0 {
+		return s.nothingAt(names...)
+	}
+	return s.nothingAt(at)
 }
 
 // nothingAt checks after the time that a delivery could take. It watches all endpoints over the same

@@ -17,10 +17,10 @@ import (
 type Scenario struct {
 	*harness.Scenario
 
-	publish  publishing
-	Group    grouping
+	prepared publishing
+	group    grouping
 	flow     flowing
-	Runs     running
+	runs     running
 	stats    statistics
 	searched searching
 	plugin   hostState
@@ -39,13 +39,14 @@ func Of(ctx context.Context) *Scenario {
 
 // New returns a scenario before its first step, and stores it in the context of s.
 func New(s *harness.Scenario) *Scenario {
-	own := &Scenario{Scenario: s, publish: publishing{header: http.Header{}, query: url.Values{}}}
+	own := &Scenario{Scenario: s, prepared: publishing{header: http.Header{}, query: url.Values{}}}
 	s.Context = context.WithValue(s.Context, scenarioKey{}, own)
 	return own
 }
 
 // step is a row of the step table: a pattern and its implementation. Do is a method that takes the
-// groups of the pattern as arguments and returns an error, or nothing if it cannot fail.
+// groups of the pattern as arguments, after the events of the run if it judges these, and returns an
+// error, or nothing if it cannot fail.
 type step struct {
 	Keyword string // Given, When or Then; And and But have the keyword of the previous line
 	Pattern string // a regular expression of the whole line
@@ -89,21 +90,31 @@ func Register(sc *godog.ScenarioContext) {
 func contextFirst(method any) any {
 	m := reflect.ValueOf(method)
 	t := m.Type()
-	in := []reflect.Type{reflect.TypeFor[context.Context]()}
+	in, logged := []reflect.Type{reflect.TypeFor[context.Context]()}, false
 	for i := 1; i < t.NumIn(); i++ {
+		if t.In(i) == reflect.TypeFor[runLog]() {
+			logged = true
+			continue
+		}
 		in = append(in, t.In(i))
 	}
 	f := reflect.FuncOf(in, []reflect.Type{reflect.TypeFor[error]()}, false)
 	return reflect.MakeFunc(f, func(args []reflect.Value) []reflect.Value {
 		ctx, _ := reflect.TypeAssert[context.Context](args[0])
-		args[0] = reflect.ValueOf(Of(ctx))
-		err := harness.Guard(func() error {
-			out := m.Call(args)
+		s := Of(ctx)
+		call := func(own ...reflect.Value) error {
+			out := m.Call(append(own, args[1:]...))
 			if len(out) == 0 { // it only prepares values
 				return nil
 			}
 			err, _ := reflect.TypeAssert[error](out[0])
 			return err
+		}
+		err := harness.Guard(func() error {
+			if !logged {
+				return call(reflect.ValueOf(s))
+			}
+			return s.check(func(log []any) error { return call(reflect.ValueOf(s), reflect.ValueOf(runLog(log))) })
 		})
 		return []reflect.Value{reflect.ValueOf(&err).Elem()}
 	}).Interface()

@@ -30,30 +30,16 @@ type restart struct {
 }
 
 var restartSteps = []step{
-	{"Given", `a dead-lettered run of it`, (*Scenario).Die},
-	{"Given", `a dead-lettered run whose fault has been repaired`, (*Scenario).deadRepaired},
 	{"Given", `a dead-lettered run with the flow-control value "([^"]+)"`, (*Scenario).deadWithFlow},
-	{"When", `its entry is restarted`, (*Scenario).restartIt},
-	{"When", `its entry is restarted a second later`, (*Scenario).restartLater},
+	{"When", `(its entry|the entry of the second|an entry that does not exist) is restarted( a second later|, and then the entry of the new run)?`, (*Scenario).restartThe},
 	{"When", `its entry is restarted with:`, (*Scenario).restartWith},
 	{"When", `(?:all )?their entries are restarted (at once|one after the other)`, func(s *Scenario, how string) error { return s.restartAll(how == "at once") }},
 	{"When", `its entry is restarted twice at once`, (*Scenario).restartTwiceAtOnce},
-	{"When", `the entry of the second is restarted`, (*Scenario).restartSecond},
-	{"When", `an entry that does not exist is restarted`, (*Scenario).restartUnknown},
 	{"Then", `the answers name different runs`, (*Scenario).differentRuns},
 	{"Then", `each new run is called with the payload of its entry`, (*Scenario).calledWithTheirPayloads},
 	{"Then", `the new run executes the step "([^"]+)" again`, (*Scenario).executesAgain},
 	{"Then", `the new run is tried exactly (\d+) times`, (*Scenario).triedExactly},
-	{"Then", `the new run succeeds`, (*Scenario).newRunSucceeds},
 	{"Then", `the new run goes out with the flow-control value "([^"]+)"`, (*Scenario).goesOutWith},
-}
-
-func (s *Scenario) deadRepaired() error {
-	if err := s.deadRun(); err != nil {
-		return err
-	}
-	s.Runs.peer.Heal()
-	return nil
 }
 
 // deadWithFlow is inconclusive when the target refuses the flow-control value and the
@@ -74,10 +60,10 @@ func (s *Scenario) deadWithFlow(value string) error {
 
 // restart sends the documented POST.
 func (s *Scenario) restart(entry any, header http.Header) error {
-	r := &s.Runs.restarted
-	r.calls, r.done = len(s.Runs.peer.Endpoint.Look()), map[string]int{}
-	for _, st := range s.Runs.peer.Steps {
-		r.done[st.Name] = s.Runs.peer.Executions(st.Name)
+	r := &s.runs.restarted
+	r.calls, r.done = len(s.runs.peer.Endpoint.Look()), map[string]int{}
+	for _, st := range s.runs.peer.Steps {
+		r.done[st.Name] = s.runs.peer.Executions(st.Name)
 	}
 	var err error
 	if r.asked, err = s.Clock.Target(s.Context); err != nil {
@@ -101,11 +87,24 @@ func (s *Scenario) restartOK(entry any, header http.Header) error {
 	return s.Asked.Accepted()
 }
 
-func (s *Scenario) restartIt() error { return s.restartOK(s.Runs.entry, nil) }
+func (s *Scenario) restartIt() error { return s.restartOK(s.runs.entry, nil) }
 
-func (s *Scenario) restartLater() error {
-	if err := s.Clock.Pass(s.Context, 1100*time.Millisecond); err != nil {
-		return err
+func (s *Scenario) restartThe(which, how string) error {
+	switch {
+	case which == "an entry that does not exist": // later steps judge the answer
+		return s.restart(map[string]any{"dlqId": entryID(s.runs.entry) + "9"}, nil)
+	case which == "the entry of the second":
+		return s.restartOK(s.runs.entries[1], nil)
+	case how == " a second later":
+		if err := s.Clock.Pass(s.Context, 1100*time.Millisecond); err != nil {
+			return err
+		}
+	case how != "": // the scenario's own run remains the first one
+		entry, err := s.restartAndFail()
+		if err != nil {
+			return err
+		}
+		return s.restartOK(entry, nil)
 	}
 	return s.restartIt()
 }
@@ -118,17 +117,11 @@ func (s *Scenario) restartWith(t *godog.Table) error {
 			return err
 		}
 	}
-	err := s.restartOK(s.Runs.entry, h)
+	err := s.restartOK(s.runs.entry, h)
 	if h.Get(header.FlowControlValue) != "" {
 		err = s.flowRefused(err)
 	}
 	return err
-}
-
-func (s *Scenario) restartSecond() error { return s.restartOK(s.Runs.entries[1], nil) }
-
-func (s *Scenario) restartUnknown() error {
-	return s.restart(map[string]any{"dlqId": entryID(s.Runs.entry) + "9"}, nil)
 }
 
 // newCalls waits for calls of the new run. Calls that do not name their run count.
@@ -136,8 +129,8 @@ func (s *Scenario) newCalls() ([]*receiver.Received, error) {
 	var calls []*receiver.Received
 	err := s.Within(func() error {
 		calls = nil
-		for _, got := range s.Runs.peer.Endpoint.Look()[s.Runs.restarted.calls:] {
-			if run := got.Header.Get(header.WorkflowRunID); run == "" || run == s.Runs.restarted.run {
+		for _, got := range s.runs.peer.Endpoint.Look()[s.runs.restarted.calls:] {
+			if run := got.Header.Get(header.WorkflowRunID); run == "" || run == s.runs.restarted.run {
 				calls = append(calls, got)
 			}
 		}
@@ -152,9 +145,9 @@ func (s *Scenario) newCalls() ([]*receiver.Received, error) {
 // executesAgain compares with the number of executions before the restart, since the
 // failed run has executed steps as well.
 func (s *Scenario) executesAgain(name string) error {
-	before := s.Runs.restarted.done[name]
+	before := s.runs.restarted.done[name]
 	return s.Within(func() error {
-		if s.Runs.peer.Executions(name) <= before {
+		if s.runs.peer.Executions(name) <= before {
 			return s.Failure("the step "+name+" was not executed again", "one execution more", strconv.Itoa(before))
 		}
 		return nil
@@ -176,18 +169,13 @@ func (s *Scenario) triedExactly(n int) error {
 	if err != nil {
 		return err
 	}
-	if err := s.AwaitQuiet(s.Runs.peer.Endpoint.Look()[s.Runs.restarted.calls:]); err != nil {
+	if err := s.AwaitQuiet(s.runs.peer.Endpoint.Look()[s.runs.restarted.calls:]); err != nil {
 		return err
 	}
 	if got, err := count(); err != nil || got != n {
 		return s.Failure("tries of the new run", strconv.Itoa(n), strconv.Itoa(got))
 	}
 	return nil
-}
-
-func (s *Scenario) newRunSucceeds() error {
-	s.Runs.Id = s.Runs.restarted.run
-	return s.RunSucceeds()
 }
 
 // goesOutWith looks for the flow-control value where it shows: on the calls of
@@ -202,7 +190,7 @@ func (s *Scenario) goesOutWith(value string) error {
 	for _, v := range calls[0].Header.Values(header.FlowControlValue) {
 		seen = append(seen, dense(v))
 	}
-	if entry, err := s.buried(s.Runs.restarted.run); err == nil {
+	if entry, err := s.buried(s.runs.restarted.run); err == nil {
 		sent, _ := check.At(entry, "/header")
 		m, _ := sent.(map[string]any)
 		for name, values := range m {
@@ -213,10 +201,10 @@ func (s *Scenario) goesOutWith(value string) error {
 			}
 		}
 	}
-	if first := s.Runs.peer.Endpoint.Look()[0]; len(seen) == 0 && first.Header.Get(header.FlowControlValue) != "" {
+	if first := s.runs.peer.Endpoint.Look()[0]; len(seen) == 0 && first.Header.Get(header.FlowControlValue) != "" {
 		return s.Failure("the flow-control value of the new run, which the calls of the original show", value, "none")
 	}
-	if sent, _ := check.At(s.Runs.entry, "/header"); len(seen) == 0 && s.namesHeader(sent, header.FlowControlValue) {
+	if sent, _ := check.At(s.runs.entry, "/header"); len(seen) == 0 && s.namesHeader(sent, header.FlowControlValue) {
 		return s.Failure("the flow-control value of the new run, which the entry of the original shows", value, "none")
 	}
 	if len(seen) == 0 {

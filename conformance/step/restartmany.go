@@ -13,8 +13,8 @@ import (
 
 // restartMany restarts entries concurrently or one after another. It does not judge the answers.
 func (s *Scenario) restartMany(entries []any, parallel bool) error {
-	r := &s.Runs.restarted
-	r.calls = len(s.Runs.peer.Endpoint.Look())
+	r := &s.runs.restarted
+	r.calls = len(s.runs.peer.Endpoint.Look())
 	r.many = make([]*harness.Response, len(entries))
 	one := func(i int) (err error) {
 		r.many[i], err = s.Do(harness.Request{Operation: "restartWorkflowRun", Vars: map[string]string{"dlqId": entryID(entries[i])}})
@@ -36,10 +36,10 @@ func (s *Scenario) restartMany(entries []any, parallel bool) error {
 
 // restartAll restarts all entries of the scenario and requires that each restart is accepted.
 func (s *Scenario) restartAll(parallel bool) error {
-	if err := s.restartMany(s.Runs.entries, parallel); err != nil {
+	if err := s.restartMany(s.runs.entries, parallel); err != nil {
 		return err
 	}
-	for _, a := range s.Runs.restarted.many {
+	for _, a := range s.runs.restarted.many {
 		s.Asked = a
 		if err := a.Accepted(); err != nil {
 			return err
@@ -49,16 +49,16 @@ func (s *Scenario) restartAll(parallel bool) error {
 }
 
 func (s *Scenario) restartTwiceAtOnce() error {
-	return s.restartMany([]any{s.Runs.entry, s.Runs.entry}, true)
+	return s.restartMany([]any{s.runs.entry, s.runs.entry}, true)
 }
 
 // differentRuns requires a new run id in each accepted answer: a restart creates a
 // completely new run.
 func (s *Scenario) differentRuns() error {
 	seen := map[string]bool{}
-	for _, a := range s.Runs.restarted.many {
+	for _, a := range s.runs.restarted.many {
 		run, _ := check.Text(a.JSON, "/workflowRunId")
-		if a.OK() && (run == "" || seen[run] || slices.Contains(s.Runs.ids, run)) {
+		if a.OK() && (run == "" || seen[run] || slices.Contains(s.runs.ids, run)) {
 			return a.Fails("/workflowRunId", "the id of the new run", "one of its own", run)
 		}
 		seen[run] = a.OK()
@@ -70,8 +70,8 @@ func (s *Scenario) differentRuns() error {
 // entry. When calls do not name their run, it compares payloads only.
 func (s *Scenario) calledWithTheirPayloads() error {
 	return s.Within(func() error {
-		calls := s.Runs.peer.Endpoint.Look()[s.Runs.restarted.calls:]
-		for i, a := range s.Runs.restarted.many {
+		calls := s.runs.peer.Endpoint.Look()[s.runs.restarted.calls:]
+		for i, a := range s.runs.restarted.many {
 			run, _ := check.Text(a.JSON, "/workflowRunId")
 			want, found := fmt.Sprintf(`{"run":%d}`, i), false
 			for _, got := range calls {

@@ -1,6 +1,7 @@
 package step
 
 import (
+	"cmp"
 	"fmt"
 
 	"github.com/understudy-mock/understudy/conformance/harness"
@@ -8,15 +9,14 @@ import (
 )
 
 var retrySteps = []step{
-	{"Then", `exactly (\d+) attempts? (?:is|are) made`, (*Scenario).exactlyAttempts},
+	{"Then", `exactly (\d+) attempts? (?:is|are) made(?: at "([^"]+)")?`, (*Scenario).attempts},
 }
-
-func (s *Scenario) exactlyAttempts(n int) error { return s.attempts(theDestination, n) }
 
 // attempts waits for n calls to an endpoint, each within the budget of one retry, and then
 // checks that no further call follows. The waits between retries may grow without bound:
 // when the suite cannot set them, only the first retry must come in time.
-func (s *Scenario) attempts(name string, n int) error {
+func (s *Scenario) attempts(n int, name string) error {
+	name = cmp.Or(name, theDestination)
 	e := s.Endpoint(name)
 	for want := 1; want <= n; want++ {
 		await := s.AfterRetries
@@ -38,6 +38,9 @@ func (s *Scenario) attempts(name string, n int) error {
 	}
 	if err := s.AwaitQuiet(s.Tries(e)); err != nil {
 		return err
+	}
+	for _, other := range s.Endpoints {
+		other.Look() // the document says nothing of these
 	}
 	if got := len(s.Tries(e)); got != n {
 		return s.Failure("attempts at "+name, fmt.Sprint(n), fmt.Sprint(got))

@@ -20,16 +20,16 @@ import (
 // running is the workflow of a scenario with its runs.
 type running struct {
 	peer       *workflow.Peer
-	Child      *workflow.Peer // the workflow that an Invoke starts
+	child      *workflow.Peer // the workflow that an Invoke starts
 	header     http.Header
 	payload    string
 	unlabelled bool
 	last       int    // status of the last attempt, when attempts fail with different ones
-	Id         string // of the run that the scenario is about
+	id         string // of the run that the scenario is about
 	ids        []string
 	number     int       // of runs that were triggered
 	triggered  time.Time // target's time, before the trigger
-	Callback   *receiver.Endpoint
+	callback   *receiver.Endpoint
 	entry      any   // of the run in the dead letter queue
 	entries    []any // of all runs of the scenario
 	listed     harness.Listing
@@ -39,31 +39,25 @@ type running struct {
 }
 
 var runSteps = []step{
-	{"Given", `a workflow with the steps? (".+")`, (*Scenario).Workflow},
+	{"Given", `a workflow with the steps? (".+")`, (*Scenario).plainWorkflow},
 	{"Given", `a workflow with:`, (*Scenario).workflowWith},
 	{"Given", `a workflow with a short step of the type "(\w+)"`, (*Scenario).shortWorkflow},
 	{"Given", `a workflow with a step of the type "(\w+)"(?: before the step "([^"]+)")?`, (*Scenario).workflowBefore},
 	{"Given", `a workflow whose only step always fails with status (\d+)`, (*Scenario).workflowFails},
 	{"Given", `a workflow whose only step fails with status (\d+) and then with status (\d+)`, (*Scenario).workflowFailsTwice},
-	{"Given", `a workflow whose only step always fails with a binary body`, (*Scenario).WorkflowFailsBinary},
+	{"Given", `a workflow whose only step always fails with a binary body`, (*Scenario).workflowFailsBinary},
 	{"Given", `a run with:`, (*Scenario).runWith},
 	{"Given", `the workflow is triggered and in progress`, (*Scenario).inProgress},
 	{"Given", `a finished run`, (*Scenario).finishedRun},
-	{"Given", `a waiting run`, (*Scenario).WaitingRun},
+	{"Given", `a waiting run`, (*Scenario).waitingRun},
 	{"Given", `a finished run with more than 1000 log events`, (*Scenario).longRun},
-	{"When", `the workflow is triggered`, (*Scenario).TriggerRun},
-	{"When", `the workflow is triggered and (succeeds|fails)`, (*Scenario).triggerUntil},
-	{"When", `the run is cancelled`, (*Scenario).CancelRun},
-	{"When", `the workflow is triggered and its wait times out`, (*Scenario).triggerAndWait},
-	{"When", `the workflow is triggered and its event is notified`, (*Scenario).triggerAndNotify},
+	{"When", `the workflow is triggered(?: and (succeeds|fails|its wait times out|its event is notified))?`, (*Scenario).triggerUntil},
+	{"When", `the run is cancelled`, (*Scenario).cancelRun},
 	{"Then", `(every|some) event of the (run|new run)(?: where "([^"]+)" is( not)? "([^"]+)")? holds:`, (*Scenario).eventsHold},
-	{"Then", `the run succeeds`, (*Scenario).RunSucceeds},
-	{"Then", `the run fails`, (*Scenario).runFails},
-	{"Then", `the run is recorded as "(\w+)"`, (*Scenario).RunRecorded},
+	{"Then", `the (new )?run (succeeds|fails)`, (*Scenario).runEnds},
+	{"Then", `the run is recorded as "(\w+)"`, (*Scenario).runRecorded},
 	{"Then", `a message of the run is recorded as "(\w+)"`, (*Scenario).messageRecorded},
-	{"Then", `the run has not ended`, (*Scenario).notEnded},
-	{"Then", `the log holds exactly (\d+) events? "(\w+)"`, (*Scenario).holdsExactly},
-	{"Then", `the log holds exactly 1 event of an ended run`, (*Scenario).oneEnd},
+	{"Then", `the log holds exactly (\d+) events? (?:"(\w+)"|of an ended run)`, (*Scenario).holdsExactly},
 	{"Then", `each delivered message was created before`, (*Scenario).createdBeforeDelivered},
 	{"Then", `its step was tried exactly (\d+) times before the run failed`, (*Scenario).triedBeforeFailed},
 	{"Then", `each event "ERROR" holds the status of its own attempt, (\d+) or (\d+)`, (*Scenario).errorStatuses},
@@ -100,9 +94,9 @@ func (s *Scenario) outwaited(err error) error {
 	if clockErr != nil {
 		return clockErr
 	}
-	for _, st := range s.Runs.peer.Steps {
+	for _, st := range s.runs.peer.Steps {
 		waits := st.Kind == "Wait" || strings.HasPrefix(st.Kind, "Sleep")
-		if least := time.Duration(st.Seconds) * time.Second; waits && !s.Clock.Virtual() && at.Sub(s.Runs.triggered) >= least {
+		if least := time.Duration(st.Seconds) * time.Second; waits && !s.Clock.Virtual() && at.Sub(s.runs.triggered) >= least {
 			return harness.Inconclusive(report.PrerequisiteFailed, "the step %q of the run waits for %s, which may have passed before the end of this step", st.Name, least)
 		}
 	}
@@ -117,26 +111,26 @@ func (s *Scenario) unlessOutwaited(err error) error {
 	return s.outwaited(err)
 }
 
-// NewWorkflow makes a workflow with these steps. It returns an error without a driver that
+// newWorkflow makes a workflow with these steps. It returns an error without a driver that
 // triggers runs, or when the target has neither logs nor a dead letter queue.
-func (s *Scenario) NewWorkflow(steps ...workflow.Step) error {
+func (s *Scenario) newWorkflow(steps ...workflow.Step) error {
 	if reads, recovers := s.Claimed("listWorkflowMessageLogs"), s.Claimed("listWorkflowDLQ"); reads != nil && recovers != nil {
 		return reads
 	}
 	if _, err := s.Driver("run"); err != nil {
 		return err
 	}
-	s.Runs.peer = workflow.NewPeer(s.Scenario, "the workflow", steps...)
+	s.runs.peer = workflow.NewPeer(s.Scenario, "the workflow", steps...)
 	return nil
 }
 
-// Workflow makes a workflow of plain steps with the quoted names.
-func (s *Scenario) Workflow(names string) error {
+// plainWorkflow makes a workflow of plain steps with the quoted names.
+func (s *Scenario) plainWorkflow(names string) error {
 	var steps []workflow.Step
 	for _, name := range harness.QuotedNames(names) {
 		steps = append(steps, workflow.Step{Name: name, Kind: "Run"})
 	}
-	return s.NewWorkflow(steps...)
+	return s.newWorkflow(steps...)
 }
 
 // shortWorkflow makes a workflow whose wait is over soon: a target may record it at its end.
@@ -145,7 +139,7 @@ func (s *Scenario) shortWorkflow(kind string) error {
 	if kind == "Wait" {
 		st.Seconds = 2
 	}
-	return s.NewWorkflow(st)
+	return s.newWorkflow(st)
 }
 
 // workflowWith makes a workflow from a table: the name of each step, its type, and how it goes.
@@ -171,7 +165,7 @@ func (s *Scenario) workflowWith(t *godog.Table) error {
 		}
 		steps = append(steps, st)
 	}
-	return s.NewWorkflow(steps...)
+	return s.newWorkflow(steps...)
 }
 
 // workflowBefore makes a workflow with a step of a type, followed by a plain step unless
@@ -181,7 +175,7 @@ func (s *Scenario) workflowBefore(kind, next string) error {
 	if next != "" {
 		steps = append(steps, workflow.Step{Name: next, Kind: "Run"})
 	}
-	return s.NewWorkflow(steps...)
+	return s.newWorkflow(steps...)
 }
 
 // stepOf returns a step of a type, and makes the endpoint that it needs.
@@ -198,35 +192,35 @@ func (s *Scenario) stepOf(kind string) workflow.Step {
 		}
 		st.URL = e.URL
 	case "Invoke":
-		s.Runs.Child = workflow.NewPeer(s.Scenario, "the invoked workflow", workflow.Step{Name: "inner", Kind: "Run"})
-		st.URL = s.Runs.Child.Endpoint.URL
+		s.runs.child = workflow.NewPeer(s.Scenario, "the invoked workflow", workflow.Step{Name: "inner", Kind: "Run"})
+		st.URL = s.runs.child.Endpoint.URL
 	}
 	return st
 }
 
 func (s *Scenario) workflowFails(status int) error {
-	return s.NewWorkflow(workflow.Step{Name: onlyStep, Kind: "Run", Fails: -1, Status: status, Body: "out of order", Header: http.Header{"X-Fault": {"permanent", "total"}}})
+	return s.newWorkflow(workflow.Step{Name: onlyStep, Kind: "Run", Fails: -1, Status: status, Body: "out of order", Header: http.Header{"X-Fault": {"permanent", "total"}}})
 }
 
 // workflowFailsTwice answers each attempt differently, so that the entry in the dead letter
 // queue shows which answer it contains.
 func (s *Scenario) workflowFailsTwice(first, second int) error {
-	s.Runs.last = second
-	return s.NewWorkflow(workflow.Step{Name: onlyStep, Kind: "Run", Fails: -1, Status: first, Later: second, Body: "attempt #", Header: http.Header{"X-Attempt": {"#"}}})
+	s.runs.last = second
+	return s.newWorkflow(workflow.Step{Name: onlyStep, Kind: "Run", Fails: -1, Status: first, Later: second, Body: "attempt #", Header: http.Header{"X-Attempt": {"#"}}})
 }
 
-// WorkflowFailsBinary fails with a body that is not UTF-8, which an entry can contain only
+// workflowFailsBinary fails with a body that is not UTF-8, which an entry can contain only
 // in base64.
-func (s *Scenario) WorkflowFailsBinary() error {
-	return s.NewWorkflow(workflow.Step{Name: onlyStep, Kind: "Run", Fails: -1, Status: http.StatusServiceUnavailable, Body: "\xff\xfe\x00\x80"})
+func (s *Scenario) workflowFailsBinary() error {
+	return s.newWorkflow(workflow.Step{Name: onlyStep, Kind: "Run", Fails: -1, Status: http.StatusServiceUnavailable, Body: "\xff\xfe\x00\x80"})
 }
 
 // Configure sets a configuration header of the runs that are triggered.
 func (s *Scenario) Configure(name, value string) {
-	if s.Runs.header == nil {
-		s.Runs.header = http.Header{}
+	if s.runs.header == nil {
+		s.runs.header = http.Header{}
 	}
-	s.Runs.header.Set(name, value)
+	s.runs.header.Set(name, value)
 }
 
 // runWith configures the runs that are triggered by a table.
@@ -234,9 +228,13 @@ func (s *Scenario) runWith(t *godog.Table) (err error) {
 	for _, row := range rowsOf(t) {
 		switch row.Place {
 		case "payload":
-			s.Runs.payload = "\xff\xfe\x00\x80"
+			if s.runs.payload = row.Want; row.Want == "not UTF-8" {
+				s.runs.payload = "\xff\xfe\x00\x80"
+			}
 		case "label":
-			s.Runs.unlabelled = true
+			if s.runs.unlabelled = row.Want == "none"; !s.runs.unlabelled {
+				err = s.option(s.Configure, "{label}", row.Want)
+			}
 		default:
 			err = s.option(s.Configure, row.Place, row.Want)
 		}
@@ -253,43 +251,43 @@ func (s *Scenario) trigger(p *workflow.Peer, body string) (string, error) {
 	if _, err := s.Driver("run"); err != nil {
 		return "", err
 	}
-	if s.Runs.header.Get(header.Retries) == "" {
+	if s.runs.header.Get(header.Retries) == "" {
 		s.Configure(header.Retries, "0")
 	}
-	if s.Runs.triggered.IsZero() {
+	if s.runs.triggered.IsZero() {
 		var err error
-		if s.Runs.triggered, err = s.Clock.Target(s.Context); err != nil {
+		if s.runs.triggered, err = s.Clock.Target(s.Context); err != nil {
 			return "", err
 		}
 	}
-	id := fmt.Sprintf("wfr_%sr%s", s.Key, strings.Repeat("1", s.Runs.number+1)) // each id begins with the previous one
-	if s.Runs.number > 5 {
-		id = fmt.Sprintf("wfr_%sr2%d", s.Key, s.Runs.number)
+	id := fmt.Sprintf("wfr_%sr%s", s.Key, strings.Repeat("1", s.runs.number+1)) // each id begins with the previous one
+	if s.runs.number > 5 {
+		id = fmt.Sprintf("wfr_%sr2%d", s.Key, s.runs.number)
 	}
-	s.Runs.number++
-	id, err := s.Trigger(p.Endpoint.URL, id, body, s.Runs.header)
+	s.runs.number++
+	id, err := s.Trigger(p.Endpoint.URL, id, body, s.runs.header)
 	if err != nil {
 		return "", err
 	}
-	s.Runs.ids = append(s.Runs.ids, id)
+	s.runs.ids = append(s.runs.ids, id)
 	return id, nil
 }
 
-// TriggerRun starts a run of the workflow. The unusual spacing and numbers of its payload
+// triggerRun starts a run of the workflow. The unusual spacing and numbers of its payload
 // reveal a target that decodes and re-encodes it.
-func (s *Scenario) TriggerRun() error {
-	if s.Runs.payload == "" {
-		s.Runs.payload = fmt.Sprintf(`{ "order" : "%s",  "café":[1.0, 2e3] }`, s.Key)
+func (s *Scenario) triggerRun() error {
+	if s.runs.payload == "" {
+		s.runs.payload = fmt.Sprintf(`{ "order" : "%s",  "café":[1.0, 2e3] }`, s.Key)
 	}
-	id, err := s.trigger(s.Runs.peer, s.Runs.payload)
-	s.Runs.Id = id
+	id, err := s.trigger(s.runs.peer, s.runs.payload)
+	s.runs.id = id
 	return err
 }
 
 // inProgress triggers a run and waits for an event of a step after the first: a run that
 // was just triggered has not started its steps.
 func (s *Scenario) inProgress() error {
-	if err := s.TriggerRun(); err != nil {
+	if err := s.triggerRun(); err != nil {
 		return err
 	}
 	return s.Assume(s.eventuallyEvent("an event of the step in progress", func(e any) bool {
@@ -301,27 +299,29 @@ func (s *Scenario) inProgress() error {
 // success are the requirements that promise the event RUN_SUCCESS, or what it holds.
 var success = []string{"REQ-LOG-008", "REQ-LOG-025"}
 
-// triggerUntil triggers a run that ends. Other scenarios judge how it ends.
+// triggerUntil triggers a run, which may have to end. Other scenarios judge how it ends. A wait is short in
+// real time, since it passes.
 func (s *Scenario) triggerUntil(end string) error {
-	ends := s.Assuming(s.RunSucceeds, success...)
-	if end == "fails" {
+	ends := s.Assuming(s.runSucceeds, success...)
+	switch end {
+	case "":
+		return s.triggerRun()
+	case "its event is notified":
+		return s.triggerAndNotify()
+	case "its wait times out":
+		if !s.Clock.Virtual() {
+			s.runs.peer.Steps[0].Seconds = 2
+		}
+	case "fails":
 		ends = s.Assuming(s.runFails, "REQ-LOG-009", "REQ-DLQ-005")
 	}
-	return harness.InTurn(s.TriggerRun, ends)
-}
-
-// triggerAndWait makes the wait short in real time, since it passes.
-func (s *Scenario) triggerAndWait() error {
-	if !s.Clock.Virtual() {
-		s.Runs.peer.Steps[0].Seconds = 2
-	}
-	return s.triggerUntil("succeeds")
+	return harness.InTurn(s.triggerRun, ends)
 }
 
 // triggerAndNotify notifies the event after the run is recorded as waiting: an earlier
 // notification may be lost, which is legal.
 func (s *Scenario) triggerAndNotify() error {
-	if err := harness.InTurn(s.TriggerRun, s.waits); err != nil {
+	if err := harness.InTurn(s.triggerRun, s.waits); err != nil {
 		return err
 	}
 	if _, err := s.Demand(harness.Request{Operation: "notifyEvent", Vars: map[string]string{"eventId": s.Name("event")}, Body: []byte(`{"news":1}`)}); err != nil {
@@ -330,12 +330,12 @@ func (s *Scenario) triggerAndNotify() error {
 	if err := s.outwaited(nil); err != nil {
 		return err
 	}
-	return s.Assume(s.RunSucceeds(), success...)
+	return s.Assume(s.runSucceeds(), success...)
 }
 
-// CancelRun needs a driver: the interface document has no operation for it.
-func (s *Scenario) CancelRun() error {
-	if _, err := s.Drive("cancel", map[string]string{"runId": s.Runs.Id}); err != nil {
+// cancelRun needs a driver: the interface document has no operation for it.
+func (s *Scenario) cancelRun() error {
+	if _, err := s.Drive("cancel", map[string]string{"runId": s.runs.id}); err != nil {
 		return err
 	}
 	return s.outwaited(nil)
@@ -344,10 +344,10 @@ func (s *Scenario) CancelRun() error {
 // finishedRun makes a run that has succeeded, and waits until its log no longer grows:
 // later steps count its events.
 func (s *Scenario) finishedRun() error {
-	if err := s.Workflow(`"reserve" and "charge"`); err != nil {
+	if err := s.plainWorkflow(`"reserve" and "charge"`); err != nil {
 		return err
 	}
-	return harness.InTurn(s.TriggerRun, s.Assuming(s.RunSucceeds, success...), s.still)
+	return harness.InTurn(s.triggerRun, s.Assuming(s.runSucceeds, success...), s.still)
 }
 
 // still waits until the log of the run no longer grows: its last message may be recorded
@@ -360,7 +360,7 @@ func (s *Scenario) still() error {
 		if err := s.Clock.Pass(s.Context, s.Suite.Target.Timing.Poll.First); err != nil {
 			return err
 		}
-		events, err := s.EventsOf(s.Runs.Id)
+		events, err := s.EventsOf(s.runs.id)
 		if err != nil {
 			return err
 		}
@@ -372,17 +372,17 @@ func (s *Scenario) still() error {
 	return nil
 }
 
-// WaitingRun makes a run whose log shows that it waits for an event.
-func (s *Scenario) WaitingRun() error {
+// waitingRun makes a run whose log shows that it waits for an event.
+func (s *Scenario) waitingRun() error {
 	if err := s.workflowBefore("Wait", ""); err != nil {
 		return err
 	}
-	return harness.InTurn(s.TriggerRun, s.waits)
+	return harness.InTurn(s.triggerRun, s.waits)
 }
 
 // waits requires that the log shows the wait of the run.
 func (s *Scenario) waits() error {
-	return s.Assume(s.RunRecorded("WAITER_ADDED"), "REQ-LOG-019")
+	return s.Assume(s.runRecorded("WAITER_ADDED"), "REQ-LOG-019")
 }
 
 // longRun makes a run with more events than a page of the log contains. It waits as long as
@@ -394,15 +394,15 @@ func (s *Scenario) makeLongRun() error {
 	for i := range 345 {
 		steps = append(steps, workflow.Step{Name: fmt.Sprintf("step%d", i), Kind: "Run"})
 	}
-	if err := s.NewWorkflow(steps...); err != nil {
+	if err := s.newWorkflow(steps...); err != nil {
 		return err
 	}
-	if err := s.TriggerRun(); err != nil {
+	if err := s.triggerRun(); err != nil {
 		return err
 	}
 	for before := -1; ; {
-		err := s.RunSucceeds()
-		if n := s.Runs.peer.ExecutedSteps(); err != nil && n > before { // slow, but in progress
+		err := s.runSucceeds()
+		if n := s.runs.peer.ExecutedSteps(); err != nil && n > before { // slow, but in progress
 			before = n
 			continue
 		}
@@ -412,6 +412,3 @@ func (s *Scenario) makeLongRun() error {
 		return s.still()
 	}
 }
-
-// notEnded requires that the run has not ended.
-func (s *Scenario) notEnded() error { return s.unlessOutwaited(s.counts("ends", 0, endStates...)) }

@@ -17,9 +17,9 @@ var searchSteps = []step{
 	{"Then", `the (other )?search index can still be found`, (*Scenario).searchStays},
 }
 
-// MakeSearchIndex returns the id of an index that the driver creates, or of one of the
+// makeSearchIndex returns the id of an index that the driver creates, or of one of the
 // target file that may be deleted.
-func (s *Scenario) MakeSearchIndex(name string) (string, error) {
+func (s *Scenario) makeSearchIndex(name string) (string, error) {
 	if err := s.Claimed("deleteSearchIndex"); err != nil {
 		return "", err
 	}
@@ -39,10 +39,10 @@ func (s *Scenario) MakeSearchIndex(name string) (string, error) {
 
 func (s *Scenario) aSearchIndex(which string) (err error) {
 	if which == "another" {
-		s.searched.other, err = s.MakeSearchIndex("other")
+		s.searched.other, err = s.makeSearchIndex("other")
 		return err
 	}
-	s.searched.id, err = s.MakeSearchIndex("search")
+	s.searched.id, err = s.makeSearchIndex("search")
 	return err
 }
 

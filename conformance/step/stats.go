@@ -37,9 +37,9 @@ var statsSteps = []step{
 	{"Then", `the workflow series "(\w+)" has not risen`, (*Scenario).seriesNotRisen},
 }
 
-// GetStats reads the statistics and records the target's time, with which later steps
+// getStats reads the statistics and records the target's time, with which later steps
 // compare the newest point and the days.
-func (s *Scenario) GetStats(period string) (*harness.Response, error) {
+func (s *Scenario) getStats(period string) (*harness.Response, error) {
 	if s.User == "" {
 		return nil, harness.Inconclusive(report.FixtureUnsatisfied, "fixtures.stats_user_id: whose statistics")
 	}
@@ -58,7 +58,7 @@ func (s *Scenario) GetStats(period string) (*harness.Response, error) {
 func (s *Scenario) statsBefore() error {
 	s.stats.before = map[string]any{}
 	for period := range check.Periods {
-		a, err := s.GetStats(period)
+		a, err := s.getStats(period)
 		if err != nil {
 			return s.Assume(err, "REQ-STA-001")
 		}
@@ -68,7 +68,7 @@ func (s *Scenario) statsBefore() error {
 }
 
 func (s *Scenario) readStats(period string) (err error) {
-	s.stats.now, err = s.GetStats(period)
+	s.stats.now, err = s.getStats(period)
 	s.Asked = s.stats.now
 	return err
 }
@@ -76,12 +76,12 @@ func (s *Scenario) readStats(period string) (err error) {
 // readStatsMoved reads until any total differs from before or the budget for statistics is
 // spent; the next step checks which one. With a moved clock it reads once.
 func (s *Scenario) readStatsMoved() error {
-	was := statsTotals(s.stats.before["1h"])
+	was := s.totals(s.stats.before["1h"])
 	moved := func() error {
 		if err := s.readStats(""); err != nil {
 			return err
 		}
-		if maps.Equal(was, statsTotals(s.stats.now.JSON)) {
+		if maps.Equal(was, s.totals(s.stats.now.JSON)) {
 			return s.Failure("the statistics have not moved", "other figures", "the same")
 		}
 		return nil
@@ -99,8 +99,9 @@ func (s *Scenario) readStatsMoved() error {
 	return s.readStats("")
 }
 
-// statsTotals returns the totals of all arrays and series, by name and field.
-func statsTotals(v any) map[string]float64 {
+// totals returns the totals of all arrays and series by name and field, and the daily requests of the
+// UTC day of the last reading.
+func (s *Scenario) totals(v any) map[string]float64 {
 	out := map[string]float64{}
 	sum := func(name string, points []any) {
 		for _, p := range points {
@@ -124,6 +125,11 @@ func statsTotals(v any) map[string]float64 {
 			sum(name+" "+id, points)
 		}
 	}
+	days, _ := check.List(v, "/daily_requests")
+	sum("daily_requests of today", slices.DeleteFunc(slices.Clone(days), func(day any) bool {
+		t, _, _ := check.StatsTime(day)
+		return t.YearDay() != s.stats.at.UTC().YearDay()
+	}))
 	if n, ok := check.Integer(v, "/dlq_message_count"); ok {
 		out["dlq"] = float64(n)
 	}
@@ -262,7 +268,7 @@ func (s *Scenario) arraysComplete() error {
 // risen requires that totals are higher than before.
 func (s *Scenario) risen(t *godog.Table) error {
 	return s.inEveryPeriod("the figures have risen", func(before any) error {
-		was, is := statsTotals(before), statsTotals(s.stats.now.JSON)
+		was, is := s.totals(before), s.totals(s.stats.now.JSON)
 		for _, r := range t.Rows {
 			if name := r.Cells[0].Value; is[name] <= was[name] {
 				return s.stats.now.Fails("/"+strings.Fields(name)[0], "the total of "+name, fmt.Sprintf("more than %v", was[name]), fmt.Sprint(is[name]))
@@ -296,7 +302,7 @@ func (s *Scenario) inEveryPeriod(what string, judge func(before any) error) erro
 // seriesNotRisen needs an account of its own.
 func (s *Scenario) seriesNotRisen(id string) error {
 	name := "daily_workflow_messages " + id + " y"
-	if is := statsTotals(s.stats.now.JSON)[name]; s.Alone && is > 0 {
+	if is := s.totals(s.stats.now.JSON)[name]; s.Alone && is > 0 {
 		return s.stats.now.Fails("/daily_workflow_messages", "the total of "+name, "0", fmt.Sprint(is))
 	}
 	return nil
@@ -307,8 +313,8 @@ func (s *Scenario) deliveredMessage() error {
 }
 
 func (s *Scenario) hasBeenCancelled() error {
-	if err := s.CancelRun(); err != nil {
+	if err := s.cancelRun(); err != nil {
 		return err
 	}
-	return s.Assume(s.RunRecorded("RUN_CANCELED"), "REQ-LOG-021")
+	return s.Assume(s.runRecorded("RUN_CANCELED"), "REQ-LOG-021")
 }

@@ -15,34 +15,7 @@ import (
 // statsDaySteps check single days, and all fields together.
 var statsDaySteps = []step{
 	{"Then", `no figure but those of billing is above 0`, (*Scenario).figuresAreZero},
-	{"Then", `"(\w+)" of today has risen in the daily requests`, (*Scenario).todayRisen},
 	{"Then", `the count of the dead letter queue has risen by (\d+|as many entries as are listed)`, (*Scenario).dlqCountRisen},
-}
-
-// today returns a field of the daily requests for the UTC day of the last reading.
-func (s *Scenario) today(v any, field string) (float64, error) {
-	days, _ := check.List(v, "/daily_requests")
-	for _, day := range days {
-		if t, _, ok := check.StatsTime(day); ok && t.Format("2006-01-02") == s.stats.at.UTC().Format("2006-01-02") {
-			n, _ := check.At(day, "/"+field)
-			return strconv.ParseFloat(harness.Plain(n), 64)
-		}
-	}
-	return 0, s.stats.now.Fails("/daily_requests", "the daily requests", "an item of today", harness.Shown(days))
-}
-
-func (s *Scenario) todayRisen(field string) error {
-	return s.inEveryPeriod(field+" of today has risen", func(before any) error {
-		was, err := s.today(before, field)
-		if err != nil {
-			return err
-		}
-		is, err := s.today(s.stats.now.JSON, field)
-		if err == nil && is <= was {
-			err = s.stats.now.Fails("/daily_requests", field+" of today", fmt.Sprintf("more than %v", was), fmt.Sprint(is))
-		}
-		return err
-	})
 }
 
 // dlqCountRisen requires the exact count if no other scenario uses the account, otherwise
@@ -89,7 +62,7 @@ func (s *Scenario) figuresAreZero() error {
 	if !s.Alone {
 		return harness.Inconclusive(report.DriverMissing, "drivers.account: other scenarios use the account")
 	}
-	totals := statsTotals(s.stats.now.JSON)
+	totals := s.totals(s.stats.now.JSON)
 	for _, name := range slices.Sorted(maps.Keys(totals)) {
 		if totals[name] != 0 && !strings.Contains(name, "billing") {
 			return s.stats.now.Fails("/"+strings.Fields(name)[0], "the total of "+name+" of an account that has done nothing", "0", fmt.Sprint(totals[name]))

@@ -37,6 +37,7 @@ func stepAreas() []stepArea {
 		{"rate-limit plugin", limitSteps},
 		{"worlds", worldSteps},
 		{"extensions", extensionSteps},
+		{"target file", targetSteps},
 	}
 }
 

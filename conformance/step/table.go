@@ -45,7 +45,7 @@ func (s *Scenario) holds(what string, item any, rows []table.Row, first any, kno
 // value at a pointer of the item, of the first one of its list, of the answer, or of the original entry,
 // or what the scenario knows of its run. A time may be moved: trigger+60s.
 func (s *Scenario) value(name string, item, first any) (string, error) {
-	run := &s.Runs
+	run := &s.runs
 	if i := strings.LastIndex(name, "+"); i > 0 {
 		by := name[i+1:]
 		at, err := s.value(name[:i], item, first)
@@ -81,9 +81,14 @@ func (s *Scenario) value(name string, item, first any) (string, error) {
 	millis := func(t time.Time) string { return strconv.FormatInt(t.UnixMilli(), 10) }
 	switch name {
 	case "run":
-		return run.Id, nil
+		return run.id, nil
 	case "new run":
 		return run.restarted.run, nil
+	case "search index":
+		return s.searched.id, nil
+	case "time":
+		now, err := s.Clock.Target(s.Context)
+		return now.UTC().Format("2006-01-02 15:04:05"), err
 	case "chosen run":
 		return run.restarted.chosen, nil
 	case "other key":
@@ -93,11 +98,11 @@ func (s *Scenario) value(name string, item, first any) (string, error) {
 	case "token":
 		return string(s.Auth.Bearer), nil
 	case "body":
-		return string(s.publish.body), nil
+		return string(s.prepared.body), nil
 	case "workflow":
 		return run.peer.Endpoint.URL, nil
 	case "invoked workflow":
-		return run.Child.Endpoint.URL, nil
+		return run.child.Endpoint.URL, nil
 	case "third party":
 		return s.Endpoint("third party").URL, nil
 	case "event":
@@ -126,7 +131,7 @@ func (s *Scenario) value(name string, item, first any) (string, error) {
 		if err != nil {
 			return "", err
 		}
-		return run.Callback.URL, nil
+		return run.callback.URL, nil
 	case "trigger":
 		return millis(run.triggered.Add(-s.Skew())), nil
 	case "settled trigger":
@@ -160,12 +165,12 @@ func (s *Scenario) itemHolds(which string, t *godog.Table) error {
 func (s *Scenario) item(which string) (item any, err error) {
 	switch which {
 	case "entry":
-		if s.Runs.entry == nil {
-			s.Runs.entry, err = s.buried(s.Runs.Id)
+		if s.runs.entry == nil {
+			s.runs.entry, err = s.buried(s.runs.id)
 		}
-		return s.Runs.entry, err
+		return s.runs.entry, err
 	case "entry of the new run":
-		return s.buried(s.Runs.restarted.run)
+		return s.buried(s.runs.restarted.run)
 	case "message":
 		a, err := s.Demand(harness.Request{Operation: "getMessage", Vars: map[string]string{"messageId": s.message()}})
 		if err != nil {
@@ -180,15 +185,15 @@ func (s *Scenario) item(which string) (item any, err error) {
 		}
 		return s.deadMessage()
 	}
-	return cmp.Or(s.Runs.restarted.answer, s.Asked).JSON, nil
+	return cmp.Or(s.runs.restarted.answer, s.Asked).JSON, nil
 }
 
 // eventsHold judges by a table all events of the run that have a value at a place, or not, or requires
 // one that is as the table says.
 func (s *Scenario) eventsHold(which, of, place, not, is string, t *godog.Table) error {
-	rows, run := rowsOf(t), s.Runs.Id
+	rows, run := rowsOf(t), s.runs.id
 	if of == "new run" {
-		run = s.Runs.restarted.run
+		run = s.runs.restarted.run
 	}
 	judge := func(events []any) (err error) {
 		judged, known := false, map[string]string{}

@@ -1,7 +1,7 @@
 // Package survey sends a few harmless requests to an implementation and writes a
 // target file: with what it found, and with comments where a user must fill in values.
 //
-//	found, err := survey.Ask(ctx, "https://q.acme.example", survey.Credentials{Bearer: token})
+//	found, err := survey.Ask(ctx, "https://q.acme.example", os.Getenv)
 //	err = found.WriteTarget(file)
 //
 // It sends only GET requests of documented operations, so it creates and changes
@@ -11,26 +11,21 @@ package survey
 import (
 	"cmp"
 	"context"
-	"encoding/base64"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"net/http"
 	"net/url"
 	"regexp"
-	"slices"
 	"strings"
 	"time"
 
+	"github.com/understudy-mock/understudy/conformance/harness"
+	"github.com/understudy-mock/understudy/conformance/report"
+	"github.com/understudy-mock/understudy/conformance/target"
 	"github.com/understudy-mock/understudy/spec"
 	"github.com/understudy-mock/understudy/spec/route"
 )
-
-// Credentials are sent with the requests; empty ones are omitted.
-type Credentials struct {
-	Bearer, VectorBearer, Username, Password, UserID string
-}
 
 // Finding is a question and the target's answer.
 type Finding struct {
@@ -49,61 +44,30 @@ type Survey struct {
 	Let      bool                         // a request with the given credentials was not refused
 }
 
-// answerLimit is the timeout of a request, and answerSize how many bytes of the
-// response are read.
-const (
-	answerLimit = 10 * time.Second
-	answerSize  = 1 << 20
-)
+// answerLimit is the timeout of a request.
+const answerLimit = 10 * time.Second
 
 // reads are the operations that the survey tries, with the profile of each.
-var reads = []struct {
-	operation, profile string
-	credential         func(Credentials) string // value of the header Authorization
-}{
-	{"listWorkflowDLQ", "WF-RECOVER", func(c Credentials) string { return bearer(c.Bearer) }},
-	{"listWorkflowMessageLogs", "WF-READ", func(c Credentials) string { return bearer(c.Bearer) }},
-	{"getUsageStatistics", "USAGE", basic},
-	{"getVectorInfo", "INDEX", func(c Credentials) string { return bearer(c.VectorBearer) }},
+var reads = []struct{ operation, profile string }{
+	{"listWorkflowDLQ", "WF-RECOVER"},
+	{"listWorkflowMessageLogs", "WF-READ"},
+	{"getUsageStatistics", "USAGE"},
+	{"getVectorInfo", "INDEX"},
 }
 
-// bearer is the value of the header for a token, "" for none.
-func bearer(token string) string {
-	if token == "" {
-		return ""
-	}
-	return "Bearer " + token
-}
-
-func basic(c Credentials) string {
-	if c.Username == "" {
-		return ""
-	}
-	return "Basic " + base64.StdEncoding.EncodeToString([]byte(c.Username+":"+c.Password))
-}
-
-// reply is a response of the target.
-type reply struct {
-	status int
-	header http.Header
-	body   []byte
-}
-
-// asking is one survey in progress.
+// asking is one survey in progress: a scenario of the suite that only reads.
 type asking struct {
 	Survey
-	credentials Credentials
-	client      *http.Client
-	document    *spec.Document
+	*harness.Scenario
 }
 
 // ErrURL is the error for a base URL that cannot be called. It does not contain the URL,
 // which may have a password.
 var ErrURL = errors.New("invalid URL: must be an http or https URL without user name, such as https://q.example.com")
 
-// Ask surveys the server at a base URL. An error means that nothing responds there,
-// or a service of another kind.
-func Ask(ctx context.Context, base string, c Credentials) (*Survey, error) {
+// Ask surveys the server at a base URL, with the credentials of the variables that its target file
+// names. An error means that nothing responds there, or a service of another kind.
+func Ask(ctx context.Context, base string, variable func(name string) string) (*Survey, error) {
 	u, err := url.Parse(base)
 	if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" || u.User != nil {
 		return nil, ErrURL
@@ -112,83 +76,99 @@ func Ask(ctx context.Context, base string, c Credentials) (*Survey, error) {
 	if err != nil {
 		return nil, err
 	}
-	a := &asking{
-		Survey:      Survey{Base: strings.TrimRight(base, "/"), Filters: map[string]map[string]string{}},
-		credentials: c, document: document,
-		client: &http.Client{Timeout: answerLimit, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }},
+	var t target.Target
+	t.Target.URLs.Base = strings.TrimRight(base, "/")
+	for name, into := range map[string]*target.Secret{
+		"TARGET_TOKEN": &t.Target.Auth.Bearer, "TARGET_VECTOR_TOKEN": &t.Target.Auth.VectorBearer, "TARGET_USERNAME": &t.Target.Auth.Basic.Username,
+		"TARGET_PASSWORD": &t.Target.Auth.Basic.Password, "TARGET_USER_ID": &t.Fixtures.StatsUserID,
+	} {
+		*into = target.Secret(variable(name))
 	}
-	defer a.client.CloseIdleConnections()
-	if err := a.askAll(ctx); err != nil {
+	t.Fixtures.StatsUserID = cmp.Or(t.Fixtures.StatsUserID, "-")
+	t.Fill()
+	t.Timing.RequestTimeout = answerLimit
+	suite := harness.NewSuite(ctx, harness.Config{Target: t}, document)
+	defer suite.Client.CloseIdleConnections()
+	if err := suite.Unconnected(ctx, t.Target.URLs.Base); err != nil {
+		return nil, err
+	}
+	s, err := suite.Begin(ctx, report.Result{})
+	if err != nil {
+		return nil, err
+	}
+	defer s.Limit()
+	a := &asking{Survey{Base: t.Target.URLs.Base, Filters: map[string]map[string]string{}}, s}
+	if err := a.askAll(); err != nil {
 		return nil, err
 	}
 	return &a.Survey, nil
 }
 
-func (a *asking) askAll(ctx context.Context) error {
-	nowhere, err := a.get(ctx, strings.TrimSuffix(route.ListLogs.Path(), "logs")+"understudy-survey-unknown-path", "")
+func (a *asking) askAll() error {
+	nowhere, err := a.get(harness.Request{Operation: "listWorkflowMessageLogs", Path: strings.TrimSuffix(route.ListLogs.Path(), "logs") + "understudy-survey-unknown-path", Auth: "none"})
 	if err != nil {
 		return err
 	}
-	a.Server = nowhere.header.Get("Server")
-	a.found("GET of an unknown path", "%d", nowhere.status)
-	if kind := nowhere.header.Get("Content-Type"); nowhere.status < 300 && strings.HasPrefix(kind, "text/html") {
+	a.Server = nowhere.Header.Get("Server")
+	a.found("GET of an unknown path", "%d", nowhere.Status)
+	if kind := nowhere.Header.Get("Content-Type"); nowhere.Status < 300 && strings.HasPrefix(kind, "text/html") {
 		return fmt.Errorf("%s answers every path with a web page: this is another service", a.Base)
 	}
 	for _, read := range reads {
-		op := a.document.Operation(read.operation)
-		path := strings.ReplaceAll(op.Path, "{id}", url.PathEscape(cmp.Or(a.credentials.UserID, "-")))
-		open, err := a.get(ctx, path, "")
+		op := a.Suite.Document.Operation(read.operation)
+		q := harness.Request{Operation: op.ID, Vars: map[string]string{"id": a.User}, Auth: "none"}
+		best, err := a.get(q)
 		if err != nil {
 			return err
 		}
-		a.look(open)
-		a.found("GET "+op.Path+" without credentials", "%s", meaning(open.status))
-		if refused(open.status) {
-			a.Guarded = true
-		}
-		best := open
-		if credential := read.credential(a.credentials); credential != "" {
-			if best, err = a.get(ctx, path, credential); err != nil {
+		a.found("GET "+op.Path+" without credentials", "%s", meaning(best.Status))
+		a.Guarded = a.Guarded || refused(best.Status)
+		if q.Auth = op.Security[0]; a.Credential(q.Auth).Value != "" {
+			if best, err = a.get(q); err != nil {
 				return err
 			}
-			a.look(best)
-			a.found("GET "+op.Path+" with credentials", "%s", meaning(best.status))
-			a.Let = a.Let || !refused(best.status)
+			a.found("GET "+op.Path+" with credentials", "%s", meaning(best.Status))
+			a.Let = a.Let || !refused(best.Status)
 		}
-		if exists(best.status) && best.status != nowhere.status && !slices.Contains(a.Profiles, read.profile) {
+		if exists(best.Status) && best.Status != nowhere.Status {
 			a.Profiles = append(a.Profiles, read.profile)
 		}
 	}
-	if err := a.filters(ctx, "dlq", "listWorkflowDLQ", dlqFilters); err != nil {
+	if err := a.filters("dlq", "listWorkflowDLQ", dlqFilters); err != nil {
 		return err
 	}
-	return a.filters(ctx, "logs", "listWorkflowMessageLogs", logFilters)
+	return a.filters("logs", "listWorkflowMessageLogs", logFilters)
 }
 
 // filters tries the names of filters. This works only with targets that refuse unknown names.
-func (a *asking) filters(ctx context.Context, section, operation string, candidates []candidate) error {
-	path := a.document.Operation(operation).Path
-	token := bearer(a.credentials.Bearer)
-	plain, err := a.get(ctx, path, token)
+func (a *asking) filters(section, operation string, candidates []candidate) error {
+	q := harness.Request{Operation: operation}
+	if a.Auth.Bearer == "" {
+		q.Auth = "none"
+	}
+	path := a.Suite.Document.Operation(operation).Path
+	plain, err := a.get(q)
 	if err != nil {
 		return err
 	}
-	unknown, err := a.get(ctx, path+"?noSuchFilterOfAnybody=1", token)
+	q.Query = url.Values{"noSuchFilterOfAnybody": {"1"}}
+	unknown, err := a.get(q)
 	if err != nil {
 		return err
 	}
-	if plain.status != http.StatusOK || unknown.status < 400 || unknown.status >= 500 {
+	if plain.Status != http.StatusOK || unknown.Status < 400 || unknown.Status >= 500 {
 		a.found("does GET "+path+" refuse an unknown filter?", "%s", "no, so the names of filters cannot be found out")
 		return nil
 	}
 	a.Filters[section] = map[string]string{}
 	for _, c := range candidates {
 		for _, name := range c.names {
-			known, err := a.get(ctx, path+"?"+url.Values{name: {c.value}}.Encode(), token)
+			q.Query = url.Values{name: {c.value}}
+			known, err := a.get(q)
 			if err != nil {
 				return err
 			}
-			if known.status == http.StatusOK {
+			if known.Status == http.StatusOK {
 				a.Filters[section][c.filter] = name
 				break
 			}
@@ -206,10 +186,17 @@ func (a *asking) found(question, format string, args ...any) {
 // brandName matches a configuration header in a response.
 var brandName = regexp.MustCompile(`\b([A-Z][A-Za-z0-9]*)-(?:Retries|Delay|Forward|Header-Forward|Flow-Control-Key|Flow-Control-Value|Workflow-RunId|Failure-Callback)\b`)
 
-// look searches a response for the header prefix.
-func (a *asking) look(r *reply) {
-	texts := []string{string(r.body)}
-	for name, values := range r.header {
+// get sends one request, and searches the response for the header prefix.
+func (a *asking) get(q harness.Request) (*harness.Response, error) {
+	r, err := a.Do(q)
+	if err != nil {
+		if why := spec.WrongSchemeOf(a.Context, a.Base, err); why != "" {
+			return nil, errors.New(why)
+		}
+		return nil, fmt.Errorf("%s: %w", a.Base, err)
+	}
+	texts := []string{string(r.Body)}
+	for name, values := range r.Header {
 		texts = append(texts, name, strings.Join(values, ","))
 	}
 	for _, text := range texts {
@@ -217,34 +204,7 @@ func (a *asking) look(r *reply) {
 			a.Prefix = m[1]
 		}
 	}
-}
-
-// get sends one request.
-func (a *asking) get(ctx context.Context, path, authorization string) (*reply, error) {
-	request, err := http.NewRequestWithContext(ctx, http.MethodGet, a.Base+path, nil)
-	if err != nil {
-		return nil, err
-	}
-	request.Header.Set("User-Agent", "understudy-survey")
-	if authorization != "" {
-		request.Header.Set("Authorization", authorization)
-	}
-	response, err := a.client.Do(request)
-	if err != nil {
-		if why := spec.WrongSchemeOf(ctx, a.Base, err); why != "" {
-			return nil, errors.New(why)
-		}
-		if wrapped, ok := errors.AsType[*url.Error](err); ok {
-			err = wrapped.Err
-		}
-		return nil, fmt.Errorf("%s: no response: %w", a.Base, err)
-	}
-	defer response.Body.Close()
-	body, err := io.ReadAll(io.LimitReader(response.Body, answerSize))
-	if err != nil {
-		return nil, fmt.Errorf("%s: the response ended early: %w", a.Base, err)
-	}
-	return &reply{response.StatusCode, response.Header, body}, nil
+	return r, nil
 }
 
 func refused(status int) bool {

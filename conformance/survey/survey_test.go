@@ -54,7 +54,7 @@ func ask(t *testing.T, i *implementation, token string) *survey.Survey {
 	i.methods = map[string]bool{}
 	server := httptest.NewServer(i)
 	t.Cleanup(server.Close)
-	found, err := survey.Ask(t.Context(), server.URL, survey.Credentials{Bearer: token})
+	found, err := survey.Ask(t.Context(), server.URL, func(name string) string { return map[string]string{"TARGET_TOKEN": token}[name] })
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -104,7 +104,7 @@ func TestFindings(t *testing.T) {
 			w.Header().Set("Content-Type", "text/html")
 		}))
 		defer server.Close()
-		if _, err := survey.Ask(t.Context(), server.URL, survey.Credentials{}); err == nil || !strings.Contains(err.Error(), "another service") {
+		if _, err := survey.Ask(t.Context(), server.URL, func(string) string { return "" }); err == nil || !strings.Contains(err.Error(), "another service") {
 			t.Errorf("got %v, want an error", err)
 		}
 	})

@@ -46,9 +46,9 @@ var importRules = []importRule{
 	{"conformance/...", "conformance", ""},
 	{"conformance/...", "features", "conformance"},
 	{"conformance/...", "fixtures", "conformance conformance/step conformance/world"},
-	{"conformance/harness conformance/workflow", "conformance/step", ""},
-	{"conformance/check conformance/report conformance/survey conformance/target", "conformance/receiver", ""},
-	{"conformance/check conformance/receiver conformance/survey conformance/target", "conformance/report", ""},
+	{"conformance/harness conformance/survey conformance/workflow", "conformance/step", ""},
+	{"conformance/check conformance/report conformance/target", "conformance/receiver", ""},
+	{"conformance/check conformance/receiver conformance/target", "conformance/report", ""},
 
 	{"cmd/understudy", "conformance conformance/report conformance/survey features github.com/cucumber/... testing", ""},
 	{"cmd/understudy-conform", "engine/... mockserver/...", ""},
