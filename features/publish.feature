@@ -329,6 +329,17 @@ Feature: Publishing a message
         | header/Shop-Signature | order-70 |
         | header/X-Event-Id     | evt-5    |
 
+  Rule: the credential of the publisher stays with the target
+
+    @REQ-AUT-006 @implied @leak @negative @time-retries
+    Scenario: The credential is in nothing that is sent for a message that is tried again
+      Given a destination that answers 503 once and then 200
+      And a message with:
+        | header Svc-Retries | 1 |
+      When the message is published
+      Then exactly 2 attempts are made
+      And the credential is in nothing that the target sent
+
   Rule: a message is configured with its timeout and its callbacks
 
     @REQ-PUB-013 @stated @time-retries

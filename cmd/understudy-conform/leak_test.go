@@ -21,7 +21,7 @@ func TestALeakIsReportedWhereItIs(t *testing.T) {
 		inDelivery, inHead bool
 	}{
 		"the header of a delivery": {
-			deliveryDefect("token of publisher", "retried"), "The credential is in nothing that is sent for a message that is tried three times",
+			deliveryDefect("token of publisher", "retried"), "The credential is in nothing that is sent for a message that is tried again",
 			"the header X-Caller of the delivery to the destination: POST ", "", "publishMessage", true, true,
 		},
 		"a field of an entry": {

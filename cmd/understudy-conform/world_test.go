@@ -14,10 +14,12 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/understudy-mock/understudy/conformance"
 	"github.com/understudy-mock/understudy/conformance/harness"
 	"github.com/understudy-mock/understudy/conformance/report"
+	"github.com/understudy-mock/understudy/conformance/target"
 	"github.com/understudy-mock/understudy/internal/testkit/effort"
 	"github.com/understudy-mock/understudy/internal/testkit/expect"
 	"github.com/understudy-mock/understudy/mockserver"
@@ -394,7 +396,7 @@ func TestHealthyWorldsHaveNoFinding(t *testing.T) {
 	effort.Unraced(t, "it looks for verdicts, not for races")
 	u := mockserver.RunT(t, mockserver.Config{Clock: "manual", Log: quietLog()})
 	own := ownTarget(environment(u), true)
-	judged, err := conformance.Run(t.Context(), conformance.Config{Target: own, Areas: []string{"worlds"}, Worlds: harness.Worlds{Count: effort.Amount(t, "WORLDS", 2, 8), Seed: uint64(effort.Amount(t, "SEED", 1, 1))}, SelfTest: true})
+	judged, err := conformance.Run(t.Context(), conformance.Config{Target: own, Areas: []string{"worlds"}, Worlds: harness.Worlds{Count: effort.Amount(t, "WORLDS", 2, 8), Seed: uint64(effort.Amount(t, "SEED", 1, 1))}, SelfTest: true, Plugin: pluginInProcess})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -410,6 +412,57 @@ func TestWorldsSayWhatTheyLeaveOut(t *testing.T) {
 		delete(cfg.Target.Bindings.Delay, "format")
 	})
 	expect.Equal(t, "left out", judged.Observations["world.without"], []string{"delay (delay.format is not bound)"})
+}
+
+// Targets that are slow, late or limited are not accused.
+func TestWorldsDoNotAccuseUnusualTargets(t *testing.T) {
+	t.Parallel()
+	effort.Unraced(t, "it takes real time")
+	effort.Long(t, "it takes real time")
+	pause := func(r *http.Request, d time.Duration) {
+		timer := time.NewTimer(d)
+		defer timer.Stop()
+		select {
+		case <-timer.C:
+		case <-r.Context().Done():
+		}
+	}
+	asIs := func(w http.ResponseWriter, r *http.Request, next http.Handler) { next.ServeHTTP(w, r) }
+	for name, c := range map[string]struct {
+		front func(http.ResponseWriter, *http.Request, http.Handler)
+		limit target.Limits
+	}{
+		"5 messages at most":     {asIs, target.Limits{MaxMessages: 5}},
+		"one request per second": {asIs, target.Limits{RPS: 1}},
+		"answers take 2 s": {func(w http.ResponseWriter, r *http.Request, next http.Handler) {
+			pause(r, 2*time.Second)
+			next.ServeHTTP(w, r)
+		}, target.Limits{}},
+		"the log is written every 2 s": {writtenLate(func(e map[string]any, _ time.Duration) bool {
+			return integerOf(e, "time")/2000 < time.Now().UnixMilli()/2000
+		}), target.Limits{}},
+		"a publish is answered late": {func(w http.ResponseWriter, r *http.Request, next http.Handler) {
+			next.ServeHTTP(w, r)
+			if publishingMessage(r) {
+				pause(r, 2*time.Second)
+			}
+		}, target.Limits{}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			began := time.Now()
+			judged := fronted(t, c.front, func(cfg *conformance.Config, _ *httptest.Server) {
+				cfg.Areas, cfg.Worlds, cfg.Target.Limits = []string{"worlds"}, harness.Worlds{Count: 1, Seed: 1, Size: 20}, c.limit
+			})
+			t.Log(time.Since(began), reasons(judged))
+			none(t, judged, report.Fail, report.Warn, report.HarnessError)
+			for i := range judged.Results {
+				if x := &judged.Results[i]; x.Verdict != report.Pass {
+					t.Log(x.Verdict, x.Name, x.Detail)
+				}
+			}
+		})
+	}
 }
 
 // TestMutantsOfWorlds counts the mutants of written scenarios that worlds alone find, by area. It
