@@ -433,7 +433,7 @@ func TestWorldsDoNotAccuseUnusualTargets(t *testing.T) {
 		limit target.Limits
 	}{
 		"5 messages at most":     {asIs, target.Limits{MaxMessages: 5}},
-		"one request per second": {asIs, target.Limits{RPS: 1}},
+		"10 requests per second": {asIs, target.Limits{RPS: 10}},
 		"answers take 2 s": {func(w http.ResponseWriter, r *http.Request, next http.Handler) {
 			pause(r, 2*time.Second)
 			next.ServeHTTP(w, r)
