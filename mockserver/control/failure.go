@@ -41,7 +41,7 @@ func (s *Service) failureOf(w *tenant.Tenant, f *engine.LastFailure, dlqID strin
 	case f.Retrying:
 		out.Can = append(out.Can, api.Remedy{Do: "hurry", Method: http.MethodPost, Path: "/_understudy/messages/" + url.PathEscape(f.MessageID) + "/hurry"})
 	}
-	out.Can = append(out.Can, api.Remedy{Do: "open the answer", Method: http.MethodGet, Path: fmt.Sprintf("/_understudy/ui/messages/%s#attempt-%d", url.PathEscape(f.MessageID), f.Attempt)})
+	out.Can = append(out.Can, api.Remedy{Do: "open the answer", Method: http.MethodGet, Path: fmt.Sprintf("/_understudy/ui/messages/%s?attempt=%d&part=response", url.PathEscape(f.MessageID), f.Attempt)})
 	return &out
 }
 

@@ -28,8 +28,8 @@ var listColumns = map[string][]column{
 		{"took", "Took", "duration", true}, {"belongs", "Belongs to", "", false}, {"created", "Started", "createdAt", true}, {"id", "ID", "workflowRunId", false},
 	},
 	"dlq": {
-		{"state", "Answer", "responseStatus", false}, {"what", "Label", "label", false}, {"where", "Destination", "url", false}, {"why", "Reason", "cause", false},
-		{"attempts", "Attempts", "attempts", true}, {"age", "Age", "failedAt", true}, {"do", "Actions", "", false},
+		{"state", "Response", "responseStatus", false}, {"what", "Label", "label", false}, {"where", "Destination", "url", false}, {"why", "Reason", "cause", false},
+		{"attempts", "Attempts", "attempts", true}, {"age", "Age", "failedAt", true},
 		{"belongs", "Belongs to", "", false}, {"created", "Failed", "failedAt", true}, {"id", "ID", "dlqId", false},
 	},
 }
@@ -67,7 +67,7 @@ func (f *frame) Headings(list string) []heading {
 // listQuery is the part of the query for the list: its account, filters, order and page.
 func (f *frame) listQuery() string {
 	query := url.Values{}
-	for _, name := range append([]string{"account", "from", "to"}, filterFields...) {
+	for _, name := range append([]string{"account"}, filterFields...) {
 		if value := f.query.Get(name); value != "" {
 			query.Set(name, value)
 		}

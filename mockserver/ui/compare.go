@@ -1,6 +1,7 @@
 package ui
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"net/http"
@@ -22,14 +23,14 @@ type compared struct {
 	Kind    string // attempts, runs
 	Names   [2]string
 	Links   [2]string // paths of both, relative to the views
-	Anchors [2]string // fragments of the links; "": none
+	Numbers [2]string // of the attempts
 	Facts   []DiffPair
 	Texts   []comparedText
 	Headers []comparedHeaders
 	Steps   []comparedStep
 
 	Others   []string // ids of runs to choose from, if the address names only one
-	Attempts []int    // to choose from, if the address names none; nil if fewer than two
+	Attempts []int    // to choose from; nil if fewer than two
 }
 
 // comparedText is the difference of a text of both sides.
@@ -46,8 +47,7 @@ type comparedHeaders struct {
 
 // comparedStep is a step of both runs; nil for a run that does not have it.
 type comparedStep struct {
-	First, Second *span
-	Rows          [2]int
+	First, Second *fallRow
 	Out           []DiffLine
 }
 
@@ -58,15 +58,39 @@ func (s *comparedStep) Differs() bool {
 		return true
 	}
 	kept := s.First.Kept || s.Second.Kept
-	return !kept && (s.First.Failures() != s.Second.Failures() || s.First.AttemptCount() != s.Second.AttemptCount())
+	return !kept && (s.First.Failures() != s.Second.Failures() || s.First.Attempts != s.Second.Attempts)
 }
 
-// Name is the name of the step.
-func (s *comparedStep) Name() string {
-	if s.First == nil {
-		return s.Second.Name()
+// Row is the row of the step, in the first run that has it.
+func (s *comparedStep) Row() *fallRow { return cmp.Or(s.First, s.Second) }
+
+// alignSteps pairs the rows of two runs by the names of their steps, whatever the order, because
+// parallel steps end in any.
+func alignSteps(first, second []*fallRow) (pairs []comparedStep) {
+	for _, r := range first {
+		s := comparedStep{First: r}
+		if i := slices.IndexFunc(second, func(other *fallRow) bool { return other.Name() == r.Name() }); i >= 0 {
+			s.Second = second[i]
+			second = slices.Delete(second, i, i+1)
+			s.Out = DiffLines(prettyJSON(showBody(r.Step.Out, "").Text), prettyJSON(showBody(s.Second.Step.Out, "").Text))
+		}
+		pairs = append(pairs, s)
 	}
-	return s.First.Name()
+	for _, r := range second {
+		pairs = append(pairs, comparedStep{Second: r})
+	}
+	return pairs
+}
+
+// steps are the rows of the steps, those of forks too, without the calls that only plan.
+func (f *flow) steps() (rows []*fallRow) {
+	for _, r := range f.Fall(nil, "manual").Rows {
+		if r.span != nil {
+			rows = append(rows, r)
+		}
+		rows = append(rows, r.Branches...)
+	}
+	return rows
 }
 
 // comparableAttempts returns the numbers of the attempts that can be compared; nil if there are
@@ -124,7 +148,8 @@ func comparedThings(v *visit, id string) (any, error) {
 func comparableThings(v *visit, id string) (any, error) {
 	data, err := runView(v, id)
 	if run, ok := data.(*flow); ok && err == nil {
-		return &compared{Kind: "runs", Others: run.Others}, nil
+		err := run.compareWith(v, id)
+		return &compared{Kind: "runs", Others: run.Others}, err
 	}
 	if isMissing(err) {
 		data, err = messageView(v, id)
@@ -171,9 +196,9 @@ func comparedAttempts(v *visit, id string) (any, error) {
 		}
 		sides[i] = &line[at]
 	}
-	c := compared{Kind: "attempts"}
+	c := compared{Kind: "attempts", Attempts: comparableAttempts(line)}
 	for i, m := range sides {
-		c.Names[i], c.Links[i], c.Anchors[i] = fmt.Sprintf("Attempt %d", m.Number), "messages/"+url.PathEscape(id), fmt.Sprintf("attempt-%d", m.Number)
+		c.Names[i], c.Links[i], c.Numbers[i] = fmt.Sprintf("Attempt %d", m.Number), "messages/"+url.PathEscape(id), strconv.Itoa(m.Number)
 	}
 	a, b := sides[0], sides[1]
 	c.fact("Began", utcText(a.Time), utcText(b.Time))
@@ -188,8 +213,8 @@ func comparedAttempts(v *visit, id string) (any, error) {
 			c.text("Claims of the signatures", readableContent(x.Claims), readableContent(y.Claims))
 		}
 	}
-	c.header("Response headers", a.answer().Headers, b.answer().Headers)
-	c.body("Response body", a.answer(), b.answer())
+	c.header("Response headers", a.Answer().Headers, b.Answer().Headers)
+	c.body("Response body", a.Answer(), b.Answer())
 	return &c, nil
 }
 
@@ -202,7 +227,7 @@ func (m *moment) wireText(text func(*attempt) string) string {
 }
 
 func (m *moment) statusText() string {
-	if status := m.answer().Status; status != 0 {
+	if status := m.Answer().Status; status != 0 {
 		return strconv.Itoa(status)
 	}
 	return "no response"
@@ -258,19 +283,7 @@ func comparedRuns(v *visit, id, with string) (any, error) {
 	c.text("Input", showBody(a.Payload, a.PayloadBase64), showBody(b.Payload, b.PayloadBase64))
 	c.text("Output", showBody(a.Run["workflowRunResponse"], ""), showBody(b.Run["workflowRunResponse"], ""))
 	c.header("Input headers", a.Headers, b.Headers)
-	for _, p := range AlignSteps(a.stepNames(), b.stepNames()) {
-		s := comparedStep{Rows: p}
-		if p[0] >= 0 {
-			s.First = &a.Spans[p[0]]
-		}
-		if p[1] >= 0 {
-			s.Second = &b.Spans[p[1]]
-		}
-		if s.First != nil && s.Second != nil {
-			s.Out = DiffLines(prettyJSON(showBody(s.First.Step.Out, "").Text), prettyJSON(showBody(s.Second.Step.Out, "").Text))
-		}
-		c.Steps = append(c.Steps, s)
-	}
+	c.Steps = alignSteps(a.steps(), b.steps())
 	return &c, nil
 }
 
@@ -288,13 +301,4 @@ func (f *flow) tookText() string {
 		return spanBetween(f.Row["workflowRunCreatedAt"], f.Now) + " so far"
 	}
 	return spanBetween(f.Row["workflowRunCreatedAt"], f.Row["workflowRunCompletedAt"])
-}
-
-// stepNames are the names of the steps, in the order of the rows.
-func (f *flow) stepNames() []string {
-	names := make([]string, len(f.Spans))
-	for i := range f.Spans {
-		names[i] = f.Spans[i].Name()
-	}
-	return names
 }

@@ -38,6 +38,7 @@ var templateFunctions = template.FuncMap{
 	"dict":     dictOf,
 	"field":    fieldName,
 	"headers":  listedHeaders,
+	"fans":     fansOf,
 	"icon":     iconDrawing,
 	"instants": withInstants,
 	"json":     asJSON,
@@ -49,7 +50,6 @@ var templateFunctions = template.FuncMap{
 	"match":    func(text, pattern string) (bool, error) { return regexp.MatchString(pattern, text) },
 	"members":  ruleFields,
 	"minus":    func(b, a int) int { return a - b },
-	"ms":       durationText,
 	"quoted":   shellQuoted,
 	"route":    routeOf,
 	"round":    math.Round,
@@ -62,6 +62,8 @@ var templateFunctions = template.FuncMap{
 	"ticks":    ticksOf,
 	"took":     tookText,
 	"tries":    triesText,
+	"usual":    usualHost,
+	"where":    whereText,
 	"word":     stateWord,
 }
 

@@ -22,14 +22,18 @@ func dlqView(v *visit) (any, error) {
 	if err != nil {
 		return nil, err
 	}
+	query, err := v.narrowed("dlq")
+	query.Del("cursor")
 	for member, source := range map[string]string{"messages": "message", "runs": "workflow"} {
 		var counted struct{ All int }
-		if err := v.get(&counted, "dlq", url.Values{"count": {"1"}, "source": {source}}); err != nil {
-			return nil, err
-		}
+		query.Set("source", source)
+		err = cmp.Or(err, v.get(&counted, "dlq", query))
 		d[member] = counted.All
 	}
-	return d, nil
+	if query.Get("sort") == "" {
+		d["groups"] = failures(asList(d["entries"]), &frame{Account: v.account, query: v.query})
+	}
+	return d, err
 }
 
 // kept is a DLQ entry, and the reasons for it.
@@ -63,9 +67,15 @@ func flowKeys(v *visit) (any, error) {
 	return d, err
 }
 
+// groupsView counts the messages of each group.
 func groupsView(v *visit) (any, error) {
 	var list []doc
 	err := v.get(&list, v.as(route.ListURLGroups), nil)
+	for _, group := range list {
+		if err == nil {
+			group["sent"], err = v.tally("messages", url.Values{"topicName": {text(group["name"])}})
+		}
+	}
 	return list, err
 }
 

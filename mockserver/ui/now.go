@@ -24,8 +24,8 @@ type current struct {
 // notice is something that needs attention: equal causes are one.
 type notice struct {
 	Tone, Subject, Text, Link string
-	Count                     int
-	At                        any // Unix ms; nil: not known
+	Entries                   []doc // of the DLQ, with this cause
+	At                        any   // Unix ms; nil: not known
 	Label, Do                 string
 	Fields                    doc
 	Pick                      string // ids for a button that acts on several
@@ -70,14 +70,19 @@ func nowView(v *visit) (any, error) {
 	return &c, err
 }
 
-// failed groups the latest entries of the DLQ by destination and cause.
+// failed groups the latest entries of the DLQ.
 func (c *current) failed(v *visit, at *frame) error {
 	var d struct{ Entries []doc }
-	if err := v.get(&d, "dlq", url.Values{"count": {"200"}}); err != nil {
-		return err
-	}
+	err := v.get(&d, "dlq", url.Values{"count": {"200"}})
+	c.Attention = failures(d.Entries, at)
+	c.Attention = c.Attention[:min(len(c.Attention), mostNotices)]
+	return err
+}
+
+// failures groups entries of the DLQ by destination and cause.
+func failures(entries []doc, at *frame) (list []notice) {
 	var keys []string
-	for _, e := range d.Entries {
+	for _, e := range entries {
 		what, do, label := "message", "dlq.retrySome", "Retry"
 		if e["source"] == "workflow" {
 			what, do, label = "run", "dlq.resumeSome", "Resume"
@@ -85,21 +90,18 @@ func (c *current) failed(v *visit, at *frame) error {
 		key := what + pathOf(e["url"]) + briefReason(e["cause"])
 		i := slices.Index(keys, key)
 		if i < 0 {
-			if len(keys) == mostNotices {
-				continue
-			}
 			i, keys = len(keys), append(keys, key)
-			c.Attention = append(c.Attention, notice{Tone: "bad", Text: briefReason(e["cause"]), Link: at.Of("dlq", text(e["dlqId"])), At: e["failedAt"], Do: do, Label: label})
+			list = append(list, notice{Tone: "bad", Text: briefReason(e["cause"]), Link: at.Of("dlq", text(e["dlqId"])), At: e["failedAt"], Do: do, Label: label})
 		}
-		n := &c.Attention[i]
-		n.Count++
+		n := &list[i]
+		n.Entries = append(n.Entries, e)
 		n.Pick = strings.TrimPrefix(n.Pick+","+text(e["dlqId"]), ",")
-		if n.Subject = pathOf(e["url"]); n.Count > 1 {
-			n.Subject, n.Label = fmt.Sprintf("%d %ss to %s", n.Count, what, pathOf(e["url"])), fmt.Sprintf("%s %d", label, n.Count)
+		if n.Subject = pathOf(e["url"]); len(n.Entries) > 1 {
+			n.Subject, n.Label = fmt.Sprintf("%d %ss to %s", len(n.Entries), what, pathOf(e["url"])), fmt.Sprintf("%s %d", label, len(n.Entries))
 			n.Link = at.Link("dlq", "url", text(e["url"]), "source", text(e["source"]))
 		}
 	}
-	return nil
+	return list
 }
 
 // held lists the runs that wait for events, and the paused keys and queues that hold messages.

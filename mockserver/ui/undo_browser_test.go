@@ -20,7 +20,7 @@ func TestUndoOnThePage(t *testing.T) {
 	b.see("It forgets 1 message, 1 DLQ entry, 1 stub, the log, ")
 	b.click("Reset account")
 	b.see("The account was reset.")
-	b.see("Nothing has happened yet")
+	b.see("Send your first message.")
 	b.click("Undo reset")
 	b.see("Undone: reset.")
 	b.visit("ui/dlq")
@@ -30,5 +30,5 @@ func TestUndoOnThePage(t *testing.T) {
 	b.holds("the button undoes this deletion", `[...document.querySelectorAll("#said button")].some((b) => b.textContent.startsWith("Undo delete DLQ entry "))`)
 	b.visit("")
 	b.click("Undo going back")
-	b.see("Nothing has happened yet")
+	b.see("Send your first message.")
 }

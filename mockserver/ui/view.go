@@ -8,7 +8,6 @@ import (
 	"net"
 	"net/http"
 	"net/url"
-	"slices"
 	"strconv"
 	"time"
 
@@ -153,7 +152,15 @@ func (f *frame) Link(view string, pairs ...string) string {
 }
 
 // Of is the address of an entry.
-func (f *frame) Of(view, id string) string { return f.Link(view + "/" + url.PathEscape(id)) }
+func (f *frame) Of(view, id string, pairs ...string) string {
+	return f.Link(view+"/"+url.PathEscape(id), pairs...)
+}
+
+// Siblings is the address of the messages of the publish that sent a row of a group.
+func (f *frame) Siblings(row doc) string {
+	at := time.UnixMilli(int64(number(row["createdAt"]))).UTC().Format("2006-01-02T15:04:05.000")
+	return f.Link("messages", "topicName", text(row["topicName"]), "from", at, "to", at)
+}
 
 // Search is the query with the account, if the current address names one; else "".
 func (f *frame) Search() string { return f.search(nil) }
@@ -222,11 +229,6 @@ func (f *frame) Query() url.Values { return f.query }
 
 // Asked is the value of a filter in the query.
 func (f *frame) Asked(name string) string { return f.query.Get(name) }
-
-// AskedAny reports whether the query has any of these filters.
-func (f *frame) AskedAny(names ...string) bool {
-	return slices.ContainsFunc(names, func(name string) bool { return f.query.Get(name) != "" })
-}
 
 // Filtered reports whether the list has filters.
 func (f *frame) Filtered() bool {
