@@ -25,7 +25,7 @@ func TestWhyResumeAndCompareInTheBrowser(t *testing.T) {
 	b.click("Runs")
 	b.clickRow()
 	b.see("Why did it fail?")
-	b.holds("the reason is the first line", `document.querySelector("#view .reasons li").textContent === 'step "print the label" failed: attempt 2 of 2: 500 the printer is on fire'`)
+	b.holds("the reason is the first line", `document.querySelector("#view .reasons li").textContent === 'print the label failed: the printer is on fire (500), attempt 2 of 2'`)
 	b.click("Resume from print the label")
 	b.see("resumed as this run")
 	b.see("5 kept")

@@ -105,7 +105,7 @@ func TestCompareRuns(t *testing.T) {
 		"Started: 2 Mar 2026 09:00:00.000 UTC | 2 Mar 2026 11:00:00.000 UTC *",
 		"Ended: 2 Mar 2026 10:00:12.000 UTC | 2 Mar 2026 11:00:00.000 UTC *",
 		"Took: 1 h | 0 ms *",
-		`What went wrong: step "print the label" failed: attempt 2 of 2: 500 the printer is on fire |  *`,
+		`What went wrong: print the label failed: the printer is on fire (500), attempt 2 of 2 |  *`,
 	} {
 		expect.Equal(t, "fact", rows[i], want)
 	}

@@ -36,9 +36,9 @@ func TestMessageStatements(t *testing.T) {
 	says := map[string]string{
 		"delivered": "Attempt 1 200",
 		"delayed":   "Why is it waiting? first attempt not due yet, until 5 Mar 09:00:00",
-		"retrying":  "Why is it waiting? attempt 3 of 6: 503 no; next attempt not due yet, until",
-		"failed":    "Why did it fail? attempt 3 of 3: 503 no ended",
-		"unheard":   "Why did it fail? attempt 1 of 1: no response: ",
+		"retrying":  "Why is it waiting? no (503), attempt 3 of 6; next attempt not due yet, until",
+		"failed":    "Why did it fail? no (503), attempt 3 of 3 ended",
+		"unheard":   "Why did it fail? no response: ",
 		"cancelled": "Canceled",
 	}
 	for name, id := range ids {

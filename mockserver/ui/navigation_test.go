@@ -31,7 +31,7 @@ func TestNavigation(t *testing.T) {
 	b.clickIn("view", "Publish message")
 
 	b.see("Why is it waiting?")
-	b.see("attempt 1 of 2: 503 response; next attempt not due yet")
+	b.see("503 response, attempt 1 of 2; next attempt not due yet")
 	b.see("Attempt 1")
 	b.see(`"order": 7`)
 	b.click("Signature")
@@ -110,8 +110,8 @@ func TestRunOnThePage(t *testing.T) {
 	b.click("+1 h")
 	b.see("charge")
 	b.see("reserve")
-	b.see("Event paid-wfr_order-7")
 	b.see("payment")
+	b.click("Notify paid-wfr_order-7…")
 	b.fill("Data", `{"paid":true}`)
 	b.click("Notify")
 	b.see("received paid-wfr_order-7")

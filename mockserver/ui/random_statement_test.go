@@ -198,4 +198,4 @@ func groupStatements(t *testing.T, group reading, rows []string, entries []row) 
 }
 
 // numberOfAttempts matches what a group leaves out of the cause of its entries.
-var numberOfAttempts = regexp.MustCompile(`attempt \d+ of \d+: `)
+var numberOfAttempts = regexp.MustCompile(`, attempt \d+ of \d+`)
