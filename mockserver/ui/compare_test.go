@@ -113,7 +113,7 @@ func TestCompareRuns(t *testing.T) {
 	for _, want := range []string{"cool down: 1 h | kept\n", " | kept\nprint the label: "} {
 		expect.Contains(t, "the steps", steps, want)
 	}
-	expect.True(t, "the last step has the real duration of its attempts, and not the 12 s between them", regexp.MustCompile(`print the label: (<1|\d+) ms failed 2 attempts 2 failed \| not in this run \*$`).MatchString(steps))
+	expect.True(t, "the last step has the real duration of its attempts, and not the 12 s between them", regexp.MustCompile(`print the label: (<1|\d+) ms 2 attempts 2 failed \| not in this run \*$`).MatchString(steps))
 	for _, name := range []string{"init:", "plan", "end of the workflow"} {
 		expect.Lacks(t, "the steps", steps, name)
 	}

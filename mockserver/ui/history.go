@@ -6,8 +6,10 @@ import (
 	"maps"
 	"net/http"
 	"net/url"
+	"regexp"
 	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/understudy-mock/understudy/spec/api"
 )
@@ -86,6 +88,22 @@ func (h *history) Rows() []historyRow {
 	}
 	return rows
 }
+
+// recordField matches the name of a field in the arguments of a record.
+var (
+	recordField = regexp.MustCompile(`(?:^| )(?:[A-Z]\w*\.)*[A-Z]\w*=`)
+	humps       = regexp.MustCompile(`([a-z])([A-Z])`)
+)
+
+// recordText is the arguments of a record with their last names as words.
+func recordText(arguments string) string {
+	return strings.TrimPrefix(recordField.ReplaceAllStringFunc(arguments, func(name string) string {
+		return ", " + wordsOf(strings.Trim(name[strings.LastIndexByte(name, '.')+1:], " =")) + " "
+	}), ", ")
+}
+
+// wordsOf is a name in camel case as words.
+func wordsOf(name string) string { return strings.ToLower(humps.ReplaceAllString(name, "$1 $2")) }
 
 // numbersOf returns the numbers of a state by name.
 func numbersOf(o *api.JournalState) map[string]int {

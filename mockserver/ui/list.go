@@ -24,16 +24,21 @@ func dlqView(v *visit) (any, error) {
 	}
 	query, err := v.narrowed("dlq")
 	query.Del("cursor")
+	if query.Get("sort") == "" {
+		d["groups"] = failures(asList(d["entries"]), &frame{Account: v.account, query: v.query})
+	}
+	return d, cmp.Or(err, v.dead(d, query))
+}
+
+// dead counts the messages and the runs in the DLQ.
+func (v *visit) dead(d doc, query url.Values) (err error) {
 	for member, source := range map[string]string{"messages": "message", "runs": "workflow"} {
 		var counted struct{ All int }
 		query.Set("source", source)
 		err = cmp.Or(err, v.get(&counted, "dlq", query))
 		d[member] = counted.All
 	}
-	if query.Get("sort") == "" {
-		d["groups"] = failures(asList(d["entries"]), &frame{Account: v.account, query: v.query})
-	}
-	return d, err
+	return err
 }
 
 // kept is a DLQ entry, and the reasons for it.
@@ -43,6 +48,9 @@ type kept struct {
 	Failure doc
 	Lineage []doc
 }
+
+// Headline is the path of its destination.
+func (k *kept) Headline() string { return pathOf(k.Entry["url"]) }
 
 // dlqEntry combines the entry of the interface with the explanation of the control API.
 func dlqEntry(v *visit, id string) (any, error) {

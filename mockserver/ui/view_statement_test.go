@@ -283,7 +283,11 @@ func TestStatementsOfStatistics(t *testing.T) {
 				legend += fmt.Sprintf(" %s %v", r.ID, sum)
 			}
 			expect.Equal(t, "legend of runs", cards["Workflow runs"].first("p", "legend").text(), strings.TrimSpace(legend))
-			expect.Contains(t, "the first line", page.text(), fmt.Sprintf("%s entry in the DLQ · this month $%s", truth["dlq_message_count"], truth["total_monthly_billing"]))
+			in := func(source string) int {
+				return fetch[struct{ All int }](t, u, "/_understudy/dlq?count=1&source="+source).All
+			}
+			expect.Equal(t, "entries in the DLQ", fmt.Sprint(in("message")+in("workflow")), string(truth["dlq_message_count"]))
+			expect.Contains(t, "the first line", page.text(), fmt.Sprintf("%d message and %d runs in the DLQ · this month $%s", in("message"), in("workflow"), truth["total_monthly_billing"]))
 		})
 	}
 }
