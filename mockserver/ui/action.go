@@ -71,7 +71,6 @@ var allActions map[string]action
 
 func init() {
 	allActions = map[string]action{
-		"account.put":        {method: "PUT", path: "accounts/{id}", said: "The account {id} exists."},
 		"clock.advance":      {run: advance, said: "{later}: {caused}."},
 		"clock.mode":         {method: "PUT", path: "clock", body: fieldsObject("mode"), said: "The clock mode is now {mode}."},
 		"dlq.callback":       {as: route.RepeatFailureCallback, vars: "id", said: "The failure callback of {id} is being repeated."},
@@ -236,7 +235,7 @@ func (p *Page) question(w http.ResponseWriter, r *http.Request, v *visit, name s
 			pairs = append(pairs, field, f.Get(field))
 		}
 	}
-	http.Redirect(w, r, (&frame{Account: v.account, query: v.query}).Link("ask/"+name, pairs...), http.StatusSeeOther) //nolint:gosec // a view of this server
+	http.Redirect(w, r, v.frame().Link("ask/"+name, pairs...), http.StatusSeeOther) //nolint:gosec // a view of this server
 }
 
 // filled replaces the names in braces by the fields of a form.

@@ -110,23 +110,16 @@ func comparableAttempts(line []moment) (numbers []int) {
 // compareWith finds the latest runs of the same workflow. Runs that this run restarts or
 // resumes, or that restart or resume it, come first.
 func (f *flow) compareWith(v *visit, id string) error {
-	for _, l := range f.Lineage {
-		if other, _ := l["id"].(string); slices.Contains([]any{"restarts", "restarted as", "resumes", "resumed as"}, l["relation"]) && l["known"] == true {
+	var known struct{ Runs []doc }
+	err := v.get(&known, "runs", url.Values{"url": {text(f.Row["workflowUrl"])}, "count": {"20"}})
+	for _, r := range slices.Concat(f.Lineage, known.Runs) {
+		other := cmp.Or(text(r["workflowRunId"]), text(r["id"]))
+		related := strings.HasPrefix(text(r["relation"]), "res") && r["known"] == true // restarts, resumed as
+		if (related || r["workflowUrl"] == f.Row["workflowUrl"]) && other != id && !slices.Contains(f.Others, other) {
 			f.Others = append(f.Others, other)
 		}
 	}
-	var known struct {
-		Runs []struct{ WorkflowRunID, WorkflowURL string }
-	}
-	if err := v.get(&known, "runs", url.Values{"url": {f.field("workflowUrl")}, "count": {"20"}}); err != nil {
-		return err
-	}
-	for _, r := range known.Runs {
-		if r.WorkflowRunID != id && r.WorkflowURL == f.field("workflowUrl") && !slices.Contains(f.Others, r.WorkflowRunID) {
-			f.Others = append(f.Others, r.WorkflowRunID)
-		}
-	}
-	return nil
+	return err
 }
 
 // comparedThings compares two runs if the address names another run, two attempts if it names
@@ -146,22 +139,21 @@ func comparedThings(v *visit, id string) (any, error) {
 
 // comparableThings is the choice of what to compare with a run, or of the attempts of a message.
 func comparableThings(v *visit, id string) (any, error) {
-	data, err := runView(v, id)
-	if run, ok := data.(*flow); ok && err == nil {
-		err := run.compareWith(v, id)
+	if data, err := runView(v, id); err == nil {
+		run, _ := data.(*flow)
+		err = run.compareWith(v, id)
 		return &compared{Kind: "runs", Others: run.Others}, err
-	}
-	if isMissing(err) {
-		data, err = messageView(v, id)
-	}
-	if isMissing(err) {
-		return nil, refuse(http.StatusNotFound, fmt.Sprintf("compare/%s: not found: must be the id of a run or a message", id))
-	}
-	if err != nil {
+	} else if !isMissing(err) {
 		return nil, err
 	}
-	message, _ := data.(*letter)
-	return &compared{Kind: "attempts", Attempts: message.Attempts}, nil
+	data, err := messageView(v, id)
+	if message, ok := data.(*letter); ok {
+		return &compared{Kind: "attempts", Attempts: message.Attempts}, nil
+	}
+	if isMissing(err) {
+		err = refuse(http.StatusNotFound, fmt.Sprintf("compare/%s: not found: must be the id of a run or a message", id))
+	}
+	return nil, err
 }
 
 // isMissing reports whether the API has answered 404.
@@ -201,11 +193,7 @@ func comparedAttempts(v *visit, id string) (any, error) {
 		c.Names[i], c.Links[i], c.Numbers[i] = fmt.Sprintf("Attempt %d", m.Number), "messages/"+url.PathEscape(id), strconv.Itoa(m.Number)
 	}
 	a, b := sides[0], sides[1]
-	c.fact("Began", utcText(a.Time), utcText(b.Time))
-	c.fact("Status", a.statusText(), b.statusText())
-	c.fact("What went wrong", a.Cause, b.Cause)
-	c.fact("Duration", a.wireText(func(w *attempt) string { return tookText(w.DurationMs) }), b.wireText(func(w *attempt) string { return tookText(w.DurationMs) }))
-	c.fact("Request", a.wireText(func(w *attempt) string { return w.Method + " " + w.URL }), b.wireText(func(w *attempt) string { return w.Method + " " + w.URL }))
+	c.facts([]string{"Began", "Status", "What went wrong", "Duration", "Request"}, a.facts(), b.facts())
 	if a.Wire != nil && b.Wire != nil {
 		c.header("Request headers", a.Wire.Request.Headers, b.Wire.Request.Headers)
 		c.body("Request body", &a.Wire.Request, &b.Wire.Request)
@@ -218,25 +206,24 @@ func comparedAttempts(v *visit, id string) (any, error) {
 	return &c, nil
 }
 
-// wireText is a text about an attempt that only the journal has.
-func (m *moment) wireText(text func(*attempt) string) string {
-	if m.Wire == nil {
-		return notKept
+// facts are the texts about an attempt that are compared.
+func (m *moment) facts() []string {
+	status, took, request := "no response", notKept, notKept
+	if n := m.Answer().Status; n != 0 {
+		status = strconv.Itoa(n)
 	}
-	return text(m.Wire)
+	if m.Wire != nil {
+		took, request = tookText(m.Wire.DurationMs), m.Wire.Method+" "+m.Wire.URL
+	}
+	return []string{utcText(m.Time), status, m.Cause, took, request}
 }
 
-func (m *moment) statusText() string {
-	if status := m.Answer().Status; status != 0 {
-		return strconv.Itoa(status)
-	}
-	return "no response"
-}
-
-// fact adds the values of both sides, unless both are empty.
-func (c *compared) fact(name, first, second string) {
-	if first != "" || second != "" {
-		c.Facts = append(c.Facts, DiffPair{Name: name, First: first, Second: second})
+// facts adds the values of both sides, except those that both lack.
+func (c *compared) facts(names, first, second []string) {
+	for i, name := range names {
+		if first[i] != "" || second[i] != "" {
+			c.Facts = append(c.Facts, DiffPair{Name: name, First: first[i], Second: second[i]})
+		}
 	}
 }
 
@@ -275,11 +262,7 @@ func comparedRuns(v *visit, id, with string) (any, error) {
 		return nil, refuse(http.StatusBadRequest, fmt.Sprintf("with: invalid value %q: must be a run of the same workflow, %v", with, a.Row["workflowUrl"]))
 	}
 	c := compared{Kind: "runs", Names: [2]string{id, with}, Links: [2]string{"runs/" + url.PathEscape(id), "runs/" + url.PathEscape(with)}}
-	c.fact("State", a.field("workflowState"), b.field("workflowState"))
-	c.fact("Started", a.instant("workflowRunCreatedAt"), b.instant("workflowRunCreatedAt"))
-	c.fact("Ended", a.instant("workflowRunCompletedAt"), b.instant("workflowRunCompletedAt"))
-	c.fact("Took", a.tookText(), b.tookText())
-	c.fact("What went wrong", a.why(), b.why())
+	c.facts([]string{"State", "Started", "Ended", "Took", "What went wrong"}, a.facts(), b.facts())
 	c.text("Input", showBody(a.Payload, a.PayloadBase64), showBody(b.Payload, b.PayloadBase64))
 	c.text("Output", showBody(a.Run["workflowRunResponse"], ""), showBody(b.Run["workflowRunResponse"], ""))
 	c.header("Input headers", a.Headers, b.Headers)
@@ -287,18 +270,13 @@ func comparedRuns(v *visit, id, with string) (any, error) {
 	return &c, nil
 }
 
-func (f *flow) field(name string) string { return text(f.Row[name]) }
-
-func (f *flow) instant(name string) string {
-	return utcText(int64(number(f.Row[name])))
-}
-
-func (f *flow) why() string { return text(f.Failure["reason"]) }
-
-// tookText is the duration of the run, so far if it has not ended.
-func (f *flow) tookText() string {
+// facts are the texts about a run that are compared. It took its time so far if it has not ended.
+func (f *flow) facts() []string {
+	end, more := f.Row["workflowRunCompletedAt"], ""
 	if f.Runs {
-		return spanBetween(f.Row["workflowRunCreatedAt"], f.Now) + " so far"
+		end, more = f.Now, " so far"
 	}
-	return spanBetween(f.Row["workflowRunCreatedAt"], f.Row["workflowRunCompletedAt"])
+	return []string{text(f.Row["workflowState"]), f.instant("workflowRunCreatedAt"), f.instant("workflowRunCompletedAt"), spanBetween(f.Row["workflowRunCreatedAt"], end) + more, text(f.Failure["reason"])}
 }
+
+func (f *flow) instant(name string) string { return utcText(int64(number(f.Row[name]))) }

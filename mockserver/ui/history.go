@@ -76,13 +76,12 @@ type historyRow struct {
 // Rows returns the numbers of the state, sorted by name.
 func (h *history) Rows() []historyRow {
 	now := numbersOf(&h.Step.State)
-	before := now
+	names, before := maps.Clone(now), now
 	if h.Before != nil {
 		before = numbersOf(&h.Before.State)
 	}
-	names := maps.Clone(now)
 	maps.Copy(names, before)
-	rows := []historyRow{}
+	var rows []historyRow
 	for _, name := range slices.Sorted(maps.Keys(names)) {
 		rows = append(rows, historyRow{name, before[name], now[name], before[name] != now[name]})
 	}

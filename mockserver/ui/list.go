@@ -25,7 +25,7 @@ func dlqView(v *visit) (any, error) {
 	query, err := v.narrowed("dlq")
 	query.Del("cursor")
 	if query.Get("sort") == "" {
-		d["groups"] = failures(asList(d["entries"]), &frame{Account: v.account, query: v.query})
+		d["groups"] = failures(asList(d["entries"]), v.frame())
 	}
 	return d, cmp.Or(err, v.dead(d, query))
 }
@@ -141,7 +141,7 @@ func runSchedule(v *visit, f form) error {
 	if err := v.do(&run, request{method: http.MethodPost, path: "schedules/" + url.PathEscape(f.Get("id")) + "/run"}); err != nil {
 		return err
 	}
-	at := &frame{Account: v.account, query: v.query}
+	at := v.frame()
 	f.Set("then", at.Link("messages", "scheduleId", f.Get("id")))
 	if len(run.MessageIDs) == 1 {
 		f.Set("then", at.Of("messages", run.MessageIDs[0]))

@@ -55,10 +55,7 @@ func (b *bulk) matching(v *visit, f form) (ids []string, err error) {
 		query.Set(name, value)
 	}
 	if len(b.states) > 0 && query.Get("state") == "" {
-		query["state"] = []string{b.states[0]}
-		for _, state := range b.states[1:] {
-			query.Set("state", query.Get("state")+","+state)
-		}
+		query.Set("state", strings.Join(b.states, ","))
 	}
 	err = v.each(b.list, query, func(entry doc) bool {
 		if len(b.states) == 0 || slices.Contains(b.states, stateOf(entry)) {

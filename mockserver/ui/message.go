@@ -491,7 +491,7 @@ func (v *visit) send(how route.Route, f form) error {
 // messages.
 func landingView(v *visit, receipts []byte) string {
 	var one struct{ MessageID, WorkflowRunID string }
-	at := &frame{Account: v.account, query: v.query}
+	at := v.frame()
 	switch {
 	case json.Unmarshal(receipts, &one) != nil:
 		return at.Link("messages")

@@ -214,6 +214,12 @@ func TestFollowing(t *testing.T) {
 	if got := ask[string](b, `document.activeElement.value`); got != "https://app.test/half-writ" {
 		t.Errorf("the field with user input has %q", got)
 	}
+	b.do("an update that takes long", evaluate(`follower.restFactor = 1e9; follower.rested = 0; follower.refresh()`))
+	b.holds("it is over", `!follower.busy && follower.rested > 0`)
+	if rest := ask[float64](b, `follower.resting()`); rest > 1000 {
+		t.Errorf("the pause after an update: got %v ms, want at most a second", rest)
+	}
+	b.do("follow at once", evaluate(`follower.restFactor = 0; follower.rested = 0`))
 	b.click("Live: pause updates")
 	b.see("Paused")
 	u.Publish("https://app.test/second", nil)

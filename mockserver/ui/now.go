@@ -53,7 +53,7 @@ const (
 func nowView(v *visit) (any, error) {
 	var c current
 	var undo struct{ Points []doc }
-	at := &frame{Account: v.account, query: v.query}
+	at := v.frame()
 	err := v.get(&undo, "undo", nil)
 	for _, load := range []func(*visit, *frame) error{c.failed, c.held, c.happened, c.comes} {
 		if err == nil {
@@ -116,22 +116,16 @@ func (c *current) held(v *visit, at *frame) error {
 		c.Attention = append(c.Attention, notice{Tone: "wait", Subject: shortID(run), Text: fmt.Sprintf("waits for the event %q", w["eventId"]), Link: at.Of("runs", run)})
 		c.Timers = append(c.Timers, timer{number(w["deadline"]), "Time-out of " + text(w["eventId"]), at.Of("runs", run)})
 	}
-	paused := func(kind, name string, n float64, link, do, label, field string) {
-		if n > 0 {
-			c.Attention = append(c.Attention, notice{Tone: "held", Subject: kind + " " + name, Text: "is paused and holds " + pluralText(int(n), "message", "messages"), Link: link, Do: do, Label: label, Fields: doc{field: name}})
+	for _, k := range append(d.Keys, queues...) {
+		name, held := cmp.Or(text(k["flowControlKey"]), text(k["name"])), number(k["waitListSize"])+number(k["lag"])
+		if k["isPaused"] != true && k["paused"] != true || held == 0 {
+			continue
 		}
-	}
-	for _, k := range d.Keys {
-		if k["isPaused"] == true {
-			name := text(k["flowControlKey"])
-			paused("Flow key", name, number(k["waitListSize"]), at.Link("flow", "key", name), "flow.resume", "Unpause", "key")
+		n := notice{Tone: "held", Subject: "Flow key " + name, Text: "is paused and holds " + pluralText(int(held), "message", "messages"), Link: at.Link("flow", "key", name), Do: "flow.resume", Label: "Unpause", Fields: doc{"key": name}}
+		if k["name"] != nil {
+			n.Subject, n.Link, n.Do, n.Fields = "Queue "+name, at.Link("queues")+"#queue-"+name, "queue.resume", doc{"name": name}
 		}
-	}
-	for _, q := range queues {
-		if q["paused"] == true {
-			name := text(q["name"])
-			paused("Queue", name, number(q["lag"]), at.Link("queues")+"#queue-"+name, "queue.resume", "Unpause", "name")
-		}
+		c.Attention = append(c.Attention, n)
 	}
 	return nil
 }

@@ -13,6 +13,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/understudy-mock/understudy/internal/clip"
 	"github.com/understudy-mock/understudy/internal/testkit/effort"
 	"github.com/understudy-mock/understudy/internal/testkit/expect"
 	"github.com/understudy-mock/understudy/mockserver"
@@ -140,6 +141,11 @@ func statementsOfAll(t *testing.T, u *mockserver.TestServer) {
 		}
 		expect.Equal(t, "rows of "+list, strings.Join(got, "\n"), strings.Join(want, "\n"))
 	}
+	statistics := read(t, u, "ui/statistics?period=30d").at("view")
+	dead := func(source string) int {
+		return fetch[struct{ All int }](t, u, "/_understudy/dlq?count=1&source="+source).All
+	}
+	expect.Contains(t, "statistics", statistics.text(), fmt.Sprintf("%s and %s in the DLQ", clip.Counted(dead("message"), "message", "messages"), clip.Counted(dead("workflow"), "run", "runs")))
 	for _, filter := range []string{"", "label=shop", "q=order", "url=https://down.test", "label=mail&state=FAILED"} {
 		tabStatements(t, u, "messages", filter)
 		tabStatements(t, u, "runs", filter)

@@ -37,10 +37,7 @@ type stepInfo struct {
 	StepName, Out, CallURL, CallMethod, CallBody string
 	CallResponseStatus                           int
 	CallResponseBody, WaitEventID                string
-	CallHeaders                                  map[string][]string
-	InvokedWorkflowRunBody, InvokedWorkflowURL   string
 	WaitTimeout                                  *bool
-	WaitTimeoutDeadline                          int64
 	SleepFor, SleepUntil                         int64
 	MessageID                                    string
 }

@@ -61,6 +61,9 @@ type visit struct {
 	access api.Account
 }
 
+// frame makes addresses of the account.
+func (v *visit) frame() *frame { return &frame{Account: v.account, query: v.query} }
+
 // view shows a view. Errors of the API are shown on the page.
 func (p *Page) view(w http.ResponseWriter, r *http.Request, name, id string) {
 	f := &frame{Name: name, query: r.URL.Query(), path: r.URL.EscapedPath()}

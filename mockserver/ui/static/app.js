@@ -6,8 +6,8 @@ const find = (selector) => document.querySelector(selector);
 
 // The follower fetches the view again whenever the overview of the account changes, and
 // updates the parts that differ. After each update it pauses restFactor times as long as
-// the update took, so that updates take a small part of the time at any traffic and do
-// not slow down the server.
+// the update took, but at most a second, so that updates take a small part of the time at any
+// traffic, and nobody waits for what has changed.
 const follower = {
   restFactor: 50,
   stream: null,
@@ -64,7 +64,7 @@ const follower = {
       // the server is unreachable; the stream reports its return
     }
     this.busy = this.swapping = false;
-    this.rested = performance.now() + this.restFactor * (performance.now() - begun);
+    this.rested = performance.now() + Math.min(1000, this.restFactor * (performance.now() - begun));
     setTimeout(() => this.catchUp(), this.resting() + 1);
   },
 
