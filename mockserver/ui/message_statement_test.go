@@ -328,10 +328,11 @@ func TestStatementOfNoAnswer(t *testing.T) {
 	id := u.Publish("https://app.test/down", nil, "Svc-Retries: 0")
 	u.Settle()
 	entry := fetch[struct{ DlqID string }](t, u, "/_understudy/messages/"+id).DlqID
-	answer := read(t, u, "ui/dlq/"+entry).at("view").first("section", "sides").all("div", "")[0].text()
-	expect.Contains(t, "the last answer", answer, "Last answer none: ")
-	expect.Contains(t, "the last answer", answer, "refused")
-	expect.Lacks(t, "the last answer", answer, "Headers")
+	view := read(t, u, "ui/dlq/"+entry).at("view")
+	expect.Contains(t, "the reason", view.first("ul", "reasons").text(), "no response: ")
+	expect.Contains(t, "the reason", view.first("ul", "reasons").text(), "refused")
+	expect.True(t, "no answer is shown", view.first("div", "answer").Node == nil)
+	expect.Lacks(t, "the page", view.text(), "Headers of the response")
 }
 
 // TestStatementOfAnAttemptInFlight reads a message while its destination has not answered, and

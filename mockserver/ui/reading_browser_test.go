@@ -122,7 +122,7 @@ func TestReadingInParts(t *testing.T) {
 	})
 	t.Run("the message links to the parts", func(t *testing.T) {
 		b := look(t, u, "ui/messages/"+large)
-		b.do("open", chromedp.Click(`(//section[@aria-labelledby="h-content"]//a[normalize-space()="read all of it in parts"])[1]`, chromedp.NodeVisible))
+		b.do("open", chromedp.Click(`(//section[@class="sent"]//a[normalize-space()="read all of it in parts"])[1]`, chromedp.NodeVisible))
 		b.see("part 1 of ")
 		b.click("Next part")
 		b.see("part 2 of ")
@@ -168,7 +168,7 @@ func TestReadingLargeJSON(t *testing.T) {
 	id := u.Publish("https://app.test/json", []byte(body))
 	u.Settle()
 	b := look(t, u, "ui/messages/"+id)
-	b.do("open", chromedp.Click(`(//section[@aria-labelledby="h-content"]//a[normalize-space()="read all of it in parts"])[1]`, chromedp.NodeVisible))
+	b.do("open", chromedp.Click(`(//section[@class="sent"]//a[normalize-space()="read all of it in parts"])[1]`, chromedp.NodeVisible))
 	b.see(`Body, as folded JSON`)
 	b.see(`"order": 7,`)
 	b.see("5 members")

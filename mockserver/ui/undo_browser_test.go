@@ -27,7 +27,7 @@ func TestUndoOnThePage(t *testing.T) {
 	b.see("down.test/a")
 	b.click("Delete")
 	b.see("The DLQ is empty")
-	b.holds("the button undoes this deletion", `[...document.querySelectorAll("#said button")].some((b) => b.textContent.startsWith("Undo delete DLQ entry "))`)
+	b.holds("the button undoes this deletion", `[...document.querySelectorAll("#said button")].some((b) => b.textContent.startsWith("Undo delete DLQ entr"))`)
 	b.visit("")
 	b.click("Undo going back")
 	b.see("Send your first message.")
