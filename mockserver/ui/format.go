@@ -109,8 +109,8 @@ func utcText(ms int64) string {
 // stampedTime is an element with a time in Unix ms and its distance from now; kind is
 // clock or real.
 func stampedTime(v any, now int64, kind string) template.HTML {
-	n, ok := readNumber(v)
-	if !ok || n == 0 {
+	n := number(v)
+	if n == 0 {
 		return ""
 	}
 	at := time.UnixMilli(int64(n)).UTC()

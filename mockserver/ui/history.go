@@ -70,7 +70,6 @@ func (h *history) Go(steps int) string {
 type historyRow struct {
 	Name        string
 	Before, Now int
-	Changed     bool
 }
 
 // Rows returns the numbers of the state, sorted by name.
@@ -83,7 +82,7 @@ func (h *history) Rows() []historyRow {
 	maps.Copy(names, before)
 	var rows []historyRow
 	for _, name := range slices.Sorted(maps.Keys(names)) {
-		rows = append(rows, historyRow{name, before[name], now[name], before[name] != now[name]})
+		rows = append(rows, historyRow{name, before[name], now[name]})
 	}
 	return rows
 }

@@ -312,17 +312,16 @@ func timelineOf(events []logged, deliveries []attempt) []moment {
 	var line []moment
 	number := 0
 	for _, e := range events {
-		last := len(line) - 1
+		last, m := len(line)-1, moment{logged: e, Kind: "end"}
 		switch e.State {
 		case "CREATED":
-			line = append(line, moment{logged: e, Kind: "created"})
+			m.Kind = "created"
 		case "ACTIVE":
 			number++
-			m := moment{logged: e, Kind: "attempt", Number: number}
+			m.Kind, m.Number = "attempt", number
 			if i := slices.IndexFunc(deliveries, func(d attempt) bool { return d.Attempt == number-1 }); i >= 0 {
 				m.Wire = &deliveries[i]
 			}
-			line = append(line, m)
 		case "ERROR", "DELIVERED":
 			if last >= 0 && line[last].Kind == "attempt" && line[last].Ended == 0 {
 				at := line[last].Time
@@ -330,15 +329,14 @@ func timelineOf(events []logged, deliveries []attempt) []moment {
 				line[last].Time = at
 				continue
 			}
-			line = append(line, moment{logged: e, Kind: "end"})
 		case "RETRY":
-			line = append(line, moment{logged: e, Kind: "waits"})
+			m.Kind = "waits"
 		default:
 			if last >= 0 && line[last].Cause == e.Cause {
-				e.Cause = "" // its attempt says it
+				m.Cause = "" // its attempt says it
 			}
-			line = append(line, moment{logged: e, Kind: "end"})
 		}
+		line = append(line, m)
 	}
 	last := len(line) - 1
 	if last > 0 && line[last].State == "CANCEL_REQUESTED" {

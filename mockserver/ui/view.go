@@ -8,6 +8,7 @@ import (
 	"net"
 	"net/http"
 	"net/url"
+	"slices"
 	"strconv"
 	"time"
 
@@ -102,15 +103,12 @@ func (f *frame) Views() []navigation {
 	for _, state := range []string{"CREATED", "ACTIVE", "RETRY", "ERROR"} {
 		counts["messages"] += f.Now.Messages[state]
 	}
-	list := make([]navigation, 0, len(allViews))
-	for _, v := range allViews {
-		if v.name == "history" && !f.Now.Journal {
+	var list []navigation
+	for _, v := range slices.Concat(allViews, []view{fleetView}) {
+		if v.name == "history" && !f.Now.Journal || v.name == "fleet" && !f.Fleet {
 			continue
 		}
 		list = append(list, navigation{v.name, v.title, f.Link(v.name), v.key, v.group, counts[v.name], v.name == f.Name})
-	}
-	if f.Fleet {
-		list = append(list, navigation{fleetView.name, fleetView.title, f.Link(fleetView.name), fleetView.key, "", 0, f.Name == fleetView.name})
 	}
 	return list
 }
@@ -251,8 +249,8 @@ func (f *frame) Time(ms any) template.HTML {
 // Away shows only the distance from now of a time on the account's clock; the time is in
 // the title attribute.
 func (f *frame) Away(ms any) template.HTML {
-	n, ok := readNumber(ms)
-	if !ok || n == 0 {
+	n := number(ms)
+	if n == 0 {
 		return ""
 	}
 	full := time.UnixMilli(int64(n)).UTC().Format(instantForm)
