@@ -287,19 +287,26 @@ func (v *visit) changed(list string, change func([]json.RawMessage) ([]json.RawM
 	return v.do(nil, request{method: http.MethodPut, path: list, body: rules})
 }
 
-// removeRule removes the rule of a button. It fails if the rule has changed meanwhile.
-func removeRule(list string) func(*visit, form) error {
+// withRule returns a button that changes its rule in a list; nil removes it. It fails if the rule has
+// changed meanwhile.
+func withRule(list string, change func(json.RawMessage, form) (json.RawMessage, error)) func(*visit, form) error {
 	return func(v *visit, f form) error {
 		return v.changed(list, func(rules []json.RawMessage) ([]json.RawMessage, error) {
-			for i, rule := range rules {
-				if string(mask.JSON(rule)) == f.Get("rule") { // the page shows masked rules
-					return slices.Delete(rules, i, i+1), nil
-				}
+			i := slices.IndexFunc(rules, func(rule json.RawMessage) bool { return string(mask.JSON(rule)) == f.Get("rule") }) // the page shows masked rules
+			if i < 0 {
+				return nil, fmt.Errorf("that rule is no longer there")
 			}
-			return nil, fmt.Errorf("that rule is no longer there")
+			rule, err := change(rules[i], f)
+			if rule == nil {
+				return slices.Delete(rules, i, i+1), err
+			}
+			rules[i] = rule
+			return rules, err
 		})
 	}
 }
+
+func removed(json.RawMessage, form) (json.RawMessage, error) { return nil, nil }
 
 // rule makes a rule from the fields of a form: texts, numbers and flags.
 func (f form) rule(texts, numbers, flags []string) (doc, error) {

@@ -54,12 +54,7 @@ func nowView(v *visit) (any, error) {
 	var c current
 	var undo struct{ Points []doc }
 	at := v.frame()
-	err := v.get(&undo, "undo", nil)
-	for _, load := range []func(*visit, *frame) error{c.failed, c.held, c.happened, c.comes} {
-		if err == nil {
-			err = load(v, at)
-		}
-	}
+	err := cmp.Or(v.get(&undo, "undo", nil), c.failed(v, at), c.held(v, at), c.happened(v), c.comes(v, at))
 	if err != nil {
 		return nil, err
 	}
@@ -131,7 +126,7 @@ func (c *current) held(v *visit, at *frame) error {
 }
 
 // happened loads the latest event of each message and run.
-func (c *current) happened(v *visit, _ *frame) error {
+func (c *current) happened(v *visit) error {
 	var log struct{ Events []doc }
 	var known struct{ Messages []doc }
 	if err := cmp.Or(v.get(&log, "log", url.Values{"count": {"150"}}), v.get(&known, "messages", url.Values{"count": {"100"}})); err != nil {
