@@ -204,7 +204,7 @@ func (c *chart) Times() (list []mark) {
 	}
 	points := c.Series[0].Points
 	for _, i := range []int{0, len(points) / 2, len(points) - 1} {
-		list = append(list, mark{100 * float64(i) / float64(len(points)-1), points[i].At.Format("2 Jan 15:04"), points[i].At.UnixMilli()})
+		list = append(list, mark{Text: points[i].At.Format("2 Jan 15:04"), Instant: points[i].At.UnixMilli()})
 	}
 	return list
 }
