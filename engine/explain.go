@@ -4,11 +4,11 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/understudy-mock/understudy/engine/internal/state"
 	"github.com/understudy-mock/understudy/engine/refusal"
+	"github.com/understudy-mock/understudy/internal/clip"
 )
 
 // Reason is one reason for the state of an object, and until when it applies.
@@ -17,6 +17,8 @@ type Reason struct {
 	Text  string
 	Rule  string    // that set Until, "" for none
 	Until time.Time // zero if no time ends it
+
+	Event, Key, Queue string // that it waits for, or that is paused; "" for others
 }
 
 // The kinds of a reason.
@@ -47,16 +49,14 @@ type Explanation struct {
 func (a *Account) Explain(id string) (Explanation, error) {
 	a.lock()
 	defer a.unlock()
-	switch {
-	case a.state.Messages[id] != nil:
-		m := a.state.Messages[id]
+	if m := a.state.Messages[id]; m != nil {
 		return Explanation{id, "message", string(m.State), "", a.explainMessage(m), a.messageLineage(m), messageFailure(m), m.TraceRoot()}, nil
-	case a.state.Runs[id] != nil:
-		r := a.state.Runs[id]
+	}
+	if r := a.state.Runs[id]; r != nil {
 		events := a.runEvents(r)
 		return Explanation{id, "run", string(r.State), a.showRun(r).DLQID, a.explainRun(r), a.runLineage(r, events), a.runFailure(r, events), TraceRoot{ID: r.ID, Context: r.Options.TraceContext}}, nil
-	case a.state.Flows[id] != nil:
-		k := a.state.Flows[id]
+	}
+	if k := a.state.Flows[id]; k != nil {
 		return Explanation{ID: id, Kind: "flow-control key", State: fmt.Sprintf("%d waiting, %d in flight", k.Waiting, k.InFlight), Reasons: a.explainKey(k)}, nil
 	}
 	if e := a.state.DLQ.Get(id); e != nil {
@@ -87,11 +87,13 @@ func (a *Account) explainEnded(id string) (Explanation, bool) {
 		x.Reasons = append(x.Reasons, Reason{Kind: Broken, Text: cause})
 	}
 	x.Reasons = append(x.Reasons, Reason{Text: fmt.Sprintf("ended %s", time.UnixMilli(e.At).UTC().Format(time.RFC3339Nano))})
-	if o := e.Message.Last; o != nil && o.Note != "" {
-		x.Reasons = append(x.Reasons, Reason{Text: "its " + o.Note})
-	}
-	if o := e.Message.Last; o != nil && o.Point != "" {
-		x.Reasons = append(x.Reasons, Reason{Text: "in explore: " + o.Point})
+	if o := e.Message.Last; o != nil {
+		if o.Note != "" {
+			x.Reasons = append(x.Reasons, Reason{Text: "its " + o.Note})
+		}
+		if o.Point != "" {
+			x.Reasons = append(x.Reasons, Reason{Text: "in explore: " + o.Point})
+		}
 	}
 	x.DLQID = a.keptAs(id) // no reason needed: the lineage has it
 	return x, true
@@ -131,7 +133,7 @@ func (a *Account) explainMessage(m *state.Message) (why []Reason) {
 	if q := a.state.Queues[m.Options.Queue]; q != nil && m.Slot == nil {
 		queued = true
 		if q.Paused {
-			why = append(why, Reason{Kind: Held, Text: fmt.Sprintf("queue %q is paused", q.Name)})
+			why = append(why, Reason{Kind: Held, Text: fmt.Sprintf("queue %q is paused", q.Name), Queue: q.Name})
 		}
 		if q.Active >= q.Parallelism {
 			why = append(why, Reason{Kind: Held, Text: fmt.Sprintf("queue %q delivers %d at a time, and %d are in delivery", q.Name, q.Parallelism, q.Active)})
@@ -184,7 +186,7 @@ func (a *Account) explainWait(m *state.Message) Reason {
 
 // explainPause says that a key is paused.
 func explainPause(k *state.FlowGate) Reason {
-	return Reason{Kind: Held, Text: fmt.Sprintf("flow-control key %q is paused since %s", k.Key, k.PausedAt.UTC().Format(time.RFC3339))}
+	return Reason{Kind: Held, Text: fmt.Sprintf("flow-control key %q is paused since %s", k.Key, k.PausedAt.UTC().Format(time.RFC3339)), Key: k.Key}
 }
 
 // explainFlowKey explains what holds the due messages of a key now, nil for nothing.
@@ -196,7 +198,7 @@ func (a *Account) explainFlowKey(k *state.FlowGate) (why []Reason) {
 		why = append(why, Reason{Kind: Held, Text: fmt.Sprintf("flow-control key %q lets %d be in flight, and %d are", k.Key, k.Parallelism, k.InFlight)})
 	}
 	if next := k.NextStart(a.state.Now); !next.IsZero() {
-		why = append(why, Reason{Kind: Held, Text: fmt.Sprintf("flow-control key %q lets %d start in %s, and all of these have started", k.Key, k.Rate, shortDuration(k.Period)), Until: next})
+		why = append(why, Reason{Kind: Held, Text: fmt.Sprintf("flow-control key %q lets %d start in %s, and all of these have started", k.Key, k.Rate, clip.Duration(float64(k.Period.Milliseconds()))), Until: next})
 	}
 	return why
 }
@@ -241,7 +243,7 @@ func (a *Account) explainRun(r *state.Run) (why []Reason) {
 	for _, it := range r.Open {
 		switch {
 		case it.Waiter != nil:
-			why = append(why, Reason{Kind: Waiting, Text: fmt.Sprintf("step %q waits for event %q", it.Step.Name, it.Waiter.EventID), Rule: "the timeout of the wait", Until: it.Waiter.Deadline})
+			why = append(why, Reason{Kind: Waiting, Text: fmt.Sprintf("step %q waits for event %q", it.Step.Name, it.Waiter.EventID), Rule: "the timeout of the wait", Until: it.Waiter.Deadline, Event: it.Waiter.EventID})
 		case it.Step.Invoked != nil:
 			why = append(why, Reason{Kind: Waiting, Text: fmt.Sprintf("step %q waits for run %s, which it invoked", it.Step.Name, it.Step.Invoked.ID)})
 		}
@@ -288,9 +290,4 @@ func (a *Account) explainRunEnd(r *state.Run) (why []Reason) {
 		ended = "cancelled"
 	}
 	return append(why, Reason{Text: fmt.Sprintf("%s %s", ended, r.EndedAt.UTC().Format(time.RFC3339Nano))})
-}
-
-// shortDuration leaves out units that are zero: 10m, not 10m0s.
-func shortDuration(d time.Duration) string {
-	return strings.Replace(strings.Replace(d.String(), "m0s", "m", 1), "h0m", "h", 1)
 }

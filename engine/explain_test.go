@@ -47,11 +47,11 @@ func TestExplain(t *testing.T) {
 	for _, c := range []struct{ got, want string }{
 		{w.why(delayed), "message CREATED | first attempt not due yet [Delay] +1h0m0s"},
 		{w.why(timed), "message CREATED | first attempt not due yet [Not-Before] +2h0m0s"},
-		{w.why(retried), "message RETRY | attempt 1 of 4: 503 response; next attempt not due yet [backoff]"},
+		{w.why(retried), "message RETRY | 503 response, attempt 1 of 4; next attempt not due yet [backoff]"},
 		{w.why(queued), `queue "q" is paused`},
-		{w.why(held), `flow-control key "k" lets 1 start in 1m, and all of these have started [] +1m0s`},
+		{w.why(held), `flow-control key "k" lets 1 start in 1 m, and all of these have started [] +1m0s`},
 		{w.why("k"), "flow-control key 1 waiting, 0 in flight"},
-		{w.why(failed), "message FAILED | attempt 1 of 1: 503 response [] | ended"},
+		{w.why(failed), "message FAILED | 503 response, attempt 1 of 1 [] | ended"},
 		{paused(), `flow-control key "k" is paused since`},
 	} {
 		if !strings.Contains(c.got, c.want) {
@@ -95,7 +95,7 @@ func TestWhyOfARunNamesTheAnswerThatCannotBeDelivered(t *testing.T) {
 	w.send(engine.PublishRequest{URL: "https://third.test/", Options: engine.Options{Workflow: &engine.Workflow{Init: new(false), RunID: "run0", CallType: "toCallback"},
 		Callback: &engine.Callback{URL: "https://app.test/wf", Options: engine.Options{Forward: engine.Header{"Svc-Workflow-Stepid": {"1"}}}}}})
 	w.settle()
-	if got := w.why("run0"); !strings.Contains(got, "503 response; next attempt not due yet") {
+	if got := w.why("run0"); !strings.Contains(got, "503 response, attempt 1 of 4; next attempt not due yet") {
 		t.Error(got)
 	}
 }

@@ -194,7 +194,7 @@ func TestSleepingStepBesideAFailure(t *testing.T) {
 	expect.Equal(t, "state of the step nap", states["nap"], "STEP_CANCELED")
 	expect.Equal(t, "state of the step charge", states["charge"], "STEP_FAILED")
 	dlq := c.do("GET", "/_understudy/dlq", "").ok()
-	if got := dlq.text("entries", 0, "cause"); !strings.HasPrefix(got, `step "charge" failed`) {
+	if got := dlq.text("entries", 0, "cause"); !strings.HasPrefix(got, `charge failed`) {
 		t.Errorf("cause in the DLQ: %s", got)
 	}
 }
@@ -252,9 +252,7 @@ func TestEndpointsThatAreNoWorkflow(t *testing.T) {
 			expect.Contains(t, "error of the log", got, "publish to it")
 			why := c.do("GET", "/_understudy/explain/"+id, "").ok().text("reasons", 0, "reason")
 			expect.Contains(t, "the explanation", why, row.want)
-			if end := "if it is a plain endpoint"; !strings.HasSuffix(why, end) {
-				t.Errorf("the explanation: got %q, want it to end with %q", why, end)
-			}
+			expect.Contains(t, "the explanation", why, "if it is a plain endpoint")
 		})
 	}
 }

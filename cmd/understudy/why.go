@@ -35,38 +35,22 @@ func (c *WhyCmd) Run(e *env) error {
 	return e.show(&c.remote, &c.outputFlags, answer, words("why"))
 }
 
-// commandsFor are the commands for what can be done after a failure, and what they do.
-var commandsFor = map[string]struct {
-	command string // with the id of the DLQ entry, or of the message
-	does    string
-}{
-	"hurry":           {"understudy ctl deliver-now", "makes the next attempt now"},
-	"open the answer": {"understudy ctl messages", "shows the response"},
-	"restart":         {"understudy ctl dlq restart", "restarts the run from its first step"},
-	"resume":          {"understudy ctl dlq resume", "resumes the run at the step that failed"},
-	"retry":           {"understudy ctl dlq retry", "publishes the message again"},
-}
-
-// nextSteps are the commands for what can be done about an explained failure.
+// nextSteps are the commands for what can be done about an explained thing.
 func nextSteps(x map[string]any) (lines []string) {
+	reasons, _ := x["reasons"].([]any)
 	can, _ := within(x["failure"], "can").([]any)
-	width := 0
-	for _, one := range can {
-		does, ok := commandsFor[textOf(within(one, "do"))]
-		if !ok {
-			continue
+	var steps []any
+	for _, reason := range reasons {
+		if next := within(reason, "next"); next != nil {
+			steps = append(steps, next)
 		}
-		id := textOf(x["dlqId"])
-		if strings.HasSuffix(does.command, "messages") || strings.HasSuffix(does.command, "now") {
-			id = textOf(within(x["failure"], "messageId"))
-		}
-		command := does.command + " " + shellQuoted(id)
-		width = max(width, len(command))
-		lines = append(lines, command+"\t# "+does.does)
 	}
-	for i, line := range lines {
-		command, does, _ := strings.Cut(line, "\t")
-		lines[i] = fmt.Sprintf("%-*s  %s", width, command, does)
+	width := 0
+	for _, one := range append(steps, can...) {
+		width = max(width, len(textOf(within(one, "command"))))
+	}
+	for _, one := range append(steps, can...) {
+		lines = append(lines, fmt.Sprintf("%-*s  # %s", width, textOf(within(one, "command")), textOf(within(one, "does"))))
 	}
 	return lines
 }

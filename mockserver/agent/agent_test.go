@@ -137,7 +137,7 @@ func TestTools(t *testing.T) {
 	expect.Equal(t, "message in the DLQ", dlq.at("entries", 0, "messageId"), id)
 	expect.Equal(t, "page of the list", dlq.Page, u.URL()+"/_understudy/ui/dlq")
 	why := call("why", `{"id":"`+id+`"}`)
-	expect.Contains(t, "reason", why.at("failure", "reason"), "500 no stock")
+	expect.Contains(t, "reason", why.at("failure", "reason"), "no stock (500)")
 	expect.Equal(t, "page of the message", why.Page, u.URL()+"/_understudy/ui/messages/"+id)
 	attempts := call("deliveries", `{"messageId":"`+id+`","count":1}`)
 	expect.Equal(t, "body of the delivery", attempts.at("entries", 0, "request", "body"), `{"id":7}`)

@@ -1,14 +1,17 @@
 package control
 
 import (
+	"net/http"
 	"net/url"
 	"strings"
+	"time"
 
 	"github.com/understudy-mock/understudy/engine"
 	"github.com/understudy-mock/understudy/mockserver/request"
 	"github.com/understudy-mock/understudy/mockserver/tenant"
 	"github.com/understudy-mock/understudy/mockserver/trace"
 	"github.com/understudy-mock/understudy/spec/api"
+	"github.com/understudy-mock/understudy/spec/route"
 )
 
 var _ = Handlers.Add(table{"controlExplain": (*Service).explain})
@@ -26,7 +29,7 @@ func (s *Service) explain(c *request.Call) (any, error) {
 	}
 	clock := s.clockBody(c.Tenant)
 	body := map[string]any{"id": x.ID, "kind": x.Kind, "state": x.State, "dlqId": x.DLQID, "now": clock.Now,
-		"reasons": reasonBodies(x.Reasons, clock.Mode), "pages": pagesOf(&x), "lineage": lineageOf(x.Lineage)}
+		"reasons": reasonBodies(x.Reasons, &clock), "pages": pagesOf(&x), "lineage": lineageOf(x.Lineage)}
 	if f := s.failureOf(c.Tenant, x.Failure, x.DLQID); f != nil {
 		body["failure"] = f
 	}
@@ -65,15 +68,37 @@ func pagesOf(x *engine.Explanation) []string {
 
 // reasonBodies are the reasons of the engine. With a manual clock, it adds the clock
 // as a reason if one of them has a time.
-func reasonBodies(list []engine.Reason, clock string) []api.Reason {
+func reasonBodies(list []engine.Reason, clock *api.Clock) []api.Reason {
 	out := []api.Reason{}
 	waits := false
 	for _, r := range list {
-		out = append(out, reasonOf(r))
+		one := reasonOf(r)
+		one.Next = nextStep(r, clock)
+		out = append(out, one)
 		waits = waits || !r.Until.IsZero()
 	}
-	if waits && clock == "manual" {
+	if waits && clock.Mode == "manual" {
 		out = append(out, api.Reason{Reason: "manual clock: `understudy ctl advance` or the page moves it"})
 	}
 	return out
+}
+
+// nextStep is what ends a reason; nil if only time or an attempt does.
+func nextStep(r engine.Reason, clock *api.Clock) *api.Remedy {
+	step := api.Remedy{}
+	switch wait := r.Until.UnixMilli() - clock.Now; {
+	case r.Event != "":
+		step = remedyOf("notify", route.NotifyEvent, r.Event)
+	case r.Key != "":
+		step = remedyOf("unpause key", route.ResumeFlowControlKey, r.Key)
+	case r.Queue != "":
+		step = remedyOf("unpause queue", route.ResumeQueue, r.Queue)
+	case wait > 0 && clock.Mode == "manual":
+		const second = 1000 // the resolution of a move
+		by := strings.Replace(strings.Replace((time.Duration((wait+second-1)/second)*time.Second).String(), "m0s", "m", 1), "h0m", "h", 1)
+		step = api.Remedy{Do: "advance", Method: http.MethodPost, Path: "/_understudy/clock/advance", Command: "understudy ctl advance " + by, Does: "moves the clock to that time", Subject: by}
+	default:
+		return nil
+	}
+	return &step
 }

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
+	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -39,14 +40,37 @@ func (s *Service) failureOf(w *tenant.Tenant, f *engine.LastFailure, dlqID strin
 	case dlqID != "":
 		out.Can = append(out.Can, remedyOf("retry", route.RetryDLQMessage, dlqID))
 	case f.Retrying:
-		out.Can = append(out.Can, api.Remedy{Do: "hurry", Method: http.MethodPost, Path: "/_understudy/messages/" + url.PathEscape(f.MessageID) + "/hurry"})
+		out.Can = append(out.Can, remedy("hurry", http.MethodPost, "/_understudy/messages/"+url.PathEscape(f.MessageID)+"/hurry", f.MessageID))
 	}
-	out.Can = append(out.Can, api.Remedy{Do: "open the answer", Method: http.MethodGet, Path: fmt.Sprintf("/_understudy/ui/messages/%s#attempt-%d", url.PathEscape(f.MessageID), f.Attempt)})
+	out.Can = append(out.Can, remedy("open the answer", http.MethodGet, fmt.Sprintf("/_understudy/ui/messages/%s?attempt=%d&part=response", url.PathEscape(f.MessageID), f.Attempt), f.MessageID))
 	return &out
 }
 
 func remedyOf(do string, r route.Route, id string) api.Remedy {
-	return api.Remedy{Do: do, Method: r.Method(), Path: r.Path(id)}
+	return remedy(do, r.Method(), r.Path(id), id)
+}
+
+func remedy(do, method, path, id string) api.Remedy {
+	quoted := id
+	if !plainWord.MatchString(id) {
+		quoted = "'" + strings.ReplaceAll(id, "'", `'\''`) + "'"
+	}
+	return api.Remedy{Do: do, Method: method, Path: path, Command: "understudy ctl " + commands[do][0] + " " + quoted, Does: commands[do][1], Subject: id}
+}
+
+// plainWord matches a word that a shell does not change.
+var plainWord = regexp.MustCompile(`^[\w./:@%+-]+$`)
+
+// commands are the commands of remedies, and what they do.
+var commands = map[string][2]string{
+	"hurry":           {"deliver-now", "makes the next attempt now"},
+	"notify":          {"notify", "notifies the runs that wait for the event"},
+	"open the answer": {"messages", "shows the response"},
+	"restart":         {"dlq restart", "restarts the run from its first step"},
+	"resume":          {"dlq resume", "resumes the run at the step that failed"},
+	"retry":           {"dlq retry", "publishes the message again"},
+	"unpause key":     {"keys resume", "resumes the flow-control key"},
+	"unpause queue":   {"queues resume", "resumes the queue"},
 }
 
 // verifyUnparsed is the check for the most frequent mistake.

@@ -109,7 +109,7 @@ func (s *Service) message(c *request.Call) (any, error) {
 	d := s.Tenants.Dialect(c.Tenant, t.Message.Options.Dialect)
 	return response.Response{Body: map[string]any{
 		"message": inDialect(d, m), "row": row, "published": response.HeaderMap(brandHeader(d, t.Message.Headers.Published().Header())), "events": inDialect(d, events), "deliveries": deliveries,
-		"callbacks": reports, "reasons": reasonBodies(t.Reasons, clock.Mode), "dlqId": t.DLQID, "now": clock.Now,
+		"callbacks": reports, "reasons": reasonBodies(t.Reasons, &clock), "dlqId": t.DLQID, "now": clock.Now,
 		"failure": s.failureOf(c.Tenant, t.Failure, t.DLQID), "lineage": lineageOf(t.Lineage), "trace": s.traceOf(c.Tenant, t.Message.TraceRoot()),
 	}}, nil
 }

@@ -128,7 +128,7 @@ func (s *Service) run(c *request.Call) (any, error) {
 	d := s.Tenants.Dialect(c.Tenant, run.Options.Dialect)
 	return response.Response{Body: map[string]any{
 		"run": inDialect(d, messaging.Run(&t.Run)), "row": row, "payload": payload, "payloadBase64": payloadBase64, "headers": response.HeaderMap(brandHeader(d, run.Header.Header())),
-		"spans": inDialect(d, spans), "events": inDialect(d, events), "waiters": waits, "reasons": reasonBodies(t.Why, clock.Mode), "now": clock.Now,
+		"spans": inDialect(d, spans), "events": inDialect(d, events), "waiters": waits, "reasons": reasonBodies(t.Why, &clock), "now": clock.Now,
 		"failure": s.failureOf(c.Tenant, t.Failure, run.DLQID), "lineage": lineageOf(t.Lineage), "trace": s.traceOf(c.Tenant, engine.TraceRoot{ID: run.ID, Context: run.Options.TraceContext}),
 	}}, nil
 }

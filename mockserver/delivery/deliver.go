@@ -376,7 +376,11 @@ func whyNot(ctx context.Context, err error, timeout time.Duration) string {
 	case errors.As(err, &dns):
 		return "host name cannot be resolved: " + dns.Error()
 	case errors.As(err, &op) && op.Op == "dial":
-		return "connection failed: " + op.Error()
+		why := op.Err
+		for errors.Unwrap(why) != nil {
+			why = errors.Unwrap(why)
+		}
+		return fmt.Sprintf("%v by %v", why, op.Addr)
 	case strings.Contains(err.Error(), "tls:") || strings.Contains(err.Error(), "x509:") || strings.Contains(err.Error(), "HTTP response to HTTPS"):
 		return "TLS handshake failed: " + err.Error()
 	case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF):

@@ -37,7 +37,7 @@ var templates = sync.OnceValue(func() *template.Template {
 })
 
 // contentPolicy is the content security policy: browsers load nothing from other hosts.
-const contentPolicy = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
+const contentPolicy = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; font-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
 
 // Handler serves the paths below Root.
 type Handler struct{}

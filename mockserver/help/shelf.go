@@ -51,7 +51,7 @@ var shelf = sync.OnceValue(func() map[string]*page {
 		if err := p.HTML(&b, func(to string) string { return target(path.Dir(file), to) }); err != nil {
 			panic(err) // a test renders every page
 		}
-		p.body = template.HTML(b.String()) //nolint:gosec // the project's own pages
+		p.body = template.HTML(scrolls.Replace(b.String())) //nolint:gosec // the project's own pages
 		for _, s := range p.Sections {
 			if s.Level == 2 {
 				p.parts = append(p.parts, part{s.ID, s.Text})
@@ -61,6 +61,9 @@ var shelf = sync.OnceValue(func() map[string]*page {
 	}
 	return pages
 })
+
+// scrolls lets keyboards scroll code and tables that are wider than the screen.
+var scrolls = strings.NewReplacer("<pre>", `<pre tabindex="0">`, "<table>", `<table tabindex="0">`)
 
 // files returns the paths of pages and pictures by their name on the server.
 var files = sync.OnceValue(func() map[string]string {

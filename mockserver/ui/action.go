@@ -71,7 +71,6 @@ var allActions map[string]action
 
 func init() {
 	allActions = map[string]action{
-		"account.put":        {method: "PUT", path: "accounts/{id}", said: "The account {id} exists."},
 		"clock.advance":      {run: advance, said: "{later}: {caused}."},
 		"clock.mode":         {method: "PUT", path: "clock", body: fieldsObject("mode"), said: "The clock mode is now {mode}."},
 		"dlq.callback":       {as: route.RepeatFailureCallback, vars: "id", said: "The failure callback of {id} is being repeated."},
@@ -85,9 +84,9 @@ func init() {
 		"dlq.retrySome":      retryMatching.action("retry messages"),
 		"event.notify":       {as: route.NotifyEvent, vars: "event", body: rawField("data"), said: "The runs that waited for {event} continue."},
 		"fault.add":          {run: addFault, said: "The fault is on."},
-		"fault.change":       {run: changeRule("faults"), said: "The fault was changed.", undo: "change the fault", rules: true},
+		"fault.change":       {run: withRule("faults", changedRule), said: "The fault was changed.", undo: "change the fault", rules: true},
 		"fault.clear":        {method: "DELETE", path: "faults", ask: askRules("faults", "fault"), said: "All faults were switched off.", undo: "remove all faults", rules: true},
-		"fault.remove":       {run: removeRule("faults"), said: "The fault was switched off.", undo: "switch off the fault", rules: true},
+		"fault.remove":       {run: withRule("faults", removed), said: "The fault was switched off.", undo: "switch off the fault", rules: true},
 		"flow.pause":         {as: route.PauseFlowControlKey, vars: "key", said: "The key {key} was paused."},
 		"flow.pin":           {as: route.PinFlowControlKey, vars: "key", query: []string{"parallelism", "rate", "period"}, said: "The key {key} was pinned."},
 		"flow.reset":         {as: route.ResetFlowControlRate, vars: "key", said: "The rate of {key} was reset."},
@@ -122,9 +121,9 @@ func init() {
 		"search.create":      {as: route.CreateSearchIndex, body: fieldsObject("name", "region", "type"), said: "The search index {name} exists."},
 		"search.delete":      {as: route.DeleteSearchIndex, vars: "id", said: "The search index was deleted.", undo: "delete the search index"},
 		"stub.add":           {run: addStub, said: "The stub answers {url}."},
-		"stub.change":        {run: changeRule("stubs"), said: "The stub was changed.", undo: "change the stub", rules: true},
+		"stub.change":        {run: withRule("stubs", changedRule), said: "The stub was changed.", undo: "change the stub", rules: true},
 		"stub.clear":         {method: "DELETE", path: "stubs", ask: askRules("stubs", "stub"), said: "All stubs were switched off.", undo: "remove all stubs", rules: true},
-		"stub.remove":        {run: removeRule("stubs"), said: "The stub was switched off.", undo: "switch off the stub", rules: true},
+		"stub.remove":        {run: withRule("stubs", removed), said: "The stub was switched off.", undo: "switch off the stub", rules: true},
 		"undo":               {method: "POST", path: "undo/{id}", ask: askUndo, seldom: true, said: "Undone: {label}.", undo: "going back"},
 		"vector.reset":       {run: resetVectors, ask: askVectors, said: "The index {name} is empty.", undo: "empty the index {name}"},
 	}
@@ -236,7 +235,7 @@ func (p *Page) question(w http.ResponseWriter, r *http.Request, v *visit, name s
 			pairs = append(pairs, field, f.Get(field))
 		}
 	}
-	http.Redirect(w, r, (&frame{Account: v.account, query: v.query}).Link("ask/"+name, pairs...), http.StatusSeeOther) //nolint:gosec // a view of this server
+	http.Redirect(w, r, v.frame().Link("ask/"+name, pairs...), http.StatusSeeOther) //nolint:gosec // a view of this server
 }
 
 // filled replaces the names in braces by the fields of a form.

@@ -5,7 +5,6 @@ import (
 	"crypto/rand"
 	"encoding/json"
 	"net/http"
-	"slices"
 	"strings"
 
 	"github.com/understudy-mock/understudy/spec/api"
@@ -33,8 +32,11 @@ func (f *flow) Again(chosen string, a api.Account) again {
 		}
 	}
 	out.Form.Headers = headerText(published)
-	steps := slices.DeleteFunc(f.pointers(), func(s *span) bool { return s.plans() || s.Type == "Initial" })
-	for _, s := range steps {
+	for i := range f.Spans {
+		s := &f.Spans[i]
+		if s.plans() || s.Type == "Initial" {
+			continue
+		}
 		if s.Step.Concurrent > 1 {
 			out.Forked = s
 			break
@@ -48,13 +50,6 @@ func (f *flow) Again(chosen string, a api.Account) again {
 
 // Key identifies the step in the form.
 func (s *span) Key() string { return s.key() }
-
-func (f *flow) pointers() (list []*span) {
-	for i := range f.Spans {
-		list = append(list, &f.Spans[i])
-	}
-	return list
-}
 
 func text(v any) string {
 	s, _ := v.(string)
@@ -83,7 +78,7 @@ func runFrom(v *visit, f form) error {
 	if err := v.do(nil, request{method: http.MethodPost, path: "fixtures", body: body}); err != nil {
 		return err
 	}
-	at := &frame{Account: v.account, query: v.query}
+	at := v.frame()
 	f.Set("then", at.Of("runs", text(run["id"])))
 	return nil
 }

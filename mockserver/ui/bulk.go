@@ -72,7 +72,7 @@ func startAgain(how route.Route) func(*visit, form) error {
 		if err := v.do(&run, r); err != nil {
 			return err
 		}
-		f.Set("then", (&frame{Account: v.account, query: v.query}).Of("runs", run.WorkflowRunID))
+		f.Set("then", v.frame().Of("runs", run.WorkflowRunID))
 		return nil
 	}
 }

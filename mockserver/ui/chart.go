@@ -31,7 +31,12 @@ type series struct {
 	Total  string
 }
 
-// chart is a bar chart of some series, which are stacked.
+// Line reports whether the series counts no outcomes, and is drawn as a line over their bars.
+func (s *series) Line() bool {
+	return slices.Contains([]string{"created", "retried", "started"}, s.Name)
+}
+
+// chart is a bar chart of some series: those of outcomes are stacked, the others are lines.
 type chart struct {
 	Title  string
 	Unit   string
@@ -61,7 +66,8 @@ func statisticsView(v *visit) (any, error) {
 			charts[i].compare(&c, time.Duration(periodHours[at])*time.Hour)
 		}
 	}
-	return doc{"period": statisticsPeriods[at], "periods": statisticsPeriods, "charts": charts, "dlq": u["dlq_message_count"], "bill": u["total_monthly_billing"]}, nil
+	d := doc{"period": statisticsPeriods[at], "periods": statisticsPeriods, "charts": charts, "bill": u["total_monthly_billing"]}
+	return d, v.dead(d, url.Values{})
 }
 
 func (v *visit) usage(period string) (u doc, err error) {
@@ -122,8 +128,10 @@ func newChart(title, unit string, list []series) chart {
 			if sum += p.Y; j >= len(c.sums) {
 				c.sums = append(c.sums, 0)
 			}
-			c.sums[j] += p.Y
-			c.most = max(c.most, c.sums[j])
+			if !c.Series[i].Line() {
+				c.sums[j] += p.Y
+			}
+			c.most = max(c.most, c.sums[j], p.Y)
 		}
 		c.Series[i].Total = c.number(sum)
 	}
@@ -196,7 +204,7 @@ func (c *chart) Times() (list []mark) {
 	}
 	points := c.Series[0].Points
 	for _, i := range []int{0, len(points) / 2, len(points) - 1} {
-		list = append(list, mark{100 * float64(i) / float64(len(points)-1), points[i].At.Format("2 Jan 15:04"), points[i].At.UnixMilli()})
+		list = append(list, mark{Text: points[i].At.Format("2 Jan 15:04"), Instant: points[i].At.UnixMilli()})
 	}
 	return list
 }
@@ -210,10 +218,7 @@ type bar struct {
 // Bars stacks the series of each interval. A bar without height, over the whole interval, has the values as its text.
 func (c *chart) Bars() (list []bar) {
 	width := 100 / float64(max(1, len(c.sums)))
-	for i, sum := range c.sums {
-		if sum == 0 {
-			continue
-		}
+	for i := range c.sums {
 		y, words := 100.0, []string{}
 		for _, s := range c.Series {
 			if i >= len(s.Points) || s.Points[i].Y <= 0 {
@@ -221,14 +226,20 @@ func (c *chart) Bars() (list []bar) {
 			}
 			words = append(words, c.number(s.Points[i].Y)+" "+s.Name)
 			h := 100 * s.Points[i].Y / c.most
-			y -= h
 			tone := "one"
 			if len(c.Series) > 1 {
 				tone = stateTone(s.Name)
 			}
+			if s.Line() {
+				list = append(list, bar{float64(i) * width, 100 - h, width, 1.6, tone + " line", ""})
+				continue
+			}
+			y -= h
 			list = append(list, bar{float64(i) * width, y, width * 0.86, h, tone, ""})
 		}
-		list = append(list, bar{float64(i) * width, 0, width, 100, "over", c.Series[0].Points[i].At.Format("2 Jan 15:04") + ": " + strings.Join(words, ", ")})
+		if len(words) > 0 {
+			list = append(list, bar{float64(i) * width, 0, width, 100, "over", c.Series[0].Points[i].At.Format("2 Jan 15:04") + ": " + strings.Join(words, ", ")})
+		}
 	}
 	return list
 }

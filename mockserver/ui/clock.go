@@ -10,7 +10,7 @@ import (
 
 // advance moves the clock, and says what that has caused.
 func advance(v *visit, f form) error {
-	var before, after api.Overview
+	var before api.Overview
 	if err := v.get(&before, "overview", nil); err != nil {
 		return err
 	}
@@ -19,8 +19,8 @@ func advance(v *visit, f form) error {
 		return err
 	}
 	caused := fmt.Sprintf("%s, %d failed, %s", pluralText(p.Attempts, "attempt", "attempts"), p.Failed, pluralText(p.RunsWoken, "run woke", "runs woke"))
-	if err := v.get(&after, "overview", nil); err == nil && after.NextDue > p.Now {
-		caused += "; next timer in " + durationText(after.NextDue-p.Now)
+	if p.NextDue > p.Now {
+		caused += "; next timer in " + durationText(p.NextDue-p.Now)
 	}
 	f.Set("later", durationText(p.Now-before.Clock.Now)+" later")
 	if p.Now == before.Clock.Now {

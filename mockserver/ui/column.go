@@ -8,29 +8,28 @@ import (
 
 // column is one column of a list.
 type column struct {
-	Name   string // in the style sheet and in the settings of the browser
-	Title  string
-	Sort   string // name in the control API; "": not sortable
-	Latest bool   // descending order first, as for times and sizes
+	Name  string // in the style sheet and in the settings of the browser
+	Title string
+	Sort  string // order in the control API that is chosen first, descending with a minus; "": not sortable
 }
 
 // listColumns are the columns of the lists that can be sorted. The columns by which people
 // recognize a row come first, the id last.
 var listColumns = map[string][]column{
 	"messages": {
-		{"state", "State", "state", false}, {"what", "Step, label", "label", false}, {"where", "Destination", "url", false}, {"why", "Reason", "cause", false},
-		{"attempts", "Attempts", "attempts", true}, {"next", "Next", "next", false}, {"age", "Age", "createdAt", true},
-		{"belongs", "Belongs to", "", false}, {"created", "Created", "createdAt", true}, {"size", "Size", "bytes", true}, {"id", "ID", "messageId", false},
+		{"state", "State", "state"}, {"what", "Step, label", "label"}, {"where", "Destination", "url"}, {"why", "Reason", "cause"},
+		{"attempts", "Attempts", "-attempts"}, {"next", "Next", "next"}, {"age", "Age", "-createdAt"},
+		{"belongs", "Belongs to", ""}, {"created", "Created", "-createdAt"}, {"size", "Size", "-bytes"}, {"id", "ID", "messageId"},
 	},
 	"runs": {
-		{"state", "State", "state", false}, {"what", "Step, label", "label", false}, {"where", "Destination", "url", false}, {"why", "Reason", "cause", false},
-		{"attempts", "Attempts", "attempts", true}, {"next", "Next", "next", false}, {"age", "Age", "createdAt", true},
-		{"took", "Took", "duration", true}, {"belongs", "Belongs to", "", false}, {"created", "Started", "createdAt", true}, {"id", "ID", "workflowRunId", false},
+		{"state", "State", "state"}, {"what", "Step, label", "label"}, {"where", "Destination", "url"}, {"why", "Reason", "cause"},
+		{"attempts", "Attempts", "-attempts"}, {"next", "Next", "next"}, {"age", "Age", "-createdAt"},
+		{"took", "Took", "-duration"}, {"belongs", "Belongs to", ""}, {"created", "Started", "-createdAt"}, {"id", "ID", "workflowRunId"},
 	},
 	"dlq": {
-		{"state", "Answer", "responseStatus", false}, {"what", "Label", "label", false}, {"where", "Destination", "url", false}, {"why", "Reason", "cause", false},
-		{"attempts", "Attempts", "attempts", true}, {"age", "Age", "failedAt", true}, {"do", "Actions", "", false},
-		{"belongs", "Belongs to", "", false}, {"created", "Failed", "failedAt", true}, {"id", "ID", "dlqId", false},
+		{"state", "Response", "responseStatus"}, {"what", "Label", "label"}, {"where", "Destination", "url"}, {"why", "Reason", "cause"},
+		{"attempts", "Attempts", "-attempts"}, {"age", "Age", "-failedAt"},
+		{"belongs", "Belongs to", ""}, {"created", "Failed", "-failedAt"}, {"id", "ID", "dlqId"},
 	},
 }
 
@@ -46,18 +45,15 @@ func (f *frame) Headings(list string) []heading {
 	asked := f.query.Get("sort")
 	headings := make([]heading, 0, len(listColumns[list]))
 	for _, c := range listColumns[list] {
-		h := heading{column: c}
-		up, down := c.Sort, "-"+c.Sort
+		h, up := heading{column: c}, strings.TrimPrefix(c.Sort, "-")
 		switch {
-		case c.Sort == "":
+		case up == "":
 		case asked == up:
-			h.Order, h.Link = "ascending", f.With("cursor", "", "sort", down)
-		case asked == down:
+			h.Order, h.Link = "ascending", f.With("cursor", "", "sort", "-"+up)
+		case asked == "-"+up:
 			h.Order, h.Link = "descending", f.With("cursor", "", "sort", up)
-		case c.Latest:
-			h.Link = f.With("cursor", "", "sort", down)
 		default:
-			h.Link = f.With("cursor", "", "sort", up)
+			h.Link = f.With("cursor", "", "sort", c.Sort)
 		}
 		headings = append(headings, h)
 	}
@@ -67,7 +63,7 @@ func (f *frame) Headings(list string) []heading {
 // listQuery is the part of the query for the list: its account, filters, order and page.
 func (f *frame) listQuery() string {
 	query := url.Values{}
-	for _, name := range append([]string{"account", "from", "to"}, filterFields...) {
+	for _, name := range append([]string{"account"}, filterFields...) {
 		if value := f.query.Get(name); value != "" {
 			query.Set(name, value)
 		}
@@ -123,7 +119,7 @@ func withoutSubject(v any) string {
 }
 
 // attemptCounts matches the number of attempts in a reason: lists show it in a column.
-var attemptCounts = regexp.MustCompile(`\battempt \d+ of \d+: `)
+var attemptCounts = regexp.MustCompile(`, attempt \d+ of \d+`)
 
 // briefReason is a reason without the number of attempts, so that it starts with the cause
 // in a narrow column.

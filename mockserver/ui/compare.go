@@ -1,6 +1,7 @@
 package ui
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"net/http"
@@ -22,14 +23,14 @@ type compared struct {
 	Kind    string // attempts, runs
 	Names   [2]string
 	Links   [2]string // paths of both, relative to the views
-	Anchors [2]string // fragments of the links; "": none
+	Numbers [2]string // of the attempts
 	Facts   []DiffPair
 	Texts   []comparedText
 	Headers []comparedHeaders
 	Steps   []comparedStep
 
 	Others   []string // ids of runs to choose from, if the address names only one
-	Attempts []int    // to choose from, if the address names none; nil if fewer than two
+	Attempts []int    // to choose from; nil if fewer than two
 }
 
 // comparedText is the difference of a text of both sides.
@@ -46,8 +47,7 @@ type comparedHeaders struct {
 
 // comparedStep is a step of both runs; nil for a run that does not have it.
 type comparedStep struct {
-	First, Second *span
-	Rows          [2]int
+	First, Second *fallRow
 	Out           []DiffLine
 }
 
@@ -58,15 +58,39 @@ func (s *comparedStep) Differs() bool {
 		return true
 	}
 	kept := s.First.Kept || s.Second.Kept
-	return !kept && (s.First.Failures() != s.Second.Failures() || s.First.AttemptCount() != s.Second.AttemptCount())
+	return !kept && (s.First.Failures() != s.Second.Failures() || s.First.Attempts != s.Second.Attempts)
 }
 
-// Name is the name of the step.
-func (s *comparedStep) Name() string {
-	if s.First == nil {
-		return s.Second.Name()
+// Row is the row of the step, in the first run that has it.
+func (s *comparedStep) Row() *fallRow { return cmp.Or(s.First, s.Second) }
+
+// alignSteps pairs the rows of two runs by the names of their steps, whatever the order, because
+// parallel steps end in any.
+func alignSteps(first, second []*fallRow) (pairs []comparedStep) {
+	for _, r := range first {
+		s := comparedStep{First: r}
+		if i := slices.IndexFunc(second, func(other *fallRow) bool { return other.Name() == r.Name() }); i >= 0 {
+			s.Second = second[i]
+			second = slices.Delete(second, i, i+1)
+			s.Out = DiffLines(prettyJSON(showBody(r.Step.Out, "").Text), prettyJSON(showBody(s.Second.Step.Out, "").Text))
+		}
+		pairs = append(pairs, s)
 	}
-	return s.First.Name()
+	for _, r := range second {
+		pairs = append(pairs, comparedStep{Second: r})
+	}
+	return pairs
+}
+
+// steps are the rows of the steps, those of forks too, without the calls that only plan.
+func (f *flow) steps() (rows []*fallRow) {
+	for _, r := range f.Fall(nil, "manual").Rows {
+		if r.span != nil {
+			rows = append(rows, r)
+		}
+		rows = append(rows, r.Branches...)
+	}
+	return rows
 }
 
 // comparableAttempts returns the numbers of the attempts that can be compared; nil if there are
@@ -86,23 +110,16 @@ func comparableAttempts(line []moment) (numbers []int) {
 // compareWith finds the latest runs of the same workflow. Runs that this run restarts or
 // resumes, or that restart or resume it, come first.
 func (f *flow) compareWith(v *visit, id string) error {
-	for _, l := range f.Lineage {
-		if other, _ := l["id"].(string); slices.Contains([]any{"restarts", "restarted as", "resumes", "resumed as"}, l["relation"]) && l["known"] == true {
+	var known struct{ Runs []doc }
+	err := v.get(&known, "runs", url.Values{"url": {text(f.Row["workflowUrl"])}, "count": {"20"}})
+	for _, r := range slices.Concat(f.Lineage, known.Runs) {
+		other := cmp.Or(text(r["workflowRunId"]), text(r["id"]))
+		related := strings.HasPrefix(text(r["relation"]), "res") && r["known"] == true // restarts, resumed as
+		if (related || r["workflowUrl"] == f.Row["workflowUrl"]) && other != id && !slices.Contains(f.Others, other) {
 			f.Others = append(f.Others, other)
 		}
 	}
-	var known struct {
-		Runs []struct{ WorkflowRunID, WorkflowURL string }
-	}
-	if err := v.get(&known, "runs", url.Values{"url": {f.field("workflowUrl")}, "count": {"20"}}); err != nil {
-		return err
-	}
-	for _, r := range known.Runs {
-		if r.WorkflowRunID != id && r.WorkflowURL == f.field("workflowUrl") && !slices.Contains(f.Others, r.WorkflowRunID) {
-			f.Others = append(f.Others, r.WorkflowRunID)
-		}
-	}
-	return nil
+	return err
 }
 
 // comparedThings compares two runs if the address names another run, two attempts if it names
@@ -122,21 +139,21 @@ func comparedThings(v *visit, id string) (any, error) {
 
 // comparableThings is the choice of what to compare with a run, or of the attempts of a message.
 func comparableThings(v *visit, id string) (any, error) {
-	data, err := runView(v, id)
-	if run, ok := data.(*flow); ok && err == nil {
-		return &compared{Kind: "runs", Others: run.Others}, nil
-	}
-	if isMissing(err) {
-		data, err = messageView(v, id)
-	}
-	if isMissing(err) {
-		return nil, refuse(http.StatusNotFound, fmt.Sprintf("compare/%s: not found: must be the id of a run or a message", id))
-	}
-	if err != nil {
+	if data, err := runView(v, id); err == nil {
+		run, _ := data.(*flow)
+		err = run.compareWith(v, id)
+		return &compared{Kind: "runs", Others: run.Others}, err
+	} else if !isMissing(err) {
 		return nil, err
 	}
-	message, _ := data.(*letter)
-	return &compared{Kind: "attempts", Attempts: message.Attempts}, nil
+	data, err := messageView(v, id)
+	if message, ok := data.(*letter); ok {
+		return &compared{Kind: "attempts", Attempts: message.Attempts}, nil
+	}
+	if isMissing(err) {
+		err = refuse(http.StatusNotFound, fmt.Sprintf("compare/%s: not found: must be the id of a run or a message", id))
+	}
+	return nil, err
 }
 
 // isMissing reports whether the API has answered 404.
@@ -171,16 +188,12 @@ func comparedAttempts(v *visit, id string) (any, error) {
 		}
 		sides[i] = &line[at]
 	}
-	c := compared{Kind: "attempts"}
+	c := compared{Kind: "attempts", Attempts: comparableAttempts(line)}
 	for i, m := range sides {
-		c.Names[i], c.Links[i], c.Anchors[i] = fmt.Sprintf("Attempt %d", m.Number), "messages/"+url.PathEscape(id), fmt.Sprintf("attempt-%d", m.Number)
+		c.Names[i], c.Links[i], c.Numbers[i] = fmt.Sprintf("Attempt %d", m.Number), "messages/"+url.PathEscape(id), strconv.Itoa(m.Number)
 	}
 	a, b := sides[0], sides[1]
-	c.fact("Began", utcText(a.Time), utcText(b.Time))
-	c.fact("Status", a.statusText(), b.statusText())
-	c.fact("What went wrong", a.Cause, b.Cause)
-	c.fact("Duration", a.wireText(func(w *attempt) string { return tookText(w.DurationMs) }), b.wireText(func(w *attempt) string { return tookText(w.DurationMs) }))
-	c.fact("Request", a.wireText(func(w *attempt) string { return w.Method + " " + w.URL }), b.wireText(func(w *attempt) string { return w.Method + " " + w.URL }))
+	c.facts([]string{"Began", "Status", "What went wrong", "Duration", "Request"}, a.facts(), b.facts())
 	if a.Wire != nil && b.Wire != nil {
 		c.header("Request headers", a.Wire.Request.Headers, b.Wire.Request.Headers)
 		c.body("Request body", &a.Wire.Request, &b.Wire.Request)
@@ -188,30 +201,29 @@ func comparedAttempts(v *visit, id string) (any, error) {
 			c.text("Claims of the signatures", readableContent(x.Claims), readableContent(y.Claims))
 		}
 	}
-	c.header("Response headers", a.answer().Headers, b.answer().Headers)
-	c.body("Response body", a.answer(), b.answer())
+	c.header("Response headers", a.Answer().Headers, b.Answer().Headers)
+	c.body("Response body", a.Answer(), b.Answer())
 	return &c, nil
 }
 
-// wireText is a text about an attempt that only the journal has.
-func (m *moment) wireText(text func(*attempt) string) string {
-	if m.Wire == nil {
-		return notKept
+// facts are the texts about an attempt that are compared.
+func (m *moment) facts() []string {
+	status, took, request := "no response", notKept, notKept
+	if n := m.Answer().Status; n != 0 {
+		status = strconv.Itoa(n)
 	}
-	return text(m.Wire)
+	if m.Wire != nil {
+		took, request = tookText(m.Wire.DurationMs), m.Wire.Method+" "+m.Wire.URL
+	}
+	return []string{utcText(m.Time), status, m.Cause, took, request}
 }
 
-func (m *moment) statusText() string {
-	if status := m.answer().Status; status != 0 {
-		return strconv.Itoa(status)
-	}
-	return "no response"
-}
-
-// fact adds the values of both sides, unless both are empty.
-func (c *compared) fact(name, first, second string) {
-	if first != "" || second != "" {
-		c.Facts = append(c.Facts, DiffPair{Name: name, First: first, Second: second})
+// facts adds the values of both sides, except those that both lack.
+func (c *compared) facts(names, first, second []string) {
+	for i, name := range names {
+		if first[i] != "" || second[i] != "" {
+			c.Facts = append(c.Facts, DiffPair{Name: name, First: first[i], Second: second[i]})
+		}
 	}
 }
 
@@ -250,51 +262,21 @@ func comparedRuns(v *visit, id, with string) (any, error) {
 		return nil, refuse(http.StatusBadRequest, fmt.Sprintf("with: invalid value %q: must be a run of the same workflow, %v", with, a.Row["workflowUrl"]))
 	}
 	c := compared{Kind: "runs", Names: [2]string{id, with}, Links: [2]string{"runs/" + url.PathEscape(id), "runs/" + url.PathEscape(with)}}
-	c.fact("State", a.field("workflowState"), b.field("workflowState"))
-	c.fact("Started", a.instant("workflowRunCreatedAt"), b.instant("workflowRunCreatedAt"))
-	c.fact("Ended", a.instant("workflowRunCompletedAt"), b.instant("workflowRunCompletedAt"))
-	c.fact("Took", a.tookText(), b.tookText())
-	c.fact("What went wrong", a.why(), b.why())
+	c.facts([]string{"State", "Started", "Ended", "Took", "What went wrong"}, a.facts(), b.facts())
 	c.text("Input", showBody(a.Payload, a.PayloadBase64), showBody(b.Payload, b.PayloadBase64))
 	c.text("Output", showBody(a.Run["workflowRunResponse"], ""), showBody(b.Run["workflowRunResponse"], ""))
 	c.header("Input headers", a.Headers, b.Headers)
-	for _, p := range AlignSteps(a.stepNames(), b.stepNames()) {
-		s := comparedStep{Rows: p}
-		if p[0] >= 0 {
-			s.First = &a.Spans[p[0]]
-		}
-		if p[1] >= 0 {
-			s.Second = &b.Spans[p[1]]
-		}
-		if s.First != nil && s.Second != nil {
-			s.Out = DiffLines(prettyJSON(showBody(s.First.Step.Out, "").Text), prettyJSON(showBody(s.Second.Step.Out, "").Text))
-		}
-		c.Steps = append(c.Steps, s)
-	}
+	c.Steps = alignSteps(a.steps(), b.steps())
 	return &c, nil
 }
 
-func (f *flow) field(name string) string { return text(f.Row[name]) }
-
-func (f *flow) instant(name string) string {
-	return utcText(int64(number(f.Row[name])))
-}
-
-func (f *flow) why() string { return text(f.Failure["reason"]) }
-
-// tookText is the duration of the run, so far if it has not ended.
-func (f *flow) tookText() string {
+// facts are the texts about a run that are compared. It took its time so far if it has not ended.
+func (f *flow) facts() []string {
+	end, more := f.Row["workflowRunCompletedAt"], ""
 	if f.Runs {
-		return spanBetween(f.Row["workflowRunCreatedAt"], f.Now) + " so far"
+		end, more = f.Now, " so far"
 	}
-	return spanBetween(f.Row["workflowRunCreatedAt"], f.Row["workflowRunCompletedAt"])
+	return []string{text(f.Row["workflowState"]), f.instant("workflowRunCreatedAt"), f.instant("workflowRunCompletedAt"), spanBetween(f.Row["workflowRunCreatedAt"], end) + more, text(f.Failure["reason"])}
 }
 
-// stepNames are the names of the steps, in the order of the rows.
-func (f *flow) stepNames() []string {
-	names := make([]string, len(f.Spans))
-	for i := range f.Spans {
-		names[i] = f.Spans[i].Name()
-	}
-	return names
-}
+func (f *flow) instant(name string) string { return utcText(int64(number(f.Row[name]))) }

@@ -82,7 +82,7 @@ func TestCompareAttempts(t *testing.T) {
 		"compare/" + id + "?first=1&second=2":     "<h1>Compare attempts</h1>",
 		"compare":                                 "page not found",
 		"compare/wfr_none?with=wfr_other":         "wfr_none",
-		"messages/" + id + "?first=1&unheard=yes": "Compare attempt",
+		"messages/" + id + "?first=1&unheard=yes": "Compare 2 with 3",
 	} {
 		expect.Contains(t, path, request(t, u, http.MethodGet, "/_understudy/ui/"+path, ""), strings.ReplaceAll(want, `"`, map[bool]string{true: "&#34;", false: `"`}[strings.Contains(want, "invalid")]))
 	}
@@ -96,7 +96,7 @@ func TestCompareRuns(t *testing.T) {
 	failed(w, "r")
 	again(t, w, "resume")
 	next := newest(t, u)
-	expect.Contains(t, "the runs that the view offers", read(t, u, "ui/runs/r").first("form", "pick").text(), next)
+	expect.Contains(t, "the runs that the view offers", read(t, u, "ui/compare/r").first("form", "pick").text(), next)
 	view := read(t, u, "ui/compare/r?with="+next).at("view")
 	rows := rowsOf(view.all("table", "pairs")[0])
 	expect.Equal(t, "states with their colours", strings.Join(texts(view.all("table", "pairs")[0].all("", "state")), ", "), "RUN_FAILED, RUN_SUCCESS")
@@ -105,17 +105,24 @@ func TestCompareRuns(t *testing.T) {
 		"Started: 2 Mar 2026 09:00:00.000 UTC | 2 Mar 2026 11:00:00.000 UTC *",
 		"Ended: 2 Mar 2026 10:00:12.000 UTC | 2 Mar 2026 11:00:00.000 UTC *",
 		"Took: 1 h | 0 ms *",
-		`What went wrong: step "print the label" failed: attempt 2 of 2: 500 the printer is on fire |  *`,
+		`What went wrong: print the label failed: the printer is on fire (500), attempt 2 of 2 |  *`,
 	} {
 		expect.Equal(t, "fact", rows[i], want)
 	}
 	steps := strings.Join(rowsOf(view.all("table", "pairs")[1]), "\n")
-	for _, want := range []string{"init: 0 ms | 0 ms kept\n", "cool down: 1 h | 0 ms kept\n", "print the label: 12 s 2 attempts 2 failed | not in this run *", "end of the workflow: not in this run | 0 ms *"} {
+	for _, want := range []string{"cool down: 1 h | kept\n", " | kept\nprint the label: "} {
 		expect.Contains(t, "the steps", steps, want)
+	}
+	expect.True(t, "the last step has the real duration of its attempts, and not the 12 s between them", regexp.MustCompile(`print the label: (<1|\d+) ms 2 attempts 2 failed \| not in this run \*$`).MatchString(steps))
+	for _, name := range []string{"init:", "plan", "end of the workflow"} {
+		expect.Lacks(t, "the steps", steps, name)
+	}
+	for _, name := range []string{"charge", "reserve"} {
+		expect.Equal(t, "rows of the parallel step "+name, strings.Count(steps, name+": "), 1)
 	}
 	w.trigger("sleeps")
 	sleeper := read(t, u, "ui/compare/r?with=sleeps").at("view")
-	expect.Contains(t, "a step that sleeps", strings.Join(rowsOf(sleeper.all("table", "pairs")[1]), "\n"), "cool down: 1 h | 1 h sleeping so far 0 ms")
+	expect.Contains(t, "a step that sleeps", strings.Join(rowsOf(sleeper.all("table", "pairs")[1]), "\n"), "cool down: 1 h | 1 h sleeping")
 	invoke(t, w)
 	expect.Contains(t, "runs of different workflows", read(t, u, "ui/compare/r?with=parent").text(), "must be a run of the same workflow")
 }
@@ -151,9 +158,9 @@ func TestCompareAttemptsOfAnEarlierProcess(t *testing.T) {
 	request(t, u, http.MethodPut, "/_understudy/snapshot", request(t, before, http.MethodGet, "/_understudy/snapshot", ""))
 	t.Run("the message offers it", func(t *testing.T) {
 		page := read(t, u, "ui/messages/"+id).at("view").text()
-		expect.Contains(t, "page", page, "Compare attempt")
+		expect.Contains(t, "page", page, "Compare 2 with 3")
 		expect.Contains(t, "page", page, "a restart empties it")
-		expect.Contains(t, "page", page, "The log has the answer")
+		expect.Contains(t, "the answer of the log", read(t, u, "ui/messages/"+id+"?part=response").first("section", "sent").text(), "out of ink")
 	})
 	view := read(t, u, "ui/compare/"+id+"?first=1&second=3").at("view")
 	rows := strings.Join(rowsOf(view.first("table", "pairs")), "\n")
@@ -187,8 +194,7 @@ func TestAnswersOfAnEarlierProcess(t *testing.T) {
 	request(t, u, http.MethodPut, "/_understudy/snapshot", request(t, before, http.MethodGet, "/_understudy/snapshot", ""))
 	for i, want := range []string{"00 ff 10 80", "plain words"} {
 		t.Run(want, func(t *testing.T) {
-			attempt := read(t, u, "ui/messages/"+ids[i]).at("view").first("ol", "timeline").all("li", "attempt")[0]
-			expect.Contains(t, "the attempt", attempt.text(), "The log has the answer")
+			attempt := read(t, u, "ui/messages/"+ids[i]+"?part=response").at("view").first("section", "sent")
 			expect.Contains(t, "the attempt", attempt.text(), want)
 			expect.Lacks(t, "the attempt", attempt.text(), "empty")
 		})

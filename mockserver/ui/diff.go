@@ -76,36 +76,3 @@ func DiffHeaders(first, second map[string][]string) (different, same []DiffPair)
 	}
 	return different, same
 }
-
-// AlignSteps pairs the indexes of two lists of names: each name with the same one of the other
-// list, whatever the order, because parallel steps end in any. -1 means that the other list
-// lacks it.
-func AlignSteps(first, second []string) (pairs [][2]int) {
-	places := map[string][]int{}
-	for k, name := range second {
-		places[name] = append(places[name], k)
-	}
-	matched := make([]bool, len(second))
-	partner := make([]int, len(first))
-	for i, name := range first {
-		partner[i] = -1
-		if left := places[name]; len(left) > 0 {
-			partner[i], places[name] = left[0], left[1:]
-			matched[left[0]] = true
-		}
-	}
-	shown := 0
-	alone := func(before int) { // the steps that only the second list has
-		for ; shown < before; shown++ {
-			if !matched[shown] {
-				pairs = append(pairs, [2]int{-1, shown})
-			}
-		}
-	}
-	for i, k := range partner {
-		alone(k)
-		pairs = append(pairs, [2]int{i, k})
-	}
-	alone(len(second))
-	return pairs
-}

@@ -3,7 +3,6 @@ package ui_test
 import (
 	"fmt"
 	"slices"
-	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -55,34 +54,4 @@ func TestHeaders(t *testing.T) {
 	if d := cmp.Diff([]ui.DiffPair{{Name: "B", First: "x, y", Second: "x, y"}}, same); d != "" {
 		t.Error(d)
 	}
-}
-
-func TestAlign(t *testing.T) {
-	t.Parallel()
-	many := strings.Fields(strings.Repeat("a ", 1500))
-	for name, c := range map[string]struct {
-		first, second []string
-		want          string
-	}{
-		"the same steps":            {[]string{"a", "b"}, []string{"a", "b"}, "[[0 0] [1 1]]"},
-		"a step only in the first":  {[]string{"a", "b", "c"}, []string{"a", "c"}, "[[0 0] [1 -1] [2 1]]"},
-		"a step only in the second": {[]string{"a"}, []string{"x", "a"}, "[[-1 0] [0 1]]"},
-		"another order":             {[]string{"a", "b", "c"}, []string{"a", "c", "b", "d"}, "[[0 0] [1 2] [2 1] [-1 3]]"},
-		"a name twice":              {[]string{"a", "b", "a"}, []string{"b", "a"}, "[[0 1] [1 0] [2 -1]]"},
-		"nothing in common":         {[]string{"a"}, []string{"b"}, "[[0 -1] [-1 0]]"},
-		"no steps and one":          {nil, []string{"b"}, "[[-1 0]]"},
-	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			if got := fmt.Sprint(ui.AlignSteps(c.first, c.second)); got != c.want {
-				t.Errorf("got %s, want %s", got, c.want)
-			}
-		})
-	}
-	t.Run("many equal names are paired by position", func(t *testing.T) {
-		t.Parallel()
-		if got := ui.AlignSteps(many, many); len(got) != 1500 || got[1499] != [2]int{1499, 1499} {
-			t.Errorf("got %d pairs, the last %v, want 1500", len(got), got[len(got)-1])
-		}
-	})
 }

@@ -61,3 +61,50 @@ func TestMovingTheClock(t *testing.T) {
 	expect.Contains(t, "message after the time limit", text, "timeout: 200ms of real time passed: the clock has reached ")
 	expect.Contains(t, "message after the time limit", text, now.Format("15:04:05"))
 }
+
+// TestTheFilledButton opens things that wait: the filled button does what the first reason needs, as
+// the API names it, and pressing it ends the reason.
+func TestTheFilledButton(t *testing.T) {
+	t.Parallel()
+	u := mockserver.RunT(t, mockserver.Config{Start: time.Date(2026, time.March, 2, 9, 0, 0, 0, time.UTC)})
+	w := runOrders(t, u)
+	u.Stub("https://app.test/*", 200)
+	request(t, u, http.MethodPost, "/v2/schedules/https://app.test/tick", "", "Svc-Cron", "* * * * *") // the next timer of the account
+	w.trigger("sleeps")
+	request(t, u, http.MethodPost, "/v2/flowControl/shop/pause", "")
+	held := u.Publish("https://app.test/held", nil, "Svc-Flow-Control-Key: shop", "Svc-Flow-Control-Value: parallelism=1")
+	w.send(http.MethodPost, "/v2/queues", map[string]any{"queueName": "mails", "parallelism": 1})
+	request(t, u, http.MethodPost, "/v2/queues/mails/pause", "")
+	request(t, u, http.MethodPost, "/v2/enqueue/mails/https://app.test/mail", "")
+	u.Settle()
+	queued := fetch[struct{ Messages []struct{ MessageID string } }](t, u, "/_understudy/messages?queueName=mails").Messages[0].MessageID
+	for _, c := range []struct{ path, id, button, action, command string }{
+		{"ui/messages/", held, "Unpause shop", "flow.resume", "understudy ctl keys resume shop"},
+		{"ui/messages/", queued, "Unpause mails", "queue.resume", "understudy ctl queues resume mails"},
+		{"ui/runs/", "sleeps", "Advance to its wake-up (1 h)", "clock.advance", "understudy ctl advance 1h"},
+		{"ui/runs/", "sleeps", "Notify paid-sleeps…", "run.notify", "understudy ctl notify paid-sleeps"},
+	} {
+		t.Run(c.button, func(t *testing.T) {
+			type reason struct {
+				Reason string
+				Next   struct{ Command, Subject string }
+			}
+			reasons := func() []reason {
+				return fetch[struct{ Reasons []reason }](t, u, "/_understudy/explain/"+c.id).Reasons
+			}
+			before := reasons()[0]
+			expect.Equal(t, "the next step of the API", before.Next.Command, c.command)
+			actions := read(t, u, c.path+c.id).at("view").first("", "actions")
+			filled := actions.first("button", "main")
+			if filled.Node == nil {
+				filled = actions.first("summary", "main")
+			}
+			expect.Equal(t, "the filled button", filled.text(), c.button)
+			press(t, u, c.action, "key", "shop", "name", "mails", "by", before.Next.Subject, "id", c.id, "event", before.Next.Subject)
+			u.Settle()
+			for _, r := range reasons() {
+				expect.True(t, "the reason has ended: "+before.Reason, r.Reason != before.Reason)
+			}
+		})
+	}
+}

@@ -27,6 +27,7 @@ var templateFunctions = template.FuncMap{
 	"plain":    plainURL,
 	"pretty":   prettyJSON,
 	"reason":   withoutSubject,
+	"record":   recordText,
 	"resumes":  canResume,
 	"brief":    briefReason,
 	"bytes":    sizeText,
@@ -38,6 +39,8 @@ var templateFunctions = template.FuncMap{
 	"dict":     dictOf,
 	"field":    fieldName,
 	"headers":  listedHeaders,
+	"camel":    wordsOf,
+	"fans":     fansOf,
 	"icon":     iconDrawing,
 	"instants": withInstants,
 	"json":     asJSON,
@@ -49,7 +52,6 @@ var templateFunctions = template.FuncMap{
 	"match":    func(text, pattern string) (bool, error) { return regexp.MatchString(pattern, text) },
 	"members":  ruleFields,
 	"minus":    func(b, a int) int { return a - b },
-	"ms":       durationText,
 	"quoted":   shellQuoted,
 	"route":    routeOf,
 	"round":    math.Round,
@@ -62,6 +64,8 @@ var templateFunctions = template.FuncMap{
 	"ticks":    ticksOf,
 	"took":     tookText,
 	"tries":    triesText,
+	"usual":    usualHost,
+	"where":    whereText,
 	"word":     stateWord,
 }
 
@@ -105,8 +109,8 @@ func utcText(ms int64) string {
 // stampedTime is an element with a time in Unix ms and its distance from now; kind is
 // clock or real.
 func stampedTime(v any, now int64, kind string) template.HTML {
-	n, ok := readNumber(v)
-	if !ok || n == 0 {
+	n := number(v)
+	if n == 0 {
 		return ""
 	}
 	at := time.UnixMilli(int64(n)).UTC()
@@ -221,14 +225,11 @@ func groupedNumber(v any) string {
 }
 
 func sizeText(v any) string {
-	n, _ := readNumber(v)
-	switch {
-	case n >= 1<<30:
-		return strconv.FormatFloat(n/(1<<30), 'f', 1, 64) + " GiB"
-	case n >= 1<<20:
-		return strconv.FormatFloat(n/(1<<20), 'f', 1, 64) + " MiB"
-	case n >= 1<<10:
-		return strconv.FormatFloat(n/(1<<10), 'f', 1, 64) + " KiB"
+	n := number(v)
+	for i, unit := range []string{"GiB", "MiB", "KiB"} {
+		if size := math.Pow(1024, float64(3-i)); n >= size {
+			return strconv.FormatFloat(n/size, 'f', 1, 64) + " " + unit
+		}
 	}
 	return strconv.Itoa(int(n)) + " B"
 }
@@ -304,23 +305,23 @@ const mostFields = 100
 
 // listedHeaders lists a header by name. It accepts a typed header or decoded JSON.
 func listedHeaders(v any) fieldsShown {
-	var all []field
-	switch h := v.(type) {
-	case map[string][]string:
-		for _, name := range slices.Sorted(maps.Keys(h)) {
-			for _, value := range h[name] {
-				all = append(all, field{name, value})
+	header, _ := v.(map[string][]string)
+	if decoded, ok := v.(doc); ok {
+		header = map[string][]string{}
+		for name, value := range decoded {
+			values, ok := value.([]any)
+			if !ok {
+				values = []any{value}
+			}
+			for _, one := range values {
+				header[name] = append(header[name], fmt.Sprint(one))
 			}
 		}
-	case doc:
-		for _, name := range slices.Sorted(maps.Keys(h)) {
-			values, ok := h[name].([]any)
-			if !ok {
-				values = []any{h[name]}
-			}
-			for _, value := range values {
-				all = append(all, field{name, fmt.Sprint(value)})
-			}
+	}
+	var all []field
+	for _, name := range slices.Sorted(maps.Keys(header)) {
+		for _, value := range header[name] {
+			all = append(all, field{name, value})
 		}
 	}
 	for i := range all {

@@ -6,8 +6,10 @@ import (
 	"maps"
 	"net/http"
 	"net/url"
+	"regexp"
 	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/understudy-mock/understudy/spec/api"
 )
@@ -68,24 +70,38 @@ func (h *history) Go(steps int) string {
 type historyRow struct {
 	Name        string
 	Before, Now int
-	Changed     bool
 }
 
 // Rows returns the numbers of the state, sorted by name.
 func (h *history) Rows() []historyRow {
 	now := numbersOf(&h.Step.State)
-	before := now
+	names, before := maps.Clone(now), now
 	if h.Before != nil {
 		before = numbersOf(&h.Before.State)
 	}
-	names := maps.Clone(now)
 	maps.Copy(names, before)
-	rows := []historyRow{}
+	var rows []historyRow
 	for _, name := range slices.Sorted(maps.Keys(names)) {
-		rows = append(rows, historyRow{name, before[name], now[name], before[name] != now[name]})
+		rows = append(rows, historyRow{name, before[name], now[name]})
 	}
 	return rows
 }
+
+// recordField matches the name of a field in the arguments of a record.
+var (
+	recordField = regexp.MustCompile(`(?:^| )(?:[A-Z]\w*\.)*[A-Z]\w*=`)
+	humps       = regexp.MustCompile(`([a-z])([A-Z])`)
+)
+
+// recordText is the arguments of a record with their last names as words.
+func recordText(arguments string) string {
+	return strings.TrimPrefix(recordField.ReplaceAllStringFunc(arguments, func(name string) string {
+		return ", " + wordsOf(strings.Trim(name[strings.LastIndexByte(name, '.')+1:], " =")) + " "
+	}), ", ")
+}
+
+// wordsOf is a name in camel case as words.
+func wordsOf(name string) string { return strings.ToLower(humps.ReplaceAllString(name, "$1 $2")) }
 
 // numbersOf returns the numbers of a state by name.
 func numbersOf(o *api.JournalState) map[string]int {

@@ -39,3 +39,18 @@ func snapshotOf(t *testing.T, u *mockserver.TestServer) string {
 	state, _, _ = strings.Cut(state, `"checksum"`)
 	return state
 }
+
+// TestRecordsInWords reads the records of a journal: their fields are words, and their values unchanged.
+func TestRecordsInWords(t *testing.T) {
+	t.Parallel()
+	u := journaled(t)
+	rows := read(t, u, "ui/history?lsn=4").at("view").first("table", "list").text()
+	for _, want := range []string{"publish url https://down.test/x, retries 0,", ", status 503, ", "caller ip 127.0.0.1"} {
+		if !strings.Contains(rows, want) {
+			t.Errorf("records: got %q, want %q in it", rows, want)
+		}
+	}
+	if strings.Contains(rows, "Outcome.") {
+		t.Errorf("records: got %q, want no names of fields", rows)
+	}
+}

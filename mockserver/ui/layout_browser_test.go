@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/chromedp/chromedp"
+	"github.com/chromedp/chromedp/kb"
 
 	"github.com/understudy-mock/understudy/internal/testkit/expect"
 	"github.com/understudy-mock/understudy/mockserver"
@@ -57,6 +58,44 @@ func TestLayout(t *testing.T) {
 		}
 		b.theme("light")
 	}
+}
+
+// TestLayoutOfDocumentationAndDialogs checks pages of the documentation, the open palette and the list
+// of keys as TestLayout checks the views. Code can be scrolled by keys.
+func TestLayoutOfDocumentationAndDialogs(t *testing.T) {
+	t.Parallel()
+	axe := axeSource(t)
+	u := busy(t)
+	b := look(t, u, "")
+	check := func(name string) {
+		for i, size := range sizes {
+			b.size(size.width, size.height)
+			if width := ask[int64](b, `document.documentElement.scrollWidth`); width > size.width {
+				t.Errorf("%s is %d px wide on a screen of %d px", name, width, size.width)
+			}
+			theme := themes[i%len(themes)]
+			b.theme(theme)
+			for _, fault := range judged(b, axe) {
+				t.Errorf("%s in %s, %s: %s", name, size.name, theme, fault)
+			}
+		}
+	}
+	for name, open := range map[string]string{"palette": `palette.open()`, "keys": `document.querySelector("#keys").showModal()`} {
+		b.visit("")
+		b.do("open "+name, evaluate(open))
+		b.holds(name+" is open", `document.querySelector("dialog[open]") !== null`)
+		check(name)
+	}
+	for _, path := range []string{"docs/", "docs/clients", "docs/troubleshooting", "docs/?q=clock"} {
+		b.do("open "+path, chromedp.Navigate(b.url+"/_understudy/"+path))
+		check(path)
+	}
+	b.visit("ui/messages")
+	b.keys(kb.Tab)
+	b.holds("the first stop is the link to the content", `document.activeElement.matches(".skip")`)
+	b.keys(kb.Enter)
+	b.keys(kb.Tab)
+	b.holds("the next stop is in the main part", `document.activeElement.closest("main") !== null`)
 }
 
 // judged returns the problems that axe-core finds, of any level.

@@ -22,14 +22,23 @@ func dlqView(v *visit) (any, error) {
 	if err != nil {
 		return nil, err
 	}
+	query, err := v.narrowed("dlq")
+	query.Del("cursor")
+	if query.Get("sort") == "" {
+		d["groups"] = failures(asList(d["entries"]), v.frame())
+	}
+	return d, cmp.Or(err, v.dead(d, query))
+}
+
+// dead counts the messages and the runs in the DLQ.
+func (v *visit) dead(d doc, query url.Values) (err error) {
 	for member, source := range map[string]string{"messages": "message", "runs": "workflow"} {
 		var counted struct{ All int }
-		if err := v.get(&counted, "dlq", url.Values{"count": {"1"}, "source": {source}}); err != nil {
-			return nil, err
-		}
+		query.Set("source", source)
+		err = cmp.Or(err, v.get(&counted, "dlq", query))
 		d[member] = counted.All
 	}
-	return d, nil
+	return err
 }
 
 // kept is a DLQ entry, and the reasons for it.
@@ -39,6 +48,9 @@ type kept struct {
 	Failure doc
 	Lineage []doc
 }
+
+// Headline is the path of its destination.
+func (k *kept) Headline() string { return pathOf(k.Entry["url"]) }
 
 // dlqEntry combines the entry of the interface with the explanation of the control API.
 func dlqEntry(v *visit, id string) (any, error) {
@@ -63,9 +75,15 @@ func flowKeys(v *visit) (any, error) {
 	return d, err
 }
 
+// groupsView counts the messages of each group.
 func groupsView(v *visit) (any, error) {
 	var list []doc
 	err := v.get(&list, v.as(route.ListURLGroups), nil)
+	for _, group := range list {
+		if err == nil {
+			group["sent"], err = v.tally("messages", url.Values{"topicName": {text(group["name"])}})
+		}
+	}
 	return list, err
 }
 
@@ -123,7 +141,7 @@ func runSchedule(v *visit, f form) error {
 	if err := v.do(&run, request{method: http.MethodPost, path: "schedules/" + url.PathEscape(f.Get("id")) + "/run"}); err != nil {
 		return err
 	}
-	at := &frame{Account: v.account, query: v.query}
+	at := v.frame()
 	f.Set("then", at.Link("messages", "scheduleId", f.Get("id")))
 	if len(run.MessageIDs) == 1 {
 		f.Set("then", at.Of("messages", run.MessageIDs[0]))
@@ -269,19 +287,26 @@ func (v *visit) changed(list string, change func([]json.RawMessage) ([]json.RawM
 	return v.do(nil, request{method: http.MethodPut, path: list, body: rules})
 }
 
-// removeRule removes the rule of a button. It fails if the rule has changed meanwhile.
-func removeRule(list string) func(*visit, form) error {
+// withRule returns a button that changes its rule in a list; nil removes it. It fails if the rule has
+// changed meanwhile.
+func withRule(list string, change func(json.RawMessage, form) (json.RawMessage, error)) func(*visit, form) error {
 	return func(v *visit, f form) error {
 		return v.changed(list, func(rules []json.RawMessage) ([]json.RawMessage, error) {
-			for i, rule := range rules {
-				if string(mask.JSON(rule)) == f.Get("rule") { // the page shows masked rules
-					return slices.Delete(rules, i, i+1), nil
-				}
+			i := slices.IndexFunc(rules, func(rule json.RawMessage) bool { return string(mask.JSON(rule)) == f.Get("rule") }) // the page shows masked rules
+			if i < 0 {
+				return nil, fmt.Errorf("that rule is no longer there")
 			}
-			return nil, fmt.Errorf("that rule is no longer there")
+			rule, err := change(rules[i], f)
+			if rule == nil {
+				return slices.Delete(rules, i, i+1), err
+			}
+			rules[i] = rule
+			return rules, err
 		})
 	}
 }
+
+func removed(json.RawMessage, form) (json.RawMessage, error) { return nil, nil }
 
 // rule makes a rule from the fields of a form: texts, numbers and flags.
 func (f form) rule(texts, numbers, flags []string) (doc, error) {

@@ -1,7 +1,6 @@
 package ui
 
 import (
-	"cmp"
 	"fmt"
 	"net/url"
 	"slices"
@@ -13,7 +12,7 @@ import (
 
 // bulk is the action of a button on all entries that match the filters of a list.
 type bulk struct {
-	list, member    string            // in the control API: the list, and the member with its entries
+	list            string            // in the control API
 	id, filter      string            // the member with the id, and the filter of the interface for ids
 	only            map[string]string // filters in addition to those of the view
 	states          []string          // states of the entries; empty: all
@@ -23,12 +22,12 @@ type bulk struct {
 
 // The bulk buttons above the lists.
 var (
-	cancelMatching  = bulk{"messages", "messages", "messageId", "messageIds", map[string]string{"source": "message"}, []string{"CREATED", "ACTIVE", "RETRY", "ERROR"}, route.CancelMessages, "Cancel", "message", "messages"}
-	endMatching     = bulk{"runs", "runs", "workflowRunId", "workflowRunIds", nil, []string{"RUN_STARTED"}, route.CancelWorkflowRuns, "Cancel", "run", "runs"}
-	deleteMatching  = bulk{"dlq", "entries", "dlqId", "dlqIds", nil, nil, route.DeleteDLQMessages, "Delete", "entry", "entries"}
-	retryMatching   = bulk{"dlq", "entries", "dlqId", "dlqIds", map[string]string{"source": "message"}, nil, route.RetryDLQMessages, "Retry", "message", "messages"}
-	restartMatching = bulk{"dlq", "entries", "dlqId", "dlqIds", map[string]string{"source": "workflow"}, nil, route.RestartWorkflowRuns, "Restart", "run", "runs"}
-	resumeMatching  = bulk{"dlq", "entries", "dlqId", "dlqIds", map[string]string{"source": "workflow"}, nil, route.ResumeWorkflowRuns, "Resume", "run", "runs"}
+	cancelMatching  = bulk{"messages", "messageId", "messageIds", map[string]string{"source": "message"}, []string{"CREATED", "ACTIVE", "RETRY", "ERROR"}, route.CancelMessages, "Cancel", "message", "messages"}
+	endMatching     = bulk{"runs", "workflowRunId", "workflowRunIds", nil, []string{"RUN_STARTED"}, route.CancelWorkflowRuns, "Cancel", "run", "runs"}
+	deleteMatching  = bulk{"dlq", "dlqId", "dlqIds", nil, nil, route.DeleteDLQMessages, "Delete", "entry", "entries"}
+	retryMatching   = bulk{"dlq", "dlqId", "dlqIds", map[string]string{"source": "message"}, nil, route.RetryDLQMessages, "Retry", "message", "messages"}
+	restartMatching = bulk{"dlq", "dlqId", "dlqIds", map[string]string{"source": "workflow"}, nil, route.RestartWorkflowRuns, "Restart", "run", "runs"}
+	resumeMatching  = bulk{"dlq", "dlqId", "dlqIds", map[string]string{"source": "workflow"}, nil, route.ResumeWorkflowRuns, "Resume", "run", "runs"}
 )
 
 // mostMatching is the maximum number of entries per button, bulkPart per call.
@@ -44,11 +43,10 @@ func (b *bulk) matching(v *visit, f form) (ids []string, err error) {
 		return strings.Split(picked, ","), nil
 	}
 	asked := &visit{client: v.client, query: f.Values}
-	query, err := asked.narrowed(filterFields...)
+	query, err := asked.narrowed(b.list)
 	if err != nil {
 		return nil, err
 	}
-	query.Set("count", "1000")
 	query.Del("cursor")
 	for name, value := range b.only {
 		if given := query.Get(name); given != "" && given != value {
@@ -57,27 +55,15 @@ func (b *bulk) matching(v *visit, f form) (ids []string, err error) {
 		query.Set(name, value)
 	}
 	if len(b.states) > 0 && query.Get("state") == "" {
-		query["state"] = []string{b.states[0]}
-		for _, state := range b.states[1:] {
-			query.Set("state", query.Get("state")+","+state)
-		}
+		query.Set("state", strings.Join(b.states, ","))
 	}
-	for {
-		var page doc
-		if err := v.get(&page, b.list, query); err != nil {
-			return nil, err
+	err = v.each(b.list, query, func(entry doc) bool {
+		if len(b.states) == 0 || slices.Contains(b.states, stateOf(entry)) {
+			ids = append(ids, text(entry[b.id]))
 		}
-		for _, entry := range asList(page[b.member]) {
-			if id, ok := entry[b.id].(string); ok && (len(b.states) == 0 || slices.Contains(b.states, cmp.Or(text(entry["state"]), text(entry["workflowState"])))) && len(ids) < mostMatching {
-				ids = append(ids, id)
-			}
-		}
-		cursor := text(page["cursor"])
-		if cursor == "" || len(ids) == mostMatching {
-			return ids, nil
-		}
-		query.Set("cursor", cursor)
-	}
+		return len(ids) < mostMatching
+	})
+	return ids, err
 }
 
 // action is the button. It applies to the entries that match after the confirmation: they
@@ -123,13 +109,13 @@ func (b *bulk) question(v *visit, f form) (question, error) {
 
 // filters reports whether a form has filters.
 func (f form) filters() bool {
-	return slices.ContainsFunc(append([]string{"from", "to"}, filterFields...), func(name string) bool { return name != "cursor" && name != "sort" && f.Get(name) != "" })
+	return slices.ContainsFunc(filterFields, func(name string) bool { return name != "cursor" && name != "sort" && f.Get(name) != "" })
 }
 
 // Filters returns the filters of a list as fields for a button.
 func (f *frame) Filters() map[string]string {
 	fields := map[string]string{}
-	for _, name := range append([]string{"from", "to"}, filterFields...) {
+	for _, name := range filterFields {
 		if value := f.query.Get(name); value != "" && name != "cursor" {
 			fields[name] = value
 		}

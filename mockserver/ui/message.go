@@ -1,6 +1,7 @@
 package ui
 
 import (
+	"cmp"
 	"encoding/base64"
 	"encoding/json"
 	"fmt"
@@ -19,17 +20,20 @@ import (
 // rowsShown is how many rows a page of a list has.
 const rowsShown = "40"
 
-// narrowed is the query for a list with the named filters of the view's query.
-func (v *visit) narrowed(names ...string) (url.Values, error) {
+// narrowed is the query for a list with the filters of the view's query.
+func (v *visit) narrowed(list string) (url.Values, error) {
 	query := url.Values{"count": {rowsShown}}
-	for _, name := range names {
+	if list == "dlq" {
+		query.Set("count", "100") // groups are whole
+	}
+	for _, name := range filterFields {
 		if value := strings.TrimSpace(v.query.Get(name)); value != "" {
 			query.Set(name, value)
 		}
 	}
 	for field, name := range map[string]string{"from": "fromDate", "to": "toDate"} {
-		text := v.query.Get(field)
-		if text == "" {
+		text := query.Get(field)
+		if query.Del(field); text == "" {
 			continue
 		}
 		at, err := time.Parse("2006-01-02T15:04:05", text)
@@ -41,20 +45,128 @@ func (v *visit) narrowed(names ...string) (url.Values, error) {
 		}
 		query.Set(name, strconv.FormatInt(at.UnixMilli(), 10))
 	}
-	return query, nil
+	words, kind := query.Get("q"), searchedLists[list]
+	if query.Del("q"); words == "" {
+		return query, nil
+	}
+	var found struct{ Hits []struct{ ID string } }
+	err := v.get(&found, "search", url.Values{"q": {"kind:" + kind[0] + " " + words}, "count": {"1000"}})
+	ids := []string{"none"}
+	for _, hit := range found.Hits {
+		ids = append(ids, hit.ID)
+	}
+	query.Set(kind[1], strings.Join(ids, ","))
+	return query, err
 }
 
-// filterFields are the query fields of a list, without the times from and to.
-var filterFields = []string{"cursor", "sort", "source", "state", "url", "label", "flowControlKey", "topicName", "queueName", "scheduleId", "workflowRunId"}
+// searchedLists are the kind of search and the filter for ids of each list.
+var searchedLists = map[string][2]string{"dlq": {"dlq", "dlqId"}, "messages": {"message", "messageId"}, "runs": {"run", "workflowRunId"}}
 
-// list loads a list with the filters of the view.
-func (v *visit) list(path string) (doc, error) {
-	query, err := v.narrowed(filterFields...)
+// filterFields are the query fields of a list; q are words and filters of a search.
+var filterFields = []string{"q", "from", "to", "cursor", "sort", "source", "state", "url", "label", "flowControlKey", "topicName", "queueName", "scheduleId", "workflowRunId"}
+
+// list loads a list with the filters of the view, and how many entries they match in each state.
+func (v *visit) list(path string) (d doc, err error) {
+	query, err := v.narrowed(path)
+	if err == nil {
+		err = v.get(&d, path, query)
+	}
 	if err != nil {
 		return nil, err
 	}
-	var d doc
-	return d, v.get(&d, path, query)
+	for _, name := range []string{"count", "cursor", "sort", "state"} {
+		query.Del(name)
+	}
+	if len(query) > 0 {
+		var t tally
+		t, err = v.tally(path, query)
+		d["counts"] = []tally{t}
+	}
+	return d, err
+}
+
+// each calls do for the entries of a list, until it returns false.
+func (v *visit) each(list string, query url.Values, do func(doc) bool) error {
+	query.Set("count", "1000")
+	for {
+		var page struct {
+			Messages, Runs, Entries []doc
+			Cursor                  string
+		}
+		if err := v.get(&page, list, query); err != nil {
+			return err
+		}
+		for _, entry := range slices.Concat(page.Messages, page.Runs, page.Entries) {
+			if !do(entry) {
+				return nil
+			}
+		}
+		if page.Cursor == "" {
+			return nil
+		}
+		query.Set("cursor", page.Cursor)
+	}
+}
+
+// tally are numbers of entries by their states.
+type tally map[string]int
+
+func (v *visit) tally(list string, query url.Values) (tally, error) {
+	t := tally{}
+	return t, v.each(list, query, func(e doc) bool {
+		t[stateOf(e)]++
+		return true
+	})
+}
+
+func stateOf(entry doc) string { return cmp.Or(text(entry["state"]), text(entry["workflowState"])) }
+
+func (t tally) String() string {
+	var parts []string
+	for _, state := range slices.Sorted(maps.Keys(t)) {
+		parts = append(parts, fmt.Sprintf("%d %s", t[state], strings.ToLower(stateWord(state))))
+	}
+	return strings.Join(parts, ", ")
+}
+
+// fan is a part of a list: the messages of one publish to a group, or messages without a group.
+type fan struct {
+	Group string
+	Rows  []doc
+	Tally tally
+}
+
+func fansOf(messages any) (list []fan) {
+	for _, m := range asList(messages) {
+		group, last := text(m["topicName"]), len(list)-1
+		if last < 0 || list[last].Group != group || group != "" && list[last].Rows[0]["createdAt"] != m["createdAt"] {
+			list, last = append(list, fan{Group: group, Tally: tally{}}), last+1
+		}
+		list[last].Rows = append(list[last].Rows, m)
+		list[last].Tally[stateOf(m)]++
+	}
+	return list
+}
+
+// usualHost is the host of most rows of a list, which the rows leave out; "" if there is none.
+func usualHost(rows any, field string) string {
+	counts, list := map[string]int{}, asList(rows)
+	for _, row := range list {
+		host, _, _ := strings.Cut(plainURL(row[field]), "/")
+		if counts[host]++; len(list) > 2 && 2*counts[host] > len(list) {
+			return host
+		}
+	}
+	return ""
+}
+
+// whereText is a URL without its scheme and the usual host.
+func whereText(v any, usual string) string {
+	plain := plainURL(v)
+	if path, found := strings.CutPrefix(plain, usual); found && usual != "" && len(path) > 1 && path[0] == '/' {
+		return path
+	}
+	return plain
 }
 
 func messagesView(v *visit) (any, error) { return v.list("messages") }
@@ -98,24 +210,32 @@ type moment struct {
 // Comparable reports whether the journal has the attempt, or the log its outcome.
 func (m *moment) Comparable() bool { return m.Kind == "attempt" && (m.Wire != nil || m.Outcome != "") }
 
-// answer is the response to an attempt: from the journal or, without the request, from the log.
-func (m *moment) answer() *api.Content {
+// Answer is the response to an attempt: from the journal or, without the request, from the log.
+func (m *moment) Answer() *api.Content {
 	if m.Wire != nil {
 		return &m.Wire.Response
 	}
 	return &api.Content{Status: m.ResponseStatus, Headers: m.ResponseHeaders, Body: m.ResponseBody, BodyBase64: m.ResponseBodyBase64, BodyBytes: m.ResponseDropped}
 }
 
-// Tone is the colour of the moment: that of its outcome, or of the state in which the message
-// ended; "" for others.
+// Tone is the shape of the moment.
 func (m *moment) Tone() string {
 	switch {
 	case m.Kind == "end":
 		return stateTone(m.State)
-	case m.Outcome != "":
-		return stateTone(m.Outcome)
+	case m.Outcome == "ERROR":
+		return "bad"
+	case m.InFlight:
+		return "busy"
+	case m.Kind == "attempt" && m.Outcome == "":
+		return "gone"
 	}
-	return ""
+	return "good"
+}
+
+// Aside is why an attempt failed, unless its status already says it.
+func (m *moment) Aside() string {
+	return strings.TrimPrefix(strings.TrimPrefix(m.Cause, fmt.Sprintf("%d ", m.ResponseStatus)), "response")
 }
 
 // canResume reports whether a failure offers to resume a run. The failure callback of a run
@@ -150,6 +270,17 @@ type letter struct {
 	Waits      bool // the message has not ended
 }
 
+// Shown is the attempt whose request and response are shown: the asked one, otherwise the latest;
+// nil before the first.
+func (l *letter) Shown(asked string) (shown *moment) {
+	for i := range l.Timeline {
+		if m := &l.Timeline[i]; m.Kind == "attempt" && (shown == nil || strconv.Itoa(shown.Number) != asked) {
+			shown = m
+		}
+	}
+	return shown
+}
+
 // Headline is what was sent where.
 func (l *letter) Headline() string { return l.Message.Method + " " + pathOf(l.Message.URL) }
 
@@ -181,17 +312,16 @@ func timelineOf(events []logged, deliveries []attempt) []moment {
 	var line []moment
 	number := 0
 	for _, e := range events {
-		last := len(line) - 1
+		last, m := len(line)-1, moment{logged: e, Kind: "end"}
 		switch e.State {
 		case "CREATED":
-			line = append(line, moment{logged: e, Kind: "created"})
+			m.Kind = "created"
 		case "ACTIVE":
 			number++
-			m := moment{logged: e, Kind: "attempt", Number: number}
+			m.Kind, m.Number = "attempt", number
 			if i := slices.IndexFunc(deliveries, func(d attempt) bool { return d.Attempt == number-1 }); i >= 0 {
 				m.Wire = &deliveries[i]
 			}
-			line = append(line, m)
 		case "ERROR", "DELIVERED":
 			if last >= 0 && line[last].Kind == "attempt" && line[last].Ended == 0 {
 				at := line[last].Time
@@ -199,12 +329,14 @@ func timelineOf(events []logged, deliveries []attempt) []moment {
 				line[last].Time = at
 				continue
 			}
-			line = append(line, moment{logged: e, Kind: "end"})
 		case "RETRY":
-			line = append(line, moment{logged: e, Kind: "waits"})
+			m.Kind = "waits"
 		default:
-			line = append(line, moment{logged: e, Kind: "end"})
+			if last >= 0 && line[last].Cause == e.Cause {
+				m.Cause = "" // its attempt says it
+			}
 		}
+		line = append(line, m)
 	}
 	last := len(line) - 1
 	if last > 0 && line[last].State == "CANCEL_REQUESTED" {
@@ -357,7 +489,7 @@ func (v *visit) send(how route.Route, f form) error {
 // messages.
 func landingView(v *visit, receipts []byte) string {
 	var one struct{ MessageID, WorkflowRunID string }
-	at := &frame{Account: v.account, query: v.query}
+	at := v.frame()
 	switch {
 	case json.Unmarshal(receipts, &one) != nil:
 		return at.Link("messages")

@@ -20,7 +20,7 @@ func TestNavigation(t *testing.T) {
 	u := mockserver.RunT(t)
 	u.Stub("https://app.test/*", 503, 503, 200)
 	b := look(t, u, "")
-	b.see("Nothing has happened yet")
+	b.see("Send your first message.")
 
 	b.click("Messages")
 	b.see("No messages yet")
@@ -31,12 +31,11 @@ func TestNavigation(t *testing.T) {
 	b.clickIn("view", "Publish message")
 
 	b.see("Why is it waiting?")
-	b.see("attempt 1 of 2: 503 response; next attempt not due yet")
+	b.see("503 response, attempt 1 of 2; next attempt not due yet")
 	b.see("Attempt 1")
-	b.click("Request and response")
-	b.see("Svc-Signature")
 	b.see(`"order": 7`)
 	b.click("Signature")
+	b.see("Svc-Signature")
 	b.see(`"alg": "HS256"`)
 	b.see(`"iss"`)
 
@@ -49,7 +48,7 @@ func TestNavigation(t *testing.T) {
 	b.lands("DLQ · ")
 	b.see("app.test/hook")
 	b.click("Retry")
-	b.see("was published again")
+	b.see("Retry: 1.")
 	b.see("The DLQ is empty")
 	b.click("Messages")
 	b.state("DELIVERED")
@@ -111,8 +110,8 @@ func TestRunOnThePage(t *testing.T) {
 	b.click("+1 h")
 	b.see("charge")
 	b.see("reserve")
-	b.see("Event paid-wfr_order-7")
 	b.see("payment")
+	b.click("Notify paid-wfr_order-7…")
 	b.fill("Data", `{"paid":true}`)
 	b.click("Notify")
 	b.see("received paid-wfr_order-7")
@@ -184,7 +183,7 @@ func TestKeys(t *testing.T) {
 	b.lands("Messages · Understudy")
 	b.keys("jj")
 	b.keys("\r")
-	b.see("Timeline") // of the first message
+	b.see("Attempts") // of the first message
 	b.keys("gm")
 	b.lands("Messages · Understudy")
 	b.keys("/")
@@ -215,6 +214,12 @@ func TestFollowing(t *testing.T) {
 	if got := ask[string](b, `document.activeElement.value`); got != "https://app.test/half-writ" {
 		t.Errorf("the field with user input has %q", got)
 	}
+	b.do("an update that takes long", evaluate(`follower.restFactor = 1e9; follower.rested = 0; follower.refresh()`))
+	b.holds("it is over", `!follower.busy && follower.rested > 0`)
+	if rest := ask[float64](b, `follower.resting()`); rest > 1000 {
+		t.Errorf("the pause after an update: got %v ms, want at most a second", rest)
+	}
+	b.do("follow at once", evaluate(`follower.restFactor = 0; follower.rested = 0`))
 	b.click("Live: pause updates")
 	b.see("Paused")
 	u.Publish("https://app.test/second", nil)

@@ -24,8 +24,8 @@ type current struct {
 // notice is something that needs attention: equal causes are one.
 type notice struct {
 	Tone, Subject, Text, Link string
-	Count                     int
-	At                        any // Unix ms; nil: not known
+	Entries                   []doc // of the DLQ, with this cause
+	At                        any   // Unix ms; nil: not known
 	Label, Do                 string
 	Fields                    doc
 	Pick                      string // ids for a button that acts on several
@@ -53,13 +53,8 @@ const (
 func nowView(v *visit) (any, error) {
 	var c current
 	var undo struct{ Points []doc }
-	at := &frame{Account: v.account, query: v.query}
-	err := v.get(&undo, "undo", nil)
-	for _, load := range []func(*visit, *frame) error{c.failed, c.held, c.happened, c.comes} {
-		if err == nil {
-			err = load(v, at)
-		}
-	}
+	at := v.frame()
+	err := cmp.Or(v.get(&undo, "undo", nil), c.failed(v, at), c.held(v, at), c.happened(v), c.comes(v, at))
 	if err != nil {
 		return nil, err
 	}
@@ -70,14 +65,19 @@ func nowView(v *visit) (any, error) {
 	return &c, err
 }
 
-// failed groups the latest entries of the DLQ by destination and cause.
+// failed groups the latest entries of the DLQ.
 func (c *current) failed(v *visit, at *frame) error {
 	var d struct{ Entries []doc }
-	if err := v.get(&d, "dlq", url.Values{"count": {"200"}}); err != nil {
-		return err
-	}
+	err := v.get(&d, "dlq", url.Values{"count": {"200"}})
+	c.Attention = failures(d.Entries, at)
+	c.Attention = c.Attention[:min(len(c.Attention), mostNotices)]
+	return err
+}
+
+// failures groups entries of the DLQ by destination and cause.
+func failures(entries []doc, at *frame) (list []notice) {
 	var keys []string
-	for _, e := range d.Entries {
+	for _, e := range entries {
 		what, do, label := "message", "dlq.retrySome", "Retry"
 		if e["source"] == "workflow" {
 			what, do, label = "run", "dlq.resumeSome", "Resume"
@@ -85,21 +85,18 @@ func (c *current) failed(v *visit, at *frame) error {
 		key := what + pathOf(e["url"]) + briefReason(e["cause"])
 		i := slices.Index(keys, key)
 		if i < 0 {
-			if len(keys) == mostNotices {
-				continue
-			}
 			i, keys = len(keys), append(keys, key)
-			c.Attention = append(c.Attention, notice{Tone: "bad", Text: briefReason(e["cause"]), Link: at.Of("dlq", text(e["dlqId"])), At: e["failedAt"], Do: do, Label: label})
+			list = append(list, notice{Tone: "bad", Text: briefReason(e["cause"]), Link: at.Of("dlq", text(e["dlqId"])), At: e["failedAt"], Do: do, Label: label})
 		}
-		n := &c.Attention[i]
-		n.Count++
+		n := &list[i]
+		n.Entries = append(n.Entries, e)
 		n.Pick = strings.TrimPrefix(n.Pick+","+text(e["dlqId"]), ",")
-		if n.Subject = pathOf(e["url"]); n.Count > 1 {
-			n.Subject, n.Label = fmt.Sprintf("%d %ss to %s", n.Count, what, pathOf(e["url"])), fmt.Sprintf("%s %d", label, n.Count)
+		if n.Subject = pathOf(e["url"]); len(n.Entries) > 1 {
+			n.Subject, n.Label = fmt.Sprintf("%d %ss to %s", len(n.Entries), what, pathOf(e["url"])), fmt.Sprintf("%s %d", label, len(n.Entries))
 			n.Link = at.Link("dlq", "url", text(e["url"]), "source", text(e["source"]))
 		}
 	}
-	return nil
+	return list
 }
 
 // held lists the runs that wait for events, and the paused keys and queues that hold messages.
@@ -114,28 +111,22 @@ func (c *current) held(v *visit, at *frame) error {
 		c.Attention = append(c.Attention, notice{Tone: "wait", Subject: shortID(run), Text: fmt.Sprintf("waits for the event %q", w["eventId"]), Link: at.Of("runs", run)})
 		c.Timers = append(c.Timers, timer{number(w["deadline"]), "Time-out of " + text(w["eventId"]), at.Of("runs", run)})
 	}
-	paused := func(kind, name string, n float64, link, do, label, field string) {
-		if n > 0 {
-			c.Attention = append(c.Attention, notice{Tone: "held", Subject: kind + " " + name, Text: "is paused and holds " + pluralText(int(n), "message", "messages"), Link: link, Do: do, Label: label, Fields: doc{field: name}})
+	for _, k := range append(d.Keys, queues...) {
+		name, held := cmp.Or(text(k["flowControlKey"]), text(k["name"])), number(k["waitListSize"])+number(k["lag"])
+		if k["isPaused"] != true && k["paused"] != true || held == 0 {
+			continue
 		}
-	}
-	for _, k := range d.Keys {
-		if k["isPaused"] == true {
-			name := text(k["flowControlKey"])
-			paused("Flow key", name, number(k["waitListSize"]), at.Link("flow", "key", name), "flow.resume", "Unpause", "key")
+		n := notice{Tone: "held", Subject: "Flow key " + name, Text: "is paused and holds " + pluralText(int(held), "message", "messages"), Link: at.Link("flow", "key", name), Do: "flow.resume", Label: "Unpause", Fields: doc{"key": name}}
+		if k["name"] != nil {
+			n.Subject, n.Link, n.Do, n.Fields = "Queue "+name, at.Link("queues")+"#queue-"+name, "queue.resume", doc{"name": name}
 		}
-	}
-	for _, q := range queues {
-		if q["paused"] == true {
-			name := text(q["name"])
-			paused("Queue", name, number(q["lag"]), at.Link("queues")+"#queue-"+name, "queue.resume", "Unpause", "name")
-		}
+		c.Attention = append(c.Attention, n)
 	}
 	return nil
 }
 
 // happened loads the latest event of each message and run.
-func (c *current) happened(v *visit, _ *frame) error {
+func (c *current) happened(v *visit) error {
 	var log struct{ Events []doc }
 	var known struct{ Messages []doc }
 	if err := cmp.Or(v.get(&log, "log", url.Values{"count": {"150"}}), v.get(&known, "messages", url.Values{"count": {"100"}})); err != nil {

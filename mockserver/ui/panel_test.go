@@ -93,7 +93,7 @@ func TestSelectedRows(t *testing.T) {
 	b.keys("jxjx")
 	b.see("2 selected")
 	b.shoot("selected")
-	b.click("Cancel selected")
+	b.click("Cancel 2")
 	b.see("Cancel: 2.")
 	expect.Equal(t, "messages by state", fetch[struct{ Messages map[string]int }](t, u, "/_understudy/overview").Messages, map[string]int{"CREATED": 1, "CANCELED": 2})
 }

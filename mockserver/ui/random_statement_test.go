@@ -1,16 +1,19 @@
 package ui_test
 
 import (
+	"cmp"
 	"fmt"
 	"math/rand/v2"
 	"net/http"
 	"net/url"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/understudy-mock/understudy/internal/clip"
 	"github.com/understudy-mock/understudy/internal/testkit/effort"
 	"github.com/understudy-mock/understudy/internal/testkit/expect"
 	"github.com/understudy-mock/understudy/mockserver"
@@ -74,13 +77,15 @@ func randomAct(t *testing.T, u *mockserver.TestServer, w *orders, random *rand.R
 	return act
 }
 
+// row is a row of a list.
+type row struct{ MessageID, WorkflowRunID, DlqID, State, WorkflowState, Source, Cause string }
+
 // severalThings matches the number of equal entries in a notice.
 var severalThings = regexp.MustCompile(`^(\d+) (?:messages|runs) to `)
 
 // statementsOfAll compares the first view and the lists with the API.
 func statementsOfAll(t *testing.T, u *mockserver.TestServer) {
 	t.Helper()
-	type row struct{ MessageID, WorkflowRunID, DlqID, State, WorkflowState string }
 	all := fetch[struct {
 		Messages, Runs map[string]int
 		NextDue        int64
@@ -109,18 +114,94 @@ func statementsOfAll(t *testing.T, u *mockserver.TestServer) {
 		expect.Equal(t, "the next timer", page.at("t-next").instants(t)[0], all.NextDue)
 	}
 	for list, key := range map[string]func(row) string{"messages": func(r row) string { return r.MessageID + " " + r.State }, "runs": func(r row) string { return r.WorkflowRunID + " " + r.WorkflowState }, "dlq": func(r row) string { return r.DlqID }} {
-		known := fetch[struct{ Messages, Runs, Entries []row }](t, u, "/_understudy/"+list+"?count=40")
+		known := fetch[struct{ Messages, Runs, Entries []row }](t, u, "/_understudy/"+list+"?count="+map[bool]string{true: "100", false: "40"}[list == "dlq"])
 		var want, got []string
 		for _, r := range append(append(known.Messages, known.Runs...), known.Entries...) {
 			want = append(want, key(r))
 		}
-		for _, tr := range read(t, u, "ui/"+list).at("view").first("table", "dense").first("tbody", "").all("tr", "") {
-			line := strings.TrimPrefix(tr.is("id"), "row-")
-			if list != "dlq" {
-				line += " " + tr.first("span", "state").is("title")
+		for _, body := range read(t, u, "ui/"+list).at("view").first("table", "dense").all("tbody", "") {
+			var rows []string
+			for _, tr := range body.all("tr", "") {
+				line, found := strings.CutPrefix(tr.is("id"), "row-")
+				if list != "dlq" {
+					line += " " + tr.first("span", "state").is("title")
+				}
+				if found {
+					rows = append(rows, line)
+				}
 			}
-			got = append(got, line)
+			if list == "dlq" {
+				groupStatements(t, body.first("tr", "group"), rows, known.Entries)
+			}
+			got = append(got, rows...)
+		}
+		if list == "dlq" { // the groups change the order
+			slices.Sort(want)
+			slices.Sort(got)
 		}
 		expect.Equal(t, "rows of "+list, strings.Join(got, "\n"), strings.Join(want, "\n"))
 	}
+	statistics := read(t, u, "ui/statistics?period=30d").at("view")
+	dead := func(source string) int {
+		return fetch[struct{ All int }](t, u, "/_understudy/dlq?count=1&source="+source).All
+	}
+	expect.Contains(t, "statistics", statistics.text(), fmt.Sprintf("%s and %s in the DLQ", clip.Counted(dead("message"), "message", "messages"), clip.Counted(dead("workflow"), "run", "runs")))
+	for _, filter := range []string{"", "label=shop", "q=order", "url=https://down.test", "label=mail&state=FAILED"} {
+		tabStatements(t, u, "messages", filter)
+		tabStatements(t, u, "runs", filter)
+	}
 }
+
+// tabStatements compares the numbers beside the states of a list with what the filter matches.
+func tabStatements(t *testing.T, u *mockserver.TestServer, list, filter string) {
+	t.Helper()
+	asked, err := url.ParseQuery(filter)
+	if err != nil {
+		t.Fatal(err)
+	}
+	words := asked.Get("q")
+	asked.Del("q")
+	asked.Del("state")
+	asked.Set("count", "1000")
+	hits := map[string]bool{}
+	for _, hit := range fetch[struct{ Hits []struct{ ID string } }](t, u, "/_understudy/search?count=1000&q="+url.QueryEscape(strings.TrimSpace("kind:"+strings.TrimSuffix(list, "s")+" "+words))).Hits {
+		hits[hit.ID] = true
+	}
+	want := map[string]int{}
+	found := fetch[struct{ Messages, Runs []row }](t, u, "/_understudy/"+list+"?"+asked.Encode())
+	for _, r := range append(found.Messages, found.Runs...) {
+		if words == "" || hits[map[bool]string{true: r.MessageID, false: r.WorkflowRunID}[list == "messages"]] {
+			want[cmp.Or(r.WorkflowState, r.State)]++
+		}
+	}
+	for _, tab := range read(t, u, "ui/"+list+"?"+filter).at("view").first("p", "tabs").all("a", "") {
+		address, _ := url.Parse(tab.is("href"))
+		if state := address.Query().Get("state"); state != "" {
+			expect.Equal(t, fmt.Sprintf("%s of %s?%s", state, list, filter), tab.first("span", "count").text(), strconv.Itoa(want[state]))
+		}
+	}
+}
+
+// groupStatements compares a group of DLQ entries with its rows, which have one cause and one source,
+// and with the entries that its button acts on.
+func groupStatements(t *testing.T, group reading, rows []string, entries []row) {
+	t.Helper()
+	button := group.all("button", "")[0].text()
+	pick := group.all("input", "")[slices.IndexFunc(group.all("input", ""), func(i reading) bool { return i.is("name") == "pick" })].is("value")
+	expect.Equal(t, "entries that the button of a group acts on", pick, strings.Join(rows, ","))
+	want := map[string]string{"message": "Retry", "workflow": "Resume"}
+	for _, e := range entries {
+		if !slices.Contains(rows, e.DlqID) {
+			continue
+		}
+		label := want[e.Source]
+		if len(rows) > 1 {
+			label += fmt.Sprintf(" %d", len(rows))
+		}
+		expect.Equal(t, "button of the group of "+e.DlqID, button, label)
+		expect.Equal(t, "cause of "+e.DlqID, numberOfAttempts.ReplaceAllString(e.Cause, ""), group.first("b", "").text())
+	}
+}
+
+// numberOfAttempts matches what a group leaves out of the cause of its entries.
+var numberOfAttempts = regexp.MustCompile(`, attempt \d+ of \d+`)

@@ -1,11 +1,12 @@
 package ui
 
 import (
+	"bytes"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"html/template"
-	"io"
 	"strings"
 
 	"github.com/understudy-mock/understudy/internal/clip"
@@ -39,48 +40,31 @@ var errLargeJSON = errors.New("more values than a page shows")
 // parseJSON parses one value and keeps the order of members. It fails if the value is
 // larger than the limits.
 func parseJSON(text string) (jsonNode, error) {
-	d := json.NewDecoder(strings.NewReader(text))
-	d.UseNumber()
 	left := mostNodes
-	n, err := parseNode(d, &left, 0)
-	if err != nil {
-		return n, err
-	}
-	if _, err := d.Token(); !errors.Is(err, io.EOF) {
-		return n, fmt.Errorf("more than one value")
-	}
-	return n, nil
+	return parseNode([]byte(text), &left, 0)
 }
 
-func parseNode(d *json.Decoder, left *int, depth int) (n jsonNode, err error) {
+func parseNode(raw []byte, left *int, depth int) (n jsonNode, err error) {
 	if *left--; *left < 0 || depth > mostDepth {
 		return n, errLargeJSON
 	}
-	if n.token, err = d.Token(); err != nil {
+	if !bytes.ContainsAny(raw[:min(len(raw), 1)], "{[") {
+		d := json.NewDecoder(bytes.NewReader(raw))
+		d.UseNumber()
+		if err = d.Decode(&n.token); err == nil && d.More() {
+			err = errLargeJSON
+		}
 		return n, err
 	}
-	n.open, _ = n.token.(json.Delim)
-	if n.open == 0 {
-		return n, nil
-	}
-	for d.More() {
-		key := ""
-		if n.open == '{' {
-			name, err := d.Token()
-			if err != nil {
-				return n, err
-			}
-			key = plainJSON(name)
-		}
-		child, err := parseNode(d, left, depth+1)
-		if err != nil {
-			return n, err
-		}
-		child.key = key
+	var inner error
+	n.open, err = readMembers(raw, func(_ int, m jsonMember) bool {
+		var child jsonNode
+		child, inner = parseNode(m.raw, left, depth+1)
+		child.key = m.key
 		n.children = append(n.children, child)
-	}
-	_, err = d.Token()
-	return n, err
+		return inner == nil
+	})
+	return n, cmp.Or(inner, err)
 }
 
 // plainJSON encodes a value as JSON without the escapes for HTML.

@@ -122,7 +122,7 @@ func TestReadingInParts(t *testing.T) {
 	})
 	t.Run("the message links to the parts", func(t *testing.T) {
 		b := look(t, u, "ui/messages/"+large)
-		b.do("open", chromedp.Click(`(//section[@aria-labelledby="h-content"]//a[normalize-space()="read all of it in parts"])[1]`, chromedp.NodeVisible))
+		b.do("open", chromedp.Click(`(//section[@class="sent"]//a[normalize-space()="read all of it in parts"])[1]`, chromedp.NodeVisible))
 		b.see("part 1 of ")
 		b.click("Next part")
 		b.see("part 2 of ")
@@ -168,7 +168,7 @@ func TestReadingLargeJSON(t *testing.T) {
 	id := u.Publish("https://app.test/json", []byte(body))
 	u.Settle()
 	b := look(t, u, "ui/messages/"+id)
-	b.do("open", chromedp.Click(`(//section[@aria-labelledby="h-content"]//a[normalize-space()="read all of it in parts"])[1]`, chromedp.NodeVisible))
+	b.do("open", chromedp.Click(`(//section[@class="sent"]//a[normalize-space()="read all of it in parts"])[1]`, chromedp.NodeVisible))
 	b.see(`Body, as folded JSON`)
 	b.see(`"order": 7,`)
 	b.see("5 members")
@@ -223,16 +223,6 @@ func TestTimesInTheLocalZone(t *testing.T) {
 	b.see("02:30:00.000") // of the next timer
 	b.visit("ui/messages")
 	b.holds("the clock is in the zone", `/^3 Mar (2026 )?00:30:00$/.test(document.querySelector("#top time").innerText)`)
-	b.visit("ui/messages?from=2026-03-02T23:00&to=2026-03-03T01:00")
-	b.see("From, Europe/Berlin")
-	field := func(name string) string {
-		return `document.querySelector("input[type=datetime-local][name=` + name + `]").value`
-	}
-	b.holds("a filter shows the zone's time", field("from")+` === "2026-03-03T00:00"`)
-	b.do("type a local time", evaluate(`document.querySelector("input[type=datetime-local][name=to]").value = "2026-03-03T00:15"`))
-	b.click("Filter")
-	b.holds("the address is in UTC", `location.search.includes("from=2026-03-02T23%3A00%3A00&to=2026-03-02T23%3A15%3A00")`)
-	b.holds("the field still shows what was typed", field("to")+` === "2026-03-03T00:15"`)
 	b.visit("ui/statistics?period=1h")
 	b.see("3 Mar 00:")
 	b.click("Europe/Berlin: show UTC")

@@ -9,7 +9,6 @@ import (
 	"strings"
 
 	"github.com/understudy-mock/understudy/internal/jsonsyntax"
-	"github.com/understudy-mock/understudy/spec/mask"
 )
 
 // ruleField is a member of a stub or a fault as text.
@@ -73,28 +72,15 @@ func ruleValue(v any) string {
 	return string(text)
 }
 
-// changeRule replaces a rule by the JSON in a form. It fails if the rule has changed meanwhile.
-func changeRule(list string) func(*visit, form) error {
-	return func(v *visit, f form) error {
-		return v.changed(list, func(rules []json.RawMessage) ([]json.RawMessage, error) {
-			for i, rule := range rules {
-				shown := mask.JSON(rule)
-				if string(shown) != f.Get("rule") {
-					continue
-				}
-				values := [3]any{}
-				for j, text := range [][]byte{[]byte(f.Get("json")), shown, rule} {
-					if err := json.Unmarshal(text, &values[j]); err != nil {
-						return nil, fmt.Errorf("json: %s", jsonsyntax.Explain(text, err))
-					}
-				}
-				changed, err := json.Marshal(unmasked(values[0], values[1], values[2]))
-				rules[i] = changed
-				return rules, err
-			}
-			return nil, fmt.Errorf("the rule has changed meanwhile; nothing was done")
-		})
+// changedRule is the JSON in a form, with the credentials of the rule that the page has masked.
+func changedRule(rule json.RawMessage, f form) (json.RawMessage, error) {
+	values := [3]any{}
+	for i, text := range [][]byte{[]byte(f.Get("json")), []byte(f.Get("rule")), rule} {
+		if err := json.Unmarshal(text, &values[i]); err != nil {
+			return rule, fmt.Errorf("json: %s", jsonsyntax.Explain(text, err))
+		}
 	}
+	return json.Marshal(unmasked(values[0], values[1], values[2]))
 }
 
 // unmasked puts the credentials of the real rule into a changed one, where it equals the rule as

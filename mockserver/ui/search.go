@@ -1,6 +1,7 @@
 package ui
 
 import (
+	"cmp"
 	"errors"
 	"net/http"
 	"net/url"
@@ -15,7 +16,6 @@ type found struct {
 	Query   string
 	Hits    []searchHit
 	Cursors map[string]string
-	TookMs  float64
 	Wrong   string
 }
 
@@ -57,18 +57,20 @@ var resultKinds = []resultKind{{Kind: "run", Title: "Runs"}, {Kind: "dlq", Title
 
 // fold counts messages at their run, where it was found too.
 func (f *found) fold() {
-	messages := map[string]int{} // by run; -1 when the run has the number
+	runs, messages := map[string]bool{}, map[string]int{}
 	for i := range f.Hits {
-		if f.Hits[i].Kind == "message" {
-			messages[f.Hits[i].WorkflowRunID]++
-		}
+		runs[f.Hits[i].ID] = f.Hits[i].Kind == "run"
 	}
+	f.Hits = slices.DeleteFunc(f.Hits, func(h searchHit) bool {
+		folds := h.Kind == "message" && runs[h.WorkflowRunID]
+		if folds {
+			messages[h.WorkflowRunID]++
+		}
+		return folds
+	})
 	for i := range f.Hits {
-		if h := &f.Hits[i]; h.Kind == "run" {
-			h.Messages, messages[h.ID] = messages[h.ID], -1
-		}
+		f.Hits[i].Messages = messages[f.Hits[i].ID]
 	}
-	f.Hits = slices.DeleteFunc(f.Hits, func(h searchHit) bool { return h.Kind == "message" && messages[h.WorkflowRunID] < 0 })
 }
 
 // Kinds returns the kinds that have hits, or may have some further on.
@@ -98,12 +100,4 @@ func (h *searchHit) View() string {
 }
 
 // Name is the id of the hit in the view.
-func (h *searchHit) Name() string {
-	switch {
-	case h.ID != "":
-		return h.ID
-	case h.MessageID != "":
-		return h.MessageID
-	}
-	return h.WorkflowRunID
-}
+func (h *searchHit) Name() string { return cmp.Or(h.ID, h.MessageID, h.WorkflowRunID) }

@@ -256,10 +256,10 @@ func lineageStatements(t *testing.T, page reading, id string, u *mockserver.Test
 		expect.Contains(t, "the first reason", page.first("ul", "reasons").first("li", "").text(), trace.Failure.Reason)
 		answer := page.first("", "actions").all("a", "")
 		found := slices.ContainsFunc(answer, func(a reading) bool {
-			return a.is("href") == fmt.Sprintf("/_understudy/ui/messages/%s#attempt-%d", trace.Failure.MessageID, trace.Failure.Attempt)
+			return a.is("href") == fmt.Sprintf("/_understudy/ui/messages/%s?attempt=%d&part=response", trace.Failure.MessageID, trace.Failure.Attempt)
 		})
 		expect.True(t, "the answer of the endpoint can be opened", found)
-		there := read(t, u, "ui/messages/"+trace.Failure.MessageID)
-		expect.True(t, "the attempt is in the view of its message", there.at("attempt-"+strconv.Itoa(trace.Failure.Attempt)).Node != nil)
+		there := read(t, u, fmt.Sprintf("ui/messages/%s?attempt=%d&part=response", trace.Failure.MessageID, trace.Failure.Attempt))
+		expect.Equal(t, "the attempt that is shown", there.at("attempt-"+strconv.Itoa(trace.Failure.Attempt)).is("aria-current"), "true")
 	}
 }

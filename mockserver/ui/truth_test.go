@@ -95,9 +95,9 @@ func TestStatements(t *testing.T) {
 			w.u.Advance(time.Hour)
 			w.send(http.MethodPost, "/v2/notify/paid-r", 1)
 			w.u.Settle()
-		}, "r", []string{"RUN_STARTED retrying", `step "print the label" failed: attempt 1 of 2: 500 the printer is on fire; next attempt not due yet`}, nil},
+		}, "r", []string{"RUN_STARTED retrying", `print the label failed: the printer is on fire (500), attempt 1 of 2; next attempt not due yet`}, nil},
 		"failed": {func(_ *testing.T, w *orders) { failed(w, "r") }, "r",
-			[]string{`RUN_FAILED`, "print the label, attempt 2: failed for ", `step "print the label" failed: attempt 2 of 2: 500 the printer is on fire`, "in the DLQ as", "ERROR print the label msg_"}, nil},
+			[]string{`RUN_FAILED`, "print the label, attempt 2: failed for ", `print the label failed: the printer is on fire (500), attempt 2 of 2`, "in the DLQ as", "ERROR print the label msg_"}, nil},
 		"failed, then restarted: the old run": {func(t *testing.T, w *orders) { failed(w, "r"); again(t, w, "restart") }, "r",
 			[]string{"restarted as wfr_"}, []string{"in the DLQ as", "Restart or resume with overrides"}},
 		"failed, then restarted: the new run": {func(t *testing.T, w *orders) { failed(w, "r"); again(t, w, "restart") }, "",
@@ -109,7 +109,7 @@ func TestStatements(t *testing.T) {
 		"invoking":            {invoke, "parent", []string{"RUN_STARTED waiting", `step "delegate" waits for run child, which it invoked`}, nil},
 		"invoked":             {invoke, "child", []string{"RUN_STARTED sleeping", "parent RUN_STARTED invoked this run"}, nil},
 		"seeded, successful":  {seed, "s-ok", []string{"RUN_SUCCESS", "Took 2 h"}, nil},
-		"seeded, failed":      {seed, "s-bad", []string{"RUN_FAILED", `step after "pay" failed: attempt 3 of 3: 500 no paper`}, nil},
+		"seeded, failed":      {seed, "s-bad", []string{"RUN_FAILED", `step after "pay" failed: no paper (500), attempt 3 of 3`}, nil},
 		"seeded, cancelled":   {seed, "s-gone", []string{"RUN_CANCELED"}, nil},
 		"seeded, waiting":     {seed, "s-waits", []string{"RUN_STARTED waiting", `waits for event "go"`}, nil},
 		"seeded, in progress": {seed, "s-later", []string{"RUN_STARTED"}, nil},

@@ -61,6 +61,9 @@ type visit struct {
 	access api.Account
 }
 
+// frame makes addresses of the account.
+func (v *visit) frame() *frame { return &frame{Account: v.account, query: v.query} }
+
 // view shows a view. Errors of the API are shown on the page.
 func (p *Page) view(w http.ResponseWriter, r *http.Request, name, id string) {
 	f := &frame{Name: name, query: r.URL.Query(), path: r.URL.EscapedPath()}
@@ -78,32 +81,36 @@ func (p *Page) view(w http.ResponseWriter, r *http.Request, name, id string) {
 		}
 	}
 	f.Said, f.Status = takeSaying(w, r), status
-	var body, beside, page bytes.Buffer
 	if f.List != nil && f.Fault == "" {
-		if err := pageTemplates().ExecuteTemplate(&beside, f.Name+".beside", f); err != nil {
-			beside.Reset()
-		}
+		f.Aside, _ = drawn(f.Name+".beside", f)
 	}
-	f.Aside = template.HTML(beside.String()) //nolint:gosec // html/template has made it
-	if err := pageTemplates().ExecuteTemplate(&body, f.template, f); err != nil {
+	if f.Body, err = drawn(f.template, f); err != nil {
 		f.Fault, status = "page: "+err.Error(), http.StatusInternalServerError
-		body.Reset()
-		_ = pageTemplates().ExecuteTemplate(&body, "fault", f) // this template cannot fail
+		f.Body, _ = drawn("fault", f) // this template cannot fail
 	}
-	f.Body = template.HTML(body.String()) //nolint:gosec // html/template has made it
-	if err := pageTemplates().ExecuteTemplate(&page, "layout", f); err != nil {
+	page, err := drawn("layout", f)
+	if err != nil {
 		http.Error(w, "page: "+err.Error(), http.StatusInternalServerError)
 		return
 	}
 	w.Header().Set("Content-Type", "text/html; charset=utf-8")
 	w.Header().Set("Cache-Control", "no-store")
-	text := page.Bytes()
+	text := []byte(page)
 	if takesZipped(w, r) {
 		text = zip(text, gzip.BestSpeed)
 		w.Header().Set("Content-Encoding", "gzip")
 	}
 	w.WriteHeader(status)
 	_, _ = w.Write(text) // fails if the browser has disconnected
+}
+
+// drawn is a template with the data of a view; "" if it fails.
+func drawn(name string, f *frame) (template.HTML, error) {
+	var b bytes.Buffer
+	if err := pageTemplates().ExecuteTemplate(&b, name, f); err != nil {
+		return "", err
+	}
+	return template.HTML(b.String()), nil //nolint:gosec // html/template has made it
 }
 
 // fill loads the data of a view from the API.

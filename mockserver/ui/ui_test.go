@@ -250,6 +250,7 @@ func TestRulesAreSwitchedOffOneByOne(t *testing.T) {
 func TestCommandsOfEmptyViews(t *testing.T) {
 	t.Parallel()
 	programs.Need(t, "the commands of the page are NOT tried", "curl")
+	empty := regexp.MustCompile(`class="(?:empty|hello)"`)
 	commands := regexp.MustCompile(`(?s)<pre id="try[^"]*" tabindex="0">(curl.*?)</pre>`)
 	for _, view := range []string{"", "ui/messages", "ui/runs", "ui/dlq", "ui/flow", "ui/groups", "ui/queues", "ui/schedules", "ui/indexes", "ui/requests", "ui/stubs"} {
 		t.Run("view="+view, func(t *testing.T) {
@@ -257,7 +258,7 @@ func TestCommandsOfEmptyViews(t *testing.T) {
 			u := mockserver.RunT(t)
 			page := request(t, u, http.MethodGet, "/_understudy/"+view, "")
 			found := commands.FindAllStringSubmatch(page, -1)
-			expect.Contains(expect.Now(t), "the page", page, `class="empty"`)
+			expect.True(expect.Now(t), "the page is empty", empty.MatchString(page))
 			if len(found) == 0 {
 				t.Fatalf("commands of the page: got none, want one:\n%s", page)
 			}
@@ -268,7 +269,7 @@ func TestCommandsOfEmptyViews(t *testing.T) {
 				}
 			}
 			u.Settle()
-			if page := request(t, u, http.MethodGet, "/_understudy/"+view, ""); strings.Contains(page, `class="empty"`) {
+			if page := request(t, u, http.MethodGet, "/_understudy/"+view, ""); empty.MatchString(page) {
 				t.Errorf("still empty:\n%s", page)
 			}
 		})
@@ -359,4 +360,31 @@ func TestMessagesOfTwoServers(t *testing.T) {
 	expect.Lacks(t, "the page of the other server", text(pages.Get(other.URL()+"/_understudy/")), "mails was saved")
 	expect.Contains(t, "the page of the server", text(pages.Get(u.URL()+"/_understudy/")), "mails was saved")
 	expect.Lacks(t, "the next page of the server", text(pages.Get(u.URL()+"/_understudy/")), "mails was saved")
+}
+
+// TestFourVariables reads the variables of the first view for each client: they are those of the
+// environment of the account, with the names that published clients read.
+func TestFourVariables(t *testing.T) {
+	t.Parallel()
+	u := mockserver.RunT(t)
+	env := map[string]string{}
+	for _, v := range fetch[struct {
+		Env []struct{ Name, Value string }
+	}](t, u, "/_understudy/accounts/"+account(t, u)).Env {
+		env[v.Name] = v.Value
+	}
+	for _, client := range []string{"JavaScript", "Python", "Go", "curl"} {
+		t.Run(client, func(t *testing.T) {
+			lines := strings.Split(strings.TrimSpace(read(t, u, "?client="+client).at("four").text()), "export ")
+			if client == "JavaScript" {
+				lines = append([]string{""}, strings.Fields(lines[0])...)
+			}
+			expect.Equal(t, "number of variables", len(lines)-1, 4)
+			for _, line := range lines[1:] {
+				name, value, _ := strings.Cut(strings.TrimSpace(line), "=")
+				expect.Equal(t, name, strings.Trim(value, "'"), env[name])
+				expect.True(t, name+" is a name of a published client", !strings.HasPrefix(name, "UNDERSTUDY_"))
+			}
+		})
+	}
 }

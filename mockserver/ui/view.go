@@ -103,15 +103,12 @@ func (f *frame) Views() []navigation {
 	for _, state := range []string{"CREATED", "ACTIVE", "RETRY", "ERROR"} {
 		counts["messages"] += f.Now.Messages[state]
 	}
-	list := make([]navigation, 0, len(allViews))
-	for _, v := range allViews {
-		if v.name == "history" && !f.Now.Journal {
+	var list []navigation
+	for _, v := range slices.Concat(allViews, []view{fleetView}) {
+		if v.name == "history" && !f.Now.Journal || v.name == "fleet" && !f.Fleet {
 			continue
 		}
 		list = append(list, navigation{v.name, v.title, f.Link(v.name), v.key, v.group, counts[v.name], v.name == f.Name})
-	}
-	if f.Fleet {
-		list = append(list, navigation{fleetView.name, fleetView.title, f.Link(fleetView.name), fleetView.key, "", 0, f.Name == fleetView.name})
 	}
 	return list
 }
@@ -153,7 +150,15 @@ func (f *frame) Link(view string, pairs ...string) string {
 }
 
 // Of is the address of an entry.
-func (f *frame) Of(view, id string) string { return f.Link(view + "/" + url.PathEscape(id)) }
+func (f *frame) Of(view, id string, pairs ...string) string {
+	return f.Link(view+"/"+url.PathEscape(id), pairs...)
+}
+
+// Siblings is the address of the messages of the publish that sent a row of a group.
+func (f *frame) Siblings(row doc) string {
+	at := time.UnixMilli(int64(number(row["createdAt"]))).UTC().Format("2006-01-02T15:04:05.000")
+	return f.Link("messages", "topicName", text(row["topicName"]), "from", at, "to", at)
+}
 
 // Search is the query with the account, if the current address names one; else "".
 func (f *frame) Search() string { return f.search(nil) }
@@ -223,11 +228,6 @@ func (f *frame) Query() url.Values { return f.query }
 // Asked is the value of a filter in the query.
 func (f *frame) Asked(name string) string { return f.query.Get(name) }
 
-// AskedAny reports whether the query has any of these filters.
-func (f *frame) AskedAny(names ...string) bool {
-	return slices.ContainsFunc(names, func(name string) bool { return f.query.Get(name) != "" })
-}
-
 // Filtered reports whether the list has filters.
 func (f *frame) Filtered() bool {
 	for name, values := range f.query {
@@ -249,8 +249,8 @@ func (f *frame) Time(ms any) template.HTML {
 // Away shows only the distance from now of a time on the account's clock; the time is in
 // the title attribute.
 func (f *frame) Away(ms any) template.HTML {
-	n, ok := readNumber(ms)
-	if !ok || n == 0 {
+	n := number(ms)
+	if n == 0 {
 		return ""
 	}
 	full := time.UnixMilli(int64(n)).UTC().Format(instantForm)

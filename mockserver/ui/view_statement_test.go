@@ -283,7 +283,11 @@ func TestStatementsOfStatistics(t *testing.T) {
 				legend += fmt.Sprintf(" %s %v", r.ID, sum)
 			}
 			expect.Equal(t, "legend of runs", cards["Workflow runs"].first("p", "legend").text(), strings.TrimSpace(legend))
-			expect.Contains(t, "the first line", page.text(), fmt.Sprintf("%s entry in the DLQ · this month $%s", truth["dlq_message_count"], truth["total_monthly_billing"]))
+			in := func(source string) int {
+				return fetch[struct{ All int }](t, u, "/_understudy/dlq?count=1&source="+source).All
+			}
+			expect.Equal(t, "entries in the DLQ", fmt.Sprint(in("message")+in("workflow")), string(truth["dlq_message_count"]))
+			expect.Contains(t, "the first line", page.text(), fmt.Sprintf("%d message and %d runs in the DLQ · this month $%s", in("message"), in("workflow"), truth["total_monthly_billing"]))
 		})
 	}
 }
@@ -316,18 +320,22 @@ func TestStatementsOfTheDLQ(t *testing.T) {
 			_, plain, _ := strings.Cut(e.URL, "://")
 			status := fmt.Sprint(e.ResponseStatus)
 			if e.ResponseStatus == 0 {
-				status = "no response"
+				status = "none"
 			}
 			expect.Equal(t, "answer", row.column("state").text(), status)
 			expect.Lacks(t, "reason, beside the answer", row.column("why").text(), "answered "+status+":")
-			expect.Equal(t, "where", row.column("where").text(), plain)
+			expect.True(t, "where, without the usual host: "+row.column("where").text(), strings.HasSuffix(plain, row.column("where").text()))
 			expect.Equal(t, "attempts", row.column("attempts").text(), fmt.Sprint(e.MaxRetries+1))
 			expect.Contains(t, "what it belongs to", row.column("belongs").first("a", "").is("href"), e.MessageID)
 			wanted := []string{"Retry", "Delete"}
 			if runs[e.DlqID] {
-				wanted = []string{"Restart", "Resume", "Delete"}
+				wanted = []string{"Resume", "Restart", "Delete"}
 			}
-			expect.Equal(t, "buttons", texts(row.column("do").all("button", "")), wanted)
+			for _, group := range page.all("tbody", "") {
+				if group.at("row-"+e.DlqID).Node != nil {
+					expect.Equal(t, "buttons", texts(group.all("button", "")), wanted)
+				}
+			}
 			if e.Label != nil {
 				expect.Contains(t, "the page of the entry", read(t, u, "ui/dlq/"+e.DlqID).at("view").text(), fmt.Sprint(e.Label))
 			}
@@ -468,4 +476,33 @@ func TestCountsOfTheNavigation(t *testing.T) {
 		"Messages": count("/_understudy/messages?state=CREATED,ACTIVE,RETRY,ERROR"), "Runs": count("/_understudy/runs?state=RUN_STARTED"), "DLQ": count("/v2/dlq"),
 		"Flow control": count("/v2/flowControl"), "URL groups": count("/v2/topics"), "Queues": count("/v2/queues"), "Schedules": count("/v2/schedules"), "Stubs & faults": "3",
 	})
+}
+
+// TestAPublishToAGroupIsFolded lists the messages of two publishes to a group: each is one line that
+// counts its states, the usual host is left out, and the card of the group counts both.
+func TestAPublishToAGroupIsFolded(t *testing.T) {
+	t.Parallel()
+	u := mockserver.RunT(t, mockserver.Config{Start: time.Date(2026, time.March, 2, 9, 0, 0, 0, time.UTC)})
+	u.Stub("https://app.test/*", 200)
+	u.Stub("https://app.test/b", 500)
+	request(t, u, http.MethodPost, "/v2/topics/team/endpoints", `{"endpoints":[{"url":"https://app.test/a"},{"url":"https://app.test/b"}]}`)
+	request(t, u, http.MethodPost, "/v2/publish/team", "one", "Svc-Retries", "0")
+	u.Advance(time.Minute)
+	request(t, u, http.MethodPost, "/v2/publish/team", "two", "Svc-Retries", "0")
+	u.Publish("https://app.test/alone", nil)
+	u.Settle()
+	view := read(t, u, "ui/messages").at("view")
+	folds := view.all("tr", "group")
+	expect.Equal(t, "number of folded publishes", len(folds), 2)
+	expect.Contains(t, "the line of the latest publish", folds[0].text(), "team 2 messages of one publish: 1 delivered, 1 failed")
+	var places []string
+	for _, tr := range view.first("table", "dense").all("tr", "") {
+		if strings.HasPrefix(tr.is("id"), "row-") {
+			places = append(places, tr.column("where").text())
+		}
+	}
+	expect.Equal(t, "destinations", strings.Join(places, " "), "/alone /b /a /b /a")
+	only := read(t, u, strings.TrimPrefix(folds[1].first("a", "").is("href"), "/_understudy/")).at("view")
+	expect.Equal(t, "messages of the first publish", len(only.first("table", "dense").all("input", "")), 2)
+	expect.Contains(t, "the card of the group", read(t, u, "ui/groups").at("group-team").text(), "Its messages: 2 delivered, 2 failed")
 }

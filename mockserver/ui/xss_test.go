@@ -48,7 +48,7 @@ func TestMarkupIsShownAsText(t *testing.T) {
 		}
 		b.visit("ui/messages/" + id)
 		b.unharmed(name)
-		if !ask[bool](b, `document.body.innerText.includes("Timeline") && document.documentElement.scrollWidth <= innerWidth`) {
+		if !ask[bool](b, `document.body.innerText.includes("Attempts") && document.documentElement.scrollWidth <= innerWidth`) {
 			t.Errorf("%s: the page is broken or too wide", name)
 		}
 	}

@@ -450,7 +450,8 @@ type Reason struct {
 	Rule string `json:"rule,omitempty"`
 
 	// Until Unix ms
-	Until int64 `json:"until,omitempty"`
+	Until int64   `json:"until,omitempty"`
+	Next  *Remedy `json:"next,omitempty"`
 }
 
 // Relation defines model for Relation.
@@ -461,11 +462,18 @@ type Relation struct {
 	Resumed bool `json:"resumed"`
 }
 
-// Remedy defines model for Remedy.
+// Remedy what can be done, as a request and as a command
 type Remedy struct {
 	Do     string `json:"do"`
 	Method string `json:"method"`
 	Path   string `json:"path"`
+
+	// Command the same in a terminal
+	Command string `json:"command"`
+	Does    string `json:"does"`
+
+	// Subject the event, key or queue, or the duration of a move of the clock
+	Subject string `json:"subject,omitempty"`
 }
 
 // RunRow A workflow run without its steps.

@@ -442,7 +442,7 @@ test("every step says when it was made and what it was sent", async () => {
 test("a failed run begins with the step and the message of what was thrown, without its stack", async () => {
   healthy = false;
   const id = await start("/fails", { body: { order: 9 } });
-  const cause = 'step "charge" failed: attempt 1 of 1: 500 card declined';
+  const cause = 'charge failed: card declined (500), attempt 1 of 1';
   const { reasons, dlqId } = (await api("GET", `/_understudy/explain/${id}`)).body;
   assert.equal(reasons[0].reason, cause);
   const escaped = cause.replaceAll('"', "&#34;");

@@ -34,7 +34,7 @@ func (o *Outcome) Cause() string {
 		}
 		return "no response: " + text
 	case o.Err != "":
-		return "failed: " + headlineWithin([]byte(o.Err), reasonLength)
+		return headlineWithin([]byte(o.Err), reasonLength)
 	case o.OK():
 		return ""
 	}
@@ -67,22 +67,26 @@ func (m *Message) Cause() string {
 	return ""
 }
 
-// CauseOf describes the failure o of an attempt, with the step, if known, and the number of
-// the attempt. In state Retry, Retried already counts the next attempt.
+// CauseOf describes the failure o of an attempt: the step, if known, and what the endpoint wrote,
+// then the status and the number of the attempt. In state Retry, Retried already counts the next
+// attempt.
 func (m *Message) CauseOf(o *Outcome) string {
-	why := o.Cause()
-	if why == "" {
+	text := o.Cause()
+	if text == "" {
 		return ""
 	}
 	attempt := m.Retried + 1
 	if m.State == Retry {
 		attempt--
 	}
-	text := fmt.Sprintf("attempt %d of %d: %s", attempt, m.MaxRetries+1, why)
+	if status, said, _ := strings.Cut(text, " "); said != "response" && status == strconv.Itoa(o.Status) {
+		text = said + " (" + status + ")"
+	}
+	text = fmt.Sprintf("%s, attempt %d of %d", text, attempt, m.MaxRetries+1)
 	switch name := m.AttemptedStep(o); {
 	case m.Step == nil:
 	case name != "":
-		text = fmt.Sprintf("step %q failed: %s", name, text)
+		text = name + " failed: " + text
 	case m.Step.Step.Type == "Initial":
 		text = "the first step failed: " + text
 	default:
@@ -106,7 +110,7 @@ func (m *Message) AttemptedStep(o *Outcome) string {
 // Asleep reports whether a message carries a sleep of its run that has not ended.
 func (m *Message) Asleep() bool {
 	return m.Role.Conduct().CarriesSteps && m.State == Created && !m.NextAt.IsZero() && m.Step != nil &&
-		(m.Step.Step.Type == "SleepFor" || m.Step.Step.Type == "SleepUntil")
+		strings.HasPrefix(m.Step.Step.Type, "Sleep")
 }
 
 // answerHeadline returns the line of a response that says what went wrong: the message of a
@@ -135,7 +139,7 @@ func headlineWithin(body []byte, most int) string {
 	case strings.HasPrefix(text, "Traceback (most recent call last)"):
 		text = text[strings.LastIndexByte(text, '\n')+1:]
 	}
-	line, _, _ := strings.Cut(strings.TrimSpace(text), "\n")
+	line, _, _ := strings.Cut(wrapper.ReplaceAllString(text, "$1"), "\n")
 	return clip.Text(strings.TrimSpace(line), most)
 }
 
@@ -147,17 +151,17 @@ var errorFields = []string{"message", "detail", "error", "errors", "error_descri
 // TypeError, in front.
 func errorText(v any, depth int) string {
 	const deepest = 4
+	if depth > deepest {
+		return ""
+	}
 	switch v := v.(type) {
 	case string:
 		return strings.TrimSpace(v)
 	case []any:
-		if len(v) > 0 && depth < deepest {
+		if len(v) > 0 {
 			return errorText(v[0], depth+1)
 		}
 	case map[string]any:
-		if depth == deepest {
-			return ""
-		}
 		for _, name := range errorFields {
 			text := errorText(v[name], depth+1)
 			if text == "" {
@@ -174,6 +178,8 @@ func errorText(v any, depth int) string {
 }
 
 var (
+	// wrapper matches the sentence around a value that a step has thrown, of the client library.
+	wrapper       = regexp.MustCompile(`^An error occured while executing workflow: '"?(.*?)"?'$`)
 	headingMarkup = regexp.MustCompile(`(?is)<pre[^>]*>(.*?)(?:<br|</pre)|<h1[^>]*>(.*?)</h1|<title[^>]*>(.*?)</title`)
 	pageParts     = regexp.MustCompile(`(?is)<(?:script|style|head)\b.*?</(?:script|style|head)>|<[^>]*>`)
 )

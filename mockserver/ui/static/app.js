@@ -6,8 +6,8 @@ const find = (selector) => document.querySelector(selector);
 
 // The follower fetches the view again whenever the overview of the account changes, and
 // updates the parts that differ. After each update it pauses restFactor times as long as
-// the update took, so that updates take a small part of the time at any traffic and do
-// not slow down the server.
+// the update took, but at most a second, so that updates take a small part of the time at any
+// traffic, and nobody waits for what has changed.
 const follower = {
   restFactor: 50,
   stream: null,
@@ -64,7 +64,7 @@ const follower = {
       // the server is unreachable; the stream reports its return
     }
     this.busy = this.swapping = false;
-    this.rested = performance.now() + this.restFactor * (performance.now() - begun);
+    this.rested = performance.now() + Math.min(1000, this.restFactor * (performance.now() - begun));
     setTimeout(() => this.catchUp(), this.resting() + 1);
   },
 
@@ -232,7 +232,12 @@ function showPicked() {
   for (const box of boxes) box.checked = picked.has(box.dataset.pick);
   bar.hidden = picked.size === 0;
   bar.querySelector("output").textContent = `${picked.size} selected`;
-  for (const field of bar.querySelectorAll("[name=pick]")) field.value = [...picked].join(",");
+  for (const part of bar.querySelectorAll("[data-of]")) {
+    const fits = boxes.filter((box) => box.checked && (part.dataset.of || box.dataset.kind) === box.dataset.kind);
+    part.hidden = fits.length === 0;
+    for (const field of part.querySelectorAll("[name=pick]")) field.value = fits.map((box) => box.dataset.pick).join(",");
+    for (const button of part.querySelectorAll("button")) button.textContent = `${button.textContent.split(" ")[0]} ${fits.length}`;
+  }
 }
 
 function unpick() {
@@ -262,7 +267,7 @@ const keys = {
   k: () => row(-1),
   p: () => follower.toggle(),
   t: () => switchTheme(),
-  c: () => find("form.pick select")?.focus(),
+  c: () => (find("form.pick select")?.focus(), find("[data-compare]")?.click()),
   x: () => document.activeElement.closest("tr")?.querySelector("[data-pick]")?.click(),
   "/": () => {
     find("#search").focus();

@@ -136,7 +136,6 @@ let rewritten = false;
 function zoneTimes() {
   for (const name of document.querySelectorAll("[data-zone]")) name.textContent = zone();
   for (const button of document.querySelectorAll("[data-zone-switch]")) button.ariaLabel = `${zone()}: show ${zone() === "UTC" ? "local time" : "UTC"}`;
-  zoneFields();
   if (zone() === "UTC" && !rewritten) return;
   rewritten = true;
   const { now, real } = document.querySelector("#live")?.dataset ?? {};
@@ -153,35 +152,6 @@ function zoneTimes() {
     label.textContent = `${p.date} ${p.minute}`;
   }
 }
-
-// Time fields of forms are in the chosen zone too; the form sends UTC.
-
-function pad(n) {
-  return String(n).padStart(2, "0");
-}
-
-// fieldText formats a time for a datetime-local field, in the zone of the browser.
-function fieldText(at) {
-  return `${at.getFullYear()}-${pad(at.getMonth() + 1)}-${pad(at.getDate())}T${pad(at.getHours())}:${pad(at.getMinutes())}:${pad(at.getSeconds())}`;
-}
-
-// zoneFields converts the default values of time fields to the chosen zone, but not user input.
-function zoneFields() {
-  for (const field of document.querySelectorAll('input[type="datetime-local"]')) {
-    const at = new Date(field.defaultValue + "Z");
-    if (isNaN(at) || field === document.activeElement) continue;
-    const [utc, local] = [field.defaultValue, fieldText(at)].map((text) => text.replace(/(T\d\d:\d\d):00$/, "$1")); // browsers omit zero seconds
-    if (field.value === (zone() === "UTC" ? local : utc)) field.value = zone() === "UTC" ? utc : local;
-  }
-}
-
-document.addEventListener("formdata", ({ target, formData }) => {
-  if (zone() === "UTC") return;
-  for (const { name } of target.querySelectorAll('input[type="datetime-local"]')) {
-    const at = new Date(formData.get(name));
-    if (!isNaN(at)) formData.set(name, at.toISOString().slice(0, 19));
-  }
-});
 
 function switchZone() {
   localStorage.setItem("understudy-zone", localStorage.getItem("understudy-zone") === "local" ? "utc" : "local");

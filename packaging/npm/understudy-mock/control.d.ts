@@ -548,6 +548,7 @@ export interface Progress {
 export interface Reason {
   /** such as sleeping, waiting, retrying or delayed */
   kind?: string;
+  next?: Remedy;
   reason: string;
   /** the rule that set the time */
   rule?: string;
@@ -561,10 +562,16 @@ export interface Relation {
   workflowRunId: string;
 }
 
+/** what can be done, as a request and as a command */
 export interface Remedy {
-  do: "retry" | "resume" | "restart" | "hurry" | "open the answer";
+  /** the same in a terminal */
+  command: string;
+  do: "retry" | "resume" | "restart" | "hurry" | "open the answer" | "notify" | "unpause key" | "unpause queue" | "advance";
+  does: string;
   method: string;
   path: string;
+  /** the event, key or queue, or the duration of a move of the clock */
+  subject?: string;
 }
 
 export interface Requests {

@@ -252,10 +252,20 @@ class Excerpt(TypedDict):
     found: str
 
 
-class Remedy(TypedDict):
-    do: Literal["retry", "resume", "restart", "hurry", "open the answer"]
+class _Remedy(TypedDict):
+    # the same in a terminal
+    command: str
+    do: Literal["retry", "resume", "restart", "hurry", "open the answer", "notify", "unpause key", "unpause queue", "advance"]
+    does: str
     method: str
     path: str
+
+
+class Remedy(_Remedy, total=False):
+    """what can be done, as a request and as a command"""
+
+    # the event, key or queue, or the duration of a move of the clock
+    subject: str
 
 
 class _SignatureCheck(TypedDict):
@@ -331,6 +341,7 @@ class _Reason(TypedDict):
 class Reason(_Reason, total=False):
     # such as sleeping, waiting, retrying or delayed
     kind: str
+    next: Remedy
     # the rule that set the time
     rule: str
     # Unix ms
