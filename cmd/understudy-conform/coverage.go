@@ -5,10 +5,10 @@ import (
 	_ "embed"
 	"fmt"
 	"io"
-	"maps"
 	"slices"
 	"strings"
 	"text/tabwriter"
+	"text/template"
 
 	"github.com/understudy-mock/understudy/conformance"
 	"github.com/understudy-mock/understudy/conformance/client"
@@ -22,11 +22,16 @@ import (
 // proven is a requirement with its scenarios, its mutants and the result.
 type proven struct {
 	spec.Requirement
-	scenarios []conformance.Listed
-	mutants   []string       // lines of mutantList
-	verdict   report.Verdict // of a run; "": no run
-	reason    string         // why it is not judged; "": it is judged
+	Scenarios []conformance.Listed
+	Mutants   []string       // lines of mutantList
+	Verdict   report.Verdict // of a run; "": no run
+	Reason    string         // why it is not judged; "": it is judged
 }
+
+//go:embed coverage.tmpl
+var coverageTemplate string
+
+var coverageTexts = template.Must(template.New("").Funcs(template.FuncMap{"folder": folderOf}).Parse(coverageTemplate))
 
 // mutantList has a line for each broken server of the tests: its id, and what differs.
 //
@@ -57,19 +62,19 @@ func coverageRows() ([]proven, error) {
 	scenarios = append(scenarios, ofClients...)
 	rows := make([]proven, len(register.Requirements))
 	for i, r := range register.Requirements {
-		p := proven{Requirement: r, reason: r.Excluded}
+		p := proven{Requirement: r, Reason: r.Excluded}
 		for _, s := range scenarios {
 			if slices.Contains(s.Requirements, r.ID) {
-				p.scenarios = append(p.scenarios, s)
+				p.Scenarios = append(p.Scenarios, s)
 			}
 		}
 		for line := range strings.Lines(mutantList) {
 			if strings.HasPrefix("REQ-"+line, r.ID+".") {
-				p.mutants = append(p.mutants, line)
+				p.Mutants = append(p.Mutants, line)
 			}
 		}
-		if len(p.scenarios) == 0 && p.reason == "" {
-			p.reason = cmp.Or(unjudgedReasons[r.Handling], "no scenario")
+		if len(p.Scenarios) == 0 && p.Reason == "" {
+			p.Reason = cmp.Or(unjudgedReasons[r.Handling], "no scenario")
 		}
 		rows[i] = p
 	}
@@ -80,21 +85,21 @@ func coverageRows() ([]proven, error) {
 func applyVerdicts(rows []proven, r *report.Report) {
 	for i := range rows {
 		p := &rows[i]
-		if len(p.scenarios) == 0 {
+		if len(p.Scenarios) == 0 {
 			continue
 		}
-		p.verdict, p.reason = report.NotSelected, "not selected"
+		p.Verdict, p.Reason = report.NotSelected, "not selected"
 		for j := range r.Requirements {
 			if r.Requirements[j].ID == p.ID {
-				p.verdict, p.reason = r.Requirements[j].Verdict, ""
+				p.Verdict, p.Reason = r.Requirements[j].Verdict, ""
 			}
 		}
-		if p.verdict != report.Inconclusive && p.verdict != report.NotApplicable && p.verdict != report.HarnessError {
+		if p.Verdict != report.Inconclusive && p.Verdict != report.NotApplicable && p.Verdict != report.HarnessError {
 			continue
 		}
 		for j := range r.Results {
-			if x := &r.Results[j]; x.Verdict == p.verdict && slices.Contains(x.Requirements, p.ID) {
-				p.reason = strings.TrimPrefix(fmt.Sprintf("%s: %s", x.Reason, x.Detail), ": ")
+			if x := &r.Results[j]; x.Verdict == p.Verdict && slices.Contains(x.Requirements, p.ID) {
+				p.Reason = strings.TrimPrefix(fmt.Sprintf("%s: %s", x.Reason, x.Detail), ": ")
 				break
 			}
 		}
@@ -116,69 +121,64 @@ func sideOf(rows []proven, ofClient bool) ([]proven, []spec.Basis) {
 	return slices.DeleteFunc(slices.Clone(rows), func(p proven) bool { return slices.Contains(target.ClientProfiles, p.Profile) != ofClient }), bases
 }
 
-// writeCoverage prints the requirements by area and basis, and then each of them.
-func writeCoverage(w io.Writer, rows []proven, bases []spec.Basis) error {
-	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
-	_, _ = fmt.Fprint(t, "area\tprofile")
-	for _, basis := range bases {
-		_, _ = fmt.Fprint(t, "\t", basis)
-	}
-	_, _ = fmt.Fprintln(t, "\tscenarios\tmutants")
-	var areas []string
-	for i := range rows {
-		if area := rows[i].area(); !slices.Contains(areas, area) {
-			areas = append(areas, area)
-		}
-	}
-	for _, area := range areas {
-		writeArea(t, area, rows, bases)
-	}
-	_, _ = fmt.Fprintln(t, "\nrequirement\tbasis\tscenarios\tmutants\tresult")
-	for i := range rows {
-		p := &rows[i]
-		result := "judged"
-		if p.verdict != "" {
-			result = string(p.verdict)
-		}
-		switch {
-		case p.reason != "" && (p.verdict == "" || p.verdict == report.NotSelected):
-			result = "not judged: " + p.reason
-		case p.reason != "":
-			result += ": " + p.reason
-		}
-		_, _ = fmt.Fprintf(t, "%s\t%s\t%d\t%d\t%s\n", p.ID, p.Basis, len(p.scenarios), len(p.mutants), result)
-	}
-	return t.Flush() // reports the errors of all lines
+// areaRow is how many requirements of an area are judged, of each basis.
+type areaRow struct {
+	Area, Profile      string
+	Judged             []string // for each basis: 3 of 4
+	Scenarios, Mutants int
 }
 
-// writeArea prints how many requirements of an area are judged, of each basis.
-func writeArea(w io.Writer, area string, rows []proven, bases []spec.Basis) {
-	judged, all := map[spec.Basis]int{}, map[spec.Basis]int{}
-	scenarios, mutants, profile := map[string]bool{}, 0, ""
+// writeCoverage prints the requirements by area and basis, and then each of them.
+func writeCoverage(w io.Writer, rows []proven, bases []spec.Basis) error {
+	var areas []areaRow
+	for i := range rows {
+		if area := rows[i].area(); !slices.ContainsFunc(areas, func(known areaRow) bool { return known.Area == area }) {
+			areas = append(areas, areaOf(area, rows, bases))
+		}
+	}
+	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+	err := coverageTexts.ExecuteTemplate(t, "coverage", map[string]any{"Bases": bases, "Areas": areas, "Rows": rows})
+	return cmp.Or(err, t.Flush())
+}
+
+// Result says whether a requirement is judged, and how.
+func (p *proven) Result() string {
+	switch {
+	case p.Reason != "" && (p.Verdict == "" || p.Verdict == report.NotSelected):
+		return "not judged: " + p.Reason
+	case p.Reason != "":
+		return string(p.Verdict) + ": " + p.Reason
+	}
+	return cmp.Or(string(p.Verdict), "judged")
+}
+
+// areaOf counts the requirements of an area.
+func areaOf(area string, rows []proven, bases []spec.Basis) areaRow {
+	judged, all, scenarios, row := map[spec.Basis]int{}, map[spec.Basis]int{}, map[string]bool{}, areaRow{Area: area}
 	for i := range rows {
 		p := &rows[i]
 		if p.area() != area {
 			continue
 		}
-		profile = p.Profile
+		row.Profile = p.Profile
 		all[p.Basis]++
-		if p.reason == "" {
+		if p.Reason == "" {
 			judged[p.Basis]++
 		}
-		mutants += len(p.mutants)
-		for _, s := range p.scenarios {
+		row.Mutants += len(p.Mutants)
+		for _, s := range p.Scenarios {
 			scenarios[s.Location] = true
 		}
 	}
-	_, _ = fmt.Fprintf(w, "%s\t%s", area, profile)
+	row.Scenarios = len(scenarios)
 	for _, basis := range bases {
 		cell := "-"
 		if all[basis] > 0 {
 			cell = fmt.Sprintf("%d of %d", judged[basis], all[basis])
 		}
-		_, _ = fmt.Fprintf(w, "\t%s", cell)
+		row.Judged = append(row.Judged, cell)
 	}
-	_, _ = fmt.Fprintf(w, "\t%d\t%d\n", len(scenarios), mutants)
+	return row
 }
 
 // explainRequirement prints a requirement: the sentence of the document, the scenarios that
@@ -196,7 +196,7 @@ func explainRequirement(w io.Writer, id string) error {
 	for i := range rows {
 		ids[i] = rows[i].ID
 		if rows[i].ID == wanted {
-			return writeRequirement(w, &rows[i])
+			return coverageTexts.ExecuteTemplate(w, "requirement", &rows[i])
 		}
 	}
 	near, _ := similar.Nearest(wanted, ids)
@@ -204,40 +204,9 @@ func explainRequirement(w io.Writer, id string) error {
 }
 
 // folderOf is the folder of the file of a scenario.
-func folderOf(s *conformance.Listed) string {
+func folderOf(s conformance.Listed) string {
 	if strings.Contains(s.Location, ".yaml:") {
 		return "conformance/client/cases/"
 	}
 	return "features/"
-}
-
-func writeRequirement(w io.Writer, p *proven) error {
-	var b strings.Builder
-	fmt.Fprintf(&b, "%s (%s, profile %s)\n%s\n", p.ID, p.Basis, p.Profile, p.Text)
-	if quote := cmp.Or(p.Where.Quote, p.Source); quote != "" {
-		fmt.Fprintf(&b, "\n%s:\n    %s\n", p.From(), quote)
-	}
-	for _, part := range slices.Sorted(maps.Keys(p.Where.Quotes)) {
-		fmt.Fprintf(&b, "    %s: %s\n", part, p.Where.Quotes[part])
-	}
-	if p.Handling != "" {
-		fmt.Fprintf(&b, "\nOpen point, handling: %s\n", p.Handling)
-	}
-	if p.reason != "" {
-		fmt.Fprintf(&b, "\nNot judged: %s\n", p.reason)
-	}
-	if len(p.scenarios) > 0 {
-		fmt.Fprintf(&b, "\nScenarios (%d)\n", len(p.scenarios))
-		for _, s := range p.scenarios {
-			fmt.Fprintf(&b, "    %s%s  %s\n", folderOf(&s), s.Location, s.Name)
-		}
-	}
-	if len(p.mutants) > 0 {
-		fmt.Fprintf(&b, "\nMutants that these scenarios catch (%d)\n", len(p.mutants))
-		for _, m := range p.mutants {
-			b.WriteString("    " + m)
-		}
-	}
-	_, err := io.WriteString(w, b.String())
-	return err
 }

@@ -1,12 +1,10 @@
 package report
 
 import (
-	"bytes"
 	"cmp"
-	"fmt"
-	"maps"
-	"slices"
+	_ "embed" // the template
 	"strings"
+	"text/template"
 )
 
 // maxShownDeliveries is how many calls to the receiver are printed for a result.
@@ -20,8 +18,8 @@ func quoteOf(q *Covered, x *Result) (quote string, exact bool) {
 		return cmp.Or(q.Where.Quote, q.Source), false
 	}
 	operation := ""
-	if f.Exchange >= 0 && f.Exchange < len(x.Exchanges) {
-		operation = x.Exchanges[f.Exchange].Operation
+	if e := x.about(); e != nil {
+		operation = e.Operation
 	}
 	return q.Where.About(f.Pointer, operation, f.Step, f.Message)
 }
@@ -48,89 +46,49 @@ func (x *Result) weight() string {
 	return string(x.Basis)
 }
 
-// explain prints one scenario that did not hold: the text of the requirement, the
-// expected and the actual value, and the exchange.
-func (r *Report) explain(b *bytes.Buffer, x *Result) {
-	fmt.Fprintf(b, "%s  %s  %s\n", strings.ToUpper(string(x.Verdict)), x.Location, x.Name)
-	if times := x.times(); times != "" {
-		fmt.Fprintf(b, "    %s\n", times)
-	}
-	for _, q := range r.judgedBy(x) {
-		fmt.Fprintf(b, "    %s (%s) %s\n", q.ID, x.weight(), q.Text)
-		if quote, _ := quoteOf(q, x); quote != "" {
-			fmt.Fprintf(b, "        %s: %q\n", q.From(), quote)
-		}
-	}
-	if x.Reason != "" || x.Failure == nil {
-		fmt.Fprintf(b, "    %s: %s\n", cmp.Or(string(x.Reason), string(x.Verdict)), x.Detail)
-	}
-	if f := x.Failure; f != nil {
-		fmt.Fprintf(b, "    at step:  %s\n    problem:  %s\n", f.Step, f.Message)
-		for _, line := range []struct{ name, text string }{{"pointer", f.Pointer}, {"expected", f.Want}, {"actual", f.Got}} {
-			if line.text != "" {
-				fmt.Fprintf(b, "    %-9s %s\n", line.name+":", line.text)
-			}
-		}
-	}
-	if f := x.Failure; f != nil && f.Delivery != nil {
-		f.Delivery.print(b, "shown in: ")
-	}
+// about is the exchange that a failure is about, nil for none.
+func (x *Result) about() *Exchange {
 	if f := x.Failure; f != nil && f.Exchange >= 0 && f.Exchange < len(x.Exchanges) {
-		x.Exchanges[f.Exchange].print(b)
-	} else if f != nil && f.Repeat != "" {
-		fmt.Fprintf(b, "    repeat:   %s\n", f.Repeat)
+		return &x.Exchanges[f.Exchange]
 	}
-	for n, d := range x.Deliveries {
-		if n == maxShownDeliveries {
-			fmt.Fprintf(b, "    received: %d more, in the html and json reports\n", len(x.Deliveries)-n)
-			break
-		}
-		d.print(b, "received: ")
-	}
-	b.WriteByte('\n')
+	return nil
 }
 
-// print writes the exchange as it was sent and received.
-func (e *Exchange) print(b *bytes.Buffer) {
-	fmt.Fprintf(b, "    request:  %s %s\n", e.Method, e.URL)
-	printHeader(b, e.Header)
-	printBody(b, e.Body)
-	if e.Error != "" {
-		fmt.Fprintf(b, "    answer:   none: %s\n", e.Error)
-	} else {
-		fmt.Fprintf(b, "    answer:   %d\n", e.Status)
-	}
-	printHeader(b, e.AnswerHdr)
-	printBody(b, e.Answer)
-	fmt.Fprintf(b, "    repeat:   %s\n", e.Curl)
-	for _, note := range e.Notes {
-		fmt.Fprintf(b, "              # %s\n", note)
-	}
+//go:embed explain.tmpl
+var explainTemplate string
+
+var explanation = template.Must(template.New("explain").Funcs(template.FuncMap{
+	"upper": strings.ToUpper,
+	"indented": func(body string) string {
+		return strings.ReplaceAll(strings.TrimRight(body, "\n"), "\n", "\n              ")
+	},
+}).Parse(explainTemplate))
+
+// quoted is a requirement with its words of the document.
+type quoted struct {
+	*Covered
+	Quote string
 }
 
-// print writes what the receiver saw.
-func (d *Delivery) print(b *bytes.Buffer, title string) {
-	fmt.Fprintf(b, "    %s+%s %s: %s %s, answered %d\n", title, d.At, d.Endpoint, d.Method, d.Path, d.Answered)
-	printHeader(b, d.Header)
-}
-
-func printHeader(b *bytes.Buffer, h map[string][]string) {
-	for _, name := range slices.Sorted(maps.Keys(h)) {
-		for _, v := range h[name] {
-			fmt.Fprintf(b, "              %s: %s\n", name, v)
-		}
-	}
-}
-
-func printBody(b *bytes.Buffer, body string) {
-	if body != "" {
-		fmt.Fprintf(b, "              %s\n", strings.ReplaceAll(strings.TrimRight(body, "\n"), "\n", "\n              "))
-	}
-}
-
-// plain is the explanation of a result as text.
+// plain explains one scenario that did not hold: the text of the requirement, the expected and the
+// actual value, and the exchange.
 func (r *Report) plain(x *Result) string {
-	var b bytes.Buffer
-	r.explain(&b, x)
+	page := struct {
+		*Result
+		Weight   string
+		Judged   []quoted
+		About    *Exchange
+		Received []Delivery
+		More     int
+	}{Result: x, Weight: x.weight(), About: x.about(), Received: x.Deliveries[:min(len(x.Deliveries), maxShownDeliveries)]}
+	page.More = len(x.Deliveries) - len(page.Received)
+	for _, q := range r.judgedBy(x) {
+		quote, _ := quoteOf(q, x)
+		page.Judged = append(page.Judged, quoted{q, quote})
+	}
+	var b strings.Builder
+	if err := explanation.Execute(&b, page); err != nil {
+		panic(err) // to a text, by a template that tests run
+	}
 	return b.String()
 }

@@ -1,67 +1,60 @@
 package report
 
 import (
-	"bytes"
 	"cmp"
+	_ "embed" // the template
 	"fmt"
 	"io"
 	"slices"
 	"strings"
+	"text/template"
 )
 
 // maxExplained is how many failed scenarios a Markdown report shows with their evidence.
 const maxExplained = 50
 
+//go:embed markdown.tmpl
+var markdownTemplate string
+
+var markdownReport = template.Must(template.New("markdown").Funcs(template.FuncMap{
+	"line": inMarkdown, "upper": strings.ToUpper, "trim": strings.TrimSpace, "short": func(text string) string { return oneLine(text, 2*maxLine) },
+}).Parse(markdownTemplate))
+
 // writeMarkdown writes for a page that shows Markdown, such as the summary of a CI run or a
 // repository of results: the verdict, the failures by their cause, what was not judged and why,
-// and how to repeat the run.
+// and what somebody else needs for the same run.
 func writeMarkdown(w io.Writer, r *Report) error {
-	var b bytes.Buffer
-	fmt.Fprintf(&b, "# Conformance of %s\n\n**%s**\n\n", inMarkdown(strings.TrimSpace(r.Target.Name+" "+r.Target.Version)), inMarkdown(r.verdictLine()))
-	b.WriteString("| profile | result | passed | failed | unreliable | warned | inconclusive | errors |\n|---|---|---|---|---|---|---|---|\n")
-	for _, p := range r.Profiles {
-		fmt.Fprintf(&b, "| %s | %s | %d | %d | %d | %d | %d | %d |\n", p.Name, p.Verdict, p.Passed, p.Failed, p.Unreliable, p.Warned, p.Inconclusive, p.Errors)
+	page := struct {
+		*Report
+		Line, Badge, Command string
+		Failures, Open       []*cause
+		Explained            map[*Result]string
+		Unsteady             []*Result
+		Facts                []fact
+	}{
+		Report: r, Line: r.verdictLine(), Badge: strings.ReplaceAll(r.Verdict(), " ", "_") + "-" + cmp.Or(badgeColors[r.ExitCode()], "grey"),
+		Failures: r.causes(bad...), Open: r.causes(Inconclusive), Explained: map[*Result]string{}, Unsteady: r.unsteady(), Facts: r.facts()[1:],
 	}
-	r.markdownFailures(&b)
-	r.markdownUnreliable(&b)
-	if open := r.causes(Inconclusive); len(open) > 0 {
-		b.WriteString("\n## Not judged\n\n| why | scenarios |\n|---|---|\n")
-		for _, c := range open {
-			fmt.Fprintf(&b, "| %s | %d: %s |\n", inMarkdown(c.Message), len(c.Results), inMarkdown(oneLine(c.names(), 2*maxLine)))
-		}
-	}
-	r.markdownReproduce(&b)
-	_, err := io.WriteString(w, printable(b.String()))
-	return err
-}
-
-// markdownFailures writes the scenarios that did not hold, by cause.
-func (r *Report) markdownFailures(b *bytes.Buffer) {
-	shown := 0
-	for _, c := range r.causes(bad...) {
-		fmt.Fprintf(b, "\n## %s: %s (%d)\n", strings.ToUpper(string(c.Verdict)), inMarkdown(c.Message), len(c.Results))
-		for _, x := range c.Results {
-			if shown++; shown > maxExplained {
-				fmt.Fprintf(b, "\n* %s `%s`\n", inMarkdown(x.Name), x.Location)
-				continue
-			}
-			fence := "```"
-			text := r.plain(x)
+	for _, c := range page.Failures {
+		for _, x := range c.Results[:min(len(c.Results), maxExplained-len(page.Explained))] {
+			text, fence := strings.TrimSpace(r.plain(x)), "```"
 			for strings.Contains(text, fence) {
 				fence += "`"
 			}
-			fmt.Fprintf(b, "\n<details><summary>%s</summary>\n\n%stext\n%s\n%s\n</details>\n", inMarkdown(strings.TrimSpace(x.Location+" "+x.Name+" "+x.times())), fence, strings.TrimSpace(text), fence)
+			page.Explained[x] = fence + "text\n" + text + "\n" + fence
 		}
 	}
-}
-
-// markdownUnreliable writes a table of the scenarios whose runs differ.
-func (r *Report) markdownUnreliable(b *bytes.Buffer) {
-	title := "\n## Unreliable\n\n| scenario | runs |\n|---|---|\n"
-	for _, x := range r.unsteady() {
-		fmt.Fprintf(b, "%s| %s `%s` | %s |\n", title, inMarkdown(x.Name), x.Location, x.times())
-		title = ""
+	subject := []string{"understudy", "conform", "--target", "target.yaml"}
+	if adapter := r.Bindings["client.adapter"]; adapter != "" {
+		subject = []string{"understudy", "conform", "--client", "'" + strings.ReplaceAll(adapter, "'", `'\''`) + "'"}
 	}
+	page.Command = strings.Join(slices.Concat(subject, union(slices.Clone(r.Flags), r.Selection)), " ")
+	var b strings.Builder
+	if err := markdownReport.Execute(&b, page); err != nil {
+		return err
+	}
+	_, err := io.WriteString(w, printable(b.String()))
+	return err
 }
 
 // unsteady returns the results whose runs differ.
@@ -78,27 +71,8 @@ func (r *Report) unsteady() []*Result {
 // badgeColors are the colours of the verdicts, by exit code; all others are grey.
 var badgeColors = map[int]string{ExitConformant: "1a7f37", ExitFailed: "cf222e", ExitPartial: "9a6700"}
 
-// markdownReproduce says what somebody else needs for the same run.
-func (r *Report) markdownReproduce(b *bytes.Buffer) {
-	subject := []string{"--target", "target.yaml"}
-	if adapter := r.Bindings["client.adapter"]; adapter != "" {
-		subject = []string{"--client", "'" + strings.ReplaceAll(adapter, "'", `'\''`) + "'"}
-	}
-	fmt.Fprintf(b, "\nBadge: `![conformance](https://img.shields.io/badge/conformance-%s-%s)`\n", strings.ReplaceAll(r.Verdict(), " ", "_"), cmp.Or(badgeColors[r.ExitCode()], "grey"))
-	words := slices.Concat([]string{"understudy", "conform"}, subject, union(slices.Clone(r.Flags), r.Selection))
-	fmt.Fprintf(b, "\n## Reproduce\n\n```sh\n%s\n```\n\n| | |\n|---|---|\n", strings.Join(words, " "))
-	for _, f := range r.facts()[1:] {
-		if f.Name != "target file" && (f.Name != "bindings" || r.OfClient()) {
-			fmt.Fprintf(b, "| %s | %s |\n", f.Name, inMarkdown(f.Value))
-		}
-	}
-	if !r.OfClient() {
-		fmt.Fprintf(b, "\nThe target file as it was read; set the secrets that it hides:\n\n```yaml\n%s\n```\n", strings.TrimSpace(cmp.Or(r.TargetFile, "# none")))
-	}
-}
-
-// names lists the scenarios of a cause.
-func (c *cause) names() string {
+// Names lists the scenarios of a cause.
+func (c *cause) Names() string {
 	list := make([]string, len(c.Results))
 	for i, x := range c.Results {
 		list[i] = x.Name
@@ -121,7 +95,7 @@ func writeGitHub(w io.Writer, r *Report) error {
 			level = "warning"
 		}
 		title := fmt.Sprintf("%s %s", strings.ToUpper(string(c.Verdict)), strings.Join(c.requirements(), " "))
-		fmt.Fprintf(&b, "::%s title=%s::%s\n", level, annotated(title, ",", "%2C", ":", "%3A"), annotated(fmt.Sprintf("%s (%d): %s", c.Message, len(c.Results), c.names())))
+		fmt.Fprintf(&b, "::%s title=%s::%s\n", level, annotated(title, ",", "%2C", ":", "%3A"), annotated(fmt.Sprintf("%s (%d): %s", c.Message, len(c.Results), c.Names())))
 	}
 	_, err := io.WriteString(w, b.String())
 	return err

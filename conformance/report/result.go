@@ -141,8 +141,8 @@ func (x *Result) tried(verdicts ...Verdict) (n int) {
 // unsteady reports whether the scenario failed in some runs and passed in others.
 func (x *Result) unsteady() bool { return x.tried(Fail, Warn) > 0 && x.tried(Pass, Observed) > 0 }
 
-// times says in how many of its runs a scenario failed, "" after a single run.
-func (x *Result) times() string {
+// Times says in how many of its runs a scenario failed, "" after a single run.
+func (x *Result) Times() string {
 	if len(x.Tries) == 0 {
 		return ""
 	}

@@ -65,7 +65,7 @@ func TestRunsOfAScenario(t *testing.T) {
 			x.Again(&Result{Verdict: v})
 		}
 		expect.Equal(t, "verdict", x.Verdict, c.want)
-		expect.Equal(t, "text", x.times(), c.says)
+		expect.Equal(t, "text", x.Times(), c.says)
 	}
 }
 

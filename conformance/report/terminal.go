@@ -88,7 +88,7 @@ func (r *Report) tailLines() []string {
 		if n == 0 {
 			_, _ = fmt.Fprintf(t, "\nunreliable (%d)\truns\n", len(list))
 		}
-		_, _ = fmt.Fprintf(t, "%s %s\t%s\n", x.Location, x.Name, x.times())
+		_, _ = fmt.Fprintf(t, "%s %s\t%s\n", x.Location, x.Name, x.Times())
 	}
 	_ = t.Flush()
 	lines := strings.Split(strings.Trim(b.String(), "\n"), "\n")
@@ -115,7 +115,7 @@ func (r *Report) block(c *cause) []string {
 		lines = append(lines, "    "+c.Message)
 	}
 	where := x.Location + " " + x.Name
-	if times := x.times(); times != "" {
+	if times := x.Times(); times != "" {
 		where += " (" + times + ")"
 	}
 	f := x.Failure
@@ -135,8 +135,7 @@ func (r *Report) block(c *cause) []string {
 		}
 		lines = append(lines, "    expected "+oneLine(f.Want, maxLine)+", got "+oneLine(f.Got, maxLine)+at)
 	}
-	if f.Exchange >= 0 && f.Exchange < len(x.Exchanges) {
-		e := &x.Exchanges[f.Exchange]
+	if e := x.about(); e != nil {
 		lines = append(lines, "    repeat: "+strings.ReplaceAll(e.Curl, "\n", " "))
 		if len(e.Notes) > 0 {
 			lines = append(lines, "        # "+strings.Join(e.Notes, "; "))
