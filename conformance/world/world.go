@@ -1,6 +1,7 @@
 package world
 
 import (
+	"math"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -29,6 +30,7 @@ type World struct {
 	mu     sync.Mutex
 	places []*spot
 	stamps map[*receiver.Received]time.Duration
+	latest time.Time // when the latest of them came, in real time
 }
 
 // Life is a thing with what has been observed of it. Times count from the start of the world.
@@ -97,11 +99,20 @@ func (w *World) await(d time.Duration, done func() bool) error {
 	return nil
 }
 
-// reach waits until done. A moved clock stops just before each moment when something is due, and
-// at it, and then goes on in strides.
+// reach waits until done, or until nothing has come for as long as the patience: a slow target takes
+// its time. A moved clock stops just before each moment when something is due, and at it, and then goes
+// on in strides.
 func (w *World) reach(dues []time.Duration, done func() bool) error {
 	if !w.s.Clock.Virtual() {
-		return w.await(w.patience, done)
+		w.latest = harness.Now()
+		return w.await(math.MaxInt64, func() bool { // the budget of the scenario ends it
+			if done() {
+				return true
+			}
+			w.mu.Lock()
+			defer w.mu.Unlock()
+			return harness.Since(w.latest) > w.patience
+		})
 	}
 	slices.Sort(dues)
 	for _, due := range slices.Compact(dues) {
@@ -187,7 +198,7 @@ func closed(c <-chan struct{}) bool {
 func (w *World) stamp(got *receiver.Received) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	w.stamps[got] = w.now()
+	w.stamps[got], w.latest = w.now(), harness.Now()
 }
 
 // stamped returns deliveries with their times. One that has just come has none yet, and is left out.
