@@ -2,7 +2,6 @@ package ui
 
 import (
 	"errors"
-	"fmt"
 	"maps"
 	"net/http"
 	"net/url"
@@ -110,10 +109,10 @@ func numbersOf(o *api.JournalState) map[string]int {
 		"URL groups": o.Groups, "queues": o.QueueCount, "schedules": o.Schedules, "waiting runs": o.Waiters,
 	}
 	for state, n := range o.Messages {
-		all[fmt.Sprintf("messages, %s", state)] = n
+		all["messages, "+strings.ToLower(stateWord(state))] = n
 	}
 	for state, n := range o.Runs {
-		all[fmt.Sprintf("runs, %s", state)] = n
+		all["runs, "+strings.ToLower(stateWord(state))] = n
 	}
 	return all
 }

@@ -16,15 +16,15 @@ func TestHistory(t *testing.T) {
 	t.Run("a slider, links and a time select a record, and the view shows the state after it", func(t *testing.T) {
 		t.Parallel()
 		b := look(t, journaled(t), "ui/history")
-		b.see("messages, DELIVERED")
+		b.see("messages, delivered")
 		b.see("This is the last state.")
 		b.click("First record")
 		b.see("The account after record 1 of")
-		b.holds("the first record", `document.querySelector("tr[aria-current] code")?.textContent === "begin"`)
+		b.holds("the first record", `document.querySelector("tr[aria-current] td:nth-child(3) span")?.textContent === "begin"`)
 		b.click("Next record")
 		b.see("The account after record 2 of")
-		b.see("URL=https://app.test/later")
-		b.holds("one message was created", `[...document.querySelectorAll("[data-testid=state] tr")].some((r) => r.innerText.replace(/\s+/g, " ") === "messages, CREATED 0 1")`)
+		b.see("url https://app.test/later")
+		b.holds("one message was created", `[...document.querySelectorAll("[data-testid=state] tr")].some((r) => r.innerText.replace(/\s+/g, " ") === "messages, waiting 0 1")`)
 		_ = ask[bool](b, `(() => {
 			const slider = document.querySelector("#walk-slider");
 			slider.focus();

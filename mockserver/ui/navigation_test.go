@@ -82,10 +82,12 @@ func TestAskingInTheBrowser(t *testing.T) {
 	}
 	u.Settle()
 	b := look(t, u, "ui/dlq")
+	b.click("More")
 	b.click("Delete all (2)")
 	b.see("Delete 2 entries?")
 	b.click("Cancel")
 	b.see("Dead letter queue")
+	b.click("More")
 	b.click("Delete all (2)")
 	b.see("Delete 2 entries?")
 	b.click("Delete 2 entries")

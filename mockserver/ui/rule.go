@@ -23,21 +23,14 @@ func ruleFields(rule json.RawMessage) ([]ruleField, error) {
 	if err := json.Unmarshal(rule, &members); err != nil {
 		return nil, fmt.Errorf("rule: %w", err)
 	}
-	names := slices.Sorted(maps.Keys(members))
-	slices.SortStableFunc(names, func(x, y string) int { return rulePlace(x) - rulePlace(y) })
-	fields := make([]ruleField, len(names))
-	for i, name := range names {
-		fields[i] = ruleField{name, ruleValue(members[name])}
+	var fields []ruleField
+	for _, name := range append(slices.Clone(ruleOrder), slices.Sorted(maps.Keys(members))...) {
+		if value, ok := members[name]; ok {
+			fields = append(fields, ruleField{name, ruleValue(value)})
+			delete(members, name)
+		}
 	}
 	return fields, nil
-}
-
-// rulePlace is the rank of a member in the order.
-func rulePlace(name string) int {
-	if i := slices.Index(ruleOrder, name); i >= 0 {
-		return i
-	}
-	return len(ruleOrder)
 }
 
 // ruleValue is a value as text. The answers of a stub are joined with "then".

@@ -179,7 +179,7 @@ func errorText(v any, depth int) string {
 
 var (
 	// wrapper matches the sentence around a value that a step has thrown, of the client library.
-	wrapper       = regexp.MustCompile(`^An error occured while executing workflow: '"?(.*?)"?'$`)
+	wrapper       = regexp.MustCompile(`^An error \w+ while executing workflow: '"?(.*?)"?'$`)
 	headingMarkup = regexp.MustCompile(`(?is)<pre[^>]*>(.*?)(?:<br|</pre)|<h1[^>]*>(.*?)</h1|<title[^>]*>(.*?)</title`)
 	pageParts     = regexp.MustCompile(`(?is)<(?:script|style|head)\b.*?</(?:script|style|head)>|<[^>]*>`)
 )

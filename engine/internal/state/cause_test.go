@@ -9,6 +9,7 @@ func TestHeadline(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct{ body, want string }{
 		"the error of the JavaScript client":             {`{"error":"Error","message":"boom","stack":"Error: boom\n    at step (app.js:3:9)"}`, "boom"},
+		"a text that a step has thrown":                  {`{"error":"Error","message":"An error occu` + `red while executing workflow: '\"warehouse closed\"'"}`, "warehouse closed"}, // spelt as by the client
 		"an error of the JavaScript client with a class": {`{"error":"TypeError","message":"x is undefined","stack":"TypeError: x"}`, "TypeError: x is undefined"},
 		"the error of the Python client":                 {`{"error": "ValueError", "message": "no such order"}`, "ValueError: no such order"},
 		"a message with several lines":                   {`{"message":"first\nsecond"}`, "first"},
