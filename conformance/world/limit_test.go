@@ -106,7 +106,7 @@ func brokenRoutes(flaw string) (ids []string, judged map[string]int) {
 	judged = map[string]int{}
 	for seed := range uint64(5) {
 		w := &World{Kind: Routes, names: bindings}
-		for _, t := range Routes.Generate(seed, 40, everything) {
+		for _, t := range plan(Routes, seed) {
 			l := &Life{Thing: t, Route: t.ask()}
 			p := &plugin{flaw, time.UnixMilli(0), map[string]int{}, map[string]time.Time{}}
 			for _, a := range l.Route.Asked {

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -17,6 +18,18 @@ import (
 const testToken = "token-of-the-test"
 
 func everything(string) bool { return true }
+
+// plans are generated plans of 40 things, by kind and seed: many tests read the same ones.
+var plans sync.Map
+
+func plan(k *Kind, seed uint64) []*Thing {
+	type key struct {
+		*Kind
+		seed uint64
+	}
+	made, _ := plans.LoadOrStore(key{k, seed}, sync.OnceValue(func() []*Thing { return k.Generate(seed, 40, everything) }))
+	return made.(func() []*Thing)() //nolint:forcetypeassert // it has one type
+}
 
 // server obeys the document but for its flaw, without a network. It reads orders, not choices.
 type server struct{ flaw string }
@@ -120,7 +133,7 @@ func broken(flaw string) (ids []string, judged map[string]int) {
 	v := &server{flaw}
 	for seed := range uint64(5) {
 		w := &World{Kind: Messages, secret: testToken}
-		for _, t := range Messages.Generate(seed, 40, everything) {
+		for _, t := range plan(Messages, seed) {
 			l := &Life{Thing: t, Want: t.Expect(), Order: t.order("{n}s", "X-Wait"), path: t.on("to").name}
 			if l.on("key").n > 0 {
 				l.Resumed = 400 * time.Millisecond
@@ -194,7 +207,7 @@ func TestWorldsCoverPairs(t *testing.T) {
 	t.Parallel()
 	possible := map[pair]bool{}
 	add := func(seen map[pair]bool, seed uint64) {
-		for _, th := range Messages.Generate(seed, 40, everything) {
+		for _, th := range plan(Messages, seed) {
 			for _, p := range th.pairs(nil) {
 				seen[p] = true
 			}

@@ -174,7 +174,7 @@ func brokenRuns(flaw string) (ids []string, judged map[string]int) {
 	judged = map[string]int{}
 	for seed := range uint64(5) {
 		w := &World{Kind: Runs, names: bindings}
-		for _, t := range Runs.Generate(seed, 40, everything) {
+		for _, t := range plan(Runs, seed) {
 			l := &Life{Thing: t}
 			follow(flaw, l)
 			w.Lives = append(w.Lives, l)

@@ -93,7 +93,7 @@ func TestReadsOfAServerThatObeysBreakNoRule(t *testing.T) {
 				judged := map[string]int{}
 				for seed := range uint64(3) {
 					w := &World{Kind: k, names: bindings}
-					for _, thing := range k.Generate(seed, 40, everything) {
+					for _, thing := range plan(k, seed) {
 						l := &Life{Thing: thing}
 						v.ask(w, l, rows)
 						l.View.list(v.list(flaw, l, rows))
