@@ -137,7 +137,7 @@ func TestLogOfTLSOnAPlainPort(t *testing.T) {
 func TestNotifyOfAnUnknownEvent(t *testing.T) {
 	t.Parallel()
 	u, c, book := withLog(t)
-	u.Script(mockserver.Stub{URL: "https://app.test/*", Answers: []mockserver.Answer{{Status: "200", Headers: map[string]string{"Svc-Workflow-Sdk": "v1.0.0"}}}})
+	u.Script(mockserver.Stub{URL: "https://app.test/*", Answers: []mockserver.Answer{{Status: "200", Headers: map[string]string{published.HeaderPrefix + "Workflow-Sdk": "v1.0.0"}}}})
 	run := c.do("POST", "/v2/trigger/https://app.test/flow", "{}").ok().text("workflowRunId")
 	u.Settle()
 	for name, row := range map[string]struct{ path, want string }{
@@ -145,8 +145,8 @@ func TestNotifyOfAnUnknownEvent(t *testing.T) {
 		"an unknown run": {"/v2/notify/wfr_x/shiped", `event "shiped": no run waits for it, and run "wfr_x" has ended or is unknown; no run waits for any event`},
 	} {
 		t.Run(name, func(t *testing.T) {
-			if a := c.do("POST", row.path, "data").ok(); a.header.Get("Svc-Warning") != row.want || string(a.raw) != "[]" {
-				t.Errorf("%q %s", a.header.Get("Svc-Warning"), a.raw)
+			if a := c.do("POST", row.path, "data").ok(); a.header.Get(published.HeaderPrefix+"Warning") != row.want || string(a.raw) != "[]" {
+				t.Errorf("%q %s", a.header.Get(published.HeaderPrefix+"Warning"), a.raw)
 			}
 		})
 	}
@@ -157,7 +157,7 @@ func TestNotifyOfAnUnknownEvent(t *testing.T) {
 		"an id that no header takes as it is": {"/v2/notify/a%0Ab%C3%A9", `event "a\nb\u00e9": no run waits for it; events that runs wait for: "shipped"`},
 	} {
 		t.Run(name, func(t *testing.T) {
-			if got := c.do("POST", row.path, "data").ok().header.Get("Svc-Warning"); got != row.want {
+			if got := c.do("POST", row.path, "data").ok().header.Get(published.HeaderPrefix + "Warning"); got != row.want {
 				t.Errorf("got  %s\nwant %s", got, row.want)
 			}
 		})

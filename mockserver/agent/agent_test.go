@@ -21,6 +21,7 @@ import (
 	"github.com/understudy-mock/understudy/mockserver/agent"
 	_ "github.com/understudy-mock/understudy/mockserver/complete" // the links of errors
 	"github.com/understudy-mock/understudy/mockserver/control"
+	"github.com/understudy-mock/understudy/spec"
 )
 
 // TestMain fails if a session leaves a goroutine behind.
@@ -282,7 +283,7 @@ func TestWarning(t *testing.T) {
 	u.Stub("*", 200)
 	var warned struct{ Warning string }
 	expect.Nil(t, "answer", json.Unmarshal([]byte(s.ok("publish", `{"destination":"https://app.test/","options":{"Delayy":"1h"}}`).text), &warned))
-	expect.Contains(t, "warning", warned.Warning, "Svc-Delay")
+	expect.Contains(t, "warning", warned.Warning, spec.BuiltInDialects().Named(spec.Published).HeaderPrefix+"Delay")
 	u.Settle()
 	expect.Equal(t, "state", s.ok("list", `{"kind":"messages","state":"delivered"}`).at("messages", 0, "state"), "DELIVERED")
 }
