@@ -17,6 +17,7 @@ type Reason struct {
 	Text  string
 	Rule  string    // that set Until, "" for none
 	Until time.Time // zero if no time ends it
+	Event string    // that ends it, "" for none
 }
 
 // The kinds of a reason.
@@ -241,7 +242,7 @@ func (a *Account) explainRun(r *state.Run) (why []Reason) {
 	for _, it := range r.Open {
 		switch {
 		case it.Waiter != nil:
-			why = append(why, Reason{Kind: Waiting, Text: fmt.Sprintf("step %q waits for event %q", it.Step.Name, it.Waiter.EventID), Rule: "the timeout of the wait", Until: it.Waiter.Deadline})
+			why = append(why, Reason{Kind: Waiting, Text: fmt.Sprintf("step %q waits for event %q", it.Step.Name, it.Waiter.EventID), Rule: "the timeout of the wait", Until: it.Waiter.Deadline, Event: it.Waiter.EventID})
 		case it.Step.Invoked != nil:
 			why = append(why, Reason{Kind: Waiting, Text: fmt.Sprintf("step %q waits for run %s, which it invoked", it.Step.Name, it.Step.Invoked.ID)})
 		}

@@ -61,8 +61,8 @@ func TestLogOfFailures(t *testing.T) {
 		u.Script(mockserver.Stub{URL: "https://app.test/*", Answers: []mockserver.Answer{{Status: "503", Body: "busy\nsecond line"}}})
 		id := u.Publish("https://app.test/hook", nil)
 		u.Settle()
-		book.want(t, "delivery failed, it is retried", map[string]any{
-			"level": "INFO", "reason": "503 Service Unavailable: busy", "url": "https://app.test/hook", "message": id, "retry": "1 of 3",
+		book.want(t, "attempt failed", map[string]any{
+			"level": "INFO", "why": "attempt 1 of 4: 503 busy", "url": "https://app.test/hook", "message": id,
 			"in": float64(12 * time.Second), "page": u.URL() + "/_understudy/ui/messages/" + id,
 		})
 	})
@@ -73,8 +73,8 @@ func TestLogOfFailures(t *testing.T) {
 		id := u.Publish("https://app.test/hook", nil, "Svc-Retries: 0")
 		u.Settle()
 		entry := c.do("GET", "/v2/dlq", "").ok()
-		book.want(t, "message is in the DLQ", map[string]any{"level": "WARN", "reason": "500 Internal Server Error", "message": id})
-		if dlq := book.lines(t, "message is in the DLQ")[0]["dlq"]; dlq == nil || !strings.Contains(string(entry.raw), dlq.(string)) {
+		book.want(t, "message failed, in the DLQ", map[string]any{"level": "WARN", "why": "attempt 1 of 1: 500 response", "message": id})
+		if dlq := book.lines(t, "message failed, in the DLQ")[0]["dlq"]; dlq == nil || !strings.Contains(string(entry.raw), dlq.(string)) {
 			t.Errorf("dlq %v, entry %s", dlq, entry.raw)
 		}
 	})
@@ -84,7 +84,7 @@ func TestLogOfFailures(t *testing.T) {
 		u.Stub("https://app.test/*", 500)
 		run := c.do("POST", "/v2/trigger/https://app.test/flow", "{}", "Svc-Retries: 0").ok().text("workflowRunId")
 		u.Settle()
-		book.want(t, "workflow run failed", map[string]any{"level": "WARN", "run": run, "page": u.URL() + "/_understudy/ui/runs/" + run})
+		book.want(t, "run failed, in the DLQ", map[string]any{"level": "WARN", "run": run, "page": u.URL() + "/_understudy/ui/runs/" + run})
 	})
 	t.Run("without the password of the URL", func(t *testing.T) {
 		t.Parallel()

@@ -14,7 +14,7 @@ import (
 var _ = Handlers.Add(table{"controlExplain": (*Service).explain})
 
 func reasonOf(r engine.Reason) api.Reason {
-	return api.Reason{Kind: r.Kind, Reason: r.Text, Rule: r.Rule, Until: millis(r.Until)}
+	return api.Reason{Kind: r.Kind, Reason: r.Text, Rule: r.Rule, Until: millis(r.Until), EventID: r.Event}
 }
 
 // explain reports why something has not happened yet. A manual clock is the last
@@ -64,16 +64,18 @@ func pagesOf(x *engine.Explanation) []string {
 }
 
 // reasonBodies are the reasons of the engine. With a manual clock, it adds the clock
-// as a reason if one of them has a time.
+// as a reason if one of them has a time, until the first of these times.
 func reasonBodies(list []engine.Reason, clock string) []api.Reason {
 	out := []api.Reason{}
-	waits := false
+	var due int64
 	for _, r := range list {
-		out = append(out, reasonOf(r))
-		waits = waits || !r.Until.IsZero()
+		reason := reasonOf(r)
+		if out = append(out, reason); due == 0 || reason.Until != 0 && reason.Until < due {
+			due = reason.Until
+		}
 	}
-	if waits && clock == "manual" {
-		out = append(out, api.Reason{Reason: "manual clock: `understudy ctl advance` or the page moves it"})
+	if due != 0 && clock == "manual" {
+		out = append(out, api.Reason{Kind: "clock", Reason: "the clock is manual, and waits until it is advanced", Until: due})
 	}
 	return out
 }
