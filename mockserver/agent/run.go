@@ -117,6 +117,10 @@ func (v *visit) get(a args) (answer, error) {
 			if strings.HasSuffix(k.view, "/") {
 				k.view += url.PathEscape(id)
 			}
+			if run, _ := at(result, "run").(map[string]any); run != nil && a["events"] != true {
+				delete(run, "steps") // spans has them as well
+				delete(result.(map[string]any), "events")
+			}
 			return answer{Result: result, Page: v.link(k.view)}, nil
 		}
 		if k == kinds[0] && !strings.Contains(err.Error(), "not found") { // such as a server that does not answer
@@ -124,6 +128,48 @@ func (v *visit) get(a args) (answer, error) {
 		}
 	}
 	return answer{}, fmt.Errorf("argument id: no message, run, DLQ entry or schedule has the id %q: list shows the ids", id)
+}
+
+// helps are the tools for what can be done after a failure: the argument of each, and whether it
+// is the id of the DLQ entry.
+var helps = map[any]struct {
+	tool, argument string
+	ofEntry        bool
+}{
+	"hurry": {"deliver_now", "messageId", false}, "open the answer": {"deliveries", "messageId", false},
+	"restart": {"restart", "id", true}, "resume": {"resume", "id", true}, "retry": {"retry", "dlqId", true},
+}
+
+// why explains something, and names the tools that help in place of operations.
+func (v *visit) why(a args) (answer, error) {
+	said, err := v.operate(a)
+	next := []any{}
+	add := func(tool string, arguments map[string]any) {
+		next = append(next, map[string]any{"tool": tool, "arguments": arguments})
+	}
+	reasons, _ := at(said.Result, "reasons").([]any)
+	for _, r := range reasons {
+		if event := at(r, "eventId"); event != nil {
+			add("notify", map[string]any{"eventId": event, "workflowRunId": at(said.Result, "id")})
+		}
+		if at(r, "kind") == "clock" {
+			add("advance", map[string]any{"to": at(r, "until")})
+		}
+	}
+	failure, _ := at(said.Result, "failure").(map[string]any)
+	can, _ := failure["can"].([]any)
+	for _, c := range can {
+		h, id := helps[at(c, "do")], failure["messageId"]
+		if h.ofEntry {
+			id = at(said.Result, "dlqId")
+		}
+		add(h.tool, map[string]any{h.argument: id})
+	}
+	if x, ok := said.Result.(map[string]any); ok {
+		delete(failure, "can")
+		x["next"] = next
+	}
+	return said, err
 }
 
 // publish publishes a message, or starts a run.
