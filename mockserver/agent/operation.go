@@ -255,7 +255,7 @@ func addDates(value any) {
 	case map[string]any:
 		for name, one := range maps.Clone(v) {
 			n, _ := one.(json.Number)
-			if ms, err := n.Int64(); err == nil && ms > 1e12 && ms < 1e13 {
+			if ms, err := n.Int64(); err == nil && len(n) == 13 {
 				v[name+"ISO"] = time.UnixMilli(ms).UTC().Format("2006-01-02T15:04:05.000Z")
 			}
 			addDates(one)

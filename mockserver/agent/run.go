@@ -130,14 +130,10 @@ func (v *visit) get(a args) (answer, error) {
 	return answer{}, fmt.Errorf("argument id: no message, run, DLQ entry or schedule has the id %q: list shows the ids", id)
 }
 
-// helps are the tools for what can be done after a failure: the argument of each, and whether it
-// is the id of the DLQ entry.
-var helps = map[any]struct {
-	tool, argument string
-	ofEntry        bool
-}{
-	"hurry": {"deliver_now", "messageId", false}, "open the answer": {"deliveries", "messageId", false},
-	"restart": {"restart", "id", true}, "resume": {"resume", "id", true}, "retry": {"retry", "dlqId", true},
+// helps are the tools for what can be done after a failure, and the argument of each: the id of
+// the message or of the DLQ entry.
+var helps = map[any][2]string{
+	"hurry": {"deliver_now", "messageId"}, "open the answer": {"deliveries", "messageId"}, "restart": {"restart", "id"}, "resume": {"resume", "id"}, "retry": {"retry", "dlqId"},
 }
 
 // why explains something, and names the tools that help in place of operations.
@@ -160,10 +156,10 @@ func (v *visit) why(a args) (answer, error) {
 	can, _ := failure["can"].([]any)
 	for _, c := range can {
 		h, id := helps[at(c, "do")], failure["messageId"]
-		if h.ofEntry {
+		if h[1] != "messageId" {
 			id = at(said.Result, "dlqId")
 		}
-		add(h.tool, map[string]any{h.argument: id})
+		add(h[0], map[string]any{h[1]: id})
 	}
 	if x, ok := said.Result.(map[string]any); ok {
 		delete(failure, "can")

@@ -85,7 +85,7 @@ func (Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	case models:
 		send(w, r, models, read(docs.Files.ReadFile(models)))
 		return
-	case Root[:len(Root)-len("docs/")] + models:
+	case "/_understudy/llms.txt":
 		http.Redirect(w, r, Root+models, http.StatusSeeOther) // its links are relative
 		return
 	}
