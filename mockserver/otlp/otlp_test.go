@@ -458,7 +458,7 @@ func TestStepsOfARun(t *testing.T) {
 		want += "\n  " + name
 	}
 	got := r.Tree()
-	for _, line := range strings.Split(want, "\n") {
+	for line := range strings.SplitSeq(want, "\n") {
 		expect.Contains(t, "tree", got, line+"\n")
 	}
 	expect.Contains(t, "beginning of the tree", got, "run "+place+"\n  step pack"+call+"\n  step rest"+call+"\n  sleep rest\n  step weigh"+call+"\n  plan"+call)
