@@ -23,27 +23,25 @@ func (a *Account) retry(m *Message, o *Outcome) {
 	at := a.state.Now.Add(wait)
 	m.Last = o.Brief()
 	a.move(m, Retry, state.LogEntry{Next: at.UnixMilli(), LogDetail: &state.LogDetail{Rule: rule}})
-	a.failed(FailedAttempt{Message: m, Outcome: o, NextAt: at, Wait: wait})
+	a.failed(FailedAttempt{Message: m, Outcome: o, Wait: wait})
 	a.waitUntil(m, at)
 }
 
 // FailedAttempt describes a failed attempt and its consequence: another attempt
-// at NextAt, or none.
+// after Wait, or none.
 type FailedAttempt struct {
 	Message *Message // as it was then
 	Outcome *Outcome
-	NextAt  time.Time     // zero: no attempt is left
-	Wait    time.Duration // until then
+	At      time.Time     // on the clock of the account
+	Wait    time.Duration // 0: no attempt is left
 	DLQID   string        // of the entry for the message or the run; "" while attempts are left
-	Run     *RunRef       // the run that has failed with the message, nil for none
 }
 
 // failed copies the message under the lock, because it is reported later, when
 // the message may have changed.
 func (a *Account) failed(f FailedAttempt) {
 	if a.cfg.Failed != nil {
-		m := *f.Message
-		f.Message = &m
+		f.Message, f.At = new(*f.Message), a.state.Now
 		a.later(func() { a.cfg.Failed(f) })
 	}
 }

@@ -221,7 +221,7 @@ func (a *Account) failRun(run *Run, m *Message, o *Outcome) {
 	failing.Options = entry.Message.Options
 	a.reportFailure(entry, &failing, o)
 	a.endRun(run, RunFailed, state.LogDetail{DLQID: entry.ID, Error: state.FailureText(o), Outcome: o})
-	a.failed(FailedAttempt{Message: m, Outcome: o, DLQID: entry.ID, Run: run.Ref()})
+	a.failed(FailedAttempt{Message: m, Outcome: o, DLQID: entry.ID})
 }
 
 // deadLetterRun puts a run for which m failed into the DLQ; id "" draws a new one.

@@ -47,7 +47,7 @@ func TestAccountIDs(t *testing.T) {
 		c := newClient(t, u)
 		text := string(c.do("GET", "/_understudy/snapshot", "").ok().raw)
 		before, _, _ := strings.Cut(text, `,"checksum":`)
-		c.do("PUT", "/_understudy/snapshot", strings.NewReplacer(`"id":"svcUser"`, `"id":"a*"`, u.Token(), "other-token").Replace(before)+"}").refused(http.StatusBadRequest, "must be")
+		c.do("PUT", "/_understudy/snapshot", strings.NewReplacer(`"id":"svcUser"`, `"id":"a*"`, dialect(t, "svc").Token, "other-token").Replace(before)+"}").refused(http.StatusBadRequest, "must be")
 		c.do("POST", "/_understudy/fixtures", `{"accounts":[{"id":"a\u0000b","token":"t"}]}`).refused(http.StatusBadRequest, "must be")
 	})
 }

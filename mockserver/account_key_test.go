@@ -26,7 +26,7 @@ func TestSigningKeysOfAccounts(t *testing.T) {
 	}
 	accounts := []mockserver.Account{{ID: "a", Token: "token-a"}, {ID: "b", Token: "token-b"}, {ID: dialect.UserID, Token: dialect.Token}}
 	setup := func(t *testing.T) *client {
-		return newClient(t, mockserver.RunT(t, mockserver.Config{Accounts: accounts}))
+		return newClient(t, mockserver.RunT(t, mockserver.Config{Accounts: accounts, Dialect: dialect}))
 	}
 	t.Run("each account has its own", func(t *testing.T) {
 		t.Parallel()

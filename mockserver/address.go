@@ -187,7 +187,7 @@ func (s *Server) VectorURL() string { return s.url(3) }
 func (s *Server) Now() time.Time { return s.tenants.First().Account.Now() }
 
 // Token is the access token of the default account.
-func (s *Server) Token() string { return s.tenants.First().Token }
+func (s *Server) Token() string { return s.tenants.Token(s.tenants.First()) }
 
 // KVURL is the URL of the key-value store of the rate-limit plugin.
 func (s *Server) KVURL() string { return s.URL() + kvPath }
@@ -223,13 +223,13 @@ func (s *Server) DevelopmentEnv() []EnvVar {
 	return nil
 }
 
-// env is the environment for clients of an account: this server's names first, then those
-// that the published clients of each dialect read.
+// env is the environment for clients of an account: what the published clients of each
+// dialect read, then this server's names.
 func (s *Server) env(w *tenant.Tenant) []EnvVar {
 	current, next := s.tenants.Keys(w)
 	neutral := []EnvVar{
 		{"URL", s.URL()},
-		{"TOKEN", w.Token},
+		{"TOKEN", s.tenants.Token(w)},
 		{"CURRENT_SIGNING_KEY", current},
 		{"NEXT_SIGNING_KEY", next},
 		{"USER_ID", w.ID},
@@ -248,7 +248,7 @@ func (s *Server) env(w *tenant.Tenant) []EnvVar {
 	}
 	var all, brands []EnvVar
 	for _, v := range neutral {
-		all = append(all, EnvVar{"UNDERSTUDY_" + v.Name, s.tenants.Home().SigningKey(v.Value)})
+		all = append(all, EnvVar{"UNDERSTUDY_" + v.Name, s.tenants.Usual(w).SigningKey(v.Value)})
 	}
 	for _, d := range s.tenants.Spoken() {
 		for _, v := range neutral {
@@ -261,5 +261,5 @@ func (s *Server) env(w *tenant.Tenant) []EnvVar {
 			}
 		}
 	}
-	return append(all, brands...)
+	return append(brands, all...)
 }

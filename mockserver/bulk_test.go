@@ -359,15 +359,15 @@ func TestAnIgnoredFilterOfAListIsNamed(t *testing.T) {
 	t.Parallel()
 	c := newClient(t, mockserver.RunT(t))
 	for path, want := range map[string]string{
-		"/v2/dlq?labeel=a":              "query labeel: unknown filter, ignored; did you mean \"label\"?",
-		"/v2/logs?mesageId=a":           "query mesageId: unknown filter, ignored; did you mean \"messageId\"?",
-		"/v2/events?labl=a":             "query labl: unknown filter, ignored; did you mean \"label\"?",
-		"/v2/logs?label=a&count=1":      "",
-		"/v2/logs?svc_token=" + c.token: "",
+		"/v2/dlq?labeel=a":                                 "query labeel: unknown filter, ignored; did you mean \"label\"?",
+		"/v2/logs?mesageId=a":                              "query mesageId: unknown filter, ignored; did you mean \"messageId\"?",
+		"/v2/events?labl=a":                                "query labl: unknown filter, ignored; did you mean \"label\"?",
+		"/v2/logs?label=a&count=1":                         "",
+		"/v2/logs?" + published.TokenQuery + "=" + c.token: "",
 	} {
 		t.Run(path, func(t *testing.T) {
 			t.Parallel()
-			if got := c.do("GET", path, "").ok().header.Get("Svc-Warning"); got != want {
+			if got := c.do("GET", path, "").ok().header.Get(published.HeaderPrefix + "Warning"); got != want {
 				t.Errorf("warning %q, want %q", got, want)
 			}
 		})

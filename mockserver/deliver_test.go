@@ -105,7 +105,7 @@ func TestRotatedKeysSign(t *testing.T) {
 		t.Fatalf("next key after the rotation: got %s as before, want another", after.text("next"))
 	}
 	u.Publish("https://e.test/", nil)
-	token := u.Deliveries()[0].Request.Header.Get("Svc-Signature")
+	token := u.Deliveries()[0].Request.Header.Get(published.HeaderPrefix + "Signature")
 	if _, err := jwt.Parse(token, func(*jwt.Token) (any, error) { return []byte(after.text("current")), nil }); err != nil {
 		t.Error(err)
 	}

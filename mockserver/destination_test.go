@@ -188,7 +188,7 @@ func TestModelProviders(t *testing.T) {
 	for _, d := range list {
 		expect.Equal(t, "d.URL", d.URL, "api/llm")
 		expect.Equal(t, "d.Response.Body", string(d.Response.Body), `{"choices":[]}`)
-		expect.True(t, "d.Request.Header.Get(\"Svc-Signature\") != \"\"", d.Request.Header.Get("Svc-Signature") != "")
+		expect.True(t, "signed", d.Request.Header.Get(published.HeaderPrefix+"Signature")+d.Request.Header.Get("Svc-Signature") != "")
 	}
 	t.Run("a stub that is gone fails the delivery with the same hint", func(t *testing.T) {
 		c.do("POST", "/v2/publish/api/llm", "{}", "Svc-Delay: 1h", "Svc-Retries: 0").ok()

@@ -12,10 +12,6 @@ import (
 	"github.com/understudy-mock/understudy/spec/header"
 )
 
-// HeaderPrefix is the prefix of configuration headers in the dialect that the
-// server uses before the first request.
-func (s *Server) HeaderPrefix() string { return s.tenants.Home().HeaderPrefix }
-
 // neutralise finds the dialect of a request and replaces its names by the
 // neutral ones (Svc-), which all code behind it uses.
 func (s *Server) neutralise(c *request.Call) {

@@ -40,7 +40,7 @@ func TestEachRequestSpeaksItsDialect(t *testing.T) {
 	u, d := auto(t)
 	u.Stub("https://app.test/*", 200)
 	c := newClient(t, u)
-	vars := allEnv(u.Server)
+	vars, svc := allEnv(u.Server), dialect(t, "svc")
 
 	t.Run("options of both are honoured on one server", func(t *testing.T) {
 		first := u.Publish("https://app.test/a", nil, "Svc-Delay: 1h", "Svc-Retries: 7", "Svc-Label: one")
@@ -63,7 +63,7 @@ func TestEachRequestSpeaksItsDialect(t *testing.T) {
 	u.Advance(3 * time.Hour)
 	t.Run("a delivery speaks the dialect of its publish", func(t *testing.T) {
 		for _, got := range u.Deliveries() {
-			prefix, key, agent := "Svc-", vars["UNDERSTUDY_CURRENT_SIGNING_KEY"], "Svc-Messaging"
+			prefix, key, agent := "Svc-", svc.CurrentSigningKey, "Svc-Messaging"
 			if got.URL == "https://app.test/b" {
 				prefix, key, agent = d.HeaderPrefix, d.CurrentSigningKey, d.UserAgent
 			}
@@ -130,15 +130,27 @@ func TestRequestWithoutNamesFollowsTheAccount(t *testing.T) {
 		}
 		t.Errorf("message %s: got no delivery with the names %s, want one", id, prefix)
 	}
-	t.Run("neutral before anybody has spoken", func(t *testing.T) { speaks(t, "Svc-") })
-	u.Publish("https://app.test/", nil, d.HeaderPrefix+"Retries: 0")
-	t.Run("then the first that was spoken", func(t *testing.T) { speaks(t, d.HeaderPrefix) })
+	environment := func(t *testing.T, d *spec.Dialect) {
+		t.Helper()
+		vars := allEnv(u.Server)
+		expect.Equal(t, "token", vars["UNDERSTUDY_TOKEN"], d.Token)
+		expect.Equal(t, "signing key", vars["UNDERSTUDY_CURRENT_SIGNING_KEY"], d.CurrentSigningKey)
+	}
+	t.Run("as the published clients before anybody has spoken", func(t *testing.T) {
+		speaks(t, d.HeaderPrefix)
+		environment(t, d)
+	})
 	u.Publish("https://app.test/", nil, "Svc-Retries: 0")
-	t.Run("and no later one", func(t *testing.T) { speaks(t, d.HeaderPrefix) })
+	t.Run("then the first that was spoken", func(t *testing.T) {
+		speaks(t, "Svc-")
+		environment(t, dialect(t, "svc"))
+	})
+	u.Publish("https://app.test/", nil, d.HeaderPrefix+"Retries: 0")
+	t.Run("and no later one", func(t *testing.T) { speaks(t, "Svc-") })
 
 	newClient(t, u).do("POST", "/_understudy/reset", "").ok()
 	u.Stub("*", 200)
-	t.Run("a reset keeps it", func(t *testing.T) { speaks(t, d.HeaderPrefix) })
+	t.Run("a reset keeps it", func(t *testing.T) { speaks(t, "Svc-") })
 
 	saved, err := u.Snapshot()
 	if err != nil {
@@ -147,7 +159,7 @@ func TestRequestWithoutNamesFollowsTheAccount(t *testing.T) {
 	t.Run("a snapshot keeps it", func(t *testing.T) {
 		u = mockserver.RunT(t, mockserver.Config{Snapshot: bytes.NewReader(saved)})
 		u.Stub("*", 200)
-		speaks(t, d.HeaderPrefix)
+		speaks(t, "Svc-")
 	})
 }
 

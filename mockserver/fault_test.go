@@ -201,7 +201,9 @@ func TestBothRequestsOfADuplicateAreRecorded(t *testing.T) {
 func TestASeededServerSignsForTheClockOfItsDestination(t *testing.T) {
 	t.Parallel()
 	signed := make(chan string, 1)
-	app := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { signed <- r.Header.Get("Svc-Signature") }))
+	app := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		signed <- r.Header.Get(published.HeaderPrefix + "Signature")
+	}))
 	t.Cleanup(app.Close)
 	u := mockserver.RunT(t, mockserver.Config{Seed: 1})
 	u.Publish(app.URL, []byte("x"))
@@ -212,5 +214,5 @@ func TestASeededServerSignsForTheClockOfItsDestination(t *testing.T) {
 	}); err != nil {
 		t.Errorf("signature: %v", err)
 	}
-	expect.Contains(t, "the delivery that is recorded", fmt.Sprint(u.Deliveries()[0].Request.Header), "Svc-Signature")
+	expect.Contains(t, "the delivery that is recorded", fmt.Sprint(u.Deliveries()[0].Request.Header), published.HeaderPrefix+"Signature")
 }

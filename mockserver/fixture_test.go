@@ -37,7 +37,7 @@ func TestAFixtureWithEverything(t *testing.T) {
 	u.Settle()
 	groups := c.do("GET", "/v2/topics", "").ok()
 	expect.Equal(t, "name of the group", groups.text(0, "name"), "orders")
-	expect.Equal(t, "retries of the group", groups.text(0, "headers", "Svc-Retries", 0), "2")
+	expect.Equal(t, "retries of the group", groups.text(0, "headers", published.HeaderPrefix+"Retries", 0), "2")
 	nightly := c.do("GET", "/v2/schedules/nightly", "").ok()
 	expect.Equal[any](t, "isPaused of the schedule", nightly.get("isPaused"), true)
 	expect.Equal(t, "cron of the schedule", nightly.text("cron"), "0 3 * * *")

@@ -37,7 +37,7 @@ func TestFleetContinuesATrace(t *testing.T) {
 	b.ok("POST", "/_understudy/clock/advance?account=shop", "", `{"by":"1h"}`)
 	b.stop()
 	second.Close()
-	published, attempts := spans.Named("publish app.test"), spans.Named("POST app.test")
+	published, attempts := spans.Named("publish app.test/order"), spans.Named("POST app.test/order")
 	expect.Equal(t, "publishes", len(published), 1)
 	expect.Equal(t, "attempts", len(attempts), 2)
 	for _, s := range attempts {

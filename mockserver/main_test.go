@@ -11,6 +11,7 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/understudy-mock/understudy/mockserver"
+	"github.com/understudy-mock/understudy/spec"
 )
 
 // TestMain fails if goroutines are left, except one that nats.go leaks when a connection ends right
@@ -34,6 +35,9 @@ func newClient(t testing.TB, u *mockserver.TestServer) *client {
 	t.Cleanup(transport.CloseIdleConnections)
 	return &client{t: t, url: u.URL(), token: u.Token(), http: &http.Client{Transport: transport}}
 }
+
+// published is the dialect of a fresh server.
+var published = spec.BuiltInDialects().Named(spec.Published)
 
 // answer is a response, with its body as JSON where it is.
 type answer struct {

@@ -39,7 +39,7 @@ func TestURLGroups(t *testing.T) {
 		if d.Role == "message" {
 			expect.Equal(t, "header X-A of a delivery", d.Request.Header.Get("X-A"), "1")
 			expect.Equal(t, "header X-Incoming of a delivery", d.Request.Header.Get("X-Incoming"), "2")
-			expect.Equal(t, "header Svc-Topic-Name of a delivery", d.Request.Header.Get("Svc-Topic-Name"), "my.group")
+			expect.Equal(t, "header Topic-Name of a delivery", d.Request.Header.Get(published.HeaderPrefix+"Topic-Name"), "my.group")
 		}
 	}
 	expect.Equal(t, "deliveries to the first endpoint", calls["https://e.test/1"], 1)
@@ -160,7 +160,7 @@ func TestSchedules(t *testing.T) {
 	for cron, text := range map[string]string{"61 * * * *": "61 * * * *", "CRON_TZ=Mars/Olympus * * * * *": "Mars/Olympus", "* * *": "five", "* * * * * *": "five"} {
 		c.do("POST", "/v2/schedules/https://e.test/", "", "Svc-Cron: "+cron).refused(400, text)
 	}
-	c.do("POST", "/v2/schedules/https://e.test/", "").refused(400, "Svc-Cron", "missing")
+	c.do("POST", "/v2/schedules/https://e.test/", "").refused(400, published.HeaderPrefix+"Cron", "missing")
 	c.do("POST", "/v2/schedules/nobody", "", "Svc-Cron: * * * * *").refused(404, "nobody")
 }
 

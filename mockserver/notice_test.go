@@ -61,8 +61,8 @@ func TestLogOfFailures(t *testing.T) {
 		u.Script(mockserver.Stub{URL: "https://app.test/*", Answers: []mockserver.Answer{{Status: "503", Body: "busy\nsecond line"}}})
 		id := u.Publish("https://app.test/hook", nil)
 		u.Settle()
-		book.want(t, "delivery failed, it is retried", map[string]any{
-			"level": "INFO", "reason": "503 Service Unavailable: busy", "url": "https://app.test/hook", "message": id, "retry": "1 of 3",
+		book.want(t, "attempt failed", map[string]any{
+			"level": "INFO", "why": "attempt 1 of 4: 503 busy", "url": "https://app.test/hook", "message": id,
 			"in": float64(12 * time.Second), "page": u.URL() + "/_understudy/ui/messages/" + id,
 		})
 	})
@@ -73,8 +73,8 @@ func TestLogOfFailures(t *testing.T) {
 		id := u.Publish("https://app.test/hook", nil, "Svc-Retries: 0")
 		u.Settle()
 		entry := c.do("GET", "/v2/dlq", "").ok()
-		book.want(t, "message is in the DLQ", map[string]any{"level": "WARN", "reason": "500 Internal Server Error", "message": id})
-		if dlq := book.lines(t, "message is in the DLQ")[0]["dlq"]; dlq == nil || !strings.Contains(string(entry.raw), dlq.(string)) {
+		book.want(t, "message failed, in the DLQ", map[string]any{"level": "WARN", "why": "attempt 1 of 1: 500 response", "message": id})
+		if dlq := book.lines(t, "message failed, in the DLQ")[0]["dlq"]; dlq == nil || !strings.Contains(string(entry.raw), dlq.(string)) {
 			t.Errorf("dlq %v, entry %s", dlq, entry.raw)
 		}
 	})
@@ -84,7 +84,7 @@ func TestLogOfFailures(t *testing.T) {
 		u.Stub("https://app.test/*", 500)
 		run := c.do("POST", "/v2/trigger/https://app.test/flow", "{}", "Svc-Retries: 0").ok().text("workflowRunId")
 		u.Settle()
-		book.want(t, "workflow run failed", map[string]any{"level": "WARN", "run": run, "page": u.URL() + "/_understudy/ui/runs/" + run})
+		book.want(t, "run failed, in the DLQ", map[string]any{"level": "WARN", "run": run, "page": u.URL() + "/_understudy/ui/runs/" + run})
 	})
 	t.Run("without the password of the URL", func(t *testing.T) {
 		t.Parallel()
@@ -137,7 +137,7 @@ func TestLogOfTLSOnAPlainPort(t *testing.T) {
 func TestNotifyOfAnUnknownEvent(t *testing.T) {
 	t.Parallel()
 	u, c, book := withLog(t)
-	u.Script(mockserver.Stub{URL: "https://app.test/*", Answers: []mockserver.Answer{{Status: "200", Headers: map[string]string{"Svc-Workflow-Sdk": "v1.0.0"}}}})
+	u.Script(mockserver.Stub{URL: "https://app.test/*", Answers: []mockserver.Answer{{Status: "200", Headers: map[string]string{published.HeaderPrefix + "Workflow-Sdk": "v1.0.0"}}}})
 	run := c.do("POST", "/v2/trigger/https://app.test/flow", "{}").ok().text("workflowRunId")
 	u.Settle()
 	for name, row := range map[string]struct{ path, want string }{
@@ -145,8 +145,8 @@ func TestNotifyOfAnUnknownEvent(t *testing.T) {
 		"an unknown run": {"/v2/notify/wfr_x/shiped", `event "shiped": no run waits for it, and run "wfr_x" has ended or is unknown; no run waits for any event`},
 	} {
 		t.Run(name, func(t *testing.T) {
-			if a := c.do("POST", row.path, "data").ok(); a.header.Get("Svc-Warning") != row.want || string(a.raw) != "[]" {
-				t.Errorf("%q %s", a.header.Get("Svc-Warning"), a.raw)
+			if a := c.do("POST", row.path, "data").ok(); a.header.Get(published.HeaderPrefix+"Warning") != row.want || string(a.raw) != "[]" {
+				t.Errorf("%q %s", a.header.Get(published.HeaderPrefix+"Warning"), a.raw)
 			}
 		})
 	}
@@ -157,7 +157,7 @@ func TestNotifyOfAnUnknownEvent(t *testing.T) {
 		"an id that no header takes as it is": {"/v2/notify/a%0Ab%C3%A9", `event "a\nb\u00e9": no run waits for it; events that runs wait for: "shipped"`},
 	} {
 		t.Run(name, func(t *testing.T) {
-			if got := c.do("POST", row.path, "data").ok().header.Get("Svc-Warning"); got != row.want {
+			if got := c.do("POST", row.path, "data").ok().header.Get(published.HeaderPrefix + "Warning"); got != row.want {
 				t.Errorf("got  %s\nwant %s", got, row.want)
 			}
 		})

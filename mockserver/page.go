@@ -17,7 +17,6 @@ var _ = handlerTable.Add(table{
 	"agentsStream":   (*Server).serveAgents,
 	"docsHome":       showHelp,
 	"docsModels":     showHelp,
-	"docsModelsFull": showHelp,
 	"docsPage":       showHelp,
 	"docsRoot":       showHelp,
 	"page":           (*Server).showPage,

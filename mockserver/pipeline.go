@@ -13,9 +13,9 @@ import (
 	"net/url"
 	"runtime/debug"
 	"slices"
-	"strconv"
 	"strings"
 	"sync"
+	"time"
 
 	"github.com/gorilla/mux"
 
@@ -494,53 +494,40 @@ var probeOperations = []string{"controlHealth", "controlLivez", "controlMetrics"
 // isProbe reports whether a call is one of probeOperations.
 func isProbe(c *request.Call) bool { return c.Op != nil && slices.Contains(probeOperations, c.Op.ID) }
 
-// tellFailure logs a failed attempt and what follows from it. An attempt that
-// will be retried has the level info, a final failure has the level warn.
+// tellFailure logs a failed attempt and what follows from it, with the time of the account. An
+// attempt that will be retried has the level info, a final failure has the level warn.
 func (s *Server) tellFailure(w *tenant.Tenant, f engine.FailedAttempt) {
-	level, text := slog.LevelWarn, "delivery failed, no retries left: message is in the DLQ"
+	level, text := slog.LevelWarn, "message failed, in the DLQ"
 	switch {
-	case f.Run != nil:
-		text = "workflow run failed: it is in the DLQ"
-	case !f.NextAt.IsZero():
-		level, text = slog.LevelInfo, "delivery failed, it is retried"
+	case f.Wait > 0:
+		level, text = slog.LevelInfo, "attempt failed"
+	case f.Message.DecidesRun():
+		text = "run failed, in the DLQ"
 	case f.DLQID == "":
-		text = "call of a workflow run failed, no retries left"
+		text = "call of a run failed"
 	}
 	log := s.cfg.Log
 	if !log.Enabled(context.Background(), level) { // skips the work for the text under a load of failures
 		return
 	}
-	m, view := f.Message, "messages/"+f.Message.ID
-	attrs := []slog.Attr{slog.String("reason", outcomeText(f.Outcome)), slog.String("url", mask.URL(m.URL)), slog.String("message", m.ID)}
-	if m.Role == engine.RoleCallback || m.Role == engine.RoleFailureCallback {
-		attrs = append(attrs, slog.String("role", string(m.Role)))
-	}
+	m := f.Message
+	view, id := "messages/"+m.ID, slog.String("message", m.ID)
 	if m.RunID != "" {
-		view = "runs/" + m.RunID
-		attrs = append(attrs, slog.String("run", m.RunID))
+		view, id = "runs/"+m.RunID, slog.String("run", m.RunID)
 	}
-	if !f.NextAt.IsZero() {
-		attrs = append(attrs, slog.String("retry", strconv.Itoa(int(m.Retried))+" of "+strconv.Itoa(int(m.MaxRetries))),
-			slog.Time("at", f.NextAt.UTC()), slog.Duration("in", f.Wait))
+	line := slog.NewRecord(f.At.UTC(), level, text, 0)
+	line.AddAttrs(slog.String("why", m.CauseOf(f.Outcome)), slog.String("url", mask.URL(m.URL)), id)
+	if m.Role == engine.RoleCallback || m.Role == engine.RoleFailureCallback {
+		line.AddAttrs(slog.String("role", string(m.Role)))
+	}
+	if f.Wait > 0 {
+		line.AddAttrs(slog.Duration("in", f.Wait))
 	}
 	if f.DLQID != "" {
-		attrs = append(attrs, slog.String("dlq", f.DLQID))
+		line.AddAttrs(slog.String("dlq", f.DLQID))
 	}
-	log.LogAttrs(context.Background(), level, text, append(attrs, slog.String("page", s.pageURL(w, view)))...)
-}
-
-// outcomeText is the outcome of a failed attempt in one line: why no response
-// came, or its status and the beginning of its body.
-func outcomeText(o *engine.Outcome) string {
-	if o.Err != "" {
-		return o.Err
-	}
-	text := strings.TrimSpace(strconv.Itoa(o.Status) + " " + http.StatusText(o.Status))
-	line, _, _ := strings.Cut(strings.TrimSpace(string(o.Body[:min(len(o.Body), 1<<10)])), "\n")
-	if line = strings.ToValidUTF8(line, "?"); line != "" {
-		text += ": " + response.Shorten(line)
-	}
-	return text
+	line.AddAttrs(slog.String("page", s.pageURL(w, view)))
+	_ = log.Handler().Handle(context.Background(), line) // nobody can be told
 }
 
 // pageURL is the URL of a view of the web page.
@@ -567,18 +554,19 @@ func (s *Server) tellRequest(c *request.Call, x *Exchange, err error) {
 	if reason == "" || !log.Enabled(context.Background(), slog.LevelWarn) || c.Request.Context().Value(forPage{}) != nil {
 		return
 	}
-	attrs := []slog.Attr{slog.String("reason", reason), slog.String("method", x.Method), slog.String("path", response.Shorten(x.Path))}
+	line := slog.NewRecord(time.UnixMilli(x.At).UTC(), slog.LevelWarn, text, 0)
+	line.AddAttrs(slog.String("reason", reason), slog.String("method", x.Method), slog.String("path", response.Shorten(x.Path)))
 	if status > 0 {
-		attrs = append(attrs, slog.Int("status", status))
+		line.AddAttrs(slog.Int("status", status))
 	}
 	if c.Op == nil || c.Op.Area != "control_url" { // the page does not list calls of the control API
 		w := c.Tenant
 		if w == nil {
 			w = s.tenants.First()
 		}
-		attrs = append(attrs, slog.String("page", s.pageURL(w, "requests")))
+		line.AddAttrs(slog.String("page", s.pageURL(w, "requests")))
 	}
-	log.LogAttrs(context.Background(), slog.LevelWarn, text, attrs...)
+	_ = log.Handler().Handle(context.Background(), line) // nobody can be told
 }
 
 var _ = handlerTable.Add(table{

@@ -214,7 +214,7 @@ func TestEndpointsThatAreNoWorkflow(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			u := mockserver.RunT(t)
+			u := mockserver.RunT(t, mockserver.Config{Dialect: dialect(t, "svc")})
 			c := newClient(t, u)
 			u.Script(mockserver.Stub{URL: workflowApp, Answers: []mockserver.Answer{{Headers: row.headers, Body: "hello"}}})
 			id := "wfr_1"
@@ -308,7 +308,7 @@ func TestTheFailureCallbackOfABareTriggerIsNoCall(t *testing.T) {
 
 func TestALargeBareTriggerIsFetched(t *testing.T) {
 	t.Parallel()
-	u := mockserver.RunT(t, mockserver.Config{MaxBody: 8 << 20})
+	u := mockserver.RunT(t, mockserver.Config{MaxBody: 8 << 20, Dialect: dialect(t, "svc")})
 	c := newClient(t, u)
 	workflowAnswers(u, "200", "500")
 	id := c.do("POST", "/v2/trigger/"+workflowApp, strings.Repeat("x", 4<<20)).ok().text("workflowRunId")

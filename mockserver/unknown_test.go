@@ -114,7 +114,7 @@ func TestUnknownMembersOfABatchAreNamed(t *testing.T) {
 	t.Run("by a warning", func(t *testing.T) {
 		t.Parallel()
 		a := newClient(t, u).do("POST", "/v2/batch", items).ok()
-		if got, want := a.header.Get("Svc-Warning"), `body /1/bodyy: unknown member, ignored; did you mean "body"?`; got != want {
+		if got, want := a.header.Get(published.HeaderPrefix+"Warning"), `body /1/bodyy: unknown member, ignored; did you mean "body"?`; got != want {
 			t.Errorf("warning %q, want %q", got, want)
 		}
 	})

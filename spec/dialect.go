@@ -73,7 +73,7 @@ var neutral = Dialect{
 }
 
 var upstash = Dialect{
-	Name:         "upstash",
+	Name:         Published,
 	HeaderPrefix: "Upstash-",
 	QueryPrefix:  "upstash-",
 	TokenQuery:   "qstash_token",
@@ -109,8 +109,9 @@ func BuiltInDialects() Dialects {
 	return Dialects{neutral.named(), upstash.named()}
 }
 
-// Auto selects a built-in dialect for each request; see Dialects.OfRequest.
-const Auto = "auto"
+// Auto selects a built-in dialect for each request; see Dialects.OfRequest. Published is the
+// built-in dialect of the published clients.
+const Auto, Published = "auto", "upstash"
 
 // LoadDialect returns a dialect: svc, upstash, or the one in a YAML file with the
 // keys of Dialect. Keys that the file omits have the values of svc; the default name
@@ -119,12 +120,12 @@ func LoadDialect(nameOrFile string) (*Dialect, error) {
 	switch nameOrFile {
 	case "", Auto, neutral.Name:
 		return neutral.named(), nil
-	case upstash.Name:
+	case Published:
 		return upstash.named(), nil
 	}
 	text, err := os.ReadFile(nameOrFile)
 	if err != nil {
-		names := []string{Auto, neutral.Name, upstash.Name}
+		names := []string{Auto, neutral.Name, Published}
 		return nil, fmt.Errorf("invalid value %q: must be one of %s, or a YAML file (%w)%s", nameOrFile, strings.Join(names, ", "), err, similar.DidYouMean(nameOrFile, names))
 	}
 	file, err := yamlfile.Parse(nameOrFile, text)

@@ -21,7 +21,7 @@ func TestConformWithoutABinding(t *testing.T) {
 	for _, left := range unboundNames(t) {
 		t.Run(left, func(t *testing.T) {
 			t.Parallel()
-			own := ownTarget(environment(mockserver.RunT(t)), true)
+			own := ownTarget(environment(mockserver.RunT(t, mockserver.Config{Dialect: neutral()})), true)
 			section, key, _ := strings.Cut(left, " ")
 			from := map[string]map[string]string{
 				"headers": own.Bindings.Headers, "delay": own.Bindings.Delay, "logs": own.Bindings.Logs, "dlq": own.Bindings.DLQ,
@@ -78,7 +78,7 @@ func TestCheckTargetSeesADifference(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			server, err := mockserver.Run(mockserver.Config{Log: quietLog()})
+			server, err := mockserver.Run(mockserver.Config{Log: quietLog(), Dialect: neutral()})
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -47,7 +47,7 @@ func judge(t testing.TB, cfg conformance.Config) *report.Report {
 
 // ownSuite is the whole suite against a stand-in in this process, with a manual clock.
 func ownSuite(t testing.TB) conformance.Config {
-	u := mockserver.RunT(t)
+	u := mockserver.RunT(t, mockserver.Config{Dialect: neutral()})
 	return conformance.Config{Target: ownTarget(environment(u), true), Basis: everything, SelfTest: true, Plugin: pluginInProcess}
 }
 
@@ -77,7 +77,7 @@ func BenchmarkConformOwn(b *testing.B) {
 // two concurrent runs that share an account. With -short, it is one run that moves the clock.
 func TestConformProcess(t *testing.T) {
 	effort.Unraced(t, "it takes real time; TestConformOwn looks for races")
-	args, runs := []string{"--data", t.TempDir()}, effort.Amount(t, "RUNS", 1, 2)
+	args, runs := []string{"--dialect", "svc", "--data", t.TempDir()}, effort.Amount(t, "RUNS", 1, 2)
 	if testing.Short() {
 		args = append(args, "--clock", "manual")
 	}
@@ -208,7 +208,7 @@ func TestConformAgainstNobody(t *testing.T) {
 // not claim. What it claims and lacks fails.
 func TestConformAgainstAPart(t *testing.T) {
 	t.Parallel()
-	u := mockserver.RunT(t)
+	u := mockserver.RunT(t, mockserver.Config{Dialect: neutral()})
 	part := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if strings.HasPrefix(r.URL.Path, "/v2/publish/http") || strings.HasPrefix(r.URL.Path, "/_understudy/") {
 			u.ServeHTTP(w, r)
@@ -285,7 +285,7 @@ func TestConformReports(t *testing.T) {
 func TestConformThroughARelay(t *testing.T) {
 	t.Parallel()
 	effort.Unraced(t, "it takes real time; TestConformOwn looks for races")
-	u := mockserver.RunT(t)
+	u := mockserver.RunT(t, mockserver.Config{Dialect: neutral()})
 	relay := httptest.NewServer(&receiver.Relay{Token: "relay-secret"})
 	t.Cleanup(relay.Close)
 	own := ownTarget(environment(u), true)

@@ -18,6 +18,7 @@ import (
 	"github.com/understudy-mock/understudy/internal/testkit/programs"
 	"github.com/understudy-mock/understudy/mockserver"
 	"github.com/understudy-mock/understudy/mockserver/ratelimit"
+	"github.com/understudy-mock/understudy/spec"
 )
 
 // Helpers that the tests of both programs use.
@@ -47,6 +48,9 @@ func TestConformScripts(t *testing.T) {
 	}
 	testscript.Run(t, params)
 }
+
+// neutral is the dialect of the target file of the stand-in.
+func neutral() *spec.Dialect { return spec.BuiltInDialects()[0] }
 
 // environment returns the variables that a server in this process prints for its clients.
 func environment(s interface{ Env() []mockserver.EnvVar }) map[string]string {

@@ -52,7 +52,7 @@ func mutated(t *testing.T, m *mutant, how trial) (*report.Report, int64, []proxy
 	t.Helper()
 	var hits atomic.Int64
 	parts := m.Build(func() { hits.Add(1) })
-	config := mockserver.Config{Clock: "manual", Log: quietLog(), Transport: parts.Delivery}
+	config := mockserver.Config{Clock: "manual", Log: quietLog(), Transport: parts.Delivery, Dialect: neutral()}
 	if how.live {
 		config.Clock = ""
 	}

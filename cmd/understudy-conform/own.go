@@ -81,7 +81,7 @@ func startOwn(e *env, clock string) (target.Target, func(), error) {
 		return target.Target{}, nil, err
 	}
 	ready := filepath.Join(dir, "ready.json")
-	p, err := startProcess(e.ctx, nil, "serve", "--addr", "127.0.0.1:0", "--clock", clock, "--until-eof", "--ready-file", ready, "--log-level", "error")
+	p, err := startProcess(e.ctx, nil, "serve", "--addr", "127.0.0.1:0", "--dialect", "svc", "--clock", clock, "--until-eof", "--ready-file", ready, "--log-level", "error")
 	if err != nil {
 		return target.Target{}, nil, errors.Join(err, os.RemoveAll(dir))
 	}

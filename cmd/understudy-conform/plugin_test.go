@@ -33,7 +33,7 @@ func TestConformPluginOfAnotherLanguage(t *testing.T) {
 	effort.Unraced(t, "it takes real time")
 	const python = "python3"
 	programs.Need(t, "a plugin in another language is NOT tested", "python3")
-	u, err := mockserver.Run(mockserver.Config{Log: quietLog()})
+	u, err := mockserver.Run(mockserver.Config{Log: quietLog(), Dialect: neutral()})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -68,7 +68,7 @@ func TestConformWindowEndsWithinAScenario(t *testing.T) {
 	effort.Unraced(t, "it takes real time; TestConformOwn looks for races")
 	effort.Unraced(t, "takes minutes with the race detector")
 	t.Parallel()
-	u := mockserver.RunT(t)
+	u := mockserver.RunT(t, mockserver.Config{Dialect: neutral()})
 	judged := judge(t, conformance.Config{
 		Target: ownTarget(environment(u), true), Basis: everything, Profiles: []string{"RATELIMIT"}, Plugin: endingWindow,
 	})
@@ -110,7 +110,7 @@ func TestCheckTargetTriesThePlugin(t *testing.T) {
 	t.Parallel()
 	const python = "python3"
 	programs.Need(t, "a plugin in another language is NOT tested", "python3")
-	u := mockserver.RunT(t)
+	u := mockserver.RunT(t, mockserver.Config{Dialect: neutral()})
 	for _, c := range []struct {
 		name   string
 		driver target.Driver
@@ -143,7 +143,7 @@ func TestCheckTargetTriesThePlugin(t *testing.T) {
 func TestCheckTargetDoesNotTryWhatIsNotClaimed(t *testing.T) {
 	t.Parallel()
 	effort.Unraced(t, "it looks for requests, not for races")
-	to := ownTarget(environment(mockserver.RunT(t)), true)
+	to := ownTarget(environment(mockserver.RunT(t, mockserver.Config{Dialect: neutral()})), true)
 	to.Profiles = []string{"MSG", "WF-READ"}
 	list, err := conformance.CheckTarget(t.Context(), conformance.Config{Target: to})
 	if err != nil {
@@ -210,7 +210,7 @@ func TestConformJudgesWindowsOfASlowStorage(t *testing.T) {
 			parts := m.Build(func() {})
 			parts.Storage = slow
 			cfg := conformance.Config{
-				Target: ownTarget(environment(mockserver.RunT(t)), true), Profiles: []string{"RATELIMIT"}, Tags: "@time-window and @last", Plugin: mutatedPlugin(parts),
+				Target: ownTarget(environment(mockserver.RunT(t, mockserver.Config{Dialect: neutral()})), true), Profiles: []string{"RATELIMIT"}, Tags: "@time-window and @last", Plugin: mutatedPlugin(parts),
 			}
 			if m.Breaks() != "" {
 				cfg.Requirements = []string{"REQ-" + m.Breaks()}
@@ -234,7 +234,7 @@ func TestConformDoesNotJudgeAPluginWithoutItsStorage(t *testing.T) {
 	t.Parallel()
 	broken := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusInternalServerError) }))
 	t.Cleanup(broken.Close)
-	to := ownTarget(environment(mockserver.RunT(t)), true)
+	to := ownTarget(environment(mockserver.RunT(t, mockserver.Config{Dialect: neutral()})), true)
 	delete(to.Drivers, "account")
 	to.Target.URLs.KV = broken.URL
 	judged, err := conformance.Run(t.Context(), conformance.Config{Target: to, Profiles: []string{"RATELIMIT"}, Requirements: []string{"REQ-RLP-002"}, Plugin: pluginInProcess})

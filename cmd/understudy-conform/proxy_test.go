@@ -15,7 +15,7 @@ import (
 func TestProxyIsTransparent(t *testing.T) {
 	t.Parallel()
 	effort.Unraced(t, "it looks for verdicts, not for races")
-	u := mockserver.RunT(t)
+	u := mockserver.RunT(t, mockserver.Config{Dialect: neutral()})
 	own := ownTarget(environment(u), true)
 	upstream := httptest.NewServer(u)
 	t.Cleanup(upstream.Close)

@@ -38,7 +38,7 @@ Feature: A mistake of the suite
     Then the last 5 requests reach the application
 `
 	judged, err := conformance.Run(t.Context(), conformance.Config{
-		Target: ownTarget(environment(mockserver.RunT(t)), true), Plugin: pluginInProcess, FS: fstest.MapFS{"limit.feature": {Data: []byte(tooFew)}},
+		Target: ownTarget(environment(mockserver.RunT(t, mockserver.Config{Dialect: neutral()})), true), Plugin: pluginInProcess, FS: fstest.MapFS{"limit.feature": {Data: []byte(tooFew)}},
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -61,7 +61,7 @@ Feature: A header that the target file does not name
     Then the entry holds:
       | failureCallback | {callback} |
 `
-	own := ownTarget(environment(mockserver.RunT(t)), true)
+	own := ownTarget(environment(mockserver.RunT(t, mockserver.Config{Dialect: neutral()})), true)
 	delete(own.Bindings.Headers, "failure_callback")
 	judged, err := conformance.Run(t.Context(), conformance.Config{Target: own, FS: fstest.MapFS{"dlq.feature": {Data: []byte(unset)}}})
 	if err != nil {
@@ -255,7 +255,7 @@ func everyStep(t *testing.T, passed []string) {
 // withLists runs the suite against a server that changes its lists.
 func withLists(t *testing.T, c listChange, from int) *report.Report {
 	t.Helper()
-	u := mockserver.RunT(t, mockserver.Config{Clock: map[bool]string{true: "real"}[c.late]})
+	u := mockserver.RunT(t, mockserver.Config{Clock: map[bool]string{true: "real"}[c.late], Dialect: neutral()})
 	server := httptest.NewServer(&lists{next: u, from: from, change: c.change, answer: c.answer, answered: map[string]int{}})
 	t.Cleanup(server.Close)
 	cfg := conformance.Config{Target: ownTarget(environment(u), !c.late), SkipCanary: true}

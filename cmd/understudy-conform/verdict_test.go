@@ -31,7 +31,7 @@ import (
 // traffic. change, if not nil, changes the configuration.
 func fronted(t *testing.T, front func(http.ResponseWriter, *http.Request, http.Handler), change func(*conformance.Config, *httptest.Server)) *report.Report {
 	t.Helper()
-	s, err := mockserver.Run(mockserver.Config{Log: quietLog()})
+	s, err := mockserver.Run(mockserver.Config{Log: quietLog(), Dialect: neutral()})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -162,7 +162,7 @@ func TestConformDoesNotJudgeSetUp(t *testing.T) {
 // Each wrong credential is found separately, before anything is judged.
 func TestConformTriesEachCredential(t *testing.T) {
 	t.Parallel()
-	u := mockserver.RunT(t)
+	u := mockserver.RunT(t, mockserver.Config{Dialect: neutral()})
 	for key, spoil := range map[string]func(*target.Auth){
 		"target.auth.basic":         func(a *target.Auth) { a.Basic.Password = "wrong-password" },
 		"target.auth.bearer":        func(a *target.Auth) { a.Bearer = "wrong-token" },
@@ -216,7 +216,7 @@ func TestConformWaitsForAnAnswerAsLongAsTheTargetFileSays(t *testing.T) {
 	for limit, want := range map[time.Duration]string{time.Millisecond: "timing.request_timeout: no answer within 1ms", time.Minute: ""} {
 		t.Run(limit.String(), func(t *testing.T) {
 			t.Parallel()
-			u := mockserver.RunT(t)
+			u := mockserver.RunT(t, mockserver.Config{Dialect: neutral()})
 			server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 				if limit < time.Second {
 					<-r.Context().Done() // it never answers in time
@@ -309,7 +309,7 @@ func TestConformRepeats(t *testing.T) {
 // A credential is wrong when it is answered like a wrong one, whatever the status.
 func TestConformComparesCredentialsWithWrongOnes(t *testing.T) {
 	t.Parallel()
-	u := mockserver.RunT(t)
+	u := mockserver.RunT(t, mockserver.Config{Dialect: neutral()})
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if rec := recorder.Serve(u, r); rec.Status == http.StatusUnauthorized {
 			http.NotFound(w, r)
@@ -456,7 +456,7 @@ func TestConformShowsWhatWasJudged(t *testing.T) {
 // A run that a limit ends early still writes its reports.
 func TestConformWritesReportsOfWhatWasJudged(t *testing.T) {
 	t.Parallel()
-	u := mockserver.RunT(t)
+	u := mockserver.RunT(t, mockserver.Config{Dialect: neutral()})
 	own := ownTarget(environment(u), false)
 	dir := t.TempDir()
 	file := filepath.Join(dir, "target.yaml")

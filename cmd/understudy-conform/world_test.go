@@ -394,7 +394,7 @@ func TestWorldsFindCombinations(t *testing.T) {
 func TestHealthyWorldsHaveNoFinding(t *testing.T) {
 	t.Parallel()
 	effort.Unraced(t, "it looks for verdicts, not for races")
-	u := mockserver.RunT(t, mockserver.Config{Clock: "manual", Log: quietLog()})
+	u := mockserver.RunT(t, mockserver.Config{Clock: "manual", Log: quietLog(), Dialect: neutral()})
 	own := ownTarget(environment(u), true)
 	judged, err := conformance.Run(t.Context(), conformance.Config{Target: own, Areas: []string{"worlds"}, Worlds: harness.Worlds{Count: effort.Amount(t, "WORLDS", 2, 8), Seed: uint64(effort.Amount(t, "SEED", 1, 1))}, SelfTest: true, Plugin: pluginInProcess})
 	if err != nil {

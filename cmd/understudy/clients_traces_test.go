@@ -45,23 +45,23 @@ func TestClientsTracesFlask(t *testing.T) {
 	oneTrace(t, c)
 	expect.Equal(t, "tree", portOfHost.ReplaceAllString(c.Tree(), "HOST"), strings.TrimPrefix(`
 checkout
-  publish HOST
-    POST HOST
+  publish HOST/order
+    POST HOST/order
       POST /order
-      run HOST
-        step init
-          POST HOST
+      run HOST/order
+        step pack
+          POST HOST/order
             POST /order
               pack
-        step pack
-          POST HOST
-            POST /order
         step rest
-          sleep
-          POST HOST
+          POST HOST/order
             POST /order
+        sleep rest
         step ship
-          POST HOST
+          POST HOST/order
+            POST /order
+        end of the run
+          POST HOST/order
             POST /order
 `, "\n"))
 }
@@ -76,13 +76,13 @@ func TestClientsTracesExpress(t *testing.T) {
 	oneTrace(t, c)
 	expect.Equal(t, "tree", portOfHost.ReplaceAllString(c.Tree(), "HOST"), strings.TrimPrefix(`
 order
-  publish HOST
-    POST HOST
+  publish HOST/mail
+    POST HOST/mail
       POST /mail
         request handler
           send mail
     retry
-    POST HOST
+    POST HOST/mail
       POST /mail
         request handler
           send mail

@@ -112,8 +112,9 @@ func candidates(e *env, all *cli, node *kong.Node, typed []string, last string) 
 	if node.DefaultCmd != nil {
 		node = node.DefaultCmd
 	}
-	if arguments < len(node.Positional) && node.Positional[arguments].Enum != "" {
-		return append(list, valuesOf(node.Positional[arguments])...)
+	if arguments < len(node.Positional) {
+		arg := node.Positional[arguments]
+		list = append(append(list, valuesOf(arg)...), idsAt(e, all, arg.Tag)...)
 	}
 	return append(list, idsAt(e, all, node.Tag)...)
 }
@@ -123,7 +124,7 @@ func valuesOf(v *kong.Value) []string {
 	return slices.DeleteFunc(v.EnumSlice(), func(value string) bool { return value == "" })
 }
 
-// idsAt are the ids for a flag or a command, from the running server.
+// idsAt are the words for a flag, an argument or a command: ids from the running server, and others.
 func idsAt(e *env, all *cli, tag *kong.Tag) []string {
 	if !tag.Has("ids") {
 		return nil

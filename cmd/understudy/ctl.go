@@ -78,7 +78,7 @@ type CtlCmd struct {
 	Health   ctlHealth   `cmd:"" help:"Show whether the stand-in is running, and its clock." example:"understudy ctl health\nunderstudy ctl health -o json"`
 	Reset    ctlReset    `cmd:"" help:"Forget everything except the configuration." example:"understudy ctl reset"`
 	Clock    ctlClock    `cmd:"" help:"Show the clock, set its mode, or correct it." example:"understudy ctl clock\nunderstudy ctl clock manual"`
-	Advance  ctlAdvance  `cmd:"" help:"Advance a manual clock, and wait for everything that becomes due." example:"understudy ctl advance 24h\nunderstudy ctl advance next\nunderstudy ctl advance idle"`
+	Advance  ctlAdvance  `cmd:"" ids:"next,idle" help:"Advance a manual clock, and wait for everything that becomes due." example:"understudy ctl advance 24h\nunderstudy ctl advance next\nunderstudy ctl advance idle"`
 	Settle   ctlSettle   `cmd:"" help:"Wait until no attempt is ready or in flight." example:"understudy ctl settle --timeout 30s"`
 	Messages ctlMessages `cmd:"" help:"List messages, or show one with its attempts and the body of its answer." example:"understudy ctl messages --state failed\nunderstudy ctl messages msg_01J8Z"`
 	Runs     ctlRuns     `cmd:"" help:"List workflow runs with the step that failed and why, or show the steps of one." example:"understudy ctl runs --state run_failed\nunderstudy ctl runs wfr_01J8Z"`
@@ -137,7 +137,7 @@ type (
 		Yes bool `short:"y" env:"-" help:"Do not ask, as on a terminal."`
 	}
 	ctlClock struct {
-		Mode    string `arg:"" optional:"" help:"real, manual or auto."`
+		Mode    string `arg:"" optional:"" ids:"real,manual,auto" help:"real, manual or auto."`
 		Correct bool   `env:"-" help:"Set a real clock that is ahead to the clock of the machine. All times of the state move back by the same amount; nothing is lost."`
 	}
 	ctlStub struct {
@@ -383,10 +383,15 @@ func (c *CtlCmd) done(e *env, did map[string]any, sentence string) error {
 	if err != nil {
 		return err
 	}
+	return c.say(e, answer, words(sentence))
+}
+
+// say prints an answer in words, also for scripts, unless -o asks for JSON.
+func (c *CtlCmd) say(e *env, answer json.RawMessage, v view) error {
 	if c.Output == "json" {
 		return c.print(e, answer, nil)
 	}
-	return e.show(&c.remote, &c.outputFlags, answer, words(sentence))
+	return e.show(&c.remote, &c.outputFlags, answer, v)
 }
 
 // show shows an answer to people.

@@ -16,6 +16,7 @@ import (
 type EnvCmd struct {
 	remote `embed:""`
 
+	All    bool   `env:"-" help:"Also print what only few clients need: ids, management, regions, and neutral names."`
 	Dotenv bool   `xor:"format" env:"-" help:"Print NAME=VALUE lines, for a .env file."`
 	JSON   bool   `name:"json" xor:"format" env:"-" help:"Print one JSON object, as -o json does."`
 	Output string `short:"o" default:"auto" enum:"auto,json" env:"-" help:"Format: auto (the lines for a shell or a file) or json."`
@@ -27,12 +28,11 @@ func (c *EnvCmd) Run(e *env) error {
 	if err != nil {
 		return err
 	}
+	if !c.All {
+		vars = credentials(vars)
+	}
 	if c.JSON || c.Output == "json" {
-		all := map[string]string{}
-		for _, v := range vars {
-			all[v.Name] = v.Value
-		}
-		return e.printJSON(all)
+		return e.printJSON(byName(vars))
 	}
 	var b strings.Builder
 	for _, v := range vars {
@@ -44,6 +44,15 @@ func (c *EnvCmd) Run(e *env) error {
 	}
 	_, err = fmt.Fprint(e.out, b.String())
 	return err
+}
+
+// byName has the values of variables.
+func byName(vars []mockserver.EnvVar) map[string]string {
+	out := map[string]string{}
+	for _, v := range vars {
+		out[v.Name] = v.Value
+	}
+	return out
 }
 
 // environment asks the server for the variables. It replaces the server's URL by --url, which

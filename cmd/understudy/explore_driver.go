@@ -7,7 +7,6 @@ import (
 	"os"
 
 	"github.com/understudy-mock/understudy/engine/store"
-	"github.com/understudy-mock/understudy/mockserver"
 	"github.com/understudy-mock/understudy/mockserver/explore"
 	"github.com/understudy-mock/understudy/mockserver/explore/program"
 	"github.com/understudy-mock/understudy/mockserver/stub"
@@ -39,7 +38,7 @@ func (c *ExploreCmd) drive(e *env) error {
 		if err != nil {
 			return nil, err
 		}
-		start := map[string]any{"do": "start", "url": s.ListensAt(), "token": s.Token(), "env": variables(s), "outside": s.ListensAt() + stub.OutsidePath}
+		start := map[string]any{"do": "start", "url": s.ListensAt(), "token": s.Token(), "env": byName(s.Env()), "outside": s.ListensAt() + stub.OutsidePath}
 		return &explored{server: s, worker: explore.Worker{Service: service, Scenario: played}}, json.NewEncoder(e.out).Encode(start)
 	}
 	x, err := open(nil)
@@ -52,15 +51,6 @@ func (c *ExploreCmd) drive(e *env) error {
 		return err
 	}
 	return json.NewEncoder(e.out).Encode(driven(result, err))
-}
-
-// variables are those of clients.
-func variables(s *mockserver.Server) map[string]string {
-	out := map[string]string{}
-	for _, v := range s.Env() {
-		out[v.Name] = v.Value
-	}
-	return out
 }
 
 // driven is the last line: what was found, in words.

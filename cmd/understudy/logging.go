@@ -80,10 +80,21 @@ func clipAttr(_ []string, a slog.Attr) slog.Attr {
 	return a
 }
 
-// terminalAttr also escapes control characters: with them, a text of a client or a
-// destination could write anywhere on the terminal.
+// terminalAttr leaves out what `understudy why ID` and the page say, so that a line fits, and escapes
+// control characters: with them, a text of a client or a destination could write anywhere on
+// the terminal.
 func terminalAttr(groups []string, a slog.Attr) slog.Attr {
 	a = clipAttr(groups, a)
+	switch a.Key {
+	case "page", "dlq", "method", "status":
+		return slog.Attr{}
+	case "url", "path":
+		a = slog.String(a.Key, cutAddress(a.Value.String(), 20))
+	case "reason":
+		a = slog.String(a.Key, cut(a.Value.String(), 90))
+	case "why":
+		a = slog.String(a.Key, cut(a.Value.String(), 48))
+	}
 	if a.Value.Kind() == slog.KindString && strings.ContainsFunc(a.Value.String(), unicode.IsControl) {
 		return slog.String(a.Key, strings.Trim(strconv.QuoteToGraphic(a.Value.String()), `"`))
 	}

@@ -56,7 +56,7 @@ var tables = map[string]*listing{
 		{"TOOK", func(_ *screen, r row) string { n, _ := r["durationMs"].(float64); return durationOf(n) }}}},
 	"deliveries": {"entries", []column{moment("TIME", "at"), text("MESSAGE", "messageId"), {"ATTEMPT", attemptOf}, {"RESULT", resultOf}, {"URL", addressOf}}},
 	"dlq":        {"entries", []column{text("DLQ", "dlqId"), moment("FAILED", "failedAt"), text("MESSAGE", "messageId"), text("RUN", "workflowRunId"), text("URL", "url"), {"WHY", whyOf}}},
-	"events": {"events", []column{moment("TIME", "time"), text("STATE", "state"), {"ID", firstOf("messageId", "workflowRunId")}, text("STEP", "stepName"), text("STATUS", "responseStatus"),
+	"events": {"events", []column{moment("TIME", "time"), state("state"), {"ID", firstOf("messageId", "workflowRunId")}, text("STEP", "stepName"), text("STATUS", "responseStatus"),
 		{"URL", firstOf("url", "workflowUrl")}, {"NEXT", func(s *screen, r row) string {
 			if next, _ := r["nextDeliveryTime"].(float64); textOf(r["time"]) != textOf(next) {
 				return s.when(next)
@@ -79,39 +79,27 @@ var tables = map[string]*listing{
 			return ""
 		}}}},
 	"members": {"members", []column{text("SERVER", "id"), text("ACCOUNTS", "accounts"), moment("SINCE", "since"), text("LEAVING", "leaving"), text("URL", "url")}},
-	"messages": {"messages", []column{text("MESSAGE", "messageId"), text("STATE", "state"), {"ATTEMPTS", triesOf}, moment("CREATED", "createdAt"), moment("NEXT", "nextDeliveryTime"), text("RUN", "workflowRunId"),
+	"messages": {"messages", []column{text("MESSAGE", "messageId"), state("state"), {"ATTEMPTS", triesOf}, moment("CREATED", "createdAt"), moment("NEXT", "nextDeliveryTime"), text("RUN", "workflowRunId"),
 		{"URL", addressOf}, {"WHY", whyOf}}},
-	"owners":    {"accounts", []column{text("ACCOUNT", "id"), text("STATE", "state"), text("SERVER", "owner"), text("URL", "url"), text("REASON", "reason")}},
+	"owners":    {"accounts", []column{text("ACCOUNT", "id"), state("state"), text("SERVER", "owner"), text("URL", "url"), text("REASON", "reason")}},
 	"published": {"", []column{text("MESSAGE", "messageId"), text("DEDUPLICATED", "deduplicated"), text("URL", "url"), text("RUN", "workflowRunId")}},
 	"queues":    {"", []column{text("QUEUE", "name"), {"STATE", pausedOf}, text("WAITING", "lag"), text("PARALLEL", "parallelism"), moment("CREATED", "createdAt")}},
 	"requests":  {"entries", []column{moment("TIME", "at"), {"STATUS", resultOf}, text("METHOD", "method"), text("PATH", "path"), text("PROBLEMS", "problems")}},
 	"rewrites":  {"", []column{text("FROM", "from"), text("TO", "to")}},
-	"runs": {"runs", []column{text("RUN", "workflowRunId"), text("STATE", "workflowState"), text("STEP", "stepName"), {"ATTEMPTS", triesOf}, moment("CREATED", "workflowRunCreatedAt"),
-		{"TOOK", func(_ *screen, r row) string {
-			if to, ok := r["workflowRunCompletedAt"].(float64); ok {
-				from, _ := r["workflowRunCreatedAt"].(float64)
-				return durationOf(to - from)
-			}
-			return ""
-		}}, text("DLQ", "dlqId"), text("WORKFLOW", "workflowUrl"), {"WHY", whyOf}}},
+	"runs": {"runs", []column{text("RUN", "workflowRunId"), state("workflowState"), text("STEP", "stepName"), {"ATTEMPTS", triesOf}, moment("CREATED", "workflowRunCreatedAt"),
+		{"TOOK", func(_ *screen, r row) string { return tookOf(r["workflowRunCreatedAt"], r["workflowRunCompletedAt"]) }}, text("DLQ", "dlqId"), text("WORKFLOW", "workflowUrl"), {"WHY", whyOf}}},
 	"schedules": {"schedules", []column{text("SCHEDULE", "scheduleId"), {"STATE", pausedOf}, {"NEXT", func(s *screen, r row) string {
 		if times, _ := r["nextTimes"].([]any); len(times) > 0 {
 			return s.when(times[0])
 		}
 		return ""
 	}}, moment("LAST", "lastScheduleTime"), text("CRON", "cron"), text("WHEN", "words"), text("ZONE", "timeZone"), text("DESTINATION", "destination")}},
-	"search": {"hits", []column{text("KIND", "kind"), {"ID", firstOf("id", "messageId", "workflowRunId")}, text("STATE", "state"), moment("TIME", "time"), text("STEP", "stepName"), text("STATUS", "responseStatus"),
+	"search": {"hits", []column{text("KIND", "kind"), {"ID", firstOf("id", "messageId", "workflowRunId")}, state("state"), moment("TIME", "time"), text("STEP", "stepName"), text("STATUS", "responseStatus"),
 		text("URL", "url"), text("FOUND IN", "place"), {"TEXT", func(_ *screen, r row) string {
 			x := r["excerpt"]
 			return textOf(within(x, "before")) + textOf(within(x, "found")) + textOf(within(x, "after"))
 		}}}},
-	"steps": {"", []column{text("#", "number"), text("STEP", "name"), text("TYPE", "type"), text("STATE", "state"), {"TOOK", func(_ *screen, r row) string {
-		from, _ := r["from"].(float64)
-		if to, ok := r["to"].(float64); ok {
-			return durationOf(to - from)
-		}
-		return ""
-	}}, text("ATTEMPTS", "attempts"), text("MESSAGE", "message"), {"WHY", whyOf}}},
+	"steps":   {"", []column{text("#", "number"), text("STEP", "name"), text("TYPE", "type"), state("state"), text("TOOK", "took"), text("ATTEMPTS", "attempts"), text("MESSAGE", "message"), {"WHY", whyOf}}},
 	"stub":    {"", []column{text("METHOD", "method"), text("URL", "url"), {"ANSWERS", stubAnswers}}},
 	"undo":    {"points", []column{text("POINT", "id"), moment("TIME", "time"), text("SCOPE", "scope"), text("BYTES", "bytes"), text("LATER", "later"), text("BEFORE", "label")}},
 	"waiters": {"waiters", []column{text("EVENT", "eventId"), text("RUN", "workflowRunId"), moment("TIMES OUT", "deadline")}},
@@ -135,23 +123,23 @@ type ctlFilters struct {
 type (
 	ctlMessages struct {
 		ctlFilters `embed:""`
-		State      []string `env:"-" query:"state" help:"Only in this state, such as RETRY or FAILED; repeatable."`
+		State      []string `env:"-" ids:"CREATED,ACTIVE,RETRY,ERROR,DELIVERED,FAILED,CANCEL_REQUESTED,CANCELED" query:"state" help:"Only in this state, such as RETRY or FAILED; repeatable."`
 		RunID      string   `name:"run" placeholder:"ID" env:"-" ids:"runs" query:"workflowRunId" help:"Only those of this workflow run."`
-		ID         string   `arg:"" optional:"" help:"Show this message, with its attempts, its body and the body of its answer."`
+		ID         string   `arg:"" optional:"" ids:"messages" help:"Show this message, with its attempts, its body and the body of its answer."`
 	}
 	ctlRuns struct {
 		ctlFilters `embed:""`
-		State      []string `env:"-" query:"state" help:"Only in this state, such as RUN_FAILED; repeatable."`
-		ID         string   `arg:"" optional:"" help:"Show this run, with its steps."`
+		State      []string `env:"-" ids:"RUN_STARTED,RUN_SUCCESS,RUN_FAILED,RUN_CANCELED" query:"state" help:"Only in this state, such as RUN_FAILED; repeatable."`
+		ID         string   `arg:"" optional:"" ids:"runs" help:"Show this run, with its steps."`
 	}
 	ctlDLQ struct {
 		ctlFilters `embed:""`
 		RunID      string `name:"run" placeholder:"ID" env:"-" ids:"runs" query:"workflowRunId" help:"Only those of this workflow run."`
-		ID         string `arg:"" optional:"" help:"Show this entry."`
+		ID         string `arg:"" optional:"" ids:"dlq" help:"Show this entry."`
 	}
 	ctlEvents struct {
 		ctlFilters `embed:""`
-		State      []string `env:"-" query:"state" help:"Only events with this state, such as ERROR or RUN_FAILED; repeatable."`
+		State      []string `env:"-" ids:"CREATED,ACTIVE,RETRY,ERROR,DELIVERED,FAILED,CANCELED,RUN_STARTED,RUN_SUCCESS,RUN_FAILED,RUN_CANCELED" query:"state" help:"Only events with this state, such as ERROR or RUN_FAILED; repeatable."`
 		RunID      string   `name:"run" placeholder:"ID" env:"-" ids:"runs" query:"workflowRunId" help:"Only those of this workflow run."`
 		Message    string   `placeholder:"ID" env:"-" ids:"messages" query:"messageId" help:"Only those of this message."`
 		Follow     bool     `default:"${follow}" env:"-" help:"Print new events as they happen, one per line, until interrupted."`
@@ -296,6 +284,10 @@ func ofMost(name, most string) func(*screen, row) string {
 func (c *CtlCmd) idsOf(e *env, names string) (ids []string) {
 	for name := range strings.SplitSeq(names, ",") {
 		n := nouns[name]
+		if n == nil {
+			ids = append(ids, name) // a word
+			continue
+		}
 		answer, err := c.fetch(e, n, nil)
 		var list any
 		if err != nil || json.Unmarshal(answer, &list) != nil {

@@ -104,11 +104,11 @@ func TestReadmeCounts(t *testing.T) {
 		t.Errorf("the README has no command %s", last)
 		return n
 	}
-	delivery := []string{"make run", "bin/understudy", "curl "} // of the first section
+	delivery := []string{"make run", "export PATH", "understudy ctl", "understudy env", "curl "} // of the first section
 	want := fmt.Sprintf("From clone to green test, that's %d commands in Go, %d in JavaScript and %d in Python",
 		count("go test", delivery...), count("node --test", append(delivery, "go test")...), count("pytest", append(delivery, "go test", "npm install", "node --test")...))
 	expect.Contains(t, "docs/testing.md", text, want)
-	expect.Contains(t, "README.md", text, fmt.Sprintf("That's %d commands from clone to first delivery", count("bin/understudy ctl publish")))
+	expect.Contains(t, "README.md", text, fmt.Sprintf("That's %d commands from clone to first delivery", count("understudy ctl publish")))
 }
 
 // walkRow is a row of the walk in docs/contributing/architecture.md.

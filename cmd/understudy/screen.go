@@ -88,9 +88,9 @@ func (s *screen) functions() template.FuncMap {
 		"plain": func(v any) string { return oneLine(textOf(v)) },
 		"sh":    func(v any) string { return shellQuoted(textOf(v)) },
 		"steps": stepsOf,
-		"state": func(v any) string { text := oneLine(textOf(v)); return s.paint(text, toneOf(text)) },
+		"state": func(v any) string { text := oneLine(stateWord(v)); return s.paint(text, toneOf(text)) },
 		"table": func(name string, v any) (string, error) { return s.inside(name, v) },
-		"took":  func(from, to any) string { a, _ := from.(float64); b, _ := to.(float64); return durationOf(b - a) },
+		"took":  tookOf,
 		"url":   func() string { return s.url },
 		"when":  s.when,
 	}
@@ -137,8 +137,8 @@ const (
 
 // tones are the colours of words in states; the first that is found applies.
 var tones = []struct{ word, tone string }{
-	{"FAIL", "31"}, {"ERROR", "31"}, {"failed", "31"}, {"SUCCESS", "32"}, {"DELIVERED", "32"}, {"done", "32"}, {"CANCEL", toneDim}, {"cancel", toneDim},
-	{"RETRY", "33"}, {"retrying", "33"}, {"paused", "33"}, {"STARTED", "36"}, {"ACTIVE", "36"}, {"CREATED", "36"}, {"IN_PROGRESS", "36"}, {"running", "36"},
+	{"failed", "31"}, {"succeeded", "32"}, {"delivered", "32"}, {"done", "32"}, {"cancel", toneDim},
+	{"retrying", "33"}, {"paused", "33"}, {"waiting", "36"}, {"in flight", "36"}, {"progress", "36"}, {"running", "36"},
 }
 
 // toneOf is the colour of a state, or of the status of a response.
@@ -204,6 +204,15 @@ func (s *screen) longWhen(v any) string {
 		text = away + ", at " + text
 	}
 	return text
+}
+
+// tookOf is the time between two times in Unix ms; "" if one is missing.
+func tookOf(from, to any) string {
+	a, _ := from.(float64)
+	if b, ok := to.(float64); ok {
+		return durationOf(b - a)
+	}
+	return ""
 }
 
 // durationOf formats a duration in ms; whole seconds without a decimal.

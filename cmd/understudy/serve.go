@@ -335,7 +335,7 @@ func (c *ServeCmd) printBanner(w io.Writer, s *mockserver.Server, changed string
 	if c.ca != "" {
 		ask += " --ca-file " + shellQuoted(c.ca)
 	}
-	vars := credentials(s)
+	vars := credentials(s.Env())
 	rows := [][2]string{{`eval "$(` + ask + `)"`, fmt.Sprintf("sets %s, %s and %d more for every client", vars[0].Name, vars[1].Name, len(vars)-2)}}
 	if vars := s.DevelopmentEnv(); len(vars) > 0 {
 		words := make([]string, len(vars))
@@ -369,14 +369,15 @@ func (c *ServeCmd) printBanner(w io.Writer, s *mockserver.Server, changed string
 // defaultURL is where the commands look for a server.
 const defaultURL = "http://127.0.0.1:8080"
 
-// credentials are the variables that published clients read, if there are any, else those of
-// Understudy.
-func credentials(s *mockserver.Server) []mockserver.EnvVar {
-	all := s.Env()
-	if brand := slices.DeleteFunc(slices.Clone(all), func(v mockserver.EnvVar) bool { return strings.HasPrefix(v.Name, "UNDERSTUDY_") }); len(brand) > 1 {
-		return brand
+// credentials are the variables that published clients and the commands of Understudy read;
+// all, if no published client reads one.
+func credentials(all []mockserver.EnvVar) []mockserver.EnvVar {
+	if strings.HasPrefix(all[0].Name, "UNDERSTUDY_") {
+		return all
 	}
-	return all
+	return slices.DeleteFunc(slices.Clone(all), func(v mockserver.EnvVar) bool {
+		return strings.HasPrefix(v.Name, "UNDERSTUDY_") && !slices.Contains([]string{"UNDERSTUDY_URL", "UNDERSTUDY_TOKEN", "UNDERSTUDY_CA_FILE"}, v.Name)
+	})
 }
 
 // describe prints the hosts, the credentials and a command that publishes.
@@ -386,7 +387,7 @@ func (c *ServeCmd) describe(b *strings.Builder, s *mockserver.Server) {
 		fmt.Fprintf(b, "  embedding   %s: vectors for tests, based on words and not on meaning\n", strings.Join(c.Embed, ","))
 	}
 	b.WriteString("\n")
-	vars, token := credentials(s), ""
+	vars, token := credentials(s.Env()), ""
 	for _, v := range vars {
 		fmt.Fprintf(b, "export %s=%s\n", v.Name, shellQuoted(v.Value))
 		if token == "" && strings.HasSuffix(v.Name, "_TOKEN") {
@@ -471,13 +472,9 @@ func (c *ServeCmd) ready(s *mockserver.Server) error {
 	if c.ReadyFile == "" {
 		return nil
 	}
-	vars := map[string]string{}
-	for _, v := range s.Env() {
-		vars[v.Name] = v.Value
-	}
 	state := map[string]any{
 		"pid": os.Getpid(), "url": s.URL(), "regionUrl": s.RegionURL(), "managementUrl": s.ManagementURL(), "vectorUrl": s.VectorURL(), "kvUrl": s.KVURL(),
-		"controlUrl": s.URL() + "/_understudy", "listensAt": s.ListensAt(), "token": s.Token(), "env": vars,
+		"controlUrl": s.URL() + "/_understudy", "listensAt": s.ListensAt(), "token": s.Token(), "env": byName(s.Env()),
 	}
 	if c.ControlToken != "" {
 		state["controlToken"] = c.ControlToken

@@ -10,6 +10,8 @@ import (
 	"strconv"
 	"strings"
 	"unicode/utf8"
+
+	"github.com/understudy-mock/understudy/mockserver/ui"
 )
 
 // row is an entry of a list of the control API.
@@ -31,6 +33,14 @@ type listing struct {
 func text(title, name string) column {
 	return column{title, func(_ *screen, r row) string { return textOf(r[name]) }}
 }
+
+// state is a column with a member that is a state, in words.
+func state(name string) column {
+	return column{"STATE", func(_ *screen, r row) string { return stateWord(r[name]) }}
+}
+
+// stateWord is a state in the words of the page.
+func stateWord(v any) string { return strings.ToLower(ui.StateWord(textOf(v))) }
 
 // moment is a column with a member that is a time in Unix ms.
 func moment(title, name string) column {
@@ -262,6 +272,9 @@ var attemptText = regexp.MustCompile(`attempt \d+ of \d+: `)
 
 // whyOf is the cause of a failure, otherwise the reason for the state, with the time that it lasts.
 func whyOf(s *screen, r row) string {
+	if ended := cmp.Or(r["workflowState"], r["state"]); ended == "RUN_SUCCESS" || ended == "DELIVERED" {
+		return ""
+	}
 	why := cmp.Or(textOf(r["cause"]), textOf(within(r["why"], "reason")), textOf(r["error"]))
 	if until := within(r["why"], "until"); until != nil {
 		why = strings.Replace(why, "not due yet", s.when(until), 1)

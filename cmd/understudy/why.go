@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bytes"
 	"cmp"
 	"encoding/json"
 	"fmt"
@@ -16,7 +15,7 @@ type WhyCmd struct {
 	remote      `embed:""`
 	outputFlags `embed:""`
 
-	ID string `arg:"" ids:"messages,runs,dlq" help:"Message id, run id, DLQ id or flow-control key."`
+	ID string `arg:"" ids:"messages,runs,dlq,keys" help:"Message id, run id, DLQ id or flow-control key."`
 }
 
 // Run prints the reasons in the order in which they end, what can be done, and links to the page.
@@ -26,13 +25,8 @@ func (c *WhyCmd) Run(e *env) error {
 	if err := c.call(e, http.MethodGet, "explain/"+url.PathEscape(c.ID), nil, nil, &answer); err != nil {
 		return err
 	}
-	if c.Output == "json" {
-		var pretty bytes.Buffer
-		_ = json.Indent(&pretty, answer, "", "  ") // call has decoded it
-		_, err := fmt.Fprintln(e.out, pretty.String())
-		return err
-	}
-	return e.show(&c.remote, &c.outputFlags, answer, words("why"))
+	ctl := CtlCmd{remote: c.remote, outputFlags: c.outputFlags}
+	return ctl.say(e, answer, words("why"))
 }
 
 // nextSteps are the commands for what can be done about an explained thing.
@@ -68,43 +62,42 @@ func (s *screen) pages(x map[string]any) (list []string) {
 	return list
 }
 
-// stepsOf are the steps of a run on its time axis, as rows.
-func stepsOf(run any) []any {
+// stepsOf are the steps of a run on its time axis, as rows, without the calls that only start,
+// plan or end the run.
+func stepsOf(run any) (steps []any) {
 	spans, _ := within(run, "spans").([]any)
-	for i, one := range spans {
-		span, _ := one.(map[string]any)
-		parts, _ := span["parts"].([]any)
-		step := row{"number": float64(i + 1), "name": cmp.Or(textOf(within(span, "step", "stepName")), "(next)"), "type": span["type"], "message": span["messageId"], "from": span["from"], "to": span["to"], "state": "done"}
-		if span["to"] == nil {
-			step["state"] = "running"
+	for _, span := range spans {
+		parts, _ := within(span, "parts").([]any)
+		name, kind := textOf(within(span, "step", "stepName")), within(span, "type")
+		if kind == "Plan" || kind == "Initial" && len(parts) == 0 || kind == "" && name == "end of the workflow" {
+			continue
 		}
-		attempts := 0.0
+		step := map[string]any{
+			"number": float64(len(steps) + 1), "name": cmp.Or(name, "(next)"), "type": kind, "state": "running",
+			"message": cmp.Or(within(span, "invokedWorkflowRunId"), within(span, "messageId")),
+		}
+		worked := 0.0
 		for _, p := range parts {
-			if n, ok := within(p, "attempt").(float64); ok {
-				attempts = max(attempts, n)
+			if n := within(p, "attempt"); n != nil {
+				step["attempts"] = n
 			}
-			if kind := textOf(within(p, "kind")); kind != "running" || span["to"] == nil {
-				step["state"] = kind
-			} else {
+			ms, _ := within(p, "durationMs").(float64)
+			worked += ms
+			step["state"], step["cause"] = within(p, "kind"), within(p, "cause")
+		}
+		if to, ended := within(span, "to").(float64); ended {
+			from, _ := within(span, "from").(float64)
+			step["took"] = durationOf(max(to-from, worked)) // a manual clock stands still while an endpoint works
+			if state := step["state"]; state != "failed" && state != "canceled" {
 				step["state"] = "done"
 			}
-			step["cause"] = within(p, "cause")
 		}
-		if kind := step["state"]; span["to"] != nil && (kind == "waiting" || kind == "sleeping" || kind == "retrying") {
-			step["state"] = "done"
-		}
-		if span["kept"] == true {
+		if within(span, "kept") == true {
 			step["state"] = "kept"
 		}
-		if attempts > 0 {
-			step["attempts"] = attempts
-		}
-		if invoked := textOf(span["invokedWorkflowRunId"]); invoked != "" {
-			step["message"] = invoked
-		}
-		spans[i] = map[string]any(step)
+		steps = append(steps, step)
 	}
-	return spans
+	return steps
 }
 
 // lastAnswer is the body of the latest response to a message, and its title; nil for none.

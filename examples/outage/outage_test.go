@@ -16,7 +16,7 @@ func TestOutageOfThePaymentProvider(t *testing.T) {
 	u.Stub("https://payments.test/*", http.StatusServiceUnavailable)
 	orders := []string{"one", "two", "three"}
 	for _, order := range orders {
-		u.Publish("https://payments.test/charge", []byte(order), "Svc-Retries: 5") // what the application under test does
+		u.Publish("https://payments.test/charge", []byte(order), "Upstash-Retries: 5") // what the application under test does
 		u.Advance(time.Second)
 	}
 

@@ -21,6 +21,7 @@ import (
 	"github.com/understudy-mock/understudy/mockserver/agent"
 	_ "github.com/understudy-mock/understudy/mockserver/complete" // the links of errors
 	"github.com/understudy-mock/understudy/mockserver/control"
+	"github.com/understudy-mock/understudy/spec"
 )
 
 // TestMain fails if a session leaves a goroutine behind.
@@ -139,6 +140,9 @@ func TestTools(t *testing.T) {
 	why := call("why", `{"id":"`+id+`"}`)
 	expect.Contains(t, "reason", why.at("failure", "reason"), "no stock (500)")
 	expect.Equal(t, "page of the message", why.Page, u.URL()+"/_understudy/ui/messages/"+id)
+	expect.Equal(t, "tool that helps", why.at("next", 0, "tool"), "retry")
+	expect.Equal(t, "its argument", why.at("next", 0, "arguments", "dlqId"), entry)
+	expect.Contains(t, "time for readers", why.at("nowISO"), "T")
 	attempts := call("deliveries", `{"messageId":"`+id+`","count":1}`)
 	expect.Equal(t, "body of the delivery", attempts.at("entries", 0, "request", "body"), `{"id":7}`)
 	expect.Equal(t, "forwarded header", attempts.at("entries", 0, "request", "headers", "X-Shop", 0), "a")
@@ -160,7 +164,10 @@ func TestTools(t *testing.T) {
 
 	run := call("trigger", `{"workflowUrl":"https://app.test/flow","body":"x","options":{"Retries":"0"}}`).at("workflowRunId")
 	call("settle", `{}`)
-	expect.Equal(t, "state of the run", call("get", `{"id":"`+run+`"}`).at("row", "workflowState"), "RUN_FAILED")
+	got := call("get", `{"id":"`+run+`"}`)
+	expect.Equal(t, "state of the run", got.at("row", "workflowState"), "RUN_FAILED")
+	expect.Equal(t, "events without being asked for", got.at("events", 0, "state"), "")
+	expect.Equal(t, "events", call("get", `{"id":"`+run+`","events":true}`).at("events", 0, "workflowRunId"), run)
 	resumed := call("resume", `{"id":"`+run+`"}`).at("workflowRunId")
 	call("settle", `{}`)
 	call("restart", `{"id":"`+resumed+`"}`)
@@ -275,6 +282,21 @@ func TestWrongArguments(t *testing.T) {
 	}
 }
 
+// TestToolsForAWaitingRun checks that why names the tools that end a wait, as a model calls them.
+func TestToolsForAWaitingRun(t *testing.T) {
+	t.Parallel()
+	u, s := connect(t, "", mockserver.Config{Clock: "manual"})
+	if err := u.Load(mockserver.Fixture{Name: "run.yaml", Text: []byte("runs: [{id: wfr_1, url: https://app.test/flow, state: RUN_STARTED, steps: [{name: ask}], waits: [{event: paid, timeout: 1d}]}]")}); err != nil {
+		t.Fatal(err)
+	}
+	why := s.ok("why", `{"id":"wfr_1"}`)
+	expect.Equal(t, "tool that sends the event", why.at("next", 0, "tool")+" "+why.at("next", 0, "arguments", "eventId")+" "+why.at("next", 0, "arguments", "workflowRunId"), "notify paid wfr_1")
+	expect.Equal(t, "tool that ends the wait", why.at("next", 1, "tool")+" "+why.at("next", 1, "arguments", "by"), "advance 24h")
+	if size := len(s.ok("get", `{"id":"wfr_1"}`).text); size > 6000 {
+		t.Errorf("size of the run: got %d, want at most 6000 bytes", size)
+	}
+}
+
 // TestWarning checks that a model reads what the server warns of, and that states have either case.
 func TestWarning(t *testing.T) {
 	t.Parallel()
@@ -282,7 +304,7 @@ func TestWarning(t *testing.T) {
 	u.Stub("*", 200)
 	var warned struct{ Warning string }
 	expect.Nil(t, "answer", json.Unmarshal([]byte(s.ok("publish", `{"destination":"https://app.test/","options":{"Delayy":"1h"}}`).text), &warned))
-	expect.Contains(t, "warning", warned.Warning, "Svc-Delay")
+	expect.Contains(t, "warning", warned.Warning, spec.BuiltInDialects().Named(spec.Published).HeaderPrefix+"Delay")
 	u.Settle()
 	expect.Equal(t, "state", s.ok("list", `{"kind":"messages","state":"delivered"}`).at("messages", 0, "state"), "DELIVERED")
 }
@@ -456,6 +478,7 @@ func TestResources(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	expect.True(t, "how to release is no resource", !slices.ContainsFunc(list.Resources, func(r *mcp.Resource) bool { return strings.HasSuffix(r.URI, "/releasing") }))
 	expect.True(t, "the interface is a resource", slices.ContainsFunc(list.Resources, func(r *mcp.Resource) bool { return r.URI == "understudy://docs/interface" }))
 	for _, r := range list.Resources {
 		page, err := s.ReadResource(t.Context(), &mcp.ReadResourceParams{URI: r.URI})

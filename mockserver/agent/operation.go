@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"time"
 
 	"github.com/understudy-mock/understudy/internal/recorder"
 	"github.com/understudy-mock/understudy/spec"
@@ -240,7 +241,26 @@ func (v *visit) send(r Request) (any, error) {
 	if err := decoder.Decode(&answer); err != nil {
 		return nil, fmt.Errorf("%s: the answer is not JSON: %w", r.Path, err)
 	}
+	addDates(answer)
 	return answer, nil
+}
+
+// addDates adds to each time in Unix ms the same time for readers, as another member.
+func addDates(value any) {
+	switch v := value.(type) {
+	case []any:
+		for _, one := range v {
+			addDates(one)
+		}
+	case map[string]any:
+		for name, one := range maps.Clone(v) {
+			n, _ := one.(json.Number)
+			if ms, err := n.Int64(); err == nil && len(n) == 13 {
+				v[name+"ISO"] = time.UnixMilli(ms).UTC().Format("2006-01-02T15:04:05.000Z")
+			}
+			addDates(one)
+		}
+	}
 }
 
 // account is the account of the session, which is the first one unless it was named.

@@ -117,6 +117,10 @@ func (v *visit) get(a args) (answer, error) {
 			if strings.HasSuffix(k.view, "/") {
 				k.view += url.PathEscape(id)
 			}
+			if run, _ := at(result, "run").(map[string]any); run != nil && a["events"] != true {
+				delete(run, "steps") // spans has them as well
+				delete(result.(map[string]any), "events")
+			}
 			return answer{Result: result, Page: v.link(k.view)}, nil
 		}
 		if k == kinds[0] && !strings.Contains(err.Error(), "not found") { // such as a server that does not answer
@@ -124,6 +128,48 @@ func (v *visit) get(a args) (answer, error) {
 		}
 	}
 	return answer{}, fmt.Errorf("argument id: no message, run, DLQ entry or schedule has the id %q: list shows the ids", id)
+}
+
+// helps are the tools for what can be done after a failure, and the argument of each: the id of
+// the message or of the DLQ entry.
+var helps = map[any][2]string{
+	"hurry": {"deliver_now", "messageId"}, "open the answer": {"deliveries", "messageId"}, "restart": {"restart", "id"}, "resume": {"resume", "id"}, "retry": {"retry", "dlqId"},
+}
+
+// why explains something, and names the tools that help in place of operations.
+func (v *visit) why(a args) (answer, error) {
+	said, err := v.operate(a)
+	next := []any{}
+	add := func(tool string, arguments map[string]any) {
+		next = append(next, map[string]any{"tool": tool, "arguments": arguments})
+	}
+	reasons, _ := at(said.Result, "reasons").([]any)
+	for _, r := range reasons {
+		step, _ := at(r, "next").(map[string]any)
+		switch subject := step["subject"]; step["do"] {
+		case "notify":
+			add("notify", map[string]any{"eventId": subject, "workflowRunId": at(said.Result, "id")})
+		case "advance":
+			add("advance", map[string]any{"by": subject})
+		}
+		if reason, ok := r.(map[string]any); ok {
+			delete(reason, "next")
+		}
+	}
+	failure, _ := at(said.Result, "failure").(map[string]any)
+	can, _ := failure["can"].([]any)
+	for _, c := range can {
+		h, id := helps[at(c, "do")], failure["messageId"]
+		if h[1] != "messageId" {
+			id = at(said.Result, "dlqId")
+		}
+		add(h[0], map[string]any{h[1]: id})
+	}
+	if x, ok := said.Result.(map[string]any); ok {
+		delete(failure, "can")
+		x["next"] = next
+	}
+	return said, err
 }
 
 // publish publishes a message, or starts a run.

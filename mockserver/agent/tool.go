@@ -71,9 +71,9 @@ var table = []*tool{
 	},
 	{
 		name: "get", does: "Everything about a message (events, attempts with responses), a run (steps), a DLQ entry or a schedule.",
-		takes: map[string]any{"id": text("id of a message, a run, a DLQ entry or a schedule")}, needs: []string{"id"}, run: (*visit).get,
+		takes: map[string]any{"id": text("id of a message, a run, a DLQ entry or a schedule"), "events": schema{"type": "boolean", "description": "of a run, also its log and the headers of its steps"}}, needs: []string{"id"}, run: (*visit).get,
 	},
-	{name: "why", does: "Why a message, run, DLQ entry or flow-control key is in its state: what it waits for, the last failure with its stack trace, what can be done, and what it came from.", kinds: one("controlExplain")},
+	{name: "why", does: "Why a message, run, DLQ entry or flow-control key is in its state: what it waits for, the last failure with its stack trace, the tools that help, and what it came from.", kinds: one("controlExplain"), run: (*visit).why},
 	{name: "search", does: "Find messages, runs, DLQ entries and events by words in ids, URLs, headers, bodies and errors, and by filters.", kinds: one("controlSearch"), page: "search", takes: listed, leaves: "count cursor", run: (*visit).list},
 	{name: "deliveries", does: "Attempts of deliveries with headers and bodies of request and response, of one message with messageId; the newest last.", kinds: one("controlDeliveries"), page: "messages", leaves: "limit", takes: listed, run: (*visit).list},
 	{name: "body", does: "A long body in parts: continue with start set to the end of the last part.", kinds: one("controlBody")},

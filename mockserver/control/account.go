@@ -37,8 +37,9 @@ func (s *Service) putAccount(c *request.Call) (any, error) {
 // unmaskedOperations of the server.
 func (s *Service) credentials(w *tenant.Tenant) map[string]any {
 	current, next := s.Tenants.Keys(w)
+	d := s.Tenants.Usual(w)
 	return map[string]any{
-		"id": w.ID, "userId": w.ID, "token": w.Token, "currentSigningKey": current, "nextSigningKey": next,
+		"id": w.ID, "userId": w.ID, "token": s.Tenants.Token(w), "currentSigningKey": d.SigningKey(current), "nextSigningKey": d.SigningKey(next),
 		"managementUsername": w.Username(), "managementPassword": w.Password, "vectorToken": w.VectorToken(), "kvToken": w.KVToken,
 	}
 }

@@ -67,36 +67,38 @@ func pagesOf(x *engine.Explanation) []string {
 }
 
 // reasonBodies are the reasons of the engine. With a manual clock, it adds the clock
-// as a reason if one of them has a time.
+// as a reason if one of them has a time, until the first of these times.
 func reasonBodies(list []engine.Reason, clock *api.Clock) []api.Reason {
 	out := []api.Reason{}
-	waits := false
+	var due int64
 	for _, r := range list {
 		one := reasonOf(r)
-		one.Next = nextStep(r, clock)
+		if one.Next = nextStep(r); due == 0 || one.Until != 0 && one.Until < due {
+			due = one.Until
+		}
 		out = append(out, one)
-		waits = waits || !r.Until.IsZero()
 	}
-	if waits && clock.Mode == "manual" {
-		out = append(out, api.Reason{Reason: "manual clock: `understudy ctl advance` or the page moves it"})
+	if due > clock.Now && clock.Mode == "manual" {
+		const second = 1000 // the resolution of a move
+		wait := time.Duration((due-clock.Now+second-1)/second) * time.Second
+		by := strings.Replace(strings.Replace(wait.String(), "m0s", "m", 1), "h0m", "h", 1)
+		out = append(out, api.Reason{Kind: "clock", Reason: "the clock is manual, and waits until it is advanced", Until: due, Next: &api.Remedy{
+			Do: "advance", Method: http.MethodPost, Path: "/_understudy/clock/advance", Command: "understudy ctl advance " + by, Does: "moves the clock to that time", Subject: by,
+		}})
 	}
 	return out
 }
 
 // nextStep is what ends a reason; nil if only time or an attempt does.
-func nextStep(r engine.Reason, clock *api.Clock) *api.Remedy {
+func nextStep(r engine.Reason) *api.Remedy {
 	step := api.Remedy{}
-	switch wait := r.Until.UnixMilli() - clock.Now; {
+	switch {
 	case r.Event != "":
 		step = remedyOf("notify", route.NotifyEvent, r.Event)
 	case r.Key != "":
 		step = remedyOf("unpause key", route.ResumeFlowControlKey, r.Key)
 	case r.Queue != "":
 		step = remedyOf("unpause queue", route.ResumeQueue, r.Queue)
-	case wait > 0 && clock.Mode == "manual":
-		const second = 1000 // the resolution of a move
-		by := strings.Replace(strings.Replace((time.Duration((wait+second-1)/second)*time.Second).String(), "m0s", "m", 1), "h0m", "h", 1)
-		step = api.Remedy{Do: "advance", Method: http.MethodPost, Path: "/_understudy/clock/advance", Command: "understudy ctl advance " + by, Does: "moves the clock to that time", Subject: by}
 	default:
 		return nil
 	}

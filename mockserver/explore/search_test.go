@@ -20,6 +20,7 @@ import (
 	"github.com/understudy-mock/understudy/mockserver"
 	"github.com/understudy-mock/understudy/mockserver/explore"
 	"github.com/understudy-mock/understudy/mockserver/stub"
+	"github.com/understudy-mock/understudy/spec"
 )
 
 // app is an application that is a function; its scenario publishes a message to /start.
@@ -450,11 +451,11 @@ func TestDifferenceOfAListNamesWhatIsMissingAndWhatIsExtra(t *testing.T) {
 	}
 	a.handle = func(_ *app, r *http.Request) error {
 		for _, order := range []string{"b", "a", "c"} {
-			if n++; order != "a" || r.Header.Get("Svc-Retried") == "0" {
+			if n++; order != "a" || r.Header.Get(published+"Retried") == "0" {
 				orders = append(orders, map[string]any{"id": fmt.Sprintf("%x", (n*7919)%101), "order": order})
 			}
 		}
-		if r.Header.Get("Svc-Retried") == "1" { // the answer to the first attempt was lost
+		if r.Header.Get(published+"Retried") == "1" { // the answer to the first attempt was lost
 			orders = append(orders[3:], map[string]any{"id": "x", "order": "d"})
 		}
 		return nil
@@ -556,11 +557,14 @@ func TestFailureCallbackThatChangesNothingIsNoted(t *testing.T) {
 	}
 }
 
+// published is the prefix of headers of a fresh server.
+var published = spec.BuiltInDialects().Named(spec.Published).HeaderPrefix
+
 func TestEffectsKeepTheirOrder(t *testing.T) {
 	t.Parallel()
 	rule := []explore.Order{{First: "stock *", Then: "payments *"}}
 	a := &app{handle: func(a *app, r *http.Request) error {
-		if r.Header.Get("Svc-Retried") == "0" {
+		if r.Header.Get(published+"Retried") == "0" {
 			return errors.Join(a.outside("stock", "1"), a.outside("payments", "1"))
 		}
 		return errors.Join(a.outside("payments", "1"), a.outside("stock", "1"))

@@ -67,6 +67,9 @@ var moved = map[string]string{
 // plainFiles are the extensions of the files that are sent as they are.
 var plainFiles = []string{".png", ".svg", ".txt"}
 
+// models is the list of pages for language models.
+const models = "llms.txt"
+
 // ServeHTTP shows a page, the results of a search, a picture, or llms.txt.
 func (Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	h := w.Header()
@@ -78,8 +81,12 @@ func (Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	name := strings.TrimPrefix(r.URL.Path, Root)
-	if models := path.Base(name); models == "llms.txt" || models == "llms-full.txt" {
-		send(w, r, models, []byte(ForModels(models != "llms.txt")))
+	switch name {
+	case models:
+		send(w, r, models, read(docs.Files.ReadFile(models)))
+		return
+	case "/_understudy/llms.txt":
+		http.Redirect(w, r, Root+models, http.StatusSeeOther) // its links are relative
 		return
 	}
 	short := nameOf(name)

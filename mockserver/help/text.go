@@ -13,12 +13,14 @@ import (
 // Text is a page as Markdown, for readers without a browser.
 type Text struct{ Name, Title, Text string }
 
-// Pages are all pages, in the order of the menu.
+// Pages are the pages for users of a server, in the order of the menu.
 var Pages = sync.OnceValue(func() []Text {
 	all := []Text{{home, shelf()[home].Title, source(home)}}
 	for _, g := range menu() {
 		for _, e := range g.Entries {
-			all = append(all, Text{e.Name, e.Title, source(e.Name)})
+			if !strings.HasPrefix(files()[e.Name], "contributing/") && e.Name != "decisions" {
+				all = append(all, Text{e.Name, e.Title, source(e.Name)})
+			}
 		}
 	}
 	return all
@@ -70,20 +72,4 @@ func Find(words string) (list []Found) {
 		list = append(list, Found{name, id, h.Page + ": " + h.Section, text})
 	}
 	return list
-}
-
-// ForModels is the documentation for language models: llms.txt, or with all pages, llms-full.txt.
-func ForModels(full bool) string {
-	text := string(read(docs.Files.ReadFile("llms.txt")))
-	if full {
-		var b strings.Builder
-		_, start, _ := strings.Cut(text, "\n\n") // its title and its summary
-		summary, _, _ := strings.Cut(start, "\n\n")
-		b.WriteString("# Understudy\n\n" + summary + "\n")
-		for _, p := range Pages() {
-			b.WriteString("\n<!-- page: " + p.Name + " -->\n\n" + p.Text)
-		}
-		text = b.String()
-	}
-	return text
 }

@@ -11,7 +11,6 @@
 package otlp
 
 import (
-	"cmp"
 	"context"
 	"log/slog"
 	"net/url"
@@ -26,6 +25,7 @@ import (
 	oteltrace "go.opentelemetry.io/otel/trace"
 
 	"github.com/understudy-mock/understudy/engine/clock"
+	"github.com/understudy-mock/understudy/spec/mask"
 )
 
 // Config configures an exporter. The standard variables (OTEL_*) configure the rest.
@@ -125,11 +125,11 @@ func (derived) NewSpanID(ctx context.Context, _ oteltrace.TraceID) oteltrace.Spa
 	return own.SpanID()
 }
 
-// hostOf is the host of a URL, for names of spans, which must have few values.
-func hostOf(address string) string {
-	u, err := url.Parse(address)
+// placeOf is the host and the path of a URL, for names of spans.
+func placeOf(address string) string {
+	u, err := url.Parse(mask.URL(address))
 	if err != nil {
 		return ""
 	}
-	return cmp.Or(u.Host, u.Path)
+	return u.Host + u.Path
 }

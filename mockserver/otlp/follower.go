@@ -50,7 +50,11 @@ type moment struct{ real, account time.Time }
 type message struct {
 	trace    trace.Context
 	parent   [8]byte        // of its attempts
-	step     oteltrace.Span // nil: not in a run
+	step     oteltrace.Span // nil: not in a run, or asleep
+	asleep   *span          // the step, which starts when its sleep ends
+	run      *run           // since its first attempt; nil: not in a run, or in one that is not followed
+	target   int            // the step that its call runs, if it was planned
+	named    bool           // the step has its name
 	why      string         // what it waits for
 	since    moment         // when it began to wait
 	due      time.Time      // on the clock of the account
@@ -63,6 +67,8 @@ type run struct {
 	trace trace.Context
 	span  oteltrace.Span
 	waits map[string]oteltrace.Span // by step
+	calls []*message                // in flight
+	cause string                    // of the latest failure
 }
 
 // span describes a span.
@@ -132,12 +138,17 @@ func (f *follower) Observe(account string, e *engine.Event) {
 	case engine.Active:
 		f.waited(m, e, at)
 		m.begun = at
+		if s := m.asleep; s != nil {
+			s.from, m.parent, m.asleep = at.real, s.id, nil
+			m.step = f.start(s)
+		}
+		if r := f.runs[account+"/"+e.Message.RunID]; r != nil && m.run == nil && m.step != nil {
+			m.run, r.calls = r, append(r.calls, m)
+		}
 	case engine.Retry:
 		m.why, m.since, m.due = "retry", at, e.NextAt
 	case engine.Delivered, engine.Failed, engine.Canceled:
-		if m.step != nil {
-			f.end(m.step, at.real, e.Error)
-		}
+		f.stepped(m, e, at)
 		delete(f.messages, key)
 	}
 }
@@ -164,7 +175,7 @@ func (f *follower) open(account, key string, e *engine.Event, at moment) *messag
 	if !created {
 		return m
 	}
-	s := &span{trace: m.trace, id: m.parent, parent: m.trace.Parent, name: "publish " + hostOf(sent.URL), kind: oteltrace.SpanKindProducer, from: at.real, attributes: f.about(account, e)}
+	s := &span{trace: m.trace, id: m.parent, parent: m.trace.Parent, name: "publish " + placeOf(sent.URL), kind: oteltrace.SpanKindProducer, from: at.real, attributes: f.about(account, e)}
 	for _, source := range []string{sent.SourceID, sent.RetryOf} {
 		if source != "" && !inRun {
 			s.links = append(s.links, f.link(account, source))
@@ -173,32 +184,82 @@ func (f *follower) open(account, key string, e *engine.Event, at moment) *messag
 	if !inRun && sent.RunID != "" {
 		s.links = append(s.links, f.link(account, sent.RunID))
 	}
-	if inRun {
-		f.arrived(account, e, at)
-		s.name, s.kind, s.parent = stepName(e), oteltrace.SpanKindInternal, m.trace.Span("run", sent.RunID, 0)
-		if e.Asleep() {
-			m.why = "sleep"
-		}
+	f.remember(key, s)
+	if !inRun {
+		f.end(f.start(s), at.real, "")
+		f.pointTo(account, s, e)
+		return m
 	}
-	started := f.start(s)
-	f.remember(key, started)
-	if inRun {
-		m.step = started
-	} else {
-		f.end(started, at.real, "")
-	}
+	f.arrived(account, e, at)
+	f.inStep(account, m, s, e)
 	return m
 }
 
-// stepName is the name of the step that a message of a run carries or calls.
-func stepName(e *engine.Event) string {
+// inStep makes the span of a message of a run that of the step that its call runs, which the
+// result that arrives during the call, or the plan, names. The sleep before it is not part of it.
+func (f *follower) inStep(account string, m *message, s *span, e *engine.Event) {
+	s.kind, s.parent = oteltrace.SpanKindInternal, m.trace.Span("run", e.Message.RunID, 0)
+	r := f.runs[account+"/"+e.Message.RunID]
+	step := cmp.Or(e.Step, &engine.Step{})
 	switch {
 	case e.Message.Role == engine.RoleCall:
-		return "call " + hostOf(e.Message.URL)
-	case e.Step != nil && e.Step.Name != "":
-		return "step " + e.Step.Name
+		f.called(r, step.ID, "step "+step.Name)
+		s.name, m.named = "call "+placeOf(e.Message.URL), true
+	case step.TargetStep > 0:
+		f.called(r, 0, "plan")
+		s.name, m.target, m.named = "step "+step.Name, step.TargetStep, true
+	default:
+		if !slices.Contains([]string{"Wait", "Invoke", "Call"}, step.Type) { // otherwise its result does not come from a call of the endpoint
+			f.called(r, step.ID, "step "+step.Name)
+		}
+		s.name = "step after " + step.Name
 	}
-	return "step"
+	if e.Asleep() {
+		m.why, m.parent, m.asleep = "sleep "+step.Name, s.parent, s
+		return
+	}
+	m.step = f.start(s)
+}
+
+// called names the span of the call in which a step ran: the call of its plan, otherwise the
+// first one in flight that is not named.
+func (f *follower) called(r *run, id int, name string) {
+	if r == nil || slices.ContainsFunc(r.calls, func(m *message) bool { return id > 0 && m.target == id }) {
+		return
+	}
+	if i := slices.IndexFunc(r.calls, func(m *message) bool { return !m.named && m.step != nil }); i >= 0 {
+		r.calls[i].named = true
+		r.calls[i].step.SetName(name)
+	}
+}
+
+// stepped ends the span of a step. Its status is the reason that `why` gives.
+func (f *follower) stepped(m *message, e *engine.Event, at moment) {
+	if m.step == nil {
+		return
+	}
+	cause := ""
+	if e.State == string(engine.Failed) {
+		cause = e.Message.CauseOf(e.Outcome)
+	}
+	if m.run != nil {
+		m.run.calls = slices.DeleteFunc(m.run.calls, func(one *message) bool { return one == m })
+		m.run.cause = cause
+	}
+	f.end(m.step, at.real, cause)
+}
+
+// pointTo adds a span for a callback to the trace of its source, for viewers that show no links.
+func (f *follower) pointTo(account string, s *span, e *engine.Event) {
+	from, ok := f.known[account+"/"+e.Message.SourceID]
+	if !ok {
+		return
+	}
+	c := trace.Context{ID: from.TraceID(), Sampled: from.IsSampled()}
+	f.end(f.start(&span{
+		trace: c, id: s.trace.Span("pointer", e.Message.ID, 0), parent: from.SpanID(), name: string(e.Message.Role) + " " + placeOf(e.Message.URL), from: s.from,
+		attributes: []attribute.KeyValue{attribute.String("understudy.trace.id", s.trace.Text())},
+	}), s.from, "")
 }
 
 // waited adds the spans of what a message waited for before an attempt: a delay, a retry or a sleep
@@ -222,7 +283,7 @@ func (f *follower) waited(m *message, e *engine.Event, at moment) {
 
 // wait adds a span of waiting.
 func (f *follower) wait(m *message, e *engine.Event, why string, from, to moment) {
-	started := f.start(&span{trace: m.trace, id: m.trace.Span(why, e.Message.ID, m.attempts), parent: m.parent, name: why, from: from.real, attributes: append(times(from, to), attribute.String("understudy.wait", why))})
+	started := f.start(&span{trace: m.trace, id: m.trace.Span(why, e.Message.ID, m.attempts), parent: m.parent, name: why, from: from.real, attributes: times(from, to)})
 	f.end(started, to.real, "")
 }
 
@@ -261,7 +322,7 @@ func (f *follower) attempt(account string, m *message, e *engine.Event, o *engin
 		}
 		attributes = append(attributes, attribute.String("error.type", kind))
 	}
-	started := f.start(&span{trace: m.trace, id: m.trace.Span("attempt", sent.ID, m.attempts), parent: m.parent, name: sent.Method + " " + hostOf(sent.URL), kind: oteltrace.SpanKindClient, from: from, attributes: attributes})
+	started := f.start(&span{trace: m.trace, id: m.trace.Span("attempt", sent.ID, m.attempts), parent: m.parent, name: sent.Method + " " + placeOf(sent.URL), kind: oteltrace.SpanKindClient, from: from, attributes: attributes})
 	f.end(started, at.real, cause)
 	m.begun, m.attempts = moment{}, m.attempts+1
 }
@@ -270,7 +331,7 @@ func (f *follower) attempt(account string, m *message, e *engine.Event, o *engin
 func (f *follower) about(account string, e *engine.Event) []attribute.KeyValue {
 	m := e.Message
 	list := []attribute.KeyValue{
-		attribute.String("messaging.system", "understudy"), attribute.String("messaging.message.id", m.ID), attribute.String("messaging.destination.name", cmp.Or(m.Group, m.Options.Queue, hostOf(m.URL))),
+		attribute.String("messaging.system", "understudy"), attribute.String("messaging.message.id", m.ID), attribute.String("messaging.destination.name", cmp.Or(m.Group, m.Options.Queue, placeOf(m.URL))),
 		attribute.Int("messaging.message.body.size", len(m.Body)+int(m.Dropped)), attribute.String("understudy.account", account), attribute.String("understudy.role", string(m.Role)),
 	}
 	operation := "deliver"
@@ -305,18 +366,20 @@ func (f *follower) ofRun(account string, e *engine.Event, at moment) {
 		if engine.RunState(e.State) == engine.Invoked {
 			name = "invoke " + e.Waits.Name
 		}
+		f.called(r, e.Waits.ID, "step "+e.Waits.Name)
 		r.waits[e.Waits.Name] = f.start(&span{trace: r.trace, id: r.trace.Span(name, e.Run.ID, e.Waits.ID), parent: r.trace.Span("run", e.Run.ID, 0), name: name, from: at.real, attributes: times(at, at)[:1]})
 	case engine.RunSuccess, engine.RunFailed, engine.RunCanceled:
 		if r == nil {
 			return
 		}
+		f.called(r, 0, "end of the run")
 		for _, waiting := range r.waits {
 			f.end(waiting, at.real, "")
 		}
 		r.span.SetAttributes(attribute.String("understudy.run.state", e.State), attribute.String("understudy.clock.to", e.Time.UTC().Format(time.RFC3339Nano)))
 		cause := ""
 		if engine.RunState(e.State) == engine.RunFailed {
-			cause = cmp.Or(e.Error, "the run failed")
+			cause = cmp.Or(r.cause, "the run failed")
 		}
 		f.end(r.span, at.real, cause)
 		delete(f.runs, key)
@@ -330,7 +393,7 @@ func (f *follower) begin(account, key string, e *engine.Event, at moment) {
 		return
 	}
 	c := trace.Of(account, e.Trace)
-	s := &span{trace: c, id: c.Span("run", e.Run.ID, 0), parent: c.Parent, name: "run " + hostOf(e.Run.URL), from: at.real, attributes: append(times(at, at)[:1],
+	s := &span{trace: c, id: c.Span("run", e.Run.ID, 0), parent: c.Parent, name: "run " + placeOf(e.Run.URL), from: at.real, attributes: append(times(at, at)[:1],
 		attribute.String("understudy.account", account), attribute.String("understudy.run.id", e.Run.ID), attribute.String("url.full", mask.URL(e.Run.URL)))}
 	if e.Invoker != nil {
 		s.links = append(s.links, f.link(account, e.Invoker.ID))
@@ -338,9 +401,11 @@ func (f *follower) begin(account, key string, e *engine.Event, at moment) {
 	if e.Predecessor != nil {
 		s.links = append(s.links, f.link(account, e.Predecessor.ID))
 	}
-	r := &run{trace: c, span: f.start(s), waits: map[string]oteltrace.Span{}}
-	f.runs[key] = r
-	f.remember(key, r.span)
+	begun := f.start(s)
+	begun.SetAttributes(attribute.String("understudy.run.state", e.State))
+	f.end(begun, at.real, "") // the same span is sent again when the run ends
+	f.runs[key] = &run{trace: c, span: f.start(s), waits: map[string]oteltrace.Span{}}
+	f.remember(key, s)
 }
 
 // arrived ends the span of a wait whose result a message carries.
@@ -356,12 +421,12 @@ func (f *follower) arrived(account string, e *engine.Event, at moment) {
 }
 
 // remember keeps the first span of a message or a run for links.
-func (f *follower) remember(key string, s oteltrace.Span) {
+func (f *follower) remember(key string, s *span) {
 	if len(f.order) >= mostOpen {
 		delete(f.known, f.order[0])
 		f.order = f.order[1:]
 	}
-	f.known[key], f.order = s.SpanContext(), append(f.order, key)
+	f.known[key], f.order = contextOf(&s.trace, s.id), append(f.order, key)
 }
 
 // link leads to a message or a run: to its first span, or, if that is not known, to where it is

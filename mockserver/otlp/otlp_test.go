@@ -3,6 +3,8 @@ package otlp_test
 import (
 	"compress/gzip"
 	"encoding/hex"
+	"encoding/json"
+	"fmt"
 	"io"
 	"log/slog"
 	"maps"
@@ -55,11 +57,11 @@ func TestMessage(t *testing.T) {
 	u.Advance(2 * time.Hour)
 	deliveries := u.Deliveries()
 	r := done()
-	expect.Equal(t, "tree", r.Tree(), "publish app.test\n  delay\n  POST app.test\n  retry\n  POST app.test\n")
+	expect.Equal(t, "tree", r.Tree(), "publish app.test/hook\n  delay\n  POST app.test/hook\n  retry\n  POST app.test/hook\n")
 	for _, s := range r.Spans {
 		expect.Equal(t, "trace of "+s.GetName(), hex.EncodeToString(s.GetTraceId()), hex.EncodeToString(r.Spans[0].GetTraceId()))
 	}
-	attempts := r.Named("POST app.test")
+	attempts := r.Named("POST app.test/hook")
 	slices.SortFunc(attempts, func(x, y *spans.Span) int {
 		return strings.Compare(collector.Value(x, "http.request.resend_count"), collector.Value(y, "http.request.resend_count"))
 	})
@@ -112,7 +114,7 @@ func TestParent(t *testing.T) {
 		expect.True(t, "an unsampled trace is not exported", hex.EncodeToString(s.GetTraceId()) != "33333333333333333333333333333333")
 	}
 	published := slices.IndexFunc(r.Spans, func(s *spans.Span) bool {
-		return s.GetName() == "publish app.test" && hex.EncodeToString(s.GetParentSpanId()) == "b7ad6b7169203331"
+		return s.GetName() == "publish app.test/a" && hex.EncodeToString(s.GetParentSpanId()) == "b7ad6b7169203331"
 	})
 	expect.True(t, "the publish is below the publisher", published >= 0)
 }
@@ -125,10 +127,13 @@ func TestLinks(t *testing.T) {
 	id := u.Publish("https://app.test/hook", nil, "Svc-Retries: 0", "Svc-Failure-Callback: https://report.test/failed")
 	u.Settle()
 	r := done()
-	source, report := r.Named("publish app.test")[0], r.Named("publish report.test")[0]
+	source, report := r.Named("publish app.test/hook")[0], r.Named("publish report.test/failed")[0]
 	expect.Equal(t, "links", len(report.GetLinks()), 1)
 	expect.Equal(t, "link", hex.EncodeToString(report.GetLinks()[0].GetSpanId()), hex.EncodeToString(source.GetSpanId()))
 	expect.Equal(t, "source", report.GetLinks()[0].GetAttributes()[0].GetValue().GetStringValue(), id)
+	pointer := r.Named("failureCallback report.test/failed")[0]
+	expect.Equal(t, "parent of the span that stands for the callback", hex.EncodeToString(pointer.GetParentSpanId()), hex.EncodeToString(source.GetSpanId()))
+	expect.Equal(t, "trace of the callback", collector.Value(pointer, "understudy.trace.id"), hex.EncodeToString(report.GetTraceId()))
 	expect.True(t, "a callback has a trace of its own", hex.EncodeToString(report.GetTraceId()) != hex.EncodeToString(source.GetTraceId()))
 }
 
@@ -239,7 +244,7 @@ func TestRetryOfTheDLQ(t *testing.T) {
 	entry, _, _ = strings.Cut(entry, `"`)
 	post(t, u.URL()+"/_understudy/as/svcUser/v2/dlq/retry/"+entry)
 	u.Settle()
-	published := done().Named("publish app.test")
+	published := done().Named("publish app.test/")
 	expect.Equal(t, "publishes", len(published), 2)
 	expect.Equal(t, "link", hex.EncodeToString(published[1].GetLinks()[0].GetSpanId()), hex.EncodeToString(published[0].GetSpanId()))
 	expect.Equal(t, "linked trace", hex.EncodeToString(published[1].GetLinks()[0].GetTraceId()), "0af7651916cd43dd8448eb211c80319c")
@@ -263,10 +268,10 @@ func TestReset(t *testing.T) {
 	u.Publish("https://app.test/", nil)
 	u.Settle()
 	r := done()
-	runs := r.Named("run app.test")
+	runs := r.Named("run app.test/flow")
 	expect.Equal(t, "runs", len(runs), 1)
 	expect.Contains(t, "unfinished", collector.Value(runs[0], "understudy.unfinished"), "true")
-	published := r.Named("publish app.test")
+	published := r.Named("publish app.test/")
 	expect.Equal(t, "publishes after the reset", len(published), 1)
 	expect.True(t, "the run ended before", runs[0].GetEndTimeUnixNano() <= published[0].GetStartTimeUnixNano())
 }
@@ -304,7 +309,7 @@ func TestLinksOfRuns(t *testing.T) {
 	u.Settle()
 	r := done()
 	runs, links := map[string]*spans.Span{}, map[string]*spans.Span{}
-	for _, s := range r.Named("run app.test") {
+	for _, s := range r.Named("run app.test/flow") {
 		runs[collector.Value(s, "understudy.run.id")] = s
 	}
 	for _, s := range runs {
@@ -379,4 +384,102 @@ func TestTheVariablesOfTheExporter(t *testing.T) {
 	expect.Equal(t, "header X-Key", got.Header.Get("X-Key"), "a b")
 	expect.Equal(t, "header Other", got.Header.Get("Other"), "c")
 	expect.True(t, "the body has spans", len(body) > 0)
+}
+
+// endpoint is a workflow of two steps with a sleep between them, then two parallel ones; the run
+// fails in the step with the name fails.
+func endpoint(t *testing.T, u *mockserver.TestServer, fails string) string {
+	t.Helper()
+	var address string
+	app := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		var list []struct{ Body []byte }
+		if err := json.NewDecoder(r.Body).Decode(&list); err != nil {
+			t.Error(err)
+		}
+		last, target, done := 0, 0, 0
+		for _, one := range list {
+			var step struct{ StepID, TargetStep int }
+			_ = json.Unmarshal(one.Body, &step)                    // the first one is the payload
+			last, target = max(last, step.StepID), step.TargetStep // of the last one
+			if step.StepID > 0 {
+				done++
+			}
+		}
+		w.Header().Set("Svc-Workflow-Sdk-Version", "1")
+		run := r.Header.Get("Svc-Workflow-RunId")
+		submit := func(steps ...string) {
+			items := make([]any, len(steps))
+			for i, step := range steps {
+				items[i] = map[string]any{"destination": address, "body": step, "headers": map[string]string{
+					"Svc-Workflow-RunId": run, "Svc-Workflow-Init": "false", "Svc-Workflow-Url": address, "Svc-Retries": "0", "Svc-Forward-Svc-Workflow-Sdk-Version": "1"}}
+			}
+			batch, _ := json.Marshal(items)
+			post(t, u.URL()+"/_understudy/as/svcUser/v2/batch", string(batch))
+		}
+		name := map[int]string{0: "pack", 1: "rest", 2: "weigh", 3: "plan"}[last]
+		switch {
+		case target > 0:
+			submit(fmt.Sprintf(`{"stepId":%d,"stepName":"branch %d","stepType":"Run","out":"1","concurrent":2}`, target, target))
+		case name == fails:
+			w.WriteHeader(http.StatusInternalServerError)
+			_, _ = io.WriteString(w, "no printer")
+		case name == "rest":
+			submit(`{"stepId":2,"stepName":"rest","stepType":"SleepFor","sleepFor":3600,"concurrent":1}`)
+		case name == "plan":
+			submit(`{"stepId":0,"stepName":"branch 4","stepType":"Run","concurrent":2,"targetStep":4}`, `{"stepId":0,"stepName":"branch 5","stepType":"Run","concurrent":2,"targetStep":5}`)
+		case name != "":
+			submit(fmt.Sprintf(`{"stepId":%d,"stepName":%q,"stepType":"Run","out":"1","concurrent":1}`, last+1, name))
+		case done == 5:
+			q, _ := http.NewRequestWithContext(r.Context(), http.MethodDelete, u.URL()+"/_understudy/as/svcUser/v2/workflows/runs/"+run+"?cancel=false", strings.NewReader("done"))
+			a, err := http.DefaultClient.Do(q)
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			_ = a.Body.Close()
+		}
+	}))
+	t.Cleanup(app.Close)
+	address = app.URL + "/flow"
+	post(t, u.URL()+"/_understudy/as/svcUser/v2/publish/"+address, "{}", "Svc-Workflow-RunId: wfr_1", "Svc-Workflow-Init: true", "Svc-Workflow-Url: "+address, "Svc-Retries: 0", "Svc-Forward-Svc-Workflow-Sdk-Version: 1")
+	u.Advance(2 * time.Hour)
+	return strings.TrimPrefix(address, "http://")
+}
+
+// TestStepsOfARun checks that the span of a step has the call in which the step ran.
+func TestStepsOfARun(t *testing.T) {
+	t.Parallel()
+	u, done := traced(t, mockserver.Config{Clock: "manual"})
+	place := endpoint(t, u, "none")
+	r := done()
+	call := "\n    POST " + place
+	want := "run " + place
+	for _, name := range []string{"step pack" + call, "step rest" + call, "sleep rest", "step weigh" + call, "plan" + call, "step branch 4" + call, "step branch 5" + call, "end of the run" + call} {
+		want += "\n  " + name
+	}
+	got := r.Tree()
+	for line := range strings.SplitSeq(want, "\n") {
+		expect.Contains(t, "tree", got, line+"\n")
+	}
+	expect.Contains(t, "beginning of the tree", got, "run "+place+"\n  step pack"+call+"\n  step rest"+call+"\n  sleep rest\n  step weigh"+call+"\n  plan"+call)
+	expect.Equal(t, "the run was sent at its start, too", len(r.Again), 1)
+	expect.Equal(t, "state at the start", collector.Value(r.Again[0], "understudy.run.state"), "RUN_STARTED")
+	expect.Equal(t, "state at the end", collector.Value(r.Named("run " + place)[0], "understudy.run.state"), "RUN_SUCCESS")
+}
+
+// TestAFailedRun checks that the run and its step have the reason that why gives.
+func TestAFailedRun(t *testing.T) {
+	t.Parallel()
+	u, done := traced(t, mockserver.Config{Clock: "manual"})
+	place := endpoint(t, u, "weigh")
+	why := read(t, u.URL()+"/_understudy/explain/wfr_1")
+	r := done()
+	for _, name := range []string{"run " + place, "step after rest"} {
+		list := r.Named(name)
+		if expect.Equal(t, "spans "+name, len(list), 1) {
+			reason, _ := json.Marshal(list[0].GetStatus().GetMessage())
+			expect.Contains(t, "status of "+name+" in the explanation", why, string(reason))
+			expect.Contains(t, "status of "+name, list[0].GetStatus().GetMessage(), "500 no printer")
+		}
+	}
 }

@@ -1,6 +1,7 @@
 package tenant
 
 import (
+	"cmp"
 	"strings"
 
 	"github.com/understudy-mock/understudy/spec"
@@ -10,7 +11,7 @@ import (
 // A registry without a configured dialect accepts every known one. The names in a
 // request determine its dialect, and everything that the request creates keeps it. A
 // request without such names has the dialect of the account, which is that of its
-// first request with names; before that, it is the home dialect.
+// first request with names; before that, it is that of the published clients.
 
 // Auto reports whether requests choose the dialect.
 func (r *Registry) Auto() bool { return r.cfg.Auto }
@@ -18,7 +19,7 @@ func (r *Registry) Auto() bool { return r.cfg.Auto }
 // Dialects returns all known dialects, the home dialect first.
 func (r *Registry) Dialects() spec.Dialects { return r.cfg.Dialects }
 
-// Home returns the dialect that applies before the first request.
+// Home returns the configured dialect, without one the neutral dialect.
 func (r *Registry) Home() *spec.Dialect { return r.cfg.Dialects[0] }
 
 // DialectName returns the name of the configured dialect, or spec.Auto.
@@ -39,8 +40,8 @@ func (r *Registry) Spoken() spec.Dialects {
 
 // Usual returns the dialect of an account, for requests and data without their own.
 func (r *Registry) Usual(t *Tenant) *spec.Dialect {
-	if first := t.Spoken(); first != nil && r.Auto() {
-		return first
+	if r.Auto() {
+		return cmp.Or(t.Spoken(), r.cfg.Dialects.Named(spec.Published))
 	}
 	return r.Home()
 }
@@ -72,6 +73,9 @@ func (r *Registry) ShareDevelopmentAccount() {
 		r.tokens[digestOf(d.Token)] = first.ID
 	}
 }
+
+// Token returns the token of an account in its usual dialect.
+func (r *Registry) Token(t *Tenant) string { return r.TokenOf(t, r.Usual(t)) }
 
 // TokenOf returns the token of an account in a dialect: the development token of the
 // dialect if it opens the account, otherwise its own.

@@ -66,7 +66,7 @@ var templateFunctions = template.FuncMap{
 	"tries":    triesText,
 	"usual":    usualHost,
 	"where":    whereText,
-	"word":     stateWord,
+	"word":     StateWord,
 }
 
 // routeOf is the path of an operation, for the commands that the page suggests.
@@ -254,8 +254,8 @@ var stateWords = map[string]string{
 	"CALLBACK_INPROGRESS": "Callback sent", "CALLBACK_SUCCESS": "Callback delivered", "CALLBACK_FAIL": "Callback failed",
 }
 
-// stateWord is a state as people say it.
-func stateWord(v any) string {
+// StateWord is a state as people say it.
+func StateWord(v any) string {
 	text := fmt.Sprint(v)
 	if word := stateWords[text]; word != "" || text == "" {
 		return word

@@ -109,10 +109,10 @@ func numbersOf(o *api.JournalState) map[string]int {
 		"URL groups": o.Groups, "queues": o.QueueCount, "schedules": o.Schedules, "waiting runs": o.Waiters,
 	}
 	for state, n := range o.Messages {
-		all["messages, "+strings.ToLower(stateWord(state))] = n
+		all["messages, "+strings.ToLower(StateWord(state))] = n
 	}
 	for state, n := range o.Runs {
-		all["runs, "+strings.ToLower(stateWord(state))] = n
+		all["runs, "+strings.ToLower(StateWord(state))] = n
 	}
 	return all
 }

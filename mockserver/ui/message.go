@@ -124,7 +124,7 @@ func stateOf(entry doc) string { return cmp.Or(text(entry["state"]), text(entry[
 func (t tally) String() string {
 	var parts []string
 	for _, state := range slices.Sorted(maps.Keys(t)) {
-		parts = append(parts, fmt.Sprintf("%d %s", t[state], strings.ToLower(stateWord(state))))
+		parts = append(parts, fmt.Sprintf("%d %s", t[state], strings.ToLower(StateWord(state))))
 	}
 	return strings.Join(parts, ", ")
 }

@@ -97,7 +97,7 @@ func TestWithInstantsEscapes(t *testing.T) {
 	u.Publish("https://app.test/x", nil, "Svc-Flow-Control-Key: <b>2026-03-02T23:30:00Z</b>", "Svc-Flow-Control-Value: parallelism=1", "Svc-Delay: 1h")
 	id := u.Publish("https://app.test/x", nil, "Svc-Delay: 1h")
 	u.Settle()
-	expect.Contains(t, "a reason with a command", request(t, u, http.MethodGet, "/_understudy/ui/messages/"+id, ""), "manual clock: <code>understudy ctl advance</code> or")
+	expect.Contains(t, "the reason of a manual clock", request(t, u, http.MethodGet, "/_understudy/ui/messages/"+id, ""), "and waits until it is advanced</li>")
 	press(t, u, "flow.pause", "key", "<b>2026-03-02T23:30:00Z</b>")
 	expect.Lacks(t, "page", request(t, u, http.MethodGet, "/_understudy/ui/messages", ""), "<b>")
 }

@@ -4,6 +4,7 @@ import re
 from pathlib import Path
 
 HOST = "https://github.com/understudy-mock/understudy/blob/main/"
+RAW = "https://raw.githubusercontent.com/understudy-mock/understudy/main/docs/"
 GROUP = re.compile(r"^## (.+)$|\[([^\]]+)\]\(([\w/-]+\.md)\)", re.MULTILINE)
 
 
@@ -27,12 +28,6 @@ def on_page_markdown(markdown, page, **_):
 
 
 def on_post_build(config):
-    """All pages as one text, as a server has it at /_understudy/llms-full.txt."""
-    docs = Path(config["docs_dir"])
-    summary = (docs / "llms.txt").read_text(encoding="utf-8").split("\n\n")[1]
-    pages = ["README.md", *(page for entry in config["nav"] for group in entry.values() if isinstance(group, list) for part in group for page in part.values())]
-    parts = ["# Understudy\n\n" + summary + "\n"]
-    for page in pages:
-        name = page.removesuffix("/README.md").removesuffix(".md").split("/")[-1]
-        parts.append(f"\n<!-- page: {name} -->\n\n" + (docs / page).read_text(encoding="utf-8"))
-    (Path(config["site_dir"]) / "llms-full.txt").write_text("".join(parts), encoding="utf-8")
+    """The site has no Markdown: the links of llms.txt lead to the source on its host."""
+    text = (Path(config["docs_dir"]) / "llms.txt").read_text(encoding="utf-8")
+    (Path(config["site_dir"]) / "llms.txt").write_text(re.sub(r"\]\((?!https:)", f"]({RAW}", text), encoding="utf-8")

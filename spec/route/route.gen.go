@@ -96,7 +96,6 @@ const (
 	DeleteWorkflowDLQs          Route = "DELETE /v2/workflows/dlq"
 	DocsHome                    Route = "GET /_understudy/docs/"
 	DocsModels                  Route = "GET /_understudy/llms.txt"
-	DocsModelsFull              Route = "GET /_understudy/llms-full.txt"
 	DocsPage                    Route = "GET /_understudy/docs/{file}"
 	DocsRoot                    Route = "GET /_understudy/docs"
 	EndResumableQuery           Route = "POST /resumable-query-end"
@@ -335,7 +334,6 @@ var byOperation = map[string]Route{
 	"deleteWorkflowDLQs":          DeleteWorkflowDLQs,
 	"docsHome":                    DocsHome,
 	"docsModels":                  DocsModels,
-	"docsModelsFull":              DocsModelsFull,
 	"docsPage":                    DocsPage,
 	"docsRoot":                    DocsRoot,
 	"endResumableQuery":           EndResumableQuery,

@@ -26,6 +26,7 @@ type Collector struct {
 
 	mu       sync.Mutex
 	Spans    []*spans.Span
+	Again    []*spans.Span // as they were before they were sent again
 	Resource map[string]string
 	Raw      []byte // everything that was received
 }
@@ -48,13 +49,25 @@ func New(t testing.TB) *Collector {
 				r.Resource[a.GetKey()] = a.GetValue().GetStringValue()
 			}
 			for _, scope := range group.GetScopeSpans() {
-				r.Spans = append(r.Spans, scope.GetSpans()...)
+				for _, s := range scope.GetSpans() {
+					r.keep(s)
+				}
 			}
 		}
 		w.Header().Set("Content-Type", "application/x-protobuf")
 	}))
 	t.Cleanup(r.Close)
 	return r
+}
+
+// keep replaces a span that is sent again, as collectors do.
+func (r *Collector) keep(s *spans.Span) {
+	i := slices.IndexFunc(r.Spans, func(one *spans.Span) bool { return string(one.GetSpanId()) == string(s.GetSpanId()) })
+	if i < 0 {
+		r.Spans = append(r.Spans, s)
+		return
+	}
+	r.Again, r.Spans[i] = append(r.Again, r.Spans[i]), s
 }
 
 // Tree writes the spans of all traces, one per line, indented below their parents, by name.

@@ -546,7 +546,9 @@ export interface Progress {
 }
 
 export interface Reason {
-  /** such as sleeping, waiting, retrying or delayed */
+  /** the event that is waited for */
+  eventId?: string;
+  /** such as sleeping, waiting, retrying, delayed, or clock */
   kind?: string;
   next?: Remedy;
   reason: string;

@@ -339,7 +339,9 @@ class _Reason(TypedDict):
 
 
 class Reason(_Reason, total=False):
-    # such as sleeping, waiting, retrying or delayed
+    # the event that is waited for
+    eventId: str
+    # such as sleeping, waiting, retrying, delayed, or clock
     kind: str
     next: Remedy
     # the rule that set the time
