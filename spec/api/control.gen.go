@@ -443,11 +443,8 @@ type Progress struct {
 // Reason defines model for Reason.
 type Reason struct {
 	// Kind such as sleeping, waiting, retrying, delayed, or clock
-	Kind string `json:"kind,omitempty"`
-
-	// EventID the event that is waited for
-	EventID string `json:"eventId,omitempty"`
-	Reason  string `json:"reason"`
+	Kind   string `json:"kind,omitempty"`
+	Reason string `json:"reason"`
 
 	// Rule the rule that set the time
 	Rule string `json:"rule,omitempty"`

@@ -546,8 +546,6 @@ export interface Progress {
 }
 
 export interface Reason {
-  /** the event that is waited for */
-  eventId?: string;
   /** such as sleeping, waiting, retrying, delayed, or clock */
   kind?: string;
   next?: Remedy;

@@ -339,8 +339,6 @@ class _Reason(TypedDict):
 
 
 class Reason(_Reason, total=False):
-    # the event that is waited for
-    eventId: str
     # such as sleeping, waiting, retrying, delayed, or clock
     kind: str
     next: Remedy
