@@ -245,7 +245,7 @@ func (s *Scenario) publishIt() error { return s.publish("", "") }
 // publish publishes the message where a sentence says, with the token at some place, or with credentials
 // whose refusal later steps judge.
 func (s *Scenario) publish(to, how string) error {
-	destination := ""
+	var destination string
 	switch to {
 	case "the group":
 		destination = s.group.name
