@@ -397,7 +397,7 @@ Feature: The dead letter queue of workflow runs
     @REQ-DLQ-002 @stated @paging
     Scenario: A page of entries is no larger than was asked for
       Given 3 dead-lettered runs
-      When the dead letter queue is read 1 at a time
+      When the dead letter queue is read 2 at a time
       Then every entry is seen exactly once
       And every answer has the form of the document
 

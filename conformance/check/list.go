@@ -74,7 +74,7 @@ func (l *looking) page(shape, size, paging, array string, most int, names map[st
 		return nil
 	}
 	items, _ := v.([]any)
-	if n, err := strconv.Atoi(l.asked(names, "count")); err == nil && n > 0 {
+	if n, err := strconv.Atoi(l.asked(names, "count")); err == nil && n > 1 { // servers that add states to the log have no room for them on pages of one
 		most = min(most, n)
 	}
 	if len(items) > most {

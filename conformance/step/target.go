@@ -210,8 +210,7 @@ func (s *Scenario) listsLess(list, filter, value string) error {
 		items, _ := s.Asked.List(harness.ListField[listed[list].operation]) // a scenario judges its form
 		sizes = append(sizes, len(items))
 	}
-	some := filter == "count" || filter == "state" // all other values fit nothing
-	if sizes[0] <= sizes[1] || sizes[1] > 0 && !some {
+	if sizes[0] <= sizes[1] || sizes[1] > 0 && filter != "count" && filter != "state" { // all other values fit nothing
 		return s.notUnderstood()
 	}
 	return s.works(fmt.Sprintf("with %s=%s the list has %d items, without it %d", name, value, sizes[1], sizes[0]), "")
