@@ -62,7 +62,7 @@ func TestLogOfFailures(t *testing.T) {
 		id := u.Publish("https://app.test/hook", nil)
 		u.Settle()
 		book.want(t, "attempt failed", map[string]any{
-			"level": "INFO", "why": "attempt 1 of 4: 503 busy", "url": "https://app.test/hook", "message": id,
+			"level": "INFO", "why": "busy (503), attempt 1 of 4", "url": "https://app.test/hook", "message": id,
 			"in": float64(12 * time.Second), "page": u.URL() + "/_understudy/ui/messages/" + id,
 		})
 	})
@@ -73,7 +73,7 @@ func TestLogOfFailures(t *testing.T) {
 		id := u.Publish("https://app.test/hook", nil, "Svc-Retries: 0")
 		u.Settle()
 		entry := c.do("GET", "/v2/dlq", "").ok()
-		book.want(t, "message failed, in the DLQ", map[string]any{"level": "WARN", "why": "attempt 1 of 1: 500 response", "message": id})
+		book.want(t, "message failed, in the DLQ", map[string]any{"level": "WARN", "why": "500 response, attempt 1 of 1", "message": id})
 		if dlq := book.lines(t, "message failed, in the DLQ")[0]["dlq"]; dlq == nil || !strings.Contains(string(entry.raw), dlq.(string)) {
 			t.Errorf("dlq %v, entry %s", dlq, entry.raw)
 		}

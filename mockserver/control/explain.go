@@ -70,23 +70,34 @@ func pagesOf(x *engine.Explanation) []string {
 // as a reason if one of them has a time, until the first of these times.
 func reasonBodies(list []engine.Reason, clock *api.Clock) []api.Reason {
 	out := []api.Reason{}
-	var due int64
+	last := api.Reason{Kind: "clock", Reason: "the clock is manual, and waits until it is advanced"}
+	moved := false // by the next step of a reason
 	for _, r := range list {
 		one := reasonOf(r)
-		if one.Next = nextStep(r); due == 0 || one.Until != 0 && one.Until < due {
-			due = one.Until
+		if one.Next = nextStep(r); one.Until > clock.Now && clock.Mode == "manual" {
+			if last.Until == 0 || one.Until < last.Until {
+				last.Until = one.Until
+			}
+			if one.Next == nil {
+				one.Next, moved = advance(one.Until-clock.Now), true
+			}
 		}
 		out = append(out, one)
 	}
-	if due > clock.Now && clock.Mode == "manual" {
-		const second = 1000 // the resolution of a move
-		wait := time.Duration((due-clock.Now+second-1)/second) * time.Second
-		by := strings.Replace(strings.Replace(wait.String(), "m0s", "m", 1), "h0m", "h", 1)
-		out = append(out, api.Reason{Kind: "clock", Reason: "the clock is manual, and waits until it is advanced", Until: due, Next: &api.Remedy{
-			Do: "advance", Method: http.MethodPost, Path: "/_understudy/clock/advance", Command: "understudy ctl advance " + by, Does: "moves the clock to that time", Subject: by,
-		}})
+	if last.Until == 0 {
+		return out
 	}
-	return out
+	if !moved {
+		last.Next = advance(last.Until - clock.Now)
+	}
+	return append(out, last)
+}
+
+// advance is the step that moves a manual clock by some ms.
+func advance(wait int64) *api.Remedy {
+	const second = 1000 // the resolution of a move
+	by := strings.Replace(strings.Replace((time.Duration((wait+second-1)/second)*time.Second).String(), "m0s", "m", 1), "h0m", "h", 1)
+	return &api.Remedy{Do: "advance", Method: http.MethodPost, Path: "/_understudy/clock/advance", Command: "understudy ctl advance " + by, Does: "moves the clock to that time", Subject: by}
 }
 
 // nextStep is what ends a reason; nil if only time or an attempt does.

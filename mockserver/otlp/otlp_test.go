@@ -479,7 +479,7 @@ func TestAFailedRun(t *testing.T) {
 		if expect.Equal(t, "spans "+name, len(list), 1) {
 			reason, _ := json.Marshal(list[0].GetStatus().GetMessage())
 			expect.Contains(t, "status of "+name+" in the explanation", why, string(reason))
-			expect.Contains(t, "status of "+name, list[0].GetStatus().GetMessage(), "500 no printer")
+			expect.Contains(t, "status of "+name, list[0].GetStatus().GetMessage(), "no printer (500)")
 		}
 	}
 }
