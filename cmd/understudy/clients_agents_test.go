@@ -100,6 +100,7 @@ func TestGeneratedTranscript(t *testing.T) {
 			said, _ := json.Marshal(arguments)
 			text = strings.ReplaceAll(text, u.URL(), "http://127.0.0.1:8080")
 			text = regexp.MustCompile(`"real":\d+`).ReplaceAllString(text, `"real":1767225600000`)
+			text = regexp.MustCompile(`"realISO":"[^"]*"`).ReplaceAllString(text, `"realISO":"2026-01-01T00:00:00.000Z"`)
 			b.WriteString("**" + name + "** `" + string(said) + "`\n\n```json\n" + text + "\n```\n\n")
 		}
 		return answer

@@ -268,7 +268,7 @@ func triesOf(_ *screen, r row) string {
 }
 
 // attemptText matches what the columns of a table say in the words of a cause.
-var attemptText = regexp.MustCompile(`attempt \d+ of \d+: `)
+var attemptText = regexp.MustCompile(`, attempt \d+ of \d+`)
 
 // whyOf is the cause of a failure, otherwise the reason for the state, with the time that it lasts.
 func whyOf(s *screen, r row) string {
