@@ -426,13 +426,13 @@ func (v *view) within(binding string, t int64, times []int64) (in, out bool) {
 	return high <= t, low > t
 }
 
-// plain is a value in a row as a filter has it, "" for none.
+// plain is a value in a row as a filter has it, "" for none: a status of 0 is that of no answer.
 func plain(row any, pointer string) string {
 	v, _ := check.At(row, pointer)
-	if v == nil {
-		return ""
+	if text := harness.Plain(v); v != nil && (pointer != "/responseStatus" || text != "0") {
+		return text
 	}
-	return harness.Plain(v)
+	return ""
 }
 
 // rules are what must hold for each read.
