@@ -104,14 +104,14 @@ func (w *World) await(d time.Duration, done func() bool) error {
 // on in strides.
 func (w *World) reach(dues []time.Duration, done func() bool) error {
 	if !w.s.Clock.Virtual() {
-		w.latest = harness.Now()
+		began := harness.Now()
 		return w.await(math.MaxInt64, func() bool { // the budget of the scenario ends it
 			if done() {
 				return true
 			}
 			w.mu.Lock()
 			defer w.mu.Unlock()
-			return harness.Since(w.latest) > w.patience
+			return min(harness.Since(began), harness.Since(w.latest)) > w.patience
 		})
 	}
 	slices.Sort(dues)
