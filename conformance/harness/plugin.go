@@ -17,10 +17,19 @@ import (
 	"github.com/understudy-mock/understudy/conformance/target"
 )
 
-// StartPlugin starts the host application by the function in the configuration,
-// otherwise by the driver "plugin". refused is the error with which the plugin
-// refused its configuration; err is a failure of the driver.
-func (s *Scenario) StartPlugin(config []byte, upstream string) (url string, stop func(), refused, err error) {
+// StartPlugin starts a host application until the end of the scenario. refused is the error with which
+// the plugin refused its configuration; err is a failure of the driver.
+func (s *Scenario) StartPlugin(config []byte, upstream string) (url string, refused, err error) {
+	url, stop, refused, err := s.host(config, upstream)
+	if stop != nil {
+		s.Cleanup = append(s.Cleanup, stop)
+	}
+	return url, refused, err
+}
+
+// host starts the host application by the function in the configuration, otherwise by the driver
+// "plugin".
+func (s *Scenario) host(config []byte, upstream string) (url string, stop func(), refused, err error) {
 	if f := s.Suite.Plugin; f != nil {
 		url, stop, refused = f(s.Context, config, upstream)
 		return url, stop, refused, nil
@@ -74,6 +83,34 @@ func (s *Scenario) hostCommand(d target.Driver, vars map[string]string) (url str
 		return "", nil, fmt.Errorf("exit status %d: %s", exit.ExitCode(), said), nil
 	}
 	return "", nil, nil, Fault(report.DriverFailed, "driver plugin: %s printed %q in place of an address: %s", args[0], line, said)
+}
+
+// The headers of requests to a host application: the client, unless another one identifies it, and
+// what the application knows the request by.
+const (
+	UserHeader = "X-User"
+	MarkHeader = "X-Mark"
+)
+
+// AskHost sends a request to a host application as a client that source, of the configuration,
+// identifies. A denial is no error.
+func (s *Scenario) AskHost(method, url, source, client, mark string) (*Response, error) {
+	r, err := http.NewRequestWithContext(s.Context, method, url, http.NoBody)
+	if err != nil {
+		return nil, Fault("", "%v", err)
+	}
+	name, ok := strings.CutPrefix(source, "header.")
+	if !ok {
+		name = UserHeader // which is not the address
+	}
+	r.Header.Set(UserHeader, "everybody")
+	r.Header.Set(name, client)
+	r.Header.Set(MarkHeader, mark)
+	a, err := s.Exchange(r, nil, nil)
+	if err == nil {
+		s.Looked(a.Exchange)
+	}
+	return a, err
 }
 
 // Storage is an endpoint that records the requests of the plugin to its storage, and forwards them

@@ -74,7 +74,6 @@ var limitSteps = []step{
 const (
 	application = "the application"
 	storage     = "the storage"
-	user        = "X-User"
 )
 
 // limitedRoute makes a configuration with one strategy for all routes. The storage is
@@ -90,7 +89,7 @@ func (s *Scenario) limitedRoute(tokens int, window, algorithm string) error {
 	s.plugin.config = map[string]any{
 		"token": string(s.Auth.KVBearer), "url": kept.URL, "prefix": s.Key,
 		"strategy": []any{map[string]any{
-			"methods": []any{"ALL"}, "path": "*", "identifierSource": "header." + user,
+			"methods": []any{"ALL"}, "path": "*", "identifierSource": "header." + harness.UserHeader,
 			"limiter": map[string]any{"algorithm": algorithm, "tokens": tokens, "window": window},
 		}},
 	}
@@ -156,11 +155,7 @@ func (s *Scenario) startHost() error {
 	if err != nil {
 		return harness.Fault("", "%v", err)
 	}
-	url, stop, refused, err := s.StartPlugin(text, s.Endpoint(application).URL)
-	s.plugin.url, s.plugin.refused = url, refused
-	if stop != nil {
-		s.Cleanup = append(s.Cleanup, stop)
-	}
+	s.plugin.url, s.plugin.refused, err = s.StartPlugin(text, s.Endpoint(application).URL)
 	return err
 }
 
@@ -173,24 +168,12 @@ func (s *Scenario) askHost(method, path, client string) error {
 		return &report.Failure{Message: "the configuration was refused: " + s.plugin.refused.Error(), Want: "a running host application", Got: "none", Exchange: -1}
 	}
 	mark := fmt.Sprintf("%s-%d", s.Key, len(s.plugin.sent))
-	r, err := http.NewRequestWithContext(s.Context, method, s.plugin.url+path, http.NoBody)
-	if err != nil {
-		return harness.Fault("", "%v", err)
-	}
-	r.Header.Set(user, "everybody")
 	source, _ := s.strategy()["identifierSource"].(string)
-	if name, ok := strings.CutPrefix(source, "header."); ok {
-		r.Header.Set(name, client)
-	} else {
-		r.Header.Set(user, client)
-	}
-	r.Header.Set("X-Mark", mark)
 	s.plugin.sent, s.plugin.asked = append(s.plugin.sent, mark), append(s.plugin.asked, asked{method: method, path: path, client: client})
-	a, err := s.Exchange(r, nil, nil) // a denial is not an error: steps check it
+	a, err := s.AskHost(method, s.plugin.url+path, source, client, mark)
 	if err != nil {
 		return err
 	}
-	s.Looked(a.Exchange)
 	if err := s.plugin.storage.Err(); err != nil {
 		return err
 	}
@@ -324,7 +307,7 @@ func (s *Scenario) configurationIs(what string) error {
 func (s *Scenario) reached() []string {
 	var marks []string
 	for _, got := range s.Endpoint(application).Look() {
-		marks = append(marks, got.Header.Get("X-Mark"))
+		marks = append(marks, got.Header.Get(harness.MarkHeader))
 	}
 	return marks
 }

@@ -8,7 +8,6 @@ import (
 	"math/rand/v2"
 	"net/http"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
@@ -22,16 +21,17 @@ var Routes = &Kind{Name: "a limited route", options: routeOptions, normal: norma
 
 // routeOptions are all dimensions of a limited route. A path has the name of its pattern, and values:
 // what it covers, and at last what it does not. Methods have the name of the one that requests use.
+// The number of a window is its length in ms.
 var routeOptions = []option{
 	{"algorithm", "with", []choice{{name: fixed}, {says: "a sliding window", name: sliding}, {says: "a token bucket", name: bucket}}},
 	{"tokens", "with", []choice{{n: 4}, {says: "1 token", n: 1}, {says: "9 tokens", n: 9}}},
 	{"window", "with", []choice{
-		{name: "1h"},
-		{says: "a window in minutes", name: "5m", requires: "REQ-RLP-008"},
-		{says: "a window in seconds", name: "5000s", requires: "REQ-RLP-008"},
-		{says: "a window in days", name: "2d", requires: "REQ-RLP-008"},
+		{name: "1h", n: 3_600_000},
+		{says: "a window in minutes", name: "5m", n: 300_000, requires: "REQ-RLP-008"},
+		{says: "a window in seconds", name: "5000s", n: 5_000_000, requires: "REQ-RLP-008"},
+		{says: "a window in days", name: "2d", n: 172_800_000, requires: "REQ-RLP-008"},
 	}},
-	{"passes", "with", []choice{{}, {says: "a window of 700 ms that passes", name: "700ms"}}},
+	{"passes", "with", []choice{{}, {says: "a window of 700 ms that passes", name: "700ms", n: 700}}},
 	{"refill", "with", []choice{{n: 1}, {says: "a refill of 3", n: 3}}},
 	{"methods", "with", []choice{
 		{name: http.MethodGet, values: []string{"ALL"}},
@@ -84,6 +84,7 @@ func normalRoute(t *Thing) {
 // Route is what was sent to a limited route.
 type Route struct {
 	Asked []*Asked // in order
+	hosts []string // URLs
 }
 
 // Asked is a request to a host application.
@@ -109,13 +110,11 @@ const (
 
 // window is the length of the window, and how it is written.
 func (t *Thing) window() (length time.Duration, text string) {
-	text = cmp.Or(t.on("passes").name, t.on("window").name)
-	if days, ok := strings.CutSuffix(text, "d"); ok {
-		n, _ := strconv.Atoi(days)
-		return time.Duration(n) * 24 * time.Hour, text
+	c := t.on("window")
+	if t.Pick["passes"] > 0 {
+		c = t.on("passes")
 	}
-	length, _ = time.ParseDuration(text)
-	return length, text
+	return time.Duration(c.n) * time.Millisecond, c.name
 }
 
 // strategy is the route in the configuration of the plugin.
@@ -186,8 +185,7 @@ func (t *Thing) pause() time.Duration {
 // expect says which requests reach the application.
 func (t *Thing) expect(r *Route) {
 	yes, no := true, false
-	tokens, passed := t.on("tokens").n, false
-	left := map[string]int{}
+	tokens, left := t.on("tokens").n, map[string]int{}
 	for _, a := range r.Asked {
 		if a.admit = &yes; a.kind != limited {
 			continue
@@ -199,17 +197,16 @@ func (t *Thing) expect(r *Route) {
 		if _, known := left[client]; !known {
 			left[client] = tokens
 		}
-		if passed = passed || a.after > 0; a.after > 0 {
+		if a.after > 0 && t.on("algorithm").name == bucket {
+			left[client] = min(tokens, t.on("refill").n)
+		} else if a.after > 0 {
 			left[client] = tokens
-			if t.on("algorithm").name == bucket {
-				left[client] = min(tokens, t.on("refill").n)
-			}
 		}
-		if left[client]--; left[client] < 0 {
-			a.admit = &no
-			if passed { // another refill may have come
-				a.admit = nil
-			}
+		if left[client]--; left[client] >= 0 {
+			continue
+		}
+		if a.admit = &no; t.Pick["passes"] > 0 { // another refill may have come
+			a.admit = nil
 		}
 	}
 }
@@ -228,18 +225,17 @@ func runRoutes(w *World) error {
 	if err != nil {
 		return err
 	}
-	alone := map[*Life][]string{} // when the configuration of all is refused, each has its own hosts
 	for _, l := range w.Lives {
-		if alone[l] = hosts; refused != nil && err == nil {
-			alone[l], l.Error, err = w.hosts(kept.URL, app.URL, l)
+		if l.Route.hosts = hosts; refused != nil && err == nil { // each has its own hosts
+			l.Route.hosts, l.Error, err = w.hosts(kept.URL, app.URL, l)
 		}
 	}
 	if err == nil {
-		err = w.each(func(l *Life) error { return w.askAll(l, alone[l]) })
+		err = w.each(w.askAll)
 	}
 	reached := map[string]bool{}
 	for _, got := range app.Look() {
-		reached[got.Header.Get("X-Mark")] = true
+		reached[got.Header.Get(harness.MarkHeader)] = true
 	}
 	for _, l := range w.Lives {
 		for _, a := range l.Route.Asked {
@@ -258,17 +254,14 @@ func (w *World) hosts(storage, app string, lives ...*Life) (urls []string, refus
 	config, err := json.Marshal(map[string]any{"token": string(w.s.Auth.KVBearer), "url": storage, "prefix": w.s.Key + w.tag, "strategy": list})
 	for len(urls) < n && refused == nil && err == nil {
 		var url string
-		var stop func()
-		if url, stop, refused, err = w.s.StartPlugin(config, app); stop != nil {
-			w.s.Cleanup = append(w.s.Cleanup, stop)
-		}
+		url, refused, err = w.s.StartPlugin(config, app)
 		urls = append(urls, url)
 	}
 	return urls, refused, err
 }
 
 // askAll sends the requests of a route, unless its configuration was refused.
-func (w *World) askAll(l *Life, hosts []string) error {
+func (w *World) askAll(l *Life) error {
 	if l.Error != nil {
 		return nil //nolint:nilerr // a rule judges it
 	}
@@ -276,23 +269,11 @@ func (w *World) askAll(l *Life, hosts []string) error {
 		if err := w.s.Clock.Wait(w.s.Context, a.after); err != nil {
 			return err
 		}
-		r, err := http.NewRequestWithContext(w.s.Context, a.method, hosts[a.host]+a.path, http.NoBody)
-		if err != nil {
-			return harness.Fault("", "%v", err)
-		}
-		r.Header.Set("X-Mark", a.mark)
-		r.Header.Set("X-User", "everybody")
-		name := "X-User" // which is not the address
-		if source, ok := strings.CutPrefix(l.on("identifier").name, "header."); ok {
-			name = source
-		}
-		r.Header.Set(name, a.client)
 		a.sent = harness.Now()
-		got, err := w.s.Exchange(r, nil, nil)
+		got, err := w.s.AskHost(a.method, l.Route.hosts[a.host]+a.path, l.on("identifier").name, a.client, a.mark)
 		if a.answered = harness.Now(); err != nil {
 			return err
 		}
-		w.s.Looked(got.Exchange)
 		a.status = got.Status
 	}
 	return nil

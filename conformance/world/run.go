@@ -268,11 +268,7 @@ func (w *World) release() error {
 			if !l.Run.Held {
 				return nil
 			}
-			for _, got := range l.Run.peer.Endpoint.Look() {
-				if got.Header.Get(header.WorkflowRunID) == l.Run.ID {
-					l.Run.Early++
-				}
-			}
+			l.Run.Early = len(w.calls(l.Run))
 			return w.free(l)
 		})
 	})
@@ -391,14 +387,15 @@ func (w *World) ended() bool {
 	return !slices.ContainsFunc(w.Lives, func(l *Life) bool { return !l.Run.ended })
 }
 
+// calls are the calls of the workflow so far that are of a run.
+func (w *World) calls(y *Tale) []Attempt {
+	return slices.DeleteFunc(w.stamped(y.peer.Endpoint.Look()), func(got Attempt) bool { return got.Header.Get(header.WorkflowRunID) != y.ID })
+}
+
 // read reads all that the target shows of a run.
 func (w *World) read(l *Life) (err error) {
 	y := l.Run
-	for _, got := range w.stamped(y.peer.Endpoint.Look()) {
-		if got.Header.Get(header.WorkflowRunID) == y.ID {
-			y.Calls = append(y.Calls, got)
-		}
-	}
+	y.Calls = w.calls(y)
 	for _, st := range y.Story.Steps {
 		y.Done[st.Name] = y.peer.Executions(st.Name) - y.earlier[st.Name]
 	}
