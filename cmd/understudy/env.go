@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/understudy-mock/understudy/internal/clip"
 	"github.com/understudy-mock/understudy/mockserver"
 )
 
@@ -39,7 +40,7 @@ func (c *EnvCmd) Run(e *env) error {
 		if c.Dotenv {
 			fmt.Fprintf(&b, "%s=%s\n", v.Name, dotenvValue(v.Value))
 		} else {
-			fmt.Fprintf(&b, "export %s=%s\n", v.Name, shellQuoted(v.Value))
+			fmt.Fprintf(&b, "export %s=%s\n", v.Name, clip.Shell(v.Value))
 		}
 	}
 	_, err = fmt.Fprint(e.out, b.String())
@@ -85,7 +86,7 @@ func (c *EnvCmd) environment(e *env) ([]mockserver.EnvVar, error) {
 
 // dotenvValue is a value for a .env file: unquoted if all readers of them agree on it.
 func dotenvValue(text string) string {
-	if plainWord.MatchString(text) {
+	if clip.Shell(text) == text {
 		return text
 	}
 	return strconv.Quote(text)

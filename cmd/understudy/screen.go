@@ -86,7 +86,7 @@ func (s *screen) functions() template.FuncMap {
 		"long":       s.longWhen,
 		"lastAnswer": lastAnswer, "nextSteps": nextSteps, "pages": s.pages, "pairs": pairsOf,
 		"plain": func(v any) string { return oneLine(textOf(v)) },
-		"sh":    func(v any) string { return shellQuoted(textOf(v)) },
+		"sh":    func(v any) string { return clip.Shell(textOf(v)) },
 		"steps": stepsOf,
 		"state": func(v any) string { text := oneLine(stateWord(v)); return s.paint(text, toneOf(text)) },
 		"table": func(name string, v any) (string, error) { return s.inside(name, v) },

@@ -24,6 +24,7 @@ import (
 	"github.com/gofrs/flock"
 
 	"github.com/understudy-mock/understudy/engine/store"
+	"github.com/understudy-mock/understudy/internal/clip"
 	"github.com/understudy-mock/understudy/mockserver"
 	"github.com/understudy-mock/understudy/mockserver/fleet"
 	"github.com/understudy-mock/understudy/mockserver/gate"
@@ -330,10 +331,10 @@ func (c *ServeCmd) printBanner(w io.Writer, s *mockserver.Server, changed string
 	fmt.Fprintf(&b, "Understudy %s is running at %s\n\n  Page     %s/_understudy/\n", mockserver.Version, s.URL(), s.URL())
 	ask := "understudy env"
 	if s.URL() != defaultURL {
-		ask += " --url " + shellQuoted(s.URL())
+		ask += " --url " + clip.Shell(s.URL())
 	}
 	if c.ca != "" {
-		ask += " --ca-file " + shellQuoted(c.ca)
+		ask += " --ca-file " + clip.Shell(c.ca)
 	}
 	vars := credentials(s.Env())
 	rows := [][2]string{{`eval "$(` + ask + `)"`, fmt.Sprintf("sets %s, %s and %d more for every client", vars[0].Name, vars[1].Name, len(vars)-2)}}
@@ -389,14 +390,14 @@ func (c *ServeCmd) describe(b *strings.Builder, s *mockserver.Server) {
 	b.WriteString("\n")
 	vars, token := credentials(s.Env()), ""
 	for _, v := range vars {
-		fmt.Fprintf(b, "export %s=%s\n", v.Name, shellQuoted(v.Value))
+		fmt.Fprintf(b, "export %s=%s\n", v.Name, clip.Shell(v.Value))
 		if token == "" && strings.HasSuffix(v.Name, "_TOKEN") {
 			token = v.Value
 		}
 	}
 	curl := "curl"
 	if c.ca != "" {
-		curl += " --cacert " + shellQuoted(c.ca)
+		curl += " --cacert " + clip.Shell(c.ca)
 	}
 	fmt.Fprintf(b, "\nTry it:\n  %s -X POST '%s' -H 'Authorization: Bearer %s' -d '{\"hello\":\"world\"}'\n",
 		curl, s.URL()+route.PublishMessage.Path(s.URL()+"/_understudy/sink/status/200"), token)
@@ -416,7 +417,7 @@ func changedFlags(node *kong.Node) string {
 		case mask.Secret(f.Name) || f.Name == "account":
 			words = append(words, "--"+f.Name+" "+mask.Hidden)
 		default:
-			words = append(words, "--"+f.Name+" "+shellQuoted(mask.Text(text)))
+			words = append(words, "--"+f.Name+" "+clip.Shell(mask.Text(text)))
 		}
 	}
 	return strings.Join(words, " ")
@@ -453,17 +454,6 @@ func hostsHint(advertised, listens string) string {
 func hostPort(address string) (host, port string) {
 	u, _ := url.Parse(address) // the server has built it
 	return u.Hostname(), cmp.Or(u.Port(), map[string]string{"http": "80", "https": "443"}[u.Scheme])
-}
-
-// plainWord matches texts that need no quotes in a shell.
-var plainWord = regexp.MustCompile(`^[\w@%+=:,./-]*$`)
-
-// shellQuoted quotes a text for a shell.
-func shellQuoted(text string) string {
-	if plainWord.MatchString(text) {
-		return text
-	}
-	return "'" + strings.ReplaceAll(text, "'", `'\''`) + "'"
 }
 
 // ready writes the file that scripts wait for. It renames a complete file, so that no script

@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"math"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -267,9 +266,6 @@ func triesOf(_ *screen, r row) string {
 	return cmp.Or(textOf(had), "0") + "/" + textOf(most)
 }
 
-// attemptText matches what the columns of a table say in the words of a cause.
-var attemptText = regexp.MustCompile(`, attempt \d+ of \d+`)
-
 // whyOf is the cause of a failure, otherwise the reason for the state, with the time that it lasts.
 func whyOf(s *screen, r row) string {
 	if ended := cmp.Or(r["workflowState"], r["state"]); ended == "RUN_SUCCESS" || ended == "DELIVERED" {
@@ -279,7 +275,7 @@ func whyOf(s *screen, r row) string {
 	if until := within(r["why"], "until"); until != nil {
 		why = strings.Replace(why, "not due yet", s.when(until), 1)
 	}
-	return attemptText.ReplaceAllString(why, "")
+	return ui.BriefReason(why)
 }
 
 // addressOf is a URL, after a method other than POST.

@@ -3,6 +3,7 @@ package clip
 
 import (
 	"fmt"
+	"regexp"
 	"strings"
 )
 
@@ -24,6 +25,17 @@ func Sized(text string, most int) string {
 
 // Line replaces each run of white space by one blank, line ends included.
 func Line(text string) string { return strings.Join(strings.Fields(text), " ") }
+
+// plainWord matches texts that need no quotes in a shell.
+var plainWord = regexp.MustCompile(`^[\w@%+=:,./-]*$`)
+
+// Shell quotes a text for a shell, if it needs it.
+func Shell(text string) string {
+	if plainWord.MatchString(text) {
+		return text
+	}
+	return "'" + strings.ReplaceAll(text, "'", `'\''`) + "'"
+}
 
 // Counted is a number and what is counted.
 func Counted(n int, one, many string) string {

@@ -130,45 +130,43 @@ func (v *visit) get(a args) (answer, error) {
 	return answer{}, fmt.Errorf("argument id: no message, run, DLQ entry or schedule has the id %q: list shows the ids", id)
 }
 
-// helps are the tools for what can be done after a failure, and the argument of each: the id of
-// the message or of the DLQ entry.
+// helps are the tools for what can be done about an explained thing, and the argument of each that is
+// its subject.
 var helps = map[any][2]string{
-	"hurry": {"deliver_now", "messageId"}, "open the answer": {"deliveries", "messageId"}, "restart": {"restart", "id"}, "resume": {"resume", "id"}, "retry": {"retry", "dlqId"},
+	"advance": {"advance", "by"}, "hurry": {"deliver_now", "messageId"}, "notify": {"notify", "eventId"}, "open the answer": {"deliveries", "messageId"},
+	"restart": {"restart", "id"}, "resume": {"resume", "id"}, "retry": {"retry", "dlqId"},
 }
 
 // why explains something, and names the tools that help in place of operations.
 func (v *visit) why(a args) (answer, error) {
 	said, err := v.operate(a)
-	next := []any{}
-	add := func(tool string, arguments map[string]any) {
-		next = append(next, map[string]any{"tool": tool, "arguments": arguments})
+	x, ok := said.Result.(map[string]any)
+	if !ok {
+		return said, err
 	}
-	reasons, _ := at(said.Result, "reasons").([]any)
-	for _, r := range reasons {
-		step, _ := at(r, "next").(map[string]any)
-		switch subject := step["subject"]; step["do"] {
-		case "notify":
-			add("notify", map[string]any{"eventId": subject, "workflowRunId": at(said.Result, "id")})
-		case "advance":
-			add("advance", map[string]any{"by": subject})
-		}
-		if reason, ok := r.(map[string]any); ok {
-			delete(reason, "next")
-		}
-	}
-	failure, _ := at(said.Result, "failure").(map[string]any)
+	failure, _ := x["failure"].(map[string]any)
+	reasons, _ := x["reasons"].([]any)
 	can, _ := failure["can"].([]any)
-	for _, c := range can {
-		h, id := helps[at(c, "do")], failure["messageId"]
-		if h[1] != "messageId" {
-			id = at(said.Result, "dlqId")
+	delete(failure, "can")
+	var steps []any
+	for _, r := range reasons {
+		reason, _ := r.(map[string]any)
+		steps = append(steps, reason["next"])
+		delete(reason, "next")
+	}
+	next := []any{}
+	for _, step := range append(steps, can...) {
+		tool, known := helps[at(step, "do")]
+		if !known {
+			continue
 		}
-		add(h[0], map[string]any{h[1]: id})
+		arguments := map[string]any{tool[1]: at(step, "subject")}
+		if tool[0] == "notify" {
+			arguments["workflowRunId"] = x["id"]
+		}
+		next = append(next, map[string]any{"tool": tool[0], "arguments": arguments})
 	}
-	if x, ok := said.Result.(map[string]any); ok {
-		delete(failure, "can")
-		x["next"] = next
-	}
+	x["next"] = next
 	return said, err
 }
 

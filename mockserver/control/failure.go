@@ -4,12 +4,12 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
-	"regexp"
 	"slices"
 	"strings"
 	"time"
 
 	"github.com/understudy-mock/understudy/engine"
+	"github.com/understudy-mock/understudy/internal/clip"
 	"github.com/understudy-mock/understudy/mockserver/delivery"
 	"github.com/understudy-mock/understudy/mockserver/tenant"
 	"github.com/understudy-mock/understudy/mockserver/traffic"
@@ -51,15 +51,8 @@ func remedyOf(do string, r route.Route, id string) api.Remedy {
 }
 
 func remedy(do, method, path, id string) api.Remedy {
-	quoted := id
-	if !plainWord.MatchString(id) {
-		quoted = "'" + strings.ReplaceAll(id, "'", `'\''`) + "'"
-	}
-	return api.Remedy{Do: do, Method: method, Path: path, Command: "understudy ctl " + commands[do][0] + " " + quoted, Does: commands[do][1], Subject: id}
+	return api.Remedy{Do: do, Method: method, Path: path, Command: "understudy ctl " + commands[do][0] + " " + clip.Shell(id), Does: commands[do][1], Subject: id}
 }
-
-// plainWord matches a word that a shell does not change.
-var plainWord = regexp.MustCompile(`^[\w./:@%+-]+$`)
 
 // commands are the commands of remedies, and what they do.
 var commands = map[string][2]string{

@@ -121,8 +121,8 @@ func withoutSubject(v any) string {
 // attemptCounts matches the number of attempts in a reason: lists show it in a column.
 var attemptCounts = regexp.MustCompile(`, attempt \d+ of \d+`)
 
-// briefReason is a reason without the number of attempts, so that it starts with the cause
+// BriefReason is a reason without the number of attempts, so that it starts with the cause
 // in a narrow column.
-func briefReason(v any) string {
+func BriefReason(v any) string {
 	return attemptCounts.ReplaceAllString(text(v), "")
 }

@@ -29,7 +29,7 @@ var templateFunctions = template.FuncMap{
 	"reason":   withoutSubject,
 	"record":   recordText,
 	"resumes":  canResume,
-	"brief":    briefReason,
+	"brief":    BriefReason,
 	"bytes":    sizeText,
 	"chain":    chainOf,
 	"commands": withCommands,

@@ -82,11 +82,11 @@ func failures(entries []doc, at *frame) (list []notice) {
 		if e["source"] == "workflow" {
 			what, do, label = "run", "dlq.resumeSome", "Resume"
 		}
-		key := what + pathOf(e["url"]) + briefReason(e["cause"])
+		key := what + pathOf(e["url"]) + BriefReason(e["cause"])
 		i := slices.Index(keys, key)
 		if i < 0 {
 			i, keys = len(keys), append(keys, key)
-			list = append(list, notice{Tone: "bad", Text: briefReason(e["cause"]), Link: at.Of("dlq", text(e["dlqId"])), At: e["failedAt"], Do: do, Label: label})
+			list = append(list, notice{Tone: "bad", Text: BriefReason(e["cause"]), Link: at.Of("dlq", text(e["dlqId"])), At: e["failedAt"], Do: do, Label: label})
 		}
 		n := &list[i]
 		n.Entries = append(n.Entries, e)
