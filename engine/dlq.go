@@ -35,13 +35,12 @@ func (a *Account) DLQ(f Filter) (Page[DLQEntry], error) {
 	a.lock()
 	defer a.unlock()
 	p, err := sortedPage(a, "dlq", f, maxDLQPage, entrySorting, a.state.DLQ.Newest, f.MatchesEntry, a.showEntry)
-	if f.CountAll {
-		for e := range a.state.DLQ.Newest(state.NewestPosition) {
-			if f.MatchesEntry(e) {
-				p.All++
-			}
+	p.Counts = count(&f, a.state.DLQ.Newest(state.NewestPosition), f.MatchesEntry, func(e *state.DLQEntry) string {
+		if e.Run != nil {
+			return "workflow"
 		}
-	}
+		return "message"
+	})
 	return p, err
 }
 

@@ -41,7 +41,7 @@ type Filter struct {
 	WorkflowOnly   bool
 	MessagesOnly   bool
 	Nothing        bool // matches nothing, whatever the other fields
-	CountAll       bool // for the DLQ: count the matching entries of all pages
+	CountAll       bool // count the matching entries of all pages
 
 	sets map[any]any // the lists as sets, by their first elements
 }
@@ -50,7 +50,21 @@ type Filter struct {
 type Page[T any] struct {
 	Items  []T
 	Cursor string
-	All    int // number of matching DLQ entries, with CountAll
+	Counts map[string]int // with CountAll: the matching entries by state; of the DLQ by source
+}
+
+// count counts all entries that match, if the filter says so.
+func count[E any](f *Filter, all iter.Seq[E], matches func(E) bool, of func(E) string) map[string]int {
+	if !f.CountAll {
+		return nil
+	}
+	counts := map[string]int{}
+	for e := range all {
+		if matches(e) {
+			counts[of(e)]++
+		}
+	}
+	return counts
 }
 
 // Check refuses an invalid filter.

@@ -24,13 +24,15 @@ type RunSummary struct {
 func (a *Account) RunSummaries(f Filter) (Page[RunSummary], error) {
 	a.lock()
 	defer a.unlock()
-	return sortedPage(a, "run", f, maxRunSummaries, runSorting, a.state.RunList.Newest, f.MatchesRun, func(r *state.Run) RunSummary {
+	p, err := sortedPage(a, "run", f, maxRunSummaries, runSorting, a.state.RunList.Newest, f.MatchesRun, func(r *state.Run) RunSummary {
 		s := RunSummary{Run: a.showRun(r), Why: a.explainRun(r)[0]}
 		if m, last := a.runMessage(r); m != nil {
 			s.Attempts, s.MaxAttempts, s.Step = m.Attempts(), int(m.MaxRetries)+1, m.AttemptedStep(last)
 		}
 		return s
 	})
+	p.Counts = count(&f, a.state.RunList.Newest(state.NewestPosition), f.MatchesRun, func(r *state.Run) string { return string(r.State) })
+	return p, err
 }
 
 // runMessage returns the message that a run waits for, or the one that it failed with while the

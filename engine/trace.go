@@ -21,7 +21,9 @@ type MessageSummary struct {
 func (a *Account) Messages(f Filter) (Page[MessageSummary], error) {
 	a.lock()
 	defer a.unlock()
-	return sortedPage(a, "message", f, maxMessagePage, messageSorting, a.state.Log.NewestCreated, f.created, a.messageSummary)
+	p, err := sortedPage(a, "message", f, maxMessagePage, messageSorting, a.state.Log.NewestCreated, f.created, a.messageSummary)
+	p.Counts = count(&f, a.state.Log.NewestCreated(state.NewestPosition), f.created, func(e *state.LogEntry) string { return string(e.Message.State) })
+	return p, err
 }
 
 func (a *Account) messageSummary(e *state.LogEntry) MessageSummary {

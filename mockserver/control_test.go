@@ -232,6 +232,39 @@ func TestListsAreNarrowedByEachFilterTheyHave(t *testing.T) {
 	}
 }
 
+// TestListsCountAllPages: the numbers are those of all entries that match, by their states.
+func TestListsCountAllPages(t *testing.T) {
+	t.Parallel()
+	u := mockserver.RunT(t)
+	u.Stub("https://app.test/*", 200)
+	u.Stub("https://down.test/*", 503)
+	c := newClient(t, u)
+	for _, to := range []string{"https://app.test/a", "https://app.test/b", "https://down.test/"} {
+		u.Publish(to, nil, "Svc-Retries: 0")
+	}
+	c.do("POST", "/v2/trigger/https://down.test/flow", "{}", "Svc-Retries: 0").ok()
+	u.Settle()
+	for _, row := range []struct {
+		path, state string
+		want        int64
+	}{
+		{"messages?source=message", "DELIVERED", 2},
+		{"messages?source=message", "FAILED", 2}, // the failure callback of the run too
+		{"messages?source=message&url=https://app.test/a", "DELIVERED", 1},
+		{"messages?source=message&url=https://app.test/a", "FAILED", 0},
+		{"runs?url=https://down.test/", "RUN_FAILED", 1},
+		{"dlq?url=https://down.test/", "message", 2},
+		{"dlq?url=https://down.test/", "workflow", 1},
+	} {
+		query := "&count=1&counts=true"
+		if strings.HasPrefix(row.path, "dlq") {
+			query = "&count=1" // which always counts
+		}
+		expect.Equal(t, row.path+" "+row.state, c.do("GET", "/_understudy/"+row.path+query, "").ok().number("counts", row.state), row.want)
+	}
+	expect.Lacks(t, "messages without being asked for counts", string(c.do("GET", "/_understudy/messages", "").ok().raw), "counts")
+}
+
 func TestListsAreOfOneAccount(t *testing.T) {
 	t.Parallel()
 	u := mockserver.RunT(t)

@@ -16,6 +16,7 @@ import (
 var noFilters = map[string]string{
 	"account":               "chooses the account",
 	"count":                 "the size of the page",
+	"counts":                "asks for numbers",
 	"cursor":                "the start of the page",
 	"follow":                "streams new entries",
 	"groupBy":               "the form of the list",

@@ -42,7 +42,7 @@ func (s *Service) dlq(c *request.Call) (any, error) {
 	f.URLPrefix, f.CountAll, f.Sort = true, true, c.Query.Get("sort")
 	p, err := c.Account.DLQ(f)
 	out := pageOfRows(p, "entries", dlqRowOf)
-	out.Body.(map[string]any)["all"] = p.All
+	out.Body.(map[string]any)["all"] = p.Counts["message"] + p.Counts["workflow"]
 	return out, err
 }
 

@@ -51,6 +51,9 @@ func pageOfRows[T, R any](p engine.Page[T], name string, row func(*T) R) respons
 	if p.Cursor != "" {
 		body["cursor"] = p.Cursor
 	}
+	if p.Counts != nil {
+		body["counts"] = p.Counts
+	}
 	return response.Response{Body: body}
 }
 
@@ -60,7 +63,7 @@ func (s *Service) messages(c *request.Call) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	f.URLPrefix, f.Sort = true, c.Query.Get("sort")
+	f.URLPrefix, f.Sort, f.CountAll = true, c.Query.Get("sort"), c.Flag("counts", false)
 	p, err := c.Account.Messages(f)
 	return pageOfRows(p, "messages", summaryOf), err
 }

@@ -49,7 +49,7 @@ func (s *Service) runs(c *request.Call) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	f.URLPrefix, f.Sort = true, c.Query.Get("sort")
+	f.URLPrefix, f.Sort, f.CountAll = true, c.Query.Get("sort"), c.Flag("counts", false)
 	p, err := c.Account.RunSummaries(f)
 	return pageOfRows(p, "runs", runSummaryOf), err
 }

@@ -67,7 +67,7 @@ func statisticsView(v *visit) (any, error) {
 		}
 	}
 	d := doc{"period": statisticsPeriods[at], "periods": statisticsPeriods, "charts": charts, "bill": u["total_monthly_billing"]}
-	return d, v.dead(d, url.Values{})
+	return d, v.dead(d, url.Values{"count": {"1"}})
 }
 
 func (v *visit) usage(period string) (u doc, err error) {

@@ -18,26 +18,21 @@ import (
 )
 
 func dlqView(v *visit) (any, error) {
-	d, err := v.list("dlq")
+	d, query, err := v.list("dlq")
 	if err != nil {
 		return nil, err
 	}
-	query, err := v.narrowed("dlq")
-	query.Del("cursor")
-	if query.Get("sort") == "" {
+	if v.query.Get("sort") == "" {
 		d["groups"] = failures(asList(d["entries"]), v.frame())
 	}
-	return d, cmp.Or(err, v.dead(d, query))
+	query.Del("source")
+	return d, v.dead(d, query)
 }
 
 // dead counts the messages and the runs in the DLQ.
-func (v *visit) dead(d doc, query url.Values) (err error) {
-	for member, source := range map[string]string{"messages": "message", "runs": "workflow"} {
-		var counted struct{ All int }
-		query.Set("source", source)
-		err = cmp.Or(err, v.get(&counted, "dlq", query))
-		d[member] = counted.All
-	}
+func (v *visit) dead(d doc, query url.Values) error {
+	t, err := v.tally("dlq", query)
+	d["messages"], d["runs"] = t["message"], t["workflow"]
 	return err
 }
 
@@ -81,7 +76,7 @@ func groupsView(v *visit) (any, error) {
 	err := v.get(&list, v.as(route.ListURLGroups), nil)
 	for _, group := range list {
 		if err == nil {
-			group["sent"], err = v.tally("messages", url.Values{"topicName": {text(group["name"])}})
+			group["sent"], err = v.tally("messages", url.Values{"count": {"1"}, "counts": {"true"}, "topicName": {text(group["name"])}})
 		}
 	}
 	return list, err

@@ -57,13 +57,24 @@ func (b *bulk) matching(v *visit, f form) (ids []string, err error) {
 	if len(b.states) > 0 && query.Get("state") == "" {
 		query.Set("state", strings.Join(b.states, ","))
 	}
-	err = v.each(b.list, query, func(entry doc) bool {
-		if len(b.states) == 0 || slices.Contains(b.states, stateOf(entry)) {
-			ids = append(ids, text(entry[b.id]))
+	for query.Set("count", "1000"); ; {
+		var page struct {
+			Messages, Runs, Entries []doc
+			Cursor                  string
 		}
-		return len(ids) < mostMatching
-	})
-	return ids, err
+		if err := v.get(&page, b.list, query); err != nil {
+			return nil, err
+		}
+		for _, entry := range slices.Concat(page.Messages, page.Runs, page.Entries) {
+			if len(ids) < mostMatching && (len(b.states) == 0 || slices.Contains(b.states, stateOf(entry))) {
+				ids = append(ids, text(entry[b.id]))
+			}
+		}
+		if page.Cursor == "" || len(ids) == mostMatching {
+			return ids, nil
+		}
+		query.Set("cursor", page.Cursor)
+	}
 }
 
 // action is the button. It applies to the entries that match after the confirmation: they

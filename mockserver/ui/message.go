@@ -65,58 +65,37 @@ var searchedLists = map[string][2]string{"dlq": {"dlq", "dlqId"}, "messages": {"
 // filterFields are the query fields of a list; q are words and filters of a search.
 var filterFields = []string{"q", "from", "to", "cursor", "sort", "source", "state", "url", "label", "flowControlKey", "topicName", "queueName", "scheduleId", "workflowRunId"}
 
-// list loads a list with the filters of the view, and how many entries they match in each state.
-func (v *visit) list(path string) (d doc, err error) {
-	query, err := v.narrowed(path)
-	if err == nil {
-		err = v.get(&d, path, query)
+// list loads a list with the filters of the view. query has these filters, and asks for one entry.
+func (v *visit) list(path string) (d doc, query url.Values, err error) {
+	if query, err = v.narrowed(path); err != nil {
+		return nil, nil, err
 	}
-	if err != nil {
-		return nil, err
+	err = v.get(&d, path, query)
+	query.Del("cursor")
+	query.Del("sort")
+	query.Set("count", "1")
+	return d, query, err
+}
+
+// counted is a list with how many entries match its other filters in each state.
+func (v *visit) counted(path string) (doc, error) {
+	d, query, err := v.list(path)
+	if query.Del("state"); err != nil || len(query) == 1 {
+		return d, err
 	}
-	for _, name := range []string{"count", "cursor", "sort", "state"} {
-		query.Del(name)
-	}
-	if len(query) > 0 {
-		var t tally
-		t, err = v.tally(path, query)
-		d["counts"] = []tally{t}
-	}
+	query.Set("counts", "true")
+	t, err := v.tally(path, query)
+	d["counts"] = []tally{t}
 	return d, err
 }
 
-// each calls do for the entries of a list, until it returns false.
-func (v *visit) each(list string, query url.Values, do func(doc) bool) error {
-	query.Set("count", "1000")
-	for {
-		var page struct {
-			Messages, Runs, Entries []doc
-			Cursor                  string
-		}
-		if err := v.get(&page, list, query); err != nil {
-			return err
-		}
-		for _, entry := range slices.Concat(page.Messages, page.Runs, page.Entries) {
-			if !do(entry) {
-				return nil
-			}
-		}
-		if page.Cursor == "" {
-			return nil
-		}
-		query.Set("cursor", page.Cursor)
-	}
-}
-
-// tally are numbers of entries by their states.
+// tally are numbers of entries by their states; of the DLQ by their sources.
 type tally map[string]int
 
 func (v *visit) tally(list string, query url.Values) (tally, error) {
-	t := tally{}
-	return t, v.each(list, query, func(e doc) bool {
-		t[stateOf(e)]++
-		return true
-	})
+	var counted struct{ Counts tally }
+	err := v.get(&counted, list, query)
+	return counted.Counts, err
 }
 
 func stateOf(entry doc) string { return cmp.Or(text(entry["state"]), text(entry["workflowState"])) }
@@ -169,7 +148,7 @@ func whereText(v any, usual string) string {
 	return plain
 }
 
-func messagesView(v *visit) (any, error) { return v.list("messages") }
+func messagesView(v *visit) (any, error) { return v.counted("messages") }
 
 // attempt is a delivery from the journal.
 type attempt struct{ api.Delivery }

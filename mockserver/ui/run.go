@@ -9,7 +9,7 @@ import (
 
 // runsView loads the runs and the waiters for events, because a run often waits for one.
 func runsView(v *visit) (any, error) {
-	d, err := v.list("runs")
+	d, err := v.counted("runs")
 	if err != nil {
 		return nil, err
 	}

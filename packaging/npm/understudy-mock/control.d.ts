@@ -97,6 +97,8 @@ export interface Credentials {
 export interface DLQ {
   /** entries on all pages */
   all: number;
+  /** entries on all pages by source */
+  counts?: Record<string, number>;
   /** of the next page; missing on the last */
   cursor?: string;
   entries: DLQRow[];
@@ -490,6 +492,8 @@ export interface MessageRow {
 }
 
 export interface Messages {
+  /** entries on all pages by state, if they were asked for */
+  counts?: Record<string, number>;
   /** of the next page; missing on the last */
   cursor?: string;
   messages: MessageRow[];
@@ -611,6 +615,8 @@ export interface RunRow {
 }
 
 export interface Runs {
+  /** entries on all pages by state, if they were asked for */
+  counts?: Record<string, number>;
   /** of the next page; missing on the last */
   cursor?: string;
   runs: RunRow[];
@@ -1147,6 +1153,8 @@ export interface Operations {
       /** an account id */
       account?: string;
       count?: number;
+      /** also count the entries of all pages, by their states */
+      counts?: boolean;
       cursor?: string;
       /** name of a flow-control key */
       flowControlKey?: string;
@@ -1294,6 +1302,8 @@ export interface Operations {
       /** an account id */
       account?: string;
       count?: number;
+      /** also count the entries of all pages, by their states */
+      counts?: boolean;
       cursor?: string;
       /** name of a flow-control key */
       flowControlKey?: string;

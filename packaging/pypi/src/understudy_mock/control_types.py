@@ -219,6 +219,8 @@ class _DLQ(TypedDict):
 
 
 class DLQ(_DLQ, total=False):
+    # entries on all pages by source
+    counts: Dict[str, int]
     # of the next page; missing on the last
     cursor: str
 
@@ -641,6 +643,8 @@ class _Messages(TypedDict):
 
 
 class Messages(_Messages, total=False):
+    # entries on all pages by state, if they were asked for
+    counts: Dict[str, int]
     # of the next page; missing on the last
     cursor: str
 
@@ -754,6 +758,8 @@ class _Runs(TypedDict):
 
 
 class Runs(_Runs, total=False):
+    # entries on all pages by state, if they were asked for
+    counts: Dict[str, int]
     # of the next page; missing on the last
     cursor: str
 
