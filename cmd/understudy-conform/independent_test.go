@@ -114,6 +114,7 @@ func conformAgainst(t *testing.T, binary, targetFile string, flags ...string) (i
 // interface document says nothing. oddities.py names the gap in the document that allows
 // each switch. MUTANTS=full tries every switch alone, and slow runs.
 func TestIndependent(t *testing.T) {
+	t.Parallel()
 	effort.Unraced(t, "it looks for verdicts, not for races")
 	programs.Need(t, "the suite is NOT tried against the independent server", "python3")
 	binary := build(t)

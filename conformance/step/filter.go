@@ -1,6 +1,8 @@
 package step
 
 import (
+	"slices"
+
 	"github.com/understudy-mock/understudy/conformance/check"
 	"github.com/understudy-mock/understudy/conformance/harness"
 	"github.com/understudy-mock/understudy/conformance/world"
@@ -23,9 +25,19 @@ func (s *Scenario) filterBy(list, by string) error {
 // have values that begin with it, so that a filter that compares prefixes lists too much. The list
 // starts at the trigger where the target has this filter, to skip older items of a shared account.
 func (s *Scenario) filtering(list, by string) (query map[string]string, fits func(any) bool, err error) {
+	value := ""
+	if quoted := harness.QuotedNames(by); len(quoted) > 0 {
+		by, value = "state", quoted[0]
+	}
 	items := s.runs.entries
 	if list == "message logs" {
-		if err := s.know(s.runs.ids...); err != nil {
+		err := s.settled(func() error { // an event in the state may be written late
+			if err := s.know(s.runs.ids...); err != nil || value == "" || slices.ContainsFunc(s.runs.known, inState(value)) {
+				return err
+			}
+			return s.lacks(value, s.runs.known)
+		})
+		if err != nil {
 			return nil, nil, err
 		}
 		items = s.runs.known
@@ -33,10 +45,6 @@ func (s *Scenario) filtering(list, by string) (query map[string]string, fits fun
 	if by == "an unknown run id" { // alone
 		run, _ := check.Text(items[0], "/workflowRunId")
 		return map[string]string{"run_id": run + "unknown"}, func(any) bool { return false }, nil
-	}
-	value := ""
-	if quoted := harness.QuotedNames(by); len(quoted) > 0 {
-		by, value = "state", quoted[0]
 	}
 	binding, pointer := world.FilterOf(list, by)
 	if by == "label" {

@@ -47,6 +47,7 @@ type Step struct {
 	Seconds int    // of a sleep or a wait
 	URL     string // URL of a call or an invocation
 	Event   string // of a wait or a notification
+	Number  int    // of an invocation among those of the workflow, from 0
 	Timeout string // of a wait, as text; "": that of Seconds
 }
 
@@ -367,6 +368,11 @@ func (p *Peer) wait(got *receiver.Received, st *Step, step stepBody) receiver.Re
 	return p.tell(harness.Request{Operation: "waitForEvent", Vars: map[string]string{"eventId": st.Event}, Header: h, Body: body})
 }
 
+// InvokedID is the id of the run that a step of type Invoke starts.
+func InvokedID(run string, st Step) string {
+	return run + "_invoked" + strings.Repeat("_next", st.Number)
+}
+
 // invoke starts another workflow.
 func (p *Peer) invoke(got *receiver.Received, st *Step, step stepBody) receiver.Reply {
 	run := got.Header.Get(header.WorkflowRunID)
@@ -380,7 +386,7 @@ func (p *Peer) invoke(got *receiver.Received, st *Step, step stepBody) receiver.
 		"step": map[string]any{"stepId": step.StepID, "stepName": step.StepName, "stepType": "Invoke", "concurrent": step.Concurrent},
 	})
 	h := http.Header{
-		header.WorkflowInit: {"true"}, header.WorkflowInvoke: {"true"}, header.WorkflowRunID: {run + "_invoked"}, header.WorkflowURL: {st.URL},
+		header.WorkflowInit: {"true"}, header.WorkflowInvoke: {"true"}, header.WorkflowRunID: {InvokedID(run, *st)}, header.WorkflowURL: {st.URL},
 		header.WorkflowSDKVersion: {"1"}, header.ForwardPrefix + header.WorkflowSDKVersion: {"1"}, header.FeatureSet: {"InitialBody,WF_TriggerOnConfig"},
 		header.Retries: {"0"}, "Content-Type": {"application/json"}, header.Method: {"POST"},
 	}

@@ -1,6 +1,7 @@
 package world
 
 import (
+	"cmp"
 	"fmt"
 	"net/http"
 	"slices"
@@ -26,7 +27,7 @@ var runOptions = []option{
 	{"sleep", "with", []choice{{}, {says: "a sleep of 1 s", name: "SleepFor"}, {says: "a sleep until 1 s later", name: "SleepUntil"}}},
 	{"call", "with", []choice{{}, {says: "a call", n: 1}}},
 	{"wait", "with", []choice{{}, {says: "a wait that times out", n: 1}, {says: "2 waits that time out", n: 2}}},
-	{"invoke", "with", []choice{{}, {says: "an invoked run", n: 1}}},
+	{"invoke", "with", []choice{{}, {says: "an invoked run", n: 1}, {says: "2 invoked runs", n: 2}}},
 	{"notify", "with", []choice{{}, {says: "a notification", n: 1}}},
 	{"after", "with", []choice{{}, {says: "a step after", n: 1}}},
 	{"names", "with", []choice{{}, {says: "step names with quotes and percent signs", values: []string{` "a" %41 / b`}}, {says: "step names in other scripts", values: []string{" größer 配達"}}}},
@@ -45,6 +46,7 @@ var runOptions = []option{
 		{says: "step fails with 503 and then always breaks the connection", n: -1, script: []int{503, -1}, basis: spec.Implied},
 		{says: "step always fails with a body that is not UTF-8", n: -1, script: []int{503}, values: []string{"\xff\xfe\x00#"}},
 	}},
+	{"recovery", "whose", []choice{{}, {says: "other steps fail once with 500", n: 1}}},
 	{"restart", "whose", []choice{
 		{},
 		{says: "entry is restarted"},
@@ -66,6 +68,9 @@ func normalRun(t *Thing) {
 	if t.on("fails").n >= 0 {
 		p["restart"] = 0 // another one may succeed
 	}
+	if p["retries"] == 0 || p["position"] == 2 {
+		p["recovery"] = 0 // which of them ends the run is open
+	}
 	if t.on("restart").values != nil && p["key"] == 0 {
 		p["key"] = 1 // which has a value
 	}
@@ -78,7 +83,7 @@ const work = "work"
 func (t *Thing) steps(other func(kind string) string) (list []workflow.Step) {
 	suffix := strings.Join(t.on("names").values, "")
 	add := func(name, kind string, group int) {
-		list = append(list, workflow.Step{Name: name + suffix, Kind: kind, Group: group, Seconds: 1, URL: other(kind), Event: "never-" + t.Key})
+		list = append(list, workflow.Step{Name: name + suffix, Kind: kind, Group: group, Seconds: 1, URL: other(kind), Event: "never-" + t.Key, Fails: t.on("recovery").n, Status: http.StatusInternalServerError})
 	}
 	fails, position := t.on("fails"), t.on("position").n
 	failing := func(group int) {
@@ -113,8 +118,9 @@ func (t *Thing) steps(other func(kind string) string) (list []workflow.Step) {
 		add(fmt.Sprint("wait ", i+1), "Wait", 0)
 		list[len(list)-1].Event += strconv.Itoa(i)
 	}
-	if t.on("invoke").n > 0 {
-		add("invoke", "Invoke", 0)
+	for i := range t.on("invoke").n {
+		add(fmt.Sprint("invoke ", i+1), "Invoke", 0)
+		list[len(list)-1].Number = i
 	}
 	if t.on("notify").n > 0 {
 		add("notify", "Notify", 0)
@@ -130,7 +136,7 @@ func (t *Thing) steps(other func(kind string) string) (list []workflow.Step) {
 
 // Story is what the document says of a run.
 type Story struct {
-	Steps []workflow.Step // in their order
+	Steps []workflow.Step // in their order, with the failures that are left
 	Tries int             // of the step that may fail
 	Fails bool            // the run fails
 	Done  map[string]int  // step -> executions
@@ -142,38 +148,55 @@ type Story struct {
 
 // tell derives the story of a run.
 func (t *Thing) tell() *Story {
-	y := &Story{Steps: t.steps(func(string) string { return "" }), Done: map[string]int{}, Delay: time.Duration(t.on("delay").n) * time.Second}
-	y.Retries = t.on("retries").n
-	y.expect(t.on("fails").n)
+	y := &Story{Steps: t.steps(func(string) string { return "" }), Delay: time.Duration(t.on("delay").n) * time.Second, Retries: t.on("retries").n}
+	y.expect()
 	return y
 }
 
+// ends reports whether the run fails when a step does.
+func (y *Story) ends(st workflow.Step) bool { return st.Fails < 0 || st.Fails > y.Retries }
+
 // expect derives what depends on the number of retries.
-func (y *Story) expect(fails int) {
-	retries := y.Retries
-	y.Fails, y.Tries = fails < 0 || fails > retries, min(fails, retries)+1
-	if fails < 0 {
-		y.Tries = retries + 1
-	}
-	at := slices.IndexFunc(y.Steps, func(st workflow.Step) bool { return strings.HasPrefix(st.Name, work) })
+func (y *Story) expect() {
+	y.Done = map[string]int{}
+	at := slices.IndexFunc(y.Steps, y.ends)
+	y.Fails = at >= 0
 	for i, st := range y.Steps {
-		switch group := y.Steps[at].Group; {
+		switch {
 		case i == at:
-			y.Done[st.Name] = y.Tries
-		case !y.Fails || i < at || group > 0 && st.Group == group:
-			y.Done[st.Name] = 1
+			y.Done[st.Name] = y.Retries + 1
+		case !y.Fails || i < at || st.Group > 0 && st.Group == y.Steps[at].Group:
+			y.Done[st.Name] = st.Fails + 1
 		default:
 			y.Done[st.Name] = 0
 		}
+		if strings.HasPrefix(st.Name, work) {
+			y.Tries = y.Done[st.Name]
+		}
 	}
+}
+
+// again is the story of a run that is restarted after this one.
+func (y *Story) again(retries int) *Story {
+	next := &Story{Steps: slices.Clone(y.Steps), Before: y.last(), Retries: retries}
+	for i, st := range y.Steps {
+		if st.Fails > 0 {
+			next.Steps[i].Fails = max(0, st.Fails-y.Done[st.Name])
+		}
+	}
+	next.expect()
+	return next
 }
 
 // last is the number of the last attempt of the step that may fail.
 func (y *Story) last() int { return y.Before + y.Tries }
 
-// status is the answer to the last attempt of the step that fails.
+// status is the answer to an attempt of the step that may fail, 0 if it does not.
 func (t *Thing) status(attempt int) int {
 	script := t.on("fails").script
+	if len(script) == 0 {
+		return 0
+	}
 	return script[min(attempt, len(script))-1]
 }
 
@@ -300,14 +323,7 @@ func (w *World) restart(l *Life) (err error) {
 // second is the life of the run that a restart has made: the run that was restarted again.
 func (l *Life) second(id string) *Life {
 	y := *l.Run
-	story := *y.Story
-	y.Story, y.ID, y.Second, y.ended, y.Restart, y.Done, y.Calls = &story, id, true, false, nil, map[string]int{}, nil
-	story.Done, story.Before, story.Delay = map[string]int{}, y.Story.last(), 0
-	if n := l.on("restart").n; n > 0 {
-		story.Retries = n
-	}
-	story.expect(l.on("fails").n)
-	y.Early = 0
+	y.Story, y.ID, y.Second, y.ended, y.Restart, y.Done, y.Calls, y.Early = y.Story.again(cmp.Or(l.on("restart").n, y.Story.Retries)), id, true, false, nil, map[string]int{}, nil, 0
 	if other := l.on("restart").values; other != nil && !l.again {
 		y.Key += other[0]
 	}
@@ -395,16 +411,21 @@ func (w *World) calls(y *Tale) []Attempt {
 // read reads all that the target shows of a run.
 func (w *World) read(l *Life) (err error) {
 	y := l.Run
-	y.Calls = w.calls(y)
+	y.Calls, y.Invoked = w.calls(y), nil
 	for _, st := range y.Story.Steps {
 		y.Done[st.Name] = y.peer.Executions(st.Name) - y.earlier[st.Name]
 	}
 	if y.callback != nil {
 		y.Called = len(y.callback.Look()) - y.calledBefore
 	}
-	if y.Events, err = w.s.EventsOf(y.ID); err == nil && l.on("invoke").n > 0 {
-		y.Invoked, err = w.s.EventsOf(y.ID + "_invoked")
-	}
+	y.Events, err = w.s.EventsOf(y.ID)
+	y.executed(func(st workflow.Step) {
+		if st.Kind == "Invoke" && err == nil {
+			var events []any
+			events, err = w.s.EventsOf(workflow.InvokedID(y.ID, st))
+			y.Invoked = append(y.Invoked, events...)
+		}
+	})
 	if err == nil {
 		y.Entries, err = w.s.EntriesOf(y.ID)
 	}

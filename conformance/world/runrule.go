@@ -94,12 +94,7 @@ var runRules = []*Rule{
 	}},
 	{"REQ-LOG-009", spec.Stated, "a run whose step fails too often has RUN_FAILED, after all retries", func(_ *World, l *Life, j *judging) {
 		if y := l.Run; y.Story.Fails {
-			got := 0
-			y.executed(func(st workflow.Step) {
-				if st.Fails != 0 {
-					got = y.Done[st.Name]
-				}
-			})
+			got := y.Done[y.Story.Steps[slices.IndexFunc(y.Story.Steps, y.Story.ends)].Name]
 			j.that(len(y.in("RUN_FAILED")) > 0 && len(y.in("RUN_SUCCESS")) == 0, "RUN_FAILED", states(y.Events))
 			j.that(got >= y.Story.Tries, strconv.Itoa(y.Story.Tries)+" attempts", strconv.Itoa(got))
 		}
@@ -121,7 +116,7 @@ var runRules = []*Rule{
 	}},
 	{"REQ-RTY-003", spec.Implied, "a step that has succeeded is not executed again, and none follows a failed one", func(_ *World, l *Life, j *judging) {
 		for _, st := range l.Run.Story.Steps {
-			if n := l.Run.Story.Done[st.Name]; st.Fails == 0 {
+			if n := l.Run.Story.Done[st.Name]; !l.Run.Story.ends(st) {
 				j.that(l.Run.Done[st.Name] <= n, fmt.Sprintf("%q %d times", st.Name, n), strconv.Itoa(l.Run.Done[st.Name]))
 			}
 		}
@@ -143,7 +138,7 @@ var runRules = []*Rule{
 	}},
 	{"REQ-LOG-015", spec.Stated, "every executed step is recorded under its name", func(_ *World, l *Life, j *judging) {
 		l.Run.executed(func(st workflow.Step) {
-			if !l.Run.Story.Fails || st.Fails == 0 {
+			if !l.Run.Story.ends(st) {
 				j.that(len(l.Run.of(st.Name)) > 0, fmt.Sprintf("an event of the step %q", st.Name), "none")
 			}
 		})
@@ -191,12 +186,13 @@ var runRules = []*Rule{
 		})
 	}},
 	{"REQ-LOG-010", spec.Stated, "a run with a failure has ERROR, and a run without one has none", func(_ *World, l *Life, j *judging) {
-		failed, n := l.on("fails").n != 0, len(l.Run.in("ERROR"))
+		failed, n := false, len(l.Run.in("ERROR"))
+		l.Run.executed(func(st workflow.Step) { failed = failed || st.Fails != 0 })
 		j.that(failed == (n > 0), map[bool]string{true: "an event ERROR", false: "no event ERROR"}[failed], strconv.Itoa(n))
 	}},
 	{"REQ-LOG-026", spec.Stated, "every ERROR has the status of an attempt, and the last one that of the last", func(w *World, l *Life, j *judging) {
 		field := w.names("fields.log", "response_status")
-		if field == "" || l.on("fails").n == 0 {
+		if field == "" || !slices.ContainsFunc(l.Run.Story.Steps, func(st workflow.Step) bool { return st.Fails != 0 }) {
 			return
 		}
 		// Not of the script alone: a step beside the failing one fails with another status when
