@@ -14,8 +14,6 @@ import (
 	"github.com/understudy-mock/understudy/spec/route"
 )
 
-var _ = Handlers.Add(table{"controlExplain": (*Service).explain})
-
 func reasonOf(r engine.Reason) api.Reason {
 	return api.Reason{Kind: r.Kind, Reason: r.Text, Rule: r.Rule, Until: millis(r.Until)}
 }

@@ -16,11 +16,6 @@ import (
 	"github.com/understudy-mock/understudy/spec/api"
 )
 
-var _ = Handlers.Add(table{
-	"controlExportJournal": (*Service).exportJournal,
-	"controlJournal":       (*Service).journalStep,
-})
-
 // The limits of a replay for a caller of the API: it needs the memory of a second
 // account next to the live one.
 const (
@@ -28,9 +23,9 @@ const (
 	replayTimeout = 60 * time.Second
 )
 
-// journalStep returns the state of an account after a record of its journal. It reads
+// journal returns the state of an account after a record of its journal. It reads
 // the journal and does not touch the live account.
-func (s *Service) journalStep(c *request.Call) (any, error) {
+func (s *Service) journal(c *request.Call) (any, error) {
 	until, err := untilOf(c)
 	if err != nil {
 		return nil, err

@@ -9,13 +9,6 @@ import (
 	"github.com/understudy-mock/understudy/spec/api"
 )
 
-var _ = Handlers.Add(table{
-	"controlCancelFamily": (*Service).cancelFamily,
-	"controlHurry":        (*Service).hurry,
-	"controlMessage":      (*Service).message,
-	"controlMessages":     (*Service).messages,
-})
-
 // summaryOf is a row of a list, with the reason why the message has not ended.
 func summaryOf(m *engine.MessageSummary) api.MessageRow {
 	row := rowOf(&m.Message)

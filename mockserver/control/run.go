@@ -12,12 +12,6 @@ import (
 	"github.com/understudy-mock/understudy/spec/api"
 )
 
-var _ = Handlers.Add(table{
-	"controlRun":     (*Service).run,
-	"controlRuns":    (*Service).runs,
-	"controlWaiters": (*Service).waiters,
-})
-
 // relationOf is nil if there is no relation, so that the JSON member is absent.
 func relationOf(r *engine.Relation) *api.Relation {
 	if r == nil {

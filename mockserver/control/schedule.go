@@ -11,12 +11,6 @@ import (
 	"github.com/understudy-mock/understudy/spec/api"
 )
 
-var _ = Handlers.Add(table{
-	"controlFlowKeys":    (*Service).flowKeys,
-	"controlRunSchedule": (*Service).runSchedule,
-	"controlSchedules":   (*Service).schedules,
-})
-
 // scheduleTimes is how many next times of a schedule are listed.
 const scheduleTimes = 5
 

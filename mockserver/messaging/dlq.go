@@ -8,19 +8,6 @@ import (
 	"github.com/understudy-mock/understudy/spec/api"
 )
 
-var _ = Handlers.Add(table{
-	"deleteDLQMessage":   (*API).deleteDLQEntry,
-	"deleteDLQMessages":  (*API).deleteDLQMessages,
-	"deleteWorkflowDLQ":  (*API).deleteDLQEntry,
-	"deleteWorkflowDLQs": (*API).deleteWorkflowDLQs,
-	"getDLQMessage":      (*API).getDLQMessage,
-	"getWorkflowDLQ":     (*API).getWorkflowDLQ,
-	"listDLQ":            (*API).listDLQ,
-	"listWorkflowDLQ":    (*API).listWorkflowDLQ,
-	"retryDLQMessage":    (*API).retryDLQMessage,
-	"retryDLQMessages":   (*API).retryDLQMessages,
-})
-
 // listBody is a page of a list as JSON; the last page has no cursor.
 type listBody[T any] struct {
 	Cursor   string `json:"cursor,omitempty"`
@@ -89,10 +76,13 @@ func (a *API) getWorkflowDLQ(c *request.Call) (any, error) {
 	return workflowDLQEntry(&e), nil
 }
 
-// deleteDLQEntry deletes an entry of either kind: both paths lead here.
-func (a *API) deleteDLQEntry(c *request.Call) (any, error) {
+// deleteDLQMessage deletes an entry of either kind.
+func (a *API) deleteDLQMessage(c *request.Call) (any, error) {
 	return response.Empty, c.Account.DeleteDLQ(c.Vars["dlqId"])
 }
+
+// deleteWorkflowDLQ deletes an entry of either kind, too.
+func (a *API) deleteWorkflowDLQ(c *request.Call) (any, error) { return a.deleteDLQMessage(c) }
 
 // deleteDLQMessages deletes what matches, of either kind.
 func (a *API) deleteDLQMessages(c *request.Call) (any, error) {

@@ -9,17 +9,6 @@ import (
 	"github.com/understudy-mock/understudy/spec/api"
 )
 
-var _ = Handlers.Add(table{
-	"getFlowControlKey":    (*API).getFlowControlKey,
-	"getGlobalParallelism": (*API).getGlobalParallelism,
-	"listFlowControlKeys":  (*API).listFlowControlKeys,
-	"pauseFlowControlKey":  (*API).pauseFlowControlKey,
-	"pinFlowControlKey":    (*API).pinFlowControlKey,
-	"resetFlowControlRate": (*API).resetFlowControlRate,
-	"resumeFlowControlKey": (*API).resumeFlowControlKey,
-	"unpinFlowControlKey":  (*API).unpinFlowControlKey,
-})
-
 func (a *API) resumeFlowControlKey(c *request.Call) (any, error) {
 	return response.Empty, c.Account.SetFlowPaused(c.Vars["flowControlKey"], false)
 }

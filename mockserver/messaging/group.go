@@ -10,15 +10,6 @@ import (
 	"github.com/understudy-mock/understudy/spec/api"
 )
 
-var _ = Handlers.Add(table{
-	"addURLGroupEndpoints":    (*API).addURLGroupEndpoints,
-	"deleteURLGroup":          (*API).deleteURLGroup,
-	"getURLGroup":             (*API).getURLGroup,
-	"listURLGroups":           (*API).listURLGroups,
-	"removeURLGroupEndpoints": (*API).removeURLGroupEndpoints,
-	"updateURLGroup":          (*API).updateURLGroup,
-})
-
 // updateURLGroup sets default headers. Configuration headers are read by the
 // option table of a publish; all others are sent with every request to the
 // group.

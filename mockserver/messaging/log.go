@@ -9,12 +9,6 @@ import (
 	"github.com/understudy-mock/understudy/spec/api"
 )
 
-var _ = Handlers.Add(table{
-	"listEvents":              (*API).listEvents,
-	"listLogs":                (*API).listLogs,
-	"listWorkflowMessageLogs": (*API).listWorkflowMessageLogs,
-})
-
 // listLogs and listEvents differ only in the name of the list: older clients
 // read it as events.
 func (a *API) listLogs(c *request.Call) (any, error) {

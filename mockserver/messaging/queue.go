@@ -7,15 +7,6 @@ import (
 	"github.com/understudy-mock/understudy/spec/api"
 )
 
-var _ = Handlers.Add(table{
-	"deleteQueue": (*API).deleteQueue,
-	"getQueue":    (*API).getQueue,
-	"listQueues":  (*API).listQueues,
-	"pauseQueue":  (*API).pauseQueue,
-	"resumeQueue": (*API).resumeQueue,
-	"upsertQueue": (*API).upsertQueue,
-})
-
 // upsertQueue changes only the members that the body has: pointers distinguish
 // an absent member from false and 0.
 func (a *API) upsertQueue(c *request.Call) (any, error) {

@@ -6,17 +6,6 @@ import (
 	"github.com/understudy-mock/understudy/spec/api"
 )
 
-var _ = Handlers.Add(table{
-	"cancelFailureCallback":   (*API).cancelFailureCallback,
-	"repeatFailureCallback":   (*API).repeatFailureCallback,
-	"restartWorkflowRun":      (*API).restartWorkflowRun,
-	"restartWorkflowRunAlias": (*API).restartWorkflowRun,
-	"restartWorkflowRuns":     (*API).restartWorkflowRuns,
-	"resumeWorkflowRun":       (*API).resumeWorkflowRun,
-	"resumeWorkflowRunAlias":  (*API).resumeWorkflowRun,
-	"resumeWorkflowRuns":      (*API).resumeWorkflowRuns,
-})
-
 // restartWorkflowRun starts the run again, from its first step.
 func (a *API) restartWorkflowRun(c *request.Call) (any, error) {
 	return a.restart(c, false)

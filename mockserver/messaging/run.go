@@ -20,17 +20,6 @@ import (
 	"github.com/understudy-mock/understudy/spec/header"
 )
 
-var _ = Handlers.Add(table{
-	"cancelWorkflowRuns":  (*API).cancelWorkflowRuns,
-	"endWorkflowRun":      (*API).endWorkflowRun,
-	"getWorkflowSteps":    (*API).getWorkflowSteps,
-	"listWorkflowEvents":  (*API).listWorkflowEvents,
-	"listWorkflowRuns":    (*API).listWorkflowRuns,
-	"listWorkflowRunsOld": (*API).listWorkflowRuns,
-	"triggerWorkflow":     (*API).triggerWorkflow,
-	"triggerWorkflows":    (*API).triggerWorkflows,
-})
-
 // triggerWorkflow is a publish that starts a run, so that every option of a publish
 // works.
 func (a *API) triggerWorkflow(c *request.Call) (any, error) {
@@ -161,18 +150,6 @@ func (a *API) listWorkflowRuns(c *request.Call) (any, error) {
 		Runs   []api.WorkflowRun `json:"runs"`
 	}{p.Cursor, runs}}, err
 }
-
-var _ = Handlers.Add(table{
-	"callHook":       (*API).callHook,
-	"callHookDelete": (*API).callHook,
-	"callHookGet":    (*API).callHook,
-	"callHookPatch":  (*API).callHook,
-	"callHookPut":    (*API).callHook,
-	"listWaiters":    (*API).listWaiters,
-	"notifyEvent":    (*API).notifyEvent,
-	"notifyRun":      (*API).notifyRun,
-	"waitForEvent":   (*API).waitForEvent,
-})
 
 // waitForEvent registers a waiter (wire.md, "Waits, events and hooks").
 func (a *API) waitForEvent(c *request.Call) (any, error) {

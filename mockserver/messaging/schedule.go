@@ -10,17 +10,6 @@ import (
 	"github.com/understudy-mock/understudy/spec/api"
 )
 
-var _ = Handlers.Add(table{
-	"createSchedule":      (*API).createSchedule,
-	"deleteSchedule":      (*API).deleteSchedule,
-	"getSchedule":         (*API).getSchedule,
-	"listSchedules":       (*API).listSchedules,
-	"pauseSchedule":       (*API).pauseSchedule,
-	"pauseSchedulePatch":  (*API).pauseSchedule,
-	"resumeSchedule":      (*API).resumeSchedule,
-	"resumeSchedulePatch": (*API).resumeSchedule,
-})
-
 // createSchedule replaces a schedule with the same id. One error reports all
 // problems, including those that a publish would have.
 func (a *API) createSchedule(c *request.Call) (any, error) {

@@ -8,15 +8,6 @@ import (
 	"github.com/understudy-mock/understudy/spec/api"
 )
 
-var _ = Handlers.Add(table{
-	"createSearchIndex":      (*API).createSearchIndex,
-	"deleteSearchIndex":      (*API).deleteSearchIndex,
-	"getSearchIndex":         (*API).getSearchIndex,
-	"listSearchIndexes":      (*API).listSearchIndexes,
-	"renameSearchIndex":      (*API).renameSearchIndex,
-	"resetSearchIndexTokens": (*API).resetSearchIndexTokens,
-})
-
 // okText is the answer of the management API: the JSON string "OK" (decided: 11).
 var okText = response.Response{Body: "OK"}
 

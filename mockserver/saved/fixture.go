@@ -22,10 +22,6 @@ import (
 	"github.com/understudy-mock/understudy/mockserver/tenant"
 )
 
-var _ = Handlers.Add(table{
-	"controlFixtures": (*States).controlFixtures,
-})
-
 // Fixture is a fixture file: YAML or JSON, described by
 // spec/schema.json. Errors begin with its name.
 type Fixture struct {
@@ -40,9 +36,9 @@ func (s *States) Load(f Fixture) error {
 	return err
 }
 
-// controlFixtures loads a fixture into the account of the call. The name in the
+// fixtures loads a fixture into the account of the call. The name in the
 // query is used in errors only.
-func (s *States) controlFixtures(c *request.Call) (any, error) {
+func (s *States) fixtures(c *request.Call) (any, error) {
 	name := c.Query.Get("name")
 	if name == "" {
 		name = "body"
