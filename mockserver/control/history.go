@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/understudy-mock/understudy/engine"
 	"github.com/understudy-mock/understudy/engine/refusal"
 	"github.com/understudy-mock/understudy/mockserver/request"
 	"github.com/understudy-mock/understudy/mockserver/response"
@@ -67,11 +68,10 @@ func stepBody(account string, s *tenant.Step, ends *tenant.Ends) api.JournalStep
 		Record: api.JournalRecord(s.Listed),
 		State: api.JournalState{
 			Messages: byState(o.Messages), Runs: byState(o.Runs), DLQ: o.DLQ, InFlight: o.InFlight, FlowKeys: o.FlowKeys, Paused: o.Paused, Groups: o.Groups,
-			QueueCount: o.Queues, Schedules: o.Schedules, Waiters: o.Waiters, NextDue: millis(o.NextDue), Queues: []api.JournalQueue{},
+			QueueCount: o.Queues, Schedules: o.Schedules, Waiters: o.Waiters, NextDue: millis(o.NextDue), Queues: response.List(s.Queues, func(q *engine.Queue) api.JournalQueue {
+				return api.JournalQueue{Name: q.Name, Parallelism: q.Parallelism, Lag: q.Lag, Paused: q.Paused}
+			}),
 		},
-	}
-	for _, q := range s.Queues {
-		out.State.Queues = append(out.State.Queues, api.JournalQueue{Name: q.Name, Parallelism: q.Parallelism, Lag: q.Lag, Paused: q.Paused})
 	}
 	return out
 }

@@ -3,7 +3,6 @@ package messaging
 import (
 	"github.com/understudy-mock/understudy/mockserver/request"
 	"github.com/understudy-mock/understudy/mockserver/response"
-	"github.com/understudy-mock/understudy/spec/api"
 )
 
 // restartWorkflowRun starts the run again, from its first step.
@@ -24,7 +23,7 @@ func (a *API) restart(c *request.Call, resume bool) (any, error) {
 		return nil, err
 	}
 	run, err := c.Account.Restart(c.Vars["dlqId"], over, resume)
-	return runCreatedBody(run), err
+	return runCreatedBody(&run), err
 }
 
 func (a *API) restartWorkflowRuns(c *request.Call) (any, error) {
@@ -46,17 +45,13 @@ func (a *API) restartAll(c *request.Call, resume bool) (any, error) {
 		return nil, err
 	}
 	runs, cursor, err := c.Account.RestartAll(c.Filter(), over, resume)
-	out := api.WorkflowRunsCreated{Cursor: response.Optional(cursor), WorkflowRuns: make([]api.WorkflowRunCreated, len(runs))}
-	for i, run := range runs {
-		out.WorkflowRuns[i] = runCreatedBody(run)
-	}
-	return out, err
+	return response.Page("workflowRuns", runs, cursor, runCreatedBody), err
 }
 
 // repeatFailureCallback answers like a restart, since clients read the same fields.
 func (a *API) repeatFailureCallback(c *request.Call) (any, error) {
 	run, err := c.Account.RepeatCallback(c.Vars["dlqId"])
-	return runCreatedBody(run), err
+	return runCreatedBody(&run), err
 }
 
 func (a *API) cancelFailureCallback(c *request.Call) (any, error) {

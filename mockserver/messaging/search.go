@@ -21,12 +21,7 @@ func (a *API) createSearchIndex(c *request.Call) (any, error) {
 }
 
 func (a *API) listSearchIndexes(c *request.Call) (any, error) {
-	indexes := c.Account.SearchIndexes().List()
-	list := make([]api.SearchIndex, len(indexes))
-	for i, index := range indexes {
-		list[i] = searchIndexBody(index, c.Tenant.Username())
-	}
-	return list, nil
+	return response.List(c.Account.SearchIndexes().List(), func(x *search.Index) api.SearchIndex { return searchIndexBody(*x, c.Tenant.Username()) }), nil
 }
 
 func (a *API) getSearchIndex(c *request.Call) (any, error) {
