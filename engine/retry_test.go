@@ -166,9 +166,7 @@ func TestFormulaSetsTheWait(t *testing.T) {
 		t.Run(text, func(t *testing.T) {
 			t.Parallel()
 			f, err := engine.ParseFormula(text)
-			if err != nil {
-				t.Fatal(err)
-			}
+			expect.NoError(t, err)
 			w := setup(t)
 			w.answer = always(500)
 			w.publish(engine.Options{RetryDelay: f})

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/understudy-mock/understudy/engine"
+	"github.com/understudy-mock/understudy/internal/testkit/expect"
 )
 
 // The folder testdata has one snapshot of each version of the format, all of the same state;
@@ -23,17 +24,11 @@ func TestSnapshotsOfEveryVersionLoad(t *testing.T) {
 		t.Run(filepath.Base(name), func(t *testing.T) {
 			t.Parallel()
 			text, err := os.ReadFile(name)
-			if err != nil {
-				t.Fatal(err)
-			}
+			expect.NoError(t, err)
 			latest, err := os.ReadFile(fmt.Sprintf("testdata/snapshot-%d.json", engine.SnapshotVersion))
-			if err != nil {
-				t.Fatal(err)
-			}
+			expect.NoError(t, err)
 			s, err := engine.ReadSnapshot(bytes.NewReader(text))
-			if err != nil {
-				t.Fatal(err)
-			}
+			expect.NoError(t, err)
 			if got := engine.Document(s); !bytes.Equal(got, bytes.TrimSpace(latest)) {
 				t.Errorf("written again it is %s, want that of snapshot-%d.json", got, engine.SnapshotVersion)
 			}

@@ -40,13 +40,9 @@ func contents(c *client) string {
 func declared(t *testing.T) []*spec.Operation {
 	t.Helper()
 	doc, err := spec.Load()
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	control, err := spec.LoadControl()
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	return slices.Concat(doc.Operations(), control.Operations())
 }
 

@@ -396,13 +396,9 @@ func TestEventsAreStreamed(t *testing.T) {
 	ctx, cancel := context.WithTimeout(context.Background(), effort.Wait(time.Minute))
 	defer cancel()
 	r, err := http.NewRequestWithContext(ctx, "GET", u.URL()+"/_understudy/events", nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	response, err := newClient(t, u).http.Do(r)
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	defer response.Body.Close()
 	if ct := response.Header.Get("Content-Type"); ct != "text/event-stream" {
 		t.Errorf("Content-Type: got %q, want text/event-stream", ct)
@@ -426,14 +422,10 @@ func TestTheControlAPIIsForLoopbackOnly(t *testing.T) {
 	c.do("GET", "/_understudy/clock", "", "Authorization:").ok()
 	for name, rebound := range map[string]string{"another site by a name of its own": "evil.test"} {
 		r, err := http.NewRequest("GET", u.URL()+"/_understudy/clock", nil)
-		if err != nil {
-			t.Fatal(err)
-		}
+		expect.NoError(t, err)
 		r.Host = rebound
 		response, err := c.http.Do(r)
-		if err != nil {
-			t.Fatal(err)
-		}
+		expect.NoError(t, err)
 		_ = response.Body.Close()
 		if response.StatusCode != http.StatusUnauthorized {
 			t.Errorf("%s: got status %d, want %d", name, response.StatusCode, http.StatusUnauthorized)
@@ -441,15 +433,11 @@ func TestTheControlAPIIsForLoopbackOnly(t *testing.T) {
 	}
 	for token, want := range map[string]int{"Bearer secret": 200, "Bearer guess": 401, "secret": 401, "": 401} {
 		r, err := http.NewRequest("GET", u.URL()+"/_understudy/clock", nil)
-		if err != nil {
-			t.Fatal(err)
-		}
+		expect.NoError(t, err)
 		r.Host = "mock.example.org"
 		r.Header.Set("Authorization", token)
 		response, err := c.http.Do(r)
-		if err != nil {
-			t.Fatal(err)
-		}
+		expect.NoError(t, err)
 		_ = response.Body.Close()
 		if response.StatusCode != want {
 			t.Errorf("from elsewhere with %q: got status %d, want %d", token, response.StatusCode, want)

@@ -25,9 +25,7 @@ import (
 func folder(t *testing.T, dir string) store.Store {
 	t.Helper()
 	st, err := sqlite.Open(t.Context(), sqlite.Config{Dir: dir})
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	t.Cleanup(func() {
 		if err := st.Close(); err != nil {
 			t.Error(err)
@@ -40,9 +38,7 @@ func folder(t *testing.T, dir string) store.Store {
 func crashed(t *testing.T, dir string) string {
 	t.Helper()
 	to := t.TempDir()
-	if err := os.CopyFS(to, os.DirFS(dir)); err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, os.CopyFS(to, os.DirFS(dir)))
 	return to
 }
 
@@ -94,9 +90,7 @@ func TestDataKeepsTheClock(t *testing.T) {
 			dir := t.TempDir()
 			clockOf := func(cfg mockserver.Config) answer {
 				s, err := mockserver.Run(cfg)
-				if err != nil {
-					t.Fatal(err)
-				}
+				expect.NoError(t, err)
 				t.Cleanup(func() { _ = s.Close() }) // the store reports its errors
 				return newClient(t, &mockserver.TestServer{Server: s}).do("GET", "/_understudy/clock", "").ok()
 			}
@@ -162,18 +156,14 @@ func TestACleanStopPreparesAnUpgrade(t *testing.T) {
 				t.Fatalf("accounts %v, %v", ids, err)
 			}
 			l, err := st.Open(t.Context(), ids[0])
-			if err != nil {
-				t.Fatal(err)
-			}
+			expect.NoError(t, err)
 			in, err := l.Snapshot(t.Context())
 			if err != nil || in == nil {
 				t.Errorf("snapshot: got %v, %v, want one", in, err)
 			}
 			records := 0
 			for _, err := range l.Records(t.Context()) {
-				if err != nil {
-					t.Fatal(err)
-				}
+				expect.NoError(t, err)
 				records++
 			}
 			expect.Equal(t, "records behind it", records, 0)
@@ -197,22 +187,16 @@ func TestDataWithADamagedSnapshot(t *testing.T) {
 			dir := crashed(t, made)
 			file := filepath.Join(dir, "understudy.db")
 			text, err := os.ReadFile(file)
-			if err != nil {
-				t.Fatal(err)
-			}
+			expect.NoError(t, err)
 			broken := bytes.ReplaceAll(text, []byte(c.from), []byte(c.to))
 			if bytes.Equal(broken, text) {
 				t.Fatalf("the folder has no %s", c.from)
 			}
-			if err := os.WriteFile(file, broken, 0o600); err != nil {
-				t.Fatal(err)
-			}
+			expect.NoError(t, os.WriteFile(file, broken, 0o600))
 			for what, until := range map[string]*tenant.Until{"serve": nil, "replay": {}} {
 				st := folder(t, dir)
 				ids, err := st.Accounts(t.Context())
-				if err != nil {
-					t.Fatal(err)
-				}
+				expect.NoError(t, err)
 				_, err = mockserver.Run(mockserver.Config{Store: st, Replay: until, Accounts: []mockserver.Account{{ID: ids[0], Token: "t"}}})
 				if err == nil || !errors.Is(err, store.ErrDamaged) || !strings.Contains(err.Error(), "its snapshot: damaged: restore a copy of the folder") {
 					t.Errorf("%s: got %v, want the line of the store", what, err)
@@ -285,9 +269,7 @@ func TestDataOfEveryFormOpens(t *testing.T) {
 			if err == nil {
 				err = os.WriteFile(filepath.Join("testdata/data-1", name), text, 0o600)
 			}
-			if err != nil {
-				t.Fatal(err)
-			}
+			expect.NoError(t, err)
 		}
 	}
 	forms, err := filepath.Glob("testdata/data-*")
@@ -383,9 +365,7 @@ func TestReadyMeansCanWrite(t *testing.T) {
 			publish().ok()
 			c.do("GET", "/_understudy/readyz", "").ok()
 			gone := filepath.Join(dir, name)
-			if err := os.Rename(gone, dir+".away"); err != nil {
-				t.Fatal(err)
-			}
+			expect.NoError(t, os.Rename(gone, dir+".away"))
 			const reason = "was deleted or replaced"
 			c.do("GET", "/_understudy/readyz", "").refused(503, reason, dir)
 			publish().refused(503, reason)
@@ -393,14 +373,10 @@ func TestReadyMeansCanWrite(t *testing.T) {
 			c.do("GET", "/_understudy/livez", "").ok()
 			c.do("GET", "/v2/dlq", "").ok()
 			if name != "" { // another file in its place
-				if err := os.WriteFile(gone, nil, 0o600); err != nil {
-					t.Fatal(err)
-				}
+				expect.NoError(t, os.WriteFile(gone, nil, 0o600))
 				c.do("GET", "/_understudy/readyz", "").refused(503, reason)
 			}
-			if err := os.Rename(dir+".away", gone); err != nil {
-				t.Fatal(err)
-			}
+			expect.NoError(t, os.Rename(dir+".away", gone))
 			for c.do("GET", "/_understudy/readyz", "").status != http.StatusOK { // until the records are repeated
 				if err := clock.Pause(t.Context(), 10*time.Millisecond); err != nil {
 					t.Fatal("not ready although the files are back")

@@ -18,18 +18,12 @@ import (
 func rawPublish(t *testing.T, u *mockserver.TestServer, target string) int {
 	t.Helper()
 	conn, err := net.Dial("tcp", strings.TrimPrefix(u.URL(), "http://"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	defer conn.Close()
 	_, err = fmt.Fprintf(conn, "POST %s HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer %s\r\nContent-Length: 2\r\nConnection: close\r\n\r\nhi", target, u.Token())
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	response, err := http.ReadResponse(bufio.NewReader(conn), nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	_ = response.Body.Close()
 	return response.StatusCode
 }
@@ -102,9 +96,7 @@ func TestDestinationsOnTheWire(t *testing.T) {
 func rawSink(t *testing.T) (address string, targets <-chan string) {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	out := make(chan string, 10)
 	done := make(chan struct{})
 	t.Cleanup(func() { _ = l.Close(); <-done })

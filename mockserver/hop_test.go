@@ -21,9 +21,7 @@ import (
 func port(t *testing.T, url string) string {
 	t.Helper()
 	_, p, err := net.SplitHostPort(strings.TrimPrefix(url, "http://"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	return p
 }
 
@@ -46,9 +44,7 @@ func TestADeliveryCannotControlItsServer(t *testing.T) {
 		u.RegionURL(), "http://[::1]:" + port(t, u.ManagementURL()), "http://[::]:" + port(t, u.ManagementURL()), u.VectorURL(),
 	}
 	addresses, err := net.InterfaceAddrs()
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	for _, a := range addresses {
 		if n, ok := a.(*net.IPNet); ok && n.IP.To4() != nil {
 			hosts = append(hosts, "http://"+n.IP.String()+":"+main)

@@ -47,9 +47,7 @@ func TestBugsOfOursAreSeenAndSurvived(t *testing.T) {
 		t.Run(c.mark, func(t *testing.T) {
 			mockserver.WithHandlers(func(h map[string]string) { h["getSigningKeys"] = c.mark }, func() {
 				s, err := mockserver.New(mockserver.Config{})
-				if err != nil {
-					t.Fatal(err)
-				}
+				expect.NoError(t, err)
 				defer s.Close()
 				for range 2 {
 					w := httptest.NewRecorder()
@@ -218,9 +216,7 @@ func TestUnauthorizedSaysWhereTheTokenIs(t *testing.T) {
 func TestServerIsAHandler(t *testing.T) {
 	t.Parallel()
 	s, err := mockserver.New(mockserver.Config{Clock: "manual"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	defer s.Close()
 	w := httptest.NewRecorder()
 	r := httptest.NewRequest("GET", "/v2/keys", nil)

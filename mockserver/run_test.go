@@ -46,9 +46,7 @@ func (c *client) report(id string, steps ...string) answer {
 		entries[i] = map[string]any{"destination": workflowApp, "body": step, "headers": headers}
 	}
 	body, err := json.Marshal(entries)
-	if err != nil {
-		c.t.Fatal(err)
-	}
+	expect.NoError(c.t, err)
 	return c.do("POST", "/v2/batch", string(body))
 }
 

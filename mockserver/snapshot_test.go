@@ -167,21 +167,15 @@ func TestAStopInTheMiddleOfADelivery(t *testing.T) {
 		<-r.Context().Done()
 	})
 	first, err := mockserver.Run(mockserver.Config{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	r := httptest.NewRequest(http.MethodPost, "/v2/publish/"+stuck.URL+"/hook", strings.NewReader("body"))
 	r.Header.Set("Authorization", "Bearer "+first.Token())
 	w := httptest.NewRecorder()
 	first.ServeHTTP(w, r)
 	<-begun
-	if err := first.Close(); err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, first.Close())
 	text, err := first.Snapshot()
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	second := mockserver.RunT(t, mockserver.Config{Snapshot: bytes.NewReader(text), Clock: "manual", Stubs: []mockserver.Stub{{URL: "*"}}})
 	// The stubs are those of the snapshot: none. So it goes to the sink again.
 	<-begun

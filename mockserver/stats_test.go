@@ -40,9 +40,7 @@ const statsForm = "2006-01-02 15:04:05.000000000 +0000 UTC"
 func when(t *testing.T, text string) time.Time {
 	t.Helper()
 	at, err := time.Parse(statsForm, text)
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	return at
 }
 

@@ -178,9 +178,7 @@ func TestAnEchoHostEchoes(t *testing.T) {
 			Data, Method, URL string
 			JSON              json.RawMessage
 		}
-		if err := json.Unmarshal(list[len(list)-1].Response.Body, &echo); err != nil {
-			t.Fatal(err)
-		}
+		expect.NoError(t, json.Unmarshal(list[len(list)-1].Response.Body, &echo))
 		expect.Equal(t, "echo.Data", echo.Data, body)
 		expect.Equal(t, "echo.JSON", string(echo.JSON), want)
 		expect.Equal(t, "echo.Method", echo.Method, "POST")

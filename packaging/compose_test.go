@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"github.com/understudy-mock/understudy/internal/testkit/effort"
+	"github.com/understudy-mock/understudy/internal/testkit/expect"
 	"github.com/understudy-mock/understudy/internal/testkit/programs"
 )
 
@@ -35,13 +36,9 @@ func (s *composeService) start(t *testing.T, command string, args []string, env 
 	}
 	run.Env = append(run.Env, env...) // the last value applies
 	out, err := run.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	run.Stderr = os.Stderr
-	if err := run.Start(); err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, run.Start())
 	t.Cleanup(func() {
 		_ = run.Process.Signal(syscall.SIGTERM)
 		_, _ = io.Copy(io.Discard, out)

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/understudy-mock/understudy/internal/testkit/effort"
+	"github.com/understudy-mock/understudy/internal/testkit/expect"
 )
 
 // TestPackagingShell runs the shell recipes of docs/ci.md, on free ports.
@@ -82,18 +83,14 @@ func TestPackagingVariables(t *testing.T) {
 	t.Parallel()
 	help := step{dir: t.TempDir(), script: "understudy serve --help"}
 	flags, err := help.bash(t)
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	known := append(regexp.MustCompile(`UNDERSTUDY_[A-Z_]+`).FindAllString(flags, -1), otherVariables...)
 	for _, path := range []string{
 		"../docs/containers.md", "../examples/compose/compose.yaml", "../examples/testcontainers-go/understudy.go", "../examples/testcontainers-go/orders_test.go",
 		"../examples/testcontainers-node/understudy.mjs", "../examples/testcontainers-node/orders.test.mjs", "helm/understudy/templates/_helpers.tpl", "../docs/shared-server.md", "oci/image.go",
 	} {
 		text, err := os.ReadFile(path)
-		if err != nil {
-			t.Fatal(err)
-		}
+		expect.NoError(t, err)
 		for _, name := range regexp.MustCompile(`UNDERSTUDY_[A-Z_]+`).FindAllString(string(text), -1) {
 			if !slices.Contains(known, name) {
 				t.Errorf("%s: %s is not a flag of understudy serve", path, name)

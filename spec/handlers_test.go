@@ -34,9 +34,7 @@ func TestGeneratedHandlers(t *testing.T) {
 	}
 	for _, load := range []func() (*Document, error){Load, LoadControl} {
 		doc, err := load()
-		if err != nil {
-			t.Fatal(err)
-		}
+		expect.NoError(t, err)
 		for _, op := range doc.Operations() {
 			in, name := "", ""
 			for folder, names := range handlers {
@@ -70,9 +68,7 @@ func begins(id, name string) bool {
 func handlersOf(t *testing.T, folder, receiver string) (names []string) {
 	t.Helper()
 	packages, err := parser.ParseDir(token.NewFileSet(), folder, nil, 0)
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	for _, file := range slices.Collect(maps.Values(packages[path.Base(folder)].Files)) {
 		for _, d := range file.Decls {
 			f, ok := d.(*ast.FuncDecl)

@@ -15,6 +15,7 @@ import (
 	"testing"
 
 	"github.com/understudy-mock/understudy/internal/testkit/effort"
+	"github.com/understudy-mock/understudy/internal/testkit/expect"
 	"github.com/understudy-mock/understudy/spec"
 )
 
@@ -109,22 +110,16 @@ func (h *mortal) publish(body, delay string) int {
 func (h *mortal) call(method, path, body string, headers ...string) (int, string) {
 	h.t.Helper()
 	r, err := http.NewRequestWithContext(h.t.Context(), method, "http://"+h.address+path, strings.NewReader(body))
-	if err != nil {
-		h.t.Fatal(err)
-	}
+	expect.NoError(h.t, err)
 	r.Header.Set("Authorization", "Bearer "+spec.BuiltInDialects()[0].Token)
 	for i := 0; i < len(headers); i += 2 {
 		r.Header.Set(headers[i], headers[i+1])
 	}
 	response, err := http.DefaultClient.Do(r)
-	if err != nil {
-		h.t.Fatal(err)
-	}
+	expect.NoError(h.t, err)
 	defer response.Body.Close()
 	text, err := io.ReadAll(response.Body)
-	if err != nil {
-		h.t.Fatal(err)
-	}
+	expect.NoError(h.t, err)
 	return response.StatusCode, string(text)
 }
 
@@ -148,23 +143,17 @@ func (h *mortal) messages() []string {
 
 func copyFiles(t *testing.T, from, to string) {
 	t.Helper()
-	if err := os.CopyFS(to, os.DirFS(from)); err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, os.CopyFS(to, os.DirFS(from)))
 }
 
 // damageFile flips a bit in one file of a folder, or cuts the file.
 func damageFile(t *testing.T, random *rand.Rand, dir string, flip bool) string {
 	t.Helper()
 	names, err := filepath.Glob(filepath.Join(dir, "understudy.db*"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	name := names[random.IntN(len(names))]
 	text, err := os.ReadFile(name)
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	at := random.IntN(len(text))
 	what := fmt.Sprintf("%s flipped at %d of %d", filepath.Base(name), at, len(text))
 	if flip {
@@ -172,9 +161,7 @@ func damageFile(t *testing.T, random *rand.Rand, dir string, flip bool) string {
 	} else {
 		what, text = fmt.Sprintf("%s cut at %d of %d", filepath.Base(name), at, len(text)), text[:at]
 	}
-	if err := os.WriteFile(name, text, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, os.WriteFile(name, text, 0o600))
 	return what
 }
 
@@ -183,9 +170,7 @@ func TestFolderThatCannotBeUsed(t *testing.T) {
 	t.Parallel()
 	binary, used := build(t), t.TempDir()
 	file := filepath.Join(t.TempDir(), "file")
-	if err := os.WriteFile(file, nil, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, os.WriteFile(file, nil, 0o600))
 	dataServer(t, binary, used)
 	for _, c := range []struct{ name, dir, want string }{
 		{"a file", file, "is a file: must be a folder, or missing"},

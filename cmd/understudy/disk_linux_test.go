@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"github.com/understudy-mock/understudy/internal/testkit/effort"
+	"github.com/understudy-mock/understudy/internal/testkit/expect"
 	"github.com/understudy-mock/understudy/internal/testkit/programs"
 	"github.com/understudy-mock/understudy/spec"
 )
@@ -37,9 +38,7 @@ func smallDisk(t *testing.T) string {
 
 func remount(t *testing.T, dir, options string, flags uintptr) {
 	t.Helper()
-	if err := syscall.Mount("tmpfs", dir, "tmpfs", syscall.MS_REMOUNT|flags, options); err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, syscall.Mount("tmpfs", dir, "tmpfs", syscall.MS_REMOUNT|flags, options))
 }
 
 // On a full disk, a publish is refused with 503 and a line that says what to do, and reads
@@ -62,14 +61,10 @@ func TestFullDisk(t *testing.T) {
 	refused := func(when string) {
 		t.Helper()
 		r, err := http.NewRequestWithContext(t.Context(), http.MethodPost, "http://"+h.address+"/v2/publish/https://app.test/hook", strings.NewReader(large))
-		if err != nil {
-			t.Fatal(err)
-		}
+		expect.NoError(t, err)
 		r.Header.Set("Authorization", "Bearer "+spec.BuiltInDialects()[0].Token)
 		response, err := http.DefaultClient.Do(r)
-		if err != nil {
-			t.Fatal(err)
-		}
+		expect.NoError(t, err)
 		var text bytes.Buffer
 		_, _ = text.ReadFrom(response.Body) // an incomplete text is enough
 		_ = response.Body.Close()
@@ -130,9 +125,7 @@ func TestReadinessOnAFullDisk(t *testing.T) {
 	h := dataServer(t, build(t), filepath.Join(disk, "data"))
 	ready := func() (int, string) {
 		response, err := http.Get("http://" + h.address + "/_understudy/readyz")
-		if err != nil {
-			t.Fatal(err)
-		}
+		expect.NoError(t, err)
 		defer response.Body.Close()
 		var text bytes.Buffer
 		_, _ = text.ReadFrom(response.Body) // an incomplete text is enough
@@ -156,9 +149,7 @@ func TestReadinessOnAFullDisk(t *testing.T) {
 	if text := until(http.StatusServiceUnavailable); !strings.Contains(text, "the disk is full: free some space") {
 		t.Errorf("got the text %q", text)
 	}
-	if err := os.Remove(filler); err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, os.Remove(filler))
 	until(http.StatusOK)
 	h.end()
 }
@@ -230,9 +221,7 @@ func TestSyncComesFirst(t *testing.T) {
 	}
 	h.gone()
 	text, err := os.ReadFile(trace)
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	lines := strings.Split(string(text), "\n")
 	for n := range messages {
 		mark := fmt.Sprintf("/mark-%d-", n)
@@ -282,9 +271,7 @@ func TestHangingDisk(t *testing.T) {
 func childOf(t *testing.T, pid int) int {
 	t.Helper()
 	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/task/%d/children", pid, pid))
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	child := 0
 	if _, err := fmt.Sscan(string(text), &child); err != nil {
 		t.Fatalf("children %q: %v", text, err)

@@ -133,9 +133,7 @@ func (p *fleetPage) start(script string) {
 	c := p.shell(script)
 	var log bytes.Buffer
 	c.Stdout, c.Stderr = &log, &log
-	if err := c.Start(); err != nil {
-		p.t.Fatal(err)
-	}
+	expect.NoError(p.t, c.Start())
 	p.t.Cleanup(func() {
 		_ = syscall.Kill(-c.Process.Pid, syscall.SIGKILL) // the whole group
 		_ = c.Wait()                                      // it was killed

@@ -13,6 +13,7 @@ import (
 	"testing"
 
 	"github.com/understudy-mock/understudy/internal/testkit/effort"
+	"github.com/understudy-mock/understudy/internal/testkit/expect"
 	"github.com/understudy-mock/understudy/internal/testkit/programs"
 )
 
@@ -81,14 +82,10 @@ var memoryLoads = map[string]func(l *loader, total int){
 		const size = 1 << 20
 		for i := range total / size {
 			r, err := http.NewRequestWithContext(l.t.Context(), http.MethodPost, l.url+"/kv/set/key"+strconv.Itoa(i), bytes.NewReader(bytes.Repeat([]byte("v"), size)))
-			if err != nil {
-				l.t.Fatal(err)
-			}
+			expect.NoError(l.t, err)
 			r.Header.Set("Authorization", "Bearer "+l.kvToken)
 			response, err := http.DefaultClient.Do(r)
-			if err != nil {
-				l.t.Fatal(err)
-			}
+			expect.NoError(l.t, err)
 			text, _ := io.ReadAll(response.Body)
 			_ = response.Body.Close()
 			if full := bytes.Contains(text, []byte("quota exceeded")); full == (response.StatusCode == http.StatusOK) {
@@ -201,13 +198,9 @@ func TestMemoryStaysBelowItsBound(t *testing.T) {
 func peak(t *testing.T, s *programs.Served) int64 {
 	t.Helper()
 	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", s.PID))
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	_, rest, _ := strings.Cut(string(text), "VmHWM:")
 	var kib int64
-	if _, err := fmt.Sscan(rest, &kib); err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, expect.ErrorOf(fmt.Sscan(rest, &kib)))
 	return kib << 10
 }

@@ -92,9 +92,7 @@ func repeated(command, argument string, n int) []any {
 func send(t *testing.T, store *kv.KV, path string, commands any) string {
 	t.Helper()
 	text, err := json.Marshal(commands)
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	return post(store, path, string(text)).Body.String()
 }
 

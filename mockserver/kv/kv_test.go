@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/understudy-mock/understudy/internal/testkit/expect"
 	"github.com/understudy-mock/understudy/mockserver/kv"
 )
 
@@ -228,9 +229,7 @@ func TestAStoreThatCannotBe(t *testing.T) {
 		t.Error("no token: accepted")
 	}
 	closed := newKV(t, kv.Config{Token: "secret"})
-	if err := closed.Close(); err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, closed.Close())
 	if w := post(closed, "/", `["PING"]`); w.Code != 503 {
 		t.Errorf("a closed store: got %d %s, want 503", w.Code, w.Body)
 	}

@@ -93,9 +93,7 @@ func TestNothingIsDecoded(t *testing.T) {
 func TestSearchedPerPage(t *testing.T) {
 	t.Parallel()
 	q, err := query.Parse("missing", query.Reader{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	it := engine.SearchItem{List: "message", Body: bytes.Repeat([]byte("."), 16<<20)}
 	searched := func() (n int) {
 		q.BeginList()

@@ -52,9 +52,7 @@ func newHost(t *testing.T, strategies string, change ...func(*ratelimit.Config))
 	t.Helper()
 	h := &host{t: t, now: time.UnixMilli(1767225600000), log: &bytes.Buffer{}}
 	store, err := kv.New(kv.Config{Token: "secret", Now: h.clock})
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		h.mu.Lock()
 		h.calls++
@@ -68,18 +66,14 @@ func newHost(t *testing.T, strategies string, change ...func(*ratelimit.Config))
 		}
 	})
 	cfg, err := ratelimit.Parse([]byte(`{"token": "secret", "url": "` + server.URL + `", "prefix": "p", "strategy": ` + strategies + `}`))
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	cfg.Now, cfg.Client, cfg.Stats = h.clock, server.Client(), &ratelimit.Stats{}
 	cfg.Log = slog.New(slog.NewTextHandler(h.log, &slog.HandlerOptions{Level: slog.LevelDebug}))
 	for _, c := range change {
 		c(&cfg)
 	}
 	limit, err := ratelimit.New(cfg)
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	h.cfg = cfg
 	h.app = limit(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, "app") }))
 	return h
@@ -108,19 +102,13 @@ func (h *host) want(status int, method, path string, header ...string) *httptest
 func (h *host) keys() string {
 	h.t.Helper()
 	r, err := http.NewRequestWithContext(h.t.Context(), http.MethodPost, h.cfg.URL, strings.NewReader(`["KEYS", "*"]`))
-	if err != nil {
-		h.t.Fatal(err)
-	}
+	expect.NoError(h.t, err)
 	r.Header.Set("Authorization", "Bearer secret")
 	answer, err := h.cfg.Client.Do(r)
-	if err != nil {
-		h.t.Fatal(err)
-	}
+	expect.NoError(h.t, err)
 	defer func() { _ = answer.Body.Close() }()
 	var out struct{ Result []string }
-	if err := json.NewDecoder(answer.Body).Decode(&out); err != nil {
-		h.t.Fatal(err)
-	}
+	expect.NoError(h.t, json.NewDecoder(answer.Body).Decode(&out))
 	return strings.Join(out.Result, " ")
 }
 

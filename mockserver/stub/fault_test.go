@@ -7,15 +7,14 @@ import (
 	"time"
 
 	"github.com/understudy-mock/understudy/engine"
+	"github.com/understudy-mock/understudy/internal/testkit/expect"
 	"github.com/understudy-mock/understudy/mockserver/stub"
 )
 
 func list(t *testing.T, rules ...stub.Fault) *stub.Faults {
 	t.Helper()
 	compiled, err := stub.CompileFaults(rules, func(id string) bool { return id == "publishMessage" })
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	var l stub.Faults
 	l.Set(compiled, 1)
 	return &l

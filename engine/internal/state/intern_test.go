@@ -7,6 +7,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/understudy-mock/understudy/internal/testkit/expect"
 )
 
 // TestSharingTakesEveryField changes every field of Options, and every field of what it
@@ -137,9 +139,7 @@ func filled(t *testing.T, typ reflect.Type, n int) reflect.Value {
 		v.SetInt(int64(n))
 	case typ == reflect.TypeFor[*Formula]():
 		f, err := ParseFormula(strconv.Itoa(n))
-		if err != nil {
-			t.Fatal(err)
-		}
+		expect.NoError(t, err)
 		v.Set(reflect.ValueOf(f))
 	case typ.Kind() == reflect.Struct:
 		v.Field(0).Set(filled(t, typ.Field(0).Type, n))
