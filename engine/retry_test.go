@@ -268,9 +268,7 @@ func TestNotBeforeWinsOverDelayAndThePastDeliversAtOnce(t *testing.T) {
 				t.Errorf("delivered %d a millisecond too early", n)
 			}
 			w.advance(time.Millisecond)
-			if n := len(w.made()); n != 1 {
-				t.Errorf("%d attempts", n)
-			}
+			expect.Equal(t, "number of attempts", len(w.made()), 1)
 		})
 	}
 }

@@ -493,9 +493,7 @@ func TestAResumedRunGoesOnWhereAnAnswerFailed(t *testing.T) {
 		Workflow: &engine.Workflow{Init: new(true), RunID: "run0"}}})
 	w.settle()
 	entries := w.dlq()
-	if len(entries) != 1 {
-		t.Fatalf("%d DLQ entries, want 1", len(entries))
-	}
+	expect.Equal(expect.Now(t), "number of DLQ entries", len(entries), 1)
 	ref, err := w.Restart(entries[0].ID, engine.Options{}, true)
 	w.must(err)
 	w.settle()

@@ -35,15 +35,9 @@ func TestSnapshotsOfEveryVersionLoad(t *testing.T) {
 			w := setup(t, stored, func(c *engine.Config) { c.Parallel = 64 })
 			w.load(text)
 			overview, _ := w.Overview()
-			if got, want := overview.Runs[engine.RunStarted], 4; got != want {
-				t.Errorf("runs in state RUN_STARTED: got %d, want %d", got, want)
-			}
-			if got, want := len(w.Waiters("")), 12; got != want {
-				t.Errorf("waiters: got %d, want %d", got, want)
-			}
-			if got, want := w.Now().UnixMilli(), int64(1800000619000); got != want {
-				t.Errorf("clock: got %d, want %d", got, want)
-			}
+			expect.Equal(t, "runs in state RUN_STARTED", overview.Runs[engine.RunStarted], 4)
+			expect.Equal(t, "waiters", len(w.Waiters("")), 12)
+			expect.Equal(t, "clock", w.Now().UnixMilli(), int64(1800000619000))
 		})
 	}
 }

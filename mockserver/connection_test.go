@@ -178,9 +178,7 @@ func TestABrokenAnswerIsNotRepeated(t *testing.T) {
 				u.Publish("http://"+l.Addr().String(), []byte("x"), "Svc-Retries: 0")
 				u.Settle()
 			}
-			if n := got.Load(); n != 2 {
-				t.Errorf("%d requests arrived, want 2", n)
-			}
+			expect.Equal(t, "number of requests", got.Load(), 2)
 			if d := u.Deliveries(); d[1].Response.Status != 0 || d[1].Error == "" {
 				t.Errorf("second attempt: status %d, error %q; want a failure", d[1].Response.Status, d[1].Error)
 			}

@@ -63,9 +63,7 @@ func TestDataSurvivesACrash(t *testing.T) {
 
 	v := mockserver.RunT(t, mockserver.Config{Store: folder(t, copied)})
 	d := newClient(t, v)
-	if mode := d.do("GET", "/_understudy/clock", "").ok().text("mode"); mode != "manual" {
-		t.Errorf("the clock is %s, want manual", mode)
-	}
+	expect.Equal(t, "the clock", d.do("GET", "/_understudy/clock", "").ok().text("mode"), "manual")
 	if got := d.do("GET", "/_understudy/rewrites", "").ok().raw; !strings.Contains(string(got), "https://old.test") {
 		t.Errorf("rewrites %s", got)
 	}
@@ -73,9 +71,7 @@ func TestDataSurvivesACrash(t *testing.T) {
 		t.Errorf("accounts %s", got)
 	}
 	v.Advance(24 * time.Hour)
-	if got := delivered(v.Deliveries()); got != want {
-		t.Errorf("after the crash %s, want %s", got, want)
-	}
+	expect.Equal(t, "after the crash", delivered(v.Deliveries()), want)
 }
 
 // A start without a clock continues with the one that each account had, however it was given.
@@ -97,9 +93,7 @@ func TestDataKeepsTheClock(t *testing.T) {
 			log := &bytes.Buffer{}
 			before := clockOf(mockserver.Config{Store: folder(t, dir), Clock: c.was}).number("now")
 			got := clockOf(mockserver.Config{Store: folder(t, crashed(t, dir)), Clock: c.given, Log: slog.New(slog.NewTextHandler(log, nil))})
-			if got.text("mode") != c.want {
-				t.Errorf("the clock is %s, want %s", got.text("mode"), c.want)
-			}
+			expect.Equal(t, "the clock", got.text("mode"), c.want)
 			if got.number("now") < before {
 				t.Errorf("the clock shows %v, before the time of the first start", got.number("now"))
 			}
@@ -133,9 +127,7 @@ func TestDataIsCompacted(t *testing.T) {
 	}
 	v := mockserver.RunT(t, mockserver.Config{Store: folder(t, crashed(t, dir))})
 	o := newClient(t, v).do("GET", "/_understudy/health", "").ok()
-	if got := o.number("memory", "backlog", "messages"); got != messages {
-		t.Errorf("%d messages came back, want %d", got, messages)
-	}
+	expect.Equal(t, "number of messages", o.number("memory", "backlog", "messages"), messages)
 }
 
 // All records are part of a snapshot after a clean stop, so that a version with other rules or
@@ -217,9 +209,7 @@ func TestDataHasFixturesOnce(t *testing.T) {
 	for _, start := range []string{"first", "second"} {
 		t.Run(start+" start", func(t *testing.T) {
 			u := mockserver.RunT(t, mockserver.Config{Store: folder(t, dir), Fixtures: []mockserver.Fixture{fixture}})
-			if got := newClient(t, u).do("GET", "/_understudy/health", "").ok().number("memory", "backlog", "messages"); got != 1 {
-				t.Errorf("%d messages, want 1", got)
-			}
+			expect.Equal(t, "number of messages", newClient(t, u).do("GET", "/_understudy/health", "").ok().number("memory", "backlog", "messages"), 1)
 		})
 	}
 }
@@ -236,18 +226,14 @@ func TestDataThatCannotBeWritten(t *testing.T) {
 	u.Stub("https://app.test/*", 200)
 	st.Fail(errBroken)
 	refused := c.do("POST", "/v2/publish/https://app.test/a", "one")
-	if refused.status != http.StatusServiceUnavailable {
-		t.Errorf("status %d, want %d", refused.status, http.StatusServiceUnavailable)
-	}
+	expect.Equal(t, "status", refused.status, http.StatusServiceUnavailable)
 	if refused.header.Get("Retry-After") == "" {
 		t.Error("no Retry-After")
 	}
 	if text := refused.text("error"); !strings.Contains(text, errBroken.Error()) {
 		t.Errorf("error %q does not say %q", text, errBroken)
 	}
-	if got := c.do("GET", "/v2/logs", "").status; got != http.StatusOK {
-		t.Errorf("a read has status %d, want %d", got, http.StatusOK)
-	}
+	expect.Equal(t, "a read has status", c.do("GET", "/v2/logs", "").status, http.StatusOK)
 	if n := len(c.do("GET", "/_understudy/deliveries", "").ok().list("entries")); n != 0 {
 		t.Errorf("%d deliveries of what was not accepted, want 0", n)
 	}
@@ -282,12 +268,8 @@ func TestDataOfEveryFormOpens(t *testing.T) {
 			st := folder(t, crashed(t, dir))
 			u := mockserver.RunT(t, mockserver.Config{Store: st})
 			c := newClient(t, u)
-			if n := len(c.do("GET", "/v2/schedules", "").ok().list()); n != 1 {
-				t.Errorf("%d schedules, want 1", n)
-			}
-			if n := len(c.do("GET", "/v2/dlq", "").ok().list("messages")); n != 1 {
-				t.Errorf("%d messages in the DLQ, want 1", n)
-			}
+			expect.Equal(t, "number of schedules", len(c.do("GET", "/v2/schedules", "").ok().list()), 1)
+			expect.Equal(t, "number of messages in the DLQ", len(c.do("GET", "/v2/dlq", "").ok().list("messages")), 1)
 			u.Advance(2 * time.Hour)
 			if got := delivered(u.Deliveries()); strings.Count(got, " 200 ") != 1 {
 				t.Errorf("delivered %s, want one message", got)
@@ -333,9 +315,7 @@ func TestDataOfEveryKindOfAccount(t *testing.T) {
 
 	v := mockserver.RunT(t, mockserver.Config{Store: folder(t, crashed(t, dir)), AnyAccount: true})
 	d := newClient(t, v)
-	if got := d.do("GET", "/_understudy/clock", "").ok().number("now"); got != now {
-		t.Errorf("the clock shows %v, want %v", got, now)
-	}
+	expect.Equal(t, "the clock", d.do("GET", "/_understudy/clock", "").ok().number("now"), now)
 	if n := len(d.do("GET", "/_understudy/accounts", "").ok().list("accounts")); n < 2 {
 		t.Errorf("%d accounts, want the one that a token has opened as well", n)
 	}
@@ -345,9 +325,7 @@ func TestDataOfEveryKindOfAccount(t *testing.T) {
 			t.Errorf("the log has %s: %v, want %v", text, !want, want)
 		}
 	}
-	if !strings.Contains(other, "app.test/other") {
-		t.Errorf("the log of the other account is %s", other)
-	}
+	expect.Contains(t, "the log of the other account", other, "app.test/other")
 }
 
 // TestReadyMeansCanWrite: a load balancer must not send requests to a server that

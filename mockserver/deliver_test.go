@@ -159,9 +159,7 @@ func TestWhyNoAnswerCame(t *testing.T) {
 		}
 	}
 	c := newClient(t, u)
-	if n := len(c.do("GET", "/v2/dlq", "").ok().list("messages")); n != len(cases) {
-		t.Errorf("entries in the DLQ: got %d, want %d", n, len(cases))
-	}
+	expect.Equal(t, "entries in the DLQ", len(c.do("GET", "/v2/dlq", "").ok().list("messages")), len(cases))
 }
 
 func TestRewrites(t *testing.T) {

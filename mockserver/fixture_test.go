@@ -338,8 +338,6 @@ func TestStubsOfAFixture(t *testing.T) {
 			t.Errorf("%s: status: got %d, want %d", d.URL, d.Response.Status, want)
 		}
 	}
-	if n := len(c.do("GET", "/_understudy/stubs", "").ok().list()); n != 3 {
-		t.Errorf("stubs after loading twice: got %d, want 3", n)
-	}
+	expect.Equal(t, "stubs after loading twice", len(c.do("GET", "/_understudy/stubs", "").ok().list()), 3)
 	c.do("POST", "/_understudy/fixtures?name=f.yaml", "version: 1\nstubs:\n- {url: '/(/'}\n").refused(400, "f.yaml:3: stubs[0]")
 }

@@ -59,9 +59,7 @@ func TestFleetWithoutItsCluster(t *testing.T) {
 	refused, err := http.DefaultClient.Do(r)
 	expect.NoError(t, err)
 	_ = refused.Body.Close()
-	if refused.StatusCode != http.StatusServiceUnavailable {
-		t.Errorf("status %d, want %d", refused.StatusCode, http.StatusServiceUnavailable)
-	}
+	expect.Equal(t, "status", refused.StatusCode, http.StatusServiceUnavailable)
 	if refused.Header.Get("Retry-After") == "" {
 		t.Error("no Retry-After")
 	}
@@ -72,9 +70,7 @@ func TestFleetWithoutItsCluster(t *testing.T) {
 	if status != http.StatusServiceUnavailable || strings.Count(text, "\n") > 1 {
 		t.Errorf("a new stub: status %d: %s", status, text)
 	}
-	if got := m.ok("GET", "/v2/logs", token, ""); !strings.Contains(got, "/one") {
-		t.Errorf("a read gives %s", got)
-	}
+	expect.Contains(t, "a read", m.ok("GET", "/v2/logs", token, ""), "/one")
 	way.setCut(false)
 	eventually(t, "publishes are accepted again", func() bool {
 		status, _ := m.do("POST", "/v2/publish/https://app.test/three", token, "")
@@ -138,9 +134,7 @@ func TestFleetForwardsAgain(t *testing.T) {
 		}
 	})
 	a.ok("GET", "/v2/logs", token, "")
-	if n := requests.Load(); n != 2 {
-		t.Errorf("%d requests at the other server, want 2", n)
-	}
+	expect.Equal(t, "number of requests at the other server", requests.Load(), 2)
 }
 
 // A request that has waited at another server until its account moved has its whole patience
@@ -159,9 +153,7 @@ func TestFleetForwardsAgainAfterAWait(t *testing.T) {
 		}
 	})
 	a.ok("POST", "/_understudy/settle?account=shop", "", "")
-	if n := requests.Load(); n != 2 {
-		t.Errorf("%d requests at the other server, want 2", n)
-	}
+	expect.Equal(t, "number of requests at the other server", requests.Load(), 2)
 }
 
 // A server that stops refuses requests that still wait at another server, and ends event streams
@@ -248,9 +240,7 @@ func TestFleetHeaderFromOutside(t *testing.T) {
 	response, err := http.DefaultClient.Do(r)
 	expect.NoError(t, err)
 	_ = response.Body.Close()
-	if response.StatusCode != http.StatusForbidden {
-		t.Errorf("status %d, want %d", response.StatusCode, http.StatusForbidden)
-	}
+	expect.Equal(t, "status", response.StatusCode, http.StatusForbidden)
 }
 
 // Event streams flow through other servers.

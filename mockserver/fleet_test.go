@@ -127,9 +127,7 @@ func TestFleetIsOneServer(t *testing.T) {
 			t.Errorf("%s: log %s does not have the message %s", id, got, published)
 		}
 	}
-	if got, want := a.ok("GET", "/_understudy/accounts", "", ""), b.ok("GET", "/_understudy/accounts", "", ""); got != want {
-		t.Errorf("accounts %s and %s", got, want)
-	}
+	expect.Equal(t, "accounts", a.ok("GET", "/_understudy/accounts", "", ""), b.ok("GET", "/_understudy/accounts", "", ""))
 }
 
 // An account that another server has had meanwhile is read again, although this server is
@@ -268,12 +266,8 @@ func TestNoFleet(t *testing.T) {
 	t.Parallel()
 	c := newClient(t, mockserver.RunT(t))
 	got := c.do("GET", "/_understudy/fleet", "")
-	if got.status != http.StatusNotFound {
-		t.Errorf("status %d, want %d", got.status, http.StatusNotFound)
-	}
-	if text := got.text("error"); !strings.Contains(text, "--data nats://") {
-		t.Errorf("error %q does not say how to form a fleet", text)
-	}
+	expect.Equal(t, "status", got.status, http.StatusNotFound)
+	expect.Contains(t, "error", got.text("error"), "--data nats://")
 	if page := string(c.do("GET", "/_understudy/ui/", "").raw); strings.Contains(page, "ui/fleet") {
 		t.Error("the page has a view of a fleet")
 	}

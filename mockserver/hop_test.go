@@ -69,9 +69,7 @@ func TestADeliveryCannotControlItsServer(t *testing.T) {
 			t.Errorf("%s %s was not known by its connection: %.80q", d.Method, d.URL, d.Response.Body)
 		}
 	}
-	if n := len(u.Deliveries()); n != len(published) {
-		t.Errorf("%d deliveries, want %d", n, len(published))
-	}
+	expect.Equal(t, "number of deliveries", len(u.Deliveries()), len(published))
 	t.Run("the sinks and the interface take deliveries", func(t *testing.T) {
 		sunk := u.Publish(local+"/_understudy/sink/status/200", nil, "Svc-Retries: 0")
 		passed := u.Publish(local+"/v2/publish/"+local+"/_understudy/sink/status/200", nil, "Svc-Retries: 0", "Svc-Forward-Authorization: Bearer "+u.Token())

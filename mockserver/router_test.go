@@ -82,14 +82,10 @@ func TestUnknownPathsAndMethods(t *testing.T) {
 	c.do("GET", "/v2/nothing", "").refused(http.StatusNotFound, "/v2/nothing: operation not found")
 	a := c.do("PUT", "/v2/keys", "")
 	a.refused(http.StatusMethodNotAllowed, "method PUT on /v2/keys: must be one of GET, HEAD, OPTIONS")
-	if allow := a.header.Get("Allow"); allow != "GET, HEAD, OPTIONS" {
-		t.Errorf("Allow %q", allow)
-	}
+	expect.Equal(t, "Allow", a.header.Get("Allow"), "GET, HEAD, OPTIONS")
 	a = c.do("POST", "/v2/topics/g", "")
 	a.refused(http.StatusMethodNotAllowed, "POST")
-	if allow := a.header.Get("Allow"); allow != "DELETE, GET, HEAD, OPTIONS, PATCH" {
-		t.Errorf("Allow %q", allow)
-	}
+	expect.Equal(t, "Allow", a.header.Get("Allow"), "DELETE, GET, HEAD, OPTIONS, PATCH")
 }
 
 // An unknown path comes with the operation that was meant.

@@ -135,9 +135,7 @@ func TestPackagingAction(t *testing.T) {
 	})
 	t.Run("stop stops the server and prints its log", func(t *testing.T) {
 		expect.NoError(t, r.use(t, map[string]string{"command": "stop"}))
-		if !strings.Contains(r.log, "is running at "+url) {
-			t.Errorf("log:\n%s", r.log)
-		}
+		expect.Contains(t, "log", r.log, "is running at "+url)
 		check := step{dir: r.workspace, script: "understudy healthcheck --url " + url}
 		if out, err := check.bash(t); err == nil || !strings.Contains(err.Error(), "3") {
 			t.Errorf("healthcheck of a stopped server: %v\n%s", err, out)
@@ -178,9 +176,7 @@ func TestPackagingActionConforms(t *testing.T) {
 	t.Parallel()
 	r := newRunner(t)
 	expect.NoError(t, r.use(t, map[string]string{"version": "none", "command": "conform", "flags": "--area=auth\n--accept-partial"}))
-	if !strings.Contains(r.summary, "# Conformance of understudy") {
-		t.Errorf("the summary of the job is %q", r.summary)
-	}
+	expect.Contains(t, "the summary of the job", r.summary, "# Conformance of understudy")
 	for _, name := range []string{"conform.xml", "conform.html"} {
 		if info, err := os.Stat(filepath.Join(r.workspace, name)); err != nil || info.Size() == 0 {
 			t.Errorf("report %s: %v", name, err)

@@ -41,9 +41,7 @@ func TestPackagingSharedServer(t *testing.T) {
 	effort.Long(t, "builds or installs packages")
 	t.Parallel()
 	recipes := fenced(t, "../docs/shared-server.md", "sh")
-	if len(recipes) != 2 {
-		t.Fatalf("%d recipes", len(recipes))
-	}
+	expect.Equal(expect.Now(t), "number of recipes", len(recipes), 2)
 	t.Run("a server with everything", func(t *testing.T) {
 		t.Parallel()
 		script := replaced(t, recipes[0], "--addr :8443", "--addr 127.0.0.1:0 --ready-file ready.json")

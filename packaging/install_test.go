@@ -101,9 +101,7 @@ func TestPackagingInstall(t *testing.T) {
 		r := newRunner(t)
 		r.env["UNDERSTUDY_RELEASES"] = right
 		expect.NoError(t, r.use(t, map[string]string{"port": "0"}))
-		if want := filepath.Join(r.temp, "understudy/bin"); r.path != want {
-			t.Errorf("PATH %q, want %q", r.path, want)
-		}
+		expect.Equal(t, "PATH", r.path, filepath.Join(r.temp, "understudy/bin"))
 		if err := r.use(t, map[string]string{"command": "stop"}); err != nil {
 			t.Error(err)
 		}

@@ -48,9 +48,7 @@ func TestEveryOperationSaysWhereItComesFromAndWhoServesIt(t *testing.T) {
 	expect.NoError(t, err)
 	_, endpoints, _ := strings.Cut(string(law), "\n## Endpoints\n")
 	endpoints, _, _ = strings.Cut(endpoints, "\n## ")
-	if got, want := documented, strings.Count(endpoints, "\n### "); got != want {
-		t.Errorf("%d documented operations, want the %d under Endpoints of docs/reference/interface.md", got, want)
-	}
+	expect.Equal(t, "number of documented operations", documented, strings.Count(endpoints, "\n### "))
 }
 
 // The generated reference describes an operation by its summary.

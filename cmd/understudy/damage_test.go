@@ -33,9 +33,7 @@ func TestDamagedFolder(t *testing.T) {
 	}
 	copyFiles(t, whole, killed)
 	want := h.messages()
-	if len(want) != 40 {
-		t.Fatalf("%d messages, want 40", len(want))
-	}
+	expect.Equal(expect.Now(t), "number of messages", len(want), 40)
 	h.end()
 	random := rand.New(rand.NewPCG(5, 6))
 	refused := 0
@@ -89,9 +87,7 @@ func served(t *testing.T, binary, dir string, flags ...string) (messages []strin
 	h := &mortal{t: t, binary: binary, address: freeAddress(t), flags: append([]string{"--clock", "manual", "--data", dir, "--log-level", "error"}, flags...)}
 	h.spawn()
 	if !h.serves() {
-		if code := h.process.ProcessState.ExitCode(); code != 2 {
-			t.Errorf("exit code %d, want 2", code)
-		}
+		expect.Equal(t, "exit code", h.process.ProcessState.ExitCode(), 2)
 		return nil, h.errors.String(), false
 	}
 	messages = h.messages()
@@ -192,9 +188,7 @@ func refusedFolder(t *testing.T, cmd *exec.Cmd) string {
 	var errs bytes.Buffer
 	cmd.Stderr = &errs
 	_ = cmd.Run()
-	if code := cmd.ProcessState.ExitCode(); code != 2 {
-		t.Errorf("exit code %d, want 2", code)
-	}
+	expect.Equal(t, "exit code", cmd.ProcessState.ExitCode(), 2)
 	line := errs.String()
 	if strings.Count(line, "\n") != 1 {
 		t.Errorf("got %q, want one line", line)

@@ -85,9 +85,7 @@ func TestFullDisk(t *testing.T) {
 	}
 	h.kill()
 	h.start()
-	if got := len(h.messages()); got != accepted {
-		t.Errorf("after a crash on the full disk there are %d messages, want %d", got, accepted)
-	}
+	expect.Equal(t, "after a crash on the full disk", len(h.messages()), accepted)
 	for h.publish(large, "1h") < 300 { // a restart may have made a little room
 		accepted++
 	}
@@ -110,9 +108,7 @@ func TestFullDisk(t *testing.T) {
 	h.end()
 	remount(t, disk, "size=16m", syscall.MS_RDONLY)
 	line := refusedFolder(t, exec.Command(h.binary, "serve", "--addr", "127.0.0.1:0", "--data", data))
-	if !strings.Contains(line, "cannot be written") {
-		t.Errorf("on a read-only disk: got the line %q", line)
-	}
+	expect.Contains(t, "on a read-only disk", line, "cannot be written")
 }
 
 // A server that is idle notices that its disk is full, and that it has room again.
@@ -146,9 +142,7 @@ func TestReadinessOnAFullDisk(t *testing.T) {
 	if err := os.WriteFile(filler, make([]byte, 2<<20), 0o600); err == nil {
 		t.Fatal("the disk is never full")
 	}
-	if text := until(http.StatusServiceUnavailable); !strings.Contains(text, "the disk is full: free some space") {
-		t.Errorf("got the text %q", text)
-	}
+	expect.Contains(t, "text", until(http.StatusServiceUnavailable), "the disk is full: free some space")
 	expect.NoError(t, os.Remove(filler))
 	until(http.StatusOK)
 	h.end()
@@ -189,9 +183,7 @@ func TestFolderWithoutLocks(t *testing.T) {
 	t.Parallel()
 	strace := traced(t)
 	cmd := exec.Command(strace, "-f", "-o", os.DevNull, "-e", "trace=flock", "-e", "inject=flock:error=ENOLCK", build(t), "serve", "--addr", "127.0.0.1:0", "--data", t.TempDir())
-	if line := refusedFolder(t, cmd); !strings.Contains(line, "its file system has no locks") {
-		t.Errorf("got the line %q", line)
-	}
+	expect.Contains(t, "line", refusedFolder(t, cmd), "its file system has no locks")
 }
 
 // The record of a publish is written to the write-ahead log and synced before the answer and

@@ -101,9 +101,7 @@ func TestUntilEOFStopsCleanly(t *testing.T) {
 	if err := server.Wait(); err != nil {
 		t.Errorf("ended with %v: %s", err, log.String())
 	}
-	if !strings.Contains(log.String(), "standard input ended") {
-		t.Errorf("got the log %q", log.String())
-	}
+	expect.Contains(t, "log", log.String(), "standard input ended")
 	if _, err := os.Stat(state); err != nil {
 		t.Errorf("the state is not saved: %v", err)
 	}
@@ -132,7 +130,5 @@ func TestUntilEOFOfAnotherDescriptor(t *testing.T) {
 	}
 	expect.NoError(t, held.Close())
 	_ = run.Wait() // it returns the exit code of the command as an error
-	if code := run.ProcessState.ExitCode(); code != 5 {
-		t.Errorf("exit code %d, want 5, the code of the command", code)
-	}
+	expect.Equal(t, "exit code", run.ProcessState.ExitCode(), 5)
 }

@@ -34,9 +34,7 @@ func TestFleetPage(t *testing.T) {
 	p := &fleetPage{t: t, dir: t.TempDir(), text: string(readFile(t, "../../docs/operating.md"))}
 	p.freeAddresses()
 	blocks := p.blocks("sh")
-	if len(blocks) != 4 {
-		t.Fatalf("docs/operating.md has %d blocks of commands, want 4", len(blocks))
-	}
+	expect.Equal(expect.Now(t), "docs/operating.md", len(blocks), 4)
 	t.Run("three servers and a cluster on one machine", func(t *testing.T) {
 		p.t = t
 		p.start(blocks[0] + "wait\n")

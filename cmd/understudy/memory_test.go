@@ -27,9 +27,7 @@ func TestHeapGrowth(t *testing.T) {
 			t.Errorf("a heap of %d MiB is collected at %d MiB, want %d", live, next, want)
 		}
 	}
-	if growth := heapGrowth(600<<20, readGrowth); growth != readGrowth {
-		t.Errorf("growth of a heap of 600 MiB while a journal is read: got %d percent, want %d", growth, readGrowth)
-	}
+	expect.Equal(t, "growth of a heap of 600 MiB while a journal is read", heapGrowth(600<<20, readGrowth), readGrowth)
 	if growth := heapGrowth(0, largeGrowth); growth <= 0 || uint64(growth) > heapRoom {
 		t.Errorf("growth of an empty heap: got %d percent", growth)
 	}

@@ -48,7 +48,5 @@ func TestAnIndexThatWasReadIsACopy(t *testing.T) {
 	got, err := all.Get("a")
 	expect.NoError(t, err)
 	expect.NoError(t, expect.ErrorOf(all.Rename("a", "pages")))
-	if got.Name != "docs" {
-		t.Errorf("name: got %q, want docs", got.Name)
-	}
+	expect.Equal(t, "name", got.Name, "docs")
 }

@@ -92,9 +92,7 @@ func TestScriptsThatNameTheirLanguage(t *testing.T) {
 	hash := digestOf(script)
 	store := newKV(t, kv.Config{Token: "secret", Now: newClock().Now})
 	for _, want := range []string{`{"result":1}`, `{"result":2}`} {
-		if got := send(t, store, "/", []any{"EVAL", script, 1, "n"}); got != want {
-			t.Errorf("EVAL: got %s, want %s", got, want)
-		}
+		expect.Equal(t, "EVAL", send(t, store, "/", []any{"EVAL", script, 1, "n"}), want)
 	}
 	t.Run("the hash is that of the text as sent", func(t *testing.T) {
 		t.Parallel()

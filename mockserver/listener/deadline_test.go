@@ -116,8 +116,6 @@ func TestADeadlineThatNoReadNeedsIsNotSet(t *testing.T) {
 			send(time.Second)
 			expect.NoError(t, expect.ErrorOf(conn.Read(make([]byte, 1))))
 		}
-		if counted.deadlines != 1 {
-			t.Errorf("deadlines of the connection: got %d, want 1", counted.deadlines)
-		}
+		expect.Equal(t, "deadlines of the connection", counted.deadlines, 1)
 	})
 }

@@ -49,8 +49,6 @@ func TestShutdownWithConnectionsThatWereNeverUsed(t *testing.T) {
 	if err := server.Shutdown(ctx); err != nil {
 		t.Errorf("shutdown: %v", err)
 	}
-	if got := <-answered; got != "answer" {
-		t.Errorf("the request in progress got %q", got)
-	}
+	expect.Equal(t, "the request in progress", <-answered, "answer")
 	<-served
 }

@@ -104,12 +104,8 @@ func TestSearchedPerPage(t *testing.T) {
 		}
 		return n
 	}
-	if got := searched(); got != 15 {
-		t.Errorf("first list: got %d bodies of 16 MiB, want 15", got)
-	}
-	if got := searched(); got != 1 {
-		t.Errorf("second list: got %d bodies, want 1", got)
-	}
+	expect.Equal(t, "first list", searched(), 15)
+	expect.Equal(t, "second list", searched(), 1)
 }
 
 func TestExcerpt(t *testing.T) {

@@ -128,15 +128,11 @@ func TestOverTheLimit(t *testing.T) {
 			t.Errorf("%s: got %q, want %q", name, got, want)
 		}
 	}
-	if got := over.Body.String(); got != `{"error":"limit of 2 requests per 10s reached for GET /api/:id: try again in 1 s"}` {
-		t.Errorf("body %s", got)
-	}
+	expect.Equal(t, "body", over.Body.String(), `{"error":"limit of 2 requests per 10s reached for GET /api/:id: try again in 1 s"}`)
 	h.want(429, "HEAD", "/api/3")
 	h.want(200, "POST", "/api/3")
 	h.want(200, "GET", "/other")
-	if got := h.keys(); got != "p:GET:/api/:id:192.0.2.1:176722560" {
-		t.Errorf("keys %s", got)
-	}
+	expect.Equal(t, "keys", h.keys(), "p:GET:/api/:id:192.0.2.1:176722560")
 	h.pass(time.Millisecond)
 	h.want(200, "GET", "/api/3")
 	expect.Equal(t, "number of allowed requests", h.cfg.Stats.Allowed.Load(), 3)
@@ -179,9 +175,7 @@ func TestWhoSharesACounter(t *testing.T) {
 	h.want(200, "DELETE", "/b", "X-User", "me")
 	h.want(429, "PATCH", "/b", "X-User", "me") // one counter for all methods
 	missing := h.want(400, "GET", "/a")
-	if got := missing.Body.String(); got != `{"error":"header X-User is missing: it says whose requests these are, and must not be empty"}` {
-		t.Errorf("body %s", got)
-	}
+	expect.Equal(t, "body", missing.Body.String(), `{"error":"header X-User is missing: it says whose requests these are, and must not be empty"}`)
 	if h.cfg.Stats.Unidentified.Load() != 1 {
 		t.Error("not counted")
 	}
@@ -194,9 +188,7 @@ func TestSeveralStrategiesMustAllAllow(t *testing.T) {
 		{"methods": ["GET"], "path": "/a", "identifierSource": "header.X-User", "limiter": {"algorithm": "fixed-window", "tokens": 3, "window": "1h"}}]`)
 	h.want(200, "GET", "/a", "X-User", "192.0.2.1")
 	over := h.want(429, "GET", "/a", "X-User", "192.0.2.1")
-	if got := over.Header().Get("RateLimit-Limit"); got != "1" {
-		t.Errorf("got limit %s, want the limit of the strategy that refuses", got)
-	}
+	expect.Equal(t, "limit", over.Header().Get("RateLimit-Limit"), "1")
 	if w := h.want(200, "GET", "/b"); w.Header().Get("RateLimit-Remaining") != "3" {
 		t.Errorf("the refused request was counted: %v", w.Header())
 	}
@@ -228,9 +220,7 @@ func TestDebugAnalyticsAndEnabled(t *testing.T) {
 			t.Errorf("no line %s in\n%s", want, log)
 		}
 	}
-	if strings.Contains(log, `msg="rate limit" method=GET path=/b`) {
-		t.Errorf("a strategy without debug is logged:\n%s", log)
-	}
+	expect.Lacks(t, "a strategy without debug is logged", log, `msg="rate limit" method=GET path=/b`)
 	if keys := h.keys(); !strings.Contains(keys, "p:GET:/a:events:1767225600000") {
 		t.Errorf("no analytics in %s", keys)
 	}

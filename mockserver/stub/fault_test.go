@@ -34,9 +34,7 @@ func TestRespond(t *testing.T) {
 	}
 	t.Run("a rule that is used up is not listed", func(t *testing.T) {
 		t.Parallel()
-		if got, want := len(l.Get()), 1; got != want {
-			t.Errorf("%d rules, want %d", got, want)
-		}
+		expect.Equal(t, "number of rules", len(l.Get()), 1)
 	})
 	t.Run("without a rule there is no response", func(t *testing.T) {
 		t.Parallel()
@@ -65,12 +63,8 @@ func TestAttempt(t *testing.T) {
 				made++
 				return engine.Outcome{Status: 200}
 			})
-			if got, want := made, c.made; got != want {
-				t.Errorf("%d deliveries, want %d", got, want)
-			}
-			if got, want := outcome.After, c.after; got != want {
-				t.Errorf("outcome after %s, want %s", got, want)
-			}
+			expect.Equal(t, "number of deliveries", made, c.made)
+			expect.Equal(t, "outcome", outcome.After, c.after)
 		})
 	}
 }

@@ -86,9 +86,7 @@ func TestCredentials(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			if c.got != c.want {
-				t.Errorf("account %q, want %q", c.got, c.want)
-			}
+			expect.Equal(t, "account", c.got, c.want)
 		})
 	}
 	t.Run("with AnyAccount an unknown token opens an account of its own, always the same", func(t *testing.T) {
@@ -113,9 +111,7 @@ func TestReset(t *testing.T) {
 	expect.NoError(t, errors.Join(err, r.SetMode(a, "auto")))
 	a.Rewrites.Set(map[string]string{"https://a.test": "http://localhost:1"})
 	expect.NoError(t, r.Reset(a))
-	if got, want := r.Mode(a), "manual"; got != want {
-		t.Errorf("clock %s, want %s", got, want)
-	}
+	expect.Equal(t, "clock", r.Mode(a), "manual")
 	if got := a.Account.Now(); !got.Equal(start) {
 		t.Errorf("the clock is at %s, want %s", got, start)
 	}

@@ -147,13 +147,9 @@ func TestAStepListIsJSON(t *testing.T) {
 		Body                []byte
 	}
 	expect.NoError(t, json.Unmarshal(wire.StepList([]engine.StepEntry{{MessageID: "msg_1", CallType: "step", Body: []byte{0xff, 0}}, {MessageID: "\"\\\x01<é"}}), &list))
-	if got, want := len(list), 2; got != want {
-		t.Fatalf("entries: got %d, want %d", got, want)
-	}
+	expect.Equal(expect.Now(t), "entries", len(list), 2)
 	if got, want := list[0].Body, []byte{0xff, 0}; string(got) != string(want) {
 		t.Errorf("body: got %v, want %v", got, want)
 	}
-	if got, want := list[1].MessageID, "\"\\\x01<é"; got != want {
-		t.Errorf("message id: got %q, want %q", got, want)
-	}
+	expect.Equal(t, "message id", list[1].MessageID, "\"\\\x01<é")
 }

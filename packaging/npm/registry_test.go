@@ -32,9 +32,7 @@ func testRegistry(t *testing.T, made product) {
 	}
 	t.Run("npx in an empty folder", func(t *testing.T) {
 		t.Parallel()
-		if out := must(t, t.TempDir(), "sh", "-c", env+"npx understudy-mock version"); !strings.Contains(out, "understudy "+made.printed) {
-			t.Errorf("printed %s", out)
-		}
+		expect.Contains(t, "printed", must(t, t.TempDir(), "sh", "-c", env+"npx understudy-mock version"), "understudy "+made.printed)
 	})
 	t.Run("without optional dependencies", func(t *testing.T) {
 		t.Parallel()

@@ -19,9 +19,7 @@ func TestRoutesAreThoseOfTheDocuments(t *testing.T) {
 			t.Run(name+" "+o.ID, func(t *testing.T) {
 				t.Parallel()
 				got, _ := route.Lookup(o.ID)
-				if want := route.Route(o.Method + " " + o.Path); got != want {
-					t.Errorf("route %q, want %q: run `make generate`", got, want)
-				}
+				expect.Equal(t, "route", got, route.Route(o.Method+" "+o.Path))
 			})
 		}
 	}

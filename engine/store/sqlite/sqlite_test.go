@@ -183,9 +183,7 @@ func TestEveryFormOpens(t *testing.T) {
 			if got := storetest.Numbers(t, l); !slices.Equal(got, storetest.Span(11, 20)) {
 				t.Errorf("records %v, want 11 to 20", got)
 			}
-			if about := string(l.About()); about != "about" {
-				t.Errorf("about %q", about)
-			}
+			expect.Equal(t, "about", string(l.About()), "about")
 			from, err := l.Snapshot(t.Context())
 			expect.NoError(t, err)
 			if text, err := io.ReadAll(from); err != nil || string(text) != "snapshot" {

@@ -161,9 +161,7 @@ func TestStatsWhileRecordsAreWritten(t *testing.T) {
 			s.Stats()
 		}
 	}
-	if got := s.Stats().Records; got != 300 {
-		t.Errorf("%d records counted, want 300", got)
-	}
+	expect.Equal(t, "number of records counted", s.Stats().Records, 300)
 	storetest.Close(t, s)
 }
 
