@@ -9,6 +9,7 @@ import (
 	"github.com/understudy-mock/understudy/engine"
 	"github.com/understudy-mock/understudy/engine/clock"
 	"github.com/understudy-mock/understudy/internal/testkit/effort"
+	"github.com/understudy-mock/understudy/internal/testkit/expect"
 )
 
 // wait returns when the log has an event of that state for the message.
@@ -120,9 +121,7 @@ func TestOverdueTimers(t *testing.T) {
 	fires := func(t *testing.T, w *world, id string) {
 		t.Helper()
 		w.wait(id, "DELIVERED")
-		if at := w.made()[0].At.Sub(epoch); at != 70*time.Second {
-			t.Errorf("the attempt is made after %s, want 70 s", at)
-		}
+		expect.Equal(t, "the attempt is made", w.made()[0].At.Sub(epoch), 70*time.Second)
 	}
 	for name, auto := range map[string]bool{"a manual clock takes over": false, "an auto clock takes over": true} {
 		t.Run(name, func(t *testing.T) {

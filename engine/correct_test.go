@@ -22,9 +22,7 @@ func numbersOf(t *testing.T, text []byte) (numbers map[string]json.Number, rest 
 	d := json.NewDecoder(bytes.NewReader(text))
 	d.UseNumber()
 	var document any
-	if err := d.Decode(&document); err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, d.Decode(&document))
 	numbers, rest = map[string]json.Number{}, map[string]string{}
 	var walk func(path string, v any)
 	walk = func(path string, v any) {
@@ -133,12 +131,8 @@ func TestAClockThatIsAheadIsCorrected(t *testing.T) {
 		j := &flakyJournal{}
 		a := openWith(t, j)
 		defer a.Close()
-		if err := a.SetClock(clock.NewReal(), false); err != nil {
-			t.Fatal(err)
-		}
-		if err := a.CorrectClock(); err != nil {
-			t.Fatal(err)
-		}
+		expect.NoError(t, a.SetClock(clock.NewReal(), false))
+		expect.NoError(t, a.CorrectClock())
 		expect.Equal(t, "kind of the last record", j.last.Kind, "setClock")
 	})
 }

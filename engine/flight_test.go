@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/understudy-mock/understudy/engine"
+	"github.com/understudy-mock/understudy/internal/testkit/expect"
 )
 
 // Each attempt has its own context: the end of one never cancels another.
@@ -27,9 +28,7 @@ func TestACancelledAttemptCancelsNoLaterOne(t *testing.T) {
 	for range 100 {
 		waits := w.send(engine.PublishRequest{URL: sink, Body: []byte("waits"), Options: engine.Options{Retries: &never}}).One.MessageID
 		<-begun
-		if err := w.Cancel(waits); err != nil {
-			t.Fatal(err)
-		}
+		expect.NoError(t, w.Cancel(waits))
 		w.settle()
 		sent := w.publish(engine.Options{Retries: &never})
 		w.settle()

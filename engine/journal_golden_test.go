@@ -13,6 +13,7 @@ import (
 
 	"github.com/understudy-mock/understudy/engine"
 	"github.com/understudy-mock/understudy/engine/journal"
+	"github.com/understudy-mock/understudy/internal/testkit/expect"
 )
 
 // The golden journal has commands of every kind. A journal that this version cannot
@@ -36,28 +37,20 @@ func TestTheGoldenJournalReplaysToTheGoldenSnapshot(t *testing.T) {
 		writeGolden(t)
 	}
 	text, err := os.ReadFile(goldenJournal)
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	want, err := os.ReadFile(goldenSnapshot)
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	s := begun(t, 4, 3)
 	defer s.Close()
 	a, err := engine.Replay(s.config(4, 3), nil, journal.Read(bytes.NewReader(text)))
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	defer a.Close()
 	if got := (&world{Account: a, t: t}).document(); !bytes.Equal(withoutCauses(want), withoutCauses(got)) {
 		t.Errorf("got\n%s\nwant\n%s", got, want)
 	}
 	kinds := map[string]bool{}
 	for r, err := range journal.Read(bytes.NewReader(text)) {
-		if err != nil {
-			t.Fatal(err)
-		}
+		expect.NoError(t, err)
 		kinds[r.Kind] = true
 	}
 	for _, name := range engine.CommandKinds() {
@@ -120,17 +113,13 @@ func complete(t *testing.T, seed uint64) *simulation {
 func TestAJournalHasTheHeadersOfAMessageAsAnObject(t *testing.T) {
 	t.Parallel()
 	text, err := os.ReadFile(goldenJournal)
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	begin, _, _ := bytes.Cut(text, []byte("\n"))
 	const publish = `{"lsn":2,"at":1800000000000,"kind":"publish","body":{"URL":"https://app.test/8","Options":{"Delay":"1h"},"Header":{"Content-Type":["text/plain"],"X-Two":["a","b"]},"Body":"x"}}`
 	s := begun(t, 4, 3)
 	defer s.Close()
 	a, err := engine.Replay(s.config(4, 3), nil, journal.Read(strings.NewReader(string(begin)+"\n"+publish+"\n")))
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	defer a.Close()
 	if got := string((&world{Account: a, t: t}).document()); !strings.Contains(got, `"header":{"Content-Type":["text/plain"],"X-Two":["a","b"]}`) {
 		t.Errorf("the headers are not in the snapshot: %s", got)
@@ -141,13 +130,9 @@ func TestAJournalHasTheHeadersOfAMessageAsAnObject(t *testing.T) {
 func TestARecordThatIsReadIsWrittenWithTheSameBytes(t *testing.T) {
 	t.Parallel()
 	text, err := os.ReadFile(goldenJournal)
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	for r, err := range journal.Read(bytes.NewReader(text)) {
-		if err != nil {
-			t.Fatal(err)
-		}
+		expect.NoError(t, err)
 		if again, err := engine.Rewritten(r); err != nil || !bytes.Equal(again, r.Body) {
 			t.Errorf("record %d, %s: got %s, %v, want %s", r.LSN, r.Kind, again, err, r.Body)
 		}

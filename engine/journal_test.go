@@ -97,9 +97,7 @@ func TestAJournalThatFails(t *testing.T) {
 		j.broken.Store(false)
 		w.publish(engine.Options{})
 		w.settle()
-		if n := len(w.made()); n != 2 {
-			t.Errorf("%d attempts, want 2", n)
-		}
+		expect.Equal(t, "number of attempts", len(w.made()), 2)
 		w.must(w.Close())
 		again, err := engine.Replay(engine.Config{ID: "t", Clock: clock.NewManual(epoch), Wire: wire.Format{}}, nil, j.all(len(j.records)))
 		w.must(err)
@@ -113,9 +111,7 @@ func TestAJournalThatFails(t *testing.T) {
 		w, j, _ := lost(t)
 		j.broken.Store(false)
 		w.must(w.Settle(t.Context()))
-		if n := len(w.made()); n != 1 {
-			t.Errorf("%d attempts, want 1", n)
-		}
+		expect.Equal(t, "number of attempts", len(w.made()), 1)
 	})
 }
 
@@ -223,9 +219,7 @@ func TestAJournalContinuesAfterASecondStart(t *testing.T) {
 	second.Account = a
 	defer a.Close()
 	second.advance(2 * time.Hour)
-	if n := len(second.made()); n != 1 {
-		t.Errorf("%d attempts, want 1", n)
-	}
+	expect.Equal(t, "number of attempts", len(second.made()), 1)
 	if o, _ := a.Overview(); o.Parallel != 7 {
 		t.Errorf("parallelism %d, want 7", o.Parallel)
 	}
@@ -251,9 +245,7 @@ func TestRecordsAreLines(t *testing.T) {
 	for _, r := range j.records {
 		w.must(journal.Write(&text, r))
 	}
-	if lines := strings.Count(text.String(), "\n"); lines != len(j.records) {
-		t.Errorf("%d lines, want %d", lines, len(j.records))
-	}
+	expect.Equal(t, "number of lines", strings.Count(text.String(), "\n"), len(j.records))
 	var read []journal.Record
 	for r, err := range journal.Read(&text) {
 		w.must(err)

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/understudy-mock/understudy/engine"
+	"github.com/understudy-mock/understudy/internal/testkit/expect"
 )
 
 // One request creates a bounded number of messages, and none when it asks for
@@ -49,9 +50,7 @@ func TestOneRequestCreatesABoundedNumber(t *testing.T) {
 				t.Errorf("error %v, want one that names the limit", err)
 			}
 			w.advance(2 * time.Minute)
-			if n := len(w.made()); n != 0 {
-				t.Errorf("%d deliveries, want none", n)
-			}
+			expect.Equal(t, "number of deliveries", len(w.made()), 0)
 		})
 	}
 }
@@ -73,11 +72,7 @@ func TestAttemptsAreApart(t *testing.T) {
 	}
 	w.publish(engine.Options{Retries: new(5)})
 	w.settle()
-	if n := len(w.made()); n != 1 {
-		t.Fatalf("%d attempts at one instant, want 1", n)
-	}
+	expect.Equal(expect.Now(t), "number of attempts at one instant", len(w.made()), 1)
 	w.advance(5 * time.Millisecond)
-	if n := len(w.made()); n != 6 {
-		t.Errorf("%d attempts after 5 ms, want 6", n)
-	}
+	expect.Equal(t, "number of attempts after 5 ms", len(w.made()), 6)
 }

@@ -135,9 +135,7 @@ func TestForgetDropsTheOldestBodiesFirst(t *testing.T) {
 		t.Errorf("%d bytes were forgotten, want 20000 and at most one message more", got)
 	}
 	events := w.events(engine.Filter{States: []string{string(engine.Delivered)}})
-	if len(events) != 4 {
-		t.Fatalf("%d messages are in the log, want all 4", len(events))
-	}
+	expect.Equal(expect.Now(t), "number of messages", len(events), 4)
 	t.Run("the oldest says so", func(t *testing.T) {
 		oldest := events[0]
 		expect.True(t, "at least 10,000 bytes dropped of the message", oldest.Message.Dropped >= 10_000)
@@ -170,9 +168,7 @@ func TestABacklogIsBounded(t *testing.T) {
 			if _, err := w.PublishBatch([]engine.PublishRequest{one, one}); !errors.Is(err, engine.ErrFull) {
 				t.Errorf("batch: %v, want ErrFull", err)
 			}
-			if n := len(w.events(engine.Filter{States: []string{string(engine.Created)}})); n != 5 {
-				t.Errorf("%d messages were created, want 5", n)
-			}
+			expect.Equal(t, "number of messages", len(w.events(engine.Filter{States: []string{string(engine.Created)}})), 5)
 			w.advance(time.Hour)
 			w.send(one)
 		})

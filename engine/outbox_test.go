@@ -10,6 +10,7 @@ import (
 
 	"github.com/understudy-mock/understudy/engine"
 	"github.com/understudy-mock/understudy/internal/testkit/effort"
+	"github.com/understudy-mock/understudy/internal/testkit/expect"
 )
 
 // stuck is something outside of the account that takes its time.
@@ -119,9 +120,7 @@ func TestFailuresAreReported(t *testing.T) {
 		w.send(engine.PublishRequest{URL: "https://app.test/" + name, Options: engine.Options{Retries: new(0)}})
 	}
 	w.settle()
-	if got := strings.Join(urls, " "); got != "a b c d e f g h i j" {
-		t.Errorf("in order, before an advance returns: got %q", got)
-	}
+	expect.Equal(t, "in order, before an advance returns", strings.Join(urls, " "), "a b c d e f g h i j")
 }
 
 func TestNotesThatWaitForTheLogAreBounded(t *testing.T) {

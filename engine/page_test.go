@@ -146,9 +146,7 @@ func TestAFixtureAmongNewerThings(t *testing.T) {
 		expect.Equal(t, "state of the first event that follows", after[0].State, string(engine.Created))
 	}
 	whole := walk(t, engine.Filter{}, w.Events)
-	if want := len(before) + len(seeded) + len(after); len(whole) != want {
-		t.Errorf("%d events in the log, want %d", len(whole), want)
-	}
+	expect.Equal(t, "number of events in the log", len(whole), len(before)+len(seeded)+len(after))
 	if !slices.IsSortedFunc(whole, func(x, y engine.Event) int { return y.Time.Compare(x.Time) }) {
 		t.Error("the log is not sorted by time")
 	}

@@ -13,6 +13,7 @@ import (
 
 	"github.com/understudy-mock/understudy/engine"
 	"github.com/understudy-mock/understudy/engine/vector"
+	"github.com/understudy-mock/understudy/internal/testkit/expect"
 )
 
 // unreadable submits to a run what is not a step.
@@ -122,12 +123,8 @@ func TestAStepThatCannotBeReadFailsItsRun(t *testing.T) {
 		if _, err := w.Publish(unreadable); !errors.Is(err, engine.ErrInvalid) {
 			t.Errorf("publish: %v, want ErrInvalid", err)
 		}
-		if got := state(w); got != engine.RunFailed {
-			t.Errorf("run is %s, want %s", got, engine.RunFailed)
-		}
-		if n := len(w.dlq()); n != 1 {
-			t.Errorf("%d DLQ entries, want 1", n)
-		}
+		expect.Equal(t, "run", state(w), engine.RunFailed)
+		expect.Equal(t, "number of DLQ entries", len(w.dlq()), 1)
 		if states := slices.Collect(func(yield func(string) bool) {
 			for _, e := range w.events(engine.Filter{}) {
 				yield(e.State)
@@ -142,9 +139,7 @@ func TestAStepThatCannotBeReadFailsItsRun(t *testing.T) {
 		if _, err := w.PublishBatch([]engine.PublishRequest{unreadable}); !errors.Is(err, engine.ErrInvalid) {
 			t.Errorf("batch: %v, want ErrInvalid", err)
 		}
-		if got := state(w); got != engine.RunStarted {
-			t.Errorf("run is %s, want %s", got, engine.RunStarted)
-		}
+		expect.Equal(t, "run", state(w), engine.RunStarted)
 	})
 	t.Run("but not in the check of a fixture", func(t *testing.T) {
 		t.Parallel()
@@ -152,8 +147,6 @@ func TestAStepThatCannotBeReadFailsItsRun(t *testing.T) {
 		if err := w.CheckFixture(engine.Fixture{Messages: []engine.PublishRequest{unreadable}}); !errors.Is(err, engine.ErrInvalid) {
 			t.Errorf("check: %v, want ErrInvalid", err)
 		}
-		if got := state(w); got != engine.RunStarted {
-			t.Errorf("run is %s, want %s", got, engine.RunStarted)
-		}
+		expect.Equal(t, "run", state(w), engine.RunStarted)
 	})
 }

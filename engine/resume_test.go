@@ -13,6 +13,7 @@ import (
 
 	"github.com/understudy-mock/understudy/engine"
 	"github.com/understudy-mock/understudy/engine/clock"
+	"github.com/understudy-mock/understudy/internal/testkit/expect"
 	"github.com/understudy-mock/understudy/mockserver/wire"
 )
 
@@ -152,9 +153,7 @@ func TestAResumedRunEndsAsOneThatWasNotInterrupted(t *testing.T) {
 		for _, id := range runs {
 			events := e.log(id)
 			view, err := e.account.Run(id)
-			if err != nil {
-				t.Fatal(err)
-			}
+			expect.NoError(t, err)
 			for _, it := range view.Items[view.Kept:] {
 				if it.Step.ID > 0 {
 					finished[it.Step.Name]++
@@ -175,24 +174,18 @@ func TestAResumedRunEndsAsOneThatWasNotInterrupted(t *testing.T) {
 // the last run, and all runs. The server restarts after some minutes.
 func (e *endpoint) outcome(t *rapid.T, restarts []int) (result string, runs []string) {
 	j := &tape{}
-	if err := e.opened(j); err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, e.opened(j))
 	defer func() { _ = e.account.Close() }()
 	runs = []string{e.trigger("", engine.Options{Retries: new(1)})}
 	for minute := range 200 {
 		for _, w := range e.account.Waiters("") {
 			if e.account.Now().Sub(w.Deadline.Add(-24*time.Hour)) >= e.named(w.EventID).ends {
-				if _, err := e.account.Notify("", w.EventID, []byte("data of "+w.EventID)); err != nil {
-					t.Fatal(err)
-				}
+				expect.NoError(t, expect.ErrorOf(e.account.Notify("", w.EventID, []byte("data of "+w.EventID))))
 			}
 		}
 		if slices.Contains(restarts, minute) {
 			_ = e.account.Close()
-			if err := e.opened(j); err != nil {
-				t.Fatal(err)
-			}
+			expect.NoError(t, e.opened(j))
 		}
 		e.advance(time.Minute)
 		run, err := e.account.Run(runs[len(runs)-1])
@@ -203,9 +196,7 @@ func (e *endpoint) outcome(t *rapid.T, restarts []int) (result string, runs []st
 			return string(run.Result), runs
 		case run.State == engine.RunFailed:
 			ref, err := e.account.Restart(run.DLQID, engine.Options{}, true)
-			if err != nil {
-				t.Fatal(err)
-			}
+			expect.NoError(t, err)
 			runs = append(runs, ref.ID)
 		}
 	}

@@ -166,9 +166,7 @@ func TestFormulaSetsTheWait(t *testing.T) {
 		t.Run(text, func(t *testing.T) {
 			t.Parallel()
 			f, err := engine.ParseFormula(text)
-			if err != nil {
-				t.Fatal(err)
-			}
+			expect.NoError(t, err)
 			w := setup(t)
 			w.answer = always(500)
 			w.publish(engine.Options{RetryDelay: f})
@@ -270,9 +268,7 @@ func TestNotBeforeWinsOverDelayAndThePastDeliversAtOnce(t *testing.T) {
 				t.Errorf("delivered %d a millisecond too early", n)
 			}
 			w.advance(time.Millisecond)
-			if n := len(w.made()); n != 1 {
-				t.Errorf("%d attempts", n)
-			}
+			expect.Equal(t, "number of attempts", len(w.made()), 1)
 		})
 	}
 }

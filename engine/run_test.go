@@ -372,13 +372,9 @@ func TestRandomWorkflowsFollowTheStateTable(t *testing.T) {
 		legal(t, e.log(id))
 		traced(t, e, id)
 		r, err := e.account.Run(id)
-		if err != nil {
-			t.Fatal(err)
-		}
+		expect.NoError(t, err)
 		dlq, err := e.account.DLQ(engine.Filter{RunIDs: []string{id}})
-		if err != nil {
-			t.Fatal(err)
-		}
+		expect.NoError(t, err)
 		if (r.State == engine.RunFailed) != (len(dlq.Items) == 1) || len(dlq.Items) > 1 {
 			t.Fatalf("%s with %d DLQ entries", r.State, len(dlq.Items))
 		}
@@ -396,9 +392,7 @@ func TestRandomWorkflowsFollowTheStateTable(t *testing.T) {
 		}
 		e.mu.Unlock()
 		ref, err := e.account.Restart(dlq.Items[0].ID, engine.Options{}, false)
-		if err != nil {
-			t.Fatal(err)
-		}
+		expect.NoError(t, err)
 		e.advance(30 * 24 * time.Hour)
 		fresh := e.trigger("", engine.Options{Retries: &retries})
 		e.advance(30 * 24 * time.Hour)
@@ -499,9 +493,7 @@ func TestAResumedRunGoesOnWhereAnAnswerFailed(t *testing.T) {
 		Workflow: &engine.Workflow{Init: new(true), RunID: "run0"}}})
 	w.settle()
 	entries := w.dlq()
-	if len(entries) != 1 {
-		t.Fatalf("%d DLQ entries, want 1", len(entries))
-	}
+	expect.Equal(expect.Now(t), "number of DLQ entries", len(entries), 1)
 	ref, err := w.Restart(entries[0].ID, engine.Options{}, true)
 	w.must(err)
 	w.settle()

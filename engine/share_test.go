@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/understudy-mock/understudy/engine"
+	"github.com/understudy-mock/understudy/internal/testkit/expect"
 )
 
 // places makes attempts whose destinations answer when they are let go.
@@ -143,9 +144,7 @@ func TestASlowDestinationLeavesPlaces(t *testing.T) {
 		p.wait("slow.test", 4)
 		w.sendAll("https://quick.test/", 50, engine.Options{})
 		p.reach("quick.test", 50)
-		if n := len(p.order("slow.test")); n != 4 {
-			t.Errorf("%d attempts to the slow destination, want 4", n)
-		}
+		expect.Equal(t, "number of attempts to the slow destination", len(p.order("slow.test")), 4)
 	})
 	t.Run("several slow ones leave a place for the next", func(t *testing.T) {
 		t.Parallel()
@@ -199,9 +198,7 @@ func TestWhatWaitsForAPlaceIsKept(t *testing.T) {
 		}
 		close(p.gate["slow.test"])
 		w.settle()
-		if n := len(p.order("slow.test")); n != 100 {
-			t.Errorf("%d attempts, want 100", n)
-		}
+		expect.Equal(t, "number of attempts", len(p.order("slow.test")), 100)
 		if n := p.most["slow.test"]; n > 4 {
 			t.Errorf("%d attempts at once, want at most 4", n)
 		}
@@ -214,9 +211,7 @@ func TestWhatWaitsForAPlaceIsKept(t *testing.T) {
 		id := w.send(engine.PublishRequest{URL: "https://slow.test/last"}).One.MessageID
 		why, err := w.Explain(id)
 		w.must(err)
-		if text := why.Reasons[0].Text; !strings.Contains(text, "slow.test has reached its share of the attempts in flight, 4 of at most 8") {
-			t.Errorf("why: %s", text)
-		}
+		expect.Contains(t, "why", why.Reasons[0].Text, "slow.test has reached its share of the attempts in flight, 4 of at most 8")
 		w.must(w.Cancel(id))
 		close(p.gate["slow.test"])
 		w.settle()
@@ -262,12 +257,8 @@ func TestWhatWaitsForAPlaceIsCounted(t *testing.T) {
 		}
 		close(p.gate["slow.test"])
 		w.settle()
-		if n := len(p.order("slow.test")); n != 11 {
-			t.Errorf("%d attempts, want 11", n)
-		}
+		expect.Equal(t, "number of attempts", len(p.order("slow.test")), 11)
 		w.advance(2 * time.Minute)
-		if n := len(p.order("slow.test")); n != 13 {
-			t.Errorf("%d attempts after two periods, want 13", n)
-		}
+		expect.Equal(t, "number of attempts after two periods", len(p.order("slow.test")), 13)
 	})
 }

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/understudy-mock/understudy/engine"
+	"github.com/understudy-mock/understudy/internal/testkit/expect"
 )
 
 // The folder testdata has one snapshot of each version of the format, all of the same state;
@@ -23,32 +24,20 @@ func TestSnapshotsOfEveryVersionLoad(t *testing.T) {
 		t.Run(filepath.Base(name), func(t *testing.T) {
 			t.Parallel()
 			text, err := os.ReadFile(name)
-			if err != nil {
-				t.Fatal(err)
-			}
+			expect.NoError(t, err)
 			latest, err := os.ReadFile(fmt.Sprintf("testdata/snapshot-%d.json", engine.SnapshotVersion))
-			if err != nil {
-				t.Fatal(err)
-			}
+			expect.NoError(t, err)
 			s, err := engine.ReadSnapshot(bytes.NewReader(text))
-			if err != nil {
-				t.Fatal(err)
-			}
+			expect.NoError(t, err)
 			if got := engine.Document(s); !bytes.Equal(got, bytes.TrimSpace(latest)) {
 				t.Errorf("written again it is %s, want that of snapshot-%d.json", got, engine.SnapshotVersion)
 			}
 			w := setup(t, stored, func(c *engine.Config) { c.Parallel = 64 })
 			w.load(text)
 			overview, _ := w.Overview()
-			if got, want := overview.Runs[engine.RunStarted], 4; got != want {
-				t.Errorf("runs in state RUN_STARTED: got %d, want %d", got, want)
-			}
-			if got, want := len(w.Waiters("")), 12; got != want {
-				t.Errorf("waiters: got %d, want %d", got, want)
-			}
-			if got, want := w.Now().UnixMilli(), int64(1800000619000); got != want {
-				t.Errorf("clock: got %d, want %d", got, want)
-			}
+			expect.Equal(t, "runs in state RUN_STARTED", overview.Runs[engine.RunStarted], 4)
+			expect.Equal(t, "waiters", len(w.Waiters("")), 12)
+			expect.Equal(t, "clock", w.Now().UnixMilli(), int64(1800000619000))
 		})
 	}
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/understudy-mock/understudy/engine"
 	"github.com/understudy-mock/understudy/engine/clock"
 	"github.com/understudy-mock/understudy/engine/journal"
+	"github.com/understudy-mock/understudy/internal/testkit/expect"
 	"github.com/understudy-mock/understudy/mockserver/wire"
 )
 
@@ -37,18 +38,14 @@ func openWith(t *testing.T, j journal.Journal) *engine.Account {
 func publishLater(t *testing.T, a *engine.Account) string {
 	t.Helper()
 	r, err := a.Publish(engine.PublishRequest{URL: "https://app.test/", Options: engine.Options{Delay: time.Hour}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	return r.One.MessageID
 }
 
 func documentOf(t *testing.T, a *engine.Account) []byte {
 	t.Helper()
 	var text bytes.Buffer
-	if err := a.WriteSnapshot(&text); err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, a.WriteSnapshot(&text))
 	return text.Bytes()
 }
 
@@ -74,7 +71,7 @@ func TestARestoreWhileASnapshotIsWritten(t *testing.T) {
 
 	var once sync.Once
 	var text bytes.Buffer
-	if err := engine.WriteSnapshotInParts(a, &text, 1, func() {
+	expect.NoError(t, engine.WriteSnapshotInParts(a, &text, 1, func() {
 		once.Do(func() {
 			if err := a.Restore(readDocument(t, document)); err != nil {
 				t.Error(err)
@@ -83,9 +80,7 @@ func TestARestoreWhileASnapshotIsWritten(t *testing.T) {
 				t.Error(err)
 			}
 		})
-	}); err != nil {
-		t.Fatal(err)
-	}
+	}))
 	if got := text.Bytes(); !bytes.Equal(got, want) {
 		t.Errorf("got %s, want %s", got, want)
 	}
@@ -102,13 +97,9 @@ func TestARestoreWithAJournal(t *testing.T) {
 	t.Run("leaves everything to the first snapshot after it", func(t *testing.T) {
 		t.Parallel()
 		a := openWith(t, &flakyJournal{})
-		if err := a.Restore(readDocument(t, document)); err != nil {
-			t.Fatal(err)
-		}
+		expect.NoError(t, a.Restore(readDocument(t, document)))
 		again := openWith(t, nil)
-		if err := again.Restore(readDocument(t, documentOf(t, a))); err != nil {
-			t.Fatal(err)
-		}
+		expect.NoError(t, again.Restore(readDocument(t, documentOf(t, a))))
 		if p, err := again.Messages(engine.Filter{}); err != nil || len(p.Items) != 1 {
 			t.Errorf("%d messages, %v, want the one that was saved", len(p.Items), err)
 		}
@@ -123,9 +114,7 @@ func TestARestoreWithAJournal(t *testing.T) {
 			t.Fatalf("got %v, want a refusal", err)
 		}
 		j.err = nil
-		if err := a.Restore(s); err != nil {
-			t.Fatal(err)
-		}
+		expect.NoError(t, a.Restore(s))
 		recorded := bytes.TrimSuffix(bytes.TrimPrefix(j.last.Body, []byte(`{"Snapshot":`)), []byte("}"))
 		if got := readDocument(t, recorded).Account; got != "a" {
 			t.Errorf("account %q in the record %s", got, j.last.Body)

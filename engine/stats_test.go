@@ -8,6 +8,7 @@ import (
 	"github.com/understudy-mock/understudy/engine"
 	"github.com/understudy-mock/understudy/engine/clock"
 	"github.com/understudy-mock/understudy/engine/usage"
+	"github.com/understudy-mock/understudy/internal/testkit/expect"
 	"github.com/understudy-mock/understudy/mockserver/wire"
 )
 
@@ -132,13 +133,9 @@ func BenchmarkUsage30d(b *testing.B) {
 	for i := range minutes {
 		past.Usage = append(past.Usage, usage.Point{At: epoch.Add(-time.Duration(minutes-i) * time.Minute), Counts: usage.Counts{Requests: 23, Created: 23, Delivered: 22, Failed: 1, Bytes: 4000}})
 	}
-	if err := a.AddFixture(past); err != nil {
-		b.Fatal(err)
-	}
+	expect.NoError(b, a.AddFixture(past))
 	b.ResetTimer()
 	for b.Loop() {
-		if _, err := a.Usage("30d"); err != nil {
-			b.Fatal(err)
-		}
+		expect.NoError(b, expect.ErrorOf(a.Usage("30d")))
 	}
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/understudy-mock/understudy/engine/clock"
 	"github.com/understudy-mock/understudy/engine/journal"
 	"github.com/understudy-mock/understudy/internal/testkit/effort"
+	"github.com/understudy-mock/understudy/internal/testkit/expect"
 	"github.com/understudy-mock/understudy/mockserver/wire"
 )
 
@@ -50,9 +51,7 @@ func TestARecordThatDoesNotFollowASnapshotIsRefused(t *testing.T) {
 	s.some(20)
 	s.end()
 	from, err := engine.ReadSnapshot(bytes.NewReader(saved))
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	if _, err := engine.Replay(s.config(3, 1), from, s.journal.all(s.journal.length())); err == nil {
 		t.Error("records from the first one on were replayed behind a snapshot")
 	}
@@ -118,13 +117,9 @@ func TestWhatWasCancelledWhileItWaitedForAPlaceKeepsTheOrder(t *testing.T) {
 	}
 	replay := func(t *testing.T, cfg engine.Config, saved []byte, records iter.Seq2[journal.Record, error]) []byte {
 		from, err := engine.ReadSnapshot(bytes.NewReader(saved))
-		if err != nil {
-			t.Fatal(err)
-		}
+		expect.NoError(t, err)
 		again, err := engine.Replay(cfg, from, records)
-		if err != nil {
-			t.Fatal(err)
-		}
+		expect.NoError(t, err)
 		defer again.Close()
 		return (&world{Account: again, t: t}).document()
 	}

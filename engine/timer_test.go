@@ -137,9 +137,7 @@ func TestTimersFireInOrderAfterRemovals(t *testing.T) {
 	}
 	w.advance(time.Hour)
 	made := w.made()
-	if len(made) != 167 {
-		t.Fatalf("%d attempts, want 167", len(made))
-	}
+	expect.Equal(expect.Now(t), "number of attempts", len(made), 167)
 	for i, at := range made[1:] {
 		if at.At.Before(made[i].At) {
 			t.Fatalf("attempt %d is made at %s, after one at %s", i+1, at.At, made[i].At)

@@ -49,9 +49,7 @@ func TestRunTrace(t *testing.T) {
 	id := e.trigger("wfr_1", engine.Options{Retries: &retries})
 	e.advance(0)
 	trace, err := e.account.RunTrace(id)
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	if last := trace.Spans[len(trace.Spans)-1]; last.Step.Name != "nap" || last.To.Sub(last.From) != time.Hour {
 		t.Errorf("asleep: %+v", last)
 	}
@@ -113,9 +111,7 @@ func TestRunTraceOfACall(t *testing.T) {
 		w.advance(time.Hour)
 	}
 	trace, err := w.RunTrace("wfr_1")
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	spans := []engine.Span{}
 	for _, s := range trace.Spans {
 		if s.Step.Name == "ask" {

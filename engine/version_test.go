@@ -44,9 +44,7 @@ func TestAnotherVersionOfALibrary(t *testing.T) {
 		}
 	}
 	f, err := engine.ParseFormula("1000 * (1 + retried)")
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	const cron, zones = `"github.com/adhocore/gronx `, `"Zones":"`
 	for name, c := range map[string]struct {
 		differs string // a part of the first record

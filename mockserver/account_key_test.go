@@ -21,9 +21,7 @@ func keysOf(c *client, account string) string {
 func TestSigningKeysOfAccounts(t *testing.T) {
 	t.Parallel()
 	dialect, err := spec.LoadDialect("svc")
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	accounts := []mockserver.Account{{ID: "a", Token: "token-a"}, {ID: "b", Token: "token-b"}, {ID: dialect.UserID, Token: dialect.Token}}
 	setup := func(t *testing.T) *client {
 		return newClient(t, mockserver.RunT(t, mockserver.Config{Accounts: accounts, Dialect: dialect}))

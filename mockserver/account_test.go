@@ -70,9 +70,7 @@ func TestNothingCrossesAccounts(t *testing.T) {
 	a.do("GET", "/v2/messages/"+id, "").ok()
 	a.do("POST", "/v2/topics/g/endpoints", `{"endpoints":[{"url":"https://e.test/"}]}`).ok()
 	b.do("POST", "/v2/publish/g", "x").refused(404)
-	if n := len(a.do("GET", "/_understudy/requests?account=b", "").ok().list("entries")); n != 2 {
-		t.Errorf("%d requests in the journal of b", n)
-	}
+	expect.Equal(t, "number of requests in the journal of b", len(a.do("GET", "/_understudy/requests?account=b", "").ok().list("entries")), 2)
 	now := a.do("GET", "/_understudy/clock?account=b", "").ok().number("now")
 	a.do("POST", "/_understudy/clock/advance?account=a", `{"by":"1h"}`).ok()
 	if later := a.do("GET", "/_understudy/clock?account=b", "").ok().number("now"); later != now {

@@ -56,9 +56,7 @@ func TestParseAdvertise(t *testing.T) {
 func TestAdvertisedHost(t *testing.T) {
 	t.Parallel()
 	at, err := mockserver.ParseAdvertise("http://understudy.test:8080")
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	for name, cfg := range map[string]mockserver.Config{
 		"advertised":     {Advertise: at},
 		"not advertised": {},
@@ -68,15 +66,11 @@ func TestAdvertisedHost(t *testing.T) {
 			u := mockserver.RunT(t, cfg)
 			local := u.ListensAt()
 			r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, local+"/v2/queues", http.NoBody)
-			if err != nil {
-				t.Fatal(err)
-			}
+			expect.NoError(t, err)
 			r.Host = "understudy.test:8080"
 			r.Header.Set("Authorization", "Bearer "+u.Token())
 			answer, err := http.DefaultClient.Do(r)
-			if err != nil {
-				t.Fatal(err)
-			}
+			expect.NoError(t, err)
 			defer func() { _ = answer.Body.Close() }()
 			expect.Equal(t, "status", answer.StatusCode, map[bool]int{true: http.StatusOK, false: http.StatusForbidden}[cfg.Advertise != nil])
 		})

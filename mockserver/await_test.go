@@ -52,9 +52,7 @@ func TestJournalsAreFollowed(t *testing.T) {
 	u.Publish("https://app.test/before", nil)
 	u.Settle()
 	response, err := http.Get(u.URL() + "/_understudy/deliveries?follow=true&url=https://app.test/a")
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	defer response.Body.Close()
 	u.Publish("https://app.test/b", nil)
 	u.Publish("https://app.test/a", nil)

@@ -11,15 +11,14 @@ import (
 	"syscall"
 	"testing"
 
+	"github.com/understudy-mock/understudy/internal/testkit/expect"
 	"github.com/understudy-mock/understudy/mockserver"
 )
 
 func newServer(b *testing.B, cfg mockserver.Config) *mockserver.Server {
 	b.Helper()
 	u, err := mockserver.Run(cfg)
-	if err != nil {
-		b.Fatal(err)
-	}
+	expect.NoError(b, err)
 	b.Cleanup(func() { _ = u.Close() })
 	return u
 }
@@ -28,13 +27,9 @@ func newServer(b *testing.B, cfg mockserver.Config) *mockserver.Server {
 func BenchmarkStart(b *testing.B) {
 	for b.Loop() {
 		u, err := mockserver.Run(mockserver.Config{})
-		if err != nil {
-			b.Fatal(err)
-		}
+		expect.NoError(b, err)
 		conn, err := net.Dial("tcp", strings.TrimPrefix(u.URL(), "http://"))
-		if err != nil {
-			b.Fatal(err)
-		}
+		expect.NoError(b, err)
 		_, _ = fmt.Fprint(conn, "GET /_understudy/livez HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n")
 		if answer, _ := io.ReadAll(conn); !bytes.HasPrefix(answer, []byte("HTTP/1.1 200")) {
 			b.Fatalf("answer to livez: got %q, want status 200", answer)

@@ -40,13 +40,9 @@ func contents(c *client) string {
 func declared(t *testing.T) []*spec.Operation {
 	t.Helper()
 	doc, err := spec.Load()
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	control, err := spec.LoadControl()
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	return slices.Concat(doc.Operations(), control.Operations())
 }
 
@@ -61,9 +57,7 @@ func bulkOperations(t *testing.T) []*spec.Operation {
 func filteringOperations(t *testing.T) []*spec.Operation {
 	t.Helper()
 	list := slices.DeleteFunc(bulkOperations(t), func(op *spec.Operation) bool { return !op.BodyJSON })
-	if len(list) != 7 {
-		t.Fatalf("%d bulk operations, want 7", len(list))
-	}
+	expect.Equal(expect.Now(t), "number of bulk operations", len(list), 7)
 	return list
 }
 
@@ -249,9 +243,7 @@ func TestHostAndPathAreFilters(t *testing.T) {
 				}
 			}
 			if strings.Contains(row.query, "host") {
-				if got := len(c.do("GET", "/v2/workflows/logs?"+row.query, "").ok().list("runs")); got != row.want {
-					t.Errorf("lists %d runs, want %v", got, row.want)
-				}
+				expect.Equal(t, "lists", len(c.do("GET", "/v2/workflows/logs?"+row.query, "").ok().list("runs")), row.want)
 			}
 			if got := c.do("DELETE", "/v2/messages?"+row.query, "").ok().number("cancelled"); got != int64(row.want) {
 				t.Errorf("cancelled %v messages, want %v", got, row.want)
@@ -267,27 +259,17 @@ func TestSourceNarrowsBulkOperations(t *testing.T) {
 	t.Parallel()
 	_, c := full(t)
 	c.do("DELETE", "/v2/dlq?source=workflows", "").refused(400, "source", "message or workflow")
-	if n := len(c.do("POST", "/v2/dlq/retry?source=workflow", "").ok().list("responses")); n != 0 {
-		t.Errorf("%d messages retried, want 0: only runs were asked for", n)
-	}
-	if n := c.do("DELETE", "/v2/dlq?source=message", "").ok().number("deleted"); n != 2 {
-		t.Errorf("deleted %v entries, want the 2 of messages", n)
-	}
-	if n := c.do("DELETE", "/v2/dlq?source=workflow", "").ok().number("deleted"); n != 2 {
-		t.Errorf("deleted %v entries, want the 2 of runs", n)
-	}
+	expect.Equal(t, "number of messages retried", len(c.do("POST", "/v2/dlq/retry?source=workflow", "").ok().list("responses")), 0)
+	expect.Equal(t, "deleted", c.do("DELETE", "/v2/dlq?source=message", "").ok().number("deleted"), 2)
+	expect.Equal(t, "deleted", c.do("DELETE", "/v2/dlq?source=workflow", "").ok().number("deleted"), 2)
 }
 
 func TestStateNarrowsTheCancellationOfRuns(t *testing.T) {
 	t.Parallel()
 	_, c := full(t)
 	c.do("DELETE", "/v2/workflows/runs?workflowState=GONE", "").refused(400, "state", "GONE")
-	if n := c.do("DELETE", "/v2/workflows/runs?workflowState=RUN_SUCCESS", "").ok().number("cancelled"); n != 0 {
-		t.Errorf("cancelled %v runs, want 0", n)
-	}
-	if n := c.do("DELETE", "/v2/workflows/runs?workflowState=RUN_STARTED", "").ok().number("cancelled"); n != 2 {
-		t.Errorf("cancelled %v runs, want 2", n)
-	}
+	expect.Equal(t, "cancelled", c.do("DELETE", "/v2/workflows/runs?workflowState=RUN_SUCCESS", "").ok().number("cancelled"), 0)
+	expect.Equal(t, "cancelled", c.do("DELETE", "/v2/workflows/runs?workflowState=RUN_STARTED", "").ok().number("cancelled"), 2)
 }
 
 // A filter that cannot be read is refused in lists as well; behind a
@@ -367,9 +349,7 @@ func TestAnIgnoredFilterOfAListIsNamed(t *testing.T) {
 	} {
 		t.Run(path, func(t *testing.T) {
 			t.Parallel()
-			if got := c.do("GET", path, "").ok().header.Get(published.HeaderPrefix + "Warning"); got != want {
-				t.Errorf("warning %q, want %q", got, want)
-			}
+			expect.Equal(t, "warning", c.do("GET", path, "").ok().header.Get(published.HeaderPrefix+"Warning"), want)
 		})
 	}
 }

@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/understudy-mock/understudy/internal/testkit/expect"
 	"github.com/understudy-mock/understudy/mockserver"
 )
 
@@ -32,9 +33,7 @@ func TestSnapshotChecksum(t *testing.T) {
 	t.Run("in another layout", func(t *testing.T) {
 		t.Parallel()
 		var out bytes.Buffer
-		if err := json.Indent(&out, text, "", "  "); err != nil {
-			t.Fatal(err)
-		}
+		expect.NoError(t, json.Indent(&out, text, "", "  "))
 		load(t, out.Bytes()).ok()
 	})
 	t.Run("of an older server, without a checksum", func(t *testing.T) {

@@ -149,9 +149,7 @@ func TestDurationsHaveUnits(t *testing.T) {
 	}
 	now := c.do("GET", "/_understudy/clock", "").ok().number("now")
 	c.do("POST", "/_understudy/clock/advance", `{"by":"0"}`).ok()
-	if got := c.do("GET", "/_understudy/clock", "").ok().number("now"); got != now {
-		t.Errorf("time after an advance by 0: got %d, want %d", got, now)
-	}
+	expect.Equal(t, "time after an advance by 0", c.do("GET", "/_understudy/clock", "").ok().number("now"), now)
 }
 
 // TestStubStatuses refuses statuses that are no final answer.

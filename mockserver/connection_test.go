@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/understudy-mock/understudy/internal/testkit/effort"
+	"github.com/understudy-mock/understudy/internal/testkit/expect"
 	"github.com/understudy-mock/understudy/mockserver"
 )
 
@@ -36,9 +37,7 @@ type restarting struct {
 func (r *restarting) start() {
 	r.t.Helper()
 	l, err := net.Listen("tcp", r.addr)
-	if err != nil {
-		r.t.Fatal(err)
-	}
+	expect.NoError(r.t, err)
 	r.addr = l.Addr().String()
 	if r.tls != nil {
 		l = tls.NewListener(l, r.tls)
@@ -147,9 +146,7 @@ func TestABrokenAnswerIsNotRepeated(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			l, err := net.Listen("tcp", "127.0.0.1:0")
-			if err != nil {
-				t.Fatal(err)
-			}
+			expect.NoError(t, err)
 			var got atomic.Int64
 			var serving sync.WaitGroup
 			serving.Go(func() {
@@ -181,9 +178,7 @@ func TestABrokenAnswerIsNotRepeated(t *testing.T) {
 				u.Publish("http://"+l.Addr().String(), []byte("x"), "Svc-Retries: 0")
 				u.Settle()
 			}
-			if n := got.Load(); n != 2 {
-				t.Errorf("%d requests arrived, want 2", n)
-			}
+			expect.Equal(t, "number of requests", got.Load(), 2)
 			if d := u.Deliveries(); d[1].Response.Status != 0 || d[1].Error == "" {
 				t.Errorf("second attempt: status %d, error %q; want a failure", d[1].Response.Status, d[1].Error)
 			}
@@ -199,9 +194,7 @@ func TestADeliveryIsOneWrite(t *testing.T) {
 	certified.StartTLS()
 	t.Cleanup(certified.Close)
 	l, err := tls.Listen("tcp", "127.0.0.1:0", certified.TLS)
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	t.Cleanup(func() { _ = l.Close() })
 	u := mockserver.RunT(t, mockserver.Config{Clock: "real", Transport: func(rt http.RoundTripper) http.RoundTripper {
 		rt.(*http.Transport).TLSClientConfig = certified.Client().Transport.(*http.Transport).TLSClientConfig
@@ -209,9 +202,7 @@ func TestADeliveryIsOneWrite(t *testing.T) {
 	}})
 	u.Publish("https://"+l.Addr().String(), []byte("the body"), "Svc-Retries: 0")
 	conn, err := l.Accept()
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	defer func() { _ = conn.Close() }()
 	_ = conn.SetDeadline(time.Now().Add(effort.Wait(time.Minute))) // a failure shows below
 	buffer := make([]byte, 8<<10)

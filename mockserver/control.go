@@ -62,18 +62,16 @@ func (s *Server) access(w *tenant.Tenant) control.Access {
 	return control.Access{URL: s.URL(), Advertised: s.cfg.Advertise != nil, Env: env}
 }
 
-// The handlers of the interface and of the control API.
-var (
-	_ = bind(messaging.Handlers, func(s *Server) *messaging.API { return s.messaging })
-	_ = bind(saved.Handlers, func(s *Server) *saved.States { return s.states })
-	_ = bind(control.Handlers, func(s *Server) *control.Service { return s.control })
-)
+// The handlers of the other packages join those of this one.
+func init() {
+	bind(messaging.Handlers, func(s *Server) *messaging.API { return s.messaging })
+	bind(saved.Handlers, func(s *Server) *saved.States { return s.states })
+	bind(control.Handlers, func(s *Server) *control.Service { return s.control })
+}
 
 // bind adds the handlers of a part of the server.
-func bind[T any](rows request.Table[T], part func(*Server) T) table {
-	bound := table{}
+func bind[T any](rows request.Table[T], part func(*Server) T) {
 	for id, h := range rows {
-		bound[id] = func(s *Server, c *request.Call) (any, error) { return h(part(s), c) }
+		handlerTable[id] = func(s *Server, c *request.Call) (any, error) { return h(part(s), c) }
 	}
-	return handlerTable.Add(bound)
 }

@@ -88,9 +88,7 @@ func TestAnAutoClockSkipsTheWaiting(t *testing.T) {
 			t.Fatal("no DLQ entry")
 		}
 	}
-	if n := len(u.Deliveries()); n != 4 {
-		t.Errorf("attempts: got %d, want 4", n)
-	}
+	expect.Equal(t, "attempts", len(u.Deliveries()), 4)
 }
 
 func TestAddingAStub(t *testing.T) {
@@ -153,9 +151,7 @@ func TestResetForgetsEverythingButConfiguration(t *testing.T) {
 	}
 	expect.Equal(t, "signing keys after a reset", string(c.do("GET", "/v2/keys", "").ok().raw), string(keys.raw))
 	u.Advance(48 * time.Hour)
-	if n := len(u.Deliveries()); n != 0 {
-		t.Errorf("deliveries of what was forgotten: got %d, want 0", n)
-	}
+	expect.Equal(t, "deliveries of what was forgotten", len(u.Deliveries()), 0)
 }
 
 func TestJournals(t *testing.T) {
@@ -205,9 +201,7 @@ func TestJournals(t *testing.T) {
 	}
 	c.do("DELETE", "/_understudy/requests", "").ok()
 	c.do("DELETE", "/_understudy/deliveries", "").ok()
-	if n := len(c.do("GET", "/_understudy/deliveries", "").ok().list("entries")); n != 0 {
-		t.Errorf("deliveries after clearing: got %d, want 0", n)
-	}
+	expect.Equal(t, "deliveries after clearing", len(c.do("GET", "/_understudy/deliveries", "").ok().list("entries")), 0)
 }
 
 // TestListsAreNarrowedByEachFilterTheyHave tries filters that lists of another kind have as well.
@@ -304,18 +298,14 @@ func TestJournalsAreBounded(t *testing.T) {
 		}
 	})
 	list := u.Deliveries()
-	if len(list) != 80 {
-		t.Fatalf("deliveries listed: got %d, want all 80", len(list))
-	}
+	expect.Equal(expect.Now(t), "deliveries listed", len(list), 80)
 	t.Run("the oldest delivery says that its body was dropped", func(t *testing.T) {
 		d := c.do("GET", "/_understudy/deliveries?limit=80", "").ok()
 		expect.Equal[any](t, "bodyDropped", d.get("entries", 0, "request", "bodyDropped"), true)
 		expect.Equal(t, "bodyBytes", d.number("entries", 0, "request", "bodyBytes"), int64(len(big)))
 	})
 	t.Run("the newest delivery is whole", func(t *testing.T) {
-		if got := len(list[79].Request.Body); got != len(big) {
-			t.Errorf("bytes of the body: got %d, want %d", got, len(big))
-		}
+		expect.Equal(t, "bytes of the body", len(list[79].Request.Body), len(big))
 	})
 	t.Run("the log says so as well", func(t *testing.T) {
 		events := c.do("GET", "/v2/logs?count=1000", "").ok()
@@ -343,9 +333,7 @@ func TestABacklogBeyondItsBoundIsRefused(t *testing.T) {
 			}
 			refused := publish()
 			refused.refused(429, "--max-backlog")
-			if got := refused.header.Get("Retry-After"); got != "1" {
-				t.Errorf("Retry-After: got %q, want 1", got)
-			}
+			expect.Equal(t, "Retry-After", refused.header.Get("Retry-After"), "1")
 			c.do("POST", "/v2/schedules/https://e.test/", "", "Svc-Cron: * * * * *", "Svc-Forward-X: "+strings.Repeat("h", 5000))
 			u.Advance(time.Hour)
 			publish().ok()
@@ -396,17 +384,11 @@ func TestEventsAreStreamed(t *testing.T) {
 	ctx, cancel := context.WithTimeout(context.Background(), effort.Wait(time.Minute))
 	defer cancel()
 	r, err := http.NewRequestWithContext(ctx, "GET", u.URL()+"/_understudy/events", nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	response, err := newClient(t, u).http.Do(r)
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	defer response.Body.Close()
-	if ct := response.Header.Get("Content-Type"); ct != "text/event-stream" {
-		t.Errorf("Content-Type: got %q, want text/event-stream", ct)
-	}
+	expect.Equal(t, "Content-Type", response.Header.Get("Content-Type"), "text/event-stream")
 	u.Publish("https://e.test/", nil)
 	lines := bufio.NewScanner(response.Body)
 	for _, want := range []string{"CREATED", "ACTIVE", "DELIVERED"} {
@@ -426,14 +408,10 @@ func TestTheControlAPIIsForLoopbackOnly(t *testing.T) {
 	c.do("GET", "/_understudy/clock", "", "Authorization:").ok()
 	for name, rebound := range map[string]string{"another site by a name of its own": "evil.test"} {
 		r, err := http.NewRequest("GET", u.URL()+"/_understudy/clock", nil)
-		if err != nil {
-			t.Fatal(err)
-		}
+		expect.NoError(t, err)
 		r.Host = rebound
 		response, err := c.http.Do(r)
-		if err != nil {
-			t.Fatal(err)
-		}
+		expect.NoError(t, err)
 		_ = response.Body.Close()
 		if response.StatusCode != http.StatusUnauthorized {
 			t.Errorf("%s: got status %d, want %d", name, response.StatusCode, http.StatusUnauthorized)
@@ -441,15 +419,11 @@ func TestTheControlAPIIsForLoopbackOnly(t *testing.T) {
 	}
 	for token, want := range map[string]int{"Bearer secret": 200, "Bearer guess": 401, "secret": 401, "": 401} {
 		r, err := http.NewRequest("GET", u.URL()+"/_understudy/clock", nil)
-		if err != nil {
-			t.Fatal(err)
-		}
+		expect.NoError(t, err)
 		r.Host = "mock.example.org"
 		r.Header.Set("Authorization", token)
 		response, err := c.http.Do(r)
-		if err != nil {
-			t.Fatal(err)
-		}
+		expect.NoError(t, err)
 		_ = response.Body.Close()
 		if response.StatusCode != want {
 			t.Errorf("from elsewhere with %q: got status %d, want %d", token, response.StatusCode, want)

@@ -25,9 +25,7 @@ import (
 func folder(t *testing.T, dir string) store.Store {
 	t.Helper()
 	st, err := sqlite.Open(t.Context(), sqlite.Config{Dir: dir})
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	t.Cleanup(func() {
 		if err := st.Close(); err != nil {
 			t.Error(err)
@@ -40,9 +38,7 @@ func folder(t *testing.T, dir string) store.Store {
 func crashed(t *testing.T, dir string) string {
 	t.Helper()
 	to := t.TempDir()
-	if err := os.CopyFS(to, os.DirFS(dir)); err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, os.CopyFS(to, os.DirFS(dir)))
 	return to
 }
 
@@ -67,9 +63,7 @@ func TestDataSurvivesACrash(t *testing.T) {
 
 	v := mockserver.RunT(t, mockserver.Config{Store: folder(t, copied)})
 	d := newClient(t, v)
-	if mode := d.do("GET", "/_understudy/clock", "").ok().text("mode"); mode != "manual" {
-		t.Errorf("the clock is %s, want manual", mode)
-	}
+	expect.Equal(t, "the clock", d.do("GET", "/_understudy/clock", "").ok().text("mode"), "manual")
 	if got := d.do("GET", "/_understudy/rewrites", "").ok().raw; !strings.Contains(string(got), "https://old.test") {
 		t.Errorf("rewrites %s", got)
 	}
@@ -77,9 +71,7 @@ func TestDataSurvivesACrash(t *testing.T) {
 		t.Errorf("accounts %s", got)
 	}
 	v.Advance(24 * time.Hour)
-	if got := delivered(v.Deliveries()); got != want {
-		t.Errorf("after the crash %s, want %s", got, want)
-	}
+	expect.Equal(t, "after the crash", delivered(v.Deliveries()), want)
 }
 
 // A start without a clock continues with the one that each account had, however it was given.
@@ -94,18 +86,14 @@ func TestDataKeepsTheClock(t *testing.T) {
 			dir := t.TempDir()
 			clockOf := func(cfg mockserver.Config) answer {
 				s, err := mockserver.Run(cfg)
-				if err != nil {
-					t.Fatal(err)
-				}
+				expect.NoError(t, err)
 				t.Cleanup(func() { _ = s.Close() }) // the store reports its errors
 				return newClient(t, &mockserver.TestServer{Server: s}).do("GET", "/_understudy/clock", "").ok()
 			}
 			log := &bytes.Buffer{}
 			before := clockOf(mockserver.Config{Store: folder(t, dir), Clock: c.was}).number("now")
 			got := clockOf(mockserver.Config{Store: folder(t, crashed(t, dir)), Clock: c.given, Log: slog.New(slog.NewTextHandler(log, nil))})
-			if got.text("mode") != c.want {
-				t.Errorf("the clock is %s, want %s", got.text("mode"), c.want)
-			}
+			expect.Equal(t, "the clock", got.text("mode"), c.want)
 			if got.number("now") < before {
 				t.Errorf("the clock shows %v, before the time of the first start", got.number("now"))
 			}
@@ -139,9 +127,7 @@ func TestDataIsCompacted(t *testing.T) {
 	}
 	v := mockserver.RunT(t, mockserver.Config{Store: folder(t, crashed(t, dir))})
 	o := newClient(t, v).do("GET", "/_understudy/health", "").ok()
-	if got := o.number("memory", "backlog", "messages"); got != messages {
-		t.Errorf("%d messages came back, want %d", got, messages)
-	}
+	expect.Equal(t, "number of messages", o.number("memory", "backlog", "messages"), messages)
 }
 
 // All records are part of a snapshot after a clean stop, so that a version with other rules or
@@ -162,18 +148,14 @@ func TestACleanStopPreparesAnUpgrade(t *testing.T) {
 				t.Fatalf("accounts %v, %v", ids, err)
 			}
 			l, err := st.Open(t.Context(), ids[0])
-			if err != nil {
-				t.Fatal(err)
-			}
+			expect.NoError(t, err)
 			in, err := l.Snapshot(t.Context())
 			if err != nil || in == nil {
 				t.Errorf("snapshot: got %v, %v, want one", in, err)
 			}
 			records := 0
 			for _, err := range l.Records(t.Context()) {
-				if err != nil {
-					t.Fatal(err)
-				}
+				expect.NoError(t, err)
 				records++
 			}
 			expect.Equal(t, "records behind it", records, 0)
@@ -197,22 +179,16 @@ func TestDataWithADamagedSnapshot(t *testing.T) {
 			dir := crashed(t, made)
 			file := filepath.Join(dir, "understudy.db")
 			text, err := os.ReadFile(file)
-			if err != nil {
-				t.Fatal(err)
-			}
+			expect.NoError(t, err)
 			broken := bytes.ReplaceAll(text, []byte(c.from), []byte(c.to))
 			if bytes.Equal(broken, text) {
 				t.Fatalf("the folder has no %s", c.from)
 			}
-			if err := os.WriteFile(file, broken, 0o600); err != nil {
-				t.Fatal(err)
-			}
+			expect.NoError(t, os.WriteFile(file, broken, 0o600))
 			for what, until := range map[string]*tenant.Until{"serve": nil, "replay": {}} {
 				st := folder(t, dir)
 				ids, err := st.Accounts(t.Context())
-				if err != nil {
-					t.Fatal(err)
-				}
+				expect.NoError(t, err)
 				_, err = mockserver.Run(mockserver.Config{Store: st, Replay: until, Accounts: []mockserver.Account{{ID: ids[0], Token: "t"}}})
 				if err == nil || !errors.Is(err, store.ErrDamaged) || !strings.Contains(err.Error(), "its snapshot: damaged: restore a copy of the folder") {
 					t.Errorf("%s: got %v, want the line of the store", what, err)
@@ -233,9 +209,7 @@ func TestDataHasFixturesOnce(t *testing.T) {
 	for _, start := range []string{"first", "second"} {
 		t.Run(start+" start", func(t *testing.T) {
 			u := mockserver.RunT(t, mockserver.Config{Store: folder(t, dir), Fixtures: []mockserver.Fixture{fixture}})
-			if got := newClient(t, u).do("GET", "/_understudy/health", "").ok().number("memory", "backlog", "messages"); got != 1 {
-				t.Errorf("%d messages, want 1", got)
-			}
+			expect.Equal(t, "number of messages", newClient(t, u).do("GET", "/_understudy/health", "").ok().number("memory", "backlog", "messages"), 1)
 		})
 	}
 }
@@ -252,18 +226,14 @@ func TestDataThatCannotBeWritten(t *testing.T) {
 	u.Stub("https://app.test/*", 200)
 	st.Fail(errBroken)
 	refused := c.do("POST", "/v2/publish/https://app.test/a", "one")
-	if refused.status != http.StatusServiceUnavailable {
-		t.Errorf("status %d, want %d", refused.status, http.StatusServiceUnavailable)
-	}
+	expect.Equal(t, "status", refused.status, http.StatusServiceUnavailable)
 	if refused.header.Get("Retry-After") == "" {
 		t.Error("no Retry-After")
 	}
 	if text := refused.text("error"); !strings.Contains(text, errBroken.Error()) {
 		t.Errorf("error %q does not say %q", text, errBroken)
 	}
-	if got := c.do("GET", "/v2/logs", "").status; got != http.StatusOK {
-		t.Errorf("a read has status %d, want %d", got, http.StatusOK)
-	}
+	expect.Equal(t, "a read has status", c.do("GET", "/v2/logs", "").status, http.StatusOK)
 	if n := len(c.do("GET", "/_understudy/deliveries", "").ok().list("entries")); n != 0 {
 		t.Errorf("%d deliveries of what was not accepted, want 0", n)
 	}
@@ -285,9 +255,7 @@ func TestDataOfEveryFormOpens(t *testing.T) {
 			if err == nil {
 				err = os.WriteFile(filepath.Join("testdata/data-1", name), text, 0o600)
 			}
-			if err != nil {
-				t.Fatal(err)
-			}
+			expect.NoError(t, err)
 		}
 	}
 	forms, err := filepath.Glob("testdata/data-*")
@@ -300,12 +268,8 @@ func TestDataOfEveryFormOpens(t *testing.T) {
 			st := folder(t, crashed(t, dir))
 			u := mockserver.RunT(t, mockserver.Config{Store: st})
 			c := newClient(t, u)
-			if n := len(c.do("GET", "/v2/schedules", "").ok().list()); n != 1 {
-				t.Errorf("%d schedules, want 1", n)
-			}
-			if n := len(c.do("GET", "/v2/dlq", "").ok().list("messages")); n != 1 {
-				t.Errorf("%d messages in the DLQ, want 1", n)
-			}
+			expect.Equal(t, "number of schedules", len(c.do("GET", "/v2/schedules", "").ok().list()), 1)
+			expect.Equal(t, "number of messages in the DLQ", len(c.do("GET", "/v2/dlq", "").ok().list("messages")), 1)
 			u.Advance(2 * time.Hour)
 			if got := delivered(u.Deliveries()); strings.Count(got, " 200 ") != 1 {
 				t.Errorf("delivered %s, want one message", got)
@@ -351,9 +315,7 @@ func TestDataOfEveryKindOfAccount(t *testing.T) {
 
 	v := mockserver.RunT(t, mockserver.Config{Store: folder(t, crashed(t, dir)), AnyAccount: true})
 	d := newClient(t, v)
-	if got := d.do("GET", "/_understudy/clock", "").ok().number("now"); got != now {
-		t.Errorf("the clock shows %v, want %v", got, now)
-	}
+	expect.Equal(t, "the clock", d.do("GET", "/_understudy/clock", "").ok().number("now"), now)
 	if n := len(d.do("GET", "/_understudy/accounts", "").ok().list("accounts")); n < 2 {
 		t.Errorf("%d accounts, want the one that a token has opened as well", n)
 	}
@@ -363,9 +325,7 @@ func TestDataOfEveryKindOfAccount(t *testing.T) {
 			t.Errorf("the log has %s: %v, want %v", text, !want, want)
 		}
 	}
-	if !strings.Contains(other, "app.test/other") {
-		t.Errorf("the log of the other account is %s", other)
-	}
+	expect.Contains(t, "the log of the other account", other, "app.test/other")
 }
 
 // TestReadyMeansCanWrite: a load balancer must not send requests to a server that
@@ -383,9 +343,7 @@ func TestReadyMeansCanWrite(t *testing.T) {
 			publish().ok()
 			c.do("GET", "/_understudy/readyz", "").ok()
 			gone := filepath.Join(dir, name)
-			if err := os.Rename(gone, dir+".away"); err != nil {
-				t.Fatal(err)
-			}
+			expect.NoError(t, os.Rename(gone, dir+".away"))
 			const reason = "was deleted or replaced"
 			c.do("GET", "/_understudy/readyz", "").refused(503, reason, dir)
 			publish().refused(503, reason)
@@ -393,14 +351,10 @@ func TestReadyMeansCanWrite(t *testing.T) {
 			c.do("GET", "/_understudy/livez", "").ok()
 			c.do("GET", "/v2/dlq", "").ok()
 			if name != "" { // another file in its place
-				if err := os.WriteFile(gone, nil, 0o600); err != nil {
-					t.Fatal(err)
-				}
+				expect.NoError(t, os.WriteFile(gone, nil, 0o600))
 				c.do("GET", "/_understudy/readyz", "").refused(503, reason)
 			}
-			if err := os.Rename(dir+".away", gone); err != nil {
-				t.Fatal(err)
-			}
+			expect.NoError(t, os.Rename(dir+".away", gone))
 			for c.do("GET", "/_understudy/readyz", "").status != http.StatusOK { // until the records are repeated
 				if err := clock.Pause(t.Context(), 10*time.Millisecond); err != nil {
 					t.Fatal("not ready although the files are back")

@@ -51,9 +51,7 @@ func (s *sink) got() ([]*http.Request, []string) {
 func dialect(t *testing.T, name string) *spec.Dialect {
 	t.Helper()
 	d, err := spec.LoadDialect(name)
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	return d
 }
 
@@ -80,9 +78,7 @@ func TestADeliveryIsSigned(t *testing.T) {
 			claims := jwt.MapClaims{}
 			_, err := jwt.ParseWithClaims(h.Get(d.HeaderPrefix+"Signature"), claims, func(*jwt.Token) (any, error) { return []byte(d.CurrentSigningKey), nil },
 				jwt.WithValidMethods([]string{"HS256"}), jwt.WithIssuer(d.Issuer), jwt.WithSubject(s.URL+"/hook?a=b"), jwt.WithExpirationRequired())
-			if err != nil {
-				t.Fatal(err)
-			}
+			expect.NoError(t, err)
 			sum := sha256.Sum256([]byte("héllo"))
 			expect.Equal[any](t, "claim body", claims["body"], base64.URLEncoding.EncodeToString(sum[:]))
 			expect.Equal(t, "seconds from iat to exp", claims["exp"].(float64)-claims["iat"].(float64), 300)
@@ -142,9 +138,7 @@ func TestWhyNoAnswerCame(t *testing.T) {
 		}
 	})
 	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	free := l.Addr().String()
 	_ = l.Close()
 	cases := []struct{ name, url, want string }{
@@ -165,9 +159,7 @@ func TestWhyNoAnswerCame(t *testing.T) {
 		}
 	}
 	c := newClient(t, u)
-	if n := len(c.do("GET", "/v2/dlq", "").ok().list("messages")); n != len(cases) {
-		t.Errorf("entries in the DLQ: got %d, want %d", n, len(cases))
-	}
+	expect.Equal(t, "entries in the DLQ", len(c.do("GET", "/v2/dlq", "").ok().list("messages")), len(cases))
 }
 
 func TestRewrites(t *testing.T) {

@@ -18,18 +18,12 @@ import (
 func rawPublish(t *testing.T, u *mockserver.TestServer, target string) int {
 	t.Helper()
 	conn, err := net.Dial("tcp", strings.TrimPrefix(u.URL(), "http://"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	defer conn.Close()
 	_, err = fmt.Fprintf(conn, "POST %s HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer %s\r\nContent-Length: 2\r\nConnection: close\r\n\r\nhi", target, u.Token())
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	response, err := http.ReadResponse(bufio.NewReader(conn), nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	_ = response.Body.Close()
 	return response.StatusCode
 }
@@ -61,9 +55,7 @@ func TestDestinationsArriveAsTheClientMeantThem(t *testing.T) {
 			t.Parallel()
 			u := mockserver.RunT(t)
 			u.Stub("*")
-			if status := rawPublish(t, u, "/v2/publish/"+c.target); status != http.StatusOK {
-				t.Fatalf("status %d", status)
-			}
+			expect.Equal(expect.Now(t), "status", rawPublish(t, u, "/v2/publish/"+c.target), http.StatusOK)
 			list := u.Deliveries()
 			if len(list) != 1 || list[0].URL != c.want {
 				t.Errorf("delivered %v, want %s", list, c.want)
@@ -87,13 +79,9 @@ func TestDestinationsOnTheWire(t *testing.T) {
 			t.Parallel()
 			u := mockserver.RunT(t)
 			sink, targets := rawSink(t)
-			if status := rawPublish(t, u, "/v2/publish/http://"+sink+c.path); status != http.StatusOK {
-				t.Fatalf("status %d", status)
-			}
+			expect.Equal(expect.Now(t), "status", rawPublish(t, u, "/v2/publish/http://"+sink+c.path), http.StatusOK)
 			u.Settle()
-			if got := <-targets; got != c.want {
-				t.Errorf("request target %s, want %s", got, c.want)
-			}
+			expect.Equal(t, "request target", <-targets, c.want)
 		})
 	}
 }
@@ -102,9 +90,7 @@ func TestDestinationsOnTheWire(t *testing.T) {
 func rawSink(t *testing.T) (address string, targets <-chan string) {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	out := make(chan string, 10)
 	done := make(chan struct{})
 	t.Cleanup(func() { _ = l.Close(); <-done })
@@ -152,9 +138,7 @@ func TestImpossibleDestinationsAreRefused(t *testing.T) {
 		})
 	}
 	c.do("POST", "/v2/publish/nobody", "x").refused(404, "nobody")
-	if n := len(u.Deliveries()); n != 0 {
-		t.Errorf("%d deliveries of refused messages", n)
-	}
+	expect.Equal(t, "number of deliveries of refused messages", len(u.Deliveries()), 0)
 }
 
 // A model provider is a destination when a stub answers for it; else a publish
@@ -182,9 +166,7 @@ func TestModelProviders(t *testing.T) {
 	}
 	u.Advance(time.Minute)
 	list := u.Deliveries()
-	if len(list) != len(publishes) {
-		t.Errorf("%d deliveries, want %d", len(list), len(publishes))
-	}
+	expect.Equal(t, "number of deliveries", len(list), len(publishes))
 	for _, d := range list {
 		expect.Equal(t, "d.URL", d.URL, "api/llm")
 		expect.Equal(t, "d.Response.Body", string(d.Response.Body), `{"choices":[]}`)

@@ -61,9 +61,7 @@ func TestADLQRetryLaysFlowControlOverPartByPart(t *testing.T) {
 		c := newClient(t, u)
 		failing(t, u, c, nil, limited)
 		c.do("POST", "/v2/dlq/retry", "", "Svc-Flow-Control-Key: other").refused(400, "flow control")
-		if n := len(c.do("GET", "/v2/dlq", "").ok().list("messages")); n != 2 {
-			t.Errorf("%d entries, want 2", n)
-		}
+		expect.Equal(t, "number of entries", len(c.do("GET", "/v2/dlq", "").ok().list("messages")), 2)
 	})
 }
 

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/understudy-mock/understudy/engine/store/storetest"
+	"github.com/understudy-mock/understudy/internal/testkit/expect"
 	"github.com/understudy-mock/understudy/mockserver"
 )
 
@@ -143,9 +144,7 @@ func TestAttemptsFollowDurableRecords(t *testing.T) {
 				c.cause(u, client)
 			}()
 			<-waits
-			if n := made() - before; n != 0 {
-				t.Errorf("%d deliveries before the record was durable, want 0", n)
-			}
+			expect.Equal(t, "number of deliveries before the record was durable", made()-before, 0)
 			release()
 			<-done
 			u.Settle()

@@ -65,9 +65,7 @@ func TestFaultsOfDeliveries(t *testing.T) {
 		expect.Equal(t, "status of the second delivery", list[1].Response.Status, 200)
 	}
 	id := u.Publish("https://app.test/late", []byte("x"))
-	if state := u.Message(id).State; state != "ACTIVE" {
-		t.Errorf("state of a late delivery at once: got %s, want ACTIVE", state)
-	}
+	expect.Equal(t, "state of a late delivery at once", u.Message(id).State, "ACTIVE")
 	u.Advance(10 * time.Second)
 	c.do("GET", "/v2/messages/"+id, "").refused(http.StatusNotFound, "")
 }

@@ -20,9 +20,7 @@ import (
 func everything(t *testing.T) []byte {
 	t.Helper()
 	text, err := os.ReadFile("testdata/fixture.yaml")
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	return text
 }
 
@@ -31,9 +29,7 @@ func TestAFixtureWithEverything(t *testing.T) {
 	u := mockserver.RunT(t)
 	c := newClient(t, u)
 	u.Stub("https://*", 200)
-	if err := u.Load(mockserver.Fixture{Name: "fixture.yaml", Text: everything(t)}); err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, u.Load(mockserver.Fixture{Name: "fixture.yaml", Text: everything(t)}))
 	u.Settle()
 	groups := c.do("GET", "/v2/topics", "").ok()
 	expect.Equal(t, "name of the group", groups.text(0, "name"), "orders")
@@ -164,9 +160,7 @@ func FuzzFixture(f *testing.F) {
 	f.Fuzz(func(t *testing.T, text []byte) {
 		u := mockserver.RunT(t, mockserver.Config{Start: time.UnixMilli(1_800_000_000_000), Stubs: []mockserver.Stub{{URL: "*"}}})
 		before, err := u.Snapshot()
-		if err != nil {
-			t.Fatal(err)
-		}
+		expect.NoError(t, err)
 		if u.Load(mockserver.Fixture{Text: text}) == nil {
 			return
 		}
@@ -182,9 +176,7 @@ func TestGeneratedFixturesLoad(t *testing.T) {
 	t.Parallel()
 	for seed := range int64(4) {
 		var text bytes.Buffer
-		if err := fixtures.New(seed).WriteFile(&text, fixtures.Size{Messages: 200, DLQ: 40, Runs: 40}); err != nil {
-			t.Fatal(err)
-		}
+		expect.NoError(t, fixtures.New(seed).WriteFile(&text, fixtures.Size{Messages: 200, DLQ: 40, Runs: 40}))
 		u := mockserver.RunT(t)
 		if err := u.Load(mockserver.Fixture{Text: text.Bytes()}); err != nil {
 			t.Fatalf("seed %d: loading: got %v, want no error", seed, err)
@@ -227,9 +219,7 @@ func TestAnyGeneratedFixtureLoads(t *testing.T) {
 	t.Run("any seed and size", func(t *testing.T) {
 		rapid.Check(t, func(t *rapid.T) {
 			seed, most := rapid.Int64().Draw(t, "seed"), rapid.IntRange(0, 60)
-			if err := load(seed, fixtures.Size{Messages: most.Draw(t, "messages"), DLQ: most.Draw(t, "dlq"), Runs: most.Draw(t, "runs")}); err != nil {
-				t.Fatal(err)
-			}
+			expect.NoError(t, load(seed, fixtures.Size{Messages: most.Draw(t, "messages"), DLQ: most.Draw(t, "dlq"), Runs: most.Draw(t, "runs")}))
 		})
 	})
 }
@@ -302,12 +292,8 @@ func TestListsGoByTimeAfterSeeding(t *testing.T) {
 	}
 	check(t)
 	text, err := u.Snapshot()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err := u.Restore(text); err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
+	expect.NoError(t, expect.ErrorOf(u.Restore(text)))
 	t.Run("after a snapshot", check)
 }
 
@@ -352,8 +338,6 @@ func TestStubsOfAFixture(t *testing.T) {
 			t.Errorf("%s: status: got %d, want %d", d.URL, d.Response.Status, want)
 		}
 	}
-	if n := len(c.do("GET", "/_understudy/stubs", "").ok().list()); n != 3 {
-		t.Errorf("stubs after loading twice: got %d, want 3", n)
-	}
+	expect.Equal(t, "stubs after loading twice", len(c.do("GET", "/_understudy/stubs", "").ok().list()), 3)
 	c.do("POST", "/_understudy/fixtures?name=f.yaml", "version: 1\nstubs:\n- {url: '/(/'}\n").refused(400, "f.yaml:3: stubs[0]")
 }

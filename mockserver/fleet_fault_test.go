@@ -24,6 +24,7 @@ import (
 
 	"github.com/understudy-mock/understudy/engine/clock"
 	"github.com/understudy-mock/understudy/internal/testkit/effort"
+	"github.com/understudy-mock/understudy/internal/testkit/expect"
 	"github.com/understudy-mock/understudy/internal/testkit/natstest"
 	"github.com/understudy-mock/understudy/mockserver"
 	"github.com/understudy-mock/understudy/mockserver/fleet"
@@ -38,13 +39,9 @@ func TestFleetWithoutItsCluster(t *testing.T) {
 	t.Parallel()
 	way := newLink(t, natstest.Run(t))
 	st, err := jetstream.Open(t.Context(), jetstream.Config{Servers: "nats://" + way.l.Addr().String(), MaxBytes: 1 << 28, Timeout: 2 * time.Second})
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	s, err := mockserver.Run(mockserver.Config{Store: st, Fleet: fleet.New(fleet.Config{Store: st})})
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	m := &member{Server: s, t: t, store: st}
 	t.Cleanup(m.stop)
 	token := m.account("shop")
@@ -57,18 +54,12 @@ func TestFleetWithoutItsCluster(t *testing.T) {
 		return status == http.StatusServiceUnavailable && strings.Contains(text, "the cluster of --data does not accept writes: ")
 	})
 	r, err := http.NewRequestWithContext(context.Background(), http.MethodPost, m.URL()+"/v2/publish/https://app.test/two", http.NoBody)
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	r.Header.Set("Authorization", "Bearer "+token)
 	refused, err := http.DefaultClient.Do(r)
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	_ = refused.Body.Close()
-	if refused.StatusCode != http.StatusServiceUnavailable {
-		t.Errorf("status %d, want %d", refused.StatusCode, http.StatusServiceUnavailable)
-	}
+	expect.Equal(t, "status", refused.StatusCode, http.StatusServiceUnavailable)
 	if refused.Header.Get("Retry-After") == "" {
 		t.Error("no Retry-After")
 	}
@@ -79,9 +70,7 @@ func TestFleetWithoutItsCluster(t *testing.T) {
 	if status != http.StatusServiceUnavailable || strings.Count(text, "\n") > 1 {
 		t.Errorf("a new stub: status %d: %s", status, text)
 	}
-	if got := m.ok("GET", "/v2/logs", token, ""); !strings.Contains(got, "/one") {
-		t.Errorf("a read gives %s", got)
-	}
+	expect.Contains(t, "a read", m.ok("GET", "/v2/logs", token, ""), "/one")
 	way.setCut(false)
 	eventually(t, "publishes are accepted again", func() bool {
 		status, _ := m.do("POST", "/v2/publish/https://app.test/three", token, "")
@@ -97,18 +86,12 @@ func TestFleetWithoutItsCluster(t *testing.T) {
 func bucket(t *testing.T, cluster, name string) natsjs.KeyValue {
 	t.Helper()
 	nc, err := nats.Connect(cluster)
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	t.Cleanup(nc.Close)
 	js, err := natsjs.New(nc)
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	kv, err := js.KeyValue(t.Context(), name)
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	return kv
 }
 
@@ -151,9 +134,7 @@ func TestFleetForwardsAgain(t *testing.T) {
 		}
 	})
 	a.ok("GET", "/v2/logs", token, "")
-	if n := requests.Load(); n != 2 {
-		t.Errorf("%d requests at the other server, want 2", n)
-	}
+	expect.Equal(t, "number of requests at the other server", requests.Load(), 2)
 }
 
 // A request that has waited at another server until its account moved has its whole patience
@@ -172,9 +153,7 @@ func TestFleetForwardsAgainAfterAWait(t *testing.T) {
 		}
 	})
 	a.ok("POST", "/_understudy/settle?account=shop", "", "")
-	if n := requests.Load(); n != 2 {
-		t.Errorf("%d requests at the other server, want 2", n)
-	}
+	expect.Equal(t, "number of requests at the other server", requests.Load(), 2)
 }
 
 // A server that stops refuses requests that still wait at another server, and ends event streams
@@ -196,9 +175,7 @@ func TestFleetStopsWithoutCuts(t *testing.T) {
 		<-r.Context().Done()
 	})
 	stream, err := http.Get(a.URL() + "/_understudy/events?account=shop")
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	defer stream.Body.Close()
 	var waiting sync.WaitGroup
 	defer waiting.Wait()
@@ -228,21 +205,13 @@ func TestFleetRefusesADamagedAccount(t *testing.T) {
 	way.setCut(true) // a clean stop would write a snapshot
 	t.Cleanup(func() { way.setCut(false) })
 	nc, err := nats.Connect(cluster)
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	defer nc.Close()
 	js, err := natsjs.New(nc)
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	stream, err := js.Stream(t.Context(), "UNDERSTUDY")
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := stream.Purge(t.Context(), natsjs.WithPurgeSubject("understudy."+jetstream.Key("shop")+".log"), natsjs.WithPurgeKeep(2)); err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
+	expect.NoError(t, stream.Purge(t.Context(), natsjs.WithPurgeSubject("understudy."+jetstream.Key("shop")+".log"), natsjs.WithPurgeKeep(2)))
 	b := joined(t, cluster, "b")
 	eventually(t, "the account is refused", func() bool {
 		v := b.fleet()
@@ -265,19 +234,13 @@ func TestFleetHeaderFromOutside(t *testing.T) {
 	t.Parallel()
 	m := joined(t, natstest.Run(t), "a")
 	r, err := http.NewRequestWithContext(context.Background(), http.MethodGet, m.URL()+"/_understudy/clock", http.NoBody)
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	r.Header.Set("Understudy-Fleet", "guess")
 	r.Header.Set("Understudy-Fleet-Client", "127.0.0.1:1")
 	response, err := http.DefaultClient.Do(r)
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	_ = response.Body.Close()
-	if response.StatusCode != http.StatusForbidden {
-		t.Errorf("status %d, want %d", response.StatusCode, http.StatusForbidden)
-	}
+	expect.Equal(t, "status", response.StatusCode, http.StatusForbidden)
 }
 
 // Event streams flow through other servers.
@@ -297,13 +260,9 @@ func TestFleetForwardsEvents(t *testing.T) {
 			ctx, cancel := context.WithTimeout(t.Context(), effort.Wait(time.Minute))
 			defer cancel()
 			r, err := http.NewRequestWithContext(ctx, http.MethodGet, m.URL()+"/_understudy/events?account="+id, http.NoBody)
-			if err != nil {
-				t.Fatal(err)
-			}
+			expect.NoError(t, err)
 			response, err := http.DefaultClient.Do(r)
-			if err != nil {
-				t.Fatal(err)
-			}
+			expect.NoError(t, err)
 			defer response.Body.Close()
 			b.ok("POST", "/v2/publish/https://app.test/"+id, token, "")
 			lines := bufio.NewScanner(response.Body)
@@ -350,13 +309,9 @@ func TestFleetExportsAllJournals(t *testing.T) {
 		for _, query := range []string{"", "?account=*"} {
 			t.Run("asked at "+name+" "+query, func(t *testing.T) {
 				file := filepath.Join(t.TempDir(), "j.jsonl")
-				if err := os.WriteFile(file, []byte(m.ok("GET", "/_understudy/journal/export"+query, "", "")), 0o600); err != nil {
-					t.Fatal(err)
-				}
+				expect.NoError(t, os.WriteFile(file, []byte(m.ok("GET", "/_understudy/journal/export"+query, "", "")), 0o600))
 				from, err := saved.OpenFile(file)
-				if err != nil {
-					t.Fatal(err)
-				}
+				expect.NoError(t, err)
 				defer from.Close()
 				for id := range tokens {
 					s, err := mockserver.New(mockserver.Config{Store: from, Replay: &tenant.Until{}, Accounts: []mockserver.Account{{ID: id}}})
@@ -389,9 +344,7 @@ func TestFleetCutsLoops(t *testing.T) {
 	}})
 	t.Cleanup(front.Close)
 	at, err := url.Parse(front.URL)
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	withFront := func(c *mockserver.Config) {
 		c.Fleet = fleet.New(fleet.Config{Store: c.Store.(*jetstream.Store), Front: at})
 	}
@@ -419,20 +372,14 @@ func TestFleetRefusesASharedAddress(t *testing.T) {
 	t.Parallel()
 	cluster := natstest.Run(t)
 	at, err := url.Parse("http://fleet.test:8080")
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	a := joined(t, cluster, "a", func(c *mockserver.Config) { c.Advertise = at })
 	st, err := jetstream.Open(t.Context(), jetstream.Config{Servers: cluster, Name: "b", MaxBytes: 1 << 28})
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	defer st.Close()
 	members := bucket(t, cluster, "understudy-members")
 	announced, err := members.WatchAll(t.Context(), natsjs.UpdatesOnly())
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	b, err := mockserver.Run(mockserver.Config{Store: st, Fleet: fleet.New(fleet.Config{Store: st}), Advertise: at})
 	if err == nil {
 		t.Fatal("the second server starts: ", b.Close())
@@ -440,9 +387,7 @@ func TestFleetRefusesASharedAddress(t *testing.T) {
 	if text := err.Error(); !strings.Contains(text, "advertises http://fleet.test:8080 as well") || strings.Contains(text, "\n") {
 		t.Errorf("got %q", text)
 	}
-	if _, err := members.PutString(t.Context(), "last", ""); err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, expect.ErrorOf(members.PutString(t.Context(), "last", "")))
 	for e := range announced.Updates() {
 		if strings.HasPrefix(e.Key(), "b-") {
 			t.Errorf("the refused server announces itself: %s %s", e.Operation(), e.Value())
@@ -465,9 +410,7 @@ func TestFleetRefusesAnotherSecret(t *testing.T) {
 	}
 	a := joined(t, cluster, "a")
 	st, err := jetstream.Open(t.Context(), jetstream.Config{Servers: cluster, Name: "b", MaxBytes: 1 << 28})
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	defer st.Close()
 	cfg := mockserver.Config{Store: st}
 	secret(&cfg)

@@ -17,6 +17,7 @@ import (
 
 	"github.com/understudy-mock/understudy/engine/clock"
 	"github.com/understudy-mock/understudy/internal/testkit/effort"
+	"github.com/understudy-mock/understudy/internal/testkit/expect"
 	"github.com/understudy-mock/understudy/internal/testkit/natstest"
 )
 
@@ -34,9 +35,7 @@ type link struct {
 func newLink(t *testing.T, to string) *link {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	r := &link{to: strings.TrimPrefix(to, "nats://"), l: l}
 	r.work.Go(r.serve)
 	t.Cleanup(func() {
@@ -180,13 +179,9 @@ func TestFleetMovesWaitingRequests(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), effort.Wait(time.Minute))
 	defer cancel()
 	r, err := http.NewRequestWithContext(ctx, http.MethodGet, a.URL()+"/_understudy/overview?follow=true&account=shop", http.NoBody)
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	stream, err := http.DefaultClient.Do(r)
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	defer stream.Body.Close()
 	var waiting sync.WaitGroup
 	defer waiting.Wait()
@@ -215,9 +210,7 @@ func TestFleetMovesClocksFirst(t *testing.T) {
 	}))
 	t.Cleanup(endpoint.Close)
 	var clock struct{ Now int64 }
-	if err := json.Unmarshal([]byte(a.ok("PUT", "/_understudy/clock?account=shop", "", `{"mode":"manual"}`)), &clock); err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, json.Unmarshal([]byte(a.ok("PUT", "/_understudy/clock?account=shop", "", `{"mode":"manual"}`)), &clock))
 	a.ok("POST", "/v2/batch", token, fmt.Sprintf(`[{"destination":%[1]q,"headers":{"Svc-Delay":"1h"}},{"destination":%[1]q,"headers":{"Svc-Delay":"2h"}}]`, endpoint.URL))
 	var moving sync.WaitGroup
 	defer moving.Wait()
@@ -256,13 +249,9 @@ func TestFleetEndsConnectionsInUse(t *testing.T) {
 	a.ok("POST", "/_understudy/stubs?account=shop", "", `{"url":"https://app.test/*"}`)
 	joined(t, cluster, "b")
 	conn, err := net.Dial("tcp", strings.TrimPrefix(a.URL(), "http://"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	defer conn.Close()
-	if err := conn.SetDeadline(time.Now().Add(effort.Wait(time.Minute))); err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, conn.SetDeadline(time.Now().Add(effort.Wait(time.Minute))))
 	in := bufio.NewReader(conn)
 	var stopping sync.WaitGroup
 	defer stopping.Wait()
@@ -300,9 +289,7 @@ func receiver(t *testing.T) (*received, string) {
 	t.Helper()
 	got := &received{paths: map[string]int{}}
 	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	srv := &http.Server{ReadHeaderTimeout: time.Minute, Handler: http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
 		got.mu.Lock()
 		defer got.mu.Unlock()

@@ -15,6 +15,7 @@ import (
 
 	"github.com/understudy-mock/understudy/engine/clock"
 	"github.com/understudy-mock/understudy/internal/testkit/effort"
+	"github.com/understudy-mock/understudy/internal/testkit/expect"
 	"github.com/understudy-mock/understudy/internal/testkit/natstest"
 	"github.com/understudy-mock/understudy/mockserver"
 	"github.com/understudy-mock/understudy/mockserver/fleet"
@@ -37,17 +38,13 @@ func joined(t *testing.T, cluster, name string, change ...func(*mockserver.Confi
 		log = slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: slog.LevelDebug})).With("at", name)
 	}
 	st, err := jetstream.Open(t.Context(), jetstream.Config{Servers: cluster, Name: name, MaxBytes: 1 << 28, Log: log})
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	cfg := mockserver.Config{Store: st, Fleet: fleet.New(fleet.Config{Store: st, Log: log}), Log: log}
 	for _, c := range change {
 		c(&cfg)
 	}
 	s, err := mockserver.Run(cfg)
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	m := &member{Server: s, t: t, store: st}
 	t.Cleanup(m.stop)
 	return m
@@ -72,21 +69,15 @@ func (m *member) end() {
 func (m *member) do(method, path, token, body string) (int, string) {
 	m.t.Helper()
 	r, err := http.NewRequestWithContext(context.Background(), method, m.URL()+path, strings.NewReader(body))
-	if err != nil {
-		m.t.Fatal(err)
-	}
+	expect.NoError(m.t, err)
 	if token != "" {
 		r.Header.Set("Authorization", "Bearer "+token)
 	}
 	response, err := http.DefaultClient.Do(r)
-	if err != nil {
-		m.t.Fatal(err)
-	}
+	expect.NoError(m.t, err)
 	defer response.Body.Close()
 	text, err := io.ReadAll(response.Body)
-	if err != nil {
-		m.t.Fatal(err)
-	}
+	expect.NoError(m.t, err)
 	return response.StatusCode, string(text)
 }
 
@@ -104,9 +95,7 @@ func (m *member) ok(method, path, token, body string) string {
 func (m *member) account(id string) string {
 	m.t.Helper()
 	var made struct{ Token string }
-	if err := json.Unmarshal([]byte(m.ok("PUT", "/_understudy/accounts/"+id, "", "")), &made); err != nil {
-		m.t.Fatal(err)
-	}
+	expect.NoError(m.t, json.Unmarshal([]byte(m.ok("PUT", "/_understudy/accounts/"+id, "", "")), &made))
 	return made.Token
 }
 
@@ -138,9 +127,7 @@ func TestFleetIsOneServer(t *testing.T) {
 			t.Errorf("%s: log %s does not have the message %s", id, got, published)
 		}
 	}
-	if got, want := a.ok("GET", "/_understudy/accounts", "", ""), b.ok("GET", "/_understudy/accounts", "", ""); got != want {
-		t.Errorf("accounts %s and %s", got, want)
-	}
+	expect.Equal(t, "accounts", a.ok("GET", "/_understudy/accounts", "", ""), b.ok("GET", "/_understudy/accounts", "", ""))
 }
 
 // An account that another server has had meanwhile is read again, although this server is
@@ -161,9 +148,7 @@ func TestFleetAccountThatCameBack(t *testing.T) {
 	}
 	owners := bucket(t, cluster, "understudy-owners")
 	// The entry of the other server in between is not needed: the cluster keeps the last.
-	if _, err := owners.Put(t.Context(), jetstream.Key("shop"), []byte(a.fleet().Self)); err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, expect.ErrorOf(owners.Put(t.Context(), jetstream.Key("shop"), []byte(a.fleet().Self))))
 	eventually(t, "the account is read again, without what is only in memory", func() bool { return !observed() })
 	if got := a.ok("GET", "/v2/logs", token, ""); !strings.Contains(got, `"DELIVERED"`) {
 		t.Errorf("log %s does not have the message %s", got, published)
@@ -181,9 +166,7 @@ type fleetView struct {
 
 func (m *member) fleet() (v fleetView) {
 	m.t.Helper()
-	if err := json.Unmarshal([]byte(m.ok("GET", "/_understudy/fleet", "", "")), &v); err != nil {
-		m.t.Fatal(err)
-	}
+	expect.NoError(m.t, json.Unmarshal([]byte(m.ok("GET", "/_understudy/fleet", "", "")), &v))
 	return v
 }
 
@@ -283,12 +266,8 @@ func TestNoFleet(t *testing.T) {
 	t.Parallel()
 	c := newClient(t, mockserver.RunT(t))
 	got := c.do("GET", "/_understudy/fleet", "")
-	if got.status != http.StatusNotFound {
-		t.Errorf("status %d, want %d", got.status, http.StatusNotFound)
-	}
-	if text := got.text("error"); !strings.Contains(text, "--data nats://") {
-		t.Errorf("error %q does not say how to form a fleet", text)
-	}
+	expect.Equal(t, "status", got.status, http.StatusNotFound)
+	expect.Contains(t, "error", got.text("error"), "--data nats://")
 	if page := string(c.do("GET", "/_understudy/ui/", "").raw); strings.Contains(page, "ui/fleet") {
 		t.Error("the page has a view of a fleet")
 	}

@@ -19,9 +19,7 @@ func TestFleetContinuesATrace(t *testing.T) {
 	cluster, spans := natstest.Run(t), collector.New(t)
 	traced := func(name string) (*member, *otlp.Exporter) {
 		exporter, err := otlp.New(t.Context(), otlp.Config{Endpoint: spans.URL, Version: "1", Instance: name, Log: slog.New(slog.DiscardHandler)})
-		if err != nil {
-			t.Fatal(err)
-		}
+		expect.NoError(t, err)
 		return joined(t, cluster, name, func(c *mockserver.Config) { c.Observe, c.TraceContext = exporter.Observe, true }), exporter
 	}
 	a, first := traced("a")

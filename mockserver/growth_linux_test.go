@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/understudy-mock/understudy/internal/testkit/effort"
+	"github.com/understudy-mock/understudy/internal/testkit/expect"
 	"github.com/understudy-mock/understudy/mockserver"
 )
 
@@ -117,9 +118,7 @@ func threadTime(t *testing.T) time.Duration {
 	t.Helper()
 	const thisThread = 1
 	var used syscall.Rusage
-	if err := syscall.Getrusage(thisThread, &used); err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, syscall.Getrusage(thisThread, &used))
 	return time.Duration(used.Utime.Nano() + used.Stime.Nano())
 }
 

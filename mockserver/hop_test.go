@@ -21,9 +21,7 @@ import (
 func port(t *testing.T, url string) string {
 	t.Helper()
 	_, p, err := net.SplitHostPort(strings.TrimPrefix(url, "http://"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	return p
 }
 
@@ -46,9 +44,7 @@ func TestADeliveryCannotControlItsServer(t *testing.T) {
 		u.RegionURL(), "http://[::1]:" + port(t, u.ManagementURL()), "http://[::]:" + port(t, u.ManagementURL()), u.VectorURL(),
 	}
 	addresses, err := net.InterfaceAddrs()
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	for _, a := range addresses {
 		if n, ok := a.(*net.IPNet); ok && n.IP.To4() != nil {
 			hosts = append(hosts, "http://"+n.IP.String()+":"+main)
@@ -73,9 +69,7 @@ func TestADeliveryCannotControlItsServer(t *testing.T) {
 			t.Errorf("%s %s was not known by its connection: %.80q", d.Method, d.URL, d.Response.Body)
 		}
 	}
-	if n := len(u.Deliveries()); n != len(published) {
-		t.Errorf("%d deliveries, want %d", n, len(published))
-	}
+	expect.Equal(t, "number of deliveries", len(u.Deliveries()), len(published))
 	t.Run("the sinks and the interface take deliveries", func(t *testing.T) {
 		sunk := u.Publish(local+"/_understudy/sink/status/200", nil, "Svc-Retries: 0")
 		passed := u.Publish(local+"/v2/publish/"+local+"/_understudy/sink/status/200", nil, "Svc-Retries: 0", "Svc-Forward-Authorization: Bearer "+u.Token())

@@ -24,9 +24,7 @@ func TestWhatAnEarlierBuildKeptOpensWithEqualContent(t *testing.T) {
 	t.Run("snapshot", func(t *testing.T) {
 		t.Parallel()
 		u := mockserver.RunT(t, mockserver.Config{Outbound: "stub-only", Accounts: accounts})
-		if _, err := u.Restore(read(t, filepath.Join(kept, "snapshot.json"))); err != nil {
-			t.Fatal(err)
-		}
+		expect.NoError(t, expect.ErrorOf(u.Restore(read(t, filepath.Join(kept, "snapshot.json")))))
 		sameAccounts(t, u, want)
 	})
 	for _, name := range []string{"killed", "clean"} {
@@ -40,9 +38,7 @@ func TestWhatAnEarlierBuildKeptOpensWithEqualContent(t *testing.T) {
 	t.Run("journal", func(t *testing.T) {
 		t.Parallel()
 		u := mockserver.RunT(t, mockserver.Config{Outbound: "stub-only", Accounts: accounts})
-		if _, err := u.Restore(read(t, filepath.Join(kept, "snapshot.json"))); err != nil {
-			t.Fatal(err)
-		}
+		expect.NoError(t, expect.ErrorOf(u.Restore(read(t, filepath.Join(kept, "snapshot.json")))))
 		r := replayed(t, filepath.Join(kept, "journal.jsonl"), tenant.Until{})
 		for _, path := range []string{"_understudy/messages", "_understudy/runs", "_understudy/log", "_understudy/dlq", "_understudy/schedules", "v2/flowControl", "v2/queues", "v2/topics"} {
 			from := func(u *mockserver.TestServer) string {
@@ -60,9 +56,7 @@ func accountsOf(t *testing.T, snapshot []byte) map[string]map[string]any {
 	var doc struct {
 		Accounts []map[string]any
 	}
-	if err := json.Unmarshal(snapshot, &doc); err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, json.Unmarshal(snapshot, &doc))
 	accounts := map[string]map[string]any{}
 	for _, a := range doc.Accounts {
 		if id, _ := a["id"].(string); id == "main" || id == "other" {
@@ -77,9 +71,7 @@ func accountsOf(t *testing.T, snapshot []byte) map[string]map[string]any {
 func sameAccounts(t *testing.T, u *mockserver.TestServer, want map[string]map[string]any) {
 	t.Helper()
 	text, err := u.Snapshot()
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	got := accountsOf(t, text)
 	for id, account := range want {
 		for name, value := range account {
@@ -98,17 +90,13 @@ func sameAccounts(t *testing.T, u *mockserver.TestServer, want map[string]map[st
 func asJSON(t *testing.T, v any) string {
 	t.Helper()
 	text, err := json.Marshal(v)
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	return string(text)
 }
 
 func read(t *testing.T, name string) []byte {
 	t.Helper()
 	text, err := os.ReadFile(name)
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	return text
 }

@@ -68,13 +68,9 @@ func TestPluginCountsByTheTimeOfTheServer(t *testing.T) {
 			u := mockserver.RunT(t)
 			limit, err := ratelimit.Parse([]byte(`{"token":"` + u.KVToken() + `","url":"` + u.KVURL() + `","strategy":[{"methods":["ALL"],"path":"*","identifierSource":"ip",
 				"limiter":{"algorithm":"` + algorithm + `","tokens":1,"window":"1h"}}]}`))
-			if err != nil {
-				t.Fatal(err)
-			}
+			expect.NoError(t, err)
 			plugin, err := ratelimit.New(limit)
-			if err != nil {
-				t.Fatal(err)
-			}
+			expect.NoError(t, err)
 			app := plugin(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {}))
 			for i, want := range []int{200, 429, 429} {
 				w := httptest.NewRecorder()

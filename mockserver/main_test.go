@@ -10,6 +10,7 @@ import (
 
 	"go.uber.org/goleak"
 
+	"github.com/understudy-mock/understudy/internal/testkit/expect"
 	"github.com/understudy-mock/understudy/mockserver"
 	"github.com/understudy-mock/understudy/spec"
 )
@@ -53,9 +54,7 @@ type answer struct {
 func (c *client) do(method, path, body string, headers ...string) answer {
 	c.t.Helper()
 	r, err := http.NewRequest(method, c.url+path, strings.NewReader(body))
-	if err != nil {
-		c.t.Fatal(err)
-	}
+	expect.NoError(c.t, err)
 	r.Header.Set("Authorization", "Bearer "+c.token)
 	for _, line := range headers {
 		name, value, _ := strings.Cut(line, ":")
@@ -69,14 +68,10 @@ func (c *client) do(method, path, body string, headers ...string) answer {
 		}
 	}
 	response, err := c.http.Do(r)
-	if err != nil {
-		c.t.Fatal(err)
-	}
+	expect.NoError(c.t, err)
 	defer response.Body.Close()
 	raw, err := io.ReadAll(response.Body)
-	if err != nil {
-		c.t.Fatal(err)
-	}
+	expect.NoError(c.t, err)
 	a := answer{t: c.t, status: response.StatusCode, header: response.Header, raw: raw}
 	if len(bytes.TrimSpace(raw)) > 0 {
 		_ = json.Unmarshal(raw, &a.json) // what is not JSON shows as nil

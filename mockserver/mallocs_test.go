@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/understudy-mock/understudy/internal/testkit/effort"
+	"github.com/understudy-mock/understudy/internal/testkit/expect"
 	"github.com/understudy-mock/understudy/mockserver"
 )
 
@@ -62,9 +63,7 @@ var hotOperations = []struct {
 func TestAHotOperationAllocatesAsBefore(t *testing.T) {
 	effort.Unraced(t, "the race detector allocates")
 	known, err := os.ReadFile(mallocsFile)
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	var counted strings.Builder
 	for _, hot := range hotOperations {
 		var before float64
@@ -79,9 +78,7 @@ func TestAHotOperationAllocatesAsBefore(t *testing.T) {
 		}
 	}
 	if flag.Lookup("update").Value.String() == "true" {
-		if err := os.WriteFile(mallocsFile, []byte(counted.String()), 0o644); err != nil {
-			t.Fatal(err)
-		}
+		expect.NoError(t, os.WriteFile(mallocsFile, []byte(counted.String()), 0o644))
 	}
 }
 

@@ -7,6 +7,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/understudy-mock/understudy/internal/testkit/expect"
 	"github.com/understudy-mock/understudy/mockserver"
 	"github.com/understudy-mock/understudy/spec/api"
 )
@@ -31,13 +32,9 @@ func TestCopiedFieldsAreThoseOfTheWire(t *testing.T) {
 				got := reflect.New(reflect.TypeOf(c.to).Elem()).Interface()
 				mockserver.CopyFields(got, from.Interface())
 				wire, err := json.Marshal(from.Interface())
-				if err != nil {
-					t.Fatal(err)
-				}
+				expect.NoError(t, err)
 				want := reflect.New(reflect.TypeOf(c.to).Elem()).Interface()
-				if err := json.Unmarshal(wire, want); err != nil {
-					t.Fatal(err)
-				}
+				expect.NoError(t, json.Unmarshal(wire, want))
 				if diff := cmp.Diff(want, got); diff != "" {
 					t.Errorf("want -, got +:\n%s", diff)
 				}

@@ -88,9 +88,7 @@ func TestQueuesKeepOrder(t *testing.T) {
 		expect.Equal(t, "parallelism", a.number("parallelism"), 1)
 	}
 	u.Advance(time.Hour)
-	if n := len(u.Deliveries()); n != 0 {
-		t.Fatalf("deliveries of a paused queue: got %d, want 0", n)
-	}
+	expect.Equal(expect.Now(t), "deliveries of a paused queue", len(u.Deliveries()), 0)
 	c.do("POST", "/v2/queues/q/resume", "").ok()
 	u.Advance(time.Hour)
 	var order []string
@@ -141,14 +139,10 @@ func TestSchedules(t *testing.T) {
 	}
 	c.do("POST", "/v2/schedules/mine/pause", "").ok()
 	u.Advance(72 * time.Hour)
-	if n := len(u.Deliveries()); n != 1 {
-		t.Errorf("deliveries after the schedule was paused: got %d, want 1 as before", n)
-	}
+	expect.Equal(t, "deliveries after the schedule was paused", len(u.Deliveries()), 1)
 	c.do("PATCH", "/v2/schedules/mine/resume", "").ok()
 	u.Advance(24 * time.Hour)
-	if n := len(u.Deliveries()); n != 2 {
-		t.Errorf("deliveries after the schedule was resumed: got %d, want 2", n)
-	}
+	expect.Equal(t, "deliveries after the schedule was resumed", len(u.Deliveries()), 2)
 	if a := c.do("POST", "/v2/schedules/https://e.test/b?svc-cron=*/5%20*%20*%20*%20*", "").ok(); !strings.HasPrefix(a.text("scheduleId"), "scd_") {
 		t.Errorf("the receipt: got %s, want a scheduleId that begins with scd_", a.raw)
 	}
@@ -192,20 +186,12 @@ func TestMessages(t *testing.T) {
 	for i := range 5 {
 		u.Publish(fmt.Sprintf("https://e.test/%d", i%2), nil, "Svc-Delay: 1h", "Svc-Label: bulk")
 	}
-	if n := c.do("DELETE", "/v2/messages?label=bulk&url=https://e.test/1", "").ok().number("cancelled"); n != 2 {
-		t.Errorf("cancelled by label and URL: got %d, want 2", n)
-	}
-	if n := c.do("DELETE", "/v2/messages", `{"messageIds":["`+binary+`","msg_none"]}`).ok().number("cancelled"); n != 1 {
-		t.Errorf("cancelled by id, one of two unknown: got %d, want 1", n)
-	}
-	if n := c.do("DELETE", "/v2/messages?label=bulk&count=1", "").ok().number("cancelled"); n != 1 {
-		t.Errorf("cancelled with a count of 1: got %d, want 1", n)
-	}
+	expect.Equal(t, "cancelled by label and URL", c.do("DELETE", "/v2/messages?label=bulk&url=https://e.test/1", "").ok().number("cancelled"), 2)
+	expect.Equal(t, "cancelled by id, one of two unknown", c.do("DELETE", "/v2/messages", `{"messageIds":["`+binary+`","msg_none"]}`).ok().number("cancelled"), 1)
+	expect.Equal(t, "cancelled with a count of 1", c.do("DELETE", "/v2/messages?label=bulk&count=1", "").ok().number("cancelled"), 1)
 	c.do("DELETE", "/v2/messages?count=abc", "").refused(400, "count", "abc")
 	u.Advance(time.Hour)
-	if n := len(u.Deliveries()); n != 2 {
-		t.Errorf("deliveries: got %d, want 2, those of the messages left", n)
-	}
+	expect.Equal(t, "deliveries", len(u.Deliveries()), 2)
 	done := u.Publish("https://e.test/", nil)
 	u.Settle()
 	c.do("GET", "/v2/messages/"+done, "").refused(404, done)
@@ -273,17 +259,11 @@ func TestDLQ(t *testing.T) {
 	u.Settle()
 	c.do("GET", "/v2/dlq/"+one, "").refused(404, one)
 	c.do("DELETE", "/v2/dlq/"+a.text("messages", 1, "dlqId"), "").ok()
-	if n := c.do("DELETE", "/v2/dlq?label=l1", "").ok().number("deleted"); n != 2 {
-		t.Errorf("deleted by label: got %d, want 2", n)
-	}
+	expect.Equal(t, "deleted by label", c.do("DELETE", "/v2/dlq?label=l1", "").ok().number("deleted"), 2)
 	rest := c.do("GET", "/v2/dlq", "").ok()
-	if n := len(c.do("POST", "/v2/dlq/retry?dlqIds="+rest.text("messages", 0, "dlqId")+"&dlqIds="+rest.text("messages", 1, "dlqId"), "").ok().list("responses")); n != 2 {
-		t.Errorf("retried by id: got %d, want 2", n)
-	}
+	expect.Equal(t, "retried by id", len(c.do("POST", "/v2/dlq/retry?dlqIds="+rest.text("messages", 0, "dlqId")+"&dlqIds="+rest.text("messages", 1, "dlqId"), "").ok().list("responses")), 2)
 	u.Settle()
-	if n := c.do("DELETE", "/v2/dlq", `{"dlqIds":["`+rest.text("messages", 2, "dlqId")+`"]}`).ok().number("deleted"); n != 1 {
-		t.Errorf("deleted by id: got %d, want 1", n)
-	}
+	expect.Equal(t, "deleted by id", c.do("DELETE", "/v2/dlq", `{"dlqIds":["`+rest.text("messages", 2, "dlqId")+`"]}`).ok().number("deleted"), 1)
 	c.do("POST", "/v2/dlq/retry/1-1", "").refused(404, "1-1")
 }
 
@@ -344,9 +324,7 @@ func TestLogs(t *testing.T) {
 			break
 		}
 	}
-	if walked != 6 {
-		t.Errorf("events on all pages: got %d, want 6", walked)
-	}
+	expect.Equal(t, "events on all pages", walked, 6)
 	for _, query := range []string{"state=GONE", "count=-1", "count=0", "cursor=zzz", "toDate=x"} {
 		c.do("GET", "/v2/logs?"+query, "").refused(400, strings.SplitN(query, "=", 2)[0])
 	}
@@ -370,9 +348,7 @@ func TestFlowControlKeys(t *testing.T) {
 	expect.Equal(t, "ratePeriod", a.number("ratePeriod"), 60)
 	expect.Equal(t, "parallelismMax", a.number("parallelismMax"), 0)
 	expect.Equal(t, "answer to resume", string(c.do("POST", "/v2/flowControl/k/resume", "").ok().raw), "{}")
-	if n := len(u.Deliveries()); n != 2 {
-		t.Errorf("deliveries in the first period: got %d, want 2", n)
-	}
+	expect.Equal(t, "deliveries in the first period", len(u.Deliveries()), 2)
 	c.do("POST", "/v2/flowControl/k/pin?rate=1&period=30s&parallelism=4", "").ok()
 	a = c.do("GET", "/v2/flowControl", "").ok()
 	expect.Equal(t, "rateMax", a.number(0, "rateMax"), 1)
@@ -380,9 +356,7 @@ func TestFlowControlKeys(t *testing.T) {
 	expect.Equal(t, "isPinnedRate", a.get(0, "isPinnedRate"), true)
 	expect.Equal(t, "parallelismMax", a.number(0, "parallelismMax"), 4)
 	c.do("POST", "/v2/flowControl/k/resetRate", "").ok()
-	if n := len(u.Deliveries()); n != 3 {
-		t.Errorf("deliveries after the rate was reset: got %d, want 3", n)
-	}
+	expect.Equal(t, "deliveries after the rate was reset", len(u.Deliveries()), 3)
 	c.do("POST", "/v2/flowControl/k/unpin?rate=true&parallelism=true", "").ok()
 	u.Advance(time.Minute)
 	list := u.Deliveries()

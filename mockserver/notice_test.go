@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/understudy-mock/understudy/internal/testkit/expect"
 	"github.com/understudy-mock/understudy/mockserver"
 )
 
@@ -105,9 +106,7 @@ func TestLogOfRequests(t *testing.T) {
 	c.do("POST", "/v2/publish/https://app.test/", "", "Svc-Retries: many")
 	c.do("POST", "/v2/publish/https://app.test/", "", "Svc-Dely: 1h").ok()
 	book.want(t, "request refused", map[string]any{"level": "WARN", "status": float64(http.StatusBadRequest), "path": "/v2/publish/https://app.test/", "page": u.URL() + "/_understudy/ui/requests"})
-	if reason := book.lines(t, "request refused")[0]["reason"].(string); !strings.Contains(reason, "Svc-Retries") {
-		t.Errorf("reason %s", reason)
-	}
+	expect.Contains(t, "reason", book.lines(t, "request refused")[0]["reason"].(string), "Svc-Retries")
 	book.want(t, "with a warning", map[string]any{"level": "WARN"})
 	t.Run("without those of the page", func(t *testing.T) {
 		_, c, book := withLog(t)

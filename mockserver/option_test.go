@@ -130,9 +130,7 @@ func TestOptionsThatAreRefused(t *testing.T) {
 	}
 	c.do("POST", "/v2/publish/https://e.test/?svc-retries=abc", "x").refused(400, "query svc-retries", `"abc"`)
 	c.do("POST", "/v2/publish/https://e.test/", "x", "Svc-Retries: 1", "Svc-Retries: 2").refused(400, "2 times")
-	if n := len(u.Deliveries()); n != 0 {
-		t.Errorf("%d deliveries of refused messages", n)
-	}
+	expect.Equal(t, "number of deliveries of refused messages", len(u.Deliveries()), 0)
 }
 
 func TestAllViolationsAtOnce(t *testing.T) {
@@ -175,9 +173,7 @@ func TestNotBeforeInThePastDeliversAtOnce(t *testing.T) {
 	u := mockserver.RunT(t)
 	u.Stub("*")
 	u.Publish("https://e.test/", nil, "Svc-Not-Before: 1000000000", "Svc-Delay: 1h")
-	if n := len(u.Deliveries()); n != 1 {
-		t.Errorf("%d deliveries", n)
-	}
+	expect.Equal(t, "number of deliveries", len(u.Deliveries()), 1)
 }
 
 func TestNotBeforeWinsOverDelay(t *testing.T) {
@@ -187,9 +183,7 @@ func TestNotBeforeWinsOverDelay(t *testing.T) {
 	u.Stub("*")
 	u.Publish("https://e.test/", nil, "Svc-Not-Before: "+strconv.FormatInt(start.Add(time.Minute).Unix(), 10), "Svc-Delay: 1h")
 	u.Advance(time.Minute)
-	if n := len(u.Deliveries()); n != 1 {
-		t.Errorf("%d deliveries", n)
-	}
+	expect.Equal(t, "number of deliveries", len(u.Deliveries()), 1)
 }
 
 func TestWhatIsForwarded(t *testing.T) {

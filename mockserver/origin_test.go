@@ -35,9 +35,7 @@ func quiet(t *testing.T, cfg mockserver.Config) *mockserver.Server {
 	t.Helper()
 	cfg.Clock = "manual"
 	s, err := mockserver.New(cfg)
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	t.Cleanup(func() { _ = s.Close() }) // it never listened
 	return s
 }
@@ -176,9 +174,7 @@ var origins = []struct {
 func TestPagesOfOtherSites(t *testing.T) {
 	t.Parallel()
 	dialect, err := spec.LoadDialect("svc")
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	public := quiet(t, mockserver.Config{ControlToken: "secret", ControlOpenOnLoopback: true, Outbound: "stub-only"})
 	private := quiet(t, mockserver.Config{Accounts: []mockserver.Account{{ID: "own", Token: "own-token"}}})
 	code := func(welcome bool) int {
@@ -213,9 +209,7 @@ func TestPagesOfOtherSites(t *testing.T) {
 func TestRequestsOfBrowsers(t *testing.T) {
 	t.Parallel()
 	dialect, err := spec.LoadDialect("svc")
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	public := quiet(t, mockserver.Config{ControlToken: "secret", ControlOpenOnLoopback: true, Outbound: "stub-only"})
 	bearer := "Authorization: Bearer " + dialect.Token
 	for name, c := range map[string]struct {
@@ -291,13 +285,9 @@ func TestRebinding(t *testing.T) {
 	t.Parallel()
 	s := quiet(t, mockserver.Config{Addr: "mock.corp.example:8080"})
 	machine, err := os.Hostname()
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	dialect, err := spec.LoadDialect("svc")
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	for _, c := range []struct {
 		from, host string
 		want       int
@@ -369,9 +359,7 @@ func TestSinksOffLoopback(t *testing.T) {
 func otherAddress(t *testing.T) string {
 	t.Helper()
 	list, err := net.InterfaceAddrs()
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	for _, a := range list {
 		if n, ok := a.(*net.IPNet); ok && n.IP.To4() != nil && !n.IP.IsLoopback() {
 			return n.IP.String()

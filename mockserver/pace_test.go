@@ -29,13 +29,9 @@ func dialed(t *testing.T, u *mockserver.TestServer) net.Conn {
 	if scheme == "https" {
 		conn = tls.Client(conn, &tls.Config{InsecureSkipVerify: true}) // that of the test
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	t.Cleanup(func() { _ = conn.Close() })
-	if err := conn.SetDeadline(time.Now().Add(effort.Wait(longestWait))); err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, conn.SetDeadline(time.Now().Add(effort.Wait(longestWait))))
 	return conn
 }
 
@@ -66,9 +62,7 @@ func impatient(t *testing.T) *mockserver.TestServer {
 
 func write(t *testing.T, conn net.Conn, text string) {
 	t.Helper()
-	if _, err := io.WriteString(conn, text); err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, expect.ErrorOf(io.WriteString(conn, text)))
 }
 
 // answered demands that what a connection sent starts with a status.
@@ -167,14 +161,10 @@ func TestLargeListsWaitForEachOther(t *testing.T) {
 	unread := make([]net.Conn, 8)
 	for i := range unread {
 		unread[i] = dialed(t, u)
-		if _, err := io.WriteString(unread[i], "GET /_understudy/deliveries HTTP/1.1\r\nHost: localhost\r\n\r\n"); err != nil {
-			t.Fatal(err)
-		}
+		expect.NoError(t, expect.ErrorOf(io.WriteString(unread[i], "GET /_understudy/deliveries HTTP/1.1\r\nHost: localhost\r\n\r\n")))
 	}
 	for _, conn := range unread { // each has its turn once the first byte is there
-		if _, err := conn.Read(make([]byte, 1)); err != nil {
-			t.Fatal(err)
-		}
+		expect.NoError(t, expect.ErrorOf(conn.Read(make([]byte, 1))))
 	}
 	c.do("GET", "/_understudy/deliveries?limit=1", "").refused(429, "large answers")
 	c.do("GET", "/_understudy/health", "").ok()
@@ -193,16 +183,12 @@ func TestConnectionsThatMakeProgressStay(t *testing.T) {
 	t.Run("a long body", func(t *testing.T) {
 		conn := dialed(t, u)
 		parts, part := 5, int(4*pace.Milliseconds()) // each buys 4 paces, at 1,000 bytes/s
-		if _, err := fmt.Fprintf(conn, head+"Content-Length: %d\r\n\r\n", u.Token(), parts*part); err != nil {
-			t.Fatal(err)
-		}
+		expect.NoError(t, expect.ErrorOf(fmt.Fprintf(conn, head+"Content-Length: %d\r\n\r\n", u.Token(), parts*part)))
 		for i := range parts {
 			if i > 0 && i < 3 {
 				wait(t)
 			}
-			if _, err := io.WriteString(conn, strings.Repeat("x", part)); err != nil {
-				t.Fatal(err)
-			}
+			expect.NoError(t, expect.ErrorOf(io.WriteString(conn, strings.Repeat("x", part))))
 		}
 		answer, err := http.ReadResponse(bufio.NewReader(conn), nil)
 		if expect.Nil(t, "reading the answer", err) {
@@ -211,9 +197,7 @@ func TestConnectionsThatMakeProgressStay(t *testing.T) {
 	})
 	t.Run("an event stream", func(t *testing.T) {
 		response, err := http.Get(u.URL() + "/_understudy/events")
-		if err != nil {
-			t.Fatal(err)
-		}
+		expect.NoError(t, err)
 		defer response.Body.Close()
 		wait(t)
 		u.Publish("https://e.test/", nil)

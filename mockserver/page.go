@@ -11,32 +11,15 @@ import (
 	"github.com/understudy-mock/understudy/mockserver/response"
 )
 
-var _ = handlerTable.Add(table{
-	"agents":         (*Server).serveAgents,
-	"agentsEnd":      (*Server).serveAgents,
-	"agentsStream":   (*Server).serveAgents,
-	"docsHome":       showHelp,
-	"docsModels":     showHelp,
-	"docsPage":       showHelp,
-	"docsRoot":       showHelp,
-	"page":           (*Server).showPage,
-	"pageAction":     (*Server).showPage,
-	"pageHome":       (*Server).showPage,
-	"pageRoot":       (*Server).showPage,
-	"pageViews":      (*Server).showPage,
-	"pageViewsSlash": (*Server).showPage,
-	"pageView":       (*Server).showPage,
-})
-
 // forPage marks the context of the calls of the page and of agents, which show errors themselves.
 type forPage struct{}
 
-// showPage passes a call to the web page.
-func (s *Server) showPage(c *request.Call) (any, error) { return passed(c, s.page, "page") }
+// page passes a call to the web page.
+func (s *Server) page(c *request.Call) (any, error) { return passed(c, s.browser, "page") }
 
-// serveAgents passes a call to the tools for coding agents.
-func (s *Server) serveAgents(c *request.Call) (any, error) {
-	return passed(c, s.agents, "endpoint for coding agents")
+// agents passes a call to the tools for coding agents.
+func (s *Server) agents(c *request.Call) (any, error) {
+	return passed(c, s.tools, "endpoint for coding agents")
 }
 
 // passed passes a call to a part of the server that is a client of the control API.
@@ -49,9 +32,9 @@ func passed(c *request.Call, to http.Handler, part string) (any, error) {
 	return response.Response{Stream: func(w http.ResponseWriter, _ *http.Request) { to.ServeHTTP(w, r) }}, nil
 }
 
-// showHelp passes a call to the documentation, which needs nothing of the
+// docs passes a call to the documentation, which needs nothing of the
 // server.
-func showHelp(s *Server, c *request.Call) (any, error) {
+func (s *Server) docs(c *request.Call) (any, error) {
 	if s.parts.Docs == nil {
 		return nil, control.Missing("documentation")
 	}

@@ -26,13 +26,9 @@ func TestOverview(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), effort.Wait(time.Minute))
 	defer cancel()
 	r, err := http.NewRequestWithContext(ctx, "GET", u.URL()+"/_understudy/overview?follow=true", nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	response, err := c.http.Do(r)
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	defer func() { _ = response.Body.Close() }() // it never ends
 	lines := bufio.NewScanner(response.Body)
 	next := func(text string) {
@@ -160,9 +156,7 @@ func TestLimits(t *testing.T) {
 func TestThePageIsClosedOff(t *testing.T) {
 	t.Parallel()
 	s, err := mockserver.New(mockserver.Config{ControlToken: "secret", ControlOpenOnLoopback: true, Clock: "manual"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	t.Cleanup(func() { _ = s.Close() }) // it never listened
 	ask := func(method, path, from string, change func(*http.Request)) *httptest.ResponseRecorder {
 		r := httptest.NewRequest(method, "http://understudy.example"+path, strings.NewReader(""))

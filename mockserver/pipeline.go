@@ -569,14 +569,6 @@ func (s *Server) tellRequest(c *request.Call, x *Exchange, err error) {
 	_ = log.Handler().Handle(context.Background(), line) // nobody can be told
 }
 
-var _ = handlerTable.Add(table{
-	"asDelete": (*Server).as,
-	"asGet":    (*Server).as,
-	"asPatch":  (*Server).as,
-	"asPost":   (*Server).as,
-	"asPut":    (*Server).as,
-})
-
 // originalHeader names the message that a publish by the tester repeats with changes.
 const originalHeader = "Understudy-Original-Message"
 

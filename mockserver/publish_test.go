@@ -71,9 +71,7 @@ func TestBodiesBeyondTheLimit(t *testing.T) {
 	c := newClient(t, u)
 	c.do("POST", "/v2/publish/https://e.test/", strings.Repeat("x", 6<<20+1)).refused(http.StatusRequestEntityTooLarge, "6 MiB")
 	c.do("POST", "/v2/publish/https://e.test/", strings.Repeat("x", 6<<20), "Svc-Delay: 1h").ok()
-	if n := len(c.do("GET", "/v2/logs", "").ok().list("logs")); n != 1 {
-		t.Errorf("%d log events", n)
-	}
+	expect.Equal(t, "number of log events", len(c.do("GET", "/v2/logs", "").ok().list("logs")), 1)
 }
 
 func TestBatch(t *testing.T) {
@@ -98,9 +96,7 @@ func TestBatch(t *testing.T) {
 		expect.Equal(t, "m.Headers.Forward().Header().Get(\"Content-Type\")", m.Headers.Forward().Header().Get("Content-Type"), "text/plain")
 	}
 	list := u.Deliveries()
-	if len(list) != 3 {
-		t.Fatalf("%d deliveries", len(list))
-	}
+	expect.Equal(expect.Now(t), "number of deliveries", len(list), 3)
 	for _, d := range list {
 		if strings.HasPrefix(d.URL, "https://g.test") && string(d.Request.Body) != `{"a": 1}` {
 			t.Errorf("body %s", d.Request.Body)
@@ -132,9 +128,7 @@ func TestABatchIsAllOrNothing(t *testing.T) {
 	}
 	c.do("POST", "/v2/batch", good).refused(400, "array")
 	c.do("POST", "/v2/batch", "["+good).refused(400, "line 1")
-	if n := len(c.do("GET", "/v2/logs", "").ok().list("logs")); n != 0 {
-		t.Errorf("%d log events of refused batches", n)
-	}
+	expect.Equal(t, "number of log events of refused batches", len(c.do("GET", "/v2/logs", "").ok().list("logs")), 0)
 	if a := c.do("POST", "/v2/batch", "[]").ok(); string(a.raw) != "[]" {
 		t.Errorf("an empty batch answers %s", a.raw)
 	}

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/understudy-mock/understudy/fixtures"
+	"github.com/understudy-mock/understudy/internal/testkit/expect"
 	"github.com/understudy-mock/understudy/mockserver"
 )
 
@@ -22,12 +23,8 @@ func session(t *testing.T, seed uint64) map[string][]byte {
 	u.Script(mockserver.Stub{URL: "https://app.test/*", Answers: []mockserver.Answer{{Status: "503"}, {Status: "200"}, {Drop: true}, {Status: "500", Body: "no"}}})
 	u.Script(mockserver.Stub{URL: "https://cb.test/*"})
 	var made bytes.Buffer
-	if err := fixtures.New(5).WriteFile(&made, fixtures.Size{Messages: 40, DLQ: 10, Runs: 10}); err != nil {
-		t.Fatal(err)
-	}
-	if err := u.Load(mockserver.Fixture{Text: made.Bytes()}); err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, fixtures.New(5).WriteFile(&made, fixtures.Size{Messages: 40, DLQ: 10, Runs: 10}))
+	expect.NoError(t, u.Load(mockserver.Fixture{Text: made.Bytes()}))
 	for i := range 20 {
 		u.Publish(fmt.Sprint("https://app.test/", i), []byte{byte(i), 0xff}, fmt.Sprint("Svc-Retries: ", i%4), "Svc-Callback: https://cb.test/ok", "Svc-Failure-Callback: https://cb.test/no",
 			"Svc-Flow-Control-Key: k", "Svc-Flow-Control-Value: parallelism=2,rate=5,period=10s")

@@ -35,9 +35,7 @@ func reported(t *testing.T) (u *mockserver.TestServer, file string) {
 	u.Advance(time.Minute)
 	u.Publish("https://app.test/b", nil, "Svc-Delay: 1h")
 	file = filepath.Join(t.TempDir(), "journal.jsonl")
-	if err := os.WriteFile(file, c.do("GET", "/_understudy/journal/export", "").ok().raw, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, os.WriteFile(file, c.do("GET", "/_understudy/journal/export", "").ok().raw, 0o600))
 	return u, file
 }
 
@@ -45,9 +43,7 @@ func reported(t *testing.T) (u *mockserver.TestServer, file string) {
 func replayed(t *testing.T, file string, until tenant.Until) *mockserver.TestServer {
 	t.Helper()
 	from, err := saved.OpenFile(file)
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	t.Cleanup(func() { _ = from.Close() })
 	ids, _ := from.Accounts(t.Context())
 	return mockserver.RunT(t, mockserver.Config{Store: from, Replay: &until, Accounts: []mockserver.Account{{ID: ids[0]}}})
@@ -77,9 +73,7 @@ func TestAReplayThatIsServed(t *testing.T) {
 		r := replayed(t, file, tenant.Until{})
 		c := newClient(t, r)
 		before, err := r.Snapshot()
-		if err != nil {
-			t.Fatal(err)
-		}
+		expect.NoError(t, err)
 		for _, call := range [][3]string{
 			{"POST", "/v2/publish/https://app.test/x", "x"}, {"DELETE", "/v2/queues/q", ""}, {"POST", "/v2/keys/rotate", ""}, {"POST", "/_understudy/reset", ""},
 			{"POST", "/_understudy/clock/advance", `{"by":"1h"}`}, {"PUT", "/_understudy/clock", `{"mode":"real"}`}, {"PUT", "/_understudy/stubs", `[]`}, {"PUT", "/_understudy/accounts/new", ""},
@@ -91,9 +85,7 @@ func TestAReplayThatIsServed(t *testing.T) {
 			expect.Lacks(t, call[1], strings.TrimSpace(string(answer.raw)), "\n")
 		}
 		after, err := r.Snapshot()
-		if err != nil {
-			t.Fatal(err)
-		}
+		expect.NoError(t, err)
 		state := func(text []byte) string {
 			_, rest, _ := strings.Cut(string(text), `"accounts"`)
 			rest, _, _ = strings.Cut(rest, `"checksum"`)
@@ -105,9 +97,7 @@ func TestAReplayThatIsServed(t *testing.T) {
 	t.Run("no secret is in the file", func(t *testing.T) {
 		t.Parallel()
 		text, err := os.ReadFile(file)
-		if err != nil {
-			t.Fatal(err)
-		}
+		expect.NoError(t, err)
 		for _, secret := range []string{"s3cret-of", u.Token()} {
 			expect.Lacks(t, "file", string(text), secret)
 		}
@@ -138,9 +128,7 @@ func TestTheJournalOfAnAccountAtWork(t *testing.T) {
 	}
 	ask := func(t *testing.T, c *client, query string) (a answer) {
 		t.Helper()
-		if err := json.Unmarshal(c.do("GET", "/_understudy/journal"+query, "").ok().raw, &a); err != nil {
-			t.Fatal(err)
-		}
+		expect.NoError(t, json.Unmarshal(c.do("GET", "/_understudy/journal"+query, "").ok().raw, &a))
 		return a
 	}
 	t.Run("the state after each record is that which the account had", func(t *testing.T) {
@@ -189,34 +177,22 @@ func compacted(t *testing.T, dir string) {
 	t.Helper()
 	st := open(t, dir)
 	u, err := mockserver.Run(mockserver.Config{Store: st, Clock: "manual"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	newClient(t, &mockserver.TestServer{Server: u}).do("POST", "/v2/publish/https://app.test/x", "", "Svc-Delay: 1h").ok()
-	if err := errors.Join(u.Close(), st.Close()); err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, errors.Join(u.Close(), st.Close()))
 	st = open(t, dir)
 	ids, _ := st.Accounts(t.Context())
 	log, err := st.Open(t.Context(), ids[0])
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	a, _, err := tenant.ReadHistory(t.Context(), engine.Config{ID: ids[0], Wire: wire.Format{}}, log, tenant.Until{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := errors.Join(log.Save(t.Context(), a.SaveTo), a.Close(), log.Close(), st.Close()); err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
+	expect.NoError(t, errors.Join(log.Save(t.Context(), a.SaveTo), a.Close(), log.Close(), st.Close()))
 }
 
 func open(t *testing.T, dir string) *sqlite.Store {
 	t.Helper()
 	st, err := sqlite.Open(t.Context(), sqlite.Config{Dir: dir})
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	return st
 }
 

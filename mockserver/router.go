@@ -17,10 +17,6 @@ import (
 	"github.com/understudy-mock/understudy/spec"
 )
 
-// handlerTable has one row for each operation; router_test.go compares it with the
-// documents. Each area adds its own rows.
-var handlerTable = table{}
-
 type table = request.Table[*Server]
 
 // routes builds the router from the documents.

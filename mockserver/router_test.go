@@ -47,9 +47,7 @@ func TestBugsOfOursAreSeenAndSurvived(t *testing.T) {
 		t.Run(c.mark, func(t *testing.T) {
 			mockserver.WithHandlers(func(h map[string]string) { h["getSigningKeys"] = c.mark }, func() {
 				s, err := mockserver.New(mockserver.Config{})
-				if err != nil {
-					t.Fatal(err)
-				}
+				expect.NoError(t, err)
 				defer s.Close()
 				for range 2 {
 					w := httptest.NewRecorder()
@@ -84,14 +82,10 @@ func TestUnknownPathsAndMethods(t *testing.T) {
 	c.do("GET", "/v2/nothing", "").refused(http.StatusNotFound, "/v2/nothing: operation not found")
 	a := c.do("PUT", "/v2/keys", "")
 	a.refused(http.StatusMethodNotAllowed, "method PUT on /v2/keys: must be one of GET, HEAD, OPTIONS")
-	if allow := a.header.Get("Allow"); allow != "GET, HEAD, OPTIONS" {
-		t.Errorf("Allow %q", allow)
-	}
+	expect.Equal(t, "Allow", a.header.Get("Allow"), "GET, HEAD, OPTIONS")
 	a = c.do("POST", "/v2/topics/g", "")
 	a.refused(http.StatusMethodNotAllowed, "POST")
-	if allow := a.header.Get("Allow"); allow != "DELETE, GET, HEAD, OPTIONS, PATCH" {
-		t.Errorf("Allow %q", allow)
-	}
+	expect.Equal(t, "Allow", a.header.Get("Allow"), "DELETE, GET, HEAD, OPTIONS, PATCH")
 }
 
 // An unknown path comes with the operation that was meant.
@@ -218,9 +212,7 @@ func TestUnauthorizedSaysWhereTheTokenIs(t *testing.T) {
 func TestServerIsAHandler(t *testing.T) {
 	t.Parallel()
 	s, err := mockserver.New(mockserver.Config{Clock: "manual"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	defer s.Close()
 	w := httptest.NewRecorder()
 	r := httptest.NewRequest("GET", "/v2/keys", nil)

@@ -46,9 +46,7 @@ func (c *client) report(id string, steps ...string) answer {
 		entries[i] = map[string]any{"destination": workflowApp, "body": step, "headers": headers}
 	}
 	body, err := json.Marshal(entries)
-	if err != nil {
-		c.t.Fatal(err)
-	}
+	expect.NoError(c.t, err)
 	return c.do("POST", "/v2/batch", string(body))
 }
 
@@ -84,9 +82,7 @@ func TestRunViewOfAFailedStep(t *testing.T) {
 			if view.number("steps", i, "steps", 0, "createdAt") == 0 {
 				t.Error("no createdAt")
 			}
-			if got := view.text("steps", i, "steps", 0, "headers", "X-Custom-Header", 0); got != "blue" {
-				t.Errorf("X-Custom-Header %q", got)
-			}
+			expect.Equal(t, "X-Custom-Header", view.text("steps", i, "steps", 0, "headers", "X-Custom-Header", 0), "blue")
 			if view.get("steps", i, "steps", 0, "headers", "Svc-Forward-X-Custom-Header") != nil {
 				t.Error("a header with the prefix of forwarding")
 			}
@@ -104,23 +100,15 @@ func TestRunViewOfAFailedStep(t *testing.T) {
 		if expect.Equal(t, "number of errors", len(view.list("steps", 2, "steps", 0, "errors")), 2) {
 			expect.Equal(t, "status of the first error", view.number("steps", 2, "steps", 0, "errors", 0, "status"), 500)
 		}
-		if got := view.text("steps", 2, "steps", 0, "state"); got != "STEP_FAILED" {
-			t.Errorf("state %s", got)
-		}
+		expect.Equal(t, "state", view.text("steps", 2, "steps", 0, "state"), "STEP_FAILED")
 	})
 	t.Run("the failed step has its own name", func(t *testing.T) {
-		if got := view.text("steps", 2, "steps", 0, "stepName"); got != "charge" {
-			t.Errorf("in the run view: %q", got)
-		}
+		expect.Equal(t, "in the run view", view.text("steps", 2, "steps", 0, "stepName"), "charge")
 		log := c.do("GET", "/_understudy/log?workflowRunId=wfr_1&state=ERROR", "").ok()
-		if got := log.text("events", 0, "stepName"); got != "charge" {
-			t.Errorf("in the log: %q", got)
-		}
+		expect.Equal(t, "in the log", log.text("events", 0, "stepName"), "charge")
 		expect.Equal(t, "step in the list of runs", c.do("GET", "/_understudy/runs", "").ok().text("runs", 0, "stepName"), "charge")
 		trace := c.do("GET", "/_understudy/runs/wfr_1", "").ok()
-		if got := trace.text("spans", len(trace.list("spans"))-1, "step", "stepName"); got != "charge" {
-			t.Errorf("in the trace: %q", got)
-		}
+		expect.Equal(t, "in the trace", trace.text("spans", len(trace.list("spans"))-1, "step", "stepName"), "charge")
 	})
 }
 
@@ -161,16 +149,10 @@ func TestSleepingStep(t *testing.T) {
 	c.report("wfr_1", `{"stepId":1,"stepName":"nap","stepType":"SleepFor","sleepFor":3600,"concurrent":1}`).ok()
 	u.Settle()
 	state := func() string { t.Helper(); return c.run("wfr_1").text("steps", 1, "steps", 0, "state") }
-	if got := state(); got != "STEP_PROGRESS" {
-		t.Errorf("asleep: %s", got)
-	}
-	if why := string(c.do("GET", "/_understudy/explain/wfr_1", "").ok().raw); !strings.Contains(why, `the run sleeps in step \"nap\"`) {
-		t.Errorf("why: %s", why)
-	}
+	expect.Equal(t, "asleep", state(), "STEP_PROGRESS")
+	expect.Contains(t, "why", string(c.do("GET", "/_understudy/explain/wfr_1", "").ok().raw), `the run sleeps in step \"nap\"`)
 	c.do("DELETE", "/v2/workflows/runs/wfr_1?cancel=true", "").ok()
-	if got := state(); got != "STEP_CANCELED" {
-		t.Errorf("cancelled: %s", got)
-	}
+	expect.Equal(t, "cancelled", state(), "STEP_CANCELED")
 }
 
 func TestSleepingStepBesideAFailure(t *testing.T) {
@@ -231,9 +213,7 @@ func TestEndpointsThatAreNoWorkflow(t *testing.T) {
 				}
 				return
 			}
-			if got := view.text("workflowState"); got != "RUN_FAILED" {
-				t.Errorf("state %s", got)
-			}
+			expect.Equal(t, "state", view.text("workflowState"), "RUN_FAILED")
 			n := len(view.list("steps"))
 			expect.Equal(expect.Now(t), "number of groups", n, 2)
 			expect.Equal(expect.Now(t), "state of the first step", view.text("steps", 0, "steps", 0, "state"), "STEP_SUCCESS")
@@ -241,9 +221,7 @@ func TestEndpointsThatAreNoWorkflow(t *testing.T) {
 			step := []any{"steps", 1, "steps", 0}
 			expect.Equal(t, "number of errors", len(view.list(append(step, "errors")...)), 1)
 			expect.Equal(t, "the first error", view.text(append(step, "errors", 0, "error")...), row.want)
-			if got := view.text(append(step, "errors", 0, "body")...); got != "hello" {
-				t.Errorf("body %q", got)
-			}
+			expect.Equal(t, "body", view.text(append(step, "errors", 0, "body")...), "hello")
 			log := c.do("GET", "/v2/workflows/messageLogs?state=ERROR&workflowRunId="+id, "").ok()
 			got := log.text("events", 0, "error")
 			if !strings.HasPrefix(got, row.want+": ") {
@@ -347,12 +325,8 @@ func TestTriggerByTheLibraryStartsTheRun(t *testing.T) {
 			}
 			u.Advance(time.Hour)
 			all := u.Deliveries()
-			if len(all) != 2 {
-				t.Fatalf("%d deliveries", len(all))
-			}
-			if got := all[0].Request.Header.Get("Svc-Workflow-Unknown-Sdk"); got != "true" {
-				t.Errorf("first delivery: Unknown-Sdk %q", got)
-			}
+			expect.Equal(expect.Now(t), "number of deliveries", len(all), 2)
+			expect.Equal(t, "first delivery: Unknown-Sdk", all[0].Request.Header.Get("Svc-Workflow-Unknown-Sdk"), "true")
 			expect.Equal(t, "second delivery: Unknown-Sdk", all[1].Request.Header.Get("Svc-Workflow-Unknown-Sdk"), "")
 			expect.Equal(t, "second delivery: Sdk-Version", all[1].Request.Header.Get("Svc-Workflow-Sdk-Version"), "1")
 			if a := c.do("POST", "/v2/publish/"+workflowApp, "payload", second...).ok(); a.get("deduplicated") != true {
@@ -444,14 +418,10 @@ func TestInvokedRunOutlivesItsParent(t *testing.T) {
 	if got := c.run("wfr_parent").text("workflowState"); got != "RUN_FAILED" {
 		t.Fatalf("the parent is %s: %s", got, c.run("wfr_parent").raw)
 	}
-	if got := state(); got != "STEP_PROGRESS" {
-		t.Errorf("while the child runs: %s", got)
-	}
+	expect.Equal(t, "while the child runs", state(), "STEP_PROGRESS")
 	c.do("DELETE", "/v2/workflows/runs/wfr_child?cancel=false", `"done"`).ok()
 	u.Settle()
-	if got := state(); got != "STEP_SUCCESS" {
-		t.Errorf("after the child has succeeded: %s", got)
-	}
+	expect.Equal(t, "after the child has succeeded", state(), "STEP_SUCCESS")
 }
 
 // noProgress fails for a step in progress.

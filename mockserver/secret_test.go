@@ -147,13 +147,9 @@ func followed(t *testing.T, u *mockserver.TestServer, c *client, do func()) map[
 	var following sync.WaitGroup
 	for _, path := range []string{"/_understudy/events", "/_understudy/requests?follow=true", "/_understudy/deliveries?follow=true"} {
 		r, err := http.NewRequestWithContext(ctx, "GET", u.URL()+path, http.NoBody)
-		if err != nil {
-			t.Fatal(err)
-		}
+		expect.NoError(t, err)
 		response, err := c.http.Do(r)
-		if err != nil {
-			t.Fatal(err)
-		}
+		expect.NoError(t, err)
 		to := &outputText{}
 		streams[path] = to
 		following.Go(func() {

@@ -125,8 +125,8 @@ type Server struct {
 	wall       *clock.Real
 	delivery   *delivery.Deliverer
 	parts      control.Parts
-	page       http.Handler // nil: none
-	agents     http.Handler // nil: none
+	browser    http.Handler // the page; nil: none
+	tools      http.Handler // for coding agents; nil: none
 	memory     *engine.Ledger
 	relief     relief
 	kvCapacity *kv.Capacity  // of the key-value stores of all accounts
@@ -206,10 +206,10 @@ func prepareServer(cfg Config) (*Server, func() error, error) {
 		return nil, nil, err
 	}
 	if s.parts = control.Attached(); s.parts.Page != nil {
-		s.page = s.parts.Page(s)
+		s.browser = s.parts.Page(s)
 	}
 	if s.parts.Agents != nil {
-		s.agents = s.parts.Agents(s)
+		s.tools = s.parts.Agents(s)
 	}
 	return s, func() error { return s.openAccounts(s.tenantConfig(clockGiven), shared) }, nil
 }

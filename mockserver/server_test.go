@@ -5,6 +5,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/understudy-mock/understudy/internal/testkit/expect"
 	"github.com/understudy-mock/understudy/mockserver"
 )
 
@@ -18,9 +19,7 @@ func TestDefaultRetriesEndInTheDLQ(t *testing.T) {
 	deliveries := u.Deliveries()
 	for _, d := range deliveries {
 		at = append(at, time.Duration(d.At-deliveries[0].At)*time.Millisecond)
-		if d.MessageID != id {
-			t.Errorf("delivery of %s, want %s", d.MessageID, id)
-		}
+		expect.Equal(t, "delivery", d.MessageID, id)
 	}
 	want := []time.Duration{0, 12 * time.Second, 12*time.Second + 148*time.Second, 12*time.Second + 148*time.Second + 1808*time.Second}
 	if len(at) != len(want) {

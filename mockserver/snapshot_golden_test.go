@@ -5,6 +5,7 @@ import (
 	"path/filepath"
 	"testing"
 
+	"github.com/understudy-mock/understudy/internal/testkit/expect"
 	"github.com/understudy-mock/understudy/mockserver"
 )
 
@@ -20,9 +21,7 @@ func TestSnapshotDocumentsOfEveryVersionLoad(t *testing.T) {
 		t.Run(filepath.Base(name), func(t *testing.T) {
 			t.Parallel()
 			text, err := os.ReadFile(name)
-			if err != nil {
-				t.Fatal(err)
-			}
+			expect.NoError(t, err)
 			u := mockserver.RunT(t, mockserver.Config{Outbound: "stub-only"})
 			loaded, err := u.Restore(text)
 			if err != nil || len(loaded.Accounts) < 2 {

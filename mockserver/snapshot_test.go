@@ -93,9 +93,7 @@ func TestSnapshotsOfOneAccount(t *testing.T) {
 	a := c.do("GET", "/_understudy/snapshot?account=a", "").ok()
 	expect.Equal(expect.Now(t), "number of accounts", len(a.list("accounts")), 1)
 	expect.Equal(expect.Now(t), "id of the account", a.text("accounts", 0, "id"), "a")
-	if n := len(c.do("GET", "/_understudy/snapshot", "").ok().list("accounts")); n != 2 {
-		t.Errorf("%d accounts of 2", n)
-	}
+	expect.Equal(t, "number of accounts of 2", len(c.do("GET", "/_understudy/snapshot", "").ok().list("accounts")), 2)
 	waiting := func(token string) int {
 		return len(c.do("GET", "/v2/logs", "", "Authorization: Bearer "+token).ok().list("logs"))
 	}
@@ -167,21 +165,15 @@ func TestAStopInTheMiddleOfADelivery(t *testing.T) {
 		<-r.Context().Done()
 	})
 	first, err := mockserver.Run(mockserver.Config{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	r := httptest.NewRequest(http.MethodPost, "/v2/publish/"+stuck.URL+"/hook", strings.NewReader("body"))
 	r.Header.Set("Authorization", "Bearer "+first.Token())
 	w := httptest.NewRecorder()
 	first.ServeHTTP(w, r)
 	<-begun
-	if err := first.Close(); err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, first.Close())
 	text, err := first.Snapshot()
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	second := mockserver.RunT(t, mockserver.Config{Snapshot: bytes.NewReader(text), Clock: "manual", Stubs: []mockserver.Stub{{URL: "*"}}})
 	// The stubs are those of the snapshot: none. So it goes to the sink again.
 	<-begun
@@ -189,9 +181,7 @@ func TestAStopInTheMiddleOfADelivery(t *testing.T) {
 		t.Errorf("clock: %s", c.raw)
 	}
 	logs := newClient(t, second).do("GET", "/v2/logs", "").ok()
-	if states := fmt.Sprintln(logs.get("logs", 0, "state"), logs.get("logs", 1, "state"), len(logs.list("logs"))); states != "ACTIVE CREATED 2\n" {
-		t.Errorf("log: %s", states)
-	}
+	expect.Equal(t, "log", fmt.Sprintln(logs.get("logs", 0, "state"), logs.get("logs", 1, "state"), len(logs.list("logs"))), "ACTIVE CREATED 2\n")
 	if _, err := mockserver.Run(mockserver.Config{Snapshot: bytes.NewReader(text[:len(text)-9])}); err == nil || !strings.Contains(err.Error(), "damaged") {
 		t.Errorf("a damaged snapshot: %v", err)
 	}

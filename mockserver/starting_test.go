@@ -44,9 +44,7 @@ func TestAServerThatReadsItsDataIsAliveAndNotReady(t *testing.T) {
 	before := mockserver.RunT(t, mockserver.Config{Store: folder(t, dir)})
 	id := before.Publish("https://e.test/", []byte("x"), "Svc-Delay: 1h")
 	free, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	address := free.Addr().String()
 	_ = free.Close()
 	slow := &slowStore{folder(t, crashed(t, dir)), make(chan struct{}), make(chan struct{})}

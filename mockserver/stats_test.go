@@ -40,9 +40,7 @@ const statsForm = "2006-01-02 15:04:05.000000000 +0000 UTC"
 func when(t *testing.T, text string) time.Time {
 	t.Helper()
 	at, err := time.Parse(statsForm, text)
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	return at
 }
 
@@ -133,9 +131,7 @@ func TestStatisticsCountWhatHappened(t *testing.T) {
 			sums[a.text("daily_svc_messages", i, "id")] += y
 		}
 	}
-	if got := fmt.Sprint(sums); got != "map[canceled:0 created:2 delivered:1 failed:1 retried:1]" {
-		t.Errorf("messages: %s", got)
-	}
+	expect.Equal(t, "messages", fmt.Sprint(sums), "map[canceled:0 created:2 delivered:1 failed:1 retried:1]")
 	// 60 points end at 12:10: the 50th is 12:00, the 55th 12:05.
 	expect.Equal(t, "a.number(\"daily_used\", 49, \"y\")", a.number("daily_used", 49, "y"), 1)
 	expect.Equal(t, "a.number(\"daily_used\", 54, \"y\")", a.number("daily_used", 54, "y"), 2)

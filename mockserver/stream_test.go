@@ -18,9 +18,7 @@ func TestFollowersGetEverything(t *testing.T) {
 	lines := func(t *testing.T, u *mockserver.TestServer, path, want string, act func()) {
 		t.Helper()
 		response, err := newClient(t, u).http.Get(u.URL() + path)
-		if err != nil {
-			t.Fatal(err)
-		}
+		expect.NoError(t, err)
 		defer response.Body.Close()
 		act()
 		reader, seen := bufio.NewReaderSize(response.Body, 1<<20), 0
@@ -63,14 +61,10 @@ func TestTheStreamOfEventsContinues(t *testing.T) {
 	u.Settle()
 	past := func(after string) (ids []string) {
 		r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, u.URL()+"/_understudy/events", http.NoBody)
-		if err != nil {
-			t.Fatal(err)
-		}
+		expect.NoError(t, err)
 		r.Header.Set("Last-Event-ID", after)
 		response, err := newClient(t, u).http.Do(r)
-		if err != nil {
-			t.Fatal(err)
-		}
+		expect.NoError(t, err)
 		defer response.Body.Close()
 		for lines := bufio.NewScanner(response.Body); lines.Scan() && lines.Text() != ": now"; {
 			if id, ok := strings.CutPrefix(lines.Text(), "id: "); ok {

@@ -75,9 +75,7 @@ func TestStubs(t *testing.T) {
 	}
 	c.do("PUT", "/_understudy/stubs", string(shown.raw)).ok()
 	c.do("DELETE", "/_understudy/stubs", "").ok()
-	if n := len(c.do("GET", "/_understudy/stubs", "").ok().list()); n != 0 {
-		t.Errorf("%d stubs left", n)
-	}
+	expect.Equal(t, "number of stubs left", len(c.do("GET", "/_understudy/stubs", "").ok().list()), 0)
 }
 
 // A slow stub takes time on the account's clock: the key stays busy meanwhile.
@@ -178,9 +176,7 @@ func TestAnEchoHostEchoes(t *testing.T) {
 			Data, Method, URL string
 			JSON              json.RawMessage
 		}
-		if err := json.Unmarshal(list[len(list)-1].Response.Body, &echo); err != nil {
-			t.Fatal(err)
-		}
+		expect.NoError(t, json.Unmarshal(list[len(list)-1].Response.Body, &echo))
 		expect.Equal(t, "echo.Data", echo.Data, body)
 		expect.Equal(t, "echo.JSON", string(echo.JSON), want)
 		expect.Equal(t, "echo.Method", echo.Method, "POST")
@@ -224,9 +220,7 @@ func TestStubsEchoAndCountByMessage(t *testing.T) {
 		last = append(last, string(d.Response.Body))
 	}
 	slices.Sort(last)
-	if got := strings.Join(last, ", "); got != "POST https://app.test/one 7 one, POST https://app.test/two 7 two" {
-		t.Errorf("the second answers: %s", got)
-	}
+	expect.Equal(t, "the second", strings.Join(last, ", "), "POST https://app.test/one 7 one, POST https://app.test/two 7 two")
 }
 
 func TestNearMisses(t *testing.T) {
@@ -236,9 +230,7 @@ func TestNearMisses(t *testing.T) {
 	u.Script(mockserver.Stub{URL: "https://app.test/orders", Method: "PUT", Header: map[string]string{"X-Team": "blue"}})
 	u.Publish("https://app.test/orders", nil, "Svc-Retries: 0", "Svc-Forward-X-Team: red")
 	want := `closest stub: https://app.test/orders: the method is POST, the stub takes PUT; the header X-Team is "red", the stub takes "blue"`
-	if got := u.Deliveries()[0].NearMiss; got != want {
-		t.Errorf("near miss: %s\nwant: %s", got, want)
-	}
+	expect.Equal(t, "near miss", u.Deliveries()[0].NearMiss, want)
 }
 
 func TestADeliveryToAnotherHostIsNearToNoStub(t *testing.T) {

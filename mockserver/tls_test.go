@@ -32,9 +32,7 @@ func testTLS(t *testing.T) *tls.Config {
 func trusted(t *testing.T, config *tls.Config) *http.Transport {
 	t.Helper()
 	leaf, err := x509.ParseCertificate(config.Certificates[0].Certificate[0])
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	roots := x509.NewCertPool()
 	roots.AddCert(leaf)
 	transport := &http.Transport{TLSClientConfig: &tls.Config{RootCAs: roots}, ForceAttemptHTTP2: true}
@@ -55,13 +53,9 @@ func TestTLS(t *testing.T) {
 	})
 	t.Run("a listener of its own speaks TLS as well", func(t *testing.T) {
 		r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, u.RegionURL()+"/_understudy/livez", http.NoBody)
-		if err != nil {
-			t.Fatal(err)
-		}
+		expect.NoError(t, err)
 		answer, err := c.http.Do(r)
-		if err != nil {
-			t.Fatal(err)
-		}
+		expect.NoError(t, err)
 		defer func() { _ = answer.Body.Close() }()
 		expect.Equal(t, "status", answer.StatusCode, http.StatusOK)
 		expect.Equal(t, "protocol that a client of HTTP/2 gets", answer.Proto, "HTTP/1.1")
@@ -111,9 +105,7 @@ func TestTLSRefusals(t *testing.T) {
 	t.Run("plain HTTP gets an answer that says so, and is logged once for a client", func(t *testing.T) {
 		for range 2 {
 			answer, err := http.Get(strings.Replace(u.URL(), "https:", "http:", 1)) //nolint:noctx // of a test
-			if err != nil {
-				t.Fatal(err)
-			}
+			expect.NoError(t, err)
 			text, _ := io.ReadAll(answer.Body)
 			_ = answer.Body.Close()
 			expect.Equal(t, "status", answer.StatusCode, http.StatusBadRequest)
@@ -138,9 +130,7 @@ func TestTLSRefusals(t *testing.T) {
 func TestTLSAdvertised(t *testing.T) {
 	t.Parallel()
 	at, err := mockserver.ParseAdvertise("https://understudy.test")
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	t.Run("deliveries reach it, and may when they stay on loopback", func(t *testing.T) {
 		t.Parallel()
 		u := mockserver.RunT(t, mockserver.Config{Advertise: at, TLS: testTLS(t), Outbound: "loopback-only"})
@@ -156,9 +146,7 @@ func TestTLSAdvertised(t *testing.T) {
 	t.Run("http is refused", func(t *testing.T) {
 		t.Parallel()
 		plain, err := mockserver.ParseAdvertise("http://understudy.test")
-		if err != nil {
-			t.Fatal(err)
-		}
+		expect.NoError(t, err)
 		_, err = mockserver.New(mockserver.Config{Advertise: plain, TLS: testTLS(t)})
 		if err == nil {
 			t.Fatal("it is accepted")
@@ -189,14 +177,10 @@ func TestTLSOfAFleet(t *testing.T) {
 		m := joined(t, cluster, name, secure)
 		t.Run(name+" answers", func(t *testing.T) {
 			r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, m.URL()+"/v2/queues", http.NoBody)
-			if err != nil {
-				t.Fatal(err)
-			}
+			expect.NoError(t, err)
 			r.Header.Set("Authorization", "Bearer shop-token")
 			answer, err := transport.RoundTrip(r)
-			if err != nil {
-				t.Fatal(err)
-			}
+			expect.NoError(t, err)
 			text, _ := io.ReadAll(answer.Body)
 			_ = answer.Body.Close()
 			expect.Equal(t, "status of "+string(text), answer.StatusCode, http.StatusOK)

@@ -8,6 +8,7 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/understudy-mock/understudy/internal/testkit/expect"
 	"github.com/understudy-mock/understudy/mockserver"
 )
 
@@ -60,25 +61,19 @@ func TestUnknownOptionNamesTheNearest(t *testing.T) {
 				}
 				a := newClient(t, u).do("POST", "/v2/"+fill.Replace(x.path), fill.Replace(x.body), headers...).ok()
 				want := fill.Replace(x.want)
-				if got := a.header.Get(prefix + "Warning"); got != want {
-					t.Errorf("warning %q, want %q", got, want)
-				}
+				expect.Equal(t, "warning", a.header.Get(prefix+"Warning"), want)
 				if !strings.Contains(text.String(), want) {
 					t.Errorf("the log lacks %q", want)
 				}
 				requests := u.Requests()
-				if got := requests[len(requests)-1].Response.Header.Get(prefix + "Warning"); got != want {
-					t.Errorf("the journal says %q, want %q", got, want)
-				}
+				expect.Equal(t, "the journal", requests[len(requests)-1].Response.Header.Get(prefix+"Warning"), want)
 				newClient(t, strict).do("POST", "/v2/"+fill.Replace(x.path), fill.Replace(x.body), headers...).refused(400, strings.TrimPrefix(want, "item 1 "))
 			})
 		}
 	}
 	t.Run("a known one is not warned of", func(t *testing.T) {
 		a := newClient(t, u).do("POST", "/v2/publish/https://e.test/", "", "Svc-Callback-Retries: 1", "Svc-Forward-Dealy: x", "Svc-Workflow-Anything: 1").ok()
-		if got := a.header.Get("Svc-Warning"); got != "" {
-			t.Errorf("warning %q", got)
-		}
+		expect.Equal(t, "warning", a.header.Get("Svc-Warning"), "")
 	})
 	word := strings.TrimSuffix(d.HeaderPrefix, "-")
 	for header, meant := range map[string]string{
@@ -92,16 +87,12 @@ func TestUnknownOptionNamesTheNearest(t *testing.T) {
 				want = "header " + header + ": unknown option; did you mean " + d.HeaderPrefix + meant + "?"
 			}
 			a := newClient(t, u).do("POST", "/v2/publish/https://e.test/", "", header+": 1h").ok()
-			if got := a.header.Get("Svc-Warning") + a.header.Get(d.HeaderPrefix+"Warning"); got != want {
-				t.Errorf("warning %q, want %q", got, want)
-			}
+			expect.Equal(t, "warning", a.header.Get("Svc-Warning")+a.header.Get(d.HeaderPrefix+"Warning"), want)
 		})
 	}
 	t.Run("a retry out of the DLQ is warned of as well", func(t *testing.T) {
 		a := newClient(t, u).do("POST", "/v2/dlq/retry", "", "Svc-Dealy: 1h")
-		if got := a.header.Get("Svc-Warning"); got != "header Svc-Dealy: unknown option; did you mean Svc-Delay?" {
-			t.Errorf("warning %q", got)
-		}
+		expect.Equal(t, "warning", a.header.Get("Svc-Warning"), "header Svc-Dealy: unknown option; did you mean Svc-Delay?")
 	})
 }
 
@@ -114,9 +105,7 @@ func TestUnknownMembersOfABatchAreNamed(t *testing.T) {
 	t.Run("by a warning", func(t *testing.T) {
 		t.Parallel()
 		a := newClient(t, u).do("POST", "/v2/batch", items).ok()
-		if got, want := a.header.Get(published.HeaderPrefix+"Warning"), `body /1/bodyy: unknown member, ignored; did you mean "body"?`; got != want {
-			t.Errorf("warning %q, want %q", got, want)
-		}
+		expect.Equal(t, "warning", a.header.Get(published.HeaderPrefix+"Warning"), `body /1/bodyy: unknown member, ignored; did you mean "body"?`)
 	})
 	t.Run("by an error of a strict server", func(t *testing.T) {
 		t.Parallel()

@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/understudy-mock/understudy/internal/testkit/effort"
+	"github.com/understudy-mock/understudy/internal/testkit/expect"
 )
 
 // action is the definition of a composite action.
@@ -59,9 +60,7 @@ func (r *runner) use(t *testing.T, inputs map[string]string) error {
 	}
 	maps.Copy(values, inputs)
 	path, err := filepath.Abs("action")
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	for _, s := range a.Runs.Steps {
 		if !holds(t, s.If, values) {
 			continue
@@ -120,9 +119,7 @@ func TestPackagingAction(t *testing.T) {
 	effort.Long(t, "builds or installs packages")
 	t.Parallel()
 	r := newRunner(t)
-	if err := r.use(t, map[string]string{"version": "none", "port": "0", "flags": "--clock=manual\n--account=odd:to ken$\"'\n"}); err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, r.use(t, map[string]string{"version": "none", "port": "0", "flags": "--clock=manual\n--account=odd:to ken$\"'\n"}))
 	url := r.outputs["url"]
 
 	t.Run("the environment has the variables of clients, without quotes", func(t *testing.T) {
@@ -137,12 +134,8 @@ func TestPackagingAction(t *testing.T) {
 		}
 	})
 	t.Run("stop stops the server and prints its log", func(t *testing.T) {
-		if err := r.use(t, map[string]string{"command": "stop"}); err != nil {
-			t.Fatal(err)
-		}
-		if !strings.Contains(r.log, "is running at "+url) {
-			t.Errorf("log:\n%s", r.log)
-		}
+		expect.NoError(t, r.use(t, map[string]string{"command": "stop"}))
+		expect.Contains(t, "log", r.log, "is running at "+url)
 		check := step{dir: r.workspace, script: "understudy healthcheck --url " + url}
 		if out, err := check.bash(t); err == nil || !strings.Contains(err.Error(), "3") {
 			t.Errorf("healthcheck of a stopped server: %v\n%s", err, out)
@@ -182,12 +175,8 @@ func TestPackagingActionConforms(t *testing.T) {
 	effort.Long(t, "builds or installs packages")
 	t.Parallel()
 	r := newRunner(t)
-	if err := r.use(t, map[string]string{"version": "none", "command": "conform", "flags": "--area=auth\n--accept-partial"}); err != nil {
-		t.Fatal(err)
-	}
-	if !strings.Contains(r.summary, "# Conformance of understudy") {
-		t.Errorf("the summary of the job is %q", r.summary)
-	}
+	expect.NoError(t, r.use(t, map[string]string{"version": "none", "command": "conform", "flags": "--area=auth\n--accept-partial"}))
+	expect.Contains(t, "the summary of the job", r.summary, "# Conformance of understudy")
 	for _, name := range []string{"conform.xml", "conform.html"} {
 		if info, err := os.Stat(filepath.Join(r.workspace, name)); err != nil || info.Size() == 0 {
 			t.Errorf("report %s: %v", name, err)

@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"github.com/understudy-mock/understudy/internal/testkit/effort"
+	"github.com/understudy-mock/understudy/internal/testkit/expect"
 	"github.com/understudy-mock/understudy/internal/testkit/programs"
 )
 
@@ -35,13 +36,9 @@ func (s *composeService) start(t *testing.T, command string, args []string, env 
 	}
 	run.Env = append(run.Env, env...) // the last value applies
 	out, err := run.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	run.Stderr = os.Stderr
-	if err := run.Start(); err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, run.Start())
 	t.Cleanup(func() {
 		_ = run.Process.Signal(syscall.SIGTERM)
 		_, _ = io.Copy(io.Discard, out)
@@ -81,16 +78,12 @@ func TestPackagingCompose(t *testing.T) {
 		shop.Environment[name] = strings.ReplaceAll(value, stand.Environment["UNDERSTUDY_ADVERTISE"], at)
 	}
 	app := found(t, shop.start(t, "node", []string{"../examples/compose/app/shop.mjs"}, "PORT=0"), `port (\d+)`)
-	if status := call(t, "PUT", at+"/_understudy/rewrites", stand.token(), `{"http://shop:3000": "http://127.0.0.1:`+app+`"}`, nil); status != 200 {
-		t.Fatalf("rewrites: %d", status)
-	}
+	expect.Equal(expect.Now(t), "rewrites", call(t, "PUT", at+"/_understudy/rewrites", stand.token(), `{"http://shop:3000": "http://127.0.0.1:`+app+`"}`, nil), 200)
 	shopURL := "http://127.0.0.1:" + app
 	if status := call(t, "POST", shopURL+"/orders", "", `{"item": "tea"}`, nil); status/100 != 2 {
 		t.Fatalf("order: %d", status)
 	}
-	if status := call(t, "POST", at+"/_understudy/await", stand.token(), `{"on": "deliveries", "count": 1, "status": 200, "timeout": "60s"}`, nil); status != 200 {
-		t.Fatalf("await: %d", status)
-	}
+	expect.Equal(expect.Now(t), "await", call(t, "POST", at+"/_understudy/await", stand.token(), `{"on": "deliveries", "count": 1, "status": 200, "timeout": "60s"}`, nil), 200)
 
 	t.Run("the order arrives, with a signature that the shop accepts", func(t *testing.T) {
 		var orders []map[string]string
@@ -99,9 +92,7 @@ func TestPackagingCompose(t *testing.T) {
 		}
 	})
 	t.Run("a request without a signature is refused", func(t *testing.T) {
-		if status := call(t, "POST", shopURL+"/fulfil", "", `{"item": "forged"}`, nil); status != 401 {
-			t.Errorf("status %d", status)
-		}
+		expect.Equal(t, "status", call(t, "POST", shopURL+"/fulfil", "", `{"item": "forged"}`, nil), 401)
 	})
 	t.Run("every file of a volume exists", func(t *testing.T) {
 		for _, service := range file.Services {

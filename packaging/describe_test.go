@@ -19,9 +19,7 @@ func TestPackagesSayWhatTheyAre(t *testing.T) {
 		"devcontainer/understudy/devcontainer-feature.json", "site/mkdocs.yml",
 	} {
 		text, err := os.ReadFile(file)
-		if err != nil {
-			t.Fatal(err)
-		}
+		expect.NoError(t, err)
 		expect.Contains(t, file, string(text), sentence)
 	}
 }

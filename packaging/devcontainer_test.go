@@ -33,15 +33,11 @@ func TestPackagingFeature(t *testing.T) {
 	effort.Long(t, "builds or installs packages")
 	t.Parallel()
 	text, err := os.ReadFile("devcontainer/understudy/devcontainer-feature.json")
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	var f feature
 	decoder := json.NewDecoder(bytes.NewReader(text))
 	decoder.DisallowUnknownFields()
-	if err := decoder.Decode(&f); err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, decoder.Decode(&f))
 	expect.Equal(t, "the id of the feature", f.ID, "understudy")
 	expect.Equal(t, "the type of the option version", f.Options["version"].Type, "string")
 	expect.Equal(t, "the default of the option version", f.Options["version"].Default, "latest")
@@ -54,9 +50,7 @@ func TestPackagingDevcontainer(t *testing.T) {
 	t.Parallel()
 	programs.Need(t, "the development container feature is NOT packed", "npm")
 	tool, err := filepath.Abs("../.tmp/devcontainer-" + devcontainerVersion)
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	cli := filepath.Join(tool, "node_modules/.bin/devcontainer")
 	if _, err := os.Stat(cli); err != nil {
 		npm := exec.CommandContext(t.Context(), "npm", "install", "--prefix", tool, "--ignore-scripts", "--no-audit", "--no-fund", "--loglevel=error", "@devcontainers/cli@"+devcontainerVersion)

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/understudy-mock/understudy/internal/testkit/effort"
+	"github.com/understudy-mock/understudy/internal/testkit/expect"
 )
 
 // TestPackagingShell runs the shell recipes of docs/ci.md, on free ports.
@@ -40,9 +41,7 @@ func TestPackagingSharedServer(t *testing.T) {
 	effort.Long(t, "builds or installs packages")
 	t.Parallel()
 	recipes := fenced(t, "../docs/shared-server.md", "sh")
-	if len(recipes) != 2 {
-		t.Fatalf("%d recipes", len(recipes))
-	}
+	expect.Equal(expect.Now(t), "number of recipes", len(recipes), 2)
 	t.Run("a server with everything", func(t *testing.T) {
 		t.Parallel()
 		script := replaced(t, recipes[0], "--addr :8443", "--addr 127.0.0.1:0 --ready-file ready.json")
@@ -82,18 +81,14 @@ func TestPackagingVariables(t *testing.T) {
 	t.Parallel()
 	help := step{dir: t.TempDir(), script: "understudy serve --help"}
 	flags, err := help.bash(t)
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	known := append(regexp.MustCompile(`UNDERSTUDY_[A-Z_]+`).FindAllString(flags, -1), otherVariables...)
 	for _, path := range []string{
 		"../docs/containers.md", "../examples/compose/compose.yaml", "../examples/testcontainers-go/understudy.go", "../examples/testcontainers-go/orders_test.go",
 		"../examples/testcontainers-node/understudy.mjs", "../examples/testcontainers-node/orders.test.mjs", "helm/understudy/templates/_helpers.tpl", "../docs/shared-server.md", "oci/image.go",
 	} {
 		text, err := os.ReadFile(path)
-		if err != nil {
-			t.Fatal(err)
-		}
+		expect.NoError(t, err)
 		for _, name := range regexp.MustCompile(`UNDERSTUDY_[A-Z_]+`).FindAllString(string(text), -1) {
 			if !slices.Contains(known, name) {
 				t.Errorf("%s: %s is not a flag of understudy serve", path, name)

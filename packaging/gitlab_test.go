@@ -9,6 +9,7 @@ import (
 	"gopkg.in/yaml.v3"
 
 	"github.com/understudy-mock/understudy/internal/testkit/effort"
+	"github.com/understudy-mock/understudy/internal/testkit/expect"
 )
 
 // gitlabJob is a job of a GitLab template.
@@ -25,14 +26,10 @@ func gitlab(t *testing.T, name string, variables map[string]string) (job gitlabJ
 	var file map[string]yaml.Node
 	read(t, "gitlab/understudy.yml", &file)
 	node := file[name]
-	if err := node.Decode(&job); err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, node.Decode(&job))
 	var common map[string]string
 	node = file["variables"]
-	if err := node.Decode(&common); err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, node.Decode(&common))
 	project = t.TempDir()
 	env = append(env, "CI_PROJECT_DIR="+project)
 	for _, set := range []map[string]string{common, job.Variables, variables} { // the last value applies
@@ -96,9 +93,7 @@ func TestPackagingGitLabConforms(t *testing.T) {
 		"UNDERSTUDY_VERSION": "none", "UNDERSTUDY_CONFORM": "--area auth --accept-partial",
 	})
 	target := "apiVersion: conformance/v1\ntarget:\n  name: none\n  urls: {base: http://127.0.0.1:1}\n"
-	if err := os.WriteFile(filepath.Join(project, "conformance.yaml"), []byte(target), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, os.WriteFile(filepath.Join(project, "conformance.yaml"), []byte(target), 0o600))
 	main := step{dir: project, env: env, script: lines(job.BeforeScript, job.Script)}
 	if out, err := main.bash(t); err == nil || !strings.Contains(err.Error(), "exit status 3") {
 		t.Errorf("a target that cannot be reached: %v, want exit status 3\n%s", err, out)

@@ -96,17 +96,13 @@ func TestPackagingHelm(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
 			chosen, err := yaml.Marshal(c.values)
-			if err != nil {
-				t.Fatal(err)
-			}
+			expect.NoError(t, err)
 			settings := write(t, "values.yaml", string(chosen))
 			if out, err := exec.CommandContext(t.Context(), helm, "lint", "--strict", "--values", settings, chart).CombinedOutput(); err != nil {
 				t.Errorf("%v\n%s", err, out)
 			}
 			out, err := exec.CommandContext(t.Context(), helm, "template", "understudy", "--values", settings, chart).Output()
-			if err != nil {
-				t.Fatal(err)
-			}
+			expect.NoError(t, err)
 			text := strings.ReplaceAll(string(out), "\n\n---", "\n---") // versions of Helm differ in blank lines
 			if diff := cmp.Diff(strings.Trim(text, "\n"), strings.Trim(rendered(t, c.values), "\n")); diff != "" {
 				t.Errorf("Helm -, here +:\n%s", diff)
@@ -134,17 +130,13 @@ func rendered(t *testing.T, more values) string {
 	}
 	read(t, filepath.Join(chart, "Chart.yaml"), &about)
 	text, err := yaml.Marshal(settings)
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	if out, err := validate(t, filepath.Join(chart, "values.schema.json"), write(t, "values.yaml", string(text))); err != nil {
 		t.Errorf("the schema of the values refuses these: %v\n%s", err, out)
 	}
 	templates := template.New("chart").Option("missingkey=error")
 	templates.Funcs(helmFunctions(templates))
-	if _, err := templates.ParseGlob(filepath.Join(chart, "templates/*.*")); err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, expect.ErrorOf(templates.ParseGlob(filepath.Join(chart, "templates/*.*"))))
 	data := values{
 		"Values": settings, "Chart": about,
 		"Release": values{"Name": "understudy", "Namespace": "default", "Service": "Helm"},
@@ -152,9 +144,7 @@ func rendered(t *testing.T, more values) string {
 	var all strings.Builder
 	for _, name := range []string{"secret.yaml", "service.yaml", "deployment.yaml", "statefulset.yaml"} {
 		var one strings.Builder
-		if err := templates.ExecuteTemplate(&one, name, data); err != nil {
-			t.Fatal(err)
-		}
+		expect.NoError(t, templates.ExecuteTemplate(&one, name, data))
 		if text := strings.Trim(one.String(), "\n"); text != "" {
 			fmt.Fprintf(&all, "---\n# Source: understudy/templates/%s\n%s\n", name, text)
 		}

@@ -23,27 +23,17 @@ import (
 func released(t *testing.T, sum string) string {
 	t.Helper()
 	binary, err := os.ReadFile(filepath.Join(binaries(t), "understudy"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	var archive bytes.Buffer
 	packed, _ := gzip.NewWriterLevel(&archive, gzip.BestSpeed) // the level is valid
 	files := tar.NewWriter(packed)
 	for name, content := range map[string][]byte{"understudy": binary, "completions/understudy": []byte("not the binary")} {
 		mode := map[bool]int64{true: 0o755, false: 0o644}[name == "understudy"]
-		if err := files.WriteHeader(&tar.Header{Name: "understudy_9.9.9/" + name, Mode: mode, Size: int64(len(content))}); err != nil {
-			t.Fatal(err)
-		}
-		if _, err := files.Write(content); err != nil {
-			t.Fatal(err)
-		}
+		expect.NoError(t, files.WriteHeader(&tar.Header{Name: "understudy_9.9.9/" + name, Mode: mode, Size: int64(len(content))}))
+		expect.NoError(t, expect.ErrorOf(files.Write(content)))
 	}
-	if err := files.Close(); err != nil {
-		t.Fatal(err)
-	}
-	if err := packed.Close(); err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, files.Close())
+	expect.NoError(t, packed.Close())
 	if sum == "" {
 		sum = fmt.Sprintf("%x", sha256.Sum256(archive.Bytes()))
 	}
@@ -63,9 +53,7 @@ func TestPackagingInstall(t *testing.T) {
 	effort.Long(t, "builds or installs packages")
 	t.Parallel()
 	script, err := filepath.Abs("install.sh")
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	right, wrong := released(t, ""), released(t, strings.Repeat("f", 64))
 	for _, c := range []struct{ name, releases, version, want string }{
 		{"the latest release", right, "latest", ""},
@@ -112,12 +100,8 @@ func TestPackagingInstall(t *testing.T) {
 		t.Parallel()
 		r := newRunner(t)
 		r.env["UNDERSTUDY_RELEASES"] = right
-		if err := r.use(t, map[string]string{"port": "0"}); err != nil {
-			t.Fatal(err)
-		}
-		if want := filepath.Join(r.temp, "understudy/bin"); r.path != want {
-			t.Errorf("PATH %q, want %q", r.path, want)
-		}
+		expect.NoError(t, r.use(t, map[string]string{"port": "0"}))
+		expect.Equal(t, "PATH", r.path, filepath.Join(r.temp, "understudy/bin"))
 		if err := r.use(t, map[string]string{"command": "stop"}); err != nil {
 			t.Error(err)
 		}

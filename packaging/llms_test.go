@@ -16,9 +16,7 @@ var relativeLink = regexp.MustCompile(`\]\(([^):]+)\)`)
 func TestGeneratedLLMs(t *testing.T) {
 	t.Parallel()
 	home, err := os.ReadFile("../docs/README.md")
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	_, groups, _ := strings.Cut(string(home), "\n## ")
 	groups = relativeLink.ReplaceAllStringFunc(groups, func(link string) string {
 		if outside, ok := strings.CutPrefix(link, "](../"); ok {

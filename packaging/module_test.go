@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/understudy-mock/understudy/internal/testkit/effort"
+	"github.com/understudy-mock/understudy/internal/testkit/expect"
 )
 
 // What the first test of a Go user may cost. The sizes are those of linux/amd64.
@@ -69,9 +70,7 @@ func TestAGoTestIsLight(t *testing.T) {
 	}
 	inModule(t, dir, "test", "-c", "-o", "shop.test", ".")
 	info, err := os.Stat(filepath.Join(dir, "shop.test"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	if info.Size() > mostBinary {
 		t.Errorf("the test binary has %d bytes, want at most %d", info.Size(), mostBinary)
 	}
@@ -84,21 +83,15 @@ func outside(t *testing.T) string {
 	t.Helper()
 	dir := t.TempDir()
 	root, err := filepath.Abs("..")
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	sums, err := os.ReadFile("../go.sum")
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	for name, text := range map[string]string{
 		"go.mod":       fmt.Sprintf("module shop.test\n\ngo 1.26\n\nrequire github.com/understudy-mock/understudy v0.0.0\n\nreplace github.com/understudy-mock/understudy => %s\n", root),
 		"go.sum":       string(sums),
 		"shop_test.go": userTest,
 	} {
-		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		expect.NoError(t, os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600))
 	}
 	inModule(t, dir, "mod", "tidy")
 	return dir
@@ -126,8 +119,6 @@ func zipSize(t *testing.T, dir, module string) int64 {
 	_, name, _ = strings.Cut(name, `"Zip": "`)
 	name, _, _ = strings.Cut(name, `"`)
 	info, err := os.Stat(name)
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	return info.Size()
 }

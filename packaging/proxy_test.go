@@ -47,9 +47,7 @@ func TestPackagingProxy(t *testing.T) {
 				})
 				config := filepath.Join(dir, "config")
 				text := strings.NewReplacer("DIR", dir, "SITE", site).Replace(c.around)
-				if err := os.WriteFile(config, []byte(text), 0o600); err != nil {
-					t.Fatal(err)
-				}
+				expect.NoError(t, os.WriteFile(config, []byte(text), 0o600))
 				proxy := programs.Process{Args: append(append([]string{"env", "HOME=" + dir, c.tool}, c.args...), config)}
 				proxy.Start(t)
 				if !programs.Answers(at[i]) {

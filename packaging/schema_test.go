@@ -137,9 +137,7 @@ func TestPackagingWorkflows(t *testing.T) {
 	t.Parallel()
 	lint := actionlint(t)
 	repository := t.TempDir()
-	if err := os.CopyFS(filepath.Join(repository, "packaging/action"), os.DirFS("action")); err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, os.CopyFS(filepath.Join(repository, "packaging/action"), os.DirFS("action")))
 	if err := os.MkdirAll(filepath.Join(repository, ".git"), 0o755); err != nil { // actionlint searches for it
 		t.Fatal(err)
 	}
@@ -172,9 +170,7 @@ func TestPackagingWorkflows(t *testing.T) {
 func actionlint(t *testing.T) string {
 	t.Helper()
 	folder, err := filepath.Abs("../.tmp/actionlint-" + actionlintVersion)
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	tool := filepath.Join(folder, "actionlint")
 	if _, err := os.Stat(tool); err == nil {
 		return tool

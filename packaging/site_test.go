@@ -13,6 +13,7 @@ import (
 	"testing"
 
 	"github.com/understudy-mock/understudy/internal/testkit/effort"
+	"github.com/understudy-mock/understudy/internal/testkit/expect"
 	"github.com/understudy-mock/understudy/internal/testkit/programs"
 )
 
@@ -25,9 +26,7 @@ func TestPackagingSite(t *testing.T) {
 	t.Parallel()
 	programs.Need(t, "the site is NOT built", "python3")
 	root, err := filepath.Abs("..")
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	tools := exec.CommandContext(t.Context(), "make", filepath.Join(root, ".tmp", "site-tools", ".installed"))
 	tools.Dir = root
 	if out, err := tools.CombinedOutput(); err != nil {
@@ -61,15 +60,11 @@ func TestPackagingSite(t *testing.T) {
 	t.Run("the search finds a section by a word in it", func(t *testing.T) {
 		t.Parallel()
 		text, err := fs.ReadFile(site, "search/search_index.json")
-		if err != nil {
-			t.Fatal(err)
-		}
+		expect.NoError(t, err)
 		var index struct {
 			Docs []struct{ Location, Title, Text string }
 		}
-		if err := json.Unmarshal(text, &index); err != nil {
-			t.Fatal(err)
-		}
+		expect.NoError(t, json.Unmarshal(text, &index))
 		for _, doc := range index.Docs {
 			if doc.Location == "reference/wire.html#signatures" && strings.Contains(strings.ToLower(doc.Text), "hs256") {
 				return

@@ -21,9 +21,7 @@ import (
 func TestGeneratedTypes(t *testing.T) {
 	t.Parallel()
 	d, err := openapi3.NewLoader().LoadFromFile("../spec/control.yaml")
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	named := namedTypes(d)
 	const origin = " Code generated from spec/control.yaml by packaging/types_test.go. DO NOT EDIT.\n"
 	expect.Generated(t, "npm/understudy-mock/control.d.ts", "//"+origin+"\n"+typescriptTypes(named)+typescriptOperations(d, named))

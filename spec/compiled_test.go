@@ -7,6 +7,8 @@ import (
 	"testing"
 
 	"github.com/getkin/kin-openapi/openapi3"
+
+	"github.com/understudy-mock/understudy/internal/testkit/expect"
 )
 
 // allRules are the rules of all operations, by operation and place.
@@ -15,9 +17,7 @@ func allRules(t testing.TB) map[string]rule {
 	rules := map[string]rule{}
 	for _, load := range []func() (*Document, error){Load, LoadControl} {
 		doc, err := load()
-		if err != nil {
-			t.Fatal(err)
-		}
+		expect.NoError(t, err)
 		for _, o := range doc.Operations() {
 			r := o.rules()
 			for _, p := range r.parameters {
@@ -73,9 +73,7 @@ func TestCompiledAgrees(t *testing.T) {
 		for range 50 {
 			v := randomValue(r.schema, random, 6)
 			text, err := json.Marshal(v)
-			if err != nil {
-				t.Fatal(err)
-			}
+			expect.NoError(t, err)
 			yes := agree(t, name, r, string(text))
 			if s, ok := v.(string); ok {
 				agree(t, name, r, s)

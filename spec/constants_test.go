@@ -91,9 +91,7 @@ func typesOf(t *testing.T, config, document string) string {
 		t.Fatalf("%v\n%s", err, said.Bytes())
 	}
 	for _, input := range []string{config, document} { // so that go test knows what the tool reads
-		if _, err := os.ReadFile(input); err != nil {
-			t.Fatal(err)
-		}
+		expect.NoError(t, expect.ErrorOf(os.ReadFile(input)))
 	}
 	return string(types)
 }
@@ -104,37 +102,27 @@ func typesOf(t *testing.T, config, document string) string {
 func controlSchemas(t *testing.T) string {
 	t.Helper()
 	text, err := os.ReadFile("control.yaml")
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	var doc struct {
 		Components struct{ Schemas map[string]yaml.Node }
 	}
-	if err := yaml.Unmarshal(text, &doc); err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, yaml.Unmarshal(text, &doc))
 	schemas := map[string]any{}
 	for name, node := range doc.Components.Schemas {
 		schemas[name] = plainSchema(t, &node)
 	}
 	text, err = json.Marshal(map[string]any{"openapi": "3.0.3", "info": map[string]string{"title": "Control", "version": "1"}, "paths": map[string]any{},
 		"components": map[string]any{"schemas": schemas}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	file := t.TempDir() + "/control.json"
-	if err := os.WriteFile(file, text, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, os.WriteFile(file, text, 0o600))
 	return file
 }
 
 func plainSchema(t *testing.T, node *yaml.Node) map[string]any {
 	t.Helper()
 	var s map[string]any
-	if err := node.Decode(&s); err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, node.Decode(&s))
 	delete(s, "enum")
 	required, _ := s["required"].([]any)
 	for i := 0; i < len(node.Content); i += 2 {
@@ -172,9 +160,7 @@ func plainSchema(t *testing.T, node *yaml.Node) map[string]any {
 func folded(t *testing.T, file string) string {
 	t.Helper()
 	text, err := os.ReadFile(file)
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	var doc any
 	if err := yaml.Unmarshal(text, &doc); err != nil {
 		t.Fatalf("%s: %v", file, err)
@@ -190,9 +176,7 @@ func fold(t *testing.T, b *strings.Builder, value any, depth int) {
 	object, ok := value.(map[string]any)
 	if !ok || depth == 0 {
 		text, err := json.Marshal(value)
-		if err != nil {
-			t.Fatal(err)
-		}
+		expect.NoError(t, err)
 		b.Write(text)
 		return
 	}

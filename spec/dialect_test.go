@@ -14,14 +14,13 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/understudy-mock/understudy/internal/testkit/drift"
+	"github.com/understudy-mock/understudy/internal/testkit/expect"
 )
 
 func brand(t testing.TB) *Dialect {
 	t.Helper()
 	d, err := LoadDialect("upstash")
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	return d
 }
 
@@ -79,9 +78,7 @@ func TestJSONKeysAreRenamedAndNothingElse(t *testing.T) {
 	if got := string(d.NeutralJSON([]byte(in))); got != want {
 		t.Errorf("got  %s\nwant %s", got, want)
 	}
-	if got, want := string(d.NeutralJSON([]byte(`{"he\u0061der":{"\u0055pstash-Label":["x"]}}`))), `{"he\u0061der":{"Svc-Label":["x"]}}`; got != want {
-		t.Errorf("an escaped key: got %s, want %s", got, want)
-	}
+	expect.Equal(t, "an escaped key", string(d.NeutralJSON([]byte(`{"he\u0061der":{"\u0055pstash-Label":["x"]}}`))), `{"he\u0061der":{"Svc-Label":["x"]}}`)
 	out := string(d.BrandJSON([]byte(`{"daily_svc_messages":[],"header":{"Svc-Label":["Svc-Label"]}}`)))
 	if want := `{"daily_qstash_messages":[],"header":{"Upstash-Label":["Svc-Label"]}}`; out != want {
 		t.Errorf("got  %s\nwant %s", out, want)
@@ -90,9 +87,7 @@ func TestJSONKeysAreRenamedAndNothingElse(t *testing.T) {
 
 func TestNeutralNamesCostNothing(t *testing.T) { //nolint:paralleltest // counts allocations
 	d, err := LoadDialect("svc")
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	h := http.Header{"Svc-Retries": {"1"}}
 	body := []byte(`{"Svc-Retries":1}`)
 	if n := testing.AllocsPerRun(100, func() {
@@ -125,9 +120,7 @@ func TestDialectFiles(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
 			file := filepath.Join(t.TempDir(), "dialect.yaml")
-			if err := os.WriteFile(file, []byte(c.text), 0o600); err != nil {
-				t.Fatal(err)
-			}
+			expect.NoError(t, os.WriteFile(file, []byte(c.text), 0o600))
 			d, err := LoadDialect(file)
 			switch {
 			case c.want == "" && (err != nil || d.HeaderPrefix != "Acme-" || d.Issuer != "Svc"):

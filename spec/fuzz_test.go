@@ -5,6 +5,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/understudy-mock/understudy/internal/testkit/expect"
 )
 
 func FuzzDialect(f *testing.F) {
@@ -13,9 +15,7 @@ func FuzzDialect(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, text string) {
 		name := filepath.Join(t.TempDir(), "d.yaml")
-		if err := os.WriteFile(name, []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		expect.NoError(t, os.WriteFile(name, []byte(text), 0o600))
 		d, err := LoadDialect(name)
 		if err != nil {
 			return

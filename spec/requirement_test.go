@@ -17,9 +17,7 @@ import (
 func TestRequirementsQuoteTheDocument(t *testing.T) {
 	t.Parallel()
 	register, err := LoadRequirements()
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	judged := 0
 	for _, q := range register.Requirements {
 		if q.Basis == Stated || q.Basis == Implied {
@@ -30,9 +28,7 @@ func TestRequirementsQuoteTheDocument(t *testing.T) {
 		t.Errorf("%d stated or implied requirements, want at least 120", judged)
 	}
 	text, err := os.ReadFile("../" + register.Document.File)
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	if sum := sha256.Sum256(text); hex.EncodeToString(sum[:]) != register.Document.SHA256 {
 		t.Error("the register belongs to another revision of the document")
 	}
@@ -90,9 +86,7 @@ func TestTheWordsAboutAFailure(t *testing.T) {
 func TestWordsOfTheRegister(t *testing.T) {
 	t.Parallel()
 	register, err := LoadRequirements()
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	for _, c := range []struct{ id, pointer, operation, step, want string }{
 		{"REQ-AUT-001", "", "listWorkflowDLQ", "the request is refused", "Messaging and workflow operations"},
 		{"REQ-AUT-001", "", "", "the search index can still be found", "Management API"},
@@ -115,9 +109,7 @@ func TestWordsOfTheRegister(t *testing.T) {
 func TestRegistersThatAreRefused(t *testing.T) {
 	t.Parallel()
 	const good = "requirements:\n- {id: REQ-PUB-001, basis: stated, text: a, where: {heading: h, quote: q}, profile: MSG}\n"
-	if _, err := parseRegister([]byte(good)); err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, expect.ErrorOf(parseRegister([]byte(good))))
 	for _, c := range []struct{ from, to, want string }{
 		{"REQ-PUB-001", "PUB-1", "must be of the form"},
 		{"stated", "said", `basis: invalid value "said"`},

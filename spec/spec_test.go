@@ -16,9 +16,7 @@ import (
 func load(t testing.TB) *Document {
 	t.Helper()
 	d, err := Load()
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	return d
 }
 
@@ -26,9 +24,7 @@ func TestDocumentsAreValidOpenAPI(t *testing.T) {
 	t.Parallel()
 	for _, d := range eager {
 		doc, err := read(d.text)
-		if err != nil {
-			t.Fatal(err)
-		}
+		expect.NoError(t, err)
 		if err := doc.Validate(t.Context()); err != nil {
 			t.Errorf("%s: %v", d.name, err)
 		}
@@ -49,23 +45,17 @@ func TestEveryOperationSaysWhereItComesFromAndWhoServesIt(t *testing.T) {
 		}
 	}
 	law, err := os.ReadFile("../docs/reference/interface.md")
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	_, endpoints, _ := strings.Cut(string(law), "\n## Endpoints\n")
 	endpoints, _, _ = strings.Cut(endpoints, "\n## ")
-	if got, want := documented, strings.Count(endpoints, "\n### "); got != want {
-		t.Errorf("%d documented operations, want the %d under Endpoints of docs/reference/interface.md", got, want)
-	}
+	expect.Equal(t, "number of documented operations", documented, strings.Count(endpoints, "\n### "))
 }
 
 // The generated reference describes an operation by its summary.
 func TestEveryOperationHasASummary(t *testing.T) {
 	t.Parallel()
 	control, err := LoadControl()
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	for _, o := range slices.Concat(load(t).Operations(), control.Operations()) {
 		if o.Summary == "" || strings.HasSuffix(o.Summary, ".") {
 			t.Errorf("%s: summary %q: must be a sentence without its full stop", o.ID, o.Summary)

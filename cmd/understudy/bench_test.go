@@ -16,6 +16,8 @@ import (
 	"sync/atomic"
 	"testing"
 	"time"
+
+	"github.com/understudy-mock/understudy/internal/testkit/expect"
 )
 
 // The benchmarks of processes share clients that use little CPU, and functions that measure
@@ -35,9 +37,7 @@ type lane struct {
 func newLane(b *testing.B, url string) *lane {
 	b.Helper()
 	l := &lane{address: strings.TrimPrefix(url, "http://")}
-	if err := l.connect(); err != nil {
-		b.Fatal(err)
-	}
+	expect.NoError(b, l.connect())
 	b.Cleanup(func() { _ = l.conn.Close() })
 	return l
 }
@@ -128,9 +128,7 @@ func newLoad(b *testing.B, url string, n int, make requests) *load {
 func (all *load) send(b *testing.B, n int, rate float64) (total time.Duration, each []time.Duration) {
 	b.Helper()
 	for _, l := range all.lanes {
-		if err := l.connect(); err != nil {
-			b.Fatal(err)
-		}
+		expect.NoError(b, l.connect())
 	}
 	begin := time.Now()
 	var sending sync.WaitGroup
@@ -201,9 +199,7 @@ func workOf(b *testing.B, pid int) time.Duration {
 	var sum time.Duration
 	for _, field := range fields[user : user+2] {
 		n, err := strconv.ParseInt(field, 10, 64)
-		if err != nil {
-			b.Fatal(err)
-		}
+		expect.NoError(b, err)
 		sum += time.Duration(n) * tick
 	}
 	return sum
@@ -226,14 +222,10 @@ func memoryOf(pid int, line string) int64 {
 func mallocsOf(b *testing.B, url string) float64 {
 	b.Helper()
 	response, err := http.Get(url + "/_understudy/metrics") //nolint:noctx // of a benchmark
-	if err != nil {
-		b.Fatal(err)
-	}
+	expect.NoError(b, err)
 	defer func() { _ = response.Body.Close() }()
 	text, err := io.ReadAll(response.Body)
-	if err != nil {
-		b.Fatal(err)
-	}
+	expect.NoError(b, err)
 	_, rest, _ := strings.Cut(string(text), "\ngo_memstats_mallocs_total ")
 	if value, ok := strings.CutPrefix(string(text), "go_memstats_mallocs_total "); ok {
 		rest = value

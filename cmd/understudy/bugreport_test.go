@@ -31,9 +31,7 @@ const secret = "zebra"
 func publishSecrets(t *testing.T, u *mockserver.TestServer, to string) {
 	t.Helper()
 	r, err := http.NewRequestWithContext(t.Context(), http.MethodPost, u.URL()+"/v2/publish/"+to, strings.NewReader(`{"zebra":"zebra"}`))
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	r.Header.Set("Authorization", "Bearer "+u.Token())
 	for _, name := range []string{"Svc-Forward-Zebra", "Svc-Label", "Svc-Flow-Control-Key", "Cookie", "X-Zebra", "User-Agent"} {
 		r.Header.Set(name, secret)
@@ -41,9 +39,7 @@ func publishSecrets(t *testing.T, u *mockserver.TestServer, to string) {
 	r.Header.Set("Svc-Deduplication-Id", secret+to)
 	r.Header.Set("Svc-Flow-Control-Value", "parallelism=1")
 	answer, err := http.DefaultClient.Do(r)
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	_ = answer.Body.Close() // nothing is read
 }
 
@@ -60,9 +56,7 @@ func TestBugReport(t *testing.T) {
 	out, errs := reported(t, "--url", u.URL())
 	expect.Equal(t, "the warnings", errs, "")
 	var r bugReport
-	if err := json.Unmarshal([]byte(out), &r); err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, json.Unmarshal([]byte(out), &r))
 	t.Run("nothing of the user leaves", func(t *testing.T) {
 		for _, text := range []string{secret, "Zebra", u.Token(), strings.TrimPrefix(u.URL(), "http://"), "msg_", "parallelism"} {
 			expect.Lacks(t, "the report", out, text)
@@ -110,9 +104,7 @@ func TestBugReportIsBounded(t *testing.T) {
 	u.Settle()
 	out, _ := reported(t, "--url", u.URL())
 	var r bugReport
-	if err := json.Unmarshal([]byte(out), &r); err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, json.Unmarshal([]byte(out), &r))
 	for name, n := range map[string]int{"requests": len(r.Requests), "deliveries": len(r.Deliveries), "events": len(r.Events)} {
 		expect.True(t, name+" of at most 500 entries", n <= reportEntries)
 	}
@@ -136,9 +128,7 @@ func TestBugReportFlags(t *testing.T) {
 		"--stub", "https://zebra.test/*=200", "--rewrite", "https://zebra.test=http://127.0.0.1:1", "--strict-options")
 	out, _ := reported(t, "--url", s.URL, "--control-token", "12345")
 	var r bugReport
-	if err := json.Unmarshal([]byte(out), &r); err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, json.Unmarshal([]byte(out), &r))
 	flags, err := json.Marshal(r.Server["flags"])
 	expect.Nil(t, "the flags", err)
 	for _, want := range []string{"--clock=manual", "--max-body=1MiB", "--account=…", "--control-token=***", "--stub=…", "--rewrite=…", "--strict-options"} {

@@ -12,6 +12,8 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+
+	"github.com/understudy-mock/understudy/internal/testkit/expect"
 )
 
 // share is what a module costs: seconds of CPU to compile it, bytes in the program, and
@@ -47,9 +49,7 @@ func modulesTable(b *testing.B) string {
 	modules := map[string]string{}
 	list := exec.CommandContext(b.Context(), "go", "list", "-deps", "-f", "{{.ImportPath}} {{with .Module}}{{.Path}}{{else}}standard library{{end}}", ".")
 	packages, err := list.Output()
-	if err != nil {
-		b.Fatal(err)
-	}
+	expect.NoError(b, err)
 	for line := range strings.Lines(string(packages)) {
 		name, module, _ := strings.Cut(strings.TrimSpace(line), " ")
 		modules[name] = module
@@ -74,9 +74,7 @@ func modulesTable(b *testing.B) string {
 	if err == nil {
 		err = json.Unmarshal(file, &actions)
 	}
-	if err != nil {
-		b.Fatal(err)
-	}
+	expect.NoError(b, err)
 	for _, a := range actions {
 		if a.Mode == "link" {
 			a.Package = ""

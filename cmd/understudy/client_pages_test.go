@@ -12,6 +12,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/understudy-mock/understudy/internal/testkit/expect"
 	"github.com/understudy-mock/understudy/internal/testkit/programs"
 )
 
@@ -25,9 +26,7 @@ func TestClientPages(t *testing.T) {
 	modules := installPython(t, packages)
 	node, err := filepath.Abs(packages + "/node_modules")
 	installed := string(readFile(t, packages+"/package.json")) + string(readFile(t, packages+"/requirements.txt"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	for _, page := range pageFiles(t) {
 		blocks := pageBlocks(t, page)
 		for _, b := range blocks {
@@ -70,9 +69,7 @@ func TestClientPagesNext(t *testing.T) {
 	install(t, packages)
 	dir, routes := t.TempDir(), 0
 	for name, target := range map[string]string{"node_modules": packages + "/node_modules", "next-route.mjs": packages + "/next-route.mjs"} {
-		if err := os.Symlink(abs(t, target), filepath.Join(dir, name)); err != nil {
-			t.Fatal(err)
-		}
+		expect.NoError(t, os.Symlink(abs(t, target), filepath.Join(dir, name)))
 	}
 	server := serve(t, build(t))
 	for _, page := range pageFiles(t) {
@@ -81,9 +78,7 @@ func TestClientPagesNext(t *testing.T) {
 				continue
 			}
 			routes++
-			if err := os.WriteFile(filepath.Join(dir, "route.mjs"), []byte(b.text), 0o600); err != nil {
-				t.Fatal(err)
-			}
+			expect.NoError(t, os.WriteFile(filepath.Join(dir, "route.mjs"), []byte(b.text), 0o600))
 			runClient(t, dir, server.Env, "node", "--preserve-symlinks", "--preserve-symlinks-main", "next-route.mjs", "./route.mjs")
 		}
 	}
@@ -97,22 +92,16 @@ func TestClientPagesNext(t *testing.T) {
 func TestClientPagesGo(t *testing.T) {
 	t.Parallel()
 	root, err := filepath.Abs("../..")
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	dir := t.TempDir()
 	for _, name := range []string{"go.mod", "go.sum"} {
 		own, err1 := os.ReadFile(filepath.Join(root, name))
 		client, err2 := os.ReadFile(filepath.Join(root, "conformance/clients/qstash-go", name))
-		if err := errors.Join(err1, err2); err != nil {
-			t.Fatal(err)
-		}
+		expect.NoError(t, errors.Join(err1, err2))
 		if name == "go.mod" {
 			client = []byte("\n" + regexp.MustCompile(`(?m)^require github.com/upstash/qstash-go .*$`).FindString(string(client)) + "\n")
 		}
-		if err := os.WriteFile(filepath.Join(dir, name), slices.Concat(own, client), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		expect.NoError(t, os.WriteFile(filepath.Join(dir, name), slices.Concat(own, client), 0o600))
 	}
 	for _, page := range pageFiles(t) {
 		for i, b := range pageBlocks(t, page) {
@@ -121,12 +110,8 @@ func TestClientPagesGo(t *testing.T) {
 			}
 			file := filepath.Join(dir, fmt.Sprintf("block-%d_test.go", i))
 			overlay, err := json.Marshal(map[string]any{"Replace": map[string]string{filepath.Join(root, "examples/javascript/page_test.go"): file}})
-			if err != nil {
-				t.Fatal(err)
-			}
-			if err := errors.Join(os.WriteFile(file, []byte(b.text), 0o600), os.WriteFile(filepath.Join(dir, "overlay.json"), overlay, 0o600)); err != nil {
-				t.Fatal(err)
-			}
+			expect.NoError(t, err)
+			expect.NoError(t, errors.Join(os.WriteFile(file, []byte(b.text), 0o600), os.WriteFile(filepath.Join(dir, "overlay.json"), overlay, 0o600)))
 			c := exec.CommandContext(t.Context(), "go", "test", "-mod=mod", "-modfile", filepath.Join(dir, "go.mod"), "-vet=off", "-overlay", filepath.Join(dir, "overlay.json"), "./examples/javascript")
 			c.Dir = root
 			if out, err := c.CombinedOutput(); err != nil || !strings.HasPrefix(string(out), "ok") {

@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"testing"
 
+	"github.com/understudy-mock/understudy/internal/testkit/expect"
 	"github.com/understudy-mock/understudy/internal/testkit/programs"
 )
 
@@ -20,15 +21,9 @@ func TestClientReadmePyright(t *testing.T) {
 		"include":    []string{"first"},
 		"extraPaths": []string{abs(t, "../../packaging/pypi/src"), installPython(t, packages)},
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	dir := t.TempDir()
-	if err := os.CopyFS(filepath.Join(dir, "first"), os.DirFS("../../examples/first")); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(filepath.Join(dir, "pyrightconfig.json"), settings, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, os.CopyFS(filepath.Join(dir, "first"), os.DirFS("../../examples/first")))
+	expect.NoError(t, os.WriteFile(filepath.Join(dir, "pyrightconfig.json"), settings, 0o600))
 	runClient(t, dir, nil, abs(t, packages+"/node_modules/.bin/pyright"), "--project", dir)
 }

@@ -4,6 +4,7 @@ import (
 	"os/exec"
 	"testing"
 
+	"github.com/understudy-mock/understudy/internal/testkit/expect"
 	"github.com/understudy-mock/understudy/internal/testkit/programs"
 )
 
@@ -56,7 +57,5 @@ kill $!
 			})
 		}
 	}
-	if found != len(recipes) {
-		t.Errorf("recipes in the pages: got %d, want %d", found, len(recipes))
-	}
+	expect.Equal(t, "recipes in the pages", found, len(recipes))
 }

@@ -154,13 +154,9 @@ func TestAdaptersUseTheVersionsThatTheTestsOfClientsUse(t *testing.T) {
 		t.Run(adapter, func(t *testing.T) {
 			t.Parallel()
 			have, err := os.ReadFile(filepath.Join("../../examples/clients", adapter))
-			if err != nil {
-				t.Fatal(err)
-			}
+			expect.NoError(t, err)
 			want, err := os.ReadFile(filepath.Join("../../conformance/clients", tests))
-			if err != nil {
-				t.Fatal(err)
-			}
+			expect.NoError(t, err)
 			if a, b := pins.FindAllString(string(have), -1), pins.FindAllString(string(want), -1); len(b) == 0 || !slices.Equal(a, b) {
 				t.Errorf("got %q, want those of conformance/clients/%s, %q", a, tests, b)
 			}
@@ -182,9 +178,7 @@ func TestAdaptersAreSmall(t *testing.T) {
 			continue
 		}
 		text, err := os.ReadFile(file)
-		if err != nil {
-			t.Fatal(err)
-		}
+		expect.NoError(t, err)
 		if n := strings.Count(string(text), "\n"); n >= adapterLines {
 			t.Errorf("%s: %d lines, want fewer than %d", file, n, adapterLines)
 		}

@@ -114,12 +114,8 @@ func (u *upstream) sources(t *testing.T) string {
 		skipLoud(t, "go mod download "+u.Module+"@"+u.Version+": "+err.Error()+": the client's own tests are NOT run")
 	}
 	var module struct{ Dir string }
-	if err := json.Unmarshal(list, &module); err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, json.Unmarshal(list, &module))
 	folder := t.TempDir()
-	if err := os.CopyFS(folder, os.DirFS(module.Dir)); err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, os.CopyFS(folder, os.DirFS(module.Dir)))
 	return folder
 }

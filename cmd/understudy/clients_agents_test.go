@@ -39,16 +39,12 @@ func TestMCPWithoutServer(t *testing.T) {
 	address := programs.FreeAddresses(t, 1)[0]
 	command := exec.CommandContext(t.Context(), build(t), "mcp", "--url", "http://"+address)
 	s, err := mcp.NewClient(&mcp.Implementation{Name: "test", Version: "1"}, nil).Connect(t.Context(), &mcp.CommandTransport{Command: command}, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	defer s.Close()
 	call := func(name string, arguments map[string]any) (string, bool) {
 		t.Helper()
 		result, err := s.CallTool(t.Context(), &mcp.CallToolParams{Name: name, Arguments: arguments})
-		if err != nil {
-			t.Fatal(err)
-		}
+		expect.NoError(t, err)
 		return result.Content[0].(*mcp.TextContent).Text, result.IsError
 	}
 	text, failed := call("docs_read", map[string]any{"page": "testing"})
@@ -83,9 +79,7 @@ func TestGeneratedTranscript(t *testing.T) {
 	u := mockserver.RunT(t, mockserver.Config{Seed: 7, Clock: "manual"})
 	u.Script(stub.Stub{URL: "https://shop.test/*", Answers: []stub.Answer{{Status: "500", Body: "TypeError: Cannot read properties of undefined (reading 'price')\n    at total (/app/src/cart.js:41:18)\n    at checkout (/app/src/checkout.js:12:9)"}}})
 	s, err := mcp.NewClient(&mcp.Implementation{Name: "test", Version: "1"}, nil).Connect(t.Context(), &mcp.StreamableClientTransport{Endpoint: u.URL() + "/_understudy/mcp", DisableStandaloneSSE: true}, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	t.Cleanup(func() { _ = s.Close(); http.DefaultTransport.(*http.Transport).CloseIdleConnections() })
 	var b strings.Builder
 	call := func(name string, arguments map[string]any, shown bool) (answer struct{ Result any }) {
@@ -139,9 +133,7 @@ func TestGeneratedTranscript(t *testing.T) {
 func TestEditorConfigurations(t *testing.T) {
 	t.Parallel()
 	text, err := os.ReadFile(agentsPage)
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	binary, server := build(t), serve(t, build(t))
 	blocks := regexp.MustCompile("(?s)\n`([^`]+\\.json)`[^\n]*\n\n```json\n(.*?)```").FindAllStringSubmatch(string(text), -1)
 	expect.Equal(t, "configurations", len(blocks), 4)
@@ -152,9 +144,7 @@ func TestEditorConfigurations(t *testing.T) {
 				Type, Command, URL string
 				Args               []string
 			}
-			if err := json.Unmarshal([]byte(block[2]), &file); err != nil {
-				t.Fatal(err)
-			}
+			expect.NoError(t, json.Unmarshal([]byte(block[2]), &file))
 			for _, servers := range file {
 				own := servers["understudy"]
 				var transport mcp.Transport = &mcp.StreamableClientTransport{Endpoint: strings.Replace(own.URL, "http://127.0.0.1:8080", server.URL, 1), DisableStandaloneSSE: true}
@@ -163,9 +153,7 @@ func TestEditorConfigurations(t *testing.T) {
 					transport = &mcp.CommandTransport{Command: exec.CommandContext(t.Context(), binary, append(own.Args, "--url", server.URL)...)}
 				}
 				s, err := mcp.NewClient(&mcp.Implementation{Name: "test", Version: "1"}, nil).Connect(t.Context(), transport, nil)
-				if err != nil {
-					t.Fatal(err)
-				}
+				expect.NoError(t, err)
 				tools, err := s.ListTools(t.Context(), nil)
 				expect.Nil(t, "tools", err)
 				expect.True(t, "it has tools", tools != nil && len(tools.Tools) > 5)

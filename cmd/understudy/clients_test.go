@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/understudy-mock/understudy/internal/testkit/effort"
+	"github.com/understudy-mock/understudy/internal/testkit/expect"
 	"github.com/understudy-mock/understudy/internal/testkit/programs"
 )
 
@@ -118,9 +119,7 @@ func install(t *testing.T, dir string) {
 	installing.Lock()
 	defer installing.Unlock()
 	wanted, err := os.ReadFile(filepath.Join(dir, "package.json"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	stamp := filepath.Join(dir, "node_modules", ".installed")
 	if have, err := os.ReadFile(stamp); err == nil && string(have) == string(wanted) {
 		return
@@ -130,9 +129,7 @@ func install(t *testing.T, dir string) {
 	if out, err := npm.CombinedOutput(); err != nil {
 		skipLoud(t, fmt.Sprintf("npm install in %s: %v: %s", dir, err, out))
 	}
-	if err := os.WriteFile(stamp, wanted, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, os.WriteFile(stamp, wanted, 0o600))
 }
 
 // installPython fetches a client's packages unless they are installed, and returns their
@@ -140,27 +137,19 @@ func install(t *testing.T, dir string) {
 func installPython(t *testing.T, dir string) string {
 	t.Helper()
 	wanted, err := os.ReadFile(filepath.Join(dir, "requirements.txt"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	modules, err := filepath.Abs(filepath.Join("../../.tmp", filepath.Base(dir)))
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	stamp := filepath.Join(modules, ".installed")
 	if have, err := os.ReadFile(stamp); err == nil && string(have) == string(wanted) {
 		return modules
 	}
-	if err := os.RemoveAll(modules); err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, os.RemoveAll(modules))
 	pip := exec.CommandContext(t.Context(), "python3", "-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--target", modules, "--requirement", "requirements.txt")
 	pip.Dir = dir
 	if out, err := pip.CombinedOutput(); err != nil {
 		skipLoud(t, fmt.Sprintf("pip install in %s: %v: %s: the published Python packages are NOT tested", dir, err, out))
 	}
-	if err := os.WriteFile(stamp, wanted, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, os.WriteFile(stamp, wanted, 0o600))
 	return modules
 }

@@ -52,10 +52,7 @@ const completionLimit = time.Second
 
 // Run prints the words.
 func (c *CompleteCmd) Run(e *env, all *cli, k *kong.Kong) error {
-	words := c.Words
-	if len(words) > 0 && words[0] == "--" {
-		words = words[1:]
-	}
+	words := withoutDashes(c.Words)
 	if len(words) == 0 {
 		words = []string{""}
 	}
@@ -68,6 +65,14 @@ func (c *CompleteCmd) Run(e *env, all *cli, k *kong.Kong) error {
 		}
 	}
 	return nil
+}
+
+// withoutDashes are the words behind --, or all.
+func withoutDashes(words []string) []string {
+	if len(words) > 0 && words[0] == "--" {
+		return words[1:]
+	}
+	return words
 }
 
 // candidates are the words that may follow typed ones: values of a flag, flags, commands and ids.

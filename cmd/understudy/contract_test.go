@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/understudy-mock/understudy/internal/testkit/effort"
+	"github.com/understudy-mock/understudy/internal/testkit/expect"
 	"github.com/understudy-mock/understudy/internal/testkit/programs"
 	"github.com/understudy-mock/understudy/spec"
 )
@@ -48,25 +49,17 @@ func TestContract(t *testing.T) {
 	t.Parallel()
 	programs.Need(t, "the documents are NOT tested against the server", "python3")
 	dir, err := filepath.Abs("../../conformance/contract")
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	modules, binary := installPython(t, dir), build(t)
 	for _, c := range contracts {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
 			doc, err := c.load()
-			if err != nil {
-				t.Fatal(err)
-			}
+			expect.NoError(t, err)
 			text, err := exec.CommandContext(t.Context(), binary, append([]string{"spec", "--format", "json"}, c.flags...)...).Output()
-			if err != nil {
-				t.Fatal(err)
-			}
+			expect.NoError(t, err)
 			file := filepath.Join(t.TempDir(), "document.json")
-			if err := os.WriteFile(file, text, 0o600); err != nil {
-				t.Fatal(err)
-			}
+			expect.NoError(t, os.WriteFile(file, text, 0o600))
 			examples := c.examples
 			if more := os.Getenv("CONTRACT"); more != "" {
 				examples = more
@@ -79,9 +72,7 @@ func TestContract(t *testing.T) {
 			}
 			env := slices.Concat(server.Env, []string{"UNDERSTUDY_CONTROL_TOKEN=contract-control", "PYTHONPATH=" + modules + ":" + dir})
 			found := schemathesis(t, modules, dir, env, args...)
-			if want := len(doc.Operations()) - len(c.excluded); found.Operations.Tested != want {
-				t.Errorf("%d operations tested, want %d", found.Operations.Tested, want)
-			}
+			expect.Equal(t, "number of operations tested", found.Operations.Tested, len(doc.Operations())-len(c.excluded))
 			t.Logf("%d operations, %d requests, %d findings", found.Operations.Tested, found.TestCases.Generated, found.TestCases.UniqueFailures)
 		})
 	}
@@ -150,9 +141,7 @@ var kvCommands = []struct{ command, result string }{
 func TestContractCommands(t *testing.T) {
 	t.Parallel()
 	doc, err := spec.Load()
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	server := serve(t, build(t), contractFlags...)
 	token := ""
 	for _, v := range server.Env {
@@ -163,19 +152,13 @@ func TestContractCommands(t *testing.T) {
 	send := func(t *testing.T, operation, method, path, body, want string) {
 		t.Helper()
 		request, err := http.NewRequestWithContext(t.Context(), method, server.URL+path, strings.NewReader(body))
-		if err != nil {
-			t.Fatal(err)
-		}
+		expect.NoError(t, err)
 		request.Header.Set("Authorization", "Bearer "+token)
 		response, err := http.DefaultClient.Do(request)
-		if err != nil {
-			t.Fatal(err)
-		}
+		expect.NoError(t, err)
 		defer func() { _ = response.Body.Close() }()
 		got, err := io.ReadAll(response.Body)
-		if err != nil {
-			t.Fatal(err)
-		}
+		expect.NoError(t, err)
 		op := doc.Operation(operation)
 		if problems := op.CheckResponse(response.StatusCode, response.Header, got); len(problems) > 0 || !op.Declares(response.StatusCode) {
 			t.Errorf("%s %s %s: status %d: %v", method, path, body, response.StatusCode, problems)

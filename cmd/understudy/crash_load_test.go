@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/understudy-mock/understudy/engine/clock"
+	"github.com/understudy-mock/understudy/internal/testkit/expect"
 	"github.com/understudy-mock/understudy/internal/testkit/programs"
 )
 
@@ -100,9 +101,7 @@ func startCrashLoad(t programs.TB, cfg crashConfig) *crashLoad {
 		revived: map[string]bool{}, seen: map[string][]visit{}, running: map[string]int{}, answers: map[int]int{},
 	}
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	l.target = "http://" + listener.Addr().String()
 	l.sink = &http.Server{Handler: http.HandlerFunc(l.visit), ReadHeaderTimeout: time.Minute}
 	l.serves.Go(func() { _ = l.sink.Serve(listener) }) // ends with Close

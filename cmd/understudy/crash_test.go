@@ -17,6 +17,7 @@ import (
 
 	"github.com/understudy-mock/understudy/engine/clock"
 	"github.com/understudy-mock/understudy/internal/testkit/effort"
+	"github.com/understudy-mock/understudy/internal/testkit/expect"
 	"github.com/understudy-mock/understudy/spec"
 )
 
@@ -105,9 +106,7 @@ func freeAddress(t *testing.T) string {
 		host = "127.0.0.9"
 	}
 	l, err := net.Listen("tcp", host+":0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	defer l.Close()
 	return l.Addr().String()
 }
@@ -120,9 +119,7 @@ func (h *mortal) spawn() {
 	h.process = exec.Command(h.binary, slices.Concat(h.before, []string{"serve", "--addr", h.address, "--ready-file", h.ready}, h.flags)...)
 	h.process.Env = append(os.Environ(), "UNDERSTUDY_LOG_LEVEL=warn")
 	h.process.Stderr = &h.errors
-	if err := h.process.Start(); err != nil {
-		h.t.Fatal(err)
-	}
+	expect.NoError(h.t, h.process.Start())
 	process := h.process.Process
 	h.t.Cleanup(func() {
 		_ = process.Kill() // it may have ended

@@ -80,6 +80,14 @@ func (c *CtlCmd) configurationPrefix(e *env) (string, error) {
 	return account.HeaderPrefix, c.call(e, http.MethodGet, "accounts/"+url.PathEscape(id), nil, nil, &account)
 }
 
+// readInput reads a file; - is standard input.
+func readInput(file string) ([]byte, error) {
+	if file == "-" {
+		return io.ReadAll(os.Stdin)
+	}
+	return os.ReadFile(file)
+}
+
 // Run publishes a message.
 func (k *ctlPublish) Run(e *env, c *cli) error {
 	body := []byte(k.Body)
@@ -87,12 +95,8 @@ func (k *ctlPublish) Run(e *env, c *cli) error {
 		if k.Body != "" {
 			return usageError("--file: must be without a body in the arguments")
 		}
-		read := func() ([]byte, error) { return os.ReadFile(k.File) }
-		if k.File == "-" {
-			read = func() ([]byte, error) { return io.ReadAll(os.Stdin) }
-		}
 		var err error
-		if body, err = read(); err != nil {
+		if body, err = readInput(k.File); err != nil {
 			return usageError("--file: %w", err)
 		}
 	}

@@ -36,15 +36,11 @@ func TestAnInterruptedAdvanceIsHarmless(t *testing.T) {
 	u := mockserver.RunT(t, mockserver.Config{Start: time.Date(2026, time.March, 2, 9, 0, 0, 0, time.UTC)})
 	u.Stub("https://app.test/*", 200)
 	r, err := http.NewRequestWithContext(t.Context(), http.MethodPost, u.URL()+"/v2/schedules/https://app.test/tick", http.NoBody)
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	r.Header.Set("Authorization", "Bearer "+u.Token())
 	r.Header.Set("Svc-Cron", "* * * * *")
 	response, err := http.DefaultClient.Do(r)
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	_ = response.Body.Close()
 	expect.Equal(t, "status of the schedule", response.StatusCode, http.StatusOK)
 
@@ -59,8 +55,6 @@ func TestAnInterruptedAdvanceIsHarmless(t *testing.T) {
 	out.Reset()
 	expect.Equal(t, "exit code of the rest", runProgram(t.Context(), []string{"ctl", "advance", "1h", "--url", u.URL()}, &out, errs), 0)
 	var rest struct{ Attempts int }
-	if err := json.Unmarshal(out.Bytes(), &rest); err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, json.Unmarshal(out.Bytes(), &rest))
 	expect.Equal(t, "attempts of the rest", rest.Attempts, 60)
 }

@@ -15,6 +15,7 @@ import (
 	"testing"
 
 	"github.com/understudy-mock/understudy/internal/testkit/effort"
+	"github.com/understudy-mock/understudy/internal/testkit/expect"
 	"github.com/understudy-mock/understudy/spec"
 )
 
@@ -32,9 +33,7 @@ func TestDamagedFolder(t *testing.T) {
 	}
 	copyFiles(t, whole, killed)
 	want := h.messages()
-	if len(want) != 40 {
-		t.Fatalf("%d messages, want 40", len(want))
-	}
+	expect.Equal(expect.Now(t), "number of messages", len(want), 40)
 	h.end()
 	random := rand.New(rand.NewPCG(5, 6))
 	refused := 0
@@ -88,9 +87,7 @@ func served(t *testing.T, binary, dir string, flags ...string) (messages []strin
 	h := &mortal{t: t, binary: binary, address: freeAddress(t), flags: append([]string{"--clock", "manual", "--data", dir, "--log-level", "error"}, flags...)}
 	h.spawn()
 	if !h.serves() {
-		if code := h.process.ProcessState.ExitCode(); code != 2 {
-			t.Errorf("exit code %d, want 2", code)
-		}
+		expect.Equal(t, "exit code", h.process.ProcessState.ExitCode(), 2)
 		return nil, h.errors.String(), false
 	}
 	messages = h.messages()
@@ -109,22 +106,16 @@ func (h *mortal) publish(body, delay string) int {
 func (h *mortal) call(method, path, body string, headers ...string) (int, string) {
 	h.t.Helper()
 	r, err := http.NewRequestWithContext(h.t.Context(), method, "http://"+h.address+path, strings.NewReader(body))
-	if err != nil {
-		h.t.Fatal(err)
-	}
+	expect.NoError(h.t, err)
 	r.Header.Set("Authorization", "Bearer "+spec.BuiltInDialects()[0].Token)
 	for i := 0; i < len(headers); i += 2 {
 		r.Header.Set(headers[i], headers[i+1])
 	}
 	response, err := http.DefaultClient.Do(r)
-	if err != nil {
-		h.t.Fatal(err)
-	}
+	expect.NoError(h.t, err)
 	defer response.Body.Close()
 	text, err := io.ReadAll(response.Body)
-	if err != nil {
-		h.t.Fatal(err)
-	}
+	expect.NoError(h.t, err)
 	return response.StatusCode, string(text)
 }
 
@@ -148,23 +139,17 @@ func (h *mortal) messages() []string {
 
 func copyFiles(t *testing.T, from, to string) {
 	t.Helper()
-	if err := os.CopyFS(to, os.DirFS(from)); err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, os.CopyFS(to, os.DirFS(from)))
 }
 
 // damageFile flips a bit in one file of a folder, or cuts the file.
 func damageFile(t *testing.T, random *rand.Rand, dir string, flip bool) string {
 	t.Helper()
 	names, err := filepath.Glob(filepath.Join(dir, "understudy.db*"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	name := names[random.IntN(len(names))]
 	text, err := os.ReadFile(name)
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	at := random.IntN(len(text))
 	what := fmt.Sprintf("%s flipped at %d of %d", filepath.Base(name), at, len(text))
 	if flip {
@@ -172,9 +157,7 @@ func damageFile(t *testing.T, random *rand.Rand, dir string, flip bool) string {
 	} else {
 		what, text = fmt.Sprintf("%s cut at %d of %d", filepath.Base(name), at, len(text)), text[:at]
 	}
-	if err := os.WriteFile(name, text, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, os.WriteFile(name, text, 0o600))
 	return what
 }
 
@@ -183,9 +166,7 @@ func TestFolderThatCannotBeUsed(t *testing.T) {
 	t.Parallel()
 	binary, used := build(t), t.TempDir()
 	file := filepath.Join(t.TempDir(), "file")
-	if err := os.WriteFile(file, nil, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, os.WriteFile(file, nil, 0o600))
 	dataServer(t, binary, used)
 	for _, c := range []struct{ name, dir, want string }{
 		{"a file", file, "is a file: must be a folder, or missing"},
@@ -207,9 +188,7 @@ func refusedFolder(t *testing.T, cmd *exec.Cmd) string {
 	var errs bytes.Buffer
 	cmd.Stderr = &errs
 	_ = cmd.Run()
-	if code := cmd.ProcessState.ExitCode(); code != 2 {
-		t.Errorf("exit code %d, want 2", code)
-	}
+	expect.Equal(t, "exit code", cmd.ProcessState.ExitCode(), 2)
 	line := errs.String()
 	if strings.Count(line, "\n") != 1 {
 		t.Errorf("got %q, want one line", line)

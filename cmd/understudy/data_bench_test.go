@@ -17,6 +17,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/understudy-mock/understudy/internal/testkit/expect"
 	"github.com/understudy-mock/understudy/internal/testkit/programs"
 	"github.com/understudy-mock/understudy/spec/route"
 )
@@ -185,9 +186,7 @@ func BenchmarkDataStart(b *testing.B) {
 				process = exec.Command(build(b), "serve", "--addr", "127.0.0.1:0", "--ready-file", ready, "--log-level", "error", "--data", dir)
 				process.Stderr = os.Stderr
 				begin := time.Now()
-				if err := process.Start(); err != nil {
-					b.Fatal(err)
-				}
+				expect.NoError(b, process.Start())
 				for limit := begin.Add(5 * time.Minute); ; {
 					if _, err := os.Stat(ready); err == nil {
 						return process, time.Since(begin)
@@ -224,22 +223,16 @@ func BenchmarkDataStart(b *testing.B) {
 func hold(b *testing.B, ready string, n int) {
 	b.Helper()
 	text, err := os.ReadFile(ready)
-	if err != nil {
-		b.Fatal(err)
-	}
+	expect.NoError(b, err)
 	const each = 1000
 	batch := []byte("[" + strings.TrimSuffix(strings.Repeat(`{"destination":"https://e.test/hook","headers":{"Svc-Delay":"30d"},"body":"`+strings.Repeat("x", 128)+`"},`, each), ",") + "]")
 	for range n / each {
 		r, err := http.NewRequestWithContext(b.Context(), http.MethodPost, jsonText(b, text, "url")+"/v2/batch", bytes.NewReader(batch))
-		if err != nil {
-			b.Fatal(err)
-		}
+		expect.NoError(b, err)
 		r.Header.Set("Authorization", "Bearer "+jsonText(b, text, "token"))
 		r.Header.Set("Content-Type", "application/json")
 		response, err := http.DefaultClient.Do(r)
-		if err != nil {
-			b.Fatal(err)
-		}
+		expect.NoError(b, err)
 		answer, _ := io.ReadAll(response.Body)
 		_ = response.Body.Close()
 		if response.StatusCode != http.StatusOK {
@@ -270,9 +263,7 @@ type histogram struct {
 func histogramOf(b *testing.B, url string) (h histogram) {
 	b.Helper()
 	response, err := http.Get(url + "/_understudy/metrics") //nolint:noctx // of a benchmark
-	if err != nil {
-		b.Fatal(err)
-	}
+	expect.NoError(b, err)
 	defer func() { _ = response.Body.Close() }()
 	for lines := bufio.NewScanner(response.Body); lines.Scan(); {
 		rest, ok := strings.CutPrefix(lines.Text(), `understudy_store_commit_seconds_bucket{le="`)
@@ -282,9 +273,7 @@ func histogramOf(b *testing.B, url string) (h histogram) {
 		bound, count, _ := strings.Cut(rest, `"} `)
 		at, _ := strconv.ParseFloat(bound, 64) // also parses +Inf
 		n, err := strconv.ParseFloat(count, 64)
-		if err != nil {
-			b.Fatal(err)
-		}
+		expect.NoError(b, err)
 		h.bounds, h.counts = append(h.bounds, at), append(h.counts, n)
 	}
 	return h

@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"github.com/understudy-mock/understudy/internal/testkit/effort"
+	"github.com/understudy-mock/understudy/internal/testkit/expect"
 	"github.com/understudy-mock/understudy/internal/testkit/programs"
 	"github.com/understudy-mock/understudy/spec"
 )
@@ -37,9 +38,7 @@ func smallDisk(t *testing.T) string {
 
 func remount(t *testing.T, dir, options string, flags uintptr) {
 	t.Helper()
-	if err := syscall.Mount("tmpfs", dir, "tmpfs", syscall.MS_REMOUNT|flags, options); err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, syscall.Mount("tmpfs", dir, "tmpfs", syscall.MS_REMOUNT|flags, options))
 }
 
 // On a full disk, a publish is refused with 503 and a line that says what to do, and reads
@@ -62,14 +61,10 @@ func TestFullDisk(t *testing.T) {
 	refused := func(when string) {
 		t.Helper()
 		r, err := http.NewRequestWithContext(t.Context(), http.MethodPost, "http://"+h.address+"/v2/publish/https://app.test/hook", strings.NewReader(large))
-		if err != nil {
-			t.Fatal(err)
-		}
+		expect.NoError(t, err)
 		r.Header.Set("Authorization", "Bearer "+spec.BuiltInDialects()[0].Token)
 		response, err := http.DefaultClient.Do(r)
-		if err != nil {
-			t.Fatal(err)
-		}
+		expect.NoError(t, err)
 		var text bytes.Buffer
 		_, _ = text.ReadFrom(response.Body) // an incomplete text is enough
 		_ = response.Body.Close()
@@ -90,9 +85,7 @@ func TestFullDisk(t *testing.T) {
 	}
 	h.kill()
 	h.start()
-	if got := len(h.messages()); got != accepted {
-		t.Errorf("after a crash on the full disk there are %d messages, want %d", got, accepted)
-	}
+	expect.Equal(t, "after a crash on the full disk", len(h.messages()), accepted)
 	for h.publish(large, "1h") < 300 { // a restart may have made a little room
 		accepted++
 	}
@@ -115,9 +108,7 @@ func TestFullDisk(t *testing.T) {
 	h.end()
 	remount(t, disk, "size=16m", syscall.MS_RDONLY)
 	line := refusedFolder(t, exec.Command(h.binary, "serve", "--addr", "127.0.0.1:0", "--data", data))
-	if !strings.Contains(line, "cannot be written") {
-		t.Errorf("on a read-only disk: got the line %q", line)
-	}
+	expect.Contains(t, "on a read-only disk", line, "cannot be written")
 }
 
 // A server that is idle notices that its disk is full, and that it has room again.
@@ -130,9 +121,7 @@ func TestReadinessOnAFullDisk(t *testing.T) {
 	h := dataServer(t, build(t), filepath.Join(disk, "data"))
 	ready := func() (int, string) {
 		response, err := http.Get("http://" + h.address + "/_understudy/readyz")
-		if err != nil {
-			t.Fatal(err)
-		}
+		expect.NoError(t, err)
 		defer response.Body.Close()
 		var text bytes.Buffer
 		_, _ = text.ReadFrom(response.Body) // an incomplete text is enough
@@ -153,12 +142,8 @@ func TestReadinessOnAFullDisk(t *testing.T) {
 	if err := os.WriteFile(filler, make([]byte, 2<<20), 0o600); err == nil {
 		t.Fatal("the disk is never full")
 	}
-	if text := until(http.StatusServiceUnavailable); !strings.Contains(text, "the disk is full: free some space") {
-		t.Errorf("got the text %q", text)
-	}
-	if err := os.Remove(filler); err != nil {
-		t.Fatal(err)
-	}
+	expect.Contains(t, "text", until(http.StatusServiceUnavailable), "the disk is full: free some space")
+	expect.NoError(t, os.Remove(filler))
 	until(http.StatusOK)
 	h.end()
 }
@@ -198,9 +183,7 @@ func TestFolderWithoutLocks(t *testing.T) {
 	t.Parallel()
 	strace := traced(t)
 	cmd := exec.Command(strace, "-f", "-o", os.DevNull, "-e", "trace=flock", "-e", "inject=flock:error=ENOLCK", build(t), "serve", "--addr", "127.0.0.1:0", "--data", t.TempDir())
-	if line := refusedFolder(t, cmd); !strings.Contains(line, "its file system has no locks") {
-		t.Errorf("got the line %q", line)
-	}
+	expect.Contains(t, "line", refusedFolder(t, cmd), "its file system has no locks")
 }
 
 // The record of a publish is written to the write-ahead log and synced before the answer and
@@ -230,9 +213,7 @@ func TestSyncComesFirst(t *testing.T) {
 	}
 	h.gone()
 	text, err := os.ReadFile(trace)
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	lines := strings.Split(string(text), "\n")
 	for n := range messages {
 		mark := fmt.Sprintf("/mark-%d-", n)
@@ -282,9 +263,7 @@ func TestHangingDisk(t *testing.T) {
 func childOf(t *testing.T, pid int) int {
 	t.Helper()
 	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/task/%d/children", pid, pid))
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	child := 0
 	if _, err := fmt.Sscan(string(text), &child); err != nil {
 		t.Fatalf("children %q: %v", text, err)

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/understudy-mock/understudy/internal/testkit/effort"
+	"github.com/understudy-mock/understudy/internal/testkit/expect"
 )
 
 // runner is a command of the tests: it starts a command, keeps the other end of its standard
@@ -56,30 +57,20 @@ func TestNothingSurvivesItsParent(t *testing.T) {
 			defer cancel()
 			parent := exec.CommandContext(ctx, test.args[0], test.args[1:]...)
 			read, write, err := os.Pipe()
-			if err != nil {
-				t.Fatal(err)
-			}
+			expect.NoError(t, err)
 			defer func() { _ = read.Close() }()
 			parent.Stdout = write
-			if err := parent.Start(); err != nil {
-				t.Fatal(err)
-			}
+			expect.NoError(t, parent.Start())
 			_ = write.Close() // reads end when no other process can write
 			if deadline, ok := ctx.Deadline(); ok {
-				if err := read.SetReadDeadline(deadline); err != nil {
-					t.Fatal(err)
-				}
+				expect.NoError(t, read.SetReadDeadline(deadline))
 			}
 			out := bufio.NewReader(read)
 			line, err := out.ReadString('\n')
-			if err != nil {
-				t.Fatal(err)
-			}
+			expect.NoError(t, err)
 			_, address, _ := strings.Cut(strings.TrimSpace(line), "running at http://")
 			if name != "a line of text" {
-				if err := parent.Process.Kill(); err != nil {
-					t.Fatal(err)
-				}
+				expect.NoError(t, parent.Process.Kill())
 			}
 			if _, err := io.Copy(io.Discard, out); err != nil {
 				t.Errorf("a process still has the standard output: %v", err)
@@ -99,30 +90,18 @@ func TestUntilEOFStopsCleanly(t *testing.T) {
 	state := filepath.Join(t.TempDir(), "state.json")
 	server := exec.CommandContext(t.Context(), "understudy", "serve", "--addr", "127.0.0.1:0", "--until-eof", "--snapshot", state)
 	held, err := server.StdinPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	out, err := server.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	var log strings.Builder
 	server.Stderr = &log
-	if err := server.Start(); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := bufio.NewReader(out).ReadString('\n'); err != nil {
-		t.Fatal(err)
-	}
-	if err := held.Close(); err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, server.Start())
+	expect.NoError(t, expect.ErrorOf(bufio.NewReader(out).ReadString('\n')))
+	expect.NoError(t, held.Close())
 	if err := server.Wait(); err != nil {
 		t.Errorf("ended with %v: %s", err, log.String())
 	}
-	if !strings.Contains(log.String(), "standard input ended") {
-		t.Errorf("got the log %q", log.String())
-	}
+	expect.Contains(t, "log", log.String(), "standard input ended")
 	if _, err := os.Stat(state); err != nil {
 		t.Errorf("the state is not saved: %v", err)
 	}
@@ -136,30 +115,20 @@ func TestUntilEOFOfAnotherDescriptor(t *testing.T) {
 		t.Skip("processes inherit only the three streams")
 	}
 	read, held, err := os.Pipe()
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	ctx, cancel := context.WithTimeout(t.Context(), effort.Wait(time.Minute))
 	defer cancel()
 	run := exec.CommandContext(ctx, "understudy", "run", "--until-eof-of", "3", "--", "sh", "-c", `read line; test -e /dev/fd/3 && line=inherited; trap 'exit 5' TERM; echo "$line"; while :; do :; done`)
 	run.Stdin, run.ExtraFiles = strings.NewReader("text\n"), []*os.File{read}
 	out, err := run.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := run.Start(); err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
+	expect.NoError(t, run.Start())
 	_ = read.Close() // the process has its own copy
 	line, err := bufio.NewReader(out).ReadString('\n')
 	if err != nil || line != "text\n" {
 		t.Errorf("the command read %q: %v", line, err)
 	}
-	if err := held.Close(); err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, held.Close())
 	_ = run.Wait() // it returns the exit code of the command as an error
-	if code := run.ProcessState.ExitCode(); code != 5 {
-		t.Errorf("exit code %d, want 5, the code of the command", code)
-	}
+	expect.Equal(t, "exit code", run.ProcessState.ExitCode(), 5)
 }

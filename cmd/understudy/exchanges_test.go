@@ -154,9 +154,7 @@ func (x *exchange) call(method, target, body string, headers ...string) (int, ht
 	ctx, cancel := context.WithTimeout(x.t.Context(), effort.Wait(2*time.Minute))
 	defer cancel()
 	r, err := http.NewRequestWithContext(ctx, method, x.server.URL()+target, strings.NewReader(body))
-	if err != nil {
-		x.t.Fatal(err)
-	}
+	expect.NoError(x.t, err)
 	for _, line := range headers {
 		if name, value, ok := strings.Cut(line, ": "); ok {
 			r.Header.Set(name, value)
@@ -336,9 +334,7 @@ func operationPage(t *testing.T, doc *spec.Document, speaks *spec.Dialect) strin
 				Dialect: speaks, Clock: "manual", Seed: 1, Start: time.Date(2026, 1, 31, 9, 0, 0, 0, time.UTC), Embed: mockserver.EmbedHash, Outbound: "stub-only",
 				Fixtures: []mockserver.Fixture{{Name: "fixture.yaml", Text: fixture}},
 			})
-			if err != nil {
-				t.Fatal(err)
-			}
+			expect.NoError(t, err)
 			x := &exchange{t, s, op, examples[op.ID]}
 			fmt.Fprintf(&b, "\n### %s %s\n\n", op.Method, strings.NewReplacer("{", "\\{", "}", "\\}").Replace(op.Path))
 			fmt.Fprintf(&b, "%s.\n\n`%s`, %s.%s\n\n%s", op.Summary, op.ID, op.Origin, queries(op), x.text())
@@ -374,9 +370,7 @@ func TestGeneratedExchanges(t *testing.T) {
 		t.Run(path, func(t *testing.T) {
 			t.Parallel()
 			doc, err := load()
-			if err != nil {
-				t.Fatal(err)
-			}
+			expect.NoError(t, err)
 			expect.GeneratedPart(t, path, exchangesBegin, exchangesEnd, operationPage(t, doc, names[path])+"\n")
 		})
 	}

@@ -59,7 +59,7 @@ const (
 // Run explores, writes the reports, and returns whether there are findings.
 func (c *ExploreCmd) Run(e *env) error {
 	if c.Init {
-		return c.init(e, c.words())
+		return c.init(e, withoutDashes(c.Command))
 	}
 	if c.Driver {
 		return c.drive(e)
@@ -215,17 +215,9 @@ func create(name string) (*os.File, error) {
 	return os.Create(name)
 }
 
-// words are the command of the application.
-func (c *ExploreCmd) words() []string {
-	if len(c.Command) > 0 && c.Command[0] == "--" {
-		return c.Command[1:]
-	}
-	return c.Command
-}
-
 // read reads the configuration file.
 func (c *ExploreCmd) read(e *env) (words []string, file *program.File, cfg explore.Config, err error) {
-	words = c.words()
+	words = withoutDashes(c.Command)
 	switch {
 	case e.flags.Config == "":
 		return nil, nil, cfg, usageError("explore: --config is missing; usage: understudy explore --config explore.yaml -- COMMAND")

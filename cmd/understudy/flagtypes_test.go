@@ -30,9 +30,7 @@ var flagFiles = []struct {
 func TestGeneratedFlagTypes(t *testing.T) {
 	t.Parallel()
 	parser, err := kong.New(&cli{}, kong.Vars{"version": ""})
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	serve, _ := command.Find(parser.Model.Node, []string{"serve"})
 	for _, file := range flagFiles {
 		t.Run(filepath.Base(file.path), func(t *testing.T) {

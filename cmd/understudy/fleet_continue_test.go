@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/understudy-mock/understudy/internal/testkit/effort"
+	"github.com/understudy-mock/understudy/internal/testkit/expect"
 )
 
 // A server that is stopped, replaced and then continues has an old state of its accounts. It
@@ -23,9 +24,7 @@ func TestFleetServerThatContinues(t *testing.T) {
 	f := newFleet(t, 2)
 	f.settled()
 	l, err := f.list(f.members[0])
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	stopped, other := f.members[0], f.members[1]
 	for i := range 3 {
 		accounts := f.owned(l)[stopped.url]
@@ -51,9 +50,7 @@ func TestFleetServerThatContinues(t *testing.T) {
 			t.Fatalf("publish at the new owner: got status %d: %s", status, text)
 		}
 		var made struct{ MessageID string }
-		if err := json.Unmarshal([]byte(text), &made); err != nil {
-			t.Fatal(err)
-		}
+		expect.NoError(t, json.Unmarshal([]byte(text), &made))
 		answer := make(chan string, 1)
 		go func() {
 			status, text := askMember(t, http.MethodGet, stopped.url+"/v2/messages/"+made.MessageID, account)

@@ -34,9 +34,7 @@ func TestFleetPage(t *testing.T) {
 	p := &fleetPage{t: t, dir: t.TempDir(), text: string(readFile(t, "../../docs/operating.md"))}
 	p.freeAddresses()
 	blocks := p.blocks("sh")
-	if len(blocks) != 4 {
-		t.Fatalf("docs/operating.md has %d blocks of commands, want 4", len(blocks))
-	}
+	expect.Equal(expect.Now(t), "docs/operating.md", len(blocks), 4)
 	t.Run("three servers and a cluster on one machine", func(t *testing.T) {
 		p.t = t
 		p.start(blocks[0] + "wait\n")
@@ -133,9 +131,7 @@ func (p *fleetPage) start(script string) {
 	c := p.shell(script)
 	var log bytes.Buffer
 	c.Stdout, c.Stderr = &log, &log
-	if err := c.Start(); err != nil {
-		p.t.Fatal(err)
-	}
+	expect.NoError(p.t, c.Start())
 	p.t.Cleanup(func() {
 		_ = syscall.Kill(-c.Process.Pid, syscall.SIGKILL) // the whole group
 		_ = c.Wait()                                      // it was killed

@@ -12,6 +12,7 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 
 	"github.com/understudy-mock/understudy/internal/testkit/effort"
+	"github.com/understudy-mock/understudy/internal/testkit/expect"
 )
 
 // fleetFaults are the faults that are injected into a fleet, repeatedly in this order.
@@ -146,9 +147,7 @@ func (f *fleetTrial) owner(random *rand.Rand) (*member, []string) {
 	f.t.Helper()
 	m := f.members[random.IntN(len(f.members))]
 	l, err := f.list(m)
-	if err != nil {
-		f.t.Fatal(err)
-	}
+	expect.NoError(f.t, err)
 	return m, f.owned(l)[m.url]
 }
 
@@ -178,9 +177,7 @@ func (f *fleetTrial) stopOwner(random *rand.Rand) harm {
 
 func (f *fleetTrial) signal(send func(syscall.Signal) error, s syscall.Signal) {
 	f.t.Helper()
-	if err := send(s); err != nil {
-		f.t.Fatal(err)
-	}
+	expect.NoError(f.t, send(s))
 }
 
 func (f *fleetTrial) killLeader(*rand.Rand) harm {
@@ -203,9 +200,7 @@ func (f *fleetTrial) stopFollower(*rand.Rand) harm {
 func (f *fleetTrial) harmNode(leads bool, s syscall.Signal) harm {
 	f.t.Helper()
 	stream, err := f.js.Stream(f.t.Context(), journals)
-	if err != nil {
-		f.t.Fatal(err)
-	}
+	expect.NoError(f.t, err)
 	leader := stream.CachedInfo().Cluster.Leader
 	for _, n := range f.nodes {
 		if (n.Name == leader) != leads {

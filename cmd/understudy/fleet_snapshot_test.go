@@ -11,6 +11,7 @@ import (
 	"github.com/understudy-mock/understudy/engine/journal"
 	"github.com/understudy-mock/understudy/engine/store"
 	"github.com/understudy-mock/understudy/internal/testkit/effort"
+	"github.com/understudy-mock/understudy/internal/testkit/expect"
 	"github.com/understudy-mock/understudy/internal/testkit/programs"
 	"github.com/understudy-mock/understudy/mockserver/fleet/jetstream"
 )
@@ -25,28 +26,20 @@ func TestFleetSnapshotsWhileAMemberHangs(t *testing.T) {
 	const readers = 8
 	nodes := programs.Cluster(t, fleetNodes)
 	s, err := jetstream.Open(t.Context(), jetstream.Config{Servers: nodes[0].URL, MaxBytes: 1 << 28, Replicas: fleetNodes, Timeout: 30 * time.Second})
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	defer s.Close()
 	var logs []store.Log
 	for i := range readers {
 		l, err := s.Open(t.Context(), fmt.Sprint("account", i))
-		if err != nil {
-			t.Fatal(err)
-		}
+		expect.NoError(t, err)
 		l.Append(journal.Record{LSN: 1, Kind: "k", Body: []byte(`{}`)})
-		if err := l.Save(t.Context(), func(to io.Writer) (uint64, error) {
+		expect.NoError(t, l.Save(t.Context(), func(to io.Writer) (uint64, error) {
 			_, err := to.Write(make([]byte, 1<<20))
 			return 1, err
-		}); err != nil {
-			t.Fatal(err)
-		}
+		}))
 		logs = append(logs, l)
 	}
-	if err := nodes[2].Signal(syscall.SIGSTOP); err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, nodes[2].Signal(syscall.SIGSTOP))
 	var reading sync.WaitGroup
 	for i, l := range logs {
 		reading.Go(func() {
@@ -60,7 +53,5 @@ func TestFleetSnapshotsWhileAMemberHangs(t *testing.T) {
 		})
 	}
 	reading.Wait()
-	if err := nodes[2].Signal(syscall.SIGCONT); err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, nodes[2].Signal(syscall.SIGCONT))
 }

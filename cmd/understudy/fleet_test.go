@@ -18,6 +18,7 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 
 	"github.com/understudy-mock/understudy/internal/testkit/effort"
+	"github.com/understudy-mock/understudy/internal/testkit/expect"
 	"github.com/understudy-mock/understudy/internal/testkit/programs"
 )
 
@@ -80,9 +81,7 @@ func newFleet(t *testing.T, servers int) *fleetTrial {
 		}
 	})
 	conn, err := nats.Connect(f.natsURL(), nats.MaxReconnects(-1), nats.ReconnectWait(100*time.Millisecond), nats.PingInterval(500*time.Millisecond))
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	t.Cleanup(conn.Close)
 	if f.js, err = jetstream.New(conn, jetstream.WithDefaultTimeout(time.Second)); err != nil {
 		t.Fatal(err)
@@ -346,9 +345,7 @@ func (f *fleetTrial) testListing(t *testing.T) {
 	})
 	for _, m := range f.members {
 		l, err := f.list(m)
-		if err != nil {
-			t.Fatal(err)
-		}
+		expect.NoError(t, err)
 		if self := slices.IndexFunc(l.Members, func(x fleetMember) bool { return x.ID == l.Self }); self < 0 || l.Members[self].URL != m.url {
 			t.Errorf("%s reports itself as %s of %v", m.url, l.Self, l.Members)
 		}

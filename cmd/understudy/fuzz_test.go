@@ -35,9 +35,7 @@ func FuzzSettings(f *testing.F) {
 	dir := f.TempDir()
 	f.Fuzz(func(t *testing.T, text string) {
 		name := filepath.Join(dir, "settings.yaml")
-		if err := os.WriteFile(name, []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		expect.NoError(t, os.WriteFile(name, []byte(text), 0o600))
 		var out, errs bytes.Buffer
 		code := runProgram(context.Background(), []string{"version", "--config", name}, &out, &errs)
 		if code != command.ExitFine {

@@ -20,22 +20,15 @@ func (c *HelpCmd) Run(e *env, k *kong.Kong) error {
 	}
 	node, rest := command.Find(k.Model.Node, c.Command)
 	if len(rest) > 0 {
-		return usageError("help: unknown command %q; must be one of %s", rest[0], strings.Join(commandNames(node), ", "))
+		var names []string
+		for _, child := range visibleCommands(node) {
+			names = append(names, child.Name)
+		}
+		return usageError("help: unknown command %q; must be one of %s", rest[0], strings.Join(names, ", "))
 	}
 	trace, err := kong.Trace(k, c.Command)
 	if err != nil {
 		return err
 	}
 	return trace.PrintUsage(false)
-}
-
-// commandNames are the names of the commands below one.
-func commandNames(node *kong.Node) []string {
-	var names []string
-	for _, child := range node.Children {
-		if !child.Hidden {
-			names = append(names, child.Name)
-		}
-	}
-	return names
 }

@@ -32,18 +32,14 @@ func TestTheHostsLine(t *testing.T) {
 func TestEnvWorksAtTheAdvertisedName(t *testing.T) {
 	t.Parallel()
 	name, err := os.Hostname()
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	if list, err := net.DefaultResolver.LookupHost(t.Context(), name); err != nil || len(list) != 1 || list[0] != "127.0.0.1" {
 		programs.SkipHere(t, "the name of this machine is not an alias of 127.0.0.1: `env` at an advertised name is NOT tested")
 	}
 	binary := build(t)
 	server := serve(t, binary, "--advertise", "http://"+name+":18080")
 	listens, err := url.Parse(server.ListensAt)
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	listens.Host = net.JoinHostPort(name, listens.Port())
 	out, err := exec.CommandContext(t.Context(), binary, "env", "--url", listens.String(), "--dotenv").CombinedOutput()
 	if err != nil {

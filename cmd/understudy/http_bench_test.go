@@ -19,6 +19,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/understudy-mock/understudy/internal/testkit/expect"
 	"github.com/understudy-mock/understudy/spec/route"
 )
 
@@ -250,9 +251,7 @@ func peerProcess(b *testing.B, name, before, program string, args ...string) *su
 	if err == nil {
 		err = c.Start()
 	}
-	if err != nil {
-		b.Fatal(err)
-	}
+	expect.NoError(b, err)
 	b.Cleanup(func() {
 		_ = c.Process.Kill()
 		_ = c.Wait() // it was killed
@@ -375,9 +374,7 @@ func benchTable(rows []string) string {
 func writeBetween(b *testing.B, file, name, text string) {
 	b.Helper()
 	page, err := os.ReadFile(file)
-	if err != nil {
-		b.Fatal(err)
-	}
+	expect.NoError(b, err)
 	begin, end := []byte("<!-- "+name+" -->\n"), []byte("<!-- /"+name+" -->")
 	head, rest, ok := bytes.Cut(page, begin)
 	_, tail, ended := bytes.Cut(rest, end)

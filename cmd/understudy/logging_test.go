@@ -42,9 +42,7 @@ func TestLogIsBounded(t *testing.T) {
 	var out bytes.Buffer
 	e := &env{err: &out}
 	log, err := e.logger("info", "json")
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	const many = 10_000
 	for range many {
 		if log.Enabled(t.Context(), slog.LevelInfo) {

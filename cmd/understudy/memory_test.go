@@ -13,6 +13,7 @@ import (
 	"testing"
 
 	"github.com/understudy-mock/understudy/internal/testkit/effort"
+	"github.com/understudy-mock/understudy/internal/testkit/expect"
 	"github.com/understudy-mock/understudy/internal/testkit/programs"
 )
 
@@ -26,9 +27,7 @@ func TestHeapGrowth(t *testing.T) {
 			t.Errorf("a heap of %d MiB is collected at %d MiB, want %d", live, next, want)
 		}
 	}
-	if growth := heapGrowth(600<<20, readGrowth); growth != readGrowth {
-		t.Errorf("growth of a heap of 600 MiB while a journal is read: got %d percent, want %d", growth, readGrowth)
-	}
+	expect.Equal(t, "growth of a heap of 600 MiB while a journal is read", heapGrowth(600<<20, readGrowth), readGrowth)
 	if growth := heapGrowth(0, largeGrowth); growth <= 0 || uint64(growth) > heapRoom {
 		t.Errorf("growth of an empty heap: got %d percent", growth)
 	}
@@ -81,14 +80,10 @@ var memoryLoads = map[string]func(l *loader, total int){
 		const size = 1 << 20
 		for i := range total / size {
 			r, err := http.NewRequestWithContext(l.t.Context(), http.MethodPost, l.url+"/kv/set/key"+strconv.Itoa(i), bytes.NewReader(bytes.Repeat([]byte("v"), size)))
-			if err != nil {
-				l.t.Fatal(err)
-			}
+			expect.NoError(l.t, err)
 			r.Header.Set("Authorization", "Bearer "+l.kvToken)
 			response, err := http.DefaultClient.Do(r)
-			if err != nil {
-				l.t.Fatal(err)
-			}
+			expect.NoError(l.t, err)
 			text, _ := io.ReadAll(response.Body)
 			_ = response.Body.Close()
 			if full := bytes.Contains(text, []byte("quota exceeded")); full == (response.StatusCode == http.StatusOK) {
@@ -201,13 +196,9 @@ func TestMemoryStaysBelowItsBound(t *testing.T) {
 func peak(t *testing.T, s *programs.Served) int64 {
 	t.Helper()
 	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", s.PID))
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	_, rest, _ := strings.Cut(string(text), "VmHWM:")
 	var kib int64
-	if _, err := fmt.Sscan(rest, &kib); err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, expect.ErrorOf(fmt.Sscan(rest, &kib)))
 	return kib << 10
 }

@@ -9,6 +9,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/understudy-mock/understudy/internal/testkit/expect"
 )
 
 // neighbour calls a server at an IPv6 link-local address, in a separate network namespace.
@@ -75,9 +77,7 @@ func TestOutboundChecksTheAddress(t *testing.T) {
 	cmd := exec.Command("unshare", "-rnm", "sh", "-c", outward)
 	cmd.Dir = t.TempDir()
 	cmd.Env = append(os.Environ(), "BINARY="+build(t))
-	if err := os.WriteFile(filepath.Join(cmd.Dir, "hosts"), []byte("127.0.0.1 localhost app.test\n192.0.2.1 app.localhost\n"), 0o644); err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, os.WriteFile(filepath.Join(cmd.Dir, "hosts"), []byte("127.0.0.1 localhost app.test\n192.0.2.1 app.localhost\n"), 0o644))
 	out, err := cmd.CombinedOutput()
 	if err != nil {
 		t.Fatalf("%v\n%s", err, out)

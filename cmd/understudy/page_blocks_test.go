@@ -12,6 +12,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/understudy-mock/understudy/internal/testkit/expect"
 	"github.com/understudy-mock/understudy/internal/testkit/programs"
 )
 
@@ -45,9 +46,7 @@ var (
 func pageBlocks(t *testing.T, page string) (list []pageBlock) {
 	t.Helper()
 	text, err := os.ReadFile(filepath.Join("../..", page))
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	examples := readFiles(t, "../../examples/first/*order*.*")
 	for _, m := range fencedBlock.FindAllSubmatchIndex(text, -1) {
 		b := pageBlock{language: string(text[m[4]:m[5]]), text: string(text[m[6]:m[7]]), line: 1 + strings.Count(string(text[:m[6]]), "\n")}
@@ -68,14 +67,10 @@ func pageBlocks(t *testing.T, page string) (list []pageBlock) {
 func readFiles(t *testing.T, pattern string) (texts []string) {
 	t.Helper()
 	files, err := filepath.Glob(pattern)
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	for _, file := range files {
 		text, err := os.ReadFile(file)
-		if err != nil {
-			t.Fatal(err)
-		}
+		expect.NoError(t, err)
 		texts = append(texts, string(text))
 	}
 	return texts
@@ -87,9 +82,7 @@ func pageFiles(t *testing.T) []string {
 	pages := []string{"README.md"}
 	for _, pattern := range []string{"docs/*.md", "docs/*/*.md"} {
 		found, err := fs.Glob(os.DirFS("../.."), pattern)
-		if err != nil {
-			t.Fatal(err)
-		}
+		expect.NoError(t, err)
 		pages = append(pages, found...)
 	}
 	return pages
@@ -233,34 +226,24 @@ func (s *pageSession) last(blocks []pageBlock) string {
 func (s *pageSession) run(t *testing.T, tools []string) (string, error) {
 	t.Helper()
 	root, err := filepath.Abs("../..")
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	home, file := t.TempDir(), filepath.Join(s.dir, "script")
 	git := fmt.Sprintf("[url %q]\n\tinsteadOf = https://github.com/understudy-mock/understudy\n[safe]\n\tdirectory = *\n", "file://"+root)
 	for name, text := range map[string]string{file: s.script.String(), filepath.Join(home, ".gitconfig"): git} {
-		if err := os.WriteFile(name, []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		expect.NoError(t, os.WriteFile(name, []byte(text), 0o600))
 	}
 	c := exec.CommandContext(t.Context(), "unshare", "-rnp", "--fork", "--kill-child", "--mount-proc", "bash", file)
 	c.Dir = filepath.Join(home, "work")
-	if err := os.Mkdir(c.Dir, 0o700); err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, os.Mkdir(c.Dir, 0o700))
 	c.Env = append([]string{"HOME=" + home, "GOPROXY=off", "GOFLAGS=-mod=mod", "GOSUMDB=off", "GOTOOLCHAIN=local"}, tools...)
 	for _, name := range []string{"GOCACHE", "GOMODCACHE"} {
 		value, err := exec.CommandContext(t.Context(), "go", "env", name).Output()
-		if err != nil {
-			t.Fatal(err)
-		}
+		expect.NoError(t, err)
 		c.Env = append(c.Env, name+"="+strings.TrimSpace(string(value)))
 	}
 	for _, tool := range tools { // node looks for packages in the parent folders
 		if node, ok := strings.CutPrefix(tool, "NODE_PACKAGES="); ok {
-			if err := os.Symlink(node, filepath.Join(home, "node_modules")); err != nil {
-				t.Fatal(err)
-			}
+			expect.NoError(t, os.Symlink(node, filepath.Join(home, "node_modules")))
 		}
 	}
 	c.Env = append(c.Env, "PATH="+filepath.Dir(build(t))+":"+os.Getenv("PATH"))

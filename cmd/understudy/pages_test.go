@@ -33,15 +33,11 @@ type commandChecks struct {
 func newCommandChecks(t *testing.T) *commandChecks {
 	t.Helper()
 	model, err := kong.New(&cli{}, kong.Name("understudy"), kong.DefaultEnvars("UNDERSTUDY"), kong.Vars{"version": ""})
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	c := &commandChecks{model: model, makefile: string(readFile(t, "../../Makefile"))}
 	for _, load := range []func() (*spec.Document, error){spec.Load, spec.LoadControl} {
 		doc, err := load()
-		if err != nil {
-			t.Fatal(err)
-		}
+		expect.NoError(t, err)
 		c.routes = append(c.routes, doc.Operations()...)
 	}
 	return c

@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/understudy-mock/understudy/internal/testkit/expect"
 	"github.com/understudy-mock/understudy/internal/testkit/programs"
 )
 
@@ -29,9 +30,7 @@ var allPeers = []peer{
 		"Prism 5.16.0", npmInstall("@stoplight/prism-cli@5.16.0"), "node_modules/.bin/prism",
 		func(b *testing.B, folder, port string) []string {
 			document, err := filepath.Abs("../../spec/openapi.json")
-			if err != nil {
-				b.Fatal(err)
-			}
+			expect.NoError(b, err)
 			return []string{filepath.Join(folder, "node_modules/.bin/prism"), "mock", "--host", "127.0.0.1", "--port", port, "--multiprocess=false", "--verboseLevel", "error", document}
 		},
 		fmt.Sprintf(publishText, "/v2/publish/https%3A%2F%2Fe.test%2Fhook", "") + `"` + strings.Repeat("x", 126) + `"`,
@@ -48,12 +47,8 @@ var allPeers = []peer{
 		func(b *testing.B, folder, port string) []string {
 			root := b.TempDir()
 			const mapping = `{"request":{"method":"POST","urlPathPattern":"/v2/publish/.*"},"response":{"status":200,"headers":{"Content-Type":"application/json"},"body":"{\"messageId\":\"msg_1\"}"}}`
-			if err := os.MkdirAll(filepath.Join(root, "mappings"), 0o700); err != nil {
-				b.Fatal(err)
-			}
-			if err := os.WriteFile(filepath.Join(root, "mappings", "publish.json"), []byte(mapping), 0o600); err != nil {
-				b.Fatal(err)
-			}
+			expect.NoError(b, os.MkdirAll(filepath.Join(root, "mappings"), 0o700))
+			expect.NoError(b, os.WriteFile(filepath.Join(root, "mappings", "publish.json"), []byte(mapping), 0o600))
 			return []string{"java", "-jar", filepath.Join(folder, "node_modules/wiremock/build/wiremock-standalone-3.13.2.jar"), "--bind-address", "127.0.0.1", "--port", port, "--root-dir", root}
 		},
 		fmt.Sprintf(publishText, "/v2/publish/https://e.test/hook", "") + strings.Repeat("x", 128),
@@ -75,9 +70,7 @@ func peers(b *testing.B) (all []*subject) {
 	if err == nil {
 		err = os.MkdirAll(folder, 0o700)
 	}
-	if err != nil {
-		b.Fatal(err)
-	}
+	expect.NoError(b, err)
 	for _, p := range allPeers {
 		s, err := p.start(b, folder)
 		if err != nil {

@@ -2,15 +2,12 @@ package main
 
 import (
 	"cmp"
-	"context"
 	"errors"
 	"fmt"
 	"io"
 	"net"
-	"net/http"
 	"net/url"
 	"os"
-	"time"
 
 	"github.com/understudy-mock/understudy/conformance/proxy"
 	"github.com/understudy-mock/understudy/conformance/target"
@@ -61,12 +58,8 @@ func (c *ProxyCmd) Run(e *env) error {
 	if err != nil {
 		return usageError("proxy: %w", err)
 	}
-	server := &http.Server{Handler: p, ReadHeaderTimeout: 30 * time.Second}
-	stop := context.AfterFunc(e.ctx, func() { _ = server.Close() }) // Serve returns then
-	defer stop()
-	_, _ = fmt.Fprintf(e.out, "A proxy before %s is running at http://%s\n", mask.URL(cfg.Upstream.String()), mockserver.Reachable(listener.Addr())) // there may be no reader
-	if err := server.Serve(listener); !errors.Is(err, http.ErrServerClosed) {
-		return fmt.Errorf("proxy: %w", err)
+	if err := e.serve("proxy", listener, p, fmt.Sprintf("A proxy before %s is running at http://%s", mask.URL(cfg.Upstream.String()), mockserver.Reachable(listener.Addr()))); err != nil {
+		return err
 	}
 	for flag, write := range map[string]func(io.Writer) error{"report": p.WriteReport, "record": p.WriteRecording} {
 		if f := files[flag]; f != nil {

@@ -45,9 +45,7 @@ func behind(t *testing.T, upstream http.Handler, change func(*proxy.Config)) (p 
 	server := httptest.NewServer(upstream)
 	t.Cleanup(server.Close)
 	target, err := url.Parse(server.URL)
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	cfg := proxy.Config{Upstream: target, Record: true, Log: slog.New(slog.DiscardHandler)}
 	if change != nil {
 		change(&cfg)
@@ -63,21 +61,15 @@ func behind(t *testing.T, upstream http.Handler, change func(*proxy.Config)) (p 
 func ask(t *testing.T, method, address, token, body string) (int, string) {
 	t.Helper()
 	r, err := http.NewRequestWithContext(t.Context(), method, address, strings.NewReader(body))
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	if token != "" {
 		r.Header.Set("Authorization", "Bearer "+token)
 	}
 	response, err := http.DefaultClient.Do(r)
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	defer response.Body.Close()
 	text, err := io.ReadAll(response.Body)
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	return response.StatusCode, string(text)
 }
 
@@ -96,9 +88,7 @@ func TestProxyReportsViolations(t *testing.T) {
 	}
 	ask(t, "GET", address+"/v2/nothing", "", "") // the document does not exclude other paths
 	var lines bytes.Buffer
-	if err := p.WriteReport(&lines); err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, p.WriteReport(&lines))
 	var f proxy.Finding
 	if err := json.Unmarshal(lines.Bytes(), &f); err != nil { // a single line: all are of one kind
 		t.Fatalf("%v:\n%s", err, lines.String())
@@ -111,9 +101,7 @@ func TestProxyReportsViolations(t *testing.T) {
 	expect.True(t, "a quote that is not empty", f.Quote != "")
 	expect.Equal(t, "heading", f.Heading, "List DLQ entries of workflow runs")
 	var text bytes.Buffer
-	if err := p.WriteRecording(&text); err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, p.WriteRecording(&text))
 	var recording proxy.Recording
 	err := yaml.Unmarshal(text.Bytes(), &recording)
 	expect.Nil(t, "reading the recording", err)
@@ -163,24 +151,16 @@ func TestProxyShowsNoCredential(t *testing.T) {
 		{"GET", "/v2/unknown/" + with, ""},
 	} {
 		r, err := http.NewRequestWithContext(t.Context(), x.method, address+x.path, strings.NewReader(x.body))
-		if err != nil {
-			t.Fatal(err)
-		}
+		expect.NoError(t, err)
 		r.Header = http.Header{"Authorization": {"Bearer " + planted}, "X-Api-Key": {planted}, "Svc-Forward-Authorization": {"Bearer " + planted}, "Svc-Callback": {with}, "Cookie": {planted}, "Svc-Retries": {"many"}}
 		response, err := http.DefaultClient.Do(r)
-		if err != nil {
-			t.Fatal(err)
-		}
+		expect.NoError(t, err)
 		_ = response.Body.Close()
 	}
 	var recording bytes.Buffer
-	if err := p.WriteRecording(&recording); err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, p.WriteRecording(&recording))
 	var lines bytes.Buffer
-	if err := p.WriteReport(&lines); err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, p.WriteReport(&lines))
 	for name, text := range map[string]string{"the report": lines.String(), "the recording": recording.String(), "the log": log.String()} {
 		if at := strings.Index(text, planted); at >= 0 || len(text) < 200 {
 			t.Errorf("%s of %d bytes has the credential: ...%s", name, len(text), text[max(0, at-300):min(len(text), at+30)])

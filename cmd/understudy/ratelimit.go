@@ -1,7 +1,6 @@
 package main
 
 import (
-	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -11,7 +10,6 @@ import (
 	"net/http/httputil"
 	"net/netip"
 	"net/url"
-	"os"
 	"time"
 
 	"github.com/understudy-mock/understudy/internal/command"
@@ -43,11 +41,7 @@ func (c *RatelimitCheckCmd) Run(e *env) error {
 
 // readPlugin reads a configuration. It prints its problems to out.
 func readPlugin(file string, out io.Writer) (ratelimit.Config, error) {
-	read := func() ([]byte, error) { return os.ReadFile(file) }
-	if file == "-" {
-		read = func() ([]byte, error) { return io.ReadAll(os.Stdin) }
-	}
-	text, err := read()
+	text, err := readInput(file)
 	if err != nil {
 		return ratelimit.Config{}, usageError("ratelimit: %w", err)
 	}
@@ -116,12 +110,8 @@ func (c *RatelimitServeCmd) Run(e *env) error {
 		store.Handle("/", handler)
 		handler = store
 	}
-	server := &http.Server{Handler: handler, ReadHeaderTimeout: 10 * time.Second}
-	stop := context.AfterFunc(e.ctx, func() { _ = server.Close() }) // Serve returns then
-	defer stop()
-	_, _ = fmt.Fprintf(e.out, "An application with %d rate-limit strategies is running at %s\n", len(cfg.Strategy), address)
-	if err := server.Serve(listener); !errors.Is(err, http.ErrServerClosed) {
-		return fmt.Errorf("ratelimit serve: %w", err)
+	if err := e.serve("ratelimit serve", listener, handler, fmt.Sprintf("An application with %d rate-limit strategies is running at %s", len(cfg.Strategy), address)); err != nil {
+		return err
 	}
 	cfg.Log.Info("stopped", "allowed", cfg.Stats.Allowed.Load(), "limited", cfg.Stats.Limited.Load(),
 		"failedOpen", cfg.Stats.FailedOpen.Load(), "unidentified", cfg.Stats.Unidentified.Load())

@@ -24,9 +24,7 @@ const (
 func TestGeneratedOperationTable(t *testing.T) {
 	t.Parallel()
 	doc, err := spec.Load()
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	expect.GeneratedPart(t, "../../docs/reference/operations.md", tableBegin, tableEnd, operationTable(doc))
 }
 
@@ -118,9 +116,7 @@ var walkRow = regexp.MustCompile("(?m)^\\| [^|]+ \\| `([^`]+\\.go)` \\| `(\\w+)`
 func TestArchitectureWalk(t *testing.T) {
 	t.Parallel()
 	page, err := os.ReadFile("../../docs/contributing/architecture.md")
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	rows := walkRow.FindAllStringSubmatch(string(page), -1)
 	if len(rows) < 10 {
 		t.Fatalf("rows of the walk: got %d, want 10 or more", len(rows))
@@ -136,8 +132,6 @@ func TestArchitectureWalk(t *testing.T) {
 func abs(t *testing.T, path string) string {
 	t.Helper()
 	path, err := filepath.Abs(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	return path
 }

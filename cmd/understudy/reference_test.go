@@ -34,9 +34,7 @@ const commandsBegin = "<!-- commands: written by `make generate` -->\n"
 func commandsPart(t *testing.T) string {
 	t.Helper()
 	k, err := kong.New(&cli{}, kong.Name("understudy"), kong.DefaultEnvars("UNDERSTUDY"), kong.Vars{"version": ""})
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	var b strings.Builder
 	b.WriteString("\n## Flags of every command\n\nThe flags from `--url` on are those of all commands that talk to a server: `ctl`, `env` and `why`. `understudy help flags` prints them.\n\n| flag | meaning | default | variable |\n|---|---|---|---|\n")
 	for _, flag := range command.GlobalFlags(k.Model.Node) {
@@ -150,13 +148,9 @@ func filesPage(t *testing.T) string {
 			t.Errorf("docs/reference/files.md does not say what the schema %s is for", name)
 		}
 		text, err := schemaNamed(name)
-		if err != nil {
-			t.Fatal(err)
-		}
+		expect.NoError(t, err)
 		var root map[string]any
-		if err := json.Unmarshal(text, &root); err != nil {
-			t.Fatal(err)
-		}
+		expect.NoError(t, json.Unmarshal(text, &root))
 		fmt.Fprintf(&b, "\n## %s\n\n%s\n\n| key | value | meaning |\n|---|---|---|\n", name, about[name])
 		d := description{root: root, b: &b, open: map[string]bool{}}
 		d.keys("", root)

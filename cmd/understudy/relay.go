@@ -24,12 +24,17 @@ func (c *RelayCmd) Run(e *env) error {
 	if err != nil {
 		return usageError("relay: %w", err)
 	}
-	server := &http.Server{Handler: &receiver.Relay{Token: c.Token}, ReadHeaderTimeout: 30 * time.Second}
+	return e.serve("relay", listener, &receiver.Relay{Token: c.Token}, "A relay is running at http://"+mockserver.Reachable(listener.Addr()))
+}
+
+// serve prints that a handler is running, and serves until the command ends.
+func (e *env) serve(name string, listener net.Listener, h http.Handler, running string) error {
+	server := &http.Server{Handler: h, ReadHeaderTimeout: 30 * time.Second}
 	stop := context.AfterFunc(e.ctx, func() { _ = server.Close() }) // Serve returns then
 	defer stop()
-	_, _ = fmt.Fprintf(e.out, "A relay is running at http://%s\n", mockserver.Reachable(listener.Addr())) // there may be no reader
+	_, _ = fmt.Fprintln(e.out, running) // there may be no reader
 	if err := server.Serve(listener); !errors.Is(err, http.ErrServerClosed) {
-		return fmt.Errorf("relay: %w", err)
+		return fmt.Errorf("%s: %w", name, err)
 	}
 	return nil
 }

@@ -35,10 +35,7 @@ type RunCmd struct {
 
 // Run returns the exit code of the command.
 func (c *RunCmd) Run(e *env, at *kong.Context) error {
-	words := c.Command
-	if len(words) > 0 && words[0] == "--" {
-		words = words[1:]
-	}
+	words := withoutDashes(c.Command)
 	if len(words) == 0 {
 		return usageError("run: no command; usage: understudy run [FLAGS] -- COMMAND")
 	}

@@ -35,18 +35,12 @@ import (
 func compiled(t *testing.T, name string) *jsonschema.Schema {
 	t.Helper()
 	text, err := schemaNamed(name)
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	c := jsonschema.NewCompiler()
 	c.Draft = jsonschema.Draft2020
-	if err := c.AddResource("mem://"+name, bytes.NewReader(text)); err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, c.AddResource("mem://"+name, bytes.NewReader(text)))
 	schema, err := c.Compile("mem://" + name)
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	return schema
 }
 
@@ -54,27 +48,19 @@ func compiled(t *testing.T, name string) *jsonschema.Schema {
 func parsed(t *testing.T, text []byte) any {
 	t.Helper()
 	var value any
-	if err := yaml.Unmarshal(text, &value); err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, yaml.Unmarshal(text, &value))
 	plain, err := json.Marshal(value)
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	d := json.NewDecoder(bytes.NewReader(plain))
 	d.UseNumber()
-	if err := d.Decode(&value); err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, d.Decode(&value))
 	return value
 }
 
 func readFile(t *testing.T, path string) []byte {
 	t.Helper()
 	text, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	return text
 }
 
@@ -98,9 +84,7 @@ func TestExampleFilesFollowTheirSchemas(t *testing.T) {
 			}
 			file := filepath.Join(filepath.Dir(path), string(m[1])+string(m[2])+".schema.json")
 			want, err := schemaNamed(string(m[2]))
-			if err != nil {
-				t.Fatal(err)
-			}
+			expect.NoError(t, err)
 			if diff := cmp.Diff(string(want), string(readFile(t, file))); diff != "" {
 				t.Errorf("the schema that the first line names (want -, got +):\n%s", diff)
 			}
@@ -134,9 +118,7 @@ func TestGeneratedSchemas(t *testing.T) {
 	for _, name := range []string{"config", "stubs"} {
 		path := "../../spec/" + name + ".schema.json"
 		want, err := schemaNamed(name)
-		if err != nil {
-			t.Fatal(err)
-		}
+		expect.NoError(t, err)
 		expect.Generated(t, path, string(want))
 	}
 }
@@ -146,9 +128,7 @@ func TestGeneratedSchemas(t *testing.T) {
 func TestSchemasAndLoadersHaveTheSameKeys(t *testing.T) {
 	t.Parallel()
 	stubs, err := spec.StubsSchema()
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	for name, c := range map[string]struct {
 		schema []byte
 		into   reflect.Type
@@ -177,13 +157,9 @@ func (*idleServe) Run(*env) error { return nil }
 func loadConfig(t *testing.T, value any) error {
 	t.Helper()
 	text, err := yaml.Marshal(value)
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	file := filepath.Join(t.TempDir(), "config.yaml")
-	if err := os.WriteFile(file, text, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, os.WriteFile(file, text, 0o600))
 	var errs bytes.Buffer
 	model := &struct {
 		globalFlags
@@ -201,13 +177,9 @@ func TestConfigSchemaRefusesWhatTheLoaderRefuses(t *testing.T) {
 	t.Parallel()
 	schema := compiled(t, "config")
 	text, err := configSchema()
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	var known struct{ Properties map[string]any }
-	if err := json.Unmarshal(text, &known); err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, json.Unmarshal(text, &known))
 	refused := 0
 	try := func(key string, value any) {
 		t.Helper()
@@ -247,12 +219,8 @@ func TestConfigSchemaRefusesWhatServeRefuses(t *testing.T) {
 				t.Parallel()
 				file := filepath.Join(t.TempDir(), "config.yaml")
 				text, err := yaml.Marshal(map[string]any{name: value})
-				if err != nil {
-					t.Fatal(err)
-				}
-				if err := os.WriteFile(file, text, 0o600); err != nil {
-					t.Fatal(err)
-				}
+				expect.NoError(t, err)
+				expect.NoError(t, os.WriteFile(file, text, 0o600))
 				c := exec.CommandContext(t.Context(), binary, "serve", "--config", file, "--addr", "256.0.0.1:0")
 				out, err := c.CombinedOutput()
 				if err == nil || !strings.Contains(string(out), "config.yaml:1: "+name+": invalid value") {
@@ -292,9 +260,7 @@ func TestSchemasRefuseWhatTheServerRefuses(t *testing.T) {
 			good := parsed(t, readFile(t, "../../examples/files/"+name+".yaml"))
 			for _, mutation := range drift.Mutations(good) {
 				body, err := json.Marshal(mutation.Value)
-				if err != nil {
-					t.Fatal(err)
-				}
+				expect.NoError(t, err)
 				status, said := send(t, c.method, u.URL()+c.path, body)
 				if status == http.StatusOK {
 					if status, said := send(t, http.MethodPost, u.URL()+"/_understudy/reset", nil); status != http.StatusOK {
@@ -318,18 +284,12 @@ func TestSchemasRefuseWhatTheServerRefuses(t *testing.T) {
 func send(t *testing.T, method, url string, body []byte) (int, string) {
 	t.Helper()
 	r, err := http.NewRequestWithContext(t.Context(), method, url, bytes.NewReader(body))
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	r.Header.Set("Content-Type", "application/json")
 	response, err := http.DefaultTransport.RoundTrip(r)
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	defer func() { _ = response.Body.Close() }() // read to the end
 	said, err := io.ReadAll(response.Body)
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	return response.StatusCode, string(said)
 }

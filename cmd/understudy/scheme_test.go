@@ -13,6 +13,7 @@ import (
 	"testing"
 
 	"github.com/understudy-mock/understudy/internal/command"
+	"github.com/understudy-mock/understudy/internal/testkit/expect"
 )
 
 // alerting is a TLS server that answers plain HTTP with a TLS alert, as OpenSSL does. Servers
@@ -20,9 +21,7 @@ import (
 func alerting(t *testing.T) string {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	ended := make(chan struct{})
 	go func() {
 		defer close(ended)
@@ -88,9 +87,7 @@ func TestWrongSchemeIsNamed(t *testing.T) {
 	} {
 		target := filepath.Join(t.TempDir(), "target.yaml")
 		text := "apiVersion: conformance/v1\ntarget: {name: x, urls: {base: '" + at.url + "'}, auth: {bearer: tttt}}\n"
-		if err := os.WriteFile(target, []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		expect.NoError(t, os.WriteFile(target, []byte(text), 0o600))
 		for _, args := range [][]string{{"ctl", "--url", at.url, "health"}, {"env", "--url", at.url}, {"why", "--url", at.url, "msg_1"}, {"conform", "--target", target}} {
 			t.Run(name+", "+args[0], func(t *testing.T) {
 				t.Parallel()

@@ -10,6 +10,7 @@ import (
 	"syscall"
 	"testing"
 
+	"github.com/understudy-mock/understudy/internal/testkit/expect"
 	"github.com/understudy-mock/understudy/internal/testkit/programs"
 )
 
@@ -33,12 +34,8 @@ func TestNothingPhonesHome(t *testing.T) {
 		build(t), "serve", "--addr", "127.0.0.1:0", "--ready-file", ready, "--snapshot", filepath.Join(dir, "state.json"))
 	server.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	out, err := server.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := server.Start(); err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
+	expect.NoError(t, server.Start())
 	end := func() { _ = syscall.Kill(-server.Process.Pid, syscall.SIGTERM) }
 	defer func() { end(); _ = server.Wait() }()
 	if line, err := bufio.NewReader(out).ReadString('\n'); err != nil {
@@ -49,9 +46,7 @@ func TestNothingPhonesHome(t *testing.T) {
 		t.Errorf("the start connects:\n%s", strings.Join(atStart, "\n"))
 	}
 	text, err := os.ReadFile(ready)
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	url := regexp.MustCompile(`"url":"([^"]+)"`).FindStringSubmatch(string(text))[1]
 	for _, args := range [][]string{
 		{"ctl", "--url", url, "publish", url + "/_understudy/sink/status/200"},
@@ -83,8 +78,6 @@ func TestNothingPhonesHome(t *testing.T) {
 func outsideCalls(t *testing.T, trace string) []string {
 	t.Helper()
 	text, err := os.ReadFile(trace)
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	return outsideCall.FindAllString(string(text), -1)
 }

@@ -36,9 +36,7 @@ func start(t *testing.T, binary string, flags ...string) *crashing {
 	if err == nil {
 		err = c.cmd.Start()
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	if line, err := bufio.NewReader(out).ReadString('\n'); err != nil {
 		_ = c.cmd.Wait()
 		t.Fatalf("serve printed %q: %v: %s", line, err, c.log.String())
@@ -51,9 +49,7 @@ func start(t *testing.T, binary string, flags ...string) *crashing {
 	if err == nil {
 		err = json.Unmarshal(text, &state)
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	c.env = state.Env
 	c.url, c.auth = state.URL, http.Header{"Authorization": {"Bearer " + state.Token}}
 	return c
@@ -174,23 +170,17 @@ func (c *crashing) events(t *testing.T) (n int) {
 	t.Helper()
 	for cursor := ""; ; {
 		r, err := http.NewRequest(http.MethodGet, c.url+"/v2/logs?cursor="+cursor, http.NoBody)
-		if err != nil {
-			t.Fatal(err)
-		}
+		expect.NoError(t, err)
 		r.Header = c.auth
 		answer, err := http.DefaultClient.Do(r)
-		if err != nil {
-			t.Fatal(err)
-		}
+		expect.NoError(t, err)
 		var page struct {
 			Cursor string
 			Logs   []json.RawMessage
 		}
 		err = json.NewDecoder(answer.Body).Decode(&page)
 		_ = answer.Body.Close()
-		if err != nil {
-			t.Fatal(err)
-		}
+		expect.NoError(t, err)
 		n += len(page.Logs)
 		if cursor = page.Cursor; cursor == "" {
 			return n
@@ -204,9 +194,7 @@ func TestSnapshotFileHasOneOwner(t *testing.T) {
 	t.Parallel()
 	binary, file := build(t), filepath.Join(t.TempDir(), "state.json")
 	link := filepath.Join(t.TempDir(), "link.json")
-	if err := os.Symlink(file, link); err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, os.Symlink(file, link))
 	first := start(t, binary, "--snapshot", file, "--snapshot-every", "20ms")
 	saves(t, file, 1)
 	second := func(name string) (int, string) {
@@ -223,23 +211,17 @@ func TestSnapshotFileHasOneOwner(t *testing.T) {
 		expect.Equal(t, fmt.Sprintf("%s: lines of text", name), strings.Count(text, "\n"), 1)
 	}
 	first.kill()
-	if err := os.WriteFile(file+".part", []byte(`{"version"`), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, os.WriteFile(file+".part", []byte(`{"version"`), 0o600))
 	third := start(t, binary, "--snapshot", file, "--snapshot-every", "1h")
 	if _, err := os.Stat(file + ".part"); !os.IsNotExist(err) {
 		t.Errorf("the partial file still exists: %v", err)
 	}
 	t.Run("a damaged file", func(t *testing.T) {
 		text, err := os.ReadFile(file)
-		if err != nil {
-			t.Fatal(err)
-		}
+		expect.NoError(t, err)
 		text[len(text)/2] ^= 1
 		broken := filepath.Join(t.TempDir(), "broken.json")
-		if err := os.WriteFile(broken, text, 0o600); err != nil {
-			t.Fatal(err)
-		}
+		expect.NoError(t, os.WriteFile(broken, text, 0o600))
 		code, said := second(broken)
 		expect.Equal(t, "exit code", code, 2)
 		expect.Contains(t, "the error", said, "damaged")
@@ -264,9 +246,7 @@ func TestAFailedSaveShows(t *testing.T) {
 		t.Helper()
 		for ended := time.Now().Add(effort.Wait(time.Minute)); ; {
 			answer, err := http.Get(server.url + "/_understudy/readyz")
-			if err != nil {
-				t.Fatal(err)
-			}
+			expect.NoError(t, err)
 			text, _ := io.ReadAll(answer.Body)
 			_ = answer.Body.Close()
 			if answer.StatusCode == want || time.Now().After(ended) {
@@ -283,9 +263,7 @@ func TestAFailedSaveShows(t *testing.T) {
 	for os.MkdirAll(filepath.Join(file+".part", "full"), 0o700) != nil { // a save may be about to succeed
 	}
 	expect.Contains(t, "the answer of readyz", ready(http.StatusServiceUnavailable), "snapshot not saved")
-	if err := os.RemoveAll(file + ".part"); err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, os.RemoveAll(file+".part"))
 	ready(http.StatusOK)
 	_ = server.cmd.Process.Signal(os.Interrupt)
 	_ = server.cmd.Wait()

@@ -13,6 +13,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/understudy-mock/understudy/internal/testkit/expect"
 	"github.com/understudy-mock/understudy/spec/route"
 )
 
@@ -45,9 +46,7 @@ func answered(t testing.TB, method, program string, args ...string) first {
 	if err == nil {
 		err = c.Start()
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	defer func() { _ = c.Process.Kill() }() // after a failure it still runs
 	line, err := bufio.NewReader(out).ReadString('\n')
 	if err != nil {
@@ -59,16 +58,12 @@ func answered(t testing.TB, method, program string, args ...string) first {
 		path = route.PublishMessage.Path("https://example.test/hook")
 	}
 	request, err := http.NewRequestWithContext(t.Context(), method, address+path, strings.NewReader(`{"hello":"world"}`))
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	request.Header.Set("Authorization", "Bearer start-token")
 	request.Header.Set("Content-Type", "application/json")
 	request.Close = true
 	response, err := http.DefaultClient.Do(request)
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	_, _ = io.Copy(io.Discard, response.Body) // only the status matters
 	_ = response.Body.Close()
 	took := first{elapsed: time.Since(begin), memory: memoryOf(c.Process.Pid, "VmRSS")}
@@ -121,9 +116,7 @@ func TestStartIsCheap(t *testing.T) {
 func TestStartRunsNoOtherProgram(t *testing.T) {
 	dir := t.TempDir()
 	ran := filepath.Join(dir, "ran")
-	if err := os.WriteFile(filepath.Join(dir, "go"), []byte("#!/bin/sh\necho \"$0 $*\" >>"+ran+"\n"), 0o700); err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, os.WriteFile(filepath.Join(dir, "go"), []byte("#!/bin/sh\necho \"$0 $*\" >>"+ran+"\n"), 0o700))
 	binary := build(t)
 	t.Run("the go command of the PATH", func(t *testing.T) {
 		t.Setenv("PATH", dir+string(os.PathListSeparator)+os.Getenv("PATH"))
@@ -136,9 +129,7 @@ func TestStartRunsNoOtherProgram(t *testing.T) {
 		trace := filepath.Join(dir, "trace")
 		answered(t, publish, traced(t), append([]string{"-f", "-qq", "-e", "trace=execve,execveat", "-o", trace, binary}, startFlags...)...)
 		text, err := os.ReadFile(trace)
-		if err != nil {
-			t.Fatal(err)
-		}
+		expect.NoError(t, err)
 		if n := strings.Count(string(text), "execve"); n != 1 {
 			t.Errorf("%d programs were executed, want only the server:\n%s", n, text)
 		}

@@ -12,6 +12,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/understudy-mock/understudy/internal/testkit/expect"
 )
 
 // A script that never ends must not prevent the server from stopping and saving its state.
@@ -42,9 +44,7 @@ func TestStopDuringAScript(t *testing.T) {
 		running = errors.Is(ask(ctx, `["PING"]`), context.DeadlineExceeded)
 		cancel()
 	}
-	if err := server.cmd.Process.Signal(syscall.SIGTERM); err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, server.cmd.Process.Signal(syscall.SIGTERM))
 	ended := make(chan error, 1)
 	scripts.Go(func() { ended <- server.cmd.Wait() })
 	select {

@@ -26,9 +26,7 @@ func copied(t *testing.T, program, folder string) string {
 	if err == nil {
 		err = os.WriteFile(file, text, 0o700)
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	return file
 }
 
@@ -38,9 +36,7 @@ func fake(t *testing.T, folder, script string) {
 	if runtime.GOOS == "windows" {
 		t.Skip("scripts of sh")
 	}
-	if err := os.WriteFile(filepath.Join(folder, suiteProgram), []byte("#!/bin/sh\n"+script+"\n"), 0o700); err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, os.WriteFile(filepath.Join(folder, suiteProgram), []byte("#!/bin/sh\n"+script+"\n"), 0o700))
 }
 
 // runs runs a program with no variables except PATH and HOME.
@@ -79,9 +75,7 @@ func TestSuiteIsAProgramOfItsOwn(t *testing.T) {
 		t.Parallel()
 		dir, link := t.TempDir(), filepath.Join(t.TempDir(), "us")
 		fake(t, dir, echo)
-		if err := os.Symlink(copied(t, binary, dir), link); err != nil {
-			t.Fatal(err)
-		}
+		expect.NoError(t, os.Symlink(copied(t, binary, dir), link))
 		if code, _, errs := runs(t, system, "", link, "report", "diff", "a", "b"); code != 7 {
 			t.Errorf("exit %d, %s; want 7", code, errs)
 		}
@@ -132,9 +126,7 @@ func TestSuiteReceivesSignals(t *testing.T) {
 	if err == nil {
 		err = c.Start()
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	var said bytes.Buffer
 	buffer := make([]byte, 64)
 	for !strings.Contains(said.String(), "started\n") {

@@ -10,6 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/understudy-mock/understudy/engine/codec"
+	"github.com/understudy-mock/understudy/internal/testkit/expect"
 )
 
 // Origin is embedded by its pointer.
@@ -37,9 +38,7 @@ func document(t *testing.T, m *message, shift time.Duration) string {
 	c := codec.NewWriter(&text)
 	c.Shift(shift)
 	c.Document(func(c *codec.Codec) { codec.Members(c, m) })
-	if err := c.Close(); err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, c.Close())
 	return text.String()
 }
 

@@ -96,9 +96,7 @@ func TestARequestIsChargedToAllLimitsOrToNone(t *testing.T) {
 	narrow := ratelimit.Request{Limit: ratelimit.Limit{Algorithm: ratelimit.Bucket, Tokens: 1, Window: time.Minute}, Key: "narrow"}
 	for i, remaining := range []int64{4, 4, 4} {
 		d, err := ratelimit.Decide(context.Background(), s, origin, wide, narrow)
-		if err != nil {
-			t.Fatal(err)
-		}
+		expect.NoError(t, err)
 		expect.True(t, "a request that the wide limit allows", d[0].Allowed)
 		expect.Equal(t, "what remains of the wide limit", d[0].Remaining, remaining)
 		expect.Equal(t, "whether the narrow limit allows the request", d[1].Allowed, i == 0)
@@ -116,9 +114,7 @@ func TestAnalyticsCountOutcomesByHourAndExpire(t *testing.T) {
 		Count: &ratelimit.Count{Prefix: "p", Method: "GET", Route: "/a", Identifier: "me"},
 	}
 	for range 3 {
-		if _, err := ratelimit.Decide(context.Background(), s, at(1800000), r); err != nil {
-			t.Fatal(err)
-		}
+		expect.NoError(t, expect.ErrorOf(ratelimit.Decide(context.Background(), s, at(1800000), r)))
 	}
 	for _, key := range []string{"p:events:1767225600000", "p:GET:/a:events:1767225600000"} {
 		got, err := s.redis.SortedSet(key)

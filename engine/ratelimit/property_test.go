@@ -71,9 +71,7 @@ func TestScriptsAgreeWithThePureFunctions(t *testing.T) {
 		m := model{counts: map[int64]int64{}}
 		for i, now := range drawTimes(t, l) { // the store's clock is stopped, so that nothing expires
 			d, err := ratelimit.Decide(context.Background(), s, now, ratelimit.Request{Limit: l, Key: "k"})
-			if err != nil {
-				t.Fatal(err)
-			}
+			expect.NoError(t, err)
 			if want := m.ask(l, now); !same(d[0], want) {
 				t.Fatalf("request %d: script %+v, function %+v", i, d[0], want)
 			}
@@ -88,9 +86,7 @@ func passed(t *rapid.T, s *store, l ratelimit.Limit) (allowed []int64) {
 	for _, now := range drawTimes(t, l) {
 		s.redis.SetTime(now)
 		d, err := ratelimit.Decide(context.Background(), s, now, ratelimit.Request{Limit: l, Key: "k"})
-		if err != nil {
-			t.Fatal(err)
-		}
+		expect.NoError(t, err)
 		expect.True(expect.Now(t), "a remainder of at least 0", d[0].Remaining >= 0)
 		expect.True(expect.Now(t), "a remainder of at most all tokens", d[0].Remaining <= l.Tokens)
 		expect.True(expect.Now(t), "a reset in the future", d[0].Reset.After(now))

@@ -10,6 +10,7 @@ import (
 	"github.com/gomodule/redigo/redis"
 
 	"github.com/understudy-mock/understudy/engine/ratelimit"
+	"github.com/understudy-mock/understudy/internal/testkit/expect"
 )
 
 // store runs the scripts in a miniredis.
@@ -24,9 +25,7 @@ func newStore(t testing.TB) *store {
 	m.SetTime(origin)
 	m.ClockTTL(true)
 	conn, err := redis.Dial("tcp", m.Addr())
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	t.Cleanup(func() {
 		if err := conn.Close(); err != nil {
 			t.Error(err)
@@ -55,8 +54,6 @@ func (s *store) ask(t testing.TB, now time.Time, l ratelimit.Limit) ratelimit.De
 	t.Helper()
 	s.redis.SetTime(now)
 	d, err := ratelimit.Decide(context.Background(), s, now, ratelimit.Request{Limit: l, Key: "p:GET:/:me"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	return d[0]
 }

@@ -8,6 +8,7 @@ import (
 
 	"github.com/understudy-mock/understudy/engine/refusal"
 	"github.com/understudy-mock/understudy/engine/search"
+	"github.com/understudy-mock/understudy/internal/testkit/expect"
 )
 
 var start = time.UnixMilli(1_700_000_000_000).UTC()
@@ -45,13 +46,7 @@ func TestAnIndexThatWasReadIsACopy(t *testing.T) {
 	t.Parallel()
 	all := search.Indexes{"a": {ID: "a", Name: "docs"}}
 	got, err := all.Get("a")
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err := all.Rename("a", "pages"); err != nil {
-		t.Fatal(err)
-	}
-	if got.Name != "docs" {
-		t.Errorf("name: got %q, want docs", got.Name)
-	}
+	expect.NoError(t, err)
+	expect.NoError(t, expect.ErrorOf(all.Rename("a", "pages")))
+	expect.Equal(t, "name", got.Name, "docs")
 }

@@ -16,18 +16,18 @@ import (
 
 // Counts has the counts of an interval of time.
 type Counts struct {
-	Requests   int64 // delivery attempts
-	Bytes      int64 // of requests and responses of deliveries
-	Created    int64 // messages, without those of workflows
-	Delivered  int64
-	Retried    int64
-	Failed     int64
-	Canceled   int64
-	Steps      int64 // messages of workflows
-	Started    int64 // runs
-	Succeeded  int64
-	RunsFailed int64
-	RunsEnded  int64 // runs that were cancelled
+	Requests   int64 `json:"requests"` // delivery attempts
+	Bytes      int64 `json:"bytes"`    // of requests and responses of deliveries
+	Created    int64 `json:"created"`  // messages, without those of workflows
+	Delivered  int64 `json:"delivered"`
+	Retried    int64 `json:"retried"`
+	Failed     int64 `json:"failed"`
+	Canceled   int64 `json:"canceled"`
+	Steps      int64 `json:"steps"`   // messages of workflows
+	Started    int64 `json:"started"` // runs
+	Succeeded  int64 `json:"succeeded"`
+	RunsFailed int64 `json:"runsFailed"`
+	RunsEnded  int64 `json:"runsCanceled"` // runs that were cancelled
 }
 
 // Add adds other counts to these.

@@ -12,6 +12,7 @@ import (
 	"github.com/understudy-mock/understudy/engine/codec"
 	"github.com/understudy-mock/understudy/engine/refusal"
 	"github.com/understudy-mock/understudy/engine/vector"
+	"github.com/understudy-mock/understudy/internal/testkit/expect"
 )
 
 var start = time.UnixMilli(1_700_000_000_000).UTC()
@@ -20,9 +21,7 @@ var start = time.UnixMilli(1_700_000_000_000).UTC()
 func plane(t *testing.T, vectors ...vector.Vector) *vector.Index {
 	t.Helper()
 	x := vector.New(vector.Config{Name: "plane", Type: vector.Dense, Dimension: 2, Similarity: vector.Cosine})
-	if err := x.Check(vectors); err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, x.Check(vectors))
 	x.Upsert("", vectors, start, 0)
 	return x
 }
@@ -44,20 +43,14 @@ func TestAnIndexKeepsItsOwnCopyOfAVector(t *testing.T) {
 func TestAFilterAsJSON(t *testing.T) {
 	t.Parallel()
 	filter, err := vector.ParseFilter("people > 3")
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	query := vector.Query{TopK: 3, Filter: filter}
 	text, err := json.Marshal(query)
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	t.Run("it holds for the same metadata when it is read back", func(t *testing.T) {
 		t.Parallel()
 		var back vector.Query
-		if err := json.Unmarshal(text, &back); err != nil {
-			t.Fatal(err)
-		}
+		expect.NoError(t, json.Unmarshal(text, &back))
 		for metadata, want := range map[string]bool{`{"people":4}`: true, `{"people":3}`: false} {
 			if got := back.Filter.Holds([]byte(metadata)); got != want {
 				t.Errorf("%s: got %t, want %t", metadata, got, want)
@@ -98,9 +91,7 @@ func TestTheBytesOfAnIndex(t *testing.T) {
 			x := plane(t, some...)
 			change(x)
 			loaded, err := vector.Load(new(x.Save(start)))
-			if err != nil {
-				t.Fatal(err)
-			}
+			expect.NoError(t, err)
 			if got, want := x.Bytes(), loaded.Bytes(); got != want {
 				t.Errorf("got %d, want %d", got, want)
 			}
@@ -116,19 +107,13 @@ func TestASavedIndexAnswersAsBeforeAPendingChange(t *testing.T) {
 	saved := x.Save(start)
 	w := codec.NewWriter(&text)
 	w.Document(func(c *codec.Codec) { codec.Members(c, &saved) })
-	if err := w.Close(); err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, w.Close())
 	var back vector.Saved
 	r := codec.NewReader(&text)
 	r.Document(func(c *codec.Codec) { codec.Members(c, &back) })
-	if err := r.Close(); err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, r.Close())
 	loaded, err := vector.Load(&back)
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	for after, want := range map[time.Duration]string{0: "1", time.Minute - 1: "1", time.Minute: "2"} {
 		found, err := loaded.Query("", vector.Query{Values: []float32{1, 2}, TopK: 1}, start.Add(after))
 		if err != nil || len(found) != 1 || string(found[0].Metadata) != want {
@@ -151,9 +136,7 @@ func TestASavedIndexThatCannotBe(t *testing.T) {
 			var saved vector.Saved
 			c := codec.NewReader(strings.NewReader(`{"name":"x","type":"DENSE","dimension":2,"namespaces":[` + spaces + `]}`))
 			c.Document(func(c *codec.Codec) { codec.Members(c, &saved) })
-			if err := c.Close(); err != nil {
-				t.Fatal(err)
-			}
+			expect.NoError(t, c.Close())
 			_, err := vector.Load(&saved)
 			if err == nil || err.Error() != want {
 				t.Errorf("got %v, want %s", err, want)

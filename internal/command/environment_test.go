@@ -46,13 +46,9 @@ func TestAMisspeltEnvironmentVariableIsRefused(t *testing.T) {
 				Other struct{ Lock string }                `cmd:""`
 			}
 			parser, err := kong.New(&model, kong.DefaultEnvars("UNDERSTUDY"))
-			if err != nil {
-				t.Fatal(err)
-			}
+			expect.NoError(t, err)
 			parsed, err := parser.Parse([]string{"serve"})
-			if err != nil {
-				t.Fatal(err)
-			}
+			expect.NoError(t, err)
 			got, want := "", ""
 			if err := misspeltVariable([]string{"HOME=/", c.variable}, parsed); err != nil {
 				got = err.Error()

@@ -40,13 +40,9 @@ const (
 func TestGeneratedBudget(t *testing.T) {
 	t.Parallel()
 	tree, err := readTree(expect.Repository(root))
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	page, err := os.ReadFile(root + "/" + budgetPage)
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	_, rest, _ := strings.Cut(string(page), budgetBegin)
 	record, _, _ := strings.Cut(rest, effortEnd)
 	next, problems := budget(record, sizes(tree))
@@ -93,9 +89,7 @@ func TestSizesCountTokensOfProductionCode(t *testing.T) {
 		"examples/go/main.go":      {Data: []byte("package main\n")},
 		"mockserver/ui/message.go": {Data: []byte("package ui\n")},
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	expect.Equal(t, "sizes", sizes(tree), map[string]int{"engine": 2 + 8, "page": 2, "total": 12})
 }
 

@@ -20,9 +20,7 @@ const effortBegin, effortEnd = "<!-- written by `make generate` -->\n", "<!-- en
 func TestGeneratedEfforts(t *testing.T) {
 	t.Parallel()
 	tree, err := readTree(expect.Repository(root))
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	var rows []string
 	for i := range tree {
 		if s := &tree[i]; s.test && !strings.HasPrefix(s.path, "internal/testkit/") {

@@ -18,9 +18,7 @@ const root = "../.."
 func TestHouse(t *testing.T) {
 	t.Parallel()
 	tree, err := readTree(expect.Repository(root))
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	for _, rule := range allRules {
 		t.Run(rule.name, func(t *testing.T) {
 			t.Parallel()
@@ -45,9 +43,7 @@ func TestHouseRules(t *testing.T) {
 			t.Run(b.name, func(t *testing.T) {
 				t.Parallel()
 				tree, err := readTree(fstest.MapFS{b.path: {Data: []byte(b.text)}})
-				if err != nil {
-					t.Fatal(err)
-				}
+				expect.NoError(t, err)
 				if got := rule.check(tree); !slices.ContainsFunc(got, func(s string) bool { return strings.HasPrefix(s, b.want) }) {
 					t.Errorf("problems %q, want %q", got, b.want)
 				}
@@ -98,9 +94,7 @@ func listPackages(t *testing.T) []listed {
 	var packages []listed
 	for d := json.NewDecoder(strings.NewReader(string(out))); d.More(); {
 		var p listed
-		if err := d.Decode(&p); err != nil {
-			t.Fatal(err)
-		}
+		expect.NoError(t, d.Decode(&p))
 		packages = append(packages, p)
 	}
 	return packages

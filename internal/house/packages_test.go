@@ -39,9 +39,7 @@ func TestHousePackagesBreach(t *testing.T) {
 func packageProblems(t *testing.T, root fs.FS) (problems []string) {
 	t.Helper()
 	text, err := fs.ReadFile(root, "CONTRIBUTING.md")
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	var listed []string
 	for _, row := range packageRows.FindAllStringSubmatch(string(text), -1) {
 		for name := range strings.SplitSeq(row[1], ", ") {
@@ -75,9 +73,7 @@ func packagesOf(t *testing.T, root fs.FS) (packages []string) {
 		}
 		return nil
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	slices.Sort(packages)
 	return slices.Compact(packages)
 }

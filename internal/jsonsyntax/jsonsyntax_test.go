@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/understudy-mock/understudy/internal/jsonsyntax"
+	"github.com/understudy-mock/understudy/internal/testkit/expect"
 )
 
 func TestASyntaxErrorSaysWhereAndWhatItMustBe(t *testing.T) {
@@ -45,9 +46,7 @@ func TestASyntaxErrorSaysWhereAndWhatItMustBe(t *testing.T) {
 				t.Errorf("got %s, want %s", got, c.want)
 			}
 			if err := json.NewDecoder(strings.NewReader(c.text)).Decode(&v); err != nil {
-				if got := jsonsyntax.Explain([]byte(c.text), err); got != c.want {
-					t.Errorf("from a decoder: got %s, want %s", got, c.want)
-				}
+				expect.Equal(t, "from a decoder", jsonsyntax.Explain([]byte(c.text), err), c.want)
 			}
 		})
 	}

@@ -53,9 +53,7 @@ func TestHTML(t *testing.T) {
 	t.Parallel()
 	var b strings.Builder
 	err := markdown.Parse([]byte(sample)).HTML(&b, func(to string) string { return "/docs/" + to })
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	for fact, want := range map[string]string{
 		"the caller maps links":             `<a href="/docs/state.md#how-long">see</a>`,
 		"the caller maps pictures":          `<img src="/docs/page.png" alt="a picture">`,

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/understudy-mock/understudy/internal/recorder"
+	"github.com/understudy-mock/understudy/internal/testkit/expect"
 )
 
 func TestServe(t *testing.T) {
@@ -23,12 +24,8 @@ func TestServe(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			r := recorder.Serve(c.handler, &http.Request{})
-			if r.Status != c.status {
-				t.Errorf("status %d, want %d", r.Status, c.status)
-			}
-			if got := r.Body.String(); got != c.body {
-				t.Errorf("body %q, want %q", got, c.body)
-			}
+			expect.Equal(t, "status", r.Status, c.status)
+			expect.Equal(t, "body", r.Body.String(), c.body)
 		})
 	}
 }

@@ -36,9 +36,7 @@ func check(t *testing.T, text string) error {
 			return nil
 		},
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	file, err := yamlfile.Parse("f.yaml", []byte(text))
 	if err != nil {
 		return err
@@ -158,9 +156,7 @@ func TestValid(t *testing.T) {
 func TestAt(t *testing.T) {
 	t.Parallel()
 	file, err := yamlfile.Parse("f.yaml", []byte("a/b:\n  c~d: [1, &x {e: 2}]\ng: *x\n"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	for pointer, want := range map[string]string{"": "", "/a~1b/c~0d/0": "1", "/a~1b/c~0d/1/e": "2", "/g/e": "2", "/a~1b/c~0d/9": "", "/none": ""} {
 		t.Run("pointer "+pointer, func(t *testing.T) {
 			t.Parallel()

@@ -51,9 +51,7 @@ func connected(t testing.TB, endpoint string, transport http.RoundTripper) *sess
 	t.Helper()
 	client := mcp.NewClient(&mcp.Implementation{Name: "test", Version: "1"}, nil)
 	s, err := client.Connect(t.Context(), &mcp.StreamableClientTransport{Endpoint: endpoint, HTTPClient: &http.Client{Transport: transport}}, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	t.Cleanup(func() {
 		_ = s.Close()
 		http.DefaultTransport.(*http.Transport).CloseIdleConnections()
@@ -198,9 +196,7 @@ func TestSchemas(t *testing.T) {
 	t.Parallel()
 	_, s := connect(t, "")
 	list, err := s.ListTools(t.Context(), nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	for _, tool := range list.Tools {
 		t.Run(tool.Name, func(t *testing.T) {
 			t.Parallel()
@@ -286,9 +282,7 @@ func TestWrongArguments(t *testing.T) {
 func TestToolsForAWaitingRun(t *testing.T) {
 	t.Parallel()
 	u, s := connect(t, "", mockserver.Config{Clock: "manual"})
-	if err := u.Load(mockserver.Fixture{Name: "run.yaml", Text: []byte("runs: [{id: wfr_1, url: https://app.test/flow, state: RUN_STARTED, steps: [{name: ask}], waits: [{event: paid, timeout: 1d}]}]")}); err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, u.Load(mockserver.Fixture{Name: "run.yaml", Text: []byte("runs: [{id: wfr_1, url: https://app.test/flow, state: RUN_STARTED, steps: [{name: ask}], waits: [{event: paid, timeout: 1d}]}]")}))
 	why := s.ok("why", `{"id":"wfr_1"}`)
 	expect.Equal(t, "tool that sends the event", why.at("next", 0, "tool")+" "+why.at("next", 0, "arguments", "eventId")+" "+why.at("next", 0, "arguments", "workflowRunId"), "notify paid wfr_1")
 	expect.Equal(t, "tool that ends the wait", why.at("next", 1, "tool")+" "+why.at("next", 1, "arguments", "by"), "advance 24h")
@@ -405,9 +399,7 @@ func TestAdmission(t *testing.T) {
 					r.Host = c.header[1]
 				}
 				answer, err := http.DefaultClient.Do(r)
-				if err != nil {
-					t.Fatal(err)
-				}
+				expect.NoError(t, err)
 				_, _ = io.Copy(io.Discard, answer.Body)
 				_ = answer.Body.Close()
 				expect.Equal(t, "status of "+call[1], answer.StatusCode, c.status)
@@ -475,9 +467,7 @@ func TestResources(t *testing.T) {
 	t.Parallel()
 	_, s := connect(t, "")
 	list, err := s.ListResources(t.Context(), nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	expect.True(t, "how to release is no resource", !slices.ContainsFunc(list.Resources, func(r *mcp.Resource) bool { return strings.HasSuffix(r.URI, "/releasing") }))
 	expect.True(t, "the interface is a resource", slices.ContainsFunc(list.Resources, func(r *mcp.Resource) bool { return r.URI == "understudy://docs/interface" }))
 	for _, r := range list.Resources {
@@ -491,18 +481,14 @@ func TestPrompts(t *testing.T) {
 	t.Parallel()
 	_, s := connect(t, "")
 	list, err := s.ListPrompts(t.Context(), nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	tools, err := s.ListTools(t.Context(), nil)
 	expect.Nil(t, "tools", err)
 	for _, p := range list.Prompts {
 		t.Run(p.Name, func(t *testing.T) {
 			t.Parallel()
 			got, err := s.GetPrompt(t.Context(), &mcp.GetPromptParams{Name: p.Name, Arguments: map[string]string{"id": "wfr_7"}})
-			if err != nil {
-				t.Fatal(err)
-			}
+			expect.NoError(t, err)
 			text := got.Messages[0].Content.(*mcp.TextContent).Text
 			expect.Contains(t, "prompt", text, "wfr_7")
 			for _, name := range []string{"why", "deliveries"} {

@@ -21,9 +21,7 @@ func made(t *testing.T, names ...string) (server, ca string) {
 	t.Helper()
 	folder := t.TempDir()
 	_, ca, err := certificate.SelfSigned(names, folder, quiet)
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	return filepath.Join(folder, "server.pem"), ca
 }
 
@@ -31,9 +29,7 @@ func made(t *testing.T, names ...string) (server, ca string) {
 func leaf(t *testing.T, c *certificate.Certificate) *x509.Certificate {
 	t.Helper()
 	shown, err := c.Config().GetCertificate(&tls.ClientHelloInfo{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	return shown.Leaf
 }
 
@@ -41,9 +37,7 @@ func leaf(t *testing.T, c *certificate.Certificate) *x509.Certificate {
 func read(t *testing.T, name string) []byte {
 	t.Helper()
 	text, err := os.ReadFile(name)
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	return text
 }
 
@@ -52,9 +46,7 @@ func TestSelfSigned(t *testing.T) {
 	names := []string{"localhost", "127.0.0.1", "::1", "understudy.test"}
 	folder := filepath.Join(t.TempDir(), "a", "b")
 	first, ca, err := certificate.SelfSigned(names, folder, quiet)
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	roots := x509.NewCertPool()
 	expect.True(t, "the CA is PEM", roots.AppendCertsFromPEM(read(t, ca)))
 	for _, name := range names {
@@ -68,9 +60,7 @@ func TestSelfSigned(t *testing.T) {
 	})
 	t.Run("only the owner can read the key", func(t *testing.T) {
 		info, err := os.Stat(filepath.Join(folder, "server.pem"))
-		if err != nil {
-			t.Fatal(err)
-		}
+		expect.NoError(t, err)
 		expect.Equal(t, "rights", info.Mode().Perm(), os.FileMode(0o600))
 	})
 	t.Run("the certificate cannot sign others", func(t *testing.T) {
@@ -90,9 +80,7 @@ func TestSelfSigned(t *testing.T) {
 	t.Run("a CA of another certificate makes another", func(t *testing.T) {
 		before := leaf(t, first)
 		_, foreign := made(t, "localhost")
-		if err := os.WriteFile(filepath.Join(folder, "ca.pem"), read(t, foreign), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		expect.NoError(t, os.WriteFile(filepath.Join(folder, "ca.pem"), read(t, foreign), 0o600))
 		again, _, err := certificate.SelfSigned([]string{"other.test"}, folder, quiet)
 		expect.Nil(expect.Now(t), "error", err)
 		expect.True(t, "another certificate", !leaf(t, again).Equal(before))
@@ -126,17 +114,13 @@ func TestRenewal(t *testing.T) {
 	cert, key := filepath.Join(t.TempDir(), "tls.crt"), filepath.Join(t.TempDir(), "tls.key")
 	put := func(file string, text []byte) {
 		t.Helper()
-		if err := os.WriteFile(file, text, 0o600); err != nil {
-			t.Fatal(err)
-		}
+		expect.NoError(t, os.WriteFile(file, text, 0o600))
 	}
 	put(cert, read(t, old))
 	put(key, read(t, old))
 	var log bytes.Buffer
 	c, err := certificate.FromFiles(cert, key, slog.New(slog.NewTextHandler(&log, nil)))
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	before := leaf(t, c)
 	put(cert, read(t, renewed))
 	t.Run("a certificate with the wrong key is not used", func(t *testing.T) {
@@ -153,9 +137,7 @@ func TestRenewal(t *testing.T) {
 	})
 	t.Run("removed files change nothing", func(t *testing.T) {
 		now := leaf(t, c)
-		if err := os.Remove(key); err != nil {
-			t.Fatal(err)
-		}
+		expect.NoError(t, os.Remove(key))
 		expect.True(t, "the same", leaf(t, c).Equal(now))
 	})
 }

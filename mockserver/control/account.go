@@ -6,12 +6,6 @@ import (
 	"github.com/understudy-mock/understudy/mockserver/tenant"
 )
 
-var _ = Handlers.Add(table{
-	"controlAccount":    (*Service).account,
-	"controlAccounts":   (*Service).accounts,
-	"controlPutAccount": (*Service).putAccount,
-})
-
 func (s *Service) accounts(*request.Call) (any, error) {
 	return map[string]any{"accounts": s.Tenants.IDs()}, nil
 }

@@ -16,8 +16,6 @@ import (
 	"github.com/understudy-mock/understudy/mockserver/traffic"
 )
 
-var _ = Handlers.Add(table{"controlAwait": (*Service).await})
-
 // Condition is what a caller waits for: Count entries that match. Most other
 // fields apply to some kinds of entries only, see awaitKeys.
 type Condition struct {

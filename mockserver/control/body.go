@@ -13,8 +13,6 @@ import (
 	"github.com/understudy-mock/understudy/mockserver/traffic"
 )
 
-var _ = Handlers.Add(table{"controlBody": (*Service).body})
-
 // bodySources find a body by the kind and the id of its owner and the name of the body. Sorted.
 var bodySources = map[string]func(c *request.Call, id, place string) ([]byte, error){
 	"dlq":      entryBody,

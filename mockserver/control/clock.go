@@ -16,13 +16,6 @@ import (
 	"github.com/understudy-mock/understudy/spec/api"
 )
 
-var _ = Handlers.Add(table{
-	"controlAdvance":  (*Service).advance,
-	"controlClock":    (*Service).clock,
-	"controlSetClock": (*Service).setClock,
-	"controlSettle":   (*Service).settle,
-})
-
 // advanceLimit is the default limit for the real time of an advance.
 const advanceLimit = 60 * time.Second
 

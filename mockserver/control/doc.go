@@ -5,8 +5,8 @@
 //	service := &control.Service{Server: control.Server{Tenants: tenants, ...}}
 //	for id, handle := range control.Handlers { ... handle(service, c) ... } // c: *request.Call
 //
-// Each noun has a file with its handlers and a table of them. To add an operation,
-// describe it in spec/control.yaml, write its handler and add it to the table; the
+// Each noun has a file with its handlers. To add an operation,
+// describe it in spec/control.yaml, write its handler, and run `make generate`; the
 // server does not start if one of them is missing. Server has the dependencies of the
 // handlers. The only state of the package is the counts of the sinks.
 package control

@@ -12,10 +12,6 @@ import (
 	"github.com/understudy-mock/understudy/spec/mask"
 )
 
-var _ = Handlers.Add(table{
-	"controlEvents": (*Service).events,
-})
-
 // events streams every log event as it happens, or those after the one that a client received last.
 func (s *Service) events(c *request.Call) (any, error) {
 	position, _ := strconv.ParseUint(c.Request.Header.Get("Last-Event-ID"), 10, 64) // of any other text: 0

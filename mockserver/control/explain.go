@@ -8,13 +8,12 @@ import (
 
 	"github.com/understudy-mock/understudy/engine"
 	"github.com/understudy-mock/understudy/mockserver/request"
+	"github.com/understudy-mock/understudy/mockserver/response"
 	"github.com/understudy-mock/understudy/mockserver/tenant"
 	"github.com/understudy-mock/understudy/mockserver/trace"
 	"github.com/understudy-mock/understudy/spec/api"
 	"github.com/understudy-mock/understudy/spec/route"
 )
-
-var _ = Handlers.Add(table{"controlExplain": (*Service).explain})
 
 func reasonOf(r engine.Reason) api.Reason {
 	return api.Reason{Kind: r.Kind, Reason: r.Text, Rule: r.Rule, Until: millis(r.Until)}
@@ -29,7 +28,7 @@ func (s *Service) explain(c *request.Call) (any, error) {
 	}
 	clock := s.clockBody(c.Tenant)
 	body := map[string]any{"id": x.ID, "kind": x.Kind, "state": x.State, "dlqId": x.DLQID, "now": clock.Now,
-		"reasons": reasonBodies(x.Reasons, &clock), "pages": pagesOf(&x), "lineage": lineageOf(x.Lineage)}
+		"reasons": reasonBodies(x.Reasons, &clock), "pages": pagesOf(&x), "lineage": response.List(x.Lineage, linkOf)}
 	if f := s.failureOf(c.Tenant, x.Failure, x.DLQID); f != nil {
 		body["failure"] = f
 	}

@@ -138,10 +138,6 @@ func shortKey(key string) string {
 	return key[:ends] + "…" + key[len(key)-ends/2:]
 }
 
-func lineageOf(links []engine.Link) []api.LineageLink {
-	out := make([]api.LineageLink, len(links))
-	for i, l := range links {
-		out[i] = api.LineageLink{Relation: l.Relation, Before: l.Before, Kind: l.Kind, ID: l.ID, State: l.State, At: millis(l.At), Known: l.Known}
-	}
-	return out
+func linkOf(l *engine.Link) api.LineageLink {
+	return api.LineageLink{Relation: l.Relation, Before: l.Before, Kind: l.Kind, ID: l.ID, State: l.State, At: millis(l.At), Known: l.Known}
 }

@@ -7,12 +7,6 @@ import (
 	"github.com/understudy-mock/understudy/mockserver/stub"
 )
 
-var _ = Handlers.Add(table{
-	"controlClearFaults": (*Service).clearFaults,
-	"controlFaults":      (*Service).faults,
-	"controlSetFaults":   (*Service).setFaults,
-})
-
 func (s *Service) faults(c *request.Call) (any, error) {
 	return c.Tenant.Faults.Get(), nil
 }

@@ -6,13 +6,6 @@ import (
 	"github.com/understudy-mock/understudy/mockserver/traffic"
 )
 
-var _ = Handlers.Add(table{
-	"controlHealth": (*Service).health,
-	"controlLivez":  (*Service).livez,
-	"controlReadyz": (*Service).readyz,
-	"controlReset":  (*Service).reset,
-})
-
 func (s *Service) health(c *request.Call) (any, error) {
 	return response.Response{Body: map[string]any{
 		"status": "ok", "version": s.Version(), "dialect": s.Tenants.DialectName(), "clock": s.clockBody(c.Tenant),

@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/understudy-mock/understudy/engine"
 	"github.com/understudy-mock/understudy/engine/refusal"
 	"github.com/understudy-mock/understudy/mockserver/request"
 	"github.com/understudy-mock/understudy/mockserver/response"
@@ -16,11 +17,6 @@ import (
 	"github.com/understudy-mock/understudy/spec/api"
 )
 
-var _ = Handlers.Add(table{
-	"controlExportJournal": (*Service).exportJournal,
-	"controlJournal":       (*Service).journalStep,
-})
-
 // The limits of a replay for a caller of the API: it needs the memory of a second
 // account next to the live one.
 const (
@@ -28,9 +24,9 @@ const (
 	replayTimeout = 60 * time.Second
 )
 
-// journalStep returns the state of an account after a record of its journal. It reads
+// journal returns the state of an account after a record of its journal. It reads
 // the journal and does not touch the live account.
-func (s *Service) journalStep(c *request.Call) (any, error) {
+func (s *Service) journal(c *request.Call) (any, error) {
 	until, err := untilOf(c)
 	if err != nil {
 		return nil, err
@@ -72,11 +68,10 @@ func stepBody(account string, s *tenant.Step, ends *tenant.Ends) api.JournalStep
 		Record: api.JournalRecord(s.Listed),
 		State: api.JournalState{
 			Messages: byState(o.Messages), Runs: byState(o.Runs), DLQ: o.DLQ, InFlight: o.InFlight, FlowKeys: o.FlowKeys, Paused: o.Paused, Groups: o.Groups,
-			QueueCount: o.Queues, Schedules: o.Schedules, Waiters: o.Waiters, NextDue: millis(o.NextDue), Queues: []api.JournalQueue{},
+			QueueCount: o.Queues, Schedules: o.Schedules, Waiters: o.Waiters, NextDue: millis(o.NextDue), Queues: response.List(s.Queues, func(q *engine.Queue) api.JournalQueue {
+				return api.JournalQueue{Name: q.Name, Parallelism: q.Parallelism, Lag: q.Lag, Paused: q.Paused}
+			}),
 		},
-	}
-	for _, q := range s.Queues {
-		out.State.Queues = append(out.State.Queues, api.JournalQueue{Name: q.Name, Parallelism: q.Parallelism, Lag: q.Lag, Paused: q.Paused})
 	}
 	return out
 }

@@ -8,13 +8,6 @@ import (
 	"github.com/understudy-mock/understudy/mockserver/traffic"
 )
 
-var _ = Handlers.Add(table{
-	"controlClearDeliveries": (*Service).clearDeliveries,
-	"controlClearRequests":   (*Service).clearRequests,
-	"controlDeliveries":      (*Service).deliveries,
-	"controlRequests":        (*Service).requests,
-})
-
 type journalBody[T any] struct {
 	Limit   int `json:"limit"`   // most entries that are kept
 	Dropped int `json:"dropped"` // older entries dropped by the limits

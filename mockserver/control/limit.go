@@ -12,11 +12,6 @@ import (
 	"github.com/understudy-mock/understudy/mockserver/response"
 )
 
-var _ = Handlers.Add(table{
-	"controlClearLimits": (*Service).clearLimits,
-	"controlLimits":      (*Service).limits,
-})
-
 // counterBody is a counter of the rate-limit plugin. The store has no limits: the plugin passes
 // them with each request.
 type counterBody struct {

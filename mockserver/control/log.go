@@ -10,11 +10,6 @@ import (
 	"github.com/understudy-mock/understudy/spec/api"
 )
 
-var _ = Handlers.Add(table{
-	"controlDLQ": (*Service).dlq,
-	"controlLog": (*Service).log,
-})
-
 // responseShown is how much of an answer or error a list shows, in bytes.
 const responseShown = 200
 

@@ -9,13 +9,6 @@ import (
 	"github.com/understudy-mock/understudy/spec/api"
 )
 
-var _ = Handlers.Add(table{
-	"controlCancelFamily": (*Service).cancelFamily,
-	"controlHurry":        (*Service).hurry,
-	"controlMessage":      (*Service).message,
-	"controlMessages":     (*Service).messages,
-})
-
 // summaryOf is a row of a list, with the reason why the message has not ended.
 func summaryOf(m *engine.MessageSummary) api.MessageRow {
 	row := rowOf(&m.Message)
@@ -43,14 +36,7 @@ func rowOf(m *engine.Message) api.MessageRow {
 
 // pageOfRows converts a page of an account into a response.
 func pageOfRows[T, R any](p engine.Page[T], name string, row func(*T) R) response.Response {
-	list := make([]R, len(p.Items))
-	for i := range p.Items {
-		list[i] = row(&p.Items[i])
-	}
-	body := map[string]any{name: list}
-	if p.Cursor != "" {
-		body["cursor"] = p.Cursor
-	}
+	body := response.Page(name, p.Items, p.Cursor, row)
 	if p.Counts != nil {
 		body["counts"] = p.Counts
 	}
@@ -91,10 +77,6 @@ func (s *Service) message(c *request.Call) (any, error) {
 		}
 		events[i].Body, events[i].BodyBase64, events[i].Header = nil, nil, nil // they repeat those of the message
 	}
-	reports := make([]api.MessageRow, len(t.Reports))
-	for i := range t.Reports {
-		reports[i] = rowOf(&t.Reports[i])
-	}
 	most := c.Number("maxBody")
 	deliveries, _ := c.Tenant.Deliveries.List(0, traffic.Filter{ID: id})
 	for i := range deliveries {
@@ -112,8 +94,8 @@ func (s *Service) message(c *request.Call) (any, error) {
 	d := s.Tenants.Dialect(c.Tenant, t.Message.Options.Dialect)
 	return response.Response{Body: map[string]any{
 		"message": inDialect(d, m), "row": row, "published": response.HeaderMap(brandHeader(d, t.Message.Headers.Published().Header())), "events": inDialect(d, events), "deliveries": deliveries,
-		"callbacks": reports, "reasons": reasonBodies(t.Reasons, &clock), "dlqId": t.DLQID, "now": clock.Now,
-		"failure": s.failureOf(c.Tenant, t.Failure, t.DLQID), "lineage": lineageOf(t.Lineage), "trace": s.traceOf(c.Tenant, t.Message.TraceRoot()),
+		"callbacks": response.List(t.Reports, rowOf), "reasons": reasonBodies(t.Reasons, &clock), "dlqId": t.DLQID, "now": clock.Now,
+		"failure": s.failureOf(c.Tenant, t.Failure, t.DLQID), "lineage": response.List(t.Lineage, linkOf), "trace": s.traceOf(c.Tenant, t.Message.TraceRoot()),
 	}}, nil
 }
 

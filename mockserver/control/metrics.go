@@ -10,8 +10,6 @@ import (
 	"github.com/understudy-mock/understudy/mockserver/response"
 )
 
-var _ = Handlers.Add(table{"controlFleet": (*Service).fleet, "controlMetrics": (*Service).metrics})
-
 // Fleet is what the control API shows of the servers that share the accounts.
 type Fleet interface {
 	View() any // of a server and the others; nil: it is alone

@@ -5,14 +5,6 @@ import (
 	"github.com/understudy-mock/understudy/mockserver/stub"
 )
 
-var _ = Handlers.Add(table{
-	"outsideDelete": (*Service).outside,
-	"outsideGet":    (*Service).outside,
-	"outsidePatch":  (*Service).outside,
-	"outsidePost":   (*Service).outside,
-	"outsidePut":    (*Service).outside,
-})
-
 // outside answers a call of the application to a service that Understudy plays, such as
 // payments. The journal of requests has the call.
 func (s *Service) outside(c *request.Call) (any, error) {

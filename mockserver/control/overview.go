@@ -9,8 +9,6 @@ import (
 	"github.com/understudy-mock/understudy/spec/api"
 )
 
-var _ = Handlers.Add(table{"controlOverview": (*Service).overview})
-
 // forgets is what a reset of the account removes, in words.
 func forgets(o *api.Overview, rewrites int) string {
 	messages, runs := 0, 0

@@ -12,12 +12,6 @@ import (
 	"github.com/understudy-mock/understudy/spec/api"
 )
 
-var _ = Handlers.Add(table{
-	"controlRun":     (*Service).run,
-	"controlRuns":    (*Service).runs,
-	"controlWaiters": (*Service).waiters,
-})
-
 // relationOf is nil if there is no relation, so that the JSON member is absent.
 func relationOf(r *engine.Relation) *api.Relation {
 	if r == nil {
@@ -79,14 +73,15 @@ type partBody struct {
 
 // spanOf omits the ends of steps and parts that have not ended.
 func spanOf(s *engine.Span) spanBody {
-	out := spanBody{Step: messaging.Step(&s.Step), Type: s.Step.Type, Message: s.Message, From: s.From.UnixMilli(), To: response.Millis(s.To), Kept: s.Kept, Decides: s.Decides, Parts: []partBody{}}
+	out := spanBody{Step: messaging.Step(&s.Step), Type: s.Step.Type, Message: s.Message, From: s.From.UnixMilli(), To: response.Millis(s.To), Kept: s.Kept, Decides: s.Decides, Parts: response.List(s.Parts, partOf)}
 	if s.Step.Invoked != nil {
 		out.Invoked = s.Step.Invoked.ID
 	}
-	for _, p := range s.Parts {
-		out.Parts = append(out.Parts, partBody{p.Kind, p.From.UnixMilli(), response.Millis(p.To), p.Attempt, p.Status, p.Cause, float64(p.Took.Microseconds()) / 1000})
-	}
 	return out
+}
+
+func partOf(p *engine.Part) partBody {
+	return partBody{p.Kind, p.From.UnixMilli(), response.Millis(p.To), p.Attempt, p.Status, p.Cause, float64(p.Took.Microseconds()) / 1000}
 }
 
 // run returns the details of a run: its steps and their times, its log events, and
@@ -95,10 +90,6 @@ func (s *Service) run(c *request.Call) (any, error) {
 	t, err := c.Account.RunTrace(c.Vars["workflowRunId"])
 	if err != nil {
 		return nil, err
-	}
-	spans := make([]spanBody, len(t.Spans))
-	for i := range t.Spans {
-		spans[i] = spanOf(&t.Spans[i])
 	}
 	type eventRow struct {
 		api.WorkflowEvent
@@ -118,18 +109,14 @@ func (s *Service) run(c *request.Call) (any, error) {
 		}
 		events[i].Asleep, events[i].Tried = t.Events[i].Asleep(), t.Events[i].Tried
 	}
-	waits := make([]api.WaitingRun, len(t.Waits))
-	for i := range t.Waits {
-		waits[i] = waitOf(&t.Waits[i])
-	}
 	run, clock := t.Run.Run, s.clockBody(c.Tenant)
 	row := runSummaryOf(&engine.RunSummary{Run: run, Why: t.Why[0]})
 	payload, payloadBase64 := response.BodyText(run.Payload)
 	d := s.Tenants.Dialect(c.Tenant, run.Options.Dialect)
 	return response.Response{Body: map[string]any{
 		"run": inDialect(d, messaging.Run(&t.Run)), "row": row, "payload": payload, "payloadBase64": payloadBase64, "headers": response.HeaderMap(brandHeader(d, run.Header.Header())),
-		"spans": inDialect(d, spans), "events": inDialect(d, events), "waiters": waits, "reasons": reasonBodies(t.Why, &clock), "now": clock.Now,
-		"failure": s.failureOf(c.Tenant, t.Failure, run.DLQID), "lineage": lineageOf(t.Lineage), "trace": s.traceOf(c.Tenant, engine.TraceRoot{ID: run.ID, Context: run.Options.TraceContext}),
+		"spans": inDialect(d, response.List(t.Spans, spanOf)), "events": inDialect(d, events), "waiters": response.List(t.Waits, waitOf), "reasons": reasonBodies(t.Why, &clock), "now": clock.Now,
+		"failure": s.failureOf(c.Tenant, t.Failure, run.DLQID), "lineage": response.List(t.Lineage, linkOf), "trace": s.traceOf(c.Tenant, engine.TraceRoot{ID: run.ID, Context: run.Options.TraceContext}),
 	}}, nil
 }
 

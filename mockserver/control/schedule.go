@@ -8,14 +8,9 @@ import (
 	"github.com/understudy-mock/understudy/engine"
 	"github.com/understudy-mock/understudy/mockserver/messaging"
 	"github.com/understudy-mock/understudy/mockserver/request"
+	"github.com/understudy-mock/understudy/mockserver/response"
 	"github.com/understudy-mock/understudy/spec/api"
 )
-
-var _ = Handlers.Add(table{
-	"controlFlowKeys":    (*Service).flowKeys,
-	"controlRunSchedule": (*Service).runSchedule,
-	"controlSchedules":   (*Service).schedules,
-})
 
 // scheduleTimes is how many next times of a schedule are listed.
 const scheduleTimes = 5
@@ -55,11 +50,7 @@ func (s *Service) flowKeys(c *request.Call) (any, error) {
 		return cmp.Compare(y.Waiting, x.Waiting)
 	})
 	keys = keys[:min(all, cmp.Or(c.Number("count"), maxFlowKeys))]
-	list := make([]api.FlowControlKey, len(keys))
-	for i, k := range keys {
-		list[i] = messaging.FlowKey(k)
-	}
-	return map[string]any{"keys": list, "all": all}, nil
+	return map[string]any{"keys": response.List(keys, messaging.FlowKey), "all": all}, nil
 }
 
 func countOf(yes bool) int {

@@ -15,8 +15,6 @@ import (
 	"github.com/understudy-mock/understudy/spec/mask"
 )
 
-var _ = Handlers.Add(table{"controlSearch": (*Service).search})
-
 // searchPart is how many entries are read under one lock of the account, which takes a
 // fraction of a millisecond. defaultHits is the default limit of hits per kind. textShown
 // is how much of a URL or an error a hit includes, in bytes.

@@ -66,9 +66,6 @@ type Service struct {
 
 type table = request.Table[*Service]
 
-// Handlers has all handlers by operation.
-var Handlers = table{}
-
 // FleetHost is the part of a server that its fleet uses.
 type FleetHost struct {
 	Accounts *tenant.Registry

@@ -13,18 +13,6 @@ import (
 	"github.com/understudy-mock/understudy/spec"
 )
 
-var _ = Handlers.Add(table{
-	"sinkFlaky":        (*Service).sinkFlaky,
-	"sinkFlakyGet":     (*Service).sinkFlaky,
-	"sinkSlow":         (*Service).sinkSlow,
-	"sinkSlowGet":      (*Service).sinkSlow,
-	"sinkStatus":       (*Service).sinkStatus,
-	"sinkStatusDelete": (*Service).sinkStatus,
-	"sinkStatusGet":    (*Service).sinkStatus,
-	"sinkStatusPatch":  (*Service).sinkStatus,
-	"sinkStatusPut":    (*Service).sinkStatus,
-})
-
 // Sinks count the attempts of each message at the flaky sink.
 type Sinks struct {
 	mu   sync.Mutex

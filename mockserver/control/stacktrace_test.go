@@ -72,9 +72,7 @@ func TestFind(t *testing.T) {
 			if !ok {
 				t.Fatal("got no trace, want one")
 			}
-			if trace.Own != c.own {
-				t.Errorf("first own line: got %q, want %q", trace.Own, c.own)
-			}
+			expect.Equal(t, "first own line", trace.Own, c.own)
 			if c.lacks != "" {
 				expect.Lacks(t, "the trace", trace.Text, c.lacks)
 			}

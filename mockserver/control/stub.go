@@ -9,16 +9,6 @@ import (
 	"github.com/understudy-mock/understudy/mockserver/stub"
 )
 
-var _ = Handlers.Add(table{
-	"controlAddStub":       (*Service).addStub,
-	"controlClearRewrites": (*Service).clearRewrites,
-	"controlClearStubs":    (*Service).clearStubs,
-	"controlRewrites":      (*Service).rewrites,
-	"controlSetRewrites":   (*Service).setRewrites,
-	"controlSetStubs":      (*Service).setStubs,
-	"controlStubs":         (*Service).stubs,
-})
-
 func (s *Service) stubs(c *request.Call) (any, error) {
 	return c.Tenant.Stubs.Get(), nil
 }

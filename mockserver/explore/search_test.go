@@ -103,9 +103,7 @@ func (a *app) ended(run string) error {
 func explored(t *testing.T, cfg explore.Config, a *app) (*explore.Result, error) {
 	t.Helper()
 	s, service, err := mockserver.RunExplored(mockserver.Config{Log: slog.New(slog.DiscardHandler)})
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	t.Cleanup(func() {
 		a.server.Close()
 		_ = s.Close()
@@ -130,9 +128,7 @@ func TestSecondFaultReachesAFailureCallback(t *testing.T) {
 	t.Parallel()
 	a := &app{handle: once, headers: []string{"Svc-Retries: 0", "Svc-Failure-Callback: http://127.0.0.1:1/failed"}}
 	r, err := explored(t, explore.Config{Faults: []explore.Fault{explore.LostRequest}, Allow: []explore.Allowed{{Effect: "*", Because: "not of interest"}}}, a)
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	expect.Equal(t, "cases with two faults", r.Levels[1].Done, 1)
 	expect.Equal(t, "cases that were not reached", r.Unreached, 0)
 }
@@ -160,9 +156,7 @@ func TestCheckIsExcusedOnlyIfTheApplicationCouldNotLearnOfTheFailure(t *testing.
 				return nil
 			}
 			r, err := explored(t, explore.Config{Faults: []explore.Fault{explore.LostRequest}}, a)
-			if err != nil {
-				t.Fatal(err)
-			}
+			expect.NoError(t, err)
 			expect.Equal(t, "findings: "+texts(r), len(r.Findings), c.want)
 			expect.Equal(t, "cases with two faults", r.Levels[1].Done, 1-c.want)
 		})
@@ -182,9 +176,7 @@ func TestMessageInTheDLQThatHasAttemptsLeftIsAFinding(t *testing.T) {
 				return nil
 			}
 			r, err := explored(t, explore.Config{Depth: 1, Faults: []explore.Fault{explore.LostAnswer}}, a)
-			if err != nil {
-				t.Fatal(err)
-			}
+			expect.NoError(t, err)
 			expect.Equal(t, "findings: "+texts(r), len(r.Findings), c.want)
 			if c.want > 0 {
 				expect.Contains(t, "the finding", texts(r), "in the DLQ, although the plan left it attempts: start.1 > /start")
@@ -212,9 +204,7 @@ func TestCallThatSubmitsAnotherStepWhenItIsRepeatedIsAFinding(t *testing.T) {
 		return programs.Post(a.service.ListensAt()+"/v2/batch", a.service.Token(), string(body), "Content-Type: application/json")
 	}
 	r, err := explored(t, explore.Config{Faults: []explore.Fault{explore.LostAnswer}, Depth: 1, Cases: 1}, a)
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	expect.Contains(t, "findings", texts(r), `a repeated call of a run submits step "charge 1", the first one submitted "charge 0"`)
 }
 
@@ -224,9 +214,7 @@ func TestFailureThatAHandlerHidesIsNamed(t *testing.T) {
 		_ = once(a, r) // its error is not looked at
 		return nil
 	}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	expect.Contains(t, "findings", texts(r), "hidden failure: payments POST /calls failed and was not repeated, but /start was answered 200")
 }
 
@@ -234,9 +222,7 @@ func TestVariantsOfFaultsAreTriedOnRequest(t *testing.T) {
 	t.Parallel()
 	for variants, want := range map[bool]int{false: 0, true: 1} {
 		r, err := explored(t, explore.Config{Variants: variants, Depth: 1}, &app{handle: once})
-		if err != nil {
-			t.Fatal(err)
-		}
+		expect.NoError(t, err)
 		tried := 0
 		for _, c := range r.Cases {
 			if c.Plan[0].Fault == explore.LostGateway {
@@ -271,9 +257,7 @@ func TestWhatIsLeftOutShowsNothingElse(t *testing.T) {
 			found := map[bool][]string{}
 			for _, all := range []bool{false, true} {
 				r, err := explored(t, explore.Config{NoReduction: all, Faults: []explore.Fault{explore.LostAnswer, explore.Repeat, explore.LostRequest}}, &app{handle: handle})
-				if err != nil {
-					t.Fatal(err)
-				}
+				expect.NoError(t, err)
 				for _, f := range r.Findings {
 					found[all] = append(found[all], f.ID)
 				}
@@ -287,17 +271,11 @@ func TestLogNamesThePointAndTheFaultOfAnAttempt(t *testing.T) {
 	t.Parallel()
 	const point = "start.1 > /start#0@0"
 	plan, err := explore.ParsePlan(explore.ShortName(point) + "=repeat")
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	a := &app{handle: once}
-	if _, err := explored(t, explore.Config{Case: plan}, a); err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, expect.ErrorOf(explored(t, explore.Config{Case: plan}, a)))
 	p, err := a.account.Events(engine.Filter{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	var points []string
 	for i := range p.Items {
 		if o := p.Items[i].Outcome; o != nil && o.Point != "" {
@@ -318,9 +296,7 @@ func TestCallbackIsTheSameWithAFault(t *testing.T) {
 		return err
 	}
 	r, err := explored(t, explore.Config{Depth: 1}, a)
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	expect.Equal(t, "findings", texts(r), "")
 }
 
@@ -332,9 +308,7 @@ func TestLateRepeatDoesNotHoldUpOtherDeliveries(t *testing.T) {
 		}
 		return once(a, r)
 	}}
-	if _, err := explored(t, explore.Config{Faults: []explore.Fault{explore.RepeatLate}, Depth: 1}, a); err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, expect.ErrorOf(explored(t, explore.Config{Faults: []explore.Fault{explore.RepeatLate}, Depth: 1}, a)))
 	for _, o := range a.cases {
 		if len(o.Stuck) > 0 {
 			t.Errorf("waited for another delivery: %v", o.Stuck)
@@ -371,17 +345,13 @@ func TestWhatAnApplicationDoesAfterItsAnswer(t *testing.T) {
 			return nil
 		}
 		r, err := explored(t, explore.Config{Faults: []explore.Fault{explore.LostAnswer, explore.Repeat, explore.LostRequest, explore.Late, explore.Down}, Depth: 1}, a)
-		if err != nil {
-			t.Fatal(err)
-		}
+		expect.NoError(t, err)
 		expect.Equal(t, "findings", texts(r), "")
 	})
 	t.Run("is compared", func(t *testing.T) {
 		t.Parallel()
 		r, err := explored(t, explore.Config{Faults: []explore.Fault{explore.LostAnswer}, Depth: 1}, &app{handle: later(""), quiet: quiet})
-		if err != nil {
-			t.Fatal(err)
-		}
+		expect.NoError(t, err)
 		expect.Contains(t, "findings", texts(r), "duplicated effect: payments POST /calls, 2 instead of 1")
 	})
 }
@@ -411,9 +381,7 @@ func TestAfterAnOutageTheStateIsAsWithoutIt(t *testing.T) {
 				return nil
 			}
 			r, err := explored(t, explore.Config{Depth: 1, Faults: []explore.Fault{explore.Down}}, a)
-			if err != nil {
-				t.Fatal(err)
-			}
+			expect.NoError(t, err)
 			if expect.Contains(t, "findings", texts(r), c.want); c.want == "" {
 				expect.Equal(t, "findings", texts(r), "")
 			}
@@ -437,9 +405,7 @@ func TestRunThatDoesNotEndAfterItsRepairIsAFinding(t *testing.T) {
 		return a.ended(r.Header.Get("Svc-Workflow-RunId"))
 	}
 	r, err := explored(t, explore.Config{Depth: 1, Faults: []explore.Fault{explore.Down}}, a)
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	expect.Contains(t, "findings", texts(r), "run start.1 > run /start#0: RUN_STARTED, without the fault RUN_SUCCESS")
 }
 
@@ -464,9 +430,7 @@ func TestDifferenceOfAListNamesWhatIsMissingAndWhatIsExtra(t *testing.T) {
 		return nil
 	}
 	r, err := explored(t, explore.Config{Depth: 1, Faults: []explore.Fault{explore.LostAnswer}}, a)
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	expect.Equal(t, "volatile places", strings.Join(r.Volatile, " "), "/orders/*/id")
 	expect.Contains(t, "the finding", texts(r), `"order":"a"}, also has {"id":"x","order":"d"}`)
 	expect.Equal(t, "elements in both that are named", strings.Count(texts(r), `"order":"b"`)+strings.Count(texts(r), `"order":"c"`), 0)
@@ -511,9 +475,7 @@ func TestOutageOfAnOutsideServiceLastsUntilTheRetriesAreSpent(t *testing.T) {
 				return nil
 			}
 			r, err := explored(t, explore.Config{Depth: 1, Faults: []explore.Fault{explore.Outage}}, a)
-			if err != nil {
-				t.Fatal(err)
-			}
+			expect.NoError(t, err)
 			if expect.Contains(t, "findings", texts(r), c.want); c.want == "" {
 				expect.Equal(t, "findings", texts(r), "")
 			}
@@ -526,9 +488,7 @@ func TestStepWhoseOutsideServiceIsDownIsDoneAgainAfterTheOutage(t *testing.T) {
 	t.Parallel()
 	a := &app{handle: once}
 	r, err := explored(t, explore.Config{Depth: 1, Faults: []explore.Fault{explore.Outage}}, a)
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	expect.Equal(t, "findings", texts(r), "")
 }
 
@@ -551,9 +511,7 @@ func TestFailureCallbackThatChangesNothingIsNoted(t *testing.T) {
 				return map[string]int{"done": calls["/start"], "failed": calls["/failed"]}
 			}
 			r, err := explored(t, explore.Config{Depth: 1, Faults: []explore.Fault{explore.LostRequest}}, a)
-			if err != nil {
-				t.Fatal(err)
-			}
+			expect.NoError(t, err)
 			expect.Equal(t, fmt.Sprintf("notes %v", r.Idle), len(r.Idle), c.want)
 			expect.Equal(t, "findings", texts(r), "")
 		})
@@ -573,9 +531,7 @@ func TestEffectsKeepTheirOrder(t *testing.T) {
 		return errors.Join(a.outside("payments", "1"), a.outside("stock", "1"))
 	}}
 	r, err := explored(t, explore.Config{Depth: 1, Faults: []explore.Fault{explore.LostRequest}, Order: rule}, a)
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	expect.Contains(t, "findings", texts(r), "order of effects: payments POST /calls without stock * before it")
 	_, err = explored(t, explore.Config{Order: []explore.Order{{First: "mail *", Then: "payments *"}}}, &app{handle: once})
 	expect.Contains(t, "a rule that does not hold without a fault", fmt.Sprint(err), "the scenario fails without a fault: order of effects")
@@ -588,9 +544,7 @@ func TestOneBugIsOneFinding(t *testing.T) {
 		n++
 		return a.outside("payments", fmt.Sprint(n)) // never the same key
 	}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	expect.Equal(t, "findings: "+texts(r), len(r.Findings), 1)
 	expect.Equal(t, "faults of the smallest case", len(r.Findings[0].Plan), 1)
 	expect.Contains(t, "the finding", texts(r), "overlap at payments POST /calls")
@@ -618,8 +572,6 @@ func TestTwoBugsWithOneSymptomAreTwoFindings(t *testing.T) {
 		}
 		return a.outside("payments", fmt.Sprint(n))
 	}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	expect.Equal(t, "findings: "+texts(r), len(r.Findings), 2)
 }

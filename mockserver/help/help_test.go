@@ -62,9 +62,7 @@ func TestEveryPage(t *testing.T) {
 		}
 		return err
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	for at, text := range known {
 		for _, found := range reference.FindAllStringSubmatch(text, -1) {
 			to, fragment, ok := strings.Cut(strings.TrimPrefix(found[1], help.Root), "#")

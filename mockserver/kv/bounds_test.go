@@ -92,9 +92,7 @@ func repeated(command, argument string, n int) []any {
 func send(t *testing.T, store *kv.KV, path string, commands any) string {
 	t.Helper()
 	text, err := json.Marshal(commands)
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	return post(store, path, string(text)).Body.String()
 }
 
@@ -107,9 +105,7 @@ func TestNoCommandEndsTheProcess(t *testing.T) {
 			if got := send(t, store, "/pipeline", bomb.commands); !strings.Contains(got[strings.LastIndex(got, "{"):], bomb.want) {
 				t.Errorf("got %.300s, want %s", got, bomb.want)
 			}
-			if got := send(t, store, "/pipeline", [][]any{{"SET", "after", "1"}, {"EVAL", "return redis.call('GET', 'after')", 0}}); got != `[{"result":"OK"},{"result":"1"}]` {
-				t.Errorf("afterwards: got %s", got)
-			}
+			expect.Equal(t, "afterwards", send(t, store, "/pipeline", [][]any{{"SET", "after", "1"}, {"EVAL", "return redis.call('GET', 'after')", 0}}), `[{"result":"OK"},{"result":"1"}]`)
 		})
 	}
 }
@@ -144,12 +140,8 @@ func TestTheStoreIsBoundedAsAWhole(t *testing.T) {
 			if !strings.Contains(refused, "ERR DB capacity quota exceeded") && !strings.Contains(refused, "ERR max single record size exceeded") {
 				t.Errorf("nothing was refused: %.200s", refused)
 			}
-			if got := send(t, store, "/", []any{"FLUSHALL"}); got != `{"result":"OK"}` {
-				t.Errorf("FLUSHALL: %s", got)
-			}
-			if got := send(t, store, "/", command(0)); strings.Contains(got, "error") {
-				t.Errorf("after FLUSHALL: %s", got)
-			}
+			expect.Equal(t, "FLUSHALL", send(t, store, "/", []any{"FLUSHALL"}), `{"result":"OK"}`)
+			expect.Lacks(t, "after FLUSHALL", send(t, store, "/", command(0)), "error")
 		})
 	}
 }
@@ -172,9 +164,7 @@ func TestTheScriptsOfARequestShareItsBudget(t *testing.T) {
 	if one, twenty := took(1), took(20); twenty > 3*one {
 		t.Errorf("20 endless scripts took %s, one %s", twenty, one)
 	}
-	if got := send(t, store, "/", []any{"PING"}); got != `{"result":"PONG"}` {
-		t.Errorf("afterwards: got %s", got)
-	}
+	expect.Equal(t, "afterwards", send(t, store, "/", []any{"PING"}), `{"result":"PONG"}`)
 }
 
 func TestARequestWhoseClientHasLeftEnds(t *testing.T) {
@@ -191,9 +181,7 @@ func TestARequestWhoseClientHasLeftEnds(t *testing.T) {
 	case <-time.After(effort.Wait(30 * time.Second)):
 		t.Fatal("the request goes on")
 	}
-	if got := send(t, store, "/", []any{"EXISTS", "after"}); got != `{"result":0}` {
-		t.Errorf("a command after the client had left: got %s", got)
-	}
+	expect.Equal(t, "a command after the client had left", send(t, store, "/", []any{"EXISTS", "after"}), `{"result":0}`)
 }
 
 // TestAResetEndsAScript: it does not wait for the budget of the script, and what still runs in the
@@ -252,9 +240,7 @@ func TestTheCostOfACommandDoesNotDependOnTheNumberOfKeys(t *testing.T) {
 			fastest = min(fastest, time.Since(start))
 		}
 		c.pass(2 * time.Hour)
-		if got := send(t, store, "/", []any{"DBSIZE"}); got != `{"result":0}` {
-			t.Errorf("after all have expired: got %s", got)
-		}
+		expect.Equal(t, "after all have expired", send(t, store, "/", []any{"DBSIZE"}), `{"result":0}`)
 		return fastest
 	}
 	if few, many := best(100), best(100_000); many > 4*few {

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/understudy-mock/understudy/internal/testkit/effort"
+	"github.com/understudy-mock/understudy/internal/testkit/expect"
 	"github.com/understudy-mock/understudy/internal/testkit/programs"
 	"github.com/understudy-mock/understudy/mockserver/kv"
 	"github.com/understudy-mock/understudy/spec"
@@ -26,9 +27,7 @@ func TestPublishedPackages(t *testing.T) {
 	programs.Need(t, "the published client packages are NOT tested", "node", "npm")
 	modules := installed(t)
 	dialect, err := spec.LoadDialect("upstash")
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	server := httptest.NewServer(http.StripPrefix("/kv", neutral(dialect, newKV(t, kv.Config{Token: "secret"}))))
 	defer server.Close()
 	ctx, cancel := context.WithTimeout(t.Context(), effort.Wait(2*time.Minute))
@@ -57,9 +56,7 @@ func installed(t *testing.T) string {
 		return clientTests
 	}
 	dir := t.TempDir()
-	if err := os.CopyFS(dir, os.DirFS(clientTests)); err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, os.CopyFS(dir, os.DirFS(clientTests)))
 	npm := exec.CommandContext(t.Context(), "npm", "install", "--no-package-lock", "--no-audit", "--no-fund", "--loglevel=error")
 	npm.Dir = dir
 	if out, err := npm.CombinedOutput(); err != nil {

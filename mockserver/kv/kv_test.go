@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/understudy-mock/understudy/internal/testkit/expect"
 	"github.com/understudy-mock/understudy/mockserver/kv"
 )
 
@@ -91,9 +92,7 @@ func TestScriptsThatNameTheirLanguage(t *testing.T) {
 	hash := digestOf(script)
 	store := newKV(t, kv.Config{Token: "secret", Now: newClock().Now})
 	for _, want := range []string{`{"result":1}`, `{"result":2}`} {
-		if got := send(t, store, "/", []any{"EVAL", script, 1, "n"}); got != want {
-			t.Errorf("EVAL: got %s, want %s", got, want)
-		}
+		expect.Equal(t, "EVAL", send(t, store, "/", []any{"EVAL", script, 1, "n"}), want)
 	}
 	t.Run("the hash is that of the text as sent", func(t *testing.T) {
 		t.Parallel()
@@ -228,9 +227,7 @@ func TestAStoreThatCannotBe(t *testing.T) {
 		t.Error("no token: accepted")
 	}
 	closed := newKV(t, kv.Config{Token: "secret"})
-	if err := closed.Close(); err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, closed.Close())
 	if w := post(closed, "/", `["PING"]`); w.Code != 503 {
 		t.Errorf("a closed store: got %d %s, want 503", w.Code, w.Body)
 	}

@@ -16,6 +16,7 @@ import (
 	"time"
 
 	limiter "github.com/understudy-mock/understudy/engine/ratelimit"
+	"github.com/understudy-mock/understudy/internal/testkit/expect"
 	"github.com/understudy-mock/understudy/mockserver/kv"
 	"github.com/understudy-mock/understudy/mockserver/ratelimit"
 )
@@ -58,9 +59,7 @@ func TestLimiterScenarios(t *testing.T) {
 		for i, step := range strings.Fields(scenario) {
 			text, want, _ := strings.Cut(step, ":")
 			ms, err := strconv.ParseInt(text, 10, 64)
-			if err != nil {
-				t.Fatal(err)
-			}
+			expect.NoError(t, err)
 			c.pass(time.Duration(ms-at) * time.Millisecond)
 			at = ms
 			w := ask(app, "GET", "/", "")
@@ -78,9 +77,7 @@ func TestLimiterScenarios(t *testing.T) {
 func newApp(t testing.TB, cfg ratelimit.Config) http.Handler {
 	t.Helper()
 	limit, err := ratelimit.New(cfg)
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	return limit(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, "app") }))
 }
 

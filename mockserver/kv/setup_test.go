@@ -11,6 +11,7 @@ import (
 
 	"go.uber.org/goleak"
 
+	"github.com/understudy-mock/understudy/internal/testkit/expect"
 	"github.com/understudy-mock/understudy/mockserver/kv"
 )
 
@@ -44,9 +45,7 @@ func (c *clock) pass(d time.Duration) {
 func newKV(t testing.TB, cfg kv.Config) *kv.KV {
 	t.Helper()
 	store, err := kv.New(cfg)
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	t.Cleanup(func() {
 		if err := store.Close(); err != nil {
 			t.Error(err)

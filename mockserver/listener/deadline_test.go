@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/understudy-mock/understudy/engine/clock"
+	"github.com/understudy-mock/understudy/internal/testkit/expect"
 	"github.com/understudy-mock/understudy/mockserver/response"
 )
 
@@ -80,9 +81,7 @@ func TestAReadEndsAtItsDeadline(t *testing.T) {
 				conn, _, send := piped(t)
 				setDeadline(t, conn, c.first)
 				send(0)
-				if _, err := conn.Read(make([]byte, 1)); err != nil {
-					t.Fatal(err)
-				}
+				expect.NoError(t, expect.ErrorOf(conn.Read(make([]byte, 1))))
 				setDeadline(t, conn, c.before)
 				if c.during != 0 {
 					time.AfterFunc(s, func() { setDeadline(t, conn, c.during) })
@@ -115,12 +114,8 @@ func TestADeadlineThatNoReadNeedsIsNotSet(t *testing.T) {
 				setDeadline(t, conn, after)
 			}
 			send(time.Second)
-			if _, err := conn.Read(make([]byte, 1)); err != nil {
-				t.Fatal(err)
-			}
+			expect.NoError(t, expect.ErrorOf(conn.Read(make([]byte, 1))))
 		}
-		if counted.deadlines != 1 {
-			t.Errorf("deadlines of the connection: got %d, want 1", counted.deadlines)
-		}
+		expect.Equal(t, "deadlines of the connection", counted.deadlines, 1)
 	})
 }

@@ -8,6 +8,8 @@ import (
 	"net/http"
 	"testing"
 	"time"
+
+	"github.com/understudy-mock/understudy/internal/testkit/expect"
 )
 
 // A connection without a request does not delay a shutdown, while net/http alone would wait 5 s
@@ -15,9 +17,7 @@ import (
 func TestShutdownWithConnectionsThatWereNeverUsed(t *testing.T) {
 	t.Parallel()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	begun, finish := make(chan struct{}), make(chan struct{})
 	server := DefaultPace.Server(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		close(begun)
@@ -28,9 +28,7 @@ func TestShutdownWithConnectionsThatWereNeverUsed(t *testing.T) {
 	go func() { served <- server.Serve(DefaultPace.Listener(l, nil, slog.New(slog.DiscardHandler))) }()
 	for range 3 {
 		c, err := net.Dial("tcp", l.Addr().String())
-		if err != nil {
-			t.Fatal(err)
-		}
+		expect.NoError(t, err)
 		defer c.Close()
 	}
 	answered := make(chan string, 1)
@@ -51,8 +49,6 @@ func TestShutdownWithConnectionsThatWereNeverUsed(t *testing.T) {
 	if err := server.Shutdown(ctx); err != nil {
 		t.Errorf("shutdown: %v", err)
 	}
-	if got := <-answered; got != "answer" {
-		t.Errorf("the request in progress got %q", got)
-	}
+	expect.Equal(t, "the request in progress", <-answered, "answer")
 	<-served
 }

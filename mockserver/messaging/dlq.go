@@ -8,25 +8,6 @@ import (
 	"github.com/understudy-mock/understudy/spec/api"
 )
 
-var _ = Handlers.Add(table{
-	"deleteDLQMessage":   (*API).deleteDLQEntry,
-	"deleteDLQMessages":  (*API).deleteDLQMessages,
-	"deleteWorkflowDLQ":  (*API).deleteDLQEntry,
-	"deleteWorkflowDLQs": (*API).deleteWorkflowDLQs,
-	"getDLQMessage":      (*API).getDLQMessage,
-	"getWorkflowDLQ":     (*API).getWorkflowDLQ,
-	"listDLQ":            (*API).listDLQ,
-	"listWorkflowDLQ":    (*API).listWorkflowDLQ,
-	"retryDLQMessage":    (*API).retryDLQMessage,
-	"retryDLQMessages":   (*API).retryDLQMessages,
-})
-
-// listBody is a page of a list as JSON; the last page has no cursor.
-type listBody[T any] struct {
-	Cursor   string `json:"cursor,omitempty"`
-	Messages []T    `json:"messages"`
-}
-
 // noPlace refuses the filters that logs have and the DLQ does not have: a list that ignored
 // them would be longer than intended.
 func noPlace(c *request.Call) error {
@@ -44,11 +25,7 @@ func (a *API) listDLQ(c *request.Call) (any, error) {
 		return nil, err
 	}
 	p, err := c.Account.DLQ(c.Filter())
-	out := listBody[api.DLQMessage]{Cursor: p.Cursor, Messages: []api.DLQMessage{}}
-	for i := range p.Items {
-		out.Messages = append(out.Messages, dlqEntry(&p.Items[i]))
-	}
-	return out, err
+	return response.Page("messages", p.Items, p.Cursor, dlqEntry), err
 }
 
 // listWorkflowDLQ lists runs only; clients of workflows do not expect other entries
@@ -60,11 +37,7 @@ func (a *API) listWorkflowDLQ(c *request.Call) (any, error) {
 	f := c.Filter()
 	f.WorkflowOnly = true
 	p, err := c.Account.DLQ(f)
-	out := listBody[api.WorkflowDLQEntry]{Cursor: p.Cursor, Messages: []api.WorkflowDLQEntry{}}
-	for i := range p.Items {
-		out.Messages = append(out.Messages, workflowDLQEntry(&p.Items[i]))
-	}
-	return out, err
+	return response.Page("messages", p.Items, p.Cursor, workflowDLQEntry), err
 }
 
 // getDLQMessage shows an entry of either kind, so that an id from any list works.
@@ -89,10 +62,13 @@ func (a *API) getWorkflowDLQ(c *request.Call) (any, error) {
 	return workflowDLQEntry(&e), nil
 }
 
-// deleteDLQEntry deletes an entry of either kind: both paths lead here.
-func (a *API) deleteDLQEntry(c *request.Call) (any, error) {
+// deleteDLQMessage deletes an entry of either kind.
+func (a *API) deleteDLQMessage(c *request.Call) (any, error) {
 	return response.Empty, c.Account.DeleteDLQ(c.Vars["dlqId"])
 }
+
+// deleteWorkflowDLQ deletes an entry of either kind, too.
+func (a *API) deleteWorkflowDLQ(c *request.Call) (any, error) { return a.deleteDLQMessage(c) }
 
 // deleteDLQMessages deletes what matches, of either kind.
 func (a *API) deleteDLQMessages(c *request.Call) (any, error) {
@@ -143,14 +119,7 @@ func (a *API) retryDLQMessages(c *request.Call) (any, error) {
 		return nil, err
 	}
 	receipts, cursor, err := c.Account.RetryDLQs(c.Filter(), over)
-	out := struct {
-		Cursor    string               `json:"cursor,omitempty"`
-		Responses []api.PublishReceipt `json:"responses"`
-	}{cursor, make([]api.PublishReceipt, len(receipts))}
-	for i, r := range receipts {
-		out.Responses[i] = api.PublishReceipt{MessageId: r.MessageID}
-	}
-	return out, err
+	return response.Page("responses", receipts, cursor, func(r *engine.Receipt) api.PublishReceipt { return api.PublishReceipt{MessageId: r.MessageID} }), err
 }
 
 // overrides reads the headers by which a restart or retry replaces parts of the

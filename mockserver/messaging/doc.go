@@ -25,6 +25,3 @@ type API struct {
 }
 
 type table = request.Table[*API]
-
-// Handlers has all handlers by operation.
-var Handlers = table{}

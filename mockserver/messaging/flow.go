@@ -9,17 +9,6 @@ import (
 	"github.com/understudy-mock/understudy/spec/api"
 )
 
-var _ = Handlers.Add(table{
-	"getFlowControlKey":    (*API).getFlowControlKey,
-	"getGlobalParallelism": (*API).getGlobalParallelism,
-	"listFlowControlKeys":  (*API).listFlowControlKeys,
-	"pauseFlowControlKey":  (*API).pauseFlowControlKey,
-	"pinFlowControlKey":    (*API).pinFlowControlKey,
-	"resetFlowControlRate": (*API).resetFlowControlRate,
-	"resumeFlowControlKey": (*API).resumeFlowControlKey,
-	"unpinFlowControlKey":  (*API).unpinFlowControlKey,
-})
-
 func (a *API) resumeFlowControlKey(c *request.Call) (any, error) {
 	return response.Empty, c.Account.SetFlowPaused(c.Vars["flowControlKey"], false)
 }
@@ -79,17 +68,12 @@ func (a *API) resetFlowControlRate(c *request.Call) (any, error) {
 
 func (a *API) getFlowControlKey(c *request.Call) (any, error) {
 	k, err := c.Account.FlowKey(c.Vars["flowControlKey"])
-	return FlowKey(k), err
+	return FlowKey(&k), err
 }
 
 // listFlowControlKeys lists all keys: the operation has no pages.
 func (a *API) listFlowControlKeys(c *request.Call) (any, error) {
-	keys := c.Account.FlowKeys()
-	list := make([]api.FlowControlKey, len(keys))
-	for i, k := range keys {
-		list[i] = FlowKey(k)
-	}
-	return list, nil
+	return response.List(c.Account.FlowKeys(), FlowKey), nil
 }
 
 // getGlobalParallelism reports the parallelism of the account: clients do not
@@ -100,7 +84,7 @@ func (a *API) getGlobalParallelism(c *request.Call) (any, error) {
 }
 
 // FlowKey is a flow-control key. A limit of 0 is none, as clients require numbers.
-func FlowKey(k engine.FlowKey) api.FlowControlKey {
+func FlowKey(k *engine.FlowKey) api.FlowControlKey {
 	out := api.FlowControlKey{
 		FlowControlKey:      k.Key,
 		WaitListSize:        k.Waiting,

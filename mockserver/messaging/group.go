@@ -10,15 +10,6 @@ import (
 	"github.com/understudy-mock/understudy/spec/api"
 )
 
-var _ = Handlers.Add(table{
-	"addURLGroupEndpoints":    (*API).addURLGroupEndpoints,
-	"deleteURLGroup":          (*API).deleteURLGroup,
-	"getURLGroup":             (*API).getURLGroup,
-	"listURLGroups":           (*API).listURLGroups,
-	"removeURLGroupEndpoints": (*API).removeURLGroupEndpoints,
-	"updateURLGroup":          (*API).updateURLGroup,
-})
-
 // updateURLGroup sets default headers. Configuration headers are read by the
 // option table of a publish; all others are sent with every request to the
 // group.
@@ -39,7 +30,7 @@ func (a *API) updateURLGroup(c *request.Call) (any, error) {
 	}
 	r.Options.Hops, r.Options.Family, r.Options.TraceContext = 0, "", "" // defaults apply to every publish, not only to those caused by a delivery
 	g, err := c.Account.UpdateGroup(c.Vars["urlGroupName"], engine.Header(headers), request.PlainHeaders(headers), r.Options)
-	return groupBody(g), err
+	return groupBody(&g), err
 }
 
 // addURLGroupEndpoints creates the group when it is new. An endpoint with a known
@@ -50,7 +41,7 @@ func (a *API) addURLGroupEndpoints(c *request.Call) (any, error) {
 		return nil, err
 	}
 	g, err := c.Account.AddEndpoints(c.Vars["urlGroupName"], endpoints)
-	return groupBody(g), err
+	return groupBody(&g), err
 }
 
 // removeURLGroupEndpoints finds endpoints by name or URL. Removing the last
@@ -87,17 +78,12 @@ func readEndpoints(c *request.Call, needURL bool) ([]engine.Endpoint, error) {
 }
 
 func (a *API) listURLGroups(c *request.Call) (any, error) {
-	groups := c.Account.Groups()
-	list := make([]api.URLGroup, len(groups))
-	for i, g := range groups {
-		list[i] = groupBody(g)
-	}
-	return list, nil
+	return response.List(c.Account.Groups(), groupBody), nil
 }
 
 func (a *API) getURLGroup(c *request.Call) (any, error) {
 	g, err := c.Account.Group(c.Vars["urlGroupName"])
-	return groupBody(g), err
+	return groupBody(&g), err
 }
 
 // deleteURLGroup succeeds for a group that does not exist: clients delete
@@ -109,16 +95,14 @@ func (a *API) deleteURLGroup(c *request.Call) (any, error) {
 // headerMap is a header on the wire, absent when empty.
 
 // groupBody is a URL group with its endpoints and default headers.
-func groupBody(g engine.Group) api.URLGroup {
-	endpoints := make([]api.Endpoint, len(g.Endpoints))
-	for i, e := range g.Endpoints {
-		endpoints[i] = api.Endpoint{Name: response.Optional(e.Name), Url: response.Optional(e.URL)}
-	}
+func groupBody(g *engine.Group) api.URLGroup {
 	return api.URLGroup{
 		Name:      g.Name,
 		CreatedAt: g.CreatedAt.UnixMilli(),
 		UpdatedAt: g.UpdatedAt.UnixMilli(),
-		Endpoints: endpoints,
-		Headers:   response.HeaderMap(g.Headers),
+		Endpoints: response.List(g.Endpoints, func(e *engine.Endpoint) api.Endpoint {
+			return api.Endpoint{Name: response.Optional(e.Name), Url: response.Optional(e.URL)}
+		}),
+		Headers: response.HeaderMap(g.Headers),
 	}
 }

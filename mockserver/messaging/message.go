@@ -6,14 +6,6 @@ import (
 	"github.com/understudy-mock/understudy/spec/api"
 )
 
-var _ = Handlers.Add(table{
-	"cancelMessage":     (*API).cancelMessage,
-	"cancelMessages":    (*API).cancelMessages,
-	"getMessage":        (*API).getMessage,
-	"getSigningKeys":    (*API).getSigningKeys,
-	"rotateSigningKeys": (*API).rotateSigningKeys,
-})
-
 // getMessage shows a message that has not ended; after its end only the log has
 // it.
 func (a *API) getMessage(c *request.Call) (any, error) {

@@ -163,7 +163,7 @@ func oneReceipt(r *engine.Receipt) api.PublishReceipt {
 }
 
 // scheduleBody is a schedule with the request that it publishes.
-func scheduleBody(s engine.Schedule) api.Schedule {
+func scheduleBody(s *engine.Schedule) api.Schedule {
 	r := s.Request
 	out := api.Schedule{
 		ScheduleId:       s.ID,

@@ -15,17 +15,6 @@ import (
 	"github.com/understudy-mock/understudy/spec"
 )
 
-var _ = Handlers.Add(table{
-	"createChatCompletion": (*API).createChatCompletion,
-	"enqueueMessage":       (*API).enqueueMessage,
-	"publishBatch":         (*API).publishBatch,
-	"publishMessage":       (*API).publishMessage,
-	"publishMessageDelete": (*API).publishMessage,
-	"publishMessageGet":    (*API).publishMessage,
-	"publishMessagePatch":  (*API).publishMessage,
-	"publishMessagePut":    (*API).publishMessage,
-})
-
 // publishMessage answers once the messages are created; the log shows what
 // happens to them.
 func (a *API) publishMessage(c *request.Call) (any, error) {

@@ -7,15 +7,6 @@ import (
 	"github.com/understudy-mock/understudy/spec/api"
 )
 
-var _ = Handlers.Add(table{
-	"deleteQueue": (*API).deleteQueue,
-	"getQueue":    (*API).getQueue,
-	"listQueues":  (*API).listQueues,
-	"pauseQueue":  (*API).pauseQueue,
-	"resumeQueue": (*API).resumeQueue,
-	"upsertQueue": (*API).upsertQueue,
-})
-
 // upsertQueue changes only the members that the body has: pointers distinguish
 // an absent member from false and 0.
 func (a *API) upsertQueue(c *request.Call) (any, error) {
@@ -24,21 +15,16 @@ func (a *API) upsertQueue(c *request.Call) (any, error) {
 		return nil, err
 	}
 	q, err := c.Account.UpsertQueue(body.QueueName, body.Parallelism, body.Paused)
-	return queueBody(q), err
+	return queueBody(&q), err
 }
 
 func (a *API) listQueues(c *request.Call) (any, error) {
-	queues := c.Account.Queues()
-	list := make([]api.Queue, len(queues))
-	for i, q := range queues {
-		list[i] = queueBody(q)
-	}
-	return list, nil
+	return response.List(c.Account.Queues(), queueBody), nil
 }
 
 func (a *API) getQueue(c *request.Call) (any, error) {
 	q, err := c.Account.Queue(c.Vars["queueName"])
-	return queueBody(q), err
+	return queueBody(&q), err
 }
 
 // deleteQueue cancels the messages that still wait in the queue.
@@ -55,7 +41,7 @@ func (a *API) resumeQueue(c *request.Call) (any, error) {
 }
 
 // queueBody is a queue with the number of its messages that wait.
-func queueBody(q engine.Queue) api.Queue {
+func queueBody(q *engine.Queue) api.Queue {
 	return api.Queue{
 		Name:        q.Name,
 		CreatedAt:   q.CreatedAt.UnixMilli(),

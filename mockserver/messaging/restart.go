@@ -3,19 +3,7 @@ package messaging
 import (
 	"github.com/understudy-mock/understudy/mockserver/request"
 	"github.com/understudy-mock/understudy/mockserver/response"
-	"github.com/understudy-mock/understudy/spec/api"
 )
-
-var _ = Handlers.Add(table{
-	"cancelFailureCallback":   (*API).cancelFailureCallback,
-	"repeatFailureCallback":   (*API).repeatFailureCallback,
-	"restartWorkflowRun":      (*API).restartWorkflowRun,
-	"restartWorkflowRunAlias": (*API).restartWorkflowRun,
-	"restartWorkflowRuns":     (*API).restartWorkflowRuns,
-	"resumeWorkflowRun":       (*API).resumeWorkflowRun,
-	"resumeWorkflowRunAlias":  (*API).resumeWorkflowRun,
-	"resumeWorkflowRuns":      (*API).resumeWorkflowRuns,
-})
 
 // restartWorkflowRun starts the run again, from its first step.
 func (a *API) restartWorkflowRun(c *request.Call) (any, error) {
@@ -35,7 +23,7 @@ func (a *API) restart(c *request.Call, resume bool) (any, error) {
 		return nil, err
 	}
 	run, err := c.Account.Restart(c.Vars["dlqId"], over, resume)
-	return runCreatedBody(run), err
+	return runCreatedBody(&run), err
 }
 
 func (a *API) restartWorkflowRuns(c *request.Call) (any, error) {
@@ -57,17 +45,13 @@ func (a *API) restartAll(c *request.Call, resume bool) (any, error) {
 		return nil, err
 	}
 	runs, cursor, err := c.Account.RestartAll(c.Filter(), over, resume)
-	out := api.WorkflowRunsCreated{Cursor: response.Optional(cursor), WorkflowRuns: make([]api.WorkflowRunCreated, len(runs))}
-	for i, run := range runs {
-		out.WorkflowRuns[i] = runCreatedBody(run)
-	}
-	return out, err
+	return response.Page("workflowRuns", runs, cursor, runCreatedBody), err
 }
 
 // repeatFailureCallback answers like a restart, since clients read the same fields.
 func (a *API) repeatFailureCallback(c *request.Call) (any, error) {
 	run, err := c.Account.RepeatCallback(c.Vars["dlqId"])
-	return runCreatedBody(run), err
+	return runCreatedBody(&run), err
 }
 
 func (a *API) cancelFailureCallback(c *request.Call) (any, error) {

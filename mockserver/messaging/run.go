@@ -20,17 +20,6 @@ import (
 	"github.com/understudy-mock/understudy/spec/header"
 )
 
-var _ = Handlers.Add(table{
-	"cancelWorkflowRuns":  (*API).cancelWorkflowRuns,
-	"endWorkflowRun":      (*API).endWorkflowRun,
-	"getWorkflowSteps":    (*API).getWorkflowSteps,
-	"listWorkflowEvents":  (*API).listWorkflowEvents,
-	"listWorkflowRuns":    (*API).listWorkflowRuns,
-	"listWorkflowRunsOld": (*API).listWorkflowRuns,
-	"triggerWorkflow":     (*API).triggerWorkflow,
-	"triggerWorkflows":    (*API).triggerWorkflows,
-})
-
 // triggerWorkflow is a publish that starts a run, so that every option of a publish
 // works.
 func (a *API) triggerWorkflow(c *request.Call) (any, error) {
@@ -43,7 +32,7 @@ func (a *API) triggerWorkflow(c *request.Call) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	return triggeredBody(receipts.One), nil
+	return triggeredBody(&receipts), nil
 }
 
 // asTrigger makes a publish start a run. A request without a client library gets
@@ -85,11 +74,7 @@ func (a *API) triggerWorkflows(c *request.Call) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	list := make([]api.WorkflowTriggered, len(results))
-	for i, rs := range results {
-		list[i] = triggeredBody(rs.One)
-	}
-	return list, nil
+	return response.List(results, triggeredBody), nil
 }
 
 // getWorkflowSteps returns the steps of a run to its endpoint, for an
@@ -152,27 +137,8 @@ func (a *API) listWorkflowRuns(c *request.Call) (any, error) {
 		return nil, err
 	}
 	p, err := c.Account.RunViews(f)
-	runs := make([]api.WorkflowRun, len(p.Items))
-	for i := range p.Items {
-		runs[i] = Run(&p.Items[i])
-	}
-	return response.Response{Body: struct {
-		Cursor string            `json:"cursor,omitempty"`
-		Runs   []api.WorkflowRun `json:"runs"`
-	}{p.Cursor, runs}}, err
+	return response.Page("runs", p.Items, p.Cursor, Run), err
 }
-
-var _ = Handlers.Add(table{
-	"callHook":       (*API).callHook,
-	"callHookDelete": (*API).callHook,
-	"callHookGet":    (*API).callHook,
-	"callHookPatch":  (*API).callHook,
-	"callHookPut":    (*API).callHook,
-	"listWaiters":    (*API).listWaiters,
-	"notifyEvent":    (*API).notifyEvent,
-	"notifyRun":      (*API).notifyRun,
-	"waitForEvent":   (*API).waitForEvent,
-})
 
 // waitForEvent registers a waiter (wire.md, "Waits, events and hooks").
 func (a *API) waitForEvent(c *request.Call) (any, error) {
@@ -267,12 +233,7 @@ func unawaitedText(runID, eventID string, n engine.Notification) string {
 }
 
 func (a *API) listWaiters(c *request.Call) (any, error) {
-	waiters := c.Account.Waiters(c.Vars["eventId"])
-	out := make([]api.Waiter, len(waiters))
-	for i := range waiters {
-		out[i] = waiterBody(&waiters[i])
-	}
-	return out, nil
+	return response.List(c.Account.Waiters(c.Vars["eventId"]), waiterBody), nil
 }
 
 // callHook turns the call of a third party into an event (wire.md, "Waits,

@@ -92,13 +92,14 @@ func Step(s *engine.Step) api.StepInfo {
 }
 
 // runCreatedBody is a run that has just been started.
-func runCreatedBody(run engine.RunRef) api.WorkflowRunCreated {
+func runCreatedBody(run *engine.RunRef) api.WorkflowRunCreated {
 	return api.WorkflowRunCreated{WorkflowRunId: run.ID, WorkflowCreatedAt: run.CreatedAt.UnixMilli()}
 }
 
 // triggeredBody is the receipt of a trigger. If the trigger was deduplicated, the run is
 // that of the earlier one.
-func triggeredBody(r engine.Receipt) api.WorkflowTriggered {
+func triggeredBody(rs *engine.Receipts) api.WorkflowTriggered {
+	r := &rs.One
 	return api.WorkflowTriggered{WorkflowRunId: r.RunID, WorkflowCreatedAt: r.RunCreatedAt.UnixMilli(), Deduplicated: response.Optional(r.Deduplicated)}
 }
 
@@ -113,7 +114,9 @@ func Run(v *engine.RunView) api.WorkflowRun {
 		WorkflowRunCompletedAt: response.Millis(v.EndedAt),
 		WorkflowRunCallerIp:    response.Optional(v.CallerIP),
 		DlqId:                  response.Optional(v.DLQID),
-		Steps:                  make([]api.RunStepGroup, len(v.Groups)),
+		Steps: response.List(v.Groups, func(g *engine.StepGroup) api.RunStepGroup {
+			return api.RunStepGroup{Type: api.RunStepGroupType(g.Type), Steps: response.List(g.Steps, runStepBody)}
+		}),
 	}
 	if v.State == engine.RunSuccess {
 		response := string(v.Result)
@@ -122,12 +125,6 @@ func Run(v *engine.RunView) api.WorkflowRun {
 	request.ShowOptions(v.Options, &out)
 	if v.Invoker != nil {
 		out.Invoker = &api.RunRef{WorkflowRunId: response.Optional(v.Invoker.ID), WorkflowUrl: response.Optional(v.Invoker.URL), WorkflowRunCreatedAt: response.Millis(v.Invoker.CreatedAt)}
-	}
-	for i, g := range v.Groups {
-		out.Steps[i] = api.RunStepGroup{Type: api.RunStepGroupType(g.Type), Steps: make([]api.RunStep, len(g.Steps))}
-		for k := range g.Steps {
-			out.Steps[i].Steps[k] = runStepBody(&g.Steps[k])
-		}
 	}
 	if e := v.Failure; e != nil {
 		cb := e.Callback
@@ -155,11 +152,9 @@ func runStepBody(v *engine.StepView) api.RunStep {
 	out.RetryDelay = response.Optional(v.RetryDelay)
 	out.NextDeliveryTime = response.Millis(v.NextAt)
 	if len(v.Errors) > 0 {
-		list := make([]api.StepError, len(v.Errors))
-		for i, e := range v.Errors {
-			list[i] = api.StepError{Error: e.Error, Body: onlyText(response.BodyText([]byte(e.Body))), Headers: api.HeaderMap(notNil(e.Header)), Status: e.Status, Time: e.Time.UnixMilli()}
-		}
-		out.Errors = &list
+		out.Errors = new(response.List(v.Errors, func(e *engine.StepError) api.StepError {
+			return api.StepError{Error: e.Error, Body: onlyText(response.BodyText([]byte(e.Body))), Headers: api.HeaderMap(notNil(e.Header)), Status: e.Status, Time: e.Time.UnixMilli()}
+		}))
 	}
 	return out
 }

@@ -7,19 +7,7 @@ import (
 	"github.com/understudy-mock/understudy/mockserver/request"
 	"github.com/understudy-mock/understudy/mockserver/response"
 	"github.com/understudy-mock/understudy/spec"
-	"github.com/understudy-mock/understudy/spec/api"
 )
-
-var _ = Handlers.Add(table{
-	"createSchedule":      (*API).createSchedule,
-	"deleteSchedule":      (*API).deleteSchedule,
-	"getSchedule":         (*API).getSchedule,
-	"listSchedules":       (*API).listSchedules,
-	"pauseSchedule":       (*API).pauseSchedule,
-	"pauseSchedulePatch":  (*API).pauseSchedule,
-	"resumeSchedule":      (*API).resumeSchedule,
-	"resumeSchedulePatch": (*API).resumeSchedule,
-})
 
 // createSchedule replaces a schedule with the same id. One error reports all
 // problems, including those that a publish would have.
@@ -51,17 +39,12 @@ func (a *API) createSchedule(c *request.Call) (any, error) {
 }
 
 func (a *API) listSchedules(c *request.Call) (any, error) {
-	schedules := c.Account.Schedules()
-	list := make([]api.Schedule, len(schedules))
-	for i, one := range schedules {
-		list[i] = scheduleBody(one)
-	}
-	return list, nil
+	return response.List(c.Account.Schedules(), scheduleBody), nil
 }
 
 func (a *API) getSchedule(c *request.Call) (any, error) {
 	schedule, err := c.Account.Schedule(c.Vars["destinationOrId"])
-	return scheduleBody(schedule), err
+	return scheduleBody(&schedule), err
 }
 
 func (a *API) deleteSchedule(c *request.Call) (any, error) {

@@ -8,15 +8,6 @@ import (
 	"github.com/understudy-mock/understudy/spec/api"
 )
 
-var _ = Handlers.Add(table{
-	"createSearchIndex":      (*API).createSearchIndex,
-	"deleteSearchIndex":      (*API).deleteSearchIndex,
-	"getSearchIndex":         (*API).getSearchIndex,
-	"listSearchIndexes":      (*API).listSearchIndexes,
-	"renameSearchIndex":      (*API).renameSearchIndex,
-	"resetSearchIndexTokens": (*API).resetSearchIndexTokens,
-})
-
 // okText is the answer of the management API: the JSON string "OK" (decided: 11).
 var okText = response.Response{Body: "OK"}
 
@@ -30,12 +21,7 @@ func (a *API) createSearchIndex(c *request.Call) (any, error) {
 }
 
 func (a *API) listSearchIndexes(c *request.Call) (any, error) {
-	indexes := c.Account.SearchIndexes().List()
-	list := make([]api.SearchIndex, len(indexes))
-	for i, index := range indexes {
-		list[i] = searchIndexBody(index, c.Tenant.Username())
-	}
-	return list, nil
+	return response.List(c.Account.SearchIndexes().List(), func(x *search.Index) api.SearchIndex { return searchIndexBody(*x, c.Tenant.Username()) }), nil
 }
 
 func (a *API) getSearchIndex(c *request.Call) (any, error) {

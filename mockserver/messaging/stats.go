@@ -9,10 +9,6 @@ import (
 	"github.com/understudy-mock/understudy/spec/api"
 )
 
-var _ = Handlers.Add(table{
-	"getUsageStatistics": (*API).getUsageStatistics,
-})
-
 // getUsageStatistics reports on the account of the credentials; any other id is
 // not found.
 func (a *API) getUsageStatistics(c *request.Call) (any, error) {

@@ -16,50 +16,6 @@ import (
 	"github.com/understudy-mock/understudy/spec/api"
 )
 
-var _ = Handlers.Add(vectorRows())
-
-// vectorRows are the handlers by operation id: one for each method, and one for
-// the path with a namespace.
-func vectorRows() table {
-	rows := table{
-		"deleteVectorNamespace":       (*API).deleteVectorNamespace,
-		"deleteVectorNamespaceDelete": (*API).deleteVectorNamespace,
-		"getVectorInfo":               (*API).getVectorInfo,
-		"getVectorInfoPost":           (*API).getVectorInfo,
-		"listVectorNamespaces":        (*API).listVectorNamespaces,
-		"listVectorNamespacesPost":    (*API).listVectorNamespaces,
-		"renameVectorNamespace":       (*API).renameVectorNamespace,
-	}
-	for _, row := range []struct {
-		id      string
-		methods []string // in addition to the first
-		h       func(*API, *request.Call) (any, error)
-	}{
-		{"deleteVectors", []string{"Delete"}, (*API).deleteVectors},
-		{"endResumableQuery", nil, (*API).endResumableQuery},
-		{"fetchVectors", []string{"Get"}, (*API).fetchVectors},
-		{"nextResumableQuery", nil, (*API).nextResumableQuery},
-		{"queryVectorData", []string{"Get"}, (*API).queryVectors},
-		{"queryVectors", []string{"Get"}, (*API).queryVectors},
-		{"randomVector", []string{"Post"}, (*API).randomVector},
-		{"rangeVectors", []string{"Get"}, (*API).rangeVectors},
-		{"resetVectors", []string{"Delete"}, (*API).resetVectors},
-		{"startResumableQuery", nil, (*API).startResumableQuery},
-		{"startResumableQueryData", nil, (*API).startResumableQuery},
-		{"updateVector", []string{"Put"}, (*API).updateVector},
-		{"upsertVectorData", []string{"Put"}, (*API).upsertVectorData},
-		{"upsertVectors", []string{"Put"}, (*API).upsertVectors},
-	} {
-		for _, id := range []string{row.id, row.id + "In"} {
-			rows[id] = row.h
-			for _, method := range row.methods {
-				rows[id+method] = row.h
-			}
-		}
-	}
-	return rows
-}
-
 // vectorResult wraps a result in the envelope of all responses of the vector host.
 func vectorResult(v any) response.Response {
 	return response.Response{Body: map[string]any{"result": v}}
@@ -348,9 +304,9 @@ func (q *selection) askable() error {
 	return nil
 }
 
-// queryVectors returns the results of one query, or a list with the results of each
+// queryVector returns the results of one query, or a list with the results of each
 // of several. A list of one query is treated as one query.
-func (a *API) queryVectors(c *request.Call) (any, error) {
+func (a *API) queryVector(c *request.Call) (any, error) {
 	queries, err := request.OneOrMany[selection](c.Body)
 	if err != nil {
 		return nil, err

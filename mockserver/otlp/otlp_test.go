@@ -32,9 +32,7 @@ func traced(t testing.TB, cfg mockserver.Config) (u *mockserver.TestServer, done
 	t.Helper()
 	r := collector.New(t)
 	exporter, err := otlp.New(t.Context(), otlp.Config{Endpoint: r.URL, Version: "1", Instance: "7", Log: slog.New(slog.DiscardHandler)})
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	also := cfg.Observe
 	cfg.TraceContext, cfg.Observe = true, func(account string, e *engine.Event) {
 		if exporter.Observe(account, e); also != nil {
@@ -144,9 +142,7 @@ func TestCollectorDown(t *testing.T) {
 	down.Close()
 	var log lines
 	exporter, err := otlp.New(t.Context(), otlp.Config{Endpoint: down.URL, Log: slog.New(slog.NewTextHandler(&log, nil))})
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	u := mockserver.RunT(t, mockserver.Config{Clock: "manual", TraceContext: true, Observe: exporter.Observe})
 	u.Stub("*", 200)
 	for range 3000 {
@@ -202,13 +198,9 @@ func TestNoTraceContext(t *testing.T) {
 func read(t testing.TB, address string) string {
 	t.Helper()
 	r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, address, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	answer, err := http.DefaultClient.Do(r)
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	defer answer.Body.Close()
 	text, err := io.ReadAll(answer.Body)
 	expect.Nil(t, "answer", err)
@@ -337,17 +329,13 @@ func post(t testing.TB, address string, request ...string) {
 		body, request = request[0], request[1:]
 	}
 	r, err := http.NewRequestWithContext(t.Context(), http.MethodPost, address, strings.NewReader(body))
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	for _, line := range request {
 		name, value, _ := strings.Cut(line, ": ")
 		r.Header.Set(name, value)
 	}
 	answer, err := http.DefaultClient.Do(r)
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	text, _ := io.ReadAll(answer.Body)
 	_ = answer.Body.Close()
 	expect.True(t, address+" is accepted: "+answer.Status+" "+string(text), answer.StatusCode < 300)
@@ -370,9 +358,7 @@ func TestTheVariablesOfTheExporter(t *testing.T) {
 	t.Setenv("OTEL_EXPORTER_OTLP_HEADERS", "x-key=a%20b, other=c")
 	t.Setenv("OTEL_EXPORTER_OTLP_TRACES_COMPRESSION", "gzip")
 	exporter, err := otlp.New(t.Context(), otlp.Config{Log: slog.New(slog.DiscardHandler)})
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	u := mockserver.RunT(t, mockserver.Config{Observe: exporter.Observe})
 	u.Publish(u.URL()+"/_understudy/sink/status/200", nil)
 	u.Settle()

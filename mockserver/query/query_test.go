@@ -93,9 +93,7 @@ func TestNothingIsDecoded(t *testing.T) {
 func TestSearchedPerPage(t *testing.T) {
 	t.Parallel()
 	q, err := query.Parse("missing", query.Reader{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	it := engine.SearchItem{List: "message", Body: bytes.Repeat([]byte("."), 16<<20)}
 	searched := func() (n int) {
 		q.BeginList()
@@ -106,12 +104,8 @@ func TestSearchedPerPage(t *testing.T) {
 		}
 		return n
 	}
-	if got := searched(); got != 15 {
-		t.Errorf("first list: got %d bodies of 16 MiB, want 15", got)
-	}
-	if got := searched(); got != 1 {
-		t.Errorf("second list: got %d bodies, want 1", got)
-	}
+	expect.Equal(t, "first list", searched(), 15)
+	expect.Equal(t, "second list", searched(), 1)
 }
 
 func TestExcerpt(t *testing.T) {

@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/understudy-mock/understudy/internal/testkit/expect"
 	"github.com/understudy-mock/understudy/mockserver/kv"
 	"github.com/understudy-mock/understudy/mockserver/ratelimit"
 )
@@ -19,9 +20,7 @@ func bare(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, "ap
 func limited(b *testing.B, algorithm string) http.Handler {
 	b.Helper()
 	store, err := kv.New(kv.Config{Token: "secret"})
-	if err != nil {
-		b.Fatal(err)
-	}
+	expect.NoError(b, err)
 	server := httptest.NewServer(store)
 	b.Cleanup(func() {
 		server.Close()
@@ -31,14 +30,10 @@ func limited(b *testing.B, algorithm string) http.Handler {
 	b.Cleanup(transport.CloseIdleConnections)
 	cfg, err := ratelimit.Parse([]byte(`{"token": "secret", "url": "` + server.URL + `", "strategy": [{"methods": ["ALL"], "path": "*", "identifierSource": "ip",
 		"limiter": {"algorithm": "` + algorithm + `", "tokens": 1000000000, "window": "1h"}}]}`))
-	if err != nil {
-		b.Fatal(err)
-	}
+	expect.NoError(b, err)
 	cfg.Client, cfg.Timeout, cfg.Stats, cfg.Log = &http.Client{Transport: transport}, time.Minute, &ratelimit.Stats{}, slog.New(slog.DiscardHandler)
 	limit, err := ratelimit.New(cfg)
-	if err != nil {
-		b.Fatal(err)
-	}
+	expect.NoError(b, err)
 	b.Cleanup(func() {
 		if cfg.Stats.FailedOpen.Load() != 0 {
 			b.Errorf("%d decisions failed", cfg.Stats.FailedOpen.Load())
@@ -71,9 +66,7 @@ func BenchmarkLatency(b *testing.B) {
 	ask := func(url string, client *http.Client) time.Duration {
 		start := time.Now()
 		answer, err := client.Get(url)
-		if err != nil {
-			b.Fatal(err)
-		}
+		expect.NoError(b, err)
 		_, _ = io.Copy(io.Discard, answer.Body)
 		_ = answer.Body.Close()
 		return time.Since(start)

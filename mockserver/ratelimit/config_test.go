@@ -26,9 +26,7 @@ const whole = `{
 func TestAConfigurationWithEveryKeyIsRead(t *testing.T) {
 	t.Parallel()
 	c, err := ratelimit.Parse([]byte(whole))
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	expect.Equal(t, "prefix", c.Prefix, "@app")
 	if expect.Equal(t, "number of limiters", len(c.Strategy), 2) {
 		expect.Equal(t, "refill rate of the first limiter", c.Strategy[0].Limiter.RefillRate, 5)
@@ -44,9 +42,7 @@ func TestAConfigurationWithEveryKeyIsRead(t *testing.T) {
 func change(t *testing.T, path string, value ...any) []byte {
 	t.Helper()
 	var document any
-	if err := json.Unmarshal([]byte(whole), &document); err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, json.Unmarshal([]byte(whole), &document))
 	at := document
 	keys := strings.Split(path, ".")
 	for i, key := range keys {
@@ -69,9 +65,7 @@ func change(t *testing.T, path string, value ...any) []byte {
 		}
 	}
 	text, err := json.Marshal(document)
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	return text
 }
 

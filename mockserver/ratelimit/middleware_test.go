@@ -52,9 +52,7 @@ func newHost(t *testing.T, strategies string, change ...func(*ratelimit.Config))
 	t.Helper()
 	h := &host{t: t, now: time.UnixMilli(1767225600000), log: &bytes.Buffer{}}
 	store, err := kv.New(kv.Config{Token: "secret", Now: h.clock})
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		h.mu.Lock()
 		h.calls++
@@ -68,18 +66,14 @@ func newHost(t *testing.T, strategies string, change ...func(*ratelimit.Config))
 		}
 	})
 	cfg, err := ratelimit.Parse([]byte(`{"token": "secret", "url": "` + server.URL + `", "prefix": "p", "strategy": ` + strategies + `}`))
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	cfg.Now, cfg.Client, cfg.Stats = h.clock, server.Client(), &ratelimit.Stats{}
 	cfg.Log = slog.New(slog.NewTextHandler(h.log, &slog.HandlerOptions{Level: slog.LevelDebug}))
 	for _, c := range change {
 		c(&cfg)
 	}
 	limit, err := ratelimit.New(cfg)
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	h.cfg = cfg
 	h.app = limit(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, "app") }))
 	return h
@@ -108,19 +102,13 @@ func (h *host) want(status int, method, path string, header ...string) *httptest
 func (h *host) keys() string {
 	h.t.Helper()
 	r, err := http.NewRequestWithContext(h.t.Context(), http.MethodPost, h.cfg.URL, strings.NewReader(`["KEYS", "*"]`))
-	if err != nil {
-		h.t.Fatal(err)
-	}
+	expect.NoError(h.t, err)
 	r.Header.Set("Authorization", "Bearer secret")
 	answer, err := h.cfg.Client.Do(r)
-	if err != nil {
-		h.t.Fatal(err)
-	}
+	expect.NoError(h.t, err)
 	defer func() { _ = answer.Body.Close() }()
 	var out struct{ Result []string }
-	if err := json.NewDecoder(answer.Body).Decode(&out); err != nil {
-		h.t.Fatal(err)
-	}
+	expect.NoError(h.t, json.NewDecoder(answer.Body).Decode(&out))
 	return strings.Join(out.Result, " ")
 }
 
@@ -140,15 +128,11 @@ func TestOverTheLimit(t *testing.T) {
 			t.Errorf("%s: got %q, want %q", name, got, want)
 		}
 	}
-	if got := over.Body.String(); got != `{"error":"limit of 2 requests per 10s reached for GET /api/:id: try again in 1 s"}` {
-		t.Errorf("body %s", got)
-	}
+	expect.Equal(t, "body", over.Body.String(), `{"error":"limit of 2 requests per 10s reached for GET /api/:id: try again in 1 s"}`)
 	h.want(429, "HEAD", "/api/3")
 	h.want(200, "POST", "/api/3")
 	h.want(200, "GET", "/other")
-	if got := h.keys(); got != "p:GET:/api/:id:192.0.2.1:176722560" {
-		t.Errorf("keys %s", got)
-	}
+	expect.Equal(t, "keys", h.keys(), "p:GET:/api/:id:192.0.2.1:176722560")
 	h.pass(time.Millisecond)
 	h.want(200, "GET", "/api/3")
 	expect.Equal(t, "number of allowed requests", h.cfg.Stats.Allowed.Load(), 3)
@@ -191,9 +175,7 @@ func TestWhoSharesACounter(t *testing.T) {
 	h.want(200, "DELETE", "/b", "X-User", "me")
 	h.want(429, "PATCH", "/b", "X-User", "me") // one counter for all methods
 	missing := h.want(400, "GET", "/a")
-	if got := missing.Body.String(); got != `{"error":"header X-User is missing: it says whose requests these are, and must not be empty"}` {
-		t.Errorf("body %s", got)
-	}
+	expect.Equal(t, "body", missing.Body.String(), `{"error":"header X-User is missing: it says whose requests these are, and must not be empty"}`)
 	if h.cfg.Stats.Unidentified.Load() != 1 {
 		t.Error("not counted")
 	}
@@ -206,9 +188,7 @@ func TestSeveralStrategiesMustAllAllow(t *testing.T) {
 		{"methods": ["GET"], "path": "/a", "identifierSource": "header.X-User", "limiter": {"algorithm": "fixed-window", "tokens": 3, "window": "1h"}}]`)
 	h.want(200, "GET", "/a", "X-User", "192.0.2.1")
 	over := h.want(429, "GET", "/a", "X-User", "192.0.2.1")
-	if got := over.Header().Get("RateLimit-Limit"); got != "1" {
-		t.Errorf("got limit %s, want the limit of the strategy that refuses", got)
-	}
+	expect.Equal(t, "limit", over.Header().Get("RateLimit-Limit"), "1")
 	if w := h.want(200, "GET", "/b"); w.Header().Get("RateLimit-Remaining") != "3" {
 		t.Errorf("the refused request was counted: %v", w.Header())
 	}
@@ -240,9 +220,7 @@ func TestDebugAnalyticsAndEnabled(t *testing.T) {
 			t.Errorf("no line %s in\n%s", want, log)
 		}
 	}
-	if strings.Contains(log, `msg="rate limit" method=GET path=/b`) {
-		t.Errorf("a strategy without debug is logged:\n%s", log)
-	}
+	expect.Lacks(t, "a strategy without debug is logged", log, `msg="rate limit" method=GET path=/b`)
 	if keys := h.keys(); !strings.Contains(keys, "p:GET:/a:events:1767225600000") {
 		t.Errorf("no analytics in %s", keys)
 	}

@@ -3,6 +3,8 @@ package ratelimit
 import (
 	"net/url"
 	"testing"
+
+	"github.com/understudy-mock/understudy/internal/testkit/expect"
 )
 
 func TestRoutes(t *testing.T) {
@@ -21,9 +23,7 @@ func TestRoutes(t *testing.T) {
 		r := newRoute(pattern)
 		for path, want := range paths {
 			u, err := url.Parse("http://h" + path)
-			if err != nil {
-				t.Fatal(err)
-			}
+			expect.NoError(t, err)
 			if got := r.match(segmentsOf(u)); got != want {
 				t.Errorf("%s covers %s: %v, want %v", pattern, path, got, want)
 			}

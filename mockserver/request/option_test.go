@@ -11,6 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/understudy-mock/understudy/engine"
+	"github.com/understudy-mock/understudy/internal/testkit/expect"
 	"github.com/understudy-mock/understudy/mockserver/request"
 	"github.com/understudy-mock/understudy/spec"
 	"github.com/understudy-mock/understudy/spec/api"
@@ -20,9 +21,7 @@ import (
 func TestOptionsAreThoseOfTheDocument(t *testing.T) {
 	t.Parallel()
 	doc, err := spec.Load()
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	want := []string{}
 	for _, name := range doc.Operation("publishMessage").ConfigParameters() {
 		want = append(want, http.CanonicalHeaderKey(name))

@@ -55,6 +55,24 @@ func CopyFields(to, from any) {
 	}
 }
 
+// List shows the items of a list.
+func List[T, R any](items []T, show func(*T) R) []R {
+	list := make([]R, len(items))
+	for i := range items {
+		list[i] = show(&items[i])
+	}
+	return list
+}
+
+// Page shows the items of a page under a name; the last page has no cursor.
+func Page[T, R any](name string, items []T, cursor string, show func(*T) R) map[string]any {
+	body := map[string]any{name: List(items, show)}
+	if cursor != "" {
+		body["cursor"] = cursor
+	}
+	return body
+}
+
 // BodyText returns a body as text, or as base64 when it is not UTF-8; nil for empty.
 func BodyText(b []byte) (text, encoded *string) {
 	if len(b) == 0 {

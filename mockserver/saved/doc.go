@@ -37,6 +37,3 @@ type States struct {
 }
 
 type table = request.Table[*States]
-
-// Handlers has all handlers by operation.
-var Handlers = table{}

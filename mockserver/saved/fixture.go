@@ -22,10 +22,6 @@ import (
 	"github.com/understudy-mock/understudy/mockserver/tenant"
 )
 
-var _ = Handlers.Add(table{
-	"controlFixtures": (*States).controlFixtures,
-})
-
 // Fixture is a fixture file: YAML or JSON, described by
 // spec/schema.json. Errors begin with its name.
 type Fixture struct {
@@ -40,9 +36,9 @@ func (s *States) Load(f Fixture) error {
 	return err
 }
 
-// controlFixtures loads a fixture into the account of the call. The name in the
+// fixtures loads a fixture into the account of the call. The name in the
 // query is used in errors only.
-func (s *States) controlFixtures(c *request.Call) (any, error) {
+func (s *States) fixtures(c *request.Call) (any, error) {
 	name := c.Query.Get("name")
 	if name == "" {
 		name = "body"
@@ -391,11 +387,9 @@ const maxPoints = 100_000
 // usage is one point of the statistics, or, for a span, one point for each of
 // its steps.
 func (r *fixtureReader) usage(u *Usage) []usage.Point {
-	counts := usage.Counts{Requests: u.Requests, Bytes: u.Bytes, Created: u.Created, Delivered: u.Delivered, Retried: u.Retried, Failed: u.Failed, Canceled: u.Canceled,
-		Steps: u.Steps, Started: u.Started, Succeeded: u.Succeeded, RunsFailed: u.RunsFailed, RunsEnded: u.RunsEnded}
 	at, until, every := r.time("at", u.At), r.time("until", u.Until), optionalDuration(u.Every)
 	if until.IsZero() {
-		return []usage.Point{{At: at, Counts: counts}}
+		return []usage.Point{{At: at, Counts: u.Counts}}
 	}
 	if !until.After(at) {
 		r.fail("/until", fmt.Errorf("invalid value %s: must be a time after at", u.Until))
@@ -411,7 +405,7 @@ func (r *fixtureReader) usage(u *Usage) []usage.Point {
 	}
 	var list []usage.Point
 	for t := at; t.Before(until); t = t.Add(every) {
-		list = append(list, usage.Point{At: t, Counts: counts})
+		list = append(list, usage.Point{At: t, Counts: u.Counts})
 	}
 	return list
 }

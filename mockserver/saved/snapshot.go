@@ -18,11 +18,6 @@ import (
 	"github.com/understudy-mock/understudy/mockserver/tenant"
 )
 
-var _ = Handlers.Add(table{
-	"controlRestore":  (*States).controlRestore,
-	"controlSnapshot": (*States).controlSnapshot,
-})
-
 // snapshot is the state of a server as one document: for each account its
 // credentials, its stubs, faults and settings, and its state. Journals and the
 // key-value store are not part of it. Its version is that of the states in it.
@@ -130,7 +125,7 @@ func (s *States) Restore(from io.Reader, clock string) (Restored, error) {
 	for _, a := range in.accounts {
 		a.state.Clock = cmp.Or(clock, a.state.Clock)
 	}
-	return s.restore(in)
+	return s.replace(in)
 }
 
 // readSnapshot reads and checks a whole document.
@@ -182,8 +177,8 @@ func (s *States) acceptable(a *savedAccount) error {
 	return s.Tenants.CheckRules(&a.rules)
 }
 
-// restore applies a document that has been checked.
-func (s *States) restore(in *snapshot) (Restored, error) {
+// replace applies a document that has been checked.
+func (s *States) replace(in *snapshot) (Restored, error) {
 	out := Restored{SavedAt: time.UnixMilli(in.savedAt), Accounts: []RestoredAccount{}}
 	for i := range in.accounts {
 		a := in.accounts[i]
@@ -215,9 +210,9 @@ func (s *States) restore(in *snapshot) (Restored, error) {
 	return out, nil
 }
 
-// controlSnapshot writes the document without the checks of answers: it is
+// snapshot writes the document without the checks of answers: it is
 // large, and names in it must stay neutral.
-func (s *States) controlSnapshot(c *request.Call) (any, error) {
+func (s *States) snapshot(c *request.Call) (any, error) {
 	tenants := s.Tenants.All()
 	if id := c.Query.Get("account"); id != "" && id != "*" {
 		tenants = []*tenant.Tenant{c.Tenant}
@@ -234,8 +229,8 @@ func (s *States) controlSnapshot(c *request.Call) (any, error) {
 	}}, nil
 }
 
-// controlRestore loads a document; with an account, one for that account.
-func (s *States) controlRestore(c *request.Call) (any, error) {
+// restore loads a document; with an account, one for that account.
+func (s *States) restore(c *request.Call) (any, error) {
 	in, err := s.readSnapshot(bytes.NewReader(c.Body))
 	if err != nil {
 		return nil, err
@@ -246,7 +241,7 @@ func (s *States) controlRestore(c *request.Call) (any, error) {
 		}
 		in.accounts[0].id, in.accounts[0].token, in.accounts[0].password = id, c.Tenant.Token, c.Tenant.Password
 	}
-	out, err := s.restore(in)
+	out, err := s.replace(in)
 	if err != nil {
 		return nil, err
 	}

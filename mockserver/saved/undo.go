@@ -14,12 +14,6 @@ import (
 	"github.com/understudy-mock/understudy/spec/api"
 )
 
-var _ = Handlers.Add(table{
-	"controlKeepUndo": (*States).controlKeepUndo,
-	"controlUndo":     (*States).controlUndo,
-	"controlUndos":    (*States).controlUndos,
-})
-
 // The scopes of a point besides the things of undoThings.
 const (
 	undoAccount = "account" // everything
@@ -91,8 +85,8 @@ type part struct {
 	tenant.Rules
 }
 
-// controlKeepUndo keeps an account as it is, or a part of it, before something is taken away.
-func (s *States) controlKeepUndo(c *request.Call) (any, error) {
+// keepUndo keeps an account as it is, or a part of it, before something is taken away.
+func (s *States) keepUndo(c *request.Call) (any, error) {
 	var body struct{ Label, Scope, ID string }
 	if err := c.Read(&body); err != nil {
 		return nil, err
@@ -126,8 +120,8 @@ func (s *States) controlKeepUndo(c *request.Call) (any, error) {
 	return point.UndoPoint, err
 }
 
-// controlUndos lists the undo points of an account, newest first.
-func (s *States) controlUndos(c *request.Call) (any, error) {
+// undos lists the undo points of an account, newest first.
+func (s *States) undos(c *request.Call) (any, error) {
 	list, points := []api.UndoPoint{}, s.Points.List(c.Tenant.ID)
 	var newest []engine.SearchItem
 	if len(points) > 0 {
@@ -140,9 +134,9 @@ func (s *States) controlUndos(c *request.Call) (any, error) {
 	return map[string]any{"points": list, "limit": s.Points.Limit()}, nil
 }
 
-// controlUndo puts an account back, or what a point has of it; credentials stay as they are now.
+// undo puts an account back, or what a point has of it; credentials stay as they are now.
 // The point is used up.
-func (s *States) controlUndo(c *request.Call) (any, error) {
+func (s *States) undo(c *request.Call) (any, error) {
 	w := c.Tenant
 	point, document, err := s.Points.Read(w.ID, c.Vars["id"])
 	if err != nil {
@@ -171,7 +165,7 @@ func (s *States) putBack(w *tenant.Tenant, p *Point, document io.Reader) error {
 			return err
 		}
 		in.accounts[0].token, in.accounts[0].password = w.Token, w.Password
-		_, err = s.restore(in)
+		_, err = s.replace(in)
 		return err
 	}
 	var kept part

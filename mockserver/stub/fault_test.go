@@ -7,15 +7,14 @@ import (
 	"time"
 
 	"github.com/understudy-mock/understudy/engine"
+	"github.com/understudy-mock/understudy/internal/testkit/expect"
 	"github.com/understudy-mock/understudy/mockserver/stub"
 )
 
 func list(t *testing.T, rules ...stub.Fault) *stub.Faults {
 	t.Helper()
 	compiled, err := stub.CompileFaults(rules, func(id string) bool { return id == "publishMessage" })
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	var l stub.Faults
 	l.Set(compiled, 1)
 	return &l
@@ -35,9 +34,7 @@ func TestRespond(t *testing.T) {
 	}
 	t.Run("a rule that is used up is not listed", func(t *testing.T) {
 		t.Parallel()
-		if got, want := len(l.Get()), 1; got != want {
-			t.Errorf("%d rules, want %d", got, want)
-		}
+		expect.Equal(t, "number of rules", len(l.Get()), 1)
 	})
 	t.Run("without a rule there is no response", func(t *testing.T) {
 		t.Parallel()
@@ -66,12 +63,8 @@ func TestAttempt(t *testing.T) {
 				made++
 				return engine.Outcome{Status: 200}
 			})
-			if got, want := made, c.made; got != want {
-				t.Errorf("%d deliveries, want %d", got, want)
-			}
-			if got, want := outcome.After, c.after; got != want {
-				t.Errorf("outcome after %s, want %s", got, want)
-			}
+			expect.Equal(t, "number of deliveries", made, c.made)
+			expect.Equal(t, "outcome", outcome.After, c.after)
 		})
 	}
 }

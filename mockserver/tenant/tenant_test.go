@@ -9,6 +9,7 @@ import (
 
 	"github.com/understudy-mock/understudy/engine"
 	"github.com/understudy-mock/understudy/engine/clock"
+	"github.com/understudy-mock/understudy/internal/testkit/expect"
 	"github.com/understudy-mock/understudy/mockserver/kv"
 	"github.com/understudy-mock/understudy/mockserver/tenant"
 	"github.com/understudy-mock/understudy/spec"
@@ -31,9 +32,7 @@ func newRegistry(t *testing.T, change func(*tenant.Config)) *tenant.Registry {
 	}
 	change(&cfg)
 	r, err := tenant.New(cfg)
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	t.Cleanup(func() {
 		if err := r.Close(); err != nil {
 			t.Error(err)
@@ -47,9 +46,7 @@ func unchanged(*tenant.Config) {}
 func ofToken(t *testing.T, r *tenant.Registry, token string) *tenant.Tenant {
 	t.Helper()
 	found, err := r.ByToken(token)
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	return found
 }
 
@@ -57,9 +54,7 @@ func ofToken(t *testing.T, r *tenant.Registry, token string) *tenant.Tenant {
 func TestByIDDoesNotSearch(t *testing.T) {
 	r := newRegistry(t, unchanged)
 	for i := range 1000 {
-		if err := r.Know(fmt.Sprintf("shop-%d", i), fmt.Appendf(nil, `{"token":"token-%d"}`, i)); err != nil {
-			t.Fatal(err)
-		}
+		expect.NoError(t, r.Know(fmt.Sprintf("shop-%d", i), fmt.Appendf(nil, `{"token":"token-%d"}`, i)))
 	}
 	if got := nameOf(r.ByID("shop-999")); got != "shop-999" {
 		t.Errorf("got %q, want shop-999", got)
@@ -91,9 +86,7 @@ func TestCredentials(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			if c.got != c.want {
-				t.Errorf("account %q, want %q", c.got, c.want)
-			}
+			expect.Equal(t, "account", c.got, c.want)
 		})
 	}
 	t.Run("with AnyAccount an unknown token opens an account of its own, always the same", func(t *testing.T) {
@@ -115,16 +108,10 @@ func TestReset(t *testing.T) {
 	r := newRegistry(t, func(cfg *tenant.Config) { cfg.Start = start })
 	a := r.First()
 	_, err := a.Account.Advance(t.Context(), start.Add(time.Hour))
-	if err := errors.Join(err, r.SetMode(a, "auto")); err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, errors.Join(err, r.SetMode(a, "auto")))
 	a.Rewrites.Set(map[string]string{"https://a.test": "http://localhost:1"})
-	if err := r.Reset(a); err != nil {
-		t.Fatal(err)
-	}
-	if got, want := r.Mode(a), "manual"; got != want {
-		t.Errorf("clock %s, want %s", got, want)
-	}
+	expect.NoError(t, r.Reset(a))
+	expect.Equal(t, "clock", r.Mode(a), "manual")
 	if got := a.Account.Now(); !got.Equal(start) {
 		t.Errorf("the clock is at %s, want %s", got, start)
 	}

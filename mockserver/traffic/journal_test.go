@@ -8,6 +8,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/understudy-mock/understudy/engine"
+	"github.com/understudy-mock/understudy/internal/testkit/expect"
 	"github.com/understudy-mock/understudy/mockserver/traffic"
 )
 
@@ -39,24 +40,16 @@ func TestEntries(t *testing.T) {
 	t.Run("the oldest entries beyond the limit are dropped", func(t *testing.T) {
 		t.Parallel()
 		list, dropped := deliveries(traffic.Limit+3).List(0, traffic.Filter{})
-		if got, want := len(list), traffic.Limit; got != want {
-			t.Errorf("%d entries, want %d", got, want)
-		}
-		if got, want := dropped, 3; got != want {
-			t.Errorf("%d dropped, want %d", got, want)
-		}
+		expect.Equal(t, "number of entries", len(list), traffic.Limit)
+		expect.Equal(t, "number of dropped", dropped, 3)
 	})
 	t.Run("a follower gets the entries after its position in batches", func(t *testing.T) {
 		t.Parallel()
 		j := deliveries(traffic.MaxBatch + 5)
 		first, position, _ := j.Since(2, traffic.Filter{})
-		if got, want := len(first), traffic.MaxBatch; got != want {
-			t.Errorf("%d entries at first, want %d", got, want)
-		}
+		expect.Equal(t, "number of entries at first", len(first), traffic.MaxBatch)
 		rest, _, _ := j.Since(position, traffic.Filter{})
-		if got, want := len(rest), 3; got != want {
-			t.Errorf("%d entries then, want %d", got, want)
-		}
+		expect.Equal(t, "number of entries then", len(rest), 3)
 	})
 	t.Run("a follower continues with the next entry after the journal was emptied", func(t *testing.T) {
 		t.Parallel()
@@ -88,12 +81,8 @@ func TestForget(t *testing.T) {
 		if diff := cmp.Diff([]string{"0", "1", "2"}, ids(list)); diff != "" {
 			t.Error(diff)
 		}
-		if got := len(list[0].Request.Body); got != 0 {
-			t.Errorf("the oldest body has %d bytes, want none", got)
-		}
-		if got, want := string(list[1].Request.Body), "body"; got != want {
-			t.Errorf("the next body is %q, want %q", got, want)
-		}
+		expect.Equal(t, "the oldest body", len(list[0].Request.Body), 0)
+		expect.Equal(t, "the next body", string(list[1].Request.Body), "body")
 	})
 	t.Run("when no bodies are left, the older half of the entries is dropped", func(t *testing.T) {
 		t.Parallel()
@@ -109,9 +98,7 @@ func TestForget(t *testing.T) {
 		t.Parallel()
 		j := deliveries(4)
 		j.Clear()
-		if got := j.Observed(); got != 0 {
-			t.Errorf("%d bytes are counted, want 0", got)
-		}
+		expect.Equal(t, "number of bytes", j.Observed(), 0)
 	})
 }
 
@@ -132,9 +119,7 @@ func TestCredentials(t *testing.T) {
 	})
 	t.Run("the body of a message is not masked", func(t *testing.T) {
 		t.Parallel()
-		if got, want := string(list[0].Request.Body), `{"password":"secret"}`; got != want {
-			t.Errorf("body %s, want %s", got, want)
-		}
+		expect.Equal(t, "body", string(list[0].Request.Body), `{"password":"secret"}`)
 	})
 	t.Run("credentials in a document of the interface are masked", func(t *testing.T) {
 		t.Parallel()

@@ -12,6 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/understudy-mock/understudy/engine"
+	"github.com/understudy-mock/understudy/internal/testkit/expect"
 	"github.com/understudy-mock/understudy/mockserver/traffic"
 )
 
@@ -139,9 +140,7 @@ func TestFilter(t *testing.T) {
 			if diff := cmp.Diff(c.want, got); diff != "" {
 				t.Error(diff)
 			}
-			if n := j.Count(c.filter); n != len(c.want) {
-				t.Errorf("counted %d entries, want %d", n, len(c.want))
-			}
+			expect.Equal(t, "counted", j.Count(c.filter), len(c.want))
 		})
 	}
 	t.Run("a follower gets only what matches", func(t *testing.T) {

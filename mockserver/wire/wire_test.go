@@ -10,6 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/understudy-mock/understudy/engine"
+	"github.com/understudy-mock/understudy/internal/testkit/expect"
 	"github.com/understudy-mock/understudy/mockserver/wire"
 )
 
@@ -53,9 +54,7 @@ func TestAStepThatIsWrittenCanBeRead(t *testing.T) {
 	t.Parallel()
 	want := engine.Step{ID: 3, Name: "charge", Type: "Run", Out: `"paid"`, Concurrent: 1}
 	got, err := format.ParseStep(format.StepBody(&want))
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	if d := cmp.Diff(want, got); d != "" {
 		t.Errorf("written (-), read (+):\n%s", d)
 	}
@@ -130,9 +129,7 @@ func TestACallbackOfAnEmptyAnswerHasNoNulls(t *testing.T) {
 	report := engine.Report{Outcome: &engine.Outcome{Status: 204}}
 	setNew(&report.Source.Origin)
 	var body map[string]any
-	if err := json.Unmarshal(format.CallbackBody(&report), &body); err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, json.Unmarshal(format.CallbackBody(&report), &body))
 	for name, v := range body {
 		if v == nil {
 			t.Errorf("%s: got null", name)
@@ -149,16 +146,10 @@ func TestAStepListIsJSON(t *testing.T) {
 		MessageID, CallType string
 		Body                []byte
 	}
-	if err := json.Unmarshal(wire.StepList([]engine.StepEntry{{MessageID: "msg_1", CallType: "step", Body: []byte{0xff, 0}}, {MessageID: "\"\\\x01<é"}}), &list); err != nil {
-		t.Fatal(err)
-	}
-	if got, want := len(list), 2; got != want {
-		t.Fatalf("entries: got %d, want %d", got, want)
-	}
+	expect.NoError(t, json.Unmarshal(wire.StepList([]engine.StepEntry{{MessageID: "msg_1", CallType: "step", Body: []byte{0xff, 0}}, {MessageID: "\"\\\x01<é"}}), &list))
+	expect.Equal(expect.Now(t), "entries", len(list), 2)
 	if got, want := list[0].Body, []byte{0xff, 0}; string(got) != string(want) {
 		t.Errorf("body: got %v, want %v", got, want)
 	}
-	if got, want := list[1].MessageID, "\"\\\x01<é"; got != want {
-		t.Errorf("message id: got %q, want %q", got, want)
-	}
+	expect.Equal(t, "message id", list[1].MessageID, "\"\\\x01<é")
 }

@@ -36,9 +36,7 @@ var here = platform{runtime.GOOS, runtime.GOARCH}
 func release(t *testing.T) string {
 	t.Helper()
 	folder, err := released()
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	return folder
 }
 
@@ -96,9 +94,7 @@ func TestPackagingArchive(t *testing.T) {
 				t.Errorf("%s --version prints %q, want %s", program, out, version)
 			}
 		}
-		if out := command(t, root, "./understudy", "conform", "--list"); !strings.Contains(out, ".feature") {
-			t.Errorf("conform --list prints %.200q", out)
-		}
+		expect.Contains(t, "conform --list", command(t, root, "./understudy", "conform", "--list"), ".feature")
 	})
 	t.Run("man shows the page", func(t *testing.T) {
 		t.Parallel()
@@ -129,21 +125,15 @@ func TestPackagingArchive(t *testing.T) {
 	t.Run("it contains nothing of this machine", func(t *testing.T) {
 		t.Parallel()
 		packed, err := os.ReadFile(file)
-		if err != nil {
-			t.Fatal(err)
-		}
+		expect.NoError(t, err)
 		plain, err := gzip.NewReader(bytes.NewReader(packed))
-		if err != nil {
-			t.Fatal(err)
-		}
+		expect.NoError(t, err)
 		for r := tar.NewReader(plain); ; {
 			h, err := r.Next()
 			if errors.Is(err, io.EOF) {
 				return
 			}
-			if err != nil {
-				t.Fatal(err)
-			}
+			expect.NoError(t, err)
 			expect.Equal(t, "the user number of "+h.Name, h.Uid, 0)
 			expect.Equal(t, "the group number of "+h.Name, h.Gid, 0)
 			expect.Equal(t, "the user name of "+h.Name, h.Uname, "")
@@ -158,9 +148,7 @@ func TestPackagingChecksums(t *testing.T) {
 	t.Parallel()
 	folder := release(t)
 	list, err := os.ReadFile(filepath.Join(folder, "SHA256SUMS"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	listed := map[string]string{}
 	for line := range strings.Lines(string(list)) {
 		sum, name, _ := strings.Cut(strings.TrimSuffix(line, "\n"), "  ")
@@ -168,9 +156,7 @@ func TestPackagingChecksums(t *testing.T) {
 	}
 	for _, pattern := range []string{"*.tar.gz", "*.zip", "*.cdx.json"} {
 		files, err := fs.Glob(os.DirFS(folder), pattern)
-		if err != nil {
-			t.Fatal(err)
-		}
+		expect.NoError(t, err)
 		for _, name := range files {
 			text, err := os.ReadFile(filepath.Join(folder, name))
 			if got := fmt.Sprintf("%x", sha256.Sum256(text)); err != nil || listed[name] != got {
@@ -194,21 +180,15 @@ func TestPackagingBill(t *testing.T) {
 		t.Run(program, func(t *testing.T) {
 			t.Parallel()
 			text, err := os.ReadFile(filepath.Join(folder, program+"-"+here.String()+".cdx.json"))
-			if err != nil {
-				t.Fatal(err)
-			}
+			expect.NoError(t, err)
 			var b bill
-			if err := json.Unmarshal(text, &b); err != nil {
-				t.Fatal(err)
-			}
+			expect.NoError(t, json.Unmarshal(text, &b))
 			have := map[string]bool{}
 			for _, c := range b.Components {
 				have[c.Name+" "+c.Version] = true
 			}
 			built, err := buildinfo.ReadFile(filepath.Join(folder, here.String(), here.file(program)))
-			if err != nil {
-				t.Fatal(err)
-			}
+			expect.NoError(t, err)
 			for _, dep := range built.Deps {
 				if !have[dep.Path+" "+dep.Version] {
 					t.Errorf("%s is not in the bill", dep.Path)
@@ -284,21 +264,15 @@ func TestPackagingSameBytes(t *testing.T) {
 		if err == nil {
 			err = os.WriteFile(filepath.Join(copied, name), text, 0o600)
 		}
-		if err != nil {
-			t.Fatal(err)
-		}
+		expect.NoError(t, err)
 	}
 	// The programs have the commit, which the copy has no repository to read from.
 	repository := "gitdir: " + command(t, "../..", "git", "rev-parse", "--absolute-git-dir")
-	if err := os.WriteFile(filepath.Join(copied, ".git"), []byte(repository), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, os.WriteFile(filepath.Join(copied, ".git"), []byte(repository), 0o600))
 	first := release(t)
 	printed := strings.Fields(command(t, first, filepath.Join(first, here.String(), "understudy"), "version")) // understudy VERSION ...
 	version := printed[1]
-	if err := run([]string{"--source", copied, "--out", out, "--platform", here.os + "/" + here.arch, "--version", version, "--archives"}, io.Discard, os.Stderr); err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, run([]string{"--source", copied, "--out", out, "--platform", here.os + "/" + here.arch, "--version", version, "--archives"}, io.Discard, os.Stderr))
 	packed, _ := archive(t)
 	names := []string{filepath.Base(packed)}
 	for _, program := range programs {

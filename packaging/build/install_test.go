@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/understudy-mock/understudy/internal/testkit/effort"
+	"github.com/understudy-mock/understudy/internal/testkit/expect"
 	processes "github.com/understudy-mock/understudy/internal/testkit/programs"
 )
 
@@ -25,20 +26,14 @@ func TestPackagingInstallPage(t *testing.T) {
 	}
 	processes.Need(t, "the commands of docs/install.md are NOT tested", "man", "sha256sum")
 	page, err := os.ReadFile("../../docs/install.md")
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	file, folder := archive(t)
 	empty := t.TempDir()
 	for _, from := range []string{file, filepath.Join(release(t), "SHA256SUMS")} {
-		if err := os.Symlink(from, filepath.Join(empty, filepath.Base(from))); err != nil {
-			t.Fatal(err)
-		}
+		expect.NoError(t, os.Symlink(from, filepath.Join(empty, filepath.Base(from))))
 	}
 	root, err := filepath.Abs("../..")
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	script := "export GOBIN=$PWD/gobin GOCACHE='" + goEnv(t, "GOCACHE") + "' GOMODCACHE='" + goEnv(t, "GOMODCACHE") + "'\n"
 	for _, m := range fencedCommands.FindAllStringSubmatch(string(page), -1) {
 		for line := range strings.Lines(m[1]) {
@@ -65,8 +60,6 @@ func TestPackagingInstallPage(t *testing.T) {
 func goEnv(t *testing.T, name string) string {
 	t.Helper()
 	out, err := exec.CommandContext(t.Context(), "go", "env", name).Output()
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	return strings.TrimSpace(string(out))
 }

@@ -30,9 +30,7 @@ func TestLicenses(t *testing.T) {
 			t.Parallel()
 			folder := t.TempDir()
 			for file, text := range c.files {
-				if err := os.WriteFile(filepath.Join(folder, file), []byte(text), 0o600); err != nil {
-					t.Fatal(err)
-				}
+				expect.NoError(t, os.WriteFile(filepath.Join(folder, file), []byte(text), 0o600))
 			}
 			l, err := readLicense(folder)
 			expect.Equal(t, "the licences", strings.Join(l.kinds, " "), c.want)

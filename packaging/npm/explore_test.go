@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/understudy-mock/understudy/internal/testkit/expect"
 	"github.com/understudy-mock/understudy/internal/testkit/programs"
 )
 
@@ -19,9 +20,7 @@ var runBugs = []programs.Planted{
 // testExplore explores the examples with the published clients.
 func testExplore(t *testing.T, app string) {
 	folder := filepath.Join(app, "explore")
-	if err := os.CopyFS(folder, os.DirFS(root+"/examples/explore")); err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, os.CopyFS(folder, os.DirFS(root+"/examples/explore")))
 	binary := filepath.Join(app, "node_modules/.bin/understudy")
 	programs.FindBugs(t, binary, filepath.Join(folder, "messaging"), programs.ShopBugs, "node", "shop.mjs")
 	programs.FindBugs(t, binary, filepath.Join(folder, "workflow"), runBugs, "node", "shop.mjs")

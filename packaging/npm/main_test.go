@@ -18,22 +18,14 @@ func fake(t *testing.T, only string) []string {
 	dist := t.TempDir()
 	for _, p := range platforms {
 		folder := filepath.Join(dist, p.folder())
-		if err := os.MkdirAll(folder, 0o755); err != nil {
-			t.Fatal(err)
-		}
+		expect.NoError(t, os.MkdirAll(folder, 0o755))
 		for _, b := range binaries {
-			if err := os.WriteFile(filepath.Join(folder, b+p.exe()), []byte(b+" for "+p.folder()), 0o600); err != nil {
-				t.Fatal(err)
-			}
+			expect.NoError(t, os.WriteFile(filepath.Join(folder, b+p.exe()), []byte(b+" for "+p.folder()), 0o600))
 		}
 	}
-	if err := os.WriteFile(filepath.Join(dist, "NOTICE"), []byte("licences"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, os.WriteFile(filepath.Join(dist, "NOTICE"), []byte("licences"), 0o600))
 	files, err := build(&order{root, dist, t.TempDir(), "1.2.3", only})
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	return files
 }
 

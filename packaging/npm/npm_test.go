@@ -19,6 +19,7 @@ import (
 	"time"
 
 	"github.com/understudy-mock/understudy/internal/testkit/effort"
+	"github.com/understudy-mock/understudy/internal/testkit/expect"
 	"github.com/understudy-mock/understudy/internal/testkit/programs"
 )
 
@@ -40,9 +41,7 @@ func TestPackaging(t *testing.T) {
 	for _, pattern := range []string{root + "/examples/javascript/*.*", "test/*.m*"} {
 		copyFiles(t, pattern, app)
 	}
-	if err := os.WriteFile(filepath.Join(app, "docs.test.ts"), []byte(block(t, root+"/docs/testing-javascript.md", "ts")), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, os.WriteFile(filepath.Join(app, "docs.test.ts"), []byte(block(t, root+"/docs/testing-javascript.md", "ts")), 0o600))
 	t.Run("commands", func(t *testing.T) { t.Parallel(); testCommands(t, app, tools, made) })
 	t.Run("exit codes", func(t *testing.T) { t.Parallel(); testExitCodes(t, app) })
 	t.Run("signals", func(t *testing.T) { t.Parallel(); testSignals(t, app) })
@@ -134,9 +133,7 @@ func testSignals(t *testing.T, app string) {
 			ready := filepath.Join(t.TempDir(), "ready.json")
 			c := start(t, app, nil, s.command[0], append(s.command[1:], "serve", "--addr", "127.0.0.1:0", "--ready-file", ready)...)
 			pid := pidIn(t, ready, `"pid":(\d+)`)
-			if err := c.Process.Signal(s.signal); err != nil {
-				t.Fatal(err)
-			}
+			expect.NoError(t, c.Process.Signal(s.signal))
 			err := c.Wait()
 			if s.clean && err != nil {
 				t.Errorf("ended with %v", err)
@@ -159,9 +156,7 @@ func testKills(t *testing.T, app string) {
 			file := filepath.Join(t.TempDir(), "pid")
 			c := start(t, app, []string{"PID_FILE=" + file}, line[0], line[1:]...)
 			pid := pidIn(t, file, `(\d+)\n`)
-			if err := c.Process.Kill(); err != nil {
-				t.Fatal(err)
-			}
+			expect.NoError(t, c.Process.Kill())
 			_ = c.Wait() // it was killed
 			untilGone(t, pid)
 		})
@@ -170,9 +165,7 @@ func testKills(t *testing.T, app string) {
 
 func testTypes(t *testing.T, app string, tools toolbox) {
 	answers := must(t, app, "node", "live.mjs")
-	if err := os.WriteFile(filepath.Join(app, "live.mts"), []byte(answers), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, os.WriteFile(filepath.Join(app, "live.mts"), []byte(answers), 0o600))
 	must(t, app, "node", tools.bin("tsc"), "--noEmit", "--strict", "--noUncheckedIndexedAccess", "--exactOptionalPropertyTypes",
 		"--target", "es2022", "--module", "nodenext", "--types", "node", "--typeRoots", tools.path("@types"), "live.mts", "usage.mts")
 }
@@ -180,9 +173,7 @@ func testTypes(t *testing.T, app string, tools toolbox) {
 // testMissing runs the launcher without the package with the programs.
 func testMissing(t *testing.T, app string) {
 	alone := filepath.Join(t.TempDir(), "node_modules/understudy-mock")
-	if err := os.CopyFS(alone, os.DirFS(filepath.Join(app, "node_modules/understudy-mock"))); err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, os.CopyFS(alone, os.DirFS(filepath.Join(app, "node_modules/understudy-mock"))))
 	as := func(platform, script string) []string {
 		return []string{"-e", "Object.defineProperty(process, 'platform', { value: '" + platform + "' }); " + script}
 	}
@@ -218,14 +209,10 @@ func testVariables(t *testing.T, app string) {
 		known[v] = true
 	}
 	files, err := filepath.Glob(root + "/examples/javascript/*.*")
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	for _, file := range append(files, root+"/docs/testing-javascript.md", "understudy-mock/README.md") {
 		text, err := os.ReadFile(file)
-		if err != nil {
-			t.Fatal(err)
-		}
+		expect.NoError(t, err)
 		for _, v := range name.FindAllString(string(text), -1) {
 			if !known[v] {
 				t.Errorf("%s names %s; a server prints %v", file, v, slices.Sorted(maps.Keys(known)))
@@ -244,30 +231,20 @@ func (b *toolbox) bin(name string) string  { return b.path(".bin/" + name) }
 func installTools(t *testing.T) toolbox {
 	t.Helper()
 	temporary, err := filepath.Abs(root + "/.tmp")
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	tools := toolbox{filepath.Join(temporary, "npm-tools"), filepath.Join(temporary, "npm-cache")}
 	wanted, err := os.ReadFile("test/package.json")
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	stamp := filepath.Join(tools.folder, "node_modules/.installed")
 	if have, err := os.ReadFile(stamp); err == nil && bytes.Equal(have, wanted) {
 		return tools
 	}
-	if err := os.MkdirAll(tools.folder, 0o755); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(filepath.Join(tools.folder, "package.json"), wanted, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, os.MkdirAll(tools.folder, 0o755))
+	expect.NoError(t, os.WriteFile(filepath.Join(tools.folder, "package.json"), wanted, 0o600))
 	if out, err := run(t, tools.folder, "npm", "install", "--cache", tools.cache, "--no-package-lock", "--no-audit", "--no-fund", "--loglevel=error"); err != nil {
 		programs.SkipLoud(t, fmt.Sprintf("npm install of the tools: %v: %s: the npm packages are NOT tested", err, out))
 	}
-	if err := os.WriteFile(stamp, wanted, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, os.WriteFile(stamp, wanted, 0o600))
 	return tools
 }
 
@@ -340,9 +317,7 @@ func start(t *testing.T, dir string, env []string, command string, args ...strin
 	c := exec.Command(command, args...)
 	c.Dir, c.Env = dir, append(outside(), env...)
 	c.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
-	if err := c.Start(); err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, c.Start())
 	t.Cleanup(func() { _ = syscall.Kill(-c.Process.Pid, syscall.SIGKILL) }) // children of a killed runner
 	return c
 }
@@ -355,9 +330,7 @@ func pidIn(t *testing.T, file, pattern string) int {
 		text, err := os.ReadFile(file)
 		if found := expression.FindSubmatch(text); err == nil && found != nil {
 			pid, err := strconv.Atoi(string(found[1]))
-			if err != nil {
-				t.Fatal(err)
-			}
+			expect.NoError(t, err)
 			return pid
 		}
 	}
@@ -389,9 +362,7 @@ func codeOf(err error) int {
 func block(t *testing.T, file, language string) string {
 	t.Helper()
 	text, err := os.ReadFile(file)
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	_, rest, ok1 := strings.Cut(string(text), "```"+language+"\n")
 	code, _, ok2 := strings.Cut(rest, "```\n")
 	if !ok1 || !ok2 {
@@ -408,14 +379,10 @@ func copyFiles(t *testing.T, pattern, to string) {
 	}
 	for _, file := range files {
 		text, err := os.ReadFile(file)
-		if err != nil {
-			t.Fatal(err)
-		}
+		expect.NoError(t, err)
 		if filepath.Base(file) == "package.json" {
 			continue // the folder has another one
 		}
-		if err := os.WriteFile(filepath.Join(to, filepath.Base(file)), text, 0o600); err != nil {
-			t.Fatal(err)
-		}
+		expect.NoError(t, os.WriteFile(filepath.Join(to, filepath.Base(file)), text, 0o600))
 	}
 }

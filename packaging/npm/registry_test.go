@@ -13,6 +13,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/understudy-mock/understudy/internal/testkit/expect"
 	"github.com/understudy-mock/understudy/internal/testkit/programs"
 )
 
@@ -23,9 +24,7 @@ func testRegistry(t *testing.T, made product) {
 	registry := httptest.NewServer(newPublished(strings.TrimSuffix(usual, "/")))
 	t.Cleanup(registry.Close)
 	settings := filepath.Join(t.TempDir(), "npmrc")
-	if err := os.WriteFile(settings, []byte("//"+strings.TrimPrefix(registry.URL, "http://")+"/:_authToken=none\n"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, os.WriteFile(settings, []byte("//"+strings.TrimPrefix(registry.URL, "http://")+"/:_authToken=none\n"), 0o600))
 	// The cache is new, because loopback addresses are reused.
 	env := "export npm_config_registry=" + registry.URL + " npm_config_userconfig='" + settings + "' npm_config_cache='" + t.TempDir() + "' npm_config_yes=true npm_config_audit=false npm_config_fund=false; "
 	for _, file := range made.packages {
@@ -33,9 +32,7 @@ func testRegistry(t *testing.T, made product) {
 	}
 	t.Run("npx in an empty folder", func(t *testing.T) {
 		t.Parallel()
-		if out := must(t, t.TempDir(), "sh", "-c", env+"npx understudy-mock version"); !strings.Contains(out, "understudy "+made.printed) {
-			t.Errorf("printed %s", out)
-		}
+		expect.Contains(t, "printed", must(t, t.TempDir(), "sh", "-c", env+"npx understudy-mock version"), "understudy "+made.printed)
 	})
 	t.Run("without optional dependencies", func(t *testing.T) {
 		t.Parallel()
@@ -49,9 +46,7 @@ func testRegistry(t *testing.T, made product) {
 	t.Run("the commands of docs/testing-javascript.md, from an empty folder to a passing test", func(t *testing.T) {
 		t.Parallel()
 		page, err := os.ReadFile(root + "/docs/testing-javascript.md")
-		if err != nil {
-			t.Fatal(err)
-		}
+		expect.NoError(t, err)
 		lines := regexp.MustCompile("(?m)^npm install understudy-mock .*\nnode .*$").FindString(string(page))
 		if strings.Count(lines, "\n") != 1 {
 			t.Fatal("docs/testing-javascript.md has no two commands")
@@ -71,27 +66,19 @@ func testRegistry(t *testing.T, made product) {
 func manifestOf(t *testing.T, file string) map[string]any {
 	t.Helper()
 	f, err := os.Open(file)
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	defer func() { _ = f.Close() }() // only read
 	z, err := gzip.NewReader(f)
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	for archive := tar.NewReader(z); ; {
 		h, err := archive.Next()
 		if errors.Is(err, io.EOF) {
 			t.Fatalf("%s: no package.json", file)
 		}
-		if err != nil {
-			t.Fatal(err)
-		}
+		expect.NoError(t, err)
 		if h.Name == "package/package.json" {
 			var manifest map[string]any
-			if err := json.NewDecoder(archive).Decode(&manifest); err != nil {
-				t.Fatal(err)
-			}
+			expect.NoError(t, json.NewDecoder(archive).Decode(&manifest))
 			return manifest
 		}
 	}

@@ -12,6 +12,8 @@ import (
 	"strings"
 	"sync"
 	"testing"
+
+	"github.com/understudy-mock/understudy/internal/testkit/expect"
 )
 
 // published is a registry on loopback that keeps what `npm publish` sends.
@@ -100,9 +102,7 @@ func TestRelease(t *testing.T) {
 	home := t.TempDir()
 	settings := "//" + strings.TrimPrefix(registry.URL, "http://") + "/:_authToken=none\nregistry=" + registry.URL + "/\n"
 	for _, name := range []string{".npmrc", "npmrc"} {
-		if err := os.WriteFile(filepath.Join(home, name), []byte(settings), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		expect.NoError(t, os.WriteFile(filepath.Join(home, name), []byte(settings), 0o600))
 	}
 	env := append(outside(), "HOME="+home, "npm_config_userconfig="+home+"/npmrc", "npm_config_registry="+registry.URL+"/", "npm_config_cache="+home+"/cache",
 		"npm_config_yes=true", "npm_config_audit=false", "npm_config_fund=false", "npm_config_update_notifier=false", "COREPACK_ENABLE_STRICT=0",
@@ -119,9 +119,7 @@ func TestRelease(t *testing.T) {
 		return string(out)
 	}
 	root, err := filepath.Abs("..")
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	publish := root + "/publish.sh npm '" + dist + "' v" + version
 	command(t, home, publish)
 	if t.Failed() {

@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/understudy-mock/understudy/internal/testkit/effort"
+	"github.com/understudy-mock/understudy/internal/testkit/expect"
 	"github.com/understudy-mock/understudy/internal/testkit/programs"
 )
 
@@ -122,9 +123,7 @@ func (p *pythonPackage) wheels(t *testing.T, args ...string) []string {
 	dir := t.TempDir()
 	p.run(t, ".", "python", append([]string{"wheels.py", "--binaries", p.binaries, "--out", dir, "--version", "v0.1.0"}, args...)...)
 	files, err := filepath.Glob(dir + "/*.whl")
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	return files
 }
 
@@ -153,9 +152,7 @@ var (
 func (p *pythonPackage) follow(t *testing.T, page string) {
 	t.Helper()
 	text, err := os.ReadFile(filepath.Join(root, page))
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	tests := pythonTest.FindAllSubmatch(text, -1)
 	typed := commands.FindAllString(string(text), 2)
 	if tests == nil || len(typed) != 2 {
@@ -167,9 +164,7 @@ func (p *pythonPackage) follow(t *testing.T, page string) {
 		if name == "" {
 			name = fmt.Sprintf("test_%d.py", i)
 		}
-		if err := os.WriteFile(filepath.Join(folder, name), test[2], 0o600); err != nil {
-			t.Fatal(err)
-		}
+		expect.NoError(t, os.WriteFile(filepath.Join(folder, name), test[2], 0o600))
 	}
 	p.run(t, folder, "python", "-m", "venv", fresh)
 	ctx, cancel := context.WithTimeout(t.Context(), effort.Wait(limit))
@@ -186,13 +181,9 @@ func (p *pythonPackage) follow(t *testing.T, page string) {
 func installTools(t *testing.T) (tools, fetched string) {
 	t.Helper()
 	wanted, err := os.ReadFile("test/requirements.txt")
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	tools, err = filepath.Abs(root + "/.tmp/pypi")
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	fetched = filepath.Join(tools, "fetched")
 	stamp := filepath.Join(tools, ".installed")
 	if have, err := os.ReadFile(stamp); err == nil && bytes.Equal(have, wanted) {
@@ -211,17 +202,13 @@ func installTools(t *testing.T) (tools, fetched string) {
 			programs.SkipLoud(t, fmt.Sprintf("%s: %v: %s: the PyPI package is NOT tested", strings.Join(command, " "), err, out))
 		}
 	}
-	if err := os.WriteFile(stamp, wanted, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, os.WriteFile(stamp, wanted, 0o600))
 	return tools, fetched
 }
 
 func sum(t *testing.T, file string) [sha256.Size]byte {
 	t.Helper()
 	data, err := os.ReadFile(file)
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	return sha256.Sum256(data)
 }

@@ -10,6 +10,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/understudy-mock/understudy/internal/testkit/expect"
 )
 
 // index is a package index in a folder: it keeps what twine uploads as files, and lists them
@@ -66,9 +68,7 @@ func TestRelease(t *testing.T) {
 		return string(out)
 	}
 	scripts, err := filepath.Abs("..")
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	command(t, "twine check --strict '"+dist+"'/wheels/*.whl")
 	command(t, scripts+"/publish.sh pypi '"+dist+"' "+version)
 	if files, err := filepath.Glob(uploaded + "/*.whl"); err != nil || len(files) != 6 {

@@ -37,12 +37,8 @@ func unpacked(t *testing.T, name string) string {
 	to := t.TempDir()
 	for path, text := range contents(t, filepath.Join(folder, name)) {
 		path = filepath.Join(to, filepath.FromSlash(path))
-		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(path, text, 0o755); err != nil {
-			t.Fatal(err)
-		}
+		expect.NoError(t, os.MkdirAll(filepath.Dir(path), 0o755))
+		expect.NoError(t, os.WriteFile(path, text, 0o755))
 	}
 	return to
 }
@@ -83,9 +79,7 @@ func TestReleaseScoop(t *testing.T) {
 		}
 	}
 	decoder := json.NewDecoder(bytes.NewReader(read(t, filepath.Join(folder, "tap/bucket/understudy.json"))))
-	if err := decoder.Decode(&manifest); err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, decoder.Decode(&manifest))
 	expect.Equal(t, "the version", manifest.Version, version)
 	expect.Equal(t, "the processors", strings.Join(slices.Sorted(maps.Keys(manifest.Architecture)), " "), "64bit arm64")
 	sums := string(read(t, filepath.Join(folder, "SHA256SUMS")))
@@ -160,9 +154,7 @@ func TestReleaseGo(t *testing.T) {
 func moduleProxy(t *testing.T, module, version string) string {
 	t.Helper()
 	root, err := filepath.Abs("../..")
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	var packed bytes.Buffer
 	z := zip.NewWriter(&packed)
 	files := strings.Split(strings.TrimSpace(command(t, root, nil, "git", "ls-files")), "\n")
@@ -178,28 +170,18 @@ func moduleProxy(t *testing.T, module, version string) string {
 			continue
 		}
 		w, err := z.Create(module + "@v" + version + "/" + name)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if _, err := w.Write(read(t, filepath.Join(root, name))); err != nil {
-			t.Fatal(err)
-		}
+		expect.NoError(t, err)
+		expect.NoError(t, expect.ErrorOf(w.Write(read(t, filepath.Join(root, name)))))
 	}
-	if err := z.Close(); err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, z.Close())
 	folder := filepath.Join(t.TempDir(), module, "@v")
-	if err := os.MkdirAll(folder, 0o755); err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, os.MkdirAll(folder, 0o755))
 	about := fmt.Sprintf(`{"Version":"v%s","Time":%q}`, version, time.Unix(0, 0).UTC().Format(time.RFC3339))
 	for name, text := range map[string][]byte{
 		"list": []byte("v" + version + "\n"), "v" + version + ".info": []byte(about),
 		"v" + version + ".mod": read(t, filepath.Join(root, "go.mod")), "v" + version + ".zip": packed.Bytes(),
 	} {
-		if err := os.WriteFile(filepath.Join(folder, name), text, 0o600); err != nil {
-			t.Fatal(err)
-		}
+		expect.NoError(t, os.WriteFile(filepath.Join(folder, name), text, 0o600))
 	}
 	return strings.TrimSuffix(folder, "/"+module+"/@v")
 }
@@ -210,9 +192,7 @@ func publish(t *testing.T, part string, tools map[string]string, env ...string) 
 	folder, version := dist(t)
 	bin := t.TempDir()
 	for name, script := range tools {
-		if err := os.WriteFile(filepath.Join(bin, name), []byte("#!/bin/sh\n"+script), 0o755); err != nil {
-			t.Fatal(err)
-		}
+		expect.NoError(t, os.WriteFile(filepath.Join(bin, name), []byte("#!/bin/sh\n"+script), 0o755))
 	}
 	return command(t, ".", append(env, "PATH="+bin+":"+os.Getenv("PATH")), "../publish.sh", part, folder, "v"+version)
 }

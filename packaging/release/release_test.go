@@ -96,9 +96,7 @@ func TestReleaseFiles(t *testing.T) {
 		got = append(got, filepath.ToSlash(name))
 		return err
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	slices.Sort(want)
 	slices.Sort(got)
 	expect.Equal(t, "the files", strings.Join(got, "\n"), strings.Join(want, "\n"))
@@ -117,20 +115,14 @@ func isPlatform(name string) bool {
 func contents(t *testing.T, path string) map[string][]byte {
 	t.Helper()
 	text, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	found := map[string][]byte{}
 	if strings.HasSuffix(path, ".zip") || strings.HasSuffix(path, ".whl") {
 		z, err := zip.NewReader(bytes.NewReader(text), int64(len(text)))
-		if err != nil {
-			t.Fatal(err)
-		}
+		expect.NoError(t, err)
 		for _, f := range z.File {
 			r, err := f.Open()
-			if err != nil {
-				t.Fatal(err)
-			}
+			expect.NoError(t, err)
 			if found[f.Name], err = io.ReadAll(r); err != nil {
 				t.Fatal(err)
 			}
@@ -138,17 +130,13 @@ func contents(t *testing.T, path string) map[string][]byte {
 		return found
 	}
 	plain, err := gzip.NewReader(bytes.NewReader(text))
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	for r := tar.NewReader(plain); ; {
 		h, err := r.Next()
 		if errors.Is(err, io.EOF) {
 			return found
 		}
-		if err != nil {
-			t.Fatal(err)
-		}
+		expect.NoError(t, err)
 		if found[h.Name], err = io.ReadAll(r); err != nil {
 			t.Fatal(err)
 		}
@@ -171,13 +159,9 @@ func TestReleasePackages(t *testing.T) {
 	t.Parallel()
 	folder, version := dist(t)
 	notice, err := os.ReadFile(filepath.Join(folder, "NOTICE"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	license, err := os.ReadFile("../../LICENSE")
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	for name, most := range packages(version) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -189,9 +173,7 @@ func TestReleasePackages(t *testing.T) {
 				expect.True(t, program+" for "+platform, bytes.Equal(named(files, filepath.Base(built)), read(t, built)))
 			}
 			info, err := os.Stat(filepath.Join(folder, name))
-			if err != nil {
-				t.Fatal(err)
-			}
+			expect.NoError(t, err)
 			expect.True(t, fmt.Sprintf("at most %d bytes instead of %d", most, info.Size()), info.Size() <= most)
 		})
 	}
@@ -220,9 +202,7 @@ func binary(t *testing.T, folder, pack, program string) (path, platform string) 
 func read(t *testing.T, path string) []byte {
 	t.Helper()
 	text, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	return text
 }
 
@@ -354,9 +334,7 @@ func TestReleaseKubernetes(t *testing.T) {
 	folder, version := dist(t)
 	var chart struct{ Name, Version, AppVersion string }
 	files := contents(t, filepath.Join(folder, "understudy-"+version+"-chart.tgz"))
-	if err := yaml.Unmarshal(bytes.ReplaceAll(files["understudy/Chart.yaml"], []byte("appVersion"), []byte("appversion")), &chart); err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, yaml.Unmarshal(bytes.ReplaceAll(files["understudy/Chart.yaml"], []byte("appVersion"), []byte("appversion")), &chart))
 	expect.Equal(t, "the version of the chart", chart.Version, version)
 	expect.Equal(t, "the version of the image in the chart", chart.AppVersion, version)
 	text := string(read(t, filepath.Join(folder, "understudy-"+version+"-kubernetes.yaml")))
@@ -381,9 +359,7 @@ func TestReleaseBills(t *testing.T) {
 				Licenses      []struct{ License struct{ ID string } }
 			}
 		}
-		if err := json.Unmarshal(read(t, name), &bill); err != nil {
-			t.Fatal(err)
-		}
+		expect.NoError(t, json.Unmarshal(read(t, name), &bill))
 		expect.True(t, filepath.Base(name)+" with components", len(bill.Components) > 10)
 		for _, c := range bill.Components {
 			expect.True(t, c.Name+" with a licence", len(c.Licenses) > 0)

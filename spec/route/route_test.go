@@ -5,6 +5,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/understudy-mock/understudy/internal/testkit/expect"
 	"github.com/understudy-mock/understudy/spec"
 	"github.com/understudy-mock/understudy/spec/route"
 )
@@ -13,16 +14,12 @@ func TestRoutesAreThoseOfTheDocuments(t *testing.T) {
 	t.Parallel()
 	for name, load := range map[string]func() (*spec.Document, error){"interface": spec.Load, "control": spec.LoadControl} {
 		doc, err := load()
-		if err != nil {
-			t.Fatal(err)
-		}
+		expect.NoError(t, err)
 		for _, o := range doc.Operations() {
 			t.Run(name+" "+o.ID, func(t *testing.T) {
 				t.Parallel()
 				got, _ := route.Lookup(o.ID)
-				if want := route.Route(o.Method + " " + o.Path); got != want {
-					t.Errorf("route %q, want %q: run `make generate`", got, want)
-				}
+				expect.Equal(t, "route", got, route.Route(o.Method+" "+o.Path))
 			})
 		}
 	}

@@ -31,9 +31,7 @@ func TestWaits(t *testing.T) {
 		t.Run(text, func(t *testing.T) {
 			t.Parallel()
 			f, err := state.ParseFormula(text)
-			if err != nil {
-				t.Fatal(err)
-			}
+			expect.NoError(t, err)
 			expect.Equal(t, "wait", f.Delay(3), want)
 			expect.Equal(t, "text", f.String(), text)
 		})

@@ -7,6 +7,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/understudy-mock/understudy/engine/internal/state"
+	"github.com/understudy-mock/understudy/internal/testkit/expect"
 )
 
 func TestAHeaderAsATextIsTheSameHeader(t *testing.T) {
@@ -26,9 +27,7 @@ func TestAHeaderAsATextIsTheSameHeader(t *testing.T) {
 			if diff := cmp.Diff(h, text.Header()); diff != "" {
 				t.Error(diff)
 			}
-			if got, want := text.Len(), len(h); got != want {
-				t.Errorf("number of names: got %d, want %d", got, want)
-			}
+			expect.Equal(t, "number of names", text.Len(), len(h))
 			again := state.Header{}
 			for name, value := range text.All() {
 				again[name] = append(again[name], value)

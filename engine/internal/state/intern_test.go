@@ -7,6 +7,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/understudy-mock/understudy/internal/testkit/expect"
 )
 
 // TestSharingTakesEveryField changes every field of Options, and every field of what it
@@ -49,9 +51,7 @@ func TestSharedOptionsAreBounded(t *testing.T) {
 		t.Parallel()
 		var in OptionInterner
 		in.Intern(&Options{DedupID: strings.Repeat("x", maxSharedOptions+1)})
-		if len(in.known) != 0 {
-			t.Errorf("%d values are known", len(in.known))
-		}
+		expect.Equal(t, "number of values", len(in.known), 0)
 	})
 	t.Run("many different values empty the interner", func(t *testing.T) {
 		t.Parallel()
@@ -137,9 +137,7 @@ func filled(t *testing.T, typ reflect.Type, n int) reflect.Value {
 		v.SetInt(int64(n))
 	case typ == reflect.TypeFor[*Formula]():
 		f, err := ParseFormula(strconv.Itoa(n))
-		if err != nil {
-			t.Fatal(err)
-		}
+		expect.NoError(t, err)
 		v.Set(reflect.ValueOf(f))
 	case typ.Kind() == reflect.Struct:
 		v.Field(0).Set(filled(t, typ.Field(0).Type, n))

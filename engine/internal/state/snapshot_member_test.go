@@ -15,6 +15,7 @@ import (
 	"github.com/understudy-mock/understudy/engine/search"
 	"github.com/understudy-mock/understudy/engine/usage"
 	"github.com/understudy-mock/understudy/engine/vector"
+	"github.com/understudy-mock/understudy/internal/testkit/expect"
 )
 
 // TestASnapshotHasEveryExportedField fills, writes, reads and compares every exported field
@@ -47,9 +48,7 @@ func mapped[T any](t *testing.T) {
 	var text bytes.Buffer
 	out := codec.NewWriter(&text)
 	out.Document(func(c *codec.Codec) { codec.Members(c, &want) })
-	if err := out.Close(); err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, out.Close())
 	in := codec.NewReader(bytes.NewReader(text.Bytes()))
 	in.Document(func(c *codec.Codec) { codec.Members(c, &got) })
 	if err := in.Close(); err != nil {

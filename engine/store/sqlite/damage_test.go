@@ -14,6 +14,7 @@ import (
 	"testing"
 
 	"github.com/understudy-mock/understudy/internal/testkit/effort"
+	"github.com/understudy-mock/understudy/internal/testkit/expect"
 
 	"github.com/understudy-mock/understudy/engine/store"
 	"github.com/understudy-mock/understudy/engine/store/storetest"
@@ -30,12 +31,8 @@ func filled(t *testing.T) (whole, crashed string) {
 	s := opened(t, Config{Dir: whole})
 	l := storetest.Opened(t, s, "shop")
 	storetest.Fill(t, l, 1, 300)
-	if err := l.Save(t.Context(), func(w io.Writer) (uint64, error) { _, err := w.Write(snapshotText); return 200, err }); err != nil {
-		t.Fatal(err)
-	}
-	if err := l.SetAbout(t.Context(), []byte("about")); err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, l.Save(t.Context(), func(w io.Writer) (uint64, error) { _, err := w.Write(snapshotText); return 200, err }))
+	expect.NoError(t, l.SetAbout(t.Context(), []byte("about")))
 	for lsn := uint64(301); lsn <= 400; lsn += 5 { // many frames in the write-ahead log
 		storetest.Fill(t, l, lsn, lsn+4)
 	}
@@ -152,18 +149,12 @@ func TestSalvageIsFinished(t *testing.T) {
 		dir := t.TempDir()
 		copyFolder(t, crashed, dir)
 		info, err := os.Stat(filepath.Join(dir, databaseFile+"-wal"))
-		if err != nil {
-			t.Fatal(err)
-		}
+		expect.NoError(t, err)
 		truncate(t, filepath.Join(dir, databaseFile+"-wal"), info.Size()-20_000)
 		s := newStore(Config{Dir: dir, Warn: func(string) {}})
-		if err := s.copyAside(t.Context()); err != nil {
-			t.Fatal(err)
-		}
+		expect.NoError(t, s.copyAside(t.Context()))
 		for _, name := range []string{databaseFile, databaseFile + "-wal", markFile}[:step] {
-			if err := os.Rename(filepath.Join(dir, name), filepath.Join(dir, name+".aside")); err != nil {
-				t.Fatal(err)
-			}
+			expect.NoError(t, os.Rename(filepath.Join(dir, name), filepath.Join(dir, name+".aside")))
 		}
 		after := opened(t, Config{Dir: dir})
 		if last := prefix(t, after, fmt.Sprint("after step ", step)); last < 200 || last >= 400 {
@@ -175,9 +166,7 @@ func TestSalvageIsFinished(t *testing.T) {
 
 func truncate(t *testing.T, name string, size int64) {
 	t.Helper()
-	if err := os.Truncate(name, size); err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, os.Truncate(name, size))
 }
 
 // contents returns the contents of the files of a folder by name, without the lock and
@@ -186,14 +175,10 @@ func contents(t *testing.T, dir string) map[string]string {
 	t.Helper()
 	files := map[string]string{}
 	entries, err := os.ReadDir(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	for _, e := range entries {
 		text, err := os.ReadFile(filepath.Join(dir, e.Name()))
-		if err != nil {
-			t.Fatal(err)
-		}
+		expect.NoError(t, err)
 		if e.Name() != lockFile && len(text) > 0 {
 			files[e.Name()] = string(text)
 		}
@@ -203,24 +188,18 @@ func contents(t *testing.T, dir string) map[string]string {
 
 func copyFolder(t *testing.T, from, to string) {
 	t.Helper()
-	if err := os.CopyFS(to, os.DirFS(from)); err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, os.CopyFS(to, os.DirFS(from)))
 }
 
 // damage changes one bit of a random file of a folder, or cuts the file.
 func damage(t *testing.T, random *rand.Rand, dir string, flip bool) string {
 	t.Helper()
 	entries, err := os.ReadDir(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	name := entries[random.IntN(len(entries))].Name()
 	path := filepath.Join(dir, name)
 	text, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	if len(text) == 0 {
 		return name + " is empty"
 	}
@@ -232,9 +211,7 @@ func damage(t *testing.T, random *rand.Rand, dir string, flip bool) string {
 	} else {
 		text = text[:at]
 	}
-	if err := os.WriteFile(path, text, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, os.WriteFile(path, text, 0o600))
 	return what
 }
 

@@ -55,7 +55,7 @@ func (s *Store) open(ctx context.Context) error {
 	if err := s.makeTables(ctx); err != nil {
 		return err
 	}
-	if err := s.countAccounts(ctx); err != nil {
+	if err := s.read(ctx, &s.accounts, "SELECT coalesce(max(number), 0) FROM account"); err != nil {
 		return err
 	}
 	if err := s.openMark(ctx); err != nil {
@@ -267,16 +267,16 @@ func (s *Store) strangers(ctx context.Context) error {
 	}
 	for number := int64(0); ; {
 		place := sql.NullInt64{}
-		if err := s.conn.QueryRowContext(ctx, "SELECT min(place) FROM journal WHERE place >= ?", (number+1)<<placeBits).Scan(&place); err != nil {
-			return s.explained("read", err)
+		if err := s.read(ctx, &place, "SELECT min(place) FROM journal WHERE place >= ?", (number+1)<<placeBits); err != nil {
+			return err
 		}
 		if !place.Valid {
 			return nil
 		}
 		number = place.Int64 >> placeBits
 		known := 0
-		if err := s.conn.QueryRowContext(ctx, "SELECT count(*) FROM account WHERE number = ?", number).Scan(&known); err != nil {
-			return s.explained("read", err)
+		if err := s.read(ctx, &known, "SELECT count(*) FROM account WHERE number = ?", number); err != nil {
+			return err
 		}
 		if known == 0 {
 			return s.damaged(fmt.Sprintf("%s: account %d is missing, its records are not", databaseFile, number))
@@ -317,9 +317,9 @@ func (s *Store) full(doing string) error {
 	return fmt.Errorf("data folder %s: cannot %s: %w: free some space", s.cfg.Dir, doing, store.ErrFull)
 }
 
-// countAccounts reads the highest account number.
-func (s *Store) countAccounts(ctx context.Context) error {
-	if err := s.conn.QueryRowContext(ctx, "SELECT coalesce(max(number), 0) FROM account").Scan(&s.accounts); err != nil {
+// read reads one value of the database.
+func (s *Store) read(ctx context.Context, to any, query string, args ...any) error {
+	if err := s.conn.QueryRowContext(ctx, query, args...).Scan(to); err != nil {
 		return s.explained("read", err)
 	}
 	return nil
@@ -327,10 +327,7 @@ func (s *Store) countAccounts(ctx context.Context) error {
 
 // countCommits reads the number of transactions of the database.
 func (s *Store) countCommits(ctx context.Context) error {
-	if err := s.conn.QueryRowContext(ctx, "SELECT commits FROM mark").Scan(&s.commits); err != nil {
-		return s.explained("read", err)
-	}
-	return nil
+	return s.read(ctx, &s.commits, "SELECT commits FROM mark")
 }
 
 // compareMark compares the number of transactions in the database with the one in the mark file.

@@ -18,6 +18,7 @@ import (
 	"github.com/understudy-mock/understudy/engine/clock"
 	"github.com/understudy-mock/understudy/engine/store"
 	"github.com/understudy-mock/understudy/engine/store/storetest"
+	"github.com/understudy-mock/understudy/internal/testkit/expect"
 )
 
 func TestStoreContract(t *testing.T) {
@@ -31,9 +32,7 @@ func TestStoreContract(t *testing.T) {
 func opened(t testing.TB, cfg Config) *Store {
 	t.Helper()
 	s, err := Open(t.Context(), cfg)
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	return s
 }
 
@@ -93,9 +92,7 @@ func TestHangingStatement(t *testing.T) {
 	save := func(text string) error {
 		return l.Save(t.Context(), func(w io.Writer) (uint64, error) { _, err := io.WriteString(w, text); return 2, err })
 	}
-	if err := save("first"); err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, save("first"))
 	answers := make(chan struct{})
 	hanging := s.update(t.Context(), func(exec) error { <-answers; return nil })
 	l.Append(storetest.Record(4))
@@ -124,9 +121,7 @@ func TestHangingStatement(t *testing.T) {
 	close(answers)
 	<-s.written
 	s.turn <- struct{}{} // all work has ended
-	if err := s.letGo(); err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, s.letGo())
 	again := opened(t, Config{Dir: dir})
 	defer storetest.Close(t, again)
 	if got := storetest.Numbers(t, storetest.Opened(t, again, "shop")); !slices.Equal(got, storetest.Span(3, 4)) {
@@ -142,9 +137,7 @@ func TestTheLogHasAFullDisk(t *testing.T) {
 	l := storetest.Opened(t, s, "shop")
 	limit := func(pages int) {
 		err := s.within(t.Context(), func() error { return s.exec(fmt.Sprintf("PRAGMA max_page_count = %d", pages)) })
-		if err != nil {
-			t.Fatal(err)
-		}
+		expect.NoError(t, err)
 	}
 	limit(1) // allow no new pages
 	full := storetest.Record(1)
@@ -190,13 +183,9 @@ func TestEveryFormOpens(t *testing.T) {
 			if got := storetest.Numbers(t, l); !slices.Equal(got, storetest.Span(11, 20)) {
 				t.Errorf("records %v, want 11 to 20", got)
 			}
-			if about := string(l.About()); about != "about" {
-				t.Errorf("about %q", about)
-			}
+			expect.Equal(t, "about", string(l.About()), "about")
 			from, err := l.Snapshot(t.Context())
-			if err != nil {
-				t.Fatal(err)
-			}
+			expect.NoError(t, err)
 			if text, err := io.ReadAll(from); err != nil || string(text) != "snapshot" {
 				t.Errorf("snapshot %q, %v", text, err)
 			}
@@ -207,16 +196,12 @@ func TestEveryFormOpens(t *testing.T) {
 // writeForm writes a folder in the format of this version.
 func writeForm(t *testing.T, dir string) {
 	t.Helper()
-	if err := os.RemoveAll(dir); err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, os.RemoveAll(dir))
 	s := opened(t, Config{Dir: dir})
 	l := storetest.Opened(t, s, "shop")
 	storetest.Fill(t, l, 1, 20)
 	err := l.Save(t.Context(), func(w io.Writer) (uint64, error) { _, err := io.WriteString(w, "snapshot"); return 10, err })
-	if err := errors.Join(err, l.SetAbout(t.Context(), []byte("about")), s.Close(), os.Remove(filepath.Join(dir, lockFile))); err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, errors.Join(err, l.SetAbout(t.Context(), []byte("about")), s.Close(), os.Remove(filepath.Join(dir, lockFile))))
 }
 
 // A folder of an unknown format is refused with both numbers, and is not changed.
@@ -226,13 +211,9 @@ func TestOtherFormsAreRefused(t *testing.T) {
 		dir := t.TempDir()
 		storetest.Close(t, opened(t, Config{Dir: dir}))
 		db, err := sql.Open("sqlite", filepath.Join(dir, databaseFile))
-		if err != nil {
-			t.Fatal(err)
-		}
+		expect.NoError(t, err)
 		_, err = db.ExecContext(t.Context(), fmt.Sprintf("PRAGMA user_version = %d", form))
-		if err := errors.Join(err, db.Close()); err != nil {
-			t.Fatal(err)
-		}
+		expect.NoError(t, errors.Join(err, db.Close()))
 		before := contents(t, dir)
 		_, err = Open(t.Context(), Config{Dir: dir})
 		if want := fmt.Sprintf("form %d: ", form); !errors.Is(err, store.ErrVersion) || !strings.Contains(err.Error(), want) || !strings.Contains(err.Error(), fmt.Sprintf("reads form %d", formVersion)) {
@@ -257,9 +238,7 @@ func TestForeignFilesAreRefused(t *testing.T) {
 			t.Parallel()
 			dir := t.TempDir()
 			name := filepath.Join(dir, databaseFile)
-			if err := os.WriteFile(name, []byte(c.text), 0o600); err != nil {
-				t.Fatal(err)
-			}
+			expect.NoError(t, os.WriteFile(name, []byte(c.text), 0o600))
 			if s, err := Open(t.Context(), Config{Dir: dir}); !errors.Is(err, c.want) {
 				if err == nil {
 					_ = s.Close()

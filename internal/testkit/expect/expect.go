@@ -58,6 +58,17 @@ func Nil(t T, what string, err error) bool {
 	return err == nil
 }
 
+// NoError ends the test if err is not nil.
+func NoError(t T, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatalf("%v", err)
+	}
+}
+
+// ErrorOf returns the error of a call with another result, for NoError.
+func ErrorOf[V any](_ V, err error) error { return err }
+
 // Contains checks that text contains part.
 func Contains(t T, what, text, part string) bool {
 	t.Helper()

@@ -56,3 +56,15 @@ func TestChecks(t *testing.T) {
 		})
 	}
 }
+
+func TestAnErrorEndsTheTest(t *testing.T) {
+	t.Parallel()
+	var o recorded
+	expect.NoError(&o, expect.ErrorOf(1, nil))
+	if o.fatal {
+		t.Errorf("no error ends the test: %s", o.text)
+	}
+	if expect.NoError(&o, expect.ErrorOf(1, errors.New("lost"))); !o.fatal || o.text != "lost" {
+		t.Errorf("got %q, %v, want an end with the error", o.text, o.fatal)
+	}
+}

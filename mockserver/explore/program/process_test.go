@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/understudy-mock/understudy/internal/testkit/expect"
 	"github.com/understudy-mock/understudy/mockserver/explore/program"
 )
 
@@ -49,9 +50,7 @@ func process(t *testing.T, kind string) *program.Process {
 func TestAnApplicationThatEndsSaysWhy(t *testing.T) {
 	t.Parallel()
 	p := process(t, "app")
-	if err := p.Reset(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, p.Reset(t.Context()))
 	_, err := p.State(t.Context())
 	if want := "the application ended by itself: it printed: Error: the disk is full"; err == nil || err.Error() != want {
 		t.Errorf("state of an application that has ended: got %v, want %q", err, want)
@@ -63,9 +62,7 @@ func TestEachCaseIsResetTheFirstIncluded(t *testing.T) {
 	p := process(t, "app")
 	p.File.State = "GET /resets"
 	for n := 1; n <= 2; n++ {
-		if err := p.Reset(t.Context()); err != nil {
-			t.Fatal(err)
-		}
+		expect.NoError(t, p.Reset(t.Context()))
 		if got, err := p.State(t.Context()); err != nil || string(got) != fmt.Sprint(n) {
 			t.Errorf("resets before case %d: got %s, %v, want %d", n, got, err, n)
 		}
@@ -76,9 +73,7 @@ func TestAnApplicationThatHasEndedStartsAgain(t *testing.T) {
 	t.Parallel()
 	p := process(t, "app")
 	for range 2 {
-		if err := p.Reset(t.Context()); err != nil {
-			t.Fatal(err)
-		}
+		expect.NoError(t, p.Reset(t.Context()))
 		_, _ = p.State(t.Context()) // ends it
 	}
 }

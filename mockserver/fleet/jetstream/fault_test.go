@@ -11,6 +11,7 @@ import (
 
 	"github.com/understudy-mock/understudy/engine/store"
 	"github.com/understudy-mock/understudy/engine/store/storetest"
+	"github.com/understudy-mock/understudy/internal/testkit/expect"
 	"github.com/understudy-mock/understudy/internal/testkit/natstest"
 )
 
@@ -65,9 +66,7 @@ func TestLostMessagesAreNoticed(t *testing.T) {
 			t.Parallel()
 			s := filled(t, natstest.Run(t))
 			defer storetest.Close(t, s)
-			if err := damage(t, s); err != nil {
-				t.Fatal(err)
-			}
+			expect.NoError(t, damage(t, s))
 			if err := openError(t, s, "shop"); !errors.Is(err, store.ErrDamaged) {
 				t.Errorf("opened with error %v, want %v", err, store.ErrDamaged)
 			}
@@ -87,9 +86,7 @@ func TestOldOwnerWritesNoEntry(t *testing.T) {
 	defer storetest.Close(t, b)
 	old := storetest.Opened(t, a, "shop")
 	owner := storetest.Opened(t, b, "shop")
-	if err := owner.SetAbout(t.Context(), []byte("new")); err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, owner.SetAbout(t.Context(), []byte("new")))
 	if err := old.SetAbout(t.Context(), []byte("old")); !errors.Is(err, ErrFenced) {
 		t.Errorf("the old owner got %v, want %v", err, ErrFenced)
 	}
@@ -105,9 +102,7 @@ func TestClusterThatGoesAndComesBack(t *testing.T) {
 	o := natstest.Options(t)
 	first := natstest.Start(t, o)
 	s, err := Open(t.Context(), Config{Servers: first.ClientURL(), MaxBytes: 1 << 28, Timeout: 2 * time.Second})
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	defer storetest.Close(t, s)
 	l := storetest.Opened(t, s, "shop")
 	storetest.Fill(t, l, 1, 3)
@@ -137,15 +132,11 @@ func TestFullStream(t *testing.T) {
 	t.Parallel()
 	address := natstest.Run(t)
 	s, err := Open(t.Context(), Config{Servers: address, MaxBytes: minBytes, Timeout: 5 * time.Second})
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	defer storetest.Close(t, s)
 	full := s.stream.CachedInfo().Config
 	full.MaxBytes = 4 << 10
-	if _, err := s.js.UpdateStream(t.Context(), full); err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, expect.ErrorOf(s.js.UpdateStream(t.Context(), full)))
 	l := storetest.Opened(t, s, "shop")
 	lsn := uint64(0)
 	for err = nil; err == nil && lsn < 1000; {
@@ -157,9 +148,7 @@ func TestFullStream(t *testing.T) {
 		t.Fatalf("a full stream gives %v, want %v", err, errRefused)
 	}
 	full.MaxBytes = 1 << 20
-	if _, err := s.js.UpdateStream(t.Context(), full); err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, expect.ErrorOf(s.js.UpdateStream(t.Context(), full)))
 	for range 10 { // the message in progress may have been refused
 		if err = l.Commit(t.Context(), lsn); err == nil {
 			break

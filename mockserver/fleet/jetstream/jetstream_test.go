@@ -14,6 +14,7 @@ import (
 	"github.com/understudy-mock/understudy/engine/journal"
 	"github.com/understudy-mock/understudy/engine/store"
 	"github.com/understudy-mock/understudy/engine/store/storetest"
+	"github.com/understudy-mock/understudy/internal/testkit/expect"
 	"github.com/understudy-mock/understudy/internal/testkit/natstest"
 )
 
@@ -28,9 +29,7 @@ func TestStoreContract(t *testing.T) {
 func opened(t testing.TB, address, name string) *Store {
 	t.Helper()
 	s, err := Open(t.Context(), Config{Servers: address, Name: name, MaxBytes: 1 << 28})
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	return s
 }
 
@@ -69,18 +68,14 @@ func TestLargeRecord(t *testing.T) {
 	large := storetest.Record(4)
 	large.Body = append(append([]byte(`"`), bytes.Repeat([]byte("x"), 5<<20)...), '"')
 	l.Append(large)
-	if err := l.Commit(t.Context(), 4); err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, l.Commit(t.Context(), 4))
 	storetest.Fill(t, l, 5, 6)
 	storetest.Close(t, s)
 	s = opened(t, address, "a")
 	defer storetest.Close(t, s)
 	var sizes []int
 	for r, err := range storetest.Opened(t, s, "shop").Records(t.Context()) {
-		if err != nil {
-			t.Fatal(err)
-		}
+		expect.NoError(t, err)
 		sizes = append(sizes, len(r.Body))
 	}
 	want := []int{7, 7, 7, len(large.Body), 7, 7}
@@ -97,20 +92,12 @@ func TestASnapshotIsReadSlowly(t *testing.T) {
 	l := storetest.Opened(t, s, "shop")
 	storetest.Fill(t, l, 1, 1)
 	want := bytes.Repeat([]byte("0123456789abcdef"), 1<<18)
-	if err := l.Save(t.Context(), func(w io.Writer) (uint64, error) { _, err := w.Write(want); return 1, err }); err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, l.Save(t.Context(), func(w io.Writer) (uint64, error) { _, err := w.Write(want); return 1, err }))
 	in, err := l.Snapshot(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	first := make([]byte, 1)
-	if _, err := io.ReadFull(in, first); err != nil {
-		t.Fatal(err)
-	}
-	if err := clock.Pause(t.Context(), askTimeout+askTimeout/4); err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, expect.ErrorOf(io.ReadFull(in, first)))
+	expect.NoError(t, clock.Pause(t.Context(), askTimeout+askTimeout/4))
 	rest, err := io.ReadAll(in)
 	if err != nil || !bytes.Equal(slices.Concat(first, rest), want) {
 		t.Errorf("%d bytes of %d, %v", 1+len(rest), len(want), err)
@@ -125,16 +112,10 @@ func TestOrphansAreSwept(t *testing.T) {
 	defer storetest.Close(t, s)
 	l := storetest.Opened(t, s, "shop")
 	storetest.Fill(t, l, 1, 1)
-	if err := l.Save(t.Context(), func(w io.Writer) (uint64, error) { _, err := io.WriteString(w, "snapshot"); return 1, err }); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := s.snapshots.PutString(t.Context(), Key("shop")+".1.1", "that no entry names"); err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, l.Save(t.Context(), func(w io.Writer) (uint64, error) { _, err := io.WriteString(w, "snapshot"); return 1, err }))
+	expect.NoError(t, expect.ErrorOf(s.snapshots.PutString(t.Context(), Key("shop")+".1.1", "that no entry names")))
 	for range 3 {
-		if _, err := s.js.Publish(t.Context(), s.partsSubject()+"cut", []byte("part of an object that was not finished")); err != nil {
-			t.Fatal(err)
-		}
+		expect.NoError(t, expect.ErrorOf(s.js.Publish(t.Context(), s.partsSubject()+"cut", []byte("part of an object that was not finished"))))
 	}
 	const all, own = 3, 1 // objects and orphans; objects with an entry
 	for _, c := range []struct {
@@ -142,25 +123,17 @@ func TestOrphansAreSwept(t *testing.T) {
 		before time.Time
 		want   int
 	}{{"new orphans stay", wall.Now().Add(-time.Hour), all}, {"old orphans are deleted", wall.Now().Add(time.Hour), own}} {
-		if err := s.sweep(t.Context(), c.before); err != nil {
-			t.Fatal(err)
-		}
+		expect.NoError(t, s.sweep(t.Context(), c.before))
 		stream, err := s.js.Stream(t.Context(), "OBJ_understudy-snapshots")
-		if err != nil {
-			t.Fatal(err)
-		}
+		expect.NoError(t, err)
 		info, err := stream.Info(t.Context(), jetstream.WithSubjectFilter(s.partsSubject()+">"))
-		if err != nil {
-			t.Fatal(err)
-		}
+		expect.NoError(t, err)
 		if got := len(info.State.Subjects); got != c.want {
 			t.Errorf("%s: parts of %d objects, want %d: %v", c.name, got, c.want, info.State.Subjects)
 		}
 	}
 	in, err := l.Snapshot(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	if text, err := io.ReadAll(in); err != nil || string(text) != "snapshot" {
 		t.Errorf("snapshot %q, %v", text, err)
 	}
@@ -188,9 +161,7 @@ func TestStatsWhileRecordsAreWritten(t *testing.T) {
 			s.Stats()
 		}
 	}
-	if got := s.Stats().Records; got != 300 {
-		t.Errorf("%d records counted, want 300", got)
-	}
+	expect.Equal(t, "number of records counted", s.Stats().Records, 300)
 	storetest.Close(t, s)
 }
 
@@ -202,29 +173,19 @@ func TestReadsAskTheLeader(t *testing.T) {
 	defer storetest.Close(t, s)
 	l := storetest.Opened(t, s, "shop")
 	storetest.Fill(t, l, 1, 3)
-	if err := l.Save(t.Context(), func(to io.Writer) (uint64, error) {
+	expect.NoError(t, l.Save(t.Context(), func(to io.Writer) (uint64, error) {
 		_, err := io.WriteString(to, "state")
 		return 3, err
-	}); err != nil {
-		t.Fatal(err)
-	}
+	}))
 	direct, err := s.conn.SubscribeSync("$JS.API.DIRECT.>")
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := l.Close(); err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
+	expect.NoError(t, l.Close())
 	in, err := storetest.Opened(t, s, "shop").Snapshot(t.Context())
 	if err == nil {
 		_, err = io.ReadAll(in)
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := s.conn.Flush(); err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
+	expect.NoError(t, s.conn.Flush())
 	for {
 		asked, err := direct.NextMsg(time.Millisecond)
 		if err != nil {
